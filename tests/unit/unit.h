@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What every unit test program needs: a main() that runs one suite. */
+#ifndef E4L_UNIT_H
+#define E4L_UNIT_H
+
+#include <check.h>
+#include <stdlib.h>
+
+/* Runs @suite; results go where CK_TAP_LOG_FILE_NAME says, as TAP. */
+static inline int unit_main(Suite *suite)
+{
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+#endif
