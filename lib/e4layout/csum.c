@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+#include <isa-l/crc.h>
+#include <stddef.h>
+#include <string.h>
+#include "csum.h"
+#include "extent_tree.h"
+
+/* Offsets in the inode, from struct ext4_inode in Linux. */
+#define INODE_GENERATION	0x64
+#define INODE_CSUM_LO		0x7C
+#define INODE_EXTRA_ISIZE	0x80
+#define INODE_CSUM_HI		0x82
+/* i_extra_isize from which i_checksum_hi exists */
+#define EXTRA_ISIZE_CSUM_HI	4
+
+uint32_t e4l_crc32c(uint32_t crc, const void *buf, size_t len)
+{
+	return crc32_iscsi((unsigned char *)buf, len, crc);
+}
+
+uint32_t e4l_inode_seed(ext2_filsys fs, ext2_ino_t ino, uint32_t generation)
+{
+	uint32_t le[2] = { ext2fs_cpu_to_le32(ino),
+			   ext2fs_cpu_to_le32(generation) };
+
+	return e4l_crc32c(fs->csum_seed, le, sizeof(le));
+}
+
+static uint16_t get_le16(const uint8_t *p)
+{
+	return p[0] | p[1] << 8;
+}
+
+static uint32_t get_le32(const uint8_t *p)
+{
+	return get_le16(p) | (uint32_t)get_le16(p + 2) << 16;
+}
+
+/*
+ * The checksum covers the inode with its own two fields as zeroes; going round
+ * them in pieces needs no copy.
+ */
+bool e4l_inode_csum_ok(ext2_filsys fs, ext2_ino_t ino, const void *raw)
+{
+	static const uint8_t zero[2];
+	const uint8_t *p = raw;
+	unsigned int isize = EXT2_INODE_SIZE(fs->super);
+	uint32_t crc, want = get_le16(p + INODE_CSUM_LO), mask = 0xFFFF;
+
+	if (!ext2fs_has_feature_metadata_csum(fs->super))
+		return true;
+	crc = e4l_inode_seed(fs, ino, get_le32(p + INODE_GENERATION));
+	crc = e4l_crc32c(crc, p, INODE_CSUM_LO);
+	crc = e4l_crc32c(crc, zero, 2);
+	p += INODE_CSUM_LO + 2;
+	if (isize > EXT2_GOOD_OLD_INODE_SIZE &&
+	    get_le16((const uint8_t *)raw + INODE_EXTRA_ISIZE) >=
+	    EXTRA_ISIZE_CSUM_HI) {
+		const uint8_t *hi = (const uint8_t *)raw + INODE_CSUM_HI;
+
+		want |= (uint32_t)get_le16(hi) << 16;
+		mask = 0xFFFFFFFF;
+		crc = e4l_crc32c(crc, p, hi - p);
+		crc = e4l_crc32c(crc, zero, 2);
+		p = hi + 2;
+	}
+	crc = e4l_crc32c(crc, p, (const uint8_t *)raw + isize - p);
+	return (crc & mask) == want;
+}
+
+bool e4l_extent_block_csum_ok(ext2_filsys fs, uint32_t seed,
+			      const void *block)
+{
+	const uint8_t *p = block;
+	size_t tail = EXTENT_ENTRY_BYTES * (1 + get_le16(p + EXTENT_EH_MAX));
+
+	if (!ext2fs_has_feature_metadata_csum(fs->super))
+		return true;
+	return e4l_crc32c(seed, p, tail) == get_le32(p + tail);
+}

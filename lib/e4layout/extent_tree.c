@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include "csum.h"
+#include "extent_tree.h"
+
+#define EXTENT_MAGIC 0xF30A
+#define LAST_LBLK 0xFFFFFFFEu	/* EXT_MAX_BLOCKS - 1 in Linux */
+
+/* As on disk, little endian. */
+struct disk_header {
+	uint16_t magic, entries, max, depth;
+	uint32_t generation;
+};
+struct disk_leaf {
+	uint32_t lblk;
+	uint16_t len, pblk_hi;
+	uint32_t pblk_lo;
+};
+struct disk_index {
+	uint32_t lblk, child_lo;
+	uint16_t child_hi, unused;
+};
+
+bool e4l_token_push(struct e4l_token_vec *vec, struct e4l_token token)
+{
+	if (vec->n == vec->max) {
+		size_t max = vec->max ? vec->max * 2 : 1024;
+		struct e4l_token *v = realloc(vec->v, max * sizeof(*v));
+
+		if (!v)
+			return false;
+		vec->v = v;
+		vec->max = max;
+	}
+	vec->v[vec->n++] = token;
+	return true;
+}
+
+static bool push_damage(struct e4l_token_vec *out, blk64_t blk, errcode_t why)
+{
+	return e4l_token_push(out, (struct e4l_token) {
+		.kind = TOKEN_DAMAGE, .pblk = blk,
+		.arg = why - ERROR_TABLE_BASE_e4l,
+	});
+}
+
+/* Can @len blocks from @pblk hold a file's data or its tree? */
+static bool in_filesystem(ext2_filsys fs, blk64_t pblk, blk64_t len)
+{
+	blk64_t end = ext2fs_blocks_count(fs->super);
+
+	return pblk > fs->super->s_first_data_block && len <= end &&
+	       pblk <= end - len;
+}
+
+static errcode_t decode_leaf(ext2_filsys fs, const struct disk_leaf *leaf,
+			     unsigned int n, const struct e4l_node_pos *pos,
+			     struct e4l_token_vec *out)
+{
+	uint64_t next = pos->first;	/* may pass 2^32 */
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		uint32_t lblk = ext2fs_le32_to_cpu(leaf[i].lblk);
+		unsigned int len = ext2fs_le16_to_cpu(leaf[i].len);
+		bool unwritten = len > E4L_WRITTEN_MAX_BLOCKS;
+		struct e4l_token run = {
+			.kind = unwritten ? TOKEN_UNWRITTEN : TOKEN_WRITTEN,
+			.pblk = ext2fs_le32_to_cpu(leaf[i].pblk_lo) |
+				(uint64_t)ext2fs_le16_to_cpu(leaf[i].pblk_hi)
+				<< 32,
+			.lblk = lblk,
+			.arg = unwritten ? len - E4L_WRITTEN_MAX_BLOCKS : len,
+		};
+		errcode_t why = 0;
+
+		if (!run.arg || lblk < next ||
+		    (uint64_t)lblk + run.arg - 1 > pos->last)
+			why = E4L_ET_EXTENT_ORDER;
+		else if (!in_filesystem(fs, run.pblk, run.arg))
+			why = E4L_ET_EXTENT_RANGE;
+		else
+			next = (uint64_t)lblk + run.arg;
+		if (why ? !push_damage(out, pos->blk, why) :
+			  !e4l_token_push(out, run))
+			return ENOMEM;
+	}
+	return 0;
+}
+
+static errcode_t decode_index(ext2_filsys fs, const struct disk_index *index,
+			      unsigned int n, const struct e4l_node_pos *pos,
+			      struct e4l_token_vec *out)
+{
+	uint64_t next = pos->first;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		uint32_t lblk = ext2fs_le32_to_cpu(index[i].lblk);
+		uint32_t after = i + 1 < n ?
+				 ext2fs_le32_to_cpu(index[i + 1].lblk) : 0;
+		struct e4l_token node = {
+			.kind = TOKEN_NODE, .level = pos->level - 1,
+			.pblk = ext2fs_le32_to_cpu(index[i].child_lo) |
+				(uint64_t)ext2fs_le16_to_cpu(index[i].child_hi)
+				<< 32,
+			.lblk = lblk,
+			.arg = after > lblk && after <= pos->last ?
+			       after - 1 : pos->last,
+		};
+		errcode_t why = 0;
+
+		if (lblk < next || lblk > pos->last)
+			why = E4L_ET_EXTENT_ORDER;
+		else if (!in_filesystem(fs, node.pblk, 1))
+			why = E4L_ET_BLOCK_RANGE;
+		else
+			next = (uint64_t)lblk + 1;
+		if (why ? !push_damage(out, pos->blk, why) :
+			  !e4l_token_push(out, node))
+			return ENOMEM;
+	}
+	return 0;
+}
+
+errcode_t e4l_decode_extent_node(ext2_filsys fs, const void *node, size_t bytes,
+				 const struct e4l_node_pos *pos,
+				 struct e4l_token_vec *out)
+{
+	const struct disk_header *h = node;
+	unsigned int n = ext2fs_le16_to_cpu(h->entries);
+	unsigned int max = ext2fs_le16_to_cpu(h->max);
+
+	if (ext2fs_le16_to_cpu(h->magic) != EXTENT_MAGIC)
+		return E4L_ET_EXTENT_MAGIC;
+	if (ext2fs_le16_to_cpu(h->depth) != pos->level)
+		return E4L_ET_EXTENT_DEPTH;
+	if (n > max || (max + 1) * EXTENT_ENTRY_BYTES > bytes)
+		return E4L_ET_EXTENT_COUNT;
+	if (pos->blk && !e4l_extent_block_csum_ok(fs, pos->seed, node))
+		return E4L_ET_EXTENT_CSUM;
+	return pos->level ?
+	       decode_index(fs, (const void *)(h + 1), n, pos, out) :
+	       decode_leaf(fs, (const void *)(h + 1), n, pos, out);
+}
+
+errcode_t e4l_decode_extent_root(ext2_filsys fs, const void *i_block,
+				 unsigned int *depth,
+				 struct e4l_token_vec *out)
+{
+	const struct disk_header *h = i_block;
+	struct e4l_node_pos pos = { .last = LAST_LBLK };
+
+	*depth = 0;
+	pos.level = ext2fs_le16_to_cpu(h->depth);
+	if (ext2fs_le16_to_cpu(h->magic) == EXTENT_MAGIC) {
+		if (pos.level > EXTENT_MAX_DEPTH)
+			return E4L_ET_EXTENT_DEPTH;
+		*depth = pos.level;
+	}
+	return e4l_decode_extent_node(fs, i_block,
+				      EXT2_N_BLOCKS * sizeof(uint32_t), &pos,
+				      out);
+}
+
+/* ----------------------------------------------------------------- indirect */
+
+/* Extends the last token by one data block, or begins a run. */
+static bool push_data_block(struct e4l_token_vec *out, size_t base,
+			    blk64_t pblk, uint32_t lblk)
+{
+	struct e4l_token *last = out->n > base ? &out->v[out->n - 1] : NULL;
+
+	if (last && last->kind == TOKEN_WRITTEN &&
+	    last->pblk + last->arg == pblk &&
+	    (uint64_t)last->lblk + last->arg == lblk && last->arg < INT32_MAX) {
+		last->arg++;
+		return true;
+	}
+	return e4l_token_push(out, (struct e4l_token) {
+		.kind = TOKEN_WRITTEN, .pblk = pblk, .lblk = lblk, .arg = 1,
+	});
+}
+
+errcode_t e4l_decode_indirect(ext2_filsys fs, const uint32_t *entries, size_t n,
+			      const struct e4l_node_pos *pos,
+			      struct e4l_token_vec *out)
+{
+	size_t base = out->n;
+	uint64_t lblk = pos->first, span = 1;
+	unsigned int i;
+
+	for (i = 0; i < pos->level; i++)
+		span *= fs->blocksize / 4;
+	for (; n && lblk <= pos->last; n--, entries++, lblk += span) {
+		blk64_t pblk = ext2fs_le32_to_cpu(*entries);
+		uint64_t last = lblk + span - 1;
+		bool ok;
+
+		if (!pblk)
+			continue;
+		if (!in_filesystem(fs, pblk, 1))
+			ok = push_damage(out, pos->blk, E4L_ET_BLOCK_RANGE);
+		else if (!pos->level)
+			ok = push_data_block(out, base, pblk, lblk);
+		else
+			ok = e4l_token_push(out, (struct e4l_token) {
+				.kind = TOKEN_NODE, .level = pos->level - 1,
+				.pblk = pblk, .lblk = lblk,
+				.arg = last < pos->last ? last : pos->last,
+			});
+		if (!ok)
+			return ENOMEM;
+	}
+	return 0;
+}
+
+errcode_t e4l_decode_indirect_root(ext2_filsys fs, const void *i_block,
+				   unsigned int *depth,
+				   struct e4l_token_vec *out)
+{
+	const uint32_t *entry = i_block;
+	struct e4l_node_pos pos = { .last = LAST_LBLK };
+	uint64_t first = EXT2_NDIR_BLOCKS, span = 1;
+	unsigned int level;
+	errcode_t err;
+
+	*depth = 0;
+	err = e4l_decode_indirect(fs, entry, EXT2_NDIR_BLOCKS, &pos, out);
+	for (level = 1; level <= 3 && !err && first <= LAST_LBLK; level++) {
+		span *= fs->blocksize / 4;
+		pos.level = level;
+		pos.first = first;
+		entry = (const uint32_t *)i_block + EXT2_NDIR_BLOCKS + level - 1;
+		if (*entry)
+			*depth = level;
+		err = e4l_decode_indirect(fs, entry, 1, &pos, out);
+		first += span;
+	}
+	return err;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "io_pool.h"
+
+/*
+ * A hole between two wanted blocks of up to this many bytes is read through:
+ * at 1 GB/s and some 30 us a request, that costs no more than a second request.
+ * doc/performance.md has the measurement.
+ */
+#define GAP_BYTES (32u << 10)
+
+/*
+ * One announcement.  The kernel caps a single one at the larger of the
+ * device's readahead and its largest request, which is 128 KiB at the least on
+ * common devices; what is beyond the cap would be dropped silently.
+ */
+#define READAHEAD_BYTES (128u << 10)
+
+errcode_t e4l_read(struct e4l *e, blk64_t blk, unsigned int count, void *buf)
+{
+	io_channel io = e->fs->io;
+	bool shared = io->flags & CHANNEL_FLAGS_THREADS;
+	errcode_t err;
+
+	atomic_fetch_add_explicit(&e->reads, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&e->read_bytes,
+				  (uint64_t)count * e->fs->blocksize,
+				  memory_order_relaxed);
+	if (!shared)
+		pthread_mutex_lock(&e->io_lock);
+	err = io_channel_read_blk64(io, blk, count, buf);
+	if (!shared)
+		pthread_mutex_unlock(&e->io_lock);
+	return err;
+}
+
+void e4l_readahead(struct e4l *e, blk64_t blk, blk64_t count)
+{
+	blk64_t piece = READAHEAD_BYTES / e->fs->blocksize;
+	blk64_t n;
+
+	for (; count; blk += n, count -= n) {
+		n = count < piece ? count : piece;
+		if (io_channel_cache_readahead(e->fs->io, blk, n))
+			return;
+		atomic_fetch_add_explicit(&e->readaheads, 1,
+					  memory_order_relaxed);
+	}
+}
+
+/* ------------------------------------------------------------------- gather */
+
+static int want_cmp(const void *a, const void *b)
+{
+	blk64_t x = ((const struct e4l_want *)a)->blk;
+	blk64_t y = ((const struct e4l_want *)b)->blk;
+
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * How many of the sorted @wants one read should fetch; the read is *@count
+ * blocks long.
+ */
+static size_t run_length(const struct e4l *e, const struct e4l_want *wants,
+			 size_t n, unsigned int *count)
+{
+	blk64_t start = wants[0].blk;
+	unsigned int gap = GAP_BYTES / e->fs->blocksize;
+	unsigned int max = E4L_GATHER_BYTES / e->fs->blocksize;
+	size_t i;
+
+	*count = 1;
+	for (i = 1; i < n; i++) {
+		blk64_t end = start + *count;
+
+		if (wants[i].blk > end + gap || wants[i].blk - start >= max)
+			break;
+		*count = wants[i].blk - start + 1;
+	}
+	return i;
+}
+
+/* A run that failed as a whole: its wanted blocks one by one. */
+static void visit_singly(struct e4l *e, const struct e4l_want *wants, size_t n,
+			 void *scratch,
+			 void (*visit)(const struct e4l_want *, const void *,
+				       errcode_t, void *),
+			 void *priv)
+{
+	errcode_t err;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		err = e4l_read(e, wants[i].blk, 1, scratch);
+		visit(&wants[i], err ? NULL : scratch, err, priv);
+	}
+}
+
+void e4l_gather(struct e4l *e, struct e4l_want *wants, size_t n, void *scratch,
+		void (*visit)(const struct e4l_want *want, const void *block,
+			      errcode_t why, void *priv),
+		void *priv)
+{
+	unsigned int count;
+	size_t i, j, run;
+
+	qsort(wants, n, sizeof(*wants), want_cmp);
+	for (i = 0; i < n; i += run) {
+		run = run_length(e, wants + i, n - i, &count);
+		e4l_readahead(e, wants[i].blk, count);
+	}
+	for (i = 0; i < n; i += run) {
+		run = run_length(e, wants + i, n - i, &count);
+		if (e4l_read(e, wants[i].blk, count, scratch)) {
+			visit_singly(e, wants + i, run, scratch, visit, priv);
+			continue;
+		}
+		for (j = i; j < i + run; j++)
+			visit(&wants[j], (char *)scratch +
+			      (wants[j].blk - wants[i].blk) * e->fs->blocksize,
+			      0, priv);
+	}
+}
+
+/* ----------------------------------------------------------------- pipeline */
+
+enum job_state { JOB_FREE, JOB_WORKING, JOB_WORKED };
+
+struct pipe {
+	struct e4l *e;
+	const struct e4l_pipe_ops *ops;
+	void *priv;
+	char *jobs;		/* @slots of ops->job_bytes */
+	enum job_state *state;
+	errcode_t *result;
+	unsigned int slots;
+	uint64_t filled, finished;	/* jobs so far; slot = number % slots */
+	bool finishing;		/* a thread is in done() */
+	bool ended;		/* next() has no more, or something failed */
+	errcode_t err;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+};
+
+static void *job_at(struct pipe *p, uint64_t number)
+{
+	return p->jobs + number % p->slots * p->ops->job_bytes;
+}
+
+static void fail_locked(struct pipe *p, errcode_t err)
+{
+	if (!p->err)
+		p->err = err;
+	p->ended = true;
+}
+
+/* Finishes the oldest job, whose work is over.  Drops the lock meanwhile. */
+static void finish_one(struct pipe *p)
+{
+	uint64_t number = p->finished;
+	unsigned int slot = number % p->slots;
+	errcode_t err = p->result[slot];
+
+	if (!err && !p->err) {
+		p->finishing = true;
+		pthread_mutex_unlock(&p->lock);
+		err = p->ops->done(job_at(p, number), p->priv);
+		pthread_mutex_lock(&p->lock);
+		p->finishing = false;
+	}
+	if (err)
+		fail_locked(p, err);
+	p->state[slot] = JOB_FREE;
+	p->finished++;
+}
+
+/* Fills and works on one job.  Drops the lock while it works. */
+static void work_one(struct pipe *p)
+{
+	uint64_t number = p->filled;
+	unsigned int slot = number % p->slots;
+	errcode_t err;
+
+	if (atomic_load_explicit(&p->e->interrupted, memory_order_relaxed)) {
+		fail_locked(p, E4L_ET_INTERRUPTED);
+		return;
+	}
+	if (!p->ops->next(job_at(p, number), p->priv)) {
+		p->ended = true;
+		return;
+	}
+	p->filled++;
+	p->state[slot] = JOB_WORKING;
+	pthread_mutex_unlock(&p->lock);
+	err = p->ops->work(job_at(p, number), p->priv);
+	pthread_mutex_lock(&p->lock);
+	p->result[slot] = err;
+	p->state[slot] = JOB_WORKED;
+}
+
+static void *worker(void *arg)
+{
+	struct pipe *p = arg;
+
+	pthread_mutex_lock(&p->lock);
+	for (;;) {
+		if (!p->finishing && p->finished < p->filled &&
+		    p->state[p->finished % p->slots] == JOB_WORKED)
+			finish_one(p);
+		else if (!p->ended && p->filled - p->finished < p->slots)
+			work_one(p);
+		else if (p->ended && p->finished == p->filled)
+			break;
+		else {
+			pthread_cond_wait(&p->changed, &p->lock);
+			continue;
+		}
+		pthread_cond_broadcast(&p->changed);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return NULL;
+}
+
+/* Fewer threads than asked for are enough. */
+static void run_workers(struct pipe *p, unsigned int threads)
+{
+	pthread_t tid[64];
+	unsigned int n;
+
+	for (n = 0; n + 1 < threads && n < 64; n++)
+		if (pthread_create(&tid[n], NULL, worker, p))
+			break;
+	worker(p);
+	while (n)
+		pthread_join(tid[--n], NULL);
+}
+
+errcode_t e4l_pipe_run(struct e4l *e, const struct e4l_pipe_ops *ops,
+		       void *priv)
+{
+	unsigned int slots = e->threads == 1 ? 1 : e->threads * 2;
+	struct pipe p = {
+		.e = e, .ops = ops, .priv = priv, .slots = slots,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.changed = PTHREAD_COND_INITIALIZER,
+	};
+	unsigned int i = 0;
+
+	p.jobs = calloc(slots, ops->job_bytes);
+	p.state = calloc(slots, sizeof(*p.state));
+	p.result = calloc(slots, sizeof(*p.result));
+	if (!p.jobs || !p.state || !p.result)
+		p.err = ENOMEM;
+	for (; i < slots && !p.err; i++)
+		p.err = ops->init(job_at(&p, i), priv);
+	if (!p.err)
+		run_workers(&p, e->threads);
+	while (i)
+		ops->release(job_at(&p, --i), priv);
+	free(p.jobs);
+	free(p.state);
+	free(p.result);
+	return p.err;
+}
