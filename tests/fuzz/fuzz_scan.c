@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * libFuzzer harness: the bytes are an image; whatever they say, reading its
+ * layout must end, stay within bounds and keep the promises of e4layout.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <e4layout/e4layout.h>
+#include "mem_io.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
+			       unsigned int seed);
+
+#define require(cond) do { if (!(cond)) abort(); } while (0)
+
+struct state {
+	ext2_filsys fs;
+	ext2_ino_t ino;
+	uint64_t next_lblk;
+	bool open;
+};
+
+static errcode_t piece(const struct e4l_piece *p, void *priv)
+{
+	struct state *s = priv;
+	blk64_t blocks = ext2fs_blocks_count(s->fs->super);
+	size_t i;
+
+	require(p->first == !s->open);
+	require(p->first ? p->ino > s->ino : p->ino == s->ino);
+	require(p->ino <= s->fs->super->s_inodes_count);
+	if (p->first)
+		s->next_lblk = 0;
+	for (i = 0; i < p->n_extents; i++) {
+		const struct e4l_extent *x = &p->extents[i];
+
+		require(x->len && x->lblk >= s->next_lblk);
+		require(x->pblk + x->len <= blocks);
+		s->next_lblk = (uint64_t)x->lblk + x->len;
+	}
+	require(s->next_lblk <= UINT32_MAX);
+	for (i = 0; i < p->n_tree; i++)
+		require(p->tree[i].pblk < blocks);
+	s->ino = p->ino;
+	s->open = !p->last;
+	return 0;
+}
+
+static errcode_t damage(const struct e4l_damage *d, void *priv)
+{
+	require(d->why);
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct e4l_scan_ops ops = {
+		.piece = piece, .damage = damage,
+	};
+	struct state s = { 0 };
+	struct e4l *e;
+
+	mem_io_set(data, size);
+	if (ext2fs_open("image", EXT2_FLAG_64BITS | EXT2_FLAG_THREADS, 0, 0,
+			&mem_io_manager, &s.fs))
+		return 0;
+	if (!e4l_new(s.fs, &e)) {
+		e4l_set_threads(e, 1);
+		e4l_scan(e, 0, NULL, &ops, &s);
+	}
+	e4l_free(e);
+	ext2fs_close_free(&s.fs);
+	return 0;
+}
+
+/*
+ * Most of an image is free space: change a few small places in blocks that hold
+ * something, and never the size.
+ */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
+			       unsigned int seed)
+{
+	unsigned int changes, tries;
+
+	if (size < 1024)
+		return LLVMFuzzerMutate(data, size, max);
+	srand(seed);
+	for (changes = 1 + rand() % 6; changes; changes--) {
+		size_t at = 0;
+
+		for (tries = 0; tries < 200 && !data[at]; tries++)
+			at = rand() % (size / 4) * 4;
+		LLVMFuzzerMutate(data + at, 1 + rand() % 4, 4);
+	}
+	return size;
+}
