@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the benches share: run commands side by side and print medians.
+
+Each command is run as a whole process (or pipeline); the rounds are
+interleaved (A B C A B C ...), so that a machine whose speed drifts favours
+none.  Ratios are between medians of one table.  Absolute times say little.
+"""
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+WNOWAIT, WEXITED = 0x01000000, 4
+
+
+class Command:
+    def __init__(self, name, argv, cold=True, warm=True, status=(0,)):
+        self.name, self.argv, self.status = name, argv, status
+        self.modes = [m for m, on in (("cold", cold), ("warm", warm)) if on]
+
+
+def drop_caches():
+    os.sync()
+    with open("/proc/sys/vm/drop_caches", "w") as f:
+        f.write("3")
+
+
+def can_drop_caches():
+    return os.access("/proc/sys/vm/drop_caches", os.W_OK)
+
+
+def process_io(pid):
+    """Reads of a process that has ended but is not reaped, with its own."""
+    try:
+        with open(f"/proc/{pid}/io") as f:
+            return {k: int(v) for k, v in (l.split(":") for l in f)}
+    except OSError:
+        return {}
+
+
+def measure(command):
+    start = time.monotonic()
+    child = subprocess.Popen(command.argv, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE)
+    text = child.stderr.read()
+    os.waitid(os.P_PID, child.pid, WEXITED | WNOWAIT)
+    wall = time.monotonic() - start
+    io = process_io(child.pid)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode not in command.status:
+        sys.exit(f"{command.name}: exit {child.returncode}: "
+                 f"{text.decode(errors='replace').strip()}")
+    return {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime,
+            "rss": usage.ru_maxrss / 1024, "reads": io.get("syscr", 0),
+            "rchar": io.get("rchar", 0) / 2**20,
+            "disk": io.get("read_bytes", 0) / 2**20}
+
+
+def medians(samples):
+    return {k: statistics.median(s[k] for s in samples) for k in samples[0]}
+
+
+def side_by_side(commands, mode, runs):
+    """Medians by command name, in the order given."""
+    commands = [c for c in commands if mode in c.modes]
+    samples = {c.name: [] for c in commands}
+    if mode == "warm":
+        for c in commands:
+            measure(c)
+    for _ in range(runs):
+        for c in commands:
+            if mode == "cold":
+                drop_caches()
+            samples[c.name].append(measure(c))
+    return {name: medians(s) for name, s in samples.items()}
+
+
+def table(title, results, reference):
+    """Prints a row for each command; times also as multiples of one's."""
+    base = results[reference]["wall"]
+    print(f"\n{title}")
+    print(f"{'':<26}{'seconds':>9}{'ratio':>8}{'cpu s':>8}{'peak MiB':>10}"
+          f"{'reads':>9}{'read MiB':>10}{'disk MiB':>10}")
+    for name, r in results.items():
+        print(f"{name:<26}{r['wall']:>9.3f}{r['wall'] / base:>8.2f}"
+              f"{r['cpu']:>8.2f}{r['rss']:>10.1f}{r['reads']:>9.0f}"
+              f"{r['rchar']:>10.1f}{r['disk']:>10.1f}")
+    sys.stdout.flush()
+
+
+def machine():
+    with open("/proc/loadavg") as f:
+        load = f.read().split()[0]
+    print(f"{os.cpu_count()} processors, Linux {os.uname().release}, "
+          f"load {load} at the start")
