@@ -199,39 +199,68 @@ errcode_t e4l_scan(struct e4l *e, unsigned int flags, ext2fs_inode_bitmap only,
 
 /* -------------------------------------------------------------------- score */
 
-/* How one file is laid out; the words are defined in doc/architecture.md. */
+/*
+ * How one file is laid out.  The words:
+ *  - fragment: a maximal run contiguous in the file and on the disk, whatever
+ *    the states of its extents;
+ *  - split: two adjacent extents of one fragment that differ in state;
+ *  - mergeable: two adjacent extents of one fragment and of one state whose
+ *    lengths fit in one entry;
+ *  - logical run: a maximal run contiguous in the file, so the fewest
+ *    fragments that the file's blocks could have;
+ *  - ideal extents: the fewest entries that could hold the blocks and states
+ *    if every logical run were one fragment.
+ * In an indirect-mapped file, which has no entries, an extent is a fragment,
+ * there are no splits and nothing is mergeable, the ideal is one extent for
+ * each logical run, and ideal_tree_blocks is tree_blocks: the number of map
+ * blocks depends on which logical blocks are mapped, not on where they lie.
+ */
 struct e4l_file_score {
 	uint64_t blocks;		/* mapped blocks */
 	uint64_t unwritten_blocks;
 	uint64_t extents;
 	uint64_t unwritten_extents;
 	uint64_t fragments;
-	uint64_t ideal_extents;
+	uint64_t logical_runs;		/* at most fragments */
+	uint64_t ideal_extents;		/* at most extents */
 	uint64_t splits;
 	uint64_t mergeable;
 	uint64_t tree_blocks;
 	uint64_t ideal_tree_blocks;
 	/* what the peers would say of it */
 	uint64_t filefrag_extents;	/* filefrag's "extents found" */
+	uint64_t fiemap_extents;	/* e4defrag's extents */
 	bool non_contiguous;		/* counted by e2fsck */
 };
 
-/* Scores one file piece by piece; start from all zeroes. */
+/*
+ * Scores one file piece by piece; start from all zeroes.  The fields beside
+ * the score belong to the functions below.
+ */
 struct e4l_scorer {
 	struct e4l_file_score score;
 	struct e4l_extent last;		/* len 0: none yet */
-	uint32_t state_run_blocks;	/* same state, logically contiguous */
-	bool state_run_unwritten;
+	uint64_t state_run_blocks;	/* one state, logically contiguous */
+	blk64_t e2fsck_prev;		/* 0: none yet */
 	bool discontiguous;
-	blk64_t e2fsck_prev;
 };
 
-/* Adds a piece.  Pure: reads and writes nothing but its arguments. */
+/*
+ * Adds a piece.  Pieces may be cut anywhere, but each tree block must be in
+ * the piece of the first extent below it or later, and after the extents
+ * before it.  Pure: reads and writes nothing but its arguments.
+ */
 void e4l_score_piece(struct e4l_scorer *s, const struct e4l_piece *piece);
 
 /*
  * Completes the score after the last piece of a file.  @fs gives the block
  * size and the group size and is not changed.
+ *
+ * non_contiguous follows e2fsck's pass 1: some block is not behind the one
+ * before it in the file's order (which includes the blocks of an indirect map,
+ * but not those of an extent tree; holes count for nothing), and i_blocks is
+ * less than a block group; never for the resize inode and the bad blocks
+ * inode.
  */
 void e4l_score_finish(struct e4l_scorer *s, const struct e4l_piece *last,
 		      ext2_filsys fs);
@@ -271,6 +300,248 @@ struct e4l_free_histogram {
 
 /* Adds a run of @len blocks, at least 1.  Pure. */
 void e4l_free_histogram_add(struct e4l_free_histogram *h, uint64_t len);
+
+/* -------------------------------------------------------------- directories */
+
+/* One name in a directory. */
+struct e4l_dirent {
+	ext2_ino_t dir;		/* the directory that holds it */
+	ext2_ino_t ino;		/* 1 to s_inodes_count */
+	uint8_t file_type;	/* EXT2_FT_*; 0 without the filetype feature */
+	uint8_t name_len;	/* 1 to 255 */
+	/*
+	 * Not terminated; valid during the call only.  Any bytes but '/' and
+	 * NUL, and in encrypted directories, where it is the cipher text,
+	 * those too.
+	 */
+	const char *name;
+};
+
+/*
+ * How many inode-table blocks must be read to see all that one directory
+ * holds: those of its own inode and of its entries' other than "..", and other
+ * than subdirectories.
+ */
+struct e4l_dir_locality {
+	ext2_ino_t dir;
+	uint32_t inodes;		/* distinct */
+	uint32_t itable_blocks;		/* distinct */
+	uint32_t itable_blocks_ideal;	/* if the inodes were side by side */
+};
+
+struct e4l_dirs_ops {
+	/*
+	 * Called for each entry but ".", blocks in no particular order; the
+	 * entries of one block in their order.  Calls (also of the functions
+	 * below) never overlap, but may come from different threads.  A
+	 * result other than 0 ends the reading with that result.  May be NULL.
+	 */
+	errcode_t (*entry)(const struct e4l_dirent *entry, void *priv);
+	/* Called once for each directory, in no particular order; or NULL. */
+	errcode_t (*locality)(const struct e4l_dir_locality *l, void *priv);
+	/* Hears of what was stepped over; may be NULL. */
+	errcode_t (*damage)(const struct e4l_damage *damage, void *priv);
+};
+
+/* Opaque: reads the contents of directories that a scan meets. */
+struct e4l_dirs;
+
+/*
+ * Creates a reader.  @ops is copied.  If locality is asked for on a filesystem
+ * without the filetype feature, reads the inode tables to learn which inodes
+ * are directories (a bit for each inode).
+ */
+errcode_t e4l_dirs_new(struct e4l *e, const struct e4l_dirs_ops *ops,
+		       void *priv, struct e4l_dirs **ret);
+
+/*
+ * Adds a piece from e4l_scan(); anything but a directory is passed over.
+ * Directories are collected (at most 8 MiB of them, and 256 Ki runs) and then
+ * read in disk order by several threads, so that the callbacks run now and
+ * then during this function, and for the rest in e4l_dirs_finish().  Beside
+ * that, memory is used only while a directory over 8 MiB is read: a bit for
+ * each inode.  After an error the reader can only be freed.
+ */
+errcode_t e4l_dirs_add_piece(struct e4l_dirs *d, const struct e4l_piece *piece);
+
+/* Reads what is still collected.  The reader can then be used again. */
+errcode_t e4l_dirs_finish(struct e4l_dirs *d);
+
+/* Frees @d; NULL is allowed. */
+void e4l_dirs_free(struct e4l_dirs *d);
+
+/* Opaque: one full path for each of a set of inodes. */
+struct e4l_names;
+
+/*
+ * Learns the names of the @n inodes @wanted, or, if @wanted is NULL, of all.
+ * An inode that has several gets the one in the directory with the smallest
+ * number, there the first in byte order.  Reads every directory once and,
+ * when @wanted is given, their parents, level by level.  Memory: 16 bytes and
+ * the name for each inode wanted (for NULL: in use) and each of their parents.
+ */
+errcode_t e4l_names_load(struct e4l *e, const ext2_ino_t *wanted, size_t n,
+			 struct e4l_names **ret);
+
+/*
+ * The full path of @ino, from the root's "/", terminated; it belongs to @names
+ * and is valid until the next call.  Names are as on disk, but in names of
+ * encrypted directories, '/' and NUL become '?'.  NULL: @ino was not asked
+ * for, has no name, is not connected to the root, or memory is short.
+ */
+const char *e4l_names_path(struct e4l_names *names, ext2_ino_t ino);
+
+/* Frees @names; NULL is allowed. */
+void e4l_names_free(struct e4l_names *names);
+
+/*
+ * Finds @paths (from the root, with or without a leading '/'; symbolic links
+ * are not followed) and makes an inode bitmap of them and everything below
+ * them, that the caller frees with ext2fs_free_inode_bitmap().  Directories
+ * are read level by level.  Memory: two bits for each inode of the filesystem.
+ * Errors: E4L_ET_NO_PATH and E4L_ET_NOT_DIR, with the index of the path in
+ * *@bad (which may be NULL).
+ */
+errcode_t e4l_subtree(struct e4l *e, const char *const *paths, size_t n_paths,
+		      size_t *bad, ext2fs_inode_bitmap *ret);
+
+/* -------------------------------------------------------------------- model */
+
+/*
+ * Which inodes are files here: those in use from the first that is not
+ * reserved (s_first_ino), and the root directory.  The journal, resize, quota,
+ * orphan-file and bad-blocks inodes are not, wherever they are; they count
+ * only in e2fsck's own figures, as they do there.
+ */
+
+/* One file, as handed to e4l_model_options.file. */
+struct e4l_file {
+	ext2_ino_t ino;
+	const struct ext2_inode_large *inode;	/* see struct e4l_piece */
+	enum e4l_map map;
+	unsigned int depth;
+	bool damaged;
+	struct e4l_file_score score;
+	const char *path;	/* see e4l_names_path(); NULL if not asked for */
+};
+
+/* By what the worst files are the worst; equal ones by inode number. */
+enum e4l_sort {
+	E4L_SORT_EXCESS,	/* extents - ideal_extents */
+	E4L_SORT_EXTENTS,
+	E4L_SORT_FRAGMENTS,
+	E4L_SORT_SIZE,		/* size in bytes */
+};
+
+/* Flags for e4l_model_options. */
+#define E4L_MODEL_GROUPS	0x1	/* a row for each block group */
+#define E4L_MODEL_FILE_PATHS	0x2	/* file() gets paths; see e4l_names */
+
+/* What e4l_model_build() is to do.  All zeroes are valid: totals only. */
+struct e4l_model_options {
+	unsigned int flags;
+	/*
+	 * Restricts files and directories (not the free space, nor e2fsck's
+	 * unused inodes) to an inode bitmap, as e4l_subtree() makes it; NULL:
+	 * everything.  Borrowed.
+	 */
+	ext2fs_inode_bitmap only;
+	size_t top;		/* how many worst files to keep */
+	enum e4l_sort sort;
+	uint64_t min_extents;	/* others are not among the worst, nor given
+				 * to file(); they are in the totals */
+	size_t max_damaged;	/* how many damages to keep; all are counted */
+	/* Called for each file in inode order; see e4l_scan_ops.piece. */
+	errcode_t (*file)(const struct e4l_file *file, void *priv);
+	void (*progress)(dgrp_t group, dgrp_t groups, void *priv);
+	void *priv;
+};
+
+struct e4l_worst_file {
+	ext2_ino_t ino;
+	uint16_t mode;
+	enum e4l_map map;
+	uint64_t size_bytes;
+	struct e4l_file_score score;
+	char *path;		/* NULL: it has none */
+};
+
+struct e4l_group_row {
+	uint64_t blocks;		/* fewer in the last group */
+	struct e4l_free_histogram free_space;	/* runs cut at its borders */
+	uint32_t inodes_used;		/* by its descriptor */
+	uint32_t unused_inodes_read_by_fsck;
+	/* of the files whose inode is in the group */
+	uint64_t files, directories;
+	uint64_t fragmented, extents, fragments, ideal_extents;
+};
+
+struct e4l_model {
+	struct {
+		uint64_t count;
+		uint64_t regular;
+		uint64_t directories;
+		/* more fragments than logical runs */
+		uint64_t fragmented;
+		/* sums of what struct e4l_file_score has */
+		uint64_t blocks;
+		uint64_t unwritten_blocks;
+		uint64_t extents;
+		uint64_t unwritten_extents;
+		uint64_t fragments;
+		uint64_t ideal_extents;
+		uint64_t excess_extents;	/* extents - ideal_extents */
+		uint64_t splits;
+		uint64_t mergeable;
+		uint64_t tree_blocks;
+		uint64_t ideal_tree_blocks;
+		uint64_t indirect_mapped;	/* files */
+		uint64_t inline_data;		/* files */
+	} files;
+	struct {
+		uint64_t count;			/* whose contents were read */
+		/* sums of struct e4l_dir_locality */
+		uint64_t inodes;
+		uint64_t itable_blocks;
+		uint64_t itable_blocks_ideal;
+		/*
+		 * What e2fsck reads in vain, over all groups: inodes before
+		 * itable_unused (without that field: all) that are not in use.
+		 */
+		uint64_t unused_inodes_read_by_fsck;
+	} directories;
+	struct e4l_free_histogram free_space;
+	/* The peers' figures for the same files. */
+	struct {
+		/* filefrag, over regular files and directories */
+		uint64_t filefrag_extents;
+		uint64_t filefrag_fragmented;	/* files with more than one */
+		/* e4defrag -c, over regular files that are not empty */
+		uint64_t e4defrag_extents;
+		/* e2fsck -v */
+		uint64_t e2fsck_files, e2fsck_directories;
+	} peers;
+	struct e4l_worst_file *worst;	/* the worst first */
+	size_t n_worst;
+	struct e4l_damage *damaged;	/* the first, as they were met */
+	size_t n_damaged;
+	uint64_t damaged_count;		/* all */
+	struct e4l_group_row *groups;	/* NULL unless asked for */
+	dgrp_t n_groups;
+};
+
+/*
+ * Reads the whole filesystem and fills *@model, whose content the caller frees
+ * with e4l_model_free(), after an error too.  @options may be NULL.  Memory is
+ * bounded as for e4l_scan() and e4l_dirs_add_piece(), but for what @options ask
+ * for.
+ */
+errcode_t e4l_model_build(struct e4l *e,
+			  const struct e4l_model_options *options,
+			  struct e4l_model *model);
+
+/* Frees what @model holds and clears it. */
+void e4l_model_free(struct e4l_model *model);
 
 #ifdef __cplusplus
 }
