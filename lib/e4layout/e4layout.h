@@ -125,8 +125,8 @@ static inline uint32_t e4l_entries_per_block(uint32_t blocksize)
 }
 
 /*
- * The fewest tree blocks that hold @extents leaf entries, beside the four
- * that the inode itself holds.
+ * The fewest tree blocks for @extents leaf entries: none for four, which the
+ * inode itself holds; more need a tree whose root has at most four children.
  */
 uint64_t e4l_ideal_tree_blocks(uint64_t extents, uint32_t blocksize);
 
@@ -229,7 +229,9 @@ struct e4l_file_score {
 	uint64_t ideal_tree_blocks;
 	/* what the peers would say of it */
 	uint64_t filefrag_extents;	/* filefrag's "extents found" */
-	uint64_t fiemap_extents;	/* e4defrag's extents */
+	/* e4defrag's extents: FIEMAP joins entries of one fragment and state,
+	 * at least once the kernel has them cached */
+	uint64_t fiemap_extents;
 	bool non_contiguous;		/* counted by e2fsck */
 };
 
