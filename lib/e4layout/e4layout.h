@@ -281,7 +281,8 @@ struct e4l_free_run {
  * bitmap is uninitialised are computed).  With bigalloc, runs are whole
  * clusters, but lengths stay in blocks.  @damage (may be NULL) hears of
  * bitmaps that cannot be read or have a wrong checksum: their groups count
- * as full.  Calls come from the calling thread.
+ * as full.  Calls never overlap, but may come from different threads; a result
+ * other than 0 ends the reading with that result.
  */
 errcode_t e4l_free_space(struct e4l *e,
 			 errcode_t (*run)(const struct e4l_free_run *, void *),
