@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The journal's on-disk format, as far as this library writes it.  Source:
+ * Documentation/filesystems/ext4/journal.rst in Linux.  Every number is big
+ * endian.
+ */
+#ifndef E4L_JBD2_H
+#define E4L_JBD2_H
+
+#include <stdint.h>
+
+#define JBD2_MAGIC		0xc03b3998u
+#define JBD2_SUPER_BYTES	1024
+#define JBD2_MIN_BLOCKS		1024u	/* shorter journals are refused */
+#define JBD2_DEFAULT_FC_BLOCKS	256u	/* where s_num_fc_blks says 0 */
+#define JBD2_CRC32C		4	/* s_checksum_type */
+
+enum jbd2_blocktype {
+	JBD2_DESCRIPTOR = 1,
+	JBD2_COMMIT = 2,
+	JBD2_SUPER_V1 = 3,
+	JBD2_SUPER_V2 = 4,
+};
+
+/* s_feature_compat */
+#define JBD2_COMPAT_CHECKSUM	0x1u
+/* s_feature_incompat */
+#define JBD2_REVOKE		0x1u
+#define JBD2_64BIT		0x2u
+#define JBD2_ASYNC_COMMIT	0x4u
+#define JBD2_CSUM_V2		0x8u
+#define JBD2_CSUM_V3		0x10u
+#define JBD2_FAST_COMMIT	0x20u
+
+/* flags of a tag */
+#define JBD2_TAG_ESCAPED	1u
+#define JBD2_TAG_SAME_UUID	2u
+#define JBD2_TAG_LAST		8u
+
+struct jbd2_header {
+	uint32_t magic;
+	uint32_t blocktype;
+	uint32_t sequence;
+};
+
+struct jbd2_super {
+	struct jbd2_header h;
+	uint32_t blocksize;
+	uint32_t maxlen;	/* blocks of the journal, this one included */
+	uint32_t first;		/* first block of the log */
+	uint32_t sequence;	/* of the transaction at start */
+	uint32_t start;		/* 0: the log is empty */
+	uint32_t err;
+	uint32_t feature_compat;
+	uint32_t feature_incompat;
+	uint32_t feature_ro_compat;
+	uint8_t uuid[16];
+	uint32_t nr_users;
+	uint32_t dynsuper;
+	uint32_t max_transaction;
+	uint32_t max_trans_data;
+	uint8_t checksum_type;
+	uint8_t padding2[3];
+	uint32_t num_fc_blks;	/* at the journal's end */
+	uint32_t head;
+	uint32_t padding[40];
+	uint32_t checksum;
+	uint8_t users[48][16];
+};
+_Static_assert(sizeof(struct jbd2_super) == JBD2_SUPER_BYTES, "jbd2_super");
+
+/* Says where the next block of the log belongs; checksum v3. */
+struct jbd2_tag3 {
+	uint32_t blk_lo;
+	uint32_t flags;
+	uint32_t blk_hi;
+	uint32_t checksum;
+};
+
+/*
+ * The same without checksum or with v2: blk_hi is left out of a journal
+ * without JBD2_64BIT, and v2 adds two bytes after it that nobody uses.
+ */
+struct jbd2_tag {
+	uint32_t blk_lo;
+	uint16_t checksum;
+	uint16_t flags;
+	uint32_t blk_hi;
+};
+
+struct jbd2_commit {
+	struct jbd2_header h;
+	uint8_t chksum_type;
+	uint8_t chksum_size;
+	uint8_t padding[2];
+	uint32_t chksum[8];
+	uint64_t sec;
+	uint32_t nsec;
+};
+
+#endif

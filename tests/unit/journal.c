@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+#include <errno.h>
+#include "journal.h"
+
+#define FSCK "e2fsck -fn %s >/dev/null 2>&1"
+/* 1: it has changed something, and all is well now */
+#define REPLAY "e2fsck -fy %s >/dev/null 2>&1; [ $? -le 1 ]"
+
+START_TEST(e2fsck_replays)
+{
+	struct image img;
+	unsigned int round = 1 + _i % 3;	/* both halves of the log */
+
+	image_make(&img, "", &formats[_i]);
+	leave_unreplayed(&img, round);
+	run(REPLAY, img.path);
+	run(FSCK, img.path);
+	image_open(&img);
+	ck_assert_uint_eq(count_blocks(&img, FILE_BLOCKS, round), FILE_BLOCKS);
+	image_drop(&img);
+	image_remove(&img);
+}
+END_TEST
+
+START_TEST(closes_clean)
+{
+	struct ext2_super_block before;
+	struct e4l_journal *j;
+	struct image img;
+
+	image_make(&img, "", &formats[_i]);
+	before = *img.fs->orig_super;
+	ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j), 0);
+	img.fs->now = img.fs->super->s_wtime;
+	ck_assert_int_eq(change_file(&img, j, FILE_BLOCKS, 1), 0);
+	ck_assert_int_eq(change_file(&img, j, 10, 2), 0);
+	ck_assert_int_eq(e4l_journal_close(j), 0);
+	image_drop(&img);
+	run(FSCK, img.path);
+	image_open(&img);
+	ck_assert_uint_eq(count_blocks(&img, 10, 2), 10);
+	ck_assert_uint_eq(count_blocks(&img, FILE_BLOCKS, 1),
+			  FILE_BLOCKS - 10);
+	ck_assert_mem_eq(&before, img.fs->orig_super, sizeof(before));
+	image_drop(&img);
+	image_remove(&img);
+}
+END_TEST
+
+START_TEST(opens_without_a_trace)
+{
+	struct image img;
+	struct e4l_journal *j;
+	struct jbd2_super before, after;
+
+	image_make(&img, "", &formats[0]);
+	jsb_io(&img, &before, false);
+	ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j), 0);
+	ck_assert_uint_ge(e4l_journal_capacity(j), 400);
+	ck_assert_int_eq(e4l_journal_close(j), 0);
+	jsb_io(&img, &after, false);
+	ck_assert_mem_eq(&before, &after, sizeof(before));
+	image_drop(&img);
+	image_remove(&img);
+}
+END_TEST
+
+/* The largest transaction fits in its half, one more block does not. */
+START_TEST(holds_its_capacity)
+{
+	struct image img;
+	struct e4l_journal *j;
+	struct e4l_txn *t;
+	blk64_t blk, end;
+	uint32_t n, descriptors;
+	void *data;
+
+	image_make(&img, "", &formats[_i]);
+	ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j), 0);
+	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
+	n = e4l_txn_room(t);
+	ck_assert_uint_eq(n, e4l_journal_capacity(j));
+	descriptors = (n + j->tags_per_block - 1) / j->tags_per_block;
+	ck_assert_uint_le(n + descriptors + 2, j->half);
+	end = ext2fs_blocks_count(img.fs->super);
+	for (blk = end - n; blk < end; blk++) {
+		ck_assert_int_eq(e4l_txn_edit_block(t, blk, &data), 0);
+		((uint8_t *)data)[0] = 1;
+	}
+	ck_assert_uint_eq(e4l_txn_room(t), 0);
+	ck_assert_int_eq(e4l_txn_edit_block(t, end - n - 1, &data),
+			 E4L_ET_TXN_FULL);
+	ck_assert_int_eq(e4l_txn_edit_block(t, end - n, &data), 0);
+	/* they are free, and so nothing that may be written */
+	ck_assert_int_eq(e4l_txn_commit(t), E4L_ET_BLOCK_NOT_IN_USE);
+	ext2fs_mark_block_bitmap_range2(img.fs->block_map, end - n, n);
+	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
+	for (blk = end - n; blk < end; blk++)
+		ck_assert_int_eq(e4l_txn_new_block(t, blk, &data), 0);
+	ck_assert_int_eq(e4l_txn_commit(t), 0);
+	ck_assert_int_eq(e4l_journal_close(j), 0);
+	image_drop(&img);
+	run(FSCK, img.path);
+	image_remove(&img);
+}
+END_TEST
+
+/* Neither the log nor what follows it is ever written outside its half. */
+START_TEST(stays_in_its_half)
+{
+	struct image img;
+	struct e4l_journal *j;
+	uint32_t last;
+	unsigned int r;
+
+	image_make(&img, _i ? "-O fast_commit -J fast_commit_size=200" :
+			      "", &(struct format) { 1024,
+			      JBD2_CSUM_V3 | (_i ? JBD2_FAST_COMMIT : 0) });
+	ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j), 0);
+	last = be32toh(j->jsb.maxlen) -
+	       (_i ? be32toh(j->jsb.num_fc_blks) : 0);
+	ck_assert(!_i || be32toh(j->jsb.num_fc_blks));
+	ck_assert_uint_le(e4l_log_start(j, 1) + j->half, last);
+	ck_assert_uint_eq(e4l_log_start(j, 0), j->first);
+	for (r = 1; r <= 5; r++) {
+		ck_assert_int_eq(change_file(&img, j, FILE_BLOCKS, r), 0);
+		ck_assert_uint_eq(be32toh(j->jsb.start),
+				  e4l_log_start(j, j->seq));
+	}
+	j->failed = EIO;
+	e4l_journal_close(j);
+	spoil_places(&img, FILE_BLOCKS);
+	image_drop(&img);
+	run(REPLAY, img.path);
+	run(FSCK, img.path);
+	image_open(&img);
+	ck_assert_uint_eq(count_blocks(&img, FILE_BLOCKS, 5), FILE_BLOCKS);
+	image_drop(&img);
+	image_remove(&img);
+}
+END_TEST
+
+/* Files move from block to block; the counts, bitmaps and sums stay right. */
+START_TEST(allocates_and_frees)
+{
+	static const char *const options[] = {
+		"", "-O ^metadata_csum,uninit_bg", "-O meta_bg,^resize_inode",
+		"-O bigalloc -C 16384", "-O ^64bit", "-O ^has_journal",
+		"-O ^has_journal,bigalloc -C 8192 -g 2048",
+		"-g 1024 -O ^flex_bg",
+	};
+	struct image img;
+	struct e4l_journal *j;
+	struct e4l_txn *t;
+	blk64_t start, blk, end, n, free_before;
+
+	image_make(&img, options[_i], &formats[_i < 4 ? 0 : 2]);
+	ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j), 0);
+	end = ext2fs_blocks_count(img.fs->super);
+	n = EXT2FS_CLUSTER_RATIO(img.fs);
+	free_before = ext2fs_free_blocks_count(img.fs->super);
+	start = EXT2FS_B2C(img.fs, end / 2) * n;
+	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
+	for (blk = start; blk + n <= end && blk < start + 3000 * n; blk += n) {
+		if (ext2fs_test_block_bitmap2(img.fs->block_map, blk)) {
+			ck_assert_int_eq(e4l_txn_alloc(t, blk, n),
+					 E4L_ET_BLOCK_IN_USE);
+			continue;
+		}
+		ck_assert_int_eq(e4l_txn_free(t, blk, n),
+				 E4L_ET_BLOCK_NOT_IN_USE);
+		ck_assert_int_eq(e4l_txn_alloc(t, blk, n), 0);
+		ck_assert_int_eq(e4l_txn_free(t, blk, n), 0);
+		ck_assert(ext2fs_test_block_bitmap2(img.fs->block_map, blk));
+	}
+	ck_assert_uint_lt(ext2fs_free_blocks_count(img.fs->super),
+			  free_before);
+	ck_assert_int_eq(e4l_txn_commit(t), 0);
+	ck_assert_uint_eq(ext2fs_free_blocks_count(img.fs->super),
+			  free_before);
+	ck_assert_int_eq(e4l_journal_close(j), 0);
+	image_drop(&img);
+	run(FSCK, img.path);
+	image_remove(&img);
+}
+END_TEST
+
+START_TEST(takes_back_what_it_allocated)
+{
+	struct image img;
+	struct e4l_journal *j;
+	struct e4l_txn *t;
+	blk64_t blk, free_before;
+
+	image_make(&img, "", &formats[0]);
+	ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j), 0);
+	free_before = ext2fs_free_blocks_count(img.fs->super);
+	ck_assert_int_eq(ext2fs_new_block2(img.fs, 9000, NULL, &blk), 0);
+	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
+	ck_assert_int_eq(e4l_txn_alloc(t, blk, 1), 0);
+	ck_assert_int_eq(e4l_txn_free(t, img.blk[0], 1), 0);
+	e4l_txn_abort(t);
+	ck_assert(!ext2fs_test_block_bitmap2(img.fs->block_map, blk));
+	ck_assert(ext2fs_test_block_bitmap2(img.fs->block_map, img.blk[0]));
+	/* a block freed twice: all or nothing */
+	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
+	ck_assert_int_eq(e4l_txn_alloc(t, blk, 1), 0);
+	ck_assert_int_eq(e4l_txn_free(t, img.blk[0], 2), 0);
+	ck_assert_int_eq(e4l_txn_free(t, img.blk[1], 1), 0);
+	ck_assert_int_eq(e4l_txn_commit(t), E4L_ET_BLOCK_NOT_IN_USE);
+	ck_assert_uint_eq(ext2fs_free_blocks_count(img.fs->super),
+			  free_before);
+	ck_assert_int_eq(e4l_journal_close(j), 0);
+	image_drop(&img);
+	run(FSCK, img.path);
+	image_remove(&img);
+}
+END_TEST
+
+START_TEST(changes_inodes)
+{
+	uint8_t buf[256], again[256];
+	struct ext2_inode *inode = (struct ext2_inode *)buf;
+	struct e4l_journal *j;
+	struct e4l_txn *t;
+	struct image img;
+
+	image_make(&img, "", &formats[0]);
+	ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j), 0);
+	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
+	ck_assert_int_eq(e4l_txn_read_inode(t, img.ino, buf), 0);
+	inode->i_mtime = 12345;
+	ck_assert_int_eq(e4l_txn_put_inode(t, img.ino, buf), 0);
+	ck_assert_int_eq(e4l_txn_read_inode(t, img.ino, again), 0);
+	ck_assert_uint_eq(((struct ext2_inode *)again)->i_mtime, 12345);
+	ck_assert_int_eq(e4l_txn_put_inode(t, 0, buf), E4L_ET_BAD_ARGUMENT);
+	ck_assert_int_eq(e4l_txn_put_inode(t, ~0, buf), E4L_ET_BAD_ARGUMENT);
+	ck_assert_int_eq(e4l_txn_commit(t), 0);
+	ck_assert_int_eq(e4l_journal_close(j), 0);
+	ck_assert_int_eq(ext2fs_read_inode(img.fs, img.ino, inode), 0);
+	ck_assert_uint_eq(inode->i_mtime, 12345);
+	image_drop(&img);
+	run(FSCK, img.path);
+	image_remove(&img);
+}
+END_TEST
+
+/* Whatever the free counts become, the checksum's sector need not change. */
+START_TEST(keeps_the_checksum)
+{
+	struct ext2_super_block sb, old;
+	uint32_t want;
+	unsigned int i;
+	uint8_t *p = (uint8_t *)&sb;
+
+	srandom(1);
+	for (i = 0; i < 1000; i++) {
+		uint32_t sum = random() * 5u;
+
+		for (p = (uint8_t *)&sb; p < (uint8_t *)(&sb + 1); p++)
+			*p = random();
+		old = sb;
+		e4l_super_keep_checksum(&sb, sum);
+		want = ext2fs_crc32c_le(~0, (uint8_t *)&sb,
+				offsetof(struct ext2_super_block, s_checksum));
+		ck_assert_uint_eq(want, sum);
+		ck_assert_uint_eq(ext2fs_le32_to_cpu(sb.s_checksum), sum);
+		memcpy(sb.s_last_mounted + 60, old.s_last_mounted + 60, 4);
+		sb.s_checksum = old.s_checksum;
+		ck_assert_mem_eq(&sb, &old, sizeof(sb));
+	}
+}
+END_TEST
+
+struct hostile {
+	size_t offset;
+	uint32_t value;
+	errcode_t err;
+};
+#define JSB(field, value, err) \
+	{ offsetof(struct jbd2_super, field), value, E4L_ET_JOURNAL_##err }
+static const struct hostile hostile[] = {
+	JSB(h.magic, 0, CORRUPT),
+	JSB(h.blocktype, JBD2_SUPER_V1, FORMAT),
+	JSB(h.blocktype, JBD2_COMMIT, FORMAT),
+	JSB(blocksize, 2048, CORRUPT),
+	JSB(blocksize, 0, CORRUPT),
+	JSB(maxlen, 1, CORRUPT),
+	JSB(maxlen, 1 << 30, CORRUPT),
+	JSB(maxlen, ~0u, CORRUPT),
+	JSB(first, 0, CORRUPT),
+	JSB(first, 1024, CORRUPT),
+	JSB(first, ~0u, CORRUPT),
+	JSB(start, 1, RECOVERY),
+	JSB(start, ~0u, RECOVERY),
+	JSB(err, 5, ERROR),
+	JSB(feature_compat, 2, FORMAT),
+	JSB(feature_compat, JBD2_COMPAT_CHECKSUM, CORRUPT),
+	JSB(feature_incompat, 0x40 | JBD2_CSUM_V3, FORMAT),
+	JSB(feature_incompat, JBD2_CSUM_V2 | JBD2_CSUM_V3, CORRUPT),
+	JSB(feature_ro_compat, 1, FORMAT),
+	JSB(nr_users, 2, FORMAT),
+	JSB(checksum_type, 0x01000000, CORRUPT),
+};
+
+START_TEST(refuses_hostile_superblocks)
+{
+	struct image img;
+	struct e4l_journal *j;
+	struct jbd2_super jsb;
+	uint32_t value = htobe32(hostile[_i].value);
+
+	image_make(&img, "", &formats[0]);
+	jsb_io(&img, &jsb, false);
+	memcpy((uint8_t *)&jsb + hostile[_i].offset, &value, sizeof(value));
+	jsb_io(&img, &jsb, true);
+	ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j), hostile[_i].err);
+	ck_assert_ptr_null(j);
+	image_drop(&img);
+	image_remove(&img);
+}
+END_TEST
+
+/* Random bytes: no crash, and no journal that lies outside its file. */
+START_TEST(survives_random_superblocks)
+{
+	struct image img;
+	struct e4l_journal *j;
+	struct jbd2_super good, jsb;
+	unsigned int i, k;
+
+	image_make(&img, "-O fast_commit", &formats[0]);
+	jsb_io(&img, &good, false);
+	srandom(2);
+	for (i = 0; i < 2000; i++) {
+		jsb = good;
+		for (k = random() % 4; k <= 4; k++)
+			((uint8_t *)&jsb)[random() % 0x60] = random();
+		jsb_io(&img, &jsb, true);
+		if (e4l_journal_open(img.e, NULL, &j))
+			continue;
+		ck_assert_uint_ge(j->first, 1);
+		ck_assert_uint_ge(j->capacity, 400);
+		ck_assert_uint_le(e4l_log_start(j, 1) + j->half,
+				  be32toh(good.maxlen));
+		e4l_journal_close(j);
+	}
+	image_drop(&img);
+	image_remove(&img);
+}
+END_TEST
+
+START_TEST(refuses_a_bad_checksum)
+{
+	struct image img;
+	struct e4l_journal *j;
+	char cmd[200];
+	blk64_t blk;
+
+	image_make(&img, "", &formats[0]);
+	ck_assert_int_eq(ext2fs_bmap2(img.fs, EXT2_JOURNAL_INO, NULL, NULL, 0,
+				      0, NULL, &blk), 0);
+	io_channel_flush(img.fs->io);
+	snprintf(cmd, sizeof(cmd), "printf x | dd of=%s bs=1 seek=%llu "
+		 "conv=notrunc status=none", img.path,
+		 (unsigned long long)blk * 1024 + 0xa0);
+	run("%s", cmd);
+	ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j),
+			 E4L_ET_JOURNAL_CORRUPT);
+	image_drop(&img);
+	image_remove(&img);
+}
+END_TEST
+
+/* A journal inode that has holes, or one block twice. */
+START_TEST(refuses_bad_maps)
+{
+	static const char *const requests[] = {
+		"punch <8> 500 600",
+		"punch <8> 0 2000",
+		"set_inode_field <8> mode 040755",
+		"set_super_value journal_inum 4000000",
+		"set_super_value journal_inum 0",
+	};
+	struct image img;
+	struct e4l_journal *j;
+	char cmd[200];
+	errcode_t err;
+
+	image_make(&img, "", &formats[0]);
+	image_drop(&img);
+	snprintf(cmd, sizeof(cmd), "debugfs -w -R '%s' %%s >/dev/null 2>&1",
+		 requests[_i]);
+	run(cmd, img.path);
+	image_open(&img);
+	err = e4l_journal_open(img.e, NULL, &j);
+	ck_assert_int_eq(err, _i == 4 ? E4L_ET_JOURNAL_DEVICE :
+				       E4L_ET_JOURNAL_CORRUPT);
+	image_drop(&img);
+	image_remove(&img);
+}
+END_TEST
+
+START_TEST(refuses_what_is_not_its_time)
+{
+	struct image img;
+	struct e4l_journal *j, *again;
+	struct e4l_txn *t, *second;
+
+	image_make(&img, "", &formats[0]);
+	ck_assert_int_eq(e4l_journal_open(img.e, img.fs->io, &j),
+			 E4L_ET_JOURNAL_DEVICE);
+	ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j), 0);
+	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
+	ck_assert_int_eq(e4l_txn_begin(j, &second), E4L_ET_BAD_ARGUMENT);
+	ck_assert_int_eq(e4l_txn_commit(t), 0);
+	ck_assert_int_eq(change_file(&img, j, 1, 1), 0);
+	ck_assert_int_eq(e4l_journal_open(img.e, NULL, &again),
+			 E4L_ET_JOURNAL_RECOVERY);
+	j->failed = EIO;
+	ck_assert_int_eq(e4l_txn_begin(j, &t), EIO);
+	ck_assert_int_eq(e4l_journal_close(j), EIO);
+	image_drop(&img);
+	image_open(&img);
+	ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j),
+			 E4L_ET_JOURNAL_RECOVERY);
+	image_drop(&img);
+	image_remove(&img);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("journal");
+	TCase *tc = tcase_create("journal");
+
+	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, e2fsck_replays, 0, N_FORMATS);
+	tcase_add_loop_test(tc, closes_clean, 0, N_FORMATS);
+	tcase_add_loop_test(tc, holds_its_capacity, 0, N_FORMATS);
+	tcase_add_loop_test(tc, stays_in_its_half, 0, 2);
+	tcase_add_loop_test(tc, allocates_and_frees, 0, 8);
+	tcase_add_loop_test(tc, refuses_hostile_superblocks, 0,
+			    sizeof(hostile) / sizeof(hostile[0]));
+	tcase_add_loop_test(tc, refuses_bad_maps, 0, 5);
+	tcase_add_test(tc, opens_without_a_trace);
+	tcase_add_test(tc, takes_back_what_it_allocated);
+	tcase_add_test(tc, changes_inodes);
+	tcase_add_test(tc, keeps_the_checksum);
+	tcase_add_test(tc, survives_random_superblocks);
+	tcase_add_test(tc, refuses_a_bad_checksum);
+	tcase_add_test(tc, refuses_what_is_not_its_time);
+	suite_add_tcase(suite, tc);
+	return unit_main(suite);
+}
