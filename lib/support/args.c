@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "args.h"
+#include "say.h"
+#include "units.h"
+
+/* Where the values of long options begin: above every letter. */
+#define LONG_BASE 256
+
+static const char *const progress_choices[] = {
+	"auto", "always", "never", NULL
+};
+
+#define COMMON(member) offsetof(struct args_common, member)
+static const struct args_option common_options[] = {
+	{ .name = "json", .kind = ARGS_FLAG, .offset = COMMON(json),
+	  .help = "report as JSON" },
+	{ .name = "quiet", .letter = 'q', .kind = ARGS_FLAG,
+	  .offset = COMMON(quiet), .help = "no notes and no progress" },
+	{ .name = "verbose", .letter = 'v', .kind = ARGS_FLAG,
+	  .offset = COMMON(verbose), .help = "say more" },
+	{ .name = "progress", .kind = ARGS_CHOICE, .offset = COMMON(progress),
+	  .value = "WHEN", .choices = progress_choices,
+	  .help = "auto (on a terminal), always or never" },
+	{ .name = "help", .letter = 'h', .kind = ARGS_FLAG,
+	  .offset = COMMON(help), .help = "show this and exit" },
+	{ .name = "version", .letter = 'V', .kind = ARGS_FLAG,
+	  .offset = COMMON(version), .help = "show the version and exit" },
+};
+#define N_COMMON (sizeof(common_options) / sizeof(*common_options))
+
+static const struct args_option *option_at(const struct args_tool *tool,
+					   unsigned int i)
+{
+	return i < tool->n_options ? &tool->options[i] :
+				     &common_options[i - tool->n_options];
+}
+
+static unsigned int option_count(const struct args_tool *tool)
+{
+	return tool->n_options + N_COMMON;
+}
+
+/* The row that getopt_long()'s result @c stands for. */
+static const struct args_option *option_found(const struct args_tool *tool,
+					      int c)
+{
+	unsigned int i;
+
+	if (c >= LONG_BASE)
+		return option_at(tool, c - LONG_BASE);
+	for (i = 0; option_at(tool, i)->letter != c; i++)
+		;
+	return option_at(tool, i);
+}
+
+static void print_option(const struct args_option *opt)
+{
+	char left[40];
+	int n;
+
+	n = opt->letter ? snprintf(left, sizeof(left), "-%c, ", opt->letter) :
+			  snprintf(left, sizeof(left), "    ");
+	snprintf(left + n, sizeof(left) - n, "--%s%s%s", opt->name,
+		 opt->value ? "=" : "", opt->value ? opt->value : "");
+	printf("  %-25s %s\n", left, opt->help);
+}
+
+static void print_help(const struct args_tool *tool)
+{
+	unsigned int i;
+
+	printf("Usage: %s [options] %s\n%s\n\n", program_invocation_short_name,
+	       tool->operands, tool->purpose);
+	for (i = 0; i < option_count(tool); i++)
+		print_option(option_at(tool, i));
+}
+
+static void print_version(void)
+{
+	const char *version, *date;
+
+	ext2fs_get_library_version(&version, &date);
+	printf("%s %s (libext2fs %s)\n", program_invocation_short_name,
+	       PACKAGE_VERSION, version);
+}
+
+static bool set_choice(const struct args_option *opt, const char *arg,
+		       unsigned int *value)
+{
+	unsigned int i;
+
+	for (i = 0; opt->choices[i]; i++) {
+		if (!strcmp(arg, opt->choices[i])) {
+			*value = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool set_number(const struct args_option *opt, const char *arg,
+		       uint64_t *value)
+{
+	uint64_t n;
+	bool ok = opt->kind == ARGS_SIZE ? units_parse_size(arg, &n) :
+					   units_parse_count(arg, &n);
+
+	if (!ok || n < opt->min || n > opt->max)
+		return false;
+	*value = n;
+	return true;
+}
+
+/* False when @arg is not a value that the option takes. */
+static bool set_option(const struct args_option *opt, const char *arg,
+		       void *config)
+{
+	void *member = (char *)config + opt->offset;
+
+	switch (opt->kind) {
+	case ARGS_FLAG:
+		*(bool *)member = true;
+		return true;
+	case ARGS_COUNT:
+	case ARGS_SIZE:
+		return set_number(opt, arg, member);
+	case ARGS_CHOICE:
+		return set_choice(opt, arg, member);
+	case ARGS_TEXT:
+		*(const char **)member = arg;
+		return true;
+	}
+	return false;
+}
+
+/* Which values an option takes, for the sentence that refuses another. */
+static void say_bad_value(const struct args_option *opt, const char *arg)
+{
+	char list[120] = "", low[UNITS_LEN], high[UNITS_LEN];
+	size_t n = 0;
+	unsigned int i;
+
+	if (opt->kind == ARGS_CHOICE) {
+		for (i = 0; opt->choices[i] && n < sizeof(list); i++)
+			n += snprintf(list + n, sizeof(list) - n, "%s%s",
+				      i ? ", " : "", opt->choices[i]);
+		say("--%s: '%s' is none of %s", opt->name, arg, list);
+	} else if (opt->kind == ARGS_SIZE) {
+		say("--%s: '%s' is not a size from %s to %s", opt->name, arg,
+		    units_size(opt->min, low), units_size(opt->max, high));
+	} else {
+		say("--%s: '%s' is not a number from %llu to %llu", opt->name,
+		    arg, (unsigned long long)opt->min,
+		    (unsigned long long)opt->max);
+	}
+}
+
+static int usage(int *status)
+{
+	fprintf(stderr, "Try '%s --help'.\n", program_invocation_short_name);
+	*status = STATUS_USAGE;
+	return -1;
+}
+
+/*
+ * getopt's tables.  Neither can be too small: a row has one letter and one
+ * long name at most.
+ */
+static bool make_tables(const struct args_tool *tool, char **letters,
+			struct option **longs)
+{
+	unsigned int i, count = option_count(tool);
+	char *out;
+
+	*letters = malloc(2 * count + 2);
+	*longs = calloc(count + 1, sizeof(**longs));
+	if (!*letters || !*longs)
+		return false;
+	out = *letters;
+	*out++ = ':';
+	for (i = 0; i < count; i++) {
+		const struct args_option *opt = option_at(tool, i);
+
+		(*longs)[i] = (struct option) {
+			.name = opt->name, .val = LONG_BASE + i,
+			.has_arg = opt->value ? required_argument : no_argument,
+		};
+		if (opt->letter)
+			*out++ = opt->letter;
+		if (opt->letter && opt->value)
+			*out++ = ':';
+	}
+	*out = '\0';
+	return true;
+}
+
+/* What getopt refused: optopt is the letter, or 0 for an unknown long name. */
+static void say_refused(int c, char **argv)
+{
+	const char *word = argv[optind - 1];
+
+	if (c == ':')
+		say("option '%s' needs a value", word);
+	else if (optopt && optopt < LONG_BASE)
+		say("unknown option '-%c'", optopt);
+	else if (optopt)
+		say("option '%s' takes no value", word);
+	else
+		say("unknown option '%s'", word);
+}
+
+static bool parse_options(const struct args_tool *tool, int argc, char **argv,
+			  void *config, const char *letters,
+			  const struct option *longs)
+{
+	const struct args_option *opt;
+	int c;
+
+	optind = 0;	/* starts getopt anew */
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+		if (c == '?' || c == ':') {
+			say_refused(c, argv);
+			return false;
+		}
+		opt = option_found(tool, c);
+		if (!set_option(opt, optarg, config)) {
+			say_bad_value(opt, optarg);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool check_operands(const struct args_tool *tool, int count)
+{
+	if (count < tool->min_operands)
+		say("too few operands: %s", tool->operands);
+	else if (tool->max_operands >= 0 && count > tool->max_operands)
+		say("too many operands: %s", tool->operands);
+	else
+		return true;
+	return false;
+}
+
+/* --help and --version, when they were given. */
+static bool answered(const struct args_tool *tool,
+		     const struct args_common *common, int *status)
+{
+	if (common->help)
+		print_help(tool);
+	else if (common->version)
+		print_version();
+	else
+		return false;
+	*status = say_done(STATUS_DONE);
+	return true;
+}
+
+int args_parse(const struct args_tool *tool, int argc, char **argv,
+	       void *config, int *status)
+{
+	struct option *longs = NULL;
+	char *letters = NULL;
+	int first = -1;
+
+	if (!make_tables(tool, &letters, &longs)) {
+		say("%s", error_message(ENOMEM));
+		*status = STATUS_FAILED;
+	} else if (!parse_options(tool, argc, argv, config, letters, longs)) {
+		usage(status);
+	} else if (!answered(tool, config, status)) {
+		first = check_operands(tool, argc - optind) ? optind :
+							      usage(status);
+	}
+	free(letters);
+	free(longs);
+	return first;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Options as tables: adding one is adding a row. */
+#ifndef SUPPORT_ARGS_H
+#define SUPPORT_ARGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum args_kind {
+	ARGS_FLAG,	/* bool */
+	ARGS_COUNT,	/* uint64_t, from min to max */
+	ARGS_SIZE,	/* uint64_t in bytes, from min to max */
+	ARGS_CHOICE,	/* unsigned int, the index in choices */
+	ARGS_TEXT,	/* const char *, points into argv */
+};
+
+struct args_option {
+	const char *name;		/* without the dashes */
+	char letter;			/* 0: none */
+	enum args_kind kind;
+	size_t offset;			/* of its value in the configuration */
+	const char *value;		/* what --help calls it; NULL: a flag */
+	const char *help;
+	uint64_t min, max;
+	const char *const *choices;	/* NULL-terminated */
+};
+
+enum args_progress { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
+
+/* The first member of every tool's configuration. */
+struct args_common {
+	bool help, version;
+	bool json, quiet, verbose;
+	unsigned int progress;		/* enum args_progress */
+};
+
+struct args_tool {
+	const char *operands;		/* e.g. "TARGET [PATH...]" */
+	const char *purpose;		/* one sentence for --help */
+	const struct args_option *options;
+	unsigned int n_options;
+	int min_operands, max_operands;	/* max -1: no limit */
+};
+
+/*
+ * Parses @argv into @config, whose members keep what they hold when their
+ * option is not given.  Operands end up last in @argv.  Returns the index of
+ * the first of them; otherwise, when everything has been said already (--help,
+ * --version, a wrong option), -1, and *@status is what to exit with.
+ */
+int args_parse(const struct args_tool *tool, int argc, char **argv,
+	       void *config, int *status);
+
+#endif

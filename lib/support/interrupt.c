@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+#include <string.h>
+#include <unistd.h>
+#include "interrupt.h"
+
+static void *wait_for_signal(void *priv)
+{
+	struct interrupt *in = priv;
+	int sig;
+
+	if (sigwait(&in->signals, &sig))
+		return NULL;
+	e4l_interrupt(in->e);
+	/* whoever asks twice does not want to wait */
+	pthread_sigmask(SIG_UNBLOCK, &in->signals, NULL);
+	for (;;)
+		pause();
+}
+
+int interrupt_start(struct interrupt *in, struct e4l *e)
+{
+	int err;
+
+	*in = (struct interrupt) { .e = e };
+	sigemptyset(&in->signals);
+	sigaddset(&in->signals, SIGINT);
+	sigaddset(&in->signals, SIGTERM);
+	pthread_sigmask(SIG_BLOCK, &in->signals, &in->before);
+	err = pthread_create(&in->thread, NULL, wait_for_signal, in);
+	if (err)
+		pthread_sigmask(SIG_SETMASK, &in->before, NULL);
+	in->active = !err;
+	return err;
+}
+
+void interrupt_stop(struct interrupt *in)
+{
+	if (!in->active)
+		return;
+	pthread_cancel(in->thread);
+	pthread_join(in->thread, NULL);
+	pthread_sigmask(SIG_SETMASK, &in->before, NULL);
+	in->active = false;
+}

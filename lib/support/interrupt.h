@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SIGINT and SIGTERM end work at its next safe point. */
+#ifndef SUPPORT_INTERRUPT_H
+#define SUPPORT_INTERRUPT_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <e4layout/e4layout.h>
+
+struct interrupt {
+	struct e4l *e;
+	sigset_t signals, before;
+	pthread_t thread;
+	bool active;
+};
+
+/*
+ * From now on the first SIGINT or SIGTERM calls e4l_interrupt() on @e, so that
+ * what runs on it ends with E4L_ET_INTERRUPTED; a second one kills the
+ * process.  Call it before threads are made: they inherit the blocked signals
+ * (a thread of its own waits for them, which needs no global state).
+ * Returns 0 or an errno.
+ */
+int interrupt_start(struct interrupt *in, struct e4l *e);
+
+/* Back to what was before interrupt_start().  @e can be freed then. */
+void interrupt_stop(struct interrupt *in);
+
+#endif

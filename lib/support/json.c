@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "json.h"
+#include "say.h"
+#include "text.h"
+
+json_t *json_members(const void *base, const struct json_member *members,
+		     size_t n)
+{
+	json_t *object = json_object();
+	const uint64_t *value;
+	size_t i;
+
+	for (i = 0; object && i < n; i++) {
+		value = (const void *)((const char *)base + members[i].offset);
+		if (json_object_set_new(object, members[i].key,
+					json_integer(*value))) {
+			json_decref(object);
+			object = NULL;
+		}
+	}
+	return object;
+}
+
+json_t *json_field(const char *text, size_t max)
+{
+	char *escaped = text_escape(text, strnlen(text, max), TEXT_FOR_JSON);
+	json_t *value = escaped ? json_string(escaped) : NULL;
+
+	free(escaped);
+	return value;
+}
+
+json_t *json_name(const char *name)
+{
+	return json_field(name, strlen(name));
+}
+
+static bool write_json(json_t *object, size_t flags)
+{
+	bool ok;
+
+	if (!object) {
+		say_error("the report", "cannot make JSON", ENOMEM);
+		return false;
+	}
+	errno = 0;
+	ok = !json_dumpf(object, stdout, flags) && putchar('\n') != EOF;
+	json_decref(object);
+	if (!ok)
+		say_error("standard output", "cannot write",
+			  errno ? errno : ENOMEM);
+	return ok;
+}
+
+bool json_write(json_t *object)
+{
+	return write_json(object, JSON_INDENT(2));
+}
+
+bool json_write_line(json_t *object)
+{
+	return write_json(object, JSON_COMPACT);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* JSON for reports: objects from tables of members, JSON Lines. */
+#ifndef SUPPORT_JSON_H
+#define SUPPORT_JSON_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A uint64_t member of a struct, and its key. */
+struct json_member {
+	const char *key;
+	size_t offset;
+};
+
+/* An object of the @n members of the struct at @base; NULL: no memory. */
+json_t *json_members(const void *base, const struct json_member *members,
+		     size_t n);
+
+/* A file name, escaped as text.h says; NULL: no memory. */
+json_t *json_name(const char *name);
+
+/* Adds what text_escape() makes of a C string of at most @max bytes. */
+json_t *json_field(const char *text, size_t max);
+
+/*
+ * Writes @object and a newline to stdout, in one line or indented, and frees
+ * it.  False after saying what failed, also for a NULL, which means that
+ * memory ran out while it was made.
+ */
+bool json_write(json_t *object);
+bool json_write_line(json_t *object);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is mounted where, from /proc/self/mountinfo and /sys/block. */
+#ifndef SUPPORT_MOUNTS_H
+#define SUPPORT_MOUNTS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+struct mount {
+	dev_t dev;
+	char *point;
+	char *type;
+	char *source;
+};
+
+/*
+ * Reads one line of mountinfo.  The strings of @m point into @line, which is
+ * changed.  False when the line is not of that format.
+ */
+bool mount_parse(char *line, struct mount *m);
+
+/* Where the block device @dev is mounted (to be freed), or NULL. */
+char *mount_point_of(dev_t dev);
+
+/*
+ * The device file of what is mounted at @dir, a path without symlinks (to be
+ * freed).  NULL when nothing is, or when it is not ext2, ext3 or ext4.
+ */
+char *mount_device_at(const char *dir);
+
+/*
+ * A loop device over the file (@dev, @ino), a mounted one if there is one:
+ * its name (to be freed) and number.  NULL when there is none.
+ */
+char *mount_loop_over(dev_t dev, ino_t ino, dev_t *loop);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include "say.h"
+
+void say(const char *fmt, ...)
+{
+	va_list args;
+
+	fflush(stdout);
+	flockfile(stderr);
+	fprintf(stderr, "%s: ", program_invocation_short_name);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	putc('\n', stderr);
+	funlockfile(stderr);
+}
+
+void say_error(const char *target, const char *what, errcode_t err)
+{
+	say("%s: %s: %s", target, what, error_message(err));
+}
+
+void say_e4l(const char *target, const struct e4l *e, errcode_t err)
+{
+	char what[160];
+
+	if (e)
+		e4l_detail_text(e, what, sizeof(what));
+	say_error(target, e && *what ? what : "cannot start", err);
+}
+
+int say_done(int status)
+{
+	if (!ferror(stdout) && !fflush(stdout))
+		return status;
+	say_error("standard output", "cannot write", errno);
+	return STATUS_FAILED;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One sentence on stderr, after the name of the tool. */
+#ifndef SUPPORT_SAY_H
+#define SUPPORT_SAY_H
+
+#include <et/com_err.h>
+#include <e4layout/e4layout.h>
+
+/* Exit codes of every tool but e4check. */
+enum {
+	STATUS_DONE = 0,
+	STATUS_FAILED = 1,
+	STATUS_USAGE = 2,
+};
+
+/* "tool: SENTENCE".  @fmt has no newline at its end. */
+void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* "tool: TARGET: WHAT: why", why from the tables of com_err. */
+void say_error(const char *target, const char *what, errcode_t err);
+
+/* The same for a failure of the library; WHAT is the detail of @e. */
+void say_e4l(const char *target, const struct e4l *e, errcode_t err);
+
+/*
+ * Flushes stdout, which is where a full disk or a broken pipe shows.  Returns
+ * @status, or STATUS_FAILED after a sentence.
+ */
+int say_done(int status);
+
+#endif

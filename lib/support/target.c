@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * 1. resolve: from the name to a device or an image, and who else uses it.
+ * 2. peek: read the superblock only, and refuse by tables.
+ * 3. open.
+ */
+#include "config.h"
+#include <blkid/blkid.h>
+#include <e2p/e2p.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "mounts.h"
+#include "say.h"
+#include "target.h"
+
+/* ---------------------------------------------------------------- features */
+
+/* Every bit whose meaning the library knows, whether it acts on it or not. */
+#define KNOWN_COMPAT ( \
+	EXT2_FEATURE_COMPAT_DIR_PREALLOC | EXT2_FEATURE_COMPAT_IMAGIC_INODES | \
+	EXT3_FEATURE_COMPAT_HAS_JOURNAL | EXT2_FEATURE_COMPAT_EXT_ATTR | \
+	EXT2_FEATURE_COMPAT_RESIZE_INODE | EXT2_FEATURE_COMPAT_DIR_INDEX | \
+	EXT4_FEATURE_COMPAT_SPARSE_SUPER2 | EXT4_FEATURE_COMPAT_FAST_COMMIT | \
+	EXT4_FEATURE_COMPAT_STABLE_INODES | EXT4_FEATURE_COMPAT_ORPHAN_FILE)
+#define KNOWN_INCOMPAT ( \
+	EXT2_FEATURE_INCOMPAT_FILETYPE | EXT3_FEATURE_INCOMPAT_RECOVER | \
+	EXT3_FEATURE_INCOMPAT_JOURNAL_DEV | EXT2_FEATURE_INCOMPAT_META_BG | \
+	EXT3_FEATURE_INCOMPAT_EXTENTS | EXT4_FEATURE_INCOMPAT_64BIT | \
+	EXT4_FEATURE_INCOMPAT_MMP | EXT4_FEATURE_INCOMPAT_FLEX_BG | \
+	EXT4_FEATURE_INCOMPAT_EA_INODE | EXT4_FEATURE_INCOMPAT_CSUM_SEED | \
+	EXT4_FEATURE_INCOMPAT_LARGEDIR | EXT4_FEATURE_INCOMPAT_INLINE_DATA | \
+	EXT4_FEATURE_INCOMPAT_ENCRYPT | EXT4_FEATURE_INCOMPAT_CASEFOLD)
+#define KNOWN_RO_COMPAT ( \
+	EXT2_FEATURE_RO_COMPAT_SPARSE_SUPER | \
+	EXT2_FEATURE_RO_COMPAT_LARGE_FILE | \
+	EXT4_FEATURE_RO_COMPAT_HUGE_FILE | EXT4_FEATURE_RO_COMPAT_GDT_CSUM | \
+	EXT4_FEATURE_RO_COMPAT_DIR_NLINK | \
+	EXT4_FEATURE_RO_COMPAT_EXTRA_ISIZE | EXT4_FEATURE_RO_COMPAT_QUOTA | \
+	EXT4_FEATURE_RO_COMPAT_BIGALLOC | \
+	EXT4_FEATURE_RO_COMPAT_METADATA_CSUM | \
+	EXT4_FEATURE_RO_COMPAT_READONLY | EXT4_FEATURE_RO_COMPAT_PROJECT | \
+	EXT4_FEATURE_RO_COMPAT_SHARED_BLOCKS | EXT4_FEATURE_RO_COMPAT_VERITY | \
+	EXT4_FEATURE_RO_COMPAT_ORPHAN_PRESENT)
+
+static bool refuse_unknown(const struct target *t, int set, uint32_t unknown)
+{
+	if (!unknown)
+		return false;
+	say("%s: the filesystem has the feature %s, which this version does "
+	    "not know: use a newer one", t->name,
+	    e2p_feature2string(set, unknown & -unknown));
+	return true;
+}
+
+/* ----------------------------------------------------------------- resolve */
+
+/* LABEL=x and the like, by libblkid; NULL after saying what is wrong. */
+static char *device_of_tag(const char *name)
+{
+	char *type, *value, *device = NULL;
+
+	if (blkid_parse_tag_string(name, &type, &value)) {
+		say("%s: cannot understand the tag", name);
+		return NULL;
+	}
+	device = blkid_evaluate_tag(type, value, NULL);
+	if (!device)
+		say("%s: no device has that %s", name, type);
+	free(type);
+	free(value);
+	return device;
+}
+
+static bool is_tag(const char *name)
+{
+	static const char *const tags[] = {
+		"LABEL=", "UUID=", "PARTLABEL=", "PARTUUID=",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(tags) / sizeof(*tags); i++)
+		if (!strncmp(name, tags[i], strlen(tags[i])))
+			return true;
+	return false;
+}
+
+static char *device_of_dir(const char *name)
+{
+	char *path = realpath(name, NULL);
+	char *device = path ? mount_device_at(path) : NULL;
+
+	free(path);
+	if (!device)
+		say("%s: is a directory and not the mount point of an ext4 "
+		    "filesystem", name);
+	return device;
+}
+
+/* Sets @t->device; false after saying what is wrong. */
+static bool find_device(struct target *t)
+{
+	struct stat st;
+
+	if (is_tag(t->name)) {
+		t->device = device_of_tag(t->name);
+	} else if (stat(t->name, &st)) {
+		say_error(t->name, "cannot open", errno);
+	} else if (S_ISDIR(st.st_mode)) {
+		t->is_dir = true;
+		t->device = device_of_dir(t->name);
+	} else {
+		t->device = strdup(t->name);
+	}
+	return t->device != NULL;
+}
+
+/* Refuses what cannot hold a filesystem, and sees who else uses the rest. */
+static bool inspect_device(struct target *t)
+{
+	struct stat st;
+	dev_t dev = 0;
+
+	if (stat(t->device, &st)) {
+		say_error(t->name, "cannot open", errno);
+		return false;
+	}
+	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)) {
+		say("%s: is neither a block device nor an image file", t->name);
+		return false;
+	}
+	if (S_ISREG(st.st_mode) && !st.st_size) {
+		say("%s: is empty", t->name);
+		return false;
+	}
+	if (S_ISBLK(st.st_mode))
+		dev = st.st_rdev;
+	else
+		t->loop = mount_loop_over(st.st_dev, st.st_ino, &dev);
+	t->mount_point = dev ? mount_point_of(dev) : NULL;
+	return true;
+}
+
+static bool resolve(struct target *t, const char *name)
+{
+	*t = (struct target) { .name = name, .lock_fd = -1 };
+	initialize_ext2_error_table();
+	return find_device(t) && inspect_device(t);
+}
+
+/* -------------------------------------------------------------------- open */
+
+static void say_open_error(const struct target *t, errcode_t err)
+{
+	switch (err) {
+	case EXT2_ET_BAD_MAGIC:
+		say("%s: holds no ext2, ext3 or ext4 filesystem", t->name);
+		break;
+	case EXT2_ET_SHORT_READ:
+		say("%s: ends within the filesystem's own tables: it is "
+		    "truncated, or no ext4 filesystem", t->name);
+		break;
+	case EXT2_ET_SB_CSUM_INVALID:
+	case EXT2_ET_CORRUPT_SUPERBLOCK:
+	case EXT2_ET_BAD_DESC_SIZE:
+	case EXT2_ET_UNKNOWN_CSUM:
+		say("%s: the superblock is damaged: %s: run e2fsck %s",
+		    t->name, error_message(err), t->device);
+		break;
+	default:
+		say_error(t->name, "cannot open", err);
+	}
+}
+
+static bool open_fs(struct target *t, const char *io_options, int flags,
+		    io_manager manager)
+{
+	errcode_t err = ext2fs_open2(t->device, io_options,
+				     EXT2_FLAG_64BITS | flags, 0, 0, manager,
+				     &t->fs);
+
+	if (!err)
+		return true;
+	t->fs = NULL;
+	say_open_error(t, err);
+	return false;
+}
+
+/* Reads the superblock alone: whatever is in it can then be refused. */
+static bool open_super(struct target *t)
+{
+	return open_fs(t, NULL, EXT2_FLAG_SUPER_ONLY | EXT2_FLAG_FORCE |
+		       EXT2_FLAG_SKIP_MMP, unix_io_manager);
+}
+
+static bool is_truncated(const struct target *t)
+{
+	blk64_t want = ext2fs_blocks_count(t->fs->super), have;
+
+	if (ext2fs_get_device_size2(t->device, t->fs->blocksize, &have) ||
+	    have >= want)
+		return false;
+	say("%s: is truncated: the filesystem has %llu blocks, the device %llu",
+	    t->name, (unsigned long long)want, (unsigned long long)have);
+	return true;
+}
+
+/* What cannot even be read; says which. */
+static bool is_unreadable(const struct target *t)
+{
+	const struct ext2_super_block *sb = t->fs->super;
+
+	if (refuse_unknown(t, E2P_FEATURE_INCOMPAT,
+			   sb->s_feature_incompat & ~KNOWN_INCOMPAT))
+		return true;
+	if (sb->s_feature_incompat & EXT3_FEATURE_INCOMPAT_JOURNAL_DEV) {
+		say("%s: is an external journal: name the filesystem that "
+		    "uses it", t->name);
+		return true;
+	}
+	return is_truncated(t);
+}
+
+/* Opens to see whether @refused says no. */
+static bool peek(struct target *t, bool (*refused)(const struct target *))
+{
+	bool ok = open_super(t) && !refused(t);
+
+	ext2fs_close_free(&t->fs);
+	return ok;
+}
+
+static void free_target(struct target *t)
+{
+	if (t->lock_fd >= 0)
+		close(t->lock_fd);
+	free(t->device);
+	free(t->mount_point);
+	free(t->loop);
+}
+
+static void note_age(const struct target *t)
+{
+	if (t->mount_point)
+		say("%s: mounted on %s: the picture may be a moment old",
+		    t->name, t->mount_point);
+	else if (ext2fs_has_feature_journal_needs_recovery(t->fs->super))
+		say("%s: the journal was not replayed: the picture may be "
+		    "older than the last changes", t->name);
+}
+
+bool target_open_read(struct target *t, const char *name,
+		      const char *io_options, bool quiet)
+{
+	if (resolve(t, name) && peek(t, is_unreadable) &&
+	    open_fs(t, io_options, EXT2_FLAG_THREADS, unix_io_manager)) {
+		if (!quiet)
+			note_age(t);
+		return true;
+	}
+	free_target(t);
+	return false;
+}
+
+/* ------------------------------------------------------------------- write */
+
+static bool is_busy(const struct target *t)
+{
+	if (t->mount_point)
+		say("%s: is mounted on %s: unmount it first: umount %s",
+		    t->name, t->mount_point, t->mount_point);
+	else if (t->loop)
+		say("%s: is attached to %s: name that instead, or run "
+		    "losetup -d %s", t->name, t->loop, t->loop);
+	else
+		return false;
+	return true;
+}
+
+static bool has_unknown_feature(const struct target *t)
+{
+	const struct ext2_super_block *sb = t->fs->super;
+
+	return refuse_unknown(t, E2P_FEATURE_COMPAT,
+			      sb->s_feature_compat & ~KNOWN_COMPAT) ||
+	       refuse_unknown(t, E2P_FEATURE_RO_INCOMPAT,
+			      sb->s_feature_ro_compat & ~KNOWN_RO_COMPAT);
+}
+
+static bool needs_recovery(const struct ext2_super_block *sb)
+{
+	return sb->s_feature_incompat & EXT3_FEATURE_INCOMPAT_RECOVER;
+}
+
+static bool has_errors(const struct ext2_super_block *sb)
+{
+	return sb->s_state & EXT2_ERROR_FS || sb->s_error_count;
+}
+
+static bool is_unclean(const struct ext2_super_block *sb)
+{
+	return !(sb->s_state & EXT2_VALID_FS);
+}
+
+static bool has_orphans(const struct ext2_super_block *sb)
+{
+	return sb->s_last_orphan || sb->s_feature_ro_compat &
+				    EXT4_FEATURE_RO_COMPAT_ORPHAN_PRESENT;
+}
+
+static bool is_readonly(const struct ext2_super_block *sb)
+{
+	return sb->s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_READONLY;
+}
+
+static bool has_shared_blocks(const struct ext2_super_block *sb)
+{
+	return sb->s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_SHARED_BLOCKS;
+}
+
+/* In the order in which they have to be dealt with. */
+static const struct refusal {
+	bool (*applies)(const struct ext2_super_block *sb);
+	const char *why;
+	const char *run;	/* before the device's name */
+} refusals[] = {
+	{ needs_recovery, "the journal needs recovery", "e2fsck -p" },
+	{ has_errors, "the filesystem has recorded errors", "e2fsck -f" },
+	{ is_unclean, "the filesystem was not cleanly unmounted",
+	  "e2fsck -f" },
+	{ has_orphans, "the filesystem has a list of orphaned inodes",
+	  "e2fsck -f" },
+	{ is_readonly, "the filesystem is marked read-only",
+	  "tune2fs -O ^read-only" },
+	{ has_shared_blocks, "files of the filesystem share blocks",
+	  "e2fsck -E unshare_blocks -f" },
+};
+
+static bool is_unwritable(const struct target *t)
+{
+	size_t i;
+
+	if (is_unreadable(t) || has_unknown_feature(t))
+		return true;
+	for (i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
+		if (refusals[i].applies(t->fs->super)) {
+			say("%s: %s: run %s %s", t->name, refusals[i].why,
+			    refusals[i].run, t->device);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A device is opened with O_EXCL; an image has nothing like it but a lock. */
+static bool lock_image(struct target *t)
+{
+	struct stat st;
+
+	t->lock_fd = open(t->device, O_RDWR | O_CLOEXEC);
+	if (t->lock_fd < 0 || fstat(t->lock_fd, &st)) {
+		say_error(t->name, "cannot open for writing", errno);
+		return false;
+	}
+	if (!S_ISREG(st.st_mode) || !flock(t->lock_fd, LOCK_EX | LOCK_NB))
+		return true;
+	if (errno == EWOULDBLOCK)
+		say("%s: another program is at work on it: wait for it to end",
+		    t->name);
+	else
+		say_error(t->name, "cannot lock", errno);
+	return false;
+}
+
+static void say_write_error(const struct target *t, errcode_t err)
+{
+	switch (err) {
+	case EBUSY:
+		say("%s: another program holds the device (LVM, RAID, swap "
+		    "or a mount): see lsblk %s", t->name, t->device);
+		break;
+	case EXT2_ET_MMP_FAILED:
+	case EXT2_ET_MMP_FSCK_ON:
+	case EXT2_ET_MMP_UNKNOWN_SEQ:
+		say("%s: multiple mount protection: %s: unmount it on the "
+		    "other host; if there is none, run tune2fs -f -E clear_mmp "
+		    "%s", t->name, error_message(err), t->device);
+		break;
+	default:
+		say_open_error(t, err);
+	}
+}
+
+static bool open_exclusive(struct target *t, io_manager manager,
+			   const char *io_options)
+{
+	errcode_t err = ext2fs_open2(t->device, io_options, EXT2_FLAG_64BITS |
+				     EXT2_FLAG_THREADS | EXT2_FLAG_RW |
+				     EXT2_FLAG_EXCLUSIVE, 0, 0, manager,
+				     &t->fs);
+
+	if (!err)
+		return true;
+	t->fs = NULL;
+	say_write_error(t, err);
+	return false;
+}
+
+bool target_open_write(struct target *t, const char *name, io_manager manager,
+		       const char *io_options)
+{
+	if (resolve(t, name) && !is_busy(t) && lock_image(t) &&
+	    peek(t, is_unwritable) && open_exclusive(t, manager, io_options))
+		return true;
+	free_target(t);
+	return false;
+}
+
+bool target_close(struct target *t)
+{
+	errcode_t err = ext2fs_close_free(&t->fs);
+
+	if (err)
+		say_error(t->name, "cannot close", err);
+	free_target(t);
+	return !err;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a tool works on: a block device, an image file, LABEL=, UUID=,
+ * PARTLABEL= or PARTUUID=, or the mount point of a filesystem.
+ */
+#ifndef SUPPORT_TARGET_H
+#define SUPPORT_TARGET_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include <ext2fs/ext2_fs.h>
+#include <ext2fs/ext2fs.h>
+
+struct target {
+	const char *name;	/* as the user gave it */
+	char *device;		/* the device or image that it means */
+	char *mount_point;	/* NULL: not mounted */
+	char *loop;		/* the loop device over an image, or NULL */
+	bool is_dir;		/* the user gave the mount point */
+	int lock_fd;		/* -1: none */
+	ext2_filsys fs;
+};
+
+/*
+ * Opens @name to read it.  @io_options goes to the io_manager (e.g.
+ * "cache=off"; may be NULL).  On failure says why and returns false; @t needs
+ * no target_close() then.  Unless @quiet, says that the picture may be a
+ * moment old when the filesystem is mounted, or has a journal to replay.
+ */
+bool target_open_read(struct target *t, const char *name,
+		      const char *io_options, bool quiet);
+
+/*
+ * Opens @name to change it, for this process alone, through @manager.  Refuses
+ * whatever could be hurt by that, with a sentence that says what to run
+ * instead, before anything is written.
+ */
+bool target_open_write(struct target *t, const char *name, io_manager manager,
+		       const char *io_options);
+
+/* Closes @t and frees what it holds.  False after saying what failed. */
+bool target_close(struct target *t);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names and tables in a report for people, and names in JSON. */
+#ifndef SUPPORT_TEXT_H
+#define SUPPORT_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/*
+ * File names are bytes.  In a report, a byte that is not part of valid UTF-8
+ * and a backslash are written as \xNN, two lower-case hexadecimal digits, so
+ * that replacing every \xNN by its byte gives the name back.  Text for people
+ * also has control characters that way (C0, C1, DEL, and the line and
+ * direction controls of Unicode); JSON has its own escapes for those.
+ */
+enum text_for { TEXT_FOR_PEOPLE, TEXT_FOR_JSON };
+
+/* The escaped form of the @len bytes of @name; to be freed; NULL: no memory. */
+char *text_escape(const char *name, size_t len, enum text_for use);
+
+/* Room for the text of one cell. */
+#define TABLE_CELL 64
+
+struct table_column {
+	const char *title;
+	bool left;	/* aligned to the left; numbers are to the right */
+};
+
+/*
+ * Gives the text of a cell, in @buf or wherever it stays valid until the next
+ * call.  Asked twice for each cell: first to measure, then to print.
+ */
+typedef const char *table_cell(size_t row, unsigned int column,
+			       char buf[TABLE_CELL], const void *priv);
+
+/*
+ * Prints titles and @rows rows, indented by two.  Widths count bytes, so
+ * names belong in the last column, which is not padded when it is to the left.
+ */
+void table_print(FILE *out, const struct table_column *columns,
+		 unsigned int n_columns, size_t rows, table_cell *cell,
+		 const void *priv);
+
+/* A bar of @part / @whole of @width characters, terminated.  Returns @buf. */
+const char *text_bar(double part, double whole, unsigned int width, char *buf);
+
+#endif

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=sh
+# What every shell test starts with:
+#   . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+# A directory of its own is $work; at the end everything that require_loop,
+# mount_image and the like set up is undone, newest first.
+set -eu
+: "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
+: "${top_builddir:=$top_srcdir/build}"
+LC_ALL=C.UTF-8
+PATH=$PATH:/usr/sbin:/sbin
+export LC_ALL PATH
+# leaks are looked for in the unit tests; libraries keep their caches
+: "${ASAN_OPTIONS:=detect_leaks=0}"
+export ASAN_OPTIONS
+
+test_name=$(basename "$0" .sh)
+work=$(mktemp -d "${TMPDIR:-/tmp}/e4l-$test_name-XXXXXX")
+chmod 755 "$work"
+undo_list=
+
+# defer COMMAND: runs COMMAND at the end of the test.
+defer() {
+	undo_list="$*
+$undo_list"
+}
+
+undo_all() {
+	status=$?
+	trap - EXIT
+	printf '%s' "$undo_list" | while IFS= read -r line; do
+		eval "$line" </dev/null || :
+	done
+	rm -rf "$work"
+	exit $status
+}
+trap undo_all EXIT
+trap 'exit 1' INT TERM HUP
+
+# fail SENTENCE: ends the test.
+fail() {
+	echo "$test_name: $*" >&2
+	exit 1
+}
+
+# skip REASON: ends the test as skipped.
+skip() {
+	echo "$test_name: skipped: $*" >&2
+	exit 77
+}
+
+require_program() {
+	for program; do
+		command -v "$program" >/dev/null || skip "no $program"
+	done
+}
+
+require_root() {
+	[ "$(id -u)" = 0 ] || skip "not root"
+}
+
+# Root, a free loop device, and a kernel that mounts ext4.
+require_loop() {
+	require_root
+	require_program losetup mount
+	losetup -f >/dev/null 2>&1 || skip "no loop devices"
+	grep -qw ext4 /proc/filesystems || modprobe -q ext4 2>/dev/null ||
+		skip "no ext4 in the kernel"
+}
+
+# attach IMAGE: sets $loop to a loop device over it.
+attach() {
+	loop=$(losetup --show -f "$1") || skip "losetup does not work here"
+	defer "losetup -d $loop"
+}
+
+# mount_image IMAGE DIR [OPTIONS]: attaches and mounts; sets $loop.
+mount_image() {
+	attach "$1"
+	mkdir -p "$2"
+	mount -t ext4 -o "${3:-defaults}" "$loop" "$2" ||
+		skip "mount does not work here"
+	defer "umount '$2'"
+}
+
+# as_nobody COMMAND...: as a user without rights.
+as_nobody() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+
+# run COMMAND...: keeps $out, $err (files) and $status.
+out=$work/.out
+err=$work/.err
+run() {
+	status=0
+	"$@" >"$out" 2>"$err" </dev/null || status=$?
+}
+
+show_run() {
+	sed 's/^/  stdout: /' "$out" >&2
+	sed 's/^/  stderr: /' "$err" >&2
+}
+
+# check COMMAND...: must exit 0.
+check() {
+	run "$@"
+	[ "$status" = 0 ] && return
+	show_run
+	fail "exit $status, not 0: $*"
+}
+
+# mustfail STATUS COMMAND...: must exit so, and write nothing to stdout.
+mustfail() {
+	want=$1
+	shift
+	run "$@"
+	if [ "$status" != "$want" ]; then
+		show_run
+		fail "exit $status, not $want: $*"
+	fi
+	[ ! -s "$out" ] || fail "wrote to stdout while failing: $*"
+}
+
+# says PATTERN: the last command's stderr matches the extended expression.
+says() {
+	grep -Eq -e "$1" "$err" && return
+	show_run
+	fail "stderr does not say: $1"
+}
+
+# one_sentence TOOL: the last command's stderr is one line that starts so.
+one_sentence() {
+	[ "$(wc -l <"$err")" = 1 ] && grep -q "^$1: ..*" "$err" && return
+	show_run
+	fail "stderr is not one sentence"
+}

@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The ways to name a target.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_loop
+require_program mke2fs blkid
+
+probe=$top_builddir/tests/tools/target_probe
+img=$work/img
+mke2fs -qq -F -t ext4 -L "e4l-$$" "$img" 16M
+
+check "$probe" read "$img"
+grep -qx "device $img" "$out" || fail "an image is not its own device"
+[ ! -s "$err" ] || fail "a note on an image that nobody uses"
+
+mount_image "$img" "$work/a b"
+for name in "$loop" "$work/a b" "$work/../$(basename "$work")/a b"; do
+	check "$probe" read "$name"
+	grep -qx "device $loop" "$out" || fail "$name is not $loop"
+	grep -qx "mounted $work/a b" "$out" || fail "$name is not mounted"
+	says 'mounted on .*: the picture may be a moment old'
+	one_sentence '.*target_probe'
+done
+check "$probe" read "$img"
+says 'the picture may be a moment old'
+
+uuid=$(blkid -p -s UUID -o value "$loop")
+for name in "LABEL=e4l-$$" "UUID=$uuid"; do
+	check "$probe" read "$name"
+	grep -qx "mounted $work/a b" "$out" || fail "$name is not found"
+done
+mustfail 1 "$probe" read "LABEL=e4l-no-such-$$"
+says 'no device has that LABEL'
+mustfail 1 "$probe" read "$work"
+says 'is a directory and not the mount point'

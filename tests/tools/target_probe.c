@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * target_probe read|write TARGET: opens a target as a tool would, prints what
+ * it resolved to, waits for the end of its input, and closes it.
+ */
+#include "config.h"
+#include <stdio.h>
+#include <string.h>
+#include "support/say.h"
+#include "support/target.h"
+
+int main(int argc, char **argv)
+{
+	struct target t;
+	bool ok;
+
+	if (argc != 3)
+		return STATUS_USAGE;
+	if (!strcmp(argv[1], "write"))
+		ok = target_open_write(&t, argv[2], unix_io_manager, NULL);
+	else
+		ok = target_open_read(&t, argv[2], "cache=off", false);
+	if (!ok)
+		return STATUS_FAILED;
+	printf("device %s\n", t.device);
+	if (t.mount_point)
+		printf("mounted %s\n", t.mount_point);
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	return target_close(&t) ? STATUS_DONE : STATUS_FAILED;
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/sysmacros.h>
+#include "e4layout/e4layoutP.h"
+#include "support/args.h"
+#include "support/interrupt.h"
+#include "support/json.h"
+#include "support/mounts.h"
+#include "support/progress.h"
+#include "support/text.h"
+#include "support/units.h"
+#include "unit.h"
+
+/* ------------------------------------------------------------------- units */
+
+static const struct {
+	const char *text;
+	bool ok;
+	uint64_t bytes;
+} sizes[] = {
+	{ "0", true, 0 },
+	{ "512", true, 512 },
+	{ "64M", true, 64ULL << 20 },
+	{ "64m", true, 64ULL << 20 },
+	{ "1G", true, 1ULL << 30 },
+	{ "3KiB", true, 3072 },
+	{ "2tib", true, 2ULL << 40 },
+	{ "15E", true, 15ULL << 60 },
+	{ "18446744073709551615", true, UINT64_MAX },
+	{ "18446744073709551616", false, 0 },
+	{ "16E", false, 0 },
+	{ "17179869184G", false, 0 },
+	{ "", false, 0 },
+	{ "M", false, 0 },
+	{ "-1", false, 0 },
+	{ "+1", false, 0 },
+	{ " 1", false, 0 },
+	{ "1 M", false, 0 },
+	{ "1MB", false, 0 },
+	{ "1Mi", false, 0 },
+	{ "1.5G", false, 0 },
+	{ "0x10", false, 0 },
+	{ "1X", false, 0 },
+};
+
+START_TEST(parses_sizes)
+{
+	uint64_t bytes = 12345;
+
+	ck_assert_int_eq(units_parse_size(sizes[_i].text, &bytes),
+			 sizes[_i].ok);
+	ck_assert_uint_eq(bytes, sizes[_i].ok ? sizes[_i].bytes : 12345);
+}
+END_TEST
+
+START_TEST(parses_counts)
+{
+	uint64_t n = 7;
+
+	ck_assert(units_parse_count("18446744073709551615", &n));
+	ck_assert_uint_eq(n, UINT64_MAX);
+	ck_assert(!units_parse_count("18446744073709551616", &n));
+	ck_assert(!units_parse_count("1K", &n));
+	ck_assert(!units_parse_count("", &n));
+	ck_assert_uint_eq(n, UINT64_MAX);
+}
+END_TEST
+
+START_TEST(prints_sizes_and_counts)
+{
+	char buf[UNITS_LEN];
+
+	ck_assert_str_eq(units_size(0, buf), "0 B");
+	ck_assert_str_eq(units_size(1023, buf), "1023 B");
+	ck_assert_str_eq(units_size(1024, buf), "1.0 KiB");
+	ck_assert_str_eq(units_size(1536, buf), "1.5 KiB");
+	ck_assert_str_eq(units_size(10188, buf), "9.9 KiB");
+	ck_assert_str_eq(units_size(10200, buf), "10 KiB");
+	ck_assert_str_eq(units_size((1 << 20) - 1, buf), "1.0 MiB");
+	ck_assert_str_eq(units_size(UINT64_MAX, buf), "16 EiB");
+	ck_assert_str_eq(units_count(0, buf), "0");
+	ck_assert_str_eq(units_count(999, buf), "999");
+	ck_assert_str_eq(units_count(1000, buf), "1,000");
+	ck_assert_str_eq(units_count(UINT64_MAX, buf),
+			 "18,446,744,073,709,551,615");
+	ck_assert_str_eq(units_percent(1, 3, buf), "33.3 %");
+	ck_assert_str_eq(units_percent(0, 0, buf), "-");
+}
+END_TEST
+
+/* -------------------------------------------------------------------- text */
+
+static const struct {
+	const char *name, *people, *json;
+} names[] = {
+	{ "plain/name", "plain/name", "plain/name" },
+	{ "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80",
+	  "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80",
+	  "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80" },
+	{ "a\\x41", "a\\x5cx41", "a\\x5cx41" },
+	{ "a\nb\x7f", "a\\x0ab\\x7f", "a\nb\x7f" },
+	{ "\xc2\x9b" "31m", "\\xc2\\x9b" "31m", "\xc2\x9b" "31m" },
+	{ "\xe2\x80\xae" "txt", "\\xe2\\x80\\xae" "txt", "\xe2\x80\xae" "txt" },
+	{ "\xff", "\\xff", "\\xff" },
+	{ "\xc3", "\\xc3", "\\xc3" },			/* cut off */
+	{ "\xc3(", "\\xc3(", "\\xc3(" },
+	{ "\xc0\x80", "\\xc0\\x80", "\\xc0\\x80" },	/* overlong */
+	{ "\xe0\x80\xaf", "\\xe0\\x80\\xaf", "\\xe0\\x80\\xaf" },
+	{ "\xed\xa0\x80", "\\xed\\xa0\\x80", "\\xed\\xa0\\x80" },
+	{ "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80", "\\xf4\\x90\\x80\\x80" },
+};
+
+START_TEST(escapes_names)
+{
+	size_t len = strlen(names[_i].name);
+	char *people = text_escape(names[_i].name, len, TEXT_FOR_PEOPLE);
+	char *json = text_escape(names[_i].name, len, TEXT_FOR_JSON);
+
+	ck_assert_str_eq(people, names[_i].people);
+	ck_assert_str_eq(json, names[_i].json);
+	free(people);
+	free(json);
+}
+END_TEST
+
+/* Undoes what text.h promises can be undone. */
+static void unescape(const char *text, char *out)
+{
+	unsigned int byte;
+
+	for (; *text; out++) {
+		if (sscanf(text, "\\x%2x", &byte) == 1) {
+			*out = byte;
+			text += 4;
+		} else {
+			*out = *text++;
+		}
+	}
+	*out = '\0';
+}
+
+/* Whatever the bytes are, jansson takes the text, and it can be undone. */
+START_TEST(escapes_reversibly)
+{
+	unsigned int seed = 12345, round, len, i;
+	char name[256], back[256];
+	json_t *value;
+
+	for (round = 0; round < 500; round++) {
+		len = 1 + rand_r(&seed) % 200;
+		for (i = 0; i < len; i++)
+			name[i] = 1 + rand_r(&seed) % (round % 2 ? 255 : 127);
+		name[len] = '\0';
+		value = json_name(name);
+		ck_assert_ptr_nonnull(value);
+		unescape(json_string_value(value), back);
+		ck_assert_str_eq(back, name);
+		json_decref(value);
+	}
+}
+END_TEST
+
+START_TEST(fills_bars)
+{
+	char bar[11];
+
+	ck_assert_str_eq(text_bar(0, 10, 10, bar), "");
+	ck_assert_str_eq(text_bar(0.001, 10, 10, bar), "#");
+	ck_assert_str_eq(text_bar(5, 10, 10, bar), "#####");
+	ck_assert_str_eq(text_bar(11, 10, 10, bar), "##########");
+	ck_assert_str_eq(text_bar(1, 0, 10, bar), "");
+}
+END_TEST
+
+static const char *cell(size_t row, unsigned int column, char *buf,
+			const void *priv)
+{
+	const char *const (*rows)[3] = priv;
+
+	strcpy(buf, rows[row][column]);
+	return buf;
+}
+
+START_TEST(aligns_tables)
+{
+	static const struct table_column columns[] = {
+		{ "n", false }, { "what", true }, { "path", true },
+	};
+	static const char *const rows[][3] = {
+		{ "1,000", "x", "/a" },
+		{ "2", "longer", "/a/very/long" },
+	};
+	size_t size;
+	char *text;
+	FILE *out = open_memstream(&text, &size);
+
+	table_print(out, columns, 3, 2, cell, rows);
+	fclose(out);
+	ck_assert_str_eq(text,
+			 "      n  what    path\n"
+			 "  1,000  x       /a\n"
+			 "      2  longer  /a/very/long\n");
+	free(text);
+}
+END_TEST
+
+/* ---------------------------------------------------------------- progress */
+
+START_TEST(draws_progress)
+{
+	char buf[PROGRESS_LEN];
+
+	ck_assert_str_eq(progress_text("scanning", 1, 4, 2 << 20, 2, buf),
+			 "scanning [######                  ]  25 %  "
+			 "1.0 MiB/s  0:06 left");
+	ck_assert_str_eq(progress_text("scanning", 4, 4, 0, 0, buf),
+			 "scanning [########################] 100 %  "
+			 "0 B/s  0:00 left");
+	/* nothing to divide by, and more than it takes */
+	progress_text("scanning", 0, 0, 0, 0, buf);
+	progress_text("a name that is much too long", 5, 4, UINT64_MAX, 1e9,
+		      buf);
+	ck_assert_uint_lt(strlen(buf), PROGRESS_LEN);
+	ck_assert_ptr_nonnull(strstr(progress_text("x", 0, 9, 0, 1, buf),
+				     "--:--"));
+}
+END_TEST
+
+/* --------------------------------------------------------------- interrupt */
+
+START_TEST(interrupts)
+{
+	struct e4l e = { 0 };
+	struct interrupt in;
+	sigset_t now, before;
+
+	pthread_sigmask(SIG_SETMASK, NULL, &before);
+	ck_assert_int_eq(interrupt_start(&in, &e), 0);
+	ck_assert(!atomic_load(&e.interrupted));
+	kill(getpid(), SIGINT);
+	while (!atomic_load(&e.interrupted))	/* or check's time is up */
+		usleep(1000);
+	interrupt_stop(&in);
+	interrupt_stop(&in);
+	pthread_sigmask(SIG_SETMASK, NULL, &now);
+	ck_assert_int_eq(sigismember(&now, SIGINT),
+			 sigismember(&before, SIGINT));
+}
+END_TEST
+
+/* The second signal is not held back. */
+START_TEST(dies_when_asked_twice)
+{
+	struct e4l e = { 0 };
+	struct interrupt in;
+
+	ck_assert_int_eq(interrupt_start(&in, &e), 0);
+	kill(getpid(), SIGTERM);
+	while (!atomic_load(&e.interrupted))
+		usleep(1000);
+	kill(getpid(), SIGTERM);
+	pause();
+}
+END_TEST
+
+/* -------------------------------------------------------------------- args */
+
+struct config {
+	struct args_common common;
+	bool flag;
+	uint64_t count, size;
+	unsigned int choice;
+	const char *text;
+};
+
+static const char *const choices[] = { "red", "green", NULL };
+static const struct args_option options[] = {
+	{ .name = "flag", .letter = 'f', .kind = ARGS_FLAG, .help = "",
+	  .offset = offsetof(struct config, flag) },
+	{ .name = "count", .letter = 'n', .kind = ARGS_COUNT, .value = "N",
+	  .offset = offsetof(struct config, count), .help = "", .min = 1,
+	  .max = 10 },
+	{ .name = "size", .kind = ARGS_SIZE, .value = "SIZE", .help = "",
+	  .offset = offsetof(struct config, size), .max = 1 << 20 },
+	{ .name = "choice", .kind = ARGS_CHOICE, .value = "COLOUR",
+	  .offset = offsetof(struct config, choice), .choices = choices,
+	  .help = "" },
+	{ .name = "text", .letter = 't', .kind = ARGS_TEXT, .value = "TEXT",
+	  .offset = offsetof(struct config, text), .help = "" },
+};
+static const struct args_tool tool = {
+	.operands = "TARGET [PATH]", .purpose = "Tests.", .options = options,
+	.n_options = sizeof(options) / sizeof(*options),
+	.min_operands = 1, .max_operands = 2,
+};
+
+/* Splits @line at spaces and parses it. */
+static int parse(const char *line, struct config *config, int *status)
+{
+	static char copy[200];
+	char *argv[20], *save;
+	int argc = 0;
+
+	strcpy(copy, line);
+	for (argv[0] = strtok_r(copy, " ", &save); argv[argc];)
+		argv[++argc] = strtok_r(NULL, " ", &save);
+	*config = (struct config) { .count = 5 };
+	*status = -1;
+	return args_parse(&tool, argc, argv, config, status);
+}
+
+START_TEST(parses_options)
+{
+	struct config c;
+	int status;
+
+	ck_assert_int_eq(parse("t x", &c, &status), 1);
+	ck_assert_uint_eq(c.count, 5);
+	ck_assert_uint_eq(c.common.progress, PROGRESS_AUTO);
+	ck_assert(!c.flag && !c.common.json && !c.text);
+
+	ck_assert_int_eq(parse("t x --json -fqn 10 --size=1K --choice green "
+			       "-t abc y --progress=never", &c, &status), 10);
+	ck_assert(c.flag && c.common.json && c.common.quiet);
+	ck_assert(!c.common.verbose);
+	ck_assert_uint_eq(c.count, 10);
+	ck_assert_uint_eq(c.size, 1024);
+	ck_assert_uint_eq(c.choice, 1);
+	ck_assert_str_eq(c.text, "abc");
+	ck_assert_uint_eq(c.common.progress, PROGRESS_NEVER);
+	/* what follows -- is no option */
+	ck_assert_int_eq(parse("t -- -f --json", &c, &status), 2);
+	ck_assert(!c.flag && !c.common.json);
+}
+END_TEST
+
+static const char *const wrong[] = {
+	"t", "t x y z", "t x --nosuch", "t x -z", "t x --json=yes",
+	"t x -n", "t x --count", "t x -n 0", "t x -n 11", "t x -n 5x",
+	"t x --size=2M", "t x --size=big", "t x --choice=blue",
+	"t x --progress=sometimes",
+};
+
+START_TEST(refuses_wrong_options)
+{
+	struct config c;
+	int status;
+
+	ck_assert_int_eq(parse(wrong[_i], &c, &status), -1);
+	ck_assert_int_eq(status, 2);
+}
+END_TEST
+
+/* ------------------------------------------------------------------ mounts */
+
+START_TEST(parses_mountinfo)
+{
+	struct mount m;
+	char plain[] = "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 "
+		       "/dev/root rw,errors=continue\n";
+	char odd[] = "36 35 8:17 / /a\\040b\\134c\\012 rw - ext4 /dev/x\\0401 "
+		     "rw\n";
+	char tags[] = "36 35 8:17 / /x rw shared:1 master:2 - ext4 /dev/y rw";
+	char *bad[] = {
+		strdup(""), strdup("36 35 8:1 / /x rw"), strdup("1 2 - ext4 x"),
+		strdup("36 35 8:1 / /x rw - ext4"),
+	};
+	size_t i;
+
+	ck_assert(mount_parse(plain, &m));
+	ck_assert(m.dev == makedev(98, 0));
+	ck_assert_str_eq(m.point, "/mnt2");
+	ck_assert_str_eq(m.type, "ext3");
+	ck_assert_str_eq(m.source, "/dev/root");
+	ck_assert(mount_parse(odd, &m));
+	ck_assert_str_eq(m.point, "/a b\\c\n");
+	ck_assert_str_eq(m.source, "/dev/x 1");
+	ck_assert(mount_parse(tags, &m));
+	ck_assert_str_eq(m.source, "/dev/y");
+	for (i = 0; i < 4; i++) {
+		ck_assert(!mount_parse(bad[i], &m));
+		free(bad[i]);
+	}
+}
+END_TEST
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+int main(void)
+{
+	Suite *suite = suite_create("support");
+	TCase *tc = tcase_create("support");
+
+	tcase_add_loop_test(tc, parses_sizes, 0, COUNT(sizes));
+	tcase_add_test(tc, parses_counts);
+	tcase_add_test(tc, prints_sizes_and_counts);
+	tcase_add_loop_test(tc, escapes_names, 0, COUNT(names));
+	tcase_add_test(tc, escapes_reversibly);
+	tcase_add_test(tc, fills_bars);
+	tcase_add_test(tc, aligns_tables);
+	tcase_add_test(tc, draws_progress);
+	tcase_add_test(tc, interrupts);
+	tcase_add_test_raise_signal(tc, dies_when_asked_twice, SIGTERM);
+	tcase_add_test(tc, parses_options);
+	tcase_add_loop_test(tc, refuses_wrong_options, 0, COUNT(wrong));
+	tcase_add_test(tc, parses_mountinfo);
+	suite_add_tcase(suite, tc);
+	return unit_main(suite);
+}
