@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * mkaged: builds an ext4 image from a recipe, with no mount and no root, and
+ * always the same bytes from the same recipe and seed. The recipes' words are
+ * in tests/recipes/README.md.
+ */
+#include "config.h"
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lab.h"
+
+noreturn void lab_fail(const struct lab *l, const char *fmt, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "mkaged: %s:%u: ", l->recipe_name, l->line);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+	exit(EXIT_FAILURE);
+}
+
+void lab_check(const struct lab *l, errcode_t err, const char *doing)
+{
+	if (err)
+		lab_fail(l, "%s: %s", doing, error_message(err));
+}
+
+void *lab_alloc(const struct lab *l, size_t bytes)
+{
+	void *p = calloc(1, bytes ? bytes : 1);
+
+	lab_check(l, p ? 0 : ENOMEM, "memory");
+	return p;
+}
+
+void *lab_realloc(const struct lab *l, void *p, size_t bytes)
+{
+	p = realloc(p, bytes);
+	lab_check(l, p ? 0 : ENOMEM, "memory");
+	return p;
+}
+
+char *lab_strdup(const struct lab *l, const char *s)
+{
+	char *copy = strdup(s);
+
+	lab_check(l, copy ? 0 : ENOMEM, "memory");
+	return copy;
+}
+
+/* Vigna's xorshift64*: a state that is not zero never becomes zero. */
+__u64 lab_random(struct lab *l, __u64 below)
+{
+	__u64 x = l->random_state;
+
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	l->random_state = x;
+	return ((x * 0x2545F4914F6CDD1DULL) >> 16) % below;
+}
+
+static void run_recipe(struct lab *l, FILE *recipe)
+{
+	char *line = NULL;
+	size_t room = 0;
+
+	while (l->line++, getline(&line, &room, recipe) >= 0)
+		recipe_line(l, line);
+	if (ferror(recipe))
+		lab_check(l, errno, "reading the recipe");
+	free(line);
+}
+
+static int usage(FILE *to)
+{
+	fputs("usage: mkaged [-s SEED] RECIPE|- IMAGE\n", to);
+	return to == stdout ? EXIT_SUCCESS : 2;
+}
+
+static bool parse_seed(const char *arg, __u64 *seed)
+{
+	char *end;
+
+	errno = 0;
+	*seed = strtoull(arg, &end, 0);
+	return *arg >= '0' && *arg <= '9' && !*end && !errno;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "seed", required_argument, NULL, 's' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 }
+	};
+	struct lab l = { .recipe_name = "-", .size_bytes = 64 << 20 };
+	FILE *recipe = stdin;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "s:h", options, NULL)) != -1) {
+		if (c == 'h')
+			return usage(stdout);
+		if (c != 's' || !parse_seed(optarg, &l.seed))
+			return usage(stderr);
+	}
+	if (argc - optind != 2)
+		return usage(stderr);
+	add_error_table(&et_ext2_error_table);
+	l.image_name = argv[optind + 1];
+	l.random_state = (l.seed + 1) * 0x9E3779B97F4A7C15ULL | 1;
+	if (strcmp(argv[optind], "-")) {
+		l.recipe_name = argv[optind];
+		recipe = fopen(l.recipe_name, "r");
+		if (!recipe) {
+			fprintf(stderr, "mkaged: %s: %s\n", l.recipe_name,
+				strerror(errno));
+			return EXIT_FAILURE;
+		}
+	}
+	run_recipe(&l, recipe);
+	emit_image(&l);
+	image_free(&l);
+	fclose(recipe);
+	free(l.mke2fs_args);
+	return EXIT_SUCCESS;
+}
