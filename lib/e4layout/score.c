@@ -28,7 +28,7 @@ static uint32_t max_len(bool unwritten)
 	return unwritten ? E4L_UNWRITTEN_MAX_BLOCKS : E4L_WRITTEN_MAX_BLOCKS;
 }
 
-/* e2fsck's "simplistic fragmentation check": @len blocks from @pblk are next. */
+/* e2fsck's check: the @len blocks from @pblk are next in the file's order. */
 static void e2fsck_step(struct e4l_scorer *s, blk64_t pblk, uint32_t len)
 {
 	if (s->e2fsck_prev && s->e2fsck_prev + 1 != pblk)
