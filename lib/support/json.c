@@ -7,22 +7,28 @@
 #include "say.h"
 #include "text.h"
 
+json_t *json_checked(json_t *value, int failed)
+{
+	if (!failed)
+		return value;
+	json_decref(value);
+	return NULL;
+}
+
 json_t *json_members(const void *base, const struct json_member *members,
 		     size_t n)
 {
 	json_t *object = json_object();
 	const uint64_t *value;
+	int failed = 0;
 	size_t i;
 
-	for (i = 0; object && i < n; i++) {
+	for (i = 0; i < n; i++) {
 		value = (const void *)((const char *)base + members[i].offset);
-		if (json_object_set_new(object, members[i].key,
-					json_integer(*value))) {
-			json_decref(object);
-			object = NULL;
-		}
+		failed |= json_object_set_new(object, members[i].key,
+					      json_integer(*value));
 	}
-	return object;
+	return json_checked(object, failed);
 }
 
 json_t *json_field(const char *text, size_t max)

@@ -17,6 +17,13 @@ struct json_member {
 json_t *json_members(const void *base, const struct json_member *members,
 		     size_t n);
 
+/*
+ * @value, or NULL after freeing it when something @failed while it was filled.
+ * jansson's functions take a NULL anywhere, fail, and free what they were
+ * given, so that one test at the end is enough.
+ */
+json_t *json_checked(json_t *value, int failed);
+
 /* A file name, escaped as text.h says; NULL: no memory. */
 json_t *json_name(const char *name);
 

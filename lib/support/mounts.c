@@ -37,6 +37,8 @@ bool mount_parse(char *line, struct mount *m)
 	for (i = 0; word && strcmp(word, "-"); i++) {
 		if (i == 2 && sscanf(word, "%u:%u", &maj, &min) == 2)
 			m->dev = makedev(maj, min);
+		if (i == 3)
+			m->root = word;
 		if (i == 4)
 			m->point = word;
 		word = strtok_r(NULL, " ", &save);
@@ -95,7 +97,7 @@ static char *device_if_at(const struct mount *m, const void *key)
 	struct stat st;
 	char *path;
 
-	if (strcmp(m->point, key) || !is_ext(m->type))
+	if (strcmp(m->point, key) || strcmp(m->root, "/") || !is_ext(m->type))
 		return NULL;
 	if (!stat(m->source, &st) && S_ISBLK(st.st_mode) &&
 	    st.st_rdev == m->dev)

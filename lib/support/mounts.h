@@ -9,6 +9,7 @@
 
 struct mount {
 	dev_t dev;
+	char *root;	/* what of the filesystem is seen at the mount point */
 	char *point;
 	char *type;
 	char *source;
@@ -25,7 +26,8 @@ char *mount_point_of(dev_t dev);
 
 /*
  * The device file of what is mounted at @dir, a path without symlinks (to be
- * freed).  NULL when nothing is, or when it is not ext2, ext3 or ext4.
+ * freed).  NULL when nothing is, or when it is not a whole ext2, ext3
+ * or ext4 filesystem.
  */
 char *mount_device_at(const char *dir);
 

@@ -372,6 +372,7 @@ START_TEST(parses_mountinfo)
 
 	ck_assert(mount_parse(plain, &m));
 	ck_assert(m.dev == makedev(98, 0));
+	ck_assert_str_eq(m.root, "/mnt1");
 	ck_assert_str_eq(m.point, "/mnt2");
 	ck_assert_str_eq(m.type, "ext3");
 	ck_assert_str_eq(m.source, "/dev/root");
