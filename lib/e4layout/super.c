@@ -162,6 +162,8 @@ errcode_t e4l_super_unmark(struct e4l_journal *j)
 	sb.s_free_blocks_count = ext2fs_cpu_to_le32((uint32_t)free_blks);
 	if (ext2fs_has_feature_64bit(fs->super))
 		sb.s_free_blocks_hi = ext2fs_cpu_to_le32(free_blks >> 32);
+	sb.s_free_inodes_count =
+		ext2fs_cpu_to_le32(fs->super->s_free_inodes_count);
 	sb.s_wtime = ext2fs_cpu_to_le32((uint32_t)now);
 	fs->super->s_wtime = (uint32_t)now;
 	return write_super(j, &sb);
