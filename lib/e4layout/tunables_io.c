@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Where the tunables are kept: the root directory's extended attribute. */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+#include <ext2fs/ext2_ext_attr.h>
+#include "capture_io.h"
+#include "e4layoutP.h"
+
+/* Reads all attributes of the root directory. */
+static errcode_t open_attributes(ext2_filsys fs,
+				 struct ext2_xattr_handle **handle)
+{
+	errcode_t err = ext2fs_xattrs_open(fs, EXT2_ROOT_INO, handle);
+
+	if (err)
+		return err;
+	err = ext2fs_xattrs_read(*handle);
+	if (err)
+		ext2fs_xattrs_close(handle);
+	return err;
+}
+
+static errcode_t read_attribute(ext2_filsys fs, struct e4l_tunables **ret)
+{
+	struct ext2_xattr_handle *handle;
+	void *value = NULL;
+	size_t len = 0;
+	errcode_t err;
+
+	err = open_attributes(fs, &handle);
+	if (err == EXT2_ET_MISSING_EA_FEATURE)
+		return e4l_tunables_parse("", 0, ret);
+	if (err)
+		return err;
+	err = ext2fs_xattr_get(handle, E4L_TUNABLES_XATTR, &value, &len);
+	if (!err || err == EXT2_ET_EA_KEY_NOT_FOUND)
+		err = e4l_tunables_parse(value ? value : "", len, ret);
+	ext2fs_free_mem(&value);
+	ext2fs_xattrs_close(&handle);
+	return err;
+}
+
+errcode_t e4l_tunables_read(struct e4l *e, struct e4l_tunables **ret)
+{
+	errcode_t err;
+
+	*ret = NULL;
+	err = read_attribute(e->fs, ret);
+	return err ? e4l_fail(e, err, "reading the tunables", EXT2_ROOT_INO, 0)
+		   : 0;
+}
+
+errcode_t e4l_tunables_get(struct e4l *e, const char *name, uint32_t *number)
+{
+	const struct e4l_tunable *found;
+	struct e4l_tunables *t;
+	errcode_t err;
+
+	err = e4l_tunables_read(e, &t);
+	if (err)
+		return err;
+	found = e4l_tunables_find(t, name);
+	if (found && found->valid)
+		*number = found->number;
+	e4l_tunables_free(t);
+	return 0;
+}
+
+/*
+ * libext2fs leaves an attribute block behind when the last attribute in it is
+ * gone; the kernel frees it.
+ */
+static errcode_t free_empty_block(ext2_filsys fs)
+{
+	struct ext2_ext_attr_header *header;
+	struct ext2_inode inode;
+	errcode_t err;
+	blk64_t blk;
+	void *buf;
+
+	err = ext2fs_read_inode(fs, EXT2_ROOT_INO, &inode);
+	if (err)
+		return err;
+	blk = ext2fs_file_acl_block(fs, &inode);
+	if (!blk)
+		return 0;
+	err = ext2fs_get_mem(fs->blocksize, &buf);
+	if (err)
+		return err;
+	err = ext2fs_read_ext_attr3(fs, blk, buf, EXT2_ROOT_INO);
+	header = buf;
+	if (!err && EXT2_EXT_IS_LAST_ENTRY((struct ext2_ext_attr_entry *)
+					   (header + 1)))
+		err = ext2fs_free_ext_attr(fs, EXT2_ROOT_INO, NULL);
+	ext2fs_free_mem(&buf);
+	return err;
+}
+
+/* Clusters of the values in @size bytes of entries that have inodes. */
+static uint64_t count_entries(ext2_filsys fs, const uint8_t *at, size_t size)
+{
+	const uint64_t cluster = (uint64_t)fs->blocksize *
+				 EXT2FS_CLUSTER_RATIO(fs);
+	struct ext2_ext_attr_entry entry;
+	uint64_t clusters = 0;
+	size_t len;
+
+	while (size >= sizeof(entry)) {
+		memcpy(&entry, at, sizeof(entry));
+		len = EXT2_EXT_ATTR_LEN(entry.e_name_len);
+		if (EXT2_EXT_IS_LAST_ENTRY(&entry) || len > size)
+			break;
+		if (entry.e_value_inum)
+			clusters += (entry.e_value_size + cluster - 1) /
+				    cluster;
+		at += len;
+		size -= len;
+	}
+	return clusters;
+}
+
+/*
+ * What the root directory's i_blocks counts of attributes whose values are in
+ * inodes of their own, in clusters.  The entries have passed libext2fs.
+ */
+static errcode_t count_value_inodes(ext2_filsys fs, uint64_t *clusters)
+{
+	const size_t size = EXT2_INODE_SIZE(fs->super);
+	struct ext2_inode_large *inode;
+	size_t start = EXT2_GOOD_OLD_INODE_SIZE + sizeof(uint32_t);
+	uint8_t *buf = NULL;
+	errcode_t err;
+	blk64_t blk;
+
+	inode = calloc(1, size < sizeof(*inode) ? sizeof(*inode) : size);
+	buf = malloc(fs->blocksize);
+	err = inode && buf ? 0 : ENOMEM;
+	if (!err)
+		err = ext2fs_read_inode_full(fs, EXT2_ROOT_INO,
+					     EXT2_INODE(inode), size);
+	if (err)
+		goto out;
+	start += inode->i_extra_isize;
+	*clusters = start < size && inode->i_extra_isize ?
+		    count_entries(fs, (uint8_t *)inode + start, size - start) :
+		    0;
+	blk = ext2fs_file_acl_block(fs, EXT2_INODE(inode));
+	if (blk)
+		err = ext2fs_read_ext_attr3(fs, blk, buf, EXT2_ROOT_INO);
+	if (blk && !err)
+		*clusters += count_entries(fs, buf +
+				sizeof(struct ext2_ext_attr_header),
+				fs->blocksize -
+				sizeof(struct ext2_ext_attr_header));
+out:
+	free(buf);
+	free(inode);
+	return err;
+}
+
+/*
+ * Kernel and e2fsck count such values in i_blocks; libext2fs, which makes and
+ * frees their inodes, does not.
+ */
+static errcode_t follow_value_inodes(ext2_filsys fs, uint64_t before)
+{
+	struct ext2_inode inode;
+	uint64_t after;
+	errcode_t err;
+
+	err = count_value_inodes(fs, &after);
+	if (err || after == before)
+		return err;
+	err = ext2fs_read_inode(fs, EXT2_ROOT_INO, &inode);
+	if (!err)
+		err = after > before ?
+		      ext2fs_iblk_add_blocks(fs, &inode, after - before) :
+		      ext2fs_iblk_sub_blocks(fs, &inode, before - after);
+	return err ? err : ext2fs_write_inode(fs, EXT2_ROOT_INO, &inode);
+}
+
+static errcode_t set_attribute(struct ext2_xattr_handle *handle,
+			       const struct e4l_tunables *t)
+{
+	char text[E4L_TUNABLES_MAX + 1];
+	size_t len = e4l_tunables_text(t, text);
+
+	return len ? ext2fs_xattr_set(handle, E4L_TUNABLES_XATTR, text, len) :
+		     ext2fs_xattr_remove(handle, E4L_TUNABLES_XATTR);
+}
+
+static errcode_t put_attribute(ext2_filsys fs, const struct e4l_tunables *t)
+{
+	struct ext2_xattr_handle *handle;
+	uint64_t before;
+	errcode_t err;
+
+	err = open_attributes(fs, &handle);
+	if (err == EXT2_ET_MISSING_EA_FEATURE && !e4l_tunables_count(t))
+		return 0;
+	if (err)
+		return err;
+	err = count_value_inodes(fs, &before);
+	if (!err)
+		err = set_attribute(handle, t);
+	ext2fs_xattrs_close(&handle);
+	if (!err)
+		err = free_empty_block(fs);
+	return err ? err : follow_value_inodes(fs, before);
+}
+
+errcode_t e4l_tunables_put(ext2_filsys fs, const struct e4l_tunables *t)
+{
+	errcode_t err = ext2fs_read_bitmaps(fs);
+
+	if (!err)
+		err = put_attribute(fs, t);
+	if (err == EXT2_ET_EA_NO_SPACE || err == EXT2_ET_BLOCK_ALLOC_FAIL ||
+	    err == EXT2_ET_INODE_ALLOC_FAIL)
+		return ENOSPC;
+	return err;
+}
+
+/*
+ * Lets libext2fs change the attribute and write bitmaps and descriptors, all
+ * into memory.  Backup copies are left alone, as the kernel does.
+ */
+static errcode_t capture_change(ext2_filsys fs, const struct e4l_tunables *t,
+				struct capture **ret)
+{
+	const int flags = fs->flags;
+	errcode_t err;
+
+	err = e4l_capture_start(fs, ret);
+	if (err)
+		return err;
+	fs->flags |= EXT2_FLAG_MASTER_SB_ONLY;
+	ext2fs_flush_icache(fs);
+	err = e4l_tunables_put(fs, t);
+	if (!err && (*ret)->n)
+		err = ext2fs_flush2(fs, 0);
+	fs->flags = flags;
+	ext2fs_flush_icache(fs);
+	e4l_capture_stop(*ret);
+	return err;
+}
+
+/* Makes what was captured one transaction. */
+static errcode_t commit_capture(struct e4l_journal *j, const struct capture *c)
+{
+	const size_t blocksize = c->fs->blocksize;
+	struct e4l_txn *txn;
+	errcode_t err;
+	void *data;
+	size_t i;
+
+	err = e4l_txn_begin(j, &txn);
+	if (err)
+		return err;
+	for (i = 0; i < c->n; i++) {
+		/* an attribute block that was freed: nobody reads it again */
+		if (!ext2fs_test_block_bitmap2(c->fs->block_map,
+					       c->blocks[i].blk))
+			continue;
+		err = e4l_txn_new_block(txn, c->blocks[i].blk, &data);
+		if (err) {
+			e4l_txn_abort(txn);
+			return err;
+		}
+		memcpy(data, c->blocks[i].data, blocksize);
+	}
+	return e4l_txn_commit(txn);
+}
+
+/* libext2fs keeps no quota files: only the kernel may change what they count. */
+static bool quota_counts(ext2_filsys fs, blk64_t free_blks, uint32_t free_inodes)
+{
+	return ext2fs_has_feature_quota(fs->super) &&
+	       (ext2fs_free_blocks_count(fs->super) != free_blks ||
+		fs->super->s_free_inodes_count != free_inodes);
+}
+
+errcode_t e4l_tunables_write(struct e4l *e, io_channel external,
+			     const struct e4l_tunables *t)
+{
+	const blk64_t free_blks = ext2fs_free_blocks_count(e->fs->super);
+	const uint32_t free_inodes = e->fs->super->s_free_inodes_count;
+	struct e4l_journal *j;
+	struct capture *c;
+	errcode_t err, err2;
+
+	err = e4l_journal_open(e, external, &j);
+	if (err)
+		return err;
+	err = capture_change(e->fs, t, &c);
+	if (!err && quota_counts(e->fs, free_blks, free_inodes))
+		err = E4L_ET_TUNABLES_QUOTA;
+	if (err)
+		e4l_fail(e, err, "changing the tunables", EXT2_ROOT_INO, 0);
+	else if (c->n)
+		err = commit_capture(j, c);
+	e4l_capture_free(c);
+	err2 = e4l_journal_close(j);
+	return err ? err : err2;
+}
+
+static errcode_t check_root(int fd)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (fstatfs(fd, &fs) || fstat(fd, &st))
+		return errno;
+	if (fs.f_type != EXT2_SUPER_MAGIC || st.st_ino != EXT2_ROOT_INO)
+		return E4L_ET_NOT_EXT4_ROOT;
+	return 0;
+}
+
+errcode_t e4l_tunables_read_fd(int fd, struct e4l_tunables **ret)
+{
+	char text[E4L_TUNABLES_MAX + 1];
+	ssize_t len;
+	errcode_t err;
+
+	*ret = NULL;
+	err = check_root(fd);
+	if (err)
+		return err;
+	len = fgetxattr(fd, E4L_TUNABLES_XATTR, text, sizeof(text));
+	if (len < 0 && errno != ENODATA)
+		return errno == ERANGE ? E4L_ET_TUNABLES_LONG : errno;
+	return e4l_tunables_parse(text, len < 0 ? 0 : len, ret);
+}
+
+errcode_t e4l_tunables_write_fd(int fd, const struct e4l_tunables *t)
+{
+	char text[E4L_TUNABLES_MAX + 1];
+	size_t len = e4l_tunables_text(t, text);
+	errcode_t err;
+
+	err = check_root(fd);
+	if (err)
+		return err;
+	if (len)
+		return fsetxattr(fd, E4L_TUNABLES_XATTR, text, len, 0) ?
+		       errno : 0;
+	if (fremovexattr(fd, E4L_TUNABLES_XATTR) && errno != ENODATA)
+		return errno;
+	return 0;
+}
