@@ -586,7 +586,8 @@ struct e4l_model {
 		uint64_t unused_inodes_read_by_fsck;
 	} directories;
 	struct e4l_free_histogram free_space;
-	/* The peers' figures for the same files. */
+	/* The peers' figures for the same files (filefrag and e4defrag, which
+	 * walk names, count a file with two names twice). */
 	struct {
 		/* filefrag, over regular files and directories */
 		uint64_t filefrag_extents;
