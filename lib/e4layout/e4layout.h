@@ -673,13 +673,15 @@ uint32_t e4l_journal_capacity(const struct e4l_journal *j);
 
 /*
  * Waits until everything is in its place, marks the journal empty, updates the
- * superblock (free counts, time of last write), and frees @j, also after an
- * error; aborts a transaction that is still running.  After a failed
- * commit nothing more is written: the journal then needs recovery, which is
- * what brings everything to the state before or after that transaction; the
- * failed commit's error is returned once more.  Then the caller must let go
- * of the filesystem by ext2fs_free() and not by ext2fs_close().  NULL is
+ * superblock (free counts, time of last write, kilobytes written), and frees
+ * @j, also after an error; aborts a transaction that is still running.  After
+ * a failed commit nothing more is written: the journal then needs recovery,
+ * which is what brings everything to the state before or after that
+ * transaction; the failed commit's error is returned once more.  NULL is
  * allowed.
+ * In any case the caller then lets go of the filesystem by ext2fs_free(), after
+ * ext2fs_mmp_stop() if that is needed; ext2fs_close() would write the
+ * superblock once more, and that write can tear.
  */
 errcode_t e4l_journal_close(struct e4l_journal *j);
 

@@ -34,6 +34,7 @@ struct e4l_journal {
 	bool csum2, csum3, wide;
 	unsigned int tag_bytes, tags_per_block;
 	struct ext2_super_block sb;	/* as on disk, little endian */
+	uint64_t written_before; /* bytes, by the filesystem's channel */
 	bool marked;		/* the superblock says: session open */
 	errcode_t failed;	/* no more writes */
 	struct e4l_txn *txn;
@@ -45,7 +46,7 @@ struct txn_block {
 	uint8_t *data;
 };
 
-/* super.c: the filesystem's superblock, alone, untearable. */
+/* super.c: the filesystem's superblock, written so that it cannot tear. */
 errcode_t e4l_super_read(struct e4l_journal *j);
 errcode_t e4l_super_mark(struct e4l_journal *j);
 errcode_t e4l_super_unmark(struct e4l_journal *j);

@@ -3,7 +3,7 @@
  * The primary superblock, written so that it cannot tear.
  *
  * What a session changes (needs_recovery, the state, the free counts, the time
- * of the last write) is in the superblock's first 512 bytes, its checksum in
+ * of the last write, the kilobytes written) is in the superblock's first 512 bytes, its checksum in
  * the last four of 1024.  A device that writes 512 bytes at a time and loses
  * power in between would leave a superblock that the kernel refuses and
  * for which e2fsck takes a backup, if there is one.  So the checksum stays
@@ -104,6 +104,16 @@ static errcode_t super_io(struct e4l_journal *j, bool write,
 	return err;
 }
 
+/* What the filesystem's channel has written since it was opened. */
+static uint64_t bytes_written(ext2_filsys fs)
+{
+	io_stats stats = NULL;
+
+	if (fs->io->manager->get_stats)
+		fs->io->manager->get_stats(fs->io, &stats);
+	return stats ? stats->bytes_written : 0;
+}
+
 errcode_t e4l_super_read(struct e4l_journal *j)
 {
 	ext2_filsys fs = j->e->fs;
@@ -111,6 +121,7 @@ errcode_t e4l_super_read(struct e4l_journal *j)
 
 	if (err)
 		return err;
+	j->written_before = bytes_written(fs);
 	if (j->sb.s_magic != ext2fs_cpu_to_le16(EXT2_SUPER_MAGIC) ||
 	    memcmp(j->sb.s_uuid, fs->super->s_uuid, sizeof(j->sb.s_uuid)) ||
 	    !ext2fs_superblock_csum_verify(fs, &j->sb))
@@ -149,6 +160,18 @@ errcode_t e4l_super_mark(struct e4l_journal *j)
 	return write_super(j, &sb);
 }
 
+/* As in libext2fs, only filesystems that count already go on counting. */
+static void count_written(struct e4l_journal *j, struct ext2_super_block *sb)
+{
+	ext2_filsys fs = j->e->fs;
+
+	if (!sb->s_kbytes_written)
+		return;
+	fs->super->s_kbytes_written +=
+		(bytes_written(fs) - j->written_before) >> 10;
+	sb->s_kbytes_written = ext2fs_cpu_to_le64(fs->super->s_kbytes_written);
+}
+
 errcode_t e4l_super_unmark(struct e4l_journal *j)
 {
 	ext2_filsys fs = j->e->fs;
@@ -166,5 +189,6 @@ errcode_t e4l_super_unmark(struct e4l_journal *j)
 		ext2fs_cpu_to_le32(fs->super->s_free_inodes_count);
 	sb.s_wtime = ext2fs_cpu_to_le32((uint32_t)now);
 	fs->super->s_wtime = (uint32_t)now;
+	count_written(j, &sb);
 	return write_super(j, &sb);
 }

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The filesystems that are worked on, and how an operation runs on them. */
+#include "config.h"
+#include <endian.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/stat.h>
+#include "crash.h"
+#include "e4layout/jbd2.h"
+
+const struct scenario scenarios[] = {
+	{ "nocsum-1k", 1024, 8, "-O ^metadata_csum,^64bit -J size=1",
+	  JOURNAL_INTERNAL, 0 },
+	{ "csum2-1k", 1024, 8, "-J size=1", JOURNAL_INTERNAL, JBD2_CSUM_V2 },
+	{ "csum3-64bit-1k", 1024, 8, "-O 64bit -J size=1", JOURNAL_INTERNAL,
+	  JBD2_CSUM_V3 | JBD2_64BIT | JBD2_REVOKE },
+	{ "csum3-4k", 4096, 12, "-J size=4", JOURNAL_INTERNAL, JBD2_CSUM_V3 },
+	{ "bigalloc-4k", 4096, 16, "-O bigalloc -C 16384 -J size=4",
+	  JOURNAL_INTERNAL, JBD2_CSUM_V3 | JBD2_64BIT },
+	{ "meta_bg-1k", 1024, 8,
+	  "-O meta_bg,^resize_inode,^flex_bg -g 1024 -J size=1",
+	  JOURNAL_INTERNAL, JBD2_CSUM_V3 | JBD2_64BIT },
+	{ "external-1k", 1024, 6, "-O ^has_journal", JOURNAL_EXTERNAL,
+	  JBD2_CSUM_V3 | JBD2_64BIT },
+	{ "fast_commit-1k", 1024, 8, "-O fast_commit -J size=2",
+	  JOURNAL_INTERNAL, JBD2_CSUM_V3 | JBD2_FAST_COMMIT },
+	{ "undo-1k", 1024, 6, "-O ^has_journal", JOURNAL_NONE, 0 },
+};
+const unsigned int n_scenarios = sizeof(scenarios) / sizeof(scenarios[0]);
+
+/* Everything that the operations have to keep, in $d/tree. */
+static const char populate[] =
+	"set -e; mkdir $d/tree $d/tree/dir\n"
+	"for i in 0 1 2 3 4; do head -c $((i * 4321 + 3000)) /dev/urandom "
+	">$d/tree/small$i; done\n"
+	"head -c 120000 /dev/urandom >$d/tree/big\n"
+	"for i in 0 1 2 3 4 5 6 7 8 9; do dd if=/dev/urandom bs=$bs count=1 "
+	"seek=$((i * 8)) conv=notrunc of=$d/tree/mosaic status=none; done\n"
+	"cp $d/tree/mosaic $d/tree/sparse\n"
+	"for i in $(seq 60); do "
+	": >$d/tree/dir/a_name_that_takes_room_in_its_directory_$i; done\n"
+	": >$d/tree/prealloc; ln -s big $d/tree/fast\n"
+	"ln -s $(printf %0200d 7) $d/tree/slow; ln $d/tree/big $d/tree/dir/hard\n"
+	"mke2fs -q -F -t ext4 -b $bs -N 128 -E nodiscard -d $d/tree $o $d/fs ${m}M >/dev/null\n"
+	"head -c 600 /dev/zero | tr '\\0' x >$d/value\n"
+	"debugfs -w $d/fs >/dev/null 2>&1 <<.\n"
+	"fallocate mosaic 0 70\n"
+	"fallocate prealloc 0 40\n"
+	"sif prealloc size 7777\n"
+	"fallocate small1 100 120\n"
+	"ea_set small0 user.small 12345\n"
+	"ea_set -f $d/value big user.large\n"
+	"sif small2 mode 0104755\n"
+	"sif small2 uid 1234567\n"
+	"sif small3 generation 99\n"
+	"sif small3 mtime 20010101\n"
+	"ssv kbytes_written 12345\n"
+	".\n"
+	/* builds the index of the large directory, which mke2fs does not */
+	"e2fsck -fy $d/fs >/dev/null 2>&1 || [ $? = 1 ]\n"
+	"rm -r $d/tree $d/value\n";
+
+void *check_alloc(void *p)
+{
+	if (!p)
+		fatal("out of memory");
+	return p;
+}
+
+void fatal(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fputs("crash: ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+	exit(EXIT_FAILURE);
+}
+
+static ext2_filsys open_fs(struct bench *b)
+{
+	ext2_filsys fs;
+
+	if (ext2fs_open(b->path[DEV_FS], EXT2_FLAG_64BITS | EXT2_FLAG_RW, 0, 0,
+			unix_io_manager, &fs))
+		fatal("cannot open the filesystem of %s", b->sc->name);
+	return fs;
+}
+
+/* Gives the journal superblock at @offset of @path the wanted features. */
+static void set_journal(const struct bench *b, const char *path, off_t offset,
+			const uint8_t *user)
+{
+	FILE *f = fopen(path, "r+");
+	struct jbd2_super jsb;
+
+	if (!f || fseeko(f, offset, SEEK_SET) ||
+	    fread(&jsb, sizeof(jsb), 1, f) != 1 ||
+	    be32toh(jsb.h.magic) != JBD2_MAGIC)
+		fatal("no journal in %s", path);
+	jsb.feature_incompat = htobe32(b->sc->incompat);
+	if (b->sc->incompat & (JBD2_CSUM_V2 | JBD2_CSUM_V3))
+		jsb.checksum_type = JBD2_CRC32C;
+	if (user) {
+		jsb.nr_users = htobe32(1);
+		memcpy(jsb.users[0], user, sizeof(jsb.users[0]));
+	}
+	jsb.checksum = 0;
+	jsb.checksum = htobe32(ext2fs_crc32c_le(~0, (uint8_t *)&jsb,
+						sizeof(jsb)));
+	if (fseeko(f, offset, SEEK_SET) ||
+	    fwrite(&jsb, sizeof(jsb), 1, f) != 1 || fclose(f))
+		fatal("cannot write %s", path);
+}
+
+static void set_internal(struct bench *b)
+{
+	ext2_filsys fs = open_fs(b);
+	blk64_t blk;
+
+	if (ext2fs_bmap2(fs, EXT2_JOURNAL_INO, NULL, NULL, 0, 0, NULL, &blk))
+		fatal("cannot map the journal");
+	ext2fs_close_free(&fs);
+	set_journal(b, b->path[DEV_FS], blk * b->sc->blocksize, NULL);
+}
+
+/* mke2fs and tune2fs attach block devices only; this attaches a file. */
+static void attach_external(struct bench *b)
+{
+	struct ext2_super_block jsuper;
+	ext2_filsys fs;
+	char cmd[300];
+	FILE *f;
+
+	snprintf(cmd, sizeof(cmd), "mke2fs -q -F -O journal_dev -b %u %s 1200 "
+		 ">/dev/null",
+		 b->sc->blocksize, b->path[DEV_JOURNAL]);
+	if (system(cmd))
+		fatal("mke2fs -O journal_dev failed");
+	f = fopen(b->path[DEV_JOURNAL], "r");
+	if (!f || fseek(f, SUPERBLOCK_OFFSET, SEEK_SET) ||
+	    fread(&jsuper, sizeof(jsuper), 1, f) != 1 || fclose(f))
+		fatal("cannot read the journal device");
+	fs = open_fs(b);
+	ext2fs_set_feature_journal(fs->super);
+	memcpy(fs->super->s_journal_uuid, jsuper.s_uuid,
+	       sizeof(jsuper.s_uuid));
+	set_journal(b, b->path[DEV_JOURNAL],
+		    ext2fs_journal_sb_start(b->sc->blocksize) *
+		    b->sc->blocksize, fs->super->s_uuid);
+	fs->flags &= ~EXT2_FLAG_MASTER_SB_ONLY;
+	ext2fs_mark_super_dirty(fs);
+	if (ext2fs_close_free(&fs))
+		fatal("cannot attach the journal");
+}
+
+static uint8_t *read_file(const char *path, size_t *size)
+{
+	FILE *f = fopen(path, "r");
+	struct stat st;
+	uint8_t *data;
+
+	if (!f || fstat(fileno(f), &st))
+		fatal("cannot open %s", path);
+	*size = st.st_size;
+	data = check_alloc(malloc(*size));
+	if (fread(data, 1, *size, f) != *size)
+		fatal("cannot read %s", path);
+	fclose(f);
+	return data;
+}
+
+static void write_file(const char *path, const uint8_t *data, size_t size)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f || fwrite(data, 1, size, f) != size || fclose(f))
+		fatal("cannot write %s", path);
+}
+
+void bench_make(struct bench *b, const struct scenario *sc)
+{
+	static const char *const names[] = { "fs", "journal", "undo" };
+	char size[40];
+	int i;
+
+	memset(b, 0, sizeof(*b));
+	b->sc = sc;
+	snprintf(b->dir, sizeof(b->dir), "%s/e4l-crash-XXXXXX",
+		 getenv("TMPDIR") ? getenv("TMPDIR") :
+		 access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
+	if (!mkdtemp(b->dir))
+		fatal("cannot make a directory in %s", b->dir);
+	for (i = 0; i < TAP_DEVICES; i++)
+		snprintf(b->path[i], sizeof(b->path[i]), "%s/%s", b->dir,
+			 names[i]);
+	setenv("d", b->dir, 1);
+	setenv("o", sc->options, 1);
+	snprintf(size, sizeof(size), "%u", sc->blocksize);
+	setenv("bs", size, 1);
+	snprintf(size, sizeof(size), "%u", sc->mib);
+	setenv("m", size, 1);
+	if (system(populate))
+		fatal("cannot make the filesystem of %s", sc->name);
+	b->n_dev = 1;
+	if (sc->journal == JOURNAL_INTERNAL)
+		set_internal(b);
+	if (sc->journal == JOURNAL_EXTERNAL) {
+		attach_external(b);
+		b->n_dev = 2;
+	}
+	for (i = 0; i < b->n_dev; i++)
+		b->base[i] = read_file(b->path[i], &b->size[i]);
+}
+
+void bench_reset(struct bench *b)
+{
+	int i;
+
+	for (i = 0; i < b->n_dev; i++)
+		write_file(b->path[i], b->base[i], b->size[i]);
+	unlink(b->path[DEV_UNDO]);
+}
+
+void bench_remove(struct bench *b)
+{
+	int i;
+
+	for (i = 0; i < TAP_DEVICES; i++) {
+		unlink(b->path[i]);
+		free(b->base[i]);
+	}
+	rmdir(b->dir);
+}
+
+static void mark(void *priv)
+{
+	if (priv)
+		tap_mark(priv);
+}
+
+static errcode_t run_on(struct bench *b, io_manager manager, ext2_filsys fs,
+			operation op, struct op_env *env)
+{
+	errcode_t err;
+
+	if (b->sc->journal == JOURNAL_EXTERNAL) {
+		err = manager->open(b->path[DEV_JOURNAL], IO_FLAG_RW,
+				    &env->external);
+		if (err)
+			return err;
+	}
+	err = e4l_new(fs, &env->e);
+	if (!err)
+		err = op(env);
+	e4l_free(env->e);
+	if (env->external)
+		io_channel_close(env->external);
+	return err;
+}
+
+errcode_t run_operation(struct bench *b, struct tap_log *log, operation op,
+			enum plant plant)
+{
+	struct op_env env = { .mark = mark, .priv = log, .plant = plant };
+	io_manager manager = log ? tap_io_manager : unix_io_manager;
+	io_manager top = manager;
+	ext2_filsys fs;
+	errcode_t err;
+	int i;
+
+	for (i = 0; log && i < TAP_DEVICES; i++)
+		log->paths[i] = b->path[i];
+	tap_set(log);
+	if (b->sc->journal == JOURNAL_NONE) {
+		set_undo_io_backing_manager(manager);
+		set_undo_io_backup_file(b->path[DEV_UNDO]);
+		top = undo_io_manager;
+	}
+	err = ext2fs_open(b->path[DEV_FS], EXT2_FLAG_64BITS | EXT2_FLAG_RW |
+			  EXT2_FLAG_EXCLUSIVE, 0, 0, top, &fs);
+	if (err)
+		return err;
+	err = run_on(b, manager, fs, op, &env);
+	ext2fs_free(fs);
+	return err;
+}

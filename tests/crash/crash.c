@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The driver: which scenarios, which kind of accident, how many. */
+#include "config.h"
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/wait.h>
+#include "crash.h"
+
+static const char usage[] =
+	"usage: crash [options] states|faults|kill\n"
+	"  -c SCENARIO  only this one\n"
+	"  -n COUNT     states, faults of each kind, or kills per scenario\n"
+	"  -s SEED      of the samples\n"
+	"  -j JOBS      processes\n"
+	"  -f NUMBER    leave this flush out of the record\n"
+	"  -r           let data reuse blocks whose freeing is not durable\n"
+	"  -m           let the running kernel replay, by a loop mount\n"
+	"  -l           list the scenarios\n";
+
+struct settings {
+	const char *only;
+	struct sampling how;
+	size_t drop_flush;
+	enum plant plant;
+};
+
+static size_t count_events(const struct tap_log *log, enum tap_type type)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < log->n; i++)
+		count += log->ev[i].type == type;
+	return count;
+}
+
+/* As though the operation had left out the @number-th of its flushes. */
+static void drop_flush(struct tap_log *log, size_t number)
+{
+	size_t i;
+
+	for (i = 0; i < log->n; i++)
+		if (log->ev[i].type == TAP_FLUSH && !--number)
+			break;
+	if (i == log->n)
+		fatal("there are not so many flushes");
+	memmove(&log->ev[i], &log->ev[i + 1],
+		(--log->n - i) * sizeof(*log->ev));
+}
+
+static void record(struct bench *b, struct tap_log *log, operation op,
+		   enum plant plant)
+{
+	errcode_t err = run_operation(b, log, op, plant);
+
+	if (err)
+		fatal("%s: the operation failed: %s", b->sc->name,
+		      error_message(err));
+}
+
+static size_t test_states(struct bench *b, operation op,
+			  const struct settings *set)
+{
+	struct tap_log log = { 0 };
+	struct verdict v;
+
+	record(b, &log, op, set->plant);
+	if (set->drop_flush)
+		drop_flush(&log, set->drop_flush);
+	v = check_states(b, &log, &set->how);
+	printf("%s: %zu transactions, %zu writes, %zu flushes: "
+	       "%zu states (%zu more repeated), %zu lost\n", b->sc->name,
+	       count_events(&log, TAP_MARK), count_events(&log, TAP_WRITE),
+	       count_events(&log, TAP_FLUSH), v.states, v.repeated, v.lost);
+	tap_clear(&log);
+	return v.lost;
+}
+
+/* ------------------------------------------------------------ faults and kills */
+
+static struct world bench_world(const struct bench *b)
+{
+	struct world w = {
+		.n_dev = b->n_dev, .undo = b->sc->journal == JOURNAL_NONE,
+	};
+
+	memcpy(w.path, b->path, sizeof(w.path));
+	return w;
+}
+
+/*
+ * Repairs what an accident left, runs the operation again, compares.  Returns
+ * NULL or what is wrong.
+ */
+static const char *recover(struct bench *b, operation op, uint64_t content)
+{
+	struct world w = bench_world(b);
+	const char *wrong;
+	struct digest d;
+	errcode_t err;
+	int again;
+
+	for (again = 0; again < 2; again++) {
+		wrong = repair_state(&w, &d);
+		if (wrong)
+			return wrong;
+		if (d.content != content)
+			return "a file has changed";
+		if (again)
+			break;
+		unlink(b->path[DEV_UNDO]);
+		w.undo = false;
+		err = run_operation(b, NULL, op, PLANT_NOTHING);
+		if (err)
+			return error_message(err);
+	}
+	return NULL;
+}
+
+static uint64_t content_of(const struct bench *b)
+{
+	struct digest d;
+	errcode_t err = digest_fs(b->path[DEV_FS], &d);
+
+	if (err)
+		fatal("%s: cannot read it: %s", b->sc->name,
+		      error_message(err));
+	return d.content;
+}
+
+/* An error at the @at-th write or flush: it must be reported. */
+static const char *test_fault(struct bench *b, operation op, uint64_t content,
+			      enum tap_fault fault, size_t at)
+{
+	struct tap_log log = { .fail_at = at, .fault = fault };
+	errcode_t err;
+
+	bench_reset(b);
+	err = run_operation(b, &log, op, PLANT_NOTHING);
+	if (!err && log.failed)
+		return "not reported";
+	tap_clear(&log);
+	return recover(b, op, content);
+}
+
+static size_t test_faults(struct bench *b, operation op,
+			  const struct settings *set)
+{
+	static const char *const names[TAP_FAULTS] = {
+		"EIO at", "EIO from", "ENOSPC at", "short write at",
+	};
+	struct tap_log log = { 0 };
+	uint64_t content = content_of(b);
+	size_t lost = 0, done = 0, calls, step, at;
+	enum tap_fault fault;
+	const char *wrong;
+
+	record(b, &log, op, PLANT_NOTHING);
+	calls = log.calls;
+	tap_clear(&log);
+	step = (calls - 1) / set->how.wanted + 1;
+	for (fault = 0; fault < TAP_FAULTS; fault++) {
+		for (at = 1 + fault % step; at <= calls; at += step, done++) {
+			wrong = test_fault(b, op, content, fault, at);
+			if (wrong && !lost++)
+				printf("# lost: %s write or flush %zu: %s\n",
+				       names[fault], at, wrong);
+		}
+	}
+	printf("%s: %zu writes and flushes: %zu faults, %zu lost\n",
+	       b->sc->name, calls, done, lost);
+	return lost;
+}
+
+/* Runs the operation in a process that is killed after a while. */
+static const char *test_kill(struct bench *b, operation op, uint64_t content,
+			     useconds_t after, bool *killed)
+{
+	int status;
+	pid_t pid;
+
+	bench_reset(b);
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		_exit(run_operation(b, NULL, op, PLANT_NOTHING) ? 1 : 0);
+	usleep(after);
+	kill(pid, SIGKILL);
+	if (waitpid(pid, &status, 0) != pid)
+		fatal("cannot wait");
+	*killed = WIFSIGNALED(status);
+	if (!*killed && WEXITSTATUS(status))
+		return "the operation failed";
+	return recover(b, op, content);
+}
+
+/* Kills that come after the end do not count, and make the next come sooner. */
+static size_t test_kills(struct bench *b, operation op,
+			 const struct settings *set)
+{
+	uint64_t content = content_of(b);
+	useconds_t longest = 1000, after;
+	size_t lost = 0, kills = 0;
+	const char *wrong;
+	bool killed;
+
+	srandom(set->how.seed);
+	while (kills < set->how.wanted) {
+		after = random() % longest;
+		wrong = test_kill(b, op, content, after, &killed);
+		if (wrong && !lost++)
+			printf("# lost: killed after %u us: %s\n", after,
+			       wrong);
+		kills += killed;
+		longest = killed ? longest + longest / 16 + 1 :
+			  longest - longest / 8;
+	}
+	printf("%s: %zu kills, %zu lost\n", b->sc->name, kills, lost);
+	return lost;
+}
+
+/* --------------------------------------------------------------------- options */
+
+static size_t run_scenario(const struct scenario *sc, const char *kind,
+			   const struct settings *set)
+{
+	struct bench b;
+	size_t lost;
+
+	bench_make(&b, sc);
+	if (!strcmp(kind, "states"))
+		lost = test_states(&b, op_relocate, set);
+	else if (!strcmp(kind, "faults"))
+		lost = test_faults(&b, op_relocate, set);
+	else
+		lost = test_kills(&b, op_relocate, set);
+	bench_remove(&b);
+	return lost;
+}
+
+static int list(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < n_scenarios; i++)
+		puts(scenarios[i].name);
+	return EXIT_SUCCESS;
+}
+
+static int parse(int argc, char **argv, struct settings *set)
+{
+	int c;
+
+	while ((c = getopt(argc, argv, "c:n:s:j:f:rml")) != -1) {
+		if (c == 'c')
+			set->only = optarg;
+		else if (c == 'n')
+			set->how.wanted = strtoul(optarg, NULL, 0);
+		else if (c == 's')
+			set->how.seed = strtoul(optarg, NULL, 0);
+		else if (c == 'j')
+			set->how.jobs = strtoul(optarg, NULL, 0);
+		else if (c == 'f')
+			set->drop_flush = strtoul(optarg, NULL, 0);
+		else if (c == 'r')
+			set->plant = PLANT_EARLY_REUSE;
+		else if (c == 'm')
+			set->how.mount = true;
+		else if (c == 'l')
+			exit(list());
+		else
+			return 1;
+	}
+	return optind != argc - 1 || !set->how.wanted || !set->how.jobs;
+}
+
+int main(int argc, char **argv)
+{
+	struct settings set = {
+		.how = { .wanted = 100, .seed = 1, .jobs = 2 },
+	};
+	size_t lost = 0, done = 0;
+	unsigned int i;
+
+	setenv("LC_ALL", "C", 1);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	add_error_table(&et_ext2_error_table);
+	if (parse(argc, argv, &set)) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	for (i = 0; i < n_scenarios; i++) {
+		if (set.only && strcmp(set.only, scenarios[i].name))
+			continue;
+		if (set.how.mount && scenarios[i].journal != JOURNAL_INTERNAL)
+			continue;
+		lost += run_scenario(&scenarios[i], argv[optind], &set);
+		done++;
+	}
+	if (!done)
+		fatal("there is no scenario %s", set.only);
+	return lost ? EXIT_FAILURE : EXIT_SUCCESS;
+}

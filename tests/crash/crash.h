@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The crash harness: records what an operation writes, builds the states in
+ * which a power cut, a kill or an error can leave the devices, lets e2fsck (or
+ * e2undo) repair each, and compares every file with what it was.
+ */
+#ifndef CRASH_CRASH_H
+#define CRASH_CRASH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <e4layout/e4layout.h>
+#include "tap_io.h"
+
+/* Ends the process when memory is short: this is a test. */
+void *check_alloc(void *p);
+/* Prints why, and ends the process. */
+void fatal(const char *format, ...)
+	__attribute__((noreturn, format(printf, 1, 2)));
+
+/* ---------------------------------------------------------------- scenarios */
+
+enum journal_kind {
+	JOURNAL_INTERNAL,
+	JOURNAL_EXTERNAL,
+	JOURNAL_NONE,		/* protected by an undo file */
+};
+
+struct scenario {
+	const char *name;
+	unsigned int blocksize;
+	unsigned int mib;
+	const char *options;		/* for mke2fs */
+	enum journal_kind journal;
+	uint32_t incompat;		/* of the journal */
+};
+extern const struct scenario scenarios[];
+extern const unsigned int n_scenarios;
+
+/* Paths of the devices, in the order in which struct tap_log has them. */
+enum { DEV_FS, DEV_JOURNAL, DEV_UNDO };
+
+struct bench {
+	const struct scenario *sc;
+	char dir[64];
+	char path[TAP_DEVICES][80];
+	int n_dev;
+	uint8_t *base[TAP_DEVICES];	/* what they hold at the start */
+	size_t size[TAP_DEVICES];
+};
+
+/* Makes the scenario's filesystem with files to work on. */
+void bench_make(struct bench *b, const struct scenario *sc);
+/* Puts the devices back as they were at the start. */
+void bench_reset(struct bench *b);
+void bench_remove(struct bench *b);
+
+/* --------------------------------------------------------------- operations */
+
+/* What is left out on purpose, to see that the harness finds it. */
+enum plant {
+	PLANT_NOTHING,
+	PLANT_EARLY_REUSE,	/* data to blocks whose freeing is not durable */
+};
+
+/* What an operation is given. */
+struct op_env {
+	struct e4l *e;
+	io_channel external;		/* the journal device, or NULL */
+	/* to be called whenever a transaction has been committed */
+	void (*mark)(void *priv);
+	void *priv;
+	enum plant plant;
+};
+
+/* Changes the filesystem in transactions; the harness opens and closes it. */
+typedef errcode_t (*operation)(struct op_env *env);
+
+/* Moves every file to other blocks, several times over. */
+errcode_t op_relocate(struct op_env *env);
+
+/*
+ * Runs @op on the bench's devices through tap_io (@log) or, when @log is NULL,
+ * straight through unix_io; the undo file as the scenario has it.
+ */
+errcode_t run_operation(struct bench *b, struct tap_log *log, operation op,
+			enum plant plant);
+
+/* ------------------------------------------------------------------- digest */
+
+struct digest {
+	uint64_t content;	/* what a reader and stat(2) see */
+	uint64_t layout;	/* where it is, and what is unwritten */
+	unsigned int inodes;
+};
+
+/* Digests all inodes in use of the filesystem in @path. */
+errcode_t digest_fs(const char *path, struct digest *d);
+
+/* ------------------------------------------------------------------- states */
+
+/* Where the devices of a state are for the programs that repair it. */
+struct world {
+	char path[TAP_DEVICES][80];
+	int n_dev;
+	bool undo;		/* e2undo puts everything back first */
+	bool mount;		/* the running kernel replays, not e2fsck */
+};
+
+/*
+ * Repairs and digests a state.  Returns NULL or what is wrong, which stays
+ * valid until the next call.
+ */
+const char *repair_state(const struct world *w, struct digest *d);
+
+struct verdict {
+	size_t states;		/* different ones that were checked */
+	size_t repeated;	/* built once more, and not checked again */
+	size_t lost;		/* not as they should be */
+};
+
+/* How check_states() goes about it. */
+struct sampling {
+	size_t wanted;		/* states to build beside the prefixes */
+	unsigned int seed;
+	unsigned int jobs;	/* processes that share the work */
+	bool mount;		/* see struct world */
+};
+
+/*
+ * Checks every prefix of @log and states drawn at random.  Prints what is wrong
+ * with the first of the lost states.
+ */
+struct verdict check_states(const struct bench *b, const struct tap_log *log,
+			    const struct sampling *how);
+
+#endif

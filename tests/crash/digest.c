@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One number for all that must not change, one for all that moves. */
+#include "config.h"
+#include <stdlib.h>
+#include <string.h>
+#include "crash.h"
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 29;
+}
+
+static uint64_t mix_bytes(uint64_t hash, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	uint64_t word;
+
+	for (; len >= sizeof(word); p += sizeof(word), len -= sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		hash = mix(hash, word);
+	}
+	word = 0;
+	memcpy(&word, p, len);
+	return mix(hash, word ^ (uint64_t)len << 56);
+}
+
+struct walk {
+	ext2_filsys fs;
+	uint8_t *buf;			/* of one block */
+	uint64_t content, layout;
+	uint64_t size;			/* of the file */
+	struct ext2fs_extent run;	/* that is growing; e_len 0: none */
+};
+
+static bool all_zero(const uint8_t *buf, size_t len)
+{
+	return !len || (!buf[0] && !memcmp(buf, buf + 1, len - 1));
+}
+
+/* Holes, unwritten blocks and zeroes are the same to a reader. */
+static errcode_t digest_block(struct walk *w, blk64_t lblk, blk64_t pblk)
+{
+	uint64_t start = lblk * w->fs->blocksize;
+	size_t len = w->fs->blocksize;
+	errcode_t err;
+
+	err = io_channel_read_blk64(w->fs->io, pblk, 1, w->buf);
+	if (err)
+		return err;
+	if (start < w->size && w->size - start < len)
+		len = w->size - start;
+	if (all_zero(w->buf, len))
+		return 0;
+	w->content += mix_bytes(mix(lblk + 1, start < w->size), w->buf, len);
+	return 0;
+}
+
+static void finish_run(struct walk *w)
+{
+	if (!w->run.e_len)
+		return;
+	w->layout = mix(w->layout, w->run.e_lblk);
+	w->layout = mix(w->layout, w->run.e_pblk);
+	w->layout = mix(w->layout, w->run.e_len);
+	w->layout = mix(w->layout, w->run.e_flags);
+	w->run.e_len = 0;
+}
+
+/* Contiguous extents of one state count as one, however they are split. */
+static errcode_t digest_extent(struct walk *w, struct ext2fs_extent *x)
+{
+	errcode_t err = 0;
+	uint32_t i;
+
+	x->e_flags &= EXT2_EXTENT_FLAGS_UNINIT;
+	if (w->run.e_len && w->run.e_flags == x->e_flags &&
+	    w->run.e_lblk + w->run.e_len == x->e_lblk &&
+	    w->run.e_pblk + w->run.e_len == x->e_pblk) {
+		w->run.e_len += x->e_len;
+	} else {
+		finish_run(w);
+		w->run = *x;
+	}
+	for (i = 0; !err && !x->e_flags && i < x->e_len; i++)
+		err = digest_block(w, x->e_lblk + i, x->e_pblk + i);
+	return err;
+}
+
+static errcode_t digest_extents(struct walk *w, ext2_ino_t ino)
+{
+	ext2_extent_handle_t handle;
+	struct ext2fs_extent x;
+	errcode_t err;
+
+	err = ext2fs_extent_open(w->fs, ino, &handle);
+	if (err)
+		return err;
+	err = ext2fs_extent_get(handle, EXT2_EXTENT_ROOT, &x);
+	while (!err) {
+		if (x.e_flags & EXT2_EXTENT_FLAGS_LEAF)
+			err = digest_extent(w, &x);
+		if (!err)
+			err = ext2fs_extent_get(handle, EXT2_EXTENT_NEXT, &x);
+	}
+	finish_run(w);
+	ext2fs_extent_free(handle);
+	return err == EXT2_ET_EXTENT_NO_NEXT || err == EXT2_ET_EXTENT_NOT_FOUND
+	       ? 0 : err;
+}
+
+/* An attribute block's checksum depends on where it is; its entries do not. */
+static errcode_t digest_xattrs(struct walk *w, const struct ext2_inode *inode)
+{
+	blk64_t blk = ext2fs_file_acl_block(w->fs, inode);
+	const size_t skip = sizeof(struct ext2_ext_attr_header);
+	errcode_t err;
+
+	if (!blk)
+		return 0;
+	err = ext2fs_read_ext_attr3(w->fs, blk, w->buf, 0);
+	w->content = mix_bytes(w->content, w->buf + skip,
+			       w->fs->blocksize - skip);
+	return err;
+}
+
+/* Everything of the inode but its block map, block count and checksum. */
+static void digest_fields(struct walk *w, const struct ext2_inode_large *inode,
+			  size_t bytes)
+{
+	struct ext2_inode_large copy = *inode;
+	size_t extra = EXT2_GOOD_OLD_INODE_SIZE;
+
+	copy.i_blocks = 0;
+	copy.osd2.linux2.l_i_blocks_hi = 0;
+	copy.osd2.linux2.l_i_checksum_lo = 0;
+	copy.i_file_acl = 0;
+	copy.osd2.linux2.l_i_file_acl_high = 0;
+	copy.i_checksum_hi = 0;
+	if (inode->i_flags & EXT4_EXTENTS_FL)
+		memset(copy.i_block, 0, sizeof(copy.i_block));
+	w->content = mix_bytes(w->content, &copy,
+			       bytes > extra ? sizeof(copy) : extra);
+	if (bytes > sizeof(copy))
+		w->content = mix_bytes(w->content, inode + 1,
+				       bytes - sizeof(copy));
+}
+
+static errcode_t digest_inode(struct walk *w, ext2_ino_t ino,
+			      struct ext2_inode_large *inode)
+{
+	errcode_t err;
+
+	w->content = w->layout = mix(ino, 0);
+	w->size = EXT2_I_SIZE(inode);
+	digest_fields(w, inode, EXT2_INODE_SIZE(w->fs->super));
+	w->layout = mix(w->layout, inode->i_blocks);
+	w->layout = mix(w->layout, inode->osd2.linux2.l_i_blocks_hi);
+	err = digest_xattrs(w, (struct ext2_inode *)inode);
+	if (!err && inode->i_flags & EXT4_EXTENTS_FL)
+		err = digest_extents(w, ino);
+	return err;
+}
+
+static errcode_t digest_all(struct walk *w, uint8_t *inode, struct digest *d)
+{
+	size_t size = EXT2_INODE_SIZE(w->fs->super);
+	ext2_inode_scan scan;
+	ext2_ino_t ino;
+	errcode_t err;
+
+	err = ext2fs_open_inode_scan(w->fs, 0, &scan);
+	if (err)
+		return err;
+	while (!(err = ext2fs_get_next_inode_full(scan, &ino,
+				(struct ext2_inode *)inode, size)) && ino) {
+		struct ext2_inode_large *large = (void *)inode;
+
+		if (!large->i_links_count || ino == EXT2_RESIZE_INO ||
+		    ino == EXT2_JOURNAL_INO)
+			continue;
+		err = digest_inode(w, ino, large);
+		if (err)
+			break;
+		d->content += mix(w->content, 1);
+		d->layout += mix(w->layout, 2);
+		d->inodes++;
+	}
+	ext2fs_close_inode_scan(scan);
+	return err;
+}
+
+errcode_t digest_fs(const char *path, struct digest *d)
+{
+	struct walk w = { 0 };
+	uint8_t *inode = NULL;
+	errcode_t err;
+
+	memset(d, 0, sizeof(*d));
+	err = ext2fs_open(path, EXT2_FLAG_64BITS, 0, 0, unix_io_manager,
+			  &w.fs);
+	if (err)
+		return err;
+	w.buf = check_alloc(malloc(w.fs->blocksize));
+	inode = check_alloc(malloc(EXT2_INODE_SIZE(w.fs->super) +
+				   sizeof(struct ext2_inode_large)));
+	err = digest_all(&w, inode, d);
+	ext2fs_free(w.fs);
+	free(w.buf);
+	free(inode);
+	return err;
+}

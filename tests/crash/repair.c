@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Lets the stock programs repair a state, and looks at what they say. */
+#include "config.h"
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include "crash.h"
+
+extern char **environ;
+
+static char output[1 << 16], complaint[1 << 17];
+
+/* Runs a program, keeps what it prints in output[], returns its exit code. */
+static int run(char *const argv[])
+{
+	posix_spawn_file_actions_t fa;
+	size_t fill = 0;
+	int pipes[2], status;
+	ssize_t got;
+	pid_t pid;
+
+	if (pipe(pipes))
+		fatal("no pipe");
+	posix_spawn_file_actions_init(&fa);
+	posix_spawn_file_actions_adddup2(&fa, pipes[1], STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&fa, pipes[1], STDERR_FILENO);
+	posix_spawn_file_actions_addclose(&fa, pipes[0]);
+	posix_spawn_file_actions_addclose(&fa, pipes[1]);
+	if (posix_spawnp(&pid, argv[0], &fa, NULL, argv, environ))
+		fatal("cannot run %s", argv[0]);
+	posix_spawn_file_actions_destroy(&fa);
+	close(pipes[1]);
+	while ((got = read(pipes[0], output + fill,
+			   sizeof(output) - 1 - fill)) > 0)
+		fill += got;
+	output[fill] = '\0';
+	close(pipes[0]);
+	if (waitpid(pid, &status, 0) != pid)
+		fatal("cannot wait for %s", argv[0]);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* What e2fsck says when it finds nothing to repair but a journal. */
+static bool is_usual(const char *line)
+{
+	static const char *const usual[] = {
+		"e2fsck 1.", "Pass 1: ", "Pass 2: ", "Pass 3: ",
+		"Pass 4: ", "Pass 5: ", ": recovering journal",
+		"***** FILE SYSTEM WAS MODIFIED *****", " files (",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+		if (strstr(line, usual[i]))
+			return true;
+	return !*line;
+}
+
+static const char *complain(const char *what, const char *detail)
+{
+	snprintf(complaint, sizeof(complaint), "%s: %s", what, detail);
+	return complaint;
+}
+
+static const char *run_e2fsck(const struct world *w)
+{
+	char *plain[] = { "e2fsck", "-fy", (char *)w->path[DEV_FS], NULL };
+	char *external[] = { "e2fsck", "-fy", "-j",
+			     (char *)w->path[DEV_JOURNAL],
+			     (char *)w->path[DEV_FS], NULL };
+	char whole[sizeof(output)], *line, *next;
+	int code;
+
+	code = run(w->n_dev > 1 && !w->undo ? external : plain);
+	if (code != 0 && code != 1)
+		return complain("e2fsck failed", output);
+	strcpy(whole, output);
+	for (line = output; line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		if (!is_usual(line))
+			return complain("e2fsck found damage", whole);
+	}
+	return NULL;
+}
+
+/* Mounts it, which replays the journal; then nothing is left to repair. */
+static const char *run_mount(const struct world *w)
+{
+	static char script[] = "d=$(mktemp -d) && mount -o loop,noatime \"$0\""
+			       " $d && umount $d && rmdir $d";
+	char *fs = (char *)w->path[DEV_FS];
+
+	if (run((char *[]) { "sh", "-c", script, fs, NULL }))
+		return complain("mount failed", output);
+	if (run((char *[]) { "e2fsck", "-fn", fs, NULL }))
+		return complain("e2fsck found damage after mount", output);
+	return NULL;
+}
+
+const char *repair_state(const struct world *w, struct digest *d)
+{
+	const char *wrong;
+	errcode_t err;
+
+	/* an undo file that is not one yet belongs to an untouched device */
+	if (w->undo)
+		run((char *[]) { "e2undo", "-f", (char *)w->path[DEV_UNDO],
+				 (char *)w->path[DEV_FS], NULL });
+	wrong = w->mount ? run_mount(w) : run_e2fsck(w);
+	if (wrong)
+		return wrong;
+	err = digest_fs(w->path[DEV_FS], d);
+	return err ? complain("cannot read it", error_message(err)) : NULL;
+}

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The states in which the devices can be found.  What was written before the
+ * last flush of a device is there; of what came after, any subset may be, in
+ * any order, torn at 512 bytes.  One copy of the devices is kept in memory and
+ * one in files for the programs; a state is patched into both and taken back,
+ * and whatever the programs changed is put right by comparing the two.
+ */
+#include "config.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include "crash.h"
+
+#define SECTOR 512u
+
+struct sector {
+	int dev;
+	uint64_t index;
+	uint8_t old[SECTOR];
+};
+
+struct device {
+	uint8_t *mem;
+	size_t size;		/* of mem */
+	size_t len;		/* of the file */
+	size_t file_len;	/* as it is at the moment */
+	int fd;
+};
+
+struct machine {
+	const struct bench *b;
+	const struct tap_log *log;
+	struct world w;
+	struct device dev[TAP_DEVICES];
+	uint64_t hash;			/* of all that is in memory */
+	struct sector *patch;		/* what the state has changed */
+	size_t n_patch, patch_room;
+	size_t *pending;		/* writes that no flush has followed */
+	size_t n_pending;
+	size_t marks;			/* transactions made so far */
+	uint64_t *seen;			/* hashes of states, open addressing */
+	size_t seen_size;
+	struct digest *ref;		/* by number of transactions made */
+	size_t n_ref;
+	uint64_t random;
+	unsigned int job, jobs;
+	struct verdict *verdict;
+	bool repaired;			/* the files are not what memory is */
+};
+
+static uint32_t rnd(struct machine *m, uint32_t below)
+{
+	m->random ^= m->random << 13;
+	m->random ^= m->random >> 7;
+	m->random ^= m->random << 17;
+	return (m->random >> 16) % below;
+}
+
+static uint64_t sector_hash(const struct machine *m, int dev, uint64_t index)
+{
+	const uint8_t *p = m->dev[dev].mem + index * SECTOR;
+	uint64_t hash = index * 8 + dev + 1, word;
+	size_t i;
+
+	for (i = 0; i < SECTOR; i += sizeof(word)) {
+		memcpy(&word, p + i, sizeof(word));
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+/* ------------------------------------------------------------ set up and away */
+
+static size_t log_end(const struct tap_log *log, int dev)
+{
+	size_t end = 0, i;
+
+	for (i = 0; i < log->n; i++)
+		if (log->ev[i].type == TAP_WRITE && log->ev[i].dev == dev &&
+		    log->ev[i].offset + log->ev[i].len > end)
+			end = log->ev[i].offset + log->ev[i].len;
+	return end;
+}
+
+static void device_open(struct machine *m, int i)
+{
+	struct device *d = &m->dev[i];
+	size_t end = log_end(m->log, i);
+
+	d->len = m->b->size[i];
+	d->size = (end > d->len ? end : d->len) + SECTOR;
+	d->mem = check_alloc(calloc(1, d->size));
+	if (d->len)
+		memcpy(d->mem, m->b->base[i], d->len);
+	d->file_len = d->len;
+	snprintf(m->w.path[i], sizeof(m->w.path[i]), "%s/work%u-%d",
+		 m->b->dir, m->job, i);
+	d->fd = open(m->w.path[i], O_RDWR | O_CREAT | O_TRUNC, 0600);
+	if (d->fd < 0 || pwrite(d->fd, d->mem, d->len, 0) != (ssize_t)d->len)
+		fatal("cannot write %s", m->w.path[i]);
+}
+
+static void machine_open(struct machine *m, const struct bench *b,
+			 const struct tap_log *log, unsigned int job)
+{
+	size_t writes = 0, i;
+
+	memset(m, 0, sizeof(*m));
+	m->b = b;
+	m->log = log;
+	m->job = job;
+	m->w.undo = b->sc->journal == JOURNAL_NONE;
+	m->w.n_dev = m->w.undo ? TAP_DEVICES : b->n_dev;
+	for (i = 0; i < m->w.n_dev; i++)
+		device_open(m, i);
+	for (i = 0; i < log->n; i++)
+		writes += log->ev[i].type == TAP_WRITE;
+	m->pending = check_alloc(calloc(writes + 1, sizeof(*m->pending)));
+}
+
+static void machine_close(struct machine *m)
+{
+	int i;
+
+	for (i = 0; i < m->w.n_dev; i++) {
+		free(m->dev[i].mem);
+		close(m->dev[i].fd);
+		unlink(m->w.path[i]);
+	}
+	free(m->pending);
+	free(m->patch);
+	free(m->seen);
+}
+
+/* ----------------------------------------------------- patching and taking back */
+
+static void save_sector(struct machine *m, int dev, uint64_t index)
+{
+	struct sector *s;
+
+	if (m->n_patch == m->patch_room) {
+		m->patch_room = m->patch_room ? 2 * m->patch_room : 1024;
+		m->patch = check_alloc(reallocarray(m->patch, m->patch_room,
+						    sizeof(*m->patch)));
+	}
+	s = &m->patch[m->n_patch++];
+	s->dev = dev;
+	s->index = index;
+	memcpy(s->old, m->dev[dev].mem + index * SECTOR, SECTOR);
+}
+
+/* Writes the sectors of @ev, in memory; each of them with @percent chance. */
+static void apply(struct machine *m, const struct tap_event *ev,
+		  unsigned int percent)
+{
+	struct device *d = &m->dev[ev->dev];
+	uint64_t pos = ev->offset, end = ev->offset + ev->len, next;
+
+	for (; pos < end; pos = next) {
+		uint64_t index = pos / SECTOR;
+
+		next = (index + 1) * SECTOR;
+		if (next > end)
+			next = end;
+		if (percent < 100 && rnd(m, 100) >= percent)
+			continue;
+		save_sector(m, ev->dev, index);
+		m->hash ^= sector_hash(m, ev->dev, index);
+		memcpy(d->mem + pos, ev->data + (pos - ev->offset),
+		       next - pos);
+		m->hash ^= sector_hash(m, ev->dev, index);
+		if (next > d->len)
+			d->len = next;
+	}
+}
+
+/* Brings the file of each patched sector up to memory. */
+static void write_patches(struct machine *m)
+{
+	size_t i;
+
+	for (i = 0; i < m->w.n_dev; i++)
+		if (m->dev[i].len != m->dev[i].file_len &&
+		    ftruncate(m->dev[i].fd, m->dev[i].len))
+			fatal("cannot truncate");
+	for (i = 0; i < m->n_patch; i++) {
+		struct device *d = &m->dev[m->patch[i].dev];
+		size_t pos = m->patch[i].index * SECTOR, len = SECTOR;
+
+		if (len > d->len - pos)
+			len = d->len - pos;
+		if (pwrite(d->fd, d->mem + pos, len, pos) != (ssize_t)len)
+			fatal("cannot patch");
+	}
+	for (i = 0; i < m->w.n_dev; i++)
+		m->dev[i].file_len = m->dev[i].len;
+}
+
+/* Makes the files what memory is, whatever was done to them. */
+static void restore_files(struct machine *m)
+{
+	const size_t piece = 65536;
+	uint8_t buf[65536];
+	size_t pos, n;
+	int i;
+
+	for (i = 0; i < m->w.n_dev; i++) {
+		struct device *d = &m->dev[i];
+
+		if (ftruncate(d->fd, d->len))
+			fatal("cannot truncate");
+		d->file_len = d->len;
+		for (pos = 0; pos < d->len; pos += n) {
+			n = d->len - pos < piece ? d->len - pos : piece;
+			if (pread(d->fd, buf, n, pos) != (ssize_t)n)
+				fatal("cannot read back");
+			if (!memcmp(buf, d->mem + pos, n))
+				continue;
+			if (pwrite(d->fd, d->mem + pos, n, pos) != (ssize_t)n)
+				fatal("cannot restore");
+		}
+	}
+}
+
+static void take_back(struct machine *m, const size_t len[])
+{
+	int i;
+
+	while (m->n_patch) {
+		struct sector *s = &m->patch[--m->n_patch];
+
+		m->hash ^= sector_hash(m, s->dev, s->index);
+		memcpy(m->dev[s->dev].mem + s->index * SECTOR, s->old, SECTOR);
+		m->hash ^= sector_hash(m, s->dev, s->index);
+	}
+	for (i = 0; i < m->w.n_dev; i++)
+		m->dev[i].len = len[i];
+	if (m->repaired)
+		restore_files(m);
+	m->repaired = false;
+}
+
+/* ------------------------------------------------------------------- checking */
+
+static bool seen_before(struct machine *m, uint64_t hash)
+{
+	size_t i = hash % m->seen_size;
+
+	hash += !hash;
+	while (m->seen[i] && m->seen[i] != hash)
+		i = (i + 1) % m->seen_size;
+	if (m->seen[i])
+		return true;
+	m->seen[i] = hash;
+	return false;
+}
+
+/* The transactions reported as made must be there, and perhaps one more. */
+static const char *judge(const struct machine *m, const struct digest *d)
+{
+	const struct digest *ref = &m->ref[m->w.undo ? 0 : m->marks];
+
+	if (d->content != m->ref[0].content)
+		return "a file has changed";
+	if (d->layout == ref->layout)
+		return NULL;
+	if (!m->w.undo && m->marks + 1 < m->n_ref &&
+	    d->layout == ref[1].layout)
+		return NULL;
+	return "neither before nor after the transaction";
+}
+
+/* Checks what is in memory as a crash before event @at, unless it is known. */
+static void check_state(struct machine *m, size_t at, const char *how)
+{
+	struct digest d;
+	const char *wrong;
+
+	if (seen_before(m, m->hash ^ m->marks * 0xff51afd7ed558ccdull)) {
+		m->verdict->repeated++;
+		return;
+	}
+	if (m->verdict->states++ % m->jobs != m->job)
+		return;
+	write_patches(m);
+	m->repaired = true;
+	wrong = repair_state(&m->w, &d);
+	if (!wrong)
+		wrong = judge(m, &d);
+	if (wrong && !m->verdict->lost++)
+		printf("# lost: before event %zu, after transaction %zu, %s:"
+		       "\n# %s\n", at, m->marks, how, wrong);
+}
+
+static void state_all(struct machine *m, size_t at)
+{
+	size_t i;
+
+	for (i = 0; i < m->n_pending; i++)
+		apply(m, &m->log->ev[m->pending[i]], 100);
+	check_state(m, at, "all writes");
+}
+
+static void shuffle(struct machine *m, size_t *list, size_t n)
+{
+	size_t i, k, keep;
+
+	for (i = n; i > 1; i--) {
+		k = rnd(m, i);
+		keep = list[i - 1];
+		list[i - 1] = list[k];
+		list[k] = keep;
+	}
+}
+
+/* One of the states that the pending writes can leave. */
+static void state_sample(struct machine *m, size_t at)
+{
+	static const char *const how[] = {
+		"some writes", "some writes, some torn", "all but one write",
+		"one write only",
+	};
+	size_t n = m->n_pending ? rnd(m, m->n_pending) + 1 : 0, i;
+	size_t *list = check_alloc(malloc((n + 1) * sizeof(*list)));
+	unsigned int kind = rnd(m, 4), one = rnd(m, n + 1);
+	unsigned int percent[] = { 0, 100, 50 };
+
+	memcpy(list, m->pending, n * sizeof(*list));
+	if (rnd(m, 2))
+		shuffle(m, list, n);
+	for (i = 0; i < n; i++) {
+		unsigned int part = percent[rnd(m, kind ? 3 : 2)];
+
+		if (kind == 2)
+			part = i == one ? percent[rnd(m, 2) * 2] : 100;
+		if (kind == 3)
+			part = i == one ? percent[rnd(m, 2) + 1] : 0;
+		apply(m, &m->log->ev[list[i]], part);
+	}
+	free(list);
+	check_state(m, at, how[kind]);
+}
+
+/* ----------------------------------------------------------- along the log */
+
+/* What was written to @dev so far is durable. */
+static void flush(struct machine *m, int dev)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < m->n_pending; i++) {
+		if (m->log->ev[m->pending[i]].dev == dev)
+			apply(m, &m->log->ev[m->pending[i]], 100);
+		else
+			m->pending[kept++] = m->pending[i];
+	}
+	m->n_pending = kept;
+	write_patches(m);
+	m->n_patch = 0;
+}
+
+/*
+ * How much there is to choose from: mostly which of the writes are there, and
+ * which sectors of the torn ones.
+ */
+static size_t window_weight(size_t writes, size_t sectors)
+{
+	return 16 * writes + (sectors < 64 ? sectors : 64);
+}
+
+static size_t pending_weight(const struct machine *m)
+{
+	size_t sectors = 0, i;
+
+	for (i = 0; i < m->n_pending; i++)
+		sectors += m->log->ev[m->pending[i]].len / SECTOR + 1;
+	return window_weight(m->n_pending, sectors);
+}
+
+/*
+ * Goes through the log; at the end of each stretch between flushes, @attempts
+ * states are drawn for each unit of its weight.
+ */
+static void walk(struct machine *m, double attempts)
+{
+	size_t at, len[TAP_DEVICES], i;
+
+	for (at = 0; at <= m->log->n; at++) {
+		const struct tap_event *ev = &m->log->ev[at];
+		bool end = at == m->log->n || ev->type == TAP_FLUSH;
+		size_t draws = end && !m->w.undo ?
+			       attempts * pending_weight(m) + 4 : 0;
+
+		for (i = 0; i < TAP_DEVICES; i++)
+			len[i] = m->dev[i].len;
+		for (i = 0; i <= draws; i++) {
+			if (i)
+				state_sample(m, at);
+			else
+				state_all(m, at);
+			take_back(m, len);
+		}
+		if (at == m->log->n)
+			break;
+		if (ev->type == TAP_WRITE)
+			m->pending[m->n_pending++] = at;
+		else if (ev->type == TAP_FLUSH)
+			flush(m, ev->dev);
+		else
+			m->marks++;
+	}
+}
+
+/* ----------------------------------------------------------------- all of it */
+
+/* What the filesystem is after each transaction, ref[0] being before all. */
+static struct digest *make_refs(const struct bench *b,
+				const struct tap_log *log, unsigned int job,
+				size_t *n)
+{
+	struct digest *ref = NULL;
+	struct machine m;
+	const char *wrong;
+	size_t at, i;
+
+	machine_open(&m, b, log, job);
+	for (at = 0, *n = 0; at <= log->n; at++) {
+		const struct tap_event *ev = at ? &log->ev[at - 1] : NULL;
+
+		if (ev && ev->type == TAP_WRITE)
+			apply(&m, ev, 100);
+		if (ev && (m.w.undo || ev->type != TAP_MARK))
+			continue;
+		ref = check_alloc(reallocarray(ref, *n + 1, sizeof(*ref)));
+		write_patches(&m);
+		wrong = repair_state(&m.w, &ref[*n]);
+		if (wrong)
+			fatal("%s: after transaction %zu: %s", b->sc->name,
+			      *n, wrong);
+		++*n;
+		restore_files(&m);
+	}
+	for (i = 1; i < *n; i++)
+		if (ref[i].content != ref[0].content)
+			fatal("%s: transaction %zu changes a file",
+			      b->sc->name, i);
+		else if (ref[i].layout == ref[i - 1].layout)
+			fatal("%s: transaction %zu moves nothing",
+			      b->sc->name, i);
+	machine_close(&m);
+	return ref;
+}
+
+/* Of all stretches together; the log's devices taken as one. */
+static size_t total_weight(const struct tap_log *log)
+{
+	size_t weight = 1, writes = 0, sectors = 0, i;
+
+	for (i = 0; i < log->n; i++) {
+		if (log->ev[i].type == TAP_WRITE) {
+			writes++;
+			sectors += log->ev[i].len / SECTOR + 1;
+		} else if (log->ev[i].type == TAP_FLUSH) {
+			weight += window_weight(writes, sectors);
+			writes = sectors = 0;
+		}
+	}
+	return weight + window_weight(writes, sectors);
+}
+
+static void run_job(struct machine *m, const struct sampling *how)
+{
+	m->jobs = how->jobs;
+	m->w.mount = how->mount;
+	m->random = how->seed * 0x9e3779b97f4a7c15ull + 1;
+	m->seen_size = 4 * (how->wanted + m->log->n) + 4096;
+	m->seen = check_alloc(calloc(m->seen_size, sizeof(*m->seen)));
+	walk(m, (double)how->wanted / total_weight(m->log));
+}
+
+struct verdict check_states(const struct bench *b, const struct tap_log *log,
+			    const struct sampling *how)
+{
+	size_t bytes = how->jobs * sizeof(struct verdict), n_ref;
+	struct digest *ref = make_refs(b, log, how->jobs, &n_ref);
+	struct verdict *v, sum;
+	unsigned int i;
+	int status;
+
+	v = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (v == MAP_FAILED)
+		fatal("out of memory");
+	fflush(NULL);
+	for (i = 0; i < how->jobs; i++) {
+		struct machine m;
+
+		if (fork())
+			continue;
+		machine_open(&m, b, log, i);
+		m.ref = ref;
+		m.n_ref = n_ref;
+		m.verdict = &v[i];
+		run_job(&m, how);
+		machine_close(&m);
+		exit(EXIT_SUCCESS);
+	}
+	for (i = 0; i < how->jobs; i++)
+		if (wait(&status) < 0 || status)
+			fatal("%s: a job has died", b->sc->name);
+	sum = v[0];
+	for (i = 1; i < how->jobs; i++)
+		sum.lost += v[i].lost;
+	munmap(v, bytes);
+	free(ref);
+	return sum;
+}
