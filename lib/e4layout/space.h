@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * space: the free space that a plan may use, in memory.  Runs are kept by place
+ * and by size, so that every question takes a time logarithmic in their number.
+ * The unit is the caller's; plans count in clusters.
+ */
+#ifndef E4L_SPACE_H
+#define E4L_SPACE_H
+
+#include "e4layoutP.h"
+
+struct e4l_space;
+
+/* A run of units.  Runs that are free are maximal. */
+struct e4l_run {
+	uint64_t start;
+	uint64_t len;
+};
+
+/* All return NULL or ENOMEM when memory is short, and then change nothing. */
+struct e4l_space *e4l_space_new(void);
+/* NULL is allowed. */
+void e4l_space_free(struct e4l_space *s);
+
+/* Makes a run free that is not, at once. */
+errcode_t e4l_space_add(struct e4l_space *s, uint64_t start, uint64_t len);
+
+/* Takes a run of which all is free. */
+errcode_t e4l_space_take(struct e4l_space *s, uint64_t start, uint64_t len);
+
+/*
+ * Gives a run back that is free only after e4l_space_commit(): once the
+ * transaction that frees it is durable.
+ */
+errcode_t e4l_space_give(struct e4l_space *s, uint64_t start, uint64_t len);
+errcode_t e4l_space_commit(struct e4l_space *s);
+
+/*
+ * Finds @len units in one run: the tightest of 32 fits that begin in @near or,
+ * if none does, the closest to it of the 32 tightest.  False: there is none.
+ */
+bool e4l_space_fit(const struct e4l_space *s, uint64_t len,
+		   const struct e4l_run *near, uint64_t *start);
+
+/* The length of the longest run, 0 if nothing is free; where it is. */
+uint64_t e4l_space_largest(const struct e4l_space *s, uint64_t *start);
+
+/* How many units are free from @at on, and right before @at. */
+uint64_t e4l_space_after(const struct e4l_space *s, uint64_t at);
+uint64_t e4l_space_before(const struct e4l_space *s, uint64_t at);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+#include <stdlib.h>
+#include <string.h>
+#include "e4layout/space.h"
+#include "unit.h"
+
+/* The model: a byte for each unit. */
+#define UNITS 400
+enum { USED, FREE, GIVEN };
+
+static uint64_t run_from(const char *map, uint64_t at)
+{
+	uint64_t n = 0;
+
+	while (at + n < UNITS && map[at + n] == FREE)
+		n++;
+	return n;
+}
+
+/* Every question, for every place or for one length. */
+static void compare(const struct e4l_space *s, const char *map, uint64_t len)
+{
+	struct e4l_run near = { random() % UNITS, 1 + random() % UNITS };
+	uint64_t at, n, start, longest = 0, tight = UINT64_MAX;
+	unsigned int inside = 0;
+
+	for (at = 0; at < UNITS; at++) {
+		n = run_from(map, at);
+		ck_assert_uint_eq(e4l_space_after(s, at), n);
+		if (at && map[at - 1] == FREE)
+			continue;
+		if (n > longest)
+			longest = n;
+		if (n < len || at < near.start || at - near.start >= near.len)
+			continue;
+		inside++;
+		if (n < tight)
+			tight = n;
+	}
+	for (at = 0, n = 0; at <= UNITS; at++) {
+		ck_assert_uint_eq(e4l_space_before(s, at), n);
+		n = at < UNITS && map[at] == FREE ? n + 1 : 0;
+	}
+	ck_assert_uint_eq(e4l_space_largest(s, &start), longest);
+	if (longest)
+		ck_assert_uint_eq(run_from(map, start), longest);
+	ck_assert_int_eq(e4l_space_fit(s, len, &near, &start), longest >= len);
+	if (longest < len)
+		return;
+	ck_assert_uint_ge(run_from(map, start), len);
+	if (inside) {
+		ck_assert_uint_lt(start - near.start, near.len);
+		if (inside <= 32)
+			ck_assert_uint_eq(run_from(map, start), tight);
+	}
+}
+
+static void change(struct e4l_space *s, char *map)
+{
+	uint64_t at = random() % UNITS, n, i;
+
+	if (map[at] == FREE) {
+		n = 1 + random() % run_from(map, at);
+		ck_assert_int_eq(e4l_space_take(s, at, n), 0);
+		memset(map + at, USED, n);
+		return;
+	}
+	for (n = 0; n < 30 && at + n < UNITS && map[at + n] == USED; n++)
+		;
+	if (n && random() % 3) {
+		ck_assert_int_eq(e4l_space_add(s, at, n), 0);
+		memset(map + at, FREE, n);
+	} else if (n) {
+		ck_assert_int_eq(e4l_space_give(s, at, n), 0);
+		memset(map + at, GIVEN, n);
+	} else {
+		ck_assert_int_eq(e4l_space_commit(s), 0);
+		for (i = 0; i < UNITS; i++)
+			if (map[i] == GIVEN)
+				map[i] = FREE;
+	}
+}
+
+START_TEST(agrees_with_the_model)
+{
+	struct e4l_space *s = e4l_space_new();
+	char *map = calloc(1, UNITS);
+	int i;
+
+	srandom(_i);
+	ck_assert_ptr_nonnull(s);
+	compare(s, map, 1);
+	for (i = 0; i < 800; i++) {
+		change(s, map);
+		compare(s, map, 1 + random() % 20);
+	}
+	e4l_space_free(s);
+	free(map);
+}
+END_TEST
+
+/* Far from where it is wanted, the closest of the tightest is taken. */
+START_TEST(prefers_the_closest)
+{
+	const struct e4l_run near = { 5000, 100 };
+	struct e4l_space *s = e4l_space_new();
+	uint64_t start;
+
+	e4l_space_add(s, 100, 10);
+	e4l_space_add(s, 4000, 10);
+	e4l_space_add(s, 9000, 10);
+	e4l_space_add(s, 5050, 9);
+	ck_assert(e4l_space_fit(s, 10, &near, &start));
+	ck_assert_uint_eq(start, 4000);
+	ck_assert(e4l_space_fit(s, 9, &near, &start));
+	ck_assert_uint_eq(start, 5050);
+	ck_assert(!e4l_space_fit(s, 11, &near, &start));
+	e4l_space_free(s);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("space");
+	TCase *tc = tcase_create("space");
+
+	tcase_add_loop_test(tc, agrees_with_the_model, 0, 20);
+	tcase_add_test(tc, prefers_the_closest);
+	suite_add_tcase(suite, tc);
+	return unit_main(suite);
+}
