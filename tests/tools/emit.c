@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The image on disk: group by group, what each inode has (contents, map,
- * directory blocks) and then its group's inode table in one piece. What is
- * rare (extended attributes, inline data) is left to libext2fs at the end.
+ * directory blocks), and then its group's inode table in one piece.
  */
 #include "config.h"
 #include <string.h>
@@ -18,19 +17,17 @@ static __u64 mix(__u64 x)
 	return x ^ (x >> 31);
 }
 
-/* A number of its own for each block of each file. */
-static __u64 block_key(const struct lab *l, ext2_ino_t ino, __u64 lblk)
+__u64 emit_key(const struct lab *l, ext2_ino_t ino, __u64 lblk)
 {
 	return mix(l->seed ^ mix((__u64)ino << 32 | lblk));
 }
 
 static __u32 generation(const struct lab *l, ext2_ino_t ino)
 {
-	return block_key(l, ino, 0);
+	return emit_key(l, ino, 0);
 }
 
-/* @bytes (a multiple of 8) that hardly ever contain a zero. */
-static void fill(void *buf, size_t bytes, __u64 key)
+void emit_fill(void *buf, size_t bytes, __u64 key)
 {
 	__u64 *word = buf, *end = word + bytes / sizeof(*word);
 
@@ -59,7 +56,7 @@ static void fill_block(struct lab *l, const struct node *n, char *buf,
 	__u64 at = lblk * l->block_bytes;
 	__u64 keep = n->size_bytes > at ? n->size_bytes - at : 0;
 
-	fill(buf, l->block_bytes, block_key(l, node_ino(l, n), lblk));
+	emit_fill(buf, l->block_bytes, emit_key(l, node_ino(l, n), lblk));
 	if (!unwritten && keep < l->block_bytes &&
 	    !(n->iflags & EXT4_VERITY_FL))
 		memset(buf + keep, 0, l->block_bytes - keep);
@@ -269,6 +266,8 @@ static void emit_special(const struct node *n, struct ext2_inode *inode)
 static void emit_body(struct lab *l, const struct node *n,
 		      struct ext2_inode *inode)
 {
+	if (n->iflags & EXT4_INLINE_DATA_FL)
+		return;
 	if (LINUX_S_ISCHR(n->mode) || LINUX_S_ISBLK(n->mode)) {
 		emit_special(n, inode);
 		return;
@@ -304,15 +303,13 @@ static void emit_inode(struct lab *l, const struct node *n,
 		       struct ext2_inode_large *large)
 {
 	struct ext2_inode *inode = (struct ext2_inode *)large;
-	__u64 size = node_is_dir(n) && !n->x->is_inline ? n->x->dir_bytes :
-							   n->size_bytes;
 	blk64_t clusters = n->x ? n->x->n_meta : 0;
 
 	inode->i_mode = n->mode;
 	inode->i_atime = inode->i_ctime = inode->i_mtime = LAB_TIME;
 	inode->i_flags = n->iflags;
 	inode->i_generation = generation(l, node_ino(l, n));
-	lab_check(l, ext2fs_inode_size_set(l->fs, inode, size), "a size");
+	lab_check(l, ext2fs_inode_size_set(l->fs, inode, n->size_bytes), "a size");
 	emit_links(l, n, inode);
 	node_each_run(l, n, add_clusters, &clusters);
 	if (clusters)
@@ -342,6 +339,8 @@ static void emit_slot(struct lab *l, const struct node *n, char *slot)
 #endif
 	memset(slot, 0, bytes);
 	memcpy(slot, &inode, bytes < sizeof(inode) ? bytes : sizeof(inode));
+	if (n->iflags & EXT4_ENCRYPT_FL)
+		extra_encryption(l, node_ino(l, n), slot);
 	lab_check(l, ext2fs_inode_csum_set(l->fs, node_ino(l, n), (void *)slot),
 		  "a checksum");
 }
@@ -394,15 +393,15 @@ static void emit_groups(struct lab *l)
 
 void emit_image(struct lab *l)
 {
-	struct ext2_super_block *super;
+	struct ext2_super_block *super = l->fs->super;
 
-	if (!l->fs)
-		image_open(l);
-	super = l->fs->super;
 	emit_groups(l);
 	lab_check(l, ext2fs_flush_icache(l->fs), "flushing");
+	extra_inodes(l);
+	extra_blocks(l);
 	memset(super->s_hash_seed, 0x5A, sizeof(super->s_hash_seed));
 	l->fs->flags &= ~EXT2_FLAG_MASTER_SB_ONLY;
 	ext2fs_mark_super_dirty(l->fs);
-	lab_check(l, ext2fs_flush(l->fs), "writing the image");
+	lab_check(l, ext2fs_flush2(l->fs, EXT2_FLAG_FLUSH_NO_SYNC),
+		  "writing the image");
 }

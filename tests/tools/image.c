@@ -7,6 +7,7 @@
 
 #define ROOT_ENTRIES 4 /* of an extent tree's root, in i_block */
 #define MAX_DEPTH 5
+#define ENCRYPTED_NAME_BYTES 16 /* the least, a cipher block */
 #define MAX_LBLK EXT_MAX_EXTENT_LBLK
 
 /* Makes room for one more in an array that grows by doubling. */
@@ -422,7 +423,7 @@ static bool drop_entry(struct lab *l, struct ext2_dir_entry *de, void *arg)
 void drop_link(struct lab *l, struct node *n)
 {
 	if (node_is_dir(n)) {
-		dir_remove(l, n, drop_entry, NULL);
+		dir_each(l, n, drop_entry, NULL);
 		l->nodes[n->x->parent].links--;
 		node_free(l, n);
 	} else if (--n->links == 0) {
@@ -497,6 +498,8 @@ static void dir_grow(struct lab *l, struct node *dir)
 	memset(x->dir + x->dir_bytes, 0, l->block_bytes);
 	x->last_off = x->dir_bytes;
 	x->dir_bytes += l->block_bytes;
+	dir->size_bytes = x->is_inline ? EXT4_MIN_INLINE_DATA_SIZE :
+					 x->dir_bytes;
 	entry_set(l, entry_at(dir, x->last_off), area_bytes(l, dir), 0, "", 0);
 	if (x->is_inline)
 		return;
@@ -529,11 +532,29 @@ static void dir_append(struct lab *l, struct node *dir, const char *name,
 	entry_set(l, entry_at(dir, x->last_off), room - used, ino, name, mode);
 }
 
+void node_encrypt(struct lab *l, struct node *n)
+{
+	if (LINUX_S_ISLNK(n->mode) || n->iflags & EXT4_INLINE_DATA_FL)
+		lab_fail(l, "only files and directories are encrypted");
+	if (EXT2_INODE_SIZE(l->fs->super) <= EXT2_GOOD_OLD_INODE_SIZE)
+		lab_fail(l, "no room for an encryption context");
+	if (LINUX_S_ISREG(n->mode) || node_is_dir(n))
+		n->iflags |= EXT4_ENCRYPT_FL;
+}
+
 void dir_add(struct lab *l, struct node *dir, const char *name,
 	     struct node *child)
 {
-	if (strlen(name) > EXT2_NAME_LEN)
+	size_t len = strlen(name);
+
+	if (len > EXT2_NAME_LEN)
 		lab_fail(l, "the name is longer than %d", EXT2_NAME_LEN);
+	if (dir->iflags & EXT4_ENCRYPT_FL) {
+		if (len < ENCRYPTED_NAME_BYTES)
+			lab_fail(l, "an encrypted name has %d bytes at least",
+				 ENCRYPTED_NAME_BYTES);
+		node_encrypt(l, child);
+	}
 	dir_append(l, dir, name, node_ino(l, child), child->mode);
 	if (node_is_dir(child))
 		dir->links++;
@@ -596,7 +617,7 @@ static void entry_remove(struct lab *l, struct node *dir, size_t off,
 		dir->x->last_off = *prev;
 }
 
-void dir_remove(struct lab *l, struct node *dir, entry_fn *fn, void *arg)
+void dir_each(struct lab *l, struct node *dir, entry_fn *fn, void *arg)
 {
 	struct ext2_dir_entry *de;
 	size_t blk, off, prev, len;
@@ -674,14 +695,15 @@ void image_open(struct lab *l)
 	adopt_root(l);
 }
 
-void image_free(struct lab *l)
+void image_close(struct lab *l)
 {
 	ext2_ino_t ino;
 
-	if (!l->fs)
-		return;
 	for (ino = 1; ino <= l->fs->super->s_inodes_count; ino++)
 		node_clear(&l->nodes[ino]);
 	free(l->nodes);
-	lab_check(l, ext2fs_close_free(&l->fs), "closing the image");
+	lab_check(l, ext2fs_close2(l->fs, EXT2_FLAG_FLUSH_NO_SYNC),
+		  "closing the image");
+	ext2fs_free(l->fs);
+	l->fs = NULL;
 }

@@ -74,9 +74,10 @@ struct node {
 
 struct lab {
 	const char *recipe_name, *image_name;
-	unsigned int line;
+	unsigned int line; /* of the recipe; 0: none */
 	__u64 seed, random_state;
 	__u64 size_bytes;
+	__u64 journal_bytes; /* of an external journal, or 0 */
 	char *mke2fs_args;
 	ext2_filsys fs;	    /* NULL until something needs it */
 	struct node *nodes; /* by inode number */
@@ -98,15 +99,19 @@ char *lab_strdup(const struct lab *l, const char *s);
 /* The next number of the sequence that the seed gives. */
 __u64 lab_random(struct lab *l, __u64 below);
 
-/* mke2fs.c: makes the empty filesystem. */
-void make_filesystem(struct lab *l);
+/* e2fsprogs.c */
+void make_filesystem(const struct lab *l);
+/* Makes an external journal for the image, in the file @name. */
+void make_journal(const struct lab *l, const char *name);
+/* Makes the quota files of @types (see tune2fs -Q) anew; the image is closed. */
+void count_quota(const struct lab *l, const char *types);
 
-/* recipe.c: carries out one line, which it takes apart. */
-void recipe_line(struct lab *l, char *line);
+/* recipe.c: carries out a recipe, from a file or (-) from the input. */
+void recipe_run(struct lab *l, const char *path);
 
 /* image.c */
 void image_open(struct lab *l);
-void image_free(struct lab *l);
+void image_close(struct lab *l);
 
 static inline __u64 div_up(__u64 n, __u64 by)
 {
@@ -158,6 +163,7 @@ void node_settle(struct lab *l, struct node *n);
 
 /* A new inode at or after @goal, or the next one (0); it has no name yet. */
 struct node *node_new(struct lab *l, __u16 mode, ext2_ino_t goal);
+void node_encrypt(struct lab *l, struct node *n);
 /* Makes @dir an empty directory. */
 void dir_init(struct lab *l, struct node *dir, struct node *parent);
 void dir_add(struct lab *l, struct node *dir, const char *name,
@@ -165,13 +171,26 @@ void dir_add(struct lab *l, struct node *dir, const char *name,
 /* The inode that @name has in @dir, or 0. */
 ext2_ino_t dir_find(struct lab *l, const struct node *dir, const char *name,
 		    size_t name_len);
-/* Removes the names, but "." and "..", for which @fn is true. */
+/* Calls @fn for each name but "." and ".."; true from it removes the name. */
 typedef bool entry_fn(struct lab *l, struct ext2_dir_entry *de, void *arg);
-void dir_remove(struct lab *l, struct node *dir, entry_fn *fn, void *arg);
+void dir_each(struct lab *l, struct node *dir, entry_fn *fn, void *arg);
 /* Takes a name from @n; the last one takes the inode and all in it away. */
 void drop_link(struct lab *l, struct node *n);
 
-/* emit.c: writes all that was made, and closes the filesystem. */
+/* emit.c */
 void emit_image(struct lab *l);
+/* Some @bytes (a multiple of 8), none of them zero for long, by @key. */
+void emit_fill(void *buf, size_t bytes, __u64 key);
+/* A number of its own for each block of each file. */
+__u64 emit_key(const struct lab *l, ext2_ino_t ino, __u64 lblk);
+
+/* extras.c */
+
+/* Puts the encryption context into @slot, an inode with its checksum to come. */
+void extra_encryption(struct lab *l, ext2_ino_t ino, char *slot);
+/* What libext2fs does for a few inodes, when all are written. */
+void extra_inodes(struct lab *l);
+/* MMP's block, and the external journal. */
+void extra_blocks(struct lab *l);
 
 #endif

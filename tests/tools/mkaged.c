@@ -17,7 +17,9 @@ noreturn void lab_fail(const struct lab *l, const char *fmt, ...)
 {
 	va_list args;
 
-	fprintf(stderr, "mkaged: %s:%u: ", l->recipe_name, l->line);
+	fputs("mkaged: ", stderr);
+	if (l->line)
+		fprintf(stderr, "%s:%u: ", l->recipe_name, l->line);
 	va_start(args, fmt);
 	vfprintf(stderr, fmt, args);
 	va_end(args);
@@ -66,16 +68,21 @@ __u64 lab_random(struct lab *l, __u64 below)
 	return ((x * 0x2545F4914F6CDD1DULL) >> 16) % below;
 }
 
-static void run_recipe(struct lab *l, FILE *recipe)
+static void finish(struct lab *l)
 {
-	char *line = NULL;
-	size_t room = 0;
+	char types[sizeof("usrquota,grpquota,prjquota")] = "";
+	struct ext2_super_block *super;
 
-	while (l->line++, getline(&line, &room, recipe) >= 0)
-		recipe_line(l, line);
-	if (ferror(recipe))
-		lab_check(l, errno, "reading the recipe");
-	free(line);
+	if (!l->fs)
+		image_open(l);
+	super = l->fs->super;
+	if (ext2fs_has_feature_quota(super))
+		snprintf(types, sizeof(types), "usrquota,grpquota%s",
+			 super->s_prj_quota_inum ? ",prjquota" : "");
+	emit_image(l);
+	image_close(l);
+	if (*types)
+		count_quota(l, types);
 }
 
 static int usage(FILE *to)
@@ -100,8 +107,7 @@ int main(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 }
 	};
-	struct lab l = { .recipe_name = "-", .size_bytes = 64 << 20 };
-	FILE *recipe = stdin;
+	struct lab l = { .recipe_name = "", .size_bytes = 64 << 20 };
 	int c;
 
 	while ((c = getopt_long(argc, argv, "s:h", options, NULL)) != -1) {
@@ -115,19 +121,8 @@ int main(int argc, char **argv)
 	add_error_table(&et_ext2_error_table);
 	l.image_name = argv[optind + 1];
 	l.random_state = (l.seed + 1) * 0x9E3779B97F4A7C15ULL | 1;
-	if (strcmp(argv[optind], "-")) {
-		l.recipe_name = argv[optind];
-		recipe = fopen(l.recipe_name, "r");
-		if (!recipe) {
-			fprintf(stderr, "mkaged: %s: %s\n", l.recipe_name,
-				strerror(errno));
-			return EXIT_FAILURE;
-		}
-	}
-	run_recipe(&l, recipe);
-	emit_image(&l);
-	image_free(&l);
-	fclose(recipe);
+	recipe_run(&l, argv[optind]);
+	finish(&l);
 	free(l.mke2fs_args);
 	return EXIT_SUCCESS;
 }

@@ -237,6 +237,7 @@ static __u32 opt_flags(struct args *a)
 		{ "immutable", EXT2_IMMUTABLE_FL },
 		{ "noatime", EXT2_NOATIME_FL },
 		{ "nodump", EXT2_NODUMP_FL },
+		{ "encrypt", EXT4_ENCRYPT_FL },
 		{ "projinherit", EXT4_PROJINHERIT_FL },
 		{ "casefold", EXT4_CASEFOLD_FL },
 		{ "verity", EXT4_VERITY_FL },
@@ -270,12 +271,24 @@ static void take_attributes(struct args *a, struct node *n)
 		n->mode = (n->mode & LINUX_S_IFMT) |
 			  (number(a->l, mode, 8, false) & 07777);
 	n->iflags |= opt_flags(a);
+	if (n->iflags & EXT4_ENCRYPT_FL)
+		node_encrypt(a->l, n);
 	if (uid || gid || projid) {
 		x = node_extra(a->l, n);
 		x->uid = uid;
 		x->gid = gid;
 		x->projid = projid;
 	}
+}
+
+static void take_inline(struct args *a, struct node *n)
+{
+	if (!opt(a, "inline"))
+		return;
+	if (!ext2fs_has_feature_inline_data(a->l->fs->super))
+		lab_fail(a->l, "the filesystem has no inline data");
+	n->iflags = (n->iflags & ~EXT4_EXTENTS_FL) | EXT4_INLINE_DATA_FL;
+	node_extra(a->l, n)->is_inline = true;
 }
 
 /* How a regular file is mapped. */
@@ -305,9 +318,11 @@ static struct node *new_at_path(struct args *a, __u16 mode)
 	if (!*name || dir_find(l, dir, name, strlen(name)))
 		lab_fail(l, "it is there already: %s", a->word[1]);
 	n = node_new(l, mode, opt_count(a, "inode", 0));
-	take_attributes(a, n);
+	if (LINUX_S_ISREG(mode) || LINUX_S_ISDIR(mode))
+		take_inline(a, n);
 	if (LINUX_S_ISREG(mode))
 		take_shape(a, n);
+	take_attributes(a, n);
 	if (LINUX_S_ISDIR(mode))
 		dir_init(l, n, dir);
 	dir_add(l, dir, name, n);
@@ -356,6 +371,19 @@ static void grow_bytes(struct lab *l, struct node *n, __u64 bytes, int flags)
 
 /* ---- directives ---- */
 
+/* Carries out another recipe, named relative to this one's folder. */
+static void do_include(struct args *a)
+{
+	const char *name = arg(a, 1, "file");
+	const char *slash = strrchr(a->l->recipe_name, '/');
+	int folder = slash && *name != '/' ? slash + 1 - a->l->recipe_name : 0;
+	char *path = lab_alloc(a->l, folder + strlen(name) + 1);
+
+	sprintf(path, "%.*s%s", folder, a->l->recipe_name, name);
+	recipe_run(a->l, path);
+	free(path);
+}
+
 static void do_size(struct args *a)
 {
 	a->l->size_bytes = number(a->l, arg(a, 1, "size"), 10, true);
@@ -374,6 +402,11 @@ static void do_mke2fs(struct args *a)
 		old += add;
 		memcpy(l->mke2fs_args + old++, " ", 2);
 	}
+}
+
+static void do_journal(struct args *a)
+{
+	a->l->journal_bytes = number(a->l, arg(a, 1, "size"), 10, true);
 }
 
 static void do_contents(struct args *a)
@@ -446,7 +479,8 @@ static void do_file(struct args *a)
 		finish_file(a, n);
 	} else {
 		bytes = opt_bytes(a, "size", 0);
-		grow_bytes(a->l, n, bytes, flags);
+		if (!(n->iflags & EXT4_INLINE_DATA_FL))
+			grow_bytes(a->l, n, bytes, flags);
 		n->size_bytes = opt_bytes(a, "isize", bytes);
 	}
 }
@@ -494,14 +528,15 @@ static void do_scatter(struct args *a)
 {
 	struct lab *l = a->l;
 	struct node *n = new_file(a);
-	__u32 frags = need_count(a, "frags"), len = need_count(a, "blocks");
-	__u32 gap = opt_count(a, "gap", len), hole = opt_count(a, "hole", 0);
+	__u32 frags = need_count(a, "frags");
+	__u64 len = need_count(a, "blocks") * (__u64)l->ratio_blks;
+	__u64 gap = opt_count(a, "gap", len / l->ratio_blks) *
+		    (__u64)l->ratio_blks;
+	__u64 hole = opt_count(a, "hole", 0) * (__u64)l->ratio_blks;
 	bool alternate = opt(a, "alternate");
 	blk64_t *pblk = lab_alloc(l, frags * sizeof(*pblk));
 	__u32 i;
 
-	if (l->ratio_blks > 1 && (len + hole) % l->ratio_blks)
-		lab_fail(l, "blocks and hole make no whole clusters");
 	for (i = 0; i < frags; i++) {
 		pblk[i] = take_run(l, len);
 		l->goal_blk += gap;
@@ -509,7 +544,7 @@ static void do_scatter(struct args *a)
 	if (opt(a, "shuffle"))
 		shuffle(l, pblk, frags);
 	for (i = 0; i < frags; i++)
-		node_push(l, n, (__u64)i * (len + hole), len,
+		node_push(l, n, i * (len + hole), len,
 			  alternate && i % 2 ? GROW_UNWRITTEN : 0, pblk[i]);
 	free(pblk);
 	finish_file(a, n);
@@ -604,7 +639,7 @@ static bool cull_entry(struct lab *l, struct ext2_dir_entry *de, void *arg)
 	struct node *n = &l->nodes[de->inode];
 
 	if (n->links && node_is_dir(n))
-		dir_remove(l, n, cull_entry, c);
+		dir_each(l, n, cull_entry, c);
 	if (!LINUX_S_ISREG(n->mode))
 		return false;
 	if (c->every ? ++c->seen % c->every : lab_random(l, 100) >= c->percent)
@@ -633,12 +668,62 @@ static void do_delete(struct args *a)
 	struct node *dir;
 
 	if (c.every || c.percent) {
-		dir_remove(l, find_dir(l, path), cull_entry, &c);
+		dir_each(l, find_dir(l, path), cull_entry, &c);
 		return;
 	}
 	find_node(l, path);
 	dir = walk_path(l, path, &name);
-	dir_remove(l, dir, remove_named, (void *)name);
+	dir_each(l, dir, remove_named, (void *)name);
+}
+
+static void add_xattr(struct lab *l, struct node *n, const struct xattr *like)
+{
+	struct xattr *attr = lab_alloc(l, sizeof(*attr));
+	struct extra *x = node_extra(l, n);
+
+	if (n->iflags & EXT4_ENCRYPT_FL)
+		lab_fail(l, "an encrypted file has no room for attributes");
+	attr->name = lab_strdup(l, like->name);
+	attr->value_bytes = like->value_bytes;
+	attr->value = lab_alloc(l, div_up(like->value_bytes, 8) * 8);
+	if (like->value)
+		memcpy(attr->value, like->value, like->value_bytes);
+	else
+		emit_fill(attr->value, div_up(like->value_bytes, 8) * 8,
+			  emit_key(l, node_ino(l, n), like->value_bytes));
+	attr->next = x->xattrs;
+	x->xattrs = attr;
+}
+
+static bool add_xattr_below(struct lab *l, struct ext2_dir_entry *de, void *arg)
+{
+	struct node *n = &l->nodes[de->inode];
+
+	if (n->links && node_is_dir(n))
+		dir_each(l, n, add_xattr_below, arg);
+	else if (LINUX_S_ISREG(n->mode))
+		add_xattr(l, n, arg);
+	return false;
+}
+
+static void do_xattr(struct args *a)
+{
+	struct lab *l = a->l;
+	struct node *n = find_node(l, arg(a, 1, "path"));
+	bool below = opt(a, "below");
+	struct xattr like = {
+		.name = (char *)arg(a, 2, "name"),
+		.value_bytes = opt_bytes(a, "size", 0),
+	};
+
+	if (!like.value_bytes) {
+		like.value = (char *)arg(a, 3, "value");
+		like.value_bytes = strlen(like.value);
+	}
+	if (below && node_is_dir(n))
+		dir_each(l, n, add_xattr_below, &like);
+	else
+		add_xattr(l, n, &like);
 }
 
 static void do_link(struct args *a)
@@ -715,27 +800,30 @@ static void do_blockdev(struct args *a)
 static const struct directive {
 	const char *name;
 	void (*run)(struct args *a);
-	bool before_mke2fs;
+	enum { ANYTIME, BEFORE_MKE2FS, AFTER_MKE2FS } when;
 } directives[] = {
-	{ "size", do_size, true },
-	{ "mke2fs", do_mke2fs, true },
-	{ "contents", do_contents, false },
-	{ "goal", do_goal, false },
-	{ "dir", do_dir, false },
-	{ "file", do_file, false },
-	{ "mosaic", do_mosaic, false },
-	{ "scatter", do_scatter, false },
-	{ "interleave", do_interleave, false },
-	{ "append", do_append, false },
-	{ "many", do_many, false },
-	{ "tree", do_tree, false },
-	{ "delete", do_delete, false },
-	{ "link", do_link, false },
-	{ "symlink", do_symlink, false },
-	{ "fifo", do_fifo, false },
-	{ "socket", do_socket, false },
-	{ "chardev", do_chardev, false },
-	{ "blockdev", do_blockdev, false },
+	{ "include", do_include, ANYTIME },
+	{ "size", do_size, BEFORE_MKE2FS },
+	{ "mke2fs", do_mke2fs, BEFORE_MKE2FS },
+	{ "journal", do_journal, BEFORE_MKE2FS },
+	{ "contents", do_contents, AFTER_MKE2FS },
+	{ "goal", do_goal, AFTER_MKE2FS },
+	{ "dir", do_dir, AFTER_MKE2FS },
+	{ "file", do_file, AFTER_MKE2FS },
+	{ "mosaic", do_mosaic, AFTER_MKE2FS },
+	{ "scatter", do_scatter, AFTER_MKE2FS },
+	{ "interleave", do_interleave, AFTER_MKE2FS },
+	{ "append", do_append, AFTER_MKE2FS },
+	{ "many", do_many, AFTER_MKE2FS },
+	{ "tree", do_tree, AFTER_MKE2FS },
+	{ "delete", do_delete, AFTER_MKE2FS },
+	{ "xattr", do_xattr, AFTER_MKE2FS },
+	{ "link", do_link, AFTER_MKE2FS },
+	{ "symlink", do_symlink, AFTER_MKE2FS },
+	{ "fifo", do_fifo, AFTER_MKE2FS },
+	{ "socket", do_socket, AFTER_MKE2FS },
+	{ "chardev", do_chardev, AFTER_MKE2FS },
+	{ "blockdev", do_blockdev, AFTER_MKE2FS },
 };
 
 static const struct directive *find_directive(const char *name)
@@ -756,9 +844,9 @@ static void run_directive(struct args *a)
 
 	if (!d)
 		lab_fail(l, "no such directive: %s", a->word[0]);
-	if (d->before_mke2fs && l->fs)
+	if (d->when == BEFORE_MKE2FS && l->fs)
 		lab_fail(l, "%s comes before everything else", d->name);
-	if (!d->before_mke2fs && !l->fs)
+	if (d->when == AFTER_MKE2FS && !l->fs)
 		image_open(l);
 	d->run(a);
 	for (i = 1; i < a->n; i++)
@@ -791,7 +879,7 @@ static void run_line(struct lab *l, const char *line, __u32 turn)
 	free(copy);
 }
 
-void recipe_line(struct lab *l, char *line)
+static void run_repeated(struct lab *l, char *line)
 {
 	const char *rest = line;
 	__u64 times = 1, turn;
@@ -803,4 +891,23 @@ void recipe_line(struct lab *l, char *line)
 	}
 	for (turn = 0; turn < times; turn++)
 		run_line(l, rest, turn);
+}
+
+void recipe_run(struct lab *l, const char *path)
+{
+	const char *outer_name = l->recipe_name;
+	unsigned int outer_line = l->line;
+	FILE *file = strcmp(path, "-") ? fopen(path, "r") : stdin;
+	char *line = NULL;
+	size_t room = 0;
+
+	lab_check(l, file ? 0 : errno, path);
+	l->recipe_name = path;
+	for (l->line = 1; getline(&line, &room, file) >= 0; l->line++)
+		run_repeated(l, line);
+	lab_check(l, ferror(file) ? EIO : 0, "reading the recipe");
+	free(line);
+	fclose(file);
+	l->recipe_name = outer_name;
+	l->line = outer_line;
 }
