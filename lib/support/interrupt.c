@@ -18,14 +18,23 @@ static void *wait_for_signal(void *priv)
 		pause();
 }
 
+/* What was ignored when the process started stays so. */
+static void add_unless_ignored(sigset_t *signals, int sig)
+{
+	struct sigaction now;
+
+	if (!sigaction(sig, NULL, &now) && now.sa_handler != SIG_IGN)
+		sigaddset(signals, sig);
+}
+
 int interrupt_start(struct interrupt *in, struct e4l *e)
 {
 	int err;
 
 	*in = (struct interrupt) { .e = e };
 	sigemptyset(&in->signals);
-	sigaddset(&in->signals, SIGINT);
-	sigaddset(&in->signals, SIGTERM);
+	add_unless_ignored(&in->signals, SIGINT);
+	add_unless_ignored(&in->signals, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, &in->signals, &in->before);
 	err = pthread_create(&in->thread, NULL, wait_for_signal, in);
 	if (err)

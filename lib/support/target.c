@@ -228,8 +228,11 @@ static bool is_unreadable(const struct target *t)
 /* Opens to see whether @refused says no. */
 static bool peek(struct target *t, bool (*refused)(const struct target *))
 {
-	bool ok = open_super(t) && !refused(t);
+	bool ok;
 
+	if (!open_super(t))
+		return false;
+	ok = !refused(t);
 	ext2fs_close_free(&t->fs);
 	return ok;
 }

@@ -72,8 +72,8 @@ const char *units_size(uint64_t bytes, char buf[UNITS_LEN])
 	/* what would print as 1024 belongs to the next unit */
 	for (i = -1; value >= 1023.5 && prefixes[i + 1]; i++)
 		value /= 1024;
-	snprintf(buf, UNITS_LEN, value < 9.95 ? "%.1f %ciB" : "%.0f %ciB",
-		 value, prefixes[i]);
+	snprintf(buf, UNITS_LEN, value >= 9.95 || value == (unsigned int)value ?
+		 "%.0f %ciB" : "%.1f %ciB", value, prefixes[i]);
 	return buf;
 }
 

@@ -19,7 +19,7 @@ bool units_parse_size(const char *text, uint64_t *bytes);
 /* A plain decimal number.  False when @text is anything else. */
 bool units_parse_count(const char *text, uint64_t *count);
 
-/* "512 B", "1.5 GiB": three digits or so.  Returns @buf. */
+/* "512 B", "4 KiB", "1.5 GiB": two digits at least, unless it is exact.  Returns @buf. */
 const char *units_size(uint64_t bytes, char buf[UNITS_LEN]);
 
 /* "1,234,567".  Returns @buf. */

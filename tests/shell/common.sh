@@ -134,3 +134,22 @@ one_sentence() {
 	show_run
 	fail "stderr is not one sentence"
 }
+
+# aged IMAGE: an image from the recipe on stdin, by tests/tools/mkaged.
+aged() {
+	"$top_builddir/tests/tools/mkaged" - "$1" >/dev/null ||
+		fail "mkaged cannot make the image"
+}
+
+# json FILE EXPRESSION: what the Python expression makes of the document d.
+json() {
+	/usr/bin/python3 -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+print(eval("(" + sys.argv[2] + ")"))' "$1" "$2"
+}
+
+# same WHAT GOT WANTED
+same() {
+	[ "$2" = "$3" ] || fail "$1: $2, not $3"
+}

@@ -75,7 +75,7 @@ START_TEST(prints_sizes_and_counts)
 
 	ck_assert_str_eq(units_size(0, buf), "0 B");
 	ck_assert_str_eq(units_size(1023, buf), "1023 B");
-	ck_assert_str_eq(units_size(1024, buf), "1.0 KiB");
+	ck_assert_str_eq(units_size(1024, buf), "1 KiB");
 	ck_assert_str_eq(units_size(1536, buf), "1.5 KiB");
 	ck_assert_str_eq(units_size(10188, buf), "9.9 KiB");
 	ck_assert_str_eq(units_size(10200, buf), "10 KiB");
@@ -215,7 +215,7 @@ START_TEST(draws_progress)
 
 	ck_assert_str_eq(progress_text("scanning", 1, 4, 2 << 20, 2, buf),
 			 "scanning [######                  ]  25 %  "
-			 "1.0 MiB/s  0:06 left");
+			 "1 MiB/s  0:06 left");
 	ck_assert_str_eq(progress_text("scanning", 4, 4, 0, 0, buf),
 			 "scanning [########################] 100 %  "
 			 "0 B/s  0:00 left");
