@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* e4frag: says how an ext4 filesystem is laid out, and changes nothing. */
+#include "config.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "support/interrupt.h"
+#include "support/say.h"
+#include "support/units.h"
+#include "e4frag.h"
+
+#define DEFAULT_TOP	10
+#define MAX_TOP		1000000
+
+/* How many damaged places to name; all are counted. */
+#define DAMAGED_IN_TEXT	10
+#define DAMAGED_IN_JSON	1000
+
+const char *const e4frag_sorts[] = {
+	[E4L_SORT_EXCESS] = "excess",
+	[E4L_SORT_EXTENTS] = "extents",
+	[E4L_SORT_FRAGMENTS] = "fragments",
+	[E4L_SORT_SIZE] = "size",
+	NULL
+};
+
+#define AT(member) offsetof(struct e4frag, member)
+static const struct args_option options[] = {
+	{ .name = "files", .kind = ARGS_FLAG, .offset = AT(files),
+	  .help = "one line of JSON per file, and no report" },
+	{ .name = "groups", .kind = ARGS_FLAG, .offset = AT(groups),
+	  .help = "a row per block group as well" },
+	{ .name = "top", .letter = 'n', .kind = ARGS_COUNT, .offset = AT(top),
+	  .value = "N", .max = MAX_TOP,
+	  .help = "show the N worst files (default 10)" },
+	{ .name = "sort", .kind = ARGS_CHOICE, .offset = AT(sort),
+	  .value = "WORD", .choices = e4frag_sorts,
+	  .help = "worst by excess, extents, fragments or size" },
+	{ .name = "min-extents", .kind = ARGS_COUNT, .offset = AT(min_extents),
+	  .value = "N", .max = UINT32_MAX,
+	  .help = "list only files with N extents or more" },
+};
+static const struct args_tool tool = {
+	.operands = "TARGET [PATH...]",
+	.purpose = "Say how an ext4 filesystem, or the files and subtrees PATH "
+		   "in it, is laid out.",
+	.options = options,
+	.n_options = sizeof(options) / sizeof(*options),
+	.min_operands = 1, .max_operands = -1,
+};
+
+/* -------------------------------------------------------------------- paths */
+
+/* With a mount point as the target, paths below it may be given in full. */
+static void strip_mount_point(struct e4frag *frag)
+{
+	size_t i, len = strlen(frag->target.name);
+
+	while (len && frag->target.name[len - 1] == '/')
+		len--;
+	for (i = 0; i < frag->n_paths; i++)
+		if (!strncmp(frag->paths[i], frag->target.name, len) &&
+		    (!frag->paths[i][len] || frag->paths[i][len] == '/'))
+			frag->paths[i] += len;
+}
+
+/* Finds the inodes that PATHs restrict the report to. */
+static errcode_t find_paths(struct e4frag *frag)
+{
+	size_t bad = frag->n_paths;
+	errcode_t err;
+
+	if (!frag->n_paths)
+		return 0;
+	if (frag->target.is_dir)
+		strip_mount_point(frag);
+	err = e4l_subtree(frag->e, frag->paths, frag->n_paths, &bad,
+			  &frag->only);
+	if ((err == E4L_ET_NO_PATH || err == E4L_ET_NOT_DIR) &&
+	    bad < frag->n_paths) {
+		say_error(frag->target.name, frag->paths[bad], err);
+		frag->failure_said = true;
+	}
+	return err;
+}
+
+/* --------------------------------------------------------------------- work */
+
+static void on_progress(dgrp_t group, dgrp_t groups, void *priv)
+{
+	struct e4frag *frag = priv;
+	struct e4l_io_stats io;
+
+	frag->groups_done = group;
+	frag->groups_all = groups;
+	e4l_get_io_stats(frag->e, &io);
+	progress_update(&frag->progress, group, groups, io.bytes);
+}
+
+static errcode_t on_file(const struct e4l_file *file, void *priv)
+{
+	struct e4frag *frag = priv;
+
+	if (e4frag_print_file(file))
+		return 0;
+	frag->failure_said = true;
+	return EIO;
+}
+
+static errcode_t build_model(struct e4frag *frag)
+{
+	struct e4l_model_options opt = {
+		.flags = (frag->groups ? E4L_MODEL_GROUPS : 0) |
+			 (frag->files ? E4L_MODEL_FILE_PATHS : 0),
+		.only = frag->only,
+		.top = frag->files ? 0 : frag->top,
+		.sort = frag->sort,
+		.min_extents = frag->min_extents,
+		.max_damaged = frag->args.json ? DAMAGED_IN_JSON :
+						 DAMAGED_IN_TEXT,
+		.file = frag->files ? on_file : NULL,
+		.progress = on_progress,
+		.priv = frag,
+	};
+	errcode_t err;
+
+	progress_start(&frag->progress, &frag->args, "scanning");
+	err = e4l_model_build(frag->e, &opt, &frag->model);
+	progress_end(&frag->progress);
+	return err;
+}
+
+/* A file that has no more extents than it needs is not among the worst. */
+static size_t count_worst(const struct e4frag *frag)
+{
+	size_t n = frag->model.n_worst;
+
+	while (frag->sort == E4L_SORT_EXCESS && n &&
+	       !e4frag_excess(&frag->model.worst[n - 1].score))
+		n--;
+	return n;
+}
+
+static void say_failure(const struct e4frag *frag, errcode_t err)
+{
+	if (err == E4L_ET_INTERRUPTED)
+		say("%s: interrupted: %u of %u block groups were read, "
+		    "nothing was changed", frag->target.name,
+		    frag->groups_done, frag->groups_all);
+	else if (!frag->failure_said)
+		say_e4l(frag->target.name, frag->e, err);
+}
+
+/* Reads everything that was asked for. */
+static bool analyse(struct e4frag *frag)
+{
+	struct interrupt in = { 0 };
+	errcode_t err;
+
+	frag->groups_all = frag->target.fs->group_desc_count;
+	err = e4l_new(frag->target.fs, &frag->e);
+	if (!err)
+		err = interrupt_start(&in, frag->e);
+	if (!err)
+		err = find_paths(frag);
+	if (!err)
+		err = build_model(frag);
+	interrupt_stop(&in);
+	if (err)
+		say_failure(frag, err);
+	frag->n_worst = count_worst(frag);
+	return !err;
+}
+
+/* ------------------------------------------------------------------- report */
+
+/* What --verbose tells: what the reading cost. */
+static void say_io(const struct e4frag *frag)
+{
+	char reads[UNITS_LEN], ahead[UNITS_LEN], size[UNITS_LEN];
+	struct e4l_io_stats io;
+
+	e4l_get_io_stats(frag->e, &io);
+	say("%s: %s in %s reads, %s of them announced", frag->target.name,
+	    units_size(io.bytes, size), units_count(io.reads, reads),
+	    units_count(io.readaheads, ahead));
+}
+
+static bool report(const struct e4frag *frag)
+{
+	bool ok = true;
+
+	if (frag->model.damaged_count && !frag->args.quiet)
+		say("%s: damage was stepped over: run e2fsck -fn %s",
+		    frag->target.name, frag->target.device);
+	if (frag->args.verbose)
+		say_io(frag);
+	if (frag->files)
+		return true;
+	if (frag->args.json)
+		ok = e4frag_print_json(frag);
+	else
+		e4frag_print_text(frag);
+	return ok;
+}
+
+static int run(struct e4frag *frag, const char *target)
+{
+	bool ok;
+
+	if (!target_open_read(&frag->target, target, "cache=off",
+			      frag->args.quiet))
+		return STATUS_FAILED;
+	ok = analyse(frag) && report(frag);
+	e4l_model_free(&frag->model);
+	if (frag->only)
+		ext2fs_free_inode_bitmap(frag->only);
+	e4l_free(frag->e);
+	ok &= target_close(&frag->target);
+	return ok ? STATUS_DONE : STATUS_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	struct e4frag frag = { .top = DEFAULT_TOP };
+	int first, status;
+
+	first = args_parse(&tool, argc, argv, &frag, &status);
+	if (first < 0)
+		return status;
+	frag.paths = (const char **)argv + first + 1;
+	frag.n_paths = argc - first - 1;
+	return say_done(run(&frag, argv[first]));
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What e4frag's main file and its two report writers share. */
+#ifndef E4FRAG_H
+#define E4FRAG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <e4layout/e4layout.h>
+#include "support/args.h"
+#include "support/progress.h"
+#include "support/target.h"
+
+struct e4frag {
+	/* what was asked for */
+	struct args_common args;	/* must be first: see support/args.h */
+	bool files, groups;
+	uint64_t top, min_extents;
+	unsigned int sort;		/* enum e4l_sort */
+	const char **paths;
+	size_t n_paths;
+	/* the work */
+	struct target target;
+	struct e4l *e;
+	ext2fs_inode_bitmap only;	/* NULL: everything */
+	struct progress progress;
+	dgrp_t groups_done, groups_all;
+	bool failure_said;
+	/* the result */
+	struct e4l_model model;
+	size_t n_worst;			/* of the model's, those that are bad */
+};
+
+/* The words of --sort, in the order of enum e4l_sort. */
+extern const char *const e4frag_sorts[];
+
+/* Prints the summary for people. */
+void e4frag_print_text(const struct e4frag *frag);
+
+/* Prints the object e4frag/1.  False after saying what failed. */
+bool e4frag_print_json(const struct e4frag *frag);
+
+/* Prints one line of --files.  False after saying what failed. */
+bool e4frag_print_file(const struct e4l_file *file);
+
+/* How many inodes are in use, as the superblock says. */
+static inline uint32_t e4frag_used_inodes(const struct e4frag *frag)
+{
+	const struct ext2_super_block *sb = frag->target.fs->super;
+
+	return sb->s_inodes_count - sb->s_free_inodes_count;
+}
+
+static inline uint64_t e4frag_excess(const struct e4l_file_score *score)
+{
+	return score->extents - score->ideal_extents;
+}
+
+#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The object e4frag/1 and the lines of --files; doc/schema has both. */
+#include "config.h"
+#include <e2p/e2p.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <uuid/uuid.h>
+#include "support/json.h"
+#include "e4frag.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+#define SCORE(key) { #key, offsetof(struct e4l_file_score, key) }
+static const struct json_member score_members[] = {
+	SCORE(blocks), SCORE(unwritten_blocks), SCORE(extents),
+	SCORE(unwritten_extents), SCORE(fragments), SCORE(ideal_extents),
+	SCORE(splits), SCORE(mergeable), SCORE(tree_blocks),
+	SCORE(ideal_tree_blocks),
+};
+
+#define FILES(key) { #key, offsetof(struct e4l_model, files.key) }
+static const struct json_member files_members[] = {
+	FILES(count), FILES(regular), FILES(directories), FILES(fragmented),
+	FILES(blocks), FILES(unwritten_blocks), FILES(extents),
+	FILES(unwritten_extents), FILES(fragments), FILES(ideal_extents),
+	FILES(excess_extents), FILES(splits), FILES(mergeable),
+	FILES(tree_blocks), FILES(ideal_tree_blocks), FILES(indirect_mapped),
+	FILES(inline_data),
+};
+
+#define DIRS(key) { #key, offsetof(struct e4l_model, directories.key) }
+static const struct json_member directories_members[] = {
+	DIRS(count), DIRS(inodes), DIRS(itable_blocks),
+	DIRS(itable_blocks_ideal), DIRS(unused_inodes_read_by_fsck),
+};
+
+#define PEERS(key, member) { key, offsetof(struct e4l_model, peers.member) }
+static const struct json_member filefrag_members[] = {
+	PEERS("extents", filefrag_extents),
+	PEERS("fragmented_files", filefrag_fragmented),
+};
+static const struct json_member e4defrag_members[] = {
+	PEERS("extents", e4defrag_extents),
+};
+static const struct json_member e2fsck_members[] = {
+	PEERS("non_contiguous_files", e2fsck_files),
+	PEERS("non_contiguous_directories", e2fsck_directories),
+};
+
+#define GROUP(key) { #key, offsetof(struct e4l_group_row, key) }
+static const struct json_member group_members[] = {
+	GROUP(blocks),
+	{ "free_blocks", offsetof(struct e4l_group_row, free_space.blocks) },
+	{ "free_extents", offsetof(struct e4l_group_row, free_space.runs) },
+	{ "largest_free_blocks",
+	  offsetof(struct e4l_group_row, free_space.largest_blocks) },
+	GROUP(files), GROUP(directories), GROUP(fragmented), GROUP(extents),
+	GROUP(fragments), GROUP(ideal_extents),
+};
+
+static json_t *number_or_null(uint64_t number)
+{
+	return number ? json_integer(number) : json_null();
+}
+
+/* ---------------------------------------------------------------- one file */
+
+static const char *type_of(unsigned int mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFREG:
+		return "regular";
+	case S_IFDIR:
+		return "directory";
+	case S_IFLNK:
+		return "symlink";
+	default:
+		return "special";
+	}
+}
+
+static const char *map_of(enum e4l_map map)
+{
+	static const char *const names[] = {
+		[E4L_MAP_NONE] = "none",
+		[E4L_MAP_EXTENTS] = "extents",
+		[E4L_MAP_INDIRECT] = "indirect",
+		[E4L_MAP_INLINE] = "inline",
+	};
+
+	return names[map];
+}
+
+static json_t *file_object(ext2_ino_t ino, const char *path,
+			   unsigned int mode, enum e4l_map map,
+			   uint64_t size_bytes,
+			   const struct e4l_file_score *score)
+{
+	json_t *file = json_pack("{s:I, s:o, s:s, s:s, s:I}",
+				 "inode", (json_int_t)ino,
+				 "path", path ? json_name(path) : json_null(),
+				 "type", type_of(mode), "map", map_of(map),
+				 "size_bytes", (json_int_t)size_bytes);
+	json_t *rest = json_members(score, score_members,
+				    COUNT(score_members));
+	int failed = json_object_update(file, rest);
+
+	json_decref(rest);
+	return json_checked(file, failed);
+}
+
+bool e4frag_print_file(const struct e4l_file *file)
+{
+	json_t *line = file_object(file->ino, file->path, file->inode->i_mode,
+				   file->map, EXT2_I_SIZE(file->inode),
+				   &file->score);
+	int failed = json_object_set_new(line, "depth",
+					 json_integer(file->depth)) |
+		     json_object_set_new(line, "damaged",
+					 json_boolean(file->damaged));
+
+	return json_write_line(json_checked(line, failed));
+}
+
+/* ------------------------------------------------------------------ arrays */
+
+static json_t *worst_array(const struct e4frag *frag)
+{
+	const struct e4l_worst_file *w = frag->model.worst;
+	json_t *array = json_array();
+	int failed = 0;
+	size_t i;
+
+	for (i = 0; i < frag->n_worst; i++, w++)
+		failed |= json_array_append_new(array,
+				file_object(w->ino, w->path, w->mode, w->map,
+					    w->size_bytes, &w->score));
+	return json_checked(array, failed);
+}
+
+static json_t *damaged_array(const struct e4l_model *m)
+{
+	const struct e4l_damage *d = m->damaged;
+	json_t *array = json_array();
+	int failed = 0;
+	size_t i;
+
+	for (i = 0; i < m->n_damaged; i++, d++)
+		failed |= json_array_append_new(array,
+				json_pack("{s:o, s:o, s:s}",
+					  "inode", number_or_null(d->ino),
+					  "block", number_or_null(d->blk),
+					  "why", error_message(d->why)));
+	return json_checked(array, failed);
+}
+
+/* From runs of one block up to the longest, in powers of two. */
+static json_t *histogram_array(const struct e4l_free_histogram *h)
+{
+	json_t *array = json_array();
+	uint64_t min;
+	int failed = 0, i;
+
+	for (i = 0; i < E4L_FREE_BUCKETS; i++) {
+		min = 1ULL << i;
+		if (min > h->largest_blocks)
+			break;
+		failed |= json_array_append_new(array,
+				json_pack("{s:I, s:I, s:I, s:I}",
+					  "min_blocks", (json_int_t)min,
+					  "max_blocks",
+					  (json_int_t)(2 * min - 1),
+					  "extents",
+					  (json_int_t)h->bucket[i].runs,
+					  "blocks",
+					  (json_int_t)h->bucket[i].blocks));
+	}
+	return json_checked(array, failed);
+}
+
+static json_t *group_object(const struct e4l_group_row *row, dgrp_t group)
+{
+	json_t *object = json_members(row, group_members,
+				      COUNT(group_members));
+	int failed = json_object_set_new(object, "group",
+					 json_integer(group)) |
+		     json_object_set_new(object, "inodes_used",
+					 json_integer(row->inodes_used)) |
+		     json_object_set_new(object, "unused_inodes_read_by_fsck",
+				json_integer(row->unused_inodes_read_by_fsck));
+
+	return json_checked(object, failed);
+}
+
+static json_t *groups_array(const struct e4l_model *m)
+{
+	json_t *array = json_array();
+	int failed = 0;
+	dgrp_t i;
+
+	for (i = 0; i < m->n_groups; i++)
+		failed |= json_array_append_new(array,
+						group_object(&m->groups[i], i));
+	return json_checked(array, failed);
+}
+
+static json_t *paths_array(const struct e4frag *frag)
+{
+	json_t *array = json_array();
+	int failed = 0;
+	size_t i;
+
+	for (i = 0; i < frag->n_paths; i++)
+		failed |= json_array_append_new(array,
+						json_name(frag->paths[i]));
+	return json_checked(array, failed);
+}
+
+static json_t *features_array(const struct ext2_super_block *sb)
+{
+	static const int sets[] = {
+		E2P_FEATURE_COMPAT, E2P_FEATURE_INCOMPAT,
+		E2P_FEATURE_RO_INCOMPAT,
+	};
+	const uint32_t bits[] = {
+		sb->s_feature_compat, sb->s_feature_incompat,
+		sb->s_feature_ro_compat,
+	};
+	json_t *array = json_array();
+	int failed = 0, i, bit;
+
+	for (i = 0; i < COUNT(sets); i++)
+		for (bit = 0; bit < 32; bit++)
+			if (bits[i] >> bit & 1)
+				failed |= json_array_append_new(array,
+					json_string(e2p_feature2string(sets[i],
+								1u << bit)));
+	return json_checked(array, failed);
+}
+
+/* ----------------------------------------------------------------- objects */
+
+static json_t *filesystem_object(ext2_filsys fs)
+{
+	struct ext2_super_block *sb = fs->super;
+	char uuid[UUID_STR_LEN];
+
+	uuid_unparse_lower(sb->s_uuid, uuid);
+	return json_pack("{s:s, s:o, s:i, s:I, s:I, s:I, s:I, s:o}",
+			 "uuid", uuid,
+			 "label", json_field((const char *)sb->s_volume_name,
+					     sizeof(sb->s_volume_name)),
+			 "block_size_bytes", (int)fs->blocksize,
+			 "blocks", (json_int_t)ext2fs_blocks_count(sb),
+			 "free_blocks",
+			 (json_int_t)ext2fs_free_blocks_count(sb),
+			 "inodes", (json_int_t)sb->s_inodes_count,
+			 "free_inodes", (json_int_t)sb->s_free_inodes_count,
+			 "features", features_array(sb));
+}
+
+static json_t *free_space_object(const struct e4l_free_histogram *h)
+{
+	return json_pack("{s:I, s:I, s:I, s:o}",
+			 "blocks", (json_int_t)h->blocks,
+			 "extents", (json_int_t)h->runs,
+			 "largest_blocks", (json_int_t)h->largest_blocks,
+			 "histogram", histogram_array(h));
+}
+
+/* Each peer's figures, and which of our words its word stands for. */
+static json_t *peer_object(const struct e4l_model *m, const char *word,
+			   const struct json_member *members, size_t n)
+{
+	json_t *object = json_members(m, members, n);
+
+	return json_checked(object, json_object_set_new(object, "counts",
+							json_string(word)));
+}
+
+static json_t *peers_object(const struct e4frag *frag)
+{
+	const struct e4l_model *m = &frag->model;
+	json_t *e2fsck = peer_object(m, "files that are not contiguous",
+				     e2fsck_members, COUNT(e2fsck_members));
+
+	e2fsck = json_checked(e2fsck, json_object_set_new(e2fsck, "inodes_used",
+					json_integer(e4frag_used_inodes(frag))));
+	return json_pack("{s:o, s:o, s:o}",
+			 "filefrag", peer_object(m, "fragments",
+						 filefrag_members,
+						 COUNT(filefrag_members)),
+			 "e4defrag", peer_object(m, "extents",
+						 e4defrag_members,
+						 COUNT(e4defrag_members)),
+			 "e2fsck", e2fsck);
+}
+
+static json_t *report_object(const struct e4frag *frag)
+{
+	const struct e4l_model *m = &frag->model;
+	json_t *report;
+	int failed = 0;
+
+	report = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o}",
+			   "schema", "e4frag/1",
+			   "filesystem", filesystem_object(frag->target.fs),
+			   "files", json_members(m, files_members,
+						 COUNT(files_members)),
+			   "directories",
+			   json_members(m, directories_members,
+					COUNT(directories_members)),
+			   "free_space", free_space_object(&m->free_space),
+			   "worst", worst_array(frag),
+			   "damaged", damaged_array(m),
+			   "damaged_count", (json_int_t)m->damaged_count,
+			   "peers", peers_object(frag));
+	if (frag->n_paths)
+		failed |= json_object_set_new(report, "paths",
+					      paths_array(frag));
+	if (frag->groups)
+		failed |= json_object_set_new(report, "groups",
+					      groups_array(m));
+	return json_checked(report, failed);
+}
+
+bool e4frag_print_json(const struct e4frag *frag)
+{
+	return json_write(report_object(frag));
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The summary for people: 80 columns, the answer first. */
+#include "config.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "support/text.h"
+#include "support/units.h"
+#include "e4frag.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+#define BAR_WIDTH 30
+
+/* Numbers as text; what they return lives as long as the caller's block. */
+#define NUM(n) units_count(n, (char[UNITS_LEN]){ 0 })
+#define SIZE(n) units_size(n, (char[UNITS_LEN]){ 0 })
+#define PERCENT(part, whole) units_percent(part, whole, (char[UNITS_LEN]){ 0 })
+
+/* "LABEL   1,234,567   NOTE": one line of a section. */
+static void line(const char *label, uint64_t n, const char *note, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void line(const char *label, uint64_t n, const char *note, ...)
+{
+	va_list args;
+
+	printf("%-15s %13s   ", label, NUM(n));
+	va_start(args, note);
+	vprintf(note, args);
+	va_end(args);
+	putchar('\n');
+}
+
+/* Prints @name as people can read it, whatever its bytes are. */
+static void put_name(const char *name, size_t len)
+{
+	char *text = text_escape(name, len, TEXT_FOR_PEOPLE);
+
+	fputs(text ? text : "?", stdout);
+	free(text);
+}
+
+static uint64_t blocks_size(const struct e4frag *frag, uint64_t blocks)
+{
+	return blocks * frag->target.fs->blocksize;
+}
+
+/* ------------------------------------------------------------------ summary */
+
+static void print_head(const struct e4frag *frag)
+{
+	struct ext2_super_block *sb = frag->target.fs->super;
+	const char *label = (const char *)sb->s_volume_name;
+	uint64_t blocks = ext2fs_blocks_count(sb);
+	size_t i;
+
+	put_name(frag->target.name, strlen(frag->target.name));
+	if (*label) {
+		fputs(" \"", stdout);
+		put_name(label, strnlen(label, sizeof(sb->s_volume_name)));
+		putchar('"');
+	}
+	printf(": %s in blocks of %s, %s free\n",
+	       SIZE(blocks_size(frag, blocks)),
+	       SIZE(frag->target.fs->blocksize),
+	       PERCENT(frag->model.free_space.blocks, blocks));
+	for (i = 0; i < frag->n_paths; i++) {
+		fputs(i ? ", " : "only ", stdout);
+		put_name(frag->paths[i], strlen(frag->paths[i]));
+	}
+	fputs(frag->n_paths ? "\n\n" : "\n", stdout);
+}
+
+static void print_files(const struct e4frag *frag)
+{
+	const struct e4l_model *m = &frag->model;
+
+	line("Files", m->files.count, "%s regular, %s directories",
+	     NUM(m->files.regular), NUM(m->files.directories));
+	line("  fragmented", m->files.fragmented,
+	     "%s have more fragments than they need",
+	     PERCENT(m->files.fragmented, m->files.count));
+	line("Extents", m->files.extents, "entries on disk, %s of them unwritten",
+	     NUM(m->files.unwritten_extents));
+	line("  fragments", m->files.fragments, "runs that are contiguous on disk");
+	line("  ideal", m->files.ideal_extents,
+	     "the fewest that could hold the same");
+	line("  excess", m->files.excess_extents, "extents beyond the ideal");
+	line("  splits", m->files.splits,
+	     "contiguous, but written beside unwritten");
+	line("  mergeable", m->files.mergeable,
+	     "contiguous, alike, and yet two entries");
+	line("Tree blocks", m->files.tree_blocks, "%s; %s (%s) would do",
+	     SIZE(blocks_size(frag, m->files.tree_blocks)),
+	     NUM(m->files.ideal_tree_blocks),
+	     SIZE(blocks_size(frag, m->files.ideal_tree_blocks)));
+	if (m->files.indirect_mapped)
+		line("Block-mapped", m->files.indirect_mapped,
+		     "files with no extents: a fragment counts as one");
+}
+
+static void print_directories(const struct e4frag *frag)
+{
+	const struct e4l_model *m = &frag->model;
+
+	putchar('\n');
+	line("Directories", m->directories.count,
+	     "each is read with its entries' inodes:");
+	line("  itable blocks", m->directories.itable_blocks,
+	     "hold those inodes; %s would do",
+	     NUM(m->directories.itable_blocks_ideal));
+	line("  unused inodes", m->directories.unused_inodes_read_by_fsck,
+	     "are read by e2fsck in vain");
+}
+
+static void print_bucket(const struct e4frag *frag, int i)
+{
+	const struct e4l_free_histogram *h = &frag->model.free_space;
+	char bar[BAR_WIDTH + 1];
+
+	printf("  %8s up %13s run%s %9s %7s  %s\n",
+	       SIZE(blocks_size(frag, 1ULL << i)), NUM(h->bucket[i].runs),
+	       h->bucket[i].runs == 1 ? " " : "s",
+	       SIZE(blocks_size(frag, h->bucket[i].blocks)),
+	       PERCENT(h->bucket[i].blocks, h->blocks),
+	       text_bar(h->bucket[i].blocks, h->blocks, BAR_WIDTH, bar));
+}
+
+static void print_free_space(const struct e4frag *frag)
+{
+	const struct e4l_free_histogram *h = &frag->model.free_space;
+	int i;
+
+	putchar('\n');
+	line("Free blocks", h->blocks, "%s in %s runs, the largest %s",
+	     SIZE(blocks_size(frag, h->blocks)), NUM(h->runs),
+	     SIZE(blocks_size(frag, h->largest_blocks)));
+	for (i = 0; i < E4L_FREE_BUCKETS; i++)
+		if (h->bucket[i].runs)
+			print_bucket(frag, i);
+}
+
+/* ------------------------------------------------------------------- tables */
+
+static const struct table_column worst_columns[] = {
+	{ "excess", false }, { "extents", false }, { "fragments", false },
+	{ "ideal", false }, { "splits", false }, { "size", false },
+	{ "path", true },
+};
+
+/* The path in @row of the worst files, escaped beforehand. */
+struct worst_table {
+	const struct e4l_worst_file *files;
+	char **paths;
+};
+
+static const char *worst_cell(size_t row, unsigned int column,
+			      char buf[TABLE_CELL], const void *priv)
+{
+	const struct worst_table *table = priv;
+	const struct e4l_worst_file *w = &table->files[row];
+	const uint64_t counts[] = {
+		e4frag_excess(&w->score), w->score.extents, w->score.fragments,
+		w->score.ideal_extents, w->score.splits,
+	};
+
+	if (column < COUNT(counts))
+		return units_count(counts[column], buf);
+	if (column == COUNT(counts))
+		return units_size(w->size_bytes, buf);
+	if (table->paths[row])
+		return table->paths[row];
+	snprintf(buf, TABLE_CELL, "(inode %u)", w->ino);
+	return buf;
+}
+
+static void print_worst(const struct e4frag *frag)
+{
+	struct worst_table table = { .files = frag->model.worst };
+	const char *path;
+	size_t i;
+
+	if (!frag->n_worst)
+		return;
+	table.paths = calloc(frag->n_worst, sizeof(*table.paths));
+	if (!table.paths)
+		return;
+	for (i = 0; i < frag->n_worst; i++) {
+		path = frag->model.worst[i].path;
+		table.paths[i] = path ? text_escape(path, strlen(path),
+						    TEXT_FOR_PEOPLE) : NULL;
+	}
+	printf("\nWorst files, by %s\n", e4frag_sorts[frag->sort]);
+	table_print(stdout, worst_columns, COUNT(worst_columns), frag->n_worst,
+		    worst_cell, &table);
+	for (i = 0; i < frag->n_worst; i++)
+		free(table.paths[i]);
+	free(table.paths);
+}
+
+static const struct table_column group_columns[] = {
+	{ "group", false }, { "free blocks", false }, { "in runs", false },
+	{ "largest", false }, { "inodes", false }, { "fragmented", false },
+	{ "extents", false }, { "ideal", false },
+};
+
+static const char *group_cell(size_t row, unsigned int column,
+			      char buf[TABLE_CELL], const void *priv)
+{
+	const struct e4l_group_row *g = &((const struct e4l_group_row *)
+					  priv)[row];
+	const uint64_t counts[] = {
+		row, g->free_space.blocks, g->free_space.runs,
+		g->free_space.largest_blocks, g->inodes_used, g->fragmented,
+		g->extents, g->ideal_extents,
+	};
+
+	return units_count(counts[column], buf);
+}
+
+static void print_groups(const struct e4frag *frag)
+{
+	printf("\nBlock groups (files count where their inode is)\n");
+	table_print(stdout, group_columns, COUNT(group_columns),
+		    frag->model.n_groups, group_cell, frag->model.groups);
+}
+
+/* ------------------------------------------------------------------ the end */
+
+static void print_damaged(const struct e4l_model *m)
+{
+	const struct e4l_damage *d = m->damaged;
+	size_t i;
+
+	if (!m->damaged_count)
+		return;
+	putchar('\n');
+	line("Damaged", m->damaged_count,
+	     "places were stepped over and count for nothing");
+	for (i = 0; i < m->n_damaged; i++, d++) {
+		putchar(' ');
+		if (d->ino)
+			printf(" inode %u,", d->ino);
+		if (d->blk)
+			printf(" block %llu,", (unsigned long long)d->blk);
+		printf(" %s\n", error_message(d->why));
+	}
+	if (m->n_damaged < m->damaged_count)
+		printf("  ...\n");
+}
+
+/* What a perfect layout of the same files would save. */
+static void print_gain(const struct e4frag *frag)
+{
+	const struct e4l_model *m = &frag->model;
+	uint64_t tree = m->files.tree_blocks > m->files.ideal_tree_blocks ?
+			m->files.tree_blocks - m->files.ideal_tree_blocks : 0;
+	uint64_t itable = m->directories.itable_blocks -
+			  m->directories.itable_blocks_ideal;
+
+	printf("\nRepairing would save\n");
+	line("  extents", m->files.excess_extents,
+	     "by moving data; %s of them by joining entries",
+	     NUM(m->files.mergeable));
+	line("  and up to", m->files.splits,
+	     "by zeroing short unwritten runs in place");
+	line("  tree blocks", tree, "%s", SIZE(blocks_size(frag, tree)));
+	line("  itable blocks", itable,
+	     "of reading when directories are listed in full");
+}
+
+static void print_peers(const struct e4frag *frag)
+{
+	const struct e4l_model *m = &frag->model;
+	uint64_t e2fsck = m->peers.e2fsck_files + m->peers.e2fsck_directories;
+
+	printf("\nOther tools count, of the same\n");
+	line("  filefrag", m->peers.filefrag_extents,
+	     "\"extents\": what is a fragment here");
+	line("  e4defrag -c", m->peers.e4defrag_extents,
+	     "\"extents\": extents, of regular files only");
+	line("  e2fsck", e2fsck,
+	     "\"non-contiguous\" files: %s of all in use",
+	     PERCENT(e2fsck, e4frag_used_inodes(frag)));
+}
+
+void e4frag_print_text(const struct e4frag *frag)
+{
+	print_head(frag);
+	print_files(frag);
+	print_directories(frag);
+	print_free_space(frag);
+	print_worst(frag);
+	if (frag->groups)
+		print_groups(frag);
+	print_damaged(&frag->model);
+	print_gain(frag);
+	print_peers(frag);
+}

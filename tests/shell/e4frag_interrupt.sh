@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A signal ends the work cleanly: exit 1 and a sentence that says how far it
+# got.  The pipe that nobody reads holds the work up meanwhile.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program mke2fs mkfifo
+
+e4frag=$top_builddir/misc/e4frag
+img=$work/img
+aged "$img" <<'END'
+size 512M
+mke2fs -b 1024 -N 40000
+many /m count 30000 step 1
+END
+mkfifo "$work/pipe"
+"$e4frag" --files "$img" >"$work/pipe" 2>"$err" &
+pid=$!
+exec 9<"$work/pipe"
+read -r line <&9
+case $line in '{"inode":'*) ;; *) fail "no line of JSON: $line" ;; esac
+kill -TERM $pid
+# until the signal is no longer pending it has not been heard
+while grep -q '^ShdPnd:.*4000$' "/proc/$pid/status"; do
+	sleep 0.1
+done
+sleep 0.3
+cat <&9 >"$work/rest"
+status=0
+wait $pid || status=$?
+: >"$out"
+[ "$status" = 1 ] || { show_run; fail "exit $status, not 1"; }
+one_sentence e4frag
+says 'interrupted: [0-9]* of [0-9]* block groups were read, nothing was'

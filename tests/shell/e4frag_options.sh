@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Every option is taken, every wrong one is refused with exit 2.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program mke2fs
+
+e4frag=$top_builddir/misc/e4frag
+img=$work/img
+mke2fs -qq -F -t ext4 "$img" 8M >/dev/null
+
+check "$e4frag" --help
+for option in files groups top= sort= min-extents= json quiet verbose \
+	progress= help version; do
+	grep -q -e "--$option" "$out" || fail "--help does not show --$option"
+	grep -q -e "\\\\-\\\\-$(echo "${option%=}" | sed 's/-/\\\\-/g')" \
+		"$top_srcdir/misc/e4frag.8" || fail "no --$option in the manual"
+	grep -q -e "--$option" "$top_srcdir/misc/completions/e4frag" ||
+		fail "no --$option in the completion"
+done
+[ "$(wc -L <"$out")" -le 80 ] || fail "--help is wider than 80 columns"
+check "$e4frag" --version
+grep -q '^e4frag [0-9]' "$out" || fail "--version shows none"
+
+for options in '' --groups '--top 3' '-n 0' '--sort=excess' '--sort extents' \
+	'--sort=fragments' '--sort=size' '--min-extents=7' --quiet '-q -v' \
+	--progress=never --progress=auto --json --files '--files --json'; do
+	# shellcheck disable=SC2086
+	check "$e4frag" $options "$img"
+	case $options in
+	*-v*) says '^e4frag: .* in [0-9,]* reads' ;;
+	*) [ ! -s "$err" ] || fail "$options: talks on stderr" ;;
+	esac
+done
+check "$e4frag" --progress=always "$img"
+says '^scanning \[#* *\] *[0-9]* %  .*/s  [-0-9:]* left$'
+check "$e4frag" --progress=always --quiet "$img"
+[ ! -s "$err" ] || fail "--quiet shows progress"
+
+wrong() {
+	mustfail 2 "$e4frag" "$@"
+	says '^e4frag: .'
+	says "^Try 'e4frag --help'\.$"
+	[ "$(wc -l <"$err")" = 2 ] || fail "not one sentence and a hint: $*"
+}
+wrong
+wrong --nosuch "$img"
+wrong -x "$img"
+wrong --top "$img"
+wrong --top= "$img"
+wrong --top=-1 "$img"
+wrong --top=1x "$img"
+wrong --top=99999999999999999999 "$img"
+wrong --min-extents=many "$img"
+wrong --sort=beauty "$img"
+wrong --progress=maybe "$img"
+wrong --json=yes "$img"
+wrong "$img" --sort
+
+# a reader that goes away and a disk that is full
+if [ -w /dev/full ]; then
+	run sh -c '"$1" "$2" >/dev/full' - "$e4frag" "$img"
+	[ "$status" = 1 ] || fail "exit $status when stdout is full"
+	says 'standard output: cannot write: No space left'
+	run sh -c '"$1" --json "$2" >/dev/full' - "$e4frag" "$img"
+	[ "$status" = 1 ] || fail "exit $status when stdout is full, JSON"
+fi

@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# PATHs restrict the report to files and subtrees.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program mke2fs /usr/bin/python3
+
+e4frag=$top_builddir/misc/e4frag
+img=$work/img
+aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
+
+# counts "COUNT EXTENTS DIRECTORIES" PATH...
+counts() {
+	want=$1
+	shift
+	check "$e4frag" --json "$img" "$@"
+	same "$*" "$(json "$out" '" ".join(str(n) for n in (
+		d["files"]["count"], d["files"]["extents"],
+		d["directories"]["count"]))')" "$want"
+}
+counts '1 3 0' /split
+counts '1 3 0' split
+counts '2 5 0' /split /data/joinable
+counts '1 3 0' /split /split split
+# a directory, its own block included, and what is below it
+counts '2 7 1' /data/deep
+counts '7 17 2' /data
+counts '7 17 2' /data /data/deep
+check "$e4frag" --json "$img"
+cp "$out" "$work/all"
+check "$e4frag" --json "$img" /
+same "the root is all" "$(json "$out" 'd["files"]')" \
+	"$(json "$work/all" 'd["files"]')"
+same "free space" "$(json "$out" 'd["free_space"]')" \
+	"$(json "$work/all" 'd["free_space"]')"
+
+for path in /none/x /nothing /data/deep/tree/x; do
+	mustfail 1 "$e4frag" "$img" /split "$path"
+	one_sentence e4frag
+	says "^e4frag: $img: $path: (no such file|not a directory)"
+done
+
+require_loop
+mount_image "$img" "$work/mnt"
+for path in "$work/mnt/data" /data data "$work/mnt//data/"; do
+	check "$e4frag" -q --json "$work/mnt" "$path"
+	same "$path" "$(json "$out" 'd["files"]["count"]')" 7
+done
+check "$e4frag" -q --json "$work/mnt/" "$work/mnt"
+same "the mount point" "$(json "$out" 'd["files"]["count"]')" \
+	"$(json "$work/all" 'd["files"]["count"]')"

@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# make install DESTDIR= puts all in place, and a program can be built with it.
+# shellcheck disable=SC2016
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program make pkg-config cc
+[ -f "$top_builddir/Makefile" ] || fail "no Makefile in $top_builddir"
+
+# not the options of the make that runs this
+unset MAKEFLAGS MFLAGS MAKELEVEL
+root=$work/root
+run make -C "$top_builddir" install DESTDIR="$root"
+[ "$status" = 0 ] || { show_run; fail "make install"; }
+
+# variable NAME: what the Makefile has for it.
+variable() {
+	printf 'show-%s:\n\t@echo $(%s)\n' "$1" "$1" >"$work/show.mk"
+	make -s --no-print-directory -C "$top_builddir" -f Makefile \
+		-f "$work/show.mk" "show-$1"
+}
+sbin=$(variable sbindir)
+lib=$(variable libdir)
+include=$(variable includedir)
+
+installed() {
+	[ -s "$root$1" ] || fail "not installed: $1"
+}
+installed "$sbin/e4frag"
+installed "$(variable mandir)/man8/e4frag.8"
+installed "$(variable bashcompletiondir)/e4frag"
+installed "$(variable docdir)/e4frag-1.json"
+installed "$(variable docdir)/e4frag-file-1.json"
+installed "$include/e4layout/e4layout.h"
+installed "$include/e4layout/e4l_err.h"
+installed "$lib/pkgconfig/e4layout.pc"
+installed "$lib/libe4layout.a"
+if [ -e "$top_builddir/lib/e4layout/.libs/libe4layout.so.0" ]; then
+	installed "$lib/libe4layout.so.0"
+	LD_LIBRARY_PATH=$root$lib
+	export LD_LIBRARY_PATH
+fi
+check "$root$sbin/e4frag" --version
+
+case $(variable CFLAGS) in *-fsanitize*) exit 0 ;; esac
+cat >"$work/user.c" <<'END'
+#include <stdio.h>
+#include <e4layout/e4layout.h>
+int main(void)
+{
+	initialize_e4l_error_table();
+	return puts(error_message(E4L_ET_TRUNCATED)) < 0;
+}
+END
+PKG_CONFIG_PATH=$root$lib/pkgconfig
+PKG_CONFIG_SYSROOT_DIR=
+export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
+flags=$(pkg-config --define-variable=prefix="$root$(variable prefix)" \
+	--cflags --libs e4layout)
+# shellcheck disable=SC2086
+check cc -o "$work/user" "$work/user.c" $flags
+check "$work/user"
+grep -q 'ends before the filesystem' "$out" || fail "the wrong error table"
