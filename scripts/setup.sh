@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=sh
+# What quickstart and check share: sourced, with $top set.
+: "${top:?}"
+PATH=$PATH:/usr/sbin:/sbin
+export PATH
+
+# missing_packages KIND...: those of scripts/packages that are not installed.
+missing_packages() {
+	for kind; do
+		sed -n "s/^$kind  *//p" "$top/scripts/packages"
+	done | while read -r package; do
+		dpkg-query -W -f '${Status}\n' "$package" 2>/dev/null |
+			grep -q '^install ok installed$' || echo "$package"
+	done | tr '\n' ' '
+}
+
+# need_packages KIND...: installs what is missing, or says how to.
+need_packages() {
+	command -v dpkg-query >/dev/null || return 0	# configure will tell
+	missing=$(missing_packages "$@")
+	[ "$missing" ] || return 0
+	if [ "$(id -u)" != 0 ]; then
+		echo "Packages are missing.  As root, run:" >&2
+		echo "  apt-get install --no-install-recommends $missing" >&2
+		exit 1
+	fi
+	echo "Installing: $missing"
+	apt-get -q update
+	# shellcheck disable=SC2086
+	DEBIAN_FRONTEND=noninteractive apt-get -q -y install \
+		--no-install-recommends $missing
+}
+
+# build DIR OPTION...: configures, if need be, and builds in DIR.
+build() {
+	dir=$1
+	shift
+	[ -x "$top/configure" ] || "$top/autogen.sh" >/dev/null 2>&1 ||
+		"$top/autogen.sh"
+	mkdir -p "$dir"
+	[ -f "$dir/Makefile" ] || (cd "$dir" && "$top/configure" -q "$@") ||
+		return
+	make -s -C "$dir" -j"$(nproc)"
+}
