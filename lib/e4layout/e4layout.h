@@ -914,8 +914,9 @@ errcode_t e4l_tunables_put(ext2_filsys fs, const struct e4l_tunables *t);
 
 /*
  * The same for a mounted filesystem, through a descriptor of its root
- * directory.  Without CAP_SYS_ADMIN the attribute cannot be seen.
- * Errors: E4L_ET_NOT_EXT4_ROOT and errno's of fgetxattr(2) and fsetxattr(2).
+ * directory.
+ * Errors: E4L_ET_NOT_EXT4_ROOT, EPERM without CAP_SYS_ADMIN, those of
+ * e4l_tunables_parse(), and errno's of fgetxattr(2) and fsetxattr(2).
  */
 errcode_t e4l_tunables_read_fd(int fd, struct e4l_tunables **ret);
 errcode_t e4l_tunables_write_fd(int fd, const struct e4l_tunables *t);

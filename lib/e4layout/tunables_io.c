@@ -2,11 +2,14 @@
 /* Where the tunables are kept: the root directory's extended attribute. */
 #include "config.h"
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 #include <ext2fs/ext2_ext_attr.h>
 #include "capture_io.h"
 #include "e4layoutP.h"
@@ -321,6 +324,18 @@ static errcode_t check_root(int fd)
 	return 0;
 }
 
+/* The kernel hides the trusted attributes from everybody else. */
+static bool may_see_trusted(void)
+{
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	return !syscall(SYS_capget, &head, data) &&
+	       data[0].effective & CAP_TO_MASK(CAP_SYS_ADMIN);
+}
+
 errcode_t e4l_tunables_read_fd(int fd, struct e4l_tunables **ret)
 {
 	char text[E4L_TUNABLES_MAX + 1];
@@ -334,6 +349,8 @@ errcode_t e4l_tunables_read_fd(int fd, struct e4l_tunables **ret)
 	len = fgetxattr(fd, E4L_TUNABLES_XATTR, text, sizeof(text));
 	if (len < 0 && errno != ENODATA)
 		return errno == ERANGE ? E4L_ET_TUNABLES_LONG : errno;
+	if (len < 0 && !may_see_trusted())
+		return EPERM;
 	return e4l_tunables_parse(text, len < 0 ? 0 : len, ret);
 }
 

@@ -47,6 +47,7 @@ bool mount_parse(char *line, struct mount *m)
 	m->source = m->type ? strtok_r(NULL, " ", &save) : NULL;
 	if (!word || !m->point || !m->source)
 		return false;
+	m->options = strtok_r(NULL, " ", &save);
 	unescape(m->point);
 	unescape(m->source);
 	return true;
@@ -85,10 +86,10 @@ char *mount_point_of(dev_t dev)
 	return find_mount(point_if_dev, &dev);
 }
 
-static bool is_ext(const char *type)
+bool mount_is_ext(const struct mount *m)
 {
-	return !strcmp(type, "ext4") || !strcmp(type, "ext3") ||
-	       !strcmp(type, "ext2");
+	return !strcmp(m->type, "ext4") || !strcmp(m->type, "ext3") ||
+	       !strcmp(m->type, "ext2");
 }
 
 /* The source may be a name that means nothing here, such as /dev/root. */
@@ -97,7 +98,7 @@ static char *device_if_at(const struct mount *m, const void *key)
 	struct stat st;
 	char *path;
 
-	if (strcmp(m->point, key) || strcmp(m->root, "/") || !is_ext(m->type))
+	if (strcmp(m->point, key) || strcmp(m->root, "/") || !mount_is_ext(m))
 		return NULL;
 	if (!stat(m->source, &st) && S_ISBLK(st.st_mode) &&
 	    st.st_rdev == m->dev)

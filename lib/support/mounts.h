@@ -13,6 +13,7 @@ struct mount {
 	char *point;
 	char *type;
 	char *source;
+	char *options;	/* the filesystem's own; NULL: none are listed */
 };
 
 /*
@@ -20,6 +21,9 @@ struct mount {
  * changed.  False when the line is not of that format.
  */
 bool mount_parse(char *line, struct mount *m);
+
+/* Whether @m is an ext2, ext3 or ext4 filesystem. */
+bool mount_is_ext(const struct mount *m);
 
 /* Where the block device @dev is mounted (to be freed), or NULL. */
 char *mount_point_of(dev_t dev);

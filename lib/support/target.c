@@ -423,6 +423,18 @@ bool target_open_write(struct target *t, const char *name, io_manager manager,
 	return false;
 }
 
+bool target_let_go(struct target *t)
+{
+	errcode_t err = ext2fs_mmp_stop(t->fs);
+
+	if (err)
+		say_error(t->name, "cannot close", err);
+	ext2fs_free(t->fs);
+	t->fs = NULL;
+	free_target(t);
+	return !err;
+}
+
 bool target_close(struct target *t)
 {
 	errcode_t err = ext2fs_close_free(&t->fs);

@@ -38,6 +38,13 @@ bool target_open_read(struct target *t, const char *name,
 bool target_open_write(struct target *t, const char *name, io_manager manager,
 		       const char *io_options);
 
+/*
+ * Closes @t after a change by the library: what is on the device stays as it
+ * is, while target_close() would have libext2fs write the superblock and its
+ * backups.  False after saying what failed.
+ */
+bool target_let_go(struct target *t);
+
 /* Closes @t and frees what it holds.  False after saying what failed. */
 bool target_close(struct target *t);
 

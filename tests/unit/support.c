@@ -364,6 +364,7 @@ START_TEST(parses_mountinfo)
 	char odd[] = "36 35 8:17 / /a\\040b\\134c\\012 rw - ext4 /dev/x\\0401 "
 		     "rw\n";
 	char tags[] = "36 35 8:17 / /x rw shared:1 master:2 - ext4 /dev/y rw";
+	char none[] = "36 35 0:17 / /x rw - ext4x z";
 	char *bad[] = {
 		strdup(""), strdup("36 35 8:1 / /x rw"), strdup("1 2 - ext4 x"),
 		strdup("36 35 8:1 / /x rw - ext4"),
@@ -376,11 +377,16 @@ START_TEST(parses_mountinfo)
 	ck_assert_str_eq(m.point, "/mnt2");
 	ck_assert_str_eq(m.type, "ext3");
 	ck_assert_str_eq(m.source, "/dev/root");
+	ck_assert_str_eq(m.options, "rw,errors=continue");
+	ck_assert(mount_is_ext(&m));
 	ck_assert(mount_parse(odd, &m));
 	ck_assert_str_eq(m.point, "/a b\\c\n");
 	ck_assert_str_eq(m.source, "/dev/x 1");
 	ck_assert(mount_parse(tags, &m));
 	ck_assert_str_eq(m.source, "/dev/y");
+	ck_assert(mount_parse(none, &m));
+	ck_assert_ptr_null(m.options);
+	ck_assert(!mount_is_ext(&m));
 	for (i = 0; i < 4; i++) {
 		ck_assert(!mount_parse(bad[i], &m));
 		free(bad[i]);

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* tune4fs: tunables that an ext4 filesystem keeps across mounts. */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "support/say.h"
+#include "tune4fs.h"
+
+#define AT(member) offsetof(struct tune4fs, member)
+static const struct args_option options[] = {
+	{ .name = "list", .letter = 'l', .kind = ARGS_FLAG, .offset = AT(list),
+	  .help = "show what is kept and what is running (default)" },
+	{ .name = "set", .letter = 'E', .kind = ARGS_TEXT, .offset = AT(set),
+	  .value = "LIST", .help = "name=value to keep, ^name to remove, "
+				   "separated by commas" },
+	{ .name = "clear", .kind = ARGS_FLAG, .offset = AT(clear),
+	  .help = "remove all that is kept" },
+	{ .name = "apply", .kind = ARGS_FLAG, .offset = AT(apply),
+	  .help = "give the running kernel what is kept" },
+	{ .name = "apply-all", .kind = ARGS_FLAG, .offset = AT(apply_all),
+	  .help = "the same for every mounted filesystem" },
+	{ .name = "watch", .kind = ARGS_FLAG, .offset = AT(watch),
+	  .help = "with --apply-all: go on with what is mounted later" },
+	{ .name = "dry-run", .letter = 'n', .kind = ARGS_FLAG,
+	  .offset = AT(dry_run), .help = "say what would change, change "
+					 "nothing" },
+	{ .name = "force", .letter = 'f', .kind = ARGS_FLAG,
+	  .offset = AT(force), .help = "keep names that are not known, too" },
+	{ .name = "undo-file", .letter = 'z', .kind = ARGS_TEXT,
+	  .offset = AT(undo_file), .value = "FILE",
+	  .help = "save what is overwritten for e2undo(8)" },
+	{ .name = "no-undo", .kind = ARGS_FLAG, .offset = AT(no_undo),
+	  .help = "change a filesystem without journal or undo file" },
+};
+static const struct args_tool tool = {
+	.operands = "[TARGET]",
+	.purpose = "Show, set and apply the tunables that an ext4 filesystem "
+		   "keeps.",
+	.options = options,
+	.n_options = sizeof(options) / sizeof(*options),
+	.min_operands = 0, .max_operands = 1,
+};
+
+/* The piece of @spec that begins at @where was refused. */
+static void say_refused(const struct place *p, const char *where, errcode_t err)
+{
+	const struct e4l_tunable_info *info = NULL;
+	int len = strcspn(where, ",");
+	char range[160], *name;
+
+	name = strndup(where, strcspn(where, "=,"));
+	if (name)
+		info = e4l_tunable_find(name);
+	free(name);
+	if (err == E4L_ET_TUNABLE_RANGE && info)
+		say("%s: '%.*s': it takes %s", p->name, len, where,
+		    e4l_tunable_range(info, range, sizeof(range)));
+	else if (err == E4L_ET_TUNABLE_UNKNOWN)
+		say("%s: '%.*s': no such tunable is known (--force keeps it all "
+		    "the same)", p->name, len, where);
+	else if (err == E4L_ET_TUNABLE_SYNTAX)
+		say("%s: '%.*s': is neither name=value nor ^name", p->name, len,
+		    where);
+	else
+		say("%s: '%.*s': %s", p->name, len, where, error_message(err));
+}
+
+static void add_change(struct report *r, const char *name, const char *from,
+		       const char *to)
+{
+	r->changes[r->n_changes++] = (struct change) {
+		.name = name, .from = from, .to = to,
+	};
+}
+
+/* What is in @a and not the same in @b; @gone: only what is not there. */
+static void compare(struct report *r, const struct e4l_tunables *a,
+		    const struct e4l_tunables *b, bool gone)
+{
+	const struct e4l_tunable *x, *y;
+	size_t i;
+
+	for (i = 0; i < e4l_tunables_count(a); i++) {
+		x = e4l_tunables_at(a, i);
+		y = e4l_tunables_find(b, x->name);
+		if (gone && !y)
+			add_change(r, x->name, x->value, NULL);
+		else if (!gone && (!y || strcmp(x->value, y->value)))
+			add_change(r, x->name, y ? y->value : NULL, x->value);
+	}
+}
+
+/* Stores @after, and says how it differs from @before. */
+static bool store(const struct tune4fs *cfg, struct place *p,
+		  const struct e4l_tunables *before,
+		  const struct e4l_tunables *after)
+{
+	struct report *r = calloc(1, sizeof(*r));
+	bool ok;
+
+	if (!r) {
+		say_error(p->name, "changing the tunables", ENOMEM);
+		return false;
+	}
+	*r = (struct report) { .place = p, .cfg = cfg, .tunables = after };
+	compare(r, before, after, true);
+	compare(r, after, before, false);
+	ok = cfg->dry_run || !r->n_changes || place_write(p, cfg, after);
+	if (ok)
+		ok = report_print(r);
+	free(r);
+	return ok;
+}
+
+static bool change(const struct tune4fs *cfg, struct place *p)
+{
+	struct e4l_tunables *before, *after = NULL;
+	char text[E4L_TUNABLES_MAX + 1];
+	const char *where = NULL;
+	errcode_t err;
+	bool ok;
+
+	if (!place_read(p, &before))
+		return false;
+	err = e4l_tunables_parse(text, e4l_tunables_text(before, text), &after);
+	if (!err)
+		err = e4l_tunables_change(after, cfg->set, cfg->force, &where);
+	if (where)
+		say_refused(p, where, err);
+	else if (err)
+		say_error(p->name, "changing the tunables", err);
+	ok = !err && store(cfg, p, before, after);
+	e4l_tunables_free(before);
+	e4l_tunables_free(after);
+	return ok;
+}
+
+/* Damage can be removed as well, though nobody knows what it said. */
+static bool clear(const struct tune4fs *cfg, struct place *p)
+{
+	struct e4l_tunables *before, *none = e4l_tunables_new();
+	struct report *r = calloc(1, sizeof(*r));
+	errcode_t err = place_get(p, &before);
+	bool ok = false;
+
+	if (!none || !r) {
+		say_error(p->name, "removing the tunables", ENOMEM);
+	} else if (place_is_damage(err)) {
+		*r = (struct report) {
+			.place = p, .cfg = cfg, .tunables = none,
+		};
+		add_change(r, E4L_TUNABLES_XATTR, "damaged", NULL);
+		ok = (cfg->dry_run || place_write(p, cfg, none)) &&
+		     report_print(r);
+	} else if (err) {
+		say_error(p->name, "reading the tunables", err);
+	} else {
+		ok = store(cfg, p, before, none);
+	}
+	e4l_tunables_free(before);
+	e4l_tunables_free(none);
+	free(r);
+	return ok;
+}
+
+static bool list(const struct tune4fs *cfg, struct place *p)
+{
+	struct e4l_tunables *t = NULL;
+	struct report *r;
+	bool ok;
+
+	if (!place_read(p, &t))
+		return false;
+	r = calloc(1, sizeof(*r));
+	if (!r) {
+		say_error(p->name, "listing the tunables", ENOMEM);
+		e4l_tunables_free(t);
+		return false;
+	}
+	*r = (struct report) { .place = p, .cfg = cfg, .tunables = t };
+	ok = report_print(r);
+	e4l_tunables_free(t);
+	free(r);
+	return ok;
+}
+
+/* One thing at a time, and a target for all but --apply-all. */
+static bool check_usage(const struct tune4fs *cfg, const char *name)
+{
+	int actions = cfg->list + cfg->clear + cfg->apply + cfg->apply_all +
+		      !!cfg->set;
+
+	if (actions > 1)
+		say("--list, --set, --clear, --apply and --apply-all exclude "
+		    "one another");
+	else if (cfg->watch && !cfg->apply_all)
+		say("--watch goes with --apply-all");
+	else if (cfg->apply_all && name)
+		say("--apply-all takes no target");
+	else if (!cfg->apply_all && !name)
+		say("a target is missing");
+	else
+		return true;
+	return false;
+}
+
+static int work_on(const struct tune4fs *cfg, const char *name)
+{
+	struct place p;
+	bool ok;
+
+	if (!place_open(&p, name))
+		return STATUS_FAILED;
+	if (cfg->set)
+		ok = change(cfg, &p);
+	else if (cfg->clear)
+		ok = clear(cfg, &p);
+	else
+		ok = list(cfg, &p);
+	place_close(&p);
+	return ok ? STATUS_DONE : STATUS_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	struct tune4fs cfg = { .args.progress = PROGRESS_AUTO };
+	int status, first = args_parse(&tool, argc, argv, &cfg, &status);
+	const char *name;
+
+	if (first < 0)
+		return status;
+	name = first < argc ? argv[first] : NULL;
+	initialize_ext2_error_table();
+	initialize_e4l_error_table();
+	if (!check_usage(&cfg, name))
+		return STATUS_USAGE;
+	cfg.list = !cfg.set && !cfg.clear && !cfg.apply && !cfg.apply_all;
+	if (cfg.apply_all)
+		status = apply_all(&cfg);
+	else if (cfg.apply)
+		status = apply_one(&cfg, name);
+	else
+		status = work_on(&cfg, name);
+	return say_done(status);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the parts of tune4fs share. */
+#ifndef TUNE4FS_H
+#define TUNE4FS_H
+
+#include <e4layout/e4layout.h>
+#include "support/args.h"
+#include "support/target.h"
+
+struct tune4fs {
+	struct args_common args;
+	bool list, clear, apply, apply_all, watch;
+	bool dry_run, force, no_undo;
+	const char *set;
+	const char *undo_file;
+};
+
+/* -------------------------------------------------------- tune4fs_place.c */
+
+/* A filesystem: mounted, and then reached through its root directory, or not. */
+struct place {
+	const char *name;	/* as the user gave it */
+	const char *mount_point; /* NULL: not mounted */
+	const char *options;	/* of the mount; NULL: nobody asked */
+	int dir;		/* its root directory; -1: not mounted */
+	int sysfs;		/* /sys/fs/ext4/DEVICE; -1: none */
+	struct target target;	/* open when not mounted */
+	struct e4l *e;
+	bool opened;		/* by way of @target */
+};
+
+/* Opens @name to read it; false after saying why not. */
+bool place_open(struct place *p, const char *name);
+
+/* Opens what is mounted at @point, silently; sets errno. */
+bool place_open_mount(struct place *p, const char *point);
+
+void place_close(struct place *p);
+
+/* Reads the tunables into *@t. */
+errcode_t place_get(struct place *p, struct e4l_tunables **t);
+
+/* Whether that failed because of what is in the attribute. */
+bool place_is_damage(errcode_t err);
+
+/* Reads the tunables into *@t; false after saying why not. */
+bool place_read(struct place *p, struct e4l_tunables **t);
+
+/* Stores @t; false after saying why not. */
+bool place_write(struct place *p, const struct tune4fs *cfg,
+		 const struct e4l_tunables *t);
+
+/* The kernel's value.  Returns 0 or an errno; ENOENT: it has no such thing. */
+int place_running(const struct place *p, const struct e4l_tunable_info *info,
+		  uint32_t *number);
+int place_set_running(const struct place *p,
+		      const struct e4l_tunable_info *info, uint32_t number);
+
+/* Whether the kernel lets anybody write the value. */
+bool place_writable(const struct place *p, const struct e4l_tunable_info *info);
+
+/* ------------------------------------------------------- tune4fs_report.c */
+
+/* Why a tunable that the filesystem keeps was not applied. */
+enum skip {
+	SKIP_UNKNOWN,
+	SKIP_RANGE,
+	SKIP_PATCH,
+	SKIP_KERNEL,
+	SKIP_READ_ONLY,
+	SKIP_OPTION,
+	SKIP_REFUSED,
+};
+
+struct change {
+	const char *name;
+	const char *from, *to;		/* NULL: not set */
+	char numbers[2][12];		/* where they may point */
+};
+
+struct skipped {
+	const struct e4l_tunable *tunable;
+	enum skip why;
+	int error;			/* errno, for SKIP_REFUSED */
+};
+
+#define REPORT_MAX 520			/* two full sets, and some */
+
+struct report {
+	const struct place *place;
+	const struct tune4fs *cfg;
+	const struct e4l_tunables *tunables;	/* after the changes */
+	bool running;			/* the changes are the kernel's */
+	size_t n_changes, n_skipped;
+	struct change changes[REPORT_MAX];
+	struct skipped skipped[REPORT_MAX];
+};
+
+/* Prints what was done, or the table if that was asked for. */
+bool report_print(const struct report *r);
+
+/* True when something that was not applied is an error. */
+bool report_failed(const struct report *r);
+
+/* -------------------------------------------------------- tune4fs_apply.c */
+
+/* Each returns an exit status. */
+int apply_one(const struct tune4fs *cfg, const char *name);
+int apply_all(const struct tune4fs *cfg);
+
+#endif

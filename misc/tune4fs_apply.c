@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Gives the kernel the values that mounted filesystems keep.
+ *
+ * The kernel announces no mount (there is no uevent for it), but a poll of
+ * /proc/self/mountinfo wakes up.  A mounted filesystem is known by the inode
+ * number of its directory in sysfs, which is new at each mount; bind mounts of
+ * it share it.
+ */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "support/mounts.h"
+#include "support/say.h"
+#include "tune4fs.h"
+
+/* Is @name= among the mount options, which are separated by commas? */
+static bool has_option(const char *options, const char *name)
+{
+	size_t len = strlen(name);
+
+	while (options) {
+		if (!strncmp(options, name, len) && options[len] == '=')
+			return true;
+		options = strchr(options, ',');
+		options += options != NULL;
+	}
+	return false;
+}
+
+/* Whether the kernel can take @v, whose value it has is @running. */
+static bool can_apply(const struct place *p, const struct e4l_tunable *v,
+		      uint32_t *running, struct skipped *no)
+{
+	*no = (struct skipped) { .tunable = v };
+	if (!v->info) {
+		no->why = SKIP_UNKNOWN;
+	} else if (!v->valid) {
+		no->why = SKIP_RANGE;
+	} else if (has_option(p->options, v->name)) {
+		no->why = SKIP_OPTION;
+	} else {
+		no->error = place_running(p, v->info, running);
+		if (no->error == ENOENT)
+			no->why = v->info->since ? SKIP_KERNEL : SKIP_PATCH;
+		else if (no->error)
+			no->why = SKIP_REFUSED;
+		else if (*running != v->number && !place_writable(p, v->info))
+			no->why = SKIP_READ_ONLY;
+		else
+			return true;
+	}
+	return false;
+}
+
+static void apply_tunable(struct report *r, const struct e4l_tunable *v)
+{
+	struct skipped *no = &r->skipped[r->n_skipped];
+	struct change *c = &r->changes[r->n_changes];
+	uint32_t running;
+
+	if (!can_apply(r->place, v, &running, no)) {
+		r->n_skipped++;
+		return;
+	}
+	if (running == v->number)
+		return;
+	if (!r->cfg->dry_run)
+		no->error = place_set_running(r->place, v->info, v->number);
+	if (no->error) {
+		no->why = SKIP_REFUSED;
+		r->n_skipped++;
+		return;
+	}
+	snprintf(c->numbers[0], sizeof(c->numbers[0]), "%u", running);
+	c->name = v->name;
+	c->from = c->numbers[0];
+	c->to = v->value;
+	r->n_changes++;
+}
+
+/* Applies what @p keeps, and says what changed. */
+static int apply_place(const struct tune4fs *cfg, struct place *p)
+{
+	struct report *r = calloc(1, sizeof(*r));
+	struct e4l_tunables *t = NULL;
+	int status = STATUS_FAILED;
+	size_t i;
+
+	if (!r) {
+		say_error(p->name, "applying the tunables", ENOMEM);
+		return status;
+	}
+	if (place_read(p, &t)) {
+		*r = (struct report) {
+			.place = p, .cfg = cfg, .tunables = t, .running = true,
+		};
+		for (i = 0; i < e4l_tunables_count(t); i++)
+			apply_tunable(r, e4l_tunables_at(t, i));
+		if (report_print(r) && !report_failed(r))
+			status = STATUS_DONE;
+	}
+	e4l_tunables_free(t);
+	free(r);
+	return status;
+}
+
+int apply_one(const struct tune4fs *cfg, const char *name)
+{
+	int status = STATUS_FAILED;
+	struct place p;
+
+	if (!place_open(&p, name))
+		return status;
+	if (p.dir < 0)
+		say("%s: is not mounted: only a running kernel can be given "
+		    "values", name);
+	else if (p.sysfs < 0)
+		say("%s: the kernel shows nothing of it in /sys/fs/ext4", name);
+	else
+		status = apply_place(cfg, &p);
+	place_close(&p);
+	return status;
+}
+
+/* Filesystems that have been dealt with. */
+struct seen {
+	ino_t *ino;
+	size_t n, room;
+};
+
+static bool contains(const struct seen *s, ino_t ino)
+{
+	size_t i;
+
+	for (i = 0; i < s->n; i++)
+		if (s->ino[i] == ino)
+			return true;
+	return false;
+}
+
+static bool add(struct seen *s, ino_t ino)
+{
+	if (s->n == s->room) {
+		size_t room = s->room ? 2 * s->room : 16;
+		ino_t *new = reallocarray(s->ino, room, sizeof(*new));
+
+		if (!new)
+			return false;
+		s->ino = new;
+		s->room = room;
+	}
+	s->ino[s->n++] = ino;
+	return true;
+}
+
+/*
+ * The filesystem mounted as @m says, unless something else covers it; its
+ * number is *@ino.
+ */
+static bool open_mounted(struct place *p, const struct mount *m, ino_t *ino)
+{
+	struct stat st;
+
+	if (!place_open_mount(p, m->point))
+		goto no;
+	p->options = m->options;
+	if (p->sysfs < 0 || fstat(p->dir, &st) || st.st_dev != m->dev ||
+	    st.st_ino != EXT2_ROOT_INO || fstat(p->sysfs, &st))
+		goto no;
+	*ino = st.st_ino;
+	return true;
+no:
+	place_close(p);
+	return false;
+}
+
+/* Applies to what is mounted and not in @old; @now is what is mounted. */
+static int apply_new(const struct tune4fs *cfg, const struct seen *old,
+		     struct seen *now)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL;
+	int status = STATUS_DONE;
+	struct mount m;
+	struct place p;
+	size_t size = 0;
+	ino_t ino;
+
+	if (!f) {
+		say_error("/proc/self/mountinfo", "cannot open", errno);
+		return STATUS_FAILED;
+	}
+	while (getline(&line, &size, f) > 0) {
+		if (!mount_parse(line, &m) || !mount_is_ext(&m) ||
+		    !open_mounted(&p, &m, &ino))
+			continue;
+		if (!contains(now, ino) && add(now, ino) &&
+		    !contains(old, ino) && apply_place(cfg, &p))
+			status = STATUS_FAILED;
+		place_close(&p);
+	}
+	free(line);
+	fclose(f);
+	return status;
+}
+
+/* Waits for a change of what is mounted; false when it is time to end. */
+static bool wait_for_mount(struct pollfd fds[2])
+{
+	while (poll(fds, 2, -1) < 0)
+		if (errno != EINTR)
+			return false;
+	return !fds[1].revents;
+}
+
+static int watch(const struct tune4fs *cfg, struct seen *old)
+{
+	struct pollfd fds[2] = { { .events = POLLPRI }, { .events = POLLIN } };
+	struct seen now;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	fds[0].fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	fds[1].fd = signalfd(-1, &set, SFD_CLOEXEC);
+	if (fds[0].fd < 0 || fds[1].fd < 0) {
+		say_error("/proc/self/mountinfo", "cannot watch", errno);
+		return STATUS_FAILED;
+	}
+	do {
+		now = (struct seen) { 0 };
+		apply_new(cfg, old, &now);
+		fflush(stdout);
+		free(old->ino);
+		*old = now;
+	} while (wait_for_mount(fds));
+	close(fds[0].fd);
+	close(fds[1].fd);
+	return STATUS_DONE;
+}
+
+int apply_all(const struct tune4fs *cfg)
+{
+	struct seen old = { 0 }, now = { 0 };
+	int status;
+
+	status = cfg->watch ? watch(cfg, &old) : apply_new(cfg, &old, &now);
+	free(old.ino);
+	free(now.ino);
+	return status;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where tunables are kept, mounted or not, and where the kernel has them. */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include "support/say.h"
+#include "tune4fs.h"
+
+/* /sys/fs/ext4/DEVICE, the device's name being the kernel's own; -1: none. */
+static int open_sysfs(dev_t dev)
+{
+	char link[64], target[512], path[600];
+	const char *name;
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(dev),
+		 minor(dev));
+	len = readlink(link, target, sizeof(target) - 1);
+	if (len < 0)
+		return -1;
+	target[len] = '\0';
+	name = strrchr(target, '/');
+	if (!name)
+		return -1;
+	snprintf(path, sizeof(path), "/sys/fs/ext4%s", name);
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+bool place_open_mount(struct place *p, const char *point)
+{
+	struct stat st;
+
+	*p = (struct place) {
+		.name = point, .mount_point = point, .sysfs = -1,
+	};
+	p->dir = open(point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (p->dir < 0 || fstat(p->dir, &st))
+		return false;
+	p->sysfs = open_sysfs(st.st_dev);
+	return true;
+}
+
+static bool open_offline(struct place *p)
+{
+	errcode_t err = e4l_new(p->target.fs, &p->e);
+
+	p->dir = p->sysfs = -1;
+	if (err)
+		say_e4l(p->name, p->e, err);
+	return !err;
+}
+
+/* Leaves @p->target to place_close(), since the mount point's name is there. */
+static bool open_online(struct place *p)
+{
+	struct target target = p->target;
+	const char *name = p->name;
+	bool ok;
+
+	ok = place_open_mount(p, target.mount_point);
+	p->name = name;
+	p->target = target;
+	p->opened = true;
+	if (!ok)
+		say_error(name, "cannot open", errno);
+	return ok;
+}
+
+bool place_open(struct place *p, const char *name)
+{
+	struct stat st;
+	bool ok;
+
+	if (!stat(name, &st) && S_ISDIR(st.st_mode)) {
+		ok = place_open_mount(p, name);
+		if (!ok)
+			say_error(name, "cannot open", errno);
+	} else {
+		*p = (struct place) { .name = name, .dir = -1, .sysfs = -1 };
+		p->opened = target_open_read(&p->target, name, NULL, true);
+		ok = p->opened && (p->target.mount_point ? open_online(p) :
+							   open_offline(p));
+	}
+	if (!ok)
+		place_close(p);
+	return ok;
+}
+
+void place_close(struct place *p)
+{
+	e4l_free(p->e);
+	p->e = NULL;
+	if (p->dir >= 0)
+		close(p->dir);
+	if (p->sysfs >= 0)
+		close(p->sysfs);
+	p->dir = p->sysfs = -1;
+	if (p->opened)
+		target_close(&p->target);
+	p->opened = false;
+}
+
+errcode_t place_get(struct place *p, struct e4l_tunables **t)
+{
+	return p->dir < 0 ? e4l_tunables_read(p->e, t) :
+			    e4l_tunables_read_fd(p->dir, t);
+}
+
+bool place_is_damage(errcode_t err)
+{
+	return err == E4L_ET_TUNABLE_SYNTAX || err == E4L_ET_TUNABLE_TWICE ||
+	       err == E4L_ET_TUNABLES_LONG;
+}
+
+bool place_read(struct place *p, struct e4l_tunables **t)
+{
+	errcode_t err = place_get(p, t);
+
+	if (place_is_damage(err))
+		say("%s: what is kept is damaged: %s: to remove it, run "
+		    "tune4fs --clear %s", p->name, error_message(err), p->name);
+	else if (err)
+		say_error(p->name, "reading the tunables", err);
+	return !err;
+}
+
+/* An undo file keeps what is overwritten; libext2fs has one for a process. */
+static io_manager choose_manager(const struct tune4fs *cfg)
+{
+	if (!cfg->undo_file)
+		return unix_io_manager;
+	set_undo_io_backing_manager(unix_io_manager);
+	set_undo_io_backup_file((char *)cfg->undo_file);
+	return undo_io_manager;
+}
+
+/* Without a journal only an undo file protects the change. */
+static bool check_protected(const struct place *p, const struct tune4fs *cfg)
+{
+	if (cfg->undo_file && !access(cfg->undo_file, F_OK)) {
+		say("%s: exists already: give the undo file another name",
+		    cfg->undo_file);
+		return false;
+	}
+	if (ext2fs_has_feature_journal(p->target.fs->super) ||
+	    cfg->undo_file || cfg->no_undo)
+		return true;
+	say("%s: has no journal that would protect the change: give an undo "
+	    "file (-z FILE), or --no-undo", p->name);
+	return false;
+}
+
+static void say_write_error(const struct place *p, const struct e4l *e,
+			    errcode_t err)
+{
+	if (err == E4L_ET_JOURNAL_DEVICE)
+		say("%s: its journal is on another device: mount it and set "
+		    "the tunables there", p->name);
+	else
+		say_e4l(p->name, e, err);
+}
+
+static bool write_offline(struct place *p, const struct tune4fs *cfg,
+			  const struct e4l_tunables *t)
+{
+	const char *name = p->name;
+	struct target target;
+	struct e4l *e;
+	errcode_t err;
+
+	if (!check_protected(p, cfg))
+		return false;
+	place_close(p);
+	if (!target_open_write(&target, name, choose_manager(cfg), NULL))
+		return false;
+	err = e4l_new(target.fs, &e);
+	if (!err)
+		err = e4l_tunables_write(e, NULL, t);
+	if (err)
+		say_write_error(p, e, err);
+	e4l_free(e);
+	return target_let_go(&target) && !err;
+}
+
+bool place_write(struct place *p, const struct tune4fs *cfg,
+		 const struct e4l_tunables *t)
+{
+	errcode_t err;
+
+	if (p->dir < 0)
+		return write_offline(p, cfg, t);
+	err = e4l_tunables_write_fd(p->dir, t);
+	if (err)
+		say_error(p->name, "changing the tunables", err);
+	return !err;
+}
+
+int place_running(const struct place *p, const struct e4l_tunable_info *info,
+		  uint32_t *number)
+{
+	unsigned long value;
+	char text[32], *end;
+	ssize_t len;
+	int fd;
+
+	if (p->sysfs < 0)
+		return ENOENT;
+	fd = openat(p->sysfs, info->sysfs, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	len = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (len <= 0)
+		return len ? errno : EIO;
+	text[len] = '\0';
+	value = strtoul(text, &end, 10);
+	if (end == text || value > UINT32_MAX)
+		return ERANGE;
+	*number = value;
+	return 0;
+}
+
+int place_set_running(const struct place *p,
+		      const struct e4l_tunable_info *info, uint32_t number)
+{
+	int fd = openat(p->sysfs, info->sysfs, O_WRONLY | O_CLOEXEC);
+	uint32_t now;
+	int err;
+
+	if (fd < 0)
+		return errno;
+	err = dprintf(fd, "%u\n", number) < 0 ? errno : 0;
+	close(fd);
+	if (!err)
+		err = place_running(p, info, &now);
+	return err ? err : now == number ? 0 : EINVAL;
+}
+
+bool place_writable(const struct place *p, const struct e4l_tunable_info *info)
+{
+	struct stat st;
+
+	return !fstatat(p->sysfs, info->sysfs, &st, 0) && st.st_mode & 0222;
+}
