@@ -971,6 +971,67 @@ struct e4l_plug_stats {
 };
 void e4l_plug_io_get_stats(io_channel plugged, struct e4l_plug_stats *stats);
 
+/* -------------------------------------------------------------------- place */
+
+/* Opaque: an allocator of inodes. */
+struct e4l_place;
+
+/* Flags for e4l_place_new(). */
+#define E4L_PLACE_HASH_ORDER	0x1	/* in a window, by the name's hash */
+#define E4L_PLACE_PACK		0x2	/* directories close up, not by Orlov */
+#define E4L_PLACE_NO_READ	0x4	/* directories are not on disk yet */
+#define E4L_PLACE_NO_ZERO	0x8	/* the caller writes whole tables */
+
+/*
+ * Creates an allocator over @e's filesystem, whose inode bitmap must be loaded;
+ * it is borrowed until e4l_place_free().  @window is the number of inodes that
+ * a new directory gets: a power of two from 16 to 4096, or 0 for none.
+ * Errors: E4L_ET_BAD_ARGUMENT, EXT2_ET_NO_INODE_BITMAP, ENOMEM.
+ */
+errcode_t e4l_place_new(struct e4l *e, uint32_t window, unsigned int flags,
+			struct e4l_place **ret);
+void e4l_place_free(struct e4l_place *p);
+
+/*
+ * Finds an inode for a new file @name of @mode in the directory @parent, as
+ * ext2fs_new_inode() does: it is not marked; the caller does that, with
+ * ext2fs_inode_alloc_stats2(), before the next call.  @name may be NULL.
+ *  - A directory gets the first empty aligned window of the group that Orlov's
+ *    rule picks (Documentation/filesystems/ext4/allocators.rst in Linux).
+ *  - A file gets the first free inode behind its parent's in that window (with
+ *    E4L_PLACE_HASH_ORDER, the place of its hash); then one in the window that
+ *    the directory grew into last, which after opening is found from the
+ *    entries in the directory block that will get @name; then in a new window
+ *    of twice the size, from the parent's group on.
+ *  - When there is none of these, any free inode, to the last.
+ * Where inode tables are not zeroed, the part up to the inode is zeroed first.
+ * Errors: EXT2_ET_INODE_ALLOC_FAIL when none is free; errors of zeroing, after
+ * which *@ret must not be used.
+ */
+errcode_t e4l_new_inode(struct e4l_place *p, ext2_ino_t parent, int mode,
+			const char *name, ext2_ino_t *ret);
+
+/*
+ * Finds @n consecutive free inodes that lie in as few blocks of the inode
+ * table as @n inodes can: for a directory and its files when the whole tree is
+ * known.  Inode-table blocks are filled up by later, smaller windows.  Mark
+ * all @n before the next call.  Errors: as above; EXT2_ET_INODE_ALLOC_FAIL
+ * says that no such run is left, not that no inode is.
+ */
+errcode_t e4l_place_window(struct e4l_place *p, uint32_t n, ext2_ino_t *ret);
+
+struct e4l_place_stats {
+	uint64_t inodes;	/* in use more than at e4l_place_new() */
+	uint64_t fsck_inodes;	/* that e2fsck has to read more than then */
+	uint64_t windows;	/* given to directories */
+	uint64_t grown;		/* further windows */
+	uint64_t leaf_goals;	/* found beside a directory's entries */
+	uint64_t fallbacks;	/* found by the ordinary search */
+	uint64_t zeroed_blocks;	/* of inode tables */
+};
+void e4l_place_get_stats(const struct e4l_place *p,
+			 struct e4l_place_stats *stats);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inode placement: properties over filesystems of several shapes. */
+#include "config.h"
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <e4layout/e4layout.h>
+#include "unit.h"
+
+struct rig {
+	char path[40];
+	ext2_filsys fs;
+	struct e4l *e;
+	struct e4l_place *p;
+};
+
+static void open_fs(struct rig *r, uint32_t window, unsigned int flags)
+{
+	ck_assert_int_eq(ext2fs_open(r->path, EXT2_FLAG_64BITS | EXT2_FLAG_RW,
+				     0, 0, unix_io_manager, &r->fs), 0);
+	ck_assert_int_eq(ext2fs_read_bitmaps(r->fs), 0);
+	ck_assert_int_eq(e4l_new(r->fs, &r->e), 0);
+	ck_assert_int_eq(e4l_place_new(r->e, window, flags, &r->p), 0);
+}
+
+static void close_fs(struct rig *r)
+{
+	e4l_place_free(r->p);
+	e4l_free(r->e);
+	ck_assert_int_eq(ext2fs_close_free(&r->fs), 0);
+}
+
+/* @shape: mke2fs options with %s where the image's path goes. */
+static void make_image(struct rig *r, const char *shape)
+{
+	char with_path[160], cmd[200];
+
+	strcpy(r->path, "/tmp/e4l-place-XXXXXX");
+	close(mkstemp(r->path));
+	snprintf(with_path, sizeof(with_path), shape, r->path);
+	snprintf(cmd, sizeof(cmd), "mke2fs -q -F -t ext4 %s", with_path);
+	ck_assert_int_eq(system(cmd), 0);
+}
+
+static bool ends_clean(struct rig *r)
+{
+	char cmd[100];
+
+	close_fs(r);
+	snprintf(cmd, sizeof(cmd), "e2fsck -fn %s >&2", r->path);
+	return system(cmd) == 0;
+}
+
+static void drop(struct rig *r)
+{
+	close_fs(r);
+	unlink(r->path);
+}
+
+/* Takes an inode, marked, or 0 when none is left. */
+static ext2_ino_t take(struct rig *r, ext2_ino_t parent, bool dir,
+		       const char *name)
+{
+	ext2_ino_t ino;
+	errcode_t err;
+
+	err = e4l_new_inode(r->p, parent, dir ? LINUX_S_IFDIR : LINUX_S_IFREG,
+			    name, &ino);
+	if (err) {
+		ck_assert_int_eq(err, EXT2_ET_INODE_ALLOC_FAIL);
+		return 0;
+	}
+	ck_assert_uint_ge(ino, EXT2_FIRST_INO(r->fs->super));
+	ck_assert_uint_le(ino, r->fs->super->s_inodes_count);
+	ck_assert(!ext2fs_test_inode_bitmap2(r->fs->inode_map, ino));
+	ext2fs_inode_alloc_stats2(r->fs, ino, 1, dir);
+	return ino;
+}
+
+/* ------------------------------------------------------------ no repetition */
+
+static const char *const shapes[] = {
+	"-N 3000 %s 64M",
+	"-N 3000 -O ^flex_bg %s 64M",
+	"-N 3000 -O ^metadata_csum,^uninit_bg %s 64M",
+	"-b 1024 -I 128 -N 9000 %s 64M",
+	"-b 1024 -g 1024 -N 5000 %s 32M",
+	"-O bigalloc -N 2000 %s 128M",
+};
+static const uint32_t windows[] = { 0, 16, 64, 1024 };
+#define N_SHAPES (sizeof(shapes) / sizeof(*shapes))
+#define N_WINDOWS (sizeof(windows) / sizeof(*windows))
+
+START_TEST(gives_each_inode_once_to_the_last)
+{
+	char name[20];
+	ext2_ino_t dirs[300] = { EXT2_ROOT_INO }, ino = 1;
+	unsigned int n_dirs = 1, i;
+	struct e4l_place_stats stats;
+	struct rig r;
+
+	srand(_i);
+	make_image(&r, shapes[_i / N_WINDOWS]);
+	open_fs(&r, windows[_i % N_WINDOWS], E4L_PLACE_NO_READ |
+		(_i & 1 ? E4L_PLACE_HASH_ORDER : 0));
+	for (i = 0; ino; i++) {
+		bool dir = rand() % 8 == 0 && n_dirs < 300;
+
+		snprintf(name, sizeof(name), "f%u", i);
+		ino = take(&r, dirs[rand() % n_dirs], dir, name);
+		if (dir && ino)
+			dirs[n_dirs++] = ino;
+	}
+	ck_assert_uint_eq(r.fs->super->s_free_inodes_count, 0);
+	e4l_place_get_stats(r.p, &stats);
+	ck_assert_uint_eq(stats.inodes, i - 1);
+	drop(&r);
+}
+END_TEST
+
+/* ----------------------------------------------------------------- locality */
+
+/* The order of the 2007 thread: file f in every directory, then file f + 1. */
+START_TEST(keeps_a_directory_in_its_block)
+{
+	const unsigned int n = 20000, files = 15;
+	ext2_ino_t *dirs = calloc(n, sizeof(*dirs)), ino;
+	unsigned int d, f, blocks = 0;
+	uint32_t *last = calloc(n, sizeof(*last));
+	char name[20];
+	struct rig r;
+
+	make_image(&r, "-N 340000 %s 512M");
+	open_fs(&r, 16, E4L_PLACE_HASH_ORDER);
+	for (d = 0; d < n; d++) {
+		snprintf(name, sizeof(name), "dir%u", d);
+		dirs[d] = take(&r, EXT2_ROOT_INO, true, name);
+		last[d] = (dirs[d] - 1) / 16;
+		blocks++;
+	}
+	for (f = 0; f < files; f++) {
+		for (d = 0; d < n; d++) {
+			snprintf(name, sizeof(name), "file%u", f);
+			ino = take(&r, dirs[d], false, name);
+			blocks += (ino - 1) / 16 != last[d];
+		}
+	}
+	ck_assert_uint_le(blocks, n * 11 / 10);
+	free(dirs);
+	free(last);
+	drop(&r);
+}
+END_TEST
+
+START_TEST(stays_in_the_parents_group)
+{
+	ext2_ino_t dir, ino;
+	char name[20];
+	struct rig r;
+	int d, f;
+
+	make_image(&r, "-N 16000 %s 1G");
+	open_fs(&r, 64, 0);
+	for (d = 0; d < 20; d++) {
+		snprintf(name, sizeof(name), "d%d", d);
+		dir = take(&r, EXT2_ROOT_INO, true, name);
+		ck_assert_uint_eq((dir - 1) % 64, 0);
+		for (f = 1; f < 64; f++) {
+			ino = take(&r, dir, false, NULL);
+			ck_assert_uint_eq(ino, dir + f);
+		}
+	}
+	drop(&r);
+}
+END_TEST
+
+/* 5000 files in windows of 16, 32, 64 ...: few runs, though others grow too. */
+START_TEST(windows_grow_with_the_directory)
+{
+	ext2_ino_t dirs[3], last[3] = { 0 }, ino;
+	unsigned int i, d, runs = 0;
+	struct e4l_place_stats stats;
+	struct rig r;
+
+	make_image(&r, "-N 64000 %s 256M");
+	open_fs(&r, 16, E4L_PLACE_NO_READ);
+	for (d = 0; d < 3; d++)
+		dirs[d] = take(&r, EXT2_ROOT_INO, true, d ? "a" : "b");
+	for (i = 0; i < 5000; i++) {
+		for (d = 0; d < 3; d++) {
+			ino = take(&r, dirs[d], false, NULL);
+			runs += ino != last[d] + 1;
+			last[d] = ino;
+		}
+	}
+	ck_assert_uint_le(runs, 3 * 10);
+	e4l_place_get_stats(r.p, &stats);
+	ck_assert_uint_ge(stats.grown, 3 * 8);
+	ck_assert_uint_eq(stats.fallbacks, 0);
+	drop(&r);
+}
+END_TEST
+
+/* The windows follow the names' hashes when that is asked for. */
+START_TEST(hash_order_is_readdir_order)
+{
+	unsigned int i, descents = 0;
+	ext2_dirhash_t hash[40], h;
+	ext2_ino_t ino[40], dir;
+	char name[20];
+	struct rig r;
+	int j;
+
+	make_image(&r, "-N 64000 %s 256M");
+	open_fs(&r, 4096, E4L_PLACE_HASH_ORDER);
+	dir = take(&r, EXT2_ROOT_INO, true, "d");
+	for (i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "name-%u", i);
+		ext2fs_dirhash2(r.fs->super->s_def_hash_version +
+				(r.fs->super->s_flags &
+				 EXT2_FLAGS_UNSIGNED_HASH ? 3 : 0),
+				name, strlen(name), NULL, 0,
+				r.fs->super->s_hash_seed, &h, NULL);
+		ino[i] = take(&r, dir, false, name);
+		for (j = i; j && hash[j - 1] > h; j--) {
+			hash[j] = hash[j - 1];
+			descents += ino[i] > ino[j - 1];
+		}
+		hash[j] = h;
+	}
+	ck_assert_uint_lt(descents, 300);
+	drop(&r);
+}
+END_TEST
+
+/* ------------------------------------------------------- what is on the disk */
+
+static ext2_ino_t add_dir(struct rig *r, ext2_ino_t parent, const char *name)
+{
+	ext2_ino_t ino;
+
+	ck_assert_int_eq(e4l_new_inode(r->p, parent, LINUX_S_IFDIR, name,
+				       &ino), 0);
+	ck_assert_int_eq(ext2fs_mkdir(r->fs, parent, ino, name), 0);
+	return ino;
+}
+
+static ext2_ino_t add_file(struct rig *r, ext2_ino_t dir, const char *name)
+{
+	struct ext2_inode inode = {
+		.i_mode = LINUX_S_IFREG | 0644, .i_links_count = 1,
+	};
+	ext2_ino_t ino = take(r, dir, false, name);
+	errcode_t err;
+
+	ck_assert_int_eq(ext2fs_write_new_inode(r->fs, ino, &inode), 0);
+	err = ext2fs_link(r->fs, dir, name, ino, EXT2_FT_REG_FILE);
+	if (err == EXT2_ET_DIR_NO_SPACE) {
+		ck_assert_int_eq(ext2fs_expand_dir(r->fs, dir), 0);
+		err = ext2fs_link(r->fs, dir, name, ino, EXT2_FT_REG_FILE);
+	}
+	ck_assert_int_eq(err, 0);
+	return ino;
+}
+
+/*
+ * After closing and opening, the next file goes on where the last one was:
+ * nothing about windows is kept but the entries (linear: _i 0; htree: 1).
+ */
+START_TEST(finds_its_window_again)
+{
+	struct e4l_place_stats stats;
+	ext2_ino_t a, b, last = 0, ino;
+	char name[30];
+	struct rig r;
+	int i;
+
+	make_image(&r, "-N 64000 -b 1024 %s 256M");
+	open_fs(&r, 16, 0);
+	a = add_dir(&r, EXT2_ROOT_INO, "a");
+	b = add_dir(&r, EXT2_ROOT_INO, "b");
+	for (i = 0; i < 300; i++) {
+		snprintf(name, sizeof(name), "a-longer-name-%d", i);
+		last = add_file(&r, a, name);
+		if (i % 3 == 0)
+			add_file(&r, b, name);
+	}
+	close_fs(&r);
+	if (_i) {
+		char cmd[100];
+
+		snprintf(cmd, sizeof(cmd), "e2fsck -fyD %s >%s", r.path,
+			 "/dev/null");
+		ck_assert_int_lt(system(cmd), 4 << 8);
+	}
+	open_fs(&r, 16, 0);
+	ino = add_file(&r, a, "the-next-one");
+	e4l_place_get_stats(r.p, &stats);
+	ck_assert_uint_eq(stats.leaf_goals, 1);
+	ck_assert_uint_eq(stats.grown, 0);
+	if (!_i)
+		ck_assert_uint_eq(ino, last + 1);
+	else
+		ck_assert_uint_lt(ino > last ? ino - last : last - ino, 512);
+	ck_assert(ends_clean(&r));
+	unlink(r.path);
+}
+END_TEST
+
+/* Fills every inode table, from its first unused inode on, with garbage. */
+static void soil_tables(struct rig *r)
+{
+	uint32_t isize = EXT2_INODE_SIZE(r->fs->super), at;
+	uint32_t ipg = r->fs->super->s_inodes_per_group;
+	char *buf = malloc(r->fs->blocksize);
+	blk64_t table;
+	dgrp_t g;
+
+	memset(buf, 0x5a, r->fs->blocksize);
+	for (g = 0; g < r->fs->group_desc_count; g++) {
+		table = ext2fs_inode_table_loc(r->fs, g);
+		at = g ? 0 : 16 * isize / r->fs->blocksize;
+		ck_assert(!ext2fs_bg_flags_test(r->fs, g,
+						EXT2_BG_INODE_ZEROED));
+		for (; at < ipg * isize / r->fs->blocksize; at++)
+			ck_assert_int_eq(io_channel_write_blk64(r->fs->io,
+						table + at, 1, buf), 0);
+	}
+	free(buf);
+}
+
+START_TEST(zeroes_what_e2fsck_will_read)
+{
+	struct e4l_place_stats stats;
+	uint64_t unused = 0;
+	struct rig r;
+	char name[20];
+	ext2_ino_t dir;
+	int d, f;
+	dgrp_t g;
+
+	make_image(&r, "-N 4096 -O ^metadata_csum,uninit_bg "
+		   "-E lazy_itable_init=1 -b 1024 -g 4096 %s 16M");
+	open_fs(&r, 64, E4L_PLACE_HASH_ORDER);
+	for (g = 0; g < r.fs->group_desc_count; g++)
+		ext2fs_bg_flags_clear(r.fs, g, EXT2_BG_INODE_ZEROED);
+	soil_tables(&r);
+	for (d = 0; d < 30; d++) {
+		snprintf(name, sizeof(name), "d%d", d);
+		dir = add_dir(&r, EXT2_ROOT_INO, name);
+		for (f = 0; f < 5; f++) {
+			snprintf(name, sizeof(name), "f%d", f);
+			add_file(&r, dir, name);
+		}
+	}
+	for (g = 0; g < r.fs->group_desc_count; g++)
+		unused += ext2fs_bg_flags_test(r.fs, g, EXT2_BG_INODE_UNINIT) ?
+			  r.fs->super->s_inodes_per_group :
+			  ext2fs_bg_itable_unused(r.fs, g);
+	e4l_place_get_stats(r.p, &stats);
+	ck_assert_uint_eq(stats.inodes, 30 * 6);
+	ck_assert_uint_eq(stats.fsck_inodes,
+			  r.fs->super->s_inodes_count - 11 - unused);
+	ck_assert_uint_gt(stats.zeroed_blocks, 0);
+	ck_assert(ends_clean(&r));
+	unlink(r.path);
+}
+END_TEST
+
+/* ------------------------------------------------------------ exact windows */
+
+START_TEST(exact_windows_take_the_fewest_blocks)
+{
+	unsigned int i, n, total = 0, blocks = 0, top = 0;
+	ext2_ino_t first;
+	struct rig r;
+
+	srand(3 + _i);
+	make_image(&r, "-N 40000 %s 512M");
+	open_fs(&r, 0, E4L_PLACE_NO_ZERO);
+	for (; total < 30000; total += n) {
+		n = rand() % 10 ? 1 + rand() % 40 : 1 + rand() % 3000;
+		ck_assert_int_eq(e4l_place_window(r.p, n, &first), 0);
+		ck_assert_uint_eq((first + n - 2) / 16 - (first - 1) / 16 + 1,
+				  (n + 15) / 16);
+		for (i = 0; i < n; i++) {
+			ck_assert(!ext2fs_test_inode_bitmap2(r.fs->inode_map,
+							     first + i));
+			ext2fs_inode_alloc_stats2(r.fs, first + i, 1, 0);
+		}
+		if (top < first + n)
+			top = first + n;
+		blocks += (n + 15) / 16;
+	}
+	ck_assert_uint_le(top, total * 11 / 10);
+	while (!e4l_place_window(r.p, 1, &first))
+		ext2fs_inode_alloc_stats2(r.fs, first, 1, 0);
+	ck_assert_uint_eq(r.fs->super->s_free_inodes_count, 0);
+	drop(&r);
+}
+END_TEST
+
+START_TEST(refuses_bad_arguments)
+{
+	struct e4l_place *p;
+	ext2_ino_t ino;
+	struct rig r;
+
+	make_image(&r, "%s 8M");
+	open_fs(&r, 0, 0);
+	ck_assert_int_eq(e4l_place_new(r.e, 8, 0, &p), E4L_ET_BAD_ARGUMENT);
+	ck_assert_int_eq(e4l_place_new(r.e, 8192, 0, &p), E4L_ET_BAD_ARGUMENT);
+	ck_assert_int_eq(e4l_place_new(r.e, 48, 0, &p), E4L_ET_BAD_ARGUMENT);
+	ck_assert_int_eq(e4l_new_inode(r.p, 0, 0, "x", &ino),
+			 E4L_ET_BAD_ARGUMENT);
+	ck_assert_int_eq(e4l_place_window(r.p, 0, &ino), E4L_ET_BAD_ARGUMENT);
+	drop(&r);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("place");
+	TCase *tc = tcase_create("place");
+
+	tcase_add_loop_test(tc, gives_each_inode_once_to_the_last, 0,
+			    N_SHAPES * N_WINDOWS);
+	tcase_add_test(tc, keeps_a_directory_in_its_block);
+	tcase_add_test(tc, stays_in_the_parents_group);
+	tcase_add_test(tc, windows_grow_with_the_directory);
+	tcase_add_test(tc, hash_order_is_readdir_order);
+	tcase_add_loop_test(tc, finds_its_window_again, 0, 2);
+	tcase_add_test(tc, zeroes_what_e2fsck_will_read);
+	tcase_add_loop_test(tc, exact_windows_take_the_fewest_blocks, 0, 4);
+	tcase_add_test(tc, refuses_bad_arguments);
+	tcase_set_timeout(tc, 60);
+	suite_add_tcase(suite, tc);
+	return unit_main(suite);
+}
