@@ -1032,6 +1032,69 @@ struct e4l_place_stats {
 void e4l_place_get_stats(const struct e4l_place *p,
 			 struct e4l_place_stats *stats);
 
+/* ------------------------------------------------------------------- repack */
+
+/* Beside E4L_PLAN_*: directories' blocks may be moved too. */
+#define E4L_REPACK_DIRS		0x10
+/* Files of these kinds are left alone. */
+#define E4L_REPACK_KEEP_IMMUTABLE 0x20
+#define E4L_REPACK_KEEP_SWAP	0x40
+
+struct e4l_repack_options {
+	unsigned int flags;	/* E4L_PLAN_* and E4L_REPACK_* */
+	bool dry_run;		/* plan only: nothing is written */
+	uint32_t zeroout_max_blocks;	/* see struct e4l_plan_options */
+	uint64_t zeroout_budget_blocks;	/* E4L_NO_LIMIT: none */
+	uint64_t copy_budget_blocks;	/* E4L_NO_LIMIT: none */
+	/* Files with fewer excess extents and splits than this are left. */
+	uint64_t min_excess;
+	/* Only these inodes, and not those; NULL: all, none.  Borrowed. */
+	ext2fs_inode_bitmap only, exclude;
+	/* The journal device's channel, see e4l_journal_open(). */
+	io_channel journal;
+	/*
+	 * A file that could be better is left alone; @why is static text.
+	 * NULL is allowed, as for the next two.
+	 */
+	void (*skipped)(ext2_ino_t ino, const char *why, void *priv);
+	/* @done of @total groups scanned, or blocks written. */
+	void (*progress)(bool writing, uint64_t done, uint64_t total,
+			 void *priv);
+	/* Asked between steps: true ends the work after the transaction. */
+	bool (*stop)(void *priv);
+	void *priv;
+};
+
+struct e4l_repack_result {
+	uint64_t files_planned, files_done, files_skipped;
+	/* Of all the files that were considered; what the plan, or what has
+	 * been done of it, leaves. */
+	uint64_t extents_before, extents_after;
+	uint64_t fragments_before, fragments_after;
+	uint64_t tree_blocks_before, tree_blocks_after;
+	uint64_t planned_copy_blocks, planned_zero_blocks;
+	uint64_t copied_blocks, zeroed_blocks;
+	uint64_t transactions;
+	bool stopped;		/* by stop(): another run goes on */
+};
+
+/*
+ * Repairs the layout of a filesystem that is open for writing, exclusively
+ * (or, with dry_run, for reading): scans, makes a plan, and carries it out in
+ * transactions of the filesystem's own journal.  Before anything is written,
+ * every block of every inode must have been found to belong to it alone and to
+ * be in use; anything that cannot be read or believed ends the run.
+ * Contents, sizes, times, owners, attributes and unwritten ranges stay as they
+ * are.
+ * Errors: E4L_ET_DAMAGED, E4L_ET_BLOCK_SHARED, E4L_ET_BLOCK_NOT_IN_USE: the
+ * filesystem must be checked first; nothing was written.  Otherwise those of
+ * the journal, of reading and writing.  After an error *@result tells what was
+ * done before, and the caller must let go of the filesystem by ext2fs_free()
+ * (see e4l_journal_close()).
+ */
+errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_options *options,
+		     struct e4l_repack_result *result);
+
 #ifdef __cplusplus
 }
 #endif
