@@ -453,15 +453,16 @@ static errcode_t read_round(struct e4l_dirs *d, size_t first, size_t end)
 	d->run = d->dirs[first].run;
 	d->end_run = end < d->n_dirs ? d->dirs[end].run : d->n_runs;
 	d->in_run = 0;
-	qsort(d->runs + d->run, d->end_run - d->run, sizeof(*d->runs),
-	      run_cmp);
 	if (d->huge && d->ops.locality && !d->seen) {
 		d->seen = new_bits(d->e->fs);
 		if (!d->seen)
 			return ENOMEM;
 	}
-	if (d->run < d->end_run)
+	if (d->run < d->end_run) {
+		qsort(d->runs + d->run, d->end_run - d->run,
+		      sizeof(*d->runs), run_cmp);
 		err = e4l_pipe_run(d->e, &pipe_ops, d);
+	}
 	if (err || !d->ops.locality)
 		return err;
 	if (!d->huge)

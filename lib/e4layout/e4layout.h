@@ -431,11 +431,13 @@ errcode_t e4l_dirs_new(struct e4l *e, const struct e4l_dirs_ops *ops,
 
 /*
  * Adds a piece from e4l_scan(); anything but a directory is passed over.
- * Directories are collected (at most 8 MiB of them, and 256 Ki runs) and then
- * read in disk order by several threads, so that the callbacks run now and
- * then during this function, and for the rest in e4l_dirs_finish().  Beside
- * that, memory is used only while a directory over 8 MiB is read: a bit for
- * each inode.  After an error the reader can only be freed.
+ * Up to 256 Ki runs of directory blocks are collected and then read in disk
+ * order by several threads, so that the callbacks run now and then during this
+ * function, and for the rest in e4l_dirs_finish(); for inline directories, at
+ * once.  Beside that, memory is used for locality: 8 bytes for each entry of
+ * up to 8 MiB of directories of several blocks, and, while a directory over
+ * 8 MiB is read, a bit for each inode.  Directories that claim more blocks than
+ * the filesystem has are damage.  After an error the reader can only be freed.
  */
 errcode_t e4l_dirs_add_piece(struct e4l_dirs *d, const struct e4l_piece *piece);
 
@@ -462,7 +464,8 @@ errcode_t e4l_names_load(struct e4l *e, const ext2_ino_t *wanted, size_t n,
  * The full path of @ino, from the root's "/", terminated; it belongs to @names
  * and is valid until the next call.  Names are as on disk, but in names of
  * encrypted directories, '/' and NUL become '?'.  NULL: @ino was not asked
- * for, has no name, is not connected to the root, or memory is short.
+ * for, has no name, is not connected to the root, lies over 2048 directories
+ * deep, or memory is short.
  */
 const char *e4l_names_path(struct e4l_names *names, ext2_ino_t ino);
 

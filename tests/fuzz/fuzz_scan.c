@@ -9,9 +9,6 @@
 #include "mem_io.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
-			       unsigned int seed);
 
 #define require(cond) do { if (!(cond)) abort(); } while (0)
 
@@ -73,26 +70,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	e4l_free(e);
 	ext2fs_close_free(&s.fs);
 	return 0;
-}
-
-/*
- * Most of an image is free space: change a few small places in blocks that hold
- * something, and never the size.
- */
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
-			       unsigned int seed)
-{
-	unsigned int changes, tries;
-
-	if (size < 1024)
-		return LLVMFuzzerMutate(data, size, max);
-	srand(seed);
-	for (changes = 1 + rand() % 6; changes; changes--) {
-		size_t at = 0;
-
-		for (tries = 0; tries < 200 && !data[at]; tries++)
-			at = rand() % (size / 4) * 4;
-		LLVMFuzzerMutate(data + at, 1 + rand() % 4, 4);
-	}
-	return size;
 }

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Everything that reads: the whole model of a mutated image, with every file's
+ * path, and once more below one directory.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <e4layout/e4layout.h>
+#include "mem_io.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static errcode_t file(const struct e4l_file *f, void *priv)
+{
+	const struct e4l_file_score *s = &f->score;
+
+	require(s->ideal_extents <= s->extents);
+	require(s->logical_runs <= s->fragments);
+	require(s->fragments <= s->extents);
+	require(s->splits + s->mergeable + s->fragments <= s->extents);
+	require(!f->path || *f->path == '/');
+	return 0;
+}
+
+static void check_model(ext2_filsys fs, const struct e4l_model *m)
+{
+	size_t i;
+
+	require(m->free_space.blocks <= ext2fs_blocks_count(fs->super));
+	require(m->directories.itable_blocks >=
+		m->directories.itable_blocks_ideal);
+	require(m->n_damaged <= m->damaged_count);
+	for (i = 0; i + 1 < m->n_worst; i++)
+		require(m->worst[i].score.fragments >=
+			m->worst[i + 1].score.fragments);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct e4l_model_options options = {
+		.flags = E4L_MODEL_GROUPS | E4L_MODEL_FILE_PATHS, .top = 3,
+		.sort = E4L_SORT_FRAGMENTS, .max_damaged = 5, .file = file,
+	};
+	const char *paths[] = { "/d", "/big" };
+	struct e4l_model model;
+	ext2_filsys fs;
+	struct e4l *e;
+
+	mem_io_set(data, size);
+	if (ext2fs_open("image", EXT2_FLAG_64BITS | EXT2_FLAG_THREADS, 0, 0,
+			&mem_io_manager, &fs))
+		return 0;
+	if (!e4l_new(fs, &e)) {
+		e4l_set_threads(e, 1);
+		if (!e4l_model_build(e, &options, &model))
+			check_model(fs, &model);
+		e4l_model_free(&model);
+		options.flags = 0;
+		if (!e4l_subtree(e, paths, 2, NULL, &options.only) &&
+		    !e4l_model_build(e, &options, &model)) {
+			check_model(fs, &model);
+			e4l_model_free(&model);
+		}
+		ext2fs_free_inode_bitmap(options.only);
+	}
+	e4l_free(e);
+	ext2fs_close_free(&fs);
+	return 0;
+}

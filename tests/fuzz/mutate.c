@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How images are mutated, for all harnesses that read them. */
+#include <stdint.h>
+#include <stdlib.h>
+
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
+			       unsigned int seed);
+
+/*
+ * Most of an image is free space: change a few small places in blocks that hold
+ * something, and never the size.
+ */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
+			       unsigned int seed)
+{
+	unsigned int changes, tries;
+
+	if (size < 1024)
+		return LLVMFuzzerMutate(data, size, max);
+	srand(seed);
+	for (changes = 1 + rand() % 6; changes; changes--) {
+		size_t at = 0;
+
+		for (tries = 0; tries < 200 && !data[at]; tries++)
+			at = rand() % (size / 4) * 4;
+		LLVMFuzzerMutate(data + at, 1 + rand() % 4, 4);
+	}
+	return size;
+}
