@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the system's mke2fs and tune2fs do for us, so that any feature set can
+ * What the system's mke2fs, tune2fs and e2fsck do for us, so that any feature set can
  * be had, and always the same bytes: UUID, clock and configuration are ours.
  */
 #include "config.h"
@@ -14,6 +14,8 @@
 
 #define STRING(x) #x
 #define STRING_OF(x) STRING(x)
+
+#define E2FSCK_CHANGED 1 /* e2fsck's exit code when it did something */
 
 #define FS_UUID "e41ab000-0000-4000-8000-000000000001"
 #define JOURNAL_UUID "e41ab000-0000-4000-8000-000000000002"
@@ -46,6 +48,7 @@ static void set_environment(const struct lab *l, const char *conf)
 	setenv("PATH", path, 1);
 	setenv("MKE2FS_CONFIG", conf, 1);
 	setenv("E2FSPROGS_FAKE_TIME", STRING_OF(LAB_TIME), 1);
+	setenv("E2FSCK_TIME", STRING_OF(LAB_TIME), 1);
 	unsetenv("MKE2FS_DEVICE_SECTSIZE");
 	unsetenv("MKE2FS_DEVICE_PHYS_SECTSIZE");
 	unsetenv("MKE2FS_FIRST_META_BG");
@@ -80,23 +83,31 @@ static int run(const struct lab *l, char *const *argv, int log)
 	return status;
 }
 
-/* Runs a program of e2fsprogs; if it fails, says what it said. */
-static void run_e2fsprog(const struct lab *l, char *const *argv)
+/* The last line in @log, whatever blank is behind it left out. */
+static const char *last_line(int log, char *text, size_t size)
 {
-	char conf_path[32], log_path[32], text[1000] = "";
+	ssize_t len = pread(log, text, size - 1, 0);
+	const char *newline;
+
+	while (len > 0 && strchr("\n ", text[len - 1]))
+		len--;
+	text[len > 0 ? len : 0] = '\0';
+	newline = strrchr(text, '\n');
+	return newline ? newline + 1 : text;
+}
+
+/* Runs a program of e2fsprogs, which must not exit above @code. */
+static void run_e2fsprog(const struct lab *l, char *const *argv, int code)
+{
+	char conf_path[32], log_path[32], text[4000];
 	int conf = memory_file(l, conf_text, conf_path);
-	int log = memory_file(l, "", log_path);
-	size_t len;
+	int log = memory_file(l, "", log_path), status;
 
 	set_environment(l, conf_path);
-	if (run(l, argv, log)) {
-		if (pread(log, text, sizeof(text) - 1, 0) < 0)
-			text[0] = '\0';
-		len = strlen(text);
-		while (len && strchr("\n ", text[len - 1]))
-			text[--len] = '\0';
-		lab_fail(l, "%s failed: %s", argv[0], text);
-	}
+	status = run(l, argv, log);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) > code)
+		lab_fail(l, "%s failed: %s", argv[0],
+			 last_line(log, text, sizeof(text)));
 	close(log);
 	close(conf);
 }
@@ -134,7 +145,7 @@ void make_filesystem(const struct lab *l)
 	char **argv = mke2fs_argv(l, args);
 
 	make_file(l, l->image_name, l->size_bytes);
-	run_e2fsprog(l, argv);
+	run_e2fsprog(l, argv, 0);
 	free(argv);
 	free(args);
 }
@@ -150,7 +161,7 @@ void make_journal(const struct lab *l, const char *name)
 
 	snprintf(block_bytes, sizeof(block_bytes), "%u", l->block_bytes);
 	make_file(l, name, l->journal_bytes);
-	run_e2fsprog(l, argv);
+	run_e2fsprog(l, argv, 0);
 }
 
 void count_quota(const struct lab *l, const char *types)
@@ -162,6 +173,16 @@ void count_quota(const struct lab *l, const char *types)
 		"tune2fs", "-Q", (char *)types, (char *)l->image_name, NULL
 	};
 
-	run_e2fsprog(l, off);
-	run_e2fsprog(l, on);
+	run_e2fsprog(l, off, 0);
+	run_e2fsprog(l, on, 0);
+}
+
+void index_directories(const struct lab *l)
+{
+	char *const argv[] = {
+		"e2fsck", "-fyD", "-E", "no_optimize_extents",
+		(char *)l->image_name, NULL
+	};
+
+	run_e2fsprog(l, argv, E2FSCK_CHANGED);
 }

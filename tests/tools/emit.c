@@ -125,8 +125,8 @@ static void put_header(struct ext3_extent_header *h, __u32 entries,
  * them in place of @entries; returns how many those are.
  */
 static __u32 emit_level(struct lab *l, const struct node *n,
-			struct ext2_inode *inode, struct ext3_extent *entries,
-			__u32 count, int depth, const blk64_t *pblk)
+			struct ext3_extent *entries, __u32 count, int depth,
+			const blk64_t *pblk)
 {
 	__u32 fanout = tree_fanout(l, n, depth == 0), at, part, out = 0;
 	struct ext3_extent_header *h = lab_alloc(l, l->block_bytes);
@@ -171,7 +171,7 @@ static void emit_tree(struct lab *l, const struct node *n,
 	}
 	node_meta_needed(l, n, &depth);
 	for (d = 0; d < depth; d++, used += count)
-		count = emit_level(l, n, inode, entries, count, d,
+		count = emit_level(l, n, entries, count, d,
 				   n->x->meta_blks + used);
 	put_header(root, count, sizeof(inode->i_block), depth);
 	memcpy(root + 1, entries, count * sizeof(*entries));
@@ -309,7 +309,8 @@ static void emit_inode(struct lab *l, const struct node *n,
 	inode->i_atime = inode->i_ctime = inode->i_mtime = LAB_TIME;
 	inode->i_flags = n->iflags;
 	inode->i_generation = generation(l, node_ino(l, n));
-	lab_check(l, ext2fs_inode_size_set(l->fs, inode, n->size_bytes), "a size");
+	lab_check(l, ext2fs_inode_size_set(l->fs, inode, n->size_bytes),
+		  "a file's size");
 	emit_links(l, n, inode);
 	node_each_run(l, n, add_clusters, &clusters);
 	if (clusters)

@@ -83,7 +83,7 @@ struct lab {
 	struct node *nodes; /* by inode number */
 	blk64_t goal_blk;   /* where to look for free blocks next */
 	ext2_ino_t goal_ino;
-	bool no_contents;
+	bool no_contents, with_htree;
 	/* derived from fs */
 	__u32 block_bytes, ratio_blks, dir_area_bytes;
 	blk64_t end_blk; /* one past the last block to give out */
@@ -103,8 +103,10 @@ __u64 lab_random(struct lab *l, __u64 below);
 void make_filesystem(const struct lab *l);
 /* Makes an external journal for the image, in the file @name. */
 void make_journal(const struct lab *l, const char *name);
-/* Makes the quota files of @types (see tune2fs -Q) anew; the image is closed. */
+/* On the closed image: makes the quota files of @types (tune2fs -Q) anew. */
 void count_quota(const struct lab *l, const char *types);
+/* On the closed image: gives directories htree indexes. */
+void index_directories(const struct lab *l);
 
 /* recipe.c: carries out a recipe, from a file or (-) from the input. */
 void recipe_run(struct lab *l, const char *path);
@@ -186,7 +188,7 @@ __u64 emit_key(const struct lab *l, ext2_ino_t ino, __u64 lblk);
 
 /* extras.c */
 
-/* Puts the encryption context into @slot, an inode with its checksum to come. */
+/* Puts an encryption context into @slot, an inode in its table. */
 void extra_encryption(struct lab *l, ext2_ino_t ino, char *slot);
 /* What libext2fs does for a few inodes, when all are written. */
 void extra_inodes(struct lab *l);

@@ -83,6 +83,8 @@ static void finish(struct lab *l)
 	image_close(l);
 	if (*types)
 		count_quota(l, types);
+	if (l->with_htree)
+		index_directories(l);
 }
 
 static int usage(FILE *to)

@@ -409,6 +409,11 @@ static void do_journal(struct args *a)
 	a->l->journal_bytes = number(a->l, arg(a, 1, "size"), 10, true);
 }
 
+static void do_htree(struct args *a)
+{
+	a->l->with_htree = true;
+}
+
 static void do_contents(struct args *a)
 {
 	const char *word = arg(a, 1, "on or off");
@@ -806,6 +811,7 @@ static const struct directive {
 	{ "size", do_size, BEFORE_MKE2FS },
 	{ "mke2fs", do_mke2fs, BEFORE_MKE2FS },
 	{ "journal", do_journal, BEFORE_MKE2FS },
+	{ "htree", do_htree, ANYTIME },
 	{ "contents", do_contents, AFTER_MKE2FS },
 	{ "goal", do_goal, AFTER_MKE2FS },
 	{ "dir", do_dir, AFTER_MKE2FS },
