@@ -17,7 +17,7 @@ static uint32_t sum_blocks(const struct e4l_journal *j, uint32_t sum,
 	return ext2fs_crc32c_le(sum, buf, j->e->fs->blocksize);
 }
 
-/* ------------------------------------------------------------- the log's map */
+/* -------------------------------------------------------- the log's map */
 
 struct map_walk {
 	struct e4l_journal *j;
@@ -164,7 +164,7 @@ static const struct log_run *find_run(const struct e4l_journal *j,
 	return &j->map[low];
 }
 
-/* ------------------------------------------------------ the log's superblock */
+/* ------------------------------------------------- the log's superblock */
 
 static uint32_t super_lblk(const struct e4l_journal *j)
 {
@@ -353,7 +353,7 @@ out:
 	return err;
 }
 
-/* --------------------------------------------------------- a transaction's log */
+/* -------------------------------------------------- a transaction's log */
 
 /* Collects blocks of the log and writes them in large pieces. */
 struct writer {

@@ -3,14 +3,14 @@
  * The primary superblock, written so that it cannot tear.
  *
  * What a session changes (needs_recovery, the state, the free counts, the time
- * of the last write, the kilobytes written) is in the superblock's first 512 bytes, its checksum in
- * the last four of 1024.  A device that writes 512 bytes at a time and loses
- * power in between would leave a superblock that the kernel refuses and
- * for which e2fsck takes a backup, if there is one.  So the checksum stays
- * as it is: CRC-32C is linear, and four bytes that nobody reads are chosen such
- * that the sum comes out the same.  These are the last four of s_last_mounted,
- * a string that ends well before them (if it does not, the checksum is
- * computed as usual).
+ * of the last write, the kilobytes written) is in the superblock's first 512
+ * bytes, its checksum in the last four of 1024.  A device that writes 512 bytes
+ * at a time and loses power in between would leave a superblock that the kernel
+ * refuses and for which e2fsck takes a backup, if there is one.  So the
+ * checksum stays as it is: CRC-32C is linear, and four bytes that nobody reads
+ * are chosen such that the sum comes out the same.  These are the last four of
+ * s_last_mounted, a string that ends well before them (if it does not, the
+ * checksum is computed as usual).
  */
 #include "config.h"
 #include <string.h>
@@ -84,20 +84,32 @@ static void set_checksum(ext2_filsys fs, struct ext2_super_block *sb)
 		ext2fs_superblock_csum_set(fs, sb);
 }
 
-/* The superblock is at byte 1024, whatever the block size. */
+/*
+ * The superblock is at byte 1024, whatever the block size.  Its whole block is
+ * read and written, since undo_io mixes up block numbers when the channel's
+ * block size changes in between; what is written unchanged cannot tear.
+ */
 static errcode_t super_io(struct e4l_journal *j, bool write,
 			  struct ext2_super_block *sb)
 {
 	ext2_filsys fs = j->e->fs;
-	errcode_t err, err2;
+	blk64_t blk = SUPERBLOCK_OFFSET / fs->blocksize;
+	int count = -(int)fs->blocksize;
+	uint8_t *buf, *place;
+	errcode_t err;
 
-	err = io_channel_set_blksize(fs->io, SUPER_BYTES);
-	if (!err && write)
-		err = io_channel_write_blk64(fs->io, 1, -SUPER_BYTES, sb);
-	else if (!err)
-		err = io_channel_read_blk64(fs->io, 1, -SUPER_BYTES, sb);
-	err2 = io_channel_set_blksize(fs->io, fs->blocksize);
-	err = err ? err : err2;
+	err = io_channel_alloc_buf(fs->io, 1, &buf);
+	if (err)
+		return err;
+	place = buf + SUPERBLOCK_OFFSET % fs->blocksize;
+	err = io_channel_read_blk64(fs->io, blk, count, buf);
+	if (!err && write) {
+		memcpy(place, sb, SUPER_BYTES);
+		err = io_channel_write_blk64(fs->io, blk, count, buf);
+	} else if (!err) {
+		memcpy(sb, place, SUPER_BYTES);
+	}
+	ext2fs_free_mem(&buf);
 	if (err)
 		e4l_fail(j->e, err, write ? "writing the superblock" :
 					    "reading the superblock", 0, 0);

@@ -34,7 +34,7 @@ static ext2_filsys txn_fs(const struct e4l_txn *t)
 	return t->j->e->fs;
 }
 
-/* -------------------------------------------------------------------- blocks */
+/* --------------------------------------------------------------- blocks */
 
 static int by_blk(const void *a, const void *b)
 {
@@ -158,7 +158,7 @@ uint32_t e4l_txn_room(const struct e4l_txn *t)
 	return t->j->capacity - t->n;
 }
 
-/* -------------------------------------------------------------------- inodes */
+/* --------------------------------------------------------------- inodes */
 
 static errcode_t locate_inode(struct e4l_txn *t, ext2_ino_t ino, blk64_t *blk,
 			      size_t *offset)
@@ -183,7 +183,8 @@ static errcode_t locate_inode(struct e4l_txn *t, ext2_ino_t ino, blk64_t *blk,
 }
 
 /* Host to disk order and back is the same exchange of bytes. */
-static void swap_inode(ext2_filsys fs, void *to, const void *from, int hostorder)
+static void swap_inode(ext2_filsys fs, void *to, const void *from,
+		       int hostorder)
 {
 	size_t size = EXT2_INODE_SIZE(fs->super);
 
@@ -233,7 +234,7 @@ errcode_t e4l_txn_put_inode(struct e4l_txn *t, ext2_ino_t ino,
 	return ext2fs_inode_csum_set(fs, ino, data);
 }
 
-/* ---------------------------------------------------- allocating and freeing */
+/* ----------------------------------------------- allocating and freeing */
 
 static blk64_t group_end(ext2_filsys fs, dgrp_t group)
 {
@@ -472,7 +473,7 @@ static errcode_t apply_frees(struct e4l_txn *t,
 	return err;
 }
 
-/* ------------------------------------------------------- bitmaps, descriptors */
+/* ------------------------------------------------- bitmaps, descriptors */
 
 /* The bits of @group as in memory; those past its end are set. */
 static errcode_t fill_bitmap(struct e4l_txn *t, dgrp_t group, void *buf)
@@ -532,7 +533,7 @@ static errcode_t fill_groups(struct e4l_txn *t)
 	return err;
 }
 
-/* ------------------------------------------------------------- begin and end */
+/* -------------------------------------------------------- begin and end */
 
 errcode_t e4l_txn_begin(struct e4l_journal *j, struct e4l_txn **ret)
 {
