@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include "crash.h"
 #include "e4layout/jbd2.h"
+#include "support/undo_guard.h"
 
 const struct scenario scenarios[] = {
 	{ "nocsum-1k", 1024, 8, "-O ^metadata_csum,^64bit -J size=1",
@@ -28,6 +29,7 @@ const struct scenario scenarios[] = {
 	{ "fast_commit-1k", 1024, 8, "-O fast_commit -J size=2",
 	  JOURNAL_INTERNAL, JBD2_CSUM_V3 | JBD2_FAST_COMMIT },
 	{ "undo-1k", 1024, 6, "-O ^has_journal", JOURNAL_NONE, 0 },
+	{ "undo-4k", 4096, 8, "-O ^has_journal", JOURNAL_NONE, 0 },
 };
 const unsigned int n_scenarios = sizeof(scenarios) / sizeof(scenarios[0]);
 
@@ -44,7 +46,8 @@ static const char populate[] =
 	": >$d/tree/dir/a_name_that_takes_room_in_its_directory_$i; done\n"
 	": >$d/tree/prealloc; ln -s big $d/tree/fast\n"
 	"ln -s $(printf %0200d 7) $d/tree/slow; ln $d/tree/big $d/tree/dir/hard\n"
-	"mke2fs -q -F -t ext4 -b $bs -N 128 -E nodiscard -d $d/tree $o $d/fs ${m}M >/dev/null\n"
+	"mke2fs -q -F -t ext4 -b $bs -N 128 -E nodiscard -d $d/tree $o "
+	"$d/fs ${m}M >/dev/null\n"
 	"head -c 600 /dev/zero | tr '\\0' x >$d/value\n"
 	"debugfs -w $d/fs >/dev/null 2>&1 <<.\n"
 	"fallocate mosaic 0 70\n"
@@ -278,8 +281,9 @@ errcode_t run_operation(struct bench *b, struct tap_log *log, operation op,
 		log->paths[i] = b->path[i];
 	tap_set(log);
 	if (b->sc->journal == JOURNAL_NONE) {
-		set_undo_io_backing_manager(manager);
-		set_undo_io_backup_file(b->path[DEV_UNDO]);
+		err = undo_guard_setup(b->path[DEV_UNDO], manager);
+		if (err)
+			return err;
 		top = undo_io_manager;
 	}
 	err = ext2fs_open(b->path[DEV_FS], EXT2_FLAG_64BITS | EXT2_FLAG_RW |

@@ -12,6 +12,7 @@
 
 static const char usage[] =
 	"usage: crash [options] states|faults|kill\n"
+	"  -o OPERATION what to try (relocate)\n"
 	"  -c SCENARIO  only this one\n"
 	"  -n COUNT     states, faults of each kind, or kills per scenario\n"
 	"  -s SEED      of the samples\n"
@@ -21,7 +22,16 @@ static const char usage[] =
 	"  -m           let the running kernel replay, by a loop mount\n"
 	"  -l           list the scenarios\n";
 
+static const struct {
+	const char *name;
+	operation run;
+} operations[] = {
+	{ "relocate", op_relocate },
+};
+#define N_OPERATIONS (sizeof(operations) / sizeof(operations[0]))
+
 struct settings {
+	operation run;
 	const char *only;
 	struct sampling how;
 	size_t drop_flush;
@@ -61,13 +71,12 @@ static void record(struct bench *b, struct tap_log *log, operation op,
 		      error_message(err));
 }
 
-static size_t test_states(struct bench *b, operation op,
-			  const struct settings *set)
+static size_t test_states(struct bench *b, const struct settings *set)
 {
 	struct tap_log log = { 0 };
 	struct verdict v;
 
-	record(b, &log, op, set->plant);
+	record(b, &log, set->run, set->plant);
 	if (set->drop_flush)
 		drop_flush(&log, set->drop_flush);
 	v = check_states(b, &log, &set->how);
@@ -79,7 +88,7 @@ static size_t test_states(struct bench *b, operation op,
 	return v.lost;
 }
 
-/* ------------------------------------------------------------ faults and kills */
+/* ----------------------------------------------------- faults and kills */
 
 static struct world bench_world(const struct bench *b)
 {
@@ -146,8 +155,7 @@ static const char *test_fault(struct bench *b, operation op, uint64_t content,
 	return recover(b, op, content);
 }
 
-static size_t test_faults(struct bench *b, operation op,
-			  const struct settings *set)
+static size_t test_faults(struct bench *b, const struct settings *set)
 {
 	static const char *const names[TAP_FAULTS] = {
 		"EIO at", "EIO from", "ENOSPC at", "short write at",
@@ -158,13 +166,14 @@ static size_t test_faults(struct bench *b, operation op,
 	enum tap_fault fault;
 	const char *wrong;
 
-	record(b, &log, op, PLANT_NOTHING);
+	record(b, &log, set->run, PLANT_NOTHING);
 	calls = log.calls;
 	tap_clear(&log);
 	step = (calls - 1) / set->how.wanted + 1;
 	for (fault = 0; fault < TAP_FAULTS; fault++) {
 		for (at = 1 + fault % step; at <= calls; at += step, done++) {
-			wrong = test_fault(b, op, content, fault, at);
+			wrong = test_fault(b, set->run, content, fault,
+					   at);
 			if (wrong && !lost++)
 				printf("# lost: %s write or flush %zu: %s\n",
 				       names[fault], at, wrong);
@@ -198,8 +207,7 @@ static const char *test_kill(struct bench *b, operation op, uint64_t content,
 }
 
 /* Kills that come after the end do not count, and make the next come sooner. */
-static size_t test_kills(struct bench *b, operation op,
-			 const struct settings *set)
+static size_t test_kills(struct bench *b, const struct settings *set)
 {
 	uint64_t content = content_of(b);
 	useconds_t longest = 1000, after;
@@ -210,7 +218,7 @@ static size_t test_kills(struct bench *b, operation op,
 	srandom(set->how.seed);
 	while (kills < set->how.wanted) {
 		after = random() % longest;
-		wrong = test_kill(b, op, content, after, &killed);
+		wrong = test_kill(b, set->run, content, after, &killed);
 		if (wrong && !lost++)
 			printf("# lost: killed after %u us: %s\n", after,
 			       wrong);
@@ -222,21 +230,24 @@ static size_t test_kills(struct bench *b, operation op,
 	return lost;
 }
 
-/* --------------------------------------------------------------------- options */
+/* -------------------------------------------------------------- options */
 
 static size_t run_scenario(const struct scenario *sc, const char *kind,
-			   const struct settings *set)
+			   struct settings *set)
 {
 	struct bench b;
 	size_t lost;
 
+	/* e2fsck looks for journal devices, and would find the other job's */
+	if (set->how.mount && sc->journal == JOURNAL_EXTERNAL)
+		set->how.jobs = 1;
 	bench_make(&b, sc);
 	if (!strcmp(kind, "states"))
-		lost = test_states(&b, op_relocate, set);
+		lost = test_states(&b, set);
 	else if (!strcmp(kind, "faults"))
-		lost = test_faults(&b, op_relocate, set);
+		lost = test_faults(&b, set);
 	else
-		lost = test_kills(&b, op_relocate, set);
+		lost = test_kills(&b, set);
 	bench_remove(&b);
 	return lost;
 }
@@ -250,12 +261,24 @@ static int list(void)
 	return EXIT_SUCCESS;
 }
 
+static operation find_operation(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < N_OPERATIONS; i++)
+		if (!strcmp(operations[i].name, name))
+			return operations[i].run;
+	fatal("there is no operation %s", name);
+}
+
 static int parse(int argc, char **argv, struct settings *set)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "c:n:s:j:f:rml")) != -1) {
-		if (c == 'c')
+	while ((c = getopt(argc, argv, "o:c:n:s:j:f:rml")) != -1) {
+		if (c == 'o')
+			set->run = find_operation(optarg);
+		else if (c == 'c')
 			set->only = optarg;
 		else if (c == 'n')
 			set->how.wanted = strtoul(optarg, NULL, 0);
@@ -280,6 +303,7 @@ static int parse(int argc, char **argv, struct settings *set)
 int main(int argc, char **argv)
 {
 	struct settings set = {
+		.run = op_relocate,
 		.how = { .wanted = 100, .seed = 1, .jobs = 2 },
 	};
 	size_t lost = 0, done = 0;
@@ -295,7 +319,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < n_scenarios; i++) {
 		if (set.only && strcmp(set.only, scenarios[i].name))
 			continue;
-		if (set.how.mount && scenarios[i].journal != JOURNAL_INTERNAL)
+		if (set.how.mount && scenarios[i].journal == JOURNAL_NONE)
 			continue;
 		lost += run_scenario(&scenarios[i], argv[optind], &set);
 		done++;

@@ -73,7 +73,11 @@ struct op_env {
 	enum plant plant;
 };
 
-/* Changes the filesystem in transactions; the harness opens and closes it. */
+/*
+ * Changes the filesystem in transactions; the harness opens and closes it.
+ * Each transaction changes some file's extents and no file's content.  It is
+ * run again on its own result, which may leave it nothing to do.
+ */
 typedef errcode_t (*operation)(struct op_env *env);
 
 /* Moves every file to other blocks, several times over. */
@@ -90,7 +94,7 @@ errcode_t run_operation(struct bench *b, struct tap_log *log, operation op,
 
 struct digest {
 	uint64_t content;	/* what a reader and stat(2) see */
-	uint64_t layout;	/* where it is, and what is unwritten */
+	uint64_t layout;	/* every extent, and the block counts */
 	unsigned int inodes;
 };
 

@@ -30,7 +30,6 @@ struct walk {
 	uint8_t *buf;			/* of one block */
 	uint64_t content, layout;
 	uint64_t size;			/* of the file */
-	struct ext2fs_extent run;	/* that is growing; e_len 0: none */
 };
 
 static bool all_zero(const uint8_t *buf, size_t len)
@@ -56,33 +55,16 @@ static errcode_t digest_block(struct walk *w, blk64_t lblk, blk64_t pblk)
 	return 0;
 }
 
-static void finish_run(struct walk *w)
+static errcode_t digest_extent(struct walk *w, const struct ext2fs_extent *x)
 {
-	if (!w->run.e_len)
-		return;
-	w->layout = mix(w->layout, w->run.e_lblk);
-	w->layout = mix(w->layout, w->run.e_pblk);
-	w->layout = mix(w->layout, w->run.e_len);
-	w->layout = mix(w->layout, w->run.e_flags);
-	w->run.e_len = 0;
-}
-
-/* Contiguous extents of one state count as one, however they are split. */
-static errcode_t digest_extent(struct walk *w, struct ext2fs_extent *x)
-{
+	bool unwritten = x->e_flags & EXT2_EXTENT_FLAGS_UNINIT;
 	errcode_t err = 0;
 	uint32_t i;
 
-	x->e_flags &= EXT2_EXTENT_FLAGS_UNINIT;
-	if (w->run.e_len && w->run.e_flags == x->e_flags &&
-	    w->run.e_lblk + w->run.e_len == x->e_lblk &&
-	    w->run.e_pblk + w->run.e_len == x->e_pblk) {
-		w->run.e_len += x->e_len;
-	} else {
-		finish_run(w);
-		w->run = *x;
-	}
-	for (i = 0; !err && !x->e_flags && i < x->e_len; i++)
+	w->layout = mix(w->layout, x->e_lblk);
+	w->layout = mix(w->layout, x->e_pblk);
+	w->layout = mix(w->layout, (uint64_t)x->e_len << 1 | unwritten);
+	for (i = 0; !err && !unwritten && i < x->e_len; i++)
 		err = digest_block(w, x->e_lblk + i, x->e_pblk + i);
 	return err;
 }
@@ -103,7 +85,6 @@ static errcode_t digest_extents(struct walk *w, ext2_ino_t ino)
 		if (!err)
 			err = ext2fs_extent_get(handle, EXT2_EXTENT_NEXT, &x);
 	}
-	finish_run(w);
 	ext2fs_extent_free(handle);
 	return err == EXT2_ET_EXTENT_NO_NEXT || err == EXT2_ET_EXTENT_NOT_FOUND
 	       ? 0 : err;

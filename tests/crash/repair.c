@@ -66,10 +66,10 @@ static const char *complain(const char *what, const char *detail)
 	return complaint;
 }
 
-static const char *run_e2fsck(const struct world *w)
+static const char *run_e2fsck(const struct world *w, char *how)
 {
-	char *plain[] = { "e2fsck", "-fy", (char *)w->path[DEV_FS], NULL };
-	char *external[] = { "e2fsck", "-fy", "-j",
+	char *plain[] = { "e2fsck", how, (char *)w->path[DEV_FS], NULL };
+	char *external[] = { "e2fsck", how, "-j",
 			     (char *)w->path[DEV_JOURNAL],
 			     (char *)w->path[DEV_FS], NULL };
 	char whole[sizeof(output)], *line, *next;
@@ -92,15 +92,17 @@ static const char *run_e2fsck(const struct world *w)
 /* Mounts it, which replays the journal; then nothing is left to repair. */
 static const char *run_mount(const struct world *w)
 {
-	static char script[] = "d=$(mktemp -d) && mount -o loop,noatime \"$0\""
-			       " $d && umount $d && rmdir $d";
+	static char script[] =
+		"d=$(mktemp -d); j=${1:+$(losetup -f --show \"$1\")}; "
+		"mount -o loop,noatime${j:+,journal_path=$j} \"$0\" $d && "
+		"umount $d; r=$?; [ -z \"$j\" ] || losetup -d $j; "
+		"rmdir $d; exit $r";
 	char *fs = (char *)w->path[DEV_FS];
+	char *journal = w->n_dev > 1 ? (char *)w->path[DEV_JOURNAL] : NULL;
 
-	if (run((char *[]) { "sh", "-c", script, fs, NULL }))
+	if (run((char *[]) { "sh", "-c", script, fs, journal, NULL }))
 		return complain("mount failed", output);
-	if (run((char *[]) { "e2fsck", "-fn", fs, NULL }))
-		return complain("e2fsck found damage after mount", output);
-	return NULL;
+	return run_e2fsck(w, "-fn");
 }
 
 const char *repair_state(const struct world *w, struct digest *d)
@@ -112,7 +114,8 @@ const char *repair_state(const struct world *w, struct digest *d)
 	if (w->undo)
 		run((char *[]) { "e2undo", "-f", (char *)w->path[DEV_UNDO],
 				 (char *)w->path[DEV_FS], NULL });
-	wrong = w->mount ? run_mount(w) : run_e2fsck(w);
+	wrong = w->mount ? run_mount(w) :
+		run_e2fsck(w, "-fy");
 	if (wrong)
 		return wrong;
 	err = digest_fs(w->path[DEV_FS], d);

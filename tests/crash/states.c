@@ -75,7 +75,7 @@ static uint64_t sector_hash(const struct machine *m, int dev, uint64_t index)
 	return hash;
 }
 
-/* ------------------------------------------------------------ set up and away */
+/* ------------------------------------------------------ set up and away */
 
 static size_t log_end(const struct tap_log *log, int dev)
 {
@@ -138,7 +138,7 @@ static void machine_close(struct machine *m)
 	free(m->seen);
 }
 
-/* ----------------------------------------------------- patching and taking back */
+/* --------------------------------------------- patching and taking back */
 
 static void save_sector(struct machine *m, int dev, uint64_t index)
 {
@@ -246,7 +246,7 @@ static void take_back(struct machine *m, const size_t len[])
 	m->repaired = false;
 }
 
-/* ------------------------------------------------------------------- checking */
+/* ------------------------------------------------------------- checking */
 
 static bool seen_before(struct machine *m, uint64_t hash)
 {
@@ -347,7 +347,7 @@ static void state_sample(struct machine *m, size_t at)
 	check_state(m, at, how[kind]);
 }
 
-/* ----------------------------------------------------------- along the log */
+/* -------------------------------------------------------- along the log */
 
 /* What was written to @dev so far is durable. */
 static void flush(struct machine *m, int dev)
@@ -394,8 +394,7 @@ static void walk(struct machine *m, double attempts)
 	for (at = 0; at <= m->log->n; at++) {
 		const struct tap_event *ev = &m->log->ev[at];
 		bool end = at == m->log->n || ev->type == TAP_FLUSH;
-		size_t draws = end && !m->w.undo ?
-			       attempts * pending_weight(m) + 4 : 0;
+		size_t draws = end ? attempts * pending_weight(m) + 4 : 0;
 
 		for (i = 0; i < TAP_DEVICES; i++)
 			len[i] = m->dev[i].len;
@@ -417,7 +416,7 @@ static void walk(struct machine *m, double attempts)
 	}
 }
 
-/* ----------------------------------------------------------------- all of it */
+/* ------------------------------------------------------------ all of it */
 
 /* What the filesystem is after each transaction, ref[0] being before all. */
 static struct digest *make_refs(const struct bench *b,
@@ -451,7 +450,7 @@ static struct digest *make_refs(const struct bench *b,
 			fatal("%s: transaction %zu changes a file",
 			      b->sc->name, i);
 		else if (ref[i].layout == ref[i - 1].layout)
-			fatal("%s: transaction %zu moves nothing",
+			fatal("%s: transaction %zu changes no extent",
 			      b->sc->name, i);
 	machine_close(&m);
 	return ref;
