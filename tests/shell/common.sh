@@ -10,9 +10,6 @@ set -eu
 LC_ALL=C.UTF-8
 PATH=$PATH:/usr/sbin:/sbin
 export LC_ALL PATH
-# leaks are looked for in the unit tests; libraries keep their caches
-: "${ASAN_OPTIONS:=detect_leaks=0}"
-export ASAN_OPTIONS
 
 test_name=$(basename "$0" .sh)
 work=$(mktemp -d "${TMPDIR:-/tmp}/e4l-$test_name-XXXXXX")
