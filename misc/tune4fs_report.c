@@ -117,6 +117,9 @@ static void collect_rows(const struct report *r, struct rows *rows)
 			add_row(r, rows, NULL, e4l_tunables_at(t, i));
 }
 
+/* A longer value, which only an unknown name can have, is cut. */
+#define VALUE_WIDTH 16
+
 static const struct table_column columns[] = {
 	{ "name", true }, { "kept", false }, { "running", false },
 	{ "default", false }, { "unit", true }, { "meaning", true },
@@ -132,7 +135,11 @@ static const char *row_cell(size_t i, unsigned int column,
 	case 0:
 		return info ? info->name : row->kept->name;
 	case 1:
-		return row->kept ? row->kept->value : "-";
+		if (!row->kept || strlen(row->kept->value) <= VALUE_WIDTH)
+			return row->kept ? row->kept->value : "-";
+		snprintf(buf, TABLE_CELL, "%.*s...", VALUE_WIDTH - 3,
+			 row->kept->value);
+		return buf;
 	case 2:
 		if (!row->runs)
 			return "-";
@@ -193,7 +200,7 @@ static json_t *number_or_null(bool there, int64_t number)
 
 static json_t *text_or_null(const char *text)
 {
-	return text ? json_name(text) : json_null();
+	return text ? json_string(text) : json_null();
 }
 
 static json_t *info_json(const struct e4l_tunable_info *info)
@@ -278,7 +285,8 @@ static bool print_json(const struct report *r, const struct rows *rows)
 	object = json_pack("{s:s, s:o, s:o, s:b, s:I, s:o, s:o, s:o}",
 			   "schema", "tune4fs/1",
 			   "target", json_name(r->place->name),
-			   "mount_point", text_or_null(r->place->mount_point),
+			   "mount_point", r->place->mount_point ?
+				json_name(r->place->mount_point) : json_null(),
 			   "dry_run", r->cfg->dry_run,
 			   "attribute_bytes", (json_int_t)
 				e4l_tunables_text(r->tunables, text),

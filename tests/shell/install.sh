@@ -25,11 +25,22 @@ include=$(variable includedir)
 installed() {
 	[ -s "$root$1" ] || fail "not installed: $1"
 }
-installed "$sbin/e4frag"
-installed "$(variable mandir)/man8/e4frag.8"
-installed "$(variable bashcompletiondir)/e4frag"
+for tool in e4frag tune4fs; do
+	installed "$sbin/$tool"
+	installed "$(variable mandir)/man8/$tool.8"
+	installed "$(variable bashcompletiondir)/$tool"
+done
 installed "$(variable docdir)/e4frag-1.json"
 installed "$(variable docdir)/e4frag-file-1.json"
+installed "$(variable docdir)/tune4fs-1.json"
+units=$(variable systemdsystemunitdir)
+rules=$(variable udevrulesdir)
+[ "$units" = no ] || installed "$units/e4layout-tunables.service"
+[ "$units" = no ] ||
+	grep -q "^ExecStart=$sbin/tune4fs " \
+		"$root$units/e4layout-tunables.service" ||
+	fail "the service runs another tune4fs"
+[ "$rules" = no ] || installed "$rules/90-e4layout-tunables.rules"
 installed "$include/e4layout/e4layout.h"
 installed "$include/e4layout/e4l_err.h"
 installed "$lib/pkgconfig/e4layout.pc"

@@ -1,0 +1,129 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Tunables of a mounted filesystem: the same bytes on line and off line, and
+# the running kernel's values.
+# shellcheck disable=SC2016
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_loop
+require_program mke2fs setfattr getfattr
+
+tune4fs=$top_builddir/misc/tune4fs
+img=$work/img
+mnt=$work/mnt
+attr=trusted.ext4.tunables
+mke2fs -qq -F -t ext4 "$img" 64M >/dev/null
+chmod 755 "$work"
+
+out_is() {
+	[ "$(cat "$out")" = "$1" ] || { show_run; fail "stdout is not: $1"; }
+}
+kept_is() {
+	[ "$(getfattr --only-values --absolute-names -n $attr "$mnt")" = "$1" ] ||
+		fail "the attribute is not $1"
+}
+runs() {
+	now=$(cat "/sys/fs/ext4/${loop##*/}/$1")
+	[ "$now" = "$2" ] || fail "$1 is $now, not $2"
+}
+
+# off line, then the kernel
+value='dir_ireserve=16,extent_max_zeroout_kb=1024,inode_readahead_blks=128'
+check "$tune4fs" -E inode_readahead_blks=128,extent_max_zeroout_kb=1024 "$img"
+check "$tune4fs" -E dir_ireserve=low "$img"
+mount_image "$img" "$mnt"
+kept_is "$value"
+runs extent_max_zeroout_kb 32
+check "$tune4fs" -n --apply "$mnt"
+runs extent_max_zeroout_kb 32
+check "$tune4fs" --apply "$mnt"
+out_is 'extent_max_zeroout_kb: 32 -> 1024
+inode_readahead_blks: 32 -> 128'
+[ -e "/sys/fs/ext4/${loop##*/}/dir_ireserve" ] ||
+	says "dir_ireserve=16: needs a kernel with e4layout's patches"
+runs extent_max_zeroout_kb 1024
+runs inode_readahead_blks 128
+check "$tune4fs" --apply "$loop"
+out_is 'nothing to change'
+check "$tune4fs" -l "$img"
+grep -Eq '^ +extent_max_zeroout_kb +1024 +1024 +32 ' "$out" ||
+	{ show_run; fail "the list has not both values"; }
+
+# every value that it may have, the kernel takes; what it cannot take, it says
+for pair in mb_max_to_scan=300 mb_min_to_scan=20 mb_order2_req=3 \
+	mb_stream_req=32 mb_stats=1 mb_group_prealloc=256 inode_goal=0; do
+	name=${pair%=*}
+	check "$tune4fs" -E "$pair" "$mnt"
+	check "$tune4fs" --apply "$mnt"
+	runs "$name" "${pair#*=}"
+	check "$tune4fs" -E "^$name" "$mnt"
+done
+check "$tune4fs" -E max_writeback_mb_bump=64 "$mnt"
+check "$tune4fs" --apply "$mnt"
+says 'max_writeback_mb_bump=64: this kernel shows it and lets nobody'
+check "$tune4fs" -E ^max_writeback_mb_bump,mb_group_prealloc=524288 "$mnt"
+run "$tune4fs" --apply "$mnt"
+[ "$status" = 1 ] || fail "a group cannot have so many clusters"
+says 'mb_group_prealloc=524288: the kernel refuses it: Invalid argument'
+check "$tune4fs" -E ^mb_group_prealloc "$mnt"
+kept_is "$value"
+
+# what nobody checked before the kernel got it
+setfattr -n $attr -v 'mb_stats=2,future=1,mb_min_to_scan=11' "$mnt"
+run "$tune4fs" --apply "$mnt"
+[ "$status" = 1 ] || fail "mb_stats=2 is no failure"
+out_is 'mb_min_to_scan: 20 -> 11'
+says 'mb_stats=2: kept, but not applied: it takes 0 to 1'
+says 'future=1: kept, but not known'
+runs mb_stats 1
+setfattr -n $attr -v ../../../etc/passwd=1 "$mnt"
+mustfail 1 "$tune4fs" --apply "$mnt"
+says 'what is kept is damaged'
+check "$tune4fs" --clear "$mnt"
+getfattr -n $attr "$mnt" >/dev/null 2>&1 && fail "the attribute is there"
+
+# on line, then off line: the same bytes
+setfattr -n $attr -v mb_stats=1,dir_ireserve=64 "$mnt"
+check "$tune4fs" -E mb_stats=1,dir_ireserve=high "$mnt"
+kept_is dir_ireserve=128,mb_stats=1
+if as_nobody test -x "$tune4fs"; then
+	mustfail 1 as_nobody "$tune4fs" "$mnt" # sees dir, not the attribute
+	says 'Operation not permitted'
+fi
+umount "$mnt"
+check "$tune4fs" -E ^dir_ireserve,^mb_stats "$loop"
+check "$tune4fs" -E mb_stats=1,dir_ireserve=high "$loop"
+mount -t ext4 "$loop" "$mnt"
+kept_is dir_ireserve=128,mb_stats=1
+runs mb_stats 0
+check "$tune4fs" --apply "$mnt"
+runs mb_stats 1
+
+# 64 KiB, in an inode of their own
+mke2fs -qq -F -t ext4 -O ea_inode "$work/large" 64M >/dev/null
+attach "$work/large"
+mkdir "$work/mnt-large"
+mount -t ext4 "$loop" "$work/mnt-large"
+setfattr -n $attr -v "$(head -c 65536 /dev/zero | tr '\0' ,)" \
+	"$work/mnt-large"
+mustfail 1 "$tune4fs" --apply "$work/mnt-large"
+says 'damaged: .* longer than 1024'
+umount "$work/mnt-large"
+mustfail 1 "$tune4fs" -l "$loop"
+says 'damaged: .* longer than 1024'
+check "$tune4fs" --clear "$loop"
+e2fsck -fn "$loop" >"$out" 2>&1 || { show_run; fail "e2fsck complains"; }
+check "$tune4fs" -E mb_stats=1 "$loop"
+
+# a directory that is not its root
+mkdir "$mnt/sub"
+mustfail 1 "$tune4fs" -l "$mnt/sub"
+says 'not the root directory of a mounted ext4'
+
+# where the kernel shows nothing in /sys
+unshare -m true 2>/dev/null || exit 0
+check unshare -m sh -c 'mount -t tmpfs none /sys/fs/ext4 && '\
+'"$0" --apply-all && "$0" -l "$1" && ! "$0" --apply "$1"' "$tune4fs" "$mnt"
+says 'shows nothing of it in /sys/fs/ext4'
+check unshare -m sh -c 'mount -t tmpfs none /sys/fs && "$0" --apply-all' \
+	"$tune4fs"
+[ ! -s "$err" ] || { show_run; fail "not harmless"; }

@@ -1,0 +1,175 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Tunables in a filesystem that is not mounted: set, refused, kept, damaged.
+# shellcheck disable=SC2016
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program mke2fs debugfs e2fsck resize2fs e2image dumpe2fs e2undo
+
+tune4fs=$top_builddir/misc/tune4fs
+img=$work/img
+
+fresh() {
+	rm -f "$img"
+	mke2fs -qq -F -t ext4 "$@" "$img" 16M >/dev/null
+}
+
+# attribute VALUE: the bytes are these and the filesystem is right.
+attribute() {
+	: >"$work/value"
+	debugfs -R "ea_get -f $work/value / trusted.ext4.tunables" "$img" \
+		>/dev/null 2>&1
+	printf '%s' "$1" | cmp -s - "$work/value" || {
+		cat "$work/value" >&2
+		fail "the attribute is not $1"
+	}
+	e2fsck -fn "$img" >"$work/fsck" 2>&1 || {
+		cat "$work/fsck" >&2
+		fail "e2fsck finds something"
+	}
+}
+
+# poke FILE: the attribute gets the bytes of FILE.
+poke() {
+	debugfs -w -R "ea_set -f $1 / trusted.ext4.tunables" "$img" \
+		>/dev/null 2>&1
+}
+
+# refuse STATUS PATTERN ARGUMENT...: fails so and changes no byte.
+refuse() {
+	before=$(sha256sum <"$img")
+	want=$1 pattern=$2
+	shift 2
+	mustfail "$want" "$tune4fs" "$@" "$img"
+	says "$pattern"
+	[ "$before" = "$(sha256sum <"$img")" ] || fail "image changed: $*"
+}
+
+# out_is TEXT: stdout of the last command.
+out_is() {
+	[ "$(cat "$out")" = "$1" ] || { show_run; fail "stdout is not: $1"; }
+}
+
+# set, replace, remove
+fresh
+check "$tune4fs" -E mb_stats=1,extent_max_zeroout_kb=1024,dir_ireserve=low \
+	"$img"
+out_is 'dir_ireserve: not set -> 16
+extent_max_zeroout_kb: not set -> 1024
+mb_stats: not set -> 1'
+attribute 'dir_ireserve=16,extent_max_zeroout_kb=1024,mb_stats=1'
+check "$tune4fs" -E ^mb_stats,dir_ireserve=high "$img"
+attribute 'dir_ireserve=128,extent_max_zeroout_kb=1024'
+check "$tune4fs" -E dir_ireserve=128 "$img"
+out_is 'nothing to change'
+before=$(sha256sum <"$img")
+check "$tune4fs" -n -E dir_ireserve=off "$img"
+out_is 'dir_ireserve: 128 -> 0'
+check "$tune4fs" -n --clear "$img"
+[ "$before" = "$(sha256sum <"$img")" ] || fail "-n changed the image"
+check "$tune4fs" "$img"
+grep -Eq '^ +dir_ireserve +128 +- +0 +inodes +inodes reserved' "$out" ||
+	{ show_run; fail "not in the list"; }
+
+# refused
+refuse 1 "'dir_ireserve=65': it takes 0, or a power of two from 16 to 4096" \
+	-E mb_stats=1,dir_ireserve=65
+refuse 1 "'mb_stats=2': it takes 0 to 1" -E mb_stats=2
+refuse 1 "'mb_stats=-1': it takes" -E mb_stats=-1
+refuse 1 "'mb_stats=2': it takes" -f -E mb_stats=2
+refuse 1 "'future=1': no such tunable is known .--force" -E future=1
+refuse 1 "'\.\./x=1': is neither" -f -E ../x=1
+refuse 1 "'mb_stats': is neither name=value nor" -E mb_stats
+refuse 1 "longer than 1024" -f -E \
+	"future=$(head -c 1020 /dev/zero | tr '\0' x)"
+refuse 1 "is not mounted" --apply
+refuse 2 "exclude one another" -l --clear
+refuse 2 "exclude one another" -E mb_stats=1 --apply
+refuse 2 "takes no target" --apply-all
+refuse 2 "goes with --apply-all" --watch
+mustfail 2 "$tune4fs"
+says 'target is missing'
+mustfail 1 "$tune4fs" -l "$work"
+says 'not the root directory of a mounted ext4'
+
+# what is not known, or out of range, is kept
+printf 'mb_stats=7,future=x/../y,dir_ireserve=64' >"$work/v"
+poke "$work/v"
+check "$tune4fs" -E extent_max_zeroout_kb=64 "$img"
+attribute 'dir_ireserve=64,extent_max_zeroout_kb=64,future=x/../y,mb_stats=7'
+check "$tune4fs" -l "$img"
+says 'mb_stats=7: out of range: it takes 0 to 1'
+grep -Eq '^ +future +x/\.\./y +- .*not known' "$out" || fail "not listed"
+check "$tune4fs" -f -E future=2 "$img"
+attribute 'dir_ireserve=64,extent_max_zeroout_kb=64,future=2,mb_stats=7'
+check "$tune4fs" --clear "$img"
+attribute ''
+
+# damaged: refused, left alone, and removed when asked
+fresh -b 4096
+for bad in 'a=1,a=2' 'a/b=1' 'a=1\0' '\0' 'no_value' 'mb_stats=1,' 'A=1' \
+	'../../etc/x=1' 'a=\377' 'a=1\n' \
+	"a=$(head -c 1023 /dev/zero | tr '\0' 1)" \
+	"$(head -c 3000 /dev/zero | tr '\0' ,)"; do
+	# shellcheck disable=SC2059
+	printf "$bad" >"$work/v"
+	poke "$work/v"
+	refuse 1 'what is kept is damaged: ' -l
+	refuse 1 'run tune4fs --clear' -E mb_stats=1
+	check "$tune4fs" --clear "$img"
+	out_is 'trusted.ext4.tunables: damaged -> not set'
+	attribute ''
+done
+check "$tune4fs" -f -E long="$(head -c 1000 /dev/zero | tr '\0' 1)" "$img"
+check "$tune4fs" "$img"
+grep -Eq '^ +long +1{13}\.\.\. ' "$out" || { show_run; fail "not cut"; }
+
+# beside a security label, in a block of its own, in a full filesystem
+fresh -b 1024 -I 128
+debugfs -w -R 'ea_set / security.selinux system_u:object_r:root_t:s0' \
+	"$img" >/dev/null 2>&1
+check "$tune4fs" -f -E mb_stats=1,x="$(head -c 600 /dev/zero | tr '\0' 1)" \
+	"$img"
+check "$tune4fs" -E ^x "$img"
+attribute mb_stats=1
+debugfs -R 'ea_get / security.selinux' "$img" 2>/dev/null |
+	grep -q system_u:object_r:root_t:s0 || fail "the label is gone"
+fresh -b 1024 -I 128
+for size in 8192 4096 2048 1024 512 256 128 64 32 16 8 4 2 1; do
+	head -c $((size * 1024)) /dev/zero | tr '\0' x >"$work/fill"
+	for name in a b; do
+		debugfs -w -R "write $work/fill $name$size" "$img" 2>/dev/null
+	done >/dev/null
+done
+dumpe2fs -h "$img" 2>/dev/null | grep -q '^Free blocks: *0$' ||
+	fail "the filesystem is not full"
+refuse 1 'No space left on device' -E mb_stats=1
+
+# it stays
+fresh
+value='dir_ireserve=64,mb_max_to_scan=500'
+check "$tune4fs" -E "$value" "$img"
+e2fsck -fy "$img" >/dev/null 2>&1 || fail "e2fsck -fy"
+attribute "$value"
+truncate -s 64M "$img"
+resize2fs "$img" >/dev/null 2>&1 || fail "resize2fs"
+attribute "$value"
+resize2fs "$img" 12M >/dev/null 2>&1 || fail "resize2fs"
+attribute "$value"
+e2image -ra "$img" "$work/copy" >/dev/null 2>&1 || fail "e2image -ra"
+mv "$work/copy" "$img"
+attribute "$value"
+e2image -r "$img" "$work/copy" >/dev/null 2>&1 || fail "e2image -r"
+mv "$work/copy" "$img"
+attribute "$value"
+
+# without a journal: an undo file, or say that none is wanted
+fresh -O ^has_journal
+refuse 1 'no journal that would protect.*-z FILE' -E mb_stats=1
+original=$(sha256sum <"$img")
+check "$tune4fs" -z "$work/undo" -E mb_stats=1 "$img"
+attribute mb_stats=1
+refuse 1 'exists already' -z "$work/undo" -E mb_stats=0
+e2undo "$work/undo" "$img" >/dev/null 2>&1 || fail "e2undo"
+[ "$original" = "$(sha256sum <"$img")" ] || fail "e2undo did not undo it"
+check "$tune4fs" --no-undo -E mb_stats=1 "$img"
+attribute mb_stats=1
