@@ -70,8 +70,6 @@ static bool dx_csum_ok(ext2_filsys fs, uint32_t seed, const char *block)
 	size_t offset = dx_entries(fs, block), limit, count, tail;
 	uint32_t crc;
 
-	if (!offset)
-		return false;
 	limit = get_le16(block + offset);
 	count = get_le16(block + offset + 2);
 	tail = offset + limit * DX_ENTRY_BYTES;
@@ -92,10 +90,12 @@ bool e4l_dir_block_csum_ok(ext2_filsys fs, ext2_ino_t dir, uint32_t generation,
 	if (!ext2fs_has_feature_metadata_csum(fs->super))
 		return true;
 	seed = e4l_inode_seed(fs, dir, generation);
-	if (has_tail(tail))
-		return e4l_crc32c(seed, block, tail - (const char *)block) ==
-		       get_le32(tail + 8);
-	return dx_csum_ok(fs, seed, block);
+	/* first: an index block may end in the tail of the leaf it once was */
+	if (dx_entries(fs, block))
+		return dx_csum_ok(fs, seed, block);
+	return has_tail(tail) &&
+	       e4l_crc32c(seed, block, tail - (const char *)block) ==
+	       get_le32(tail + 8);
 }
 
 /* ------------------------------------------------------------------ entries */

@@ -83,5 +83,11 @@ for i in 1 2 3 4 5 6 7 8; do
 	head -c $((i * 70000)) /dev/urandom >"$work/mnt/new$i"
 	fallocate -o $((i * 50000)) -l 1M "$work/mnt/new$i"
 done
+mkdir "$work/mnt/indexed"
+for i in $(seq 1000); do
+	: >"$work/mnt/indexed/a_name_long_enough_to_need_more_blocks_$i"
+done
 sync -f "$work/mnt"
 check "$top_builddir/tests/oracle/scan-oracle" "$loop"
+check "$top_builddir/misc/e4frag" --json "$loop"
+grep -Eq '"damaged": *\[\]' "$out" || fail "sees damage in what the kernel made"
