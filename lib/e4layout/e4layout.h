@@ -1035,6 +1035,135 @@ struct e4l_place_stats {
 void e4l_place_get_stats(const struct e4l_place *p,
 			 struct e4l_place_stats *stats);
 
+/* --------------------------------------------------------------------- plan */
+
+/* What may be done to a file. */
+#define E4L_PLAN_MERGE		0x1	/* pack its extents and its tree */
+#define E4L_PLAN_ZEROOUT	0x2	/* zero short unwritten runs */
+#define E4L_PLAN_MOVE		0x4	/* put fragments together */
+
+#define E4L_NO_LIMIT		UINT64_MAX
+
+struct e4l_plan_options {
+	uint32_t blocksize;		/* in bytes */
+	uint32_t cluster_blocks;	/* 1 without bigalloc */
+	uint32_t group_blocks;
+	/*
+	 * The longest unwritten run that may be zeroed; 0: none.  Runs over
+	 * E4L_UNWRITTEN_MAX_BLOCKS are never zeroed.
+	 */
+	uint32_t zeroout_max_blocks;
+	uint64_t zeroout_budget_blocks;	/* over all files; or E4L_NO_LIMIT */
+	uint64_t copy_budget_blocks;	/* likewise; unwritten blocks are free */
+};
+
+/* A file as it is now. */
+struct e4l_plan_file {
+	ext2_ino_t ino;
+	unsigned int allowed;		/* E4L_PLAN_* */
+	uint64_t eof_blk;		/* blocks up to the end of the file */
+	blk64_t goal;			/* a block of the inode's group */
+	const struct e4l_extent *extents;	/* in logical order */
+	size_t n_extents;
+	const struct e4l_tree_block *tree;	/* its tree blocks, any order */
+	size_t n_tree;
+};
+
+struct e4l_move {
+	blk64_t from;
+	blk64_t to;
+	blk64_t len;
+	bool copy;			/* false: unwritten, nothing to copy */
+};
+
+/*
+ * One step: what to do to one file at once.  Extents and moves are in logical
+ * order.  The step is whole in itself: whoever carries it out allocates @take, copies
+ * and zeroes, replaces the tree by one of @new_extents in the blocks @tree (in
+ * the order of e4l_tree_build()), and frees @give.
+ */
+struct e4l_file_plan {
+	ext2_ino_t ino;
+	/*
+	 * Steps of one batch do not depend on each other.  They may use what
+	 * steps of earlier batches give, so that those must be durable first.
+	 */
+	unsigned int batch;
+	struct e4l_extent *old_extents, *new_extents;
+	size_t n_old, n_new;
+	struct e4l_move *moves;
+	size_t n_moves;
+	struct e4l_free_run *zero;	/* unwritten now, written then */
+	size_t n_zero;
+	struct e4l_free_run *take, *give;	/* whole clusters */
+	size_t n_take, n_give;
+	blk64_t *tree;
+	size_t n_tree;
+	uint64_t fragments_saved;	/* of clusters */
+	uint64_t bytes_to_copy;
+	uint64_t bytes_to_zero;
+};
+
+/* Opaque: files and free space, and what to do about them. */
+struct e4l_plan;
+
+/*
+ * Creates a planner.  It does no I/O and knows only what it is told.  Errors:
+ * E4L_ET_BAD_ARGUMENT (a size is 0 or the group is not whole clusters), ENOMEM.
+ */
+errcode_t e4l_plan_new(const struct e4l_plan_options *options,
+		       struct e4l_plan **ret);
+/* NULL is allowed. */
+void e4l_plan_free(struct e4l_plan *p);
+
+/*
+ * Adds a run of free blocks, which must not overlap another; fits
+ * e4l_free_space().  Clusters that are not whole are left out.
+ */
+errcode_t e4l_plan_add_free(const struct e4l_free_run *run, void *plan);
+
+/*
+ * Adds a file.  It is copied if there is something to gain from it, and
+ * otherwise forgotten: memory is used for candidates only.  A file whose blocks
+ * are not aligned with their clusters, as bigalloc demands, is not moved.
+ * Errors: E4L_ET_BAD_ARGUMENT (extents out of order, overlapping or longer than
+ * an entry may be; fewer tree blocks than the extents need), ENOMEM.
+ */
+errcode_t e4l_plan_add_file(struct e4l_plan *p,
+			    const struct e4l_plan_file *file);
+
+/*
+ * Makes the plan, once.  What it promises:
+ *  - Moving: no contiguous logical run of a file that may be moved is left in
+ *    several fragments while there is a free run that holds it, unless the copy
+ *    budget is used up.  A run that fits nowhere is put in the fewest free runs
+ *    that hold it or joined piecewise, whichever leaves fewer fragments, if
+ *    that is fewer than before.  A fragment stays where it is if the rest fits
+ *    beside it.  Under a budget, files come first that lose most fragments per
+ *    block copied.  No file ever gets more extents.
+ *  - Zeroing: runs are zeroed whole or not at all.  As long as no extent grows
+ *    over E4L_WRITTEN_MAX_BLOCKS by it, the result has the fewest extents that
+ *    the budget can buy, and the fewest blocks zeroed for them.  The argument:
+ *    unwritten runs of one fragment never touch each other, so that zeroing one
+ *    saves two extents between two written neighbours and one beside a single
+ *    neighbour, whatever happens to the others; among equals the shortest are
+ *    best, and all splits of the budget between the two kinds are tried.  Where
+ *    an extent would grow longer, runs that save nothing are left out and their
+ *    cost is spent elsewhere; the result can then miss the best by as many
+ *    extents as there are full ones.
+ *  - What is already ideal is not touched, and a plan for the result, with no
+ *    budget, is empty.
+ * After an error the planner can only be freed.
+ */
+errcode_t e4l_plan_make(struct e4l_plan *p);
+
+/*
+ * The steps, by batch and then by what they gain per byte copied or zeroed;
+ * they belong to @p.
+ */
+const struct e4l_file_plan *e4l_plan_steps(const struct e4l_plan *p,
+					   size_t *n);
+
 /* ------------------------------------------------------------------- repack */
 
 /* Beside E4L_PLAN_*: directories' blocks may be moved too. */

@@ -38,6 +38,21 @@ errcode_t e4l_read(struct e4l *e, blk64_t blk, unsigned int count, void *buf)
 	return err;
 }
 
+errcode_t e4l_write(struct e4l *e, blk64_t blk, unsigned int count,
+		    const void *buf)
+{
+	io_channel io = e->fs->io;
+	bool shared = io->flags & CHANNEL_FLAGS_THREADS;
+	errcode_t err;
+
+	if (!shared)
+		pthread_mutex_lock(&e->io_lock);
+	err = io_channel_write_blk64(io, blk, count, buf);
+	if (!shared)
+		pthread_mutex_unlock(&e->io_lock);
+	return err;
+}
+
 void e4l_readahead(struct e4l *e, blk64_t blk, blk64_t count)
 {
 	blk64_t piece = READAHEAD_BYTES / e->fs->blocksize;

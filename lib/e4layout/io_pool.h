@@ -18,6 +18,10 @@
 /* Reads @count blocks from @blk into @buf.  Does not set the detail. */
 errcode_t e4l_read(struct e4l *e, blk64_t blk, unsigned int count, void *buf);
 
+/* Writes @count blocks from @buf to @blk.  Does not set the detail. */
+errcode_t e4l_write(struct e4l *e, blk64_t blk, unsigned int count,
+		    const void *buf);
+
 /* Announces that @count blocks from @blk will be read soon. */
 void e4l_readahead(struct e4l *e, blk64_t blk, blk64_t count);
 

@@ -170,7 +170,10 @@ errcode_t e4l_space_add(struct e4l_space *s, uint64_t start, uint64_t len)
 	struct node *right = at_or_before(s, start + len);
 	struct node *n = left;
 
-	if (right && right->start != start + len)
+	if ((left && left->start + left->len > start) ||
+	    (right != left && right->start != start + len))
+		return E4L_ET_BAD_ARGUMENT;
+	if (right == left)
 		right = NULL;
 	if (left && left->start + left->len == start) {
 		unlink_node(s, left);

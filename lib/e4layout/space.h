@@ -17,12 +17,15 @@ struct e4l_run {
 	uint64_t len;
 };
 
-/* All return NULL or ENOMEM when memory is short, and then change nothing. */
+/* All return NULL or ENOMEM when memory is short. */
 struct e4l_space *e4l_space_new(void);
 /* NULL is allowed. */
 void e4l_space_free(struct e4l_space *s);
 
-/* Makes a run free that is not, at once. */
+/*
+ * Makes a run free at once.  E4L_ET_BAD_ARGUMENT: part of it is free already,
+ * and nothing has changed.
+ */
 errcode_t e4l_space_add(struct e4l_space *s, uint64_t start, uint64_t len);
 
 /* Takes a run of which all is free. */

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * How a transaction with new maps comes about:
+ *
+ *  1. e4l_apply_step(): what the step takes is allocated and what it gives is
+ *     freed, in the transaction; the new tree is built; the inode points there;
+ *     what has to be copied and zeroed is noted.
+ *  2. e4l_apply_commit(): the notes are carried out, in large pieces, several
+ *     at a time: every destination is free on the device, or unwritten;
+ *  3. the transaction is committed, which makes the copies durable first.
+ */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "apply.h"
+#include "extent_tree_build.h"
+#include "io_pool.h"
+
+#define COPY_BYTES	(2u << 20)	/* written at once */
+#define ZERO_BYTES	(1u << 20)
+#define COMMIT_BYTES	(256u << 20)	/* to copy and zero in a transaction */
+
+struct range {
+	blk64_t from;		/* source, when copied */
+	blk64_t to;
+	uint64_t len;
+};
+
+struct ranges {
+	struct range *v;
+	size_t n, max;
+	uint64_t blocks;
+};
+
+struct e4l_apply {
+	struct e4l *e;
+	struct e4l_journal *j;
+	void (*progress)(uint64_t blocks, void *priv);
+	void *priv;
+	struct e4l_txn *txn;
+	unsigned int batch;		/* of the steps in it */
+	uint64_t steps;
+	struct ranges copies, zeroes;
+	struct e4l_apply_stats stats;
+};
+
+static errcode_t push(struct ranges *r, blk64_t from, blk64_t to, uint64_t len)
+{
+	if (r->n == r->max) {
+		size_t max = r->max ? 2 * r->max : 256;
+		struct range *v = reallocarray(r->v, max, sizeof(*v));
+
+		if (!v)
+			return ENOMEM;
+		r->v = v;
+		r->max = max;
+	}
+	r->v[r->n++] = (struct range) { .from = from, .to = to, .len = len };
+	r->blocks += len;
+	return 0;
+}
+
+static int by_to(const void *a, const void *b)
+{
+	blk64_t x = ((const struct range *)a)->to;
+	blk64_t y = ((const struct range *)b)->to;
+
+	return x < y ? -1 : x > y;
+}
+
+/* ------------------------------------------------------------- 1. one step */
+
+uint64_t e4l_step_clusters(ext2_filsys fs, const struct e4l_free_run *runs,
+			   size_t n)
+{
+	uint64_t blocks = EXT2FS_CLUSTER_RATIO(fs) - 1;
+
+	while (n--)
+		blocks += runs[n].len;
+	return EXT2FS_B2C(fs, blocks);
+}
+
+/* Appends the groups that @runs touch. */
+static errcode_t add_groups(ext2_filsys fs, const struct e4l_free_run *runs,
+			    size_t n, dgrp_t **groups, size_t *have, size_t *max)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		dgrp_t g = ext2fs_group_of_blk2(fs, runs[i].pblk);
+		dgrp_t last = ext2fs_group_of_blk2(fs, runs[i].pblk +
+						       runs[i].len - 1);
+
+		for (; g <= last; g++) {
+			if (*have && (*groups)[*have - 1] == g)
+				continue;
+			if (*have == *max) {
+				size_t room = *max ? 2 * *max : 64;
+				dgrp_t *v = reallocarray(*groups, room,
+							 sizeof(*v));
+
+				if (!v)
+					return ENOMEM;
+				*groups = v;
+				*max = room;
+			}
+			(*groups)[(*have)++] = g;
+		}
+	}
+	return 0;
+}
+
+static int group_cmp(const void *a, const void *b)
+{
+	dgrp_t x = *(const dgrp_t *)a, y = *(const dgrp_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * The most metadata blocks that the step can need: its inode's, its tree's, and
+ * a bitmap and a descriptor for each group whose blocks come or go.
+ */
+static errcode_t cost(ext2_filsys fs, const struct e4l_file_plan *step,
+		      uint64_t *blocks)
+{
+	dgrp_t *groups = NULL;
+	size_t n = 0, max = 0, i;
+	errcode_t err;
+
+	*blocks = 1 + step->n_tree;
+	err = add_groups(fs, step->take, step->n_take, &groups, &n, &max);
+	if (!err)
+		err = add_groups(fs, step->give, step->n_give, &groups, &n,
+				 &max);
+	if (n)
+		qsort(groups, n, sizeof(*groups), group_cmp);
+	for (i = 0; i < n; i++)
+		if (!i || groups[i] != groups[i - 1])
+			*blocks += 2;
+	free(groups);
+	return err;
+}
+
+/* Makes sure that the running transaction takes @step. */
+static errcode_t make_room(struct e4l_apply *a,
+			   const struct e4l_file_plan *step)
+{
+	uint64_t noted = a->copies.blocks + a->zeroes.blocks, blocks;
+	errcode_t err = cost(a->e->fs, step, &blocks);
+
+	if (err)
+		return err;
+	if (blocks > e4l_journal_capacity(a->j))
+		return E4L_ET_TXN_FULL;
+	if (a->txn && (blocks > e4l_txn_room(a->txn) ||
+		       step->batch != a->batch ||
+		       noted * a->e->fs->blocksize > COMMIT_BYTES))
+		err = e4l_apply_commit(a);
+	if (!err && !a->txn)
+		err = e4l_txn_begin(a->j, &a->txn);
+	a->batch = step->batch;
+	return err;
+}
+
+static errcode_t exchange_blocks(struct e4l_apply *a,
+				 const struct e4l_file_plan *step)
+{
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < step->n_take && !err; i++)
+		err = e4l_txn_alloc(a->txn, step->take[i].pblk,
+				    step->take[i].len);
+	for (i = 0; i < step->n_give && !err; i++)
+		err = e4l_txn_free(a->txn, step->give[i].pblk,
+				   step->give[i].len);
+	return err;
+}
+
+static errcode_t note_data(struct e4l_apply *a,
+			   const struct e4l_file_plan *step)
+{
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < step->n_moves && !err; i++)
+		if (step->moves[i].copy)
+			err = push(&a->copies, step->moves[i].from,
+				   step->moves[i].to, step->moves[i].len);
+	for (i = 0; i < step->n_zero && !err; i++)
+		err = push(&a->zeroes, 0, step->zero[i].pblk,
+			   step->zero[i].len);
+	return err;
+}
+
+/* Builds the tree in the transaction; @root gets what the inode holds of it. */
+static errcode_t put_tree(struct e4l_apply *a, const struct e4l_file_plan *step,
+			  uint32_t generation, void *root)
+{
+	size_t blocksize = a->e->fs->blocksize, i;
+	char *blocks = calloc(step->n_tree + 1, blocksize);
+	errcode_t err = ENOMEM;
+	void *data;
+
+	if (blocks)
+		err = e4l_tree_build(a->e->fs, step->ino, generation,
+				     step->new_extents, step->n_new, step->tree,
+				     root, blocks);
+	for (i = 0; i < step->n_tree && !err; i++) {
+		err = e4l_txn_new_block(a->txn, step->tree[i], &data);
+		if (!err)
+			memcpy(data, blocks + i * blocksize, blocksize);
+	}
+	free(blocks);
+	return err;
+}
+
+/* i_blocks follows what the file has gained or lost; libext2fs knows how. */
+static errcode_t count_in_inode(ext2_filsys fs, struct ext2_inode *inode,
+				const struct e4l_file_plan *step)
+{
+	uint64_t take = e4l_step_clusters(fs, step->take, step->n_take);
+	uint64_t give = e4l_step_clusters(fs, step->give, step->n_give);
+
+	if (take == give)
+		return 0;
+	return take > give ? ext2fs_iblk_add_blocks(fs, inode, take - give) :
+			     ext2fs_iblk_sub_blocks(fs, inode, give - take);
+}
+
+/* The inode points to the new tree; nothing else of it changes. */
+static errcode_t put_inode(struct e4l_apply *a,
+			   const struct e4l_file_plan *step)
+{
+	ext2_filsys fs = a->e->fs;
+	struct ext2_inode *inode = malloc(EXT2_INODE_SIZE(fs->super));
+	errcode_t err;
+
+	if (!inode)
+		return ENOMEM;
+	err = e4l_txn_read_inode(a->txn, step->ino, inode);
+	if (!err && (!inode->i_links_count ||
+		     !(inode->i_flags & EXT4_EXTENTS_FL) ||
+		     inode->i_flags & EXT4_INLINE_DATA_FL))
+		err = E4L_ET_BAD_ARGUMENT;
+	if (!err)
+		err = put_tree(a, step, inode->i_generation, inode->i_block);
+	if (!err)
+		err = count_in_inode(fs, inode, step);
+	if (!err)
+		err = e4l_txn_put_inode(a->txn, step->ino, inode);
+	free(inode);
+	return err;
+}
+
+errcode_t e4l_apply_step(struct e4l_apply *a, const struct e4l_file_plan *step)
+{
+	errcode_t err;
+
+	e4l_fail(a->e, 0, NULL, 0, 0);
+	err = make_room(a, step);
+	if (err == E4L_ET_TXN_FULL)
+		return err;
+	if (!err)
+		err = exchange_blocks(a, step);
+	if (!err)
+		err = note_data(a, step);
+	if (!err)
+		err = put_inode(a, step);
+	if (!err)
+		a->steps++;
+	if (err && !a->e->detail.doing)
+		e4l_fail(a->e, err, "giving a file a new map", step->ino, 0);
+	return err;
+}
+
+/* ------------------------------------------------------------------ 2. data */
+
+/* Destinations that lie together, and where their blocks come from. */
+struct copy_job {
+	struct e4l *e;
+	blk64_t to;
+	unsigned int blocks;
+	char *buf, *scratch;
+	struct e4l_want *wants;
+	errcode_t err;
+	blk64_t bad;
+};
+
+struct copier {
+	struct e4l_apply *a;
+	size_t next;			/* of the copies */
+	uint64_t done;			/* blocks of it */
+};
+
+static errcode_t copy_init(void *arg, void *priv)
+{
+	struct copier *c = priv;
+	struct copy_job *job = arg;
+	size_t blocks = COPY_BYTES / c->a->e->fs->blocksize;
+
+	job->wants = calloc(blocks, sizeof(*job->wants));
+	if (!job->wants ||
+	    posix_memalign((void **)&job->buf, 4096, COPY_BYTES) ||
+	    posix_memalign((void **)&job->scratch, 4096, E4L_GATHER_BYTES))
+		return ENOMEM;
+	return 0;
+}
+
+static void copy_release(void *arg, void *priv)
+{
+	struct copy_job *job = arg;
+
+	free(job->wants);
+	free(job->buf);
+	free(job->scratch);
+}
+
+/* Fills a buffer with blocks whose destinations are neighbours. */
+static bool copy_next(void *arg, void *priv)
+{
+	struct copier *c = priv;
+	struct copy_job *job = arg;
+	const struct ranges *copies = &c->a->copies;
+	unsigned int max = COPY_BYTES / c->a->e->fs->blocksize;
+
+	job->blocks = 0;
+	job->err = 0;
+	while (c->next < copies->n && job->blocks < max) {
+		const struct range *r = &copies->v[c->next];
+		uint64_t left = r->len - c->done, i;
+
+		if (!job->blocks)
+			job->to = r->to + c->done;
+		else if (job->to + job->blocks != r->to + c->done)
+			break;
+		if (left > max - job->blocks)
+			left = max - job->blocks;
+		for (i = 0; i < left; i++, job->blocks++)
+			job->wants[job->blocks] = (struct e4l_want) {
+				.blk = r->from + c->done + i,
+				.slot = job->blocks,
+			};
+		c->done += left;
+		if (c->done == r->len) {
+			c->next++;
+			c->done = 0;
+		}
+	}
+	return job->blocks > 0;
+}
+
+static void copy_visit(const struct e4l_want *want, const void *block,
+		       errcode_t why, void *priv)
+{
+	struct copy_job *job = priv;
+	size_t blocksize = job->e->fs->blocksize;
+
+	if (block)
+		memcpy(job->buf + want->slot * blocksize, block, blocksize);
+	else
+		job->err = e4l_fail(job->e, why, "reading a file's data", 0,
+				    want->blk);
+}
+
+static errcode_t copy_read(void *arg, void *priv)
+{
+	struct copier *c = priv;
+	struct copy_job *job = arg;
+
+	job->e = c->a->e;
+	e4l_gather(job->e, job->wants, job->blocks, job->scratch, copy_visit,
+		   job);
+	return job->err;
+}
+
+static void tell(struct e4l_apply *a, uint64_t blocks)
+{
+	if (a->progress)
+		a->progress(blocks, a->priv);
+}
+
+static errcode_t copy_write(void *arg, void *priv)
+{
+	struct copier *c = priv;
+	struct copy_job *job = arg;
+	errcode_t err = e4l_write(job->e, job->to, job->blocks, job->buf);
+
+	if (err)
+		return e4l_fail(job->e, err, "writing a file's data", 0,
+				job->to);
+	tell(c->a, job->blocks);
+	return 0;
+}
+
+static errcode_t copy_data(struct e4l_apply *a)
+{
+	static const struct e4l_pipe_ops ops = {
+		.job_bytes = sizeof(struct copy_job),
+		.init = copy_init, .release = copy_release,
+		.next = copy_next, .work = copy_read, .done = copy_write,
+	};
+	struct copier c = { .a = a };
+
+	if (!a->copies.n)
+		return 0;
+	qsort(a->copies.v, a->copies.n, sizeof(*a->copies.v), by_to);
+	return e4l_pipe_run(a->e, &ops, &c);
+}
+
+static errcode_t zero_range(struct e4l_apply *a, const struct range *r,
+			    const void *zeroes, unsigned int max)
+{
+	blk64_t to = r->to;
+	uint64_t left = r->len;
+	unsigned int n;
+	errcode_t err;
+
+	for (; left; left -= n, to += n) {
+		n = left < max ? left : max;
+		err = e4l_write(a->e, to, n, zeroes);
+		if (err)
+			return e4l_fail(a->e, err, "zeroing unwritten blocks",
+					0, to);
+		tell(a, n);
+	}
+	return 0;
+}
+
+static errcode_t zero_data(struct e4l_apply *a)
+{
+	unsigned int max = ZERO_BYTES / a->e->fs->blocksize;
+	void *zeroes;
+	size_t i;
+	errcode_t err = 0;
+
+	if (!a->zeroes.n)
+		return 0;
+	zeroes = calloc(max, a->e->fs->blocksize);
+	if (!zeroes)
+		return ENOMEM;
+	qsort(a->zeroes.v, a->zeroes.n, sizeof(*a->zeroes.v), by_to);
+	for (i = 0; i < a->zeroes.n && !err; i++)
+		err = zero_range(a, &a->zeroes.v[i], zeroes, max);
+	free(zeroes);
+	return err;
+}
+
+/* ---------------------------------------------------------------- 3. commit */
+
+static void forget_batch(struct e4l_apply *a)
+{
+	a->txn = NULL;
+	a->steps = 0;
+	a->copies.n = a->zeroes.n = 0;
+	a->copies.blocks = a->zeroes.blocks = 0;
+}
+
+errcode_t e4l_apply_commit(struct e4l_apply *a)
+{
+	errcode_t err;
+
+	if (!a->txn)
+		return 0;
+	err = zero_data(a);
+	if (!err)
+		err = copy_data(a);
+	if (err) {
+		e4l_txn_abort(a->txn);
+		forget_batch(a);
+		return err;
+	}
+	err = e4l_txn_commit(a->txn);
+	if (!err) {
+		a->stats.steps += a->steps;
+		a->stats.copied_blocks += a->copies.blocks;
+		a->stats.zeroed_blocks += a->zeroes.blocks;
+		a->stats.transactions++;
+	}
+	forget_batch(a);
+	return err;
+}
+
+errcode_t e4l_apply_open(struct e4l *e, struct e4l_journal *j,
+			 void (*progress)(uint64_t blocks, void *priv),
+			 void *priv, struct e4l_apply **ret)
+{
+	struct e4l_apply *a = calloc(1, sizeof(*a));
+
+	*ret = a;
+	if (!a)
+		return ENOMEM;
+	a->e = e;
+	a->j = j;
+	a->progress = progress;
+	a->priv = priv;
+	return 0;
+}
+
+void e4l_apply_stats(const struct e4l_apply *a, struct e4l_apply_stats *stats)
+{
+	*stats = a->stats;
+}
+
+void e4l_apply_close(struct e4l_apply *a)
+{
+	if (!a)
+		return;
+	e4l_txn_abort(a->txn);
+	free(a->copies.v);
+	free(a->zeroes.v);
+	free(a);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * apply: carries out the steps of a plan, in transactions of which many steps
+ * share one.  The only code that changes where a file's blocks are.
+ */
+#ifndef E4L_APPLY_H
+#define E4L_APPLY_H
+
+#include "e4layoutP.h"
+
+struct e4l_apply;
+
+/* What has been done so far, in committed transactions only. */
+struct e4l_apply_stats {
+	uint64_t steps;
+	uint64_t copied_blocks, zeroed_blocks;
+	uint64_t transactions;
+};
+
+/*
+ * Over an open journal, which is borrowed until e4l_apply_close().  @progress
+ * (may be NULL) hears of blocks that have been copied or zeroed.
+ */
+errcode_t e4l_apply_open(struct e4l *e, struct e4l_journal *j,
+			 void (*progress)(uint64_t blocks, void *priv),
+			 void *priv, struct e4l_apply **ret);
+
+/*
+ * Adds a step to the running transaction, or begins one; when it does not fit,
+ * is of another batch, or there is much to copy, what was there before is
+ * committed first.  @step is not needed afterwards.
+ * E4L_ET_TXN_FULL: it does not fit in a transaction of its own, and nothing has
+ * changed.  After any other error e4l_apply_close() is all that is left.
+ */
+errcode_t e4l_apply_step(struct e4l_apply *a, const struct e4l_file_plan *step);
+
+/* How many clusters a step's take or give is: all but the last are whole. */
+uint64_t e4l_step_clusters(ext2_filsys fs, const struct e4l_free_run *runs,
+			   size_t n);
+
+/* Commits what has been added.  Errors as "any other" above. */
+errcode_t e4l_apply_commit(struct e4l_apply *a);
+
+void e4l_apply_stats(const struct e4l_apply *a, struct e4l_apply_stats *stats);
+
+/* Drops what has not been committed and frees @a; NULL is allowed. */
+void e4l_apply_close(struct e4l_apply *a);
+
+#endif

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which pieces of a file to put where: see e4l_plan_make() for the promises. */
+#include "config.h"
+#include <errno.h>
+#include <string.h>
+#include "planP.h"
+
+typedef struct e4l_piece_of_file piece;
+
+/* Pieces in logical order; room for @max. */
+struct pieces {
+	piece *v;
+	size_t n;
+};
+
+static errcode_t push(struct pieces *list, uint64_t lc, uint64_t pc, uint64_t n)
+{
+	piece *last = list->n ? &list->v[list->n - 1] : NULL;
+	errcode_t err;
+
+	if (last && last->lc + last->n == lc && last->pc + last->n == pc) {
+		last->n += n;
+		return 0;
+	}
+	err = e4l_grow(&list->v, list->n, sizeof(*list->v));
+	if (!err)
+		list->v[list->n++] = (piece) { lc, pc, n };
+	return err;
+}
+
+errcode_t e4l_pieces(const struct e4l_extent *ex, size_t n, uint32_t ratio,
+		     piece **ret, size_t *n_ret)
+{
+	struct pieces list = { 0 };
+	uint64_t lc, pc, end, next = 0, next_pc = 0;
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < n && !err; i++) {
+		lc = ex[i].lblk / ratio;
+		pc = ex[i].pblk / ratio;
+		end = (ex[i].lblk + (uint64_t)ex[i].len - 1) / ratio + 1;
+		if (ex[i].lblk % ratio != ex[i].pblk % ratio ||
+		    (i && lc < next && pc + 1 != next_pc)) {
+			err = E4L_ET_BAD_ARGUMENT;
+			break;
+		}
+		if (i && lc < next) {	/* shares its first cluster */
+			lc++;
+			pc++;
+		}
+		if (lc < end)
+			err = push(&list, lc, pc, end - lc);
+		next = end;
+		next_pc = pc + (end - lc);
+	}
+	if (err) {
+		free(list.v);
+		list = (struct pieces) { 0 };
+	}
+	*ret = list.v;
+	*n_ret = list.n;
+	return err;
+}
+
+/* The number of pieces from @v on that are one logical run; its length. */
+static size_t logical_run(const piece *v, size_t n, uint64_t *len)
+{
+	size_t i;
+
+	*len = v[0].n;
+	for (i = 1; i < n && v[i - 1].lc + v[i - 1].n == v[i].lc; i++)
+		*len += v[i].n;
+	return i;
+}
+
+errcode_t e4l_move_weigh(const struct e4l_plan *p, struct e4l_candidate *c)
+{
+	uint64_t ratio = p->opt.cluster_blocks, len;
+	piece *v;
+	size_t n, i, k, x = 0;
+	errcode_t err;
+
+	c->excess = c->cost = c->longest = 0;
+	if (!(c->allowed & E4L_PLAN_MOVE))
+		return 0;
+	err = e4l_pieces(c->ex, c->n_ex, ratio, &v, &n);
+	if (err)
+		return err;
+	for (i = 0; i < n; i += k) {
+		k = logical_run(v + i, n - i, &len);
+		if (k == 1)
+			continue;
+		c->excess += k - 1;
+		if (c->longest < len)
+			c->longest = len;
+		for (; x < c->n_ex && c->ex[x].lblk < (v[i].lc + len) * ratio;
+		     x++)
+			if (!c->ex[x].unwritten &&
+			    c->ex[x].lblk + (uint64_t)c->ex[x].len >
+			    v[i].lc * ratio)
+				c->cost += c->ex[x].len;
+	}
+	free(v);
+	return 0;
+}
+
+/*
+ * Walks two lists of pieces that cover the same clusters and calls @fn for each
+ * part that is at another place in @new.
+ */
+struct change {
+	uint64_t lc, from, to, n;
+};
+
+static errcode_t each_change(const piece *old, size_t n_old, const piece *new,
+			     errcode_t (*fn)(const struct change *, void *),
+			     void *priv)
+{
+	uint64_t o = 0, w = 0;	/* how far in old[0] and new[0] */
+	struct change ch;
+	errcode_t err = 0;
+
+	while (n_old && !err) {
+		ch = (struct change) {
+			.lc = old->lc + o, .from = old->pc + o,
+			.to = new->pc + w, .n = old->n - o,
+		};
+		if (ch.n > new->n - w)
+			ch.n = new->n - w;
+		if (ch.from != ch.to)
+			err = fn(&ch, priv);
+		o += ch.n;
+		w += ch.n;
+		if (o == old->n) {
+			old++;
+			n_old--;
+			o = 0;
+		}
+		if (w == new->n) {
+			new++;
+			w = 0;
+		}
+	}
+	return err;
+}
+
+static errcode_t put_back(const struct change *ch, void *priv)
+{
+	return e4l_space_add(priv, ch->to, ch->n);
+}
+
+/* What placing one logical run needs. */
+struct placing {
+	struct e4l_space *space;
+	struct e4l_run near;
+	const piece *v;			/* its pieces now */
+	size_t n;
+	uint64_t len;
+	struct pieces *out;
+};
+
+static errcode_t place_at(struct placing *pl, uint64_t lc, uint64_t at,
+			  uint64_t len)
+{
+	errcode_t err = e4l_space_take(pl->space, at, len);
+
+	return err ? err : push(pl->out, lc, at, len);
+}
+
+/*
+ * Puts all in one place: around the longest piece that has room for the others
+ * before and after it, or else into the run that fits best.
+ */
+static errcode_t place_whole(struct placing *pl, bool *done)
+{
+	uint64_t head = 0, best_head = 0, tail, at;
+	const piece *v, *best = NULL;
+	errcode_t err = 0;
+
+	*done = true;
+	for (v = pl->v; v < pl->v + pl->n; head += v->n, v++) {
+		tail = pl->len - head - v->n;
+		if ((best && v->n <= best->n) ||
+		    e4l_space_before(pl->space, v->pc) < head ||
+		    e4l_space_after(pl->space, v->pc + v->n) < tail)
+			continue;
+		best = v;
+		best_head = head;
+	}
+	if (!best) {
+		*done = e4l_space_fit(pl->space, pl->len, &pl->near, &at);
+		return *done ? place_at(pl, pl->v->lc, at, pl->len) : 0;
+	}
+	if (best_head)
+		err = place_at(pl, pl->v->lc, best->pc - best_head, best_head);
+	if (!err)
+		err = push(pl->out, best->lc, best->pc, best->n);
+	tail = pl->len - best_head - best->n;
+	if (!err && tail)
+		err = place_at(pl, best->lc + best->n, best->pc + best->n,
+			       tail);
+	return err;
+}
+
+/* Puts all in the fewest runs that hold it: the longest first. */
+static errcode_t place_longest(struct placing *pl, bool *done)
+{
+	uint64_t lc = pl->v->lc, left = pl->len, at, len;
+	errcode_t err = 0;
+
+	for (; left && !err; left -= len, lc += len) {
+		len = e4l_space_largest(pl->space, &at);
+		if (!len)
+			break;
+		if (len >= left) {
+			len = left;
+			e4l_space_fit(pl->space, len, &pl->near, &at);
+		}
+		err = place_at(pl, lc, at, len);
+	}
+	*done = !left;
+	return err;
+}
+
+/* How many pieces, from @v to @end, fit in @room; their length. */
+static size_t count_fit(const piece *v, const piece *end, uint64_t room,
+			uint64_t *len)
+{
+	const piece *first = v;
+
+	*len = 0;
+	for (; v < end && v->n <= room - *len; v++)
+		*len += v->n;
+	return v - first;
+}
+
+/*
+ * Joins neighbours where they fit, from the start: after the first of them, or
+ * in another run.
+ */
+static errcode_t place_windows(struct placing *pl)
+{
+	const piece *v = pl->v, *end = pl->v + pl->n;
+	uint64_t len, after_len, at;
+	size_t n, after;
+	errcode_t err = 0;
+
+	for (; v < end && !err; v += n) {
+		after = count_fit(v + 1, end, e4l_space_after(pl->space,
+				  v->pc + v->n), &after_len);
+		n = count_fit(v, end, e4l_space_largest(pl->space, &at), &len);
+		if (n > after + 1) {
+			e4l_space_fit(pl->space, len, &pl->near, &at);
+			err = place_at(pl, v->lc, at, len);
+			continue;
+		}
+		n = after + 1;
+		err = push(pl->out, v->lc, v->pc, v->n);
+		if (!err && after)
+			err = place_at(pl, v->lc + v->n, v->pc + v->n,
+				       after_len);
+	}
+	return err;
+}
+
+/* Frees again what place_windows() took. */
+static errcode_t undo_windows(struct placing *pl)
+{
+	errcode_t err = each_change(pl->v, pl->n, pl->out->v, put_back,
+				    pl->space);
+
+	pl->out->n = 0;
+	return err;
+}
+
+/* Frees again what place_longest() took, all of it or not. */
+static errcode_t undo_longest(struct placing *pl)
+{
+	struct pieces *out = pl->out;
+	errcode_t err = 0;
+
+	while (out->n && !err) {
+		out->n--;
+		err = e4l_space_add(pl->space, out->v[out->n].pc,
+				    out->v[out->n].n);
+	}
+	return err;
+}
+
+/* Tries both ways to have fewer pieces and takes the better, if it is good. */
+static errcode_t place_partly(struct placing *pl, bool *done)
+{
+	size_t windows;
+	bool fits;
+	errcode_t err;
+
+	err = place_windows(pl);
+	windows = pl->out->n;
+	if (!err)
+		err = undo_windows(pl);
+	if (!err)
+		err = place_longest(pl, &fits);
+	if (err)
+		return err;
+	*done = true;
+	if (fits && pl->out->n < windows && pl->out->n < pl->n)
+		return 0;
+	err = undo_longest(pl);
+	if (err)
+		return err;
+	*done = windows < pl->n;
+	return *done ? place_windows(pl) : 0;
+}
+
+/* Places every logical run of @v that is in pieces; appends all to @out. */
+static errcode_t place_all(struct placing *pl, const piece *v, size_t n,
+			   bool partial, struct pieces *out)
+{
+	struct pieces tried = { 0 };
+	errcode_t err = 0;
+	size_t k, i;
+	bool done;
+
+	pl->out = &tried;
+	for (; n && !err; v += k, n -= k) {
+		k = logical_run(v, n, &pl->len);
+		pl->v = v;
+		pl->n = k;
+		tried.n = 0;
+		done = false;
+		if (k > 1)
+			err = partial ? place_partly(pl, &done) :
+					place_whole(pl, &done);
+		for (i = 0; i < (done ? tried.n : k) && !err; i++) {
+			const piece *from = done ? &tried.v[i] : &v[i];
+
+			err = push(out, from->lc, from->pc, from->n);
+		}
+	}
+	free(tried.v);
+	return err;
+}
+
+static errcode_t add_move(struct e4l_file_plan *step, const struct e4l_move *m,
+			  uint64_t blocksize)
+{
+	struct e4l_move *last = step->n_moves ?
+				&step->moves[step->n_moves - 1] : NULL;
+	errcode_t err;
+
+	if (m->from == m->to)
+		return 0;
+	if (m->copy)
+		step->bytes_to_copy += m->len * blocksize;
+	if (last && last->from + last->len == m->from &&
+	    last->to + last->len == m->to && last->copy == m->copy) {
+		last->len += m->len;
+		return 0;
+	}
+	err = e4l_grow(&step->moves, step->n_moves, sizeof(*step->moves));
+	if (!err)
+		step->moves[step->n_moves++] = *m;
+	return err;
+}
+
+/* Makes the step's extents and moves, from where the pieces now are. */
+static errcode_t map_extents(const struct e4l_plan *p,
+			     const struct e4l_candidate *c, const piece *v,
+			     struct e4l_file_plan *step)
+{
+	uint64_t ratio = p->opt.cluster_blocks, at, end, stop;
+	struct e4l_move m;
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < c->n_ex; i++) {
+		at = c->ex[i].lblk;
+		end = at + c->ex[i].len;
+		for (; at < end && !err; at += m.len) {
+			while ((v->lc + v->n) * ratio <= at)
+				v++;
+			stop = (v->lc + v->n) * ratio;
+			m = (struct e4l_move) {
+				.from = c->ex[i].pblk + (at - c->ex[i].lblk),
+				.to = v->pc * ratio + (at - v->lc * ratio),
+				.len = (stop < end ? stop : end) - at,
+				.copy = !c->ex[i].unwritten,
+			};
+			err = e4l_grow(&step->new_extents, step->n_new,
+				       sizeof(*step->new_extents));
+			if (err)
+				return err;
+			step->new_extents[step->n_new++] = (struct e4l_extent) {
+				.lblk = at, .pblk = m.to, .len = m.len,
+				.unwritten = c->ex[i].unwritten,
+			};
+			err = add_move(step, &m, p->opt.blocksize);
+		}
+	}
+	step->n_new = e4l_pack(step->new_extents, step->n_new,
+			       step->new_extents);
+	return err;
+}
+
+struct lists {
+	struct e4l_file_plan *step;
+	uint64_t ratio;
+};
+
+static errcode_t add_run(struct e4l_free_run **runs, size_t *n, blk64_t pblk,
+			 blk64_t len)
+{
+	struct e4l_free_run *last = *n ? &(*runs)[*n - 1] : NULL;
+	errcode_t err;
+
+	if (last && last->pblk + last->len == pblk) {
+		last->len += len;
+		return 0;
+	}
+	err = e4l_grow(runs, *n, sizeof(**runs));
+	if (!err)
+		(*runs)[(*n)++] = (struct e4l_free_run) { pblk, len };
+	return err;
+}
+
+static errcode_t list_change(const struct change *ch, void *priv)
+{
+	struct lists *l = priv;
+	errcode_t err;
+
+	err = add_run(&l->step->take, &l->step->n_take, ch->to * l->ratio,
+		      ch->n * l->ratio);
+	return err ? err : add_run(&l->step->give, &l->step->n_give,
+				   ch->from * l->ratio, ch->n * l->ratio);
+}
+
+/* Makes a step of what has been placed, or takes it back. */
+static errcode_t settle(struct e4l_plan *p, struct e4l_candidate *c,
+			const struct pieces *old, const struct pieces *new,
+			bool *moved)
+{
+	struct e4l_file_plan step = { 0 };
+	struct lists lists = { &step, p->opt.cluster_blocks };
+	uint64_t cost;
+	errcode_t err;
+
+	err = map_extents(p, c, new->v, &step);
+	if (err)
+		goto fail;
+	cost = step.bytes_to_copy / p->opt.blocksize;
+	if (new->n >= old->n || step.n_new > c->n_ex ||
+	    cost > p->opt.copy_budget_blocks) {
+		e4l_free_step(&step);
+		return each_change(old->v, old->n, new->v, put_back, p->space);
+	}
+	err = each_change(old->v, old->n, new->v, list_change, &lists);
+	if (err)
+		goto fail;
+	if (p->opt.copy_budget_blocks != E4L_NO_LIMIT)
+		p->opt.copy_budget_blocks -= cost;
+	step.fragments_saved = old->n - new->n;
+	*moved = true;
+	return e4l_add_step(p, c, &step);
+fail:
+	e4l_free_step(&step);
+	return err;
+}
+
+errcode_t e4l_move_file(struct e4l_plan *p, struct e4l_candidate *c,
+			bool partial, bool *moved)
+{
+	uint64_t ratio = p->opt.cluster_blocks;
+	uint64_t group = p->opt.group_blocks / ratio;
+	struct pieces old = { 0 }, new = { 0 };
+	struct placing pl = { .space = p->space };
+	errcode_t err;
+
+	err = e4l_pieces(c->ex, c->n_ex, ratio, &old.v, &old.n);
+	if (err)
+		return err;
+	pl.near.start = c->goal / ratio / group * group;
+	pl.near.len = group;
+	err = place_all(&pl, old.v, old.n, partial, &new);
+	if (!err)
+		err = settle(p, c, &old, &new, moved);
+	free(old.v);
+	free(new.v);
+	return err;
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * repack: from a filesystem to a better one.
+ *
+ *  1. scan: every inode claims its blocks; those that could be better are given
+ *     to the planner.
+ *  2. check: no block has two owners, none that is owned is free.
+ *  3. plan: pure.
+ *  4. apply: step by step, in transactions.
+ */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "apply.h"
+#include "claims.h"
+#include "io_pool.h"
+
+struct repack {
+	struct e4l *e;
+	const struct e4l_repack_options *opt;
+	struct e4l_repack_result *result;
+	struct e4l_claims *claims;
+	struct e4l_plan *plan;
+	/* the inode at hand */
+	struct e4l_scorer scorer;
+	struct e4l_extent *extents;
+	size_t n_extents, max_extents;
+	struct e4l_tree_block *tree;
+	size_t n_tree, max_tree;
+	/* what apply has written so far */
+	uint64_t written, to_write;
+};
+
+/* ------------------------------------------------------------------ 1. scan */
+
+static errcode_t append(void *array, size_t *n, size_t *max, const void *add,
+			size_t n_add, size_t size)
+{
+	char **v = array;
+
+	if (*n + n_add > *max) {
+		size_t room = (*n + n_add) * 3 / 2 + 64;
+		char *grown = reallocarray(*v, room, size);
+
+		if (!grown)
+			return ENOMEM;
+		*v = grown;
+		*max = room;
+	}
+	if (n_add)
+		memcpy(*v + *n * size, add, n_add * size);
+	*n += n_add;
+	return 0;
+}
+
+/* Inodes of the filesystem itself, whose blocks others know by number. */
+static bool is_reserved(const struct ext2_super_block *sb, ext2_ino_t ino)
+{
+	return (ino < EXT2_FIRST_INO(sb) && ino != EXT2_ROOT_INO) ||
+	       ino == sb->s_usr_quota_inum || ino == sb->s_grp_quota_inum ||
+	       ino == sb->s_prj_quota_inum || ino == sb->s_journal_inum ||
+	       (ext2fs_has_feature_orphan_file((struct ext2_super_block *)sb) &&
+		ino == sb->s_orphan_file_inum);
+}
+
+/* mkswap(8) writes this 10 bytes before the end of the first page. */
+#define SWAP_PAGE_BYTES 4096
+static const char swap_signature[] = "SWAPSPACE2";
+
+static bool is_swap(struct repack *r)
+{
+	unsigned int blocksize = r->e->fs->blocksize;
+	size_t at = SWAP_PAGE_BYTES - strlen(swap_signature);
+	const struct e4l_extent *x = r->extents;
+	bool found = false;
+	char *buf;
+
+	if (!r->n_extents || x->lblk || x->unwritten ||
+	    (uint64_t)x->len * blocksize < SWAP_PAGE_BYTES)
+		return false;
+	buf = malloc(blocksize);
+	if (buf && !e4l_read(r->e, x->pblk + at / blocksize, 1, buf))
+		found = !memcmp(buf + at % blocksize, swap_signature,
+				strlen(swap_signature));
+	free(buf);
+	return found;
+}
+
+/* Why the file is left alone, or NULL; *@allowed: what may be done to it. */
+static const char *reason_to_keep(struct repack *r, const struct e4l_piece *p,
+				  unsigned int *allowed)
+{
+	const struct e4l_repack_options *opt = r->opt;
+
+	*allowed = opt->flags & (E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT |
+				 E4L_PLAN_MOVE);
+	if (is_reserved(r->e->fs->super, p->ino))
+		return "the filesystem's own inode";
+	if (opt->exclude && ext2fs_test_inode_bitmap2(opt->exclude, p->ino))
+		return "excluded";
+	if (p->map == E4L_MAP_INDIRECT)
+		return "indirect-mapped";
+	if (LINUX_S_ISDIR(p->inode->i_mode)) {
+		if (!(opt->flags & E4L_REPACK_DIRS))
+			*allowed = 0;
+		*allowed &= ~E4L_PLAN_ZEROOUT;
+	}
+	if (p->inode->i_flags & EXT4_ENCRYPT_FL)
+		*allowed &= ~E4L_PLAN_ZEROOUT;
+	if ((opt->flags & E4L_REPACK_KEEP_IMMUTABLE) &&
+	    (p->inode->i_flags & EXT2_IMMUTABLE_FL))
+		return "immutable";
+	if ((opt->flags & E4L_REPACK_KEEP_SWAP) && is_swap(r))
+		return "a swap file";
+	return NULL;
+}
+
+static errcode_t offer(struct repack *r, const struct e4l_piece *p,
+		       unsigned int allowed)
+{
+	ext2_filsys fs = r->e->fs;
+	uint64_t size = EXT2_I_SIZE((struct ext2_inode *)p->inode);
+	struct e4l_plan_file file = {
+		.ino = p->ino, .allowed = allowed,
+		.eof_blk = (size + fs->blocksize - 1) / fs->blocksize,
+		.goal = ext2fs_group_first_block2(fs, (p->ino - 1) /
+					fs->super->s_inodes_per_group),
+		.extents = r->extents, .n_extents = r->n_extents,
+		.tree = r->tree, .n_tree = r->n_tree,
+	};
+
+	return allowed ? e4l_plan_add_file(r->plan, &file) : 0;
+}
+
+/* The last piece of an inode has come. */
+static errcode_t end_inode(struct repack *r, const struct e4l_piece *p)
+{
+	struct e4l_file_score *score = &r->scorer.score;
+	uint64_t excess;
+	unsigned int allowed;
+	const char *why;
+
+	e4l_score_finish(&r->scorer, p, r->e->fs);
+	if (r->opt->only && !ext2fs_test_inode_bitmap2(r->opt->only, p->ino))
+		return 0;
+	excess = score->extents - score->ideal_extents;
+	why = reason_to_keep(r, p, &allowed);
+	if (why && !is_reserved(r->e->fs->super, p->ino) && excess) {
+		r->result->files_skipped++;
+		if (r->opt->skipped)
+			r->opt->skipped(p->ino, why, r->opt->priv);
+	}
+	if (why || p->map != E4L_MAP_EXTENTS)
+		return 0;
+	r->result->extents_before += score->extents;
+	r->result->fragments_before += score->fragments;
+	r->result->tree_blocks_before += score->tree_blocks;
+	if (excess + score->splits < r->opt->min_excess)
+		return 0;
+	return offer(r, p, allowed);
+}
+
+static errcode_t scan_piece(const struct e4l_piece *p, void *priv)
+{
+	struct repack *r = priv;
+	errcode_t err;
+
+	if (p->first) {
+		memset(&r->scorer, 0, sizeof(r->scorer));
+		r->n_extents = r->n_tree = 0;
+	}
+	err = append(&r->extents, &r->n_extents, &r->max_extents, p->extents,
+		     p->n_extents, sizeof(*r->extents));
+	if (!err)
+		err = append(&r->tree, &r->n_tree, &r->max_tree, p->tree,
+			     p->n_tree, sizeof(*r->tree));
+	e4l_score_piece(&r->scorer, p);
+	if (err || !p->last)
+		return err;
+	/* the resize inode's map is the backup descriptors */
+	if (p->ino != EXT2_RESIZE_INO)
+		err = e4l_claims_file(r->claims, p->ino, r->extents,
+				      r->n_extents, r->tree, r->n_tree);
+	if (!err)
+		err = e4l_claims_xattr(r->claims, p->ino,
+				ext2fs_file_acl_block(r->e->fs,
+					(struct ext2_inode *)p->inode));
+	return err ? err : end_inode(r, p);
+}
+
+static errcode_t refuse_damage(const struct e4l_damage *d, void *priv)
+{
+	struct repack *r = priv;
+
+	return e4l_fail(r->e, E4L_ET_DAMAGED, error_message(d->why), d->ino,
+			d->blk);
+}
+
+static void scan_progress(dgrp_t group, dgrp_t groups, void *priv)
+{
+	struct repack *r = priv;
+
+	if (r->opt->progress)
+		r->opt->progress(false, group, groups, r->opt->priv);
+}
+
+static errcode_t scan(struct repack *r)
+{
+	static const struct e4l_scan_ops ops = {
+		.piece = scan_piece, .damage = refuse_damage,
+		.progress = scan_progress,
+	};
+
+	return e4l_scan(r->e, 0, NULL, &ops, r);
+}
+
+/* --------------------------------------------------------- 2. check, 3. plan */
+
+static errcode_t add_free(const struct e4l_free_run *run, void *priv)
+{
+	return e4l_plan_add_free(run, ((struct repack *)priv)->plan);
+}
+
+static uint64_t count_fragments(const struct e4l_extent *x, size_t n)
+{
+	uint64_t fragments = n > 0;
+	size_t i;
+
+	for (i = 1; i < n; i++)
+		fragments += x[i].lblk != x[i - 1].lblk + x[i - 1].len ||
+			     x[i].pblk != x[i - 1].pblk + x[i - 1].len;
+	return fragments;
+}
+
+/*
+ * What @step changes in the totals.  Data has as many clusters before as
+ * after: what the file gains or loses is its tree's.
+ */
+static void count_step(ext2_filsys fs, const struct e4l_file_plan *step,
+		       struct e4l_repack_result *result)
+{
+	uint64_t take = e4l_step_clusters(fs, step->take, step->n_take);
+	uint64_t give = e4l_step_clusters(fs, step->give, step->n_give);
+
+	result->tree_blocks_after += take - give;
+	result->extents_after += step->n_new - step->n_old;
+	result->fragments_after +=
+		count_fragments(step->new_extents, step->n_new) -
+		count_fragments(step->old_extents, step->n_old);
+}
+
+static int ino_cmp(const void *a, const void *b)
+{
+	ext2_ino_t x = *(const ext2_ino_t *)a, y = *(const ext2_ino_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* How many files the first @n steps are about. */
+static errcode_t count_files(const struct e4l_file_plan *steps, size_t n,
+			     uint64_t *files)
+{
+	ext2_ino_t *inos = calloc(n + 1, sizeof(*inos));
+	size_t i;
+
+	*files = 0;
+	if (!inos)
+		return ENOMEM;
+	for (i = 0; i < n; i++)
+		inos[i] = steps[i].ino;
+	qsort(inos, n, sizeof(*inos), ino_cmp);
+	for (i = 0; i < n; i++)
+		*files += !i || inos[i] != inos[i - 1];
+	free(inos);
+	return 0;
+}
+
+static errcode_t make_plan(struct repack *r)
+{
+	ext2_filsys fs = r->e->fs;
+	errcode_t err = 0;
+
+	if (!fs->block_map)
+		err = ext2fs_read_block_bitmap(fs);
+	if (err)
+		return e4l_fail(r->e, err, "reading the block bitmaps", 0, 0);
+	err = e4l_claims_check(r->claims);
+	if (!err)
+		err = e4l_free_space(r->e, add_free, refuse_damage, r);
+	if (!err)
+		err = e4l_plan_make(r->plan);
+	return err;
+}
+
+/* ----------------------------------------------------------------- 4. apply */
+
+static void write_progress(uint64_t blocks, void *priv)
+{
+	struct repack *r = priv;
+
+	r->written += blocks;
+	if (r->opt->progress)
+		r->opt->progress(true, r->written, r->to_write, r->opt->priv);
+}
+
+static errcode_t apply_steps(struct repack *r, struct e4l_apply *a,
+			     const struct e4l_file_plan *steps, size_t *n)
+{
+	size_t i;
+	errcode_t err = 0;
+
+	for (i = 0; i < *n && !err; i++) {
+		r->result->stopped = r->opt->stop && r->opt->stop(r->opt->priv);
+		if (r->result->stopped)
+			break;
+		err = e4l_apply_step(a, &steps[i]);
+	}
+	*n = i;
+	return err ? err : e4l_apply_commit(a);
+}
+
+static errcode_t apply_plan(struct repack *r, const struct e4l_file_plan *steps,
+			    size_t *n)
+{
+	struct e4l_apply_stats stats;
+	struct e4l_journal *j;
+	struct e4l_apply *a;
+	errcode_t err, err2;
+
+	err = e4l_journal_open(r->e, r->opt->journal, &j);
+	if (err)
+		return err;
+	err = e4l_apply_open(r->e, j, write_progress, r, &a);
+	if (!err) {
+		err = apply_steps(r, a, steps, n);
+		e4l_apply_stats(a, &stats);
+		*n = stats.steps;
+		r->result->copied_blocks = stats.copied_blocks;
+		r->result->zeroed_blocks = stats.zeroed_blocks;
+		r->result->transactions = stats.transactions;
+	}
+	e4l_apply_close(a);
+	err2 = e4l_journal_close(j);
+	return err ? err : err2;
+}
+
+static errcode_t carry_out(struct repack *r)
+{
+	struct e4l_repack_result *result = r->result;
+	ext2_filsys fs = r->e->fs;
+	const struct e4l_file_plan *steps;
+	size_t n, i;
+	errcode_t err;
+
+	steps = e4l_plan_steps(r->plan, &n);
+	for (i = 0; i < n; i++) {
+		result->planned_copy_blocks += steps[i].bytes_to_copy /
+					       fs->blocksize;
+		result->planned_zero_blocks += steps[i].bytes_to_zero /
+					       fs->blocksize;
+	}
+	r->to_write = result->planned_copy_blocks + result->planned_zero_blocks;
+	err = count_files(steps, n, &result->files_planned);
+	if (!err && n && !r->opt->dry_run)
+		err = apply_plan(r, steps, &n);
+	for (i = 0; i < n; i++)
+		count_step(fs, &steps[i], result);
+	if (!r->opt->dry_run && count_files(steps, n, &result->files_done))
+		result->files_done = 0;
+	return err;
+}
+
+errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_options *options,
+		     struct e4l_repack_result *result)
+{
+	struct repack r = { .e = e, .opt = options, .result = result };
+	const struct e4l_plan_options plan = {
+		.blocksize = e->fs->blocksize,
+		.cluster_blocks = EXT2FS_CLUSTER_RATIO(e->fs),
+		.group_blocks = e->fs->super->s_blocks_per_group,
+		.zeroout_max_blocks = options->zeroout_max_blocks,
+		.zeroout_budget_blocks = options->zeroout_budget_blocks,
+		.copy_budget_blocks = options->copy_budget_blocks,
+	};
+	errcode_t err;
+
+	memset(result, 0, sizeof(*result));
+	e4l_fail(e, 0, NULL, 0, 0);
+	err = e4l_claims_new(e, &r.claims);
+	if (!err)
+		err = e4l_plan_new(&plan, &r.plan);
+	if (!err)
+		err = scan(&r);
+	if (!err)
+		err = make_plan(&r);
+	e4l_claims_free(r.claims);
+	free(r.extents);
+	free(r.tree);
+	result->extents_after = result->extents_before;
+	result->fragments_after = result->fragments_before;
+	result->tree_blocks_after = result->tree_blocks_before;
+	if (!err)
+		err = carry_out(&r);
+	e4l_plan_free(r.plan);
+	if (err && !e->detail.doing)
+		e4l_fail(e, err, "repairing the layout", 0, 0);
+	return err;
+}

@@ -1,0 +1,866 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Plans are made for small random worlds, carried out on a disk in memory that
+ * checks every step, and made again for what results.
+ */
+#include "config.h"
+#include <stdlib.h>
+#include <string.h>
+#include "e4layout/e4layoutP.h"
+#include "unit.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define ALL (E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT | E4L_PLAN_MOVE)
+#define GARBAGE 0xDEADBEEF
+
+/* For what is checked millions of times: ck_assert() writes to a file. */
+#define CHECK(condition) do {					\
+	if (!(condition))					\
+		ck_abort_msg("failed: %s", #condition);		\
+} while (0)
+
+/* Four entries per tree block, so that small files have trees. */
+#define BLOCKSIZE 64
+
+enum { FREE, GIVEN, USED };	/* USED + n: by file n */
+
+struct file {
+	struct e4l_extent *ex;
+	size_t n;
+	struct e4l_tree_block *tree;
+	size_t n_tree;
+	uint64_t eof;
+	unsigned int allowed;
+};
+
+struct world {
+	struct e4l_plan_options opt;
+	uint64_t clusters;
+	int *state;			/* of each cluster */
+	uint32_t *content;		/* of each block */
+	struct file *file;
+	unsigned int files;
+	uint64_t copied, zeroed;	/* blocks */
+	unsigned int steps;
+};
+
+static uint32_t name_of(unsigned int file, uint32_t lblk)
+{
+	return (file + 1) * 1000000 + lblk;
+}
+
+static struct world *new_world(uint64_t clusters, uint32_t ratio,
+			       unsigned int files)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	uint64_t i;
+
+	w->opt = (struct e4l_plan_options) {
+		.blocksize = BLOCKSIZE, .cluster_blocks = ratio,
+		.group_blocks = 128 * ratio, .zeroout_max_blocks = 8,
+		.zeroout_budget_blocks = E4L_NO_LIMIT,
+		.copy_budget_blocks = E4L_NO_LIMIT,
+	};
+	w->clusters = clusters;
+	w->files = files;
+	w->state = calloc(clusters, sizeof(*w->state));
+	w->content = calloc(clusters * ratio, sizeof(*w->content));
+	w->file = calloc(files, sizeof(*w->file));
+	for (i = 0; i < clusters * ratio; i++)
+		w->content[i] = GARBAGE;
+	return w;
+}
+
+static void free_world(struct world *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->files; i++) {
+		free(w->file[i].ex);
+		free(w->file[i].tree);
+	}
+	free(w->state);
+	free(w->content);
+	free(w->file);
+	free(w);
+}
+
+/* Appends an extent to file @f; its clusters become the file's. */
+static void add_extent(struct world *w, unsigned int f, struct e4l_extent ex)
+{
+	struct file *file = &w->file[f];
+	uint32_t i;
+
+	file->ex = reallocarray(file->ex, file->n + 1, sizeof(*file->ex));
+	file->ex[file->n++] = ex;
+	for (i = 0; i < ex.len; i++) {
+		w->state[(ex.pblk + i) / w->opt.cluster_blocks] = USED + f;
+		if (!ex.unwritten)
+			w->content[ex.pblk + i] = name_of(f, ex.lblk + i);
+	}
+}
+
+static uint64_t some_free(struct world *w)
+{
+	uint64_t at = random() % w->clusters, i;
+
+	for (i = 0; w->state[at] != FREE; i++) {
+		ck_assert_uint_lt(i, w->clusters);
+		at = (at + 1) % w->clusters;
+	}
+	return at;
+}
+
+/* Gives every file the tree blocks it needs, and some more. */
+static void add_trees(struct world *w)
+{
+	struct file *f;
+	uint64_t at;
+	size_t i;
+
+	for (f = w->file; f < w->file + w->files; f++) {
+		f->n_tree = e4l_ideal_tree_blocks(f->n, BLOCKSIZE);
+		if (random() % 4 == 0)
+			f->n_tree += random() % 3;
+		f->tree = calloc(f->n_tree + 1, sizeof(*f->tree));
+		for (i = 0; i < f->n_tree; i++) {
+			at = some_free(w);
+			w->state[at] = USED + (f - w->file);
+			f->tree[i].pblk = at * w->opt.cluster_blocks;
+		}
+	}
+}
+
+/* The blocks of one cluster, as extents of random length and state. */
+static void add_cluster(struct world *w, unsigned int f, uint64_t lc,
+			uint64_t pc, unsigned int state)
+{
+	uint32_t ratio = w->opt.cluster_blocks, i, len;
+
+	for (i = 0; i < ratio; i += len) {
+		len = 1 + random() % (ratio - i);
+		if (ratio > 1 && random() % 8 == 0)
+			continue;	/* a hole */
+		add_extent(w, f, (struct e4l_extent) {
+			.lblk = lc * ratio + i, .pblk = pc * ratio + i,
+			.len = len,
+			.unwritten = ratio > 1 ? random() % 2 : state,
+		});
+	}
+}
+
+/* Files grow in turns, a few clusters each time. */
+static struct world *random_world(uint32_t ratio)
+{
+	struct world *w = new_world(200 + random() % 1000, ratio,
+				    1 + random() % 20);
+	uint64_t used = w->clusters * (15 + random() % 20) / 100, pc = 0;
+	uint64_t *lc = calloc(w->files, sizeof(*lc));
+	unsigned int f, n, state, jump = 1 + random() % 8;
+
+	if (ratio == 1)		/* trees need less of the rest */
+		used *= 2;
+	while (used > 12) {
+		f = random() % w->files;
+		if (random() % jump == 0)
+			pc = some_free(w);
+		if (random() % 6 == 0)
+			lc[f] += 1 + random() % 4;
+		state = random() % 3 == 0;
+		for (n = 1 + random() % 12; n--; used--, lc[f]++) {
+			while (w->state[pc] != FREE)
+				pc = (pc + 1) % w->clusters;
+			add_cluster(w, f, lc[f], pc, state);
+			pc = (pc + 1) % w->clusters;
+		}
+	}
+	for (f = 0; f < w->files; f++) {
+		w->file[f].eof = random() % 3 ? lc[f] * ratio :
+			random() % (lc[f] * ratio + 1);
+		w->file[f].allowed = random() % 4 ? ALL : random() % (ALL + 1);
+	}
+	free(lc);
+	add_trees(w);
+	return w;
+}
+
+static struct e4l_plan *make_plan(const struct world *w)
+{
+	struct e4l_plan_file pf;
+	struct e4l_free_run run;
+	struct e4l_plan *p;
+	const struct file *f;
+	uint64_t i, n;
+
+	ck_assert_int_eq(e4l_plan_new(&w->opt, &p), 0);
+	for (i = 0; i < w->clusters; i += n) {
+		for (n = 0; i + n < w->clusters && w->state[i + n] == FREE; )
+			n++;
+		run.pblk = i * w->opt.cluster_blocks;
+		run.len = n * w->opt.cluster_blocks;
+		if (n)
+			ck_assert_int_eq(e4l_plan_add_free(&run, p), 0);
+		n += !n;
+	}
+	for (f = w->file; f < w->file + w->files; f++) {
+		pf = (struct e4l_plan_file) {
+			.ino = f - w->file + 1, .allowed = f->allowed,
+			.eof_blk = f->eof, .goal = (f - w->file) * 100,
+			.extents = f->ex, .n_extents = f->n,
+			.tree = f->tree, .n_tree = f->n_tree,
+		};
+		ck_assert_int_eq(e4l_plan_add_file(p, &pf), 0);
+	}
+	ck_assert_int_eq(e4l_plan_make(p), 0);
+	return p;
+}
+
+/* What a reader of the file sees, and what is not to be seen. */
+enum { HOLE, UNWRITTEN, DATA };
+struct view {
+	int kind;
+	uint32_t content;
+};
+
+static struct view *view_of(const struct world *w, const struct file *f,
+			    uint32_t *blocks)
+{
+	const struct e4l_extent *last = f->ex + f->n - 1, *ex;
+	struct view *v;
+	uint32_t i;
+
+	*blocks = f->n ? last->lblk + last->len : 0;
+	v = calloc(*blocks + 1, sizeof(*v));
+	for (ex = f->ex; ex < f->ex + f->n; ex++) {
+		for (i = 0; i < ex->len; i++) {
+			struct view *b = &v[ex->lblk + i];
+
+			CHECK(b->kind == HOLE);
+			b->kind = ex->unwritten ? UNWRITTEN : DATA;
+			if (!ex->unwritten)
+				b->content = w->content[ex->pblk + i];
+		}
+	}
+	return v;
+}
+
+static void mark(struct world *w, const struct e4l_free_run *run, size_t n,
+		 int from, int to)
+{
+	uint64_t ratio = w->opt.cluster_blocks, i;
+
+	for (; n--; run++) {
+		CHECK(run->len > 0);
+		CHECK(run->pblk % ratio == 0);
+		CHECK(run->len % ratio == 0);
+		for (i = 0; i < run->len / ratio; i++) {
+			CHECK(run->pblk / ratio + i < w->clusters);
+			CHECK(w->state[run->pblk / ratio + i] == from);
+			w->state[run->pblk / ratio + i] = to;
+		}
+	}
+}
+
+static void copy_blocks(struct world *w, const struct e4l_file_plan *s, int me)
+{
+	uint64_t i, copied = 0, zeroed = 0;
+	const struct e4l_move *m;
+	size_t k;
+
+	for (m = s->moves; m < s->moves + s->n_moves; m++) {
+		CHECK(m->from != m->to);
+		for (i = 0; i < m->len; i++) {
+			CHECK(w->state[(m->from + i) /
+					 w->opt.cluster_blocks] == me);
+			CHECK(w->state[(m->to + i) /
+					 w->opt.cluster_blocks] == me);
+			if (m->copy)
+				w->content[m->to + i] = w->content[m->from + i];
+		}
+		copied += m->copy ? m->len : 0;
+	}
+	for (k = 0; k < s->n_zero; k++) {
+		memset(&w->content[s->zero[k].pblk], 0,
+		       s->zero[k].len * sizeof(w->content[0]));
+		zeroed += s->zero[k].len;
+	}
+	CHECK(copied * BLOCKSIZE == s->bytes_to_copy);
+	CHECK(zeroed * BLOCKSIZE == s->bytes_to_zero);
+	w->copied += copied;
+	w->zeroed += zeroed;
+}
+
+static void compare_views(const struct file *f, const struct view *old,
+			  const struct view *new, uint32_t blocks)
+{
+	uint32_t i;
+
+	for (i = 0; i < blocks; i++) {
+		if (old[i].kind != UNWRITTEN || new[i].kind == UNWRITTEN) {
+			CHECK(old[i].kind == new[i].kind);
+			CHECK(old[i].content == new[i].content);
+			continue;
+		}
+		CHECK(new[i].kind == DATA);
+		CHECK(new[i].content == 0);
+		CHECK(i < f->eof);
+		CHECK(f->allowed & E4L_PLAN_ZEROOUT);
+	}
+}
+
+static void set_layout(struct file *f, const struct e4l_file_plan *s)
+{
+	size_t i;
+
+	free(f->ex);
+	f->n = s->n_new;
+	f->ex = calloc(f->n + 1, sizeof(*f->ex));
+	memcpy(f->ex, s->new_extents, f->n * sizeof(*f->ex));
+	CHECK(s->n_tree == e4l_ideal_tree_blocks(f->n, BLOCKSIZE));
+	f->n_tree = s->n_tree;
+	for (i = 0; i < f->n_tree; i++)
+		f->tree[i].pblk = s->tree[i];
+}
+
+static void carry_out(struct world *w, const struct e4l_file_plan *s)
+{
+	struct file *f = &w->file[s->ino - 1];
+	int me = USED + (s->ino - 1);
+	struct view *old, *new;
+	uint32_t blocks, same;
+
+	CHECK(f->allowed);
+	CHECK(f->allowed & E4L_PLAN_MOVE || !s->n_moves);
+	CHECK(s->n_old == f->n);
+	ck_assert_mem_eq(s->old_extents, f->ex, f->n * sizeof(*f->ex));
+	CHECK(s->n_new <= s->n_old);
+	CHECK(s->n_new < s->n_old || s->fragments_saved || s->n_give);
+	CHECK(!s->n_moves == !s->fragments_saved);
+	old = view_of(w, f, &blocks);
+	mark(w, s->take, s->n_take, FREE, me);
+	copy_blocks(w, s, me);
+	set_layout(f, s);
+	new = view_of(w, f, &same);
+	CHECK(same == blocks);
+	compare_views(f, old, new, blocks);
+	mark(w, s->give, s->n_give, me, GIVEN);
+	free(old);
+	free(new);
+	w->steps++;
+}
+
+static void batch_ends(struct world *w)
+{
+	uint64_t i;
+
+	for (i = 0; i < w->clusters; i++)
+		if (w->state[i] == GIVEN)
+			w->state[i] = FREE;
+}
+
+/* The map must say of each cluster what the files say. */
+static void check_map(const struct world *w)
+{
+	int *state = calloc(w->clusters, sizeof(*state));
+	uint32_t ratio = w->opt.cluster_blocks;
+	unsigned int f;
+	uint64_t i;
+	size_t k;
+
+	for (f = 0; f < w->files; f++) {
+		const struct file *file = &w->file[f];
+
+		for (k = 0; k < file->n; k++)
+			for (i = 0; i < file->ex[k].len; i++)
+				state[(file->ex[k].pblk + i) / ratio] =
+					USED + f;
+		for (k = 0; k < file->n_tree; k++) {
+			CHECK(state[file->tree[k].pblk / ratio] == FREE);
+			state[file->tree[k].pblk / ratio] = USED + f;
+		}
+	}
+	ck_assert_mem_eq(state, w->state, w->clusters * sizeof(*state));
+	free(state);
+}
+
+static void plan_and_carry_out(struct world *w)
+{
+	struct e4l_plan *p = make_plan(w);
+	const struct e4l_file_plan *steps;
+	unsigned int batch = 0;
+	size_t n, i;
+
+	w->copied = w->zeroed = w->steps = 0;
+	steps = e4l_plan_steps(p, &n);
+	for (i = 0; i < n; i++) {
+		if (steps[i].batch != batch)
+			batch_ends(w);
+		ck_assert_uint_ge(steps[i].batch, batch);
+		batch = steps[i].batch;
+		carry_out(w, &steps[i]);
+	}
+	batch_ends(w);
+	check_map(w);
+	e4l_plan_free(p);
+}
+
+static uint64_t largest_free(const struct world *w)
+{
+	uint64_t i, n = 0, most = 0;
+
+	for (i = 0; i < w->clusters; i++) {
+		n = w->state[i] == FREE ? n + 1 : 0;
+		if (most < n)
+			most = n;
+	}
+	return most;
+}
+
+/* The pieces of @f in clusters; *@unjoined: the shortest run in pieces. */
+static uint64_t pieces_of(const struct world *w, const struct file *f,
+			  uint64_t *unjoined)
+{
+	uint64_t ratio = w->opt.cluster_blocks, lc, pc, len = 0, pieces = 0;
+	uint64_t last_lc = UINT64_MAX - 1, last_pc = 0, in_run = 0, i;
+	size_t k;
+
+	*unjoined = UINT64_MAX;
+	for (k = 0; k < f->n; k++) {
+		for (i = 0; i < f->ex[k].len; i++) {
+			lc = (f->ex[k].lblk + i) / ratio;
+			pc = (f->ex[k].pblk + i) / ratio;
+			if (lc == last_lc)
+				continue;
+			if (lc != last_lc + 1) {
+				if (in_run > 1 && len < *unjoined)
+					*unjoined = len;
+				in_run = len = 0;
+			}
+			if (!in_run || pc != last_pc + 1) {
+				pieces++;
+				in_run++;
+			}
+			len++;
+			last_lc = lc;
+			last_pc = pc;
+		}
+	}
+	if (in_run > 1 && len < *unjoined)
+		*unjoined = len;
+	return pieces;
+}
+
+START_TEST(random_worlds)
+{
+	struct world *w;
+	uint64_t unjoined;
+	unsigned int f;
+
+	srandom(_i);
+	w = random_world(_i % 3 ? 1 : 4);
+	plan_and_carry_out(w);
+	for (f = 0; f < w->files; f++) {
+		if (!(w->file[f].allowed & E4L_PLAN_MOVE))
+			continue;
+		pieces_of(w, &w->file[f], &unjoined);
+		ck_assert(unjoined == UINT64_MAX ||
+			  unjoined > largest_free(w));
+	}
+	plan_and_carry_out(w);
+	ck_assert_uint_eq(w->steps, 0);
+	free_world(w);
+}
+END_TEST
+
+START_TEST(budgets_are_kept)
+{
+	uint64_t copy, zero, total = 0;
+	unsigned int round;
+	struct world *w;
+
+	srandom(_i);
+	w = random_world(_i % 3 ? 1 : 4);
+	w->opt.copy_budget_blocks = copy = random() % 100;
+	w->opt.zeroout_budget_blocks = zero = random() % 30;
+	/* run again and again, it ends where a run without limits would */
+	for (round = 0; round < 1000 && (!round || w->steps); round++) {
+		plan_and_carry_out(w);
+		ck_assert_uint_le(w->copied, copy);
+		ck_assert_uint_le(w->zeroed, zero);
+		total += w->steps;
+	}
+	ck_assert_uint_eq(w->steps, 0);
+	(void)total;
+	free_world(w);
+}
+END_TEST
+
+/* One file in one fragment: runs of random length, written and not in turn. */
+static void add_mosaic(struct world *w, unsigned int f, uint32_t runs,
+		       uint32_t most, blk64_t *pblk)
+{
+	bool unwritten = random() % 2;
+	uint32_t lblk = 0, len;
+
+	while (runs--) {
+		len = 1 + random() % most;
+		add_extent(w, f, (struct e4l_extent) {
+			.lblk = lblk, .pblk = *pblk, .len = len,
+			.unwritten = unwritten,
+		});
+		unwritten = !unwritten;
+		lblk += len;
+		*pblk += len;
+	}
+	*pblk += 3;
+	w->file[f].eof = random() % 4 ? lblk : random() % (lblk + 1);
+	w->file[f].allowed = ALL;
+}
+
+struct eligible {
+	unsigned int file;
+	size_t ex;
+};
+
+/* The number of entries of all files if the runs in @set are zeroed. */
+static uint64_t entries_with(const struct world *w, const struct eligible *run,
+			     unsigned int n, unsigned int set)
+{
+	uint64_t total = 0, len = 0, max;
+	unsigned int f, k = 0;
+	bool state, last = false;
+	size_t i;
+
+	for (f = 0; f < w->files; f++, len = 0) {
+		for (i = 0; i <= w->file[f].n; i++) {
+			state = i < w->file[f].n && w->file[f].ex[i].unwritten;
+			if (k < n && run[k].file == f && run[k].ex == i) {
+				if (set & 1u << k)
+					state = false;
+				k++;
+			}
+			if (len && (state != last || i == w->file[f].n)) {
+				max = last ? E4L_UNWRITTEN_MAX_BLOCKS :
+					     E4L_WRITTEN_MAX_BLOCKS;
+				total += (len + max - 1) / max;
+				len = 0;
+			}
+			if (i < w->file[f].n)
+				len += w->file[f].ex[i].len;
+			last = state;
+		}
+	}
+	return total;
+}
+
+/* The fewest entries and, of them, the fewest blocks zeroed, by trying all. */
+static uint64_t brute_force(const struct world *w, uint64_t *cost)
+{
+	struct eligible run[16];
+	unsigned int f, n = 0, set, k;
+	uint64_t best = UINT64_MAX, entries, blocks;
+	const struct e4l_extent *ex;
+	size_t i;
+
+	for (f = 0; f < w->files; f++) {
+		for (i = 0; i < w->file[f].n; i++) {
+			ex = &w->file[f].ex[i];
+			if (ex->unwritten &&
+			    ex->len <= w->opt.zeroout_max_blocks &&
+			    ex->lblk + ex->len <= w->file[f].eof)
+				run[n++] = (struct eligible) { f, i };
+			ck_assert_uint_lt(n, ARRAY_SIZE(run));
+		}
+	}
+	for (set = 0; set < 1u << n; set++) {
+		for (k = 0, blocks = 0; k < n; k++)
+			if (set & 1u << k)
+				blocks += w->file[run[k].file].ex[run[k].ex].len;
+		if (blocks > w->opt.zeroout_budget_blocks)
+			continue;
+		entries = entries_with(w, run, n, set);
+		if (entries < best || (entries == best && blocks < *cost)) {
+			best = entries;
+			*cost = blocks;
+		}
+	}
+	return best;
+}
+
+static uint64_t count_entries(const struct world *w)
+{
+	uint64_t n = 0;
+	unsigned int f;
+
+	for (f = 0; f < w->files; f++)
+		n += w->file[f].n;
+	return n;
+}
+
+static struct world *mosaic_world(uint32_t most)
+{
+	struct world *w = new_world(most * 80, 1, 1 + random() % 4);
+	unsigned int f, left = 24;
+	blk64_t pblk = 10;
+
+	for (f = 0; f < w->files; f++)
+		add_mosaic(w, f, left / w->files, most, &pblk);
+	add_trees(w);
+	w->opt.zeroout_max_blocks = random() % 3 ? most : most / 2;
+	w->opt.zeroout_budget_blocks = random() % 4 ? random() % (most * 8) :
+						      E4L_NO_LIMIT;
+	return w;
+}
+
+START_TEST(zeroes_what_the_budget_is_best_spent_on)
+{
+	uint64_t best, cost = 0;
+	struct world *w;
+
+	srandom(_i);
+	w = mosaic_world(12);
+	best = brute_force(w, &cost);
+	plan_and_carry_out(w);
+	ck_assert_uint_eq(count_entries(w), best);
+	ck_assert_uint_eq(w->zeroed, cost);
+	free_world(w);
+}
+END_TEST
+
+/*
+ * With entries as long as they can be, the result may miss the best by as many
+ * as there are full ones; without a budget it is the best.
+ */
+START_TEST(zeroes_up_to_the_length_of_entries)
+{
+	uint64_t best, cost = 0, blocks = 0, before;
+	struct world *w;
+	unsigned int f;
+	size_t i;
+
+	srandom(_i);
+	w = mosaic_world(12000);
+	before = count_entries(w);
+	for (f = 0; f < w->files; f++)
+		for (i = 0; i < w->file[f].n; i++)
+			blocks += w->file[f].ex[i].len;
+	best = brute_force(w, &cost);
+	plan_and_carry_out(w);
+	ck_assert_uint_le(count_entries(w), before);
+	ck_assert_uint_le(count_entries(w),
+			  best + blocks / E4L_WRITTEN_MAX_BLOCKS);
+	if (w->opt.zeroout_budget_blocks == E4L_NO_LIMIT)
+		ck_assert_uint_eq(count_entries(w), best);
+	w->opt.zeroout_budget_blocks = E4L_NO_LIMIT;
+	plan_and_carry_out(w);
+	plan_and_carry_out(w);
+	ck_assert_uint_eq(w->steps, 0);
+	free_world(w);
+}
+END_TEST
+
+/* 1 GiB in 4 KiB blocks, an eighth of it written block by block. */
+START_TEST(joins_a_big_mosaic)
+{
+	uint32_t blocks = 262144, i, len;
+	struct world *w = new_world(blocks + 40000, 1, 1);
+	char *written = calloc(1, blocks);
+	uint64_t unwritten = 0, mosaic;
+
+	srandom(1);
+	for (i = 0; i < blocks / 8; i++)
+		written[random() % blocks] = 1;
+	for (i = 0; i < blocks; i += len) {
+		for (len = 1; i + len < blocks &&
+			      written[i] == written[i + len]; len++)
+			;
+		add_extent(w, 0, (struct e4l_extent) {
+			.lblk = i, .pblk = 500 + i, .len = len,
+			.unwritten = !written[i],
+		});
+		unwritten += written[i] ? 0 : len;
+	}
+	mosaic = w->file[0].n;
+	w->file[0].eof = blocks;
+	w->file[0].allowed = ALL;
+	add_trees(w);
+	w->opt.zeroout_max_blocks = 256;
+	w->opt.zeroout_budget_blocks = 16384;	/* 64 MiB */
+	plan_and_carry_out(w);
+	ck_assert_uint_le(w->zeroed, 16384);
+	ck_assert_uint_lt(w->file[0].n, mosaic / 2);
+	w->opt.zeroout_budget_blocks = E4L_NO_LIMIT;
+	plan_and_carry_out(w);
+	ck_assert_uint_eq(w->file[0].n, blocks / E4L_WRITTEN_MAX_BLOCKS);
+	ck_assert_uint_eq(w->copied, 0);
+	free(written);
+	free_world(w);
+}
+END_TEST
+
+/*
+ * A file in 1897 pieces of 13 blocks with one used block between them, and free
+ * runs of the given lengths.
+ */
+static struct world *scattered(const uint64_t *runs, size_t n)
+{
+	struct world *w = new_world(1897 * 14 + 60000, 1, 1);
+	uint64_t at = 1897 * 14, i;
+
+	for (i = 0; i < w->clusters; i++)
+		w->state[i] = USED + 1;
+	for (i = 0; i < 1897; i++)
+		add_extent(w, 0, (struct e4l_extent) {
+			.lblk = i * 13, .pblk = i * 14, .len = 13,
+		});
+	while (n--) {
+		for (i = 0; i < runs[n]; i++)
+			w->state[at + i] = FREE;
+		at += runs[n] + 1;
+	}
+	w->file[0].eof = 1897 * 13;
+	w->file[0].allowed = ALL;
+	return w;
+}
+
+/* The used blocks between are nobody's: trees are not checked here. */
+static uint64_t pieces_after(struct world *w)
+{
+	const struct e4l_file_plan *steps;
+	struct e4l_plan *p;
+	uint64_t unjoined;
+	unsigned int batch = 0;
+	size_t n, i;
+
+	w->file[0].tree = calloc(2000, sizeof(struct e4l_tree_block));
+	w->file[0].n_tree = e4l_ideal_tree_blocks(w->file[0].n, BLOCKSIZE);
+	for (i = 0; i < w->file[0].n_tree; i++) {
+		w->file[0].tree[i].pblk = w->clusters - 1 - i;
+		w->state[w->clusters - 1 - i] = USED;
+	}
+	p = make_plan(w);
+	steps = e4l_plan_steps(p, &n);
+	for (i = 0; i < n; i++) {
+		if (steps[i].batch != batch)
+			batch_ends(w);
+		batch = steps[i].batch;
+		carry_out(w, &steps[i]);
+	}
+	e4l_plan_free(p);
+	return pieces_of(w, &w->file[0], &unjoined);
+}
+
+START_TEST(uses_as_few_runs_as_there_are)
+{
+	static const struct {
+		uint64_t runs[4];
+		size_t n;
+		uint64_t pieces;
+	} cases[] = {
+		{ { 24661 }, 1, 1 },
+		{ { 100, 30000 }, 2, 1 },
+		{ { 24660, 1 }, 2, 2 },
+		{ { 9000, 9000, 9000 }, 3, 3 },
+		{ { 100, 12000, 14000, 11000 }, 4, 2 },
+	};
+	struct world *w = scattered(cases[_i].runs, cases[_i].n);
+
+	ck_assert_uint_le(pieces_after(w), cases[_i].pieces);
+	free_world(w);
+}
+END_TEST
+
+/* Small files in three to six pieces each, and one free run at the end. */
+START_TEST(joins_many_small_files)
+{
+	unsigned int files = 5000, round, f;
+	struct world *w = new_world(45000 + 30000, 1, files);
+	uint64_t at = 0, unjoined;
+
+	srandom(1);
+	for (round = 0; round < 6; round++) {
+		for (f = 0; f < files; f++) {
+			struct file *file = &w->file[f];
+			struct e4l_extent *last = file->ex + file->n - 1;
+
+			if (round > 2 && random() % 2)
+				continue;
+			add_extent(w, f, (struct e4l_extent) {
+				.lblk = file->n ? last->lblk + last->len : 0,
+				.pblk = at, .len = 1 + (f + round) % 3,
+			});
+			at += 1 + (f + round) % 3;
+		}
+	}
+	for (f = 0; f < files; f++) {
+		w->file[f].eof = 100;
+		w->file[f].allowed = ALL;
+	}
+	add_trees(w);
+	plan_and_carry_out(w);
+	for (f = 0; f < files; f++)
+		ck_assert_uint_eq(pieces_of(w, &w->file[f], &unjoined), 1);
+	plan_and_carry_out(w);
+	ck_assert_uint_eq(w->steps, 0);
+	free_world(w);
+}
+END_TEST
+
+/* What is ideal, or not allowed, is not touched; bad lists are refused. */
+START_TEST(knows_what_to_leave_alone)
+{
+	static const struct e4l_extent ideal[] = {
+		{ .pblk = 100, .lblk = 0, .len = 32768 },
+		{ .pblk = 32868, .lblk = 32768, .len = 5 },
+		{ .pblk = 32873, .lblk = 32773, .len = 5, .unwritten = 1 },
+		{ .pblk = 10, .lblk = 40000, .len = 5 },
+	};
+	static const struct e4l_extent bad[] = {
+		{ .pblk = 10, .lblk = 5, .len = 5 },
+		{ .pblk = 20, .lblk = 9, .len = 5 },
+	};
+	static const struct e4l_free_run run = { 50000, 50000 };
+	struct e4l_plan_file f = {
+		.ino = 12, .allowed = ALL, .eof_blk = 32773,
+		.extents = ideal, .n_extents = ARRAY_SIZE(ideal),
+	};
+	struct world *w = new_world(1, 1, 1);
+	struct e4l_plan *p;
+	size_t n;
+
+	ck_assert_int_eq(e4l_plan_new(&w->opt, &p), 0);
+	ck_assert_int_eq(e4l_plan_add_free(&run, p), 0);
+	ck_assert_int_eq(e4l_plan_add_free(&run, p), E4L_ET_BAD_ARGUMENT);
+	ck_assert_int_eq(e4l_plan_add_file(p, &f), 0);
+	f.n_extents = 2;
+	f.extents = bad;
+	ck_assert_int_eq(e4l_plan_add_file(p, &f), E4L_ET_BAD_ARGUMENT);
+	ck_assert_int_eq(e4l_plan_make(p), 0);
+	e4l_plan_steps(p, &n);
+	ck_assert_uint_eq(n, 0);
+	e4l_plan_free(p);
+	w->opt.cluster_blocks = 0;
+	ck_assert_int_eq(e4l_plan_new(&w->opt, &p), E4L_ET_BAD_ARGUMENT);
+	ck_assert_ptr_null(p);
+	free_world(w);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("plan");
+	TCase *tc = tcase_create("plan");
+
+	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, random_worlds, 0, 300);
+	tcase_add_loop_test(tc, budgets_are_kept, 0, 60);
+	tcase_add_loop_test(tc, zeroes_what_the_budget_is_best_spent_on, 0,
+			    200);
+	tcase_add_loop_test(tc, zeroes_up_to_the_length_of_entries, 0, 100);
+	tcase_add_test(tc, joins_a_big_mosaic);
+	tcase_add_loop_test(tc, uses_as_few_runs_as_there_are, 0, 5);
+	tcase_add_test(tc, joins_many_small_files);
+	tcase_add_test(tc, knows_what_to_leave_alone);
+	suite_add_tcase(suite, tc);
+	return unit_main(suite);
+}
