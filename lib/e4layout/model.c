@@ -60,7 +60,7 @@ static errcode_t note_damage(const struct e4l_damage *damage, void *priv)
 	return 0;
 }
 
-/* ------------------------------------------------------------ the worst files */
+/* ---------------------------------------------------------- the worst files */
 
 static uint64_t badness(const struct build *b, const struct e4l_worst_file *w)
 {

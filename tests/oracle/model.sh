@@ -8,17 +8,14 @@ oracle=$top_builddir/tests/oracle/model-oracle
 mkaged=$top_builddir/tests/tools/mkaged
 image=$work/image
 
-# Blocks come in whole clusters of $unit blocks.
 recipe() {
-	unit=1
-	case $* in *bigalloc*) unit=16 ;; esac
 	cat <<-END
 	size 512M
 	mke2fs $*
 	mosaic /m/alternate size 2M written 4K unwritten 4K
 	mosaic /m/random size 3M written 16K unwritten 8K random
-	interleave /log count 8 rounds 20 blocks $((3 * unit))
-	scatter /s3 frags 200 blocks $((9 * unit)) gap $((2 * unit)) $indirect
+	interleave /log count 8 rounds 20 blocks 3
+	scatter /s3 frags 200 blocks 9 gap 2 $indirect
 	file /big2 size 6M $indirect
 	file /tiny size 9K $indirect
 	tree /mail dirs 40 files 12 size 1K-9K
@@ -27,8 +24,8 @@ recipe() {
 	file /big size 9M holes
 	file /holes extents 32+16w 64+16w 112+16u 256+48w
 	file /deep size 600K depth 2
-	scatter /s1 frags 90 blocks $((2 * unit)) gap $((3 * unit)) hole $((2 * unit)) shuffle
-	scatter /s2 frags 300 blocks $((2 * unit)) gap $unit alternate
+	scatter /s1 frags 90 blocks 2 gap 3 hole 2 shuffle
+	scatter /s2 frags 300 blocks 2 gap 1 alternate
 	symlink /sym length 200
 	symlink /short /big
 	fifo /fifo
