@@ -75,7 +75,7 @@ enum skip {
 struct change {
 	const char *name;
 	const char *from, *to;		/* NULL: not set */
-	char numbers[2][12];		/* where they may point */
+	char number[12];		/* where @from may point */
 };
 
 struct skipped {

@@ -36,29 +36,33 @@ static bool has_option(const char *options, const char *name)
 	return false;
 }
 
-/* Whether the kernel can take @v, whose value it has is @running. */
-static bool can_apply(const struct place *p, const struct e4l_tunable *v,
-		      uint32_t *running, struct skipped *no)
+/* Why the kernel cannot be given @v; false when it can, or has it already. */
+static bool is_skipped(const struct place *p, const struct e4l_tunable *v,
+		       uint32_t *running, struct skipped *no)
 {
 	*no = (struct skipped) { .tunable = v };
 	if (!v->info) {
 		no->why = SKIP_UNKNOWN;
-	} else if (!v->valid) {
-		no->why = SKIP_RANGE;
-	} else if (has_option(p->options, v->name)) {
-		no->why = SKIP_OPTION;
-	} else {
-		no->error = place_running(p, v->info, running);
-		if (no->error == ENOENT)
-			no->why = v->info->since ? SKIP_KERNEL : SKIP_PATCH;
-		else if (no->error)
-			no->why = SKIP_REFUSED;
-		else if (*running != v->number && !place_writable(p, v->info))
-			no->why = SKIP_READ_ONLY;
-		else
-			return true;
+		return true;
 	}
-	return false;
+	if (!v->valid) {
+		no->why = SKIP_RANGE;
+		return true;
+	}
+	no->error = place_running(p, v->info, running);
+	if (no->error == ENOENT)
+		no->why = v->info->since ? SKIP_KERNEL : SKIP_PATCH;
+	else if (no->error)
+		no->why = SKIP_REFUSED;
+	else if (*running == v->number)
+		return false;
+	else if (has_option(p->options, v->name))
+		no->why = SKIP_OPTION;
+	else if (!place_writable(p, v->info))
+		no->why = SKIP_READ_ONLY;
+	else
+		return false;
+	return true;
 }
 
 static void apply_tunable(struct report *r, const struct e4l_tunable *v)
@@ -67,7 +71,7 @@ static void apply_tunable(struct report *r, const struct e4l_tunable *v)
 	struct change *c = &r->changes[r->n_changes];
 	uint32_t running;
 
-	if (!can_apply(r->place, v, &running, no)) {
+	if (is_skipped(r->place, v, &running, no)) {
 		r->n_skipped++;
 		return;
 	}
@@ -80,9 +84,9 @@ static void apply_tunable(struct report *r, const struct e4l_tunable *v)
 		r->n_skipped++;
 		return;
 	}
-	snprintf(c->numbers[0], sizeof(c->numbers[0]), "%u", running);
+	snprintf(c->number, sizeof(c->number), "%u", running);
 	c->name = v->name;
-	c->from = c->numbers[0];
+	c->from = c->number;
 	c->to = v->value;
 	r->n_changes++;
 }

@@ -917,7 +917,7 @@ errcode_t e4l_tunables_put(ext2_filsys fs, const struct e4l_tunables *t);
 
 /*
  * The same for a mounted filesystem, through a descriptor of its root
- * directory.
+ * directory.  What was written is durable.
  * Errors: E4L_ET_NOT_EXT4_ROOT, EPERM without CAP_SYS_ADMIN, those of
  * e4l_tunables_parse(), and errno's of fgetxattr(2) and fsetxattr(2).
  */

@@ -363,10 +363,9 @@ errcode_t e4l_tunables_write_fd(int fd, const struct e4l_tunables *t)
 	err = check_root(fd);
 	if (err)
 		return err;
-	if (len)
-		return fsetxattr(fd, E4L_TUNABLES_XATTR, text, len, 0) ?
-		       errno : 0;
-	if (fremovexattr(fd, E4L_TUNABLES_XATTR) && errno != ENODATA)
+	if (len && fsetxattr(fd, E4L_TUNABLES_XATTR, text, len, 0))
 		return errno;
-	return 0;
+	if (!len && fremovexattr(fd, E4L_TUNABLES_XATTR))
+		return errno == ENODATA ? 0 : errno;
+	return fsync(fd) ? errno : 0;
 }

@@ -44,6 +44,15 @@ runs extent_max_zeroout_kb 1024
 runs inode_readahead_blks 128
 check "$tune4fs" --apply "$loop"
 out_is 'nothing to change'
+if /usr/bin/python3 -c 'import jsonschema' 2>/dev/null; then
+	check "$tune4fs" --json --apply "$mnt"
+	cp "$out" "$work/doc"
+	check /usr/bin/python3 "$top_srcdir/tests/shell/validate.py" \
+		"$top_srcdir/doc/schema/tune4fs-1.json" "$work/doc"
+	grep -q '"why": "needs-patched-kernel"' "$work/doc" ||
+		[ -e "/sys/fs/ext4/${loop##*/}/dir_ireserve" ] ||
+		fail "nothing of the patched kernel in JSON"
+fi
 check "$tune4fs" -l "$img"
 grep -Eq '^ +extent_max_zeroout_kb +1024 +1024 +32 ' "$out" ||
 	{ show_run; fail "the list has not both values"; }

@@ -95,6 +95,14 @@ becomes mb_min_to_scan "$loop_b" 12
 runs mb_min_to_scan "$loop_a" 99
 runs inode_readahead_blks "$loop_b" 16
 
+# again by hand: nothing is new, so nothing is said of what runs already
+check "$tune4fs" --apply-all
+grep -qx "$work/mnt-a: mb_min_to_scan: 99 -> 12" "$out" ||
+	{ show_run; fail "not applied once more"; }
+check "$tune4fs" --apply-all
+[ ! -s "$out" ] || { show_run; fail "something changed"; }
+grep -q "$work/mnt-a" "$err" && { show_run; fail "something was said"; }
+
 kill -TERM $pid
 wait $pid || fail "SIGTERM is a failure"
 grep -qx "$work/mnt-a: mb_min_to_scan: 10 -> 12" "$work/log" || {
