@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include "support/say.h"
+#include "support/undo_guard.h"
 #include "tune4fs.h"
 
 /* /sys/fs/ext4/DEVICE, the device's name being the kernel's own; -1: none. */
@@ -130,14 +131,17 @@ bool place_read(struct place *p, struct e4l_tunables **t)
 	return !err;
 }
 
-/* An undo file keeps what is overwritten; libext2fs has one for a process. */
+/* What to open the device through; NULL after saying what is wrong. */
 static io_manager choose_manager(const struct tune4fs *cfg)
 {
+	errcode_t err;
+
 	if (!cfg->undo_file)
 		return unix_io_manager;
-	set_undo_io_backing_manager(unix_io_manager);
-	set_undo_io_backup_file((char *)cfg->undo_file);
-	return undo_io_manager;
+	err = undo_guard_setup(cfg->undo_file, unix_io_manager);
+	if (err)
+		say_error(cfg->undo_file, "cannot make the undo file", err);
+	return err ? NULL : undo_io_manager;
 }
 
 /* Without a journal only an undo file protects the change. */
@@ -170,6 +174,7 @@ static bool write_offline(struct place *p, const struct tune4fs *cfg,
 			  const struct e4l_tunables *t)
 {
 	const char *name = p->name;
+	io_manager manager;
 	struct target target;
 	struct e4l *e;
 	errcode_t err;
@@ -177,7 +182,8 @@ static bool write_offline(struct place *p, const struct tune4fs *cfg,
 	if (!check_protected(p, cfg))
 		return false;
 	place_close(p);
-	if (!target_open_write(&target, name, choose_manager(cfg), NULL))
+	manager = choose_manager(cfg);
+	if (!manager || !target_open_write(&target, name, manager, NULL))
 		return false;
 	err = e4l_new(target.fs, &e);
 	if (!err)

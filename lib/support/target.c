@@ -425,8 +425,12 @@ bool target_open_write(struct target *t, const char *name, io_manager manager,
 
 bool target_let_go(struct target *t)
 {
-	errcode_t err = ext2fs_mmp_stop(t->fs);
+	errcode_t err = ext2fs_mmp_stop(t->fs), err2;
 
+	/* ext2fs_free() would close it, too, but keep the error to itself */
+	err2 = io_channel_close(t->fs->io);
+	t->fs->io = t->fs->image_io = NULL;
+	err = err ? err : err2;
 	if (err)
 		say_error(t->name, "cannot close", err);
 	ext2fs_free(t->fs);
