@@ -274,7 +274,7 @@ errcode_t run_operation(struct bench *b, struct tap_log *log, operation op,
 	io_manager manager = log ? tap_io_manager : unix_io_manager;
 	io_manager top = manager;
 	ext2_filsys fs;
-	errcode_t err;
+	errcode_t err, err2;
 	int i;
 
 	for (i = 0; log && i < TAP_DEVICES; i++)
@@ -291,6 +291,9 @@ errcode_t run_operation(struct bench *b, struct tap_log *log, operation op,
 	if (err)
 		return err;
 	err = run_on(b, manager, fs, op, &env);
+	/* ext2fs_free() would keep the error to itself */
+	err2 = io_channel_close(fs->io);
+	fs->io = fs->image_io = NULL;
 	ext2fs_free(fs);
-	return err;
+	return err ? err : err2;
 }

@@ -45,6 +45,7 @@ struct bench {
 	char dir[64];
 	char path[TAP_DEVICES][80];
 	int n_dev;
+	bool changes_content;		/* the operation does, on purpose */
 	uint8_t *base[TAP_DEVICES];	/* what they hold at the start */
 	size_t size[TAP_DEVICES];
 };
@@ -75,13 +76,17 @@ struct op_env {
 
 /*
  * Changes the filesystem in transactions; the harness opens and closes it.
- * Each transaction changes some file's extents and no file's content.  It is
- * run again on its own result, which may leave it nothing to do.
+ * Each transaction changes some file's extents and no file's content, unless
+ * changes_content says so.  It is run again on its own result, which may leave
+ * it nothing to do.
  */
 typedef errcode_t (*operation)(struct op_env *env);
 
 /* Moves every file to other blocks, several times over. */
 errcode_t op_relocate(struct op_env *env);
+
+/* Sets, changes and removes the tunables. */
+errcode_t op_tunables(struct op_env *env);
 
 /*
  * Runs @op on the bench's devices through tap_io (@log) or, when @log is NULL,
@@ -116,6 +121,14 @@ struct world {
  * valid until the next call.
  */
 const char *repair_state(const struct world *w, struct digest *d);
+
+/*
+ * What the filesystem is after each transaction of @log, repaired; the first
+ * is before all of them, and the only one where an undo file takes all back.
+ * @n: how many; to be freed.  @job numbers the files that are used.
+ */
+struct digest *make_refs(const struct bench *b, const struct tap_log *log,
+			 unsigned int job, size_t *n);
 
 struct verdict {
 	size_t states;		/* different ones that were checked */

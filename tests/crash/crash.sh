@@ -36,6 +36,9 @@ must_lose() {
 "$crash" -s "$seed" -n "$states" states || fail "states"
 "$crash" -s "$seed" -n "$faults" faults || fail "faults"
 "$crash" -s "$seed" -n "$faults" kill || fail "kills"
+"$crash" -o tunables -s "$seed" -n "$states" states || fail "tunables: states"
+"$crash" -o tunables -s "$seed" -n "$faults" faults || fail "tunables: faults"
+"$crash" -o tunables -s "$seed" -n "$faults" kill || fail "tunables: kills"
 # blocks are reused before their freeing is durable
 must_lose -n 1 -r
 # no flush between a transaction's log and the pointer
@@ -44,10 +47,14 @@ must_lose -n 1500 -f 8
 must_lose -n 1500 -f 9
 # no flush between the last places and "empty"
 must_lose -n 1500 -f 34
+# no flush between the pointer and the places of the tunables
+must_lose -o tunables -n 200 -f 9
 if [ "$(id -u)" = 0 ] && [ -w /dev/loop-control ]; then
 	for scenario in csum3-64bit-1k external-1k; do
 		"$crash" -c $scenario -s "$seed" -n "$faults" -m states ||
 			fail "the kernel's replay"
+		"$crash" -o tunables -c $scenario -s "$seed" -n "$faults" \
+			-m states || fail "the kernel's replay of tunables"
 	done
 else
 	echo "no root or no loop devices: no replay by the kernel"
