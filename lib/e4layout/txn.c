@@ -382,8 +382,8 @@ static void set_range(ext2_filsys fs, struct range r, bool in_use)
 		ext2fs_bg_free_blocks_count_set(fs, group,
 			ext2fs_bg_free_blocks_count(fs, group) + delta);
 		ext2fs_bg_flags_clear(fs, group, EXT2_BG_BLOCK_UNINIT);
-		ext2fs_free_blocks_count_add(fs->super,
-					     EXT2FS_C2B(fs, delta));
+		ext2fs_free_blocks_count_add(fs->super, delta *
+					     EXT2FS_CLUSTER_RATIO(fs));
 		r.blk += part.count;
 		r.count -= part.count;
 	}

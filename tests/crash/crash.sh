@@ -16,6 +16,9 @@ shm=/dev/shm
 [ -w $shm ] || shm=${TMPDIR:-/tmp}
 TMPDIR=$(mktemp -d "$shm/e4l-crash-XXXXXX") || exit 1
 export TMPDIR
+# libext2fs' undo manager does not free all that it allocates
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+export ASAN_OPTIONS
 trap 'rm -rf "$TMPDIR"' EXIT
 trap 'exit 1' INT TERM
 
