@@ -528,16 +528,20 @@ static void shuffle(struct lab *l, blk64_t *array, __u32 n)
 	}
 }
 
+static __u64 whole_clusters(const struct lab *l, __u64 blks)
+{
+	return div_up(blks, l->ratio_blks) * l->ratio_blks;
+}
+
 /* Fragments with free blocks between them. */
 static void do_scatter(struct args *a)
 {
 	struct lab *l = a->l;
 	struct node *n = new_file(a);
 	__u32 frags = need_count(a, "frags");
-	__u64 len = need_count(a, "blocks") * (__u64)l->ratio_blks;
-	__u64 gap = opt_count(a, "gap", len / l->ratio_blks) *
-		    (__u64)l->ratio_blks;
-	__u64 hole = opt_count(a, "hole", 0) * (__u64)l->ratio_blks;
+	__u64 len = whole_clusters(l, need_count(a, "blocks"));
+	__u64 gap = whole_clusters(l, opt_count(a, "gap", len));
+	__u64 hole = whole_clusters(l, opt_count(a, "hole", 0));
 	bool alternate = opt(a, "alternate");
 	blk64_t *pblk = lab_alloc(l, frags * sizeof(*pblk));
 	__u32 i;
