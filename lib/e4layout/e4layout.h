@@ -1137,10 +1137,11 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
  *  - Moving: no contiguous logical run of a file that may be moved is left in
  *    several fragments while there is a free run that holds it, unless the copy
  *    budget is used up.  A run that fits nowhere is put in the fewest free runs
- *    that hold it or joined piecewise, whichever leaves fewer fragments, if
- *    that is fewer than before.  A fragment stays where it is if the rest fits
- *    beside it.  Under a budget, files come first that lose most fragments per
- *    block copied.  No file ever gets more extents.
+ *    that hold it or joined piecewise, whichever leaves fewer fragments, if it
+ *    loses one and at least a quarter of them (rounded down) by it.  A fragment
+ *    stays where it is if the rest fits beside it.  Under a budget, files come
+ *    first that lose most fragments per block copied.  No file ever gets more
+ *    extents.
  *  - Zeroing: runs are zeroed whole or not at all.  As long as no extent grows
  *    over E4L_WRITTEN_MAX_BLOCKS by it, the result has the fewest extents that
  *    the budget can buy, and the fewest blocks zeroed for them.  The argument:
@@ -1153,7 +1154,9 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
  *    extents as there are full ones.
  *  - What is already ideal is not touched, and a plan for the result, with no
  *    budget, is empty.
- * After an error the planner can only be freed.
+ * Errors: E4L_ET_BAD_ARGUMENT (blocks that are given back are free already:
+ * files share blocks, or the bitmaps are wrong), ENOMEM.  After an error the
+ * planner can only be freed.
  */
 errcode_t e4l_plan_make(struct e4l_plan *p);
 

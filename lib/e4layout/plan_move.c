@@ -288,6 +288,17 @@ static errcode_t undo_longest(struct placing *pl)
 	return err;
 }
 
+/*
+ * Whether @n pieces instead of @before are worth the copying.  With every
+ * single piece saved accepted, files that nothing has room for are copied over
+ * and over as each frees a little space for the next: in a disk full of 1000
+ * files of 400 pieces, 14 times what they hold, to save not 1 % more.
+ */
+static bool worthwhile(size_t n, size_t before)
+{
+	return n < before && n <= before - before / 4;
+}
+
 /* Tries both ways to have fewer pieces and takes the better, if it is good. */
 static errcode_t place_partly(struct placing *pl, bool *done)
 {
@@ -304,12 +315,12 @@ static errcode_t place_partly(struct placing *pl, bool *done)
 	if (err)
 		return err;
 	*done = true;
-	if (fits && pl->out->n < windows && pl->out->n < pl->n)
+	if (fits && pl->out->n < windows && worthwhile(pl->out->n, pl->n))
 		return 0;
 	err = undo_longest(pl);
 	if (err)
 		return err;
-	*done = windows < pl->n;
+	*done = worthwhile(windows, pl->n);
 	return *done ? place_windows(pl) : 0;
 }
 
