@@ -74,7 +74,7 @@ static void check_holds(struct image *img, const char *text)
 	run("e2fsck -fn %s%s >/dev/null 2>&1", "", img->path);
 }
 
-/* "a=111…" of @len bytes. */
+/* "a=111..." of @len bytes. */
 static const char *long_text(char *buf, size_t len)
 {
 	memset(buf, '1', len);
@@ -166,10 +166,9 @@ END_TEST
 static void check_refused(struct image *img, const char *text,
 			  errcode_t expected)
 {
-	run("cp %s %s", img->path, "/tmp/e4l-tunables-before");
+	run("%scp %s %2$s.before", "", img->path);
 	ck_assert_int_eq(image_write(img, text), expected);
-	run("cmp %s %s", "/tmp/e4l-tunables-before", img->path);
-	unlink("/tmp/e4l-tunables-before");
+	run("%scmp %s %2$s.before && rm %2$s.before", "", img->path);
 }
 
 /* Files of each power of two, twice, leave no block free. */
