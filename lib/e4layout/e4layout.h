@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 #include <ext2fs/ext2_fs.h>
 #include <ext2fs/ext2fs.h>
 #include <e4layout/e4l_err.h>
@@ -1229,6 +1230,188 @@ struct e4l_repack_result {
  */
 errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_options *options,
 		     struct e4l_repack_result *result);
+
+/* --------------------------------------------------------------------- tree */
+
+/* Opaque: what will be in an image; entries are told apart by numbers. */
+struct e4l_tree;
+
+#define E4L_TREE_ROOT 1u	/* always there; 0 is no entry */
+
+/* A stretch of a file's content.  What is between stretches is a hole. */
+struct e4l_tree_piece {
+	uint64_t offset;	/* in the file, bytes; ascending, no overlaps */
+	uint64_t bytes;
+	uint64_t pos;		/* in the data file: e4l_tree_set_data_fd() */
+	bool unwritten;		/* preallocated: has a place, reads as zeroes */
+};
+
+/*
+ * @name as getxattr(2) has it; ACLs in that function's format, or as ext4 stores
+ * them.
+ */
+struct e4l_tree_xattr {
+	const char *name;
+	const void *value;
+	size_t size;
+};
+
+/* One file of any kind.  Everything that is pointed to is copied. */
+struct e4l_entry {
+	uint32_t mode;		/* as in stat(2) */
+	uint32_t uid, gid;
+	uint64_t size;		/* regular file, symlink */
+	uint64_t rdev;		/* device */
+	uint64_t pos;		/* regular file without pieces: in the data */
+	struct timespec mtime, atime, ctime;
+	const char *target;	/* symlink: size bytes */
+	const struct e4l_tree_piece *pieces;	/* NULL: all is data */
+	size_t n_pieces;
+	const struct e4l_tree_xattr *xattrs;	/* other namespaces than ext4's
+						 * are left out */
+	size_t n_xattrs;
+	bool from_ext4;		/* what follows counts */
+	struct timespec crtime;
+	uint32_t flags;		/* EXT2_*_FL and EXT4_*_FL that are the user's */
+	uint32_t generation;
+	uint32_t projid;
+};
+
+/* Creates a tree with a root that has no owner, time or attribute yet. */
+errcode_t e4l_tree_new(struct e4l_tree **ret);
+void e4l_tree_free(struct e4l_tree *t);
+
+/*
+ * Adds @name, of @len bytes, to the directory @parent; *@id is the new entry.
+ * Whether the name is there already is not looked at: see e4l_tree_find();
+ * planning refuses duplicates.  Memory: 104 bytes, the name, and what an image
+ * needs of it.  Errors: E4L_ET_NAME_TOO_LONG, E4L_ET_BAD_NAME (empty, dots, a
+ * slash, or @parent is no directory), E4L_ET_BAD_SYMLINK, E4L_ET_BAD_ACL,
+ * E4L_ET_XATTR_TOO_LARGE, E4L_ET_TREE_TOO_LARGE, ENOMEM; the tree stays as it
+ * was, and e4l_tree_where() says which entry it was.
+ */
+errcode_t e4l_tree_add(struct e4l_tree *t, uint32_t parent, const char *name,
+		       size_t len, const struct e4l_entry *entry, uint32_t *id);
+
+/* Replaces all but the name; a directory stays one, others do not become one. */
+errcode_t e4l_tree_set(struct e4l_tree *t, uint32_t id,
+		       const struct e4l_entry *entry);
+
+/* Adds a further name of @id, which is not a directory. */
+errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
+			size_t len, uint32_t id);
+
+/* *@id is the entry called @name in @parent, 0 when there is none. */
+errcode_t e4l_tree_find(struct e4l_tree *t, uint32_t parent, const char *name,
+			size_t len, uint32_t *id);
+
+/*
+ * Loads the directory @path into a new tree, with @threads threads, 1 to 64.
+ * The content of files is read when the image is written, at the sizes that
+ * they have now: what a file has grown by is left out, one that has shrunk is
+ * an error (E4L_ET_FILE_SHRANK).  Sockets, fifos, devices, hard links, holes,
+ * extended attributes and ACLs are kept.  Errors are errno's;
+ * e4l_tree_where() says which file.
+ */
+errcode_t e4l_tree_load_dir(struct e4l_tree *t, const char *path,
+			    unsigned int threads);
+
+/* Flags for e4l_tree_load_fs(). */
+#define E4L_LOAD_GENERATION	0x1	/* keep the inodes' generations */
+
+/*
+ * Loads @e's filesystem, which begins @offset_bytes into its device, into a new
+ * tree: everything that ext4 keeps of a file, preallocated stretches and those
+ * behind the end of file included.  The device itself is then the data, for
+ * e4l_tree_set_data_fd(), and must not change.  Memory, beside the tree: 4
+ * bytes for each inode of the filesystem.
+ * Errors: those of e4l_tree_add() and of libext2fs, E4L_ET_DIR_CORRUPT,
+ * E4L_ET_EXTENT_RANGE, E4L_ET_EXTENT_ORDER, E4L_ET_INTERRUPTED;
+ * e4l_tree_where() says which file.
+ */
+errcode_t e4l_tree_load_fs(struct e4l_tree *t, struct e4l *e,
+			   uint64_t offset_bytes, unsigned int flags);
+
+/* Where the content of files is, when it is not in a directory; borrowed. */
+void e4l_tree_set_data_fd(struct e4l_tree *t, int fd);
+
+/* Calls @map for the owner and group of each entry. */
+void e4l_tree_map_owners(struct e4l_tree *t,
+			 void (*map)(uint32_t *uid, uint32_t *gid, void *priv),
+			 void *priv);
+
+/*
+ * Files of a higher priority (-32767 to 32767; 0 for those that get none) come
+ * first on the disk; a directory's is that of all it holds.
+ * Errors: E4L_ET_NO_PATH, E4L_ET_BAD_ARGUMENT.
+ */
+errcode_t e4l_tree_set_priority(struct e4l_tree *t, const char *path,
+				int priority);
+
+/* The entries, further names included. */
+uint32_t e4l_tree_entries(const struct e4l_tree *t);
+
+/* The path in the source that the last failure was about; may be empty. */
+const char *e4l_tree_where(const struct e4l_tree *t);
+
+/* ----------------------------------------------------------------- populate */
+
+/* Opaque: an image that is planned to the last block. */
+struct e4l_populate;
+
+#define E4L_WINDOW_EXACT UINT32_MAX
+
+struct e4l_populate_options {
+	uint64_t offset_bytes;	/* of the filesystem on the device */
+	uint32_t window;	/* as e4l_place_new(), or E4L_WINDOW_EXACT */
+	unsigned int threads;	/* at most 24 are used; 4 MiB each */
+	int64_t now;		/* of what the image itself needs */
+	bool clamp_times;	/* no time after now, and reproducible ones */
+};
+
+/* Where the image goes. */
+struct e4l_populate_target {
+	int fd;			/* for writing */
+	int direct_fd;		/* the same with O_DIRECT, or -1 */
+	/* Blocks done of all; from any thread, one at a time; may be NULL. */
+	void (*progress)(uint64_t done, uint64_t total, void *priv);
+	void *priv;
+};
+
+struct e4l_populate_stats {
+	uint64_t wanted_blocks, free_blocks;
+	uint64_t wanted_inodes, free_inodes;	/* wanted: with the root */
+	uint64_t writes;		/* calls */
+	uint64_t written_blocks;
+};
+
+/*
+ * Plans how @e's filesystem, new from mke2fs, opened for writing, its bitmaps
+ * loaded, gets the content of @t.  Nothing is written; the bitmaps and counts
+ * of the filesystem change in memory, so that after an error, or without
+ * e4l_populate_write(), it must be closed without flushing (ext2fs_free()).
+ * Both are borrowed until e4l_populate_free(), which *@ret needs after an
+ * error too (it may be NULL); @t can be planned again then.
+ * Errors: E4L_ET_NO_SPACE, E4L_ET_NO_INODES (the statistics say how much is
+ * wanted), E4L_ET_CANNOT_POPULATE, E4L_ET_NOT_EMPTY, E4L_ET_NEEDS_FEATURE,
+ * E4L_ET_DUPLICATE_NAME, E4L_ET_DIR_TOO_LARGE, E4L_ET_TOO_MANY_LINKS,
+ * E4L_ET_FILE_TOO_LARGE, E4L_ET_XATTR_TOO_LARGE, E4L_ET_BAD_SYMLINK, ENOMEM.
+ */
+errcode_t e4l_populate_plan(struct e4l *e, struct e4l_tree *t,
+			    const struct e4l_populate_options *options,
+			    struct e4l_populate **ret);
+
+/*
+ * Writes all content, directories and inodes with large writes to @target;
+ * closing the filesystem then writes its bitmaps, descriptors and superblocks.
+ * Nothing is synced.  After an error the device's content is useless.
+ */
+errcode_t e4l_populate_write(struct e4l_populate *p,
+			     const struct e4l_populate_target *target);
+
+void e4l_populate_get_stats(const struct e4l_populate *p,
+			    struct e4l_populate_stats *stats);
+void e4l_populate_free(struct e4l_populate *p);
 
 #ifdef __cplusplus
 }

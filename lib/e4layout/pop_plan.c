@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The plan: which order things have, which inode each one gets.  It depends on
+ * the names, sizes and attributes in the tree and on nothing else, so that the
+ * same tree gives the same image however it was read.
+ */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "populate.h"
+
+/* ---------------------------------------------------------- order of names */
+
+static int hash_version(const struct e4l_populate *p)
+{
+	struct ext2_super_block *sb = p->fs->super;
+	int version = sb->s_def_hash_version;
+
+	if (version <= EXT2_HASH_TEA && sb->s_flags & EXT2_FLAGS_UNSIGNED_HASH)
+		version += 3;
+	return version;
+}
+
+static errcode_t hash(const struct e4l_populate *p, const struct node *n,
+		      uint32_t *major, uint32_t *minor)
+{
+	*major = *minor = 0;
+	if (!ext2fs_has_feature_dir_index(p->fs->super))
+		return 0;
+	return ext2fs_dirhash2(hash_version(p), node_name(p->t, n),
+			       n->name_len, NULL, 0, p->fs->super->s_hash_seed,
+			       major, minor);
+}
+
+/* The order of readdir(3): by hash; what has no hash, by name. */
+static int in_readdir_order(const void *a, const void *b, void *priv)
+{
+	const struct e4l_populate *p = priv;
+	const struct node *x = &p->t->nodes.v[*(const uint32_t *)a];
+	const struct node *y = &p->t->nodes.v[*(const uint32_t *)b];
+	uint32_t major, x_minor, y_minor;
+	int cmp;
+
+	if (x->hash != y->hash)
+		return x->hash < y->hash ? -1 : 1;
+	hash(p, x, &major, &x_minor);
+	hash(p, y, &major, &y_minor);
+	if (x_minor != y_minor)
+		return x_minor < y_minor ? -1 : 1;
+	cmp = memcmp(node_name(p->t, x), node_name(p->t, y),
+		     x->name_len < y->name_len ? x->name_len : y->name_len);
+	return cmp ? cmp : (int)x->name_len - y->name_len;
+}
+
+/* Lists the children of each directory in order[]. */
+static errcode_t list_children(struct e4l_populate *p)
+{
+	struct node *v = p->t->nodes.v, *dir;
+	uint32_t n = p->t->nodes.n, i, at = 0, minor;
+	errcode_t err;
+
+	p->order = malloc(n * sizeof(*p->order));
+	if (!p->order)
+		return ENOMEM;
+	for (i = E4L_TREE_ROOT; i < n; i++)
+		v[i].n_child = 0;
+	for (i = E4L_TREE_ROOT + 1; i < n; i++)
+		v[v[i].parent].n_child++;
+	for (i = E4L_TREE_ROOT; i < n; i++) {
+		if (!S_ISDIR(v[i].mode))
+			continue;
+		v[i].child = at;
+		at += v[i].n_child;
+		v[i].n_child = 0;
+	}
+	for (i = E4L_TREE_ROOT + 1; i < n; i++) {
+		dir = &v[v[i].parent];
+		p->order[dir->child + dir->n_child++] = i;
+		err = hash(p, &v[i], &v[i].hash, &minor);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static errcode_t sort_children(struct e4l_populate *p)
+{
+	uint32_t i, c, *child;
+
+	for (i = E4L_TREE_ROOT; i < p->t->nodes.n; i++) {
+		const struct node *n = &p->t->nodes.v[i];
+
+		if (!S_ISDIR(n->mode) || n->n_child < 2)
+			continue;
+		child = p->order + n->child;
+		qsort_r(child, n->n_child, sizeof(*child), in_readdir_order, p);
+		for (c = 1; c < n->n_child; c++)
+			if (!in_readdir_order(&child[c - 1], &child[c], p))
+				return pop_fail(p, E4L_ET_DUPLICATE_NAME,
+						"sorting directories",
+						child[c]);
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------ the walk */
+
+/* What a child of @dir is in the walk: whose inode, whose priority. */
+static errcode_t meet(struct e4l_populate *p, struct node *dir, uint32_t id)
+{
+	struct node *n = &p->t->nodes.v[id];
+	struct link_group *g = &p->t->groups.v[n->child];
+
+	if (n->priority == PRIORITY_NONE)
+		n->priority = dir->priority;
+	if (S_ISDIR(n->mode)) {
+		n->links = 2;
+		dir->links++;
+		return 0;
+	}
+	n->links = 1;
+	if (n->flags & NODE_GROUPED) {
+		if (g->owner)
+			n->flags |= NODE_ALIAS;
+		else
+			g->owner = id;
+		n->links = g->links;
+	}
+	if (n->links > EXT2_LINK_MAX)
+		return pop_fail(p, E4L_ET_TOO_MANY_LINKS, "counting links", id);
+	p->wanted_inodes += stands(n);
+	return 0;
+}
+
+/* Directories from the root on, each before what is in it. */
+static errcode_t walk(struct e4l_populate *p)
+{
+	VEC(uint32_t) stack = { 0 };
+	errcode_t err = vec_room(&stack, 1);
+	uint32_t i;
+
+	if (!err)
+		stack.v[stack.n++] = E4L_TREE_ROOT;
+	p->t->nodes.v[E4L_TREE_ROOT].links = 2;
+	if (p->t->nodes.v[E4L_TREE_ROOT].priority == PRIORITY_NONE)
+		p->t->nodes.v[E4L_TREE_ROOT].priority = 0;
+	while (stack.n && !err) {
+		uint32_t id = stack.v[--stack.n];
+		struct node *dir = &p->t->nodes.v[id];
+
+		err = vec_room(&p->dirs, 1);
+		if (!err)
+			err = vec_room(&stack, dir->n_child);
+		if (err)
+			break;
+		p->dirs.v[p->dirs.n++] = id;
+		p->wanted_inodes++;
+		for (i = 0; i < dir->n_child && !err; i++)
+			err = meet(p, dir, p->order[dir->child + i]);
+		for (i = dir->n_child; i-- && !err;)
+			if (S_ISDIR(p->t->nodes.v[p->order[dir->child + i]].mode))
+				stack.v[stack.n++] = p->order[dir->child + i];
+		if (!err && dir->links >= EXT2_LINK_MAX &&
+		    !ext2fs_has_feature_dir_nlink(p->fs->super))
+			err = pop_fail(p, E4L_ET_TOO_MANY_LINKS,
+				       "counting subdirectories", id);
+	}
+	free(stack.v);
+	return err;
+}
+
+/* --------------------------------------------------- attributes and inlining */
+
+/* Whether the content is better off in the inode. */
+static bool goes_inline(struct e4l_populate *p, const struct node *n)
+{
+	const unsigned int in_block = sizeof(((struct ext2_inode *)0)->i_block);
+	unsigned int room = pop_inline_room(p, n);
+
+	if (!ext2fs_has_feature_inline_data(p->fs->super) || !room || n->map)
+		return false;
+	if (S_ISDIR(n->mode))
+		return n != &p->t->nodes.v[E4L_TREE_ROOT] &&
+		       pop_inline_dir(p, n, NULL, in_block);
+	return S_ISREG(n->mode) && n->size &&
+	       (n->size <= in_block ||
+		((n->size - in_block + 3) & ~3ULL) < room);
+}
+
+static errcode_t prepare(struct e4l_populate *p, uint32_t id)
+{
+	struct node *n = &p->t->nodes.v[id];
+	errcode_t err = 0;
+
+	if (!stands(n))
+		return 0;
+	if (S_ISDIR(n->mode))
+		err = pop_size_dir(p, n);
+	if (err)
+		return pop_fail(p, err, "dividing a directory", id);
+	err = pop_place_xattrs(p, id);
+	n = &p->t->nodes.v[id];		/* may have moved */
+	if (!err && goes_inline(p, n)) {
+		n->flags |= NODE_INLINE;
+		if (S_ISDIR(n->mode))
+			n->size = sizeof(((struct ext2_inode *)0)->i_block);
+	}
+	return err;
+}
+
+static errcode_t prepare_all(struct e4l_populate *p)
+{
+	errcode_t err = prepare(p, E4L_TREE_ROOT);
+	uint32_t i, first, n;
+	size_t d;
+
+	for (d = 0; d < p->dirs.n && !err; d++) {
+		first = p->t->nodes.v[p->dirs.v[d]].child;
+		n = p->t->nodes.v[p->dirs.v[d]].n_child;
+		for (i = first; i < first + n && !err; i++)
+			err = prepare(p, p->order[i]);
+	}
+	p->wanted_inodes += p->t->nodes.n - p->first_hidden;
+	return err;
+}
+
+/* ------------------------------------------------------------------- inodes */
+
+static void assign(struct e4l_populate *p, uint32_t id, ext2_ino_t ino)
+{
+	struct node *n = &p->t->nodes.v[id];
+
+	n->ino = ino;
+	ext2fs_inode_alloc_stats2(p->fs, ino, 1, S_ISDIR(n->mode));
+	if (p->max_ino < ino)
+		p->max_ino = ino;
+}
+
+static bool needs_ino(const struct node *n)
+{
+	return stands(n) && !n->ino;
+}
+
+/* Finds an inode for @id alone. */
+static errcode_t assign_one(struct e4l_populate *p, struct e4l_place *place,
+			    uint32_t id)
+{
+	struct node *n = &p->t->nodes.v[id];
+	ext2_ino_t parent = n->parent ? p->t->nodes.v[n->parent].ino :
+					EXT2_ROOT_INO, ino;
+	errcode_t err;
+
+	if (!needs_ino(n))
+		return 0;
+	err = e4l_new_inode(place, parent, n->mode, NULL, &ino);
+	if (!err)
+		assign(p, id, ino);
+	return err;
+}
+
+static bool is_own_child(const struct node *n)
+{
+	return !S_ISDIR(n->mode) && needs_ino(n);
+}
+
+/* A directory and its files: side by side where there is room for that. */
+static errcode_t assign_dir(struct e4l_populate *p, struct e4l_place *place,
+			    uint32_t dir)
+{
+	struct node *d = &p->t->nodes.v[dir];
+	uint32_t first = d->child, end = first + d->n_child, i;
+	uint32_t n = needs_ino(d);
+	ext2_ino_t ino = 0;
+	errcode_t err = 0;
+
+	for (i = first; i < end; i++)
+		n += is_own_child(&p->t->nodes.v[p->order[i]]);
+	if (p->o.window == E4L_WINDOW_EXACT && n)
+		err = e4l_place_window(place, n, &ino);
+	if (err && err != EXT2_ET_INODE_ALLOC_FAIL)
+		return err;
+	if (ino && needs_ino(d))
+		assign(p, dir, ino++);
+	else
+		err = assign_one(p, place, dir);
+	for (i = first; i < end && !(err && !ino); i++) {
+		if (!is_own_child(&p->t->nodes.v[p->order[i]]))
+			continue;
+		if (ino)
+			assign(p, p->order[i], ino++);
+		else
+			err = assign_one(p, place, p->order[i]);
+	}
+	return err;
+}
+
+static errcode_t assign_inodes(struct e4l_populate *p)
+{
+	uint32_t window = p->o.window == E4L_WINDOW_EXACT ? 0 : p->o.window;
+	struct e4l_place *place;
+	errcode_t err;
+	uint32_t i;
+	size_t d;
+
+	p->t->nodes.v[E4L_TREE_ROOT].ino = EXT2_ROOT_INO;
+	p->max_ino = p->max_old;
+	if (p->wanted_inodes - 1 - !!p->lost_found >
+	    p->fs->super->s_free_inodes_count)
+		return pop_fail(p, E4L_ET_NO_INODES, "placing inodes", 0);
+	err = e4l_place_new(p->e, window, E4L_PLACE_PACK | E4L_PLACE_NO_READ |
+			    E4L_PLACE_NO_ZERO, &place);
+	if (err)
+		return err;
+	for (d = 0; d < p->dirs.n && !err; d++)
+		err = assign_dir(p, place, p->dirs.v[d]);
+	for (i = p->first_hidden; i < p->t->nodes.n && !err; i++)
+		err = assign_one(p, place, i);
+	e4l_place_free(place);
+	return err;
+}
+
+static errcode_t index_inodes(struct e4l_populate *p)
+{
+	uint32_t i;
+
+	p->by_ino = calloc(p->max_ino + 1ULL, sizeof(*p->by_ino));
+	if (!p->by_ino)
+		return ENOMEM;
+	for (i = E4L_TREE_ROOT; i < p->t->nodes.n; i++)
+		if (stands(&p->t->nodes.v[i]))
+			p->by_ino[p->t->nodes.v[i].ino] = i;
+	return 0;
+}
+
+/* ------------------------------------------------------------- inode tables */
+
+/* The part of each group's inode table that has to be written. */
+static errcode_t place_tables(struct e4l_populate *p)
+{
+	uint32_t ipg = p->fs->super->s_inodes_per_group, last;
+	uint32_t per = p->bs / p->isize;
+	uint64_t first;
+	dgrp_t g;
+
+	for (g = 0; (first = (uint64_t)g * ipg + 1) <= p->max_ino; g++) {
+		last = first + ipg - 1 < p->max_ino ? first + ipg - 1 :
+						      p->max_ino;
+		while (last >= first && !p->by_ino[last])
+			last--;
+		if (last < first)
+			continue;
+		if (vec_room(&p->items, 1))
+			return ENOMEM;
+		p->items.v[p->items.n++] = (struct item) {
+			.pblk = ext2fs_inode_table_loc(p->fs, g), .ref = g,
+			.kind = ITEM_ITABLE, .len = (last - first) / per + 1,
+		};
+	}
+	return 0;
+}
+
+static int in_disk_order(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	return x->pblk < y->pblk ? -1 : x->pblk > y->pblk;
+}
+
+errcode_t pop_plan(struct e4l_populate *p)
+{
+	errcode_t err;
+
+	err = list_children(p);
+	if (!err)
+		err = sort_children(p);
+	if (!err)
+		err = walk(p);
+	p->first_hidden = p->t->nodes.n;
+	p->xplace_of = calloc(p->t->sets.n, sizeof(*p->xplace_of));
+	if (!err && (!p->xplace_of || vec_room(&p->xplaces, 1)))
+		err = ENOMEM;
+	if (err)
+		return err;
+	p->xplaces.v[p->xplaces.n++] = (struct xplace) { 0 };
+	err = prepare_all(p);
+	if (!err)
+		err = assign_inodes(p);
+	if (!err)
+		err = pop_load_free(p);
+	if (!err)
+		err = pop_place_blocks(p);
+	if (!err)
+		err = pop_quota(p);
+	p->stats.wanted_blocks = p->wanted;
+	p->stats.wanted_inodes = p->wanted_inodes;
+	if (!err && p->taken < p->wanted)
+		err = pop_fail(p, E4L_ET_NO_SPACE, "placing blocks", 0);
+	if (!err)
+		err = index_inodes(p);
+	if (!err)
+		err = place_tables(p);
+	if (!err)
+		err = pop_commit_blocks(p);
+	if (!err && p->items.n)
+		qsort(p->items.v, p->items.n, sizeof(*p->items.v),
+		      in_disk_order);
+	return err;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Quota files with the usage that the image will have: the kernel's format
+ * vfsv1, a radix tree of four levels over 1 KiB blocks (include/linux/quota.h,
+ * fs/quota/quota_tree.c and quotaio_v2.h in Linux).
+ */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "populate.h"
+
+#define QBLOCK		1024u
+#define ROOT_BLOCK	1
+#define FORMAT_VERSION	1		/* of vfsv1 */
+#define GRACE_SEC	(7 * 24 * 60 * 60)
+#define HEADER_BYTES	16		/* of a block of entries */
+#define ENTRY_BYTES	72
+#define PER_BLOCK	((QBLOCK - HEADER_BYTES) / ENTRY_BYTES)
+
+enum { USER, GROUP, PROJECT, TYPES };
+static const uint32_t magics[TYPES] = { 0xd9c01f11, 0xd9c01927, 0xd9c03f14 };
+
+struct usage {
+	uint32_t id;
+	uint64_t inodes;	/* 0: this slot is empty */
+	uint64_t bytes;
+};
+
+struct usages {
+	struct usage *v;
+	size_t n, mask;
+};
+
+/* ------------------------------------------------------------------- usage */
+
+static struct usage *slot(struct usages *u, uint32_t id)
+{
+	size_t i = id * 2654435761U & u->mask;
+
+	while (u->v[i].inodes && u->v[i].id != id)
+		i = (i + 1) & u->mask;
+	return &u->v[i];
+}
+
+static errcode_t grow(struct usages *u)
+{
+	struct usages bigger = { .n = u->n, .mask = u->mask * 2 + 1 };
+	size_t i;
+
+	bigger.v = calloc(bigger.mask + 1, sizeof(*bigger.v));
+	if (!bigger.v)
+		return ENOMEM;
+	for (i = 0; u->v && i <= u->mask; i++)
+		if (u->v[i].inodes)
+			*slot(&bigger, u->v[i].id) = u->v[i];
+	free(u->v);
+	*u = bigger;
+	return 0;
+}
+
+static uint32_t id_of(const struct e4l_populate *p, const struct node *n,
+		      int type)
+{
+	if (type == USER)
+		return n->uid;
+	return type == GROUP ? n->gid : p->t->extras.v[n->extra].projid;
+}
+
+static errcode_t count(struct e4l_populate *p, int type, struct usages *u)
+{
+	const struct node *n;
+	struct usage *s;
+	uint32_t i;
+
+	*u = (struct usages) { .mask = 31 };
+	if (grow(u))
+		return ENOMEM;
+	for (i = E4L_TREE_ROOT; i < p->t->nodes.n; i++) {
+		n = &p->t->nodes.v[i];
+		if (!stands(n) || n->flags & NODE_BLOB)
+			continue;
+		if (u->n * 2 > u->mask && grow(u))
+			return ENOMEM;
+		s = slot(u, id_of(p, n, type));
+		u->n += !s->inodes;
+		s->id = id_of(p, n, type);
+		s->inodes += 1 + (n->xattr ?
+				  p->xplaces.v[n->xattr].ea_inodes : 0);
+		s->bytes += pop_inode_sectors(p, n) * 512;
+	}
+	return 0;
+}
+
+/* -------------------------------------------------------------------- file */
+
+static void put32(char *at, uint32_t value)
+{
+	value = ext2fs_cpu_to_le32(value);
+	memcpy(at, &value, sizeof(value));
+}
+
+static void put64(char *at, uint64_t value)
+{
+	value = ext2fs_cpu_to_le64(value);
+	memcpy(at, &value, sizeof(value));
+}
+
+static uint32_t get32(const char *at)
+{
+	uint32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return ext2fs_le32_to_cpu(value);
+}
+
+struct file {
+	VEC(char) bytes;
+	uint32_t blocks;
+	uint32_t entries_block;	/* the one being filled */
+	uint32_t entries;	/* in it */
+};
+
+static errcode_t add_block(struct file *f, uint32_t *ret)
+{
+	if (vec_room(&f->bytes, QBLOCK))
+		return ENOMEM;
+	memset(f->bytes.v + f->bytes.n, 0, QBLOCK);
+	f->bytes.n += QBLOCK;
+	*ret = f->blocks++;
+	return 0;
+}
+
+/* Where the tree refers to the block of @id's entry; makes the way there. */
+static errcode_t find_ref(struct file *f, uint32_t id, size_t *ref)
+{
+	uint32_t block = ROOT_BLOCK, next;
+	int shift;
+
+	for (shift = 24;; shift -= 8) {
+		*ref = (size_t)block * QBLOCK + (id >> shift & 255) * 4;
+		if (!shift)
+			return 0;
+		next = get32(f->bytes.v + *ref);
+		if (!next) {
+			if (add_block(f, &next))
+				return ENOMEM;
+			put32(f->bytes.v + *ref, next);
+		}
+		block = next;
+	}
+}
+
+static errcode_t add_entry(struct file *f, const struct usage *u)
+{
+	size_t ref;
+	char *at;
+
+	if (!f->entries_block || f->entries == PER_BLOCK) {
+		f->entries = 0;
+		if (add_block(f, &f->entries_block))
+			return ENOMEM;
+	}
+	if (find_ref(f, u->id, &ref))
+		return ENOMEM;
+	put32(f->bytes.v + ref, f->entries_block);
+	at = f->bytes.v + (size_t)f->entries_block * QBLOCK;
+	put32(at + 8, f->entries + 1);
+	at += HEADER_BYTES + f->entries++ * ENTRY_BYTES;
+	put32(at, u->id);
+	put64(at + 24, u->inodes);
+	put64(at + 48, u->bytes);
+	return 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct usage *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static errcode_t make_file(struct usages *u, int type, struct file *f)
+{
+	uint32_t block;
+	size_t i, n = 0;
+
+	for (i = 0; i <= u->mask; i++)
+		if (u->v[i].inodes)
+			u->v[n++] = u->v[i];
+	qsort(u->v, n, sizeof(*u->v), by_id);
+	if (add_block(f, &block) || add_block(f, &block))
+		return ENOMEM;
+	for (i = 0; i < n; i++)
+		if (add_entry(f, &u->v[i]))
+			return ENOMEM;
+	put32(f->bytes.v, magics[type]);
+	put32(f->bytes.v + 4, FORMAT_VERSION);
+	put32(f->bytes.v + 8, GRACE_SEC);
+	put32(f->bytes.v + 12, GRACE_SEC);
+	put32(f->bytes.v + 20, f->blocks);
+	put32(f->bytes.v + 28, f->entries < PER_BLOCK ? f->entries_block : 0);
+	return 0;
+}
+
+/* -------------------------------------------------------------------- inode */
+
+static int free_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t blockcnt,
+		      blk64_t ref_blk, int ref_offset, void *priv)
+{
+	if (ext2fs_test_block_bitmap2(fs->block_map, *blk))
+		ext2fs_block_alloc_stats2(fs, *blk, -1);
+	return 0;
+}
+
+/* Gives @ino's file the content of @f, which belongs to the plan then. */
+static errcode_t set_content(struct e4l_populate *p, ext2_ino_t ino,
+			     struct file *f)
+{
+	struct extra x = { .crtime = p->now };
+	struct ext2_inode inode;
+	struct node n = {
+		.ino = ino, .links = 1, .flags = NODE_BLOB,
+		.pos = p->blobs.n, .size = f->bytes.n, .mtime = p->now,
+		.atime = p->now, .ctime = p->now, .priority = PRIORITY_NONE,
+	};
+	errcode_t err;
+	uint32_t id;
+
+	err = ext2fs_read_inode(p->fs, ino, &inode);
+	if (!err)
+		err = ext2fs_block_iterate3(p->fs, ino, BLOCK_FLAG_READ_ONLY,
+					    NULL, free_block, NULL);
+	if (err)
+		return err;
+	if (vec_room(&p->blobs, 1) || vec_room(&p->t->extras, 1))
+		return ENOMEM;
+	if (p->max_ino < ino)
+		p->max_ino = ino;
+	n.mode = inode.i_mode;
+	x.flags = inode.i_flags & ~(EXT4_EXTENTS_FL | EXT4_INLINE_DATA_FL);
+	n.extra = p->t->extras.n;
+	p->t->extras.v[p->t->extras.n++] = x;
+	p->blobs.v[p->blobs.n++] = (struct blob) {
+		.bytes = f->bytes.v, .owned = f->bytes.v,
+	};
+	f->bytes.v = NULL;
+	err = tree_add_hidden(p->t, &n, &id);
+	return err ? err : pop_place_blob(p, id);
+}
+
+errcode_t pop_quota(struct e4l_populate *p)
+{
+	struct ext2_super_block *sb = p->fs->super;
+	const ext2_ino_t inos[TYPES] = {
+		sb->s_usr_quota_inum, sb->s_grp_quota_inum,
+		sb->s_prj_quota_inum,
+	};
+	errcode_t err = 0;
+	int type;
+
+	for (type = 0; type < TYPES && !err; type++) {
+		struct file f = { 0 };
+		struct usages u;
+
+		if (!ext2fs_has_feature_quota(sb) || !inos[type])
+			continue;
+		err = count(p, type, &u);
+		if (!err)
+			err = make_file(&u, type, &f);
+		if (!err)
+			err = set_content(p, inos[type], &f);
+		free(u.v);
+		free(f.bytes.v);
+	}
+	return err ? pop_fail(p, err, "making the quota files", 0) : 0;
+}

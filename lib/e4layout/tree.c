@@ -1,0 +1,644 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The tree that an image is made from: nodes, names, attributes. */
+#include "config.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "tree.h"
+
+#define MAX_XATTR_BYTES 65536	/* XATTR_SIZE_MAX in Linux */
+
+/* ----------------------------------------------------------- growing arrays */
+
+errcode_t vec_grow(void *vec, size_t size, size_t more)
+{
+	VEC(char) *v = vec;
+	size_t room;
+	void *p;
+
+	if (v->room - v->n >= more)
+		return 0;
+	room = v->room + v->room / 2 + more + 64;
+	p = realloc(v->v, room * size);
+	if (!p)
+		return ENOMEM;
+	v->v = p;
+	v->room = room;
+	return 0;
+}
+
+errcode_t tree_keep(struct e4l_tree *t, const char *bytes, size_t len,
+		    uint32_t *at)
+{
+	if (vec_room(&t->names, len + 1))
+		return ENOMEM;
+	if (t->names.n + len + 1 > UINT32_MAX)
+		return E4L_ET_TREE_TOO_LARGE;
+	*at = t->names.n;
+	memcpy(t->names.v + *at, bytes, len);
+	t->names.v[*at + len] = 0;
+	t->names.n += len + 1;
+	return 0;
+}
+
+/* -------------------------------------------------------------------- times */
+
+#define LEAST_SEC (-(1LL << 31))
+
+uint64_t pack_time(int64_t sec, uint32_t nsec)
+{
+	const int64_t most = LEAST_SEC + (1LL << 34) - 1;
+
+	if (sec < LEAST_SEC || sec > most) {
+		sec = sec < 0 ? LEAST_SEC : most;
+		nsec = 0;
+	}
+	return (uint64_t)(sec - LEAST_SEC) << 30 |
+	       (nsec < 1000000000 ? nsec : 0);
+}
+
+int64_t time_sec(uint64_t packed)
+{
+	return (int64_t)(packed >> 30) + LEAST_SEC;
+}
+
+uint32_t time_nsec(uint64_t packed)
+{
+	return packed & ((1u << 30) - 1);
+}
+
+static uint64_t pack_timespec(const struct timespec *ts)
+{
+	return pack_time(ts->tv_sec, ts->tv_nsec);
+}
+
+/* --------------------------------------------------------------- attributes */
+
+struct prefix {
+	const char *text;
+	uint8_t index;
+	bool whole;		/* the text is the whole name */
+};
+
+/* Documentation/filesystems/ext4/attributes.rst in Linux. */
+static const struct prefix prefixes[] = {
+	{ "user.", 1, false },
+	{ "system.posix_acl_access", 2, true },
+	{ "system.posix_acl_default", 3, true },
+	{ "trusted.", 4, false },
+	{ "security.", 6, false },
+};
+
+static const struct prefix *find_prefix(const char *name)
+{
+	size_t i, len;
+
+	for (i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
+		len = strlen(prefixes[i].text);
+		if (!strncmp(name, prefixes[i].text, len) &&
+		    (prefixes[i].whole ? !name[len] : name[len]))
+			return &prefixes[i];
+	}
+	return NULL;
+}
+
+static uint16_t get16(const uint8_t *p)
+{
+	return p[0] | p[1] << 8;
+}
+
+/*
+ * Turns an ACL as getxattr(2) gives it (version 2, then entries of 8 bytes)
+ * into what ext4 stores: version 1, and only users and groups that are named
+ * have an id.  What ext4 stores stays as it is.  Returns the length, or 0 when
+ * it is neither.
+ */
+static size_t acl_to_disk(const uint8_t *acl, size_t len, uint8_t *out)
+{
+	static const uint8_t version[4] = { 1 };
+	size_t at, n = sizeof(version);
+
+	if (len >= 4 && !memcmp(acl, version, sizeof(version))) {
+		memcpy(out, acl, len);
+		return len;
+	}
+	if (len < 4 || (len - 4) % 8 || get16(acl) != 2 || get16(acl + 2))
+		return 0;
+	memcpy(out, version, sizeof(version));
+	for (at = 4; at < len; at += 8) {
+		bool named = get16(acl + at) == 2 || get16(acl + at) == 8;
+
+		memcpy(out + n, acl + at, named ? 8 : 4);
+		n += named ? 8 : 4;
+	}
+	return n;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct e4l_tree_xattr *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+/* Appends one attribute's record; those that ext4 has no place for are not. */
+static errcode_t add_record(struct e4l_tree *t, const struct e4l_tree_xattr *x)
+{
+	const struct prefix *prefix = find_prefix(x->name);
+	struct xrecord rec;
+	const char *name;
+	char *out;
+
+	if (!prefix)
+		return 0;
+	name = x->name + strlen(prefix->text);
+	if (strlen(name) > 255 || x->size > MAX_XATTR_BYTES)
+		return E4L_ET_XATTR_TOO_LARGE;
+	rec = (struct xrecord) {
+		.index = prefix->index,
+		.name_len = strlen(name),
+		.value_len = x->size,
+	};
+	if (vec_room(&t->xbytes, sizeof(rec) + rec.name_len + x->size))
+		return ENOMEM;
+	out = t->xbytes.v + t->xbytes.n;
+	if (prefix->whole) {
+		rec.value_len = acl_to_disk(x->value, x->size,
+					    (uint8_t *)out + sizeof(rec));
+		if (!rec.value_len)
+			return E4L_ET_BAD_ACL;
+	} else {
+		memcpy(out + sizeof(rec), name, rec.name_len);
+		memcpy(out + sizeof(rec) + rec.name_len, x->value, x->size);
+	}
+	memcpy(out, &rec, sizeof(rec));
+	t->xbytes.n += sizeof(rec) + rec.name_len + rec.value_len;
+	return 0;
+}
+
+static uint64_t hash_bytes(const char *p, size_t len, uint64_t h)
+{
+	while (len--)
+		h = (h ^ (uint8_t)*p++) * 0x100000001b3ULL;
+	return h ^ h >> 29;
+}
+
+static errcode_t grow_set_table(struct e4l_tree *t)
+{
+	size_t i, at, mask = t->set_mask * 2 + 1;
+	uint32_t *table = calloc(mask + 1, sizeof(*table));
+
+	if (!table)
+		return ENOMEM;
+	for (i = 1; i < t->sets.n; i++) {
+		for (at = t->sets.v[i].hash & mask; table[at];)
+			at = (at + 1) & mask;
+		table[at] = i;
+	}
+	free(t->set_table);
+	t->set_table = table;
+	t->set_mask = mask;
+	return 0;
+}
+
+/* The set that equals the records from @at on, which are dropped if it is not
+ * a new one. */
+static errcode_t find_set(struct e4l_tree *t, size_t at, uint32_t *ret)
+{
+	struct xset *set, new = { .at = at, .len = t->xbytes.n - at };
+	size_t i;
+
+	new.hash = hash_bytes(t->xbytes.v + at, new.len, 0);
+	if ((t->sets.n * 2 > t->set_mask && grow_set_table(t)) ||
+	    vec_room(&t->sets, 1))
+		return ENOMEM;
+	for (i = new.hash & t->set_mask; t->set_table[i];
+	     i = (i + 1) & t->set_mask) {
+		set = &t->sets.v[t->set_table[i]];
+		if (set->hash == new.hash && set->len == new.len &&
+		    !memcmp(t->xbytes.v + set->at, t->xbytes.v + at, new.len)) {
+			t->xbytes.n = at;
+			*ret = t->set_table[i];
+			return 0;
+		}
+	}
+	*ret = t->set_table[i] = t->sets.n;
+	t->sets.v[t->sets.n++] = new;
+	return 0;
+}
+
+errcode_t tree_intern(struct e4l_tree *t, const struct e4l_tree_xattr *attrs,
+		      size_t n, uint32_t *set)
+{
+	struct e4l_tree_xattr *sorted;
+	size_t at = t->xbytes.n, i;
+	errcode_t err = 0;
+
+	*set = 0;
+	if (!n)
+		return 0;
+	sorted = malloc(n * sizeof(*sorted));
+	if (!sorted)
+		return ENOMEM;
+	memcpy(sorted, attrs, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), by_name);
+	for (i = 0; i < n && !err; i++)
+		err = add_record(t, &sorted[i]);
+	free(sorted);
+	if (!err && t->xbytes.n > at)
+		err = find_set(t, at, set);
+	if (err)
+		t->xbytes.n = at;
+	return err;
+}
+
+/* -------------------------------------------------------------------- nodes */
+
+static errcode_t add_pieces(struct e4l_tree *t, struct node *n,
+			    const struct e4l_entry *e)
+{
+	if (!e->pieces)
+		return 0;
+	if (vec_room(&t->pieces, e->n_pieces) || vec_room(&t->maps, 1))
+		return ENOMEM;
+	n->map = t->maps.n;
+	t->maps.v[t->maps.n++] = (struct map) {
+		.piece = t->pieces.n, .n_piece = e->n_pieces,
+	};
+	if (e->n_pieces)
+		memcpy(t->pieces.v + t->pieces.n, e->pieces,
+		       e->n_pieces * sizeof(*e->pieces));
+	t->pieces.n += e->n_pieces;
+	return 0;
+}
+
+static errcode_t add_extra(struct e4l_tree *t, struct node *n,
+			   const struct e4l_entry *e)
+{
+	if (!e->from_ext4)
+		return 0;
+	if (vec_room(&t->extras, 1))
+		return ENOMEM;
+	n->extra = t->extras.n;
+	t->extras.v[t->extras.n++] = (struct extra) {
+		.crtime = pack_timespec(&e->crtime), .flags = e->flags,
+		.generation = e->generation, .projid = e->projid,
+	};
+	return 0;
+}
+
+/* Fills in all of @n but its name and its place in the tree. */
+static errcode_t describe(struct e4l_tree *t, struct node *n,
+			  const struct e4l_entry *e)
+{
+	uint32_t target;
+	errcode_t err;
+
+	if (S_ISLNK(e->mode)) {
+		err = e->size && e->size < PATH_MAX ?
+		      tree_keep(t, e->target, e->size, &target) :
+		      E4L_ET_BAD_SYMLINK;
+		if (err)
+			return err;
+		n->pos = target;
+	} else {
+		n->pos = S_ISREG(e->mode) ? e->pos : e->rdev;
+	}
+	n->mode = e->mode;
+	n->uid = e->uid;
+	n->gid = e->gid;
+	n->size = S_ISREG(e->mode) || S_ISLNK(e->mode) ? e->size : 0;
+	n->mtime = pack_timespec(&e->mtime);
+	n->atime = pack_timespec(&e->atime);
+	n->ctime = pack_timespec(&e->ctime);
+	n->map = n->extra = 0;
+	err = add_pieces(t, n, e);
+	if (!err)
+		err = add_extra(t, n, e);
+	return err ? err : tree_intern(t, e->xattrs, e->n_xattrs, &n->xattr);
+}
+
+static bool good_name(const char *name, size_t len)
+{
+	return len && !(len == 1 && name[0] == '.') &&
+	       !(len == 2 && name[0] == '.' && name[1] == '.') &&
+	       !memchr(name, '/', len) && !memchr(name, 0, len);
+}
+
+static errcode_t new_node(struct e4l_tree *t, uint32_t parent, const char *name,
+			  size_t len, struct node **ret)
+{
+	uint32_t at;
+	errcode_t err;
+
+	if (len > EXT2_NAME_LEN)
+		return E4L_ET_NAME_TOO_LONG;
+	if (!good_name(name, len) || !parent || parent >= t->nodes.n ||
+	    !S_ISDIR(t->nodes.v[parent].mode))
+		return E4L_ET_BAD_NAME;
+	if (t->nodes.n >= UINT32_MAX)
+		return E4L_ET_TREE_TOO_LARGE;
+	err = tree_keep(t, name, len, &at);
+	if (err)
+		return err;
+	if (vec_room(&t->nodes, 1))
+		return ENOMEM;
+	*ret = &t->nodes.v[t->nodes.n];
+	**ret = (struct node) {
+		.name = at, .name_len = len, .parent = parent,
+		.priority = PRIORITY_NONE, .links = 1,
+	};
+	return 0;
+}
+
+errcode_t e4l_tree_add(struct e4l_tree *t, uint32_t parent, const char *name,
+		       size_t len, const struct e4l_entry *entry, uint32_t *id)
+{
+	struct node *n;
+	errcode_t err;
+
+	*id = 0;
+	err = new_node(t, parent, name, len, &n);
+	if (!err)
+		err = describe(t, n, entry);
+	if (err)
+		return tree_fail(t, err, parent, name, len);
+	*id = t->nodes.n++;
+	return 0;
+}
+
+errcode_t e4l_tree_set(struct e4l_tree *t, uint32_t id,
+		       const struct e4l_entry *entry)
+{
+	struct node *n = &t->nodes.v[id];
+
+	if (!S_ISDIR(n->mode) != !S_ISDIR(entry->mode))
+		return tree_fail(t, E4L_ET_BAD_NAME, id, NULL, 0);
+	if (n->flags & NODE_GROUPED) {
+		t->groups.v[n->child].links--;
+		n->flags &= ~NODE_GROUPED;
+		n->child = 0;
+	}
+	return describe(t, n, entry);
+}
+
+errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
+			size_t len, uint32_t id)
+{
+	struct node *n, *old;
+	uint32_t at;
+	errcode_t err;
+
+	err = new_node(t, parent, name, len, &n);
+	if (!err && vec_room(&t->groups, 1))
+		err = ENOMEM;
+	if (!err && (!id || id >= t->nodes.n || S_ISDIR(t->nodes.v[id].mode)))
+		err = E4L_ET_BAD_ARGUMENT;
+	if (err)
+		return tree_fail(t, err, parent, name, len);
+	old = &t->nodes.v[id];
+	if (!(old->flags & NODE_GROUPED)) {
+		old->flags |= NODE_GROUPED;
+		old->child = t->groups.n;
+		t->groups.v[t->groups.n++] = (struct link_group) { .links = 1 };
+	}
+	at = n->name;
+	*n = *old;
+	n->name = at;
+	n->name_len = len;
+	n->parent = parent;
+	n->priority = PRIORITY_NONE;
+	t->groups.v[old->child].links++;
+	t->nodes.n++;
+	return 0;
+}
+
+errcode_t tree_add_hidden(struct e4l_tree *t, const struct node *proto,
+			  uint32_t *id)
+{
+	if (vec_room(&t->nodes, 1))
+		return ENOMEM;
+	*id = t->nodes.n;
+	t->nodes.v[t->nodes.n++] = *proto;
+	return 0;
+}
+
+/* -------------------------------------------------------------------- names */
+
+static uint64_t name_key(uint32_t parent, const char *name, size_t len)
+{
+	return hash_bytes(name, len, parent * 0x9e3779b97f4a7c15ULL);
+}
+
+/* Brings the table of names up to date with the nodes. */
+static errcode_t index_names(struct e4l_tree *t)
+{
+	size_t at, mask = t->name_mask;
+	uint32_t *table;
+
+	if (!t->name_table || t->nodes.n * 2 > mask) {
+		while (mask < t->nodes.n * 3)
+			mask = mask * 2 + 1;
+		table = calloc(mask + 1, sizeof(*table));
+		if (!table)
+			return ENOMEM;
+		free(t->name_table);
+		t->name_table = table;
+		t->name_mask = mask;
+		t->named = 2;
+	}
+	for (; t->named < t->nodes.n; t->named++) {
+		const struct node *n = &t->nodes.v[t->named];
+
+		at = name_key(n->parent, node_name(t, n), n->name_len) & mask;
+		while (t->name_table[at])
+			at = (at + 1) & mask;
+		t->name_table[at] = t->named;
+	}
+	return 0;
+}
+
+errcode_t e4l_tree_find(struct e4l_tree *t, uint32_t parent, const char *name,
+			size_t len, uint32_t *id)
+{
+	size_t at;
+
+	*id = 0;
+	if (index_names(t))
+		return ENOMEM;
+	at = name_key(parent, name, len) & t->name_mask;
+	for (; t->name_table[at]; at = (at + 1) & t->name_mask) {
+		const struct node *n = &t->nodes.v[t->name_table[at]];
+
+		if (n->parent == parent && n->name_len == len &&
+		    !memcmp(node_name(t, n), name, len)) {
+			*id = t->name_table[at];
+			return 0;
+		}
+	}
+	return 0;
+}
+
+/* The node at @path below the root, or 0. */
+static errcode_t find_path(struct e4l_tree *t, const char *path, uint32_t *id)
+{
+	errcode_t err = 0;
+	size_t len;
+
+	for (*id = E4L_TREE_ROOT; !err && *id && *path; path += len) {
+		len = strcspn(path, "/");
+		if (len && strncmp(path, ".", len))
+			err = e4l_tree_find(t, *id, path, len, id);
+		len += path[len] == '/';
+	}
+	return err;
+}
+
+errcode_t e4l_tree_set_priority(struct e4l_tree *t, const char *path,
+				int priority)
+{
+	uint32_t id;
+	errcode_t err;
+
+	if (priority <= PRIORITY_NONE || priority > INT16_MAX)
+		return E4L_ET_BAD_ARGUMENT;
+	err = find_path(t, path, &id);
+	if (!err && !id)
+		err = E4L_ET_NO_PATH;
+	if (!err)
+		t->nodes.v[id].priority = priority;
+	return err;
+}
+
+bool tree_path(const struct e4l_tree *t, uint32_t node, char *buf, size_t size)
+{
+	size_t at = size - 1;
+	const struct node *n;
+
+	if (node == E4L_TREE_ROOT) {
+		strcpy(buf, ".");
+		return true;
+	}
+	buf[at] = 0;
+	for (; node && node != E4L_TREE_ROOT; node = n->parent) {
+		n = &t->nodes.v[node];
+		if (at < n->name_len + 1u)
+			return false;
+		if (buf[at])
+			buf[--at] = '/';
+		at -= n->name_len;
+		memcpy(buf + at, node_name(t, n), n->name_len);
+	}
+	memmove(buf, buf + at, size - at);
+	return true;
+}
+
+errcode_t tree_fail(struct e4l_tree *t, errcode_t err, uint32_t node,
+		    const char *name, size_t name_len)
+{
+	size_t len;
+
+	pthread_mutex_lock(&t->lock);
+	if (!node || node >= t->nodes.n ||
+	    !tree_path(t, node, t->where, sizeof(t->where)))
+		t->where[0] = 0;
+	len = strlen(t->where);
+	if (name)
+		snprintf(t->where + len, sizeof(t->where) - len, "%s%.*s",
+			 len ? "/" : "", (int)name_len, name);
+	pthread_mutex_unlock(&t->lock);
+	return err;
+}
+
+const char *e4l_tree_where(const struct e4l_tree *t)
+{
+	return t->where;
+}
+
+/* ----------------------------------------------------------------- the tree */
+
+void e4l_tree_map_owners(struct e4l_tree *t,
+			 void (*map)(uint32_t *uid, uint32_t *gid, void *priv),
+			 void *priv)
+{
+	size_t i;
+
+	for (i = E4L_TREE_ROOT; i < t->nodes.n; i++)
+		map(&t->nodes.v[i].uid, &t->nodes.v[i].gid, priv);
+}
+
+uint32_t e4l_tree_entries(const struct e4l_tree *t)
+{
+	return t->nodes.n - E4L_TREE_ROOT;
+}
+
+void e4l_tree_set_data_fd(struct e4l_tree *t, int fd)
+{
+	t->data_fd = fd;
+}
+
+void e4l_tree_free(struct e4l_tree *t)
+{
+	if (!t)
+		return;
+	if (t->root_fd >= 0)
+		close(t->root_fd);
+	free(t->nodes.v);
+	free(t->names.v);
+	free(t->pieces.v);
+	free(t->maps.v);
+	free(t->extras.v);
+	free(t->groups.v);
+	free(t->sets.v);
+	free(t->xbytes.v);
+	free(t->set_table);
+	free(t->name_table);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+/* Element 0 of each array means "none". */
+static errcode_t reserve_zero(struct e4l_tree *t)
+{
+	if (vec_room(&t->nodes, 2) || vec_room(&t->names, 1) ||
+	    vec_room(&t->maps, 1) || vec_room(&t->extras, 1) ||
+	    vec_room(&t->groups, 1) || vec_room(&t->sets, 1))
+		return ENOMEM;
+	memset(t->nodes.v, 0, 2 * sizeof(*t->nodes.v));
+	t->names.v[0] = 0;
+	memset(t->maps.v, 0, sizeof(*t->maps.v));
+	memset(t->extras.v, 0, sizeof(*t->extras.v));
+	memset(t->groups.v, 0, sizeof(*t->groups.v));
+	memset(t->sets.v, 0, sizeof(*t->sets.v));
+	t->nodes.n = 2;
+	t->names.n = t->maps.n = t->extras.n = t->groups.n = t->sets.n = 1;
+	return grow_set_table(t);
+}
+
+errcode_t e4l_tree_new(struct e4l_tree **ret)
+{
+	struct e4l_tree *t = calloc(1, sizeof(*t));
+
+	*ret = NULL;
+	if (!t)
+		return ENOMEM;
+	initialize_e4l_error_table();
+	t->root_fd = t->data_fd = -1;
+	t->set_mask = 31;
+	t->name_mask = 63;
+	pthread_mutex_init(&t->lock, NULL);
+	if (reserve_zero(t)) {
+		e4l_tree_free(t);
+		return ENOMEM;
+	}
+	t->nodes.v[E4L_TREE_ROOT] = (struct node) {
+		.mode = S_IFDIR | 0755, .links = 1, .priority = PRIORITY_NONE,
+		.mtime = pack_time(0, 0), .atime = pack_time(0, 0),
+		.ctime = pack_time(0, 0),
+	};
+	*ret = t;
+	return 0;
+}
