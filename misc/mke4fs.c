@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * mke4fs: make and fill an ext4 filesystem.
+ *
+ *  1. Load the source: names, attributes, sizes.
+ *  2. Let mke2fs make a prototype in memory, and plan on it where everything
+ *     goes.  What cannot be done shows here, before anything is written.
+ *  3. A new image: write what the prototype has, and the content where the
+ *     plan says.  A device or an existing file: let mke2fs format it, plan
+ *     again, write the content, close.
+ */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <linux/fs.h>
+#include "mke4fs.h"
+#include "support/interrupt.h"
+#include "support/json.h"
+#include "support/progress.h"
+#include "support/say.h"
+#include "support/target.h"
+#include "support/units.h"
+
+#define COPY_BYTES (4u << 20)
+
+/* ------------------------------------------------------------------- source */
+
+static void map_ids(const struct id_map *maps, unsigned int n, uint32_t *id)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		if (*id >= maps[i].from && *id - maps[i].from < maps[i].n) {
+			*id = *id - maps[i].from + maps[i].to;
+			return;
+		}
+	}
+}
+
+static void map_owner(uint32_t *uid, uint32_t *gid, void *priv)
+{
+	const struct config *c = priv;
+
+	if (c->all_root) {
+		*uid = *gid = 0;
+		return;
+	}
+	map_ids(c->uid_map, c->n_uid_map, uid);
+	map_ids(c->gid_map, c->n_gid_map, gid);
+}
+
+/* Lines of "PRIORITY PATH"; empty ones and those that begin with # are not. */
+static bool load_priorities(const char *name, struct e4l_tree *t)
+{
+	FILE *f = fopen(name, "re");
+	unsigned int number = 0;
+	char *line = NULL, *path;
+	size_t room = 0;
+	errcode_t err = 0;
+	ssize_t len;
+	long n;
+
+	if (!f) {
+		say_error(name, "cannot open", errno);
+		return false;
+	}
+	while (!err && (len = getline(&line, &room, f)) > 0) {
+		number++;
+		if (line[len - 1] == '\n')
+			line[len - 1] = 0;
+		if (!*line || *line == '#')
+			continue;
+		n = strtol(line, &path, 10);
+		if (path == line || (*path != ' ' && *path != '\t'))
+			err = E4L_ET_BAD_ARGUMENT;
+		else
+			err = e4l_tree_set_priority(t, path +
+						    strspn(path, " \t"), n);
+		if (err)
+			say("%s: line %u: %s", name, number,
+			    error_message(err));
+	}
+	if (!err && ferror(f)) {
+		err = errno;
+		say_error(name, "cannot read", err);
+	}
+	free(line);
+	fclose(f);
+	return !err;
+}
+
+static bool say_source(const char *name, struct e4l_tree *t, errcode_t err)
+{
+	const char *where = e4l_tree_where(t);
+
+	say_error(name, *where ? where : "cannot read", err);
+	return false;
+}
+
+/* A filesystem that is at rest: what is read must not change. */
+static bool load_image(const struct config *c, struct e4l_tree *t, int *fd)
+{
+	struct e4l *e = NULL;
+	struct target from;
+	struct interrupt in;
+	errcode_t err;
+	bool done = false;
+
+	if (!target_open_read(&from, c->from, NULL, true))
+		return false;
+	if (from.mount_point) {
+		say("%s: is mounted at %s: unmount it first", c->from,
+		    from.mount_point);
+		goto out;
+	}
+	if (ext2fs_has_feature_journal_needs_recovery(from.fs->super) ||
+	    from.fs->super->s_state & EXT2_ERROR_FS) {
+		say("%s: is not clean: run e2fsck on it first", c->from);
+		goto out;
+	}
+	*fd = open(from.device, O_RDONLY | O_CLOEXEC);
+	if (*fd < 0) {
+		say_error(c->from, "cannot open", errno);
+		goto out;
+	}
+	err = e4l_new(from.fs, &e);
+	if (!err)
+		err = interrupt_start(&in, e);
+	if (!err) {
+		err = e4l_tree_load_fs(t, e, 0, c->generation ?
+				       E4L_LOAD_GENERATION : 0);
+		interrupt_stop(&in);
+	}
+	done = !err || say_source(c->from, t, err);
+	e4l_tree_set_data_fd(t, *fd);
+out:
+	e4l_free(e);
+	return target_close(&from) && done;
+}
+
+/* *@fd is the file with the data, when there is one. */
+static bool load_source(const struct config *c, struct e4l_tree *t, int *fd)
+{
+	struct stat st;
+	errcode_t err;
+
+	if (c->from)
+		return load_image(c, t, fd);
+	if (!c->source)
+		return true;
+	if (strcmp(c->source, "-") && stat(c->source, &st)) {
+		say_error(c->source, "cannot read", errno);
+		return false;
+	}
+	if (!strcmp(c->source, "-") || !S_ISDIR(st.st_mode))
+		return load_tar(c, t, fd);
+	err = e4l_tree_load_dir(t, c->source, c->threads);
+	return !err || say_source(c->source, t, err);
+}
+
+/* ------------------------------------------------------------------- target */
+
+struct target_file {
+	int fd, direct_fd;
+	bool is_new;		/* made here, gone again after a failure */
+};
+
+/* What DEVICE is: 0 bytes for a file that has to be made. */
+static bool look_at_device(const char *name, uint64_t *bytes)
+{
+	struct stat st;
+	int fd;
+
+	*bytes = 0;
+	if (stat(name, &st)) {
+		if (errno == ENOENT)
+			return true;
+		say_error(name, "cannot use", errno);
+		return false;
+	}
+	*bytes = st.st_size;
+	if (S_ISREG(st.st_mode))
+		return true;
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (!S_ISBLK(st.st_mode) || fd < 0 || ioctl(fd, BLKGETSIZE64, bytes)) {
+		if (fd >= 0)
+			close(fd);
+		say("%s: neither a block device nor a file", name);
+		return false;
+	}
+	close(fd);
+	return true;
+}
+
+static bool open_target(const char *name, bool create, struct target_file *tf)
+{
+	struct stat st;
+
+	tf->is_new = create && stat(name, &st);
+	tf->fd = open(name, O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0666);
+	if (tf->fd < 0) {
+		say_error(name, "cannot open", errno);
+		return false;
+	}
+	/* Without the page cache where that can be done: half the copying. */
+	tf->direct_fd = open(name, O_WRONLY | O_CLOEXEC | O_DIRECT);
+	return true;
+}
+
+static bool close_target(const char *name, struct target_file *tf, bool done)
+{
+	if (done && fsync(tf->fd)) {
+		say_error(name, "writing", errno);
+		done = false;
+	}
+	if (tf->direct_fd >= 0)
+		close(tf->direct_fd);
+	close(tf->fd);
+	if (!done && tf->is_new)
+		unlink(name);
+	return done;
+}
+
+/* Copies what mke2fs and libext2fs put into the prototype. */
+static bool copy_prototype(const struct image *im, int fd)
+{
+	char *buf = malloc(COPY_BYTES);
+	off_t at, hole = 0;
+	ssize_t n = buf ? 0 : -1;
+
+	while (n >= 0 && (at = lseek(im->proto_fd, hole, SEEK_DATA)) >= 0) {
+		hole = lseek(im->proto_fd, at, SEEK_HOLE);
+		for (; n >= 0 && at < hole; at += n) {
+			n = hole - at < COPY_BYTES ? hole - at : COPY_BYTES;
+			n = pread(im->proto_fd, buf, n, at);
+			if (n > 0)
+				n = pwrite(fd, buf, n, at);
+			if (n == 0) {
+				errno = EIO;
+				n = -1;
+			}
+		}
+	}
+	if (n < 0 || errno != ENXIO)
+		say_error(im->name, "copying the prototype", errno);
+	free(buf);
+	return n >= 0 && errno == ENXIO;
+}
+
+/* ------------------------------------------------------------------ filling */
+
+static void show_progress(uint64_t done, uint64_t total, void *priv)
+{
+	progress_update(priv, done, total, 0);
+}
+
+/* Writes the content of @im, which is planned, to @tf. */
+static bool write_content(const struct config *c, struct e4l_tree *t,
+			  struct image *im, struct target_file *tf)
+{
+	struct progress progress;
+	struct e4l_populate_target target = {
+		.fd = tf->fd, .direct_fd = tf->direct_fd,
+		.progress = show_progress, .priv = &progress,
+	};
+	struct interrupt in;
+	const char *where;
+	errcode_t err;
+
+	progress_start(&progress, &c->common, "writing");
+	err = interrupt_start(&in, im->e);
+	if (!err) {
+		err = e4l_populate_write(im->plan, &target);
+		interrupt_stop(&in);
+	}
+	progress_end(&progress);
+	e4l_populate_get_stats(im->plan, &im->stats);
+	if (!err)
+		return true;
+	where = e4l_tree_where(t);
+	if (*where)
+		say_error(c->source ? c->source : c->from, where, err);
+	else
+		say_e4l(im->name, im->e, err);
+	return false;
+}
+
+static bool fill_new(const struct config *c, struct e4l_tree *t,
+		     struct image *im)
+{
+	struct target_file tf;
+	struct stat st;
+	bool done;
+
+	if (!open_target(c->device, true, &tf))
+		return false;
+	done = !fstat(im->proto_fd, &st) && !ftruncate(tf.fd, st.st_size);
+	if (!done)
+		say_error(c->device, "setting its size", errno);
+	/* First the prototype: some of its blocks are filled up afterwards. */
+	done = done && flush_image(im) && copy_prototype(im, tf.fd) &&
+	       write_content(c, t, im, &tf);
+	return close_target(c->device, &tf, done);
+}
+
+static bool fill_device(const struct config *c, struct e4l_tree *t,
+			struct image *im)
+{
+	struct target_file tf;
+	bool done;
+
+	drop_image(im);
+	if (!make_on_device(c, t, im) || !open_target(c->device, false, &tf))
+		return false;
+	done = write_content(c, t, im, &tf) && flush_image(im);
+	return close_target(c->device, &tf, done);
+}
+
+/* ------------------------------------------------------------------- report */
+
+static bool report(const struct config *c, struct e4l_tree *t,
+		   const struct image *im, uint32_t blocksize)
+{
+	const struct e4l_populate_stats *s = &im->stats;
+	char entries[UNITS_LEN], bytes[UNITS_LEN], writes[UNITS_LEN];
+
+	if (c->common.json)
+		return json_write(json_pack(
+			"{s:s, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I}",
+			"schema", "mke4fs/1", "target", json_name(c->device),
+			"planned_only", c->dry_run,
+			"entries", (json_int_t)e4l_tree_entries(t),
+			"needed_inodes", (json_int_t)s->wanted_inodes,
+			"needed_blocks", (json_int_t)s->wanted_blocks,
+			"free_blocks", (json_int_t)(s->free_blocks -
+						    s->wanted_blocks),
+			"written_bytes", (json_int_t)(s->written_blocks *
+						      blocksize),
+			"writes", (json_int_t)s->writes));
+	if (c->common.quiet)
+		return true;
+	if (c->dry_run)
+		printf("%s: %s entries would need %s\n", c->device,
+		       units_count(e4l_tree_entries(t), entries),
+		       units_size(s->wanted_blocks * blocksize, bytes));
+	else
+		printf("%s: %s entries, %s in %s writes\n", c->device,
+		       units_count(e4l_tree_entries(t), entries),
+		       units_size(s->written_blocks * blocksize, bytes),
+		       units_count(s->writes, writes));
+	return true;
+}
+
+static bool run(const struct config *c, struct e4l_tree *t, uint64_t bytes)
+{
+	struct image im;
+	uint32_t blocksize = 0;
+	bool done;
+
+	e4l_tree_map_owners(t, map_owner, (void *)c);
+	if (c->sort && !load_priorities(c->sort, t))
+		return false;
+	done = make_prototype(c, t, bytes, &im);
+	if (done) {
+		blocksize = im.fs->blocksize;
+		if (!c->dry_run)
+			done = bytes ? fill_device(c, t, &im) :
+				       fill_new(c, t, &im);
+	}
+	done = done && report(c, t, &im, blocksize);
+	drop_image(&im);
+	return done;
+}
+
+int main(int argc, char **argv)
+{
+	struct e4l_tree *t = NULL;
+	struct config c;
+	uint64_t bytes;
+	int status, fd = -1;
+	bool done;
+
+	initialize_ext2_error_table();
+	initialize_e4l_error_table();
+	if (!parse_args(&c, argc, argv, &status))
+		return status;
+	if (e4l_tree_new(&t)) {
+		say("out of memory");
+		return STATUS_FAILED;
+	}
+	done = look_at_device(c.device, &bytes) && load_source(&c, t, &fd) &&
+	       run(&c, t, bytes);
+	e4l_tree_free(t);
+	if (fd >= 0)
+		close(fd);
+	free_args(&c);
+	return say_done(done ? STATUS_DONE : STATUS_FAILED);
+}

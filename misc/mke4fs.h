@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the parts of mke4fs share. */
+#ifndef MKE4FS_H
+#define MKE4FS_H
+
+#include <e4layout/e4layout.h>
+#include "support/args.h"
+
+#define MAX_MAPS 64
+
+/* Ids from @from on, @n of them, become those from @to on. */
+struct id_map {
+	uint32_t from, to, n;
+};
+
+struct config {
+	struct args_common common;
+	const char *source;		/* -d; NULL: nothing to fill with */
+	const char *from;		/* --from */
+	const char *sort;
+	const char *device, *size;
+	uint32_t window;
+	uint64_t free_bytes;
+	uint64_t threads;
+	bool all_root, generation;
+	struct id_map uid_map[MAX_MAPS], gid_map[MAX_MAPS];
+	unsigned int n_uid_map, n_gid_map;
+
+	/* What is known of the options that mke2fs gets. */
+	char **pass;			/* NULL-terminated, without operands */
+	int n_pass;
+	bool has_blocksize, has_inodes, has_type, dry_run;
+	uint64_t offset_bytes;
+
+	int64_t now;
+	bool clamp_times;
+};
+
+/* mke4fs_args.c: false after saying what is wrong; *status: the exit code. */
+bool parse_args(struct config *c, int argc, char **argv, int *status);
+void free_args(struct config *c);
+
+/*
+ * mke4fs_format.c: a filesystem that mke2fs made and that is planned.  In
+ * memory first, where nothing is at risk; for a new image that is the one.
+ */
+struct image {
+	const char *name;
+	char path[64];			/* of a prototype */
+	int proto_fd;			/* -1: it is the device itself */
+	ext2_filsys fs;
+	struct e4l *e;
+	struct e4l_populate *plan;
+	struct e4l_populate_stats stats;
+};
+
+/*
+ * Makes a prototype of the size that @c says, or else of @device_bytes, or,
+ * when that is 0, of the smallest size that fits, and plans it.
+ */
+bool make_prototype(const struct config *c, struct e4l_tree *t,
+		    uint64_t device_bytes, struct image *im);
+
+/* Formats the device of @c and plans it. */
+bool make_on_device(const struct config *c, struct e4l_tree *t,
+		    struct image *im);
+
+/* Closes everything, without writing what libext2fs still holds. */
+void drop_image(struct image *im);
+
+/* Writes bitmaps, descriptors and superblocks.  False after saying why not. */
+bool flush_image(struct image *im);
+
+/* mke4fs_tar.c: loads a tar archive; its data go to an unlinked file. */
+bool load_tar(const struct config *c, struct e4l_tree *t, int *data_fd);
+
+#endif

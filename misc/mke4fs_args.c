@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* mke4fs' options, and mke2fs', which are passed on. */
+#include "config.h"
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "mke4fs.h"
+#include "support/say.h"
+#include "support/units.h"
+
+#define DEFAULT_THREADS 16
+
+enum {
+	OPT_ALL_ROOT = 256, OPT_UID_MAP, OPT_GID_MAP, OPT_SORT, OPT_FROM,
+	OPT_FREE, OPT_GENERATION, OPT_THREADS, OPT_JSON, OPT_QUIET, OPT_VERBOSE, OPT_PROGRESS,
+	OPT_HELP, OPT_VERSION,
+};
+
+static const struct option long_options[] = {
+	{ "all-root", no_argument, NULL, OPT_ALL_ROOT },
+	{ "uid-map", required_argument, NULL, OPT_UID_MAP },
+	{ "gid-map", required_argument, NULL, OPT_GID_MAP },
+	{ "sort", required_argument, NULL, OPT_SORT },
+	{ "from", required_argument, NULL, OPT_FROM },
+	{ "free", required_argument, NULL, OPT_FREE },
+	{ "keep-generation", no_argument, NULL, OPT_GENERATION },
+	{ "threads", required_argument, NULL, OPT_THREADS },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "quiet", no_argument, NULL, OPT_QUIET },
+	{ "verbose", no_argument, NULL, OPT_VERBOSE },
+	{ "progress", required_argument, NULL, OPT_PROGRESS },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ 0 },
+};
+
+/* mke2fs' own, without -d, -R and -n, which are treated here. */
+static const char short_options[] =
+	"b:ce:g:i:jl:m:o:qr:s:t:vC:DE:FG:I:J:KL:M:N:O:ST:U:Vz:" "d:R:nh";
+
+static void print_help(void)
+{
+	puts(
+"Usage: mke4fs [MKE2FS-OPTIONS] [-d SOURCE | --from=IMAGE] [OPTION]... DEVICE\n"
+"       [SIZE]\n"
+"Make an ext4 filesystem with mke2fs and fill it from a directory, a tar\n"
+"archive or another ext4 filesystem, each file in one piece.\n"
+"\n"
+"  -d SOURCE                 a directory, or a tar archive (- is stdin)\n"
+"      --from=IMAGE          an ext4 image or unmounted device to copy\n"
+"  -R low|normal|high|N|off|exact\n"
+"                            inodes kept together for each directory\n"
+"                            (16, 64, 128, a power of two to 4096, none, or\n"
+"                            as many as it needs; default: exact)\n"
+"      --free=SIZE           when SIZE is left out: free space to leave\n"
+"      --all-root            everything belongs to root\n"
+"      --uid-map=A:B[:N]     users A to A+N-1 become B to B+N-1\n"
+"      --gid-map=A:B[:N]     the same for groups\n"
+"      --keep-generation     with --from: the inodes' generations, too\n"
+"      --sort=FILE           lines of \"PRIORITY PATH\": higher ones come first\n"
+"      --threads=N           readers and writers, 1 to 24 (default: 16)\n"
+"  -n                        plan only: write nothing\n"
+"      --progress=auto|always|never\n"
+"      --json                report as JSON\n"
+"  -q, --quiet               no report\n"
+"  -v, --verbose             what mke2fs says, too\n"
+"      --help, --version\n"
+"\n"
+"All other options are mke2fs'.  When SIZE is left out for a new image, it gets\n"
+"the smallest size that fits.");
+}
+
+static bool usage(const char *what, const char *arg)
+{
+	say("%s: %s (--help shows the usage)", arg, what);
+	return false;
+}
+
+static bool parse_window(const char *arg, uint32_t *window)
+{
+	static const struct {
+		const char *name;
+		uint32_t window;
+	} names[] = {
+		{ "low", 16 }, { "normal", 64 }, { "high", 128 }, { "off", 0 },
+		{ "exact", E4L_WINDOW_EXACT },
+	};
+	uint64_t n;
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (!strcmp(arg, names[i].name)) {
+			*window = names[i].window;
+			return true;
+		}
+	}
+	if (!units_parse_count(arg, &n) || n < 16 || n > 4096 || n & (n - 1))
+		return usage("not low, normal, high, off, exact or a power of "
+			     "two from 16 to 4096", arg);
+	*window = n;
+	return true;
+}
+
+static bool parse_map(const char *arg, struct id_map *maps, unsigned int *n)
+{
+	unsigned long long v[3] = { 0, 0, 1 };
+	char *end = (char *)arg;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		errno = 0;
+		if (*end < '0' || *end > '9')
+			break;
+		v[i] = strtoull(end, &end, 10);
+		if (errno || v[i] > UINT32_MAX)
+			break;
+		if (!*end)
+			break;
+		if (*end++ != ':')
+			break;
+	}
+	if (*end || i < 1 || i > 2 || !v[2] || v[0] + v[2] > 1ULL << 32 ||
+	    v[1] + v[2] > 1ULL << 32)
+		return usage("not A:B or A:B:N", arg);
+	if (*n == MAX_MAPS)
+		return usage("too many maps", arg);
+	maps[(*n)++] = (struct id_map) { v[0], v[1], v[2] };
+	return true;
+}
+
+static bool parse_progress(const char *arg, unsigned int *progress)
+{
+	static const char *const names[] = { "auto", "always", "never" };
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		if (!strcmp(arg, names[i])) {
+			*progress = i;
+			return true;
+		}
+	}
+	return usage("not auto, always or never", arg);
+}
+
+/* Where the filesystem begins, when -E says so. */
+static bool look_for_offset(struct config *c, const char *extended)
+{
+	const char *at = strstr(extended, "offset=");
+	char *end;
+
+	if (!at || (at > extended && at[-1] != ','))
+		return true;
+	errno = 0;
+	c->offset_bytes = strtoull(at + 7, &end, 0);
+	if (errno || (*end && *end != ','))
+		return usage("-E offset= wants a number of bytes", extended);
+	return true;
+}
+
+/* One of mke2fs' options: passed on, and looked at. */
+static bool pass_on(struct config *c, int letter)
+{
+	char *opt;
+
+	if (asprintf(&opt, "-%c%s", letter, optarg ? optarg : "") < 0) {
+		say("out of memory");
+		return false;
+	}
+	c->pass[c->n_pass++] = opt;
+	switch (letter) {
+	case 'b':
+		c->has_blocksize = true;
+		return true;
+	case 'N':
+	case 'i':
+		c->has_inodes = true;
+		return true;
+	case 't':
+		c->has_type = true;
+		return true;
+	case 'q':
+		c->common.quiet = true;
+		return true;
+	case 'v':
+		c->common.verbose = true;
+		return true;
+	case 'E':
+		return look_for_offset(c, optarg);
+	case 'S':
+		return usage("cannot be used here: nothing could be filled",
+			     "-S");
+	default:
+		return true;
+	}
+}
+
+static bool parse_one(struct config *c, int letter)
+{
+	switch (letter) {
+	case 'd':
+		c->source = optarg;
+		return true;
+	case 'R':
+		return parse_window(optarg, &c->window);
+	case 'n':
+		c->dry_run = true;
+		return true;
+	case OPT_ALL_ROOT:
+		c->all_root = true;
+		return true;
+	case OPT_UID_MAP:
+		return parse_map(optarg, c->uid_map, &c->n_uid_map);
+	case OPT_GID_MAP:
+		return parse_map(optarg, c->gid_map, &c->n_gid_map);
+	case OPT_SORT:
+		c->sort = optarg;
+		return true;
+	case OPT_FROM:
+		c->from = optarg;
+		return true;
+	case OPT_FREE:
+		return units_parse_size(optarg, &c->free_bytes) ||
+		       usage("not a size", optarg);
+	case OPT_GENERATION:
+		c->generation = true;
+		return true;
+	case OPT_THREADS:
+		return (units_parse_count(optarg, &c->threads) &&
+			c->threads >= 1 && c->threads <= 24) ||
+		       usage("not a number from 1 to 24", optarg);
+	case OPT_PROGRESS:
+		return parse_progress(optarg, &c->common.progress);
+	case OPT_JSON:
+		c->common.json = true;
+		return true;
+	case OPT_QUIET:
+		c->common.quiet = true;
+		return true;
+	case OPT_VERBOSE:
+		c->common.verbose = true;
+		return true;
+	case OPT_HELP:
+	case 'h':
+		c->common.help = true;
+		return true;
+	case OPT_VERSION:
+		c->common.version = true;
+		return true;
+	case '?':
+		return false;
+	default:
+		return pass_on(c, letter);
+	}
+}
+
+/* SOURCE_DATE_EPOCH is what time it is, for mke2fs and libext2fs as well. */
+static bool set_time(struct config *c)
+{
+	const char *epoch = getenv("SOURCE_DATE_EPOCH");
+	char *end;
+
+	c->now = time(NULL);
+	if (!epoch || !*epoch)
+		return true;
+	errno = 0;
+	c->now = strtoll(epoch, &end, 10);
+	if (errno || *end || c->now < 0 || c->now > INT32_MAX)
+		return usage("SOURCE_DATE_EPOCH is not a time before 2038",
+			     epoch);
+	c->clamp_times = true;
+	setenv("E2FSPROGS_FAKE_TIME", epoch, 1);
+	return true;
+}
+
+static bool take_operands(struct config *c, int argc, char **argv)
+{
+	if (optind >= argc || argc - optind > 2) {
+		say("%s (--help shows the usage)", optind >= argc ?
+		    "no device is given" : "too many operands");
+		return false;
+	}
+	c->device = argv[optind];
+	c->size = argv[optind + 1];
+	if (c->source && c->from) {
+		say("-d and --from exclude each other");
+		return false;
+	}
+	return true;
+}
+
+bool parse_args(struct config *c, int argc, char **argv, int *status)
+{
+	int letter;
+
+	*c = (struct config) {
+		.window = E4L_WINDOW_EXACT, .threads = DEFAULT_THREADS,
+	};
+	*status = STATUS_USAGE;
+	/* mke2fs gets its options, -t, -q and a NULL. */
+	c->pass = calloc(argc + 4, sizeof(*c->pass));
+	if (!c->pass) {
+		say("out of memory");
+		return false;
+	}
+	while ((letter = getopt_long(argc, argv, short_options, long_options,
+				     NULL)) != -1)
+		if (!parse_one(c, letter))
+			return false;
+	if (c->common.help || c->common.version) {
+		if (c->common.help)
+			print_help();
+		else
+			puts("mke4fs (" PACKAGE_NAME ") " PACKAGE_VERSION);
+		*status = say_done(STATUS_DONE);
+		return false;
+	}
+	return set_time(c) && take_operands(c, argc, argv);
+}
+
+void free_args(struct config *c)
+{
+	while (c->n_pass)
+		free(c->pass[--c->n_pass]);
+	free(c->pass);
+}

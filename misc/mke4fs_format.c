@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Running mke2fs, finding a size, planning. */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "mke4fs.h"
+#include "support/say.h"
+#include "support/units.h"
+
+#define BLOCKSIZE	4096u	/* of an image whose size is found here */
+#define ROUNDS		12	/* of the search for the smallest size */
+
+extern char **environ;
+
+/* ------------------------------------------------------------------- mke2fs */
+
+static int spawn_mke2fs(char **argv, bool silent, pid_t *pid)
+{
+	static const char *const places[] = {
+		"mke2fs", "/sbin/mke2fs", "/usr/sbin/mke2fs",
+	};
+	posix_spawn_file_actions_t actions;
+	int err = ENOENT;
+	size_t i;
+
+	posix_spawn_file_actions_init(&actions);
+	if (silent) {
+		posix_spawn_file_actions_addopen(&actions, 1, "/dev/null",
+						 O_WRONLY, 0);
+		posix_spawn_file_actions_addopen(&actions, 2, "/dev/null",
+						 O_WRONLY, 0);
+	}
+	for (i = 0; i < 3 && err == ENOENT; i++)
+		err = posix_spawnp(pid, places[i], &actions, NULL, argv,
+				   environ);
+	posix_spawn_file_actions_destroy(&actions);
+	return err;
+}
+
+/*
+ * Runs mke2fs on @path.  @inodes: how many are wanted, 0: as it likes.
+ * @bytes: the size, 0: as the user said.  @silent: its failure is no news.
+ */
+static bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
+		       uint64_t inodes, bool silent)
+{
+	char **argv = calloc(c->n_pass + 10, sizeof(*argv));
+	char size[32], count[32];
+	int n = 0, err, status;
+	pid_t pid;
+
+	if (!argv) {
+		say("out of memory");
+		return false;
+	}
+	argv[n++] = "mke2fs";
+	if (!c->has_type)
+		argv[n++] = "-text4";
+	if (bytes && !c->has_blocksize)
+		argv[n++] = "-b4096";
+	if (!c->common.verbose)
+		argv[n++] = "-q";
+	memcpy(argv + n, c->pass, c->n_pass * sizeof(*argv));
+	n += c->n_pass;
+	snprintf(count, sizeof(count), "-N%llu", (unsigned long long)inodes);
+	if (inodes)
+		argv[n++] = count;
+	argv[n++] = (char *)path;
+	snprintf(size, sizeof(size), "%lluk", (unsigned long long)bytes >> 10);
+	if (bytes)
+		argv[n++] = size;
+	else if (c->size)
+		argv[n++] = (char *)c->size;
+	err = spawn_mke2fs(argv, silent, &pid);
+	free(argv);
+	if (err) {
+		say_error("mke2fs", "cannot run", err);
+		return false;
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		return true;
+	if (!silent)
+		say("%s: mke2fs failed", c->device);
+	return false;
+}
+
+/* ------------------------------------------------------------------- images */
+
+void drop_image(struct image *im)
+{
+	e4l_populate_free(im->plan);
+	e4l_free(im->e);
+	if (im->fs)
+		ext2fs_free(im->fs);
+	if (im->proto_fd >= 0)
+		close(im->proto_fd);
+	*im = (struct image) { .proto_fd = -1 };
+}
+
+bool flush_image(struct image *im)
+{
+	errcode_t err = ext2fs_flush(im->fs);
+
+	if (err)
+		say_error(im->name, "writing the filesystem's structures", err);
+	return !err;
+}
+
+static bool open_fs(const struct config *c, struct image *im, const char *path)
+{
+	char io_options[40];
+	errcode_t err;
+
+	snprintf(io_options, sizeof(io_options), "offset=%llu",
+		 (unsigned long long)c->offset_bytes);
+	err = ext2fs_open2(path, io_options, EXT2_FLAG_RW | EXT2_FLAG_64BITS |
+			   EXT2_FLAG_EXCLUSIVE, 0, 0, unix_io_manager, &im->fs);
+	if (!err && im->proto_fd < 0)
+		err = e4l_plug_fs(im->fs, E4L_PLUG_LIMIT_BYTES);
+	if (!err)
+		err = ext2fs_read_bitmaps(im->fs);
+	if (err) {
+		say_error(im->name, "opening what mke2fs made", err);
+		return false;
+	}
+	err = e4l_new(im->fs, &im->e);
+	if (err)
+		say_e4l(im->name, im->e, err);
+	return !err;
+}
+
+static errcode_t plan(const struct config *c, struct e4l_tree *t,
+		      struct image *im)
+{
+	struct e4l_populate_options o = {
+		.offset_bytes = c->offset_bytes,
+		.window = c->window, .threads = c->threads, .now = c->now,
+		.clamp_times = c->clamp_times,
+	};
+	errcode_t err = e4l_populate_plan(im->e, t, &o, &im->plan);
+
+	if (im->plan)
+		e4l_populate_get_stats(im->plan, &im->stats);
+	return err;
+}
+
+static void say_no_room(const struct image *im, errcode_t err)
+{
+	const struct e4l_populate_stats *s = &im->stats;
+	bool blocks = err == E4L_ET_NO_SPACE;
+	uint64_t wanted = blocks ? s->wanted_blocks : s->wanted_inodes;
+	uint64_t free = blocks ? s->free_blocks : s->free_inodes;
+	char a[UNITS_LEN], b[UNITS_LEN];
+
+	say("%s: not enough %s: %s are needed, %s are free%s", im->name,
+	    blocks ? "blocks" : "inodes", units_count(wanted, a),
+	    units_count(free, b), blocks ? "" : " (-N sets how many there are)");
+}
+
+static void say_plan(struct e4l_tree *t, const struct image *im, errcode_t err)
+{
+	const char *where = e4l_tree_where(t);
+
+	if (err == E4L_ET_NO_SPACE || err == E4L_ET_NO_INODES)
+		say_no_room(im, err);
+	else if (*where)
+		say_error(im->name, where, err);
+	else
+		say_e4l(im->name, im->e, err);
+}
+
+/* --------------------------------------------------------------- prototypes */
+
+static bool new_memory(struct image *im, uint64_t bytes)
+{
+	drop_image(im);
+	im->proto_fd = memfd_create("mke4fs", 0);
+	if (im->proto_fd < 0 || ftruncate(im->proto_fd, bytes)) {
+		say_error("memory", "making a prototype", errno);
+		return false;
+	}
+	snprintf(im->path, sizeof(im->path), "/proc/%d/fd/%d", (int)getpid(),
+		 im->proto_fd);
+	return true;
+}
+
+/* One prototype of @bytes (0: as the user said); *@err is the plan's. */
+static bool try_size(const struct config *c, struct e4l_tree *t,
+		     uint64_t file_bytes, uint64_t bytes, uint64_t inodes,
+		     bool silent, struct image *im, errcode_t *err)
+{
+	const char *name = im->name;
+
+	if (!new_memory(im, file_bytes))
+		return false;
+	im->name = name;
+	if (!run_mke2fs(c, im->path, bytes, inodes, silent)) {
+		*err = E4L_ET_NO_SPACE;		/* perhaps: too small for it */
+		im->stats = (struct e4l_populate_stats) { 0 };
+		return silent;
+	}
+	if (!open_fs(c, im, im->path))
+		return false;
+	*err = plan(c, t, im);
+	return true;
+}
+
+/* How far a prototype is from the smallest size, in bytes; never exactly. */
+static int64_t slack(const struct config *c, const struct image *im,
+		     errcode_t err)
+{
+	const struct e4l_populate_stats *s = &im->stats;
+
+	if (!im->fs)
+		return -(int64_t)(8 << 20);
+	return ((int64_t)s->free_blocks - (int64_t)s->wanted_blocks) *
+	       im->fs->blocksize - (int64_t)c->free_bytes;
+}
+
+/* The next size to try between what is too small and what is large enough. */
+static uint64_t next_size(uint64_t small, uint64_t large, uint64_t now,
+			  int64_t off)
+{
+	uint64_t next = off > 0 ? now - off : now - off + (-off) / 64 +
+						       BLOCKSIZE;
+
+	next = (next + BLOCKSIZE - 1) / BLOCKSIZE * BLOCKSIZE;
+	if (next <= small || (large && next >= large))
+		next = large ? (small + large) / 2 / BLOCKSIZE * BLOCKSIZE :
+			       small + (small >> 4) + (1 << 20);
+	return next;
+}
+
+static bool find_smallest(const struct config *c, struct e4l_tree *t,
+			  struct image *im)
+{
+	uint64_t inodes = c->has_inodes ? 0 : e4l_tree_entries(t) * 33ULL / 32 +
+					      64;
+	uint64_t small = 0, large = 0, now = (8 << 20) + inodes * 300, tried;
+	bool fits = false;
+	errcode_t err;
+	int64_t off;
+	int round;
+
+	for (round = 0; round < ROUNDS; round++) {
+		tried = now;
+		if (!try_size(c, t, now, now, inodes, true, im, &err))
+			return false;
+		if (err && err != E4L_ET_NO_SPACE)
+			break;
+		off = slack(c, im, err);
+		fits = !err && off >= 0;
+		if (fits)
+			large = now;
+		else
+			small = now;
+		if (fits && ((uint64_t)off < now / 256 ||
+			     large - small <= now / 512))
+			return true;
+		now = next_size(small, large, now, off);
+	}
+	if (large && !(err && err != E4L_ET_NO_SPACE) &&
+	    (tried == large ||
+	     try_size(c, t, large, large, inodes, false, im, &err)) && !err)
+		return true;
+	if (!im->fs)
+		say("%s: mke2fs makes no filesystem with these options",
+		    c->device);
+	else
+		say_plan(t, im, err);
+	return false;
+}
+
+bool make_prototype(const struct config *c, struct e4l_tree *t,
+		    uint64_t device_bytes, struct image *im)
+{
+	errcode_t err;
+
+	*im = (struct image) { .name = c->device, .proto_fd = -1 };
+	if (!c->size && !device_bytes)
+		return find_smallest(c, t, im);
+	if (!try_size(c, t, device_bytes, 0, 0, false, im, &err))
+		return false;
+	if (err)
+		say_plan(t, im, err);
+	return !err;
+}
+
+bool make_on_device(const struct config *c, struct e4l_tree *t,
+		    struct image *im)
+{
+	errcode_t err;
+
+	*im = (struct image) { .name = c->device, .proto_fd = -1 };
+	if (!run_mke2fs(c, c->device, 0, 0, false) ||
+	    !open_fs(c, im, c->device))
+		return false;
+	err = plan(c, t, im);
+	if (err)
+		say_plan(t, im, err);
+	return !err;
+}

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Loads an archive.  The data go to an unlinked file beside the image first:
+ * what an archive holds, and so where things go, is known at its end only.
+ *
+ * Rules: a leading "/" or "./" is dropped; ".." is refused; directories that
+ * are not in the archive are made; of two entries of one name the last counts.
+ */
+#include "config.h"
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "mke4fs.h"
+#include "support/say.h"
+
+#define READ_BYTES (1u << 20)
+
+struct tar {
+	const struct config *c;
+	struct e4l_tree *t;
+	struct archive *a;
+	const char *path;		/* of the entry at hand */
+	int fd;				/* the data */
+	uint64_t end;			/* of them */
+	struct e4l_tree_piece *pieces;
+	size_t n_pieces, room;
+	struct e4l_tree_xattr *xattrs;
+	size_t n_xattrs;
+	uint8_t *acl[2];
+};
+
+static bool complain(const struct tar *r, const char *what)
+{
+	say("%s: %s: %s", r->c->source, r->path ? r->path : "archive", what);
+	return false;
+}
+
+static bool complain_archive(const struct tar *r)
+{
+	const char *why = archive_error_string(r->a);
+
+	return complain(r, why ? why : "cannot be read");
+}
+
+/* --------------------------------------------------------------------- data */
+
+/* An unlinked file where the image will be, or else where TMPDIR says. */
+static int open_spool(const char *device)
+{
+	const char *slash = strrchr(device, '/'), *tmp = getenv("TMPDIR");
+	char *dir;
+	int fd = -1;
+
+	if (strncmp(device, "/dev/", 5)) {
+		dir = slash ? strndup(device, slash - device + 1) : strdup(".");
+		if (dir)
+			fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		free(dir);
+	}
+	return fd >= 0 ? fd : open(tmp ? tmp : "/tmp", O_TMPFILE | O_RDWR |
+				   O_CLOEXEC, 0600);
+}
+
+static bool add_piece(struct tar *r, uint64_t offset, uint64_t bytes)
+{
+	struct e4l_tree_piece *last;
+
+	if (r->n_pieces) {
+		last = &r->pieces[r->n_pieces - 1];
+		if (last->offset + last->bytes > offset)
+			return complain(r, "its data overlap");
+		if (last->offset + last->bytes == offset) {
+			last->bytes += bytes;
+			return true;
+		}
+	}
+	if (r->n_pieces == r->room) {
+		void *more = realloc(r->pieces, (r->room * 2 + 16) *
+				     sizeof(*r->pieces));
+
+		if (!more)
+			return complain(r, "out of memory");
+		r->pieces = more;
+		r->room = r->room * 2 + 16;
+	}
+	r->pieces[r->n_pieces++] = (struct e4l_tree_piece) {
+		.offset = offset, .bytes = bytes, .pos = r->end,
+	};
+	return true;
+}
+
+static bool put_data(struct tar *r, const char *buf, size_t len)
+{
+	ssize_t put;
+
+	for (; len; len -= put, buf += put, r->end += put) {
+		put = pwrite(r->fd, buf, len, r->end);
+		if (put < 0 && errno != EINTR) {
+			say_error("the temporary file", "cannot write", errno);
+			return false;
+		}
+		if (put < 0)
+			put = 0;
+	}
+	return true;
+}
+
+/* Copies the data of the entry at hand, noting where they are. */
+static bool take_data(struct tar *r, uint64_t size)
+{
+	const void *buf;
+	int64_t offset;
+	size_t len;
+	int got;
+
+	r->n_pieces = 0;
+	while ((got = archive_read_data_block(r->a, &buf, &len, &offset)) ==
+	       ARCHIVE_OK) {
+		if (!len)
+			continue;
+		if (offset < 0 || (uint64_t)offset > size ||
+		    len > size - offset)
+			return complain(r, "it has more data than its size");
+		if (!add_piece(r, offset, len) || !put_data(r, buf, len))
+			return false;
+	}
+	return got == ARCHIVE_EOF || complain_archive(r);
+}
+
+/* --------------------------------------------------------------- attributes */
+
+struct acl_entry {
+	uint16_t tag, perm;
+	uint32_t id;
+};
+
+static uint16_t acl_tag(int tag)
+{
+	switch (tag) {
+	case ARCHIVE_ENTRY_ACL_USER_OBJ:
+		return 1;
+	case ARCHIVE_ENTRY_ACL_USER:
+		return 2;
+	case ARCHIVE_ENTRY_ACL_GROUP_OBJ:
+		return 4;
+	case ARCHIVE_ENTRY_ACL_GROUP:
+		return 8;
+	case ARCHIVE_ENTRY_ACL_MASK:
+		return 16;
+	default:
+		return 32;
+	}
+}
+
+static int by_tag(const void *a, const void *b)
+{
+	const struct acl_entry *x = a, *y = b;
+
+	if (x->tag != y->tag)
+		return x->tag < y->tag ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static void put_acl(uint8_t *at, const struct acl_entry *e)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		at[i] = e->tag >> (8 * i);
+		at[2 + i] = e->perm >> (8 * i);
+	}
+	for (i = 0; i < 4; i++)
+		at[4 + i] = e->id >> (8 * i);
+}
+
+/*
+ * Adds the ACL of one type in getxattr(2)'s form, when there is a real one.  In
+ * @mode, a mask stands where libarchive put what the owning group may.
+ */
+static bool take_acl(struct tar *r, struct archive_entry *entry, int type,
+		     const char *name, uint8_t **value, uint32_t *mode)
+{
+	int n = archive_entry_acl_reset(entry, type), kind, perm, tag, id;
+	struct acl_entry *list;
+	const char *who;
+	size_t i = 0, at;
+
+	if (n <= (type == ARCHIVE_ENTRY_ACL_TYPE_ACCESS ? 3 : 0))
+		return true;
+	list = calloc(n, sizeof(*list));
+	free(*value);
+	*value = calloc(n * 8 + 4, 1);
+	if (!list || !*value) {
+		free(list);
+		return complain(r, "out of memory");
+	}
+	while (i < (size_t)n && archive_entry_acl_next(entry, type, &kind,
+				&perm, &tag, &id, &who) == ARCHIVE_OK) {
+		list[i].tag = acl_tag(tag);
+		list[i].perm = perm & 7;
+		list[i].id = list[i].tag & 10 ? (uint32_t)id : UINT32_MAX;
+		if (list[i].tag == 16 && mode)
+			*mode = (*mode & ~070u) | list[i].perm << 3;
+		i++;
+	}
+	qsort(list, i, sizeof(*list), by_tag);
+	(*value)[0] = 2;
+	for (at = 0; at < i; at++)
+		put_acl(*value + 4 + at * 8, &list[at]);
+	free(list);
+	r->xattrs[r->n_xattrs++] = (struct e4l_tree_xattr) {
+		.name = name, .value = *value, .size = 4 + i * 8,
+	};
+	return true;
+}
+
+static bool take_xattrs(struct tar *r, struct archive_entry *entry,
+			uint32_t *mode)
+{
+	int n = archive_entry_xattr_reset(entry);
+	const void *value;
+	const char *name;
+	size_t size;
+	void *more;
+
+	r->n_xattrs = 0;
+	more = realloc(r->xattrs, (n + 2) * sizeof(*r->xattrs));
+	if (!more)
+		return complain(r, "out of memory");
+	r->xattrs = more;
+	while (n-- > 0 && archive_entry_xattr_next(entry, &name, &value,
+						   &size) == ARCHIVE_OK) {
+		if (!strncmp(name, "system.posix_acl_", 17))
+			continue;
+		r->xattrs[r->n_xattrs++] = (struct e4l_tree_xattr) {
+			.name = name, .value = value, .size = size,
+		};
+	}
+	return take_acl(r, entry, ARCHIVE_ENTRY_ACL_TYPE_ACCESS,
+			"system.posix_acl_access", &r->acl[0], mode) &&
+	       take_acl(r, entry, ARCHIVE_ENTRY_ACL_TYPE_DEFAULT,
+			"system.posix_acl_default", &r->acl[1], NULL);
+}
+
+/* -------------------------------------------------------------------- names */
+
+/*
+ * Finds the directory that the last part of r->path goes into, making those
+ * that are missing; *@name and *@len are that part, empty for the root itself.
+ */
+static bool find_parent(struct tar *r, uint32_t *parent, const char **name,
+			size_t *len)
+{
+	struct e4l_entry dir = {
+		.mode = S_IFDIR | 0755, .mtime.tv_sec = r->c->now,
+		.atime.tv_sec = r->c->now, .ctime.tv_sec = r->c->now,
+	};
+	const char *at = r->path;
+	errcode_t err = 0;
+	uint32_t id;
+
+	*parent = E4L_TREE_ROOT;
+	for (*len = 0, *name = at; ; at += *len) {
+		at += strspn(at, "/");
+		if (!*at)
+			return true;
+		if (*len && !(*len == 1 && **name == '.')) {
+			err = e4l_tree_find(r->t, *parent, *name, *len, &id);
+			if (!err && !id)
+				err = e4l_tree_add(r->t, *parent, *name, *len,
+						   &dir, &id);
+			if (err)
+				return complain(r, error_message(err));
+			*parent = id;
+		}
+		*name = at;
+		*len = strcspn(at, "/");
+		if (*len == 2 && at[0] == '.' && at[1] == '.')
+			return complain(r, "a path with .. is not taken");
+	}
+}
+
+/* The entry at @path, or 0. */
+static uint32_t look_up(struct tar *r, const char *path)
+{
+	uint32_t id = E4L_TREE_ROOT;
+	size_t len;
+
+	for (; id && *path; path += len) {
+		len = strcspn(path, "/");
+		if (len && !(len == 1 && *path == '.') &&
+		    e4l_tree_find(r->t, id, path, len, &id))
+			return 0;
+		len += path[len] == '/';
+	}
+	return id;
+}
+
+/* ------------------------------------------------------------------- entries */
+
+static bool describe(struct tar *r, struct archive_entry *entry,
+		     struct e4l_entry *e)
+{
+	int64_t uid = archive_entry_uid(entry), gid = archive_entry_gid(entry);
+	const char *target = archive_entry_symlink(entry);
+
+	if (uid < 0 || uid > UINT32_MAX || gid < 0 || gid > UINT32_MAX)
+		return complain(r, "its owner is not a number below 2^32");
+	*e = (struct e4l_entry) {
+		.mode = archive_entry_mode(entry), .uid = uid, .gid = gid,
+		.size = archive_entry_size(entry),
+		.rdev = archive_entry_rdev(entry),
+		.mtime = { archive_entry_mtime(entry),
+			   archive_entry_mtime_nsec(entry) },
+		.target = target,
+	};
+	e->atime = e->ctime = e->mtime;
+	if (archive_entry_atime_is_set(entry))
+		e->atime = (struct timespec) { archive_entry_atime(entry),
+			archive_entry_atime_nsec(entry) };
+	if (archive_entry_ctime_is_set(entry))
+		e->ctime = (struct timespec) { archive_entry_ctime(entry),
+			archive_entry_ctime_nsec(entry) };
+	if (S_ISLNK(e->mode))
+		e->size = target ? strlen(target) : 0;
+	if (!take_xattrs(r, entry, &e->mode))
+		return false;
+	e->xattrs = r->xattrs;
+	e->n_xattrs = r->n_xattrs;
+	if (!S_ISREG(e->mode) || !e->size)
+		return true;
+	e->pos = r->end;
+	if (!take_data(r, e->size))
+		return false;
+	if (r->n_pieces != 1 || r->pieces->bytes != e->size) {
+		e->pieces = r->pieces;
+		e->n_pieces = r->n_pieces;
+	}
+	return true;
+}
+
+static bool take_link(struct tar *r, uint32_t parent, const char *name,
+		      size_t len, uint32_t old, const char *target)
+{
+	uint32_t id = look_up(r, target);
+	errcode_t err;
+
+	if (!id) {
+		say("%s: %s: a hard link to %s, which is not there",
+		    r->c->source, r->path, target);
+		return false;
+	}
+	if (old)
+		return old == id ||
+		       complain(r, "a hard link in place of another entry");
+	err = e4l_tree_link(r->t, parent, name, len, id);
+	return !err || complain(r, error_message(err));
+}
+
+static bool take_entry(struct tar *r, struct archive_entry *entry)
+{
+	const char *link = archive_entry_hardlink(entry), *name;
+	uint32_t parent, id = E4L_TREE_ROOT;
+	struct e4l_entry e;
+	errcode_t err = 0;
+	size_t len;
+
+	r->path = archive_entry_pathname(entry);
+	if (!r->path)
+		return complain(r, "a name cannot be read");
+	if (!find_parent(r, &parent, &name, &len))
+		return false;
+	if (len && !(len == 1 && *name == '.'))
+		err = e4l_tree_find(r->t, parent, name, len, &id);
+	else if (len)
+		id = parent;
+	if (err)
+		return complain(r, error_message(err));
+	if (link)
+		return take_link(r, parent, name, len, id, link);
+	if (!describe(r, entry, &e))
+		return false;
+	err = id ? e4l_tree_set(r->t, id, &e) :
+		   e4l_tree_add(r->t, parent, name, len, &e, &id);
+	return !err || complain(r, error_message(err));
+}
+
+static bool open_archive(struct tar *r)
+{
+	const char *name = strcmp(r->c->source, "-") ? r->c->source : NULL;
+
+	r->a = archive_read_new();
+	if (!r->a)
+		return complain(r, "out of memory");
+	archive_read_support_filter_all(r->a);
+	archive_read_support_format_all(r->a);
+	if (archive_read_open_filename(r->a, name, READ_BYTES) != ARCHIVE_OK)
+		return complain_archive(r);
+	return true;
+}
+
+static bool take_all(struct tar *r)
+{
+	struct archive_entry *entry;
+	int got;
+
+	while ((got = archive_read_next_header(r->a, &entry)) == ARCHIVE_OK ||
+	       got == ARCHIVE_WARN) {
+		/* Such as a name that should be UTF-8: it is taken as it is. */
+		if (got == ARCHIVE_WARN) {
+			r->path = archive_entry_pathname(entry);
+			complain_archive(r);
+		}
+		if (!take_entry(r, entry))
+			return false;
+	}
+	r->path = NULL;
+	return got == ARCHIVE_EOF || complain_archive(r);
+}
+
+bool load_tar(const struct config *c, struct e4l_tree *t, int *data_fd)
+{
+	/* Names that an archive has in UTF-8 stay so. */
+	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
+	locale_t before = utf8 ? uselocale(utf8) : NULL;
+	struct tar r = { .c = c, .t = t };
+	bool done;
+
+	r.fd = open_spool(c->device);
+	if (r.fd < 0) {
+		say_error("the temporary file", "cannot make", errno);
+		return false;
+	}
+	done = open_archive(&r) && take_all(&r);
+	archive_read_free(r.a);
+	free(r.pieces);
+	free(r.xattrs);
+	free(r.acl[0]);
+	free(r.acl[1]);
+	if (utf8) {
+		uselocale(before);
+		freelocale(utf8);
+	}
+	*data_fd = r.fd;
+	e4l_tree_set_data_fd(t, r.fd);
+	return done;
+}

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=sh
+# What the tests of mke4fs share; after common.sh.
+mke4fs=$top_builddir/misc/mke4fs
+require_program mke2fs e2fsck debugfs getfattr setfattr setfacl
+
+# list_tree DIR: a line for everything that a copy has to have, and sums.
+list_tree() {
+	(
+		cd "$1"
+		find . -path ./lost+found -prune -o -printf \
+			'%P %y %m %U %G %T@ %n %l' \
+			\( -type f -printf ' %s' -o -true \) -printf '\n' |
+			sed '/^ d /s/ [0-9]* $//' | sort
+		find . -path ./lost+found -prune -o \( -type b -o -type c \) \
+			-exec stat -c '%n %t:%T' {} + | sort
+		find . -path ./lost+found -prune -o -type f -print0 | sort -z |
+			xargs -0r sha256sum
+		find . -path ./lost+found -prune -o -print0 | sort -z |
+			xargs -0r getfattr -h -d -m - -e hex -- 2>/dev/null
+		find . -path ./lost+found -prune -o -type f -links +1 \
+			-printf '%i %P\n' | sort | awk '
+			{ if ($1 in first) print first[$1], $2
+			  else first[$1] = $2 }' | sort
+	)
+}
+
+# clean IMAGE: e2fsck finds nothing to say.
+clean() {
+	check e2fsck -fn "$@"
+}
+
+# equals IMAGE DIR: the image is clean, and holds what the directory does.
+equals() {
+	clean "$1"
+	mkdir -p "$work/mnt"
+	mount -t ext4 -o loop,ro,noload "$1" "$work/mnt" ||
+		skip "mount does not work here"
+	list_tree "$2" >"$work/want"
+	list_tree "$work/mnt" >"$work/got"
+	umount "$work/mnt"
+	diff "$work/want" "$work/got" >&2 || fail "$1 is not $2"
+}
+
+# sample DIR: a tree with one of everything.
+sample() {
+	mkdir -p "$1/dir/deep/er" "$1/empty" "$1/many" "$1/names"
+	echo hello >"$1/small"
+	printf '%s' "$(seq 40)" >"$1/hundred"	# more than i_block
+	: >"$1/nothing"
+	seq 200000 >"$1/dir/large"
+	ln "$1/dir/large" "$1/dir/deep/other-name"
+	ln "$1/small" "$1/again"
+	ln -s small "$1/link"
+	ln -s "$(printf '%0200d' 7)" "$1/long-link"
+	ln -s "$(printf '%059d' 7)" "$1/link59"
+	ln -s "$(printf '%060d' 7)" "$1/link60"
+	mkfifo "$1/fifo"
+	python3 -c 'import socket, sys
+socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$1/sock"
+	if [ "$(id -u)" = 0 ]; then
+		mknod "$1/chr" c 5 300
+		mknod "$1/blk" b 259 70000
+		chown -h 1000:100000 "$1/link" "$1/dir/large"
+		setfattr -n trusted.t -v secret "$1/dir"
+		setfattr -n security.capability \
+			-v 0x0100000200040000000000000000000000000000 \
+			"$1/hundred"
+	fi
+	chmod 4711 "$1/hundred"
+	chmod 1777 "$1/empty"
+	(cd "$1/many" && seq -f 'a-name-of-some-length-%g' 700 | xargs touch)
+	touch "$1/names/$(printf '%0255d' 1)" "$1/names/$(printf 'x\377\201')" \
+		"$1/names/ sp ace" "$1/names/$(printf 'new\nline')"
+	setfattr -n user.one -v 1 "$1/small" "$1/many/a-name-of-some-length-5"
+	setfattr -n user.two -v "$(printf '%0600d' 2)" "$1/dir/large"
+	setfacl -m u:1234:rw,g:77:r "$1/small" "$1/dir"
+	setfacl -d -m u:1234:rwx "$1/dir"
+	truncate -s 3M "$1/all-hole"
+	python3 -c '
+import sys
+with open(sys.argv[1], "wb") as f:
+    for i in range(40):
+        f.seek(i * 100000 + i * i)
+        f.write(b"%d" % i * 3000)
+    f.truncate(5000001)' "$1/holes"
+	touch -d '1960-01-02 03:04:05.678901234 UTC' "$1/dir"
+	touch -d '2040-01-02 03:04:05.000000001 UTC' "$1/nothing"
+	touch -h -d '2001-02-03 UTC' "$1/link"
+}

@@ -1,0 +1,155 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What cannot be done is said in one sentence, before anything is written, and
+# leaves nothing behind.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/mke4fs_common.sh"
+
+# refuse PATTERN ARGUMENTS...: fails so, and makes no image.
+refuse() {
+	pattern=$1
+	shift
+	mustfail 1 "$mke4fs" "$@"
+	one_sentence mke4fs
+	says "$pattern"
+	[ ! -e "$work/img" ] || fail "an image is left behind: $*"
+}
+
+# archive FILE, with Python's tarfile in t on stdin.
+archive() {
+	{
+		cat <<'HEAD'
+import io, sys, tarfile
+t = tarfile.open(sys.argv[1], "w", format=tarfile.PAX_FORMAT)
+def add(name, data=b"", **more):
+    i = tarfile.TarInfo(name)
+    i.size = len(data)
+    for k, v in more.items():
+        setattr(i, k, v)
+    t.addfile(i, io.BytesIO(data))
+HEAD
+		cat
+		echo 't.close()'
+	} | python3 - "$1"
+}
+
+mkdir "$work/src"
+head -c 3000000 /dev/urandom >"$work/src/file"
+
+# no room
+refuse 'not enough blocks: [0-9,]+ are needed, [0-9,]+ are free' \
+	-d "$work/src" "$work/img" 2M
+(cd "$work/src" && mkdir many && cd many && seq 500 | xargs touch)
+refuse 'not enough inodes: 504 are needed, [0-9]+ are free' \
+	-d "$work/src" -N 64 "$work/img" 16M
+head -c 4M /dev/urandom >"$work/disk"
+sum=$(sha256sum <"$work/disk")
+mustfail 1 "$mke4fs" -F -d "$work/src" "$work/disk"
+[ "$(sha256sum <"$work/disk")" = "$sum" ] || fail "the device was changed"
+
+# filesystems that are not filled
+refuse 'without extents' -t ext2 -d "$work/src" "$work/img" 16M
+refuse 'with casefold' -O casefold -E encoding=utf8 -d "$work/src" \
+	"$work/img" 16M
+mustfail 1 "$mke4fs" -O nonsense -d "$work/src" "$work/img" 16M
+says 'mke2fs failed'
+[ ! -e "$work/img" ] || fail "an image is left behind"
+
+# sources
+refuse 'missing: cannot read: No such file' -d "$work/missing" "$work/img"
+refuse 'Unrecognized archive format' -d "$work/src/file" "$work/img"
+if [ "$(id -u)" = 0 ]; then
+	chmod 0 "$work/src/file"
+	chmod 777 "$work"
+	mustfail 1 as_nobody "$mke4fs" -d "$work/src" "$work/img"
+	says 'file: Permission denied'
+	[ ! -e "$work/img" ] || fail "an image is left behind"
+	chmod 644 "$work/src/file"
+	chmod 0 "$work/src/many"
+	mustfail 1 as_nobody "$mke4fs" -d "$work/src" "$work/img"
+	says 'many: Permission denied'
+	chmod 755 "$work/src/many"
+fi
+# Files here say that they have a page, and have less: they shrink when read.
+if [ -d /sys/fs/ext4/features ]; then
+	refuse ': the file became shorter while it was read' \
+		-d /sys/fs/ext4/features "$work/img" 16M
+fi
+# Files here say that they are empty, and are not: what is new is left out.
+check "$mke4fs" -q -d /proc/sys/kernel/random "$work/img" 16M
+clean "$work/img"
+run debugfs -R 'stat /boot_id' "$work/img"
+grep -q 'Size: 0' "$out" || fail "a file grew"
+rm "$work/img"
+
+# archives
+archive "$work/a.tar" <<'EOT'
+add("x" * 256)
+EOT
+refuse 'longer than 255' -d "$work/a.tar" "$work/img"
+archive "$work/a.tar" <<'EOT'
+add("a/../../b")
+EOT
+refuse 'a/../../b: a path with \.\. is not taken' -d "$work/a.tar" "$work/img"
+archive "$work/a.tar" <<'EOT'
+add("b", type=tarfile.LNKTYPE, linkname="a")
+EOT
+refuse 'b: a hard link to a, which is not there' -d "$work/a.tar" "$work/img"
+archive "$work/a.tar" <<'EOT'
+add("a", b"1")
+add("a/b", b"2")
+EOT
+refuse 'a/b: a file cannot have this name' -d "$work/a.tar" "$work/img"
+archive "$work/a.tar" <<'EOT'
+add("a", uid=-1, pax_headers={"uid": "99999999999"})
+EOT
+refuse 'its owner is not a number' -d "$work/a.tar" "$work/img"
+archive "$work/a.tar" <<'EOT'
+add("a", b"x" * 50000)
+EOT
+truncate -s 30000 "$work/a.tar"
+refuse '[Tt]runcated' -d "$work/a.tar" "$work/img"
+head -c 30000 "$work/src/file" >"$work/a.tar"
+refuse 'nrecognized' -d "$work/a.tar" "$work/img"
+# absolute paths lose the slash, the last of two entries counts, and parents
+# that are missing are made
+archive "$work/a.tar" <<'EOT'
+add("/abs/olute", b"one")
+add("twice", b"the first is longer")
+add("link", type=tarfile.LNKTYPE, linkname="./twice")
+add("twice", b"second", mode=0o600)
+add("./dot//slash/")
+EOT
+check "$mke4fs" -q -d "$work/a.tar" "$work/img" 16M
+clean "$work/img"
+check debugfs -R 'cat /abs/olute' "$work/img"
+same "an absolute path" "$(cat "$out")" one
+check debugfs -R 'cat /twice' "$work/img"
+same "the second entry" "$(cat "$out")" second
+check debugfs -R 'cat /link' "$work/img"
+same "the first entry" "$(cat "$out")" "the first is longer"
+check debugfs -R 'stat /dot/slash' "$work/img"
+rm "$work/img"
+
+# a source that is at work or not clean
+check mke2fs -q -t ext4 "$work/from" 8M
+check debugfs -w -R 'feature needs_recovery' "$work/from"
+refuse 'run e2fsck' --from="$work/from" "$work/img"
+refuse 'holds no ext2' --from="$work/src/file" "$work/img"
+
+# usage
+for bad in '-R 17' '-R some' '--uid-map=1' '--uid-map=1:2:0' \
+	'--gid-map=4294967295:1:2' '--free=x' '--threads=0' '-S' \
+	'--progress=maybe' '--unknown'; do
+	# shellcheck disable=SC2086
+	mustfail 2 "$mke4fs" $bad "$work/img" 8M
+done
+mustfail 2 "$mke4fs"
+mustfail 2 "$mke4fs" a b c
+mustfail 2 "$mke4fs" -d x --from=y "$work/img"
+SOURCE_DATE_EPOCH=soon mustfail 2 "$mke4fs" "$work/img" 8M
+printf '5 file\nx\n' >"$work/sort"
+refuse 'sort: line 2: ' --sort="$work/sort" -d "$work/src" "$work/img"
+printf '5 files\n' >"$work/sort"
+refuse 'sort: line 1: no such file' --sort="$work/sort" -d "$work/src" \
+	"$work/img"

@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Many entries: indexes of several levels, more subdirectories than links, and
+# where the inodes of many small directories lie.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/mke4fs_common.sh"
+
+# names FORMAT COUNT TYPE [MORE]: an archive of so many entries on stdout
+names() {
+	python3 -c '
+import sys
+fmt, count, kind, per = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4:]
+out = sys.stdout.buffer
+def header(name, kind, size):
+    h = bytearray(512)
+    def put(at, text):
+        h[at:at + len(text)] = text
+    put(0, name.encode()); put(100, b"0000644\0"); put(108, b"0000000\0")
+    put(116, b"0000000\0"); put(124, b"%011o\0" % size)
+    put(136, b"14000000000\0"); put(156, kind.encode())
+    put(257, b"ustar\00000"); put(148, b" " * 8)
+    put(148, b"%06o\0 " % sum(h))
+    return bytes(h)
+for i in range(count):
+    out.write(header(fmt % i, kind, 0))
+    for f in range(int(per[0]) if per else 0):
+        out.write(header(fmt % i + "/file%d" % f, "0", 1024) + bytes(1024))
+out.write(bytes(1024))' "$@"
+}
+
+# counted IMAGE DIRECTORY: its entries (index blocks show as inode 0)
+counted() {
+	debugfs -R "ls -p $2" "$1" 2>/dev/null | grep -c '^/[1-9]'
+}
+
+# an index with a level between: 1 KiB blocks
+names 'some-file-name-%d' 120000 0 >"$work/tar"
+"$mke4fs" -q -b 1024 -d "$work/tar" "$work/img" || fail "no image"
+clean "$work/img"
+same "the entries" "$(counted "$work/img" /)" 120003
+run debugfs -R 'htree_dump /' "$work/img"
+grep -q 'Indirect levels: 1' "$out" || fail "no level between"
+for i in 0 77777 119999; do
+	check debugfs -R "stat /some-file-name-$i" "$work/img"
+done
+rm -f "$work/img"
+
+# more than the index can hold, and then with one more level
+names '%099d' 150000 0 >"$work/tar"
+mustfail 1 "$mke4fs" -q -b 1024 -d "$work/tar" "$work/img"
+says 'large_dir'
+check "$mke4fs" -q -b 1024 -O large_dir -d "$work/tar" "$work/img"
+clean "$work/img"
+rm -f "$work/img"
+
+# subdirectories that are more than links can count
+names 'dir%d' 66000 5 >"$work/tar"
+check "$mke4fs" -q -d "$work/tar" "$work/img"
+clean "$work/img"
+run debugfs -R 'stat /' "$work/img"
+grep -q 'Links: 1 ' "$out" || fail "the links of many subdirectories"
+rm -f "$work/img"
+mustfail 1 "$mke4fs" -q -O ^dir_nlink -d "$work/tar" "$work/img"
+says 'too many links'
+
+# 15 files in each of 4000 directories: a block of the inode table for each
+names 'd%d' 4000 5 15 >"$work/tar"
+for window in exact low; do
+	rm -f "$work/img"
+	check "$mke4fs" -q -b 4096 -R $window -d "$work/tar" -N 80000 \
+		"$work/img" 400M
+	clean "$work/img"
+	run debugfs -R 'ls -p /' "$work/img"
+	sed -n 's,^/\([0-9]*\)/04.*/d[0-9]*//$,\1,p' "$out" >"$work/dirs"
+	same "directories" "$(wc -l <"$work/dirs")" 4000
+	# The directory's own block holds its files, too.
+	sed 's/.*/ls -p <&>/' "$work/dirs" >"$work/commands"
+	debugfs -f "$work/commands" "$work/img" 2>/dev/null | awk -F/ '
+		/^debugfs:/ { dirs++; delete seen }
+		/^\// && $6 != ".." { b = int(($2 - 1) / 16)
+				      if (!(b in seen)) blocks++
+				      seen[b] = 1 }
+		END { exit !(dirs == 4000 && blocks * 100 <= dirs * 105) }' ||
+		fail "-R $window: directories are spread over the inode tables"
+done

@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The same tree gives the same bytes: from another copy, in another order of
+# creation, with other numbers of threads, from an archive.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/mke4fs_common.sh"
+require_program tar
+
+SOURCE_DATE_EPOCH=1700000000
+export SOURCE_DATE_EPOCH
+# image NAME SOURCE OPTIONS...
+image() {
+	name=$1
+	source=$2
+	shift 2
+	check "$mke4fs" -q -d "$source" -b 4096 \
+		-U 01234567-89ab-cdef-0123-456789abcdef \
+		-E hash_seed=fedcba98-7654-3210-fedc-ba9876543210 "$@" \
+		"$work/$name"
+}
+
+sample "$work/src"
+rm "$work/src/sock"		# archives have none
+touch -d '1960-01-02 03:04:05 UTC' "$work/src/dir"
+# the same in another order, at other times, with other inode numbers
+mkdir "$work/copy"
+(cd "$work/src" && find . -mindepth 1 -maxdepth 1 | sort -r) |
+	while read -r name; do
+		cp -a "$work/src/$name" "$work/copy"
+	done
+rm -rf "$work/copy/dir" "$work/copy/small" "$work/copy/again"
+cp -a "$work/src/dir" "$work/src/small" "$work/src/again" "$work/copy"
+ln -f "$work/copy/small" "$work/copy/again"
+touch -r "$work/src" "$work/copy"
+tar -C "$work/copy" --format=posix --xattrs --xattrs-include='*' --acls -S \
+	-cf "$work/a.tar" . 2>/dev/null
+
+for options in '' '-R low' '-R off' '-O inline_data,quota'; do
+	rm -f "$work"/img?
+	# shellcheck disable=SC2086
+	{
+		image img1 "$work/src" $options --threads=1
+		image img2 "$work/copy" $options --threads=16
+		image img3 "$work/a.tar" $options --threads=5
+		image img4 "$work/src" $options --threads=24
+	}
+	clean "$work/img1"
+	for i in 2 3 4; do
+		cmp "$work/img1" "$work/img$i" >&2 ||
+			fail "image $i differs with '$options'"
+	done
+done
+rm "$work/img2"
+SOURCE_DATE_EPOCH=1700000001
+image img2 "$work/src" -O inline_data,quota
+! cmp -s "$work/img1" "$work/img2" || fail "the time makes no difference"

@@ -1,0 +1,127 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The same content from every kind of source: directory, tar archives, an image
+# and a copy of that image; with ids mapped; onto a device.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/mke4fs_common.sh"
+require_loop
+require_program tar gzip xz
+
+sample "$work/src"
+
+# a directory, at every -R
+for window in low normal high 256 off exact; do
+	rm -f "$work/img"
+	check "$mke4fs" -q -b 4096 -R $window -d "$work/src" -N 40000 \
+		"$work/img" 128M
+	equals "$work/img" "$work/src"
+done
+
+# without a size: the smallest one
+rm -f "$work/img"
+check "$mke4fs" -d "$work/src" "$work/img"
+equals "$work/img" "$work/src"
+free=$(dumpe2fs -h "$work/img" 2>/dev/null | sed -n 's/^Free blocks: *//p')
+[ "$free" -lt 300 ] || fail "$free blocks are free in the smallest image"
+rm -f "$work/img"
+check "$mke4fs" --free=10M -d "$work/src" "$work/img"
+clean "$work/img"
+free=$(dumpe2fs -h "$work/img" 2>/dev/null | sed -n 's/^Free blocks: *//p')
+[ "$free" -ge 2560 ] || fail "$free blocks are free, not 10 MiB"
+[ "$free" -lt 2900 ] || fail "$free blocks are free, more than 10 MiB"
+
+# archives; GNU tar has no sockets, and libarchive reads fractions of seconds
+# before 1970 as if they were after
+rm "$work/src/sock"
+touch -d '1960-01-02 03:04:05 UTC' "$work/src/dir"
+tar -C "$work/src" --format=posix --xattrs --xattrs-include='*' --acls -S \
+	-cf "$work/a.tar" . 2>/dev/null
+gzip -k "$work/a.tar"
+xz -k "$work/a.tar"
+for name in a.tar a.tar.gz a.tar.xz; do
+	rm -f "$work/img"
+	check "$mke4fs" -q -d "$work/$name" "$work/img"
+	equals "$work/img" "$work/src"
+done
+rm -f "$work/img"
+"$mke4fs" -q -d - "$work/img" 64M -b 4096 <"$work/a.tar.gz" ||
+	fail "no image from standard input"
+equals "$work/img" "$work/src"
+
+# another image: with what only ext4 keeps
+touch "$work/dev.img"
+check mke2fs -q -t ext4 -I 512 "$work/dev.img" 100M
+attach "$work/dev.img"
+mkdir "$work/dev"
+mount "$loop" "$work/dev" || skip "mount does not work here"
+defer "umount '$work/dev' 2>/dev/null"
+cp -a "$work/src/." "$work/dev"
+fallocate -l 300K -n "$work/dev/small"
+fallocate -o 100K -l 1M "$work/dev/holes"
+fallocate -l 2M "$work/dev/prealloc"
+chattr +i "$work/dev/nothing"
+chattr +d "$work/dev/dir/large"
+before=$(debugfs -R 'stat small' "$loop" 2>/dev/null | grep crtime:)
+sync
+mustfail 1 "$mke4fs" -q --from="$loop" "$work/img2" 100M
+says 'mounted'
+[ ! -e "$work/img2" ] || fail "an image is left behind"
+umount "$work/dev"
+# Without quota in the kernel, this can only be done offline.
+check tune2fs -O project "$loop"
+check debugfs -w -R 'set_inode_field dir/large projid 77' "$loop"
+check "$mke4fs" -q -O project,quota -I 512 --from="$loop" "$work/img2" 100M
+clean "$work/img2"
+
+# extents FILE IMAGE: logical ranges and their states
+extents() {
+	debugfs -R "dump_extents -l $1" "$2" 2>/dev/null |
+		sed -nE 's/^ *[0-9]+\/ *[0-9]+ +[0-9]+\/ *[0-9]+ +([0-9]+) - +([0-9]+) +[0-9]+ - +[0-9]+ +[0-9]+ *(Uninit)?.*/\1 \2 \3/p' |
+		awk '{ if (NR > 1 && $1 == end + 1 && $3 == st) end = $2
+		       else { if (NR > 1) print first, end, st
+			      first = $1; end = $2; st = $3 } }
+		     END { print first, end, st }'
+}
+for file in small holes prealloc all-hole dir/large; do
+	same "extents of $file" "$(extents $file "$work/img2")" \
+		"$(extents $file "$loop")"
+done
+same "creation time" \
+	"$(debugfs -R 'stat small' "$work/img2" 2>/dev/null | grep crtime:)" \
+	"$before"
+mount -o ro,noload "$loop" "$work/dev"
+equals "$work/img2" "$work/dev"
+umount "$work/dev"
+for file in nothing dir/large; do
+	for what in Flags Project; do
+		same "$what of $file" \
+			"$(debugfs -R "stat $file" "$work/img2" 2>/dev/null |
+			grep -o "$what: *[0-9a-fx]*")" \
+			"$(debugfs -R "stat $file" "$loop" 2>/dev/null |
+			grep -o "$what: *[0-9a-fx]*")"
+	done
+done
+mustfail 1 "$mke4fs" -q --from="$loop" "$work/img3" 100M
+says 'dir/large: .*feature'
+
+# ids
+rm -f "$work/img"
+check "$mke4fs" -q -d "$work/a.tar" --uid-map=0:5000 --uid-map=1000:7:10 \
+	--gid-map=0:6000:1 "$work/img"
+run debugfs -R 'stat small' "$work/img"
+grep -q 'User: *5000 *Group: *6000' "$out" || fail "ids are not mapped"
+run debugfs -R 'stat dir/large' "$work/img"
+grep -q 'User: *7 *Group: *100000' "$out" || fail "ids are not mapped"
+rm -f "$work/img"
+check "$mke4fs" -q -d "$work/a.tar" --all-root "$work/img"
+run debugfs -R 'stat dir/large' "$work/img"
+grep -q 'User: *0 *Group: *0' "$out" || fail "not root's"
+
+# a device, and an existing file
+truncate -s 96M "$work/disk"
+check "$mke4fs" -q -d "$work/a.tar" "$work/disk"
+equals "$work/disk" "$work/src"
+dd if=/dev/urandom of="$work/disk" bs=1M count=96 status=none
+attach "$work/disk"
+check "$mke4fs" -q -F -d "$work/a.tar" "$loop"
+equals "$loop" "$work/src"
