@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "e4layoutP.h"
 
-#define MIN_THREADS 4
+#define MIN_THREADS 2
 #define MAX_THREADS 64
 
 errcode_t e4l_fail(struct e4l *e, errcode_t err, const char *doing,

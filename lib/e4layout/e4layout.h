@@ -68,8 +68,10 @@ const struct e4l_detail *e4l_detail(const struct e4l *e);
 const char *e4l_detail_text(const struct e4l *e, char *buf, size_t size);
 
 /*
- * How many threads may work at once, 1 to 64.  The default is from the number
- * of processors, never fewer than 4, since most of them wait for the device.
+ * How many threads may work at once, 1 to 64.  The default is the number of
+ * processors, at least 2.  Many requests are in flight in any case, since
+ * ranges are announced before they are read: more threads only get in each
+ * other's way.
  */
 errcode_t e4l_set_threads(struct e4l *e, unsigned int threads);
 
