@@ -7,7 +7,6 @@
 #include <string.h>
 #include "support/interrupt.h"
 #include "support/say.h"
-#include "support/units.h"
 #include "e4frag.h"
 
 #define DEFAULT_TOP	10
@@ -49,41 +48,6 @@ static const struct args_tool tool = {
 	.n_options = sizeof(options) / sizeof(*options),
 	.min_operands = 1, .max_operands = -1,
 };
-
-/* -------------------------------------------------------------------- paths */
-
-/* With a mount point as the target, paths below it may be given in full. */
-static void strip_mount_point(struct e4frag *frag)
-{
-	size_t i, len = strlen(frag->target.name);
-
-	while (len && frag->target.name[len - 1] == '/')
-		len--;
-	for (i = 0; i < frag->n_paths; i++)
-		if (!strncmp(frag->paths[i], frag->target.name, len) &&
-		    (!frag->paths[i][len] || frag->paths[i][len] == '/'))
-			frag->paths[i] += len;
-}
-
-/* Finds the inodes that PATHs restrict the report to. */
-static errcode_t find_paths(struct e4frag *frag)
-{
-	size_t bad = frag->n_paths;
-	errcode_t err;
-
-	if (!frag->n_paths)
-		return 0;
-	if (frag->target.is_dir)
-		strip_mount_point(frag);
-	err = e4l_subtree(frag->e, frag->paths, frag->n_paths, &bad,
-			  &frag->only);
-	if ((err == E4L_ET_NO_PATH || err == E4L_ET_NOT_DIR) &&
-	    bad < frag->n_paths) {
-		say_error(frag->target.name, frag->paths[bad], err);
-		frag->failure_said = true;
-	}
-	return err;
-}
 
 /* --------------------------------------------------------------------- work */
 
@@ -163,7 +127,9 @@ static bool analyse(struct e4frag *frag)
 	if (!err)
 		err = interrupt_start(&in, frag->e);
 	if (!err)
-		err = find_paths(frag);
+		err = target_subtree(&frag->target, frag->e, frag->paths,
+				     frag->n_paths, &frag->only,
+				     &frag->failure_said);
 	if (!err)
 		err = build_model(frag);
 	interrupt_stop(&in);
@@ -175,18 +141,6 @@ static bool analyse(struct e4frag *frag)
 
 /* ------------------------------------------------------------------- report */
 
-/* What --verbose tells: what the reading cost. */
-static void say_io(const struct e4frag *frag)
-{
-	char reads[UNITS_LEN], ahead[UNITS_LEN], size[UNITS_LEN];
-	struct e4l_io_stats io;
-
-	e4l_get_io_stats(frag->e, &io);
-	say("%s: %s in %s reads, %s of them announced", frag->target.name,
-	    units_size(io.bytes, size), units_count(io.reads, reads),
-	    units_count(io.readaheads, ahead));
-}
-
 static bool report(const struct e4frag *frag)
 {
 	bool ok = true;
@@ -195,7 +149,7 @@ static bool report(const struct e4frag *frag)
 		say("%s: damage was stepped over: run e2fsck -fn %s",
 		    frag->target.name, frag->target.device);
 	if (frag->args.verbose)
-		say_io(frag);
+		say_reads(frag->target.name, frag->e);
 	if (frag->files)
 		return true;
 	if (frag->args.json)

@@ -90,13 +90,15 @@ static void print_version(void)
 	       PACKAGE_VERSION, version);
 }
 
-static bool set_choice(const struct args_option *opt, const char *arg,
-		       unsigned int *value)
+/* The first @len characters of @arg are one of the choices. */
+static bool find_choice(const struct args_option *opt, const char *arg,
+			size_t len, unsigned int *value)
 {
 	unsigned int i;
 
-	for (i = 0; opt->choices[i]; i++) {
-		if (!strcmp(arg, opt->choices[i])) {
+	for (i = 0; opt->choices && opt->choices[i]; i++) {
+		if (strlen(opt->choices[i]) == len &&
+		    !strncmp(arg, opt->choices[i], len)) {
 			*value = i;
 			return true;
 		}
@@ -104,13 +106,48 @@ static bool set_choice(const struct args_option *opt, const char *arg,
 	return false;
 }
 
+static bool set_bits(const struct args_option *opt, const char *arg,
+		     unsigned int *value)
+{
+	unsigned int bits = 0, i;
+	size_t len;
+
+	for (;; arg += len + 1) {
+		len = strcspn(arg, ",");
+		if (!find_choice(opt, arg, len, &i))
+			return false;
+		bits |= 1u << i;
+		if (!arg[len])
+			break;
+	}
+	*value = bits;
+	return true;
+}
+
+/* When memory is short, too, the value cannot be taken. */
+static bool add_text(const char *arg, struct args_texts *texts)
+{
+	const char **v = reallocarray(texts->v, texts->n + 1, sizeof(*v));
+
+	if (!v)
+		return false;
+	v[texts->n++] = arg;
+	texts->v = v;
+	return true;
+}
+
 static bool set_number(const struct args_option *opt, const char *arg,
 		       uint64_t *value)
 {
 	uint64_t n;
+	unsigned int word;
 	bool ok = opt->kind == ARGS_SIZE ? units_parse_size(arg, &n) :
 					   units_parse_count(arg, &n);
 
+	if (find_choice(opt, arg, strlen(arg), &word)) {
+		*value = word;
+		return true;
+	}
 	if (!ok || n < opt->min || n > opt->max)
 		return false;
 	*value = n;
@@ -131,10 +168,14 @@ static bool set_option(const struct args_option *opt, const char *arg,
 	case ARGS_SIZE:
 		return set_number(opt, arg, member);
 	case ARGS_CHOICE:
-		return set_choice(opt, arg, member);
+		return find_choice(opt, arg, strlen(arg), member);
+	case ARGS_SET:
+		return set_bits(opt, arg, member);
 	case ARGS_TEXT:
 		*(const char **)member = arg;
 		return true;
+	case ARGS_TEXTS:
+		return add_text(arg, member);
 	}
 	return false;
 }
@@ -146,13 +187,19 @@ static void say_bad_value(const struct args_option *opt, const char *arg)
 	size_t n = 0;
 	unsigned int i;
 
-	if (opt->kind == ARGS_CHOICE) {
-		for (i = 0; opt->choices[i] && n < sizeof(list); i++)
-			n += snprintf(list + n, sizeof(list) - n, "%s%s",
-				      i ? ", " : "", opt->choices[i]);
+	for (i = 0; opt->choices && opt->choices[i] && n < sizeof(list); i++)
+		n += snprintf(list + n, sizeof(list) - n, "%s%s",
+			      i ? ", " : "", opt->choices[i]);
+	if (opt->kind == ARGS_TEXTS) {
+		say("--%s: '%s': %s", opt->name, arg, error_message(ENOMEM));
+	} else if (opt->kind == ARGS_CHOICE) {
 		say("--%s: '%s' is none of %s", opt->name, arg, list);
+	} else if (opt->kind == ARGS_SET) {
+		say("--%s: '%s' is not a list, with commas, of %s", opt->name,
+		    arg, list);
 	} else if (opt->kind == ARGS_SIZE) {
-		say("--%s: '%s' is not a size from %s to %s", opt->name, arg,
+		say("--%s: '%s' is not %s%sa size from %s to %s", opt->name,
+		    arg, list, *list ? " or " : "",
 		    units_size(opt->min, low), units_size(opt->max, high));
 	} else {
 		say("--%s: '%s' is not a number from %llu to %llu", opt->name,

@@ -10,9 +10,18 @@
 enum args_kind {
 	ARGS_FLAG,	/* bool */
 	ARGS_COUNT,	/* uint64_t, from min to max */
-	ARGS_SIZE,	/* uint64_t in bytes, from min to max */
+	/* uint64_t in bytes, from min to max; a word of choices is its index */
+	ARGS_SIZE,
 	ARGS_CHOICE,	/* unsigned int, the index in choices */
+	/* unsigned int, a bit for each of choices in a list with commas */
+	ARGS_SET,
 	ARGS_TEXT,	/* const char *, points into argv */
+	ARGS_TEXTS,	/* struct args_texts, one for each time it is given */
+};
+
+struct args_texts {
+	const char **v;		/* to be freed; the texts point into argv */
+	size_t n;
 };
 
 struct args_option {

@@ -11,7 +11,9 @@ static void *wait_for_signal(void *priv)
 
 	if (sigwait(&in->signals, &sig))
 		return NULL;
-	e4l_interrupt(in->e);
+	atomic_store(&in->heard, true);
+	if (in->e)
+		e4l_interrupt(in->e);
 	/* whoever asks twice does not want to wait */
 	pthread_sigmask(SIG_UNBLOCK, &in->signals, NULL);
 	for (;;)
@@ -31,7 +33,8 @@ int interrupt_start(struct interrupt *in, struct e4l *e)
 {
 	int err;
 
-	*in = (struct interrupt) { .e = e };
+	in->e = e;
+	atomic_init(&in->heard, false);
 	sigemptyset(&in->signals);
 	add_unless_ignored(&in->signals, SIGINT);
 	add_unless_ignored(&in->signals, SIGTERM);

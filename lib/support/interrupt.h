@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <e4layout/e4layout.h>
 
@@ -13,16 +14,24 @@ struct interrupt {
 	sigset_t signals, before;
 	pthread_t thread;
 	bool active;
+	atomic_bool heard;
 };
 
 /*
  * From now on the first SIGINT or SIGTERM calls e4l_interrupt() on @e, so that
- * what runs on it ends with E4L_ET_INTERRUPTED; a second one kills the
- * process.  Call it before threads are made: they inherit the blocked signals
- * (a thread of its own waits for them, which needs no global state).
+ * what runs on it ends with E4L_ET_INTERRUPTED; with a NULL it only makes
+ * interrupt_heard() true.  A second one kills the process.  Call it before
+ * threads are made: they inherit the blocked signals (a thread of its own waits
+ * for them, which needs no global state).
  * Returns 0 or an errno.
  */
 int interrupt_start(struct interrupt *in, struct e4l *e);
+
+/* Whether there was a signal.  For any thread. */
+static inline bool interrupt_heard(struct interrupt *in)
+{
+	return atomic_load(&in->heard);
+}
 
 /* Back to what was before interrupt_start().  @e can be freed then. */
 void interrupt_stop(struct interrupt *in);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include "say.h"
+#include "units.h"
 
 void say(const char *fmt, ...)
 {
@@ -31,6 +32,17 @@ void say_e4l(const char *target, const struct e4l *e, errcode_t err)
 	if (e)
 		e4l_detail_text(e, what, sizeof(what));
 	say_error(target, e && *what ? what : "cannot start", err);
+}
+
+void say_reads(const char *target, const struct e4l *e)
+{
+	char reads[UNITS_LEN], ahead[UNITS_LEN], size[UNITS_LEN];
+	struct e4l_io_stats io;
+
+	e4l_get_io_stats(e, &io);
+	say("%s: %s in %s reads, %s of them announced", target,
+	    units_size(io.bytes, size), units_count(io.reads, reads),
+	    units_count(io.readaheads, ahead));
 }
 
 int say_done(int status)

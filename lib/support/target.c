@@ -14,9 +14,11 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <uuid/uuid.h>
 #include "mounts.h"
 #include "say.h"
 #include "target.h"
+#include "undo_guard.h"
 
 /* ---------------------------------------------------------------- features */
 
@@ -343,11 +345,20 @@ static const struct refusal {
 	  "e2fsck -E unshare_blocks -f" },
 };
 
+static bool is_unprotected(const struct target *t)
+{
+	if (!t->needs_journal || ext2fs_has_feature_journal(t->fs->super))
+		return false;
+	say("%s: has no journal that would protect the change: give an undo "
+	    "file (-z FILE), or --no-undo", t->name);
+	return true;
+}
+
 static bool is_unwritable(const struct target *t)
 {
 	size_t i;
 
-	if (is_unreadable(t) || has_unknown_feature(t))
+	if (is_unreadable(t) || has_unknown_feature(t) || is_unprotected(t))
 		return true;
 	for (i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
 		if (refusals[i].applies(t->fs->super)) {
@@ -413,23 +424,138 @@ static bool open_exclusive(struct target *t, io_manager manager,
 	return false;
 }
 
+/* Refuses, and then opens @t, which has been resolved. */
+static bool open_write(struct target *t, io_manager manager,
+		       const char *io_options)
+{
+	return !is_busy(t) && lock_image(t) && peek(t, is_unwritable) &&
+	       open_exclusive(t, manager, io_options);
+}
+
 bool target_open_write(struct target *t, const char *name, io_manager manager,
 		       const char *io_options)
 {
-	if (resolve(t, name) && !is_busy(t) && lock_image(t) &&
-	    peek(t, is_unwritable) && open_exclusive(t, manager, io_options))
+	if (resolve(t, name) && open_write(t, manager, io_options))
 		return true;
 	free_target(t);
 	return false;
+}
+
+/* ------------------------------------------------------------------ change */
+
+static bool choose_manager(const struct target_undo *undo, io_manager *manager)
+{
+	errcode_t err;
+
+	*manager = unix_io_manager;
+	if (!undo->file)
+		return true;
+	if (!access(undo->file, F_OK)) {
+		say("%s: exists already: give the undo file another name",
+		    undo->file);
+		return false;
+	}
+	err = undo_guard_setup(undo->file, unix_io_manager);
+	if (err)
+		say_error(undo->file, "cannot prepare the undo file", err);
+	*manager = undo_io_manager;
+	return !err;
+}
+
+/* An external journal is known by its UUID. */
+static bool open_journal(struct target *t)
+{
+	struct ext2_super_block *sb = t->fs->super;
+	char uuid[UUID_STR_LEN], *device;
+	errcode_t err;
+
+	if (!ext2fs_has_feature_journal(sb) || sb->s_journal_inum)
+		return true;
+	uuid_unparse(sb->s_journal_uuid, uuid);
+	device = blkid_evaluate_tag("UUID", uuid, NULL);
+	if (!device) {
+		say("%s: its journal is on a device that cannot be found: "
+		    "attach the one with UUID=%s", t->name, uuid);
+		return false;
+	}
+	err = unix_io_manager->open(device, IO_FLAG_RW | IO_FLAG_EXCLUSIVE,
+				    &t->journal);
+	if (err)
+		say("%s: cannot open its journal's device %s: %s", t->name,
+		    device, error_message(err));
+	free(device);
+	return !err;
+}
+
+bool target_open_change(struct target *t, const char *name,
+			const struct target_undo *undo, const char *io_options)
+{
+	io_manager manager;
+
+	if (resolve(t, name) && choose_manager(undo, &manager)) {
+		t->needs_journal = !undo->file && !undo->none;
+		if (open_write(t, manager, io_options)) {
+			if (open_journal(t))
+				return true;
+			target_let_go(t);
+			return false;
+		}
+	}
+	free_target(t);
+	return false;
+}
+
+/* With a mount point as the target, paths below it may be given in full. */
+static const char *strip_mount_point(const struct target *t, const char *path)
+{
+	size_t len = strlen(t->name);
+
+	while (len && t->name[len - 1] == '/')
+		len--;
+	if (t->is_dir && !strncmp(path, t->name, len) &&
+	    (!path[len] || path[len] == '/'))
+		path += len;
+	return path;
+}
+
+errcode_t target_subtree(const struct target *t, struct e4l *e,
+			 const char **paths, size_t n,
+			 ext2fs_inode_bitmap *ret, bool *said)
+{
+	size_t bad = n, i;
+	errcode_t err;
+
+	*ret = NULL;
+	if (!n)
+		return 0;
+	for (i = 0; i < n; i++)
+		paths[i] = strip_mount_point(t, paths[i]);
+	err = e4l_subtree(e, paths, n, &bad, ret);
+	*said = (err == E4L_ET_NO_PATH || err == E4L_ET_NOT_DIR) && bad < n;
+	if (*said)
+		say_error(t->name, paths[bad], err);
+	return err;
+}
+
+/* ------------------------------------------------------------------- close */
+
+/* Closes what ext2fs_free() would close without saying whether it worked. */
+static errcode_t close_channel(io_channel *io)
+{
+	errcode_t err = *io ? io_channel_close(*io) : 0;
+
+	*io = NULL;
+	return err;
 }
 
 bool target_let_go(struct target *t)
 {
 	errcode_t err = ext2fs_mmp_stop(t->fs), err2;
 
-	/* ext2fs_free() would close it, too, but keep the error to itself */
-	err2 = io_channel_close(t->fs->io);
-	t->fs->io = t->fs->image_io = NULL;
+	err2 = close_channel(&t->journal);
+	err = err ? err : err2;
+	t->fs->image_io = NULL;
+	err2 = close_channel(&t->fs->io);
 	err = err ? err : err2;
 	if (err)
 		say_error(t->name, "cannot close", err);

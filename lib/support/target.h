@@ -10,6 +10,7 @@
 #include <sys/types.h>
 #include <ext2fs/ext2_fs.h>
 #include <ext2fs/ext2fs.h>
+#include <e4layout/e4layout.h>
 
 struct target {
 	const char *name;	/* as the user gave it */
@@ -18,7 +19,9 @@ struct target {
 	char *loop;		/* the loop device over an image, or NULL */
 	bool is_dir;		/* the user gave the mount point */
 	int lock_fd;		/* -1: none */
+	bool needs_journal;	/* nothing else would protect a change */
 	ext2_filsys fs;
+	io_channel journal;	/* on its journal's device, or NULL */
 };
 
 /*
@@ -37,6 +40,31 @@ bool target_open_read(struct target *t, const char *name,
  */
 bool target_open_write(struct target *t, const char *name, io_manager manager,
 		       const char *io_options);
+
+/* What protects a change of a filesystem, beside its journal. */
+struct target_undo {
+	const char *file;	/* for e2undo(8); NULL: none */
+	bool none;		/* nothing has to */
+};
+
+/*
+ * The same for a change in transactions (e4l_journal_open()): also refuses a
+ * filesystem without a journal, unless @undo says otherwise; records to the
+ * undo file, which must not exist yet; and opens the device of an external
+ * journal, found by its UUID.
+ */
+bool target_open_change(struct target *t, const char *name,
+			const struct target_undo *undo, const char *io_options);
+
+/*
+ * Makes an inode bitmap of the @n files and subtrees @paths, as e4l_subtree()
+ * does; to be freed; NULL for no paths.  When @t was given as a mount point,
+ * paths may begin with it, and lose it.  When *@said is true, the error is a
+ * path's fault and has been said.
+ */
+errcode_t target_subtree(const struct target *t, struct e4l *e,
+			 const char **paths, size_t n,
+			 ext2fs_inode_bitmap *ret, bool *said);
 
 /*
  * Closes @t after a change by the library: what is on the device stays as it

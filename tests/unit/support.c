@@ -251,6 +251,21 @@ START_TEST(interrupts)
 }
 END_TEST
 
+START_TEST(hears_signals)
+{
+	struct interrupt in = { 0 };
+
+	ck_assert(!interrupt_heard(&in));
+	ck_assert_int_eq(interrupt_start(&in, NULL), 0);
+	ck_assert(!interrupt_heard(&in));
+	kill(getpid(), SIGTERM);
+	while (!interrupt_heard(&in))
+		usleep(1000);
+	interrupt_stop(&in);
+	ck_assert(interrupt_heard(&in));
+}
+END_TEST
+
 /* The second signal is not held back. */
 START_TEST(dies_when_asked_twice)
 {
@@ -272,10 +287,12 @@ struct config {
 	struct args_common common;
 	bool flag;
 	uint64_t count, size;
-	unsigned int choice;
+	unsigned int choice, set;
 	const char *text;
+	struct args_texts texts;
 };
 
+static const char *const off[] = { "off", NULL };
 static const char *const choices[] = { "red", "green", NULL };
 static const struct args_option options[] = {
 	{ .name = "flag", .letter = 'f', .kind = ARGS_FLAG, .help = "",
@@ -284,12 +301,18 @@ static const struct args_option options[] = {
 	  .offset = offsetof(struct config, count), .help = "", .min = 1,
 	  .max = 10 },
 	{ .name = "size", .kind = ARGS_SIZE, .value = "SIZE", .help = "",
-	  .offset = offsetof(struct config, size), .max = 1 << 20 },
+	  .offset = offsetof(struct config, size), .max = 1 << 20,
+	  .choices = off },
 	{ .name = "choice", .kind = ARGS_CHOICE, .value = "COLOUR",
 	  .offset = offsetof(struct config, choice), .choices = choices,
 	  .help = "" },
 	{ .name = "text", .letter = 't', .kind = ARGS_TEXT, .value = "TEXT",
 	  .offset = offsetof(struct config, text), .help = "" },
+	{ .name = "set", .kind = ARGS_SET, .value = "COLOUR,...",
+	  .offset = offsetof(struct config, set), .choices = choices,
+	  .help = "" },
+	{ .name = "each", .kind = ARGS_TEXTS, .value = "TEXT",
+	  .offset = offsetof(struct config, texts), .help = "" },
 };
 static const struct args_tool tool = {
 	.operands = "TARGET [PATH]", .purpose = "Tests.", .options = options,
@@ -337,11 +360,34 @@ START_TEST(parses_options)
 }
 END_TEST
 
+START_TEST(parses_lists)
+{
+	struct config c;
+	int status;
+
+	ck_assert_int_eq(parse("t x", &c, &status), 1);
+	ck_assert_uint_eq(c.set, 0);
+	ck_assert_uint_eq(c.texts.n, 0);
+	ck_assert_int_eq(parse("t x --set=green,red --size=off --each=a "
+			       "--each b,c", &c, &status), 6);
+	ck_assert_uint_eq(c.set, 3);
+	ck_assert_uint_eq(c.size, 0);
+	ck_assert_uint_eq(c.texts.n, 2);
+	ck_assert_str_eq(c.texts.v[0], "a");
+	ck_assert_str_eq(c.texts.v[1], "b,c");
+	free(c.texts.v);
+	ck_assert_int_eq(parse("t x --set=red --set=green", &c, &status), 3);
+	ck_assert_uint_eq(c.set, 2);
+}
+END_TEST
+
 static const char *const wrong[] = {
 	"t", "t x y z", "t x --nosuch", "t x -z", "t x --json=yes",
 	"t x -n", "t x --count", "t x -n 0", "t x -n 11", "t x -n 5x",
 	"t x --size=2M", "t x --size=big", "t x --choice=blue",
-	"t x --progress=sometimes",
+	"t x --progress=sometimes", "t x --set=", "t x --set=red,",
+	"t x --set=red,blue", "t x --set=redgreen", "t x --set=re",
+	"t x --size=of", "t x --size=offer", "t x --count=off",
 };
 
 START_TEST(refuses_wrong_options)
@@ -410,8 +456,10 @@ int main(void)
 	tcase_add_test(tc, aligns_tables);
 	tcase_add_test(tc, draws_progress);
 	tcase_add_test(tc, interrupts);
+	tcase_add_test(tc, hears_signals);
 	tcase_add_test_raise_signal(tc, dies_when_asked_twice, SIGTERM);
 	tcase_add_test(tc, parses_options);
+	tcase_add_test(tc, parses_lists);
 	tcase_add_loop_test(tc, refuses_wrong_options, 0, COUNT(wrong));
 	tcase_add_test(tc, parses_mountinfo);
 	suite_add_tcase(suite, tc);
