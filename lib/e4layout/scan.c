@@ -670,7 +670,7 @@ static errcode_t scan_done(void *arg, void *priv)
 	if (!err)
 		err = flush_piece(s, true);
 	if (!err && s->ops->progress)
-		s->ops->progress(job->chunk.group + 1,
+		s->ops->progress(job->chunk.group,
 				 s->e->fs->group_desc_count, s->priv);
 	return err;
 }
@@ -729,6 +729,9 @@ errcode_t e4l_scan(struct e4l *e, unsigned int flags, ext2fs_inode_bitmap only,
 	e4l_fail(e, 0, NULL, 0, 0);
 	err = s.extents && s.tree && s.host_inode ?
 	      e4l_pipe_run(e, &pipe_ops, &s) : ENOMEM;
+	if (!err && ops->progress)
+		ops->progress(e->fs->group_desc_count,
+			      e->fs->group_desc_count, priv);
 	if (err && !e->detail.doing)
 		e4l_fail(e, err, "scanning the inodes", 0, 0);
 	free(s.extents);
