@@ -254,7 +254,10 @@ struct e4l_scan_ops {
 	errcode_t (*piece)(const struct e4l_piece *piece, void *priv);
 	/* Likewise for damage, before the piece it concerns; may be NULL. */
 	errcode_t (*damage)(const struct e4l_damage *damage, void *priv);
-	/* Groups are done up to @group of @groups; may be NULL. */
+	/*
+	 * Groups are done up to @group of @groups, at the end up to all; may
+	 * be NULL.
+	 */
 	void (*progress)(dgrp_t group, dgrp_t groups, void *priv);
 };
 
@@ -1172,7 +1175,7 @@ const struct e4l_file_plan *e4l_plan_steps(const struct e4l_plan *p,
 
 /* ------------------------------------------------------------------- repack */
 
-/* Beside E4L_PLAN_*: directories' blocks may be moved too. */
+/* E4L_PLAN_* are for files; this is to merge and move directories. */
 #define E4L_REPACK_DIRS		0x10
 /* Files of these kinds are left alone. */
 #define E4L_REPACK_KEEP_IMMUTABLE 0x20

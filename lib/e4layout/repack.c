@@ -101,11 +101,9 @@ static const char *reason_to_keep(struct repack *r, const struct e4l_piece *p,
 		return "excluded";
 	if (p->map == E4L_MAP_INDIRECT)
 		return "indirect-mapped";
-	if (LINUX_S_ISDIR(p->inode->i_mode)) {
-		if (!(opt->flags & E4L_REPACK_DIRS))
-			*allowed = 0;
-		*allowed &= ~E4L_PLAN_ZEROOUT;
-	}
+	if (LINUX_S_ISDIR(p->inode->i_mode))
+		*allowed = opt->flags & E4L_REPACK_DIRS ?
+			   E4L_PLAN_MERGE | E4L_PLAN_MOVE : 0;
 	if (p->inode->i_flags & EXT4_ENCRYPT_FL)
 		*allowed &= ~E4L_PLAN_ZEROOUT;
 	if ((opt->flags & E4L_REPACK_KEEP_IMMUTABLE) &&
