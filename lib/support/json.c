@@ -54,7 +54,7 @@ static bool write_json(json_t *object, size_t flags)
 		return false;
 	}
 	errno = 0;
-	ok = !json_dumpf(object, stdout, flags) && putchar('\n') != EOF;
+	ok = !json_dumpf(object, stdout, flags | JSON_REAL_PRECISION(6)) && putchar('\n') != EOF;
 	json_decref(object);
 	if (!ok)
 		say_error("standard output", "cannot write",

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fsdigest [-z] IMAGE: a line for each inode in use, with all that a repair of
+ * the layout must not change and nothing that it may:
+ *
+ *	inode mode uid gid links size flags generation times, and hexadecimal
+ *	digests of
+ *	  rest		every other byte of the inode but those that say where
+ *			its blocks are and how many there are
+ *	  xattr		the attribute block
+ *	  content	what a reader sees: holes, unwritten blocks and zeroes are
+ *			the same, and everything behind the end of the file
+ *	  mapped	which logical blocks are mapped, written or not
+ *	  beyond	which blocks at or behind the end of the file are unwritten
+ *	  unwritten	which blocks are; "-" with -z, since zeroing changes it
+ *
+ * The journal's and the resize inode's blocks are left out.
+ */
+#include "config.h"
+#include <err.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <ext2fs/ext2_fs.h>
+#include <ext2fs/ext2fs.h>
+
+#define PIECE_BYTES (1u << 20)
+
+/* Runs of logical blocks: joined when they touch, however they are stored. */
+struct runs {
+	uint64_t hash;
+	uint64_t from, to;		/* the run that is growing */
+};
+
+struct file {
+	ext2_filsys fs;
+	const struct ext2_inode_large *inode;
+	uint8_t *buf;			/* PIECE_BYTES */
+	uint64_t eof_blk;
+	uint64_t content;
+	struct runs mapped, beyond, unwritten;
+};
+
+static void check(errcode_t error, const char *doing, uint64_t what)
+{
+	if (error)
+		errx(1, "%s %" PRIu64 ": %s", doing, what,
+		     error_message(error));
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 29;
+}
+
+static uint64_t mix_bytes(uint64_t hash, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	uint64_t word;
+
+	for (; len >= sizeof(word); p += sizeof(word), len -= sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		hash = mix(hash, word);
+	}
+	word = 0;
+	memcpy(&word, p, len);
+	return mix(hash, word ^ (uint64_t)len << 56);
+}
+
+static void end_run(struct runs *r)
+{
+	if (r->to > r->from)
+		r->hash = mix(mix(r->hash, r->from), r->to);
+	r->from = r->to = 0;
+}
+
+static void add_run(struct runs *r, uint64_t from, uint64_t to)
+{
+	if (from >= to)
+		return;
+	if (from != r->to) {
+		end_run(r);
+		r->from = from;
+	}
+	r->to = to;
+}
+
+/* ----------------------------------------------------------------- content */
+
+static bool all_zero(const uint8_t *buf, size_t len)
+{
+	return !buf[0] && !memcmp(buf, buf + 1, len - 1);
+}
+
+static void read_blocks(struct file *f, uint64_t lblk, blk64_t pblk,
+			uint32_t len)
+{
+	unsigned int size = f->fs->blocksize, i, n;
+
+	for (; len; lblk += n, pblk += n, len -= n) {
+		n = len < PIECE_BYTES / size ? len : PIECE_BYTES / size;
+		check(io_channel_read_blk64(f->fs->io, pblk, n, f->buf),
+		      "reading block", pblk);
+		for (i = 0; i < n; i++)
+			if (!all_zero(f->buf + i * size, size))
+				f->content += mix_bytes(mix(lblk + i + 1, 0),
+							f->buf + i * size,
+							size);
+	}
+}
+
+static void add_extent(struct file *f, const struct ext2fs_extent *x)
+{
+	uint64_t from = x->e_lblk, to = from + x->e_len;
+	uint64_t eof = from > f->eof_blk ? from : f->eof_blk;
+
+	add_run(&f->mapped, from, to);
+	if (x->e_flags & EXT2_EXTENT_FLAGS_UNINIT) {
+		add_run(&f->unwritten, from, to);
+		add_run(&f->beyond, eof, to);
+	} else {
+		read_blocks(f, from, x->e_pblk, x->e_len);
+	}
+}
+
+static void read_extents(struct file *f, ext2_ino_t ino)
+{
+	ext2_extent_handle_t handle;
+	struct ext2fs_extent x;
+	errcode_t error;
+
+	check(ext2fs_extent_open(f->fs, ino, &handle), "opening inode", ino);
+	error = ext2fs_extent_get(handle, EXT2_EXTENT_ROOT, &x);
+	while (!error) {
+		if (x.e_flags & EXT2_EXTENT_FLAGS_LEAF)
+			add_extent(f, &x);
+		error = ext2fs_extent_get(handle, EXT2_EXTENT_NEXT, &x);
+	}
+	if (error != EXT2_ET_EXTENT_NO_NEXT &&
+	    error != EXT2_ET_EXTENT_NOT_FOUND)
+		check(error, "reading the extents of inode", ino);
+	ext2fs_extent_free(handle);
+}
+
+static int add_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t lblk,
+		     blk64_t ref, int offset, void *priv)
+{
+	(void)fs, (void)ref, (void)offset;
+	add_extent(priv, &(struct ext2fs_extent) {
+		.e_lblk = lblk, .e_pblk = *blk, .e_len = 1,
+	});
+	return 0;
+}
+
+static void read_content(struct file *f, ext2_ino_t ino)
+{
+	if (ino == EXT2_RESIZE_INO || ino == f->fs->super->s_journal_inum)
+		return;
+	if (f->inode->i_flags & EXT4_EXTENTS_FL)
+		read_extents(f, ino);
+	else if (ext2fs_inode_has_valid_blocks2(f->fs, (void *)f->inode))
+		check(ext2fs_block_iterate3(f->fs, ino, BLOCK_FLAG_READ_ONLY |
+					    BLOCK_FLAG_DATA_ONLY, NULL,
+					    add_block, f),
+		      "reading the blocks of inode", ino);
+	end_run(&f->mapped);
+	end_run(&f->beyond);
+	end_run(&f->unwritten);
+}
+
+/* ------------------------------------------------------------------- inode */
+
+static uint64_t digest_rest(const struct file *f, size_t bytes)
+{
+	union {
+		struct ext2_inode_large inode;
+		uint8_t bytes[EXT2_MAX_BLOCK_SIZE];
+	} *copy = calloc(1, sizeof(*copy));
+	uint64_t hash;
+
+	if (!copy)
+		err(1, "inode");
+	memcpy(copy->bytes, f->inode, bytes);
+	copy->inode.i_blocks = 0;
+	copy->inode.osd2.linux2.l_i_blocks_hi = 0;
+	copy->inode.osd2.linux2.l_i_checksum_lo = 0;
+	if (bytes > EXT2_GOOD_OLD_INODE_SIZE)
+		copy->inode.i_checksum_hi = 0;
+	if (f->inode->i_flags & EXT4_EXTENTS_FL)
+		memset(copy->inode.i_block, 0, sizeof(copy->inode.i_block));
+	hash = mix_bytes(0, copy->bytes, bytes);
+	free(copy);
+	return hash;
+}
+
+static uint64_t digest_xattr(struct file *f, ext2_ino_t ino)
+{
+	blk64_t blk = ext2fs_file_acl_block(f->fs, (void *)f->inode);
+
+	if (!blk)
+		return 0;
+	check(io_channel_read_blk64(f->fs->io, blk, 1, f->buf),
+	      "reading the attributes of inode", ino);
+	return mix_bytes(1, f->buf, f->fs->blocksize);
+}
+
+static void print_inode(struct file *f, ext2_ino_t ino, bool zeroed)
+{
+	size_t bytes = EXT2_INODE_SIZE(f->fs->super);
+	const struct ext2_inode_large *i = f->inode;
+	uint64_t rest = digest_rest(f, bytes);
+	uint64_t xattr = digest_xattr(f, ino);
+
+	f->content = 0;
+	f->mapped = f->beyond = f->unwritten = (struct runs) { 0 };
+	f->eof_blk = (EXT2_I_SIZE(i) + f->fs->blocksize - 1) /
+		     f->fs->blocksize;
+	read_content(f, ino);
+	printf("%u mode=%o uid=%u gid=%u links=%u size=%" PRIu64
+	       " flags=%x gen=%u", ino, i->i_mode, inode_uid(*i),
+	       inode_gid(*i), i->i_links_count, (uint64_t)EXT2_I_SIZE(i),
+	       i->i_flags, i->i_generation);
+	printf(" atime=%u mtime=%u ctime=%u crtime=%u", i->i_atime, i->i_mtime,
+	       i->i_ctime,
+	       bytes > EXT2_GOOD_OLD_INODE_SIZE ? i->i_crtime : 0);
+	printf(" rest=%" PRIx64 " xattr=%" PRIx64 " content=%" PRIx64
+	       " mapped=%" PRIx64 " beyond=%" PRIx64 " unwritten=", rest,
+	       xattr, f->content, f->mapped.hash, f->beyond.hash);
+	if (zeroed)
+		puts("-");
+	else
+		printf("%" PRIx64 "\n", f->unwritten.hash);
+}
+
+static void print_all(struct file *f, uint8_t *inode, bool zeroed)
+{
+	size_t bytes = EXT2_INODE_SIZE(f->fs->super);
+	ext2_inode_scan scan;
+	ext2_ino_t ino;
+
+	check(ext2fs_open_inode_scan(f->fs, 0, &scan), "scanning from", 1);
+	for (;;) {
+		check(ext2fs_get_next_inode_full(scan, &ino, (void *)inode,
+						 bytes),
+		      "reading after inode", ino);
+		if (!ino)
+			break;
+		f->inode = (void *)inode;
+		if (f->inode->i_links_count)
+			print_inode(f, ino, zeroed);
+	}
+	ext2fs_close_inode_scan(scan);
+}
+
+int main(int argc, char **argv)
+{
+	bool zeroed = argc == 3 && !strcmp(argv[1], "-z");
+	struct file f = { 0 };
+	uint8_t *inode;
+
+	if (argc != 2 + zeroed)
+		errx(2, "usage: fsdigest [-z] IMAGE");
+	initialize_ext2_error_table();
+	check(ext2fs_open(argv[1 + zeroed], EXT2_FLAG_64BITS, 0, 0,
+			  unix_io_manager, &f.fs), "opening image", 0);
+	f.buf = malloc(PIECE_BYTES);
+	inode = calloc(1, EXT2_MAX_BLOCK_SIZE);
+	if (!f.buf || !inode)
+		err(1, "fsdigest");
+	print_all(&f, inode, zeroed);
+	free(inode);
+	free(f.buf);
+	ext2fs_free(f.fs);
+	return fflush(stdout) ? 1 : 0;
+}
