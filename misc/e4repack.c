@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* e4repack: repairs the layout of an ext4 filesystem that is not mounted. */
+#include "config.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "support/say.h"
+#include "e4repack.h"
+
+#define NOT_GIVEN		UINT64_MAX
+#define MAX_BYTES		(1ULL << 62)
+#define DEFAULT_ZEROOUT_KB	32	/* the kernel's */
+
+/* The words of --only and --keep, and their flags in the same order. */
+static const char *const only_words[] = {
+	"merge", "zeroout", "move", "dirs", NULL
+};
+static const unsigned int only_flags[] = {
+	E4L_PLAN_MERGE, E4L_PLAN_ZEROOUT, E4L_PLAN_MOVE, E4L_REPACK_DIRS,
+};
+static const char *const keep_words[] = { "immutable", "swap", NULL };
+static const unsigned int keep_flags[] = {
+	E4L_REPACK_KEEP_IMMUTABLE, E4L_REPACK_KEEP_SWAP,
+};
+static const char *const zeroout_words[] = { "off", NULL };
+
+#define AT(member) offsetof(struct e4repack, member)
+static const struct args_option options[] = {
+	{ .name = "dry-run", .letter = 'n', .kind = ARGS_FLAG,
+	  .offset = AT(dry_run), .help = "print the plan and what it costs, "
+					 "change nothing" },
+	{ .name = "only", .kind = ARGS_SET, .offset = AT(only),
+	  .value = "WORD,...", .choices = only_words,
+	  .help = "only merge, zeroout, move, dirs" },
+	{ .name = "zeroout", .kind = ARGS_SIZE, .offset = AT(zeroout_bytes),
+	  .value = "SIZE", .max = MAX_BYTES, .choices = zeroout_words,
+	  .help = "zero unwritten runs up to SIZE, or off" },
+	{ .name = "zeroout-budget", .kind = ARGS_SIZE,
+	  .offset = AT(zeroout_budget_bytes), .value = "SIZE",
+	  .max = MAX_BYTES, .help = "zero no more than SIZE in all" },
+	{ .name = "max-bytes", .kind = ARGS_SIZE, .offset = AT(max_bytes),
+	  .value = "SIZE", .max = MAX_BYTES,
+	  .help = "copy no more than SIZE in all" },
+	{ .name = "max-time", .kind = ARGS_COUNT, .offset = AT(max_seconds),
+	  .value = "SECONDS", .min = 1, .max = UINT32_MAX,
+	  .help = "stop after that time" },
+	{ .name = "min-excess", .kind = ARGS_COUNT, .offset = AT(min_excess),
+	  .value = "N", .max = UINT32_MAX,
+	  .help = "leave files with fewer extents to save" },
+	{ .name = "exclude", .kind = ARGS_TEXTS, .offset = AT(exclude),
+	  .value = "PATH", .help = "leave that file or subtree (repeatable)" },
+	{ .name = "keep", .kind = ARGS_SET, .offset = AT(keep),
+	  .value = "WORD,...", .choices = keep_words,
+	  .help = "leave immutable files, swap files" },
+	{ .name = "undo-file", .letter = 'z', .kind = ARGS_TEXT,
+	  .offset = AT(undo.file), .value = "FILE",
+	  .help = "save what is overwritten for e2undo(8)" },
+	{ .name = "no-undo", .kind = ARGS_FLAG, .offset = AT(undo.none),
+	  .help = "work without journal and undo file" },
+};
+static const struct args_tool tool = {
+	.operands = "TARGET [PATH...]",
+	.purpose = "Repair the layout of an ext4 filesystem that is not "
+		   "mounted, or of the\nfiles and subtrees PATH in it.",
+	.options = options,
+	.n_options = sizeof(options) / sizeof(*options),
+	.min_operands = 1, .max_operands = -1,
+};
+
+static double elapsed(const struct e4repack *r)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec - r->start.tv_sec +
+	       (now.tv_nsec - r->start.tv_nsec) / 1e9;
+}
+
+/* ------------------------------------------------- what the library asks for */
+
+static bool should_stop(void *priv)
+{
+	struct e4repack *r = priv;
+
+	return interrupt_heard(&r->interrupt) || elapsed(r) >= r->max_seconds;
+}
+
+/*
+ * A scan can be interrupted anywhere.  Once anything is written, only stop()
+ * ends the work: at its end the last of the scan must not be interrupted, lest
+ * the writing be.
+ */
+static void on_progress(bool writing, uint64_t done, uint64_t total,
+			void *priv)
+{
+	struct e4repack *r = priv;
+	struct e4l_io_stats io;
+
+	if (writing && !r->writing) {
+		progress_end(&r->progress);
+		progress_start(&r->progress, &r->args, "repairing");
+		r->writing = true;
+	}
+	e4l_get_io_stats(r->e, &io);
+	progress_update(&r->progress, done, total,
+			writing ? e4repack_bytes(r, done) : io.bytes);
+	if (!writing && done < total && should_stop(r))
+		e4l_interrupt(r->e);
+}
+
+/* The index of @why among the reasons; those beyond the table share the last. */
+static unsigned int find_reason(struct e4repack *r, const char *why)
+{
+	unsigned int i;
+
+	for (i = 0; i < r->n_reasons; i++)
+		if (!strcmp(r->reasons[i].why, why))
+			return i;
+	if (i == MAX_REASONS)
+		return i - 1;
+	r->reasons[r->n_reasons++].why = why;
+	return i;
+}
+
+static void on_skipped(ext2_ino_t ino, const char *why, void *priv)
+{
+	struct e4repack *r = priv;
+	struct skipped *grown;
+	size_t max;
+
+	if (r->n_skipped == r->max_skipped) {
+		max = r->max_skipped ? 2 * r->max_skipped : 64;
+		grown = reallocarray(r->skipped, max, sizeof(*grown));
+		if (!grown) {
+			r->no_memory = true;
+			return;
+		}
+		r->skipped = grown;
+		r->max_skipped = max;
+	}
+	r->skipped[r->n_skipped] = (struct skipped) {
+		.ino = ino, .reason = find_reason(r, why),
+	};
+	r->reasons[r->skipped[r->n_skipped++].reason].files++;
+}
+
+/* --------------------------------------------------------------------- work */
+
+static unsigned int flags_of(unsigned int bits, const unsigned int *flags)
+{
+	unsigned int sum = 0, i;
+
+	for (i = 0; bits >> i; i++)
+		if (bits >> i & 1)
+			sum |= flags[i];
+	return sum;
+}
+
+/* Whole blocks of a budget. */
+static uint64_t budget(const struct e4repack *r, uint64_t bytes)
+{
+	return bytes == NOT_GIVEN ? E4L_NO_LIMIT :
+				    bytes / r->target.fs->blocksize;
+}
+
+/* The longest run to zero: as given, as the filesystem says, or the default. */
+static errcode_t find_zeroout(struct e4repack *r, uint32_t *blocks)
+{
+	uint32_t kb = DEFAULT_ZEROOUT_KB;
+	uint64_t max;
+	errcode_t err;
+
+	if (r->zeroout_bytes == NOT_GIVEN) {
+		err = e4l_tunables_get(r->e, "extent_max_zeroout_kb", &kb);
+		if (err)
+			return err;
+		r->zeroout_bytes = (uint64_t)kb * 1024;
+	}
+	max = r->zeroout_bytes / r->target.fs->blocksize;
+	*blocks = max < UINT32_MAX ? max : UINT32_MAX;
+	return 0;
+}
+
+static errcode_t repack(struct e4repack *r)
+{
+	struct e4l_repack_options opt = {
+		.flags = flags_of(r->only, only_flags) |
+			 flags_of(r->keep, keep_flags),
+		.dry_run = r->dry_run,
+		.zeroout_budget_blocks = budget(r, r->zeroout_budget_bytes),
+		.copy_budget_blocks = budget(r, r->max_bytes),
+		.min_excess = r->min_excess,
+		.only = r->only_inodes, .exclude = r->exclude_inodes,
+		.journal = r->target.journal,
+		.skipped = on_skipped, .progress = on_progress,
+		.stop = should_stop, .priv = r,
+	};
+	errcode_t err = find_zeroout(r, &opt.zeroout_max_blocks);
+
+	if (err)
+		return err;
+	progress_start(&r->progress, &r->args, "scanning");
+	err = e4l_repack(r->e, &opt, &r->result);
+	progress_end(&r->progress);
+	return err ? err : r->no_memory ? ENOMEM : 0;
+}
+
+static bool is_damage(errcode_t err)
+{
+	return err == E4L_ET_DAMAGED || err == E4L_ET_BLOCK_SHARED ||
+	       err == E4L_ET_BLOCK_NOT_IN_USE ||
+	       err == EXT2_ET_BLOCK_BITMAP_CSUM_INVALID;
+}
+
+static void say_failure(const struct e4repack *r, errcode_t err)
+{
+	const char *name = r->target.name;
+	char what[160];
+
+	if (err == E4L_ET_INTERRUPTED)
+		say("%s: stopped before there was a plan: nothing was changed",
+		    name);
+	else if (is_damage(err) && r->target.mount_point)
+		say("%s: %s: %s: it is mounted, and was changed meanwhile, or "
+		    "is damaged", name, e4l_detail_text(r->e, what,
+							sizeof(what)),
+		    error_message(err));
+	else if (is_damage(err) && !r->result.transactions)
+		say("%s: %s: %s: run e2fsck -f %s", name,
+		    e4l_detail_text(r->e, what, sizeof(what)),
+		    error_message(err), r->target.device);
+	else
+		say_e4l(name, r->e, err);
+	if (r->result.transactions)
+		say("%s: %llu of %llu files were repaired before: run "
+		    "e2fsck -f %s, and then e4repack again", name,
+		    (unsigned long long)r->result.files_done,
+		    (unsigned long long)r->result.files_planned,
+		    r->target.device);
+}
+
+/* Plans, and repairs unless it is a dry run. */
+static bool work(struct e4repack *r)
+{
+	bool said = false;
+	errcode_t err;
+
+	err = e4l_new(r->target.fs, &r->e);
+	if (!err)
+		err = target_subtree(&r->target, r->e, r->paths, r->n_paths,
+				     &r->only_inodes, &said);
+	if (!err)
+		err = target_subtree(&r->target, r->e, r->exclude.v,
+				     r->exclude.n, &r->exclude_inodes, &said);
+	if (!err)
+		err = repack(r);
+	r->seconds = elapsed(r);
+	if (err && !said)
+		say_failure(r, err);
+	return !err;
+}
+
+static bool report(const struct e4repack *r)
+{
+	if (r->args.verbose)
+		say_reads(r->target.name, r->e);
+	if (r->result.stopped)
+		say("%s: stopped%s after %llu of %llu files: another run goes "
+		    "on", r->target.name,
+		    elapsed(r) >= r->max_seconds ? " by --max-time" : "",
+		    (unsigned long long)r->result.files_done,
+		    (unsigned long long)r->result.files_planned);
+	if (r->args.json)
+		return e4repack_print_json(r);
+	e4repack_print_text(r);
+	return true;
+}
+
+static bool open_target(struct e4repack *r, const char *name)
+{
+	if (r->dry_run)
+		return target_open_read(&r->target, name, "cache=off",
+					r->args.quiet);
+	return target_open_change(&r->target, name, &r->undo, "cache=off");
+}
+
+static int run(struct e4repack *r, const char *name)
+{
+	bool ok;
+
+	if (!open_target(r, name))
+		return STATUS_FAILED;
+	ok = work(r) && report(r);
+	if (r->only_inodes)
+		ext2fs_free_inode_bitmap(r->only_inodes);
+	if (r->exclude_inodes)
+		ext2fs_free_inode_bitmap(r->exclude_inodes);
+	e4l_free(r->e);
+	/* only what is in a transaction may be written */
+	ok &= r->dry_run ? target_close(&r->target) :
+			   target_let_go(&r->target);
+	return ok ? STATUS_DONE : STATUS_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	struct e4repack r = {
+		.only = (1u << sizeof(only_flags) / sizeof(*only_flags)) - 1,
+		.zeroout_bytes = NOT_GIVEN, .zeroout_budget_bytes = NOT_GIVEN,
+		.max_bytes = NOT_GIVEN, .max_seconds = NOT_GIVEN,
+	};
+	int first, status;
+	errcode_t err;
+
+	first = args_parse(&tool, argc, argv, &r, &status);
+	if (first >= 0) {
+		r.paths = (const char **)argv + first + 1;
+		r.n_paths = argc - first - 1;
+		clock_gettime(CLOCK_MONOTONIC, &r.start);
+		err = interrupt_start(&r.interrupt, NULL);
+		if (err)
+			say_error(argv[first], "cannot start", err);
+		status = err ? STATUS_FAILED : run(&r, argv[first]);
+		interrupt_stop(&r.interrupt);
+		status = say_done(status);
+	}
+	free(r.exclude.v);
+	free(r.skipped);
+	return status;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What e4repack's main file and its report writers share. */
+#ifndef E4REPACK_H
+#define E4REPACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+#include <e4layout/e4layout.h>
+#include "support/args.h"
+#include "support/interrupt.h"
+#include "support/progress.h"
+#include "support/target.h"
+
+/* A file that was left alone. */
+struct skipped {
+	ext2_ino_t ino;
+	unsigned int reason;		/* index in e4repack.reasons */
+};
+
+/* Why, and how many files. */
+struct reason {
+	const char *why;		/* static text */
+	uint64_t files;
+};
+#define MAX_REASONS 32
+
+struct e4repack {
+	/* what was asked for */
+	struct args_common args;	/* must be first: see support/args.h */
+	bool dry_run;
+	unsigned int only, keep;	/* a bit for each word */
+	uint64_t zeroout_bytes;		/* NOT_GIVEN: as the filesystem says */
+	uint64_t zeroout_budget_bytes, max_bytes;
+	uint64_t max_seconds, min_excess;
+	struct args_texts exclude;
+	struct target_undo undo;
+	const char **paths;
+	size_t n_paths;
+	/* the work */
+	struct timespec start;
+	struct interrupt interrupt;
+	struct target target;
+	struct e4l *e;
+	ext2fs_inode_bitmap only_inodes, exclude_inodes;
+	struct progress progress;
+	bool writing;
+	/* the result */
+	struct e4l_repack_result result;
+	struct skipped *skipped;
+	size_t n_skipped, max_skipped;
+	struct reason reasons[MAX_REASONS];
+	unsigned int n_reasons;
+	bool no_memory;			/* for one more of these */
+	double seconds;
+};
+
+static inline uint64_t e4repack_bytes(const struct e4repack *r, uint64_t blocks)
+{
+	return blocks * r->target.fs->blocksize;
+}
+
+/* What was done or, for a dry run, what would be. */
+static inline uint64_t e4repack_copy_bytes(const struct e4repack *r)
+{
+	return e4repack_bytes(r, r->dry_run ? r->result.planned_copy_blocks :
+					      r->result.copied_blocks);
+}
+
+static inline uint64_t e4repack_zero_bytes(const struct e4repack *r)
+{
+	return e4repack_bytes(r, r->dry_run ? r->result.planned_zero_blocks :
+					      r->result.zeroed_blocks);
+}
+
+/* Prints the report for people. */
+void e4repack_print_text(const struct e4repack *r);
+
+/* Prints the object e4repack/1.  False after saying what failed. */
+bool e4repack_print_json(const struct e4repack *r);
+
+#endif

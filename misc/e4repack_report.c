@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The report, for people and as the object e4repack/1 (doc/schema). */
+#include "config.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "support/json.h"
+#include "support/text.h"
+#include "support/units.h"
+#include "e4repack.h"
+
+/* Numbers as text; what they return lives as long as the caller's block. */
+#define NUM(n) units_count(n, (char[UNITS_LEN]){ 0 })
+#define SIZE(n) units_size(n, (char[UNITS_LEN]){ 0 })
+
+/* --------------------------------------------------------------------- text */
+
+static void print_head(const struct e4repack *r)
+{
+	const struct e4l_repack_result *result = &r->result;
+	char *name = text_escape(r->target.name, strlen(r->target.name),
+				 TEXT_FOR_PEOPLE);
+
+	printf("%s: ", name ? name : "?");
+	free(name);
+	if (!result->files_planned)
+		printf("there is nothing to repair\n");
+	else if (r->dry_run)
+		printf("the plan; nothing was changed\n");
+	else
+		printf("%s of %s files repaired in %s transaction%s, %.1f s\n",
+		       NUM(result->files_done), NUM(result->files_planned),
+		       NUM(result->transactions),
+		       result->transactions == 1 ? "" : "s", r->seconds);
+}
+
+static void print_change(const char *label, uint64_t before, uint64_t after)
+{
+	printf("%-15s %13s %13s\n", label, NUM(before), NUM(after));
+}
+
+static void print_changes(const struct e4repack *r)
+{
+	const struct e4l_repack_result *result = &r->result;
+
+	printf("\n%-15s %13s %13s\n", "", r->dry_run ? "now" : "before",
+	       r->dry_run ? "then" : "after");
+	print_change("Extents", result->extents_before, result->extents_after);
+	print_change("Fragments", result->fragments_before,
+		     result->fragments_after);
+	print_change("Tree blocks", result->tree_blocks_before,
+		     result->tree_blocks_after);
+}
+
+static void print_cost(const struct e4repack *r)
+{
+	printf("\n%-15s %13s   %s\n", "Files", NUM(r->result.files_planned),
+	       "can be better");
+	printf("%-15s %13s   %s\n", r->dry_run ? "To copy" : "Copied",
+	       SIZE(e4repack_copy_bytes(r)),
+	       "of data, to put fragments together");
+	printf("%-15s %13s   %s\n", r->dry_run ? "To zero" : "Zeroed",
+	       SIZE(e4repack_zero_bytes(r)),
+	       "of unwritten space, to join extents");
+}
+
+static void print_skipped(const struct e4repack *r)
+{
+	unsigned int i;
+
+	if (r->n_skipped)
+		printf("\n%-15s %13s   %s\n", "Left alone", NUM(r->n_skipped),
+		       "though they could be better:");
+	for (i = 0; i < r->n_reasons; i++)
+		printf("%-15s %13s   %s\n", "", NUM(r->reasons[i].files),
+		       r->reasons[i].why);
+}
+
+void e4repack_print_text(const struct e4repack *r)
+{
+	print_head(r);
+	if (r->result.files_planned) {
+		print_changes(r);
+		print_cost(r);
+	}
+	print_skipped(r);
+	if (r->undo.file && !r->dry_run)
+		printf("\nTo undo: e2undo %s %s\n", r->undo.file,
+		       r->target.device);
+}
+
+/* --------------------------------------------------------------------- JSON */
+
+#define RESULT(key) { #key, offsetof(struct e4l_repack_result, key) }
+static const struct json_member members[] = {
+	RESULT(files_planned), RESULT(files_done),
+	RESULT(extents_before), RESULT(extents_after),
+	RESULT(fragments_before), RESULT(fragments_after),
+	RESULT(transactions),
+};
+
+static json_t *skipped_array(const struct e4repack *r)
+{
+	json_t *array = json_array();
+	int failed = 0;
+	size_t i;
+
+	for (i = 0; i < r->n_skipped; i++)
+		failed |= json_array_append_new(array,
+				json_pack("{s:I, s:s}", "inode",
+					  (json_int_t)r->skipped[i].ino,
+					  "why",
+					  r->reasons[r->skipped[i].reason].why));
+	return json_checked(array, failed);
+}
+
+bool e4repack_print_json(const struct e4repack *r)
+{
+	json_t *object = json_pack("{s:s}", "schema", "e4repack/1");
+	json_t *rest = json_members(&r->result, members,
+				    sizeof(members) / sizeof(*members));
+	int failed = json_object_update(object, rest);
+
+	json_decref(rest);
+	failed |= json_object_set_new(object, "files_skipped",
+				      skipped_array(r)) |
+		  json_object_set_new(object, "bytes_copied",
+				      json_integer(e4repack_copy_bytes(r))) |
+		  json_object_set_new(object, "bytes_zeroed",
+				      json_integer(e4repack_zero_bytes(r))) |
+		  json_object_set_new(object, "seconds",
+				      json_real(r->seconds));
+	return json_write(json_checked(object, failed));
+}

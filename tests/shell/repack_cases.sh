@@ -1,0 +1,126 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The cases that other tools leave as they are, scaled down, with the counts
+# that a repair must reach.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+
+aged "$img" <<'END'
+size 256M
+mosaic /db size 64M written 4K unwritten 28K random
+interleave /grown count 300 rounds 5 blocks 2
+many /small count 3000 size 4K perdir 500
+delete /small every 2
+goal group 0
+file /film size 6M holes
+file /prealloc extents 0+2w 2+6u 8+1w 9+100u isize 36864
+END
+
+# figures PATH...: "EXTENTS FRAGMENTS IDEAL TREE-BLOCKS FEWEST" now.
+figures() {
+	"$e4frag" -q --json "$img" "$@" >"$work/.frag" || fail "e4frag $*"
+	for key in extents fragments ideal_extents tree_blocks \
+		ideal_tree_blocks; do
+		sed -n "/^  \"files\"/,/^  }/s/^    \"$key\": \\([0-9]*\\),*\$/\\1/p" \
+			"$work/.frag"
+	done | paste -sd' '
+}
+
+# at_least WHAT NUMBER MINIMUM
+at_least() {
+	[ "$2" -ge "$3" ] || fail "$1: $2, less than $3"
+}
+
+# zero EXPECTED-PATTERN OPTION...: repairs a copy of /db.
+cp "$img" "$work/img0"
+zero() {
+	want=$1
+	shift
+	cp "$work/img0" "$img"
+	repack --only=zeroout,merge "$@" "$img" /db
+	same "$what: copied" "$(report bytes_copied)" 0
+	clean "$img"
+	digest -z "$img" >"$work/after"
+	unchanged "$work/before" "$work/after"
+	# shellcheck disable=SC2046
+	set -- $(figures /db)
+	case $want in
+	=*) same "$what: extents" "$1" "${want#=}" ;;
+	*) [ "$1" -lt "$want" ] || fail "$what: $1 extents, not below $want" ;;
+	esac
+	same "$what: tree blocks" "$4" "$5"
+}
+
+digest -z "$img" >"$work/before"
+# shellcheck disable=SC2046
+set -- $(figures /db)
+splits=$1
+at_least "extents of /db" "$splits" 3000
+what="all zeroed"
+zero =1 --zeroout=1M
+what="--zeroout=off"
+zero "=$splits" --zeroout=off
+same "$what: planned" "$(report files_planned)" 0
+what="a budget"
+zero "$splits" --zeroout=1M --zeroout-budget=4M
+[ "$(report bytes_zeroed)" -le 4194304 ] || fail "$what: it was exceeded"
+at_least "$what: zeroed" "$(report bytes_zeroed)" 4180000
+what="short runs only"
+zero "$splits" --zeroout=16K
+
+cp "$work/img0" "$img"
+# shellcheck disable=SC2046
+set -- $(figures /grown)
+at_least "fragments of /grown" "$2" 1500
+# shellcheck disable=SC2046
+set -- $(figures /film)
+at_least "fragments of /film" "$2" 500
+what="moving"
+digest "$img" >"$work/before"
+check "$e4repack" --json --zeroout=off --only=move "$img"
+same "$what: directories" "$(excess "$img")" 6
+repack --zeroout=off --only=dirs "$img"
+reported 'files_planned 6' 'bytes_copied 24576'
+cp "$work/img0" "$img"
+repack --zeroout=off --only=move,dirs "$img"
+digest "$img" >"$work/after"
+unchanged "$work/before" "$work/after"
+clean "$img"
+same "$what: a file in holes" "$(figures /film)" "1 1 1 0 0"
+same "$what: files that grew in turns" "$(figures /grown)" "301 301 301 0 0"
+same "$what: excess" "$(excess "$img")" 0
+# 6 MiB, 300 files of 40 KiB, six directories of 8 KiB at most
+copied=$(report bytes_copied)
+[ "$copied" -le $((6 * 1048576 + 300 * 40960 + 6 * 8192)) ] ||
+	fail "$what: $copied bytes were copied"
+
+# what lies at or behind the end of the file stays unwritten
+what="beyond the end"
+digest -z "$img" >"$work/before"
+repack --zeroout=1M "$img" /prealloc
+reported "extents_before 4" "extents_after 2" "bytes_zeroed 24576" \
+	"bytes_copied 0"
+digest -z "$img" >"$work/after"
+unchanged "$work/before" "$work/after"
+clean "$img"
+
+# a copy budget: what loses most fragments per byte comes first
+what="--max-bytes"
+cp "$work/img0" "$img"
+repack --only=move --max-bytes=1M "$img"
+[ "$(report bytes_copied)" -le 1048576 ] || fail "$what: it was exceeded"
+[ "$(report fragments_after)" -lt "$(report fragments_before)" ] ||
+	fail "$what: nothing was done"
+first=$(report fragments_after)
+repack --only=move --max-bytes=1M "$img"
+[ "$(report fragments_after)" -lt "$first" ] ||
+	fail "$what: another run did not go on"
+clean "$img"
+what="--max-bytes=0"
+nothing_to_do "$img" --only=move --max-bytes=0
+
+what="--min-excess"
+cp "$work/img0" "$img"
+repack --zeroout=off --min-excess=100 "$img"
+reported "files_planned 1"
+same "$what: the film" "$(figures /film)" "1 1 1 0 0"

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=sh disable=SC2034
+# What the tests of e4repack share; sourced after common.sh.
+require_program mke2fs e2fsck debugfs
+
+e4repack=$top_builddir/misc/e4repack
+e4frag=$top_builddir/misc/e4frag
+img=$work/img
+what=repack			# what is being tried, for complaints
+
+digest() {
+	"$top_builddir/tests/tools/fsdigest" "$@" || fail "fsdigest $*"
+}
+
+# clean IMAGE: e2fsck finds nothing wrong.
+clean() {
+	check e2fsck -fn "$1"
+}
+
+# repack OPTION... IMAGE [PATH...]: must succeed.
+repack() {
+	check "$e4repack" --json "$@"
+	cp "$out" "$work/.report"
+}
+
+# report KEY: what the last repack said.
+report() {
+	sed -n "s/^  \"$1\": \([^,]*\),*\$/\1/p" "$work/.report"
+}
+
+# reported "KEY VALUE"...: the last repack said so.
+reported() {
+	for pair; do
+		same "$what: ${pair% *}" "$(report "${pair% *}")" "${pair#* }"
+	done
+}
+
+# written IMAGE: when it was last written to.
+written() {
+	stat -c %y "$1"
+}
+
+# unchanged BEFORE AFTER: two files with digests are the same.
+unchanged() {
+	cmp -s "$1" "$2" && return
+	diff "$1" "$2" | head -n 6 >&2
+	fail "$what: files have changed"
+}
+
+# nothing_to_do IMAGE OPTION...: a run has no plan and writes nothing.
+nothing_to_do() {
+	image=$1
+	shift
+	before=$(written "$image")
+	repack "$@" "$image"
+	reported 'files_planned 0' 'files_done 0' 'transactions 0' \
+		'bytes_copied 0' 'bytes_zeroed 0'
+	same "$what: extents" "$(report extents_after)" \
+		"$(report extents_before)"
+	# who opens for writing says so in the MMP block
+	[ "$what" = mmp ] || same "$what: written" "$(written "$image")" \
+		"$before"
+}
+
+# excess IMAGE [PATH...]: extents beyond the ideal.
+excess() {
+	"$e4frag" -q --json "$@" >"$work/.frag" || fail "e4frag $*"
+	sed -n 's/^    "excess_extents": \([0-9]*\),*$/\1/p' "$work/.frag"
+}

@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# On a filesystem of every feature set: what was planned is what is done, no
+# file is any different afterwards, e2fsck finds nothing, and a second run has
+# nothing to do.  FEATURES='RECIPE...' picks some.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+
+# What a plan and its execution have in common.
+costs() {
+	grep -vE '"(seconds|files_done|transactions)"' "$work/.report"
+}
+
+# planned_and_done DIGEST-OPTION OPTION...: plans, repairs, compares.
+planned_and_done() {
+	flag=$1
+	shift
+	# shellcheck disable=SC2086
+	digest $flag "$img" >"$work/before"
+	before=$(written "$img")
+	repack -n "$@" "$img"
+	reported 'files_done 0' 'transactions 0'
+	same "$what: written by -n" "$(written "$img")" "$before"
+	planned=$(costs)
+	files=$(report files_planned)
+	# shellcheck disable=SC2086
+	repack "$@" $protection "$img"
+	reported "files_done $files"
+	same "$what: the plan" "$(costs)" "$planned"
+	[ "$files" = 0 ] || [ "$(report transactions)" -gt 0 ] ||
+		fail "$what: no transaction"
+	clean "$img"
+	# shellcheck disable=SC2086
+	digest $flag "$img" >"$work/after"
+	unchanged "$work/before" "$work/after"
+	# shellcheck disable=SC2086
+	nothing_to_do "$img" "$@" $protection
+}
+
+# what has no room to be better: whole clusters, or nothing but indirect maps
+leaves_excess() {
+	case $what in
+	bigalloc* | ext2 | ext3 | indirect) ;;
+	*) return 1 ;;
+	esac
+}
+
+images=0
+work_on() {
+	what=$1
+	protection=
+	case $what in
+	no-journal | ext2) protection=--no-undo ;;
+	external-journal) return ;;	# repack_journal.sh
+	esac
+	check "$top_builddir/tests/tools/mkaged" \
+		"$top_srcdir/tests/recipes/features/$what.recipe" "$img"
+	was=$(excess "$img")
+	planned_and_done '' --zeroout=off
+	echo "$what: $was excess extents, $(excess "$img") left"
+	images=$((images + 1))
+	leaves_excess || same "$what: excess" "$(excess "$img")" 0
+	# opening it takes five seconds
+	[ "$what" = mmp ] || planned_and_done -z --zeroout=1M
+}
+
+for recipe in "$top_srcdir"/tests/recipes/features/*.recipe; do
+	name=$(basename "$recipe" .recipe)
+	case " ${FEATURES:-$name} " in
+	*" $name "*) work_on "$name" ;;
+	esac
+done
+[ "$images" != 0 ] || fail "no such recipe: $FEATURES"
+echo "$images images"

@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Every option is taken, every wrong one is refused with exit 2.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+
+mke2fs -qq -F -t ext4 "$img" 16M >/dev/null
+debugfs -w -R "mkdir d" "$img" >/dev/null 2>&1
+
+check "$e4repack" --help
+for option in dry-run only= zeroout= zeroout-budget= max-bytes= max-time= \
+	min-excess= exclude= keep= undo-file= no-undo json quiet verbose \
+	progress= help version; do
+	grep -q -e "--$option" "$out" || fail "--help does not show --$option"
+	grep -q -e "\\\\-\\\\-$(echo "${option%=}" | sed 's/-/\\\\-/g')" \
+		"$top_srcdir/misc/e4repack.8" || fail "no --$option in the manual"
+	grep -q -e "--$option" "$top_srcdir/misc/completions/e4repack" ||
+		fail "no --$option in the completion"
+done
+[ "$(wc -L <"$out")" -le 80 ] || fail "--help is wider than 80 columns"
+check "$e4repack" --version
+grep -q '^e4repack [0-9]' "$out" || fail "--version shows none"
+
+for options in '' -n --dry-run --only=merge --only=zeroout,move,dirs,merge \
+	--zeroout=1M --zeroout=off '--zeroout 0' --zeroout-budget=64M \
+	--max-bytes=1G --max-time=3600 --min-excess=7 --keep=immutable \
+	--keep=swap,immutable '--exclude=/lost+found --exclude lost+found' \
+	--no-undo --quiet '-q -v' --progress=never --json '-n --json'; do
+	# shellcheck disable=SC2086
+	check "$e4repack" $options "$img"
+	case $options in
+	*-v*) says '^e4repack: .* in [0-9,]* reads' ;;
+	*) [ ! -s "$err" ] || fail "$options: talks on stderr" ;;
+	esac
+	case $options in
+	*--json*) grep -q '"schema": "e4repack/1"' "$out" ;;
+	*) grep -q ': there is nothing to repair$' "$out" ;;
+	esac || fail "$options: not the report"
+done
+check "$e4repack" --progress=always "$img"
+says '^scanning \[#* *\] *[0-9]* %  .*/s  [-0-9:]* left$'
+check "$e4repack" --progress=always --quiet "$img"
+[ ! -s "$err" ] || fail "--quiet shows progress"
+check "$e4repack" "$img" /lost+found
+
+wrong() {
+	mustfail 2 "$e4repack" "$@"
+	says '^e4repack: .'
+	says "^Try 'e4repack --help'\.$"
+	[ "$(wc -l <"$err")" = 2 ] || fail "not one sentence and a hint: $*"
+}
+wrong
+wrong --nosuch "$img"
+wrong --only= "$img"
+wrong --only=beauty "$img"
+wrong --only=merge,beauty "$img"
+wrong --zeroout=on "$img"
+wrong --zeroout=-1 "$img"
+wrong --zeroout-budget=off "$img"
+wrong --max-bytes=much "$img"
+wrong --max-time=0 "$img"
+wrong --max-time=1h "$img"
+wrong --min-excess=few "$img"
+wrong --keep=everything "$img"
+wrong --exclude
+wrong -z
+
+for path in /none /d/none; do
+	mustfail 1 "$e4repack" "$img" "$path"
+	one_sentence e4repack
+	says "^e4repack: $img: $path: no such file or directory"
+	mustfail 1 "$e4repack" --exclude="$path" "$img"
+	one_sentence e4repack
+	says "^e4repack: $img: $path: no such file or directory"
+done
+
+if [ -w /dev/full ]; then
+	run sh -c '"$1" --json "$2" >/dev/full' - "$e4repack" "$img"
+	[ "$status" = 1 ] || fail "exit $status when stdout is full"
+	says 'standard output: cannot write: No space left'
+fi

@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What must not be written to is refused: one sentence that says what to run,
+# exit 1, and not a byte changed.  (target_write.sh has every other refusal.)
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+
+cat >"$work/recipe" <<'END'
+size 32M
+scatter /a frags 30 blocks 2
+scatter /b frags 30 blocks 2
+file /whole size 100K
+dir /d
+END
+fresh() {
+	aged "$img" <"$work/recipe"
+}
+
+# refuse PATTERN [OPTION...]
+refuse() {
+	pattern=$1
+	shift
+	cp "$img" "$work/copy"
+	mustfail 1 "$e4repack" "$@" "$img"
+	one_sentence e4repack
+	says "^e4repack: $img: .*$pattern"
+	cmp -s "$img" "$work/copy" || fail "image changed: $pattern"
+}
+
+# poke PATTERN COMMAND...: debugfs commands on a fresh image, then refuse.
+poke() {
+	pattern=$1
+	shift
+	fresh
+	for command; do
+		debugfs -w -R "$command" "$img" >/dev/null 2>&1
+	done
+	refuse "$pattern"
+}
+
+# block PATH N: where the N-th block of a file is.
+block() {
+	debugfs -R "bmap $1 $2" "$img" 2>/dev/null
+}
+
+fresh
+check "$e4repack" "$img"
+
+poke 'needs recovery: run e2fsck -p ' 'feature needs_recovery'
+poke 'recorded errors: run e2fsck -f ' 'ssv state 3'
+poke 'not cleanly unmounted: run e2fsck -f ' 'ssv state 0'
+poke 'orphaned inodes: run e2fsck -f ' 'ssv last_orphan 12'
+poke 'read-only: run tune2fs ' 'feature read-only'
+poke 'share blocks: run e2fsck ' 'feature shared_blocks'
+poke 'feature FEATURE_C30, which.* use a newer' 'feature FEATURE_C30'
+
+# what only a scan finds: cross-linked blocks, and blocks that are marked free
+fresh
+poke "run e2fsck -f $img" "sif /whole block[2] 0" \
+	"sif /whole block[5] $(block /a 0)"
+poke "run e2fsck -f $img" "sif /whole block[5] $(block /d 0)"
+poke "run e2fsck -f $img" "freeb $(block /a 10)"
+poke "run e2fsck -f $img" "freeb $(block /whole 3)"
+poke "run e2fsck -f $img" "sif /whole block[5] 1"
+# a tree block, an inode, a bitmap that are damaged
+fresh
+tree=$(debugfs -R 'ex /a' "$img" 2>/dev/null | awk '$1 == "0/" { print $8 }')
+[ "$tree" ] || fail "no tree block found"
+printf x | dd of="$img" bs=1 seek=$((tree * 4096 + 100)) conv=notrunc \
+	status=none
+refuse "run e2fsck -f $img"
+refuse "run e2fsck -f $img" -n
+fresh
+bitmap=$(debugfs -R 'stats' "$img" 2>/dev/null |
+	sed -n 's/.*block bitmap at \([0-9]*\),.*/\1/p' | head -n 1)
+printf '\125' | dd of="$img" bs=1 seek=$((bitmap * 4096 + 300)) conv=notrunc \
+	status=none
+refuse "run e2fsck -f $img"
+
+# nothing protects the work
+fresh
+debugfs -w -R 'feature -has_journal' "$img" >/dev/null 2>&1
+e2fsck -fy "$img" >/dev/null 2>&1 || :
+refuse 'has no journal .*: give an undo file \(-z FILE\), or --no-undo'
+check "$e4repack" -n "$img"
+: >"$work/undo"
+mustfail 1 "$e4repack" -z "$work/undo" "$img"
+says "$work/undo: exists already: give the undo file another name"
+check "$e4repack" --no-undo "$img"
+clean "$img"
+
+require_loop
+fresh
+mount_image "$img" "$work/mnt"
+for name in "$img" "$loop" "$work/mnt"; do
+	mustfail 1 "$e4repack" "$name"
+	one_sentence e4repack
+	says "is mounted on $work/mnt: unmount it first: umount $work/mnt"
+	check "$e4repack" -n "$name"
+	says "mounted on $work/mnt: the picture may be a moment old"
+done
+check "$e4repack" -n -q --json "$work/mnt" "$work/mnt/a"
+grep -q '"files_planned": 1,' "$out" || fail "a path below the mount point"

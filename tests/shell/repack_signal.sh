@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A signal ends the work after the running transaction: what was done is done,
+# and another run goes on.  A kill at any moment leaves what e2fsck brings back.
+#
+# E4L_KILLS: how many kills (20)
+# E4L_KILL_SEED: of their moments (1)
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+
+kills=${E4L_KILLS:-20}
+seed=${E4L_KILL_SEED:-1}
+aged "$img" <<'END'
+size 160M
+mke2fs -b 1024 -J size=1 -N 40000
+mosaic /db size 8M written 4K unwritten 12K random
+interleave /logs count 5000 rounds 5 blocks 2
+scatter /big frags 1000 blocks 8 shuffle
+END
+# it rebuilds large directories whenever it may write
+run e2fsck -fy "$img"
+cp "$img" "$work/img0"
+digest -z "$img" >"$work/before"
+
+now_ms() {
+	echo $(($(date +%s%N) / 1000000))
+}
+
+# A whole run, for its time and what it ends with.
+start=$(now_ms)
+repack --zeroout=1M "$img"
+whole=$(($(now_ms) - start + 1))
+planned=$(report files_planned)
+[ "$(report transactions)" -ge 3 ] || fail "too few transactions to stop in"
+clean "$img"
+
+# stop_after MS SIGNAL: runs on the image as it was, ends it; sets $status.
+stop_after() {
+	cp "$work/img0" "$img"
+	status=0
+	# a shell has what runs in the background ignore SIGINT
+	env --default-signal=INT "$e4repack" --json --zeroout=1M "$img" \
+		>"$out" 2>"$err" </dev/null &
+	pid=$!
+	sleep "$(printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)))"
+	kill "-$2" $pid 2>/dev/null || :
+	wait $pid 2>/dev/null || status=$?
+}
+
+# the same moment is not in the middle on every machine: look for one that is
+for signal in INT TERM; do
+	for try in 10 9 8 7 6 5 4 3 2 1 0; do
+		what="$signal, try $try"
+		stop_after $((whole * try / 11)) $signal
+		cp "$out" "$work/.report"
+		cp "$err" "$work/said"
+		clean "$img"
+		digest -z "$img" >"$work/after"
+		unchanged "$work/before" "$work/after"
+		[ "$status" = 0 ] || continue
+		[ "$(report files_done)" = "$planned" ] && continue
+		[ "$(report transactions)" = 0 ] || break
+	done
+	[ "$status" = 0 ] || fail "$what: exit $status"
+	cp "$work/said" "$err"
+	one_sentence e4repack
+	says "stopped after $(report files_done) of $planned files: another run"
+	echo "$what: $(report files_done) of $planned files," \
+		"$(report transactions) transactions"
+	same "$what: extents" "$("$e4frag" --json "$img" |
+		sed -n '/^  "files"/,/^  }/s/^    "extents": \([0-9]*\),/\1/p')" \
+		"$(report extents_after)"
+	repack --zeroout=1M "$img"
+	same "$what: the rest" "$(report files_done)" \
+		"$(report files_planned)"
+	same "$what: excess" "$(excess "$img")" 0
+	clean "$img"
+	digest -z "$img" >"$work/after"
+	unchanged "$work/before" "$work/after"
+done
+
+killed=0
+replayed=0
+moments=$(awk -v n="$kills" -v seed="$seed" -v ms="$whole" 'BEGIN {
+	srand(seed)
+	while (n--) print int(rand() * ms)
+}')
+for ms in $moments; do
+	what="killed after $ms ms"
+	stop_after "$ms" KILL
+	[ "$status" = 0 ] || killed=$((killed + 1))
+	run e2fsck -fy "$img"
+	[ "$status" -le 1 ] || { show_run; fail "$what: e2fsck: $status"; }
+	# the superblock's count follows when the filesystem is let go, as the
+	# kernel's does
+	sed '/^Free blocks count wrong (/,/^Fix? yes$/d' "$out" >"$work/fsck"
+	! grep -q '? yes' "$work/fsck" ||
+		{ show_run; fail "$what: e2fsck repaired"; }
+	! grep -q 'recovering journal' "$out" "$err" ||
+		replayed=$((replayed + 1))
+	digest -z "$img" >"$work/after"
+	unchanged "$work/before" "$work/after"
+done
+echo "$kills runs, $killed killed on the way, $replayed journals replayed"
+[ "$killed" -gt 0 ] || fail "no run was killed on the way"
