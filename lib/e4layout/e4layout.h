@@ -1252,8 +1252,8 @@ struct e4l_tree_piece {
 };
 
 /*
- * @name as getxattr(2) has it; ACLs in that function's format, or as ext4 stores
- * them.
+ * @name as getxattr(2) has it; ACLs in that function's format, or as ext4
+ * stores them.
  */
 struct e4l_tree_xattr {
 	const char *name;
@@ -1277,7 +1277,7 @@ struct e4l_entry {
 	size_t n_xattrs;
 	bool from_ext4;		/* what follows counts */
 	struct timespec crtime;
-	uint32_t flags;		/* EXT2_*_FL and EXT4_*_FL that are the user's */
+	uint32_t flags;		/* EXT2_*_FL, EXT4_*_FL: the user's own */
 	uint32_t generation;
 	uint32_t projid;
 };
@@ -1298,7 +1298,7 @@ void e4l_tree_free(struct e4l_tree *t);
 errcode_t e4l_tree_add(struct e4l_tree *t, uint32_t parent, const char *name,
 		       size_t len, const struct e4l_entry *entry, uint32_t *id);
 
-/* Replaces all but the name; a directory stays one, others do not become one. */
+/* Replaces all but the name; directories stay such, others never become one. */
 errcode_t e4l_tree_set(struct e4l_tree *t, uint32_t id,
 		       const struct e4l_entry *entry);
 

@@ -36,9 +36,9 @@ static void set_longest(struct e4l_populate *p, uint32_t run)
 
 	p->longest[i] = p->runs.v[run].len;
 	while (i >>= 1) {
-		uint64_t left = p->longest[2 * i], right = p->longest[2 * i + 1];
+		const uint64_t *pair = &p->longest[2 * i];
 
-		p->longest[i] = left > right ? left : right;
+		p->longest[i] = pair[0] > pair[1] ? pair[0] : pair[1];
 	}
 }
 
@@ -132,7 +132,7 @@ errcode_t pop_commit_blocks(struct e4l_populate *p)
 	return 0;
 }
 
-/* -------------------------------------------------- files that are not plain */
+/* ------------------------------------------------- files that are not plain */
 
 /* Turns a file's pieces into runs of blocks that have no place yet. */
 static errcode_t cut_segs(struct e4l_populate *p, uint32_t id)

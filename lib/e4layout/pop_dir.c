@@ -239,7 +239,8 @@ static void seal_leaf(const struct e4l_populate *p, uint32_t seed, char *buf)
 	if (!p->csum)
 		return;
 	tail->det_rec_len = ext2fs_cpu_to_le16(TAIL_BYTES);
-	tail->det_reserved_name_len = ext2fs_cpu_to_le16(EXT2_DIR_NAME_LEN_CSUM);
+	tail->det_reserved_name_len =
+		ext2fs_cpu_to_le16(EXT2_DIR_NAME_LEN_CSUM);
 	tail->det_checksum = ext2fs_cpu_to_le32(e4l_crc32c(seed, buf,
 							   leaf_bytes(p)));
 }

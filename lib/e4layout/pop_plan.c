@@ -105,7 +105,7 @@ static errcode_t sort_children(struct e4l_populate *p)
 	return 0;
 }
 
-/* ------------------------------------------------------------------ the walk */
+/* ----------------------------------------------------------------- the walk */
 
 /* What a child of @dir is in the walk: whose inode, whose priority. */
 static errcode_t meet(struct e4l_populate *p, struct node *dir, uint32_t id)
@@ -159,9 +159,12 @@ static errcode_t walk(struct e4l_populate *p)
 		p->wanted_inodes++;
 		for (i = 0; i < dir->n_child && !err; i++)
 			err = meet(p, dir, p->order[dir->child + i]);
-		for (i = dir->n_child; i-- && !err;)
-			if (S_ISDIR(p->t->nodes.v[p->order[dir->child + i]].mode))
-				stack.v[stack.n++] = p->order[dir->child + i];
+		for (i = dir->n_child; i-- && !err;) {
+			uint32_t child = p->order[dir->child + i];
+
+			if (S_ISDIR(p->t->nodes.v[child].mode))
+				stack.v[stack.n++] = child;
+		}
 		if (!err && dir->links >= EXT2_LINK_MAX &&
 		    !ext2fs_has_feature_dir_nlink(p->fs->super))
 			err = pop_fail(p, E4L_ET_TOO_MANY_LINKS,
@@ -171,7 +174,7 @@ static errcode_t walk(struct e4l_populate *p)
 	return err;
 }
 
-/* --------------------------------------------------- attributes and inlining */
+/* -------------------------------------------------- attributes and inlining */
 
 /* Whether the content is better off in the inode. */
 static bool goes_inline(struct e4l_populate *p, const struct node *n)

@@ -40,7 +40,7 @@ struct node {
 	uint32_t uid, gid;
 	uint32_t ino;
 	uint32_t links;
-	uint32_t xattr;		/* attribute set, then (planned) its placement */
+	uint32_t xattr;		/* attribute set; once planned, its place */
 	uint32_t map;		/* struct map, 0: one run, all of it data */
 	uint32_t extra;		/* struct extra, 0: none */
 	uint16_t mode;

@@ -246,7 +246,7 @@ static errcode_t list_xattrs(struct load *l, ext2_ino_t ino)
 	return err ? err : l->err;
 }
 
-/* -------------------------------------------------------------------- inodes */
+/* ------------------------------------------------------------------- inodes */
 
 static struct timespec stamp(int32_t sec, uint32_t extra)
 {
