@@ -20,6 +20,13 @@ class Command:
         self.modes = [m for m, on in (("cold", cold), ("warm", warm)) if on]
 
 
+def tool(name):
+    """The program itself, not libtool's wrapper, which is a shell script."""
+    os.environ["LD_LIBRARY_PATH"] = os.path.abspath("lib/e4layout/.libs")
+    real = f"misc/.libs/{name}"
+    return real if os.path.exists(real) else f"misc/{name}"
+
+
 def drop_caches():
     os.sync()
     with open("/proc/sys/vm/drop_caches", "w") as f:

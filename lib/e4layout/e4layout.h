@@ -1228,7 +1228,8 @@ struct e4l_repack_result {
  * Contents, sizes, times, owners, attributes and unwritten ranges stay as they
  * are.
  * Errors: E4L_ET_DAMAGED, E4L_ET_BLOCK_SHARED, E4L_ET_BLOCK_NOT_IN_USE: the
- * filesystem must be checked first; nothing was written.  Otherwise those of
+ * filesystem must be checked first; E4L_ET_REPACK_QUOTA: quota is on, and
+ * counts blocks that the plan saves; nothing was written.  Otherwise those of
  * the journal, of reading and writing.  After an error *@result tells what was
  * done before, and the caller must let go of the filesystem by ext2fs_free()
  * (see e4l_journal_close()).

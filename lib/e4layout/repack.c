@@ -343,6 +343,23 @@ static errcode_t apply_plan(struct repack *r, const struct e4l_file_plan *steps,
 	return err ? err : err2;
 }
 
+/* Quota counts tree blocks too, and its files are not changed here. */
+static errcode_t check_quota(struct repack *r,
+			     const struct e4l_file_plan *steps, size_t n)
+{
+	ext2_filsys fs = r->e->fs;
+
+	if (!ext2fs_has_feature_quota(fs->super))
+		return 0;
+	for (; n; n--, steps++)
+		if (e4l_step_clusters(fs, steps->take, steps->n_take) !=
+		    e4l_step_clusters(fs, steps->give, steps->n_give))
+			return e4l_fail(r->e, E4L_ET_REPACK_QUOTA,
+					"giving a file a smaller tree",
+					steps->ino, 0);
+	return 0;
+}
+
 static errcode_t carry_out(struct repack *r)
 {
 	struct e4l_repack_result *result = r->result;
@@ -360,6 +377,10 @@ static errcode_t carry_out(struct repack *r)
 	}
 	r->to_write = result->planned_copy_blocks + result->planned_zero_blocks;
 	err = count_files(steps, n, &result->files_planned);
+	if (!err && !r->opt->dry_run)
+		err = check_quota(r, steps, n);
+	if (err)
+		n = 0;
 	if (!err && n && !r->opt->dry_run)
 		err = apply_plan(r, steps, &n);
 	for (i = 0; i < n; i++)

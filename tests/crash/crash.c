@@ -28,6 +28,7 @@ static const struct op_row {
 	bool changes_content;
 } operations[] = {
 	{ "relocate", op_relocate, false },
+	{ "repack", op_repack, false },
 	{ "tunables", op_tunables, true },
 };
 #define N_OPERATIONS (sizeof(operations) / sizeof(operations[0]))

@@ -85,6 +85,9 @@ typedef errcode_t (*operation)(struct op_env *env);
 /* Moves every file to other blocks, several times over. */
 errcode_t op_relocate(struct op_env *env);
 
+/* Repairs the layout of all files and directories. */
+errcode_t op_repack(struct op_env *env);
+
 /* Sets, changes and removes the tunables. */
 errcode_t op_tunables(struct op_env *env);
 

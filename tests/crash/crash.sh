@@ -42,6 +42,9 @@ must_lose() {
 "$crash" -o tunables -s "$seed" -n "$states" states || fail "tunables: states"
 "$crash" -o tunables -s "$seed" -n "$faults" faults || fail "tunables: faults"
 "$crash" -o tunables -s "$seed" -n "$faults" kill || fail "tunables: kills"
+"$crash" -o repack -s "$seed" -n "$states" states || fail "repack: states"
+"$crash" -o repack -s "$seed" -n "$faults" faults || fail "repack: faults"
+"$crash" -o repack -s "$seed" -n "$faults" kill || fail "repack: kills"
 # blocks are reused before their freeing is durable
 must_lose -n 1 -r
 # no flush between a transaction's log and the pointer
@@ -50,6 +53,8 @@ must_lose -n 1500 -f 8
 must_lose -n 1500 -f 9
 # no flush between the last places and "empty"
 must_lose -n 1500 -f 34
+# no flush between the pointer of a repair and the places
+must_lose -o repack -n 1500 -f 3
 # no flush between the pointer and the places of the tunables
 must_lose -o tunables -n 200 -f 9
 if [ "$(id -u)" = 0 ] && [ -w /dev/loop-control ]; then
