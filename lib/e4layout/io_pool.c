@@ -6,12 +6,12 @@
 #include "io_pool.h"
 
 /*
- * A hole between two wanted blocks of up to this many bytes is read through:
- * at 1.2 GB/s and some 12 us a request (queue depth 16), that costs no more than
- * a second request would.
+ * A hole between two wanted blocks of up to this many bytes is read through: at
+ * 1.2 GB/s and some 12 us a request (queue depth 16), a second request costs as
+ * much as 14 KiB more; with warm caches, less than 8 KiB more.
  * doc/performance.md has the measurement.
  */
-#define GAP_BYTES (16u << 10)
+#define GAP_BYTES (8u << 10)
 
 /*
  * One announcement.  The kernel caps a single one at the larger of the
