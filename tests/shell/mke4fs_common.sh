@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2034,SC2154
 # What the tests of mke4fs share; after common.sh.
 mke4fs=$top_builddir/misc/mke4fs
 require_program mke2fs e2fsck debugfs getfattr setfattr setfacl
@@ -7,7 +7,7 @@ require_program mke2fs e2fsck debugfs getfattr setfattr setfacl
 # list_tree DIR: a line for everything that a copy has to have, and sums.
 list_tree() {
 	(
-		cd "$1"
+		cd "$1" || exit
 		find . -path ./lost+found -prune -o -printf \
 			'%P %y %m %U %G %T@ %n %l' \
 			\( -type f -printf ' %s' -o -true \) -printf '\n' |

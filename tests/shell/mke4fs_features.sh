@@ -49,7 +49,7 @@ for isize in 128 256 512 1024; do
 		if [ $isize$features = 128inline_data ]; then
 			features=^extra_isize
 		fi
-		try $source -I $isize -O $features
+		try "$source" -I $isize -O $features
 	done
 done
 for features in ea_inode ea_inode,inline_data ea_inode,quota \

@@ -57,7 +57,7 @@ set -- $(figures /db)
 splits=$1
 at_least "extents of /db" "$splits" 3000
 what="all zeroed"
-zero =1 --zeroout=1M
+zero "=1" --zeroout=1M
 what="--zeroout=off"
 zero "=$splits" --zeroout=off
 same "$what: planned" "$(report files_planned)" 0
