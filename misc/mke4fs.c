@@ -388,10 +388,13 @@ int main(int argc, char **argv)
 
 	initialize_ext2_error_table();
 	initialize_e4l_error_table();
-	if (!parse_args(&c, argc, argv, &status))
+	if (!parse_args(&c, argc, argv, &status)) {
+		free_args(&c);
 		return status;
+	}
 	if (e4l_tree_new(&t)) {
 		say("out of memory");
+		free_args(&c);
 		return STATUS_FAILED;
 	}
 	done = look_at_device(c.device, &bytes) && load_source(&c, t, &fd) &&

@@ -252,7 +252,8 @@ static errcode_t place_segs(struct e4l_populate *p, struct map *map)
 	whole = malloc((n + 1ULL) * sizeof(*whole));
 	if (!whole)
 		return ENOMEM;
-	memcpy(whole, p->segs.v + map->seg, n * sizeof(*whole));
+	if (n)
+		memcpy(whole, p->segs.v + map->seg, n * sizeof(*whole));
 	p->segs.n = map->seg;
 	for (i = 0; i < n && !err; i++) {
 		for (done = 0; done < whole[i].len && !err; done += got) {
