@@ -62,17 +62,16 @@ static errcode_t note_damage(const struct e4l_damage *damage, void *priv)
 
 /* ---------------------------------------------------------- the worst files */
 
-static uint64_t badness(const struct build *b, const struct e4l_worst_file *w)
+static uint64_t badness(const struct build *b, const struct e4l_file_score *s,
+			uint64_t size_bytes)
 {
-	const struct e4l_file_score *s = &w->score;
-
 	switch (b->opt->sort) {
 	case E4L_SORT_EXTENTS:
 		return s->extents;
 	case E4L_SORT_FRAGMENTS:
 		return s->fragments;
 	case E4L_SORT_SIZE:
-		return w->size_bytes;
+		return size_bytes;
 	case E4L_SORT_EXCESS:
 		break;
 	}
@@ -83,7 +82,8 @@ static uint64_t badness(const struct build *b, const struct e4l_worst_file *w)
 static bool worse(const struct build *b, const struct e4l_worst_file *x,
 		  const struct e4l_worst_file *y)
 {
-	uint64_t bx = badness(b, x), by = badness(b, y);
+	uint64_t bx = badness(b, &x->score, x->size_bytes);
+	uint64_t by = badness(b, &y->score, y->size_bytes);
 
 	return bx != by ? bx > by : x->ino < y->ino;
 }
@@ -119,27 +119,32 @@ static void rise(const struct build *b, size_t i)
 	}
 }
 
-static errcode_t offer(struct build *b, const struct e4l_file *file)
+/* Files come by number, so that one as bad as the top is no worse than it. */
+static errcode_t offer(struct build *b, const struct e4l_piece *p,
+		       const struct e4l_file_score *score)
 {
 	struct e4l_model *m = b->m;
-	struct e4l_worst_file w = {
-		.ino = file->ino, .mode = file->inode->i_mode,
-		.map = file->map, .size_bytes = EXT2_I_SIZE(file->inode),
-		.score = file->score,
-	};
+	uint64_t bad = badness(b, score, EXT2_I_SIZE(p->inode));
+	struct e4l_worst_file *to;
 
-	if (!b->opt->top || !badness(b, &w))
+	if (!b->opt->top || !bad)
 		return 0;
-	if (m->n_worst < b->opt->top) {
-		if (!grow(&m->worst, m->n_worst, &b->max_worst, b->opt->top,
-			  sizeof(*m->worst)))
-			return ENOMEM;
-		m->worst[m->n_worst++] = w;
-		rise(b, m->n_worst - 1);
-	} else if (worse(b, &w, &m->worst[0])) {
-		m->worst[0] = w;
+	if (m->n_worst == b->opt->top &&
+	    bad <= badness(b, &m->worst[0].score, m->worst[0].size_bytes))
+		return 0;
+	if (m->n_worst < b->opt->top &&
+	    !grow(&m->worst, m->n_worst, &b->max_worst, b->opt->top,
+		  sizeof(*m->worst)))
+		return ENOMEM;
+	to = &m->worst[m->n_worst < b->opt->top ? m->n_worst++ : 0];
+	*to = (struct e4l_worst_file) {
+		.ino = p->ino, .mode = p->inode->i_mode, .map = p->map,
+		.size_bytes = EXT2_I_SIZE(p->inode), .score = *score,
+	};
+	if (to == m->worst)
 		sink(b, 0, m->n_worst);
-	}
+	else
+		rise(b, to - m->worst);
 	return 0;
 }
 
@@ -222,28 +227,32 @@ static void add_to_group(struct build *b, const struct e4l_piece *p,
 	row->ideal_extents += s->ideal_extents;
 }
 
-/* The last piece of a file has come. */
-static errcode_t add_file(struct build *b, const struct e4l_piece *p)
+static errcode_t hand_out(const struct build *b, const struct e4l_piece *p)
 {
-	const struct e4l_model_options *opt = b->opt;
 	struct e4l_file file = {
 		.ino = p->ino, .inode = p->inode, .map = p->map,
 		.depth = p->depth, .damaged = b->damaged,
 		.score = b->scorer.score,
 	};
+
+	if (b->opt->flags & E4L_MODEL_FILE_PATHS)
+		file.path = e4l_names_path(b->names, p->ino);
+	return b->opt->file(&file, b->opt->priv);
+}
+
+/* The last piece of a file has come. */
+static errcode_t add_file(struct build *b, const struct e4l_piece *p)
+{
+	const struct e4l_file_score *score = &b->scorer.score;
 	errcode_t err;
 
-	add_totals(b->m, p, &file.score);
-	add_peers(b->m, p, &file.score);
-	add_to_group(b, p, &file.score);
-	if (file.score.extents < opt->min_extents)
+	add_totals(b->m, p, score);
+	add_peers(b->m, p, score);
+	add_to_group(b, p, score);
+	if (score->extents < b->opt->min_extents)
 		return 0;
-	err = offer(b, &file);
-	if (err || !opt->file)
-		return err;
-	if (opt->flags & E4L_MODEL_FILE_PATHS)
-		file.path = e4l_names_path(b->names, p->ino);
-	return opt->file(&file, opt->priv);
+	err = offer(b, p, score);
+	return err || !b->opt->file ? err : hand_out(b, p);
 }
 
 static errcode_t add_piece(const struct e4l_piece *piece, void *priv)
