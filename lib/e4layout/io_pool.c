@@ -144,6 +144,8 @@ void e4l_gather(struct e4l *e, struct e4l_want *wants, size_t n, void *scratch,
 
 /* ----------------------------------------------------------------- pipeline */
 
+#define MAX_HELPERS 63
+
 enum job_state { JOB_FREE, JOB_WORKING, JOB_WORKED };
 
 struct pipe {
@@ -153,7 +155,9 @@ struct pipe {
 	char *jobs;		/* @slots of ops->job_bytes */
 	enum job_state *state;
 	errcode_t *result;
-	unsigned int slots;
+	unsigned int slots, ready;	/* the first are initialized */
+	unsigned int helpers;		/* threads beside the caller's */
+	pthread_t helper[MAX_HELPERS];
 	uint64_t filled, finished;	/* jobs so far; slot = number % slots */
 	bool finishing;		/* a thread is in done() */
 	bool ended;		/* next() has no more, or something failed */
@@ -194,15 +198,42 @@ static void finish_one(struct pipe *p)
 	p->finished++;
 }
 
+/* Makes a slot ready, when it is used for the first time. */
+static errcode_t ready_slot(struct pipe *p, unsigned int slot)
+{
+	if (slot < p->ready)
+		return 0;
+	p->ready++;
+	return p->ops->init(job_at(p, slot), p->priv);
+}
+
+static void *worker(void *arg);
+
+/*
+ * Where a second job is found, there may be more: each calls another thread.
+ * Fewer threads than asked for are enough.
+ */
+static void call_helper(struct pipe *p)
+{
+	if (p->filled > 1 && p->helpers + 1 < p->e->threads &&
+	    p->helpers < MAX_HELPERS &&
+	    !pthread_create(&p->helper[p->helpers], NULL, worker, p))
+		p->helpers++;
+}
+
 /* Fills and works on one job.  Drops the lock while it works. */
 static void work_one(struct pipe *p)
 {
 	uint64_t number = p->filled;
 	unsigned int slot = number % p->slots;
-	errcode_t err;
+	errcode_t err = 0;
 
-	if (atomic_load_explicit(&p->e->interrupted, memory_order_relaxed)) {
-		fail_locked(p, E4L_ET_INTERRUPTED);
+	if (atomic_load_explicit(&p->e->interrupted, memory_order_relaxed))
+		err = E4L_ET_INTERRUPTED;
+	if (!err)
+		err = ready_slot(p, slot);
+	if (err) {
+		fail_locked(p, err);
 		return;
 	}
 	if (!p->ops->next(job_at(p, number), p->priv)) {
@@ -211,6 +242,7 @@ static void work_one(struct pipe *p)
 	}
 	p->filled++;
 	p->state[slot] = JOB_WORKING;
+	call_helper(p);
 	pthread_mutex_unlock(&p->lock);
 	err = p->ops->work(job_at(p, number), p->priv);
 	pthread_mutex_lock(&p->lock);
@@ -241,20 +273,6 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-/* Fewer threads than asked for are enough. */
-static void run_workers(struct pipe *p, unsigned int threads)
-{
-	pthread_t tid[64];
-	unsigned int n;
-
-	for (n = 0; n + 1 < threads && n < 64; n++)
-		if (pthread_create(&tid[n], NULL, worker, p))
-			break;
-	worker(p);
-	while (n)
-		pthread_join(tid[--n], NULL);
-}
-
 errcode_t e4l_pipe_run(struct e4l *e, const struct e4l_pipe_ops *ops,
 		       void *priv)
 {
@@ -264,19 +282,18 @@ errcode_t e4l_pipe_run(struct e4l *e, const struct e4l_pipe_ops *ops,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.changed = PTHREAD_COND_INITIALIZER,
 	};
-	unsigned int i = 0;
 
 	p.jobs = calloc(slots, ops->job_bytes);
 	p.state = calloc(slots, sizeof(*p.state));
 	p.result = calloc(slots, sizeof(*p.result));
 	if (!p.jobs || !p.state || !p.result)
 		p.err = ENOMEM;
-	for (; i < slots && !p.err; i++)
-		p.err = ops->init(job_at(&p, i), priv);
 	if (!p.err)
-		run_workers(&p, e->threads);
-	while (i)
-		ops->release(job_at(&p, --i), priv);
+		worker(&p);
+	while (p.helpers)
+		pthread_join(p.helper[--p.helpers], NULL);
+	while (p.ready)
+		ops->release(job_at(&p, --p.ready), priv);
 	free(p.jobs);
 	free(p.state);
 	free(p.result);

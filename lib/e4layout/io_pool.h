@@ -47,11 +47,15 @@ void e4l_gather(struct e4l *e, struct e4l_want *wants, size_t n, void *scratch,
  * An ordered parallel pipeline.  Jobs are filled one at a time by next(),
  * worked on by several threads at once, and finished by done() one at a time in
  * the order in which next() filled them.  next() must be quick: it runs under
- * the pipeline's lock.  The caller's thread is one of the workers.
+ * the pipeline's lock.  The caller's thread is one of the workers, and the
+ * others are not started for a single job.
  */
 struct e4l_pipe_ops {
 	size_t job_bytes;
-	/* Prepares and releases one of the job slots, which start zeroed. */
+	/*
+	 * Prepares and releases one of the job slots, which start zeroed, as
+	 * they are needed; like next().
+	 */
 	errcode_t (*init)(void *job, void *priv);
 	void (*release)(void *job, void *priv);
 	/* Fills @job; false when there is nothing left. */

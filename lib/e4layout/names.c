@@ -36,6 +36,7 @@ struct e4l_names {
 	size_t text_len, text_max;
 	bool all;
 	struct ino_vec wanted;		/* sorted; what is looked for */
+	uint64_t sieve[64];		/* a bit for the low bits of each */
 	struct ino_vec parents;		/* of the directories wanted */
 	char *path;
 	size_t path_max;
@@ -75,9 +76,13 @@ static void sort_unique(struct ino_vec *vec)
 	vec->n = n;
 }
 
-static bool has(const struct ino_vec *vec, ext2_ino_t ino)
+/* Most entries of most directories are wanted by nobody. */
+static bool is_wanted(const struct e4l_names *names, ext2_ino_t ino)
 {
-	return vec->n && bsearch(&ino, vec->v, vec->n, sizeof(ino), ino_cmp);
+	return names->all ||
+	       ((names->sieve[ino / 64 % 64] >> ino % 64 & 1) &&
+		bsearch(&ino, names->wanted.v, names->wanted.n, sizeof(ino),
+			ino_cmp));
 }
 
 /* -------------------------------------------------------------------- table */
@@ -163,8 +168,7 @@ errcode_t e4l_names_entry(const struct e4l_dirent *entry, void *priv)
 {
 	struct e4l_names *names = priv;
 
-	if (e4l_dirent_is_dotdot(entry) ||
-	    !(names->all || has(&names->wanted, entry->ino)))
+	if (!is_wanted(names, entry->ino) || e4l_dirent_is_dotdot(entry))
 		return 0;
 	return add_name(names, entry);
 }
@@ -190,6 +194,10 @@ errcode_t e4l_names_want(struct e4l_names *names, const ext2_ino_t *wanted,
 		    !push(&names->wanted, wanted[i]))
 			return ENOMEM;
 	sort_unique(&names->wanted);
+	memset(names->sieve, 0, sizeof(names->sieve));
+	for (i = 0; i < names->wanted.n; i++)
+		names->sieve[names->wanted.v[i] / 64 % 64] |=
+			1ULL << names->wanted.v[i] % 64;
 	return 0;
 }
 
