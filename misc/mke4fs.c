@@ -164,6 +164,48 @@ static bool load_source(const struct config *c, struct e4l_tree *t, int *fd)
 	return !err || say_source(c->source, t, err);
 }
 
+/* The tunables that the source keeps, with the changes that -E asks for. */
+static bool change_tunables(const struct config *c, struct e4l_tree *t,
+			    struct e4l_tunables **tunables)
+{
+	const char *where = NULL;
+	errcode_t err = e4l_tree_get_tunables(t, tunables);
+
+	if (err && err != ENOMEM) {
+		say("%s: its tunables are damaged (%s): %s",
+		    c->source ? c->source : c->from, error_message(err),
+		    c->tunables ? "they are replaced" : "they are kept so");
+		*tunables = e4l_tunables_new();
+		err = *tunables ? 0 : ENOMEM;
+	}
+	if (err || !c->tunables)
+		goto out;
+	err = e4l_tunables_change(*tunables, c->tunables, false, &where);
+	if (!err)
+		err = e4l_tree_set_tunables(t, *tunables);
+out:
+	if (where)
+		say_tunable("-E tunables", where, err);
+	else if (err)
+		say_error(c->device, "setting the tunables", err);
+	return !err;
+}
+
+/* Sets the tunables; without -R, inodes are kept together as they say. */
+static bool settle_tunables(struct config *c, struct e4l_tree *t)
+{
+	struct e4l_tunables *tunables = NULL;
+	const struct e4l_tunable *window = NULL;
+	bool done = change_tunables(c, t, &tunables);
+
+	if (done && !c->has_window)
+		window = e4l_tunables_find(tunables, "dir_ireserve");
+	if (window && window->valid)
+		c->window = window->number;
+	e4l_tunables_free(tunables);
+	return done;
+}
+
 /* ------------------------------------------------------------------- target */
 
 struct target_file {
@@ -398,7 +440,7 @@ int main(int argc, char **argv)
 		return STATUS_FAILED;
 	}
 	done = look_at_device(c.device, &bytes) && load_source(&c, t, &fd) &&
-	       run(&c, t, bytes);
+	       settle_tunables(&c, t) && run(&c, t, bytes);
 	e4l_tree_free(t);
 	if (fd >= 0)
 		close(fd);

@@ -19,7 +19,9 @@ struct config {
 	const char *from;		/* --from */
 	const char *sort;
 	const char *device, *size;
+	const char *tunables;		/* -E tunables=; changes to make */
 	uint32_t window;
+	bool has_window;		/* -R */
 	uint64_t free_bytes;
 	uint64_t threads;
 	bool all_root, generation;

@@ -54,7 +54,10 @@ static void print_help(void)
 "  -R low|normal|high|N|off|exact\n"
 "                            inodes kept together for each directory\n"
 "                            (16, 64, 128, a power of two to 4096, none, or\n"
-"                            as many as it needs; default: exact)\n"
+"                            as many as it needs; default: dir_ireserve\n"
+"                            of the tunables, otherwise exact)\n"
+"  -E [...,]tunables=LIST    name=value,... to keep in the filesystem, up to\n"
+"                            the end of the argument: see tune4fs(8)\n"
 "      --free=SIZE           when SIZE is left out: free space to leave\n"
 "      --all-root            everything belongs to root\n"
 "      --uid-map=A:B[:N]     users A to A+N-1 become B to B+N-1\n"
@@ -145,31 +148,79 @@ static bool parse_progress(const char *arg, unsigned int *progress)
 	return usage("not auto, always or never", arg);
 }
 
-/* Where the filesystem begins, when -E says so. */
-static bool look_for_offset(struct config *c, const char *extended)
+/* The value of @name in a list of NAME=VALUE, or NULL. */
+static char *find_value(char *list, const char *name)
 {
-	const char *at = strstr(extended, "offset=");
+	size_t len = strlen(name);
+
+	for (; list; list = strchr(list, ',')) {
+		list += *list == ',';
+		if (!strncmp(list, name, len))
+			return list + len;
+	}
+	return NULL;
+}
+
+/* Where the filesystem begins.  Of several -E, the last one counts. */
+static bool look_for_offset(struct config *c, char *extended)
+{
+	const char *at = find_value(extended, "offset=");
 	char *end;
 
-	if (!at || (at > extended && at[-1] != ','))
+	c->offset_bytes = 0;
+	if (!at)
 		return true;
 	errno = 0;
-	c->offset_bytes = strtoull(at + 7, &end, 0);
+	c->offset_bytes = strtoull(at, &end, 0);
 	if (errno || (*end && *end != ','))
 		return usage("-E offset= wants a number of bytes", extended);
 	return true;
 }
 
+/* Whether these tunables would be accepted. */
+static bool check_tunables(const char *list)
+{
+	struct e4l_tunables *t = e4l_tunables_new();
+	const char *where = list;
+	errcode_t err;
+
+	err = t ? e4l_tunables_change(t, list, false, &where) : ENOMEM;
+	if (err)
+		say_tunable("-E tunables", where, err);
+	e4l_tunables_free(t);
+	return !err;
+}
+
+/* Cuts the tunables off: they are all of @extended from their name on. */
+static bool take_tunables(struct config *c, char *extended)
+{
+	char *at = find_value(extended, "tunables=");
+
+	if (!at)
+		return true;
+	if (c->tunables)
+		return usage("-E tunables= is given twice", at);
+	c->tunables = at;
+	at -= strlen("tunables=");
+	at[at > extended ? -1 : 0] = '\0';
+	return check_tunables(c->tunables);
+}
+
 /* One of mke2fs' options: passed on, and looked at. */
 static bool pass_on(struct config *c, int letter)
 {
-	char *opt;
-
-	if (asprintf(&opt, "-%c%s", letter, optarg ? optarg : "") < 0) {
+	if (asprintf(&c->pass[c->n_pass], "-%c", letter) < 0) {
 		say("out of memory");
 		return false;
 	}
-	c->pass[c->n_pass++] = opt;
+	c->n_pass++;
+	if (optarg) {
+		c->pass[c->n_pass] = strdup(optarg);
+		if (!c->pass[c->n_pass++]) {
+			say("out of memory");
+			return false;
+		}
+	}
 	switch (letter) {
 	case 'b':
 		c->has_blocksize = true;
@@ -204,10 +255,14 @@ static bool parse_one(struct config *c, int letter)
 		c->source = optarg;
 		return true;
 	case 'R':
+		c->has_window = true;
 		return parse_window(optarg, &c->window);
 	case 'n':
 		c->dry_run = true;
 		return true;
+	case 'E':
+		return take_tunables(c, optarg) &&
+		       (!*optarg || pass_on(c, letter));
 	case OPT_ALL_ROOT:
 		c->all_root = true;
 		return true;
@@ -299,8 +354,8 @@ bool parse_args(struct config *c, int argc, char **argv, int *status)
 		.window = E4L_WINDOW_EXACT, .threads = DEFAULT_THREADS,
 	};
 	*status = STATUS_USAGE;
-	/* mke2fs gets its options, -t, -q and a NULL. */
-	c->pass = calloc(argc + 4, sizeof(*c->pass));
+	/* Each argument may hold an option and its value. */
+	c->pass = calloc(argc * 2 + 1, sizeof(*c->pass));
 	if (!c->pass) {
 		say("out of memory");
 		return false;

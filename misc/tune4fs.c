@@ -42,30 +42,6 @@ static const struct args_tool tool = {
 	.min_operands = 0, .max_operands = 1,
 };
 
-/* The piece of @spec that begins at @where was refused. */
-static void say_refused(const struct place *p, const char *where, errcode_t err)
-{
-	const struct e4l_tunable_info *info = NULL;
-	int len = strcspn(where, ",");
-	char range[160], *name;
-
-	name = strndup(where, strcspn(where, "=,"));
-	if (name)
-		info = e4l_tunable_find(name);
-	free(name);
-	if (err == E4L_ET_TUNABLE_RANGE && info)
-		say("%s: '%.*s': it takes %s", p->name, len, where,
-		    e4l_tunable_range(info, range, sizeof(range)));
-	else if (err == E4L_ET_TUNABLE_UNKNOWN)
-		say("%s: '%.*s': no such tunable is known (--force keeps it all "
-		    "the same)", p->name, len, where);
-	else if (err == E4L_ET_TUNABLE_SYNTAX)
-		say("%s: '%.*s': is neither name=value nor ^name", p->name, len,
-		    where);
-	else
-		say("%s: '%.*s': %s", p->name, len, where, error_message(err));
-}
-
 static void add_change(struct report *r, const char *name, const char *from,
 		       const char *to)
 {
@@ -127,7 +103,7 @@ static bool change(const struct tune4fs *cfg, struct place *p)
 	if (!err)
 		err = e4l_tunables_change(after, cfg->set, cfg->force, &where);
 	if (where)
-		say_refused(p, where, err);
+		say_tunable(p->name, where, err);
 	else if (err)
 		say_error(p->name, "changing the tunables", err);
 	ok = !err && store(cfg, p, before, after);

@@ -915,13 +915,6 @@ errcode_t e4l_tunables_write(struct e4l *e, io_channel external,
 			     const struct e4l_tunables *t);
 
 /*
- * Stores the tunables in a filesystem that is being made, or removes the
- * attribute when @t is empty: libext2fs writes at once, in no transaction.
- * Errors: ENOSPC and those of libext2fs.
- */
-errcode_t e4l_tunables_put(ext2_filsys fs, const struct e4l_tunables *t);
-
-/*
  * The same for a mounted filesystem, through a descriptor of its root
  * directory.  What was written is durable.
  * Errors: E4L_ET_NOT_EXT4_ROOT, EPERM without CAP_SYS_ADMIN, those of
@@ -1353,6 +1346,16 @@ void e4l_tree_map_owners(struct e4l_tree *t,
  */
 errcode_t e4l_tree_set_priority(struct e4l_tree *t, const char *path,
 				int priority);
+
+/*
+ * The tunables that the image will keep: an attribute of the root as others
+ * are.  Errors: those of e4l_tunables_parse(), when the source's are damaged;
+ * setting replaces them all the same.
+ */
+errcode_t e4l_tree_get_tunables(const struct e4l_tree *t,
+				struct e4l_tunables **ret);
+errcode_t e4l_tree_set_tunables(struct e4l_tree *t,
+				const struct e4l_tunables *tunables);
 
 /* The entries, further names included. */
 uint32_t e4l_tree_entries(const struct e4l_tree *t);

@@ -58,15 +58,11 @@ static void start(struct walk *w, const struct e4l_populate *p, uint32_t set)
 
 static bool next(struct walk *w)
 {
-	const char *bytes = w->p->t->xbytes.v;
 	unsigned int entry, all;
 
 	if (w->at >= w->end)
 		return false;
-	memcpy(&w->rec, bytes + w->at, sizeof(w->rec));
-	w->name = bytes + w->at + sizeof(w->rec);
-	w->value = w->name + w->rec.name_len;
-	w->at += sizeof(w->rec) + w->rec.name_len + w->rec.value_len;
+	w->at = tree_record(w->p->t, w->at, &w->rec, &w->name, &w->value);
 	entry = entry_bytes(w->rec.name_len);
 	all = entry + EXT2_EXT_ATTR_SIZE(w->rec.value_len);
 	if (all <= w->inode_left) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The tree that an image is made from: nodes, names, attributes. */
+/* The tree that an image is made from: nodes and names. */
 #include "config.h"
 #include <errno.h>
 #include <stdio.h>
@@ -8,8 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "tree.h"
-
-#define MAX_XATTR_BYTES 65536	/* XATTR_SIZE_MAX in Linux */
 
 /* ----------------------------------------------------------- growing arrays */
 
@@ -44,6 +42,13 @@ errcode_t tree_keep(struct e4l_tree *t, const char *bytes, size_t len,
 	return 0;
 }
 
+uint64_t tree_hash(const char *p, size_t len, uint64_t h)
+{
+	while (len--)
+		h = (h ^ (uint8_t)*p++) * 0x100000001b3ULL;
+	return h ^ h >> 29;
+}
+
 /* -------------------------------------------------------------------- times */
 
 #define LEAST_SEC (-(1LL << 31))
@@ -73,186 +78,6 @@ uint32_t time_nsec(uint64_t packed)
 static uint64_t pack_timespec(const struct timespec *ts)
 {
 	return pack_time(ts->tv_sec, ts->tv_nsec);
-}
-
-/* --------------------------------------------------------------- attributes */
-
-struct prefix {
-	const char *text;
-	uint8_t index;
-	bool whole;		/* the text is the whole name */
-};
-
-/* Documentation/filesystems/ext4/attributes.rst in Linux. */
-static const struct prefix prefixes[] = {
-	{ "user.", 1, false },
-	{ "system.posix_acl_access", 2, true },
-	{ "system.posix_acl_default", 3, true },
-	{ "trusted.", 4, false },
-	{ "security.", 6, false },
-};
-
-static const struct prefix *find_prefix(const char *name)
-{
-	size_t i, len;
-
-	for (i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
-		len = strlen(prefixes[i].text);
-		if (!strncmp(name, prefixes[i].text, len) &&
-		    (prefixes[i].whole ? !name[len] : name[len]))
-			return &prefixes[i];
-	}
-	return NULL;
-}
-
-static uint16_t get16(const uint8_t *p)
-{
-	return p[0] | p[1] << 8;
-}
-
-/*
- * Turns an ACL as getxattr(2) gives it (version 2, then entries of 8 bytes)
- * into what ext4 stores: version 1, and only users and groups that are named
- * have an id.  What ext4 stores stays as it is.  Returns the length, or 0 when
- * it is neither.
- */
-static size_t acl_to_disk(const uint8_t *acl, size_t len, uint8_t *out)
-{
-	static const uint8_t version[4] = { 1 };
-	size_t at, n = sizeof(version);
-
-	if (len >= 4 && !memcmp(acl, version, sizeof(version))) {
-		memcpy(out, acl, len);
-		return len;
-	}
-	if (len < 4 || (len - 4) % 8 || get16(acl) != 2 || get16(acl + 2))
-		return 0;
-	memcpy(out, version, sizeof(version));
-	for (at = 4; at < len; at += 8) {
-		bool named = get16(acl + at) == 2 || get16(acl + at) == 8;
-
-		memcpy(out + n, acl + at, named ? 8 : 4);
-		n += named ? 8 : 4;
-	}
-	return n;
-}
-
-static int by_name(const void *a, const void *b)
-{
-	const struct e4l_tree_xattr *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
-}
-
-/* Appends one attribute's record; those that ext4 has no place for are not. */
-static errcode_t add_record(struct e4l_tree *t, const struct e4l_tree_xattr *x)
-{
-	const struct prefix *prefix = find_prefix(x->name);
-	struct xrecord rec;
-	const char *name;
-	char *out;
-
-	if (!prefix)
-		return 0;
-	name = x->name + strlen(prefix->text);
-	if (strlen(name) > 255 || x->size > MAX_XATTR_BYTES)
-		return E4L_ET_XATTR_TOO_LARGE;
-	rec = (struct xrecord) {
-		.index = prefix->index,
-		.name_len = strlen(name),
-		.value_len = x->size,
-	};
-	if (vec_room(&t->xbytes, sizeof(rec) + rec.name_len + x->size))
-		return ENOMEM;
-	out = t->xbytes.v + t->xbytes.n;
-	if (prefix->whole) {
-		rec.value_len = acl_to_disk(x->value, x->size,
-					    (uint8_t *)out + sizeof(rec));
-		if (!rec.value_len)
-			return E4L_ET_BAD_ACL;
-	} else {
-		memcpy(out + sizeof(rec), name, rec.name_len);
-		memcpy(out + sizeof(rec) + rec.name_len, x->value, x->size);
-	}
-	memcpy(out, &rec, sizeof(rec));
-	t->xbytes.n += sizeof(rec) + rec.name_len + rec.value_len;
-	return 0;
-}
-
-static uint64_t hash_bytes(const char *p, size_t len, uint64_t h)
-{
-	while (len--)
-		h = (h ^ (uint8_t)*p++) * 0x100000001b3ULL;
-	return h ^ h >> 29;
-}
-
-static errcode_t grow_set_table(struct e4l_tree *t)
-{
-	size_t i, at, mask = t->set_mask * 2 + 1;
-	uint32_t *table = calloc(mask + 1, sizeof(*table));
-
-	if (!table)
-		return ENOMEM;
-	for (i = 1; i < t->sets.n; i++) {
-		for (at = t->sets.v[i].hash & mask; table[at];)
-			at = (at + 1) & mask;
-		table[at] = i;
-	}
-	free(t->set_table);
-	t->set_table = table;
-	t->set_mask = mask;
-	return 0;
-}
-
-/* The set that equals the records from @at on, which are dropped if it is not
- * a new one. */
-static errcode_t find_set(struct e4l_tree *t, size_t at, uint32_t *ret)
-{
-	struct xset *set, new = { .at = at, .len = t->xbytes.n - at };
-	size_t i;
-
-	new.hash = hash_bytes(t->xbytes.v + at, new.len, 0);
-	if ((t->sets.n * 2 > t->set_mask && grow_set_table(t)) ||
-	    vec_room(&t->sets, 1))
-		return ENOMEM;
-	for (i = new.hash & t->set_mask; t->set_table[i];
-	     i = (i + 1) & t->set_mask) {
-		set = &t->sets.v[t->set_table[i]];
-		if (set->hash == new.hash && set->len == new.len &&
-		    !memcmp(t->xbytes.v + set->at, t->xbytes.v + at, new.len)) {
-			t->xbytes.n = at;
-			*ret = t->set_table[i];
-			return 0;
-		}
-	}
-	*ret = t->set_table[i] = t->sets.n;
-	t->sets.v[t->sets.n++] = new;
-	return 0;
-}
-
-errcode_t tree_intern(struct e4l_tree *t, const struct e4l_tree_xattr *attrs,
-		      size_t n, uint32_t *set)
-{
-	struct e4l_tree_xattr *sorted;
-	size_t at = t->xbytes.n, i;
-	errcode_t err = 0;
-
-	*set = 0;
-	if (!n)
-		return 0;
-	sorted = malloc(n * sizeof(*sorted));
-	if (!sorted)
-		return ENOMEM;
-	memcpy(sorted, attrs, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), by_name);
-	for (i = 0; i < n && !err; i++)
-		err = add_record(t, &sorted[i]);
-	free(sorted);
-	if (!err && t->xbytes.n > at)
-		err = find_set(t, at, set);
-	if (err)
-		t->xbytes.n = at;
-	return err;
 }
 
 /* -------------------------------------------------------------------- nodes */
@@ -430,7 +255,7 @@ errcode_t tree_add_hidden(struct e4l_tree *t, const struct node *proto,
 
 static uint64_t name_key(uint32_t parent, const char *name, size_t len)
 {
-	return hash_bytes(name, len, parent * 0x9e3779b97f4a7c15ULL);
+	return tree_hash(name, len, parent * 0x9e3779b97f4a7c15ULL);
 }
 
 /* Brings the table of names up to date with the nodes. */
@@ -615,7 +440,7 @@ static errcode_t reserve_zero(struct e4l_tree *t)
 	memset(t->sets.v, 0, sizeof(*t->sets.v));
 	t->nodes.n = 2;
 	t->names.n = t->maps.n = t->extras.n = t->groups.n = t->sets.n = 1;
-	return grow_set_table(t);
+	return tree_grow_sets(t);
 }
 
 errcode_t e4l_tree_new(struct e4l_tree **ret)

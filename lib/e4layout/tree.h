@@ -118,6 +118,8 @@ struct e4l_tree {
 errcode_t vec_grow(void *vec, size_t size, size_t more);
 #define vec_room(vec, more) vec_grow((vec), sizeof(*(vec)->v), (more))
 
+uint64_t tree_hash(const char *p, size_t len, uint64_t h);
+
 /* 34 bits of seconds from 1901 on, 30 of nanoseconds: what ext4 can say. */
 uint64_t pack_time(int64_t sec, uint32_t nsec);
 int64_t time_sec(uint64_t packed);
@@ -126,6 +128,13 @@ uint32_t time_nsec(uint64_t packed);
 /* The attribute set of @n attributes; *@set is 0 for none. */
 errcode_t tree_intern(struct e4l_tree *t, const struct e4l_tree_xattr *attrs,
 		      size_t n, uint32_t *set);
+
+/* Makes the table of sets larger. */
+errcode_t tree_grow_sets(struct e4l_tree *t);
+
+/* Reads the record at @at in xbytes; returns where the next one is. */
+size_t tree_record(const struct e4l_tree *t, size_t at, struct xrecord *rec,
+		   const char **name, const char **value);
 
 /* Appends bytes to the arena.  *@at is their place; they are terminated. */
 errcode_t tree_keep(struct e4l_tree *t, const char *bytes, size_t len,

@@ -217,7 +217,7 @@ static errcode_t put_attribute(ext2_filsys fs, const struct e4l_tunables *t)
 	return err ? err : follow_value_inodes(fs, before);
 }
 
-errcode_t e4l_tunables_put(ext2_filsys fs, const struct e4l_tunables *t)
+static errcode_t put_tunables(ext2_filsys fs, const struct e4l_tunables *t)
 {
 	errcode_t err = ext2fs_read_bitmaps(fs);
 
@@ -244,7 +244,7 @@ static errcode_t capture_change(ext2_filsys fs, const struct e4l_tunables *t,
 		return err;
 	fs->flags |= EXT2_FLAG_MASTER_SB_ONLY;
 	ext2fs_flush_icache(fs);
-	err = e4l_tunables_put(fs, t);
+	err = put_tunables(fs, t);
 	if (!err && (*ret)->n)
 		err = ext2fs_flush2(fs, 0);
 	fs->flags = flags;

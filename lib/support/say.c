@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include "say.h"
 #include "units.h"
 
@@ -32,6 +34,29 @@ void say_e4l(const char *target, const struct e4l *e, errcode_t err)
 	if (e)
 		e4l_detail_text(e, what, sizeof(what));
 	say_error(target, e && *what ? what : "cannot start", err);
+}
+
+void say_tunable(const char *target, const char *where, errcode_t err)
+{
+	const struct e4l_tunable_info *info = NULL;
+	int len = strcspn(where, ",");
+	char range[160], *name;
+
+	name = strndup(where, strcspn(where, "=,"));
+	if (name)
+		info = e4l_tunable_find(name);
+	free(name);
+	if (err == E4L_ET_TUNABLE_RANGE && info)
+		say("%s: '%.*s': it takes %s", target, len, where,
+		    e4l_tunable_range(info, range, sizeof(range)));
+	else if (err == E4L_ET_TUNABLE_UNKNOWN)
+		say("%s: '%.*s': no such tunable is known (tune4fs --force "
+		    "keeps it all the same)", target, len, where);
+	else if (err == E4L_ET_TUNABLE_SYNTAX)
+		say("%s: '%.*s': is neither name=value nor ^name", target, len,
+		    where);
+	else
+		say("%s: '%.*s': %s", target, len, where, error_message(err));
 }
 
 void say_reads(const char *target, const struct e4l *e)

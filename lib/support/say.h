@@ -22,6 +22,9 @@ void say_error(const char *target, const char *what, errcode_t err);
 /* The same for a failure of the library; WHAT is the detail of @e. */
 void say_e4l(const char *target, const struct e4l *e, errcode_t err);
 
+/* e4l_tunables_change() refused the part of a list that begins at @where. */
+void say_tunable(const char *target, const char *where, errcode_t err);
+
 /* What the reading through @e cost, for --verbose. */
 void say_reads(const char *target, const struct e4l *e);
 

@@ -79,7 +79,7 @@ refuse 1 "'dir_ireserve=65': it takes 0, or a power of two from 16 to 4096" \
 refuse 1 "'mb_stats=2': it takes 0 to 1" -E mb_stats=2
 refuse 1 "'mb_stats=-1': it takes" -E mb_stats=-1
 refuse 1 "'mb_stats=2': it takes" -f -E mb_stats=2
-refuse 1 "'future=1': no such tunable is known .--force" -E future=1
+refuse 1 "'future=1': no such tunable is known .tune4fs --force" -E future=1
 refuse 1 "'\.\./x=1': is neither" -f -E ../x=1
 refuse 1 "'mb_stats': is neither name=value nor" -E mb_stats
 refuse 1 "longer than 1024" -f -E \
