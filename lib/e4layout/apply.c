@@ -19,6 +19,7 @@
 
 #define COPY_BYTES	(2u << 20)	/* written at once */
 #define ZERO_BYTES	(1u << 20)
+#define ZERO_JOB_BYTES	(16u << 20)
 #define COMMIT_BYTES	(256u << 20)	/* to copy and zero in a transaction */
 
 struct range {
@@ -410,41 +411,101 @@ static errcode_t copy_data(struct e4l_apply *a)
 	return e4l_pipe_run(a->e, &ops, &c);
 }
 
-static errcode_t zero_range(struct e4l_apply *a, const struct range *r,
-			    const void *zeroes, unsigned int max)
+/* Ranges to zero, by one thread. */
+struct zero_job {
+	const struct range *ranges;
+	size_t n;
+	uint64_t blocks;
+};
+
+struct zeroer {
+	struct e4l_apply *a;
+	size_t next;			/* of the zeroes */
+	void *zeroes;
+};
+
+static errcode_t zero_init(void *arg, void *priv)
 {
+	(void)arg, (void)priv;
+	return 0;
+}
+
+static void zero_release(void *arg, void *priv)
+{
+	(void)arg, (void)priv;
+}
+
+static bool zero_next(void *arg, void *priv)
+{
+	struct zeroer *z = priv;
+	struct zero_job *job = arg;
+	const struct ranges *zeroes = &z->a->zeroes;
+	uint64_t max = ZERO_JOB_BYTES / z->a->e->fs->blocksize;
+
+	*job = (struct zero_job) { .ranges = &zeroes->v[z->next] };
+	for (; z->next < zeroes->n && job->blocks < max; z->next++, job->n++)
+		job->blocks += zeroes->v[z->next].len;
+	return job->n > 0;
+}
+
+static errcode_t zero_range(const struct zeroer *z, const struct range *r)
+{
+	unsigned int max = ZERO_BYTES / z->a->e->fs->blocksize, n;
 	blk64_t to = r->to;
 	uint64_t left = r->len;
-	unsigned int n;
 	errcode_t err;
 
 	for (; left; left -= n, to += n) {
 		n = left < max ? left : max;
-		err = e4l_write(a->e, to, n, zeroes);
+		err = e4l_write(z->a->e, to, n, z->zeroes);
 		if (err)
-			return e4l_fail(a->e, err, "zeroing unwritten blocks",
-					0, to);
-		tell(a, n);
+			return e4l_fail(z->a->e, err,
+					"zeroing unwritten blocks", 0, to);
 	}
 	return 0;
 }
 
+/*
+ * Flushes what earlier jobs have written, so that the device is at work while
+ * one thread goes on to fill the kernel's cache.
+ */
+static errcode_t zero_work(void *arg, void *priv)
+{
+	(void)arg;
+	return e4l_flush(((struct zeroer *)priv)->a->e);
+}
+
+static errcode_t zero_done(void *arg, void *priv)
+{
+	struct zeroer *z = priv;
+	struct zero_job *job = arg;
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < job->n && !err; i++)
+		err = zero_range(z, &job->ranges[i]);
+	tell(z->a, job->blocks);
+	return err;
+}
+
 static errcode_t zero_data(struct e4l_apply *a)
 {
-	unsigned int max = ZERO_BYTES / a->e->fs->blocksize;
-	void *zeroes;
-	size_t i;
-	errcode_t err = 0;
+	static const struct e4l_pipe_ops ops = {
+		.job_bytes = sizeof(struct zero_job),
+		.init = zero_init, .release = zero_release,
+		.next = zero_next, .work = zero_work, .done = zero_done,
+	};
+	struct zeroer z = { .a = a };
+	errcode_t err;
 
 	if (!a->zeroes.n)
 		return 0;
-	zeroes = calloc(max, a->e->fs->blocksize);
-	if (!zeroes)
+	z.zeroes = calloc(1, ZERO_BYTES);
+	if (!z.zeroes)
 		return ENOMEM;
 	qsort(a->zeroes.v, a->zeroes.n, sizeof(*a->zeroes.v), by_to);
-	for (i = 0; i < a->zeroes.n && !err; i++)
-		err = zero_range(a, &a->zeroes.v[i], zeroes, max);
-	free(zeroes);
+	err = e4l_pipe_run(a->e, &ops, &z);
+	free(z.zeroes);
 	return err;
 }
 
