@@ -209,7 +209,7 @@ static errcode_t repack(struct e4repack *r)
 static bool is_damage(errcode_t err)
 {
 	return err == E4L_ET_DAMAGED || err == E4L_ET_BLOCK_SHARED ||
-	       err == E4L_ET_BLOCK_NOT_IN_USE ||
+	       err == E4L_ET_BLOCK_NOT_IN_USE || err == E4L_ET_QUOTA ||
 	       err == EXT2_ET_BLOCK_BITMAP_CSUM_INVALID;
 }
 

@@ -37,6 +37,7 @@ struct ranges {
 struct e4l_apply {
 	struct e4l *e;
 	struct e4l_journal *j;
+	struct e4l_quota *q;
 	void (*progress)(uint64_t blocks, void *priv);
 	void *priv;
 	struct e4l_txn *txn;
@@ -72,14 +73,21 @@ static int by_to(const void *a, const void *b)
 
 /* ------------------------------------------------------------- 1. one step */
 
-uint64_t e4l_step_clusters(ext2_filsys fs, const struct e4l_free_run *runs,
-			   size_t n)
+/* All clusters but the filesystem's last are whole. */
+static uint64_t count_clusters(ext2_filsys fs, const struct e4l_free_run *runs,
+			       size_t n)
 {
 	uint64_t blocks = EXT2FS_CLUSTER_RATIO(fs) - 1;
 
 	while (n--)
 		blocks += runs[n].len;
 	return EXT2FS_B2C(fs, blocks);
+}
+
+int64_t e4l_step_grows(ext2_filsys fs, const struct e4l_file_plan *step)
+{
+	return count_clusters(fs, step->take, step->n_take) -
+	       count_clusters(fs, step->give, step->n_give);
 }
 
 /* Appends the groups that @runs touch. */
@@ -120,8 +128,9 @@ static int group_cmp(const void *a, const void *b)
 }
 
 /*
- * The most metadata blocks that the step can need: its inode's, its tree's, and
- * a bitmap and a descriptor for each group whose blocks come or go.
+ * The most metadata blocks that the step can need: its inode's, its tree's, what
+ * quota changes, and a bitmap and a descriptor for each group whose blocks come
+ * or go.
  */
 static errcode_t cost(ext2_filsys fs, const struct e4l_file_plan *step,
 		      uint64_t *blocks)
@@ -130,7 +139,7 @@ static errcode_t cost(ext2_filsys fs, const struct e4l_file_plan *step,
 	size_t n = 0, max = 0, i;
 	errcode_t err;
 
-	*blocks = 1 + step->n_tree;
+	*blocks = 1 + step->n_tree + QUOTA_TXN_BLOCKS;
 	err = add_groups(fs, step->take, step->n_take, &groups, &n, &max);
 	if (!err)
 		err = add_groups(fs, step->give, step->n_give, &groups, &n,
@@ -222,13 +231,12 @@ static errcode_t put_tree(struct e4l_apply *a, const struct e4l_file_plan *step,
 static errcode_t count_in_inode(ext2_filsys fs, struct ext2_inode *inode,
 				const struct e4l_file_plan *step)
 {
-	uint64_t take = e4l_step_clusters(fs, step->take, step->n_take);
-	uint64_t give = e4l_step_clusters(fs, step->give, step->n_give);
+	int64_t more = e4l_step_grows(fs, step);
 
-	if (take == give)
+	if (!more)
 		return 0;
-	return take > give ? ext2fs_iblk_add_blocks(fs, inode, take - give) :
-			     ext2fs_iblk_sub_blocks(fs, inode, give - take);
+	return more > 0 ? ext2fs_iblk_add_blocks(fs, inode, more) :
+			  ext2fs_iblk_sub_blocks(fs, inode, -more);
 }
 
 /* The inode points to the new tree; nothing else of it changes. */
@@ -250,6 +258,10 @@ static errcode_t put_inode(struct e4l_apply *a,
 		err = put_tree(a, step, inode->i_generation, inode->i_block);
 	if (!err)
 		err = count_in_inode(fs, inode, step);
+	if (!err)
+		err = e4l_quota_charge(a->q, a->txn, step->ino, inode,
+				       e4l_step_grows(fs, step) *
+				       EXT2_CLUSTER_SIZE(fs->super));
 	if (!err)
 		err = e4l_txn_put_inode(a->txn, step->ino, inode);
 	free(inode);
@@ -545,6 +557,7 @@ errcode_t e4l_apply_commit(struct e4l_apply *a)
 }
 
 errcode_t e4l_apply_open(struct e4l *e, struct e4l_journal *j,
+			 struct e4l_quota *q,
 			 void (*progress)(uint64_t blocks, void *priv),
 			 void *priv, struct e4l_apply **ret)
 {
@@ -555,6 +568,7 @@ errcode_t e4l_apply_open(struct e4l *e, struct e4l_journal *j,
 		return ENOMEM;
 	a->e = e;
 	a->j = j;
+	a->q = q;
 	a->progress = progress;
 	a->priv = priv;
 	return 0;

@@ -6,7 +6,7 @@
 #ifndef E4L_APPLY_H
 #define E4L_APPLY_H
 
-#include "e4layoutP.h"
+#include "quota.h"
 
 struct e4l_apply;
 
@@ -18,10 +18,12 @@ struct e4l_apply_stats {
 };
 
 /*
- * Over an open journal, which is borrowed until e4l_apply_close().  @progress
- * (may be NULL) hears of blocks that have been copied or zeroed.
+ * Over an open journal and quota files (or NULL), which are borrowed until
+ * e4l_apply_close().  @progress (may be NULL) hears of blocks that have been
+ * copied or zeroed.
  */
 errcode_t e4l_apply_open(struct e4l *e, struct e4l_journal *j,
+			 struct e4l_quota *q,
 			 void (*progress)(uint64_t blocks, void *priv),
 			 void *priv, struct e4l_apply **ret);
 
@@ -34,9 +36,11 @@ errcode_t e4l_apply_open(struct e4l *e, struct e4l_journal *j,
  */
 errcode_t e4l_apply_step(struct e4l_apply *a, const struct e4l_file_plan *step);
 
-/* How many clusters a step's take or give is: all but the last are whole. */
-uint64_t e4l_step_clusters(ext2_filsys fs, const struct e4l_free_run *runs,
-			   size_t n);
+/*
+ * How many clusters more a step leaves its file with.  Data has as many before
+ * as after: the difference is the tree's.
+ */
+int64_t e4l_step_grows(ext2_filsys fs, const struct e4l_file_plan *step);
 
 /* Commits what has been added.  Errors as "any other" above. */
 errcode_t e4l_apply_commit(struct e4l_apply *a);

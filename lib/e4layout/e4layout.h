@@ -1221,11 +1221,10 @@ struct e4l_repack_result {
  * Contents, sizes, times, owners, attributes and unwritten ranges stay as they
  * are.
  * Errors: E4L_ET_DAMAGED, E4L_ET_BLOCK_SHARED, E4L_ET_BLOCK_NOT_IN_USE: the
- * filesystem must be checked first; E4L_ET_REPACK_QUOTA: quota is on, and
- * counts blocks that the plan saves; nothing was written.  Otherwise those of
- * the journal, of reading and writing.  After an error *@result tells what was
- * done before, and the caller must let go of the filesystem by ext2fs_free()
- * (see e4l_journal_close()).
+ * filesystem must be checked first; E4L_ET_QUOTA: so must its quota files, which
+ * follow what trees take less.  Otherwise those of the journal, of reading and
+ * writing.  After an error *@result tells what was done before, and the caller
+ * must let go of the filesystem by ext2fs_free() (see e4l_journal_close()).
  */
 errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_options *options,
 		     struct e4l_repack_result *result);

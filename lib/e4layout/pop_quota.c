@@ -1,26 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Quota files with the usage that the image will have: the kernel's format
- * vfsv1, a radix tree of four levels over 1 KiB blocks (include/linux/quota.h,
- * fs/quota/quota_tree.c and quotaio_v2.h in Linux).
- */
+/* Quota files with the usage that the image will have. */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "populate.h"
+#include "quota.h"
 
-#define QBLOCK		1024u
-#define ROOT_BLOCK	1
-#define FORMAT_VERSION	1		/* of vfsv1 */
 #define GRACE_SEC	(7 * 24 * 60 * 60)
-#define HEADER_BYTES	16		/* of a block of entries */
-#define ENTRY_BYTES	72
-#define PER_BLOCK	((QBLOCK - HEADER_BYTES) / ENTRY_BYTES)
-
-enum { USER, GROUP, PROJECT, TYPES };
-static const uint32_t magics[TYPES] = { 0xd9c01f11, 0xd9c01927, 0xd9c03f14 };
 
 struct usage {
 	uint32_t id;
@@ -61,14 +49,15 @@ static errcode_t grow(struct usages *u)
 }
 
 static uint32_t id_of(const struct e4l_populate *p, const struct node *n,
-		      int type)
+		      enum e4l_quota_type type)
 {
-	if (type == USER)
+	if (type == QUOTA_USER)
 		return n->uid;
-	return type == GROUP ? n->gid : p->t->extras.v[n->extra].projid;
+	return type == QUOTA_GROUP ? n->gid : p->t->extras.v[n->extra].projid;
 }
 
-static errcode_t count(struct e4l_populate *p, int type, struct usages *u)
+static errcode_t count(struct e4l_populate *p, enum e4l_quota_type type,
+		       struct usages *u)
 {
 	const struct node *n;
 	struct usage *s;
@@ -124,10 +113,10 @@ struct file {
 
 static errcode_t add_block(struct file *f, uint32_t *ret)
 {
-	if (vec_room(&f->bytes, QBLOCK))
+	if (vec_room(&f->bytes, QUOTA_BLOCK))
 		return ENOMEM;
-	memset(f->bytes.v + f->bytes.n, 0, QBLOCK);
-	f->bytes.n += QBLOCK;
+	memset(f->bytes.v + f->bytes.n, 0, QUOTA_BLOCK);
+	f->bytes.n += QUOTA_BLOCK;
 	*ret = f->blocks++;
 	return 0;
 }
@@ -135,12 +124,13 @@ static errcode_t add_block(struct file *f, uint32_t *ret)
 /* Where the tree refers to the block of @id's entry; makes the way there. */
 static errcode_t find_ref(struct file *f, uint32_t id, size_t *ref)
 {
-	uint32_t block = ROOT_BLOCK, next;
-	int shift;
+	uint32_t block = QUOTA_ROOT_BLOCK, next;
+	int level;
 
-	for (shift = 24;; shift -= 8) {
-		*ref = (size_t)block * QBLOCK + (id >> shift & 255) * 4;
-		if (!shift)
+	for (level = 0;; level++) {
+		*ref = (size_t)block * QUOTA_BLOCK +
+		       e4l_quota_index(id, level) * 4;
+		if (level == QUOTA_LEVELS - 1)
 			return 0;
 		next = get32(f->bytes.v + *ref);
 		if (!next) {
@@ -157,7 +147,7 @@ static errcode_t add_entry(struct file *f, const struct usage *u)
 	size_t ref;
 	char *at;
 
-	if (!f->entries_block || f->entries == PER_BLOCK) {
+	if (!f->entries_block || f->entries == QUOTA_PER_BLOCK) {
 		f->entries = 0;
 		if (add_block(f, &f->entries_block))
 			return ENOMEM;
@@ -165,12 +155,12 @@ static errcode_t add_entry(struct file *f, const struct usage *u)
 	if (find_ref(f, u->id, &ref))
 		return ENOMEM;
 	put32(f->bytes.v + ref, f->entries_block);
-	at = f->bytes.v + (size_t)f->entries_block * QBLOCK;
-	put32(at + 8, f->entries + 1);
-	at += HEADER_BYTES + f->entries++ * ENTRY_BYTES;
-	put32(at, u->id);
-	put64(at + 24, u->inodes);
-	put64(at + 48, u->bytes);
+	at = f->bytes.v + (size_t)f->entries_block * QUOTA_BLOCK;
+	put32(at + QUOTA_AT_ENTRIES, f->entries + 1);
+	at += QUOTA_HEADER_BYTES + f->entries++ * QUOTA_ENTRY_BYTES;
+	put32(at + QUOTA_AT_ID, u->id);
+	put64(at + QUOTA_AT_INODES, u->inodes);
+	put64(at + QUOTA_AT_BYTES, u->bytes);
 	return 0;
 }
 
@@ -181,7 +171,8 @@ static int by_id(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static errcode_t make_file(struct usages *u, int type, struct file *f)
+static errcode_t make_file(struct usages *u, enum e4l_quota_type type,
+			   struct file *f)
 {
 	uint32_t block;
 	size_t i, n = 0;
@@ -195,12 +186,13 @@ static errcode_t make_file(struct usages *u, int type, struct file *f)
 	for (i = 0; i < n; i++)
 		if (add_entry(f, &u->v[i]))
 			return ENOMEM;
-	put32(f->bytes.v, magics[type]);
-	put32(f->bytes.v + 4, FORMAT_VERSION);
-	put32(f->bytes.v + 8, GRACE_SEC);
-	put32(f->bytes.v + 12, GRACE_SEC);
-	put32(f->bytes.v + 20, f->blocks);
-	put32(f->bytes.v + 28, f->entries < PER_BLOCK ? f->entries_block : 0);
+	put32(f->bytes.v + QUOTA_AT_MAGIC, e4l_quota_magics[type]);
+	put32(f->bytes.v + QUOTA_AT_VERSION, QUOTA_VERSION);
+	put32(f->bytes.v + QUOTA_AT_GRACE, GRACE_SEC);
+	put32(f->bytes.v + QUOTA_AT_GRACE + 4, GRACE_SEC);
+	put32(f->bytes.v + QUOTA_AT_BLOCKS, f->blocks);
+	if (f->entries < QUOTA_PER_BLOCK)
+		put32(f->bytes.v + QUOTA_AT_FREE_ENTRY, f->entries_block);
 	return 0;
 }
 
@@ -253,14 +245,12 @@ static errcode_t set_content(struct e4l_populate *p, ext2_ino_t ino,
 errcode_t pop_quota(struct e4l_populate *p)
 {
 	struct ext2_super_block *sb = p->fs->super;
-	const ext2_ino_t inos[TYPES] = {
-		sb->s_usr_quota_inum, sb->s_grp_quota_inum,
-		sb->s_prj_quota_inum,
-	};
+	ext2_ino_t inos[QUOTA_TYPES];
+	enum e4l_quota_type type;
 	errcode_t err = 0;
-	int type;
 
-	for (type = 0; type < TYPES && !err; type++) {
+	e4l_quota_inodes(sb, inos);
+	for (type = 0; type < QUOTA_TYPES && !err; type++) {
 		struct file f = { 0 };
 		struct usages u;
 

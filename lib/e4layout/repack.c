@@ -231,17 +231,11 @@ static uint64_t count_fragments(const struct e4l_extent *x, size_t n)
 	return fragments;
 }
 
-/*
- * What @step changes in the totals.  Data has as many clusters before as
- * after: what the file gains or loses is its tree's.
- */
+/* What @step changes in the totals. */
 static void count_step(ext2_filsys fs, const struct e4l_file_plan *step,
 		       struct e4l_repack_result *result)
 {
-	uint64_t take = e4l_step_clusters(fs, step->take, step->n_take);
-	uint64_t give = e4l_step_clusters(fs, step->give, step->n_give);
-
-	result->tree_blocks_after += take - give;
+	result->tree_blocks_after += e4l_step_grows(fs, step);
 	result->extents_after += step->n_new - step->n_old;
 	result->fragments_after +=
 		count_fragments(step->new_extents, step->n_new) -
@@ -318,19 +312,48 @@ static errcode_t apply_steps(struct repack *r, struct e4l_apply *a,
 	return err ? err : e4l_apply_commit(a);
 }
 
+/* Quota counts tree blocks too: can it count what is going to change? */
+static errcode_t check_quota(struct repack *r, struct e4l_quota *q,
+			     const struct e4l_file_plan *steps, size_t n)
+{
+	ext2_filsys fs = r->e->fs;
+	struct ext2_inode *inode = malloc(EXT2_INODE_SIZE(fs->super));
+	errcode_t err = inode ? 0 : ENOMEM;
+
+	for (; q && n && !err; n--, steps++) {
+		int64_t more = e4l_step_grows(fs, steps);
+
+		if (!more)
+			continue;
+		err = ext2fs_read_inode_full(fs, steps->ino, inode,
+					     EXT2_INODE_SIZE(fs->super));
+		if (!err)
+			err = e4l_quota_check(q, steps->ino, inode, more *
+					      EXT2_CLUSTER_SIZE(fs->super));
+	}
+	free(inode);
+	return err;
+}
+
 static errcode_t apply_plan(struct repack *r, const struct e4l_file_plan *steps,
 			    size_t *n)
 {
+	struct e4l_journal *j = NULL;
+	struct e4l_quota *q = NULL;
+	struct e4l_apply *a = NULL;
 	struct e4l_apply_stats stats;
-	struct e4l_journal *j;
-	struct e4l_apply *a;
 	errcode_t err, err2;
 
-	err = e4l_journal_open(r->e, r->opt->journal, &j);
-	if (err)
-		return err;
-	err = e4l_apply_open(r->e, j, write_progress, r, &a);
-	if (!err) {
+	err = e4l_quota_new(r->e, &q);
+	if (!err)
+		err = check_quota(r, q, steps, *n);
+	if (!err)
+		err = e4l_journal_open(r->e, r->opt->journal, &j);
+	if (!err)
+		err = e4l_apply_open(r->e, j, q, write_progress, r, &a);
+	if (err) {
+		*n = 0;
+	} else {
 		err = apply_steps(r, a, steps, n);
 		e4l_apply_stats(a, &stats);
 		*n = stats.steps;
@@ -340,24 +363,8 @@ static errcode_t apply_plan(struct repack *r, const struct e4l_file_plan *steps,
 	}
 	e4l_apply_close(a);
 	err2 = e4l_journal_close(j);
+	e4l_quota_free(q);
 	return err ? err : err2;
-}
-
-/* Quota counts tree blocks too, and its files are not changed here. */
-static errcode_t check_quota(struct repack *r,
-			     const struct e4l_file_plan *steps, size_t n)
-{
-	ext2_filsys fs = r->e->fs;
-
-	if (!ext2fs_has_feature_quota(fs->super))
-		return 0;
-	for (; n; n--, steps++)
-		if (e4l_step_clusters(fs, steps->take, steps->n_take) !=
-		    e4l_step_clusters(fs, steps->give, steps->n_give))
-			return e4l_fail(r->e, E4L_ET_REPACK_QUOTA,
-					"giving a file a smaller tree",
-					steps->ino, 0);
-	return 0;
 }
 
 static errcode_t carry_out(struct repack *r)
@@ -377,8 +384,6 @@ static errcode_t carry_out(struct repack *r)
 	}
 	r->to_write = result->planned_copy_blocks + result->planned_zero_blocks;
 	err = count_files(steps, n, &result->files_planned);
-	if (!err && !r->opt->dry_run)
-		err = check_quota(r, steps, n);
 	if (err)
 		n = 0;
 	if (!err && n && !r->opt->dry_run)

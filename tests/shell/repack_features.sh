@@ -55,16 +55,6 @@ work_on() {
 	esac
 	check "$top_builddir/tests/tools/mkaged" \
 		"$top_srcdir/tests/recipes/features/$what.recipe" "$img"
-	case $what in
-	quota | project)
-		before=$(written "$img")
-		mustfail 1 "$top_builddir/misc/e4repack" "$img"
-		says 'turn quota off'
-		same "$what: refused" "$(written "$img")" "$before"
-		echo "$what: refused"
-		return
-		;;
-	esac
 	was=$(excess "$img")
 	planned_and_done '' --zeroout=off
 	echo "$what: $was excess extents, $(excess "$img") left"

@@ -4,7 +4,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 require_loop
-require_program dumpe2fs tune2fs
+require_program tune2fs
 
 journal=$work/journal
 aged "$img" <<'END'
