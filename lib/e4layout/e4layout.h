@@ -205,6 +205,84 @@ errcode_t e4l_zeroout_file_write(struct e4l_zeroout_file *f, uint32_t lblk,
  */
 size_t e4l_zeroout_file_extents(const struct e4l_zeroout_file *f,
 				struct e4l_extent *ret);
+/* -------------------------------------------------------- extent status cache */
+
+/* What is known of a block of a file. */
+enum e4l_es_state {
+	E4L_ES_WRITTEN,
+	E4L_ES_UNWRITTEN,
+	E4L_ES_HOLE,		/* known to have no place */
+	E4L_ES_DELAYED,		/* has content that has no place yet */
+};
+
+/* @len blocks of one state; on the disk, if they have a place, in one run. */
+struct e4l_es {
+	blk64_t pblk;		/* written and unwritten; 0 otherwise */
+	uint64_t len;		/* lblk + len is 2^32 at most */
+	uint32_t lblk;
+	enum e4l_es_state state;
+};
+
+/*
+ * Opaque: decoded extents of many inodes, under a limit of memory.  What is
+ * adjacent and alike is one entry.  When the limit is reached, entries are
+ * forgotten: those that have not been looked up since they came first, inode by
+ * inode.  Delayed entries are known nowhere else, so they stay until they are
+ * removed, whatever the limit.  For one thread at a time.
+ */
+struct e4l_es_cache;
+
+/* Error: ENOMEM.  @limit_bytes counts what malloc(3) adds to each entry. */
+errcode_t e4l_es_new(uint64_t limit_bytes, struct e4l_es_cache **ret);
+/* NULL is allowed. */
+void e4l_es_free(struct e4l_es_cache *c);
+
+/*
+ * From now on @es is what is known of its blocks in inode @ino.  Errors, after
+ * which nothing has changed: E4L_ET_BAD_ARGUMENT, ENOMEM.
+ */
+errcode_t e4l_es_insert(struct e4l_es_cache *c, ext2_ino_t ino,
+			const struct e4l_es *es);
+
+/*
+ * Whether anything is known of block @lblk: then *@es is all of the entry that
+ * has it.  Counts as a hit or a miss.
+ */
+bool e4l_es_lookup(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
+		   struct e4l_es *es);
+
+/*
+ * Nothing is known any more of @len blocks from @lblk, delayed ones included.
+ * The range may end anywhere.  Error, after which nothing has changed: ENOMEM.
+ */
+errcode_t e4l_es_remove(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
+			uint64_t len);
+
+/* Nothing is known any more of inode @ino; of any. */
+void e4l_es_forget(struct e4l_es_cache *c, ext2_ino_t ino);
+void e4l_es_forget_all(struct e4l_es_cache *c);
+
+/*
+ * Forgets up to @want entries that are not delayed, and at least one if there
+ * is any.  Returns how many.
+ */
+uint64_t e4l_es_shrink(struct e4l_es_cache *c, uint64_t want);
+
+struct e4l_es_stats {
+	uint64_t inodes;	/* now */
+	uint64_t entries;
+	uint64_t reclaimable;	/* of these: not delayed */
+	uint64_t active;	/* of these: in use */
+	uint64_t bytes, limit_bytes;
+	uint64_t hits, misses;	/* so far */
+	uint64_t scans;		/* e4l_es_shrink(), by the limit too */
+	uint64_t visited, max_visited;	/* inodes and entries: in all scans,
+					 * in one */
+	uint64_t reclaimed;	/* entries */
+	uint64_t scan_ns, max_scan_ns;	/* time: of all scans, of one */
+};
+void e4l_es_get_stats(const struct e4l_es_cache *c, struct e4l_es_stats *stats);
+
 /* --------------------------------------------------------------------- scan */
 
 /* Where an inode keeps its content. */

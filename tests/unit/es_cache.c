@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+#include <stdlib.h>
+#include <string.h>
+#include <e4layout/e4layout.h>
+#include "unit.h"
+
+/* The model: for each block what was said of it last. */
+#define INODES 5
+#define BLOCKS 250
+#define UNKNOWN (-1)
+
+struct model {
+	struct {
+		int state;
+		blk64_t pblk;
+	} blk[INODES][BLOCKS];
+	uint64_t hits, misses;
+};
+
+/* The last inode's blocks are the last that a file can have. */
+static uint32_t base(unsigned int ino)
+{
+	return ino == INODES - 1 ? UINT32_MAX - (BLOCKS - 1) : ino * 7;
+}
+
+static bool has_place(int state)
+{
+	return state == E4L_ES_WRITTEN || state == E4L_ES_UNWRITTEN;
+}
+
+static bool alike(const struct model *m, unsigned int ino, unsigned int a,
+		  unsigned int b)
+{
+	int state = m->blk[ino][a].state;
+
+	return state == m->blk[ino][b].state &&
+	       (!has_place(state) ||
+		m->blk[ino][a].pblk + b - a == m->blk[ino][b].pblk);
+}
+
+/* What is found is true; without a limit, it is also all that is known. */
+static unsigned int check_entry(const struct model *m, unsigned int ino,
+				unsigned int at, const struct e4l_es *es,
+				bool limited)
+{
+	unsigned int first = es->lblk - base(ino), i;
+
+	ck_assert_uint_le(first, at);
+	ck_assert_uint_gt(first + es->len, at);
+	ck_assert_uint_le(first + es->len, BLOCKS);
+	for (i = first; i < first + es->len; i++) {
+		ck_assert_int_eq(m->blk[ino][i].state, es->state);
+		ck_assert(has_place(es->state) ?
+			  m->blk[ino][i].pblk == es->pblk + i - first :
+			  !es->pblk);
+	}
+	if (limited)
+		return first + es->len;
+	ck_assert(!first || !alike(m, ino, first - 1, first));
+	ck_assert(i == BLOCKS || !alike(m, ino, i - 1, i));
+	return i;
+}
+
+static void compare(struct e4l_es_cache *c, struct model *m, bool limited)
+{
+	uint64_t entries = 0, delayed = 0, inodes = 0;
+	struct e4l_es_stats stats;
+	unsigned int ino, at;
+	struct e4l_es es;
+
+	for (ino = 0; ino < INODES; ino++) {
+		uint64_t before = entries;
+
+		for (at = 0; at < BLOCKS; ) {
+			int state = m->blk[ino][at].state;
+
+			if (!e4l_es_lookup(c, ino + 1, base(ino) + at, &es)) {
+				ck_assert(limited || state == UNKNOWN);
+				ck_assert_int_ne(state, E4L_ES_DELAYED);
+				m->misses++;
+				at++;
+				continue;
+			}
+			m->hits++;
+			ck_assert_int_ne(state, UNKNOWN);
+			at = check_entry(m, ino, at, &es, limited);
+			entries++;
+			delayed += es.state == E4L_ES_DELAYED;
+		}
+		inodes += entries > before;
+	}
+	e4l_es_get_stats(c, &stats);
+	ck_assert_uint_eq(stats.entries, entries);
+	ck_assert_uint_eq(stats.reclaimable, entries - delayed);
+	ck_assert_uint_eq(stats.inodes, inodes);
+	ck_assert_uint_eq(stats.hits, m->hits);
+	ck_assert_uint_eq(stats.misses, m->misses);
+}
+
+static void insert(struct e4l_es_cache *c, struct model *m, unsigned int ino,
+		   unsigned int at, unsigned int len)
+{
+	struct e4l_es es = {
+		.lblk = base(ino) + at, .len = len, .state = random() % 4,
+		/* few places, so that neighbours fit together now and then */
+		.pblk = 1000 * (1 + random() % 2) + at,
+	};
+	unsigned int i;
+
+	ck_assert_int_eq(e4l_es_insert(c, ino + 1, &es), 0);
+	for (i = 0; i < len; i++) {
+		m->blk[ino][at + i].state = es.state;
+		m->blk[ino][at + i].pblk = es.pblk + i;
+	}
+}
+
+static void forget(struct model *m, unsigned int ino, unsigned int at,
+		   unsigned int len)
+{
+	for (; len; len--)
+		m->blk[ino][at++].state = UNKNOWN;
+}
+
+static void change(struct e4l_es_cache *c, struct model *m)
+{
+	unsigned int ino = random() % INODES, at = random() % BLOCKS;
+	unsigned int len = 1 + random() % (random() % 8 ? 12 : BLOCKS);
+	struct e4l_es es;
+
+	if (len > BLOCKS - at)
+		len = BLOCKS - at;
+	switch (random() % 32) {
+	case 0 ... 15:
+		insert(c, m, ino, at, len);
+		break;
+	case 16 ... 23:
+		/* the last may be asked to remove what no file can have */
+		ck_assert_int_eq(e4l_es_remove(c, ino + 1, base(ino) + at,
+				at + len == BLOCKS ? UINT64_MAX : len), 0);
+		forget(m, ino, at, len);
+		break;
+	case 24 ... 30:
+		if (!e4l_es_lookup(c, ino + 1, base(ino) + at, &es)) {
+			m->misses++;
+			break;
+		}
+		m->hits++;
+		check_entry(m, ino, at, &es, true);
+		break;
+	default:
+		if (random() % 64)
+			break;
+		e4l_es_forget(c, ino + 1);
+		forget(m, ino, 0, BLOCKS);
+	}
+}
+
+static void check_limit(const struct e4l_es_cache *c)
+{
+	struct e4l_es_stats stats;
+
+	e4l_es_get_stats(c, &stats);
+	ck_assert(stats.bytes <= stats.limit_bytes || !stats.reclaimable);
+	ck_assert_uint_le(stats.active, stats.reclaimable);
+}
+
+/* A million operations in all, an eighth of them without a limit. */
+static const uint64_t limits[] = {
+	UINT64_MAX, 40000, 20000, 9000, 6000, 4000, 2000, 0
+};
+#define N_LIMITS (sizeof(limits) / sizeof(*limits))
+#define ROUNDS (1000000 / N_LIMITS)
+
+START_TEST(test_model)
+{
+	const bool limited = limits[_i] != UINT64_MAX;
+	static struct model m;
+	struct e4l_es_stats stats;
+	struct e4l_es_cache *c;
+	unsigned int i;
+
+	memset(&m, 0, sizeof(m));
+	for (i = 0; i < INODES; i++)
+		forget(&m, i, 0, BLOCKS);
+	srandom(_i + 1);
+	ck_assert_int_eq(e4l_es_new(limits[_i], &c), 0);
+	for (i = 0; i < ROUNDS; i++) {
+		change(c, &m);
+		check_limit(c);
+		if (i % 1024 == 0)
+			compare(c, &m, limited);
+		if (limited && i % 1024 == 0)
+			e4l_es_shrink(c, random() % 32);
+	}
+	e4l_es_get_stats(c, &stats);
+	ck_assert(limited ? stats.scans > 100 : !stats.scans);
+	e4l_es_forget_all(c);
+	e4l_es_get_stats(c, &stats);
+	ck_assert_uint_eq(stats.entries | stats.inodes | stats.reclaimable |
+			  stats.active, 0);
+	e4l_es_free(c);
+}
+END_TEST
+
+/* Entries that never join: @n of inode @ino, from block @from on. */
+static void fill(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t from,
+		 uint32_t n, enum e4l_es_state state)
+{
+	struct e4l_es es = { .len = 1, .state = state };
+
+	for (es.lblk = 2 * from; n; n--, es.lblk += 2)
+		ck_assert_int_eq(e4l_es_insert(c, ino, &es), 0);
+}
+
+/* How many of them are still known. */
+static unsigned int known(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t from,
+			  uint32_t n)
+{
+	unsigned int found = 0;
+	struct e4l_es es;
+
+	for (; n; n--, from++)
+		found += e4l_es_lookup(c, ino, 2 * from, &es);
+	return found;
+}
+
+static struct e4l_es_cache *cache_of(uint64_t entries)
+{
+	struct e4l_es_cache *c;
+	struct e4l_es_stats one, two;
+
+	ck_assert_int_eq(e4l_es_new(UINT64_MAX, &c), 0);
+	fill(c, 1, 0, 1, E4L_ES_HOLE);
+	e4l_es_get_stats(c, &one);
+	fill(c, 1, 1, 1, E4L_ES_HOLE);
+	e4l_es_get_stats(c, &two);
+	e4l_es_free(c);
+	ck_assert_int_eq(e4l_es_new(one.bytes + (two.bytes - one.bytes) *
+				    entries, &c), 0);
+	return c;
+}
+
+/* What is in use stays while much more goes by that is not. */
+START_TEST(test_in_use)
+{
+	struct e4l_es_cache *c = cache_of(1000);
+	uint32_t i;
+
+	fill(c, 1, 0, 200, E4L_ES_WRITTEN);
+	for (i = 0; i < 100; i++) {
+		ck_assert_uint_eq(known(c, 1, 0, 200), 200);
+		fill(c, 2, i * 200, 200, E4L_ES_WRITTEN);
+	}
+	e4l_es_free(c);
+}
+END_TEST
+
+/* What was in use makes room for what is. */
+START_TEST(test_was_in_use)
+{
+	struct e4l_es_cache *c = cache_of(1000);
+	unsigned int found = 0, i;
+
+	fill(c, 1, 0, 900, E4L_ES_WRITTEN);
+	for (i = 0; i < 4; i++) {
+		known(c, 1, 0, 900);
+		fill(c, 2, 0, 100, E4L_ES_WRITTEN);
+	}
+	for (i = 0; i < 40; i++) {
+		found = known(c, 3, 0, 600);
+		fill(c, 3, 0, 600, E4L_ES_WRITTEN);
+	}
+	ck_assert_uint_ge(found, 400);
+	e4l_es_free(c);
+}
+END_TEST
+
+/* A scan does not get longer by what it cannot free. */
+START_TEST(test_short_scans)
+{
+	struct e4l_es_cache *c = cache_of(UINT32_MAX);
+	struct e4l_es_stats stats;
+	ext2_ino_t ino;
+
+	for (ino = 1; ino <= 1000; ino++)
+		fill(c, ino, 0, 20, E4L_ES_DELAYED);
+	ck_assert_uint_eq(e4l_es_shrink(c, 10), 0);
+	for (ino = 1; ino <= 1000; ino += 3)
+		fill(c, ino, 20, 10, E4L_ES_UNWRITTEN);
+	ck_assert_uint_eq(e4l_es_shrink(c, 25), 25);
+	e4l_es_get_stats(c, &stats);
+	ck_assert_uint_eq(stats.visited, 25 + 3);
+	ck_assert_uint_eq(stats.max_visited, stats.visited);
+	ck_assert_uint_eq(stats.reclaimed, 25);
+	while (e4l_es_shrink(c, 64))
+		;
+	e4l_es_get_stats(c, &stats);
+	ck_assert_uint_eq(stats.entries, 20000);
+	ck_assert_uint_eq(stats.inodes, 1000);
+	e4l_es_free(c);
+}
+END_TEST
+
+/* Inodes take turns, and each gives its oldest first. */
+START_TEST(test_turns)
+{
+	struct e4l_es_cache *c = cache_of(UINT32_MAX);
+	ext2_ino_t ino;
+
+	for (ino = 1; ino <= 3; ino++)
+		fill(c, ino, 0, 10, E4L_ES_WRITTEN);
+	for (ino = 1; ino <= 3; ino++)
+		ck_assert_uint_eq(e4l_es_shrink(c, 4), 4);
+	for (ino = 1; ino <= 3; ino++) {
+		ck_assert_uint_eq(known(c, ino, 0, 4), 0);
+		ck_assert_uint_eq(known(c, ino, 4, 6), 6);
+	}
+	/* all are in use now: one goes all the same */
+	ck_assert_uint_eq(e4l_es_shrink(c, 0), 1);
+	e4l_es_free(c);
+}
+END_TEST
+
+static const struct e4l_es wrong[] = {
+	{ .len = 0 },
+	{ .lblk = 1, .len = 1ULL << 32 },
+	{ .lblk = UINT32_MAX, .len = 2 },
+	{ .len = UINT64_MAX },
+	{ .len = 1, .state = E4L_ES_DELAYED + 1 },
+};
+
+START_TEST(test_wrong)
+{
+	struct e4l_es_cache *c = cache_of(10);
+	struct e4l_es_stats stats;
+
+	ck_assert_int_eq(e4l_es_insert(c, 1, &wrong[_i]), E4L_ET_BAD_ARGUMENT);
+	e4l_es_get_stats(c, &stats);
+	ck_assert_uint_eq(stats.inodes | stats.entries, 0);
+	e4l_es_free(c);
+}
+END_TEST
+
+/* One hole may be all of the largest file. */
+START_TEST(test_large)
+{
+	struct e4l_es hole = { .len = 1ULL << 32, .state = E4L_ES_HOLE };
+	struct e4l_es_cache *c = cache_of(10);
+	struct e4l_es es;
+
+	ck_assert_int_eq(e4l_es_insert(c, 1, &hole), 0);
+	ck_assert(e4l_es_lookup(c, 1, UINT32_MAX, &es));
+	ck_assert_uint_eq(es.len, hole.len);
+	ck_assert_int_eq(e4l_es_remove(c, 1, 5, 1), 0);
+	ck_assert(!e4l_es_lookup(c, 1, 5, &es));
+	hole = (struct e4l_es) { .lblk = 5, .len = 1, .state = E4L_ES_HOLE };
+	ck_assert_int_eq(e4l_es_insert(c, 1, &hole), 0);
+	ck_assert(e4l_es_lookup(c, 1, 5, &es));
+	ck_assert_uint_eq(es.len, 1ULL << 32);
+	e4l_es_free(c);
+	e4l_es_free(NULL);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("es_cache");
+	TCase *tc = tcase_create("es_cache");
+
+	tcase_set_timeout(tc, 120);
+	tcase_add_loop_test(tc, test_model, 0, N_LIMITS);
+	tcase_add_test(tc, test_in_use);
+	tcase_add_test(tc, test_was_in_use);
+	tcase_add_test(tc, test_short_scans);
+	tcase_add_test(tc, test_turns);
+	tcase_add_loop_test(tc, test_wrong, 0, sizeof(wrong) / sizeof(*wrong));
+	tcase_add_test(tc, test_large);
+	suite_add_tcase(suite, tc);
+	return unit_main(suite);
+}
