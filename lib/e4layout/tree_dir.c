@@ -17,7 +17,9 @@
 #include "tree.h"
 
 #define MAX_WALKERS	64
-#define LIST_BYTES	65536	/* XATTR_LIST_MAX in Linux */
+#define LIST_BYTES	65536	/* XATTR_LIST_MAX, XATTR_SIZE_MAX in Linux */
+/* The kernel allocates what it is offered; a little is enough for nearly all. */
+#define SHORT_BYTES	1024
 
 /* A name of an inode that has others. */
 struct known {
@@ -121,7 +123,10 @@ static errcode_t read_value(struct walker *me, const char *name,
 
 	if (vec_room(&me->values, LIST_BYTES) || vec_room(&me->xattrs, 1))
 		return ENOMEM;
-	len = lgetxattr(name, attr, me->values.v + me->values.n, LIST_BYTES);
+	len = lgetxattr(name, attr, me->values.v + me->values.n, SHORT_BYTES);
+	if (len < 0 && errno == ERANGE)
+		len = lgetxattr(name, attr, me->values.v + me->values.n,
+				LIST_BYTES);
 	if (len < 0)	/* another process may have removed it */
 		return errno == ENODATA ? 0 : errno;
 	x = &me->xattrs.v[me->xattrs.n++];
@@ -135,10 +140,12 @@ static errcode_t read_value(struct walker *me, const char *name,
 
 static errcode_t read_xattrs(struct walker *me, const char *name)
 {
-	ssize_t len = llistxattr(name, me->list, sizeof(me->list)), at;
+	ssize_t len = llistxattr(name, me->list, SHORT_BYTES), at;
 	errcode_t err = 0;
 	size_t i;
 
+	if (len < 0 && errno == ERANGE)
+		len = llistxattr(name, me->list, sizeof(me->list));
 	me->xattrs.n = me->values.n = 0;
 	if (len < 0)
 		return errno == EOPNOTSUPP ? 0 : errno;
