@@ -1,45 +1,59 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Writes the planned image.  The items are in disk order; a thread takes the
- * next stretch of them that is in one piece on the disk, at most CHUNK_BYTES,
- * fills a buffer with it, from the source and from the plan, and writes it with
- * one call.  So reading and writing overlap, many reads are in flight, each
- * block is written once, and the result does not depend on who did what.
+ * Writes the planned image.  The items are in disk order.  A chunk is a stretch
+ * of them that is in one piece on the disk, at most CHUNK_BYTES, and is written
+ * by one call; several threads fill it, from the source and from the plan, a
+ * part at a time, and the last of them writes it.  So reading and writing
+ * overlap, many reads are in flight, each block is written once, and the result
+ * does not depend on who did what.
  */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "extent_tree_build.h"
 #include "populate.h"
 
 #define CHUNK_BYTES	(4u << 20)
+#define PART_BYTES	(CHUNK_BYTES / 8)
 #define DIRECT_ALIGN	4096
-#define MAX_WRITERS	24	/* whose buffers are 96 MiB */
+#define MAX_WRITERS	24
 
-/* A stretch of the image: items from one on. */
-struct task {
+struct chunk {
+	uint64_t pblk, end;	/* blocks; what has been handed out so far */
+	unsigned int busy;	/* threads that fill it */
+	bool whole;		/* all of it has been handed out */
+	bool in_use;
+	char *buf;
+};
+
+/* What one thread fills at a time: items from one on. */
+struct part {
+	struct chunk *chunk;
 	size_t item;
 	uint32_t skip;		/* blocks of the first item that are done */
-	uint64_t pblk;
-	uint32_t blocks;
+	uint64_t pblk, end;
 };
 
 struct writing {
 	struct e4l_populate *p;
 	pthread_mutex_t lock;	/* over all below, and p->fs->io */
-	size_t item;
+	pthread_cond_t free;	/* a chunk is not in use any more */
+	size_t item;		/* the first that was not handed out whole */
 	uint32_t skip;
+	struct chunk chunks[MAX_WRITERS];
+	unsigned int n_chunks;
+	struct chunk *open;	/* that the next part may belong to */
 	uint64_t done, total;	/* blocks */
 	errcode_t err;
 };
 
 struct writer {
 	struct writing *w;
-	char *buf;
 	uint32_t dir;		/* whose directory dir_fd is; 0: none */
 	int dir_fd;
 };
@@ -289,154 +303,243 @@ static errcode_t fill(struct writer *me, const struct item *item, uint32_t skip,
 	return 0;
 }
 
-/* -------------------------------------------------------------------- tasks */
+/* -------------------------------------------------------------------- parts */
 
 /*
- * Takes the next stretch; false at the end.  Within a cluster, blocks that
- * nothing is in are ours too, and do not end a stretch.
+ * Whether the next item goes on where @end is, within the @size bytes, aligned,
+ * that hold @pblk.  Within a cluster, blocks that nothing is in are ours too,
+ * and do not end a stretch.
  */
-static bool next_task(struct writing *w, struct task *task)
+static bool goes_on(const struct writing *w, uint64_t pblk, uint64_t end,
+		    unsigned int size)
 {
 	const struct e4l_populate *p = w->p;
-	uint32_t room = CHUNK_BYTES / p->bs, n;
-	uint64_t end;
+	const struct item *i = &p->items.v[w->item];
+	uint32_t blocks = size / p->bs;
 
-	if (w->item == p->items.n)
-		return false;
-	*task = (struct task) {
-		.item = w->item, .skip = w->skip,
-		.pblk = p->items.v[w->item].pblk + w->skip,
-	};
-	end = task->pblk;
-	room -= task->pblk % room;
-	while (w->item < p->items.n) {
-		const struct item *i = &p->items.v[w->item];
-
-		if (i->pblk + w->skip < end ||
-		    i->pblk + w->skip - end >= p->ratio ||
-		    i->pblk + w->skip - task->pblk >= room)
-			break;
-		end = i->pblk + w->skip;
-		n = task->pblk + room - end;
-		if (n < i->len - w->skip) {
-			w->skip += n;
-			end += n;
-			break;
-		}
-		end = i->pblk + i->len;
-		w->item++;
-		w->skip = 0;
-	}
-	task->blocks = end - task->pblk;
-	return true;
+	return w->item < p->items.n && i->pblk + w->skip >= end &&
+	       i->pblk + w->skip - end < p->ratio &&
+	       (i->pblk + w->skip) / blocks == pblk / blocks;
 }
 
-static errcode_t fill_task(struct writer *me, const struct task *task)
+/* The chunk that the next part belongs to; NULL when none is free. */
+static struct chunk *find_chunk(struct writing *w)
+{
+	const struct item *i = &w->p->items.v[w->item];
+	unsigned int n;
+
+	if (w->open)
+		return w->open;
+	for (n = 0; n < w->n_chunks; n++) {
+		struct chunk *c = &w->chunks[n];
+
+		if (c->in_use)
+			continue;
+		c->in_use = true;
+		c->whole = false;
+		c->pblk = c->end = i->pblk + w->skip;
+		w->open = c;
+		return c;
+	}
+	return NULL;
+}
+
+/* Cuts the next part off what is left, and sees whether its chunk is whole. */
+static void cut_part(struct writing *w, struct chunk *c, struct part *part)
+{
+	const struct e4l_populate *p = w->p;
+	uint32_t most = PART_BYTES / p->bs, n;
+
+	*part = (struct part) {
+		.chunk = c, .item = w->item, .skip = w->skip,
+		.pblk = c->end, .end = c->end,
+	};
+	do {
+		const struct item *i = &p->items.v[w->item];
+		uint64_t at = i->pblk + w->skip;
+
+		n = most - at % most;
+		if (n < i->len - w->skip) {
+			w->skip += n;
+			part->end = at + n;
+			break;
+		}
+		part->end = i->pblk + i->len;
+		w->item++;
+		w->skip = 0;
+	} while (goes_on(w, part->pblk, part->end, PART_BYTES));
+	c->end = part->end;
+	c->busy++;
+	c->whole = !goes_on(w, c->pblk, c->end, CHUNK_BYTES);
+	if (c->whole)
+		w->open = NULL;
+}
+
+/* Takes the next part, waiting for a chunk to be free; false at the end. */
+static bool next_part(struct writing *w, struct part *part)
+{
+	struct chunk *c;
+
+	while (!w->err && w->item < w->p->items.n) {
+		c = find_chunk(w);
+		if (c) {
+			cut_part(w, c, part);
+			return true;
+		}
+		pthread_cond_wait(&w->free, &w->lock);
+	}
+	return false;
+}
+
+static errcode_t fill_part(struct writer *me, const struct part *part)
 {
 	struct e4l_populate *p = me->w->p;
-	uint64_t at = task->pblk, end = at + task->blocks;
-	const struct item *item = &p->items.v[task->item];
-	uint32_t skip = task->skip, len;
+	const struct item *item = &p->items.v[part->item];
+	char *buf = part->chunk->buf;
+	uint32_t skip = part->skip, len;
+	uint64_t at = part->pblk, begin;
 	errcode_t err = 0;
 
-	for (; at < end && !err; item++, skip = 0) {
-		char *to = me->buf + (at - task->pblk) * p->bs;
-
-		if (item->pblk + skip > at) {
-			len = item->pblk - at;
-			memset(to, 0, (size_t)len * p->bs);
-			to += (size_t)len * p->bs;
-			at += len;
-		}
+	if (atomic_load(&p->e->interrupted))
+		return E4L_ET_INTERRUPTED;
+	buf += (at - part->chunk->pblk) * p->bs;
+	for (; at < part->end && !err; item++, skip = 0) {
+		begin = item->pblk + skip;
+		memset(buf, 0, (begin - at) * p->bs);
+		buf += (begin - at) * p->bs;
+		at = begin;
 		len = item->len - skip;
-		if (len > end - at)
-			len = end - at;
-		err = fill(me, item, skip, len, to);
+		if (len > part->end - at)
+			len = part->end - at;
+		err = fill(me, item, skip, len, buf);
+		buf += (size_t)len * p->bs;
 		at += len;
 	}
 	return err;
 }
 
-static errcode_t write_task(struct writer *me, const struct task *task)
+static errcode_t write_chunk(struct e4l_populate *p, const struct chunk *c)
 {
-	struct e4l_populate *p = me->w->p;
-	uint64_t at = p->o.offset_bytes + task->pblk * p->bs;
-	size_t len = (size_t)task->blocks * p->bs, done = 0;
+	uint64_t at = p->o.offset_bytes + c->pblk * p->bs;
+	size_t len = (c->end - c->pblk) * p->bs, done = 0;
 	int fd = p->target.direct_fd;
 	ssize_t put;
 
 	if (fd < 0 || at % DIRECT_ALIGN || len % DIRECT_ALIGN)
 		fd = p->target.fd;
 	while (done < len) {
-		put = pwrite(fd, me->buf + done, len - done, at + done);
+		put = pwrite(fd, c->buf + done, len - done, at + done);
 		if (put > 0)
 			done += put;
 		else if (put < 0 && errno == EINVAL && fd != p->target.fd)
 			fd = p->target.fd;	/* no direct writing here */
 		else if (put == 0 || errno != EINTR)
 			return e4l_fail(p->e, put ? errno : EIO,
-					"writing the image", 0, task->pblk);
+					"writing the image", 0, c->pblk);
 	}
 	return 0;
 }
 
-static void account(struct writing *w, const struct task *task, errcode_t err)
+static void account(struct writing *w, const struct chunk *c)
 {
 	struct e4l_populate *p = w->p;
 
-	if (err && !w->err)
-		w->err = err;
-	w->done += task->blocks;
+	w->done += c->end - c->pblk;
 	p->stats.writes++;
-	p->stats.written_blocks += task->blocks;
+	p->stats.written_blocks += c->end - c->pblk;
 	if (p->target.progress && !w->err)
 		p->target.progress(w->done, w->total, p->target.priv);
+}
+
+/* A part is filled: the last one of a chunk lets it be written. */
+static void finish_part(struct writing *w, struct chunk *c, errcode_t err)
+{
+	if (!w->err)
+		w->err = err;
+	if (--c->busy || !c->whole)
+		return;
+	if (!w->err) {
+		pthread_mutex_unlock(&w->lock);
+		err = write_chunk(w->p, c);
+		pthread_mutex_lock(&w->lock);
+		if (!w->err)
+			w->err = err;
+		account(w, c);
+	}
+	c->in_use = false;
+	pthread_cond_broadcast(&w->free);
 }
 
 static void *write_thread(void *arg)
 {
 	struct writing *w = arg;
 	struct writer me = { .w = w };
-	struct task task = { 0 };
-	errcode_t err = 0;
+	struct part part;
+	errcode_t err;
 
-	if (posix_memalign((void **)&me.buf, DIRECT_ALIGN, CHUNK_BYTES))
-		err = ENOMEM;
 	pthread_mutex_lock(&w->lock);
-	if (err)
-		w->err = err;
-	while (!w->err && next_task(w, &task)) {
+	while (next_part(w, &part)) {
 		pthread_mutex_unlock(&w->lock);
-		err = atomic_load(&w->p->e->interrupted) ?
-			E4L_ET_INTERRUPTED : fill_task(&me, &task);
-		if (!err)
-			err = write_task(&me, &task);
+		err = fill_part(&me, &part);
 		pthread_mutex_lock(&w->lock);
-		account(w, &task, err);
+		finish_part(w, part.chunk, err);
 	}
+	/* After an error, nobody may be left waiting. */
+	pthread_cond_broadcast(&w->free);
 	pthread_mutex_unlock(&w->lock);
 	if (me.dir)
 		close(me.dir_fd);
-	free(me.buf);
 	return NULL;
+}
+
+static errcode_t run_threads(struct writing *w, unsigned int n)
+{
+	pthread_t threads[MAX_WRITERS];
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < n && !err; i++)
+		err = pthread_create(&threads[i], NULL, write_thread, w);
+	for (n = err ? i - 1 : i; n--;)
+		pthread_join(threads[n], NULL);
+	return w->err ? w->err : err;
+}
+
+/* Half as many chunks as threads: some are written while others are filled. */
+static char *make_chunks(struct writing *w, unsigned int threads)
+{
+	unsigned int i;
+	size_t bytes;
+	void *bufs;
+
+	w->n_chunks = (threads + 1) / 2;
+	bytes = (size_t)w->n_chunks * CHUNK_BYTES;
+	if (posix_memalign(&bufs, CHUNK_BYTES, bytes))
+		return NULL;
+	madvise(bufs, bytes, MADV_HUGEPAGE);
+	for (i = 0; i < w->n_chunks; i++)
+		w->chunks[i].buf = (char *)bufs + (size_t)i * CHUNK_BYTES;
+	return bufs;
 }
 
 errcode_t pop_write(struct e4l_populate *p)
 {
-	struct writing w = { .p = p };
 	unsigned int n = p->o.threads < MAX_WRITERS ? p->o.threads :
-						      MAX_WRITERS, i;
-	pthread_t threads[MAX_WRITERS];
-	int err = 0;
+						      MAX_WRITERS;
+	struct writing w = { .p = p };
+	char *bufs = make_chunks(&w, n);
+	errcode_t err;
 	size_t k;
 
+	if (!bufs)
+		return ENOMEM;
 	for (k = 0; k < p->items.n; k++)
 		w.total += p->items.v[k].len;
 	pthread_mutex_init(&w.lock, NULL);
-	for (i = 0; i < n && !err; i++)
-		err = pthread_create(&threads[i], NULL, write_thread, &w);
-	for (n = err ? i - 1 : i; n--;)
-		pthread_join(threads[n], NULL);
+	pthread_cond_init(&w.free, NULL);
+	err = run_threads(&w, n);
+	pthread_cond_destroy(&w.free);
 	pthread_mutex_destroy(&w.lock);
-	return w.err ? w.err : err;
+	free(bufs);
+	return err;
 }
