@@ -279,7 +279,7 @@ struct e4l_es_stats {
 	uint64_t visited, max_visited;	/* inodes and entries: in all scans,
 					 * in one */
 	uint64_t reclaimed;	/* entries */
-	uint64_t scan_ns, max_scan_ns;	/* time: of all scans, of one */
+	uint64_t scan_ns, max_scan_ns;	/* processor time, likewise */
 };
 void e4l_es_get_stats(const struct e4l_es_cache *c, struct e4l_es_stats *stats);
 

@@ -137,18 +137,29 @@ static uint64_t end_of(const struct es_entry *entry)
 	return entry->lblk + entry->len;
 }
 
+static void set_kid(struct es_entry *entry, bool side, struct es_entry *kid)
+{
+	entry->kid[side] = kid;
+	if (kid)
+		kid->parent = entry;
+}
+
 /* Parts a tree into what begins before @lblk and what does not. */
 static void part(struct es_entry *tree, uint64_t lblk, struct es_entry **before,
 		 struct es_entry **rest)
 {
+	struct es_entry *kid;
+
 	if (!tree) {
 		*before = *rest = NULL;
 	} else if (tree->lblk < lblk) {
+		part(tree->kid[1], lblk, &kid, rest);
+		set_kid(tree, 1, kid);
 		*before = tree;
-		part(tree->kid[1], lblk, &tree->kid[1], rest);
 	} else {
+		part(tree->kid[0], lblk, before, &kid);
+		set_kid(tree, 0, kid);
 		*rest = tree;
-		part(tree->kid[0], lblk, before, &tree->kid[0]);
 	}
 }
 
@@ -158,11 +169,18 @@ static struct es_entry *join(struct es_entry *a, struct es_entry *b)
 	if (!a || !b)
 		return a ? a : b;
 	if (a->priority > b->priority) {
-		a->kid[1] = join(a->kid[1], b);
+		set_kid(a, 1, join(a->kid[1], b));
 		return a;
 	}
-	b->kid[0] = join(a, b->kid[0]);
+	set_kid(b, 0, join(a, b->kid[0]));
 	return b;
+}
+
+static void set_root(struct es_inode *inode, struct es_entry *root)
+{
+	inode->root = root;
+	if (root)
+		root->parent = NULL;
 }
 
 /* The last entry that begins at @lblk or before. */
@@ -240,7 +258,7 @@ static void add(struct e4l_es_cache *c, struct es_inode *inode,
 	c->random = c->random * 1664525 + 1013904223;
 	entry->priority = c->random;
 	part(inode->root, entry->lblk, &before, &rest);
-	inode->root = join(join(before, entry), rest);
+	set_root(inode, join(join(before, entry), rest));
 	inode->entries++;
 	c->stats.entries++;
 	c->stats.bytes += ENTRY_BYTES;
@@ -253,11 +271,13 @@ static void add(struct e4l_es_cache *c, struct es_inode *inode,
 void es_drop(struct e4l_es_cache *c, struct es_inode *inode,
 	     struct es_entry *entry)
 {
-	struct es_entry **at = &inode->root;
+	struct es_entry *rest = join(entry->kid[0], entry->kid[1]);
+	struct es_entry *parent = entry->parent;
 
-	while (*at != entry)
-		at = &(*at)->kid[(*at)->lblk < entry->lblk];
-	*at = join(entry->kid[0], entry->kid[1]);
+	if (parent)
+		set_kid(parent, parent->kid[1] == entry, rest);
+	else
+		set_root(inode, rest);
 	inode->entries--;
 	c->stats.entries--;
 	c->stats.bytes -= ENTRY_BYTES;
@@ -335,11 +355,12 @@ static void touch(struct e4l_es_cache *c, struct es_inode *inode,
 	entry->accessed = true;
 }
 
+/* Of the processor: others at work do not make a scan long. */
 static uint64_t now_ns(void)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 	return now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 

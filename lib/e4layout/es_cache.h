@@ -18,7 +18,7 @@ enum es_age { ES_INACTIVE, ES_ACTIVE, ES_AGES };
 /* What is known of some blocks. */
 struct es_entry {
 	struct es_link link;		/* its inode's, of its age */
-	struct es_entry *kid[2];	/* a treap by place in the file */
+	struct es_entry *kid[2], *parent;	/* a treap by place in the file */
 	blk64_t pblk;
 	uint64_t len;			/* 2^32 blocks at most */
 	uint32_t lblk;

@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The extent status cache beside other ways to reclaim: what scans visit and
+# what stays, as bench/es_cache counts it.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+
+check "$top_builddir/bench/es_cache" 10
+
+# value CASE POLICY COLUMN
+value() {
+	awk -v FS='  +' -v part="($1)" -v policy="$2" -v column="$3" '
+		/^\(/ { in_part = index($0, part) == 1 }
+		in_part && $2 == policy { print $column }' "$out"
+}
+
+# shorter FACTOR COLUMN CASE: the LRU's is that many times the library's.
+shorter() {
+	awk -v a="$(value "$3" LRU "$2")" -v b="$(value "$3" "lists, ages" "$2")" \
+		-v factor="$1" 'BEGIN { exit !(b > 0 && a >= factor * b) }' ||
+		{ show_run; fail "case $3: column $2 is not $1 times less"; }
+}
+
+# columns: 6 visits in a scan, 7 the most in one, 10 hits in a hundred
+shorter 10 6 a
+shorter 10 7 a
+shorter 10 7 b
+awk -v a="$(value c "lists, ages" 10)" -v b="$(value c lists 10)" \
+	'BEGIN { exit !(a > 2 * b && b > 0) }' ||
+	{ show_run; fail "case c: no more hits with ages"; }
