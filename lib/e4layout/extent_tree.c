@@ -135,11 +135,12 @@ errcode_t e4l_decode_extent_node(ext2_filsys fs, const void *node, size_t bytes,
 
 	if (ext2fs_le16_to_cpu(h->magic) != EXTENT_MAGIC)
 		return E4L_ET_EXTENT_MAGIC;
-	if (ext2fs_le16_to_cpu(h->depth) != pos->level)
+	if (!pos->trusted && ext2fs_le16_to_cpu(h->depth) != pos->level)
 		return E4L_ET_EXTENT_DEPTH;
 	if (n > max || (max + 1) * EXTENT_ENTRY_BYTES > bytes)
 		return E4L_ET_EXTENT_COUNT;
-	if (pos->blk && !e4l_extent_block_csum_ok(fs, pos->seed, node))
+	if (pos->blk && !pos->trusted &&
+	    !e4l_extent_block_csum_ok(fs, pos->seed, node))
 		return E4L_ET_EXTENT_CSUM;
 	return pos->level ?
 	       decode_index(fs, (const void *)(h + 1), n, pos, out) :

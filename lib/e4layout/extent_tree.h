@@ -50,6 +50,7 @@ struct e4l_node_pos {
 	uint32_t seed;		/* e4l_inode_seed(), when blk is not 0 */
 	unsigned int level;	/* of the node: 0 maps data */
 	uint32_t first, last;	/* logical blocks that it may map, inclusive */
+	bool trusted;		/* its checksum and depth are not looked at */
 };
 
 /*

@@ -16,6 +16,7 @@
 #include "csum.h"
 #include "extent_tree.h"
 #include "io_pool.h"
+#include "scan.h"
 
 #define CHUNK_BYTES	(512u << 10)	/* of inode table in one job */
 #define AHEAD_CHUNKS	16		/* announced before they are read */
@@ -48,6 +49,7 @@ struct scan {
 	struct e4l *e;
 	unsigned int flags;
 	ext2fs_inode_bitmap only;
+	const struct e4l_scan_look *look;	/* NULL: none */
 	const struct e4l_scan_ops *ops;
 	void *priv;
 	struct chunk_iter reading, announced;
@@ -64,6 +66,7 @@ struct scan {
 /* A tree block that is being read, and what it turned out to hold. */
 struct node {
 	size_t token;		/* where it stands */
+	struct e4l_token inode;	/* whose it is */
 	struct e4l_node_pos pos;
 	bool indirect;
 	size_t fresh, n_fresh;	/* its content in job->fresh */
@@ -75,6 +78,7 @@ struct job {
 	char *raw;		/* the chunk */
 	uint8_t *wanted;	/* a bit for each inode, when s->only is set */
 	char *scratch;
+	struct ext2_inode_large *host_inode;	/* big endian machines only */
 	struct e4l_token_vec tokens, fresh, spare;
 	struct e4l_want *wants;
 	struct node *nodes;
@@ -255,11 +259,10 @@ static bool push_bad_inode(struct job *job, ext2_ino_t ino, blk64_t blk,
 
 /* Appends an inode and the root of its map. */
 static errcode_t decode_inode(struct job *job, ext2_ino_t ino, size_t offset,
-			      const struct ext2_inode *inode)
+			      enum e4l_map map)
 {
 	struct scan *s = job->s;
 	ext2_filsys fs = s->e->fs;
-	enum e4l_map map = map_of(fs, inode);
 	const char *i_block = job->raw + offset +
 			      offsetof(struct ext2_inode, i_block);
 	size_t at = job->tokens.n;
@@ -282,6 +285,22 @@ static errcode_t decode_inode(struct job *job, ext2_ino_t ino, size_t offset,
 	return err;
 }
 
+/* Decodes an inode if the look says so. */
+static errcode_t look_at_one(struct job *job, ext2_ino_t ino, uint32_t index)
+{
+	struct scan *s = job->s;
+	size_t offset = (size_t)index * s->inode_bytes;
+	const char *raw = job->raw + offset;
+	const struct ext2_inode *inode = host_inode(s, raw, job->host_inode,
+						    s->inode_bytes);
+	enum e4l_map map = map_of(s->e->fs, inode);
+	blk64_t blk = job->chunk.blk + index / s->inodes_per_block;
+
+	if (!s->look->inode(ino, blk, raw, (const void *)inode, &map, s->priv))
+		return 0;
+	return decode_inode(job, ino, offset, map);
+}
+
 static errcode_t decode_one(struct job *job, uint32_t index)
 {
 	struct scan *s = job->s;
@@ -293,6 +312,8 @@ static errcode_t decode_one(struct job *job, uint32_t index)
 	ext2_ino_t ino = job->chunk.group * fs->super->s_inodes_per_group +
 			 job->chunk.first + index + 1;
 
+	if (s->look)
+		return look_at_one(job, ino, index);
 	if (!((const struct ext2_inode *)raw)->i_links_count ||
 	    (s->only && !(job->wanted[index / 8] & 1 << index % 8)))
 		return 0;
@@ -303,7 +324,7 @@ static errcode_t decode_one(struct job *job, uint32_t index)
 		return push_bad_inode(job, ino, job->chunk.blk +
 				      index / s->inodes_per_block,
 				      E4L_ET_INODE_CSUM) ? 0 : ENOMEM;
-	return decode_inode(job, ino, offset, inode);
+	return decode_inode(job, ino, offset, map_of(fs, inode));
 }
 
 static errcode_t decode_block(struct job *job, unsigned int block)
@@ -345,7 +366,7 @@ static errcode_t read_chunk(struct job *job)
 	unsigned int i;
 	errcode_t err = 0;
 
-	if (c->why && !push_bad_inode(job, 0, 0, c->why))
+	if (c->why && !job->s->look && !push_bad_inode(job, 0, 0, c->why))
 		return ENOMEM;
 	if (!c->inodes)
 		return 0;
@@ -357,6 +378,19 @@ static errcode_t read_chunk(struct job *job)
 }
 
 /* ------------------------------------------------------------ 2. tree blocks */
+
+/* Shows a tree block to the look. */
+static void look_at_node(struct job *job, const struct node *node,
+			 const void *block)
+{
+	struct scan *s = job->s;
+	const struct ext2_inode *inode;
+
+	inode = host_inode(s, job->raw + node->inode.pblk, job->host_inode,
+			   s->inode_bytes);
+	s->look->node(node->inode.lblk, (const void *)inode, &node->pos,
+		      node->indirect, block, s->priv);
+}
 
 /* Only an inode with tree blocks needs one. */
 static uint32_t inode_seed(const struct job *job,
@@ -398,10 +432,10 @@ static size_t collect_nodes(struct job *job)
 			break;
 		job->wants[n] = (struct e4l_want) { .blk = t->pblk, .slot = n };
 		job->nodes[n++] = (struct node) {
-			.token = i,
+			.token = i, .inode = inode,
 			.indirect = inode.arg == E4L_MAP_INDIRECT,
 			.pos = { .blk = t->pblk, .seed = seed,
-				 .level = t->level,
+				 .level = t->level, .trusted = job->s->look,
 				 .first = t->lblk, .last = t->arg },
 		};
 	}
@@ -420,6 +454,8 @@ static void visit_node(const struct e4l_want *want, const void *block,
 	struct node *node = &job->nodes[want->slot];
 
 	node->fresh = job->fresh.n;
+	if (block && s->look)
+		look_at_node(job, node, block);
 	if (!block)
 		why = E4L_ET_READ_TREE;
 	else if (atomic_fetch_add(&s->tree_blocks, 1) >=
@@ -688,10 +724,12 @@ static errcode_t job_init(void *arg, void *priv)
 	if (posix_memalign((void **)&job->raw, 4096, CHUNK_BYTES) ||
 	    posix_memalign((void **)&job->scratch, 4096, E4L_GATHER_BYTES))
 		return ENOMEM;
+	job->host_inode = malloc(s->inode_bytes + sizeof(*job->host_inode));
 	job->wanted = malloc(CHUNK_BYTES / s->inode_bytes / 8 + 1);
 	job->wants = calloc(job->max_nodes, sizeof(*job->wants));
 	job->nodes = calloc(job->max_nodes, sizeof(*job->nodes));
-	return job->wanted && job->wants && job->nodes ? 0 : ENOMEM;
+	return job->host_inode && job->wanted && job->wants && job->nodes ? 0 :
+	       ENOMEM;
 }
 
 static void job_release(void *arg, void *priv)
@@ -700,6 +738,7 @@ static void job_release(void *arg, void *priv)
 
 	free(job->raw);
 	free(job->scratch);
+	free(job->host_inode);
 	free(job->wanted);
 	free(job->wants);
 	free(job->nodes);
@@ -708,34 +747,47 @@ static void job_release(void *arg, void *priv)
 	free(job->spare.v);
 }
 
-errcode_t e4l_scan(struct e4l *e, unsigned int flags, ext2fs_inode_bitmap only,
-		   const struct e4l_scan_ops *ops, void *priv)
+static errcode_t scan_all(struct scan *s)
 {
 	static const struct e4l_pipe_ops pipe_ops = {
 		.job_bytes = sizeof(struct job),
 		.init = job_init, .release = job_release,
 		.next = scan_next, .work = scan_work, .done = scan_done,
 	};
-	struct scan s = {
-		.e = e, .flags = flags, .only = only, .ops = ops, .priv = priv,
-		.inode_bytes = EXT2_INODE_SIZE(e->fs->super),
-	};
+	struct e4l *e = s->e;
 	errcode_t err;
 
-	s.inodes_per_block = e->fs->blocksize / s.inode_bytes;
-	s.extents = calloc(PIECE_EXTENTS, sizeof(*s.extents));
-	s.tree = calloc(PIECE_TREE, sizeof(*s.tree));
-	s.host_inode = malloc(s.inode_bytes + sizeof(*s.host_inode));
+	s->inode_bytes = EXT2_INODE_SIZE(e->fs->super);
+	s->inodes_per_block = e->fs->blocksize / s->inode_bytes;
+	s->extents = calloc(PIECE_EXTENTS, sizeof(*s->extents));
+	s->tree = calloc(PIECE_TREE, sizeof(*s->tree));
+	s->host_inode = malloc(s->inode_bytes + sizeof(*s->host_inode));
 	e4l_fail(e, 0, NULL, 0, 0);
-	err = s.extents && s.tree && s.host_inode ?
-	      e4l_pipe_run(e, &pipe_ops, &s) : ENOMEM;
-	if (!err && ops->progress)
-		ops->progress(e->fs->group_desc_count,
-			      e->fs->group_desc_count, priv);
+	err = s->extents && s->tree && s->host_inode ?
+	      e4l_pipe_run(e, &pipe_ops, s) : ENOMEM;
+	if (!err && s->ops->progress)
+		s->ops->progress(e->fs->group_desc_count,
+				 e->fs->group_desc_count, s->priv);
 	if (err && !e->detail.doing)
 		e4l_fail(e, err, "scanning the inodes", 0, 0);
-	free(s.extents);
-	free(s.tree);
-	free(s.host_inode);
+	free(s->extents);
+	free(s->tree);
+	free(s->host_inode);
 	return err;
+}
+
+errcode_t e4l_scan(struct e4l *e, unsigned int flags, ext2fs_inode_bitmap only,
+		   const struct e4l_scan_ops *ops, void *priv)
+{
+	return scan_all(&(struct scan) {
+		.e = e, .flags = flags, .only = only, .ops = ops, .priv = priv,
+	});
+}
+
+errcode_t e4l_scan_looking(struct e4l *e, const struct e4l_scan_look *look,
+			   const struct e4l_scan_ops *ops, void *priv)
+{
+	return scan_all(&(struct scan) {
+		.e = e, .look = look, .ops = ops, .priv = priv,
+	});
 }
