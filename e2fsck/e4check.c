@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* e4check: says what is wrong with an ext4 filesystem, and changes nothing. */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include "support/interrupt.h"
+#include "support/say.h"
+#include "e4check.h"
+
+#define DEFAULT_FINDINGS	1000
+#define MAX_FINDINGS		1000000
+#define MAX_THREADS		64
+
+#define AT(member) offsetof(struct e4check, member)
+static const struct args_option options[] = {
+	{ .name = "layout-only", .kind = ARGS_FLAG, .offset = AT(layout_only),
+	  .help = "tell what could lie better, and nothing else" },
+	{ .name = "no-layout", .kind = ARGS_FLAG, .offset = AT(no_layout),
+	  .help = "tell what is wrong, and nothing else" },
+	{ .name = "max-findings", .letter = 'n', .kind = ARGS_COUNT,
+	  .offset = AT(max_findings), .value = "N", .max = MAX_FINDINGS,
+	  .help = "show N findings, the worst first (default 1000)" },
+	{ .name = "threads", .letter = 't', .kind = ARGS_COUNT,
+	  .offset = AT(threads), .value = "N", .min = 1, .max = MAX_THREADS,
+	  .help = "work with N threads (default: one per processor)" },
+};
+static const struct args_tool tool = {
+	.operands = "TARGET",
+	.purpose = "Say what is wrong with an ext4 filesystem, and what could "
+		   "lie better.",
+	.options = options,
+	.n_options = sizeof(options) / sizeof(*options),
+	.min_operands = 1, .max_operands = 1,
+};
+
+static void on_progress(const char *doing, uint64_t done, uint64_t all,
+			void *priv)
+{
+	struct e4check *check = priv;
+	struct e4l_io_stats io;
+
+	if (doing != check->doing) {
+		progress_end(&check->progress);
+		progress_start(&check->progress, &check->args, doing);
+		check->doing = doing;
+	}
+	e4l_get_io_stats(check->e, &io);
+	progress_update(&check->progress, done, all, io.bytes);
+}
+
+/* Paths of those findings that are shown.  Without them, inodes will do. */
+static void load_names(struct e4check *check)
+{
+	struct findings *f = &check->found;
+	ext2_ino_t *wanted = calloc(f->n + 1, sizeof(*wanted));
+	size_t i, n = 0;
+
+	for (i = 0; wanted && i < f->n; i++)
+		if (f->v[i].ino &&
+		    f->v[i].ino <= check->target.fs->super->s_inodes_count)
+			wanted[n++] = f->v[i].ino;
+	if (n && e4l_names_load(check->e, wanted, n, &check->names))
+		check->names = NULL;
+	free(wanted);
+}
+
+static errcode_t run_check(struct e4check *check)
+{
+	struct check_options opt = {
+		.no_layout = check->no_layout,
+		.layout_only = check->layout_only,
+		.progress = on_progress, .priv = check,
+	};
+	struct interrupt in = { 0 };
+	errcode_t err = e4l_new(check->target.fs, &check->e);
+
+	if (!err && check->threads)
+		err = e4l_set_threads(check->e, check->threads);
+	if (!err)
+		err = interrupt_start(&in, check->e);
+	if (!err)
+		err = check_run(check->e, &opt, &check->found);
+	progress_end(&check->progress);
+	if (!err) {
+		findings_sort(&check->found);
+		load_names(check);
+	}
+	interrupt_stop(&in);
+	return err;
+}
+
+static int verdict(const struct e4check *check, errcode_t err)
+{
+	if (err == E4L_ET_INTERRUPTED) {
+		say("%s: interrupted: nothing was changed, and nothing is "
+		    "known", check->target.name);
+		return FSCK_CANCELED;
+	}
+	if (err) {
+		say_e4l(check->target.name, check->e, err);
+		return FSCK_FAILED;
+	}
+	if (!(check->args.json ? e4check_print_json(check) :
+				 e4check_print_text(check)))
+		return FSCK_FAILED;
+	if (check->args.verbose)
+		say_reads(check->target.name, check->e);
+	return check->found.severity[SEVERITY_ERROR] ? FSCK_ERRORS : FSCK_CLEAN;
+}
+
+static int run(struct e4check *check, const char *name)
+{
+	int status;
+
+	if (!target_open_read(&check->target, name, "cache=off",
+			      check->args.quiet))
+		return FSCK_FAILED;
+	findings_init(&check->found, check->max_findings);
+	status = verdict(check, run_check(check));
+	e4l_names_free(check->names);
+	findings_free(&check->found);
+	e4l_free(check->e);
+	if (!target_close(&check->target))
+		status |= FSCK_FAILED;
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct e4check check = { .max_findings = DEFAULT_FINDINGS };
+	int first, status;
+
+	first = args_parse(&tool, argc, argv, &check, &status);
+	if (first < 0)
+		return status == STATUS_USAGE ? FSCK_USAGE : status;
+	if (check.layout_only && check.no_layout) {
+		say("--layout-only and --no-layout exclude each other");
+		return FSCK_USAGE;
+	}
+	status = run(&check, argv[first]);
+	return say_done(STATUS_DONE) ? FSCK_FAILED : status;
+}

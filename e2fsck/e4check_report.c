@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What was found, for people and as JSON Lines (e4check/1). */
+#include "config.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "support/json.h"
+#include "support/say.h"
+#include "support/text.h"
+#include "support/units.h"
+#include "e4check.h"
+
+#define TEXT_LEN 160
+
+/* Is a finding among those that were asked for? */
+static bool is_wanted(const struct e4check *check, const struct finding *what)
+{
+	return !check->layout_only ||
+	       finding_table[what->id].severity == SEVERITY_LAYOUT;
+}
+
+/* -------------------------------------------------------------------- text */
+
+static bool print_place(const struct e4check *check,
+			const struct finding *what)
+{
+	const char *path = e4check_path(check, what);
+	char *shown = path ? text_escape(path, strlen(path), TEXT_FOR_PEOPLE) :
+			     NULL;
+
+	if (what->ino)
+		printf(", inode %u", what->ino);
+	if (shown)
+		printf(" (%s)", shown);
+	if (what->has_group)
+		printf(", group %u", what->group);
+	if (what->blk)
+		printf(", block %llu", (unsigned long long)what->blk);
+	free(shown);
+	return true;
+}
+
+static void print_finding(const struct e4check *check,
+			  const struct finding *what)
+{
+	const struct finding_info *info = &finding_table[what->id];
+	char text[TEXT_LEN];
+
+	printf("%s: %s", severity_names[info->severity], info->code);
+	print_place(check, what);
+	printf(": %s\n", finding_text(what, text, sizeof(text)));
+}
+
+/* Each command that mends something of what was found, once. */
+static void print_mends(const struct e4check *check)
+{
+	const char *said[FINDING_IDS];
+	size_t n = 0, i, j;
+
+	for (i = 0; i < FINDING_IDS; i++) {
+		const struct finding_info *info = &finding_table[i];
+
+		if (!check->found.count[i] || !info->mend ||
+		    (check->layout_only && info->severity != SEVERITY_LAYOUT))
+			continue;
+		for (j = 0; j < n && strcmp(said[j], info->mend); j++)
+			;
+		if (j < n)
+			continue;
+		said[n++] = info->mend;
+		printf("to mend: %s %s\n", info->mend, check->target.device);
+	}
+}
+
+static void print_summary(const struct e4check *check)
+{
+	const uint64_t *n = check->found.severity;
+	char a[UNITS_LEN], b[UNITS_LEN], c[UNITS_LEN];
+
+	if (check->layout_only)
+		printf("%s: %s findings about the layout\n",
+		       check->target.name,
+		       units_count(n[SEVERITY_LAYOUT], c));
+	else
+		printf("%s: %s errors, %s warnings, %s findings about the "
+		       "layout\n", check->target.name,
+		       units_count(n[SEVERITY_ERROR], a),
+		       units_count(n[SEVERITY_WARNING], b),
+		       units_count(n[SEVERITY_LAYOUT], c));
+}
+
+bool e4check_print_text(const struct e4check *check)
+{
+	const struct findings *f = &check->found;
+	size_t i;
+
+	for (i = 0; i < f->n; i++)
+		if (is_wanted(check, &f->v[i]))
+			print_finding(check, &f->v[i]);
+	if (!check->args.quiet) {
+		print_mends(check);
+		print_summary(check);
+	}
+	return true;
+}
+
+/* -------------------------------------------------------------------- JSON */
+
+static json_t *number_or_null(bool there, uint64_t number)
+{
+	return there ? json_integer(number) : json_null();
+}
+
+static json_t *text_or_null(const char *text)
+{
+	return text ? json_string(text) : json_null();
+}
+
+static json_t *finding_object(const struct e4check *check,
+			      const struct finding *what)
+{
+	const struct finding_info *info = &finding_table[what->id];
+	const char *path = e4check_path(check, what);
+	char text[TEXT_LEN];
+
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o}",
+			 "schema", "e4check/1",
+			 "code", info->code,
+			 "severity", severity_names[info->severity],
+			 "inode", number_or_null(what->ino, what->ino),
+			 "path", path ? json_name(path) : json_null(),
+			 "block", number_or_null(what->blk, what->blk),
+			 "group", number_or_null(what->has_group, what->group),
+			 "text", finding_text(what, text, sizeof(text)),
+			 "peer", text_or_null(info->peer),
+			 "mend", text_or_null(info->mend));
+}
+
+bool e4check_print_json(const struct e4check *check)
+{
+	const struct findings *f = &check->found;
+	size_t i;
+
+	for (i = 0; i < f->n; i++)
+		if (is_wanted(check, &f->v[i]) &&
+		    !json_write_line(finding_object(check, &f->v[i])))
+			return false;
+	return true;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inodes that hold the values of attributes. */
+#ifndef E4CHECK_EA_INODES_H
+#define E4CHECK_EA_INODES_H
+
+#include "checkP.h"
+
+/* Judges every use of such an inode. */
+errcode_t ea_inodes_prepare(struct check *ck);
+
+/* Judges how many uses @ino says that it has.  False: it has none. */
+bool ea_inode_judge(struct check *ck, ext2_ino_t ino);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A context is an attribute: a policy and a nonce.  Formats: fscrypt_context_v1
+ * and _v2 in Linux' fs/crypto/fscrypt_private.h.
+ */
+#include "config.h"
+#include <stdlib.h>
+#include <string.h>
+#include "e4layout/csum.h"
+#include "encryption.h"
+#include <ext2fs/ext2_ext_attr.h>	/* wants ext2fs.h before it */
+
+#define XATTR_INDEX_ENCRYPTION 9
+
+/* Policies that stand for something else; any above is a hash. */
+enum { NO_POLICY, UNKNOWN_POLICY, FUTURE_POLICY, FIRST_POLICY };
+
+/* Inodes side by side, of one policy. */
+struct policy_run {
+	ext2_ino_t first, last;
+	uint32_t policy;
+};
+
+struct policies {
+	struct policy_run *v;
+	size_t n, max;
+};
+
+/* By version: the bytes of a context, and of the policy that it begins with. */
+static const struct {
+	size_t context, policy;
+} contexts[] = { { 0, 0 }, { 28, 12 }, { 40, 24 } };
+
+/* The value of the context in the inode; NULL: it has none there. */
+static const uint8_t *find_context(const struct check *ck,
+				   const struct ext2_inode_large *inode,
+				   size_t *len)
+{
+	unsigned int size = EXT2_INODE_SIZE(ck->fs->super);
+	const char *end = (const char *)inode + size;
+	const char *p = (const char *)inode + EXT2_GOOD_OLD_INODE_SIZE +
+			inode->i_extra_isize, *first = p + 4;
+
+	if (size <= EXT2_GOOD_OLD_INODE_SIZE + inode->i_extra_isize + 4u ||
+	    inode->i_extra_isize % 4 ||
+	    *(const uint32_t *)p != EXT2_EXT_ATTR_MAGIC)
+		return NULL;
+	for (p = first; end - p >= sizeof(struct ext2_ext_attr_entry) + 1; ) {
+		const struct ext2_ext_attr_entry *x = (const void *)p;
+		const char *name = (const char *)(x + 1);
+
+		if (EXT2_EXT_IS_LAST_ENTRY(x))
+			return NULL;
+		p += EXT2_EXT_ATTR_LEN(x->e_name_len);
+		if (x->e_name_index != XATTR_INDEX_ENCRYPTION ||
+		    x->e_name_len != 1 || *name != 'c' || x->e_value_inum)
+			continue;
+		if (x->e_value_offs > end - first ||
+		    x->e_value_size > end - first - x->e_value_offs)
+			return NULL;
+		*len = x->e_value_size;
+		return (const uint8_t *)first + x->e_value_offs;
+	}
+	return NULL;
+}
+
+static uint32_t policy_of(struct check *ck,
+			  const struct ext2_inode_large *inode)
+{
+	size_t len = 0;
+	const uint8_t *context = find_context(ck, inode, &len);
+	uint32_t hash;
+
+	if (!context)
+		return ext2fs_file_acl_block(ck->fs, (void *)inode) ?
+		       UNKNOWN_POLICY : NO_POLICY;
+	if (!len || !context[0])
+		return NO_POLICY;
+	if (context[0] >= sizeof(contexts) / sizeof(*contexts))
+		return FUTURE_POLICY;
+	if (len != contexts[context[0]].context)
+		return NO_POLICY;
+	hash = e4l_crc32c(~0u, context, contexts[context[0]].policy);
+	return hash < FIRST_POLICY ? FIRST_POLICY : hash;
+}
+
+errcode_t encryption_note(struct check *ck, ext2_ino_t ino,
+			  const struct ext2_inode_large *inode)
+{
+	uint32_t policy = policy_of(ck, inode);
+	struct policies *p;
+	errcode_t err;
+
+	if (policy == NO_POLICY) {
+		FOUND(ck, INODE_ENCRYPTION, .ino = ino);
+		return 0;
+	}
+	if (!ck->policies && !(ck->policies = calloc(1, sizeof(*p))))
+		return ENOMEM;
+	p = ck->policies;
+	if (p->n && p->v[p->n - 1].last + 1 == ino &&
+	    p->v[p->n - 1].policy == policy) {
+		p->v[p->n - 1].last++;
+		return 0;
+	}
+	err = check_grow(&p->v, p->n, &p->max, sizeof(*p->v));
+	if (!err)
+		p->v[p->n++] = (struct policy_run) { ino, ino, policy };
+	return err;
+}
+
+static uint32_t find_policy(const struct check *ck, ext2_ino_t ino)
+{
+	const struct policies *p = ck->policies;
+	size_t low = 0, high = p ? p->n : 0;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (p->v[mid].last < ino)
+			low = mid + 1;
+		else if (p->v[mid].first > ino)
+			high = mid;
+		else
+			return p->v[mid].policy;
+	}
+	return NO_POLICY;
+}
+
+bool encryption_agrees(const struct check *ck, ext2_ino_t dir, ext2_ino_t ino)
+{
+	uint32_t want = find_policy(ck, dir), have = find_policy(ck, ino);
+	uint8_t type = ck->kind[ino] & KIND_TYPE;
+
+	if (want == have || want == NO_POLICY || want == UNKNOWN_POLICY ||
+	    have == UNKNOWN_POLICY)
+		return true;
+	return have == NO_POLICY && type != EXT2_FT_REG_FILE &&
+	       type != EXT2_FT_DIR && type != EXT2_FT_SYMLINK;
+}
+
+void encryption_free(struct check *ck)
+{
+	if (ck->policies)
+		free(ck->policies->v);
+	free(ck->policies);
+}

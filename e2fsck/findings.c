@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "findings.h"
+
+/* What mends: commands, to be followed by their target. */
+#define MEND_NOTHING		NULL
+#define MEND_FSCK		"e2fsck -fy"
+#define MEND_RECOVER		"e2fsck -p"
+#define MEND_CLEAR_MMP		"tune2fs -f -E clear_mmp"
+#define MEND_REPACK_MERGE	"e4repack --only=merge"
+#define MEND_REPACK_ZERO	"e4repack --only=merge,zeroout"
+#define MEND_REPACK_MOVE	"e4repack"
+#define MEND_TUNE_IRESERVE	"tune4fs --set dir_ireserve=normal"
+#define MEND_TUNE_CLEAR		"tune4fs --clear"
+
+const char *const severity_names[] = {
+	[SEVERITY_ERROR] = "error",
+	[SEVERITY_WARNING] = "warning",
+	[SEVERITY_LAYOUT] = "layout",
+	NULL
+};
+
+const struct finding_info finding_table[] = {
+#define FINDING(name, code, severity, sentence, peer, mend) \
+	[F_##name] = { code, SEVERITY_##severity, sentence, peer, MEND_##mend },
+#include "findings.def"
+#undef FINDING
+};
+
+void findings_init(struct findings *f, size_t max)
+{
+	*f = (struct findings) { .max = max };
+	pthread_mutex_init(&f->lock, NULL);
+}
+
+void findings_free(struct findings *f)
+{
+	pthread_mutex_destroy(&f->lock);
+	free(f->v);
+}
+
+#define COMPARE(x, y) ((x) < (y) ? -1 : (x) > (y))
+
+static int finding_cmp(const void *a, const void *b)
+{
+	const struct finding *x = a, *y = b;
+	int c = COMPARE(finding_table[x->id].severity,
+			finding_table[y->id].severity);
+
+	c = c ? c : COMPARE(x->ino, y->ino);
+	c = c ? c : COMPARE(x->group, y->group);
+	c = c ? c : COMPARE(x->blk, y->blk);
+	c = c ? c : COMPARE(x->id, y->id);
+	c = c ? c : COMPARE(x->got, y->got);
+	return c ? c : COMPARE(x->want, y->want);
+}
+
+void findings_sort(struct findings *f)
+{
+	if (f->n)
+		qsort(f->v, f->n, sizeof(*f->v), finding_cmp);
+	if (f->n > f->max)
+		f->n = f->max;
+}
+
+/* Makes room for one more; false without memory. */
+static bool make_room(struct findings *f)
+{
+	size_t room = f->room ? 2 * f->room : 64;
+	struct finding *v;
+
+	if (f->n < f->room)
+		return true;
+	if (f->n >= 2 * f->max) {
+		findings_sort(f);
+		return true;
+	}
+	v = reallocarray(f->v, room, sizeof(*v));
+	if (!v)
+		return false;
+	f->v = v;
+	f->room = room;
+	return true;
+}
+
+void findings_add(struct findings *f, enum finding_id id, struct finding what)
+{
+	what.id = id;
+	pthread_mutex_lock(&f->lock);
+	f->count[id]++;
+	f->severity[finding_table[id].severity]++;
+	if (f->max) {
+		if (make_room(f))
+			f->v[f->n++] = what;
+		else
+			f->failed = true;
+	}
+	pthread_mutex_unlock(&f->lock);
+}
+
+static int put_number(char *buf, size_t size, char kind,
+		      const struct finding *what)
+{
+	switch (kind) {
+	case 'g':
+		return snprintf(buf, size, "%" PRIu64, what->got);
+	case 'w':
+		return snprintf(buf, size, "%" PRIu64, what->want);
+	default:
+		return snprintf(buf, size, "0x%" PRIx64, what->got);
+	}
+}
+
+const char *finding_text(const struct finding *what, char *buf, size_t size)
+{
+	const char *s = finding_table[what->id].sentence;
+	size_t used = 0;
+
+	for (; *s && used + 1 < size; s++) {
+		if (*s == '%')
+			used += put_number(buf + used, size - used, *++s, what);
+		else
+			buf[used++] = *s;
+	}
+	buf[used < size ? used : size - 1] = '\0';
+	return buf;
+}

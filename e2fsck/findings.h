@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What can be found (a table), and what was. */
+#ifndef E4CHECK_FINDINGS_H
+#define E4CHECK_FINDINGS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ext2fs/ext2_fs.h>
+#include <ext2fs/ext2fs.h>
+
+enum finding_id {
+#define FINDING(name, code, severity, sentence, peer, mend) F_##name,
+#include "findings.def"
+#undef FINDING
+	FINDING_IDS
+};
+
+enum severity { SEVERITY_ERROR, SEVERITY_WARNING, SEVERITY_LAYOUT, SEVERITIES };
+extern const char *const severity_names[];
+
+/* A row of the table. */
+struct finding_info {
+	const char *code;
+	enum severity severity;
+	const char *sentence;
+	const char *peer;	/* NULL: none has a word for it */
+	const char *mend;	/* the command, without its target; or NULL */
+};
+extern const struct finding_info finding_table[];
+
+/* One thing found.  0 or false: does not concern one. */
+struct finding {
+	enum finding_id id;
+	ext2_ino_t ino;
+	blk64_t blk;
+	bool has_group;
+	dgrp_t group;
+	uint64_t got, want;
+};
+
+/*
+ * All that was found: each is counted, and the @max most severe (by inode and
+ * block where they are equally so) are kept, whichever order they come in.
+ * Any thread may add.
+ */
+struct findings {
+	pthread_mutex_t lock;
+	size_t max;
+	struct finding *v;
+	size_t n, room;
+	bool failed;		/* memory was short */
+	uint64_t count[FINDING_IDS];
+	uint64_t severity[SEVERITIES];
+};
+
+void findings_init(struct findings *f, size_t max);
+void findings_free(struct findings *f);
+void findings_add(struct findings *f, enum finding_id id, struct finding what);
+
+/* Brings those that are kept in order; once nobody adds any more. */
+void findings_sort(struct findings *f);
+
+/* The sentence with its numbers in @buf, terminated.  Returns @buf. */
+const char *finding_text(const struct finding *what, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is sound and could lie better. */
+#ifndef E4CHECK_LAYOUT_H
+#define E4CHECK_LAYOUT_H
+
+#include "checkP.h"
+
+/* After the last piece of a file, which @scorer has seen all of. */
+void layout_judge_file(struct check *ck, const struct e4l_piece *last,
+		       struct e4l_scorer *scorer);
+
+/* Judges what tune4fs keeps with the filesystem. */
+void layout_judge_tunables(struct check *ck);
+
+#endif

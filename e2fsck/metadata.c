@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+#include <stdlib.h>
+#include "metadata.h"
+
+static errcode_t add(struct check *ck, blk64_t blk, blk64_t len)
+{
+	struct extent_list *m = ck->metadata;
+	blk64_t end = ext2fs_blocks_count(ck->fs->super);
+	errcode_t err;
+
+	if (blk >= end || !len)
+		return 0;
+	err = check_grow(&m->v, m->n, &m->max, sizeof(*m->v));
+	if (!err)
+		m->v[m->n++] = (struct blk_run) {
+			blk, len < end - blk ? len : end - blk };
+	return err;
+}
+
+/* The superblock and descriptors of @group, or their copies. */
+static errcode_t add_super(struct check *ck, dgrp_t group)
+{
+	ext2_filsys fs = ck->fs;
+	struct ext2_super_block *sb = fs->super;
+	blk64_t super, old_desc, new_desc, old_blocks;
+	errcode_t err = 0;
+
+	ext2fs_super_and_bgd_loc2(fs, group, &super, &old_desc, &new_desc,
+				  NULL);
+	old_blocks = ext2fs_has_feature_meta_bg(sb) ? sb->s_first_meta_bg :
+		     fs->desc_blocks + sb->s_reserved_gdt_blocks;
+	if (super || !group)
+		err = add(ck, super, 1);
+	/* the boot block, where it shares a cluster */
+	if (!err && !group && super)
+		if (fs->blocksize == 1024 && EXT2FS_CLUSTER_RATIO(fs) > 1)
+			err = add(ck, 0, 1);
+	if (!err && old_desc)
+		err = add(ck, old_desc, old_blocks);
+	if (!err && new_desc)
+		err = add(ck, new_desc, 1);
+	return err;
+}
+
+static int run_cmp(const void *a, const void *b)
+{
+	const struct blk_run *x = a, *y = b;
+
+	return x->blk < y->blk ? -1 : x->blk > y->blk;
+}
+
+static errcode_t claim(struct check *ck, const struct blk_run *run)
+{
+	uint64_t first = EXT2FS_B2C(ck->fs, run->blk), taken = 0, hit;
+	uint64_t last = EXT2FS_B2C(ck->fs, run->blk + run->len - 1);
+
+	return owners_claim(ck->owners, first, last - first + 1, &taken, &hit);
+}
+
+/* Sorts, claims and joins; *@overlap: two of them share blocks. */
+static errcode_t settle(struct check *ck, bool *overlap)
+{
+	struct extent_list *m = ck->metadata;
+	size_t i, n = 0;
+	errcode_t err = 0;
+
+	*overlap = false;
+	if (m->n)
+		qsort(m->v, m->n, sizeof(*m->v), run_cmp);
+	for (i = 0; i < m->n && !err; i++) {
+		struct blk_run *last = n ? &m->v[n - 1] : NULL;
+
+		err = claim(ck, &m->v[i]);
+		if (!last || m->v[i].blk > last->blk + last->len) {
+			m->v[n++] = m->v[i];
+			continue;
+		}
+		*overlap |= m->v[i].blk < last->blk + last->len;
+		if (m->v[i].blk + m->v[i].len > last->blk + last->len)
+			last->len = m->v[i].blk + m->v[i].len - last->blk;
+	}
+	m->n = n;
+	return err;
+}
+
+errcode_t metadata_claim(struct check *ck)
+{
+	ext2_filsys fs = ck->fs;
+	errcode_t err = 0;
+	bool overlap;
+	dgrp_t g;
+
+	ck->metadata = calloc(1, sizeof(*ck->metadata));
+	if (!ck->metadata)
+		return ENOMEM;
+	for (g = 0; g < fs->group_desc_count && !err; g++) {
+		err = add_super(ck, g);
+		if (!err && ext2fs_inode_table_loc(fs, g))
+			err = add(ck, ext2fs_inode_table_loc(fs, g),
+				  fs->inode_blocks_per_group);
+		if (!err && ext2fs_block_bitmap_loc(fs, g))
+			err = add(ck, ext2fs_block_bitmap_loc(fs, g), 1);
+		if (!err && ext2fs_inode_bitmap_loc(fs, g))
+			err = add(ck, ext2fs_inode_bitmap_loc(fs, g), 1);
+	}
+	if (!err)
+		err = settle(ck, &overlap);
+	if (!err && overlap)
+		FOUND(ck, METADATA_OVERLAP);
+	return err;
+}
+
+void metadata_free(struct check *ck)
+{
+	if (ck->metadata)
+		free(ck->metadata->v);
+	free(ck->metadata);
+}
+
+bool metadata_meets(const struct check *ck, blk64_t blk, blk64_t len)
+{
+	const struct extent_list *m = ck->metadata;
+	size_t low = 0, high = m->n;
+
+	while (low < high) {	/* the first that ends after @blk */
+		size_t mid = low + (high - low) / 2;
+
+		if (m->v[mid].blk + m->v[mid].len <= blk)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < m->n && m->v[low].blk < blk + len;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where the filesystem's own blocks are. */
+#ifndef E4CHECK_METADATA_H
+#define E4CHECK_METADATA_H
+
+#include "checkP.h"
+
+/* Sorted runs of blocks that do not overlap. */
+struct extent_list {
+	size_t n, max;
+	struct blk_run {
+		blk64_t blk, len;
+	} *v;
+};
+
+/*
+ * Lists superblocks, descriptors, bitmaps and inode tables, claims their
+ * clusters, and judges whether they overlap.
+ */
+errcode_t metadata_claim(struct check *ck);
+void metadata_free(struct check *ck);
+
+/* Is part of @len blocks from @blk metadata? */
+bool metadata_meets(const struct check *ck, blk64_t blk, blk64_t len);
+
+#endif

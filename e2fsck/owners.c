@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+#include <stdlib.h>
+#include <string.h>
+#include "owners.h"
+
+#define PAGE_BITS	15
+#define PAGE_CLUSTERS	(1u << PAGE_BITS)
+#define PAGE_MAP_BYTES	(PAGE_CLUSTERS / 8)
+/* From so many runs on, a bitmap is smaller. */
+#define MAX_RUNS	(PAGE_MAP_BYTES / sizeof(struct run))
+
+/* Clusters of a page, both ends inclusive. */
+struct run {
+	uint16_t first, last;
+};
+
+struct page {
+	union {
+		struct run *runs;
+		uint8_t *map;	/* when @dense */
+	};
+	uint16_t n, room;
+	bool dense;
+};
+
+struct owners {
+	uint64_t n_pages;
+	struct page pages[];
+};
+
+struct owners *owners_new(uint64_t clusters)
+{
+	uint64_t n = (clusters + PAGE_CLUSTERS - 1) >> PAGE_BITS;
+	struct owners *o = calloc(1, sizeof(*o) + n * sizeof(*o->pages));
+
+	if (o)
+		o->n_pages = n;
+	return o;
+}
+
+void owners_free(struct owners *o)
+{
+	uint64_t i;
+
+	if (!o)
+		return;
+	for (i = 0; i < o->n_pages; i++)
+		free(o->pages[i].runs);
+	free(o);
+}
+
+static bool map_test(const uint8_t *map, unsigned int i)
+{
+	return map[i / 8] >> i % 8 & 1;
+}
+
+static void map_set(uint8_t *map, unsigned int first, unsigned int last)
+{
+	unsigned int i = first;
+
+	for (; i <= last && i % 8; i++)
+		map[i / 8] |= 1 << i % 8;
+	if (i + 8 <= last + 1)
+		memset(map + i / 8, 0xFF, (last + 1 - i) / 8);
+	for (i += i <= last ? (last + 1 - i) / 8 * 8 : 0; i <= last; i++)
+		map[i / 8] |= 1 << i % 8;
+}
+
+/* The first run that ends at or after @cluster. */
+static unsigned int find_run(const struct page *p, unsigned int cluster)
+{
+	unsigned int low = 0, high = p->n;
+
+	if (p->n && p->runs[p->n - 1].last < cluster)
+		return p->n;
+	while (low < high) {
+		unsigned int mid = (low + high) / 2;
+
+		if (p->runs[mid].last < cluster)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static errcode_t make_dense(struct page *p)
+{
+	uint8_t *map = calloc(1, PAGE_MAP_BYTES);
+	unsigned int i;
+
+	if (!map)
+		return ENOMEM;
+	for (i = 0; i < p->n; i++)
+		map_set(map, p->runs[i].first, p->runs[i].last);
+	free(p->runs);
+	p->map = map;
+	p->dense = true;
+	return 0;
+}
+
+static errcode_t insert_run(struct page *p, unsigned int at, struct run run)
+{
+	unsigned int room = p->room ? 2 * p->room : 4;
+	struct run *runs;
+
+	if (p->n == p->room) {
+		runs = reallocarray(p->runs, room, sizeof(*runs));
+		if (!runs)
+			return ENOMEM;
+		p->runs = runs;
+		p->room = room;
+	}
+	memmove(p->runs + at + 1, p->runs + at, (p->n - at) * sizeof(run));
+	p->runs[at] = run;
+	p->n++;
+	return 0;
+}
+
+/* Counts what of [@first, @last] is claimed; *@hit is the first of it. */
+static unsigned int count_taken(const struct page *p, unsigned int first,
+				unsigned int last, unsigned int *hit)
+{
+	unsigned int i, n = 0;
+
+	if (p->dense) {
+		for (i = first; i <= last; i++)
+			if (map_test(p->map, i) && !n++)
+				*hit = i;
+		return n;
+	}
+	for (i = find_run(p, first); i < p->n && p->runs[i].first <= last;
+	     i++) {
+		unsigned int from = p->runs[i].first, to = p->runs[i].last;
+
+		from = from < first ? first : from;
+		to = to > last ? last : to;
+		if (!n)
+			*hit = from;
+		n += to - from + 1;
+	}
+	return n;
+}
+
+/* Puts [@first, @last] in, joined with what it meets. */
+static errcode_t add_run(struct page *p, unsigned int first, unsigned int last)
+{
+	unsigned int at = find_run(p, first ? first - 1 : 0), end = at;
+
+	while (end < p->n && p->runs[end].first <= last + 1) {
+		if (p->runs[end].first < first)
+			first = p->runs[end].first;
+		if (p->runs[end].last > last)
+			last = p->runs[end].last;
+		end++;
+	}
+	if (at == end)
+		return insert_run(p, at, (struct run) { first, last });
+	p->runs[at] = (struct run) { first, last };
+	memmove(p->runs + at + 1, p->runs + end,
+		(p->n - end) * sizeof(*p->runs));
+	p->n -= end - at - 1;
+	return 0;
+}
+
+static errcode_t claim_in_page(struct page *p, unsigned int first,
+			       unsigned int last, unsigned int *taken,
+			       unsigned int *hit)
+{
+	errcode_t err = 0;
+
+	*taken = count_taken(p, first, last, hit);
+	if (*taken == last - first + 1)
+		return 0;
+	if (!p->dense && p->n >= MAX_RUNS)
+		err = make_dense(p);
+	if (err)
+		return err;
+	if (!p->dense)
+		return add_run(p, first, last);
+	map_set(p->map, first, last);
+	return 0;
+}
+
+errcode_t owners_claim(struct owners *o, uint64_t start, uint64_t len,
+		       uint64_t *taken, uint64_t *first)
+{
+	unsigned int n, in_page, hit = 0;
+	errcode_t err = 0;
+
+	for (; len && !err; start += n, len -= n) {
+		unsigned int at = start % PAGE_CLUSTERS;
+
+		n = len < PAGE_CLUSTERS - at ? len : PAGE_CLUSTERS - at;
+		err = claim_in_page(&o->pages[start >> PAGE_BITS], at,
+				    at + n - 1, &in_page, &hit);
+		if (!err && in_page && !*taken)
+			*first = start - at + hit;
+		if (!err)
+			*taken += in_page;
+	}
+	return err;
+}
+
+bool owners_has(const struct owners *o, uint64_t cluster)
+{
+	unsigned int hit;
+
+	return count_taken(&o->pages[cluster >> PAGE_BITS],
+			   cluster % PAGE_CLUSTERS, cluster % PAGE_CLUSTERS,
+			   &hit);
+}
+
+/* The bits of [@first, @last] of a page, from bit @to of @bits on. */
+static void page_bits(const struct page *p, unsigned int first,
+		      unsigned int last, uint32_t to, uint8_t *bits)
+{
+	unsigned int i;
+
+	if (p->dense && first % 8 == 0 && to % 8 == 0) {
+		memcpy(bits + to / 8, p->map + first / 8,
+		       (last - first) / 8 + 1);
+		return;
+	}
+	if (p->dense) {
+		for (i = first; i <= last; i++)
+			if (map_test(p->map, i))
+				map_set(bits, to + i - first, to + i - first);
+		return;
+	}
+	for (i = find_run(p, first); i < p->n && p->runs[i].first <= last;
+	     i++) {
+		unsigned int from = p->runs[i].first, end = p->runs[i].last;
+
+		from = from < first ? first : from;
+		end = end > last ? last : end;
+		map_set(bits, to + from - first, to + end - first);
+	}
+}
+
+void owners_bits(const struct owners *o, uint64_t start, uint32_t n,
+		 uint8_t *bits)
+{
+	uint32_t to = 0, part;
+
+	memset(bits, 0, (n + 7) / 8);
+	for (; n; start += part, n -= part, to += part) {
+		unsigned int at = start % PAGE_CLUSTERS;
+
+		part = n < PAGE_CLUSTERS - at ? n : PAGE_CLUSTERS - at;
+		page_bits(&o->pages[start >> PAGE_BITS], at, at + part - 1, to,
+			  bits);
+	}
+	/* a page's bitmap may have had more than was asked for */
+	if (to % 8)
+		bits[to / 8] &= (1 << to % 8) - 1;
+}
+
+size_t owners_bytes(const struct owners *o)
+{
+	size_t bytes = sizeof(*o) + o->n_pages * sizeof(*o->pages);
+	uint64_t i;
+
+	for (i = 0; i < o->n_pages; i++)
+		bytes += o->pages[i].dense ? PAGE_MAP_BYTES :
+			 o->pages[i].room * sizeof(struct run);
+	return bytes;
+}

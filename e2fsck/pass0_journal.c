@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Pass 0: the journal's superblock, and multiple mount protection. */
+#include "config.h"
+#include <stdlib.h>
+#include <string.h>
+#include "e4layout/csum.h"
+#include "e4layout/io_pool.h"
+#include "e4layout/jbd2.h"
+#include "checkP.h"
+
+#define KNOWN_INCOMPAT (JBD2_REVOKE | JBD2_64BIT | JBD2_ASYNC_COMMIT | \
+			JBD2_CSUM_V2 | JBD2_CSUM_V3 | JBD2_FAST_COMMIT)
+#define BACKUP_BLOCKS	1	/* s_jnl_backup_type: s_jnl_blocks is a copy */
+
+static uint32_t be32(uint32_t v)
+{
+	return ext2fs_be32_to_cpu(v);
+}
+
+/* ------------------------------------------------------------------- inode */
+
+static bool is_journal(struct check *ck, const struct ext2_inode *inode)
+{
+	return inode->i_links_count && LINUX_S_ISREG(inode->i_mode) &&
+	       !(inode->i_flags & EXT4_ENCRYPT_FL) &&
+	       EXT2_I_SIZE(inode) / ck->fs->blocksize >= JBD2_MIN_BLOCKS;
+}
+
+/* The superblock's copy of the journal's map and size. */
+static bool read_copy(const struct ext2_super_block *sb,
+		      struct ext2_inode *inode)
+{
+	if (sb->s_jnl_backup_type != BACKUP_BLOCKS)
+		return false;
+	memset(inode, 0, sizeof(*inode));
+	memcpy(inode->i_block, sb->s_jnl_blocks, sizeof(inode->i_block));
+	inode->i_size_high = sb->s_jnl_blocks[15];
+	inode->i_size = sb->s_jnl_blocks[16];
+	inode->i_links_count = 1;
+	inode->i_mode = LINUX_S_IFREG | 0600;
+	if (ext2fs_has_feature_extents((struct ext2_super_block *)sb))
+		inode->i_flags = EXT4_EXTENTS_FL;
+	return true;
+}
+
+/* The journal's inode, or its copy.  False after saying that there is none. */
+static bool read_journal_inode(struct check *ck, struct ext2_inode *inode)
+{
+	struct ext2_super_block *sb = ck->fs->super;
+	ext2_ino_t ino = sb->s_journal_inum;
+
+	if (ino && ino <= sb->s_inodes_count &&
+	    !ext2fs_read_inode(ck->fs, ino, inode) && is_journal(ck, inode))
+		return true;
+	if (ino && ino <= sb->s_inodes_count && read_copy(sb, inode) &&
+	    is_journal(ck, inode)) {
+		FOUND(ck, JOURNAL_COPY, .ino = ino);
+		return true;
+	}
+	FOUND(ck, JOURNAL_INODE, .ino = ino);
+	return false;
+}
+
+/* -------------------------------------------------------------- superblock */
+
+static bool csum_ok(const struct jbd2_super *s)
+{
+	static const uint8_t zero[4];
+	const size_t at = offsetof(struct jbd2_super, checksum);
+	uint32_t crc;
+
+	if (!(be32(s->feature_incompat) & (JBD2_CSUM_V2 | JBD2_CSUM_V3)))
+		return true;
+	crc = e4l_crc32c(~0u, s, at);
+	crc = e4l_crc32c(crc, zero, sizeof(zero));
+	crc = e4l_crc32c(crc, (const char *)s + at + sizeof(zero),
+			 sizeof(*s) - at - sizeof(zero));
+	return s->checksum_type == JBD2_CRC32C && crc == be32(s->checksum);
+}
+
+/* Checksums of version 1, 2 and 3 exclude each other. */
+static bool csum_features_ok(const struct jbd2_super *s)
+{
+	uint32_t v23 = be32(s->feature_incompat) &
+		       (JBD2_CSUM_V2 | JBD2_CSUM_V3);
+
+	return v23 != (JBD2_CSUM_V2 | JBD2_CSUM_V3) &&
+	       !(v23 && be32(s->feature_compat) & JBD2_COMPAT_CHECKSUM);
+}
+
+static bool lengths_ok(struct check *ck, const struct jbd2_super *s,
+		       uint64_t blocks)
+{
+	uint32_t fc = be32(s->num_fc_blks);
+
+	if (be32(s->blocksize) != ck->fs->blocksize ||
+	    be32(s->maxlen) > blocks)
+		return false;
+	if (!(be32(s->feature_incompat) & JBD2_FAST_COMMIT))
+		return true;
+	fc = fc ? fc : JBD2_DEFAULT_FC_BLOCKS;
+	return (int32_t)(be32(s->maxlen) - fc) >= (int32_t)JBD2_MIN_BLOCKS;
+}
+
+static bool type_ok(const struct jbd2_super *s)
+{
+	return be32(s->h.magic) == JBD2_MAGIC &&
+	       (be32(s->h.blocktype) == JBD2_SUPER_V1 ||
+		(be32(s->h.blocktype) == JBD2_SUPER_V2 &&
+		 be32(s->nr_users) <= 1));
+}
+
+static void judge_journal_super(struct check *ck, ext2_ino_t ino, blk64_t blk,
+				const struct jbd2_super *s, uint64_t blocks)
+{
+	struct ext2_super_block *sb = ck->fs->super;
+	bool v2 = be32(s->h.blocktype) == JBD2_SUPER_V2;
+
+	if (!type_ok(s))
+		FOUND(ck, JOURNAL_SUPER, .ino = ino, .blk = blk);
+	else if (v2 && (be32(s->feature_incompat) & ~KNOWN_INCOMPAT ||
+			s->feature_ro_compat))
+		FOUND(ck, JOURNAL_FEATURES, .ino = ino, .blk = blk);
+	else if ((v2 && (!csum_features_ok(s) || !csum_ok(s))) ||
+		 !lengths_ok(ck, s, blocks))
+		FOUND(ck, JOURNAL_SUPER, .ino = ino, .blk = blk);
+	if (ext2fs_has_feature_journal_needs_recovery(sb))
+		FOUND(ck, JOURNAL_RECOVERY);
+	else if (s->start)
+		FOUND(ck, JOURNAL_DATA, .ino = ino, .blk = blk);
+	if (s->err)
+		FOUND(ck, JOURNAL_ERROR, .ino = ino, .blk = blk);
+}
+
+static errcode_t judge_journal(struct check *ck, struct ext2_inode *inode)
+{
+	ext2_ino_t ino = ck->fs->super->s_journal_inum;
+	blk64_t blk = 0;
+	void *buf;
+
+	if (ext2fs_bmap2(ck->fs, ino, inode, NULL, 0, 0, NULL, &blk) ||
+	    !blk || !in_filesystem(ck->fs, blk)) {
+		FOUND(ck, JOURNAL_INODE, .ino = ino);
+		return 0;
+	}
+	buf = malloc(ck->fs->blocksize);
+	if (!buf)
+		return ENOMEM;
+	if (e4l_read(ck->e, blk, 1, buf))
+		FOUND(ck, JOURNAL_SUPER, .ino = ino, .blk = blk);
+	else
+		judge_journal_super(ck, ino, blk, buf,
+				    EXT2_I_SIZE(inode) / ck->fs->blocksize);
+	free(buf);
+	return 0;
+}
+
+static bool is_null(const uint8_t uuid[16])
+{
+	static const uint8_t null[16];
+
+	return !memcmp(uuid, null, sizeof(null));
+}
+
+errcode_t pass0_journal(struct check *ck)
+{
+	struct ext2_super_block *sb = ck->fs->super;
+	bool has = ext2fs_has_feature_journal(sb);
+	struct ext2_inode inode;
+
+	if (!has && !ext2fs_has_feature_journal_needs_recovery(sb) &&
+	    !sb->s_journal_inum && !sb->s_journal_dev &&
+	    is_null(sb->s_journal_uuid))
+		return 0;
+	if (!is_null(sb->s_journal_uuid))
+		return 0;	/* on a device of its own, which has its own */
+	if (!read_journal_inode(ck, &inode))
+		return 0;
+	if (!has)
+		FOUND(ck, JOURNAL_FLAG);
+	return judge_journal(ck, &inode);
+}
+
+/* --------------------------------------------------------------------- MMP */
+
+static bool mmp_csum_ok(ext2_filsys fs, const struct mmp_struct *m)
+{
+	return !ext2fs_has_feature_metadata_csum(fs->super) ||
+	       e4l_crc32c(fs->csum_seed, m,
+			  offsetof(struct mmp_struct, mmp_checksum)) ==
+	       ext2fs_le32_to_cpu(m->mmp_checksum);
+}
+
+static void judge_mmp(struct check *ck, blk64_t blk,
+		      const struct mmp_struct *m)
+{
+	uint32_t seq = ext2fs_le32_to_cpu(m->mmp_seq);
+
+	if (ext2fs_le32_to_cpu(m->mmp_magic) != EXT4_MMP_MAGIC ||
+	    !mmp_csum_ok(ck->fs, m))
+		FOUND(ck, MMP_BLOCK, .blk = blk);
+	else if (seq == EXT4_MMP_SEQ_FSCK ||
+		 (seq > EXT4_MMP_SEQ_MAX && seq != EXT4_MMP_SEQ_CLEAN))
+		FOUND(ck, MMP_CHECKED, .blk = blk);
+	else if (seq != EXT4_MMP_SEQ_CLEAN)
+		FOUND(ck, MMP_IN_USE, .blk = blk);
+}
+
+errcode_t pass0_mmp(struct check *ck)
+{
+	blk64_t blk = ck->fs->super->s_mmp_block;
+	uint64_t taken = 0, hit;
+	void *buf;
+
+	if (!ext2fs_has_feature_mmp(ck->fs->super))
+		return 0;
+	if (blk <= ck->fs->super->s_first_data_block ||
+	    !in_filesystem(ck->fs, blk)) {
+		FOUND(ck, MMP_BLOCK, .blk = blk);
+		return 0;
+	}
+	buf = malloc(ck->fs->blocksize);
+	if (!buf)
+		return ENOMEM;
+	if (e4l_read(ck->e, blk, 1, buf))
+		FOUND(ck, MMP_BLOCK, .blk = blk);
+	else
+		judge_mmp(ck, blk, buf);
+	free(buf);
+	return owners_claim(ck->owners, EXT2FS_B2C(ck->fs, blk), 1, &taken,
+			    &hit);
+}

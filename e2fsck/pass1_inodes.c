@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Pass 1: every inode, what it maps, and who owns which block.
+ *
+ * The library's scan reads inode tables and tree blocks on all processors.
+ * There it shows each inode and each tree block (look_inode(), look_node()),
+ * which is where most is judged.  Extents come back in the order of inodes and
+ * of each file: what depends on that order is judged in on_piece(), so that
+ * the findings are the same whatever the threads do.
+ */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "e4layout/csum.h"
+#include "e4layout/io_pool.h"
+#include "e4layout/scan.h"
+#include "checkP.h"
+#include "metadata.h"
+#include "pass1_walk.h"
+#include <ext2fs/ext3_extents.h>
+
+/* ------------------------------------------------------------------ inodes */
+
+static bool is_zero(const void *p, size_t bytes)
+{
+	const char *c = p;
+
+	return !*c && !memcmp(c, c + 1, bytes - 1);
+}
+
+/* Has the superblock a purpose for @ino, whatever its link count? */
+static bool has_purpose(const struct ext2_super_block *sb, ext2_ino_t ino)
+{
+	return ino < EXT2_FIRST_INODE(sb) || ino == sb->s_prj_quota_inum;
+}
+
+/* An inode that never was used is all zeroes, its checksum too. */
+static bool csum_ok(ext2_filsys fs, ext2_ino_t ino, const void *raw)
+{
+	return is_zero(raw, EXT2_GOOD_OLD_INODE_SIZE) ||
+	       e4l_inode_csum_ok(fs, ino, raw);
+}
+
+static void judge_dtime(struct check *ck, ext2_ino_t ino, blk64_t blk,
+			const struct ext2_inode_large *inode)
+{
+	if (inode->i_dtime && ck->low_dtime &&
+	    inode->i_dtime < ck->fs->super->s_inodes_count)
+		FOUND(ck, INODE_LOW_DTIME, .ino = ino, .blk = blk,
+		      .got = inode->i_dtime);
+}
+
+static bool look_inode(ext2_ino_t ino, blk64_t blk, const void *raw,
+		       const struct ext2_inode_large *inode, enum e4l_map *map,
+		       void *priv)
+{
+	struct check *ck = priv;
+
+	if (!csum_ok(ck->fs, ino, raw))
+		FOUND(ck, INODE_CSUM, .ino = ino, .blk = blk);
+	judge_dtime(ck, ino, blk, inode);
+	if (!inode->i_links_count && !has_purpose(ck->fs->super, ino)) {
+		if (inode->i_mode && !inode->i_dtime)
+			FOUND(ck, INODE_NO_DTIME, .ino = ino, .blk = blk);
+		return false;
+	}
+	inode_judge(ck, ino, blk, inode);
+	if (ino == EXT2_BAD_INO)	/* has a map, and no mode */
+		*map = E4L_MAP_INDIRECT;
+	return true;
+}
+
+/* ------------------------------------------------------------- tree blocks */
+
+/* The seed is the scan's, or, for a root without tree blocks, not needed. */
+static void look_extent_node(struct check *ck, ext2_ino_t ino,
+			     const struct e4l_node_pos *pos, const void *block)
+{
+	const struct ext3_extent_header *h = block;
+	unsigned int max = (ck->fs->blocksize - sizeof(*h)) /
+			   sizeof(struct ext3_extent);
+	unsigned int depth = ext2fs_le16_to_cpu(h->eh_depth);
+	uint32_t first;
+
+	if (ext2fs_le16_to_cpu(h->eh_magic) != EXT3_EXT_MAGIC ||
+	    ext2fs_le16_to_cpu(h->eh_max) > max ||
+	    ext2fs_le16_to_cpu(h->eh_entries) > ext2fs_le16_to_cpu(h->eh_max))
+		return;		/* the scan cannot believe it either */
+	if (ext2fs_le16_to_cpu(h->eh_max) + 2 < max)
+		FOUND(ck, EXTENT_HEADER, .ino = ino, .blk = pos->blk);
+	else if (!e4l_extent_block_csum_ok(ck->fs, pos->seed, block))
+		FOUND(ck, EXTENT_CSUM, .ino = ino, .blk = pos->blk);
+	if (depth != pos->level)
+		FOUND(ck, EXTENT_DEPTH, .ino = ino, .blk = pos->blk,
+		      .got = depth, .want = pos->level);
+	if (!h->eh_entries) {
+		FOUND(ck, EXTENT_EMPTY, .ino = ino, .blk = pos->blk);
+		return;
+	}
+	/* a leaf's entry begins with its first block, as an index's does */
+	first = ext2fs_le32_to_cpu(*(const uint32_t *)(h + 1));
+	if (first != pos->first)
+		FOUND(ck, EXTENT_INDEX, .ino = ino, .blk = pos->blk,
+		      .got = first, .want = pos->first);
+}
+
+static void look_node(ext2_ino_t ino, const struct ext2_inode_large *inode,
+		      const struct e4l_node_pos *pos, bool indirect,
+		      const void *block, void *priv)
+{
+	if (!indirect)
+		look_extent_node(priv, ino, pos, block);
+}
+
+/* ------------------------------------------------------------------ damage */
+
+/* What the scan could not believe, and what that is called here. */
+static const struct {
+	errcode_t why;
+	enum finding_id id;
+} damages[] = {
+	{ E4L_ET_READ_ITABLE, F_ITABLE_READ },
+	{ E4L_ET_EXTENT_MAGIC, F_EXTENT_HEADER },
+	{ E4L_ET_EXTENT_DEPTH, F_EXTENT_HEADER },
+	{ E4L_ET_EXTENT_COUNT, F_EXTENT_HEADER },
+	{ E4L_ET_EXTENT_ORDER, F_EXTENT_ORDER },
+	{ E4L_ET_EXTENT_RANGE, F_EXTENT_RANGE },
+	{ E4L_ET_BLOCK_RANGE, F_MAP_RANGE },
+	{ E4L_ET_READ_TREE, F_MAP_READ },
+	{ E4L_ET_TREE_LOOP, F_MAP_LOOP },
+};
+
+static errcode_t on_damage(const struct e4l_damage *damage, void *priv)
+{
+	struct check *ck = priv;
+	size_t i;
+
+	ck->maps_damaged = true;
+	for (i = 0; i < sizeof(damages) / sizeof(*damages); i++)
+		if (damages[i].why == damage->why)
+			findings_add(ck->found, damages[i].id,
+				     (struct finding) { .ino = damage->ino,
+							.blk = damage->blk });
+	return 0;
+}
+
+static void on_progress(dgrp_t group, dgrp_t groups, void *priv)
+{
+	struct check *ck = priv;
+
+	if (ck->opt->progress)
+		ck->opt->progress("inodes", group, groups, ck->opt->priv);
+}
+
+/* Inodes that never were in use have dtimes that are times. */
+static bool dtime_may_be_inode(const struct ext2_super_block *sb)
+{
+	return !((sb->s_wtime && sb->s_wtime < sb->s_inodes_count) ||
+		 (sb->s_mtime && sb->s_mtime < sb->s_inodes_count) ||
+		 (sb->s_mkfs_time && sb->s_mkfs_time < sb->s_inodes_count));
+}
+
+static errcode_t on_piece(const struct e4l_piece *piece, void *priv)
+{
+	struct check *ck = priv;
+
+	return walk_piece(ck->walk, piece);
+}
+
+errcode_t pass1_inodes(struct check *ck)
+{
+	static const struct e4l_scan_look look = {
+		.inode = look_inode, .node = look_node,
+	};
+	static const struct e4l_scan_ops ops = {
+		.piece = on_piece, .damage = on_damage,
+		.progress = on_progress,
+	};
+	struct ext2_super_block *sb = ck->fs->super;
+	ext2_ino_t ino;
+	errcode_t err;
+
+	ck->low_dtime = dtime_may_be_inode(sb);
+	err = walk_new(ck, &ck->walk);
+	if (!err)
+		err = e4l_scan_looking(ck->e, &look, &ops, ck);
+	walk_free(ck->walk);
+	ck->walk = NULL;
+	/* they are in use even where their group has no inode table yet */
+	for (ino = 1; ino < EXT2_FIRST_INODE(sb); ino++)
+		ck->kind[ino] |= KIND_USED;
+	return err;
+}

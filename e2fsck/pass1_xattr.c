@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Extended attributes: in inodes, in blocks, with their values in inodes. */
+#include "config.h"
+#include <stdlib.h>
+#include <string.h>
+#include "e4layout/csum.h"
+#include "e4layout/io_pool.h"
+#include "pass1_walk.h"
+#include <ext2fs/ext2_ext_attr.h>	/* wants ext2fs.h before it */
+
+/* Bytes of a list of attributes that something uses already. */
+struct region {
+	unsigned int bytes;
+	uint8_t used[65536 / 8];
+};
+
+static void region_init(struct region *r, unsigned int bytes)
+{
+	r->bytes = bytes;
+	memset(r->used, 0, (bytes + 7) / 8);
+}
+
+/* False when part of it is used already, or outside. */
+static bool region_take(struct region *r, uint64_t start, uint64_t len)
+{
+	uint64_t i;
+
+	if (start > r->bytes || len > r->bytes - start)
+		return false;
+	for (i = start; i < start + len; i++) {
+		if (r->used[i / 8] & 1 << i % 8)
+			return false;
+		r->used[i / 8] |= 1 << i % 8;
+	}
+	return true;
+}
+
+/* A list of attributes: those of an inode's body, or those of a block. */
+struct list {
+	struct check *ck;
+	ext2_ino_t ino;
+	uint32_t generation;
+	blk64_t blk;		/* 0: in the inode */
+	const char *base;	/* what regions count from */
+	const char *values;	/* what e_value_offs counts from */
+	const char *first, *end;
+	struct region region;
+	uint64_t clusters;	/* that values in inodes take */
+};
+
+static uint64_t value_clusters(ext2_filsys fs, uint32_t size)
+{
+	uint64_t cluster = (uint64_t)fs->blocksize << fs->cluster_ratio_bits;
+
+	return (size + cluster - 1) / cluster;
+}
+
+/* An attribute whose value is in an inode: judged when all inodes are known. */
+static bool note_ea_inode(struct list *l, struct ext2_ext_attr_entry *entry)
+{
+	struct check *ck = l->ck;
+	errcode_t err;
+
+	if (entry->e_value_inum < EXT2_FIRST_INODE(ck->fs->super) ||
+	    entry->e_value_inum > ck->fs->super->s_inodes_count) {
+		FOUND(ck, EA_INODE, .ino = l->ino, .blk = l->blk,
+		      .got = entry->e_value_inum);
+		return true;
+	}
+	l->clusters += value_clusters(ck->fs, entry->e_value_size);
+	pthread_mutex_lock(&ck->lock);
+	err = check_grow(&ck->eas, ck->n_eas, &ck->max_eas, sizeof(*ck->eas));
+	if (!err)
+		ck->eas[ck->n_eas++] = (struct ea_use) {
+			.ino = l->ino, .ea_ino = entry->e_value_inum,
+			.hash = entry->e_hash,
+			.name_hash = ext2fs_ext_attr_hash_entry(entry, NULL),
+			.signed_name_hash =
+				ext2fs_ext_attr_hash_entry_signed(entry, NULL),
+			.generation = l->generation,
+		};
+	else
+		ck->found->failed = true;
+	pthread_mutex_unlock(&ck->lock);
+	return true;
+}
+
+static bool hash_ok(const struct list *l, struct ext2_ext_attr_entry *entry)
+{
+	void *value = (char *)l->values + entry->e_value_offs;
+
+	/* an old inode's attributes have none */
+	if (!l->blk && !entry->e_hash)
+		return true;
+	return entry->e_hash == ext2fs_ext_attr_hash_entry(entry, value) ||
+	       entry->e_hash == ext2fs_ext_attr_hash_entry_signed(entry, value);
+}
+
+/* Judges an entry whose name is inside.  False: the rest is not to be had. */
+static bool judge_entry(struct list *l, struct ext2_ext_attr_entry *entry)
+{
+	uint64_t start = l->values - l->base + entry->e_value_offs;
+	uint64_t room = l->end - l->values;
+
+	if (entry->e_value_inum)
+		return note_ea_inode(l, entry);
+	if (entry->e_value_size > EXT2_XATTR_SIZE_MAX ||
+	    (uint64_t)entry->e_value_offs + entry->e_value_size > room)
+		return false;
+	if (!entry->e_value_size)
+		return hash_ok(l, entry) || (FOUND(l->ck, XATTR_HASH,
+			.ino = l->ino, .blk = l->blk, .got = entry->e_hash), true);
+	if (entry->e_value_offs + EXT2_EXT_ATTR_SIZE(entry->e_value_size) >
+	    room ||
+	    !region_take(&l->region, start,
+			 EXT2_EXT_ATTR_SIZE(entry->e_value_size)))
+		return false;
+	if (!hash_ok(l, entry))
+		FOUND(l->ck, XATTR_HASH, .ino = l->ino, .blk = l->blk,
+		      .got = entry->e_hash);
+	return true;
+}
+
+/* Judges all entries; false when something of the list makes no sense. */
+static bool judge_list(struct list *l)
+{
+	const char *p = l->first;
+
+	for (;;) {
+		struct ext2_ext_attr_entry *entry = (void *)p;
+		size_t left = l->end - p;
+
+		if (left < sizeof(uint32_t))
+			return false;
+		if (EXT2_EXT_IS_LAST_ENTRY(entry) ||
+		    (!l->blk && left < sizeof(*entry)))
+			return region_take(&l->region, p - l->base,
+					   sizeof(uint32_t));
+		if (left < sizeof(*entry) || left < EXT2_EXT_ATTR_LEN(entry->e_name_len) ||
+		    !region_take(&l->region, p - l->base,
+				 EXT2_EXT_ATTR_LEN(entry->e_name_len)))
+			return false;
+		if (l->blk && !entry->e_name_index)
+			return false;
+		if (!judge_entry(l, entry))
+			return false;
+		p += EXT2_EXT_ATTR_LEN(entry->e_name_len);
+	}
+}
+
+/* ------------------------------------------------------------ in the inode */
+
+/* The attributes in @inode's body; false if it has none. */
+static bool ibody_list(struct check *ck, ext2_ino_t ino,
+		       const struct ext2_inode_large *inode, struct list *l)
+{
+	unsigned int size = EXT2_INODE_SIZE(ck->fs->super);
+	const char *header = (const char *)inode + EXT2_GOOD_OLD_INODE_SIZE +
+			     inode->i_extra_isize;
+
+	if (size <= EXT2_GOOD_OLD_INODE_SIZE + inode->i_extra_isize +
+		    sizeof(uint32_t) || inode->i_extra_isize % 4 ||
+	    *(const uint32_t *)header != EXT2_EXT_ATTR_MAGIC)
+		return false;
+	l->ck = ck;
+	l->ino = ino;
+	l->generation = inode->i_generation;
+	l->blk = 0;
+	l->base = header;
+	l->values = l->first = header + sizeof(uint32_t);
+	l->end = (const char *)inode + size;
+	l->clusters = 0;
+	return true;
+}
+
+void xattr_judge_ibody(struct check *ck, ext2_ino_t ino,
+		       const struct ext2_inode_large *inode)
+{
+	struct list l;
+
+	if (!ibody_list(ck, ino, inode, &l))
+		return;
+	region_init(&l.region, l.end - l.base);
+	region_take(&l.region, 0, sizeof(uint32_t));
+	if (!judge_list(&l))
+		FOUND(ck, XATTR_INODE, .ino = ino);
+}
+
+uint32_t xattr_ibody_clusters(struct check *ck,
+			      const struct ext2_inode_large *inode)
+{
+	struct list l;
+	const char *p;
+	uint64_t n = 0;
+
+	if (!ext2fs_has_feature_ea_inode(ck->fs->super) ||
+	    !ibody_list(ck, 0, inode, &l))
+		return 0;
+	for (p = l.first; l.end - p >= sizeof(struct ext2_ext_attr_entry); ) {
+		const struct ext2_ext_attr_entry *entry = (const void *)p;
+
+		if (EXT2_EXT_IS_LAST_ENTRY(entry))
+			break;
+		if (entry->e_value_inum)
+			n += value_clusters(ck->fs, entry->e_value_size);
+		p += EXT2_EXT_ATTR_LEN(entry->e_name_len);
+	}
+	return n;
+}
+
+/* --------------------------------------------------------------- in blocks */
+
+struct blocks {
+	struct check *ck;
+	const struct xattr_use *uses;	/* sorted by block */
+	size_t *at;			/* of each distinct block */
+	size_t n, next;
+};
+
+#define JOB_BLOCKS 64
+
+struct blocks_job {
+	struct blocks *b;
+	struct e4l_want wants[JOB_BLOCKS];
+	size_t first, n;
+	char *scratch, *host;
+	struct list list;
+};
+
+static int use_cmp(const void *a, const void *b)
+{
+	const struct xattr_use *x = a, *y = b;
+
+	if (x->blk != y->blk)
+		return x->blk < y->blk ? -1 : 1;
+	return x->ino < y->ino ? -1 : x->ino > y->ino;
+}
+
+static bool block_csum_ok(ext2_filsys fs, blk64_t blk, const void *block)
+{
+	static const uint8_t zero[4];
+	const size_t at = offsetof(struct ext2_ext_attr_header, h_checksum);
+	const struct ext2_ext_attr_header *h = block;
+	uint64_t le_blk = ext2fs_cpu_to_le64(blk);
+	uint32_t crc;
+
+	if (!ext2fs_has_feature_metadata_csum(fs->super))
+		return true;
+	crc = e4l_crc32c(fs->csum_seed, &le_blk, sizeof(le_blk));
+	crc = e4l_crc32c(crc, block, at);
+	crc = e4l_crc32c(crc, zero, sizeof(zero));
+	crc = e4l_crc32c(crc, (const char *)block + at + sizeof(zero),
+			 fs->blocksize - at - sizeof(zero));
+	return crc == ext2fs_le32_to_cpu(h->h_checksum);
+}
+
+/* The block in host byte order. */
+static const void *host_block(struct blocks_job *job, const void *block)
+{
+#ifdef WORDS_BIGENDIAN
+	ext2fs_swap_ext_attr(job->host, (char *)block,
+			     job->b->ck->fs->blocksize, 1);
+	return job->host;
+#else
+	return block;
+#endif
+}
+
+/* How many inodes use the block at @at. */
+static size_t count_uses(const struct blocks *b, size_t at)
+{
+	size_t i = at;
+
+	while (i < b->ck->n_xattrs && b->uses[i].blk == b->uses[at].blk)
+		i++;
+	return i - at;
+}
+
+/* What i_blocks counts beyond the blocks must be the values in inodes. */
+static void judge_missing(struct blocks *b, size_t at, size_t n,
+			  uint64_t clusters)
+{
+	size_t i;
+
+	for (i = at; i < at + n; i++)
+		if (b->uses[i].missing != clusters && b->uses[i].missing)
+			FOUND(b->ck, INODE_BLOCKS, .ino = b->uses[i].ino,
+			      .got = b->uses[i].missing, .want = clusters);
+}
+
+static void judge_block(struct blocks_job *job, size_t at, const void *disk)
+{
+	struct blocks *b = job->b;
+	struct check *ck = b->ck;
+	const struct xattr_use *use = &b->uses[at];
+	const struct ext2_ext_attr_header *h = host_block(job, disk);
+	size_t n = count_uses(b, at);
+	struct list *l = &job->list;
+
+	if (!block_csum_ok(ck->fs, use->blk, disk))
+		FOUND(ck, XATTR_CSUM, .ino = use->ino, .blk = use->blk);
+	if (h->h_magic != EXT2_EXT_ATTR_MAGIC || h->h_blocks != 1) {
+		FOUND(ck, XATTR_BLOCK, .ino = use->ino, .blk = use->blk);
+		return;
+	}
+	l->ck = ck;
+	l->ino = use->ino;
+	l->blk = use->blk;
+	l->base = l->values = (const char *)h;
+	l->first = (const char *)(h + 1);
+	l->end = l->base + ck->fs->blocksize;
+	l->clusters = 0;
+	region_init(&l->region, ck->fs->blocksize);
+	region_take(&l->region, 0, sizeof(*h));
+	if (!judge_list(l))
+		FOUND(ck, XATTR_BLOCK, .ino = use->ino, .blk = use->blk);
+	if (h->h_refcount != n)
+		FOUND(ck, XATTR_REFCOUNT, .ino = use->ino, .blk = use->blk,
+		      .got = h->h_refcount, .want = n);
+	if (l->clusters)
+		__atomic_store_n(&ck->ea_in_blocks, true, __ATOMIC_RELAXED);
+	judge_missing(b, at, n, l->clusters);
+}
+
+static void visit_block(const struct e4l_want *want, const void *block,
+			errcode_t why, void *priv)
+{
+	struct blocks_job *job = priv;
+	size_t at = job->b->at[job->first + want->slot];
+
+	if (block)
+		judge_block(job, at, block);
+	else
+		FOUND(job->b->ck, XATTR_BLOCK_READ, .blk = want->blk,
+		      .ino = job->b->uses[at].ino);
+}
+
+static errcode_t blocks_init(void *arg, void *priv)
+{
+	struct blocks_job *job = arg;
+
+	job->b = priv;
+	job->host = malloc(job->b->ck->fs->blocksize);
+	if (!job->host || posix_memalign((void **)&job->scratch, 4096,
+					 E4L_GATHER_BYTES))
+		return ENOMEM;
+	return 0;
+}
+
+static void blocks_release(void *arg, void *priv)
+{
+	struct blocks_job *job = arg;
+
+	free(job->scratch);
+	free(job->host);
+}
+
+static bool blocks_next(void *arg, void *priv)
+{
+	struct blocks_job *job = arg;
+	struct blocks *b = priv;
+
+	job->first = b->next;
+	for (job->n = 0; job->n < JOB_BLOCKS && b->next < b->n; job->n++)
+		job->wants[job->n] = (struct e4l_want) {
+			.blk = b->uses[b->at[b->next++]].blk, .slot = job->n,
+		};
+	return job->n;
+}
+
+static errcode_t blocks_work(void *arg, void *priv)
+{
+	struct blocks_job *job = arg;
+
+	e4l_gather(job->b->ck->e, job->wants, job->n, job->scratch,
+		   visit_block, job);
+	return 0;
+}
+
+static errcode_t blocks_done(void *arg, void *priv)
+{
+	return 0;
+}
+
+/* Lists each block once, and claims it for the first that uses it. */
+static errcode_t claim_blocks(struct blocks *b)
+{
+	const struct xattr_use *use = b->uses;
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < b->ck->n_xattrs && !err; i++) {
+		if (i && use[i].blk == use[i - 1].blk)
+			continue;
+		b->at[b->n++] = i;
+		err = claim_clusters(b->ck, use[i].ino, use[i].blk,
+				     EXT2FS_B2C(b->ck->fs, use[i].blk), 1);
+	}
+	return err;
+}
+
+errcode_t pass1_xattr_blocks(struct check *ck)
+{
+	static const struct e4l_pipe_ops ops = {
+		.job_bytes = sizeof(struct blocks_job),
+		.init = blocks_init, .release = blocks_release,
+		.next = blocks_next, .work = blocks_work, .done = blocks_done,
+	};
+	struct blocks b = { .ck = ck, .uses = ck->xattrs };
+	errcode_t err;
+
+	if (!ck->n_xattrs)
+		return 0;
+	qsort(ck->xattrs, ck->n_xattrs, sizeof(*ck->xattrs), use_cmp);
+	b.at = malloc(ck->n_xattrs * sizeof(*b.at));
+	err = b.at ? claim_blocks(&b) : ENOMEM;
+	if (!err)
+		err = e4l_pipe_run(ck->e, &ops, &b);
+	free(b.at);
+	return err;
+}

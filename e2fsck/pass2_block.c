@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "e4layout/csum.h"
+#include "e4layout/dir_block.h"
+#include "encryption.h"
+#include "pass2_block.h"
+#include "pass2_htree.h"
+
+#define ENTRY_BYTES	12	/* the least that an entry takes */
+#define HASH_BYTES	8	/* after the name, in encrypted casefolded ones */
+#define TAIL_BYTES	12	/* of a leaf: its checksum */
+#define ENCRYPTED_NAME	16	/* the least that one has */
+#define INLINE_BYTES	60	/* of inline data in i_block */
+#define INLINE_FIRST	4	/* after ".." */
+
+/* A part of a directory. */
+struct part {
+	struct dir *dir;
+	struct dx_block *dx;	/* of a block of an index, or NULL */
+	blk64_t blk;
+	const char *buf;
+	unsigned int len, off;
+	unsigned int entry;	/* 0: ".", 1: "..", 2: any other */
+	bool hashed;		/* hashes follow names */
+};
+
+/* One entry. */
+struct entry {
+	ext2_ino_t ino;
+	const char *name;
+	unsigned int len, rec_len;
+	uint8_t type;
+};
+
+errcode_t dir_judge_init(struct dir_judge *j, struct check *ck)
+{
+	uint32_t n = 64;
+
+	while (n < 2 * ck->fs->blocksize / ENTRY_BYTES)
+		n *= 2;
+	*j = (struct dir_judge) { .ck = ck, .n_slots = n };
+	j->slots = calloc(n, sizeof(*j->slots));
+	return j->slots ? 0 : ENOMEM;
+}
+
+void dir_judge_release(struct dir_judge *j)
+{
+	free(j->slots);
+}
+
+/* ------------------------------------------------------------------- links */
+
+/* One more name of @ino; 65535 stands for more. */
+static void count_link(struct check *ck, ext2_ino_t ino)
+{
+	uint16_t *p = &ck->counted[ino];
+	uint16_t n = __atomic_load_n(p, __ATOMIC_RELAXED);
+
+	while (n != UINT16_MAX &&
+	       !__atomic_compare_exchange_n(p, &n, n + 1, true,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+/* A directory has one parent: the lowest, where there are several. */
+static void note_parent(struct check *ck, ext2_ino_t ino, ext2_ino_t parent)
+{
+	struct dir *dir = find_dir(ck, ino);
+	ext2_ino_t old;
+
+	if (!dir)
+		return;
+	old = __atomic_load_n(&dir->parent, __ATOMIC_RELAXED);
+	while (!old || parent < old)
+		if (__atomic_compare_exchange_n(&dir->parent, &old, parent,
+						true, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			break;
+	if (old)
+		FOUND(ck, ENTRY_DIR_LINK, .ino = ino);
+}
+
+/* ------------------------------------------------------------------- names */
+
+static bool is_dot_name(const struct entry *e)
+{
+	return (e->len == 1 && e->name[0] == '.') ||
+	       (e->len == 2 && e->name[0] == '.' && e->name[1] == '.');
+}
+
+static void judge_name(struct dir_judge *j, const struct part *p,
+		       const struct entry *e)
+{
+	bool ok;
+
+	if (p->dir->flags & DIR_ENCRYPTED)
+		ok = p->entry < 2 || e->len >= ENCRYPTED_NAME;
+	else
+		ok = !memchr(e->name, '/', e->len) &&
+		     !memchr(e->name, '\0', e->len);
+	if (!ok)
+		FOUND(j->ck, ENTRY_NAME, .ino = p->dir->ino, .blk = p->blk,
+		      .got = e->ino);
+}
+
+/* Is the name in this part of the directory already? */
+static bool is_twice(struct dir_judge *j, const struct part *p,
+		     const struct entry *e)
+{
+	uint32_t hash = e4l_crc32c(~0u, e->name, e->len);
+	uint32_t i = hash & (j->n_slots - 1);
+
+	for (; j->slots[i].offset; i = (i + 1) & (j->n_slots - 1)) {
+		const char *other = p->buf + j->slots[i].offset - 1;
+
+		if (j->slots[i].hash == hash && (uint8_t)other[6] == e->len &&
+		    !memcmp(other + 8, e->name, e->len))
+			return true;
+	}
+	j->slots[i] = (struct name_slot) { hash, e->name - p->buf - 8 + 1 };
+	return false;
+}
+
+static void note_hash(struct dir_judge *j, const struct part *p,
+		      const struct entry *e)
+{
+	struct check *ck = j->ck;
+	uint32_t hash = 0;
+
+	if (!p->dx || p->dx->type != DX_LEAF)
+		return;
+	if (p->dir->hash_version == EXT2_HASH_SIPHASH)
+		hash = ext2fs_le32_to_cpu(*(const uint32_t *)(e->name +
+					  (e->len + 3) / 4 * 4));
+	else
+		ext2fs_dirhash2(p->dir->hash_version, e->name, e->len,
+				ck->fs->encoding,
+				p->dir->flags & DIR_CASEFOLD ?
+				EXT4_CASEFOLD_FL : 0,
+				ck->fs->super->s_hash_seed, &hash, NULL);
+	if (hash < p->dx->min_hash)
+		p->dx->min_hash = hash;
+	if (hash > p->dx->max_hash)
+		p->dx->max_hash = hash;
+}
+
+/* ------------------------------------------------------------------ entries */
+
+static bool ino_allowed(const struct ext2_super_block *sb, ext2_ino_t ino)
+{
+	if (ino > sb->s_inodes_count)
+		return false;
+	return ino == EXT2_ROOT_INO ||
+	       (ino >= EXT2_FIRST_INODE(sb) && ino != sb->s_usr_quota_inum &&
+		ino != sb->s_grp_quota_inum && ino != sb->s_prj_quota_inum &&
+		ino != sb->s_orphan_file_inum);
+}
+
+/* Does the group say that nobody has used @ino yet? */
+static bool is_skipped(struct check *ck, ext2_ino_t ino)
+{
+	uint32_t per = ck->fs->super->s_inodes_per_group;
+	dgrp_t group = (ino - 1) / per;
+
+	return ext2fs_bg_flags_test(ck->fs, group, EXT2_BG_INODE_UNINIT) ||
+	       (ino - 1) % per + ext2fs_bg_itable_unused(ck->fs, group) >= per;
+}
+
+static void judge_type(struct dir_judge *j, const struct part *p,
+		       const struct entry *e)
+{
+	struct check *ck = j->ck;
+	uint8_t type = ck->kind[e->ino] & KIND_TYPE;
+
+	if (!ext2fs_has_feature_filetype(ck->fs->super))
+		type = 0;
+	if (e->type == type)
+		return;
+	if (e->type)
+		FOUND(ck, ENTRY_TYPE, .ino = p->dir->ino, .blk = p->blk,
+		      .got = e->type, .want = type);
+	else
+		FOUND(ck, ENTRY_NO_TYPE, .ino = p->dir->ino, .blk = p->blk,
+		      .got = e->type, .want = type);
+}
+
+/* What an entry but the first two may not be.  False: nothing to count. */
+static void judge_other(struct dir_judge *j, const struct part *p,
+			const struct entry *e)
+{
+	struct check *ck = j->ck;
+	ext2_ino_t dir = p->dir->ino;
+
+	if (e->ino == dir)
+		FOUND(ck, ENTRY_SELF, .ino = dir, .blk = p->blk);
+	else if (is_dot_name(e))
+		FOUND(ck, ENTRY_DOTS, .ino = dir, .blk = p->blk,
+		      .got = e->ino);
+	else if (e->ino == EXT2_ROOT_INO)
+		FOUND(ck, ENTRY_ROOT, .ino = dir, .blk = p->blk);
+	else if (!e->len)
+		FOUND(ck, ENTRY_NAME, .ino = dir, .blk = p->blk,
+		      .got = e->ino);
+	if (p->dir->flags & DIR_ENCRYPTED &&
+	    !encryption_agrees(ck, dir, e->ino))
+		FOUND(ck, ENTRY_ENCRYPTION, .ino = dir, .blk = p->blk,
+		      .got = e->ino);
+	if ((ck->kind[e->ino] & KIND_TYPE) == EXT2_FT_DIR)
+		note_parent(ck, e->ino, dir);
+	if (is_twice(j, p, e))
+		FOUND(ck, ENTRY_TWICE, .ino = dir, .blk = p->blk,
+		      .got = e->ino);
+}
+
+static void judge_target(struct dir_judge *j, const struct part *p,
+			 const struct entry *e)
+{
+	struct check *ck = j->ck;
+	ext2_ino_t dir = p->dir->ino;
+
+	if (!ino_allowed(ck->fs->super, e->ino)) {
+		FOUND(ck, ENTRY_INODE, .ino = dir, .blk = p->blk,
+		      .got = e->ino);
+		return;
+	}
+	if (is_skipped(ck, e->ino))
+		FOUND(ck, ENTRY_SKIPPED, .ino = dir, .blk = p->blk,
+		      .got = e->ino);
+	else if (!ck->kind[e->ino])
+		FOUND(ck, ENTRY_UNUSED, .ino = dir, .blk = p->blk,
+		      .got = e->ino);
+	else
+		judge_type(j, p, e);
+	judge_name(j, p, e);
+	if (p->entry > 1)
+		judge_other(j, p, e);
+	note_hash(j, p, e);
+	count_link(ck, e->ino);
+}
+
+static void judge_dot(struct dir_judge *j, const struct part *p,
+		      const struct entry *e)
+{
+	struct check *ck = j->ck;
+
+	if (e->ino != p->dir->ino || e->len != 1 || e->name[0] != '.' ||
+	    e->name[1])
+		FOUND(ck, DIR_DOT, .ino = p->dir->ino, .blk = p->blk,
+		      .got = e->ino);
+	else if (e->rec_len > 2 * ENTRY_BYTES)
+		FOUND(ck, DIR_DOT_LENGTH, .ino = p->dir->ino, .blk = p->blk);
+}
+
+static void judge_dotdot(struct dir_judge *j, const struct part *p,
+			 const struct entry *e)
+{
+	if (!e->ino || e->len != 2 || e->name[0] != '.' ||
+	    e->name[1] != '.' || e->name[2])
+		FOUND(j->ck, DIR_DOTDOT, .ino = p->dir->ino, .blk = p->blk,
+		      .got = e->ino);
+	else
+		p->dir->dotdot = e->ino;
+}
+
+static void judge_entry(struct dir_judge *j, struct part *p,
+			const struct entry *e)
+{
+	if (p->entry == 0)
+		judge_dot(j, p, e);
+	else if (p->entry == 1)
+		judge_dotdot(j, p, e);
+	if (e->ino)
+		judge_target(j, p, e);
+	if (p->entry < 2)
+		p->entry++;
+}
+
+/* The next entry; false when what is left makes no sense. */
+static bool next_entry(const struct check *ck, struct part *p,
+		       struct entry *e)
+{
+	const struct ext2_dir_entry *d = (const void *)(p->buf + p->off);
+	unsigned int left = p->len - p->off;
+	unsigned int extra = p->hashed && p->entry > 1 ? HASH_BYTES : 0;
+
+	if (left < ENTRY_BYTES)
+		return false;
+	*e = (struct entry) {
+		.ino = ext2fs_le32_to_cpu(d->inode),
+		.name = d->name, .len = ((const uint8_t *)d)[6],
+		.rec_len = ext2fs_le16_to_cpu(d->rec_len),
+		.type = ((const uint8_t *)d)[7],
+	};
+	if (ck->fs->blocksize >= 65536 &&
+	    (e->rec_len == 65535 || !e->rec_len))
+		e->rec_len = 65536;
+	return e->rec_len <= left && e->rec_len >= ENTRY_BYTES + extra &&
+	       e->rec_len % 4 == 0 && (8 + e->len + 3) / 4 * 4 + extra <=
+	       e->rec_len;
+}
+
+static void judge_part(struct dir_judge *j, struct part *p)
+{
+	struct entry e;
+
+	memset(j->slots, 0, j->n_slots * sizeof(*j->slots));
+	while (p->off < p->len) {
+		if (!next_entry(j->ck, p, &e)) {
+			FOUND(j->ck, DIR_CORRUPT, .ino = p->dir->ino,
+			      .blk = p->blk, .got = p->off);
+			__atomic_fetch_or(&p->dir->flags, DIR_DAMAGED,
+					  __ATOMIC_RELAXED);
+			return;
+		}
+		judge_entry(j, p, &e);
+		p->off += e.rec_len;
+	}
+}
+
+/* ------------------------------------------------------------------ blocks */
+
+/* Does the chain of entries end where the checksum's begins? */
+static bool has_tail(ext2_filsys fs, const char *block)
+{
+	static const uint8_t tail[8] = { 0, 0, 0, 0, TAIL_BYTES, 0, 0, 0xDE };
+	unsigned int top = fs->blocksize - TAIL_BYTES, off = 0;
+
+	while (off < top) {
+		const uint8_t *d = (const uint8_t *)block + off;
+		unsigned int len = d[4] | d[5] << 8;
+
+		/* nonsense is reported where entries are judged */
+		if (len < 8 || len % 4 || off + len > fs->blocksize)
+			return true;
+		off += len;
+	}
+	return off == top && !memcmp(block + top, tail, sizeof(tail));
+}
+
+static enum dx_type type_of(struct check *ck, const struct dir *dir,
+			    uint32_t lblk, const void *block)
+{
+	if (!(dir->flags & DIR_INDEX) || lblk >= dir->blocks)
+		return DX_LEAF;
+	if (!lblk)
+		return DX_ROOT;
+	return htree_is_node(ck, block) ? DX_NODE : DX_LEAF;
+}
+
+/* Judges the checksum; returns how many bytes the entries have. */
+static unsigned int judge_csum(struct check *ck, const struct dir *dir,
+			       blk64_t blk, enum dx_type type,
+			       const void *block)
+{
+	ext2_filsys fs = ck->fs;
+	bool ok = e4l_dir_block_csum_ok(fs, dir->ino, dir->generation, block);
+
+	if (!ext2fs_has_feature_metadata_csum(fs->super))
+		return fs->blocksize;
+	if (type != DX_LEAF) {
+		if (!ok)
+			FOUND(ck, HTREE_CSUM, .ino = dir->ino, .blk = blk);
+		return fs->blocksize;
+	}
+	if (!ok && !has_tail(fs, block)) {
+		FOUND(ck, DIR_NO_CSUM, .ino = dir->ino, .blk = blk);
+		return fs->blocksize;
+	}
+	if (!ok)
+		FOUND(ck, DIR_CSUM, .ino = dir->ino, .blk = blk);
+	return fs->blocksize - TAIL_BYTES;
+}
+
+void dir_judge_block(struct dir_judge *j, struct dir *dir, blk64_t blk,
+		     uint32_t lblk, const void *block)
+{
+	struct check *ck = j->ck;
+	enum dx_type type = type_of(ck, dir, lblk, block);
+	struct part p = {
+		.dir = dir, .blk = blk, .buf = block,
+		.entry = lblk ? 2 : 0,
+		.hashed = dir->flags & DIR_CASEFOLD &&
+			  dir->flags & DIR_ENCRYPTED,
+	};
+
+	if (dir->flags & DIR_INDEX && lblk < dir->blocks) {
+		p.dx = &ck->dx[dir->index + lblk];
+		p.dx->type = type;
+		p.dx->min_hash = ~0u;
+		p.dx->max_hash = 0;
+	}
+	p.len = judge_csum(ck, dir, blk, type, block);
+	judge_part(j, &p);
+	if (type != DX_LEAF)
+		htree_judge_node(ck, dir, blk, lblk, block);
+}
+
+/* "." is not written in an inline directory, and of ".." only the inode. */
+static void judge_inline_dots(struct dir_judge *j, struct part *p,
+			      ext2_ino_t parent)
+{
+	bool typed = ext2fs_has_feature_filetype(j->ck->fs->super);
+	struct entry e = {
+		.ino = p->dir->ino, .name = ".\0", .len = 1,
+		.rec_len = ENTRY_BYTES, .type = typed ? EXT2_FT_DIR : 0,
+	};
+
+	judge_entry(j, p, &e);
+	e.ino = parent;
+	e.name = "..\0";
+	e.len = 2;
+	judge_entry(j, p, &e);
+}
+
+void dir_judge_inline(struct dir_judge *j, struct dir *dir,
+		      const struct ext2_inode_large *raw)
+{
+	struct check *ck = j->ck;
+	struct part p = {
+		.dir = dir, .buf = (const char *)raw->i_block,
+		.len = INLINE_BYTES, .off = INLINE_FIRST,
+		.hashed = dir->flags & DIR_CASEFOLD &&
+			  dir->flags & DIR_ENCRYPTED,
+	};
+	const char *value;
+	size_t len;
+
+	value = e4l_inline_value(raw, EXT2_INODE_SIZE(ck->fs->super), &len);
+	if (!value)
+		return;		/* judged with the inode */
+	if (len % 4 || (len && len < ENTRY_BYTES)) {
+		FOUND(ck, DIR_INLINE_SIZE, .ino = dir->ino,
+		      .got = INLINE_BYTES + len);
+		return;
+	}
+	judge_inline_dots(j, &p, ext2fs_le32_to_cpu(raw->i_block[0]));
+	judge_part(j, &p);
+	p.buf = value;
+	p.len = len;
+	p.off = 0;
+	judge_part(j, &p);
+}
