@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Writes into preallocated files, and checks what is in them.
+ *
+ *  writes random [direct|sync] FILE BLOCKS COUNT SEED
+ *	preallocates BLOCKS blocks of 4 KiB and writes COUNT of them, each to
+ *	disk before the next
+ *  writes stride [direct|sync] FILE COUNT STRIDE_KB
+ *	likewise, every STRIDE_KB
+ *  writes check FILE BLOCKS COUNT SEED
+ *	whether FILE has what "random" wrote and zeroes elsewhere
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "rand.h"
+
+#define BLOCK 4096
+
+static char *buffer(void)
+{
+	char *buf = aligned_alloc(BLOCK, BLOCK);
+
+	if (!buf)
+		err(1, "buffer");
+	return buf;
+}
+
+/* No two writes of a file are alike. */
+static void fill(char *buf, uint32_t block, uint32_t nr)
+{
+	uint32_t words[2] = { block + 1, nr + 1 };
+	unsigned int at;
+
+	for (at = 0; at < BLOCK; at += sizeof(words))
+		memcpy(buf + at, words, sizeof(words));
+}
+
+static int open_new(const char *how, const char *path, off_t size)
+{
+	int flags = O_RDWR | O_CREAT | O_TRUNC, fd;
+
+	if (!strcmp(how, "direct"))
+		flags |= O_DIRECT;
+	fd = open(path, flags, 0644);
+	if (fd < 0 || fallocate(fd, 0, 0, size) || fsync(fd))
+		err(1, "%s", path);
+	return fd;
+}
+
+static void write_block(int fd, uint32_t block, uint32_t nr)
+{
+	static char *buf;
+
+	if (!buf)
+		buf = buffer();
+	fill(buf, block, nr);
+	if (pwrite(fd, buf, BLOCK, (off_t)block * BLOCK) != BLOCK || fsync(fd))
+		err(1, "block %u", block);
+}
+
+static void random_writes(char **argv)
+{
+	uint32_t blocks = atoi(argv[2]), count = atoi(argv[3]), i;
+	uint64_t seed = atoi(argv[4]);
+	int fd = open_new(argv[0], argv[1], (off_t)blocks * BLOCK);
+
+	for (i = 0; i < count; i++)
+		write_block(fd, below(&seed, blocks), i);
+	close(fd);
+}
+
+static void stride_writes(char **argv)
+{
+	uint32_t count = atoi(argv[2]), stride = atoi(argv[3]) / 4, i;
+	int fd = open_new(argv[0], argv[1], (off_t)count * stride * BLOCK);
+
+	for (i = 0; i < count; i++)
+		write_block(fd, i * stride, i);
+	close(fd);
+}
+
+static void check(char **argv)
+{
+	uint32_t blocks = atoi(argv[1]), count = atoi(argv[2]), i, bad = 0;
+	uint32_t *last = calloc(blocks, sizeof(*last));
+	char *buf = buffer(), *want = buffer();
+	uint64_t seed = atoi(argv[3]);
+	int fd = open(argv[0], O_RDONLY);
+
+	if (fd < 0 || !last)
+		err(1, "%s", argv[0]);
+	for (i = 0; i < count; i++)
+		last[below(&seed, blocks)] = i + 1;
+	for (i = 0; i < blocks; i++) {
+		if (pread(fd, buf, BLOCK, (off_t)i * BLOCK) != BLOCK)
+			err(1, "reading block %u", i);
+		memset(want, 0, BLOCK);
+		if (last[i])
+			fill(want, i, last[i] - 1);
+		bad += memcmp(buf, want, BLOCK) != 0;
+	}
+	if (bad)
+		errx(1, "%s: %u blocks of %u are wrong", argv[0], bad, blocks);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 7 && !strcmp(argv[1], "random"))
+		random_writes(argv + 2);
+	else if (argc == 6 && !strcmp(argv[1], "stride"))
+		stride_writes(argv + 2);
+	else if (argc == 6 && !strcmp(argv[1], "check"))
+		check(argv + 2);
+	else
+		errx(2, "usage: writes random|stride|check ARGUMENT...");
+	return 0;
+}

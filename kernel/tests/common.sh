@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh
+# What every guest test has: $work, a directory of its own; $lane; $stock and
+# $patched, the kernels; $tools, where e4frag and the like are, or nothing.
+set -eu
+: "${work:?}" "${lane:?}" "${stock:?}" "${patched:?}" "${initrd:?}"
+PATH=$PATH:/usr/sbin:/sbin
+LC_ALL=C
+export PATH LC_ALL
+: "${BOOT_SECONDS:=300}"
+kernel=$patched
+
+fail() {
+	echo "failed: $*" >&2
+	exit 1
+}
+
+skip() {
+	echo "skipped: $*" >&2
+	exit 77
+}
+
+# new_disk MIB [MKE2FS OPTION...]: a fresh $disk.
+disk=$work/disk
+new_disk() {
+	mib=$1
+	shift
+	rm -f "$disk"
+	truncate -s "${mib}M" "$disk"
+	mke2fs -q -F -t ext4 -b 4096 -E lazy_itable_init=0 "$@" "$disk"
+}
+
+# run_guest [OPTION...]: boots $kernel with $disk, for BOOT_SECONDS at most.
+run_guest() {
+	: >"$work/out"
+	case $lane in
+	um*)
+		TMPDIR=$work timeout -s KILL "$BOOT_SECONDS" "$kernel" \
+			mem="${GUEST_MEM:-512M}" initrd="$work/initrd" \
+			ubd0="$disk" ${disk2:+ubd1="$disk2"} con=null \
+			con0=null,fd:1 con1=null,fd:3 ssl=null panic=-1 \
+			quiet kunit.enable=0 "$@" \
+			</dev/null >"$work/console" 2>&1 3>"$work/out" ;;
+	*)
+		timeout -s KILL "$BOOT_SECONDS" qemu-system-x86_64 \
+			-accel tcg,thread=multi -M pc -cpu max \
+			-m "${GUEST_MEM:-512M}" -smp 2 -display none \
+			-no-reboot -kernel "$kernel" -initrd "$work/initrd" \
+			-serial "file:$work/console" -serial "file:$work/out" \
+			-drive "file=$disk,if=virtio,format=raw,cache=unsafe" \
+			-append "console=ttyS0 panic=-1 kunit.enable=0 $*" \
+			</dev/null >/dev/null 2>"$work/qemu" ;;
+	esac
+}
+
+# boot [OPTION...]: runs the shell script on stdin in a guest, and prints what
+# that prints.  Fails when it does, or when the kernel complains.
+boot() {
+	mkdir -p "$work/case"
+	cat >"$work/case/case"
+	(cd "$work/case" && find . | cpio -o -H newc --quiet) >"$work/case.cpio"
+	cat "$initrd" "$work/case.cpio" >"$work/initrd"
+	run_guest "$@" || :
+	tr -d '\r' <"$work/out" >"$work/lines"
+	grep -aE 'BUG:|WARNING:|EXT4-fs (error|warning)|KASAN|INFO: task|Call Trace' \
+		"$work/console" >&2 && [ "${complains-}" != ok ] &&
+		fail "the kernel complains"
+	case $(tail -n 1 "$work/lines") in
+	"exit 0") sed '$d' "$work/lines" ;;
+	"exit "*) cat "$work/lines" >&2; fail "the guest's script fails" ;;
+	*)
+		tail -n 20 "$work/console" "$work/lines" >&2
+		fail "the guest did not end" ;;
+	esac
+}
+
+# clean: $disk has no errors.
+clean() {
+	e2fsck -fn "$disk" >"$work/fsck" 2>&1 || {
+		cat "$work/fsck" >&2
+		fail "e2fsck is not content"
+	}
+}
+
+# extents PATH: how many the file has on $disk.
+extents() {
+	debugfs -R "dump_extents -l $1" "$disk" 2>/dev/null | awk '
+		NR > 1 && $1 ~ /^[0-9]/ { n++ } END { print n + 0 }'
+}
