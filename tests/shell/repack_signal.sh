@@ -34,24 +34,34 @@ planned=$(report files_planned)
 [ "$(report transactions)" -ge 3 ] || fail "too few transactions to stop in"
 clean "$img"
 
-# stop_after MS SIGNAL: runs on the image as it was, ends it; sets $status.
-stop_after() {
+# begin: a run on the image as it was; sets $pid.
+begin() {
 	cp "$work/img0" "$img"
-	status=0
 	# a shell has what runs in the background ignore SIGINT
 	env --default-signal=INT "$e4repack" --json --zeroout=1M "$img" \
 		>"$out" 2>"$err" </dev/null &
 	pid=$!
-	sleep "$(printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)))"
-	kill "-$2" $pid 2>/dev/null || :
+}
+
+# end SIGNAL: ends the run; sets $status.
+end() {
+	status=0
+	kill "-$1" $pid 2>/dev/null || :
 	wait $pid 2>/dev/null || status=$?
 }
 
-# the same moment is not in the middle on every machine: look for one that is
+# writing: the superblock's s_feature_incompat has needs_recovery
+writing() {
+	[ $(($(od -An -tu1 -j1120 -N1 "$img") & 4)) != 0 ]
+}
+
+# the run may be over before the signal comes: then once more
 for signal in INT TERM; do
-	for try in 10 9 8 7 6 5 4 3 2 1 0; do
+	for try in $(seq 30); do
 		what="$signal, try $try"
-		stop_after $((whole * try / 11)) $signal
+		begin
+		while ! writing && kill -0 $pid 2>/dev/null; do :; done
+		end $signal
 		cp "$out" "$work/.report"
 		cp "$err" "$work/said"
 		clean "$img"
@@ -87,7 +97,9 @@ moments=$(awk -v n="$kills" -v seed="$seed" -v ms="$whole" 'BEGIN {
 }')
 for ms in $moments; do
 	what="killed after $ms ms"
-	stop_after "$ms" KILL
+	begin
+	sleep "$(printf '%d.%03d' $((ms / 1000)) $((ms % 1000)))"
+	end KILL
 	[ "$status" = 0 ] || killed=$((killed + 1))
 	run e2fsck -fy "$img"
 	[ "$status" -le 1 ] || { show_run; fail "$what: e2fsck: $status"; }
