@@ -311,16 +311,11 @@ static bool write_content(const struct config *c, struct e4l_tree *t,
 		.fd = tf->fd, .direct_fd = tf->direct_fd,
 		.progress = show_progress, .priv = &progress,
 	};
-	struct interrupt in;
 	const char *where;
 	errcode_t err;
 
 	progress_start(&progress, &c->common, "writing");
-	err = interrupt_start(&in, im->e);
-	if (!err) {
-		err = e4l_populate_write(im->plan, &target);
-		interrupt_stop(&in);
-	}
+	err = e4l_populate_write(im->plan, &target);
 	progress_end(&progress);
 	e4l_populate_get_stats(im->plan, &im->stats);
 	if (!err)
@@ -333,34 +328,71 @@ static bool write_content(const struct config *c, struct e4l_tree *t,
 	return false;
 }
 
+/* From the first write to the last one, a signal ends the work in order. */
+static bool hear_signals(const struct image *im, struct interrupt *in)
+{
+	errcode_t err = interrupt_start(in, im->e);
+
+	if (err)
+		say_error(im->name, "waiting for signals", err);
+	return !err;
+}
+
 static bool fill_new(const struct config *c, struct e4l_tree *t,
 		     struct image *im)
 {
 	struct target_file tf;
+	struct interrupt in;
 	struct stat st;
 	bool done;
 
-	if (!open_target(c->device, true, &tf))
+	if (!hear_signals(im, &in))
 		return false;
+	done = open_target(c->device, true, &tf);
+	if (!done)
+		goto out;
 	done = !fstat(im->proto_fd, &st) && !ftruncate(tf.fd, st.st_size);
 	if (!done)
 		say_error(c->device, "setting its size", errno);
 	/* First the prototype: some of its blocks are filled up afterwards. */
 	done = done && flush_image(im) && copy_prototype(im, tf.fd) &&
 	       write_content(c, t, im, &tf);
-	return close_target(c->device, &tf, done);
+	done = close_target(c->device, &tf, done);
+out:
+	interrupt_stop(&in);
+	return done;
+}
+
+/* Takes the superblock away, so that nobody mounts what is half done. */
+static void spoil(const struct config *c, int fd)
+{
+	const char none[SUPERBLOCK_SIZE] = { 0 };
+
+	if (pwrite(fd, none, sizeof(none), c->offset_bytes +
+		   SUPERBLOCK_OFFSET) != sizeof(none))
+		say_error(c->device, "removing what is half done", errno);
 }
 
 static bool fill_device(const struct config *c, struct e4l_tree *t,
 			struct image *im)
 {
 	struct target_file tf;
-	bool done;
+	struct interrupt in;
+	bool opened, done;
 
 	drop_image(im);
-	if (!make_on_device(c, t, im) || !open_target(c->device, false, &tf))
+	if (!make_on_device(c, t, im) || !hear_signals(im, &in))
 		return false;
-	done = write_content(c, t, im, &tf) && flush_image(im);
+	opened = open_target(c->device, false, &tf);
+	done = opened && write_content(c, t, im, &tf) && flush_image(im);
+	interrupt_stop(&in);
+	if (!opened)
+		return false;
+	if (!done) {
+		/* What libext2fs holds may not come after it. */
+		drop_image(im);
+		spoil(c, tf.fd);
+	}
 	return close_target(c->device, &tf, done);
 }
 

@@ -125,3 +125,54 @@ dd if=/dev/urandom of="$work/disk" bs=1M count=96 status=none
 attach "$work/disk"
 check "$mke4fs" -q -F -d "$work/a.tar" "$loop"
 equals "$loop" "$work/src"
+
+# a part of a larger file: what is around it stays
+seq 300000 >"$work/around"
+cp "$work/around" "$work/disk"
+truncate -s 40M "$work/disk"
+tail -c 5000 "$work/around" >>"$work/disk"
+check "$mke4fs" -q -F -E offset=4194304 -d "$work/a.tar" "$work/disk" 32M
+clean "$work/disk?offset=4194304"
+cmp -n "$(stat -c %s "$work/around")" "$work/around" "$work/disk" >&2 ||
+	fail "what was before it is gone"
+[ "$(tail -c 5000 "$work/disk")" = "$(tail -c 5000 "$work/around")" ] ||
+	fail "what was behind it is gone"
+loop=$(losetup --show -f -o 4194304 --sizelimit 33554432 "$work/disk")
+defer "losetup -d $loop"
+equals "$loop" "$work/src"
+rm -f "$work/img"
+check "$mke4fs" -q -E offset=1048576 -d "$work/a.tar" "$work/img" 32M
+same "the size" "$(stat -c %s "$work/img")" $((33 << 20))
+clean "$work/img?offset=1048576"
+
+# more than 4 GiB, with data on either side of them
+mkdir "$work/huge"
+truncate -s 5G "$work/huge/file"
+for at in 0 4095 4096 5119; do
+	echo "at $at" | dd of="$work/huge/file" bs=1M seek=$at conv=notrunc \
+		status=none
+done
+truncate -s 4294967301 "$work/huge/hole"
+rm -f "$work/img"
+check "$mke4fs" -q -d "$work/huge" "$work/img"
+[ "$(stat -c %s "$work/img")" -lt $((32 << 20)) ] || fail "holes are filled"
+rm -f "$work/img2"
+check "$mke4fs" -q --from="$work/img" "$work/img2"
+for image in img img2; do
+	clean "$work/$image"
+	mount -t ext4 -o loop,ro,noload "$work/$image" "$work/mnt"
+	for file in file hole; do
+		same "$image: size and blocks of $file" \
+			"$(stat -c '%s %b' "$work/mnt/$file")" \
+			"$(stat -c '%s %b' "$work/huge/$file")"
+	done
+	for at in 0 4095 4096 5119; do
+		for dir in huge mnt; do
+			dd if="$work/$dir/file" of="$work/$dir.block" bs=1M \
+				skip=$at count=1 status=none
+		done
+		cmp "$work/huge.block" "$work/mnt.block" >&2 ||
+			fail "$image: other content at $at MiB"
+	done
+	umount "$work/mnt"
+done

@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A signal or an error while writing: an image that was made is gone again, and
+# what was there before holds nothing that could be mounted.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/mke4fs_common.sh"
+require_program strace
+# under ptrace the leak checker cannot work
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+export ASAN_OPTIONS
+strace -o /dev/null true 2>/dev/null || skip "strace does not work here"
+
+mkdir "$work/src"
+head -c 40M /dev/urandom >"$work/src/file"
+
+# stop SIGNAL ARGUMENTS...: each write takes 0.4 s, and the signal comes when
+# the image has its superblock; sets $status
+stop() {
+	signal=$1
+	shift
+	status=0
+	# a shell has what runs in the background ignore SIGINT
+	env --default-signal=INT strace -D -f -o /dev/null -e trace=pwrite64 \
+		-e inject=pwrite64:delay_enter=400000 -P "$target" \
+		"$mke4fs" -q -b 4096 -F -d "$work/src" "$@" "$target" 64M \
+		>"$out" 2>"$err" </dev/null &
+	pid=$!
+	tries=300
+	while [ ! -e "$target" ] || ! dumpe2fs -h "$target" >/dev/null 2>&1; do
+		[ $((tries -= 1)) -gt 0 ] || fail "nothing was written"
+		sleep 0.1
+	done
+	kill "-$signal" $pid
+	wait $pid || status=$?
+}
+
+target=$work/img
+for signal in INT TERM; do
+	stop $signal --threads=1
+	same "status after $signal" "$status" 1
+	one_sentence mke4fs
+	says 'img: .*: interrupted'
+	[ ! -e "$target" ] || fail "an image is left behind after $signal"
+done
+
+# what was there before stays, without a filesystem
+truncate -s 64M "$target"
+stop INT --threads=1
+same "status" "$status" 1
+one_sentence mke4fs
+says 'img: .*: interrupted'
+same "size" "$(stat -c %s "$target")" $((64 << 20))
+run dumpe2fs -h "$target"
+[ "$status" != 0 ] || fail "a filesystem is left behind"
+
+# a device that fails in the middle
+rm "$target"
+for new in yes no; do
+	rm -f "$target"
+	[ $new = yes ] || truncate -s 64M "$target"
+	run strace -f -o /dev/null -e trace=pwrite64 \
+		-e inject=pwrite64:error=EIO:when=4+ -P "$target" \
+		"$mke4fs" -q -b 4096 -d "$work/src" --threads=1 "$target" 64M
+	same "status" "$status" 1
+	says 'img: .*: Input/output error'
+	if [ $new = yes ]; then
+		[ ! -e "$target" ] || fail "an image is left behind"
+	else
+		[ -e "$target" ] || fail "a file that was there is gone"
+	fi
+done
+
+# a full disk
+mkdir "$work/full"
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=8M none "$work/full"; then
+	defer "umount '$work/full'"
+	mustfail 1 "$mke4fs" -q -d "$work/src" "$work/full/img"
+	one_sentence mke4fs
+	says 'No space left on device'
+	[ ! -e "$work/full/img" ] || fail "an image is left behind"
+fi
