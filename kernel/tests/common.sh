@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
 # What every guest test has: $work, a directory of its own; $lane; $stock and
-# $patched, the kernels; $tools, where e4frag and the like are, or nothing.
+# $patched, the kernels; $top_builddir, where the tools are, or nothing.
 set -eu
 : "${work:?}" "${lane:?}" "${stock:?}" "${patched:?}" "${initrd:?}"
 PATH=$PATH:/usr/sbin:/sbin
@@ -80,6 +80,27 @@ clean() {
 		cat "$work/fsck" >&2
 		fail "e2fsck is not content"
 	}
+	[ ! "${top_builddir-}" ] ||
+		"$top_builddir/e2fsck/e4check" "$disk" >"$work/fsck" 2>&1 || {
+		cat "$work/fsck" >&2
+		fail "e4check is not content"
+	}
+}
+
+# set_tunables NAME=VALUE[,...]: in the root directory of $disk.
+set_tunables() {
+	if [ "${top_builddir-}" ]; then
+		"$top_builddir/misc/tune4fs" -q -E "$1" "$disk" >/dev/null
+	else
+		set_attribute "$1"
+	fi
+}
+
+# set_attribute TEXT: likewise, whatever it is.
+set_attribute() {
+	printf %s "$1" >"$work/text"
+	debugfs -w -R "ea_set -f $work/text / trusted.ext4.tunables" "$disk" \
+		>/dev/null 2>&1
 }
 
 # extents PATH: how many the file has on $disk.

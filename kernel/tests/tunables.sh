@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
+# lanes: um
+# Defaults in trusted.ext4.tunables: taken at mount, a mount option wins,
+# whatever else is in there is skipped with one notice, and nothing in there
+# keeps a file system from being mounted.
+. "$(dirname "$0")/common.sh"
+
+# mounted OPTIONS: "dir_ireserve extent_max_zeroout_kb mb_stats notices"
+mounted() {
+	boot <<-END
+		mount -t ext4 -o $1 \$disk /mnt || exit 1
+		cd /sys/fs/ext4/\${disk#/dev/}
+		for name in dir_ireserve extent_max_zeroout_kb mb_stats; do
+			cat \$name 2>/dev/null || echo -
+		done
+		dmesg | grep -c "tunables in the root"
+		dmesg | grep "tunables in the root" >&2
+		umount /mnt
+	END
+}
+
+# expect WHAT OPTIONS WANT
+expect() {
+	got=$(mounted "$2" | head -n 4 | tr '\n' ' ')
+	[ "$got" = "$3 " ] || fail "$1: $got, not $3"
+	clean
+	echo "ok: $1"
+}
+
+new_disk 64
+set_tunables dir_ireserve=64,extent_max_zeroout_kb=1024,mb_stats=1
+kernel=$stock
+expect "the stock kernel does not look" defaults "- 32 0 0"
+kernel=$patched
+expect "values of the root directory" defaults "64 1024 1 0"
+expect "a mount option wins" dir_ireserve=low "16 1024 1 0"
+expect "so does 0" extent_max_zeroout_kb=0 "64 0 1 0"
+tune2fs -E mount_opts=dir_ireserve=128 "$disk" >/dev/null
+expect "an option in the superblock wins" defaults "128 1024 1 0"
+expect "a mount option wins over that" dir_ireserve=off "0 1024 1 0"
+
+new_disk 64
+expect "no attribute" defaults "0 32 0 0"
+set_attribute colour=red,dir_ireserve=64,smell=,extent_max_zeroout_kb=x
+expect "unknown names and bad values, one notice" defaults "64 32 0 1"
+set_attribute "$(printf 'dir_ireserve=64\033[31m,\377\376=1,mb_stats=1')"
+expect "bytes that are no text" defaults "0 32 1 1"
+set_attribute "dir_ireserve=64,$(yes abcdefghijklmno | head -n 100 | tr '\n' ,)"
+expect "too long to read" defaults "0 32 0 1"
+dd if=/dev/zero bs=100 count=1 2>/dev/null >"$work/text"
+debugfs -w -R "ea_set -f $work/text / trusted.ext4.tunables" "$disk" 2>&1 |
+	grep -v ^debugfs || :
+expect "zeroes" defaults "0 32 0 1"
+
+# the values are in effect, not only shown
+new_disk 64 -N 8192
+set_tunables dir_ireserve=64
+boot <<-END >"$work/got"
+	mount -t ext4 \$disk /mnt && cd /mnt || exit 1
+	mkdir a b && ls -1di a b
+	cd / && umount /mnt
+END
+awk '{ bad += $1 % 64 != 1 } END { exit bad || NR != 2 }' "$work/got" ||
+	fail "the directories are not at windows: $(cat "$work/got")"
+clean
