@@ -23,45 +23,59 @@ struct disk_index {
 	uint16_t child_hi, unused;
 };
 
-bool e4l_token_push(struct e4l_token_vec *vec, struct e4l_token token)
+bool e4l_token_grow(struct e4l_token_vec *vec, size_t n)
 {
-	if (vec->n == vec->max) {
-		size_t max = vec->max ? vec->max * 2 : 1024;
-		struct e4l_token *v = realloc(vec->v, max * sizeof(*v));
+	size_t max = vec->max ? vec->max : 1024;
+	struct e4l_token *v;
 
-		if (!v)
-			return false;
-		vec->v = v;
-		vec->max = max;
-	}
-	vec->v[vec->n++] = token;
+	if (n <= vec->max - vec->n)
+		return true;
+	while (max - vec->n < n)
+		max *= 2;
+	v = realloc(vec->v, max * sizeof(*v));
+	if (!v)
+		return false;
+	vec->v = v;
+	vec->max = max;
 	return true;
 }
 
-static bool push_damage(struct e4l_token_vec *out, blk64_t blk, errcode_t why)
+static struct e4l_token damage(blk64_t blk, errcode_t why)
 {
-	return e4l_token_push(out, (struct e4l_token) {
+	return (struct e4l_token) {
 		.kind = TOKEN_DAMAGE, .pblk = blk,
 		.arg = why - ERROR_TABLE_BASE_e4l,
-	});
+	};
 }
 
-/* Can @len blocks from @pblk hold a file's data or its tree? */
-static bool in_filesystem(ext2_filsys fs, blk64_t pblk, blk64_t len)
-{
-	blk64_t end = ext2fs_blocks_count(fs->super);
+/* Where files' data and trees can be: behind @first and before @end. */
+struct bounds {
+	blk64_t first, end;
+};
 
-	return pblk > fs->super->s_first_data_block && len <= end &&
-	       pblk <= end - len;
+static struct bounds bounds_of(ext2_filsys fs)
+{
+	return (struct bounds) {
+		.first = fs->super->s_first_data_block,
+		.end = ext2fs_blocks_count(fs->super),
+	};
+}
+
+static bool within(const struct bounds *b, blk64_t pblk, blk64_t len)
+{
+	return pblk > b->first && len <= b->end && pblk <= b->end - len;
 }
 
 static errcode_t decode_leaf(ext2_filsys fs, const struct disk_leaf *leaf,
 			     unsigned int n, const struct e4l_node_pos *pos,
 			     struct e4l_token_vec *out)
 {
+	const struct bounds bounds = bounds_of(fs);
 	uint64_t next = pos->first;	/* may pass 2^32 */
 	unsigned int i;
 
+	if (!e4l_token_grow(out, n))
+		return ENOMEM;
 	for (i = 0; i < n; i++) {
 		uint32_t lblk = ext2fs_le32_to_cpu(leaf[i].lblk);
 		unsigned int len = ext2fs_le16_to_cpu(leaf[i].len);
@@ -79,13 +93,11 @@ static errcode_t decode_leaf(ext2_filsys fs, const struct disk_leaf *leaf,
 		if (!run.arg || lblk < next ||
 		    (uint64_t)lblk + run.arg - 1 > pos->last)
 			why = E4L_ET_EXTENT_ORDER;
-		else if (!in_filesystem(fs, run.pblk, run.arg))
+		else if (!within(&bounds, run.pblk, run.arg))
 			why = E4L_ET_EXTENT_RANGE;
 		else
 			next = (uint64_t)lblk + run.arg;
-		if (why ? !push_damage(out, pos->blk, why) :
-			  !e4l_token_push(out, run))
-			return ENOMEM;
+		out->v[out->n++] = why ? damage(pos->blk, why) : run;
 	}
 	return 0;
 }
@@ -94,9 +106,12 @@ static errcode_t decode_index(ext2_filsys fs, const struct disk_index *index,
 			      unsigned int n, const struct e4l_node_pos *pos,
 			      struct e4l_token_vec *out)
 {
+	const struct bounds bounds = bounds_of(fs);
 	uint64_t next = pos->first;
 	unsigned int i;
 
+	if (!e4l_token_grow(out, n))
+		return ENOMEM;
 	for (i = 0; i < n; i++) {
 		uint32_t lblk = ext2fs_le32_to_cpu(index[i].lblk);
 		uint32_t after = i + 1 < n ?
@@ -114,13 +129,11 @@ static errcode_t decode_index(ext2_filsys fs, const struct disk_index *index,
 
 		if (lblk < next || lblk > pos->last)
 			why = E4L_ET_EXTENT_ORDER;
-		else if (!in_filesystem(fs, node.pblk, 1))
+		else if (!within(&bounds, node.pblk, 1))
 			why = E4L_ET_BLOCK_RANGE;
 		else
 			next = (uint64_t)lblk + 1;
-		if (why ? !push_damage(out, pos->blk, why) :
-			  !e4l_token_push(out, node))
-			return ENOMEM;
+		out->v[out->n++] = why ? damage(pos->blk, why) : node;
 	}
 	return 0;
 }
@@ -189,6 +202,7 @@ errcode_t e4l_decode_indirect(ext2_filsys fs, const uint32_t *entries, size_t n,
 			      const struct e4l_node_pos *pos,
 			      struct e4l_token_vec *out)
 {
+	const struct bounds bounds = bounds_of(fs);
 	size_t base = out->n;
 	uint64_t lblk = pos->first, span = 1;
 	unsigned int i;
@@ -202,8 +216,9 @@ errcode_t e4l_decode_indirect(ext2_filsys fs, const uint32_t *entries, size_t n,
 
 		if (!pblk)
 			continue;
-		if (!in_filesystem(fs, pblk, 1))
-			ok = push_damage(out, pos->blk, E4L_ET_BLOCK_RANGE);
+		if (!within(&bounds, pblk, 1))
+			ok = e4l_token_push(out, damage(pos->blk,
+							E4L_ET_BLOCK_RANGE));
 		else if (!pos->level)
 			ok = push_data_block(out, base, pblk, lblk);
 		else

@@ -20,8 +20,9 @@ enum e4l_token_kind {
 	TOKEN_WRITTEN,		/* data: @arg blocks at @pblk */
 	TOKEN_UNWRITTEN,
 	TOKEN_NODE,		/* a tree block still to be read */
-	TOKEN_TREE,		/* one that has been read, before its content */
+	TOKEN_TREE,		/* scan: one that has been read */
 	TOKEN_DAMAGE,		/* what could not be believed */
+	TOKEN_END,		/* scan: of a list */
 };
 
 struct e4l_token {
@@ -30,8 +31,8 @@ struct e4l_token {
 	uint64_t kind : 8;
 	uint32_t lblk;
 	/*
-	 * A run's length in blocks; a tree block's last logical block; damage's
-	 * offset from the base of the error table.
+	 * A run's length in blocks; an unread tree block's last logical block;
+	 * damage's offset from the base of the error table.
 	 */
 	uint32_t arg;
 };
@@ -41,8 +42,18 @@ struct e4l_token_vec {
 	size_t n, max;
 };
 
+/* Makes room for @n more; false when memory is short. */
+bool e4l_token_grow(struct e4l_token_vec *vec, size_t n);
+
 /* False when memory is short. */
-bool e4l_token_push(struct e4l_token_vec *vec, struct e4l_token token);
+static inline bool e4l_token_push(struct e4l_token_vec *vec,
+				  struct e4l_token token)
+{
+	if (vec->n == vec->max && !e4l_token_grow(vec, 1))
+		return false;
+	vec->v[vec->n++] = token;
+	return true;
+}
 
 /* Where a node stands, and so what it may hold. */
 struct e4l_node_pos {

@@ -63,13 +63,23 @@ struct scan {
 	struct ext2_inode_large *host_inode;	/* big endian machines only */
 };
 
-/* A tree block that is being read, and what it turned out to hold. */
+/* A tree block that is being read. */
 struct node {
 	size_t token;		/* where it stands */
 	struct e4l_token inode;	/* whose it is */
 	struct e4l_node_pos pos;
 	bool indirect;
-	size_t fresh, n_fresh;	/* its content in job->fresh */
+};
+
+/*
+ * A job's tokens are a list, and behind it one for what each tree block that
+ * has been read holds; a TOKEN_END ends each.  A TOKEN_TREE's arg is where its
+ * list begins, or 0 if what it holds follows behind it.  A walk goes through
+ * all of it in logical order.
+ */
+struct walk {
+	size_t at[EXTENT_MAX_DEPTH + 2];	/* in each list that it is in */
+	unsigned int depth;
 };
 
 struct job {
@@ -79,12 +89,12 @@ struct job {
 	uint8_t *wanted;	/* a bit for each inode, when s->only is set */
 	char *scratch;
 	struct ext2_inode_large *host_inode;	/* big endian machines only */
-	struct e4l_token_vec tokens, fresh, spare;
+	struct e4l_token_vec tokens, spare;
 	struct e4l_want *wants;
 	struct node *nodes;
 	size_t max_nodes;
 	/* no TOKEN_NODE stands before this; the inode that this is in */
-	size_t resolved;
+	struct walk resolved;
 	struct e4l_token inode;
 	errcode_t err;
 };
@@ -234,6 +244,12 @@ static enum e4l_map map_of(ext2_filsys fs, const struct ext2_inode *inode)
 						  E4L_MAP_INDIRECT;
 }
 
+static errcode_t push_end(struct e4l_token_vec *vec)
+{
+	return e4l_token_push(vec, (struct e4l_token) { .kind = TOKEN_END }) ?
+	       0 : ENOMEM;
+}
+
 static bool push_damage(struct job *job, blk64_t blk, errcode_t why)
 {
 	return e4l_token_push(&job->tokens, (struct e4l_token) {
@@ -379,6 +395,22 @@ static errcode_t read_chunk(struct job *job)
 
 /* ------------------------------------------------------------ 2. tree blocks */
 
+/* The next token, or NULL.  It may be a tree block whose content is next. */
+static struct e4l_token *walk_on(const struct job *job, struct walk *w)
+{
+	struct e4l_token *t;
+
+	while ((t = &job->tokens.v[w->at[w->depth]])->kind == TOKEN_END) {
+		if (!w->depth)
+			return NULL;
+		w->depth--;
+	}
+	w->at[w->depth]++;
+	if (t->kind == TOKEN_TREE && t->arg)
+		w->at[++w->depth] = t->arg;
+	return t;
+}
+
 /* Shows a tree block to the look. */
 static void look_at_node(struct job *job, const struct node *node,
 			 const void *block)
@@ -411,119 +443,78 @@ static uint32_t inode_seed(const struct job *job,
  */
 static size_t collect_nodes(struct job *job)
 {
-	struct e4l_token inode = job->inode;
+	struct walk w = job->resolved;
+	struct e4l_token inode = job->inode, *t;
 	uint32_t seed = inode_seed(job, &inode);
-	size_t i, n = 0;
+	size_t n = 0;
 
-	for (i = job->resolved; i < job->tokens.n; i++) {
-		const struct e4l_token *t = &job->tokens.v[i];
-
+	while (n < job->max_nodes && (t = walk_on(job, &w))) {
 		if (t->kind == TOKEN_INODE) {
 			inode = *t;
 			seed = inode_seed(job, &inode);
+		} else if (t->kind == TOKEN_TREE && t->arg && !t->level) {
+			w.depth--;	/* there is only data in it */
 		}
 		if (t->kind != TOKEN_NODE)
 			continue;
 		if (!n) {
-			job->resolved = i;
+			job->resolved = w;
+			job->resolved.at[w.depth]--;
 			job->inode = inode;
 		}
-		if (n == job->max_nodes)
-			break;
 		job->wants[n] = (struct e4l_want) { .blk = t->pblk, .slot = n };
 		job->nodes[n++] = (struct node) {
-			.token = i, .inode = inode,
+			.token = t - job->tokens.v, .inode = inode,
 			.indirect = inode.arg == E4L_MAP_INDIRECT,
 			.pos = { .blk = t->pblk, .seed = seed,
 				 .level = t->level, .trusted = job->s->look,
 				 .first = t->lblk, .last = t->arg },
 		};
 	}
-	if (!n)
-		job->resolved = job->tokens.n;
 	return n;
 }
 
-/* Decodes a tree block that has been read. */
+/* Appends what a tree block holds. */
+static errcode_t decode_node(struct job *job, const struct node *node,
+			     const void *block)
+{
+	struct scan *s = job->s;
+	ext2_filsys fs = s->e->fs;
+	errcode_t err;
+
+	if (atomic_fetch_add(&s->tree_blocks, 1) >=
+	    ext2fs_blocks_count(fs->super))
+		return E4L_ET_TREE_LOOP;
+	if (node->indirect)
+		err = e4l_decode_indirect(fs, block, fs->blocksize / 4,
+					  &node->pos, &job->tokens);
+	else
+		err = e4l_decode_extent_node(fs, block, fs->blocksize,
+					     &node->pos, &job->tokens);
+	return err ? err : push_end(&job->tokens);
+}
+
 static void visit_node(const struct e4l_want *want, const void *block,
 		       errcode_t why, void *priv)
 {
 	struct job *job = priv;
-	struct scan *s = job->s;
-	ext2_filsys fs = s->e->fs;
-	struct node *node = &job->nodes[want->slot];
+	const struct node *node = &job->nodes[want->slot];
+	size_t content = job->tokens.n;
+	struct e4l_token *t;
 
-	node->fresh = job->fresh.n;
-	if (block && s->look)
+	if (block && job->s->look)
 		look_at_node(job, node, block);
-	if (!block)
-		why = E4L_ET_READ_TREE;
-	else if (atomic_fetch_add(&s->tree_blocks, 1) >=
-		 ext2fs_blocks_count(fs->super))
-		why = E4L_ET_TREE_LOOP;
-	else if (!e4l_token_push(&job->fresh, (struct e4l_token) {
-			.kind = TOKEN_TREE, .level = node->pos.level,
-			.pblk = want->blk, .lblk = node->pos.first }))
-		why = ENOMEM;
-	else if (node->indirect)
-		why = e4l_decode_indirect(fs, block, fs->blocksize / 4,
-					  &node->pos, &job->fresh);
-	else
-		why = e4l_decode_extent_node(fs, block, fs->blocksize,
-					     &node->pos, &job->fresh);
-	if (why && why != ENOMEM) {
-		job->fresh.n = node->fresh;
-		if (e4l_token_push(&job->fresh, (struct e4l_token) {
-				.kind = TOKEN_DAMAGE, .pblk = want->blk,
-				.arg = why - ERROR_TABLE_BASE_e4l }))
-			why = 0;
-		else
-			why = ENOMEM;
-	}
-	if (why)
+	why = block ? decode_node(job, node, block) : E4L_ET_READ_TREE;
+	t = &job->tokens.v[node->token];
+	if (!why) {
+		t->kind = TOKEN_TREE;
+		t->arg = content;
+	} else if (why != ENOMEM) {
+		t->kind = TOKEN_DAMAGE;
+		t->arg = why - ERROR_TABLE_BASE_e4l;
+	} else {
 		job->err = why;
-	node->n_fresh = job->fresh.n - node->fresh;
-}
-
-static bool append(struct e4l_token_vec *to, const struct e4l_token *v,
-		   size_t n)
-{
-	if (to->n + n > to->max) {
-		size_t max = (to->n + n) * 3 / 2;
-		struct e4l_token *grown = realloc(to->v, max * sizeof(*grown));
-
-		if (!grown)
-			return false;
-		to->v = grown;
-		to->max = max;
 	}
-	if (n)
-		memcpy(to->v + to->n, v, n * sizeof(*v));
-	to->n += n;
-	return true;
-}
-
-/* Puts what the @n nodes hold in their places. */
-static errcode_t splice_nodes(struct job *job, size_t n)
-{
-	struct e4l_token_vec old = job->tokens;
-	size_t i, from = 0;
-
-	job->spare.n = 0;
-	for (i = 0; i < n; i++) {
-		const struct node *node = &job->nodes[i];
-
-		if (!append(&job->spare, old.v + from, node->token - from) ||
-		    !append(&job->spare, job->fresh.v + node->fresh,
-			    node->n_fresh))
-			return ENOMEM;
-		from = node->token + 1;
-	}
-	if (!append(&job->spare, old.v + from, old.n - from))
-		return ENOMEM;
-	job->tokens = job->spare;
-	job->spare = old;
-	return 0;
 }
 
 /* Reads the next tree blocks; *@more tells whether there were any. */
@@ -532,12 +523,11 @@ static errcode_t resolve_nodes(struct job *job, bool *more)
 	size_t n = collect_nodes(job);
 
 	*more = n > 0;
-	if (!n)
-		return 0;
-	job->fresh.n = 0;
 	job->err = 0;
-	e4l_gather(job->s->e, job->wants, n, job->scratch, visit_node, job);
-	return job->err ? job->err : splice_nodes(job, n);
+	if (n)
+		e4l_gather(job->s->e, job->wants, n, job->scratch, visit_node,
+			   job);
+	return job->err;
 }
 
 static errcode_t scan_work(void *arg, void *priv)
@@ -547,9 +537,11 @@ static errcode_t scan_work(void *arg, void *priv)
 	errcode_t err;
 
 	job->tokens.n = 0;
-	job->resolved = 0;
+	job->resolved = (struct walk) { 0 };
 	job->inode = (struct e4l_token) { 0 };
 	err = read_chunk(job);
+	if (!err)
+		err = push_end(&job->tokens);
 	while (!err && more && job->tokens.n < TOKENS_MAX)
 		err = resolve_nodes(job, &more);
 	return err;
@@ -636,6 +628,7 @@ static errcode_t emit_token(struct job *job, const struct e4l_token *t)
 	case TOKEN_INODE:
 		err = flush_piece(s, true);
 		begin_inode(job, t);
+		job->inode = *t;
 		break;
 	case TOKEN_WRITTEN:
 	case TOKEN_UNWRITTEN:
@@ -661,31 +654,60 @@ static errcode_t emit_token(struct job *job, const struct e4l_token *t)
  * The inodes lie in the cache of the processor that worked on them, which is
  * often another one: asked for a few tokens ahead, they are here in time.
  */
-static void prefetch_inode(const struct job *job, size_t i)
+static void prefetch_inode(const struct job *job, const struct e4l_token *t)
 {
-	const struct e4l_token *t = &job->tokens.v[i];
-
-	if (i < job->resolved && t->kind == TOKEN_INODE &&
+	if (t < job->tokens.v + job->tokens.n && t->kind == TOKEN_INODE &&
 	    t->pblk != NO_INODE) {
 		__builtin_prefetch(job->raw + t->pblk);
 		__builtin_prefetch(job->raw + t->pblk + CACHE_LINE);
 	}
 }
 
-/* Hands out the tokens that are resolved, and forgets them. */
-static errcode_t emit_resolved(struct job *job)
+/* Hands out the tokens up to an unread tree block, or, if *@end, to the end. */
+static errcode_t emit_resolved(struct job *job, struct walk *w, bool *end)
 {
-	struct e4l_token_vec *vec = &job->tokens;
-	size_t i;
+	struct e4l_token *t = NULL;
 	errcode_t err = 0;
 
-	for (i = 0; i < job->resolved && !err; i++) {
-		prefetch_inode(job, i + PREFETCH_TOKENS);
-		err = emit_token(job, &vec->v[i]);
+	while (!err && (t = walk_on(job, w)) && t->kind != TOKEN_NODE) {
+		prefetch_inode(job, t + PREFETCH_TOKENS);
+		err = emit_token(job, t);
 	}
-	vec->n -= job->resolved;
-	memmove(vec->v, vec->v + job->resolved, vec->n * sizeof(*vec->v));
-	job->resolved = 0;
+	*end = !t;
+	if (!err && t)
+		w->at[w->depth]--;
+	return err;
+}
+
+/* Makes one list of what is left to walk, and forgets the rest. */
+static errcode_t flatten(struct job *job, struct walk *w)
+{
+	struct e4l_token_vec old = job->tokens;
+	struct e4l_token *t;
+
+	job->spare.n = 0;
+	while ((t = walk_on(job, w))) {
+		if (!e4l_token_push(&job->spare, *t))
+			return ENOMEM;
+		if (t->kind == TOKEN_TREE)
+			job->spare.v[job->spare.n - 1].arg = 0;
+	}
+	job->tokens = job->spare;
+	job->spare = old;
+	*w = job->resolved = (struct walk) { 0 };
+	return push_end(&job->tokens);
+}
+
+/* Forgets what has been handed out, and reads the next tree blocks. */
+static errcode_t read_on(struct job *job, struct walk *w)
+{
+	errcode_t err = flatten(job, w);
+	bool more;
+
+	if (!err)
+		err = resolve_nodes(job, &more);
+	if (!err && atomic_load(&job->s->e->interrupted))
+		err = E4L_ET_INTERRUPTED;
 	return err;
 }
 
@@ -693,15 +715,14 @@ static errcode_t scan_done(void *arg, void *priv)
 {
 	struct job *job = arg;
 	struct scan *s = priv;
-	bool more;
-	errcode_t err = 0;
+	struct walk w = { 0 };
+	bool end;
+	errcode_t err = emit_resolved(job, &w, &end);
 
-	while (!err && job->tokens.n) {
-		err = emit_resolved(job);
-		if (!err && job->tokens.n)
-			err = resolve_nodes(job, &more);
-		if (!err && atomic_load(&s->e->interrupted))
-			err = E4L_ET_INTERRUPTED;
+	while (!err && !end) {
+		err = read_on(job, &w);
+		if (!err)
+			err = emit_resolved(job, &w, &end);
 	}
 	if (!err)
 		err = flush_piece(s, true);
@@ -743,7 +764,6 @@ static void job_release(void *arg, void *priv)
 	free(job->wants);
 	free(job->nodes);
 	free(job->tokens.v);
-	free(job->fresh.v);
 	free(job->spare.v);
 }
 
