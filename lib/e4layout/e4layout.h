@@ -309,6 +309,7 @@ struct e4l_piece {
 	 * arrays it belongs to the scan and is valid during the call only.
 	 */
 	const struct ext2_inode_large *inode;
+	/* the next piece may go on with the last run of an indirect map */
 	const struct e4l_extent *extents;
 	size_t n_extents;
 	/* in the order in which a walk down the tree meets them */

@@ -20,10 +20,13 @@
 
 #define CHUNK_BYTES	(512u << 10)	/* of inode table in one job */
 #define AHEAD_CHUNKS	16		/* announced before they are read */
+/* A test makes these small, to be where otherwise only huge files lead. */
+#ifndef SCAN_LIMITS
 #define GATHER_MAX	(4u << 20)	/* bytes of tree blocks at a time */
 #define TOKENS_MAX	(256u << 10)	/* after which work() stops reading */
 #define PIECE_EXTENTS	(32u << 10)
 #define PIECE_TREE	(4u << 10)
+#endif
 /* Inode-table blocks between two wanted ones that are read all the same. */
 #define CHUNK_GAP_BYTES	(32u << 10)
 
@@ -553,22 +556,16 @@ static errcode_t scan_work(void *arg, void *priv)
 static errcode_t flush_piece(struct scan *s, bool last)
 {
 	struct e4l_piece *p = &s->piece;
-	struct e4l_extent held = { 0 };
-	bool hold = !last && p->map == E4L_MAP_INDIRECT && p->n_extents;
 	errcode_t err;
 
 	if (!p->inode)
 		return 0;
-	if (hold)	/* the next piece may go on with this run */
-		held = s->extents[--p->n_extents];
 	p->last = last;
 	p->extents = s->extents;
 	p->tree = s->tree;
 	err = s->ops->piece(p, s->priv);
 	p->first = false;
 	p->n_extents = p->n_tree = 0;
-	if (hold)
-		s->extents[p->n_extents++] = held;
 	if (last)
 		p->inode = NULL;
 	return err;

@@ -96,7 +96,7 @@ check_debugfs() {
 check_mounted() {
 	mnt=$work/mnt
 	mkdir -p "$mnt"
-	mount -o ro,noload,loop "$image" "$mnt" || return 0
+	mount -t ext4 -o ro,noload,loop "$image" "$mnt" || return 0
 	find "$mnt" -xdev \( -type f -o -type d \) -exec filefrag {} + |
 		sed -E "s|^$mnt||; s|^:|/:|" |
 		awk -F': ' '{ print $1, $2 + 0 }' | sort >"$work/filefrag"
@@ -117,6 +117,19 @@ check_mounted() {
 		same "e4defrag" "$(value peers.e4defrag_extents)" "$theirs"
 }
 
+check_all() {
+	check "$oracle" "$image"
+	cp "$out" "$work/model"
+	check "$oracle-small" "$image"
+	cp "$out" "$work/small"
+	check diff "$work/model" "$work/small"
+	check_itself
+	check_offline
+	check_debugfs
+	[ $mounted = no ] || check_mounted
+	rm -f "$image"
+}
+
 defer "umount '$work/mnt' 2>/dev/null"
 mounted=no
 if [ "$(id -u)" = 0 ] && command -v filefrag e4defrag >/dev/null &&
@@ -132,13 +145,7 @@ while read -r options; do
 	esac
 	recipe "$options" >"$work/recipe"
 	check "$mkaged" "$work/recipe" "$image"
-	check "$oracle" "$image"
-	cp "$out" "$work/model"
-	check_itself
-	check_offline
-	check_debugfs
-	[ $mounted = no ] || check_mounted
-	rm -f "$image"
+	check_all
 done <<-END
 	-b 4096
 	-b 4096 mixed
@@ -158,4 +165,13 @@ done <<-END
 	-b 1024 -g 1024
 	-b 4096 -O orphan_file
 END
-echo "17 images, mounted: $mounted"
+
+# map blocks amid what they map: one piece on the disk
+options="-t ext2"
+check mke2fs -q -F -t ext2 -b 1024 "$image" 16M
+head -c 6M /dev/zero | tr '\0' x >"$work/data"
+check debugfs -w -R "write $work/data /data" "$image"
+check_all
+grep -q '^peers.e2fsck_files 0$' "$work/model" ||
+	fail "debugfs did not write in one piece"
+echo "18 images, mounted: $mounted"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * scan-oracle IMAGE: compares what e4l_scan() streams with what libext2fs finds
+ * scan-oracle[-small] IMAGE: compares what e4l_scan() streams with what libext2fs finds
  * by its own inode scan, extent cursor and block iterator.  Silent when they
  * agree; otherwise says where they first differ and exits 1.
  */
@@ -60,11 +60,23 @@ static void expect_extents(ext2_filsys fs, ext2_ino_t ino, struct expect *x)
 	ext2fs_extent_free(h);
 }
 
-static void end_run(struct expect *x)
+static void end_run(FILE *f, struct e4l_extent *run)
 {
-	if (x->run.len)
-		put_extent(x->f, x->run.pblk, x->run.lblk, x->run.len, false);
-	x->run.len = 0;
+	if (run->len)
+		put_extent(f, run->pblk, run->lblk, run->len, false);
+	run->len = 0;
+}
+
+/* Goes on with the run of an indirect map, or begins one. */
+static void add_to_run(FILE *f, struct e4l_extent *run, struct e4l_extent x)
+{
+	if (run->len && run->pblk + run->len == x.pblk &&
+	    run->lblk + run->len == x.lblk) {
+		run->len += x.len;
+		return;
+	}
+	end_run(f, run);
+	*run = x;
 }
 
 static int indirect_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t lblk,
@@ -76,13 +88,9 @@ static int indirect_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t lblk,
 		put_tree(x->tree, *blk, -lblk - 1);
 		return 0;
 	}
-	if (x->run.len && x->run.pblk + x->run.len == *blk &&
-	    x->run.lblk + x->run.len == lblk) {
-		x->run.len++;
-		return 0;
-	}
-	end_run(x);
-	x->run = (struct e4l_extent) { .pblk = *blk, .lblk = lblk, .len = 1 };
+	add_to_run(x->f, &x->run, (struct e4l_extent) {
+		.pblk = *blk, .lblk = lblk, .len = 1,
+	});
 	return 0;
 }
 
@@ -101,7 +109,7 @@ static void expect_inode(ext2_filsys fs, ext2_ino_t ino,
 	} else {
 		ext2fs_block_iterate3(fs, ino, BLOCK_FLAG_READ_ONLY, NULL,
 				      indirect_block, x);
-		end_run(x);
+		end_run(x->f, &x->run);
 	}
 	fclose(x->tree);
 	fputs(x->tree_text, x->f);
@@ -127,6 +135,7 @@ static char *expected(ext2_filsys fs)
 }
 
 struct found {
+	struct e4l_extent run;	/* the next piece may go on with it */
 	FILE *f, *tree;
 	char *tree_text;
 	size_t tree_size;
@@ -143,12 +152,17 @@ static errcode_t found_piece(const struct e4l_piece *p, void *priv)
 			(uint64_t)EXT2_I_SIZE(p->inode),
 			p->inode->i_generation);
 	}
-	for (i = 0; i < p->n_extents; i++)
-		put_extent(y->f, p->extents[i].pblk, p->extents[i].lblk,
-			   p->extents[i].len, p->extents[i].unwritten);
+	for (i = 0; i < p->n_extents; i++) {
+		if (p->map == E4L_MAP_INDIRECT)
+			add_to_run(y->f, &y->run, p->extents[i]);
+		else
+			put_extent(y->f, p->extents[i].pblk, p->extents[i].lblk,
+				   p->extents[i].len, p->extents[i].unwritten);
+	}
 	for (i = 0; i < p->n_tree; i++)
 		put_tree(y->tree, p->tree[i].pblk, p->tree[i].level);
 	if (p->last) {
+		end_run(y->f, &y->run);
 		fclose(y->tree);
 		fputs(y->tree_text, y->f);
 		free(y->tree_text);

@@ -46,6 +46,7 @@ check_image() {
 	} >"$recipe"
 	check "$top_builddir/tests/tools/mkaged" "$recipe" "$work/image"
 	check "$top_builddir/tests/oracle/scan-oracle" "$work/image"
+	check "$top_builddir/tests/oracle/scan-oracle-small" "$work/image"
 	images=$((images + 1))
 }
 
