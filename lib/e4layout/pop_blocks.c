@@ -13,6 +13,7 @@
 #include "populate.h"
 
 #define ROOT_EXTENTS	4
+#define MAX_FILE_BLOCKS	UINT32_MAX	/* the last number is not a block's */
 
 /* -------------------------------------------------------------- free blocks */
 
@@ -149,6 +150,8 @@ static errcode_t cut_segs(struct e4l_populate *p, uint32_t id)
 	for (i = 0; i < map->n_piece; i++, piece++) {
 		first = piece->offset / p->bs;
 		end = blocks_of(p, piece->offset + piece->bytes);
+		if (end > MAX_FILE_BLOCKS)
+			return E4L_ET_FILE_TOO_LARGE;
 		last = map->n_seg ? &p->segs.v[p->segs.n - 1] : NULL;
 		/* A block that is partly data is data. */
 		if (last && first < done && last->unwritten &&
@@ -327,11 +330,13 @@ static errcode_t place_file(struct e4l_populate *p, uint32_t id)
 
 	if (n->flags & NODE_INLINE)
 		return 0;
-	if (len > UINT32_MAX >> 1)
+	if (len > MAX_FILE_BLOCKS)
 		return pop_fail(p, E4L_ET_FILE_TOO_LARGE, "placing a file", id);
 	if (n->map) {
 		err = cut_segs(p, id);
-		return err ? err : place_mapped(p, id);
+		if (err)
+			return pop_fail(p, err, "placing a file", id);
+		return place_mapped(p, id);
 	}
 	if (len <= p->longest[1] && fits_root(len))
 		return place(p, ITEM_FILE, len, id, &n->pblk);

@@ -58,10 +58,9 @@ struct extra {
 /* A run of a file's blocks in the image. */
 struct seg {
 	uint64_t pblk;
-	uint32_t lblk;
-	uint32_t len : 31;
-	uint32_t unwritten : 1;
+	uint32_t lblk, len;
 	uint32_t node;
+	bool unwritten;
 };
 
 /* Of a file that is not one run: its pieces in the source, then its runs. */

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Many entries: indexes of several levels, more subdirectories than links, and
-# where the inodes of many small directories lie.
+# where the inodes of many small directories lie.  Large files: blocks whose
+# numbers need more than 32 bits.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 
@@ -33,6 +34,14 @@ counted() {
 	debugfs -R "ls -p $2" "$1" 2>/dev/null | grep -c '^/[1-9]'
 }
 
+# unwritten IMAGE FILE: how many of its blocks are, and how many are not
+unwritten() {
+	debugfs -R "dump_extents -l $2" "$1" 2>/dev/null | awk '
+		$1 ~ /^[0-9]+\/$/ { n[$NF == "Uninit"] += \
+			$NF == "Uninit" ? $(NF - 1) : $NF }
+		END { printf "%.0f %.0f\n", n[1], n[0] }'
+}
+
 # an index with a level between: 1 KiB blocks
 names 'some-file-name-%d' 120000 0 >"$work/tar"
 "$mke4fs" -q -b 1024 -d "$work/tar" "$work/img" || fail "no image"
@@ -54,8 +63,16 @@ clean "$work/img"
 rm -f "$work/img"
 
 # a million, with the index at once; the kernel finds them by it
+# in 128 MiB and 128 bytes for each
 names 'entry%d' 1000000 0 >"$work/tar"
-check "$mke4fs" -q -b 4096 -d "$work/tar" "$work/img"
+check python3 -c '
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' \
+	"$mke4fs" -q -b 4096 -d "$work/tar" "$work/img"
+grep -q -e '^CFLAGS.*-fsanitize=' "$top_builddir/Makefile" ||
+	[ "$(cat "$out")" -le $((131072 + 125000)) ] ||
+	fail "$(cat "$out") KiB of memory"
 clean "$work/img"
 run debugfs -R 'htree_dump /' "$work/img"
 grep -q 'Indirect levels: 1' "$out" || fail "no index"
@@ -88,6 +105,49 @@ rm -f "$work/img"
 mustfail 1 "$mke4fs" -q -O ^dir_nlink -d "$work/tar" "$work/img"
 says 'too many links'
 
+# Two files of 9 TiB, unwritten but for a little, in 20 TiB.
+for dir in "$work" /dev/shm; do
+	huge=$(mktemp -d "$dir/e4l-huge-XXXXXX") || continue
+	defer "rm -rf '$huge'"
+	truncate -s 20T "$huge/from" 2>/dev/null && break
+done
+if [ -s "$huge/from" ]; then
+	size=9895604649984
+	options="-b 4096 -O bigalloc,^has_journal -C 1M -N 20000"
+	# shellcheck disable=SC2086
+	check mke2fs -q -F -t ext4 $options "$huge/from"
+	echo "far away" | dd of="$huge/one" bs=1M seek=5000000 status=none
+	truncate -s $size "$huge/one"
+	: >"$huge/two"
+	for file in one two; do
+		cat <<-END
+			write $huge/$file $file
+			fallocate $file 0 $((size / 4096 - 1))
+			sif $file size $size
+		END
+	done >"$work/commands"
+	check debugfs -w -f "$work/commands" "$huge/from"
+	clean "$huge/from"
+	echo '1 two' >"$work/sort"
+	# shellcheck disable=SC2086
+	check "$mke4fs" -q $options --sort="$work/sort" --from="$huge/from" \
+		"$huge/img" 20T
+	clean "$huge/img"
+	for file in one two; do
+		check debugfs -R "stat $file" "$huge/img"
+		grep -q "Size: $size" "$out" || fail "the size of $file"
+		same "blocks of $file" "$(unwritten "$huge/img" $file)" \
+			"$(unwritten "$huge/from" $file)"
+	done
+	at=$(debugfs -R "bmap one 1280000000" "$huge/img" 2>/dev/null)
+	[ "$at" -gt 4294967296 ] || fail "block $at needs no more than 32 bits"
+	same "the data" "$(dd if="$huge/img" bs=4096 skip="$at" count=1 \
+		status=none | tr -d '\0')" "far away"
+else
+	echo "no file of 20 TiB can be made here"
+fi
+rm -rf "$huge"
+
 # 15 files in each of 4000 directories: a block of the inode table for each
 names 'd%d' 4000 5 15 >"$work/tar"
 for window in exact low; do
@@ -95,6 +155,13 @@ for window in exact low; do
 	check "$mke4fs" -q -b 4096 -R $window -d "$work/tar" -N 80000 \
 		"$work/img" 400M
 	clean "$work/img"
+	check "$top_builddir/misc/e4frag" --json "$work/img"
+	same "what e4frag says of files" "$(json "$out" \
+		'd["files"]["fragmented"], d["files"]["excess_extents"]')" \
+		'(0, 0)'
+	same "what e4frag says of directories" "$(json "$out" \
+		'd["directories"]["itable_blocks"] -
+		 d["directories"]["itable_blocks_ideal"]')" 0
 	run debugfs -R 'ls -p /' "$work/img"
 	sed -n 's,^/\([0-9]*\)/04.*/d[0-9]*//$,\1,p' "$out" >"$work/dirs"
 	same "directories" "$(wc -l <"$work/dirs")" 4000
