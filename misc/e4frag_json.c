@@ -1,32 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The object e4frag/1 and the lines of --files; doc/schema has both. */
 #include "config.h"
-#include <e2p/e2p.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <uuid/uuid.h>
-#include "support/json.h"
+#include "support/json_layout.h"
 #include "e4frag.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
-#define SCORE(key) { #key, offsetof(struct e4l_file_score, key) }
-static const struct json_member score_members[] = {
-	SCORE(blocks), SCORE(unwritten_blocks), SCORE(extents),
-	SCORE(unwritten_extents), SCORE(fragments), SCORE(ideal_extents),
-	SCORE(splits), SCORE(mergeable), SCORE(tree_blocks),
-	SCORE(ideal_tree_blocks),
-};
-
-#define FILES(key) { #key, offsetof(struct e4l_model, files.key) }
-static const struct json_member files_members[] = {
-	FILES(count), FILES(regular), FILES(directories), FILES(fragmented),
-	FILES(blocks), FILES(unwritten_blocks), FILES(extents),
-	FILES(unwritten_extents), FILES(fragments), FILES(ideal_extents),
-	FILES(excess_extents), FILES(splits), FILES(mergeable),
-	FILES(tree_blocks), FILES(ideal_tree_blocks), FILES(indirect_mapped),
-	FILES(inline_data),
-};
 
 #define DIRS(key) { #key, offsetof(struct e4l_model, directories.key) }
 static const struct json_member directories_members[] = {
@@ -101,8 +81,7 @@ static json_t *file_object(ext2_ino_t ino, const char *path,
 				 "path", path ? json_name(path) : json_null(),
 				 "type", type_of(mode), "map", map_of(map),
 				 "size_bytes", (json_int_t)size_bytes);
-	json_t *rest = json_members(score, score_members,
-				    COUNT(score_members));
+	json_t *rest = json_score(score);
 	int failed = json_object_update(file, rest);
 
 	json_decref(rest);
@@ -154,30 +133,6 @@ static json_t *damaged_array(const struct e4l_model *m)
 	return json_checked(array, failed);
 }
 
-/* From runs of one block up to the longest, in powers of two. */
-static json_t *histogram_array(const struct e4l_free_histogram *h)
-{
-	json_t *array = json_array();
-	uint64_t min;
-	int failed = 0, i;
-
-	for (i = 0; i < E4L_FREE_BUCKETS; i++) {
-		min = 1ULL << i;
-		if (min > h->largest_blocks)
-			break;
-		failed |= json_array_append_new(array,
-				json_pack("{s:I, s:I, s:I, s:I}",
-					  "min_blocks", (json_int_t)min,
-					  "max_blocks",
-					  (json_int_t)(2 * min - 1),
-					  "extents",
-					  (json_int_t)h->bucket[i].runs,
-					  "blocks",
-					  (json_int_t)h->bucket[i].blocks));
-	}
-	return json_checked(array, failed);
-}
-
 static json_t *group_object(const struct e4l_group_row *row, dgrp_t group)
 {
 	json_t *object = json_members(row, group_members,
@@ -216,57 +171,7 @@ static json_t *paths_array(const struct e4frag *frag)
 	return json_checked(array, failed);
 }
 
-static json_t *features_array(const struct ext2_super_block *sb)
-{
-	static const int sets[] = {
-		E2P_FEATURE_COMPAT, E2P_FEATURE_INCOMPAT,
-		E2P_FEATURE_RO_INCOMPAT,
-	};
-	const uint32_t bits[] = {
-		sb->s_feature_compat, sb->s_feature_incompat,
-		sb->s_feature_ro_compat,
-	};
-	json_t *array = json_array();
-	int failed = 0, i, bit;
-
-	for (i = 0; i < COUNT(sets); i++)
-		for (bit = 0; bit < 32; bit++)
-			if (bits[i] >> bit & 1)
-				failed |= json_array_append_new(array,
-					json_string(e2p_feature2string(sets[i],
-								1u << bit)));
-	return json_checked(array, failed);
-}
-
 /* ----------------------------------------------------------------- objects */
-
-static json_t *filesystem_object(ext2_filsys fs)
-{
-	struct ext2_super_block *sb = fs->super;
-	char uuid[UUID_STR_LEN];
-
-	uuid_unparse_lower(sb->s_uuid, uuid);
-	return json_pack("{s:s, s:o, s:i, s:I, s:I, s:I, s:I, s:o}",
-			 "uuid", uuid,
-			 "label", json_field((const char *)sb->s_volume_name,
-					     sizeof(sb->s_volume_name)),
-			 "block_size_bytes", (int)fs->blocksize,
-			 "blocks", (json_int_t)ext2fs_blocks_count(sb),
-			 "free_blocks",
-			 (json_int_t)ext2fs_free_blocks_count(sb),
-			 "inodes", (json_int_t)sb->s_inodes_count,
-			 "free_inodes", (json_int_t)sb->s_free_inodes_count,
-			 "features", features_array(sb));
-}
-
-static json_t *free_space_object(const struct e4l_free_histogram *h)
-{
-	return json_pack("{s:I, s:I, s:I, s:o}",
-			 "blocks", (json_int_t)h->blocks,
-			 "extents", (json_int_t)h->runs,
-			 "largest_blocks", (json_int_t)h->largest_blocks,
-			 "histogram", histogram_array(h));
-}
 
 /* Each peer's figures, and which of our words its word stands for. */
 static json_t *peer_object(const struct e4l_model *m, const char *word,
@@ -304,13 +209,12 @@ static json_t *report_object(const struct e4frag *frag)
 
 	report = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o}",
 			   "schema", "e4frag/1",
-			   "filesystem", filesystem_object(frag->target.fs),
-			   "files", json_members(m, files_members,
-						 COUNT(files_members)),
+			   "filesystem", json_filesystem(frag->target.fs),
+			   "files", json_files(m),
 			   "directories",
 			   json_members(m, directories_members,
 					COUNT(directories_members)),
-			   "free_space", free_space_object(&m->free_space),
+			   "free_space", json_free_space(&m->free_space),
 			   "worst", worst_array(frag),
 			   "damaged", damaged_array(m),
 			   "damaged_count", (json_int_t)m->damaged_count,

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What several reports say of a layout: objects that are to be freed. */
+#ifndef SUPPORT_JSON_LAYOUT_H
+#define SUPPORT_JSON_LAYOUT_H
+
+#include <e4layout/e4layout.h>
+#include "json.h"
+
+/* Name, sizes and features. */
+json_t *json_filesystem(ext2_filsys fs);
+
+/* Sums over the files of a model. */
+json_t *json_files(const struct e4l_model *m);
+
+json_t *json_score(const struct e4l_file_score *score);
+
+json_t *json_free_space(const struct e4l_free_histogram *h);
+
+#endif
