@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* e4debug: looks at the layout of a filesystem, and changes it, by request. */
+#include "config.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "support/say.h"
+#include "e4debug.h"
+
+/* What is known of files' blocks may take this much. */
+#define CACHE_BYTES (64ULL << 20)
+
+#define AT(member) offsetof(struct shell, member)
+static const struct args_option options[] = {
+	{ .name = "write", .letter = 'w', .kind = ARGS_FLAG,
+	  .offset = AT(write), .help = "open for writing" },
+	{ .name = "request", .letter = 'R', .kind = ARGS_TEXT,
+	  .offset = AT(line), .value = "REQUEST",
+	  .help = "carry out one request and exit" },
+	{ .name = "file", .letter = 'f', .kind = ARGS_TEXT, .offset = AT(file),
+	  .value = "FILE", .help = "carry out the requests in FILE (-: "
+				   "standard input)" },
+	{ .name = "undo-file", .letter = 'z', .kind = ARGS_TEXT,
+	  .offset = AT(undo.file), .value = "FILE",
+	  .help = "save what is overwritten for e2undo(8)" },
+	{ .name = "no-undo", .kind = ARGS_FLAG, .offset = AT(undo.none),
+	  .help = "change a filesystem without journal or undo file" },
+};
+static const struct args_tool tool = {
+	.operands = "[TARGET]",
+	.purpose = "Look at the layout of an ext4 filesystem, and change it, "
+		   "request by request.",
+	.options = options,
+	.n_options = sizeof(options) / sizeof(*options),
+	.min_operands = 0, .max_operands = 1,
+};
+
+/* ---------------------------------------------------------- open and closed */
+
+bool shell_close(struct shell *s)
+{
+	bool ok;
+
+	if (!s->open)
+		return true;
+	s->open = false;
+	e4l_es_free(s->cache);
+	e4l_free(s->e);
+	s->cache = NULL;
+	s->e = NULL;
+	/* only what is in a transaction may be written */
+	ok = s->write ? target_let_go(&s->target) : target_close(&s->target);
+	free(s->name);
+	s->name = NULL;
+	return ok;
+}
+
+static bool open_target(struct shell *s)
+{
+	if (s->write)
+		return target_open_change(&s->target, s->name, &s->undo,
+					  "cache=off");
+	return target_open_read(&s->target, s->name, "cache=off",
+				s->args.quiet);
+}
+
+bool shell_open(struct shell *s, const char *name)
+{
+	errcode_t err;
+
+	s->name = strdup(name);
+	if (!s->name) {
+		say_error(name, "cannot open", ENOMEM);
+		return false;
+	}
+	if (!open_target(s)) {
+		free(s->name);
+		s->name = NULL;
+		return false;
+	}
+	s->open = true;
+	err = e4l_new(s->target.fs, &s->e);
+	if (!err)
+		err = e4l_es_new(CACHE_BYTES, &s->cache);
+	if (!err)
+		return true;
+	say_e4l(name, s->e, err);
+	shell_close(s);
+	return false;
+}
+
+bool shell_around(struct shell *s, bool (*work)(struct shell *s, void *priv),
+		  void *priv)
+{
+	char *name = strdup(s->name);
+	bool ok;
+
+	if (!name)
+		return shell_fails(s, s->name, ENOMEM);
+	ok = shell_close(s) && work(s, priv);
+	ok &= shell_open(s, name);
+	free(name);
+	return ok;
+}
+
+/* ----------------------------------------------------------------- requests */
+
+bool do_open(struct shell *s, int argc, const char *const *argv)
+{
+	if (!s->open)
+		return shell_open(s, argv[1]);
+	say("open: %s is open: close it first", s->name);
+	return false;
+}
+
+bool do_close(struct shell *s, int argc, const char *const *argv)
+{
+	return shell_close(s);
+}
+
+bool do_help(struct shell *s, int argc, const char *const *argv)
+{
+	const ss_request_entry *r;
+	char form[64];
+
+	for (r = e4debug_commands.requests; r->command_names; r++) {
+		snprintf(form, sizeof(form), "%s %s", r->command_names[0],
+			 shell_usage(r->command_names[0]));
+		printf("%-36s %s\n", form, r->info_string);
+	}
+	printf("%-36s %s\n", "others", "go to debugfs(8); ? lists its own");
+	return true;
+}
+
+bool do_quit(struct shell *s, int argc, const char *const *argv)
+{
+	s->quit = true;
+	return true;
+}
+
+/* -------------------------------------------------------------------- lines */
+
+/* libss says so, too, but not that it is an error. */
+static bool is_balanced(const char *line)
+{
+	bool balanced = true;
+
+	while ((line = strchr(line, '"'))) {
+		balanced = !balanced;
+		line++;
+	}
+	return balanced;
+}
+
+bool shell_do(struct shell *s, const char *line)
+{
+	char *copy;
+	int err;
+
+	line += strspn(line, " \t");
+	if (!*line || *line == '#')
+		return true;
+	if (!is_balanced(line)) {
+		say("a quote is not closed: %s", line);
+		return false;
+	}
+	copy = strdup(line);
+	if (!copy) {
+		say_error(line, "cannot start", ENOMEM);
+		return false;
+	}
+	s->failed = false;
+	err = ss_execute_line(s->ss, copy);
+	free(copy);
+	if (err == SS_ET_COMMAND_NOT_FOUND)
+		return shell_pass(s, line);
+	if (err)
+		say_error(line, "cannot start", err);
+	return !err && !s->failed;
+}
+
+static bool do_lines(struct shell *s, FILE *in, const char *name)
+{
+	unsigned long number = 0;
+	char *line = NULL;
+	size_t room = 0;
+	bool ok = true;
+	ssize_t len;
+
+	while (ok && !s->quit && (len = getline(&line, &room, in)) >= 0) {
+		number++;
+		if (len && line[len - 1] == '\n')
+			line[len - 1] = '\0';
+		ok = shell_do(s, line);
+		if (!ok)
+			say("%s: line %lu: failed, nothing after it was done: "
+			    "%s", name, number, line);
+	}
+	if (ferror(in)) {
+		say_error(name, "cannot read", errno);
+		ok = false;
+	}
+	free(line);
+	return ok;
+}
+
+static bool do_file(struct shell *s, const char *name)
+{
+	FILE *in;
+	bool ok;
+
+	if (!strcmp(name, "-"))
+		return do_lines(s, stdin, "standard input");
+	in = fopen(name, "re");
+	if (!in) {
+		say_error(name, "cannot open", errno);
+		return false;
+	}
+	ok = do_lines(s, in, name);
+	fclose(in);
+	return ok;
+}
+
+static bool work(struct shell *s)
+{
+	if (s->line)
+		return shell_do(s, s->line);
+	if (s->file)
+		return do_file(s, s->file);
+	if (!isatty(STDIN_FILENO))
+		return do_file(s, "-");
+	shell_listen(s);
+	return true;
+}
+
+static int run(struct shell *s, const char *target)
+{
+	char name[] = "e4debug", version[] = PACKAGE_VERSION;
+	bool ok;
+	int err;
+
+	s->ss = ss_create_invocation(name, version, s, &e4debug_commands, &err);
+	if (err) {
+		say_error(name, "cannot start", err);
+		return STATUS_FAILED;
+	}
+	ok = (!target || shell_open(s, target)) && work(s);
+	ok &= shell_close(s);
+	ss_delete_invocation(s->ss);
+	return ok ? STATUS_DONE : STATUS_FAILED;
+}
+
+static bool check_usage(const struct shell *s)
+{
+	if (s->line && s->file)
+		say("--request and --file exclude each other");
+	else if ((s->undo.file || s->undo.none) && !s->write)
+		say("--undo-file and --no-undo go with --write");
+	else
+		return true;
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	struct shell s = { .args.progress = PROGRESS_AUTO };
+	int first, status;
+
+	first = args_parse(&tool, argc, argv, &s, &status);
+	if (first < 0)
+		return status;
+	if (!check_usage(&s))
+		return STATUS_USAGE;
+	initialize_ext2_error_table();
+	initialize_e4l_error_table();
+	initialize_ss_error_table();
+	return say_done(run(&s, argv[first]));
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Requests that are not ours are carried out by the system's debugfs. */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "support/say.h"
+#include "e4debug.h"
+
+/* Each request gets a debugfs of its own, which forgets at its end. */
+static const char *const forgotten[] = {
+	"cd", "chroot", "journal_open", "jo", "journal_write", "jw",
+	"journal_close", "jc",
+};
+
+static bool is_forgotten(const char *line)
+{
+	size_t len = strcspn(line, " \t"), i;
+
+	for (i = 0; i < sizeof(forgotten) / sizeof(*forgotten); i++) {
+		if (strlen(forgotten[i]) != len ||
+		    strncmp(forgotten[i], line, len))
+			continue;
+		say("%s: would be forgotten after this request: run debugfs "
+		    "itself, or use full paths", forgotten[i]);
+		return true;
+	}
+	return false;
+}
+
+/* What it says is passed on, but for its banner; true if there was any. */
+static bool pass_errors(int fd)
+{
+	FILE *in = fdopen(fd, "r");
+	bool said = false;
+	char *line = NULL;
+	size_t room = 0;
+
+	if (!in) {
+		close(fd);
+		return true;
+	}
+	fflush(stdout);
+	while (getline(&line, &room, in) >= 0) {
+		if (!strncmp(line, "debugfs 1.", 10))
+			continue;
+		fputs(line, stderr);
+		said = true;
+	}
+	free(line);
+	fclose(in);
+	return said;
+}
+
+/* Its stderr goes to @fd; signals reach it as they would without us. */
+static int start(const struct shell *s, char *const *argv, int fd, pid_t *pid)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	int err;
+
+	err = posix_spawnattr_init(&attr);
+	if (err)
+		return err;
+	err = posix_spawn_file_actions_init(&actions);
+	if (err) {
+		posix_spawnattr_destroy(&attr);
+		return err;
+	}
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setsigmask(&attr, &s->interrupt.before);
+	err = posix_spawn_file_actions_adddup2(&actions, fd, STDERR_FILENO);
+	if (!err)
+		err = posix_spawn(pid, argv[0], &actions, &attr, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
+	return err;
+}
+
+/* debugfs itself exits with 0 whatever happens: what it says tells. */
+static bool run(const struct shell *s, char *const *argv)
+{
+	int fd[2], status, err;
+	bool said;
+	pid_t pid;
+
+	if (pipe2(fd, O_CLOEXEC)) {
+		say_error(argv[0], "cannot start", errno);
+		return false;
+	}
+	fflush(stdout);
+	err = start(s, argv, fd[1], &pid);
+	close(fd[1]);
+	if (err) {
+		say_error(argv[0], "cannot start", err);
+		close(fd[0]);
+		return false;
+	}
+	said = pass_errors(fd[0]);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSIGNALED(status))
+		say("%s: was ended by signal %d", argv[0], WTERMSIG(status));
+	return !said && WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+struct passing {
+	const char *line, *device;
+	bool write;
+};
+
+static bool pass(struct shell *s, void *priv)
+{
+	const struct passing *p = priv;
+	char program[] = DEBUGFS, write[] = "-w", request[] = "-R";
+	char *argv[6], **arg = argv;
+	errcode_t err;
+	bool ok;
+
+	*arg++ = program;
+	if (p->write)
+		*arg++ = write;
+	*arg++ = request;
+	*arg++ = (char *)p->line;
+	if (p->device)
+		*arg++ = (char *)p->device;
+	*arg = NULL;
+	err = interrupt_start(&s->interrupt, NULL);
+	if (err) {
+		say_error(program, "cannot start", err);
+		return false;
+	}
+	ok = run(s, argv);
+	interrupt_stop(&s->interrupt);
+	return ok;
+}
+
+bool shell_pass(struct shell *s, const char *line)
+{
+	struct passing p = { .line = line };
+	char *device;
+	bool ok;
+
+	if (is_forgotten(line))
+		return false;
+	s->request = "debugfs";
+	if (!s->open)
+		return pass(s, &p);
+	device = strdup(s->target.device);
+	if (!device)
+		return shell_fails(s, line, ENOMEM);
+	p.device = device;
+	/* the undo file would not know what it writes */
+	p.write = s->write && !s->undo.file;
+	ok = p.write ? shell_around(s, pass, &p) : pass(s, &p);
+	free(device);
+	return ok;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Lines from a terminal; with readline, requests and paths are completed. */
+#include "config.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+#ifdef HAVE_READLINE
+#include <readline/history.h>
+#include <readline/readline.h>
+#endif
+#include "support/interrupt.h"
+#include "support/say.h"
+#include "e4debug.h"
+
+#define PROMPT "e4debug: "
+
+#ifdef HAVE_READLINE
+
+/* readline hands nothing to its callbacks. */
+static struct shell *completing;
+
+/* What completes a word. */
+struct candidates {
+	const char *word;	/* as far as it is there */
+	size_t len;
+	const char *before;	/* stays in front of what is found */
+	char **v;		/* ends with a NULL */
+	size_t n;
+	bool failed;
+};
+
+/* Adds what readline has to free. */
+static void add(struct candidates *c, const char *name, size_t len,
+		const char *after)
+{
+	char **grown;
+
+	if (c->failed || len < c->len || memcmp(name, c->word, c->len))
+		return;
+	grown = reallocarray(c->v, c->n + 2, sizeof(*grown));
+	if (!grown) {
+		c->failed = true;
+		return;
+	}
+	c->v = grown;
+	if (asprintf(&c->v[c->n], "%s%.*s%s", c->before, (int)len, name,
+		     after) < 0) {
+		c->v[c->n] = NULL;
+		c->failed = true;
+		return;
+	}
+	c->v[++c->n] = NULL;
+}
+
+static int add_entry(ext2_ino_t dir, int entry, struct ext2_dir_entry *de,
+		     int offset, int blocksize, char *buf, void *priv)
+{
+	struct candidates *c = priv;
+	bool is_dir = ext2fs_dirent_file_type(de) == EXT2_FT_DIR;
+
+	if (entry == DIRENT_OTHER_FILE)
+		add(c, de->name, ext2fs_dirent_name_len(de),
+		    is_dir ? "/" : "");
+	return c->failed ? DIRENT_ABORT : 0;
+}
+
+/* Names in the directory that @text leads to. */
+static void find_paths(const char *text, struct candidates *c)
+{
+	const struct shell *s = completing;
+	const char *slash = strrchr(text, '/');
+	size_t len = slash ? slash - text + 1 : 0;
+	char *dir = strndup(text, len);
+	ext2_ino_t ino = EXT2_ROOT_INO;
+
+	if (dir && s->open &&
+	    !ext2fs_namei(s->target.fs, EXT2_ROOT_INO, EXT2_ROOT_INO,
+			  len ? dir : "/", &ino)) {
+		c->word = text + len;
+		c->len = strlen(c->word);
+		c->before = dir;
+		ext2fs_dir_iterate2(s->target.fs, ino, 0, NULL, add_entry, c);
+	}
+	free(dir);
+}
+
+static void find_requests(const char *text, struct candidates *c)
+{
+	const ss_request_entry *r;
+
+	c->word = text;
+	c->len = strlen(text);
+	c->before = "";
+	for (r = e4debug_commands.requests; r->command_names; r++)
+		add(c, r->command_names[0], strlen(r->command_names[0]), "");
+}
+
+/* The longest text that all have, and then all: readline's own form. */
+static char **with_prefix(struct candidates *c)
+{
+	size_t len, i;
+	char **all;
+
+	if (c->n < 2)
+		return c->v;
+	len = strlen(c->v[0]);
+	for (i = 1; i < c->n; i++)
+		while (strncmp(c->v[0], c->v[i], len))
+			len--;
+	all = reallocarray(c->v, c->n + 2, sizeof(*all));
+	if (!all)
+		return c->v;
+	memmove(all + 1, all, (c->n + 1) * sizeof(*all));
+	all[0] = strndup(all[1], len);
+	return all;
+}
+
+/* The first word is a request, others are paths. */
+static char **complete(const char *text, int start, int end)
+{
+	struct candidates c = { 0 };
+
+	rl_attempted_completion_over = 1;
+	if (start == (int)strspn(rl_line_buffer, " \t")) {
+		find_requests(text, &c);
+	} else {
+		find_paths(text, &c);
+		rl_filename_completion_desired = 1;
+		if (c.n == 1 && c.v[0][strlen(c.v[0]) - 1] == '/')
+			rl_completion_append_character = '\0';
+	}
+	return with_prefix(&c);
+}
+
+/* Paths are not the host's: nothing can be learned of them there. */
+static int no_stat(char **name)
+{
+	**name = '\0';
+	return 1;
+}
+
+/* Ctrl-C is a key while a line is typed, and clears it. */
+static void prepare_terminal(int meta)
+{
+	struct termios t;
+
+	rl_prep_terminal(meta);
+	if (tcgetattr(STDIN_FILENO, &t))
+		return;
+	t.c_cc[VINTR] = _POSIX_VDISABLE;
+	tcsetattr(STDIN_FILENO, TCSADRAIN, &t);
+}
+
+static int clear_line(int count, int key)
+{
+	rl_crlf();
+	rl_replace_line("", 1);
+	rl_on_new_line();
+	rl_redisplay();
+	return 0;
+}
+
+static void start(struct shell *s)
+{
+	completing = s;
+	rl_readline_name = "e4debug";
+	rl_attempted_completion_function = complete;
+	rl_completer_word_break_characters = " \t";
+	rl_completer_quote_characters = "\"";
+	rl_filename_quote_characters = " \t\"";
+	rl_filename_stat_hook = no_stat;
+	rl_prep_term_function = prepare_terminal;
+	rl_bind_key('C' - '@', clear_line);
+}
+
+static char *next_line(void)
+{
+	char *line = readline(PROMPT);
+
+	if (line && *line)
+		add_history(line);
+	return line;
+}
+
+#else
+
+static void start(struct shell *s)
+{
+}
+
+/* Ctrl-C ends what runs; here, nothing does. */
+static char *next_line(void)
+{
+	struct interrupt in = { 0 };
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t len;
+
+	fputs(PROMPT, stdout);
+	fflush(stdout);
+	if (interrupt_start(&in, NULL))
+		return NULL;
+	len = getline(&line, &room, stdin);
+	interrupt_stop(&in);
+	if (len < 0) {
+		free(line);
+		return NULL;
+	}
+	if (len && line[len - 1] == '\n')
+		line[len - 1] = '\0';
+	return line;
+}
+
+#endif
+
+void shell_listen(struct shell *s)
+{
+	char *line;
+
+	start(s);
+	while (!s->quit && (line = next_line())) {
+		shell_do(s, line);
+		free(line);
+	}
+	if (!s->quit)
+		putchar('\n');
+}

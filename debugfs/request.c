@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The table of requests, and what is checked before one runs. */
+#include "config.h"
+#include <stdio.h>
+#include <string.h>
+#include "support/say.h"
+#include "e4debug.h"
+
+enum needs {
+	NOTHING = 0,
+	OPEN = 1,		/* an open filesystem */
+	READING = OPEN | 2,	/* and may be interrupted anywhere */
+	WRITING = OPEN | 4,	/* and it is open for writing */
+};
+
+static const struct request {
+	const char *name;
+	const char *usage;	/* what follows the name */
+	int min, max;		/* arguments */
+	enum needs needs;
+	request_fn *run;
+} requests[] = {
+	{ "open", "TARGET", 1, 1, NOTHING, do_open },
+	{ "close", "", 0, 0, OPEN, do_close },
+	{ "stats", "", 0, 0, READING, do_stats },
+	{ "frag", "[PATH|<INODE>]", 0, 1, READING, do_frag },
+	{ "extents", "PATH|<INODE>", 1, 1, READING, do_extents },
+	{ "map", "[PATH|<INODE>]", 0, 1, READING, do_map },
+	{ "freespace", "", 0, 0, READING, do_freespace },
+	{ "locality", "DIRECTORY", 1, 1, READING, do_locality },
+	{ "tree", "PATH|<INODE>", 1, 1, READING, do_tree },
+	{ "cachestat", "", 0, 0, READING, do_cachestat },
+	{ "help", "", 0, 0, NOTHING, do_help },
+	{ "quit", "", 0, 0, NOTHING, do_quit },
+};
+
+static const struct request *find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(requests) / sizeof(*requests); i++)
+		if (!strcmp(requests[i].name, name))
+			return &requests[i];
+	return NULL;
+}
+
+const char *shell_usage(const char *name)
+{
+	const struct request *r = find(name);
+
+	return r ? r->usage : "";
+}
+
+static bool may_run(const struct shell *s, const struct request *r, int argc)
+{
+	if (argc - 1 < r->min || argc - 1 > r->max)
+		say("usage: %s %s", r->name, r->usage);
+	else if (r->needs & OPEN && !s->open)
+		say("%s: no filesystem is open: open TARGET", r->name);
+	else if (r->needs == WRITING && !s->write)
+		say("%s: %s is open for reading: start e4debug with -w",
+		    r->name, s->name);
+	else
+		return true;
+	return false;
+}
+
+/* A read ends wherever it is; a change asks whether it was interrupted. */
+static bool run(struct shell *s, const struct request *r, int argc,
+		const char *const *argv)
+{
+	errcode_t err = interrupt_start(&s->interrupt, r->needs == READING ?
+						       s->e : NULL);
+	bool ok;
+
+	if (err)
+		return shell_fails(s, "cannot start", err);
+	ok = r->run(s, argc, argv);
+	interrupt_stop(&s->interrupt);
+	if (s->e)
+		e4l_clear_interrupt(s->e);
+	if (s->args.verbose && s->e)
+		say_reads(s->name, s->e);
+	return ok && fflush(stdout) != EOF;
+}
+
+void e4debug_request(int argc, const char *const *argv, int ss, void *priv)
+{
+	const struct request *r = find(argv[0]);
+	struct shell *s = priv;
+
+	s->request = argv[0];
+	s->failed = !r || !may_run(s, r, argc) || !run(s, r, argc, argv);
+}
+
+bool shell_fails(const struct shell *s, const char *what, errcode_t err)
+{
+	say("%s: %s: %s", s->request, what, error_message(err));
+	return false;
+}
+
+bool shell_fails_e4l(const struct shell *s, const char *what, errcode_t err)
+{
+	char where[160];
+
+	if (err == E4L_ET_INTERRUPTED || !e4l_detail(s->e)->doing)
+		return shell_fails(s, what, err);
+	say("%s: %s: %s: %s", s->request, what,
+	    e4l_detail_text(s->e, where, sizeof(where)), error_message(err));
+	return false;
+}
