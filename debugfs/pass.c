@@ -3,6 +3,7 @@
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,8 +63,10 @@ static int start(const struct shell *s, char *const *argv, int fd, pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
+	sigset_t signals = s->interrupt.before;
 	int err;
 
+	sigdelset(&signals, SIGINT);
 	err = posix_spawnattr_init(&attr);
 	if (err)
 		return err;
@@ -73,7 +76,7 @@ static int start(const struct shell *s, char *const *argv, int fd, pid_t *pid)
 		return err;
 	}
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-	posix_spawnattr_setsigmask(&attr, &s->interrupt.before);
+	posix_spawnattr_setsigmask(&attr, &signals);
 	err = posix_spawn_file_actions_adddup2(&actions, fd, STDERR_FILENO);
 	if (!err)
 		err = posix_spawn(pid, argv[0], &actions, &attr, argv, environ);

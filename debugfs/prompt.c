@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lines from a terminal; with readline, requests and paths are completed. */
 #include "config.h"
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 #ifdef HAVE_READLINE
 #include <readline/history.h>
 #include <readline/readline.h>
 #endif
-#include "support/interrupt.h"
-#include "support/say.h"
 #include "e4debug.h"
 
 #define PROMPT "e4debug: "
@@ -128,8 +129,10 @@ static char **complete(const char *text, int start, int end)
 	} else {
 		find_paths(text, &c);
 		rl_filename_completion_desired = 1;
-		if (c.n == 1 && c.v[0][strlen(c.v[0]) - 1] == '/')
+		if (c.n == 1 && c.v[0][strlen(c.v[0]) - 1] == '/') {
 			rl_completion_append_character = '\0';
+			rl_completion_suppress_quote = 1;
+		}
 	}
 	return with_prefix(&c);
 }
@@ -190,20 +193,15 @@ static void start(struct shell *s)
 {
 }
 
-/* Ctrl-C ends what runs; here, nothing does. */
 static char *next_line(void)
 {
-	struct interrupt in = { 0 };
 	char *line = NULL;
 	size_t room = 0;
 	ssize_t len;
 
 	fputs(PROMPT, stdout);
 	fflush(stdout);
-	if (interrupt_start(&in, NULL))
-		return NULL;
 	len = getline(&line, &room, stdin);
-	interrupt_stop(&in);
 	if (len < 0) {
 		free(line);
 		return NULL;
@@ -215,15 +213,30 @@ static char *next_line(void)
 
 #endif
 
+/* A signal that came when nothing ran any more is not for what runs next. */
+static void drop_signals(const sigset_t *signals)
+{
+	const struct timespec now = { 0 };
+
+	while (sigtimedwait(signals, NULL, &now) > 0)
+		;
+}
+
 void shell_listen(struct shell *s)
 {
+	sigset_t signals, before;
 	char *line;
 
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &signals, &before);
 	start(s);
 	while (!s->quit && (line = next_line())) {
+		drop_signals(&signals);
 		shell_do(s, line);
 		free(line);
 	}
 	if (!s->quit)
 		putchar('\n');
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
