@@ -67,7 +67,8 @@ struct job {
 	struct { uint32_t dir, lblk; } of[JOB_BLOCKS];
 	size_t n;
 	char *scratch;
-	ext2_ino_t *inos;		/* what one block holds */
+	ext2_ino_t *inos;		/* the directory, what a block holds */
+	size_t n_inos;
 	uint64_t *pairs;
 	size_t n_pairs, max_pairs;
 	struct e4l_dir_locality done[JOB_BLOCKS];
@@ -115,30 +116,30 @@ struct counter {
 	ext2_filsys fs;
 	struct e4l_dir_locality l;
 	ext2_ino_t last_ino;
-	uint64_t last_block;
+	uint64_t end;		/* of the inode-table block that it is in */
 };
 
-/* A number for the inode-table block that @ino is in, rising with it. */
-static uint64_t itable_block(ext2_filsys fs, ext2_ino_t ino)
+/* The first inode behind the inode-table block that @ino is in. */
+static uint64_t itable_block_end(ext2_filsys fs, ext2_ino_t ino)
 {
 	uint32_t per_group = fs->super->s_inodes_per_group;
-	uint64_t group = (ino - 1) / per_group;
+	uint32_t per_block = EXT2_INODES_PER_BLOCK(fs->super);
+	uint32_t index = (ino - 1) % per_group;
+	uint32_t end = (index / per_block + 1) * per_block;
 
-	return group * fs->inode_blocks_per_group +
-	       (ino - 1) % per_group / EXT2_INODES_PER_BLOCK(fs->super);
+	return (uint64_t)ino - index + (end < per_group ? end : per_group);
 }
 
 static void count_ino(struct counter *c, ext2_ino_t ino)
 {
-	uint64_t block;
-
-	if (c->l.inodes && ino == c->last_ino)
+	if (ino == c->last_ino)
 		return;
-	block = itable_block(c->fs, ino);
-	c->l.itable_blocks += !c->l.inodes || block != c->last_block;
 	c->l.inodes++;
 	c->last_ino = ino;
-	c->last_block = block;
+	if (ino < c->end)
+		return;
+	c->l.itable_blocks++;
+	c->end = itable_block_end(c->fs, ino);
 }
 
 static struct e4l_dir_locality counted(struct counter *c, ext2_ino_t dir)
@@ -177,7 +178,10 @@ static struct e4l_dir_locality count_inos(ext2_filsys fs, ext2_ino_t dir,
 	struct counter c = { .fs = fs };
 	size_t i;
 
-	qsort(inos, n, sizeof(*inos), ino_cmp);
+	for (i = 1; i < n && inos[i - 1] <= inos[i]; i++)
+		;
+	if (i < n)
+		qsort(inos, n, sizeof(*inos), ino_cmp);
 	for (i = 0; i < n; i++)
 		count_ino(&c, inos[i]);
 	return counted(&c, dir);
@@ -197,47 +201,53 @@ static void job_damage(struct job *job, ext2_ino_t ino, blk64_t blk,
 		};
 }
 
+static bool is_wanted(struct e4l_dirs *d, const struct e4l_dirent *entry)
+{
+	return d->ops.entry &&
+	       (!d->ops.wanted || d->ops.wanted(entry, d->priv));
+}
+
 /*
- * Hands out the entries of a part of a directory.  job->inos gets those that
- * count for locality; returns how many.
+ * Hands out the entries of a part of a directory; those that count for locality
+ * go to job->inos as well.
  */
-static size_t parse(struct job *job, struct e4l_dir_walk *w, blk64_t blk)
+static void parse(struct job *job, struct e4l_dir_walk *w, blk64_t blk)
 {
 	struct e4l_dirs *d = job->d;
 	struct e4l_dirent entry;
 	enum e4l_dir_step step;
-	size_t n = 0;
+	bool locked = false;
 
-	if (d->ops.entry)
-		pthread_mutex_lock(&d->lock);
 	while (!job->err && (step = e4l_dir_next(w, &entry)) != DIR_END) {
 		if (step == DIR_BAD) {
 			job_damage(job, w->dir, blk, E4L_ET_DIR_CORRUPT);
 			continue;
 		}
-		if (d->ops.entry)
+		if (is_wanted(d, &entry)) {
+			if (!locked)
+				pthread_mutex_lock(&d->lock);
+			locked = true;
 			job->err = d->ops.entry(&entry, d->priv);
+		}
 		if (!e4l_dirent_is_dotdot(&entry) && !is_subdir(d, &entry))
-			job->inos[n++] = entry.ino;
+			job->inos[job->n_inos++] = entry.ino;
 	}
-	if (d->ops.entry)
+	if (locked)
 		pthread_mutex_unlock(&d->lock);
-	return n;
 }
 
-/* What locality makes of the @n inodes found in a block of dirs[@index]. */
-static void collect(struct job *job, uint32_t index, size_t n)
+/* What locality makes of the inodes found in a block of dirs[@index]. */
+static void collect(struct job *job, uint32_t index)
 {
 	const struct dir *dir = &job->d->dirs[index];
 	size_t i;
 
 	if (dir->blocks == 1 && !dir->begun && dir->last) {
-		job->inos[n++] = dir->ino;
 		job->done[job->n_done++] = count_inos(job->d->e->fs, dir->ino,
-						      job->inos, n);
+						      job->inos, job->n_inos);
 		return;
 	}
-	for (i = 0; i < n; i++) {
+	for (i = 1; i < job->n_inos; i++) {
 		if (!grow(&job->pairs, job->n_pairs, &job->max_pairs,
 			  sizeof(*job->pairs))) {
 			job->err = ENOMEM;
@@ -255,23 +265,24 @@ static void visit_block(const struct e4l_want *want, const void *block,
 	ext2_filsys fs = job->d->e->fs;
 	uint32_t index = job->of[want->slot].dir;
 	const struct dir *dir = &job->d->dirs[index];
-	size_t n = 0;
 
 	if (job->err)
 		return;
+	job->inos[0] = dir->ino;
+	job->n_inos = 1;
 	if (!block)
 		job_damage(job, dir->ino, want->blk, E4L_ET_READ_DIR);
 	else if (!e4l_dir_block_csum_ok(fs, dir->ino, dir->generation, block))
 		job_damage(job, dir->ino, want->blk, E4L_ET_DIR_CSUM);
 	else
-		n = parse(job, &(struct e4l_dir_walk) {
+		parse(job, &(struct e4l_dir_walk) {
 				.fs = fs, .dir = dir->ino,
 				.encrypted = dir->encrypted,
 				.has_dots = !job->of[want->slot].lblk,
 				.buf = block, .len = fs->blocksize,
-			  }, want->blk);
+		      }, want->blk);
 	if (job->d->ops.locality)
-		collect(job, index, n);
+		collect(job, index);
 }
 
 /* ----------------------------------------------------------------- pipeline */
@@ -354,12 +365,12 @@ static errcode_t job_init(void *arg, void *priv)
 {
 	struct e4l_dirs *d = priv;
 	struct job *job = arg;
-	size_t entries = d->e->fs->blocksize / DIR_ENTRY_BYTES + 1;
+	size_t entries = d->e->fs->blocksize / DIR_ENTRY_BYTES;
 
 	job->d = d;
 	if (posix_memalign((void **)&job->scratch, 4096, E4L_GATHER_BYTES))
 		return ENOMEM;
-	job->inos = calloc(entries, sizeof(*job->inos));
+	job->inos = calloc(1 + entries, sizeof(*job->inos));
 	return job->inos ? 0 : ENOMEM;
 }
 
@@ -542,28 +553,24 @@ static errcode_t read_inline(struct e4l_dirs *d, const struct e4l_piece *piece)
 		.fs = fs, .dir = piece->ino, .encrypted = encrypted,
 		.buf = i_block + 4, .len = sizeof(piece->inode->i_block) - 4,
 	}, tail = head;
-	struct job job = { .d = d };
-	size_t n;
+	struct job job = { .d = d, .n_inos = 1 };
 
 	tail.buf = e4l_inline_value(piece->inode, EXT2_INODE_SIZE(fs->super),
 				    &tail.len);
-	job.inos = calloc((head.len + tail.len) / DIR_ENTRY_BYTES + 1,
+	job.inos = calloc(1 + (head.len + tail.len) / DIR_ENTRY_BYTES,
 			  sizeof(*job.inos));
 	if (!job.inos)
 		return ENOMEM;
+	job.inos[0] = piece->ino;
 	if (!dotdot.ino || dotdot.ino > fs->super->s_inodes_count)
 		job_damage(&job, piece->ino, 0, E4L_ET_DIR_CORRUPT);
-	else if (d->ops.entry)
+	else if (is_wanted(d, &dotdot))
 		job.err = d->ops.entry(&dotdot, d->priv);
-	n = parse(&job, &head, 0);
-	job.inos += n;
-	n += parse(&job, &tail, 0);
-	job.inos -= n;
-	if (!job.err && d->ops.locality) {
-		job.inos[n++] = piece->ino;
+	parse(&job, &head, 0);
+	parse(&job, &tail, 0);
+	if (!job.err && d->ops.locality)
 		job.done[job.n_done++] = count_inos(fs, piece->ino, job.inos,
-						    n);
-	}
+						    job.n_inos);
 	if (!job.err)
 		job.err = deliver(d, &job);
 	free(job.inos);

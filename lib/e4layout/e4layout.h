@@ -497,6 +497,11 @@ struct e4l_dirs_ops {
 	 * result other than 0 ends the reading with that result.  May be NULL.
 	 */
 	errcode_t (*entry)(const struct e4l_dirent *entry, void *priv);
+	/*
+	 * Whether entry() is to be called.  Runs in several threads at once,
+	 * and beside the other functions; NULL: for each entry.
+	 */
+	bool (*wanted)(const struct e4l_dirent *entry, void *priv);
 	/* Called once for each directory, in no particular order; or NULL. */
 	errcode_t (*locality)(const struct e4l_dir_locality *l, void *priv);
 	/* Hears of what was stepped over; may be NULL. */

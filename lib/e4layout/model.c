@@ -302,6 +302,13 @@ static errcode_t add_locality(const struct e4l_dir_locality *l, void *priv)
 	return 0;
 }
 
+static bool wants_entry(const struct e4l_dirent *entry, void *priv)
+{
+	struct build *b = priv;
+
+	return !b->names || e4l_names_wanted(entry, b->names);
+}
+
 /* Before the scan is over, nobody knows which files are the worst. */
 static errcode_t add_entry(const struct e4l_dirent *entry, void *priv)
 {
@@ -354,9 +361,6 @@ static errcode_t put_paths(struct build *b)
  */
 static errcode_t finish_dirs(struct build *b)
 {
-	static const struct e4l_dirs_ops names_only = {
-		.entry = e4l_names_entry,
-	};
 	bool have_names = b->names;
 	errcode_t err = 0;
 
@@ -367,7 +371,7 @@ static errcode_t finish_dirs(struct build *b)
 		err = e4l_dirs_finish(b->dirs);
 	if (!err && !have_names && e4l_names_missing(b->names) &&
 	    (b->entries_missed || b->opt->only))
-		err = e4l_dirs_read(b->e, NULL, &names_only, b->names);
+		err = e4l_dirs_read(b->e, NULL, &e4l_names_ops, b->names);
 	if (!err && !have_names)
 		err = e4l_names_resolve(b->names);
 	return err ? err : put_paths(b);
@@ -387,7 +391,7 @@ static errcode_t scan_files(struct build *b)
 	if (b->opt->flags & E4L_MODEL_FILE_PATHS)
 		err = e4l_names_load(b->e, NULL, 0, &b->names);
 	else if (b->opt->top)
-		dirs_ops.entry = add_entry;
+		dirs_ops.entry = add_entry, dirs_ops.wanted = wants_entry;
 	if (!err)
 		err = e4l_dirs_new(b->e, &dirs_ops, b, &b->dirs);
 	if (!err)

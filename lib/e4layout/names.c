@@ -164,14 +164,19 @@ static errcode_t add_name(struct e4l_names *names,
 	return 0;
 }
 
+bool e4l_names_wanted(const struct e4l_dirent *entry, void *priv)
+{
+	return is_wanted(priv, entry->ino) && !e4l_dirent_is_dotdot(entry);
+}
+
 errcode_t e4l_names_entry(const struct e4l_dirent *entry, void *priv)
 {
-	struct e4l_names *names = priv;
-
-	if (!is_wanted(names, entry->ino) || e4l_dirent_is_dotdot(entry))
-		return 0;
-	return add_name(names, entry);
+	return add_name(priv, entry);
 }
+
+const struct e4l_dirs_ops e4l_names_ops = {
+	.entry = e4l_names_entry, .wanted = e4l_names_wanted,
+};
 
 errcode_t e4l_names_new(struct e4l *e, struct e4l_names **ret)
 {
@@ -213,20 +218,21 @@ size_t e4l_names_missing(struct e4l_names *names)
 
 /* ------------------------------------------------------------------- levels */
 
+static bool is_dotdot(const struct e4l_dirent *entry, void *priv)
+{
+	return e4l_dirent_is_dotdot(entry);
+}
+
 static errcode_t note_dotdot(const struct e4l_dirent *entry, void *priv)
 {
 	struct e4l_names *names = priv;
 
-	if (!e4l_dirent_is_dotdot(entry))
-		return 0;
 	return push(&names->parents, entry->ino) ? 0 : ENOMEM;
 }
 
 static errcode_t read_some(struct e4l *e, const struct ino_vec *dirs,
-			   errcode_t (*entry)(const struct e4l_dirent *, void *),
-			   void *priv)
+			   const struct e4l_dirs_ops *ops, void *priv)
 {
-	struct e4l_dirs_ops ops = { .entry = entry };
 	ext2fs_inode_bitmap only;
 	errcode_t err;
 	size_t i;
@@ -238,7 +244,7 @@ static errcode_t read_some(struct e4l *e, const struct ino_vec *dirs,
 		return err;
 	for (i = 0; i < dirs->n; i++)
 		ext2fs_mark_inode_bitmap2(only, dirs->v[i]);
-	err = e4l_dirs_read(e, only, &ops, priv);
+	err = e4l_dirs_read(e, only, ops, priv);
 	ext2fs_free_inode_bitmap(only);
 	return err;
 }
@@ -249,6 +255,9 @@ static errcode_t read_some(struct e4l *e, const struct ino_vec *dirs,
  */
 static errcode_t resolve_level(struct e4l_names *names, bool *more)
 {
+	static const struct e4l_dirs_ops dotdot_ops = {
+		.entry = note_dotdot, .wanted = is_dotdot,
+	};
 	struct ino_vec found = { 0 };
 	errcode_t err = 0;
 	size_t i;
@@ -262,10 +271,10 @@ static errcode_t resolve_level(struct e4l_names *names, bool *more)
 	*more = !err && names->wanted.n;
 	names->parents.n = 0;
 	if (*more)
-		err = read_some(names->e, &names->wanted, note_dotdot, names);
+		err = read_some(names->e, &names->wanted, &dotdot_ops, names);
 	sort_unique(&names->parents);
 	if (*more && !err)
-		err = read_some(names->e, &names->parents, e4l_names_entry,
+		err = read_some(names->e, &names->parents, &e4l_names_ops,
 				names);
 	if (*more && e4l_names_missing(names) == names->wanted.n)
 		*more = false;
@@ -290,7 +299,6 @@ errcode_t e4l_names_resolve(struct e4l_names *names)
 errcode_t e4l_names_load(struct e4l *e, const ext2_ino_t *wanted, size_t n,
 			 struct e4l_names **ret)
 {
-	struct e4l_dirs_ops ops = { .entry = e4l_names_entry };
 	errcode_t err = e4l_names_new(e, ret);
 
 	if (err)
@@ -298,7 +306,7 @@ errcode_t e4l_names_load(struct e4l *e, const ext2_ino_t *wanted, size_t n,
 	(*ret)->all = !wanted;
 	err = e4l_names_want(*ret, wanted, n);
 	if (!err && (!wanted || (*ret)->wanted.n))
-		err = e4l_dirs_read(e, NULL, &ops, *ret);
+		err = e4l_dirs_read(e, NULL, &e4l_names_ops, *ret);
 	if (!err)
 		err = e4l_names_resolve(*ret);
 	if (err) {
@@ -391,6 +399,7 @@ static errcode_t look(const struct e4l_dirent *entry, void *priv)
 /* Walks down @path from the root. */
 static errcode_t find_path(struct e4l *e, const char *path, ext2_ino_t *ret)
 {
+	static const struct e4l_dirs_ops ops = { .entry = look };
 	ext2_ino_t ino = EXT2_ROOT_INO;
 	struct lookup l;
 	errcode_t err;
@@ -406,7 +415,7 @@ static errcode_t find_path(struct e4l *e, const char *path, ext2_ino_t *ret)
 		if (l.len == 1 && *l.name == '.')
 			continue;
 		err = read_some(e, &(struct ino_vec) { .v = &ino, .n = 1 },
-				look, &l);
+				&ops, &l);
 		if (err)
 			return err;
 		if (!l.ino)
