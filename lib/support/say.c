@@ -6,20 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include "say.h"
+#include "text.h"
 #include "units.h"
 
 void say(const char *fmt, ...)
 {
+	char *text = NULL, *shown = NULL;
 	va_list args;
+	int len;
 
 	fflush(stdout);
-	flockfile(stderr);
-	fprintf(stderr, "%s: ", program_invocation_short_name);
 	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
+	len = vasprintf(&text, fmt, args);
 	va_end(args);
-	putc('\n', stderr);
-	funlockfile(stderr);
+	/* Names in it may be anybody's, and meant for a terminal. */
+	if (len >= 0)
+		shown = text_escape(text, len, TEXT_FOR_PEOPLE);
+	fprintf(stderr, "%s: %s\n", program_invocation_short_name,
+		shown ? shown : "out of memory");
+	if (len >= 0)
+		free(text);
+	free(shown);
 }
 
 void say_error(const char *target, const char *what, errcode_t err)
