@@ -4,7 +4,8 @@
  * what an archive holds, and so where things go, is known at its end only.
  *
  * Rules: a leading "/" or "./" is dropped; ".." is refused; directories that
- * are not in the archive are made; of two entries of one name the last counts.
+ * are not in the archive are made; of two entries of one name the last counts;
+ * numbers say who owns what, not names.
  */
 #include "config.h"
 #include <archive.h>
@@ -205,6 +206,11 @@ static bool take_acl(struct tar *r, struct archive_entry *entry, int type,
 		list[i].tag = acl_tag(tag);
 		list[i].perm = perm & 7;
 		list[i].id = list[i].tag & 10 ? (uint32_t)id : UINT32_MAX;
+		if (list[i].tag & 10 && id < 0) {
+			free(list);
+			return complain(r, "its ACL names somebody without a "
+					"number");
+		}
 		if (list[i].tag == 16 && mode)
 			*mode = (*mode & ~070u) | list[i].perm << 3;
 		i++;
@@ -304,6 +310,19 @@ static uint32_t look_up(struct tar *r, const char *path)
 
 /* ------------------------------------------------------------------- entries */
 
+/* Takes the data of the entry at hand, whose size @e says. */
+static bool take_content(struct tar *r, struct e4l_entry *e)
+{
+	e->pos = r->end;
+	if (!take_data(r, e->size))
+		return false;
+	if (r->n_pieces != 1 || r->pieces->bytes != e->size) {
+		e->pieces = r->pieces;
+		e->n_pieces = r->n_pieces;
+	}
+	return true;
+}
+
 static bool describe(struct tar *r, struct archive_entry *entry,
 		     struct e4l_entry *e)
 {
@@ -333,39 +352,41 @@ static bool describe(struct tar *r, struct archive_entry *entry,
 		return false;
 	e->xattrs = r->xattrs;
 	e->n_xattrs = r->n_xattrs;
-	if (!S_ISREG(e->mode) || !e->size)
-		return true;
-	e->pos = r->end;
-	if (!take_data(r, e->size))
-		return false;
-	if (r->n_pieces != 1 || r->pieces->bytes != e->size) {
-		e->pieces = r->pieces;
-		e->n_pieces = r->n_pieces;
-	}
-	return true;
+	return !S_ISREG(e->mode) || !e->size || take_content(r, e);
 }
 
-static bool take_link(struct tar *r, uint32_t parent, const char *name,
-		      size_t len, uint32_t old, const char *target)
+/* In cpio's archives, the data may come with the last of a file's names. */
+static bool take_link(struct tar *r, struct archive_entry *entry,
+		      uint32_t parent, const char *name, size_t len,
+		      uint32_t old)
 {
+	const char *target = archive_entry_hardlink(entry);
+	struct e4l_entry e = { .size = archive_entry_size(entry) };
 	uint32_t id = look_up(r, target);
-	errcode_t err;
+	errcode_t err = 0;
 
 	if (!id) {
 		say("%s: %s: a hard link to %s, which is not there",
 		    r->c->source, r->path, target);
 		return false;
 	}
-	if (old)
-		return old == id ||
-		       complain(r, "a hard link in place of another entry");
-	err = e4l_tree_link(r->t, parent, name, len, id);
+	if (old && old != id)
+		return complain(r, "a hard link in place of another entry");
+	if (!old)
+		err = e4l_tree_link(r->t, parent, name, len, id);
+	if (!err && e.size && archive_entry_filetype(entry) == AE_IFREG) {
+		if (!take_content(r, &e))
+			return false;
+		err = e4l_tree_set_content(r->t, id, &e);
+	}
+	if (err == E4L_ET_BAD_ARGUMENT)
+		return complain(r, "a hard link to what cannot have one");
 	return !err || complain(r, error_message(err));
 }
 
 static bool take_entry(struct tar *r, struct archive_entry *entry)
 {
-	const char *link = archive_entry_hardlink(entry), *name;
+	const char *name;
 	uint32_t parent, id = E4L_TREE_ROOT;
 	struct e4l_entry e;
 	errcode_t err = 0;
@@ -382,8 +403,8 @@ static bool take_entry(struct tar *r, struct archive_entry *entry)
 		id = parent;
 	if (err)
 		return complain(r, error_message(err));
-	if (link)
-		return take_link(r, parent, name, len, id, link);
+	if (archive_entry_hardlink(entry))
+		return take_link(r, entry, parent, name, len, id);
 	if (!describe(r, entry, &e))
 		return false;
 	err = id ? e4l_tree_set(r->t, id, &e) :

@@ -1383,6 +1383,13 @@ errcode_t e4l_tree_set(struct e4l_tree *t, uint32_t id,
 errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
 			size_t len, uint32_t id);
 
+/*
+ * Gives @id, a regular file, and all its other names the content that @entry
+ * says (size, pos, pieces); the rest of @entry is not looked at.
+ */
+errcode_t e4l_tree_set_content(struct e4l_tree *t, uint32_t id,
+			       const struct e4l_entry *entry);
+
 /* *@id is the entry called @name in @parent, 0 when there is none. */
 errcode_t e4l_tree_find(struct e4l_tree *t, uint32_t parent, const char *name,
 			size_t len, uint32_t *id);

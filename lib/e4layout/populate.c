@@ -202,6 +202,7 @@ static void set_up(struct e4l_populate *p, struct e4l *e, struct e4l_tree *t,
 	p->first_map = t->maps.n;
 	p->first_extra = t->extras.n;
 	p->free_blocks = ext2fs_free_blocks_count(fs->super);
+	tree_share_content(t);
 	p->stats.free_inodes = fs->super->s_free_inodes_count;
 }
 

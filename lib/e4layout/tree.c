@@ -241,6 +241,46 @@ errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
 	return 0;
 }
 
+errcode_t e4l_tree_set_content(struct e4l_tree *t, uint32_t id,
+			       const struct e4l_entry *entry)
+{
+	struct node *n = &t->nodes.v[id];
+	struct link_group *g = &t->groups.v[n->child];
+	errcode_t err = S_ISREG(n->mode) ? 0 : E4L_ET_BAD_ARGUMENT;
+
+	n->map = 0;
+	if (!err)
+		err = add_pieces(t, n, entry);
+	if (err)
+		return tree_fail(t, err, id, NULL, 0);
+	n->size = entry->size;
+	n->pos = entry->pos;
+	if (n->flags & NODE_GROUPED) {
+		g->size = n->size;
+		g->pos = n->pos;
+		g->map = n->map;
+		g->has_content = true;
+	}
+	return 0;
+}
+
+void tree_share_content(struct e4l_tree *t)
+{
+	const struct link_group *g;
+	struct node *n;
+	size_t i;
+
+	for (i = E4L_TREE_ROOT; i < t->nodes.n; i++) {
+		n = &t->nodes.v[i];
+		g = &t->groups.v[n->child];
+		if (!(n->flags & NODE_GROUPED) || !g->has_content)
+			continue;
+		n->size = g->size;
+		n->pos = g->pos;
+		n->map = g->map;
+	}
+}
+
 errcode_t tree_add_hidden(struct e4l_tree *t, const struct node *proto,
 			  uint32_t *id)
 {

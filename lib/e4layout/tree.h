@@ -76,6 +76,9 @@ struct map {
 struct link_group {
 	uint32_t owner;		/* the node that stands for the inode */
 	uint32_t links;
+	uint64_t size, pos;	/* of content that came with a further name */
+	uint32_t map;
+	bool has_content;
 };
 
 /* Extended attributes, which many inodes may share: see tree_intern(). */
@@ -145,6 +148,9 @@ errcode_t tree_add_hidden(struct e4l_tree *t, const struct node *proto,
 
 /* Writes the path of @node below the root to @buf.  False: too long. */
 bool tree_path(const struct e4l_tree *t, uint32_t node, char *buf, size_t size);
+
+/* Gives all names of an inode the content that came with one of them. */
+void tree_share_content(struct e4l_tree *t);
 
 /* Notes what a failure was about: @name in @node (may be NULL), or @node. */
 errcode_t tree_fail(struct e4l_tree *t, errcode_t err, uint32_t node,

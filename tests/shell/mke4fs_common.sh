@@ -38,7 +38,16 @@ equals() {
 		skip "mount does not work here"
 	list_tree "$2" >"$work/want"
 	list_tree "$work/mnt" >"$work/got"
+	if command -v rsync >/dev/null; then
+		rsync -n -aHAXci --delete --exclude=/lost+found "$2/" \
+			"$work/mnt" >"$work/differs" 2>&1 ||
+			echo "rsync failed" >>"$work/differs"
+	fi
 	umount "$work/mnt"
+	[ ! -s "$work/differs" ] || {
+		cat "$work/differs" >&2
+		fail "rsync finds that $1 is not $2"
+	}
 	diff "$work/want" "$work/got" >&2 || fail "$1 is not $2"
 }
 

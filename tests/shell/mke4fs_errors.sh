@@ -96,6 +96,37 @@ add("b", type=tarfile.LNKTYPE, linkname="a")
 EOT
 refuse 'b: a hard link to a, which is not there' -d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
+add("a", type=tarfile.DIRTYPE)
+add("b", type=tarfile.LNKTYPE, linkname="a")
+EOT
+refuse 'b: a hard link to what cannot have one' -d "$work/a.tar" "$work/img"
+archive "$work/a.tar" <<'EOT'
+add("a", type=tarfile.SYMTYPE, linkname="/etc")
+add("a/b", b"2")
+EOT
+refuse 'a/b: a file cannot have this name' -d "$work/a.tar" "$work/img"
+archive "$work/a.tar" <<'EOT'
+add("a", pax_headers={
+    "GNU.sparse.size": str(1 << 62), "GNU.sparse.numblocks": "1",
+    "GNU.sparse.map": "0,0"})
+EOT
+refuse 'a: a file is too large' -d "$work/a.tar" "$work/img"
+archive "$work/a.tar" <<'EOT'
+add("a", pax_headers={"size": "99999999999999999999"})
+EOT
+refuse 'size' -d "$work/a.tar" "$work/img"
+archive "$work/a.tar" <<'EOT'
+add("a", pax_headers={"SCHILY.acl.access":
+    "user::rw-,user:joe:rw-,group::r--,mask::rw-,other::r--"})
+EOT
+refuse 'a: its ACL names somebody without a number' -d "$work/a.tar" \
+	"$work/img"
+# nothing that a name holds gets to the terminal
+archive "$work/a.tar" <<'EOT'
+add("new\nline\033[2J/..", b"1")
+EOT
+refuse 'new.x0aline.x1b\[2J/\.\.: a path' -d "$work/a.tar" "$work/img"
+archive "$work/a.tar" <<'EOT'
 add("a", b"1")
 add("a/b", b"2")
 EOT
