@@ -385,7 +385,8 @@ static int take_name(ext2_ino_t dir, int entry, struct ext2_dir_entry *d,
 	struct names *n = priv;
 	uint8_t len = ext2fs_dirent_name_len(d);
 
-	if (entry == DIRENT_DOT_FILE || entry == DIRENT_DOT_DOT_FILE)
+	/* Inline, ".." is not the second entry for libext2fs. */
+	if (len && len <= 2 && !memcmp(d->name, "..", len))
 		return 0;
 	if (!d->inode || d->inode > n->l->fs->super->s_inodes_count) {
 		n->err = E4L_ET_DIR_CORRUPT;

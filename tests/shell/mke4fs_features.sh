@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # 64 combinations of mke2fs' features: each image is clean and equals its
-# source, as the kernel reads it.
+# source, as the kernel reads it, and so is a copy of the image.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_loop
@@ -31,6 +31,10 @@ try() {
 	test_name="mke4fs_features: $*"
 	check "$mke4fs" --quiet -d "$work/$source" "$@" "$work/img" 64M
 	equals "$work/img" "$work/$source"
+	rm -f "$work/copy"
+	check "$mke4fs" --quiet -b 4096 -I 512 -O ea_inode,project,inline_data \
+		--from="$work/img" "$work/copy"
+	equals "$work/copy" "$work/$source"
 }
 
 for block in 1024 2048 4096; do
