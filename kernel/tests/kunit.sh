@@ -10,6 +10,7 @@ tr -d '\r' <"$work/console" | grep -aE '^(\[.*\] )?(ok|not ok) ' |
 	sed 's/^\[[^]]*\] //' >"$work/suites"
 cat "$work/suites"
 ! grep -q '^not ok' "$work/suites" || fail "a suite fails"
-for suite in ext4_inode_test ext4_mballoc_test ext4_tunables_test; do
+for suite in ext4_inode_test ext4_mballoc_test ext4_tunables_test \
+	ext4_extents_status_test; do
 	grep -q "^ok .* $suite" "$work/suites" || fail "$suite did not run"
 done
