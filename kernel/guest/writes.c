@@ -2,13 +2,16 @@
 /*
  * Writes into preallocated files, and checks what is in them.
  *
- *  writes random [direct|sync] FILE BLOCKS COUNT SEED
+ *  writes random [direct|sync] FILE BLOCKS COUNT SEED [PROGRESS]
  *	preallocates BLOCKS blocks of 4 KiB and writes COUNT of them, each to
- *	disk before the next
+ *	disk before the next; a byte goes to PROGRESS for each
  *  writes stride [direct|sync] FILE COUNT STRIDE_KB
  *	likewise, every STRIDE_KB
  *  writes check FILE BLOCKS COUNT SEED
  *	whether FILE has what "random" wrote and zeroes elsewhere
+ *  writes survived FILE BLOCKS COUNT SEED
+ *	whether it has the first COUNT writes, or later ones, and elsewhere
+ *	later ones or zeroes: what a crash may leave
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -67,10 +70,15 @@ static void random_writes(char **argv)
 {
 	uint32_t blocks = atoi(argv[2]), count = atoi(argv[3]), i;
 	uint64_t seed = atoi(argv[4]);
-	int fd = open_new(argv[0], argv[1], (off_t)blocks * BLOCK);
+	int fd = open_new(argv[0], argv[1], (off_t)blocks * BLOCK), done = -1;
 
-	for (i = 0; i < count; i++)
+	if (argv[5])
+		done = open(argv[5], O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	for (i = 0; i < count; i++) {
 		write_block(fd, below(&seed, blocks), i);
+		if (argv[5] && write(done, ".", 1) != 1)
+			err(1, "%s", argv[5]);
+	}
 	close(fd);
 }
 
@@ -84,7 +92,17 @@ static void stride_writes(char **argv)
 	close(fd);
 }
 
-static void check(char **argv)
+/* Is @buf a whole write of @block, not before the one numbered @nr? */
+static int later_write(const char *buf, char *want, uint32_t block, uint32_t nr)
+{
+	uint32_t words[2];
+
+	memcpy(words, buf, sizeof(words));
+	fill(want, block, words[1] - 1);
+	return words[1] > nr && !memcmp(buf, want, BLOCK);
+}
+
+static void check(char **argv, int crashed)
 {
 	uint32_t blocks = atoi(argv[1]), count = atoi(argv[2]), i, bad = 0;
 	uint32_t *last = calloc(blocks, sizeof(*last));
@@ -102,7 +120,8 @@ static void check(char **argv)
 		memset(want, 0, BLOCK);
 		if (last[i])
 			fill(want, i, last[i] - 1);
-		bad += memcmp(buf, want, BLOCK) != 0;
+		bad += memcmp(buf, want, BLOCK) != 0 &&
+		       (!crashed || !later_write(buf, want, i, last[i]));
 	}
 	if (bad)
 		errx(1, "%s: %u blocks of %u are wrong", argv[0], bad, blocks);
@@ -110,13 +129,15 @@ static void check(char **argv)
 
 int main(int argc, char **argv)
 {
-	if (argc == 7 && !strcmp(argv[1], "random"))
+	if ((argc == 7 || argc == 8) && !strcmp(argv[1], "random"))
 		random_writes(argv + 2);
 	else if (argc == 6 && !strcmp(argv[1], "stride"))
 		stride_writes(argv + 2);
 	else if (argc == 6 && !strcmp(argv[1], "check"))
-		check(argv + 2);
+		check(argv + 2, 0);
+	else if (argc == 6 && !strcmp(argv[1], "survived"))
+		check(argv + 2, 1);
 	else
-		errx(2, "usage: writes random|stride|check ARGUMENT...");
+		errx(2, "usage: writes random|stride|check|survived ARGUMENT...");
 	return 0;
 }

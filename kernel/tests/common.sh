@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
 # What every guest test has: $work, a directory of its own; $lane; $stock and
-# $patched, the kernels; $top_builddir, where the tools are, or nothing.
+# $patched, the kernels; $guest, the guests' programs; $top_builddir, where the
+# tools are, or nothing.
 set -eu
 : "${work:?}" "${lane:?}" "${stock:?}" "${patched:?}" "${initrd:?}"
 PATH=$PATH:/usr/sbin:/sbin
@@ -53,9 +54,9 @@ run_guest() {
 	esac
 }
 
-# boot [OPTION...]: runs the shell script on stdin in a guest, and prints what
-# that prints.  Fails when it does, or when the kernel complains.
-boot() {
+# start [OPTION...]: runs the shell script on stdin in a guest, to $work/lines.
+# Fails when the kernel complains.
+start() {
 	mkdir -p "$work/case"
 	cat >"$work/case/case"
 	(cd "$work/case" && find . | cpio -o -H newc --quiet) >"$work/case.cpio"
@@ -65,6 +66,13 @@ boot() {
 	grep -aE 'BUG:|WARNING:|EXT4-fs (error|warning)|KASAN|INFO: task|Call Trace' \
 		"$work/console" >&2 && [ "${complains-}" != ok ] &&
 		fail "the kernel complains"
+	return 0
+}
+
+# boot [OPTION...]: likewise, and prints what the script prints; fails when it
+# does.
+boot() {
+	start "$@"
 	case $(tail -n 1 "$work/lines") in
 	"exit 0") sed '$d' "$work/lines" ;;
 	"exit "*) cat "$work/lines" >&2; fail "the guest's script fails" ;;
@@ -72,6 +80,22 @@ boot() {
 		tail -n 20 "$work/console" "$work/lines" >&2
 		fail "the guest did not end" ;;
 	esac
+}
+
+# cut_power [OPTION...]: likewise, for a script that ends in "poweroff -f -n".
+cut_power() {
+	start "$@"
+	! grep '^exit ' "$work/lines" >&2 || fail "the power was not cut"
+	cat "$work/lines"
+}
+
+# garbage_disk MIB [MKE2FS OPTION...]: likewise, full of 0xAA but for metadata.
+garbage_disk() {
+	mib=$1
+	shift
+	rm -f "$disk"
+	head -c "${mib}M" /dev/zero | tr '\0' '\252' >"$disk"
+	mke2fs -q -F -t ext4 -b 4096 -E nodiscard,lazy_itable_init=0 "$@" "$disk"
 }
 
 # clean: $disk has no errors.
