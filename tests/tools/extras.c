@@ -114,6 +114,25 @@ static void set_xattrs(struct lab *l, struct node *n)
 	ext2fs_xattrs_close(&h);
 }
 
+static void share_xattrs(struct lab *l, struct node *n)
+{
+	struct ext2_inode owner, inode;
+	ext2_ino_t ino = node_ino(l, n);
+	blk64_t blk;
+
+	check_inode(l, n, ext2fs_read_inode(l->fs, n->x->xattrs_of, &owner),
+		    "reading another");
+	check_inode(l, n, ext2fs_read_inode(l->fs, ino, &inode), "reading it");
+	blk = ext2fs_file_acl_block(l->fs, &owner);
+	check_inode(l, n, blk ? ext2fs_adjust_ea_refcount3(
+		l->fs, blk, NULL, 1, NULL, n->x->xattrs_of) : ENOENT,
+		    "another's block of extended attributes");
+	ext2fs_file_acl_block_set(l->fs, &inode, blk);
+	check_inode(l, n, ext2fs_iblk_add_blocks(l->fs, &inode, 1),
+		    "its number of blocks");
+	check_inode(l, n, ext2fs_write_inode(l->fs, ino, &inode), "writing it");
+}
+
 void extra_inodes(struct lab *l)
 {
 	ext2_ino_t ino, count = l->fs->super->s_inodes_count;
@@ -127,6 +146,11 @@ void extra_inodes(struct lab *l)
 			set_inline(l, n);
 		if (n->x->xattrs)
 			set_xattrs(l, n);
+	}
+	for (ino = 1; ino <= count; ino++) {
+		n = &l->nodes[ino];
+		if (n->x && n->x->xattrs_of)
+			share_xattrs(l, n);
 	}
 }
 

@@ -51,6 +51,7 @@ struct extra {
 	__u32 uid, gid, projid, dev;
 	char *target; /* of a symbolic link */
 	struct xattr *xattrs;
+	ext2_ino_t xattrs_of; /* whose block of them it shares, or 0 */
 	bool is_inline;
 	/* a directory: its blocks' contents, in the host's byte order */
 	char *dir;

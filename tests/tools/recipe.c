@@ -735,6 +735,15 @@ static void do_xattr(struct args *a)
 		add_xattr(l, n, &like);
 }
 
+static void do_share(struct args *a)
+{
+	struct lab *l = a->l;
+	struct node *owner = find_node(l, arg(a, 1, "path"));
+	struct node *n = find_node(l, arg(a, 2, "path"));
+
+	node_extra(l, n)->xattrs_of = node_ino(l, owner);
+}
+
 static void do_link(struct args *a)
 {
 	struct lab *l = a->l;
@@ -828,6 +837,7 @@ static const struct directive {
 	{ "tree", do_tree, AFTER_MKE2FS },
 	{ "delete", do_delete, AFTER_MKE2FS },
 	{ "xattr", do_xattr, AFTER_MKE2FS },
+	{ "share", do_share, AFTER_MKE2FS },
 	{ "link", do_link, AFTER_MKE2FS },
 	{ "symlink", do_symlink, AFTER_MKE2FS },
 	{ "fifo", do_fifo, AFTER_MKE2FS },

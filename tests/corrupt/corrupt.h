@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The corpus of corruptions: an image is walked (sites.c), each structure in it
+ * has a table of fields (fields.c), each field gets hostile values, and each
+ * value makes one or two cases: with the checksums over it computed anew
+ * (seal.c), so that the value itself is judged, and with stale ones.
+ *
+ * The image is sound and its owner's own, so that nothing here needs to be
+ * careful with it; failures end the program.
+ */
+#ifndef CORRUPT_H
+#define CORRUPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ext2fs/ext2_fs.h>
+#include <ext2fs/ext2fs.h>
+
+/* What a field holds, and thereby what is hostile to it. */
+enum kind {
+	NUM,   /* a number */
+	PAD,   /* what nobody should use */
+	BLK,   /* a block, or the low half of one */
+	INO,   /* an inode */
+	FLAGS, /* bits, one by one */
+	MODE,  /* a type and permissions */
+	TYPE,  /* a small enumeration */
+	NAME,  /* one byte of a name */
+	CSUM,  /* a checksum: never computed anew */
+	BE = 0x80, /* big endian; with one of the above */
+};
+
+struct field {
+	const char *name;
+	uint16_t off;
+	uint8_t width;
+	uint8_t kind;
+};
+
+struct corpus;
+struct site;
+/* Computes anew the checksums over a site, and those over these. */
+typedef void seal_fn(struct corpus *c, const struct site *s);
+
+/* Where one structure is in the image. */
+struct site {
+	const char *name;
+	const struct field *fields;
+	seal_fn *seal;
+	uint64_t at;	   /* of the structure */
+	uint64_t container; /* of the block or inode that is sealed */
+	uint32_t number;   /* for people: inode, group or block */
+	uint32_t ino, generation, group;
+	uint32_t count_off; /* of an htree block's count and limit */
+};
+
+/* One change of the image. */
+struct edit {
+	uint64_t at;
+	uint32_t len;
+	uint8_t old[256];
+};
+
+#define MAX_EDITS 16
+
+struct corpus {
+	ext2_filsys fs;
+	uint8_t *img;
+	uint64_t bytes;
+	struct edit edits[MAX_EDITS];
+	unsigned int n_edits;
+	uint32_t number; /* of the next case */
+	/* Somebody else's: what a hostile pointer points to. */
+	blk64_t data_blk, table_blk, bitmap_blk, free_blk;
+	ext2_ino_t file_ino, dir_ino, free_ino;
+	/* called with the case's edits in the image */
+	void (*emit)(struct corpus *c, const struct site *s, const char *field,
+		     const char *value, const char *mode);
+	uint32_t wanted; /* by --apply */
+};
+
+/* corrupt.c */
+void die_if(errcode_t err, const char *doing);
+/* Changes the image and keeps what was there. */
+void put(struct corpus *c, uint64_t at, const void *bytes, uint32_t len);
+/* The cases of one value, whose bytes these are. */
+void try_bytes(struct corpus *c, const struct site *s, const char *field,
+	       uint64_t at, uint32_t len, const void *bytes, const char *value);
+
+/* fields.c */
+extern const struct field super_fields[], group_fields[], inode_fields[],
+	large_inode_fields[], extent_header_fields[], extent_fields[],
+	extent_index_fields[], extent_tail_fields[], dirent_fields[],
+	dir_tail_fields[], dx_root_fields[], dx_node_fields[],
+	dx_count_fields[], dx_entry_fields[], dx_tail_fields[],
+	xattr_header_fields[], xattr_ibody_fields[], xattr_entry_fields[],
+	journal_fields[], mmp_fields[], quota_header_fields[],
+	quota_block_fields[], quota_entry_fields[], orphan_tail_fields[],
+	block_slot_fields[], ino_slot_fields[], slot_fields[], byte_fields[];
+/* All cases of one structure. */
+void try_site(struct corpus *c, const struct site *s);
+/* All cases of one field of it. */
+void try_field(struct corpus *c, const struct site *s, const struct field *f);
+
+/* sites.c: all cases of an image. */
+void try_image(struct corpus *c);
+
+/* seal.c */
+seal_fn seal_nothing, seal_super, seal_group, seal_block_bitmap,
+	seal_inode_bitmap, seal_inode, seal_extent_block, seal_dir_leaf,
+	seal_dx_block, seal_xattr_block, seal_xattr_block_entry,
+	seal_journal, seal_mmp, seal_orphan_block;
+
+/* Numbers in the image. */
+uint64_t get_le(const struct corpus *c, uint64_t at, unsigned int width);
+void put_le(struct corpus *c, uint64_t at, unsigned int width, uint64_t value);
+void put_be(struct corpus *c, uint64_t at, unsigned int width, uint64_t value);
+
+/* Where things are, in bytes. */
+uint64_t inode_at(const struct corpus *c, ext2_ino_t ino);
+uint64_t group_at(const struct corpus *c, dgrp_t group);
+uint64_t block_at(const struct corpus *c, blk64_t blk);
+
+#endif
