@@ -425,7 +425,8 @@ void try_field(struct corpus *c, const struct site *s, const struct field *f)
 	switch (f->kind & ~BE) {
 	case NUM:
 		TRY({ "0", 0 }, { "1", 1 }, { "max", ~0ULL },
-		    { "max-1", ~1ULL }, { "sign", sign }, { "sign-1", sign - 1 },
+		    { "max-1", ~1ULL }, { "sign", sign },
+		    { "sign-1", sign - 1 },
 		    { "old+1", old + 1 }, { "old-1", old - 1 },
 		    { "old*2", old * 2 }, { "old^sign", old ^ sign });
 		break;

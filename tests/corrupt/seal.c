@@ -254,7 +254,8 @@ static void seal_entry(struct corpus *c, const struct site *s)
 	for (i = 0; i < e.e_name_len; i++)
 		hash = hash << 5 ^ hash >> 27 ^
 		       c->img[s->at + sizeof(e) + i];
-	at = s->container + get_le(c, s->at + offsetof(typeof(e), e_value_offs), 2);
+	at = s->container +
+		get_le(c, s->at + offsetof(typeof(e), e_value_offs), 2);
 	stop = at + get_le(c, s->at + offsetof(typeof(e), e_value_size), 4);
 	if (stop > end)
 		return;

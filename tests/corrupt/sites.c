@@ -654,7 +654,7 @@ static void visit_inode(struct corpus *c, ext2_ino_t ino,
 		visit_xattr_block(c, &s, acl);
 }
 
-/* A kind is visited once, but twice if it is just any file. */
+/* Whether @kind is one of the @n @kinds; it is from now on. */
 static bool seen(char (*kinds)[96], unsigned int *n, const char *kind)
 {
 	unsigned int i;

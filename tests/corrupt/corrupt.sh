@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Who only reads neither crashes nor hangs over the corpus of corruptions; and
+# e2fsck -fn and e4check agree over it, but where verdicts.tsv says who is right
+# and why.
+#
+# E4L_CORRUPT_EACH: cases of each field of each structure (3, and 1 where
+#	sanitizers make it slow); 0 is all of them, which takes an hour
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program mke2fs e2fsck debugfs prlimit /usr/bin/python3
+
+each=${E4L_CORRUPT_EACH:-${CK_TIMEOUT_MULTIPLIER:+1}}
+corpus() {
+	run /usr/bin/python3 "$top_srcdir/tests/corrupt/run" \
+		--jobs "$(nproc)" "$@" "$top_builddir"
+}
+
+# program NAME COMMAND: a program that does this with its $1.
+program() {
+	printf '#!/bin/sh\n%s\n' "$2" >"$work/$1"
+	chmod +x "$work/$1"
+}
+
+# fails_with REGEX: the last corpus was not passed, and for this reason.
+fails_with() {
+	[ "$status" = 1 ] && grep -Eq -e "$1" "$out" && return
+	show_run
+	fail "not seen: $1"
+}
+
+# shellcheck disable=SC2016
+program crashes 'e2fsck -fn "$1" >/dev/null 2>&1 || kill -SEGV $$'
+corpus --only 'super 0: s_magic' --tool "it=$work/crashes"
+fails_with '^CRASH it: '
+corpus --each 1 --tool "e4frag=$top_builddir/misc/e4frag --quiet" \
+	--tool "e4repack=$top_builddir/misc/e4repack -n"
+cat "$out"
+[ "$status" = 0 ] || fail "one of them crashes or hangs"
+
+[ -x "$top_builddir/e2fsck/e4check" ] || exit 0
+
+# It does find those who find nothing, or whatever there is.
+corpus --only 'super 0: s_magic' --e4check true
+fails_with '[1-9][0-9]* disagreed'
+# shellcheck disable=SC2016
+program harsh 'dumpe2fs -h "$1" 2>&1 | grep -q "name: *<none>" || exit 4'
+corpus --only 'super 0: s_volume_name' --e4check "$work/harsh"
+fails_with '[1-9][0-9]* disagreed'
+
+corpus --each "${each:-3}"
+cat "$out"
+[ "$status" = 0 ] || fail "the two disagree, or one of them crashed"
+
+# Images that end early, in the middle of anything.
+corpus --truncate
+cat "$out"
+[ "$status" = 0 ] || fail "the two disagree on truncated images"
