@@ -58,6 +58,7 @@ struct xattr_use {
 	ext2_ino_t ino;
 	uint32_t missing;	/* clusters that i_blocks counts beyond those
 				 * found; for values in inodes */
+	bool encrypted;		/* its context has to be there */
 };
 
 /* An attribute whose value is in an inode of its own. */

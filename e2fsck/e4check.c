@@ -108,14 +108,27 @@ static int verdict(const struct e4check *check, errcode_t err)
 	return check->found.severity[SEVERITY_ERROR] ? FSCK_ERRORS : FSCK_CLEAN;
 }
 
+/* What was found before there was anything to check. */
+static void note_doubt(struct e4check *check, const struct target_doubt *doubt)
+{
+	struct finding at = { .blk = doubt->backup };
+
+	if (doubt->super)
+		findings_add(&check->found, F_SUPER_DOUBTFUL, at);
+	if (doubt->groups)
+		findings_add(&check->found, F_GROUPS_DOUBTFUL, at);
+}
+
 static int run(struct e4check *check, const char *name)
 {
 	int status;
+	struct target_doubt doubt;
 
-	if (!target_open_read(&check->target, name, "cache=off",
-			      check->args.quiet))
+	if (!target_open_check(&check->target, name, "cache=off",
+			       check->args.quiet, &doubt))
 		return FSCK_FAILED;
 	findings_init(&check->found, check->max_findings);
+	note_doubt(check, &doubt);
 	status = verdict(check, run_check(check));
 	e4l_names_free(check->names);
 	findings_free(&check->found);

@@ -10,8 +10,6 @@
 #include "encryption.h"
 #include <ext2fs/ext2_ext_attr.h>	/* wants ext2fs.h before it */
 
-#define XATTR_INDEX_ENCRYPTION 9
-
 /* Policies that stand for something else; any above is a hash. */
 enum { NO_POLICY, UNKNOWN_POLICY, FUTURE_POLICY, FIRST_POLICY };
 
@@ -31,6 +29,46 @@ static const struct {
 	size_t context, policy;
 } contexts[] = { { 0, 0 }, { 28, 12 }, { 40, 24 } };
 
+/*
+ * Contexts have an index of their own.  An index that stands for no prefix
+ * makes the same name of "c" to libext2fs.
+ */
+static bool has_no_prefix(uint8_t index)
+{
+	static const bool prefix[] = {
+		[1] = true, [2] = true, [3] = true, [4] = true, [6] = true,
+		[7] = true, [8] = true,
+	};
+
+	return index >= sizeof(prefix) || !prefix[index];
+}
+
+/*
+ * The context's entry among those from @first to @end, with values from
+ * @values on.  NULL: none, or one of them is such that none can be read.
+ */
+static const struct ext2_ext_attr_entry *find_entry(const char *values,
+						    const char *first,
+						    const char *end)
+{
+	const struct ext2_ext_attr_entry *x, *found = NULL;
+	const char *p = first;
+
+	for (; end - p >= sizeof(*x); p += EXT2_EXT_ATTR_LEN(x->e_name_len)) {
+		x = (const void *)p;
+		if (EXT2_EXT_IS_LAST_ENTRY(x))
+			break;
+		if (end - p < EXT2_EXT_ATTR_LEN(x->e_name_len) ||
+		    (!x->e_value_inum && (uint64_t)x->e_value_offs +
+		     x->e_value_size > end - values))
+			return NULL;
+		if (!found && has_no_prefix(x->e_name_index) &&
+		    x->e_name_len == 1 && *(const char *)(x + 1) == 'c')
+			found = x;
+	}
+	return found;
+}
+
 /* The value of the context in the inode; NULL: it has none there. */
 static const uint8_t *find_context(const struct check *ck,
 				   const struct ext2_inode_large *inode,
@@ -38,30 +76,25 @@ static const uint8_t *find_context(const struct check *ck,
 {
 	unsigned int size = EXT2_INODE_SIZE(ck->fs->super);
 	const char *end = (const char *)inode + size;
-	const char *p = (const char *)inode + EXT2_GOOD_OLD_INODE_SIZE +
-			inode->i_extra_isize, *first = p + 4;
+	const char *head = (const char *)inode + EXT2_GOOD_OLD_INODE_SIZE +
+			   inode->i_extra_isize, *first = head + 4;
+	const struct ext2_ext_attr_entry *x;
 
 	if (size <= EXT2_GOOD_OLD_INODE_SIZE + inode->i_extra_isize + 4u ||
 	    inode->i_extra_isize % 4 ||
-	    *(const uint32_t *)p != EXT2_EXT_ATTR_MAGIC)
+	    *(const uint32_t *)head != EXT2_EXT_ATTR_MAGIC)
 		return NULL;
-	for (p = first; end - p >= sizeof(struct ext2_ext_attr_entry) + 1; ) {
-		const struct ext2_ext_attr_entry *x = (const void *)p;
-		const char *name = (const char *)(x + 1);
+	x = find_entry(first, first, end);
+	if (!x || x->e_value_inum)
+		return NULL;
+	*len = x->e_value_size;
+	return (const uint8_t *)first + x->e_value_offs;
+}
 
-		if (EXT2_EXT_IS_LAST_ENTRY(x))
-			return NULL;
-		p += EXT2_EXT_ATTR_LEN(x->e_name_len);
-		if (x->e_name_index != XATTR_INDEX_ENCRYPTION ||
-		    x->e_name_len != 1 || *name != 'c' || x->e_value_inum)
-			continue;
-		if (x->e_value_offs > end - first ||
-		    x->e_value_size > end - first - x->e_value_offs)
-			return NULL;
-		*len = x->e_value_size;
-		return (const uint8_t *)first + x->e_value_offs;
-	}
-	return NULL;
+bool encryption_in_list(const char *values, const char *first,
+			const char *end)
+{
+	return find_entry(values, first, end);
 }
 
 static uint32_t policy_of(struct check *ck,
@@ -82,6 +115,12 @@ static uint32_t policy_of(struct check *ck,
 		return NO_POLICY;
 	hash = e4l_crc32c(~0u, context, contexts[context[0]].policy);
 	return hash < FIRST_POLICY ? FIRST_POLICY : hash;
+}
+
+bool encryption_in_block(struct check *ck,
+			 const struct ext2_inode_large *inode)
+{
+	return policy_of(ck, inode) == UNKNOWN_POLICY;
 }
 
 errcode_t encryption_note(struct check *ck, ext2_ino_t ino,

@@ -10,6 +10,7 @@
 
 #define KNOWN_INCOMPAT (JBD2_REVOKE | JBD2_64BIT | JBD2_ASYNC_COMMIT | \
 			JBD2_CSUM_V2 | JBD2_CSUM_V3 | JBD2_FAST_COMMIT)
+#define EXTENT_MAGIC	0xF30A
 #define BACKUP_BLOCKS	1	/* s_jnl_backup_type: s_jnl_blocks is a copy */
 
 static uint32_t be32(uint32_t v)
@@ -26,11 +27,37 @@ static bool is_journal(struct check *ck, const struct ext2_inode *inode)
 	       EXT2_I_SIZE(inode) / ck->fs->blocksize >= JBD2_MIN_BLOCKS;
 }
 
+static int count_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t n,
+		       blk64_t ref, int offset, void *priv)
+{
+	if (!*blk || !in_filesystem(fs, *blk))
+		return BLOCK_ABORT;
+	if (n >= 0)
+		*(e2_blkcnt_t *)priv = n + 1;
+	return 0;
+}
+
+/* Are all blocks there that the size says?  For the inode on disk. */
+static bool is_whole(struct check *ck, ext2_ino_t ino,
+		     const struct ext2_inode *inode)
+{
+	e2_blkcnt_t blocks = 0;
+
+	if (ext2fs_block_iterate3(ck->fs, ino, BLOCK_FLAG_HOLE |
+				  BLOCK_FLAG_READ_ONLY, NULL, count_block,
+				  &blocks))
+		return false;
+	/* of a size beyond 2 GiB e2fsck sees 32 bits, with a sign */
+	return blocks * ck->fs->blocksize >= (int32_t)EXT2_I_SIZE(inode);
+}
+
 /* The superblock's copy of the journal's map and size. */
 static bool read_copy(const struct ext2_super_block *sb,
 		      struct ext2_inode *inode)
 {
-	if (sb->s_jnl_backup_type != BACKUP_BLOCKS)
+	/* the copy does not tell an extent tree from a map of blocks */
+	if (sb->s_jnl_backup_type != BACKUP_BLOCKS ||
+	    (sb->s_jnl_blocks[0] & 0xFFFF) == EXTENT_MAGIC)
 		return false;
 	memset(inode, 0, sizeof(*inode));
 	memcpy(inode->i_block, sb->s_jnl_blocks, sizeof(inode->i_block));
@@ -38,8 +65,6 @@ static bool read_copy(const struct ext2_super_block *sb,
 	inode->i_size = sb->s_jnl_blocks[16];
 	inode->i_links_count = 1;
 	inode->i_mode = LINUX_S_IFREG | 0600;
-	if (ext2fs_has_feature_extents((struct ext2_super_block *)sb))
-		inode->i_flags = EXT4_EXTENTS_FL;
 	return true;
 }
 
@@ -50,7 +75,8 @@ static bool read_journal_inode(struct check *ck, struct ext2_inode *inode)
 	ext2_ino_t ino = sb->s_journal_inum;
 
 	if (ino && ino <= sb->s_inodes_count &&
-	    !ext2fs_read_inode(ck->fs, ino, inode) && is_journal(ck, inode))
+	    !ext2fs_read_inode(ck->fs, ino, inode) && is_journal(ck, inode) &&
+	    is_whole(ck, ino, inode))
 		return true;
 	if (ino && ino <= sb->s_inodes_count && read_copy(sb, inode) &&
 	    is_journal(ck, inode)) {
@@ -128,7 +154,7 @@ static void judge_journal_super(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		FOUND(ck, JOURNAL_RECOVERY);
 	else if (s->start)
 		FOUND(ck, JOURNAL_DATA, .ino = ino, .blk = blk);
-	if (s->err)
+	if (s->err && !ext2fs_has_feature_journal_needs_recovery(sb))
 		FOUND(ck, JOURNAL_ERROR, .ino = ino, .blk = blk);
 }
 
@@ -172,8 +198,15 @@ errcode_t pass0_journal(struct check *ck)
 	    !sb->s_journal_inum && !sb->s_journal_dev &&
 	    is_null(sb->s_journal_uuid))
 		return 0;
-	if (!is_null(sb->s_journal_uuid))
-		return 0;	/* on a device of its own, which has its own */
+	if (!is_null(sb->s_journal_uuid)) {
+		/* what is on a device of its own is not read */
+		if (!has || sb->s_journal_inum)
+			FOUND(ck, JOURNAL_TWO);
+		return 0;
+	}
+	if (!has && !sb->s_journal_inum &&
+	    !ext2fs_has_feature_journal_needs_recovery(sb))
+		return 0;
 	if (!read_journal_inode(ck, &inode))
 		return 0;
 	if (!has)

@@ -122,8 +122,6 @@ errcode_t pass0_super(struct check *ck)
 		FOUND(ck, SUPER_FIELD);
 		return E4L_ET_BAD_GEOMETRY;
 	}
-	if (!ext2fs_superblock_csum_verify(ck->fs, sb))
-		FOUND(ck, SUPER_CSUM);
 	if (EXT2_INODE_SIZE(sb) > EXT2_GOOD_OLD_INODE_SIZE &&
 	    (!extra_isize_ok(sb, sb->s_want_extra_isize) ||
 	     !extra_isize_ok(sb, sb->s_min_extra_isize)))
@@ -171,24 +169,31 @@ static void judge_places(struct check *ck, dgrp_t g)
 		FOUND(ck, GROUP_ITABLE_LOC, IN_GROUP(g), .got = itable);
 }
 
+static void judge_unused(struct check *ck, dgrp_t g, uint32_t unused)
+{
+	uint32_t free_inodes = ext2fs_bg_free_inodes_count(ck->fs, g);
+	uint32_t per = ck->fs->super->s_inodes_per_group;
+
+	if (!g && unused > per)
+		FOUND(ck, GROUP_ROOT_UNUSED, IN_GROUP(g), .got = unused);
+	else if (unused > free_inodes || unused > per)
+		FOUND(ck, GROUP_ITABLE_UNUSED, IN_GROUP(g), .got = unused,
+		      .want = free_inodes);
+}
+
 static void judge_flags(struct check *ck, dgrp_t g)
 {
 	ext2_filsys fs = ck->fs;
 	bool block_uninit = ext2fs_bg_flags_test(fs, g, EXT2_BG_BLOCK_UNINIT);
 	bool inode_uninit = ext2fs_bg_flags_test(fs, g, EXT2_BG_INODE_UNINIT);
 	uint32_t unused = ext2fs_bg_itable_unused(fs, g);
-	uint32_t free_inodes = ext2fs_bg_free_inodes_count(fs, g);
 
 	if (g + 1 == fs->group_desc_count && block_uninit)
 		FOUND(ck, GROUP_UNINIT_LAST, IN_GROUP(g));
-	if (!ext2fs_has_group_desc_csum(fs)) {
-		if (block_uninit || inode_uninit || unused)
-			FOUND(ck, GROUP_UNINIT, IN_GROUP(g));
-	} else if (unused > free_inodes ||
-		   unused > fs->super->s_inodes_per_group) {
-		FOUND(ck, GROUP_ITABLE_UNUSED, IN_GROUP(g), .got = unused,
-		      .want = free_inodes);
-	}
+	if (ext2fs_has_group_desc_csum(fs))
+		judge_unused(ck, g, unused);
+	else if (block_uninit || inode_uninit || unused)
+		FOUND(ck, GROUP_UNINIT, IN_GROUP(g));
 }
 
 errcode_t pass0_groups(struct check *ck)

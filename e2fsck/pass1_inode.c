@@ -30,6 +30,19 @@ static bool has_extent_header(const struct ext2_inode *inode)
 	       ext2fs_le16_to_cpu(h->eh_max) + 2 >= room;
 }
 
+/*
+ * Is the header's room less than any that ext4 makes?  What else can be wrong
+ * with it, the scan finds.
+ */
+static bool has_small_root(const struct ext2_inode *inode)
+{
+	const struct ext3_extent_header *h = (const void *)inode->i_block;
+
+	return ext2fs_le16_to_cpu(h->eh_magic) == EXT3_EXT_MAGIC &&
+	       ext2fs_le16_to_cpu(h->eh_entries) <=
+	       ext2fs_le16_to_cpu(h->eh_max) && !has_extent_header(inode);
+}
+
 static bool is_device(unsigned int mode)
 {
 	return LINUX_S_ISCHR(mode) || LINUX_S_ISBLK(mode) ||
@@ -65,30 +78,48 @@ static void judge_flags(struct check *ck, ext2_ino_t ino, blk64_t blk,
 
 	if ((flags & EXT4_CASEFOLD_FL && (!LINUX_S_ISDIR(inode->i_mode) ||
 					  !ext2fs_has_feature_casefold(sb))) ||
-	    (flags & EXT2_IMAGIC_FL &&
-	     !ext2fs_has_feature_imagic_inodes(sb)) ||
 	    !content_flags_ok(ck->fs, ino, inode))
 		FOUND(ck, INODE_FLAGS, .ino = ino, .blk = blk, .got = flags);
-	if (flags & EXT2_INDEX_FL && (!LINUX_S_ISDIR(inode->i_mode) ||
-				      !ext2fs_has_feature_dir_index(sb)))
+	if (flags & EXT4_EXTENTS_FL && has_small_root(inode) &&
+	    ext2fs_inode_has_valid_blocks2(ck->fs, (void *)inode))
+		FOUND(ck, EXTENT_HEADER, .ino = ino, .blk = blk);
+	if (flags & EXT2_INDEX_FL && ino != EXT2_BAD_INO &&
+	    (!LINUX_S_ISDIR(inode->i_mode) ||
+	     !ext2fs_has_feature_dir_index(sb)))
 		FOUND(ck, HTREE_FLAG, .ino = ino, .blk = blk);
 }
 
-static void judge_high_bits(struct check *ck, ext2_ino_t ino, blk64_t blk,
-			    const struct ext2_inode *inode)
+static bool has_high_bits(struct ext2_super_block *sb,
+			  const struct ext2_inode *inode)
+{
+	if (sb->s_creator_os == EXT2_OS_HURD)
+		return false;
+	return (LINUX_S_ISDIR(inode->i_mode) && inode->i_size_high &&
+		!ext2fs_has_feature_largedir(sb)) ||
+	       (inode->osd2.linux2.l_i_file_acl_high &&
+		!ext2fs_has_feature_64bit(sb)) ||
+	       (inode->osd2.linux2.l_i_blocks_hi &&
+		!ext2fs_has_feature_huge_file(sb));
+}
+
+static void judge_odd_fields(struct check *ck, ext2_ino_t ino, blk64_t blk,
+			     const struct ext2_inode *inode)
 {
 	struct ext2_super_block *sb = ck->fs->super;
 
+	if (inode->i_flags & EXT2_IMAGIC_FL &&
+	    !ext2fs_has_feature_imagic_inodes(sb))
+		FOUND(ck, INODE_FLAGS, .ino = ino, .blk = blk,
+		      .got = inode->i_flags);
+	/* an inode without a name is not looked at so closely */
+	if (inode->i_flags & EXT4_EA_INODE_FL) {
+		if (inode->i_faddr || has_high_bits(sb, inode))
+			FOUND(ck, INODE_UNREAD, .ino = ino, .blk = blk);
+		return;
+	}
 	if (inode->i_faddr)
 		FOUND(ck, INODE_FRAGMENT, .ino = ino, .blk = blk);
-	if (sb->s_creator_os == EXT2_OS_HURD)
-		return;
-	if ((LINUX_S_ISDIR(inode->i_mode) && inode->i_size_high &&
-	     !ext2fs_has_feature_largedir(sb)) ||
-	    (inode->osd2.linux2.l_i_file_acl_high &&
-	     !ext2fs_has_feature_64bit(sb)) ||
-	    (inode->osd2.linux2.l_i_blocks_hi &&
-	     !ext2fs_has_feature_huge_file(sb)))
+	if (has_high_bits(sb, inode))
 		FOUND(ck, INODE_HIGH_BITS, .ino = ino, .blk = blk);
 }
 
@@ -214,6 +245,21 @@ static uint8_t entry_type(unsigned int mode)
 	return types[mode >> 12 & 0xF];
 }
 
+/* An inode that is not of its type.  Nobody asks one without a name. */
+static void wrong_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
+		       const struct ext2_inode_large *inode,
+		       enum finding_id id)
+{
+	bool unread = inode->i_flags & EXT4_EA_INODE_FL;
+
+	findings_add(ck->found, unread ? F_INODE_UNREAD : id,
+		     (struct finding) {
+			.ino = ino, .blk = blk,
+			.got = id == F_INODE_MODE ? inode->i_mode :
+			       EXT2_I_SIZE(inode),
+		     });
+}
+
 /* The type for directory entries; 0 when it is not a sound inode of one. */
 static uint8_t judge_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			  const struct ext2_inode_large *inode)
@@ -227,8 +273,7 @@ static uint8_t judge_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		return type;
 	case EXT2_FT_SYMLINK:
 		if (!symlink_ok(ck, inode)) {
-			FOUND(ck, INODE_SYMLINK, .ino = ino, .blk = blk,
-			      .got = EXT2_I_SIZE(inode));
+			wrong_type(ck, ino, blk, inode, F_INODE_SYMLINK);
 			return 0;
 		}
 		if (inode->i_flags & (EXT2_IMMUTABLE_FL | EXT2_APPEND_FL))
@@ -236,12 +281,11 @@ static uint8_t judge_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			      .got = inode->i_flags);
 		return type;
 	case EXT2_FT_UNKNOWN:
-		FOUND(ck, INODE_MODE, .ino = ino, .blk = blk,
-		      .got = inode->i_mode);
+		wrong_type(ck, ino, blk, inode, F_INODE_MODE);
 		return 0;
 	}
 	if (!device_ok(small)) {
-		FOUND(ck, INODE_SPECIAL, .ino = ino, .blk = blk);
+		wrong_type(ck, ino, blk, inode, F_INODE_SPECIAL);
 		return 0;
 	}
 	judge_device(ck, ino, blk, small);
@@ -332,7 +376,7 @@ static uint8_t judge_used(struct check *ck, ext2_ino_t ino, blk64_t blk,
 	if (inode->i_dtime)
 		FOUND(ck, INODE_DTIME, .ino = ino, .blk = blk);
 	judge_inline(ck, ino, blk, inode);
-	judge_high_bits(ck, ino, blk, small);
+	judge_odd_fields(ck, ino, blk, small);
 	judge_extra(ck, ino, blk, inode);
 	kind |= judge_type(ck, ino, blk, inode);
 	if (inode->i_flags & EXT4_ENCRYPT_FL)

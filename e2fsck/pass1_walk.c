@@ -289,6 +289,11 @@ static bool dir_size_ok(struct file_walk *w, const struct e4l_piece *p)
 					 EXT2_INODE_SIZE(ck->fs->super),
 					 &len) ||
 		       size == INLINE_BYTES + len;
+	/* e2fsck counts a directory's blocks in 32 bits */
+	if (blocks > mapped && (uint32_t)blocks == mapped) {
+		FOUND(ck, INODE_DIR_SIZE_HIGH, .ino = p->ino, .got = size);
+		return true;
+	}
 	return size % ck->fs->blocksize == 0 && blocks <= mapped &&
 	       mapped - blocks <= ck->fs->super->s_prealloc_dir_blocks;
 }
@@ -339,16 +344,19 @@ static bool stated_clusters(ext2_filsys fs, const struct ext2_inode *inode,
 }
 
 /* Notes the attribute block; true when it can be one. */
-static errcode_t note_xattr_block(struct file_walk *w, ext2_ino_t ino,
-				  blk64_t blk, uint64_t missing)
+static errcode_t note_xattr_block(struct file_walk *w,
+				  const struct e4l_piece *p, blk64_t blk,
+				  uint64_t missing)
 {
 	struct check *ck = w->ck;
+	bool encrypted = p->inode->i_flags & EXT4_ENCRYPT_FL &&
+			 encryption_in_block(ck, p->inode);
 	errcode_t err = check_grow(&ck->xattrs, ck->n_xattrs, &ck->max_xattrs,
 				   sizeof(*ck->xattrs));
 
 	if (!err)
 		ck->xattrs[ck->n_xattrs++] = (struct xattr_use) {
-			.blk = blk, .ino = ino,
+			.blk = blk, .ino = p->ino, .encrypted = encrypted,
 			.missing = missing > UINT32_MAX ? UINT32_MAX : missing,
 		};
 	return err;
@@ -367,7 +375,10 @@ static errcode_t judge_blocks(struct file_walk *w, const struct e4l_piece *p,
 	uint64_t values = xattr_ibody_clusters(ck, p->inode);
 	bool ok = stated_clusters(ck->fs, inode, &stated);
 
-	if (acl && !has_acl)
+	if (acl && !has_acl &&
+	    ck->kind[p->ino] & (KIND_NO_NAME | KIND_EA_INODE))
+		FOUND(ck, INODE_UNREAD, .ino = p->ino);
+	else if (acl && !has_acl)
 		FOUND(ck, XATTR_BLOCK_LOC, .ino = p->ino, .got = acl);
 	if (stated != counted)
 		counted += values;
@@ -384,7 +395,7 @@ static errcode_t judge_blocks(struct file_walk *w, const struct e4l_piece *p,
 		      .got = ext2fs_inode_i_blocks(ck->fs, inode),
 		      .want = counted << ck->fs->cluster_ratio_bits <<
 			      (EXT2_BLOCK_SIZE_BITS(ck->fs->super) - 9));
-	return has_acl ? note_xattr_block(w, p->ino, acl, missing) : 0;
+	return has_acl ? note_xattr_block(w, p, acl, missing) : 0;
 }
 
 /* A link's target is read when its block is where one can be. */
@@ -465,7 +476,8 @@ static errcode_t end_file(struct file_walk *w, const struct e4l_piece *p)
 		err = end_dir(w, p);
 	if (!err)
 		err = quota_charge(ck, p->ino, p->inode, owned);
-	if (!err && p->inode->i_flags & EXT4_ENCRYPT_FL)
+	if (!err && p->inode->i_flags & EXT4_ENCRYPT_FL &&
+	    !(ck->kind[p->ino] & KIND_NO_NAME))
 		err = encryption_note(ck, p->ino, p->inode);
 	if (w->score && !p->damaged)
 		layout_judge_file(ck, p, &w->f.scorer);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "e4layout/csum.h"
 #include "e4layout/io_pool.h"
+#include "encryption.h"
 #include "pass1_walk.h"
 #include <ext2fs/ext2_ext_attr.h>	/* wants ext2fs.h before it */
 
@@ -96,29 +97,31 @@ static bool hash_ok(const struct list *l, struct ext2_ext_attr_entry *entry)
 	       entry->e_hash == ext2fs_ext_attr_hash_entry_signed(entry, value);
 }
 
+static bool wrong_hash(struct list *l, struct ext2_ext_attr_entry *entry)
+{
+	FOUND(l->ck, XATTR_HASH, .ino = l->ino, .blk = l->blk,
+	      .got = entry->e_hash);
+	return true;
+}
+
 /* Judges an entry whose name is inside.  False: the rest is not to be had. */
 static bool judge_entry(struct list *l, struct ext2_ext_attr_entry *entry)
 {
 	uint64_t start = l->values - l->base + entry->e_value_offs;
 	uint64_t room = l->end - l->values;
+	uint64_t taken = EXT2_EXT_ATTR_SIZE(entry->e_value_size);
 
 	if (entry->e_value_inum)
 		return note_ea_inode(l, entry);
+	if (!l->blk && !entry->e_value_size)
+		return hash_ok(l, entry) || wrong_hash(l, entry);
 	if (entry->e_value_size > EXT2_XATTR_SIZE_MAX ||
 	    (uint64_t)entry->e_value_offs + entry->e_value_size > room)
 		return false;
-	if (!entry->e_value_size)
-		return hash_ok(l, entry) || (FOUND(l->ck, XATTR_HASH,
-			.ino = l->ino, .blk = l->blk, .got = entry->e_hash), true);
-	if (entry->e_value_offs + EXT2_EXT_ATTR_SIZE(entry->e_value_size) >
-	    room ||
-	    !region_take(&l->region, start,
-			 EXT2_EXT_ATTR_SIZE(entry->e_value_size)))
+	if (entry->e_value_size && (entry->e_value_offs + taken > room ||
+				    !region_take(&l->region, start, taken)))
 		return false;
-	if (!hash_ok(l, entry))
-		FOUND(l->ck, XATTR_HASH, .ino = l->ino, .blk = l->blk,
-		      .got = entry->e_hash);
-	return true;
+	return hash_ok(l, entry) || wrong_hash(l, entry);
 }
 
 /* Judges all entries; false when something of the list makes no sense. */
@@ -136,7 +139,8 @@ static bool judge_list(struct list *l)
 		    (!l->blk && left < sizeof(*entry)))
 			return region_take(&l->region, p - l->base,
 					   sizeof(uint32_t));
-		if (left < sizeof(*entry) || left < EXT2_EXT_ATTR_LEN(entry->e_name_len) ||
+		if (left < sizeof(*entry) ||
+		    left < EXT2_EXT_ATTR_LEN(entry->e_name_len) ||
 		    !region_take(&l->region, p - l->base,
 				 EXT2_EXT_ATTR_LEN(entry->e_name_len)))
 			return false;
@@ -288,6 +292,16 @@ static void judge_missing(struct blocks *b, size_t at, size_t n,
 			      .got = b->uses[i].missing, .want = clusters);
 }
 
+/* Encrypted inodes that have no context of their own find it in the block. */
+static void judge_contexts(struct blocks *b, size_t at, size_t n, bool has)
+{
+	size_t i;
+
+	for (i = at; i < at + n && !has; i++)
+		if (b->uses[i].encrypted)
+			FOUND(b->ck, INODE_ENCRYPTION, .ino = b->uses[i].ino);
+}
+
 static void judge_block(struct blocks_job *job, size_t at, const void *disk)
 {
 	struct blocks *b = job->b;
@@ -320,6 +334,8 @@ static void judge_block(struct blocks_job *job, size_t at, const void *disk)
 	if (l->clusters)
 		__atomic_store_n(&ck->ea_in_blocks, true, __ATOMIC_RELAXED);
 	judge_missing(b, at, n, l->clusters);
+	judge_contexts(b, at, n,
+		       encryption_in_list(l->values, l->first, l->end));
 }
 
 static void visit_block(const struct e4l_want *want, const void *block,

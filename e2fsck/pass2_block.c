@@ -151,12 +151,9 @@ static void note_hash(struct dir_judge *j, const struct part *p,
 
 static bool ino_allowed(const struct ext2_super_block *sb, ext2_ino_t ino)
 {
-	if (ino > sb->s_inodes_count)
-		return false;
-	return ino == EXT2_ROOT_INO ||
-	       (ino >= EXT2_FIRST_INODE(sb) && ino != sb->s_usr_quota_inum &&
-		ino != sb->s_grp_quota_inum && ino != sb->s_prj_quota_inum &&
-		ino != sb->s_orphan_file_inum);
+	return ino <= sb->s_inodes_count && !is_quota_inode(sb, ino) &&
+	       ino != sb->s_orphan_file_inum &&
+	       (ino == EXT2_ROOT_INO || ino >= EXT2_FIRST_INODE(sb));
 }
 
 /* Does the group say that nobody has used @ino yet? */
@@ -164,9 +161,11 @@ static bool is_skipped(struct check *ck, ext2_ino_t ino)
 {
 	uint32_t per = ck->fs->super->s_inodes_per_group;
 	dgrp_t group = (ino - 1) / per;
+	uint32_t unused = ext2fs_bg_itable_unused(ck->fs, group);
 
+	/* more than there are is nonsense, and judged with the group */
 	return ext2fs_bg_flags_test(ck->fs, group, EXT2_BG_INODE_UNINIT) ||
-	       (ino - 1) % per + ext2fs_bg_itable_unused(ck->fs, group) >= per;
+	       (unused <= per && (ino - 1) % per + unused >= per);
 }
 
 static void judge_type(struct dir_judge *j, const struct part *p,
@@ -361,7 +360,8 @@ static unsigned int judge_csum(struct check *ck, const struct dir *dir,
 	if (!ext2fs_has_feature_metadata_csum(fs->super))
 		return fs->blocksize;
 	if (type != DX_LEAF) {
-		if (!ok)
+		/* a type in the entry that hides a node makes it none */
+		if (!ok || (type == DX_NODE && ((const char *)block)[7]))
 			FOUND(ck, HTREE_CSUM, .ino = dir->ino, .blk = blk);
 		return fs->blocksize;
 	}

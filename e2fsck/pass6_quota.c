@@ -171,9 +171,11 @@ static bool read_block(struct qfile *q, uint32_t block, uint8_t *buf)
 {
 	unsigned int got;
 
+	/* what is after the end is zero */
+	memset(buf, 0, QBLOCK);
 	return !ext2fs_file_llseek(q->file, (uint64_t)block * QBLOCK,
 				   EXT2_SEEK_SET, NULL) &&
-	       !ext2fs_file_read(q->file, buf, QBLOCK, &got) && got == QBLOCK;
+	       !ext2fs_file_read(q->file, buf, QBLOCK, &got);
 }
 
 static bool is_unused(const uint8_t *entry, unsigned int bytes)
@@ -282,9 +284,10 @@ errcode_t pass6_quota(struct check *ck)
 			.usages = &ck->quota->type[type],
 		};
 
-		if (!q.ino || q.ino > sb->s_inodes_count)
+		if (!q.ino)
 			continue;
-		if (ext2fs_file_open(ck->fs, q.ino, 0, &q.file)) {
+		if (q.ino > sb->s_inodes_count ||
+		    ext2fs_file_open(ck->fs, q.ino, 0, &q.file)) {
 			FOUND(ck, QUOTA_FILE, .ino = q.ino);
 			continue;
 		}

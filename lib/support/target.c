@@ -227,6 +227,16 @@ static bool is_unreadable(const struct target *t)
 	return is_truncated(t);
 }
 
+static bool has_unknown_feature(const struct target *t)
+{
+	const struct ext2_super_block *sb = t->fs->super;
+
+	return refuse_unknown(t, E2P_FEATURE_COMPAT,
+			      sb->s_feature_compat & ~KNOWN_COMPAT) ||
+	       refuse_unknown(t, E2P_FEATURE_RO_INCOMPAT,
+			      sb->s_feature_ro_compat & ~KNOWN_RO_COMPAT);
+}
+
 /* Opens to see whether @refused says no. */
 static bool peek(struct target *t, bool (*refused)(const struct target *))
 {
@@ -271,6 +281,103 @@ bool target_open_read(struct target *t, const char *name,
 	return false;
 }
 
+/* ------------------------------------------------------------------- check */
+
+static errcode_t open_copy(struct target *t, const char *io_options,
+			   blk64_t super, unsigned int blocksize)
+{
+	errcode_t err = ext2fs_open2(t->device, io_options, EXT2_FLAG_64BITS |
+				     EXT2_FLAG_THREADS | EXT2_FLAG_SKIP_MMP,
+				     super, blocksize, unix_io_manager, &t->fs);
+
+	if (err)
+		t->fs = NULL;
+	return err;
+}
+
+/* Where mke2fs puts the first copy, by block size. */
+static bool open_any_copy(struct target *t, const char *io_options,
+			  struct target_doubt *doubt)
+{
+	unsigned int blocksize = EXT2_MIN_BLOCK_SIZE;
+
+	for (; blocksize <= EXT2_MAX_BLOCK_SIZE; blocksize *= 2) {
+		doubt->backup = 8ULL * blocksize + (blocksize == 1024);
+		if (!open_copy(t, io_options, doubt->backup, blocksize))
+			return true;
+	}
+	doubt->backup = 0;
+	return false;
+}
+
+/* The first copy, by what the first superblock says; or that one after all. */
+static bool open_next_copy(struct target *t, const char *io_options,
+			   struct target_doubt *doubt)
+{
+	unsigned int blocksize = t->fs->blocksize;
+
+	doubt->backup = t->fs->super->s_blocks_per_group +
+			t->fs->super->s_first_data_block;
+	ext2fs_close_free(&t->fs);
+	if (!open_copy(t, io_options, doubt->backup, blocksize))
+		return true;
+	doubt->backup = 0;
+	return !open_copy(t, io_options, 0, 0);
+}
+
+static bool has_doubtful_super(errcode_t err)
+{
+	return err == EXT2_ET_BAD_MAGIC || err == EXT2_ET_SB_CSUM_INVALID ||
+	       err == EXT2_ET_CORRUPT_SUPERBLOCK;
+}
+
+static bool open_doubtful(struct target *t, const char *io_options,
+			  struct target_doubt *doubt)
+{
+	errcode_t err = open_copy(t, io_options, 0, 0);
+
+	*doubt = (struct target_doubt) { 0 };
+	if (err) {
+		doubt->super = err;
+		if (has_doubtful_super(err) &&
+		    open_any_copy(t, io_options, doubt))
+			return true;
+		say_open_error(t, err);
+		return false;
+	}
+	doubt->groups = ext2fs_check_desc(t->fs);
+	return !doubt->groups || t->fs->group_desc_count == 1 ||
+	       open_next_copy(t, io_options, doubt);
+}
+
+/* Refuses what cannot be judged. */
+static bool is_strange(const struct target *t)
+{
+	if (is_unreadable(t) || has_unknown_feature(t))
+		return true;
+	if (!ext2fs_has_feature_casefold(t->fs->super) || t->fs->encoding)
+		return false;
+	say("%s: names are in encoding %u, which this version does not know: "
+	    "use a newer one", t->name, t->fs->super->s_encoding);
+	return true;
+}
+
+bool target_open_check(struct target *t, const char *name,
+		       const char *io_options, bool quiet,
+		       struct target_doubt *doubt)
+{
+	if (resolve(t, name) && open_doubtful(t, io_options, doubt)) {
+		if (!is_strange(t)) {
+			if (!quiet)
+				note_age(t);
+			return true;
+		}
+		ext2fs_close_free(&t->fs);
+	}
+	free_target(t);
+	return false;
+}
+
 /* ------------------------------------------------------------------- write */
 
 static bool is_busy(const struct target *t)
@@ -284,16 +391,6 @@ static bool is_busy(const struct target *t)
 	else
 		return false;
 	return true;
-}
-
-static bool has_unknown_feature(const struct target *t)
-{
-	const struct ext2_super_block *sb = t->fs->super;
-
-	return refuse_unknown(t, E2P_FEATURE_COMPAT,
-			      sb->s_feature_compat & ~KNOWN_COMPAT) ||
-	       refuse_unknown(t, E2P_FEATURE_RO_INCOMPAT,
-			      sb->s_feature_ro_compat & ~KNOWN_RO_COMPAT);
 }
 
 static bool needs_recovery(const struct ext2_super_block *sb)

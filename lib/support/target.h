@@ -33,6 +33,23 @@ struct target {
 bool target_open_read(struct target *t, const char *name,
 		      const char *io_options, bool quiet);
 
+/* What of a filesystem that was opened all the same cannot be believed. */
+struct target_doubt {
+	errcode_t super;	/* why not the first superblock; 0: it can */
+	errcode_t groups;	/* why not the first group descriptors */
+	blk64_t backup;		/* the copy in use instead; 0: none */
+};
+
+/*
+ * Opens @name to find out what is wrong with it: as target_open_read(), but
+ * goes on with the first copy of the superblock and the group descriptors where
+ * the first ones cannot be believed, as e2fsck does; *@doubt tells.  Refuses
+ * every feature that is not known, also those that do not hinder reading.
+ */
+bool target_open_check(struct target *t, const char *name,
+		       const char *io_options, bool quiet,
+		       struct target_doubt *doubt);
+
 /*
  * Opens @name to change it, for this process alone, through @manager.  Refuses
  * whatever could be hurt by that, with a sentence that says what to run
