@@ -151,8 +151,26 @@ static inline bool in_filesystem(ext2_filsys fs, blk64_t blk)
 void inode_judge(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		 const struct ext2_inode_large *inode);
 
+/*
+ * Adds finding @id: the inode is not of its type.  Nobody asks one without a
+ * name, so that for that it is a warning.
+ */
+void inode_wrong_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
+		      const struct ext2_inode_large *inode,
+		      enum finding_id id);
+
+/* Has the superblock a purpose for @ino, whatever its link count? */
+bool has_purpose(const struct ext2_super_block *sb, ext2_ino_t ino);
+
+/* Does the group say that nobody has used @ino yet? */
+bool inode_is_skipped(struct check *ck, ext2_ino_t ino);
+
 /* Is @ino one that the superblock keeps quotas in? */
 bool is_quota_inode(const struct ext2_super_block *sb, ext2_ino_t ino);
+
+/* Can the attributes in @inode be read, and are there any? */
+bool xattr_ibody_readable(struct check *ck,
+			  const struct ext2_inode_large *inode);
 
 /* Clusters that the values of an inode's own attributes take in others. */
 uint32_t xattr_ibody_clusters(struct check *ck,

@@ -28,7 +28,8 @@ static bool is_lustre(const struct ea_use *u, const struct ext2_inode *ea)
 static void judge_use(struct check *ck, const struct ea_use *u,
 		      struct ext2_inode *ea)
 {
-	if (!(ea->i_flags & EXT4_EA_INODE_FL))
+	if (!(ea->i_flags & EXT4_EA_INODE_FL) ||
+	    inode_is_skipped(ck, u->ea_ino))
 		FOUND(ck, EA_INODE, .ino = u->ino, .got = u->ea_ino);
 	else if (u->hash != whole_hash(u->name_hash, ea) &&
 		 u->hash != whole_hash(u->signed_name_hash, ea) &&

@@ -37,40 +37,33 @@ static bool has_no_prefix(uint8_t index)
 {
 	static const bool prefix[] = {
 		[1] = true, [2] = true, [3] = true, [4] = true, [6] = true,
-		[7] = true, [8] = true,
+		[7] = true, [8] = true, [10] = true,
 	};
 
 	return index >= sizeof(prefix) || !prefix[index];
 }
 
-/*
- * The context's entry among those from @first to @end, with values from
- * @values on.  NULL: none, or one of them is such that none can be read.
- */
-static const struct ext2_ext_attr_entry *find_entry(const char *values,
-						    const char *first,
+/* The context's entry among those from @first to @end; NULL: none. */
+static const struct ext2_ext_attr_entry *find_entry(const char *first,
 						    const char *end)
 {
-	const struct ext2_ext_attr_entry *x, *found = NULL;
+	const struct ext2_ext_attr_entry *x;
 	const char *p = first;
 
-	for (; end - p >= sizeof(*x); p += EXT2_EXT_ATTR_LEN(x->e_name_len)) {
+	for (; end - p > sizeof(*x); p += EXT2_EXT_ATTR_LEN(x->e_name_len)) {
 		x = (const void *)p;
 		if (EXT2_EXT_IS_LAST_ENTRY(x))
 			break;
-		if (end - p < EXT2_EXT_ATTR_LEN(x->e_name_len) ||
-		    (!x->e_value_inum && (uint64_t)x->e_value_offs +
-		     x->e_value_size > end - values))
-			return NULL;
-		if (!found && has_no_prefix(x->e_name_index) &&
-		    x->e_name_len == 1 && *(const char *)(x + 1) == 'c')
-			found = x;
+		/* a NUL ends a name, as it does for libext2fs */
+		if (has_no_prefix(x->e_name_index) && p[sizeof(*x)] == 'c' &&
+		    strnlen(p + sizeof(*x), x->e_name_len) == 1)
+			return x;
 	}
-	return found;
+	return NULL;
 }
 
 /* The value of the context in the inode; NULL: it has none there. */
-static const uint8_t *find_context(const struct check *ck,
+static const uint8_t *find_context(struct check *ck,
 				   const struct ext2_inode_large *inode,
 				   size_t *len)
 {
@@ -84,17 +77,16 @@ static const uint8_t *find_context(const struct check *ck,
 	    inode->i_extra_isize % 4 ||
 	    *(const uint32_t *)head != EXT2_EXT_ATTR_MAGIC)
 		return NULL;
-	x = find_entry(first, first, end);
-	if (!x || x->e_value_inum)
+	x = find_entry(first, end);
+	if (!x || x->e_value_inum || !xattr_ibody_readable(ck, inode))
 		return NULL;
 	*len = x->e_value_size;
 	return (const uint8_t *)first + x->e_value_offs;
 }
 
-bool encryption_in_list(const char *values, const char *first,
-			const char *end)
+bool encryption_in_list(const char *first, const char *end)
 {
-	return find_entry(values, first, end);
+	return find_entry(first, end);
 }
 
 static uint32_t policy_of(struct check *ck,

@@ -13,12 +13,8 @@ errcode_t encryption_note(struct check *ck, ext2_ino_t ino,
 bool encryption_in_block(struct check *ck,
 			 const struct ext2_inode_large *inode);
 
-/*
- * Is there a context among the attributes from @first to @end, with values from
- * @values on?
- */
-bool encryption_in_list(const char *values, const char *first,
-			const char *end);
+/* Is there a context among the attributes from @first to @end? */
+bool encryption_in_list(const char *first, const char *end);
 
 /* May @ino be in the encrypted directory @dir?  From any thread. */
 bool encryption_agrees(const struct check *ck, ext2_ino_t dir, ext2_ino_t ino);

@@ -16,6 +16,23 @@ bool is_quota_inode(const struct ext2_super_block *sb, ext2_ino_t ino)
 		       ino == sb->s_prj_quota_inum);
 }
 
+bool has_purpose(const struct ext2_super_block *sb, ext2_ino_t ino)
+{
+	return ino < EXT2_FIRST_INODE(sb) || ino == sb->s_prj_quota_inum ||
+	       ino == sb->s_orphan_file_inum;
+}
+
+bool inode_is_skipped(struct check *ck, ext2_ino_t ino)
+{
+	uint32_t per = ck->fs->super->s_inodes_per_group;
+	dgrp_t group = (ino - 1) / per;
+	uint32_t unused = ext2fs_bg_itable_unused(ck->fs, group);
+
+	/* more than there are is nonsense, and judged with the group */
+	return ext2fs_bg_flags_test(ck->fs, group, EXT2_BG_INODE_UNINIT) ||
+	       (unused <= per && (ino - 1) % per + unused >= per);
+}
+
 /* Does i_block begin as an extent tree does? */
 static bool has_extent_header(const struct ext2_inode *inode)
 {
@@ -52,6 +69,13 @@ static bool is_device(unsigned int mode)
 /* ------------------------------------------------------------------- flags */
 
 /* The flags that say where the content is, against features and type. */
+/* Has the inode a map that anybody would follow? */
+static bool is_judged(ext2_ino_t ino, const struct ext2_inode *inode)
+{
+	return inode->i_links_count || ino == EXT2_BAD_INO ||
+	       ino == EXT2_ROOT_INO || ino == EXT2_JOURNAL_INO;
+}
+
 static bool content_flags_ok(ext2_filsys fs, ext2_ino_t ino,
 			     const struct ext2_inode *inode)
 {
@@ -65,7 +89,7 @@ static bool content_flags_ok(ext2_filsys fs, ext2_ino_t ino,
 	if (is_inline && !inlines && ino >= EXT2_FIRST_INODE(fs->super))
 		return false;
 	if (inode->i_flags & EXT4_EXTENTS_FL)
-		return extents;
+		return extents || !is_judged(ino, inode);
 	return !extents || !has_extent_header(inode) ||
 	       (!LINUX_S_ISREG(inode->i_mode) && !LINUX_S_ISDIR(inode->i_mode));
 }
@@ -245,10 +269,9 @@ static uint8_t entry_type(unsigned int mode)
 	return types[mode >> 12 & 0xF];
 }
 
-/* An inode that is not of its type.  Nobody asks one without a name. */
-static void wrong_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
-		       const struct ext2_inode_large *inode,
-		       enum finding_id id)
+void inode_wrong_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
+		      const struct ext2_inode_large *inode,
+		      enum finding_id id)
 {
 	bool unread = inode->i_flags & EXT4_EA_INODE_FL;
 
@@ -273,7 +296,7 @@ static uint8_t judge_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		return type;
 	case EXT2_FT_SYMLINK:
 		if (!symlink_ok(ck, inode)) {
-			wrong_type(ck, ino, blk, inode, F_INODE_SYMLINK);
+			inode_wrong_type(ck, ino, blk, inode, F_INODE_SYMLINK);
 			return 0;
 		}
 		if (inode->i_flags & (EXT2_IMMUTABLE_FL | EXT2_APPEND_FL))
@@ -281,11 +304,11 @@ static uint8_t judge_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			      .got = inode->i_flags);
 		return type;
 	case EXT2_FT_UNKNOWN:
-		wrong_type(ck, ino, blk, inode, F_INODE_MODE);
+		inode_wrong_type(ck, ino, blk, inode, F_INODE_MODE);
 		return 0;
 	}
 	if (!device_ok(small)) {
-		wrong_type(ck, ino, blk, inode, F_INODE_SPECIAL);
+		inode_wrong_type(ck, ino, blk, inode, F_INODE_SPECIAL);
 		return 0;
 	}
 	judge_device(ck, ino, blk, small);
@@ -301,7 +324,8 @@ static void judge_inline(struct check *ck, ext2_ino_t ino, blk64_t blk,
 	if (inode->i_flags & EXT4_INLINE_DATA_FL &&
 	    ext2fs_has_feature_inline_data(ck->fs->super) &&
 	    ino >= EXT2_FIRST_INODE(ck->fs->super) &&
-	    !e4l_inline_value(inode, EXT2_INODE_SIZE(ck->fs->super), &len))
+	    (!e4l_inline_value(inode, EXT2_INODE_SIZE(ck->fs->super), &len) ||
+	     !xattr_ibody_readable(ck, inode)))
 		FOUND(ck, INODE_INLINE, .ino = ino, .blk = blk);
 }
 
@@ -396,7 +420,8 @@ void inode_judge(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		ck->kind[ino] = KIND_USED | KIND_NO_NAME;
 		return;
 	}
-	if (ino < EXT2_FIRST_INODE(ck->fs->super) && ino != EXT2_ROOT_INO)
+	if ((ino < EXT2_FIRST_INODE(ck->fs->super) && ino != EXT2_ROOT_INO) ||
+	    (!inode->i_links_count && has_purpose(ck->fs->super, ino)))
 		ck->kind[ino] = KIND_USED | KIND_NO_NAME;
 	if (!inode->i_links_count)
 		return;

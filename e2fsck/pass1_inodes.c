@@ -29,12 +29,6 @@ static bool is_zero(const void *p, size_t bytes)
 	return !*c && !memcmp(c, c + 1, bytes - 1);
 }
 
-/* Has the superblock a purpose for @ino, whatever its link count? */
-static bool has_purpose(const struct ext2_super_block *sb, ext2_ino_t ino)
-{
-	return ino < EXT2_FIRST_INODE(sb) || ino == sb->s_prj_quota_inum;
-}
-
 /* An inode that never was used is all zeroes, its checksum too. */
 static bool csum_ok(ext2_filsys fs, ext2_ino_t ino, const void *raw)
 {
@@ -125,18 +119,70 @@ static const struct {
 	{ E4L_ET_EXTENT_DEPTH, F_EXTENT_HEADER },
 	{ E4L_ET_EXTENT_COUNT, F_EXTENT_HEADER },
 	{ E4L_ET_EXTENT_ORDER, F_EXTENT_ORDER },
+	{ E4L_ET_EXTENT_END, F_EXTENT_ORDER },
 	{ E4L_ET_EXTENT_RANGE, F_EXTENT_RANGE },
 	{ E4L_ET_BLOCK_RANGE, F_MAP_RANGE },
 	{ E4L_ET_READ_TREE, F_MAP_READ },
 	{ E4L_ET_TREE_LOOP, F_MAP_LOOP },
 };
 
+/* Does the resize inode's block name others or the superblock alone? */
+static bool names_super_alone(struct check *ck, blk64_t blk)
+{
+	uint32_t *entries = malloc(ck->fs->blocksize), i;
+	bool ok = entries && !e4l_read(ck->e, blk, 1, entries);
+
+	for (i = 0; ok && i < ck->fs->blocksize / sizeof(*entries); i++)
+		ok = !entries[i] || in_filesystem(ck->fs,
+					ext2fs_le32_to_cpu(entries[i]));
+	free(entries);
+	return ok;
+}
+
+/* Has an empty tree a depth that no tree has, and no checksum knows of it? */
+static bool is_empty_and_deep(struct check *ck, const struct ext2_inode *inode)
+{
+	const struct ext3_extent_header *h = (const void *)inode->i_block;
+
+	return !h->eh_entries &&
+	       ext2fs_le16_to_cpu(h->eh_magic) == EXT3_EXT_MAGIC &&
+	       !ext2fs_has_feature_metadata_csum(ck->fs->super);
+}
+
+/* What the scan cannot read, e2fsck sometimes can, and finds nothing wrong. */
+static bool is_mild(struct check *ck, const struct e4l_damage *damage,
+		    enum finding_id *id)
+{
+	struct ext2_inode inode;
+
+	if (damage->why == E4L_ET_BLOCK_RANGE) {
+		*id = F_RESIZE_INODE;
+		return damage->ino == EXT2_RESIZE_INO && damage->blk &&
+		       names_super_alone(ck, damage->blk);
+	}
+	if (!damage->ino || ext2fs_read_inode(ck->fs, damage->ino, &inode))
+		return false;
+	if (damage->why == E4L_ET_EXTENT_END) {
+		*id = F_EXTENT_END;
+		return inode.i_flags & EXT4_VERITY_FL;
+	}
+	*id = F_EXTENT_DEPTH;
+	return damage->why == E4L_ET_EXTENT_DEPTH && !damage->blk &&
+	       is_empty_and_deep(ck, &inode);
+}
+
 static errcode_t on_damage(const struct e4l_damage *damage, void *priv)
 {
 	struct check *ck = priv;
+	enum finding_id mild;
 	size_t i;
 
 	ck->maps_damaged = true;
+	if (is_mild(ck, damage, &mild)) {
+		findings_add(ck->found, mild, (struct finding) {
+			.ino = damage->ino, .blk = damage->blk });
+		return 0;
+	}
 	for (i = 0; i < sizeof(damages) / sizeof(*damages); i++)
 		if (damages[i].why == damage->why)
 			findings_add(ck->found, damages[i].id,

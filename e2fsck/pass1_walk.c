@@ -177,9 +177,13 @@ static errcode_t begin_dir(struct file_walk *w, const struct e4l_piece *p)
 	};
 	errcode_t err;
 
-	if (p->inode->i_flags & EXT2_INDEX_FL && p->map != E4L_MAP_INLINE &&
-	    ext2fs_has_feature_dir_index(ck->fs->super))
-		dir.flags |= DIR_INDEX;
+	if (p->inode->i_flags & EXT2_INDEX_FL &&
+	    ext2fs_has_feature_dir_index(ck->fs->super)) {
+		if (p->map == E4L_MAP_INLINE)
+			FOUND(ck, HTREE_ROOT, .ino = p->ino);
+		else
+			dir.flags |= DIR_INDEX;
+	}
 	if (p->inode->i_flags & EXT2_INDEX_FL)
 		dir.flags |= DIR_HAD_INDEX;
 	if (p->inode->i_flags & EXT4_CASEFOLD_FL)
@@ -372,7 +376,6 @@ static errcode_t judge_blocks(struct file_walk *w, const struct e4l_piece *p,
 	bool has_acl = acl && ext2fs_has_feature_xattr(ck->fs->super) &&
 		       in_filesystem(ck->fs, acl);
 	uint64_t stated, counted = w->f.clusters + has_acl, missing = 0;
-	uint64_t values = xattr_ibody_clusters(ck, p->inode);
 	bool ok = stated_clusters(ck->fs, inode, &stated);
 
 	if (acl && !has_acl &&
@@ -381,7 +384,7 @@ static errcode_t judge_blocks(struct file_walk *w, const struct e4l_piece *p,
 	else if (acl && !has_acl)
 		FOUND(ck, XATTR_BLOCK_LOC, .ino = p->ino, .got = acl);
 	if (stated != counted)
-		counted += values;
+		counted += xattr_ibody_clusters(ck, p->inode);
 	/* the attribute block may name inodes: it is known when that is read */
 	if (ok && has_acl && stated > counted &&
 	    ext2fs_has_feature_ea_inode(ck->fs->super)) {
@@ -410,8 +413,7 @@ static errcode_t note_symlink(struct file_walk *w, const struct e4l_piece *p)
 		return 0;
 	if (w->f.extents != 1 || w->f.first.lblk || w->f.first.len != 1 ||
 	    p->depth) {
-		FOUND(ck, INODE_SYMLINK, .ino = p->ino,
-		      .got = EXT2_I_SIZE(inode));
+		inode_wrong_type(ck, p->ino, 0, p->inode, F_INODE_SYMLINK);
 		return 0;
 	}
 	err = check_grow(&ck->symlinks, ck->n_symlinks, &ck->max_symlinks,

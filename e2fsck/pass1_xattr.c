@@ -146,6 +146,8 @@ static bool judge_list(struct list *l)
 			return false;
 		if (l->blk && !entry->e_name_index)
 			return false;
+		if (memchr(entry + 1, '\0', entry->e_name_len))
+			FOUND(l->ck, XATTR_NAME, .ino = l->ino, .blk = l->blk);
 		if (!judge_entry(l, entry))
 			return false;
 		p += EXT2_EXT_ATTR_LEN(entry->e_name_len);
@@ -190,6 +192,28 @@ void xattr_judge_ibody(struct check *ck, ext2_ino_t ino,
 		FOUND(ck, XATTR_INODE, .ino = ino);
 }
 
+bool xattr_ibody_readable(struct check *ck,
+			  const struct ext2_inode_large *inode)
+{
+	const struct ext2_ext_attr_entry *x;
+	struct list l;
+	const char *p;
+
+	if (!ibody_list(ck, 0, inode, &l))
+		return false;
+	for (p = l.first; l.end - p >= sizeof(*x);
+	     p += EXT2_EXT_ATTR_LEN(x->e_name_len)) {
+		x = (const void *)p;
+		if (EXT2_EXT_IS_LAST_ENTRY(x))
+			break;
+		if (l.end - p < EXT2_EXT_ATTR_LEN(x->e_name_len) ||
+		    (!x->e_value_inum && (uint64_t)x->e_value_offs +
+		     x->e_value_size > l.end - l.values))
+			return false;
+	}
+	return true;
+}
+
 uint32_t xattr_ibody_clusters(struct check *ck,
 			      const struct ext2_inode_large *inode)
 {
@@ -197,8 +221,7 @@ uint32_t xattr_ibody_clusters(struct check *ck,
 	const char *p;
 	uint64_t n = 0;
 
-	if (!ext2fs_has_feature_ea_inode(ck->fs->super) ||
-	    !ibody_list(ck, 0, inode, &l))
+	if (!ibody_list(ck, 0, inode, &l))
 		return 0;
 	for (p = l.first; l.end - p >= sizeof(struct ext2_ext_attr_entry); ) {
 		const struct ext2_ext_attr_entry *entry = (const void *)p;
@@ -334,8 +357,7 @@ static void judge_block(struct blocks_job *job, size_t at, const void *disk)
 	if (l->clusters)
 		__atomic_store_n(&ck->ea_in_blocks, true, __ATOMIC_RELAXED);
 	judge_missing(b, at, n, l->clusters);
-	judge_contexts(b, at, n,
-		       encryption_in_list(l->values, l->first, l->end));
+	judge_contexts(b, at, n, encryption_in_list(l->first, l->end));
 }
 
 static void visit_block(const struct e4l_want *want, const void *block,

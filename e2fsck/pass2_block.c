@@ -156,18 +156,6 @@ static bool ino_allowed(const struct ext2_super_block *sb, ext2_ino_t ino)
 	       (ino == EXT2_ROOT_INO || ino >= EXT2_FIRST_INODE(sb));
 }
 
-/* Does the group say that nobody has used @ino yet? */
-static bool is_skipped(struct check *ck, ext2_ino_t ino)
-{
-	uint32_t per = ck->fs->super->s_inodes_per_group;
-	dgrp_t group = (ino - 1) / per;
-	uint32_t unused = ext2fs_bg_itable_unused(ck->fs, group);
-
-	/* more than there are is nonsense, and judged with the group */
-	return ext2fs_bg_flags_test(ck->fs, group, EXT2_BG_INODE_UNINIT) ||
-	       (unused <= per && (ino - 1) % per + unused >= per);
-}
-
 static void judge_type(struct dir_judge *j, const struct part *p,
 		       const struct entry *e)
 {
@@ -209,9 +197,13 @@ static void judge_other(struct dir_judge *j, const struct part *p,
 		      .got = e->ino);
 	if ((ck->kind[e->ino] & KIND_TYPE) == EXT2_FT_DIR)
 		note_parent(ck, e->ino, dir);
-	if (is_twice(j, p, e))
+	if (!is_twice(j, p, e))
+		return;
+	if (p->blk)
 		FOUND(ck, ENTRY_TWICE, .ino = dir, .blk = p->blk,
 		      .got = e->ino);
+	else
+		FOUND(ck, ENTRY_TWICE_INLINE, .ino = dir, .got = e->ino);
 }
 
 static void judge_target(struct dir_judge *j, const struct part *p,
@@ -225,7 +217,7 @@ static void judge_target(struct dir_judge *j, const struct part *p,
 		      .got = e->ino);
 		return;
 	}
-	if (is_skipped(ck, e->ino))
+	if (inode_is_skipped(ck, e->ino))
 		FOUND(ck, ENTRY_SKIPPED, .ino = dir, .blk = p->blk,
 		      .got = e->ino);
 	else if (!ck->kind[e->ino])

@@ -147,6 +147,9 @@ static void judge_block_bitmap(struct job *job, dgrp_t g, const uint8_t *have)
 			FOUND(ck, BITMAP_PADDING, IN_GROUP(g),
 			      .blk = ext2fs_block_bitmap_loc(fs, g));
 	} else {
+		/* what is made up ends where the filesystem does */
+		if (bits < fs->super->s_clusters_per_group)
+			FOUND(ck, BITMAP_PADDING, IN_GROUP(g));
 		make_block_bitmap(job, at.first, bits);
 		have = job->have_bits;
 	}

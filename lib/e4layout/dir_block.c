@@ -175,8 +175,9 @@ const char *e4l_inline_value(const struct ext2_inode_large *inode,
 		p += EXT2_EXT_ATTR_LEN(x->e_name_len);
 		if (p > end)
 			break;
+		/* a NUL ends a name, as it does for libext2fs */
 		if (x->e_name_index != XATTR_INDEX_SYSTEM ||
-		    x->e_name_len != 4 || memcmp(name, "data", 4))
+		    strnlen(name, x->e_name_len) != 4 || memcmp(name, "data", 4))
 			continue;
 		if (x->e_value_inum || x->e_value_offs > end - first ||
 		    x->e_value_size > end - first - x->e_value_offs)

@@ -88,10 +88,12 @@ static errcode_t decode_leaf(ext2_filsys fs, const struct disk_leaf *leaf,
 			.lblk = lblk,
 			.arg = unwritten ? len - E4L_WRITTEN_MAX_BLOCKS : len,
 		};
+		uint64_t last = (uint64_t)lblk + run.arg - 1;
 		errcode_t why = 0;
 
-		if (!run.arg || lblk < next ||
-		    (uint64_t)lblk + run.arg - 1 > pos->last)
+		if (run.arg && lblk >= next && last > LAST_LBLK)
+			why = E4L_ET_EXTENT_END;
+		else if (!run.arg || lblk < next || last > pos->last)
 			why = E4L_ET_EXTENT_ORDER;
 		else if (!within(&bounds, run.pblk, run.arg))
 			why = E4L_ET_EXTENT_RANGE;

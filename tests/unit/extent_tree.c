@@ -118,7 +118,7 @@ START_TEST(steps_over_bad_runs)
 	assert_damage(4, E4L_ET_EXTENT_RANGE);
 	assert_damage(5, E4L_ET_EXTENT_RANGE);
 	assert_token(6, TOKEN_WRITTEN, 9999, 20, 1);
-	assert_damage(7, E4L_ET_EXTENT_ORDER);
+	assert_damage(7, E4L_ET_EXTENT_END);
 	assert_damage(8, E4L_ET_EXTENT_ORDER);
 }
 END_TEST
