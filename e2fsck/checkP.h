@@ -107,6 +107,8 @@ struct check {
 	bool ea_in_blocks;	/* attribute blocks name inodes: quotas' counts
 				 * of inodes are not known exactly */
 	bool maps_damaged;	/* so some blocks may seem to be nobody's */
+	uint32_t resize_super;	/* entries of the resize inode that name the
+				 * superblock */
 	bool low_dtime;		/* a dtime below s_inodes_count is an inode */
 };
 

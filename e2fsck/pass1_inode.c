@@ -18,8 +18,7 @@ bool is_quota_inode(const struct ext2_super_block *sb, ext2_ino_t ino)
 
 bool has_purpose(const struct ext2_super_block *sb, ext2_ino_t ino)
 {
-	return ino < EXT2_FIRST_INODE(sb) || ino == sb->s_prj_quota_inum ||
-	       ino == sb->s_orphan_file_inum;
+	return ino < EXT2_FIRST_INODE(sb) || ino == sb->s_prj_quota_inum;
 }
 
 bool inode_is_skipped(struct check *ck, ext2_ino_t ino)

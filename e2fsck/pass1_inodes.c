@@ -126,11 +126,16 @@ static const struct {
 	{ E4L_ET_TREE_LOOP, F_MAP_LOOP },
 };
 
-/* Does the resize inode's block name others or the superblock alone? */
-static bool names_super_alone(struct check *ck, blk64_t blk)
+/*
+ * Where the resize inode's map of reserved blocks names the superblock, nobody
+ * minds, as long as it is counted.
+ */
+static bool names_super_alone(struct check *ck, const struct ext2_inode *inode,
+			      blk64_t blk)
 {
 	uint32_t *entries = malloc(ck->fs->blocksize), i;
-	bool ok = entries && !e4l_read(ck->e, blk, 1, entries);
+	bool ok = entries && blk && blk != inode->i_block[EXT2_DIND_BLOCK] &&
+		  !e4l_read(ck->e, blk, 1, entries);
 
 	for (i = 0; ok && i < ck->fs->blocksize / sizeof(*entries); i++)
 		ok = !entries[i] || in_filesystem(ck->fs,
@@ -155,13 +160,13 @@ static bool is_mild(struct check *ck, const struct e4l_damage *damage,
 {
 	struct ext2_inode inode;
 
-	if (damage->why == E4L_ET_BLOCK_RANGE) {
-		*id = F_RESIZE_INODE;
-		return damage->ino == EXT2_RESIZE_INO && damage->blk &&
-		       names_super_alone(ck, damage->blk);
-	}
 	if (!damage->ino || ext2fs_read_inode(ck->fs, damage->ino, &inode))
 		return false;
+	if (damage->why == E4L_ET_BLOCK_RANGE) {
+		*id = F_RESIZE_INODE;
+		return damage->ino == EXT2_RESIZE_INO &&
+		       names_super_alone(ck, &inode, damage->blk);
+	}
 	if (damage->why == E4L_ET_EXTENT_END) {
 		*id = F_EXTENT_END;
 		return inode.i_flags & EXT4_VERITY_FL;
@@ -179,6 +184,7 @@ static errcode_t on_damage(const struct e4l_damage *damage, void *priv)
 
 	ck->maps_damaged = true;
 	if (is_mild(ck, damage, &mild)) {
+		ck->resize_super += mild == F_RESIZE_INODE;
 		findings_add(ck->found, mild, (struct finding) {
 			.ino = damage->ino, .blk = damage->blk });
 		return 0;

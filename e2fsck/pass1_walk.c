@@ -391,8 +391,11 @@ static errcode_t judge_blocks(struct file_walk *w, const struct e4l_piece *p,
 		missing = stated - counted;
 		counted = stated;
 	}
+	if (p->ino == EXT2_RESIZE_INO)
+		counted += ck->resize_super;
 	*owned = counted;
-	if ((!ok || stated != counted) && !p->damaged &&
+	if ((!ok || stated != counted) &&
+	    (!p->damaged || p->ino == EXT2_RESIZE_INO) &&
 	    ck->fs->super->s_creator_os != EXT2_OS_HURD)
 		FOUND(ck, INODE_BLOCKS, .ino = p->ino,
 		      .got = ext2fs_inode_i_blocks(ck->fs, inode),
