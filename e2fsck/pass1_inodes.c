@@ -154,6 +154,38 @@ static bool is_empty_and_deep(struct check *ck, const struct ext2_inode *inode)
 	       !ext2fs_has_feature_metadata_csum(ck->fs->super);
 }
 
+/* Of the extents in a leaf, does the last, and no other, end too late? */
+static bool last_ends_late(const struct ext3_extent_header *h)
+{
+	const struct ext3_extent *x = (const void *)(h + 1);
+	unsigned int i, n = ext2fs_le16_to_cpu(h->eh_entries), len;
+
+	for (i = 0; i < n; i++) {
+		len = ext2fs_le16_to_cpu(x[i].ee_len);
+		if (len > EXT_INIT_MAX_LEN)
+			len -= EXT_INIT_MAX_LEN;
+		if ((ext2fs_le32_to_cpu(x[i].ee_block) + (uint64_t)len >
+		     UINT32_MAX) != (i == n - 1))
+			return false;
+	}
+	return n;
+}
+
+/* Likewise, of the leaf @blk; 0: the one in the inode. */
+static bool leaf_ends_late(struct check *ck, const struct ext2_inode *inode,
+			   blk64_t blk)
+{
+	void *leaf;
+	bool late;
+
+	if (!blk)
+		return last_ends_late((const void *)inode->i_block);
+	leaf = malloc(ck->fs->blocksize);
+	late = leaf && !e4l_read(ck->e, blk, 1, leaf) && last_ends_late(leaf);
+	free(leaf);
+	return late;
+}
+
 /* What the scan cannot read, e2fsck sometimes can, and finds nothing wrong. */
 static bool is_mild(struct check *ck, const struct e4l_damage *damage,
 		    enum finding_id *id)
@@ -169,7 +201,8 @@ static bool is_mild(struct check *ck, const struct e4l_damage *damage,
 	}
 	if (damage->why == E4L_ET_EXTENT_END) {
 		*id = F_EXTENT_END;
-		return inode.i_flags & EXT4_VERITY_FL;
+		return inode.i_flags & EXT4_VERITY_FL &&
+		       leaf_ends_late(ck, &inode, damage->blk);
 	}
 	*id = F_EXTENT_DEPTH;
 	return damage->why == E4L_ET_EXTENT_DEPTH && !damage->blk &&
