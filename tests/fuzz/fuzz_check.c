@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The whole check of a mutated image, with one thread: it ends, it finds
+ * nothing that is not in its table, and it keeps no more than it was told to.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "e2fsck/check.h"
+#include "mem_io.h"
+
+#define MAX_FINDINGS 20
+#define TEXT_LEN 160
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static void check_found(struct findings *found)
+{
+	uint64_t sum = 0;
+	char text[TEXT_LEN];
+	size_t i;
+
+	findings_sort(found);
+	require(found->n <= MAX_FINDINGS);
+	for (i = 0; i < FINDING_IDS; i++)
+		sum += found->count[i];
+	for (i = 0; i < SEVERITIES; i++)
+		sum -= found->severity[i];
+	require(!sum);
+	for (i = 0; i < found->n; i++)
+		require(strlen(finding_text(&found->v[i], text,
+					    sizeof(text))));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct check_options options;
+	struct findings found;
+	ext2_filsys fs;
+	struct e4l *e;
+
+	mem_io_set(data, size);
+	if (ext2fs_open("image", EXT2_FLAG_64BITS | EXT2_FLAG_THREADS, 0, 0,
+			&mem_io_manager, &fs))
+		return 0;
+	if (!e4l_new(fs, &e)) {
+		e4l_set_threads(e, 1);
+		findings_init(&found, MAX_FINDINGS);
+		if (!check_run(e, &options, &found))
+			check_found(&found);
+		findings_free(&found);
+	}
+	e4l_free(e);
+	ext2fs_close_free(&fs);
+	return 0;
+}
