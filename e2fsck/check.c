@@ -82,18 +82,22 @@ static errcode_t pass_layout(struct check *ck)
 
 static errcode_t run_passes(struct check *ck)
 {
-	static errcode_t (*const passes[])(struct check *) = {
+	static errcode_t (*const all[])(struct check *) = {
 		pass0_super, pass0_groups, pass0_metadata, pass0_resize_inode,
 		pass0_backups, pass0_journal, pass0_mmp,
 		pass1_inodes, pass1_xattr_blocks, pass1_symlinks,
 		pass2_dirs, pass3_connect, pass4_links, pass5_bitmaps,
-		pass6_orphans, pass6_quota, pass_layout,
+		pass6_orphans, pass6_quota, pass_layout, NULL
 	};
+	static errcode_t (*const layout_only[])(struct check *) = {
+		pass0_super, pass0_metadata, pass1_inodes, pass_layout, NULL
+	};
+	errcode_t (*const *pass)(struct check *);
 	errcode_t err = 0;
-	size_t i;
 
-	for (i = 0; i < sizeof(passes) / sizeof(*passes) && !err; i++)
-		err = passes[i](ck);
+	for (pass = ck->opt->layout_only ? layout_only : all; *pass && !err;
+	     pass++)
+		err = (*pass)(ck);
 	return err;
 }
 
@@ -107,6 +111,7 @@ errcode_t check_run(struct e4l *e, const struct check_options *options,
 	int flags = ck.fs->flags;
 	errcode_t err;
 
+	found->layout_only = options->layout_only;
 	/* checksums are judged here, once */
 	ck.fs->flags |= EXT2_FLAG_IGNORE_CSUM_ERRORS;
 	err = run_passes(&ck);

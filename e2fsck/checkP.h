@@ -102,6 +102,7 @@ struct check {
 	size_t n_eas, max_eas;
 	struct symlink_use *symlinks;
 	size_t n_symlinks, max_symlinks;
+	struct e4l_dirs *localities;	/* NULL: layout is not judged */
 	struct quota *quota;
 	struct policies *policies;
 	bool ea_in_blocks;	/* attribute blocks name inodes: quotas' counts

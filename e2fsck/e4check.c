@@ -128,7 +128,8 @@ static int run(struct e4check *check, const char *name)
 			       check->args.quiet, &doubt))
 		return FSCK_FAILED;
 	findings_init(&check->found, check->max_findings);
-	note_doubt(check, &doubt);
+	if (!check->layout_only)
+		note_doubt(check, &doubt);
 	status = verdict(check, run_check(check));
 	e4l_names_free(check->names);
 	findings_free(&check->found);

@@ -13,13 +13,6 @@
 
 #define TEXT_LEN 160
 
-/* Is a finding among those that were asked for? */
-static bool is_wanted(const struct e4check *check, const struct finding *what)
-{
-	return !check->layout_only ||
-	       finding_table[what->id].severity == SEVERITY_LAYOUT;
-}
-
 /* -------------------------------------------------------------------- text */
 
 static bool print_place(const struct e4check *check,
@@ -61,8 +54,7 @@ static void print_mends(const struct e4check *check)
 	for (i = 0; i < FINDING_IDS; i++) {
 		const struct finding_info *info = &finding_table[i];
 
-		if (!check->found.count[i] || !info->mend ||
-		    (check->layout_only && info->severity != SEVERITY_LAYOUT))
+		if (!check->found.count[i] || !info->mend)
 			continue;
 		for (j = 0; j < n && strcmp(said[j], info->mend); j++)
 			;
@@ -96,8 +88,7 @@ bool e4check_print_text(const struct e4check *check)
 	size_t i;
 
 	for (i = 0; i < f->n; i++)
-		if (is_wanted(check, &f->v[i]))
-			print_finding(check, &f->v[i]);
+		print_finding(check, &f->v[i]);
 	if (!check->args.quiet) {
 		print_mends(check);
 		print_summary(check);
@@ -143,8 +134,7 @@ bool e4check_print_json(const struct e4check *check)
 	size_t i;
 
 	for (i = 0; i < f->n; i++)
-		if (is_wanted(check, &f->v[i]) &&
-		    !json_write_line(finding_object(check, &f->v[i])))
+		if (!json_write_line(finding_object(check, &f->v[i])))
 			return false;
 	return true;
 }

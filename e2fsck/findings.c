@@ -89,6 +89,8 @@ static bool make_room(struct findings *f)
 
 void findings_add(struct findings *f, enum finding_id id, struct finding what)
 {
+	if (f->layout_only && finding_table[id].severity != SEVERITY_LAYOUT)
+		return;
 	what.id = id;
 	pthread_mutex_lock(&f->lock);
 	f->count[id]++;

@@ -51,6 +51,7 @@ struct findings {
 	struct finding *v;
 	size_t n, room;
 	bool failed;		/* memory was short */
+	bool layout_only;	/* others are not added */
 	uint64_t count[FINDING_IDS];
 	uint64_t severity[SEVERITIES];
 };

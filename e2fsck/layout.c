@@ -8,6 +8,7 @@
  * mosaic that only zeroing can join.
  */
 #define MOSAIC_SPLITS	4
+#define SPREAD_BLOCKS	4
 
 void layout_judge_file(struct check *ck, const struct e4l_piece *last,
 		       struct e4l_scorer *scorer)
@@ -29,6 +30,44 @@ void layout_judge_file(struct check *ck, const struct e4l_piece *last,
 	if (s->fragments > s->logical_runs)
 		FOUND(ck, FRAGMENTED, .ino = ino, .got = s->fragments,
 		      .want = s->logical_runs);
+}
+
+/*
+ * A file here and there may lie elsewhere.  Beyond that, a window of inodes
+ * would make the difference.
+ */
+static bool is_spread(const struct e4l_dir_locality *l)
+{
+	return l->itable_blocks > 2 * l->itable_blocks_ideal + SPREAD_BLOCKS;
+}
+
+static errcode_t on_locality(const struct e4l_dir_locality *l, void *priv)
+{
+	struct check *ck = priv;
+
+	if (is_spread(l))
+		FOUND(ck, DIR_SPREAD, .ino = l->dir, .got = l->itable_blocks,
+		      .want = l->itable_blocks_ideal);
+	return 0;
+}
+
+errcode_t layout_begin(struct check *ck)
+{
+	static const struct e4l_dirs_ops ops = { .locality = on_locality };
+
+	return ck->opt->no_layout ? 0 :
+	       e4l_dirs_new(ck->e, &ops, ck, &ck->localities);
+}
+
+errcode_t layout_piece(struct check *ck, const struct e4l_piece *piece)
+{
+	return ck->localities ?
+	       e4l_dirs_add_piece(ck->localities, piece) : 0;
+}
+
+errcode_t layout_end(struct check *ck)
+{
+	return ck->localities ? e4l_dirs_finish(ck->localities) : 0;
 }
 
 void layout_judge_tunables(struct check *ck)

@@ -5,6 +5,13 @@
 
 #include "checkP.h"
 
+/* Before and after pass 1: what directories hold. */
+errcode_t layout_begin(struct check *ck);
+errcode_t layout_end(struct check *ck);
+
+/* Each piece of pass 1. */
+errcode_t layout_piece(struct check *ck, const struct e4l_piece *piece);
+
 /* After the last piece of a file, which @scorer has seen all of. */
 void layout_judge_file(struct check *ck, const struct e4l_piece *last,
 		       struct e4l_scorer *scorer);

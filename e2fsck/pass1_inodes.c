@@ -15,7 +15,7 @@
 #include "e4layout/csum.h"
 #include "e4layout/io_pool.h"
 #include "e4layout/scan.h"
-#include "checkP.h"
+#include "layout.h"
 #include "metadata.h"
 #include "pass1_walk.h"
 #include <ext2fs/ext3_extents.h>
@@ -250,7 +250,9 @@ static errcode_t on_piece(const struct e4l_piece *piece, void *priv)
 {
 	struct check *ck = priv;
 
-	return walk_piece(ck->walk, piece);
+	errcode_t err = walk_piece(ck->walk, piece);
+
+	return err ? err : layout_piece(ck, piece);
 }
 
 errcode_t pass1_inodes(struct check *ck)
@@ -269,7 +271,13 @@ errcode_t pass1_inodes(struct check *ck)
 	ck->low_dtime = dtime_may_be_inode(sb);
 	err = walk_new(ck, &ck->walk);
 	if (!err)
+		err = layout_begin(ck);
+	if (!err)
 		err = e4l_scan_looking(ck->e, &look, &ops, ck);
+	if (!err)
+		err = layout_end(ck);
+	e4l_dirs_free(ck->localities);
+	ck->localities = NULL;
 	walk_free(ck->walk);
 	ck->walk = NULL;
 	/* they are in use even where their group has no inode table yet */

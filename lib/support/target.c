@@ -342,7 +342,8 @@ static bool open_doubtful(struct target *t, const char *io_options,
 		if (has_doubtful_super(err) &&
 		    open_any_copy(t, io_options, doubt))
 			return true;
-		say_open_error(t, err);
+		if (peek(t, is_unreadable))	/* which says why */
+			say_open_error(t, err);
 		return false;
 	}
 	doubt->groups = ext2fs_check_desc(t->fs);

@@ -1,0 +1,173 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The table of findings is the manual's; each finding about the layout is found
+# where it is and nowhere else; --json is what doc/schema says.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program mke2fs debugfs e2fsck /usr/bin/python3
+
+e4check=$top_builddir/e2fsck/e4check
+e4repack=$top_builddir/misc/e4repack
+tune4fs=$top_builddir/misc/tune4fs
+table=$top_srcdir/e2fsck/findings.def
+img=$work/img
+
+manual() {
+	/usr/bin/python3 "$top_srcdir/e2fsck/findings-man" --check "$1" \
+		"$top_srcdir/e2fsck/e4check.8"
+}
+manual "$table" ||
+	fail "e4check.8 has another table: run e2fsck/findings-man"
+cp "$top_srcdir/e2fsck/findings.c" "$work"
+sed 's/wrong with it/amiss/; s/has no name"/has none"/' "$table" \
+	>"$work/findings.def"
+! manual "$work/findings.def" || fail "another table would pass too"
+same "codes" "$(grep -o '^FINDING([A-Z_0-9]*, "[^"]*"' "$table" |
+	sed 's/.*"\(.*\)"/\1/' | sort | uniq -d)" ""
+
+# found CODE: the code is among what was found.
+found() {
+	grep -q "^layout: $1, " "$out" && return
+	show_run
+	fail "not found: $1"
+}
+
+# only CODE SENTENCE: the image has this to be said of its layout, and e2fsck
+# finds it clean.
+only() {
+	check e2fsck -fn "$img"
+	check "$e4check" --layout-only "$img"
+	sed -n 's/^layout: \([a-z-]*\), .*/\1/p' "$out" | sort -u |
+		tr '\n' ' ' >"$work/codes"
+	[ "$(cat "$work/codes")" = "$1 " ] || {
+		show_run
+		fail "found: $(cat "$work/codes"), not $1"
+	}
+	grep -q -e "$2" "$out" || { show_run; fail "does not say: $2"; }
+}
+
+# mended OPTION...: what "to mend:" says leaves nothing to be said.
+mended() {
+	sed -n 's/^to mend: e4repack *\(.*\) [^ ]*$/\1/p' "$out" >"$work/how"
+	# shellcheck disable=SC2046
+	check "$e4repack" -q $(cat "$work/how") "$@" "$img"
+	check e2fsck -fn "$img"
+	check "$e4check" "$img"
+	! grep -q '^layout:' "$out" || { show_run; fail "not mended"; }
+}
+
+aged "$img" <<'END'
+size 32M
+file /a extents 0+8w@5000 8+8w@5008
+END
+only extents-mergeable '(/a): 1 pairs of extents could be one each$'
+mended
+
+aged "$img" <<'END'
+size 32M
+file /a extents 0+8w@5000 8+8u@5008 16+8w@5016 24+8u@5024 32+8w@5032 depth 0
+END
+check "$e4check" --layout-only "$img"
+found unwritten-mosaic
+grep -q '(/a): 4 extents of one fragment differ only in being written$' \
+	"$out" || fail "does not count the splits"
+grep -q "^to mend: e4repack --only=merge,zeroout $img$" "$out" ||
+	fail "no word of zeroing"
+check "$e4repack" -q --zeroout=1M "$img"
+check e2fsck -fn "$img"
+check "$e4check" --layout-only "$img"
+! grep -q '^layout:' "$out" || { show_run; fail "not mended"; }
+
+# A written head before a preallocated tail is no mosaic.
+aged "$img" <<'END'
+size 32M
+file /a extents 0+8w@5000 8+8u@5008
+END
+check "$e4check" --layout-only "$img"
+! grep -q '^layout:' "$out" || { show_run; fail "a preallocated tail"; }
+
+aged "$img" <<'END'
+size 32M
+file /a extents 0+8w@5000 8+8w@5100
+file /holey extents 0+4w@5200 100+4w@5300
+END
+check "$e4check" --layout-only "$img"
+found fragmented
+grep -q '(/a): the file is in 2 fragments, 1 are enough$' "$out" ||
+	fail "does not count fragments"
+! grep -q '(/holey)' "$out" || fail "a hole alone fragments nothing"
+mended
+
+aged "$img" <<'END'
+size 32M
+file /a extents 0+8w@5000 8+8w@5008 16+8w@5016 24+8w@5024 32+8w@5032 depth 1
+END
+check "$e4check" --layout-only "$img"
+found tree-not-minimal
+grep -q '(/a): the extent tree has 1 blocks, 0 are enough$' "$out" ||
+	fail "does not count tree blocks"
+mended
+
+aged "$img" <<'END'
+size 32M
+file /a extents 0+8w@5000 isize 28672
+END
+check "$e4check" --layout-only "$img"
+found stale-past-eof
+
+# Thirty files, each in another block of the inode table.
+{
+	echo 'size 32M'
+	for n in $(seq 30); do
+		echo "file /far/$n size 1 inode $((100 + 20 * n))"
+	done
+} >"$work/recipe"
+aged "$img" <"$work/recipe"
+only directory-spread '(/far): the directory.s inodes are in [0-9]* blocks, '
+grep -q "^to mend: tune4fs --set dir_ireserve=normal $img$" "$out" ||
+	fail "no word of tune4fs"
+check "$tune4fs" -q --set dir_ireserve=normal --no-undo "$img"
+{
+	echo 'size 32M'
+	for n in $(seq 30); do echo "file /near/$n size 1"; done
+} >"$work/recipe"
+aged "$img" <"$work/recipe"
+check "$e4check" --layout-only "$img"
+! grep -q '^layout:' "$out" || { show_run; fail "side by side"; }
+
+# A bad value, as another program could have left it.
+rm -f "$img"
+mke2fs -qq -F -t ext4 "$img" 16M >/dev/null
+check debugfs -w -R \
+	'ea_set <2> trusted.ext4.tunables dir_ireserve=nonsense' "$img"
+only tunables 'inode 2 (/): the tunables kept with the filesystem'
+sed -n 's/^to mend: tune4fs \(.*\) [^ ]*$/\1/p' "$out" >"$work/how"
+# shellcheck disable=SC2046
+check "$tune4fs" -q $(cat "$work/how") "$img"
+check "$e4check" "$img"
+! grep -q '^layout:' "$out" || { show_run; fail "not mended"; }
+
+# JSON
+/usr/bin/python3 -c 'import jsonschema' 2>/dev/null ||
+	skip "no python3-jsonschema"
+valid() {
+	check /usr/bin/python3 "$top_srcdir/tests/shell/validate.py" \
+		"$top_srcdir/doc/schema/e4check-1.json" "$1" lines
+}
+echo '{"schema": "e4check/1"}' >"$work/lines"
+mustfail 1 /usr/bin/python3 "$top_srcdir/tests/shell/validate.py" \
+	"$top_srcdir/doc/schema/e4check-1.json" "$work/lines" lines
+aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
+check debugfs -w -R 'set_inode_field /split links_count 3' "$img"
+check debugfs -w -R 'set_super_value free_blocks_count 7' "$img"
+check debugfs -w -R 'set_bg 0 checksum 1' "$img"
+run "$e4check" --json "$img"
+same "exit code" "$status" 4
+cp "$out" "$work/lines"
+valid "$work/lines"
+run "$e4check" --quiet "$img"
+same "lines" "$(wc -l <"$work/lines")" "$(wc -l <"$out")"
+same "the first" "$(head -n 1 "$work/lines" | /usr/bin/python3 -c '
+import json, sys
+d = json.loads(sys.stdin.readline())
+print(d["severity"], d["code"], d["path"], d["group"], d["peer"], d["mend"])
+')" 'error inode-links /split None PR_4_BAD_REF_COUNT e2fsck -fy'

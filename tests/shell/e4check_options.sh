@@ -1,0 +1,112 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Every option does what it says, every wrong one is refused with exit 16.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program mke2fs debugfs
+
+e4check=$top_builddir/e2fsck/e4check
+img=$work/img
+mke2fs -qq -F -t ext4 -U 00000000-0000-4000-8000-000000000001 "$img" 8M \
+	>/dev/null
+
+check "$e4check" --help
+for option in layout-only no-layout max-findings= threads= json quiet verbose \
+	progress= help version; do
+	grep -q -e "--$option" "$out" || fail "--help does not show --$option"
+	grep -q -e "\\\\-\\\\-$(echo "${option%=}" | sed 's/-/\\\\-/g')" \
+		"$top_srcdir/e2fsck/e4check.8" ||
+		fail "no --$option in the manual"
+	grep -q -e "--$option" "$top_srcdir/misc/completions/e4check" ||
+		fail "no --$option in the completion"
+done
+[ "$(wc -L <"$out")" -le 80 ] || fail "--help is wider than 80 columns"
+check "$e4check" --version
+grep -q '^e4check [0-9]' "$out" || fail "--version shows none"
+
+for options in '' --layout-only --no-layout '--max-findings 3' '-n 0' \
+	--threads=1 '-t 7' --quiet '-q -v' --progress=never --progress=auto \
+	--json '--json --no-layout'; do
+	# shellcheck disable=SC2086
+	check "$e4check" $options "$img"
+	case $options in
+	*-v*) says '^e4check: .* in [0-9,]* reads' ;;
+	*) [ ! -s "$err" ] || fail "$options: talks on stderr" ;;
+	esac
+	case $options in
+	*-q* | *--json*) [ ! -s "$out" ] || fail "$options: talks" ;;
+	*) [ "$(wc -l <"$out")" = 1 ] || fail "$options: not a summary" ;;
+	esac
+done
+check "$e4check" --progress=always "$img"
+says '^inodes \[#* *\] *[0-9]* %  .*/s  [-0-9:]* left$'
+check "$e4check" --progress=always --quiet "$img"
+[ ! -s "$err" ] || fail "--quiet shows progress"
+
+wrong() {
+	mustfail 16 "$e4check" "$@"
+	says '^e4check: .'
+}
+wrong
+wrong --nosuch "$img"
+wrong -x "$img"
+wrong --threads "$img"
+wrong --threads=0 "$img"
+wrong --threads=65 "$img"
+wrong --max-findings= "$img"
+wrong --max-findings=-1 "$img"
+wrong --max-findings=1x "$img"
+wrong --max-findings=99999999999999999999 "$img"
+wrong --progress=maybe "$img"
+wrong --json=yes "$img"
+wrong "$img" "$img"
+wrong --layout-only --no-layout "$img"
+
+# Something of each severity: an error, a warning, and a file in pieces.
+aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
+check debugfs -w -R 'set_inode_field /split links_count 3' "$img"
+check debugfs -w -R 'set_super_value free_blocks_count 7' "$img"
+run "$e4check" "$img"
+same "exit code" "$status" 4
+sed 's/:.*//' "$out" | uniq | head -n 3 >"$work/order"
+same "order" "$(tr '\n' ' ' <"$work/order")" "error warning layout "
+tail -n 1 "$out" >"$work/sum"
+grep -q ': 1 errors, 1 warnings, [0-9]* findings about the layout$' \
+	"$work/sum" || fail "the summary is $(cat "$work/sum")"
+grep -q "^to mend: e2fsck -fy $img$" "$out" || fail "no word of e2fsck -fy"
+grep -q "^to mend: e4repack $img$" "$out" || fail "no word of e4repack"
+
+# The most severe stay, and all are counted.
+run "$e4check" -n 2 "$img"
+same "exit code" "$status" 4
+same "findings shown" "$(grep -c '^[a-z]*: [a-z-]*,*' "$out")" 2
+grep -q '^error: inode-links, inode ' "$out" || fail "not the worst first"
+same "summary" "$(tail -n 1 "$out")" "$(cat "$work/sum")"
+run "$e4check" --max-findings=0 --quiet "$img"
+same "exit code" "$status" 4
+[ ! -s "$out" ] || fail "--max-findings=0 shows some"
+
+check "$e4check" --layout-only "$img"
+! grep -Eq '^(error|warning):' "$out" || fail "--layout-only tells more"
+grep -q '^layout: fragmented, inode [0-9]* (/data/broken): the file is in 3 ' \
+	"$out" || fail "--layout-only does not tell"
+run "$e4check" --no-layout "$img"
+same "exit code" "$status" 4
+! grep -q '^layout:' "$out" || fail "--no-layout tells of it"
+grep -q '^error:' "$out" || fail "--no-layout does not tell of errors"
+
+# The threads change nothing of what is found.
+run "$e4check" --threads=1 "$img"
+cp "$out" "$work/one"
+run "$e4check" --threads=8 "$img"
+cp "$out" "$work/eight"
+check cmp "$work/one" "$work/eight"
+
+# a reader that goes away and a disk that is full
+if [ -w /dev/full ]; then
+	for option in -v --json; do
+		run sh -c '"$1" "$2" "$3" >/dev/full' - "$e4check" "$option" \
+			"$img"
+		[ "$status" = 8 ] || fail "exit $status when stdout is full"
+		says 'standard output: cannot write: No space left'
+	done
+fi

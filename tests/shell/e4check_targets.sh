@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What cannot be checked: one sentence, exit 8, nothing on stdout.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program mke2fs debugfs
+
+e4check=$top_builddir/e2fsck/e4check
+img=$work/img
+
+bad() {
+	mustfail 8 "$e4check" "$2"
+	one_sentence e4check
+	says "^e4check: $2: $1"
+	mustfail 8 "$e4check" --json --layout-only "$2"
+	one_sentence e4check
+}
+
+bad 'cannot open: No such file or directory' "$work/none"
+bad 'is a directory and not the mount point' "$work"
+bad 'is neither a block device nor an image file' /dev/null
+: >"$img"
+bad 'is empty' "$img"
+yes 'a long text' | head -c 300000 >"$img"
+bad 'holds no ext2, ext3 or ext4 filesystem' "$img"
+
+for blocksize in 1024 4096; do
+	rm -f "$img"
+	mke2fs -qq -F -t ext4 -b "$blocksize" "$img" 8M >/dev/null
+	for at in 1 1023 1024 1500 2047 2048 10000 100000 1000000 8388607; do
+		cp "$img" "$work/short"
+		truncate -s "$at" "$work/short"
+		bad '(ends within|is truncated: |holds no )' "$work/short"
+	done
+done
+
+rm -f "$img"
+mke2fs -qq -F -O journal_dev "$img" 8M >/dev/null
+bad 'is an external journal: name the filesystem' "$img"
+
+# Every feature has to be known, those that do not hinder readers too.
+for feature in FEATURE_I29 FEATURE_R29 FEATURE_C29; do
+	rm -f "$img"
+	mke2fs -qq -F -t ext4 "$img" 8M >/dev/null
+	debugfs -w -R "feature $feature" "$img" >/dev/null 2>&1
+	bad "the filesystem has the feature $feature, which" "$img"
+done
+
+# Where the superblock cannot be believed, its first copy is used.
+rm -f "$img"
+mke2fs -qq -F -t ext4 -b 1024 "$img" 32M >/dev/null
+cp "$img" "$work/copy"
+printf '\377\377' | dd of="$img" bs=1 seek=1060 conv=notrunc status=none
+run "$e4check" "$img"
+grep -q '^warning: super-doubtful, block 8193: ' "$out" || {
+	show_run
+	fail "does not say that a copy was used"
+}
+printf 'none' | dd of="$img" bs=1 seek=$((8193 * 1024 + 56)) conv=notrunc \
+	status=none
+bad 'the superblock is damaged: .*: run e2fsck' "$img"
+
+# What it read is as it was.
+cp "$work/copy" "$img"
+chmod 400 "$img"
+check "$e4check" "$img"
+check cmp "$img" "$work/copy"
+chmod 600 "$img"
+
+debugfs -w -R 'feature needs_recovery' "$img" >/dev/null 2>&1
+check "$e4check" "$img"
+grep -q '^warning: journal-recovery: ' "$out" || fail "no word of the journal"
+grep -q "^to mend: e2fsck -p $img$" "$out" || fail "no word of e2fsck -p"
+cp "$work/copy" "$img"
+
+[ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1 || exit 0
+mount_image "$img" "$work/mnt"
+for name in "$img" "$loop" "$work/mnt"; do
+	run "$e4check" "$name"
+	says "$name: mounted on $work/mnt: the picture may be a moment old"
+	one_sentence e4check
+	[ "$status" = 0 ] || [ "$status" = 4 ] || fail "exit $status mounted"
+	run "$e4check" -q "$name"
+	[ ! -s "$err" ] || fail "--quiet talks about the mount"
+done
