@@ -45,11 +45,11 @@ only() {
 	grep -q -e "$2" "$out" || { show_run; fail "does not say: $2"; }
 }
 
-# mended OPTION...: what "to mend:" says leaves nothing to be said.
+# mended: what "to mend:" says leaves nothing to be said.
 mended() {
 	sed -n 's/^to mend: e4repack *\(.*\) [^ ]*$/\1/p' "$out" >"$work/how"
 	# shellcheck disable=SC2046
-	check "$e4repack" -q $(cat "$work/how") "$@" "$img"
+	check "$e4repack" -q $(cat "$work/how") "$img"
 	check e2fsck -fn "$img"
 	check "$e4check" "$img"
 	! grep -q '^layout:' "$out" || { show_run; fail "not mended"; }
