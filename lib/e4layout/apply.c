@@ -16,6 +16,7 @@
 #include "apply.h"
 #include "extent_tree_build.h"
 #include "io_pool.h"
+#include "planP.h"
 
 #define COPY_BYTES	(2u << 20)	/* written at once */
 #define ZERO_BYTES	(1u << 20)
@@ -34,16 +35,23 @@ struct ranges {
 	uint64_t blocks;
 };
 
+/* A tree in new blocks, which are contiguous. */
+struct new_tree {
+	blk64_t blk;
+	unsigned int n;
+	char *data;
+};
+
 struct e4l_apply {
 	struct e4l *e;
-	struct e4l_journal *j;
-	struct e4l_quota *q;
-	void (*progress)(uint64_t blocks, void *priv);
-	void *priv;
+	struct e4l_apply_options opt;
 	struct e4l_txn *txn;
 	unsigned int batch;		/* of the steps in it */
 	uint64_t steps;
 	struct ranges copies, zeroes;
+	struct new_tree *trees;
+	size_t n_trees;
+	uint64_t tree_blocks;		/* of all of them */
 	struct e4l_apply_stats stats;
 };
 
@@ -90,86 +98,24 @@ int64_t e4l_step_grows(ext2_filsys fs, const struct e4l_file_plan *step)
 	       count_clusters(fs, step->give, step->n_give);
 }
 
-/* Appends the groups that @runs touch. */
-static errcode_t add_groups(ext2_filsys fs, const struct e4l_free_run *runs,
-			    size_t n, dgrp_t **groups, size_t *have, size_t *max)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		dgrp_t g = ext2fs_group_of_blk2(fs, runs[i].pblk);
-		dgrp_t last = ext2fs_group_of_blk2(fs, runs[i].pblk +
-						       runs[i].len - 1);
-
-		for (; g <= last; g++) {
-			if (*have && (*groups)[*have - 1] == g)
-				continue;
-			if (*have == *max) {
-				size_t room = *max ? 2 * *max : 64;
-				dgrp_t *v = reallocarray(*groups, room,
-							 sizeof(*v));
-
-				if (!v)
-					return ENOMEM;
-				*groups = v;
-				*max = room;
-			}
-			(*groups)[(*have)++] = g;
-		}
-	}
-	return 0;
-}
-
-static int group_cmp(const void *a, const void *b)
-{
-	dgrp_t x = *(const dgrp_t *)a, y = *(const dgrp_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/*
- * The most metadata blocks that the step can need: its inode's, its tree's, what
- * quota changes, and a bitmap and a descriptor for each group whose blocks come
- * or go.
- */
-static errcode_t cost(ext2_filsys fs, const struct e4l_file_plan *step,
-		      uint64_t *blocks)
-{
-	dgrp_t *groups = NULL;
-	size_t n = 0, max = 0, i;
-	errcode_t err;
-
-	*blocks = 1 + step->n_tree + QUOTA_TXN_BLOCKS;
-	err = add_groups(fs, step->take, step->n_take, &groups, &n, &max);
-	if (!err)
-		err = add_groups(fs, step->give, step->n_give, &groups, &n,
-				 &max);
-	if (n)
-		qsort(groups, n, sizeof(*groups), group_cmp);
-	for (i = 0; i < n; i++)
-		if (!i || groups[i] != groups[i - 1])
-			*blocks += 2;
-	free(groups);
-	return err;
-}
-
 /* Makes sure that the running transaction takes @step. */
 static errcode_t make_room(struct e4l_apply *a,
 			   const struct e4l_file_plan *step)
 {
-	uint64_t noted = a->copies.blocks + a->zeroes.blocks, blocks;
-	errcode_t err = cost(a->e->fs, step, &blocks);
+	uint64_t noted = a->copies.blocks + a->zeroes.blocks + a->tree_blocks;
+	uint64_t blocks;
+	errcode_t err = e4l_step_cost(a->opt.plan, step, 0, &blocks);
 
 	if (err)
 		return err;
-	if (blocks > e4l_journal_capacity(a->j))
+	if (blocks > e4l_journal_capacity(a->opt.journal))
 		return E4L_ET_TXN_FULL;
 	if (a->txn && (blocks > e4l_txn_room(a->txn) ||
 		       step->batch != a->batch ||
 		       noted * a->e->fs->blocksize > COMMIT_BYTES))
 		err = e4l_apply_commit(a);
 	if (!err && !a->txn)
-		err = e4l_txn_begin(a->j, &a->txn);
+		err = e4l_txn_begin(a->opt.journal, &a->txn);
 	a->batch = step->batch;
 	return err;
 }
@@ -205,19 +151,31 @@ static errcode_t note_data(struct e4l_apply *a,
 	return err;
 }
 
-/* Builds the tree in the transaction; @root gets what the inode holds of it. */
-static errcode_t put_tree(struct e4l_apply *a, const struct e4l_file_plan *step,
-			  uint32_t generation, void *root)
+/* Nobody refers to it yet, so that it is written as data is. */
+static errcode_t note_tree(struct e4l_apply *a,
+			   const struct e4l_file_plan *step, char *blocks)
+{
+	errcode_t err = e4l_grow(&a->trees, a->n_trees, sizeof(*a->trees));
+
+	if (err) {
+		free(blocks);
+		return err;
+	}
+	a->trees[a->n_trees++] = (struct new_tree) {
+		.blk = step->tree[0], .n = step->n_tree, .data = blocks,
+	};
+	a->tree_blocks += step->n_tree;
+	return 0;
+}
+
+/* In blocks that the file's tree has already. */
+static errcode_t journal_tree(struct e4l_apply *a,
+			      const struct e4l_file_plan *step, char *blocks)
 {
 	size_t blocksize = a->e->fs->blocksize, i;
-	char *blocks = calloc(step->n_tree + 1, blocksize);
-	errcode_t err = ENOMEM;
+	errcode_t err = 0;
 	void *data;
 
-	if (blocks)
-		err = e4l_tree_build(a->e->fs, step->ino, generation,
-				     step->new_extents, step->n_new, step->tree,
-				     root, blocks);
 	for (i = 0; i < step->n_tree && !err; i++) {
 		err = e4l_txn_new_block(a->txn, step->tree[i], &data);
 		if (!err)
@@ -225,6 +183,26 @@ static errcode_t put_tree(struct e4l_apply *a, const struct e4l_file_plan *step,
 	}
 	free(blocks);
 	return err;
+}
+
+/* Builds the tree; @root gets what the inode holds of it. */
+static errcode_t put_tree(struct e4l_apply *a, const struct e4l_file_plan *step,
+			  uint32_t generation, void *root)
+{
+	char *blocks = calloc(step->n_tree + 1, a->e->fs->blocksize);
+	errcode_t err;
+
+	if (!blocks)
+		return ENOMEM;
+	err = e4l_tree_build(a->e->fs, step->ino, generation,
+			     step->new_extents, step->n_new, step->tree, root,
+			     blocks);
+	if (err) {
+		free(blocks);
+		return err;
+	}
+	return step->tree_is_new ? note_tree(a, step, blocks) :
+				   journal_tree(a, step, blocks);
 }
 
 /* i_blocks follows what the file has gained or lost; libext2fs knows how. */
@@ -259,7 +237,7 @@ static errcode_t put_inode(struct e4l_apply *a,
 	if (!err)
 		err = count_in_inode(fs, inode, step);
 	if (!err)
-		err = e4l_quota_charge(a->q, a->txn, step->ino, inode,
+		err = e4l_quota_charge(a->opt.quota, a->txn, step->ino, inode,
 				       e4l_step_grows(fs, step) *
 				       EXT2_CLUSTER_SIZE(fs->super));
 	if (!err)
@@ -391,8 +369,8 @@ static errcode_t copy_read(void *arg, void *priv)
 
 static void tell(struct e4l_apply *a, uint64_t blocks)
 {
-	if (a->progress)
-		a->progress(blocks, a->priv);
+	if (a->opt.progress)
+		a->opt.progress(blocks, a->opt.priv);
 }
 
 static errcode_t copy_write(void *arg, void *priv)
@@ -521,10 +499,28 @@ static errcode_t zero_data(struct e4l_apply *a)
 	return err;
 }
 
+static errcode_t write_trees(struct e4l_apply *a)
+{
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < a->n_trees && !err; i++) {
+		err = e4l_write(a->e, a->trees[i].blk, a->trees[i].n,
+				a->trees[i].data);
+		if (err)
+			e4l_fail(a->e, err, "writing a file's new map", 0,
+				 a->trees[i].blk);
+	}
+	return err;
+}
+
 /* ---------------------------------------------------------------- 3. commit */
 
 static void forget_batch(struct e4l_apply *a)
 {
+	while (a->n_trees)
+		free(a->trees[--a->n_trees].data);
+	a->tree_blocks = 0;
 	a->txn = NULL;
 	a->steps = 0;
 	a->copies.n = a->zeroes.n = 0;
@@ -540,6 +536,8 @@ errcode_t e4l_apply_commit(struct e4l_apply *a)
 	err = zero_data(a);
 	if (!err)
 		err = copy_data(a);
+	if (!err)
+		err = write_trees(a);
 	if (err) {
 		e4l_txn_abort(a->txn);
 		forget_batch(a);
@@ -556,10 +554,8 @@ errcode_t e4l_apply_commit(struct e4l_apply *a)
 	return err;
 }
 
-errcode_t e4l_apply_open(struct e4l *e, struct e4l_journal *j,
-			 struct e4l_quota *q,
-			 void (*progress)(uint64_t blocks, void *priv),
-			 void *priv, struct e4l_apply **ret)
+errcode_t e4l_apply_open(struct e4l *e, const struct e4l_apply_options *options,
+			 struct e4l_apply **ret)
 {
 	struct e4l_apply *a = calloc(1, sizeof(*a));
 
@@ -567,10 +563,7 @@ errcode_t e4l_apply_open(struct e4l *e, struct e4l_journal *j,
 	if (!a)
 		return ENOMEM;
 	a->e = e;
-	a->j = j;
-	a->q = q;
-	a->progress = progress;
-	a->priv = priv;
+	a->opt = *options;
 	return 0;
 }
 
@@ -584,6 +577,8 @@ void e4l_apply_close(struct e4l_apply *a)
 	if (!a)
 		return;
 	e4l_txn_abort(a->txn);
+	forget_batch(a);
+	free(a->trees);
 	free(a->copies.v);
 	free(a->zeroes.v);
 	free(a);

@@ -17,15 +17,17 @@ struct e4l_apply_stats {
 	uint64_t transactions;
 };
 
-/*
- * Over an open journal and quota files (or NULL), which are borrowed until
- * e4l_apply_close().  @progress (may be NULL) hears of blocks that have been
- * copied or zeroed.
- */
-errcode_t e4l_apply_open(struct e4l *e, struct e4l_journal *j,
-			 struct e4l_quota *q,
-			 void (*progress)(uint64_t blocks, void *priv),
-			 void *priv, struct e4l_apply **ret);
+/* All of it is borrowed until e4l_apply_close(). */
+struct e4l_apply_options {
+	struct e4l_journal *journal;
+	struct e4l_quota *quota;	/* or NULL */
+	const struct e4l_plan_options *plan;	/* that the steps come from */
+	/* Hears of blocks that have been copied or zeroed; may be NULL. */
+	void (*progress)(uint64_t blocks, void *priv);
+	void *priv;
+};
+errcode_t e4l_apply_open(struct e4l *e, const struct e4l_apply_options *options,
+			 struct e4l_apply **ret);
 
 /*
  * Adds a step to the running transaction, or begins one; when it does not fit,

@@ -1138,6 +1138,14 @@ struct e4l_plan_options {
 	uint32_t zeroout_max_blocks;
 	uint64_t zeroout_budget_blocks;	/* over all files; or E4L_NO_LIMIT */
 	uint64_t copy_budget_blocks;	/* likewise; unwritten blocks are free */
+	/*
+	 * The most metadata blocks that one step may change (0: no limit), the
+	 * block that group 0 begins with, and how many groups' descriptors are
+	 * in one block (0 is 1).
+	 */
+	uint32_t txn_blocks;
+	uint32_t first_blk;
+	uint32_t groups_per_desc;
 };
 
 /* A file as it is now. */
@@ -1182,6 +1190,8 @@ struct e4l_file_plan {
 	size_t n_take, n_give;
 	blk64_t *tree;
 	size_t n_tree;
+	/* All of @tree is the end of @take: nobody refers to it before. */
+	bool tree_is_new;
 	uint64_t fragments_saved;	/* of clusters */
 	uint64_t bytes_to_copy;
 	uint64_t bytes_to_zero;
@@ -1235,6 +1245,9 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
  *    an extent would grow longer, runs that save nothing are left out and their
  *    cost is spent elsewhere; the result can then miss the best by as many
  *    extents as there are full ones.
+ *  - Transactions: no step changes more than txn_blocks metadata blocks.  A move
+ *    that would is cut into several steps, of which each leaves the file whole;
+ *    files for which that cannot be done are left alone: e4l_plan_left().
  *  - What is already ideal is not touched, and a plan for the result, with no
  *    budget, is empty.
  * Errors: E4L_ET_BAD_ARGUMENT (blocks that are given back are free already:
@@ -1249,6 +1262,9 @@ errcode_t e4l_plan_make(struct e4l_plan *p);
  */
 const struct e4l_file_plan *e4l_plan_steps(const struct e4l_plan *p,
 					   size_t *n);
+
+/* Files that could be better, but not in transactions of txn_blocks. */
+const ext2_ino_t *e4l_plan_left(const struct e4l_plan *p, size_t *n);
 
 /* ------------------------------------------------------------------- repack */
 

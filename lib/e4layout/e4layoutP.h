@@ -24,4 +24,10 @@ errcode_t e4l_fail(struct e4l *e, errcode_t err, const char *doing,
 errcode_t e4l_fail_group(struct e4l *e, errcode_t err, const char *doing,
 			 dgrp_t group, blk64_t blk);
 
+/*
+ * journal.c: what e4l_journal_capacity() is going to be, as far as that can be
+ * told before the journal is opened, and of a filesystem that is only read.
+ */
+uint32_t e4l_journal_room(struct e4l *e, io_channel external);
+
 #endif

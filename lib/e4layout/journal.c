@@ -104,6 +104,21 @@ errcode_t e4l_journal_open(struct e4l *e, io_channel external,
 	return 0;
 }
 
+uint32_t e4l_journal_room(struct e4l *e, io_channel external)
+{
+	struct e4l_journal *j = calloc(1, sizeof(*j));
+	uint32_t room = TXN_MAX_BYTES / e->fs->blocksize;
+
+	if (!j)
+		return room;
+	j->e = e;
+	j->io = external ? external : e->fs->io;
+	if (ext2fs_has_feature_journal(e->fs->super) && !e4l_log_setup(j))
+		room = j->capacity;
+	journal_free(j);
+	return room;
+}
+
 uint32_t e4l_journal_capacity(const struct e4l_journal *j)
 {
 	return j->capacity;

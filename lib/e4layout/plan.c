@@ -94,6 +94,7 @@ void e4l_plan_free(struct e4l_plan *p)
 	for (i = 0; i < p->n_steps; i++)
 		e4l_free_step(&p->steps[i]);
 	free(p->files);
+	free(p->left);
 	free(p->steps);
 	e4l_space_free(p->space);
 	free(p);
@@ -210,6 +211,7 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
 	return err;
 }
 
+/* The cluster of a tree block; quota and i_blocks count all of it. */
 static errcode_t give_tree_block(struct e4l_plan *p, struct e4l_file_plan *step,
 				 blk64_t blk)
 {
@@ -217,33 +219,39 @@ static errcode_t give_tree_block(struct e4l_plan *p, struct e4l_file_plan *step,
 	errcode_t err;
 
 	err = e4l_grow(&step->give, step->n_give, sizeof(*step->give));
-	if (err)
-		return err;
-	step->give[step->n_give++] = (struct e4l_free_run) {
-		.pblk = blk / ratio * ratio, .len = ratio,
-	};
-	return e4l_space_give(p->space, blk / ratio, 1);
+	if (!err)
+		step->give[step->n_give++] = (struct e4l_free_run) {
+			.pblk = blk / ratio * ratio, .len = ratio,
+		};
+	return err;
 }
 
 /*
- * Where the tree of a file that moves to another group goes: beside its data,
- * if there is a run for all of it.  False: it stays where it is.
+ * A run for a new tree: beside the data of a file that moves to another group,
+ * or, for a tree that cannot stay where it is (@must), anywhere.
  */
-static errcode_t new_tree(struct e4l_plan *p, const struct e4l_candidate *c,
-			  struct e4l_file_plan *step, bool *done)
+static bool find_tree_run(const struct e4l_plan *p, const blk64_t *tree,
+			  const struct e4l_file_plan *step, bool must,
+			  uint64_t *at)
 {
-	uint64_t ratio = p->opt.cluster_blocks, at, i;
-	uint64_t group = p->opt.group_blocks;
+	uint64_t ratio = p->opt.cluster_blocks, group = p->opt.group_blocks;
 	blk64_t data = step->new_extents[0].pblk;
 	struct e4l_run near = { data / ratio, group / ratio };
-	errcode_t err;
 
-	*done = false;
-	if (!step->n_moves || !step->n_tree ||
-	    c->tree[0] / group == data / group ||
-	    !e4l_space_fit(p->space, step->n_tree, &near, &at) ||
-	    at < near.start || at - near.start >= near.len)
-		return 0;
+	if (!must && (!step->n_moves || tree[0] / group == data / group))
+		return false;
+	return e4l_space_fit(p->space, step->n_tree, &near, at) &&
+	       (must || (*at >= near.start && *at - near.start < near.len));
+}
+
+/* The tree's blocks are what the last of the step's takes is. */
+static errcode_t take_tree(struct e4l_plan *p, struct e4l_file_plan *step,
+			   uint64_t at)
+{
+	uint64_t ratio = p->opt.cluster_blocks;
+	errcode_t err;
+	size_t i;
+
 	err = e4l_space_take(p->space, at, step->n_tree);
 	if (!err)
 		err = e4l_grow(&step->take, step->n_take, sizeof(*step->take));
@@ -254,54 +262,75 @@ static errcode_t new_tree(struct e4l_plan *p, const struct e4l_candidate *c,
 	};
 	for (i = 0; i < step->n_tree; i++)
 		step->tree[i] = (at + i) * ratio;
-	*done = true;
+	step->tree_is_new = true;
 	return 0;
 }
 
-/* Decides on the tree's blocks and gives back those that are not needed. */
-static errcode_t place_tree(struct e4l_plan *p, struct e4l_candidate *c,
-			    struct e4l_file_plan *step)
+errcode_t e4l_place_tree(struct e4l_plan *p, const blk64_t *tree, size_t n,
+			 struct e4l_file_plan *step, bool *placed)
 {
-	size_t i, kept = 0;
-	errcode_t err;
-	bool done;
+	size_t need = e4l_ideal_tree_blocks(step->n_new, p->opt.blocksize);
+	bool must = need > n || (p->opt.txn_blocks &&
+				 need > p->opt.txn_blocks / 2);
+	errcode_t err = 0;
+	uint64_t at;
+	size_t i;
 
-	step->n_tree = e4l_ideal_tree_blocks(step->n_new, p->opt.blocksize);
-	step->tree = calloc(step->n_tree + 1, sizeof(*step->tree));
+	step->tree = calloc(need + 1, sizeof(*step->tree));
 	if (!step->tree)
 		return ENOMEM;
-	err = new_tree(p, c, step, &done);
-	if (!err && !done) {
-		kept = step->n_tree;
-		memcpy(step->tree, c->tree, kept * sizeof(*step->tree));
-	}
-	for (i = kept; i < c->n_tree && !err; i++)
-		err = give_tree_block(p, step, c->tree[i]);
-	memcpy(c->tree, step->tree, step->n_tree * sizeof(*c->tree));
-	c->n_tree = step->n_tree;
+	step->n_tree = need;
+	if (need && find_tree_run(p, tree, step, must, &at))
+		err = take_tree(p, step, at);
+	*placed = step->tree_is_new || need <= n;
+	if (err || !*placed)
+		return err;
+	if (!step->tree_is_new)
+		memcpy(step->tree, tree, need * sizeof(*tree));
+	for (i = step->tree_is_new ? 0 : need; i < n && !err; i++)
+		err = give_tree_block(p, step, tree[i]);
 	return err;
 }
 
-static errcode_t give_runs(struct e4l_plan *p, const struct e4l_file_plan *step)
+errcode_t e4l_drop_step(struct e4l_plan *p, struct e4l_file_plan *step)
+{
+	uint32_t ratio = p->opt.cluster_blocks;
+	errcode_t err = 0;
+
+	if (step->tree_is_new)
+		err = e4l_space_add(p->space, step->tree[0] / ratio,
+				    step->n_tree);
+	e4l_free_step(step);
+	return err;
+}
+
+static errcode_t give_runs(struct e4l_plan *p, const struct e4l_free_run *give,
+			   size_t n)
 {
 	uint64_t ratio = p->opt.cluster_blocks;
 	errcode_t err = 0;
-	size_t i;
 
-	for (i = 0; i < step->n_give && !err; i++)
-		err = e4l_space_give(p->space, step->give[i].pblk / ratio,
-				     step->give[i].len / ratio);
+	for (; n && !err; n--, give++)
+		err = e4l_space_give(p->space, give->pblk / ratio,
+				     give->len / ratio);
 	return err;
 }
 
-errcode_t e4l_add_step(struct e4l_plan *p, struct e4l_candidate *c,
-		       struct e4l_file_plan *step)
+static struct e4l_extent *copy_extents(const struct e4l_extent *ex, size_t n)
 {
-	struct e4l_extent *now = calloc(step->n_new + 1, sizeof(*now));
-	errcode_t err = now ? give_runs(p, step) : ENOMEM;
+	struct e4l_extent *copy = calloc(n + 1, sizeof(*copy));
 
-	if (!err)
-		err = place_tree(p, c, step);
+	if (copy && n)
+		memcpy(copy, ex, n * sizeof(*ex));
+	return copy;
+}
+
+static errcode_t add_step(struct e4l_plan *p, struct e4l_candidate *c,
+			  struct e4l_file_plan *step)
+{
+	struct e4l_extent *now = copy_extents(step->new_extents, step->n_new);
+	errcode_t err = now ? give_runs(p, step->give, step->n_give) : ENOMEM;
+
 	if (!err)
 		err = e4l_grow(&p->steps, p->n_steps, sizeof(*p->steps));
 	if (err) {
@@ -309,17 +338,54 @@ errcode_t e4l_add_step(struct e4l_plan *p, struct e4l_candidate *c,
 		e4l_free_step(step);
 		return err;
 	}
-	memcpy(now, step->new_extents, step->n_new * sizeof(*now));
 	step->ino = c->ino;
-	step->batch = step->n_moves || c->step ? p->batch : 0;
+	step->batch = step->n_take || c->step ? p->batch : 0;
 	step->old_extents = c->ex;
 	step->n_old = c->n_ex;
 	c->ex = now;
 	c->n_ex = step->n_new;
 	p->steps[p->n_steps++] = *step;
+	return 0;
+}
+
+errcode_t e4l_add_steps(struct e4l_plan *p, struct e4l_candidate *c,
+			struct e4l_file_plan *steps, size_t n)
+{
+	const struct e4l_file_plan *last = &steps[n - 1];
+	size_t i, n_tree = last->n_tree;
+	errcode_t err = 0;
+
+	/* never more blocks than it had before */
+	memcpy(c->tree, last->tree, n_tree * sizeof(*c->tree));
+	c->n_tree = n_tree;
+	for (i = 0; i < n && !err; i++)
+		err = add_step(p, c, &steps[i]);
+	for (; i < n; i++)
+		e4l_free_step(&steps[i]);
 	c->step = p->n_steps;
 	p->given = true;
-	return 0;
+	return err;
+}
+
+errcode_t e4l_leave(struct e4l_plan *p, struct e4l_candidate *c,
+		    unsigned int flags)
+{
+	errcode_t err;
+
+	c->allowed &= ~flags;
+	if (c->left)
+		return 0;
+	err = e4l_grow(&p->left, p->n_left, sizeof(*p->left));
+	if (!err)
+		p->left[p->n_left++] = c->ino;
+	c->left = true;
+	return err;
+}
+
+const ext2_ino_t *e4l_plan_left(const struct e4l_plan *p, size_t *n)
+{
+	*n = p->n_left;
+	return p->left;
 }
 
 /* Makes free what the steps so far give; the next may use it. */
@@ -460,22 +526,15 @@ static errcode_t zero_runs(struct e4l_extent *ex, size_t n_ex,
 	return 0;
 }
 
-/* Whether the step took new blocks for its tree: always in its last take. */
-static bool took_tree(const struct e4l_file_plan *step)
-{
-	return step->n_tree && step->n_take &&
-	       step->take[step->n_take - 1].pblk == step->tree[0];
-}
-
 /* Does without the tree blocks that @step no longer needs. */
 static errcode_t shrink_tree(struct e4l_plan *p, struct e4l_candidate *c,
 			     struct e4l_file_plan *step)
 {
 	uint64_t need = e4l_ideal_tree_blocks(step->n_new, p->opt.blocksize);
 	uint32_t ratio = p->opt.cluster_blocks;
-	bool taken = took_tree(step);
+	bool taken = step->tree_is_new;
+	size_t given = step->n_give, i;
 	errcode_t err = 0;
-	size_t i;
 
 	for (i = need; i < step->n_tree && !err; i++) {
 		if (taken) {
@@ -485,10 +544,13 @@ static errcode_t shrink_tree(struct e4l_plan *p, struct e4l_candidate *c,
 			err = give_tree_block(p, step, step->tree[i]);
 		}
 	}
-	if (taken && !need)
+	if (taken && !need) {
 		step->n_take--;
+		step->tree_is_new = false;
+	}
 	c->n_tree = step->n_tree = need;
-	return err;
+	return err ? err : give_runs(p, step->give + given,
+				     step->n_give - given);
 }
 
 /* Gives the last step of @c other new extents, which it takes over. */
@@ -506,31 +568,75 @@ static errcode_t amend_step(struct e4l_plan *p, struct e4l_candidate *c,
 	return shrink_tree(p, c, step);
 }
 
-/* Packs one file, after zeroing what has been chosen of it. */
+/* A step of its own; *@done is false if no transaction holds it. */
+static errcode_t pack_anew(struct e4l_plan *p, struct e4l_candidate *c,
+			   struct e4l_file_plan *step, bool *done)
+{
+	errcode_t err;
+	bool placed;
+
+	*done = false;
+	err = e4l_place_tree(p, c->tree, c->n_tree, step, &placed);
+	if (!err && placed)
+		err = e4l_step_fits(p, step, 0, done);
+	if (!err && *done)
+		return e4l_add_steps(p, c, step, 1);
+	if (!err)
+		return e4l_drop_step(p, step);
+	e4l_free_step(step);
+	return err;
+}
+
+/* As part of the last step so far, likewise; takes over @ex. */
+static errcode_t pack_amending(struct e4l_plan *p, struct e4l_candidate *c,
+			       struct e4l_extent *ex, size_t n, bool *done)
+{
+	struct e4l_file_plan *step = &p->steps[c->step - 1];
+	size_t need = e4l_ideal_tree_blocks(n, p->opt.blocksize);
+	errcode_t err;
+
+	err = e4l_step_fits(p, step, step->tree_is_new ? 0 :
+				     step->n_tree - need, done);
+	if (!err && *done)
+		return amend_step(p, c, ex, n);
+	free(ex);
+	return err;
+}
+
+/*
+ * Packs one file, after zeroing what has been chosen of it; leaves it if no
+ * transaction holds that.
+ */
 static errcode_t pack_file(struct e4l_plan *p, struct e4l_candidate *c,
-			   const struct e4l_zero_run *runs, size_t n)
+			   const struct e4l_zero_run *runs, size_t n,
+			   bool *done)
 {
 	struct e4l_file_plan fresh = { 0 };
 	struct e4l_file_plan *step = c->step ? &p->steps[c->step - 1] : &fresh;
-	struct e4l_extent *ex;
-	size_t n_ex;
+	uint64_t zeroed = step->bytes_to_zero;
+	struct e4l_extent *ex = copy_extents(c->ex, c->n_ex);
+	size_t n_zero = step->n_zero, n_ex;
 	errcode_t err;
 
-	ex = calloc(c->n_ex + 1, sizeof(*ex));
 	if (!ex)
 		return ENOMEM;
-	memcpy(ex, c->ex, c->n_ex * sizeof(*ex));
 	err = zero_runs(ex, c->n_ex, runs, n, step, p->opt.blocksize);
 	if (err) {
 		free(ex);
 		return err;
 	}
 	n_ex = e4l_pack(ex, c->n_ex, ex);
-	if (c->step)
-		return amend_step(p, c, ex, n_ex);
 	fresh.new_extents = ex;
 	fresh.n_new = n_ex;
-	return e4l_add_step(p, c, &fresh);
+	err = c->step ? pack_amending(p, c, ex, n_ex, done) :
+			pack_anew(p, c, &fresh, done);
+	if (err || *done)
+		return err;
+	if (c->step) {
+		step->n_zero = n_zero;
+		step->bytes_to_zero = zeroed;
+	}
+	return e4l_leave(p, c, E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT);
 }
 
 static errcode_t pack_all(struct e4l_plan *p, bool *changed)
@@ -539,6 +645,7 @@ static errcode_t pack_all(struct e4l_plan *p, bool *changed)
 	size_t n = 0, i, k, first;
 	uint64_t blocks;
 	errcode_t err = 0;
+	bool done;
 
 	for (i = 0; i < p->n_files && !err; i++)
 		err = e4l_zero_collect(p, i, &runs, &n);
@@ -553,32 +660,75 @@ static errcode_t pack_all(struct e4l_plan *p, bool *changed)
 				 is_loose(p, &p->files[i])))
 			continue;
 		*changed = true;
-		if (p->opt.zeroout_budget_blocks != E4L_NO_LIMIT)
+		err = pack_file(p, &p->files[i], runs + first, k - first,
+				&done);
+		if (done && p->opt.zeroout_budget_blocks != E4L_NO_LIMIT)
 			p->opt.zeroout_budget_blocks -= blocks;
-		err = pack_file(p, &p->files[i], runs + first, k - first);
 	}
 	free(runs);
 	return err ? err : commit(p);
 }
 
-static double worth(const struct e4l_file_plan *step)
-{
-	double gain = (double)(step->n_old - step->n_new) +
-		      step->fragments_saved;
+/* A step and what its file's steps of the batch, which are neighbours, gain. */
+struct ranked {
+	const struct e4l_file_plan *step;
+	double worth;
+};
 
-	return gain / (1 + step->bytes_to_copy + step->bytes_to_zero);
+static double worth(const struct e4l_file_plan *step, size_t n)
+{
+	double gain = 0, cost = 1;
+
+	for (; n; n--, step++) {
+		gain += (double)step->n_old - step->n_new +
+			step->fragments_saved;
+		cost += step->bytes_to_copy + step->bytes_to_zero;
+	}
+	return gain / cost;
 }
 
 static int in_order(const void *va, const void *vb)
 {
-	const struct e4l_file_plan *a = va, *b = vb;
-	double worth_a = worth(a), worth_b = worth(b);
+	const struct ranked *a = va, *b = vb;
 
-	if (a->batch != b->batch)
-		return a->batch < b->batch ? -1 : 1;
-	if (worth_a != worth_b)
-		return worth_a > worth_b ? -1 : 1;
-	return a->ino < b->ino ? -1 : a->ino > b->ino;
+	if (a->step->batch != b->step->batch)
+		return a->step->batch < b->step->batch ? -1 : 1;
+	if (a->worth != b->worth)
+		return a->worth > b->worth ? -1 : 1;
+	if (a->step->ino != b->step->ino)
+		return a->step->ino < b->step->ino ? -1 : 1;
+	return a->step < b->step ? -1 : a->step > b->step;
+}
+
+static errcode_t sort_steps(struct e4l_plan *p)
+{
+	struct ranked *ranked = calloc(p->n_steps + 1, sizeof(*ranked));
+	struct e4l_file_plan *steps = calloc(p->n_steps + 1, sizeof(*steps));
+	size_t i, k, n;
+
+	if (!ranked || !steps) {
+		free(ranked);
+		free(steps);
+		return ENOMEM;
+	}
+	for (i = 0; i < p->n_steps; i += n) {
+		const struct e4l_file_plan *step = &p->steps[i];
+
+		for (n = 1; i + n < p->n_steps && step[n].ino == step->ino &&
+			    step[n].batch == step->batch; n++)
+			;
+		for (k = 0; k < n; k++)
+			ranked[i + k] = (struct ranked) {
+				.step = step + k, .worth = worth(step, n),
+			};
+	}
+	qsort(ranked, p->n_steps, sizeof(*ranked), in_order);
+	for (i = 0; i < p->n_steps; i++)
+		steps[i] = *ranked[i].step;
+	free(ranked);
+	free(p->steps);
+	p->steps = steps;
+	return 0;
 }
 
 errcode_t e4l_plan_make(struct e4l_plan *p)
@@ -592,9 +742,7 @@ errcode_t e4l_plan_make(struct e4l_plan *p)
 		if (!err)
 			err = pack_all(p, &changed);
 	} while (changed && !err);
-	if (p->n_steps)
-		qsort(p->steps, p->n_steps, sizeof(*p->steps), in_order);
-	return err;
+	return err ? err : sort_steps(p);
 }
 
 const struct e4l_file_plan *e4l_plan_steps(const struct e4l_plan *p,

@@ -18,6 +18,7 @@ struct e4l_candidate {
 	blk64_t *tree;			/* likewise, ascending */
 	size_t n_tree;
 	size_t step;			/* its last step's index + 1, 0: none */
+	bool left;			/* something was too large */
 	/* for the order of moving, brought up to date by each pass */
 	uint64_t excess;		/* fragments */
 	uint64_t cost;			/* written blocks that may be copied */
@@ -31,6 +32,8 @@ struct e4l_plan {
 	size_t n_files;
 	struct e4l_file_plan *steps;
 	size_t n_steps;
+	ext2_ino_t *left;		/* too large for a transaction */
+	size_t n_left;
 	unsigned int batch;
 	bool given;			/* by a step of this batch */
 };
@@ -95,12 +98,21 @@ errcode_t e4l_zero_choose(const struct e4l_plan *p, struct e4l_zero_run *runs,
 
 /* plan_move.c */
 
+/* Pieces in logical order. */
+struct e4l_pieces {
+	struct e4l_piece_of_file *v;
+	size_t n;
+};
+
+/* Appends a piece, or makes the last one longer. */
+errcode_t e4l_push_piece(struct e4l_pieces *list, uint64_t lc, uint64_t pc,
+			 uint64_t n);
 /*
  * The file's pieces.  Errors: ENOMEM, E4L_ET_BAD_ARGUMENT (not aligned with
  * clusters).
  */
-errcode_t e4l_pieces(const struct e4l_extent *ex, size_t n, uint32_t ratio,
-		     struct e4l_piece_of_file **ret, size_t *n_ret);
+errcode_t e4l_get_pieces(const struct e4l_extent *ex, size_t n, uint32_t ratio,
+			 struct e4l_pieces *ret);
 /* Sets @c's excess, cost and longest. */
 errcode_t e4l_move_weigh(const struct e4l_plan *p, struct e4l_candidate *c);
 /*
@@ -110,16 +122,69 @@ errcode_t e4l_move_weigh(const struct e4l_plan *p, struct e4l_candidate *c);
 errcode_t e4l_move_file(struct e4l_plan *p, struct e4l_candidate *c,
 			bool partial, bool *moved);
 
+/* Clusters that are contiguous before and after, perhaps at the same place. */
+struct e4l_change {
+	uint64_t lc, from, to, n;
+};
+
+/* Walks two lists of pieces that cover the same clusters. */
+errcode_t e4l_each_change(const struct e4l_pieces *old,
+			  const struct e4l_pieces *new,
+			  errcode_t (*fn)(const struct e4l_change *, void *),
+			  void *priv);
+/*
+ * Makes what moves @ex from @old to @new: the step's extents, moves, take and
+ * give, but for the tree.
+ */
+errcode_t e4l_make_move(const struct e4l_plan *p, const struct e4l_extent *ex,
+			size_t n, const struct e4l_pieces *old,
+			const struct e4l_pieces *new,
+			struct e4l_file_plan *step);
+
+/* plan_split.c */
+
+/*
+ * The most metadata blocks that @step changes: its inode's, its tree's unless it
+ * is new, what quota counts, and bitmaps and descriptors of the groups whose
+ * blocks come or go.  @less: how many tree blocks it is going to give back
+ * beside.
+ */
+errcode_t e4l_step_cost(const struct e4l_plan_options *opt,
+			const struct e4l_file_plan *step, size_t less,
+			uint64_t *blocks);
+/* Whether it fits into a transaction. */
+errcode_t e4l_step_fits(const struct e4l_plan *p,
+			const struct e4l_file_plan *step, size_t less,
+			bool *fits);
+/*
+ * Moves @c, for which one transaction is too small, in several steps, or in none
+ * (*@done is false, and *@saved counts for nothing).
+ */
+errcode_t e4l_split_move(struct e4l_plan *p, struct e4l_candidate *c,
+			 const struct e4l_pieces *old,
+			 const struct e4l_pieces *new, uint64_t saved,
+			 bool *done);
+
 /* plan.c */
 
 /*
- * Adds a step for @c; its arrays but old_extents and tree are the caller's
- * work, and @step takes ownership of them, also on an error.  *@step's new
- * extents become @c's.
+ * Decides where the tree of @step is going to be, now that it is in @tree, and
+ * what is given back of it.  False: there is no room for it.
  */
-errcode_t e4l_add_step(struct e4l_plan *p, struct e4l_candidate *c,
-		       struct e4l_file_plan *step);
+errcode_t e4l_place_tree(struct e4l_plan *p, const blk64_t *tree, size_t n,
+			 struct e4l_file_plan *step, bool *placed);
+/* Takes that back, and frees what the step holds. */
+errcode_t e4l_drop_step(struct e4l_plan *p, struct e4l_file_plan *step);
+/*
+ * Adds @n steps for @c, one after the other, with their trees.  Takes ownership
+ * of what they hold, also on an error.
+ */
+errcode_t e4l_add_steps(struct e4l_plan *p, struct e4l_candidate *c,
+			struct e4l_file_plan *steps, size_t n);
 /* Frees what a step holds. */
 void e4l_free_step(struct e4l_file_plan *step);
+/* Leaves @c alone, as far as @flags say, and remembers that. */
+errcode_t e4l_leave(struct e4l_plan *p, struct e4l_candidate *c,
+		    unsigned int flags);
 
 #endif

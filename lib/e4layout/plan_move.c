@@ -7,13 +7,8 @@
 
 typedef struct e4l_piece_of_file piece;
 
-/* Pieces in logical order; room for @max. */
-struct pieces {
-	piece *v;
-	size_t n;
-};
-
-static errcode_t push(struct pieces *list, uint64_t lc, uint64_t pc, uint64_t n)
+errcode_t e4l_push_piece(struct e4l_pieces *list, uint64_t lc, uint64_t pc,
+			 uint64_t n)
 {
 	piece *last = list->n ? &list->v[list->n - 1] : NULL;
 	errcode_t err;
@@ -28,10 +23,10 @@ static errcode_t push(struct pieces *list, uint64_t lc, uint64_t pc, uint64_t n)
 	return err;
 }
 
-errcode_t e4l_pieces(const struct e4l_extent *ex, size_t n, uint32_t ratio,
-		     piece **ret, size_t *n_ret)
+errcode_t e4l_get_pieces(const struct e4l_extent *ex, size_t n, uint32_t ratio,
+			 struct e4l_pieces *ret)
 {
-	struct pieces list = { 0 };
+	struct e4l_pieces list = { 0 };
 	uint64_t lc, pc, end, next = 0, next_pc = 0;
 	errcode_t err = 0;
 	size_t i;
@@ -50,16 +45,15 @@ errcode_t e4l_pieces(const struct e4l_extent *ex, size_t n, uint32_t ratio,
 			pc++;
 		}
 		if (lc < end)
-			err = push(&list, lc, pc, end - lc);
+			err = e4l_push_piece(&list, lc, pc, end - lc);
 		next = end;
 		next_pc = pc + (end - lc);
 	}
 	if (err) {
 		free(list.v);
-		list = (struct pieces) { 0 };
+		list = (struct e4l_pieces) { 0 };
 	}
-	*ret = list.v;
-	*n_ret = list.n;
+	*ret = list;
 	return err;
 }
 
@@ -77,18 +71,20 @@ static size_t logical_run(const piece *v, size_t n, uint64_t *len)
 errcode_t e4l_move_weigh(const struct e4l_plan *p, struct e4l_candidate *c)
 {
 	uint64_t ratio = p->opt.cluster_blocks, len;
-	piece *v;
-	size_t n, i, k, x = 0;
+	struct e4l_pieces pieces;
+	const piece *v;
+	size_t i, k, x = 0;
 	errcode_t err;
 
 	c->excess = c->cost = c->longest = 0;
 	if (!(c->allowed & E4L_PLAN_MOVE))
 		return 0;
-	err = e4l_pieces(c->ex, c->n_ex, ratio, &v, &n);
+	err = e4l_get_pieces(c->ex, c->n_ex, ratio, &pieces);
 	if (err)
 		return err;
-	for (i = 0; i < n; i += k) {
-		k = logical_run(v + i, n - i, &len);
+	v = pieces.v;
+	for (i = 0; i < pieces.n; i += k) {
+		k = logical_run(v + i, pieces.n - i, &len);
 		if (k == 1)
 			continue;
 		c->excess += k - 1;
@@ -101,53 +97,45 @@ errcode_t e4l_move_weigh(const struct e4l_plan *p, struct e4l_candidate *c)
 			    v[i].lc * ratio)
 				c->cost += c->ex[x].len;
 	}
-	free(v);
+	free(pieces.v);
 	return 0;
 }
 
-/*
- * Walks two lists of pieces that cover the same clusters and calls @fn for each
- * part that is at another place in @new.
- */
-struct change {
-	uint64_t lc, from, to, n;
-};
-
-static errcode_t each_change(const piece *old, size_t n_old, const piece *new,
-			     errcode_t (*fn)(const struct change *, void *),
-			     void *priv)
+errcode_t e4l_each_change(const struct e4l_pieces *old,
+			  const struct e4l_pieces *new,
+			  errcode_t (*fn)(const struct e4l_change *, void *),
+			  void *priv)
 {
-	uint64_t o = 0, w = 0;	/* how far in old[0] and new[0] */
-	struct change ch;
+	const piece *was = old->v, *is = new->v;
+	uint64_t o = 0, w = 0;	/* how far in *was and *is */
+	struct e4l_change ch;
 	errcode_t err = 0;
 
-	while (n_old && !err) {
-		ch = (struct change) {
-			.lc = old->lc + o, .from = old->pc + o,
-			.to = new->pc + w, .n = old->n - o,
+	while (was < old->v + old->n && !err) {
+		ch = (struct e4l_change) {
+			.lc = was->lc + o, .from = was->pc + o,
+			.to = is->pc + w, .n = was->n - o,
 		};
-		if (ch.n > new->n - w)
-			ch.n = new->n - w;
-		if (ch.from != ch.to)
-			err = fn(&ch, priv);
+		if (ch.n > is->n - w)
+			ch.n = is->n - w;
+		err = fn(&ch, priv);
 		o += ch.n;
 		w += ch.n;
-		if (o == old->n) {
-			old++;
-			n_old--;
+		if (o == was->n) {
+			was++;
 			o = 0;
 		}
-		if (w == new->n) {
-			new++;
+		if (w == is->n) {
+			is++;
 			w = 0;
 		}
 	}
 	return err;
 }
 
-static errcode_t put_back(const struct change *ch, void *priv)
+static errcode_t put_back(const struct e4l_change *ch, void *priv)
 {
-	return e4l_space_add(priv, ch->to, ch->n);
+	return ch->from == ch->to ? 0 : e4l_space_add(priv, ch->to, ch->n);
 }
 
 /* What placing one logical run needs. */
@@ -157,7 +145,7 @@ struct placing {
 	const piece *v;			/* its pieces now */
 	size_t n;
 	uint64_t len;
-	struct pieces *out;
+	struct e4l_pieces *out;
 };
 
 static errcode_t place_at(struct placing *pl, uint64_t lc, uint64_t at,
@@ -165,7 +153,7 @@ static errcode_t place_at(struct placing *pl, uint64_t lc, uint64_t at,
 {
 	errcode_t err = e4l_space_take(pl->space, at, len);
 
-	return err ? err : push(pl->out, lc, at, len);
+	return err ? err : e4l_push_piece(pl->out, lc, at, len);
 }
 
 /*
@@ -195,7 +183,7 @@ static errcode_t place_whole(struct placing *pl, bool *done)
 	if (best_head)
 		err = place_at(pl, pl->v->lc, best->pc - best_head, best_head);
 	if (!err)
-		err = push(pl->out, best->lc, best->pc, best->n);
+		err = e4l_push_piece(pl->out, best->lc, best->pc, best->n);
 	tail = pl->len - best_head - best->n;
 	if (!err && tail)
 		err = place_at(pl, best->lc + best->n, best->pc + best->n,
@@ -256,7 +244,7 @@ static errcode_t place_windows(struct placing *pl)
 			continue;
 		}
 		n = after + 1;
-		err = push(pl->out, v->lc, v->pc, v->n);
+		err = e4l_push_piece(pl->out, v->lc, v->pc, v->n);
 		if (!err && after)
 			err = place_at(pl, v->lc + v->n, v->pc + v->n,
 				       after_len);
@@ -267,8 +255,8 @@ static errcode_t place_windows(struct placing *pl)
 /* Frees again what place_windows() took. */
 static errcode_t undo_windows(struct placing *pl)
 {
-	errcode_t err = each_change(pl->v, pl->n, pl->out->v, put_back,
-				    pl->space);
+	const struct e4l_pieces old = { (piece *)pl->v, pl->n };
+	errcode_t err = e4l_each_change(&old, pl->out, put_back, pl->space);
 
 	pl->out->n = 0;
 	return err;
@@ -277,7 +265,7 @@ static errcode_t undo_windows(struct placing *pl)
 /* Frees again what place_longest() took, all of it or not. */
 static errcode_t undo_longest(struct placing *pl)
 {
-	struct pieces *out = pl->out;
+	struct e4l_pieces *out = pl->out;
 	errcode_t err = 0;
 
 	while (out->n && !err) {
@@ -326,9 +314,9 @@ static errcode_t place_partly(struct placing *pl, bool *done)
 
 /* Places every logical run of @v that is in pieces; appends all to @out. */
 static errcode_t place_all(struct placing *pl, const piece *v, size_t n,
-			   bool partial, struct pieces *out)
+			   bool partial, struct e4l_pieces *out)
 {
-	struct pieces tried = { 0 };
+	struct e4l_pieces tried = { 0 };
 	errcode_t err = 0;
 	size_t k, i;
 	bool done;
@@ -346,7 +334,7 @@ static errcode_t place_all(struct placing *pl, const piece *v, size_t n,
 		for (i = 0; i < (done ? tried.n : k) && !err; i++) {
 			const piece *from = done ? &tried.v[i] : &v[i];
 
-			err = push(out, from->lc, from->pc, from->n);
+			err = e4l_push_piece(out, from->lc, from->pc, from->n);
 		}
 	}
 	free(tried.v);
@@ -377,26 +365,26 @@ static errcode_t add_move(struct e4l_file_plan *step, const struct e4l_move *m,
 
 /* Makes the step's extents and moves, from where the pieces now are. */
 static errcode_t map_extents(const struct e4l_plan *p,
-			     const struct e4l_candidate *c, const piece *v,
-			     struct e4l_file_plan *step)
+			     const struct e4l_extent *ex, size_t n,
+			     const piece *v, struct e4l_file_plan *step)
 {
 	uint64_t ratio = p->opt.cluster_blocks, at, end, stop;
 	struct e4l_move m;
 	errcode_t err = 0;
 	size_t i;
 
-	for (i = 0; i < c->n_ex; i++) {
-		at = c->ex[i].lblk;
-		end = at + c->ex[i].len;
+	for (i = 0; i < n; i++) {
+		at = ex[i].lblk;
+		end = at + ex[i].len;
 		for (; at < end && !err; at += m.len) {
 			while ((v->lc + v->n) * ratio <= at)
 				v++;
 			stop = (v->lc + v->n) * ratio;
 			m = (struct e4l_move) {
-				.from = c->ex[i].pblk + (at - c->ex[i].lblk),
+				.from = ex[i].pblk + (at - ex[i].lblk),
 				.to = v->pc * ratio + (at - v->lc * ratio),
 				.len = (stop < end ? stop : end) - at,
-				.copy = !c->ex[i].unwritten,
+				.copy = !ex[i].unwritten,
 			};
 			err = e4l_grow(&step->new_extents, step->n_new,
 				       sizeof(*step->new_extents));
@@ -404,7 +392,7 @@ static errcode_t map_extents(const struct e4l_plan *p,
 				return err;
 			step->new_extents[step->n_new++] = (struct e4l_extent) {
 				.lblk = at, .pblk = m.to, .len = m.len,
-				.unwritten = c->ex[i].unwritten,
+				.unwritten = ex[i].unwritten,
 			};
 			err = add_move(step, &m, p->opt.blocksize);
 		}
@@ -435,46 +423,84 @@ static errcode_t add_run(struct e4l_free_run **runs, size_t *n, blk64_t pblk,
 	return err;
 }
 
-static errcode_t list_change(const struct change *ch, void *priv)
+static errcode_t list_change(const struct e4l_change *ch, void *priv)
 {
 	struct lists *l = priv;
 	errcode_t err;
 
+	if (ch->from == ch->to)
+		return 0;
 	err = add_run(&l->step->take, &l->step->n_take, ch->to * l->ratio,
 		      ch->n * l->ratio);
 	return err ? err : add_run(&l->step->give, &l->step->n_give,
 				   ch->from * l->ratio, ch->n * l->ratio);
 }
 
+errcode_t e4l_make_move(const struct e4l_plan *p, const struct e4l_extent *ex,
+			size_t n, const struct e4l_pieces *old,
+			const struct e4l_pieces *new,
+			struct e4l_file_plan *step)
+{
+	struct lists lists = { step, p->opt.cluster_blocks };
+	errcode_t err = map_extents(p, ex, n, new->v, step);
+
+	return err ? err : e4l_each_change(old, new, list_change, &lists);
+}
+
+/* Adds @step, or several in its place, or none. */
+static errcode_t add_fitting(struct e4l_plan *p, struct e4l_candidate *c,
+			     const struct e4l_pieces *old,
+			     const struct e4l_pieces *new,
+			     struct e4l_file_plan *step, bool *done)
+{
+	uint64_t saved = step->fragments_saved;
+	bool placed, fits = false;
+	errcode_t err;
+
+	*done = true;
+	err = e4l_place_tree(p, c->tree, c->n_tree, step, &placed);
+	if (!err && placed)
+		err = e4l_step_fits(p, step, 0, &fits);
+	if (!err && fits)
+		return e4l_add_steps(p, c, step, 1);
+	if (err) {
+		e4l_free_step(step);
+		return err;
+	}
+	err = e4l_drop_step(p, step);
+	return err ? err : e4l_split_move(p, c, old, new, saved, done);
+}
+
 /* Makes a step of what has been placed, or takes it back. */
 static errcode_t settle(struct e4l_plan *p, struct e4l_candidate *c,
-			const struct pieces *old, const struct pieces *new,
-			bool *moved)
+			const struct e4l_pieces *old,
+			const struct e4l_pieces *new, bool *moved)
 {
 	struct e4l_file_plan step = { 0 };
-	struct lists lists = { &step, p->opt.cluster_blocks };
+	bool done = false;
 	uint64_t cost;
 	errcode_t err;
 
-	err = map_extents(p, c, new->v, &step);
-	if (err)
-		goto fail;
+	err = e4l_make_move(p, c->ex, c->n_ex, old, new, &step);
+	if (err) {
+		e4l_free_step(&step);
+		return err;
+	}
 	cost = step.bytes_to_copy / p->opt.blocksize;
 	if (new->n >= old->n || step.n_new > c->n_ex ||
 	    cost > p->opt.copy_budget_blocks) {
 		e4l_free_step(&step);
-		return each_change(old->v, old->n, new->v, put_back, p->space);
+		return e4l_each_change(old, new, put_back, p->space);
 	}
-	err = each_change(old->v, old->n, new->v, list_change, &lists);
-	if (err)
-		goto fail;
+	step.fragments_saved = old->n - new->n;
+	err = add_fitting(p, c, old, new, &step, &done);
+	if (!err && !done) {
+		err = e4l_each_change(old, new, put_back, p->space);
+		return err ? err : e4l_leave(p, c, E4L_PLAN_MOVE);
+	}
 	if (p->opt.copy_budget_blocks != E4L_NO_LIMIT)
 		p->opt.copy_budget_blocks -= cost;
-	step.fragments_saved = old->n - new->n;
 	*moved = true;
-	return e4l_add_step(p, c, &step);
-fail:
-	e4l_free_step(&step);
 	return err;
 }
 
@@ -483,11 +509,11 @@ errcode_t e4l_move_file(struct e4l_plan *p, struct e4l_candidate *c,
 {
 	uint64_t ratio = p->opt.cluster_blocks;
 	uint64_t group = p->opt.group_blocks / ratio;
-	struct pieces old = { 0 }, new = { 0 };
+	struct e4l_pieces old = { 0 }, new = { 0 };
 	struct placing pl = { .space = p->space };
 	errcode_t err;
 
-	err = e4l_pieces(c->ex, c->n_ex, ratio, &old.v, &old.n);
+	err = e4l_get_pieces(c->ex, c->n_ex, ratio, &old);
 	if (err)
 		return err;
 	pl.near.start = c->goal / ratio / group * group;

@@ -21,6 +21,7 @@ struct repack {
 	const struct e4l_repack_options *opt;
 	struct e4l_repack_result *result;
 	struct e4l_claims *claims;
+	struct e4l_plan_options plan_opt;
 	struct e4l_plan *plan;
 	/* the inode at hand */
 	struct e4l_scorer scorer;
@@ -131,6 +132,13 @@ static errcode_t offer(struct repack *r, const struct e4l_piece *p,
 	return allowed ? e4l_plan_add_file(r->plan, &file) : 0;
 }
 
+static void skip(struct repack *r, ext2_ino_t ino, const char *why)
+{
+	r->result->files_skipped++;
+	if (r->opt->skipped)
+		r->opt->skipped(ino, why, r->opt->priv);
+}
+
 /* The last piece of an inode has come. */
 static errcode_t end_inode(struct repack *r, const struct e4l_piece *p)
 {
@@ -144,11 +152,8 @@ static errcode_t end_inode(struct repack *r, const struct e4l_piece *p)
 		return 0;
 	excess = score->extents - score->ideal_extents;
 	why = reason_to_keep(r, p, &allowed);
-	if (why && !is_reserved(r->e->fs->super, p->ino) && excess) {
-		r->result->files_skipped++;
-		if (r->opt->skipped)
-			r->opt->skipped(p->ino, why, r->opt->priv);
-	}
+	if (why && !is_reserved(r->e->fs->super, p->ino) && excess)
+		skip(r, p->ino, why);
 	if (why || p->map != E4L_MAP_EXTENTS)
 		return 0;
 	r->result->extents_before += score->extents;
@@ -338,19 +343,20 @@ static errcode_t check_quota(struct repack *r, struct e4l_quota *q,
 static errcode_t apply_plan(struct repack *r, const struct e4l_file_plan *steps,
 			    size_t *n)
 {
-	struct e4l_journal *j = NULL;
-	struct e4l_quota *q = NULL;
+	struct e4l_apply_options opt = {
+		.plan = &r->plan_opt, .progress = write_progress, .priv = r,
+	};
 	struct e4l_apply *a = NULL;
 	struct e4l_apply_stats stats;
 	errcode_t err, err2;
 
-	err = e4l_quota_new(r->e, &q);
+	err = e4l_quota_new(r->e, &opt.quota);
 	if (!err)
-		err = check_quota(r, q, steps, *n);
+		err = check_quota(r, opt.quota, steps, *n);
 	if (!err)
-		err = e4l_journal_open(r->e, r->opt->journal, &j);
+		err = e4l_journal_open(r->e, r->opt->journal, &opt.journal);
 	if (!err)
-		err = e4l_apply_open(r->e, j, q, write_progress, r, &a);
+		err = e4l_apply_open(r->e, &opt, &a);
 	if (err) {
 		*n = 0;
 	} else {
@@ -362,9 +368,18 @@ static errcode_t apply_plan(struct repack *r, const struct e4l_file_plan *steps,
 		r->result->transactions = stats.transactions;
 	}
 	e4l_apply_close(a);
-	err2 = e4l_journal_close(j);
-	e4l_quota_free(q);
+	err2 = e4l_journal_close(opt.journal);
+	e4l_quota_free(opt.quota);
 	return err ? err : err2;
+}
+
+static void skip_left(struct repack *r)
+{
+	const ext2_ino_t *left;
+	size_t n;
+
+	for (left = e4l_plan_left(r->plan, &n); n; n--, left++)
+		skip(r, *left, "too large for the journal");
 }
 
 static errcode_t carry_out(struct repack *r)
@@ -375,6 +390,7 @@ static errcode_t carry_out(struct repack *r)
 	size_t n, i;
 	errcode_t err;
 
+	skip_left(r);
 	steps = e4l_plan_steps(r->plan, &n);
 	for (i = 0; i < n; i++) {
 		result->planned_copy_blocks += steps[i].bytes_to_copy /
@@ -399,21 +415,24 @@ errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_options *options,
 		     struct e4l_repack_result *result)
 {
 	struct repack r = { .e = e, .opt = options, .result = result };
-	const struct e4l_plan_options plan = {
+	errcode_t err;
+
+	memset(result, 0, sizeof(*result));
+	e4l_fail(e, 0, NULL, 0, 0);
+	r.plan_opt = (struct e4l_plan_options) {
 		.blocksize = e->fs->blocksize,
 		.cluster_blocks = EXT2FS_CLUSTER_RATIO(e->fs),
 		.group_blocks = e->fs->super->s_blocks_per_group,
 		.zeroout_max_blocks = options->zeroout_max_blocks,
 		.zeroout_budget_blocks = options->zeroout_budget_blocks,
 		.copy_budget_blocks = options->copy_budget_blocks,
+		.txn_blocks = e4l_journal_room(e, options->journal),
+		.first_blk = e->fs->super->s_first_data_block,
+		.groups_per_desc = EXT2_DESC_PER_BLOCK(e->fs->super),
 	};
-	errcode_t err;
-
-	memset(result, 0, sizeof(*result));
-	e4l_fail(e, 0, NULL, 0, 0);
 	err = e4l_claims_new(e, &r.claims);
 	if (!err)
-		err = e4l_plan_new(&plan, &r.plan);
+		err = e4l_plan_new(&r.plan_opt, &r.plan);
 	if (!err)
 		err = scan(&r);
 	if (!err)

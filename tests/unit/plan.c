@@ -41,7 +41,8 @@ struct world {
 	struct file *file;
 	unsigned int files;
 	uint64_t copied, zeroed;	/* blocks */
-	unsigned int steps;
+	unsigned int steps, parts;	/* of these, not a file's last */
+	bool *left;			/* files, for want of a transaction */
 };
 
 static uint32_t name_of(unsigned int file, uint32_t lblk)
@@ -66,6 +67,7 @@ static struct world *new_world(uint64_t clusters, uint32_t ratio,
 	w->state = calloc(clusters, sizeof(*w->state));
 	w->content = calloc(clusters * ratio, sizeof(*w->content));
 	w->file = calloc(files, sizeof(*w->file));
+	w->left = calloc(files, sizeof(*w->left));
 	for (i = 0; i < clusters * ratio; i++)
 		w->content[i] = GARBAGE;
 	return w;
@@ -82,6 +84,7 @@ static void free_world(struct world *w)
 	free(w->state);
 	free(w->content);
 	free(w->file);
+	free(w->left);
 	free(w);
 }
 
@@ -317,12 +320,62 @@ static void set_layout(struct file *f, const struct e4l_file_plan *s)
 	f->ex = calloc(f->n + 1, sizeof(*f->ex));
 	memcpy(f->ex, s->new_extents, f->n * sizeof(*f->ex));
 	CHECK(s->n_tree == e4l_ideal_tree_blocks(f->n, BLOCKSIZE));
+	if (s->n_tree > f->n_tree)
+		f->tree = reallocarray(f->tree, s->n_tree, sizeof(*f->tree));
 	f->n_tree = s->n_tree;
 	for (i = 0; i < f->n_tree; i++)
 		f->tree[i].pblk = s->tree[i];
 }
 
-static void carry_out(struct world *w, const struct e4l_file_plan *s)
+static void mark_groups(const struct world *w, const struct e4l_free_run *run,
+			size_t n, bool *groups)
+{
+	uint64_t i;
+
+	for (; n--; run++)
+		for (i = run->pblk; i < run->pblk + run->len; i++)
+			groups[i / w->opt.group_blocks] = true;
+}
+
+/* An inode, three quota files, the tree, bitmaps, descriptors. */
+static void check_cost(const struct world *w, const struct e4l_file_plan *s)
+{
+	uint64_t n = w->clusters * w->opt.cluster_blocks /
+		     w->opt.group_blocks + 1, i, cost = 4;
+	uint32_t per = w->opt.groups_per_desc ? w->opt.groups_per_desc : 1;
+	bool *groups = calloc(2 * n, sizeof(*groups));
+
+	mark_groups(w, s->take, s->n_take, groups);
+	mark_groups(w, s->give, s->n_give, groups);
+	for (i = 0; i < n; i++) {
+		cost += groups[i];
+		groups[n + i / per] |= groups[i];
+	}
+	for (i = n; i < 2 * n; i++)
+		cost += groups[i];
+	if (!s->tree_is_new)
+		cost += s->n_tree;
+	CHECK(!w->opt.txn_blocks || cost <= w->opt.txn_blocks);
+	free(groups);
+}
+
+/* A new tree is the end of what is taken. */
+static void check_tree(const struct e4l_file_plan *s, uint32_t ratio)
+{
+	const struct e4l_free_run *last;
+	size_t i;
+
+	if (!s->tree_is_new)
+		return;
+	CHECK(s->n_tree && s->n_take);
+	last = &s->take[s->n_take - 1];
+	CHECK(last->len == s->n_tree * ratio);
+	for (i = 0; i < s->n_tree; i++)
+		CHECK(s->tree[i] == last->pblk + i * ratio);
+}
+
+/* @part: more steps follow that belong to the same move. */
+static void carry_out(struct world *w, const struct e4l_file_plan *s, bool part)
 {
 	struct file *f = &w->file[s->ino - 1];
 	int me = USED + (s->ino - 1);
@@ -334,9 +387,12 @@ static void carry_out(struct world *w, const struct e4l_file_plan *s)
 	CHECK(s->n_old == f->n);
 	CHECK(!f->n || !memcmp(s->old_extents, f->ex,
 			       f->n * sizeof(*f->ex)));
-	CHECK(s->n_new <= s->n_old);
+	CHECK(part || s->n_new <= s->n_old || w->parts);
 	CHECK(s->n_new < s->n_old || s->fragments_saved || s->n_give);
-	CHECK(!s->n_moves == !s->fragments_saved);
+	CHECK(part ? s->n_moves && !s->fragments_saved :
+		     !s->n_moves == !s->fragments_saved);
+	check_cost(w, s);
+	check_tree(s, w->opt.cluster_blocks);
 	old = view_of(w, f, &blocks);
 	mark(w, s->take, s->n_take, FREE, me);
 	copy_blocks(w, s, me);
@@ -348,6 +404,7 @@ static void carry_out(struct world *w, const struct e4l_file_plan *s)
 	free(old);
 	free(new);
 	w->steps++;
+	w->parts += part;
 }
 
 static void batch_ends(struct world *w)
@@ -384,23 +441,38 @@ static void check_map(const struct world *w)
 	free(state);
 }
 
-static void plan_and_carry_out(struct world *w)
+static void carry_out_all(struct world *w, const struct e4l_plan *p)
 {
-	struct e4l_plan *p = make_plan(w);
 	const struct e4l_file_plan *steps;
 	unsigned int batch = 0;
+	const ext2_ino_t *left;
 	size_t n, i;
 
-	w->copied = w->zeroed = w->steps = 0;
+	w->copied = w->zeroed = w->steps = w->parts = 0;
 	steps = e4l_plan_steps(p, &n);
 	for (i = 0; i < n; i++) {
 		if (steps[i].batch != batch)
 			batch_ends(w);
 		ck_assert_uint_ge(steps[i].batch, batch);
 		batch = steps[i].batch;
-		carry_out(w, &steps[i]);
+		carry_out(w, &steps[i], i + 1 < n &&
+			  steps[i + 1].ino == steps[i].ino &&
+			  steps[i + 1].batch == batch);
 	}
 	batch_ends(w);
+	left = e4l_plan_left(p, &n);
+	memset(w->left, 0, w->files * sizeof(*w->left));
+	for (i = 0; i < n; i++) {
+		CHECK(!w->left[left[i] - 1]);
+		w->left[left[i] - 1] = true;
+	}
+}
+
+static void plan_and_carry_out(struct world *w)
+{
+	struct e4l_plan *p = make_plan(w);
+
+	carry_out_all(w, p);
 	check_map(w);
 	e4l_plan_free(p);
 }
@@ -469,6 +541,32 @@ START_TEST(random_worlds)
 	}
 	plan_and_carry_out(w);
 	ck_assert_uint_eq(w->steps, 0);
+	free_world(w);
+}
+END_TEST
+
+/* What is left in pieces has no room, or too little in a transaction. */
+START_TEST(small_transactions)
+{
+	unsigned int round, f;
+	uint64_t unjoined;
+	struct world *w;
+
+	srandom(_i);
+	w = random_world(_i % 3 ? 1 : 4);
+	w->opt.group_blocks = 32 * w->opt.cluster_blocks;
+	w->opt.txn_blocks = 9 + random() % 30;
+	w->opt.groups_per_desc = random() % 4;
+	for (round = 0; round < 20 && (!round || w->steps); round++)
+		plan_and_carry_out(w);
+	ck_assert_uint_eq(w->steps, 0);
+	for (f = 0; f < w->files; f++) {
+		if (!(w->file[f].allowed & E4L_PLAN_MOVE) || w->left[f])
+			continue;
+		pieces_of(w, &w->file[f], &unjoined);
+		ck_assert(unjoined == UINT64_MAX ||
+			  unjoined > largest_free(w));
+	}
 	free_world(w);
 }
 END_TEST
@@ -742,14 +840,12 @@ static struct world *scattered(const uint64_t *runs, size_t n)
 	return w;
 }
 
-/* The used blocks between are nobody's: trees are not checked here. */
+/* The used blocks between are nobody's: the map is not checked here. */
 static uint64_t pieces_after(struct world *w)
 {
-	const struct e4l_file_plan *steps;
 	struct e4l_plan *p;
 	uint64_t unjoined;
-	unsigned int batch = 0;
-	size_t n, i;
+	size_t i;
 
 	w->file[0].tree = calloc(2000, sizeof(struct e4l_tree_block));
 	w->file[0].n_tree = e4l_ideal_tree_blocks(w->file[0].n, BLOCKSIZE);
@@ -758,13 +854,7 @@ static uint64_t pieces_after(struct world *w)
 		w->state[w->clusters - 1 - i] = USED;
 	}
 	p = make_plan(w);
-	steps = e4l_plan_steps(p, &n);
-	for (i = 0; i < n; i++) {
-		if (steps[i].batch != batch)
-			batch_ends(w);
-		batch = steps[i].batch;
-		carry_out(w, &steps[i]);
-	}
+	carry_out_all(w, p);
 	e4l_plan_free(p);
 	return pieces_of(w, &w->file[0], &unjoined);
 }
@@ -785,6 +875,31 @@ START_TEST(uses_as_few_runs_as_there_are)
 	struct world *w = scattered(cases[_i].runs, cases[_i].n);
 
 	ck_assert_uint_le(pieces_after(w), cases[_i].pieces);
+	free_world(w);
+}
+END_TEST
+
+/*
+ * A file in 1897 pieces in 208 groups, with a tree of 633 blocks, in
+ * transactions of a hundred: nothing but new trees helps.
+ */
+START_TEST(moves_what_no_transaction_holds)
+{
+	static const uint64_t runs[] = { 30000 };
+	struct world *w = scattered(runs, 1);
+
+	w->opt.txn_blocks = 100;
+	w->opt.groups_per_desc = 4;
+	ck_assert_uint_eq(pieces_after(w), 1);
+	ck_assert(!w->left[0]);
+	ck_assert_uint_ge(w->parts, 2);
+	free_world(w);
+	/* no group fits beside the inode and quota */
+	w = scattered(runs, 1);
+	w->opt.txn_blocks = 5;
+	ck_assert_uint_eq(pieces_after(w), 1897);
+	ck_assert(w->left[0]);
+	ck_assert_uint_eq(w->steps, 0);
 	free_world(w);
 }
 END_TEST
@@ -924,6 +1039,8 @@ int main(void)
 
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, random_worlds, 0, 300);
+	tcase_add_loop_test(tc, small_transactions, 0, 300);
+	tcase_add_test(tc, moves_what_no_transaction_holds);
 	tcase_add_loop_test(tc, budgets_are_kept, 0, 60);
 	tcase_add_loop_test(tc, zeroes_what_the_budget_is_best_spent_on, 0,
 			    200);

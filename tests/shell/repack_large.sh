@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Files for which one transaction of the smallest journal is too small: blocks
+# in hundreds of groups, tens of thousands of extents, a tree larger than the
+# journal.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+
+# large WHAT MKE2FS-OPTIONS RECIPE-LINE...
+large() {
+	what=$1
+	{
+		echo "size 8G"
+		echo "mke2fs -b 1024 -J size=1 -N 8192 -E lazy_itable_init=1 $2"
+		echo "contents off"
+		shift 2
+		for line; do
+			echo "$line"
+		done
+	} | aged "$img"
+	clean "$img"
+	digest -z "$img" >"$work/before"
+	repack -n --zeroout=off "$img"
+	planned=$(report files_planned)
+	repack --zeroout=off "$img"
+	same "$what: done" "$(report files_done)" "$planned"
+	[ "$planned" -gt 0 ] || fail "$what: nothing to do"
+	same "$what: skipped" "$(report files_skipped)" '[]'
+	clean "$img"
+	digest -z "$img" >"$work/after"
+	unchanged "$work/before" "$work/after"
+	same "$what: excess" "$(excess "$img")" 0
+	echo "$what: $(report transactions) transactions"
+}
+
+# several: one transaction would not have been enough
+several() {
+	[ "$(report transactions)" -ge 2 ] || fail "$what: one transaction"
+}
+
+large "two in each of hundreds of groups" "" \
+	"scatter /wide frags 1000 blocks 2 gap 7500"
+several
+large "the same in disorder, with quota" "-O quota" \
+	"scatter /wide frags 1000 blocks 2 gap 7500 shuffle" \
+	"scatter /second frags 400 blocks 2 gap 1000 shuffle"
+large "tens of thousands of extents" "" \
+	"scatter /many frags 40000 blocks 2 gap 150 shuffle alternate"
+several
+large "a tree that no transaction holds" "" \
+	"scatter /mosaic frags 60000 blocks 1 gap 30 alternate"
