@@ -98,9 +98,8 @@ int64_t e4l_step_grows(ext2_filsys fs, const struct e4l_file_plan *step)
 	       count_clusters(fs, step->give, step->n_give);
 }
 
-/* Makes sure that the running transaction takes @step. */
-static errcode_t make_room(struct e4l_apply *a,
-			   const struct e4l_file_plan *step)
+errcode_t e4l_apply_make_room(struct e4l_apply *a,
+			      const struct e4l_file_plan *step)
 {
 	uint64_t noted = a->copies.blocks + a->zeroes.blocks + a->tree_blocks;
 	uint64_t blocks;
@@ -113,11 +112,8 @@ static errcode_t make_room(struct e4l_apply *a,
 	if (a->txn && (blocks > e4l_txn_room(a->txn) ||
 		       step->batch != a->batch ||
 		       noted * a->e->fs->blocksize > COMMIT_BYTES))
-		err = e4l_apply_commit(a);
-	if (!err && !a->txn)
-		err = e4l_txn_begin(a->opt.journal, &a->txn);
-	a->batch = step->batch;
-	return err;
+		return e4l_apply_commit(a);
+	return 0;
 }
 
 static errcode_t exchange_blocks(struct e4l_apply *a,
@@ -248,12 +244,12 @@ static errcode_t put_inode(struct e4l_apply *a,
 
 errcode_t e4l_apply_step(struct e4l_apply *a, const struct e4l_file_plan *step)
 {
-	errcode_t err;
+	errcode_t err = 0;
 
 	e4l_fail(a->e, 0, NULL, 0, 0);
-	err = make_room(a, step);
-	if (err == E4L_ET_TXN_FULL)
-		return err;
+	if (!a->txn)
+		err = e4l_txn_begin(a->opt.journal, &a->txn);
+	a->batch = step->batch;
 	if (!err)
 		err = exchange_blocks(a, step);
 	if (!err)

@@ -30,11 +30,17 @@ errcode_t e4l_apply_open(struct e4l *e, const struct e4l_apply_options *options,
 			 struct e4l_apply **ret);
 
 /*
- * Adds a step to the running transaction, or begins one; when it does not fit,
- * is of another batch, or there is much to copy, what was there before is
- * committed first.  @step is not needed afterwards.
- * E4L_ET_TXN_FULL: it does not fit in a transaction of its own, and nothing has
- * changed.  After any other error e4l_apply_close() is all that is left.
+ * Commits the running transaction if @step does not fit in, is of another batch,
+ * or there is much to copy already.  E4L_ET_TXN_FULL: it does not fit in a
+ * transaction of its own, and nothing has changed.  After any other error
+ * e4l_apply_close() is all that is left.
+ */
+errcode_t e4l_apply_make_room(struct e4l_apply *a,
+			      const struct e4l_file_plan *step);
+
+/*
+ * Adds a step, for which room was made, to the running transaction, or begins
+ * one.  @step is not needed afterwards.  Errors as "any other" above.
  */
 errcode_t e4l_apply_step(struct e4l_apply *a, const struct e4l_file_plan *step);
 

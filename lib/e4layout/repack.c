@@ -307,11 +307,16 @@ static errcode_t apply_steps(struct repack *r, struct e4l_apply *a,
 	size_t i;
 	errcode_t err = 0;
 
-	for (i = 0; i < *n && !err; i++) {
+	for (i = 0; i < *n; i++) {
+		err = e4l_apply_make_room(a, &steps[i]);
+		if (err)
+			break;
 		r->result->stopped = r->opt->stop && r->opt->stop(r->opt->priv);
 		if (r->result->stopped)
 			break;
 		err = e4l_apply_step(a, &steps[i]);
+		if (err)
+			break;
 	}
 	*n = i;
 	return err ? err : e4l_apply_commit(a);
