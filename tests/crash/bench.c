@@ -12,24 +12,48 @@
 #include "e4layout/jbd2.h"
 #include "support/undo_guard.h"
 
+/* Files of several owners whose trees can be smaller. */
+static const char owned[] =
+	"mosaic /m1 size 300K written 4K unwritten 4K uid 1 gid 7\n"
+	"mosaic /m2 size 200K written 4K unwritten 8K uid 70000 gid 7\n"
+	"scatter /s1 frags 90 blocks 2 shuffle uid 1\n"
+	"scatter /s2 frags 40 blocks 1 gap 2 hole 1 alternate gid 9\n"
+	"interleave /d count 12 rounds 4 blocks 1\n";
+
+/*
+ * Blocks in more groups than the smallest journal has room for bitmaps, and a
+ * tree that no transaction of it holds.
+ */
+static const char wide[] =
+	"scatter /wide frags 22000 blocks 1 gap 7\n";
+
 const struct scenario scenarios[] = {
 	{ "nocsum-1k", 1024, 8, "-O ^metadata_csum,^64bit -J size=1",
-	  JOURNAL_INTERNAL, 0 },
-	{ "csum2-1k", 1024, 8, "-J size=1", JOURNAL_INTERNAL, JBD2_CSUM_V2 },
+	  JOURNAL_INTERNAL, 0, NULL },
+	{ "csum2-1k", 1024, 8, "-J size=1", JOURNAL_INTERNAL, JBD2_CSUM_V2, NULL },
 	{ "csum3-64bit-1k", 1024, 8, "-O 64bit -J size=1", JOURNAL_INTERNAL,
-	  JBD2_CSUM_V3 | JBD2_64BIT | JBD2_REVOKE },
-	{ "csum3-4k", 4096, 12, "-J size=4", JOURNAL_INTERNAL, JBD2_CSUM_V3 },
+	  JBD2_CSUM_V3 | JBD2_64BIT | JBD2_REVOKE, NULL },
+	{ "csum3-4k", 4096, 12, "-J size=4", JOURNAL_INTERNAL, JBD2_CSUM_V3, NULL },
 	{ "bigalloc-4k", 4096, 16, "-O bigalloc -C 16384 -J size=4",
-	  JOURNAL_INTERNAL, JBD2_CSUM_V3 | JBD2_64BIT },
+	  JOURNAL_INTERNAL, JBD2_CSUM_V3 | JBD2_64BIT, NULL },
 	{ "meta_bg-1k", 1024, 8,
 	  "-O meta_bg,^resize_inode,^flex_bg -g 1024 -J size=1",
-	  JOURNAL_INTERNAL, JBD2_CSUM_V3 | JBD2_64BIT },
+	  JOURNAL_INTERNAL, JBD2_CSUM_V3 | JBD2_64BIT, NULL },
 	{ "external-1k", 1024, 6, "-O ^has_journal", JOURNAL_EXTERNAL,
-	  JBD2_CSUM_V3 | JBD2_64BIT },
+	  JBD2_CSUM_V3 | JBD2_64BIT, NULL },
 	{ "fast_commit-1k", 1024, 8, "-O fast_commit -J size=2",
-	  JOURNAL_INTERNAL, JBD2_CSUM_V3 | JBD2_FAST_COMMIT },
-	{ "undo-1k", 1024, 6, "-O ^has_journal", JOURNAL_NONE, 0 },
-	{ "undo-4k", 4096, 8, "-O ^has_journal", JOURNAL_NONE, 0 },
+	  JOURNAL_INTERNAL, JBD2_CSUM_V3 | JBD2_FAST_COMMIT, NULL },
+	{ "undo-1k", 1024, 6, "-O ^has_journal", JOURNAL_NONE, 0, NULL },
+	{ "undo-4k", 4096, 8, "-O ^has_journal", JOURNAL_NONE, 0, NULL },
+	{ "quota-1k", 1024, 12, "-O quota,project -I 256 -J size=1",
+	  JOURNAL_INTERNAL, JBD2_CSUM_V3 | JBD2_64BIT, owned },
+	{ "quota-4k", 4096, 24, "-O quota -J size=4", JOURNAL_INTERNAL,
+	  JBD2_CSUM_V2, owned },
+	{ "external-quota-1k", 1024, 12, "-O ^has_journal,quota",
+	  JOURNAL_EXTERNAL, JBD2_CSUM_V3 | JBD2_64BIT, owned },
+	{ "split-1k", 1024, 208,
+	  "-O ^resize_inode,sparse_super2 -G 1024 -g 256 -J size=1",
+	  JOURNAL_INTERNAL, JBD2_CSUM_V3 | JBD2_64BIT, wide },
 };
 const unsigned int n_scenarios = sizeof(scenarios) / sizeof(scenarios[0]);
 
@@ -65,6 +89,10 @@ static const char populate[] =
 	/* builds the index of the large directory, which mke2fs does not */
 	"e2fsck -fy $d/fs >/dev/null 2>&1 || [ $? = 1 ]\n"
 	"rm -r $d/tree $d/value\n";
+
+static const char age[] =
+	"printf 'size %sM\\nmke2fs -b %s %s\\n%s' $m $bs \"$o\" \"$recipe\" |"
+	"${top_builddir:?}/tests/tools/mkaged - $d/fs\n";
 
 void *check_alloc(void *p)
 {
@@ -208,7 +236,9 @@ void bench_make(struct bench *b, const struct scenario *sc)
 	setenv("bs", size, 1);
 	snprintf(size, sizeof(size), "%u", sc->mib);
 	setenv("m", size, 1);
-	if (system(populate))
+	if (sc->recipe)
+		setenv("recipe", sc->recipe, 1);
+	if (system(sc->recipe ? age : populate))
 		fatal("cannot make the filesystem of %s", sc->name);
 	b->n_dev = 1;
 	if (sc->journal == JOURNAL_INTERNAL)

@@ -12,7 +12,7 @@
 
 static const char usage[] =
 	"usage: crash [options] states|faults|kill\n"
-	"  -o OPERATION relocate (default) or tunables\n"
+	"  -o OPERATION relocate (default), repack, steps or tunables\n"
 	"  -c SCENARIO  only this one\n"
 	"  -n COUNT     states, faults of each kind, or kills per scenario\n"
 	"  -s SEED      of the samples\n"
@@ -26,10 +26,12 @@ static const struct op_row {
 	const char *name;
 	operation run;
 	bool changes_content;
+	bool repairs;
 } operations[] = {
-	{ "relocate", op_relocate, false },
-	{ "repack", op_repack, false },
-	{ "tunables", op_tunables, true },
+	{ "relocate", op_relocate, false, false },
+	{ "repack", op_repack, false, true },
+	{ "steps", op_steps, false, true },
+	{ "tunables", op_tunables, true, false },
 };
 #define N_OPERATIONS (sizeof(operations) / sizeof(operations[0]))
 
@@ -355,6 +357,8 @@ int main(int argc, char **argv)
 		if (set.only && strcmp(set.only, scenarios[i].name))
 			continue;
 		if (set.how.mount && scenarios[i].journal == JOURNAL_NONE)
+			continue;
+		if (scenarios[i].recipe && !set.op->repairs)
 			continue;
 		lost += run_scenario(&scenarios[i], argv[optind], &set);
 		done++;

@@ -33,6 +33,7 @@ struct scenario {
 	const char *options;		/* for mke2fs */
 	enum journal_kind journal;
 	uint32_t incompat;		/* of the journal */
+	const char *recipe;		/* for mkaged, or NULL; for repairs */
 };
 extern const struct scenario scenarios[];
 extern const unsigned int n_scenarios;
@@ -68,7 +69,8 @@ enum plant {
 struct op_env {
 	struct e4l *e;
 	io_channel external;		/* the journal device, or NULL */
-	/* to be called whenever a transaction has been committed */
+	/* to be called before the first write after a transaction; does
+	 * nothing if there was none since the last time */
 	void (*mark)(void *priv);
 	void *priv;
 	enum plant plant;
@@ -87,6 +89,8 @@ errcode_t op_relocate(struct op_env *env);
 
 /* Repairs the layout of all files and directories. */
 errcode_t op_repack(struct op_env *env);
+/* The same, each step in a run of its own. */
+errcode_t op_steps(struct op_env *env);
 
 /* Sets, changes and removes the tunables. */
 errcode_t op_tunables(struct op_env *env);

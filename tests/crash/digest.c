@@ -143,6 +143,14 @@ static errcode_t digest_inode(struct walk *w, ext2_ino_t ino,
 	return err;
 }
 
+/* Nothing of them is a user's; e2fsck compares what quota files count. */
+static bool is_internal(const struct ext2_super_block *sb, ext2_ino_t ino)
+{
+	return ino == EXT2_RESIZE_INO || ino == EXT2_JOURNAL_INO ||
+	       ino == sb->s_usr_quota_inum || ino == sb->s_grp_quota_inum ||
+	       ino == sb->s_prj_quota_inum;
+}
+
 static errcode_t digest_all(struct walk *w, uint8_t *inode, struct digest *d)
 {
 	size_t size = EXT2_INODE_SIZE(w->fs->super);
@@ -157,8 +165,7 @@ static errcode_t digest_all(struct walk *w, uint8_t *inode, struct digest *d)
 				(struct ext2_inode *)inode, size)) && ino) {
 		struct ext2_inode_large *large = (void *)inode;
 
-		if (!large->i_links_count || ino == EXT2_RESIZE_INO ||
-		    ino == EXT2_JOURNAL_INO)
+		if (!large->i_links_count || is_internal(w->fs->super, ino))
 			continue;
 		err = digest_inode(w, ino, large);
 		if (err)

@@ -1,40 +1,55 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * e4l_repack(), a step and so a transaction at a time, until there is nothing
- * left to do.
- */
+/* e4l_repack(), until there is nothing left to do. */
 #include "config.h"
 #include "crash.h"
 
 #define ZEROOUT_BLOCKS 64
 
-static bool after_one_step(void *priv)
-{
-	int *asked = priv;
+struct run {
+	struct op_env *env;
+	unsigned int max, asked;	/* steps */
+};
 
-	return (*asked)++ > 0;
+/* Asked before each step, and after the transaction that had no room for it. */
+static bool stop(void *priv)
+{
+	struct run *run = priv;
+
+	if (run->asked++ == run->max)
+		return true;
+	run->env->mark(run->env->priv);
+	return false;
 }
 
-errcode_t op_repack(struct op_env *env)
+static errcode_t repack(struct op_env *env, unsigned int max)
 {
+	struct run run = { .env = env, .max = max };
 	struct e4l_repack_options opt = {
 		.flags = E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT | E4L_PLAN_MOVE |
 			 E4L_REPACK_DIRS,
 		.zeroout_max_blocks = ZEROOUT_BLOCKS,
 		.zeroout_budget_blocks = E4L_NO_LIMIT,
 		.copy_budget_blocks = E4L_NO_LIMIT,
-		.journal = env->external, .stop = after_one_step,
+		.journal = env->external, .stop = stop, .priv = &run,
 	};
 	struct e4l_repack_result result;
-	int asked;
 	errcode_t err;
 
-	opt.priv = &asked;
 	do {
-		asked = 0;
+		run.asked = 0;
 		err = e4l_repack(env->e, &opt, &result);
-		if (!err && result.transactions)
+		if (!err)
 			env->mark(env->priv);
 	} while (!err && result.transactions);
 	return err;
+}
+
+errcode_t op_repack(struct op_env *env)
+{
+	return repack(env, -1);
+}
+
+errcode_t op_steps(struct op_env *env)
+{
+	return repack(env, 1);
 }

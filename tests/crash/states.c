@@ -7,6 +7,7 @@
  * and whatever the programs changed is put right by comparing the two.
  */
 #include "config.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,29 @@ static size_t log_end(const struct tap_log *log, int dev)
 	return end;
 }
 
+static bool is_zero(const uint8_t *p, size_t n)
+{
+	return !n || (!p[0] && !memcmp(p, p + 1, n - 1));
+}
+
+/* Copies what is not zero to memory and to the file, which stays sparse. */
+static void fill(struct device *d, const uint8_t *base)
+{
+	const size_t piece = 4096;
+	size_t pos, n;
+
+	if (ftruncate(d->fd, d->len))
+		fatal("cannot truncate");
+	for (pos = 0; pos < d->len; pos += n) {
+		n = d->len - pos < piece ? d->len - pos : piece;
+		if (is_zero(base + pos, n))
+			continue;
+		memcpy(d->mem + pos, base + pos, n);
+		if (pwrite(d->fd, base + pos, n, pos) != (ssize_t)n)
+			fatal("cannot write");
+	}
+}
+
 static void device_open(struct machine *m, int i)
 {
 	struct device *d = &m->dev[i];
@@ -96,14 +120,13 @@ static void device_open(struct machine *m, int i)
 	d->len = m->b->size[i];
 	d->size = (end > d->len ? end : d->len) + SECTOR;
 	d->mem = check_alloc(calloc(1, d->size));
-	if (d->len)
-		memcpy(d->mem, m->b->base[i], d->len);
 	d->file_len = d->len;
 	snprintf(m->w.path[i], sizeof(m->w.path[i]), "%s/work%u-%d",
 		 m->b->dir, m->job, i);
 	d->fd = open(m->w.path[i], O_RDWR | O_CREAT | O_TRUNC, 0600);
-	if (d->fd < 0 || pwrite(d->fd, d->mem, d->len, 0) != (ssize_t)d->len)
-		fatal("cannot write %s", m->w.path[i]);
+	if (d->fd < 0)
+		fatal("cannot create %s", m->w.path[i]);
+	fill(d, m->b->base[i]);
 }
 
 static void machine_open(struct machine *m, const struct bench *b,
@@ -202,12 +225,30 @@ static void write_patches(struct machine *m)
 		m->dev[i].file_len = m->dev[i].len;
 }
 
-/* Makes the files what memory is, whatever was done to them. */
-static void restore_files(struct machine *m)
+static void restore_range(struct device *d, size_t pos, size_t end)
 {
 	const size_t piece = 65536;
 	uint8_t buf[65536];
-	size_t pos, n;
+	size_t n;
+
+	for (; pos < end; pos += n) {
+		n = end - pos < piece ? end - pos : piece;
+		if (pread(d->fd, buf, n, pos) != (ssize_t)n)
+			fatal("cannot read back");
+		if (!memcmp(buf, d->mem + pos, n))
+			continue;
+		if (pwrite(d->fd, d->mem + pos, n, pos) != (ssize_t)n)
+			fatal("cannot restore");
+	}
+}
+
+/*
+ * Makes the files what memory is, whatever was done to them.  Where a file has
+ * a hole, memory has zeroes: nobody makes one.
+ */
+static void restore_files(struct machine *m)
+{
+	off_t pos, end;
 	int i;
 
 	for (i = 0; i < m->w.n_dev; i++) {
@@ -216,15 +257,15 @@ static void restore_files(struct machine *m)
 		if (ftruncate(d->fd, d->len))
 			fatal("cannot truncate");
 		d->file_len = d->len;
-		for (pos = 0; pos < d->len; pos += n) {
-			n = d->len - pos < piece ? d->len - pos : piece;
-			if (pread(d->fd, buf, n, pos) != (ssize_t)n)
-				fatal("cannot read back");
-			if (!memcmp(buf, d->mem + pos, n))
-				continue;
-			if (pwrite(d->fd, d->mem + pos, n, pos) != (ssize_t)n)
-				fatal("cannot restore");
+		for (pos = 0; (pos = lseek(d->fd, pos, SEEK_DATA)) >= 0;
+		     pos = end) {
+			end = lseek(d->fd, pos, SEEK_HOLE);
+			if (end < pos)
+				fatal("cannot seek");
+			restore_range(d, pos, end);
 		}
+		if (errno != ENXIO)
+			fatal("cannot seek");
 	}
 }
 

@@ -38,7 +38,8 @@ static struct tap_event *new_event(struct tap_log *log, enum tap_type type,
 
 void tap_mark(struct tap_log *log)
 {
-	new_event(log, TAP_MARK, 0);
+	if (log->n && log->ev[log->n - 1].type != TAP_MARK)
+		new_event(log, TAP_MARK, 0);
 }
 
 void tap_clear(struct tap_log *log)

@@ -52,7 +52,7 @@ struct tap_log {
 extern io_manager tap_io_manager;
 void tap_set(struct tap_log *log);
 
-/* Appends a TAP_MARK. */
+/* Appends a TAP_MARK, unless nothing has been written since the last. */
 void tap_mark(struct tap_log *log);
 
 /* Forgets the events and counters; the paths stay. */
