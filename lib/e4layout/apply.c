@@ -31,7 +31,7 @@ struct range {
 
 struct ranges {
 	struct range *v;
-	size_t n, max;
+	size_t n;
 	uint64_t blocks;
 };
 
@@ -57,15 +57,10 @@ struct e4l_apply {
 
 static errcode_t push(struct ranges *r, blk64_t from, blk64_t to, uint64_t len)
 {
-	if (r->n == r->max) {
-		size_t max = r->max ? 2 * r->max : 256;
-		struct range *v = reallocarray(r->v, max, sizeof(*v));
+	errcode_t err = e4l_grow(&r->v, r->n, sizeof(*r->v));
 
-		if (!v)
-			return ENOMEM;
-		r->v = v;
-		r->max = max;
-	}
+	if (err)
+		return err;
 	r->v[r->n++] = (struct range) { .from = from, .to = to, .len = len };
 	r->blocks += len;
 	return 0;

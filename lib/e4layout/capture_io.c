@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "capture_io.h"
 
 static struct capture_block *find_block(const struct capture *c, blk64_t blk)
@@ -44,16 +45,10 @@ static errcode_t capture_read(io_channel io, unsigned long long blk, int count,
 /* Takes ownership of @data on success. */
 static errcode_t add_block(struct capture *c, blk64_t blk, uint8_t *data)
 {
-	if (c->n == c->room) {
-		size_t room = c->room ? 2 * c->room : 16;
-		struct capture_block *blocks;
+	errcode_t err = e4l_grow(&c->blocks, c->n, sizeof(*c->blocks));
 
-		blocks = reallocarray(c->blocks, room, sizeof(*blocks));
-		if (!blocks)
-			return ENOMEM;
-		c->blocks = blocks;
-		c->room = room;
-	}
+	if (err)
+		return err;
 	c->blocks[c->n++] = (struct capture_block){ blk, data };
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
+#include "array.h"
 #include "claims.h"
 #include "space.h"
 
@@ -13,7 +14,7 @@ struct e4l_claims {
 		ext2_ino_t ino;
 		uint64_t cluster;
 	} *xattr;
-	size_t n_xattr, max_xattr;
+	size_t n_xattr;
 	struct e4l_run *runs;		/* of the file at hand */
 	size_t max_runs;
 };
@@ -113,14 +114,6 @@ void e4l_claims_free(struct e4l_claims *c)
 	free(c);
 }
 
-static int run_cmp(const void *a, const void *b)
-{
-	uint64_t x = ((const struct e4l_run *)a)->start;
-	uint64_t y = ((const struct e4l_run *)b)->start;
-
-	return x < y ? -1 : x > y;
-}
-
 /* The clusters of @extents, each once, as sorted runs in c->runs. */
 static errcode_t collect_runs(struct e4l_claims *c, ext2_ino_t ino,
 			      const struct e4l_extent *extents, size_t n,
@@ -146,7 +139,7 @@ static errcode_t collect_runs(struct e4l_claims *c, ext2_ino_t ino,
 		c->runs[i] = (struct e4l_run) { first, last - first + 1 };
 	}
 	if (n)
-		qsort(c->runs, n, sizeof(*c->runs), run_cmp);
+		qsort(c->runs, n, sizeof(*c->runs), e4l_u64_cmp);
 	for (i = 0; i < n; i++) {
 		struct e4l_run *prev = *used ? &c->runs[*used - 1] : NULL;
 		uint64_t shared = prev && prev->start + prev->len >
@@ -182,19 +175,15 @@ errcode_t e4l_claims_file(struct e4l_claims *c, ext2_ino_t ino,
 
 errcode_t e4l_claims_xattr(struct e4l_claims *c, ext2_ino_t ino, blk64_t blk)
 {
+	errcode_t err;
+
 	if (!blk)
 		return 0;
 	if (blk >= ext2fs_blocks_count(c->e->fs->super))
 		return e4l_fail(c->e, E4L_ET_BLOCK_RANGE, doing, ino, blk);
-	if (c->n_xattr == c->max_xattr) {
-		size_t max = c->max_xattr ? 2 * c->max_xattr : 256;
-		void *v = reallocarray(c->xattr, max, sizeof(*c->xattr));
-
-		if (!v)
-			return ENOMEM;
-		c->xattr = v;
-		c->max_xattr = max;
-	}
+	err = e4l_grow(&c->xattr, c->n_xattr, sizeof(*c->xattr));
+	if (err)
+		return err;
 	c->xattr[c->n_xattr].ino = ino;
 	c->xattr[c->n_xattr++].cluster = EXT2FS_B2C(c->e->fs, blk);
 	return 0;

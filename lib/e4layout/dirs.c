@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "dir_block.h"
 #include "dirs.h"
 #include "io_pool.h"
@@ -46,9 +47,9 @@ struct e4l_dirs {
 	void *priv;
 	pthread_mutex_t lock;		/* held around callbacks */
 	struct dir *dirs;
-	size_t n_dirs, max_dirs;
+	size_t n_dirs;
 	struct run *runs;
-	size_t n_runs, max_runs;
+	size_t n_runs;
 	uint64_t claimed;		/* blocks, so far */
 	uint8_t *is_dir;		/* a bit for each inode, if needed */
 	/* the round */
@@ -56,7 +57,7 @@ struct e4l_dirs {
 	uint32_t in_run;		/* blocks of it */
 	bool huge;			/* it is one directory, too long */
 	uint64_t *pairs;		/* index of the directory, inode */
-	size_t n_pairs, max_pairs;
+	size_t n_pairs;
 	uint8_t *seen;			/* by the huge one; a bit per inode */
 };
 
@@ -70,29 +71,13 @@ struct job {
 	ext2_ino_t *inos;		/* the directory, what a block holds */
 	size_t n_inos;
 	uint64_t *pairs;
-	size_t n_pairs, max_pairs;
+	size_t n_pairs;
 	struct e4l_dir_locality done[JOB_BLOCKS];
 	size_t n_done;
 	struct e4l_damage *damage;
-	size_t n_damage, max_damage;
+	size_t n_damage;
 	errcode_t err;
 };
-
-/* Makes room for one more in the array at *@array, of items of @size. */
-static bool grow(void *array, size_t n, size_t *max, size_t size)
-{
-	void *p;
-
-	if (n < *max)
-		return true;
-	memcpy(&p, array, sizeof(p));
-	p = realloc(p, (*max * 2 + 16) * size);
-	if (!p)
-		return false;
-	memcpy(array, &p, sizeof(p));
-	*max = *max * 2 + 16;
-	return true;
-}
 
 static bool get_bit(const uint8_t *bits, ext2_ino_t ino)
 {
@@ -158,20 +143,6 @@ static bool is_subdir(const struct e4l_dirs *d, const struct e4l_dirent *entry)
 	return entry->file_type == EXT2_FT_DIR;
 }
 
-static int ino_cmp(const void *a, const void *b)
-{
-	ext2_ino_t x = *(const ext2_ino_t *)a, y = *(const ext2_ino_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static int pair_cmp(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static struct e4l_dir_locality count_inos(ext2_filsys fs, ext2_ino_t dir,
 					  ext2_ino_t *inos, size_t n)
 {
@@ -181,7 +152,7 @@ static struct e4l_dir_locality count_inos(ext2_filsys fs, ext2_ino_t dir,
 	for (i = 1; i < n && inos[i - 1] <= inos[i]; i++)
 		;
 	if (i < n)
-		qsort(inos, n, sizeof(*inos), ino_cmp);
+		qsort(inos, n, sizeof(*inos), e4l_u32_cmp);
 	for (i = 0; i < n; i++)
 		count_ino(&c, inos[i]);
 	return counted(&c, dir);
@@ -192,8 +163,7 @@ static struct e4l_dir_locality count_inos(ext2_filsys fs, ext2_ino_t dir,
 static void job_damage(struct job *job, ext2_ino_t ino, blk64_t blk,
 		       errcode_t why)
 {
-	if (!grow(&job->damage, job->n_damage, &job->max_damage,
-		  sizeof(*job->damage)))
+	if (e4l_grow(&job->damage, job->n_damage, sizeof(*job->damage)))
 		job->err = ENOMEM;
 	else
 		job->damage[job->n_damage++] = (struct e4l_damage) {
@@ -248,8 +218,7 @@ static void collect(struct job *job, uint32_t index)
 		return;
 	}
 	for (i = 1; i < job->n_inos; i++) {
-		if (!grow(&job->pairs, job->n_pairs, &job->max_pairs,
-			  sizeof(*job->pairs))) {
+		if (e4l_grow(&job->pairs, job->n_pairs, sizeof(*job->pairs))) {
 			job->err = ENOMEM;
 			return;
 		}
@@ -330,8 +299,7 @@ static errcode_t keep_pairs(struct e4l_dirs *d, const struct job *job)
 			set_bit(d->seen, (ext2_ino_t)job->pairs[i]);
 			continue;
 		}
-		if (!grow(&d->pairs, d->n_pairs, &d->max_pairs,
-			  sizeof(*d->pairs)))
+		if (e4l_grow(&d->pairs, d->n_pairs, sizeof(*d->pairs)))
 			return ENOMEM;
 		d->pairs[d->n_pairs++] = job->pairs[i];
 	}
@@ -429,7 +397,7 @@ static errcode_t count_pairs(struct e4l_dirs *d, size_t first, size_t end)
 	size_t i, p = 0;
 
 	if (d->n_pairs)
-		qsort(d->pairs, d->n_pairs, sizeof(*d->pairs), pair_cmp);
+		qsort(d->pairs, d->n_pairs, sizeof(*d->pairs), e4l_u64_cmp);
 	for (i = first; i < end && !err; i++) {
 		struct counter c = { .fs = d->e->fs };
 		ext2_ino_t own = d->dirs[i].ino;
@@ -580,7 +548,7 @@ static errcode_t read_inline(struct e4l_dirs *d, const struct e4l_piece *piece)
 
 static errcode_t add_dir(struct e4l_dirs *d, const struct e4l_piece *piece)
 {
-	if (!grow(&d->dirs, d->n_dirs, &d->max_dirs, sizeof(*d->dirs)))
+	if (e4l_grow(&d->dirs, d->n_dirs, sizeof(*d->dirs)))
 		return ENOMEM;
 	d->dirs[d->n_dirs++] = (struct dir) {
 		.ino = piece->ino, .run = d->n_runs,
@@ -606,7 +574,7 @@ static errcode_t add_run(struct e4l_dirs *d, ext2_ino_t ino,
 		return tell_damage(d, ino, x->pblk, E4L_ET_TREE_LOOP);
 	d->claimed += x->len;
 	dir->blocks += x->len;
-	if (!grow(&d->runs, d->n_runs, &d->max_runs, sizeof(*d->runs)))
+	if (e4l_grow(&d->runs, d->n_runs, sizeof(*d->runs)))
 		return ENOMEM;
 	d->runs[d->n_runs++] = (struct run) {
 		.pblk = x->pblk, .lblk = x->lblk, .len = x->len,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "array.h"
 #include "journalP.h"
 
 static uint32_t sum_blocks(const struct e4l_journal *j, uint32_t sum,
@@ -21,7 +22,6 @@ static uint32_t sum_blocks(const struct e4l_journal *j, uint32_t sum,
 
 struct map_walk {
 	struct e4l_journal *j;
-	size_t room;
 	uint32_t next;		/* the logical block that must come now */
 	errcode_t err;
 };
@@ -47,17 +47,9 @@ static int map_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t lblk,
 		j->map[j->n_map - 1].len++;
 		return 0;
 	}
-	if (j->n_map == w->room) {
-		struct log_run *map;
-
-		w->room = w->room ? 2 * w->room : 16;
-		map = reallocarray(j->map, w->room, sizeof(*map));
-		if (!map) {
-			w->err = ENOMEM;
-			return BLOCK_ABORT;
-		}
-		j->map = map;
-	}
+	w->err = e4l_grow(&j->map, j->n_map, sizeof(*j->map));
+	if (w->err)
+		return BLOCK_ABORT;
 	j->map[j->n_map++] = (struct log_run) {
 		.pblk = *blk, .lblk = lblk, .len = 1,
 	};

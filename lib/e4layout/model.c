@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "dirs.h"
 
 struct build {
@@ -23,27 +24,7 @@ struct build {
 	struct e4l_scorer scorer;	/* of the file that is coming in */
 	bool damaged;			/* it is */
 	bool entries_missed;		/* when nobody knew what to look for */
-	size_t max_worst, max_damaged;
 };
-
-/* Makes room for one more, up to @limit; true if there is. */
-static bool grow(void *array, size_t n, size_t *max, size_t limit, size_t size)
-{
-	size_t more = *max * 2 + 16;
-	void *p;
-
-	if (n < *max)
-		return true;
-	if (more > limit)
-		more = limit;
-	memcpy(&p, array, sizeof(p));
-	p = realloc(p, more * size);
-	if (!p)
-		return false;
-	memcpy(array, &p, sizeof(p));
-	*max = more;
-	return true;
-}
 
 static errcode_t note_damage(const struct e4l_damage *damage, void *priv)
 {
@@ -53,8 +34,7 @@ static errcode_t note_damage(const struct e4l_damage *damage, void *priv)
 	m->damaged_count++;
 	if (m->n_damaged == b->opt->max_damaged)
 		return 0;
-	if (!grow(&m->damaged, m->n_damaged, &b->max_damaged,
-		  b->opt->max_damaged, sizeof(*m->damaged)))
+	if (e4l_grow(&m->damaged, m->n_damaged, sizeof(*m->damaged)))
 		return ENOMEM;
 	m->damaged[m->n_damaged++] = *damage;
 	return 0;
@@ -133,8 +113,7 @@ static errcode_t offer(struct build *b, const struct e4l_piece *p,
 	    bad <= badness(b, &m->worst[0].score, m->worst[0].size_bytes))
 		return 0;
 	if (m->n_worst < b->opt->top &&
-	    !grow(&m->worst, m->n_worst, &b->max_worst, b->opt->top,
-		  sizeof(*m->worst)))
+	    e4l_grow(&m->worst, m->n_worst, sizeof(*m->worst)))
 		return ENOMEM;
 	to = &m->worst[m->n_worst < b->opt->top ? m->n_worst++ : 0];
 	*to = (struct e4l_worst_file) {

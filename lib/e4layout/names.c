@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "dir_block.h"
 #include "dirs.h"
 
@@ -25,7 +26,7 @@ struct name {
 
 struct ino_vec {
 	ext2_ino_t *v;
-	size_t n, max;
+	size_t n;
 };
 
 struct e4l_names {
@@ -44,24 +45,10 @@ struct e4l_names {
 
 static bool push(struct ino_vec *vec, ext2_ino_t ino)
 {
-	if (vec->n == vec->max) {
-		size_t max = vec->max * 2 + 16;
-		ext2_ino_t *grown = realloc(vec->v, max * sizeof(*grown));
-
-		if (!grown)
-			return false;
-		vec->v = grown;
-		vec->max = max;
-	}
+	if (e4l_grow(&vec->v, vec->n, sizeof(*vec->v)))
+		return false;
 	vec->v[vec->n++] = ino;
 	return true;
-}
-
-static int ino_cmp(const void *a, const void *b)
-{
-	ext2_ino_t x = *(const ext2_ino_t *)a, y = *(const ext2_ino_t *)b;
-
-	return x < y ? -1 : x > y;
 }
 
 static void sort_unique(struct ino_vec *vec)
@@ -69,7 +56,7 @@ static void sort_unique(struct ino_vec *vec)
 	size_t i, n = 0;
 
 	if (vec->n)
-		qsort(vec->v, vec->n, sizeof(*vec->v), ino_cmp);
+		qsort(vec->v, vec->n, sizeof(*vec->v), e4l_u32_cmp);
 	for (i = 0; i < vec->n; i++)
 		if (!n || vec->v[n - 1] != vec->v[i])
 			vec->v[n++] = vec->v[i];
@@ -82,7 +69,7 @@ static bool is_wanted(const struct e4l_names *names, ext2_ino_t ino)
 	return names->all ||
 	       ((names->sieve[ino / 64 % 64] >> ino % 64 & 1) &&
 		bsearch(&ino, names->wanted.v, names->wanted.n, sizeof(ino),
-			ino_cmp));
+			e4l_u32_cmp));
 }
 
 /* -------------------------------------------------------------------- table */

@@ -125,13 +125,6 @@ static bool well_formed(const struct e4l_extent *ex, size_t n)
 	return end <= 1ULL << 32;
 }
 
-static int by_number(const void *va, const void *vb)
-{
-	blk64_t a = *(const blk64_t *)va, b = *(const blk64_t *)vb;
-
-	return a < b ? -1 : a > b;
-}
-
 static errcode_t copy_file(struct e4l_candidate *c,
 			   const struct e4l_plan_file *file)
 {
@@ -150,7 +143,7 @@ static errcode_t copy_file(struct e4l_candidate *c,
 		memcpy(c->ex, file->extents, c->n_ex * sizeof(*c->ex));
 	for (i = 0; i < c->n_tree; i++)
 		c->tree[i] = file->tree[i].pblk;
-	qsort(c->tree, c->n_tree, sizeof(*c->tree), by_number);
+	qsort(c->tree, c->n_tree, sizeof(*c->tree), e4l_u64_cmp);
 	return 0;
 }
 

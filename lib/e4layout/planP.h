@@ -3,8 +3,7 @@
 #ifndef E4L_PLANP_H
 #define E4L_PLANP_H
 
-#include <errno.h>
-#include <stdlib.h>
+#include "array.h"
 #include "space.h"
 
 /* A file that something can be gained from. */
@@ -59,23 +58,6 @@ struct e4l_zero_run {
 	bool chosen;
 	bool banned;			/* it was found to save nothing */
 };
-
-/*
- * Makes room for one element more in an array of @n elements of @size bytes,
- * that was only ever grown by this.
- */
-static inline errcode_t e4l_grow(void *array, size_t n, size_t size)
-{
-	void **v = array, *more;
-
-	if (n & (n - 1))
-		return 0;
-	more = reallocarray(*v, n ? 2 * n : 1, size);
-	if (!more)
-		return ENOMEM;
-	*v = more;
-	return 0;
-}
 
 /* Reads the state run that begins with ex[*i] and moves *i past it. */
 void e4l_next_state_run(const struct e4l_extent *ex, size_t n, size_t *i,

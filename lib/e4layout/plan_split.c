@@ -37,13 +37,6 @@ static errcode_t add_groups(struct groups *g, blk64_t blk, blk64_t len)
 	return err;
 }
 
-static int group_cmp(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* A bitmap for each, and the blocks that their descriptors are in. */
 static uint64_t count_blocks(struct groups *g)
 {
@@ -52,7 +45,7 @@ static uint64_t count_blocks(struct groups *g)
 	size_t i;
 
 	if (g->n)
-		qsort(g->v, g->n, sizeof(*g->v), group_cmp);
+		qsort(g->v, g->n, sizeof(*g->v), e4l_u32_cmp);
 	for (i = 0; i < g->n; i++) {
 		blocks += !i || g->v[i] != g->v[i - 1];
 		blocks += !i || g->v[i] / per != g->v[i - 1] / per;

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "apply.h"
 #include "claims.h"
 #include "io_pool.h"
@@ -247,13 +248,6 @@ static void count_step(ext2_filsys fs, const struct e4l_file_plan *step,
 		count_fragments(step->old_extents, step->n_old);
 }
 
-static int ino_cmp(const void *a, const void *b)
-{
-	ext2_ino_t x = *(const ext2_ino_t *)a, y = *(const ext2_ino_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* How many files the first @n steps are about. */
 static errcode_t count_files(const struct e4l_file_plan *steps, size_t n,
 			     uint64_t *files)
@@ -266,7 +260,7 @@ static errcode_t count_files(const struct e4l_file_plan *steps, size_t n,
 		return ENOMEM;
 	for (i = 0; i < n; i++)
 		inos[i] = steps[i].ino;
-	qsort(inos, n, sizeof(*inos), ino_cmp);
+	qsort(inos, n, sizeof(*inos), e4l_u32_cmp);
 	for (i = 0; i < n; i++)
 		*files += !i || inos[i] != inos[i - 1];
 	free(inos);

@@ -8,6 +8,7 @@
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
+#include "array.h"
 #include "space.h"
 
 enum order { BY_PLACE, BY_SIZE, ORDERS };
@@ -22,7 +23,7 @@ struct node {
 struct e4l_space {
 	struct node *root[ORDERS];
 	struct e4l_run *given;		/* not free before the next commit */
-	size_t n_given, max_given;
+	size_t n_given;
 };
 
 /* How many fits are looked at to find a close one among tight ones. */
@@ -225,19 +226,11 @@ errcode_t e4l_space_take(struct e4l_space *s, uint64_t start, uint64_t len)
 
 errcode_t e4l_space_give(struct e4l_space *s, uint64_t start, uint64_t len)
 {
-	struct e4l_run *given = s->given;
-	size_t max = s->max_given;
+	errcode_t err = e4l_grow(&s->given, s->n_given, sizeof(*s->given));
 
-	if (s->n_given == max) {
-		max = max ? 2 * max : 64;
-		given = reallocarray(given, max, sizeof(*given));
-		if (!given)
-			return ENOMEM;
-		s->given = given;
-		s->max_given = max;
-	}
-	given[s->n_given++] = (struct e4l_run) { start, len };
-	return 0;
+	if (!err)
+		s->given[s->n_given++] = (struct e4l_run) { start, len };
+	return err;
 }
 
 errcode_t e4l_space_commit(struct e4l_space *s)

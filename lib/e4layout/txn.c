@@ -8,6 +8,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "journalP.h"
 
 struct range {
@@ -17,7 +18,7 @@ struct range {
 
 struct ranges {
 	struct range *r;
-	size_t n, room;
+	size_t n;
 };
 
 struct e4l_txn {
@@ -26,7 +27,7 @@ struct e4l_txn {
 	size_t n;
 	struct ranges allocs, frees;
 	dgrp_t *groups;			/* whose bitmap is written */
-	size_t n_groups, groups_room;
+	size_t n_groups;
 };
 
 static ext2_filsys txn_fs(const struct e4l_txn *t)
@@ -293,17 +294,9 @@ static errcode_t reserve_group(struct e4l_txn *t, dgrp_t group)
 		return e4l_fail_group(t->j->e, E4L_ET_BITMAP_RANGE,
 				      "locating the block bitmap", group,
 				      bitmap);
-	if (t->n_groups == t->groups_room) {
-		size_t room = t->groups_room ? 2 * t->groups_room : 16;
-		dgrp_t *groups = reallocarray(t->groups, room,
-					      sizeof(*groups));
-
-		if (!groups)
-			return ENOMEM;
-		t->groups = groups;
-		t->groups_room = room;
-	}
-	err = e4l_txn_new_block(t, bitmap, &data);
+	err = e4l_grow(&t->groups, t->n_groups, sizeof(*t->groups));
+	if (!err)
+		err = e4l_txn_new_block(t, bitmap, &data);
 	if (err)
 		return err;
 	err = e4l_txn_new_block(t, descriptor_blk(fs, group), &data);
@@ -391,17 +384,11 @@ static void set_range(ext2_filsys fs, struct range r, bool in_use)
 
 static errcode_t push_range(struct ranges *list, struct range r)
 {
-	if (list->n == list->room) {
-		size_t room = list->room ? 2 * list->room : 16;
-		struct range *new = reallocarray(list->r, room, sizeof(*new));
+	errcode_t err = e4l_grow(&list->r, list->n, sizeof(*list->r));
 
-		if (!new)
-			return ENOMEM;
-		list->r = new;
-		list->room = room;
-	}
-	list->r[list->n++] = r;
-	return 0;
+	if (!err)
+		list->r[list->n++] = r;
+	return err;
 }
 
 static errcode_t note_range(struct e4l_txn *t, struct ranges *list,

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "e4layoutP.h"
 
 struct leaf {
@@ -20,7 +21,7 @@ struct leaf {
 
 struct e4l_zeroout_file {
 	struct leaf **leaves;
-	size_t n_leaves, room;
+	size_t n_leaves;
 	uint32_t per_leaf;
 	uint64_t eof_blk;
 };
@@ -94,16 +95,10 @@ static void merge(struct leaf *leaf, uint32_t i)
 static errcode_t add_leaf(struct e4l_zeroout_file *f, size_t at)
 {
 	struct leaf *leaf, **leaves;
+	errcode_t err = e4l_grow(&f->leaves, f->n_leaves, sizeof(*f->leaves));
 
-	if (f->n_leaves == f->room) {
-		size_t room = f->room ? 2 * f->room : 4;
-
-		leaves = reallocarray(f->leaves, room, sizeof(*leaves));
-		if (!leaves)
-			return ENOMEM;
-		f->leaves = leaves;
-		f->room = room;
-	}
+	if (err)
+		return err;
 	leaf = malloc(sizeof(*leaf) + f->per_leaf * sizeof(leaf->ex[0]));
 	if (!leaf)
 		return ENOMEM;
