@@ -155,8 +155,9 @@ static bool is_wrong_epoch(uint32_t seconds, uint32_t extra)
 }
 
 /* Is a field of the large inode there? */
-#define HAS(inode, field) (EXT2_GOOD_OLD_INODE_SIZE + (inode)->i_extra_isize >= \
-	offsetof(struct ext2_inode_large, field) + sizeof((inode)->field))
+#define HAS(inode, field) \
+	(EXT2_GOOD_OLD_INODE_SIZE + (inode)->i_extra_isize >= \
+	 offsetof(struct ext2_inode_large, field) + sizeof((inode)->field))
 
 static bool has_wrong_epoch(const struct ext2_inode_large *i)
 {

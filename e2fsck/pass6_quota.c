@@ -6,25 +6,18 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
+#include "e4layout/quota.h"
 #include "quota.h"
 
-#define QBLOCK		1024u
-#define ROOT_BLOCK	1
-#define LEVELS		4
-#define REFS		(QBLOCK / 4)
-#define HEADER_BYTES	16	/* of a block of entries */
+#define REFS		(QUOTA_BLOCK / 4)
 #define MAX_FILE_BYTES	(1ULL << 31)
-#define TYPES		3
 
-/* Offsets in the file, and in an entry, by the format's version. */
-#define FILE_VERSION	4
-#define FILE_BLOCKS	20
-#define FILE_FREE_BLOCK	24
-#define FILE_FREE_ENTRY	28
+/* Where an entry of each version of the format has what. */
 static const struct layout {
 	unsigned int bytes, inodes, inodes_bytes, space;
 } layouts[] = {
-	{ 48, 12, 4, 24 }, { 72, 24, 8, 48 },
+	{ 48, 12, 4, 24 },
+	{ QUOTA_ENTRY_BYTES, QUOTA_AT_INODES, 8, QUOTA_AT_BYTES },
 };
 
 struct usage {
@@ -40,7 +33,8 @@ struct usages {
 };
 
 struct quota {
-	struct usages type[TYPES];
+	ext2_ino_t inos[QUOTA_TYPES];
+	struct usages type[QUOTA_TYPES];
 };
 
 static uint32_t get32(const void *p)
@@ -98,23 +92,6 @@ static errcode_t get_usage(struct usages *u, uint32_t id, struct usage **ret)
 	return 0;
 }
 
-static ext2_ino_t quota_ino(const struct ext2_super_block *sb, int type)
-{
-	return type == 0 ? sb->s_usr_quota_inum :
-	       type == 1 ? sb->s_grp_quota_inum : sb->s_prj_quota_inum;
-}
-
-static uint32_t id_of(const struct ext2_inode_large *inode, int type)
-{
-	if (type == 0)
-		return inode_uid(*inode);
-	if (type == 1)
-		return inode_gid(*inode);
-	return EXT2_GOOD_OLD_INODE_SIZE + inode->i_extra_isize >=
-	       offsetof(struct ext2_inode_large, i_projid) +
-	       sizeof(inode->i_projid) ? inode->i_projid : 0;
-}
-
 errcode_t quota_charge(struct check *ck, ext2_ino_t ino,
 		       const struct ext2_inode_large *inode,
 		       uint64_t clusters)
@@ -122,7 +99,7 @@ errcode_t quota_charge(struct check *ck, ext2_ino_t ino,
 	struct ext2_super_block *sb = ck->fs->super;
 	struct usage *u;
 	errcode_t err = 0;
-	int type;
+	enum e4l_quota_type type;
 
 	if (!ext2fs_has_feature_quota(sb) || ino == sb->s_prj_quota_inum ||
 	    ino == sb->s_orphan_file_inum ||
@@ -131,11 +108,12 @@ errcode_t quota_charge(struct check *ck, ext2_ino_t ino,
 		return 0;
 	if (!ck->quota && !(ck->quota = calloc(1, sizeof(*ck->quota))))
 		return ENOMEM;
-	for (type = 0; type < TYPES && !err; type++) {
-		if (!quota_ino(sb, type))
+	e4l_quota_inodes(sb, ck->quota->inos);
+	for (type = 0; type < QUOTA_TYPES && !err; type++) {
+		if (!ck->quota->inos[type])
 			continue;
-		err = get_usage(&ck->quota->type[type], id_of(inode, type),
-				&u);
+		err = get_usage(&ck->quota->type[type],
+				e4l_quota_owner(ck->fs, inode, type), &u);
 		if (err)
 			break;
 		u->space += clusters * ck->fs->blocksize <<
@@ -147,9 +125,9 @@ errcode_t quota_charge(struct check *ck, ext2_ino_t ino,
 
 void quota_free(struct check *ck)
 {
-	int type;
+	enum e4l_quota_type type;
 
-	for (type = 0; ck->quota && type < TYPES; type++)
+	for (type = 0; ck->quota && type < QUOTA_TYPES; type++)
 		free(ck->quota->type[type].v);
 	free(ck->quota);
 }
@@ -172,10 +150,10 @@ static bool read_block(struct qfile *q, uint32_t block, uint8_t *buf)
 	unsigned int got;
 
 	/* what is after the end is zero */
-	memset(buf, 0, QBLOCK);
-	return !ext2fs_file_llseek(q->file, (uint64_t)block * QBLOCK,
+	memset(buf, 0, QUOTA_BLOCK);
+	return !ext2fs_file_llseek(q->file, (uint64_t)block * QUOTA_BLOCK,
 				   EXT2_SEEK_SET, NULL) &&
-	       !ext2fs_file_read(q->file, buf, QBLOCK, &got);
+	       !ext2fs_file_read(q->file, buf, QUOTA_BLOCK, &got);
 }
 
 static bool is_unused(const uint8_t *entry, unsigned int bytes)
@@ -201,15 +179,15 @@ static bool compare_entry(struct qfile *q, const uint8_t *entry)
 
 static bool walk_entries(struct qfile *q, uint32_t block)
 {
-	uint8_t buf[QBLOCK];
-	unsigned int at = HEADER_BYTES;
+	uint8_t buf[QUOTA_BLOCK];
+	unsigned int at = QUOTA_HEADER_BYTES;
 
 	if (q->read[block / 8] & 1 << block % 8)
 		return true;
 	q->read[block / 8] |= 1 << block % 8;
 	if (!read_block(q, block, buf))
 		return false;
-	for (; at + q->layout->bytes <= QBLOCK; at += q->layout->bytes)
+	for (; at + q->layout->bytes <= QUOTA_BLOCK; at += q->layout->bytes)
 		if (!is_unused(buf + at, q->layout->bytes) &&
 		    !compare_entry(q, buf + at))
 			return false;
@@ -218,7 +196,7 @@ static bool walk_entries(struct qfile *q, uint32_t block)
 
 static bool walk_tree(struct qfile *q, uint32_t block, unsigned int level)
 {
-	uint8_t buf[QBLOCK];
+	uint8_t buf[QUOTA_BLOCK];
 	unsigned int i;
 	uint32_t ref;
 
@@ -230,7 +208,7 @@ static bool walk_tree(struct qfile *q, uint32_t block, unsigned int level)
 		if (!ref)
 			continue;
 		if (ref >= q->blocks ||
-		    !(level + 1 < LEVELS ? walk_tree(q, ref, level + 1) :
+		    !(level + 1 < QUOTA_LEVELS ? walk_tree(q, ref, level + 1) :
 					   walk_entries(q, ref)))
 			return false;
 	}
@@ -239,21 +217,21 @@ static bool walk_tree(struct qfile *q, uint32_t block, unsigned int level)
 
 static bool read_head(struct qfile *q)
 {
-	uint8_t buf[QBLOCK];
+	uint8_t buf[QUOTA_BLOCK];
 	__u64 size;
 	uint32_t version;
 
 	if (!read_block(q, 0, buf) || ext2fs_file_get_lsize(q->file, &size))
 		return false;
-	version = get32(buf + FILE_VERSION);
-	q->blocks = get32(buf + FILE_BLOCKS);
+	version = get32(buf + QUOTA_AT_VERSION);
+	q->blocks = get32(buf + QUOTA_AT_BLOCKS);
 	if (version >= sizeof(layouts) / sizeof(*layouts))
 		return false;
 	q->layout = &layouts[version];
 	return size <= MAX_FILE_BYTES &&
-	       q->blocks <= (size + QBLOCK - 1) / QBLOCK &&
-	       get32(buf + FILE_FREE_BLOCK) < q->blocks &&
-	       get32(buf + FILE_FREE_ENTRY) < q->blocks;
+	       q->blocks <= (size + QUOTA_BLOCK - 1) / QUOTA_BLOCK &&
+	       get32(buf + QUOTA_AT_FREE_BLOCK) < q->blocks &&
+	       get32(buf + QUOTA_AT_FREE_ENTRY) < q->blocks;
 }
 
 static bool compare_file(struct qfile *q)
@@ -263,7 +241,7 @@ static bool compare_file(struct qfile *q)
 
 	if (ok) {
 		q->read = calloc(q->blocks / 8 + 1, 1);
-		ok = q->read && walk_tree(q, ROOT_BLOCK, 0);
+		ok = q->read && walk_tree(q, QUOTA_ROOT_BLOCK, 0);
 		free(q->read);
 	}
 	for (i = 0; ok && i < q->usages->room; i++)
@@ -276,11 +254,11 @@ static bool compare_file(struct qfile *q)
 errcode_t pass6_quota(struct check *ck)
 {
 	struct ext2_super_block *sb = ck->fs->super;
-	int type;
+	enum e4l_quota_type type;
 
-	for (type = 0; ck->quota && type < TYPES; type++) {
+	for (type = 0; ck->quota && type < QUOTA_TYPES; type++) {
 		struct qfile q = {
-			.ck = ck, .ino = quota_ino(sb, type),
+			.ck = ck, .ino = ck->quota->inos[type],
 			.usages = &ck->quota->type[type],
 		};
 

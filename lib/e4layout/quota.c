@@ -229,8 +229,8 @@ static uint32_t project_of(ext2_filsys fs, const struct ext2_inode_large *inode)
 	return inode->i_projid;
 }
 
-static uint32_t owner(ext2_filsys fs, const struct ext2_inode_large *inode,
-		      enum e4l_quota_type type)
+uint32_t e4l_quota_owner(ext2_filsys fs, const struct ext2_inode_large *inode,
+			 enum e4l_quota_type type)
 {
 	if (type == QUOTA_PROJECT)
 		return project_of(fs, inode);
@@ -256,7 +256,8 @@ errcode_t e4l_quota_check(struct e4l_quota *q, ext2_ino_t ino,
 	for (type = 0; type < QUOTA_TYPES && !err; type++) {
 		if (!q->inos[type])
 			continue;
-		err = find_entry(q, type, owner(q->e->fs, inode, type),
+		err = find_entry(q, type,
+				 e4l_quota_owner(q->e->fs, inode, type),
 				 &record);
 		if (err || bytes > 0)
 			continue;
@@ -283,7 +284,8 @@ errcode_t e4l_quota_charge(struct e4l_quota *q, struct e4l_txn *t,
 	for (type = 0; type < QUOTA_TYPES && !err; type++) {
 		if (!q->inos[type])
 			continue;
-		err = find_entry(q, type, owner(q->e->fs, inode, type),
+		err = find_entry(q, type,
+				 e4l_quota_owner(q->e->fs, inode, type),
 				 &record);
 		if (!err)
 			err = e4l_txn_edit_block(t, record->blk, &data);

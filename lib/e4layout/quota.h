@@ -23,6 +23,7 @@
 #define QUOTA_AT_VERSION	4
 #define QUOTA_AT_GRACE		8	/* two of them, in seconds */
 #define QUOTA_AT_BLOCKS		20	/* of the file */
+#define QUOTA_AT_FREE_BLOCK	24	/* a block that is not in use */
 #define QUOTA_AT_FREE_ENTRY	28	/* a block with a free entry */
 /* Offsets in a block of entries, and in an entry. */
 #define QUOTA_AT_ENTRIES	8
@@ -37,6 +38,10 @@ extern const uint32_t e4l_quota_magics[QUOTA_TYPES];
 /* The inode of each file, 0 where there is none. */
 void e4l_quota_inodes(const struct ext2_super_block *sb,
 		      ext2_ino_t inos[QUOTA_TYPES]);
+
+/* Whom @inode (of the filesystem's inode size, host order) is counted for. */
+uint32_t e4l_quota_owner(ext2_filsys fs, const struct ext2_inode_large *inode,
+			 enum e4l_quota_type type);
 
 /* Which reference of a block of @level (0: the root) leads to @id. */
 static inline unsigned int e4l_quota_index(uint32_t id, int level)
