@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WNOWAIT, WEXITED = 0x01000000, 4
 
 
@@ -23,8 +24,9 @@ class Command:
 def tool(name):
     """The program itself, not libtool's wrapper, which is a shell script."""
     os.environ["LD_LIBRARY_PATH"] = os.path.abspath("lib/e4layout/.libs")
-    real = f"misc/.libs/{name}"
-    return real if os.path.exists(real) else f"misc/{name}"
+    folder = "e2fsck" if name == "e4check" else "misc"
+    real = f"{folder}/.libs/{name}"
+    return real if os.path.exists(real) else f"{folder}/{name}"
 
 
 def drop_caches():
@@ -103,3 +105,33 @@ def machine():
         load = f.read().split()[0]
     print(f"{os.cpu_count()} processors, Linux {os.uname().release}, "
           f"load {load} at the start")
+
+
+def run(*argv):
+    subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
+
+
+class Mounted:
+    def __init__(self, image, where, *options):
+        self.image, self.where = image, where
+        self.options = ",".join(("loop",) + options)
+
+    def __enter__(self):
+        os.makedirs(self.where, exist_ok=True)
+        run("mount", "-o", self.options, self.image, self.where)
+        return self.where
+
+    def __exit__(self, *_):
+        run("umount", self.where)
+
+
+def aged_image(image, mnt, scale):
+    """Builds the aged image: as root with the kernel, otherwise with mkaged."""
+    if os.geteuid() != 0:
+        run("tests/tools/mkaged", f"{TOP}/tests/recipes/aged.recipe", image)
+        return
+    with open(image, "w") as f:
+        f.truncate(scale * 2**33 // 100)
+    run("mke2fs", "-q", "-F", "-t", "ext4", image)
+    with Mounted(image, mnt) as where:
+        run("bench/age", where, str(scale))
