@@ -9,11 +9,8 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-WNOWAIT, WEXITED = 0x01000000, 4
-
 
 class Command:
     def __init__(self, name, argv, cold=True, warm=True, status=(0,)):
@@ -39,33 +36,21 @@ def can_drop_caches():
     return os.access("/proc/sys/vm/drop_caches", os.W_OK)
 
 
-def process_io(pid):
-    """Reads of a process that has ended but is not reaped, with its own."""
-    try:
-        with open(f"/proc/{pid}/io") as f:
-            return {k: int(v) for k, v in (l.split(":") for l in f)}
-    except OSError:
-        return {}
-
-
 def measure(command):
-    start = time.monotonic()
-    child = subprocess.Popen(command.argv, stdin=subprocess.DEVNULL,
-                             stdout=subprocess.DEVNULL,
-                             stderr=subprocess.PIPE)
-    text = child.stderr.read()
-    os.waitid(os.P_PID, child.pid, WEXITED | WNOWAIT)
-    wall = time.monotonic() - start
-    io = process_io(child.pid)
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
+    reader, writer = os.pipe()
+    child = subprocess.run(["bench/measured", str(writer), *command.argv],
+                           stdin=subprocess.DEVNULL, pass_fds=[writer],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    os.close(writer)
+    with open(reader) as f:
+        took = {k: float(v) for k, v in (l.split() for l in f)}
     if child.returncode not in command.status:
         sys.exit(f"{command.name}: exit {child.returncode}: "
-                 f"{text.decode(errors='replace').strip()}")
-    return {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime,
-            "rss": usage.ru_maxrss / 1024, "reads": io.get("syscr", 0),
-            "rchar": io.get("rchar", 0) / 2**20,
-            "disk": io.get("read_bytes", 0) / 2**20}
+                 f"{child.stderr.decode(errors='replace').strip()}")
+    return {"wall": took["wall"], "cpu": took["cpu"],
+            "rss": took["rss"] / 1024, "reads": took.get("syscr", 0),
+            "rchar": took.get("rchar", 0) / 2**20,
+            "disk": took.get("read_bytes", 0) / 2**20}
 
 
 def medians(samples):
