@@ -106,6 +106,13 @@ check() {
 	fail "exit $status, not 0: $*"
 }
 
+# sound [E2FSCK-OPTION...] IMAGE: e2fsck and e4check find nothing wrong with it.
+sound() {
+	for sound_image; do :; done
+	check "$top_builddir/e2fsck/e4check" --no-layout -q "$sound_image"
+	check e2fsck -fn "$@"
+}
+
 # mustfail STATUS COMMAND...: must exit so, and write nothing to stdout.
 mustfail() {
 	want=$1

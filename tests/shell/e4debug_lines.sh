@@ -79,4 +79,4 @@ grep -q 'Type: symlink' "$out" || { show_run; fail 'no link was made'; }
 printf 'frag /split\nsymlink /link2 target\nfrag /link2\n' >"$work/file"
 check "$e4debug" -w -f "$work/file" "$img"
 mustfail 1 "$e4debug" -w -z "$work/undo" -R 'symlink /link3 target' "$img"
-check e2fsck -fn "$img"
+sound "$img"

@@ -17,7 +17,7 @@ make_image() {
 is_clean() {
 	set -- "$image"
 	[ ! -e "$image.journal" ] || set -- -j "$image.journal" "$image"
-	check e2fsck -fn "$@"
+	sound "$@"
 }
 
 # Every recipe for a set of features: clean, and twice the same.

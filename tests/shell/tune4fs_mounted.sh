@@ -120,7 +120,7 @@ umount "$work/mnt-large"
 mustfail 1 "$tune4fs" -l "$loop"
 says 'damaged: .* longer than 1024'
 check "$tune4fs" --clear "$loop"
-e2fsck -fn "$loop" >"$out" 2>&1 || { show_run; fail "e2fsck complains"; }
+sound "$loop"
 check "$tune4fs" -E mb_stats=1 "$loop"
 
 # a directory that is not its root
