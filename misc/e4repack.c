@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "e2fsck/verify.h"
 #include "support/say.h"
 #include "e4repack.h"
 
@@ -58,6 +59,8 @@ static const struct args_option options[] = {
 	  .help = "save what is overwritten for e2undo(8)" },
 	{ .name = "no-undo", .kind = ARGS_FLAG, .offset = AT(undo.none),
 	  .help = "work without journal and undo file" },
+	{ .name = "verify", .kind = ARGS_FLAG, .offset = AT(verify),
+	  .help = "check the filesystem afterwards, as e4check(8) does" },
 };
 static const struct args_tool tool = {
 	.operands = "TARGET [PATH...]",
@@ -300,6 +303,8 @@ static int run(struct e4repack *r, const char *name)
 	/* only what is in a transaction may be written */
 	ok &= r->dry_run ? target_close(&r->target) :
 			   target_let_go(&r->target);
+	if (ok && r->verify && !r->dry_run)
+		ok = verify(name, 0);
 	return ok ? STATUS_DONE : STATUS_FAILED;
 }
 

@@ -28,7 +28,7 @@ struct reason {
 struct e4repack {
 	/* what was asked for */
 	struct args_common args;	/* must be first: see support/args.h */
-	bool dry_run;
+	bool dry_run, verify;
 	unsigned int only, keep;	/* a bit for each word */
 	uint64_t zeroout_bytes;		/* NOT_GIVEN: as the filesystem says */
 	uint64_t zeroout_budget_bytes, max_bytes;

@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include <linux/fs.h>
 #include "mke4fs.h"
+#include "e2fsck/verify.h"
 #include "support/interrupt.h"
 #include "support/json.h"
 #include "support/progress.h"
@@ -449,6 +450,8 @@ static bool run(const struct config *c, struct e4l_tree *t, uint64_t bytes)
 	}
 	done = done && report(c, t, &im, blocksize);
 	drop_image(&im);
+	if (done && c->verify && !c->dry_run)
+		done = verify(c->device, c->offset_bytes);
 	return done;
 }
 

@@ -31,7 +31,7 @@ struct config {
 	/* What is known of the options that mke2fs gets. */
 	char **pass;			/* NULL-terminated, without operands */
 	int n_pass;
-	bool has_blocksize, has_inodes, has_type, dry_run;
+	bool has_blocksize, has_inodes, has_type, dry_run, verify;
 	uint64_t offset_bytes;
 
 	int64_t now;

@@ -15,8 +15,8 @@
 
 enum {
 	OPT_ALL_ROOT = 256, OPT_UID_MAP, OPT_GID_MAP, OPT_SORT, OPT_FROM,
-	OPT_FREE, OPT_GENERATION, OPT_THREADS, OPT_JSON, OPT_QUIET, OPT_VERBOSE,
-	OPT_PROGRESS, OPT_HELP, OPT_VERSION,
+	OPT_FREE, OPT_GENERATION, OPT_THREADS, OPT_VERIFY, OPT_JSON, OPT_QUIET,
+	OPT_VERBOSE, OPT_PROGRESS, OPT_HELP, OPT_VERSION,
 };
 
 static const struct option long_options[] = {
@@ -28,6 +28,7 @@ static const struct option long_options[] = {
 	{ "free", required_argument, NULL, OPT_FREE },
 	{ "keep-generation", no_argument, NULL, OPT_GENERATION },
 	{ "threads", required_argument, NULL, OPT_THREADS },
+	{ "verify", no_argument, NULL, OPT_VERIFY },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "quiet", no_argument, NULL, OPT_QUIET },
 	{ "verbose", no_argument, NULL, OPT_VERBOSE },
@@ -65,6 +66,7 @@ static void print_help(void)
 "      --keep-generation     with --from: the inodes' generations, too\n"
 "      --sort=FILE           lines of \"PRIORITY PATH\": higher ones come first\n"
 "      --threads=N           readers and writers, 1 to 24 (default: 16)\n"
+"      --verify              check the filesystem afterwards, as e4check(8) does\n"
 "  -n                        plan only: write nothing\n"
 "      --progress=auto|always|never\n"
 "      --json                report as JSON\n"
@@ -288,6 +290,9 @@ static bool parse_one(struct config *c, int letter)
 		       usage("not a number from 1 to 24", optarg);
 	case OPT_PROGRESS:
 		return parse_progress(optarg, &c->common.progress);
+	case OPT_VERIFY:
+		c->verify = true;
+		return true;
 	case OPT_JSON:
 		c->common.json = true;
 		return true;

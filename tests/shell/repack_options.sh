@@ -9,7 +9,7 @@ debugfs -w -R "mkdir d" "$img" >/dev/null 2>&1
 
 check "$e4repack" --help
 for option in dry-run only= zeroout= zeroout-budget= max-bytes= max-time= \
-	min-excess= exclude= keep= undo-file= no-undo json quiet verbose \
+	min-excess= exclude= keep= undo-file= no-undo verify json quiet verbose \
 	progress= help version; do
 	grep -q -e "--$option" "$out" || fail "--help does not show --$option"
 	grep -q -e "\\\\-\\\\-$(echo "${option%=}" | sed 's/-/\\\\-/g')" \
@@ -25,11 +25,11 @@ for options in '' -n --dry-run --only=merge --only=zeroout,move,dirs,merge \
 	--zeroout=1M --zeroout=off '--zeroout 0' --zeroout-budget=64M \
 	--max-bytes=1G --max-time=3600 --min-excess=7 --keep=immutable \
 	--keep=swap,immutable '--exclude=/lost+found --exclude lost+found' \
-	--no-undo --quiet '-q -v' --progress=never --json '-n --json'; do
+	--no-undo --verify --quiet '-q -v' --progress=never --json '-n --json'; do
 	# shellcheck disable=SC2086
 	check "$e4repack" $options "$img"
 	case $options in
-	*-v*) says '^e4repack: .* in [0-9,]* reads' ;;
+	*' -v'*) says '^e4repack: .* in [0-9,]* reads' ;;
 	*) [ ! -s "$err" ] || fail "$options: talks on stderr" ;;
 	esac
 	case $options in

@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# --verify: what was written is checked, and an error fails the program.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program mke2fs e2fsck debugfs
+
+e4repack=$top_builddir/misc/e4repack
+mke4fs=$top_builddir/misc/mke4fs
+img=$work/img
+
+aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
+cp "$img" "$work/copy"
+check "$e4repack" --verify "$img"
+sound "$img"
+
+# An error that does not hinder a repair is found behind it, and only then.
+cp "$work/copy" "$img"
+check debugfs -w -R 'set_inode_field /split links_count 3' "$img"
+cp "$img" "$work/wrong"
+check "$e4repack" -q "$img"
+cp "$work/wrong" "$img"
+run "$e4repack" -q --verify "$img"
+same "exit code" "$status" 1
+says "^e4repack: $img: inode-links, inode [0-9]*, block 0: the inode counts 3 "
+says "^e4repack: $img: is not sound: 1 errors: run e2fsck -f"
+cp "$work/wrong" "$img"
+check "$e4repack" -n --verify "$img"
+
+# A filesystem that was made, also one that does not begin at the start.
+mkdir -p "$work/tree/d"
+seq 5000 >"$work/tree/d/file"
+check "$mke4fs" -q --verify -d "$work/tree" "$work/new" 16M
+sound "$work/new"
+truncate -s 20M "$work/disk"
+check "$mke4fs" -q -F --verify -E offset=4194304 -d "$work/tree" \
+	"$work/disk" 16M
+tail -c +4194305 "$work/disk" >"$work/part"
+sound "$work/part"
