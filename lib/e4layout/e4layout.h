@@ -841,6 +841,26 @@ errcode_t e4l_txn_commit(struct e4l_txn *t);
  * begun.  Frees @t; NULL is allowed.
  */
 void e4l_txn_abort(struct e4l_txn *t);
+
+/*
+ * Makes a change that libext2fs can make in one transaction of its own: @fn
+ * changes metadata by libext2fs' functions, whose writes are kept in memory
+ * until it has returned 0, and then all are committed, or none.  Bitmaps are
+ * loaded for it.  Data it writes itself, to @device, by the rules above: to
+ * blocks that it has allocated here or that are unwritten, and never to what
+ * it has freed.  @doing is for e4l_detail(); @external as for
+ * e4l_journal_open().  Nothing is written to the filesystem when nothing
+ * changes.
+ * Errors: @fn's; ENOSPC; E4L_ET_CHANGE_QUOTA (the filesystem counts what users
+ * have, and @fn changed that); those of e4l_journal_open() and
+ * e4l_txn_commit().  After one, let go of the filesystem by ext2fs_free();
+ * only data has been written unless it was the commit that failed.
+ */
+errcode_t e4l_change(struct e4l *e, io_channel external, const char *doing,
+		     errcode_t (*fn)(ext2_filsys fs, io_channel device,
+				     void *priv),
+		     void *priv);
+
 /* ----------------------------------------------------------------- tunables */
 
 /*

@@ -11,7 +11,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 #include <ext2fs/ext2_ext_attr.h>
-#include "capture_io.h"
 #include "e4layoutP.h"
 
 /* Reads all attributes of the root directory. */
@@ -217,99 +216,21 @@ static errcode_t put_attribute(ext2_filsys fs, const struct e4l_tunables *t)
 	return err ? err : follow_value_inodes(fs, before);
 }
 
-static errcode_t put_tunables(ext2_filsys fs, const struct e4l_tunables *t)
+static errcode_t put_tunables(ext2_filsys fs, io_channel device, void *priv)
 {
-	errcode_t err = ext2fs_read_bitmaps(fs);
+	errcode_t err = put_attribute(fs, priv);
 
-	if (!err)
-		err = put_attribute(fs, t);
-	if (err == EXT2_ET_EA_NO_SPACE || err == EXT2_ET_BLOCK_ALLOC_FAIL ||
-	    err == EXT2_ET_INODE_ALLOC_FAIL)
-		return ENOSPC;
-	return err;
-}
-
-/*
- * Lets libext2fs change the attribute and write bitmaps and descriptors, all
- * into memory.  Backup copies are left alone, as the kernel does.
- */
-static errcode_t capture_change(ext2_filsys fs, const struct e4l_tunables *t,
-				struct capture **ret)
-{
-	const int flags = fs->flags;
-	errcode_t err;
-
-	err = e4l_capture_start(fs, ret);
-	if (err)
-		return err;
-	fs->flags |= EXT2_FLAG_MASTER_SB_ONLY;
-	ext2fs_flush_icache(fs);
-	err = put_tunables(fs, t);
-	if (!err && (*ret)->n)
-		err = ext2fs_flush2(fs, 0);
-	fs->flags = flags;
-	ext2fs_flush_icache(fs);
-	e4l_capture_stop(*ret);
-	return err;
-}
-
-/* Makes what was captured one transaction. */
-static errcode_t commit_capture(struct e4l_journal *j, const struct capture *c)
-{
-	const size_t blocksize = c->fs->blocksize;
-	struct e4l_txn *txn;
-	errcode_t err;
-	void *data;
-	size_t i;
-
-	err = e4l_txn_begin(j, &txn);
-	if (err)
-		return err;
-	for (i = 0; i < c->n; i++) {
-		/* an attribute block that was freed: nobody reads it again */
-		if (!ext2fs_test_block_bitmap2(c->fs->block_map,
-					       c->blocks[i].blk))
-			continue;
-		err = e4l_txn_new_block(txn, c->blocks[i].blk, &data);
-		if (err) {
-			e4l_txn_abort(txn);
-			return err;
-		}
-		memcpy(data, c->blocks[i].data, blocksize);
-	}
-	return e4l_txn_commit(txn);
-}
-
-/* libext2fs keeps no quota files: only the kernel may change what they count. */
-static bool quota_counts(ext2_filsys fs, blk64_t free_blks, uint32_t free_inodes)
-{
-	return ext2fs_has_feature_quota(fs->super) &&
-	       (ext2fs_free_blocks_count(fs->super) != free_blks ||
-		fs->super->s_free_inodes_count != free_inodes);
+	return err == EXT2_ET_EA_NO_SPACE ? ENOSPC : err;
 }
 
 errcode_t e4l_tunables_write(struct e4l *e, io_channel external,
 			     const struct e4l_tunables *t)
 {
-	const blk64_t free_blks = ext2fs_free_blocks_count(e->fs->super);
-	const uint32_t free_inodes = e->fs->super->s_free_inodes_count;
-	struct e4l_journal *j;
-	struct capture *c;
-	errcode_t err, err2;
+	errcode_t err = e4l_change(e, external, "changing the tunables",
+				   put_tunables, (void *)t);
 
-	err = e4l_journal_open(e, external, &j);
-	if (err)
-		return err;
-	err = capture_change(e->fs, t, &c);
-	if (!err && quota_counts(e->fs, free_blks, free_inodes))
-		err = E4L_ET_TUNABLES_QUOTA;
-	if (err)
-		e4l_fail(e, err, "changing the tunables", EXT2_ROOT_INO, 0);
-	else if (c->n)
-		err = commit_capture(j, c);
-	e4l_capture_free(c);
-	err2 = e4l_journal_close(j);
-	return err ? err : err2;
+	/* only the kernel may change what quota files count */
+	return err == E4L_ET_CHANGE_QUOTA ? E4L_ET_TUNABLES_QUOTA : err;
 }
 
 static errcode_t check_root(int fd)
