@@ -9,6 +9,11 @@
  *  file.c      one inode with its extents, and the cache of them
  *  look.c      requests that read
  *  draw.c      one that draws
+ *  journal.c   one that lists transactions
+ *  settings.c  tunables, and what a check finds
+ *  repair.c    requests that carry out a plan
+ *  change.c    requests that change names and maps; what writing ones share
+ *  write.c     one that copies a file of the host
  *  pass.c      other requests, by the system's debugfs
  *  prompt.c    readline, and what it completes
  */
@@ -139,6 +144,16 @@ request_fn do_stats, do_frag, do_extents, do_freespace, do_locality, do_tree,
 	   do_cachestat;
 /* draw.c */
 request_fn do_map;
+/* journal.c */
+request_fn do_journal;
+/* settings.c */
+request_fn do_tunables, do_findings;
+/* repair.c */
+request_fn do_plan, do_repack, do_merge, do_zeroout, do_undo;
+/* change.c */
+request_fn do_mkdir, do_link, do_fallocate, do_punch;
+/* write.c */
+request_fn do_write;
 
 /* ------------------------------------------------------------------- pass.c */
 

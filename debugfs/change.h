@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What requests that write share. */
+#ifndef E4DEBUG_CHANGE_H
+#define E4DEBUG_CHANGE_H
+
+#include "e4debug.h"
+
+/*
+ * After every change, whether it was @ok: what is known of the filesystem is
+ * learned anew.  Returns @ok, or false after saying what failed.
+ */
+bool shell_changed(struct shell *s, bool ok);
+
+/* e4l_change(); false after saying what failed with @what. */
+bool shell_change(struct shell *s, const char *what, const char *doing,
+		  errcode_t (*fn)(ext2_filsys fs, io_channel device,
+				  void *priv),
+		  void *priv);
+
+/* The longest unwritten run that is zeroed, as the filesystem says. */
+errcode_t zeroout_limit(struct shell *s, uint64_t *bytes);
+
+/*
+ * Where @blocks blocks of a file near @ino are best put: the first free run from
+ * its group on that holds them, else the first of all, else the longest.
+ */
+errcode_t find_goal(struct shell *s, ext2_ino_t ino, uint64_t blocks,
+		    blk64_t *goal);
+
+/* Where a name is, or could be. */
+struct place {
+	const char *path, *name;
+	ext2_ino_t dir;
+	ext2_ino_t ino;		/* 0: there is nothing yet */
+	bool full;		/* no directory more */
+};
+
+/* Finds it; false after saying why nothing can be put there. */
+bool place_find(struct shell *s, const char *path, struct place *p);
+
+/* An inode for something new there. */
+errcode_t place_inode(struct shell *s, const struct place *p, int mode,
+		      ext2_ino_t *ino);
+
+/* Gives it to @ino, of the type EXT2_FT_*. */
+errcode_t place_link(ext2_filsys fs, const struct place *p, ext2_ino_t ino,
+		     int type);
+
+/* Whether the content of @f may change; false after saying why not. */
+bool file_may_change(const struct shell *s, const char *path,
+		     const struct file *f);
+
+#endif

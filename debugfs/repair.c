@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* plan, repack, merge, zeroout: repairs of all or of some; undo. */
+#include "config.h"
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "support/say.h"
+#include "support/units.h"
+#include "change.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+#define ALL (E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT | E4L_PLAN_MOVE | \
+	     E4L_REPACK_DIRS)
+
+struct repair {
+	struct shell *s;
+	unsigned int flags;
+	uint64_t zeroout_bytes;
+	struct e4l_repack_result result;
+	bool writing;
+};
+
+static bool should_stop(void *priv)
+{
+	struct repair *r = priv;
+
+	return interrupt_heard(&r->s->interrupt);
+}
+
+/* The scan can end anywhere, what is written between steps: see stop(). */
+static void on_progress(bool writing, uint64_t done, uint64_t total,
+			void *priv)
+{
+	struct repair *r = priv;
+
+	r->writing |= writing;
+	if (!r->writing && done < total && should_stop(r))
+		e4l_interrupt(r->s->e);
+}
+
+#define RESULT(key) { #key, offsetof(struct e4l_repack_result, key) }
+static const struct json_member members[] = {
+	RESULT(files_planned), RESULT(files_done), RESULT(files_skipped),
+	RESULT(extents_before), RESULT(extents_after),
+	RESULT(fragments_before), RESULT(fragments_after),
+	RESULT(tree_blocks_before), RESULT(tree_blocks_after),
+	RESULT(planned_copy_blocks), RESULT(planned_zero_blocks),
+	RESULT(copied_blocks), RESULT(zeroed_blocks), RESULT(transactions),
+};
+
+static bool show_result(const struct repair *r)
+{
+	json_t *object = json_members(&r->result, members, COUNT(members));
+
+	return shell_show(r->s, json_checked(object,
+			json_object_set_new(object, "stopped",
+					    json_boolean(r->result.stopped))));
+}
+
+static errcode_t run(struct repair *r, ext2fs_inode_bitmap only, bool dry)
+{
+	uint64_t max = r->zeroout_bytes / r->s->target.fs->blocksize;
+	struct e4l_repack_options opt = {
+		.flags = r->flags, .dry_run = dry,
+		.zeroout_max_blocks = max < UINT32_MAX ? max : UINT32_MAX,
+		.zeroout_budget_blocks = E4L_NO_LIMIT,
+		.copy_budget_blocks = E4L_NO_LIMIT,
+		.only = only, .journal = r->s->target.journal,
+		.progress = on_progress, .stop = should_stop, .priv = r,
+	};
+
+	return e4l_repack(r->s->e, &opt, &r->result);
+}
+
+static bool find_zeroout(struct repair *r)
+{
+	errcode_t err = zeroout_limit(r->s, &r->zeroout_bytes);
+
+	return err ? shell_fails_e4l(r->s, "cannot read the tunables", err) :
+		     true;
+}
+
+static bool repair(struct repair *r, const char *path)
+{
+	bool dry = !strcmp(r->s->request, "plan"), ok;
+	ext2fs_inode_bitmap only = NULL;
+	errcode_t err;
+
+	if (path && !file_subtree(r->s, path, &only))
+		return false;
+	err = run(r, only, dry);
+	if (only)
+		ext2fs_free_inode_bitmap(only);
+	ok = err ? shell_fails_e4l(r->s, "cannot repair", err) : true;
+	/* an end before the first transaction has changed nothing */
+	if (!dry && (!err || r->writing || r->result.transactions))
+		ok = shell_changed(r->s, ok);
+	return ok && show_result(r);
+}
+
+static bool start(struct shell *s, unsigned int flags, const char *path)
+{
+	struct repair r = { .s = s, .flags = flags };
+
+	return find_zeroout(&r) && repair(&r, path);
+}
+
+bool do_plan(struct shell *s, int argc, const char *const *argv)
+{
+	return start(s, ALL, argv[1]);
+}
+
+bool do_repack(struct shell *s, int argc, const char *const *argv)
+{
+	return start(s, ALL, argv[1]);
+}
+
+bool do_merge(struct shell *s, int argc, const char *const *argv)
+{
+	return start(s, E4L_PLAN_MERGE | E4L_REPACK_DIRS, argv[1]);
+}
+
+bool do_zeroout(struct shell *s, int argc, const char *const *argv)
+{
+	struct repair r = {
+		.s = s, .flags = E4L_PLAN_ZEROOUT | E4L_PLAN_MERGE,
+	};
+
+	if (argc == 2)
+		return find_zeroout(&r) && repair(&r, argv[1]);
+	if (units_parse_size(argv[2], &r.zeroout_bytes))
+		return repair(&r, argv[1]);
+	say("zeroout: %s: not a size", argv[2]);
+	return false;
+}
+
+/* --------------------------------------------------------------------- undo */
+
+static bool run_e2undo(struct shell *s, const char *device)
+{
+	char program[] = E2UNDO;
+	char *argv[] = { program, (char *)s->undo.file, (char *)device, NULL };
+	int status, err;
+	pid_t pid;
+
+	fflush(stdout);
+	err = posix_spawn(&pid, program, NULL, NULL, argv, environ);
+	if (err) {
+		say_error(program, "cannot start", err);
+		return false;
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		return true;
+	say("%s %s %s failed: run it again with -f", program, s->undo.file,
+	    device);
+	return false;
+}
+
+static bool take_back(struct shell *s, void *priv)
+{
+	if (!run_e2undo(s, priv))
+		return false;
+	if (!unlink(s->undo.file))
+		return true;
+	say_error(s->undo.file, "cannot remove", errno);
+	return false;
+}
+
+bool do_undo(struct shell *s, int argc, const char *const *argv)
+{
+	char *device;
+	bool ok;
+
+	if (!s->undo.file) {
+		say("undo: nothing was recorded: start e4debug with -z FILE");
+		return false;
+	}
+	if (!s->changed) {
+		say("undo: nothing was changed");
+		return false;
+	}
+	device = strdup(s->target.device);
+	if (!device)
+		return shell_fails(s, s->name, ENOMEM);
+	ok = shell_around(s, take_back, device);
+	s->changed = !ok;
+	free(device);
+	return ok;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* tunables: what the filesystem keeps; findings: what a check finds. */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "e2fsck/check.h"
+#include "support/say.h"
+#include "change.h"
+
+/* How many findings to keep; all are counted. */
+#define MAX_FINDINGS 1000
+
+/* ----------------------------------------------------------------- tunables */
+
+static json_t *tunables_array(const struct e4l_tunables *t)
+{
+	json_t *rows = json_array();
+	const struct e4l_tunable *x;
+	int failed = 0;
+	size_t i;
+
+	for (i = 0; i < e4l_tunables_count(t); i++) {
+		x = e4l_tunables_at(t, i);
+		failed |= json_array_append_new(rows,
+			json_pack("{s:s, s:s, s:b, s:s}", "name", x->name,
+				  "value", x->value, "valid", x->valid,
+				  "meaning", x->info ? x->info->meaning :
+						       "not known"));
+	}
+	return json_checked(rows, failed);
+}
+
+static bool set_tunables(struct shell *s, struct e4l_tunables *t,
+			 const char *list)
+{
+	const char *where = NULL;
+	errcode_t err = e4l_tunables_change(t, list, false, &where);
+
+	if (err && where)
+		say_tunable(s->name, where, err);
+	else if (err)
+		shell_fails(s, list, err);
+	if (err)
+		return false;
+	err = e4l_tunables_write(s->e, s->target.journal, t);
+	if (err)
+		shell_fails_e4l(s, "cannot store the tunables", err);
+	return shell_changed(s, !err);
+}
+
+bool do_tunables(struct shell *s, int argc, const char *const *argv)
+{
+	struct e4l_tunables *t;
+	errcode_t err;
+	bool ok;
+
+	if (argc == 2 && !s->write) {
+		say("tunables: %s is open for reading: start e4debug with -w",
+		    s->name);
+		return false;
+	}
+	err = e4l_tunables_read(s->e, &t);
+	if (err)
+		return shell_fails_e4l(s, "cannot read the tunables", err);
+	ok = (argc == 1 || set_tunables(s, t, argv[1])) &&
+	     shell_show(s, json_pack("{s:I, s:o}", "count",
+				     (json_int_t)e4l_tunables_count(t),
+				     "tunables", tunables_array(t)));
+	e4l_tunables_free(t);
+	return ok;
+}
+
+/* ----------------------------------------------------------------- findings */
+
+static json_t *number_or_null(bool there, uint64_t number)
+{
+	return there ? json_integer(number) : json_null();
+}
+
+static json_t *findings_array(const struct findings *f)
+{
+	json_t *rows = json_array();
+	char text[160];
+	int failed = 0;
+	size_t i;
+
+	for (i = 0; i < f->n; i++) {
+		const struct finding *x = &f->v[i];
+		const struct finding_info *info = &finding_table[x->id];
+
+		failed |= json_array_append_new(rows,
+			json_pack("{s:s, s:s, s:o, s:o, s:o, s:s}",
+				  "severity", severity_names[info->severity],
+				  "code", info->code,
+				  "inode", number_or_null(x->ino, x->ino),
+				  "block", number_or_null(x->blk, x->blk),
+				  "group", number_or_null(x->has_group,
+							  x->group),
+				  "text", finding_text(x, text,
+						       sizeof(text))));
+	}
+	return json_checked(rows, failed);
+}
+
+bool do_findings(struct shell *s, int argc, const char *const *argv)
+{
+	const struct check_options opt = { 0 };
+	struct findings found;
+	errcode_t err;
+	bool ok;
+
+	findings_init(&found, MAX_FINDINGS);
+	err = check_run(s->e, &opt, &found);
+	findings_sort(&found);
+	ok = err ? shell_fails_e4l(s, "cannot check", err) :
+		   shell_show(s, json_pack("{s:I, s:I, s:I, s:o}", "errors",
+			(json_int_t)found.severity[SEVERITY_ERROR],
+			"warnings",
+			(json_int_t)found.severity[SEVERITY_WARNING],
+			"layout", (json_int_t)found.severity[SEVERITY_LAYOUT],
+			"findings", findings_array(&found)));
+	findings_free(&found);
+	return ok;
+}

@@ -1,0 +1,98 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A repair on paper, then in deed, then taken back: from one shell.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/repack_common.sh"
+require_program /usr/bin/python3 e2undo
+
+e4debug=$top_builddir/debugfs/e4debug
+make_image() {
+	rm -f "$img"
+	aged "$img" <<-END
+		$(cat "$top_srcdir/tests/shell/layout.recipe")
+		mosaic /mosaic size 1M written 8K unwritten 8K
+	END
+	digest -z "$img" >"$work/before"
+}
+same_content() {
+	clean "$img"
+	digest -z "$img" >"$work/after"
+	unchanged "$work/before" "$work/after"
+}
+
+# do_json REQUEST...: each, in one shell; their objects are the lines of $out.
+do_json() {
+	printf '%s\n' "$@" >"$work/requests"
+	check "$e4debug" --json -w ${undo-} -f "$work/requests" "$img"
+	what=$*
+}
+# line N EXPRESSION
+line() {
+	sed -n "$1p" "$out" >"$work/doc"
+	json "$work/doc" "$2"
+}
+
+make_image
+image=$(sha256sum <"$img")
+check "$e4debug" --json -R plan "$img"
+cp "$out" "$work/plan"
+same 'planned' "$(json "$work/plan" 'd["files_done"], d["transactions"],
+	d["files_planned"] > 3')" '(0, 0, True)'
+check "$e4debug" --json -R 'plan /data/broken' "$img"
+cp "$out" "$work/plan"
+same 'planned for one' "$(json "$work/plan" 'd["files_planned"],
+	d["fragments_before"], d["fragments_after"], d["planned_copy_blocks"]')" \
+	'(1, 3, 1, 8)'
+mustfail 1 "$e4debug" -R 'plan /missing' "$img"
+mustfail 1 "$e4debug" -R 'repack' "$img"
+says 'is open for reading: start e4debug with -w'
+same 'the image' "$(sha256sum <"$img")" "$image"
+
+do_json 'merge /data/joinable' 'extents /data/joinable' 'frag /data/broken'
+same 'merged' "$(line 1 'd["files_done"], d["extents_after"]')" '(1, 1)'
+same 'one extent' "$(line 2 'len(d["extents"])')" 1
+same 'another' "$(line 3 'd["fragments"]')" 3
+same_content
+
+do_json 'map /mosaic' 'zeroout /mosaic 4K' 'zeroout /mosaic 8K' \
+	'frag /mosaic' 'map /mosaic' 'cachestat'
+same 'too short' "$(line 2 'd["zeroed_blocks"]')" 0
+same 'zeroed' "$(line 3 'd["zeroed_blocks"] >= 126')" True
+same 'joined' "$(line 4 'd["extents"] <= 2')" True
+same 'cached anew' "$(line 6 'd["entries"] <= 3')" True
+same_content
+
+do_json 'repack <14>' 'extents <14>' repack plan
+same 'repacked' "$(line 1 'd["files_done"], d["fragments_after"]')" '(1, 1)'
+same 'one fragment' "$(line 2 'd["fragments"]')" 1
+same 'nothing left' "$(line 4 'd["files_planned"]')" 0
+same_content
+
+# with an undo file, all of a shell's changes are taken back at once
+make_image
+image=$(sha256sum <"$img")
+digest "$img" >"$work/digest"
+undo="-z $work/undo"
+do_json 'repack' 'mkdir /new' 'link /split /new/split' \
+	'tunables dir_ireserve=64' 'extents /new/split' 'frag /data/broken'
+same 'repacked' "$(line 1 'd["files_done"] > 3')" True
+same 'linked' "$(line 3 'd["inode"]')" 12
+same 'in one piece' "$(line 4 'd["fragments"]')" 1
+clean "$img"
+mustfail 1 "$e4debug" -w -z "$work/undo" -R stats "$img"
+says 'exists already'
+check e2undo "$work/undo" "$img"
+digest "$img" >"$work/digest.back"
+unchanged "$work/digest" "$work/digest.back"
+
+rm "$work/undo"
+make_image
+digest "$img" >"$work/digest"
+do_json 'mkdir /new' 'repack /data' undo 'mkdir /new' undo
+digest "$img" >"$work/digest.back"
+unchanged "$work/digest" "$work/digest.back"
+clean "$img"
+mustfail 1 "$e4debug" -w -z "$work/undo2" -R undo "$img"
+says 'undo: nothing was changed'
+mustfail 1 "$e4debug" -w -R undo "$img"
+says 'undo: nothing was recorded'
