@@ -6,6 +6,7 @@
 require_program /usr/bin/python3 e2undo
 
 e4debug=$top_builddir/debugfs/e4debug
+undo=
 make_image() {
 	rm -f "$img"
 	aged "$img" <<-END
@@ -23,7 +24,8 @@ same_content() {
 # do_json REQUEST...: each, in one shell; their objects are the lines of $out.
 do_json() {
 	printf '%s\n' "$@" >"$work/requests"
-	check "$e4debug" --json -w ${undo-} -f "$work/requests" "$img"
+	# shellcheck disable=SC2086
+	check "$e4debug" --json -w $undo -f "$work/requests" "$img"
 	what=$*
 }
 # line N EXPRESSION

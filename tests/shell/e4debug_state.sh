@@ -6,11 +6,13 @@ require_program mke2fs debugfs e2fsck /usr/bin/python3
 
 e4debug=$top_builddir/debugfs/e4debug
 img=$work/img
+write=
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 
 # figure REQUEST EXPRESSION
 figure() {
-	check "$e4debug" --json ${write-} -R "$1" "$img"
+	# shellcheck disable=SC2086
+	check "$e4debug" --json $write -R "$1" "$img"
 	cp "$out" "$work/doc"
 	json "$work/doc" "$2"
 }

@@ -17,7 +17,8 @@ dd if="$work/small" of="$work/holes" bs=4096 seek=1500 conv=notrunc status=none
 # request REQUEST: on the image, written.
 request() {
 	what=$1
-	check "$e4debug" -w ${protect-} -R "$1" "$img"
+	# shellcheck disable=SC2086
+	check "$e4debug" -w $protect -R "$1" "$img"
 	cp "$out" "$work/said"
 	check e2fsck -fn "$img"
 }
@@ -26,7 +27,8 @@ request() {
 refused() {
 	what=$1
 	before=$(sha256sum <"$img")
-	mustfail 1 "$e4debug" -w ${protect-} -R "$1" "$img"
+	# shellcheck disable=SC2086
+	mustfail 1 "$e4debug" -w $protect -R "$1" "$img"
 	says "$2"
 	same "the image after $1" "$(sha256sum <"$img")" "$before"
 }
@@ -48,7 +50,6 @@ figure() {
 	json "$work/doc" "$2"
 }
 
-states='[(x["blocks"], x["state"]) for x in d["extents"]]'
 all_requests() {
 	split=$(figure 'frag /split' 'd["inode"]')
 	kept=$(digest "$img" | awk -v linked="$split" \

@@ -25,12 +25,13 @@ include=$(variable includedir)
 installed() {
 	[ -s "$root$1" ] || fail "not installed: $1"
 }
-for tool in e4check e4frag e4repack mke4fs tune4fs; do
+for tool in e4check e4debug e4frag e4repack mke4fs tune4fs; do
 	installed "$sbin/$tool"
 	installed "$(variable mandir)/man8/$tool.8"
 	installed "$(variable bashcompletiondir)/$tool"
 done
 installed "$(variable docdir)/e4check-1.json"
+installed "$(variable docdir)/e4debug-1.json"
 installed "$(variable docdir)/e4frag-1.json"
 installed "$(variable docdir)/e4frag-file-1.json"
 installed "$(variable docdir)/e4repack-1.json"
