@@ -32,6 +32,7 @@ static const struct op_row {
 	{ "repack", op_repack, false, true },
 	{ "steps", op_steps, false, true },
 	{ "tunables", op_tunables, true, false },
+	{ "change", op_change, true, false },
 };
 #define N_OPERATIONS (sizeof(operations) / sizeof(operations[0]))
 

@@ -49,7 +49,7 @@ must_lose() {
 	echo "planted $*: $(tail -n 1 "$TMPDIR/out")"
 }
 
-for op in relocate repack steps tunables; do
+for op in relocate repack steps tunables change; do
 	states -o $op -n "$draw"
 	"$crash" -o $op -s "$seed" -n "$faults" faults || fail "$op: faults"
 	"$crash" -o $op -s "$seed" -n "$faults" kill || fail "$op: kills"
@@ -71,6 +71,8 @@ must_lose -o repack -n 1500 -f 3
 must_lose -o steps -n 1500 -f 3
 # no flush between the pointer and the places of the tunables
 must_lose -o tunables -n 200 -f 9
+# no flush between the pointer and the places of a change
+must_lose -o change -n 200 -f 9
 if [ "$(id -u)" = 0 ] && [ -w /dev/loop-control ]; then
 	for scenario in csum3-64bit-1k external-1k; do
 		for op in relocate repack tunables; do
