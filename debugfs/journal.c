@@ -198,9 +198,12 @@ static int by_sequence(const void *a, const void *b)
 /* The log is a ring: what began at its end may go on at its beginning. */
 static void join_ends(struct reading *r)
 {
-	struct logged *first = r->v, *last = r->v + r->n - 1;
+	struct logged *first = r->v, *last;
 
-	if (r->n < 2 || last->committed || last->sequence != first->sequence)
+	if (r->n < 2)
+		return;
+	last = first + r->n - 1;
+	if (last->committed || last->sequence != first->sequence)
 		return;
 	first->at = last->at;
 	first->blocks += last->blocks;
@@ -289,7 +292,8 @@ static bool show(struct reading *r)
 {
 	join_ends(r);
 	mark_replay(r);
-	qsort(r->v, r->n, sizeof(*r->v), by_sequence);
+	if (r->n)
+		qsort(r->v, r->n, sizeof(*r->v), by_sequence);
 	return shell_show(r->s, json_pack("{s:I, s:s, s:I, s:I, s:o, s:o}",
 			"blocks", (json_int_t)r->len,
 			"state", r->sb.start ? "to be replayed" : "empty",

@@ -17,6 +17,8 @@ figure() {
 	json "$work/doc" "$2"
 }
 
+same 'nothing logged' "$(figure journal 'd["transactions"]')" '[]'
+
 # ----------------------------------------------------------------- tunables
 values='d["count"], [(t["name"], t["value"]) for t in d["tunables"]]'
 same 'none kept' "$(figure tunables "$values")" '(0, [])'
