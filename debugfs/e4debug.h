@@ -28,6 +28,7 @@
 #include "support/args.h"
 #include "support/interrupt.h"
 #include "support/json.h"
+#include "support/progress.h"
 #include "support/target.h"
 
 struct shell {
@@ -46,6 +47,7 @@ struct shell {
 	/* the request at hand */
 	const char *request;
 	struct interrupt interrupt;
+	struct progress progress;
 	bool failed, quit;
 	int ss;				/* libss' number of us */
 };
@@ -78,6 +80,9 @@ extern ss_request_table e4debug_commands;
 bool shell_fails(const struct shell *s, const char *what, errcode_t err);
 /* The same for a failure of the library, with where it happened. */
 bool shell_fails_e4l(const struct shell *s, const char *what, errcode_t err);
+
+/* @done of @total; between progress_start() and _end() on s->progress. */
+void shell_progress(struct shell *s, uint64_t done, uint64_t total);
 
 /* ----------------------------------------------------------------- output.c */
 

@@ -57,23 +57,11 @@ bool do_stats(struct shell *s, int argc, const char *const *argv)
 
 /* --------------------------------------------------------------------- frag */
 
-static const char *map_of(enum e4l_map map)
-{
-	static const char *const names[] = {
-		[E4L_MAP_NONE] = "none",
-		[E4L_MAP_EXTENTS] = "extents",
-		[E4L_MAP_INDIRECT] = "indirect",
-		[E4L_MAP_INLINE] = "inline",
-	};
-
-	return names[map];
-}
-
 static bool show_file(const struct shell *s, const struct file *f)
 {
 	json_t *object = json_pack("{s:I, s:s, s:i, s:b, s:I}",
 				   "inode", (json_int_t)f->ino,
-				   "map", map_of(f->map), "depth", f->depth,
+				   "map", json_map_name(f->map), "depth", f->depth,
 				   "damaged", f->damaged, "size_bytes",
 				   (json_int_t)EXT2_I_SIZE(&f->inode));
 	json_t *score = json_score(&f->score);
@@ -114,15 +102,25 @@ static bool show_model(const struct shell *s, const struct e4l_model *m)
 	return shell_show(s, json_checked(object, failed));
 }
 
+static void on_progress(dgrp_t group, dgrp_t groups, void *priv)
+{
+	shell_progress(priv, group, groups);
+}
+
 /* Of all files, or of those in @only. */
 static bool frag_many(struct shell *s, ext2fs_inode_bitmap only)
 {
-	struct e4l_model_options opt = { .only = only, .top = WORST };
+	struct e4l_model_options opt = {
+		.only = only, .top = WORST,
+		.progress = on_progress, .priv = s,
+	};
 	struct e4l_model model;
 	errcode_t err;
 	bool ok;
 
+	progress_start(&s->progress, &s->args, "scanning");
 	err = e4l_model_build(s->e, &opt, &model);
+	progress_end(&s->progress);
 	ok = err ? shell_fails_e4l(s, "cannot read the files", err) :
 		   show_model(s, &model);
 	e4l_model_free(&model);
@@ -315,7 +313,7 @@ bool do_tree(struct shell *s, int argc, const char *const *argv)
 
 	if (ok && f.map != E4L_MAP_EXTENTS) {
 		say("tree: %s: has no extent tree: map %s", argv[1],
-		    map_of(f.map));
+		    json_map_name(f.map));
 		ok = false;
 	}
 	ok = ok && show_tree(s, &f);

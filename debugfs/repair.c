@@ -36,7 +36,16 @@ static void on_progress(bool writing, uint64_t done, uint64_t total,
 {
 	struct repair *r = priv;
 
-	r->writing |= writing;
+	if (writing && !r->writing) {
+		progress_end(&r->s->progress);
+		progress_start(&r->s->progress, &r->s->args, "repairing");
+		r->writing = true;
+	}
+	if (writing)
+		progress_update(&r->s->progress, done, total,
+				done * r->s->target.fs->blocksize);
+	else
+		shell_progress(r->s, done, total);
 	if (!r->writing && done < total && should_stop(r))
 		e4l_interrupt(r->s->e);
 }
@@ -71,8 +80,12 @@ static errcode_t run(struct repair *r, ext2fs_inode_bitmap only, bool dry)
 		.only = only, .journal = r->s->target.journal,
 		.progress = on_progress, .stop = should_stop, .priv = r,
 	};
+	errcode_t err;
 
-	return e4l_repack(r->s->e, &opt, &r->result);
+	progress_start(&r->s->progress, &r->s->args, "scanning");
+	err = e4l_repack(r->s->e, &opt, &r->result);
+	progress_end(&r->s->progress);
+	return err;
 }
 
 static bool find_zeroout(struct repair *r)

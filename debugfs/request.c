@@ -122,3 +122,11 @@ bool shell_fails_e4l(const struct shell *s, const char *what, errcode_t err)
 	    e4l_detail_text(s->e, where, sizeof(where)), error_message(err));
 	return false;
 }
+
+void shell_progress(struct shell *s, uint64_t done, uint64_t total)
+{
+	struct e4l_io_stats io;
+
+	e4l_get_io_stats(s->e, &io);
+	progress_update(&s->progress, done, total, io.bytes);
+}

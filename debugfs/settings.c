@@ -103,15 +103,31 @@ static json_t *findings_array(const struct findings *f)
 	return json_checked(rows, failed);
 }
 
+/* What is being done is static text, and another one for each pass. */
+static void on_progress(const char *doing, uint64_t done, uint64_t all,
+			void *priv)
+{
+	struct shell *s = priv;
+
+	if (s->progress.doing != doing) {
+		progress_end(&s->progress);
+		progress_start(&s->progress, &s->args, doing);
+	}
+	shell_progress(s, done, all);
+}
+
 bool do_findings(struct shell *s, int argc, const char *const *argv)
 {
-	const struct check_options opt = { 0 };
+	const struct check_options opt = {
+		.progress = on_progress, .priv = s,
+	};
 	struct findings found;
 	errcode_t err;
 	bool ok;
 
 	findings_init(&found, MAX_FINDINGS);
 	err = check_run(s->e, &opt, &found);
+	progress_end(&s->progress);
 	findings_sort(&found);
 	ok = err ? shell_fails_e4l(s, "cannot check", err) :
 		   shell_show(s, json_pack("{s:I, s:I, s:I, s:o}", "errors",

@@ -59,18 +59,6 @@ static const char *type_of(unsigned int mode)
 	}
 }
 
-static const char *map_of(enum e4l_map map)
-{
-	static const char *const names[] = {
-		[E4L_MAP_NONE] = "none",
-		[E4L_MAP_EXTENTS] = "extents",
-		[E4L_MAP_INDIRECT] = "indirect",
-		[E4L_MAP_INLINE] = "inline",
-	};
-
-	return names[map];
-}
-
 static json_t *file_object(ext2_ino_t ino, const char *path,
 			   unsigned int mode, enum e4l_map map,
 			   uint64_t size_bytes,
@@ -79,7 +67,7 @@ static json_t *file_object(ext2_ino_t ino, const char *path,
 	json_t *file = json_pack("{s:I, s:o, s:s, s:s, s:I}",
 				 "inode", (json_int_t)ino,
 				 "path", path ? json_name(path) : json_null(),
-				 "type", type_of(mode), "map", map_of(map),
+				 "type", type_of(mode), "map", json_map_name(map),
 				 "size_bytes", (json_int_t)size_bytes);
 	json_t *rest = json_score(score);
 	int failed = json_object_update(file, rest);

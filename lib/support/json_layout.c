@@ -6,6 +6,18 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
+const char *json_map_name(enum e4l_map map)
+{
+	static const char *const names[] = {
+		[E4L_MAP_NONE] = "none",
+		[E4L_MAP_EXTENTS] = "extents",
+		[E4L_MAP_INDIRECT] = "indirect",
+		[E4L_MAP_INLINE] = "inline",
+	};
+
+	return names[map];
+}
+
 #define SCORE(key) { #key, offsetof(struct e4l_file_score, key) }
 static const struct json_member score_members[] = {
 	SCORE(blocks), SCORE(unwritten_blocks), SCORE(extents),

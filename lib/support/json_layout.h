@@ -12,6 +12,9 @@ json_t *json_filesystem(ext2_filsys fs);
 /* Sums over the files of a model. */
 json_t *json_files(const struct e4l_model *m);
 
+/* "extents" and the like. */
+const char *json_map_name(enum e4l_map map);
+
 json_t *json_score(const struct e4l_file_score *score);
 
 json_t *json_free_space(const struct e4l_free_histogram *h);

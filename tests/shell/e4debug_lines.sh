@@ -71,6 +71,11 @@ printf 'frag <12>\nfrag <1' | "$e4debug" "$img" >"$out" 2>"$err" || status=$?
 same 'exit code of a pipe' "$status" 1
 says 'standard input: line 2: failed'
 
+for request in frag findings plan; do
+	check "$e4debug" --progress=always -R $request "$img"
+	says '\[#+\] 100 %'
+done
+
 # debugfs writes where we may, and nowhere else
 mustfail 1 "$e4debug" -R 'symlink /link target' "$img"
 check "$e4debug" -w -R 'symlink /link target' "$img"

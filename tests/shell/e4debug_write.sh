@@ -136,3 +136,17 @@ for features in '' '-O bigalloc -C 16384' \
 		fail "no image with $features"
 	all_requests
 done
+
+# where users' space is counted, only what they have may not change
+rm -f "$img"
+check mke2fs -q -F -t ext4 -O quota "$img" 32M
+protect=
+for request in 'mkdir /new' "write $work/small /new"; do
+	what=$request
+	digest "$img" >"$work/before"
+	mustfail 1 "$e4debug" -w -R "$request" "$img"
+	says 'counts what users have: mount it'
+	digest "$img" >"$work/after"
+	unchanged "$work/before" "$work/after"
+	check e2fsck -fn "$img"
+done
