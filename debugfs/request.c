@@ -67,7 +67,8 @@ const char *shell_usage(const char *name)
 static bool may_run(const struct shell *s, const struct request *r, int argc)
 {
 	if (argc - 1 < r->min || argc - 1 > r->max)
-		say("usage: %s %s", r->name, r->usage);
+		say("usage: %s%s%s", r->name, *r->usage ? " " : "",
+		    r->usage);
 	else if (r->needs & OPEN && !s->open)
 		say("%s: no filesystem is open: open TARGET", r->name);
 	else if (r->needs == WRITING && !s->write)
