@@ -198,7 +198,7 @@ static errcode_t add_content(struct writing *w, ext2_ino_t ino)
 static errcode_t add_inode(struct writing *w, ext2_ino_t ino)
 {
 	struct ext2_inode inode = {
-		.i_mode = LINUX_S_IFREG | (w->mode & 07777),
+		.i_mode = LINUX_S_IFREG | (w->mode & 0777),
 		.i_links_count = 1,
 	};
 	ext2_extent_handle_t handle;
