@@ -150,3 +150,31 @@ for request in 'mkdir /new' "write $work/small /new"; do
 	unchanged "$work/before" "$work/after"
 	check e2fsck -fn "$img"
 done
+
+# a file whose tree has two levels: its space is in a thousand pieces
+rm -f "$img"
+aged "$img" <<-END
+	size 16M
+	mke2fs -b 1024 -N 8000
+	many /m count 7000 size 1K
+	delete /m percent 50
+END
+free=$(figure freespace "sum(h['blocks'] for h in d['histogram']
+	if h['min_blocks'] >= 64)")
+request "write $work/empty /fill"
+request "fallocate /fill 0 $((free * 1024))"
+request "write $work/empty /pieces"
+request 'fallocate /pieces 0 2M'
+same 'levels' "$(figure 'frag /pieces' 'd["depth"], d["extents"] > 500')" \
+	'(2, True)'
+request "write $work/large /pieces"
+head -c 2097152 /dev/zero >"$work/wanted"
+dd if="$work/large" of="$work/wanted" conv=notrunc status=none
+holds /pieces "$work/wanted"
+same 'levels then' "$(figure 'tree /pieces' 'd["depth"],
+	sum(n["entries"] for n in d["nodes"] if not n["level"]) > 500')" \
+	'(2, True)'
+refused 'fallocate /pieces 0 64M' 'No space left'
+request 'punch /pieces 0 2M'
+same 'nothing left' "$(figure 'frag /pieces' 'd["blocks"],
+	d["tree_blocks"]')" '(0, 0)'
