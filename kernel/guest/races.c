@@ -2,16 +2,25 @@
 /*
  * Writes one preallocated file from several processes at once, and checks it.
  *
- *  races FILE BLOCKS SEED HOW
- *	HOW has a letter for each process: d writes directly, b with fsync, m
- *	through a mapping, z zeroes ranges of preallocated blocks.  Each has
- *	every n-th block to itself, and writes all of them once, in an order of
- *	its own; so the neighbours of a block are in flight all the time.
+ *  races FILE CELLS SEED HOW
+ *	The file has cells of 32 blocks.  HOW has a letter for each process;
+ *	all go through the cells together, each after a moment of its own:
+ *	  D  writes the last four blocks directly
+ *	  B  likewise, with fdatasync
+ *	  e  writes one of those four directly
+ *	  m  likewise, through a mapping
+ *	  n  writes the third block directly, and then the last one before
+ *	     those four
+ *	  z  has written the block before those four, and the first eight of
+ *	     the next cell; zeroes that block's range, which joins it to what
+ *	     is unwritten on both sides; and writes directly to the one before
+ *	What is written to a block is always the same.
  */
 #define _GNU_SOURCE
 #include <err.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,107 +29,185 @@
 #include <unistd.h>
 #include "rand.h"
 
-#define BLOCK 4096
+#define BLOCK	4096
+#define CELL	32	/* blocks */
+#define LAST	4	/* of these, in flight together */
+#define NEXT	8	/* of the next, which z has written */
 
-static void *buffer(void)
+static char *buffer(unsigned int blocks)
 {
-	void *buf = aligned_alloc(BLOCK, BLOCK);
+	char *buf = aligned_alloc(BLOCK, blocks * BLOCK);
 
 	if (!buf)
 		err(1, "buffer");
 	return buf;
 }
 
-static void put(int fd, char how, uint32_t block)
+static void fill(char *buf, uint32_t block, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		memset(buf + i * BLOCK, 1 + (block + i) % 255, BLOCK);
+}
+
+static void put(int fd, uint32_t block, uint32_t count)
 {
 	static char *buf;
-	off_t at = (off_t)block * BLOCK;
-	char *map;
 
 	if (!buf)
-		buf = buffer();
-	memset(buf, 1 + block % 255, BLOCK);
+		buf = buffer(LAST);
+	fill(buf, block, count);
+	if (pwrite(fd, buf, count * BLOCK, (off_t)block * BLOCK) !=
+	    count * BLOCK)
+		err(1, "writing block %u", block);
+}
+
+static void put_mapped(int fd, uint32_t block)
+{
+	char *map = mmap(NULL, BLOCK, PROT_WRITE, MAP_SHARED, fd,
+			 (off_t)block * BLOCK);
+
+	if (map == MAP_FAILED)
+		err(1, "mmap");
+	fill(map, block, 1);
+	if (msync(map, BLOCK, MS_SYNC))
+		err(1, "msync");
+	munmap(map, BLOCK);
+}
+
+/* Before anybody is in the cell. */
+static void prepare_cell(const char *path, uint32_t cell, uint32_t cells)
+{
+	uint32_t next = (cell + 1) * CELL, i;
+	int fd = open(path, O_RDWR);
+
+	if (fd < 0)
+		err(1, "%s", path);
+	put_mapped(fd, next - LAST - 1);
+	for (i = 0; i < NEXT && cell + 1 < cells; i++)
+		put(fd, next + i, 1);
+	if (fsync(fd))
+		err(1, "fsync");
+	close(fd);
+}
+
+static void do_cell(int fd, char how, uint32_t cell)
+{
+	uint32_t first = cell * CELL, last = first + CELL - LAST;
+
 	switch (how) {
-	case 'z':
-		if (fallocate(fd, FALLOC_FL_ZERO_RANGE, at, BLOCK))
-			err(1, "zeroing block %u", block);
-		return;
+	case 'D':
+		put(fd, last, LAST);
+		break;
+	case 'B':
+		put(fd, last, LAST);
+		if (fdatasync(fd))
+			err(1, "fdatasync");
+		break;
+	case 'e':
+		put(fd, last + 1, 1);
+		break;
 	case 'm':
-		map = mmap(NULL, BLOCK, PROT_WRITE, MAP_SHARED, fd, at);
-		if (map == MAP_FAILED)
-			err(1, "mmap");
-		memcpy(map, buf, BLOCK);
-		if (msync(map, BLOCK, MS_SYNC))
-			err(1, "msync");
-		munmap(map, BLOCK);
-		return;
+		put_mapped(fd, last + 2);
+		break;
+	case 'z':
+		if (fallocate(fd, FALLOC_FL_ZERO_RANGE,
+			      (last - 1ULL) * BLOCK, BLOCK))
+			err(1, "zeroing block %u", last - 1);
+		put(fd, last - 2, 1);
+		break;
+	case 'n':
+		put(fd, first + 2, 1);
+		put(fd, last - 1, 1);
+		break;
 	default:
-		if (pwrite(fd, buf, BLOCK, at) != BLOCK ||
-		    (how == 'b' && fdatasync(fd)))
-			err(1, "writing block %u", block);
+		errx(2, "what is %c?", how);
 	}
 }
 
-static void work(const char *path, uint32_t blocks, uint64_t seed, char how,
-		 uint32_t first, uint32_t step)
+static void work(const char *path, uint32_t cells, uint64_t seed, char how,
+		 atomic_uint *arrived, uint32_t workers)
 {
-	uint32_t n = (blocks - first + step - 1) / step, i, j, swap, *order;
-	int fd = open(path, O_RDWR | (how == 'd' ? O_DIRECT : 0));
+	int fd = open(path, O_RDWR | (strchr("Denz", how) ? O_DIRECT : 0));
+	uint32_t cell;
 
-	order = calloc(n, sizeof(*order));
-	if (fd < 0 || !order)
+	if (fd < 0)
 		err(1, "%s", path);
-	for (i = 0; i < n; i++) {
-		j = below(&seed, i + 1);
-		order[i] = first + i * step;
-		swap = order[i];
-		order[i] = order[j];
-		order[j] = swap;
+	for (cell = 0; cell < cells; cell++) {
+		if (how == 'z')
+			prepare_cell(path, cell, cells);
+		atomic_fetch_add(arrived, 1);
+		while (atomic_load(arrived) < (cell + 1) * workers)
+			usleep(100);
+		if (how > 'Z')
+			usleep(below(&seed, 8000));
+		do_cell(fd, how, cell);
 	}
-	for (i = 0; i < n; i++)
-		put(fd, how, order[i]);
 	exit(0);
+}
+
+/* May @block have been written by one of @how? */
+static int written(const char *how, uint32_t block)
+{
+	uint32_t at = block % CELL;
+
+	if ((at >= CELL - LAST && strpbrk(how, "DB")) ||
+	    (at < NEXT && block >= CELL && strchr(how, 'z')))
+		return 1;
+	if (at == CELL - LAST - 2)
+		return strchr(how, 'z') != NULL;
+	if (at == CELL - LAST - 1)
+		return strchr(how, 'n') != NULL;
+	if (at == 2)
+		return strchr(how, 'n') != NULL;
+	return (at == CELL - LAST + 1 && strchr(how, 'e')) ||
+	       (at == CELL - LAST + 2 && strchr(how, 'm'));
 }
 
 static void check(const char *path, uint32_t blocks, const char *how)
 {
-	char *buf = buffer(), *want = buffer();
+	char *buf = buffer(1), *want = buffer(1);
 	int fd = open(path, O_RDONLY | O_DIRECT);
 	uint32_t i, bad = 0;
 
 	for (i = 0; i < blocks; i++) {
 		if (pread(fd, buf, BLOCK, (off_t)i * BLOCK) != BLOCK)
 			err(1, "reading block %u", i);
-		memset(want, how[i % strlen(how)] == 'z' ? 0 : 1 + i % 255,
-		       BLOCK);
+		memset(want, 0, BLOCK);
+		if (written(how, i))
+			fill(want, i, 1);
 		bad += memcmp(buf, want, BLOCK) != 0;
 	}
 	if (bad)
-		errx(1, "%s, %s: %u blocks of %u are lost", path, how, bad,
-		     blocks);
+		errx(1, "%s: %u blocks of %u are lost", path, bad, blocks);
 }
 
 int main(int argc, char **argv)
 {
-	uint32_t blocks, workers, i;
+	uint32_t cells, workers, i;
+	atomic_uint *arrived;
 	int fd, status;
 
 	if (argc != 5)
-		errx(2, "usage: races FILE BLOCKS SEED HOW");
-	blocks = atoi(argv[2]);
+		errx(2, "usage: races FILE CELLS SEED HOW");
+	cells = atoi(argv[2]);
 	workers = strlen(argv[4]);
+	arrived = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0644);
-	if (fd < 0 || fallocate(fd, 0, 0, (off_t)blocks * BLOCK) || fsync(fd))
+	if (arrived == MAP_FAILED || fd < 0 ||
+	    fallocate(fd, 0, 0, (off_t)cells * CELL * BLOCK) || fsync(fd))
 		err(1, "%s", argv[1]);
 	for (i = 0; i < workers; i++)
 		if (!fork())
-			work(argv[1], blocks, atoi(argv[3]) * 100 + i,
-			     argv[4][i], i, workers);
+			work(argv[1], cells, atoi(argv[3]) * 100 + i,
+			     argv[4][i], arrived, workers);
 	while (wait(&status) > 0)
 		if (status)
 			errx(1, "a process failed");
 	fsync(fd);
 	close(fd);
-	check(argv[1], blocks, argv[4]);
+	check(argv[1], cells * CELL, argv[4]);
 	return 0;
 }

@@ -7,6 +7,8 @@
  *	disk before the next; a byte goes to PROGRESS for each
  *  writes stride [direct|sync] FILE COUNT STRIDE_KB
  *	likewise, every STRIDE_KB
+ *  writes eof [direct|sync] FILE
+ *	writes the fourth block of ten, where 64 are preallocated
  *  writes check FILE BLOCKS COUNT SEED
  *	whether FILE has what "random" wrote and zeroes elsewhere
  *  writes survived FILE BLOCKS COUNT SEED
@@ -50,7 +52,7 @@ static int open_new(const char *how, const char *path, off_t size)
 	if (!strcmp(how, "direct"))
 		flags |= O_DIRECT;
 	fd = open(path, flags, 0644);
-	if (fd < 0 || fallocate(fd, 0, 0, size) || fsync(fd))
+	if (fd < 0 || (size && fallocate(fd, 0, 0, size)) || fsync(fd))
 		err(1, "%s", path);
 	return fd;
 }
@@ -89,6 +91,17 @@ static void stride_writes(char **argv)
 
 	for (i = 0; i < count; i++)
 		write_block(fd, i * stride, i);
+	close(fd);
+}
+
+static void write_before_eof(char **argv)
+{
+	int fd = open_new(argv[0], argv[1], 0);
+
+	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 64 * BLOCK) ||
+	    ftruncate(fd, 10 * BLOCK) || fsync(fd))
+		err(1, "%s", argv[1]);
+	write_block(fd, 3, 0);
 	close(fd);
 }
 
@@ -137,7 +150,9 @@ int main(int argc, char **argv)
 		check(argv + 2, 0);
 	else if (argc == 6 && !strcmp(argv[1], "survived"))
 		check(argv + 2, 1);
+	else if (argc == 4 && !strcmp(argv[1], "eof"))
+		write_before_eof(argv + 2);
 	else
-		errx(2, "usage: writes random|stride|check|survived ARGUMENT...");
+		errx(2, "usage: writes random|stride|eof|check|survived ARGUMENT...");
 	return 0;
 }

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
+# lanes: um
+# What is preallocated past the end of a file stays unwritten.
+. "$(dirname "$0")/common.sh"
+new_disk 64
+boot <<-END
+	mount -t ext4 -o extent_max_zeroout_kb=1024 \$disk /mnt || exit 1
+	writes eof sync /mnt/sync && writes eof direct /mnt/direct || exit 1
+	umount /mnt
+END
+clean	# e2fsck misses the size that written blocks would ask for
+for how in sync direct; do
+	[ "$(extents /$how)" = 3 ] || fail "$how: $(extents /$how) extents, not 3"
+done
+echo "ok: past the end of the file"
