@@ -31,6 +31,7 @@ struct config {
 	/* What is known of the options that mke2fs gets. */
 	char **pass;			/* NULL-terminated, without operands */
 	int n_pass;
+	unsigned int checks;		/* -c, that only the device needs */
 	bool has_blocksize, has_inodes, has_type, dry_run, verify;
 	uint64_t offset_bytes;
 

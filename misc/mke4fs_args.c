@@ -38,9 +38,9 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
-/* mke2fs' own, without -d, -R and -n, which are treated here. */
+/* mke2fs' own, and those that are only known here. */
 static const char short_options[] =
-	"b:ce:g:i:jl:m:o:qr:s:t:vC:DE:FG:I:J:KL:M:N:O:ST:U:Vz:" "d:R:nh";
+	"b:ce:g:i:jl:m:o:qr:s:t:vC:DE:FG:I:J:KL:M:N:O:ST:U:Vz:d:n" "R:h";
 
 static void print_help(void)
 {
@@ -242,9 +242,6 @@ static bool pass_on(struct config *c, int letter)
 		return true;
 	case 'E':
 		return look_for_offset(c, optarg);
-	case 'S':
-		return usage("cannot be used here: nothing could be filled",
-			     "-S");
 	default:
 		return true;
 	}
@@ -262,6 +259,15 @@ static bool parse_one(struct config *c, int letter)
 	case 'n':
 		c->dry_run = true;
 		return true;
+	case 'c':
+		c->checks++;
+		return true;
+	case 'S':
+		return usage("cannot be used here: nothing could be filled",
+			     "-S");
+	case 'z':
+		return usage("cannot be used here: what is filled in could not "
+			     "be undone", "-z");
 	case 'E':
 		return take_tunables(c, optarg) &&
 		       (!*optarg || pass_on(c, letter));
@@ -307,6 +313,7 @@ static bool parse_one(struct config *c, int letter)
 		c->common.help = true;
 		return true;
 	case OPT_VERSION:
+	case 'V':
 		c->common.version = true;
 		return true;
 	case '?':

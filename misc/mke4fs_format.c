@@ -52,7 +52,8 @@ static int spawn_mke2fs(char **argv, bool silent, pid_t *pid)
 static bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
 		       uint64_t inodes, bool silent)
 {
-	char **argv = calloc(c->n_pass + 10, sizeof(*argv));
+	unsigned int checks = path == c->device ? c->checks : 0;
+	char **argv = calloc(c->n_pass + checks + 10, sizeof(*argv));
 	char size[32], count[32];
 	int n = 0, err, status;
 	pid_t pid;
@@ -70,6 +71,8 @@ static bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
 		argv[n++] = "-q";
 	memcpy(argv + n, c->pass, c->n_pass * sizeof(*argv));
 	n += c->n_pass;
+	for (; checks; checks--)
+		argv[n++] = "-c";
 	snprintf(count, sizeof(count), "-N%llu", (unsigned long long)inodes);
 	if (inodes)
 		argv[n++] = count;

@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Options: all are in the help and in the manual page, mke2fs' get there, and
+# the progress bar shows.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/mke4fs_common.sh"
+
+check "$mke4fs" --help
+[ "$(wc -L <"$out")" -le 80 ] || fail "--help is wider than 80 columns"
+for option in d from R E free all-root uid-map gid-map keep-generation sort \
+	threads n progress json quiet verbose help version; do
+	grep -Eq -e "(^|[ ,-])-?-$option([ =,.]|\$)" "$out" ||
+		fail "--help does not know $option"
+	tr -d '\134' <"$top_srcdir/misc/mke4fs.8" |
+		grep -Eq -e "^\.B.*-$option\\b|^fB-$option" ||
+		fail "the manual page does not know $option"
+done
+for option in --version -V; do
+	check "$mke4fs" $option
+	grep -q '^mke4fs (.*) [0-9]' "$out" || fail "$option shows none"
+done
+
+mkdir "$work/src"
+echo content >"$work/src/file"
+img=$work/img
+
+# says_of PATTERN: of the image's superblock
+says_of() {
+	check dumpe2fs -h "$img"
+	grep -Eq "$1" "$out" || { show_run; fail "dumpe2fs does not say $1"; }
+}
+
+check "$mke4fs" -q -d "$work/src" -b 1024 -g 2048 -G 4 -I 512 -m 3 -L label \
+	-M /last -N 512 -o linux -r 1 -e remount-ro -J size=2 -D -K -v \
+	-U 01234567-89ab-cdef-0123-456789abcdef -T small -i 8192 "$img" 16M
+clean "$img"
+for line in 'volume name: +label' 'mounted on: +/last' 'Inode count: +512' \
+	'Filesystem OS type: +Linux' 'Errors behavior: +Remount read-only' \
+	'Blocks per group: +2048' 'Flex block group size: +4' \
+	'Inode size: +512' 'Reserved block count: +491' \
+	'UUID: +01234567-89ab-cdef-0123-456789abcdef' 'Block size: +1024' \
+	'journal size: +2048k'; do
+	says_of "${line%% +*}[[:space:]]+${line#* +}"
+done
+
+# bad blocks are looked for on a device, and kept
+truncate -s 16M "$work/disk"
+check "$mke4fs" -q -F -c -b 4096 -d "$work/src" "$work/disk"
+clean "$work/disk"
+echo 3000 >"$work/bad"
+rm "$img"
+check "$mke4fs" -q -b 1024 -l "$work/bad" -d "$work/src" "$img" 16M
+clean "$img"
+check dumpe2fs -b "$img"
+same "the bad blocks" "$(cat "$out")" 3000
+rm "$img"
+
+check "$mke4fs" --progress=always -d "$work/src" "$img" 16M
+says '^writing \[#* *\] *[0-9]* %  .*/s  [-0-9:]* left$'
+for options in '--progress=always -q' --progress=never --progress=auto; do
+	rm -f "$img"
+	# shellcheck disable=SC2086
+	check "$mke4fs" $options -d "$work/src" "$img" 16M
+	[ ! -s "$err" ] || { show_run; fail "$options: talks on stderr"; }
+done
+rm -f "$img"
+
+for bad in -z -S; do
+	mustfail 2 "$mke4fs" $bad "$work/undo" "$img" 16M
+	one_sentence mke4fs
+done
+mustfail 1 "$mke4fs" --sort="$work/missing" -d "$work/src" "$img"
+one_sentence mke4fs
+says 'missing: cannot open: No such file'
+mustfail 1 "$mke4fs" -d "$work/src" "$work/no/img" 16M
+one_sentence mke4fs
+mustfail 1 "$mke4fs" -q -d "$work/src" /dev/null
+says '/dev/null: neither a block device nor a file'
+if "$mke4fs" --help >/dev/full 2>"$err"; then
+	fail "a full disk goes unnoticed"
+fi
