@@ -259,6 +259,12 @@ static bool find_smallest(const struct config *c, struct e4l_tree *t,
 		tried = now;
 		if (!try_size(c, t, now, now, inodes, true, im, &err))
 			return false;
+		if (!c->has_inodes && im->stats.roomy_inodes > inodes) {
+			now += (im->stats.roomy_inodes - inodes) *
+			       EXT2_INODE_SIZE(im->fs->super);
+			inodes = im->stats.roomy_inodes;
+			continue;
+		}
 		if (err && err != E4L_ET_NO_SPACE)
 			break;
 		off = slack(c, im, err);

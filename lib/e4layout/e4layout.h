@@ -1516,6 +1516,8 @@ struct e4l_populate_target {
 struct e4l_populate_stats {
 	uint64_t wanted_blocks, free_blocks;
 	uint64_t wanted_inodes, free_inodes;	/* wanted: with the root */
+	uint64_t roomy_inodes;		/* a filesystem of so many has room */
+					/* for what the window asks for */
 	uint64_t writes;		/* calls */
 	uint64_t written_blocks;
 };

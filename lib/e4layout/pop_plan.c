@@ -268,18 +268,60 @@ static bool is_own_child(const struct node *n)
 	return !S_ISDIR(n->mode) && needs_ino(n);
 }
 
+/* How many inodes a directory and its files still need. */
+static uint32_t family(const struct e4l_populate *p, uint32_t dir)
+{
+	const struct node *d = &p->t->nodes.v[dir];
+	uint32_t n = needs_ino(d), i;
+
+	for (i = d->child; i < d->child + d->n_child; i++)
+		n += is_own_child(&p->t->nodes.v[p->order[i]]);
+	return n;
+}
+
+/*
+ * How many inodes there should be, so that each directory has its window: with
+ * exact ones, the smallest gap that another left, or a block of its own.
+ */
+static errcode_t count_roomy(struct e4l_populate *p)
+{
+	bool exact = p->o.window == E4L_WINDOW_EXACT;
+	uint32_t unit = exact ? p->bs / p->isize : p->o.window, n, gap, left;
+	uint64_t sum = EXT2_FIRST_INO(p->fs->super) + p->t->nodes.n -
+		       p->first_hidden;
+	uint32_t *gaps = calloc(unit + 1ULL, sizeof(*gaps));
+	size_t d;
+
+	if (!gaps)
+		return ENOMEM;
+	for (d = 0; unit && d < p->dirs.n; d++) {
+		n = family(p, p->dirs.v[d]);
+		for (gap = n; gap < unit && !gaps[gap]; gap++)
+			;
+		if (exact && n && gap < unit) {
+			gaps[gap]--;
+			left = gap - n;
+		} else {
+			left = (unit - n % unit) % unit;
+			sum += (uint64_t)n + left;
+		}
+		gaps[left]++;
+	}
+	free(gaps);
+	p->stats.roomy_inodes = sum > p->wanted_inodes ? sum : p->wanted_inodes;
+	return 0;
+}
+
 /* A directory and its files: side by side where there is room for that. */
 static errcode_t assign_dir(struct e4l_populate *p, struct e4l_place *place,
 			    uint32_t dir)
 {
 	struct node *d = &p->t->nodes.v[dir];
 	uint32_t first = d->child, end = first + d->n_child, i;
-	uint32_t n = needs_ino(d);
+	uint32_t n = family(p, dir);
 	ext2_ino_t ino = 0;
 	errcode_t err = 0;
 
-	for (i = first; i < end; i++)
-		n += is_own_child(&p->t->nodes.v[p->order[i]]);
 	if (p->o.window == E4L_WINDOW_EXACT && n)
 		err = e4l_place_window(place, n, &ino);
 	if (err && err != EXT2_ET_INODE_ALLOC_FAIL)
@@ -309,6 +351,9 @@ static errcode_t assign_inodes(struct e4l_populate *p)
 
 	p->t->nodes.v[E4L_TREE_ROOT].ino = EXT2_ROOT_INO;
 	p->max_ino = p->max_old;
+	err = count_roomy(p);
+	if (err)
+		return err;
 	if (p->wanted_inodes - 1 - !!p->lost_found >
 	    p->fs->super->s_free_inodes_count)
 		return pop_fail(p, E4L_ET_NO_INODES, "placing inodes", 0);
