@@ -272,7 +272,7 @@ bool do_link(struct shell *s, int argc, const char *const *argv)
 	return shell_change(s, argv[2], "making the link", make_link, &n);
 }
 
-/* -------------------------------------------------------------------- ranges */
+/* ------------------------------------------------------------------- ranges */
 
 bool file_may_change(const struct shell *s, const char *path,
 		     const struct file *f)

@@ -21,8 +21,8 @@ bool shell_change(struct shell *s, const char *what, const char *doing,
 errcode_t zeroout_limit(struct shell *s, uint64_t *bytes);
 
 /*
- * Where @blocks blocks of a file near @ino are best put: the first free run from
- * its group on that holds them, else the first of all, else the longest.
+ * Where @blocks blocks of a file near @ino are best put: the first free run
+ * that holds them from its group on, else the first of all, else the longest.
  */
 errcode_t find_goal(struct shell *s, ext2_ino_t ino, uint64_t blocks,
 		    blk64_t *goal);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* map: the block groups, or where in them a file is, in the terminal's width. */
+/* map: the groups, or where in them a file is, in the terminal's width. */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +101,7 @@ static void finish(struct drawing *d)
 	free(d->unwritten);
 }
 
-/* ---------------------------------------------------------------- the groups */
+/* --------------------------------------------------------------- the groups */
 
 static const char free_legend[] =
 	"# full, + more than half, - less than half, . free";
@@ -135,7 +135,7 @@ static uint64_t draw_group(const struct drawing *d, dgrp_t group, char *row)
 	return sum;
 }
 
-/* ------------------------------------------------------------------ one file */
+/* ----------------------------------------------------------------- one file */
 
 static const char file_legend[] =
 	"# written, u unwritten, + both, . other files or free";
@@ -156,7 +156,7 @@ static uint64_t draw_file(const struct drawing *d, dgrp_t group, char *row)
 	return sum;
 }
 
-/* -------------------------------------------------------------------- output */
+/* ------------------------------------------------------------------- output */
 
 /* "free_blocks" of a group, or "file_blocks": how many of its blocks. */
 struct kind {

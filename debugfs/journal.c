@@ -37,7 +37,7 @@ struct reading {
 	size_t n, max;
 };
 
-/* ---------------------------------------------------------------------- read */
+/* --------------------------------------------------------------------- read */
 
 static errcode_t read_block(const struct reading *r, uint32_t lblk)
 {
@@ -79,7 +79,7 @@ static errcode_t read_super(struct reading *r)
 	return r->len > file_blocks(r->s, &r->f) ? E4L_ET_JOURNAL_CORRUPT : 0;
 }
 
-/* ---------------------------------------------------------------------- list */
+/* --------------------------------------------------------------------- list */
 
 /*
  * The transaction of a header: that of the one before it, unless a commit
@@ -186,7 +186,7 @@ static errcode_t read_log(struct reading *r)
 	return err;
 }
 
-/* ---------------------------------------------------------------------- show */
+/* --------------------------------------------------------------------- show */
 
 static int by_sequence(const void *a, const void *b)
 {

@@ -61,7 +61,8 @@ static bool show_file(const struct shell *s, const struct file *f)
 {
 	json_t *object = json_pack("{s:I, s:s, s:i, s:b, s:I}",
 				   "inode", (json_int_t)f->ino,
-				   "map", json_map_name(f->map), "depth", f->depth,
+				   "map", json_map_name(f->map),
+				   "depth", f->depth,
 				   "damaged", f->damaged, "size_bytes",
 				   (json_int_t)EXT2_I_SIZE(&f->inode));
 	json_t *score = json_score(&f->score);

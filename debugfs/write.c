@@ -132,7 +132,7 @@ static errcode_t zero(struct writing *w, const struct e4l_free_run *run)
 	return err;
 }
 
-/* ----------------------------------------------------------------- new files */
+/* ---------------------------------------------------------------- new files */
 
 /* Blocks of one stretch of data get places, and then content. */
 static errcode_t add_stretch(struct writing *w, ext2_ino_t ino, uint64_t from,
@@ -235,7 +235,7 @@ static errcode_t write_new(ext2_filsys fs, io_channel device, void *priv)
 	return plug_out(w, err);
 }
 
-/* -------------------------------------------------------- preallocated files */
+/* ------------------------------------------------------- preallocated files */
 
 /* Every block that gets content must be one that nobody can read yet. */
 static bool check_range(const struct writing *w)
@@ -384,7 +384,7 @@ static errcode_t write_over(ext2_filsys fs, io_channel device, void *priv)
 	return plug_out(w, err);
 }
 
-/* ------------------------------------------------------------------- request */
+/* ------------------------------------------------------------------ request */
 
 static bool open_source(struct writing *w)
 {
