@@ -113,6 +113,8 @@ struct digest {
 	unsigned int inodes;
 };
 
+bool all_zero(const uint8_t *buf, size_t len);
+
 /* Digests all inodes in use of the filesystem in @path. */
 errcode_t digest_fs(const char *path, struct digest *d);
 

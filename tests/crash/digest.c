@@ -32,7 +32,7 @@ struct walk {
 	uint64_t size;			/* of the file */
 };
 
-static bool all_zero(const uint8_t *buf, size_t len)
+bool all_zero(const uint8_t *buf, size_t len)
 {
 	return !len || (!buf[0] && !memcmp(buf, buf + 1, len - 1));
 }

@@ -89,11 +89,6 @@ static size_t log_end(const struct tap_log *log, int dev)
 	return end;
 }
 
-static bool is_zero(const uint8_t *p, size_t n)
-{
-	return !n || (!p[0] && !memcmp(p, p + 1, n - 1));
-}
-
 /* Copies what is not zero to memory and to the file, which stays sparse. */
 static void fill(struct device *d, const uint8_t *base)
 {
@@ -104,7 +99,7 @@ static void fill(struct device *d, const uint8_t *base)
 		fatal("cannot truncate");
 	for (pos = 0; pos < d->len; pos += n) {
 		n = d->len - pos < piece ? d->len - pos : piece;
-		if (is_zero(base + pos, n))
+		if (all_zero(base + pos, n))
 			continue;
 		memcpy(d->mem + pos, base + pos, n);
 		if (pwrite(d->fd, base + pos, n, pos) != (ssize_t)n)
