@@ -16,7 +16,7 @@ check mke2fs -q -t ext4 -O ea_inode "$work/ea.img" 64M
 mount_image "$work/ea.img" "$work/ea"
 rmdir "$work/ea/lost+found"
 cp -a "$work/src/." "$work/ea"
-head -c 49000 /dev/urandom | base64 -w0 | head -c 65000 >"$work/value"
+head -c 49200 /dev/urandom | base64 -w0 | head -c 65536 >"$work/value"
 setfattr -n user.large -v "$(cat "$work/value")" "$work/ea/small" \
 	"$work/ea/dir" "$work/ea/hundred"
 setfattr -n user.large2 -v "$(head -c 9000 "$work/value")" "$work/ea/dir"
