@@ -124,6 +124,21 @@ done
 mustfail 1 "$mke4fs" -q --from="$loop" "$work/img3" 100M
 says 'dir/large: .*feature'
 
+# generations, which the kernel chose at random, when they are asked for
+generation() {
+	debugfs -R "stat $2" "$1" 2>/dev/null |
+		sed -n 's/.*Generation: *\([0-9]*\).*/\1/p'
+}
+[ "$(generation "$work/img2" small)" != "$(generation "$loop" small)" ] ||
+	fail "generations are kept unasked"
+check "$mke4fs" -q -O project --keep-generation -I 512 --from="$loop" \
+	"$work/img2" 100M
+clean "$work/img2"
+for file in small dir dir/large link fifo; do
+	same "generation of $file" "$(generation "$work/img2" $file)" \
+		"$(generation "$loop" $file)"
+done
+
 # ids
 rm -f "$work/img"
 check "$mke4fs" -q -d "$work/a.tar" --uid-map=0:5000 --uid-map=1000:7:10 \
