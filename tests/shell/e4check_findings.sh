@@ -92,7 +92,7 @@ file /holey extents 0+4w@5200 100+4w@5300
 END
 check "$e4check" --layout-only "$img"
 found fragmented
-grep -q '(/a): the file is in 2 fragments, 1 are enough$' "$out" ||
+grep -q '(/a): fragments of the file: 2, enough: 1$' "$out" ||
 	fail "does not count fragments"
 ! grep -q '(/holey)' "$out" || fail "a hole alone fragments nothing"
 mended
@@ -103,7 +103,7 @@ file /a extents 0+8w@5000 8+8w@5008 16+8w@5016 24+8w@5024 32+8w@5032 depth 1
 END
 check "$e4check" --layout-only "$img"
 found tree-not-minimal
-grep -q '(/a): the extent tree has 1 blocks, 0 are enough$' "$out" ||
+grep -q '(/a): extent tree blocks: 1, enough: 0$' "$out" ||
 	fail "does not count tree blocks"
 mended
 
@@ -122,7 +122,7 @@ found stale-past-eof
 	done
 } >"$work/recipe"
 aged "$img" <"$work/recipe"
-only directory-spread '(/far): the directory.s inodes are in [0-9]* blocks, '
+only directory-spread '(/far): inode-table blocks with the directory.s inodes: '
 grep -q "^to mend: tune4fs --set dir_ireserve=normal $img$" "$out" ||
 	fail "no word of tune4fs"
 check "$tune4fs" -q --set dir_ireserve=normal --no-undo "$img"
