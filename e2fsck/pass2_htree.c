@@ -119,24 +119,36 @@ static bool note_entry(struct check *ck, struct dir *dir, uint32_t parent,
 	return true;
 }
 
-void htree_judge_node(struct check *ck, struct dir *dir, blk64_t blk,
-		      uint32_t lblk, const void *block)
+/* Notes all entries of the block from @offset on; false: they make no sense. */
+static bool note_entries(struct check *ck, struct dir *dir, uint32_t lblk,
+			 const char *block, unsigned int offset)
 {
-	const char *p = block;
-	unsigned int offset = lblk ? NODE_ENTRIES : ROOT_INFO +
-		((const struct ext2_dx_root_info *)(p + ROOT_INFO))->info_length;
-	const struct ext2_dx_countlimit *limit = (const void *)(p + offset);
-	const struct ext2_dx_entry *entry = (const void *)(p + offset);
-	unsigned int room = entries_from(ck->fs, offset);
-	unsigned int count = ext2fs_le16_to_cpu(limit->count), i;
+	const struct ext2_dx_countlimit *limit = (const void *)(block + offset);
+	const struct ext2_dx_entry *entry = (const void *)(block + offset);
+	unsigned int room = entries_from(ck->fs, offset), count, i;
 	uint32_t previous = 0;
-	bool ok = ext2fs_le16_to_cpu(limit->limit) == room && count <= room;
+	bool ok;
 
+	if (offset % sizeof(entry->block))
+		return false;
+	count = ext2fs_le16_to_cpu(limit->count);
+	ok = ext2fs_le16_to_cpu(limit->limit) == room && count <= room;
 	pthread_mutex_lock(&ck->lock);
 	for (i = 0; i < count && ok; i++)
 		ok = note_entry(ck, dir, lblk, entry, i, count, &previous);
 	pthread_mutex_unlock(&ck->lock);
-	if (ok)
+	return ok;
+}
+
+void htree_judge_node(struct check *ck, struct dir *dir, blk64_t blk,
+		      uint32_t lblk, const void *block)
+{
+	const struct ext2_dx_root_info *root =
+		(const void *)((const char *)block + ROOT_INFO);
+	unsigned int offset = lblk ? NODE_ENTRIES :
+			      ROOT_INFO + root->info_length;
+
+	if (note_entries(ck, dir, lblk, block, offset))
 		return;
 	FOUND(ck, HTREE_NODE, .ino = dir->ino, .blk = blk);
 	give_up(dir);

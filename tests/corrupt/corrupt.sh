@@ -54,6 +54,11 @@ corpus --each "${each:-3}"
 cat "$out"
 [ "$status" = 0 ] || fail "the two disagree, or one of them crashed"
 
+# An index at an odd place, which was once read as if it were aligned.
+corpus --only '^default .* htree-root .*: info_length=max '
+cat "$out"
+[ "$status" = 0 ] || fail "an index at an odd place"
+
 # Images that end early, in the middle of anything.
 corpus --truncate
 cat "$out"
