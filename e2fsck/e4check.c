@@ -17,10 +17,10 @@ static const struct args_option options[] = {
 	  .help = "tell what could lie better, and nothing else" },
 	{ .name = "no-layout", .kind = ARGS_FLAG, .offset = AT(no_layout),
 	  .help = "tell what is wrong, and nothing else" },
-	{ .name = "max-findings", .letter = 'n', .kind = ARGS_COUNT,
+	{ .name = "max-findings", .kind = ARGS_COUNT,
 	  .offset = AT(max_findings), .value = "N", .max = MAX_FINDINGS,
 	  .help = "show N findings, the worst first (default 1000)" },
-	{ .name = "threads", .letter = 't', .kind = ARGS_COUNT,
+	{ .name = "threads", .kind = ARGS_COUNT,
 	  .offset = AT(threads), .value = "N", .min = 1, .max = MAX_THREADS,
 	  .help = "work with N threads (default: one per processor)" },
 };

@@ -23,8 +23,8 @@ done
 check "$e4check" --version
 grep -q '^e4check [0-9]' "$out" || fail "--version shows none"
 
-for options in '' --layout-only --no-layout '--max-findings 3' '-n 0' \
-	--threads=1 '-t 7' --quiet '-q -v' --progress=never --progress=auto \
+for options in '' --layout-only --no-layout '--max-findings 3' '--max-findings 0' \
+	--threads=1 '--threads 7' --quiet '-q -v' --progress=never --progress=auto \
 	--json '--json --no-layout'; do
 	# shellcheck disable=SC2086
 	check "$e4check" $options "$img"
@@ -76,7 +76,7 @@ grep -q "^to mend: e2fsck -fy $img$" "$out" || fail "no word of e2fsck -fy"
 grep -q "^to mend: e4repack $img$" "$out" || fail "no word of e4repack"
 
 # The most severe stay, and all are counted.
-run "$e4check" -n 2 "$img"
+run "$e4check" --max-findings 2 "$img"
 same "exit code" "$status" 4
 same "findings shown" "$(grep -c '^[a-z]*: [a-z-]*,*' "$out")" 2
 grep -q '^error: inode-links, inode ' "$out" || fail "not the worst first"
