@@ -87,7 +87,7 @@ same "exit code" "$status" 4
 
 check "$e4check" --layout-only "$img"
 ! grep -Eq '^(error|warning):' "$out" || fail "--layout-only tells more"
-grep -q '^layout: fragmented, inode [0-9]* (/data/broken): the file is in 3 ' \
+grep -q '^layout: fragmented, inode [0-9]* (/data/broken): fragments of the file: 3, ' \
 	"$out" || fail "--layout-only does not tell"
 run "$e4check" --no-layout "$img"
 same "exit code" "$status" 4
