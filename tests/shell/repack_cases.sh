@@ -124,3 +124,32 @@ cp "$work/img0" "$img"
 repack --zeroout=off --min-excess=100 "$img"
 reported "files_planned 1"
 same "$what: the film" "$(figures /film)" "1 1 1 0 0"
+
+# zeroes are no ciphertext of zeroes; a verity file's tree lies past its end
+what="encrypted"
+aged "$img" <<'END'
+size 64M
+mke2fs -O encrypt,verity
+file /mosaic flags encrypt extents 0+4w@9000 4+4u@9004 8+4w@9008 12+4u@9012
+file /pieces flags encrypt extents 0+4w@9100 4+4w@9200
+file /verity flags verity extents 0+3w@9300 16+1w@9400 17+1w@9500 isize 9000
+END
+for blk in 9400 9500; do
+	printf 'tree %d' $blk | dd of="$img" bs=4096 seek=$blk conv=notrunc \
+		status=none
+done
+repack --zeroout=1M "$img"
+reported "bytes_zeroed 0"
+clean "$img"
+same "$what: the mosaic" "$(figures /mosaic)" "4 1 4 0 0"
+same "$what: pieces" "$(figures /pieces)" "1 1 1 0 0"
+
+# tree_at LBLK: where that block of /verity lies, and how it begins
+tree_at() {
+	blk=$(debugfs -R "bmap /verity $1" "$img" 2>/dev/null)
+	echo "$blk $(dd if="$img" bs=4096 skip="$blk" count=1 status=none |
+		head -c 9)"
+}
+first=$(tree_at 16)
+same "$what: the tree" "$first" "${first%% *} tree 9400"
+same "$what: the tree" "$(tree_at 17)" "$((${first%% *} + 1)) tree 9500"
