@@ -44,18 +44,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ext2_filsys fs;
 	struct e4l *e;
 
-	mem_io_set(data, size);
-	if (ext2fs_open("image", EXT2_FLAG_64BITS | EXT2_FLAG_THREADS, 0, 0,
-			&mem_io_manager, &fs))
+	e = mem_io_open(data, size, &fs);
+	if (!e)
 		return 0;
-	if (!e4l_new(fs, &e)) {
-		e4l_set_threads(e, 1);
-		findings_init(&found, MAX_FINDINGS);
-		if (!check_run(e, &options, &found))
-			check_found(&found);
-		findings_free(&found);
-	}
-	e4l_free(e);
-	ext2fs_close_free(&fs);
+	e4l_set_threads(e, 1);
+	findings_init(&found, MAX_FINDINGS);
+	if (!check_run(e, &options, &found))
+		check_found(&found);
+	findings_free(&found);
+	mem_io_close(e, fs);
 	return 0;
 }

@@ -52,24 +52,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ext2_filsys fs;
 	struct e4l *e;
 
-	mem_io_set(data, size);
-	if (ext2fs_open("image", EXT2_FLAG_64BITS | EXT2_FLAG_THREADS, 0, 0,
-			&mem_io_manager, &fs))
+	e = mem_io_open(data, size, &fs);
+	if (!e)
 		return 0;
-	if (!e4l_new(fs, &e)) {
-		e4l_set_threads(e, 1);
-		if (!e4l_model_build(e, &options, &model))
-			check_model(fs, &model);
+	e4l_set_threads(e, 1);
+	if (!e4l_model_build(e, &options, &model))
+		check_model(fs, &model);
+	e4l_model_free(&model);
+	options.flags = 0;
+	if (!e4l_subtree(e, paths, 2, NULL, &options.only) &&
+	    !e4l_model_build(e, &options, &model)) {
+		check_model(fs, &model);
 		e4l_model_free(&model);
-		options.flags = 0;
-		if (!e4l_subtree(e, paths, 2, NULL, &options.only) &&
-		    !e4l_model_build(e, &options, &model)) {
-			check_model(fs, &model);
-			e4l_model_free(&model);
-		}
-		ext2fs_free_inode_bitmap(options.only);
 	}
-	e4l_free(e);
-	ext2fs_close_free(&fs);
+	ext2fs_free_inode_bitmap(options.only);
+	mem_io_close(e, fs);
 	return 0;
 }

@@ -59,15 +59,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct state s = { 0 };
 	struct e4l *e;
 
-	mem_io_set(data, size);
-	if (ext2fs_open("image", EXT2_FLAG_64BITS | EXT2_FLAG_THREADS, 0, 0,
-			&mem_io_manager, &s.fs))
+	e = mem_io_open(data, size, &s.fs);
+	if (!e)
 		return 0;
-	if (!e4l_new(s.fs, &e)) {
-		e4l_set_threads(e, 1);
-		e4l_scan(e, 0, NULL, &ops, &s);
-	}
-	e4l_free(e);
-	ext2fs_close_free(&s.fs);
+	e4l_set_threads(e, 1);
+	e4l_scan(e, 0, NULL, &ops, &s);
+	mem_io_close(e, s.fs);
 	return 0;
 }

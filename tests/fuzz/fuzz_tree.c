@@ -89,20 +89,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		snprintf(target, sizeof(target), "/proc/self/fd/%d", target_fd);
 		make_target(target);
 	}
-	mem_io_set(data, size);
-	if (ext2fs_open("image", EXT2_FLAG_64BITS | EXT2_FLAG_THREADS, 0, 0,
-			&mem_io_manager, &fs))
+	e = mem_io_open(data, size, &fs);
+	if (!e)
 		return 0;
 	fd = file_of(data, size);
 	require(!e4l_tree_new(&t));
-	if (!e4l_new(fs, &e) &&
-	    !e4l_tree_load_fs(t, e, 0, E4L_LOAD_GENERATION)) {
+	if (!e4l_tree_load_fs(t, e, 0, E4L_LOAD_GENERATION)) {
 		e4l_tree_set_data_fd(t, fd);
 		fill(t, target, target_fd);
 	}
 	e4l_tree_free(t);
 	close(fd);
-	e4l_free(e);
-	ext2fs_close_free(&fs);
+	mem_io_close(e, fs);
 	return 0;
 }

@@ -6,12 +6,7 @@
 
 static const uint8_t *mem_data;
 static size_t mem_size;
-
-void mem_io_set(const uint8_t *data, size_t size)
-{
-	mem_data = data;
-	mem_size = size;
-}
+static struct struct_io_manager mem_io_manager;
 
 static errcode_t mem_open(const char *name, int flags, io_channel *ret)
 {
@@ -80,7 +75,7 @@ static errcode_t mem_flush(io_channel io)
 	return 0;
 }
 
-struct struct_io_manager mem_io_manager = {
+static struct struct_io_manager mem_io_manager = {
 	.magic = EXT2_ET_MAGIC_IO_MANAGER,
 	.name = "memory",
 	.open = mem_open,
@@ -92,3 +87,24 @@ struct struct_io_manager mem_io_manager = {
 	.read_blk64 = mem_read64,
 	.write_blk64 = mem_write64,
 };
+
+struct e4l *mem_io_open(const uint8_t *data, size_t size, ext2_filsys *fs)
+{
+	struct e4l *e;
+
+	mem_data = data;
+	mem_size = size;
+	if (ext2fs_open("image", EXT2_FLAG_64BITS | EXT2_FLAG_THREADS, 0, 0,
+			&mem_io_manager, fs))
+		return NULL;
+	if (!e4l_new(*fs, &e))
+		return e;
+	ext2fs_close_free(fs);
+	return NULL;
+}
+
+void mem_io_close(struct e4l *e, ext2_filsys fs)
+{
+	e4l_free(e);
+	ext2fs_close_free(&fs);
+}

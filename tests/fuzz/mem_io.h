@@ -9,10 +9,13 @@
 #include <stdint.h>
 #include <ext2fs/ext2_fs.h>
 #include <ext2fs/ext2fs.h>
+#include <e4layout/e4layout.h>
 
-/* What the next open reads; borrowed until the channel is closed. */
-void mem_io_set(const uint8_t *data, size_t size);
-
-extern struct struct_io_manager mem_io_manager;
+/*
+ * Opens the filesystem in the @size bytes at @data, which are borrowed until
+ * mem_io_close().  NULL: it cannot be opened.
+ */
+struct e4l *mem_io_open(const uint8_t *data, size_t size, ext2_filsys *fs);
+void mem_io_close(struct e4l *e, ext2_filsys fs);
 
 #endif
