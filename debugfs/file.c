@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "e4layout/array.h"
 #include "support/say.h"
 #include "support/units.h"
 #include "e4debug.h"
@@ -74,26 +75,6 @@ errcode_t file_scan(const struct shell *s, ext2_ino_t ino,
 	return err;
 }
 
-static errcode_t append(void *array, size_t *n, size_t *max, const void *add,
-			size_t n_add, size_t size)
-{
-	char **v = array;
-
-	if (*n + n_add > *max) {
-		size_t room = (*n + n_add) * 3 / 2 + 16;
-		char *grown = reallocarray(*v, room, size);
-
-		if (!grown)
-			return ENOMEM;
-		*v = grown;
-		*max = room;
-	}
-	if (n_add)
-		memcpy(*v + *n * size, add, n_add * size);
-	*n += n_add;
-	return 0;
-}
-
 struct loading {
 	const struct shell *s;
 	struct file *f;
@@ -118,10 +99,10 @@ static errcode_t load_piece(const struct e4l_piece *p, void *priv)
 	e4l_score_piece(&l->scorer, p);
 	if (p->last)
 		e4l_score_finish(&l->scorer, p, l->s->target.fs);
-	err = append(&f->extents, &f->n_extents, &f->max_extents, p->extents,
-		     p->n_extents, sizeof(*p->extents));
-	return err ? err : append(&f->tree, &f->n_tree, &f->max_tree, p->tree,
-				  p->n_tree, sizeof(*p->tree));
+	err = e4l_append(&f->extents, &f->n_extents, &f->max_extents,
+			 p->extents, p->n_extents, sizeof(*p->extents));
+	return err ? err : e4l_append(&f->tree, &f->n_tree, &f->max_tree,
+				      p->tree, p->n_tree, sizeof(*p->tree));
 }
 
 bool file_load(const struct shell *s, ext2_ino_t ino, struct file *f)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "e4layout/array.h"
 #include "e4layout/jbd2.h"
 #include "support/say.h"
 #include "e4debug.h"
@@ -34,28 +35,30 @@ struct reading {
 	bool wide, csum2, csum3;
 	uint8_t *buf;
 	struct logged *v;
-	size_t n, max;
+	size_t n;
 };
 
 /* --------------------------------------------------------------------- read */
+
+/* Below 0 for an extent that ends before a block. */
+static int end_cmp(const void *extent, const void *lblk)
+{
+	const struct e4l_extent *x = extent;
+
+	return (uint64_t)x->lblk + x->len <= *(const uint32_t *)lblk ? -1 : 0;
+}
 
 static errcode_t read_block(const struct reading *r, uint32_t lblk)
 {
 	ext2_filsys fs = r->s->target.fs;
 	const struct e4l_extent *x = r->f.extents;
-	size_t low = 0, high = r->f.n_extents, mid;
+	size_t i = e4l_lower_bound(&lblk, x, r->f.n_extents, sizeof(*x),
+				   end_cmp);
 
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if ((uint64_t)x[mid].lblk + x[mid].len <= lblk)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == r->f.n_extents || x[low].lblk > lblk)
+	if (i == r->f.n_extents || x[i].lblk > lblk)
 		return E4L_ET_JOURNAL_CORRUPT;
-	return io_channel_read_blk64(fs->io, x[low].pblk + (lblk - x[low].lblk),
-				     1, r->buf);
+	return io_channel_read_blk64(fs->io, x[i].pblk + (lblk - x[i].lblk), 1,
+				     r->buf);
 }
 
 static errcode_t read_super(struct reading *r)
@@ -87,17 +90,12 @@ static errcode_t read_super(struct reading *r)
  */
 static struct logged *find(struct reading *r, uint32_t sequence, uint32_t at)
 {
-	struct logged *last = r->n ? &r->v[r->n - 1] : NULL, *grown;
+	struct logged *last = r->n ? &r->v[r->n - 1] : NULL;
 
 	if (last && last->sequence == sequence && !last->committed)
 		return last;
-	if (r->n == r->max) {
-		r->max = 2 * r->max + 16;
-		grown = reallocarray(r->v, r->max, sizeof(*grown));
-		if (!grown)
-			return NULL;
-		r->v = grown;
-	}
+	if (e4l_grow(&r->v, r->n, sizeof(*r->v)))
+		return NULL;
 	r->v[r->n] = (struct logged) { .sequence = sequence, .at = at };
 	return &r->v[r->n++];
 }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "e4layout/array.h"
 #include "support/say.h"
 #include "change.h"
 
@@ -31,7 +32,7 @@ struct writing {
 	struct e4l_extent *after;
 	size_t n_after;
 	struct e4l_free_run *zero;
-	size_t n_zero, max_zero;
+	size_t n_zero;
 	uint64_t done_bytes, zeroed_blocks;
 	bool no_memory;
 	/* while it runs */
@@ -262,19 +263,11 @@ static bool check_range(const struct writing *w)
 static void note_zero(blk64_t pblk, uint32_t lblk, uint32_t len, void *priv)
 {
 	struct writing *w = priv;
-	struct e4l_free_run *grown;
 
-	if (w->n_zero == w->max_zero) {
-		w->max_zero = 2 * w->max_zero + 16;
-		grown = reallocarray(w->zero, w->max_zero, sizeof(*grown));
-		if (!grown) {
-			w->no_memory = true;
-			w->max_zero = w->n_zero;
-			return;
-		}
-		w->zero = grown;
-	}
-	w->zero[w->n_zero++] = (struct e4l_free_run) { pblk, len };
+	if (e4l_grow(&w->zero, w->n_zero, sizeof(*w->zero)))
+		w->no_memory = true;
+	else
+		w->zero[w->n_zero++] = (struct e4l_free_run) { pblk, len };
 }
 
 /* What the file's extents are after the write, and what must be zeroed. */

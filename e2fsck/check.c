@@ -22,21 +22,6 @@
 #include "metadata.h"
 #include "quota.h"
 
-errcode_t check_grow(void *array, size_t n, size_t *max, size_t size)
-{
-	void *p;
-
-	if (n < *max)
-		return 0;
-	memcpy(&p, array, sizeof(p));
-	p = reallocarray(p, *max * 3 / 2 + 64, size);
-	if (!p)
-		return ENOMEM;
-	memcpy(array, &p, sizeof(p));
-	*max = *max * 3 / 2 + 64;
-	return 0;
-}
-
 static errcode_t make_tables(struct check *ck)
 {
 	struct ext2_super_block *sb = ck->fs->super;

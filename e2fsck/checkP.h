@@ -4,6 +4,7 @@
 #define E4CHECK_CHECKP_H
 
 #include "check.h"
+#include "e4layout/array.h"
 #include "owners.h"
 
 /*
@@ -63,7 +64,7 @@ struct xattr_use {
 
 /* An attribute whose value is in an inode of its own. */
 struct ea_use {
-	ext2_ino_t ino, ea_ino;
+	ext2_ino_t ea_ino, ino;
 	uint32_t hash;		/* as the attribute has it */
 	uint32_t name_hash, signed_name_hash;
 	uint32_t generation;
@@ -91,17 +92,17 @@ struct check {
 	struct file_walk *walk;
 	pthread_mutex_t lock;		/* of the lists that look() adds to */
 	struct dir *dirs;
-	size_t n_dirs, max_dirs;
+	size_t n_dirs;
 	struct dir_run *runs;
-	size_t n_runs, max_runs;
+	size_t n_runs;
 	struct dx_block *dx;
 	size_t n_dx;
 	struct xattr_use *xattrs;
-	size_t n_xattrs, max_xattrs;
+	size_t n_xattrs;
 	struct ea_use *eas;
-	size_t n_eas, max_eas;
+	size_t n_eas;
 	struct symlink_use *symlinks;
-	size_t n_symlinks, max_symlinks;
+	size_t n_symlinks;
 	struct e4l_dirs *localities;	/* NULL: layout is not judged */
 	struct quota *quota;
 	struct policies *policies;
@@ -118,8 +119,6 @@ struct check {
 	findings_add((ck)->found, F_##name, (struct finding) { __VA_ARGS__ })
 #define IN_GROUP(g) .has_group = true, .group = (g)
 
-/* Makes room for one more in the array at *@array, of items of @size. */
-errcode_t check_grow(void *array, size_t n, size_t *max, size_t size);
 
 /* Passes.  0, or why the check itself cannot go on. */
 errcode_t pass0_super(struct check *ck);

@@ -70,17 +70,10 @@ errcode_t ea_inodes_prepare(struct check *ck)
 /* The first use of @ino; ck->n_eas if there is none. */
 static size_t first_use(const struct check *ck, ext2_ino_t ino)
 {
-	size_t low = 0, high = ck->n_eas;
+	size_t i = e4l_lower_bound(&ino, ck->eas, ck->n_eas, sizeof(*ck->eas),
+				   e4l_u32_cmp);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (ck->eas[mid].ea_ino < ino)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < ck->n_eas && ck->eas[low].ea_ino == ino ? low : ck->n_eas;
+	return i < ck->n_eas && ck->eas[i].ea_ino == ino ? i : ck->n_eas;
 }
 
 bool ea_inode_judge(struct check *ck, ext2_ino_t ino)

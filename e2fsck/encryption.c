@@ -21,7 +21,7 @@ struct policy_run {
 
 struct policies {
 	struct policy_run *v;
-	size_t n, max;
+	size_t n;
 };
 
 /* By version: the bytes of a context, and of the policy that it begins with. */
@@ -134,28 +134,28 @@ errcode_t encryption_note(struct check *ck, ext2_ino_t ino,
 		p->v[p->n - 1].last++;
 		return 0;
 	}
-	err = check_grow(&p->v, p->n, &p->max, sizeof(*p->v));
+	err = e4l_grow(&p->v, p->n, sizeof(*p->v));
 	if (!err)
 		p->v[p->n++] = (struct policy_run) { ino, ino, policy };
 	return err;
 }
 
+static int is_in_run(const void *ino, const void *run)
+{
+	ext2_ino_t want = *(const ext2_ino_t *)ino;
+	const struct policy_run *r = run;
+
+	return want < r->first ? -1 : want > r->last;
+}
+
 static uint32_t find_policy(const struct check *ck, ext2_ino_t ino)
 {
 	const struct policies *p = ck->policies;
-	size_t low = 0, high = p ? p->n : 0;
+	const struct policy_run *run = NULL;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (p->v[mid].last < ino)
-			low = mid + 1;
-		else if (p->v[mid].first > ino)
-			high = mid;
-		else
-			return p->v[mid].policy;
-	}
-	return NO_POLICY;
+	if (p && p->n)
+		run = bsearch(&ino, p->v, p->n, sizeof(*p->v), is_in_run);
+	return run ? run->policy : NO_POLICY;
 }
 
 bool encryption_agrees(const struct check *ck, ext2_ino_t dir, ext2_ino_t ino)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "e4layout/array.h"
 #include "findings.h"
 
 /* What mends: commands, to be followed by their target. */
@@ -70,21 +71,9 @@ void findings_sort(struct findings *f)
 /* Makes room for one more; false without memory. */
 static bool make_room(struct findings *f)
 {
-	size_t room = f->room ? 2 * f->room : 64;
-	struct finding *v;
-
-	if (f->n < f->room)
-		return true;
-	if (f->n >= 2 * f->max) {
+	if (f->n >= 2 * f->max)
 		findings_sort(f);
-		return true;
-	}
-	v = reallocarray(f->v, room, sizeof(*v));
-	if (!v)
-		return false;
-	f->v = v;
-	f->room = room;
-	return true;
+	return !e4l_grow(&f->v, f->n, sizeof(*f->v));
 }
 
 void findings_add(struct findings *f, enum finding_id id, struct finding what)

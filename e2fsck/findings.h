@@ -49,7 +49,7 @@ struct findings {
 	pthread_mutex_t lock;
 	size_t max;
 	struct finding *v;
-	size_t n, room;
+	size_t n;
 	bool failed;		/* memory was short */
 	bool layout_only;	/* others are not added */
 	uint64_t count[FINDING_IDS];

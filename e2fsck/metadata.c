@@ -11,7 +11,7 @@ static errcode_t add(struct check *ck, blk64_t blk, blk64_t len)
 
 	if (blk >= end || !len)
 		return 0;
-	err = check_grow(&m->v, m->n, &m->max, sizeof(*m->v));
+	err = e4l_grow(&m->v, m->n, sizeof(*m->v));
 	if (!err)
 		m->v[m->n++] = (struct blk_run) {
 			blk, len < end - blk ? len : end - blk };
@@ -43,13 +43,6 @@ static errcode_t add_super(struct check *ck, dgrp_t group)
 	return err;
 }
 
-static int run_cmp(const void *a, const void *b)
-{
-	const struct blk_run *x = a, *y = b;
-
-	return x->blk < y->blk ? -1 : x->blk > y->blk;
-}
-
 static errcode_t claim(struct check *ck, const struct blk_run *run)
 {
 	uint64_t first = EXT2FS_B2C(ck->fs, run->blk), taken = 0, hit;
@@ -67,7 +60,7 @@ static errcode_t settle(struct check *ck, bool *overlap)
 
 	*overlap = false;
 	if (m->n)
-		qsort(m->v, m->n, sizeof(*m->v), run_cmp);
+		qsort(m->v, m->n, sizeof(*m->v), e4l_u64_cmp);
 	for (i = 0; i < m->n && !err; i++) {
 		struct blk_run *last = n ? &m->v[n - 1] : NULL;
 
@@ -118,18 +111,18 @@ void metadata_free(struct check *ck)
 	free(ck->metadata);
 }
 
+/* Below 0 for a run that ends before a block. */
+static int end_cmp(const void *run, const void *blk)
+{
+	const struct blk_run *r = run;
+
+	return r->blk + r->len <= *(const blk64_t *)blk ? -1 : 0;
+}
+
 bool metadata_meets(const struct check *ck, blk64_t blk, blk64_t len)
 {
 	const struct extent_list *m = ck->metadata;
-	size_t low = 0, high = m->n;
+	size_t i = e4l_lower_bound(&blk, m->v, m->n, sizeof(*m->v), end_cmp);
 
-	while (low < high) {	/* the first that ends after @blk */
-		size_t mid = low + (high - low) / 2;
-
-		if (m->v[mid].blk + m->v[mid].len <= blk)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < m->n && m->v[low].blk < blk + len;
+	return i < m->n && m->v[i].blk < blk + len;
 }

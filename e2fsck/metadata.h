@@ -7,7 +7,7 @@
 
 /* Sorted runs of blocks that do not overlap. */
 struct extent_list {
-	size_t n, max;
+	size_t n;
 	struct blk_run {
 		blk64_t blk, len;
 	} *v;

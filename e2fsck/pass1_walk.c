@@ -155,8 +155,7 @@ static errcode_t add_run(struct check *ck, uint32_t dir, blk64_t pblk,
 
 	do {
 		n = len < 0xFFFF ? len : 0xFFFF;
-		err = check_grow(&ck->runs, ck->n_runs, &ck->max_runs,
-				 sizeof(*ck->runs));
+		err = e4l_grow(&ck->runs, ck->n_runs, sizeof(*ck->runs));
 		if (!err)
 			ck->runs[ck->n_runs++] = (struct dir_run) {
 				.pblk = pblk, .len = n, .lblk = lblk,
@@ -190,7 +189,7 @@ static errcode_t begin_dir(struct file_walk *w, const struct e4l_piece *p)
 		dir.flags |= DIR_CASEFOLD;
 	if (p->inode->i_flags & EXT4_ENCRYPT_FL)
 		dir.flags |= DIR_ENCRYPTED;
-	err = check_grow(&ck->dirs, ck->n_dirs, &ck->max_dirs, sizeof(dir));
+	err = e4l_grow(&ck->dirs, ck->n_dirs, sizeof(dir));
 	if (err)
 		return err;
 	w->f.dir = ck->n_dirs;
@@ -355,8 +354,8 @@ static errcode_t note_xattr_block(struct file_walk *w,
 	struct check *ck = w->ck;
 	bool encrypted = p->inode->i_flags & EXT4_ENCRYPT_FL &&
 			 encryption_in_block(ck, p->inode);
-	errcode_t err = check_grow(&ck->xattrs, ck->n_xattrs, &ck->max_xattrs,
-				   sizeof(*ck->xattrs));
+	errcode_t err = e4l_grow(&ck->xattrs, ck->n_xattrs,
+				 sizeof(*ck->xattrs));
 
 	if (!err)
 		ck->xattrs[ck->n_xattrs++] = (struct xattr_use) {
@@ -419,8 +418,7 @@ static errcode_t note_symlink(struct file_walk *w, const struct e4l_piece *p)
 		inode_wrong_type(ck, p->ino, 0, p->inode, F_INODE_SYMLINK);
 		return 0;
 	}
-	err = check_grow(&ck->symlinks, ck->n_symlinks, &ck->max_symlinks,
-			 sizeof(*ck->symlinks));
+	err = e4l_grow(&ck->symlinks, ck->n_symlinks, sizeof(*ck->symlinks));
 	if (!err)
 		ck->symlinks[ck->n_symlinks++] = (struct symlink_use) {
 			.blk = w->f.first.pblk, .ino = p->ino,

@@ -70,7 +70,7 @@ static bool note_ea_inode(struct list *l, struct ext2_ext_attr_entry *entry)
 	}
 	l->clusters += value_clusters(ck->fs, entry->e_value_size);
 	pthread_mutex_lock(&ck->lock);
-	err = check_grow(&ck->eas, ck->n_eas, &ck->max_eas, sizeof(*ck->eas));
+	err = e4l_grow(&ck->eas, ck->n_eas, sizeof(*ck->eas));
 	if (!err)
 		ck->eas[ck->n_eas++] = (struct ea_use) {
 			.ino = l->ino, .ea_ino = entry->e_value_inum,

@@ -5,19 +5,8 @@
 
 struct dir *find_dir(struct check *ck, ext2_ino_t ino)
 {
-	size_t low = 0, high = ck->n_dirs;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (ck->dirs[mid].ino == ino)
-			return &ck->dirs[mid];
-		if (ck->dirs[mid].ino < ino)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return NULL;
+	return ck->n_dirs ? bsearch(&ino, ck->dirs, ck->n_dirs,
+				    sizeof(*ck->dirs), e4l_u32_cmp) : NULL;
 }
 
 /*

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "e2fsck/verify.h"
+#include "e4layout/array.h"
 #include "support/say.h"
 #include "e4repack.h"
 
@@ -129,18 +130,10 @@ static unsigned int find_reason(struct e4repack *r, const char *why)
 static void on_skipped(ext2_ino_t ino, const char *why, void *priv)
 {
 	struct e4repack *r = priv;
-	struct skipped *grown;
-	size_t max;
 
-	if (r->n_skipped == r->max_skipped) {
-		max = r->max_skipped ? 2 * r->max_skipped : 64;
-		grown = reallocarray(r->skipped, max, sizeof(*grown));
-		if (!grown) {
-			r->no_memory = true;
-			return;
-		}
-		r->skipped = grown;
-		r->max_skipped = max;
+	if (e4l_grow(&r->skipped, r->n_skipped, sizeof(*r->skipped))) {
+		r->no_memory = true;
+		return;
 	}
 	r->skipped[r->n_skipped] = (struct skipped) {
 		.ino = ino, .reason = find_reason(r, why),

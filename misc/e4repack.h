@@ -48,7 +48,7 @@ struct e4repack {
 	/* the result */
 	struct e4l_repack_result result;
 	struct skipped *skipped;
-	size_t n_skipped, max_skipped;
+	size_t n_skipped;
 	struct reason reasons[MAX_REASONS];
 	unsigned int n_reasons;
 	bool no_memory;			/* for one more of these */

@@ -18,6 +18,7 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "e4layout/array.h"
 #include "support/mounts.h"
 #include "support/say.h"
 #include "tune4fs.h"
@@ -138,7 +139,7 @@ int apply_one(const struct tune4fs *cfg, const char *name)
 /* Filesystems that have been dealt with. */
 struct seen {
 	ino_t *ino;
-	size_t n, room;
+	size_t n;
 };
 
 static bool contains(const struct seen *s, ino_t ino)
@@ -153,15 +154,8 @@ static bool contains(const struct seen *s, ino_t ino)
 
 static bool add(struct seen *s, ino_t ino)
 {
-	if (s->n == s->room) {
-		size_t room = s->room ? 2 * s->room : 16;
-		ino_t *new = reallocarray(s->ino, room, sizeof(*new));
-
-		if (!new)
-			return false;
-		s->ino = new;
-		s->room = room;
-	}
+	if (e4l_grow(&s->ino, s->n, sizeof(*s->ino)))
+		return false;
 	s->ino[s->n++] = ino;
 	return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Arrays that grow, and orders of numbers for qsort(3) and bsearch(3). */
+/* Arrays that grow or are sorted, and orders of numbers for qsort(3). */
 #ifndef E4L_ARRAY_H
 #define E4L_ARRAY_H
 
@@ -29,6 +29,53 @@ static inline errcode_t e4l_grow(void *array, size_t n, size_t size)
 	return 0;
 }
 
+/*
+ * Appends @n_add elements of @size bytes at @add to the array at *@array of *@n
+ * elements with room for *@max, which it keeps when it is emptied.  ENOMEM: it
+ * is as it was.
+ */
+static inline errcode_t e4l_append(void *array, size_t *n, size_t *max,
+				   const void *add, size_t n_add, size_t size)
+{
+	size_t room = (*n + n_add) * 3 / 2 + 64;
+	char *v;
+
+	memcpy(&v, array, sizeof(v));
+	if (*n + n_add > *max) {
+		v = reallocarray(v, room, size);
+		if (!v)
+			return ENOMEM;
+		memcpy(array, &v, sizeof(v));
+		*max = room;
+	}
+	if (n_add)
+		memcpy(v + *n * size, add, n_add * size);
+	*n += n_add;
+	return 0;
+}
+
+/*
+ * The index of the first element of a sorted array that is not less than @key,
+ * or @n; @cmp compares an element with the key.
+ */
+static inline size_t e4l_lower_bound(const void *key, const void *array,
+				     size_t n, size_t size,
+				     int (*cmp)(const void *, const void *))
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (cmp((const char *)array + mid * size, key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* These two also for structs whose first member is the key. */
 static inline int e4l_u32_cmp(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -36,7 +83,6 @@ static inline int e4l_u32_cmp(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Also for structs whose first member is the key. */
 static inline int e4l_u64_cmp(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;

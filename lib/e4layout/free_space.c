@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "csum.h"
 #include "io_pool.h"
 
@@ -25,7 +26,7 @@ struct free_space {
 	unsigned int job_groups;
 	dgrp_t next_group;
 	struct stray *strays;		/* sorted by block */
-	size_t n_strays, max_strays;
+	size_t n_strays;
 	struct e4l_free_run run;	/* may go on; len 0: none */
 	errcode_t (*found)(const struct e4l_free_run *run, void *priv);
 	errcode_t (*damage)(const struct e4l_damage *damage, void *priv);
@@ -92,17 +93,8 @@ static void mark_backups(ext2_filsys fs, dgrp_t group, char *bitmap)
 /* The first of the strays that begins at or after @blk. */
 static size_t first_stray(const struct free_space *s, blk64_t blk)
 {
-	size_t low = 0, high = s->n_strays;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->strays[mid].blk < blk)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return e4l_lower_bound(&blk, s->strays, s->n_strays,
+			       sizeof(*s->strays), e4l_u64_cmp);
 }
 
 static void compute_bitmap(const struct free_space *s, dgrp_t group,
@@ -138,26 +130,11 @@ static errcode_t note_metadata(struct free_space *s, blk64_t blk,
 			n = count;
 		if (!has_no_bitmap(fs, group))
 			continue;
-		if (s->n_strays == s->max_strays) {
-			size_t max = s->max_strays * 2 + 64;
-			void *grown = realloc(s->strays,
-					      max * sizeof(*s->strays));
-
-			if (!grown)
-				return ENOMEM;
-			s->strays = grown;
-			s->max_strays = max;
-		}
+		if (e4l_grow(&s->strays, s->n_strays, sizeof(*s->strays)))
+			return ENOMEM;
 		s->strays[s->n_strays++] = (struct stray) { blk, n };
 	}
 	return 0;
-}
-
-static int stray_cmp(const void *a, const void *b)
-{
-	const struct stray *x = a, *y = b;
-
-	return x->blk < y->blk ? -1 : x->blk > y->blk;
 }
 
 /*
@@ -182,7 +159,8 @@ static errcode_t note_all_metadata(struct free_space *s)
 					    fs->inode_blocks_per_group);
 	}
 	if (s->n_strays)
-		qsort(s->strays, s->n_strays, sizeof(*s->strays), stray_cmp);
+		qsort(s->strays, s->n_strays, sizeof(*s->strays),
+		      e4l_u64_cmp);
 	return err;
 }
 

@@ -105,19 +105,8 @@ static void sort_names(struct e4l_names *names)
 
 static const struct name *find(const struct e4l_names *names, ext2_ino_t ino)
 {
-	size_t low = 0, high = names->n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (names->names[mid].ino < ino)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == names->n || names->names[low].ino != ino)
-		return NULL;
-	return &names->names[low];
+	return names->n ? bsearch(&ino, names->names, names->n,
+				  sizeof(*names->names), e4l_u32_cmp) : NULL;
 }
 
 static errcode_t add_name(struct e4l_names *names,

@@ -36,26 +36,6 @@ struct repack {
 
 /* ------------------------------------------------------------------ 1. scan */
 
-static errcode_t append(void *array, size_t *n, size_t *max, const void *add,
-			size_t n_add, size_t size)
-{
-	char **v = array;
-
-	if (*n + n_add > *max) {
-		size_t room = (*n + n_add) * 3 / 2 + 64;
-		char *grown = reallocarray(*v, room, size);
-
-		if (!grown)
-			return ENOMEM;
-		*v = grown;
-		*max = room;
-	}
-	if (n_add)
-		memcpy(*v + *n * size, add, n_add * size);
-	*n += n_add;
-	return 0;
-}
-
 /* Inodes of the filesystem itself, whose blocks others know by number. */
 static bool is_reserved(const struct ext2_super_block *sb, ext2_ino_t ino)
 {
@@ -174,11 +154,11 @@ static errcode_t scan_piece(const struct e4l_piece *p, void *priv)
 		memset(&r->scorer, 0, sizeof(r->scorer));
 		r->n_extents = r->n_tree = 0;
 	}
-	err = append(&r->extents, &r->n_extents, &r->max_extents, p->extents,
-		     p->n_extents, sizeof(*r->extents));
+	err = e4l_append(&r->extents, &r->n_extents, &r->max_extents,
+			 p->extents, p->n_extents, sizeof(*r->extents));
 	if (!err)
-		err = append(&r->tree, &r->n_tree, &r->max_tree, p->tree,
-			     p->n_tree, sizeof(*r->tree));
+		err = e4l_append(&r->tree, &r->n_tree, &r->max_tree, p->tree,
+				 p->n_tree, sizeof(*r->tree));
 	e4l_score_piece(&r->scorer, p);
 	if (err || !p->last)
 		return err;
