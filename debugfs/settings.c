@@ -73,11 +73,6 @@ bool do_tunables(struct shell *s, int argc, const char *const *argv)
 
 /* ----------------------------------------------------------------- findings */
 
-static json_t *number_or_null(bool there, uint64_t number)
-{
-	return there ? json_integer(number) : json_null();
-}
-
 static json_t *findings_array(const struct findings *f)
 {
 	json_t *rows = json_array();
@@ -93,9 +88,9 @@ static json_t *findings_array(const struct findings *f)
 			json_pack("{s:s, s:s, s:o, s:o, s:o, s:s}",
 				  "severity", severity_names[info->severity],
 				  "code", info->code,
-				  "inode", number_or_null(x->ino, x->ino),
-				  "block", number_or_null(x->blk, x->blk),
-				  "group", number_or_null(x->has_group,
+				  "inode", json_number_or_null(x->ino, x->ino),
+				  "block", json_number_or_null(x->blk, x->blk),
+				  "group", json_number_or_null(x->has_group,
 							  x->group),
 				  "text", finding_text(x, text,
 						       sizeof(text))));

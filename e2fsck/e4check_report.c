@@ -98,16 +98,6 @@ bool e4check_print_text(const struct e4check *check)
 
 /* -------------------------------------------------------------------- JSON */
 
-static json_t *number_or_null(bool there, uint64_t number)
-{
-	return there ? json_integer(number) : json_null();
-}
-
-static json_t *text_or_null(const char *text)
-{
-	return text ? json_string(text) : json_null();
-}
-
 static json_t *finding_object(const struct e4check *check,
 			      const struct finding *what)
 {
@@ -119,13 +109,14 @@ static json_t *finding_object(const struct e4check *check,
 			 "schema", "e4check/1",
 			 "code", info->code,
 			 "severity", severity_names[info->severity],
-			 "inode", number_or_null(what->ino, what->ino),
+			 "inode", json_number_or_null(what->ino, what->ino),
 			 "path", path ? json_name(path) : json_null(),
-			 "block", number_or_null(what->blk, what->blk),
-			 "group", number_or_null(what->has_group, what->group),
+			 "block", json_number_or_null(what->blk, what->blk),
+			 "group", json_number_or_null(what->has_group,
+						      what->group),
 			 "text", finding_text(what, text, sizeof(text)),
-			 "peer", text_or_null(info->peer),
-			 "mend", text_or_null(info->mend));
+			 "peer", json_text_or_null(info->peer),
+			 "mend", json_text_or_null(info->mend));
 }
 
 bool e4check_print_json(const struct e4check *check)

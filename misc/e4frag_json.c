@@ -38,11 +38,6 @@ static const struct json_member group_members[] = {
 	GROUP(fragments), GROUP(ideal_extents),
 };
 
-static json_t *number_or_null(uint64_t number)
-{
-	return number ? json_integer(number) : json_null();
-}
-
 /* ---------------------------------------------------------------- one file */
 
 static const char *type_of(unsigned int mode)
@@ -115,8 +110,10 @@ static json_t *damaged_array(const struct e4l_model *m)
 	for (i = 0; i < m->n_damaged; i++, d++)
 		failed |= json_array_append_new(array,
 				json_pack("{s:o, s:o, s:s}",
-					  "inode", number_or_null(d->ino),
-					  "block", number_or_null(d->blk),
+					  "inode", json_number_or_null(d->ino,
+								       d->ino),
+					  "block", json_number_or_null(d->blk,
+								       d->blk),
 					  "why", error_message(d->why)));
 	return json_checked(array, failed);
 }

@@ -193,28 +193,18 @@ static void print_changes(const struct report *r)
 
 /* ------------------------------------------------------------------- JSON */
 
-static json_t *number_or_null(bool there, int64_t number)
-{
-	return there ? json_integer(number) : json_null();
-}
-
-static json_t *text_or_null(const char *text)
-{
-	return text ? json_string(text) : json_null();
-}
-
 static json_t *info_json(const struct e4l_tunable_info *info)
 {
 	const bool power = info->type == E4L_TUNABLE_POWER_OF_TWO;
 
 	return json_pack("{s:o, s:s, s:I, s:I, s:s, s:o, s:b, s:s}",
-			 "default", number_or_null(info->default_number !=
+			 "default", json_number_or_null(info->default_number !=
 				E4L_TUNABLE_AUTO, info->default_number),
 			 "type", power ? "zero-or-power-of-two" : "number",
 			 "min", (json_int_t)info->min,
 			 "max", (json_int_t)info->max,
 			 "unit", info->unit,
-			 "since", text_or_null(info->since),
+			 "since", json_text_or_null(info->since),
 			 "needs_patched_kernel", !info->since,
 			 "meaning", info->meaning);
 }
@@ -227,10 +217,13 @@ static json_t *row_json(const struct row *row)
 	object = json_pack("{s:s, s:b, s:o, s:o, s:o}",
 			   "name", row->info ? row->info->name : kept->name,
 			   "known", row->info != NULL,
-			   "stored", text_or_null(kept ? kept->value : NULL),
-			   "persistent", number_or_null(kept && kept->valid,
-						kept ? kept->number : 0),
-			   "running", number_or_null(row->runs, row->running));
+			   "stored",
+			   json_text_or_null(kept ? kept->value : NULL),
+			   "persistent",
+			   json_number_or_null(kept && kept->valid,
+					       kept ? kept->number : 0),
+			   "running",
+			   json_number_or_null(row->runs, row->running));
 	if (!row->info)
 		return object;
 	return json_checked(object, json_object_update_new(object,
@@ -258,8 +251,8 @@ static json_t *changes_json(const struct report *r)
 		failed |= json_array_append_new(list,
 			json_pack("{s:s, s:s, s:o, s:o}", "name", c->name,
 				  "where", r->running ? "kernel" : "filesystem",
-				  "from", text_or_null(c->from),
-				  "to", text_or_null(c->to)));
+				  "from", json_text_or_null(c->from),
+				  "to", json_text_or_null(c->to)));
 	return json_checked(list, failed);
 }
 

@@ -45,6 +45,16 @@ json_t *json_name(const char *name)
 	return json_field(name, strlen(name));
 }
 
+json_t *json_number_or_null(bool there, json_int_t number)
+{
+	return there ? json_integer(number) : json_null();
+}
+
+json_t *json_text_or_null(const char *text)
+{
+	return text ? json_string(text) : json_null();
+}
+
 static bool write_json(json_t *object, size_t flags)
 {
 	bool ok;

@@ -24,6 +24,10 @@ json_t *json_members(const void *base, const struct json_member *members,
  */
 json_t *json_checked(json_t *value, int failed);
 
+/* null where there is none; NULL: no memory. */
+json_t *json_number_or_null(bool there, json_int_t number);
+json_t *json_text_or_null(const char *text);
+
 /* A file name, escaped as text.h says; NULL: no memory. */
 json_t *json_name(const char *name);
 
