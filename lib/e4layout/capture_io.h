@@ -19,7 +19,7 @@ struct capture {
 	io_channel below;	/* fs->io before and after */
 	io_channel io;		/* fs->io meanwhile */
 	struct capture_block *blocks;
-	size_t n, room;
+	size_t n;
 };
 
 /*

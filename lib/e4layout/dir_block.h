@@ -11,6 +11,7 @@
 
 /* The smallest entry: an inode, its own length, and a name of up to four. */
 #define DIR_ENTRY_BYTES		12
+#define INLINE_BYTES		60	/* of inline data in i_block */
 
 /*
  * @block, of directory @dir, is a leaf or an index block as on disk.  True

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "io_pool.h"
 
 /*
@@ -76,14 +77,6 @@ void e4l_readahead(struct e4l *e, blk64_t blk, blk64_t count)
 
 /* ------------------------------------------------------------------- gather */
 
-static int want_cmp(const void *a, const void *b)
-{
-	blk64_t x = ((const struct e4l_want *)a)->blk;
-	blk64_t y = ((const struct e4l_want *)b)->blk;
-
-	return x < y ? -1 : x > y;
-}
-
 /*
  * How many of the sorted @wants one read should fetch; the read is *@count
  * blocks long.
@@ -131,7 +124,7 @@ void e4l_gather(struct e4l *e, struct e4l_want *wants, size_t n, void *scratch,
 	unsigned int count;
 	size_t i, j, run;
 
-	qsort(wants, n, sizeof(*wants), want_cmp);
+	qsort(wants, n, sizeof(*wants), e4l_u64_cmp);
 	for (i = 0; i < n; i += run) {
 		run = run_length(e, wants + i, n - i, &count);
 		e4l_readahead(e, wants[i].blk, count);

@@ -56,14 +56,6 @@ static int map_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t lblk,
 	return 0;
 }
 
-static int by_pblk(const void *a, const void *b)
-{
-	blk64_t x = ((const struct log_run *)a)->pblk;
-	blk64_t y = ((const struct log_run *)b)->pblk;
-
-	return x < y ? -1 : x > y;
-}
-
 /* A block that appears twice would be overwritten by the log itself. */
 static errcode_t check_overlap(const struct e4l_journal *j)
 {
@@ -75,7 +67,7 @@ static errcode_t check_overlap(const struct e4l_journal *j)
 	if (!sorted)
 		return ENOMEM;
 	memcpy(sorted, j->map, j->n_map * sizeof(*sorted));
-	qsort(sorted, j->n_map, sizeof(*sorted), by_pblk);
+	qsort(sorted, j->n_map, sizeof(*sorted), e4l_u64_cmp);
 	for (i = 1; i < j->n_map; i++)
 		if (sorted[i - 1].pblk + sorted[i - 1].len > sorted[i].pblk)
 			err = E4L_ET_JOURNAL_CORRUPT;

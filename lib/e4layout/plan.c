@@ -653,6 +653,7 @@ static errcode_t pack_all(struct e4l_plan *p, bool *changed)
 				 is_loose(p, &p->files[i])))
 			continue;
 		*changed = true;
+		done = false;
 		err = pack_file(p, &p->files[i], runs + first, k - first,
 				&done);
 		if (done && p->opt.zeroout_budget_blocks != E4L_NO_LIMIT)
@@ -712,7 +713,8 @@ static errcode_t sort_steps(struct e4l_plan *p)
 			;
 		for (k = 0; k < n; k++)
 			ranked[i + k] = (struct ranked) {
-				.step = step + k, .worth = worth(step, n),
+				.step = step + k,
+				.worth = k ? ranked[i].worth : worth(step, n),
 			};
 	}
 	qsort(ranked, p->n_steps, sizeof(*ranked), in_order);

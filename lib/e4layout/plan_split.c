@@ -8,9 +8,10 @@
 #include <errno.h>
 #include <string.h>
 #include "planP.h"
+#include "quota.h"
 
 /* An inode, and what quota counts for user, group and project. */
-#define FIXED_BLOCKS 4
+#define FIXED_BLOCKS (1 + QUOTA_TXN_BLOCKS)
 
 /* ---------------------------------------------------------------------- cost */
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "array.h"
 #include "populate.h"
 
 #define ROOT_EXTENTS	4
@@ -380,13 +381,6 @@ static errcode_t place_attributes(struct e4l_populate *p)
 	return err;
 }
 
-static int by_key(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Files in the order of the walk, and where each comes in the image. */
 struct files {
 	uint32_t *id;
@@ -410,7 +404,7 @@ static errcode_t place_files(struct e4l_populate *p, struct files *f)
 	errcode_t err = 0;
 	size_t i;
 
-	qsort(f->key, f->n, sizeof(*f->key), by_key);
+	qsort(f->key, f->n, sizeof(*f->key), e4l_u64_cmp);
 	for (i = 0; i < f->n && !err; i++)
 		err = place_file(p, f->id[(uint32_t)f->key[i]]);
 	return err;

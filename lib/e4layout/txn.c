@@ -37,18 +37,10 @@ static ext2_filsys txn_fs(const struct e4l_txn *t)
 
 /* --------------------------------------------------------------- blocks */
 
-static int by_blk(const void *a, const void *b)
-{
-	blk64_t x = ((const struct txn_block *)a)->blk;
-	blk64_t y = ((const struct txn_block *)b)->blk;
-
-	return x < y ? -1 : x > y;
-}
-
 static struct txn_block *find_block(const struct e4l_txn *t, blk64_t blk)
 {
 	struct txn_block key = { .blk = blk };
-	void *node = tfind(&key, &t->tree, by_blk);
+	void *node = tfind(&key, &t->tree, e4l_u64_cmp);
 
 	return node ? *(struct txn_block **)node : NULL;
 }
@@ -80,7 +72,7 @@ static errcode_t add_block(struct e4l_txn *t, blk64_t blk,
 		return ENOMEM;
 	b->blk = blk;
 	b->data = calloc(1, fs->blocksize);
-	if (!b->data || !tsearch(b, &t->tree, by_blk)) {
+	if (!b->data || !tsearch(b, &t->tree, e4l_u64_cmp)) {
 		free_block(b);
 		return ENOMEM;
 	}
@@ -149,7 +141,7 @@ void e4l_txn_forget_block(struct e4l_txn *t, blk64_t blk)
 
 	if (!b)
 		return;
-	tdelete(b, &t->tree, by_blk);
+	tdelete(b, &t->tree, e4l_u64_cmp);
 	free_block(b);
 	t->n--;
 }
