@@ -120,6 +120,13 @@ struct check {
 #define IN_GROUP(g) .has_group = true, .group = (g)
 
 
+static inline bool is_zero(const void *p, size_t bytes)
+{
+	const char *c = p;
+
+	return !*c && !memcmp(c, c + 1, bytes - 1);
+}
+
 /* Passes.  0, or why the check itself cannot go on. */
 errcode_t pass0_super(struct check *ck);
 errcode_t pass0_groups(struct check *ck);

@@ -203,15 +203,6 @@ errcode_t owners_claim(struct owners *o, uint64_t start, uint64_t len,
 	return err;
 }
 
-bool owners_has(const struct owners *o, uint64_t cluster)
-{
-	unsigned int hit;
-
-	return count_taken(&o->pages[cluster >> PAGE_BITS],
-			   cluster % PAGE_CLUSTERS, cluster % PAGE_CLUSTERS,
-			   &hit);
-}
-
 /* The bits of [@first, @last] of a page, from bit @to of @bits on. */
 static void page_bits(const struct page *p, unsigned int first,
 		      unsigned int last, uint32_t to, uint8_t *bits)
@@ -255,15 +246,4 @@ void owners_bits(const struct owners *o, uint64_t start, uint32_t n,
 	/* a page's bitmap may have had more than was asked for */
 	if (to % 8)
 		bits[to / 8] &= (1 << to % 8) - 1;
-}
-
-size_t owners_bytes(const struct owners *o)
-{
-	size_t bytes = sizeof(*o) + o->n_pages * sizeof(*o->pages);
-	uint64_t i;
-
-	for (i = 0; i < o->n_pages; i++)
-		bytes += o->pages[i].dense ? PAGE_MAP_BYTES :
-			 o->pages[i].room * sizeof(struct run);
-	return bytes;
 }

@@ -26,14 +26,8 @@ void owners_free(struct owners *o);
 errcode_t owners_claim(struct owners *o, uint64_t start, uint64_t len,
 		       uint64_t *taken, uint64_t *first);
 
-/* Is this cluster claimed? */
-bool owners_has(const struct owners *o, uint64_t cluster);
-
 /* Writes a bit for each of @n clusters from @start to @bits, whole bytes. */
 void owners_bits(const struct owners *o, uint64_t start, uint32_t n,
 		 uint8_t *bits);
-
-/* What all this takes, in bytes. */
-size_t owners_bytes(const struct owners *o);
 
 #endif

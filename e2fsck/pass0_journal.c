@@ -181,13 +181,6 @@ static errcode_t judge_journal(struct check *ck, struct ext2_inode *inode)
 	return 0;
 }
 
-static bool is_null(const uint8_t uuid[16])
-{
-	static const uint8_t null[16];
-
-	return !memcmp(uuid, null, sizeof(null));
-}
-
 errcode_t pass0_journal(struct check *ck)
 {
 	struct ext2_super_block *sb = ck->fs->super;
@@ -196,9 +189,9 @@ errcode_t pass0_journal(struct check *ck)
 
 	if (!has && !ext2fs_has_feature_journal_needs_recovery(sb) &&
 	    !sb->s_journal_inum && !sb->s_journal_dev &&
-	    is_null(sb->s_journal_uuid))
+	    is_zero(sb->s_journal_uuid, sizeof(sb->s_journal_uuid)))
 		return 0;
-	if (!is_null(sb->s_journal_uuid)) {
+	if (!is_zero(sb->s_journal_uuid, sizeof(sb->s_journal_uuid))) {
 		/* what is on a device of its own is not read */
 		if (!has || sb->s_journal_inum)
 			FOUND(ck, JOURNAL_TWO);

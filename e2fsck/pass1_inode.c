@@ -7,7 +7,6 @@
 #include <ext2fs/ext3_extents.h>	/* wants ext2_fs.h before it */
 
 #define MIN_EXTRA_ISIZE	4	/* i_extra_isize and i_checksum_hi */
-#define INLINE_BYTES	60	/* of inline data in i_block */
 
 bool is_quota_inode(const struct ext2_super_block *sb, ext2_ino_t ino)
 {

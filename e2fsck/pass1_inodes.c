@@ -22,13 +22,6 @@
 
 /* ------------------------------------------------------------------ inodes */
 
-static bool is_zero(const void *p, size_t bytes)
-{
-	const char *c = p;
-
-	return !*c && !memcmp(c, c + 1, bytes - 1);
-}
-
 /* An inode that never was used is all zeroes, its checksum too. */
 static bool csum_ok(ext2_filsys fs, ext2_ino_t ino, const void *raw)
 {

@@ -11,7 +11,6 @@
 #include "quota.h"
 
 #define NO_BLOCK	(-1LL)
-#define INLINE_BYTES	60	/* of inline data in i_block */
 
 /* The file at hand. */
 struct file {

@@ -9,11 +9,9 @@
 #include "pass2_block.h"
 #include "pass2_htree.h"
 
-#define ENTRY_BYTES	12	/* the least that an entry takes */
 #define HASH_BYTES	8	/* after the name, in encrypted casefolded ones */
 #define TAIL_BYTES	12	/* of a leaf: its checksum */
 #define ENCRYPTED_NAME	16	/* the least that one has */
-#define INLINE_BYTES	60	/* of inline data in i_block */
 #define INLINE_FIRST	4	/* after ".." */
 
 /* A part of a directory. */
@@ -39,7 +37,7 @@ errcode_t dir_judge_init(struct dir_judge *j, struct check *ck)
 {
 	uint32_t n = 64;
 
-	while (n < 2 * ck->fs->blocksize / ENTRY_BYTES)
+	while (n < 2 * ck->fs->blocksize / DIR_ENTRY_BYTES)
 		n *= 2;
 	*j = (struct dir_judge) { .ck = ck, .n_slots = n };
 	j->slots = calloc(n, sizeof(*j->slots));
@@ -241,7 +239,7 @@ static void judge_dot(struct dir_judge *j, const struct part *p,
 	    e->name[1])
 		FOUND(ck, DIR_DOT, .ino = p->dir->ino, .blk = p->blk,
 		      .got = e->ino);
-	else if (e->rec_len > 2 * ENTRY_BYTES)
+	else if (e->rec_len > 2 * DIR_ENTRY_BYTES)
 		FOUND(ck, DIR_DOT_LENGTH, .ino = p->dir->ino, .blk = p->blk);
 }
 
@@ -277,7 +275,7 @@ static bool next_entry(const struct check *ck, struct part *p,
 	unsigned int left = p->len - p->off;
 	unsigned int extra = p->hashed && p->entry > 1 ? HASH_BYTES : 0;
 
-	if (left < ENTRY_BYTES)
+	if (left < DIR_ENTRY_BYTES)
 		return false;
 	*e = (struct entry) {
 		.ino = ext2fs_le32_to_cpu(d->inode),
@@ -288,7 +286,7 @@ static bool next_entry(const struct check *ck, struct part *p,
 	if (ck->fs->blocksize >= 65536 &&
 	    (e->rec_len == 65535 || !e->rec_len))
 		e->rec_len = 65536;
-	return e->rec_len <= left && e->rec_len >= ENTRY_BYTES + extra &&
+	return e->rec_len <= left && e->rec_len >= DIR_ENTRY_BYTES + extra &&
 	       e->rec_len % 4 == 0 && (8 + e->len + 3) / 4 * 4 + extra <=
 	       e->rec_len;
 }
@@ -397,7 +395,7 @@ static void judge_inline_dots(struct dir_judge *j, struct part *p,
 	bool typed = ext2fs_has_feature_filetype(j->ck->fs->super);
 	struct entry e = {
 		.ino = p->dir->ino, .name = ".\0", .len = 1,
-		.rec_len = ENTRY_BYTES, .type = typed ? EXT2_FT_DIR : 0,
+		.rec_len = DIR_ENTRY_BYTES, .type = typed ? EXT2_FT_DIR : 0,
 	};
 
 	judge_entry(j, p, &e);
@@ -423,7 +421,7 @@ void dir_judge_inline(struct dir_judge *j, struct dir *dir,
 	value = e4l_inline_value(raw, EXT2_INODE_SIZE(ck->fs->super), &len);
 	if (!value)
 		return;		/* judged with the inode */
-	if (len % 4 || (len && len < ENTRY_BYTES)) {
+	if (len % 4 || (len && len < DIR_ENTRY_BYTES)) {
 		FOUND(ck, DIR_INLINE_SIZE, .ino = dir->ino,
 		      .got = INLINE_BYTES + len);
 		return;

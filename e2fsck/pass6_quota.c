@@ -156,11 +156,6 @@ static bool read_block(struct qfile *q, uint32_t block, uint8_t *buf)
 	       !ext2fs_file_read(q->file, buf, QUOTA_BLOCK, &got);
 }
 
-static bool is_unused(const uint8_t *entry, unsigned int bytes)
-{
-	return !*entry && !memcmp(entry, entry + 1, bytes - 1);
-}
-
 static bool compare_entry(struct qfile *q, const uint8_t *entry)
 {
 	const struct layout *l = q->layout;
@@ -188,7 +183,7 @@ static bool walk_entries(struct qfile *q, uint32_t block)
 	if (!read_block(q, block, buf))
 		return false;
 	for (; at + q->layout->bytes <= QUOTA_BLOCK; at += q->layout->bytes)
-		if (!is_unused(buf + at, q->layout->bytes) &&
+		if (!is_zero(buf + at, q->layout->bytes) &&
 		    !compare_entry(q, buf + at))
 			return false;
 	return true;
