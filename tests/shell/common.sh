@@ -157,3 +157,25 @@ print(eval("(" + sys.argv[2] + ")"))' "$1" "$2"
 same() {
 	[ "$2" = "$3" ] || fail "$1: $2, not $3"
 }
+
+# documented PROGRAM PAGE OPTION...: --help, the manual page and the completion
+# know each long option ("name", or "name=" where it takes a value), and
+# --version shows one.
+documented() {
+	program=$1 page=$2 tool=${1##*/}
+	shift 2
+	check "$program" --help
+	for option; do
+		grep -q -e "--$option" "$out" ||
+			fail "--help does not show --$option"
+		grep -q -e "\\\\-\\\\-$(echo "${option%=}" |
+			sed 's/-/\\\\-/g')" "$top_srcdir/$page" ||
+			fail "no --$option in the manual"
+		grep -q -e "--$option" "$top_srcdir/misc/completions/$tool" ||
+			fail "no --$option in the completion"
+	done
+	[ "$(wc -L <"$out")" -le 80 ] ||
+		fail "--help is wider than 80 columns"
+	check "$program" --version
+	grep -q "^$tool [0-9]" "$out" || fail "--version shows none"
+}

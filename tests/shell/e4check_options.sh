@@ -9,19 +9,8 @@ img=$work/img
 mke2fs -qq -F -t ext4 -U 00000000-0000-4000-8000-000000000001 "$img" 8M \
 	>/dev/null
 
-check "$e4check" --help
-for option in layout-only no-layout max-findings= threads= json quiet verbose \
-	progress= help version; do
-	grep -q -e "--$option" "$out" || fail "--help does not show --$option"
-	grep -q -e "\\\\-\\\\-$(echo "${option%=}" | sed 's/-/\\\\-/g')" \
-		"$top_srcdir/e2fsck/e4check.8" ||
-		fail "no --$option in the manual"
-	grep -q -e "--$option" "$top_srcdir/misc/completions/e4check" ||
-		fail "no --$option in the completion"
-done
-[ "$(wc -L <"$out")" -le 80 ] || fail "--help is wider than 80 columns"
-check "$e4check" --version
-grep -q '^e4check [0-9]' "$out" || fail "--version shows none"
+documented "$e4check" e2fsck/e4check.8 layout-only no-layout max-findings= \
+	threads= json quiet verbose progress= help version
 
 for options in '' --layout-only --no-layout '--max-findings 3' '--max-findings 0' \
 	--threads=1 '--threads 7' --quiet '-q -v' --progress=never --progress=auto \

@@ -8,18 +8,8 @@ e4frag=$top_builddir/misc/e4frag
 img=$work/img
 mke2fs -qq -F -t ext4 "$img" 8M >/dev/null
 
-check "$e4frag" --help
-for option in files groups top= sort= min-extents= json quiet verbose \
-	progress= help version; do
-	grep -q -e "--$option" "$out" || fail "--help does not show --$option"
-	grep -q -e "\\\\-\\\\-$(echo "${option%=}" | sed 's/-/\\\\-/g')" \
-		"$top_srcdir/misc/e4frag.8" || fail "no --$option in the manual"
-	grep -q -e "--$option" "$top_srcdir/misc/completions/e4frag" ||
-		fail "no --$option in the completion"
-done
-[ "$(wc -L <"$out")" -le 80 ] || fail "--help is wider than 80 columns"
-check "$e4frag" --version
-grep -q '^e4frag [0-9]' "$out" || fail "--version shows none"
+documented "$e4frag" misc/e4frag.8 files groups top= sort= min-extents= json \
+	quiet verbose progress= help version
 
 for options in '' --groups '--top 3' '-n 0' '--sort=excess' '--sort extents' \
 	'--sort=fragments' '--sort=size' '--min-extents=7' --quiet '-q -v' \

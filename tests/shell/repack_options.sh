@@ -7,19 +7,9 @@
 mke2fs -qq -F -t ext4 "$img" 16M >/dev/null
 debugfs -w -R "mkdir d" "$img" >/dev/null 2>&1
 
-check "$e4repack" --help
-for option in dry-run only= zeroout= zeroout-budget= max-bytes= max-time= \
-	min-excess= exclude= keep= undo-file= no-undo verify json quiet verbose \
-	progress= help version; do
-	grep -q -e "--$option" "$out" || fail "--help does not show --$option"
-	grep -q -e "\\\\-\\\\-$(echo "${option%=}" | sed 's/-/\\\\-/g')" \
-		"$top_srcdir/misc/e4repack.8" || fail "no --$option in the manual"
-	grep -q -e "--$option" "$top_srcdir/misc/completions/e4repack" ||
-		fail "no --$option in the completion"
-done
-[ "$(wc -L <"$out")" -le 80 ] || fail "--help is wider than 80 columns"
-check "$e4repack" --version
-grep -q '^e4repack [0-9]' "$out" || fail "--version shows none"
+documented "$e4repack" misc/e4repack.8 dry-run only= zeroout= zeroout-budget= \
+	max-bytes= max-time= min-excess= exclude= keep= undo-file= no-undo \
+	verify json quiet verbose progress= help version
 
 for options in '' -n --dry-run --only=merge --only=zeroout,move,dirs,merge \
 	--zeroout=1M --zeroout=off '--zeroout 0' --zeroout-budget=64M \
