@@ -90,7 +90,7 @@ static struct struct_io_manager mem_io_manager = {
 
 struct e4l *mem_io_open(const uint8_t *data, size_t size, ext2_filsys *fs)
 {
-	struct e4l *e;
+	struct e4l *e = NULL;
 
 	mem_data = data;
 	mem_size = size;
@@ -99,6 +99,7 @@ struct e4l *mem_io_open(const uint8_t *data, size_t size, ext2_filsys *fs)
 		return NULL;
 	if (!e4l_new(*fs, &e))
 		return e;
+	e4l_free(e);
 	ext2fs_close_free(fs);
 	return NULL;
 }
