@@ -114,6 +114,15 @@ clean() {
 	}
 }
 
+# recover: e2fsck replays the journal of $disk, and then it has no errors.
+recover() {
+	e2fsck -fy "$disk" >"$work/fsck" 2>&1 || [ $? = 1 ] || {
+		cat "$work/fsck" >&2
+		fail "e2fsck cannot recover"
+	}
+	clean
+}
+
 # set_tunables NAME=VALUE[,...]: in the root directory of $disk.
 set_tunables() {
 	if [ "${top_builddir-}" ]; then

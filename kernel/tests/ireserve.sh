@@ -68,10 +68,6 @@ for round in 1 2 3; do
 		sleep 1.$round
 		poweroff -f -n
 	END
-	e2fsck -fy "$disk" >"$work/fsck" 2>&1 || [ $? = 1 ] || {
-		cat "$work/fsck" >&2
-		fail "e2fsck cannot recover"
-	}
-	clean
+	recover
 done
 echo "ok: the power was cut three times"

@@ -25,11 +25,7 @@ while [ $round -lt "$rounds" ]; do
 		usleep $((round * 7919 % 20000 + 20000))
 		poweroff -f -n
 	END
-	e2fsck -fy "$disk" >"$work/fsck" 2>&1 || [ $? = 1 ] || {
-		cat "$work/fsck" >&2
-		fail "e2fsck cannot recover"
-	}
-	clean
+	recover
 	grep -E "^(direct|sync) " "$work/done" >"$work/counts"
 	while read -r how count; do
 		debugfs -R "dump /$how $work/file" "$disk" 2>/dev/null
