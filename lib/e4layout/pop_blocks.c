@@ -322,32 +322,39 @@ static bool fits_root(uint64_t len)
 
 /* ------------------------------------------------------------------- things */
 
-static errcode_t place_file(struct e4l_populate *p, uint32_t id)
+/* Places all of @id's content: in one run, or cut where no stretch is enough. */
+static errcode_t place_whole(struct e4l_populate *p, enum item_kind kind,
+			     uint32_t id)
 {
 	struct node *n = &p->t->nodes.v[id];
 	uint64_t len = blocks_of(p, n->size);
-	struct seg one = { .len = len, .node = id };
-	errcode_t err;
 
-	if (n->flags & NODE_INLINE)
-		return 0;
 	if (len > MAX_FILE_BLOCKS)
 		return pop_fail(p, E4L_ET_FILE_TOO_LARGE, "placing a file", id);
-	if (n->map) {
-		err = cut_segs(p, id);
-		if (err)
-			return pop_fail(p, err, "placing a file", id);
-		return place_mapped(p, id);
-	}
 	if (len <= p->longest[1] && fits_root(len))
-		return place(p, ITEM_FILE, len, id, &n->pblk);
+		return place(p, kind, len, id, &n->pblk);
 	if (vec_room(&p->t->maps, 1) || vec_room(&p->segs, 1))
 		return ENOMEM;
 	n->map = p->t->maps.n;
 	p->t->maps.v[p->t->maps.n++] = (struct map) {
 		.seg = p->segs.n, .n_seg = 1, .node = id,
 	};
-	p->segs.v[p->segs.n++] = one;
+	p->segs.v[p->segs.n++] = (struct seg) { .len = len, .node = id };
+	return place_mapped(p, id);
+}
+
+static errcode_t place_file(struct e4l_populate *p, uint32_t id)
+{
+	struct node *n = &p->t->nodes.v[id];
+	errcode_t err;
+
+	if (n->flags & NODE_INLINE)
+		return 0;
+	if (!n->map)
+		return place_whole(p, ITEM_FILE, id);
+	err = cut_segs(p, id);
+	if (err)
+		return pop_fail(p, err, "placing a file", id);
 	return place_mapped(p, id);
 }
 
@@ -360,11 +367,9 @@ errcode_t pop_place_blob(struct e4l_populate *p, uint32_t id)
 
 static errcode_t place_dir(struct e4l_populate *p, uint32_t id)
 {
-	struct node *n = &p->t->nodes.v[id];
-
-	if (n->flags & NODE_INLINE)
+	if (p->t->nodes.v[id].flags & NODE_INLINE)
 		return 0;
-	return place(p, ITEM_DIR, blocks_of(p, n->size), id, &n->pblk);
+	return place_whole(p, ITEM_DIR, id);
 }
 
 /* Blocks of attributes, and then of the values that are inodes' content. */

@@ -281,6 +281,9 @@ static errcode_t fill(struct writer *me, const struct item *item, uint32_t skip,
 		return read_content(p, me, item->ref, at, bytes, buf);
 	case ITEM_SEG:
 		seg = &p->segs.v[item->ref];
+		if (S_ISDIR(p->t->nodes.v[seg->node].mode))
+			return pop_fill_dir(p, seg->node, seg->lblk + skip, len,
+					    buf);
 		return read_content(p, me, seg->node,
 				    (uint64_t)seg->lblk * p->bs + at, bytes,
 				    buf);

@@ -62,6 +62,21 @@ check "$mke4fs" -q -b 1024 -O large_dir -d "$work/tar" "$work/img"
 clean "$work/img"
 rm -f "$work/img"
 
+# more blocks than any group has free: in several pieces
+names '%099d' 100000 0 >"$work/tar"
+check "$mke4fs" -q -b 1024 -O ^flex_bg -d "$work/tar" "$work/img"
+clean "$work/img"
+same "the entries" "$(counted "$work/img" /)" 100003
+check debugfs -R 'ex /' "$work/img"
+[ "$(grep -c '^ *1/' "$out")" -gt 4 ] || fail "the directory is not cut"
+rm -f "$work/img"
+
+# groups of few inodes: a size many times that of what goes in
+check "$mke4fs" -q -b 1024 -O bigalloc,^flex_bg -C 2048 -d "$work/tar" \
+	"$work/img"
+clean "$work/img"
+rm -f "$work/img"
+
 # a million, with the index at once; the kernel finds them by it
 # in 128 MiB and 128 bytes for each
 names 'entry%d' 1000000 0 >"$work/tar"
