@@ -330,12 +330,12 @@ static bool write_content(const struct config *c, struct e4l_tree *t,
 }
 
 /* From the first write to the last one, a signal ends the work in order. */
-static bool hear_signals(const struct image *im, struct interrupt *in)
+static bool hear_signals(const char *name, struct e4l *e, struct interrupt *in)
 {
-	errcode_t err = interrupt_start(in, im->e);
+	errcode_t err = interrupt_start(in, e);
 
 	if (err)
-		say_error(im->name, "waiting for signals", err);
+		say_error(name, "waiting for signals", err);
 	return !err;
 }
 
@@ -347,7 +347,7 @@ static bool fill_new(const struct config *c, struct e4l_tree *t,
 	struct stat st;
 	bool done;
 
-	if (!hear_signals(im, &in))
+	if (!hear_signals(im->name, im->e, &in))
 		return false;
 	done = open_target(c->device, true, &tf);
 	if (!done)
@@ -382,10 +382,14 @@ static bool fill_device(const struct config *c, struct e4l_tree *t,
 	bool opened, done;
 
 	drop_image(im);
-	if (!make_on_device(c, t, im) || !hear_signals(im, &in))
+	if (!hear_signals(im->name, NULL, &in))
 		return false;
-	opened = open_target(c->device, false, &tf);
-	done = opened && write_content(c, t, im, &tf) && flush_image(im);
+	opened = format_device(c) && open_target(c->device, false, &tf);
+	done = opened && plan_device(c, t, im);
+	if (done) {
+		interrupt_watch(&in, im->e);
+		done = write_content(c, t, im, &tf) && flush_image(im);
+	}
 	interrupt_stop(&in);
 	if (!opened)
 		return false;

@@ -55,6 +55,8 @@ struct image {
 	struct e4l *e;
 	struct e4l_populate *plan;
 	struct e4l_populate_stats stats;
+	bool has_seed;			/* all that are made hash alike */
+	uint32_t hash_seed[4];
 };
 
 /*
@@ -64,9 +66,11 @@ struct image {
 bool make_prototype(const struct config *c, struct e4l_tree *t,
 		    uint64_t device_bytes, struct image *im);
 
-/* Formats the device of @c and plans it. */
-bool make_on_device(const struct config *c, struct e4l_tree *t,
-		    struct image *im);
+/* Runs mke2fs on the device of @c.  False after saying why not. */
+bool format_device(const struct config *c);
+
+/* Opens and plans the formatted device of @c, after drop_image(). */
+bool plan_device(const struct config *c, struct e4l_tree *t, struct image *im);
 
 /* Closes everything, without writing what libext2fs still holds. */
 void drop_image(struct image *im);

@@ -3,6 +3,7 @@
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,9 +29,16 @@ static int spawn_mke2fs(char **argv, bool silent, pid_t *pid)
 		"mke2fs", "/sbin/mke2fs", "/usr/sbin/mke2fs",
 	};
 	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none;
 	int err = ENOENT;
 	size_t i;
 
+	/* Signals that wait for us are not to wait for it. */
+	sigemptyset(&none);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
 	posix_spawn_file_actions_init(&actions);
 	if (silent) {
 		posix_spawn_file_actions_addopen(&actions, 1, "/dev/null",
@@ -39,9 +47,10 @@ static int spawn_mke2fs(char **argv, bool silent, pid_t *pid)
 						 O_WRONLY, 0);
 	}
 	for (i = 0; i < 3 && err == ENOENT; i++)
-		err = posix_spawnp(pid, places[i], &actions, NULL, argv,
+		err = posix_spawnp(pid, places[i], &actions, &attr, argv,
 				   environ);
 	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
 	return err;
 }
 
@@ -107,7 +116,10 @@ void drop_image(struct image *im)
 		ext2fs_free(im->fs);
 	if (im->proto_fd >= 0)
 		close(im->proto_fd);
-	*im = (struct image) { .proto_fd = -1 };
+	im->plan = NULL;
+	im->e = NULL;
+	im->fs = NULL;
+	im->proto_fd = -1;
 }
 
 bool flush_image(struct image *im)
@@ -117,6 +129,25 @@ bool flush_image(struct image *im)
 	if (err)
 		say_error(im->name, "writing the filesystem's structures", err);
 	return !err;
+}
+
+/*
+ * How full the leaves of directories become depends on the seed, which mke2fs
+ * draws each time: the first one stays, so that what fitted still fits.
+ */
+static void keep_seed(struct image *im)
+{
+	struct ext2_super_block *super = im->fs->super;
+
+	if (im->has_seed) {
+		memcpy(super->s_hash_seed, im->hash_seed,
+		       sizeof(im->hash_seed));
+		ext2fs_mark_super_dirty(im->fs);
+	} else {
+		memcpy(im->hash_seed, super->s_hash_seed,
+		       sizeof(im->hash_seed));
+		im->has_seed = true;
+	}
 }
 
 static bool open_fs(const struct config *c, struct image *im, const char *path)
@@ -136,6 +167,7 @@ static bool open_fs(const struct config *c, struct image *im, const char *path)
 		say_error(im->name, "opening what mke2fs made", err);
 		return false;
 	}
+	keep_seed(im);
 	err = e4l_new(im->fs, &im->e);
 	if (err)
 		say_e4l(im->name, im->e, err);
@@ -202,11 +234,8 @@ static bool try_size(const struct config *c, struct e4l_tree *t,
 		     uint64_t file_bytes, uint64_t bytes, uint64_t inodes,
 		     bool silent, struct image *im, errcode_t *err)
 {
-	const char *name = im->name;
-
 	if (!new_memory(im, file_bytes))
 		return false;
-	im->name = name;
 	if (!run_mke2fs(c, im->path, bytes, inodes, silent)) {
 		*err = E4L_ET_NO_SPACE;		/* perhaps: too small for it */
 		im->stats = (struct e4l_populate_stats) { 0 };
@@ -220,12 +249,12 @@ static bool try_size(const struct config *c, struct e4l_tree *t,
 
 /* How far a prototype is from the smallest size, in bytes; never exactly. */
 static int64_t slack(const struct config *c, const struct image *im,
-		     errcode_t err)
+		     uint64_t size)
 {
 	const struct e4l_populate_stats *s = &im->stats;
 
 	if (!im->fs)
-		return -(int64_t)(8 << 20);
+		return -(int64_t)size;
 	return ((int64_t)s->free_blocks - (int64_t)s->wanted_blocks) *
 	       im->fs->blocksize - (int64_t)c->free_bytes;
 }
@@ -267,7 +296,7 @@ static bool find_smallest(const struct config *c, struct e4l_tree *t,
 		}
 		if (err && err != E4L_ET_NO_SPACE)
 			break;
-		off = slack(c, im, err);
+		off = slack(c, im, now);
 		fits = !err && off >= 0;
 		if (fits)
 			large = now;
@@ -305,14 +334,16 @@ bool make_prototype(const struct config *c, struct e4l_tree *t,
 	return !err;
 }
 
-bool make_on_device(const struct config *c, struct e4l_tree *t,
-		    struct image *im)
+bool format_device(const struct config *c)
+{
+	return run_mke2fs(c, c->device, 0, 0, false);
+}
+
+bool plan_device(const struct config *c, struct e4l_tree *t, struct image *im)
 {
 	errcode_t err;
 
-	*im = (struct image) { .name = c->device, .proto_fd = -1 };
-	if (!run_mke2fs(c, c->device, 0, 0, false) ||
-	    !open_fs(c, im, c->device))
+	if (!open_fs(c, im, c->device))
 		return false;
 	err = plan(c, t, im);
 	if (err)

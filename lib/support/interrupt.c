@@ -7,13 +7,15 @@
 static void *wait_for_signal(void *priv)
 {
 	struct interrupt *in = priv;
+	struct e4l *e;
 	int sig;
 
 	if (sigwait(&in->signals, &sig))
 		return NULL;
 	atomic_store(&in->heard, true);
-	if (in->e)
-		e4l_interrupt(in->e);
+	e = atomic_load(&in->e);
+	if (e)
+		e4l_interrupt(e);
 	/* whoever asks twice does not want to wait */
 	pthread_sigmask(SIG_UNBLOCK, &in->signals, NULL);
 	for (;;)
@@ -33,7 +35,7 @@ int interrupt_start(struct interrupt *in, struct e4l *e)
 {
 	int err;
 
-	in->e = e;
+	atomic_init(&in->e, e);
 	atomic_init(&in->heard, false);
 	sigemptyset(&in->signals);
 	add_unless_ignored(&in->signals, SIGINT);
@@ -44,6 +46,13 @@ int interrupt_start(struct interrupt *in, struct e4l *e)
 		pthread_sigmask(SIG_SETMASK, &in->before, NULL);
 	in->active = !err;
 	return err;
+}
+
+void interrupt_watch(struct interrupt *in, struct e4l *e)
+{
+	atomic_store(&in->e, e);
+	if (interrupt_heard(in))
+		e4l_interrupt(e);
 }
 
 void interrupt_stop(struct interrupt *in)

@@ -10,7 +10,7 @@
 #include <e4layout/e4layout.h>
 
 struct interrupt {
-	struct e4l *e;
+	_Atomic(struct e4l *) e;
 	sigset_t signals, before;
 	pthread_t thread;
 	bool active;
@@ -26,6 +26,9 @@ struct interrupt {
  * Returns 0 or an errno.
  */
 int interrupt_start(struct interrupt *in, struct e4l *e);
+
+/* @e is interrupted, too; at once when there was a signal already. */
+void interrupt_watch(struct interrupt *in, struct e4l *e);
 
 /* Whether there was a signal.  For any thread. */
 static inline bool interrupt_heard(struct interrupt *in)

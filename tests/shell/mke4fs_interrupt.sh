@@ -53,6 +53,30 @@ same "size" "$(stat -c %s "$target")" $((64 << 20))
 run dumpe2fs -h "$target"
 [ "$status" != 0 ] || fail "a filesystem is left behind"
 
+# so it is when the signal comes while mke2fs formats it
+real=$(command -v mke2fs || echo /sbin/mke2fs)
+mkdir "$work/bin"
+cat >"$work/bin/mke2fs" <<-END
+	#!/bin/sh
+	"$real" "\$@" || exit
+	for word; do
+		[ "\$word" != "$target" ] || kill -INT \$PPID
+	done
+END
+chmod +x "$work/bin/mke2fs"
+for options in "-text4" "-text4 -O ^64bit"; do
+	check mke2fs -q -F -text4 "$target"
+	status=0
+	# shellcheck disable=SC2086
+	PATH=$work/bin:$PATH env --default-signal=INT "$mke4fs" -q -F $options \
+		-d "$work/src" "$target" 64M >"$out" 2>"$err" || status=$?
+	same "status after a signal while formatting" "$status" 1
+	one_sentence mke4fs
+	says 'img: .*: interrupted'
+	run dumpe2fs -h "$target"
+	[ "$status" != 0 ] || fail "a filesystem is left behind"
+done
+
 # a device that fails in the middle
 rm "$target"
 for new in yes no; do
