@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * floor IMAGE: the least that a layout report has to do, and nothing else:
+ * floor IMAGE [LIST]: the least that a layout report has to do, and nothing else:
  * reads the inode tables up to the last inode that may be in use, every extent
  * tree block, every directory block and the block bitmaps, block by block in
  * disk order on one thread with the kernel's default readahead; decodes the
  * inodes, extents and directory entries; prints how many there were.  No
  * checksums, no checks, no output to speak of: what a real tool is measured
  * against, not a tool.  4 KiB blocks, extents, 64bit and flex_bg as mke2fs
- * makes them by default.
+ * makes them by default.  LIST gets the numbers of the blocks.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -31,11 +31,14 @@ struct counts {
 };
 
 static int fd;
+static FILE *list;
 static unsigned int blocksize;
 static char *buf;
 
 static const void *get(blk64_t blk)
 {
+	if (list)
+		fprintf(list, "%llu\n", (unsigned long long)blk);
 	if (pread(fd, buf, blocksize, blk * blocksize) != blocksize)
 		err(1, "reading block %llu", (unsigned long long)blk);
 	return buf;
@@ -176,13 +179,15 @@ int main(int argc, char **argv)
 	struct counts c = { 0 };
 	ext2_filsys fs;
 
-	if (argc != 2 ||
+	if (argc < 2 || argc > 3 ||
 	    ext2fs_open(argv[1], EXT2_FLAG_64BITS, 0, 0, unix_io_manager, &fs))
-		errx(1, "usage: floor IMAGE");
+		errx(1, "usage: floor IMAGE [LIST]");
 	fd = open(argv[1], O_RDONLY | O_CLOEXEC);
 	blocksize = fs->blocksize;
 	buf = malloc(blocksize);
-	if (fd < 0 || !buf)
+	if (argc == 3)
+		list = fopen(argv[2], "w");
+	if (fd < 0 || !buf || (argc == 3 && !list))
 		err(1, "%s", argv[1]);
 	itables(fs, &tree, &dirs, &c);
 	trees(&tree, &dirs, &c);
@@ -194,6 +199,8 @@ int main(int argc, char **argv)
 	       (unsigned long long)c.unwritten, (unsigned long long)c.tree,
 	       (unsigned long long)c.dir_blocks, (unsigned long long)c.entries,
 	       (unsigned long long)c.free);
+	if (list && fclose(list))
+		err(1, "%s", argv[2]);
 	ext2fs_close_free(&fs);
 	return 0;
 }
