@@ -35,7 +35,7 @@ shows() {
 	tries=0
 	until screen capture-pane -p >"$out" && grep -Eq -e "$1" "$out"; do
 		tries=$((tries + 1))
-		[ $tries -lt 150 ] || { : >"$err"; show_run
+		[ $tries -lt 600 ] || { : >"$err"; show_run
 			fail "the screen does not show $1"; }
 		sleep 0.1
 	done
@@ -54,7 +54,7 @@ clear() {
 	until screen capture-pane -p >"$out" &&
 		[ "$(grep -c . "$out")" = 1 ]; do
 		tries=$((tries + 1))
-		[ $tries -lt 150 ] || fail 'the screen is not cleared'
+		[ $tries -lt 600 ] || fail 'the screen is not cleared'
 		sleep 0.1
 	done
 }
@@ -107,11 +107,11 @@ shows '^e4debug: *$'
 types -l 'quit'
 types Enter
 tries=0
-while kill -0 "$pid" 2>/dev/null && [ $tries -lt 100 ]; do
+while kill -0 "$pid" 2>/dev/null && [ $tries -lt 600 ]; do
 	tries=$((tries + 1))
 	sleep 0.1
 done
-[ $tries -lt 100 ] || fail 'quit does not leave'
+[ $tries -lt 600 ] || fail 'quit does not leave'
 screen kill-server 2>/dev/null || :
 
 start "$work/large"
@@ -121,7 +121,7 @@ types Enter
 tries=0
 while [ "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" = 1 ]; do
 	tries=$((tries + 1))
-	[ $tries -lt 100 ] || fail 'the request does not start'
+	[ $tries -lt 600 ] || fail 'the request does not start'
 	sleep 0.1
 done
 types C-c
@@ -139,7 +139,7 @@ types Enter
 tries=0
 until pgrep -P "$pid" -x debugfs >/dev/null; do
 	tries=$((tries + 1))
-	[ $tries -lt 100 ] || fail 'debugfs does not start'
+	[ $tries -lt 600 ] || fail 'debugfs does not start'
 	sleep 0.1
 done
 sleep 0.5

@@ -25,7 +25,7 @@ stop() {
 		"$mke4fs" -q -b 4096 -F -d "$work/src" "$@" "$target" 64M \
 		>"$out" 2>"$err" </dev/null &
 	pid=$!
-	tries=300
+	tries=600
 	while [ ! -e "$target" ] || ! dumpe2fs -h "$target" >/dev/null 2>&1; do
 		[ $((tries -= 1)) -gt 0 ] || fail "nothing was written"
 		sleep 0.1

@@ -54,9 +54,9 @@ runs() {
 	now=$(cat "/sys/fs/ext4/${2##*/}/$1")
 	[ "$now" = "$3" ] || fail "$1 of $2 is $now, not $3"
 }
-# becomes NAME LOOP VALUE: within ten seconds.
+# becomes NAME LOOP VALUE: within a minute.
 becomes() {
-	tries=100
+	tries=600
 	while [ $((tries -= 1)) -gt 0 ]; do
 		[ "$(cat "/sys/fs/ext4/${2##*/}/$1" 2>/dev/null)" != "$3" ] ||
 			return 0
