@@ -119,10 +119,34 @@ static int end_cmp(const void *run, const void *blk)
 	return r->blk + r->len <= *(const blk64_t *)blk ? -1 : 0;
 }
 
+/* The first run that ends behind @blk. */
+static size_t find_run(const struct extent_list *m, blk64_t blk)
+{
+	return e4l_lower_bound(&blk, m->v, m->n, sizeof(*m->v), end_cmp);
+}
+
 bool metadata_meets(const struct check *ck, blk64_t blk, blk64_t len)
 {
 	const struct extent_list *m = ck->metadata;
-	size_t i = e4l_lower_bound(&blk, m->v, m->n, sizeof(*m->v), end_cmp);
+	size_t i = find_run(m, blk);
 
 	return i < m->n && m->v[i].blk < blk + len;
+}
+
+void metadata_bits(const struct check *ck, uint64_t first, uint32_t n,
+		   uint8_t *bits)
+{
+	const struct extent_list *m = ck->metadata;
+	ext2_filsys fs = ck->fs;
+	blk64_t end = EXT2FS_C2B(fs, first + n);
+	size_t i = find_run(m, EXT2FS_C2B(fs, first));
+
+	for (; i < m->n && m->v[i].blk < end; i++) {
+		uint64_t from = EXT2FS_B2C(fs, m->v[i].blk);
+		uint64_t to = EXT2FS_B2C(fs, m->v[i].blk + m->v[i].len - 1);
+
+		from = from < first ? first : from;
+		to = to < first + n ? to : first + n - 1;
+		bits_set(bits, from - first, to - first);
+	}
 }

@@ -23,4 +23,8 @@ void metadata_free(struct check *ck);
 /* Is part of @len blocks from @blk metadata? */
 bool metadata_meets(const struct check *ck, blk64_t blk, blk64_t len);
 
+/* Sets a bit in @bits for each of @n clusters from @first with metadata. */
+void metadata_bits(const struct check *ck, uint64_t first, uint32_t n,
+		   uint8_t *bits);
+
 #endif

@@ -55,7 +55,7 @@ static bool map_test(const uint8_t *map, unsigned int i)
 	return map[i / 8] >> i % 8 & 1;
 }
 
-static void map_set(uint8_t *map, unsigned int first, unsigned int last)
+void bits_set(uint8_t *map, unsigned int first, unsigned int last)
 {
 	unsigned int i = first;
 
@@ -93,7 +93,7 @@ static errcode_t make_dense(struct page *p)
 	if (!map)
 		return ENOMEM;
 	for (i = 0; i < p->n; i++)
-		map_set(map, p->runs[i].first, p->runs[i].last);
+		bits_set(map, p->runs[i].first, p->runs[i].last);
 	free(p->runs);
 	p->map = map;
 	p->dense = true;
@@ -179,7 +179,7 @@ static errcode_t claim_in_page(struct page *p, unsigned int first,
 		return err;
 	if (!p->dense)
 		return add_run(p, first, last);
-	map_set(p->map, first, last);
+	bits_set(p->map, first, last);
 	return 0;
 }
 
@@ -217,7 +217,7 @@ static void page_bits(const struct page *p, unsigned int first,
 	if (p->dense) {
 		for (i = first; i <= last; i++)
 			if (map_test(p->map, i))
-				map_set(bits, to + i - first, to + i - first);
+				bits_set(bits, to + i - first, to + i - first);
 		return;
 	}
 	for (i = find_run(p, first); i < p->n && p->runs[i].first <= last;
@@ -226,7 +226,7 @@ static void page_bits(const struct page *p, unsigned int first,
 
 		from = from < first ? first : from;
 		end = end > last ? last : end;
-		map_set(bits, to + from - first, to + end - first);
+		bits_set(bits, to + from - first, to + end - first);
 	}
 }
 

@@ -26,6 +26,9 @@ void owners_free(struct owners *o);
 errcode_t owners_claim(struct owners *o, uint64_t start, uint64_t len,
 		       uint64_t *taken, uint64_t *first);
 
+/* Sets the bits @first to @last, both inclusive. */
+void bits_set(uint8_t *map, unsigned int first, unsigned int last);
+
 /* Writes a bit for each of @n clusters from @start to @bits, whole bytes. */
 void owners_bits(const struct owners *o, uint64_t start, uint32_t n,
 		 uint8_t *bits);

@@ -118,19 +118,6 @@ static uint32_t group_clusters(ext2_filsys fs, dgrp_t g)
 	       fs->cluster_ratio_bits;
 }
 
-/* A group without a bitmap: what is its own is in use. */
-static void make_block_bitmap(struct job *job, uint64_t first, uint32_t bits)
-{
-	struct check *ck = job->b->ck;
-	uint32_t i;
-
-	memset(job->have_bits, 0, ck->fs->blocksize);
-	for (i = 0; i < bits; i++)
-		if (metadata_meets(ck, EXT2FS_C2B(ck->fs, first + i),
-				   EXT2FS_CLUSTER_RATIO(ck->fs)))
-			job->have_bits[i / 8] |= 1 << i % 8;
-}
-
 /* @have: as on disk, or NULL where there is none. */
 static void judge_block_bitmap(struct job *job, dgrp_t g, const uint8_t *have)
 {
@@ -150,7 +137,9 @@ static void judge_block_bitmap(struct job *job, dgrp_t g, const uint8_t *have)
 		/* what is made up ends where the filesystem does */
 		if (bits < fs->super->s_clusters_per_group)
 			FOUND(ck, BITMAP_PADDING, IN_GROUP(g));
-		make_block_bitmap(job, at.first, bits);
+		/* and what is the group's own is in use */
+		memset(job->have_bits, 0, fs->blocksize);
+		metadata_bits(ck, at.first, bits, job->have_bits);
 		have = job->have_bits;
 	}
 	owners_bits(ck->owners, at.first, bits, job->want_bits);
