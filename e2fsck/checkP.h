@@ -119,7 +119,6 @@ struct check {
 	findings_add((ck)->found, F_##name, (struct finding) { __VA_ARGS__ })
 #define IN_GROUP(g) .has_group = true, .group = (g)
 
-
 static inline bool is_zero(const void *p, size_t bytes)
 {
 	const char *c = p;
@@ -173,6 +172,9 @@ bool has_purpose(const struct ext2_super_block *sb, ext2_ino_t ino);
 
 /* Does the group say that nobody has used @ino yet? */
 bool inode_is_skipped(struct check *ck, ext2_ino_t ino);
+
+/* Can inodes have, or be meant to have, @n bytes of extra fields? */
+bool extra_isize_ok(const struct ext2_super_block *sb, unsigned int n);
 
 /* Is @ino one that the superblock keeps quotas in? */
 bool is_quota_inode(const struct ext2_super_block *sb, ext2_ino_t ino);

@@ -22,7 +22,6 @@ const char *const severity_names[] = {
 	[SEVERITY_ERROR] = "error",
 	[SEVERITY_WARNING] = "warning",
 	[SEVERITY_LAYOUT] = "layout",
-	NULL
 };
 
 const struct finding_info finding_table[] = {

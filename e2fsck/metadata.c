@@ -43,10 +43,10 @@ static errcode_t add_super(struct check *ck, dgrp_t group)
 	return err;
 }
 
-static errcode_t claim(struct check *ck, const struct blk_run *run)
+errcode_t claim_anyway(struct check *ck, blk64_t blk, blk64_t len)
 {
-	uint64_t first = EXT2FS_B2C(ck->fs, run->blk), taken = 0, hit;
-	uint64_t last = EXT2FS_B2C(ck->fs, run->blk + run->len - 1);
+	uint64_t first = EXT2FS_B2C(ck->fs, blk), taken = 0, hit;
+	uint64_t last = EXT2FS_B2C(ck->fs, blk + len - 1);
 
 	return owners_claim(ck->owners, first, last - first + 1, &taken, &hit);
 }
@@ -64,7 +64,7 @@ static errcode_t settle(struct check *ck, bool *overlap)
 	for (i = 0; i < m->n && !err; i++) {
 		struct blk_run *last = n ? &m->v[n - 1] : NULL;
 
-		err = claim(ck, &m->v[i]);
+		err = claim_anyway(ck, m->v[i].blk, m->v[i].len);
 		if (!last || m->v[i].blk > last->blk + last->len) {
 			m->v[n++] = m->v[i];
 			continue;

@@ -20,6 +20,9 @@ struct extent_list {
 errcode_t metadata_claim(struct check *ck);
 void metadata_free(struct check *ck);
 
+/* Claims the clusters of @len blocks from @blk, also those that are taken. */
+errcode_t claim_anyway(struct check *ck, blk64_t blk, blk64_t len);
+
 /* Is part of @len blocks from @blk metadata? */
 bool metadata_meets(const struct check *ck, blk64_t blk, blk64_t len);
 

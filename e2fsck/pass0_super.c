@@ -5,10 +5,10 @@
 #include <string.h>
 #include <time.h>
 #include "e4layout/io_pool.h"
+#include "e4layout/quota.h"
 #include "checkP.h"
 
 #define MAX_DESC_SIZE	1024
-#define MIN_EXTRA_ISIZE	4
 #define FUDGE_SECONDS	86400	/* by which clocks may differ */
 
 /* ---------------------------------------------------------------- geometry */
@@ -61,12 +61,6 @@ static bool geometry_ok(ext2_filsys fs)
 
 /* ------------------------------------------------------------ consistency */
 
-static bool extra_isize_ok(const struct ext2_super_block *sb, unsigned int n)
-{
-	return !n || (n >= MIN_EXTRA_ISIZE && n % 4 == 0 &&
-		      n <= EXT2_INODE_SIZE(sb) - EXT2_GOOD_OLD_INODE_SIZE);
-}
-
 static bool features_ok(struct ext2_super_block *sb)
 {
 	bool csum = ext2fs_has_feature_metadata_csum(sb);
@@ -90,15 +84,13 @@ static bool quota_inum_ok(const struct ext2_super_block *sb, ext2_ino_t ino)
 static void judge_quota_inums(struct check *ck)
 {
 	struct ext2_super_block *sb = ck->fs->super;
-	const ext2_ino_t inums[] = {
-		sb->s_usr_quota_inum, sb->s_grp_quota_inum,
-		sb->s_prj_quota_inum,
-	};
-	size_t i;
+	ext2_ino_t inums[QUOTA_TYPES];
+	enum e4l_quota_type type;
 
-	for (i = 0; i < sizeof(inums) / sizeof(*inums); i++)
-		if (!quota_inum_ok(sb, inums[i]))
-			FOUND(ck, SUPER_QUOTA_INODE, .got = inums[i]);
+	e4l_quota_inodes(sb, inums);
+	for (type = 0; type < QUOTA_TYPES; type++)
+		if (!quota_inum_ok(sb, inums[type]))
+			FOUND(ck, SUPER_QUOTA_INODE, .got = inums[type]);
 }
 
 static void judge_state(struct check *ck)

@@ -66,7 +66,6 @@ static bool is_device(unsigned int mode)
 
 /* ------------------------------------------------------------------- flags */
 
-/* The flags that say where the content is, against features and type. */
 /* Has the inode a map that anybody would follow? */
 static bool is_judged(ext2_ino_t ino, const struct ext2_inode *inode)
 {
@@ -74,6 +73,7 @@ static bool is_judged(ext2_ino_t ino, const struct ext2_inode *inode)
 	       ino == EXT2_ROOT_INO || ino == EXT2_JOURNAL_INO;
 }
 
+/* The flags that say where the content is, against features and type. */
 static bool content_flags_ok(ext2_filsys fs, ext2_ino_t ino,
 			     const struct ext2_inode *inode)
 {
@@ -147,6 +147,12 @@ static void judge_odd_fields(struct check *ck, ext2_ino_t ino, blk64_t blk,
 
 /* ------------------------------------------------------------ extra fields */
 
+bool extra_isize_ok(const struct ext2_super_block *sb, unsigned int n)
+{
+	return !n || (n >= MIN_EXTRA_ISIZE && n % 4 == 0 &&
+		      n <= EXT2_INODE_SIZE(sb) - EXT2_GOOD_OLD_INODE_SIZE);
+}
+
 /* A time before 1970 that was written with the epoch bits all set. */
 static bool is_wrong_epoch(uint32_t seconds, uint32_t extra)
 {
@@ -180,7 +186,7 @@ static void judge_extra(struct check *ck, ext2_ino_t ino, blk64_t blk,
 	if (!max)
 		return;
 	extra = inode->i_extra_isize;
-	if (extra && (extra < MIN_EXTRA_ISIZE || extra > max || extra % 4)) {
+	if (!extra_isize_ok(ck->fs->super, extra)) {
 		FOUND(ck, INODE_EXTRA_ISIZE, .ino = ino, .blk = blk,
 		      .got = extra);
 		return;

@@ -82,16 +82,6 @@ errcode_t claim_clusters(struct check *ck, ext2_ino_t ino, blk64_t blk,
 	return 0;
 }
 
-/* The badblocks inode may list blocks that are somebody's. */
-static errcode_t claim_bad(struct file_walk *w, const struct e4l_extent *ex)
-{
-	uint64_t taken = 0, hit;
-
-	return owners_claim(w->ck->owners, EXT2FS_B2C(w->ck->fs, ex->pblk),
-			    EXT2FS_B2C(w->ck->fs, ex->pblk + ex->len - 1) -
-			    EXT2FS_B2C(w->ck->fs, ex->pblk) + 1, &taken, &hit);
-}
-
 /* In a cluster of several blocks, a block has the same place as in the file. */
 static bool is_misplaced(const struct file_walk *w,
 			 const struct e4l_extent *ex)
@@ -239,8 +229,9 @@ static errcode_t walk_extent(struct file_walk *w, const struct e4l_piece *p,
 {
 	errcode_t err = 0;
 
+	/* bad blocks may be somebody's */
 	if (p->ino == EXT2_BAD_INO)
-		return claim_bad(w, ex);
+		return claim_anyway(w->ck, ex->pblk, ex->len);
 	if (w->f.is_dir) {
 		if (!judge_dir_extent(w, p, ex))
 			return 0;

@@ -8,7 +8,6 @@
 /* Room for one thread's work on one block. */
 struct dir_judge {
 	struct check *ck;
-	errcode_t err;
 	/* the names of the block, by their hash, to find one that is twice */
 	struct name_slot {
 		uint32_t hash, offset;	/* 0: free; offset + 1 */

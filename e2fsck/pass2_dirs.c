@@ -147,7 +147,7 @@ static errcode_t dirs_work(void *arg, void *priv)
 
 	e4l_gather(job->p->ck->e, job->wants, job->n, job->scratch, visit,
 		   job);
-	return job->judge.err;
+	return 0;
 }
 
 static errcode_t dirs_done(void *arg, void *priv)
