@@ -179,6 +179,10 @@ bool extra_isize_ok(const struct ext2_super_block *sb, unsigned int n);
 /* Is @ino one that the superblock keeps quotas in? */
 bool is_quota_inode(const struct ext2_super_block *sb, ext2_ino_t ino);
 
+/* The header of the attributes in @inode, before the first; NULL: none. */
+const char *xattr_ibody_header(const struct check *ck,
+			       const struct ext2_inode_large *inode);
+
 /* Can the attributes in @inode be read, and are there any? */
 bool xattr_ibody_readable(struct check *ck,
 			  const struct ext2_inode_large *inode);

@@ -67,16 +67,14 @@ static const uint8_t *find_context(struct check *ck,
 				   const struct ext2_inode_large *inode,
 				   size_t *len)
 {
-	unsigned int size = EXT2_INODE_SIZE(ck->fs->super);
-	const char *end = (const char *)inode + size;
-	const char *head = (const char *)inode + EXT2_GOOD_OLD_INODE_SIZE +
-			   inode->i_extra_isize, *first = head + 4;
+	const char *end = (const char *)inode +
+			  EXT2_INODE_SIZE(ck->fs->super);
+	const char *header = xattr_ibody_header(ck, inode), *first;
 	const struct ext2_ext_attr_entry *x;
 
-	if (size <= EXT2_GOOD_OLD_INODE_SIZE + inode->i_extra_isize + 4u ||
-	    inode->i_extra_isize % 4 ||
-	    *(const uint32_t *)head != EXT2_EXT_ATTR_MAGIC)
+	if (!header)
 		return NULL;
+	first = header + sizeof(uint32_t);
 	x = find_entry(first, end);
 	if (!x || x->e_value_inum || !xattr_ibody_readable(ck, inode))
 		return NULL;
@@ -89,8 +87,8 @@ bool encryption_in_list(const char *first, const char *end)
 	return find_entry(first, end);
 }
 
-static uint32_t policy_of(struct check *ck,
-			  const struct ext2_inode_large *inode)
+uint32_t encryption_policy(struct check *ck,
+			   const struct ext2_inode_large *inode)
 {
 	size_t len = 0;
 	const uint8_t *context = find_context(ck, inode, &len);
@@ -109,16 +107,13 @@ static uint32_t policy_of(struct check *ck,
 	return hash < FIRST_POLICY ? FIRST_POLICY : hash;
 }
 
-bool encryption_in_block(struct check *ck,
-			 const struct ext2_inode_large *inode)
+bool encryption_in_block(uint32_t policy)
 {
-	return policy_of(ck, inode) == UNKNOWN_POLICY;
+	return policy == UNKNOWN_POLICY;
 }
 
-errcode_t encryption_note(struct check *ck, ext2_ino_t ino,
-			  const struct ext2_inode_large *inode)
+errcode_t encryption_note(struct check *ck, ext2_ino_t ino, uint32_t policy)
 {
-	uint32_t policy = policy_of(ck, inode);
 	struct policies *p;
 	errcode_t err;
 

@@ -5,13 +5,15 @@
 
 #include "checkP.h"
 
-/* Judges and notes the policy of an encrypted inode, in inode order. */
-errcode_t encryption_note(struct check *ck, ext2_ino_t ino,
-			  const struct ext2_inode_large *inode);
+/* By which policy the encrypted @inode is: a number for the next two. */
+uint32_t encryption_policy(struct check *ck,
+			   const struct ext2_inode_large *inode);
 
-/* Has the encrypted @inode its context in its attribute block, if at all? */
-bool encryption_in_block(struct check *ck,
-			 const struct ext2_inode_large *inode);
+/* Judges and notes the policy of an encrypted inode, in inode order. */
+errcode_t encryption_note(struct check *ck, ext2_ino_t ino, uint32_t policy);
+
+/* Is the context in the inode's attribute block, if at all? */
+bool encryption_in_block(uint32_t policy);
 
 /* Is there a context among the attributes from @first to @end? */
 bool encryption_in_list(const char *first, const char *end);

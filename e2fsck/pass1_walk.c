@@ -23,6 +23,8 @@ struct file {
 	int64_t last_written;		/* mapped and written */
 	blk64_t last_pblk;		/* 0: none */
 	struct e4l_extent first;	/* its first extent */
+	bool encrypted;
+	uint32_t policy;		/* by which, if it is */
 	bool told_hole, told_big, told_unwritten;
 	struct e4l_scorer scorer;
 };
@@ -342,14 +344,14 @@ static errcode_t note_xattr_block(struct file_walk *w,
 				  uint64_t missing)
 {
 	struct check *ck = w->ck;
-	bool encrypted = p->inode->i_flags & EXT4_ENCRYPT_FL &&
-			 encryption_in_block(ck, p->inode);
 	errcode_t err = e4l_grow(&ck->xattrs, ck->n_xattrs,
 				 sizeof(*ck->xattrs));
 
 	if (!err)
 		ck->xattrs[ck->n_xattrs++] = (struct xattr_use) {
-			.blk = blk, .ino = p->ino, .encrypted = encrypted,
+			.blk = blk, .ino = p->ino,
+			.encrypted = w->f.encrypted &&
+				     encryption_in_block(w->f.policy),
 			.missing = missing > UINT32_MAX ? UINT32_MAX : missing,
 		};
 	return err;
@@ -412,8 +414,7 @@ static errcode_t note_symlink(struct file_walk *w, const struct e4l_piece *p)
 	if (!err)
 		ck->symlinks[ck->n_symlinks++] = (struct symlink_use) {
 			.blk = w->f.first.pblk, .ino = p->ino,
-			.size = inode->i_size,
-			.encrypted = inode->i_flags & EXT4_ENCRYPT_FL,
+			.size = inode->i_size, .encrypted = w->f.encrypted,
 		};
 	return err;
 }
@@ -469,9 +470,8 @@ static errcode_t end_file(struct file_walk *w, const struct e4l_piece *p)
 		err = end_dir(w, p);
 	if (!err)
 		err = quota_charge(ck, p->ino, p->inode, owned);
-	if (!err && p->inode->i_flags & EXT4_ENCRYPT_FL &&
-	    !(ck->kind[p->ino] & KIND_NO_NAME))
-		err = encryption_note(ck, p->ino, p->inode);
+	if (!err && w->f.encrypted && !(ck->kind[p->ino] & KIND_NO_NAME))
+		err = encryption_note(ck, p->ino, w->f.policy);
 	if (w->score && !p->damaged)
 		layout_judge_file(ck, p, &w->f.scorer);
 	return err;
@@ -483,7 +483,10 @@ static errcode_t begin_file(struct file_walk *w, const struct e4l_piece *p)
 		.ino = p->ino, .last_lblk = NO_BLOCK,
 		.last_written = NO_BLOCK,
 		.is_dir = (w->ck->kind[p->ino] & KIND_TYPE) == EXT2_FT_DIR,
+		.encrypted = p->inode->i_flags & EXT4_ENCRYPT_FL,
 	};
+	if (w->f.encrypted)
+		w->f.policy = encryption_policy(w->ck, p->inode);
 	return w->f.is_dir ? begin_dir(w, p) : 0;
 }
 

@@ -156,17 +156,27 @@ static bool judge_list(struct list *l)
 
 /* ------------------------------------------------------------ in the inode */
 
+const char *xattr_ibody_header(const struct check *ck,
+			       const struct ext2_inode_large *inode)
+{
+	const char *header = (const char *)inode + EXT2_GOOD_OLD_INODE_SIZE +
+			     inode->i_extra_isize;
+
+	if (EXT2_INODE_SIZE(ck->fs->super) <= EXT2_GOOD_OLD_INODE_SIZE +
+	    inode->i_extra_isize + sizeof(uint32_t) ||
+	    inode->i_extra_isize % 4 ||
+	    *(const uint32_t *)header != EXT2_EXT_ATTR_MAGIC)
+		return NULL;
+	return header;
+}
+
 /* The attributes in @inode's body; false if it has none. */
 static bool ibody_list(struct check *ck, ext2_ino_t ino,
 		       const struct ext2_inode_large *inode, struct list *l)
 {
-	unsigned int size = EXT2_INODE_SIZE(ck->fs->super);
-	const char *header = (const char *)inode + EXT2_GOOD_OLD_INODE_SIZE +
-			     inode->i_extra_isize;
+	const char *header = xattr_ibody_header(ck, inode);
 
-	if (size <= EXT2_GOOD_OLD_INODE_SIZE + inode->i_extra_isize +
-		    sizeof(uint32_t) || inode->i_extra_isize % 4 ||
-	    *(const uint32_t *)header != EXT2_EXT_ATTR_MAGIC)
+	if (!header)
 		return false;
 	l->ck = ck;
 	l->ino = ino;
@@ -174,7 +184,7 @@ static bool ibody_list(struct check *ck, ext2_ino_t ino,
 	l->blk = 0;
 	l->base = header;
 	l->values = l->first = header + sizeof(uint32_t);
-	l->end = (const char *)inode + size;
+	l->end = (const char *)inode + EXT2_INODE_SIZE(ck->fs->super);
 	l->clusters = 0;
 	return true;
 }
