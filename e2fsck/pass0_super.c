@@ -9,6 +9,7 @@
 #include "checkP.h"
 
 #define MAX_DESC_SIZE	1024
+#define COPY_BLOCKS	64	/* of a copy, read at once */
 #define FUDGE_SECONDS	86400	/* by which clocks may differ */
 
 /* ---------------------------------------------------------------- geometry */
@@ -243,17 +244,38 @@ static bool backup_desc_ok(struct check *ck, dgrp_t first, const void *copy,
 	return true;
 }
 
-static void judge_backup_desc(struct check *ck, dgrp_t group, blk64_t blk,
-			      uint32_t blocks, dgrp_t first, void *buf)
-{
-	uint32_t per_block = EXT2_DESC_PER_BLOCK(ck->fs->super), i;
+struct desc_copy {
+	struct check *ck;
+	blk64_t bad;		/* its first that does not agree; 0: none */
+};
 
-	for (i = 0; i < blocks; i++, blk++, first += per_block)
-		if (e4l_read(ck->e, blk, 1, buf) ||
-		    !backup_desc_ok(ck, first, buf, per_block)) {
-			FOUND(ck, BACKUP_DESC, IN_GROUP(group), .blk = blk);
-			return;
-		}
+static void visit_desc(const struct e4l_want *want, const void *block,
+		       errcode_t why, void *priv)
+{
+	struct desc_copy *copy = priv;
+	uint32_t per_block = EXT2_DESC_PER_BLOCK(copy->ck->fs->super);
+
+	if (!copy->bad &&
+	    (!block || !backup_desc_ok(copy->ck, want->slot * per_block, block,
+				       per_block)))
+		copy->bad = want->blk;
+}
+
+/* @blocks from @blk are a copy of those from @first on. */
+static void judge_backup_desc(struct check *ck, dgrp_t group, blk64_t blk,
+			      uint32_t blocks, uint32_t first, void *scratch)
+{
+	struct desc_copy copy = { .ck = ck };
+	struct e4l_want wants[COPY_BLOCKS];
+	uint32_t n;
+
+	for (; blocks && !copy.bad; blocks -= n) {
+		for (n = 0; n < blocks && n < COPY_BLOCKS; n++)
+			wants[n] = (struct e4l_want) { blk++, first++ };
+		e4l_gather(ck->e, wants, n, scratch, visit_desc, &copy);
+	}
+	if (copy.bad)
+		FOUND(ck, BACKUP_DESC, IN_GROUP(group), .blk = copy.bad);
 }
 
 static void judge_backup(struct check *ck, dgrp_t group, void *buf)
@@ -274,15 +296,15 @@ static void judge_backup(struct check *ck, dgrp_t group, void *buf)
 	/* the first of a meta group's three is the one in use */
 	if (new_desc && group % per_block)
 		judge_backup_desc(ck, group, new_desc, 1,
-				  group / per_block * per_block, buf);
+				  group / per_block, buf);
 }
 
 errcode_t pass0_backups(struct check *ck)
 {
-	void *buf = malloc(ck->fs->blocksize);
+	void *buf;
 	dgrp_t g;
 
-	if (!buf)
+	if (posix_memalign(&buf, 4096, E4L_GATHER_BYTES))
 		return ENOMEM;
 	for (g = 1; g < ck->fs->group_desc_count; g++)
 		judge_backup(ck, g, buf);
