@@ -2,7 +2,7 @@
 /*
  * The crash harness: records what an operation writes, builds the states in
  * which a power cut, a kill or an error can leave the devices, lets e2fsck (or
- * e2undo) repair each, and compares every file with what it was.
+ * e2undo) repair each, asks e4check, and compares every file with what it was.
  */
 #ifndef CRASH_CRASH_H
 #define CRASH_CRASH_H

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include "e2fsck/verify.h"
 #include "crash.h"
 
 extern char **environ;
@@ -93,6 +94,13 @@ static const char *run_e2fsck(const struct world *w, char *how)
 	return NULL;
 }
 
+/* What e2fsck has repaired, or the kernel, is sound to e4check as well. */
+static const char *run_e4check(const struct world *w)
+{
+	return verify(w->path[DEV_FS], 0) ? NULL :
+	       "e4check found damage, as said above";
+}
+
 /* Mounts it, which replays the journal; then nothing is left to repair. */
 static const char *run_mount(const struct world *w)
 {
@@ -118,8 +126,9 @@ const char *repair_state(const struct world *w, struct digest *d)
 	if (w->undo)
 		run((char *[]) { "e2undo", "-f", (char *)w->path[DEV_UNDO],
 				 (char *)w->path[DEV_FS], NULL });
-	wrong = w->mount ? run_mount(w) :
-		run_e2fsck(w, "-fy");
+	wrong = w->mount ? run_mount(w) : run_e2fsck(w, "-fy");
+	if (!wrong)
+		wrong = run_e4check(w);
 	if (wrong)
 		return wrong;
 	err = digest_fs(w->path[DEV_FS], d);
