@@ -18,7 +18,7 @@ struct file {
 	bool is_dir;
 	uint32_t dir;			/* index in ck->dirs */
 	uint64_t clusters;		/* that it owns */
-	uint64_t extents;
+	uint64_t extents, blocks;
 	int64_t last_lblk;		/* mapped; NO_BLOCK: none */
 	int64_t last_written;		/* mapped and written */
 	blk64_t last_pblk;		/* 0: none */
@@ -245,6 +245,7 @@ static errcode_t walk_extent(struct file_walk *w, const struct e4l_piece *p,
 		err = claim_extent(w, ex);
 	if (!w->f.extents++)
 		w->f.first = *ex;
+	w->f.blocks += ex->len;
 	w->f.last_lblk = (int64_t)ex->lblk + ex->len - 1;
 	w->f.last_pblk = ex->pblk + ex->len - 1;
 	if (!ex->unwritten)
@@ -435,6 +436,18 @@ static void judge_map_kind(struct file_walk *w, const struct e4l_piece *p)
 		FOUND(ck, DIR_EMPTY, .ino = p->ino);
 }
 
+/*
+ * The blocks of an index are kept by their numbers, however high: they have to
+ * be there, mostly, and each in a place of its own.
+ */
+static bool has_index_blocks(const struct file_walk *w, const struct dir *dir)
+{
+	const struct check *ck = w->ck;
+
+	return dir->blocks <= 2 * w->f.blocks &&
+	       ck->n_dx + dir->blocks <= ext2fs_blocks_count(ck->fs->super);
+}
+
 static errcode_t end_dir(struct file_walk *w, const struct e4l_piece *p)
 {
 	struct check *ck = w->ck;
@@ -443,6 +456,8 @@ static errcode_t end_dir(struct file_walk *w, const struct e4l_piece *p)
 	dir->blocks = w->f.last_lblk + 1;
 	if (p->damaged)
 		dir->flags |= DIR_DAMAGED;
+	if (!has_index_blocks(w, dir))
+		dir->flags &= ~DIR_INDEX;
 	if (dir->flags & DIR_INDEX) {
 		dir->index = ck->n_dx;
 		ck->n_dx += dir->blocks;
