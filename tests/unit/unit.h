@@ -4,7 +4,20 @@
 #define E4L_UNIT_H
 
 #include <check.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+/* Do e2fsck and e4check find nothing wrong with the filesystem in @path? */
+static inline bool is_sound(const char *path)
+{
+	char cmd[400];
+
+	snprintf(cmd, sizeof(cmd), "{ e2fsck -fn %s && "
+		 "${top_builddir:-.}/e2fsck/e4check -q --no-layout %s; } >&2",
+		 path, path);
+	return !system(cmd);
+}
 
 /* Runs @suite; results go where CK_TAP_LOG_FILE_NAME says, as TAP. */
 static inline int unit_main(Suite *suite)
