@@ -13,6 +13,7 @@ files=${E4L_ORACLE_FILES:-80}
 first_seed=${E4L_ORACLE_SEED:-1}
 limits="0 28 64 128 256 512 1024"
 tool=${top_builddir:-.}/tests/oracle/zeroout-files
+e4check=${top_builddir:-.}/e2fsck/e4check
 PATH=$PATH:/usr/sbin:/sbin
 
 skip()
@@ -77,6 +78,8 @@ one_image()
 	umount "$dir/mnt" || fail "umount"
 	"$tool" dump "$loop" >"$dir/after" || fail "dump"
 	e2fsck -fn "$loop" >"$dir/fsck" 2>&1 || fail "e2fsck: $(cat "$dir/fsck")"
+	"$e4check" -q --no-layout "$loop" >"$dir/fsck" 2>&1 ||
+		fail "e4check: $(cat "$dir/fsck")"
 	losetup -d "$loop"
 	loop=
 

@@ -39,7 +39,7 @@ done
 write=-w
 same 'none again' "$(figure 'tunables ^dir_ireserve' "$values")" '(0, [])'
 write=
-check e2fsck -fn "$img"
+sound "$img"
 
 # ------------------------------------------------------------------ journal
 same 'empty' "$(figure journal 'd["state"], d["start"],
@@ -67,6 +67,7 @@ same 'stats' "$(figure stats 'd["journal"]')" 'needs recovery'
 mustfail 1 "$e4debug" -w -R stats "$img"
 says 'the journal needs recovery: run e2fsck -p'
 run e2fsck -fy "$img"
+sound "$img"
 same 'replayed' "$(figure journal 'd["state"], [t for t in d["transactions"]
 	if t["state"] == "replay"]')" "('empty', [])"
 rm "$img"

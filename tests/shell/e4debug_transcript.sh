@@ -44,4 +44,4 @@ cmp -s now "$wanted" || {
 	diff "$wanted" now >&2 || :
 	fail 'the transcript is another one'
 }
-check e2fsck -fn img
+sound img

@@ -116,6 +116,7 @@ for ms in $moments; do
 		{ show_run; fail "$what: e2fsck repaired"; }
 	! grep -q 'recovering journal' "$out" "$err" ||
 		replayed=$((replayed + 1))
+	clean "$img"
 	digest -z "$img" >"$work/after"
 	unchanged "$work/before" "$work/after"
 done
