@@ -28,14 +28,15 @@ struct dir {
 	uint32_t hash_version;	/* with DIR_INDEX */
 	uint8_t levels;		/* likewise: of index blocks */
 	uint8_t flags;
+	bool damaged;		/* part of it was not read, or makes no sense:
+				 * set by any thread */
 };
 #define DIR_INDEX	0x01	/* has an index that can be checked */
 #define DIR_CASEFOLD	0x02
 #define DIR_ENCRYPTED	0x04
-#define DIR_DAMAGED	0x08	/* part of it was not read */
-#define DIR_CONNECTED	0x10
-#define DIR_VISITED	0x20
-#define DIR_HAD_INDEX	0x40	/* its inode says so */
+#define DIR_CONNECTED	0x08
+#define DIR_VISITED	0x10
+#define DIR_HAD_INDEX	0x20	/* its inode says so */
 
 /* Blocks of a directory, side by side. */
 struct dir_run {
@@ -197,6 +198,11 @@ uint32_t xattr_ibody_clusters(struct check *ck,
  */
 void xattr_judge_ibody(struct check *ck, ext2_ino_t ino,
 		       const struct ext2_inode_large *inode);
+
+static inline void dir_is_damaged(struct dir *dir)
+{
+	__atomic_store_n(&dir->damaged, true, __ATOMIC_RELAXED);
+}
 
 /* The directory @ino, or NULL. */
 struct dir *find_dir(struct check *ck, ext2_ino_t ino);

@@ -454,8 +454,7 @@ static errcode_t end_dir(struct file_walk *w, const struct e4l_piece *p)
 	struct dir *dir = &ck->dirs[w->f.dir];
 
 	dir->blocks = w->f.last_lblk + 1;
-	if (p->damaged)
-		dir->flags |= DIR_DAMAGED;
+	dir->damaged = p->damaged;
 	if (!has_index_blocks(w, dir))
 		dir->flags &= ~DIR_INDEX;
 	if (dir->flags & DIR_INDEX) {

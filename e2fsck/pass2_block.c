@@ -300,8 +300,7 @@ static void judge_part(struct dir_judge *j, struct part *p)
 		if (!next_entry(j->ck, p, &e)) {
 			FOUND(j->ck, DIR_CORRUPT, .ino = p->dir->ino,
 			      .blk = p->blk, .got = p->off);
-			__atomic_fetch_or(&p->dir->flags, DIR_DAMAGED,
-					  __ATOMIC_RELAXED);
+			dir_is_damaged(p->dir);
 			return;
 		}
 		judge_entry(j, p, &e);

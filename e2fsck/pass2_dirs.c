@@ -91,7 +91,7 @@ static void visit(const struct e4l_want *want, const void *block,
 
 	if (!block) {
 		FOUND(ck, DIR_READ, .ino = dir->ino, .blk = want->blk);
-		__atomic_fetch_or(&dir->flags, DIR_DAMAGED, __ATOMIC_RELAXED);
+		dir_is_damaged(dir);
 	} else if (job->p->roots) {
 		htree_judge_root(ck, dir, want->blk, block);
 	} else if (job->of[want->slot].is_inline) {

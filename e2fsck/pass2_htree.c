@@ -24,7 +24,7 @@ static unsigned int max_levels(ext2_filsys fs)
 /* Takes @dir's index as one that tells nothing more. */
 static void give_up(struct dir *dir)
 {
-	__atomic_fetch_and(&dir->flags, ~DIR_INDEX, __ATOMIC_RELAXED);
+	dir->flags &= ~DIR_INDEX;
 }
 
 static bool hash_version_ok(const struct dir *dir, unsigned int version)
@@ -151,7 +151,7 @@ void htree_judge_node(struct check *ck, struct dir *dir, blk64_t blk,
 	if (note_entries(ck, dir, lblk, block, offset))
 		return;
 	FOUND(ck, HTREE_NODE, .ino = dir->ino, .blk = blk);
-	give_up(dir);
+	dir_is_damaged(dir);
 }
 
 /* How many index blocks are above block @b; too many where they loop. */
@@ -203,7 +203,7 @@ void htree_compare(struct check *ck, struct dir *dir)
 {
 	uint32_t b;
 
-	if (dir->flags & DIR_DAMAGED)
+	if (dir->damaged)
 		return;
 	raise_hashes(ck, dir, DX_LEAF);
 	raise_hashes(ck, dir, DX_NODE);
