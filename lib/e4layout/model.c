@@ -160,11 +160,13 @@ static void add_peers(struct e4l_model *m, const struct e4l_piece *p,
 {
 	bool reg = LINUX_S_ISREG(p->inode->i_mode);
 
+	if (p->inode->i_flags & EXT4_EA_INODE_FL)
+		return;		/* it has no path */
 	if (reg || LINUX_S_ISDIR(p->inode->i_mode)) {
 		m->peers.filefrag_extents += s->filefrag_extents;
 		m->peers.filefrag_fragmented += s->filefrag_extents > 1;
 	}
-	if (reg && EXT2_I_SIZE(p->inode) && s->blocks)
+	if (reg && EXT2_I_SIZE(p->inode))
 		m->peers.e4defrag_extents += s->fiemap_extents;
 }
 

@@ -17,9 +17,9 @@ static errcode_t put_file(const struct e4l_file *f, void *priv)
 	const struct e4l_file_score *s = &f->score;
 
 	printf("file %u extents %" PRIu64 " fragments %" PRIu64 " filefrag %"
-	       PRIu64 " fiemap %" PRIu64 " path %s\n", f->ino, s->extents,
-	       s->fragments, s->filefrag_extents, s->fiemap_extents,
-	       f->path ? f->path : "?");
+	       PRIu64 " fiemap %" PRIu64 " runs %" PRIu64 " path %s\n", f->ino,
+	       s->extents, s->fragments, s->filefrag_extents, s->fiemap_extents,
+	       s->logical_runs, f->path ? f->path : "?");
 	return 0;
 }
 
@@ -49,6 +49,11 @@ static void put_model(const struct e4l_model *m)
 	PUT(m, free_space.blocks);
 	PUT(m, free_space.runs);
 	PUT(m, free_space.largest_blocks);
+	for (i = 0; i < E4L_FREE_BUCKETS; i++)
+		if (m->free_space.bucket[i].runs)
+			printf("free %llu %" PRIu64 " %" PRIu64 "\n", 1ULL << i,
+			       m->free_space.bucket[i].runs,
+			       m->free_space.bucket[i].blocks);
 	PUT(m, peers.filefrag_extents);
 	PUT(m, peers.filefrag_fragmented);
 	PUT(m, peers.e4defrag_extents);

@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The model beside the peers for each set of features that there is a recipe
+# for, with one of everything in it.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/oracle/model_common.sh"
+
+for recipe in "$top_srcdir"/tests/recipes/features/*.recipe; do
+	subject=$(basename "$recipe" .recipe)
+	make_image "$recipe"
+	check_all
+done
+echo "$images images, $mounts of them mounted"
+[ $images -ge 40 ] || fail "only $images images"
