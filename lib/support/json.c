@@ -55,20 +55,17 @@ json_t *json_text_or_null(const char *text)
 	return text ? json_string(text) : json_null();
 }
 
+/* What stdout refuses, say_done() says at the end. */
 static bool write_json(json_t *object, size_t flags)
 {
-	bool ok;
+	bool ok = object &&
+		  !json_dumpf(object, stdout,
+			      flags | JSON_REAL_PRECISION(6)) &&
+		  putchar('\n') != EOF;
 
-	if (!object) {
+	if (!ok && !ferror(stdout))
 		say_error("the report", "cannot make JSON", ENOMEM);
-		return false;
-	}
-	errno = 0;
-	ok = !json_dumpf(object, stdout, flags | JSON_REAL_PRECISION(6)) && putchar('\n') != EOF;
 	json_decref(object);
-	if (!ok)
-		say_error("standard output", "cannot write",
-			  errno ? errno : ENOMEM);
 	return ok;
 }
 

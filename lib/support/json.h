@@ -37,7 +37,7 @@ json_t *json_field(const char *text, size_t max);
 /*
  * Writes @object and a newline to stdout, in one line or indented, and frees
  * it.  False after saying what failed, also for a NULL, which means that
- * memory ran out while it was made.
+ * memory ran out while it was made; but what stdout refuses, say_done() says.
  */
 bool json_write(json_t *object);
 bool json_write_line(json_t *object);

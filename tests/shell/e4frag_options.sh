@@ -46,11 +46,25 @@ wrong --progress=maybe "$img"
 wrong --json=yes "$img"
 wrong "$img" --sort
 
-# a reader that goes away and a disk that is full
-if [ -w /dev/full ]; then
-	run sh -c '"$1" "$2" >/dev/full' - "$e4frag" "$img"
-	[ "$status" = 1 ] || fail "exit $status when stdout is full"
-	says 'standard output: cannot write: No space left'
-	run sh -c '"$1" --json "$2" >/dev/full' - "$e4frag" "$img"
-	[ "$status" = 1 ] || fail "exit $status when stdout is full, JSON"
-fi
+# a standard output that is closed, full, or a pipe that nobody reads
+no_output() {
+	[ "$status" = 1 ] || fail "exit $status when stdout is $1"
+	says "^e4frag: standard output: cannot write: $2"
+	one_sentence e4frag
+}
+aged "$img" <<'END'
+mke2fs -b 1024
+many /m count 500 size 1K
+END
+for options in '' --json --files --help; do
+	run sh -c '"$1" $3 "$2" >&-' - "$e4frag" "$img" "$options"
+	no_output closed 'Bad file'
+	if [ -w /dev/full ]; then
+		run sh -c '"$1" $3 "$2" >/dev/full' - "$e4frag" "$img" "$options"
+		no_output full 'No space left'
+	fi
+done
+run sh -c 'trap "" PIPE; { "$1" --files "$2"; echo $? >"$3"; } | :' - \
+	"$e4frag" "$img" "$work/status"
+status=$(cat "$work/status")
+no_output "a pipe without a reader" 'Broken pipe'
