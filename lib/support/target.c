@@ -603,17 +603,26 @@ bool target_open_change(struct target *t, const char *name,
 	return false;
 }
 
+/* What is behind the directory @dir in @path, "/" for itself, or NULL. */
+static const char *path_below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	while (len && dir[len - 1] == '/')
+		len--;
+	if (strncmp(path, dir, len) || (path[len] && path[len] != '/'))
+		return NULL;
+	return path[len] ? path + len : "/";
+}
+
 /* With a mount point as the target, paths below it may be given in full. */
 static const char *strip_mount_point(const struct target *t, const char *path)
 {
-	size_t len = strlen(t->name);
+	const char *below = t->is_dir ? path_below(path, t->name) : NULL;
 
-	while (len && t->name[len - 1] == '/')
-		len--;
-	if (t->is_dir && !strncmp(path, t->name, len) &&
-	    (!path[len] || path[len] == '/'))
-		path += len;
-	return path;
+	if (!below && t->is_dir && t->mount_point)
+		below = path_below(path, t->mount_point);
+	return below ? below : path;
 }
 
 errcode_t target_subtree(const struct target *t, struct e4l *e,
@@ -626,8 +635,14 @@ errcode_t target_subtree(const struct target *t, struct e4l *e,
 	*ret = NULL;
 	if (!n)
 		return 0;
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
+		if (!*paths[i]) {
+			say("%s: a path is empty", t->name);
+			*said = true;
+			return E4L_ET_NO_PATH;
+		}
 		paths[i] = strip_mount_point(t, paths[i]);
+	}
 	err = e4l_subtree(e, paths, n, &bad, ret);
 	*said = (err == E4L_ET_NO_PATH || err == E4L_ET_NOT_DIR) && bad < n;
 	if (*said)

@@ -39,12 +39,21 @@ for path in /none/x /nothing /data/deep/tree/x; do
 	says "^e4frag: $img: $path: (no such file|not a directory)"
 done
 
+mustfail 1 "$e4frag" "$img" /split ''
+one_sentence e4frag
+says "^e4frag: $img: a path is empty"
+
 require_loop
 mount_image "$img" "$work/mnt"
 for path in "$work/mnt/data" /data data "$work/mnt//data/"; do
 	check "$e4frag" -q --json "$work/mnt" "$path"
 	same "$path" "$(json "$out" 'd["files"]["count"]')" 7
 done
+cd "$work/mnt"
+check "$e4frag" -q --json . "$work/mnt/data"
+same "a target that is not in full" "$(json "$out" 'd["files"]["count"]')" 7
+cd "$work"
 check "$e4frag" -q --json "$work/mnt/" "$work/mnt"
+same "the mount point's path" "$(json "$out" 'd["paths"]')" "['/']"
 same "the mount point" "$(json "$out" 'd["files"]["count"]')" \
 	"$(json "$work/all" 'd["files"]["count"]')"
