@@ -567,8 +567,8 @@ void e4l_names_free(struct e4l_names *names);
  * are not followed) and makes an inode bitmap of them and everything below
  * them, that the caller frees with ext2fs_free_inode_bitmap().  Directories
  * are read level by level.  Memory: two bits for each inode of the filesystem.
- * Errors: E4L_ET_NO_PATH and E4L_ET_NOT_DIR, with the index of the path in
- * *@bad (which may be NULL).
+ * Errors: E4L_ET_NO_PATH, E4L_ET_NOT_DIR, or what is damaged where the path
+ * leads, with its index in *@bad (which may be NULL).
  */
 errcode_t e4l_subtree(struct e4l *e, const char *const *paths, size_t n_paths,
 		      size_t *bad, ext2fs_inode_bitmap *ret);

@@ -360,6 +360,7 @@ struct lookup {
 	size_t len;
 	ext2_ino_t ino;			/* 0: not found */
 	bool is_dir;			/* there was an entry, if only ".." */
+	struct e4l_damage damage;	/* the first; why is 0: none */
 };
 
 static errcode_t look(const struct e4l_dirent *entry, void *priv)
@@ -372,10 +373,31 @@ static errcode_t look(const struct e4l_dirent *entry, void *priv)
 	return 0;
 }
 
+static errcode_t look_damaged(const struct e4l_damage *damage, void *priv)
+{
+	struct lookup *l = priv;
+
+	if (!l->damage.why)
+		l->damage = *damage;
+	return 0;
+}
+
+/* Why there is no such name in the directory @ino. */
+static errcode_t fail_lookup(struct e4l *e, const struct lookup *l,
+			     ext2_ino_t ino)
+{
+	errcode_t err = l->is_dir ? E4L_ET_NO_PATH : E4L_ET_NOT_DIR;
+
+	return e4l_fail(e, l->damage.why ? l->damage.why : err,
+			"finding a path", ino, l->damage.blk);
+}
+
 /* Walks down @path from the root. */
 static errcode_t find_path(struct e4l *e, const char *path, ext2_ino_t *ret)
 {
-	static const struct e4l_dirs_ops ops = { .entry = look };
+	static const struct e4l_dirs_ops ops = {
+		.entry = look, .damage = look_damaged,
+	};
 	ext2_ino_t ino = EXT2_ROOT_INO;
 	struct lookup l;
 	errcode_t err;
@@ -395,9 +417,7 @@ static errcode_t find_path(struct e4l *e, const char *path, ext2_ino_t *ret)
 		if (err)
 			return err;
 		if (!l.ino)
-			return e4l_fail(e, l.is_dir ? E4L_ET_NO_PATH :
-					E4L_ET_NOT_DIR, "finding a path", ino,
-					0);
+			return fail_lookup(e, &l, ino);
 		ino = l.ino;
 	}
 	*ret = ino;

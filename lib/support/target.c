@@ -644,7 +644,7 @@ errcode_t target_subtree(const struct target *t, struct e4l *e,
 		paths[i] = strip_mount_point(t, paths[i]);
 	}
 	err = e4l_subtree(e, paths, n, &bad, ret);
-	*said = (err == E4L_ET_NO_PATH || err == E4L_ET_NOT_DIR) && bad < n;
+	*said = bad < n && err != E4L_ET_INTERRUPTED;
 	if (*said)
 		say_error(t->name, paths[bad], err);
 	return err;

@@ -43,6 +43,18 @@ mustfail 1 "$e4frag" "$img" /split ''
 one_sentence e4frag
 says "^e4frag: $img: a path is empty"
 
+# what cannot be found because its directory is damaged
+cp "$img" "$work/damaged"
+blk=$(debugfs -R 'blocks /data/deep' "$img" 2>/dev/null | tr -d ' ')
+dd if=/dev/zero of="$work/damaged" bs=4096 seek="$blk" count=1 conv=notrunc \
+	status=none
+mustfail 1 "$e4frag" "$work/damaged" /data/deep/tree
+one_sentence e4frag
+says "^e4frag: $work/damaged: /data/deep/tree: the directory block"
+check "$e4frag" --json "$work/damaged" /data
+same "damaged" "$(json "$out" \
+	'[d["damaged_count"], d["damaged"][0]["block"]]')" "[1, $blk]"
+
 require_loop
 mount_image "$img" "$work/mnt"
 for path in "$work/mnt/data" /data data "$work/mnt//data/"; do
