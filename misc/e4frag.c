@@ -2,6 +2,7 @@
 /* e4frag: says how an ext4 filesystem is laid out, and changes nothing. */
 #include "config.h"
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,9 @@
 
 #define DEFAULT_TOP	10
 #define MAX_TOP		1000000
+
+/* From this on a block of memory is mapped by itself. */
+#define LARGE_BYTES	(128 << 10)
 
 /* How many damaged places to name; all are counted. */
 #define DAMAGED_IN_TEXT	10
@@ -180,6 +184,8 @@ int main(int argc, char **argv)
 	struct e4frag frag = { .top = DEFAULT_TOP };
 	int first, status;
 
+	/* malloc would raise it, and the heap grow with the holes they leave */
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	first = args_parse(&tool, argc, argv, &frag, &status);
 	if (first < 0)
 		return status;
