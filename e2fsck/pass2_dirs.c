@@ -24,7 +24,7 @@
 
 struct pass2 {
 	struct check *ck;
-	size_t run, done_runs;
+	size_t run;
 	uint32_t in_run;		/* blocks of it that were given out */
 	bool roots;			/* step 1 */
 };
@@ -34,6 +34,7 @@ struct job {
 	struct e4l_want wants[JOB_BLOCKS];
 	struct { uint32_t dir, lblk; bool is_inline; } of[JOB_BLOCKS];
 	size_t n;
+	size_t runs;			/* of all, up to this job's end */
 	char *scratch;
 	struct dir_judge judge;
 };
@@ -138,6 +139,7 @@ static bool dirs_next(void *arg, void *priv)
 			p->in_run = 0;
 		}
 	}
+	job->runs = p->run;
 	return job->n;
 }
 
@@ -152,11 +154,12 @@ static errcode_t dirs_work(void *arg, void *priv)
 
 static errcode_t dirs_done(void *arg, void *priv)
 {
-	struct pass2 *p = priv;
+	const struct pass2 *p = priv;
+	const struct job *job = arg;
 	struct check *ck = p->ck;
 
 	if (ck->opt->progress && !p->roots)
-		ck->opt->progress("directories", p->run, ck->n_runs,
+		ck->opt->progress("directories", job->runs, ck->n_runs,
 				  ck->opt->priv);
 	return 0;
 }
