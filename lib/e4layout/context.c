@@ -165,3 +165,16 @@ void e4l_get_io_stats(const struct e4l *e, struct e4l_io_stats *stats)
 	stats->bytes = atomic_load(&e->read_bytes);
 	stats->readaheads = atomic_load(&e->readaheads);
 }
+
+blk64_t e4l_descriptor_blk(ext2_filsys fs, dgrp_t group)
+{
+	struct ext2_super_block *sb = fs->super;
+	uint32_t i = group / EXT2_DESC_PER_BLOCK(sb);
+
+	if (ext2fs_has_feature_meta_bg(sb) && i >= sb->s_first_meta_bg)
+		return ext2fs_descriptor_block_loc2(fs,
+					sb->s_first_data_block, i);
+	/* with bigalloc, block 0 of 1024 bytes holds no superblock */
+	return sb->s_first_data_block + 1 + i +
+	       (!sb->s_first_data_block && fs->blocksize == 1024);
+}

@@ -320,7 +320,7 @@ struct e4l_piece {
 /* Something that could not be read or believed, and was stepped over. */
 struct e4l_damage {
 	ext2_ino_t ino;		/* 0: none in particular */
-	blk64_t blk;		/* the tree or inode-table block; 0: none */
+	blk64_t blk;		/* a tree's, an inode table's, ...; 0: none */
 	errcode_t why;
 };
 

@@ -24,6 +24,9 @@ errcode_t e4l_fail(struct e4l *e, errcode_t err, const char *doing,
 errcode_t e4l_fail_group(struct e4l *e, errcode_t err, const char *doing,
 			 dgrp_t group, blk64_t blk);
 
+/* The block that holds @group's descriptor. */
+blk64_t e4l_descriptor_blk(ext2_filsys fs, dgrp_t group);
+
 /*
  * journal.c: what e4l_journal_capacity() is going to be, as far as that can be
  * told before the journal is opened, and of a filesystem that is only read.

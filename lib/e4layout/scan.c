@@ -385,7 +385,9 @@ static errcode_t read_chunk(struct job *job)
 	unsigned int i;
 	errcode_t err = 0;
 
-	if (c->why && !job->s->look && !push_bad_inode(job, 0, 0, c->why))
+	if (c->why && !job->s->look &&
+	    !push_bad_inode(job, 0, e4l_descriptor_blk(job->s->e->fs, c->group),
+			    c->why))
 		return ENOMEM;
 	if (!c->inodes)
 		return 0;

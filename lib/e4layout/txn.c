@@ -248,19 +248,6 @@ static struct range first_part(ext2_filsys fs, const struct range *r,
 	return part;
 }
 
-static blk64_t descriptor_blk(ext2_filsys fs, dgrp_t group)
-{
-	struct ext2_super_block *sb = fs->super;
-	uint32_t i = group / EXT2_DESC_PER_BLOCK(sb);
-
-	if (ext2fs_has_feature_meta_bg(sb) && i >= sb->s_first_meta_bg)
-		return ext2fs_descriptor_block_loc2(fs,
-					sb->s_first_data_block, i);
-	/* with bigalloc, block 0 of 1024 bytes holds no superblock */
-	return sb->s_first_data_block + 1 + i +
-	       (!sb->s_first_data_block && fs->blocksize == 1024);
-}
-
 static bool group_is_reserved(const struct e4l_txn *t, dgrp_t group)
 {
 	size_t i;
@@ -291,7 +278,7 @@ static errcode_t reserve_group(struct e4l_txn *t, dgrp_t group)
 		err = e4l_txn_new_block(t, bitmap, &data);
 	if (err)
 		return err;
-	err = e4l_txn_new_block(t, descriptor_blk(fs, group), &data);
+	err = e4l_txn_new_block(t, e4l_descriptor_blk(fs, group), &data);
 	if (err) {
 		e4l_txn_forget_block(t, bitmap);
 		return err;
@@ -478,7 +465,7 @@ static errcode_t fill_bitmap(struct e4l_txn *t, dgrp_t group, void *buf)
 static errcode_t fill_descriptors(struct e4l_txn *t, dgrp_t group)
 {
 	ext2_filsys fs = txn_fs(t);
-	struct txn_block *b = find_block(t, descriptor_blk(fs, group));
+	struct txn_block *b = find_block(t, e4l_descriptor_blk(fs, group));
 	uint32_t per_block = EXT2_DESC_PER_BLOCK(fs->super);
 	uint32_t i = group / per_block;
 
