@@ -402,8 +402,9 @@ bool do_locality(struct shell *s, int argc, const char *const *argv)
 #define STAT(key) { #key, offsetof(struct e4l_es_stats, key) }
 static const struct json_member stat_members[] = {
 	STAT(inodes), STAT(entries), STAT(reclaimable), STAT(active),
-	STAT(bytes), STAT(limit_bytes), STAT(hits), STAT(misses), STAT(scans),
-	STAT(visited), STAT(max_visited), STAT(reclaimed),
+	STAT(bytes), STAT(max_bytes), STAT(limit_bytes), STAT(hits),
+	STAT(misses), STAT(scans), STAT(visited), STAT(max_visited),
+	STAT(reclaimed),
 };
 
 bool do_cachestat(struct shell *s, int argc, const char *const *argv)

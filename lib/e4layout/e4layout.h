@@ -252,6 +252,14 @@ bool e4l_es_lookup(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
 		   struct e4l_es *es);
 
 /*
+ * The same for up to @n entries that follow one on the other, the first of which
+ * has block @lblk.  Returns how many: each is a hit; fewer than @n: what follows
+ * is not known, a miss, or there can be no more.
+ */
+size_t e4l_es_lookup_many(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
+			  struct e4l_es *es, size_t n);
+
+/*
  * Nothing is known any more of @len blocks from @lblk, delayed ones included.
  * The range may end anywhere.  Error, after which nothing has changed: ENOMEM.
  */
@@ -273,7 +281,8 @@ struct e4l_es_stats {
 	uint64_t entries;
 	uint64_t reclaimable;	/* of these: not delayed */
 	uint64_t active;	/* of these: in use */
-	uint64_t bytes, limit_bytes;
+	uint64_t bytes, max_bytes;	/* now; at most so far */
+	uint64_t limit_bytes;
 	uint64_t hits, misses;	/* so far */
 	uint64_t scans;		/* e4l_es_shrink(), by the limit too */
 	uint64_t visited, max_visited;	/* inodes and entries: in all scans,

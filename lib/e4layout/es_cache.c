@@ -211,6 +211,31 @@ static struct es_entry *find_in(const struct es_inode *inode, uint64_t lblk,
 	return found && found->lblk < end ? found : NULL;
 }
 
+static struct es_entry *last_entry(const struct es_inode *inode)
+{
+	struct es_entry *at = inode->root;
+
+	while (at && at->kid[1])
+		at = at->kid[1];
+	return at;
+}
+
+/* Makes @entry the last, behind @last: what join() does, from below. */
+static void append(struct es_inode *inode, struct es_entry *last,
+		   struct es_entry *entry)
+{
+	struct es_entry *above = last, *below = NULL;
+
+	for (; above && above->priority <= entry->priority;
+	     above = above->parent)
+		below = above;
+	set_kid(entry, 0, below);
+	if (above)
+		set_kid(above, 1, entry);
+	else
+		set_root(inode, entry);
+}
+
 /* Puts a reclaimable entry at the end of its inode's queue of an age. */
 static void enlist(struct e4l_es_cache *c, struct es_inode *inode,
 		   struct es_entry *entry, enum es_age age)
@@ -253,12 +278,16 @@ static struct es_entry *new_entry(const struct e4l_es *es)
 static void add(struct e4l_es_cache *c, struct es_inode *inode,
 		struct es_entry *entry, enum es_age age)
 {
-	struct es_entry *before, *rest;
+	struct es_entry *last = last_entry(inode), *before, *rest;
 
 	c->random = c->random * 1664525 + 1013904223;
 	entry->priority = c->random;
-	part(inode->root, entry->lblk, &before, &rest);
-	set_root(inode, join(join(before, entry), rest));
+	if (!last || last->lblk < entry->lblk) {
+		append(inode, last, entry);
+	} else {
+		part(inode->root, entry->lblk, &before, &rest);
+		set_root(inode, join(join(before, entry), rest));
+	}
 	inode->entries++;
 	c->stats.entries++;
 	c->stats.bytes += ENTRY_BYTES;
@@ -268,16 +297,10 @@ static void add(struct e4l_es_cache *c, struct es_inode *inode,
 	enlist(c, inode, entry, age);
 }
 
-void es_drop(struct e4l_es_cache *c, struct es_inode *inode,
-	     struct es_entry *entry)
+/* Frees an entry that no tree has. */
+static void free_entry(struct e4l_es_cache *c, struct es_inode *inode,
+		       struct es_entry *entry)
 {
-	struct es_entry *rest = join(entry->kid[0], entry->kid[1]);
-	struct es_entry *parent = entry->parent;
-
-	if (parent)
-		set_kid(parent, parent->kid[1] == entry, rest);
-	else
-		set_root(inode, rest);
 	inode->entries--;
 	c->stats.entries--;
 	c->stats.bytes -= ENTRY_BYTES;
@@ -286,6 +309,25 @@ void es_drop(struct e4l_es_cache *c, struct es_inode *inode,
 		delist(c, inode, entry);
 	}
 	free(entry);
+}
+
+/* Puts @kid where @entry is. */
+static void replace(struct es_inode *inode, struct es_entry *entry,
+		    struct es_entry *kid)
+{
+	struct es_entry *parent = entry->parent;
+
+	if (parent)
+		set_kid(parent, parent->kid[1] == entry, kid);
+	else
+		set_root(inode, kid);
+}
+
+void es_drop(struct e4l_es_cache *c, struct es_inode *inode,
+	     struct es_entry *entry)
+{
+	replace(inode, entry, join(entry->kid[0], entry->kid[1]));
+	free_entry(c, inode, entry);
 }
 
 /* ------------------------------------------------------------------ reclaim */
@@ -393,8 +435,19 @@ static void keep_limit(struct e4l_es_cache *c)
 {
 	uint64_t batch = c->stats.limit_bytes / ENTRY_BYTES / 8;
 
+	note_max(c->stats.bytes, &c->stats.max_bytes);
+
 	while (c->stats.bytes > c->stats.limit_bytes && c->stats.reclaimable)
 		e4l_es_shrink(c, batch < BATCH ? batch : BATCH);
+}
+
+bool es_has_room(const struct e4l_es_cache *c, uint64_t entries)
+{
+	const struct e4l_es_stats *s = &c->stats;
+
+	return s->bytes + INODE_BYTES <= s->limit_bytes &&
+	       entries <= (s->limit_bytes - s->bytes - INODE_BYTES) /
+			  ENTRY_BYTES;
 }
 
 /* ------------------------------------------------------------------- public */
@@ -417,16 +470,28 @@ errcode_t e4l_es_new(uint64_t limit_bytes, struct e4l_es_cache **ret)
 		list_init(&c->queues[age]);
 	c->stats.limit_bytes = limit_bytes;
 	c->stats.bytes = sizeof(*c) + (c->mask + 1) * sizeof(*c->table);
+	c->stats.max_bytes = c->stats.bytes;
 	c->reclaim = reclaim;
 	c->touch = touch;
 	*ret = c;
 	return 0;
 }
 
+/* Leaf by leaf, so that nothing has to be joined. */
 static void forget(struct e4l_es_cache *c, struct es_inode *inode)
 {
-	while (inode->root)
-		es_drop(c, inode, inode->root);
+	struct es_entry *at = inode->root, *parent;
+
+	while (at) {
+		if (at->kid[0] || at->kid[1]) {
+			at = at->kid[!at->kid[0]];
+			continue;
+		}
+		parent = at->parent;
+		replace(inode, at, NULL);
+		free_entry(c, inode, at);
+		at = parent;
+	}
 	es_drop_empty(c, inode);
 }
 
@@ -544,11 +609,11 @@ static void join_next(struct e4l_es_cache *c, struct es_inode *inode,
 	es_drop(c, inode, next);
 }
 
-/* All blocks of @es are unknown. */
+/* Nothing is known of what @entry has; @prev is the last before it. */
 static void insert(struct e4l_es_cache *c, struct es_inode *inode,
-		   struct es_entry *entry)
+		   struct es_entry *prev, struct es_entry *entry)
 {
-	struct es_entry *prev = find_at_or_before(inode, entry->lblk);
+	bool is_last = prev == last_entry(inode);
 
 	if (prev && end_of(prev) == entry->lblk &&
 	    continues(prev, prev->len, entry->state, entry->pblk)) {
@@ -558,7 +623,8 @@ static void insert(struct e4l_es_cache *c, struct es_inode *inode,
 	} else {
 		add(c, inode, entry, ES_INACTIVE);
 	}
-	join_next(c, inode, entry);
+	if (!is_last)
+		join_next(c, inode, entry);
 }
 
 /* Whether all of @es is known already. */
@@ -574,8 +640,9 @@ errcode_t e4l_es_insert(struct e4l_es_cache *c, ext2_ino_t ino,
 			const struct e4l_es *es)
 {
 	struct es_inode *inode;
-	struct es_entry *entry;
+	struct es_entry *entry, *prev;
 	errcode_t err = 0;
+	bool behind;
 
 	if (!es->len || es->len > MAX_BLOCKS - es->lblk ||
 	    es->state > E4L_ES_DELAYED)
@@ -583,41 +650,74 @@ errcode_t e4l_es_insert(struct e4l_es_cache *c, ext2_ino_t ino,
 	inode = get_inode(c, ino);
 	if (!inode)
 		return ENOMEM;
-	if (is_known(inode, es))
+	/* most often what comes is behind all that is known */
+	prev = last_entry(inode);
+	behind = !prev || end_of(prev) <= es->lblk;
+	if (!behind && is_known(inode, es))
 		return 0;
 	entry = new_entry(es);
-	if (entry)
-		err = remove_range(c, inode, es->lblk, es->lblk + es->len);
-	else
+	if (!entry)
 		err = ENOMEM;
+	else if (!behind)
+		err = remove_range(c, inode, es->lblk, es->lblk + es->len);
 	if (err) {
 		free(entry);
 		es_drop_empty(c, inode);
 		return err;
 	}
-	insert(c, inode, entry);
+	if (!behind)
+		prev = find_at_or_before(inode, es->lblk);
+	insert(c, inode, prev, entry);
 	keep_limit(c);
 	return 0;
+}
+
+/* The entry that is next in the file. */
+static struct es_entry *next_entry(const struct es_entry *entry)
+{
+	struct es_entry *at = entry->kid[1];
+
+	if (at) {
+		while (at->kid[0])
+			at = at->kid[0];
+		return at;
+	}
+	for (at = entry->parent; at && at->kid[1] == entry; at = at->parent)
+		entry = at;
+	return at;
+}
+
+size_t e4l_es_lookup_many(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
+			  struct e4l_es *es, size_t n)
+{
+	struct es_inode *inode = find_inode(c, ino);
+	struct es_entry *entry = inode ? find_at_or_before(inode, lblk) : NULL;
+	uint64_t at = lblk;
+	size_t found = 0;
+
+	while (found < n && at < MAX_BLOCKS) {
+		if (found)
+			entry = next_entry(entry);
+		if (!entry || entry->lblk > at || end_of(entry) <= at) {
+			c->stats.misses++;
+			break;
+		}
+		c->stats.hits++;
+		c->touch(c, inode, entry);
+		es[found++] = (struct e4l_es) {
+			.lblk = entry->lblk, .len = entry->len,
+			.pblk = has_place(entry->state) ? entry->pblk : 0,
+			.state = entry->state,
+		};
+		at = end_of(entry);
+	}
+	return found;
 }
 
 bool e4l_es_lookup(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
 		   struct e4l_es *es)
 {
-	struct es_inode *inode = find_inode(c, ino);
-	struct es_entry *entry = inode ? find_at_or_before(inode, lblk) : NULL;
-
-	if (!entry || end_of(entry) <= lblk) {
-		c->stats.misses++;
-		return false;
-	}
-	c->stats.hits++;
-	c->touch(c, inode, entry);
-	*es = (struct e4l_es) {
-		.lblk = entry->lblk, .len = entry->len,
-		.pblk = has_place(entry->state) ? entry->pblk : 0,
-		.state = entry->state,
-	};
-	return true;
+	return e4l_es_lookup_many(c, ino, lblk, es, 1);
 }
 
 void e4l_es_get_stats(const struct e4l_es_cache *c, struct e4l_es_stats *stats)

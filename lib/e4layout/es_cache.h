@@ -64,6 +64,9 @@ static inline bool es_reclaimable(const struct es_entry *entry)
 	return entry->state != E4L_ES_DELAYED;
 }
 
+/* Whether so many entries of a new inode fit without forgetting others. */
+bool es_has_room(const struct e4l_es_cache *c, uint64_t entries);
+
 /* What remains of an inode without entries goes by es_drop_empty(). */
 void es_drop(struct e4l_es_cache *c, struct es_inode *inode,
 	     struct es_entry *entry);

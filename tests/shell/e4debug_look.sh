@@ -86,7 +86,8 @@ inodes                     0
 entries                    0
 reclaimable                0
 active                     0
-bytes                      696
+bytes                      704
+max bytes                  704
 limit bytes                67,108,864
 hits                       0
 misses                     0

@@ -122,7 +122,31 @@ static void forget(struct model *m, unsigned int ino, unsigned int at,
 		m->blk[ino][at++].state = UNKNOWN;
 }
 
-static void change(struct e4l_es_cache *c, struct model *m)
+/* Entries that follow one on the other, to the first block that is unknown. */
+static void look_at_many(struct e4l_es_cache *c, struct model *m,
+			 unsigned int ino, unsigned int at, bool limited)
+{
+	size_t n = 1 + random() % 6, found, i;
+	struct e4l_es es[6];
+
+	found = e4l_es_lookup_many(c, ino + 1, base(ino) + at, es, n);
+	ck_assert_uint_le(found, n);
+	for (i = 0; i < found; i++) {
+		ck_assert(!i || es[i].lblk == base(ino) + at);
+		at = check_entry(m, ino, at, &es[i], limited);
+	}
+	m->hits += found;
+	/* behind a file's last block there is nothing to miss */
+	if (found == n || (at == BLOCKS && ino == INODES - 1))
+		return;
+	m->misses++;
+	if (at == BLOCKS)
+		return;
+	ck_assert(limited || m->blk[ino][at].state == UNKNOWN);
+	ck_assert_int_ne(m->blk[ino][at].state, E4L_ES_DELAYED);
+}
+
+static void change(struct e4l_es_cache *c, struct model *m, bool limited)
 {
 	unsigned int ino = random() % INODES, at = random() % BLOCKS;
 	unsigned int len = 1 + random() % (random() % 8 ? 12 : BLOCKS);
@@ -140,7 +164,10 @@ static void change(struct e4l_es_cache *c, struct model *m)
 				at + len == BLOCKS ? UINT64_MAX : len), 0);
 		forget(m, ino, at, len);
 		break;
-	case 24 ... 30:
+	case 24 ... 27:
+		look_at_many(c, m, ino, at, limited);
+		break;
+	case 28 ... 30:
 		if (!e4l_es_lookup(c, ino + 1, base(ino) + at, &es)) {
 			m->misses++;
 			break;
@@ -163,6 +190,7 @@ static void check_limit(const struct e4l_es_cache *c)
 	e4l_es_get_stats(c, &stats);
 	ck_assert(stats.bytes <= stats.limit_bytes || !stats.reclaimable);
 	ck_assert_uint_le(stats.active, stats.reclaimable);
+	ck_assert_uint_ge(stats.max_bytes, stats.bytes);
 }
 
 /* A million operations in all, an eighth of them without a limit. */
@@ -186,7 +214,7 @@ START_TEST(test_model)
 	srandom(_i + 1);
 	ck_assert_int_eq(e4l_es_new(limits[_i], &c), 0);
 	for (i = 0; i < ROUNDS; i++) {
-		change(c, &m);
+		change(c, &m, limited);
 		check_limit(c);
 		if (i % 1024 == 0)
 			compare(c, &m, limited);
