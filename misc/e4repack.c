@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "e2fsck/verify.h"
 #include "e4layout/array.h"
 #include "support/say.h"
+#include "support/units.h"
 #include "e4repack.h"
 
 #define NOT_GIVEN		UINT64_MAX
@@ -50,6 +52,9 @@ static const struct args_option options[] = {
 	{ .name = "min-excess", .kind = ARGS_COUNT, .offset = AT(min_excess),
 	  .value = "N", .max = UINT32_MAX,
 	  .help = "leave files with fewer extents to save" },
+	{ .name = "mem", .kind = ARGS_SIZE, .offset = AT(mem_bytes),
+	  .value = "SIZE", .max = MAX_BYTES,
+	  .help = "keep extents in SIZE of memory, re-read others" },
 	{ .name = "exclude", .kind = ARGS_TEXTS, .offset = AT(exclude),
 	  .value = "PATH", .help = "leave that file or subtree (repeatable)" },
 	{ .name = "keep", .kind = ARGS_SET, .offset = AT(keep),
@@ -178,6 +183,16 @@ static errcode_t find_zeroout(struct e4repack *r, uint32_t *blocks)
 	return 0;
 }
 
+/* A quarter of the machine's memory, unless the user says how much. */
+static errcode_t new_cache(struct e4repack *r)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+
+	if (r->mem_bytes == NOT_GIVEN && pages > 0 && size > 0)
+		r->mem_bytes = (uint64_t)pages * size / 4;
+	return e4l_es_new(r->mem_bytes, &r->cache);
+}
+
 static errcode_t repack(struct e4repack *r)
 {
 	struct e4l_repack_options opt = {
@@ -188,7 +203,7 @@ static errcode_t repack(struct e4repack *r)
 		.copy_budget_blocks = budget(r, r->max_bytes),
 		.min_excess = r->min_excess,
 		.only = r->only_inodes, .exclude = r->exclude_inodes,
-		.journal = r->target.journal,
+		.journal = r->target.journal, .cache = r->cache,
 		.skipped = on_skipped, .progress = on_progress,
 		.stop = should_stop, .priv = r,
 	};
@@ -206,6 +221,7 @@ static bool is_damage(errcode_t err)
 {
 	return err == E4L_ET_DAMAGED || err == E4L_ET_BLOCK_SHARED ||
 	       err == E4L_ET_BLOCK_NOT_IN_USE || err == E4L_ET_QUOTA ||
+	       err == E4L_ET_CHANGED ||
 	       err == EXT2_ET_BLOCK_BITMAP_CSUM_INVALID;
 }
 
@@ -250,6 +266,8 @@ static bool work(struct e4repack *r)
 		err = target_subtree(&r->target, r->e, r->exclude.v,
 				     r->exclude.n, &r->exclude_inodes, &said);
 	if (!err)
+		err = new_cache(r);
+	if (!err)
 		err = repack(r);
 	r->seconds = elapsed(r);
 	if (err && !said)
@@ -257,10 +275,26 @@ static bool work(struct e4repack *r)
 	return !err;
 }
 
+static void say_memory(const struct e4repack *r)
+{
+	char most[UNITS_LEN], limit[UNITS_LEN], gone[UNITS_LEN], n[UNITS_LEN];
+	struct e4l_es_stats stats;
+
+	e4l_es_get_stats(r->cache, &stats);
+	say("%s: extents in at most %s of %s of memory, %s forgotten, "
+	    "%s files read again", r->target.name,
+	    units_size(stats.max_bytes, most),
+	    units_size(stats.limit_bytes, limit),
+	    units_count(stats.reclaimed, gone),
+	    units_count(r->result.files_reread, n));
+}
+
 static bool report(const struct e4repack *r)
 {
-	if (r->args.verbose)
+	if (r->args.verbose) {
 		say_reads(r->target.name, r->e);
+		say_memory(r);
+	}
 	if (r->result.stopped)
 		say("%s: stopped%s after %llu of %llu files: another run goes "
 		    "on", r->target.name,
@@ -292,6 +326,7 @@ static int run(struct e4repack *r, const char *name)
 		ext2fs_free_inode_bitmap(r->only_inodes);
 	if (r->exclude_inodes)
 		ext2fs_free_inode_bitmap(r->exclude_inodes);
+	e4l_es_free(r->cache);
 	e4l_free(r->e);
 	/* only what is in a transaction may be written */
 	ok &= r->dry_run ? target_close(&r->target) :
@@ -307,6 +342,7 @@ int main(int argc, char **argv)
 		.only = (1u << sizeof(only_flags) / sizeof(*only_flags)) - 1,
 		.zeroout_bytes = NOT_GIVEN, .zeroout_budget_bytes = NOT_GIVEN,
 		.max_bytes = NOT_GIVEN, .max_seconds = NOT_GIVEN,
+		.mem_bytes = NOT_GIVEN,
 	};
 	int first, status;
 	errcode_t err;

@@ -33,6 +33,7 @@ struct e4repack {
 	uint64_t zeroout_bytes;		/* NOT_GIVEN: as the filesystem says */
 	uint64_t zeroout_budget_bytes, max_bytes;
 	uint64_t max_seconds, min_excess;
+	uint64_t mem_bytes;		/* NOT_GIVEN: what the machine has */
 	struct args_texts exclude;
 	struct target_undo undo;
 	const char **paths;
@@ -42,6 +43,7 @@ struct e4repack {
 	struct interrupt interrupt;
 	struct target target;
 	struct e4l *e;
+	struct e4l_es_cache *cache;	/* of extents */
 	ext2fs_inode_bitmap only_inodes, exclude_inodes;
 	struct progress progress;
 	bool writing;

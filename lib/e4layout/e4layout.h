@@ -228,7 +228,11 @@ struct e4l_es {
  * adjacent and alike is one entry.  When the limit is reached, entries are
  * forgotten: those that have not been looked up since they came first, inode by
  * inode.  Delayed entries are known nowhere else, so they stay until they are
- * removed, whatever the limit.  For one thread at a time.
+ * removed, whatever the limit.
+ *
+ * Not shared: it has no locks and is for one thread at a time.  Threads may take
+ * turns, as they do in the callbacks of e4l_scan(), which never overlap; nobody
+ * else may use a cache while e4l_repack() runs that it was given to.
  */
 struct e4l_es_cache;
 
@@ -1175,6 +1179,19 @@ struct e4l_plan_options {
 	uint32_t txn_blocks;
 	uint32_t first_blk;
 	uint32_t groups_per_desc;
+	/*
+	 * Where extents are kept until there is a step for their file; borrowed.
+	 * NULL: in a cache of the planner's own, without limit.
+	 */
+	struct e4l_es_cache *cache;
+	/*
+	 * Finds a file's extents once more, as they were added, when @cache has
+	 * forgotten some: an array that is freed by free(3).  Must not be NULL
+	 * when @cache is not.
+	 */
+	errcode_t (*reread)(ext2_ino_t ino, struct e4l_extent **extents,
+			    size_t *n, void *priv);
+	void *priv;
 };
 
 /* A file as it is now. */
@@ -1209,8 +1226,9 @@ struct e4l_file_plan {
 	 * steps of earlier batches give, so that those must be durable first.
 	 */
 	unsigned int batch;
-	struct e4l_extent *old_extents, *new_extents;
-	size_t n_old, n_new;
+	struct e4l_extent *new_extents;
+	size_t n_old, n_new;		/* extents */
+	uint64_t old_fragments, new_fragments;
 	struct e4l_move *moves;
 	size_t n_moves;
 	struct e4l_free_run *zero;	/* unwritten now, written then */
@@ -1231,7 +1249,8 @@ struct e4l_plan;
 
 /*
  * Creates a planner.  It does no I/O and knows only what it is told.  Errors:
- * E4L_ET_BAD_ARGUMENT (a size is 0 or the group is not whole clusters), ENOMEM.
+ * E4L_ET_BAD_ARGUMENT (a size is 0, the group is not whole clusters, or what is
+ * forgotten could not be found again), ENOMEM.
  */
 errcode_t e4l_plan_new(const struct e4l_plan_options *options,
 		       struct e4l_plan **ret);
@@ -1245,8 +1264,9 @@ void e4l_plan_free(struct e4l_plan *p);
 errcode_t e4l_plan_add_free(const struct e4l_free_run *run, void *plan);
 
 /*
- * Adds a file.  It is copied if there is something to gain from it, and
- * otherwise forgotten: memory is used for candidates only.  A file whose blocks
+ * Adds a file.  If there is something to gain from it, its extents go to the
+ * cache, in place of what that knew of the inode; otherwise it is forgotten:
+ * memory is used for candidates only.  A file whose blocks
  * are not aligned with their clusters, as bigalloc demands, is not moved.
  * Errors: E4L_ET_BAD_ARGUMENT (extents out of order, overlapping or longer than
  * an entry may be; fewer tree blocks than the extents need), ENOMEM.
@@ -1279,11 +1299,16 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
  *    files for which that cannot be done are left alone: e4l_plan_left().
  *  - What is already ideal is not touched, and a plan for the result, with no
  *    budget, is empty.
+ * What the plan is does not depend on what the cache could keep.
  * Errors: E4L_ET_BAD_ARGUMENT (blocks that are given back are free already:
- * files share blocks, or the bitmaps are wrong), ENOMEM.  After an error the
- * planner can only be freed.
+ * files share blocks, or the bitmaps are wrong), E4L_ET_CHANGED (a file's
+ * extents are not found again as they were added), those of reread(), ENOMEM.
+ * After an error the planner can only be freed.
  */
 errcode_t e4l_plan_make(struct e4l_plan *p);
+
+/* How often reread() was called so far. */
+uint64_t e4l_plan_reread(const struct e4l_plan *p);
 
 /*
  * The steps, by batch and then by what they gain per byte copied or zeroed;
@@ -1316,6 +1341,13 @@ struct e4l_repack_options {
 	/* The journal device's channel, see e4l_journal_open(). */
 	io_channel journal;
 	/*
+	 * Keeps the extents of files that could be better, within its limit,
+	 * until there is a plan; what it forgets is read again, and the result
+	 * is the same.  It knows nothing of a file that is in the plan then.
+	 * Borrowed; NULL: one without limit.
+	 */
+	struct e4l_es_cache *cache;
+	/*
 	 * A file that could be better is left alone; @why is static text.
 	 * NULL is allowed, as for the next two.
 	 */
@@ -1323,7 +1355,10 @@ struct e4l_repack_options {
 	/* @done of @total groups scanned, or blocks written. */
 	void (*progress)(bool writing, uint64_t done, uint64_t total,
 			 void *priv);
-	/* Asked between steps: true ends the work after the transaction. */
+	/*
+	 * Asked between steps: true ends the work after the transaction.  Asked
+	 * before a file is read again, too: E4L_ET_INTERRUPTED, no plan.
+	 */
 	bool (*stop)(void *priv);
 	void *priv;
 };
@@ -1338,6 +1373,7 @@ struct e4l_repack_result {
 	uint64_t planned_copy_blocks, planned_zero_blocks;
 	uint64_t copied_blocks, zeroed_blocks;
 	uint64_t transactions;
+	uint64_t files_reread;	/* to make the plan */
 	bool stopped;		/* by stop(): another run goes on */
 };
 
@@ -1351,7 +1387,8 @@ struct e4l_repack_result {
  * are.
  * Errors: E4L_ET_DAMAGED, E4L_ET_BLOCK_SHARED, E4L_ET_BLOCK_NOT_IN_USE: the
  * filesystem must be checked first; E4L_ET_QUOTA: so must its quota files, which
- * follow what trees take less.  Otherwise those of the journal, of reading and
+ * follow what trees take less; E4L_ET_CHANGED: a file was not the same when it
+ * was read again.  Otherwise those of the journal, of reading and
  * writing.  After an error *@result tells what was done before, and the caller
  * must let go of the filesystem by ext2fs_free() (see e4l_journal_close()).
  */

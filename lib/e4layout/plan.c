@@ -54,16 +54,17 @@ errcode_t e4l_plan_new(const struct e4l_plan_options *options,
 
 	*ret = NULL;
 	if (!options->blocksize || !options->cluster_blocks ||
-	    !options->group_blocks ||
+	    !options->group_blocks || (options->cache && !options->reread) ||
 	    options->group_blocks % options->cluster_blocks)
 		return E4L_ET_BAD_ARGUMENT;
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return ENOMEM;
 	p->opt = *options;
+	p->cache = options->cache;
 	p->space = e4l_space_new();
-	if (!p->space) {
-		free(p);
+	if (!p->space || (!p->cache && e4l_es_new(E4L_NO_LIMIT, &p->cache))) {
+		e4l_plan_free(p);
 		return ENOMEM;
 	}
 	*ret = p;
@@ -72,7 +73,6 @@ errcode_t e4l_plan_new(const struct e4l_plan_options *options,
 
 void e4l_free_step(struct e4l_file_plan *step)
 {
-	free(step->old_extents);
 	free(step->new_extents);
 	free(step->moves);
 	free(step->zero);
@@ -87,16 +87,16 @@ void e4l_plan_free(struct e4l_plan *p)
 
 	if (!p)
 		return;
-	for (i = 0; i < p->n_files; i++) {
-		free(p->files[i].ex);
+	for (i = 0; i < p->n_files; i++)
 		free(p->files[i].tree);
-	}
 	for (i = 0; i < p->n_steps; i++)
 		e4l_free_step(&p->steps[i]);
 	free(p->files);
 	free(p->left);
 	free(p->steps);
 	e4l_space_free(p->space);
+	if (!p->opt.cache)
+		e4l_es_free(p->cache);
 	free(p);
 }
 
@@ -110,7 +110,7 @@ errcode_t e4l_plan_add_free(const struct e4l_free_run *run, void *plan)
 	return start < end ? e4l_space_add(p->space, start, end - start) : 0;
 }
 
-static bool well_formed(const struct e4l_extent *ex, size_t n)
+bool e4l_well_formed(const struct e4l_extent *ex, size_t n)
 {
 	uint64_t end = 0;
 	size_t i;
@@ -125,66 +125,66 @@ static bool well_formed(const struct e4l_extent *ex, size_t n)
 	return end <= 1ULL << 32;
 }
 
-static errcode_t copy_file(struct e4l_candidate *c,
+static errcode_t copy_tree(struct e4l_candidate *c,
 			   const struct e4l_plan_file *file)
 {
 	size_t i;
 
-	*c = (struct e4l_candidate) {
-		.ino = file->ino, .allowed = file->allowed,
-		.eof_blk = file->eof_blk, .goal = file->goal,
-		.n_ex = file->n_extents, .n_tree = file->n_tree,
-	};
-	c->ex = calloc(c->n_ex + 1, sizeof(*c->ex));
 	c->tree = calloc(c->n_tree + 1, sizeof(*c->tree));
-	if (!c->ex || !c->tree)
+	if (!c->tree)
 		return ENOMEM;
-	if (c->n_ex)
-		memcpy(c->ex, file->extents, c->n_ex * sizeof(*c->ex));
 	for (i = 0; i < c->n_tree; i++)
 		c->tree[i] = file->tree[i].pblk;
 	qsort(c->tree, c->n_tree, sizeof(*c->tree), e4l_u64_cmp);
 	return 0;
 }
 
+static void count_fragments(struct e4l_candidate *c,
+			    const struct e4l_extent *ex, size_t n)
+{
+	uint64_t len = 0;
+	size_t i;
+
+	c->fragments = c->largest = 0;
+	for (i = 0; i < n; i++) {
+		if (!i || ex[i].lblk != ex[i - 1].lblk + ex[i - 1].len ||
+		    ex[i].pblk != ex[i - 1].pblk + ex[i - 1].len) {
+			c->fragments++;
+			len = 0;
+		}
+		len += ex[i].len;
+		if (c->largest < len)
+			c->largest = len;
+	}
+}
+
+/* These are now the extents of @c: what can be gained from it? */
+static errcode_t weigh(const struct e4l_plan *p, struct e4l_candidate *c,
+		       const struct e4l_extent *ex, size_t n)
+{
+	c->n_ex = n;
+	c->n_packed = e4l_pack(ex, n, NULL);
+	c->n_zero = e4l_zero_count(p, c, ex, n);
+	count_fragments(c, ex, n);
+	return e4l_move_weigh(p, c, ex, n);
+}
+
 /* Whether packing alone would make @c smaller. */
 static bool is_loose(const struct e4l_plan *p, const struct e4l_candidate *c)
 {
-	size_t packed = e4l_pack(c->ex, c->n_ex, NULL);
-
-	return packed < c->n_ex ||
-	       e4l_ideal_tree_blocks(packed, p->opt.blocksize) < c->n_tree;
-}
-
-/* Whether anything may be gained from the file with index @index. */
-static errcode_t is_candidate(struct e4l_plan *p, size_t index, bool *yes)
-{
-	struct e4l_candidate *c = &p->files[index];
-	struct e4l_zero_run *runs = NULL;
-	size_t n = 0;
-	errcode_t err;
-
-	err = e4l_move_weigh(p, c);
-	if (err == E4L_ET_BAD_ARGUMENT) {
-		c->allowed &= ~E4L_PLAN_MOVE;
-		err = 0;
-	}
-	if (!err)
-		err = e4l_zero_collect(p, index, &runs, &n);
-	*yes = c->excess || n || (c->allowed & E4L_PLAN_MERGE &&
-				  is_loose(p, c));
-	free(runs);
-	return err;
+	return c->allowed & E4L_PLAN_MERGE &&
+	       (c->n_packed < c->n_ex ||
+		e4l_ideal_tree_blocks(c->n_packed, p->opt.blocksize) <
+		c->n_tree);
 }
 
 errcode_t e4l_plan_add_file(struct e4l_plan *p,
 			    const struct e4l_plan_file *file)
 {
 	struct e4l_candidate *c;
-	bool yes = false;
 	errcode_t err;
 
-	if (!well_formed(file->extents, file->n_extents) ||
+	if (!e4l_well_formed(file->extents, file->n_extents) ||
 	    file->n_tree < e4l_ideal_tree_blocks(file->n_extents,
 						 p->opt.blocksize))
 		return E4L_ET_BAD_ARGUMENT;
@@ -192,16 +192,23 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
 	if (err)
 		return err;
 	c = &p->files[p->n_files];
-	err = copy_file(c, file);
-	if (!err)
-		err = is_candidate(p, p->n_files, &yes);
-	if (!err && yes) {
-		p->n_files++;
-		return 0;
+	*c = (struct e4l_candidate) {
+		.ino = file->ino, .allowed = file->allowed,
+		.eof_blk = file->eof_blk, .goal = file->goal,
+		.n_tree = file->n_tree,
+	};
+	err = weigh(p, c, file->extents, file->n_extents);
+	if (err == E4L_ET_BAD_ARGUMENT) {
+		c->allowed &= ~E4L_PLAN_MOVE;
+		err = 0;
 	}
-	free(c->ex);
-	free(c->tree);
-	return err;
+	if (err || !(c->excess || c->n_zero || is_loose(p, c)))
+		return err;
+	err = copy_tree(c, file);
+	if (err)
+		return err;
+	p->n_files++;
+	return e4l_keep_extents(p, c, file->extents, file->n_extents);
 }
 
 /* The cluster of a tree block; quota and i_blocks count all of it. */
@@ -309,36 +316,25 @@ static errcode_t give_runs(struct e4l_plan *p, const struct e4l_free_run *give,
 	return err;
 }
 
-static struct e4l_extent *copy_extents(const struct e4l_extent *ex, size_t n)
-{
-	struct e4l_extent *copy = calloc(n + 1, sizeof(*copy));
-
-	if (copy && n)
-		memcpy(copy, ex, n * sizeof(*ex));
-	return copy;
-}
-
 static errcode_t add_step(struct e4l_plan *p, struct e4l_candidate *c,
 			  struct e4l_file_plan *step)
 {
-	struct e4l_extent *now = copy_extents(step->new_extents, step->n_new);
-	errcode_t err = now ? give_runs(p, step->give, step->n_give) : ENOMEM;
+	errcode_t err = give_runs(p, step->give, step->n_give);
 
 	if (!err)
 		err = e4l_grow(&p->steps, p->n_steps, sizeof(*p->steps));
 	if (err) {
-		free(now);
 		e4l_free_step(step);
 		return err;
 	}
 	step->ino = c->ino;
 	step->batch = step->n_take || c->step ? p->batch : 0;
-	step->old_extents = c->ex;
 	step->n_old = c->n_ex;
-	c->ex = now;
-	c->n_ex = step->n_new;
+	step->old_fragments = c->fragments;
 	p->steps[p->n_steps++] = *step;
-	return 0;
+	err = weigh(p, c, step->new_extents, step->n_new);
+	p->steps[p->n_steps - 1].new_fragments = c->fragments;
+	return err;
 }
 
 errcode_t e4l_add_steps(struct e4l_plan *p, struct e4l_candidate *c,
@@ -355,6 +351,7 @@ errcode_t e4l_add_steps(struct e4l_plan *p, struct e4l_candidate *c,
 		err = add_step(p, c, &steps[i]);
 	for (; i < n; i++)
 		e4l_free_step(&steps[i]);
+	e4l_es_forget(p->cache, c->ino);
 	c->step = p->n_steps;
 	p->given = true;
 	return err;
@@ -366,6 +363,10 @@ errcode_t e4l_leave(struct e4l_plan *p, struct e4l_candidate *c,
 	errcode_t err;
 
 	c->allowed &= ~flags;
+	if (flags & E4L_PLAN_MOVE)
+		c->excess = 0;
+	if (flags & E4L_PLAN_ZEROOUT)
+		c->n_zero = 0;
 	if (c->left)
 		return 0;
 	err = e4l_grow(&p->left, p->n_left, sizeof(*p->left));
@@ -424,19 +425,19 @@ static errcode_t move_order(struct e4l_plan *p, struct e4l_candidate ***ret,
 	uint64_t left = p->opt.copy_budget_blocks;
 	struct e4l_candidate **all, **order;
 	size_t i, n = 0, taken = 0, rest;
-	errcode_t err = 0;
 
+	*ret = NULL;
+	*n_ret = 0;
 	all = calloc(p->n_files + 1, sizeof(*all));
 	order = calloc(p->n_files + 1, sizeof(*order));
-	if (!all || !order)
-		err = ENOMEM;
-	for (i = 0; i < p->n_files && !err; i++) {
-		err = e4l_move_weigh(p, &p->files[i]);
+	if (!all || !order) {
+		free(all);
+		free(order);
+		return ENOMEM;
+	}
+	for (i = 0; i < p->n_files; i++)
 		if (p->files[i].excess)
 			all[n++] = &p->files[i];
-	}
-	if (err)
-		goto out;
 	qsort(all, n, sizeof(*all), best_first);
 	for (i = 0, rest = 0; i < n; i++) {
 		if (all[i]->cost <= left) {
@@ -448,15 +449,10 @@ static errcode_t move_order(struct e4l_plan *p, struct e4l_candidate ***ret,
 	}
 	qsort(order, taken, sizeof(*order), longest_first);
 	memcpy(order + taken, all, rest * sizeof(*all));
-out:
 	free(all);
-	if (err) {
-		free(order);
-		order = NULL;
-	}
 	*ret = order;
 	*n_ret = n;
-	return err;
+	return 0;
 }
 
 static errcode_t move_pass(struct e4l_plan *p, bool partial, bool *moved)
@@ -551,14 +547,14 @@ static errcode_t amend_step(struct e4l_plan *p, struct e4l_candidate *c,
 			    struct e4l_extent *ex, size_t n)
 {
 	struct e4l_file_plan *step = &p->steps[c->step - 1];
+	errcode_t err;
 
 	free(step->new_extents);
 	step->new_extents = ex;
 	step->n_new = n;
-	memcpy(c->ex, ex, n * sizeof(*ex));	/* never more than before */
-	c->n_ex = n;
 	p->given = true;
-	return shrink_tree(p, c, step);
+	err = weigh(p, c, ex, n);
+	return err ? err : shrink_tree(p, c, step);
 }
 
 /* A step of its own; *@done is false if no transaction holds it. */
@@ -607,18 +603,19 @@ static errcode_t pack_file(struct e4l_plan *p, struct e4l_candidate *c,
 	struct e4l_file_plan fresh = { 0 };
 	struct e4l_file_plan *step = c->step ? &p->steps[c->step - 1] : &fresh;
 	uint64_t zeroed = step->bytes_to_zero;
-	struct e4l_extent *ex = copy_extents(c->ex, c->n_ex);
 	size_t n_zero = step->n_zero, n_ex;
+	struct e4l_extent *ex;
 	errcode_t err;
 
-	if (!ex)
-		return ENOMEM;
-	err = zero_runs(ex, c->n_ex, runs, n, step, p->opt.blocksize);
+	err = e4l_get_extents(p, c, &ex, &n_ex);
+	if (err)
+		return err;
+	err = zero_runs(ex, n_ex, runs, n, step, p->opt.blocksize);
 	if (err) {
 		free(ex);
 		return err;
 	}
-	n_ex = e4l_pack(ex, c->n_ex, ex);
+	n_ex = e4l_pack(ex, n_ex, ex);
 	fresh.new_extents = ex;
 	fresh.n_new = n_ex;
 	err = c->step ? pack_amending(p, c, ex, n_ex, done) :
@@ -649,8 +646,7 @@ static errcode_t pack_all(struct e4l_plan *p, bool *changed)
 		for (blocks = 0; k < n && runs[k].file == i; k++)
 			if (runs[k].chosen)
 				blocks += runs[k].len;
-		if (!blocks && !(p->files[i].allowed & E4L_PLAN_MERGE &&
-				 is_loose(p, &p->files[i])))
+		if (!blocks && !is_loose(p, &p->files[i]))
 			continue;
 		*changed = true;
 		done = false;
@@ -738,6 +734,11 @@ errcode_t e4l_plan_make(struct e4l_plan *p)
 			err = pack_all(p, &changed);
 	} while (changed && !err);
 	return err ? err : sort_steps(p);
+}
+
+uint64_t e4l_plan_reread(const struct e4l_plan *p)
+{
+	return p->reread;
 }
 
 const struct e4l_file_plan *e4l_plan_steps(const struct e4l_plan *p,

@@ -12,20 +12,25 @@ struct e4l_candidate {
 	unsigned int allowed;
 	uint64_t eof_blk;
 	blk64_t goal;
-	struct e4l_extent *ex;		/* after all its steps so far */
-	size_t n_ex;
-	blk64_t *tree;			/* likewise, ascending */
-	size_t n_tree;
+	uint32_t sum;			/* of its extents before all steps */
+	blk64_t *tree;			/* after all its steps so far */
+	size_t n_tree;			/* ascending */
 	size_t step;			/* its last step's index + 1, 0: none */
 	bool left;			/* something was too large */
-	/* for the order of moving, brought up to date by each pass */
-	uint64_t excess;		/* fragments */
+	/* of its extents, which are elsewhere: see e4l_get_extents() */
+	size_t n_ex;
+	size_t n_packed;		/* the fewest that hold the same */
+	uint64_t fragments, largest;	/* how many; blocks of the largest */
+	size_t n_zero;			/* runs that may be zeroed */
+	uint64_t excess;		/* fragments that moving may save */
 	uint64_t cost;			/* written blocks that may be copied */
 	uint64_t longest;		/* run to place, in clusters */
 };
 
 struct e4l_plan {
 	struct e4l_plan_options opt;
+	struct e4l_es_cache *cache;	/* opt.cache, or its own */
+	uint64_t reread;		/* files */
 	struct e4l_space *space;
 	struct e4l_candidate *files;
 	size_t n_files;
@@ -69,13 +74,29 @@ void e4l_next_state_run(const struct e4l_extent *ex, size_t n, size_t *i,
  */
 size_t e4l_pack(const struct e4l_extent *ex, size_t n, struct e4l_extent *out);
 
+/* plan_keep.c */
+
+/* Puts the extents of @c, which has no step yet, into the cache. */
+errcode_t e4l_keep_extents(struct e4l_plan *p, struct e4l_candidate *c,
+			   const struct e4l_extent *ex, size_t n);
+/*
+ * The extents of @c after all its steps so far, packed, in an array of the
+ * caller's: the last step's, or from the cache, or read again.  Errors: what
+ * reading says; E4L_ET_CHANGED: they are not what they were.
+ */
+errcode_t e4l_get_extents(struct e4l_plan *p, const struct e4l_candidate *c,
+			  struct e4l_extent **ex, size_t *n);
+
 /* plan_zero.c */
 
+/* How many runs of extents of @c may be zeroed. */
+size_t e4l_zero_count(const struct e4l_plan *p, const struct e4l_candidate *c,
+		      const struct e4l_extent *ex, size_t n);
 /* Appends the runs of file @index that may be zeroed, in logical order. */
-errcode_t e4l_zero_collect(const struct e4l_plan *p, size_t index,
+errcode_t e4l_zero_collect(struct e4l_plan *p, size_t index,
 			   struct e4l_zero_run **runs, size_t *n);
 /* Chooses among @runs, which are in the order of their files. */
-errcode_t e4l_zero_choose(const struct e4l_plan *p, struct e4l_zero_run *runs,
+errcode_t e4l_zero_choose(struct e4l_plan *p, struct e4l_zero_run *runs,
 			  size_t n);
 
 /* plan_move.c */
@@ -96,7 +117,8 @@ errcode_t e4l_push_piece(struct e4l_pieces *list, uint64_t lc, uint64_t pc,
 errcode_t e4l_get_pieces(const struct e4l_extent *ex, size_t n, uint32_t ratio,
 			 struct e4l_pieces *ret);
 /* Sets @c's excess, cost and longest. */
-errcode_t e4l_move_weigh(const struct e4l_plan *p, struct e4l_candidate *c);
+errcode_t e4l_move_weigh(const struct e4l_plan *p, struct e4l_candidate *c,
+			 const struct e4l_extent *ex, size_t n);
 /*
  * Moves what can be joined to one piece or, if @partial, to fewer pieces.
  * Adds a step if that gains something.
@@ -123,6 +145,14 @@ errcode_t e4l_make_move(const struct e4l_plan *p, const struct e4l_extent *ex,
 			const struct e4l_pieces *new,
 			struct e4l_file_plan *step);
 
+/* A file, where its pieces are, and where they are to be. */
+struct e4l_moving {
+	struct e4l_candidate *c;
+	struct e4l_extent *ex;
+	size_t n_ex;
+	struct e4l_pieces old, new;
+};
+
 /* plan_split.c */
 
 /*
@@ -139,15 +169,16 @@ errcode_t e4l_step_fits(const struct e4l_plan *p,
 			const struct e4l_file_plan *step, size_t less,
 			bool *fits);
 /*
- * Moves @c, for which one transaction is too small, in several steps, or in none
- * (*@done is false, and *@saved counts for nothing).
+ * Moves a file, for which one transaction is too small, in several steps, or in
+ * none (*@done is false, and @saved counts for nothing).
  */
-errcode_t e4l_split_move(struct e4l_plan *p, struct e4l_candidate *c,
-			 const struct e4l_pieces *old,
-			 const struct e4l_pieces *new, uint64_t saved,
-			 bool *done);
+errcode_t e4l_split_move(struct e4l_plan *p, const struct e4l_moving *m,
+			 uint64_t saved, bool *done);
 
 /* plan.c */
+
+/* Whether the extents are in order, and none is longer than an entry may be. */
+bool e4l_well_formed(const struct e4l_extent *ex, size_t n);
 
 /*
  * Decides where the tree of @step is going to be, now that it is in @tree, and

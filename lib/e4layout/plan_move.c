@@ -68,7 +68,8 @@ static size_t logical_run(const piece *v, size_t n, uint64_t *len)
 	return i;
 }
 
-errcode_t e4l_move_weigh(const struct e4l_plan *p, struct e4l_candidate *c)
+errcode_t e4l_move_weigh(const struct e4l_plan *p, struct e4l_candidate *c,
+			 const struct e4l_extent *ex, size_t n)
 {
 	uint64_t ratio = p->opt.cluster_blocks, len;
 	struct e4l_pieces pieces;
@@ -79,7 +80,7 @@ errcode_t e4l_move_weigh(const struct e4l_plan *p, struct e4l_candidate *c)
 	c->excess = c->cost = c->longest = 0;
 	if (!(c->allowed & E4L_PLAN_MOVE))
 		return 0;
-	err = e4l_get_pieces(c->ex, c->n_ex, ratio, &pieces);
+	err = e4l_get_pieces(ex, n, ratio, &pieces);
 	if (err)
 		return err;
 	v = pieces.v;
@@ -90,12 +91,10 @@ errcode_t e4l_move_weigh(const struct e4l_plan *p, struct e4l_candidate *c)
 		c->excess += k - 1;
 		if (c->longest < len)
 			c->longest = len;
-		for (; x < c->n_ex && c->ex[x].lblk < (v[i].lc + len) * ratio;
-		     x++)
-			if (!c->ex[x].unwritten &&
-			    c->ex[x].lblk + (uint64_t)c->ex[x].len >
-			    v[i].lc * ratio)
-				c->cost += c->ex[x].len;
+		for (; x < n && ex[x].lblk < (v[i].lc + len) * ratio; x++)
+			if (!ex[x].unwritten &&
+			    ex[x].lblk + (uint64_t)ex[x].len > v[i].lc * ratio)
+				c->cost += ex[x].len;
 	}
 	free(pieces.v);
 	return 0;
@@ -448,9 +447,7 @@ errcode_t e4l_make_move(const struct e4l_plan *p, const struct e4l_extent *ex,
 }
 
 /* Adds @step, or several in its place, or none. */
-static errcode_t add_fitting(struct e4l_plan *p, struct e4l_candidate *c,
-			     const struct e4l_pieces *old,
-			     const struct e4l_pieces *new,
+static errcode_t add_fitting(struct e4l_plan *p, const struct e4l_moving *m,
 			     struct e4l_file_plan *step, bool *done)
 {
 	uint64_t saved = step->fragments_saved;
@@ -458,45 +455,44 @@ static errcode_t add_fitting(struct e4l_plan *p, struct e4l_candidate *c,
 	errcode_t err;
 
 	*done = true;
-	err = e4l_place_tree(p, c->tree, c->n_tree, step, &placed);
+	err = e4l_place_tree(p, m->c->tree, m->c->n_tree, step, &placed);
 	if (!err && placed)
 		err = e4l_step_fits(p, step, 0, &fits);
 	if (!err && fits)
-		return e4l_add_steps(p, c, step, 1);
+		return e4l_add_steps(p, m->c, step, 1);
 	if (err) {
 		e4l_free_step(step);
 		return err;
 	}
 	err = e4l_drop_step(p, step);
-	return err ? err : e4l_split_move(p, c, old, new, saved, done);
+	return err ? err : e4l_split_move(p, m, saved, done);
 }
 
 /* Makes a step of what has been placed, or takes it back. */
-static errcode_t settle(struct e4l_plan *p, struct e4l_candidate *c,
-			const struct e4l_pieces *old,
-			const struct e4l_pieces *new, bool *moved)
+static errcode_t settle(struct e4l_plan *p, const struct e4l_moving *m,
+			bool *moved)
 {
 	struct e4l_file_plan step = { 0 };
 	bool done = false;
 	uint64_t cost;
 	errcode_t err;
 
-	err = e4l_make_move(p, c->ex, c->n_ex, old, new, &step);
+	err = e4l_make_move(p, m->ex, m->n_ex, &m->old, &m->new, &step);
 	if (err) {
 		e4l_free_step(&step);
 		return err;
 	}
 	cost = step.bytes_to_copy / p->opt.blocksize;
-	if (new->n >= old->n || step.n_new > c->n_ex ||
+	if (m->new.n >= m->old.n || step.n_new > m->c->n_ex ||
 	    cost > p->opt.copy_budget_blocks) {
 		e4l_free_step(&step);
-		return e4l_each_change(old, new, put_back, p->space);
+		return e4l_each_change(&m->old, &m->new, put_back, p->space);
 	}
-	step.fragments_saved = old->n - new->n;
-	err = add_fitting(p, c, old, new, &step, &done);
+	step.fragments_saved = m->old.n - m->new.n;
+	err = add_fitting(p, m, &step, &done);
 	if (!err && !done) {
-		err = e4l_each_change(old, new, put_back, p->space);
-		return err ? err : e4l_leave(p, c, E4L_PLAN_MOVE);
+		err = e4l_each_change(&m->old, &m->new, put_back, p->space);
+		return err ? err : e4l_leave(p, m->c, E4L_PLAN_MOVE);
 	}
 	if (p->opt.copy_budget_blocks != E4L_NO_LIMIT)
 		p->opt.copy_budget_blocks -= cost;
@@ -509,19 +505,21 @@ errcode_t e4l_move_file(struct e4l_plan *p, struct e4l_candidate *c,
 {
 	uint64_t ratio = p->opt.cluster_blocks;
 	uint64_t group = p->opt.group_blocks / ratio;
-	struct e4l_pieces old = { 0 }, new = { 0 };
+	struct e4l_moving m = { .c = c };
 	struct placing pl = { .space = p->space };
 	errcode_t err;
 
-	err = e4l_get_pieces(c->ex, c->n_ex, ratio, &old);
-	if (err)
-		return err;
+	err = e4l_get_extents(p, c, &m.ex, &m.n_ex);
+	if (!err)
+		err = e4l_get_pieces(m.ex, m.n_ex, ratio, &m.old);
 	pl.near.start = c->goal / ratio / group * group;
 	pl.near.len = group;
-	err = place_all(&pl, old.v, old.n, partial, &new);
 	if (!err)
-		err = settle(p, c, &old, &new, moved);
-	free(old.v);
-	free(new.v);
+		err = place_all(&pl, m.old.v, m.old.n, partial, &m.new);
+	if (!err)
+		err = settle(p, &m, moved);
+	free(m.ex);
+	free(m.old.v);
+	free(m.new.v);
 	return err;
 }

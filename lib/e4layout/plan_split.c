@@ -316,19 +316,17 @@ static errcode_t drop_parts(struct split *s)
 	return err;
 }
 
-errcode_t e4l_split_move(struct e4l_plan *p, struct e4l_candidate *c,
-			 const struct e4l_pieces *old,
-			 const struct e4l_pieces *new, uint64_t saved,
-			 bool *done)
+errcode_t e4l_split_move(struct e4l_plan *p, const struct e4l_moving *m,
+			 uint64_t saved, bool *done)
 {
 	struct split s = {
-		.p = p, .ex = c->ex, .n_ex = c->n_ex, .tree = c->tree,
-		.n_tree = c->n_tree,
+		.p = p, .ex = m->ex, .n_ex = m->n_ex, .tree = m->c->tree,
+		.n_tree = m->c->n_tree,
 	};
 	size_t first = 0, n = 1;
 	errcode_t err;
 
-	err = e4l_each_change(old, new, add_units, &s);
+	err = e4l_each_change(&m->old, &m->new, add_units, &s);
 	if (!err)
 		err = list_pieces(&s, &s.now);
 	if (!err)
@@ -338,7 +336,7 @@ errcode_t e4l_split_move(struct e4l_plan *p, struct e4l_candidate *c,
 	*done = !err && n;
 	if (*done) {
 		s.parts[s.n_parts - 1].fragments_saved = saved;
-		err = e4l_add_steps(p, c, s.parts, s.n_parts);
+		err = e4l_add_steps(p, m->c, s.parts, s.n_parts);
 	} else if (err) {
 		drop_parts(&s);
 	} else {

@@ -18,10 +18,12 @@ static uint64_t entries(uint64_t len)
 	return (len + E4L_WRITTEN_MAX_BLOCKS - 1) / E4L_WRITTEN_MAX_BLOCKS;
 }
 
-errcode_t e4l_zero_collect(const struct e4l_plan *p, size_t index,
-			   struct e4l_zero_run **runs, size_t *n)
+/* Counts the runs that may be zeroed; appends them, unless @runs is NULL. */
+static errcode_t look_for_runs(const struct e4l_plan *p, size_t index,
+			       const struct e4l_candidate *c,
+			       const struct e4l_extent *ex, size_t n_ex,
+			       struct e4l_zero_run **runs, size_t *n)
 {
-	const struct e4l_candidate *c = &p->files[index];
 	struct e4l_state_run prev = { 0 }, run = { 0 }, next = { 0 };
 	uint32_t max = p->opt.zeroout_max_blocks;
 	unsigned int gain;
@@ -30,27 +32,56 @@ errcode_t e4l_zero_collect(const struct e4l_plan *p, size_t index,
 
 	if (max > E4L_UNWRITTEN_MAX_BLOCKS)
 		max = E4L_UNWRITTEN_MAX_BLOCKS;
-	if (!(c->allowed & E4L_PLAN_ZEROOUT) || !c->n_ex)
+	if (!(c->allowed & E4L_PLAN_ZEROOUT) || !n_ex)
 		return 0;
-	for (e4l_next_state_run(c->ex, c->n_ex, &i, &next); next.len; ) {
+	for (e4l_next_state_run(ex, n_ex, &i, &next); next.len; ) {
 		prev = run;
 		run = next;
 		next.len = 0;
-		if (i < c->n_ex)
-			e4l_next_state_run(c->ex, c->n_ex, &i, &next);
+		if (i < n_ex)
+			e4l_next_state_run(ex, n_ex, &i, &next);
 		gain = touch(&prev, &run) + touch(&run, &next);
 		if (!run.unwritten || run.len > max || !gain ||
 		    run.lblk + run.len > c->eof_blk)
 			continue;
-		err = e4l_grow(runs, *n, sizeof(**runs));
+		err = runs ? e4l_grow(runs, *n, sizeof(**runs)) : 0;
 		if (err)
 			return err;
-		(*runs)[(*n)++] = (struct e4l_zero_run) {
-			.file = index, .lblk = run.lblk, .len = run.len,
-			.gain = gain,
-		};
+		if (runs)
+			(*runs)[*n] = (struct e4l_zero_run) {
+				.file = index, .lblk = run.lblk,
+				.len = run.len, .gain = gain,
+			};
+		++*n;
 	}
 	return 0;
+}
+
+size_t e4l_zero_count(const struct e4l_plan *p, const struct e4l_candidate *c,
+		      const struct e4l_extent *ex, size_t n)
+{
+	size_t count = 0;
+
+	look_for_runs(p, 0, c, ex, n, NULL, &count);
+	return count;
+}
+
+errcode_t e4l_zero_collect(struct e4l_plan *p, size_t index,
+			   struct e4l_zero_run **runs, size_t *n)
+{
+	const struct e4l_candidate *c = &p->files[index];
+	struct e4l_extent *ex;
+	size_t n_ex;
+	errcode_t err;
+
+	if (!c->n_zero)
+		return 0;
+	err = e4l_get_extents(p, c, &ex, &n_ex);
+	if (err)
+		return err;
+	err = look_for_runs(p, index, c, ex, n_ex, runs, n);
+	free(ex);
+	return err;
 }
 
 static int cheapest_first(const void *va, const void *vb)
@@ -172,9 +203,10 @@ static errcode_t trim_stretch(const struct stretch *s, bool *trimmed)
 	return 0;
 }
 
-/* Looks through one file for stretches that are too long for one entry. */
-static errcode_t trim_file(const struct e4l_candidate *c,
-			   struct e4l_zero_run *runs, size_t n, bool *trimmed)
+/* Looks through extents for stretches that are too long for one entry. */
+static errcode_t trim_extents(const struct e4l_extent *ex, size_t n_ex,
+			      struct e4l_zero_run *runs, size_t n,
+			      bool *trimmed)
 {
 	struct e4l_state_run run, prev = { 0 };
 	struct stretch s = { .first = runs };
@@ -182,8 +214,8 @@ static errcode_t trim_file(const struct e4l_candidate *c,
 	errcode_t err = 0;
 	bool goes_on;
 
-	while (i < c->n_ex && !err) {
-		e4l_next_state_run(c->ex, c->n_ex, &i, &run);
+	while (i < n_ex && !err) {
+		e4l_next_state_run(ex, n_ex, &i, &run);
 		while (k < n && runs[k].lblk < run.lblk)
 			k++;
 		goes_on = !run.unwritten || (k < n && runs[k].chosen &&
@@ -207,8 +239,25 @@ static errcode_t trim_file(const struct e4l_candidate *c,
 	return err;
 }
 
-static errcode_t trim(const struct e4l_plan *p, struct e4l_zero_run *runs,
-		      size_t n, bool *trimmed)
+static errcode_t trim_file(struct e4l_plan *p, const struct e4l_candidate *c,
+			   struct e4l_zero_run *runs, size_t n, bool *trimmed)
+{
+	struct e4l_extent *ex;
+	size_t n_ex;
+	errcode_t err;
+
+	if (c->largest <= E4L_WRITTEN_MAX_BLOCKS)
+		return 0;
+	err = e4l_get_extents(p, c, &ex, &n_ex);
+	if (err)
+		return err;
+	err = trim_extents(ex, n_ex, runs, n, trimmed);
+	free(ex);
+	return err;
+}
+
+static errcode_t trim(struct e4l_plan *p, struct e4l_zero_run *runs, size_t n,
+		      bool *trimmed)
 {
 	size_t i, end;
 	errcode_t err;
@@ -216,7 +265,7 @@ static errcode_t trim(const struct e4l_plan *p, struct e4l_zero_run *runs,
 	for (i = 0; i < n; i = end) {
 		for (end = i; end < n && runs[end].file == runs[i].file; )
 			end++;
-		err = trim_file(&p->files[runs[i].file], runs + i, end - i,
+		err = trim_file(p, &p->files[runs[i].file], runs + i, end - i,
 				trimmed);
 		if (err)
 			return err;
@@ -224,7 +273,7 @@ static errcode_t trim(const struct e4l_plan *p, struct e4l_zero_run *runs,
 	return 0;
 }
 
-errcode_t e4l_zero_choose(const struct e4l_plan *p, struct e4l_zero_run *runs,
+errcode_t e4l_zero_choose(struct e4l_plan *p, struct e4l_zero_run *runs,
 			  size_t n)
 {
 	struct kind one, two;

@@ -5,7 +5,8 @@
  *  1. scan: every inode claims its blocks; those that could be better are given
  *     to the planner.
  *  2. check: no block has two owners, none that is owned is free.
- *  3. plan: pure.
+ *  3. plan: pure, but for files whose extents the cache has forgotten, which
+ *     are read again.
  *  4. apply: step by step, in transactions.
  */
 #include "config.h"
@@ -30,6 +31,8 @@ struct repack {
 	size_t n_extents, max_extents;
 	struct e4l_tree_block *tree;
 	size_t n_tree, max_tree;
+	/* the inode that is read again */
+	ext2fs_inode_bitmap again;
 	/* what apply has written so far */
 	uint64_t written, to_write;
 };
@@ -206,26 +209,13 @@ static errcode_t add_free(const struct e4l_free_run *run, void *priv)
 	return e4l_plan_add_free(run, ((struct repack *)priv)->plan);
 }
 
-static uint64_t count_fragments(const struct e4l_extent *x, size_t n)
-{
-	uint64_t fragments = n > 0;
-	size_t i;
-
-	for (i = 1; i < n; i++)
-		fragments += x[i].lblk != x[i - 1].lblk + x[i - 1].len ||
-			     x[i].pblk != x[i - 1].pblk + x[i - 1].len;
-	return fragments;
-}
-
 /* What @step changes in the totals. */
 static void count_step(ext2_filsys fs, const struct e4l_file_plan *step,
 		       struct e4l_repack_result *result)
 {
 	result->tree_blocks_after += e4l_step_grows(fs, step);
 	result->extents_after += step->n_new - step->n_old;
-	result->fragments_after +=
-		count_fragments(step->new_extents, step->n_new) -
-		count_fragments(step->old_extents, step->n_old);
+	result->fragments_after += step->new_fragments - step->old_fragments;
 }
 
 /* How many files the first @n steps are about. */
@@ -247,6 +237,62 @@ static errcode_t count_files(const struct e4l_file_plan *steps, size_t n,
 	return 0;
 }
 
+/* The extents of one file. */
+struct extents {
+	struct repack *r;
+	struct e4l_extent *v;
+	size_t n, max;
+};
+
+static errcode_t keep_piece(const struct e4l_piece *p, void *priv)
+{
+	struct extents *x = priv;
+
+	return e4l_append(&x->v, &x->n, &x->max, p->extents, p->n_extents,
+			  sizeof(*x->v));
+}
+
+static errcode_t damaged_since(const struct e4l_damage *d, void *priv)
+{
+	return refuse_damage(d, ((struct extents *)priv)->r);
+}
+
+static errcode_t reread(ext2_ino_t ino, struct e4l_extent **extents, size_t *n,
+			void *priv)
+{
+	static const struct e4l_scan_ops ops = {
+		.piece = keep_piece, .damage = damaged_since,
+	};
+	struct repack *r = priv;
+	struct extents x = { .r = r };
+	errcode_t err = 0;
+
+	if (r->opt->stop && r->opt->stop(r->opt->priv))
+		return E4L_ET_INTERRUPTED;
+	if (!r->again)
+		err = ext2fs_allocate_inode_bitmap(r->e->fs, "one inode",
+						   &r->again);
+	if (err)
+		return err;
+	ext2fs_clear_inode_bitmap(r->again);
+	ext2fs_mark_inode_bitmap2(r->again, ino);
+	err = e4l_scan(r->e, 0, r->again, &ops, &x);
+	*extents = x.v;
+	*n = x.n;
+	return err;
+}
+
+/* The planner says that what was read again last is not the same. */
+static errcode_t name_changed(struct repack *r)
+{
+	ext2_ino_t ino = 0;
+
+	ext2fs_find_first_set_inode_bitmap2(r->again, 1,
+					    r->e->fs->super->s_inodes_count,
+					    &ino);
+	return e4l_fail(r->e, E4L_ET_CHANGED, "reading a file again", ino, 0);
+}
+
 static errcode_t make_plan(struct repack *r)
 {
 	ext2_filsys fs = r->e->fs;
@@ -261,7 +307,8 @@ static errcode_t make_plan(struct repack *r)
 		err = e4l_free_space(r->e, add_free, refuse_damage, r);
 	if (!err)
 		err = e4l_plan_make(r->plan);
-	return err;
+	r->result->files_reread = e4l_plan_reread(r->plan);
+	return err == E4L_ET_CHANGED ? name_changed(r) : err;
 }
 
 /* ----------------------------------------------------------------- 4. apply */
@@ -408,6 +455,8 @@ errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_options *options,
 		.txn_blocks = e4l_journal_room(e, options->journal),
 		.first_blk = e->fs->super->s_first_data_block,
 		.groups_per_desc = EXT2_DESC_PER_BLOCK(e->fs->super),
+		.cache = options->cache,
+		.reread = reread, .priv = &r,
 	};
 	err = e4l_claims_new(e, &r.claims);
 	if (!err)
@@ -419,6 +468,8 @@ errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_options *options,
 	e4l_claims_free(r.claims);
 	free(r.extents);
 	free(r.tree);
+	if (r.again)
+		ext2fs_free_inode_bitmap(r.again);
 	result->extents_after = result->extents_before;
 	result->fragments_after = result->fragments_before;
 	result->tree_blocks_after = result->tree_blocks_before;

@@ -8,18 +8,21 @@ mke2fs -qq -F -t ext4 "$img" 16M >/dev/null
 debugfs -w -R "mkdir d" "$img" >/dev/null 2>&1
 
 documented "$e4repack" misc/e4repack.8 dry-run only= zeroout= zeroout-budget= \
-	max-bytes= max-time= min-excess= exclude= keep= undo-file= no-undo \
+	max-bytes= max-time= min-excess= mem= exclude= keep= undo-file= no-undo \
 	verify json quiet verbose progress= help version
 
 for options in '' -n --dry-run --only=merge --only=zeroout,move,dirs,merge \
 	--zeroout=1M --zeroout=off '--zeroout 0' --zeroout-budget=64M \
-	--max-bytes=1G --max-time=3600 --min-excess=7 --keep=immutable \
+	--max-bytes=1G --max-time=3600 --min-excess=7 --mem=1M --mem=0 \
+	--keep=immutable \
 	--keep=swap,immutable '--exclude=/lost+found --exclude lost+found' \
 	--no-undo --verify --quiet '-q -v' --progress=never --json '-n --json'; do
 	# shellcheck disable=SC2086
 	check "$e4repack" $options "$img"
 	case $options in
-	*' -v'*) says '^e4repack: .* in [0-9,]* reads' ;;
+	*' -v'*)
+		says '^e4repack: .* in [0-9,]* reads'
+		says ' of memory, 0 forgotten, 0 files read again$' ;;
 	*) [ ! -s "$err" ] || fail "$options: talks on stderr" ;;
 	esac
 	case $options in
@@ -51,6 +54,8 @@ wrong --max-bytes=much "$img"
 wrong --max-time=0 "$img"
 wrong --max-time=1h "$img"
 wrong --min-excess=few "$img"
+wrong --mem=little "$img"
+wrong --mem=-1 "$img"
 wrong --keep=everything "$img"
 wrong --exclude
 wrong -z

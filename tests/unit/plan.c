@@ -187,7 +187,7 @@ static struct world *random_world(uint32_t ratio)
 	return w;
 }
 
-static struct e4l_plan *make_plan(const struct world *w)
+static errcode_t try_plan(const struct world *w, struct e4l_plan **ret)
 {
 	struct e4l_plan_file pf;
 	struct e4l_free_run run;
@@ -196,6 +196,7 @@ static struct e4l_plan *make_plan(const struct world *w)
 	uint64_t i, n;
 
 	ck_assert_int_eq(e4l_plan_new(&w->opt, &p), 0);
+	*ret = p;
 	for (i = 0; i < w->clusters; i += n) {
 		for (n = 0; i + n < w->clusters && w->state[i + n] == FREE; )
 			n++;
@@ -214,7 +215,14 @@ static struct e4l_plan *make_plan(const struct world *w)
 		};
 		CHECK(!e4l_plan_add_file(p, &pf));
 	}
-	ck_assert_int_eq(e4l_plan_make(p), 0);
+	return e4l_plan_make(p);
+}
+
+static struct e4l_plan *make_plan(const struct world *w)
+{
+	struct e4l_plan *p;
+
+	ck_assert_int_eq(try_plan(w, &p), 0);
 	return p;
 }
 
@@ -327,6 +335,17 @@ static void set_layout(struct file *f, const struct e4l_file_plan *s)
 		f->tree[i].pblk = s->tree[i];
 }
 
+static uint64_t fragments_of(const struct file *f)
+{
+	uint64_t n = f->n > 0;
+	size_t i;
+
+	for (i = 1; i < f->n; i++)
+		n += f->ex[i].lblk - f->ex[i - 1].lblk != f->ex[i - 1].len ||
+		     f->ex[i].pblk - f->ex[i - 1].pblk != f->ex[i - 1].len;
+	return n;
+}
+
 static void mark_groups(const struct world *w, const struct e4l_free_run *run,
 			size_t n, bool *groups)
 {
@@ -385,8 +404,7 @@ static void carry_out(struct world *w, const struct e4l_file_plan *s, bool part)
 	CHECK(f->allowed);
 	CHECK(f->allowed & E4L_PLAN_MOVE || !s->n_moves);
 	CHECK(s->n_old == f->n);
-	CHECK(!f->n || !memcmp(s->old_extents, f->ex,
-			       f->n * sizeof(*f->ex)));
+	CHECK(s->old_fragments == fragments_of(f));
 	CHECK(part || s->n_new <= s->n_old || w->parts);
 	CHECK(s->n_new < s->n_old || s->fragments_saved || s->n_give);
 	CHECK(part ? s->n_moves && !s->fragments_saved :
@@ -397,6 +415,7 @@ static void carry_out(struct world *w, const struct e4l_file_plan *s, bool part)
 	mark(w, s->take, s->n_take, FREE, me);
 	copy_blocks(w, s, me);
 	set_layout(f, s);
+	CHECK(s->new_fragments == fragments_of(f));
 	new = view_of(w, f, &same);
 	CHECK(same == blocks);
 	compare_views(f, old, new, blocks);
@@ -974,6 +993,11 @@ START_TEST(knows_what_to_leave_alone)
 	w->opt.cluster_blocks = 0;
 	ck_assert_int_eq(e4l_plan_new(&w->opt, &p), E4L_ET_BAD_ARGUMENT);
 	ck_assert_ptr_null(p);
+	w->opt.cluster_blocks = 1;
+	ck_assert_int_eq(e4l_es_new(0, &w->opt.cache), 0);
+	ck_assert_int_eq(e4l_plan_new(&w->opt, &p), E4L_ET_BAD_ARGUMENT);
+	ck_assert_ptr_null(p);
+	e4l_es_free(w->opt.cache);
 	free_world(w);
 }
 END_TEST
@@ -1002,6 +1026,229 @@ START_TEST(does_not_move_misaligned_blocks)
 	e4l_plan_steps(p, &n);
 	ck_assert_uint_eq(n, _i % 4 == 0);
 	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
+/* Reads files of a world again, and one of them otherwise than it is. */
+struct rereader {
+	const struct world *w;
+	unsigned int calls;
+	unsigned int full, wrong_at;	/* of files with extents; 0: never */
+	void (*spoil)(struct e4l_extent *ex, size_t *n);
+	errcode_t err;			/* or this */
+};
+
+static errcode_t reread(ext2_ino_t ino, struct e4l_extent **extents, size_t *n,
+			void *priv)
+{
+	struct rereader *r = priv;
+	const struct file *f = &r->w->file[ino - 1];
+
+	*n = f->n;
+	*extents = calloc(f->n + 1, sizeof(**extents));
+	if (f->n)
+		memcpy(*extents, f->ex, f->n * sizeof(**extents));
+	r->calls++;
+	if (!f->n || ++r->full != r->wrong_at)
+		return 0;
+	if (r->spoil)
+		r->spoil(*extents, n);
+	return r->err;
+}
+
+#define SAME(member) CHECK(a->member == b->member)
+#define SAME_ARRAY(array, count) do {					\
+	SAME(count);							\
+	CHECK(!a->count || !memcmp(a->array, b->array,			\
+				   a->count * sizeof(*a->array)));	\
+} while (0)
+
+static void compare_moves(const struct e4l_file_plan *a,
+			  const struct e4l_file_plan *b)
+{
+	const struct e4l_move *x = a->moves, *y = b->moves;
+
+	SAME(n_moves);
+	for (; x < a->moves + a->n_moves; x++, y++)
+		CHECK(x->from == y->from && x->to == y->to &&
+		      x->len == y->len && x->copy == y->copy);
+}
+
+static void compare_steps(const struct e4l_file_plan *a,
+			  const struct e4l_file_plan *b)
+{
+	SAME(ino);
+	SAME(batch);
+	SAME(n_old);
+	SAME_ARRAY(new_extents, n_new);
+	SAME(old_fragments);
+	SAME(new_fragments);
+	compare_moves(a, b);
+	SAME_ARRAY(zero, n_zero);
+	SAME_ARRAY(take, n_take);
+	SAME_ARRAY(give, n_give);
+	SAME_ARRAY(tree, n_tree);
+	SAME(tree_is_new);
+	SAME(fragments_saved);
+	SAME(bytes_to_copy);
+	SAME(bytes_to_zero);
+}
+
+static void compare_plans(const struct e4l_plan *a, const struct e4l_plan *b)
+{
+	const struct e4l_file_plan *x, *y;
+	const ext2_ino_t *i, *j;
+	size_t n, m;
+
+	x = e4l_plan_steps(a, &n);
+	y = e4l_plan_steps(b, &m);
+	ck_assert_uint_eq(n, m);
+	while (n--)
+		compare_steps(x++, y++);
+	i = e4l_plan_left(a, &n);
+	j = e4l_plan_left(b, &m);
+	ck_assert_uint_eq(n, m);
+	ck_assert(!n || !memcmp(i, j, n * sizeof(*i)));
+}
+
+/* The world of small_transactions() or of budgets_are_kept(). */
+static struct world *any_world(int i)
+{
+	struct world *w;
+
+	srandom(i);
+	w = random_world(i % 3 ? 1 : 4);
+	if (i % 2) {
+		w->opt.copy_budget_blocks = random() % 100;
+		w->opt.zeroout_budget_blocks = random() % 30;
+	} else {
+		w->opt.group_blocks = 32 * w->opt.cluster_blocks;
+		w->opt.txn_blocks = 9 + random() % 30;
+	}
+	return w;
+}
+
+static struct e4l_plan *plan_with(struct world *w, uint64_t limit,
+				  struct rereader *r, errcode_t want)
+{
+	struct e4l_es_stats stats;
+	struct e4l_plan *p;
+
+	*r = (struct rereader) {
+		.w = w, .wrong_at = r->wrong_at, .spoil = r->spoil,
+		.err = r->err,
+	};
+	w->opt.reread = reread;
+	w->opt.priv = r;
+	ck_assert_int_eq(e4l_es_new(limit, &w->opt.cache), 0);
+	ck_assert_int_eq(try_plan(w, &p), want);
+	ck_assert_uint_eq(e4l_plan_reread(p), r->calls);
+	e4l_es_get_stats(w->opt.cache, &stats);
+	/* one entry too many, and what is there when nothing is known */
+	ck_assert_uint_le(stats.max_bytes, (limit < 1000 ? 1000 : limit) + 400);
+	return p;
+}
+
+static void free_plan_with(struct world *w, struct e4l_plan *p)
+{
+	e4l_plan_free(p);
+	e4l_es_free(w->opt.cache);
+	w->opt.cache = NULL;
+}
+
+/* A plan does not depend on what the cache had to forget. */
+START_TEST(remembers_what_was_forgotten)
+{
+	static const uint64_t limits[] = { 0, 2000, 5000, 20000, 1 << 30 };
+	struct world *w = any_world(_i);
+	struct e4l_plan *p = make_plan(w), *q;
+	struct rereader r = { .wrong_at = 0 };
+	unsigned int fewer = 0, i, none;
+	size_t n;
+
+	for (i = 0; i < ARRAY_SIZE(limits); i++) {
+		q = plan_with(w, limits[i], &r, 0);
+		compare_plans(p, q);
+		none = i ? none : r.calls;
+		fewer += r.calls < none;
+		free_plan_with(w, q);
+	}
+	e4l_plan_steps(p, &n);
+	ck_assert(!n || none);
+	ck_assert(!none || fewer);
+	ck_assert_uint_eq(r.calls, 0);
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
+static void lose_one(struct e4l_extent *ex, size_t *n)
+{
+	--*n;
+}
+
+static void shift_one(struct e4l_extent *ex, size_t *n)
+{
+	ex[*n / 2].pblk++;
+}
+
+static void write_one(struct e4l_extent *ex, size_t *n)
+{
+	ex[*n - 1].unwritten ^= 1;
+}
+
+static void overlap(struct e4l_extent *ex, size_t *n)
+{
+	ex[*n - 1].lblk = 0;
+	ex[0].len++;
+}
+
+/* The same blocks in one entry more, if there is one of several. */
+static void cut_one(struct e4l_extent *ex, size_t *n)
+{
+	size_t i;
+
+	for (i = 0; i < *n && ex[i].len < 2; i++)
+		;
+	if (i == *n) {
+		lose_one(ex, n);
+		return;
+	}
+	memmove(ex + i + 1, ex + i, (*n - i) * sizeof(*ex));
+	++*n;
+	ex[i].len--;
+	ex[i + 1].lblk += ex[i].len;
+	ex[i + 1].pblk += ex[i].len;
+	ex[i + 1].len = 1;
+}
+
+/* What cannot be read again, or is not the same, ends the planning. */
+START_TEST(believes_no_other_extents)
+{
+	static const struct rereader cases[] = {
+		{ .err = EXT2_ET_SHORT_READ },
+		{ .spoil = lose_one },
+		{ .spoil = cut_one },
+		{ .spoil = shift_one },
+		{ .spoil = write_one },
+		{ .spoil = overlap },
+	};
+	struct world *w = any_world(_i);
+	struct rereader r = { .wrong_at = 0 };
+	unsigned int calls, i;
+	struct e4l_plan *p;
+
+	p = plan_with(w, 0, &r, 0);
+	free_plan_with(w, p);
+	calls = r.full;
+	for (i = 0; i < ARRAY_SIZE(cases) && calls; i++) {
+		r = cases[i];
+		r.wrong_at = 1 + random() % calls;
+		p = plan_with(w, 0, &r, r.err ? r.err : E4L_ET_CHANGED);
+		ck_assert_uint_eq(r.full, r.wrong_at);
+		free_plan_with(w, p);
+	}
 	free_world(w);
 }
 END_TEST
@@ -1051,6 +1298,8 @@ int main(void)
 	tcase_add_test(tc, knows_what_to_leave_alone);
 	tcase_add_loop_test(tc, does_not_move_misaligned_blocks, 0, 5);
 	tcase_add_test(tc, refuses_shared_blocks);
+	tcase_add_loop_test(tc, remembers_what_was_forgotten, 0, 200);
+	tcase_add_loop_test(tc, believes_no_other_extents, 0, 100);
 	suite_add_tcase(suite, tc);
 	return unit_main(suite);
 }

@@ -1,0 +1,187 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# --mem: what is kept of the extents of very large trees and many files does
+# not change what is done, and what is read again must be what it was.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+
+# memory KEY: what -v said: most, forgotten, again
+memory() {
+	sed -n 's/^e4repack: .*: extents in at most \(.*\) of .* of memory, \([0-9,]*\) forgotten, \([0-9,]*\) files read again$/most \1\nforgotten \2\nagain \3/p' \
+		"$err" | sed -n "s/^$1 //p" | tr -d ,
+}
+
+# journal_blocks IMAGE: with block 0, where times are.
+journal_blocks() {
+	echo 0
+	debugfs -R 'blocks <8>' "$1" 2>/dev/null | tr ' ' '\n'
+}
+
+# same_image IMAGE IMAGE: but for times in the superblock and in the journal.
+same_image() {
+	cmp -l "$1" "$2" | awk '{ print int(($1 - 1) / 4096) }' | uniq |
+		sort -u >"$work/differ"
+	journal_blocks "$1" | sort -u >"$work/may"
+	comm -23 "$work/differ" "$work/may" >"$work/wrong"
+	[ ! -s "$work/wrong" ] ||
+		fail "$what: blocks differ: $(head -n 4 "$work/wrong")"
+	[ "$(wc -l <"$work/differ")" -le 4 ] ||
+		fail "$what: $(wc -l <"$work/differ") blocks differ"
+}
+
+# plan_of: the last report without what time it took
+plan_of() {
+	grep -v '"seconds"' "$work/.report"
+}
+
+# plan_with SIZE OPTION...: says the same as with memory enough.
+plan_with() {
+	mem=$1
+	what="--mem=$1 $2"
+	shift
+	repack -n -v --mem="$mem" "$@" "$img"
+	again=$(memory again) forgotten=$(memory forgotten)
+	echo "$what: at most $(memory most), $forgotten forgotten, $again read again"
+	plan_of >"$work/plan"
+	if [ "$mem" = 1G ]; then
+		same "$what: forgotten, read again" "$forgotten $again" "0 0"
+		mv "$work/plan" "$work/first_plan"
+		return
+	fi
+	[ "$forgotten" -gt 0 ] || fail "$what: nothing was forgotten"
+	[ "$again" -gt 0 ] || fail "$what: nothing was read again"
+	cmp "$work/plan" "$work/first_plan" || fail "$what: another plan"
+}
+
+# repair_with SIZE: leaves the same image as with memory enough.
+repair_with() {
+	what="repaired with --mem=$1"
+	cp --sparse=always "$img" "$work/copy"
+	repack --mem="$1" --zeroout=1M "$work/copy"
+	plan_of >"$work/done"
+	if [ "$1" = 1G ]; then
+		mv "$work/done" "$work/first_done"
+		mv "$work/copy" "$work/first"
+		return
+	fi
+	cmp "$work/done" "$work/first_done" || fail "$what: another result"
+	same_image "$work/copy" "$work/first"
+}
+
+{
+	echo "size 400M"
+	echo "mke2fs -N 8192 -O sparse_super2 -E packed_meta_blocks=1,num_backup_sb=0"
+	echo "mosaic /db size 32M written 8K unwritten 4K"
+	echo "mosaic /rand size 80M written 12K unwritten 8K random"
+	echo "scatter /wide frags 5000 blocks 2 gap 2 shuffle"
+	echo "scatter /holes frags 3000 blocks 1 gap 1 alternate hole 3"
+	echo "interleave /many count 1000 rounds 5 blocks 2"
+} | aged "$img"
+digest -z "$img" >"$work/before"
+for options in --zeroout=1M '--zeroout=1M --zeroout-budget=8M --max-bytes=10M' \
+	'--zeroout=12K --only=merge,zeroout'; do
+	for mem in 1G 0 64K 512K; do
+		# shellcheck disable=SC2086
+		plan_with $mem $options
+		case "$mem $options" in
+		64K*) least=$again ;;
+		512K*only*) ;;
+		512K*) [ "$again" -lt "$least" ] ||
+			fail "$what: as many files read again as with less" ;;
+		esac
+	done
+done
+for mem in 1G 0 64K; do
+	repair_with $mem
+done
+clean "$work/copy"
+digest -z "$work/copy" >"$work/after"
+unchanged "$work/before" "$work/after"
+
+# What the process has is bounded: 600,000 extents of which none may be moved.
+what="memory"
+{
+	echo "size 6G"
+	echo "mke2fs -N 8192 -O sparse_super2 -E packed_meta_blocks=1,num_backup_sb=0,lazy_itable_init=1"
+	echo "contents off"
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+		echo "scatter /f$i frags 50000 blocks 1 gap 1"
+	done
+} | aged "$work/large"
+# resident OPTION...: KiB at most
+resident() {
+	ASAN_OPTIONS=${ASAN_OPTIONS:-}:quarantine_size_mb=1 check \
+		"$top_builddir/bench/measured" 3 "$e4repack" -n -q --json \
+		--only=move --max-bytes=0 "$@" "$work/large" 3>"$work/measured"
+	cp "$out" "$work/.report"
+	reported 'files_planned 0'
+	sed -n 's/^rss //p' "$work/measured"
+}
+all=$(resident)
+few=$(resident --mem=1M)
+echo "resident: $all KiB, with --mem=1M $few KiB"
+[ $((all - few)) -gt 25000 ] || fail "--mem=1M: $few KiB, not less than $all"
+
+# What cannot be read again, or is not the same, ends the run before anything
+# is written.
+probe=$top_builddir/tests/tools/reread_probe
+for csum in metadata_csum ^metadata_csum; do
+	{
+		echo "size 32M"
+		echo "mke2fs -O $csum"
+		echo "scatter /wide frags 600 blocks 1 gap 1"
+	} | aged "$work/small.$csum"
+done
+
+# spoilt CSUM OFFSET FILE PATTERN: FILE's bytes come to OFFSET after the scan.
+spoilt() {
+	what="$1 $4"
+	cp "$work/small.$1" "$work/got"
+	cp "$work/small.$1" "$work/want"
+	if [ -s "$3" ]; then
+		dd if="$3" of="$work/want" bs=64K seek="$2" oflag=seek_bytes \
+			conv=notrunc status=none
+	else
+		truncate -s "$2" "$work/want"
+	fi
+	status=0
+	"$probe" "$work/got" "$2" <"$3" >"$out" 2>"$err" || status=$?
+	same "$what: exit" "$status" 1
+	grep -Eq -e "^$4" "$out" || { show_run; fail "$what: another failure"; }
+	grep -qx 'read again 1, transactions 0' "$out" ||
+		{ show_run; fail "$what: went on"; }
+	cmp "$work/got" "$work/want" || fail "$what: wrote"
+}
+
+cp "$work/small.metadata_csum" "$work/got"
+check "$probe" "$work/got" $((32 << 20))
+grep -qx 'read again 1, transactions 1' "$out" ||
+	{ show_run; fail "not repaired"; }
+for csum in metadata_csum ^metadata_csum; do
+	small=$work/small.$csum
+	inode=$(debugfs -R 'stat /wide' "$small" 2>/dev/null |
+		sed -n 's/^Inode: \([0-9]*\) .*/\1/p')
+	at=$(debugfs -R "imap <$inode>" "$small" 2>/dev/null |
+		sed -n 's/.*located at block \([0-9]*\), offset \(0x[0-9a-f]*\)/\1 \2/p')
+	block=$(debugfs -R 'stat /wide' "$small" 2>/dev/null |
+		grep -o '(ETB0):[0-9]*' | head -n 1 | cut -d: -f2)
+	[ "$inode$at" ] || fail "$csum: no inode"
+	[ "$block" ] || fail "$csum: no tree"
+	bs=$(dumpe2fs -h "$small" 2>/dev/null | sed -n 's/^Block size: *//p')
+	leaf=$((block * bs))
+	head -c "$bs" /dev/zero >"$work/zeroes"
+	spoilt $csum $leaf "$work/zeroes" \
+		"[a-z ]* \(inode $inode, block $block\): .* run e2fsck"
+	: >"$work/nothing"
+	spoilt $csum $leaf "$work/nothing" \
+		"[a-z ]* \(inode $inode.*\): .* run e2fsck"
+	# without links it is not in use
+	itable=$((${at% *} * bs + ${at#* }))
+	head -c 2 /dev/zero >"$work/links"
+	spoilt $csum $((itable + 26)) "$work/links" \
+		"reading a file again \(inode $inode\): a file is not what it was"
+done
+# the first entry's place, which nothing but what was read before contradicts
+tail -c +$((leaf + 12 + 12 + 8 + 1)) "$small" | head -c 4 >"$work/place"
+spoilt ^metadata_csum $((leaf + 12 + 8)) "$work/place" \
+	"reading a file again \(inode $inode\): a file is not what it was"
