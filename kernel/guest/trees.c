@@ -12,8 +12,10 @@
  *  trees locality DIR DIRS INODES_PER_BLOCK
  *	prints the blocks of the inode table that a directory and its files
  *	occupy, in hundredths, on average
- *  trees script DIR SEED STEPS WORKER
- *	creates, makes and removes what the random numbers say
+ *  trees script|grow|prune DIR SEED STEPS WORKER
+ *	creates, makes and removes what the random numbers say: all of it,
+ *	next to no removing, or nothing else; "grow" and "prune" print it,
+ *	with the numbers of new inodes
  *  trees fill DIR
  *	creates empty files until none is left, and prints how many
  *
@@ -24,6 +26,7 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,60 +85,71 @@ static void remove_all(char **argv)
 	}
 }
 
+typedef void (*entry_fn)(DIR *dir, const struct dirent *entry, void *priv);
+
+/* Calls @fn for each entry of directory number @d below @top. */
+static void each_entry(const char *top, unsigned int d, entry_fn fn, void *priv)
+{
+	const struct dirent *entry;
+	char path[4096];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/d%05u", top, d);
+	dir = opendir(path);
+	if (!dir)
+		err(1, "%s", path);
+	while ((entry = readdir(dir)))
+		fn(dir, entry, priv);
+	closedir(dir);
+}
+
+static void stat_entry(DIR *dir, const struct dirent *entry, void *priv)
+{
+	fstatat(dirfd(dir), entry->d_name, priv, AT_SYMLINK_NOFOLLOW);
+}
+
 static void stat_all(char **argv)
 {
 	unsigned int dirs = atoi(argv[1]), d;
-	const struct dirent *entry;
-	char path[4096];
 	struct stat st;
-	DIR *dir;
 
-	for (d = 0; d < dirs; d++) {
-		snprintf(path, sizeof(path), "%s/d%05u", argv[0], d);
-		dir = opendir(path);
-		if (!dir)
-			err(1, "%s", path);
-		while ((entry = readdir(dir)))
-			fstatat(dirfd(dir), entry->d_name, &st,
-				AT_SYMLINK_NOFOLLOW);
-		closedir(dir);
-	}
+	for (d = 0; d < dirs; d++)
+		each_entry(argv[0], d, stat_entry, &st);
 }
 
-static unsigned int add_block(unsigned long *blocks, unsigned int n,
-			      unsigned long block)
+/* Blocks of the inode table, each once. */
+struct blocks {
+	unsigned int inodes_per_block, n;
+	unsigned long block[NAMES];
+};
+
+static void add_entry(DIR *dir, const struct dirent *entry, void *priv)
 {
+	struct blocks *b = priv;
+	unsigned long block = (entry->d_ino - 1) / b->inodes_per_block;
 	unsigned int i;
 
-	for (i = 0; i < n; i++)
-		if (blocks[i] == block)
-			return n;
-	if (n == NAMES)
+	(void)dir;
+	if (!strcmp(entry->d_name, ".."))
+		return;
+	for (i = 0; i < b->n; i++)
+		if (b->block[i] == block)
+			return;
+	if (b->n == NAMES)
 		errx(1, "too many blocks");
-	blocks[n] = block;
-	return n + 1;
+	b->block[b->n++] = block;
 }
 
 static void locality(char **argv)
 {
-	unsigned int dirs = atoi(argv[1]), per_block = atoi(argv[2]), d, n;
-	unsigned long blocks[NAMES], sum = 0;
-	const struct dirent *entry;
-	char path[4096];
-	DIR *dir;
+	struct blocks b = { .inodes_per_block = atoi(argv[2]) };
+	unsigned int dirs = atoi(argv[1]), d;
+	unsigned long sum = 0;
 
 	for (d = 0; d < dirs; d++) {
-		snprintf(path, sizeof(path), "%s/d%05u", argv[0], d);
-		dir = opendir(path);
-		if (!dir)
-			err(1, "%s", path);
-		n = 0;
-		while ((entry = readdir(dir)))
-			if (strcmp(entry->d_name, ".."))
-				n = add_block(blocks, n,
-					      (entry->d_ino - 1) / per_block);
-		sum += n;
-		closedir(dir);
+		b.n = 0;
+		each_entry(argv[0], d, add_entry, &b);
+		sum += b.n;
 	}
 	printf("%lu\n", sum * 100 / dirs);
 }
@@ -150,30 +164,73 @@ static void dir_name(uint64_t *seed, unsigned int worker, char *name, size_t n)
 		at += snprintf(name + at, n - at, "/d%u", below(seed, 6));
 }
 
-static void script(char **argv)
+/* Of 20 steps: the first make a directory, create, unlink; the rest rmdir. */
+static const struct mix {
+	const char *name;
+	bool tell;
+	unsigned int mkdir, create, unlink;
+} mixes[] = {
+	{ "script", false, 3, 14, 19 },
+	{ "grow", true, 4, 19, 20 },
+	{ "prune", true, 0, 0, 16 },
+};
+
+static const struct mix *find_mix(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(mixes) / sizeof(mixes[0]); i++)
+		if (!strcmp(name, mixes[i].name))
+			return &mixes[i];
+	return NULL;
+}
+
+/* One step was taken, with what result: a line, if that is wanted. */
+static void told(const struct mix *mix, const char *what, const char *path,
+		 int failed)
+{
+	struct stat st = { 0 };
+
+	if (!mix->tell || failed)
+		return;
+	lstat(path, &st);
+	printf("%s %lu %s\n", what, (unsigned long)st.st_ino, path);
+}
+
+static int create_file(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+
+	return fd < 0 ? -1 : close(fd);
+}
+
+static void script(char **argv, const struct mix *mix)
 {
 	unsigned int steps = atoi(argv[2]), worker = atoi(argv[3]), action;
 	uint64_t seed = atoi(argv[1]) * 1000 + worker;
 	char name[200], path[300];
+	int failed;
 
 	if (chdir(argv[0]))
 		err(1, "%s", argv[0]);
 	snprintf(name, sizeof(name), "w%u", worker);
-	if (mkdir(name, 0755) && errno != EEXIST)
+	failed = mkdir(name, 0755);
+	if (failed && errno != EEXIST)
 		err(1, "%s", name);
+	told(mix, "mkdir", name, failed);
 	while (steps--) {
 		action = below(&seed, 20);
 		dir_name(&seed, worker, name, sizeof(name));
 		snprintf(path, sizeof(path), "%s/f%u", name,
 			 below(&seed, NAMES));
-		if (action < 3)
-			mkdir(name, 0755);
-		else if (action < 14)
-			close(open(path, O_WRONLY | O_CREAT, 0644));
-		else if (action < 19)
-			unlink(path);
+		if (action < mix->mkdir)
+			told(mix, "mkdir", name, mkdir(name, 0755));
+		else if (action < mix->create)
+			told(mix, "create", path, create_file(path));
+		else if (action < mix->unlink)
+			told(mix, "unlink", path, unlink(path));
 		else
-			rmdir(name);
+			told(mix, "rmdir", name, rmdir(name));
 	}
 }
 
@@ -205,6 +262,7 @@ static double seconds(const struct timespec *from)
 
 int main(int argc, char **argv)
 {
+	const struct mix *mix = argc == 6 ? find_mix(argv[1]) : NULL;
 	struct timespec start;
 	struct rusage use;
 
@@ -218,14 +276,15 @@ int main(int argc, char **argv)
 	} else if (argc == 5 && !strcmp(argv[1], "locality")) {
 		locality(argv + 2);
 		return 0;
-	} else if (argc == 6 && !strcmp(argv[1], "script")) {
-		script(argv + 2);
+	} else if (mix) {
+		script(argv + 2, mix);
 		return 0;
 	} else if (argc == 3 && !strcmp(argv[1], "fill")) {
 		fill(argv + 2);
 		return 0;
 	} else {
-		errx(2, "usage: trees create|remove|stat|script|fill ...");
+		errx(2, "usage: trees create|remove|stat|locality|script|grow|"
+		     "prune|fill ARGUMENT...");
 	}
 	getrusage(RUSAGE_SELF, &use);
 	printf("%.3f %ld\n", seconds(&start),

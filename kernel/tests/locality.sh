@@ -6,8 +6,19 @@
 # of the inode table is one block and a bit, where stock has 16.
 . "$(dirname "$0")/common.sh"
 dirs=${LOCALITY_DIRS:-1000}
-printf '%-18s%10s%10s%12s%10s%10s%10s\n' "" "blocks" "written" "read, rm" \
-	"create" "remove" "fsck reads"
+bytes=${LOCALITY_BYTES:-0}	# in each file
+columns='%-8s%8s%9s%9s%8s%8s%8s%8s%8s%8s%8s%9s\n'
+# shellcheck disable=SC2059
+row() {
+	printf "$columns" "$@"
+}
+row "" inode- created "" "" "" removed, cold "" "" "" e2fsck
+row "" blocks writes blocks s "cpu ms" reads blocks writes s "cpu ms" inodes
+
+# now NAME [WORD]: what NAME says in $work/got: the first word, or that one
+now() {
+	sed -n "s/^$1 //p" "$work/got" | cut -d ' ' -f "${2:-1}"
+}
 
 inodes_read() {
 	dumpe2fs "$disk" 2>/dev/null | awk '
@@ -17,41 +28,47 @@ inodes_read() {
 }
 
 # workload NAME KERNEL OPTIONS INODES: with room for so many inodes for each
-# directory; prints a line, sets $blocks (in hundredths).  "fsck reads" are the
-# inodes that e2fsck looks at.
+# directory; prints a line, sets $blocks, and $again for a second time (in
+# hundredths).
 workload() {
 	kernel=$2
 	new_disk $((dirs / 2 + 1024)) -N $((dirs * $4 * 5 / 4 + 8192))
 	# shellcheck disable=SC2154
 	boot <<-END >"$work/got"
-		sectors() {
+		stat() {
 			sync
-			awk "{ print \\\$\$1 }" /sys/block/\${disk#/dev/}/stat
+			awk '{ print \$1, int(\$3 / 8), \$5, int(\$7 / 8) }' \
+				/sys/block/\${disk#/dev/}/stat
+		}
+		# since BEFORE AFTER: the differences
+		since() {
+			echo \$((\$5 - \$1)) \$((\$6 - \$2)) \$((\$7 - \$3)) \
+				\$((\$8 - \$4))
 		}
 		mount -t ext4 -o $3 \$disk /mnt || exit 1
-		was=\$(sectors 7)
-		echo create \$(trees create /mnt $dirs 15)
-		echo written \$(((\$(sectors 7) - was) / 8))
+		was=\$(stat)
+		echo create \$(trees create /mnt $dirs 15 $bytes)
+		echo written \$(since \$was \$(stat))
 		echo blocks \$(trees locality /mnt $dirs 16)
 		umount /mnt
 		mount -t ext4 -o $3 \$disk /mnt
-		was=\$(sectors 3)
+		was=\$(stat)
 		echo remove \$(trees remove /mnt $dirs 15)
-		echo read \$(((\$(sectors 3) - was) / 8))
+		echo removed \$(since \$was \$(stat))
 		umount /mnt
 		mount -t ext4 -o $3 \$disk /mnt
-		echo again \$(trees create /mnt $dirs 15)
-		echo and again \$(trees locality /mnt $dirs 16)
+		trees create /mnt $dirs 15 $bytes >/dev/null
+		echo again \$(trees locality /mnt $dirs 16)
 		umount /mnt
 	END
 	clean
-	blocks=$(sed -n 's/^blocks //p' "$work/got")
-	printf '%-18s%10s%10s%12s%10s%10s%10s\n' "$1" "$blocks" \
-		"$(sed -n 's/^written //p' "$work/got")" \
-		"$(sed -n 's/^read //p' "$work/got")" \
-		"$(sed -n 's/^create \([^ ]*\).*/\1/p' "$work/got")" \
-		"$(sed -n 's/^remove \([^ ]*\).*/\1/p' "$work/got")" \
-		"$(inodes_read)"
+	blocks=$(now blocks)
+	again=$(now again)
+	row "$1" "$((blocks / 100)).$((blocks % 100))" \
+		"$(now written 3)" "$(now written 4)" \
+		"$(now create)" "$(now create 2)" \
+		"$(now removed)" "$(now removed 2)" "$(now removed 3)" \
+		"$(now remove)" "$(now remove 2)" "$(inodes_read)"
 }
 
 workload stock "$stock" defaults 64
@@ -61,6 +78,7 @@ for reserve in off:64 low:16 normal:64 high:128; do
 		${reserve#*:}
 	case $reserve in
 	off*) [ "$blocks" -gt 1000 ] || fail "off is not off" ;;
-	*) [ "$blocks" -le 120 ] || fail "more than 1.2 blocks a directory" ;;
+	*) [ $((blocks > again ? blocks : again)) -le 120 ] ||
+		fail "more than 1.2 blocks a directory, or $again/100 again" ;;
 	esac
 done

@@ -15,7 +15,6 @@ mounted() {
 			cat \$name 2>/dev/null || echo -
 		done
 		dmesg | grep -c "tunables in the root"
-		dmesg | grep "tunables in the root" >&2
 		umount /mnt
 	END
 }

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
+# lanes: um
+# The library's placement of inodes against the patched kernel's: what scripts
+# of random mkdir, create, unlink and rmdir made of a small filesystem with many
+# groups is gone through again on a copy, and the library is asked for each
+# inode.  Between growing and pruning the file system is mounted anew, for the
+# library does not hear of inodes that are freed.  Without dir_index, because
+# libext2fs adds no entries to an index.  A difference that has a reason is told
+# apart: see place-replay.c.
+. "$(dirname "$0")/common.sh"
+[ "${top_builddir-}" ] || skip "the library's tools are not there"
+scripts=${ORACLE_SCRIPTS:-15}	# for each window
+mib=32
+windows="16 64 128"
+
+base=$work/base
+disk=$base
+new_disk $mib -O ^dir_index -g 1024 -G 2 -N 8192 -E \
+	lazy_itable_init=0,hash_seed=6ca0d2f1-9f4c-4b5e-8a57-3f0c1d2e4b60
+disk=$work/disk
+truncate -s $((scripts * 3 * mib))M "$disk"
+at=0
+while [ $at -lt $((scripts * 3)) ]; do
+	dd if="$base" of="$disk" bs=1M seek=$((at * mib)) conv=notrunc,sparse \
+		status=none
+	at=$((at + 1))
+done
+
+boot <<-END >"$work/log-all"
+	at=0
+	for window in $windows; do
+		seed=0
+		while [ \$seed -lt $scripts ]; do
+			losetup -o \$((at * $mib << 20)) /dev/loop0 \$disk
+			echo "script \$at \$window"
+			for phase in grow prune grow; do
+				mount -t ext4 -o dir_ireserve=\$window \\
+					/dev/loop0 /mnt || exit 1
+				echo "mount 0 /"
+				seed=\$((seed + 1))
+				trees \$phase /mnt \$seed 600 \$at || exit 1
+				umount /mnt
+			done
+			losetup -d /dev/loop0
+			seed=\$((seed - 2))
+			at=\$((at + 1))
+		done
+	done
+END
+
+awk -v dir="$work" '
+	$1 == "script" { file = dir "/script" $2; print $2, $3; next }
+	{ print >file }' "$work/log-all" >"$work/scripts"
+while read -r at window; do
+	cp --sparse=always "$base" "$work/copy"
+	"$top_builddir/tests/oracle/place-replay" "$work/copy" "$window" \
+		<"$work/script$at" >"$work/told" || fail "script $at"
+	grep -v 'inodes,' "$work/told" | sed "s/^/script $at, $window: /"
+	awk -v window="$window" '/inodes,/ { print window, $1, $3, $6 }' \
+		"$work/told" >>"$work/sums"
+	disk=$work/copy
+	clean
+done <"$work/scripts"
+awk '{ scripts[$1]++; inodes[$1] += $2; differ[$1] += $3
+	moved[$1] += $4 } END {
+	for (w in scripts) {
+		printf "window %s: %d scripts, %d inodes, %d placed elsewhere, %d near the last\n",
+			w, scripts[w], inodes[w], differ[w], moved[w]
+		bad += differ[w]
+	}
+	exit bad > 0 || NR == 0
+}' "$work/sums" || fail "the library places inodes elsewhere"

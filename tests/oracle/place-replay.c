@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Asks the library where it would have placed the inodes that a kernel did:
+ *
+ *   place-replay IMAGE WINDOW <LOG
+ *
+ * IMAGE is the filesystem as it was before; it is changed as LOG says, whose
+ * lines are "mkdir|create INODE PATH", "unlink|rmdir 0 PATH", and "mount 0 /"
+ * where the kernel's memory was lost.  Each difference is told; what
+ * follows is compared as if there had been none.
+ * Prints the number of inodes and of differences, and of those that have a
+ * reason: the kernel looks for the place of a directory where it last found
+ * one for its parent, as long as that inode is in memory (i_last_alloc_group);
+ * the library begins at the parent each time.
+ */
+#include "config.h"
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <e4layout/e4layout.h>
+
+struct replay {
+	ext2_filsys fs;
+	struct e4l *e;
+	struct e4l_place *p;
+	uint32_t window;
+	dgrp_t *last;	/* [dir]: 1 + where an inode was last found for it, or 0 */
+	unsigned int inodes, differ, moved;
+};
+
+static void must(errcode_t ret, const char *what, const char *path)
+{
+	if (ret)
+		errx(1, "%s %s: %s", what, path, error_message(ret));
+}
+
+/* The directory that @path is in; sets *@name to its last part. */
+static ext2_ino_t parent_of(struct replay *r, char *path, char **name)
+{
+	char *slash = strrchr(path, '/');
+	ext2_ino_t dir = EXT2_ROOT_INO;
+
+	*name = slash ? slash + 1 : path;
+	if (slash) {
+		*slash = 0;
+		must(ext2fs_namei(r->fs, EXT2_ROOT_INO, EXT2_ROOT_INO, path,
+				  &dir), "finding", path);
+		*slash = '/';
+	}
+	return dir;
+}
+
+static void mount_again(struct replay *r)
+{
+	e4l_place_free(r->p);
+	free(r->last);
+	r->last = calloc(r->fs->super->s_inodes_count + 1, sizeof(*r->last));
+	if (!r->last)
+		err(1, "starting");
+	must(e4l_place_new(r->e, r->window, 0, &r->p), "starting", "");
+}
+
+static dgrp_t flex_of(struct replay *r, dgrp_t group)
+{
+	return group >> r->fs->super->s_log_groups_per_flex;
+}
+
+/* Was the last inode of @dir found in another flex group than its own? */
+static bool is_away(struct replay *r, ext2_ino_t dir)
+{
+	return r->last[dir] && flex_of(r, r->last[dir] - 1) !=
+			       flex_of(r, ext2fs_group_of_ino(r->fs, dir));
+}
+
+static void compare(struct replay *r, const char *path, char *name,
+		    ext2_ino_t dir, int mode, ext2_ino_t ino)
+{
+	bool away = LINUX_S_ISDIR(mode) && is_away(r, dir);
+	ext2_ino_t mine;
+
+	must(e4l_new_inode(r->p, dir, mode, name, &mine), "placing", path);
+	r->inodes++;
+	r->last[dir] = ext2fs_group_of_ino(r->fs, ino) + 1;
+	if (mine == ino)
+		return;
+	if (away) {
+		r->moved++;
+		return;
+	}
+	r->differ++;
+	printf("%s in inode %u: kernel %u, library %u\n", path, dir, ino, mine);
+}
+
+static void make_dir(struct replay *r, char *path, ext2_ino_t ino)
+{
+	char *name;
+	ext2_ino_t dir = parent_of(r, path, &name);
+	errcode_t ret;
+
+	compare(r, path, name, dir, LINUX_S_IFDIR, ino);
+	ret = ext2fs_mkdir(r->fs, dir, ino, name);
+	if (ret == EXT2_ET_DIR_NO_SPACE) {
+		must(ext2fs_expand_dir(r->fs, dir), "growing", path);
+		ret = ext2fs_mkdir(r->fs, dir, ino, name);
+	}
+	must(ret, "making", path);
+}
+
+static void make_file(struct replay *r, char *path, ext2_ino_t ino)
+{
+	struct ext2_inode inode = {
+		.i_mode = LINUX_S_IFREG | 0644, .i_links_count = 1,
+		.i_flags = EXT4_EXTENTS_FL,
+	};
+	ext2_extent_handle_t handle;
+	char *name;
+	ext2_ino_t dir = parent_of(r, path, &name);
+	errcode_t ret;
+
+	compare(r, path, name, dir, LINUX_S_IFREG, ino);
+	ext2fs_inode_alloc_stats2(r->fs, ino, 1, 0);
+	must(ext2fs_extent_open2(r->fs, ino, &inode, &handle), "making", path);
+	ext2fs_extent_free(handle);
+	must(ext2fs_write_new_inode(r->fs, ino, &inode), "making", path);
+	ret = ext2fs_link(r->fs, dir, name, ino, EXT2_FT_REG_FILE);
+	if (ret == EXT2_ET_DIR_NO_SPACE) {
+		must(ext2fs_expand_dir(r->fs, dir), "growing", path);
+		ret = ext2fs_link(r->fs, dir, name, ino, EXT2_FT_REG_FILE);
+	}
+	must(ret, "linking", path);
+}
+
+static void drop(struct replay *r, char *path, bool is_dir)
+{
+	struct ext2_inode inode, parent;
+	ext2_ino_t ino;
+	char *name;
+	ext2_ino_t dir = parent_of(r, path, &name);
+
+	must(ext2fs_namei(r->fs, EXT2_ROOT_INO, dir, name, &ino), "finding",
+	     path);
+	must(ext2fs_unlink(r->fs, dir, name, ino, 0), "unlinking", path);
+	must(ext2fs_read_inode(r->fs, ino, &inode), "reading", path);
+	if (is_dir) {
+		must(ext2fs_punch(r->fs, ino, &inode, NULL, 0, ~0ULL),
+		     "removing", path);
+		must(ext2fs_read_inode(r->fs, dir, &parent), "reading", path);
+		parent.i_links_count--;
+		must(ext2fs_write_inode(r->fs, dir, &parent), "removing",
+		     path);
+	}
+	inode.i_links_count = 0;
+	inode.i_dtime = time(NULL);
+	must(ext2fs_write_inode(r->fs, ino, &inode), "removing", path);
+	ext2fs_inode_alloc_stats2(r->fs, ino, -1, is_dir);
+}
+
+static void take(struct replay *r, const char *what, ext2_ino_t ino,
+		 char *path)
+{
+	if (!strcmp(what, "mount"))
+		mount_again(r);
+	else if (!strcmp(what, "mkdir"))
+		make_dir(r, path, ino);
+	else if (!strcmp(what, "create"))
+		make_file(r, path, ino);
+	else if (!strcmp(what, "unlink"))
+		drop(r, path, false);
+	else if (!strcmp(what, "rmdir"))
+		drop(r, path, true);
+	else
+		errx(1, "what is %s?", what);
+}
+
+int main(int argc, char **argv)
+{
+	struct replay r = { 0 };
+	char what[16], path[256];
+	ext2_ino_t ino;
+
+	if (argc != 3)
+		errx(2, "usage: place-replay IMAGE WINDOW <LOG");
+	r.window = atoi(argv[2]);
+	must(ext2fs_open(argv[1], EXT2_FLAG_64BITS | EXT2_FLAG_RW, 0, 0,
+			 unix_io_manager, &r.fs), "opening", argv[1]);
+	must(ext2fs_read_bitmaps(r.fs), "reading", argv[1]);
+	must(e4l_new(r.fs, &r.e), "opening", argv[1]);
+	mount_again(&r);
+	while (scanf("%15s %u %255s", what, &ino, path) == 3)
+		take(&r, what, ino, path);
+	printf("%u inodes, %u placed elsewhere, %u where the last one was\n",
+	       r.inodes, r.differ, r.moved);
+	free(r.last);
+	e4l_place_free(r.p);
+	e4l_free(r.e);
+	must(ext2fs_close_free(&r.fs), "closing", argv[1]);
+	return 0;
+}
