@@ -166,9 +166,7 @@ static int written(const char *how, uint32_t block)
 		return 1;
 	if (at == CELL - LAST - 2)
 		return strchr(how, 'z') != NULL;
-	if (at == CELL - LAST - 1)
-		return strchr(how, 'n') != NULL;
-	if (at == 2)
+	if (at == CELL - LAST - 1 || at == 2)
 		return strchr(how, 'n') != NULL;
 	return (at == CELL - LAST + 1 && strchr(how, 'e')) ||
 	       (at == CELL - LAST + 2 && strchr(how, 'm'));

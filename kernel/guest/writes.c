@@ -2,8 +2,10 @@
 /*
  * Writes into preallocated files, and checks what is in them.
  *
+ * Blocks are of 4 KiB, or $BLOCK_BYTES.
+ *
  *  writes random [direct|sync] FILE BLOCKS COUNT SEED [PROGRESS]
- *	preallocates BLOCKS blocks of 4 KiB and writes COUNT of them, each to
+ *	preallocates BLOCKS blocks and writes COUNT of them, each to
  *	disk before the next; a byte goes to PROGRESS for each
  *  writes stride [direct|sync] FILE COUNT STRIDE_KB
  *	likewise, every STRIDE_KB
@@ -24,11 +26,11 @@
 #include <unistd.h>
 #include "rand.h"
 
-#define BLOCK 4096
+static unsigned int bytes = 4096;	/* of a block */
 
 static char *buffer(void)
 {
-	char *buf = aligned_alloc(BLOCK, BLOCK);
+	char *buf = aligned_alloc(4096, 4096);
 
 	if (!buf)
 		err(1, "buffer");
@@ -41,7 +43,7 @@ static void fill(char *buf, uint32_t block, uint32_t nr)
 	uint32_t words[2] = { block + 1, nr + 1 };
 	unsigned int at;
 
-	for (at = 0; at < BLOCK; at += sizeof(words))
+	for (at = 0; at < bytes; at += sizeof(words))
 		memcpy(buf + at, words, sizeof(words));
 }
 
@@ -64,7 +66,7 @@ static void write_block(int fd, uint32_t block, uint32_t nr)
 	if (!buf)
 		buf = buffer();
 	fill(buf, block, nr);
-	if (pwrite(fd, buf, BLOCK, (off_t)block * BLOCK) != BLOCK || fsync(fd))
+	if (pwrite(fd, buf, bytes, (off_t)block * bytes) != bytes || fsync(fd))
 		err(1, "block %u", block);
 }
 
@@ -72,7 +74,7 @@ static void random_writes(char **argv)
 {
 	uint32_t blocks = atoi(argv[2]), count = atoi(argv[3]), i;
 	uint64_t seed = atoi(argv[4]);
-	int fd = open_new(argv[0], argv[1], (off_t)blocks * BLOCK), done = -1;
+	int fd = open_new(argv[0], argv[1], (off_t)blocks * bytes), done = -1;
 
 	if (argv[5])
 		done = open(argv[5], O_WRONLY | O_CREAT | O_TRUNC, 0644);
@@ -86,8 +88,9 @@ static void random_writes(char **argv)
 
 static void stride_writes(char **argv)
 {
-	uint32_t count = atoi(argv[2]), stride = atoi(argv[3]) / 4, i;
-	int fd = open_new(argv[0], argv[1], (off_t)count * stride * BLOCK);
+	uint32_t count = atoi(argv[2]), i;
+	uint32_t stride = atoi(argv[3]) * 1024 / bytes;
+	int fd = open_new(argv[0], argv[1], (off_t)count * stride * bytes);
 
 	for (i = 0; i < count; i++)
 		write_block(fd, i * stride, i);
@@ -98,8 +101,8 @@ static void write_before_eof(char **argv)
 {
 	int fd = open_new(argv[0], argv[1], 0);
 
-	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 64 * BLOCK) ||
-	    ftruncate(fd, 10 * BLOCK) || fsync(fd))
+	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 64 * bytes) ||
+	    ftruncate(fd, 10 * bytes) || fsync(fd))
 		err(1, "%s", argv[1]);
 	write_block(fd, 3, 0);
 	close(fd);
@@ -112,7 +115,7 @@ static int later_write(const char *buf, char *want, uint32_t block, uint32_t nr)
 
 	memcpy(words, buf, sizeof(words));
 	fill(want, block, words[1] - 1);
-	return words[1] > nr && !memcmp(buf, want, BLOCK);
+	return words[1] > nr && !memcmp(buf, want, bytes);
 }
 
 static void check(char **argv, int crashed)
@@ -128,12 +131,12 @@ static void check(char **argv, int crashed)
 	for (i = 0; i < count; i++)
 		last[below(&seed, blocks)] = i + 1;
 	for (i = 0; i < blocks; i++) {
-		if (pread(fd, buf, BLOCK, (off_t)i * BLOCK) != BLOCK)
+		if (pread(fd, buf, bytes, (off_t)i * bytes) != bytes)
 			err(1, "reading block %u", i);
-		memset(want, 0, BLOCK);
+		memset(want, 0, bytes);
 		if (last[i])
 			fill(want, i, last[i] - 1);
-		bad += memcmp(buf, want, BLOCK) != 0 &&
+		bad += memcmp(buf, want, bytes) != 0 &&
 		       (!crashed || !later_write(buf, want, i, last[i]));
 	}
 	if (bad)
@@ -142,6 +145,10 @@ static void check(char **argv, int crashed)
 
 int main(int argc, char **argv)
 {
+	if (getenv("BLOCK_BYTES"))
+		bytes = atoi(getenv("BLOCK_BYTES"));
+	if (bytes < 512 || bytes > 4096 || bytes % 512)
+		errx(2, "blocks of %u bytes", bytes);
 	if ((argc == 7 || argc == 8) && !strcmp(argv[1], "random"))
 		random_writes(argv + 2);
 	else if (argc == 6 && !strcmp(argv[1], "stride"))

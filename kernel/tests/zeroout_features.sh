@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
+# lanes: um
+# Zero-out with blocks smaller than a page, fast commits, an external journal,
+# and encryption: the power is cut while preallocated files are written to, on a
+# disk that was full of 0xAA; the guest's own replay must leave zeroes or what
+# was written, and all that was reported to be on disk.
+. "$(dirname "$0")/common.sh"
+blocks=2048
+
+# judge: clean, or likewise with the journal in $disk2
+judge() {
+	[ "${disk2-}" ] || { clean; return; }
+	loop=$(losetup -f --show "$disk2")
+	e2fsck -fn -j "$loop" "$disk" >"$work/fsck" 2>&1 || {
+		cat "$work/fsck" >&2
+		fail "e2fsck is not content"
+	}
+	losetup -d "$loop"
+}
+
+# variant NAME BLOCK_BYTES MOUNT_OPTIONS: on $disk
+variant() {
+	cut_power <<-END >"$work/done"
+		export BLOCK_BYTES=$2
+		mount -t ext4 -o extent_max_zeroout_kb=$((24 * $2 / 1024)),$3 \
+			\$disk /mnt || exit 1
+		mkdir /mnt/dir
+		writes random direct /mnt/dir/direct $blocks 1500 5 /tmp/direct &
+		writes random sync /mnt/dir/sync $blocks 1500 6 /tmp/sync &
+		while [ \$(cat /tmp/direct | wc -c) -lt 500 -o \
+			\$(cat /tmp/sync | wc -c) -lt 500 ]; do
+			:
+		done 2>/dev/null
+		echo direct \$(wc -c </tmp/direct) 5
+		echo sync \$(wc -c </tmp/sync) 6
+		poweroff -f -n
+	END
+	grep -E "^(direct|sync) " "$work/done" >"$work/counts"
+	boot <<-END
+		export BLOCK_BYTES=$2
+		mount -t ext4 -o $3 \$disk /mnt || exit 1
+		$(sed 's|\(.*\) \(.*\) \(.*\)|writes survived /mnt/dir/\1 '"$blocks"' \2 \3 \|\| exit 1|' "$work/counts")
+		umount /mnt
+	END
+	judge
+	while read -r how count _; do
+		n=$(extents "/dir/$how")
+		echo "ok: $1, cut after $count writes, $how, $n extents"
+		[ "$n" -lt "$count" ] || fail "no zeroing out"
+	done <"$work/counts"
+}
+
+garbage_disk 32 -b 1024
+variant "blocks of 1 KiB, written singly" 1024 noatime
+garbage_disk 32 -b 1024
+variant "blocks of 1 KiB, written by four" 4096 noatime
+garbage_disk 32 -O fast_commit
+variant "fast commits" 4096 noatime
+
+# the key is another one after each boot
+garbage_disk 32 -O encrypt
+boot <<-END >"$work/got"
+	mount -t ext4 -o extent_max_zeroout_kb=96,test_dummy_encryption \
+		\$disk /mnt || exit 1
+	mkdir /mnt/dir
+	writes random direct /mnt/dir/direct $blocks 600 5 &
+	writes random sync /mnt/dir/sync $blocks 600 6
+	wait
+	umount /mnt
+	mount -t ext4 -o test_dummy_encryption \$disk /mnt || exit 1
+	writes check /mnt/dir/direct $blocks 600 5 || exit 1
+	writes check /mnt/dir/sync $blocks 600 6 || exit 1
+	ls -1i /mnt/dir
+	umount /mnt
+END
+clean
+while read -r ino how; do
+	n=$(extents "<$ino>")
+	echo "ok: encryption, $how, $n extents"
+	[ "$n" -lt 600 ] || fail "no zeroing out"
+done <"$work/got"
+
+if [ "$(id -u)" != 0 ] || ! losetup -f >/dev/null 2>&1; then
+	echo "no loop device: not with an external journal"
+	exit 0
+fi
+disk2=$work/disk2
+truncate -s 16M "$disk2"
+mke2fs -q -F -b 4096 -O journal_dev "$disk2"
+loop=$(losetup -f --show "$disk2")
+trap 'losetup -d "$loop" 2>/dev/null || :' EXIT
+garbage_disk 32 -J device="$loop"
+losetup -d "$loop"
+variant "an external journal" 4096 journal_path=/dev/ubdb
