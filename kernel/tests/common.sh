@@ -40,7 +40,7 @@ run_guest() {
 			mem="${GUEST_MEM:-512M}" initrd="$work/initrd" \
 			ubd0="$disk" ${disk2:+ubd1="$disk2"} con=null \
 			con0=null,fd:1 con1=null,fd:3 ssl=null panic=-1 \
-			quiet kunit.enable=0 "$@" \
+			loglevel=5 kunit.enable=0 "$@" \
 			</dev/null >"$work/console" 2>&1 3>"$work/out" ;;
 	*)
 		timeout -s KILL "$BOOT_SECONDS" qemu-system-x86_64 \
