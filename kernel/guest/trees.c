@@ -16,10 +16,13 @@
  *	creates, makes and removes what the random numbers say: all of it,
  *	next to no removing, or nothing else; "grow" and "prune" print it,
  *	with the numbers of new inodes
+ *  trees mail DIR SEED FILES STEPS
+ *	FILES files of 500 to 10,000 bytes in 100 directories; in each step
+ *	one is removed or made, and another one read or added to
  *  trees fill DIR
  *	creates empty files until none is left, and prints how many
  *
- * The first three print the seconds and the CPU's milliseconds that they took.
+ * "create", "remove", "stat" and "mail" print the seconds and the CPU's milliseconds that they took.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -234,6 +237,58 @@ static void script(char **argv, const struct mix *mix)
 	}
 }
 
+static void mail_file(char *path, const char *dir, unsigned int i)
+{
+	sprintf(path, "%.3000s/s%02u/f%u", dir, i % 100, i);
+}
+
+/* Reads a file, or adds to it. */
+static void mail_use(const char *path, uint64_t *seed)
+{
+	static char data[10000];
+	bool append = below(seed, 2);
+	ssize_t n = below(seed, 500) + 1;
+	int fd = open(path, append ? O_WRONLY | O_APPEND : O_RDONLY);
+
+	if (fd < 0 || (append ? write(fd, data, n) != n :
+				read(fd, data, sizeof(data)) <= 0))
+		err(1, "%s", path);
+	close(fd);
+}
+
+static void mail(char **argv)
+{
+	unsigned int files = atoi(argv[2]), steps = atoi(argv[3]), i;
+	bool *there = calloc(files, sizeof(*there));
+	uint64_t seed = atoi(argv[1]);
+	char path[4096];
+
+	for (i = 0; i < 100; i++) {
+		sprintf(path, "%.3000s/s%02u", argv[0], i);
+		if (mkdir(path, 0755))
+			err(1, "%s", path);
+	}
+	for (i = 0; i < files + steps; i++) {
+		unsigned int nr = i < files ? i : below(&seed, files);
+
+		mail_file(path, argv[0], nr);
+		if (there[nr] && unlink(path))
+			err(1, "%s", path);
+		if (!there[nr])
+			make_file(path, 500 + below(&seed, 9500));
+		there[nr] = !there[nr];
+		nr = below(&seed, files);
+		mail_file(path, argv[0], nr);
+		if (i >= files && there[nr])
+			mail_use(path, &seed);
+	}
+	for (i = 0; i < files; i++) {
+		mail_file(path, argv[0], i);
+		if (there[i] && unlink(path))
+			err(1, "%s", path);
+	}
+}
+
 static void fill(char **argv)
 {
 	unsigned int n;
@@ -276,6 +331,8 @@ int main(int argc, char **argv)
 	} else if (argc == 5 && !strcmp(argv[1], "locality")) {
 		locality(argv + 2);
 		return 0;
+	} else if (argc == 6 && !strcmp(argv[1], "mail")) {
+		mail(argv + 2);
 	} else if (mix) {
 		script(argv + 2, mix);
 		return 0;
@@ -284,7 +341,7 @@ int main(int argc, char **argv)
 		return 0;
 	} else {
 		errx(2, "usage: trees create|remove|stat|locality|script|grow|"
-		     "prune|fill ARGUMENT...");
+		     "prune|mail|fill ARGUMENT...");
 	}
 	getrusage(RUSAGE_SELF, &use);
 	printf("%.3f %ld\n", seconds(&start),

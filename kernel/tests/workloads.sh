@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
+# Run by measure/workloads only: what else directories' windows and zeroing out
+# are good for, or cost.  $tree is a tar archive.
+. "$(dirname "$0")/common.sh"
+: "${tree:?}" "${WORKLOAD_DIRS:=20000}" "${WORKLOAD_FILES:=5000}"
+
+# In the guest: "step NAME COMMAND..." prints what reached the disk, the seconds
+# and the CPU's milliseconds of all that ran, and those of the command alone if
+# it says so.
+cat >"$work/functions" <<'E2'
+numbers() {
+	sync
+	awk '{ print $1, int($3 / 8), $5, int($7 / 8) }' \
+		"/sys/block/${on#/dev/}/stat"
+	awk '{ print int($1 * 1000) }' /proc/uptime
+	awk '/^cpu / { print ($2 + $3 + $4) * 10 }' /proc/stat
+}
+step() {
+	name=$1
+	shift
+	numbers >/tmp/before
+	"$@" >/tmp/own || exit 1
+	numbers >/tmp/after
+	echo "$name" $(cat /tmp/before /tmp/after /tmp/own) | awk '{
+		printf "%-22s%9d%9d%9d%9d%9.2f%9d%9s\n", $1, $8 - $2, $9 - $3,
+			$10 - $4, $11 - $5, ($12 - $6) / 1000, $13 - $7, $15
+	}'
+}
+again() {
+	umount /mnt
+	mount -t ext4 -o "$options" "$on" /mnt || exit 1
+}
+E2
+
+# workload NAME KERNEL OPTIONS [READ_MS WRITE_MS]: the last two make the disk
+# slow.
+workload() {
+	kernel=$2
+	echo "$1"
+	boot <<-END
+		$(cat "$work/functions")
+		options=commit=300,$3
+		on=\$disk
+		$([ ! "${4-}" ] || echo "delay \$disk $4 $5; on=/dev/dm-0")
+		mount -t ext4 -o \$options \$on /mnt || exit 1
+		$script
+		umount /mnt
+	END
+	clean
+}
+
+# all TITLE SCRIPT [READ_MS WRITE_MS]
+all() {
+	title=$1 script=$2
+	shift 2
+	printf '\n%s\n%-22s%9s%9s%9s%9s%9s%9s%9s\n' "$title" "" reads blocks \
+		writes blocks s "cpu ms" alone
+	for reserve in stock off low normal; do
+		new_disk 2048 -N 1000000
+		case $reserve in
+		stock) workload stock "$stock" noatime "$@" ;;
+		*) workload $reserve "$patched" dir_ireserve=$reserve "$@" ;;
+		esac
+	done
+}
+
+all "$WORKLOAD_DIRS empty directories" "
+	step create trees create /mnt $WORKLOAD_DIRS 0"
+disk2=$tree
+all "a source tree of $(tar -tf "$tree" | wc -l) files and directories" "
+	step untar tar -xf \$disk2 -C /mnt
+	again
+	step find find /mnt -size +1000000
+	again
+	step rm rm -rf /mnt/fs /mnt/kernel /mnt/include"
+disk2=
+all "mail: $WORKLOAD_FILES files, $((WORKLOAD_FILES * 4)) steps" "
+	step mail trees mail /mnt 1 $WORKLOAD_FILES $((WORKLOAD_FILES * 4))"
+all "1000 directories of 15 files; 8 ms for each read, 4 for a write" "
+	step create trees create /mnt 1000 15
+	again
+	step find trees stat /mnt 1000
+	again
+	step rm trees remove /mnt 1000 15" 8 4
+
+# stride NAME KERNEL KB
+stride() {
+	new_disk 512
+	kernel=$2
+	boot <<-END
+		$(cat "$work/functions")
+		options=commit=300 on=\$disk
+		mount -t ext4 -o \$options \$disk /mnt || exit 1
+		echo $3 >/sys/fs/ext4/\${disk#/dev/}/extent_max_zeroout_kb
+		step "$1" writes stride direct /mnt/f 2000 64
+		awk '/requested/ { n = \$1 } /logged/ { printf \
+			"%22s%d transactions of %d blocks\n", "", n, \$1 }' \
+			/proc/fs/jbd2/\${disk#/dev/}-8/info
+		umount /mnt
+	END
+	clean
+	echo "$(extents /f) extents" | sed 's/^/                      /'
+}
+printf '\n%s\n' "2000 direct writes of 4 KiB every 64 KiB, each to disk"
+for kb in 0 32 64 128; do
+	stride "stock-$kb-KiB" "$stock" $kb
+	stride "patched-$kb-KiB" "$patched" $kb
+done
