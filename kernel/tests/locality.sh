@@ -45,18 +45,18 @@ workload() {
 			echo \$((\$5 - \$1)) \$((\$6 - \$2)) \$((\$7 - \$3)) \
 				\$((\$8 - \$4))
 		}
-		mount -t ext4 -o $3 \$disk /mnt || exit 1
+		mount -t ext4 -o commit=300,$3 \$disk /mnt || exit 1
 		was=\$(stat)
 		echo create \$(trees create /mnt $dirs 15 $bytes)
 		echo written \$(since \$was \$(stat))
 		echo blocks \$(trees locality /mnt $dirs 16)
 		umount /mnt
-		mount -t ext4 -o $3 \$disk /mnt
+		mount -t ext4 -o commit=300,$3 \$disk /mnt
 		was=\$(stat)
 		echo remove \$(trees remove /mnt $dirs 15)
 		echo removed \$(since \$was \$(stat))
 		umount /mnt
-		mount -t ext4 -o $3 \$disk /mnt
+		mount -t ext4 -o commit=300,$3 \$disk /mnt
 		trees create /mnt $dirs 15 $bytes >/dev/null
 		echo again \$(trees locality /mnt $dirs 16)
 		umount /mnt
