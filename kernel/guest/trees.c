@@ -22,7 +22,8 @@
  *  trees fill DIR
  *	creates empty files until none is left, and prints how many
  *
- * "create", "remove", "stat" and "mail" print the seconds and the CPU's milliseconds that they took.
+ * "create", "remove", "stat" and "mail" print the seconds and the CPU's
+ * milliseconds that they took.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

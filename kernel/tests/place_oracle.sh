@@ -65,8 +65,10 @@ done <"$work/scripts"
 awk '{ scripts[$1]++; inodes[$1] += $2; differ[$1] += $3
 	moved[$1] += $4 } END {
 	for (w in scripts) {
-		printf "window %s: %d scripts, %d inodes, %d placed elsewhere, %d near the last\n",
-			w, scripts[w], inodes[w], differ[w], moved[w]
+		printf "window %s: %d scripts, %d inodes, ", w, scripts[w],
+			inodes[w]
+		printf "%d placed elsewhere, %d near the last\n", differ[w],
+			moved[w]
 		bad += differ[w]
 	}
 	exit bad > 0 || NR == 0

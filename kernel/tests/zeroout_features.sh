@@ -8,6 +8,13 @@
 . "$(dirname "$0")/common.sh"
 blocks=2048
 
+# survived COUNTS: the commands that look at what COUNTS says was written
+survived() {
+	while read -r how count seed; do
+		echo "writes survived /mnt/dir/$how $blocks $count $seed || exit 1"
+	done <"$1"
+}
+
 # judge: clean, or likewise with the journal in $disk2
 judge() {
 	[ "${disk2-}" ] || { clean; return; }
@@ -40,7 +47,7 @@ variant() {
 	boot <<-END
 		export BLOCK_BYTES=$2
 		mount -t ext4 -o $3 \$disk /mnt || exit 1
-		$(sed 's|\(.*\) \(.*\) \(.*\)|writes survived /mnt/dir/\1 '"$blocks"' \2 \3 \|\| exit 1|' "$work/counts")
+		$(survived "$work/counts")
 		umount /mnt
 	END
 	judge

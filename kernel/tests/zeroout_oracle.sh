@@ -3,8 +3,8 @@
 # lanes: um
 # The library's zero-out rule against the patched kernel: random preallocated
 # files and random writes on a default mount, for several chunk limits and two
-# block sizes.  What is written and unwritten must be the same; with dioread_lock
-# so must the extents.  On a default mount a write is cut out before the I/O and
+# block sizes.  What is written and unwritten must be the same; with
+# dioread_lock so must the extents.  On a default mount a write is cut out before the I/O and
 # joined to its neighbours afterwards, so that a leaf of the tree has one more
 # for a while: some are split elsewhere, and extents in two leaves never join.
 . "$(dirname "$0")/common.sh"
