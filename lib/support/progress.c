@@ -72,7 +72,7 @@ void progress_update(struct progress *p, uint64_t done, uint64_t total,
 void progress_end(struct progress *p)
 {
 	if (p->shown && p->terminal)
-		fprintf(stderr, "\r%79s\r", "");
+		fputs("\r\033[K", stderr);	/* and a "^C" behind it */
 	p->doing = NULL;
 	p->shown = false;
 }
