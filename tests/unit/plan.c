@@ -1164,7 +1164,7 @@ START_TEST(remembers_what_was_forgotten)
 	struct world *w = any_world(_i);
 	struct e4l_plan *p = make_plan(w), *q;
 	struct rereader r = { .wrong_at = 0 };
-	unsigned int fewer = 0, i, none;
+	unsigned int fewer = 0, i, none = 0;
 	size_t n;
 
 	for (i = 0; i < ARRAY_SIZE(limits); i++) {
