@@ -7,7 +7,7 @@ case $(sed -n 's/^CFLAGS = //p' "$top_builddir/Makefile") in
 *-fsanitize*) skip 'sanitizers take more memory than what is looked at' ;;
 esac
 
-max_kib=12288
+max_kib=$((4096 * ($(nproc) + 1)))	# each thread has buffers
 aged "$work/img" <<'END'
 size 2G
 mke2fs -N 1010000 -E lazy_itable_init=1 -O ^has_journal
