@@ -274,11 +274,11 @@ static struct es_entry *new_entry(const struct e4l_es *es)
 	return entry;
 }
 
-/* Nothing else in the tree has blocks of @entry. */
+/* Nothing else in the tree, that ends with @last, has blocks of @entry. */
 static void add(struct e4l_es_cache *c, struct es_inode *inode,
-		struct es_entry *entry, enum es_age age)
+		struct es_entry *last, struct es_entry *entry, enum es_age age)
 {
-	struct es_entry *last = last_entry(inode), *before, *rest;
+	struct es_entry *before, *rest;
 
 	c->random = c->random * 1664525 + 1013904223;
 	entry->priority = c->random;
@@ -436,7 +436,6 @@ static void keep_limit(struct e4l_es_cache *c)
 	uint64_t batch = c->stats.limit_bytes / ENTRY_BYTES / 8;
 
 	note_max(c->stats.bytes, &c->stats.max_bytes);
-
 	while (c->stats.bytes > c->stats.limit_bytes && c->stats.reclaimable)
 		e4l_es_shrink(c, batch < BATCH ? batch : BATCH);
 }
@@ -558,7 +557,7 @@ static errcode_t cut_middle(struct e4l_es_cache *c, struct es_inode *inode,
 	rest->kid[0] = rest->kid[1] = NULL;
 	cut_head(rest, end);
 	entry->len = lblk - entry->lblk;
-	add(c, inode, rest, entry->age);
+	add(c, inode, last_entry(inode), rest, entry->age);
 	return 0;
 }
 
@@ -609,11 +608,13 @@ static void join_next(struct e4l_es_cache *c, struct es_inode *inode,
 	es_drop(c, inode, next);
 }
 
-/* Nothing is known of what @entry has; @prev is the last before it. */
+/* Nothing is known of what @entry has; @last ends the tree. */
 static void insert(struct e4l_es_cache *c, struct es_inode *inode,
-		   struct es_entry *prev, struct es_entry *entry)
+		   struct es_entry *last, struct es_entry *entry)
 {
-	bool is_last = prev == last_entry(inode);
+	bool is_last = !last || last->lblk < entry->lblk;
+	struct es_entry *prev = is_last ? last :
+				find_at_or_before(inode, entry->lblk);
 
 	if (prev && end_of(prev) == entry->lblk &&
 	    continues(prev, prev->len, entry->state, entry->pblk)) {
@@ -621,7 +622,7 @@ static void insert(struct e4l_es_cache *c, struct es_inode *inode,
 		free(entry);
 		entry = prev;
 	} else {
-		add(c, inode, entry, ES_INACTIVE);
+		add(c, inode, last, entry, ES_INACTIVE);
 	}
 	if (!is_last)
 		join_next(c, inode, entry);
@@ -640,7 +641,7 @@ errcode_t e4l_es_insert(struct e4l_es_cache *c, ext2_ino_t ino,
 			const struct e4l_es *es)
 {
 	struct es_inode *inode;
-	struct es_entry *entry, *prev;
+	struct es_entry *entry, *last;
 	errcode_t err = 0;
 	bool behind;
 
@@ -651,8 +652,8 @@ errcode_t e4l_es_insert(struct e4l_es_cache *c, ext2_ino_t ino,
 	if (!inode)
 		return ENOMEM;
 	/* most often what comes is behind all that is known */
-	prev = last_entry(inode);
-	behind = !prev || end_of(prev) <= es->lblk;
+	last = last_entry(inode);
+	behind = !last || end_of(last) <= es->lblk;
 	if (!behind && is_known(inode, es))
 		return 0;
 	entry = new_entry(es);
@@ -665,9 +666,7 @@ errcode_t e4l_es_insert(struct e4l_es_cache *c, ext2_ino_t ino,
 		es_drop_empty(c, inode);
 		return err;
 	}
-	if (!behind)
-		prev = find_at_or_before(inode, es->lblk);
-	insert(c, inode, prev, entry);
+	insert(c, inode, behind ? last : last_entry(inode), entry);
 	keep_limit(c);
 	return 0;
 }
