@@ -16,7 +16,7 @@ value() {
 
 # agree WHAT OURS THEIRS
 agree() {
-	[ "$2" = "$3" ] || fail "$subject: $1: we say $2, they say $3"
+	same "$subject: $1, ours" "$2" "$3"
 }
 
 # agree_files WHAT OURS THEIRS

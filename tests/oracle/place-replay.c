@@ -93,6 +93,16 @@ static void compare(struct replay *r, const char *path, char *name,
 	printf("%s in inode %u: kernel %u, library %u\n", path, dir, ino, mine);
 }
 
+/* If @ret says that @dir is full, it has room now. */
+static bool has_grown(struct replay *r, ext2_ino_t dir, const char *path,
+		      errcode_t ret)
+{
+	if (ret != EXT2_ET_DIR_NO_SPACE)
+		return false;
+	must(ext2fs_expand_dir(r->fs, dir), "growing", path);
+	return true;
+}
+
 static void make_dir(struct replay *r, char *path, ext2_ino_t ino)
 {
 	char *name;
@@ -100,11 +110,9 @@ static void make_dir(struct replay *r, char *path, ext2_ino_t ino)
 	errcode_t ret;
 
 	compare(r, path, name, dir, LINUX_S_IFDIR, ino);
-	ret = ext2fs_mkdir(r->fs, dir, ino, name);
-	if (ret == EXT2_ET_DIR_NO_SPACE) {
-		must(ext2fs_expand_dir(r->fs, dir), "growing", path);
+	do {
 		ret = ext2fs_mkdir(r->fs, dir, ino, name);
-	}
+	} while (has_grown(r, dir, path, ret));
 	must(ret, "making", path);
 }
 
@@ -124,11 +132,9 @@ static void make_file(struct replay *r, char *path, ext2_ino_t ino)
 	must(ext2fs_extent_open2(r->fs, ino, &inode, &handle), "making", path);
 	ext2fs_extent_free(handle);
 	must(ext2fs_write_new_inode(r->fs, ino, &inode), "making", path);
-	ret = ext2fs_link(r->fs, dir, name, ino, EXT2_FT_REG_FILE);
-	if (ret == EXT2_ET_DIR_NO_SPACE) {
-		must(ext2fs_expand_dir(r->fs, dir), "growing", path);
+	do {
 		ret = ext2fs_link(r->fs, dir, name, ino, EXT2_FT_REG_FILE);
-	}
+	} while (has_grown(r, dir, path, ret));
 	must(ret, "linking", path);
 }
 
