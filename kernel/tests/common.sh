@@ -103,9 +103,10 @@ garbage_disk() {
 	mke2fs -q -F -t ext4 -b 4096 -E nodiscard,lazy_itable_init=0 "$@" "$disk"
 }
 
-# clean: $disk has no errors.
+# clean [OPTION]...: $disk has no errors; the options are e2fsck's.
+# shellcheck disable=SC2120,SC2119
 clean() {
-	e2fsck -fn "$disk" >"$work/fsck" 2>&1 || {
+	e2fsck -fn "$@" "$disk" >"$work/fsck" 2>&1 || {
 		cat "$work/fsck" >&2
 		fail "e2fsck is not content"
 	}
