@@ -23,7 +23,8 @@ judge() {
 	losetup -d "$loop"
 }
 
-# variant NAME BLOCK_BYTES MOUNT_OPTIONS: on $disk
+# variant NAME BLOCK_BYTES MOUNT_OPTIONS: on $disk; sets $got to what the second
+# guest prints
 variant() {
 	cut_power <<-END >"$work/done"
 		export BLOCK_BYTES=$2
@@ -41,12 +42,17 @@ variant() {
 		poweroff -f -n
 	END
 	grep -E "^(direct|sync) " "$work/done" >"$work/counts"
-	boot <<-END
+	boot <<-END >"$work/got"
 		export BLOCK_BYTES=$2
-		mount -t ext4 -o $3 \$disk /mnt || exit 1
+		mount -t ext4 -o $3 \$disk /mnt 2>/dev/null || {
+			echo cannot mount
+			exit 0
+		}
 		$(survived "$work/counts")
 		umount /mnt
 	END
+	got=$(cat "$work/got")
+	[ "$got" != "cannot mount" ] || return 0
 	judge
 	while read -r how count _; do
 		n=$(extents "/dir/$how")
@@ -55,12 +61,53 @@ variant() {
 	done <"$work/counts"
 }
 
+can_mount() {
+	[ ! "$got" ] || fail "$got"
+}
+
 garbage_disk 32 -b 1024
 variant "blocks of 1 KiB, written singly" 1024 noatime
+can_mount
 garbage_disk 32 -b 1024
 variant "blocks of 1 KiB, written by four" 4096 noatime
+can_mount
+
+# Linux 6.12 itself fails to replay one in twenty or so of these, without the
+# series as well: another one, then
+for try in 1 2 3 4 5; do
+	garbage_disk 32 -O fast_commit
+	variant "fast commits" 4096 noatime
+	[ "$got" = "cannot mount" ] || break
+	grep -aq "error loading journal" "$work/console" || break
+	echo "fast commits: no replay, $try"
+done
+can_mount
+
+# what the first write zeroed is written, and the second one changes no extent
 garbage_disk 32 -O fast_commit
-variant "fast commits" 4096 noatime
+cut_power <<-END >/dev/null
+	mount -t ext4 -o extent_max_zeroout_kb=96 \$disk /mnt || exit 1
+	fallocate -l 64k /mnt/file
+	sync
+	for block in 5 9; do
+		yes \$block | head -c 4096 >/tmp/data
+		dd if=/tmp/data of=/mnt/file bs=4096 seek=\$block \
+			conv=notrunc,fsync 2>/dev/null || exit 1
+	done
+	poweroff -f -n
+END
+boot <<-END >"$work/lost"
+	mount -t ext4 \$disk /mnt || exit 1
+	for block in 5 9; do
+		yes \$block | head -c 4096 >/tmp/data
+		dd if=/mnt/file bs=4096 skip=\$block count=1 2>/dev/null |
+			cmp -s - /tmp/data || echo block \$block is lost
+	done
+	umount /mnt
+END
+clean
+[ ! -s "$work/lost" ] || fail "fast commits: $(cat "$work/lost")"
+echo "ok: fast commits, what was zeroed before"
 
 # the key is another one after each boot
 garbage_disk 32 -O encrypt
@@ -97,3 +144,4 @@ trap 'losetup -d "$loop" 2>/dev/null || :' EXIT
 garbage_disk 32 -J device="$loop"
 losetup -d "$loop"
 variant "an external journal" 4096 journal_path=/dev/ubdb
+can_mount
