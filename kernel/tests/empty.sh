@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
-# Run by measure/empty only: how long it takes to make empty directories.  All
-# memory has been used before, for what is touched the first time costs the
-# host more than a directory costs the guest.
+# Run by measure/empty only: how long it takes to make empty directories, in
+# memory that was used before.
 . "$(dirname "$0")/common.sh"
 : "${EMPTY_DIRS:=40000}" "${EMPTY_ROUNDS:=10}" "${GUEST_MEM:=3G}"
 
@@ -11,10 +10,9 @@ timed() {
 	kernel=$2
 	new_disk 8192 -N 4000000 -J size=1024
 	boot <<-END >>"$work/$1"
-		dd if=/dev/zero of=/tmp/used bs=1M 2>/dev/null \
-			count=$((${GUEST_MEM%G} * 500)) || exit 1
-		rm /tmp/used
-		mount -t ext4 -o noatime,$3 \$disk /mnt || exit 1
+		. /guest/functions.sh
+		touch_memory
+		mount -t ext4 -o noatime,commit=300,$3 \$disk /mnt || exit 1
 		now() {
 			cut -d ' ' -f 1 /proc/uptime
 		}
@@ -31,9 +29,9 @@ timed() {
 round=0
 while [ $round -lt "$EMPTY_ROUNDS" ]; do
 	round=$((round + 1))
-	timed stock "$stock" commit=300
+	timed stock "$stock" defaults
 	for reserve in off low normal; do
-		timed $reserve "$patched" commit=300,dir_ireserve=$reserve
+		timed $reserve "$patched" dir_ireserve=$reserve
 	done
 done
 clean

@@ -6,50 +6,19 @@
 : "${tree:?}" "${WORKLOAD_DIRS:=20000}" "${WORKLOAD_FILES:=5000}"
 : "${WORKLOADS:=empty tree mail delay stride}" "${GUEST_MEM:=1G}"
 
-# In the guest: "step NAME COMMAND..." prints what reached the disk, the seconds
-# and the CPU's milliseconds of all that ran, and those of the command alone if
-# it says so.
-cat >"$work/functions" <<'E2'
-numbers() {
-	sync
-	awk '{ print $1, int($3 / 8), $5, int($7 / 8) }' \
-		"/sys/block/${on#/dev/}/stat"
-	awk '{ print int($1 * 1000) }' /proc/uptime
-	awk '/^cpu / { print ($2 + $3 + $4) * 10 }' /proc/stat
-}
-step() {
-	name=$1
-	shift
-	numbers >/tmp/before
-	"$@" >/tmp/own || exit 1
-	numbers >/tmp/after
-	echo "$name" $(cat /tmp/before /tmp/after /tmp/own) | awk '{
-		printf "%-22s%9d%9d%9d%9d%9.2f%9d%9s\n", $1, $8 - $2, $9 - $3,
-			$10 - $4, $11 - $5, ($12 - $6) / 1000, $13 - $7, $15
-	}'
-}
-# What is touched the first time costs the host more than the guest.
-touch_memory() {
-	dd if=/dev/zero of=/tmp/used bs=1M 2>/dev/null \
-		count=$(awk '/^MemTotal/ { print int($2 / 2100) }' /proc/meminfo)
-	rm /tmp/used
-}
-again() {
-	umount /mnt
-	mount -t ext4 -o "$options" "$on" /mnt || exit 1
-}
-E2
-
 # workload NAME KERNEL OPTIONS [READ_MS WRITE_MS]: the last two make the disk
 # slow.
 workload() {
 	kernel=$2
 	echo "$1"
 	boot <<-END
-		$(cat "$work/functions")
+		. /guest/functions.sh
 		touch_memory
-		options=noatime,$3
-		on=\$disk
+		again() {
+			umount /mnt
+			mount -t ext4 -o \$options \$on /mnt || exit 1
+		}
+		options=noatime,commit=300,$3
 		$([ ! "${4-}" ] || echo "delay \$disk $4 $5; on=/dev/dm-0")
 		mount -t ext4 -o \$options \$on /mnt || exit 1
 		$script
@@ -68,9 +37,8 @@ all() {
 	for reserve in stock off low normal; do
 		new_disk 4096 -N 1000000
 		case $reserve in
-		stock) workload stock "$stock" commit=300 "$@" ;;
-		*) workload $reserve "$patched" \
-			commit=300,dir_ireserve=$reserve "$@" ;;
+		stock) workload stock "$stock" defaults "$@" ;;
+		*) workload $reserve "$patched" dir_ireserve=$reserve "$@" ;;
 		esac
 	done
 }
@@ -100,9 +68,8 @@ stride() {
 	new_disk 512
 	kernel=$2
 	boot <<-END
-		$(cat "$work/functions")
-		options=commit=300 on=\$disk
-		mount -t ext4 -o \$options \$disk /mnt || exit 1
+		. /guest/functions.sh
+		mount -t ext4 -o commit=300 \$disk /mnt || exit 1
 		echo $3 >/sys/fs/ext4/\${disk#/dev/}/extent_max_zeroout_kb
 		step "$1" writes stride direct /mnt/f 2000 64
 		awk '/requested/ { n = \$1 } /logged/ { printf \

@@ -1,0 +1,36 @@
+# shellcheck shell=dash
+# SPDX-License-Identifier: GPL-2.0-only
+# What the guests' scripts measure with; $on is the disk that is looked at, $disk
+# unless it is set to another.
+: "${on:=${disk:?}}"
+
+# Uses half of the memory once: what is touched the first time costs the host
+# more than the guest.
+touch_memory() {
+	dd if=/dev/zero of=/tmp/used bs=1M 2>/dev/null \
+		count="$(awk '/^MemTotal/ { print int($2 / 2100) }' /proc/meminfo)"
+	rm /tmp/used
+}
+
+numbers() {
+	sync
+	awk '{ print $1, int($3 / 8), $5, int($7 / 8) }' \
+		"/sys/block/${on#/dev/}/stat"
+	awk '{ print int($1 * 1000) }' /proc/uptime
+	awk '/^cpu / { print ($2 + $3 + $4) * 10 }' /proc/stat
+}
+
+# step NAME COMMAND...: prints what reached the disk, the seconds, and the CPU's
+# milliseconds of all that ran, and those of the command alone if it says so.
+step() {
+	name=$1
+	shift
+	numbers >/tmp/before
+	"$@" >/tmp/own || exit 1
+	numbers >/tmp/after
+	# shellcheck disable=SC2046
+	echo "$name" $(cat /tmp/before /tmp/after /tmp/own) | awk '{
+		printf "%-22s%9d%9d%9d%9d%9.2f%9d%9s\n", $1, $8 - $2, $9 - $3,
+			$10 - $4, $11 - $5, ($12 - $6) / 1000, $13 - $7, $15
+	}'
+}
