@@ -3,15 +3,14 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 #include "support/say.h"
-#include "support/units.h"
+#include "support/text.h"
 #include "e4debug.h"
 
-#define DEFAULT_WIDTH	80
-#define MAX_WIDTH	512
 #define MARGIN		20	/* "group 12345 [" "] 100 %" */
+#define MIN_CELLS	8
+#define MAX_CELLS	512
 
 struct drawing {
 	struct shell *s;
@@ -21,19 +20,13 @@ struct drawing {
 	uint32_t *counted, *unwritten;
 };
 
-static unsigned int width_of_terminal(void)
+static unsigned int count_cells(void)
 {
-	const char *columns = getenv("COLUMNS");
-	struct winsize size;
-	uint64_t width = DEFAULT_WIDTH;
+	unsigned int width = text_width(STDOUT_FILENO);
 
-	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col)
-		width = size.ws_col;
-	else if (columns)
-		units_parse_count(columns, &width);
-	if (width < 2 * MARGIN)
-		return MARGIN;
-	return (width > MAX_WIDTH ? MAX_WIDTH : width) - MARGIN;
+	if (width < MARGIN + MIN_CELLS)
+		return MIN_CELLS;
+	return width < MARGIN + MAX_CELLS ? width - MARGIN : MAX_CELLS;
 }
 
 static uint32_t group_blocks(const struct drawing *d, dgrp_t group)
@@ -86,7 +79,7 @@ static bool start(struct drawing *d, struct shell *s)
 
 	d->s = s;
 	d->blocks = group_blocks(d, 0);
-	d->cells = width_of_terminal();
+	d->cells = count_cells();
 	if (d->cells > d->blocks)
 		d->cells = d->blocks;
 	n = (size_t)d->cells * s->target.fs->group_desc_count;
@@ -175,7 +168,7 @@ static const struct kind file_kind = {
 static json_t *groups_array(const struct drawing *d, const struct kind *k)
 {
 	json_t *rows = json_array();
-	char row[MAX_WIDTH + 1];
+	char row[MAX_CELLS + 1];
 	int failed = 0;
 	dgrp_t group;
 
@@ -195,7 +188,7 @@ static json_t *groups_array(const struct drawing *d, const struct kind *k)
 
 static void print_groups(const struct drawing *d, const struct kind *k)
 {
-	char row[MAX_WIDTH + 1], share[UNITS_LEN];
+	char row[MAX_CELLS + 1], share[UNITS_LEN];
 	dgrp_t group;
 
 	printf("%s\n", k->legend);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,7 +8,10 @@
 #include "text.h"
 #include "units.h"
 
-#define BAR_WIDTH 24
+#define BAR_WIDTH 24		/* columns, if there is room */
+#define MIN_BAR_WIDTH 5		/* less says nothing */
+#define PART_LEN 64
+#define RATE_SECONDS 0.5	/* that it takes to measure a rate */
 #define REDRAW_SECONDS 0.1	/* on a terminal */
 #define LINE_SECONDS 1.0	/* elsewhere */
 
@@ -19,26 +23,61 @@ static double seconds_since(const struct timespec *then)
 	return now.tv_sec - then->tv_sec + (now.tv_nsec - then->tv_nsec) / 1e9;
 }
 
+/* Adds @part to @line if both fit into @width. */
+static void add(char line[PROGRESS_LEN], const char *part, unsigned int width)
+{
+	if (strlen(line) + strlen(part) <= width)
+		strcat(line, part);
+}
+
+/* "  12 MiB/s"; too early, it would be a guess, and a wild one. */
+static void rate_text(uint64_t bytes, double seconds, char buf[PART_LEN])
+{
+	char rate[UNITS_LEN];
+
+	*buf = '\0';
+	if (seconds >= RATE_SECONDS)
+		snprintf(buf, PART_LEN, "  %s/s",
+			 units_size(bytes / seconds, rate));
+}
+
+static void left_text(double part, double seconds, char buf[PART_LEN])
+{
+	uint64_t left = part > 0 ? seconds * (1 - part) / part + 0.5 : 0;
+
+	if (part > 0)
+		snprintf(buf, PART_LEN, "  %" PRIu64 ":%02u left", left / 60,
+			 (unsigned int)(left % 60));
+	else
+		snprintf(buf, PART_LEN, "  --:-- left");
+}
+
 const char *progress_text(const char *doing, uint64_t done, uint64_t total,
-			  uint64_t bytes, double seconds,
+			  uint64_t bytes, double seconds, unsigned int width,
 			  char buf[PROGRESS_LEN])
 {
 	double part = total ? (double)done / total : 1;
-	char bar[BAR_WIDTH + 1], rate[UNITS_LEN], left[UNITS_LEN] = "--:--";
-	uint64_t eta;
+	char rate[PART_LEN], left[PART_LEN], bar[BAR_WIDTH + 1];
+	char rest[PROGRESS_LEN];
+	unsigned int room;
 
-	if (part > 1)
-		part = 1;
-	if (done) {
-		eta = seconds * (1 - part) / part + 0.5;
-		snprintf(left, sizeof(left), "%llu:%02u",
-			 (unsigned long long)eta / 60,
-			 (unsigned int)(eta % 60));
-	}
-	units_size(seconds > 0 ? bytes / seconds : 0, rate);
-	snprintf(buf, PROGRESS_LEN, "%.16s [%-*s] %3.0f %%  %.10s/s  %.9s left",
-		 doing, BAR_WIDTH, text_bar(part, 1, BAR_WIDTH, bar),
-		 100 * part, rate, left);
+	if (width >= PROGRESS_LEN)
+		width = PROGRESS_LEN - 1;
+	part = part > 1 ? 1 : part;
+	snprintf(buf, PROGRESS_LEN, "%.*s", (int)width, doing);
+	snprintf(rest, sizeof(rest), " %3.0f %%", 100 * part);
+	room = width - strlen(buf);
+	left_text(part, seconds, left);
+	rate_text(bytes, seconds, rate);
+	if (strlen(rest) + strlen(rate) + strlen(left) <= room)
+		strcat(rest, rate);
+	add(rest, left, room);
+	room = room > strlen(rest) + 3 ? room - strlen(rest) - 3 : 0;
+	room = room > BAR_WIDTH ? BAR_WIDTH : room;
+	if (room >= MIN_BAR_WIDTH)
+		sprintf(buf + strlen(buf), " [%-*s]", (int)room,
+			text_bar(part, 1, room, bar));
+	add(buf, rest, width);
 	return buf;
 }
 
@@ -62,9 +101,10 @@ void progress_update(struct progress *p, uint64_t done, uint64_t total,
 	/* the last step always shows, so that short work leaves a trace */
 	if (!p->doing || (done < total && seconds_since(&p->last) < pause))
 		return;
+	/* the last column stays free, lest the cursor move to the next line */
 	progress_text(p->doing, done, total, bytes, seconds_since(&p->start),
-		      buf);
-	fprintf(stderr, p->terminal ? "\r%-79s" : "%s\n", buf);
+		      text_width(STDERR_FILENO) - 1, buf);
+	fprintf(stderr, p->terminal ? "\r%s\033[K" : "%s\n", buf);
 	clock_gettime(CLOCK_MONOTONIC, &p->last);
 	p->shown = true;
 }

@@ -33,9 +33,12 @@ void progress_update(struct progress *p, uint64_t done, uint64_t total,
 /* Takes the bar off the terminal.  Allowed at any time, more than once. */
 void progress_end(struct progress *p);
 
-/* The bar itself: pure.  @seconds have passed.  Returns @buf. */
+/*
+ * The bar itself, in at most @width columns: pure.  @seconds have passed.  What
+ * does not fit is left out, the bar first.  Returns @buf.
+ */
 const char *progress_text(const char *doing, uint64_t done, uint64_t total,
-			  uint64_t bytes, double seconds,
+			  uint64_t bytes, double seconds, unsigned int width,
 			  char buf[PROGRESS_LEN]);
 
 #endif

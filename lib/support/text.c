@@ -4,9 +4,15 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include "text.h"
+#include "units.h"
 
 #define MAX_COLUMNS 16
+
+/* Of terminals. */
+#define DEFAULT_WIDTH 80
+#define MAX_WIDTH 1024
 
 /*
  * Decodes one character of the @len bytes at @s.  Returns how many bytes it
@@ -117,4 +123,19 @@ const char *text_bar(double part, double whole, unsigned int width, char *buf)
 	memset(buf, '#', n);
 	buf[n] = '\0';
 	return buf;
+}
+
+unsigned int text_width(int fd)
+{
+	const char *columns = getenv("COLUMNS");
+	uint64_t width = DEFAULT_WIDTH;
+	struct winsize size;
+
+	if (!ioctl(fd, TIOCGWINSZ, &size) && size.ws_col)
+		width = size.ws_col;
+	else if (columns)
+		units_parse_count(columns, &width);
+	if (!width)
+		return DEFAULT_WIDTH;
+	return width < MAX_WIDTH ? width : MAX_WIDTH;
 }

@@ -42,6 +42,12 @@ void table_print(FILE *out, const struct table_column *columns,
 		 unsigned int n_columns, size_t rows, table_cell *cell,
 		 const void *priv);
 
+/*
+ * Columns of the terminal @fd; where it is none, those that the environment's
+ * COLUMNS says, or 80.  From 1 to 1024.
+ */
+unsigned int text_width(int fd);
+
 /* A bar of @part / @whole of @width characters, terminated.  Returns @buf. */
 const char *text_bar(double part, double whole, unsigned int width, char *buf);
 

@@ -27,7 +27,7 @@ for options in '' --layout-only --no-layout '--max-findings 3' '--max-findings 0
 	esac
 done
 check "$e4check" --progress=always "$img"
-says '^inodes \[#* *\] *[0-9]* %  .*/s  [-0-9:]* left$'
+says '^inodes \[#* *\] *[0-9]* %  (.*/s  )?[-0-9:]* left$'
 check "$e4check" --progress=always --quiet "$img"
 [ ! -s "$err" ] || fail "--quiet shows progress"
 

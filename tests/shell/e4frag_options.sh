@@ -20,9 +20,13 @@ for options in '' --groups '--top 3' '-n 0' '--sort=excess' '--sort extents' \
 	*-v*) says '^e4frag: .* in [0-9,]* reads' ;;
 	*) [ ! -s "$err" ] || fail "$options: talks on stderr" ;;
 	esac
+	case $options in
+	*-q*) [ ! -s "$out" ] ;;
+	*) [ -s "$out" ] ;;
+	esac || fail "$options: not the report"
 done
 check "$e4frag" --progress=always "$img"
-says '^scanning \[#* *\] *[0-9]* %  .*/s  [-0-9:]* left$'
+says '^scanning \[#* *\] *[0-9]* %  (.*/s  )?[-0-9:]* left$'
 check "$e4frag" --progress=always --quiet "$img"
 [ ! -s "$err" ] || fail "--quiet shows progress"
 

@@ -56,7 +56,7 @@ same "the bad blocks" "$(cat "$out")" 3000
 rm "$img"
 
 check "$mke4fs" --progress=always -d "$work/src" "$img" 16M
-says '^writing \[#* *\] *[0-9]* %  .*/s  [-0-9:]* left$'
+says '^writing \[#* *\] *[0-9]* %  (.*/s  )?[-0-9:]* left$'
 for options in '--progress=always -q' --progress=never --progress=auto; do
 	rm -f "$img"
 	# shellcheck disable=SC2086

@@ -31,7 +31,9 @@ for options in '' -n --dry-run --only=merge --only=zeroout,move,dirs,merge \
 	esac || fail "$options: not the report"
 done
 check "$e4repack" --progress=always "$img"
-says '^scanning \[#* *\] *[0-9]* %  .*/s  [-0-9:]* left$'
+says '^scanning \[#* *\] *[0-9]* %  (.*/s  )?[-0-9:]* left$'
+COLUMNS=30 check "$e4repack" --progress=always "$img"
+[ "$(wc -L <"$err")" -lt 30 ] || fail "the progress is too wide"
 check "$e4repack" --progress=always --quiet "$img"
 [ ! -s "$err" ] || fail "--quiet shows progress"
 check "$e4repack" "$img" /lost+found

@@ -212,19 +212,33 @@ END_TEST
 START_TEST(draws_progress)
 {
 	char buf[PROGRESS_LEN];
+	unsigned int width;
 
-	ck_assert_str_eq(progress_text("scanning", 1, 4, 2 << 20, 2, buf),
+	ck_assert_str_eq(progress_text("scanning", 1, 4, 2 << 20, 2, 79, buf),
 			 "scanning [######                  ]  25 %  "
 			 "1 MiB/s  0:06 left");
-	ck_assert_str_eq(progress_text("scanning", 4, 4, 0, 0, buf),
+	/* what took no time has no rate */
+	ck_assert_str_eq(progress_text("scanning", 4, 4, 1ULL << 40, 0.08, 79,
+				       buf),
 			 "scanning [########################] 100 %  "
-			 "0 B/s  0:00 left");
+			 "0:00 left");
+	ck_assert_str_eq(progress_text("scanning", 1, 4, 2 << 20, 2, 45, buf),
+			 "scanning [##      ]  25 %  1 MiB/s  0:06 left");
+	ck_assert_str_eq(progress_text("scanning", 1, 4, 2 << 20, 2, 30, buf),
+			 "scanning  25 %  0:06 left");
+	ck_assert_str_eq(progress_text("scanning", 1, 4, 2 << 20, 2, 20, buf),
+			 "scanning  25 %");
 	/* nothing to divide by, and more than it takes */
-	progress_text("scanning", 0, 0, 0, 0, buf);
-	progress_text("a name that is much too long", 5, 4, UINT64_MAX, 1e9,
-		      buf);
-	ck_assert_uint_lt(strlen(buf), PROGRESS_LEN);
-	ck_assert_ptr_nonnull(strstr(progress_text("x", 0, 9, 0, 1, buf),
+	progress_text("scanning", 0, 0, 0, 0, 79, buf);
+	for (width = 1; width < 200; width++) {
+		progress_text("a name that is much too long", 5, 4, UINT64_MAX,
+			      1e9, width, buf);
+		ck_assert_uint_le(strlen(buf), width);
+		ck_assert_uint_lt(strlen(buf), PROGRESS_LEN);
+		progress_text("x", 1, UINT64_MAX, UINT64_MAX, 1e9, width, buf);
+		ck_assert_uint_le(strlen(buf), width);
+	}
+	ck_assert_ptr_nonnull(strstr(progress_text("x", 0, 9, 0, 1, 79, buf),
 				     "--:--"));
 }
 END_TEST
@@ -354,6 +368,10 @@ START_TEST(parses_options)
 	ck_assert_uint_eq(c.choice, 1);
 	ck_assert_str_eq(c.text, "abc");
 	ck_assert_uint_eq(c.common.progress, PROGRESS_NEVER);
+	ck_assert_int_eq(parse("t --share=1K x", &c, &status), 2);
+	ck_assert_uint_eq(units_share_of(&c.share, 1 << 30), 1024);
+	ck_assert_int_eq(parse("t --share=25% x", &c, &status), 2);
+	ck_assert_uint_eq(units_share_of(&c.share, 1 << 30), 1 << 28);
 	/* what follows -- is no option */
 	ck_assert_int_eq(parse("t -- -f --json", &c, &status), 2);
 	ck_assert(!c.flag && !c.common.json);
@@ -384,7 +402,8 @@ END_TEST
 static const char *const wrong[] = {
 	"t", "t x y z", "t x --nosuch", "t x -z", "t x --json=yes",
 	"t x -n", "t x --count", "t x -n 0", "t x -n 11", "t x -n 5x",
-	"t x --size=2M", "t x --size=big", "t x --choice=blue",
+	"t x --share=2M",
+	"t x --share=101%", "t x --share=x", "t x --size=2M", "t x --size=big", "t x --choice=blue",
 	"t x --progress=sometimes", "t x --set=", "t x --set=red,",
 	"t x --set=red,blue", "t x --set=redgreen", "t x --set=re",
 	"t x --size=of", "t x --size=offer", "t x --count=off",
