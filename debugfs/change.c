@@ -301,16 +301,33 @@ struct range {
 	blk64_t goal;
 };
 
-/* OFFSET and LENGTH, in bytes. */
+/* A size, or a part of the file's size as whole blocks. */
+static bool parse_bytes(const struct shell *s, const char *text, uint64_t size,
+			uint64_t *bytes)
+{
+	uint64_t bs = s->target.fs->blocksize;
+	struct units_share share;
+
+	if (!units_parse_share(text, &share))
+		return refuse(s, text, "is neither a size such as 1.5M nor a "
+				       "part of the file such as 10%");
+	*bytes = units_share_of(&share, size);
+	if (share.parts && share.parts < UNITS_WHOLE)
+		*bytes -= *bytes % bs;
+	return true;
+}
+
+/* OFFSET and LENGTH, in bytes, of a file of @size bytes. */
 static bool parse_range(const struct shell *s, const char *const *argv,
-			uint64_t *offset, uint64_t *end)
+			uint64_t size, uint64_t *offset, uint64_t *end)
 {
 	uint64_t bs = s->target.fs->blocksize, max = (1ULL << 32) - 1, len;
 
-	if (!units_parse_size(argv[2], offset))
-		return refuse(s, argv[2], "not a size");
-	if (!units_parse_size(argv[3], &len) || !len)
-		return refuse(s, argv[3], "not a size");
+	if (!parse_bytes(s, argv[2], size, offset) ||
+	    !parse_bytes(s, argv[3], size, &len))
+		return false;
+	if (!len)
+		return refuse(s, argv[3], "is less than a block");
 	if (*offset > max * bs || len > max * bs - *offset)
 		return refuse(s, argv[1], "no file is as large as that");
 	*end = *offset + len;
@@ -349,7 +366,7 @@ static bool fallocate_range(struct shell *s, const char *const *argv,
 	errcode_t err = 0;
 
 	if (!file_may_change(s, argv[1], f) ||
-	    !parse_range(s, argv, &offset, &end))
+	    !parse_range(s, argv, size, &offset, &end))
 		return false;
 	r.start = offset / bs;
 	r.end = end / bs + !!(end % bs);
@@ -389,7 +406,7 @@ static bool punch_file(struct shell *s, const char *const *argv,
 	struct range r = { .ino = f->ino, .size = size };
 
 	if (!file_may_change(s, argv[1], f) ||
-	    !parse_range(s, argv, &offset, &end))
+	    !parse_range(s, argv, size, &offset, &end))
 		return false;
 	if (offset % bs || (end % bs && end < size))
 		return refuse(s, argv[1], "only whole blocks can be freed");

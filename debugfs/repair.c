@@ -147,7 +147,7 @@ bool do_zeroout(struct shell *s, int argc, const char *const *argv)
 		return find_zeroout(&r) && repair(&r, argv[1]);
 	if (units_parse_size(argv[2], &r.zeroout_bytes))
 		return repair(&r, argv[1]);
-	say("zeroout: %s: not a size", argv[2]);
+	say("zeroout: %s: is not a size such as 256K", argv[2]);
 	return false;
 }
 

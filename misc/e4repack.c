@@ -15,6 +15,7 @@
 #define NOT_GIVEN		UINT64_MAX
 #define MAX_BYTES		(1ULL << 62)
 #define DEFAULT_ZEROOUT_KB	32	/* the kernel's */
+#define DEFAULT_MEM		{ .parts = UNITS_WHOLE / 4 }
 
 /* The words of --only and --keep, and their flags in the same order. */
 static const char *const only_words[] = {
@@ -40,21 +41,21 @@ static const struct args_option options[] = {
 	{ .name = "zeroout", .kind = ARGS_SIZE, .offset = AT(zeroout_bytes),
 	  .value = "SIZE", .max = MAX_BYTES, .choices = zeroout_words,
 	  .help = "zero unwritten runs up to SIZE, or off" },
-	{ .name = "zeroout-budget", .kind = ARGS_SIZE,
-	  .offset = AT(zeroout_budget_bytes), .value = "SIZE",
-	  .max = MAX_BYTES, .help = "zero no more than SIZE in all" },
-	{ .name = "max-bytes", .kind = ARGS_SIZE, .offset = AT(max_bytes),
+	{ .name = "zeroout-budget", .kind = ARGS_SHARE,
+	  .offset = AT(zeroout_budget), .value = "SIZE", .max = MAX_BYTES,
+	  .help = "zero no more than SIZE (or N% of TARGET) in all" },
+	{ .name = "max-bytes", .kind = ARGS_SHARE, .offset = AT(max_copy),
 	  .value = "SIZE", .max = MAX_BYTES,
-	  .help = "copy no more than SIZE in all" },
+	  .help = "copy no more than SIZE (or N% of TARGET) in all" },
 	{ .name = "max-time", .kind = ARGS_COUNT, .offset = AT(max_seconds),
 	  .value = "SECONDS", .min = 1, .max = UINT32_MAX,
 	  .help = "stop after that time" },
 	{ .name = "min-excess", .kind = ARGS_COUNT, .offset = AT(min_excess),
 	  .value = "N", .max = UINT32_MAX,
 	  .help = "leave files with fewer extents to save" },
-	{ .name = "mem", .kind = ARGS_SIZE, .offset = AT(mem_bytes),
+	{ .name = "mem", .kind = ARGS_SHARE, .offset = AT(mem),
 	  .value = "SIZE", .max = MAX_BYTES,
-	  .help = "keep extents in SIZE of memory, re-read others" },
+	  .help = "keep extents in SIZE (or N%) of memory" },
 	{ .name = "exclude", .kind = ARGS_TEXTS, .offset = AT(exclude),
 	  .value = "PATH", .help = "leave that file or subtree (repeatable)" },
 	{ .name = "keep", .kind = ARGS_SET, .offset = AT(keep),
@@ -159,10 +160,14 @@ static unsigned int flags_of(unsigned int bits, const unsigned int *flags)
 }
 
 /* Whole blocks of a budget. */
-static uint64_t budget(const struct e4repack *r, uint64_t bytes)
+static uint64_t budget(const struct e4repack *r,
+		       const struct units_share *share)
 {
-	return bytes == NOT_GIVEN ? E4L_NO_LIMIT :
-				    bytes / r->target.fs->blocksize;
+	uint64_t bs = r->target.fs->blocksize;
+	uint64_t all = ext2fs_blocks_count(r->target.fs->super) * bs;
+
+	return share->bytes == NOT_GIVEN ? E4L_NO_LIMIT :
+					   units_share_of(share, all) / bs;
 }
 
 /* The longest run to zero: as given, as the filesystem says, or the default. */
@@ -183,14 +188,13 @@ static errcode_t find_zeroout(struct e4repack *r, uint32_t *blocks)
 	return 0;
 }
 
-/* A quarter of the machine's memory, unless the user says how much. */
 static errcode_t new_cache(struct e4repack *r)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+	uint64_t all = pages > 0 && size > 0 ? (uint64_t)pages * size :
+					       UINT64_MAX;
 
-	if (r->mem_bytes == NOT_GIVEN && pages > 0 && size > 0)
-		r->mem_bytes = (uint64_t)pages * size / 4;
-	return e4l_es_new(r->mem_bytes, &r->cache);
+	return e4l_es_new(units_share_of(&r->mem, all), &r->cache);
 }
 
 static errcode_t repack(struct e4repack *r)
@@ -199,8 +203,8 @@ static errcode_t repack(struct e4repack *r)
 		.flags = flags_of(r->only, only_flags) |
 			 flags_of(r->keep, keep_flags),
 		.dry_run = r->dry_run,
-		.zeroout_budget_blocks = budget(r, r->zeroout_budget_bytes),
-		.copy_budget_blocks = budget(r, r->max_bytes),
+		.zeroout_budget_blocks = budget(r, &r->zeroout_budget),
+		.copy_budget_blocks = budget(r, &r->max_copy),
 		.min_excess = r->min_excess,
 		.only = r->only_inodes, .exclude = r->exclude_inodes,
 		.journal = r->target.journal, .cache = r->cache,
@@ -340,9 +344,9 @@ int main(int argc, char **argv)
 {
 	struct e4repack r = {
 		.only = (1u << sizeof(only_flags) / sizeof(*only_flags)) - 1,
-		.zeroout_bytes = NOT_GIVEN, .zeroout_budget_bytes = NOT_GIVEN,
-		.max_bytes = NOT_GIVEN, .max_seconds = NOT_GIVEN,
-		.mem_bytes = NOT_GIVEN,
+		.zeroout_bytes = NOT_GIVEN,
+		.zeroout_budget.bytes = NOT_GIVEN, .max_copy.bytes = NOT_GIVEN,
+		.max_seconds = NOT_GIVEN, .mem = DEFAULT_MEM,
 	};
 	int first, status;
 	errcode_t err;

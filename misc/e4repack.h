@@ -31,9 +31,9 @@ struct e4repack {
 	bool dry_run, verify;
 	unsigned int only, keep;	/* a bit for each word */
 	uint64_t zeroout_bytes;		/* NOT_GIVEN: as the filesystem says */
-	uint64_t zeroout_budget_bytes, max_bytes;
+	struct units_share zeroout_budget, max_copy;	/* likewise */
 	uint64_t max_seconds, min_excess;
-	uint64_t mem_bytes;		/* NOT_GIVEN: what the machine has */
+	struct units_share mem;		/* of the machine's */
 	struct args_texts exclude;
 	struct target_undo undo;
 	const char **paths;

@@ -7,7 +7,6 @@
 #include <string.h>
 #include "args.h"
 #include "say.h"
-#include "units.h"
 
 /* Where the values of long options begin: above every letter. */
 #define LONG_BASE 256
@@ -154,6 +153,17 @@ static bool set_number(const struct args_option *opt, const char *arg,
 	return true;
 }
 
+static bool set_share(const struct args_option *opt, const char *arg,
+		      struct units_share *value)
+{
+	struct units_share share;
+
+	if (!units_parse_share(arg, &share) || share.bytes > opt->max)
+		return false;
+	*value = share;
+	return true;
+}
+
 /* False when @arg is not a value that the option takes. */
 static bool set_option(const struct args_option *opt, const char *arg,
 		       void *config)
@@ -167,6 +177,8 @@ static bool set_option(const struct args_option *opt, const char *arg,
 	case ARGS_COUNT:
 	case ARGS_SIZE:
 		return set_number(opt, arg, member);
+	case ARGS_SHARE:
+		return set_share(opt, arg, member);
 	case ARGS_CHOICE:
 		return find_choice(opt, arg, strlen(arg), member);
 	case ARGS_SET:
@@ -201,6 +213,9 @@ static void say_bad_value(const struct args_option *opt, const char *arg)
 		say("--%s: '%s' is not %s%sa size from %s to %s", opt->name,
 		    arg, list, *list ? " or " : "",
 		    units_size(opt->min, low), units_size(opt->max, high));
+	} else if (opt->kind == ARGS_SHARE) {
+		say("--%s: '%s' is neither a size up to %s nor a part such as "
+		    "10%%", opt->name, arg, units_size(opt->max, high));
 	} else {
 		say("--%s: '%s' is not a number from %llu to %llu", opt->name,
 		    arg, (unsigned long long)opt->min,

@@ -6,12 +6,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "units.h"
 
 enum args_kind {
 	ARGS_FLAG,	/* bool */
 	ARGS_COUNT,	/* uint64_t, from min to max */
 	/* uint64_t in bytes, from min to max; a word of choices is its index */
 	ARGS_SIZE,
+	ARGS_SHARE,	/* struct units_share: a size up to max, or a part */
 	ARGS_CHOICE,	/* unsigned int, the index in choices */
 	/* unsigned int, a bit for each of choices in a list with commas */
 	ARGS_SET,

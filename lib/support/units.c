@@ -10,6 +10,7 @@
 
 static const char prefixes[] = "KMGTPE";
 
+
 /* The digits at the start of *@text, which moves past them. */
 static bool parse_digits(const char **text, uint64_t *value)
 {
@@ -23,31 +24,86 @@ static bool parse_digits(const char **text, uint64_t *value)
 	return errno == 0;
 }
 
-/* How far a suffix shifts; false when it is not one. */
-static bool parse_suffix(const char *suffix, unsigned int *shift)
+/* The digits behind a point, as millionths; more than six are not taken. */
+static bool parse_fraction(const char **text, uint64_t *millionths)
 {
+	uint32_t digit = UNITS_WHOLE / 10;
+
+	*millionths = 0;
+	if (**text != '.')
+		return true;
+	if (!isdigit((unsigned char)*++*text))
+		return false;
+	for (; isdigit((unsigned char)**text); (*text)++, digit /= 10) {
+		if (!digit)
+			return false;
+		*millionths += digit * (uint64_t)(**text - '0');
+	}
+	return true;
+}
+
+/* The bytes of a unit; 0 when @suffix is none. */
+static uint64_t unit_bytes(const char *suffix)
+{
+	uint64_t step, bytes;
 	const char *at;
 
-	*shift = 0;
-	if (!*suffix)
-		return true;
-	at = strchr(prefixes, toupper((unsigned char)*suffix));
-	if (!at || (suffix[1] && strcasecmp(suffix + 1, "ib")))
-		return false;
-	*shift = 10 * (unsigned int)(at - prefixes + 1);
-	return true;
+	if (!*suffix || !strcasecmp(suffix, "b"))
+		return 1;
+	at = strchr(prefixes, toupper((unsigned char)*suffix++));
+	if (!at)
+		return 0;
+	if (!*suffix || !strcasecmp(suffix, "ib"))
+		step = 1024;
+	else if (!strcasecmp(suffix, "b"))
+		step = 1000;
+	else
+		return 0;
+	for (bytes = step; at > prefixes; at--)
+		bytes *= step;
+	return bytes;
 }
 
 bool units_parse_size(const char *text, uint64_t *bytes)
 {
-	unsigned int shift;
-	uint64_t value;
+	uint64_t value, millionths, unit;
+	unsigned __int128 sum;
 
-	if (!parse_digits(&text, &value) || !parse_suffix(text, &shift) ||
-	    value > UINT64_MAX >> shift)
+	if (!parse_digits(&text, &value) ||
+	    !parse_fraction(&text, &millionths))
 		return false;
-	*bytes = value << shift;
+	unit = unit_bytes(text);
+	if (!unit || (unit == 1 && millionths))
+		return false;
+	sum = (unsigned __int128)value * unit +
+	      (unsigned __int128)millionths * unit / UNITS_WHOLE;
+	if (sum > UINT64_MAX)
+		return false;
+	*bytes = sum;
 	return true;
+}
+
+bool units_parse_share(const char *text, struct units_share *share)
+{
+	uint64_t whole, millionths;
+
+	if (units_parse_size(text, &share->bytes)) {
+		share->parts = 0;
+		return true;
+	}
+	if (!parse_digits(&text, &whole) ||
+	    !parse_fraction(&text, &millionths) || strcmp(text, "%") ||
+	    millionths % 100 || whole > 100 || (whole == 100 && millionths))
+		return false;
+	share->bytes = 0;
+	share->parts = whole * (UNITS_WHOLE / 100) + millionths / 100;
+	return true;
+}
+
+uint64_t units_share_of(const struct units_share *share, uint64_t all_bytes)
+{
+	return share->parts ? (unsigned __int128)all_bytes * share->parts /
+			      UNITS_WHOLE : share->bytes;
 }
 
 bool units_parse_count(const char *text, uint64_t *count)

@@ -13,6 +13,7 @@ documented "$e4repack" misc/e4repack.8 dry-run only= zeroout= zeroout-budget= \
 
 for options in '' -n --dry-run --only=merge --only=zeroout,move,dirs,merge \
 	--zeroout=1M --zeroout=off '--zeroout 0' --zeroout-budget=64M \
+	--zeroout=1.5MB --zeroout-budget=10% --max-bytes=2.5% --mem=10% \
 	--max-bytes=1G --max-time=3600 --min-excess=7 --mem=1M --mem=0 \
 	--keep=immutable \
 	--keep=swap,immutable '--exclude=/lost+found --exclude lost+found' \
@@ -53,6 +54,8 @@ wrong --zeroout=on "$img"
 wrong --zeroout=-1 "$img"
 wrong --zeroout-budget=off "$img"
 wrong --max-bytes=much "$img"
+wrong --max-bytes=101% "$img"
+wrong --zeroout=1% "$img"
 wrong --max-time=0 "$img"
 wrong --max-time=1h "$img"
 wrong --min-excess=few "$img"

@@ -39,9 +39,26 @@ static const struct {
 	{ "+1", false, 0 },
 	{ " 1", false, 0 },
 	{ "1 M", false, 0 },
-	{ "1MB", false, 0 },
+	{ "1MB", true, 1000000 },
+	{ "64mb", true, 64000000 },
+	{ "18EB", true, 18000000000000000000ULL },
+	{ "19EB", false, 0 },
+	{ "12B", true, 12 },
+	{ "1.5G", true, 3ULL << 29 },
+	{ "0.5K", true, 512 },
+	{ "1.000001M", true, 1048577 },
+	{ "15.999999E", true, 18446742920788047009ULL },
+	{ "1.0000001M", false, 0 },
+	{ "1.5", false, 0 },
+	{ "1.5B", false, 0 },
+	{ "1.G", false, 0 },
+	{ ".5G", false, 0 },
+	{ "1.5.5G", false, 0 },
+	{ "1,5G", false, 0 },
+	{ "10%", false, 0 },
 	{ "1Mi", false, 0 },
-	{ "1.5G", false, 0 },
+	{ "1MM", false, 0 },
+	{ "1BB", false, 0 },
 	{ "0x10", false, 0 },
 	{ "1X", false, 0 },
 };
@@ -53,6 +70,42 @@ START_TEST(parses_sizes)
 	ck_assert_int_eq(units_parse_size(sizes[_i].text, &bytes),
 			 sizes[_i].ok);
 	ck_assert_uint_eq(bytes, sizes[_i].ok ? sizes[_i].bytes : 12345);
+}
+END_TEST
+
+static const struct {
+	const char *text;
+	bool ok;
+	uint64_t of_a_million;
+} shares[] = {
+	{ "10%", true, 100000 },
+	{ "100%", true, 1000000 },
+	{ "0.0001%", true, 1 },
+	{ "2.5%", true, 25000 },
+	{ "1.5K", true, 1536 },
+	{ "0", true, 0 },
+	{ "100.1%", false, 0 },
+	{ "101%", false, 0 },
+	{ "%", false, 0 },
+	{ "1%%", false, 0 },
+	{ "1K%", false, 0 },
+	{ "0%", true, 0 },
+	{ "0.00001%", false, 0 },
+	{ "-1%", false, 0 },
+};
+
+START_TEST(parses_shares)
+{
+	struct units_share share = { 0 };
+
+	ck_assert_int_eq(units_parse_share(shares[_i].text, &share),
+			 shares[_i].ok);
+	if (!shares[_i].ok)
+		return;
+	ck_assert_uint_eq(units_share_of(&share, 1000000),
+			  shares[_i].of_a_million);
+	ck_assert_uint_eq(units_share_of(&share, 0),
+			  share.parts ? 0 : shares[_i].of_a_million);
 }
 END_TEST
 
@@ -301,6 +354,7 @@ struct config {
 	struct args_common common;
 	bool flag;
 	uint64_t count, size;
+	struct units_share share;
 	unsigned int choice, set;
 	const char *text;
 	struct args_texts texts;
@@ -317,6 +371,8 @@ static const struct args_option options[] = {
 	{ .name = "size", .kind = ARGS_SIZE, .value = "SIZE", .help = "",
 	  .offset = offsetof(struct config, size), .max = 1 << 20,
 	  .choices = off },
+	{ .name = "share", .kind = ARGS_SHARE, .value = "SIZE", .help = "",
+	  .offset = offsetof(struct config, share), .max = 1 << 20 },
 	{ .name = "choice", .kind = ARGS_CHOICE, .value = "COLOUR",
 	  .offset = offsetof(struct config, choice), .choices = choices,
 	  .help = "" },
@@ -467,6 +523,7 @@ int main(void)
 	TCase *tc = tcase_create("support");
 
 	tcase_add_loop_test(tc, parses_sizes, 0, COUNT(sizes));
+	tcase_add_loop_test(tc, parses_shares, 0, COUNT(shares));
 	tcase_add_test(tc, parses_counts);
 	tcase_add_test(tc, prints_sizes_and_counts);
 	tcase_add_loop_test(tc, escapes_names, 0, COUNT(names));
