@@ -130,7 +130,8 @@ bool do_help(struct shell *s, int argc, const char *const *argv)
 			 shell_usage(r->command_names[0]));
 		printf("%-36s %s\n", form, r->info_string);
 	}
-	printf("%-36s %s\n", "others", "go to debugfs(8); ? lists its own");
+	printf("%-36s %s\n", "others", "go to debugfs(8): debugfs -R lr lists "
+	       "them");
 	return true;
 }
 

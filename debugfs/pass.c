@@ -14,21 +14,33 @@
 #include "e4debug.h"
 
 /* Each request gets a debugfs of its own, which forgets at its end. */
-static const char *const forgotten[] = {
-	"cd", "chroot", "journal_open", "jo", "journal_write", "jw",
-	"journal_close", "jc",
+#define FORGOTTEN "would be forgotten when the request ends: "
+#define BY_PATH FORGOTTEN "give full paths"
+#define BY_ITSELF FORGOTTEN "run debugfs itself"
+static const struct refused {
+	const char *name, *why;
+} refused[] = {
+	{ "change_working_directory", BY_PATH }, { "cd", BY_PATH },
+	{ "change_root_directory", BY_PATH }, { "chroot", BY_PATH },
+	{ "lcd", BY_PATH },
+	{ "set_current_time", BY_ITSELF },
+	{ "journal_open", BY_ITSELF }, { "jo", BY_ITSELF },
+	{ "journal_write", BY_ITSELF }, { "jw", BY_ITSELF },
+	{ "journal_close", BY_ITSELF }, { "jc", BY_ITSELF },
+	{ "open_filesys", FORGOTTEN "use open" },
+	{ "close_filesys", FORGOTTEN "use close" },
+	{ "init_filesys", "would overwrite what is there: use mke4fs" },
 };
 
-static bool is_forgotten(const char *line)
+static bool is_refused(const char *line)
 {
 	size_t len = strcspn(line, " \t"), i;
 
-	for (i = 0; i < sizeof(forgotten) / sizeof(*forgotten); i++) {
-		if (strlen(forgotten[i]) != len ||
-		    strncmp(forgotten[i], line, len))
+	for (i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+		if (strlen(refused[i].name) != len ||
+		    strncmp(refused[i].name, line, len))
 			continue;
-		say("%s: would be forgotten after this request: run debugfs "
-		    "itself, or use full paths", forgotten[i]);
+		say("%s: %s", refused[i].name, refused[i].why);
 		return true;
 	}
 	return false;
@@ -97,6 +109,9 @@ static bool run(const struct shell *s, char *const *argv)
 		return false;
 	}
 	fflush(stdout);
+	/* a pager would read its keys from stderr, which is our pipe */
+	setenv("DEBUGFS_PAGER", "__none__", true);
+	setenv("PAGER", "cat", true);
 	err = start(s, argv, fd[1], &pid);
 	close(fd[1]);
 	if (err) {
@@ -149,7 +164,7 @@ bool shell_pass(struct shell *s, const char *line)
 	char *device;
 	bool ok;
 
-	if (is_forgotten(line))
+	if (is_refused(line))
 		return false;
 	s->request = "debugfs";
 	if (!s->open)

@@ -47,10 +47,24 @@ static const struct request {
 	{ "quit", "", 0, 0, NOTHING, do_quit },
 };
 
+/* What @name is short for, if it is an alias in commands.ct. */
+static const char *full_name(const char *name)
+{
+	const ss_request_entry *r;
+	const char *const *alias;
+
+	for (r = e4debug_commands.requests; r->command_names; r++)
+		for (alias = r->command_names; *alias; alias++)
+			if (!strcmp(*alias, name))
+				return r->command_names[0];
+	return name;
+}
+
 static const struct request *find(const char *name)
 {
 	size_t i;
 
+	name = full_name(name);
 	for (i = 0; i < sizeof(requests) / sizeof(*requests); i++)
 		if (!strcmp(requests[i].name, name))
 			return &requests[i];
@@ -103,7 +117,7 @@ void e4debug_request(int argc, const char *const *argv, int ss, void *priv)
 	const struct request *r = find(argv[0]);
 	struct shell *s = priv;
 
-	s->request = argv[0];
+	s->request = full_name(argv[0]);
 	s->failed = !r || !may_run(s, r, argc) || !run(s, r, argc, argv);
 }
 

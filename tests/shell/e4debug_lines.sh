@@ -44,7 +44,18 @@ refused 'frag a b' '^e4debug: usage: frag '
 refused 'locality /split' 'not a directory'
 refused 'tree /data/old' 'has no extent tree: map indirect'
 refused 'frag "a' 'a quote is not closed'
-refused 'cd /data' 'would be forgotten'
+for line in 'cd /data' 'change_working_directory /data' 'chroot /data' \
+	'change_root_directory /data' 'lcd /' 'set_current_time 20260101' \
+	'journal_open' 'jo' 'jw' 'jc' 'close_filesys' "open_filesys $img"; do
+	refused "$line" 'would be forgotten'
+done
+refused "init_filesys $work/new 100" 'would overwrite'
+[ ! -e "$work/new" ] || fail 'init_filesys was carried out'
+for line in '?' lr list_requests; do
+	check "$e4debug" -R "$line" "$img"
+	grep -q '^quit  *leave$' "$out" || fail "$line does not list requests"
+done
+check "$e4debug" -R q "$img"
 refused "open $img" 'is open: close it first'
 refused 'mkdir /new' 'mkdir'
 

@@ -103,6 +103,20 @@ clear
 types -l 'nonsense'
 types Enter
 shows 'Command not found nonsense'
+clear
+# neither our list nor what debugfs would show in a pager waits for a key
+types -l '?'
+types Enter
+shows '^quit  *leave'
+types -l 'stats'
+types Enter
+shows '^e4debug: *$'
+clear
+types -l 'show_super_stats -h'
+types Enter
+shows '^Journal '
+shows '^e4debug: *$'
+clear
 shows '^e4debug: *$'
 types -l 'quit'
 types Enter
