@@ -92,6 +92,8 @@ void shell_progress(struct shell *s, uint64_t done, uint64_t total);
  * each number and text is a line, and each array of objects a table.
  */
 bool shell_show(const struct shell *s, json_t *object);
+/* The same for a request that changes something: --quiet hides it. */
+bool shell_report(const struct shell *s, json_t *object);
 
 /* Bytes from the disk as text that can be printed. */
 json_t *shell_text(const struct shell *s, const char *bytes, size_t max);

@@ -102,6 +102,14 @@ static void print_object(json_t *object)
 	}
 }
 
+bool shell_report(const struct shell *s, json_t *object)
+{
+	if (s->args.json || !s->args.quiet)
+		return shell_show(s, object);
+	json_decref(object);
+	return true;
+}
+
 bool shell_show(const struct shell *s, json_t *object)
 {
 	json_t *all;

@@ -60,13 +60,13 @@ static const struct json_member members[] = {
 	RESULT(copied_blocks), RESULT(zeroed_blocks), RESULT(transactions),
 };
 
-static bool show_result(const struct repair *r)
+static bool show_result(const struct repair *r, bool dry)
 {
 	json_t *object = json_members(&r->result, members, COUNT(members));
 
-	return shell_show(r->s, json_checked(object,
-			json_object_set_new(object, "stopped",
-					    json_boolean(r->result.stopped))));
+	object = json_checked(object, json_object_set_new(object, "stopped",
+					json_boolean(r->result.stopped)));
+	return dry ? shell_show(r->s, object) : shell_report(r->s, object);
 }
 
 static errcode_t run(struct repair *r, ext2fs_inode_bitmap only, bool dry)
@@ -112,7 +112,7 @@ static bool repair(struct repair *r, const char *path)
 	/* an end before the first transaction has changed nothing */
 	if (!dry && (!err || r->writing || r->result.transactions))
 		ok = shell_changed(r->s, ok);
-	return ok && show_result(r);
+	return ok && show_result(r, dry);
 }
 
 static bool start(struct shell *s, unsigned int flags, const char *path)

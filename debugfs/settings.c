@@ -53,6 +53,7 @@ bool do_tunables(struct shell *s, int argc, const char *const *argv)
 {
 	struct e4l_tunables *t;
 	errcode_t err;
+	json_t *object;
 	bool ok;
 
 	if (argc == 2 && !s->write) {
@@ -63,12 +64,16 @@ bool do_tunables(struct shell *s, int argc, const char *const *argv)
 	err = e4l_tunables_read(s->e, &t);
 	if (err)
 		return shell_fails_e4l(s, "cannot read the tunables", err);
-	ok = (argc == 1 || set_tunables(s, t, argv[1])) &&
-	     shell_show(s, json_pack("{s:I, s:o}", "count",
-				     (json_int_t)e4l_tunables_count(t),
-				     "tunables", tunables_array(t)));
+	ok = argc == 1 || set_tunables(s, t, argv[1]);
+	object = json_pack("{s:I, s:o}", "count",
+			   (json_int_t)e4l_tunables_count(t), "tunables",
+			   tunables_array(t));
 	e4l_tunables_free(t);
-	return ok;
+	if (ok)
+		return argc == 1 ? shell_show(s, object) :
+				   shell_report(s, object);
+	json_decref(object);
+	return false;
 }
 
 /* ----------------------------------------------------------------- findings */

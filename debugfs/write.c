@@ -439,7 +439,7 @@ bool do_write(struct shell *s, int argc, const char *const *argv)
 
 	ok = open_source(&w) && place_find(s, argv[2], &w.place) &&
 	     (w.place.ino ? change_old(&w) : change_new(&w)) &&
-	     shell_show(s, json_pack("{s:I, s:I}", "written_bytes",
+	     shell_report(s, json_pack("{s:I, s:I}", "written_bytes",
 				     (json_int_t)w.done_bytes, "zeroed_blocks",
 				     (json_int_t)w.zeroed_blocks));
 	file_free(&w.f);

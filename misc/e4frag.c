@@ -147,8 +147,6 @@ static bool analyse(struct e4frag *frag)
 
 static bool report(const struct e4frag *frag)
 {
-	bool ok = true;
-
 	if (frag->model.damaged_count && !frag->args.quiet)
 		say("%s: damage was stepped over: run e2fsck -fn %s",
 		    frag->target.name, frag->target.device);
@@ -157,10 +155,10 @@ static bool report(const struct e4frag *frag)
 	if (frag->files)
 		return true;
 	if (frag->args.json)
-		ok = e4frag_print_json(frag);
-	else
+		return e4frag_print_json(frag);
+	if (!frag->args.quiet)
 		e4frag_print_text(frag);
-	return ok;
+	return true;
 }
 
 static int run(struct e4frag *frag, const char *target)

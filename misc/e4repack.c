@@ -307,7 +307,8 @@ static bool report(const struct e4repack *r)
 		    (unsigned long long)r->result.files_planned);
 	if (r->args.json)
 		return e4repack_print_json(r);
-	e4repack_print_text(r);
+	if (!r->args.quiet)
+		e4repack_print_text(r);
 	return true;
 }
 

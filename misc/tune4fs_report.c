@@ -187,7 +187,7 @@ static void print_changes(const struct report *r)
 		printf("%s: %s -> %s\n", c->name, c->from ? c->from : "not set",
 		       c->to ? c->to : "not set");
 	}
-	if (!r->n_changes && !r->cfg->apply_all && !r->cfg->args.quiet)
+	if (!r->n_changes && !r->cfg->apply_all)
 		puts("nothing to change");
 }
 
@@ -300,7 +300,7 @@ bool report_print(const struct report *r)
 		return print_json(r, &rows);
 	if (r->cfg->list)
 		print_table(r, &rows);
-	else
+	else if (!r->cfg->args.quiet)
 		print_changes(r);
 	return true;
 }

@@ -28,6 +28,7 @@ for options in '' -n --dry-run --only=merge --only=zeroout,move,dirs,merge \
 	esac
 	case $options in
 	*--json*) grep -q '"schema": "e4repack/1"' "$out" ;;
+	*-q*) [ ! -s "$out" ] ;;
 	*) grep -q ': there is nothing to repair$' "$out" ;;
 	esac || fail "$options: not the report"
 done
