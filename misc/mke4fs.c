@@ -356,7 +356,7 @@ static bool fill_new(const struct config *c, struct e4l_tree *t,
 	if (!done)
 		say_error(c->device, "setting its size", errno);
 	/* First the prototype: some of its blocks are filled up afterwards. */
-	done = done && flush_image(im) && copy_prototype(im, tf.fd) &&
+	done = done && flush_image(c, im) && copy_prototype(im, tf.fd) &&
 	       write_content(c, t, im, &tf);
 	done = close_target(c->device, &tf, done);
 out:
@@ -388,7 +388,7 @@ static bool fill_device(const struct config *c, struct e4l_tree *t,
 	done = opened && plan_device(c, t, im);
 	if (done) {
 		interrupt_watch(&in, im->e);
-		done = write_content(c, t, im, &tf) && flush_image(im);
+		done = write_content(c, t, im, &tf) && flush_image(c, im);
 	}
 	interrupt_stop(&in);
 	if (!opened)

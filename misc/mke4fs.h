@@ -75,8 +75,11 @@ bool plan_device(const struct config *c, struct e4l_tree *t, struct image *im);
 /* Closes everything, without writing what libext2fs still holds. */
 void drop_image(struct image *im);
 
-/* Writes bitmaps, descriptors and superblocks.  False after saying why not. */
-bool flush_image(struct image *im);
+/*
+ * Writes bitmaps, descriptors and superblocks, and then that nobody has the
+ * device any more (MMP).  False after saying why not.
+ */
+bool flush_image(const struct config *c, struct image *im);
 
 /* mke4fs_tar.c: loads a tar archive; its data go to an unlinked file. */
 bool load_tar(const struct config *c, struct e4l_tree *t, int *data_fd);

@@ -122,10 +122,43 @@ void drop_image(struct image *im)
 	im->proto_fd = -1;
 }
 
-bool flush_image(struct image *im)
+/*
+ * Writes the block by which hosts know whether somebody else has the device,
+ * if there is one.  An image that is to be the same anywhere names no host.
+ */
+static errcode_t write_mmp(const struct config *c, ext2_filsys fs, uint32_t seq)
+{
+	uint16_t interval = fs->super->s_mmp_update_interval;
+	struct mmp_struct mmp = {
+		.mmp_magic = ext2fs_cpu_to_le32(EXT4_MMP_MAGIC),
+		.mmp_seq = ext2fs_cpu_to_le32(seq),
+		.mmp_time = ext2fs_cpu_to_le64(c->now),
+	};
+	errcode_t err;
+
+	if (!ext2fs_has_feature_mmp(fs->super))
+		return 0;
+	if (interval < EXT4_MMP_MIN_CHECK_INTERVAL)
+		interval = EXT4_MMP_MIN_CHECK_INTERVAL;
+	mmp.mmp_check_interval = ext2fs_cpu_to_le16(interval);
+	if (!c->clamp_times) {
+		gethostname((char *)mmp.mmp_nodename, sizeof(mmp.mmp_nodename));
+		strncpy((char *)mmp.mmp_bdevname, c->device,
+			sizeof(mmp.mmp_bdevname) - 1);
+	}
+	err = ext2fs_mmp_csum_set(fs, &mmp);
+	if (!err)
+		err = io_channel_write_blk64(fs->io, fs->super->s_mmp_block,
+					     -(int)sizeof(mmp), &mmp);
+	return err ? err : io_channel_flush(fs->io);
+}
+
+bool flush_image(const struct config *c, struct image *im)
 {
 	errcode_t err = ext2fs_flush(im->fs);
 
+	if (!err)
+		err = write_mmp(c, im->fs, EXT4_MMP_SEQ_CLEAN);
 	if (err)
 		say_error(im->name, "writing the filesystem's structures", err);
 	return !err;
@@ -158,7 +191,8 @@ static bool open_fs(const struct config *c, struct image *im, const char *path)
 	snprintf(io_options, sizeof(io_options), "offset=%llu",
 		 (unsigned long long)c->offset_bytes);
 	err = ext2fs_open2(path, io_options, EXT2_FLAG_RW | EXT2_FLAG_64BITS |
-			   EXT2_FLAG_EXCLUSIVE, 0, 0, unix_io_manager, &im->fs);
+			   EXT2_FLAG_EXCLUSIVE | EXT2_FLAG_SKIP_MMP, 0, 0,
+			   unix_io_manager, &im->fs);
 	if (!err && im->proto_fd < 0)
 		err = e4l_plug_fs(im->fs, E4L_PLUG_LIMIT_BYTES);
 	if (!err)
@@ -345,6 +379,11 @@ bool plan_device(const struct config *c, struct e4l_tree *t, struct image *im)
 
 	if (!open_fs(c, im, c->device))
 		return false;
+	err = write_mmp(c, im->fs, EXT4_MMP_SEQ_FSCK);
+	if (err) {
+		say_error(im->name, "keeping other hosts away", err);
+		return false;
+	}
 	err = plan(c, t, im);
 	if (err)
 		say_plan(t, im, err);
