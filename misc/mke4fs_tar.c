@@ -46,6 +46,11 @@ static bool complain_archive(const struct tar *r)
 {
 	const char *why = archive_error_string(r->a);
 
+	if (!archive_format(r->a) && archive_errno(r->a) == EILSEQ) {
+		say("%s: neither a directory nor a tar, cpio or zip archive",
+		    r->c->source);
+		return false;
+	}
 	return complain(r, why ? why : "cannot be read");
 }
 
@@ -412,6 +417,10 @@ static bool take_entry(struct tar *r, struct archive_entry *entry)
 	return !err || complain(r, error_message(err));
 }
 
+/*
+ * Formats that say what a file is, and that nothing else looks like: a list of
+ * words would do as an mtree.
+ */
 static bool open_archive(struct tar *r)
 {
 	const char *name = strcmp(r->c->source, "-") ? r->c->source : NULL;
@@ -420,7 +429,9 @@ static bool open_archive(struct tar *r)
 	if (!r->a)
 		return complain(r, "out of memory");
 	archive_read_support_filter_all(r->a);
-	archive_read_support_format_all(r->a);
+	archive_read_support_format_tar(r->a);
+	archive_read_support_format_cpio(r->a);
+	archive_read_support_format_zip(r->a);
 	if (archive_read_open_filename(r->a, name, READ_BYTES) != ARCHIVE_OK)
 		return complain_archive(r);
 	return true;

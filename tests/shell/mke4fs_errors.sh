@@ -57,7 +57,21 @@ says 'mke2fs failed'
 
 # sources
 refuse 'missing: cannot read: No such file' -d "$work/missing" "$work/img"
-refuse 'Unrecognized archive format' -d "$work/src/file" "$work/img"
+not='neither a directory nor a tar, cpio or zip archive'
+refuse "file: $not" -d "$work/src/file" "$work/img"
+# what libarchive takes for lists of files, and formats that are not meant
+printf 'root:x:0:0:root:/root:/bin/sh\nbin:x:1:1::/bin:/bin/false\n' \
+	>"$work/words"
+refuse "words: $not" -d "$work/words" "$work/img"
+printf '#mtree\n./a type=file mode=644 size=0\n' >"$work/words"
+refuse "words: $not" -d "$work/words" "$work/img"
+: >"$work/words"
+refuse "words: $not" -d "$work/words" "$work/img"
+gzip -c /etc/passwd >"$work/words"
+refuse "words: $not" -d "$work/words" "$work/img"
+printf '!<arch>\n' >"$work/words"
+printf '%-16s%-12s%-6s%-6s%-8s%-10s`\n' a/ 0 0 0 100644 0 >>"$work/words"
+refuse "words: $not" -d "$work/words" "$work/img"
 if [ "$(id -u)" = 0 ]; then
 	chmod 0 "$work/src/file"
 	chmod 777 "$work"
@@ -141,7 +155,7 @@ EOT
 truncate -s 30000 "$work/a.tar"
 refuse '[Tt]runcated' -d "$work/a.tar" "$work/img"
 head -c 30000 "$work/src/file" >"$work/a.tar"
-refuse 'nrecognized' -d "$work/a.tar" "$work/img"
+refuse "$not" -d "$work/a.tar" "$work/img"
 # absolute paths lose the slash, the last of two entries counts, and parents
 # that are missing are made
 archive "$work/a.tar" <<'EOT'
@@ -160,6 +174,16 @@ same "the second entry" "$(cat "$out")" second
 check debugfs -R 'cat /link' "$work/img"
 same "the first entry" "$(cat "$out")" "the first is longer"
 check debugfs -R 'stat /dot/slash' "$work/img"
+rm "$work/img"
+
+# zip, whose seekable form has its list at the end
+python3 -c 'import sys, zipfile
+with zipfile.ZipFile(sys.argv[1], "w") as z:
+    z.writestr("dir/file", "zipped")' "$work/a.zip"
+check "$mke4fs" -q -d "$work/a.zip" "$work/img" 16M
+clean "$work/img"
+check debugfs -R 'cat /dir/file' "$work/img"
+same "a file in a zip" "$(cat "$out")" zipped
 rm "$work/img"
 
 # a source that is at work or not clean
