@@ -31,10 +31,10 @@ errcode_t op_tunables(struct op_env *env)
 
 	for (i = 0; i < 2; i++)
 		memset(large[i] + 2, '1' + i, LARGE - 2);
-	err = store(env, "dir_ireserve=64,mb_stats=1");
+	err = store(env, "dir_ireserve=64,mb_order2_req=1");
 	for (i = 0; !err && i < 2; i++)
 		err = store(env, large[i]);
 	if (!err)
-		err = store(env, "mb_stats=1");
+		err = store(env, "mb_order2_req=1");
 	return err ? err : store(env, "");
 }

@@ -66,22 +66,22 @@ refuse() {
 	[ ! -e "$work/none" ] || fail "an image is left behind: $*"
 }
 refuse 2 "'dir_ireserve=65': it takes 0, or a power of two from 16 to 4096" \
-	-E hash_seed=$uuid,tunables=mb_stats=1,dir_ireserve=65
-refuse 2 "'mb_stats=2': it takes 0 to 1" -E tunables=mb_stats=2
-refuse 2 "'mb_stats=-1': it takes 0 to 1" -E tunables=mb_stats=-1
+	-E hash_seed=$uuid,tunables=mb_order2_req=1,dir_ireserve=65
+refuse 2 "'mb_order2_req=33': it takes 0 to 32" -E tunables=mb_order2_req=33
+refuse 2 "'mb_order2_req=-1': it takes 0 to 32" -E tunables=mb_order2_req=-1
 refuse 2 "'future=1': no such tunable is known" -E tunables=future=1
-refuse 2 "'stride=4': no such tunable is known" -E tunables=mb_stats=1,stride=4
-refuse 2 "'mb_stats': is neither name=value nor" -E tunables=mb_stats
+refuse 2 "'stride=4': no such tunable is known" -E tunables=mb_order2_req=1,stride=4
+refuse 2 "'mb_order2_req': is neither name=value nor" -E tunables=mb_order2_req
 refuse 2 "is neither name=value nor" -E tunables=
-refuse 2 "is given twice" -E tunables=mb_stats=1 -E tunables=mb_stats=0
+refuse 2 "is given twice" -E tunables=mb_order2_req=1 -E tunables=mb_order2_req=0
 head -c 32M /dev/urandom >"$work/disk"
 sum=$(sha256sum <"$work/disk")
-mustfail 2 "$mke4fs" -F -E tunables=mb_stats=9 "$work/disk"
+mustfail 2 "$mke4fs" -F -E tunables=mb_order2_req=99 "$work/disk"
 [ "$(sha256sum <"$work/disk")" = "$sum" ] || fail "the device was changed"
 
 # the default of -R
 hash="-E hash_seed=$uuid"
-for pair in dir_ireserve=low:16 dir_ireserve=off:off mb_stats=1:exact; do
+for pair in dir_ireserve=low:16 dir_ireserve=off:off mb_order2_req=1:exact; do
 	# shellcheck disable=SC2086
 	{
 		make img $hash,tunables="${pair%:*}" -d "$work/src"
@@ -95,29 +95,29 @@ make with -E hash_seed=$uuid,tunables=dir_ireserve=low -R exact -d "$work/src"
 ! cmp -s "$work/img" "$work/with" || fail "-R makes no difference"
 
 # another image's are copied, and what is given wins
-make from -E tunables=dir_ireserve=32,mb_stats=1 -d "$work/src"
+make from -E tunables=dir_ireserve=32,mb_order2_req=1 -d "$work/src"
 make img -E hash_seed=$uuid --from="$work/from"
-same "the copied tunables" "$(kept img)" dir_ireserve=32,mb_stats=1
+same "the copied tunables" "$(kept img)" dir_ireserve=32,mb_order2_req=1
 make with -E hash_seed=$uuid --from="$work/from" -R 32
 cmp "$work/img" "$work/with" >&2 || fail "-R is not the source's"
-make img --from="$work/from" -E tunables=mb_stats=0,inode_goal=5
-same "the tunables" "$(kept img)" dir_ireserve=32,inode_goal=5,mb_stats=0
-make img --from="$work/from" -E tunables=^dir_ireserve,^mb_stats
+make img --from="$work/from" -E tunables=mb_order2_req=0,mb_max_to_scan=5
+same "the tunables" "$(kept img)" dir_ireserve=32,mb_max_to_scan=5,mb_order2_req=0
+make img --from="$work/from" -E tunables=^dir_ireserve,^mb_order2_req
 same "removed tunables" "$(kept img)" ''
 run debugfs -R 'ea_list /' "$work/img"
 ! grep -q $attr "$out" || fail "the attribute is there"
 
 # what is out of range or not known is copied; what is damaged as well
-for bad in 'future=x/../y,mb_stats=7' 'mb_stats=1,mb_stats=1' 'a/b=1'; do
+for bad in 'future=x/../y,mb_order2_req=77' 'mb_order2_req=1,mb_order2_req=1' 'a/b=1'; do
 	printf '%s' "$bad" >"$work/bad"
 	check debugfs -w -R "ea_set -f $work/bad / $attr" "$work/from"
 	make img --from="$work/from"
 	same "the copy" "$(kept img)" "$bad"
 done
 says 'from: its tunables are damaged \(.*\): they are kept so'
-make img --from="$work/from" -E tunables=mb_stats=1
+make img --from="$work/from" -E tunables=mb_order2_req=1
 says 'they are replaced'
-same "the tunables" "$(kept img)" mb_stats=1
+same "the tunables" "$(kept img)" mb_order2_req=1
 
 # the same bytes as tune4fs makes, and as the kernel sees and makes
 make img -E tunables=$value

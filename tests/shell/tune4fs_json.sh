@@ -42,14 +42,14 @@ holds 't["dir_ireserve"]["needs_patched_kernel"] is True'
 holds 't["mb_prefetch"]["default"] is None'
 valid -n -E dir_ireserve=low "$img"
 holds 'd["dry_run"] and d["changes"][0]["to"] == "16"'
-printf 'mb_stats=7,future=x/"y\\z' >"$work/v"
+printf 'mb_order2_req=77,future=x/"y\\z' >"$work/v"
 debugfs -w -R "ea_set -f $work/v / trusted.ext4.tunables" "$img" \
 	>/dev/null 2>&1
 valid -E dir_ireserve=low "$img"
 holds 'd["changes"] == [{"name": "dir_ireserve", "where": "filesystem",
 	"from": None, "to": "16"}]'
 holds 't["dir_ireserve"]["persistent"] == 16'
-holds 't["mb_stats"]["persistent"] is None and t["mb_stats"]["stored"] == "7"'
+holds 't["mb_order2_req"]["persistent"] is None and t["mb_order2_req"]["stored"] == "77"'
 holds 't["future"]["stored"] == "x/\"y\\z" and not t["future"]["known"]'
 valid --clear "$img"
 holds 'len(d["changes"]) == 3 and d["attribute_bytes"] == 0'
@@ -72,10 +72,10 @@ END
 /usr/bin/python3 -c 'import json, sys
 print(*(t["name"] for t in json.load(open(sys.argv[1]))["tunables"]))' \
 	"$work/doc" >"$work/names"
-bash -c 'compopt() { :; }; . "$1"; COMP_WORDS=(tune4fs -E mb_stats=1,);
+bash -c 'compopt() { :; }; . "$1"; COMP_WORDS=(tune4fs -E mb_order2_req=1,);
 COMP_CWORD=2; _tune4fs; echo "${COMPREPLY[@]}"' - \
 	"$top_srcdir/misc/completions/tune4fs" |
-	sed 's/mb_stats=1,\([a-z0-9_]*\)=/\1/g' >"$work/completed"
+	sed 's/mb_order2_req=1,\([a-z0-9_]*\)=/\1/g' >"$work/completed"
 cmp -s "$work/names" "$work/completed" || {
 	cat "$work/names" "$work/completed" >&2
 	fail "the completion differs from the table"

@@ -59,7 +59,7 @@ grep -Eq '^ +extent_max_zeroout_kb +1024 +1024 +32 ' "$out" ||
 
 # every value that it may have, the kernel takes; what it cannot take, it says
 for pair in mb_max_to_scan=300 mb_min_to_scan=20 mb_order2_req=3 \
-	mb_stream_req=32 mb_stats=1 mb_group_prealloc=256 inode_goal=0; do
+	mb_stream_req=32 mb_group_prealloc=256; do
 	name=${pair%=*}
 	check "$tune4fs" -E "$pair" "$mnt"
 	check "$tune4fs" --apply "$mnt"
@@ -77,13 +77,13 @@ check "$tune4fs" -E ^mb_group_prealloc "$mnt"
 kept_is "$value"
 
 # what nobody checked before the kernel got it
-setfattr -n $attr -v 'mb_stats=2,future=1,mb_min_to_scan=11' "$mnt"
+setfattr -n $attr -v 'mb_order2_req=33,future=1,mb_min_to_scan=11' "$mnt"
 run "$tune4fs" --apply "$mnt"
-[ "$status" = 1 ] || fail "mb_stats=2 is no failure"
+[ "$status" = 1 ] || fail "mb_order2_req=33 is no failure"
 out_is 'mb_min_to_scan: 20 -> 11'
-says 'mb_stats=2: kept, but not applied: it takes 0 to 1'
+says 'mb_order2_req=33: kept, but not applied: it takes 0 to 32'
 says 'future=1: kept, but not known'
-runs mb_stats 1
+runs mb_order2_req 1
 setfattr -n $attr -v ../../../etc/passwd=1 "$mnt"
 mustfail 1 "$tune4fs" --apply "$mnt"
 says 'what is kept is damaged'
@@ -91,21 +91,21 @@ check "$tune4fs" --clear "$mnt"
 getfattr -n $attr "$mnt" >/dev/null 2>&1 && fail "the attribute is there"
 
 # on line, then off line: the same bytes
-setfattr -n $attr -v mb_stats=1,dir_ireserve=64 "$mnt"
-check "$tune4fs" -E mb_stats=1,dir_ireserve=high "$mnt"
-kept_is dir_ireserve=128,mb_stats=1
+setfattr -n $attr -v mb_order2_req=1,dir_ireserve=64 "$mnt"
+check "$tune4fs" -E mb_order2_req=1,dir_ireserve=high "$mnt"
+kept_is dir_ireserve=128,mb_order2_req=1
 if as_nobody test -x "$tune4fs"; then
 	mustfail 1 as_nobody "$tune4fs" "$mnt" # sees dir, not the attribute
 	says 'Operation not permitted'
 fi
 umount "$mnt"
-check "$tune4fs" -E ^dir_ireserve,^mb_stats "$loop"
-check "$tune4fs" -E mb_stats=1,dir_ireserve=high "$loop"
+check "$tune4fs" -E ^dir_ireserve,^mb_order2_req "$loop"
+check "$tune4fs" -E mb_order2_req=1,dir_ireserve=high "$loop"
 mount -t ext4 "$loop" "$mnt"
-kept_is dir_ireserve=128,mb_stats=1
-runs mb_stats 0
+kept_is dir_ireserve=128,mb_order2_req=1
+runs mb_order2_req 2
 check "$tune4fs" --apply "$mnt"
-runs mb_stats 1
+runs mb_order2_req 1
 
 # 64 KiB, in an inode of their own
 mke2fs -qq -F -t ext4 -O ea_inode "$work/large" 64M >/dev/null
@@ -121,7 +121,7 @@ mustfail 1 "$tune4fs" -l "$loop"
 says 'damaged: .* longer than 1024'
 check "$tune4fs" --clear "$loop"
 sound "$loop"
-check "$tune4fs" -E mb_stats=1 "$loop"
+check "$tune4fs" -E mb_order2_req=1 "$loop"
 
 # a directory that is not its root
 mkdir "$mnt/sub"

@@ -51,13 +51,13 @@ out_is() {
 
 # set, replace, remove
 fresh
-check "$tune4fs" -E mb_stats=1,extent_max_zeroout_kb=1024,dir_ireserve=low \
+check "$tune4fs" -E mb_order2_req=1,extent_max_zeroout_kb=1024,dir_ireserve=low \
 	"$img"
 out_is 'dir_ireserve: not set -> 16
 extent_max_zeroout_kb: not set -> 1024
-mb_stats: not set -> 1'
-attribute 'dir_ireserve=16,extent_max_zeroout_kb=1024,mb_stats=1'
-check "$tune4fs" -E ^mb_stats,dir_ireserve=high "$img"
+mb_order2_req: not set -> 1'
+attribute 'dir_ireserve=16,extent_max_zeroout_kb=1024,mb_order2_req=1'
+check "$tune4fs" -E ^mb_order2_req,dir_ireserve=high "$img"
 attribute 'dir_ireserve=128,extent_max_zeroout_kb=1024'
 check "$tune4fs" -E dir_ireserve=128 "$img"
 out_is 'nothing to change'
@@ -72,18 +72,18 @@ grep -Eq '^ +dir_ireserve +128 +- +0 +inodes +inodes reserved' "$out" ||
 
 # refused
 refuse 1 "'dir_ireserve=65': it takes 0, or a power of two from 16 to 4096" \
-	-E mb_stats=1,dir_ireserve=65
-refuse 1 "'mb_stats=2': it takes 0 to 1" -E mb_stats=2
-refuse 1 "'mb_stats=-1': it takes" -E mb_stats=-1
-refuse 1 "'mb_stats=2': it takes" -f -E mb_stats=2
+	-E mb_order2_req=1,dir_ireserve=65
+refuse 1 "'mb_order2_req=33': it takes 0 to 32" -E mb_order2_req=33
+refuse 1 "'mb_order2_req=-1': it takes" -E mb_order2_req=-1
+refuse 1 "'mb_order2_req=33': it takes" -f -E mb_order2_req=33
 refuse 1 "'future=1': no such tunable is known .tune4fs --force" -E future=1
 refuse 1 "'\.\./x=1': is neither" -f -E ../x=1
-refuse 1 "'mb_stats': is neither name=value nor" -E mb_stats
+refuse 1 "'mb_order2_req': is neither name=value nor" -E mb_order2_req
 refuse 1 "longer than 1024" -f -E \
 	"future=$(head -c 1020 /dev/zero | tr '\0' x)"
 refuse 1 "is not mounted" --apply
 refuse 2 "exclude one another" -l --clear
-refuse 2 "exclude one another" -E mb_stats=1 --apply
+refuse 2 "exclude one another" -E mb_order2_req=1 --apply
 refuse 2 "takes no target" --apply-all
 refuse 2 "goes with --apply-all" --watch
 mustfail 2 "$tune4fs"
@@ -92,21 +92,21 @@ mustfail 1 "$tune4fs" -l "$work"
 says 'not the root directory of a mounted ext4'
 
 # what is not known, or out of range, is kept
-printf 'mb_stats=7,future=x/../y,dir_ireserve=64' >"$work/v"
+printf 'mb_order2_req=77,future=x/../y,dir_ireserve=64' >"$work/v"
 poke "$work/v"
 check "$tune4fs" -E extent_max_zeroout_kb=64 "$img"
-attribute 'dir_ireserve=64,extent_max_zeroout_kb=64,future=x/../y,mb_stats=7'
+attribute 'dir_ireserve=64,extent_max_zeroout_kb=64,future=x/../y,mb_order2_req=77'
 check "$tune4fs" -l "$img"
-says 'mb_stats=7: out of range: it takes 0 to 1'
+says 'mb_order2_req=77: out of range: it takes 0 to 32'
 grep -Eq '^ +future +x/\.\./y +- .*not known' "$out" || fail "not listed"
 check "$tune4fs" -f -E future=2 "$img"
-attribute 'dir_ireserve=64,extent_max_zeroout_kb=64,future=2,mb_stats=7'
+attribute 'dir_ireserve=64,extent_max_zeroout_kb=64,future=2,mb_order2_req=77'
 check "$tune4fs" --clear "$img"
 attribute ''
 
 # damaged: refused, left alone, and removed when asked
 fresh -b 4096
-for bad in 'a=1,a=2' 'a/b=1' 'a=1\0' '\0' 'no_value' 'mb_stats=1,' 'A=1' \
+for bad in 'a=1,a=2' 'a/b=1' 'a=1\0' '\0' 'no_value' 'mb_order2_req=1,' 'A=1' \
 	'../../etc/x=1' 'a=\377' 'a=1\n' \
 	"a=$(head -c 1023 /dev/zero | tr '\0' 1)" \
 	"$(head -c 3000 /dev/zero | tr '\0' ,)"; do
@@ -114,7 +114,7 @@ for bad in 'a=1,a=2' 'a/b=1' 'a=1\0' '\0' 'no_value' 'mb_stats=1,' 'A=1' \
 	printf "$bad" >"$work/v"
 	poke "$work/v"
 	refuse 1 'what is kept is damaged: ' -l
-	refuse 1 'run tune4fs --clear' -E mb_stats=1
+	refuse 1 'run tune4fs --clear' -E mb_order2_req=1
 	check "$tune4fs" --clear "$img"
 	out_is 'trusted.ext4.tunables: damaged -> not set'
 	attribute ''
@@ -127,10 +127,10 @@ grep -Eq '^ +long +1{13}\.\.\. ' "$out" || { show_run; fail "not cut"; }
 fresh -b 1024 -I 128
 debugfs -w -R 'ea_set / security.selinux system_u:object_r:root_t:s0' \
 	"$img" >/dev/null 2>&1
-check "$tune4fs" -f -E mb_stats=1,x="$(head -c 600 /dev/zero | tr '\0' 1)" \
+check "$tune4fs" -f -E mb_order2_req=1,x="$(head -c 600 /dev/zero | tr '\0' 1)" \
 	"$img"
 check "$tune4fs" -E ^x "$img"
-attribute mb_stats=1
+attribute mb_order2_req=1
 debugfs -R 'ea_get / security.selinux' "$img" 2>/dev/null |
 	grep -q system_u:object_r:root_t:s0 || fail "the label is gone"
 fresh -b 1024 -I 128
@@ -142,7 +142,7 @@ for size in 8192 4096 2048 1024 512 256 128 64 32 16 8 4 2 1; do
 done
 dumpe2fs -h "$img" 2>/dev/null | grep -q '^Free blocks: *0$' ||
 	fail "the filesystem is not full"
-refuse 1 'No space left on device' -E mb_stats=1
+refuse 1 'No space left on device' -E mb_order2_req=1
 
 # it stays
 fresh
@@ -164,12 +164,12 @@ attribute "$value"
 
 # without a journal: an undo file, or say that none is wanted
 fresh -O ^has_journal
-refuse 1 'no journal that would protect.*-z FILE' -E mb_stats=1
+refuse 1 'no journal that would protect.*-z FILE' -E mb_order2_req=1
 original=$(sha256sum <"$img")
-check "$tune4fs" -z "$work/undo" -E mb_stats=1 "$img"
-attribute mb_stats=1
-refuse 1 'exists already' -z "$work/undo" -E mb_stats=0
+check "$tune4fs" -z "$work/undo" -E mb_order2_req=1 "$img"
+attribute mb_order2_req=1
+refuse 1 'exists already' -z "$work/undo" -E mb_order2_req=0
 e2undo "$work/undo" "$img" >/dev/null 2>&1 || fail "e2undo"
 [ "$original" = "$(sha256sum <"$img")" ] || fail "e2undo did not undo it"
-check "$tune4fs" --no-undo -E mb_stats=1 "$img"
-attribute mb_stats=1
+check "$tune4fs" --no-undo -E mb_order2_req=1 "$img"
+attribute mb_order2_req=1

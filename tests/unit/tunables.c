@@ -40,8 +40,8 @@ static void check_refused(const void *text, size_t len, errcode_t expected)
 START_TEST(text_is_canonical)
 {
 	check_parse("", "");
-	check_parse("mb_stats=1", "mb_stats=1");
-	check_parse("mb_stats=1,dir_ireserve=64", "dir_ireserve=64,mb_stats=1");
+	check_parse("mb_order2_req=1", "mb_order2_req=1");
+	check_parse("mb_order2_req=1,dir_ireserve=64", "dir_ireserve=64,mb_order2_req=1");
 	check_parse("dir_ireserve=low", "dir_ireserve=16");
 	check_parse("dir_ireserve=normal", "dir_ireserve=64");
 	check_parse("dir_ireserve=high", "dir_ireserve=128");
@@ -66,7 +66,7 @@ START_TEST(damaged_text_is_refused)
 	check_refused("a\0=1", 4, E4L_ET_TUNABLE_SYNTAX);
 	check_refused("\0", 1, E4L_ET_TUNABLE_SYNTAX);
 	check_refused("a=1,b=2,a=3", 11, E4L_ET_TUNABLE_TWICE);
-	check_refused("mb_stats=0,mb_stats=0", 21, E4L_ET_TUNABLE_TWICE);
+	check_refused("mb_order2_req=0,mb_order2_req=0", 31, E4L_ET_TUNABLE_TWICE);
 	memset(long_name, 'a', sizeof(long_name));
 	memcpy(long_name + E4L_TUNABLE_NAME_MAX, "=1", 3);
 	check_parse(long_name, long_name);
@@ -103,8 +103,9 @@ END_TEST
 START_TEST(values_are_checked)
 {
 	const struct e4l_tunable_info *power = e4l_tunable_find("dir_ireserve");
-	const struct e4l_tunable_info *flag = e4l_tunable_find("mb_stats");
-	const struct e4l_tunable_info *all = e4l_tunable_find("inode_goal");
+	const struct e4l_tunable_info *few = e4l_tunable_find("mb_order2_req");
+	const struct e4l_tunable_info *all =
+		e4l_tunable_find("mb_max_linear_groups");
 	static const char *const never[] = {
 		"", "-1", "+1", "01", "0x10", "1k", " 1", "1 ", "on", "LOW",
 		"4294967296", "18446744073709551616", "99999999999999999999999",
@@ -118,9 +119,9 @@ START_TEST(values_are_checked)
 	ck_assert_uint_eq(n, 7);
 	ck_assert_int_eq(e4l_tunable_number(all, "4294967295", &n), 0);
 	ck_assert_uint_eq(n, UINT32_MAX);
-	ck_assert_int_eq(e4l_tunable_number(flag, "1", &n), 0);
-	ck_assert_int_ne(e4l_tunable_number(flag, "2", &n), 0);
-	ck_assert_int_ne(e4l_tunable_number(flag, "off", &n), 0);
+	ck_assert_int_eq(e4l_tunable_number(few, "32", &n), 0);
+	ck_assert_int_ne(e4l_tunable_number(few, "33", &n), 0);
+	ck_assert_int_ne(e4l_tunable_number(few, "off", &n), 0);
 	ck_assert_int_eq(e4l_tunable_number(power, "0", &n), 0);
 	ck_assert_int_eq(e4l_tunable_number(power, "4096", &n), 0);
 	ck_assert_int_eq(e4l_tunable_number(power, "high", &n), 0);
@@ -141,30 +142,30 @@ START_TEST(ranges_are_told)
 			 "low = 16, normal = 64, high = 128");
 	ck_assert_str_eq(e4l_tunable_range(info, tiny, sizeof(tiny)),
 			 "0, or a p");
-	ck_assert_str_eq(e4l_tunable_range(e4l_tunable_find("mb_stats"), buf,
-					   sizeof(buf)), "0 to 1");
+	ck_assert_str_eq(e4l_tunable_range(e4l_tunable_find("mb_order2_req"),
+					   buf, sizeof(buf)), "0 to 32");
 }
 END_TEST
 
 START_TEST(what_is_not_understood_is_kept)
 {
 	struct e4l_tunables *t =
-		parsed("mb_stats=7,future=x/y,extent_max_zeroout_kb=64");
+		parsed("mb_order2_req=77,future=x/y,extent_max_zeroout_kb=64");
 	const struct e4l_tunable *v;
 
 	v = e4l_tunables_find(t, "future");
 	ck_assert_ptr_null(v->info);
 	ck_assert(!v->valid);
-	v = e4l_tunables_find(t, "mb_stats");
+	v = e4l_tunables_find(t, "mb_order2_req");
 	ck_assert_ptr_nonnull(v->info);
 	ck_assert(!v->valid);
 	v = e4l_tunables_find(t, "extent_max_zeroout_kb");
 	ck_assert(v->valid);
 	ck_assert_uint_eq(v->number, 64);
 	ck_assert_ptr_null(e4l_tunables_find(t, "absent"));
-	ck_assert_int_eq(e4l_tunables_set(t, "inode_goal", "12", false), 0);
-	check_text(t, "extent_max_zeroout_kb=64,future=x/y,inode_goal=12,"
-		      "mb_stats=7");
+	ck_assert_int_eq(e4l_tunables_set(t, "mb_max_to_scan", "12", false), 0);
+	check_text(t, "extent_max_zeroout_kb=64,future=x/y,mb_max_to_scan=12,"
+		      "mb_order2_req=77");
 	e4l_tunables_free(t);
 }
 END_TEST
@@ -176,17 +177,17 @@ START_TEST(changes_are_made_or_refused)
 
 	ck_assert_int_eq(e4l_tunables_set(t, "future", "1", false),
 			 E4L_ET_TUNABLE_UNKNOWN);
-	ck_assert_int_eq(e4l_tunables_set(t, "mb_stats", "2", true),
+	ck_assert_int_eq(e4l_tunables_set(t, "mb_order2_req", "33", true),
 			 E4L_ET_TUNABLE_RANGE);
 	ck_assert_int_eq(e4l_tunables_set(t, "a/b", "2", true),
 			 E4L_ET_TUNABLE_SYNTAX);
 	ck_assert_int_eq(e4l_tunables_set(t, "a=b", "2", true),
 			 E4L_ET_TUNABLE_SYNTAX);
 	check_text(t, "");
-	spec = "mb_stats=1,dir_ireserve=high,^absent";
+	spec = "mb_order2_req=1,dir_ireserve=high,^absent";
 	ck_assert_int_eq(e4l_tunables_change(t, spec, false, &where), 0);
-	check_text(t, "dir_ireserve=128,mb_stats=1");
-	spec = "^mb_stats,future=1,^dir_ireserve";
+	check_text(t, "dir_ireserve=128,mb_order2_req=1");
+	spec = "^mb_order2_req,future=1,^dir_ireserve";
 	ck_assert_int_eq(e4l_tunables_change(t, spec, false, &where),
 			 E4L_ET_TUNABLE_UNKNOWN);
 	ck_assert_ptr_eq(where, strchr(spec, 'f'));
@@ -234,7 +235,7 @@ START_TEST(table_is_consistent)
 			 (long long)info->default_number);
 		ck_assert_int_eq(e4l_tunable_number(info, text, &n), 0);
 	}
-	ck_assert_uint_eq(i, 15);
+	ck_assert_uint_eq(i, 13);
 	ck_assert_ptr_null(e4l_tunable_find("../x"));
 }
 END_TEST

@@ -120,12 +120,12 @@ START_TEST(goes_and_comes_on_any_layout)
 	    SELINUX, img.path);
 	blks = free_blocks(&img, &inodes);
 	check_holds(&img, "");
-	ck_assert_int_eq(image_write(&img, "mb_stats=1,dir_ireserve=low"), 0);
-	check_holds(&img, "dir_ireserve=16,mb_stats=1");
+	ck_assert_int_eq(image_write(&img, "mb_order2_req=1,dir_ireserve=low"), 0);
+	check_holds(&img, "dir_ireserve=16,mb_order2_req=1");
 	ck_assert_int_eq(image_write(&img, long_text(buf, 900)), 0);
 	check_holds(&img, buf);
-	ck_assert_int_eq(image_write(&img, "mb_stats=0"), 0);
-	check_holds(&img, "mb_stats=0");
+	ck_assert_int_eq(image_write(&img, "mb_order2_req=0"), 0);
+	check_holds(&img, "mb_order2_req=0");
 	ck_assert_int_eq(image_write(&img, ""), 0);
 	check_holds(&img, "");
 	ck_assert_uint_eq(free_blocks(&img, &inodes_after), blks);
@@ -194,18 +194,18 @@ START_TEST(refusals_change_nothing)
 	check_refused(&img, long_text(buf, E4L_TUNABLES_MAX), ENOSPC);
 	fill(&img);
 	check_refused(&img, long_text(buf, 600), ENOSPC);
-	ck_assert_int_eq(image_write(&img, "mb_stats=1"), 0);
-	check_holds(&img, "mb_stats=1");
-	check_refused(&img, "mb_stats=1", 0);
+	ck_assert_int_eq(image_write(&img, "mb_order2_req=1"), 0);
+	check_holds(&img, "mb_order2_req=1");
+	check_refused(&img, "mb_order2_req=1", 0);
 	unlink(img.path);
 	image_make(&img, "-O quota");
 	check_refused(&img, long_text(buf, 600), E4L_ET_TUNABLES_QUOTA);
-	ck_assert_int_eq(image_write(&img, "mb_stats=1"), 0);
-	check_holds(&img, "mb_stats=1");
+	ck_assert_int_eq(image_write(&img, "mb_order2_req=1"), 0);
+	check_holds(&img, "mb_order2_req=1");
 	unlink(img.path);
 	image_make(&img, "-O ^ext_attr");
 	check_holds(&img, "");
-	check_refused(&img, "mb_stats=1", EXT2_ET_MISSING_EA_FEATURE);
+	check_refused(&img, "mb_order2_req=1", EXT2_ET_MISSING_EA_FEATURE);
 	check_refused(&img, "", 0);
 	unlink(img.path);
 }
@@ -251,10 +251,11 @@ START_TEST(numbers_are_found)
 
 	image_make(&img, "");
 	run("debugfs -w -R 'ea_set / trusted.ext4.tunables "
-	    "mb_stats=9,dir_ireserve=high' %s%s >/dev/null 2>&1", "", img.path);
+	    "mb_order2_req=99,dir_ireserve=high' %s%s >/dev/null 2>&1", "",
+	    img.path);
 	image_open(&img);
-	ck_assert_int_eq(e4l_tunables_get(img.e, "mb_stats", &n), 0);
-	ck_assert_int_eq(e4l_tunables_get(img.e, "inode_goal", &n), 0);
+	ck_assert_int_eq(e4l_tunables_get(img.e, "mb_order2_req", &n), 0);
+	ck_assert_int_eq(e4l_tunables_get(img.e, "mb_prefetch", &n), 0);
 	ck_assert_int_eq(e4l_tunables_get(img.e, "nonsense", &n), 0);
 	ck_assert_uint_eq(n, 5);
 	ck_assert_int_eq(e4l_tunables_get(img.e, "dir_ireserve", &n), 0);
@@ -274,7 +275,7 @@ START_TEST(damaged_attributes_are_survived)
 	uint8_t *inode;
 
 	image_make(&img, "-I 256");
-	ck_assert_int_eq(image_write(&img, "dir_ireserve=64,mb_stats=1"), 0);
+	ck_assert_int_eq(image_write(&img, "dir_ireserve=64,mb_order2_req=1"), 0);
 	image_open(&img);
 	img.fs->flags |= EXT2_FLAG_IGNORE_CSUM_ERRORS;
 	inode = malloc(256);
