@@ -109,10 +109,12 @@ bool shell_around(struct shell *s, bool (*work)(struct shell *s, void *priv),
 
 bool do_open(struct shell *s, int argc, const char *const *argv)
 {
-	if (!s->open)
-		return shell_open(s, argv[1]);
-	say("open: %s is open: close it first", s->name);
-	return false;
+	if (s->open) {
+		say("open: %s is open: close it first", s->name);
+		return false;
+	}
+	s->checked = false;
+	return shell_open(s, argv[1]);
 }
 
 bool do_close(struct shell *s, int argc, const char *const *argv)

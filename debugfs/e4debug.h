@@ -39,6 +39,7 @@ struct shell {
 	struct target_undo undo;
 	/* what is open */
 	bool open;
+	bool checked;			/* sound before it was changed here */
 	char *name;			/* as it was given */
 	struct target target;
 	struct e4l *e;
@@ -69,6 +70,12 @@ bool shell_do(struct shell *s, const char *line);
 
 /* Every request of commands.ct. */
 void e4debug_request(int argc, const char *const *argv, int ss, void *priv);
+
+/*
+ * Before the first change of what is open: false after saying that it is open
+ * for reading, or has errors.
+ */
+bool shell_may_change(struct shell *s);
 
 /* What follows the name of a request. */
 const char *shell_usage(const char *name);

@@ -175,6 +175,8 @@ bool shell_pass(struct shell *s, const char *line)
 	p.device = device;
 	/* the undo file would not know what it writes */
 	p.write = s->write && !s->undo.file;
+	/* debugfs changes what it is told to */
+	s->checked &= !p.write;
 	ok = p.write ? shell_around(s, pass, &p) : pass(s, &p);
 	free(device);
 	return ok;

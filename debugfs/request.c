@@ -3,14 +3,17 @@
 #include "config.h"
 #include <stdio.h>
 #include <string.h>
+#include "e2fsck/verify.h"
 #include "support/say.h"
 #include "e4debug.h"
 
+/* In order. */
 enum needs {
 	NOTHING = 0,
 	OPEN = 1,		/* an open filesystem */
 	READING = OPEN | 2,	/* and may be interrupted anywhere */
 	WRITING = OPEN | 4,	/* and it is open for writing */
+	CHANGING = WRITING | 8,	/* and it is sound */
 };
 
 static const struct request {
@@ -30,14 +33,14 @@ static const struct request {
 	{ "locality", "DIRECTORY", 1, 1, READING, do_locality },
 	{ "tree", "PATH|<INODE>", 1, 1, READING, do_tree },
 	{ "plan", "[PATH|<INODE>]", 0, 1, READING, do_plan },
-	{ "repack", "[PATH|<INODE>]", 0, 1, WRITING, do_repack },
-	{ "merge", "[PATH|<INODE>]", 0, 1, WRITING, do_merge },
-	{ "zeroout", "PATH|<INODE> [SIZE]", 1, 2, WRITING, do_zeroout },
-	{ "write", "HOSTFILE PATH", 2, 2, WRITING, do_write },
-	{ "fallocate", "PATH OFFSET LENGTH", 3, 3, WRITING, do_fallocate },
-	{ "punch", "PATH OFFSET LENGTH", 3, 3, WRITING, do_punch },
-	{ "mkdir", "PATH", 1, 1, WRITING, do_mkdir },
-	{ "link", "PATH NEWPATH", 2, 2, WRITING, do_link },
+	{ "repack", "[PATH|<INODE>]", 0, 1, CHANGING, do_repack },
+	{ "merge", "[PATH|<INODE>]", 0, 1, CHANGING, do_merge },
+	{ "zeroout", "PATH|<INODE> [SIZE]", 1, 2, CHANGING, do_zeroout },
+	{ "write", "HOSTFILE PATH", 2, 2, CHANGING, do_write },
+	{ "fallocate", "PATH OFFSET LENGTH", 3, 3, CHANGING, do_fallocate },
+	{ "punch", "PATH OFFSET LENGTH", 3, 3, CHANGING, do_punch },
+	{ "mkdir", "PATH", 1, 1, CHANGING, do_mkdir },
+	{ "link", "PATH NEWPATH", 2, 2, CHANGING, do_link },
 	{ "undo", "", 0, 0, WRITING, do_undo },
 	{ "tunables", "[NAME=VALUE|^NAME,...]", 0, 1, OPEN, do_tunables },
 	{ "journal", "", 0, 0, READING, do_journal },
@@ -78,6 +81,24 @@ const char *shell_usage(const char *name)
 	return r ? r->usage : "";
 }
 
+static bool is_writable(const struct shell *s)
+{
+	if (!s->write)
+		say("%s: %s is open for reading: start e4debug with -w",
+		    s->request, s->name);
+	return s->write;
+}
+
+bool shell_may_change(struct shell *s)
+{
+	if (!is_writable(s))
+		return false;
+	if (!s->checked)
+		s->checked = verify_before(&s->target, s->e, &s->args,
+					   &s->interrupt);
+	return s->checked;
+}
+
 static bool may_run(const struct shell *s, const struct request *r, int argc)
 {
 	if (argc - 1 < r->min || argc - 1 > r->max)
@@ -85,11 +106,8 @@ static bool may_run(const struct shell *s, const struct request *r, int argc)
 		    r->usage);
 	else if (r->needs & OPEN && !s->open)
 		say("%s: no filesystem is open: open TARGET", r->name);
-	else if (r->needs == WRITING && !s->write)
-		say("%s: %s is open for reading: start e4debug with -w",
-		    r->name, s->name);
 	else
-		return true;
+		return r->needs < WRITING || is_writable(s);
 	return false;
 }
 
@@ -103,7 +121,8 @@ static bool run(struct shell *s, const struct request *r, int argc,
 
 	if (err)
 		return shell_fails(s, "cannot start", err);
-	ok = r->run(s, argc, argv);
+	ok = (r->needs < CHANGING || shell_may_change(s)) &&
+	     r->run(s, argc, argv);
 	interrupt_stop(&s->interrupt);
 	if (s->e)
 		e4l_clear_interrupt(s->e);

@@ -56,11 +56,8 @@ bool do_tunables(struct shell *s, int argc, const char *const *argv)
 	json_t *object;
 	bool ok;
 
-	if (argc == 2 && !s->write) {
-		say("tunables: %s is open for reading: start e4debug with -w",
-		    s->name);
+	if (argc == 2 && !shell_may_change(s))
 		return false;
-	}
 	err = e4l_tunables_read(s->e, &t);
 	if (err)
 		return shell_fails_e4l(s, "cannot read the tunables", err);

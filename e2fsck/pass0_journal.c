@@ -217,6 +217,13 @@ static bool mmp_csum_ok(ext2_filsys fs, const struct mmp_struct *m)
 	       ext2fs_le32_to_cpu(m->mmp_checksum);
 }
 
+/* libext2fs holds the block of what it has open for writing. */
+static bool is_held(ext2_filsys fs)
+{
+	return (fs->flags & (EXT2_FLAG_RW | EXT2_FLAG_SKIP_MMP)) ==
+	       EXT2_FLAG_RW;
+}
+
 static void judge_mmp(struct check *ck, blk64_t blk,
 		      const struct mmp_struct *m)
 {
@@ -225,6 +232,8 @@ static void judge_mmp(struct check *ck, blk64_t blk,
 	if (ext2fs_le32_to_cpu(m->mmp_magic) != EXT4_MMP_MAGIC ||
 	    !mmp_csum_ok(ck->fs, m))
 		FOUND(ck, MMP_BLOCK, .blk = blk);
+	else if (is_held(ck->fs))
+		return;
 	else if (seq == EXT4_MMP_SEQ_FSCK ||
 		 (seq > EXT4_MMP_SEQ_MAX && seq != EXT4_MMP_SEQ_CLEAN))
 		FOUND(ck, MMP_CHECKED, .blk = blk);

@@ -2,21 +2,129 @@
 #include "config.h"
 #include <inttypes.h>
 #include <stdio.h>
+#include "support/progress.h"
 #include "support/say.h"
-#include "support/target.h"
-#include "check.h"
 #include "verify.h"
 
 #define MAX_SHOWN	20
 #define TEXT_LEN	160
+#define PLACE_LEN	80
+
+/* ", inode N, group N, block N", those that there are.  Returns @buf. */
+static const char *describe_place(const struct finding *what,
+				  char buf[PLACE_LEN])
+{
+	int n = 0;
+
+	*buf = '\0';
+	if (what->ino)
+		n += snprintf(buf, PLACE_LEN, ", inode %u", what->ino);
+	if (what->has_group)
+		n += snprintf(buf + n, PLACE_LEN - n, ", group %u",
+			      what->group);
+	if (what->blk)
+		snprintf(buf + n, PLACE_LEN - n, ", block %llu",
+			 (unsigned long long)what->blk);
+	return buf;
+}
+
+/* ------------------------------------------------------------------- before */
+
+struct watch {
+	struct e4l *e;
+	const struct args_common *args;
+	struct progress progress;
+	const char *doing;
+};
+
+static void on_progress(const char *doing, uint64_t done, uint64_t all,
+			void *priv)
+{
+	struct watch *w = priv;
+	struct e4l_io_stats io;
+
+	if (doing != w->doing) {
+		progress_end(&w->progress);
+		progress_start(&w->progress, w->args, "checking");
+		w->doing = doing;
+	}
+	e4l_get_io_stats(w->e, &io);
+	progress_update(&w->progress, done, all, io.bytes);
+}
+
+errcode_t verify_open(struct e4l *e, const struct args_common *args,
+		      struct interrupt *in, struct findings *found)
+{
+	struct watch w = { .e = e, .args = args };
+	const struct check_options opt = {
+		.no_layout = true, .progress = on_progress, .priv = &w,
+	};
+	errcode_t err;
+
+	interrupt_watch(in, e);
+	err = check_run(e, &opt, found);
+	interrupt_watch(in, NULL);
+	progress_end(&w.progress);
+	findings_sort(found);
+	return err || !interrupt_heard(in) ? err : E4L_ET_INTERRUPTED;
+}
+
+/* What the passes take for granted, and the other ways to open make sure of. */
+static bool can_be_checked(const struct target *t)
+{
+	errcode_t err = target_knows_names(t) ? ext2fs_check_desc(t->fs) :
+						EXT2_ET_UNSUPP_FEATURE;
+
+	if (err && err != EXT2_ET_UNSUPP_FEATURE)
+		say("%s: %s: run e2fsck -f %s; nothing was written", t->name,
+		    error_message(err), t->device);
+	return !err;
+}
+
+static void say_refusal(const struct target *t, const struct findings *found)
+{
+	uint64_t more = found->severity[SEVERITY_ERROR] - 1;
+	char text[TEXT_LEN], place[PLACE_LEN], others[64] = "";
+
+	if (more)
+		snprintf(others, sizeof(others), ", and %" PRIu64 " more "
+			 "error%s, see e4check(8)", more, more > 1 ? "s" : "");
+	say("%s: %s%s: %s%s: run e2fsck -f %s; nothing was written", t->name,
+	    finding_table[found->v->id].code, describe_place(found->v, place),
+	    finding_text(found->v, text, sizeof(text)), others, t->device);
+}
+
+bool verify_before(const struct target *t, struct e4l *e,
+		   const struct args_common *args, struct interrupt *in)
+{
+	struct findings found;
+	errcode_t err;
+	bool sound;
+
+	if (!can_be_checked(t))
+		return false;
+	findings_init(&found, 1);
+	err = verify_open(e, args, in, &found);
+	if (err == E4L_ET_INTERRUPTED)
+		say("%s: stopped while it was checked: nothing was changed",
+		    t->name);
+	else if (err)
+		say_e4l(t->name, e, err);
+	sound = !err && !found.severity[SEVERITY_ERROR];
+	if (!err && !sound)
+		say_refusal(t, &found);
+	findings_free(&found);
+	return sound;
+}
+
+/* -------------------------------------------------------------------- after */
 
 static void tell(const char *name, const struct finding *what)
 {
-	char text[TEXT_LEN];
+	char text[TEXT_LEN], place[PLACE_LEN];
 
-	say("%s: %s, inode %u, block %llu: %s", name,
-	    finding_table[what->id].code, what->ino,
-	    (unsigned long long)what->blk,
+	say("%s: %s%s: %s", name, finding_table[what->id].code,
+	    describe_place(what, place),
 	    finding_text(what, text, sizeof(text)));
 }
 

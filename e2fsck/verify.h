@@ -1,10 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The check, for programs that have written a filesystem. */
+/* The check, for programs that write a filesystem: before, and after. */
 #ifndef E4CHECK_VERIFY_H
 #define E4CHECK_VERIFY_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "support/args.h"
+#include "support/interrupt.h"
+#include "support/target.h"
+#include "check.h"
+
+/*
+ * Checks the filesystem of @e, which the caller has open, but for its layout.
+ * Reads only, and leaves what libext2fs has in memory (bitmaps, descriptors) as
+ * it is.  Shows its progress as @args say; a signal that @in hears ends it with
+ * E4L_ET_INTERRUPTED.  What is found is added to @found, which is sorted then.
+ * Other errors are failures of the check itself.
+ */
+errcode_t verify_open(struct e4l *e, const struct args_common *args,
+		      struct interrupt *in, struct findings *found);
+
+/*
+ * The same for @t, before anything is written to it.  False after saying why
+ * it may not be: the first error and how many more there are, or why it cannot
+ * be checked.
+ */
+bool verify_before(const struct target *t, struct e4l *e,
+		   const struct args_common *args, struct interrupt *in);
 
 /*
  * Checks the filesystem on @name, @offset_bytes behind the start, which nobody

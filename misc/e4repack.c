@@ -256,13 +256,19 @@ static void say_failure(const struct e4repack *r, errcode_t err)
 		    r->target.device);
 }
 
-/* Plans, and repairs unless it is a dry run. */
+/*
+ * Checks what is at rest, plans, and repairs unless it is a dry run.  What is
+ * mounted changes while it is read.
+ */
 static bool work(struct e4repack *r)
 {
 	bool said = false;
 	errcode_t err;
 
 	err = e4l_new(r->target.fs, &r->e);
+	if (!err && !r->target.mount_point &&
+	    !verify_before(&r->target, r->e, &r->args, &r->interrupt))
+		return false;
 	if (!err)
 		err = target_subtree(&r->target, r->e, r->paths, r->n_paths,
 				     &r->only_inodes, &said);

@@ -67,6 +67,12 @@ static void compare(struct report *r, const struct e4l_tunables *a,
 	}
 }
 
+static bool write_changes(const struct tune4fs *cfg, struct place *p,
+			  const struct e4l_tunables *t)
+{
+	return cfg->dry_run ? place_check(p, cfg) : place_write(p, cfg, t);
+}
+
 /* Stores @after, and says how it differs from @before. */
 static bool store(const struct tune4fs *cfg, struct place *p,
 		  const struct e4l_tunables *before,
@@ -82,7 +88,7 @@ static bool store(const struct tune4fs *cfg, struct place *p,
 	*r = (struct report) { .place = p, .cfg = cfg, .tunables = after };
 	compare(r, before, after, true);
 	compare(r, after, before, false);
-	ok = cfg->dry_run || !r->n_changes || place_write(p, cfg, after);
+	ok = !r->n_changes || write_changes(cfg, p, after);
 	if (ok)
 		ok = report_print(r);
 	free(r);
@@ -127,8 +133,7 @@ static bool clear(const struct tune4fs *cfg, struct place *p)
 			.place = p, .cfg = cfg, .tunables = none,
 		};
 		add_change(r, E4L_TUNABLES_XATTR, "damaged", NULL);
-		ok = (cfg->dry_run || place_write(p, cfg, none)) &&
-		     report_print(r);
+		ok = write_changes(cfg, p, none) && report_print(r);
 	} else if (err) {
 		say_error(p->name, "reading the tunables", err);
 	} else {

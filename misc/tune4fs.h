@@ -46,7 +46,10 @@ bool place_is_damage(errcode_t err);
 /* Reads the tunables into *@t; false after saying why not. */
 bool place_read(struct place *p, struct e4l_tunables **t);
 
-/* Stores @t; false after saying why not. */
+/* What is not mounted must be sound; false after saying why it is not. */
+bool place_check(struct place *p, const struct tune4fs *cfg);
+
+/* Stores @t, in what is sound; false after saying why not. */
 bool place_write(struct place *p, const struct tune4fs *cfg,
 		 const struct e4l_tunables *t);
 

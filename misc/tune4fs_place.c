@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "e2fsck/verify.h"
 #include "support/say.h"
 #include "support/undo_guard.h"
 #include "tune4fs.h"
@@ -170,6 +171,28 @@ static void say_write_error(const struct place *p, const struct e4l *e,
 		say_e4l(p->name, e, err);
 }
 
+/* What e4check(8) finds errors in is not written to. */
+static bool check_sound(const struct target *t, struct e4l *e,
+			const struct tune4fs *cfg)
+{
+	struct interrupt in;
+	errcode_t err = interrupt_start(&in, NULL);
+	bool sound;
+
+	if (err) {
+		say_error(t->name, "cannot start", err);
+		return false;
+	}
+	sound = verify_before(t, e, &cfg->args, &in);
+	interrupt_stop(&in);
+	return sound;
+}
+
+bool place_check(struct place *p, const struct tune4fs *cfg)
+{
+	return p->dir >= 0 || check_sound(&p->target, p->e, cfg);
+}
+
 static bool write_offline(struct place *p, const struct tune4fs *cfg,
 			  const struct e4l_tunables *t)
 {
@@ -178,6 +201,7 @@ static bool write_offline(struct place *p, const struct tune4fs *cfg,
 	struct target target;
 	struct e4l *e;
 	errcode_t err;
+	bool ok;
 
 	if (!check_protected(p, cfg))
 		return false;
@@ -186,12 +210,13 @@ static bool write_offline(struct place *p, const struct tune4fs *cfg,
 	if (!manager || !target_open_write(&target, name, manager, NULL))
 		return false;
 	err = e4l_new(target.fs, &e);
-	if (!err)
+	ok = !err && check_sound(&target, e, cfg);
+	if (ok)
 		err = e4l_tunables_write(e, NULL, t);
 	if (err)
 		say_write_error(p, e, err);
 	e4l_free(e);
-	return target_let_go(&target) && !err;
+	return target_let_go(&target) && ok && !err;
 }
 
 bool place_write(struct place *p, const struct tune4fs *cfg,

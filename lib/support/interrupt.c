@@ -51,7 +51,7 @@ int interrupt_start(struct interrupt *in, struct e4l *e)
 void interrupt_watch(struct interrupt *in, struct e4l *e)
 {
 	atomic_store(&in->e, e);
-	if (interrupt_heard(in))
+	if (e && interrupt_heard(in))
 		e4l_interrupt(e);
 }
 

@@ -27,7 +27,10 @@ struct interrupt {
  */
 int interrupt_start(struct interrupt *in, struct e4l *e);
 
-/* @e is interrupted, too; at once when there was a signal already. */
+/*
+ * @e is interrupted, too; at once when there was a signal already.  NULL: from
+ * now on nobody is.
+ */
 void interrupt_watch(struct interrupt *in, struct e4l *e);
 
 /* Whether there was a signal.  For any thread. */

@@ -351,16 +351,20 @@ static bool open_doubtful(struct target *t, const char *io_options,
 	       open_next_copy(t, io_options, doubt);
 }
 
+bool target_knows_names(const struct target *t)
+{
+	if (!ext2fs_has_feature_casefold(t->fs->super) || t->fs->encoding)
+		return true;
+	say("%s: names are in encoding %u, which this version does not know: "
+	    "use a newer one", t->name, t->fs->super->s_encoding);
+	return false;
+}
+
 /* Refuses what cannot be judged. */
 static bool is_strange(const struct target *t)
 {
-	if (is_unreadable(t) || has_unknown_feature(t))
-		return true;
-	if (!ext2fs_has_feature_casefold(t->fs->super) || t->fs->encoding)
-		return false;
-	say("%s: names are in encoding %u, which this version does not know: "
-	    "use a newer one", t->name, t->fs->super->s_encoding);
-	return true;
+	return is_unreadable(t) || has_unknown_feature(t) ||
+	       !target_knows_names(t);
 }
 
 bool target_open_check(struct target *t, const char *name,

@@ -51,6 +51,12 @@ bool target_open_check(struct target *t, const char *name,
 		       struct target_doubt *doubt);
 
 /*
+ * False after saying that names are in an encoding that is not known, so that
+ * @t, which is open, cannot be checked.
+ */
+bool target_knows_names(const struct target *t);
+
+/*
  * Opens @name to change it, for this process alone, through @manager.  Refuses
  * whatever could be hurt by that, with a sentence that says what to run
  * instead, before anything is written.

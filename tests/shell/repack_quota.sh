@@ -73,7 +73,7 @@ refused() {
 	cp "$img" "$work/copy"
 	mustfail 1 "$e4repack" --zeroout=1M "$img"
 	one_sentence e4repack
-	says 'a quota file does not count what is in use: .*run e2fsck -f'
+	says 'quota-(file|usage), inode 3: .*: run e2fsck -f'
 	cmp -s "$img" "$work/copy" || fail "$what: image changed"
 }
 make -b 1024 -O quota,project

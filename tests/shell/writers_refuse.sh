@@ -1,0 +1,92 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What e4check calls an error, whoever writes refuses: exit 1, a sentence that
+# says what was found and what to run, and not a byte changed.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program mke2fs e2fsck debugfs dumpe2fs
+
+misc=$top_builddir/misc
+e4debug=$top_builddir/debugfs/e4debug
+img=$work/img
+
+# fresh [MKE2FS-OPTION...]: a file of one extent, one to repair, a directory.
+fresh() {
+	aged "$img" <<END
+size 16M
+mke2fs -b 1024 -g 4096 -J size=1 $*
+scatter /a frags 30 blocks 2
+file /whole size 100K
+dir /d
+END
+	debugfs -R 'stat /whole' "$img" >"$work/.stat" 2>/dev/null
+	mmp=$(dumpe2fs -h "$img" 2>/dev/null |
+		sed -n 's/^MMP block number: *//p')
+}
+
+# bytes IMAGE: all but the MMP block, which says who has had it open.
+bytes() {
+	if [ "$mmp" ]; then
+		{ head -c $((mmp * 1024)) "$1"
+		  tail -c +$((mmp * 1024 + 1025)) "$1"; } | sha256sum
+	else
+		sha256sum <"$1"
+	fi
+}
+
+# refuses COMMAND...
+refuses() {
+	mustfail 1 "$@"
+	one_sentence '[a-z0-9]*'
+	says "$img: $finding.*: run e2fsck -f $img; nothing was written"
+	same "$finding: ${1##*/}" "$(bytes "$img")" "$before"
+}
+
+# refused FINDING COMMAND...: debugfs commands on the image that is there.
+refused() {
+	finding=$1
+	shift
+	for command; do
+		debugfs -w -R "$command" "$img" >/dev/null 2>"$work/.debugfs"
+	done
+	run e2fsck -fn "$img"
+	[ "$status" != 0 ] || fail "$finding: clean to e2fsck"
+	before=$(bytes "$img")
+	refuses "$misc/e4repack" "$img"
+	refuses "$misc/e4repack" -n "$img"
+	# each opening for writing waits for 11 seconds
+	[ -z "$mmp" ] || return 0
+	refuses "$misc/tune4fs" -E dir_ireserve=64 "$img"
+	refuses "$misc/tune4fs" -n -E dir_ireserve=64 "$img"
+	refuses "$e4debug" -w -R 'mkdir /new' "$img"
+	refuses "$e4debug" -w -R 'link /a /b' "$img"
+	refuses "$e4debug" -w -R 'merge' "$img"
+	refuses "$e4debug" -w -R 'tunables dir_ireserve=64' "$img"
+}
+
+# reserved: the first block that is kept for descriptors to come
+reserved() {
+	dumpe2fs "$img" 2>/dev/null |
+		sed -n 's/.*Reserved GDT blocks at \([0-9]*\)-.*/\1/p' |
+		head -n 1
+}
+
+# A file that claims what is the filesystem's own.
+fresh
+refused block "sif /whole block[5] $(reserved)"
+fresh -O mmp
+refused block "sif /whole block[5] $mmp"
+
+# A bitmap in the wrong place.
+fresh
+refused '' 'set_bg 1 block_bitmap 9000' 'set_bg 1 checksum calc'
+
+# An extent header's room, blocks that are counted wrongly, blocks behind the
+# end of the file.
+fresh
+refused extent 'sif /whole block[1] 1'
+fresh
+refused inode 'sif /whole blocks 1000'
+fresh
+refused inode 'sif /whole size 5000'
+fresh -O bigalloc -C 16384
+refused '' 'sif /whole block[5] 4097'
