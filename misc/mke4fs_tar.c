@@ -73,6 +73,21 @@ static int open_spool(const char *device)
 				   O_CLOEXEC, 0600);
 }
 
+/* Makes room for one more piece. */
+static bool grow_pieces(struct tar *r)
+{
+	void *more;
+
+	if (r->n_pieces < r->room)
+		return true;
+	more = realloc(r->pieces, (r->room * 2 + 16) * sizeof(*r->pieces));
+	if (!more)
+		return complain(r, "out of memory");
+	r->pieces = more;
+	r->room = r->room * 2 + 16;
+	return true;
+}
+
 static bool add_piece(struct tar *r, uint64_t offset, uint64_t bytes)
 {
 	struct e4l_tree_piece *last;
@@ -86,15 +101,8 @@ static bool add_piece(struct tar *r, uint64_t offset, uint64_t bytes)
 			return true;
 		}
 	}
-	if (r->n_pieces == r->room) {
-		void *more = realloc(r->pieces, (r->room * 2 + 16) *
-				     sizeof(*r->pieces));
-
-		if (!more)
-			return complain(r, "out of memory");
-		r->pieces = more;
-		r->room = r->room * 2 + 16;
-	}
+	if (!grow_pieces(r))
+		return false;
 	r->pieces[r->n_pieces++] = (struct e4l_tree_piece) {
 		.offset = offset, .bytes = bytes, .pos = r->end,
 	};
@@ -126,6 +134,8 @@ static bool take_data(struct tar *r, uint64_t size)
 	int got;
 
 	r->n_pieces = 0;
+	if (!grow_pieces(r))	/* not NULL: all may be a hole */
+		return false;
 	while ((got = archive_read_data_block(r->a, &buf, &len, &offset)) ==
 	       ARCHIVE_OK) {
 		if (!len)

@@ -329,8 +329,6 @@ static errcode_t place_whole(struct e4l_populate *p, enum item_kind kind,
 	struct node *n = &p->t->nodes.v[id];
 	uint64_t len = blocks_of(p, n->size);
 
-	if (len > MAX_FILE_BLOCKS)
-		return pop_fail(p, E4L_ET_FILE_TOO_LARGE, "placing a file", id);
 	if (len <= p->longest[1] && fits_root(len))
 		return place(p, kind, len, id, &n->pblk);
 	if (vec_room(&p->t->maps, 1) || vec_room(&p->segs, 1))
@@ -350,6 +348,8 @@ static errcode_t place_file(struct e4l_populate *p, uint32_t id)
 
 	if (n->flags & NODE_INLINE)
 		return 0;
+	if (blocks_of(p, n->size) > MAX_FILE_BLOCKS)
+		return pop_fail(p, E4L_ET_FILE_TOO_LARGE, "placing a file", id);
 	if (!n->map)
 		return place_whole(p, ITEM_FILE, id);
 	err = cut_segs(p, id);

@@ -48,6 +48,21 @@ rm -f "$work/img"
 	fail "no image from standard input"
 equals "$work/img" "$work/src"
 
+# a file without any data at all, before there are others
+truncate -s 100000 "$work/all-hole"
+seq 50000 >"$work/data"
+for format in gnu posix; do
+	tar -C "$work" --format=$format -S -cf "$work/b.tar" all-hole data
+	rm -f "$work/img"
+	check "$mke4fs" -q -d "$work/b.tar" "$work/img"
+	clean "$work/img"
+	for name in all-hole data; do
+		debugfs -R "cat $name" "$work/img" 2>/dev/null |
+			cmp - "$work/$name" >&2 ||
+			fail "$format: $name is not what it was"
+	done
+done
+
 # cpio has a linked file's data once, in newc with the last of its names
 if command -v cpio >/dev/null; then
 	mkdir "$work/links"
