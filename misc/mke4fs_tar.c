@@ -4,8 +4,8 @@
  * what an archive holds, and so where things go, is known at its end only.
  *
  * Rules: a leading "/" or "./" is dropped; ".." is refused; directories that
- * are not in the archive are made; of two entries of one name the last counts;
- * numbers say who owns what, not names.
+ * are not in the archive are made; of two entries of one name the last counts,
+ * of whatever kinds they are; numbers say who owns what, not names.
  */
 #include "config.h"
 #include <archive.h>
@@ -372,22 +372,23 @@ static bool describe(struct tar *r, struct archive_entry *entry,
 
 /* In cpio's archives, the data may come with the last of a file's names. */
 static bool take_link(struct tar *r, struct archive_entry *entry,
-		      uint32_t parent, const char *name, size_t len,
-		      uint32_t old)
+		      uint32_t parent, const char *name, size_t len)
 {
 	const char *target = archive_entry_hardlink(entry);
 	struct e4l_entry e = { .size = archive_entry_size(entry) };
-	uint32_t id = look_up(r, target);
-	errcode_t err = 0;
+	uint32_t id = look_up(r, target), old;
+	errcode_t err = e4l_tree_find(r->t, parent, name, len, &old);
 
+	if (old && old != id) {
+		e4l_tree_remove(r->t, old);
+		id = look_up(r, target);	/* it may have been in there */
+	}
 	if (!id) {
 		say("%s: %s: a hard link to %s, which is not there",
 		    r->c->source, r->path, target);
 		return false;
 	}
-	if (old && old != id)
-		return complain(r, "a hard link in place of another entry");
-	if (!old)
+	if (!err && old != id)
 		err = e4l_tree_link(r->t, parent, name, len, id);
 	if (!err && e.size && archive_entry_filetype(entry) == AE_IFREG) {
 		if (!take_content(r, &e))
@@ -402,9 +403,10 @@ static bool take_link(struct tar *r, struct archive_entry *entry,
 static bool take_entry(struct tar *r, struct archive_entry *entry)
 {
 	const char *name;
-	uint32_t parent, id = E4L_TREE_ROOT;
 	struct e4l_entry e;
-	errcode_t err = 0;
+	uint32_t parent, id;
+	errcode_t err;
+	bool is_dot;
 	size_t len;
 
 	r->path = archive_entry_pathname(entry);
@@ -412,18 +414,13 @@ static bool take_entry(struct tar *r, struct archive_entry *entry)
 		return complain(r, "a name cannot be read");
 	if (!find_parent(r, &parent, &name, &len))
 		return false;
-	if (len && !(len == 1 && *name == '.'))
-		err = e4l_tree_find(r->t, parent, name, len, &id);
-	else if (len)
-		id = parent;
-	if (err)
-		return complain(r, error_message(err));
-	if (archive_entry_hardlink(entry))
-		return take_link(r, entry, parent, name, len, id);
+	is_dot = !len || (len == 1 && *name == '.');
+	if (archive_entry_hardlink(entry) && !is_dot)
+		return take_link(r, entry, parent, name, len);
 	if (!describe(r, entry, &e))
 		return false;
-	err = id ? e4l_tree_set(r->t, id, &e) :
-		   e4l_tree_add(r->t, parent, name, len, &e, &id);
+	err = is_dot ? e4l_tree_set(r->t, parent, &e) :
+		       e4l_tree_put(r->t, parent, name, len, &e, &id);
 	return !err || complain(r, error_message(err));
 }
 

@@ -1461,6 +1461,19 @@ errcode_t e4l_tree_add(struct e4l_tree *t, uint32_t parent, const char *name,
 errcode_t e4l_tree_set(struct e4l_tree *t, uint32_t id,
 		       const struct e4l_entry *entry);
 
+/*
+ * Adds @name, or replaces what has it: a directory in place of a directory
+ * keeps what is in it; otherwise the old entry goes as in e4l_tree_remove().
+ */
+errcode_t e4l_tree_put(struct e4l_tree *t, uint32_t parent, const char *name,
+		       size_t len, const struct e4l_entry *entry, uint32_t *id);
+
+/*
+ * Takes a name, not the root's, and all below it out of the tree.  Other names
+ * of the same file stay.  Planning renumbers the entries that are left.
+ */
+void e4l_tree_remove(struct e4l_tree *t, uint32_t id);
+
 /* Adds a further name of @id, which is not a directory. */
 errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
 			size_t len, uint32_t id);
@@ -1529,7 +1542,7 @@ errcode_t e4l_tree_get_tunables(const struct e4l_tree *t,
 errcode_t e4l_tree_set_tunables(struct e4l_tree *t,
 				const struct e4l_tunables *tunables);
 
-/* The entries, further names included. */
+/* The entries, further names included, and those removed until planning. */
 uint32_t e4l_tree_entries(const struct e4l_tree *t);
 
 /* The path in the source that the last failure was about; may be empty. */

@@ -222,8 +222,10 @@ errcode_t e4l_populate_plan(struct e4l *e, struct e4l_tree *t,
 	if (!p)
 		return ENOMEM;
 	*ret = p;
+	err = tree_drop_removed(t);
 	set_up(p, e, t, options);
-	err = check_fs(p, &root);
+	if (!err)
+		err = check_fs(p, &root);
 	if (!err)
 		err = note_old_inodes(p);
 	if (!err)

@@ -195,6 +195,16 @@ errcode_t e4l_tree_add(struct e4l_tree *t, uint32_t parent, const char *name,
 	return 0;
 }
 
+/* @n is no longer one of several names of its inode. */
+static void leave_group(struct e4l_tree *t, struct node *n)
+{
+	if (!(n->flags & NODE_GROUPED))
+		return;
+	t->groups.v[n->child].links--;
+	n->flags &= ~NODE_GROUPED;
+	n->child = 0;
+}
+
 errcode_t e4l_tree_set(struct e4l_tree *t, uint32_t id,
 		       const struct e4l_entry *entry)
 {
@@ -202,12 +212,58 @@ errcode_t e4l_tree_set(struct e4l_tree *t, uint32_t id,
 
 	if (!S_ISDIR(n->mode) != !S_ISDIR(entry->mode))
 		return tree_fail(t, E4L_ET_BAD_NAME, id, NULL, 0);
-	if (n->flags & NODE_GROUPED) {
-		t->groups.v[n->child].links--;
-		n->flags &= ~NODE_GROUPED;
-		n->child = 0;
-	}
+	leave_group(t, n);
 	return describe(t, n, entry);
+}
+
+errcode_t e4l_tree_put(struct e4l_tree *t, uint32_t parent, const char *name,
+		       size_t len, const struct e4l_entry *entry, uint32_t *id)
+{
+	errcode_t err = e4l_tree_find(t, parent, name, len, id);
+
+	if (err)
+		return err;
+	if (*id && !S_ISDIR(t->nodes.v[*id].mode) == !S_ISDIR(entry->mode))
+		return e4l_tree_set(t, *id, entry);
+	if (*id)
+		e4l_tree_remove(t, *id);
+	return e4l_tree_add(t, parent, name, len, entry, id);
+}
+
+void e4l_tree_remove(struct e4l_tree *t, uint32_t id)
+{
+	t->nodes.v[id].flags |= NODE_REMOVED;
+	t->has_removed = true;
+}
+
+/* A directory comes before what is in it, so that one pass finds all. */
+errcode_t tree_drop_removed(struct e4l_tree *t)
+{
+	uint32_t *moved, kept = E4L_TREE_ROOT, i;
+	struct node *n;
+
+	if (!t->has_removed)
+		return 0;
+	moved = calloc(t->nodes.n, sizeof(*moved));
+	if (!moved)
+		return ENOMEM;
+	moved[E4L_TREE_ROOT] = kept++;
+	for (i = kept; i < t->nodes.n; i++) {
+		n = &t->nodes.v[i];
+		if (n->flags & NODE_REMOVED || !moved[n->parent]) {
+			leave_group(t, n);
+			continue;
+		}
+		moved[i] = kept;
+		n->parent = moved[n->parent];
+		t->nodes.v[kept++] = *n;
+	}
+	free(moved);
+	t->nodes.n = kept;
+	t->has_removed = false;
+	free(t->name_table);
+	t->name_table = NULL;
+	return 0;
 }
 
 errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
@@ -339,6 +395,7 @@ errcode_t e4l_tree_find(struct e4l_tree *t, uint32_t parent, const char *name,
 		const struct node *n = &t->nodes.v[t->name_table[at]];
 
 		if (n->parent == parent && n->name_len == len &&
+		    !(n->flags & NODE_REMOVED) &&
 		    !memcmp(node_name(t, n), name, len)) {
 			*id = t->name_table[at];
 			return 0;

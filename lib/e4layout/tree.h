@@ -17,6 +17,7 @@
 #define NODE_BLOB	0x10	/* the content is in memory */
 #define NODE_EA_INODE	0x20	/* holds an attribute's value */
 #define NODE_PLACED	0x40	/* xattr is a placement, not a set */
+#define NODE_REMOVED	0x80	/* until tree_drop_removed() */
 
 #define PRIORITY_NONE	INT16_MIN
 
@@ -110,6 +111,7 @@ struct e4l_tree {
 	size_t set_mask;
 	uint32_t *name_table;		/* by parent and name: node index */
 	size_t name_mask, named;
+	bool has_removed;
 	int root_fd;			/* content is found by path; -1: not */
 	int data_fd;			/* content is found by position */
 	pthread_mutex_t lock;
@@ -148,6 +150,9 @@ errcode_t tree_add_hidden(struct e4l_tree *t, const struct node *proto,
 
 /* Writes the path of @node below the root to @buf.  False: too long. */
 bool tree_path(const struct e4l_tree *t, uint32_t node, char *buf, size_t size);
+
+/* Takes out what was removed, with all below: others are renumbered. */
+errcode_t tree_drop_removed(struct e4l_tree *t);
 
 /* Gives all names of an inode the content that came with one of them. */
 void tree_share_content(struct e4l_tree *t);
