@@ -368,8 +368,11 @@ static errcode_t copy_write(void *arg, void *priv)
 {
 	struct copier *c = priv;
 	struct copy_job *job = arg;
-	errcode_t err = e4l_write(job->e, job->to, job->blocks, job->buf);
+	errcode_t err = e4l_journal_check(c->a->opt.journal);
 
+	if (err)
+		return err;
+	err = e4l_write(job->e, job->to, job->blocks, job->buf);
 	if (err)
 		return e4l_fail(job->e, err, "writing a file's data", 0,
 				job->to);
@@ -460,7 +463,7 @@ static errcode_t zero_done(void *arg, void *priv)
 {
 	struct zeroer *z = priv;
 	struct zero_job *job = arg;
-	errcode_t err = 0;
+	errcode_t err = e4l_journal_check(z->a->opt.journal);
 	size_t i;
 
 	for (i = 0; i < job->n && !err; i++)
@@ -527,6 +530,8 @@ errcode_t e4l_apply_commit(struct e4l_apply *a)
 	err = zero_data(a);
 	if (!err)
 		err = copy_data(a);
+	if (!err)
+		err = e4l_journal_check(a->opt.journal);
 	if (!err)
 		err = write_trees(a);
 	if (err) {

@@ -149,6 +149,12 @@ errcode_t e4l_set_threads(struct e4l *e, unsigned int threads)
 	return 0;
 }
 
+void e4l_set_guard(struct e4l *e, errcode_t (*guard)(void *priv), void *priv)
+{
+	e->guard = guard;
+	e->guard_priv = priv;
+}
+
 void e4l_interrupt(struct e4l *e)
 {
 	atomic_store(&e->interrupted, true);

@@ -76,6 +76,18 @@ const char *e4l_detail_text(const struct e4l *e, char *buf, size_t size);
 errcode_t e4l_set_threads(struct e4l *e, unsigned int threads);
 
 /*
+ * Has @guard called with @priv whenever a change of the filesystem is about to
+ * begin, to be committed or to be ended, and between the pieces of data that
+ * are written for it, never twice at a time: an error from it, E4L_ET_NOT_OURS
+ * when somebody else uses the device, is the end before anything more is
+ * written.  It may see what the library cannot, which makes sure by itself that
+ * the filesystem's superblock and the journal's are still what they were when
+ * they were read or written last: they are not once somebody has mounted the
+ * filesystem to write, or has repaired it.
+ */
+void e4l_set_guard(struct e4l *e, errcode_t (*guard)(void *priv), void *priv);
+
+/*
  * Asks whatever runs on @e to stop soon with E4L_ET_INTERRUPTED.  Safe to call
  * from a signal handler and from any thread; stays in force until
  * e4l_clear_interrupt().

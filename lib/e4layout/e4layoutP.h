@@ -16,6 +16,8 @@ struct e4l {
 	pthread_mutex_t io_lock;	/* held around reads of a channel that
 					 * cannot be shared by threads */
 	atomic_ullong reads, read_bytes, readaheads;
+	errcode_t (*guard)(void *priv);	/* NULL: none */
+	void *guard_priv;
 };
 
 /* Sets the detail of @e and returns @err, for `return e4l_fail(…)`. */
@@ -32,5 +34,11 @@ blk64_t e4l_descriptor_blk(ext2_filsys fs, dgrp_t group);
  * told before the journal is opened, and of a filesystem that is only read.
  */
 uint32_t e4l_journal_room(struct e4l *e, io_channel external);
+
+/*
+ * journal.c: E4L_ET_NOT_OURS when somebody else uses the filesystem, or has
+ * changed it since it was opened; nothing more is written then.
+ */
+errcode_t e4l_journal_check(struct e4l_journal *j);
 
 #endif

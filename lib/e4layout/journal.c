@@ -70,6 +70,37 @@ static errcode_t check_state(struct e4l_journal *j, io_channel external)
 	return 0;
 }
 
+static errcode_t ask_guard(struct e4l *e)
+{
+	errcode_t err = e->guard ? e->guard(e->guard_priv) : 0;
+
+	return err ? e4l_fail(e, err, "looking who else uses the filesystem",
+			      0, 0) : 0;
+}
+
+static errcode_t still_ours(struct e4l_journal *j)
+{
+	bool shared = j->e->fs->io->flags & CHANNEL_FLAGS_THREADS;
+	errcode_t err = ask_guard(j->e);
+
+	if (!shared)
+		pthread_mutex_lock(&j->e->io_lock);
+	if (!err)
+		err = e4l_super_check(j);
+	if (!err && j->has_journal)
+		err = e4l_log_check(j);
+	if (!shared)
+		pthread_mutex_unlock(&j->e->io_lock);
+	return err;
+}
+
+errcode_t e4l_journal_check(struct e4l_journal *j)
+{
+	if (!j->failed)
+		j->failed = still_ours(j);
+	return j->failed;
+}
+
 static void journal_free(struct e4l_journal *j)
 {
 	free(j->map);
@@ -89,10 +120,12 @@ errcode_t e4l_journal_open(struct e4l *e, io_channel external,
 	j->e = e;
 	j->capacity = TXN_MAX_BYTES / e->fs->blocksize;
 	err = check_state(j, external);
-	if (!err && j->has_journal)
-		err = e4l_log_setup(j);
+	if (!err)
+		err = ask_guard(e);
 	if (!err)
 		err = e4l_super_read(j);
+	if (!err && j->has_journal)
+		err = e4l_log_setup(j);
 	if (!err && !e->fs->block_map)
 		err = ext2fs_read_block_bitmap(e->fs);
 	if (err) {
@@ -210,11 +243,14 @@ static errcode_t commit(struct e4l_journal *j, const struct txn_block *blocks,
 	return err;
 }
 
-/* Steps 1 to 4; the first failure is the last thing that happens. */
+/*
+ * Steps 1 to 4, unless somebody else uses the filesystem; the first failure is
+ * the last thing that happens.
+ */
 errcode_t e4l_journal_commit(struct e4l_journal *j,
 			     const struct txn_block *blocks, size_t n)
 {
-	if (!j->failed)
+	if (!e4l_journal_check(j))
 		j->failed = commit(j, blocks, n);
 	return j->failed;
 }
@@ -222,8 +258,10 @@ errcode_t e4l_journal_commit(struct e4l_journal *j,
 /* Steps 5 to 7. */
 static errcode_t unmark(struct e4l_journal *j)
 {
-	errcode_t err = e4l_journal_flush(j);
+	errcode_t err = e4l_journal_check(j);
 
+	if (!err)
+		err = e4l_journal_flush(j);
 	if (!err && j->has_journal)
 		err = e4l_log_point(j, 0);
 	if (!err && j->has_journal)

@@ -48,12 +48,14 @@ struct txn_block {
 
 /* super.c: the filesystem's superblock, written so that it cannot tear. */
 errcode_t e4l_super_read(struct e4l_journal *j);
+errcode_t e4l_super_check(struct e4l_journal *j);
 errcode_t e4l_super_mark(struct e4l_journal *j);
 errcode_t e4l_super_unmark(struct e4l_journal *j);
 void e4l_super_keep_checksum(struct ext2_super_block *sb, uint32_t checksum);
 
 /* journal_log.c: the log. */
 errcode_t e4l_log_setup(struct e4l_journal *j);
+errcode_t e4l_log_check(struct e4l_journal *j);
 uint32_t e4l_log_start(const struct e4l_journal *j, uint32_t seq);
 errcode_t e4l_log_write(struct e4l_journal *j, const struct txn_block *blocks,
 			size_t n);

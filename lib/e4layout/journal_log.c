@@ -260,7 +260,7 @@ static void set_capacity(struct e4l_journal *j, uint32_t last)
 		j->capacity = TXN_MAX_BYTES / j->e->fs->blocksize;
 }
 
-static errcode_t read_super(struct e4l_journal *j)
+static errcode_t read_super(struct e4l_journal *j, struct jbd2_super *jsb)
 {
 	ext2_filsys fs = j->e->fs;
 	uint8_t *buf;
@@ -272,8 +272,20 @@ static errcode_t read_super(struct e4l_journal *j)
 	err = io_channel_read_blk64(j->io, find_run(j, 0)->pblk + super_lblk(j),
 				    -(int)fs->blocksize, buf);
 	if (!err)
-		memcpy(&j->jsb, buf, sizeof(j->jsb));
+		memcpy(jsb, buf, sizeof(*jsb));
 	ext2fs_free_mem(&buf);
+	return err;
+}
+
+/* Whether the device still has what was read or written last. */
+errcode_t e4l_log_check(struct e4l_journal *j)
+{
+	struct jbd2_super now;
+	errcode_t err = read_super(j, &now);
+
+	if (!err && memcmp(&now, &j->jsb, sizeof(now)))
+		err = e4l_fail(j->e, E4L_ET_NOT_OURS,
+			       "looking at the journal's superblock", 0, 0);
 	return err;
 }
 
@@ -287,7 +299,7 @@ errcode_t e4l_log_setup(struct e4l_journal *j)
 	err = j->io == fs->io ? map_internal(j, &blocks) :
 				map_external(j, &blocks);
 	if (!err)
-		err = read_super(j);
+		err = read_super(j, &j->jsb);
 	if (!err)
 		err = check_features(&j->jsb);
 	if (!err)

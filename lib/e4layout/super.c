@@ -126,6 +126,13 @@ static uint64_t bytes_written(ext2_filsys fs)
 	return stats ? stats->bytes_written : 0;
 }
 
+static errcode_t not_ours(struct e4l_journal *j)
+{
+	return e4l_fail(j->e, E4L_ET_NOT_OURS, "looking at the superblock", 0,
+			0);
+}
+
+/* It must be what libext2fs has read, or was told of by write_super(). */
 errcode_t e4l_super_read(struct e4l_journal *j)
 {
 	ext2_filsys fs = j->e->fs;
@@ -133,6 +140,8 @@ errcode_t e4l_super_read(struct e4l_journal *j)
 
 	if (err)
 		return err;
+	if (fs->orig_super && memcmp(&j->sb, fs->orig_super, SUPER_BYTES))
+		return not_ours(j);
 	j->written_before = bytes_written(fs);
 	if (j->sb.s_magic != ext2fs_cpu_to_le16(EXT2_SUPER_MAGIC) ||
 	    memcmp(j->sb.s_uuid, fs->super->s_uuid, sizeof(j->sb.s_uuid)) ||
@@ -140,6 +149,17 @@ errcode_t e4l_super_read(struct e4l_journal *j)
 		return e4l_fail(j->e, E4L_ET_BAD_GEOMETRY,
 				"reading the superblock", 0, 0);
 	return 0;
+}
+
+/* Whether the device still has what was read or written last. */
+errcode_t e4l_super_check(struct e4l_journal *j)
+{
+	struct ext2_super_block now;
+	errcode_t err = super_io(j, false, &now);
+
+	if (!err && memcmp(&now, &j->sb, SUPER_BYTES))
+		err = not_ours(j);
+	return err;
 }
 
 /* Writes @sb; libext2fs is told what is on the device now. */

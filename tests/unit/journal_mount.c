@@ -61,6 +61,79 @@ START_TEST(takes_turns_with_the_kernel)
 }
 END_TEST
 
+#define MOUNT_AND_WRITE \
+	"d=%s.mnt && mkdir $d && mount -o loop ${d%%.mnt} $d && " \
+	"yes | head -c 9000000 >$d/other && sync -f $d"
+#define COMPARE_AND_UNMOUNT \
+	"d=%s.mnt && yes | head -c 9000000 | cmp - $d/other && " \
+	"umount $d && rmdir $d"
+
+/*
+ * Somebody mounts it before a session, before its first transaction, after
+ * that, or after the last: nothing is written from then on.
+ */
+START_TEST(stops_when_mounted)
+{
+	struct e4l_journal *j = NULL;
+	struct image img;
+
+	image_make(&img, "", &formats[1]);
+	if (_i > 0)
+		ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j), 0);
+	if (_i > 1)
+		ck_assert_int_eq(change_file(&img, j, FILE_BLOCKS, 1), 0);
+	run(MOUNT_AND_WRITE, img.path);
+	if (_i == 0)
+		ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j),
+				 E4L_ET_NOT_OURS);
+	else if (_i < 3)
+		ck_assert_int_eq(change_file(&img, j, FILE_BLOCKS, 2),
+				 E4L_ET_NOT_OURS);
+	if (_i > 0)
+		ck_assert_int_eq(e4l_journal_close(j), E4L_ET_NOT_OURS);
+	image_drop(&img);
+	run(COMPARE_AND_UNMOUNT, img.path);
+	ck_assert(is_sound(img.path));
+	image_open(&img);
+	ck_assert_uint_eq(count_blocks(&img, FILE_BLOCKS, 2), 0);
+	if (_i > 1)
+		ck_assert_uint_eq(count_blocks(&img, FILE_BLOCKS, 1),
+				  FILE_BLOCKS);
+	image_drop(&img);
+	image_remove(&img);
+}
+END_TEST
+
+static errcode_t say_no(void *priv)
+{
+	return --*(int *)priv ? 0 : E4L_ET_NOT_OURS;
+}
+
+/* The guard is asked at the beginning, before each commit and at the end. */
+START_TEST(asks_the_guard)
+{
+	struct e4l_journal *j;
+	struct image img;
+	int yes = _i;
+
+	image_make(&img, "", &formats[1]);
+	e4l_set_guard(img.e, say_no, &yes);
+	ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j),
+			 _i == 1 ? E4L_ET_NOT_OURS : 0);
+	if (_i > 1) {
+		ck_assert_int_eq(change_file(&img, j, FILE_BLOCKS, 1),
+				 _i == 2 ? E4L_ET_NOT_OURS : 0);
+		ck_assert_int_eq(e4l_journal_close(j), E4L_ET_NOT_OURS);
+	}
+	ck_assert_uint_eq(count_blocks(&img, FILE_BLOCKS, 1),
+			  _i == 3 ? FILE_BLOCKS : 0);
+	image_drop(&img);
+	run(MOUNT, img.path);
+	ck_assert(is_sound(img.path));
+	image_remove(&img);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("journal_mount");
@@ -73,6 +146,8 @@ int main(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, kernel_replays, 0, N_FORMATS);
 	tcase_add_loop_test(tc, takes_turns_with_the_kernel, 0, 2);
+	tcase_add_loop_test(tc, stops_when_mounted, 0, 4);
+	tcase_add_loop_test(tc, asks_the_guard, 1, 4);
 	suite_add_tcase(suite, tc);
 	return unit_main(suite);
 }
