@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Pages that state what the code knows agree with it, and what they name is
+# there.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program mke2fs
+
+# every tunable has its row in the page of the format, and no other has one
+check mke2fs -q -F -t ext4 "$work/img" 8M
+check "$top_builddir/misc/tune4fs" --json "$work/img"
+# shellcheck disable=SC2016
+json "$out" '"\n".join("| `%s` | %s%d to %d | %s | %s | %s |" % (t["name"],
+	"0, or a power of two from " if t["type"] != "number" else "",
+	t["min"], t["max"], t["unit"],
+	"by size" if t["default"] is None else t["default"],
+	t["since"] or "patched") for t in d["tunables"])' >"$work/rows"
+# shellcheck disable=SC2016
+grep '^| `' "$top_srcdir/doc/tunables-format.md" | diff - "$work/rows" ||
+	fail 'doc/tunables-format.md does not have the tunables of the code'
+
+# files that pages name in backquotes
+for page in "$top_srcdir"/*.md "$top_srcdir"/doc/*.md \
+	"$top_srcdir"/tests/README.md; do
+	# shellcheck disable=SC2016
+	grep -oE '`(lib|misc|debugfs|e2fsck|kernel|tests|bench|doc|scripts)/[A-Za-z0-9_./-]*`' \
+		"$page" | tr -d '`' | sort -u | while read -r name; do
+		[ -e "$top_srcdir/$name" ] || [ -e "$top_srcdir/$name.c" ] || fail "$page: there is no $name"
+	done
+done
+
+# the archive of a release has every file but those about git
+[ -d "$top_srcdir/.git" ] || [ -f "$top_srcdir/.git" ] || exit 0
+command -v git >/dev/null || exit 0
+unset MAKEFLAGS MFLAGS MAKELEVEL
+check make -s -C "$top_builddir" distdir distdir="$work/dist"
+(cd "$work/dist" && find . -type f | sed 's,^\./,,' | sort) >"$work/have"
+git -C "$top_srcdir" ls-files | grep -v '^\.git' | sort |
+	comm -13 "$work/have" - >"$work/missing"
+[ ! -s "$work/missing" ] ||
+	fail "the archive lacks $(paste -sd' ' "$work/missing")"
