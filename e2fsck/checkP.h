@@ -60,6 +60,8 @@ struct xattr_use {
 	ext2_ino_t ino;
 	uint32_t missing;	/* clusters that i_blocks counts beyond those
 				 * found; for values in inodes */
+	uint32_t generation;	/* of the inode */
+	uint32_t values;	/* in inodes; known once the block was read */
 	bool encrypted;		/* its context has to be there */
 };
 
@@ -107,8 +109,6 @@ struct check {
 	struct e4l_dirs *localities;	/* NULL: layout is not judged */
 	struct quota *quota;
 	struct policies *policies;
-	bool ea_in_blocks;	/* attribute blocks name inodes: quotas' counts
-				 * of inodes are not known exactly */
 	bool maps_damaged;	/* so some blocks may seem to be nobody's */
 	uint32_t resize_super;	/* entries of the resize inode that name the
 				 * superblock */
@@ -168,6 +168,10 @@ void inode_wrong_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		      const struct ext2_inode_large *inode,
 		      enum finding_id id);
 
+/* Reads @ino, whose checksum has been judged. */
+errcode_t inode_read(struct check *ck, ext2_ino_t ino,
+		     struct ext2_inode_large *inode);
+
 /* Has the superblock a purpose for @ino, whatever its link count? */
 bool has_purpose(const struct ext2_super_block *sb, ext2_ino_t ino);
 
@@ -188,9 +192,15 @@ const char *xattr_ibody_header(const struct check *ck,
 bool xattr_ibody_readable(struct check *ck,
 			  const struct ext2_inode_large *inode);
 
-/* Clusters that the values of an inode's own attributes take in others. */
-uint32_t xattr_ibody_clusters(struct check *ck,
-			      const struct ext2_inode_large *inode);
+/* Values of attributes that are in inodes, and what they take there. */
+struct xattr_values {
+	uint32_t n;
+	uint64_t clusters;
+};
+
+/* Those of the attributes in @inode. */
+struct xattr_values xattr_ibody_values(struct check *ck,
+				       const struct ext2_inode_large *inode);
 
 /*
  * Judges the attributes in an inode.  From any thread.  Attributes whose value

@@ -37,18 +37,9 @@ static void judge_use(struct check *ck, const struct ea_use *u,
 		FOUND(ck, XATTR_HASH, .ino = u->ino, .got = u->hash);
 }
 
-/* Bad checksums have been judged. */
-static errcode_t read_inode(struct check *ck, ext2_ino_t ino,
-			    struct ext2_inode *inode)
-{
-	errcode_t err = ext2fs_read_inode(ck->fs, ino, inode);
-
-	return err == EXT2_ET_INODE_CSUM_INVALID ? 0 : err;
-}
-
 errcode_t ea_inodes_prepare(struct check *ck)
 {
-	struct ext2_inode ea = { 0 };
+	struct ext2_inode_large ea = { 0 };
 	ext2_ino_t last = 0;
 	size_t i;
 
@@ -57,12 +48,12 @@ errcode_t ea_inodes_prepare(struct check *ck)
 	for (i = 0; i < ck->n_eas; i++) {
 		const struct ea_use *u = &ck->eas[i];
 
-		if (u->ea_ino != last && read_inode(ck, u->ea_ino, &ea)) {
+		if (u->ea_ino != last && inode_read(ck, u->ea_ino, &ea)) {
 			FOUND(ck, EA_INODE, .ino = u->ino, .got = u->ea_ino);
 			continue;
 		}
 		last = u->ea_ino;
-		judge_use(ck, u, &ea);
+		judge_use(ck, u, (struct ext2_inode *)&ea);
 	}
 	return 0;
 }
@@ -79,15 +70,16 @@ static size_t first_use(const struct check *ck, ext2_ino_t ino)
 bool ea_inode_judge(struct check *ck, ext2_ino_t ino)
 {
 	size_t first = first_use(ck, ino), end = first;
-	struct ext2_inode ea;
+	struct ext2_inode_large inode;
+	struct ext2_inode *ea = (struct ext2_inode *)&inode;
 
 	while (end < ck->n_eas && ck->eas[end].ea_ino == ino)
 		end++;
-	if (first == end || read_inode(ck, ino, &ea))
+	if (first == end || inode_read(ck, ino, &inode))
 		return false;
-	if (ext2fs_get_ea_inode_ref(&ea) != end - first &&
-	    ea.i_ctime != ea.i_atime)
+	if (ext2fs_get_ea_inode_ref(ea) != end - first &&
+	    ea->i_ctime != ea->i_atime)
 		FOUND(ck, EA_INODE_REFCOUNT, .ino = ino,
-		      .got = ext2fs_get_ea_inode_ref(&ea), .want = end - first);
+		      .got = ext2fs_get_ea_inode_ref(ea), .want = end - first);
 	return true;
 }

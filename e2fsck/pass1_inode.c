@@ -31,6 +31,17 @@ bool inode_is_skipped(struct check *ck, ext2_ino_t ino)
 	       (unused <= per && (ino - 1) % per + unused >= per);
 }
 
+errcode_t inode_read(struct check *ck, ext2_ino_t ino,
+		     struct ext2_inode_large *inode)
+{
+	errcode_t err;
+
+	memset(inode, 0, sizeof(*inode));
+	err = ext2fs_read_inode_full(ck->fs, ino, (struct ext2_inode *)inode,
+				     sizeof(*inode));
+	return err == EXT2_ET_INODE_CSUM_INVALID ? 0 : err;
+}
+
 /* Does i_block begin as an extent tree does? */
 static bool has_extent_header(const struct ext2_inode *inode)
 {

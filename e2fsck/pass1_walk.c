@@ -351,6 +351,7 @@ static errcode_t note_xattr_block(struct file_walk *w,
 	if (!err)
 		ck->xattrs[ck->n_xattrs++] = (struct xattr_use) {
 			.blk = blk, .ino = p->ino,
+			.generation = p->inode->i_generation,
 			.encrypted = w->f.encrypted &&
 				     encryption_in_block(w->f.policy),
 			.missing = missing > UINT32_MAX ? UINT32_MAX : missing,
@@ -376,7 +377,7 @@ static errcode_t judge_blocks(struct file_walk *w, const struct e4l_piece *p,
 	else if (acl && !has_acl)
 		FOUND(ck, XATTR_BLOCK_LOC, .ino = p->ino, .got = acl);
 	if (stated != counted)
-		counted += xattr_ibody_clusters(ck, p->inode);
+		counted += xattr_ibody_values(ck, p->inode).clusters;
 	/* the attribute block may name inodes: it is known when that is read */
 	if (ok && has_acl && stated > counted &&
 	    ext2fs_has_feature_ea_inode(ck->fs->super)) {
@@ -483,7 +484,8 @@ static errcode_t end_file(struct file_walk *w, const struct e4l_piece *p)
 	if (!err && w->f.is_dir)
 		err = end_dir(w, p);
 	if (!err)
-		err = quota_charge(ck, p->ino, p->inode, owned);
+		err = quota_charge(ck, p->ino, p->inode, owned,
+				   1 + xattr_ibody_values(ck, p->inode).n);
 	if (!err && w->f.encrypted && !(ck->kind[p->ino] & KIND_NO_NAME))
 		err = encryption_note(ck, p->ino, w->f.policy);
 	if (w->score && !p->damaged)

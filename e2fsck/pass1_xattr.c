@@ -7,6 +7,7 @@
 #include "e4layout/io_pool.h"
 #include "encryption.h"
 #include "pass1_walk.h"
+#include "quota.h"
 #include <ext2fs/ext2_ext_attr.h>	/* wants ext2fs.h before it */
 
 /* Bytes of a list of attributes that something uses already. */
@@ -46,14 +47,16 @@ struct list {
 	const char *values;	/* what e_value_offs counts from */
 	const char *first, *end;
 	struct region region;
-	uint64_t clusters;	/* that values in inodes take */
+	struct xattr_values values_in_inodes;
 };
 
-static uint64_t value_clusters(ext2_filsys fs, uint32_t size)
+static void add_value(struct xattr_values *values, ext2_filsys fs,
+		      uint32_t size)
 {
 	uint64_t cluster = (uint64_t)fs->blocksize << fs->cluster_ratio_bits;
 
-	return (size + cluster - 1) / cluster;
+	values->n++;
+	values->clusters += (size + cluster - 1) / cluster;
 }
 
 /* An attribute whose value is in an inode: judged when all inodes are known. */
@@ -68,7 +71,7 @@ static bool note_ea_inode(struct list *l, struct ext2_ext_attr_entry *entry)
 		      .got = entry->e_value_inum);
 		return true;
 	}
-	l->clusters += value_clusters(ck->fs, entry->e_value_size);
+	add_value(&l->values_in_inodes, ck->fs, entry->e_value_size);
 	pthread_mutex_lock(&ck->lock);
 	err = e4l_grow(&ck->eas, ck->n_eas, sizeof(*ck->eas));
 	if (!err)
@@ -185,7 +188,7 @@ static bool ibody_list(struct check *ck, ext2_ino_t ino,
 	l->base = header;
 	l->values = l->first = header + sizeof(uint32_t);
 	l->end = (const char *)inode + EXT2_INODE_SIZE(ck->fs->super);
-	l->clusters = 0;
+	l->values_in_inodes = (struct xattr_values) { 0 };
 	return true;
 }
 
@@ -224,32 +227,32 @@ bool xattr_ibody_readable(struct check *ck,
 	return true;
 }
 
-uint32_t xattr_ibody_clusters(struct check *ck,
-			      const struct ext2_inode_large *inode)
+struct xattr_values xattr_ibody_values(struct check *ck,
+				       const struct ext2_inode_large *inode)
 {
+	struct xattr_values values = { 0 };
 	struct list l;
 	const char *p;
-	uint64_t n = 0;
 
 	if (!ibody_list(ck, 0, inode, &l))
-		return 0;
+		return values;
 	for (p = l.first; l.end - p >= sizeof(struct ext2_ext_attr_entry); ) {
 		const struct ext2_ext_attr_entry *entry = (const void *)p;
 
 		if (EXT2_EXT_IS_LAST_ENTRY(entry))
 			break;
 		if (entry->e_value_inum)
-			n += value_clusters(ck->fs, entry->e_value_size);
+			add_value(&values, ck->fs, entry->e_value_size);
 		p += EXT2_EXT_ATTR_LEN(entry->e_name_len);
 	}
-	return n;
+	return values;
 }
 
 /* --------------------------------------------------------------- in blocks */
 
 struct blocks {
 	struct check *ck;
-	const struct xattr_use *uses;	/* sorted by block */
+	struct xattr_use *uses;		/* sorted by block */
 	size_t *at;			/* of each distinct block */
 	size_t n, next;
 };
@@ -315,14 +318,16 @@ static size_t count_uses(const struct blocks *b, size_t at)
 
 /* What i_blocks counts beyond the blocks must be the values in inodes. */
 static void judge_missing(struct blocks *b, size_t at, size_t n,
-			  uint64_t clusters)
+			  const struct xattr_values *values)
 {
-	size_t i;
+	struct xattr_use *use = &b->uses[at];
 
-	for (i = at; i < at + n; i++)
-		if (b->uses[i].missing != clusters && b->uses[i].missing)
-			FOUND(b->ck, INODE_BLOCKS, .ino = b->uses[i].ino,
-			      .got = b->uses[i].missing, .want = clusters);
+	for (; n; n--, use++) {
+		use->values = values->n;
+		if (use->missing && use->missing != values->clusters)
+			FOUND(b->ck, INODE_BLOCKS, .ino = use->ino,
+			      .got = use->missing, .want = values->clusters);
+	}
 }
 
 /* Encrypted inodes that have no context of their own find it in the block. */
@@ -352,11 +357,12 @@ static void judge_block(struct blocks_job *job, size_t at, const void *disk)
 	}
 	l->ck = ck;
 	l->ino = use->ino;
+	l->generation = use->generation;
 	l->blk = use->blk;
 	l->base = l->values = (const char *)h;
 	l->first = (const char *)(h + 1);
 	l->end = l->base + ck->fs->blocksize;
-	l->clusters = 0;
+	l->values_in_inodes = (struct xattr_values) { 0 };
 	region_init(&l->region, ck->fs->blocksize);
 	region_take(&l->region, 0, sizeof(*h));
 	if (!judge_list(l))
@@ -364,9 +370,7 @@ static void judge_block(struct blocks_job *job, size_t at, const void *disk)
 	if (h->h_refcount != n)
 		FOUND(ck, XATTR_REFCOUNT, .ino = use->ino, .blk = use->blk,
 		      .got = h->h_refcount, .want = n);
-	if (l->clusters)
-		__atomic_store_n(&ck->ea_in_blocks, true, __ATOMIC_RELAXED);
-	judge_missing(b, at, n, l->clusters);
+	judge_missing(b, at, n, &l->values_in_inodes);
 	judge_contexts(b, at, n, encryption_in_list(l->first, l->end));
 }
 
@@ -447,6 +451,23 @@ static errcode_t claim_blocks(struct blocks *b)
 	return err;
 }
 
+/* Each user of a block is charged with all values that it names. */
+static errcode_t charge_values(struct check *ck)
+{
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < ck->n_xattrs && !err; i++) {
+		const struct xattr_use *use = &ck->xattrs[i];
+		struct ext2_inode_large inode;
+
+		if (use->values && !inode_read(ck, use->ino, &inode))
+			err = quota_charge(ck, use->ino, &inode, 0,
+					   use->values);
+	}
+	return err;
+}
+
 errcode_t pass1_xattr_blocks(struct check *ck)
 {
 	static const struct e4l_pipe_ops ops = {
@@ -465,5 +486,5 @@ errcode_t pass1_xattr_blocks(struct check *ck)
 	if (!err)
 		err = e4l_pipe_run(ck->e, &ops, &b);
 	free(b.at);
-	return err;
+	return err ? err : charge_values(ck);
 }

@@ -94,7 +94,7 @@ static errcode_t get_usage(struct usages *u, uint32_t id, struct usage **ret)
 
 errcode_t quota_charge(struct check *ck, ext2_ino_t ino,
 		       const struct ext2_inode_large *inode,
-		       uint64_t clusters)
+		       uint64_t clusters, uint64_t inodes)
 {
 	struct ext2_super_block *sb = ck->fs->super;
 	struct usage *u;
@@ -118,7 +118,7 @@ errcode_t quota_charge(struct check *ck, ext2_ino_t ino,
 			break;
 		u->space += clusters * ck->fs->blocksize <<
 			    ck->fs->cluster_ratio_bits;
-		u->inodes++;
+		u->inodes += inodes;
 	}
 	return err;
 }
@@ -166,8 +166,7 @@ static bool compare_entry(struct qfile *q, const uint8_t *entry)
 		return false;
 	u->seen = true;
 	if (get_number(entry + l->space, 8) != u->space ||
-	    (get_number(entry + l->inodes, l->inodes_bytes) != u->inodes &&
-	     !q->ck->ea_in_blocks))
+	    get_number(entry + l->inodes, l->inodes_bytes) != u->inodes)
 		FOUND(q->ck, QUOTA_USAGE, .ino = q->ino, .want = id);
 	return true;
 }

@@ -7,10 +7,10 @@
 
 struct quota;
 
-/* Charges an inode that owns @clusters. */
+/* Charges the owner of @inode with @clusters and @inodes. */
 errcode_t quota_charge(struct check *ck, ext2_ino_t ino,
 		       const struct ext2_inode_large *inode,
-		       uint64_t clusters);
+		       uint64_t clusters, uint64_t inodes);
 void quota_free(struct check *ck);
 
 #endif

@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Cases that the corpus of corruptions does not reach: what e2fsck -fn calls
+# clean has no error, what it calls unclean has one.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program mke2fs e2fsck debugfs
+e4check=$top_builddir/e2fsck/e4check
+img=$work/img
+
+# made MKE2FS-OPTION...: a new image of 8 MiB.
+made() {
+	rm -f "$img"
+	check mke2fs -q -F -t ext4 -b 1024 "$@" "$img" 8M
+}
+
+# change REQUEST: by debugfs.
+change() {
+	check debugfs -w -R "$1" "$img"
+}
+
+# field FILE NAME: a number of what debugfs shows of a file.
+field() {
+	debugfs -R "stat $1" "$img" 2>/dev/null |
+		sed -n "s/.*$2: *\\([0-9]*\\).*/\\1/p" | head -n 1
+}
+
+# clean WHAT, unclean CODE WHAT: both programs say so.
+clean() {
+	run e2fsck -fn "$img"
+	[ "$status" = 0 ] || { show_run; fail "$1: e2fsck finds it unclean"; }
+	run "$e4check" --no-layout "$img"
+	[ "$status" = 0 ] || { show_run; fail "$1: not clean"; }
+}
+unclean() {
+	run e2fsck -fn "$img"
+	[ "$status" != 0 ] || fail "$2: e2fsck finds it clean"
+	run "$e4check" --no-layout "$img"
+	[ "$status" = 4 ] || { show_run; fail "$2: exit $status"; }
+	grep -q "^error: $1, " "$out" || { show_run; fail "$2: no $1"; }
+}
+
+echo text >"$work/text"
+head -c 2000 /dev/zero | tr '\0' x >"$work/value"
+
+# ---- values of attributes in inodes of their own
+
+# one in the inode's body and one in its attribute block, with quotas
+for size in 256 128; do
+	made -I "$size" -O quota,ea_inode
+	change "write $work/text f"
+	change "write $work/text g"
+	change "ea_set -f $work/value f user.first"
+	change "ea_set -f $work/value g user.second"
+	run e2fsck -fy "$img"
+	clean "quotas charge inodes of values, inodes of $size bytes"
+done
+
+# Lustre's point back to their user by mtime and generation
+made -I 128 -O ea_inode
+change "write $work/text f"
+change "ea_set -f $work/value f user.value"
+[ "$(field f ACL)" != 0 ] || fail "the value is not in an attribute block"
+change 'sif f generation 77'
+for set in 'generation 77' 'mtime @12' 'atime @1234567' 'ctime @1234567'; do
+	change "sif <13> $set"
+done
+clean "a value of Lustre's, named in an attribute block"
+change 'sif <13> generation 78'
+unclean xattr-hash "a value of somebody else's"
