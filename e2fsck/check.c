@@ -97,6 +97,7 @@ errcode_t check_run(struct e4l *e, const struct check_options *options,
 	errcode_t err;
 
 	found->layout_only = options->layout_only;
+	found->mounted = options->mounted;
 	/* checksums are judged here, once */
 	ck.fs->flags |= EXT2_FLAG_IGNORE_CSUM_ERRORS;
 	err = run_passes(&ck);

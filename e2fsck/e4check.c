@@ -69,6 +69,7 @@ static errcode_t run_check(struct e4check *check)
 	struct check_options opt = {
 		.no_layout = check->no_layout,
 		.layout_only = check->layout_only,
+		.mounted = check->target.mount_point,
 		.progress = on_progress, .priv = check,
 	};
 	struct interrupt in = { 0 };

@@ -45,6 +45,12 @@ static void print_finding(const struct e4check *check,
 	printf(": %s\n", finding_text(what, text, sizeof(text)));
 }
 
+/* The command that mends @id; NULL: there is none, or not while mounted. */
+static const char *mend_of(const struct e4check *check, enum finding_id id)
+{
+	return check->target.mount_point ? NULL : finding_table[id].mend;
+}
+
 /* Each command that mends something of what was found, once. */
 static void print_mends(const struct e4check *check)
 {
@@ -52,17 +58,19 @@ static void print_mends(const struct e4check *check)
 	size_t n = 0, i, j;
 
 	for (i = 0; i < FINDING_IDS; i++) {
-		const struct finding_info *info = &finding_table[i];
+		const char *mend = mend_of(check, i);
 
-		if (!check->found.count[i] || !info->mend)
+		if (!check->found.count[i] || !mend)
 			continue;
-		for (j = 0; j < n && strcmp(said[j], info->mend); j++)
+		for (j = 0; j < n && strcmp(said[j], mend); j++)
 			;
 		if (j < n)
 			continue;
-		said[n++] = info->mend;
-		printf("to mend: %s %s\n", info->mend, check->target.device);
+		said[n++] = mend;
+		printf("to mend: %s %s\n", mend, check->target.device);
 	}
+	if (check->target.mount_point && check->found.severity[SEVERITY_ERROR])
+		printf("to be sure: check it again while it is not mounted\n");
 }
 
 static void print_summary(const struct e4check *check)
@@ -116,7 +124,7 @@ static json_t *finding_object(const struct e4check *check,
 						      what->group),
 			 "text", finding_text(what, text, sizeof(text)),
 			 "peer", json_text_or_null(info->peer),
-			 "mend", json_text_or_null(info->mend));
+			 "mend", json_text_or_null(mend_of(check, what->id)));
 }
 
 bool e4check_print_json(const struct e4check *check)

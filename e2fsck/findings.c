@@ -15,7 +15,6 @@
 #define MEND_REPACK_MERGE	"e4repack --only=merge"
 #define MEND_REPACK_ZERO	"e4repack --only=merge,zeroout"
 #define MEND_REPACK_MOVE	"e4repack"
-#define MEND_TUNE_IRESERVE	"tune4fs --set dir_ireserve=normal"
 #define MEND_TUNE_CLEAR		"tune4fs --clear"
 
 const char *const severity_names[] = {
@@ -75,9 +74,22 @@ static bool make_room(struct findings *f)
 	return !e4l_grow(&f->v, f->n, sizeof(*f->v));
 }
 
+/* How a filesystem looks that is mounted and sound. */
+static bool is_of_mount(enum finding_id id)
+{
+	static const bool of_mount[FINDING_IDS] = {
+		[F_JOURNAL_RECOVERY] = true, [F_MMP_IN_USE] = true,
+		[F_ORPHAN_LIST] = true, [F_ORPHAN_FLAG] = true,
+		[F_ORPHAN_BLOCK] = true,
+	};
+
+	return of_mount[id];
+}
+
 void findings_add(struct findings *f, enum finding_id id, struct finding what)
 {
-	if (f->layout_only && finding_table[id].severity != SEVERITY_LAYOUT)
+	if ((f->layout_only && finding_table[id].severity != SEVERITY_LAYOUT) ||
+	    (f->mounted && is_of_mount(id)))
 		return;
 	what.id = id;
 	pthread_mutex_lock(&f->lock);

@@ -52,6 +52,7 @@ struct findings {
 	size_t n;
 	bool failed;		/* memory was short */
 	bool layout_only;	/* others are not added */
+	bool mounted;		/* what a mount leads to is not added */
 	uint64_t count[FINDING_IDS];
 	uint64_t severity[SEVERITIES];
 };

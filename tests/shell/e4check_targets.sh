@@ -79,6 +79,9 @@ for name in "$img" "$loop" "$work/mnt"; do
 	says "$name: mounted on $work/mnt: the picture may be a moment old"
 	one_sentence e4check
 	[ "$status" = 0 ] || [ "$status" = 4 ] || fail "exit $status mounted"
+	! grep -Eq '^[a-z]*: (journal-|orphan-|mmp-)' "$out" ||
+		{ show_run; fail "a mount is no finding"; }
+	! grep -q '^to mend:' "$out" || fail "mends what is mounted"
 	run "$e4check" -q "$name"
 	[ ! -s "$err" ] || fail "--quiet talks about the mount"
 done
