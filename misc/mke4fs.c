@@ -44,16 +44,31 @@ static void map_ids(const struct id_map *maps, unsigned int n, uint32_t *id)
 	}
 }
 
+static void map_pair(uint32_t *uid, uint32_t *gid, void *priv)
+{
+	const struct config *c = priv;
+
+	map_ids(c->uid_map, c->n_uid_map, uid);
+	map_ids(c->gid_map, c->n_gid_map, gid);
+}
+
 static void map_owner(uint32_t *uid, uint32_t *gid, void *priv)
 {
 	const struct config *c = priv;
 
-	if (c->all_root) {
+	if (c->all_root)
 		*uid = *gid = 0;
-		return;
-	}
-	map_ids(c->uid_map, c->n_uid_map, uid);
-	map_ids(c->gid_map, c->n_gid_map, gid);
+	else
+		map_pair(uid, gid, priv);
+}
+
+/* Owners, and then all other users and groups that the source has numbers of. */
+static errcode_t map_source(const struct config *c, struct e4l_tree *t)
+{
+	e4l_tree_map_owners(t, map_owner, (void *)c);
+	if (!c->n_uid_map && !c->n_gid_map)
+		return 0;
+	return e4l_tree_map_ids(t, map_pair, (void *)c);
 }
 
 /* Lines of "PRIORITY PATH"; empty ones and those that begin with # are not. */
@@ -440,9 +455,12 @@ static bool run(const struct config *c, struct e4l_tree *t, uint64_t bytes)
 {
 	struct image im;
 	uint32_t blocksize = 0;
+	errcode_t err;
 	bool done;
 
-	e4l_tree_map_owners(t, map_owner, (void *)c);
+	err = map_source(c, t);
+	if (err)
+		return say_source(c->source ? c->source : c->from, t, err);
 	if (c->sort && !load_priorities(c->sort, t))
 		return false;
 	done = make_prototype(c, t, bytes, &im);

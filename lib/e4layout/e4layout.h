@@ -1537,6 +1537,16 @@ void e4l_tree_map_owners(struct e4l_tree *t,
 			 void *priv);
 
 /*
+ * Calls @map for the users and groups that ACLs name, one at a time (the other
+ * number counts for nothing), and for the users that file capabilities belong
+ * to.  Errors, after which nothing is mapped: E4L_ET_BAD_ACL,
+ * E4L_ET_ACL_MERGED, ENOMEM; e4l_tree_where() says which file.
+ */
+errcode_t e4l_tree_map_ids(struct e4l_tree *t,
+			   void (*map)(uint32_t *uid, uint32_t *gid,
+				       void *priv), void *priv);
+
+/*
  * Files of a higher priority (-32767 to 32767; 0 for those that get none) come
  * first on the disk; a directory's is that of all it holds.
  * Errors: E4L_ET_NO_PATH, E4L_ET_BAD_ARGUMENT.

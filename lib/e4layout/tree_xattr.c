@@ -9,6 +9,10 @@
 
 #define MAX_XATTR_BYTES 65536	/* XATTR_SIZE_MAX in Linux */
 
+#define INDEX_ACCESS	2
+#define INDEX_DEFAULT	3
+#define INDEX_SECURITY	6
+
 struct prefix {
 	const char *text;
 	uint8_t index;
@@ -18,10 +22,10 @@ struct prefix {
 /* Documentation/filesystems/ext4/attributes.rst in Linux. */
 static const struct prefix prefixes[] = {
 	{ "user.", 1, false },
-	{ "system.posix_acl_access", 2, true },
-	{ "system.posix_acl_default", 3, true },
+	{ "system.posix_acl_access", INDEX_ACCESS, true },
+	{ "system.posix_acl_default", INDEX_DEFAULT, true },
 	{ "trusted.", 4, false },
-	{ "security.", 6, false },
+	{ "security.", INDEX_SECURITY, false },
 };
 
 static const struct prefix *find_prefix(const char *name)
@@ -187,6 +191,151 @@ size_t tree_record(const struct e4l_tree *t, size_t at, struct xrecord *rec,
 	*name = t->xbytes.v + at + sizeof(*rec);
 	*value = *name + rec->name_len;
 	return at + sizeof(*rec) + rec->name_len + rec->value_len;
+}
+
+/* --------------------------------------------------------------------- ids */
+
+#define ACL_USER	0x02	/* tags whose entries have an id */
+#define ACL_GROUP	0x08
+#define ACL_NAMED_BYTES	8	/* of such an entry: tag, permissions, id */
+#define ACL_SHORT_BYTES	4
+
+/* struct vfs_ns_cap_data in Linux */
+#define CAP_V3_BYTES	24
+#define CAP_V3_ROOTID	20
+
+struct ids {
+	void (*map)(uint32_t *uid, uint32_t *gid, void *priv);
+	void *priv;
+};
+
+static uint32_t get32(const uint8_t *p)
+{
+	return get16(p) | (uint32_t)get16(p + 2) << 16;
+}
+
+static void map_id(const struct ids *ids, bool is_group, uint8_t *p)
+{
+	uint32_t id = get32(p), other = 0;
+
+	ids->map(is_group ? &other : &id, is_group ? &id : &other, ids->priv);
+	id = ext2fs_cpu_to_le32(id);
+	memcpy(p, &id, sizeof(id));
+}
+
+static int by_id(const void *a, const void *b)
+{
+	uint32_t x = get32((const uint8_t *)a + 4);
+	uint32_t y = get32((const uint8_t *)b + 4);
+
+	return x < y ? -1 : x > y;
+}
+
+/* Sorts @n entries of one tag. */
+static errcode_t sort_named(uint8_t *entries, size_t n)
+{
+	size_t i;
+
+	qsort(entries, n, ACL_NAMED_BYTES, by_id);
+	for (i = 1; i < n; i++)
+		if (!by_id(entries + (i - 1) * ACL_NAMED_BYTES,
+			   entries + i * ACL_NAMED_BYTES))
+			return E4L_ET_ACL_MERGED;
+	return 0;
+}
+
+/* Maps the users or the groups that an ACL, as ext4 stores it, names. */
+static errcode_t map_acl(const struct ids *ids, uint8_t *acl, size_t len,
+			 uint16_t named)
+{
+	size_t at, size, first = 0, n = 0;
+	bool changed = false;
+	uint16_t tag;
+	uint32_t old;
+
+	for (at = 4; at + ACL_SHORT_BYTES <= len; at += size) {
+		tag = get16(acl + at);
+		size = tag == ACL_USER || tag == ACL_GROUP ? ACL_NAMED_BYTES :
+							     ACL_SHORT_BYTES;
+		if (tag != named || at + size > len)
+			continue;
+		if (n && at != first + n * size)
+			return E4L_ET_BAD_ACL;
+		first = n++ ? first : at;
+		old = get32(acl + at + 4);
+		map_id(ids, named == ACL_GROUP, acl + at + 4);
+		changed |= get32(acl + at + 4) != old;
+	}
+	if (at != len)
+		return E4L_ET_BAD_ACL;
+	return changed ? sort_named(acl + first, n) : 0;
+}
+
+static errcode_t map_record(const struct ids *ids, const struct xrecord *rec,
+			    const char *name, uint8_t *value)
+{
+	errcode_t err = 0;
+
+	if (rec->index == INDEX_ACCESS || rec->index == INDEX_DEFAULT) {
+		err = map_acl(ids, value, rec->value_len, ACL_USER);
+		if (!err)
+			err = map_acl(ids, value, rec->value_len, ACL_GROUP);
+	} else if (rec->index == INDEX_SECURITY && rec->name_len == 10 &&
+		   !memcmp(name, "capability", 10) &&
+		   rec->value_len == CAP_V3_BYTES && value[3] == 3) {
+		map_id(ids, false, value + CAP_V3_ROOTID);
+	}
+	return err;
+}
+
+/* *@ret is the set that has what @old has, with other ids. */
+static errcode_t map_set(struct e4l_tree *t, const struct ids *ids,
+			 uint32_t old, uint32_t *ret)
+{
+	const struct xset set = t->sets.v[old];
+	const size_t begin = t->xbytes.n;
+	const char *name, *value;
+	size_t at = begin, end = begin + set.len;
+	struct xrecord rec;
+	errcode_t err = 0;
+
+	if (vec_room(&t->xbytes, set.len))
+		return ENOMEM;
+	memcpy(t->xbytes.v + begin, t->xbytes.v + set.at, set.len);
+	while (at < end && !err) {
+		at = tree_record(t, at, &rec, &name, &value);
+		err = map_record(ids, &rec, name, (uint8_t *)value);
+	}
+	*ret = old;
+	if (!err && memcmp(t->xbytes.v + begin, t->xbytes.v + set.at,
+			   set.len)) {
+		t->xbytes.n = end;
+		err = find_set(t, begin, ret);
+	}
+	if (err)
+		t->xbytes.n = begin;
+	return err;
+}
+
+errcode_t e4l_tree_map_ids(struct e4l_tree *t,
+			   void (*map)(uint32_t *uid, uint32_t *gid,
+				       void *priv), void *priv)
+{
+	const struct ids ids = { map, priv };
+	uint32_t n = t->sets.n, set, *new_set = calloc(n, sizeof(*new_set));
+	errcode_t err = new_set ? 0 : ENOMEM;
+	size_t i;
+
+	for (set = 1; set < n && !err; set++)
+		err = map_set(t, &ids, set, &new_set[set]);
+	for (i = E4L_TREE_ROOT; i < t->nodes.n; i++) {
+		if (!err)
+			t->nodes.v[i].xattr = new_set[t->nodes.v[i].xattr];
+		else if (t->nodes.v[i].xattr == set - 1)
+			break;
+	}
+	free(new_set);
+	return err ? tree_fail(t, err, i, NULL, 0) : 0;
 }
 
 /* ---------------------------------------------------------------- tunables */
