@@ -24,7 +24,7 @@ struct config {
 	bool has_window;		/* -R */
 	uint64_t free_bytes;
 	uint64_t threads;
-	bool all_root, generation;
+	bool all_root, generation, numeric_acls, drop_acl_names;
 	struct id_map uid_map[MAX_MAPS], gid_map[MAX_MAPS];
 	unsigned int n_uid_map, n_gid_map;
 
@@ -83,5 +83,27 @@ bool flush_image(const struct config *c, struct image *im);
 
 /* mke4fs_tar.c: loads a tar archive; its data go to an unlinked file. */
 bool load_tar(const struct config *c, struct e4l_tree *t, int *data_fd);
+
+struct archive;
+struct archive_entry;
+
+/* mke4fs_acl.c: the ACLs of an archive's entries. */
+struct acls {
+	const struct config *c;
+	const char *path;		/* of the entry at hand */
+	struct archive *names;		/* looks them up */
+	uint8_t *value[2];
+};
+
+bool acls_start(struct acls *a, const struct config *c);
+void acls_end(struct acls *a);
+
+/*
+ * Sets @x, whose value is what the entry has as an attribute or NULL, to its
+ * ACL in getxattr(2)'s form: until the next call, and NULL for none.  @mode
+ * becomes what the ACL says.  False after saying why not.
+ */
+bool acls_take(struct acls *a, struct archive_entry *entry, bool is_default,
+	       struct e4l_tree_xattr *x, uint32_t *mode);
 
 #endif

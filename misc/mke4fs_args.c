@@ -16,13 +16,16 @@
 enum {
 	OPT_ALL_ROOT = 256, OPT_UID_MAP, OPT_GID_MAP, OPT_SORT, OPT_FROM,
 	OPT_FREE, OPT_GENERATION, OPT_THREADS, OPT_VERIFY, OPT_JSON, OPT_QUIET,
-	OPT_VERBOSE, OPT_PROGRESS, OPT_HELP, OPT_VERSION,
+	OPT_VERBOSE, OPT_PROGRESS, OPT_HELP, OPT_VERSION, OPT_NUMERIC_ACLS,
+	OPT_DROP_ACL_NAMES,
 };
 
 static const struct option long_options[] = {
 	{ "all-root", no_argument, NULL, OPT_ALL_ROOT },
 	{ "uid-map", required_argument, NULL, OPT_UID_MAP },
 	{ "gid-map", required_argument, NULL, OPT_GID_MAP },
+	{ "numeric-acls", no_argument, NULL, OPT_NUMERIC_ACLS },
+	{ "drop-acl-names", no_argument, NULL, OPT_DROP_ACL_NAMES },
 	{ "sort", required_argument, NULL, OPT_SORT },
 	{ "from", required_argument, NULL, OPT_FROM },
 	{ "free", required_argument, NULL, OPT_FREE },
@@ -64,6 +67,8 @@ static void print_help(void)
 "      --all-root            everything belongs to root\n"
 "      --uid-map=A:B[:N]     users A to A+N-1 become B to B+N-1\n"
 "      --gid-map=A:B[:N]     the same for groups\n"
+"      --numeric-acls        refuse names in an archive's ACLs\n"
+"      --drop-acl-names      leave out whom ACLs name without a number\n"
 "      --keep-generation     with --from: the inodes' generations, too\n"
 "      --sort=FILE           lines of \"PRIORITY PATH\": higher ones come first\n"
 "      --threads=N           readers and writers, 1 to 24 (default: 16)\n"
@@ -279,6 +284,12 @@ static bool parse_one(struct config *c, int letter)
 		return parse_map(optarg, c->uid_map, &c->n_uid_map);
 	case OPT_GID_MAP:
 		return parse_map(optarg, c->gid_map, &c->n_gid_map);
+	case OPT_NUMERIC_ACLS:
+		c->numeric_acls = true;
+		return true;
+	case OPT_DROP_ACL_NAMES:
+		c->drop_acl_names = true;
+		return true;
 	case OPT_SORT:
 		c->sort = optarg;
 		return true;

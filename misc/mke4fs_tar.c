@@ -33,7 +33,7 @@ struct tar {
 	size_t n_pieces, room;
 	struct e4l_tree_xattr *xattrs;
 	size_t n_xattrs;
-	uint8_t *acl[2];
+	struct acls acls;
 };
 
 static bool complain(const struct tar *r, const char *what)
@@ -151,103 +151,34 @@ static bool take_data(struct tar *r, uint64_t size)
 
 /* --------------------------------------------------------------- attributes */
 
-struct acl_entry {
-	uint16_t tag, perm;
-	uint32_t id;
+static const char *const acl_names[] = {
+	"system.posix_acl_access", "system.posix_acl_default",
 };
 
-static uint16_t acl_tag(int tag)
-{
-	switch (tag) {
-	case ARCHIVE_ENTRY_ACL_USER_OBJ:
-		return 1;
-	case ARCHIVE_ENTRY_ACL_USER:
-		return 2;
-	case ARCHIVE_ENTRY_ACL_GROUP_OBJ:
-		return 4;
-	case ARCHIVE_ENTRY_ACL_GROUP:
-		return 8;
-	case ARCHIVE_ENTRY_ACL_MASK:
-		return 16;
-	default:
-		return 32;
-	}
-}
-
-static int by_tag(const void *a, const void *b)
-{
-	const struct acl_entry *x = a, *y = b;
-
-	if (x->tag != y->tag)
-		return x->tag < y->tag ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-static void put_acl(uint8_t *at, const struct acl_entry *e)
+/* Adds the ACLs, which @found are as attributes: these have numbers for all. */
+static bool take_acls(struct tar *r, struct archive_entry *entry,
+		      const struct e4l_tree_xattr *found, uint32_t *mode)
 {
 	unsigned int i;
 
+	r->acls.path = r->path;
 	for (i = 0; i < 2; i++) {
-		at[i] = e->tag >> (8 * i);
-		at[2 + i] = e->perm >> (8 * i);
-	}
-	for (i = 0; i < 4; i++)
-		at[4 + i] = e->id >> (8 * i);
-}
+		struct e4l_tree_xattr x = found[i];
 
-/*
- * Adds the ACL of one type in getxattr(2)'s form, when there is a real one.  In
- * @mode, a mask stands where libarchive put what the owning group may.
- */
-static bool take_acl(struct tar *r, struct archive_entry *entry, int type,
-		     const char *name, uint8_t **value, uint32_t *mode)
-{
-	int n = archive_entry_acl_reset(entry, type), kind, perm, tag, id;
-	struct acl_entry *list;
-	const char *who;
-	size_t i = 0, at;
-
-	if (n <= (type == ARCHIVE_ENTRY_ACL_TYPE_ACCESS ? 3 : 0))
-		return true;
-	list = calloc(n, sizeof(*list));
-	free(*value);
-	*value = calloc(n * 8 + 4, 1);
-	if (!list || !*value) {
-		free(list);
-		return complain(r, "out of memory");
+		x.name = acl_names[i];
+		if (!acls_take(&r->acls, entry, i, &x, mode))
+			return false;
+		if (x.value)
+			r->xattrs[r->n_xattrs++] = x;
 	}
-	while (i < (size_t)n && archive_entry_acl_next(entry, type, &kind,
-				&perm, &tag, &id, &who) == ARCHIVE_OK) {
-		list[i].tag = acl_tag(tag);
-		list[i].perm = perm & 7;
-		list[i].id = list[i].tag & 10 ? (uint32_t)id : UINT32_MAX;
-		if (list[i].tag & 10 && id < 0) {
-			free(list);
-			return complain(r, "its ACL names somebody without a "
-					"number");
-		}
-		if (list[i].tag == 16 && mode)
-			*mode = (*mode & ~070u) | list[i].perm << 3;
-		i++;
-	}
-	qsort(list, i, sizeof(*list), by_tag);
-	(*value)[0] = 2;
-	for (at = 0; at < i; at++)
-		put_acl(*value + 4 + at * 8, &list[at]);
-	free(list);
-	r->xattrs[r->n_xattrs++] = (struct e4l_tree_xattr) {
-		.name = name, .value = *value, .size = 4 + i * 8,
-	};
 	return true;
 }
 
 static bool take_xattrs(struct tar *r, struct archive_entry *entry,
 			uint32_t *mode)
 {
-	int n = archive_entry_xattr_reset(entry);
-	const void *value;
-	const char *name;
-	size_t size;
+	int n = archive_entry_xattr_reset(entry), i;
+	struct e4l_tree_xattr x, acls[2] = { 0 };
 	void *more;
 
 	r->n_xattrs = 0;
@@ -255,18 +186,16 @@ static bool take_xattrs(struct tar *r, struct archive_entry *entry,
 	if (!more)
 		return complain(r, "out of memory");
 	r->xattrs = more;
-	while (n-- > 0 && archive_entry_xattr_next(entry, &name, &value,
-						   &size) == ARCHIVE_OK) {
-		if (!strncmp(name, "system.posix_acl_", 17))
-			continue;
-		r->xattrs[r->n_xattrs++] = (struct e4l_tree_xattr) {
-			.name = name, .value = value, .size = size,
-		};
+	while (n-- > 0 && archive_entry_xattr_next(entry, &x.name, &x.value,
+						   &x.size) == ARCHIVE_OK) {
+		for (i = 0; i < 2 && strcmp(x.name, acl_names[i]); i++)
+			;
+		if (i < 2)
+			acls[i] = x;
+		else
+			r->xattrs[r->n_xattrs++] = x;
 	}
-	return take_acl(r, entry, ARCHIVE_ENTRY_ACL_TYPE_ACCESS,
-			"system.posix_acl_access", &r->acl[0], mode) &&
-	       take_acl(r, entry, ARCHIVE_ENTRY_ACL_TYPE_DEFAULT,
-			"system.posix_acl_default", &r->acl[1], NULL);
+	return take_acls(r, entry, acls, mode);
 }
 
 /* -------------------------------------------------------------------- names */
@@ -476,12 +405,11 @@ bool load_tar(const struct config *c, struct e4l_tree *t, int *data_fd)
 		say_error("the temporary file", "cannot make", errno);
 		return false;
 	}
-	done = open_archive(&r) && take_all(&r);
+	done = acls_start(&r.acls, c) && open_archive(&r) && take_all(&r);
 	archive_read_free(r.a);
 	free(r.pieces);
 	free(r.xattrs);
-	free(r.acl[0]);
-	free(r.acl[1]);
+	acls_end(&r.acls);
 	if (utf8) {
 		uselocale(before);
 		freelocale(utf8);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# ACLs and file capabilities: ids in them are mapped from every kind of source.
+# ACLs and file capabilities: ids in them are mapped from every kind of source;
+# an archive may have names in place of numbers, or attributes.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_loop
@@ -56,4 +57,101 @@ for source in "-d $work/src" "-d $work/a.tar" "--from=$work/from"; do
 	one_sentence mke4fs
 	says 'file: two entries of an access control list'
 	[ ! -e "$work/img" ] || fail "an image is left behind"
+done
+
+# archive FILE HEADERS: one file with mode 644 and these extended headers
+archive() {
+	python3 - "$@" <<'EOT'
+import sys, tarfile
+t = tarfile.open(sys.argv[1], "w", format=tarfile.PAX_FORMAT)
+i = tarfile.TarInfo("a")
+i.pax_headers = dict(h.split("=", 1) for h in sys.argv[2:])
+t.addfile(i)
+t.close()
+EOT
+}
+
+# names: known here, with a number too, unknown
+daemon=$(id -u daemon) || skip "no user called daemon"
+group=$(getent group daemon | cut -d: -f3)
+archive "$work/a.tar" SCHILY.acl.access="user::rw-,user:daemon:rw-,\
+user:nobody-at-all:r--:4321,group::---,group:daemon:r--,mask::rw-,other::---"
+rm -f "$work/img"
+check "$mke4fs" -q -d "$work/a.tar" "$work/img"
+acls_are "$work/img" a "660 user::rw- user:$daemon:rw- user:4321:r-- group::---\
+ group:$group:r-- mask::rw- other::---"
+rm "$work/img"
+mustfail 1 "$mke4fs" -q --numeric-acls -d "$work/a.tar" "$work/img"
+one_sentence mke4fs
+says 'a: its ACL names daemon, without a number'
+[ ! -e "$work/img" ] || fail "an image is left behind"
+check "$mke4fs" -q --numeric-acls --drop-acl-names -d "$work/a.tar" "$work/img"
+says 'a: its ACL.s entry for daemon, without a number, is left out'
+acls_are "$work/img" a \
+	"660 user::rw- user:4321:r-- group::--- mask::rw- other::---"
+archive "$work/a.tar" SCHILY.acl.access="user::rw-,user:nobody-at-all:rw-,\
+user:4000000000:rw-,group::r--,mask::rw-,other::---"
+rm "$work/img"
+mustfail 1 "$mke4fs" -q -d "$work/a.tar" "$work/img"
+one_sentence mke4fs
+says 'a: its ACL names nobody-at-all, whom this host does not know'
+check "$mke4fs" -q --drop-acl-names -d "$work/a.tar" "$work/img"
+says 'a: its ACL.s entry for nobody-at-all, whom'
+says 'a: its ACL.s entry for 4000000000, whom'
+acls_are "$work/img" a "660 user::rw- group::r-- mask::rw- other::---"
+
+# as attributes, which count more than the text
+python3 - "$work/a.tar" <<'EOT'
+import io, struct, sys, tarfile
+def acl(*entries):
+    return (struct.pack("<I", 2) + b"".join(
+        struct.pack("<HHI", *e) for e in entries)).decode("latin1")
+none = 0xffffffff
+t = tarfile.open(sys.argv[1], "w", format=tarfile.PAX_FORMAT,
+                 encoding="latin1")
+for name, kind, access, default in (
+        ("a", tarfile.REGTYPE,
+         acl((1, 6, none), (2, 6, 1234), (4, 4, none), (16, 6, none),
+             (32, 0, none)), None),
+        ("d", tarfile.DIRTYPE, acl((1, 7, none), (4, 5, none), (32, 1, none)),
+         acl((1, 7, none), (4, 5, none), (8, 5, 77), (16, 5, none),
+             (32, 0, none)))):
+    i = tarfile.TarInfo(name)
+    i.type, i.mode = kind, 0o640
+    headers = {"SCHILY.xattr.system.posix_acl_access": access,
+               "SCHILY.acl.access":
+               "user::rwx,user:nobody-at-all:rwx,group::rwx,mask::rwx,"
+               "other::rwx"}
+    if default:
+        headers["SCHILY.xattr.system.posix_acl_default"] = default
+    # tarfile would write UTF-8
+    records = b""
+    for key, value in headers.items():
+        tail = b" " + key.encode() + b"=" + value.encode("latin1") + b"\n"
+        n = len(tail) + 1
+        while len(str(n)) + len(tail) != n:
+            n += 1
+        records += str(n).encode() + tail
+    x = tarfile.TarInfo("x")
+    x.type, x.size = tarfile.XHDTYPE, len(records)
+    t.addfile(x, io.BytesIO(records))
+    t.addfile(i)
+t.close()
+EOT
+rm "$work/img"
+check "$mke4fs" -q -d "$work/a.tar" "$work/img"
+acls_are "$work/img" a \
+	"660 user::rw- user:1234:rw- group::r-- mask::rw- other::---"
+acls_are "$work/img" d "751 user::rwx group::r-x other::--x\
+ default:user::rwx default:group::r-x default:group:77:r-x default:mask::r-x\
+ default:other::---"
+
+# what is no ACL
+for bad in access=user::rw-,user:5:rw-,group::r--,other::--- \
+	default=user:5:rw-; do
+	archive "$work/a.tar" SCHILY.acl.$bad
+	rm -f "$work/img"
+	mustfail 1 "$mke4fs" -q -d "$work/a.tar" "$work/img"
+	one_sentence mke4fs
+	says 'a: its ACL cannot be understood'
 done

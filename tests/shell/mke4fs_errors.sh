@@ -131,9 +131,9 @@ EOT
 refuse 'size' -d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("a", pax_headers={"SCHILY.acl.access":
-    "user::rw-,user:joe:rw-,group::r--,mask::rw-,other::r--"})
+    "user::rw-,user:nobody-at-all:rw-,group::r--,mask::rw-,other::r--"})
 EOT
-refuse 'a: its ACL names somebody without a number' -d "$work/a.tar" \
+refuse 'a: its ACL names nobody-at-all, whom' -d "$work/a.tar" \
 	"$work/img"
 # nothing that a name holds gets to the terminal
 archive "$work/a.tar" <<'EOT'
