@@ -3,11 +3,38 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "undo_guard.h"
+
+#define UNIT		1024		/* blocks of what is below */
+#define MAX_WRITES	1024		/* that wait at a time */
+#define MAX_BYTES	(16u << 20)
+
+/* The first block of an undo file; numbers are little-endian. */
+struct undo_header {
+	char magic[8];
+	uint64_t num_keys, super_offset, key_offset;
+	uint32_t block_size, fs_block_size;
+	uint32_t super_crc, state;
+	uint32_t f_compat, f_incompat, f_rocompat, pad32;
+	uint64_t fs_offset;
+	uint8_t padding[436];
+	uint32_t header_crc;
+};
+
+/* A write that waits. */
+struct chunk {
+	struct chunk *next;
+	unsigned long long at;		/* bytes from the start */
+	size_t len;
+	unsigned char data[];
+};
 
 /*
  * undo_io keeps its own setup in globals, and io_manager.open() has no other
@@ -16,21 +43,18 @@
 static struct {
 	char *undo_file;
 	io_manager below;
-	io_channel undo;	/* what the undo file is written through */
+	io_channel device, undo;	/* below the guard; NULL: closed */
 	unsigned long long next; /* block of the next record; 0: none so far */
-	struct held *held;	/* in the order in which they came first */
+	struct undo_header header;
+	struct chunk *keys;	/* of the undo file: the last write counts */
 	bool recorded;		/* and not durable yet */
-	errcode_t failed;
-} guard;
-
-/* A write of the header, the superblock's copy or keys: the last one counts. */
-struct held {
-	struct held *next;
-	unsigned long long blk;
-	int count;
-	size_t len;
-	unsigned char data[];
-};
+	struct chunk *writes, **end;	/* to the device, in order */
+	size_t n_writes, bytes;
+	pthread_mutex_t lock;	/* of @writes: any thread may read */
+	unsigned long long mmp_at;	/* the MMP block; 0: none */
+	bool changed;		/* the device, but for the MMP block */
+	errcode_t failed, undo_failed;
+} guard = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static io_manager guard_manager;
 
@@ -43,6 +67,246 @@ static bool is_undo(io_channel io)
 {
 	return below(io) == guard.undo;
 }
+
+/* ------------------------------------------------------------ what is below */
+
+static errcode_t get(io_channel io, unsigned long long at, size_t len,
+		     void *data)
+{
+	return io_channel_read_blk64(io, at / UNIT, -(int)len, data);
+}
+
+static errcode_t put(io_channel io, unsigned long long at, size_t len,
+		     const void *data)
+{
+	return io_channel_write_blk64(io, at / UNIT, -(int)len, data);
+}
+
+/* Adds a write to the end of a list; NULL: no memory. */
+static struct chunk *append(struct chunk **end, unsigned long long at,
+			    size_t len, const void *data)
+{
+	struct chunk *c = malloc(sizeof(*c) + len);
+
+	if (!c)
+		return NULL;
+	*c = (struct chunk) { .at = at, .len = len };
+	memcpy(c->data, data, len);
+	*end = c;
+	return c;
+}
+
+static void drop(struct chunk **list)
+{
+	struct chunk *c;
+
+	while ((c = *list)) {
+		*list = c->next;
+		free(c);
+	}
+}
+
+static void drop_writes(void)
+{
+	drop(&guard.writes);
+	guard.end = &guard.writes;
+	guard.n_writes = guard.bytes = 0;
+}
+
+/* ------------------------------------------------------------ the undo file */
+
+/*
+ * Writes the header with what is the device's superblock now: by this, e2undo
+ * knows that nobody else has changed the filesystem since.
+ */
+static errcode_t stamp(void)
+{
+	struct undo_header *h = &guard.header;
+	struct ext2_super_block sb;
+	errcode_t err;
+
+	err = get(guard.device, SUPERBLOCK_OFFSET, sizeof(sb), &sb);
+	if (err)
+		return err;
+	if (sb.s_feature_incompat &
+	    ext2fs_cpu_to_le32(EXT4_FEATURE_INCOMPAT_MMP))
+		guard.mmp_at = ext2fs_le64_to_cpu(sb.s_mmp_block) *
+			       (EXT2_MIN_BLOCK_SIZE <<
+				ext2fs_le32_to_cpu(sb.s_log_block_size));
+	h->super_crc = ext2fs_cpu_to_le32(ext2fs_crc32c_le(~0, (void *)&sb,
+							   sizeof(sb)));
+	sb.s_magic = ~sb.s_magic;
+	h->header_crc = ext2fs_cpu_to_le32(ext2fs_crc32c_le(~0, (void *)h,
+			offsetof(struct undo_header, header_crc)));
+	err = put(guard.undo, ext2fs_le64_to_cpu(h->super_offset) *
+		  ext2fs_le32_to_cpu(h->block_size), sizeof(sb), &sb);
+	return err ? err : put(guard.undo, 0, sizeof(*h), h);
+}
+
+static errcode_t put_keys(void)
+{
+	struct chunk *c;
+	errcode_t err = 0;
+
+	if (!guard.keys)
+		return 0;
+	for (c = guard.keys; c && !err; c = c->next)
+		err = put(guard.undo, c->at, c->len, c->data);
+	drop(&guard.keys);
+	return err ? err : io_channel_flush(guard.undo);
+}
+
+static errcode_t undo_failed(errcode_t err)
+{
+	if (err)
+		guard.failed = guard.undo_failed = err;
+	return err;
+}
+
+static errcode_t put_index(void)
+{
+	errcode_t err = put_keys();
+
+	if (!err)
+		err = stamp();
+	return err ? err : io_channel_flush(guard.undo);
+}
+
+/* Makes the records durable, then the keys, then header and superblock. */
+static errcode_t settle(void)
+{
+	errcode_t err;
+
+	if (guard.failed || !guard.recorded)
+		return guard.failed;
+	err = io_channel_flush(guard.undo);
+	if (!err && guard.header.block_size)
+		err = put_index();
+	guard.recorded = false;
+	return undo_failed(err);
+}
+
+/*
+ * Records are written to the next block, or, when the manager has just taken
+ * that for keys, to the one after it.  Everything before that is keys.
+ */
+static bool is_keys(unsigned long long blk)
+{
+	if (!guard.next && blk < 3)
+		return false;		/* an empty file is being laid out */
+	if (guard.next && blk < guard.next)
+		return true;
+	guard.next = blk + 1;
+	return false;
+}
+
+static errcode_t hold_keys(unsigned long long at, size_t len, const void *data)
+{
+	struct chunk **c = &guard.keys;
+
+	while (*c && ((*c)->at != at || (*c)->len != len))
+		c = &(*c)->next;
+	if (!*c)
+		return append(c, at, len, data) ? 0 : ENOMEM;
+	memcpy((*c)->data, data, len);
+	return 0;
+}
+
+static errcode_t write_undo(io_channel io, unsigned long long blk, int count,
+			    const void *data)
+{
+	unsigned long long at = blk * io->block_size;
+	size_t len = count < 0 ? -count : (size_t)count * io->block_size;
+
+	if (guard.failed)
+		return guard.failed;
+	guard.recorded = true;
+	if (!blk && count == -(int)sizeof(guard.header)) {
+		memcpy(&guard.header, data, len);
+		return 0;
+	}
+	if (blk == ext2fs_le64_to_cpu(guard.header.super_offset) &&
+	    count == -SUPERBLOCK_SIZE)
+		return 0;		/* stamp() has a newer one */
+	return undo_failed(is_keys(blk) ? hold_keys(at, len, data) :
+					  put(guard.undo, at, len, data));
+}
+
+/* --------------------------------------------------------------- the device */
+
+static errcode_t put_write(const struct chunk *c)
+{
+	errcode_t err;
+
+	guard.changed |= c->at != guard.mmp_at;
+	err = put(guard.device, c->at, c->len, c->data);
+	if (err || c->at >= SUPERBLOCK_OFFSET + SUPERBLOCK_SIZE ||
+	    c->at + c->len <= SUPERBLOCK_OFFSET)
+		return err;
+	guard.recorded = true;		/* flushed with the device */
+	return guard.header.block_size ? undo_failed(stamp()) : 0;
+}
+
+/* Writes all that waits, once what it replaces is safe. */
+static errcode_t drain(void)
+{
+	struct chunk *c;
+	errcode_t err = settle();
+
+	for (c = guard.writes; c && !err; c = c->next)
+		err = put_write(c);
+	if (err)
+		guard.failed = err;
+	drop_writes();
+	return err;
+}
+
+static errcode_t write_device(unsigned long long at, size_t len,
+			      const void *data)
+{
+	struct chunk *c;
+
+	/* whoever gives up still has to let go of it */
+	if (guard.failed && guard.mmp_at && at == guard.mmp_at)
+		return put(guard.device, at, len, data);
+	if (guard.failed)
+		return guard.failed;
+	c = append(guard.end, at, len, data);
+	if (!c)
+		return guard.failed = ENOMEM;
+	guard.end = &c->next;
+	guard.bytes += len;
+	return ++guard.n_writes < MAX_WRITES && guard.bytes < MAX_BYTES ? 0 :
+	       drain();
+}
+
+static errcode_t drain_locked(void)
+{
+	errcode_t err;
+
+	pthread_mutex_lock(&guard.lock);
+	err = drain();
+	pthread_mutex_unlock(&guard.lock);
+	return err;
+}
+
+/* What is read is what it is going to be. */
+static void overlay(unsigned long long at, size_t len, uint8_t *data)
+{
+	const struct chunk *c;
+
+	for (c = guard.writes; c; c = c->next) {
+		unsigned long long from = c->at > at ? c->at : at;
+		unsigned long long end = c->at + c->len < at + len ?
+					 c->at + c->len : at + len;
+
+		if (from < end)
+			memcpy(data + (from - at), c->data + (from - c->at),
+			       end - from);
+	}
+}
+
+/* ------------------------------------------------------------- the manager */
 
 /* The undo file is new: its name must survive as well. */
 static errcode_t sync_directory(const char *path)
@@ -62,23 +326,38 @@ static errcode_t sync_directory(const char *path)
 	return err;
 }
 
+/* What is in an undo file already belongs to changes that were made. */
+static errcode_t open_undo(const char *name)
+{
+	struct stat st;
+
+	guard.changed = !stat(name, &st) && st.st_size;
+	return undo_failed(sync_directory(name));
+}
+
 static errcode_t guard_open(const char *name, int flags, io_channel *ret)
 {
 	bool undo = !strcmp(name, guard.undo_file);
-	io_channel io = calloc(1, sizeof(*io));
+	io_channel io = calloc(1, sizeof(*io)), *place;
 	errcode_t err;
 
 	if (!io)
 		return ENOMEM;
-	err = undo ? sync_directory(name) : 0;
+	place = undo ? &guard.undo : &guard.device;
+	err = undo ? open_undo(name) : 0;
 	if (!err)
-		err = guard.below->open(name, flags, (void *)&io->private_data);
+		err = guard.below->open(name, flags, place);
+	if (!err)
+		err = io_channel_set_blksize(*place, UNIT);
 	if (err) {
+		if (undo && !guard.changed)
+			unlink(name);
 		free(io);
 		return err;
 	}
-	if (undo)
-		guard.undo = below(io);
+	/* an error says that there is none */
+	io_channel_set_options(*place, "cache=off");
+	io->private_data = *place;
 	io->magic = EXT2_ET_MAGIC_IO_CHANNEL;
 	io->manager = guard_manager;
 	io->name = strdup(name);
@@ -93,14 +372,28 @@ static errcode_t guard_open(const char *name, int flags, io_channel *ret)
 static errcode_t guard_set_blksize(io_channel io, int blksize)
 {
 	io->block_size = blksize;
-	return io_channel_set_blksize(below(io), blksize);
+	return 0;
 }
 
 static errcode_t guard_read_blk64(io_channel io, unsigned long long blk,
 				  int count, void *data)
 {
+	unsigned long long at = blk * io->block_size;
+	size_t len = count < 0 ? -count : (size_t)count * io->block_size;
+	errcode_t err;
+
 	below(io)->read_error = io->read_error;
-	return io_channel_read_blk64(below(io), blk, count, data);
+	if (is_undo(io))
+		return get(below(io), at, len, data);
+	pthread_mutex_lock(&guard.lock);
+	if (!guard.writes) {
+		pthread_mutex_unlock(&guard.lock);
+		return get(below(io), at, len, data);
+	}
+	err = get(below(io), at, len, data);
+	overlay(at, len, data);
+	pthread_mutex_unlock(&guard.lock);
+	return err;
 }
 
 static errcode_t guard_read_blk(io_channel io, unsigned long blk, int count,
@@ -109,101 +402,18 @@ static errcode_t guard_read_blk(io_channel io, unsigned long blk, int count,
 	return guard_read_blk64(io, blk, count, data);
 }
 
-static size_t write_len(io_channel io, int count)
-{
-	return count < 0 ? -count : (size_t)count * io->block_size;
-}
-
-/*
- * Records are written to the next block, or, when the manager has just taken
- * that for keys, to the one after it.  Everything before that is an index.
- */
-static bool is_index(unsigned long long blk)
-{
-	if (!guard.next && blk < 3)
-		return false;		/* an empty file is being laid out */
-	if (guard.next && blk < guard.next)
-		return true;
-	guard.next = blk + 1;
-	return false;
-}
-
-static errcode_t hold(io_channel io, unsigned long long blk, int count,
-		      const void *data)
-{
-	size_t len = write_len(io, count);
-	struct held **h = &guard.held;
-
-	while (*h && ((*h)->blk != blk || (*h)->len != len))
-		h = &(*h)->next;
-	if (!*h) {
-		*h = calloc(1, sizeof(**h) + len);
-		if (!*h)
-			return ENOMEM;
-		(*h)->blk = blk;
-		(*h)->count = count;
-		(*h)->len = len;
-	}
-	memcpy((*h)->data, data, len);
-	return 0;
-}
-
-/* Writes what is held of blocks @first to @last, and flushes the undo file. */
-static errcode_t release(unsigned long long first, unsigned long long last)
-{
-	struct held **h = &guard.held, *done;
-	errcode_t err;
-
-	while (*h) {
-		if ((*h)->blk < first || (*h)->blk > last) {
-			h = &(*h)->next;
-			continue;
-		}
-		err = io_channel_write_blk64(guard.undo, (*h)->blk,
-					     (*h)->count, (*h)->data);
-		if (err)
-			return err;
-		done = *h;
-		*h = done->next;
-		free(done);
-	}
-	return io_channel_flush(guard.undo);
-}
-
-/* Makes the records durable, then the keys, then header and superblock. */
-static errcode_t settle(void)
-{
-	if (guard.failed || !guard.recorded)
-		return guard.failed;
-	guard.failed = io_channel_flush(guard.undo);
-	if (!guard.failed)
-		guard.failed = release(2, ~0ull);
-	if (!guard.failed)
-		guard.failed = release(0, 1);
-	guard.recorded = false;
-	return guard.failed;
-}
-
-static errcode_t write_undo(io_channel io, unsigned long long blk, int count,
-			    const void *data)
-{
-	if (guard.failed)
-		return guard.failed;
-	guard.recorded = true;
-	guard.failed = is_index(blk) ? hold(io, blk, count, data) :
-		       io_channel_write_blk64(below(io), blk, count, data);
-	return guard.failed;
-}
-
 static errcode_t guard_write_blk64(io_channel io, unsigned long long blk,
 				   int count, const void *data)
 {
+	size_t len = count < 0 ? -count : (size_t)count * io->block_size;
 	errcode_t err;
 
 	if (is_undo(io))
 		return write_undo(io, blk, count, data);
-	err = settle();
-	return err ? err : io_channel_write_blk64(below(io), blk, count, data);
+	pthread_mutex_lock(&guard.lock);
+	err = write_device(blk * io->block_size, len, data);
+	pthread_mutex_unlock(&guard.lock);
+	return err;
 }
 
 static errcode_t guard_write_blk(io_channel io, unsigned long blk, int count,
@@ -215,57 +425,43 @@ static errcode_t guard_write_blk(io_channel io, unsigned long blk, int count,
 static errcode_t guard_write_byte(io_channel io, unsigned long offset,
 				  int count, const void *data)
 {
-	errcode_t err = settle();
+	errcode_t err = drain_locked();
 
+	guard.changed = guard.recorded = true;
 	return err ? err :
 	       io_channel_write_byte(below(io), offset, count, data);
 }
 
-static errcode_t guard_discard(io_channel io, unsigned long long blk,
-			       unsigned long long count)
-{
-	errcode_t err = settle();
-
-	return err ? err : io_channel_discard(below(io), blk, count);
-}
-
-static errcode_t guard_zeroout(io_channel io, unsigned long long blk,
-			       unsigned long long count)
-{
-	errcode_t err = settle();
-
-	return err ? err : io_channel_zeroout(below(io), blk, count);
-}
-
 static errcode_t guard_flush(io_channel io)
 {
-	errcode_t err = is_undo(io) ? settle() : guard.failed;
+	errcode_t err, err2;
 
-	return err ? err : io_channel_flush(below(io));
-}
-
-static void drop_held(void)
-{
-	struct held *h;
-
-	while ((h = guard.held)) {
-		guard.held = h->next;
-		free(h);
-	}
+	if (is_undo(io))
+		return settle();
+	err = drain_locked();
+	err2 = io_channel_flush(below(io));
+	if (!err && !err2)
+		err = settle();
+	return err ? err : err2;
 }
 
 static errcode_t guard_close(io_channel io)
 {
-	errcode_t err = 0, err2;
+	bool undo = is_undo(io);
+	errcode_t err, err2;
 
 	if (--io->refcount > 0)
 		return 0;
-	if (is_undo(io)) {
-		err = settle();
-		drop_held();
-		guard.undo = NULL;
-	}
+	err = undo ? guard.failed : guard_flush(io);
 	err2 = io_channel_close(below(io));
+	if (undo) {
+		drop(&guard.keys);
+		guard.undo = NULL;
+		if (!guard.changed)
+			unlink(guard.undo_file);
+	} else {
+		guard.device = NULL;
+	}
 	free(io->name);
 	free(io);
 	return err ? err : err2;
@@ -293,7 +489,10 @@ static errcode_t guard_get_stats(io_channel io, io_stats *stats)
 static errcode_t guard_readahead(io_channel io, unsigned long long blk,
 				 unsigned long long count)
 {
-	return io_channel_cache_readahead(below(io), blk, count);
+	unsigned int units = io->block_size / UNIT;
+
+	return io_channel_cache_readahead(below(io), blk * units,
+					  count * units);
 }
 
 static struct struct_io_manager struct_guard_manager = {
@@ -310,9 +509,7 @@ static struct struct_io_manager struct_guard_manager = {
 	.get_stats = guard_get_stats,
 	.read_blk64 = guard_read_blk64,
 	.write_blk64 = guard_write_blk64,
-	.discard = guard_discard,
 	.cache_readahead = guard_readahead,
-	.zeroout = guard_zeroout,
 };
 
 static io_manager guard_manager = &struct_guard_manager;
@@ -332,9 +529,21 @@ errcode_t undo_guard_setup(const char *undo_file, io_manager below_manager)
 	free(guard.undo_file);
 	guard.undo_file = copy;
 	guard.below = below_manager;
-	guard.undo = NULL;
-	guard.next = 0;
-	guard.recorded = false;
-	guard.failed = 0;
+	guard.device = guard.undo = NULL;
+	guard.next = guard.mmp_at = 0;
+	memset(&guard.header, 0, sizeof(guard.header));
+	drop_writes();
+	guard.recorded = guard.changed = false;
+	guard.failed = guard.undo_failed = 0;
 	return set_undo_io_backing_manager(guard_manager);
+}
+
+errcode_t undo_guard_failed(void)
+{
+	return guard.undo_failed;
+}
+
+bool undo_guard_changed(void)
+{
+	return guard.changed;
 }

@@ -117,15 +117,26 @@ static const char *run_mount(const struct world *w)
 	return run_e2fsck(w, "-fn");
 }
 
+/*
+ * As the manual has it: -f only where the superblock does not match, since the
+ * power failed between its write and the undo file's.  An undo file that is not
+ * one yet belongs to an untouched device.
+ */
+static void run_e2undo(const struct world *w)
+{
+	char *undo = (char *)w->path[DEV_UNDO], *fs = (char *)w->path[DEV_FS];
+
+	if (run((char *[]) { "e2undo", undo, fs, NULL }))
+		run((char *[]) { "e2undo", "-f", undo, fs, NULL });
+}
+
 const char *repair_state(const struct world *w, struct digest *d)
 {
 	const char *wrong;
 	errcode_t err;
 
-	/* an undo file that is not one yet belongs to an untouched device */
 	if (w->undo)
-		run((char *[]) { "e2undo", "-f", (char *)w->path[DEV_UNDO],
-				 (char *)w->path[DEV_FS], NULL });
+		run_e2undo(w);
 	wrong = w->mount ? run_mount(w) : run_e2fsck(w, "-fy");
 	if (!wrong)
 		wrong = run_e4check(w);

@@ -1,30 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "support/undo_guard.h"
 #include "unit.h"
 
 #define BLOCKS 2048
 #define BLOCK 1024
+#define SUPERS 2	/* writes of the superblock in change() */
+
+/* After an end that was not clean, e2undo has the superblock ask for a check. */
+static const char same_data[] = "cmp -s -i 2048 %s %s";
 
 struct files {
 	char dir[40], fs[60], undo[60], original[60];
 };
 
-static void run(const char *format, const char *a, const char *b)
+static bool succeeds(const char *format, const char *a, const char *b)
 {
 	char cmd[300];
 
 	snprintf(cmd, sizeof(cmd), format, a, b);
-	ck_assert_msg(system(cmd) == 0, "%s", cmd);
+	return !system(cmd);
+}
+
+static void run(const char *format, const char *a, const char *b)
+{
+	ck_assert_msg(succeeds(format, a, b), format, a, b);
 }
 
 static void make_files(struct files *f)
 {
-	strcpy(f->dir, "/tmp/e4l-undo-XXXXXX");
+	snprintf(f->dir, sizeof(f->dir), "%s/e4l-undo-XXXXXX",
+		 access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
 	ck_assert_ptr_nonnull(mkdtemp(f->dir));
 	snprintf(f->fs, sizeof(f->fs), "%s/fs", f->dir);
 	snprintf(f->undo, sizeof(f->undo), "%s/undo", f->dir);
@@ -34,21 +48,86 @@ static void make_files(struct files *f)
 	run("cp %s %s", f->fs, f->original);
 }
 
-/* Overwrites @n blocks here and there; none of them is the superblock's. */
-static void scribble(struct files *f, unsigned int n)
+/* unix_io that counts, and dies or fails where it is told to. */
+static struct {
+	unsigned int flushes, calls;
+	unsigned int die_at;		/* writes and flushes; 0: never */
+	bool full;			/* the undo file's disk */
+} tap;
+
+static struct struct_io_manager tap_manager;
+
+static errcode_t tap_open(const char *name, int flags, io_channel *io)
 {
-	uint8_t buf[BLOCK];
+	errcode_t err = unix_io_manager->open(name, flags, io);
+
+	if (!err)
+		(*io)->manager = &tap_manager;
+	return err;
+}
+
+static void count_call(void)
+{
+	if (++tap.calls == tap.die_at)
+		raise(SIGKILL);
+}
+
+static errcode_t tap_flush(io_channel io)
+{
+	count_call();
+	tap.flushes++;
+	return unix_io_manager->flush(io);
+}
+
+static errcode_t tap_write(io_channel io, unsigned long long blk, int count,
+			   const void *data)
+{
+	count_call();
+	if (tap.full && !strcmp(strrchr(io->name, '/'), "/undo"))
+		return ENOSPC;
+	return unix_io_manager->write_blk64(io, blk, count, data);
+}
+
+static ext2_filsys open_guarded(struct files *f)
+{
 	ext2_filsys fs;
 
-	ck_assert_int_eq(undo_guard_setup(f->undo, unix_io_manager), 0);
+	memset(&tap, 0, sizeof(tap));
+	tap_manager = *unix_io_manager;
+	tap_manager.open = tap_open;
+	tap_manager.flush = tap_flush;
+	tap_manager.write_blk64 = tap_write;
+	ck_assert_int_eq(undo_guard_setup(f->undo, &tap_manager), 0);
 	ck_assert_int_eq(ext2fs_open(f->fs, EXT2_FLAG_64BITS | EXT2_FLAG_RW, 0,
 				     0, undo_io_manager, &fs), 0);
-	while (n--) {
+	return fs;
+}
+
+/* Overwrites @n blocks here and there; none of them is the superblock's. */
+static errcode_t scribble_on(ext2_filsys fs, unsigned int n)
+{
+	uint8_t buf[BLOCK], back[BLOCK];
+	errcode_t err = 0;
+	blk64_t blk;
+
+	while (n-- && !err) {
 		memset(buf, random(), sizeof(buf));
-		ck_assert_int_eq(io_channel_write_blk64(fs->io,
-				 2 + random() % (BLOCKS - 2), 1, buf), 0);
+		blk = 2 + random() % (BLOCKS - 2);
+		err = io_channel_write_blk64(fs->io, blk, 1, buf);
+		if (err)
+			break;
+		ck_assert_int_eq(io_channel_read_blk64(fs->io, blk, 1, back),
+				 0);
+		ck_assert_mem_eq(buf, back, BLOCK);
 	}
-	ck_assert_int_eq(io_channel_flush(fs->io), 0);
+	return err ? err : io_channel_flush(fs->io);
+}
+
+static void scribble(struct files *f, unsigned int n)
+{
+	ext2_filsys fs = open_guarded(f);
+
+	ck_assert_int_eq(scribble_on(fs, n), 0);
 	ext2fs_free(fs);
 }
 
@@ -68,6 +147,127 @@ START_TEST(e2undo_puts_all_back)
 }
 END_TEST
 
+/* The old contents are made durable together, not one by one. */
+START_TEST(flushes_are_few)
+{
+	struct files f;
+	ext2_filsys fs;
+
+	make_files(&f);
+	fs = open_guarded(&f);
+	ck_assert_int_eq(scribble_on(fs, 400), 0);
+	/* three for an empty file, three for what it records, the device's */
+	ck_assert_uint_le(tap.flushes, 7);
+	ck_assert_int_eq(scribble_on(fs, 400), 0);
+	ck_assert_uint_le(tap.flushes, 11);
+	ext2fs_free(fs);
+	run("e2undo %2$s %1$s >/dev/null 2>&1", f.fs, f.undo);
+	run("cmp %s %s", f.fs, f.original);
+	run("rm -r %s%s", f.dir, "");
+}
+END_TEST
+
+START_TEST(nothing_written_leaves_no_file)
+{
+	struct files f;
+	ext2_filsys fs;
+
+	make_files(&f);
+	fs = open_guarded(&f);
+	ck_assert(!undo_guard_changed());
+	ext2fs_free(fs);
+	ck_assert_int_ne(access(f.undo, F_OK), 0);
+	run("cmp %s %s", f.fs, f.original);
+	run("rm -r %s%s", f.dir, "");
+}
+END_TEST
+
+/* Full from the beginning, and after some of it. */
+START_TEST(full_disk_stops_all)
+{
+	struct files f;
+	ext2_filsys fs;
+
+	make_files(&f);
+	fs = open_guarded(&f);
+	if (_i)
+		ck_assert_int_eq(scribble_on(fs, 100), 0);
+	tap.full = true;
+	ck_assert_int_eq(scribble_on(fs, 100), ENOSPC);
+	tap.full = false;
+	ck_assert_int_eq(scribble_on(fs, 100), ENOSPC);
+	ck_assert_int_eq(undo_guard_failed(), ENOSPC);
+	ck_assert(undo_guard_changed() == !!_i);
+	ext2fs_free(fs);
+	ck_assert(!access(f.undo, F_OK) == !!_i);
+	if (_i)
+		run("e2undo %2$s %1$s >/dev/null 2>&1", f.fs, f.undo);
+	run(same_data, f.fs, f.original);
+	run("rm -r %s%s", f.dir, "");
+}
+END_TEST
+
+/* As a transaction does: data, a mark in the superblock, more, the mark goes. */
+static void change(struct files *f, unsigned int die_at)
+{
+	ext2_filsys fs = open_guarded(f);
+	uint8_t super[BLOCK];
+	int i;
+
+	tap.die_at = die_at;
+	for (i = 0; i < SUPERS; i++) {
+		if (scribble_on(fs, 4) ||
+		    io_channel_read_blk64(fs->io, 1, 1, super))
+			_exit(1);
+		super[offsetof(struct ext2_super_block, s_state)] ^= EXT2_VALID_FS;
+		if (io_channel_write_blk64(fs->io, 1, 1, super) ||
+		    io_channel_flush(fs->io))
+			_exit(1);
+	}
+	ext2fs_free(fs);
+	_exit(0);
+}
+
+/* False: it took "e2undo -f". */
+static bool e2undo_takes_back(struct files *f)
+{
+	if (succeeds("e2undo %2$s %1$s >/dev/null 2>&1", f->fs, f->undo) ||
+	    succeeds("cmp -s %s %s", f->fs, f->original)) {
+		run(same_data, f->fs, f->original);
+		return true;
+	}
+	run("e2undo -f %2$s %1$s >/dev/null 2>&1", f->fs, f->undo);
+	run(same_data, f->fs, f->original);
+	return false;
+}
+
+/* Whenever it is killed, but between the two writes of a superblock. */
+START_TEST(e2undo_after_any_kill)
+{
+	unsigned int at = 0, refused = 0;
+	struct files f;
+	int status;
+	pid_t pid;
+
+	make_files(&f);
+	do {
+		run("cp %2$s %1$s", f.fs, f.original);
+		unlink(f.undo);
+		pid = fork();
+		if (!pid)
+			change(&f, at + 1);
+		ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+		refused += !e2undo_takes_back(&f);
+		at++;
+	} while (WIFSIGNALED(status));
+	ck_assert_int_eq(status, 0);
+	ck_assert_uint_gt(at, 40);
+	/* before the superblock's copy is written, and before the header is */
+	ck_assert_uint_le(refused, 2 * SUPERS);
+	run("rm -r %s%s", f.dir, "");
+}
+END_TEST
+
 /* libext2fs' undo manager frees neither its map of blocks nor its path. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
@@ -82,6 +282,10 @@ int main(void)
 
 	tcase_set_timeout(tc, 30);
 	tcase_add_test(tc, e2undo_puts_all_back);
+	tcase_add_test(tc, flushes_are_few);
+	tcase_add_test(tc, nothing_written_leaves_no_file);
+	tcase_add_loop_test(tc, full_disk_stops_all, 0, 2);
+	tcase_add_test(tc, e2undo_after_any_kill);
 	suite_add_tcase(suite, tc);
 	return unit_main(suite);
 }
