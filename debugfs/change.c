@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include "support/say.h"
+#include "support/undo_guard.h"
 #include "support/units.h"
 #include "change.h"
 
@@ -20,14 +21,17 @@ static bool nothing(struct shell *s, void *priv)
 bool shell_changed(struct shell *s, bool ok)
 {
 	e4l_es_forget_all(s->cache);
-	s->changed = true;
 	if (!s->undo.file)
 		return shell_around(s, nothing, NULL) && ok;
 	/* the undo file goes on as long as the filesystem stays open */
 	if (ok)
 		return true;
-	say("%s: %s is closed now: e2undo -f %s %s takes all back", s->request,
-	    s->name, s->undo.file, s->target.device);
+	if (undo_guard_changed())
+		say("%s: %s is closed now: e2undo %s %s takes all back",
+		    s->request, s->name, s->undo.file, s->target.device);
+	else
+		say("%s: %s is closed now: nothing was changed", s->request,
+		    s->name);
 	shell_close(s);
 	return false;
 }

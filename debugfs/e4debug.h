@@ -44,7 +44,6 @@ struct shell {
 	struct target target;
 	struct e4l *e;
 	struct e4l_es_cache *cache;
-	bool changed;			/* something was written */
 	/* the request at hand */
 	const char *request;
 	struct interrupt interrupt;

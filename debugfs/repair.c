@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "support/say.h"
+#include "support/undo_guard.h"
 #include "support/units.h"
 #include "change.h"
 
@@ -170,7 +171,8 @@ static bool run_e2undo(struct shell *s, const char *device)
 		;
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return true;
-	say("%s %s %s failed: run it again with -f", program, s->undo.file,
+	say("%s %s %s failed: run it again with -f, unless something has "
+	    "mounted or checked the filesystem since", program, s->undo.file,
 	    device);
 	return false;
 }
@@ -194,7 +196,7 @@ bool do_undo(struct shell *s, int argc, const char *const *argv)
 		say("undo: nothing was recorded: start e4debug with -z FILE");
 		return false;
 	}
-	if (!s->changed) {
+	if (!undo_guard_changed()) {
 		say("undo: nothing was changed");
 		return false;
 	}
@@ -202,7 +204,6 @@ bool do_undo(struct shell *s, int argc, const char *const *argv)
 	if (!device)
 		return shell_fails(s, s->name, ENOMEM);
 	ok = shell_around(s, take_back, device);
-	s->changed = !ok;
 	free(device);
 	return ok;
 }

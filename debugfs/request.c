@@ -5,6 +5,7 @@
 #include <string.h>
 #include "e2fsck/verify.h"
 #include "support/say.h"
+#include "support/undo_guard.h"
 #include "e4debug.h"
 
 /* In order. */
@@ -150,6 +151,8 @@ bool shell_fails_e4l(const struct shell *s, const char *what, errcode_t err)
 {
 	char where[160];
 
+	if (undo_guard_failed())
+		return false;		/* target_let_go() says it */
 	if (err == E4L_ET_INTERRUPTED || !e4l_detail(s->e)->doing)
 		return shell_fails(s, what, err);
 	say("%s: %s: %s: %s", s->request, what,

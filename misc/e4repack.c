@@ -9,6 +9,7 @@
 #include "e2fsck/verify.h"
 #include "e4layout/array.h"
 #include "support/say.h"
+#include "support/undo_guard.h"
 #include "support/units.h"
 #include "e4repack.h"
 
@@ -280,7 +281,7 @@ static bool work(struct e4repack *r)
 	if (!err)
 		err = repack(r);
 	r->seconds = elapsed(r);
-	if (err && !said)
+	if (err && !said && !undo_guard_failed())
 		say_failure(r, err);
 	return !err;
 }

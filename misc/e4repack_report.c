@@ -6,6 +6,7 @@
 #include <string.h>
 #include "support/json.h"
 #include "support/text.h"
+#include "support/undo_guard.h"
 #include "support/units.h"
 #include "e4repack.h"
 
@@ -84,7 +85,7 @@ void e4repack_print_text(const struct e4repack *r)
 		print_cost(r);
 	}
 	print_skipped(r);
-	if (r->undo.file && !r->dry_run)
+	if (r->undo.file && undo_guard_changed())
 		printf("\nTo undo: e2undo %s %s\n", r->undo.file,
 		       r->target.device);
 }

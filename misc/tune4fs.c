@@ -28,9 +28,9 @@ static const struct args_option options[] = {
 	{ .name = "force", .letter = 'f', .kind = ARGS_FLAG,
 	  .offset = AT(force), .help = "keep names that are not known, too" },
 	{ .name = "undo-file", .letter = 'z', .kind = ARGS_TEXT,
-	  .offset = AT(undo_file), .value = "FILE",
+	  .offset = AT(undo.file), .value = "FILE",
 	  .help = "save what is overwritten for e2undo(8)" },
-	{ .name = "no-undo", .kind = ARGS_FLAG, .offset = AT(no_undo),
+	{ .name = "no-undo", .kind = ARGS_FLAG, .offset = AT(undo.none),
 	  .help = "change a filesystem without journal or undo file" },
 };
 static const struct args_tool tool = {

@@ -10,9 +10,9 @@
 struct tune4fs {
 	struct args_common args;
 	bool list, clear, apply, apply_all, watch;
-	bool dry_run, force, no_undo;
+	bool dry_run, force;
+	struct target_undo undo;
 	const char *set;
-	const char *undo_file;
 };
 
 /* -------------------------------------------------------- tune4fs_place.c */

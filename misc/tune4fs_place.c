@@ -132,45 +132,6 @@ bool place_read(struct place *p, struct e4l_tunables **t)
 	return !err;
 }
 
-/* What to open the device through; NULL after saying what is wrong. */
-static io_manager choose_manager(const struct tune4fs *cfg)
-{
-	errcode_t err;
-
-	if (!cfg->undo_file)
-		return unix_io_manager;
-	err = undo_guard_setup(cfg->undo_file, unix_io_manager);
-	if (err)
-		say_error(cfg->undo_file, "cannot make the undo file", err);
-	return err ? NULL : undo_io_manager;
-}
-
-/* Without a journal only an undo file protects the change. */
-static bool check_protected(const struct place *p, const struct tune4fs *cfg)
-{
-	if (cfg->undo_file && !access(cfg->undo_file, F_OK)) {
-		say("%s: exists already: give the undo file another name",
-		    cfg->undo_file);
-		return false;
-	}
-	if (ext2fs_has_feature_journal(p->target.fs->super) ||
-	    cfg->undo_file || cfg->no_undo)
-		return true;
-	say("%s: has no journal that would protect the change: give an undo "
-	    "file (-z FILE), or --no-undo", p->name);
-	return false;
-}
-
-static void say_write_error(const struct place *p, const struct e4l *e,
-			    errcode_t err)
-{
-	if (err == E4L_ET_JOURNAL_DEVICE)
-		say("%s: its journal is on another device: mount it and set "
-		    "the tunables there", p->name);
-	else
-		say_e4l(p->name, e, err);
-}
-
 /* What e4check(8) finds errors in is not written to. */
 static bool check_sound(const struct target *t, struct e4l *e,
 			const struct tune4fs *cfg)
@@ -197,24 +158,20 @@ static bool write_offline(struct place *p, const struct tune4fs *cfg,
 			  const struct e4l_tunables *t)
 {
 	const char *name = p->name;
-	io_manager manager;
 	struct target target;
 	struct e4l *e;
 	errcode_t err;
 	bool ok;
 
-	if (!check_protected(p, cfg))
-		return false;
 	place_close(p);
-	manager = choose_manager(cfg);
-	if (!manager || !target_open_write(&target, name, manager, NULL))
+	if (!target_open_change(&target, name, &cfg->undo, NULL))
 		return false;
 	err = e4l_new(target.fs, &e);
 	ok = !err && check_sound(&target, e, cfg);
 	if (ok)
-		err = e4l_tunables_write(e, NULL, t);
-	if (err)
-		say_write_error(p, e, err);
+		err = e4l_tunables_write(e, target.journal, t);
+	if (err && !undo_guard_failed())
+		say_e4l(name, e, err);
 	e4l_free(e);
 	return target_let_go(&target) && ok && !err;
 }

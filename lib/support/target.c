@@ -447,12 +447,31 @@ static const struct refusal {
 	  "e2fsck -E unshare_blocks -f" },
 };
 
+static bool has_external_journal(const struct ext2_super_block *sb)
+{
+	return sb->s_feature_compat & EXT3_FEATURE_COMPAT_HAS_JOURNAL &&
+	       !sb->s_journal_inum;
+}
+
+/* After e2undo, an external journal would be replayed over what was undone. */
 static bool is_unprotected(const struct target *t)
 {
-	if (!t->needs_journal || ext2fs_has_feature_journal(t->fs->super))
+	const struct target_undo *undo = t->undo;
+
+	if (!undo)
 		return false;
-	say("%s: has no journal that would protect the change: give an undo "
-	    "file (-z FILE), or --no-undo", t->name);
+	if (!ext2fs_has_feature_journal(t->fs->super)) {
+		if (undo->file || undo->none)
+			return false;
+		say("%s: has no journal that would protect the change: give "
+		    "an undo file (-z FILE), or --no-undo", t->name);
+		return true;
+	}
+	if (!undo->file || !has_external_journal(t->fs->super))
+		return false;
+	say("%s: its journal is on another device, which an undo file does "
+	    "not cover: leave -z away, the journal protects the change",
+	    t->name);
 	return true;
 }
 
@@ -511,6 +530,22 @@ static void say_write_error(const struct target *t, errcode_t err)
 	}
 }
 
+static void say_undo_error(const struct target *t)
+{
+	const char *why = error_message(undo_guard_failed());
+	const char *undo = t->undo->file;
+
+	if (undo_guard_changed())
+		say("%s: cannot write the undo file %s: %s: nothing was "
+		    "changed after that: to take back what was done before, "
+		    "run e2undo %s %s, and then e2fsck -fy %s", t->name, undo,
+		    why, undo, t->device, t->device);
+	else
+		say("%s: cannot write the undo file %s: %s: nothing was "
+		    "changed: put it where there is more room", t->name, undo,
+		    why);
+}
+
 static bool open_exclusive(struct target *t, io_manager manager,
 			   const char *io_options)
 {
@@ -522,7 +557,10 @@ static bool open_exclusive(struct target *t, io_manager manager,
 	if (!err)
 		return true;
 	t->fs = NULL;
-	say_write_error(t, err);
+	if (undo_guard_failed())
+		say_undo_error(t);
+	else
+		say_write_error(t, err);
 	return false;
 }
 
@@ -552,14 +590,12 @@ static bool choose_manager(const struct target_undo *undo, io_manager *manager)
 	*manager = unix_io_manager;
 	if (!undo->file)
 		return true;
-	if (!access(undo->file, F_OK)) {
+	err = undo_guard_setup(undo->file, unix_io_manager);
+	if (err == EEXIST)
 		say("%s: exists already: give the undo file another name",
 		    undo->file);
-		return false;
-	}
-	err = undo_guard_setup(undo->file, unix_io_manager);
-	if (err)
-		say_error(undo->file, "cannot prepare the undo file", err);
+	else if (err)
+		say_error(undo->file, "cannot make the undo file", err);
 	*manager = undo_io_manager;
 	return !err;
 }
@@ -571,7 +607,7 @@ static bool open_journal(struct target *t)
 	char uuid[UUID_STR_LEN], *device;
 	errcode_t err;
 
-	if (!ext2fs_has_feature_journal(sb) || sb->s_journal_inum)
+	if (!has_external_journal(sb))
 		return true;
 	uuid_unparse(sb->s_journal_uuid, uuid);
 	device = blkid_evaluate_tag("UUID", uuid, NULL);
@@ -595,7 +631,7 @@ bool target_open_change(struct target *t, const char *name,
 	io_manager manager;
 
 	if (resolve(t, name) && choose_manager(undo, &manager)) {
-		t->needs_journal = !undo->file && !undo->none;
+		t->undo = undo;
 		if (open_write(t, manager, io_options)) {
 			if (open_journal(t))
 				return true;
@@ -674,7 +710,9 @@ bool target_let_go(struct target *t)
 	t->fs->image_io = NULL;
 	err2 = close_channel(&t->fs->io);
 	err = err ? err : err2;
-	if (err)
+	if (undo_guard_failed())
+		say_undo_error(t);
+	else if (err)
 		say_error(t->name, "cannot close", err);
 	ext2fs_free(t->fs);
 	t->fs = NULL;

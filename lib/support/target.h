@@ -19,7 +19,7 @@ struct target {
 	char *loop;		/* the loop device over an image, or NULL */
 	bool is_dir;		/* the user gave the mount point */
 	int lock_fd;		/* -1: none */
-	bool needs_journal;	/* nothing else would protect a change */
+	const struct target_undo *undo;	/* of target_open_change() */
 	ext2_filsys fs;
 	io_channel journal;	/* on its journal's device, or NULL */
 };
@@ -72,9 +72,10 @@ struct target_undo {
 
 /*
  * The same for a change in transactions (e4l_journal_open()): also refuses a
- * filesystem without a journal, unless @undo says otherwise; records to the
- * undo file, which must not exist yet; and opens the device of an external
- * journal, found by its UUID.
+ * filesystem without a journal, unless @undo, which must live as long as @t,
+ * says otherwise; records to the undo file, which must not exist yet; and opens
+ * the device of an external journal, found by its UUID.  An undo file does not
+ * cover that: the two exclude each other.
  */
 bool target_open_change(struct target *t, const char *name,
 			const struct target_undo *undo, const char *io_options);
@@ -92,7 +93,8 @@ errcode_t target_subtree(const struct target *t, struct e4l *e,
 /*
  * Closes @t after a change by the library: what is on the device stays as it
  * is, while target_close() would have libext2fs write the superblock and its
- * backups.  False after saying what failed.
+ * backups.  False after saying what failed; if that was the undo file
+ * (undo_guard_failed()), what to do now.
  */
 bool target_let_go(struct target *t);
 

@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "undo_guard.h"
 
@@ -46,6 +45,8 @@ static struct {
 	io_channel device, undo;	/* below the guard; NULL: closed */
 	unsigned long long next; /* block of the next record; 0: none so far */
 	struct undo_header header;
+	struct ext2_super_block super;	/* as found or written last */
+	bool super_known;
 	struct chunk *keys;	/* of the undo file: the last write counts */
 	bool recorded;		/* and not durable yet */
 	struct chunk *writes, **end;	/* to the device, in order */
@@ -116,18 +117,22 @@ static void drop_writes(void)
 /* ------------------------------------------------------------ the undo file */
 
 /*
- * Writes the header with what is the device's superblock now: by this, e2undo
- * knows that nobody else has changed the filesystem since.
+ * Writes the header with the superblock that was found or written last: by this,
+ * e2undo knows that nobody else has changed the filesystem since.
  */
 static errcode_t stamp(void)
 {
 	struct undo_header *h = &guard.header;
 	struct ext2_super_block sb;
-	errcode_t err;
+	errcode_t err = 0;
 
-	err = get(guard.device, SUPERBLOCK_OFFSET, sizeof(sb), &sb);
+	if (!guard.super_known)
+		err = get(guard.device, SUPERBLOCK_OFFSET, sizeof(sb),
+			  &guard.super);
 	if (err)
 		return err;
+	guard.super_known = true;
+	sb = guard.super;
 	if (sb.s_feature_incompat &
 	    ext2fs_cpu_to_le32(EXT4_FEATURE_INCOMPAT_MMP))
 		guard.mmp_at = ext2fs_le64_to_cpu(sb.s_mmp_block) *
@@ -244,7 +249,8 @@ static errcode_t put_write(const struct chunk *c)
 	    c->at + c->len <= SUPERBLOCK_OFFSET)
 		return err;
 	guard.recorded = true;		/* flushed with the device */
-	return guard.header.block_size ? undo_failed(stamp()) : 0;
+	guard.super_known = false;
+	return undo_failed(stamp());
 }
 
 /* Writes all that waits, once what it replaces is safe. */
@@ -326,15 +332,6 @@ static errcode_t sync_directory(const char *path)
 	return err;
 }
 
-/* What is in an undo file already belongs to changes that were made. */
-static errcode_t open_undo(const char *name)
-{
-	struct stat st;
-
-	guard.changed = !stat(name, &st) && st.st_size;
-	return undo_failed(sync_directory(name));
-}
-
 static errcode_t guard_open(const char *name, int flags, io_channel *ret)
 {
 	bool undo = !strcmp(name, guard.undo_file);
@@ -344,13 +341,13 @@ static errcode_t guard_open(const char *name, int flags, io_channel *ret)
 	if (!io)
 		return ENOMEM;
 	place = undo ? &guard.undo : &guard.device;
-	err = undo ? open_undo(name) : 0;
+	err = undo ? undo_failed(sync_directory(name)) : 0;
 	if (!err)
 		err = guard.below->open(name, flags, place);
 	if (!err)
 		err = io_channel_set_blksize(*place, UNIT);
 	if (err) {
-		if (undo && !guard.changed)
+		if (undo)
 			unlink(name);
 		free(io);
 		return err;
@@ -428,6 +425,7 @@ static errcode_t guard_write_byte(io_channel io, unsigned long offset,
 	errcode_t err = drain_locked();
 
 	guard.changed = guard.recorded = true;
+	guard.super_known = false;
 	return err ? err :
 	       io_channel_write_byte(below(io), offset, count, data);
 }
@@ -514,11 +512,25 @@ static struct struct_io_manager struct_guard_manager = {
 
 static io_manager guard_manager = &struct_guard_manager;
 
+/* undo_io does not notice when it cannot make its file. */
+static errcode_t try_to_make(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return unlink(path) ? errno : 0;
+}
+
 errcode_t undo_guard_setup(const char *undo_file, io_manager below_manager)
 {
-	char *copy = strdup(undo_file);
-	errcode_t err;
+	errcode_t err = try_to_make(undo_file);
+	char *copy;
 
+	if (err)
+		return err;
+	copy = strdup(undo_file);
 	if (!copy)
 		return ENOMEM;
 	err = set_undo_io_backup_file(copy);
@@ -533,7 +545,7 @@ errcode_t undo_guard_setup(const char *undo_file, io_manager below_manager)
 	guard.next = guard.mmp_at = 0;
 	memset(&guard.header, 0, sizeof(guard.header));
 	drop_writes();
-	guard.recorded = guard.changed = false;
+	guard.recorded = guard.changed = guard.super_known = false;
 	guard.failed = guard.undo_failed = 0;
 	return set_undo_io_backing_manager(guard_manager);
 }

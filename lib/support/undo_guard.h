@@ -9,16 +9,16 @@
  *  - the undo file never names what it does not hold: first the old contents,
  *    then the keys, then the header are written, with a flush after each, since
  *    e2undo -f restores whatever is named;
- *  - the undo file has the superblock as it is on the device, but for the moment
- *    between the two writes: "e2undo UNDO DEVICE" works after a kill, and refuses
- *    a filesystem that somebody has changed since;
- *  - after an error in either nothing is written any more, but for the MMP block
- *    where it is let go of;
+ *  - the undo file has the superblock as it is on the device, but between the
+ *    two writes: "e2undo UNDO DEVICE" works after a kill, and refuses a
+ *    filesystem that somebody has changed since;
+ *  - after an error in either nothing is written any more, but for the MMP
+ *    block where it is let go of;
  *  - an undo file with nothing to take back is removed when it is closed.
  * After a crash, "e2undo UNDO DEVICE" and then "e2fsck -fy DEVICE" bring
  * everything back.  Only where e2undo says that the superblock does not match,
- * because the crash came in that moment, "e2undo -f" does it; after a mount or a
- * check it would destroy the filesystem.
+ * because the crash came between the two writes, "e2undo -f" does it; after a
+ * mount or a check it would destroy the filesystem.
  */
 #ifndef SUPPORT_UNDO_GUARD_H
 #define SUPPORT_UNDO_GUARD_H
@@ -29,8 +29,9 @@
 
 /*
  * Makes undo_io_manager record to @undo_file and stack over the guard, and this
- * over @below (normally unix_io_manager).  To be called once, before the
- * filesystem is opened through undo_io_manager; @undo_file is copied.
+ * over @below (normally unix_io_manager).  To be called before the filesystem is
+ * opened through undo_io_manager, one at a time; @undo_file is copied.
+ * Errors: EEXIST, and why else it cannot be made.
  */
 errcode_t undo_guard_setup(const char *undo_file, io_manager below);
 

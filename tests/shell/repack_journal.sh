@@ -6,6 +6,8 @@
 require_loop
 require_program tune2fs
 
+tune4fs=$top_builddir/misc/tune4fs
+e4debug=$top_builddir/debugfs/e4debug
 journal=$work/journal
 aged "$img" <<'END'
 size 64M
@@ -32,6 +34,24 @@ digest "$img" >"$work/after"
 unchanged "$work/before" "$work/after"
 [ "$was" != "$(sequence)" ] || fail "the journal was not used"
 nothing_to_do "$img" --zeroout=off
+
+# the tunables go through it as well
+check "$tune4fs" -E dir_ireserve=64 "$img"
+sound -j "$journal_loop" "$img"
+check "$tune4fs" -l --json "$img"
+same 'tunable' "$(json "$out" '[t["stored"] for t in d["tunables"]
+	if t["name"] == "dir_ireserve"]')" "['64']"
+
+# an undo file would take back the filesystem, and not the journal
+cp "$img" "$work/copy"
+for tool in "$e4repack" "$tune4fs -E dir_ireserve=128" "$e4debug -w -R stats"; do
+	# shellcheck disable=SC2086
+	mustfail 1 $tool -z "$work/undo" "$img"
+	says "$img: its journal is on another device, which an undo file does"
+	says 'leave -z away, the journal protects the change'
+	[ ! -e "$work/undo" ] || fail "the undo file is left"
+	cmp "$img" "$work/copy" || fail "image changed"
+done
 
 # not found
 uuid=01234567-89ab-cdef-0123-456789abcdef

@@ -1,0 +1,149 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What -z promises where something goes wrong: e2undo takes back whatever a kill
+# leaves, nothing is left in the way, and a full disk is called that.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+# libext2fs' undo manager frees neither its map of blocks nor its path
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+export ASAN_OPTIONS
+require_program e2undo
+
+tune4fs=$top_builddir/misc/tune4fs
+e4debug=$top_builddir/debugfs/e4debug
+undo=$work/undo
+
+# fresh [FEATURES]: files to repair, in $img and $work/copy.
+fresh() {
+	aged "$img" <<-END
+		size 24M
+		mke2fs -b 1024 -O ${1:-has_journal}
+		mosaic /db size 300K written 8K unwritten 8K random
+		interleave /logs count 10 rounds 10 blocks 1
+	END
+	cp "$img" "$work/copy"
+}
+
+same_image() {
+	cmp -s "$img" "$work/copy" || fail "$1: the image has changed"
+}
+
+no_file() {
+	[ ! -e "$undo" ] || fail "$1: the undo file is left"
+}
+
+# what cannot be made is said, and nothing else happens
+fresh
+for tool in "$e4repack" "$tune4fs -E dir_ireserve=64" "$e4debug -w -R stats"; do
+	# shellcheck disable=SC2086
+	mustfail 1 $tool -z "$work/none/undo" "$img"
+	says "$work/none/undo: cannot make the undo file: No such file"
+	: >"$undo"
+	# shellcheck disable=SC2086
+	mustfail 1 $tool -z "$undo" "$img"
+	says "$undo: exists already: give the undo file another name"
+	rm "$undo"
+done
+
+# a refusal and a run with nothing to do leave no file
+debugfs -w -R 'ssv state 0' "$img" >/dev/null 2>&1
+for tool in "$e4repack" "$tune4fs -E dir_ireserve=64" "$e4debug -w -R stats"; do
+	# shellcheck disable=SC2086
+	mustfail 1 $tool -z "$undo" "$img"
+	says 'not cleanly unmounted'
+	no_file "$tool"
+done
+fresh
+block=$(debugfs -R 'bmap /db 0' "$img" 2>/dev/null)
+debugfs -w -R "freeb $block" "$img" >/dev/null 2>&1
+mustfail 1 "$e4repack" -z "$undo" "$img"
+says "run e2fsck -f $img"
+no_file 'found by the scan'
+fresh
+check "$e4repack" "$img"
+cp "$img" "$work/copy"
+check "$e4repack" -z "$undo" "$img"
+grep -q 'To undo:' "$out" && fail "there is nothing to undo"
+no_file 'nothing to do'
+same_image 'nothing to do'
+mustfail 1 "$e4debug" -w -z "$undo" -R undo "$img"
+says 'undo: nothing was changed'
+no_file 'nothing changed'
+
+# the command that is printed works
+fresh
+check "$e4repack" -z "$undo" "$img"
+command=$(sed -n 's/^To undo: //p' "$out")
+[ "$command" ] || fail "no command to undo"
+# shellcheck disable=SC2086
+check $command
+same_image "$command"
+
+# kills WRITES: plain e2undo takes back what a kill leaves at any of them; but
+# between those of the superblock and of the undo file's copy.
+kills() {
+	digest "$work/copy" >"$work/before"
+	refused=0
+	for at in 5 $(seq $(($1 / 6)) $(($1 / 6)) "$1") $(($1 - 1)) \
+		$(($1 - 3)); do
+		cp "$work/copy" "$img"
+		rm -f "$undo"
+		run strace -f -qq -o "$work/trace" -e trace=pwrite64 -e \
+			inject=pwrite64:signal=SIGKILL:when="$at" \
+			"$e4repack" --zeroout=1M -z "$undo" "$img"
+		[ "$status" = 137 ] || fail "not killed at write $at"
+		if ! e2undo "$undo" "$img" >"$out" 2>&1; then
+			cmp -s "$img" "$work/copy" && continue
+			grep -q "superblock doesn't match" "$out" ||
+				fail "write $at: $(cat "$out")"
+			refused=$((refused + 1))
+			check e2undo -f "$undo" "$img"
+		fi
+		run e2fsck -fy "$img"
+		sound "$img"
+		digest "$img" >"$work/after"
+		unchanged "$work/before" "$work/after"
+	done
+	[ "$refused" -le 1 ] || fail "e2undo refused $refused times"
+}
+
+if command -v strace >/dev/null && strace -qq -o "$work/trace" true; then
+	for features in has_journal ^has_journal; do
+		fresh $features
+		rm -f "$undo"
+		check strace -f -qq -o "$work/trace" -e trace=pwrite64 \
+			"$e4repack" --zeroout=1M -z "$undo" "$img"
+		kills "$(grep -c pwrite64 "$work/trace")"
+	done
+else
+	echo "not tried, for want of strace: kills"
+fi
+
+# a full disk: nothing is written that could not be taken back
+[ "$(id -u)" = 0 ] || skip "not root: a full disk"
+mkdir "$work/small"
+mount -t tmpfs -o size=64K none "$work/small" || skip "no tmpfs"
+defer "umount '$work/small'"
+undo=$work/small/undo
+fresh
+mustfail 1 "$e4repack" -z "$undo" "$img"
+one_sentence e4repack
+says "$img: cannot write the undo file $undo: No space left on device: "
+says 'nothing was changed: put it where there is more room'
+same_image 'a full disk'
+no_file 'a full disk'
+mount -o remount,size=1M "$work/small"
+head -c 200K /dev/urandom >"$work/data"
+for n in 1 2 3 4 5 6 7 8; do
+	echo "write $work/data /file$n"
+done >"$work/requests"
+run "$e4debug" -w -z "$undo" -f "$work/requests" "$img"
+[ "$status" = 1 ] || fail "exit $status with a full disk"
+says "cannot write the undo file $undo: No space left on device: "
+says "what was done before, run e2undo $undo $img, and then e2fsck -fy $img"
+check e2undo "$undo" "$img"
+run e2fsck -fy "$img"
+sound "$img"
+digest "$work/copy" >"$work/before"
+digest "$img" >"$work/after"
+unchanged "$work/before" "$work/after"
