@@ -180,6 +180,31 @@ static bool load_source(const struct config *c, struct e4l_tree *t, int *fd)
 	return !err || say_source(c->source, t, err);
 }
 
+/* What mke2fs would do with the root and with attributes. */
+static bool carry_out(const struct config *c, struct e4l_tree *t)
+{
+	struct e4l_tree_xattr label = {
+		.name = "security.selinux", .value = c->root_label,
+		.size = c->root_label ? strlen(c->root_label) : 0,
+	};
+	errcode_t err;
+
+	if (c->no_xattrs)
+		e4l_tree_drop_xattrs(t);
+	err = map_source(c, t);
+	if (err)
+		return say_source(c->source ? c->source : c->from, t, err);
+	if (c->has_root_owner)
+		e4l_tree_set_owner(t, E4L_TREE_ROOT, c->root_uid, c->root_gid);
+	if (c->has_root_perms)
+		e4l_tree_set_perms(t, E4L_TREE_ROOT, c->root_perms);
+	if (c->root_label)
+		err = e4l_tree_set_xattr(t, E4L_TREE_ROOT, &label);
+	if (err)
+		say_error(c->device, "labelling the root directory", err);
+	return !err;
+}
+
 /* The tunables that the source keeps, with the changes that -E asks for. */
 static bool change_tunables(const struct config *c, struct e4l_tree *t,
 			    struct e4l_tunables **tunables)
@@ -455,12 +480,8 @@ static bool run(const struct config *c, struct e4l_tree *t, uint64_t bytes)
 {
 	struct image im;
 	uint32_t blocksize = 0;
-	errcode_t err;
 	bool done;
 
-	err = map_source(c, t);
-	if (err)
-		return say_source(c->source ? c->source : c->from, t, err);
 	if (c->sort && !load_priorities(c->sort, t))
 		return false;
 	done = make_prototype(c, t, bytes, &im);
@@ -497,7 +518,7 @@ int main(int argc, char **argv)
 		return STATUS_FAILED;
 	}
 	done = look_at_device(c.device, &bytes) && load_source(&c, t, &fd) &&
-	       settle_tunables(&c, t) && run(&c, t, bytes);
+	       carry_out(&c, t) && settle_tunables(&c, t) && run(&c, t, bytes);
 	e4l_tree_free(t);
 	if (fd >= 0)
 		close(fd);

@@ -13,6 +13,13 @@ struct id_map {
 	uint32_t from, to, n;
 };
 
+/* An option for mke2fs. */
+struct passed {
+	char option[3];
+	char *value;			/* NULL: none */
+	bool device_only;		/* not for a prototype */
+};
+
 struct config {
 	struct args_common common;
 	const char *source;		/* -d; NULL: nothing to fill with */
@@ -28,13 +35,20 @@ struct config {
 	struct id_map uid_map[MAX_MAPS], gid_map[MAX_MAPS];
 	unsigned int n_uid_map, n_gid_map;
 
-	/* What is known of the options that mke2fs gets. */
-	char **pass;			/* NULL-terminated, without operands */
+	/* For mke2fs, and what is known of it. */
+	struct passed *pass;
 	int n_pass;
-	unsigned int checks;		/* -c, that only the device needs */
-	bool has_blocksize, has_inodes, has_type, dry_run, verify;
+	char *features, *extended;	/* -O, -E: all of them; may be NULL */
+	char *carried;			/* of -E: what is carried out here */
+	bool has_blocksize, has_inodes;
 	uint64_t offset_bytes;
 
+	/* What is carried out. */
+	bool has_root_owner, has_root_perms, no_xattrs;
+	uint32_t root_uid, root_gid, root_perms;
+	char *root_label;
+
+	bool dry_run, verify;
 	int64_t now;
 	bool clamp_times;
 };
@@ -42,6 +56,21 @@ struct config {
 /* mke4fs_args.c: false after saying what is wrong; *status: the exit code. */
 bool parse_args(struct config *c, int argc, char **argv, int *status);
 void free_args(struct config *c);
+
+/* Says that @arg is wrong, and @what.  False. */
+bool usage(const char *what, const char *arg);
+
+/* Something goes into the filesystem. */
+static inline bool fills(const struct config *c)
+{
+	return c->source || c->from || c->tunables;
+}
+
+/* mke4fs_pass.c: mke2fs' letters for getopt(3), then @more; to be freed. */
+char *mke2fs_letters(const char *more);
+
+/* One of them; false after saying what is wrong.  @value is borrowed. */
+bool take_mke2fs_option(struct config *c, int letter, char *value);
 
 /*
  * mke4fs_format.c: a filesystem that mke2fs made and that is planned.  In

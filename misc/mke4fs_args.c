@@ -41,10 +41,6 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
-/* mke2fs' own, and those that are only known here. */
-static const char short_options[] =
-	"b:ce:g:i:jl:m:o:qr:s:t:vC:DE:FG:I:J:KL:M:N:O:ST:U:Vz:d:n" "R:h";
-
 static void print_help(void)
 {
 	puts(
@@ -84,7 +80,7 @@ static void print_help(void)
 "the smallest size that fits.");
 }
 
-static bool usage(const char *what, const char *arg)
+bool usage(const char *what, const char *arg)
 {
 	say("%s: %s (--help shows the usage)", arg, what);
 	return false;
@@ -156,103 +152,6 @@ static bool parse_progress(const char *arg, unsigned int *progress)
 	return usage("not auto, always or never", arg);
 }
 
-/* The value of @name in a list of NAME=VALUE, or NULL. */
-static char *find_value(char *list, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (; list; list = strchr(list, ',')) {
-		list += *list == ',';
-		if (!strncmp(list, name, len))
-			return list + len;
-	}
-	return NULL;
-}
-
-/* Where the filesystem begins.  Of several -E, the last one counts. */
-static bool look_for_offset(struct config *c, char *extended)
-{
-	const char *at = find_value(extended, "offset=");
-	char *end;
-
-	c->offset_bytes = 0;
-	if (!at)
-		return true;
-	errno = 0;
-	c->offset_bytes = strtoull(at, &end, 0);
-	if (errno || (*end && *end != ','))
-		return usage("-E offset= wants a number of bytes", extended);
-	return true;
-}
-
-/* Whether these tunables would be accepted. */
-static bool check_tunables(const char *list)
-{
-	struct e4l_tunables *t = e4l_tunables_new();
-	const char *where = list;
-	errcode_t err;
-
-	err = t ? e4l_tunables_change(t, list, false, &where) : ENOMEM;
-	if (err)
-		say_tunable("-E tunables", where, err);
-	e4l_tunables_free(t);
-	return !err;
-}
-
-/* Cuts the tunables off: they are all of @extended from their name on. */
-static bool take_tunables(struct config *c, char *extended)
-{
-	char *at = find_value(extended, "tunables=");
-
-	if (!at)
-		return true;
-	if (c->tunables)
-		return usage("-E tunables= is given twice", at);
-	c->tunables = at;
-	at -= strlen("tunables=");
-	at[at > extended ? -1 : 0] = '\0';
-	return check_tunables(c->tunables);
-}
-
-/* One of mke2fs' options: passed on, and looked at. */
-static bool pass_on(struct config *c, int letter)
-{
-	if (asprintf(&c->pass[c->n_pass], "-%c", letter) < 0) {
-		say("out of memory");
-		return false;
-	}
-	c->n_pass++;
-	if (optarg) {
-		c->pass[c->n_pass] = strdup(optarg);
-		if (!c->pass[c->n_pass++]) {
-			say("out of memory");
-			return false;
-		}
-	}
-	switch (letter) {
-	case 'b':
-		c->has_blocksize = true;
-		return true;
-	case 'N':
-	case 'i':
-		c->has_inodes = true;
-		return true;
-	case 't':
-		c->has_type = true;
-		return true;
-	case 'q':
-		c->common.quiet = true;
-		return true;
-	case 'v':
-		c->common.verbose = true;
-		return true;
-	case 'E':
-		return look_for_offset(c, optarg);
-	default:
-		return true;
-	}
-}
-
 static bool parse_one(struct config *c, int letter)
 {
 	switch (letter) {
@@ -265,18 +164,6 @@ static bool parse_one(struct config *c, int letter)
 	case 'n':
 		c->dry_run = true;
 		return true;
-	case 'c':
-		c->checks++;
-		return true;
-	case 'S':
-		return usage("cannot be used here: nothing could be filled",
-			     "-S");
-	case 'z':
-		return usage("cannot be used here: what is filled in could not "
-			     "be undone", "-z");
-	case 'E':
-		return take_tunables(c, optarg) &&
-		       (!*optarg || pass_on(c, letter));
 	case OPT_ALL_ROOT:
 		c->all_root = true;
 		return true;
@@ -331,7 +218,7 @@ static bool parse_one(struct config *c, int letter)
 	case '?':
 		return false;
 	default:
-		return pass_on(c, letter);
+		return take_mke2fs_option(c, letter, optarg);
 	}
 }
 
@@ -370,24 +257,37 @@ static bool take_operands(struct config *c, int argc, char **argv)
 	return true;
 }
 
+/* False after saying what is wrong. */
+static bool parse_options(struct config *c, int argc, char **argv)
+{
+	char *letters = mke2fs_letters("d:R:nhV");
+	size_t room = 0;	/* an argument may be many letters */
+	int letter, i;
+
+	for (i = 1; i < argc; i++)
+		room += strlen(argv[i]);
+	c->pass = calloc(room + 1, sizeof(*c->pass));
+	if (!letters || !c->pass) {
+		free(letters);
+		say("out of memory");
+		return false;
+	}
+	while ((letter = getopt_long(argc, argv, letters, long_options,
+				     NULL)) != -1 && parse_one(c, letter))
+		;
+	free(letters);
+	return letter == -1;
+}
+
 bool parse_args(struct config *c, int argc, char **argv, int *status)
 {
-	int letter;
 
 	*c = (struct config) {
 		.window = E4L_WINDOW_EXACT, .threads = DEFAULT_THREADS,
 	};
 	*status = STATUS_USAGE;
-	/* Each argument may hold an option and its value. */
-	c->pass = calloc(argc * 2 + 1, sizeof(*c->pass));
-	if (!c->pass) {
-		say("out of memory");
+	if (!parse_options(c, argc, argv))
 		return false;
-	}
-	while ((letter = getopt_long(argc, argv, short_options, long_options,
-				     NULL)) != -1)
-		if (!parse_one(c, letter))
-			return false;
 	if (c->common.help || c->common.version) {
 		if (c->common.help)
 			print_help();
@@ -401,7 +301,9 @@ bool parse_args(struct config *c, int argc, char **argv, int *status)
 
 void free_args(struct config *c)
 {
-	while (c->n_pass)
-		free(c->pass[--c->n_pass]);
 	free(c->pass);
+	free(c->extended);
+	free(c->carried);
+	free(c->features);
+	free(c->root_label);
 }

@@ -54,44 +54,76 @@ static int spawn_mke2fs(char **argv, bool silent, pid_t *pid)
 	return err;
 }
 
+struct arguments {
+	char *extended;
+	char inodes[32], size[32];
+};
+
 /*
- * Runs mke2fs on @path.  @inodes: how many are wanted, 0: as it likes.
- * @bytes: the size, 0: as the user said.  @silent: its failure is no news.
+ * The arguments for mke2fs on @path, whose last texts are in @buf.
+ * @inodes: how many are wanted, 0: as it likes.  @bytes: the size, 0: as the
+ * user said.  To be freed.
  */
+static char **make_argv(const struct config *c, const char *path,
+			uint64_t bytes, uint64_t inodes, struct arguments *buf)
+{
+	char **argv = calloc(c->n_pass * 2 + 12, sizeof(*argv));
+	bool carry = c->carried && !fills(c);
+	int n = 0, i;
+
+	if (!argv)
+		return NULL;
+	/* By this name it makes ext4, unless it is told otherwise. */
+	argv[n++] = "mkfs.ext4";
+	if (bytes && !c->has_blocksize)
+		argv[n++] = "-b4096";
+	if (!c->common.verbose)
+		argv[n++] = "-q";
+	for (i = 0; i < c->n_pass; i++) {
+		if (c->pass[i].device_only && path != c->device)
+			continue;
+		argv[n++] = c->pass[i].option;
+		if (c->pass[i].value)
+			argv[n++] = c->pass[i].value;
+	}
+	if (c->features) {
+		argv[n++] = "-O";
+		argv[n++] = c->features;
+	}
+	if ((c->extended || carry) &&
+	    asprintf(&buf->extended, "-E%s%s%s", c->extended ? c->extended : "",
+		     c->extended && carry ? "," : "",
+		     carry ? c->carried : "") > 0)
+		argv[n++] = buf->extended;
+	snprintf(buf->inodes, sizeof(buf->inodes), "-N%llu",
+		 (unsigned long long)inodes);
+	if (inodes)
+		argv[n++] = buf->inodes;
+	argv[n++] = (char *)path;
+	snprintf(buf->size, sizeof(buf->size), "%lluk",
+		 (unsigned long long)bytes >> 10);
+	if (bytes)
+		argv[n++] = buf->size;
+	else if (c->size)
+		argv[n++] = (char *)c->size;
+	return argv;
+}
+
+/* Runs mke2fs with make_argv()'s arguments.  @silent: its failure is no news. */
 static bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
 		       uint64_t inodes, bool silent)
 {
-	unsigned int checks = path == c->device ? c->checks : 0;
-	char **argv = calloc(c->n_pass + checks + 10, sizeof(*argv));
-	char size[32], count[32];
-	int n = 0, err, status;
+	struct arguments buf = { 0 };
+	char **argv = make_argv(c, path, bytes, inodes, &buf);
+	int err, status;
 	pid_t pid;
 
 	if (!argv) {
 		say("out of memory");
 		return false;
 	}
-	argv[n++] = "mke2fs";
-	if (!c->has_type)
-		argv[n++] = "-text4";
-	if (bytes && !c->has_blocksize)
-		argv[n++] = "-b4096";
-	if (!c->common.verbose)
-		argv[n++] = "-q";
-	memcpy(argv + n, c->pass, c->n_pass * sizeof(*argv));
-	n += c->n_pass;
-	for (; checks; checks--)
-		argv[n++] = "-c";
-	snprintf(count, sizeof(count), "-N%llu", (unsigned long long)inodes);
-	if (inodes)
-		argv[n++] = count;
-	argv[n++] = (char *)path;
-	snprintf(size, sizeof(size), "%lluk", (unsigned long long)bytes >> 10);
-	if (bytes)
-		argv[n++] = size;
-	else if (c->size)
-		argv[n++] = (char *)c->size;
 	err = spawn_mke2fs(argv, silent, &pid);
+	free(buf.extended);
 	free(argv);
 	if (err) {
 		say_error("mke2fs", "cannot run", err);

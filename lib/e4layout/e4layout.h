@@ -1536,6 +1536,21 @@ void e4l_tree_map_owners(struct e4l_tree *t,
 			 void (*map)(uint32_t *uid, uint32_t *gid, void *priv),
 			 void *priv);
 
+/* Changes one entry's owner and group, or its permissions (07777). */
+void e4l_tree_set_owner(struct e4l_tree *t, uint32_t id, uint32_t uid,
+			uint32_t gid);
+void e4l_tree_set_perms(struct e4l_tree *t, uint32_t id, uint32_t perms);
+
+/*
+ * Gives an entry an attribute, or takes it away when the value is empty.
+ * Errors: those of e4l_tree_add() on attributes.
+ */
+errcode_t e4l_tree_set_xattr(struct e4l_tree *t, uint32_t id,
+			     const struct e4l_tree_xattr *x);
+
+/* No entry has attributes any more. */
+void e4l_tree_drop_xattrs(struct e4l_tree *t);
+
 /*
  * Calls @map for the users and groups that ACLs name, one at a time (the other
  * number counts for nothing), and for the users that file capabilities belong

@@ -492,6 +492,18 @@ void e4l_tree_map_owners(struct e4l_tree *t,
 		map(&t->nodes.v[i].uid, &t->nodes.v[i].gid, priv);
 }
 
+void e4l_tree_set_owner(struct e4l_tree *t, uint32_t id, uint32_t uid,
+			uint32_t gid)
+{
+	t->nodes.v[id].uid = uid;
+	t->nodes.v[id].gid = gid;
+}
+
+void e4l_tree_set_perms(struct e4l_tree *t, uint32_t id, uint32_t perms)
+{
+	t->nodes.v[id].mode = (t->nodes.v[id].mode & S_IFMT) | (perms & 07777);
+}
+
 uint32_t e4l_tree_entries(const struct e4l_tree *t)
 {
 	return t->nodes.n - E4L_TREE_ROOT;

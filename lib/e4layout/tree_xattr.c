@@ -338,35 +338,19 @@ errcode_t e4l_tree_map_ids(struct e4l_tree *t,
 	return err ? tree_fail(t, err, i, NULL, 0) : 0;
 }
 
-/* ---------------------------------------------------------------- tunables */
+/* ------------------------------------------------------------------ changes */
 
-/* How a record's whole name compares with that of the tunables. */
-static int compare_tunables(const struct xrecord *rec, const char *name)
+/* How a record's whole name compares with @whole. */
+static int compare_name(const struct xrecord *rec, const char *name,
+			const char *whole)
 {
 	const struct prefix *p = prefixes;
-	char whole[300];
+	char text[300];
 
 	while (p->index != rec->index)
 		p++;
-	snprintf(whole, sizeof(whole), "%s%.*s", p->text, rec->name_len, name);
-	return strcmp(whole, E4L_TUNABLES_XATTR);
-}
-
-errcode_t e4l_tree_get_tunables(const struct e4l_tree *t,
-				struct e4l_tunables **ret)
-{
-	const struct xset *set =
-			&t->sets.v[t->nodes.v[E4L_TREE_ROOT].xattr];
-	size_t at = set->at, end = set->at + set->len;
-	const char *name, *value;
-	struct xrecord rec;
-
-	while (at < end) {
-		at = tree_record(t, at, &rec, &name, &value);
-		if (!compare_tunables(&rec, name))
-			return e4l_tunables_parse(value, rec.value_len, ret);
-	}
-	return e4l_tunables_parse("", 0, ret);
+	snprintf(text, sizeof(text), "%s%.*s", p->text, rec->name_len, name);
+	return strcmp(text, whole);
 }
 
 /* Appends the records of @set, with @x in its place among them. */
@@ -382,7 +366,7 @@ static errcode_t copy_set(struct e4l_tree *t, const struct xset *set,
 
 	for (; at < end && !err; at = next) {
 		next = tree_record(t, at, &rec, &name, &value);
-		cmp = compare_tunables(&rec, name);
+		cmp = compare_name(&rec, name, x->name);
 		if (!cmp)
 			continue;
 		if (cmp > 0 && !put) {
@@ -397,17 +381,12 @@ static errcode_t copy_set(struct e4l_tree *t, const struct xset *set,
 	return err || put ? err : add_record(t, x);
 }
 
-errcode_t e4l_tree_set_tunables(struct e4l_tree *t,
-				const struct e4l_tunables *tunables)
+errcode_t e4l_tree_set_xattr(struct e4l_tree *t, uint32_t id,
+			     const struct e4l_tree_xattr *x)
 {
-	uint32_t *set = &t->nodes.v[E4L_TREE_ROOT].xattr;
-	char text[E4L_TUNABLES_MAX + 1];
-	struct e4l_tree_xattr x = {
-		.name = E4L_TUNABLES_XATTR, .value = text,
-		.size = e4l_tunables_text(tunables, text),
-	};
+	uint32_t *set = &t->nodes.v[id].xattr;
 	size_t at = t->xbytes.n;
-	errcode_t err = copy_set(t, &t->sets.v[*set], &x);
+	errcode_t err = copy_set(t, &t->sets.v[*set], x);
 
 	if (!err && t->xbytes.n == at)
 		*set = 0;
@@ -416,4 +395,43 @@ errcode_t e4l_tree_set_tunables(struct e4l_tree *t,
 	if (err)
 		t->xbytes.n = at;
 	return err;
+}
+
+void e4l_tree_drop_xattrs(struct e4l_tree *t)
+{
+	size_t i;
+
+	for (i = E4L_TREE_ROOT; i < t->nodes.n; i++)
+		t->nodes.v[i].xattr = 0;
+}
+
+/* ---------------------------------------------------------------- tunables */
+
+errcode_t e4l_tree_get_tunables(const struct e4l_tree *t,
+				struct e4l_tunables **ret)
+{
+	const struct xset *set =
+			&t->sets.v[t->nodes.v[E4L_TREE_ROOT].xattr];
+	size_t at = set->at, end = set->at + set->len;
+	const char *name, *value;
+	struct xrecord rec;
+
+	while (at < end) {
+		at = tree_record(t, at, &rec, &name, &value);
+		if (!compare_name(&rec, name, E4L_TUNABLES_XATTR))
+			return e4l_tunables_parse(value, rec.value_len, ret);
+	}
+	return e4l_tunables_parse("", 0, ret);
+}
+
+errcode_t e4l_tree_set_tunables(struct e4l_tree *t,
+				const struct e4l_tunables *tunables)
+{
+	char text[E4L_TUNABLES_MAX + 1];
+	struct e4l_tree_xattr x = {
+		.name = E4L_TUNABLES_XATTR, .value = text,
+		.size = e4l_tunables_text(tunables, text),
+	};
+
+	return e4l_tree_set_xattr(t, E4L_TREE_ROOT, &x);
 }

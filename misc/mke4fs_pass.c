@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * mke2fs' options, and what becomes of each.  What is in no table is refused:
+ * an option that nobody heeds would be worse than none.
+ */
+#include "config.h"
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "mke4fs.h"
+#include "support/say.h"
+
+enum fate {
+	HAND_ON,	/* to mke2fs: the rule */
+	DEVICE_ONLY,	/* to the mke2fs that formats the device */
+	CARRY_OUT,	/* on what is filled in; without that, mke2fs does */
+	REFUSE,
+};
+
+/* A bool in the configuration that becomes true; 0: none. */
+#define SEEN(member) offsetof(struct config, member)
+
+static void note_seen(struct config *c, size_t seen)
+{
+	if (seen)
+		*(bool *)((char *)c + seen) = true;
+}
+
+/* --------------------------------------------------------- extended options */
+
+static bool take_offset(struct config *c, const char *value)
+{
+	char *end;
+
+	errno = 0;
+	c->offset_bytes = strtoull(value, &end, 0);
+	return (!errno && end != value && !*end) ||
+	       usage("-E offset= wants a number of bytes", value);
+}
+
+/* Without a value, they are the caller's. */
+static bool take_root_owner(struct config *c, const char *value)
+{
+	unsigned long long uid = getuid(), gid = getgid();
+	char *end = "";
+
+	errno = 0;
+	if (*value) {
+		uid = strtoull(value, &end, 0);
+		if (*end != ':')
+			return usage("-E root_owner= wants UID:GID", value);
+		gid = strtoull(end + 1, &end, 0);
+	}
+	if (errno || *end || uid > UINT32_MAX || gid > UINT32_MAX)
+		return usage("-E root_owner= wants UID:GID", value);
+	c->root_uid = uid;
+	c->root_gid = gid;
+	c->has_root_owner = true;
+	return true;
+}
+
+static bool take_root_perms(struct config *c, const char *value)
+{
+	char *end;
+
+	c->root_perms = strtoul(value, &end, 8);
+	c->has_root_perms = true;
+	return (end != value && !*end && c->root_perms <= 07777) ||
+	       usage("-E root_perms= wants an octal number to 7777", value);
+}
+
+static bool take_root_label(struct config *c, const char *value)
+{
+	free(c->root_label);
+	c->root_label = strdup(value);
+	if (!c->root_label)
+		say("out of memory");
+	return c->root_label &&
+	       (*value || usage("-E root_selinux= wants a label", value));
+}
+
+static const struct extended {
+	const char *name;
+	enum fate fate;
+	size_t seen;
+	bool (*take)(struct config *c, const char *value);
+	const char *why;
+} extended[] = {
+	{ .name = "android_sparse", .fate = REFUSE,
+	  .why = "cannot be filled: make a plain image, and have img2simg "
+		 "convert it" },
+	{ .name = "assume_storage_prezeroed" },
+	{ .name = "desc-size" },
+	{ .name = "desc_size" },
+	{ .name = "discard" },
+	{ .name = "encoding" },
+	{ .name = "encoding_flags" },
+	{ .name = "hash_seed" },
+	{ .name = "lazy_itable_init" },
+	{ .name = "lazy_journal_init" },
+	{ .name = "mmp_update_interval" },
+	{ .name = "no_copy_xattrs", .fate = CARRY_OUT, .seen = SEEN(no_xattrs) },
+	{ .name = "nodiscard" },
+	{ .name = "num_backup_sb" },
+	{ .name = "offset", .take = take_offset },
+	{ .name = "orphan_file_size" },
+	{ .name = "packed_meta_blocks" },
+	{ .name = "quotatype" },
+	{ .name = "resize" },
+	{ .name = "revision" },
+	{ .name = "root_owner", .fate = CARRY_OUT, .take = take_root_owner },
+	{ .name = "root_perms", .fate = CARRY_OUT, .take = take_root_perms },
+	{ .name = "root_selinux", .fate = CARRY_OUT,
+	  .take = take_root_label },
+	{ .name = "stride" },
+	{ .name = "stripe-width" },
+	{ .name = "stripe_width" },
+	{ .name = "test_fs" },
+};
+
+/* Appends @word to a list with commas. */
+static bool add_word(char **list, const char *word)
+{
+	char *longer;
+
+	if (asprintf(&longer, "%s%s%s", *list ? *list : "", *list ? "," : "",
+		     word) < 0) {
+		say("out of memory");
+		return false;
+	}
+	free(*list);
+	*list = longer;
+	return true;
+}
+
+static bool take_word(struct config *c, char *word)
+{
+	size_t len = strcspn(word, "="), i;
+	const struct extended *x;
+
+	for (i = 0; i < sizeof(extended) / sizeof(*extended); i++) {
+		x = &extended[i];
+		if (strlen(x->name) != len || strncmp(x->name, word, len))
+			continue;
+		if (x->fate == REFUSE)
+			return usage(x->why, x->name);
+		note_seen(c, x->seen);
+		return (!x->take ||
+			x->take(c, word + len + (word[len] == '='))) &&
+		       add_word(x->fate == CARRY_OUT ? &c->carried :
+						       &c->extended, word);
+	}
+	return usage("an extended option that mke4fs does not know", word);
+}
+
+/* Whether these tunables would be accepted. */
+static bool check_tunables(const char *list)
+{
+	struct e4l_tunables *t = e4l_tunables_new();
+	const char *where = list;
+	errcode_t err;
+
+	err = t ? e4l_tunables_change(t, list, false, &where) : ENOMEM;
+	if (err)
+		say_tunable("-E tunables", where, err);
+	e4l_tunables_free(t);
+	return !err;
+}
+
+/* Tunables are all of @list from their name on. */
+static bool take_extended(struct config *c, char *list)
+{
+	char *word = list, *end;
+
+	for (; *word; word = end) {
+		if (!strncmp(word, "tunables=", 9)) {
+			if (c->tunables)
+				return usage("-E tunables= is given twice",
+					     word + 9);
+			c->tunables = word + 9;
+			return check_tunables(c->tunables);
+		}
+		end = word + strcspn(word, ",");
+		if (*end)
+			*end++ = '\0';
+		if (*word && !take_word(c, word))
+			return false;
+	}
+	return true;
+}
+
+/* ----------------------------------------------------------------- features */
+
+/* Those of several -O add up. */
+static bool take_features(struct config *c, char *list)
+{
+	return add_word(&c->features, list);
+}
+
+/* ------------------------------------------------------------------ letters */
+
+static const struct letter {
+	char letter;
+	bool has_value;
+	enum fate fate;
+	size_t seen;
+	bool (*take)(struct config *c, char *value);
+	const char *why;
+} letters[] = {
+	{ .letter = 'b', .has_value = true,
+	  .seen = SEEN(has_blocksize) },
+	{ .letter = 'c', .fate = DEVICE_ONLY },
+	{ .letter = 'C', .has_value = true },
+	{ .letter = 'D', .fate = DEVICE_ONLY },
+	{ .letter = 'e', .has_value = true },
+	{ .letter = 'E', .has_value = true, .take = take_extended },
+	{ .letter = 'F' },
+	{ .letter = 'g', .has_value = true },
+	{ .letter = 'G', .has_value = true },
+	{ .letter = 'i', .has_value = true,
+	  .seen = SEEN(has_inodes) },
+	{ .letter = 'I', .has_value = true },
+	{ .letter = 'j' },
+	{ .letter = 'J', .has_value = true },
+	{ .letter = 'K' },
+	{ .letter = 'l', .has_value = true },
+	{ .letter = 'L', .has_value = true },
+	{ .letter = 'm', .has_value = true },
+	{ .letter = 'M', .has_value = true },
+	{ .letter = 'N', .has_value = true,
+	  .seen = SEEN(has_inodes) },
+	{ .letter = 'o', .has_value = true },
+	{ .letter = 'O', .has_value = true, .take = take_features },
+	{ .letter = 'q', .seen = SEEN(common.quiet) },
+	{ .letter = 'r', .has_value = true },
+	{ .letter = 's', .has_value = true },
+	{ .letter = 'S', .fate = REFUSE, .why = "nothing could be filled" },
+	{ .letter = 't', .has_value = true },
+	{ .letter = 'T', .has_value = true },
+	{ .letter = 'U', .has_value = true },
+	{ .letter = 'v', .seen = SEEN(common.verbose) },
+	{ .letter = 'z', .has_value = true, .fate = REFUSE,
+	  .why = "what is filled in could not be undone" },
+};
+#define N_LETTERS (sizeof(letters) / sizeof(*letters))
+
+char *mke2fs_letters(const char *more)
+{
+	char *list = malloc(2 * N_LETTERS + strlen(more) + 1), *out = list;
+	size_t i;
+
+	for (i = 0; list && i < N_LETTERS; i++) {
+		*out++ = letters[i].letter;
+		if (letters[i].has_value)
+			*out++ = ':';
+	}
+	if (list)
+		strcpy(out, more);
+	return list;
+}
+
+bool take_mke2fs_option(struct config *c, int letter, char *value)
+{
+	const struct letter *l = letters;
+	struct passed p = { .option = { '-', letter }, .value = value };
+
+	while (l->letter != letter)
+		l++;
+	note_seen(c, l->seen);
+	if (l->take)
+		return l->take(c, value);
+	if (l->fate == REFUSE)
+		return usage(l->why, p.option);
+	p.device_only = l->fate == DEVICE_ONLY;
+	c->pass[c->n_pass++] = p;
+	return true;
+}
