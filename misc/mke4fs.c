@@ -397,7 +397,7 @@ static bool fill_new(const struct config *c, struct e4l_tree *t,
 		say_error(c->device, "setting its size", errno);
 	/* First the prototype: some of its blocks are filled up afterwards. */
 	done = done && flush_image(c, im) && copy_prototype(im, tf.fd) &&
-	       write_content(c, t, im, &tf);
+	       (!fills(c) || write_content(c, t, im, &tf));
 	done = close_target(c->device, &tf, done);
 out:
 	interrupt_stop(&in);
@@ -448,13 +448,14 @@ static bool report(const struct config *c, struct e4l_tree *t,
 {
 	const struct e4l_populate_stats *s = &im->stats;
 	char entries[UNITS_LEN], bytes[UNITS_LEN], writes[UNITS_LEN];
+	uint32_t n_entries = fills(c) ? e4l_tree_entries(t) : 0;
 
 	if (c->common.json)
 		return json_write(json_pack(
 			"{s:s, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I}",
 			"schema", "mke4fs/1", "target", json_name(c->device),
 			"planned_only", c->dry_run,
-			"entries", (json_int_t)e4l_tree_entries(t),
+			"entries", (json_int_t)n_entries,
 			"needed_inodes", (json_int_t)s->wanted_inodes,
 			"needed_blocks", (json_int_t)s->wanted_blocks,
 			"free_blocks", (json_int_t)(s->free_blocks -
@@ -464,13 +465,17 @@ static bool report(const struct config *c, struct e4l_tree *t,
 			"writes", (json_int_t)s->writes));
 	if (c->common.quiet)
 		return true;
-	if (c->dry_run)
+	if (!fills(c))
+		printf("%s: nothing is filled in, %s %s free\n", c->device,
+		       units_size(s->free_blocks * blocksize, bytes),
+		       c->dry_run ? "would be" : "are");
+	else if (c->dry_run)
 		printf("%s: %s entries would need %s\n", c->device,
-		       units_count(e4l_tree_entries(t), entries),
+		       units_count(n_entries, entries),
 		       units_size(s->wanted_blocks * blocksize, bytes));
 	else
 		printf("%s: %s entries, %s in %s writes\n", c->device,
-		       units_count(e4l_tree_entries(t), entries),
+		       units_count(n_entries, entries),
 		       units_size(s->written_blocks * blocksize, bytes),
 		       units_count(s->writes, writes));
 	return true;
@@ -484,12 +489,19 @@ static bool run(const struct config *c, struct e4l_tree *t, uint64_t bytes)
 
 	if (c->sort && !load_priorities(c->sort, t))
 		return false;
+	if (c->wants_check && !bytes) {
+		say("%s: -c: a new image has no blocks that could be bad",
+		    c->device);
+		return false;
+	}
 	done = make_prototype(c, t, bytes, &im);
 	if (done) {
 		blocksize = im.fs->blocksize;
-		if (!c->dry_run)
-			done = bytes ? fill_device(c, t, &im) :
-				       fill_new(c, t, &im);
+		if (!c->dry_run && !bytes)
+			done = fill_new(c, t, &im);
+		else if (!c->dry_run)
+			done = fills(c) ? fill_device(c, t, &im) :
+					  format_device(c);
 	}
 	done = done && report(c, t, &im, blocksize);
 	drop_image(&im);

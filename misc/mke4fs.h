@@ -41,6 +41,7 @@ struct config {
 	char *features, *extended;	/* -O, -E: all of them; may be NULL */
 	char *carried;			/* of -E: what is carried out here */
 	bool has_blocksize, has_inodes;
+	bool has_journal_option, has_journal_feature, wants_check;
 	uint64_t offset_bytes;
 
 	/* What is carried out. */

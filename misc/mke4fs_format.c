@@ -23,7 +23,15 @@ extern char **environ;
 
 /* ------------------------------------------------------------------- mke2fs */
 
-static int spawn_mke2fs(char **argv, bool silent, pid_t *pid)
+/* What becomes of what mke2fs says. */
+enum voice {
+	VOICE_ALL,	/* a question may be among it */
+	VOICE_STDERR,	/* all of it goes there */
+	VOICE_ERRORS,
+	VOICE_NONE,
+};
+
+static int spawn_mke2fs(char **argv, enum voice voice, pid_t *pid)
 {
 	static const char *const places[] = {
 		"mke2fs", "/sbin/mke2fs", "/usr/sbin/mke2fs",
@@ -40,12 +48,14 @@ static int spawn_mke2fs(char **argv, bool silent, pid_t *pid)
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
 	posix_spawn_file_actions_init(&actions);
-	if (silent) {
+	if (voice == VOICE_STDERR)
+		posix_spawn_file_actions_adddup2(&actions, 2, 1);
+	if (voice >= VOICE_ERRORS)
 		posix_spawn_file_actions_addopen(&actions, 1, "/dev/null",
 						 O_WRONLY, 0);
+	if (voice == VOICE_NONE)
 		posix_spawn_file_actions_addopen(&actions, 2, "/dev/null",
 						 O_WRONLY, 0);
-	}
 	for (i = 0; i < 3 && err == ENOENT; i++)
 		err = posix_spawnp(pid, places[i], &actions, &attr, argv,
 				   environ);
@@ -115,6 +125,7 @@ static bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
 {
 	struct arguments buf = { 0 };
 	char **argv = make_argv(c, path, bytes, inodes, &buf);
+	enum voice voice;
 	int err, status;
 	pid_t pid;
 
@@ -122,7 +133,14 @@ static bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
 		say("out of memory");
 		return false;
 	}
-	err = spawn_mke2fs(argv, silent, &pid);
+	/* Even with -q, it ends a line that it never began. */
+	if (silent)
+		voice = VOICE_NONE;
+	else if (path != c->device && !c->common.verbose)
+		voice = VOICE_ERRORS;
+	else
+		voice = c->common.json ? VOICE_STDERR : VOICE_ALL;
+	err = spawn_mke2fs(argv, voice, &pid);
 	free(buf.extended);
 	free(argv);
 	if (err) {
@@ -187,7 +205,7 @@ static errcode_t write_mmp(const struct config *c, ext2_filsys fs, uint32_t seq)
 
 bool flush_image(const struct config *c, struct image *im)
 {
-	errcode_t err = ext2fs_flush(im->fs);
+	errcode_t err = fills(c) ? ext2fs_flush(im->fs) : 0;
 
 	if (!err)
 		err = write_mmp(c, im->fs, EXT4_MMP_SEQ_CLEAN);
@@ -223,8 +241,16 @@ static bool open_fs(const struct config *c, struct image *im, const char *path)
 	snprintf(io_options, sizeof(io_options), "offset=%llu",
 		 (unsigned long long)c->offset_bytes);
 	err = ext2fs_open2(path, io_options, EXT2_FLAG_RW | EXT2_FLAG_64BITS |
-			   EXT2_FLAG_EXCLUSIVE | EXT2_FLAG_SKIP_MMP, 0, 0,
-			   unix_io_manager, &im->fs);
+			   EXT2_FLAG_EXCLUSIVE | EXT2_FLAG_SKIP_MMP |
+			   EXT2_FLAG_JOURNAL_DEV_OK, 0, 0, unix_io_manager,
+			   &im->fs);
+	if (!err && !fills(c))
+		return true;
+	if (!err && ext2fs_has_feature_journal_dev(im->fs->super)) {
+		say("%s: nothing can be filled into a journal (-O journal_dev)",
+		    im->name);
+		return false;
+	}
 	if (!err && im->proto_fd < 0)
 		err = e4l_plug_fs(im->fs, E4L_PLUG_LIMIT_BYTES);
 	if (!err)
@@ -248,8 +274,15 @@ static errcode_t plan(const struct config *c, struct e4l_tree *t,
 		.window = c->window, .threads = c->threads, .now = c->now,
 		.clamp_times = c->clamp_times,
 	};
-	errcode_t err = e4l_populate_plan(im->e, t, &o, &im->plan);
+	errcode_t err;
 
+	if (!fills(c)) {
+		im->stats = (struct e4l_populate_stats) {
+			.free_blocks = ext2fs_free_blocks_count(im->fs->super),
+		};
+		return 0;
+	}
+	err = e4l_populate_plan(im->e, t, &o, &im->plan);
 	if (im->plan)
 		e4l_populate_get_stats(im->plan, &im->stats);
 	return err;
@@ -295,6 +328,15 @@ static bool new_memory(struct image *im, uint64_t bytes)
 	return true;
 }
 
+/* mke2fs leaves a journal out that it has no room for. */
+static bool has_journal_asked_for(const struct config *c,
+				  const struct image *im)
+{
+	return !(c->has_journal_option || c->has_journal_feature) ||
+	       ext2fs_has_feature_journal(im->fs->super) ||
+	       ext2fs_has_feature_journal_dev(im->fs->super);
+}
+
 /* One prototype of @bytes (0: as the user said); *@err is the plan's. */
 static bool try_size(const struct config *c, struct e4l_tree *t,
 		     uint64_t file_bytes, uint64_t bytes, uint64_t inodes,
@@ -309,8 +351,15 @@ static bool try_size(const struct config *c, struct e4l_tree *t,
 	}
 	if (!open_fs(c, im, im->path))
 		return false;
-	*err = plan(c, t, im);
-	return true;
+	if (has_journal_asked_for(c, im)) {
+		*err = plan(c, t, im);
+		return true;
+	}
+	if (!silent)
+		say("%s: too small for the journal that is asked for", im->name);
+	drop_image(im);
+	*err = E4L_ET_NO_SPACE;
+	return silent;
 }
 
 /* How far a prototype is from the smallest size, in bytes; never exactly. */
@@ -377,11 +426,10 @@ static bool find_smallest(const struct config *c, struct e4l_tree *t,
 	    (tried == large ||
 	     try_size(c, t, large, large, inodes, false, im, &err)) && !err)
 		return true;
-	if (!im->fs)
-		say("%s: mke2fs makes no filesystem with these options",
-		    c->device);
-	else
+	if (im->fs)
 		say_plan(t, im, err);
+	else	/* once more, for what is said of it */
+		try_size(c, t, tried, tried, inodes, false, im, &err);
 	return false;
 }
 

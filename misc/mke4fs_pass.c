@@ -194,9 +194,31 @@ static bool take_extended(struct config *c, char *list)
 
 /* ----------------------------------------------------------------- features */
 
+/* What the features say of a journal; the last word counts. */
+static const struct {
+	const char *word;
+	bool journal;
+} journal_words[] = {
+	{ "has_journal", true }, { "+has_journal", true },
+	{ "^has_journal", false }, { "-has_journal", false },
+	{ "none", false },
+};
+
 /* Those of several -O add up. */
 static bool take_features(struct config *c, char *list)
 {
+	const char *at;
+	size_t len, i;
+
+	for (at = list; *at; at += len + (at[len] == ',')) {
+		len = strcspn(at, ",");
+		for (i = 0; i < sizeof(journal_words) /
+				sizeof(*journal_words); i++)
+			if (strlen(journal_words[i].word) == len &&
+			    !strncasecmp(journal_words[i].word, at, len))
+				c->has_journal_feature =
+						journal_words[i].journal;
+	}
 	return add_word(&c->features, list);
 }
 
@@ -212,7 +234,7 @@ static const struct letter {
 } letters[] = {
 	{ .letter = 'b', .has_value = true,
 	  .seen = SEEN(has_blocksize) },
-	{ .letter = 'c', .fate = DEVICE_ONLY },
+	{ .letter = 'c', .fate = DEVICE_ONLY, .seen = SEEN(wants_check) },
 	{ .letter = 'C', .has_value = true },
 	{ .letter = 'D', .fate = DEVICE_ONLY },
 	{ .letter = 'e', .has_value = true },
@@ -223,8 +245,9 @@ static const struct letter {
 	{ .letter = 'i', .has_value = true,
 	  .seen = SEEN(has_inodes) },
 	{ .letter = 'I', .has_value = true },
-	{ .letter = 'j' },
-	{ .letter = 'J', .has_value = true },
+	{ .letter = 'j', .seen = SEEN(has_journal_option) },
+	{ .letter = 'J', .has_value = true,
+	  .seen = SEEN(has_journal_option) },
 	{ .letter = 'K' },
 	{ .letter = 'l', .has_value = true },
 	{ .letter = 'L', .has_value = true },
