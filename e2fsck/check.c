@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "bad_blocks.h"
 #include "encryption.h"
 #include "layout.h"
 #include "metadata.h"
@@ -42,6 +43,7 @@ static void free_tables(struct check *ck)
 	free(ck->counted);
 	owners_free(ck->owners);
 	metadata_free(ck);
+	bad_blocks_free(ck);
 	free(ck->dirs);
 	free(ck->runs);
 	free(ck->xattrs);
@@ -70,7 +72,7 @@ static errcode_t run_passes(struct check *ck)
 	static errcode_t (*const all[])(struct check *) = {
 		pass0_super, pass0_groups, pass0_metadata, pass0_resize_inode,
 		pass0_backups, pass0_journal, pass0_mmp,
-		pass1_inodes, pass1_xattr_blocks, pass1_symlinks,
+		pass1_bad_blocks, pass1_inodes, pass1_xattr_blocks, pass1_symlinks,
 		pass2_dirs, pass3_connect, pass4_links, pass5_bitmaps,
 		pass6_orphans, pass6_quota, pass_layout, NULL
 	};

@@ -12,6 +12,7 @@
  * entries have it (EXT2_FT_*), and these.  0: not in use.
  */
 #define KIND_TYPE	0x0F
+#define KIND_UNREAD	0x0F	/* as a type: it is in a bad block */
 #define KIND_USED	0x10
 #define KIND_ENCRYPTED	0x20
 #define KIND_EA_INODE	0x40
@@ -91,6 +92,7 @@ struct check {
 	uint16_t *links, *counted;
 	struct owners *owners;
 	struct extent_list *metadata;
+	struct bad_blocks *bad_blocks;
 	/* pass 1 */
 	struct file_walk *walk;
 	pthread_mutex_t lock;		/* of the lists that look() adds to */

@@ -15,6 +15,7 @@
 #include "e4layout/csum.h"
 #include "e4layout/io_pool.h"
 #include "e4layout/scan.h"
+#include "bad_blocks.h"
 #include "layout.h"
 #include "metadata.h"
 #include "pass1_walk.h"
@@ -44,6 +45,12 @@ static bool look_inode(ext2_ino_t ino, blk64_t blk, const void *raw,
 {
 	struct check *ck = priv;
 
+	if (is_bad_block(ck, blk)) {
+		if (ino == EXT2_BAD_INO)
+			FOUND(ck, BAD_BLOCK_INODE, .ino = ino, .blk = blk);
+		ck->kind[ino] = KIND_USED | KIND_NO_NAME | KIND_UNREAD;
+		return false;
+	}
 	if (!csum_ok(ck->fs, ino, raw))
 		FOUND(ck, INODE_CSUM, .ino = ino, .blk = blk);
 	judge_dtime(ck, ino, blk, inode);
@@ -54,7 +61,8 @@ static bool look_inode(ext2_ino_t ino, blk64_t blk, const void *raw,
 	}
 	inode_judge(ck, ino, blk, inode);
 	if (ino == EXT2_BAD_INO)	/* has a map, and no mode */
-		*map = E4L_MAP_INDIRECT;
+		*map = inode->i_flags & EXT4_EXTENTS_FL ? E4L_MAP_EXTENTS :
+							  E4L_MAP_INDIRECT;
 	return true;
 }
 

@@ -215,7 +215,10 @@ static void judge_target(struct dir_judge *j, const struct part *p,
 		      .got = e->ino);
 		return;
 	}
-	if (inode_is_skipped(ck, e->ino))
+	if ((ck->kind[e->ino] & KIND_TYPE) == KIND_UNREAD)
+		FOUND(ck, ENTRY_BAD_BLOCK, .ino = dir, .blk = p->blk,
+		      .got = e->ino);
+	else if (inode_is_skipped(ck, e->ino))
 		FOUND(ck, ENTRY_SKIPPED, .ino = dir, .blk = p->blk,
 		      .got = e->ino);
 	else if (!ck->kind[e->ino])

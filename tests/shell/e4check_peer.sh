@@ -67,3 +67,55 @@ done
 clean "a value of Lustre's, named in an attribute block"
 change 'sif <13> generation 78'
 unclean xattr-hash "a value of somebody else's"
+
+# ---- bad blocks
+
+# list BLOCK...: the bad-blocks inode lists these.
+list() {
+	list_n=0
+	for block; do
+		change "set_inode_field <1> block[$list_n] $block"
+		list_n=$((list_n + 1))
+	done
+}
+
+# group N NAME: where a group has its superblock, or the like.
+group() {
+	dumpe2fs "$img" 2>/dev/null | sed -n "/^Group $1:/,/^Group $(($1 + 1)):/p" |
+		sed -n "s/.*$2 at \([0-9]*\).*/\1/p"
+}
+
+old='^has_journal,^flex_bg,^metadata_csum,^uninit_bg,^resize_inode'
+made -g 4096 -O "$old" -N 256
+cp "$img" "$work/old"
+for vital in '0 superblock' '0 Group descriptors' '1 Block bitmap' \
+	'0 Inode bitmap'; do
+	cp "$work/old" "$img"
+	# shellcheck disable=SC2086
+	list "$(group ${vital%% *} "${vital#* }")"
+	unclean bad-block-vital "a bad block in ${vital#* }"
+done
+cp "$work/old" "$img"
+list "$(group 1 'Backup superblock')" "$(group 1 'Group descriptors')"
+clean 'a bad block in a copy'
+grep -q '^warning: bad-block-own, ' "$out" || fail "no word of the copy"
+
+# What is in a bad block of an inode table is in use, and not read.
+cp "$work/old" "$img"
+list "$(group 1 'Inode table')"
+run e2fsck -fy "$img"
+clean 'a bad block in an inode table'
+cp "$work/old" "$img"
+list "$(group 0 'Inode table')"
+unclean bad-block-inode 'a list that names itself'
+cp "$work/old" "$img"
+list "$(($(group 0 'Inode table') + 2))"
+unclean entry-bad-block 'a name of an inode in a bad block'
+
+cp "$work/old" "$img"
+list 4000
+change 'set_inode_field <1> block[IND] 4000'
+run e2fsck -fn "$img"
+[ "$status" != 0 ] || fail "e2fsck finds a list in a bad block clean"
+run "$e4check" "$img"
+grep -q '^error: bad-block-map, ' "$out" || { show_run; fail "no list"; }
