@@ -67,7 +67,7 @@ static size_t first_use(const struct check *ck, ext2_ino_t ino)
 	return i < ck->n_eas && ck->eas[i].ea_ino == ino ? i : ck->n_eas;
 }
 
-bool ea_inode_judge(struct check *ck, ext2_ino_t ino)
+bool ea_inode_judge(struct check *ck, ext2_ino_t ino, unsigned int names)
 {
 	size_t first = first_use(ck, ino), end = first;
 	struct ext2_inode_large inode;
@@ -77,8 +77,10 @@ bool ea_inode_judge(struct check *ck, ext2_ino_t ino)
 		end++;
 	if (first == end || inode_read(ck, ino, &inode))
 		return false;
-	if (ext2fs_get_ea_inode_ref(ea) != end - first &&
-	    ea->i_ctime != ea->i_atime)
+	if (names)
+		FOUND(ck, EA_INODE_NAMED, .ino = ino, .got = names);
+	else if (ext2fs_get_ea_inode_ref(ea) != end - first &&
+		 ea->i_ctime != ea->i_atime)
 		FOUND(ck, EA_INODE_REFCOUNT, .ino = ino,
 		      .got = ext2fs_get_ea_inode_ref(ea), .want = end - first);
 	return true;

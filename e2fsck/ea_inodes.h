@@ -8,7 +8,10 @@
 /* Judges every use of such an inode. */
 errcode_t ea_inodes_prepare(struct check *ck);
 
-/* Judges how many uses @ino says that it has.  False: it has none. */
-bool ea_inode_judge(struct check *ck, ext2_ino_t ino);
+/*
+ * Judges how many uses @ino, which has @names in directories, says that it has.
+ * False: it has none.
+ */
+bool ea_inode_judge(struct check *ck, ext2_ino_t ino, unsigned int names);
 
 #endif

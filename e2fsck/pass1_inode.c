@@ -146,6 +146,8 @@ static void judge_odd_fields(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		      .got = inode->i_flags);
 	/* an inode without a name is not looked at so closely */
 	if (inode->i_flags & EXT4_EA_INODE_FL) {
+		if (!LINUX_S_ISREG(inode->i_mode))
+			FOUND(ck, EA_INODE_TYPE, .ino = ino, .blk = blk);
 		if (inode->i_faddr || has_high_bits(sb, inode))
 			FOUND(ck, INODE_UNREAD, .ino = ino, .blk = blk);
 		return;

@@ -39,6 +39,13 @@ static void judge_dtime(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		      .got = inode->i_dtime);
 }
 
+static enum e4l_map bad_blocks_map(const struct ext2_inode_large *inode)
+{
+	return inode->i_flags & EXT4_EXTENTS_FL &&
+	       !is_zero(inode->i_block, sizeof(inode->i_block)) ?
+	       E4L_MAP_EXTENTS : E4L_MAP_INDIRECT;
+}
+
 static bool look_inode(ext2_ino_t ino, blk64_t blk, const void *raw,
 		       const struct ext2_inode_large *inode, enum e4l_map *map,
 		       void *priv)
@@ -61,8 +68,7 @@ static bool look_inode(ext2_ino_t ino, blk64_t blk, const void *raw,
 	}
 	inode_judge(ck, ino, blk, inode);
 	if (ino == EXT2_BAD_INO)	/* has a map, and no mode */
-		*map = inode->i_flags & EXT4_EXTENTS_FL ? E4L_MAP_EXTENTS :
-							  E4L_MAP_INDIRECT;
+		*map = bad_blocks_map(inode);
 	return true;
 }
 

@@ -71,6 +71,9 @@ static bool note_ea_inode(struct list *l, struct ext2_ext_attr_entry *entry)
 		      .got = entry->e_value_inum);
 		return true;
 	}
+	if (!ext2fs_has_feature_ea_inode(ck->fs->super))
+		FOUND(ck, EA_INODE_FEATURE, .ino = l->ino, .blk = l->blk,
+		      .got = entry->e_value_inum);
 	add_value(&l->values_in_inodes, ck->fs, entry->e_value_size);
 	pthread_mutex_lock(&ck->lock);
 	err = e4l_grow(&ck->eas, ck->n_eas, sizeof(*ck->eas));

@@ -28,8 +28,8 @@ static void judge_links(struct check *ck, ext2_ino_t ino)
 {
 	unsigned int counted = ck->counted[ino];
 
-	if (!counted && ck->kind[ino] & KIND_EA_INODE &&
-	    ea_inode_judge(ck, ino))
+	if (ck->kind[ino] & KIND_EA_INODE &&
+	    ea_inode_judge(ck, ino, counted) && !counted)
 		counted = 1;
 	if (!counted) {
 		FOUND(ck, INODE_UNATTACHED, .ino = ino);

@@ -119,3 +119,31 @@ run e2fsck -fn "$img"
 [ "$status" != 0 ] || fail "e2fsck finds a list in a bad block clean"
 run "$e4check" "$img"
 grep -q '^error: bad-block-map, ' "$out" || { show_run; fail "no list"; }
+
+# ---- inodes that hold values, by the newest e2fsck: older ones find nothing
+
+# newer CODE WHAT: found here.
+newer() {
+	run "$e4check" --no-layout "$img"
+	[ "$status" = 4 ] || { show_run; fail "$2: exit $status"; }
+	grep -q "^error: $1, " "$out" || { show_run; fail "$2: no $1"; }
+}
+made -O ea_inode
+change "write $work/text f"
+change 'mkdir d'
+change "ea_set -f $work/value f user.value"
+run e2fsck -fy "$img"
+clean 'a value in an inode'
+cp "$img" "$work/valued"
+change 'link <14> name'
+newer ea-inode-named 'a name of an inode with a value'
+cp "$work/valued" "$img"
+change 'feature ^ea_inode'
+newer ea-inode-feature 'a value in an inode without the feature'
+cp "$work/valued" "$img"
+change 'set_inode_field d flags 0x280000'
+newer ea-inode-type 'a directory with the flag'
+cp "$work/valued" "$img"
+change "write $work/text g"
+change 'set_inode_field g flags 0x280000'
+clean 'a file with the flag'
