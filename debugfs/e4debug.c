@@ -82,6 +82,8 @@ bool shell_open(struct shell *s, const char *name)
 	}
 	s->open = true;
 	err = e4l_new(s->target.fs, &s->e);
+	if (!err && s->write)
+		target_guard(&s->target, s->e);
 	if (!err)
 		err = e4l_es_new(CACHE_BYTES, &s->cache);
 	if (!err)

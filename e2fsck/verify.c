@@ -111,7 +111,7 @@ bool verify_before(const struct target *t, struct e4l *e,
 	else if (err)
 		say_e4l(t->name, e, err);
 	sound = !err && !found.severity[SEVERITY_ERROR];
-	if (!err && !sound)
+	if (!err && !sound && target_is_ours(t))
 		say_refusal(t, &found);
 	findings_free(&found);
 	return sound;

@@ -267,6 +267,8 @@ static bool work(struct e4repack *r)
 	errcode_t err;
 
 	err = e4l_new(r->target.fs, &r->e);
+	if (!err && !r->dry_run)
+		target_guard(&r->target, r->e);
 	if (!err && !r->target.mount_point &&
 	    !verify_before(&r->target, r->e, &r->args, &r->interrupt))
 		return false;

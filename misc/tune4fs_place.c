@@ -168,8 +168,10 @@ static bool write_offline(struct place *p, const struct tune4fs *cfg,
 		return false;
 	err = e4l_new(target.fs, &e);
 	ok = !err && check_sound(&target, e, cfg);
-	if (ok)
+	if (ok) {
+		target_guard(&target, e);
 		err = e4l_tunables_write(e, target.journal, t);
+	}
 	if (err && !undo_guard_failed())
 		say_e4l(name, e, err);
 	e4l_free(e);

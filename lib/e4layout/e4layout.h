@@ -77,10 +77,9 @@ errcode_t e4l_set_threads(struct e4l *e, unsigned int threads);
 
 /*
  * Has @guard called with @priv whenever a change of the filesystem is about to
- * begin, to be committed or to be ended, and between the pieces of data that
- * are written for it, never twice at a time: an error from it, E4L_ET_NOT_OURS
- * when somebody else uses the device, is the end before anything more is
- * written.  It may see what the library cannot, which makes sure by itself that
+ * begin, to be committed or to be ended, never twice at a time: an error from
+ * it, E4L_ET_NOT_OURS when somebody else uses the device, is the end before
+ * anything more is written.  It may see what the library cannot, which makes sure by itself that
  * the filesystem's superblock and the journal's are still what they were when
  * they were read or written last: they are not once somebody has mounted the
  * filesystem to write, or has repaired it.

@@ -36,8 +36,8 @@ blk64_t e4l_descriptor_blk(ext2_filsys fs, dgrp_t group);
 uint32_t e4l_journal_room(struct e4l *e, io_channel external);
 
 /*
- * journal.c: E4L_ET_NOT_OURS when somebody else uses the filesystem, or has
- * changed it since it was opened; nothing more is written then.
+ * journal.c: E4L_ET_NOT_OURS when somebody else has changed the filesystem's
+ * superblock or the journal's since it was opened; nothing more is written then.
  */
 errcode_t e4l_journal_check(struct e4l_journal *j);
 

@@ -78,15 +78,14 @@ static errcode_t ask_guard(struct e4l *e)
 			      0, 0) : 0;
 }
 
-static errcode_t still_ours(struct e4l_journal *j)
+static errcode_t same_supers(struct e4l_journal *j)
 {
 	bool shared = j->e->fs->io->flags & CHANNEL_FLAGS_THREADS;
-	errcode_t err = ask_guard(j->e);
+	errcode_t err;
 
 	if (!shared)
 		pthread_mutex_lock(&j->e->io_lock);
-	if (!err)
-		err = e4l_super_check(j);
+	err = e4l_super_check(j);
 	if (!err && j->has_journal)
 		err = e4l_log_check(j);
 	if (!shared)
@@ -97,8 +96,15 @@ static errcode_t still_ours(struct e4l_journal *j)
 errcode_t e4l_journal_check(struct e4l_journal *j)
 {
 	if (!j->failed)
-		j->failed = still_ours(j);
+		j->failed = same_supers(j);
 	return j->failed;
+}
+
+static errcode_t check_all(struct e4l_journal *j)
+{
+	if (!j->failed)
+		j->failed = ask_guard(j->e);
+	return e4l_journal_check(j);
 }
 
 static void journal_free(struct e4l_journal *j)
@@ -250,7 +256,7 @@ static errcode_t commit(struct e4l_journal *j, const struct txn_block *blocks,
 errcode_t e4l_journal_commit(struct e4l_journal *j,
 			     const struct txn_block *blocks, size_t n)
 {
-	if (!e4l_journal_check(j))
+	if (!check_all(j))
 		j->failed = commit(j, blocks, n);
 	return j->failed;
 }
@@ -258,7 +264,7 @@ errcode_t e4l_journal_commit(struct e4l_journal *j,
 /* Steps 5 to 7. */
 static errcode_t unmark(struct e4l_journal *j)
 {
-	errcode_t err = e4l_journal_check(j);
+	errcode_t err = check_all(j);
 
 	if (!err)
 		err = e4l_journal_flush(j);

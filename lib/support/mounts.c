@@ -53,11 +53,12 @@ bool mount_parse(char *line, struct mount *m)
 	return true;
 }
 
-/* Calls @each for every mount; the last true result's text is returned. */
-static char *find_mount(char *(*each)(const struct mount *, const void *),
-			const void *key)
+/* Calls @each for every mount in @file; the last true result is returned. */
+static char *find_in(const char *file,
+		     char *(*each)(const struct mount *, const void *),
+		     const void *key)
 {
-	FILE *f = fopen("/proc/self/mountinfo", "re");
+	FILE *f = fopen(file, "re");
 	char *line = NULL, *found = NULL, *text;
 	struct mount m;
 	size_t size = 0;
@@ -76,14 +77,85 @@ static char *find_mount(char *(*each)(const struct mount *, const void *),
 	return found;
 }
 
+static char *find_mount(char *(*each)(const struct mount *, const void *),
+			const void *key)
+{
+	return find_in("/proc/self/mountinfo", each, key);
+}
+
 static char *point_if_dev(const struct mount *m, const void *key)
 {
 	return m->dev == *(const dev_t *)key ? strdup(m->point) : NULL;
 }
 
-char *mount_point_of(dev_t dev)
+/* What a process sees: its mount namespace, from its root directory. */
+struct view {
+	ino_t space, root_ino;
+	dev_t root_dev;
+};
+
+static bool view_of(const char *pid, struct view *v)
 {
-	return find_mount(point_if_dev, &dev);
+	struct stat space, root;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%s/ns/mnt", pid);
+	if (stat(path, &space))
+		return false;
+	snprintf(path, sizeof(path), "/proc/%s/root", pid);
+	if (stat(path, &root))
+		return false;
+	*v = (struct view) { space.st_ino, root.st_ino, root.st_dev };
+	return true;
+}
+
+static bool same_view(const struct view *a, const struct view *b)
+{
+	return a->space == b->space && a->root_ino == b->root_ino &&
+	       a->root_dev == b->root_dev;
+}
+
+/* Adds @v, which the caller has filled in; false if it is there. */
+static bool is_new_view(struct view **views, size_t *n, const struct view *v)
+{
+	struct view *more;
+	size_t i;
+
+	for (i = 0; i < *n; i++)
+		if (same_view(&(*views)[i], v))
+			return false;
+	more = reallocarray(*views, *n + 1, sizeof(*more));
+	if (more) {
+		*views = more;
+		more[(*n)++] = *v;
+	}
+	return true;
+}
+
+char *mount_point_anywhere(dev_t dev, pid_t *pid)
+{
+	char *found = find_mount(point_if_dev, &dev), path[64];
+	DIR *proc = found ? NULL : opendir("/proc");
+	struct view *views = NULL, v;
+	struct dirent *d;
+	size_t n = 0;
+
+	*pid = 0;
+	if (view_of("self", &v))
+		is_new_view(&views, &n, &v);
+	while (proc && !found && (d = readdir(proc))) {
+		if (!strtol(d->d_name, NULL, 10) || !view_of(d->d_name, &v) ||
+		    !is_new_view(&views, &n, &v))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%.20s/mountinfo",
+			 d->d_name);
+		found = find_in(path, point_if_dev, &dev);
+		*pid = strtol(d->d_name, NULL, 10);
+	}
+	free(views);
+	if (proc)
+		closedir(proc);
+	return found;
 }
 
 bool mount_is_ext(const struct mount *m)
@@ -110,62 +182,4 @@ static char *device_if_at(const struct mount *m, const void *key)
 char *mount_device_at(const char *dir)
 {
 	return find_mount(device_if_at, dir);
-}
-
-/* Reads the first line of /sys/block/@name/@file. */
-static bool read_sysfs(const char *name, const char *file, char *buf, int size)
-{
-	char path[400];
-	FILE *f;
-	bool ok;
-
-	snprintf(path, sizeof(path), "/sys/block/%s/%s", name, file);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	ok = fgets(buf, size, f) != NULL;
-	fclose(f);
-	buf[ok ? strcspn(buf, "\n") : 0] = '\0';
-	return ok;
-}
-
-/* Whether the block device @name is a loop over the file; sets its number. */
-static bool loop_over(const char *name, dev_t dev, ino_t ino, dev_t *loop)
-{
-	unsigned int maj, min;
-	char buf[4096];
-	struct stat st;
-
-	if (!read_sysfs(name, "loop/backing_file", buf, sizeof(buf)) ||
-	    stat(buf, &st) || st.st_dev != dev || st.st_ino != ino)
-		return false;
-	if (!read_sysfs(name, "dev", buf, sizeof(buf)) ||
-	    sscanf(buf, "%u:%u", &maj, &min) != 2)
-		return false;
-	*loop = makedev(maj, min);
-	return true;
-}
-
-char *mount_loop_over(dev_t dev, ino_t ino, dev_t *loop)
-{
-	DIR *dir = opendir("/sys/block");
-	char *found = NULL, *point = NULL;
-	struct dirent *d;
-	dev_t number;
-
-	while (dir && !point && (d = readdir(dir))) {
-		if (!loop_over(d->d_name, dev, ino, &number))
-			continue;
-		point = mount_point_of(number);
-		if (found && !point)
-			continue;
-		free(found);
-		*loop = number;
-		if (asprintf(&found, "/dev/%s", d->d_name) < 0)
-			found = NULL;
-	}
-	free(point);
-	if (dir)
-		closedir(dir);
-	return found;
 }

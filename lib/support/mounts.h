@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is mounted where, from /proc/self/mountinfo and /sys/block. */
+/* What is mounted where, from mountinfo. */
 #ifndef SUPPORT_MOUNTS_H
 #define SUPPORT_MOUNTS_H
 
@@ -25,8 +25,11 @@ bool mount_parse(char *line, struct mount *m);
 /* Whether @m is an ext2, ext3 or ext4 filesystem. */
 bool mount_is_ext(const struct mount *m);
 
-/* Where the block device @dev is mounted (to be freed), or NULL. */
-char *mount_point_of(dev_t dev);
+/*
+ * Where the block device @dev is mounted (to be freed), or NULL: in our own
+ * mount namespace (*@pid is 0), or in that of the process *@pid.
+ */
+char *mount_point_anywhere(dev_t dev, pid_t *pid);
 
 /*
  * The device file of what is mounted at @dir, a path without symlinks (to be
@@ -34,11 +37,5 @@ char *mount_point_of(dev_t dev);
  * or ext4 filesystem.
  */
 char *mount_device_at(const char *dir);
-
-/*
- * A loop device over the file (@dev, @ino), a mounted one if there is one:
- * its name (to be freed) and number.  NULL when there is none.
- */
-char *mount_loop_over(dev_t dev, ino_t ino, dev_t *loop);
 
 #endif

@@ -20,6 +20,9 @@
 #include "target.h"
 #include "undo_guard.h"
 
+/* Pages that hold the superblock, whatever size they have. */
+#define FORGET_BYTES (64u << 10)
+
 /* ---------------------------------------------------------------- features */
 
 /* Every bit whose meaning the library knows, whether it acts on it or not. */
@@ -121,11 +124,23 @@ static bool find_device(struct target *t)
 	return t->device != NULL;
 }
 
+static bool find_others(struct target *t, const struct stat *st)
+{
+	t->in_use = in_use_new(st, 0, UINT64_MAX);
+	if (!t->in_use) {
+		say_error(t->name, "cannot open", ENOMEM);
+		return false;
+	}
+	in_use_find(t->in_use, &t->others);
+	if (t->others.same && !t->others.pid)
+		t->mount_point = t->others.mount_point;
+	return true;
+}
+
 /* Refuses what cannot hold a filesystem, and sees who else uses the rest. */
 static bool inspect_device(struct target *t)
 {
 	struct stat st;
-	dev_t dev = 0;
 
 	if (stat(t->device, &st)) {
 		say_error(t->name, "cannot open", errno);
@@ -139,12 +154,7 @@ static bool inspect_device(struct target *t)
 		say("%s: is empty", t->name);
 		return false;
 	}
-	if (S_ISBLK(st.st_mode))
-		dev = st.st_rdev;
-	else
-		t->loop = mount_loop_over(st.st_dev, st.st_ino, &dev);
-	t->mount_point = dev ? mount_point_of(dev) : NULL;
-	return true;
+	return find_others(t, &st);
 }
 
 static bool resolve(struct target *t, const char *name)
@@ -253,9 +263,9 @@ static void free_target(struct target *t)
 {
 	if (t->lock_fd >= 0)
 		close(t->lock_fd);
+	in_use_free(t->in_use);
+	in_use_by_free(&t->others);
 	free(t->device);
-	free(t->mount_point);
-	free(t->loop);
 }
 
 static void note_age(const struct target *t)
@@ -385,17 +395,30 @@ bool target_open_check(struct target *t, const char *name,
 
 /* ------------------------------------------------------------------- write */
 
+static bool is_mounted(const struct target *t)
+{
+	const struct in_use_by *by = &t->others;
+
+	if (!by->mount_point)
+		return false;
+	if (by->pid)
+		say("%s: is mounted on %s in another mount namespace: unmount "
+		    "it first: nsenter -m -t %d umount %s", t->name,
+		    by->mount_point, (int)by->pid, by->mount_point);
+	else
+		say("%s: is mounted on %s: unmount it first: umount %s",
+		    t->name, by->mount_point, by->mount_point);
+	return true;
+}
+
 static bool is_busy(const struct target *t)
 {
-	if (t->mount_point)
-		say("%s: is mounted on %s: unmount it first: umount %s",
-		    t->name, t->mount_point, t->mount_point);
-	else if (t->loop)
+	if (is_mounted(t))
+		return true;
+	if (t->others.loop)
 		say("%s: is attached to %s: name that instead, or run "
-		    "losetup -d %s", t->name, t->loop, t->loop);
-	else
-		return false;
-	return true;
+		    "losetup -d %s", t->name, t->others.loop, t->others.loop);
+	return t->others.loop;
 }
 
 static bool needs_recovery(const struct ext2_super_block *sb)
@@ -491,23 +514,36 @@ static bool is_unwritable(const struct target *t)
 	return false;
 }
 
-/* A device is opened with O_EXCL; an image has nothing like it but a lock. */
-static bool lock_image(struct target *t)
+/* Only images: a device is opened with O_EXCL, and udev locks it to look. */
+static bool lock_file(const struct target *t)
 {
 	struct stat st;
 
-	t->lock_fd = open(t->device, O_RDWR | O_CLOEXEC);
-	if (t->lock_fd < 0 || fstat(t->lock_fd, &st)) {
-		say_error(t->name, "cannot open for writing", errno);
-		return false;
-	}
-	if (!S_ISREG(st.st_mode) || !flock(t->lock_fd, LOCK_EX | LOCK_NB))
+	if (fstat(t->lock_fd, &st) || !S_ISREG(st.st_mode) ||
+	    !flock(t->lock_fd, LOCK_EX | LOCK_NB))
 		return true;
 	if (errno == EWOULDBLOCK)
 		say("%s: another program is at work on it: wait for it to end",
 		    t->name);
 	else
 		say_error(t->name, "cannot lock", errno);
+	return false;
+}
+
+/* Nobody who mounts or attaches an image asks for a lock: see the guard. */
+static bool lock_target(struct target *t)
+{
+	t->lock_fd = open(t->device, O_RDWR | O_CLOEXEC);
+	if (t->lock_fd < 0) {
+		say_error(t->name, "cannot open for writing", errno);
+		return false;
+	}
+	if (!lock_file(t))
+		return false;
+	if (in_use_lock(t->in_use, t->lock_fd))
+		return true;
+	say("%s: a virtual machine or another program has locked it as qemu "
+	    "does: end that first", t->name);
 	return false;
 }
 
@@ -568,7 +604,7 @@ static bool open_exclusive(struct target *t, io_manager manager,
 static bool open_write(struct target *t, io_manager manager,
 		       const char *io_options)
 {
-	return !is_busy(t) && lock_image(t) && peek(t, is_unwritable) &&
+	return !is_busy(t) && lock_target(t) && peek(t, is_unwritable) &&
 	       open_exclusive(t, manager, io_options);
 }
 
@@ -641,6 +677,35 @@ bool target_open_change(struct target *t, const char *name,
 	}
 	free_target(t);
 	return false;
+}
+
+/*
+ * What the kernel has in its cache of the superblock can be older than what is
+ * there, when a device lies over another.
+ */
+static errcode_t still_alone(void *priv)
+{
+	const struct target *t = priv;
+	struct in_use_by by;
+	bool used;
+
+	posix_fadvise(t->lock_fd, 0, FORGET_BYTES, POSIX_FADV_DONTNEED);
+	used = in_use_find(t->in_use, &by);
+	in_use_by_free(&by);
+	return used ? E4L_ET_NOT_OURS : 0;
+}
+
+bool target_is_ours(const struct target *t)
+{
+	if (t->lock_fd < 0 || !still_alone((void *)t))
+		return true;
+	say_error(t->name, "cannot go on", E4L_ET_NOT_OURS);
+	return false;
+}
+
+void target_guard(struct target *t, struct e4l *e)
+{
+	e4l_set_guard(e, still_alone, t);
 }
 
 /* What is behind the directory @dir in @path, "/" for itself, or NULL. */

@@ -11,12 +11,14 @@
 #include <ext2fs/ext2_fs.h>
 #include <ext2fs/ext2fs.h>
 #include <e4layout/e4layout.h>
+#include "in_use.h"
 
 struct target {
 	const char *name;	/* as the user gave it */
 	char *device;		/* the device or image that it means */
-	char *mount_point;	/* NULL: not mounted */
-	char *loop;		/* the loop device over an image, or NULL */
+	const char *mount_point; /* NULL: not mounted where we could see it */
+	struct in_use *in_use;
+	struct in_use_by others; /* who used it when it was opened */
 	bool is_dir;		/* the user gave the mount point */
 	int lock_fd;		/* -1: none */
 	const struct target_undo *undo;	/* of target_open_change() */
@@ -79,6 +81,18 @@ struct target_undo {
  */
 bool target_open_change(struct target *t, const char *name,
 			const struct target_undo *undo, const char *io_options);
+
+/*
+ * Has @e, which changes @t, stop as soon as somebody else uses the device: an
+ * image is not safe from being mounted or attached.  Only while @t is open.
+ */
+void target_guard(struct target *t, struct e4l *e);
+
+/*
+ * Whether nobody else uses the device of @t, which is open for writing; false
+ * after saying so.  True of what is open for reading.
+ */
+bool target_is_ours(const struct target *t);
 
 /*
  * Makes an inode bitmap of the @n files and subtrees @paths, as e4l_subtree()

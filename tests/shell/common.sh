@@ -22,6 +22,12 @@ defer() {
 $undo_list"
 }
 
+# undefer COMMAND: it has been done.
+undefer() {
+	undo_list="$(printf '%s' "$undo_list" | grep -vxF -e "$*" || :)
+"
+}
+
 undo_all() {
 	status=$?
 	trap - EXIT
@@ -69,6 +75,12 @@ require_loop() {
 attach() {
 	loop=$(losetup --show -f "$1") || skip "losetup does not work here"
 	defer "losetup -d $loop"
+}
+
+# detach LOOP: before the end of the test.
+detach() {
+	losetup -d "$1"
+	undefer "losetup -d $1"
 }
 
 # mount_image IMAGE DIR [OPTIONS]: attaches and mounts; sets $loop.

@@ -93,3 +93,98 @@ mustfail 1 "$probe" write "$loop"
 says "is mounted on $work/mnt: "
 mustfail 1 "$probe" write "$work/mnt"
 says "is mounted on $work/mnt: "
+umount "$work/mnt"
+
+# by another name, by none, from another namespace, over a loop, read-only
+ln "$img" "$work/link"
+mustfail 1 "$probe" write "$work/link"
+says "is attached to $loop: "
+detach "$loop"
+attach "$work/link"
+rm "$work/link"
+refuse "is attached to $loop: "
+detach "$loop"
+
+attach "$img"
+unshare -m sh -c "mount -t ext4 -o ro $loop $work/mnt && : >$work/up &&
+	exec sleep 1000" &
+sleeper=$!
+defer "kill $sleeper"
+while [ ! -e "$work/up" ]; do
+	kill -0 $sleeper || fail "cannot mount in another namespace"
+	sleep 0.1
+done
+refuse "is mounted on $work/mnt in another mount namespace: .* -t $sleeper "
+mustfail 1 "$probe" write "$loop"
+says "in another mount namespace"
+kill $sleeper
+undefer "kill $sleeper"
+wait $sleeper 2>/dev/null || :
+detach "$loop"
+
+attach "$img"
+below=$loop
+attach "$img"
+mustfail 1 "$probe" write "$below"
+says "is attached to $loop: "
+detach "$loop"
+attach "$below"
+mustfail 1 "$probe" write "$below"
+says "is attached to $loop: "
+mount -t ext4 -o ro "$loop" "$work/mnt"
+for target in "$img" "$below" "$loop"; do
+	mustfail 1 "$probe" write "$target"
+	says "is mounted on $work/mnt: "
+done
+umount "$work/mnt"
+check "$probe" write "$loop"
+detach "$loop"
+detach "$below"
+
+# as qemu locks what it reads, what it writes, and what it allows nobody else:
+# the bytes behind 100 and 200, for the open file and not for the process
+cat >"$work/lock.py" <<'EOF'
+import fcntl, os, struct, sys
+name, *bytes = sys.argv[1:]
+f = os.open(name, os.O_RDWR)
+for byte in map(int, bytes):
+    lock = struct.pack("hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, byte, 1, 0)
+    fcntl.fcntl(f, fcntl.F_OFD_SETLK, lock)
+    test = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET,
+                       byte + 100 if byte < 200 else byte - 100, 1, 0)
+    was = fcntl.fcntl(f, fcntl.F_OFD_GETLK, test)
+    if struct.unpack("hhqqi4x", was)[0] != fcntl.F_UNLCK:
+        sys.exit("Failed to get a lock")
+print("locked", flush=True)
+sys.stdin.read()
+EOF
+require_program python3
+hold() {
+	rm -f "$work/hold" "$work/held"
+	mkfifo "$work/hold"
+	"$@" <"$work/hold" >"$work/held" &
+	exec 9>"$work/hold"
+	while [ ! -s "$work/held" ]; do
+		sleep 0.1
+	done
+}
+attach "$img"
+for bytes in 100 '100 101 201 203' '100 201'; do
+	hold python3 "$work/lock.py" "$img" $bytes
+	mustfail 1 "$probe" write "$loop"
+	says 'has locked it as qemu does: end that first'
+	exec 9>&-
+	wait
+done
+detach "$loop"
+hold python3 "$work/lock.py" "$img" 100 101 201 203
+refuse 'has locked it as qemu does: end that first'
+exec 9>&-
+wait
+hold "$probe" write "$img"
+for bytes in 100 '100 101'; do
+	mustfail 1 python3 "$work/lock.py" "$img" $bytes
+	says 'Failed to get a lock'
+done
+exec 9>&-
+wait

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Bytes are a range of a block device or of a file.  in_use_new() follows them
+ * down, through loop devices and partitions, to where they really are;
+ * in_use_find() goes up from there to all that shows them.
+ */
+#include "config.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/loop.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include "in_use.h"
+#include "mounts.h"
+
+#define MAX_DEPTH	16
+#define SECTOR_BYTES	512
+
+/* Bytes of a block device (@ino is 0) or of a file. */
+struct bytes {
+	dev_t dev;
+	ino_t ino;
+	uint64_t start, end;
+	bool same;	/* they begin where the first ones did */
+};
+
+struct in_use {
+	struct bytes level[MAX_DEPTH];	/* ours first, downwards */
+	int fd[MAX_DEPTH];		/* that keeps a lock, or -1 */
+	unsigned int n;
+};
+
+/* What a device shows of another one, or of a file. */
+struct window {
+	struct bytes under;
+	char file[4096];		/* its name, as far as it has one */
+};
+
+/* -------------------------------------------------------------------- sysfs */
+
+static bool read_sysfs(const char *dir, const char *file, char *buf, int size)
+{
+	char path[512];
+	FILE *f;
+	bool ok;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	ok = fgets(buf, size, f) != NULL;
+	fclose(f);
+	buf[ok ? strcspn(buf, "\n") : 0] = '\0';
+	return ok;
+}
+
+static bool read_number(const char *dir, const char *file, uint64_t *n)
+{
+	char buf[32];
+
+	if (!read_sysfs(dir, file, buf, sizeof(buf)))
+		return false;
+	*n = strtoull(buf, NULL, 10);
+	return true;
+}
+
+static bool read_dev(const char *dir, const char *file, dev_t *dev)
+{
+	unsigned int maj, min;
+	char buf[32];
+
+	if (!read_sysfs(dir, file, buf, sizeof(buf)) ||
+	    sscanf(buf, "%u:%u", &maj, &min) != 2)
+		return false;
+	*dev = makedev(maj, min);
+	return true;
+}
+
+static void sysfs_dir(dev_t dev, char *dir, size_t size)
+{
+	snprintf(dir, size, "/sys/dev/block/%u:%u", major(dev), minor(dev));
+}
+
+/* Opens the node of the device whose folder in sysfs is @dir. */
+static int open_node(const char *dir, int flags)
+{
+	char link[512], node[560];
+	ssize_t len = readlink(dir, link, sizeof(link) - 1);
+	struct stat st;
+	dev_t dev;
+	int fd;
+
+	if (len < 0 || !read_dev(dir, "dev", &dev))
+		return -1;
+	link[len] = '\0';
+	snprintf(node, sizeof(node), "/dev/%s", basename(link));
+	fd = open(node, flags | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 && (fstat(fd, &st) || st.st_rdev != dev)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* ------------------------------------------------------------------ windows */
+
+/* As the kernel packs it for programs. */
+static dev_t unpack_dev(uint64_t packed)
+{
+	return makedev((packed & 0xfff00) >> 8,
+		       (packed & 0xff) | (packed >> 12 & 0xfff00));
+}
+
+static void set_window(struct window *w, dev_t dev, ino_t ino, uint64_t start,
+		       uint64_t size)
+{
+	w->under = (struct bytes) {
+		.dev = dev, .ino = ino, .start = start,
+		.end = size ? start + size : UINT64_MAX,
+	};
+}
+
+/* By what the kernel holds open: the name may mean something else by now. */
+static bool ask_loop(const char *dir, struct window *w)
+{
+	int fd = open_node(dir, O_RDONLY);
+	struct loop_info64 info;
+	bool ok;
+
+	if (fd < 0)
+		return false;
+	ok = !ioctl(fd, LOOP_GET_STATUS64, &info);
+	close(fd);
+	if (ok && info.lo_rdevice)
+		set_window(w, unpack_dev(info.lo_rdevice), 0, info.lo_offset,
+			   info.lo_sizelimit);
+	else if (ok)
+		set_window(w, unpack_dev(info.lo_device), info.lo_inode,
+			   info.lo_offset, info.lo_sizelimit);
+	return ok;
+}
+
+/* For want of the right to ask. */
+static bool guess_loop(const char *dir, struct window *w)
+{
+	uint64_t start, size;
+	struct stat st;
+
+	if (stat(w->file, &st) || !read_number(dir, "loop/offset", &start) ||
+	    !read_number(dir, "loop/sizelimit", &size))
+		return false;
+	if (S_ISBLK(st.st_mode))
+		set_window(w, st.st_rdev, 0, start, size);
+	else
+		set_window(w, st.st_dev, st.st_ino, start, size);
+	return true;
+}
+
+static bool look_through_partition(const char *dir, struct window *w)
+{
+	uint64_t number, start, size;
+	dev_t disk;
+
+	if (!read_number(dir, "partition", &number) ||
+	    !read_number(dir, "start", &start) ||
+	    !read_number(dir, "size", &size) ||
+	    !read_dev(dir, "../dev", &disk))
+		return false;
+	set_window(w, disk, 0, start * SECTOR_BYTES, size * SECTOR_BYTES);
+	*w->file = '\0';
+	return true;
+}
+
+/* What the device with the folder @dir shows; false: nothing but itself. */
+static bool look_through(const char *dir, struct window *w)
+{
+	if (read_sysfs(dir, "loop/backing_file", w->file, sizeof(w->file)))
+		return ask_loop(dir, w) || guess_loop(dir, w);
+	return look_through_partition(dir, w);
+}
+
+static bool same_thing(const struct bytes *a, const struct bytes *b)
+{
+	return a->dev == b->dev && a->ino == b->ino;
+}
+
+/* @b, of the device @dev with the window @w, beneath it. */
+static struct bytes go_down(const struct bytes *b, const struct window *w)
+{
+	struct bytes ret = w->under;
+
+	ret.start += b->start;
+	if (b->end < ret.end - w->under.start)
+		ret.end = w->under.start + b->end;
+	return ret;
+}
+
+/* What the device @dev with the window @w shows of @b; false: nothing. */
+static bool go_up(const struct bytes *b, dev_t dev, const struct window *w,
+		  struct bytes *ret)
+{
+	uint64_t base = w->under.start;
+
+	if (!same_thing(b, &w->under) || b->start >= w->under.end ||
+	    b->end <= base)
+		return false;
+	*ret = (struct bytes) {
+		.dev = dev, .same = b->same && b->start >= base,
+		.start = b->start > base ? b->start - base : 0,
+		.end = b->end == UINT64_MAX ? b->end : b->end - base,
+	};
+	return true;
+}
+
+/* ----------------------------------------------------------------- downwards */
+
+struct in_use *in_use_new(const struct stat *st, uint64_t start, uint64_t end)
+{
+	struct in_use *u = calloc(1, sizeof(*u));
+	struct window w;
+	char dir[64];
+
+	if (!u)
+		return NULL;
+	u->level[0] = (struct bytes) {
+		.dev = S_ISBLK(st->st_mode) ? st->st_rdev : st->st_dev,
+		.ino = S_ISBLK(st->st_mode) ? 0 : st->st_ino,
+		.start = start, .end = end,
+	};
+	for (u->n = 0; u->n < MAX_DEPTH; u->n++)
+		u->fd[u->n] = -1;
+	for (u->n = 1; u->n < MAX_DEPTH; u->n++) {
+		const struct bytes *last = &u->level[u->n - 1];
+
+		sysfs_dir(last->dev, dir, sizeof(dir));
+		if (last->ino || !look_through(dir, &w))
+			break;
+		u->level[u->n] = go_down(last, &w);
+	}
+	u->level[u->n - 1].same = true;
+	return u;
+}
+
+void in_use_free(struct in_use *u)
+{
+	unsigned int i;
+
+	for (i = 0; u && i < u->n; i++)
+		if (u->fd[i] >= 0)
+			close(u->fd[i]);
+	free(u);
+}
+
+/* ------------------------------------------------------------------- upwards */
+
+struct search {
+	const struct in_use *u;
+	struct in_use_by *by;
+	unsigned int depth;
+};
+
+static void climb(struct search *s, const struct bytes *b);
+
+static bool is_ours(const struct in_use *u, dev_t dev)
+{
+	unsigned int i;
+
+	for (i = 0; i < u->n; i++)
+		if (!u->level[i].ino && u->level[i].dev == dev)
+			return true;
+	return false;
+}
+
+/* A mount that we see ourselves, of just this, says most. */
+static void note_mount(struct search *s, const struct bytes *b)
+{
+	bool same = b->same && !b->start;
+	struct in_use_by *by = s->by;
+	char *point;
+	pid_t pid;
+
+	if (by->mount_point && (by->same || !same))
+		return;
+	point = mount_point_anywhere(b->dev, &pid);
+	if (!point)
+		return;
+	free(by->mount_point);
+	by->mount_point = point;
+	by->pid = pid;
+	by->same = same;
+}
+
+/* The device with the folder @dir, if it shows something of @b. */
+static void climb_to(struct search *s, const struct bytes *b, const char *dir,
+		     const char *name)
+{
+	struct bytes above;
+	struct window w;
+	dev_t dev;
+
+	if (!look_through(dir, &w) || !read_dev(dir, "dev", &dev) ||
+	    !go_up(b, dev, &w, &above))
+		return;
+	if (*w.file && !s->by->loop && !is_ours(s->u, dev) &&
+	    asprintf(&s->by->loop, "/dev/%s", name) < 0)
+		s->by->loop = NULL;
+	climb(s, &above);
+}
+
+/* All in the folder @dir whose names begin with @prefix. */
+static void climb_all(struct search *s, const struct bytes *b, const char *dir,
+		      const char *prefix)
+{
+	DIR *d = opendir(dir);
+	struct dirent *entry;
+	char path[400];
+
+	while (d && (entry = readdir(d))) {
+		if (*entry->d_name == '.' ||
+		    strncmp(entry->d_name, prefix, strlen(prefix)))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
+		climb_to(s, b, path, entry->d_name);
+	}
+	if (d)
+		closedir(d);
+}
+
+static void climb(struct search *s, const struct bytes *b)
+{
+	char dir[64], link[512];
+	ssize_t len;
+
+	if (s->depth == MAX_DEPTH)
+		return;
+	s->depth++;
+	if (!b->ino) {
+		note_mount(s, b);
+		/* its partitions have its name, and a number */
+		sysfs_dir(b->dev, dir, sizeof(dir));
+		len = readlink(dir, link, sizeof(link) - 1);
+		link[len > 0 ? len : 0] = '\0';
+		if (*link)
+			climb_all(s, b, dir, basename(link));
+	}
+	climb_all(s, b, "/sys/block", "loop");
+	s->depth--;
+}
+
+bool in_use_find(const struct in_use *u, struct in_use_by *by)
+{
+	struct search s = { .u = u, .by = by };
+
+	*by = (struct in_use_by) { 0 };
+	climb(&s, &u->level[u->n - 1]);
+	return by->mount_point || by->loop;
+}
+
+void in_use_by_free(struct in_use_by *by)
+{
+	free(by->mount_point);
+	free(by->loop);
+}
+
+/* -------------------------------------------------------------------- locks */
+
+/*
+ * A byte for each thing that a user of an image does: read, write, write what
+ * is there already, change its size.  The first four are locked by who does it,
+ * the others by who allows nobody else to.
+ */
+static const off_t doing = 100, denying = 200, n_things = 4;
+
+static struct flock lock_of(off_t first, short type)
+{
+	return (struct flock) {
+		.l_type = type, .l_whence = SEEK_SET, .l_start = first,
+		.l_len = n_things,
+	};
+}
+
+/* Where such locks do not work, nobody has one. */
+static void take(int fd)
+{
+	struct flock a = lock_of(doing, F_RDLCK), b = lock_of(denying, F_RDLCK);
+
+	fcntl(fd, F_OFD_SETLK, &a);
+	fcntl(fd, F_OFD_SETLK, &b);
+}
+
+static bool is_held(int fd)
+{
+	struct flock a = lock_of(doing, F_WRLCK), b = lock_of(denying, F_WRLCK);
+
+	return (!fcntl(fd, F_OFD_GETLK, &a) && a.l_type != F_UNLCK) ||
+	       (!fcntl(fd, F_OFD_GETLK, &b) && b.l_type != F_UNLCK);
+}
+
+/* Opens what is beneath level @i, if it can be found by its name. */
+static int open_beneath(const struct in_use *u, unsigned int i)
+{
+	const struct bytes *under = &u->level[i + 1];
+	struct window w;
+	struct stat st;
+	char dir[64];
+	int fd;
+
+	if (!under->ino) {
+		sysfs_dir(under->dev, dir, sizeof(dir));
+		return open_node(dir, O_RDONLY);
+	}
+	sysfs_dir(u->level[i].dev, dir, sizeof(dir));
+	if (!look_through(dir, &w))
+		return -1;
+	fd = open(w.file, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && (fstat(fd, &st) || st.st_dev != under->dev ||
+			st.st_ino != under->ino)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+bool in_use_lock(struct in_use *u, int fd)
+{
+	unsigned int i;
+
+	take(fd);
+	if (is_held(fd))
+		return false;
+	for (i = 0; i + 1 < u->n; i++) {
+		u->fd[i] = open_beneath(u, i);
+		/* others may work on a disk's other partitions */
+		if (u->fd[i] >= 0 && u->level[i + 1].ino)
+			take(u->fd[i]);
+		if (u->fd[i] >= 0 && is_held(u->fd[i]))
+			return false;
+	}
+	return true;
+}

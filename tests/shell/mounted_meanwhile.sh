@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# An image is mounted while a program has it open for writing: nothing more is
+# written, to read only or not, by whatever name.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_loop
+require_program mke2fs debugfs sha256sum
+
+img=$work/img
+mkdir "$work/mnt" "$work/files"
+: >"$out"
+head -c 300000 /dev/urandom >"$work/files/data"
+
+# open_shell: e4debug, which waits for requests.
+open_shell() {
+	mke2fs -qq -F -t ext4 -b 4096 -d "$work/files" "$img" 16M >/dev/null
+	ln -f "$img" "$work/other name"
+	rm -f "$work/requests"
+	: >"$work/answers"
+	mkfifo "$work/requests"
+	"$top_builddir/debugfs/e4debug" -q -w -f - "$img" \
+		<"$work/requests" >"$work/answers" 2>"$err" &
+	shell=$!
+	exec 9>"$work/requests"
+	echo 'show_super_stats -h' >&9
+	until grep -q '^Filesystem UUID' "$work/answers"; do
+		kill -0 $shell || fail "e4debug ended: $(cat "$err")"
+		sleep 0.1
+	done
+}
+
+close_shell() {
+	exec 9>&-
+	wait $shell && fail "e4debug does not fail"
+	says "$1"
+}
+
+for options in ro,noload rw; do
+	open_shell
+	mount -t ext4 -o "loop,$options" "$work/other name" "$work/mnt" ||
+		skip "mount does not work here"
+	defer "umount '$work/mnt'"
+	[ $options != rw ] || {
+		cp "$work/files/data" "$work/mnt/copy"
+		sync -f "$work/mnt"
+	}
+	before=$(sha256sum <"$img")
+	echo 'mkdir /new' >&9
+	close_shell 'somebody else has mounted or changed the filesystem'
+	[ "$before" = "$(sha256sum <"$img")" ] || fail "$options: it wrote"
+	umount "$work/mnt"
+	undefer "umount '$work/mnt'"
+	sound "$img"
+	for file in data $([ $options != rw ] || echo copy); do
+		debugfs -R "cat /$file" "$img" 2>/dev/null |
+			cmp - "$work/files/data" || fail "$file is not the same"
+	done
+done
