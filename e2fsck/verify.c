@@ -72,10 +72,12 @@ errcode_t verify_open(struct e4l *e, const struct args_common *args,
 /* What the passes take for granted, and the other ways to open make sure of. */
 static bool can_be_checked(const struct target *t)
 {
-	errcode_t err = target_knows_names(t) ? ext2fs_check_desc(t->fs) :
-						EXT2_ET_UNSUPP_FEATURE;
+	errcode_t err;
 
-	if (err && err != EXT2_ET_UNSUPP_FEATURE)
+	if (target_is_strange(t))
+		return false;
+	err = ext2fs_check_desc(t->fs);
+	if (err)
 		say("%s: %s: run e2fsck -f %s; nothing was written", t->name,
 		    error_message(err), t->device);
 	return !err;

@@ -124,7 +124,7 @@ static bool load_image(const struct config *c, struct e4l_tree *t, int *fd)
 {
 	struct e4l *e = NULL;
 	struct target from;
-	struct interrupt in;
+	struct interrupt in = { 0 };
 	errcode_t err;
 	bool done = false;
 
@@ -147,13 +147,16 @@ static bool load_image(const struct config *c, struct e4l_tree *t, int *fd)
 	}
 	err = e4l_new(from.fs, &e);
 	if (!err)
-		err = interrupt_start(&in, e);
-	if (!err) {
+		err = interrupt_start(&in, NULL);
+	done = err ? say_source(c->from, t, err) :
+		     verify_before(&from, e, &c->common, &in);
+	if (done) {
+		interrupt_watch(&in, e);
 		err = e4l_tree_load_fs(t, e, 0, c->generation ?
 				       E4L_LOAD_GENERATION : 0);
-		interrupt_stop(&in);
+		done = !err || say_source(c->from, t, err);
 	}
-	done = !err || say_source(c->from, t, err);
+	interrupt_stop(&in);
 	e4l_tree_set_data_fd(t, *fd);
 out:
 	e4l_free(e);

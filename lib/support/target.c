@@ -361,20 +361,15 @@ static bool open_doubtful(struct target *t, const char *io_options,
 	       open_next_copy(t, io_options, doubt);
 }
 
-bool target_knows_names(const struct target *t)
+bool target_is_strange(const struct target *t)
 {
-	if (!ext2fs_has_feature_casefold(t->fs->super) || t->fs->encoding)
+	if (is_unreadable(t) || has_unknown_feature(t))
 		return true;
+	if (!ext2fs_has_feature_casefold(t->fs->super) || t->fs->encoding)
+		return false;
 	say("%s: names are in encoding %u, which this version does not know: "
 	    "use a newer one", t->name, t->fs->super->s_encoding);
-	return false;
-}
-
-/* Refuses what cannot be judged. */
-static bool is_strange(const struct target *t)
-{
-	return is_unreadable(t) || has_unknown_feature(t) ||
-	       !target_knows_names(t);
+	return true;
 }
 
 bool target_open_check(struct target *t, const char *name,
@@ -382,7 +377,7 @@ bool target_open_check(struct target *t, const char *name,
 		       struct target_doubt *doubt)
 {
 	if (resolve(t, name) && open_doubtful(t, io_options, doubt)) {
-		if (!is_strange(t)) {
+		if (!target_is_strange(t)) {
 			if (!quiet)
 				note_age(t);
 			return true;

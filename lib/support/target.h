@@ -53,10 +53,10 @@ bool target_open_check(struct target *t, const char *name,
 		       struct target_doubt *doubt);
 
 /*
- * False after saying that names are in an encoding that is not known, so that
- * @t, which is open, cannot be checked.
+ * True after saying what of @t, which is open, is not known, so that it cannot
+ * be checked: a feature, or the encoding of names.
  */
-bool target_knows_names(const struct target *t);
+bool target_is_strange(const struct target *t);
 
 /*
  * Opens @name to change it, for this process alone, through @manager.  Refuses

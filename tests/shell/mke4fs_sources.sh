@@ -105,6 +105,8 @@ umount "$work/dev"
 # Without quota in the kernel, this can only be done offline.
 check tune2fs -O project "$loop"
 check debugfs -w -R 'set_inode_field dir/large projid 77' "$loop"
+run e2fsck -fy "$loop"	# the quota of the project
+same "e2fsck" "$status" 1
 check "$mke4fs" -q -O project,quota -I 512 --from="$loop" "$work/img2" 100M
 clean "$work/img2"
 

@@ -53,6 +53,8 @@ refused() {
 	before=$(bytes "$img")
 	refuses "$misc/e4repack" "$img"
 	refuses "$misc/e4repack" -n "$img"
+	refuses "$misc/mke4fs" -q --from="$img" "$work/new" 32M
+	[ ! -e "$work/new" ] || fail "$finding: a copy was made"
 	# each opening for writing waits for 11 seconds
 	[ -z "$mmp" ] || return 0
 	refuses "$misc/tune4fs" -E dir_ireserve=64 "$img"
@@ -90,3 +92,11 @@ fresh
 refused inode 'sif /whole size 5000'
 fresh -O bigalloc -C 16384
 refused '' 'sif /whole block[5] 4097'
+
+# What is not known cannot be checked, though it would not hinder reading.
+fresh
+check debugfs -w -R 'feature FEATURE_C13' "$img"
+mustfail 1 "$misc/mke4fs" -q --from="$img" "$work/new" 32M
+says 'feature FEATURE_C13, which this version does not know: use a newer one'
+mustfail 1 "$misc/e4repack" -n "$img"
+says 'feature FEATURE_C13, which this version does not know: use a newer one'
