@@ -425,6 +425,9 @@ static uint8_t judge_used(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		kind |= KIND_ENCRYPTED;
 	if (inode->i_flags & EXT4_EA_INODE_FL)
 		kind |= KIND_EA_INODE;
+	/* is opened by its number, and may have any names */
+	if (inode->i_flags & EXT2_IMAGIC_FL)
+		kind |= KIND_NO_NAME;
 	return kind;
 }
 

@@ -89,6 +89,19 @@ static bool is_dot_name(const struct entry *e)
 	       (e->len == 2 && e->name[0] == '.' && e->name[1] == '.');
 }
 
+/* Where the encoding is strict, every name of a casefolded directory has it. */
+static bool is_encoded(const struct check *ck, const struct part *p,
+		       const struct entry *e)
+{
+	ext2_filsys fs = ck->fs;
+	char *bad;
+
+	return !(p->dir->flags & DIR_CASEFOLD) || !fs->encoding ||
+	       !(fs->super->s_encoding_flags & EXT4_ENC_STRICT_MODE_FL) ||
+	       !ext2fs_check_encoded_name(fs->encoding, (char *)e->name,
+					  e->len, &bad);
+}
+
 static void judge_name(struct dir_judge *j, const struct part *p,
 		       const struct entry *e)
 {
@@ -98,7 +111,8 @@ static void judge_name(struct dir_judge *j, const struct part *p,
 		ok = p->entry < 2 || e->len >= ENCRYPTED_NAME;
 	else
 		ok = !memchr(e->name, '/', e->len) &&
-		     !memchr(e->name, '\0', e->len);
+		     !memchr(e->name, '\0', e->len) &&
+		     is_encoded(j->ck, p, e);
 	if (!ok)
 		FOUND(j->ck, ENTRY_NAME, .ino = p->dir->ino, .blk = p->blk,
 		      .got = e->ino);

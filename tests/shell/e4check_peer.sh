@@ -147,3 +147,21 @@ cp "$work/valued" "$img"
 change "write $work/text g"
 change 'set_inode_field g flags 0x280000'
 clean 'a file with the flag'
+
+# ---- inodes that are opened by their number need no name
+made
+change 'feature imagic_inodes'
+change "write $work/text f"
+change 'set_inode_field f flags 0x82000'
+change 'unlink f'
+clean 'an inode to be opened by its number'
+
+# ---- names in casefolded directories
+made -O casefold -E encoding=utf8,encoding_flags=strict
+change 'mkdir d'
+change "write $work/text d/plain"
+change 'set_inode_field d flags 0x40080000'
+clean 'names in a strict encoding'
+change "ln d/plain \"d/$(printf '\377\376')\""
+change 'set_inode_field d/plain links_count 2'
+unclean entry-name 'a name in no encoding'
