@@ -3,6 +3,7 @@
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include "support/interrupt.h"
 #include "support/say.h"
 #include "e4check.h"
@@ -23,6 +24,16 @@ static const struct args_option options[] = {
 	{ .name = "threads", .kind = ARGS_COUNT,
 	  .offset = AT(threads), .value = "N", .min = 1, .max = MAX_THREADS,
 	  .help = "work with N threads (default: one per processor)" },
+	{ .letter = 'n', .kind = ARGS_FLAG, .offset = AT(fsck_n),
+	  .help = "change nothing, as always; for fsck" },
+	{ .letter = 'f', .kind = ARGS_FLAG, .offset = AT(fsck_f),
+	  .help = "check all, as always; for fsck" },
+	{ .letter = 'C', .kind = ARGS_TEXT, .offset = AT(fsck_fd),
+	  .value = "FD", .help = "0: as --progress=always; for fsck" },
+	{ .letter = 'p', .kind = ARGS_FLAG, .offset = AT(fsck_mends),
+	  .help = "refused: e2fsck -p mends" },
+	{ .letter = 'y', .kind = ARGS_FLAG, .offset = AT(fsck_mends),
+	  .help = "refused: e2fsck -y mends" },
 };
 static const struct args_tool tool = {
 	.operands = "TARGET",
@@ -148,6 +159,13 @@ int main(int argc, char **argv)
 	first = args_parse(&tool, argc, argv, &check, &status);
 	if (first < 0)
 		return status == STATUS_USAGE ? FSCK_USAGE : status;
+	if (check.fsck_mends) {
+		say("changes nothing: to mend, run e2fsck -p or e2fsck -fy %s",
+		    argv[first]);
+		return FSCK_USAGE;
+	}
+	if (check.fsck_fd && !strcmp(check.fsck_fd, "0"))
+		check.args.progress = PROGRESS_ALWAYS;
 	if (check.layout_only && check.no_layout) {
 		say("--layout-only and --no-layout exclude each other");
 		return FSCK_USAGE;

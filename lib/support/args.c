@@ -63,10 +63,12 @@ static void print_option(const struct args_option *opt)
 	char left[40];
 	int n;
 
-	n = opt->letter ? snprintf(left, sizeof(left), "-%c, ", opt->letter) :
+	n = opt->letter ? snprintf(left, sizeof(left), "-%c%s", opt->letter,
+				   opt->name ? ", " : " ") :
 			  snprintf(left, sizeof(left), "    ");
-	snprintf(left + n, sizeof(left) - n, "--%s%s%s", opt->name,
-		 opt->value ? "=" : "", opt->value ? opt->value : "");
+	snprintf(left + n, sizeof(left) - n, "%s%s%s%s", opt->name ? "--" : "",
+		 opt->name ? opt->name : "", opt->name && opt->value ? "=" : "",
+		 opt->value ? opt->value : "");
 	printf("  %-25s %s\n", left, opt->help);
 }
 
@@ -250,7 +252,8 @@ static bool make_tables(const struct args_tool *tool, char **letters,
 		const struct args_option *opt = option_at(tool, i);
 
 		(*longs)[i] = (struct option) {
-			.name = opt->name, .val = LONG_BASE + i,
+			.name = opt->name ? opt->name : "",
+			.val = LONG_BASE + i,
 			.has_arg = opt->value ? required_argument : no_argument,
 		};
 		if (opt->letter)

@@ -27,7 +27,7 @@ struct args_texts {
 };
 
 struct args_option {
-	const char *name;		/* without the dashes */
+	const char *name;		/* without the dashes; NULL: none */
 	char letter;			/* 0: none */
 	enum args_kind kind;
 	size_t offset;			/* of its value in the configuration */

@@ -31,6 +31,21 @@ says '^inodes \[#* *\] *[0-9]* %  (.*/s  )?[-0-9:]* left$'
 check "$e4check" --progress=always --quiet "$img"
 [ ! -s "$err" ] || fail "--quiet shows progress"
 
+# What fsck passes on: as without where nothing is asked to be changed.
+check "$e4check" "$img"
+cp "$out" "$work/plain"
+for options in -n -f '-fn' '-C 3' '-n -f -C 3'; do
+	# shellcheck disable=SC2086
+	check "$e4check" $options "$img"
+	cmp "$work/plain" "$out" || fail "$options: says something else"
+done
+check "$e4check" -n -C 0 "$img"
+says '^inodes \[#* *\] *[0-9]* %'
+for option in -p -y; do
+	mustfail 16 "$e4check" "$option" "$img"
+	says "^e4check: changes nothing: .* e2fsck -p or e2fsck -fy $img$"
+done
+
 wrong() {
 	mustfail 16 "$e4check" "$@"
 	says '^e4check: .'
