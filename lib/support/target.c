@@ -166,11 +166,69 @@ static bool resolve(struct target *t, const char *name)
 
 /* -------------------------------------------------------------------- open */
 
+/* Images that hold a disk in a form of their own. */
+static const struct container {
+	const char *magic;	/* at their beginning */
+	const char *name;
+} containers[] = {
+	{ "QFI\xfb", "qcow2" },
+	{ "KDMV", "VMDK" },
+	{ "vhdxfile", "VHDX" },
+	{ "<<< ", "VDI" },
+};
+
+static const char *container_of(const struct target *t)
+{
+	int fd = open(t->device, O_RDONLY | O_CLOEXEC);
+	char start[8] = "";
+	ssize_t len = fd < 0 ? 0 : pread(fd, start, sizeof(start), 0);
+	const char *magic;
+	size_t i;
+
+	if (fd >= 0)
+		close(fd);
+	for (i = 0; i < sizeof(containers) / sizeof(*containers); i++) {
+		magic = containers[i].magic;
+		if (len == sizeof(start) &&
+		    !memcmp(start, magic, strlen(magic)))
+			return containers[i].name;
+	}
+	return NULL;
+}
+
+static bool has_partitions(const struct target *t)
+{
+	blkid_probe probe = blkid_new_probe_from_filename(t->device);
+	blkid_partlist list = NULL;
+
+	if (probe && !blkid_probe_enable_partitions(probe, 1))
+		list = blkid_probe_get_partitions(probe);
+	if (list && !blkid_partlist_numof_partitions(list))
+		list = NULL;
+	blkid_free_probe(probe);
+	return list;
+}
+
+static void say_what_it_is(const struct target *t)
+{
+	const char *container = container_of(t);
+
+	if (container)
+		say("%s: is a %s image: attach it with qemu-nbd -c /dev/nbd0 "
+		    "%s, and name that device", t->name, container, t->device);
+	else if (has_partitions(t))
+		say("%s: is a disk with partitions: name the device of one; "
+		    "losetup -fP --show %s makes them for an image", t->name,
+		    t->device);
+	else
+		say("%s: holds no ext2, ext3 or ext4 filesystem", t->name);
+}
+
 static void say_open_error(const struct target *t, errcode_t err)
 {
 	switch (err) {
 	case EXT2_ET_BAD_MAGIC:
-		say("%s: holds no ext2, ext3 or ext4 filesystem", t->name);
+		say_what_it_is(t);
 		break;
 	case EXT2_ET_SHORT_READ:
 		say("%s: ends within the filesystem's own tables: it is "

@@ -33,3 +33,24 @@ mustfail 1 "$probe" read "LABEL=e4l-no-such-$$"
 says 'no device has that LABEL'
 mustfail 1 "$probe" read "$work"
 says 'is a directory and not the mount point'
+
+# what holds a disk and no filesystem says what to do
+disk=$work/disk
+truncate -s 4M "$disk"
+mustfail 1 "$probe" read "$disk"
+says 'holds no ext2, ext3 or ext4 filesystem'
+for magic in 'QFI\373' KDMV vhdxfile '<<< Oracle VM'; do
+	printf "$magic" | dd of="$disk" conv=notrunc status=none
+	mustfail 1 "$probe" read "$disk"
+	says 'is a (qcow2|VMDK|VHDX|VDI) image: attach it with qemu-nbd '
+	one_sentence '.*target_probe'
+done
+# a DOS label with one partition, from 1 MiB on
+truncate -s 0 "$disk"
+truncate -s 4M "$disk"
+printf '\0\0\0\0\203\0\0\0\0\010\0\0\0\020\0\0' |
+	dd of="$disk" bs=1 seek=446 conv=notrunc status=none
+printf '\125\252' | dd of="$disk" bs=1 seek=510 conv=notrunc status=none
+mustfail 1 "$probe" read "$disk"
+says 'is a disk with partitions: name the device of one'
+one_sentence '.*target_probe'
