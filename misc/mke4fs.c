@@ -484,7 +484,7 @@ static bool report(const struct config *c, struct e4l_tree *t,
 	return true;
 }
 
-static bool run(const struct config *c, struct e4l_tree *t, uint64_t bytes)
+static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes)
 {
 	struct image im;
 	uint32_t blocksize = 0;
@@ -497,6 +497,8 @@ static bool run(const struct config *c, struct e4l_tree *t, uint64_t bytes)
 		    c->device);
 		return false;
 	}
+	if (!find_growth(c))
+		return false;
 	done = make_prototype(c, t, bytes, &im);
 	if (done) {
 		blocksize = im.fs->blocksize;

@@ -13,6 +13,16 @@ struct id_map {
 	uint32_t from, to, n;
 };
 
+/* What mke2fs would give a filesystem of the size that --grow-to says. */
+struct growth {
+	uint64_t blocks;		/* 0: not asked for */
+	uint64_t group_bytes;
+	uint64_t inode_bytes;		/* for each inode */
+	uint32_t group_inodes;
+	uint32_t journal_mib;		/* 0: it has none inside */
+	bool resize_inode;
+};
+
 /* An option for mke2fs. */
 struct passed {
 	char option[3];
@@ -29,7 +39,8 @@ struct config {
 	const char *tunables;		/* -E tunables=; changes to make */
 	uint32_t window;
 	bool has_window;		/* -R */
-	uint64_t free_bytes;
+	uint64_t free_bytes, grow_bytes;
+	struct growth growth;
 	uint64_t threads;
 	bool all_root, generation, numeric_acls, drop_acl_names;
 	struct id_map uid_map[MAX_MAPS], gid_map[MAX_MAPS];
@@ -40,7 +51,7 @@ struct config {
 	int n_pass;
 	char *features, *extended;	/* -O, -E: all of them; may be NULL */
 	char *carried;			/* of -E: what is carried out here */
-	bool has_blocksize, has_inodes;
+	bool has_blocksize, has_inodes, has_ratio, has_resize;
 	bool has_journal_option, has_journal_feature, wants_check;
 	uint64_t offset_bytes;
 
@@ -88,6 +99,9 @@ struct image {
 	bool has_seed;			/* all that are made hash alike */
 	uint32_t hash_seed[4];
 };
+
+/* Looks at what --grow-to asks for.  False after saying why it cannot be. */
+bool find_growth(struct config *c);
 
 /*
  * Makes a prototype of the size that @c says, or else of @device_bytes, or,

@@ -15,7 +15,7 @@
 
 enum {
 	OPT_ALL_ROOT = 256, OPT_UID_MAP, OPT_GID_MAP, OPT_SORT, OPT_FROM,
-	OPT_FREE, OPT_GENERATION, OPT_THREADS, OPT_VERIFY, OPT_JSON, OPT_QUIET,
+	OPT_FREE, OPT_GROW, OPT_GENERATION, OPT_THREADS, OPT_VERIFY, OPT_JSON, OPT_QUIET,
 	OPT_VERBOSE, OPT_PROGRESS, OPT_HELP, OPT_VERSION, OPT_NUMERIC_ACLS,
 	OPT_DROP_ACL_NAMES,
 };
@@ -29,6 +29,7 @@ static const struct option long_options[] = {
 	{ "sort", required_argument, NULL, OPT_SORT },
 	{ "from", required_argument, NULL, OPT_FROM },
 	{ "free", required_argument, NULL, OPT_FREE },
+	{ "grow-to", required_argument, NULL, OPT_GROW },
 	{ "keep-generation", no_argument, NULL, OPT_GENERATION },
 	{ "threads", required_argument, NULL, OPT_THREADS },
 	{ "verify", no_argument, NULL, OPT_VERIFY },
@@ -59,7 +60,10 @@ static void print_help(void)
 "                            of the tunables, otherwise exact)\n"
 "  -E [...,]tunables=LIST    name=value,... to keep in the filesystem, up to\n"
 "                            the end of the argument: see tune4fs(8)\n"
-"      --free=SIZE           when SIZE is left out: free space to leave\n"
+"      --free=SIZE           when SIZE is left out: what df(1) shows as\n"
+"                            available, with inodes for it\n"
+"      --grow-to=SIZE        inodes, journal and reserved descriptors as a\n"
+"                            filesystem of SIZE has them, for resize2fs(8)\n"
 "      --all-root            everything belongs to root\n"
 "      --uid-map=A:B[:N]     users A to A+N-1 become B to B+N-1\n"
 "      --gid-map=A:B[:N]     the same for groups\n"
@@ -185,6 +189,9 @@ static bool parse_one(struct config *c, int letter)
 		return true;
 	case OPT_FREE:
 		return units_parse_size(optarg, &c->free_bytes) ||
+		       usage("not a size", optarg);
+	case OPT_GROW:
+		return units_parse_size(optarg, &c->grow_bytes) ||
 		       usage("not a size", optarg);
 	case OPT_GENERATION:
 		c->generation = true;

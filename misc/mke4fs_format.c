@@ -17,7 +17,7 @@
 #include "support/units.h"
 
 #define BLOCKSIZE	4096u	/* of an image whose size is found here */
-#define ROUNDS		12	/* of the search for the smallest size */
+#define ROUNDS		16	/* of the search for the smallest size */
 
 extern char **environ;
 
@@ -66,7 +66,7 @@ static int spawn_mke2fs(char **argv, enum voice voice, pid_t *pid)
 
 struct arguments {
 	char *extended;
-	char inodes[32], size[32];
+	char inodes[32], size[32], journal[32], resize[40];
 };
 
 /*
@@ -89,6 +89,10 @@ static char **make_argv(const struct config *c, const char *path,
 		argv[n++] = "-b4096";
 	if (!c->common.verbose)
 		argv[n++] = "-q";
+	snprintf(buf->journal, sizeof(buf->journal), "-Jsize=%u",
+		 c->growth.journal_mib);
+	if (c->growth.journal_mib)	/* before -J, which then counts */
+		argv[n++] = buf->journal;
 	for (i = 0; i < c->n_pass; i++) {
 		if (c->pass[i].device_only && path != c->device)
 			continue;
@@ -100,14 +104,24 @@ static char **make_argv(const struct config *c, const char *path,
 		argv[n++] = "-O";
 		argv[n++] = c->features;
 	}
-	if ((c->extended || carry) &&
-	    asprintf(&buf->extended, "-E%s%s%s", c->extended ? c->extended : "",
+	snprintf(buf->resize, sizeof(buf->resize), "resize=%llu,",
+		 (unsigned long long)c->growth.blocks);
+	if (!c->growth.resize_inode || c->has_resize)
+		buf->resize[0] = '\0';
+	if ((c->extended || carry || *buf->resize) &&
+	    asprintf(&buf->extended, "-E%s%s%s%s", buf->resize,
+		     c->extended ? c->extended : "",
 		     c->extended && carry ? "," : "",
 		     carry ? c->carried : "") > 0)
 		argv[n++] = buf->extended;
 	snprintf(buf->inodes, sizeof(buf->inodes), "-N%llu",
 		 (unsigned long long)inodes);
-	if (inodes)
+	if (!inodes && c->growth.blocks && !c->has_inodes)
+		snprintf(buf->inodes, sizeof(buf->inodes), "-i%llu",
+			 (unsigned long long)c->growth.inode_bytes);
+	else if (!inodes)
+		buf->inodes[0] = '\0';
+	if (*buf->inodes)
 		argv[n++] = buf->inodes;
 	argv[n++] = (char *)path;
 	snprintf(buf->size, sizeof(buf->size), "%lluk",
@@ -362,6 +376,86 @@ static bool try_size(const struct config *c, struct e4l_tree *t,
 	return silent;
 }
 
+/* What mke2fs gives a filesystem of @bytes.  False after saying why none. */
+static bool look_at_size(const struct config *c, uint64_t bytes,
+			 struct growth *g)
+{
+	struct image im = { .name = c->device, .proto_fd = -1 };
+	struct ext2_inode journal = { 0 };
+	struct ext2_super_block *super;
+	errcode_t err;
+
+	if (!new_memory(&im, bytes + c->offset_bytes) ||
+	    !run_mke2fs(c, im.path, bytes, 0, false))
+		goto failed;
+	if (!open_fs(c, &im, im.path))
+		goto failed;
+	super = im.fs->super;
+	err = super->s_journal_inum ? ext2fs_read_inode(im.fs,
+				super->s_journal_inum, &journal) : 0;
+	if (err) {
+		say_error(c->device, "looking at a journal", err);
+		goto failed;
+	}
+	*g = (struct growth) {
+		.blocks = ext2fs_blocks_count(super),
+		.group_bytes = (uint64_t)super->s_blocks_per_group *
+			       im.fs->blocksize,
+		.inode_bytes = bytes / super->s_inodes_count,
+		.group_inodes = super->s_inodes_per_group,
+		.journal_mib = EXT2_I_SIZE(&journal) >> 20,
+		.resize_inode = ext2fs_has_feature_resize_inode(super),
+	};
+	drop_image(&im);
+	return true;
+failed:
+	drop_image(&im);
+	return false;
+}
+
+bool find_growth(struct config *c)
+{
+	struct growth g;
+
+	if (!c->grow_bytes)
+		return true;
+	if (!look_at_size(c, c->grow_bytes, &g))
+		return false;
+	c->growth = g;
+	return true;
+}
+
+/* Inodes for an image of @bytes, @filled of them for what is filled in. */
+static uint64_t count_inodes(const struct config *c, const struct growth *g,
+			     uint64_t filled, uint64_t bytes)
+{
+	uint64_t n = filled, least;
+
+	if (c->has_inodes || c->has_ratio)
+		return 0;
+	if (g->inode_bytes)
+		n += c->free_bytes / g->inode_bytes;
+	if (!c->growth.blocks)
+		return n;
+	/* Groups that are added later will have as many as those here. */
+	least = (bytes + g->group_bytes - 1) / g->group_bytes * g->group_inodes;
+	return n < least ? least : n;
+}
+
+/* What nobody but root can have, and what the kernel keeps for itself. */
+static uint64_t kept_blocks(const struct image *im)
+{
+	uint64_t clusters = ext2fs_blocks_count(im->fs->super) /
+			    EXT2FS_CLUSTER_RATIO(im->fs) / 50;
+
+	if (clusters > 4096)
+		clusters = 4096;
+	if (!ext2fs_has_feature_extents(im->fs->super))
+		clusters = 0;
+	return ext2fs_r_blocks_count(im->fs->super) +
+	       clusters * EXT2FS_CLUSTER_RATIO(im->fs);
+}
+
 /* How far a prototype is from the smallest size, in bytes; never exactly. */
 static int64_t slack(const struct config *c, const struct image *im,
 		     uint64_t size)
@@ -370,7 +464,8 @@ static int64_t slack(const struct config *c, const struct image *im,
 
 	if (!im->fs)
 		return -(int64_t)size;
-	return ((int64_t)s->free_blocks - (int64_t)s->wanted_blocks) *
+	return ((int64_t)s->free_blocks - (int64_t)s->wanted_blocks -
+		(int64_t)(c->free_bytes ? kept_blocks(im) : 0)) *
 	       im->fs->blocksize - (int64_t)c->free_bytes;
 }
 
@@ -391,22 +486,26 @@ static uint64_t next_size(uint64_t small, uint64_t large, uint64_t now,
 static bool find_smallest(const struct config *c, struct e4l_tree *t,
 			  struct image *im)
 {
-	uint64_t inodes = c->has_inodes ? 0 : e4l_tree_entries(t) * 33ULL / 32 +
-					      64;
-	uint64_t small = 0, large = 0, now = (8 << 20) + inodes * 300, tried;
+	uint64_t filled = e4l_tree_entries(t) * 33ULL / 32 + 64, inodes;
+	uint64_t small = 0, large = 0, now = (8 << 20) + filled * 300, tried;
+	struct growth g = c->growth;
 	bool fits = false;
 	errcode_t err;
 	int64_t off;
 	int round;
 
+	if (c->free_bytes && !g.blocks &&
+	    !look_at_size(c, now + c->free_bytes, &g))
+		return false;
 	for (round = 0; round < ROUNDS; round++) {
 		tried = now;
+		inodes = count_inodes(c, &g, filled, now);
 		if (!try_size(c, t, now, now, inodes, true, im, &err))
 			return false;
-		if (!c->has_inodes && im->stats.roomy_inodes > inodes) {
-			now += (im->stats.roomy_inodes - inodes) *
+		if (inodes && im->stats.roomy_inodes > filled) {
+			now += (im->stats.roomy_inodes - filled) *
 			       EXT2_INODE_SIZE(im->fs->super);
-			inodes = im->stats.roomy_inodes;
+			filled = im->stats.roomy_inodes;
 			continue;
 		}
 		if (err && err != E4L_ET_NO_SPACE)
@@ -424,7 +523,8 @@ static bool find_smallest(const struct config *c, struct e4l_tree *t,
 	}
 	if (large && !(err && err != E4L_ET_NO_SPACE) &&
 	    (tried == large ||
-	     try_size(c, t, large, large, inodes, false, im, &err)) && !err)
+	     try_size(c, t, large, large, count_inodes(c, &g, filled, large),
+		      false, im, &err)) && !err)
 		return true;
 	if (im->fs)
 		say_plan(t, im, err);
