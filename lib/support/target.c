@@ -551,11 +551,40 @@ static bool is_unprotected(const struct target *t)
 	return true;
 }
 
+static void say_held(const struct target *t, errcode_t err)
+{
+	say("%s: multiple mount protection: %s: wait for whoever uses it, on "
+	    "this host or another; if nobody does, since a program was killed, "
+	    "run tune2fs -f -E clear_mmp %s, and then e2fsck -p %s", t->name,
+	    error_message(err), t->device, t->device);
+}
+
+/* First of all: e2fsck -p refuses it too. */
+static bool is_held(const struct target *t)
+{
+	ext2_filsys fs = t->fs;
+	struct mmp_struct *mmp;
+	errcode_t err;
+	bool held;
+
+	if (!ext2fs_has_feature_mmp(fs->super))
+		return false;
+	err = io_channel_alloc_buf(fs->io, 1, &mmp);
+	if (!err)
+		err = ext2fs_mmp_read(fs, fs->super->s_mmp_block, mmp);
+	held = !err && mmp->mmp_seq == EXT4_MMP_SEQ_FSCK;
+	if (held)
+		say_held(t, EXT2_ET_MMP_FSCK_ON);
+	ext2fs_free_mem(&mmp);
+	return held;	/* opening it deals with the rest */
+}
+
 static bool is_unwritable(const struct target *t)
 {
 	size_t i;
 
-	if (is_unreadable(t) || has_unknown_feature(t) || is_unprotected(t))
+	if (is_unreadable(t) || has_unknown_feature(t) || is_unprotected(t) ||
+	    is_held(t))
 		return true;
 	for (i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
 		if (refusals[i].applies(t->fs->super)) {
@@ -610,9 +639,7 @@ static void say_write_error(const struct target *t, errcode_t err)
 	case EXT2_ET_MMP_FAILED:
 	case EXT2_ET_MMP_FSCK_ON:
 	case EXT2_ET_MMP_UNKNOWN_SEQ:
-		say("%s: multiple mount protection: %s: unmount it on the "
-		    "other host; if there is none, run tune2fs -f -E clear_mmp "
-		    "%s", t->name, error_message(err), t->device);
+		say_held(t, err);
 		break;
 	default:
 		say_open_error(t, err);

@@ -1,0 +1,127 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Multiple mount protection is let go of at every end but a kill; after a kill,
+# what the next run says works.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+# not under ptrace
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+export ASAN_OPTIONS
+require_program tune2fs strace e2undo
+strace -qq -o "$work/trace" true || skip "no ptrace"
+tune4fs=$top_builddir/misc/tune4fs
+e4debug=$top_builddir/debugfs/e4debug
+undo=$work/undo
+
+aged "$work/image" <<'END'
+size 24M
+mke2fs -b 4096 -O mmp
+interleave /logs count 10 rounds 10 blocks 1
+scatter /s frags 40 blocks 2 shuffle
+END
+digest "$work/image" >"$work/before"
+
+# Whoever takes it waits for eleven seconds: not here.
+nowait() {
+	run strace -f -qq -o "$work/trace" \
+		-e trace=clock_nanosleep,pwrite64 \
+		-e inject=clock_nanosleep:retval=0 "$@"
+}
+
+fresh() {
+	cp "$work/image" "$img"
+	rm -f "$undo"
+}
+
+# sequence: who has it; ff4d4d50 is nobody, e24d4d50 a program like these
+sequence() {
+	debugfs -R dump_mmp "$img" 2>/dev/null | sed -n 's/^sequence: *//p'
+}
+
+free_again() {
+	same "MMP after $1" "$(sequence)" ff4d4d50
+}
+
+ends() {
+	wanted=$1
+	shift
+	nowait "$@"
+	[ "$status" = "$wanted" ] || { show_run; fail "exit $status: $*"; }
+	free_again "$*"
+}
+
+fresh
+ends 0 "$e4repack" -z "$undo" "$img"
+ends 0 e2undo "$undo" "$img"
+rm "$undo"
+ends 0 "$tune4fs" -E dir_ireserve=64 "$img"
+ends 0 "$e4debug" -w -R 'mkdir /new' "$img"
+ends 1 "$e4debug" -w -R 'mkdir /new' "$img"
+ends 1 "$e4repack" "$img" /none
+ends 0 "$e4repack" "$img"
+ends 0 "$e4repack" -z "$undo" "$img"
+[ ! -e "$undo" ] || fail "nothing to do, and an undo file is left"
+
+# an error in the middle; afterwards, at the latest, it is let go of
+fresh
+run strace -f -qq -o "$work/trace" -e trace=clock_nanosleep,fsync \
+	-e inject=clock_nanosleep:retval=0 -e inject=fsync:error=EIO:when=7 \
+	"$e4repack" "$img"
+[ "$status" = 1 ] || fail "exit $status with an error in the middle"
+free_again "an error"
+mkdir "$work/small"
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=64K none "$work/small"; then
+	defer "umount '$work/small'"
+	fresh
+	ends 1 "$e4repack" -z "$work/small/undo" "$img"
+	says "cannot write the undo file $work/small/undo: No space left"
+	[ ! -e "$work/small/undo" ] || fail "nothing changed, a file left"
+fi
+
+# killed at several writes
+fresh
+nowait "$e4repack" "$img"
+n=$(grep -c pwrite64 "$work/trace")
+killed() {
+	run strace -f -qq -o "$work/trace" -e trace=clock_nanosleep,pwrite64 \
+		-e inject=clock_nanosleep:retval=0 \
+		-e inject=pwrite64:signal=SIGKILL:when="$@"
+	[ "$status" = 137 ] || fail "not killed at write $1"
+	same "MMP after a kill at write $1" "$(sequence)" e24d4d50
+	run e2fsck -p "$img"
+	[ "$status" -ge 4 ] || fail "e2fsck does not mind MMP"
+}
+for at in 4 $((n / 2)) $((n - 3)) $((n - 1)); do
+	fresh
+	killed "$at" "$e4repack" "$img"
+	for tool in "$e4repack" "$tune4fs -E dir_ireserve=64"; do
+		# shellcheck disable=SC2086
+		mustfail 1 $tool "$img"
+		says 'multiple mount protection: .* a program was killed'
+	done
+	mend=$(sed -n 's/.*run \(tune2fs [^,]*\), and then .*/\1/p' "$err")
+	check_mmp=$(sed -n 's/.*, and then \(e2fsck .*\)/\1/p' "$err")
+	# shellcheck disable=SC2086
+	check $mend
+	# shellcheck disable=SC2086
+	nowait $check_mmp
+	[ "$status" -le 1 ] || fail "$check_mmp fails"
+	free_again "$check_mmp"
+	sound "$img"
+	digest "$img" >"$work/after"
+	unchanged "$work/before" "$work/after"
+done
+
+# e2undo puts that back as well
+fresh
+nowait "$e4repack" -z "$undo" "$img"
+n=$(grep -c pwrite64 "$work/trace")
+fresh
+killed $((n / 2)) "$e4repack" -z "$undo" "$img"
+nowait e2undo "$undo" "$img"
+[ "$status" = 0 ] || { show_run; fail "e2undo"; }
+free_again e2undo
+nowait e2fsck -fy "$img"
+sound "$img"
+digest "$img" >"$work/after"
+unchanged "$work/before" "$work/after"
