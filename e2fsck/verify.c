@@ -106,7 +106,11 @@ bool verify_before(const struct target *t, struct e4l *e,
 	if (!can_be_checked(t))
 		return false;
 	findings_init(&found, 1);
-	err = verify_open(e, args, in, &found);
+	/* the check may take long: first what takes no time */
+	err = t->fs->flags & EXT2_FLAG_RW ?
+	      e4l_journal_probe(e, t->journal) : 0;
+	if (!err)
+		err = verify_open(e, args, in, &found);
 	if (err == E4L_ET_INTERRUPTED)
 		say("%s: stopped while it was checked: nothing was changed",
 		    t->name);

@@ -779,11 +779,14 @@ struct e4l_txn;
  * e4l_journal_close(), its block size is set to the filesystem's.  Writes
  * nothing: a journal that is opened and closed leaves no trace.
  * Errors: EXT2_ET_RO_FILSYS; E4L_ET_JOURNAL_RECOVERY, _CORRUPT, _FORMAT,
- * _DEVICE (@external is missing, or not this filesystem's), _ERROR; ENOMEM and
- * what reading returns.  *@ret is then NULL.
+ * _NARROW, _DEVICE (@external is missing, or not this filesystem's), _ERROR;
+ * ENOMEM and what reading returns.  *@ret is then NULL.
  */
 errcode_t e4l_journal_open(struct e4l *e, io_channel external,
 			   struct e4l_journal **ret);
+
+/* Whether that would work, as far as a few reads tell: not the bitmaps. */
+errcode_t e4l_journal_probe(struct e4l *e, io_channel external);
 
 /* How many metadata blocks fit in one transaction, at least 400. */
 uint32_t e4l_journal_capacity(const struct e4l_journal *j);

@@ -113,14 +113,18 @@ static void journal_free(struct e4l_journal *j)
 	free(j);
 }
 
-errcode_t e4l_journal_open(struct e4l *e, io_channel external,
-			   struct e4l_journal **ret)
+static errcode_t cannot_open(struct e4l *e, errcode_t err)
 {
-	struct e4l_journal *j;
+	return e4l_fail(e, err, "opening the journal",
+			e->fs->super->s_journal_inum, 0);
+}
+
+static errcode_t set_up(struct e4l *e, io_channel external,
+			struct e4l_journal **ret)
+{
+	struct e4l_journal *j = calloc(1, sizeof(*j));
 	errcode_t err;
 
-	*ret = NULL;
-	j = calloc(1, sizeof(*j));
 	if (!j)
 		return ENOMEM;
 	j->e = e;
@@ -132,14 +136,39 @@ errcode_t e4l_journal_open(struct e4l *e, io_channel external,
 		err = e4l_super_read(j);
 	if (!err && j->has_journal)
 		err = e4l_log_setup(j);
-	if (!err && !e->fs->block_map)
-		err = ext2fs_read_block_bitmap(e->fs);
-	if (err) {
+	if (err)
 		journal_free(j);
-		return e4l_fail(e, err, "opening the journal",
-				e->fs->super->s_journal_inum, 0);
+	else
+		*ret = j;
+	return err;
+}
+
+errcode_t e4l_journal_open(struct e4l *e, io_channel external,
+			   struct e4l_journal **ret)
+{
+	struct e4l_journal *j;
+	errcode_t err = set_up(e, external, &j);
+
+	*ret = NULL;
+	if (!err && !e->fs->block_map) {
+		err = ext2fs_read_block_bitmap(e->fs);
+		if (err)
+			journal_free(j);
 	}
+	if (err)
+		return cannot_open(e, err);
 	*ret = j;
+	return 0;
+}
+
+errcode_t e4l_journal_probe(struct e4l *e, io_channel external)
+{
+	struct e4l_journal *j;
+	errcode_t err = set_up(e, external, &j);
+
+	if (err)
+		return cannot_open(e, err);
+	journal_free(j);
 	return 0;
 }
 

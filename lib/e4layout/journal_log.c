@@ -310,7 +310,7 @@ errcode_t e4l_log_setup(struct e4l_journal *j)
 		return err;
 	set_format(j);
 	if (!j->wide && ext2fs_blocks_count(fs->super) >> 32)
-		return E4L_ET_JOURNAL_FORMAT;
+		return E4L_ET_JOURNAL_NARROW;
 	set_capacity(j, last);
 	return 0;
 }

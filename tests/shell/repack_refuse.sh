@@ -89,6 +89,25 @@ says "$work/undo: exists already: give the undo file another name"
 check "$e4repack" --no-undo "$img"
 clean "$img"
 
+# more blocks than a journal can number that the kernel never wrote to; said
+# before everything is read
+truncate -s 4200G "$work/large" 2>/dev/null &&
+	mke2fs -qq -F -t ext4 -b 1024 -O bigalloc,64bit -C 65536 -N 16384 \
+		-J size=1 -E lazy_itable_init=1,nodiscard "$work/large" \
+		>/dev/null 2>&1 && {
+	mustfail 1 "$e4repack" "$work/large"
+	one_sentence e4repack
+	says 'more than 32 bits: mount the filesystem once'
+	if command -v strace >/dev/null && strace -qq -o "$work/trace" true
+	then
+		run strace -f -qq -o "$work/trace" -P "$work/large" \
+			-e trace=pread64,read "$e4repack" "$work/large"
+		reads=$(grep -c read "$work/trace")
+		[ "$reads" -lt 100 ] || fail "$reads reads before the refusal"
+	fi
+	rm "$work/large"
+}
+
 require_loop
 fresh
 mount_image "$img" "$work/mnt"
