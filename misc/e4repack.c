@@ -18,16 +18,16 @@
 #define DEFAULT_ZEROOUT_KB	32	/* the kernel's */
 #define DEFAULT_MEM		{ .parts = UNITS_WHOLE / 4 }
 
-/* The words of --only and --keep, and their flags in the same order. */
+/* The words of --only and --move, and their flags in the same order. */
 static const char *const only_words[] = {
 	"merge", "zeroout", "move", "dirs", NULL
 };
 static const unsigned int only_flags[] = {
 	E4L_PLAN_MERGE, E4L_PLAN_ZEROOUT, E4L_PLAN_MOVE, E4L_REPACK_DIRS,
 };
-static const char *const keep_words[] = { "immutable", "swap", NULL };
-static const unsigned int keep_flags[] = {
-	E4L_REPACK_KEEP_IMMUTABLE, E4L_REPACK_KEEP_SWAP,
+static const char *const move_words[] = { "immutable", "swap", NULL };
+static const unsigned int move_flags[] = {
+	E4L_REPACK_MOVE_IMMUTABLE, E4L_REPACK_MOVE_SWAP,
 };
 static const char *const zeroout_words[] = { "off", NULL };
 
@@ -59,9 +59,9 @@ static const struct args_option options[] = {
 	  .help = "keep extents in SIZE (or N%) of memory" },
 	{ .name = "exclude", .kind = ARGS_TEXTS, .offset = AT(exclude),
 	  .value = "PATH", .help = "leave that file or subtree (repeatable)" },
-	{ .name = "keep", .kind = ARGS_SET, .offset = AT(keep),
-	  .value = "WORD,...", .choices = keep_words,
-	  .help = "leave immutable files, swap files" },
+	{ .name = "move", .kind = ARGS_SET, .offset = AT(move),
+	  .value = "WORD,...", .choices = move_words,
+	  .help = "repair immutable files, swap files as well" },
 	{ .name = "undo-file", .letter = 'z', .kind = ARGS_TEXT,
 	  .offset = AT(undo.file), .value = "FILE",
 	  .help = "save what is overwritten for e2undo(8)" },
@@ -202,7 +202,7 @@ static errcode_t repack(struct e4repack *r)
 {
 	struct e4l_repack_options opt = {
 		.flags = flags_of(r->only, only_flags) |
-			 flags_of(r->keep, keep_flags),
+			 flags_of(r->move, move_flags),
 		.dry_run = r->dry_run,
 		.zeroout_budget_blocks = budget(r, &r->zeroout_budget),
 		.copy_budget_blocks = budget(r, &r->max_copy),

@@ -29,7 +29,7 @@ struct e4repack {
 	/* what was asked for */
 	struct args_common args;	/* must be first: see support/args.h */
 	bool dry_run, verify;
-	unsigned int only, keep;	/* a bit for each word */
+	unsigned int only, move;	/* a bit for each word */
 	uint64_t zeroout_bytes;		/* NOT_GIVEN: as the filesystem says */
 	struct units_share zeroout_budget, max_copy;	/* likewise */
 	uint64_t max_seconds, min_excess;

@@ -1338,9 +1338,12 @@ const ext2_ino_t *e4l_plan_left(const struct e4l_plan *p, size_t *n);
 
 /* E4L_PLAN_* are for files; this is to merge and move directories. */
 #define E4L_REPACK_DIRS		0x10
-/* Files of these kinds are left alone. */
-#define E4L_REPACK_KEEP_IMMUTABLE 0x20
-#define E4L_REPACK_KEEP_SWAP	0x40
+/*
+ * Files of these kinds are left alone unless these say otherwise: boot loaders
+ * record where immutable files lie, hibernation where a swap file does.
+ */
+#define E4L_REPACK_MOVE_IMMUTABLE 0x20
+#define E4L_REPACK_MOVE_SWAP	0x40
 
 struct e4l_repack_options {
 	unsigned int flags;	/* E4L_PLAN_* and E4L_REPACK_* */

@@ -31,6 +31,7 @@ struct repack {
 	size_t n_extents, max_extents;
 	struct e4l_tree_block *tree;
 	size_t n_tree, max_tree;
+	char *block;			/* of it */
 	/* the inode that is read again */
 	ext2fs_inode_bitmap again;
 	/* what apply has written so far */
@@ -49,27 +50,70 @@ static bool is_reserved(const struct ext2_super_block *sb, ext2_ino_t ino)
 		ino == sb->s_orphan_file_inum);
 }
 
-/* mkswap(8) writes this 10 bytes before the end of the first page. */
-#define SWAP_PAGE_BYTES 4096
-static const char swap_signature[] = "SWAPSPACE2";
+/*
+ * What mkswap(8), or suspending to it, writes 10 bytes before the end of a swap
+ * file's first page.  Pages have from 4 to 64 KiB, and the file 10 at least.
+ */
+static const char *const swap_signatures[] = {
+	"SWAPSPACE2", "SWAP-SPACE", "S1SUSPEND", "S2SUSPEND", "ULSUSPEND",
+	"LINHIB0001",
+};
+#define SIGNATURE_BYTES	10
+#define MIN_PAGE_BYTES	4096
+#define MAX_PAGE_BYTES	65536
+#define MIN_SWAP_PAGES	10
 
-static bool is_swap(struct repack *r)
+static bool is_signature(const char *at)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(swap_signatures) / sizeof(char *); i++)
+		if (!memcmp(at, swap_signatures[i], strlen(swap_signatures[i])))
+			return true;
+	return false;
+}
+
+/* The written block of the inode at hand, or 0. */
+static blk64_t find_block(const struct repack *r, uint64_t lblk)
+{
+	const struct e4l_extent *x = r->extents;
+
+	while (x < r->extents + r->n_extents && x->lblk + x->len <= lblk)
+		x++;
+	if (x == r->extents + r->n_extents || x->lblk > lblk || x->unwritten)
+		return 0;
+	return x->pblk + (lblk - x->lblk);
+}
+
+/* Why the file must be taken for a swap file, or NULL. */
+static const char *reason_of_swap(struct repack *r, uint64_t size_bytes)
 {
 	unsigned int blocksize = r->e->fs->blocksize;
-	size_t at = SWAP_PAGE_BYTES - strlen(swap_signature);
-	const struct e4l_extent *x = r->extents;
-	bool found = false;
-	char *buf;
+	uint64_t page, at;
+	blk64_t blk;
 
-	if (!r->n_extents || x->lblk || x->unwritten ||
-	    (uint64_t)x->len * blocksize < SWAP_PAGE_BYTES)
-		return false;
-	buf = malloc(blocksize);
-	if (buf && !e4l_read(r->e, x->pblk + at / blocksize, 1, buf))
-		found = !memcmp(buf + at % blocksize, swap_signature,
-				strlen(swap_signature));
-	free(buf);
-	return found;
+	for (page = MIN_PAGE_BYTES; page <= MAX_PAGE_BYTES &&
+				    size_bytes >= page * MIN_SWAP_PAGES;
+	     page *= 2) {
+		at = page - SIGNATURE_BYTES;
+		blk = find_block(r, at / blocksize);
+		if (!blk)
+			continue;
+		if (e4l_read(r->e, blk, 1, r->block))
+			return "cannot be read";
+		if (is_signature(r->block + at % blocksize))
+			return "a swap file";
+	}
+	return NULL;
+}
+
+/* Whether anything of the inode at hand is not as it could be. */
+static bool can_be_better(const struct repack *r)
+{
+	const struct e4l_file_score *score = &r->scorer.score;
+
+	return score->extents > score->ideal_extents || score->splits ||
+	       score->tree_blocks > score->ideal_tree_blocks;
 }
 
 /* Why the file is left alone, or NULL; *@allowed: what may be done to it. */
@@ -91,11 +135,12 @@ static const char *reason_to_keep(struct repack *r, const struct e4l_piece *p,
 			   E4L_PLAN_MERGE | E4L_PLAN_MOVE : 0;
 	if (p->inode->i_flags & EXT4_ENCRYPT_FL)
 		*allowed &= ~E4L_PLAN_ZEROOUT;
-	if ((opt->flags & E4L_REPACK_KEEP_IMMUTABLE) &&
+	if (!(opt->flags & E4L_REPACK_MOVE_IMMUTABLE) &&
 	    (p->inode->i_flags & EXT2_IMMUTABLE_FL))
 		return "immutable";
-	if ((opt->flags & E4L_REPACK_KEEP_SWAP) && is_swap(r))
-		return "a swap file";
+	if (!(opt->flags & E4L_REPACK_MOVE_SWAP) && can_be_better(r) &&
+	    LINUX_S_ISREG(p->inode->i_mode))
+		return reason_of_swap(r, EXT2_I_SIZE(p->inode));
 	return NULL;
 }
 
@@ -458,7 +503,8 @@ errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_options *options,
 		.cache = options->cache,
 		.reread = reread, .priv = &r,
 	};
-	err = e4l_claims_new(e, &r.claims);
+	r.block = malloc(e->fs->blocksize);
+	err = r.block ? e4l_claims_new(e, &r.claims) : ENOMEM;
 	if (!err)
 		err = e4l_plan_new(&r.plan_opt, &r.plan);
 	if (!err)
@@ -468,6 +514,7 @@ errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_options *options,
 	e4l_claims_free(r.claims);
 	free(r.extents);
 	free(r.tree);
+	free(r.block);
 	if (r.again)
 		ext2fs_free_inode_bitmap(r.again);
 	result->extents_after = result->extents_before;

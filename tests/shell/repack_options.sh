@@ -8,15 +8,15 @@ mke2fs -qq -F -t ext4 "$img" 16M >/dev/null
 debugfs -w -R "mkdir d" "$img" >/dev/null 2>&1
 
 documented "$e4repack" misc/e4repack.8 dry-run only= zeroout= zeroout-budget= \
-	max-bytes= max-time= min-excess= mem= exclude= keep= undo-file= no-undo \
+	max-bytes= max-time= min-excess= mem= exclude= move= undo-file= no-undo \
 	verify json quiet verbose progress= help version
 
 for options in '' -n --dry-run --only=merge --only=zeroout,move,dirs,merge \
 	--zeroout=1M --zeroout=off '--zeroout 0' --zeroout-budget=64M \
 	--zeroout=1.5MB --zeroout-budget=10% --max-bytes=2.5% --mem=10% \
 	--max-bytes=1G --max-time=3600 --min-excess=7 --mem=1M --mem=0 \
-	--keep=immutable \
-	--keep=swap,immutable '--exclude=/lost+found --exclude lost+found' \
+	--move=immutable \
+	--move=swap,immutable '--exclude=/lost+found --exclude lost+found' \
 	--no-undo --verify --quiet '-q -v' --progress=never --json '-n --json'; do
 	# shellcheck disable=SC2086
 	check "$e4repack" $options "$img"
@@ -62,7 +62,8 @@ wrong --max-time=1h "$img"
 wrong --min-excess=few "$img"
 wrong --mem=little "$img"
 wrong --mem=-1 "$img"
-wrong --keep=everything "$img"
+wrong --keep=swap "$img"
+wrong --move=everything "$img"
 wrong --exclude
 wrong -z
 

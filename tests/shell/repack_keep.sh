@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Immutable files, whose blocks a boot loader may have recorded, and swap files,
+# whose place hibernation may have, stay where they are unless --move says that
+# nobody has.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+
+e4debug=$top_builddir/debugfs/e4debug
+
+# sign PATH OFFSET TEXT: writes TEXT at OFFSET of the file.
+sign() {
+	block=$(debugfs -R "bmap $1 $(($2 / bs))" "$img" 2>/dev/null)
+	printf %s "$3" | dd of="$img" bs=1 conv=notrunc status=none \
+		seek=$((block * bs + $2 % bs))
+}
+
+# where PATH: its blocks
+where() {
+	debugfs -R "blocks $1" "$img" 2>/dev/null
+}
+
+# stays: the last run has moved nothing but /other.
+stays() {
+	for file in /kernel $swaps; do
+		same "$what: blocks of $file" "$(where "$file")" \
+			"$(cat "$work$file")"
+	done
+	[ "$(where /other)" != "$(cat "$work/other")" ] ||
+		fail "$what: /other was not moved"
+}
+
+for bs in 1024 4096; do
+	what="blocks of $bs"
+	n=0
+	swaps=
+	{
+		echo "size 64M"
+		echo "mke2fs -b $bs"
+		for page in 4096 8192 16384 32768 65536; do
+			for text in SWAPSPACE2 S1SUSPEND; do
+				n=$((n + 1))
+				echo "scatter /swap$n frags 700 blocks 1 gap 1"
+			done
+		done
+		echo "scatter /short frags 9 blocks $((4096 / bs))"
+		echo "scatter /kernel frags 9 blocks 2 flags immutable"
+		echo "scatter /other frags 9 blocks 2"
+	} >"$work/recipe"
+	aged "$img" <"$work/recipe"
+	n=0
+	for page in 4096 8192 16384 32768 65536; do
+		for text in SWAPSPACE2 S1SUSPEND; do
+			n=$((n + 1))
+			swaps="$swaps /swap$n"
+			sign "/swap$n" $((page - 10)) $text
+		done
+	done
+	# nine pages are too few for a swap file
+	sign /short 4086 SWAPSPACE2
+	for file in /kernel /other $swaps; do
+		where "$file" >"$work$file"
+	done
+	cp "$img" "$work/img0"
+	digest "$img" >"$work/before"
+
+	repack "$img"
+	stays
+	reported 'files_planned 2'
+	check "$e4repack" -n "$img"
+	grep -q "^  *10   .*a swap file" "$out" ||
+		{ show_run; fail "$what: ten swap files"; }
+	grep -q "^  *1   .*immutable" "$out" ||
+		{ show_run; fail "$what: an immutable file"; }
+
+	cp "$work/img0" "$img"
+	check "$e4debug" -w -R repack "$img"
+	stays
+
+	cp "$work/img0" "$img"
+	repack --move=swap "$img"
+	reported 'files_planned 12'
+	same "$what: an immutable file" "$(where /kernel)" "$(cat "$work/kernel")"
+	repack --move=immutable "$img"
+	reported 'files_planned 1'
+	clean "$img"
+	digest "$img" >"$work/after"
+	unchanged "$work/before" "$work/after"
+	same "$what: excess" "$(excess "$img")" 0
+done
