@@ -24,7 +24,7 @@ struct repair {
 	bool writing;
 };
 
-static bool should_stop(void *priv)
+static bool should_stop(bool inside, void *priv)
 {
 	struct repair *r = priv;
 
@@ -47,7 +47,7 @@ static void on_progress(bool writing, uint64_t done, uint64_t total,
 				done * r->s->target.fs->blocksize);
 	else
 		shell_progress(r->s, done, total);
-	if (!r->writing && done < total && should_stop(r))
+	if (!r->writing && done < total && should_stop(false, r))
 		e4l_interrupt(r->s->e);
 }
 

@@ -90,11 +90,34 @@ static double elapsed(const struct e4repack *r)
 
 /* ------------------------------------------------- what the library asks for */
 
-static bool should_stop(void *priv)
+static bool should_stop(bool inside, void *priv)
 {
 	struct e4repack *r = priv;
 
 	return interrupt_heard(&r->interrupt) || elapsed(r) >= r->max_seconds;
+}
+
+/* What is said at once to who wants the writing to end. */
+static void answer_signals(struct e4repack *r)
+{
+	struct ext2_super_block *sb = r->target.fs->super;
+	const char *name = r->target.name, *device = r->target.device;
+	char mmp[120] = "";
+
+	if (ext2fs_has_feature_mmp(sb))
+		snprintf(mmp, sizeof(mmp), "tune2fs -f -E clear_mmp %s, and ",
+			 device);
+	snprintf(r->first, sizeof(r->first), "%s: finishing this transaction; "
+		 "a second signal ends at once", name);
+	if (r->undo.file)
+		snprintf(r->second, sizeof(r->second), "%s: ended in a "
+			 "transaction: see SAFETY in e4repack(8) for what to "
+			 "do with %s", name, r->undo.file);
+	else
+		snprintf(r->second, sizeof(r->second), "%s: ended in a "
+			 "transaction, which is done or not: run %se2fsck -p "
+			 "%s", name, mmp, device);
+	interrupt_say(&r->interrupt, r->first, r->second);
 }
 
 /*
@@ -109,6 +132,7 @@ static void on_progress(bool writing, uint64_t done, uint64_t total,
 	struct e4l_io_stats io;
 
 	if (writing && !r->writing) {
+		answer_signals(r);
 		progress_end(&r->progress);
 		progress_start(&r->progress, &r->args, "repairing");
 		r->writing = true;
@@ -116,7 +140,7 @@ static void on_progress(bool writing, uint64_t done, uint64_t total,
 	e4l_get_io_stats(r->e, &io);
 	progress_update(&r->progress, done, total,
 			writing ? e4repack_bytes(r, done) : io.bytes);
-	if (!writing && done < total && should_stop(r))
+	if (!writing && done < total && should_stop(false, r))
 		e4l_interrupt(r->e);
 }
 

@@ -47,6 +47,7 @@ struct e4repack {
 	ext2fs_inode_bitmap only_inodes, exclude_inodes;
 	struct progress progress;
 	bool writing;
+	char first[200], second[400];	/* answers to signals */
 	/* the result */
 	struct e4l_repack_result result;
 	struct skipped *skipped;

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "apply.h"
 #include "extent_tree_build.h"
 #include "io_pool.h"
@@ -21,7 +22,11 @@
 #define COPY_BYTES	(2u << 20)	/* written at once */
 #define ZERO_BYTES	(1u << 20)
 #define ZERO_JOB_BYTES	(16u << 20)
-#define COMMIT_BYTES	(256u << 20)	/* to copy and zero in a transaction */
+/* to copy and zero in a transaction of many steps */
+#define MAX_COMMIT_BYTES (256u << 20)
+#define MIN_COMMIT_BYTES (1u << 20)
+#define FIRST_COMMIT_BYTES (64u << 20)
+#define COMMIT_SECONDS	2		/* that it should take at most */
 
 struct range {
 	blk64_t from;		/* source, when copied */
@@ -52,6 +57,9 @@ struct e4l_apply {
 	struct new_tree *trees;
 	size_t n_trees;
 	uint64_t tree_blocks;		/* of all of them */
+	uint64_t commit_bytes;		/* see make_room() */
+	uint64_t piece_blocks;		/* written since stop() was asked */
+	double asked;			/* when */
 	struct e4l_apply_stats stats;
 };
 
@@ -93,10 +101,16 @@ int64_t e4l_step_grows(ext2_filsys fs, const struct e4l_file_plan *step)
 	       count_clusters(fs, step->give, step->n_give);
 }
 
+static uint64_t noted_blocks(const struct e4l_apply *a)
+{
+	return a->copies.blocks + a->zeroes.blocks + a->tree_blocks;
+}
+
 errcode_t e4l_apply_make_room(struct e4l_apply *a,
 			      const struct e4l_file_plan *step)
 {
-	uint64_t noted = a->copies.blocks + a->zeroes.blocks + a->tree_blocks;
+	uint64_t bytes = step->bytes_to_copy + step->bytes_to_zero +
+			 noted_blocks(a) * a->e->fs->blocksize;
 	uint64_t blocks;
 	errcode_t err = e4l_step_cost(a->opt.plan, step, 0, &blocks);
 
@@ -105,8 +119,7 @@ errcode_t e4l_apply_make_room(struct e4l_apply *a,
 	if (blocks > e4l_journal_capacity(a->opt.journal))
 		return E4L_ET_TXN_FULL;
 	if (a->txn && (blocks > e4l_txn_room(a->txn) ||
-		       step->batch != a->batch ||
-		       noted * a->e->fs->blocksize > COMMIT_BYTES))
+		       step->batch != a->batch || bytes > a->commit_bytes))
 		return e4l_apply_commit(a);
 	return 0;
 }
@@ -358,10 +371,29 @@ static errcode_t copy_read(void *arg, void *priv)
 	return job->err;
 }
 
-static void tell(struct e4l_apply *a, uint64_t blocks)
+static double now(void)
 {
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+/* @blocks more are written: is it time to ask whether to go on? */
+static errcode_t tell(struct e4l_apply *a, uint64_t blocks)
+{
+	uint64_t most = a->opt.piece_blocks ? a->opt.piece_blocks :
+			MAX_COMMIT_BYTES / a->e->fs->blocksize;
+
 	if (a->opt.progress)
 		a->opt.progress(blocks, a->opt.priv);
+	a->piece_blocks += blocks;
+	if (!a->opt.stop || (a->piece_blocks < most &&
+			     now() - a->asked < COMMIT_SECONDS))
+		return 0;
+	a->piece_blocks = 0;
+	a->asked = now();
+	return a->opt.stop(true, a->opt.priv) ? E4L_ET_INTERRUPTED : 0;
 }
 
 static errcode_t copy_write(void *arg, void *priv)
@@ -376,8 +408,7 @@ static errcode_t copy_write(void *arg, void *priv)
 	if (err)
 		return e4l_fail(job->e, err, "writing a file's data", 0,
 				job->to);
-	tell(c->a, job->blocks);
-	return 0;
+	return tell(c->a, job->blocks);
 }
 
 static errcode_t copy_data(struct e4l_apply *a)
@@ -468,8 +499,7 @@ static errcode_t zero_done(void *arg, void *priv)
 
 	for (i = 0; i < job->n && !err; i++)
 		err = zero_range(z, &job->ranges[i]);
-	tell(z->a, job->blocks);
-	return err;
+	return err ? err : tell(z->a, job->blocks);
 }
 
 static errcode_t zero_data(struct e4l_apply *a)
@@ -521,12 +551,25 @@ static void forget_batch(struct e4l_apply *a)
 	a->copies.blocks = a->zeroes.blocks = 0;
 }
 
+/* The next transaction's size, from the time that this one took. */
+static void adjust(struct e4l_apply *a, double seconds)
+{
+	if (seconds > COMMIT_SECONDS && a->commit_bytes > MIN_COMMIT_BYTES)
+		a->commit_bytes /= 2;
+	else if (seconds < COMMIT_SECONDS / 2. &&
+		 a->commit_bytes < MAX_COMMIT_BYTES)
+		a->commit_bytes *= 2;
+}
+
 errcode_t e4l_apply_commit(struct e4l_apply *a)
 {
+	double start = now();
 	errcode_t err;
 
 	if (!a->txn)
 		return 0;
+	a->piece_blocks = 0;
+	a->asked = start;
 	err = zero_data(a);
 	if (!err)
 		err = copy_data(a);
@@ -545,6 +588,7 @@ errcode_t e4l_apply_commit(struct e4l_apply *a)
 		a->stats.copied_blocks += a->copies.blocks;
 		a->stats.zeroed_blocks += a->zeroes.blocks;
 		a->stats.transactions++;
+		adjust(a, now() - start);
 	}
 	forget_batch(a);
 	return err;
@@ -560,6 +604,7 @@ errcode_t e4l_apply_open(struct e4l *e, const struct e4l_apply_options *options,
 		return ENOMEM;
 	a->e = e;
 	a->opt = *options;
+	a->commit_bytes = FIRST_COMMIT_BYTES;
 	return 0;
 }
 

@@ -24,6 +24,9 @@ struct e4l_apply_options {
 	const struct e4l_plan_options *plan;	/* that the steps come from */
 	/* Hears of blocks that have been copied or zeroed; may be NULL. */
 	void (*progress)(uint64_t blocks, void *priv);
+	/* As in struct e4l_repack_options, inside transactions only. */
+	bool (*stop)(bool inside, void *priv);
+	uint64_t piece_blocks;
 	void *priv;
 };
 errcode_t e4l_apply_open(struct e4l *e, const struct e4l_apply_options *options,
@@ -31,9 +34,10 @@ errcode_t e4l_apply_open(struct e4l *e, const struct e4l_apply_options *options,
 
 /*
  * Commits the running transaction if @step does not fit in, is of another batch,
- * or there is much to copy already.  E4L_ET_TXN_FULL: it does not fit in a
- * transaction of its own, and nothing has changed.  After any other error
- * e4l_apply_close() is all that is left.
+ * or there would be much to copy: what was copied in 2 s before, and 256 MiB at
+ * most.  E4L_ET_TXN_FULL: it does not fit in a transaction of its own, and
+ * nothing has changed.  E4L_ET_INTERRUPTED: stop() had the transaction dropped.
+ * After this and any other error e4l_apply_close() is all that is left.
  */
 errcode_t e4l_apply_make_room(struct e4l_apply *a,
 			      const struct e4l_file_plan *step);

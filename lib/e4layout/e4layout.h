@@ -1374,9 +1374,13 @@ struct e4l_repack_options {
 			 void *priv);
 	/*
 	 * Asked between steps: true ends the work after the transaction.  Asked
-	 * before a file is read again, too: E4L_ET_INTERRUPTED, no plan.
+	 * @inside one whenever piece_blocks (0: 256 MiB) were copied or zeroed
+	 * or 2 s have passed: true drops that transaction, of which nothing but
+	 * free and unwritten blocks has been written.  Asked before a file is
+	 * read again, too: E4L_ET_INTERRUPTED, no plan.
 	 */
-	bool (*stop)(void *priv);
+	bool (*stop)(bool inside, void *priv);
+	uint64_t piece_blocks;
 	void *priv;
 };
 

@@ -312,7 +312,7 @@ static errcode_t reread(ext2_ino_t ino, struct e4l_extent **extents, size_t *n,
 	struct extents x = { .r = r };
 	errcode_t err = 0;
 
-	if (r->opt->stop && r->opt->stop(r->opt->priv))
+	if (r->opt->stop && r->opt->stop(false, r->opt->priv))
 		return E4L_ET_INTERRUPTED;
 	if (!r->again)
 		err = ext2fs_allocate_inode_bitmap(r->e->fs, "one inode",
@@ -367,6 +367,13 @@ static void write_progress(uint64_t blocks, void *priv)
 		r->opt->progress(true, r->written, r->to_write, r->opt->priv);
 }
 
+static bool should_stop(bool inside, void *priv)
+{
+	struct repack *r = priv;
+
+	return r->opt->stop && r->opt->stop(inside, r->opt->priv);
+}
+
 static errcode_t apply_steps(struct repack *r, struct e4l_apply *a,
 			     const struct e4l_file_plan *steps, size_t *n)
 {
@@ -377,7 +384,7 @@ static errcode_t apply_steps(struct repack *r, struct e4l_apply *a,
 		err = e4l_apply_make_room(a, &steps[i]);
 		if (err)
 			break;
-		r->result->stopped = r->opt->stop && r->opt->stop(r->opt->priv);
+		r->result->stopped = should_stop(false, r);
 		if (r->result->stopped)
 			break;
 		err = e4l_apply_step(a, &steps[i]);
@@ -385,7 +392,12 @@ static errcode_t apply_steps(struct repack *r, struct e4l_apply *a,
 			break;
 	}
 	*n = i;
-	return err ? err : e4l_apply_commit(a);
+	if (!err)
+		err = e4l_apply_commit(a);
+	if (err != E4L_ET_INTERRUPTED)
+		return err;
+	r->result->stopped = true;
+	return 0;
 }
 
 /* Quota counts tree blocks too: can it count what is going to change? */
@@ -415,7 +427,9 @@ static errcode_t apply_plan(struct repack *r, const struct e4l_file_plan *steps,
 			    size_t *n)
 {
 	struct e4l_apply_options opt = {
-		.plan = &r->plan_opt, .progress = write_progress, .priv = r,
+		.plan = &r->plan_opt, .progress = write_progress,
+		.stop = should_stop, .piece_blocks = r->opt->piece_blocks,
+		.priv = r,
 	};
 	struct e4l_apply *a = NULL;
 	struct e4l_apply_stats stats;

@@ -3,6 +3,13 @@
 #include <string.h>
 #include <unistd.h>
 #include "interrupt.h"
+#include "say.h"
+
+static void answer(const char *sentence)
+{
+	if (sentence)
+		say("%s", sentence);
+}
 
 static void *wait_for_signal(void *priv)
 {
@@ -13,11 +20,16 @@ static void *wait_for_signal(void *priv)
 	if (sigwait(&in->signals, &sig))
 		return NULL;
 	atomic_store(&in->heard, true);
+	answer(atomic_load(&in->first));
 	e = atomic_load(&in->e);
 	if (e)
 		e4l_interrupt(e);
+	if (sigwait(&in->signals, &sig))
+		return NULL;
 	/* whoever asks twice does not want to wait */
+	answer(atomic_load(&in->second));
 	pthread_sigmask(SIG_UNBLOCK, &in->signals, NULL);
+	kill(getpid(), sig);
 	for (;;)
 		pause();
 }
@@ -37,6 +49,8 @@ int interrupt_start(struct interrupt *in, struct e4l *e)
 
 	atomic_init(&in->e, e);
 	atomic_init(&in->heard, false);
+	atomic_init(&in->first, NULL);
+	atomic_init(&in->second, NULL);
 	sigemptyset(&in->signals);
 	add_unless_ignored(&in->signals, SIGINT);
 	add_unless_ignored(&in->signals, SIGTERM);
@@ -46,6 +60,12 @@ int interrupt_start(struct interrupt *in, struct e4l *e)
 		pthread_sigmask(SIG_SETMASK, &in->before, NULL);
 	in->active = !err;
 	return err;
+}
+
+void interrupt_say(struct interrupt *in, const char *first, const char *second)
+{
+	atomic_store(&in->second, second);
+	atomic_store(&in->first, first);
 }
 
 void interrupt_watch(struct interrupt *in, struct e4l *e)

@@ -15,6 +15,7 @@ struct interrupt {
 	pthread_t thread;
 	bool active;
 	atomic_bool heard;
+	_Atomic(const char *) first, second;	/* see interrupt_say() */
 };
 
 /*
@@ -26,6 +27,13 @@ struct interrupt {
  * Returns 0 or an errno.
  */
 int interrupt_start(struct interrupt *in, struct e4l *e);
+
+/*
+ * From now on the first signal is answered at once, on stderr, by @first, and
+ * the second, which kills the process, by @second; both are borrowed.
+ */
+void interrupt_say(struct interrupt *in, const char *first,
+		   const char *second);
 
 /*
  * @e is interrupted, too; at once when there was a signal already.  NULL: from

@@ -11,10 +11,12 @@ struct run {
 };
 
 /* Asked before each step, and after the transaction that had no room for it. */
-static bool stop(void *priv)
+static bool stop(bool inside, void *priv)
 {
 	struct run *run = priv;
 
+	if (inside)
+		return false;
 	if (run->asked++ == run->max)
 		return true;
 	run->env->mark(run->env->priv);

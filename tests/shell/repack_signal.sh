@@ -75,7 +75,8 @@ for signal in INT TERM; do
 	done
 	[ "$status" = 0 ] || fail "$what: exit $status"
 	cp "$work/said" "$err"
-	one_sentence e4repack
+	[ "$(wc -l <"$err")" = 2 ] || { show_run; fail "not two sentences"; }
+	says "finishing this transaction; a second signal ends at once$"
 	says "stopped after $(report files_done) of $planned files: another run"
 	echo "$what: $(report files_done) of $planned files," \
 		"$(report transactions) transactions"
@@ -123,3 +124,27 @@ done
 echo "$runs runs, $killed killed on the way, $replayed journals replayed"
 # how many depends on the machine's speed
 [ "$killed" -gt 0 ] || fail "no run was killed on the way"
+
+# the second signal kills it, and says what to run
+for try in $(seq 30); do
+	what="two signals, try $try"
+	begin
+	while ! writing && kill -0 $pid 2>/dev/null; do :; done
+	kill -INT $pid 2>/dev/null || :
+	while ! grep -q 'finishing this' "$err" && kill -0 $pid 2>/dev/null; do
+		:
+	done
+	end INT
+	run_status=$status
+	cp "$err" "$work/said"
+	run e2fsck -fy "$img"
+	[ "$status" -le 1 ] || { show_run; fail "$what: e2fsck: $status"; }
+	clean "$img"
+	digest -z "$img" >"$work/after"
+	unchanged "$work/before" "$work/after"
+	[ "$run_status" != 130 ] || break
+done
+same "$what: exit" "$run_status" 130
+cp "$work/said" "$err"
+says "finishing this transaction"
+says "ended in a transaction, which is done or not: run e2fsck -p $img$"

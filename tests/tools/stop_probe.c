@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stop_probe IMAGE N: moves what is in pieces, and stops when it is asked for
+ * the Nth time inside a transaction, which is after each 2 MiB.  Prints how
+ * often it was asked, and what was done.
+ */
+#include "config.h"
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <e4layout/e4layout.h>
+
+struct probe {
+	unsigned int asked, stop_at;
+	bool stopped;
+};
+
+static bool stop(bool inside, void *priv)
+{
+	struct probe *p = priv;
+
+	p->asked += inside;
+	p->stopped |= inside && p->asked == p->stop_at;
+	return p->stopped;
+}
+
+int main(int argc, char **argv)
+{
+	struct probe p = { .stop_at = argc == 3 ? atoi(argv[2]) : 0 };
+	struct e4l_repack_options opt = {
+		.flags = E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT | E4L_PLAN_MOVE,
+		.zeroout_max_blocks = 1024,
+		.zeroout_budget_blocks = E4L_NO_LIMIT,
+		.copy_budget_blocks = E4L_NO_LIMIT,
+		.stop = stop, .priv = &p,
+	};
+	struct e4l_repack_result result = { 0 };
+	struct e4l *e = NULL;
+	ext2_filsys fs;
+	errcode_t fail;
+
+	if (argc != 3)
+		errx(2, "usage: stop_probe IMAGE N");
+	fail = ext2fs_open2(argv[1], "cache=off", EXT2_FLAG_64BITS |
+			    EXT2_FLAG_RW, 0, 0, unix_io_manager, &fs);
+	if (fail)
+		errx(2, "%s: cannot open", argv[1]);
+	opt.piece_blocks = (2 << 20) / fs->blocksize;
+	fail = e4l_new(fs, &e);
+	if (!fail)
+		fail = e4l_repack(e, &opt, &result);
+	if (fail)
+		errx(1, "%s: %s", argv[1], error_message(fail));
+	printf("asked %u, stopped %d, files %llu of %llu, transactions %llu, "
+	       "copied %llu, zeroed %llu\n", p.asked, result.stopped,
+	       (unsigned long long)result.files_done,
+	       (unsigned long long)result.files_planned,
+	       (unsigned long long)result.transactions,
+	       (unsigned long long)result.copied_blocks,
+	       (unsigned long long)result.zeroed_blocks);
+	e4l_free(e);
+	ext2fs_free(fs);
+	return 0;
+}
