@@ -77,6 +77,13 @@ for known in 'default .* htree-root .*: info_length=max ' \
 	[ "$status" = 0 ] || fail "$known"
 done
 
+# Who writes refuses what e2fsck finds unclean, and leaves the rest clean.
+corpus --each 1 --writers 20
+cat "$out"
+[ "$status" = 0 ] || fail "one of them wrote what it must not"
+grep -q '[1-9][0-9]* unclean e4repack refused' "$out" || fail "nothing refused"
+grep -q '[1-9][0-9]* clean e4repack wrote' "$out" || fail "nothing written"
+
 # Images that end early, in the middle of anything.
 corpus --truncate
 cat "$out"

@@ -1,37 +1,101 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * judge [OPTION...]: e4check with these options, in one process for many
- * images, so that sanitizers have time for them.  Their names come from
- * standard input, one a line; after what e4check says of each goes a line
- * "exit CODE".
+ * judge [OPTION...]: a tool with these options, in one process for many images,
+ * so that there is time for all of them, and for sanitizers.  Their names come
+ * from standard input, one a line; each takes the place of "{}" in the options,
+ * or follows them.  After what the tool says of an image goes a line
+ * "exit CODE", with " written" when the image was written to.
  */
 #include "config.h"
+#include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define IMAGE_SECONDS	60
-#undef main		/* e4check's has another name here */
+#define LONG_AGO	1
+#undef main		/* the tool's has another name here */
 
-int e4check_main(int argc, char **argv);
+int tool_main(int argc, char **argv);
+
+/* Multiple mount protection waits for others, who cannot be. */
+unsigned int sleep(unsigned int seconds)
+{
+	return 0;
+}
+
+/* @arg with @image in the place of "{}", to be freed; NULL: it has none. */
+static char *put_in(const char *arg, const char *image)
+{
+	const char *at = strstr(arg, "{}");
+	char *text = NULL;
+
+	if (at && asprintf(&text, "%.*s%s%s", (int)(at - arg), arg, image,
+			   at + 2) < 0)
+		abort();
+	return text;
+}
+
+/* Whoever writes to the image makes it new. */
+static void make_old(const char *image)
+{
+	const struct timespec old[2] = {
+		{ .tv_sec = LONG_AGO }, { .tv_sec = LONG_AGO },
+	};
+
+	if (utimensat(AT_FDCWD, image, old, 0))
+		perror(image);
+}
+
+static bool is_new(const char *image)
+{
+	struct stat st;
+
+	return stat(image, &st) || st.st_mtim.tv_sec != LONG_AGO;
+}
+
+static int judge(int argc, char **argv, char *image)
+{
+	char **args = calloc(argc + 2, sizeof(*args));
+	char **made = calloc(argc, sizeof(*made));
+	bool named = false;
+	int i, code;
+
+	if (!args || !made)
+		abort();
+	for (i = 0; i < argc; i++) {
+		made[i] = put_in(argv[i], image);
+		args[i] = made[i] ? made[i] : argv[i];
+		named |= made[i] != NULL;
+	}
+	if (!named)
+		args[argc] = image;
+	optind = 0;	/* getopt(3) begins anew */
+	code = tool_main(argc + !named, args);
+	for (i = 0; i < argc; i++)
+		free(made[i]);
+	free(made);
+	free(args);
+	return code;
+}
 
 int main(int argc, char **argv)
 {
-	char **args = calloc(argc + 2, sizeof(*args)), image[PATH_MAX];
+	char image[PATH_MAX];
+	int code;
 
-	if (!args)
-		return 1;
-	memcpy(args, argv, argc * sizeof(*args));
-	args[argc] = image;
 	while (fgets(image, sizeof(image), stdin)) {
 		image[strcspn(image, "\n")] = '\0';
+		make_old(image);
 		alarm(IMAGE_SECONDS);
-		printf("exit %d\n", e4check_main(argc + 1, args));
+		code = judge(argc, argv, image);
 		alarm(0);
+		printf("exit %d%s\n", code, is_new(image) ? " written" : "");
 		fflush(stdout);
 	}
-	free(args);
 	return 0;
 }
