@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
 #include <stdlib.h>
+#include "e4layout/own_blocks.h"
 #include "metadata.h"
 
 static errcode_t add(struct check *ck, blk64_t blk, blk64_t len)
@@ -15,31 +16,6 @@ static errcode_t add(struct check *ck, blk64_t blk, blk64_t len)
 	if (!err)
 		m->v[m->n++] = (struct blk_run) {
 			blk, len < end - blk ? len : end - blk };
-	return err;
-}
-
-/* The superblock and descriptors of @group, or their copies. */
-static errcode_t add_super(struct check *ck, dgrp_t group)
-{
-	ext2_filsys fs = ck->fs;
-	struct ext2_super_block *sb = fs->super;
-	blk64_t super, old_desc, new_desc, old_blocks;
-	errcode_t err = 0;
-
-	ext2fs_super_and_bgd_loc2(fs, group, &super, &old_desc, &new_desc,
-				  NULL);
-	old_blocks = ext2fs_has_feature_meta_bg(sb) ? sb->s_first_meta_bg :
-		     fs->desc_blocks + sb->s_reserved_gdt_blocks;
-	if (super || !group)
-		err = add(ck, super, 1);
-	/* the boot block, where it shares a cluster */
-	if (!err && !group && super)
-		if (fs->blocksize == 1024 && EXT2FS_CLUSTER_RATIO(fs) > 1)
-			err = add(ck, 0, 1);
-	if (!err && old_desc)
-		err = add(ck, old_desc, old_blocks);
-	if (!err && new_desc)
-		err = add(ck, new_desc, 1);
 	return err;
 }
 
@@ -79,23 +55,20 @@ static errcode_t settle(struct check *ck, bool *overlap)
 
 errcode_t metadata_claim(struct check *ck)
 {
+	struct e4l_own_run runs[E4L_OWN_RUNS];
 	ext2_filsys fs = ck->fs;
 	errcode_t err = 0;
 	bool overlap;
+	size_t n, i;
 	dgrp_t g;
 
 	ck->metadata = calloc(1, sizeof(*ck->metadata));
 	if (!ck->metadata)
 		return ENOMEM;
 	for (g = 0; g < fs->group_desc_count && !err; g++) {
-		err = add_super(ck, g);
-		if (!err && ext2fs_inode_table_loc(fs, g))
-			err = add(ck, ext2fs_inode_table_loc(fs, g),
-				  fs->inode_blocks_per_group);
-		if (!err && ext2fs_block_bitmap_loc(fs, g))
-			err = add(ck, ext2fs_block_bitmap_loc(fs, g), 1);
-		if (!err && ext2fs_inode_bitmap_loc(fs, g))
-			err = add(ck, ext2fs_inode_bitmap_loc(fs, g), 1);
+		n = e4l_own_blocks(fs, g, runs);
+		for (i = 0; i < n && !err; i++)
+			err = add(ck, runs[i].blk, runs[i].len);
 	}
 	if (!err)
 		err = settle(ck, &overlap);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "array.h"
 #include "claims.h"
+#include "own_blocks.h"
 #include "space.h"
 
 struct e4l_claims {
@@ -65,21 +66,11 @@ static void mark(struct e4l_claims *c, blk64_t blk, blk64_t len)
 
 static void mark_group(struct e4l_claims *c, dgrp_t group)
 {
-	ext2_filsys fs = c->e->fs;
-	blk64_t super, old_desc, new_desc;
-	blk_t used;
+	struct e4l_own_run runs[E4L_OWN_RUNS];
+	size_t n = e4l_own_blocks(c->e->fs, group, runs), i;
 
-	ext2fs_super_and_bgd_loc2(fs, group, &super, &old_desc, &new_desc,
-				  &used);
-	if (super || !group)
-		mark(c, super, 1);
-	if (old_desc)
-		mark(c, old_desc, fs->desc_blocks);
-	if (new_desc)
-		mark(c, new_desc, 1);
-	mark(c, ext2fs_block_bitmap_loc(fs, group), 1);
-	mark(c, ext2fs_inode_bitmap_loc(fs, group), 1);
-	mark(c, ext2fs_inode_table_loc(fs, group), fs->inode_blocks_per_group);
+	for (i = 0; i < n; i++)
+		mark(c, runs[i].blk, runs[i].len);
 }
 
 errcode_t e4l_claims_new(struct e4l *e, struct e4l_claims **ret)

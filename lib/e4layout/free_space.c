@@ -13,6 +13,7 @@
 #include "array.h"
 #include "csum.h"
 #include "io_pool.h"
+#include "own_blocks.h"
 
 /* Metadata that lies in a group without a bitmap, which does not tell. */
 struct stray {
@@ -73,21 +74,11 @@ static void mark_used(ext2_filsys fs, dgrp_t group, char *bitmap, blk64_t blk,
 /* The group's copies of the superblock and of the descriptors. */
 static void mark_backups(ext2_filsys fs, dgrp_t group, char *bitmap)
 {
-	struct ext2_super_block *sb = fs->super;
-	blk64_t super, old_desc, new_desc, old_desc_blocks;
+	struct e4l_own_run runs[E4L_OWN_BACKUPS];
+	size_t n = e4l_own_backups(fs, group, runs), i;
 
-	ext2fs_super_and_bgd_loc2(fs, group, &super, &old_desc, &new_desc,
-				  NULL);
-	old_desc_blocks = ext2fs_has_feature_meta_bg(sb) ? sb->s_first_meta_bg :
-			  fs->desc_blocks + sb->s_reserved_gdt_blocks;
-	if (super || !group)
-		mark_used(fs, group, bitmap, super, 1);
-	if (!group)	/* the boot block, where it shares a cluster */
-		mark_used(fs, group, bitmap, 0, 1);
-	if (old_desc)
-		mark_used(fs, group, bitmap, old_desc, old_desc_blocks);
-	if (new_desc)
-		mark_used(fs, group, bitmap, new_desc, 1);
+	for (i = 0; i < n; i++)
+		mark_used(fs, group, bitmap, runs[i].blk, runs[i].len);
 }
 
 /* The first of the strays that begins at or after @blk. */
