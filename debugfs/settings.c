@@ -116,6 +116,7 @@ static void on_progress(const char *doing, uint64_t done, uint64_t all,
 bool do_findings(struct shell *s, int argc, const char *const *argv)
 {
 	const struct check_options opt = {
+		.journal = s->target.journal,
 		.progress = on_progress, .priv = s,
 	};
 	struct findings found;

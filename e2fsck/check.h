@@ -10,6 +10,7 @@ struct check_options {
 	bool no_layout;		/* findings of severity layout are not wanted */
 	bool layout_only;	/* nor any others */
 	bool mounted;		/* it is in use, and looks like that */
+	io_channel journal;	/* of an external journal's device, or NULL */
 	/* As e4l_scan_ops.progress, with what is being done. */
 	void (*progress)(const char *doing, uint64_t done, uint64_t all,
 			 void *priv);

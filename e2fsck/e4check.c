@@ -81,6 +81,7 @@ static errcode_t run_check(struct e4check *check)
 		.no_layout = check->no_layout,
 		.layout_only = check->layout_only,
 		.mounted = check->target.mount_point,
+		.journal = check->target.journal,
 		.progress = on_progress, .priv = check,
 	};
 	struct interrupt in = { 0 };
@@ -103,6 +104,8 @@ static errcode_t run_check(struct e4check *check)
 
 static int verdict(const struct e4check *check, errcode_t err)
 {
+	const struct findings *f = &check->found;
+
 	if (err == E4L_ET_INTERRUPTED) {
 		say("%s: interrupted: nothing was changed, and nothing is "
 		    "known", check->target.name);
@@ -117,7 +120,8 @@ static int verdict(const struct e4check *check, errcode_t err)
 		return FSCK_FAILED;
 	if (check->args.verbose)
 		say_reads(check->target.name, check->e);
-	return check->found.severity[SEVERITY_ERROR] ? FSCK_ERRORS : FSCK_CLEAN;
+	return (f->severity[SEVERITY_ERROR] ? FSCK_ERRORS : FSCK_CLEAN) |
+	       (f->count[F_JOURNAL_ABSENT] ? FSCK_FAILED : 0);
 }
 
 /* What was found before there was anything to check. */

@@ -150,9 +150,7 @@ static void judge_journal_super(struct check *ck, ext2_ino_t ino, blk64_t blk,
 	else if ((v2 && (!csum_features_ok(s) || !csum_ok(s))) ||
 		 !lengths_ok(ck, s, blocks))
 		FOUND(ck, JOURNAL_SUPER, .ino = ino, .blk = blk);
-	if (ext2fs_has_feature_journal_needs_recovery(sb))
-		FOUND(ck, JOURNAL_RECOVERY);
-	else if (s->start)
+	if (s->start && !ext2fs_has_feature_journal_needs_recovery(sb))
 		FOUND(ck, JOURNAL_DATA, .ino = ino, .blk = blk);
 	if (s->err && !ext2fs_has_feature_journal_needs_recovery(sb))
 		FOUND(ck, JOURNAL_ERROR, .ino = ino, .blk = blk);
@@ -181,20 +179,48 @@ static errcode_t judge_journal(struct check *ck, struct ext2_inode *inode)
 	return 0;
 }
 
+/* A journal on a device of its own: no block of it is the filesystem's. */
+static errcode_t judge_external(struct check *ck)
+{
+	io_channel io = ck->opt->journal;
+	struct jbd2_super s;
+	uint32_t blocks;
+	errcode_t err;
+
+	if (!io) {
+		FOUND(ck, JOURNAL_ABSENT);
+		return 0;
+	}
+	err = e4l_log_device(ck->fs, io, &blocks);
+	if (err == E4L_ET_JOURNAL_DEVICE) {
+		FOUND(ck, JOURNAL_TWO);
+		return 0;
+	}
+	if (err || io_channel_read_blk64(io,
+			ext2fs_journal_sb_start(ck->fs->blocksize),
+			-JBD2_SUPER_BYTES, &s))
+		FOUND(ck, JOURNAL_SUPER);
+	else
+		judge_journal_super(ck, 0, 0, &s, blocks);
+	return 0;
+}
+
 errcode_t pass0_journal(struct check *ck)
 {
 	struct ext2_super_block *sb = ck->fs->super;
 	bool has = ext2fs_has_feature_journal(sb);
 	struct ext2_inode inode;
 
+	if (ext2fs_has_feature_journal_needs_recovery(sb))
+		FOUND(ck, JOURNAL_RECOVERY);
 	if (!has && !ext2fs_has_feature_journal_needs_recovery(sb) &&
 	    !sb->s_journal_inum && !sb->s_journal_dev &&
 	    is_zero(sb->s_journal_uuid, sizeof(sb->s_journal_uuid)))
 		return 0;
 	if (!is_zero(sb->s_journal_uuid, sizeof(sb->s_journal_uuid))) {
-		/* what is on a device of its own is not read */
-		if (!has || sb->s_journal_inum)
-			FOUND(ck, JOURNAL_TWO);
+		if (has && !sb->s_journal_inum)
+			return judge_external(ck);
+		FOUND(ck, JOURNAL_TWO);
 		return 0;
 	}
 	if (!has && !sb->s_journal_inum &&

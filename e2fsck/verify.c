@@ -52,12 +52,18 @@ static void on_progress(const char *doing, uint64_t done, uint64_t all,
 	progress_update(&w->progress, done, all, io.bytes);
 }
 
-errcode_t verify_open(struct e4l *e, const struct args_common *args,
-		      struct interrupt *in, struct findings *found)
+/*
+ * Checks @t, of which libext2fs' memory (bitmaps, descriptors) stays as it is.
+ * A signal that @in hears ends it with E4L_ET_INTERRUPTED.
+ */
+static errcode_t check_open(const struct target *t, struct e4l *e,
+			    const struct args_common *args,
+			    struct interrupt *in, struct findings *found)
 {
 	struct watch w = { .e = e, .args = args };
 	const struct check_options opt = {
-		.no_layout = true, .progress = on_progress, .priv = &w,
+		.no_layout = true, .journal = t->journal,
+		.progress = on_progress, .priv = &w,
 	};
 	errcode_t err;
 
@@ -110,7 +116,7 @@ bool verify_before(const struct target *t, struct e4l *e,
 	err = t->fs->flags & EXT2_FLAG_RW ?
 	      e4l_journal_probe(e, t->journal) : 0;
 	if (!err)
-		err = verify_open(e, args, in, &found);
+		err = check_open(t, e, args, in, &found);
 	if (err == E4L_ET_INTERRUPTED)
 		say("%s: stopped while it was checked: nothing was changed",
 		    t->name);
@@ -151,7 +157,7 @@ static bool is_sound(const char *name, struct findings *found)
 
 bool verify(const char *name, uint64_t offset_bytes)
 {
-	static const struct check_options opt = { .no_layout = true };
+	struct check_options opt = { .no_layout = true };
 	char io_options[48];
 	struct target_doubt doubt;
 	struct findings found;
@@ -164,6 +170,7 @@ bool verify(const char *name, uint64_t offset_bytes)
 		 offset_bytes);
 	if (!target_open_check(&t, name, io_options, true, &doubt))
 		return false;
+	opt.journal = t.journal;
 	findings_init(&found, MAX_SHOWN);
 	err = e4l_new(t.fs, &e);
 	if (!err)

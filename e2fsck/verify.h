@@ -11,18 +11,10 @@
 #include "check.h"
 
 /*
- * Checks the filesystem of @e, which the caller has open, but for its layout.
- * Reads only, and leaves what libext2fs has in memory (bitmaps, descriptors) as
- * it is.  Shows its progress as @args say; a signal that @in hears ends it with
- * E4L_ET_INTERRUPTED.  What is found is added to @found, which is sorted then.
- * Other errors are failures of the check itself.
- */
-errcode_t verify_open(struct e4l *e, const struct args_common *args,
-		      struct interrupt *in, struct findings *found);
-
-/*
- * The same for @t, before anything is written to it.  False after saying why
- * it may not be: the first error and how many more there are, or why it cannot
+ * Checks the filesystem of @t and @e, which the caller has open, but for its
+ * layout, before anything is written to it.  Reads only.  Shows its progress as
+ * @args say; a signal that @in hears ends it.  False after saying why nothing
+ * may be written: the first error and how many more there are, or why it cannot
  * be checked.
  */
 bool verify_before(const struct target *t, struct e4l *e,

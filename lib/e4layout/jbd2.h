@@ -8,6 +8,8 @@
 #define E4L_JBD2_H
 
 #include <stdint.h>
+#include <ext2fs/ext2_fs.h>
+#include <ext2fs/ext2fs.h>
 
 #define JBD2_MAGIC		0xc03b3998u
 #define JBD2_SUPER_BYTES	1024
@@ -97,5 +99,12 @@ struct jbd2_commit {
 	uint64_t sec;
 	uint32_t nsec;
 };
+
+/*
+ * The blocks of the device @io, by its superblock: @fs has its journal there,
+ * or E4L_ET_JOURNAL_DEVICE.  Leaves @io with blocks of the size that @fs has.
+ * The journal's superblock is in block ext2fs_journal_sb_start().
+ */
+errcode_t e4l_log_device(ext2_filsys fs, io_channel io, uint32_t *blocks);
 
 #endif

@@ -102,19 +102,16 @@ static errcode_t map_internal(struct e4l_journal *j, uint32_t *blocks)
 	return err ? err : check_overlap(j);
 }
 
-/* On a journal device the log's block numbers are the device's. */
-static errcode_t map_external(struct e4l_journal *j, uint32_t *blocks)
+errcode_t e4l_log_device(ext2_filsys fs, io_channel io, uint32_t *blocks)
 {
-	ext2_filsys fs = j->e->fs;
 	struct ext2_super_block sb;
-	blk64_t count;
 	errcode_t err;
 
-	err = io_channel_set_blksize(j->io, SUPERBLOCK_OFFSET);
+	err = io_channel_set_blksize(io, SUPERBLOCK_OFFSET);
 	if (!err)
-		err = io_channel_read_blk64(j->io, 1, -SUPERBLOCK_SIZE, &sb);
+		err = io_channel_read_blk64(io, 1, -SUPERBLOCK_SIZE, &sb);
 	if (!err)
-		err = io_channel_set_blksize(j->io, fs->blocksize);
+		err = io_channel_set_blksize(io, fs->blocksize);
 	if (err)
 		return err;
 	if (sb.s_magic != ext2fs_cpu_to_le16(EXT2_SUPER_MAGIC) ||
@@ -122,11 +119,20 @@ static errcode_t map_external(struct e4l_journal *j, uint32_t *blocks)
 	      ext2fs_cpu_to_le32(EXT3_FEATURE_INCOMPAT_JOURNAL_DEV)) ||
 	    memcmp(sb.s_uuid, fs->super->s_journal_uuid, sizeof(sb.s_uuid)))
 		return E4L_ET_JOURNAL_DEVICE;
+	*blocks = ext2fs_le32_to_cpu(sb.s_blocks_count);
+	return 0;
+}
+
+/* On a journal device the log's block numbers are the device's. */
+static errcode_t map_external(struct e4l_journal *j, uint32_t *blocks)
+{
+	errcode_t err = e4l_log_device(j->e->fs, j->io, blocks);
+
+	if (err)
+		return err;
 	j->map = calloc(1, sizeof(*j->map));
 	if (!j->map)
 		return ENOMEM;
-	count = ext2fs_le32_to_cpu(sb.s_blocks_count);
-	*blocks = count;
 	j->n_map = 1;
 	j->map[0] = (struct log_run) { .len = *blocks };
 	return 0;

@@ -349,6 +349,42 @@ bool target_open_read(struct target *t, const char *name,
 	return false;
 }
 
+/* ----------------------------------------------------------------- journal */
+
+static bool has_external_journal(const struct ext2_super_block *sb)
+{
+	return sb->s_feature_compat & EXT3_FEATURE_COMPAT_HAS_JOURNAL &&
+	       !sb->s_journal_inum;
+}
+
+/* Opens an external journal, which is known by its UUID. */
+static bool open_journal(struct target *t, int io_flags, bool quiet)
+{
+	struct ext2_super_block *sb = t->fs->super;
+	char uuid[UUID_STR_LEN], *device;
+	errcode_t err;
+
+	if (!has_external_journal(sb))
+		return true;
+	uuid_unparse(sb->s_journal_uuid, uuid);
+	device = blkid_evaluate_tag("UUID", uuid, NULL);
+	if (!device) {
+		if (!quiet)
+			say("%s: its journal is on a device that cannot be "
+			    "found: attach the one with UUID=%s", t->name,
+			    uuid);
+		return false;
+	}
+	err = unix_io_manager->open(device, io_flags, &t->journal);
+	if (err)
+		t->journal = NULL;
+	if (err && !quiet)
+		say("%s: cannot open its journal's device %s: %s", t->name,
+		    device, error_message(err));
+	free(device);
+	return !err;
+}
+
 /* ------------------------------------------------------------------- check */
 
 static errcode_t open_copy(struct target *t, const char *io_options,
@@ -438,6 +474,7 @@ bool target_open_check(struct target *t, const char *name,
 		if (!target_is_strange(t)) {
 			if (!quiet)
 				note_age(t);
+			open_journal(t, 0, quiet);
 			return true;
 		}
 		ext2fs_close_free(&t->fs);
@@ -522,12 +559,6 @@ static const struct refusal {
 	{ has_shared_blocks, "files of the filesystem share blocks",
 	  "e2fsck -E unshare_blocks -f" },
 };
-
-static bool has_external_journal(const struct ext2_super_block *sb)
-{
-	return sb->s_feature_compat & EXT3_FEATURE_COMPAT_HAS_JOURNAL &&
-	       !sb->s_journal_inum;
-}
 
 /* After e2undo, an external journal would be replayed over what was undone. */
 static bool is_unprotected(const struct target *t)
@@ -716,31 +747,6 @@ static bool choose_manager(const struct target_undo *undo, io_manager *manager)
 	return !err;
 }
 
-/* An external journal is known by its UUID. */
-static bool open_journal(struct target *t)
-{
-	struct ext2_super_block *sb = t->fs->super;
-	char uuid[UUID_STR_LEN], *device;
-	errcode_t err;
-
-	if (!has_external_journal(sb))
-		return true;
-	uuid_unparse(sb->s_journal_uuid, uuid);
-	device = blkid_evaluate_tag("UUID", uuid, NULL);
-	if (!device) {
-		say("%s: its journal is on a device that cannot be found: "
-		    "attach the one with UUID=%s", t->name, uuid);
-		return false;
-	}
-	err = unix_io_manager->open(device, IO_FLAG_RW | IO_FLAG_EXCLUSIVE,
-				    &t->journal);
-	if (err)
-		say("%s: cannot open its journal's device %s: %s", t->name,
-		    device, error_message(err));
-	free(device);
-	return !err;
-}
-
 bool target_open_change(struct target *t, const char *name,
 			const struct target_undo *undo, const char *io_options)
 {
@@ -749,7 +755,8 @@ bool target_open_change(struct target *t, const char *name,
 	if (resolve(t, name) && choose_manager(undo, &manager)) {
 		t->undo = undo;
 		if (open_write(t, manager, io_options)) {
-			if (open_journal(t))
+			if (open_journal(t, IO_FLAG_RW | IO_FLAG_EXCLUSIVE,
+					 false))
 				return true;
 			target_let_go(t);
 			return false;
@@ -867,8 +874,10 @@ bool target_let_go(struct target *t)
 
 bool target_close(struct target *t)
 {
-	errcode_t err = ext2fs_close_free(&t->fs);
+	errcode_t err = close_channel(&t->journal), err2;
 
+	err2 = ext2fs_close_free(&t->fs);
+	err = err ? err : err2;
 	if (err)
 		say_error(t->name, "cannot close", err);
 	free_target(t);

@@ -23,7 +23,7 @@ struct target {
 	int lock_fd;		/* -1: none */
 	const struct target_undo *undo;	/* of target_open_change() */
 	ext2_filsys fs;
-	io_channel journal;	/* on its journal's device, or NULL */
+	io_channel journal;	/* of an external journal's device, or NULL */
 };
 
 /*
@@ -47,6 +47,8 @@ struct target_doubt {
  * goes on with the first copy of the superblock and the group descriptors where
  * the first ones cannot be believed, as e2fsck does; *@doubt tells.  Refuses
  * every feature that is not known, also those that do not hinder reading.
+ * Opens the device of an external journal too; without it @t->journal is NULL,
+ * and, unless @quiet, a sentence says why.
  */
 bool target_open_check(struct target *t, const char *name,
 		       const char *io_options, bool quiet,

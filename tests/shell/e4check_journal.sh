@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A journal on another device: judged where it is, and where it is not, that
+# is said.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_loop
+require_program mke2fs e2fsck debugfs
+e4check=$top_builddir/e2fsck/e4check
+img=$work/img
+journal=$work/journal
+
+for blocksize in 1024 4096; do
+	mke2fs -qq -F -b $blocksize -O journal_dev "$journal" 8M >/dev/null
+	attach "$journal"
+	rm -f "$img"
+	check mke2fs -q -F -t ext4 -b $blocksize -J device="$loop" "$img" 16M
+	cp "$img" "$work/fs"
+	cp "$journal" "$work/log"
+
+	# start: what is as it was at first
+	start() {
+		cp "$work/fs" "$img"
+		dd if="$work/log" of="$loop" bs=1M conv=fsync status=none
+	}
+
+	# both EXIT CODE: e2fsck finds it unclean, e4check finds CODE
+	both() {
+		run e2fsck -fn "$img"
+		[ "$status" != 0 ] || fail "$3: e2fsck finds it clean"
+		run "$e4check" --no-layout "$img"
+		[ "$status" = "$1" ] || { show_run; fail "$3: exit $status"; }
+		grep -q "^[a-z]*: $2: " "$out" ||
+			{ show_run; fail "$3: no $2"; }
+	}
+
+	start
+	check e2fsck -fn "$img"
+	check "$e4check" "$img"
+	[ ! -s "$err" ] || fail 'a word of a sound journal'
+	check debugfs -w -R 'feature needs_recovery' "$img"
+	check "$e4check" "$img"
+	grep -q '^warning: journal-recovery: ' "$out" || fail 'no word of it'
+
+	# the journal's superblock: its magic, its type, its length
+	[ $blocksize = 1024 ] && at=2048 || at=4096
+	for field in 0 4 16; do
+		start
+		printf '\377\377\377\377' | dd of="$loop" bs=1 conv=fsync \
+			seek=$((at + field)) status=none
+		both 4 journal-super "byte $field of the journal"
+	done
+
+	# not one of a journal device: what blkid remembers of it is older
+	start
+	printf '\0' | dd of="$loop" bs=1 conv=fsync seek=$((1024 + 96)) \
+		status=none
+	run "$e4check" --no-layout "$img"
+	[ "$status" != 0 ] || fail 'a device that is no journal'
+
+	start
+	detach "$loop"
+	run e2fsck -fn "$img"
+	same 'e2fsck' "$status" 12
+	run "$e4check" --no-layout "$img"
+	same 'exit code without the journal' "$status" 8
+	grep -q '^warning: journal-absent: ' "$out" || fail 'no word of it'
+	one_sentence e4check
+	says "^e4check: $img: its journal is on a device that cannot be found"
+	run "$e4check" -q "$img"
+	same 'exit code of --quiet' "$status" 8
+	[ ! -s "$err" ] || fail '--quiet talks'
+	check debugfs -w -R 'feature needs_recovery' "$img"
+	run "$e4check" "$img"
+	grep -q '^warning: journal-recovery: ' "$out" ||
+		fail 'no word of recovery without the journal'
+	check debugfs -w -R 'sif <2> links_count 7' "$img"
+	run "$e4check" "$img"
+	same 'exit code of an error, without the journal' "$status" 12
+done
