@@ -131,3 +131,19 @@ const char *finding_text(const struct finding *what, char *buf, size_t size)
 	buf[used < size ? used : size - 1] = '\0';
 	return buf;
 }
+
+bool finding_spoils_inode(const struct finding *what)
+{
+	/* What another inode, or the inode's own numbers, tell as well. */
+	static const enum finding_id accounts[] = {
+		F_INODE_BLOCKS, F_INODE_LARGE_FILE, F_XATTR_REFCOUNT,
+		F_EA_INODE_REFCOUNT,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(accounts) / sizeof(*accounts); i++)
+		if (accounts[i] == what->id)
+			return false;
+	return what->ino && what->id >= F_INODE_CSUM && what->id < F_DIR_READ &&
+	       finding_table[what->id].severity == SEVERITY_ERROR;
+}

@@ -67,4 +67,7 @@ void findings_sort(struct findings *f);
 /* The sentence with its numbers in @buf, terminated.  Returns @buf. */
 const char *finding_text(const struct finding *what, char *buf, size_t size);
 
+/* Whether it puts what its inode holds in doubt, rather than its accounts. */
+bool finding_spoils_inode(const struct finding *what);
+
 #endif

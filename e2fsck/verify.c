@@ -102,29 +102,40 @@ static void say_refusal(const struct target *t, const struct findings *found)
 	    finding_text(found->v, text, sizeof(text)), others, t->device);
 }
 
-bool verify_before(const struct target *t, struct e4l *e,
-		   const struct args_common *args, struct interrupt *in)
+bool verify_findings(const struct target *t, struct e4l *e,
+		     const struct args_common *args, struct interrupt *in,
+		     struct findings *found)
 {
-	struct findings found;
 	errcode_t err;
-	bool sound;
 
 	if (!can_be_checked(t))
 		return false;
-	findings_init(&found, 1);
 	/* the check may take long: first what takes no time */
 	err = t->fs->flags & EXT2_FLAG_RW ?
 	      e4l_journal_probe(e, t->journal) : 0;
 	if (!err)
-		err = check_open(t, e, args, in, &found);
+		err = check_open(t, e, args, in, found);
 	if (err == E4L_ET_INTERRUPTED)
 		say("%s: stopped while it was checked: nothing was changed",
 		    t->name);
 	else if (err)
 		say_e4l(t->name, e, err);
-	sound = !err && !found.severity[SEVERITY_ERROR];
-	if (!err && !sound && target_is_ours(t))
-		say_refusal(t, &found);
+	return !err;
+}
+
+bool verify_before(const struct target *t, struct e4l *e,
+		   const struct args_common *args, struct interrupt *in)
+{
+	struct findings found;
+	bool sound;
+
+	findings_init(&found, 1);
+	sound = verify_findings(t, e, args, in, &found);
+	if (sound && found.severity[SEVERITY_ERROR]) {
+		if (target_is_ours(t))
+			say_refusal(t, &found);
+		sound = false;
+	}
 	findings_free(&found);
 	return sound;
 }

@@ -12,8 +12,16 @@
 
 /*
  * Checks the filesystem of @t and @e, which the caller has open, but for its
- * layout, before anything is written to it.  Reads only.  Shows its progress as
- * @args say; a signal that @in hears ends it.  False after saying why nothing
+ * layout, before anything is done with it.  Reads only.  Shows its progress as
+ * @args say; a signal that @in hears ends it.  What is found is added to @found,
+ * which is sorted then.  False after saying why it cannot be checked.
+ */
+bool verify_findings(const struct target *t, struct e4l *e,
+		     const struct args_common *args, struct interrupt *in,
+		     struct findings *found);
+
+/*
+ * The same, before anything is written to it.  False after saying why nothing
  * may be written: the first error and how many more there are, or why it cannot
  * be checked.
  */

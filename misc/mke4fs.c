@@ -29,6 +29,7 @@
 #include "support/units.h"
 
 #define COPY_BYTES (4u << 20)
+#define STATUS_LEFT_OUT 3	/* done, but for what --skip-damaged names */
 
 /* ------------------------------------------------------------------- source */
 
@@ -119,58 +120,15 @@ static bool say_source(const char *name, struct e4l_tree *t, errcode_t err)
 	return false;
 }
 
-/* A filesystem that is at rest: what is read must not change. */
-static bool load_image(const struct config *c, struct e4l_tree *t, int *fd)
-{
-	struct e4l *e = NULL;
-	struct target from;
-	struct interrupt in = { 0 };
-	errcode_t err;
-	bool done = false;
-
-	if (!target_open_read(&from, c->from, NULL, true))
-		return false;
-	if (from.mount_point) {
-		say("%s: is mounted at %s: unmount it first", c->from,
-		    from.mount_point);
-		goto out;
-	}
-	if (ext2fs_has_feature_journal_needs_recovery(from.fs->super) ||
-	    from.fs->super->s_state & EXT2_ERROR_FS) {
-		say("%s: is not clean: run e2fsck on it first", c->from);
-		goto out;
-	}
-	*fd = open(from.device, O_RDONLY | O_CLOEXEC);
-	if (*fd < 0) {
-		say_error(c->from, "cannot open", errno);
-		goto out;
-	}
-	err = e4l_new(from.fs, &e);
-	if (!err)
-		err = interrupt_start(&in, NULL);
-	done = err ? say_source(c->from, t, err) :
-		     verify_before(&from, e, &c->common, &in);
-	if (done) {
-		interrupt_watch(&in, e);
-		err = e4l_tree_load_fs(t, e, 0, c->generation ?
-				       E4L_LOAD_GENERATION : 0);
-		done = !err || say_source(c->from, t, err);
-	}
-	interrupt_stop(&in);
-	e4l_tree_set_data_fd(t, *fd);
-out:
-	e4l_free(e);
-	return target_close(&from) && done;
-}
-
 /* *@fd is the file with the data, when there is one. */
-static bool load_source(const struct config *c, struct e4l_tree *t, int *fd)
+static bool load_source(const struct config *c, struct e4l_tree *t, int *fd,
+			json_t *left_out)
 {
 	struct stat st;
 	errcode_t err;
 
 	if (c->from)
-		return load_image(c, t, fd);
+		return load_image(c, t, fd, left_out);
 	if (!c->source)
 		return true;
 	if (strcmp(c->source, "-") && stat(c->source, &st)) {
@@ -447,7 +405,7 @@ static bool fill_device(const struct config *c, struct e4l_tree *t,
 /* ------------------------------------------------------------------- report */
 
 static bool report(const struct config *c, struct e4l_tree *t,
-		   const struct image *im, uint32_t blocksize)
+		   const struct image *im, uint32_t blocksize, json_t *left_out)
 {
 	const struct e4l_populate_stats *s = &im->stats;
 	char entries[UNITS_LEN], bytes[UNITS_LEN], writes[UNITS_LEN];
@@ -455,7 +413,7 @@ static bool report(const struct config *c, struct e4l_tree *t,
 
 	if (c->common.json)
 		return json_write(json_pack(
-			"{s:s, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I}",
+			"{s:s, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:O}",
 			"schema", "mke4fs/1", "target", json_name(c->device),
 			"planned_only", c->dry_run,
 			"entries", (json_int_t)n_entries,
@@ -465,7 +423,8 @@ static bool report(const struct config *c, struct e4l_tree *t,
 						    s->wanted_blocks),
 			"written_bytes", (json_int_t)(s->written_blocks *
 						      blocksize),
-			"writes", (json_int_t)s->writes));
+			"writes", (json_int_t)s->writes,
+			"left_out", left_out));
 	if (c->common.quiet)
 		return true;
 	if (!fills(c))
@@ -484,7 +443,8 @@ static bool report(const struct config *c, struct e4l_tree *t,
 	return true;
 }
 
-static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes)
+static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes,
+		json_t *left_out)
 {
 	struct image im;
 	uint32_t blocksize = 0;
@@ -508,7 +468,7 @@ static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes)
 			done = fills(c) ? fill_device(c, t, &im) :
 					  format_device(c);
 	}
-	done = done && report(c, t, &im, blocksize);
+	done = done && report(c, t, &im, blocksize, left_out);
 	drop_image(&im);
 	if (done && c->verify && !c->dry_run)
 		done = verify(c->device, c->offset_bytes);
@@ -517,6 +477,7 @@ static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes)
 
 int main(int argc, char **argv)
 {
+	json_t *left_out = json_array();
 	struct e4l_tree *t = NULL;
 	struct config c;
 	uint64_t bytes;
@@ -525,20 +486,26 @@ int main(int argc, char **argv)
 
 	initialize_ext2_error_table();
 	initialize_e4l_error_table();
-	if (!parse_args(&c, argc, argv, &status)) {
-		free_args(&c);
-		return status;
-	}
-	if (e4l_tree_new(&t)) {
+	if (!parse_args(&c, argc, argv, &status))
+		goto out;
+	status = STATUS_FAILED;
+	if (!left_out || e4l_tree_new(&t)) {
 		say("out of memory");
-		free_args(&c);
-		return STATUS_FAILED;
+		goto out;
 	}
-	done = look_at_device(c.device, &bytes) && load_source(&c, t, &fd) &&
-	       carry_out(&c, t) && settle_tunables(&c, t) && run(&c, t, bytes);
-	e4l_tree_free(t);
+	done = look_at_device(c.device, &bytes) &&
+	       load_source(&c, t, &fd, left_out) &&
+	       carry_out(&c, t) && settle_tunables(&c, t) &&
+	       run(&c, t, bytes, left_out);
+	if (done)
+		status = json_array_size(left_out) ? STATUS_LEFT_OUT :
+						     STATUS_DONE;
+	status = say_done(status);
 	if (fd >= 0)
 		close(fd);
+out:
+	e4l_tree_free(t);
+	json_decref(left_out);
 	free_args(&c);
-	return say_done(done ? STATUS_DONE : STATUS_FAILED);
+	return status;
 }

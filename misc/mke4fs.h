@@ -5,6 +5,7 @@
 
 #include <e4layout/e4layout.h>
 #include "support/args.h"
+#include "support/json.h"
 
 #define MAX_MAPS 64
 
@@ -42,7 +43,7 @@ struct config {
 	uint64_t free_bytes, grow_bytes;
 	struct growth growth;
 	uint64_t threads;
-	bool all_root, generation, numeric_acls, drop_acl_names;
+	bool all_root, generation, numeric_acls, drop_acl_names, skip_damaged;
 	struct id_map uid_map[MAX_MAPS], gid_map[MAX_MAPS];
 	unsigned int n_uid_map, n_gid_map;
 
@@ -127,6 +128,14 @@ bool flush_image(const struct config *c, struct image *im);
 
 /* mke4fs_tar.c: loads a tar archive; its data go to an unlinked file. */
 bool load_tar(const struct config *c, struct e4l_tree *t, int *data_fd);
+
+/*
+ * mke4fs_from.c: loads a filesystem.  @data_fd is its device; what
+ * --skip-damaged leaves out is said, and its path added to @left_out, an array
+ * in JSON.
+ */
+bool load_image(const struct config *c, struct e4l_tree *t, int *data_fd,
+		json_t *left_out);
 
 struct archive;
 struct archive_entry;

@@ -17,7 +17,7 @@ enum {
 	OPT_ALL_ROOT = 256, OPT_UID_MAP, OPT_GID_MAP, OPT_SORT, OPT_FROM,
 	OPT_FREE, OPT_GROW, OPT_GENERATION, OPT_THREADS, OPT_VERIFY, OPT_JSON, OPT_QUIET,
 	OPT_VERBOSE, OPT_PROGRESS, OPT_HELP, OPT_VERSION, OPT_NUMERIC_ACLS,
-	OPT_DROP_ACL_NAMES,
+	OPT_DROP_ACL_NAMES, OPT_SKIP_DAMAGED,
 };
 
 static const struct option long_options[] = {
@@ -26,6 +26,7 @@ static const struct option long_options[] = {
 	{ "gid-map", required_argument, NULL, OPT_GID_MAP },
 	{ "numeric-acls", no_argument, NULL, OPT_NUMERIC_ACLS },
 	{ "drop-acl-names", no_argument, NULL, OPT_DROP_ACL_NAMES },
+	{ "skip-damaged", no_argument, NULL, OPT_SKIP_DAMAGED },
 	{ "sort", required_argument, NULL, OPT_SORT },
 	{ "from", required_argument, NULL, OPT_FROM },
 	{ "free", required_argument, NULL, OPT_FREE },
@@ -69,6 +70,7 @@ static void print_help(void)
 "      --gid-map=A:B[:N]     the same for groups\n"
 "      --numeric-acls        refuse names in an archive's ACLs\n"
 "      --drop-acl-names      leave out whom ACLs name without a number\n"
+"      --skip-damaged        with --from: leave out what is damaged, and say so\n"
 "      --keep-generation     with --from: the inodes' generations, too\n"
 "      --sort=FILE           lines of \"PRIORITY PATH\": higher ones come first\n"
 "      --threads=N           readers and writers, 1 to 24 (default: 16)\n"
@@ -181,6 +183,9 @@ static bool parse_one(struct config *c, int letter)
 	case OPT_DROP_ACL_NAMES:
 		c->drop_acl_names = true;
 		return true;
+	case OPT_SKIP_DAMAGED:
+		c->skip_damaged = true;
+		return true;
 	case OPT_SORT:
 		c->sort = optarg;
 		return true;
@@ -259,6 +264,10 @@ static bool take_operands(struct config *c, int argc, char **argv)
 	c->size = argv[optind + 1];
 	if (c->source && c->from) {
 		say("-d and --from exclude each other");
+		return false;
+	}
+	if (c->skip_damaged && !c->from) {
+		say("--skip-damaged is for --from");
 		return false;
 	}
 	return true;

@@ -1524,6 +1524,15 @@ errcode_t e4l_tree_load_dir(struct e4l_tree *t, const char *path,
 /* Flags for e4l_tree_load_fs(). */
 #define E4L_LOAD_GENERATION	0x1	/* keep the inodes' generations */
 
+/* How to load a filesystem that is damaged: without what cannot be copied. */
+struct e4l_load_damage {
+	ext2fs_inode_bitmap inodes;	/* that are left out */
+	ext2fs_inode_bitmap sharing;	/* whoever has a block of these, too */
+	/* Called for each name that is left out, and why. */
+	void (*left_out)(const char *path, errcode_t why, void *priv);
+	void *priv;
+};
+
 /*
  * Loads @e's filesystem, which begins @offset_bytes into its device, into a new
  * tree: everything that ext4 keeps of a file, preallocated stretches and those
@@ -1531,11 +1540,14 @@ errcode_t e4l_tree_load_dir(struct e4l_tree *t, const char *path,
  * e4l_tree_set_data_fd(), and must not change.  Memory, beside the tree: 4
  * bytes for each inode of the filesystem.
  * Errors: those of e4l_tree_add() and of libext2fs, E4L_ET_DIR_CORRUPT,
- * E4L_ET_EXTENT_RANGE, E4L_ET_EXTENT_ORDER, E4L_ET_INTERRUPTED;
- * e4l_tree_where() says which file.
+ * E4L_ET_DANGLING, E4L_ET_EXTENT_RANGE, E4L_ET_EXTENT_ORDER,
+ * E4L_ET_INTERRUPTED; e4l_tree_where() says which file.  With @damage (may be
+ * NULL) what fails so is left out: a file, a directory with all below it, or
+ * the rest of a directory; the root must be sound.
  */
 errcode_t e4l_tree_load_fs(struct e4l_tree *t, struct e4l *e,
-			   uint64_t offset_bytes, unsigned int flags);
+			   uint64_t offset_bytes, unsigned int flags,
+			   const struct e4l_load_damage *damage);
 
 /* Where the content of files is, when it is not in a directory; borrowed. */
 void e4l_tree_set_data_fd(struct e4l_tree *t, int fd);

@@ -467,7 +467,8 @@ errcode_t tree_fail(struct e4l_tree *t, errcode_t err, uint32_t node,
 	if (!node || node >= t->nodes.n ||
 	    !tree_path(t, node, t->where, sizeof(t->where)))
 		t->where[0] = 0;
-	len = strlen(t->where);
+	/* What is in the root has no "." before it. */
+	len = node == E4L_TREE_ROOT && name ? 0 : strlen(t->where);
 	if (name)
 		snprintf(t->where + len, sizeof(t->where) - len, "%s%.*s",
 			 len ? "/" : "", (int)name_len, name);

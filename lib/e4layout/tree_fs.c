@@ -35,6 +35,9 @@ struct load {
 	errcode_t err;
 	VEC(struct todo) todo;
 	uint32_t *known;		/* [inode]: its node */
+	const struct e4l_load_damage *damage;
+	ext2fs_block_bitmap shared;	/* who has one of these is damaged */
+	bool noting_shared;
 	VEC(struct e4l_tree_piece) pieces;
 	VEC(struct e4l_tree_xattr) xattrs;
 	char target[PATH_MAX];
@@ -52,6 +55,13 @@ static errcode_t add_piece(struct load *l, uint64_t lblk, uint64_t pblk,
 	if (pblk + len > ext2fs_blocks_count(l->fs->super) ||
 	    lblk + len > 1ULL << 32 || !pblk)
 		return E4L_ET_EXTENT_RANGE;
+	if (l->noting_shared) {
+		ext2fs_mark_block_bitmap_range2(l->shared, pblk, len);
+		return 0;
+	}
+	if (l->shared &&
+	    !ext2fs_test_block_bitmap_range2(l->shared, pblk, len))
+		return E4L_ET_BLOCK_SHARED;
 	if (l->pieces.n) {
 		last = &l->pieces.v[l->pieces.n - 1];
 		if (last->offset + last->bytes > lblk * bs)
@@ -163,27 +173,30 @@ static errcode_t list_inline(struct load *l, ext2_ino_t ino, uint64_t size)
 	return 0;
 }
 
+static errcode_t list_blocks(struct load *l, ext2_ino_t ino)
+{
+	errcode_t err;
+
+	l->err = 0;
+	if (l->inode->i_flags & EXT4_EXTENTS_FL)
+		return list_extents(l, ino);
+	err = ext2fs_block_iterate3(l->fs, ino, BLOCK_FLAG_READ_ONLY |
+				    BLOCK_FLAG_DATA_ONLY, NULL, list_block, l);
+	return err ? err : l->err;
+}
+
 static errcode_t list_content(struct load *l, ext2_ino_t ino,
 			      struct e4l_entry *e)
 {
 	const struct e4l_tree_piece *one;
-	errcode_t err = vec_room(&l->pieces, 1) ? ENOMEM : 0;
+	errcode_t err;
 	size_t i;
 
 	l->pieces.n = 0;
-	l->err = 0;
-	if (err)
-		return err;
-	if (l->inode->i_flags & EXT4_INLINE_DATA_FL)
-		err = list_inline(l, ino, e->size);
-	else if (l->inode->i_flags & EXT4_EXTENTS_FL)
-		err = list_extents(l, ino);
-	else
-		err = ext2fs_block_iterate3(l->fs, ino, BLOCK_FLAG_READ_ONLY |
-					    BLOCK_FLAG_DATA_ONLY, NULL,
-					    list_block, l);
-	if (!err)
-		err = l->err;
+	if (vec_room(&l->pieces, 1))
+		return ENOMEM;
+	err = l->inode->i_flags & EXT4_INLINE_DATA_FL ?
+	      list_inline(l, ino, e->size) : list_blocks(l, ino);
 	/* What is behind the end of file in its last block is nobody's. */
 	for (i = 0; i < l->pieces.n && !err; i++) {
 		struct e4l_tree_piece *x = &l->pieces.v[i];
@@ -313,15 +326,33 @@ static errcode_t read_target(struct load *l, ext2_ino_t ino,
 	return err ? err : got == e->size ? 0 : E4L_ET_BAD_SYMLINK;
 }
 
+static errcode_t read_inode(struct load *l, ext2_ino_t ino)
+{
+	const size_t size = EXT2_INODE_SIZE(l->fs->super);
+
+	memset(l->inode, 0, size);
+	return ext2fs_read_inode_full(l->fs, ino,
+				      (struct ext2_inode *)l->inode, size);
+}
+
+/* Whether it is a file that a directory may have. */
+static bool is_file(const struct ext2_inode_large *i)
+{
+	return i->i_links_count && !(i->i_flags & EXT4_EA_INODE_FL) &&
+	       (S_ISREG(i->i_mode) || S_ISDIR(i->i_mode) ||
+		S_ISLNK(i->i_mode) || S_ISCHR(i->i_mode) ||
+		S_ISBLK(i->i_mode) || S_ISFIFO(i->i_mode) ||
+		S_ISSOCK(i->i_mode));
+}
+
 /* Describes @ino, which is read into l->inode. */
 static errcode_t describe(struct load *l, ext2_ino_t ino, struct e4l_entry *e)
 {
 	struct ext2_inode_large *i = l->inode;
-	errcode_t err;
+	errcode_t err = read_inode(l, ino);
 
-	memset(i, 0, EXT2_INODE_SIZE(l->fs->super));
-	err = ext2fs_read_inode_full(l->fs, ino, (struct ext2_inode *)i,
-				     EXT2_INODE_SIZE(l->fs->super));
+	if (!err && !is_file(i))
+		err = E4L_ET_DANGLING;
 	if (err)
 		return err;
 	*e = (struct e4l_entry) {
@@ -347,16 +378,38 @@ static errcode_t describe(struct load *l, ext2_ino_t ino, struct e4l_entry *e)
 	return err;
 }
 
+/* What can be said of an entry before its inode is read. */
+static errcode_t check_entry(struct load *l, ext2_ino_t ino, const char *name,
+			     size_t len)
+{
+	const struct e4l_load_damage *d = l->damage;
+	uint32_t other = 0;
+	errcode_t err = 0;
+
+	if (!ino || ino > l->fs->super->s_inodes_count ||
+	    (ino != EXT2_ROOT_INO && ino < EXT2_FIRST_INODE(l->fs->super)))
+		return E4L_ET_DANGLING;
+	if (l->known[ino] && S_ISDIR(l->t->nodes.v[l->known[ino]].mode))
+		return E4L_ET_DIR_CORRUPT;
+	if (!d)
+		return 0;
+	if (ext2fs_test_inode_bitmap2(d->inodes, ino))
+		return E4L_ET_FILE_DAMAGED;
+	err = e4l_tree_find(l->t, l->dir, name, len, &other);
+	return err || !other ? err : E4L_ET_DUPLICATE_NAME;
+}
+
 static errcode_t add(struct load *l, ext2_ino_t ino, const char *name,
 		     size_t len)
 {
 	struct e4l_entry e;
-	errcode_t err;
+	errcode_t err = check_entry(l, ino, name, len);
 	uint32_t id;
 
-	if (l->known[ino])
+	if (!err && l->known[ino])
 		return e4l_tree_link(l->t, l->dir, name, len, l->known[ino]);
-	err = describe(l, ino, &e);
+	if (!err)
+		err = describe(l, ino, &e);
 	if (!err)
 		err = e4l_tree_add(l->t, l->dir, name, len, &e, &id);
 	drop_xattrs(l);
@@ -388,10 +441,6 @@ static int take_name(ext2_ino_t dir, int entry, struct ext2_dir_entry *d,
 	/* Inline, ".." is not the second entry for libext2fs. */
 	if (len && len <= 2 && !memcmp(d->name, "..", len))
 		return 0;
-	if (!d->inode || d->inode > n->l->fs->super->s_inodes_count) {
-		n->err = E4L_ET_DIR_CORRUPT;
-		return DIRENT_ABORT;
-	}
 	if (vec_room(&n->bytes, sizeof(d->inode) + 1 + len)) {
 		n->err = ENOMEM;
 		return DIRENT_ABORT;
@@ -401,6 +450,16 @@ static int take_name(ext2_ino_t dir, int entry, struct ext2_dir_entry *d,
 	n->bytes.v[n->bytes.n++] = len;
 	memcpy(n->bytes.v + n->bytes.n, d->name, len);
 	n->bytes.n += len;
+	return 0;
+}
+
+/* What @err, which e4l_tree_where() is about, means: nothing, or the end. */
+static errcode_t leave_out(const struct load *l, errcode_t err)
+{
+	if (!err || !l->damage || err == ENOMEM ||
+	    err == E4L_ET_INTERRUPTED || err == E4L_ET_TREE_TOO_LARGE)
+		return err;
+	l->damage->left_out(e4l_tree_where(l->t), err, l->damage->priv);
 	return 0;
 }
 
@@ -418,13 +477,13 @@ static errcode_t load_dir(struct load *l, struct todo dir)
 	if (!err)
 		err = n.err;
 	if (err)
-		tree_fail(l->t, err, dir.node, NULL, 0);
+		err = leave_out(l, tree_fail(l->t, err, dir.node, NULL, 0));
 	while (at < n.bytes.n && !err) {
 		memcpy(&ino, n.bytes.v + at, sizeof(ino));
 		at += sizeof(ino);
 		len = n.bytes.v[at++];
 		err = atomic_load(&l->e->interrupted) ? E4L_ET_INTERRUPTED :
-		      add(l, ino, n.bytes.v + at, len);
+		      leave_out(l, add(l, ino, n.bytes.v + at, len));
 		at += len;
 	}
 	free(n.bytes.v);
@@ -436,7 +495,9 @@ static errcode_t load_root(struct load *l)
 	struct e4l_entry e;
 	errcode_t err;
 
-	err = describe(l, EXT2_ROOT_INO, &e);
+	err = l->damage && ext2fs_test_inode_bitmap2(l->damage->inodes,
+						     EXT2_ROOT_INO) ?
+	      E4L_ET_FILE_DAMAGED : describe(l, EXT2_ROOT_INO, &e);
 	if (!err && !S_ISDIR(e.mode))
 		err = E4L_ET_NOT_DIR;
 	if (!err)
@@ -451,12 +512,30 @@ static errcode_t load_root(struct load *l)
 	return 0;
 }
 
+/* Notes which blocks those have that share some with others. */
+static errcode_t note_shared(struct load *l)
+{
+	ext2_ino_t ino, last = l->fs->super->s_inodes_count, at = 1;
+	errcode_t err;
+
+	err = ext2fs_allocate_block_bitmap(l->fs, "shared blocks", &l->shared);
+	l->noting_shared = true;
+	for (; !err && at <= last && !ext2fs_find_first_set_inode_bitmap2(
+			l->damage->sharing, at, last, &ino); at = ino + 1)
+		if (!read_inode(l, ino) && ext2fs_inode_has_valid_blocks2(
+				l->fs, (struct ext2_inode *)l->inode))
+			list_blocks(l, ino);	/* as far as it goes */
+	l->noting_shared = false;
+	return err;
+}
+
 errcode_t e4l_tree_load_fs(struct e4l_tree *t, struct e4l *e,
-			   uint64_t offset_bytes, unsigned int flags)
+			   uint64_t offset_bytes, unsigned int flags,
+			   const struct e4l_load_damage *damage)
 {
 	struct load l = {
 		.t = t, .e = e, .fs = e->fs, .flags = flags,
-		.offset_bytes = offset_bytes,
+		.offset_bytes = offset_bytes, .damage = damage,
 	};
 	errcode_t err = ENOMEM;
 
@@ -464,9 +543,13 @@ errcode_t e4l_tree_load_fs(struct e4l_tree *t, struct e4l *e,
 			 sizeof(*l.known));
 	l.inode = calloc(1, EXT2_INODE_SIZE(e->fs->super));
 	if (l.known && l.inode)
+		err = damage ? note_shared(&l) : 0;
+	if (!err)
 		err = load_root(&l);
 	while (!err && l.todo.n)
 		err = load_dir(&l, l.todo.v[--l.todo.n]);
+	if (l.shared)
+		ext2fs_free_block_bitmap(l.shared);
 	free(l.known);
 	free(l.inode);
 	free(l.todo.v);

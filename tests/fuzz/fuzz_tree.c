@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	fd = file_of(data, size);
 	require(!e4l_tree_new(&t));
-	if (!e4l_tree_load_fs(t, e, 0, E4L_LOAD_GENERATION)) {
+	if (!e4l_tree_load_fs(t, e, 0, E4L_LOAD_GENERATION, NULL)) {
 		e4l_tree_set_data_fd(t, fd);
 		fill(t, target, target_fd);
 	}

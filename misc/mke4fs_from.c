@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Loads another filesystem, after the check that e4check makes: what is damaged
+ * there would be copied as if it were sound.
+ */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+#include "mke4fs.h"
+#include "e2fsck/verify.h"
+#include "support/say.h"
+
+/* More errors than these are more than can be told apart. */
+#define MAX_ERRORS (1u << 20)
+
+struct source {
+	const struct config *c;
+	struct target target;
+	struct e4l *e;
+	struct interrupt in;
+	json_t *left_out;
+};
+
+/* A filesystem that is at rest: what is read must not change. */
+static bool is_at_rest(const struct source *s)
+{
+	struct ext2_super_block *sb = s->target.fs->super;
+
+	if (s->target.mount_point) {
+		say("%s: is mounted at %s: unmount it first", s->c->from,
+		    s->target.mount_point);
+		return false;
+	}
+	if (ext2fs_has_feature_journal_needs_recovery(sb) ||
+	    (sb->s_state & EXT2_ERROR_FS && !s->c->skip_damaged)) {
+		say("%s: is not clean: run e2fsck on it first", s->c->from);
+		return false;
+	}
+	return true;
+}
+
+static errcode_t load(struct source *s, struct e4l_tree *t,
+		      const struct e4l_load_damage *damage)
+{
+	errcode_t err;
+
+	interrupt_watch(&s->in, s->e);
+	err = e4l_tree_load_fs(t, s->e, 0, s->c->generation ?
+			       E4L_LOAD_GENERATION : 0, damage);
+	interrupt_watch(&s->in, NULL);
+	if (err)
+		say_error(s->c->from, *e4l_tree_where(t) ? e4l_tree_where(t) :
+			  "cannot read", err);
+	return err;
+}
+
+/* ------------------------------------------------------------------- damage */
+
+static void note_left_out(const char *path, errcode_t why, void *priv)
+{
+	struct source *s = priv;
+
+	say("%s: %s: is left out: %s", s->c->from, path, error_message(why));
+	json_array_append_new(s->left_out, json_name(path));
+}
+
+/* Marks the inodes that errors were found in. */
+static bool mark_damage(const struct source *s, const struct findings *found,
+			const struct e4l_load_damage *damage)
+{
+	size_t i;
+
+	if (found->failed || found->severity[SEVERITY_ERROR] > MAX_ERRORS) {
+		say("%s: has too many errors: run e2fsck -f %s", s->c->from,
+		    s->target.device);
+		return false;
+	}
+	for (i = 0; i < found->n; i++) {
+		const struct finding *f = &found->v[i];
+
+		if (!finding_spoils_inode(f) ||
+		    f->ino > s->target.fs->super->s_inodes_count)
+			continue;
+		ext2fs_mark_inode_bitmap2(damage->inodes, f->ino);
+		if (f->id == F_BLOCK_SHARED)
+			ext2fs_mark_inode_bitmap2(damage->sharing, f->ino);
+	}
+	return true;
+}
+
+static bool load_damaged(struct source *s, struct e4l_tree *t)
+{
+	struct e4l_load_damage damage = {
+		.left_out = note_left_out, .priv = s,
+	};
+	struct findings found;
+	errcode_t err;
+	bool done;
+
+	findings_init(&found, MAX_ERRORS);
+	err = ext2fs_allocate_inode_bitmap(s->target.fs, "damaged inodes",
+					   &damage.inodes);
+	if (!err)
+		err = ext2fs_allocate_inode_bitmap(s->target.fs,
+				"inodes that share blocks", &damage.sharing);
+	if (err)
+		say_error(s->c->from, "noting damage", err);
+	done = !err && verify_findings(&s->target, s->e, &s->c->common, &s->in,
+				       &found) &&
+	       mark_damage(s, &found, &damage) && !load(s, t, &damage);
+	if (damage.inodes)
+		ext2fs_free_inode_bitmap(damage.inodes);
+	if (damage.sharing)
+		ext2fs_free_inode_bitmap(damage.sharing);
+	findings_free(&found);
+	return done;
+}
+
+/* -------------------------------------------------------------------- public */
+
+bool load_image(const struct config *c, struct e4l_tree *t, int *data_fd,
+		json_t *left_out)
+{
+	struct source s = { .c = c, .left_out = left_out };
+	errcode_t err;
+	bool done = false;
+
+	if (!target_open_read(&s.target, c->from, NULL, true))
+		return false;
+	if (!is_at_rest(&s))
+		goto out;
+	*data_fd = open(s.target.device, O_RDONLY | O_CLOEXEC);
+	if (*data_fd < 0) {
+		say_error(c->from, "cannot open", errno);
+		goto out;
+	}
+	e4l_tree_set_data_fd(t, *data_fd);
+	err = e4l_new(s.target.fs, &s.e);
+	if (!err)
+		err = interrupt_start(&s.in, NULL);
+	if (err) {
+		say_error(c->from, "cannot read", err);
+		goto out;
+	}
+	if (c->skip_damaged)
+		done = load_damaged(&s, t);
+	else
+		done = verify_before(&s.target, s.e, &c->common, &s.in) &&
+		       !load(&s, t, NULL);
+	interrupt_stop(&s.in);
+out:
+	e4l_free(s.e);
+	return target_close(&s.target) && done;
+}

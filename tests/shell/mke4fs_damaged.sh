@@ -1,0 +1,109 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A source with errors is not copied; with --skip-damaged it is, without what is
+# damaged, and what was left out is named.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/mke4fs_common.sh"
+
+mkdir -p "$work/src/dir/sub" "$work/src/other"
+for name in a b dir/c dir/d dir/sub/e other/f; do
+	seq 3000 >"$work/src/$name"
+	echo "$name" >>"$work/src/$name"
+done
+ln "$work/src/a" "$work/src/dir/again"
+ln -s /far/away "$work/src/dir/link"
+# of a directory's two names, the first in the order of hashes counts
+seed=hash_seed=00000000-0000-4000-8000-000000000001
+check "$mke4fs" -q -b 4096 -N 128 -E $seed -d "$work/src" "$work/sound" 8M
+
+# damaged REQUEST...: the source, after these requests to debugfs
+damaged() {
+	cp "$work/sound" "$work/from"
+	for request; do
+		check debugfs -w -R "$request" "$work/from"
+	done
+}
+
+ino() {
+	debugfs -R "stat $1" "$work/from" 2>/dev/null |
+		sed -n 's/^Inode: \([0-9]*\).*/\1/p'
+}
+
+# refused: no image without --skip-damaged
+refused() {
+	rm -f "$work/img"
+	mustfail 1 "$mke4fs" -q --from="$work/from" "$work/img"
+	one_sentence mke4fs
+	says "run e2fsck -f $work/from"
+	[ ! -e "$work/img" ] || fail "an image is left behind"
+}
+
+# leaves_out STATUS PATH...: with it, an image with all but these
+leaves_out() {
+	wanted=$1
+	shift
+	refused
+	run "$mke4fs" --json --skip-damaged --from="$work/from" "$work/img" 8M
+	[ "$status" = "$wanted" ] || {
+		show_run
+		fail "exit $status, not $wanted"
+	}
+	check_json=$(json "$out" '" ".join(sorted(d["left_out"]))')
+	same "what is left out" "$check_json" "$*"
+	for path; do
+		says "from: $path: is left out: "
+	done
+	clean "$work/img"
+	for name in a b dir/c dir/d dir/sub/e other/f dir/again; do
+		case " $* " in
+		*" $name "* | *" ${name%/*} "*) continue ;;
+		esac
+		debugfs -R "cat $name" "$work/img" 2>/dev/null |
+			cmp - "$work/src/$name" >&2 || fail "$name: other content"
+	done
+}
+
+# an entry that points to no file
+damaged 'clri dir/c'
+leaves_out 3 dir/c
+# one whose inode is marked as deleted
+damaged 'sif b links_count 0'
+leaves_out 3 b
+# an inode of no type; a reserved one; one number too many
+damaged 'sif b mode 0'
+leaves_out 3 b
+damaged 'link <7> other/seven'
+leaves_out 3 other/seven
+# a file with two names: both
+damaged 'sif a block[5] 4000000000'
+leaves_out 3 a dir/again
+# a block of two files: both
+damaged 'sif other/f block[5] 1'
+blk=$(debugfs -R 'blocks dir/d' "$work/sound" 2>/dev/null | cut -d' ' -f1)
+damaged "sif other/f block[5] $blk"
+leaves_out 3 dir/d other/f
+# a directory, with all below it
+damaged 'sif dir/sub block[5] 123456'
+leaves_out 3 dir/sub
+# a directory with two names
+damaged 'link dir/sub other/sub'
+leaves_out 3 other/sub
+# a link that is none
+damaged 'sif dir/link size 300'
+leaves_out 3 dir/link
+# a wrong count needs nothing left out
+damaged 'sif b links_count 7'
+leaves_out 0
+damaged 'ssv free_blocks_count 1' 'sif b blocks 999'
+leaves_out 0
+# the root
+damaged 'sif <2> block[5] 123456'
+refused
+mustfail 1 "$mke4fs" -q --skip-damaged --from="$work/from" "$work/img"
+[ ! -e "$work/img" ] || fail "an image is left behind"
+
+# nothing is wrong: as without it
+cp "$work/sound" "$work/from"
+check "$mke4fs" -q --skip-damaged --from="$work/from" "$work/img"
+clean "$work/img"
+mustfail 2 "$mke4fs" -q --skip-damaged -d "$work/src" "$work/img"
