@@ -537,8 +537,11 @@ errcode_t e4l_tree_load_fs(struct e4l_tree *t, struct e4l *e,
 		.t = t, .e = e, .fs = e->fs, .flags = flags,
 		.offset_bytes = offset_bytes, .damage = damage,
 	};
+	const bool has_xattrs = ext2fs_has_feature_xattr(e->fs->super);
 	errcode_t err = ENOMEM;
 
+	/* libext2fs looks for attributes with the feature only, Linux always. */
+	ext2fs_set_feature_xattr(e->fs->super);
 	l.known = calloc(e->fs->super->s_inodes_count + 1ULL,
 			 sizeof(*l.known));
 	l.inode = calloc(1, EXT2_INODE_SIZE(e->fs->super));
@@ -548,6 +551,8 @@ errcode_t e4l_tree_load_fs(struct e4l_tree *t, struct e4l *e,
 		err = load_root(&l);
 	while (!err && l.todo.n)
 		err = load_dir(&l, l.todo.v[--l.todo.n]);
+	if (!has_xattrs)
+		ext2fs_clear_feature_xattr(e->fs->super);
 	if (l.shared)
 		ext2fs_free_block_bitmap(l.shared);
 	free(l.known);

@@ -107,3 +107,11 @@ cp "$work/sound" "$work/from"
 check "$mke4fs" -q --skip-damaged --from="$work/from" "$work/img"
 clean "$work/img"
 mustfail 2 "$mke4fs" -q --skip-damaged -d "$work/src" "$work/img"
+
+# a source without the feature for attributes is no worse for that
+check mke2fs -q -t ext4 -O ^ext_attr -d "$work/src" "$work/from" 8M
+rm -f "$work/img"
+check "$mke4fs" -q --from="$work/from" "$work/img"
+clean "$work/img"
+check debugfs -R 'cat dir/c' "$work/img"
+cmp "$out" "$work/src/dir/c" >&2 || fail "dir/c: other content"
