@@ -83,7 +83,7 @@ run "$tune4fs" --apply "$mnt"
 out_is 'mb_min_to_scan: 20 -> 11'
 says 'mb_order2_req=33: kept, but not applied: it takes 0 to 32'
 says 'future=1: kept, but not known'
-runs mb_order2_req 1
+runs mb_order2_req 3
 setfattr -n $attr -v ../../../etc/passwd=1 "$mnt"
 mustfail 1 "$tune4fs" --apply "$mnt"
 says 'what is kept is damaged'
