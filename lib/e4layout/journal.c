@@ -234,7 +234,7 @@ static errcode_t write_in_place(struct e4l_journal *j,
 	io_channel io = j->e->fs->io;
 	size_t i, k, part;
 	errcode_t err;
-	uint8_t *buf;
+	uint8_t *buf = NULL;
 
 	err = io_channel_alloc_buf(io, max, &buf);
 	for (i = 0; !err && i < n; i += part) {
