@@ -11,27 +11,37 @@ static void answer(const char *sentence)
 		say("%s", sentence);
 }
 
+/*
+ * Ends the thread; nobody else sends it.  Cancelling it would need memory, and
+ * end the process where there is none.
+ */
+#define END_SIGNAL SIGRTMAX
+
+static bool next_signal(struct interrupt *in, int *sig)
+{
+	return !sigwait(&in->awaited, sig) && *sig != END_SIGNAL;
+}
+
 static void *wait_for_signal(void *priv)
 {
 	struct interrupt *in = priv;
 	struct e4l *e;
 	int sig;
 
-	if (sigwait(&in->signals, &sig))
+	if (!next_signal(in, &sig))
 		return NULL;
 	atomic_store(&in->heard, true);
 	answer(atomic_load(&in->first));
 	e = atomic_load(&in->e);
 	if (e)
 		e4l_interrupt(e);
-	if (sigwait(&in->signals, &sig))
+	if (!next_signal(in, &sig))
 		return NULL;
 	/* whoever asks twice does not want to wait */
 	answer(atomic_load(&in->second));
 	pthread_sigmask(SIG_UNBLOCK, &in->signals, NULL);
 	kill(getpid(), sig);
-	for (;;)
-		pause();
+	return NULL;
 }
 
 /* What was ignored when the process started stays so. */
@@ -54,7 +64,9 @@ int interrupt_start(struct interrupt *in, struct e4l *e)
 	sigemptyset(&in->signals);
 	add_unless_ignored(&in->signals, SIGINT);
 	add_unless_ignored(&in->signals, SIGTERM);
-	pthread_sigmask(SIG_BLOCK, &in->signals, &in->before);
+	in->awaited = in->signals;
+	sigaddset(&in->awaited, END_SIGNAL);
+	pthread_sigmask(SIG_BLOCK, &in->awaited, &in->before);
 	err = pthread_create(&in->thread, NULL, wait_for_signal, in);
 	if (err)
 		pthread_sigmask(SIG_SETMASK, &in->before, NULL);
@@ -79,7 +91,7 @@ void interrupt_stop(struct interrupt *in)
 {
 	if (!in->active)
 		return;
-	pthread_cancel(in->thread);
+	pthread_kill(in->thread, END_SIGNAL);
 	pthread_join(in->thread, NULL);
 	pthread_sigmask(SIG_SETMASK, &in->before, NULL);
 	in->active = false;

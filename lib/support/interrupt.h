@@ -12,6 +12,7 @@
 struct interrupt {
 	_Atomic(struct e4l *) e;
 	sigset_t signals, before;
+	sigset_t awaited;	/* these, and the one that ends the thread */
 	pthread_t thread;
 	bool active;
 	atomic_bool heard;
