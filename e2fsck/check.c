@@ -88,6 +88,13 @@ static errcode_t run_passes(struct check *ck)
 	return err;
 }
 
+errcode_t check_noted(struct check *ck, errcode_t err)
+{
+	if (err == ENOMEM || err == EXT2_ET_NO_MEMORY)
+		findings_fail(ck->found);
+	return err;
+}
+
 errcode_t check_run(struct e4l *e, const struct check_options *options,
 		    struct findings *found)
 {

@@ -117,6 +117,12 @@ struct check {
 	bool low_dtime;		/* a dtime below s_inodes_count is an inode */
 };
 
+/*
+ * Returns @err, which is why something cannot be read.  When memory is short,
+ * that says nothing about the filesystem: it is noted, and check_run() fails.
+ */
+errcode_t check_noted(struct check *ck, errcode_t err);
+
 /* Adds a finding: FOUND(ck, INODE_MODE, .ino = ino, .got = mode). */
 #define FOUND(ck, name, ...) \
 	findings_add((ck)->found, F_##name, (struct finding) { __VA_ARGS__ })

@@ -162,7 +162,8 @@ int main(int argc, char **argv)
 
 	first = args_parse(&tool, argc, argv, &check, &status);
 	if (first < 0)
-		return status == STATUS_USAGE ? FSCK_USAGE : status;
+		return status == STATUS_USAGE ? FSCK_USAGE :
+		       status == STATUS_FAILED ? FSCK_FAILED : status;
 	if (check.fsck_mends) {
 		say("changes nothing: to mend, run e2fsck -p or e2fsck -fy %s",
 		    argv[first]);

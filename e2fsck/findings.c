@@ -86,6 +86,13 @@ static bool is_of_mount(enum finding_id id)
 	return of_mount[id];
 }
 
+void findings_fail(struct findings *f)
+{
+	pthread_mutex_lock(&f->lock);
+	f->failed = true;
+	pthread_mutex_unlock(&f->lock);
+}
+
 void findings_add(struct findings *f, enum finding_id id, struct finding what)
 {
 	if ((f->layout_only && finding_table[id].severity != SEVERITY_LAYOUT) ||

@@ -61,6 +61,9 @@ void findings_init(struct findings *f, size_t max);
 void findings_free(struct findings *f);
 void findings_add(struct findings *f, enum finding_id id, struct finding what);
 
+/* Memory was short: what was found is not all there is, nor is it sure. */
+void findings_fail(struct findings *f);
+
 /* Brings those that are kept in order; once nobody adds any more. */
 void findings_sort(struct findings *f);
 

@@ -75,7 +75,7 @@ void layout_judge_tunables(struct check *ck)
 	struct e4l_tunables *t;
 	size_t i;
 
-	if (e4l_tunables_read(ck->e, &t)) {
+	if (check_noted(ck, e4l_tunables_read(ck->e, &t))) {
 		FOUND(ck, TUNABLES, .ino = EXT2_ROOT_INO);
 		return;
 	}

@@ -37,18 +37,39 @@ static int count_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t n,
 	return 0;
 }
 
-/* Are all blocks there that the size says?  For the inode on disk. */
-static bool is_whole(struct check *ck, ext2_ino_t ino,
-		     const struct ext2_inode *inode)
+/* Whether there is memory for what libext2fs asks for in an iteration. */
+static errcode_t try_memory(const struct check *ck)
+{
+	void *p = malloc(4 * ck->fs->blocksize);
+
+	free(p);
+	return p ? 0 : ENOMEM;
+}
+
+static bool has_blocks(struct check *ck, ext2_ino_t ino,
+		       const struct ext2_inode *inode)
 {
 	e2_blkcnt_t blocks = 0;
 
-	if (ext2fs_block_iterate3(ck->fs, ino, BLOCK_FLAG_HOLE |
-				  BLOCK_FLAG_READ_ONLY, NULL, count_block,
-				  &blocks))
+	if (check_noted(ck, ext2fs_block_iterate3(ck->fs, ino, BLOCK_FLAG_HOLE |
+						  BLOCK_FLAG_READ_ONLY, NULL,
+						  count_block, &blocks)))
 		return false;
 	/* of a size beyond 2 GiB e2fsck sees 32 bits, with a sign */
 	return blocks * ck->fs->blocksize >= (int32_t)EXT2_I_SIZE(inode);
+}
+
+/*
+ * Are all blocks there that the size says?  For the inode on disk.  Asked
+ * twice, since libext2fs ends an iteration that ran out of memory as if it were
+ * complete.
+ */
+static bool is_whole(struct check *ck, ext2_ino_t ino,
+		     const struct ext2_inode *inode)
+{
+	return has_blocks(ck, ino, inode) ||
+	       (!check_noted(ck, try_memory(ck)) &&
+		has_blocks(ck, ino, inode));
 }
 
 /* The superblock's copy of the journal's map and size. */
@@ -75,7 +96,8 @@ static bool read_journal_inode(struct check *ck, struct ext2_inode *inode)
 	ext2_ino_t ino = sb->s_journal_inum;
 
 	if (ino && ino <= sb->s_inodes_count &&
-	    !ext2fs_read_inode(ck->fs, ino, inode) && is_journal(ck, inode) &&
+	    !check_noted(ck, ext2fs_read_inode(ck->fs, ino, inode)) &&
+	    is_journal(ck, inode) &&
 	    is_whole(ck, ino, inode))
 		return true;
 	if (ino && ino <= sb->s_inodes_count && read_copy(sb, inode) &&
@@ -162,7 +184,8 @@ static errcode_t judge_journal(struct check *ck, struct ext2_inode *inode)
 	blk64_t blk = 0;
 	void *buf;
 
-	if (ext2fs_bmap2(ck->fs, ino, inode, NULL, 0, 0, NULL, &blk) ||
+	if (check_noted(ck, ext2fs_bmap2(ck->fs, ino, inode, NULL, 0, 0, NULL,
+					 &blk)) ||
 	    !blk || !in_filesystem(ck->fs, blk)) {
 		FOUND(ck, JOURNAL_INODE, .ino = ino);
 		return 0;
@@ -170,7 +193,7 @@ static errcode_t judge_journal(struct check *ck, struct ext2_inode *inode)
 	buf = malloc(ck->fs->blocksize);
 	if (!buf)
 		return ENOMEM;
-	if (e4l_read(ck->e, blk, 1, buf))
+	if (check_noted(ck, e4l_read(ck->e, blk, 1, buf)))
 		FOUND(ck, JOURNAL_SUPER, .ino = ino, .blk = blk);
 	else
 		judge_journal_super(ck, ino, blk, buf,
@@ -282,7 +305,7 @@ errcode_t pass0_mmp(struct check *ck)
 	buf = malloc(ck->fs->blocksize);
 	if (!buf)
 		return ENOMEM;
-	if (e4l_read(ck->e, blk, 1, buf))
+	if (check_noted(ck, e4l_read(ck->e, blk, 1, buf)))
 		FOUND(ck, MMP_BLOCK, .blk = blk);
 	else
 		judge_mmp(ck, blk, buf);

@@ -255,6 +255,7 @@ static void visit_desc(const struct e4l_want *want, const void *block,
 	struct desc_copy *copy = priv;
 	uint32_t per_block = EXT2_DESC_PER_BLOCK(copy->ck->fs->super);
 
+	check_noted(copy->ck, why);
 	if (!copy->bad &&
 	    (!block || !backup_desc_ok(copy->ck, want->slot * per_block, block,
 				       per_block)))
@@ -341,12 +342,12 @@ static bool resize_map_ok(struct check *ck, blk64_t dind, uint32_t *buf,
 
 	if (fs->blocksize == 1024 && !fs->super->s_first_data_block)
 		pblk++;		/* the boot block */
-	if (e4l_read(ck->e, dind, 1, buf))
+	if (check_noted(ck, e4l_read(ck->e, dind, 1, buf)))
 		return false;
 	for (i = 0; i < fs->super->s_reserved_gdt_blocks / 4;
 	     i++, at++, pblk++) {
 		if (ext2fs_le32_to_cpu(buf[at % refs]) != pblk ||
-		    e4l_read(ck->e, pblk, 1, block) ||
+		    check_noted(ck, e4l_read(ck->e, pblk, 1, block)) ||
 		    !resize_block_ok(fs, block, pblk))
 			return false;
 	}
@@ -378,7 +379,7 @@ errcode_t pass0_resize_inode(struct check *ck)
 	uint32_t *buf;
 
 	/* where the inode cannot be read, that is judged with the inodes */
-	if (ext2fs_read_inode(ck->fs, EXT2_RESIZE_INO, &inode))
+	if (check_noted(ck, ext2fs_read_inode(ck->fs, EXT2_RESIZE_INO, &inode)))
 		return 0;
 	buf = malloc(2 * ck->fs->blocksize);
 	if (!buf)

@@ -37,8 +37,9 @@ errcode_t inode_read(struct check *ck, ext2_ino_t ino,
 	errcode_t err;
 
 	memset(inode, 0, sizeof(*inode));
-	err = ext2fs_read_inode_full(ck->fs, ino, (struct ext2_inode *)inode,
-				     sizeof(*inode));
+	err = check_noted(ck, ext2fs_read_inode_full(ck->fs, ino,
+						     (struct ext2_inode *)inode,
+						     sizeof(*inode)));
 	return err == EXT2_ET_INODE_CSUM_INVALID ? 0 : err;
 }
 

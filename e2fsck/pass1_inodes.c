@@ -199,7 +199,8 @@ static bool is_mild(struct check *ck, const struct e4l_damage *damage,
 {
 	struct ext2_inode inode;
 
-	if (!damage->ino || ext2fs_read_inode(ck->fs, damage->ino, &inode))
+	if (!damage->ino ||
+	    check_noted(ck, ext2fs_read_inode(ck->fs, damage->ino, &inode)))
 		return false;
 	if (damage->why == E4L_ET_BLOCK_RANGE) {
 		*id = F_RESIZE_INODE;

@@ -23,6 +23,7 @@ static void visit(const struct e4l_want *want, const void *block,
 	const struct symlink_use *link = &ck->symlinks[want->slot];
 	size_t len = block ? target_bytes(link, block, ck->fs->blocksize) : 0;
 
+	check_noted(ck, why);
 	if (!block || len >= ck->fs->blocksize || len != link->size)
 		FOUND(ck, INODE_SYMLINK, .ino = link->ino, .blk = link->blk,
 		      .got = link->size);

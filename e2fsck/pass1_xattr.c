@@ -383,6 +383,7 @@ static void visit_block(const struct e4l_want *want, const void *block,
 	struct blocks_job *job = priv;
 	size_t at = job->b->at[job->first + want->slot];
 
+	check_noted(job->b->ck, why);
 	if (block)
 		judge_block(job, at, block);
 	else

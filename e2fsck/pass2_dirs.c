@@ -91,6 +91,7 @@ static void visit(const struct e4l_want *want, const void *block,
 	struct dir *dir = &ck->dirs[job->of[want->slot].dir];
 
 	if (!block) {
+		check_noted(ck, why);
 		FOUND(ck, DIR_READ, .ino = dir->ino, .blk = want->blk);
 		dir_is_damaged(dir);
 	} else if (job->p->roots) {

@@ -273,6 +273,7 @@ static void visit(const struct e4l_want *want, const void *block,
 	int kind = want->slot % 2;
 
 	if (!block) {
+		check_noted(ck, why);
 		FOUND(ck, BITMAP_READ, IN_GROUP(g), .blk = want->blk);
 		return;
 	}

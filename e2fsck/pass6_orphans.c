@@ -50,7 +50,7 @@ static int on_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t n, blk64_t ref,
 		return BLOCK_ABORT;
 	}
 	make_clean(f, *blk);
-	if (e4l_read(f->ck->e, *blk, 1, f->block) ||
+	if (check_noted(f->ck, e4l_read(f->ck->e, *blk, 1, f->block)) ||
 	    memcmp(f->block, f->clean, fs->blocksize)) {
 		FOUND(f->ck, ORPHAN_BLOCK, .ino = f->ino, .blk = *blk);
 		return BLOCK_ABORT;
@@ -65,7 +65,7 @@ static errcode_t judge_file(struct check *ck, ext2_ino_t ino)
 	struct ext2_inode inode;
 
 	if (!ino || ino > fs->super->s_inodes_count ||
-	    ext2fs_read_inode(fs, ino, &inode) ||
+	    check_noted(ck, ext2fs_read_inode(fs, ino, &inode)) ||
 	    EXT2_I_SIZE(&inode) % fs->blocksize) {
 		FOUND(ck, ORPHAN_FILE, .ino = ino);
 		return 0;
@@ -75,9 +75,9 @@ static errcode_t judge_file(struct check *ck, ext2_ino_t ino)
 	f.block = malloc(fs->blocksize);
 	f.clean = malloc(fs->blocksize);
 	if (f.block && f.clean &&
-	    ext2fs_block_iterate3(fs, ino, BLOCK_FLAG_DATA_ONLY |
-				  BLOCK_FLAG_HOLE | BLOCK_FLAG_READ_ONLY, NULL,
-				  on_block, &f))
+	    check_noted(ck, ext2fs_block_iterate3(fs, ino,
+				BLOCK_FLAG_DATA_ONLY | BLOCK_FLAG_HOLE |
+				BLOCK_FLAG_READ_ONLY, NULL, on_block, &f)))
 		f.bad = true;
 	if (f.bad)
 		FOUND(ck, ORPHAN_FILE, .ino = ino);

@@ -153,7 +153,8 @@ static bool read_block(struct qfile *q, uint32_t block, uint8_t *buf)
 	memset(buf, 0, QUOTA_BLOCK);
 	return !ext2fs_file_llseek(q->file, (uint64_t)block * QUOTA_BLOCK,
 				   EXT2_SEEK_SET, NULL) &&
-	       !ext2fs_file_read(q->file, buf, QUOTA_BLOCK, &got);
+	       !check_noted(q->ck, ext2fs_file_read(q->file, buf, QUOTA_BLOCK,
+						    &got));
 }
 
 static bool compare_entry(struct qfile *q, const uint8_t *entry)
@@ -162,7 +163,7 @@ static bool compare_entry(struct qfile *q, const uint8_t *entry)
 	uint32_t id = get32(entry);
 	struct usage *u;
 
-	if (get_usage(q->usages, id, &u))
+	if (check_noted(q->ck, get_usage(q->usages, id, &u)))
 		return false;
 	u->seen = true;
 	if (get_number(entry + l->space, 8) != u->space ||
@@ -235,7 +236,7 @@ static bool compare_file(struct qfile *q)
 
 	if (ok) {
 		q->read = calloc(q->blocks / 8 + 1, 1);
-		ok = q->read && walk_tree(q, QUOTA_ROOT_BLOCK, 0);
+		ok = !check_noted(q->ck, q->read ? 0 : ENOMEM) && walk_tree(q, QUOTA_ROOT_BLOCK, 0);
 		free(q->read);
 	}
 	for (i = 0; ok && i < q->usages->room; i++)
@@ -259,7 +260,8 @@ errcode_t pass6_quota(struct check *ck)
 		if (!q.ino)
 			continue;
 		if (q.ino > sb->s_inodes_count ||
-		    ext2fs_file_open(ck->fs, q.ino, 0, &q.file)) {
+		    check_noted(ck, ext2fs_file_open(ck->fs, q.ino, 0,
+						     &q.file))) {
 			FOUND(ck, QUOTA_FILE, .ino = q.ino);
 			continue;
 		}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include "support/progress.h"
@@ -82,8 +83,10 @@ static bool can_be_checked(const struct target *t)
 
 	if (target_is_strange(t))
 		return false;
-	err = ext2fs_check_desc(t->fs);
-	if (err)
+	err = target_check_desc(t);
+	if (err == ENOMEM)
+		say_error(t->name, "cannot check the group descriptors", err);
+	else if (err)
 		say("%s: %s: run e2fsck -f %s; nothing was written", t->name,
 		    error_message(err), t->device);
 	return !err;

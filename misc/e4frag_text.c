@@ -169,7 +169,7 @@ static const char *worst_cell(size_t row, unsigned int column,
 		return units_count(counts[column], buf);
 	if (column == COUNT(counts))
 		return units_size(w->size_bytes, buf);
-	if (table->paths[row])
+	if (table->paths && table->paths[row])
 		return table->paths[row];
 	snprintf(buf, TABLE_CELL, "(inode %u)", w->ino);
 	return buf;
@@ -184,9 +184,7 @@ static void print_worst(const struct e4frag *frag)
 	if (!frag->n_worst)
 		return;
 	table.paths = calloc(frag->n_worst, sizeof(*table.paths));
-	if (!table.paths)
-		return;
-	for (i = 0; i < frag->n_worst; i++) {
+	for (i = 0; table.paths && i < frag->n_worst; i++) {
 		path = frag->model.worst[i].path;
 		table.paths[i] = path ? text_escape(path, strlen(path),
 						    TEXT_FOR_PEOPLE) : NULL;
@@ -194,7 +192,7 @@ static void print_worst(const struct e4frag *frag)
 	printf("\nWorst files, by %s\n", e4frag_sorts[frag->sort]);
 	table_print(stdout, worst_columns, COUNT(worst_columns), frag->n_worst,
 		    worst_cell, &table);
-	for (i = 0; i < frag->n_worst; i++)
+	for (i = 0; table.paths && i < frag->n_worst; i++)
 		free(table.paths[i]);
 	free(table.paths);
 }

@@ -40,7 +40,7 @@ void say_e4l(const char *target, const struct e4l *e, errcode_t err)
 
 	if (e)
 		e4l_detail_text(e, what, sizeof(what));
-	say_error(target, e && *what ? what : "cannot start", err);
+	say_error(target, e && *what ? what : "cannot go on", err);
 }
 
 void say_tunable(const char *target, const char *where, errcode_t err)

@@ -435,6 +435,18 @@ static bool has_doubtful_super(errcode_t err)
 	       err == EXT2_ET_CORRUPT_SUPERBLOCK;
 }
 
+/* In a map of runs: one of bits takes 512 MiB for 16 TiB. */
+errcode_t target_check_desc(const struct target *t)
+{
+	int before = t->fs->default_bitmap_type;
+	errcode_t err;
+
+	t->fs->default_bitmap_type = EXT2FS_BMAP64_RBTREE;
+	err = ext2fs_check_desc(t->fs);
+	t->fs->default_bitmap_type = before;
+	return err == EXT2_ET_NO_MEMORY ? ENOMEM : err;
+}
+
 static bool open_doubtful(struct target *t, const char *io_options,
 			  struct target_doubt *doubt)
 {
@@ -450,7 +462,13 @@ static bool open_doubtful(struct target *t, const char *io_options,
 			say_open_error(t, err);
 		return false;
 	}
-	doubt->groups = ext2fs_check_desc(t->fs);
+	doubt->groups = target_check_desc(t);
+	if (doubt->groups == ENOMEM) {
+		say_error(t->name, "cannot check the group descriptors",
+			  ENOMEM);
+		ext2fs_close_free(&t->fs);
+		return false;
+	}
 	return !doubt->groups || t->fs->group_desc_count == 1 ||
 	       open_next_copy(t, io_options, doubt);
 }

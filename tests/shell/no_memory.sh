@@ -1,0 +1,97 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Whichever allocation finds no memory: no tool has a wrong verdict, none
+# crashes, and none leaves anything but a state before or after a transaction.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+require_program mke2fs e2fsck
+
+shim=$top_builddir/tests/tools/.libs/fail_malloc.so
+[ -e "$shim" ] || skip 'built without shared libraries'
+export LD_LIBRARY_PATH="$top_builddir/lib/e4layout/.libs"
+: "${E4L_MALLOCS:=60}"	# tried of each run; 0: all
+
+# tool NAME: its program, not libtool's script around it.
+tool() {
+	set -- "$top_builddir/$(dirname "$1")/.libs/$(basename "$1")" "$1"
+	[ -x "$1" ] || set -- "$top_builddir/$2"
+	echo "$1"
+}
+
+# short N COMMAND...: runs it without memory for the N-th allocation.
+short() {
+	nth=$1
+	shift
+	run env FAIL_MALLOC="$nth" LD_PRELOAD="$shim" "$@"
+}
+
+# each FUNCTION COMMAND...: calls FUNCTION after each of the runs.  The last
+# word is the image, which is made anew for each.
+each() {
+	judge=$1
+	shift
+	cp "$work/whole" "$img"
+	check env FAIL_MALLOC_COUNT="$work/count" LD_PRELOAD="$shim" "$@"
+	cp "$out" "$work/said"
+	count=$(cat "$work/count")
+	[ "$count" -gt 50 ] || fail "only $count allocations: $*"
+	step=1
+	[ "$E4L_MALLOCS" = 0 ] || step=$((count / E4L_MALLOCS + 1))
+	n=1
+	while [ $n -le "$count" ]; do
+		cp "$work/whole" "$img"
+		short $n "$@"
+		$judge "$@"
+		n=$((n + step))
+	done
+	echo "$(basename "$1"): $count allocations, every ${step}th failed"
+}
+
+wrong() {
+	show_run
+	fail "allocation $nth fails: exit $status: $*"
+}
+
+# What only reads says all that it would say, or fails.
+reads() {
+	cmp -s "$img" "$work/whole" || wrong "wrote" "$@"
+	case $status in
+	0) ;;
+	1|8|98) return ;;
+	*) wrong "$@" ;;
+	esac
+	# of a name there may be the inode's number only
+	for said in "$out" "$work/said"; do
+		sed -E "s,^($img|\?):,IMG:,; s, \(?/[^ ]*$,,; s, \(/.*\),,;
+			s, \(inode .*,," "$said" >"$work/$(basename "$said").x"
+	done
+	cmp -s "$work/.out.x" "$work/said.x" || wrong "another verdict" "$@"
+}
+
+# All but the root, which gets the attribute of tunables.
+digests() {
+	digest -z "$1" | grep -v '^2 '
+}
+
+writes() {
+	case $status in 0|1|98) ;; *) wrong "$@" ;; esac
+	e2fsck -fp "$img" >/dev/null 2>&1 || [ $? = 1 ] ||
+		wrong "e2fsck -p fails" "$@"
+	check e2fsck -fn "$img"
+	digests "$img" >"$work/now"
+	unchanged "$work/before" "$work/now"
+}
+
+"$top_builddir/tests/tools/mkaged" \
+	"$top_srcdir/tests/corrupt/bases/quota.recipe" "$work/whole" >/dev/null ||
+	fail 'no image'
+digests "$work/whole" >"$work/before"
+
+e4check=$(tool e2fsck/e4check)
+each reads "$e4check" --threads=1 "$img"
+each reads "$(tool misc/e4frag)" "$img"
+each reads "$(tool misc/e4repack)" -n "$img"
+each reads "$(tool misc/tune4fs)" -n --set dir_ireserve=64 "$img"
+each writes "$(tool misc/e4repack)" "$img"
+each writes "$(tool misc/tune4fs)" --set dir_ireserve=64 "$img"
+each writes "$(tool debugfs/e4debug)" -w -R repack "$img"
