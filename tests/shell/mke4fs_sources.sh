@@ -97,7 +97,7 @@ fallocate -l 2M "$work/dev/prealloc"
 chattr +i "$work/dev/nothing"
 chattr +d "$work/dev/dir/large"
 before=$(debugfs -R 'stat small' "$loop" 2>/dev/null | grep crtime:)
-sync
+sync -f "$work/dev"
 mustfail 1 "$mke4fs" -q --from="$loop" "$work/img2" 100M
 says 'mounted'
 [ ! -e "$work/img2" ] || fail "an image is left behind"
