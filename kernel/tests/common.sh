@@ -31,6 +31,11 @@ new_disk() {
 	mke2fs -q -F -t ext4 -b 4096 -E lazy_itable_init=0 "$@" "$disk"
 }
 
+# In the guests' environment: no registers that User Mode Linux may not keep
+# (configs/um.patch).
+plain=GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX,-AVX2,-AVX_Fast_Unaligned_Load
+plain=$plain,-AVX512F,-AVX512VL,-AVX512BW
+
 # run_guest [OPTION...]: boots $kernel with $disk, for BOOT_SECONDS at most.
 run_guest() {
 	: >"$work/out"
@@ -40,7 +45,7 @@ run_guest() {
 			mem="${GUEST_MEM:-512M}" initrd="$work/initrd" \
 			ubd0="$disk" ${disk2:+ubd1="$disk2"} con=null \
 			con0=null,fd:1 con1=null,fd:3 ssl=null panic=-1 \
-			loglevel=5 kunit.enable=0 "$@" \
+			loglevel=5 kunit.enable=0 "$plain" "$@" \
 			</dev/null >"$work/console" 2>&1 3>"$work/out" ;;
 	*)
 		timeout -s KILL "$BOOT_SECONDS" qemu-system-x86_64 \
