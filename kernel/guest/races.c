@@ -14,6 +14,8 @@
  *	  z  has written the block before those four, and the first eight of
  *	     the next cell; zeroes that block's range, which joins it to what
  *	     is unwritten on both sides; and writes directly to the one before
+ *	  f  has punched a hole in front of those four, and written the first
+ *	     eight of the next cell; writes there through a mapping
  *	What is written to a block is always the same.
  */
 #define _GNU_SOURCE
@@ -88,14 +90,19 @@ static void put_mapped(int fd, uint32_t block)
 }
 
 /* Before anybody is in the cell. */
-static void prepare_cell(const char *path, uint32_t cell, uint32_t cells)
+static void prepare_cell(const char *path, char how, uint32_t cell,
+			 uint32_t cells)
 {
 	uint32_t next = (cell + 1) * CELL, i;
 	int fd = open(path, O_RDWR);
 
 	if (fd < 0)
 		err(1, "%s", path);
-	put_mapped(fd, next - LAST - 1);
+	if (how == 'z')
+		put_mapped(fd, next - LAST - 1);
+	else if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			   (next - LAST - 1ULL) * BLOCK, BLOCK))
+		err(1, "punching block %u", next - LAST - 1);
 	for (i = 0; i < NEXT && cell + 1 < cells; i++)
 		put(fd, next + i, 1);
 	synced(fsync(fd));
@@ -126,6 +133,9 @@ static void do_cell(int fd, char how, uint32_t cell)
 			err(1, "zeroing block %u", last - 1);
 		put(fd, last - 2, 1);
 		break;
+	case 'f':
+		put_mapped(fd, last - 1);
+		break;
 	case 'n':
 		put(fd, first + 2, 1);
 		put(fd, last - 1, 1);
@@ -144,8 +154,8 @@ static void work(const char *path, uint32_t cells, uint64_t seed, char how,
 	if (fd < 0)
 		err(1, "%s", path);
 	for (cell = 0; cell < cells; cell++) {
-		if (how == 'z')
-			prepare_cell(path, cell, cells);
+		if (strchr("zf", how))
+			prepare_cell(path, how, cell, cells);
 		atomic_fetch_add(arrived, 1);
 		while (atomic_load(arrived) < (cell + 1) * workers)
 			usleep(100);
@@ -162,12 +172,12 @@ static int written(const char *how, uint32_t block)
 	uint32_t at = block % CELL;
 
 	if ((at >= CELL - LAST && strpbrk(how, "DB")) ||
-	    (at < NEXT && block >= CELL && strchr(how, 'z')))
+	    (at < NEXT && block >= CELL && strpbrk(how, "zf")))
 		return 1;
 	if (at == CELL - LAST - 2)
 		return strchr(how, 'z') != NULL;
 	if (at == CELL - LAST - 1 || at == 2)
-		return strchr(how, 'n') != NULL;
+		return strpbrk(how, at == 2 ? "n" : "nf") != NULL;
 	return (at == CELL - LAST + 1 && strchr(how, 'e')) ||
 	       (at == CELL - LAST + 2 && strchr(how, 'm'));
 }

@@ -4,11 +4,14 @@
  *
  * Blocks are of 4 KiB, or $BLOCK_BYTES.
  *
- *  writes random [direct|sync] FILE BLOCKS COUNT SEED [PROGRESS]
+ *  writes random [direct|sync|late] FILE BLOCKS COUNT SEED [PROGRESS]
  *	preallocates BLOCKS blocks and writes COUNT of them, each to
- *	disk before the next; a byte goes to PROGRESS for each
+ *	disk before the next, or "late" all of them in the end; a byte goes to
+ *	PROGRESS for each
  *  writes stride [direct|sync] FILE COUNT STRIDE_KB
  *	likewise, every STRIDE_KB
+ *  writes once [direct|dsync] FILE BLOCK NR
+ *	writes BLOCK, as the write NR would; "dsync" is direct, with O_DSYNC
  *  writes eof [direct|sync] FILE
  *	writes the fourth block of ten, where 64 are preallocated
  *  writes check FILE BLOCKS COUNT SEED
@@ -59,14 +62,21 @@ static int open_new(const char *how, const char *path, off_t size)
 	return fd;
 }
 
-static void write_block(int fd, uint32_t block, uint32_t nr)
+static void put(int fd, uint32_t block, uint32_t nr)
 {
 	static char *buf;
 
 	if (!buf)
 		buf = buffer();
 	fill(buf, block, nr);
-	if (pwrite(fd, buf, bytes, (off_t)block * bytes) != bytes || fsync(fd))
+	if (pwrite(fd, buf, bytes, (off_t)block * bytes) != bytes)
+		err(1, "block %u", block);
+}
+
+static void write_block(int fd, uint32_t block, uint32_t nr)
+{
+	put(fd, block, nr);
+	if (fsync(fd))
 		err(1, "block %u", block);
 }
 
@@ -79,10 +89,15 @@ static void random_writes(char **argv)
 	if (argv[5])
 		done = open(argv[5], O_WRONLY | O_CREAT | O_TRUNC, 0644);
 	for (i = 0; i < count; i++) {
-		write_block(fd, below(&seed, blocks), i);
+		if (strcmp(argv[0], "late"))
+			write_block(fd, below(&seed, blocks), i);
+		else
+			put(fd, below(&seed, blocks), i);
 		if (argv[5] && write(done, ".", 1) != 1)
 			err(1, "%s", argv[5]);
 	}
+	if (fsync(fd))
+		err(1, "%s", argv[1]);
 	close(fd);
 }
 
@@ -105,6 +120,17 @@ static void write_before_eof(char **argv)
 	    ftruncate(fd, 10 * bytes) || fsync(fd))
 		err(1, "%s", argv[1]);
 	write_block(fd, 3, 0);
+	close(fd);
+}
+
+static void write_once(char **argv)
+{
+	int dsync = strcmp(argv[0], "dsync") ? 0 : O_DSYNC;
+	int fd = open(argv[1], O_WRONLY | O_DIRECT | dsync);
+
+	if (fd < 0)
+		err(1, "%s", argv[1]);
+	put(fd, atoi(argv[2]), atoi(argv[3]));
 	close(fd);
 }
 
@@ -153,6 +179,8 @@ int main(int argc, char **argv)
 		random_writes(argv + 2);
 	else if (argc == 6 && !strcmp(argv[1], "stride"))
 		stride_writes(argv + 2);
+	else if (argc == 6 && !strcmp(argv[1], "once"))
+		write_once(argv + 2);
 	else if (argc == 6 && !strcmp(argv[1], "check"))
 		check(argv + 2, 0);
 	else if (argc == 6 && !strcmp(argv[1], "survived"))
@@ -160,6 +188,6 @@ int main(int argc, char **argv)
 	else if (argc == 4 && !strcmp(argv[1], "eof"))
 		write_before_eof(argv + 2);
 	else
-		errx(2, "usage: writes random|stride|eof|check|survived ARGUMENT...");
+		errx(2, "usage: writes random|stride|once|eof|check|survived ARGUMENT...");
 	return 0;
 }

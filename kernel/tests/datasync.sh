@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
+# lanes: um x86_64
+# Direct writes with O_DSYNC to a disk without a volatile cache, with fast
+# commits, in a transaction that these cannot be used for: what was reported to
+# be on disk is there after the power was cut.
+. "$(dirname "$0")/common.sh"
+
+# written OPTIONS COMMAND...: the last write to block 0 of /f, 1 or 2, that a
+# crash leaves; COMMAND writes once the transaction is ineligible
+written() {
+	options=$1
+	shift
+	new_disk 32 -O fast_commit
+	cut_power <<-END >/dev/null
+		mount -t ext4 -o "$options" \$disk /mnt || exit 1
+		echo "write through" >/sys/block/\${disk#/dev/}/queue/write_cache
+		mkdir /mnt/a /mnt/b /mnt/a/d
+		fallocate -l 64k /mnt/f
+		: >/mnt/g
+		sync
+		mv /mnt/a/d /mnt/b/d
+		$*
+		poweroff -f -n
+	END
+	recover
+	debugfs -R "cat $file" "$disk" 2>/dev/null | od -An -tu4 -j4 -N4 |
+		tr -d ' '
+}
+
+# allocated: by a write that nobody waited for
+allocated() {
+	file=/g
+	written defaults "writes once direct /mnt/g 0 0 || exit 1;" \
+		"writes once dsync /mnt/g 0 1 || exit 1"
+}
+
+kernel=$stock
+got=$(allocated)
+echo "stock: allocated before: ${got:-none} of two writes"
+kernel=$patched
+got=$(allocated)
+[ "$got" = 2 ] || fail "allocated before: write 2 is lost: ${got:-nothing}"
+echo "ok: allocated before"
+
+file=/f
+got=$(written extent_max_zeroout_kb=64 "writes once dsync /mnt/f 0 1 || exit 1")
+[ "$got" = 2 ] || fail "zeroed out: the write is lost: ${got:-nothing}"
+[ "$(extents /f)" = 1 ] || fail "no zeroing out"
+echo "ok: zeroed out"
