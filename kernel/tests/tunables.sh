@@ -6,12 +6,12 @@
 # keeps a file system from being mounted.
 . "$(dirname "$0")/common.sh"
 
-# mounted OPTIONS: "dir_ireserve extent_max_zeroout_kb mb_stats notices"
+# mounted OPTIONS: "dir_ireserve extent_max_zeroout_kb mb_max_to_scan notices"
 mounted() {
 	boot <<-END
 		mount -t ext4 -o $1 \$disk /mnt || exit 1
 		cd /sys/fs/ext4/\${disk#/dev/}
-		for name in dir_ireserve extent_max_zeroout_kb mb_stats; do
+		for name in dir_ireserve extent_max_zeroout_kb mb_max_to_scan; do
 			cat \$name 2>/dev/null || echo -
 		done
 		dmesg | grep -c "tunables in the root"
@@ -28,9 +28,9 @@ expect() {
 }
 
 new_disk 64
-set_tunables dir_ireserve=64,extent_max_zeroout_kb=1024,mb_stats=1
+set_tunables dir_ireserve=64,extent_max_zeroout_kb=1024,mb_max_to_scan=1
 kernel=$stock
-expect "the stock kernel does not look" defaults "- 32 0 0"
+expect "the stock kernel does not look" defaults "- 32 200 0"
 kernel=$patched
 expect "values of the root directory" defaults "64 1024 1 0"
 expect "a mount option wins" dir_ireserve=low "16 1024 1 0"
@@ -40,17 +40,20 @@ expect "an option in the superblock wins" defaults "128 1024 1 0"
 expect "a mount option wins over that" dir_ireserve=off "0 1024 1 0"
 
 new_disk 64
-expect "no attribute" defaults "0 32 0 0"
+expect "no attribute" defaults "0 32 200 0"
 set_attribute colour=red,dir_ireserve=64,smell=,extent_max_zeroout_kb=x
-expect "unknown names and bad values, one notice" defaults "64 32 0 1"
-set_attribute "$(printf 'dir_ireserve=64\033[31m,\377\376=1,mb_stats=1')"
+expect "unknown names and bad values, one notice" defaults "64 32 200 1"
+set_attribute mb_prefetch=+4294967295,mb_max_to_scan=\ 3,inode_goal=99,mb_stats=1
+expect "numbers that are none, names that are for debugging" defaults \
+	"0 32 200 1"
+set_attribute "$(printf 'dir_ireserve=64\033[31m,\377\376=1,mb_max_to_scan=1')"
 expect "bytes that are no text" defaults "0 32 1 1"
 set_attribute "dir_ireserve=64,$(yes abcdefghijklmno | head -n 100 | tr '\n' ,)"
-expect "too long to read" defaults "0 32 0 1"
+expect "too long to read" defaults "0 32 200 1"
 dd if=/dev/zero bs=100 count=1 2>/dev/null >"$work/text"
 debugfs -w -R "ea_set -f $work/text / trusted.ext4.tunables" "$disk" 2>&1 |
 	grep -v ^debugfs || :
-expect "zeroes" defaults "0 32 0 1"
+expect "zeroes" defaults "0 32 200 1"
 
 # the values are in effect, not only shown
 new_disk 64 -N 8192
