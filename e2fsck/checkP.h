@@ -63,6 +63,7 @@ struct xattr_use {
 				 * found; for values in inodes */
 	uint32_t generation;	/* of the inode */
 	uint32_t values;	/* in inodes; known once the block was read */
+	bool judged;		/* i_blocks has been, without those values */
 	bool encrypted;		/* its context has to be there */
 };
 
@@ -209,6 +210,17 @@ struct xattr_values {
 /* Those of the attributes in @inode. */
 struct xattr_values xattr_ibody_values(struct check *ck,
 				       const struct ext2_inode_large *inode);
+
+/* Of their clusters, those that i_blocks does not count, for they are Lustre's. */
+uint64_t xattr_ibody_lustre(struct check *ck, ext2_ino_t ino,
+			    const struct ext2_inode_large *inode);
+
+/*
+ * The entry at *@p, which moves on behind it; NULL: there is none that ends
+ * before @end.
+ */
+struct ext2_ext_attr_entry;
+const struct ext2_ext_attr_entry *xattr_next(const char **p, const char *end);
 
 /*
  * Judges the attributes in an inode.  From any thread.  Attributes whose value

@@ -19,10 +19,25 @@ static uint32_t whole_hash(uint32_t name_hash, struct ext2_inode *ea)
 	       ext2fs_get_ea_inode_hash(ea);
 }
 
+static bool hash_ok(const struct ea_use *u, struct ext2_inode *ea)
+{
+	return u->hash == whole_hash(u->name_hash, ea) ||
+	       u->hash == whole_hash(u->signed_name_hash, ea);
+}
+
 /* Lustre's point back to their only user instead. */
 static bool is_lustre(const struct ea_use *u, const struct ext2_inode *ea)
 {
 	return ea->i_mtime == u->ino && ea->i_generation == u->generation;
+}
+
+bool ea_inode_is_lustre(struct check *ck, const struct ea_use *u)
+{
+	struct ext2_inode_large inode;
+	struct ext2_inode *ea = (struct ext2_inode *)&inode;
+
+	return !inode_read(ck, u->ea_ino, &inode) && !hash_ok(u, ea) &&
+	       is_lustre(u, ea);
 }
 
 static void judge_use(struct check *ck, const struct ea_use *u,
@@ -31,9 +46,7 @@ static void judge_use(struct check *ck, const struct ea_use *u,
 	if (!(ea->i_flags & EXT4_EA_INODE_FL) ||
 	    inode_is_skipped(ck, u->ea_ino))
 		FOUND(ck, EA_INODE, .ino = u->ino, .got = u->ea_ino);
-	else if (u->hash != whole_hash(u->name_hash, ea) &&
-		 u->hash != whole_hash(u->signed_name_hash, ea) &&
-		 !is_lustre(u, ea))
+	else if (!hash_ok(u, ea) && !is_lustre(u, ea))
 		FOUND(ck, XATTR_HASH, .ino = u->ino, .got = u->hash);
 }
 

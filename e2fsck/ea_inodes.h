@@ -5,6 +5,9 @@
 
 #include "checkP.h"
 
+/* Is the value that @u names one of Lustre's, of which i_blocks knows nothing? */
+bool ea_inode_is_lustre(struct check *ck, const struct ea_use *u);
+
 /* Judges every use of such an inode. */
 errcode_t ea_inodes_prepare(struct check *ck);
 

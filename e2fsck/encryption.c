@@ -48,15 +48,13 @@ static const struct ext2_ext_attr_entry *find_entry(const char *first,
 						    const char *end)
 {
 	const struct ext2_ext_attr_entry *x;
-	const char *p = first;
+	const char *p = first, *name;
 
-	for (; end - p > sizeof(*x); p += EXT2_EXT_ATTR_LEN(x->e_name_len)) {
-		x = (const void *)p;
-		if (EXT2_EXT_IS_LAST_ENTRY(x))
-			break;
+	while ((x = xattr_next(&p, end))) {
+		name = (const char *)(x + 1);
 		/* a NUL ends a name, as it does for libext2fs */
-		if (has_no_prefix(x->e_name_index) && p[sizeof(*x)] == 'c' &&
-		    strnlen(p + sizeof(*x), x->e_name_len) == 1)
+		if (has_no_prefix(x->e_name_index) &&
+		    strnlen(name, x->e_name_len) == 1 && *name == 'c')
 			return x;
 	}
 	return NULL;

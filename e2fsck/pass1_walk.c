@@ -342,7 +342,7 @@ static bool stated_clusters(ext2_filsys fs, const struct ext2_inode *inode,
 /* Notes the attribute block; true when it can be one. */
 static errcode_t note_xattr_block(struct file_walk *w,
 				  const struct e4l_piece *p, blk64_t blk,
-				  uint64_t missing)
+				  uint64_t missing, bool judged)
 {
 	struct check *ck = w->ck;
 	errcode_t err = e4l_grow(&ck->xattrs, ck->n_xattrs,
@@ -355,8 +355,39 @@ static errcode_t note_xattr_block(struct file_walk *w,
 			.encrypted = w->f.encrypted &&
 				     encryption_in_block(w->f.policy),
 			.missing = missing > UINT32_MAX ? UINT32_MAX : missing,
+			.judged = judged,
 		};
 	return err;
+}
+
+/* Judges where the attribute block is; true when it can be read there. */
+static bool judge_xattr_place(struct check *ck, ext2_ino_t ino, blk64_t acl)
+{
+	if (!acl)
+		return false;
+	if (ext2fs_has_feature_xattr(ck->fs->super) &&
+	    in_filesystem(ck->fs, acl))
+		return true;
+	if (ck->kind[ino] & (KIND_NO_NAME | KIND_EA_INODE))
+		FOUND(ck, INODE_UNREAD, .ino = ino);
+	else
+		FOUND(ck, XATTR_BLOCK_LOC, .ino = ino, .got = acl);
+	return false;
+}
+
+/* The clusters of @p, but for values that its attribute block names. */
+static uint64_t count_clusters(struct file_walk *w, const struct e4l_piece *p,
+			       bool has_acl, uint64_t stated)
+{
+	struct check *ck = w->ck;
+	struct xattr_values values = xattr_ibody_values(ck, p->inode);
+	uint64_t counted = w->f.clusters + has_acl + values.clusters;
+
+	if (values.n && stated < counted)
+		counted -= xattr_ibody_lustre(ck, p->ino, p->inode);
+	if (p->ino == EXT2_RESIZE_INO)
+		counted += ck->resize_super;
+	return counted;
 }
 
 /* *@owned: clusters that count as the inode's, with those of attributes. */
@@ -366,35 +397,27 @@ static errcode_t judge_blocks(struct file_walk *w, const struct e4l_piece *p,
 	struct check *ck = w->ck;
 	struct ext2_inode *inode = (struct ext2_inode *)p->inode;
 	blk64_t acl = ext2fs_file_acl_block(ck->fs, inode);
-	bool has_acl = acl && ext2fs_has_feature_xattr(ck->fs->super) &&
-		       in_filesystem(ck->fs, acl);
-	uint64_t stated, counted = w->f.clusters + has_acl, missing = 0;
-	bool ok = stated_clusters(ck->fs, inode, &stated);
+	bool has_acl = judge_xattr_place(ck, p->ino, acl), ok, judged;
+	uint64_t stated, counted, missing = 0;
 
-	if (acl && !has_acl &&
-	    ck->kind[p->ino] & (KIND_NO_NAME | KIND_EA_INODE))
-		FOUND(ck, INODE_UNREAD, .ino = p->ino);
-	else if (acl && !has_acl)
-		FOUND(ck, XATTR_BLOCK_LOC, .ino = p->ino, .got = acl);
-	if (stated != counted)
-		counted += xattr_ibody_values(ck, p->inode).clusters;
+	ok = stated_clusters(ck->fs, inode, &stated);
+	counted = count_clusters(w, p, has_acl, stated);
+	judged = (p->damaged && p->ino != EXT2_RESIZE_INO) ||
+		 ck->fs->super->s_creator_os == EXT2_OS_HURD;
 	/* the attribute block may name inodes: it is known when that is read */
-	if (ok && has_acl && stated > counted &&
+	if (ok && has_acl && stated >= counted &&
 	    ext2fs_has_feature_ea_inode(ck->fs->super)) {
 		missing = stated - counted;
 		counted = stated;
-	}
-	if (p->ino == EXT2_RESIZE_INO)
-		counted += ck->resize_super;
-	*owned = counted;
-	if ((!ok || stated != counted) &&
-	    (!p->damaged || p->ino == EXT2_RESIZE_INO) &&
-	    ck->fs->super->s_creator_os != EXT2_OS_HURD)
+	} else if (!judged && (!ok || stated != counted)) {
 		FOUND(ck, INODE_BLOCKS, .ino = p->ino,
 		      .got = ext2fs_inode_i_blocks(ck->fs, inode),
 		      .want = counted << ck->fs->cluster_ratio_bits <<
 			      (EXT2_BLOCK_SIZE_BITS(ck->fs->super) - 9));
-	return has_acl ? note_xattr_block(w, p, acl, missing) : 0;
+		judged = true;
+	}
+	*owned = counted;
+	return has_acl ? note_xattr_block(w, p, acl, missing, judged) : 0;
 }
 
 /* A link's target is read when its block is where one can be. */

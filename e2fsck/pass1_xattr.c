@@ -5,6 +5,7 @@
 #include <string.h>
 #include "e4layout/csum.h"
 #include "e4layout/io_pool.h"
+#include "ea_inodes.h"
 #include "encryption.h"
 #include "pass1_walk.h"
 #include "quota.h"
@@ -50,13 +51,54 @@ struct list {
 	struct xattr_values values_in_inodes;
 };
 
+const struct ext2_ext_attr_entry *xattr_next(const char **p, const char *end)
+{
+	const struct ext2_ext_attr_entry *entry = (const void *)*p;
+	size_t left = end - *p;
+
+	if (left < sizeof(*entry) || EXT2_EXT_IS_LAST_ENTRY(entry) ||
+	    left < EXT2_EXT_ATTR_LEN(entry->e_name_len))
+		return NULL;
+	*p += EXT2_EXT_ATTR_LEN(entry->e_name_len);
+	return entry;
+}
+
 static void add_value(struct xattr_values *values, ext2_filsys fs,
-		      uint32_t size)
+		      const struct ext2_ext_attr_entry *entry)
 {
 	uint64_t cluster = (uint64_t)fs->blocksize << fs->cluster_ratio_bits;
 
 	values->n++;
-	values->clusters += (size + cluster - 1) / cluster;
+	values->clusters += (entry->e_value_size + cluster - 1) / cluster;
+}
+
+static struct ea_use ea_use(const struct list *l,
+			    const struct ext2_ext_attr_entry *entry)
+{
+	struct ext2_ext_attr_entry *e = (struct ext2_ext_attr_entry *)entry;
+
+	return (struct ea_use) {
+		.ino = l->ino, .ea_ino = e->e_value_inum, .hash = e->e_hash,
+		.name_hash = ext2fs_ext_attr_hash_entry(e, NULL),
+		.signed_name_hash = ext2fs_ext_attr_hash_entry_signed(e, NULL),
+		.generation = l->generation,
+	};
+}
+
+/* The clusters of Lustre's values. */
+static uint64_t lustre_clusters(const struct list *l)
+{
+	const struct ext2_ext_attr_entry *entry;
+	struct xattr_values values = { 0 };
+	const char *p = l->first;
+	struct ea_use use;
+
+	while ((entry = xattr_next(&p, l->end))) {
+		use = ea_use(l, entry);
+		if (entry->e_value_inum && ea_inode_is_lustre(l->ck, &use))
+			add_value(&values, l->ck->fs, entry);
+	}
+	return values.clusters;
 }
 
 /* An attribute whose value is in an inode: judged when all inodes are known. */
@@ -74,18 +116,11 @@ static bool note_ea_inode(struct list *l, struct ext2_ext_attr_entry *entry)
 	if (!ext2fs_has_feature_ea_inode(ck->fs->super))
 		FOUND(ck, EA_INODE_FEATURE, .ino = l->ino, .blk = l->blk,
 		      .got = entry->e_value_inum);
-	add_value(&l->values_in_inodes, ck->fs, entry->e_value_size);
+	add_value(&l->values_in_inodes, ck->fs, entry);
 	pthread_mutex_lock(&ck->lock);
 	err = e4l_grow(&ck->eas, ck->n_eas, sizeof(*ck->eas));
 	if (!err)
-		ck->eas[ck->n_eas++] = (struct ea_use) {
-			.ino = l->ino, .ea_ino = entry->e_value_inum,
-			.hash = entry->e_hash,
-			.name_hash = ext2fs_ext_attr_hash_entry(entry, NULL),
-			.signed_name_hash =
-				ext2fs_ext_attr_hash_entry_signed(entry, NULL),
-			.generation = l->generation,
-		};
+		ck->eas[ck->n_eas++] = ea_use(l, entry);
 	else
 		ck->found->failed = true;
 	pthread_mutex_unlock(&ck->lock);
@@ -233,22 +268,26 @@ bool xattr_ibody_readable(struct check *ck,
 struct xattr_values xattr_ibody_values(struct check *ck,
 				       const struct ext2_inode_large *inode)
 {
+	const struct ext2_ext_attr_entry *entry;
 	struct xattr_values values = { 0 };
 	struct list l;
 	const char *p;
 
 	if (!ibody_list(ck, 0, inode, &l))
 		return values;
-	for (p = l.first; l.end - p >= sizeof(struct ext2_ext_attr_entry); ) {
-		const struct ext2_ext_attr_entry *entry = (const void *)p;
-
-		if (EXT2_EXT_IS_LAST_ENTRY(entry))
-			break;
+	p = l.first;
+	while ((entry = xattr_next(&p, l.end)))
 		if (entry->e_value_inum)
-			add_value(&values, ck->fs, entry->e_value_size);
-		p += EXT2_EXT_ATTR_LEN(entry->e_name_len);
-	}
+			add_value(&values, ck->fs, entry);
 	return values;
+}
+
+uint64_t xattr_ibody_lustre(struct check *ck, ext2_ino_t ino,
+			    const struct ext2_inode_large *inode)
+{
+	struct list l;
+
+	return ibody_list(ck, ino, inode, &l) ? lustre_clusters(&l) : 0;
 }
 
 /* --------------------------------------------------------------- in blocks */
@@ -319,17 +358,36 @@ static size_t count_uses(const struct blocks *b, size_t at)
 	return i - at;
 }
 
+static void wrong_blocks(struct check *ck, const struct xattr_use *use,
+			 uint64_t clusters)
+{
+	ext2_filsys fs = ck->fs;
+	struct ext2_inode_large inode;
+	uint64_t got;
+
+	if (inode_read(ck, use->ino, &inode))
+		return;
+	got = ext2fs_inode_i_blocks(fs, (struct ext2_inode *)&inode);
+	FOUND(ck, INODE_BLOCKS, .ino = use->ino, .got = got,
+	      .want = got + ((clusters - use->missing) <<
+			     fs->cluster_ratio_bits <<
+			     (EXT2_BLOCK_SIZE_BITS(fs->super) - 9)));
+}
+
 /* What i_blocks counts beyond the blocks must be the values in inodes. */
 static void judge_missing(struct blocks *b, size_t at, size_t n,
-			  const struct xattr_values *values)
+			  const struct list *l)
 {
+	uint64_t clusters = l->values_in_inodes.clusters;
 	struct xattr_use *use = &b->uses[at];
 
+	/* of Lustre's there is one user */
+	if (clusters && use->missing < clusters)
+		clusters -= lustre_clusters(l);
 	for (; n; n--, use++) {
-		use->values = values->n;
-		if (use->missing && use->missing != values->clusters)
-			FOUND(b->ck, INODE_BLOCKS, .ino = use->ino,
-			      .got = use->missing, .want = values->clusters);
+		use->values = l->values_in_inodes.n;
+		if (!use->judged && use->missing != clusters)
+			wrong_blocks(b->ck, use, clusters);
 	}
 }
 
@@ -373,7 +431,7 @@ static void judge_block(struct blocks_job *job, size_t at, const void *disk)
 	if (h->h_refcount != n)
 		FOUND(ck, XATTR_REFCOUNT, .ino = use->ino, .blk = use->blk,
 		      .got = h->h_refcount, .want = n);
-	judge_missing(b, at, n, &l->values_in_inodes);
+	judge_missing(b, at, n, l);
 	judge_contexts(b, at, n, encryption_in_list(l->first, l->end));
 }
 

@@ -55,18 +55,37 @@ for size in 256 128; do
 	clean "quotas charge inodes of values, inodes of $size bytes"
 done
 
-# Lustre's point back to their user by mtime and generation
-made -I 128 -O ea_inode
-change "write $work/text f"
-change "ea_set -f $work/value f user.value"
-[ "$(field f ACL)" != 0 ] || fail "the value is not in an attribute block"
-change 'sif f generation 77'
-for set in 'generation 77' 'mtime @12' 'atime @1234567' 'ctime @1234567'; do
-	change "sif <13> $set"
+# Lustre's point back to their user by mtime and generation, and i_blocks does
+# not count them
+for size in 256 128; do
+	made -I "$size" -O ea_inode
+	change "write $work/text f"
+	change "ea_set -f $work/value f user.value"
+	[ "$size" = 256 ] || [ "$(field f ACL)" != 0 ] ||
+		fail "the value is not in an attribute block"
+	change 'sif f generation 77'
+	for set in 'generation 77' 'mtime @12' 'atime @1234567' \
+		'ctime @1234567'; do
+		change "sif <13> $set"
+	done
+	clean "a value of Lustre's, inodes of $size bytes"
+	change 'sif <13> generation 78'
+	unclean xattr-hash "a value of somebody else's"
 done
-clean "a value of Lustre's, named in an attribute block"
-change 'sif <13> generation 78'
-unclean xattr-hash "a value of somebody else's"
+
+# i_blocks counts them
+for size in 256 128; do
+	made -I "$size" -O ea_inode
+	change "write $work/text f"
+	change "ea_set -f $work/value f user.value"
+	run e2fsck -fy "$img"
+	clean "i_blocks with a value, inodes of $size bytes"
+	blocks=$(field f Blockcount)
+	change "sif f blocks $((blocks - 2))"
+	unclean inode-blocks "i_blocks without a value, inodes of $size bytes"
+	want="i_blocks is $((blocks - 2)), counted $blocks\$"
+	grep -q "$want" "$out" || { show_run; fail "other numbers: $want"; }
+done
 
 # ---- bad blocks
 
