@@ -121,6 +121,10 @@ errcode_t pass0_super(struct check *ck)
 		FOUND(ck, SUPER_EXTRA_ISIZE, .got = sb->s_want_extra_isize);
 	if (!features_ok(sb))
 		FOUND(ck, SUPER_FEATURES);
+	if (sb->s_rev_level == EXT2_GOOD_OLD_REV &&
+	    (sb->s_feature_compat || sb->s_feature_ro_compat ||
+	     sb->s_feature_incompat))
+		FOUND(ck, SUPER_REVISION);
 	if (sb->s_reserved_gdt_blocks && !ext2fs_has_feature_resize_inode(sb))
 		FOUND(ck, SUPER_RESERVED_GDT, .got = sb->s_reserved_gdt_blocks);
 	judge_quota_inums(ck);

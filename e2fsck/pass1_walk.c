@@ -447,9 +447,11 @@ static errcode_t note_symlink(struct file_walk *w, const struct e4l_piece *p)
 static void judge_map_kind(struct file_walk *w, const struct e4l_piece *p)
 {
 	struct check *ck = w->ck;
-	unsigned int mode = p->inode->i_mode;
+	struct ext2_inode *inode = (struct ext2_inode *)p->inode;
+	unsigned int mode = inode->i_mode;
 
-	if (p->map == E4L_MAP_INDIRECT && w->f.extents &&
+	if (!(inode->i_flags & (EXT4_EXTENTS_FL | EXT4_INLINE_DATA_FL)) &&
+	    ext2fs_inode_data_blocks2(ck->fs, inode) &&
 	    ext2fs_has_feature_bigalloc(ck->fs->super) &&
 	    (LINUX_S_ISREG(mode) || LINUX_S_ISDIR(mode)) &&
 	    (p->ino == EXT2_ROOT_INO ||
@@ -509,7 +511,7 @@ static errcode_t end_file(struct file_walk *w, const struct e4l_piece *p)
 	if (!err)
 		err = quota_charge(ck, p->ino, p->inode, owned,
 				   1 + xattr_ibody_values(ck, p->inode).n);
-	if (!err && w->f.encrypted && !(ck->kind[p->ino] & KIND_NO_NAME))
+	if (!err && w->f.encrypted)
 		err = encryption_note(ck, p->ino, w->f.policy);
 	if (w->score && !p->damaged)
 		layout_judge_file(ck, p, &w->f.scorer);
@@ -522,7 +524,7 @@ static errcode_t begin_file(struct file_walk *w, const struct e4l_piece *p)
 		.ino = p->ino, .last_lblk = NO_BLOCK,
 		.last_written = NO_BLOCK,
 		.is_dir = (w->ck->kind[p->ino] & KIND_TYPE) == EXT2_FT_DIR,
-		.encrypted = p->inode->i_flags & EXT4_ENCRYPT_FL,
+		.encrypted = w->ck->kind[p->ino] & KIND_ENCRYPTED,
 	};
 	if (w->f.encrypted)
 		w->f.policy = encryption_policy(w->ck, p->inode);

@@ -175,6 +175,54 @@ change 'set_inode_field f flags 0x82000'
 change 'unlink f'
 clean 'an inode to be opened by its number'
 
+# ---- encrypted inodes have a context, whatever else they are
+
+for mode in 0100644 0120777 020666 010666; do
+	made -O encrypt
+	change 'feature imagic_inodes'
+	change "write /dev/null f"
+	change "sif f mode $mode"
+	change 'sif f flags 0x82800'
+	[ "$mode" = 0100644 ] || change 'sif f flags 0x2800'
+	change 'unlink f'
+	unclean inode-encryption "mode $mode, without a context"
+done
+
+# ---- a file of a filesystem with clusters has extents
+
+# unmapped: a file with no map
+unmapped() {
+	made -O bigalloc,ea_inode,^has_journal
+	change "write /dev/null f"
+	change 'sif f flags 0'
+	for n in 0 1 2 3; do
+		change "sif f block[$n] 0"
+	done
+}
+unmapped
+clean 'an empty file without extents, with clusters'
+change "ea_set -f $work/value f user.value"
+change 'sif f blocks 32'
+unclean map-bigalloc 'blocks, though of a value alone'
+unmapped
+change "write $work/text g"
+block=$(debugfs -R 'blocks g' "$img" 2>/dev/null | tr -d ' ')
+change "zap_block $block"
+change 'unlink g'
+change 'clri <13>'
+change 'freei <13>'
+change "sif f block[IND] $block"
+change 'sif f blocks 32'
+unclean map-bigalloc 'a map without blocks'
+
+# ---- features need a revision that has them
+made -O ^has_journal,^ext_attr,^resize_inode -I 128
+change 'ssv rev_level 0'
+change "write $work/text f"
+change 'sif f size 3000000000'
+clean 'a large file in revision 0'
+grep -q '^warning: super-revision: ' "$out" || fail "no word of the revision"
+
 # ---- names in casefolded directories
 made -O casefold -E encoding=utf8,encoding_flags=strict
 change 'mkdir d'
