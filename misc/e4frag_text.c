@@ -257,7 +257,7 @@ static void print_gain(const struct e4frag *frag)
 	uint64_t itable = m->directories.itable_blocks -
 			  m->directories.itable_blocks_ideal;
 
-	printf("\nRepairing would save\n");
+	printf("\nRepairing would save, at most\n");
 	line("  extents", m->files.excess_extents,
 	     "by moving data; %s of them by joining entries",
 	     NUM(m->files.mergeable));
@@ -266,6 +266,7 @@ static void print_gain(const struct e4frag *frag)
 	line("  tree blocks", tree, "%s", SIZE(blocks_size(frag, tree)));
 	line("  itable blocks", itable,
 	     "of reading when directories are listed in full");
+	printf("  How much of that with today's free space, e4repack -n says.\n");
 }
 
 static void print_peers(const struct e4frag *frag)

@@ -158,18 +158,22 @@ static unsigned int find_reason(struct e4repack *r, const char *why)
 	return i;
 }
 
-static void on_skipped(ext2_ino_t ino, const char *why, void *priv)
+static void on_skipped(ext2_ino_t ino, const char *why, uint64_t extents,
+		       void *priv)
 {
 	struct e4repack *r = priv;
+	struct reason *reason;
 
 	if (e4l_grow(&r->skipped, r->n_skipped, sizeof(*r->skipped))) {
 		r->no_memory = true;
 		return;
 	}
 	r->skipped[r->n_skipped] = (struct skipped) {
-		.ino = ino, .reason = find_reason(r, why),
+		.ino = ino, .reason = find_reason(r, why), .extents = extents,
 	};
-	r->reasons[r->skipped[r->n_skipped++].reason].files++;
+	reason = &r->reasons[r->skipped[r->n_skipped++].reason];
+	reason->files++;
+	reason->extents += extents;
 }
 
 /* --------------------------------------------------------------------- work */

@@ -16,12 +16,13 @@
 struct skipped {
 	ext2_ino_t ino;
 	unsigned int reason;		/* index in e4repack.reasons */
+	uint64_t extents;		/* that it could have less */
 };
 
 /* Why, and how many files. */
 struct reason {
 	const char *why;		/* static text */
-	uint64_t files;
+	uint64_t files, extents;
 };
 #define MAX_REASONS 32
 

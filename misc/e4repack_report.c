@@ -24,7 +24,9 @@ static void print_head(const struct e4repack *r)
 
 	printf("%s: ", name ? name : "?");
 	free(name);
-	if (!result->files_planned)
+	if (!result->files_planned && r->n_skipped)
+		printf("nothing can be done as things are\n");
+	else if (!result->files_planned)
 		printf("there is nothing to repair\n");
 	else if (r->dry_run)
 		printf("the plan; nothing was changed\n");
@@ -67,14 +69,19 @@ static void print_cost(const struct e4repack *r)
 
 static void print_skipped(const struct e4repack *r)
 {
-	unsigned int i;
+	const struct reason *reason;
+	uint64_t longest = e4repack_bytes(r, r->result.longest_free_blocks);
 
 	if (r->n_skipped)
-		printf("\n%-15s %13s   %s\n", "Left alone", NUM(r->n_skipped),
-		       "though they could be better:");
-	for (i = 0; i < r->n_reasons; i++)
-		printf("%-15s %13s   %s\n", "", NUM(r->reasons[i].files),
-		       r->reasons[i].why);
+		putchar('\n');
+	for (reason = r->reasons; reason < r->reasons + r->n_reasons; reason++)
+		printf("Left alone: %s file%s, %s extent%s: %s\n",
+		       NUM(reason->files), reason->files == 1 ? "" : "s",
+		       NUM(reason->extents), reason->extents == 1 ? "" : "s",
+		       reason->why);
+	if (r->n_skipped)
+		printf("The longest free run %s %s\n",
+		       r->dry_run ? "would have" : "has", SIZE(longest));
 }
 
 void e4repack_print_text(const struct e4repack *r)
@@ -108,16 +115,56 @@ static json_t *skipped_array(const struct e4repack *r)
 
 	for (i = 0; i < r->n_skipped; i++)
 		failed |= json_array_append_new(array,
-				json_pack("{s:I, s:s}", "inode",
+				json_pack("{s:I, s:s, s:I}", "inode",
 					  (json_int_t)r->skipped[i].ino,
 					  "why",
-					  r->reasons[r->skipped[i].reason].why));
+					  r->reasons[r->skipped[i].reason].why,
+					  "extents",
+					  (json_int_t)r->skipped[i].extents));
 	return json_checked(array, failed);
+}
+
+/* The same by reason. */
+static json_t *left_array(const struct e4repack *r)
+{
+	json_t *array = json_array();
+	unsigned int i;
+	int failed = 0;
+
+	for (i = 0; i < r->n_reasons; i++)
+		failed |= json_array_append_new(array,
+				json_pack("{s:s, s:I, s:I}",
+					  "why", r->reasons[i].why, "files",
+					  (json_int_t)r->reasons[i].files,
+					  "extents",
+					  (json_int_t)r->reasons[i].extents));
+	return json_checked(array, failed);
+}
+
+/* What there was to do, whatever has been done of it. */
+static json_t *planned_object(const struct e4repack *r)
+{
+	const struct e4l_repack_result *result = &r->result;
+
+	return json_pack("{s:I, s:I, s:I}",
+			 "files", (json_int_t)result->files_planned,
+			 "bytes_to_copy", (json_int_t)
+			 e4repack_bytes(r, result->planned_copy_blocks),
+			 "bytes_to_zero", (json_int_t)
+			 e4repack_bytes(r, result->planned_zero_blocks));
 }
 
 bool e4repack_print_json(const struct e4repack *r)
 {
-	json_t *object = json_pack("{s:s}", "schema", "e4repack/1");
+	uint64_t longest = e4repack_bytes(r, r->result.longest_free_blocks);
+	json_t *object = json_pack("{s:s, s:o, s:b, s:b, s:o, s:o, s:I}",
+				   "schema", "e4repack/1",
+				   "target", json_name(r->target.name),
+				   "dry_run", r->dry_run,
+				   "stopped", r->result.stopped,
+				   "planned", planned_object(r),
+				   "left_alone", left_array(r),
+				   "longest_free_bytes", (json_int_t)longest);
 	json_t *rest = json_members(&r->result, members,
 				    sizeof(members) / sizeof(*members));
 	int failed = json_object_update(object, rest);

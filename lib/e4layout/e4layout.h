@@ -1331,8 +1331,26 @@ uint64_t e4l_plan_reread(const struct e4l_plan *p);
 const struct e4l_file_plan *e4l_plan_steps(const struct e4l_plan *p,
 					   size_t *n);
 
-/* Files that could be better, but not in transactions of txn_blocks. */
-const ext2_ino_t *e4l_plan_left(const struct e4l_plan *p, size_t *n);
+/* Why a plan leaves something of a file that could be better. */
+enum e4l_left_why {
+	E4L_LEFT_NO_ROOM,	/* no free run is long enough */
+	E4L_LEFT_COPY_BUDGET,
+	E4L_LEFT_ZEROOUT_BUDGET,
+	E4L_LEFT_TXN,		/* no transactions of txn_blocks hold it */
+	E4L_LEFT_MISALIGNED,	/* its blocks do not fit into clusters */
+	E4L_LEFT_REASONS
+};
+
+struct e4l_left {
+	ext2_ino_t ino;
+	enum e4l_left_why why;
+	uint64_t extents;	/* or fragments, that it could have less */
+};
+
+/* What the plan leaves, for each reason a file once; it belongs to @p. */
+const struct e4l_left *e4l_plan_left(const struct e4l_plan *p, size_t *n);
+/* The longest free run, in blocks, once the plan is carried out. */
+uint64_t e4l_plan_longest(const struct e4l_plan *p);
 
 /* ------------------------------------------------------------------- repack */
 
@@ -1365,10 +1383,12 @@ struct e4l_repack_options {
 	 */
 	struct e4l_es_cache *cache;
 	/*
-	 * A file that could be better is left alone; @why is static text.
+	 * A file that could have as many @extents less is left alone, or so
+	 * far; @why is static text.  A file may be left for several reasons.
 	 * NULL is allowed, as for the next two.
 	 */
-	void (*skipped)(ext2_ino_t ino, const char *why, void *priv);
+	void (*skipped)(ext2_ino_t ino, const char *why, uint64_t extents,
+			void *priv);
 	/* @done of @total groups scanned, or blocks written. */
 	void (*progress)(bool writing, uint64_t done, uint64_t total,
 			 void *priv);
@@ -1385,7 +1405,9 @@ struct e4l_repack_options {
 };
 
 struct e4l_repack_result {
-	uint64_t files_planned, files_done, files_skipped;
+	uint64_t files_planned, files_done;
+	uint64_t files_skipped;		/* calls of skipped() */
+	uint64_t longest_free_blocks;	/* a run, when the plan is done */
 	/* Of all the files that were considered; what the plan, or what has
 	 * been done of it, leaves. */
 	uint64_t extents_before, extents_after;

@@ -200,9 +200,11 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
 	err = weigh(p, c, file->extents, file->n_extents);
 	if (err == E4L_ET_BAD_ARGUMENT) {
 		c->allowed &= ~E4L_PLAN_MOVE;
+		c->left[E4L_LEFT_MISALIGNED] = c->fragments - 1;
 		err = 0;
 	}
-	if (err || !(c->excess || c->n_zero || is_loose(p, c)))
+	if (err || !(c->excess || c->n_zero || is_loose(p, c) ||
+		     c->left[E4L_LEFT_MISALIGNED]))
 		return err;
 	err = copy_tree(c, file);
 	if (err)
@@ -357,29 +359,69 @@ errcode_t e4l_add_steps(struct e4l_plan *p, struct e4l_candidate *c,
 	return err;
 }
 
-errcode_t e4l_leave(struct e4l_plan *p, struct e4l_candidate *c,
-		    unsigned int flags)
+void e4l_leave(struct e4l_candidate *c, unsigned int flags)
 {
-	errcode_t err;
-
 	c->allowed &= ~flags;
-	if (flags & E4L_PLAN_MOVE)
+	if (flags & E4L_PLAN_MOVE) {
+		c->left[E4L_LEFT_TXN] += c->excess;
 		c->excess = 0;
-	if (flags & E4L_PLAN_ZEROOUT)
+	}
+	if (flags & E4L_PLAN_MERGE)
+		c->left[E4L_LEFT_TXN] += c->n_ex - c->n_packed;
+	if (flags & E4L_PLAN_ZEROOUT) {
+		c->left[E4L_LEFT_TXN] += c->n_zero;
 		c->n_zero = 0;
-	if (c->left)
-		return 0;
-	err = e4l_grow(&p->left, p->n_left, sizeof(*p->left));
+	}
+}
+
+static errcode_t add_left(struct e4l_plan *p, const struct e4l_candidate *c,
+			  enum e4l_left_why why, uint64_t extents)
+{
+	errcode_t err = e4l_grow(&p->left, p->n_left, sizeof(*p->left));
+
 	if (!err)
-		p->left[p->n_left++] = c->ino;
-	c->left = true;
+		p->left[p->n_left++] = (struct e4l_left) {
+			.ino = c->ino, .why = why, .extents = extents,
+		};
 	return err;
 }
 
-const ext2_ino_t *e4l_plan_left(const struct e4l_plan *p, size_t *n)
+/* Lists what is left of @c now that the plan is made. */
+static errcode_t list_left(struct e4l_plan *p, struct e4l_candidate *c)
+{
+	enum e4l_left_why why;
+	errcode_t err = 0;
+
+	c->left[c->why] += c->excess;
+	if (p->opt.zeroout_budget_blocks != E4L_NO_LIMIT)
+		c->left[E4L_LEFT_ZEROOUT_BUDGET] = c->n_zero;
+	for (why = 0; why < E4L_LEFT_REASONS && !err; why++)
+		if (c->left[why])
+			err = add_left(p, c, why, c->left[why]);
+	return err;
+}
+
+static errcode_t list_all_left(struct e4l_plan *p)
+{
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < p->n_files && !err; i++)
+		err = list_left(p, &p->files[i]);
+	return err;
+}
+
+const struct e4l_left *e4l_plan_left(const struct e4l_plan *p, size_t *n)
 {
 	*n = p->n_left;
 	return p->left;
+}
+
+uint64_t e4l_plan_longest(const struct e4l_plan *p)
+{
+	uint64_t at;
+
+	return e4l_space_largest(p->space, &at) * p->opt.cluster_blocks;
 }
 
 /* Makes free what the steps so far give; the next may use it. */
@@ -626,7 +668,8 @@ static errcode_t pack_file(struct e4l_plan *p, struct e4l_candidate *c,
 		step->n_zero = n_zero;
 		step->bytes_to_zero = zeroed;
 	}
-	return e4l_leave(p, c, E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT);
+	e4l_leave(c, E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT);
+	return 0;
 }
 
 static errcode_t pack_all(struct e4l_plan *p, bool *changed)
@@ -733,6 +776,8 @@ errcode_t e4l_plan_make(struct e4l_plan *p)
 		if (!err)
 			err = pack_all(p, &changed);
 	} while (changed && !err);
+	if (!err)
+		err = list_all_left(p);
 	return err ? err : sort_steps(p);
 }
 

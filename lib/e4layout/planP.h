@@ -16,7 +16,8 @@ struct e4l_candidate {
 	blk64_t *tree;			/* after all its steps so far */
 	size_t n_tree;			/* ascending */
 	size_t step;			/* its last step's index + 1, 0: none */
-	bool left;			/* something was too large */
+	uint64_t left[E4L_LEFT_REASONS];	/* extents */
+	enum e4l_left_why why;		/* it was not moved */
 	/* of its extents, which are elsewhere: see e4l_get_extents() */
 	size_t n_ex;
 	size_t n_packed;		/* the fewest that hold the same */
@@ -36,7 +37,7 @@ struct e4l_plan {
 	size_t n_files;
 	struct e4l_file_plan *steps;
 	size_t n_steps;
-	ext2_ino_t *left;		/* too large for a transaction */
+	struct e4l_left *left;
 	size_t n_left;
 	unsigned int batch;
 	bool given;			/* by a step of this batch */
@@ -196,8 +197,7 @@ errcode_t e4l_add_steps(struct e4l_plan *p, struct e4l_candidate *c,
 			struct e4l_file_plan *steps, size_t n);
 /* Frees what a step holds. */
 void e4l_free_step(struct e4l_file_plan *step);
-/* Leaves @c alone, as far as @flags say, and remembers that. */
-errcode_t e4l_leave(struct e4l_plan *p, struct e4l_candidate *c,
-		    unsigned int flags);
+/* No transaction holds what @flags say: leaves @c alone so far. */
+void e4l_leave(struct e4l_candidate *c, unsigned int flags);
 
 #endif

@@ -465,7 +465,23 @@ static errcode_t add_fitting(struct e4l_plan *p, const struct e4l_moving *m,
 		return err;
 	}
 	err = e4l_drop_step(p, step);
-	return err ? err : e4l_split_move(p, m, saved, done);
+	if (!err)
+		err = e4l_split_move(p, m, saved, done);
+	if (!err && !*done)
+		e4l_leave(m->c, E4L_PLAN_MOVE);
+	return err;
+}
+
+/* Whether to make the step that moves @m; if not, @m's file knows why. */
+static bool judge(const struct e4l_plan *p, const struct e4l_moving *m,
+		  const struct e4l_file_plan *step)
+{
+	if (m->new.n >= m->old.n || step->n_new > m->c->n_ex)
+		return false;
+	if (step->bytes_to_copy / p->opt.blocksize <= p->opt.copy_budget_blocks)
+		return true;
+	m->c->why = E4L_LEFT_COPY_BUDGET;
+	return false;
 }
 
 /* Makes a step of what has been placed, or takes it back. */
@@ -478,26 +494,20 @@ static errcode_t settle(struct e4l_plan *p, const struct e4l_moving *m,
 	errcode_t err;
 
 	err = e4l_make_move(p, m->ex, m->n_ex, &m->old, &m->new, &step);
-	if (err) {
-		e4l_free_step(&step);
-		return err;
-	}
 	cost = step.bytes_to_copy / p->opt.blocksize;
-	if (m->new.n >= m->old.n || step.n_new > m->c->n_ex ||
-	    cost > p->opt.copy_budget_blocks) {
-		e4l_free_step(&step);
-		return e4l_each_change(&m->old, &m->new, put_back, p->space);
-	}
 	step.fragments_saved = m->old.n - m->new.n;
-	err = add_fitting(p, m, &step, &done);
-	if (!err && !done) {
-		err = e4l_each_change(&m->old, &m->new, put_back, p->space);
-		return err ? err : e4l_leave(p, m->c, E4L_PLAN_MOVE);
-	}
+	if (!err && judge(p, m, &step))
+		err = add_fitting(p, m, &step, &done);
+	else
+		e4l_free_step(&step);
+	if (err)
+		return err;
+	if (!done)
+		return e4l_each_change(&m->old, &m->new, put_back, p->space);
 	if (p->opt.copy_budget_blocks != E4L_NO_LIMIT)
 		p->opt.copy_budget_blocks -= cost;
 	*moved = true;
-	return err;
+	return 0;
 }
 
 errcode_t e4l_move_file(struct e4l_plan *p, struct e4l_candidate *c,
@@ -509,6 +519,8 @@ errcode_t e4l_move_file(struct e4l_plan *p, struct e4l_candidate *c,
 	struct placing pl = { .space = p->space };
 	errcode_t err;
 
+	if (!partial)
+		c->why = E4L_LEFT_NO_ROOM;
 	err = e4l_get_extents(p, c, &m.ex, &m.n_ex);
 	if (!err)
 		err = e4l_get_pieces(m.ex, m.n_ex, ratio, &m.old);

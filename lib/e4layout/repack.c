@@ -17,6 +17,7 @@
 #include "apply.h"
 #include "claims.h"
 #include "io_pool.h"
+#include "planP.h"
 
 struct repack {
 	struct e4l *e;
@@ -161,11 +162,77 @@ static errcode_t offer(struct repack *r, const struct e4l_piece *p,
 	return allowed ? e4l_plan_add_file(r->plan, &file) : 0;
 }
 
-static void skip(struct repack *r, ext2_ino_t ino, const char *why)
+static void skip(struct repack *r, ext2_ino_t ino, const char *why,
+		 uint64_t extents)
 {
+	if (!extents)
+		return;
 	r->result->files_skipped++;
 	if (r->opt->skipped)
-		r->opt->skipped(ino, why, r->opt->priv);
+		r->opt->skipped(ino, why, extents, r->opt->priv);
+}
+
+/* Extents that are two because they differ in state, by what keeps them so. */
+struct splits {
+	uint64_t too_long, behind_end, others;
+};
+
+static void count_splits(const struct repack *r, const struct e4l_piece *p,
+			 struct splits *s)
+{
+	uint64_t eof = EXT2_I_SIZE((struct ext2_inode *)p->inode) +
+		       r->e->fs->blocksize - 1;
+	struct e4l_state_run run = { 0 }, last, *u;
+	size_t i = 0;
+
+	eof /= r->e->fs->blocksize;
+	while (i < r->n_extents) {
+		last = run;
+		e4l_next_state_run(r->extents, r->n_extents, &i, &run);
+		if (!last.len || last.lblk + last.len != run.lblk ||
+		    last.pblk + last.len != run.pblk ||
+		    last.unwritten == run.unwritten)
+			continue;
+		u = run.unwritten ? &run : &last;
+		if (u->lblk + u->len > eof)
+			s->behind_end++;
+		else if (u->len > r->opt->zeroout_max_blocks)
+			s->too_long++;
+		else
+			s->others++;
+	}
+}
+
+/* What the planner does not even hear of. */
+static void skip_what_is_not_asked(struct repack *r, const struct e4l_piece *p,
+				   unsigned int allowed)
+{
+	const struct e4l_file_score *score = &r->scorer.score;
+	uint64_t excess = score->extents - score->ideal_extents;
+	struct splits s = { 0 };
+
+	count_splits(r, p, &s);
+	if (excess + score->splits < r->opt->min_excess) {
+		skip(r, p->ino, "has less excess than was asked for",
+		     excess + s.too_long + s.others);
+		return;
+	}
+	if (!(allowed & E4L_PLAN_MERGE))
+		skip(r, p->ino, "merging was not asked for", score->mergeable);
+	if (!(allowed & E4L_PLAN_MOVE) && excess > score->mergeable)
+		skip(r, p->ino, "moving was not asked for",
+		     excess - score->mergeable);
+	if (p->inode->i_flags & EXT4_ENCRYPT_FL)
+		skip(r, p->ino, "encrypted files are not zeroed into",
+		     s.too_long + s.others);
+	else if (!(allowed & E4L_PLAN_ZEROOUT))
+		skip(r, p->ino, "zeroing was not asked for",
+		     s.too_long + s.others);
+	else
+		skip(r, p->ino, "its unwritten runs are too long to zero",
+		     s.too_long);
+	skip(r, p->ino, "space behind the end of a file stays unwritten",
+	     s.behind_end);
 }
 
 /* The last piece of an inode has come. */
@@ -181,13 +248,14 @@ static errcode_t end_inode(struct repack *r, const struct e4l_piece *p)
 		return 0;
 	excess = score->extents - score->ideal_extents;
 	why = reason_to_keep(r, p, &allowed);
-	if (why && !is_reserved(r->e->fs->super, p->ino) && excess)
-		skip(r, p->ino, why);
+	if (why && !is_reserved(r->e->fs->super, p->ino))
+		skip(r, p->ino, why, excess + score->splits);
 	if (why || p->map != E4L_MAP_EXTENTS)
 		return 0;
 	r->result->extents_before += score->extents;
 	r->result->fragments_before += score->fragments;
 	r->result->tree_blocks_before += score->tree_blocks;
+	skip_what_is_not_asked(r, p, allowed);
 	if (excess + score->splits < r->opt->min_excess)
 		return 0;
 	return offer(r, p, allowed);
@@ -458,13 +526,58 @@ static errcode_t apply_plan(struct repack *r, const struct e4l_file_plan *steps,
 	return err ? err : err2;
 }
 
+static const char *const left_reasons[] = {
+	[E4L_LEFT_NO_ROOM] = "no free run is long enough",
+	[E4L_LEFT_COPY_BUDGET] = "the budget of bytes to copy is used up",
+	[E4L_LEFT_ZEROOUT_BUDGET] = "the budget of bytes to zero is used up",
+	[E4L_LEFT_MISALIGNED] = "its blocks are not aligned with clusters",
+	[E4L_LEFT_TXN] = "too large for the journal",
+};
+
 static void skip_left(struct repack *r)
 {
-	const ext2_ino_t *left;
+	const struct e4l_left *left;
 	size_t n;
 
 	for (left = e4l_plan_left(r->plan, &n); n; n--, left++)
-		skip(r, *left, "too large for the journal");
+		skip(r, left->ino, left_reasons[left->why], left->extents);
+	r->result->longest_free_blocks = e4l_plan_longest(r->plan);
+}
+
+static int by_inode(const void *va, const void *vb)
+{
+	const struct e4l_left *a = va, *b = vb;
+
+	return a->ino < b->ino ? -1 : a->ino > b->ino;
+}
+
+/* The steps that a run which was stopped leaves to the next. */
+static errcode_t skip_the_rest(struct repack *r,
+			       const struct e4l_file_plan *steps, size_t n)
+{
+	struct e4l_left *left = calloc(n + 1, sizeof(*left));
+	uint64_t extents;
+	size_t i;
+
+	if (!left)
+		return ENOMEM;
+	for (i = 0; i < n; i++, steps++)
+		left[i] = (struct e4l_left) {
+			.ino = steps->ino,
+			.extents = steps->n_old > steps->n_new ?
+				   steps->n_old - steps->n_new :
+				   steps->fragments_saved,
+		};
+	qsort(left, n, sizeof(*left), by_inode);
+	for (i = 0, extents = 0; i < n; i++) {
+		extents += left[i].extents;
+		if (i + 1 < n && left[i + 1].ino == left[i].ino)
+			continue;
+		skip(r, left[i].ino, "the run was stopped before", extents);
+		extents = 0;
+	}
+	free(left);
+	return 0;
 }
 
 static errcode_t carry_out(struct repack *r)
@@ -472,11 +585,12 @@ static errcode_t carry_out(struct repack *r)
 	struct e4l_repack_result *result = r->result;
 	ext2_filsys fs = r->e->fs;
 	const struct e4l_file_plan *steps;
-	size_t n, i;
+	size_t all, n, i;
 	errcode_t err;
 
 	skip_left(r);
-	steps = e4l_plan_steps(r->plan, &n);
+	steps = e4l_plan_steps(r->plan, &all);
+	n = all;
 	for (i = 0; i < n; i++) {
 		result->planned_copy_blocks += steps[i].bytes_to_copy /
 					       fs->blocksize;
@@ -489,6 +603,8 @@ static errcode_t carry_out(struct repack *r)
 		n = 0;
 	if (!err && n && !r->opt->dry_run)
 		err = apply_plan(r, steps, &n);
+	if (!err && result->stopped)
+		err = skip_the_rest(r, steps + n, all - n);
 	for (i = 0; i < n; i++)
 		count_step(fs, &steps[i], result);
 	if (!r->opt->dry_run && count_files(steps, n, &result->files_done))

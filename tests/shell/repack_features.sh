@@ -8,7 +8,7 @@
 
 # What a plan and its execution have in common.
 costs() {
-	grep -vE '"(seconds|files_done|transactions)"' "$work/.report"
+	grep -vE '"(seconds|files_done|transactions|dry_run)"' "$work/.report"
 }
 
 # planned_and_done DIGEST-OPTION OPTION...: plans, repairs, compares.

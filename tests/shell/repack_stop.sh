@@ -41,9 +41,9 @@ END
 cp --sparse=always "$img" "$work/img0"
 digest -z "$img" >"$work/before"
 big=$(where /big)
-stopped 0 'asked 32, stopped 0, files 21 of 21, transactions 2, copied 16444, zeroed 0'
+stopped 0 'asked 32, stopped 0, files 21 of 21, transactions 2, copied 16444, zeroed 0, left 0 files, 0 extents'
 for n in 1 7 31; do
-	stopped $n "asked $n, stopped 1, files 20 of 21, transactions 1, copied 60, zeroed 0"
+	stopped $n "asked $n, stopped 1, files 20 of 21, transactions 1, copied 60, zeroed 0, left 1 files, 255 extents"
 	same "$what: the large file" "$(where /big)" "$big"
 done
 went_on
@@ -56,7 +56,7 @@ scatter /second frags 320 blocks 16 gap 16
 END
 cp --sparse=always "$img" "$work/img0"
 digest -z "$img" >"$work/before"
-stopped 20 'asked 20, stopped 1, files 1 of 2, transactions 1, copied 5120, zeroed 0'
+stopped 20 'asked 20, stopped 1, files 1 of 2, transactions 1, copied 5120, zeroed 0, left 1 files, 639 extents'
 went_on
 
 # the same for zeroes
@@ -66,5 +66,5 @@ mosaic /db size 64M written 64K unwritten 1M
 END
 cp --sparse=always "$img" "$work/img0"
 digest -z "$img" >"$work/before"
-stopped 1 'asked 1, stopped 1, files 0 of 1, transactions 0, copied 0, zeroed 0'
+stopped 1 'asked 1, stopped 1, files 0 of 1, transactions 0, copied 0, zeroed 0, left 1 files, 121 extents'
 went_on

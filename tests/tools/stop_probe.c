@@ -2,17 +2,19 @@
 /*
  * stop_probe IMAGE N: moves what is in pieces, and stops when it is asked for
  * the Nth time inside a transaction, which is after each 2 MiB.  Prints how
- * often it was asked, and what was done.
+ * often it was asked, what was done, and what was left for the next run.
  */
 #include "config.h"
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <e4layout/e4layout.h>
 
 struct probe {
 	unsigned int asked, stop_at;
 	bool stopped;
+	uint64_t files_left, extents_left;
 };
 
 static bool stop(bool inside, void *priv)
@@ -24,6 +26,17 @@ static bool stop(bool inside, void *priv)
 	return p->stopped;
 }
 
+static void skipped(ext2_ino_t ino, const char *why, uint64_t extents,
+		    void *priv)
+{
+	struct probe *p = priv;
+
+	if (!ino || strcmp(why, "the run was stopped before"))
+		return;
+	p->files_left++;
+	p->extents_left += extents;
+}
+
 int main(int argc, char **argv)
 {
 	struct probe p = { .stop_at = argc == 3 ? atoi(argv[2]) : 0 };
@@ -32,7 +45,7 @@ int main(int argc, char **argv)
 		.zeroout_max_blocks = 1024,
 		.zeroout_budget_blocks = E4L_NO_LIMIT,
 		.copy_budget_blocks = E4L_NO_LIMIT,
-		.stop = stop, .priv = &p,
+		.stop = stop, .skipped = skipped, .priv = &p,
 	};
 	struct e4l_repack_result result = { 0 };
 	struct e4l *e = NULL;
@@ -52,12 +65,14 @@ int main(int argc, char **argv)
 	if (fail)
 		errx(1, "%s: %s", argv[1], error_message(fail));
 	printf("asked %u, stopped %d, files %llu of %llu, transactions %llu, "
-	       "copied %llu, zeroed %llu\n", p.asked, result.stopped,
+	       "copied %llu, zeroed %llu, left %llu files, %llu extents\n", p.asked, result.stopped,
 	       (unsigned long long)result.files_done,
 	       (unsigned long long)result.files_planned,
 	       (unsigned long long)result.transactions,
 	       (unsigned long long)result.copied_blocks,
-	       (unsigned long long)result.zeroed_blocks);
+	       (unsigned long long)result.zeroed_blocks,
+	       (unsigned long long)p.files_left,
+	       (unsigned long long)p.extents_left);
 	e4l_free(e);
 	ext2fs_free(fs);
 	return 0;

@@ -464,7 +464,7 @@ static void carry_out_all(struct world *w, const struct e4l_plan *p)
 {
 	const struct e4l_file_plan *steps;
 	unsigned int batch = 0;
-	const ext2_ino_t *left;
+	const struct e4l_left *left;
 	size_t n, i;
 
 	w->copied = w->zeroed = w->steps = w->parts = 0;
@@ -482,8 +482,9 @@ static void carry_out_all(struct world *w, const struct e4l_plan *p)
 	left = e4l_plan_left(p, &n);
 	memset(w->left, 0, w->files * sizeof(*w->left));
 	for (i = 0; i < n; i++) {
-		CHECK(!w->left[left[i] - 1]);
-		w->left[left[i] - 1] = true;
+		CHECK(left[i].extents);
+		if (left[i].why == E4L_LEFT_TXN)
+			w->left[left[i].ino - 1] = true;
 	}
 }
 
@@ -1098,7 +1099,7 @@ static void compare_steps(const struct e4l_file_plan *a,
 static void compare_plans(const struct e4l_plan *a, const struct e4l_plan *b)
 {
 	const struct e4l_file_plan *x, *y;
-	const ext2_ino_t *i, *j;
+	const struct e4l_left *i, *j;
 	size_t n, m;
 
 	x = e4l_plan_steps(a, &n);
@@ -1109,7 +1110,9 @@ static void compare_plans(const struct e4l_plan *a, const struct e4l_plan *b)
 	i = e4l_plan_left(a, &n);
 	j = e4l_plan_left(b, &m);
 	ck_assert_uint_eq(n, m);
-	ck_assert(!n || !memcmp(i, j, n * sizeof(*i)));
+	for (; n; n--, i++, j++)
+		CHECK(i->ino == j->ino && i->why == j->why &&
+		      i->extents == j->extents);
 }
 
 /* The world of small_transactions() or of budgets_are_kept(). */
