@@ -45,6 +45,10 @@
  *    one in its superblock; both step over the number that such a block has.
  * That is two flushes for a transaction, and four for the session.
  *
+ * A flush can take long, and somebody may mount an image meanwhile.  So after
+ * each flush but the last, and before step 2, is looked whether it is still
+ * ours: at most what is written from one look to the next flush is too late.
+ *
  * Without a journal: data, flush, blocks to their places, flush; during
  * the session the superblock's state is "not clean".
  */
@@ -202,6 +206,13 @@ errcode_t e4l_journal_flush(struct e4l_journal *j)
 	return err ? e4l_fail(j->e, err, "flushing the device", 0, 0) : 0;
 }
 
+static errcode_t flush_and_look(struct e4l_journal *j)
+{
+	errcode_t err = e4l_journal_flush(j);
+
+	return err ? err : check_all(j);
+}
+
 /* Step 1. */
 static errcode_t mark(struct e4l_journal *j)
 {
@@ -211,7 +222,7 @@ static errcode_t mark(struct e4l_journal *j)
 	if (!err && j->has_journal)
 		err = e4l_log_point(j, 0);
 	if (!err)
-		err = e4l_journal_flush(j);
+		err = flush_and_look(j);
 	j->marked = !err;
 	return err;
 }
@@ -266,11 +277,11 @@ static errcode_t commit(struct e4l_journal *j, const struct txn_block *blocks,
 	if (!err && j->has_journal)
 		err = e4l_log_write(j, blocks, n);
 	if (!err)
-		err = e4l_journal_flush(j);
+		err = flush_and_look(j);
 	if (!err && j->has_journal)
 		err = e4l_log_point(j, e4l_log_start(j, j->seq));
 	if (!err && j->has_journal)
-		err = e4l_journal_flush(j);
+		err = flush_and_look(j);
 	if (!err)
 		err = write_in_place(j, blocks, n);
 	if (!err && !j->has_journal)
@@ -293,14 +304,12 @@ errcode_t e4l_journal_commit(struct e4l_journal *j,
 /* Steps 5 to 7. */
 static errcode_t unmark(struct e4l_journal *j)
 {
-	errcode_t err = check_all(j);
+	errcode_t err = flush_and_look(j);
 
-	if (!err)
-		err = e4l_journal_flush(j);
 	if (!err && j->has_journal)
 		err = e4l_log_point(j, 0);
 	if (!err && j->has_journal)
-		err = e4l_journal_flush(j);
+		err = flush_and_look(j);
 	if (!err)
 		err = e4l_super_unmark(j);
 	if (!err)

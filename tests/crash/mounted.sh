@@ -1,0 +1,123 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# An image is mounted by another name, and written to, in the middle of a run
+# of several transactions: the run stops before it writes anything more, and
+# what both have written stays.
+# E4L_POINTS: where to stop it instead, as "pwrite64:1 fsync:2 ..."
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+# not under ptrace
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+export ASAN_OPTIONS
+require_loop
+require_program strace sha256sum
+strace -qq -o "$work/trace" true || skip "no ptrace"
+
+mnt=$work/mnt
+mkdir "$mnt"
+# more than one transaction of the smallest journal has room for
+aged "$work/base" <<'END'
+size 208M
+mke2fs -b 1024 -O ^resize_inode,sparse_super2 -G 1024 -g 256 -J size=1
+scatter /wide frags 22000 blocks 1 gap 7
+interleave /logs count 4 rounds 20 blocks 1
+END
+head -c 30M /dev/urandom >"$work/new"
+
+fresh() {
+	rm -f "$img" "$work/other name"
+	cp --sparse=always "$work/base" "$img"
+	ln "$img" "$work/other name"
+}
+
+# traced STRACE-OPTION...: e4repack, and what it does to the image.
+traced() {
+	strace -f -qq -o "$work/trace" -P "$img" "$@" "$e4repack" "$img" \
+		>"$out" 2>"$work/said"
+}
+
+# stop_at CALL NUMBER: e4repack runs, and stops behind that call.
+stop_at() {
+	fresh
+	: >"$work/trace"
+	traced -e trace="$1" -e inject="$1:signal=SIGSTOP:when=$2" &
+	tracer=$!
+	until grep -q 'stopped by SIGSTOP' "$work/trace"; do
+		kill -0 $tracer 2>/dev/null || fail "it has not stopped at $1 $2"
+		sleep 0.1
+	done
+	pid=$(sed -n 's/ .*stopped by SIGSTOP.*//p' "$work/trace" | head -n 1)
+}
+
+sums() {
+	(cd "$mnt" && find . -type f -exec sha256sum {} +)
+}
+
+mount_it() {
+	attach "$work/other name"
+	mount -t ext4 -o "$1" "$loop" "$mnt" || skip "mount does not work here"
+	defer "umount '$mnt'"
+}
+
+unmount_it() {
+	umount "$mnt"
+	undefer "umount '$mnt'"
+	detach "$loop"
+}
+
+# As much as is likely to be where the run wants to go on.
+write_there() {
+	cp "$work/new" "$mnt/new"
+	head -c 200000 "$work/new" >>"$mnt/logs/f0"
+	head -c 100000 "$work/new" |
+		dd of="$mnt/wide" bs=1000 seek=7 conv=notrunc status=none
+	sync -f "$mnt/new"
+	sums >"$work/sums"
+}
+
+# go_on WHEN: it is unmounted before or after the run goes on.
+go_on() {
+	[ "$1" = mounted ] || unmount_it
+	kill -CONT "$pid"
+	code=0
+	wait $tracer || code=$?
+	[ "$1" != mounted ] || unmount_it
+	sound "$img"
+	mount_it ro,noload
+	sums | cmp - "$work/sums" || fail "$what: contents have changed"
+	unmount_it
+}
+
+# try CALL NUMBER WHEN
+try() {
+	what="$3, stopped at $1 $2"
+	stop_at "$1" "$2"
+	mount_it rw,noatime
+	write_there
+	go_on "$3"
+}
+
+fresh
+repack "$img"
+reported 'transactions 3'
+fresh
+traced -e trace=fsync || fail "it fails by itself"
+last=$(grep -c fsync "$work/trace")
+
+# The first data; the flushes of the first commit (the mark, the log, the
+# pointer); data again; the second log; before and after the log is emptied.
+for point in ${E4L_POINTS:-pwrite64:1 fsync:3 fsync:4 fsync:5 pwrite64:16 \
+	fsync:6 "fsync:$((last - 2))" "fsync:$((last - 1))"}; do
+	for when in mounted unmounted; do
+		try "${point%:*}" "${point#*:}" $when
+		same "$what: exit" "$code" 1
+		[ "$(grep -c 'somebody else has mounted or changed' \
+			"$work/said")" = 1 ] || fail "$what: $(cat "$work/said")"
+	done
+done
+
+# all has been written
+for when in mounted unmounted; do
+	try fsync "$last" $when
+	same "$what: exit" "$code" 0
+done
