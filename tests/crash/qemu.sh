@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# qemu's own programs and ours keep each other away from an image, by the locks
+# that qemu takes.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+# not under ptrace
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+export ASAN_OPTIONS
+require_program qemu-io strace sha256sum
+strace -qq -o "$work/trace" true || skip "no ptrace"
+
+aged "$img" <<'END'
+size 24M
+mke2fs -b 4096
+interleave /logs count 10 rounds 10 blocks 1
+scatter /s frags 40 blocks 2 shuffle
+END
+digest "$img" >"$work/before"
+: >"$out"
+
+# qemu has it open, to write or to read only
+for mode in '' -r; do
+	rm -f "$work/requests"
+	mkfifo "$work/requests"
+	# shellcheck disable=SC2086
+	qemu-io $mode -f raw "$img" <"$work/requests" >"$work/answers" 2>&1 &
+	qemu=$!
+	exec 9>"$work/requests"
+	echo 'read 0 512' >&9
+	until grep -q '^512 bytes' "$work/answers"; do
+		kill -0 $qemu 2>/dev/null || fail "$(cat "$work/answers")"
+		sleep 0.1
+	done
+	sum=$(sha256sum <"$img")
+	for tool in "$e4repack" "$e4repack -z $work/undo" \
+		"$top_builddir/misc/tune4fs -E dir_ireserve=64" \
+		"$top_builddir/debugfs/e4debug -w -R stats"; do
+		# shellcheck disable=SC2086
+		mustfail 1 $tool "$img"
+		says 'has locked it as qemu does: end that first'
+	done
+	[ ! -e "$work/undo" ] || fail "an undo file is left"
+	[ "$sum" = "$(sha256sum <"$img")" ] || fail "image changed"
+	exec 9>&-
+	wait $qemu || fail "qemu-io fails: $(cat "$work/answers")"
+done
+
+# e4repack has stopped behind the first thing that it writes
+strace -f -qq -o "$work/trace" -P "$img" -e trace=pwrite64 \
+	-e inject=pwrite64:signal=SIGSTOP:when=1 "$e4repack" "$img" \
+	>"$out" 2>"$err" &
+tracer=$!
+until grep -q 'stopped by SIGSTOP' "$work/trace" 2>/dev/null; do
+	kill -0 $tracer 2>/dev/null || fail "it has not stopped"
+	sleep 0.1
+done
+sum=$(sha256sum <"$img")
+for options in '' -r '-r -U'; do
+	# shellcheck disable=SC2086
+	qemu-io $options -f raw -c 'read 0 512' "$img" >"$work/answers" 2>&1 &&
+		fail "qemu-io $options opens it"
+	grep -q 'Failed to get ".*" lock' "$work/answers" ||
+		fail "$(cat "$work/answers")"
+done
+qemu-io -f raw -c 'write 0 4k' "$img" >"$work/answers" 2>&1 &&
+	fail "qemu-io writes to it"
+[ "$sum" = "$(sha256sum <"$img")" ] || fail "qemu-io has changed it"
+kill -CONT "$(sed -n 's/ .*stopped by SIGSTOP.*//p' "$work/trace" | head -n 1)"
+wait $tracer || fail "e4repack fails: $(cat "$err")"
+sound "$img"
+digest "$img" >"$work/after"
+unchanged "$work/before" "$work/after"
+
+# and lets go of it
+qemu-io -f raw -c 'read 0 512' "$img" >"$work/answers" 2>&1 ||
+	fail "$(cat "$work/answers")"
