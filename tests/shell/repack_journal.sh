@@ -3,6 +3,9 @@
 # A journal on another device is found by its UUID, and used.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
+# not under ptrace
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+export ASAN_OPTIONS
 require_loop
 require_program tune2fs
 
@@ -43,14 +46,23 @@ same 'tunable' "$(json "$out" '[t["stored"] for t in d["tunables"]
 	if t["name"] == "dir_ireserve"]')" "['64']"
 
 # an undo file would take back the filesystem, and not the journal
+# nothing at all is written to either
 cp "$img" "$work/copy"
+cp "$journal" "$work/journal_copy"
+spy=
+strace -qq -o "$work/trace" true &&
+	spy="strace -f -qq -e signal=none -o $work/trace -P $img -P $journal
+		-P $journal_loop -P $work/undo -e trace=write,writev,pwrite64,pwritev,\
+pwritev2,fallocate,ftruncate,copy_file_range"
 for tool in "$e4repack" "$tune4fs -E dir_ireserve=128" "$e4debug -w -R stats"; do
 	# shellcheck disable=SC2086
-	mustfail 1 $tool -z "$work/undo" "$img"
+	mustfail 1 $spy $tool -z "$work/undo" "$img"
+	[ ! -s "$work/trace" ] || fail "written: $(cat "$work/trace")"
 	says "$img: its journal is on another device, which an undo file does"
 	says 'leave -z away, the journal protects the change'
 	[ ! -e "$work/undo" ] || fail "the undo file is left"
 	cmp "$img" "$work/copy" || fail "image changed"
+	cmp "$journal" "$work/journal_copy" || fail "journal changed"
 done
 
 # not found
