@@ -77,29 +77,44 @@ static void record(struct bench *b, struct tap_log *log, operation op,
 		      error_message(err));
 }
 
+static size_t test_recovery(struct bench *b, const struct tap_log *log,
+			    struct sampling how, bool undo)
+{
+	struct verdict v;
+
+	how.undo = undo;
+	v = check_states(b, log, &how);
+	printf("%s%s: %zu transactions, %zu writes, %zu flushes: "
+	       "%zu states (%zu more repeated), %zu lost\n", b->sc->name,
+	       undo ? ", taken back" : "", count_events(log, TAP_MARK),
+	       count_events(log, TAP_WRITE), count_events(log, TAP_FLUSH),
+	       v.states, v.repeated, v.lost);
+	return v.lost;
+}
+
 static size_t test_states(struct bench *b, const struct settings *set)
 {
 	struct tap_log log = { 0 };
-	struct verdict v;
+	size_t lost = 0;
 
 	record(b, &log, set->op->run, set->plant);
 	if (set->drop_flush)
 		drop_flush(&log, set->drop_flush);
-	v = check_states(b, &log, &set->how);
-	printf("%s: %zu transactions, %zu writes, %zu flushes: "
-	       "%zu states (%zu more repeated), %zu lost\n", b->sc->name,
-	       count_events(&log, TAP_MARK), count_events(&log, TAP_WRITE),
-	       count_events(&log, TAP_FLUSH), v.states, v.repeated, v.lost);
+	if (b->sc->flags & SCENARIO_UNDO)
+		lost += test_recovery(b, &log, set->how, true);
+	if (b->sc->journal != JOURNAL_NONE)
+		lost += test_recovery(b, &log, set->how, false);
 	tap_clear(&log);
-	return v.lost;
+	return lost;
 }
 
 /* ----------------------------------------------------- faults and kills */
 
-static struct world bench_world(const struct bench *b)
+static struct world bench_world(const struct bench *b, bool undo)
 {
 	struct world w = {
-		.n_dev = b->n_dev, .undo = b->sc->journal == JOURNAL_NONE,
+		.n_dev = b->n_dev, .undo = undo,
+		.mmp = b->sc->flags & SCENARIO_MMP,
 	};
 
 	memcpy(w.path, b->path, sizeof(w.path));
@@ -113,14 +128,21 @@ struct expected {
 	uint64_t last;
 };
 
-static bool is_expected(const struct expected *x, uint64_t content)
+static bool is_expected(const struct expected *x, bool undo, uint64_t content)
 {
-	size_t i;
+	size_t n = undo ? 1 : x->n, i;
 
-	for (i = 0; i < x->n; i++)
+	for (i = 0; i < n; i++)
 		if (x->ref[i].content == content)
 			return true;
 	return false;
+}
+
+/* Both ways in turn where there are two: by the undo file, by the journal. */
+static bool by_undo(const struct bench *b, size_t accident)
+{
+	return b->sc->flags & SCENARIO_UNDO &&
+	       (b->sc->journal == JOURNAL_NONE || accident % 2);
 }
 
 /*
@@ -128,9 +150,9 @@ static bool is_expected(const struct expected *x, uint64_t content)
  * NULL or what is wrong.
  */
 static const char *recover(struct bench *b, operation op,
-			   const struct expected *x)
+			   const struct expected *x, bool undo)
 {
-	struct world w = bench_world(b);
+	struct world w = bench_world(b, undo);
 	const char *wrong;
 	struct digest d;
 	errcode_t err;
@@ -138,7 +160,7 @@ static const char *recover(struct bench *b, operation op,
 	wrong = repair_state(&w, &d);
 	if (wrong)
 		return wrong;
-	if (!is_expected(x, d.content))
+	if (!is_expected(x, undo, d.content))
 		return "a file has changed";
 	unlink(b->path[DEV_UNDO]);
 	w.undo = false;
@@ -169,7 +191,7 @@ static size_t expect(struct bench *b, operation op, struct expected *x)
 	size_t calls;
 
 	record(b, &log, op, PLANT_NOTHING);
-	x->ref = make_refs(b, &log, 0, &x->n);
+	x->ref = make_refs(b, &log, 0, b->sc->journal == JOURNAL_NONE, &x->n);
 	x->last = content_of(b);
 	calls = log.calls;
 	tap_clear(&log);
@@ -179,7 +201,7 @@ static size_t expect(struct bench *b, operation op, struct expected *x)
 /* An error at the @at-th write or flush: it must be reported. */
 static const char *test_fault(struct bench *b, operation op,
 			      const struct expected *x, enum tap_fault fault,
-			      size_t at)
+			      size_t at, bool undo)
 {
 	struct tap_log log = { .fail_at = at, .fault = fault };
 	errcode_t err;
@@ -189,7 +211,7 @@ static const char *test_fault(struct bench *b, operation op,
 	if (!err && log.failed)
 		return "not reported";
 	tap_clear(&log);
-	return recover(b, op, x);
+	return recover(b, op, x, undo);
 }
 
 static size_t test_faults(struct bench *b, const struct settings *set)
@@ -206,7 +228,8 @@ static size_t test_faults(struct bench *b, const struct settings *set)
 	step = (calls - 1) / set->how.wanted + 1;
 	for (fault = 0; fault < TAP_FAULTS; fault++) {
 		for (at = 1 + fault % step; at <= calls; at += step, done++) {
-			wrong = test_fault(b, set->op->run, &x, fault, at);
+			wrong = test_fault(b, set->op->run, &x, fault, at,
+					   by_undo(b, done));
 			if (wrong && !lost++)
 				printf("# lost: %s write or flush %zu: %s\n",
 				       names[fault], at, wrong);
@@ -221,7 +244,7 @@ static size_t test_faults(struct bench *b, const struct settings *set)
 /* Runs the operation in a process that is killed after a while. */
 static const char *test_kill(struct bench *b, operation op,
 			     const struct expected *x, useconds_t after,
-			     bool *killed)
+			     bool undo, bool *killed)
 {
 	int status;
 	pid_t pid;
@@ -238,7 +261,7 @@ static const char *test_kill(struct bench *b, operation op,
 	*killed = WIFSIGNALED(status);
 	if (!*killed && WEXITSTATUS(status))
 		return "the operation failed";
-	return recover(b, op, x);
+	return recover(b, op, x, undo);
 }
 
 /* Kills that come after the end do not count, and make the next come sooner. */
@@ -254,7 +277,8 @@ static size_t test_kills(struct bench *b, const struct settings *set)
 	srandom(set->how.seed);
 	while (kills < set->how.wanted) {
 		after = random() % longest;
-		wrong = test_kill(b, set->op->run, &x, after, &killed);
+		wrong = test_kill(b, set->op->run, &x, after,
+				  by_undo(b, kills), &killed);
 		if (wrong && !lost++)
 			printf("# lost: killed after %u us: %s\n", after,
 			       wrong);
@@ -288,6 +312,19 @@ static size_t run_scenario(const struct scenario *sc, const char *kind,
 		lost = test_kills(&b, set);
 	bench_remove(&b);
 	return lost;
+}
+
+static bool can_run(const struct scenario *sc, const struct settings *set)
+{
+	if (set->only && strcmp(set->only, sc->name))
+		return false;
+	if ((set->how.mount && sc->flags) || (sc->recipe && !set->op->repairs))
+		return false;
+	if (!(sc->flags & SCENARIO_MMP) ||
+	    !system("strace -qq -o /dev/null true 2>/dev/null"))
+		return true;
+	printf("%s: not tried: strace does not work here\n", sc->name);
+	return false;
 }
 
 static int list(void)
@@ -355,16 +392,12 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	for (i = 0; i < n_scenarios; i++) {
-		if (set.only && strcmp(set.only, scenarios[i].name))
-			continue;
-		if (set.how.mount && scenarios[i].journal == JOURNAL_NONE)
-			continue;
-		if (scenarios[i].recipe && !set.op->repairs)
+		if (!can_run(&scenarios[i], &set))
 			continue;
 		lost += run_scenario(&scenarios[i], argv[optind], &set);
 		done++;
 	}
 	if (!done)
-		fatal("there is no scenario %s", set.only);
+		fatal("nothing to do for %s", set.only);
 	return lost ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -23,7 +23,12 @@ void fatal(const char *format, ...)
 enum journal_kind {
 	JOURNAL_INTERNAL,
 	JOURNAL_EXTERNAL,
-	JOURNAL_NONE,		/* protected by an undo file */
+	JOURNAL_NONE,		/* has SCENARIO_UNDO */
+};
+
+enum {
+	SCENARIO_UNDO = 1,	/* works with an undo file */
+	SCENARIO_MMP = 2,	/* multiple mount protection */
 };
 
 struct scenario {
@@ -34,6 +39,7 @@ struct scenario {
 	enum journal_kind journal;
 	uint32_t incompat;		/* of the journal */
 	const char *recipe;		/* for mkaged, or NULL; for repairs */
+	unsigned int flags;
 };
 extern const struct scenario scenarios[];
 extern const unsigned int n_scenarios;
@@ -125,6 +131,7 @@ struct world {
 	char path[TAP_DEVICES][80];
 	int n_dev;
 	bool undo;		/* e2undo puts everything back first */
+	bool mmp;		/* has to be freed, unless @undo does it */
 	bool mount;		/* the running kernel replays, not e2fsck */
 };
 
@@ -136,11 +143,11 @@ const char *repair_state(const struct world *w, struct digest *d);
 
 /*
  * What the filesystem is after each transaction of @log, repaired; the first
- * is before all of them, and the only one where an undo file takes all back.
- * @n: how many; to be freed.  @job numbers the files that are used.
+ * is before all of them, and the only one where an undo file takes all back
+ * (@undo).  @n: how many; to be freed.  @job numbers the files that are used.
  */
 struct digest *make_refs(const struct bench *b, const struct tap_log *log,
-			 unsigned int job, size_t *n);
+			 unsigned int job, bool undo, size_t *n);
 
 struct verdict {
 	size_t states;		/* different ones that were checked */
@@ -153,7 +160,7 @@ struct sampling {
 	size_t wanted;		/* states to build beside the prefixes */
 	unsigned int seed;
 	unsigned int jobs;	/* processes that share the work */
-	bool mount;		/* see struct world */
+	bool undo, mount;	/* see struct world */
 };
 
 /*

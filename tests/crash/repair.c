@@ -52,6 +52,7 @@ static bool is_usual(const char *line)
 		"e2fsck 1.", "Pass 1: ", "Pass 2: ", "Pass 3: ",
 		"Pass 4: ", "Pass 5: ", ": recovering journal",
 		"***** FILE SYSTEM WAS MODIFIED *****", " files (",
+		": clean, ",
 		/* in no transaction; it sees and sets right such counts after
 		 * crashes of the kernel as well */
 		"Free blocks count wrong (", "Free inodes count wrong (",
@@ -71,16 +72,31 @@ static const char *complain(const char *what, const char *detail)
 	return complaint;
 }
 
+/* With MMP e2fsck and e2undo wait for others who use it, eleven seconds. */
+static int run_on(const struct world *w, char **argv)
+{
+	char *nowait[16] = { "strace", "-qq", "-o", "/dev/null", "-e",
+			     "trace=clock_nanosleep", "-e",
+			     "inject=clock_nanosleep:retval=0" };
+	size_t n = 8;
+
+	if (!w->mmp)
+		return run(argv);
+	while (*argv)
+		nowait[n++] = *argv++;
+	return run(nowait);
+}
+
 static const char *run_e2fsck(const struct world *w, char *how)
 {
-	char *plain[] = { "e2fsck", how, (char *)w->path[DEV_FS], NULL };
+	char *fs = (char *)w->path[DEV_FS];
+	char *plain[] = { "e2fsck", how, fs, NULL };
 	char *external[] = { "e2fsck", how, "-j",
-			     (char *)w->path[DEV_JOURNAL],
-			     (char *)w->path[DEV_FS], NULL };
+			     (char *)w->path[DEV_JOURNAL], fs, NULL };
 	char whole[sizeof(output)], *line, *next;
 	int code;
 
-	code = run(w->n_dev > 1 && !w->undo ? external : plain);
+	code = run_on(w, w->n_dev > 1 && !w->undo ? external : plain);
 	if (code != 0 && code != 1)
 		return complain("e2fsck failed", output);
 	strcpy(whole, output);
@@ -126,18 +142,36 @@ static void run_e2undo(const struct world *w)
 {
 	char *undo = (char *)w->path[DEV_UNDO], *fs = (char *)w->path[DEV_FS];
 
-	if (run((char *[]) { "e2undo", undo, fs, NULL }))
-		run((char *[]) { "e2undo", "-f", undo, fs, NULL });
+	if (run_on(w, (char *[]) { "e2undo", undo, fs, NULL }))
+		run_on(w, (char *[]) { "e2undo", "-f", undo, fs, NULL });
+}
+
+/* As the manual has it; then nothing is left to repair. */
+static const char *free_mmp(const struct world *w)
+{
+	const char *wrong;
+
+	if (run((char *[]) { "tune2fs", "-f", "-E", "clear_mmp",
+			     (char *)w->path[DEV_FS], NULL }))
+		return complain("tune2fs failed", output);
+	wrong = run_e2fsck(w, "-p");
+	return wrong ? wrong : run_e2fsck(w, "-fn");
+}
+
+static const char *recover_fs(const struct world *w)
+{
+	if (w->undo)
+		run_e2undo(w);
+	else if (w->mmp)
+		return free_mmp(w);
+	return w->mount ? run_mount(w) : run_e2fsck(w, "-fy");
 }
 
 const char *repair_state(const struct world *w, struct digest *d)
 {
-	const char *wrong;
+	const char *wrong = recover_fs(w);
 	errcode_t err;
 
-	if (w->undo)
-		run_e2undo(w);
-	wrong = w->mount ? run_mount(w) : run_e2fsck(w, "-fy");
 	if (!wrong)
 		wrong = run_e4check(w);
 	if (wrong)

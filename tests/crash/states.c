@@ -125,7 +125,7 @@ static void device_open(struct machine *m, int i)
 }
 
 static void machine_open(struct machine *m, const struct bench *b,
-			 const struct tap_log *log, unsigned int job)
+			 const struct tap_log *log, unsigned int job, bool undo)
 {
 	size_t writes = 0, i;
 
@@ -133,7 +133,8 @@ static void machine_open(struct machine *m, const struct bench *b,
 	m->b = b;
 	m->log = log;
 	m->job = job;
-	m->w.undo = b->sc->journal == JOURNAL_NONE;
+	m->w.undo = undo;
+	m->w.mmp = b->sc->flags & SCENARIO_MMP;
 	m->w.n_dev = m->w.undo ? TAP_DEVICES : b->n_dev;
 	for (i = 0; i < m->w.n_dev; i++)
 		device_open(m, i);
@@ -171,6 +172,12 @@ static void save_sector(struct machine *m, int dev, uint64_t index)
 	s->dev = dev;
 	s->index = index;
 	memcpy(s->old, m->dev[dev].mem + index * SECTOR, SECTOR);
+}
+
+/* A write to the undo file does not matter where nobody reads it. */
+static bool is_write(const struct machine *m, const struct tap_event *ev)
+{
+	return ev->type == TAP_WRITE && ev->dev < m->w.n_dev;
 }
 
 /* Writes the sectors of @ev, in memory; each of them with @percent chance. */
@@ -317,10 +324,13 @@ static const char *judge(const struct machine *m, const struct digest *d)
 /* Checks what is in memory as a crash before event @at, unless it is known. */
 static void check_state(struct machine *m, size_t at, const char *how)
 {
+	uint64_t len = m->w.undo ? m->dev[DEV_UNDO].len : 0;
+	uint64_t key = m->hash ^ m->marks * 0xff51afd7ed558ccdull ^
+		       len * 0xc4ceb9fe1a85ec53ull;
 	struct digest d;
 	const char *wrong;
 
-	if (seen_before(m, m->hash ^ m->marks * 0xff51afd7ed558ccdull)) {
+	if (seen_before(m, key)) {
 		m->verdict->repeated++;
 		return;
 	}
@@ -445,11 +455,11 @@ static void walk(struct machine *m, double attempts)
 		}
 		if (at == m->log->n)
 			break;
-		if (ev->type == TAP_WRITE)
+		if (is_write(m, ev))
 			m->pending[m->n_pending++] = at;
 		else if (ev->type == TAP_FLUSH)
 			flush(m, ev->dev);
-		else
+		else if (ev->type == TAP_MARK)
 			m->marks++;
 	}
 }
@@ -457,18 +467,18 @@ static void walk(struct machine *m, double attempts)
 /* ------------------------------------------------------------ all of it */
 
 struct digest *make_refs(const struct bench *b, const struct tap_log *log,
-			 unsigned int job, size_t *n)
+			 unsigned int job, bool undo, size_t *n)
 {
 	struct digest *ref = NULL;
 	struct machine m;
 	const char *wrong;
 	size_t at, i;
 
-	machine_open(&m, b, log, job);
+	machine_open(&m, b, log, job, undo);
 	for (at = 0, *n = 0; at <= log->n; at++) {
 		const struct tap_event *ev = at ? &log->ev[at - 1] : NULL;
 
-		if (ev && ev->type == TAP_WRITE)
+		if (ev && is_write(&m, ev))
 			apply(&m, ev, 100);
 		if (ev && (m.w.undo || ev->type != TAP_MARK))
 			continue;
@@ -493,12 +503,13 @@ struct digest *make_refs(const struct bench *b, const struct tap_log *log,
 }
 
 /* Of all stretches together; the log's devices taken as one. */
-static size_t total_weight(const struct tap_log *log)
+static size_t total_weight(const struct machine *m)
 {
+	const struct tap_log *log = m->log;
 	size_t weight = 1, writes = 0, sectors = 0, i;
 
 	for (i = 0; i < log->n; i++) {
-		if (log->ev[i].type == TAP_WRITE) {
+		if (is_write(m, &log->ev[i])) {
 			writes++;
 			sectors += log->ev[i].len / SECTOR + 1;
 		} else if (log->ev[i].type == TAP_FLUSH) {
@@ -516,14 +527,14 @@ static void run_job(struct machine *m, const struct sampling *how)
 	m->random = how->seed * 0x9e3779b97f4a7c15ull + 1;
 	m->seen_size = 4 * (how->wanted + m->log->n) + 4096;
 	m->seen = check_alloc(calloc(m->seen_size, sizeof(*m->seen)));
-	walk(m, (double)how->wanted / total_weight(m->log));
+	walk(m, (double)how->wanted / total_weight(m));
 }
 
 struct verdict check_states(const struct bench *b, const struct tap_log *log,
 			    const struct sampling *how)
 {
 	size_t bytes = how->jobs * sizeof(struct verdict), n_ref;
-	struct digest *ref = make_refs(b, log, how->jobs, &n_ref);
+	struct digest *ref = make_refs(b, log, how->jobs, how->undo, &n_ref);
 	struct verdict *v, sum;
 	unsigned int i;
 	int status;
@@ -538,7 +549,7 @@ struct verdict check_states(const struct bench *b, const struct tap_log *log,
 
 		if (fork())
 			continue;
-		machine_open(&m, b, log, i);
+		machine_open(&m, b, log, i, how->undo);
 		m.ref = ref;
 		m.n_ref = n_ref;
 		m.verdict = &v[i];

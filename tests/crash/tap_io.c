@@ -36,10 +36,17 @@ static struct tap_event *new_event(struct tap_log *log, enum tap_type type,
 	return ev;
 }
 
+void tap_begin(struct tap_log *log)
+{
+	log->marked = log->n;
+}
+
 void tap_mark(struct tap_log *log)
 {
-	if (log->n && log->ev[log->n - 1].type != TAP_MARK)
-		new_event(log, TAP_MARK, 0);
+	if (log->n == log->marked)
+		return;
+	new_event(log, TAP_MARK, 0);
+	log->marked = log->n;
 }
 
 void tap_clear(struct tap_log *log)
@@ -48,7 +55,7 @@ void tap_clear(struct tap_log *log)
 		free(log->ev[--log->n].data);
 	free(log->ev);
 	log->ev = NULL;
-	log->room = log->calls = log->fail_at = log->failed = 0;
+	log->room = log->marked = log->calls = log->fail_at = log->failed = 0;
 }
 
 /* Does the call that is about to be made fail? */
@@ -189,8 +196,10 @@ static errcode_t tap_flush(io_channel io)
 {
 	struct tap_channel *t = tap(io);
 
-	if (fails(t->log))
+	if (fails(t->log)) {
+		t->log->failed -= t->log->excused;
 		return EIO;
+	}
 	new_event(t->log, TAP_FLUSH, t->dev);
 	return 0;
 }

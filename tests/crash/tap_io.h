@@ -39,10 +39,12 @@ struct tap_log {
 	const char *paths[TAP_DEVICES];	/* the index is the device */
 	struct tap_event *ev;
 	size_t n, room;
+	size_t marked;		/* how many were in transactions, or before */
 	size_t calls;		/* writes and flushes so far */
 	size_t fail_at;		/* which of them fails; 0: none */
 	enum tap_fault fault;
 	size_t failed;		/* how many did */
+	bool excused;		/* flushes that fail now are not counted */
 };
 
 /*
@@ -51,6 +53,9 @@ struct tap_log {
  */
 extern io_manager tap_io_manager;
 void tap_set(struct tap_log *log);
+
+/* What was written so far belongs to no transaction. */
+void tap_begin(struct tap_log *log);
 
 /* Appends a TAP_MARK, unless nothing has been written since the last. */
 void tap_mark(struct tap_log *log);
