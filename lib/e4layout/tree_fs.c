@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include "dir_block.h"
 #include "tree.h"
 
 /* Flags that are a file's own, not a matter of how it is stored. */
@@ -126,49 +127,30 @@ static uint64_t inode_pos(const struct load *l, ext2_ino_t ino)
 	       index * EXT2_INODE_SIZE(l->fs->super);
 }
 
-/* Finds the value of system.data in the inode: what i_block has no room for. */
-static bool find_inline_rest(const struct load *l, size_t len, size_t *at)
-{
-	const size_t isize = EXT2_INODE_SIZE(l->fs->super);
-	size_t base = EXT2_GOOD_OLD_INODE_SIZE + l->inode->i_extra_isize + 4;
-	const char *raw = (const char *)l->inode;
-	size_t e = base;
-
-	while (e + sizeof(struct ext2_ext_attr_entry) <= isize) {
-		struct ext2_ext_attr_entry x;
-
-		memcpy(&x, raw + e, sizeof(x));
-		if (!x.e_name_len && !x.e_name_index)
-			return false;
-		if (x.e_name_index == 7 && x.e_name_len == 4 &&
-		    e + sizeof(x) + 4 <= isize &&
-		    !memcmp(raw + e + sizeof(x), "data", 4)) {
-			*at = base + x.e_value_offs;
-			return x.e_value_size >= len && *at + len <= isize;
-		}
-		e += EXT2_EXT_ATTR_LEN(x.e_name_len);
-	}
-	return false;
-}
-
+/* Linux reads what is behind the inline data as zeroes. */
 static errcode_t list_inline(struct load *l, ext2_ino_t ino, uint64_t size)
 {
 	const size_t in_block = sizeof(l->inode->i_block);
 	uint64_t pos = inode_pos(l, ino);
-	size_t at;
+	const char *rest;
+	size_t len;
 
+	rest = e4l_inline_value(l->inode, EXT2_INODE_SIZE(l->fs->super), &len);
+	if (!rest)
+		return EXT2_ET_NO_INLINE_DATA;
 	if (vec_room(&l->pieces, 2))
 		return ENOMEM;
 	l->pieces.v[l->pieces.n++] = (struct e4l_tree_piece) {
 		.bytes = size < in_block ? size : in_block,
 		.pos = pos + offsetof(struct ext2_inode_large, i_block),
 	};
-	if (size <= in_block)
+	if (size <= in_block || !len)
 		return 0;
-	if (!find_inline_rest(l, size - in_block, &at))
-		return EXT2_ET_NO_INLINE_DATA;
+	if (len > size - in_block)
+		len = size - in_block;
 	l->pieces.v[l->pieces.n++] = (struct e4l_tree_piece) {
-		.offset = in_block, .bytes = size - in_block, .pos = pos + at,
+		.offset = in_block, .bytes = len,
+		.pos = pos + (rest - (const char *)l->inode),
 	};
 	return 0;
 }
