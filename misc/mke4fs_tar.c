@@ -21,6 +21,9 @@
 #include "support/say.h"
 
 #define READ_BYTES (1u << 20)
+#define HOLE_BYTES (32u << 10)	/* zeroes, at a multiple of it in the file */
+
+static const char zeroes[HOLE_BYTES];
 
 struct tar {
 	const struct config *c;
@@ -31,6 +34,8 @@ struct tar {
 	uint64_t end;			/* of them */
 	struct e4l_tree_piece *pieces;
 	size_t n_pieces, room;
+	uint64_t taken_end;		/* in the file, of what came so far */
+	uint64_t zero_end;		/* likewise, of zeroes */
 	struct e4l_tree_xattr *xattrs;
 	size_t n_xattrs;
 	struct acls acls;
@@ -94,8 +99,6 @@ static bool add_piece(struct tar *r, uint64_t offset, uint64_t bytes)
 
 	if (r->n_pieces) {
 		last = &r->pieces[r->n_pieces - 1];
-		if (last->offset + last->bytes > offset)
-			return complain(r, "its data overlap");
 		if (last->offset + last->bytes == offset) {
 			last->bytes += bytes;
 			return true;
@@ -125,6 +128,62 @@ static bool put_data(struct tar *r, const char *buf, size_t len)
 	return true;
 }
 
+static bool put_piece(struct tar *r, const char *buf, size_t len,
+		      uint64_t offset)
+{
+	return !len || (add_piece(r, offset, len) && put_data(r, buf, len));
+}
+
+/* Takes back the last @bytes of the last piece. */
+static void drop_data(struct tar *r, uint64_t bytes)
+{
+	if (!bytes)
+		return;
+	r->pieces[r->n_pieces - 1].bytes -= bytes;
+	r->n_pieces -= !r->pieces[r->n_pieces - 1].bytes;
+	r->end -= bytes;
+}
+
+/*
+ * Whether a place for a hole ends with these @len bytes, which are within one,
+ * and all of it is zeroes.  What was put of it before is taken back.
+ */
+static bool ends_hole(struct tar *r, const char *buf, size_t len,
+		      uint64_t offset)
+{
+	size_t before = offset % HOLE_BYTES;
+
+	if ((before && r->zero_end != offset) || memcmp(buf, zeroes, len))
+		return false;
+	r->zero_end = offset + len;
+	if (before + len < HOLE_BYTES)
+		return false;
+	drop_data(r, before);
+	return true;
+}
+
+/* Puts what is no hole of @len bytes. */
+static bool take_stretch(struct tar *r, const char *buf, size_t len,
+			 uint64_t offset)
+{
+	size_t from = 0, at, n;
+
+	if (offset < r->taken_end)
+		return complain(r, "its data overlap");
+	r->taken_end = offset + len;
+	for (at = 0; at < len; at += n) {
+		n = HOLE_BYTES - (offset + at) % HOLE_BYTES;
+		if (n > len - at)
+			n = len - at;
+		if (!ends_hole(r, buf + at, n, offset + at))
+			continue;
+		if (!put_piece(r, buf + from, at - from, offset + from))
+			return false;
+		from = at + n;
+	}
+	return put_piece(r, buf + from, len - from, offset + from);
+}
+
 /* Copies the data of the entry at hand, noting where they are. */
 static bool take_data(struct tar *r, uint64_t size)
 {
@@ -134,6 +193,7 @@ static bool take_data(struct tar *r, uint64_t size)
 	int got;
 
 	r->n_pieces = 0;
+	r->taken_end = r->zero_end = 0;
 	if (!grow_pieces(r))	/* not NULL: all may be a hole */
 		return false;
 	while ((got = archive_read_data_block(r->a, &buf, &len, &offset)) ==
@@ -143,7 +203,7 @@ static bool take_data(struct tar *r, uint64_t size)
 		if (offset < 0 || (uint64_t)offset > size ||
 		    len > size - offset)
 			return complain(r, "it has more data than its size");
-		if (!add_piece(r, offset, len) || !put_data(r, buf, len))
+		if (!take_stretch(r, buf, len, offset))
 			return false;
 	}
 	return got == ARCHIVE_EOF || complain_archive(r);
