@@ -83,6 +83,8 @@ cat "$out"
 [ "$status" = 0 ] || fail "one of them wrote what it must not"
 grep -q '[1-9][0-9]* unclean e4repack refused' "$out" || fail "nothing refused"
 grep -q '[1-9][0-9]* clean e4repack wrote' "$out" || fail "nothing written"
+grep -q '[1-9][0-9]* unclean mke4fs --skip-damaged copied' "$out" ||
+	fail "nothing copied"
 
 # Images that end early, in the middle of anything.
 corpus --truncate
