@@ -184,6 +184,13 @@ errcode_t inode_read(struct check *ck, ext2_ino_t ino,
 /* Has the superblock a purpose for @ino, whatever its link count? */
 bool has_purpose(const struct ext2_super_block *sb, ext2_ino_t ino);
 
+/* A link without blocks: e2fsck neither counts its i_blocks nor charges it. */
+static inline bool is_inline_link(const struct ext2_inode_large *inode)
+{
+	return LINUX_S_ISLNK(inode->i_mode) &&
+	       inode->i_flags & EXT4_INLINE_DATA_FL;
+}
+
 /* Does the group say that nobody has used @ino yet? */
 bool inode_is_skipped(struct check *ck, ext2_ino_t ino);
 

@@ -409,6 +409,9 @@ static errcode_t judge_blocks(struct file_walk *w, const struct e4l_piece *p,
 	    ext2fs_has_feature_ea_inode(ck->fs->super)) {
 		missing = stated - counted;
 		counted = stated;
+	} else if (!judged && (!ok || stated != counted) &&
+		   is_inline_link(p->inode)) {
+		FOUND(ck, INODE_UNREAD, .ino = p->ino);
 	} else if (!judged && (!ok || stated != counted)) {
 		FOUND(ck, INODE_BLOCKS, .ino = p->ino,
 		      .got = ext2fs_inode_i_blocks(ck->fs, inode),

@@ -101,7 +101,8 @@ errcode_t quota_charge(struct check *ck, ext2_ino_t ino,
 	errcode_t err = 0;
 	enum e4l_quota_type type;
 
-	if (!ext2fs_has_feature_quota(sb) || ino == sb->s_prj_quota_inum ||
+	if (!ext2fs_has_feature_quota(sb) || is_inline_link(inode) ||
+	    ino == sb->s_prj_quota_inum ||
 	    ino == sb->s_orphan_file_inum ||
 	    inode->i_flags & EXT4_EA_INODE_FL || !inode->i_links_count ||
 	    (ino != EXT2_ROOT_INO && ino < EXT2_FIRST_INODE(sb)))

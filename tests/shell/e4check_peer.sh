@@ -3,7 +3,7 @@
 # Cases that the corpus of corruptions does not reach: what e2fsck -fn calls
 # clean has no error, what it calls unclean has one.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
-require_program mke2fs e2fsck debugfs
+require_program mke2fs e2fsck debugfs tune2fs
 e4check=$top_builddir/e2fsck/e4check
 img=$work/img
 
@@ -223,6 +223,17 @@ change 'sif f size 3000000000'
 clean 'a large file in revision 0'
 grep -q '^warning: super-revision: ' "$out" || fail "no word of the revision"
 
+# ---- a link whose target is inline: e2fsck leaves i_blocks and quotas at that
+mkdir "$work/tree"
+ln -s "$(printf 'target%.0s' $(seq 16))" "$work/tree/link"
+made -O inline_data -d "$work/tree"
+check tune2fs -O quota "$img"
+run e2fsck -fy "$img"
+clean 'quotas of an inline link'
+change 'sif link blocks 2'
+clean 'i_blocks of an inline link'
+grep -q '^warning: inode-unread, ' "$out" || fail "no word of i_blocks"
+
 # ---- names in casefolded directories
 made -O casefold -E encoding=utf8,encoding_flags=strict
 change 'mkdir d'
@@ -232,3 +243,10 @@ clean 'names in a strict encoding'
 change "ln d/plain \"d/$(printf '\377\376')\""
 change 'set_inode_field d/plain links_count 2'
 unclean entry-name 'a name in no encoding'
+made -O casefold -E encoding=utf8
+change 'mkdir d'
+change "write $work/text d/Name"
+change 'set_inode_field d flags 0x40080000'
+change 'ln d/Name d/name'
+change 'set_inode_field d/Name links_count 2'
+clean 'names that are one when they are folded'
