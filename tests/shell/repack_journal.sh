@@ -49,11 +49,11 @@ same 'tunable' "$(json "$out" '[t["stored"] for t in d["tunables"]
 # nothing at all is written to either
 cp "$img" "$work/copy"
 cp "$journal" "$work/journal_copy"
+calls=write,writev,pwrite64,pwritev,pwritev2,fallocate,ftruncate
 spy=
 strace -qq -o "$work/trace" true &&
-	spy="strace -f -qq -e signal=none -o $work/trace -P $img -P $journal
-		-P $journal_loop -P $work/undo -e trace=write,writev,pwrite64,pwritev,\
-pwritev2,fallocate,ftruncate,copy_file_range"
+	spy="strace -f -qq -e signal=none -o $work/trace -e trace=$calls
+		-P $img -P $journal -P $journal_loop -P $work/undo"
 for tool in "$e4repack" "$tune4fs -E dir_ireserve=128" "$e4debug -w -R stats"; do
 	# shellcheck disable=SC2086
 	mustfail 1 $spy $tool -z "$work/undo" "$img"
