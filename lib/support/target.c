@@ -811,6 +811,7 @@ bool target_is_ours(const struct target *t)
 void target_guard(struct target *t, struct e4l *e)
 {
 	e4l_set_guard(e, still_alone, t);
+	undo_guard_look(still_alone, t);
 }
 
 /* What is behind the directory @dir in @path, "/" for itself, or NULL. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <e4layout/e4layout.h>
 #include "undo_guard.h"
 
 #define UNIT		1024		/* blocks of what is below */
@@ -55,6 +56,8 @@ static struct {
 	unsigned long long mmp_at;	/* the MMP block; 0: none */
 	bool changed;		/* the device, but for the MMP block */
 	errcode_t failed, undo_failed;
+	errcode_t (*look)(void *priv);	/* who else uses the device; or NULL */
+	void *look_priv;
 } guard = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static io_manager guard_manager;
@@ -253,12 +256,28 @@ static errcode_t put_write(const struct chunk *c)
 	return undo_failed(stamp());
 }
 
+/* That can have taken long: is the device still ours? */
+static errcode_t look(void)
+{
+	errcode_t err = guard.look ? guard.look(guard.look_priv) : 0;
+	struct ext2_super_block now;
+
+	if (err || !guard.super_known)
+		return err;
+	err = get(guard.device, SUPERBLOCK_OFFSET, sizeof(now), &now);
+	if (!err && memcmp(&now, &guard.super, sizeof(now)))
+		err = E4L_ET_NOT_OURS;
+	return err;
+}
+
 /* Writes all that waits, once what it replaces is safe. */
 static errcode_t drain(void)
 {
 	struct chunk *c;
 	errcode_t err = settle();
 
+	if (!err && guard.writes)
+		err = look();
 	for (c = guard.writes; c && !err; c = c->next)
 		err = put_write(c);
 	if (err)
@@ -547,7 +566,14 @@ errcode_t undo_guard_setup(const char *undo_file, io_manager below_manager)
 	drop_writes();
 	guard.recorded = guard.changed = guard.super_known = false;
 	guard.failed = guard.undo_failed = 0;
+	guard.look = NULL;
 	return set_undo_io_backing_manager(guard_manager);
+}
+
+void undo_guard_look(errcode_t (*look_at)(void *priv), void *priv)
+{
+	guard.look = look_at;
+	guard.look_priv = priv;
 }
 
 errcode_t undo_guard_failed(void)

@@ -12,6 +12,8 @@
  *  - the undo file has the superblock as it is on the device, but between the
  *    two writes: "e2undo UNDO DEVICE" works after a kill, and refuses a
  *    filesystem that somebody has changed since;
+ *  - once it is durable, and before the device is written, is looked whether
+ *    somebody else has come to use the device meanwhile;
  *  - after an error in either nothing is written any more, but for the MMP
  *    block where it is let go of;
  *  - an undo file with nothing to take back is removed when it is closed.
@@ -34,6 +36,12 @@
  * Errors: EEXIST, and why else it cannot be made.
  */
 errcode_t undo_guard_setup(const char *undo_file, io_manager below);
+
+/*
+ * Has @look called with @priv before what waits is written to the device: an
+ * error of it is the end.  To be called when the filesystem is open.
+ */
+void undo_guard_look(errcode_t (*look)(void *priv), void *priv);
 
 /* Why the undo file could not be written; 0: it could. */
 errcode_t undo_guard_failed(void);

@@ -25,15 +25,18 @@ END
 head -c 30M /dev/urandom >"$work/new"
 
 fresh() {
-	rm -f "$img" "$work/other name"
+	rm -f "$img" "$work/other name" "$work/undo"
 	cp --sparse=always "$work/base" "$img"
 	ln "$img" "$work/other name"
 }
 
-# traced STRACE-OPTION...: e4repack, and what it does to the image.
+# traced STRACE-OPTION...: e4repack, and what it does to the image and to the
+# undo file, if there is one.
+undo=
 traced() {
-	strace -f -qq -o "$work/trace" -P "$img" "$@" "$e4repack" "$img" \
-		>"$out" 2>"$work/said"
+	# shellcheck disable=SC2086
+	strace -f -qq -o "$work/trace" -P "$img" -P "$work/undo" "$@" \
+		"$e4repack" $undo "$img" >"$out" 2>"$work/said"
 }
 
 # stop_at CALL NUMBER: e4repack runs, and stops behind that call.
@@ -104,20 +107,34 @@ fresh
 traced -e trace=fsync || fail "it fails by itself"
 last=$(grep -c fsync "$work/trace")
 
+# stops POINT...: in each case before all has been written
+stops() {
+	for point; do
+		for when in mounted unmounted; do
+			try "${point%:*}" "${point#*:}" $when
+			same "$what: exit" "$code" 1
+			grep -q 'somebody else has mounted or changed' \
+				"$work/said" ||
+				fail "$what: $(cat "$work/said")"
+		done
+	done
+}
+
 # The first data; the flushes of the first commit (the mark, the log, the
 # pointer); data again; the second log; before and after the log is emptied.
-for point in ${E4L_POINTS:-pwrite64:1 fsync:3 fsync:4 fsync:5 pwrite64:16 \
-	fsync:6 "fsync:$((last - 2))" "fsync:$((last - 1))"}; do
-	for when in mounted unmounted; do
-		try "${point%:*}" "${point#*:}" $when
-		same "$what: exit" "$code" 1
-		[ "$(grep -c 'somebody else has mounted or changed' \
-			"$work/said")" = 1 ] || fail "$what: $(cat "$work/said")"
-	done
-done
+# shellcheck disable=SC2086
+stops ${E4L_POINTS:-pwrite64:1 fsync:3 fsync:4 fsync:5 pwrite64:16 fsync:6 \
+	fsync:$((last - 2)) fsync:$((last - 1))}
 
 # all has been written
 for when in mounted unmounted; do
 	try fsync "$last" $when
 	same "$what: exit" "$code" 0
 done
+
+# With an undo file writes wait until that is durable.
+undo="-z $work/undo"
+fresh
+traced -e trace=fsync || fail "it fails by itself with -z"
+last=$(grep -c fsync "$work/trace")
+stops fsync:$((last / 4)) fsync:$((last / 2))
