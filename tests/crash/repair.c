@@ -138,12 +138,12 @@ static const char *run_mount(const struct world *w)
  * power failed between its write and the undo file's.  An undo file that is not
  * one yet belongs to an untouched device.
  */
-static void run_e2undo(const struct world *w)
+static bool run_e2undo(const struct world *w)
 {
 	char *undo = (char *)w->path[DEV_UNDO], *fs = (char *)w->path[DEV_FS];
 
-	if (run_on(w, (char *[]) { "e2undo", undo, fs, NULL }))
-		run_on(w, (char *[]) { "e2undo", "-f", undo, fs, NULL });
+	return !run_on(w, (char *[]) { "e2undo", undo, fs, NULL }) ||
+	       !run_on(w, (char *[]) { "e2undo", "-f", undo, fs, NULL });
 }
 
 /* As the manual has it; then nothing is left to repair. */
@@ -160,9 +160,10 @@ static const char *free_mmp(const struct world *w)
 
 static const char *recover_fs(const struct world *w)
 {
-	if (w->undo)
-		run_e2undo(w);
-	else if (w->mmp)
+	bool undone = w->undo && run_e2undo(w);
+
+	/* nothing to undo when only the MMP block was written */
+	if (w->mmp && !undone)
 		return free_mmp(w);
 	return w->mount ? run_mount(w) : run_e2fsck(w, "-fy");
 }
