@@ -1194,6 +1194,13 @@ struct e4l_plan_options {
 	uint32_t first_blk;
 	uint32_t groups_per_desc;
 	/*
+	 * How many blocks make a long free run (0: none is), whole clusters,
+	 * and how many must be free in such runs for others to be used freely:
+	 * see e4l_plan_make().
+	 */
+	uint64_t long_run_blocks;
+	uint64_t long_blocks_kept;
+	/*
 	 * Where extents are kept until there is a step for their file; borrowed.
 	 * NULL: in a cache of the planner's own, without limit.
 	 */
@@ -1292,12 +1299,18 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
  * Makes the plan, once.  What it promises:
  *  - Moving: no contiguous logical run of a file that may be moved is left in
  *    several fragments while there is a free run that holds it, unless the copy
- *    budget is used up.  A run that fits nowhere is put in the fewest free runs
- *    that hold it or joined piecewise, whichever leaves fewer fragments, if it
- *    loses one and at least a quarter of them (rounded down) by it.  A fragment
- *    stays where it is if the rest fits beside it.  Under a budget, files come
- *    first that lose most fragments per block copied.  No file ever gets more
- *    extents.
+ *    budget is used up or long free runs are kept.  A run that fits nowhere is
+ *    put in the fewest free runs that hold it or joined piecewise, whichever
+ *    leaves fewer fragments, if it loses one and at least a quarter of them
+ *    (rounded down) by it.  A fragment stays where it is if the rest fits
+ *    beside it.  Under a budget, files come first that lose most fragments per
+ *    block copied.  No file ever gets more extents.
+ *  - Free space: in runs of long_run_blocks and more, as much is free after
+ *    each batch as before the plan, or long_blocks_kept if that is less, but
+ *    for what was taken by files that save a fragment for every two clusters
+ *    that are moved: whoever writes as much next, into runs of two clusters or
+ *    more, gets no more fragments than were saved.  A file that would lessen
+ *    them otherwise is put into shorter runs, or stays.
  *  - Zeroing: runs are zeroed whole or not at all.  As long as no extent grows
  *    over E4L_WRITTEN_MAX_BLOCKS by it, the result has the fewest extents that
  *    the budget can buy, and the fewest blocks zeroed for them.  The argument:
@@ -1334,6 +1347,7 @@ const struct e4l_file_plan *e4l_plan_steps(const struct e4l_plan *p,
 /* Why a plan leaves something of a file that could be better. */
 enum e4l_left_why {
 	E4L_LEFT_NO_ROOM,	/* no free run is long enough */
+	E4L_LEFT_LONG_RUNS,	/* it would cost long free runs */
 	E4L_LEFT_COPY_BUDGET,
 	E4L_LEFT_ZEROOUT_BUDGET,
 	E4L_LEFT_TXN,		/* no transactions of txn_blocks hold it */

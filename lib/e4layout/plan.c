@@ -47,6 +47,13 @@ size_t e4l_pack(const struct e4l_extent *ex, size_t n, struct e4l_extent *out)
 	return count;
 }
 
+static errcode_t count_long_runs(struct e4l_plan *p)
+{
+	uint64_t clusters = p->opt.long_run_blocks / p->opt.cluster_blocks;
+
+	return e4l_space_count(p->space, clusters);
+}
+
 errcode_t e4l_plan_new(const struct e4l_plan_options *options,
 		       struct e4l_plan **ret)
 {
@@ -55,7 +62,8 @@ errcode_t e4l_plan_new(const struct e4l_plan_options *options,
 	*ret = NULL;
 	if (!options->blocksize || !options->cluster_blocks ||
 	    !options->group_blocks || (options->cache && !options->reread) ||
-	    options->group_blocks % options->cluster_blocks)
+	    options->group_blocks % options->cluster_blocks ||
+	    options->long_run_blocks % options->cluster_blocks)
 		return E4L_ET_BAD_ARGUMENT;
 	p = calloc(1, sizeof(*p));
 	if (!p)
@@ -63,7 +71,8 @@ errcode_t e4l_plan_new(const struct e4l_plan_options *options,
 	p->opt = *options;
 	p->cache = options->cache;
 	p->space = e4l_space_new();
-	if (!p->space || (!p->cache && e4l_es_new(E4L_NO_LIMIT, &p->cache))) {
+	if (!p->space || (!p->cache && e4l_es_new(E4L_NO_LIMIT, &p->cache)) ||
+	    (p->opt.long_run_blocks && count_long_runs(p))) {
 		e4l_plan_free(p);
 		return ENOMEM;
 	}
@@ -770,6 +779,9 @@ errcode_t e4l_plan_make(struct e4l_plan *p)
 	bool changed;
 	errcode_t err;
 
+	p->in_long = e4l_space_in_long(p->space);
+	if (p->in_long > p->opt.long_blocks_kept / p->opt.cluster_blocks)
+		p->in_long = p->opt.long_blocks_kept / p->opt.cluster_blocks;
 	do {
 		changed = false;
 		err = move_all(p, &changed);

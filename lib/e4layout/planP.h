@@ -39,6 +39,7 @@ struct e4l_plan {
 	size_t n_steps;
 	struct e4l_left *left;
 	size_t n_left;
+	uint64_t in_long;		/* clusters free in long runs, at least */
 	unsigned int batch;
 	bool given;			/* by a step of this batch */
 };

@@ -141,6 +141,7 @@ static errcode_t put_back(const struct e4l_change *ch, void *priv)
 struct placing {
 	struct e4l_space *space;
 	struct e4l_run near;
+	uint64_t below;			/* only shorter runs, the tightest; 0 */
 	const piece *v;			/* its pieces now */
 	size_t n;
 	uint64_t len;
@@ -153,6 +154,18 @@ static errcode_t place_at(struct placing *pl, uint64_t lc, uint64_t at,
 	errcode_t err = e4l_space_take(pl->space, at, len);
 
 	return err ? err : e4l_push_piece(pl->out, lc, at, len);
+}
+
+static bool find_fit(const struct placing *pl, uint64_t len, uint64_t *at)
+{
+	return e4l_space_fit(pl->space, len, pl->below ? NULL : &pl->near, at) &&
+	       (!pl->below || e4l_space_after(pl->space, *at) < pl->below);
+}
+
+static uint64_t find_largest(const struct placing *pl, uint64_t *at)
+{
+	return pl->below ? e4l_space_largest_below(pl->space, pl->below, at) :
+			   e4l_space_largest(pl->space, at);
 }
 
 /*
@@ -176,7 +189,7 @@ static errcode_t place_whole(struct placing *pl, bool *done)
 		best_head = head;
 	}
 	if (!best) {
-		*done = e4l_space_fit(pl->space, pl->len, &pl->near, &at);
+		*done = find_fit(pl, pl->len, &at);
 		return *done ? place_at(pl, pl->v->lc, at, pl->len) : 0;
 	}
 	if (best_head)
@@ -197,12 +210,12 @@ static errcode_t place_longest(struct placing *pl, bool *done)
 	errcode_t err = 0;
 
 	for (; left && !err; left -= len, lc += len) {
-		len = e4l_space_largest(pl->space, &at);
+		len = find_largest(pl, &at);
 		if (!len)
 			break;
 		if (len >= left) {
 			len = left;
-			e4l_space_fit(pl->space, len, &pl->near, &at);
+			find_fit(pl, len, &at);
 		}
 		err = place_at(pl, lc, at, len);
 	}
@@ -236,9 +249,9 @@ static errcode_t place_windows(struct placing *pl)
 	for (; v < end && !err; v += n) {
 		after = count_fit(v + 1, end, e4l_space_after(pl->space,
 				  v->pc + v->n), &after_len);
-		n = count_fit(v, end, e4l_space_largest(pl->space, &at), &len);
+		n = count_fit(v, end, find_largest(pl, &at), &len);
 		if (n > after + 1) {
-			e4l_space_fit(pl->space, len, &pl->near, &at);
+			find_fit(pl, len, &at);
 			err = place_at(pl, v->lc, at, len);
 			continue;
 		}
@@ -446,6 +459,38 @@ errcode_t e4l_make_move(const struct e4l_plan *p, const struct e4l_extent *ex,
 	return err ? err : e4l_each_change(old, new, list_change, &lists);
 }
 
+/*
+ * Whether as much is free in long runs as must be once @step is done, or what
+ * @m saves is worth more: see e4l_plan_make().
+ */
+static errcode_t spares_long_runs(struct e4l_plan *p,
+				  const struct e4l_moving *m,
+				  const struct e4l_file_plan *step, bool *spares)
+{
+	uint64_t ratio = p->opt.cluster_blocks, clusters = 0, in_long;
+	const struct e4l_free_run *give = step->give;
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < step->n_give; i++)
+		clusters += give[i].len / ratio;
+	*spares = !p->opt.long_run_blocks ||
+		  2 * (m->old.n - m->new.n) >= clusters;
+	if (*spares)
+		return 0;
+	for (i = 0; i < step->n_give && !err; i++)
+		err = e4l_space_try_give(p->space, give[i].pblk / ratio,
+					 give[i].len / ratio);
+	in_long = e4l_space_in_long(p->space);
+	while (i-- && !err)
+		err = e4l_space_untry_give(p->space, give[i].pblk / ratio,
+					   give[i].len / ratio);
+	*spares = in_long >= p->in_long;
+	if (!*spares)
+		m->c->why = E4L_LEFT_LONG_RUNS;
+	return err;
+}
+
 /* Adds @step, or several in its place, or none. */
 static errcode_t add_fitting(struct e4l_plan *p, const struct e4l_moving *m,
 			     struct e4l_file_plan *step, bool *done)
@@ -459,29 +504,34 @@ static errcode_t add_fitting(struct e4l_plan *p, const struct e4l_moving *m,
 	if (!err && placed)
 		err = e4l_step_fits(p, step, 0, &fits);
 	if (!err && fits)
+		err = spares_long_runs(p, m, step, done);
+	if (!err && fits && *done)
 		return e4l_add_steps(p, m->c, step, 1);
 	if (err) {
 		e4l_free_step(step);
 		return err;
 	}
 	err = e4l_drop_step(p, step);
-	if (!err)
-		err = e4l_split_move(p, m, saved, done);
+	if (err || !*done)
+		return err;
+	err = e4l_split_move(p, m, saved, done);
 	if (!err && !*done)
 		e4l_leave(m->c, E4L_PLAN_MOVE);
 	return err;
 }
 
 /* Whether to make the step that moves @m; if not, @m's file knows why. */
-static bool judge(const struct e4l_plan *p, const struct e4l_moving *m,
-		  const struct e4l_file_plan *step)
+static errcode_t judge(struct e4l_plan *p, const struct e4l_moving *m,
+		       const struct e4l_file_plan *step, bool *good)
 {
-	if (m->new.n >= m->old.n || step->n_new > m->c->n_ex)
-		return false;
-	if (step->bytes_to_copy / p->opt.blocksize <= p->opt.copy_budget_blocks)
-		return true;
-	m->c->why = E4L_LEFT_COPY_BUDGET;
-	return false;
+	uint64_t cost = step->bytes_to_copy / p->opt.blocksize;
+
+	*good = m->new.n < m->old.n && step->n_new <= m->c->n_ex;
+	if (*good && cost > p->opt.copy_budget_blocks) {
+		m->c->why = E4L_LEFT_COPY_BUDGET;
+		*good = false;
+	}
+	return *good ? spares_long_runs(p, m, step, good) : 0;
 }
 
 /* Makes a step of what has been placed, or takes it back. */
@@ -489,34 +539,50 @@ static errcode_t settle(struct e4l_plan *p, const struct e4l_moving *m,
 			bool *moved)
 {
 	struct e4l_file_plan step = { 0 };
-	bool done = false;
 	uint64_t cost;
 	errcode_t err;
 
 	err = e4l_make_move(p, m->ex, m->n_ex, &m->old, &m->new, &step);
+	if (!err)
+		err = judge(p, m, &step, moved);
 	cost = step.bytes_to_copy / p->opt.blocksize;
 	step.fragments_saved = m->old.n - m->new.n;
-	if (!err && judge(p, m, &step))
-		err = add_fitting(p, m, &step, &done);
+	if (!err && *moved)
+		err = add_fitting(p, m, &step, moved);
 	else
 		e4l_free_step(&step);
 	if (err)
 		return err;
-	if (!done)
+	if (!*moved)
 		return e4l_each_change(&m->old, &m->new, put_back, p->space);
 	if (p->opt.copy_budget_blocks != E4L_NO_LIMIT)
 		p->opt.copy_budget_blocks -= cost;
-	*moved = true;
 	return 0;
+}
+
+/* Places @m's pieces and moves them; *@done is false if that is no good. */
+static errcode_t try_move(struct e4l_plan *p, struct e4l_moving *m,
+			  uint64_t below, bool partial, bool *done)
+{
+	uint64_t ratio = p->opt.cluster_blocks;
+	uint64_t group = p->opt.group_blocks / ratio;
+	struct placing pl = {
+		.space = p->space, .below = below,
+		.near = { m->c->goal / ratio / group * group, group },
+	};
+	errcode_t err;
+
+	m->new.n = 0;
+	err = place_all(&pl, m->old.v, m->old.n, partial, &m->new);
+	return err ? err : settle(p, m, done);
 }
 
 errcode_t e4l_move_file(struct e4l_plan *p, struct e4l_candidate *c,
 			bool partial, bool *moved)
 {
 	uint64_t ratio = p->opt.cluster_blocks;
-	uint64_t group = p->opt.group_blocks / ratio;
 	struct e4l_moving m = { .c = c };
-	struct placing pl = { .space = p->space };
+	bool done = false;
 	errcode_t err;
 
 	if (!partial)
@@ -524,12 +590,12 @@ errcode_t e4l_move_file(struct e4l_plan *p, struct e4l_candidate *c,
 	err = e4l_get_extents(p, c, &m.ex, &m.n_ex);
 	if (!err)
 		err = e4l_get_pieces(m.ex, m.n_ex, ratio, &m.old);
-	pl.near.start = c->goal / ratio / group * group;
-	pl.near.len = group;
 	if (!err)
-		err = place_all(&pl, m.old.v, m.old.n, partial, &m.new);
-	if (!err)
-		err = settle(p, &m, moved);
+		err = try_move(p, &m, 0, partial, &done);
+	if (!err && !done && c->why == E4L_LEFT_LONG_RUNS)
+		err = try_move(p, &m, p->opt.long_run_blocks / ratio, partial,
+			       &done);
+	*moved |= done;
 	free(m.ex);
 	free(m.old.v);
 	free(m.new.v);

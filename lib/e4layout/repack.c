@@ -19,6 +19,10 @@
 #include "io_pool.h"
 #include "planP.h"
 
+/* A long free run, and how much of the filesystem such runs should make up. */
+#define LONG_RUN_BYTES	(1u << 20)
+#define LONG_RUNS_SHARE	20		/* one of so many blocks */
+
 struct repack {
 	struct e4l *e;
 	const struct e4l_repack_options *opt;
@@ -528,6 +532,7 @@ static errcode_t apply_plan(struct repack *r, const struct e4l_file_plan *steps,
 
 static const char *const left_reasons[] = {
 	[E4L_LEFT_NO_ROOM] = "no free run is long enough",
+	[E4L_LEFT_LONG_RUNS] = "the last long free runs are kept",
 	[E4L_LEFT_COPY_BUDGET] = "the budget of bytes to copy is used up",
 	[E4L_LEFT_ZEROOUT_BUDGET] = "the budget of bytes to zero is used up",
 	[E4L_LEFT_MISALIGNED] = "its blocks are not aligned with clusters",
@@ -612,6 +617,15 @@ static errcode_t carry_out(struct repack *r)
 	return err;
 }
 
+static void keep_long_runs(struct e4l_plan_options *opt, ext2_filsys fs)
+{
+	opt->long_run_blocks = LONG_RUN_BYTES / fs->blocksize;
+	if (opt->long_run_blocks < opt->cluster_blocks)
+		opt->long_run_blocks = opt->cluster_blocks;
+	opt->long_blocks_kept = ext2fs_blocks_count(fs->super) /
+				LONG_RUNS_SHARE;
+}
+
 errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_options *options,
 		     struct e4l_repack_result *result)
 {
@@ -633,6 +647,7 @@ errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_options *options,
 		.cache = options->cache,
 		.reread = reread, .priv = &r,
 	};
+	keep_long_runs(&r.plan_opt, e->fs);
 	r.block = malloc(e->fs->blocksize);
 	err = r.block ? e4l_claims_new(e, &r.claims) : ENOMEM;
 	if (!err)

@@ -24,6 +24,8 @@ struct e4l_space {
 	struct node *root[ORDERS];
 	struct e4l_run *given;		/* not free before the next commit */
 	size_t n_given;
+	uint64_t unit, in_long;		/* see e4l_space_in_long() */
+	struct e4l_space *later;	/* with what was given; or NULL */
 };
 
 /* How many fits are looked at to find a close one among tight ones. */
@@ -93,6 +95,8 @@ static void link_node(struct e4l_space *s, struct node *n)
 	struct node *low, *high;
 	enum order o;
 
+	if (s->unit)
+		s->in_long += n->len >= s->unit ? n->len : 0;
 	for (o = 0; o < ORDERS; o++) {
 		n->kid[o][0] = n->kid[o][1] = NULL;
 		pull(n, o);
@@ -106,6 +110,8 @@ static void unlink_node(struct e4l_space *s, struct node *n)
 	struct node *low, *same, *high;
 	enum order o;
 
+	if (s->unit)
+		s->in_long -= n->len >= s->unit ? n->len : 0;
 	for (o = 0; o < ORDERS; o++) {
 		part(s->root[o], o, n->len, n->start, &low, &high);
 		part(high, o, n->len, n->start + 1, &same, &high);
@@ -160,12 +166,27 @@ void e4l_space_free(struct e4l_space *s)
 {
 	if (!s)
 		return;
+	e4l_space_free(s->later);
 	free_nodes(s->root[BY_PLACE]);
 	free(s->given);
 	free(s);
 }
 
-errcode_t e4l_space_add(struct e4l_space *s, uint64_t start, uint64_t len)
+errcode_t e4l_space_count(struct e4l_space *s, uint64_t unit)
+{
+	s->later = e4l_space_new();
+	if (!s->later)
+		return ENOMEM;
+	s->later->unit = unit;
+	return 0;
+}
+
+uint64_t e4l_space_in_long(const struct e4l_space *s)
+{
+	return s->later ? s->later->in_long : 0;
+}
+
+static errcode_t add_run(struct e4l_space *s, uint64_t start, uint64_t len)
 {
 	struct node *left = at_or_before(s, start);
 	struct node *right = at_or_before(s, start + len);
@@ -195,7 +216,14 @@ errcode_t e4l_space_add(struct e4l_space *s, uint64_t start, uint64_t len)
 	return 0;
 }
 
-errcode_t e4l_space_take(struct e4l_space *s, uint64_t start, uint64_t len)
+errcode_t e4l_space_add(struct e4l_space *s, uint64_t start, uint64_t len)
+{
+	errcode_t err = add_run(s, start, len);
+
+	return err || !s->later ? err : add_run(s->later, start, len);
+}
+
+static errcode_t take_run(struct e4l_space *s, uint64_t start, uint64_t len)
 {
 	struct node *n = at_or_before(s, start), *rest = NULL;
 	uint64_t end = n->start + n->len;
@@ -224,13 +252,33 @@ errcode_t e4l_space_take(struct e4l_space *s, uint64_t start, uint64_t len)
 	return 0;
 }
 
+errcode_t e4l_space_take(struct e4l_space *s, uint64_t start, uint64_t len)
+{
+	errcode_t err = take_run(s, start, len);
+
+	return err || !s->later ? err : take_run(s->later, start, len);
+}
+
 errcode_t e4l_space_give(struct e4l_space *s, uint64_t start, uint64_t len)
 {
 	errcode_t err = e4l_grow(&s->given, s->n_given, sizeof(*s->given));
 
+	if (!err && s->later)
+		err = add_run(s->later, start, len);
 	if (!err)
 		s->given[s->n_given++] = (struct e4l_run) { start, len };
 	return err;
+}
+
+errcode_t e4l_space_try_give(struct e4l_space *s, uint64_t start, uint64_t len)
+{
+	return add_run(s->later, start, len);
+}
+
+errcode_t e4l_space_untry_give(struct e4l_space *s, uint64_t start,
+			       uint64_t len)
+{
+	return take_run(s->later, start, len);
 }
 
 errcode_t e4l_space_commit(struct e4l_space *s)
@@ -240,7 +288,7 @@ errcode_t e4l_space_commit(struct e4l_space *s)
 
 	while (s->n_given) {
 		run = &s->given[s->n_given - 1];
-		err = e4l_space_add(s, run->start, run->len);
+		err = add_run(s, run->start, run->len);
 		if (err)
 			return err;
 		s->n_given--;
@@ -296,10 +344,12 @@ bool e4l_space_fit(const struct e4l_space *s, uint64_t len,
 	const struct node *best = NULL;
 	unsigned int left = FITS;
 
-	fit_near(s->root[BY_PLACE], len, near, &left, &best);
-	left = FITS;
+	if (near)
+		fit_near(s->root[BY_PLACE], len, near, &left, &best);
+	left = near ? FITS : 1;
 	if (!best)
-		fit_tight(s->root[BY_SIZE], len, near->start, &left, &best);
+		fit_tight(s->root[BY_SIZE], len, near ? near->start : 0, &left,
+			  &best);
 	if (best)
 		*start = best->start;
 	return best;
@@ -315,6 +365,22 @@ uint64_t e4l_space_largest(const struct e4l_space *s, uint64_t *start)
 		n = n->kid[BY_SIZE][1];
 	*start = n->start;
 	return n->len;
+}
+
+uint64_t e4l_space_largest_below(const struct e4l_space *s, uint64_t len,
+				 uint64_t *start)
+{
+	const struct node *n = s->root[BY_SIZE], *best = NULL;
+
+	while (n) {
+		if (n->len < len)
+			best = n;
+		n = n->kid[BY_SIZE][n->len < len];
+	}
+	if (!best)
+		return 0;
+	*start = best->start;
+	return best->len;
 }
 
 uint64_t e4l_space_after(const struct e4l_space *s, uint64_t at)

@@ -565,6 +565,118 @@ START_TEST(random_worlds)
 }
 END_TEST
 
+/* How many clusters are free in runs of @unit and more. */
+static uint64_t in_long_runs(const struct world *w, uint64_t unit)
+{
+	uint64_t i, n = 0, sum = 0;
+
+	for (i = 0; i < w->clusters; i++) {
+		n = w->state[i] == FREE ? n + 1 : 0;
+		if (n >= unit)
+			sum += n == unit ? unit : 1;
+	}
+	return sum;
+}
+
+/* What the steps may cost that save a fragment for every two clusters. */
+static uint64_t worth_more(const struct world *w, const struct e4l_plan *p,
+			   uint64_t unit)
+{
+	uint64_t ratio = w->opt.cluster_blocks, cost = 0, moved, most;
+	const struct e4l_file_plan *s;
+	size_t n, i;
+
+	for (s = e4l_plan_steps(p, &n); n; n--, s++) {
+		for (i = 0, moved = 0, most = 0; i < s->n_take; i++) {
+			moved += s->take[i].len / ratio;
+			most += s->take[i].len / ratio + 2 * unit;
+		}
+		if (s->tree_is_new)
+			moved -= s->n_tree;
+		if (2 * s->fragments_saved >= moved)
+			cost += most;
+	}
+	return cost;
+}
+
+/* Long runs stay as many as they were, unless what is gained is worth more. */
+START_TEST(keeps_long_free_runs)
+{
+	uint64_t unit, before, cost, kept;
+	struct e4l_plan *p;
+	struct world *w;
+
+	srandom(_i);
+	w = random_world(_i % 3 ? 1 : 4);
+	unit = 8 + random() % 24;
+	w->opt.long_run_blocks = unit * w->opt.cluster_blocks;
+	w->opt.long_blocks_kept = random() % 2 ? E4L_NO_LIMIT : random() % 400;
+	before = in_long_runs(w, unit);
+	p = make_plan(w);
+	cost = worth_more(w, p, unit);
+	carry_out_all(w, p);
+	check_map(w);
+	e4l_plan_free(p);
+	kept = w->opt.long_blocks_kept / w->opt.cluster_blocks;
+	kept = before < kept ? before : kept;
+	ck_assert_uint_ge(in_long_runs(w, unit) + cost, kept);
+	free_world(w);
+}
+END_TEST
+
+/*
+ * A file in pieces of @piece blocks and one long free run, which it fits in:
+ * taken only when there are enough others or each piece is of two blocks.
+ */
+START_TEST(takes_the_last_long_run_for_much_only)
+{
+	static const struct {
+		uint32_t piece;
+		uint64_t kept;
+		bool moves;
+	} cases[] = {
+		{ 1, E4L_NO_LIMIT, true },
+		{ 2, E4L_NO_LIMIT, false },	/* a fragment stays */
+		{ 4, E4L_NO_LIMIT, false },
+		{ 4, 1, false },
+		{ 4, 0, true },
+	};
+	struct world *w = new_world(400, 1, 2);
+	const struct e4l_left *left;
+	struct e4l_plan *p;
+	uint32_t lblk, i;
+	size_t n;
+
+	w->opt.long_run_blocks = 32;
+	w->opt.long_blocks_kept = cases[_i].kept;
+	for (i = 0; i < 400; i++)
+		w->state[i] = i < 360 ? USED + 1 : FREE;
+	for (lblk = 0; lblk < 40; lblk += cases[_i].piece)
+		add_extent(w, 0, (struct e4l_extent) {
+			.lblk = lblk, .pblk = lblk * 2,
+			.len = cases[_i].piece,
+		});
+	w->file[0].eof = 40;
+	w->file[0].allowed = E4L_PLAN_MOVE;
+	w->file[0].n_tree = e4l_ideal_tree_blocks(w->file[0].n, BLOCKSIZE);
+	w->file[0].tree = calloc(w->file[0].n_tree + 1,
+				 sizeof(*w->file[0].tree));
+	for (i = 0; i < w->file[0].n_tree; i++)
+		w->file[0].tree[i].pblk = 300 + i;
+	p = make_plan(w);
+	e4l_plan_steps(p, &n);
+	ck_assert_uint_eq(n, cases[_i].moves);
+	left = e4l_plan_left(p, &n);
+	ck_assert_uint_eq(n, !cases[_i].moves);
+	if (n) {
+		ck_assert_int_eq(left->why, E4L_LEFT_LONG_RUNS);
+		ck_assert_uint_eq(left->extents, 40 / cases[_i].piece - 1);
+	}
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
 /* What is left in pieces has no room, or too little in a transaction. */
 START_TEST(small_transactions)
 {
@@ -1290,6 +1402,8 @@ int main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, random_worlds, 0, 300);
 	tcase_add_loop_test(tc, small_transactions, 0, 300);
+	tcase_add_loop_test(tc, keeps_long_free_runs, 0, 200);
+	tcase_add_loop_test(tc, takes_the_last_long_run_for_much_only, 0, 5);
 	tcase_add_test(tc, moves_what_no_transaction_holds);
 	tcase_add_loop_test(tc, budgets_are_kept, 0, 60);
 	tcase_add_loop_test(tc, zeroes_what_the_budget_is_best_spent_on, 0,

@@ -18,6 +18,20 @@ static uint64_t run_from(const char *map, uint64_t at)
 	return n;
 }
 
+/* Units in runs of LONG and more, once all that is given is free. */
+#define LONG 7
+static uint64_t in_long_runs(const char *map)
+{
+	uint64_t at, n = 0, sum = 0;
+
+	for (at = 0; at < UNITS; at++) {
+		n = map[at] != USED ? n + 1 : 0;
+		if (n >= LONG)
+			sum += n == LONG ? LONG : 1;
+	}
+	return sum;
+}
+
 /* Every question, for every place or for one length. */
 static void compare(const struct e4l_space *s, const char *map, uint64_t len)
 {
@@ -42,6 +56,7 @@ static void compare(const struct e4l_space *s, const char *map, uint64_t len)
 		ck_assert_uint_eq(e4l_space_before(s, at), n);
 		n = at < UNITS && map[at] == FREE ? n + 1 : 0;
 	}
+	ck_assert_uint_eq(e4l_space_in_long(s), in_long_runs(map));
 	ck_assert_uint_eq(e4l_space_largest(s, &start), longest);
 	if (longest)
 		ck_assert_uint_eq(run_from(map, start), longest);
@@ -90,6 +105,7 @@ START_TEST(agrees_with_the_model)
 
 	srandom(_i);
 	ck_assert_ptr_nonnull(s);
+	ck_assert_int_eq(e4l_space_count(s, LONG), 0);
 	compare(s, map, 1);
 	for (i = 0; i < 800; i++) {
 		change(s, map);
@@ -116,6 +132,13 @@ START_TEST(prefers_the_closest)
 	ck_assert(e4l_space_fit(s, 9, &near, &start));
 	ck_assert_uint_eq(start, 5050);
 	ck_assert(!e4l_space_fit(s, 11, &near, &start));
+	/* the tightest of all, wherever it is; the longest of the shorter */
+	ck_assert(e4l_space_fit(s, 5, NULL, &start));
+	ck_assert_uint_eq(start, 5050);
+	ck_assert_uint_eq(e4l_space_largest_below(s, 10, &start), 9);
+	ck_assert_uint_eq(start, 5050);
+	ck_assert_uint_eq(e4l_space_largest_below(s, 9, &start), 0);
+	ck_assert_uint_eq(e4l_space_largest_below(s, 11, &start), 10);
 	e4l_space_free(s);
 }
 END_TEST

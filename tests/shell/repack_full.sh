@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# On a disk that is nearly full, a repair leaves the last long free runs to the
+# files that are written next: what the kernel writes then is in no more pieces
+# than without a repair.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+require_loop
+
+# fragments IMAGE: of six files of 4 MiB that the kernel writes now.  Reading
+# mb_groups makes it read all block bitmaps first: else it puts the first file
+# into the only group that it knows, however little is free there.
+fragments() {
+	disk=$(losetup --show -f "$1") || skip "losetup does not work here"
+	mkdir -p "$work/mnt"
+	mount -t ext4 "$disk" "$work/mnt" || {
+		losetup -d "$disk"
+		skip "mount does not work here"
+	}
+	cat "/proc/fs/ext4/${disk#/dev/}/mb_groups" >/dev/null ||
+		echo "cannot read mb_groups" >&2
+	for n in 1 2 3 4 5 6; do
+		dd if=/dev/zero of="$work/mnt/new$n" bs=4M count=1 conv=fsync \
+			status=none || echo "cannot write" >&2
+	done
+	umount "$work/mnt"
+	losetup -d "$disk"
+	json=$work/new.json
+	"$e4frag" -q --json "$1" /new1 /new2 /new3 /new4 /new5 /new6 >"$json" ||
+		fail "e4frag"
+	json "$json" 'd["files"]["fragments"]'
+}
+
+# files of 16 KiB with holes as long between them, files in these holes, and
+# one part that is free
+aged "$img" <<'END'
+size 1G
+mke2fs -N 16384 -m 0
+contents off
+many /small count 10000 size 16K perdir 2000
+delete /small every 2
+goal group 0
+repeat 100 file /f% size 512K holes
+goal group 2
+file /full size 795M
+END
+digest -z "$img" >"$work/before"
+was=$(excess "$img")
+cp --sparse=always "$img" "$work/copy"
+cp --sparse=always "$img" "$work/repaired"
+without=$(fragments "$work/copy")
+rm "$work/copy"
+repack "$work/repaired"
+left=$(excess "$work/repaired")
+clean "$work/repaired"
+digest -z "$work/repaired" >"$work/after"
+unchanged "$work/before" "$work/after"
+json "$work/.report" '[(l["why"], l["files"], l["extents"])
+	for l in d["left_alone"]]'
+with=$(fragments "$work/repaired")
+echo "free: $("$e4frag" "$img" | sed -n 's/^Free blocks *//p')"
+echo "excess $was, repaired $left; six files of 4 MiB: $without fragments," \
+	"after a repair $with"
+[ "$with" -le "$without" ] || fail "a repair spent the last long free runs"
+grep -q 'the last long free runs are kept' "$work/.report" ||
+	fail "the report does not say so"
