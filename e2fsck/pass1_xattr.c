@@ -72,6 +72,7 @@ static void add_value(struct xattr_values *values, ext2_filsys fs,
 	values->clusters += (entry->e_value_size + cluster - 1) / cluster;
 }
 
+/* Of an entry whose value is in an inode: there is none to be hashed here. */
 static struct ea_use ea_use(const struct list *l,
 			    const struct ext2_ext_attr_entry *entry)
 {
@@ -94,8 +95,10 @@ static uint64_t lustre_clusters(const struct list *l)
 	struct ea_use use;
 
 	while ((entry = xattr_next(&p, l->end))) {
+		if (!entry->e_value_inum)
+			continue;
 		use = ea_use(l, entry);
-		if (entry->e_value_inum && ea_inode_is_lustre(l->ck, &use))
+		if (ea_inode_is_lustre(l->ck, &use))
 			add_value(&values, l->ck->fs, entry);
 	}
 	return values.clusters;

@@ -78,6 +78,7 @@ for size in 256 128; do
 	made -I "$size" -O ea_inode
 	change "write $work/text f"
 	change "ea_set -f $work/value f user.value"
+	change 'ea_set f user.short text'
 	run e2fsck -fy "$img"
 	clean "i_blocks with a value, inodes of $size bytes"
 	blocks=$(field f Blockcount)
