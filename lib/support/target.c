@@ -246,10 +246,16 @@ static void say_open_error(const struct target *t, errcode_t err)
 	}
 }
 
+/* Without any, libext2fs takes what follows a "?" in the name for options. */
+static const char *options_or_none(const char *io_options)
+{
+	return io_options ? io_options : "";
+}
+
 static bool open_fs(struct target *t, const char *io_options, int flags,
 		    io_manager manager)
 {
-	errcode_t err = ext2fs_open2(t->device, io_options,
+	errcode_t err = ext2fs_open2(t->device, options_or_none(io_options),
 				     EXT2_FLAG_64BITS | flags, 0, 0, manager,
 				     &t->fs);
 
@@ -714,10 +720,10 @@ static void say_undo_error(const struct target *t)
 static bool open_exclusive(struct target *t, io_manager manager,
 			   const char *io_options)
 {
-	errcode_t err = ext2fs_open2(t->device, io_options, EXT2_FLAG_64BITS |
-				     EXT2_FLAG_THREADS | EXT2_FLAG_RW |
-				     EXT2_FLAG_EXCLUSIVE, 0, 0, manager,
-				     &t->fs);
+	errcode_t err = ext2fs_open2(t->device, options_or_none(io_options),
+				     EXT2_FLAG_64BITS | EXT2_FLAG_THREADS |
+				     EXT2_FLAG_RW | EXT2_FLAG_EXCLUSIVE, 0, 0,
+				     manager, &t->fs);
 
 	if (!err)
 		return true;

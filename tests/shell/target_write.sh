@@ -47,6 +47,25 @@ poke 'feature FEATURE_C30, which.* use a newer' 'feature FEATURE_C30'
 poke 'feature FEATURE_R30, which.* use a newer' 'feature FEATURE_R30'
 poke 'feature FEATURE_I30, which.* use a newer' 'feature FEATURE_I30'
 
+# a name is all name, though libext2fs knows options that follow a "?"
+plain=$img
+fresh
+img=$plain?cache=off
+cp "$plain" "$img"
+before=$(sha256sum <"$plain")
+check "$probe" write "$img"
+check "$top_builddir/misc/tune4fs" -q -E dir_ireserve=64 "$img"
+[ "$before" = "$(sha256sum <"$plain")" ] || fail 'another image changed'
+[ "$before" != "$(sha256sum <"$img")" ] || fail 'the image did not change'
+debugfs -w -R 'feature read-only' "$plain" 2>/dev/null >/dev/null
+mv "$plain" "$img"
+img=$plain
+fresh
+img=$plain?cache=off
+refuse 'read-only: run tune2fs '
+rm "$img"
+img=$plain
+
 # another host's e2fsck holds it: the sequence number that says so
 fresh -O mmp,^metadata_csum
 mmp=$(dumpe2fs -h "$img" 2>/dev/null | sed -n 's/^MMP block number: *//p')
