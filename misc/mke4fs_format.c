@@ -17,7 +17,8 @@
 #include "support/units.h"
 
 #define BLOCKSIZE	4096u	/* of an image whose size is found here */
-#define ROUNDS		16	/* of the search for the smallest size */
+#define ROUNDS		64	/* of the search for the smallest size */
+#define DOUBLINGS	13	/* of 8 MiB, to hold the largest journal */
 
 extern char **environ;
 
@@ -376,8 +377,11 @@ static bool try_size(const struct config *c, struct e4l_tree *t,
 	return silent;
 }
 
-/* What mke2fs gives a filesystem of @bytes.  False after saying why none. */
-static bool look_at_size(const struct config *c, uint64_t bytes,
+/*
+ * What mke2fs gives a filesystem of @bytes.  False after mke2fs has said why
+ * it gives none, unless @silent.
+ */
+static bool look_at_size(const struct config *c, uint64_t bytes, bool silent,
 			 struct growth *g)
 {
 	struct image im = { .name = c->device, .proto_fd = -1 };
@@ -386,7 +390,7 @@ static bool look_at_size(const struct config *c, uint64_t bytes,
 	errcode_t err;
 
 	if (!new_memory(&im, bytes + c->offset_bytes) ||
-	    !run_mke2fs(c, im.path, bytes, 0, false))
+	    !run_mke2fs(c, im.path, bytes, 0, silent))
 		goto failed;
 	if (!open_fs(c, &im, im.path))
 		goto failed;
@@ -413,13 +417,25 @@ failed:
 	return false;
 }
 
+/* The same of @bytes, or of the first size that has room for the journal. */
+static bool look_from_size(const struct config *c, uint64_t bytes,
+			   struct growth *g)
+{
+	int i;
+
+	for (i = 0; c->has_journal_option && i < DOUBLINGS; i++)
+		if (look_at_size(c, bytes << i, true, g))
+			return true;
+	return look_at_size(c, bytes, false, g);
+}
+
 bool find_growth(struct config *c)
 {
 	struct growth g;
 
 	if (!c->grow_bytes)
 		return true;
-	if (!look_at_size(c, c->grow_bytes, &g))
+	if (!look_at_size(c, c->grow_bytes, false, &g))
 		return false;
 	c->growth = g;
 	return true;
@@ -495,7 +511,7 @@ static bool find_smallest(const struct config *c, struct e4l_tree *t,
 	int round;
 
 	if (c->free_bytes && !g.blocks &&
-	    !look_at_size(c, now + c->free_bytes, &g))
+	    !look_from_size(c, now + c->free_bytes, &g))
 		return false;
 	for (round = 0; round < ROUNDS; round++) {
 		tried = now;

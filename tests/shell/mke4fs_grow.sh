@@ -78,6 +78,16 @@ for options in -m5 '-m 20' '-b 1024' '-O ^has_journal' '-j -O bigalloc'; do
 	umount mnt
 	sound img
 done
+# half of what is added is free
+available 67108864 -m 50
+umount mnt
+sound img
+# a journal that what is to be free would not hold
+rm -f img
+check "$mke4fs" -q --free=1M -J size=32 -d src img
+sound img
+check dumpe2fs -h img
+grep -Eq 'Total journal size: +32M' "$out" || fail "not the journal asked for"
 # a file for each 4096 bytes, as mke2fs counts on in small filesystems
 available 20971520 -m5
 as_nobody sh -c 'mkdir mnt/many && cd mnt/many && seq 5000 | xargs touch' ||
