@@ -17,6 +17,8 @@ manual() {
 }
 manual "$table" ||
 	fail "e4check.8 has another table: run e2fsck/findings-man"
+! grep -q '^\.SS SPDX' "$top_srcdir/e2fsck/e4check.8" ||
+	fail "a licence is a section of e4check.8"
 cp "$top_srcdir/e2fsck/findings.c" "$work"
 sed 's/wrong with it/amiss/; s/has no name"/has none"/' "$table" \
 	>"$work/findings.def"
