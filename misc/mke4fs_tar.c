@@ -22,6 +22,8 @@
 
 #define READ_BYTES (1u << 20)
 #define HOLE_BYTES (32u << 10)	/* zeroes, at a multiple of it in the file */
+#define MAX_MAJOR 0xfff			/* what Linux and ext4 have room for */
+#define MAX_MINOR 0xfffff
 
 static const char zeroes[HOLE_BYTES];
 
@@ -327,6 +329,12 @@ static bool take_content(struct tar *r, struct e4l_entry *e)
 	return true;
 }
 
+static bool is_device(struct archive_entry *entry)
+{
+	return archive_entry_filetype(entry) == AE_IFCHR ||
+	       archive_entry_filetype(entry) == AE_IFBLK;
+}
+
 static bool describe(struct tar *r, struct archive_entry *entry,
 		     struct e4l_entry *e)
 {
@@ -335,6 +343,10 @@ static bool describe(struct tar *r, struct archive_entry *entry,
 
 	if (uid < 0 || uid > UINT32_MAX || gid < 0 || gid > UINT32_MAX)
 		return complain(r, "its owner is not a number below 2^32");
+	if (is_device(entry) &&
+	    ((uint64_t)archive_entry_rdevmajor(entry) > MAX_MAJOR ||
+	     (uint64_t)archive_entry_rdevminor(entry) > MAX_MINOR))
+		return complain(r, "Linux has no such device number");
 	*e = (struct e4l_entry) {
 		.mode = archive_entry_mode(entry), .uid = uid, .gid = gid,
 		.size = archive_entry_size(entry),

@@ -150,6 +150,14 @@ add("a", uid=-1, pax_headers={"uid": "99999999999"})
 EOT
 refuse 'its owner is not a number' -d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
+add("a", type=tarfile.CHRTYPE, devmajor=4096, devminor=7)
+EOT
+refuse 'a: Linux has no such device number' -d "$work/a.tar" "$work/img"
+archive "$work/a.tar" <<'EOT'
+add("a", type=tarfile.BLKTYPE, devmajor=7, devminor=1048576)
+EOT
+refuse 'a: Linux has no such device number' -d "$work/a.tar" "$work/img"
+archive "$work/a.tar" <<'EOT'
 add("a", b"x" * 50000)
 EOT
 truncate -s 30000 "$work/a.tar"
