@@ -32,7 +32,8 @@ enum voice {
 	VOICE_NONE,
 };
 
-static int spawn_mke2fs(char **argv, enum voice voice, pid_t *pid)
+/* Its stderr goes to @err_fd, unless that is -1. */
+static int spawn_mke2fs(char **argv, enum voice voice, int err_fd, pid_t *pid)
 {
 	static const char *const places[] = {
 		"mke2fs", "/sbin/mke2fs", "/usr/sbin/mke2fs",
@@ -54,6 +55,8 @@ static int spawn_mke2fs(char **argv, enum voice voice, pid_t *pid)
 	if (voice >= VOICE_ERRORS)
 		posix_spawn_file_actions_addopen(&actions, 1, "/dev/null",
 						 O_WRONLY, 0);
+	if (err_fd >= 0)
+		posix_spawn_file_actions_adddup2(&actions, err_fd, 2);
 	if (voice == VOICE_NONE)
 		posix_spawn_file_actions_addopen(&actions, 2, "/dev/null",
 						 O_WRONLY, 0);
@@ -134,6 +137,55 @@ static char **make_argv(const struct config *c, const char *path,
 	return argv;
 }
 
+/* Passes on what is said of @path, a prototype, as said of @name. */
+static void pass_errors(int fd, const char *path, const char *name)
+{
+	FILE *in = fdopen(fd, "r");
+	char *line = NULL, *at;
+	size_t room = 0;
+
+	if (!in) {
+		close(fd);
+		return;
+	}
+	while (getline(&line, &room, in) >= 0) {
+		at = strstr(line, path);
+		if (at)
+			fprintf(stderr, "%.*s%s%s", (int)(at - line), line,
+				name, at + strlen(path));
+		else
+			fputs(line, stderr);
+	}
+	free(line);
+	fclose(in);
+}
+
+/* Spawns mke2fs, and hears it to its end.  As waitpid(2); -1: said already. */
+static int hear_mke2fs(const struct config *c, char **argv, enum voice voice,
+		       const char *path)
+{
+	int fd[2] = { -1, -1 }, err = 0, status;
+	pid_t pid;
+
+	if (path != c->device && pipe2(fd, O_CLOEXEC))
+		err = errno;
+	if (!err)
+		err = spawn_mke2fs(argv, voice, fd[1], &pid);
+	if (fd[1] >= 0)
+		close(fd[1]);
+	if (err) {
+		say_error("mke2fs", "cannot run", err);
+		if (fd[0] >= 0)
+			close(fd[0]);
+		return -1;
+	}
+	if (fd[0] >= 0)
+		pass_errors(fd[0], path, c->device);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
 /* Runs mke2fs with make_argv()'s arguments.  @silent: its failure is no news. */
 static bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
 		       uint64_t inodes, bool silent)
@@ -141,8 +193,7 @@ static bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
 	struct arguments buf = { 0 };
 	char **argv = make_argv(c, path, bytes, inodes, &buf);
 	enum voice voice;
-	int err, status;
-	pid_t pid;
+	int status;
 
 	if (!argv) {
 		say("out of memory");
@@ -155,15 +206,11 @@ static bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
 		voice = VOICE_ERRORS;
 	else
 		voice = c->common.json ? VOICE_STDERR : VOICE_ALL;
-	err = spawn_mke2fs(argv, voice, &pid);
+	status = hear_mke2fs(c, argv, voice, path);
 	free(buf.extended);
 	free(argv);
-	if (err) {
-		say_error("mke2fs", "cannot run", err);
+	if (status < 0)
 		return false;
-	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return true;
 	if (!silent)

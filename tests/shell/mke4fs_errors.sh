@@ -216,3 +216,11 @@ refuse 'sort: line 2: ' --sort="$work/sort" -d "$work/src" "$work/img"
 printf '5 files\n' >"$work/sort"
 refuse 'sort: line 1: no such file' --sort="$work/sort" -d "$work/src" \
 	"$work/img"
+
+# what mke2fs says of a prototype names the image
+mustfail 1 "$mke4fs" -d "$work/src" -U xx "$work/img" 30M
+says "^$work/img: could not parse UUID: xx"
+mustfail 1 "$mke4fs" -d "$work/src" "$work/img" 10k
+says "^$work/img: Not enough space to build "
+mustfail 1 "$mke4fs" -d "$work/src" "$work/img" 99999999999T
+says "^mkfs.ext4: Size of device .* $work/img too big to create"
