@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "support/say.h"
+#include "support/units.h"
 #include "e4debug.h"
 
 /* What is known of files' blocks may take this much. */
@@ -60,16 +61,17 @@ bool shell_close(struct shell *s)
 static bool open_target(struct shell *s)
 {
 	if (s->write)
-		return target_open_change(&s->target, s->name, &s->undo,
-					  "cache=off");
-	return target_open_read(&s->target, s->name, "cache=off",
+		return target_open_change(&s->target, s->name, s->partition,
+					  &s->undo, "cache=off");
+	return target_open_read(&s->target, s->name, s->partition, "cache=off",
 				s->args.quiet);
 }
 
-bool shell_open(struct shell *s, const char *name)
+bool shell_open(struct shell *s, const char *name, uint64_t partition)
 {
 	errcode_t err;
 
+	s->partition = partition;
 	s->name = strdup(name);
 	if (!s->name) {
 		say_error(name, "cannot open", ENOMEM);
@@ -102,7 +104,7 @@ bool shell_around(struct shell *s, bool (*work)(struct shell *s, void *priv),
 	if (!name)
 		return shell_fails(s, s->name, ENOMEM);
 	ok = shell_close(s) && work(s, priv);
-	ok &= shell_open(s, name);
+	ok &= shell_open(s, name, s->partition);
 	free(name);
 	return ok;
 }
@@ -111,12 +113,19 @@ bool shell_around(struct shell *s, bool (*work)(struct shell *s, void *priv),
 
 bool do_open(struct shell *s, int argc, const char *const *argv)
 {
+	uint64_t partition = 0;
+
 	if (s->open) {
 		say("open: %s is open: close it first", s->name);
 		return false;
 	}
+	if (argc > 2 && (!units_parse_count(argv[2], &partition) ||
+			 !partition)) {
+		say("open: %s: is not the number of a partition", argv[2]);
+		return false;
+	}
 	s->checked = false;
-	return shell_open(s, argv[1]);
+	return shell_open(s, argv[1], partition);
 }
 
 bool do_close(struct shell *s, int argc, const char *const *argv)
@@ -251,7 +260,7 @@ static int run(struct shell *s, const char *target)
 		say_error(name, "cannot start", err);
 		return STATUS_FAILED;
 	}
-	ok = (!target || shell_open(s, target)) && work(s);
+	ok = (!target || shell_open(s, target, s->args.partition)) && work(s);
 	ok &= shell_close(s);
 	ss_delete_invocation(s->ss);
 	return ok ? STATUS_DONE : STATUS_FAILED;

@@ -41,6 +41,7 @@ struct shell {
 	bool open;
 	bool checked;			/* sound before it was changed here */
 	char *name;			/* as it was given */
+	uint64_t partition;
 	struct target target;
 	struct e4l *e;
 	struct e4l_es_cache *cache;
@@ -54,8 +55,11 @@ struct shell {
 
 /* ---------------------------------------------------------------- e4debug.c */
 
-/* Opens @name as s->write says; false after saying why not. */
-bool shell_open(struct shell *s, const char *name);
+/*
+ * Opens @name, or a partition of it (0: it is no disk), as s->write says; false
+ * after saying why not.
+ */
+bool shell_open(struct shell *s, const char *name, uint64_t partition);
 /* Closes what is open, if anything is. */
 bool shell_close(struct shell *s);
 /* Opens what is open anew, after @work had the device for itself. */

@@ -169,7 +169,7 @@ bool shell_pass(struct shell *s, const char *line)
 	s->request = "debugfs";
 	if (!s->open)
 		return pass(s, &p);
-	device = strdup(s->target.device);
+	device = strdup(s->target.e2fs_name);
 	if (!device)
 		return shell_fails(s, line, ENOMEM);
 	p.device = device;

@@ -24,7 +24,7 @@ static const struct request {
 	enum needs needs;
 	request_fn *run;
 } requests[] = {
-	{ "open", "TARGET", 1, 1, NOTHING, do_open },
+	{ "open", "TARGET [PARTITION]", 1, 2, NOTHING, do_open },
 	{ "close", "", 0, 0, OPEN, do_close },
 	{ "stats", "", 0, 0, READING, do_stats },
 	{ "frag", "[PATH|<INODE>]", 0, 1, READING, do_frag },

@@ -140,9 +140,11 @@ static int run(struct e4check *check, const char *name)
 	int status;
 	struct target_doubt doubt;
 
-	if (!target_open_check(&check->target, name, "cache=off",
-			       check->args.quiet, &doubt))
+	if (!target_open_check(&check->target, name, check->args.partition,
+			       "cache=off", check->args.quiet, &doubt))
 		return FSCK_FAILED;
+	if (check->target.subtree && !check->args.quiet)
+		say("%s: all of the filesystem is checked", name);
 	findings_init(&check->found, check->max_findings);
 	if (!check->layout_only)
 		note_doubt(check, &doubt);

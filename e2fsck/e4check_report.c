@@ -67,7 +67,7 @@ static void print_mends(const struct e4check *check)
 		if (j < n)
 			continue;
 		said[n++] = mend;
-		printf("to mend: %s %s\n", mend, check->target.device);
+		printf("to mend: %s %s\n", mend, check->target.e2fs_name);
 	}
 	if (check->target.mount_point && check->found.severity[SEVERITY_ERROR])
 		printf("to be sure: check it again while it is not mounted\n");

@@ -88,7 +88,7 @@ static bool can_be_checked(const struct target *t)
 		say_error(t->name, "cannot check the group descriptors", err);
 	else if (err)
 		say("%s: %s: run e2fsck -f %s; nothing was written", t->name,
-		    error_message(err), t->device);
+		    error_message(err), t->e2fs_name);
 	return !err;
 }
 
@@ -102,7 +102,7 @@ static void say_refusal(const struct target *t, const struct findings *found)
 			 "error%s, see e4check(8)", more, more > 1 ? "s" : "");
 	say("%s: %s%s: %s%s: run e2fsck -f %s; nothing was written", t->name,
 	    finding_table[found->v->id].code, describe_place(found->v, place),
-	    finding_text(found->v, text, sizeof(text)), others, t->device);
+	    finding_text(found->v, text, sizeof(text)), others, t->e2fs_name);
 }
 
 bool verify_findings(const struct target *t, struct e4l *e,
@@ -169,10 +169,9 @@ static bool is_sound(const char *name, struct findings *found)
 	return !errors;
 }
 
-bool verify(const char *name, uint64_t offset_bytes)
+bool verify(const char *name, uint64_t partition)
 {
 	struct check_options opt = { .no_layout = true };
-	char io_options[48];
 	struct target_doubt doubt;
 	struct findings found;
 	struct target t;
@@ -180,9 +179,7 @@ bool verify(const char *name, uint64_t offset_bytes)
 	errcode_t err;
 	bool sound;
 
-	snprintf(io_options, sizeof(io_options), "cache=off&offset=%" PRIu64,
-		 offset_bytes);
-	if (!target_open_check(&t, name, io_options, true, &doubt))
+	if (!target_open_check(&t, name, partition, "cache=off", true, &doubt))
 		return false;
 	opt.journal = t.journal;
 	findings_init(&found, MAX_SHOWN);

@@ -29,10 +29,10 @@ bool verify_before(const struct target *t, struct e4l *e,
 		   const struct args_common *args, struct interrupt *in);
 
 /*
- * Checks the filesystem on @name, @offset_bytes behind the start, which nobody
- * has open.  False after saying what is wrong with it, or why it cannot be
+ * Checks the filesystem on @name, or in its partition (0: it is no disk), which
+ * nobody has open.  False after saying what is wrong with it, or why it cannot be
  * checked.
  */
-bool verify(const char *name, uint64_t offset_bytes);
+bool verify(const char *name, uint64_t partition);
 
 #endif

@@ -131,9 +131,9 @@ static bool analyse(struct e4frag *frag)
 	if (!err)
 		err = interrupt_start(&in, frag->e);
 	if (!err)
-		err = target_subtree(&frag->target, frag->e, frag->paths,
-				     frag->n_paths, &frag->only,
-				     &frag->failure_said);
+		err = target_only(&frag->target, frag->e, frag->paths,
+				  frag->n_paths, &frag->only,
+				  &frag->failure_said);
 	if (!err)
 		err = build_model(frag);
 	interrupt_stop(&in);
@@ -149,7 +149,7 @@ static bool report(const struct e4frag *frag)
 {
 	if (frag->model.damaged_count && !frag->args.quiet)
 		say("%s: damage was stepped over: run e2fsck -fn %s",
-		    frag->target.name, frag->target.device);
+		    frag->target.name, frag->target.e2fs_name);
 	if (frag->args.verbose)
 		say_reads(frag->target.name, frag->e);
 	if (frag->files)
@@ -165,9 +165,13 @@ static int run(struct e4frag *frag, const char *target)
 {
 	bool ok;
 
-	if (!target_open_read(&frag->target, target, "cache=off",
-			      frag->args.quiet))
+	if (!target_open_read(&frag->target, target, frag->args.partition,
+			      "cache=off", frag->args.quiet))
 		return STATUS_FAILED;
+	if (frag->target.subtree && !frag->n_paths && !frag->args.quiet)
+		say("%s: only what is in this directory is shown; %s is all",
+		    target, frag->target.mount_point ?
+		    frag->target.mount_point : frag->target.device);
 	ok = analyse(frag) && report(frag);
 	e4l_model_free(&frag->model);
 	if (frag->only)

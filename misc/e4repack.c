@@ -101,7 +101,7 @@ static bool should_stop(bool inside, void *priv)
 static void answer_signals(struct e4repack *r)
 {
 	struct ext2_super_block *sb = r->target.fs->super;
-	const char *name = r->target.name, *device = r->target.device;
+	const char *name = r->target.name, *device = r->target.e2fs_name;
 	char mmp[120] = "";
 
 	if (ext2fs_has_feature_mmp(sb))
@@ -274,7 +274,7 @@ static void say_failure(const struct e4repack *r, errcode_t err)
 	else if (is_damage(err) && !r->result.transactions)
 		say("%s: %s: %s: run e2fsck -f %s", name,
 		    e4l_detail_text(r->e, what, sizeof(what)),
-		    error_message(err), r->target.device);
+		    error_message(err), r->target.e2fs_name);
 	else
 		say_e4l(name, r->e, err);
 	if (r->result.transactions)
@@ -282,7 +282,7 @@ static void say_failure(const struct e4repack *r, errcode_t err)
 		    "e2fsck -f %s, and then e4repack again", name,
 		    (unsigned long long)r->result.files_done,
 		    (unsigned long long)r->result.files_planned,
-		    r->target.device);
+		    r->target.e2fs_name);
 }
 
 /*
@@ -301,8 +301,8 @@ static bool work(struct e4repack *r)
 	    !verify_before(&r->target, r->e, &r->args, &r->interrupt))
 		return false;
 	if (!err)
-		err = target_subtree(&r->target, r->e, r->paths, r->n_paths,
-				     &r->only_inodes, &said);
+		err = target_only(&r->target, r->e, r->paths, r->n_paths,
+				  &r->only_inodes, &said);
 	if (!err)
 		err = target_subtree(&r->target, r->e, r->exclude.v,
 				     r->exclude.n, &r->exclude_inodes, &said);
@@ -352,9 +352,10 @@ static bool report(const struct e4repack *r)
 static bool open_target(struct e4repack *r, const char *name)
 {
 	if (r->dry_run)
-		return target_open_read(&r->target, name, "cache=off",
-					r->args.quiet);
-	return target_open_change(&r->target, name, &r->undo, "cache=off");
+		return target_open_read(&r->target, name, r->args.partition,
+					"cache=off", r->args.quiet);
+	return target_open_change(&r->target, name, r->args.partition,
+				  &r->undo, "cache=off");
 }
 
 static int run(struct e4repack *r, const char *name)
@@ -374,7 +375,7 @@ static int run(struct e4repack *r, const char *name)
 	ok &= r->dry_run ? target_close(&r->target) :
 			   target_let_go(&r->target);
 	if (ok && r->verify && !r->dry_run)
-		ok = verify(name, 0);
+		ok = verify(name, r->args.partition);
 	return ok ? STATUS_DONE : STATUS_FAILED;
 }
 

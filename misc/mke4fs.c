@@ -12,6 +12,7 @@
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,15 +121,16 @@ static bool say_source(const char *name, struct e4l_tree *t, errcode_t err)
 	return false;
 }
 
-/* *@fd is the file with the data, when there is one. */
-static bool load_source(const struct config *c, struct e4l_tree *t, int *fd,
-			json_t *left_out)
+/* *@fd is the file with the data, when there is one that is no filesystem. */
+static bool load_source(const struct config *c, struct e4l_tree *t,
+			struct target *from, int *fd, json_t *left_out)
 {
 	struct stat st;
 	errcode_t err;
 
 	if (c->from)
-		return load_image(c, t, fd, left_out);
+		return target_open_source(from, c->from, c->common.partition) &&
+		       load_image(c, t, from, left_out);
 	if (!c->source)
 		return true;
 	if (strcmp(c->source, "-") && stat(c->source, &st)) {
@@ -443,6 +445,19 @@ static bool report(const struct config *c, struct e4l_tree *t,
 	return true;
 }
 
+static bool verify_made(const struct config *c)
+{
+	char *name = NULL;
+	bool done;
+
+	if (!c->offset_bytes)
+		return verify(c->device, 0);
+	done = asprintf(&name, "%s?offset=%" PRIu64, c->device,
+			c->offset_bytes) > 0 && verify(name, 0);
+	free(name);
+	return done;
+}
+
 static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes,
 		json_t *left_out)
 {
@@ -471,13 +486,14 @@ static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes,
 	done = done && report(c, t, &im, blocksize, left_out);
 	drop_image(&im);
 	if (done && c->verify && !c->dry_run)
-		done = verify(c->device, c->offset_bytes);
+		done = verify_made(c);
 	return done;
 }
 
 int main(int argc, char **argv)
 {
 	json_t *left_out = json_array();
+	struct target from = { 0 };
 	struct e4l_tree *t = NULL;
 	struct config c;
 	uint64_t bytes;
@@ -494,9 +510,11 @@ int main(int argc, char **argv)
 		goto out;
 	}
 	done = look_at_device(c.device, &bytes) &&
-	       load_source(&c, t, &fd, left_out) &&
+	       load_source(&c, t, &from, &fd, left_out) &&
 	       carry_out(&c, t) && settle_tunables(&c, t) &&
 	       run(&c, t, bytes, left_out);
+	if (from.fs)
+		done &= target_close(&from);
 	if (done)
 		status = json_array_size(left_out) ? STATUS_LEFT_OUT :
 						     STATUS_DONE;

@@ -5,6 +5,7 @@
 
 #include <e4layout/e4layout.h>
 #include "support/args.h"
+#include "support/target.h"
 #include "support/json.h"
 
 #define MAX_MAPS 64
@@ -130,12 +131,12 @@ bool flush_image(const struct config *c, struct image *im);
 bool load_tar(const struct config *c, struct e4l_tree *t, int *data_fd);
 
 /*
- * mke4fs_from.c: loads a filesystem.  @data_fd is its device; what
- * --skip-damaged leaves out is said, and its path added to @left_out, an array
+ * mke4fs_from.c: loads the filesystem @from, which stays open until it has
+ * been copied; what --skip-damaged leaves out is said, and its path added to @left_out, an array
  * in JSON.
  */
-bool load_image(const struct config *c, struct e4l_tree *t, int *data_fd,
-		json_t *left_out);
+bool load_image(const struct config *c, struct e4l_tree *t,
+		struct target *from, json_t *left_out);
 
 struct archive;
 struct archive_entry;

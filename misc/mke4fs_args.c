@@ -17,7 +17,7 @@ enum {
 	OPT_ALL_ROOT = 256, OPT_UID_MAP, OPT_GID_MAP, OPT_SORT, OPT_FROM,
 	OPT_FREE, OPT_GROW, OPT_GENERATION, OPT_THREADS, OPT_VERIFY, OPT_JSON, OPT_QUIET,
 	OPT_VERBOSE, OPT_PROGRESS, OPT_HELP, OPT_VERSION, OPT_NUMERIC_ACLS,
-	OPT_DROP_ACL_NAMES, OPT_SKIP_DAMAGED,
+	OPT_DROP_ACL_NAMES, OPT_SKIP_DAMAGED, OPT_PARTITION,
 };
 
 static const struct option long_options[] = {
@@ -29,6 +29,7 @@ static const struct option long_options[] = {
 	{ "skip-damaged", no_argument, NULL, OPT_SKIP_DAMAGED },
 	{ "sort", required_argument, NULL, OPT_SORT },
 	{ "from", required_argument, NULL, OPT_FROM },
+	{ "partition", required_argument, NULL, OPT_PARTITION },
 	{ "free", required_argument, NULL, OPT_FREE },
 	{ "grow-to", required_argument, NULL, OPT_GROW },
 	{ "keep-generation", no_argument, NULL, OPT_GENERATION },
@@ -54,6 +55,7 @@ static void print_help(void)
 "  -d SOURCE                 a directory, or an archive: tar, cpio or zip\n"
 "                            (- is stdin)\n"
 "      --from=IMAGE          an ext4 image or unmounted device to copy\n"
+"      --partition=N         the partition of IMAGE, a disk, that is meant\n"
 "  -R low|normal|high|N|off|exact\n"
 "                            inodes kept together for each directory\n"
 "                            (16, 64, 128, a power of two to 4096, none, or\n"
@@ -192,6 +194,11 @@ static bool parse_one(struct config *c, int letter)
 	case OPT_FROM:
 		c->from = optarg;
 		return true;
+	case OPT_PARTITION:
+		return (units_parse_count(optarg, &c->common.partition) &&
+			c->common.partition >= 1 &&
+			c->common.partition <= MAX_PARTITION) ||
+		       usage("not the number of a partition", optarg);
 	case OPT_FREE:
 		return units_parse_size(optarg, &c->free_bytes) ||
 		       usage("not a size", optarg);
@@ -268,6 +275,10 @@ static bool take_operands(struct config *c, int argc, char **argv)
 	}
 	if (c->skip_damaged && !c->from) {
 		say("--skip-damaged is for --from");
+		return false;
+	}
+	if (c->common.partition && !c->from) {
+		say("--partition goes with --from");
 		return false;
 	}
 	return true;

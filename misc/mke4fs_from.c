@@ -5,8 +5,6 @@
  */
 #include "config.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 #include "mke4fs.h"
 #include "e2fsck/verify.h"
 #include "support/say.h"
@@ -16,28 +14,22 @@
 
 struct source {
 	const struct config *c;
-	struct target target;
+	struct target *target;
 	struct e4l *e;
 	struct interrupt in;
 	json_t *left_out;
 };
 
-/* A filesystem that is at rest: what is read must not change. */
-static bool is_at_rest(const struct source *s)
+static bool is_clean(const struct source *s)
 {
-	struct ext2_super_block *sb = s->target.fs->super;
+	struct ext2_super_block *sb = s->target->fs->super;
 
-	if (s->target.mount_point) {
-		say("%s: is mounted at %s: unmount it first", s->c->from,
-		    s->target.mount_point);
-		return false;
-	}
-	if (ext2fs_has_feature_journal_needs_recovery(sb) ||
-	    (sb->s_state & EXT2_ERROR_FS && !s->c->skip_damaged)) {
-		say("%s: is not clean: run e2fsck on it first", s->c->from);
-		return false;
-	}
-	return true;
+	if (!ext2fs_has_feature_journal_needs_recovery(sb) &&
+	    (!(sb->s_state & EXT2_ERROR_FS) || s->c->skip_damaged))
+		return true;
+	say("%s: is not clean: run e2fsck %s first", s->c->from,
+	    s->target->e2fs_name);
+	return false;
 }
 
 static errcode_t load(struct source *s, struct e4l_tree *t,
@@ -46,8 +38,9 @@ static errcode_t load(struct source *s, struct e4l_tree *t,
 	errcode_t err;
 
 	interrupt_watch(&s->in, s->e);
-	err = e4l_tree_load_fs(t, s->e, 0, s->c->generation ?
-			       E4L_LOAD_GENERATION : 0, damage);
+	err = e4l_tree_load_fs(t, s->e, s->target->offset_bytes,
+			       s->c->generation ? E4L_LOAD_GENERATION : 0,
+			       damage);
 	interrupt_watch(&s->in, NULL);
 	if (err)
 		say_error(s->c->from, *e4l_tree_where(t) ? e4l_tree_where(t) :
@@ -73,14 +66,14 @@ static bool mark_damage(const struct source *s, const struct findings *found,
 
 	if (found->failed || found->severity[SEVERITY_ERROR] > MAX_ERRORS) {
 		say("%s: has too many errors: run e2fsck -f %s", s->c->from,
-		    s->target.device);
+		    s->target->e2fs_name);
 		return false;
 	}
 	for (i = 0; i < found->n; i++) {
 		const struct finding *f = &found->v[i];
 
 		if (!finding_spoils_inode(f) ||
-		    f->ino > s->target.fs->super->s_inodes_count)
+		    f->ino > s->target->fs->super->s_inodes_count)
 			continue;
 		ext2fs_mark_inode_bitmap2(damage->inodes, f->ino);
 		if (f->id == F_BLOCK_SHARED)
@@ -99,14 +92,14 @@ static bool load_damaged(struct source *s, struct e4l_tree *t)
 	bool done;
 
 	findings_init(&found, MAX_ERRORS);
-	err = ext2fs_allocate_inode_bitmap(s->target.fs, "damaged inodes",
+	err = ext2fs_allocate_inode_bitmap(s->target->fs, "damaged inodes",
 					   &damage.inodes);
 	if (!err)
-		err = ext2fs_allocate_inode_bitmap(s->target.fs,
+		err = ext2fs_allocate_inode_bitmap(s->target->fs,
 				"inodes that share blocks", &damage.sharing);
 	if (err)
 		say_error(s->c->from, "noting damage", err);
-	done = !err && verify_findings(&s->target, s->e, &s->c->common, &s->in,
+	done = !err && verify_findings(s->target, s->e, &s->c->common, &s->in,
 				       &found) &&
 	       mark_damage(s, &found, &damage) && !load(s, t, &damage);
 	if (damage.inodes)
@@ -119,24 +112,17 @@ static bool load_damaged(struct source *s, struct e4l_tree *t)
 
 /* -------------------------------------------------------------------- public */
 
-bool load_image(const struct config *c, struct e4l_tree *t, int *data_fd,
-		json_t *left_out)
+bool load_image(const struct config *c, struct e4l_tree *t,
+		struct target *from, json_t *left_out)
 {
-	struct source s = { .c = c, .left_out = left_out };
+	struct source s = { .c = c, .target = from, .left_out = left_out };
 	errcode_t err;
 	bool done = false;
 
-	if (!target_open_read(&s.target, c->from, NULL, true))
+	if (!is_clean(&s))
 		return false;
-	if (!is_at_rest(&s))
-		goto out;
-	*data_fd = open(s.target.device, O_RDONLY | O_CLOEXEC);
-	if (*data_fd < 0) {
-		say_error(c->from, "cannot open", errno);
-		goto out;
-	}
-	e4l_tree_set_data_fd(t, *data_fd);
-	err = e4l_new(s.target.fs, &s.e);
+	e4l_tree_set_data_fd(t, from->lock_fd);
+	err = e4l_new(from->fs, &s.e);
 	if (!err)
 		err = interrupt_start(&s.in, NULL);
 	if (err) {
@@ -146,10 +132,10 @@ bool load_image(const struct config *c, struct e4l_tree *t, int *data_fd,
 	if (c->skip_damaged)
 		done = load_damaged(&s, t);
 	else
-		done = verify_before(&s.target, s.e, &c->common, &s.in) &&
+		done = verify_before(from, s.e, &c->common, &s.in) &&
 		       !load(&s, t, NULL);
 	interrupt_stop(&s.in);
 out:
 	e4l_free(s.e);
-	return target_close(&s.target) && done;
+	return done;
 }

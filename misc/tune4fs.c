@@ -191,7 +191,7 @@ static int work_on(const struct tune4fs *cfg, const char *name)
 	struct place p;
 	bool ok;
 
-	if (!place_open(&p, name))
+	if (!place_open(&p, name, cfg->args.partition))
 		return STATUS_FAILED;
 	if (cfg->set)
 		ok = change(cfg, &p);

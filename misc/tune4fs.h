@@ -30,7 +30,7 @@ struct place {
 };
 
 /* Opens @name to read it; false after saying why not. */
-bool place_open(struct place *p, const char *name);
+bool place_open(struct place *p, const char *name, uint64_t partition);
 
 /* Opens what is mounted at @point, silently; sets errno. */
 bool place_open_mount(struct place *p, const char *point);

@@ -123,7 +123,7 @@ int apply_one(const struct tune4fs *cfg, const char *name)
 	int status = STATUS_FAILED;
 	struct place p;
 
-	if (!place_open(&p, name))
+	if (!place_open(&p, name, cfg->args.partition))
 		return status;
 	if (p.dir < 0)
 		say("%s: is not mounted: only a running kernel can be given "

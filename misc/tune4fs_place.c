@@ -74,18 +74,19 @@ static bool open_online(struct place *p)
 	return ok;
 }
 
-bool place_open(struct place *p, const char *name)
+bool place_open(struct place *p, const char *name, uint64_t partition)
 {
 	struct stat st;
 	bool ok;
 
-	if (!stat(name, &st) && S_ISDIR(st.st_mode)) {
+	if (!partition && !stat(name, &st) && S_ISDIR(st.st_mode)) {
 		ok = place_open_mount(p, name);
 		if (!ok)
 			say_error(name, "cannot open", errno);
 	} else {
 		*p = (struct place) { .name = name, .dir = -1, .sysfs = -1 };
-		p->opened = target_open_read(&p->target, name, NULL, true);
+		p->opened = target_open_read(&p->target, name, partition, NULL,
+					     true);
 		ok = p->opened && (p->target.mount_point ? open_online(p) :
 							   open_offline(p));
 	}
@@ -164,7 +165,8 @@ static bool write_offline(struct place *p, const struct tune4fs *cfg,
 	bool ok;
 
 	place_close(p);
-	if (!target_open_change(&target, name, &cfg->undo, NULL))
+	if (!target_open_change(&target, name, cfg->args.partition, &cfg->undo,
+				NULL))
 		return false;
 	err = e4l_new(target.fs, &e);
 	ok = !err && check_sound(&target, e, cfg);

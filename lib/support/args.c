@@ -17,6 +17,9 @@ static const char *const progress_choices[] = {
 
 #define COMMON(member) offsetof(struct args_common, member)
 static const struct args_option common_options[] = {
+	{ .name = "partition", .kind = ARGS_COUNT,
+	  .offset = COMMON(partition), .value = "N", .min = 1,
+	  .max = MAX_PARTITION, .help = "TARGET is a disk: its partition N" },
 	{ .name = "json", .kind = ARGS_FLAG, .offset = COMMON(json),
 	  .help = "report as JSON" },
 	{ .name = "quiet", .letter = 'q', .kind = ARGS_FLAG,

@@ -37,6 +37,8 @@ struct args_option {
 	const char *const *choices;	/* NULL-terminated */
 };
 
+#define MAX_PARTITION 65535
+
 enum args_progress { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
 
 /* The first member of every tool's configuration. */
@@ -44,6 +46,7 @@ struct args_common {
 	bool help, version;
 	bool json, quiet, verbose;
 	unsigned int progress;		/* enum args_progress */
+	uint64_t partition;		/* of the target; 0: it is no disk */
 };
 
 struct args_tool {

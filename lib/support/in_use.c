@@ -370,34 +370,61 @@ void in_use_by_free(struct in_use_by *by)
 
 /*
  * A byte for each thing that a user of an image does: read, write, write what
- * is there already, change its size.  The first four are locked by who does it,
+ * is there already, change its size.  The first ones are locked by who does it,
  * the others by who allows nobody else to.
  */
+enum { READ = 1, WRITE = 2, WRITE_SAME = 4, RESIZE = 8 };
 static const off_t doing = 100, denying = 200, n_things = 4;
 
-static struct flock lock_of(off_t first, short type)
+static const struct intent {
+	unsigned int does, denies;
+} intents[] = {
+	[false] = { READ, WRITE | RESIZE },
+	[true] = { READ | WRITE | WRITE_SAME | RESIZE,
+		   READ | WRITE | WRITE_SAME | RESIZE },
+};
+
+static struct flock lock_of(off_t byte, short type)
 {
 	return (struct flock) {
-		.l_type = type, .l_whence = SEEK_SET, .l_start = first,
-		.l_len = n_things,
+		.l_type = type, .l_whence = SEEK_SET, .l_start = byte,
+		.l_len = 1,
 	};
 }
 
 /* Where such locks do not work, nobody has one. */
-static void take(int fd)
+static void take(int fd, const struct intent *it)
 {
-	struct flock a = lock_of(doing, F_RDLCK), b = lock_of(denying, F_RDLCK);
+	struct flock lock;
+	off_t i;
 
-	fcntl(fd, F_OFD_SETLK, &a);
-	fcntl(fd, F_OFD_SETLK, &b);
+	for (i = 0; i < n_things; i++) {
+		lock = lock_of(doing + i, F_RDLCK);
+		if (it->does & 1u << i)
+			fcntl(fd, F_OFD_SETLK, &lock);
+		lock = lock_of(denying + i, F_RDLCK);
+		if (it->denies & 1u << i)
+			fcntl(fd, F_OFD_SETLK, &lock);
+	}
 }
 
-static bool is_held(int fd)
+static bool is_locked(int fd, off_t byte)
 {
-	struct flock a = lock_of(doing, F_WRLCK), b = lock_of(denying, F_WRLCK);
+	struct flock lock = lock_of(byte, F_WRLCK);
 
-	return (!fcntl(fd, F_OFD_GETLK, &a) && a.l_type != F_UNLCK) ||
-	       (!fcntl(fd, F_OFD_GETLK, &b) && b.l_type != F_UNLCK);
+	return !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
+}
+
+/* Somebody does what we deny, or denies what we do. */
+static bool is_held(int fd, const struct intent *it)
+{
+	off_t i;
+
+	for (i = 0; i < n_things; i++)
+		if ((it->denies & 1u << i && is_locked(fd, doing + i)) ||
+		    (it->does & 1u << i && is_locked(fd, denying + i)))
+			return true;
+	return false;
 }
 
 /* Opens what is beneath level @i, if it can be found by its name. */
@@ -425,19 +452,20 @@ static int open_beneath(const struct in_use *u, unsigned int i)
 	return fd;
 }
 
-bool in_use_lock(struct in_use *u, int fd)
+bool in_use_lock(struct in_use *u, int fd, bool write)
 {
+	const struct intent *it = &intents[write];
 	unsigned int i;
 
-	take(fd);
-	if (is_held(fd))
+	take(fd, it);
+	if (is_held(fd, it))
 		return false;
 	for (i = 0; i + 1 < u->n; i++) {
 		u->fd[i] = open_beneath(u, i);
 		/* others may work on a disk's other partitions */
 		if (u->fd[i] >= 0 && u->level[i + 1].ino)
-			take(u->fd[i]);
-		if (u->fd[i] >= 0 && is_held(u->fd[i]))
+			take(u->fd[i], it);
+		if (u->fd[i] >= 0 && is_held(u->fd[i], it))
 			return false;
 	}
 	return true;

@@ -37,10 +37,11 @@ bool in_use_find(const struct in_use *u, struct in_use_by *by);
 void in_use_by_free(struct in_use_by *by);
 
 /*
- * Locks them as qemu locks its images, through @fd, which is open on the device
- * or the file, and what lies beneath; until @fd is closed and @u freed.  False
- * when somebody holds such a lock.
+ * Locks them as qemu locks its images, to @write or to have nobody else do so,
+ * through @fd, which is open on the device or the file, and what lies beneath;
+ * until @fd is closed and @u freed.  False when somebody holds a lock against
+ * that.
  */
-bool in_use_lock(struct in_use *u, int fd);
+bool in_use_lock(struct in_use *u, int fd, bool write);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,6 +49,7 @@ bool mount_parse(char *line, struct mount *m)
 	if (!word || !m->point || !m->source)
 		return false;
 	m->options = strtok_r(NULL, " ", &save);
+	unescape(m->root);
 	unescape(m->point);
 	unescape(m->source);
 	return true;
@@ -165,13 +167,11 @@ bool mount_is_ext(const struct mount *m)
 }
 
 /* The source may be a name that means nothing here, such as /dev/root. */
-static char *device_if_at(const struct mount *m, const void *key)
+char *mount_device(const struct mount *m)
 {
 	struct stat st;
 	char *path;
 
-	if (strcmp(m->point, key) || strcmp(m->root, "/") || !mount_is_ext(m))
-		return NULL;
 	if (!stat(m->source, &st) && S_ISBLK(st.st_mode) &&
 	    st.st_rdev == m->dev)
 		return strdup(m->source);
@@ -179,7 +179,26 @@ static char *device_if_at(const struct mount *m, const void *key)
 			minor(m->dev)) < 0 ? NULL : path;
 }
 
-char *mount_device_at(const char *dir)
+/* Finds the line of the mount with the number @id. */
+static bool find_line(unsigned long long id, char **line)
 {
-	return find_mount(device_if_at, dir);
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	bool found = false;
+	size_t size = 0;
+
+	while (f && !found && getline(line, &size, f) > 0)
+		found = strtoull(*line, NULL, 10) == id;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+bool mount_around(const char *path, struct mount *m, char **line)
+{
+	struct statx st;
+
+	*line = NULL;
+	return !statx(AT_FDCWD, path, 0, STATX_MNT_ID, &st) &&
+	       st.stx_mask & STATX_MNT_ID && find_line(st.stx_mnt_id, line) &&
+	       mount_parse(*line, m);
 }

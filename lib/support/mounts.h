@@ -31,11 +31,13 @@ bool mount_is_ext(const struct mount *m);
  */
 char *mount_point_anywhere(dev_t dev, pid_t *pid);
 
+/* The device file of what is mounted (to be freed); NULL: no memory. */
+char *mount_device(const struct mount *m);
+
 /*
- * The device file of what is mounted at @dir, a path without symlinks (to be
- * freed).  NULL when nothing is, or when it is not a whole ext2, ext3
- * or ext4 filesystem.
+ * The mount that @path is seen through.  The strings of @m point into *@line,
+ * which is to be freed whatever happens.  False when it cannot be found.
  */
-char *mount_device_at(const char *dir);
+bool mount_around(const char *path, struct mount *m, char **line);
 
 #endif

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <uuid/uuid.h>
+#include "locate.h"
 #include "mounts.h"
 #include "say.h"
 #include "target.h"
@@ -64,69 +65,9 @@ static bool refuse_unknown(const struct target *t, int set, uint32_t unknown)
 
 /* ----------------------------------------------------------------- resolve */
 
-/* LABEL=x and the like, by libblkid; NULL after saying what is wrong. */
-static char *device_of_tag(const char *name)
-{
-	char *type, *value, *device = NULL;
-
-	if (blkid_parse_tag_string(name, &type, &value)) {
-		say("%s: cannot understand the tag", name);
-		return NULL;
-	}
-	device = blkid_evaluate_tag(type, value, NULL);
-	if (!device)
-		say("%s: no device has that %s", name, type);
-	free(type);
-	free(value);
-	return device;
-}
-
-static bool is_tag(const char *name)
-{
-	static const char *const tags[] = {
-		"LABEL=", "UUID=", "PARTLABEL=", "PARTUUID=",
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(tags) / sizeof(*tags); i++)
-		if (!strncmp(name, tags[i], strlen(tags[i])))
-			return true;
-	return false;
-}
-
-static char *device_of_dir(const char *name)
-{
-	char *path = realpath(name, NULL);
-	char *device = path ? mount_device_at(path) : NULL;
-
-	free(path);
-	if (!device)
-		say("%s: is a directory and not the mount point of an ext4 "
-		    "filesystem", name);
-	return device;
-}
-
-/* Sets @t->device; false after saying what is wrong. */
-static bool find_device(struct target *t)
-{
-	struct stat st;
-
-	if (is_tag(t->name)) {
-		t->device = device_of_tag(t->name);
-	} else if (stat(t->name, &st)) {
-		say_error(t->name, "cannot open", errno);
-	} else if (S_ISDIR(st.st_mode)) {
-		t->is_dir = true;
-		t->device = device_of_dir(t->name);
-	} else {
-		t->device = strdup(t->name);
-	}
-	return t->device != NULL;
-}
-
 static bool find_others(struct target *t, const struct stat *st)
 {
-	t->in_use = in_use_new(st, 0, UINT64_MAX);
+	t->in_use = in_use_new(st, t->offset_bytes, t->end_bytes);
 	if (!t->in_use) {
 		say_error(t->name, "cannot open", ENOMEM);
 		return false;
@@ -138,30 +79,31 @@ static bool find_others(struct target *t, const struct stat *st)
 }
 
 /* Refuses what cannot hold a filesystem, and sees who else uses the rest. */
-static bool inspect_device(struct target *t)
+static bool inspect_device(struct target *t, struct stat *st)
 {
-	struct stat st;
-
-	if (stat(t->device, &st)) {
+	if (stat(t->device, st)) {
 		say_error(t->name, "cannot open", errno);
 		return false;
 	}
-	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)) {
+	if (!S_ISREG(st->st_mode) && !S_ISBLK(st->st_mode)) {
 		say("%s: is neither a block device nor an image file", t->name);
 		return false;
 	}
-	if (S_ISREG(st.st_mode) && !st.st_size) {
-		say("%s: is empty", t->name);
-		return false;
-	}
-	return find_others(t, &st);
+	return find_others(t, st);
 }
 
-static bool resolve(struct target *t, const char *name)
+static bool resolve(struct target *t, const char *name, uint64_t partition)
 {
+	struct stat st;
+
 	*t = (struct target) { .name = name, .lock_fd = -1 };
 	initialize_ext2_error_table();
-	return find_device(t) && inspect_device(t);
+	if (!locate(t, partition) || !inspect_device(t, &st))
+		return false;
+	if (!S_ISREG(st.st_mode) || st.st_size)
+		return true;
+	say("%s: is empty", t->name);
+	return false;
 }
 
 /* -------------------------------------------------------------------- open */
@@ -196,32 +138,40 @@ static const char *container_of(const struct target *t)
 	return NULL;
 }
 
-static bool has_partitions(const struct target *t)
+/* A file may have been meant for what is known of it, not for what it holds. */
+static void say_no_filesystem(const struct target *t)
 {
-	blkid_probe probe = blkid_new_probe_from_filename(t->device);
-	blkid_partlist list = NULL;
+	char *path = realpath(t->device, NULL), *line = NULL;
+	struct mount m;
+	struct stat st;
 
-	if (probe && !blkid_probe_enable_partitions(probe, 1))
-		list = blkid_probe_get_partitions(probe);
-	if (list && !blkid_partlist_numof_partitions(list))
-		list = NULL;
-	blkid_free_probe(probe);
-	return list;
+	if (path && !stat(path, &st) && S_ISREG(st.st_mode) &&
+	    mount_around(path, &m, &line) && mount_is_ext(&m))
+		say("%s: holds no ext2, ext3 or ext4 filesystem; how the file "
+		    "itself lies, e4frag %s %s tells", t->name, m.point, path);
+	else
+		say("%s: holds no ext2, ext3 or ext4 filesystem", t->name);
+	free(line);
+	free(path);
 }
 
 static void say_what_it_is(const struct target *t)
 {
 	const char *container = container_of(t);
+	char list[80];
 
-	if (container)
+	if (t->offset_bytes)
+		say("%s: no ext2, ext3 or ext4 filesystem begins %llu bytes "
+		    "into %s", t->name, (unsigned long long)t->offset_bytes,
+		    t->device);
+	else if (container)
 		say("%s: is a %s image: attach it with qemu-nbd -c /dev/nbd0 "
 		    "%s, and name that device", t->name, container, t->device);
-	else if (has_partitions(t))
-		say("%s: is a disk with partitions: name the device of one; "
-		    "losetup -fP --show %s makes them for an image", t->name,
-		    t->device);
+	else if (locate_partitions(t->device, list, sizeof(list)))
+		say("%s: is a disk with partitions: choose one (%s) with "
+		    "--partition=N", t->name, list);
 	else
-		say("%s: holds no ext2, ext3 or ext4 filesystem", t->name);
+		say_no_filesystem(t);
 }
 
 static void say_open_error(const struct target *t, errcode_t err)
@@ -239,31 +189,42 @@ static void say_open_error(const struct target *t, errcode_t err)
 	case EXT2_ET_BAD_DESC_SIZE:
 	case EXT2_ET_UNKNOWN_CSUM:
 		say("%s: the superblock is damaged: %s: run e2fsck %s",
-		    t->name, error_message(err), t->device);
+		    t->name, error_message(err), t->e2fs_name);
 		break;
 	default:
 		say_error(t->name, "cannot open", err);
 	}
 }
 
-/* Without any, libext2fs takes what follows a "?" in the name for options. */
-static const char *options_or_none(const char *io_options)
+/* As ext2fs_open2(), with the offset before @more, which may be NULL. */
+static errcode_t open_at(struct target *t, const char *more, int flags,
+			 blk64_t super, unsigned int blocksize,
+			 io_manager manager)
 {
-	return io_options ? io_options : "";
+	char io_options[80];
+	errcode_t err;
+
+	/* even without any, libext2fs must not look for them in the name */
+	snprintf(io_options, sizeof(io_options), "%s", more ? more : "");
+	if (t->offset_bytes)
+		snprintf(io_options, sizeof(io_options), "offset=%llu%s%s",
+			 (unsigned long long)t->offset_bytes, more ? "&" : "",
+			 more ? more : "");
+	err = ext2fs_open2(t->device, io_options, EXT2_FLAG_64BITS | flags,
+			   super, blocksize, manager, &t->fs);
+	if (err)
+		t->fs = NULL;
+	return err;
 }
 
 static bool open_fs(struct target *t, const char *io_options, int flags,
 		    io_manager manager)
 {
-	errcode_t err = ext2fs_open2(t->device, options_or_none(io_options),
-				     EXT2_FLAG_64BITS | flags, 0, 0, manager,
-				     &t->fs);
+	errcode_t err = open_at(t, io_options, flags, 0, 0, manager);
 
-	if (!err)
-		return true;
-	t->fs = NULL;
-	say_open_error(t, err);
-	return false;
+	if (err)
+		say_open_error(t, err);
+	return !err;
 }
 
 /* Reads the superblock alone: whatever is in it can then be refused. */
@@ -277,8 +238,13 @@ static bool is_truncated(const struct target *t)
 {
 	blk64_t want = ext2fs_blocks_count(t->fs->super), have;
 
-	if (ext2fs_get_device_size2(t->device, t->fs->blocksize, &have) ||
-	    have >= want)
+	if (ext2fs_get_device_size2(t->device, 1, &have))
+		return false;
+	if (have > t->end_bytes)
+		have = t->end_bytes;
+	have = have > t->offset_bytes ?
+	       (have - t->offset_bytes) / t->fs->blocksize : 0;
+	if (have >= want)
 		return false;
 	say("%s: is truncated: the filesystem has %llu blocks, the device %llu",
 	    t->name, (unsigned long long)want, (unsigned long long)have);
@@ -330,11 +296,16 @@ static void free_target(struct target *t)
 	in_use_free(t->in_use);
 	in_use_by_free(&t->others);
 	free(t->device);
+	free(t->e2fs_name);
+	free(t->subtree);
 }
 
 static void note_age(const struct target *t)
 {
-	if (t->mount_point)
+	if (t->mount_point && t->subtree)
+		say("%s: is in the filesystem that is mounted on %s: the "
+		    "picture may be a moment old", t->name, t->mount_point);
+	else if (t->mount_point)
 		say("%s: mounted on %s: the picture may be a moment old",
 		    t->name, t->mount_point);
 	else if (ext2fs_has_feature_journal_needs_recovery(t->fs->super))
@@ -342,10 +313,10 @@ static void note_age(const struct target *t)
 		    "older than the last changes", t->name);
 }
 
-bool target_open_read(struct target *t, const char *name,
+bool target_open_read(struct target *t, const char *name, uint64_t partition,
 		      const char *io_options, bool quiet)
 {
-	if (resolve(t, name) && peek(t, is_unreadable) &&
+	if (resolve(t, name, partition) && peek(t, is_unreadable) &&
 	    open_fs(t, io_options, EXT2_FLAG_THREADS, unix_io_manager)) {
 		if (!quiet)
 			note_age(t);
@@ -396,13 +367,8 @@ static bool open_journal(struct target *t, int io_flags, bool quiet)
 static errcode_t open_copy(struct target *t, const char *io_options,
 			   blk64_t super, unsigned int blocksize)
 {
-	errcode_t err = ext2fs_open2(t->device, io_options, EXT2_FLAG_64BITS |
-				     EXT2_FLAG_THREADS | EXT2_FLAG_SKIP_MMP,
-				     super, blocksize, unix_io_manager, &t->fs);
-
-	if (err)
-		t->fs = NULL;
-	return err;
+	return open_at(t, io_options, EXT2_FLAG_THREADS | EXT2_FLAG_SKIP_MMP,
+		       super, blocksize, unix_io_manager);
 }
 
 /* Where mke2fs puts the first copy, by block size. */
@@ -490,11 +456,11 @@ bool target_is_strange(const struct target *t)
 	return true;
 }
 
-bool target_open_check(struct target *t, const char *name,
+bool target_open_check(struct target *t, const char *name, uint64_t partition,
 		       const char *io_options, bool quiet,
 		       struct target_doubt *doubt)
 {
-	if (resolve(t, name) && open_doubtful(t, io_options, doubt)) {
+	if (resolve(t, name, partition) && open_doubtful(t, io_options, doubt)) {
 		if (!target_is_strange(t)) {
 			if (!quiet)
 				note_age(t);
@@ -519,6 +485,10 @@ static bool is_mounted(const struct target *t)
 		say("%s: is mounted on %s in another mount namespace: unmount "
 		    "it first: nsenter -m -t %d umount %s", t->name,
 		    by->mount_point, (int)by->pid, by->mount_point);
+	else if (t->subtree)
+		say("%s: is in the filesystem that is mounted on %s: unmount "
+		    "it first: umount %s", t->name, by->mount_point,
+		    by->mount_point);
 	else
 		say("%s: is mounted on %s: unmount it first: umount %s",
 		    t->name, by->mount_point, by->mount_point);
@@ -611,7 +581,7 @@ static void say_held(const struct target *t, errcode_t err)
 	say("%s: multiple mount protection: %s: wait for whoever uses it, on "
 	    "this host or another; if nobody does, since a program was killed, "
 	    "run tune2fs -f -E clear_mmp %s, and then e2fsck -p %s", t->name,
-	    error_message(err), t->device, t->device);
+	    error_message(err), t->e2fs_name, t->e2fs_name);
 }
 
 /* First of all: e2fsck -p refuses it too. */
@@ -634,17 +604,38 @@ static bool is_held(const struct target *t)
 	return held;	/* opening it deals with the rest */
 }
 
+/* What does not know of the offset at which a filesystem begins. */
+static bool is_misplaced(const struct target *t)
+{
+	const char *what = NULL;
+
+	if (!t->offset_bytes)
+		return false;
+	if (ext2fs_has_feature_mmp(t->fs->super))
+		what = "multiple mount protection";
+	else if (has_external_journal(t->fs->super))
+		what = "a journal on another device";
+	else if (t->undo && t->undo->file)
+		what = "e2undo";
+	if (what)
+		say("%s: %s does not go with an offset or a partition of an "
+		    "image: name the device that losetup -f --show -o %llu %s "
+		    "makes", t->name, what, (unsigned long long)t->offset_bytes,
+		    t->device);
+	return what;
+}
+
 static bool is_unwritable(const struct target *t)
 {
 	size_t i;
 
-	if (is_unreadable(t) || has_unknown_feature(t) || is_unprotected(t) ||
-	    is_held(t))
+	if (is_unreadable(t) || has_unknown_feature(t) || is_misplaced(t) ||
+	    is_unprotected(t) || is_held(t))
 		return true;
 	for (i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
 		if (refusals[i].applies(t->fs->super)) {
 			say("%s: %s: run %s %s", t->name, refusals[i].why,
-			    refusals[i].run, t->device);
+			    refusals[i].run, t->e2fs_name);
 			return true;
 		}
 	}
@@ -652,12 +643,12 @@ static bool is_unwritable(const struct target *t)
 }
 
 /* Only images: a device is opened with O_EXCL, and udev locks it to look. */
-static bool lock_file(const struct target *t)
+static bool lock_file(const struct target *t, int kind)
 {
 	struct stat st;
 
 	if (fstat(t->lock_fd, &st) || !S_ISREG(st.st_mode) ||
-	    !flock(t->lock_fd, LOCK_EX | LOCK_NB))
+	    !flock(t->lock_fd, kind | LOCK_NB))
 		return true;
 	if (errno == EWOULDBLOCK)
 		say("%s: another program is at work on it: wait for it to end",
@@ -668,16 +659,17 @@ static bool lock_file(const struct target *t)
 }
 
 /* Nobody who mounts or attaches an image asks for a lock: see the guard. */
-static bool lock_target(struct target *t)
+static bool lock_target(struct target *t, bool write)
 {
-	t->lock_fd = open(t->device, O_RDWR | O_CLOEXEC);
+	t->lock_fd = open(t->device, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
 	if (t->lock_fd < 0) {
-		say_error(t->name, "cannot open for writing", errno);
+		say_error(t->name, write ? "cannot open for writing" :
+					   "cannot open", errno);
 		return false;
 	}
-	if (!lock_file(t))
+	if (!lock_file(t, write ? LOCK_EX : LOCK_SH))
 		return false;
-	if (in_use_lock(t->in_use, t->lock_fd))
+	if (in_use_lock(t->in_use, t->lock_fd, write))
 		return true;
 	say("%s: a virtual machine or another program has locked it as qemu "
 	    "does: end that first", t->name);
@@ -720,14 +712,12 @@ static void say_undo_error(const struct target *t)
 static bool open_exclusive(struct target *t, io_manager manager,
 			   const char *io_options)
 {
-	errcode_t err = ext2fs_open2(t->device, options_or_none(io_options),
-				     EXT2_FLAG_64BITS | EXT2_FLAG_THREADS |
-				     EXT2_FLAG_RW | EXT2_FLAG_EXCLUSIVE, 0, 0,
-				     manager, &t->fs);
+	errcode_t err = open_at(t, io_options, EXT2_FLAG_THREADS |
+				EXT2_FLAG_RW | EXT2_FLAG_EXCLUSIVE, 0, 0,
+				manager);
 
 	if (!err)
 		return true;
-	t->fs = NULL;
 	if (undo_guard_failed())
 		say_undo_error(t);
 	else
@@ -739,14 +729,24 @@ static bool open_exclusive(struct target *t, io_manager manager,
 static bool open_write(struct target *t, io_manager manager,
 		       const char *io_options)
 {
-	return !is_busy(t) && lock_target(t) && peek(t, is_unwritable) &&
+	return !is_busy(t) && lock_target(t, true) && peek(t, is_unwritable) &&
 	       open_exclusive(t, manager, io_options);
 }
 
-bool target_open_write(struct target *t, const char *name, io_manager manager,
-		       const char *io_options)
+bool target_open_write(struct target *t, const char *name, uint64_t partition,
+		       io_manager manager, const char *io_options)
 {
-	if (resolve(t, name) && open_write(t, manager, io_options))
+	if (resolve(t, name, partition) && open_write(t, manager, io_options))
+		return true;
+	free_target(t);
+	return false;
+}
+
+bool target_open_source(struct target *t, const char *name, uint64_t partition)
+{
+	if (resolve(t, name, partition) && !is_busy(t) &&
+	    lock_target(t, false) && peek(t, is_unreadable) &&
+	    open_fs(t, NULL, EXT2_FLAG_THREADS, unix_io_manager))
 		return true;
 	free_target(t);
 	return false;
@@ -771,12 +771,12 @@ static bool choose_manager(const struct target_undo *undo, io_manager *manager)
 	return !err;
 }
 
-bool target_open_change(struct target *t, const char *name,
+bool target_open_change(struct target *t, const char *name, uint64_t partition,
 			const struct target_undo *undo, const char *io_options)
 {
 	io_manager manager;
 
-	if (resolve(t, name) && choose_manager(undo, &manager)) {
+	if (resolve(t, name, partition) && choose_manager(undo, &manager)) {
 		t->undo = undo;
 		if (open_write(t, manager, io_options)) {
 			if (open_journal(t, IO_FLAG_RW | IO_FLAG_EXCLUSIVE,
@@ -800,7 +800,9 @@ static errcode_t still_alone(void *priv)
 	struct in_use_by by;
 	bool used;
 
-	posix_fadvise(t->lock_fd, 0, FORGET_BYTES, POSIX_FADV_DONTNEED);
+	posix_fadvise(t->lock_fd, t->offset_bytes -
+		      t->offset_bytes % FORGET_BYTES, 2 * FORGET_BYTES,
+		      POSIX_FADV_DONTNEED);
 	used = in_use_find(t->in_use, &by);
 	in_use_by_free(&by);
 	return used ? E4L_ET_NOT_OURS : 0;
@@ -818,18 +820,6 @@ void target_guard(struct target *t, struct e4l *e)
 {
 	e4l_set_guard(e, still_alone, t);
 	undo_guard_look(still_alone, t);
-}
-
-/* What is behind the directory @dir in @path, "/" for itself, or NULL. */
-static const char *path_below(const char *path, const char *dir)
-{
-	size_t len = strlen(dir);
-
-	while (len && dir[len - 1] == '/')
-		len--;
-	if (strncmp(path, dir, len) || (path[len] && path[len] != '/'))
-		return NULL;
-	return path[len] ? path + len : "/";
 }
 
 /* With a mount point as the target, paths below it may be given in full. */
@@ -865,6 +855,18 @@ errcode_t target_subtree(const struct target *t, struct e4l *e,
 	if (*said)
 		say_error(t->name, paths[bad], err);
 	return err;
+}
+
+errcode_t target_only(const struct target *t, struct e4l *e,
+		      const char **paths, size_t n, ext2fs_inode_bitmap *ret,
+		      bool *said)
+{
+	const char *path = t->subtree;
+	size_t bad = 1;
+
+	if (n || !path)
+		return target_subtree(t, e, paths, n, ret, said);
+	return e4l_subtree(e, &path, 1, &bad, ret);
 }
 
 /* ------------------------------------------------------------------- close */

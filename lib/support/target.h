@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a tool works on: a block device, an image file, LABEL=, UUID=,
- * PARTLABEL= or PARTUUID=, or the mount point of a filesystem.
+ * What a tool works on: a block device, an image file, a partition of one or
+ * what begins at an offset in it (IMAGE?offset=BYTES); LABEL=, UUID=,
+ * PARTLABEL= or PARTUUID=; the mount point of a filesystem, or a directory in it.
  */
 #ifndef SUPPORT_TARGET_H
 #define SUPPORT_TARGET_H
@@ -16,10 +17,14 @@
 struct target {
 	const char *name;	/* as the user gave it */
 	char *device;		/* the device or image that it means */
+	uint64_t offset_bytes;	/* where in it the filesystem begins, and what */
+	uint64_t end_bytes;	/* it may not reach beyond; UINT64_MAX: nothing */
+	char *e2fs_name;	/* all that, as e2fsprogs' tools take it */
+	char *subtree;		/* the directory that the user gave; NULL: none */
+	bool is_dir;		/* the user gave the mount point */
 	const char *mount_point; /* NULL: not mounted where we could see it */
 	struct in_use *in_use;
 	struct in_use_by others; /* who used it when it was opened */
-	bool is_dir;		/* the user gave the mount point */
 	int lock_fd;		/* -1: none */
 	const struct target_undo *undo;	/* of target_open_change() */
 	ext2_filsys fs;
@@ -27,13 +32,21 @@ struct target {
 };
 
 /*
- * Opens @name to read it.  @io_options goes to the io_manager (e.g.
+ * Opens @name, or the partition of it that is numbered @partition (0: it is no
+ * disk) to read it.  @io_options goes to the io_manager (e.g.
  * "cache=off"; may be NULL).  On failure says why and returns false; @t needs
  * no target_close() then.  Unless @quiet, says that the picture may be a
  * moment old when the filesystem is mounted, or has a journal to replay.
  */
-bool target_open_read(struct target *t, const char *name,
+bool target_open_read(struct target *t, const char *name, uint64_t partition,
 		      const char *io_options, bool quiet);
+
+/*
+ * The same for what must stay as it is until @t is closed: refuses what is
+ * mounted anywhere or attached, and keeps away who asks for locks; @t->lock_fd is
+ * open for reading.
+ */
+bool target_open_source(struct target *t, const char *name, uint64_t partition);
 
 /* What of a filesystem that was opened all the same cannot be believed. */
 struct target_doubt {
@@ -50,7 +63,7 @@ struct target_doubt {
  * Opens the device of an external journal too; without it @t->journal is NULL,
  * and, unless @quiet, a sentence says why.
  */
-bool target_open_check(struct target *t, const char *name,
+bool target_open_check(struct target *t, const char *name, uint64_t partition,
 		       const char *io_options, bool quiet,
 		       struct target_doubt *doubt);
 
@@ -71,8 +84,8 @@ bool target_is_strange(const struct target *t);
  * whatever could be hurt by that, with a sentence that says what to run
  * instead, before anything is written.
  */
-bool target_open_write(struct target *t, const char *name, io_manager manager,
-		       const char *io_options);
+bool target_open_write(struct target *t, const char *name, uint64_t partition,
+		       io_manager manager, const char *io_options);
 
 /* What protects a change of a filesystem, beside its journal. */
 struct target_undo {
@@ -87,7 +100,7 @@ struct target_undo {
  * the device of an external journal, found by its UUID.  An undo file does not
  * cover that: the two exclude each other.
  */
-bool target_open_change(struct target *t, const char *name,
+bool target_open_change(struct target *t, const char *name, uint64_t partition,
 			const struct target_undo *undo, const char *io_options);
 
 /*
@@ -97,8 +110,8 @@ bool target_open_change(struct target *t, const char *name,
 void target_guard(struct target *t, struct e4l *e);
 
 /*
- * Whether nobody else uses the device of @t, which is open for writing; false
- * after saying so.  True of what is open for reading.
+ * Whether nobody else uses the device of @t, which is open for writing or a
+ * source; false after saying so.  True of what else is open for reading.
  */
 bool target_is_ours(const struct target *t);
 
@@ -111,6 +124,14 @@ bool target_is_ours(const struct target *t);
 errcode_t target_subtree(const struct target *t, struct e4l *e,
 			 const char **paths, size_t n,
 			 ext2fs_inode_bitmap *ret, bool *said);
+
+/*
+ * The same for what a tool is to work on: without paths, the directory that @t
+ * was given as, if it was.
+ */
+errcode_t target_only(const struct target *t, struct e4l *e,
+		      const char **paths, size_t n, ext2fs_inode_bitmap *ret,
+		      bool *said);
 
 /*
  * Closes @t after a change by the library: what is on the device stays as it

@@ -16,7 +16,7 @@ bad() {
 }
 
 bad 'cannot open: No such file or directory' "$work/none"
-bad 'is a directory and not the mount point' "$work"
+bad 'is a directory and not on an ext4 filesystem' /proc
 bad 'is neither a block device nor an image file' /dev/null
 : >"$img"
 bad 'is empty' "$img"

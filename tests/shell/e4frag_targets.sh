@@ -17,7 +17,7 @@ bad() {
 
 bad 'cannot open: No such file or directory' "$work/none"
 bad 'cannot open: Not a directory' "$top_srcdir/README.md/x"
-bad 'is a directory and not the mount point' "$work"
+bad 'is a directory and not on an ext4 filesystem' /proc
 bad 'is neither a block device nor an image file' /dev/null
 bad 'no device has that UUID' UUID=00000000-1111-2222-3333-444444444444
 : >"$img"

@@ -31,8 +31,8 @@ for name in "LABEL=e4l-$$" "UUID=$uuid"; do
 done
 mustfail 1 "$probe" read "LABEL=e4l-no-such-$$"
 says 'no device has that LABEL'
-mustfail 1 "$probe" read "$work"
-says 'is a directory and not the mount point'
+mustfail 1 "$probe" read /proc
+says 'is a directory and not on an ext4 filesystem'
 
 # what holds a disk and no filesystem says what to do
 disk=$work/disk
@@ -52,5 +52,5 @@ printf '\0\0\0\0\203\0\0\0\0\010\0\0\0\020\0\0' |
 	dd of="$disk" bs=1 seek=446 conv=notrunc status=none
 printf '\125\252' | dd of="$disk" bs=1 seek=510 conv=notrunc status=none
 mustfail 1 "$probe" read "$disk"
-says 'is a disk with partitions: name the device of one'
+says 'is a disk with partitions: choose one \(1\) with --partition=N'
 one_sentence '.*target_probe'

@@ -17,9 +17,9 @@ int main(int argc, char **argv)
 	if (argc != 3)
 		return STATUS_USAGE;
 	if (!strcmp(argv[1], "write"))
-		ok = target_open_write(&t, argv[2], unix_io_manager, NULL);
+		ok = target_open_write(&t, argv[2], 0, unix_io_manager, NULL);
 	else
-		ok = target_open_read(&t, argv[2], "cache=off", false);
+		ok = target_open_read(&t, argv[2], 0, "cache=off", false);
 	if (!ok)
 		return STATUS_FAILED;
 	printf("device %s\n", t.device);

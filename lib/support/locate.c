@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+#include <blkid/blkid.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include "locate.h"
+#include "mounts.h"
+#include "say.h"
+#include "units.h"
+
+#define SECTOR_BYTES	512
+#define OFFSET		"?offset="
+
+/* --------------------------------------------------------------------- tags */
+
+/* LABEL=x and the like, by libblkid; NULL after saying what is wrong. */
+static char *device_of_tag(const char *name)
+{
+	char *type, *value, *device = NULL;
+
+	if (blkid_parse_tag_string(name, &type, &value)) {
+		say("%s: cannot understand the tag", name);
+		return NULL;
+	}
+	device = blkid_evaluate_tag(type, value, NULL);
+	if (!device)
+		say("%s: no device has that %s", name, type);
+	free(type);
+	free(value);
+	return device;
+}
+
+static bool is_tag(const char *name)
+{
+	static const char *const tags[] = {
+		"LABEL=", "UUID=", "PARTLABEL=", "PARTUUID=",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(tags) / sizeof(*tags); i++)
+		if (!strncmp(name, tags[i], strlen(tags[i])))
+			return true;
+	return false;
+}
+
+/* -------------------------------------------------------------- directories */
+
+const char *path_below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	while (len && dir[len - 1] == '/')
+		len--;
+	if (strncmp(path, dir, len) || (path[len] && path[len] != '/'))
+		return NULL;
+	return path[len] ? path + len : "/";
+}
+
+/* Takes what @m shows at @path, without symlinks, which is below it. */
+static bool take_mounted(struct target *t, const struct mount *m,
+			 const char *path)
+{
+	const char *below = path_below(path, m->point);
+
+	if (!mount_is_ext(m) || !below)
+		return false;
+	t->is_dir = !strcmp(below, "/") && !strcmp(m->root, "/");
+	if (!t->is_dir &&
+	    asprintf(&t->subtree, "%s%s", strcmp(m->root, "/") ? m->root : "",
+		     strcmp(below, "/") || !strcmp(m->root, "/") ? below :
+								   "") < 0)
+		t->subtree = NULL;
+	t->device = mount_device(m);
+	return t->device && (t->is_dir || t->subtree);
+}
+
+static bool locate_dir(struct target *t)
+{
+	char *path = realpath(t->name, NULL), *line = NULL;
+	struct mount m;
+	bool ok;
+
+	ok = path && mount_around(path, &m, &line) && take_mounted(t, &m, path);
+	if (!ok)
+		say("%s: is a directory and not on an ext4 filesystem",
+		    t->name);
+	free(line);
+	free(path);
+	return ok;
+}
+
+/* --------------------------------------------------------------- partitions */
+
+static blkid_partlist partitions_of(const char *device, blkid_probe *probe)
+{
+	*probe = blkid_new_probe_from_filename(device);
+	if (!*probe || blkid_probe_enable_partitions(*probe, 1))
+		return NULL;
+	return blkid_probe_get_partitions(*probe);
+}
+
+bool locate_partitions(const char *device, char *list, size_t size)
+{
+	blkid_probe probe;
+	blkid_partlist all = partitions_of(device, &probe);
+	int n = all ? blkid_partlist_numof_partitions(all) : 0, i;
+	blkid_partition part;
+	size_t len = 0;
+
+	for (i = 0; i < n; i++) {
+		part = blkid_partlist_get_partition(all, i);
+		if (blkid_partition_is_extended(part) || len >= size)
+			continue;
+		len += snprintf(list + len, size - len, "%s%d", len ? ", " : "",
+				blkid_partition_get_partno(part));
+	}
+	blkid_free_probe(probe);
+	return len;
+}
+
+static bool read_number(const char *dir, const char *name, const char *file,
+			uint64_t *n)
+{
+	unsigned long long number;
+	char path[400];
+	bool ok;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s/%s", dir, name, file);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	ok = fscanf(f, "%llu", &number) == 1;
+	fclose(f);
+	*n = number;
+	return ok;
+}
+
+/*
+ * The kernel's own device of the partition @number, if it has one where the
+ * table says: what is cached of that and of the disk are two things.
+ */
+static char *partition_node(dev_t disk, uint64_t number, uint64_t start)
+{
+	struct dirent *entry;
+	char dir[64], *node = NULL;
+	uint64_t n, at;
+	DIR *d;
+
+	snprintf(dir, sizeof(dir), "/sys/dev/block/%u:%u", major(disk),
+		 minor(disk));
+	d = opendir(dir);
+	while (d && !node && (entry = readdir(d)))
+		if (read_number(dir, entry->d_name, "partition", &n) &&
+		    n == number &&
+		    read_number(dir, entry->d_name, "start", &at) &&
+		    at == start && asprintf(&node, "/dev/%s", entry->d_name) < 0)
+			node = NULL;
+	if (d)
+		closedir(d);
+	return node;
+}
+
+/* Goes from the disk to its partition. */
+static bool enter_partition(struct target *t, const struct stat *st,
+			    uint64_t number, uint64_t start, uint64_t sectors)
+{
+	char *node = S_ISBLK(st->st_mode) ?
+		     partition_node(st->st_rdev, number, start) : NULL;
+
+	if (node) {
+		free(t->device);
+		t->device = node;
+	} else {
+		t->offset_bytes = start * SECTOR_BYTES;
+		t->end_bytes = t->offset_bytes + sectors * SECTOR_BYTES;
+	}
+	return true;
+}
+
+static bool find_partition(struct target *t, const struct stat *st,
+			   uint64_t number)
+{
+	char list[80] = "";
+	blkid_probe probe;
+	blkid_partlist all = partitions_of(t->device, &probe);
+	blkid_partition part = all ?
+		blkid_partlist_get_partition_by_partno(all, number) : NULL;
+	bool ok = part && !blkid_partition_is_extended(part);
+
+	if (ok)
+		ok = enter_partition(t, st, number,
+				     blkid_partition_get_start(part),
+				     blkid_partition_get_size(part));
+	else if (locate_partitions(t->device, list, sizeof(list)))
+		say("%s: has no partition %llu for a filesystem, but %s",
+		    t->name, (unsigned long long)number, list);
+	else
+		say("%s: has no table of partitions", t->name);
+	blkid_free_probe(probe);
+	return ok;
+}
+
+/* -------------------------------------------------------------------- names */
+
+/* NAME?offset=BYTES, as e2fsprogs takes it; @t->device becomes NAME. */
+static bool cut_offset(struct target *t)
+{
+	char *mark = strstr(t->device, OFFSET);
+
+	if (!mark || !units_parse_count(mark + strlen(OFFSET),
+					&t->offset_bytes) ||
+	    t->offset_bytes > INT64_MAX)
+		return false;
+	*mark = '\0';
+	return true;
+}
+
+/* A device or an image; a file that has the very name is it. */
+static bool locate_file(struct target *t, uint64_t partition)
+{
+	struct stat st;
+	int err;
+
+	t->device = strdup(t->name);
+	if (!t->device) {
+		say_error(t->name, "cannot open", ENOMEM);
+		return false;
+	}
+	err = stat(t->device, &st) ? errno : 0;
+	if (err == ENOENT && cut_offset(t))
+		err = stat(t->device, &st) ? errno : 0;
+	if (err) {
+		say_error(t->name, "cannot open", err);
+		return false;
+	}
+	if (!partition || (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)))
+		return true;
+	if (!t->offset_bytes)
+		return find_partition(t, &st, partition);
+	say("%s: --partition and an offset exclude each other", t->name);
+	return false;
+}
+
+static bool locate_any(struct target *t, uint64_t partition)
+{
+	bool tag = is_tag(t->name);
+	struct stat st;
+
+	if (!tag && (stat(t->name, &st) || !S_ISDIR(st.st_mode)))
+		return locate_file(t, partition);
+	if (partition) {
+		say("%s: --partition goes with a disk or the image of one",
+		    t->name);
+		return false;
+	}
+	if (!tag)
+		return locate_dir(t);
+	t->device = device_of_tag(t->name);
+	return t->device;
+}
+
+bool locate(struct target *t, uint64_t partition)
+{
+	int n;
+
+	t->end_bytes = UINT64_MAX;
+	if (!locate_any(t, partition))
+		return false;
+	n = t->offset_bytes ?
+	    asprintf(&t->e2fs_name, "%s" OFFSET "%llu", t->device,
+		     (unsigned long long)t->offset_bytes) :
+	    asprintf(&t->e2fs_name, "%s", t->device);
+	if (n >= 0)
+		return true;
+	t->e2fs_name = NULL;
+	say_error(t->name, "cannot open", ENOMEM);
+	return false;
+}

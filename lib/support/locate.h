@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* From the name that a user gives to where a filesystem begins. */
+#ifndef SUPPORT_LOCATE_H
+#define SUPPORT_LOCATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "target.h"
+
+/*
+ * Sets all of @t that its name says, up to @is_dir.  @partition of a disk is
+ * numbered as the kernel does, from 1; 0: none was asked for.  False after
+ * saying what is wrong.
+ */
+bool locate(struct target *t, uint64_t partition);
+
+/*
+ * The numbers of the partitions of @device, "1, 2, 5", as far as they fit.
+ * False when it has none.
+ */
+bool locate_partitions(const char *device, char *list, size_t size);
+
+/* What is behind the directory @dir in @path, "/" for itself, or NULL. */
+const char *path_below(const char *path, const char *dir);
+
+#endif

@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A directory means the filesystem that it is on, and to e4frag what is below
+# it; a file never means anything but what it holds.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_loop
+require_program mke2fs unshare
+
+misc=$top_builddir/misc
+mnt=$work/mnt
+mke2fs -qq -F -t ext4 "$work/img" 32M >/dev/null
+mount_image "$work/img" "$mnt"
+mkdir -p "$mnt/mail/new" "$mnt$mnt/twice"
+head -c 90000 /dev/urandom >"$mnt/mail/new/letter"
+head -c 90000 /dev/urandom >"$mnt/outside"
+head -c 90000 /dev/urandom >"$mnt$mnt/twice/file"
+sync -f "$mnt"
+
+# paths NAME...: those of the files that e4frag lists
+paths() {
+	check "$misc/e4frag" -q --files "$@"
+	sed -n 's/.*"path": *"\([^"]*\)".*/\1/p' "$out" | sort | tr '\n' ' '
+}
+
+same "below a directory" "$(paths "$mnt/mail")" "$(paths "$mnt" "$mnt/mail")"
+paths "$mnt/mail" | grep -q 'letter' || fail "not what is below"
+! paths "$mnt/mail" | grep -q 'outside' || fail "more than what is below"
+same "a name that is in it twice" "$(paths "$mnt$mnt/twice")" \
+	"$mnt/twice $mnt/twice/file "
+ln -s "$mnt/mail" "$work/link"
+same "a link to it" "$(paths "$work/link/new")" "$(paths "$mnt/mail/new")"
+same "paths of its filesystem" "$(paths "$mnt/mail" /outside)" "/outside "
+check "$misc/e4frag" "$mnt/mail"
+says "only what is in this directory is shown; $mnt is all"
+says "is in the filesystem that is mounted on $mnt: the picture may be a "
+run "$top_builddir/e2fsck/e4check" "$mnt/mail"
+says "$mnt/mail: all of the filesystem is checked"
+check "$top_builddir/debugfs/e4debug" -R stats "$mnt/mail"
+
+# a part of it, mounted elsewhere
+mkdir "$work/bind"
+mount --bind "$mnt/mail" "$work/bind"
+defer "umount '$work/bind'"
+same "a bind mount" "$(paths "$work/bind")" "$(paths "$mnt/mail")"
+same "below it" "$(paths "$work/bind/new")" "$(paths "$mnt/mail/new")"
+
+# who writes
+for tool in e4repack "tune4fs --clear"; do
+	mustfail 1 "$misc"/$tool "$mnt/mail"
+	says "$mnt/mail: .*(is in the filesystem that is mounted on |not the root directory of a mounted ext4)"
+	one_sentence "${tool%% *}"
+done
+mustfail 1 "$misc/e4frag" --partition=1 "$mnt/mail"
+says '--partition goes with a disk or the image of one'
+mustfail 1 "$misc/e4frag" "$mnt/mail?offset=0"
+says 'is neither a block device nor an image file'
+
+# a file is what it holds, on whatever it lies
+head -c 300000 /dev/urandom >"$mnt/broken.img"
+mustfail 8 "$top_builddir/e2fsck/e4check" "$mnt/broken.img"
+says "holds no ext2.*; how the file itself lies, e4frag $mnt $mnt/broken.img t"
+sync -f "$mnt"
+same "what is advised" "$(paths "$mnt" "$mnt/broken.img")" "/broken.img "
+mke2fs -qq -F -t ext4 "$mnt/broken.img" 4M >/dev/null
+printf '\377' | dd of="$mnt/broken.img" bs=1 seek=1060 conv=notrunc status=none
+mustfail 8 "$top_builddir/e2fsck/e4check" "$mnt/broken.img"
+says 'the superblock is damaged'

@@ -1,0 +1,182 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A filesystem inside a disk's image: by the number of its partition, and by the
+# offset where it begins, to read and to write.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program mke2fs e2fsck debugfs sfdisk cmp
+
+misc=$top_builddir/misc
+disk=$work/disk
+start=$((20480 * 512))		# of the logical partition 5
+mkdir "$work/files"
+head -c 300000 /dev/urandom >"$work/files/data"
+
+# label TABLE: an empty disk with that table
+label() {
+	rm -f "$disk"
+	truncate -s 40M "$disk"
+	sfdisk -q "$disk" >/dev/null
+}
+
+# around FILE: what lies before and behind the filesystem
+around() {
+	head -c "$start" "$1"
+	tail -c +$((start + 16777217)) "$1"
+}
+
+# fill: the rest of the disk is noise, the filesystem has something to repair
+fill() {
+	aged "$work/part" <<-'EOF'
+	size 16M
+	scatter /bad frags 60 blocks 2 gap 1
+	scatter /keep frags 4 blocks 5 gap 3
+	EOF
+	head -c 9M /dev/urandom |
+		dd of="$disk" bs=1M seek=1 conv=notrunc status=none
+	label_again
+	dd if="$work/part" of="$disk" bs=512 seek=20480 conv=notrunc status=none
+	head -c 6M /dev/urandom |
+		dd of="$disk" bs=1M seek=30 conv=notrunc status=none
+}
+
+label_again() { :; }
+label <<EOF
+label: dos
+start=2048, size=16384, type=83
+start=18432, size=36864, type=5
+start=20480, size=32768, type=83
+EOF
+# the tables lie in the first sector and in that at 9 MiB
+cp "$disk" "$work/empty"
+label_again() {
+	dd if="$work/empty" of="$disk" bs=1M count=1 conv=notrunc status=none
+	dd if="$work/empty" of="$disk" bs=1M skip=9 seek=9 count=1 \
+		conv=notrunc status=none
+}
+fill
+around "$disk" >"$work/around"
+at="$disk?offset=$start"
+
+mustfail 1 "$misc/e4frag" "$disk"
+says "$disk: is a disk with partitions: choose one \(1, 5\) with --partition=N"
+mustfail 1 "$misc/e4frag" --partition=3 "$disk"
+says "$disk: has no partition 3 for a filesystem, but 1, 5"
+mustfail 1 "$misc/e4frag" --partition=2 "$disk"
+says 'has no partition 2 for a filesystem'
+mustfail 1 "$misc/e4frag" --partition=1 "$work/part"
+says 'has no table of partitions'
+mustfail 1 "$misc/e4frag" "$disk?offset=1048576"
+says "no ext2, ext3 or ext4 filesystem begins 1048576 bytes into $disk"
+mustfail 1 "$misc/e4frag" "$disk?offset=1M"
+says 'No such file'
+mustfail 1 "$misc/e4frag" --partition=5 "$at"
+says 'exclude each other'
+mustfail 2 "$misc/e4frag" --partition=0 "$disk"
+
+# the same report as of the filesystem alone
+for tool in misc/e4frag "e2fsck/e4check --no-layout"; do
+	check "$top_builddir"/$tool --json "$work/part"
+	sed "s,$work/part,X," "$out" >"$work/want"
+	check "$top_builddir"/$tool --json --partition=5 "$disk"
+	sed "s,$disk,X," "$out" | cmp - "$work/want"
+	check "$top_builddir"/$tool --json "$at"
+	sed "s,$disk[^\"]*,X," "$out" | cmp - "$work/want"
+done
+
+# each tool that writes
+check "$misc/e4repack" --verify --partition=5 "$disk"
+check e2fsck -fn "$at"
+check "$misc/tune4fs" --set dir_ireserve=64 "$at"
+check "$misc/tune4fs" --partition=5 "$disk"
+grep -q 'dir_ireserve  *64 ' "$out" || fail "the tunable is not kept"
+check "$top_builddir/debugfs/e4debug" -w -R 'mkdir /new' --partition=5 "$disk"
+echo "open $disk 5
+stat /new" | check "$top_builddir/debugfs/e4debug" -f -
+check "$top_builddir/debugfs/e4debug" -R 'stat /new' "$at"
+grep -q 'Type: directory' "$out" || fail "debugfs has another filesystem"
+check e2fsck -fn "$at"
+check "$top_builddir/e2fsck/e4check" --no-layout --partition=5 "$disk"
+around "$disk" | cmp - "$work/around" || fail "wrote beside the filesystem"
+dd if="$disk" of="$work/now" bs=512 skip=20480 count=32768 status=none
+for file in bad keep; do
+	debugfs -R "cat /$file" "$work/now" 2>/dev/null >"$work/a"
+	debugfs -R "cat /$file" "$work/part" 2>/dev/null | cmp - "$work/a"
+done
+
+# a copy of it
+for from in "$disk --partition=5" "$at"; do
+	rm -f "$work/copy"
+	check "$misc/mke4fs" -q --from=$from "$work/copy"
+	sound "$work/copy"
+	debugfs -R "cat /keep" "$work/copy" 2>/dev/null >"$work/a"
+	debugfs -R "cat /keep" "$work/part" 2>/dev/null | cmp - "$work/a"
+done
+mustfail 2 "$misc/mke4fs" --partition=5 -d "$work/files" "$work/none"
+says '--partition goes with --from'
+
+# commands that are printed can be run
+debugfs -w -R 'ssv error_count 1' "$at" >/dev/null 2>&1
+mustfail 1 "$misc/e4repack" --partition=5 "$disk"
+says "run e2fsck -f $disk\\?offset=$start\$"
+eval "$(sed -n 's/.*: run \(e2fsck.*\)$/\1 -y/p' "$err")" >/dev/null 2>&1 || :
+check "$misc/e4repack" --partition=5 "$disk"
+
+# what e2fsprogs does not do at an offset
+before=$(sha256sum <"$disk")
+mustfail 1 "$misc/e4repack" -z "$work/undo" --partition=5 "$disk"
+says "e2undo does not go with an offset .* losetup -f --show -o $start $disk "
+[ ! -e "$work/undo" ] || fail "an undo file is left"
+[ "$before" = "$(sha256sum <"$disk")" ] || fail "the disk has changed"
+mke2fs -qq -F -t ext4 -O mmp -E offset=$start "$disk" 16M >/dev/null
+before=$(sha256sum <"$disk")
+check "$top_builddir/e2fsck/e4check" "$at"
+mustfail 1 "$misc/tune4fs" --set dir_ireserve=64 "$at"
+says 'multiple mount protection does not go with an offset'
+[ "$before" = "$(sha256sum <"$disk")" ] || fail "the disk has changed"
+
+# a filesystem that reaches beyond its partition
+dd if="$work/part" of="$disk" bs=512 seek=20480 conv=notrunc status=none
+sfdisk -q --no-reread "$disk" 2>/dev/null >/dev/null <<EOF
+label: dos
+start=2048, size=16384, type=83
+start=18432, size=36864, type=5
+start=20480, size=16384, type=83
+EOF
+mustfail 1 "$misc/e4repack" --partition=5 "$disk"
+says 'is truncated: the filesystem has 4096 blocks, the device 2048'
+
+label <<EOF
+label: gpt
+start=2048, size=16384
+start=20480, size=32768
+EOF
+dd if="$work/part" of="$disk" bs=512 seek=20480 conv=notrunc status=none
+check "$misc/e4repack" --partition=2 "$disk"
+check e2fsck -fn "$at"
+mustfail 1 "$misc/e4repack" --partition=1 "$disk"
+says 'no ext2, ext3 or ext4 filesystem begins 1048576 bytes into'
+
+# a name that looks like one
+cp "$work/part" "$work/a?offset=4"
+check "$misc/e4frag" "$work/a?offset=4"
+cp "$work/part" "$work/a?b"
+check "$misc/e4repack" "$work/a?b"
+
+[ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1 || exit 0
+# who else uses it, and where the kernel has devices for partitions
+mkdir "$work/mnt"
+mount -o "loop,offset=$start" "$disk" "$work/mnt" ||
+	skip "mount does not work here"
+defer "umount '$work/mnt'"
+mustfail 1 "$misc/e4repack" --partition=2 "$disk"
+says "is mounted on $work/mnt"
+check "$misc/e4frag" "$at"
+says "mounted on $work/mnt: the picture may be a moment old"
+mustfail 1 "$misc/mke4fs" -q --from="$disk" --partition=2 "$work/none"
+says "is mounted on $work/mnt"
+umount "$work/mnt"
+undefer "umount '$work/mnt'"
+loop=$(losetup -fP --show "$disk") || exit 0
+defer "losetup -d $loop"
+check "$misc/e4repack" --partition=2 "$loop"
+check e2fsck -fn "$at"
