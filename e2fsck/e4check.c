@@ -36,12 +36,12 @@ static const struct args_option options[] = {
 	  .help = "refused: e2fsck -y mends" },
 };
 static const struct args_tool tool = {
-	.operands = "TARGET",
+	.operands = "TARGET...",
 	.purpose = "Say what is wrong with an ext4 filesystem, and what could "
 		   "lie better.",
 	.options = options,
 	.n_options = sizeof(options) / sizeof(*options),
-	.min_operands = 1, .max_operands = 1,
+	.min_operands = 1, .max_operands = -1,
 };
 
 static void on_progress(const char *doing, uint64_t done, uint64_t all,
@@ -157,6 +157,19 @@ static int run(struct e4check *check, const char *name)
 	return status;
 }
 
+/* One after the other, each anew; what was found of any counts, as in fsck. */
+static int run_all(const struct e4check *wanted, char **names)
+{
+	struct e4check check;
+	int status = FSCK_CLEAN;
+
+	for (; *names && !(status & FSCK_CANCELED); names++) {
+		check = *wanted;
+		status |= run(&check, *names);
+	}
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	struct e4check check = { .max_findings = DEFAULT_FINDINGS };
@@ -177,6 +190,6 @@ int main(int argc, char **argv)
 		say("--layout-only and --no-layout exclude each other");
 		return FSCK_USAGE;
 	}
-	status = run(&check, argv[first]);
+	status = run_all(&check, argv + first);
 	return say_done(STATUS_DONE) ? FSCK_FAILED : status;
 }

@@ -62,7 +62,6 @@ wrong --max-findings=1x "$img"
 wrong --max-findings=99999999999999999999 "$img"
 wrong --progress=maybe "$img"
 wrong --json=yes "$img"
-wrong "$img" "$img"
 wrong --layout-only --no-layout "$img"
 
 # Something of each severity: an error, a warning, and a file in pieces.

@@ -65,3 +65,15 @@ mke2fs -qq -F -t ext4 "$mnt/broken.img" 4M >/dev/null
 printf '\377' | dd of="$mnt/broken.img" bs=1 seek=1060 conv=notrunc status=none
 mustfail 8 "$top_builddir/e2fsck/e4check" "$mnt/broken.img"
 says 'the superblock is damaged'
+
+# several
+mke2fs -qq -F -t ext4 "$work/good" 4M >/dev/null
+mustfail 8 "$top_builddir/e2fsck/e4check" -q "$mnt/broken.img" "$work/good"
+cp "$work/good" "$work/bad"
+debugfs -w -R 'set_inode_field / links_count 9' "$work/bad" 2>/dev/null
+run "$top_builddir/e2fsck/e4check" --no-layout "$work/good" "$work/bad"
+same "exit status" "$status" 4
+grep -q "^$work/good: 0 errors" "$out" || fail "the first is not checked"
+run "$top_builddir/e2fsck/e4check" "$work/bad" "$work/none" "$work/good"
+same "exit status" "$status" 12
+grep -q "^$work/good: 0 errors" "$out" || fail "the last is not checked"
