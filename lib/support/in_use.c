@@ -32,6 +32,7 @@ struct in_use {
 	struct bytes level[MAX_DEPTH];	/* ours first, downwards */
 	int fd[MAX_DEPTH];		/* that keeps a lock, or -1 */
 	unsigned int n;
+	unsigned int held;		/* how many nobody can mount */
 };
 
 /* What a device shows of another one, or of a file. */
@@ -245,6 +246,16 @@ struct in_use *in_use_new(const struct stat *st, uint64_t start, uint64_t end)
 	return u;
 }
 
+void in_use_hold(struct in_use *u)
+{
+	uint64_t number;
+	char dir[64];
+
+	sysfs_dir(u->level[0].dev, dir, sizeof(dir));
+	u->held = u->level[0].ino ? 0 :
+		  read_number(dir, "partition", &number) && u->n > 1 ? 2 : 1;
+}
+
 void in_use_free(struct in_use *u)
 {
 	unsigned int i;
@@ -275,6 +286,16 @@ static bool is_ours(const struct in_use *u, dev_t dev)
 	return false;
 }
 
+static bool is_held_alone(const struct in_use *u, dev_t dev)
+{
+	unsigned int i;
+
+	for (i = 0; i < u->held; i++)
+		if (u->level[i].dev == dev)
+			return true;
+	return false;
+}
+
 /* A mount that we see ourselves, of just this, says most. */
 static void note_mount(struct search *s, const struct bytes *b)
 {
@@ -283,7 +304,8 @@ static void note_mount(struct search *s, const struct bytes *b)
 	char *point;
 	pid_t pid;
 
-	if (by->mount_point && (by->same || !same))
+	if ((by->mount_point && (by->same || !same)) ||
+	    is_held_alone(s->u, b->dev))
 		return;
 	point = mount_point_anywhere(b->dev, &pid);
 	if (!point)

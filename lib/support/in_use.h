@@ -30,6 +30,13 @@ struct in_use *in_use_new(const struct stat *st, uint64_t start, uint64_t end);
 void in_use_free(struct in_use *u);
 
 /*
+ * The device, the first of @u's, is open exclusively from now on: neither it nor
+ * the disk that it is a partition of can be mounted, so that in_use_find() need
+ * not look at all processes for that.
+ */
+void in_use_hold(struct in_use *u);
+
+/*
  * Finds out who uses these bytes, beside the devices that they are reached
  * through.  False when nobody does.
  */

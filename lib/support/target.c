@@ -716,8 +716,10 @@ static bool open_exclusive(struct target *t, io_manager manager,
 				EXT2_FLAG_RW | EXT2_FLAG_EXCLUSIVE, 0, 0,
 				manager);
 
-	if (!err)
+	if (!err) {
+		in_use_hold(t->in_use);
 		return true;
+	}
 	if (undo_guard_failed())
 		say_undo_error(t);
 	else
