@@ -122,15 +122,18 @@ static bool say_source(const char *name, struct e4l_tree *t, errcode_t err)
 }
 
 /* *@fd is the file with the data, when there is one that is no filesystem. */
-static bool load_source(const struct config *c, struct e4l_tree *t,
+static bool load_source(struct config *c, struct e4l_tree *t,
 			struct target *from, int *fd, json_t *left_out)
 {
 	struct stat st;
 	errcode_t err;
 
-	if (c->from)
-		return target_open_source(from, c->from, c->common.partition) &&
-		       load_image(c, t, from, left_out);
+	if (c->from) {
+		if (!target_open_source(from, c->from, c->common.partition))
+			return false;
+		c->source_fs = from;
+		return load_image(c, t, from, left_out);
+	}
 	if (!c->source)
 		return true;
 	if (strcmp(c->source, "-") && stat(c->source, &st)) {
@@ -323,7 +326,7 @@ static bool write_content(const struct config *c, struct e4l_tree *t,
 	progress_end(&progress);
 	e4l_populate_get_stats(im->plan, &im->stats);
 	if (!err)
-		return true;
+		return !c->source_fs || target_is_as_it_was(c->source_fs);
 	where = e4l_tree_where(t);
 	if (*where)
 		say_error(c->source ? c->source : c->from, where, err);
@@ -378,7 +381,7 @@ static void spoil(const struct config *c, int fd)
 }
 
 static bool fill_device(const struct config *c, struct e4l_tree *t,
-			struct image *im)
+			struct image *im, const struct target *own)
 {
 	struct target_file tf;
 	struct interrupt in;
@@ -391,12 +394,13 @@ static bool fill_device(const struct config *c, struct e4l_tree *t,
 	done = opened && plan_device(c, t, im);
 	if (done) {
 		interrupt_watch(&in, im->e);
-		done = write_content(c, t, im, &tf) && flush_image(c, im);
+		done = target_is_ours(own) && write_content(c, t, im, &tf) &&
+		       target_is_ours(own) && flush_image(c, im);
 	}
 	interrupt_stop(&in);
 	if (!opened)
 		return false;
-	if (!done) {
+	if (!done && !target_is_used(own)) {
 		/* What libext2fs holds may not come after it. */
 		drop_image(im);
 		spoil(c, tf.fd);
@@ -458,6 +462,20 @@ static bool verify_made(const struct config *c)
 	return done;
 }
 
+/* Overwrites what is there; nobody else may use it meanwhile. */
+static bool overwrite(const struct config *c, struct e4l_tree *t,
+		      struct image *im)
+{
+	struct target own;
+	bool done;
+
+	if (!target_claim(&own, c->device, c->offset_bytes))
+		return false;
+	done = fills(c) ? fill_device(c, t, im, &own) : format_device(c);
+	target_release(&own);
+	return done;
+}
+
 static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes,
 		json_t *left_out)
 {
@@ -480,8 +498,7 @@ static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes,
 		if (!c->dry_run && !bytes)
 			done = fill_new(c, t, &im);
 		else if (!c->dry_run)
-			done = fills(c) ? fill_device(c, t, &im) :
-					  format_device(c);
+			done = overwrite(c, t, &im);
 	}
 	done = done && report(c, t, &im, blocksize, left_out);
 	drop_image(&im);
@@ -513,7 +530,7 @@ int main(int argc, char **argv)
 	       load_source(&c, t, &from, &fd, left_out) &&
 	       carry_out(&c, t) && settle_tunables(&c, t) &&
 	       run(&c, t, bytes, left_out);
-	if (from.fs)
+	if (c.source_fs)
 		done &= target_close(&from);
 	if (done)
 		status = json_array_size(left_out) ? STATUS_LEFT_OUT :

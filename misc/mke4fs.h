@@ -36,6 +36,7 @@ struct config {
 	struct args_common common;
 	const char *source;		/* -d; NULL: nothing to fill with */
 	const char *from;		/* --from */
+	struct target *source_fs;	/* the same, open; else NULL */
 	const char *sort;
 	const char *device, *size;
 	const char *tunables;		/* -E tunables=; changes to make */
@@ -132,8 +133,8 @@ bool load_tar(const struct config *c, struct e4l_tree *t, int *data_fd);
 
 /*
  * mke4fs_from.c: loads the filesystem @from, which stays open until it has
- * been copied; what --skip-damaged leaves out is said, and its path added to @left_out, an array
- * in JSON.
+ * been copied; what --skip-damaged leaves out is said, and its path added to
+ * @left_out, an array in JSON.
  */
 bool load_image(const struct config *c, struct e4l_tree *t,
 		struct target *from, json_t *left_out);

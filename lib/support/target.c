@@ -744,6 +744,27 @@ bool target_open_write(struct target *t, const char *name, uint64_t partition,
 	return false;
 }
 
+bool target_claim(struct target *t, const char *name, uint64_t offset_bytes)
+{
+	struct stat st;
+
+	*t = (struct target) {
+		.name = name, .device = strdup(name), .lock_fd = -1,
+		.offset_bytes = offset_bytes, .end_bytes = UINT64_MAX,
+	};
+	if (!t->device)
+		say_error(name, "cannot open", ENOMEM);
+	else if (inspect_device(t, &st) && !is_busy(t) && lock_target(t, true))
+		return true;
+	free_target(t);
+	return false;
+}
+
+void target_release(struct target *t)
+{
+	free_target(t);
+}
+
 bool target_open_source(struct target *t, const char *name, uint64_t partition)
 {
 	if (resolve(t, name, partition) && !is_busy(t) &&
@@ -810,11 +831,35 @@ static errcode_t still_alone(void *priv)
 	return used ? E4L_ET_NOT_OURS : 0;
 }
 
+bool target_is_used(const struct target *t)
+{
+	return still_alone((void *)t);
+}
+
 bool target_is_ours(const struct target *t)
 {
 	if (t->lock_fd < 0 || !still_alone((void *)t))
 		return true;
 	say_error(t->name, "cannot go on", E4L_ET_NOT_OURS);
+	return false;
+}
+
+bool target_is_as_it_was(const struct target *t)
+{
+	const struct ext2_super_block *was = t->fs->super;
+	struct ext2_super_block sb;
+	ssize_t n;
+
+	if (!target_is_ours(t))
+		return false;
+	n = pread(t->lock_fd, &sb, sizeof(sb),
+		  t->offset_bytes + SUPERBLOCK_OFFSET);
+	if (n == sizeof(sb) &&
+	    ext2fs_le32_to_cpu(sb.s_mtime) == was->s_mtime &&
+	    ext2fs_le32_to_cpu(sb.s_wtime) == was->s_wtime &&
+	    ext2fs_le16_to_cpu(sb.s_mnt_count) == was->s_mnt_count)
+		return true;
+	say_error(t->name, "cannot go on", n < 0 ? errno : E4L_ET_NOT_OURS);
 	return false;
 }
 

@@ -87,6 +87,14 @@ bool target_is_strange(const struct target *t);
 bool target_open_write(struct target *t, const char *name, uint64_t partition,
 		       io_manager manager, const char *io_options);
 
+/*
+ * Takes the device or the file @name from @offset_bytes on to overwrite all of
+ * it, whatever it holds: refuses what is in use, and keeps others away until
+ * target_release().  False after saying why not.
+ */
+bool target_claim(struct target *t, const char *name, uint64_t offset_bytes);
+void target_release(struct target *t);
+
 /* What protects a change of a filesystem, beside its journal. */
 struct target_undo {
 	const char *file;	/* for e2undo(8); NULL: none */
@@ -114,6 +122,15 @@ void target_guard(struct target *t, struct e4l *e);
  * source; false after saying so.  True of what else is open for reading.
  */
 bool target_is_ours(const struct target *t);
+
+/*
+ * Whether the filesystem of @t, a source that is open, is used by nobody and
+ * was not mounted or changed since; false after saying so.
+ */
+bool target_is_as_it_was(const struct target *t);
+
+/* Whether somebody else does use it; says nothing. */
+bool target_is_used(const struct target *t);
 
 /*
  * Makes an inode bitmap of the @n files and subtrees @paths, as e4l_subtree()

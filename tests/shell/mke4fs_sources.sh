@@ -177,6 +177,7 @@ dd if=/dev/urandom of="$work/disk" bs=1M count=96 status=none
 attach "$work/disk"
 check "$mke4fs" -q -F -d "$work/a.tar" "$loop"
 equals "$loop" "$work/src"
+detach "$loop"
 
 # a part of a larger file: what is around it stays
 seq 300000 >"$work/around"
