@@ -155,17 +155,17 @@ static void tell(const char *name, const struct finding *what)
 }
 
 /* Says what is wrong; true when nothing is. */
-static bool is_sound(const char *name, struct findings *found)
+static bool is_sound(const struct target *t, struct findings *found)
 {
 	uint64_t errors = found->severity[SEVERITY_ERROR];
 	size_t i;
 
 	findings_sort(found);
 	for (i = 0; i < found->n && i < errors; i++)
-		tell(name, &found->v[i]);
+		tell(t->name, &found->v[i]);
 	if (errors)
-		say("%s: is not sound: %" PRIu64 " errors: run e2fsck -f",
-		    name, errors);
+		say("%s: is not sound: %" PRIu64 " error%s: run e2fsck -f %s",
+		    t->name, errors, errors > 1 ? "s" : "", t->e2fs_name);
 	return !errors;
 }
 
@@ -191,7 +191,7 @@ bool verify(const char *name, uint64_t partition)
 	if (doubt.super || doubt.groups)
 		say("%s: is not sound: %s", name,
 		    error_message(doubt.super ? doubt.super : doubt.groups));
-	sound = !err && !doubt.super && !doubt.groups && is_sound(name, &found);
+	sound = !err && !doubt.super && !doubt.groups && is_sound(&t, &found);
 	findings_free(&found);
 	e4l_free(e);
 	return target_close(&t) && sound;
