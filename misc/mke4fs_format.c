@@ -18,6 +18,7 @@
 
 #define BLOCKSIZE	4096u	/* of an image whose size is found here */
 #define ROUNDS		64	/* of the search for the smallest size */
+#define REFUSALS	16	/* by mke2fs: the size is not the reason */
 #define DOUBLINGS	13	/* of 8 MiB, to hold the largest journal */
 
 extern char **environ;
@@ -555,7 +556,7 @@ static bool find_smallest(const struct config *c, struct e4l_tree *t,
 	bool fits = false;
 	errcode_t err;
 	int64_t off;
-	int round;
+	int round, refused = 0;
 
 	if (c->free_bytes && !g.blocks &&
 	    !look_from_size(c, now + c->free_bytes, &g))
@@ -572,6 +573,8 @@ static bool find_smallest(const struct config *c, struct e4l_tree *t,
 			continue;
 		}
 		if (err && err != E4L_ET_NO_SPACE)
+			break;
+		if (!im->fs && ++refused == REFUSALS)
 			break;
 		off = slack(c, im, now);
 		fits = !err && off >= 0;
