@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2086,SC2116
 # ACLs and file capabilities: ids in them are mapped from every kind of source;
 # an archive may have names in place of numbers, or attributes.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2145
 # Multiple mount protection is let go of at every end but a kill; after a kill,
 # what the next run says works.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2086
 # A directory means the filesystem that it is on, and to e4frag what is below
 # it; a file never means anything but what it holds.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"

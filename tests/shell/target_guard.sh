@@ -5,6 +5,9 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program mke2fs strace
+# LeakSanitizer does not work under ptrace
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+export ASAN_OPTIONS
 
 mke2fs -qq -F -t ext4 "$work/img" 16M >/dev/null
 attach "$work/img"

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC1087,SC2086,SC2317
 # A filesystem inside a disk's image: by the number of its partition, and by the
 # offset where it begins, to read and to write.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2086,SC2125
 # What tools that write refuse: one sentence that says what to run, exit 1, and
 # not a byte changed.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
