@@ -50,7 +50,7 @@ run_guest() {
 	*)
 		timeout -s KILL "$BOOT_SECONDS" qemu-system-x86_64 \
 			-accel tcg,thread=multi -M pc -cpu max \
-			-m "${GUEST_MEM:-512M}" -smp 2 -display none \
+			-m "${GUEST_MEM:-512M}" -smp "${GUEST_CPUS:-2}" -display none \
 			-no-reboot -kernel "$kernel" -initrd "$work/initrd" \
 			-serial "file:$work/console" -serial "file:$work/out" \
 			-drive "file=$disk,if=virtio,format=raw,cache=unsafe" \

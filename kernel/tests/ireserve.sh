@@ -77,16 +77,45 @@ remounts "300 files, no index" 300 64 $on -O ^dir_index
 remounts "300 encrypted files" 300 64 $on,test_dummy_encryption -O encrypt
 remounts "60 files, inline data" 60 16 dir_ireserve=low -O inline_data -I 1024
 
-# Without a journal, inodes that were deleted a moment ago are not used again.
+# What is made in one go, directory after directory, is as dense as it comes; what
+# is made in turns is not, but for each directory's first file or two.
+new_disk 64 -N 16384 -g 8192 -O ^flex_bg
+boot <<-END >"$work/got"
+	mount -t ext4 -o dir_ireserve=low \$disk /mnt || exit 1
+	for d in 0 1 2 3 4 5 6 7 8 9; do
+		mkdir -p /mnt/top/go\$d
+		for n in 1 2 3 4 5 6 7; do : >/mnt/top/go\$d/\$n; done
+	done
+	ls -1id /mnt/top/go* /mnt/top/go*/* | sort -n | sed -n '1p;\$p'
+	for n in 1 2 3 4 5 6 7 8 9; do
+		for d in 0 1 2 3 4; do : >/mnt/top/go\$d/turn\$n; done
+	done
+	ls -1i /mnt/top/go3/turn*
+	umount /mnt
+END
+clean
+awk 'NR == 1 { first = $1 } NR == 2 { last = $1; next }
+	NR > 2 && !(int(($1 - 1) / 16) in seen) {
+		seen[int(($1 - 1) / 16)] = 1; blocks++ }
+	END { exit NR != 11 || last - first != 79 || blocks > 2 }' "$work/got" || {
+	cat "$work/got" >&2
+	fail "80 inodes are not 80 in a row, or 9 in turns not in two blocks"
+}
+echo "ok: dense what is made in one go, apart what is made in turns"
+
+# Without a journal, inodes that were deleted a moment ago are not used again:
+# those of two directories that have windows of their own stay apart.
 new_disk 64 -N 4096 -O ^has_journal
 boot <<-END >"$work/got"
 	mount -t ext4 -o dir_ireserve=low \$disk /mnt || exit 1
 	mkdir /mnt/a /mnt/b
-	for n in 1 2 3 4 5 6 7 8 9 10; do : >/mnt/a/\$n; done
+	for n in 1 2 3 4 5 6 7 8 9 10; do
+		for d in a b; do : >/mnt/\$d/\$n; done
+	done
 	rm /mnt/a/*
 	sleep 2
 	for n in 1 2 3 4 5 6 7 8 9 10; do : >/mnt/a/\$n; done
-	ls -1di /mnt/b
+	ls -1i /mnt/b/10
 	ls -1i /mnt/a
 	umount /mnt
 END
