@@ -18,7 +18,7 @@
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "e4layout/es_cache.h"
+#include "e4layout/read/es_cache.h"
 
 /* ----------------------------------------------------------------- policies */
 
@@ -74,8 +74,8 @@ static uint64_t walk_inode(struct e4l_es_cache *c, struct es_inode *inode,
 	c->stats.visited++;
 	walk(c, inode->root, &w);
 	for (i = 0; i < w.n; i++)
-		es_drop(c, inode, w.found[i]);
-	es_drop_empty(c, inode);
+		e4l_es_drop(c, inode, w.found[i]);
+	e4l_es_drop_empty(c, inode);
 	return w.n;
 }
 

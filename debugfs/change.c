@@ -10,9 +10,6 @@
 #include "support/units.h"
 #include "change.h"
 
-#define MAX_LINKS 65000
-#define DEFAULT_ZEROOUT_KB 32	/* the kernel's */
-
 static bool nothing(struct shell *s, void *priv)
 {
 	return true;
@@ -46,15 +43,6 @@ bool shell_change(struct shell *s, const char *what, const char *doing,
 	if (err)
 		shell_fails_e4l(s, what, err);
 	return shell_changed(s, !err);
-}
-
-errcode_t zeroout_limit(struct shell *s, uint64_t *bytes)
-{
-	uint32_t kb = DEFAULT_ZEROOUT_KB;
-	errcode_t err = e4l_tunables_get(s->e, "extent_max_zeroout_kb", &kb);
-
-	*bytes = (uint64_t)kb * 1024;
-	return err;
 }
 
 struct fitting {
@@ -115,7 +103,7 @@ static bool check_parent(const struct shell *s, const char *path,
 	return true;
 }
 
-bool place_find(struct shell *s, const char *path, struct place *p)
+bool name_find(struct shell *s, const char *path, struct name_at *p)
 {
 	ext2_filsys fs = s->target.fs;
 	const char *slash = strrchr(path, '/');
@@ -141,7 +129,7 @@ bool place_find(struct shell *s, const char *path, struct place *p)
 		return shell_fails(s, path, E4L_ET_NAME_TOO_LONG);
 	if (!check_parent(s, path, &dir))
 		return false;
-	p->full = dir.i_links_count >= MAX_LINKS;
+	p->full = dir.i_links_count >= EXT2_LINK_MAX;
 	err = ext2fs_lookup(fs, p->dir, p->name, strlen(p->name), NULL,
 			    &p->ino);
 	if (err == EXT2_ET_FILE_NOT_FOUND)
@@ -150,14 +138,14 @@ bool place_find(struct shell *s, const char *path, struct place *p)
 }
 
 /* The same for something new. */
-static bool place_find_new(struct shell *s, const char *path, struct place *p)
+static bool name_find_new(struct shell *s, const char *path, struct name_at *p)
 {
-	if (!place_find(s, path, p))
+	if (!name_find(s, path, p))
 		return false;
 	return p->ino ? shell_fails(s, path, EEXIST) : true;
 }
 
-errcode_t place_link(ext2_filsys fs, const struct place *p, ext2_ino_t ino,
+errcode_t name_link(ext2_filsys fs, const struct name_at *p, ext2_ino_t ino,
 		     int type)
 {
 	errcode_t err = ext2fs_link(fs, p->dir, p->name, ino, type);
@@ -168,7 +156,7 @@ errcode_t place_link(ext2_filsys fs, const struct place *p, ext2_ino_t ino,
 	return err ? err : ext2fs_link(fs, p->dir, p->name, ino, type);
 }
 
-errcode_t place_inode(struct shell *s, const struct place *p, int mode,
+errcode_t name_inode(struct shell *s, const struct name_at *p, int mode,
 		      ext2_ino_t *ino)
 {
 	uint32_t window = 0;
@@ -187,7 +175,7 @@ errcode_t place_inode(struct shell *s, const struct place *p, int mode,
 
 struct naming {
 	struct shell *s;
-	struct place place;
+	struct name_at at;
 	ext2_ino_t ino;
 	int type;
 };
@@ -195,8 +183,8 @@ struct naming {
 static errcode_t make_dir(ext2_filsys fs, io_channel device, void *priv)
 {
 	struct naming *n = priv;
-	const struct place *p = &n->place;
-	errcode_t err = place_inode(n->s, p, LINUX_S_IFDIR | 0755, &n->ino);
+	const struct name_at *p = &n->at;
+	errcode_t err = name_inode(n->s, p, LINUX_S_IFDIR | 0755, &n->ino);
 
 	if (err)
 		return err;
@@ -211,9 +199,9 @@ bool do_mkdir(struct shell *s, int argc, const char *const *argv)
 {
 	struct naming n = { .s = s };
 
-	if (!place_find_new(s, argv[1], &n.place))
+	if (!name_find_new(s, argv[1], &n.at))
 		return false;
-	if (n.place.full)
+	if (n.at.full)
 		return refuse(s, argv[1], "its directory has as many as it "
 					  "may have");
 	return shell_change(s, argv[1], "making the directory", make_dir, &n);
@@ -223,7 +211,7 @@ static errcode_t make_link(ext2_filsys fs, io_channel device, void *priv)
 {
 	const struct naming *n = priv;
 	struct ext2_inode inode;
-	errcode_t err = place_link(fs, &n->place, n->ino, n->type);
+	errcode_t err = name_link(fs, &n->at, n->ino, n->type);
 
 	if (!err)
 		err = ext2fs_read_inode(fs, n->ino, &inode);
@@ -262,7 +250,7 @@ bool do_link(struct shell *s, int argc, const char *const *argv)
 	errcode_t err;
 
 	if (!file_find(s, argv[1], &n.ino) ||
-	    !place_find_new(s, argv[2], &n.place))
+	    !name_find_new(s, argv[2], &n.at))
 		return false;
 	err = ext2fs_read_inode(s->target.fs, n.ino, &inode);
 	if (err)
@@ -270,7 +258,7 @@ bool do_link(struct shell *s, int argc, const char *const *argv)
 	if (LINUX_S_ISDIR(inode.i_mode) || !inode.i_links_count ||
 	    n.ino < EXT2_FIRST_INODE(s->target.fs->super))
 		return refuse(s, argv[1], "not a file that may have names");
-	if (inode.i_links_count >= MAX_LINKS)
+	if (inode.i_links_count >= EXT2_LINK_MAX)
 		return shell_fails(s, argv[1], EMLINK);
 	n.type = type_of(inode.i_mode);
 	return shell_change(s, argv[2], "making the link", make_link, &n);
@@ -325,7 +313,7 @@ static bool parse_bytes(const struct shell *s, const char *text, uint64_t size,
 static bool parse_range(const struct shell *s, const char *const *argv,
 			uint64_t size, uint64_t *offset, uint64_t *end)
 {
-	uint64_t bs = s->target.fs->blocksize, max = (1ULL << 32) - 1, len;
+	uint64_t bs = s->target.fs->blocksize, max = FILE_MAX_BLOCKS - 1, len;
 
 	if (!parse_bytes(s, argv[2], size, offset) ||
 	    !parse_bytes(s, argv[3], size, &len))

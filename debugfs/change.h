@@ -17,9 +17,6 @@ bool shell_change(struct shell *s, const char *what, const char *doing,
 				  void *priv),
 		  void *priv);
 
-/* The longest unwritten run that is zeroed, as the filesystem says. */
-errcode_t zeroout_limit(struct shell *s, uint64_t *bytes);
-
 /*
  * Where @blocks blocks of a file near @ino are best put: the first free run
  * that holds them from its group on, else the first of all, else the longest.
@@ -28,7 +25,7 @@ errcode_t find_goal(struct shell *s, ext2_ino_t ino, uint64_t blocks,
 		    blk64_t *goal);
 
 /* Where a name is, or could be. */
-struct place {
+struct name_at {
 	const char *path, *name;
 	ext2_ino_t dir;
 	ext2_ino_t ino;		/* 0: there is nothing yet */
@@ -36,14 +33,14 @@ struct place {
 };
 
 /* Finds it; false after saying why nothing can be put there. */
-bool place_find(struct shell *s, const char *path, struct place *p);
+bool name_find(struct shell *s, const char *path, struct name_at *p);
 
 /* An inode for something new there. */
-errcode_t place_inode(struct shell *s, const struct place *p, int mode,
+errcode_t name_inode(struct shell *s, const struct name_at *p, int mode,
 		      ext2_ino_t *ino);
 
 /* Gives it to @ino, of the type EXT2_FT_*. */
-errcode_t place_link(ext2_filsys fs, const struct place *p, ext2_ino_t ino,
+errcode_t name_link(ext2_filsys fs, const struct name_at *p, ext2_ino_t ino,
 		     int type);
 
 /* Whether the content of @f may change; false after saying why not. */

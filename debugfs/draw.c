@@ -239,7 +239,7 @@ static bool map_file(struct drawing *d, const char *path)
 
 	if (!file_find(d->s, path, &ino))
 		return false;
-	for (at = 0; at < FILE_END; at = es.lblk + es.len) {
+	for (at = 0; at < FILE_MAX_BLOCKS; at = es.lblk + es.len) {
 		err = file_block(d->s, ino, at, &es);
 		if (err)
 			return shell_fails_e4l(d->s, path, err);

@@ -25,6 +25,7 @@
 #include <stdint.h>
 #include <ss/ss.h>
 #include <e4layout/e4layout.h>
+#include "e4layout/format/format.h"
 #include "support/args.h"
 #include "support/interrupt.h"
 #include "support/json.h"
@@ -109,9 +110,6 @@ bool shell_report(const struct shell *s, json_t *object);
 json_t *shell_text(const struct shell *s, const char *bytes, size_t max);
 
 /* ------------------------------------------------------------------- file.c */
-
-/* What is behind every block that a file may have. */
-#define FILE_END (1ULL << 32)
 
 struct file {
 	ext2_ino_t ino;

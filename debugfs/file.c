@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "e4layout/array.h"
+#include "e4layout/base/array.h"
 #include "support/say.h"
 #include "support/units.h"
 #include "e4debug.h"
@@ -63,16 +63,8 @@ errcode_t file_scan(const struct shell *s, ext2_ino_t ino,
 		    void *priv)
 {
 	struct e4l_scan_ops ops = { .piece = piece };
-	ext2fs_inode_bitmap only;
-	errcode_t err;
 
-	err = ext2fs_allocate_inode_bitmap(s->target.fs, "one inode", &only);
-	if (err)
-		return err;
-	ext2fs_mark_inode_bitmap2(only, ino);
-	err = e4l_scan(s->e, 0, only, &ops, priv);
-	ext2fs_free_inode_bitmap(only);
-	return err;
+	return e4l_scan_inode(s->e, ino, &ops, priv);
 }
 
 struct loading {
@@ -184,7 +176,7 @@ static errcode_t fill_piece(const struct e4l_piece *p, void *priv)
 						  E4L_ES_WRITTEN, x->pblk);
 	}
 	if (p->last && !err)
-		err = fill(f, p->ino, FILE_END, E4L_ES_HOLE, 0);
+		err = fill(f, p->ino, FILE_MAX_BLOCKS, E4L_ES_HOLE, 0);
 	return err;
 }
 

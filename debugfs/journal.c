@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "e4layout/array.h"
-#include "e4layout/jbd2.h"
+#include "e4layout/base/array.h"
+#include "e4layout/format/jbd2.h"
 #include "support/say.h"
 #include "e4debug.h"
 

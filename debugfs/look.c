@@ -226,7 +226,7 @@ bool do_extents(struct shell *s, int argc, const char *const *argv)
 static uint64_t count_entries(const struct file *f, size_t i, size_t *extent)
 {
 	const struct e4l_tree_block *b = &f->tree[i];
-	uint64_t end = 1ULL << 32, n = 0;
+	uint64_t end = FILE_MAX_BLOCKS, n = 0;
 	size_t j;
 
 	for (j = i + 1; j < f->n_tree && f->tree[j].level < b->level; j++)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "support/repairing.h"
 #include "support/say.h"
 #include "support/undo_guard.h"
 #include "support/units.h"
@@ -21,34 +22,19 @@ struct repair {
 	unsigned int flags;
 	uint64_t zeroout_bytes;
 	struct e4l_repack_result result;
-	bool writing;
+	struct repairing repairing;
 };
 
 static bool should_stop(bool inside, void *priv)
 {
-	struct repair *r = priv;
-
-	return interrupt_heard(&r->s->interrupt);
+	return repairing_stop(&((struct repair *)priv)->repairing);
 }
 
-/* The scan can end anywhere, what is written between steps: see stop(). */
 static void on_progress(bool writing, uint64_t done, uint64_t total,
 			void *priv)
 {
-	struct repair *r = priv;
-
-	if (writing && !r->writing) {
-		progress_end(&r->s->progress);
-		progress_start(&r->s->progress, &r->s->args, "repairing");
-		r->writing = true;
-	}
-	if (writing)
-		progress_update(&r->s->progress, done, total,
-				done * r->s->target.fs->blocksize);
-	else
-		shell_progress(r->s, done, total);
-	if (!r->writing && done < total && should_stop(false, r))
-		e4l_interrupt(r->s->e);
+	repairing_progress(&((struct repair *)priv)->repairing, writing, done,
+			   total);
 }
 
 #define RESULT(key) { #key, offsetof(struct e4l_repack_result, key) }
@@ -72,10 +58,10 @@ static bool show_result(const struct repair *r, bool dry)
 
 static errcode_t run(struct repair *r, ext2fs_inode_bitmap only, bool dry)
 {
-	uint64_t max = r->zeroout_bytes / r->s->target.fs->blocksize;
 	struct e4l_repack_options opt = {
 		.flags = r->flags, .dry_run = dry,
-		.zeroout_max_blocks = max < UINT32_MAX ? max : UINT32_MAX,
+		.zeroout_max_blocks = repairing_blocks(r->s->e,
+						       r->zeroout_bytes),
 		.zeroout_budget_blocks = E4L_NO_LIMIT,
 		.copy_budget_blocks = E4L_NO_LIMIT,
 		.only = only, .journal = r->s->target.journal,
@@ -84,6 +70,11 @@ static errcode_t run(struct repair *r, ext2fs_inode_bitmap only, bool dry)
 	};
 	errcode_t err;
 
+	r->repairing = (struct repairing) {
+		.e = r->s->e, .args = &r->s->args,
+		.interrupt = &r->s->interrupt, .progress = &r->s->progress,
+		.max_seconds = UINT64_MAX,
+	};
 	progress_start(&r->s->progress, &r->s->args, "scanning");
 	err = e4l_repack(r->s->e, &opt, &r->result);
 	progress_end(&r->s->progress);
@@ -92,7 +83,7 @@ static errcode_t run(struct repair *r, ext2fs_inode_bitmap only, bool dry)
 
 static bool find_zeroout(struct repair *r)
 {
-	errcode_t err = zeroout_limit(r->s, &r->zeroout_bytes);
+	errcode_t err = repairing_zeroout(r->s->e, &r->zeroout_bytes);
 
 	return err ? shell_fails_e4l(r->s, "cannot read the tunables", err) :
 		     true;
@@ -111,7 +102,7 @@ static bool repair(struct repair *r, const char *path)
 		ext2fs_free_inode_bitmap(only);
 	ok = err ? shell_fails_e4l(r->s, "cannot repair", err) : true;
 	/* an end before the first transaction has changed nothing */
-	if (!dry && (!err || r->writing || r->result.transactions))
+	if (!dry && (!err || r->repairing.writing || r->result.transactions))
 		ok = shell_changed(r->s, ok);
 	return ok && show_result(r, dry);
 }

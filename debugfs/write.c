@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include "e4layout/array.h"
+#include "e4layout/base/array.h"
+#include "support/repairing.h"
 #include "support/say.h"
 #include "change.h"
 
@@ -26,7 +27,7 @@ struct writing {
 	uint64_t data_blocks;		/* about: without holes */
 	mode_t mode;
 	blk64_t goal;			/* of what comes first */
-	struct place place;
+	struct name_at at;
 	/* into what is there: the map before and after */
 	struct file f;
 	struct e4l_extent *after;
@@ -226,13 +227,13 @@ static errcode_t write_new(ext2_filsys fs, io_channel device, void *priv)
 
 	err = plug_in(w, fs, device);
 	if (!err)
-		err = place_inode(w->s, &w->place, LINUX_S_IFREG, &ino);
+		err = name_inode(w->s, &w->at, LINUX_S_IFREG, &ino);
 	if (!err)
 		err = add_inode(w, ino);
 	if (!err)
 		err = add_content(w, ino);
 	if (!err)
-		err = place_link(fs, &w->place, ino, EXT2_FT_REG_FILE);
+		err = name_link(fs, &w->at, ino, EXT2_FT_REG_FILE);
 	return plug_out(w, err);
 }
 
@@ -246,12 +247,12 @@ static bool check_range(const struct writing *w)
 	errcode_t err;
 
 	for (at = 0; at < w->blocks; at = es.lblk + es.len) {
-		err = file_block(w->s, w->place.ino, at, &es);
+		err = file_block(w->s, w->at.ino, at, &es);
 		if (err)
-			return shell_fails_e4l(w->s, w->place.path, err);
+			return shell_fails_e4l(w->s, w->at.path, err);
 		if (es.state == E4L_ES_UNWRITTEN)
 			continue;
-		say("%s: %s: block %llu %s", w->s->request, w->place.path,
+		say("%s: %s: block %llu %s", w->s->request, w->at.path,
 		    (unsigned long long)at, es.state == E4L_ES_HOLE ?
 		    "is a hole: fallocate it first" :
 		    "has content: it is never overwritten");
@@ -278,7 +279,7 @@ static errcode_t plan_map(struct writing *w)
 	uint64_t limit_bytes;
 	errcode_t err;
 
-	err = zeroout_limit(w->s, &limit_bytes);
+	err = repairing_zeroout(w->s->e, &limit_bytes);
 	if (!err)
 		err = e4l_zeroout_file_new(w->f.extents, w->f.n_extents, bs,
 					   file_blocks(w->s, &w->f), &z);
@@ -318,7 +319,7 @@ static errcode_t put_tree(struct writing *w, struct ext2_inode *inode)
 	errcode_t err;
 	size_t i;
 
-	err = ext2fs_extent_open2(w->fs, w->place.ino, inode, &handle);
+	err = ext2fs_extent_open2(w->fs, w->at.ino, inode, &handle);
 	if (err)
 		return err;
 	for (i = 0; i < w->n_after && !err; i++) {
@@ -337,7 +338,7 @@ static errcode_t put_tree(struct writing *w, struct ext2_inode *inode)
 
 static errcode_t put_map(struct writing *w)
 {
-	ext2_ino_t ino = w->place.ino;
+	ext2_ino_t ino = w->at.ino;
 	struct ext2_inode inode;
 	errcode_t err = ext2fs_read_inode(w->fs, ino, &inode);
 
@@ -397,7 +398,7 @@ static bool open_source(struct writing *w)
 	w->data_blocks = st.st_blocks * 512ULL / bs + 1;
 	if (w->data_blocks > w->blocks)
 		w->data_blocks = w->blocks;
-	return w->blocks < 1ULL << 32 ? true :
+	return w->blocks < FILE_MAX_BLOCKS ? true :
 	       shell_fails(w->s, w->source, EFBIG);
 }
 
@@ -410,10 +411,10 @@ static bool change_new(struct writing *w)
 		    w->s->name);
 		return false;
 	}
-	err = find_goal(w->s, w->place.dir, w->data_blocks, &w->goal);
+	err = find_goal(w->s, w->at.dir, w->data_blocks, &w->goal);
 	if (err)
-		return shell_fails_e4l(w->s, w->place.path, err);
-	return shell_change(w->s, w->place.path, "writing the file", write_new,
+		return shell_fails_e4l(w->s, w->at.path, err);
+	return shell_change(w->s, w->at.path, "writing the file", write_new,
 			    w);
 }
 
@@ -421,14 +422,14 @@ static bool change_old(struct writing *w)
 {
 	errcode_t err;
 
-	if (!file_load(w->s, w->place.ino, &w->f) ||
-	    !file_may_change(w->s, w->place.path, &w->f) || !check_range(w))
+	if (!file_load(w->s, w->at.ino, &w->f) ||
+	    !file_may_change(w->s, w->at.path, &w->f) || !check_range(w))
 		return false;
 	if (!w->blocks)
 		return true;
 	err = plan_map(w);
-	return err ? shell_fails_e4l(w->s, w->place.path, err) :
-		     shell_change(w->s, w->place.path, "writing the file",
+	return err ? shell_fails_e4l(w->s, w->at.path, err) :
+		     shell_change(w->s, w->at.path, "writing the file",
 				  write_over, w);
 }
 
@@ -437,8 +438,8 @@ bool do_write(struct shell *s, int argc, const char *const *argv)
 	struct writing w = { .s = s, .source = argv[1], .fd = -1 };
 	bool ok;
 
-	ok = open_source(&w) && place_find(s, argv[2], &w.place) &&
-	     (w.place.ino ? change_old(&w) : change_new(&w)) &&
+	ok = open_source(&w) && name_find(s, argv[2], &w.at) &&
+	     (w.at.ino ? change_old(&w) : change_new(&w)) &&
 	     shell_report(s, json_pack("{s:I, s:I}", "written_bytes",
 				     (json_int_t)w.done_bytes, "zeroed_blocks",
 				     (json_int_t)w.zeroed_blocks));

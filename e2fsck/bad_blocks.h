@@ -3,7 +3,7 @@
 #ifndef E4CHECK_BAD_BLOCKS_H
 #define E4CHECK_BAD_BLOCKS_H
 
-#include "checkP.h"
+#include "check_internal.h"
 
 /* Reads the list, and judges which of the filesystem's own blocks it names. */
 errcode_t pass1_bad_blocks(struct check *ck);

@@ -30,10 +30,10 @@ static const struct args_option options[] = {
 	  .help = "check all, as always; for fsck" },
 	{ .letter = 'C', .kind = ARGS_TEXT, .offset = AT(fsck_fd),
 	  .value = "FD", .help = "0: as --progress=always; for fsck" },
-	{ .letter = 'p', .kind = ARGS_FLAG, .offset = AT(fsck_mends),
-	  .help = "refused: e2fsck -p mends" },
-	{ .letter = 'y', .kind = ARGS_FLAG, .offset = AT(fsck_mends),
-	  .help = "refused: e2fsck -y mends" },
+	{ .letter = 'p', .kind = ARGS_FLAG, .offset = AT(fsck_fixes),
+	  .help = "refused: e2fsck -p fixes" },
+	{ .letter = 'y', .kind = ARGS_FLAG, .offset = AT(fsck_fixes),
+	  .help = "refused: e2fsck -y fixes" },
 };
 static const struct args_tool tool = {
 	.operands = "TARGET...",
@@ -179,8 +179,8 @@ int main(int argc, char **argv)
 	if (first < 0)
 		return status == STATUS_USAGE ? FSCK_USAGE :
 		       status == STATUS_FAILED ? FSCK_FAILED : status;
-	if (check.fsck_mends) {
-		say("changes nothing: to mend, run e2fsck -p or e2fsck -fy %s",
+	if (check.fsck_fixes) {
+		say("changes nothing: to fix it, run e2fsck -p or e2fsck -fy %s",
 		    argv[first]);
 		return FSCK_USAGE;
 	}

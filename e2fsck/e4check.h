@@ -21,7 +21,7 @@ struct e4check {
 	/* what was asked for */
 	struct args_common args;	/* must be first: see support/args.h */
 	bool layout_only, no_layout;
-	bool fsck_n, fsck_f, fsck_mends;	/* as fsck(8) passes them */
+	bool fsck_n, fsck_f, fsck_fixes;	/* as fsck(8) passes them */
 	const char *fsck_fd;
 	uint64_t max_findings, threads;
 	/* the work */

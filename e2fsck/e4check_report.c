@@ -45,29 +45,29 @@ static void print_finding(const struct e4check *check,
 	printf(": %s\n", finding_text(what, text, sizeof(text)));
 }
 
-/* The command that mends @id; NULL: there is none, or not while mounted. */
-static const char *mend_of(const struct e4check *check, enum finding_id id)
+/* The command that fixes @id; NULL: there is none, or not while mounted. */
+static const char *fix_of(const struct e4check *check, enum finding_id id)
 {
-	return check->target.mount_point ? NULL : finding_table[id].mend;
+	return check->target.mount_point ? NULL : finding_table[id].fix;
 }
 
-/* Each command that mends something of what was found, once. */
-static void print_mends(const struct e4check *check)
+/* Each command that fixes something of what was found, once. */
+static void print_fixes(const struct e4check *check)
 {
 	const char *said[FINDING_IDS];
 	size_t n = 0, i, j;
 
 	for (i = 0; i < FINDING_IDS; i++) {
-		const char *mend = mend_of(check, i);
+		const char *fix = fix_of(check, i);
 
-		if (!check->found.count[i] || !mend)
+		if (!check->found.count[i] || !fix)
 			continue;
-		for (j = 0; j < n && strcmp(said[j], mend); j++)
+		for (j = 0; j < n && strcmp(said[j], fix); j++)
 			;
 		if (j < n)
 			continue;
-		said[n++] = mend;
-		printf("to mend: %s %s\n", mend, check->target.e2fs_name);
+		said[n++] = fix;
+		printf("to fix: %s %s\n", fix, check->target.e2fs_name);
 	}
 	if (check->target.mount_point && check->found.severity[SEVERITY_ERROR])
 		printf("to be sure: check it again while it is not mounted\n");
@@ -98,7 +98,7 @@ bool e4check_print_text(const struct e4check *check)
 	for (i = 0; i < f->n; i++)
 		print_finding(check, &f->v[i]);
 	if (!check->args.quiet) {
-		print_mends(check);
+		print_fixes(check);
 		print_summary(check);
 	}
 	return true;
@@ -124,7 +124,7 @@ static json_t *finding_object(const struct e4check *check,
 						      what->group),
 			 "text", finding_text(what, text, sizeof(text)),
 			 "peer", json_text_or_null(info->peer),
-			 "mend", json_text_or_null(mend_of(check, what->id)));
+			 "fix", json_text_or_null(fix_of(check, what->id)));
 }
 
 bool e4check_print_json(const struct e4check *check)

@@ -3,7 +3,7 @@
 #ifndef E4CHECK_EA_INODES_H
 #define E4CHECK_EA_INODES_H
 
-#include "checkP.h"
+#include "check_internal.h"
 
 /* Is the value that @u names one of Lustre's, of which i_blocks knows nothing? */
 bool ea_inode_is_lustre(struct check *ck, const struct ea_use *u);

@@ -6,7 +6,7 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
-#include "e4layout/csum.h"
+#include "e4layout/format/csum.h"
 #include "encryption.h"
 #include <ext2fs/ext2_ext_attr.h>	/* wants ext2fs.h before it */
 

@@ -3,7 +3,7 @@
 #ifndef E4CHECK_ENCRYPTION_H
 #define E4CHECK_ENCRYPTION_H
 
-#include "checkP.h"
+#include "check_internal.h"
 
 /* By which policy the encrypted @inode is: a number for the next two. */
 uint32_t encryption_policy(struct check *ck,

@@ -4,18 +4,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "e4layout/array.h"
+#include "e4layout/base/array.h"
 #include "findings.h"
 
-/* What mends: commands, to be followed by their target. */
-#define MEND_NOTHING		NULL
-#define MEND_FSCK		"e2fsck -fy"
-#define MEND_RECOVER		"e2fsck -p"
-#define MEND_CLEAR_MMP		"tune2fs -f -E clear_mmp"
-#define MEND_REPACK_MERGE	"e4repack --only=merge"
-#define MEND_REPACK_ZERO	"e4repack --only=merge,zeroout"
-#define MEND_REPACK_MOVE	"e4repack"
-#define MEND_TUNE_CLEAR		"tune4fs --clear"
+/* What fixes: commands, to be followed by their target. */
+#define FIX_NOTHING		NULL
+#define FIX_FSCK		"e2fsck -fy"
+#define FIX_RECOVER		"e2fsck -p"
+#define FIX_CLEAR_MMP		"tune2fs -f -E clear_mmp"
+#define FIX_REPACK_MERGE	"e4repack --only=merge"
+#define FIX_REPACK_ZERO	"e4repack --only=merge,zeroout"
+#define FIX_REPACK_MOVE	"e4repack"
+#define FIX_TUNE_CLEAR		"tune4fs --clear"
 
 const char *const severity_names[] = {
 	[SEVERITY_ERROR] = "error",
@@ -24,8 +24,8 @@ const char *const severity_names[] = {
 };
 
 const struct finding_info finding_table[] = {
-#define FINDING(name, code, severity, sentence, peer, mend) \
-	[F_##name] = { code, SEVERITY_##severity, sentence, peer, MEND_##mend },
+#define FINDING(name, code, severity, sentence, peer, fix) \
+	[F_##name] = { code, SEVERITY_##severity, sentence, peer, FIX_##fix },
 #include "findings.def"
 #undef FINDING
 };

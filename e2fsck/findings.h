@@ -11,7 +11,7 @@
 #include <ext2fs/ext2fs.h>
 
 enum finding_id {
-#define FINDING(name, code, severity, sentence, peer, mend) F_##name,
+#define FINDING(name, code, severity, sentence, peer, fix) F_##name,
 #include "findings.def"
 #undef FINDING
 	FINDING_IDS
@@ -26,7 +26,7 @@ struct finding_info {
 	enum severity severity;
 	const char *sentence;
 	const char *peer;	/* NULL: none has a word for it */
-	const char *mend;	/* the command, without its target; or NULL */
+	const char *fix;	/* the command, without its target; or NULL */
 };
 extern const struct finding_info finding_table[];
 

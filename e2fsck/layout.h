@@ -3,7 +3,7 @@
 #ifndef E4CHECK_LAYOUT_H
 #define E4CHECK_LAYOUT_H
 
-#include "checkP.h"
+#include "check_internal.h"
 
 /* Before and after pass 1: what directories hold. */
 errcode_t layout_begin(struct check *ck);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
 #include <stdlib.h>
-#include "e4layout/own_blocks.h"
+#include "e4layout/format/own_blocks.h"
 #include "metadata.h"
 
 static errcode_t add(struct check *ck, blk64_t blk, blk64_t len)

@@ -3,7 +3,7 @@
 #ifndef E4CHECK_METADATA_H
 #define E4CHECK_METADATA_H
 
-#include "checkP.h"
+#include "check_internal.h"
 
 /* Sorted runs of blocks that do not overlap. */
 struct extent_list {

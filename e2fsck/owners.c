@@ -2,6 +2,7 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
+#include "e4layout/base/array.h"
 #include "owners.h"
 
 #define PAGE_BITS	15
@@ -20,7 +21,7 @@ struct page {
 		struct run *runs;
 		uint8_t *map;	/* when @dense */
 	};
-	uint16_t n, room;
+	uint16_t n;
 	bool dense;
 };
 
@@ -102,16 +103,8 @@ static errcode_t make_dense(struct page *p)
 
 static errcode_t insert_run(struct page *p, unsigned int at, struct run run)
 {
-	unsigned int room = p->room ? 2 * p->room : 4;
-	struct run *runs;
-
-	if (p->n == p->room) {
-		runs = reallocarray(p->runs, room, sizeof(*runs));
-		if (!runs)
-			return ENOMEM;
-		p->runs = runs;
-		p->room = room;
-	}
+	if (e4l_grow(&p->runs, p->n, sizeof(*p->runs)))
+		return ENOMEM;
 	memmove(p->runs + at + 1, p->runs + at, (p->n - at) * sizeof(run));
 	p->runs[at] = run;
 	p->n++;

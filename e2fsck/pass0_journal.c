@@ -3,9 +3,9 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
-#include "e4layout/csum.h"
-#include "e4layout/io_pool.h"
-#include "e4layout/jbd2.h"
+#include "e4layout/format/csum.h"
+#include "e4layout/base/io_pool.h"
+#include "e4layout/format/jbd2.h"
 #include "metadata.h"
 
 #define KNOWN_INCOMPAT (JBD2_REVOKE | JBD2_64BIT | JBD2_ASYNC_COMMIT | \

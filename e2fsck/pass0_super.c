@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "e4layout/io_pool.h"
-#include "e4layout/quota.h"
-#include "checkP.h"
+#include "e4layout/base/io_pool.h"
+#include "e4layout/journal/quota.h"
+#include "check_internal.h"
 
 #define MAX_DESC_SIZE	1024
 #define COPY_BLOCKS	64	/* of a copy, read at once */

@@ -2,8 +2,8 @@
 /* What an inode says of itself: modes, flags, sizes, times, extra fields. */
 #include "config.h"
 #include <string.h>
-#include "e4layout/dir_block.h"
-#include "checkP.h"
+#include "e4layout/format/dir_block.h"
+#include "check_internal.h"
 #include <ext2fs/ext3_extents.h>	/* wants ext2_fs.h before it */
 
 #define MIN_EXTRA_ISIZE	4	/* i_extra_isize and i_checksum_hi */
@@ -238,7 +238,7 @@ static bool symlink_ok(struct check *ck, const struct ext2_inode_large *inode)
 		return !(inode->i_flags & EXT4_EXTENTS_FL) &&
 		       e4l_inline_value(inode, EXT2_INODE_SIZE(ck->fs->super),
 					&len) &&
-		       inode->i_size == INLINE_BYTES + len;
+		       inode->i_size == I_BLOCK_BYTES + len;
 	if (!ext2fs_is_fast_symlink(small))
 		return true;	/* its block is read later */
 	if (ext2fs_has_feature_extents(ck->fs->super) &&

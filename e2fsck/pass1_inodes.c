@@ -12,9 +12,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "e4layout/csum.h"
-#include "e4layout/io_pool.h"
-#include "e4layout/scan.h"
+#include "e4layout/format/csum.h"
+#include "e4layout/base/io_pool.h"
+#include "e4layout/read/scan.h"
 #include "bad_blocks.h"
 #include "layout.h"
 #include "metadata.h"

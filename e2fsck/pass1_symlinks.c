@@ -3,8 +3,8 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
-#include "e4layout/io_pool.h"
-#include "checkP.h"
+#include "e4layout/base/io_pool.h"
+#include "check_internal.h"
 
 #define BATCH 4096
 

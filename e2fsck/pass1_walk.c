@@ -2,8 +2,8 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
-#include "e4layout/dir_block.h"
-#include "e4layout/io_pool.h"
+#include "e4layout/format/dir_block.h"
+#include "e4layout/base/io_pool.h"
 #include "encryption.h"
 #include "layout.h"
 #include "metadata.h"
@@ -284,7 +284,7 @@ static bool dir_size_ok(struct file_walk *w, const struct e4l_piece *p)
 		return !e4l_inline_value(p->inode,
 					 EXT2_INODE_SIZE(ck->fs->super),
 					 &len) ||
-		       size == INLINE_BYTES + len;
+		       size == I_BLOCK_BYTES + len;
 	/* e2fsck counts a directory's blocks in 32 bits */
 	if (blocks > mapped && (uint32_t)blocks == mapped) {
 		FOUND(ck, INODE_DIR_SIZE_HIGH, .ino = p->ino, .got = size);

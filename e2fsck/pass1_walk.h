@@ -6,7 +6,7 @@
 #ifndef E4CHECK_PASS1_WALK_H
 #define E4CHECK_PASS1_WALK_H
 
-#include "checkP.h"
+#include "check_internal.h"
 
 struct file_walk;
 

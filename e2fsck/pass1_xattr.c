@@ -3,8 +3,8 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
-#include "e4layout/csum.h"
-#include "e4layout/io_pool.h"
+#include "e4layout/format/csum.h"
+#include "e4layout/base/io_pool.h"
 #include "ea_inodes.h"
 #include "encryption.h"
 #include "pass1_walk.h"

@@ -3,16 +3,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "e4layout/csum.h"
-#include "e4layout/dir_block.h"
+#include "e4layout/format/csum.h"
+#include "e4layout/format/dir_block.h"
 #include "encryption.h"
 #include "pass2_block.h"
 #include "pass2_htree.h"
 
-#define HASH_BYTES	8	/* after the name, in encrypted casefolded ones */
-#define TAIL_BYTES	12	/* of a leaf: its checksum */
 #define ENCRYPTED_NAME	16	/* the least that one has */
-#define INLINE_FIRST	4	/* after ".." */
 
 /* A part of a directory. */
 struct part {
@@ -23,14 +20,6 @@ struct part {
 	unsigned int len, off;
 	unsigned int entry;	/* 0: ".", 1: "..", 2: any other */
 	bool hashed;		/* hashes follow names */
-};
-
-/* One entry. */
-struct entry {
-	ext2_ino_t ino;
-	const char *name;
-	unsigned int len, rec_len;
-	uint8_t type;
 };
 
 errcode_t dir_judge_init(struct dir_judge *j, struct check *ck)
@@ -83,15 +72,15 @@ static void note_parent(struct check *ck, ext2_ino_t ino, ext2_ino_t parent)
 
 /* ------------------------------------------------------------------- names */
 
-static bool is_dot_name(const struct entry *e)
+static bool is_dot_name(const struct dirent_raw *e)
 {
-	return (e->len == 1 && e->name[0] == '.') ||
-	       (e->len == 2 && e->name[0] == '.' && e->name[1] == '.');
+	return (e->name_len == 1 && e->name[0] == '.') ||
+	       (e->name_len == 2 && e->name[0] == '.' && e->name[1] == '.');
 }
 
 /* Where the encoding is strict, every name of a casefolded directory has it. */
 static bool is_encoded(const struct check *ck, const struct part *p,
-		       const struct entry *e)
+		       const struct dirent_raw *e)
 {
 	ext2_filsys fs = ck->fs;
 	char *bad;
@@ -99,19 +88,19 @@ static bool is_encoded(const struct check *ck, const struct part *p,
 	return !(p->dir->flags & DIR_CASEFOLD) || !fs->encoding ||
 	       !(fs->super->s_encoding_flags & EXT4_ENC_STRICT_MODE_FL) ||
 	       !ext2fs_check_encoded_name(fs->encoding, (char *)e->name,
-					  e->len, &bad);
+					  e->name_len, &bad);
 }
 
 static void judge_name(struct dir_judge *j, const struct part *p,
-		       const struct entry *e)
+		       const struct dirent_raw *e)
 {
 	bool ok;
 
 	if (p->dir->flags & DIR_ENCRYPTED)
-		ok = p->entry < 2 || e->len >= ENCRYPTED_NAME;
+		ok = p->entry < 2 || e->name_len >= ENCRYPTED_NAME;
 	else
-		ok = !memchr(e->name, '/', e->len) &&
-		     !memchr(e->name, '\0', e->len) &&
+		ok = !memchr(e->name, '/', e->name_len) &&
+		     !memchr(e->name, '\0', e->name_len) &&
 		     is_encoded(j->ck, p, e);
 	if (!ok)
 		FOUND(j->ck, ENTRY_NAME, .ino = p->dir->ino, .blk = p->blk,
@@ -120,24 +109,26 @@ static void judge_name(struct dir_judge *j, const struct part *p,
 
 /* Is the name in this part of the directory already? */
 static bool is_twice(struct dir_judge *j, const struct part *p,
-		     const struct entry *e)
+		     const struct dirent_raw *e)
 {
-	uint32_t hash = e4l_crc32c(~0u, e->name, e->len);
+	uint32_t hash = e4l_crc32c(~0u, e->name, e->name_len);
 	uint32_t i = hash & (j->n_slots - 1);
 
 	for (; j->slots[i].offset; i = (i + 1) & (j->n_slots - 1)) {
 		const char *other = p->buf + j->slots[i].offset - 1;
 
-		if (j->slots[i].hash == hash && (uint8_t)other[6] == e->len &&
-		    !memcmp(other + 8, e->name, e->len))
+		if (j->slots[i].hash == hash && (uint8_t)other[6] == e->name_len &&
+		    !memcmp(other + DIRENT_HEAD_BYTES, e->name, e->name_len))
 			return true;
 	}
-	j->slots[i] = (struct name_slot) { hash, e->name - p->buf - 8 + 1 };
+	j->slots[i] = (struct name_slot) {
+		hash, e->name - p->buf - DIRENT_HEAD_BYTES + 1
+	};
 	return false;
 }
 
 static void note_hash(struct dir_judge *j, const struct part *p,
-		      const struct entry *e)
+		      const struct dirent_raw *e)
 {
 	struct check *ck = j->ck;
 	uint32_t hash = 0;
@@ -146,9 +137,9 @@ static void note_hash(struct dir_judge *j, const struct part *p,
 		return;
 	if (p->dir->hash_version == EXT2_HASH_SIPHASH)
 		hash = ext2fs_le32_to_cpu(*(const uint32_t *)(e->name +
-					  (e->len + 3) / 4 * 4));
+					  (e->name_len + 3) / 4 * 4));
 	else
-		ext2fs_dirhash2(p->dir->hash_version, e->name, e->len,
+		ext2fs_dirhash2(p->dir->hash_version, e->name, e->name_len,
 				ck->fs->encoding,
 				p->dir->flags & DIR_CASEFOLD ?
 				EXT4_CASEFOLD_FL : 0,
@@ -169,7 +160,7 @@ static bool ino_allowed(const struct ext2_super_block *sb, ext2_ino_t ino)
 }
 
 static void judge_type(struct dir_judge *j, const struct part *p,
-		       const struct entry *e)
+		       const struct dirent_raw *e)
 {
 	struct check *ck = j->ck;
 	uint8_t type = ck->kind[e->ino] & KIND_TYPE;
@@ -188,7 +179,7 @@ static void judge_type(struct dir_judge *j, const struct part *p,
 
 /* What an entry but the first two may not be.  False: nothing to count. */
 static void judge_other(struct dir_judge *j, const struct part *p,
-			const struct entry *e)
+			const struct dirent_raw *e)
 {
 	struct check *ck = j->ck;
 	ext2_ino_t dir = p->dir->ino;
@@ -200,7 +191,7 @@ static void judge_other(struct dir_judge *j, const struct part *p,
 		      .got = e->ino);
 	else if (e->ino == EXT2_ROOT_INO)
 		FOUND(ck, ENTRY_ROOT, .ino = dir, .blk = p->blk);
-	else if (!e->len)
+	else if (!e->name_len)
 		FOUND(ck, ENTRY_NAME, .ino = dir, .blk = p->blk,
 		      .got = e->ino);
 	if (p->dir->flags & DIR_ENCRYPTED &&
@@ -219,7 +210,7 @@ static void judge_other(struct dir_judge *j, const struct part *p,
 }
 
 static void judge_target(struct dir_judge *j, const struct part *p,
-			 const struct entry *e)
+			 const struct dirent_raw *e)
 {
 	struct check *ck = j->ck;
 	ext2_ino_t dir = p->dir->ino;
@@ -248,11 +239,11 @@ static void judge_target(struct dir_judge *j, const struct part *p,
 }
 
 static void judge_dot(struct dir_judge *j, const struct part *p,
-		      const struct entry *e)
+		      const struct dirent_raw *e)
 {
 	struct check *ck = j->ck;
 
-	if (e->ino != p->dir->ino || e->len != 1 || e->name[0] != '.' ||
+	if (e->ino != p->dir->ino || e->name_len != 1 || e->name[0] != '.' ||
 	    e->name[1])
 		FOUND(ck, DIR_DOT, .ino = p->dir->ino, .blk = p->blk,
 		      .got = e->ino);
@@ -261,9 +252,9 @@ static void judge_dot(struct dir_judge *j, const struct part *p,
 }
 
 static void judge_dotdot(struct dir_judge *j, const struct part *p,
-			 const struct entry *e)
+			 const struct dirent_raw *e)
 {
-	if (!e->ino || e->len != 2 || e->name[0] != '.' ||
+	if (!e->ino || e->name_len != 2 || e->name[0] != '.' ||
 	    e->name[1] != '.' || e->name[2])
 		FOUND(j->ck, DIR_DOTDOT, .ino = p->dir->ino, .blk = p->blk,
 		      .got = e->ino);
@@ -272,7 +263,7 @@ static void judge_dotdot(struct dir_judge *j, const struct part *p,
 }
 
 static void judge_entry(struct dir_judge *j, struct part *p,
-			const struct entry *e)
+			const struct dirent_raw *e)
 {
 	if (p->entry == 0)
 		judge_dot(j, p, e);
@@ -286,31 +277,22 @@ static void judge_entry(struct dir_judge *j, struct part *p,
 
 /* The next entry; false when what is left makes no sense. */
 static bool next_entry(const struct check *ck, struct part *p,
-		       struct entry *e)
+		       struct dirent_raw *e)
 {
-	const struct ext2_dir_entry *d = (const void *)(p->buf + p->off);
 	unsigned int left = p->len - p->off;
-	unsigned int extra = p->hashed && p->entry > 1 ? HASH_BYTES : 0;
+	unsigned int extra = p->hashed && p->entry > 1 ? DIR_HASH_BYTES : 0;
 
 	if (left < DIR_ENTRY_BYTES)
 		return false;
-	*e = (struct entry) {
-		.ino = ext2fs_le32_to_cpu(d->inode),
-		.name = d->name, .len = ((const uint8_t *)d)[6],
-		.rec_len = ext2fs_le16_to_cpu(d->rec_len),
-		.type = ((const uint8_t *)d)[7],
-	};
-	if (ck->fs->blocksize >= 65536 &&
-	    (e->rec_len == 65535 || !e->rec_len))
-		e->rec_len = 65536;
+	*e = dirent_read(ck->fs->blocksize, p->buf + p->off);
 	return e->rec_len <= left && e->rec_len >= DIR_ENTRY_BYTES + extra &&
-	       e->rec_len % 4 == 0 && (8 + e->len + 3) / 4 * 4 + extra <=
-	       e->rec_len;
+	       e->rec_len % 4 == 0 &&
+	       dirent_bytes(e->name_len) + extra <= e->rec_len;
 }
 
 static void judge_part(struct dir_judge *j, struct part *p)
 {
-	struct entry e;
+	struct dirent_raw e;
 
 	memset(j->slots, 0, j->n_slots * sizeof(*j->slots));
 	while (p->off < p->len) {
@@ -330,12 +312,13 @@ static void judge_part(struct dir_judge *j, struct part *p)
 /* Does the chain of entries end where the checksum's begins? */
 static bool has_tail(ext2_filsys fs, const char *block)
 {
-	static const uint8_t tail[8] = { 0, 0, 0, 0, TAIL_BYTES, 0, 0, 0xDE };
-	unsigned int top = fs->blocksize - TAIL_BYTES, off = 0;
+	static const uint8_t tail[8] = { 0, 0, 0, 0, DIR_TAIL_BYTES, 0, 0,
+					 DIR_TAIL_TYPE };
+	unsigned int top = fs->blocksize - DIR_TAIL_BYTES, off = 0;
 
 	while (off < top) {
 		const uint8_t *d = (const uint8_t *)block + off;
-		unsigned int len = d[4] | d[5] << 8;
+		unsigned int len = get_le16(d + 4);
 
 		/* nonsense is reported where entries are judged */
 		if (len < 8 || len % 4 || off + len > fs->blocksize)
@@ -377,7 +360,7 @@ static unsigned int judge_csum(struct check *ck, const struct dir *dir,
 	}
 	if (!ok)
 		FOUND(ck, DIR_CSUM, .ino = dir->ino, .blk = blk);
-	return fs->blocksize - TAIL_BYTES;
+	return fs->blocksize - DIR_TAIL_BYTES;
 }
 
 void dir_judge_block(struct dir_judge *j, struct dir *dir, blk64_t blk,
@@ -409,15 +392,15 @@ static void judge_inline_dots(struct dir_judge *j, struct part *p,
 			      ext2_ino_t parent)
 {
 	bool typed = ext2fs_has_feature_filetype(j->ck->fs->super);
-	struct entry e = {
-		.ino = p->dir->ino, .name = ".\0", .len = 1,
+	struct dirent_raw e = {
+		.ino = p->dir->ino, .name = ".\0", .name_len = 1,
 		.rec_len = DIR_ENTRY_BYTES, .type = typed ? EXT2_FT_DIR : 0,
 	};
 
 	judge_entry(j, p, &e);
 	e.ino = parent;
 	e.name = "..\0";
-	e.len = 2;
+	e.name_len = 2;
 	judge_entry(j, p, &e);
 }
 
@@ -427,7 +410,7 @@ void dir_judge_inline(struct dir_judge *j, struct dir *dir,
 	struct check *ck = j->ck;
 	struct part p = {
 		.dir = dir, .buf = (const char *)raw->i_block,
-		.len = INLINE_BYTES, .off = INLINE_FIRST,
+		.len = I_BLOCK_BYTES, .off = DIR_INLINE_PARENT,
 		.hashed = dir->flags & DIR_CASEFOLD &&
 			  dir->flags & DIR_ENCRYPTED,
 	};
@@ -439,7 +422,7 @@ void dir_judge_inline(struct dir_judge *j, struct dir *dir,
 		return;		/* judged with the inode */
 	if (len % 4 || (len && len < DIR_ENTRY_BYTES)) {
 		FOUND(ck, DIR_INLINE_SIZE, .ino = dir->ino,
-		      .got = INLINE_BYTES + len);
+		      .got = I_BLOCK_BYTES + len);
 		return;
 	}
 	judge_inline_dots(j, &p, ext2fs_le32_to_cpu(raw->i_block[0]));

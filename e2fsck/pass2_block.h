@@ -3,7 +3,7 @@
 #ifndef E4CHECK_PASS2_BLOCK_H
 #define E4CHECK_PASS2_BLOCK_H
 
-#include "checkP.h"
+#include "check_internal.h"
 
 /* Room for one thread's work on one block. */
 struct dir_judge {

@@ -14,9 +14,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "e4layout/dir_block.h"
-#include "e4layout/io_pool.h"
-#include "checkP.h"
+#include "e4layout/format/dir_block.h"
+#include "e4layout/base/io_pool.h"
+#include "check_internal.h"
 #include "pass2_block.h"
 #include "pass2_htree.h"
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
 #include <string.h>
+#include "e4layout/format/format.h"
 #include "pass2_htree.h"
 
-#define ROOT_INFO		24	/* offset in the first block */
-#define NODE_ENTRIES		8	/* offset in the others */
-#define TAIL_BYTES		8	/* of the checksum */
-#define BLOCK_MASK		0x0FFFFFFF
 #define LAST_HASH		0xFFFFFFFE
 
 /* dx_block.flags */
@@ -40,12 +37,11 @@ void htree_judge_root(struct check *ck, struct dir *dir, blk64_t blk,
 		      const void *block)
 {
 	const struct ext2_dx_root_info *root = (const void *)
-		((const char *)block + ROOT_INFO);
-	struct ext2_super_block *sb = ck->fs->super;
+		((const char *)block + DX_INFO_AT);
 
 	if (root->reserved_zero || root->info_length < sizeof(*root) ||
 	    root->unused_flags & EXT2_HASH_FLAG_INCOMPAT ||
-	    ROOT_INFO + root->info_length + TAIL_BYTES + sizeof(struct
+	    DX_INFO_AT + root->info_length + DX_TAIL_BYTES + sizeof(struct
 	    ext2_dx_entry) > ck->fs->blocksize) {
 		FOUND(ck, HTREE_ROOT, .ino = dir->ino, .blk = blk);
 		give_up(dir);
@@ -59,16 +55,14 @@ void htree_judge_root(struct check *ck, struct dir *dir, blk64_t blk,
 		give_up(dir);
 	}
 	dir->levels = root->indirect_levels + 1;
-	dir->hash_version = root->hash_version;
-	if (dir->hash_version <= EXT2_HASH_TEA &&
-	    sb->s_flags & EXT2_FLAGS_UNSIGNED_HASH)
-		dir->hash_version += 3;
+	dir->hash_version = hash_version_of(ck->fs->super,
+					    root->hash_version);
 }
 
 /* Bytes at the end of an index block that entries leave to its checksum. */
 static unsigned int tail_bytes(ext2_filsys fs)
 {
-	return ext2fs_has_feature_metadata_csum(fs->super) ? TAIL_BYTES : 0;
+	return ext2fs_has_feature_metadata_csum(fs->super) ? DX_TAIL_BYTES : 0;
 }
 
 /* How many entries an index block has room for from @offset on. */
@@ -80,17 +74,14 @@ static unsigned int entries_from(ext2_filsys fs, unsigned int offset)
 
 bool htree_is_node(struct check *ck, const void *block)
 {
-	const struct ext2_dir_entry *entry = block;
+	const struct dirent_raw first = dirent_read(ck->fs->blocksize, block);
 	const struct ext2_dx_countlimit *limit = (const void *)
-		((const char *)block + NODE_ENTRIES);
-	unsigned int rec_len;
+		((const char *)block + DX_NODE_AT);
 
-	return !entry->inode && !ext2fs_dirent_name_len(entry) &&
-	       !ext2fs_get_rec_len(ck->fs, (struct ext2_dir_entry *)entry,
-				   &rec_len) &&
-	       rec_len == ck->fs->blocksize &&
+	return !first.ino && !first.name_len &&
+	       first.rec_len == ck->fs->blocksize &&
 	       ext2fs_le16_to_cpu(limit->limit) ==
-	       entries_from(ck->fs, NODE_ENTRIES);
+	       entries_from(ck->fs, DX_NODE_AT);
 }
 
 /* Notes what entry @i of @count says of the block it points to. */
@@ -98,7 +89,7 @@ static bool note_entry(struct check *ck, struct dir *dir, uint32_t parent,
 		       const struct ext2_dx_entry *entry, unsigned int i,
 		       unsigned int count, uint32_t *previous)
 {
-	uint32_t to = ext2fs_le32_to_cpu(entry[i].block) & BLOCK_MASK;
+	uint32_t to = ext2fs_le32_to_cpu(entry[i].block) & DX_BLOCK_MASK;
 	uint32_t hash = i ? ext2fs_le32_to_cpu(entry[i].hash) & ~1u : 0;
 	bool ordered = hash >= *previous;
 	struct dx_block *b;
@@ -144,9 +135,9 @@ void htree_judge_node(struct check *ck, struct dir *dir, blk64_t blk,
 		      uint32_t lblk, const void *block)
 {
 	const struct ext2_dx_root_info *root =
-		(const void *)((const char *)block + ROOT_INFO);
-	unsigned int offset = lblk ? NODE_ENTRIES :
-			      ROOT_INFO + root->info_length;
+		(const void *)((const char *)block + DX_INFO_AT);
+	unsigned int offset = lblk ? DX_NODE_AT :
+			      DX_INFO_AT + root->info_length;
 
 	if (note_entries(ck, dir, lblk, block, offset))
 		return;

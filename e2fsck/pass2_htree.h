@@ -3,7 +3,7 @@
 #ifndef E4CHECK_PASS2_HTREE_H
 #define E4CHECK_PASS2_HTREE_H
 
-#include "checkP.h"
+#include "check_internal.h"
 
 enum dx_type { DX_UNSEEN, DX_LEAF, DX_NODE, DX_ROOT };
 

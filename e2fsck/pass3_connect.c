@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Pass 3: whether every directory is connected to the root. */
 #include "config.h"
-#include "checkP.h"
+#include "check_internal.h"
 
 struct dir *find_dir(struct check *ck, ext2_ino_t ino)
 {

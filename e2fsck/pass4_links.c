@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Pass 4: whether every inode has as many names as it says. */
 #include "config.h"
-#include "checkP.h"
+#include "check_internal.h"
 #include "ea_inodes.h"
 
 /* A directory with more is counted as one with 1. */

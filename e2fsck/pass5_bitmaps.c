@@ -3,8 +3,8 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
-#include "e4layout/csum.h"
-#include "e4layout/io_pool.h"
+#include "e4layout/format/csum.h"
+#include "e4layout/base/io_pool.h"
 #include "metadata.h"
 
 #define JOB_GROUPS 32
@@ -40,7 +40,11 @@ static uint32_t count_zeroes(const uint8_t *map, uint32_t bits)
 		uint64_t word;
 
 		memcpy(&word, map + i / 8, sizeof(word));
-		n += 64 - __builtin_popcountll(word);
+		/* Nearly all are one or the other; counting is a call. */
+		if (!word)
+			n += 64;
+		else if (~word)
+			n += 64 - __builtin_popcountll(word);
 	}
 	for (; i < bits; i++)
 		n += !get_bit(map, i);

@@ -3,9 +3,9 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
-#include "e4layout/csum.h"
-#include "e4layout/io_pool.h"
-#include "checkP.h"
+#include "e4layout/format/csum.h"
+#include "e4layout/base/io_pool.h"
+#include "check_internal.h"
 
 #define TAIL_BYTES 8	/* magic and checksum */
 

@@ -6,7 +6,8 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
-#include "e4layout/quota.h"
+#include "e4layout/format/format.h"
+#include "e4layout/journal/quota.h"
 #include "quota.h"
 
 #define REFS		(QUOTA_BLOCK / 4)
@@ -37,18 +38,9 @@ struct quota {
 	struct usages type[QUOTA_TYPES];
 };
 
-static uint32_t get32(const void *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return ext2fs_le32_to_cpu(v);
-}
-
 static uint64_t get_number(const uint8_t *p, unsigned int bytes)
 {
-	return bytes == 4 ? get32(p) :
-	       get32(p) | (uint64_t)get32(p + 4) << 32;
+	return bytes == 4 ? get_le32(p) : get_le64(p);
 }
 
 /* ------------------------------------------------------------------- usage */
@@ -161,7 +153,7 @@ static bool read_block(struct qfile *q, uint32_t block, uint8_t *buf)
 static bool compare_entry(struct qfile *q, const uint8_t *entry)
 {
 	const struct layout *l = q->layout;
-	uint32_t id = get32(entry);
+	uint32_t id = get_le32(entry);
 	struct usage *u;
 
 	if (check_noted(q->ck, get_usage(q->usages, id, &u)))
@@ -200,7 +192,7 @@ static bool walk_tree(struct qfile *q, uint32_t block, unsigned int level)
 	if (q->visits++ > q->blocks || !read_block(q, block, buf))
 		return false;
 	for (i = 0; i < REFS; i++) {
-		ref = get32(buf + 4 * i);
+		ref = get_le32(buf + 4 * i);
 		if (!ref)
 			continue;
 		if (ref >= q->blocks ||
@@ -219,15 +211,15 @@ static bool read_head(struct qfile *q)
 
 	if (!read_block(q, 0, buf) || ext2fs_file_get_lsize(q->file, &size))
 		return false;
-	version = get32(buf + QUOTA_AT_VERSION);
-	q->blocks = get32(buf + QUOTA_AT_BLOCKS);
+	version = get_le32(buf + QUOTA_AT_VERSION);
+	q->blocks = get_le32(buf + QUOTA_AT_BLOCKS);
 	if (version >= sizeof(layouts) / sizeof(*layouts))
 		return false;
 	q->layout = &layouts[version];
 	return size <= MAX_FILE_BYTES &&
 	       q->blocks <= (size + QUOTA_BLOCK - 1) / QUOTA_BLOCK &&
-	       get32(buf + QUOTA_AT_FREE_BLOCK) < q->blocks &&
-	       get32(buf + QUOTA_AT_FREE_ENTRY) < q->blocks;
+	       get_le32(buf + QUOTA_AT_FREE_BLOCK) < q->blocks &&
+	       get_le32(buf + QUOTA_AT_FREE_ENTRY) < q->blocks;
 }
 
 static bool compare_file(struct qfile *q)

@@ -3,7 +3,7 @@
 #ifndef E4CHECK_QUOTA_H
 #define E4CHECK_QUOTA_H
 
-#include "checkP.h"
+#include "check_internal.h"
 
 struct quota;
 

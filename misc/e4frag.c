@@ -6,11 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "support/interrupt.h"
 #include "support/say.h"
 #include "e4frag.h"
 
 #define DEFAULT_TOP	10
+#define FILES_BYTES	(256 << 10)	/* of lines, between two writes */
 #define MAX_TOP		1000000
 
 /* From this on a block of memory is mapped by itself. */
@@ -70,7 +72,7 @@ static errcode_t on_file(const struct e4l_file *file, void *priv)
 {
 	struct e4frag *frag = priv;
 
-	if (e4frag_print_file(file))
+	if (e4frag_print_file(&frag->line, file))
 		return 0;
 	frag->failure_said = true;
 	return EIO;
@@ -173,6 +175,7 @@ static int run(struct e4frag *frag, const char *target)
 		    target, frag->target.mount_point ?
 		    frag->target.mount_point : frag->target.device);
 	ok = analyse(frag) && report(frag);
+	json_line_free(&frag->line);
 	e4l_model_free(&frag->model);
 	if (frag->only)
 		ext2fs_free_inode_bitmap(frag->only);
@@ -191,6 +194,8 @@ int main(int argc, char **argv)
 	first = args_parse(&tool, argc, argv, &frag, &status);
 	if (first < 0)
 		return status;
+	if (frag.files && !isatty(STDOUT_FILENO))
+		setvbuf(stdout, NULL, _IOFBF, FILES_BYTES);
 	frag.paths = (const char **)argv + first + 1;
 	frag.n_paths = argc - first - 1;
 	return say_done(run(&frag, argv[first]));

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <e4layout/e4layout.h>
 #include "support/args.h"
+#include "support/json_line.h"
 #include "support/progress.h"
 #include "support/target.h"
 
@@ -24,6 +25,7 @@ struct e4frag {
 	ext2fs_inode_bitmap only;	/* NULL: everything */
 	struct progress progress;
 	dgrp_t groups_done, groups_all;
+	struct json_line line;		/* of --files */
 	bool failure_said;
 	/* the result */
 	struct e4l_model model;
@@ -40,7 +42,7 @@ void e4frag_print_text(const struct e4frag *frag);
 bool e4frag_print_json(const struct e4frag *frag);
 
 /* Prints one line of --files.  False after saying what failed. */
-bool e4frag_print_file(const struct e4l_file *file);
+bool e4frag_print_file(struct json_line *line, const struct e4l_file *file);
 
 /* How many inodes are in use, as the superblock says. */
 static inline uint32_t e4frag_used_inodes(const struct e4frag *frag)

@@ -54,34 +54,25 @@ static const char *type_of(unsigned int mode)
 	}
 }
 
-static json_t *file_object(ext2_ino_t ino, const char *path,
-			   unsigned int mode, enum e4l_map map,
-			   uint64_t size_bytes,
-			   const struct e4l_file_score *score)
+static void add_file(struct json_line *line, ext2_ino_t ino, const char *path,
+		     unsigned int mode, enum e4l_map map, uint64_t size_bytes,
+		     const struct e4l_file_score *score)
 {
-	json_t *file = json_pack("{s:I, s:o, s:s, s:s, s:I}",
-				 "inode", (json_int_t)ino,
-				 "path", path ? json_name(path) : json_null(),
-				 "type", type_of(mode), "map", json_map_name(map),
-				 "size_bytes", (json_int_t)size_bytes);
-	json_t *rest = json_score(score);
-	int failed = json_object_update(file, rest);
-
-	json_decref(rest);
-	return json_checked(file, failed);
+	json_line_number(line, "inode", ino);
+	json_line_name(line, "path", path);
+	json_line_word(line, "type", type_of(mode));
+	json_line_word(line, "map", json_map_name(map));
+	json_line_number(line, "size_bytes", size_bytes);
+	json_line_score(line, score);
 }
 
-bool e4frag_print_file(const struct e4l_file *file)
+bool e4frag_print_file(struct json_line *line, const struct e4l_file *file)
 {
-	json_t *line = file_object(file->ino, file->path, file->inode->i_mode,
-				   file->map, EXT2_I_SIZE(file->inode),
-				   &file->score);
-	int failed = json_object_set_new(line, "depth",
-					 json_integer(file->depth)) |
-		     json_object_set_new(line, "damaged",
-					 json_boolean(file->damaged));
-
-	return json_write_line(json_checked(line, failed));
+	add_file(line, file->ino, file->path, file->inode->i_mode, file->map,
+		 EXT2_I_SIZE(file->inode), &file->score);
+	json_line_number(line, "depth", file->depth);
+	json_line_boolean(line, "damaged", file->damaged);
+	return json_line_end(line);
 }
 
 /* ------------------------------------------------------------------ arrays */
@@ -89,14 +80,17 @@ bool e4frag_print_file(const struct e4l_file *file)
 static json_t *worst_array(const struct e4frag *frag)
 {
 	const struct e4l_worst_file *w = frag->model.worst;
+	struct json_line line = { 0 };
 	json_t *array = json_array();
 	int failed = 0;
 	size_t i;
 
-	for (i = 0; i < frag->n_worst; i++, w++)
-		failed |= json_array_append_new(array,
-				file_object(w->ino, w->path, w->mode, w->map,
-					    w->size_bytes, &w->score));
+	for (i = 0; i < frag->n_worst; i++, w++) {
+		add_file(&line, w->ino, w->path, w->mode, w->map,
+			 w->size_bytes, &w->score);
+		failed |= json_array_append_new(array, json_line_value(&line));
+	}
+	json_line_free(&line);
 	return json_checked(array, failed);
 }
 

@@ -248,17 +248,22 @@ static void print_damaged(const struct e4l_model *m)
 		printf("  ...\n");
 }
 
-/* What a perfect layout of the same files would save. */
+/*
+ * What a perfect layout of the same files would save, but for block-mapped
+ * ones: these are not repaired.
+ */
 static void print_gain(const struct e4frag *frag)
 {
 	const struct e4l_model *m = &frag->model;
-	uint64_t tree = m->files.tree_blocks > m->files.ideal_tree_blocks ?
-			m->files.tree_blocks - m->files.ideal_tree_blocks : 0;
+	uint64_t ideal_tree = m->files.ideal_tree_blocks +
+			      m->indirect.excess_tree_blocks;
+	uint64_t tree = m->files.tree_blocks > ideal_tree ?
+			m->files.tree_blocks - ideal_tree : 0;
 	uint64_t itable = m->directories.itable_blocks -
 			  m->directories.itable_blocks_ideal;
 
 	printf("\nRepairing would save, at most\n");
-	line("  extents", m->files.excess_extents,
+	line("  extents", m->files.excess_extents - m->indirect.excess_extents,
 	     "by moving data; %s of them by joining entries",
 	     NUM(m->files.mergeable));
 	line("  and up to", m->files.splits,
@@ -266,6 +271,9 @@ static void print_gain(const struct e4frag *frag)
 	line("  tree blocks", tree, "%s", SIZE(blocks_size(frag, tree)));
 	line("  itable blocks", itable,
 	     "of reading when directories are listed in full");
+	if (m->indirect.excess_extents)
+		line("  but not", m->indirect.excess_extents,
+		     "in block-mapped files: chattr +e converts them");
 	printf("  How much of that with today's free space, e4repack -n says.\n");
 }
 

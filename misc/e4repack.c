@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "e2fsck/verify.h"
-#include "e4layout/array.h"
+#include "e4layout/base/array.h"
 #include "support/say.h"
 #include "support/undo_guard.h"
 #include "support/units.h"
@@ -15,16 +15,17 @@
 
 #define NOT_GIVEN		UINT64_MAX
 #define MAX_BYTES		(1ULL << 62)
-#define DEFAULT_ZEROOUT_KB	32	/* the kernel's */
 #define DEFAULT_MEM		{ .parts = UNITS_WHOLE / 4 }
 
 /* The words of --only and --move, and their flags in the same order. */
 static const char *const only_words[] = {
-	"merge", "zeroout", "move", "dirs", NULL
+	"merge", "zeroout", "move", "dirs", "index", NULL
 };
 static const unsigned int only_flags[] = {
-	E4L_PLAN_MERGE, E4L_PLAN_ZEROOUT, E4L_PLAN_MOVE, E4L_REPACK_DIRS,
+	E4L_PLAN_MERGE, E4L_PLAN_ZEROOUT, E4L_PLAN_MOVE, E4L_REPACK_DIRS, 0,
 };
+#define ONLY_MAPS	0x0f		/* the bits of what e4l_repack() does */
+#define ONLY_INDEX	0x10		/* and of e4l_compact_dirs() */
 static const char *const move_words[] = { "immutable", "swap", NULL };
 static const unsigned int move_flags[] = {
 	E4L_REPACK_MOVE_IMMUTABLE, E4L_REPACK_MOVE_SWAP,
@@ -38,7 +39,7 @@ static const struct args_option options[] = {
 					 "change nothing" },
 	{ .name = "only", .kind = ARGS_SET, .offset = AT(only),
 	  .value = "WORD,...", .choices = only_words,
-	  .help = "only merge, zeroout, move, dirs" },
+	  .help = "only merge, zeroout, move, dirs, index" },
 	{ .name = "zeroout", .kind = ARGS_SIZE, .offset = AT(zeroout_bytes),
 	  .value = "SIZE", .max = MAX_BYTES, .choices = zeroout_words,
 	  .help = "zero unwritten runs up to SIZE, or off" },
@@ -79,27 +80,24 @@ static const struct args_tool tool = {
 	.min_operands = 1, .max_operands = -1,
 };
 
-static double elapsed(const struct e4repack *r)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec - r->start.tv_sec +
-	       (now.tv_nsec - r->start.tv_nsec) / 1e9;
-}
-
 /* ------------------------------------------------- what the library asks for */
 
 static bool should_stop(bool inside, void *priv)
 {
-	struct e4repack *r = priv;
+	return repairing_stop(&((struct e4repack *)priv)->repairing);
+}
 
-	return interrupt_heard(&r->interrupt) || elapsed(r) >= r->max_seconds;
+static void on_progress(bool writing, uint64_t done, uint64_t total,
+			void *priv)
+{
+	repairing_progress(&((struct e4repack *)priv)->repairing, writing,
+			   done, total);
 }
 
 /* What is said at once to who wants the writing to end. */
-static void answer_signals(struct e4repack *r)
+static void answer_signals(void *priv)
 {
+	struct e4repack *r = priv;
 	struct ext2_super_block *sb = r->target.fs->super;
 	const char *name = r->target.name, *device = r->target.e2fs_name;
 	char mmp[120] = "";
@@ -120,41 +118,27 @@ static void answer_signals(struct e4repack *r)
 	interrupt_say(&r->interrupt, r->first, r->second);
 }
 
-/*
- * A scan can be interrupted anywhere.  Once anything is written, only stop()
- * ends the work: at its end the last of the scan must not be interrupted, lest
- * the writing be.
- */
-static void on_progress(bool writing, uint64_t done, uint64_t total,
-			void *priv)
-{
-	struct e4repack *r = priv;
-	struct e4l_io_stats io;
-
-	if (writing && !r->writing) {
-		answer_signals(r);
-		progress_end(&r->progress);
-		progress_start(&r->progress, &r->args, "repairing");
-		r->writing = true;
-	}
-	e4l_get_io_stats(r->e, &io);
-	progress_update(&r->progress, done, total,
-			writing ? e4repack_bytes(r, done) : io.bytes);
-	if (!writing && done < total && should_stop(false, r))
-		e4l_interrupt(r->e);
-}
-
 /* The index of @why among the reasons; those beyond the table share the last. */
-static unsigned int find_reason(struct e4repack *r, const char *why)
+static unsigned int find_reason(struct reasons *r, const char *why)
 {
 	unsigned int i;
 
-	for (i = 0; i < r->n_reasons; i++)
-		if (!strcmp(r->reasons[i].why, why))
+	for (i = 0; i < r->n; i++)
+		if (!strcmp(r->v[i].why, why))
 			return i;
 	if (i == MAX_REASONS)
 		return i - 1;
-	r->reasons[r->n_reasons++].why = why;
+	r->v[r->n++].why = why;
+	return i;
+}
+
+static unsigned int add_reason(struct reasons *r, const char *why,
+			       uint64_t saved)
+{
+	unsigned int i = find_reason(r, why);
+
+	r->v[i].count++;
+	r->v[i].saved += saved;
 	return i;
 }
 
@@ -162,18 +146,16 @@ static void on_skipped(ext2_ino_t ino, const char *why, uint64_t extents,
 		       void *priv)
 {
 	struct e4repack *r = priv;
-	struct reason *reason;
 
 	if (e4l_grow(&r->skipped, r->n_skipped, sizeof(*r->skipped))) {
 		r->no_memory = true;
 		return;
 	}
 	r->skipped[r->n_skipped] = (struct skipped) {
-		.ino = ino, .reason = find_reason(r, why), .extents = extents,
+		.ino = ino, .extents = extents,
+		.reason = add_reason(&r->reasons, why, extents),
 	};
-	reason = &r->reasons[r->skipped[r->n_skipped++].reason];
-	reason->files++;
-	reason->extents += extents;
+	r->n_skipped++;
 }
 
 /* --------------------------------------------------------------------- work */
@@ -202,30 +184,24 @@ static uint64_t budget(const struct e4repack *r,
 /* The longest run to zero: as given, as the filesystem says, or the default. */
 static errcode_t find_zeroout(struct e4repack *r, uint32_t *blocks)
 {
-	uint32_t kb = DEFAULT_ZEROOUT_KB;
-	uint64_t max;
-	errcode_t err;
+	errcode_t err = 0;
 
-	if (r->zeroout_bytes == NOT_GIVEN) {
-		err = e4l_tunables_get(r->e, "extent_max_zeroout_kb", &kb);
-		if (err)
-			return err;
-		r->zeroout_bytes = (uint64_t)kb * 1024;
-	}
-	max = r->zeroout_bytes / r->target.fs->blocksize;
-	*blocks = max < UINT32_MAX ? max : UINT32_MAX;
-	return 0;
+	if (r->zeroout_bytes == NOT_GIVEN)
+		err = repairing_zeroout(r->e, &r->zeroout_bytes);
+	*blocks = repairing_blocks(r->e, r->zeroout_bytes);
+	return err;
 }
 
-static errcode_t new_cache(struct e4repack *r)
+static uint64_t mem_bytes(const struct e4repack *r)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
 	uint64_t all = pages > 0 && size > 0 ? (uint64_t)pages * size :
 					       UINT64_MAX;
 
-	return e4l_es_new(units_share_of(&r->mem, all), &r->cache);
+	return units_share_of(&r->mem, all);
 }
 
+/* Gives files and directories better maps. */
 static errcode_t repack(struct e4repack *r)
 {
 	struct e4l_repack_options opt = {
@@ -236,18 +212,62 @@ static errcode_t repack(struct e4repack *r)
 		.copy_budget_blocks = budget(r, &r->max_copy),
 		.min_excess = r->min_excess,
 		.only = r->only_inodes, .exclude = r->exclude_inodes,
-		.journal = r->target.journal, .cache = r->cache,
+		.journal = r->target.journal,
 		.skipped = on_skipped, .progress = on_progress,
 		.stop = should_stop, .priv = r,
 	};
 	errcode_t err = find_zeroout(r, &opt.zeroout_max_blocks);
 
+	if (!err)
+		err = e4l_es_new(mem_bytes(r), &r->cache);
 	if (err)
 		return err;
+	opt.cache = r->cache;
 	progress_start(&r->progress, &r->args, "scanning");
 	err = e4l_repack(r->e, &opt, &r->result);
 	progress_end(&r->progress);
 	return err ? err : r->no_memory ? ENOMEM : 0;
+}
+
+static void on_dir_skipped(ext2_ino_t ino, const char *why, uint64_t blocks,
+			   void *priv)
+{
+	struct e4repack *r = priv;
+
+	add_reason(&r->dir_reasons, why, blocks);
+}
+
+/* Builds directories anew, with what is left of the budget. */
+static errcode_t compact(struct e4repack *r)
+{
+	uint64_t most = budget(r, &r->max_copy), gone;
+	struct e4l_compact_options opt = {
+		.dry_run = r->dry_run,
+		.move_immutable = flags_of(r->move, move_flags) &
+				  E4L_REPACK_MOVE_IMMUTABLE,
+		.mem_bytes = mem_bytes(r),
+		.only = r->only_inodes, .exclude = r->exclude_inodes,
+		.journal = r->target.journal,
+		.skipped = on_dir_skipped, .progress = on_progress,
+		.stop = should_stop, .priv = r,
+	};
+	errcode_t err;
+
+	gone = r->dry_run ? r->result.planned_copy_blocks :
+			    r->result.copied_blocks;
+	opt.write_budget_blocks = most == E4L_NO_LIMIT ? most :
+				  most > gone ? most - gone : 0;
+	r->repairing.writing = false;
+	progress_start(&r->progress, &r->args, "scanning");
+	err = e4l_compact_dirs(r->e, &opt, &r->dirs);
+	r->result.longest_free_blocks = r->dirs.longest_free_blocks;
+	progress_end(&r->progress);
+	/* files have been repaired by then */
+	if (err == E4L_ET_INTERRUPTED && r->result.transactions) {
+		r->dirs.stopped = true;
+		err = 0;
+	}
+	return err;
 }
 
 static bool is_damage(errcode_t err)
@@ -295,6 +315,12 @@ static bool work(struct e4repack *r)
 	errcode_t err;
 
 	err = e4l_new(r->target.fs, &r->e);
+	r->repairing = (struct repairing) {
+		.e = r->e, .args = &r->args, .interrupt = &r->interrupt,
+		.progress = &r->progress, .start = r->start,
+		.max_seconds = r->max_seconds, .writes = answer_signals,
+		.priv = r,
+	};
 	if (!err && !r->dry_run)
 		target_guard(&r->target, r->e);
 	if (!err && !r->target.mount_point &&
@@ -306,11 +332,11 @@ static bool work(struct e4repack *r)
 	if (!err)
 		err = target_subtree(&r->target, r->e, r->exclude.v,
 				     r->exclude.n, &r->exclude_inodes, &said);
-	if (!err)
-		err = new_cache(r);
-	if (!err)
+	if (!err && r->only & ONLY_MAPS)
 		err = repack(r);
-	r->seconds = elapsed(r);
+	if (!err && r->only & ONLY_INDEX && !r->result.stopped)
+		err = compact(r);
+	r->seconds = repairing_seconds(&r->repairing);
 	if (err && !said && !undo_guard_failed())
 		say_failure(r, err);
 	return !err;
@@ -330,18 +356,29 @@ static void say_memory(const struct e4repack *r)
 	    units_count(r->result.files_reread, n));
 }
 
+static void say_stopped(const struct e4repack *r, uint64_t done,
+			uint64_t planned, const char *of)
+{
+	say("%s: stopped%s after %llu of %llu %s: another run goes on",
+	    r->target.name,
+	    repairing_seconds(&r->repairing) >= r->max_seconds ?
+	    " by --max-time" : "", (unsigned long long)done,
+	    (unsigned long long)planned, of);
+}
+
 static bool report(const struct e4repack *r)
 {
 	if (r->args.verbose) {
 		say_reads(r->target.name, r->e);
-		say_memory(r);
+		if (r->cache)
+			say_memory(r);
 	}
 	if (r->result.stopped)
-		say("%s: stopped%s after %llu of %llu files: another run goes "
-		    "on", r->target.name,
-		    elapsed(r) >= r->max_seconds ? " by --max-time" : "",
-		    (unsigned long long)r->result.files_done,
-		    (unsigned long long)r->result.files_planned);
+		say_stopped(r, r->result.files_done, r->result.files_planned,
+			    "files");
+	if (r->dirs.stopped)
+		say_stopped(r, r->dirs.dirs_done, r->dirs.dirs_planned,
+			    "directories");
 	if (r->args.json)
 		return e4repack_print_json(r);
 	if (!r->args.quiet)
@@ -382,7 +419,7 @@ static int run(struct e4repack *r, const char *name)
 int main(int argc, char **argv)
 {
 	struct e4repack r = {
-		.only = (1u << sizeof(only_flags) / sizeof(*only_flags)) - 1,
+		.only = ONLY_MAPS,
 		.zeroout_bytes = NOT_GIVEN,
 		.zeroout_budget.bytes = NOT_GIVEN, .max_copy.bytes = NOT_GIVEN,
 		.max_seconds = NOT_GIVEN, .mem = DEFAULT_MEM,

@@ -10,6 +10,7 @@
 #include "support/args.h"
 #include "support/interrupt.h"
 #include "support/progress.h"
+#include "support/repairing.h"
 #include "support/target.h"
 
 /* A file that was left alone. */
@@ -19,12 +20,17 @@ struct skipped {
 	uint64_t extents;		/* that it could have less */
 };
 
-/* Why, and how many files. */
+/* Why, how many files or directories, and what these could save. */
 struct reason {
 	const char *why;		/* static text */
-	uint64_t files, extents;
+	uint64_t count;
+	uint64_t saved;			/* extents, or blocks */
 };
 #define MAX_REASONS 32
+struct reasons {
+	struct reason v[MAX_REASONS];
+	unsigned int n;
+};
 
 struct e4repack {
 	/* what was asked for */
@@ -47,14 +53,15 @@ struct e4repack {
 	struct e4l_es_cache *cache;	/* of extents */
 	ext2fs_inode_bitmap only_inodes, exclude_inodes;
 	struct progress progress;
-	bool writing;
+	struct repairing repairing;
 	char first[200], second[400];	/* answers to signals */
 	/* the result */
 	struct e4l_repack_result result;
 	struct skipped *skipped;
 	size_t n_skipped;
-	struct reason reasons[MAX_REASONS];
-	unsigned int n_reasons;
+	struct reasons reasons;
+	struct e4l_compact_result dirs;
+	struct reasons dir_reasons;
 	bool no_memory;			/* for one more of these */
 	double seconds;
 };

@@ -24,12 +24,17 @@ static void print_head(const struct e4repack *r)
 
 	printf("%s: ", name ? name : "?");
 	free(name);
-	if (!result->files_planned && r->n_skipped)
-		printf("nothing can be done as things are\n");
-	else if (!result->files_planned)
-		printf("there is nothing to repair\n");
+	if (!result->files_planned && !r->dirs.dirs_planned)
+		printf("%s\n", r->n_skipped || r->dir_reasons.n ?
+		       "nothing can be done as things are" :
+		       "there is nothing to repair");
 	else if (r->dry_run)
 		printf("the plan; nothing was changed\n");
+	else if (!result->files_planned)
+		printf("%s of %s directories built anew in %s transaction%s, "
+		       "%.1f s\n", NUM(r->dirs.dirs_done),
+		       NUM(r->dirs.dirs_planned), NUM(r->dirs.transactions),
+		       r->dirs.transactions == 1 ? "" : "s", r->seconds);
 	else
 		printf("%s of %s files repaired in %s transaction%s, %.1f s\n",
 		       NUM(result->files_done), NUM(result->files_planned),
@@ -67,21 +72,46 @@ static void print_cost(const struct e4repack *r)
 	       "of unwritten space, to join extents");
 }
 
-static void print_skipped(const struct e4repack *r)
+static void print_left(const struct reasons *reasons, const char *one,
+		       const char *many, const char *saved)
 {
 	const struct reason *reason;
+
+	for (reason = reasons->v; reason < reasons->v + reasons->n; reason++)
+		printf("Left alone: %s %s, %s %s%s: %s\n",
+		       NUM(reason->count), reason->count == 1 ? one : many,
+		       NUM(reason->saved), saved,
+		       reason->saved == 1 ? "" : "s", reason->why);
+}
+
+static void print_skipped(const struct e4repack *r)
+{
 	uint64_t longest = e4repack_bytes(r, r->result.longest_free_blocks);
 
 	if (r->n_skipped)
 		putchar('\n');
-	for (reason = r->reasons; reason < r->reasons + r->n_reasons; reason++)
-		printf("Left alone: %s file%s, %s extent%s: %s\n",
-		       NUM(reason->files), reason->files == 1 ? "" : "s",
-		       NUM(reason->extents), reason->extents == 1 ? "" : "s",
-		       reason->why);
+	print_left(&r->reasons, "file", "files", "extent");
 	if (r->n_skipped)
 		printf("The longest free run %s %s\n",
 		       r->dry_run ? "would have" : "has", SIZE(longest));
+}
+
+static void print_dirs(const struct e4repack *r)
+{
+	const struct e4l_compact_result *d = &r->dirs;
+
+	if (d->dirs_planned || r->dir_reasons.n)
+		putchar('\n');
+	if (d->dirs_planned && r->dry_run)
+		printf("%-15s %13s   to build anew: %s blocks now, %s then\n",
+		       "Directories", NUM(d->dirs_planned),
+		       NUM(d->planned_old_blocks), NUM(d->planned_blocks));
+	else if (d->dirs_planned)
+		printf("%-15s %13s   of %s built anew: %s blocks before, "
+		       "%s after\n", "Directories", NUM(d->dirs_done),
+		       NUM(d->dirs_planned), NUM(d->done_old_blocks),
+		       NUM(d->done_blocks));
+	print_left(&r->dir_reasons, "directory", "directories", "block");
 }
 
 void e4repack_print_text(const struct e4repack *r)
@@ -92,6 +122,7 @@ void e4repack_print_text(const struct e4repack *r)
 		print_cost(r);
 	}
 	print_skipped(r);
+	print_dirs(r);
 	if (r->undo.file && undo_guard_changed())
 		printf("\nTo undo: e2undo %s %s\n", r->undo.file,
 		       r->target.device);
@@ -118,26 +149,27 @@ static json_t *skipped_array(const struct e4repack *r)
 				json_pack("{s:I, s:s, s:I}", "inode",
 					  (json_int_t)r->skipped[i].ino,
 					  "why",
-					  r->reasons[r->skipped[i].reason].why,
+					  r->reasons.v[r->skipped[i].reason].why,
 					  "extents",
 					  (json_int_t)r->skipped[i].extents));
 	return json_checked(array, failed);
 }
 
-/* The same by reason. */
-static json_t *left_array(const struct e4repack *r)
+/* By reason; the keys say what is counted. */
+static json_t *left_array(const struct reasons *reasons, const char *files,
+			  const char *extents)
 {
 	json_t *array = json_array();
 	unsigned int i;
 	int failed = 0;
 
-	for (i = 0; i < r->n_reasons; i++)
+	for (i = 0; i < reasons->n; i++)
 		failed |= json_array_append_new(array,
 				json_pack("{s:s, s:I, s:I}",
-					  "why", r->reasons[i].why, "files",
-					  (json_int_t)r->reasons[i].files,
-					  "extents",
-					  (json_int_t)r->reasons[i].extents));
+					  "why", reasons->v[i].why, files,
+					  (json_int_t)reasons->v[i].count,
+					  extents,
+					  (json_int_t)reasons->v[i].saved));
 	return json_checked(array, failed);
 }
 
@@ -154,6 +186,28 @@ static json_t *planned_object(const struct e4repack *r)
 			 e4repack_bytes(r, result->planned_zero_blocks));
 }
 
+#define DIRS(key, member) { key, offsetof(struct e4l_compact_result, member) }
+static const struct json_member dirs_members[] = {
+	DIRS("planned", dirs_planned), DIRS("done", dirs_done),
+	DIRS("indexes_planned", indexes_planned),
+	DIRS("planned_blocks_before", planned_old_blocks),
+	DIRS("planned_blocks_after", planned_blocks),
+	DIRS("blocks_before", done_old_blocks),
+	DIRS("blocks_after", done_blocks),
+	DIRS("transactions", transactions),
+};
+
+static json_t *dirs_object(const struct e4repack *r)
+{
+	json_t *object = json_members(&r->dirs, dirs_members,
+				      sizeof(dirs_members) /
+				      sizeof(*dirs_members));
+
+	return json_checked(object, json_object_set_new(object, "left_alone",
+				left_array(&r->dir_reasons, "directories",
+					   "blocks")));
+}
+
 bool e4repack_print_json(const struct e4repack *r)
 {
 	uint64_t longest = e4repack_bytes(r, r->result.longest_free_blocks);
@@ -161,16 +215,20 @@ bool e4repack_print_json(const struct e4repack *r)
 				   "schema", "e4repack/1",
 				   "target", json_name(r->target.name),
 				   "dry_run", r->dry_run,
-				   "stopped", r->result.stopped,
+				   "stopped", r->result.stopped ||
+					      r->dirs.stopped,
 				   "planned", planned_object(r),
-				   "left_alone", left_array(r),
+				   "left_alone",
+				   left_array(&r->reasons, "files",
+					      "extents"),
 				   "longest_free_bytes", (json_int_t)longest);
 	json_t *rest = json_members(&r->result, members,
 				    sizeof(members) / sizeof(*members));
 	int failed = json_object_update(object, rest);
 
 	json_decref(rest);
-	failed |= json_object_set_new(object, "files_skipped",
+	failed |= json_object_set_new(object, "directories", dirs_object(r)) |
+		  json_object_set_new(object, "files_skipped",
 				      skipped_array(r)) |
 		  json_object_set_new(object, "bytes_copied",
 				      json_integer(e4repack_copy_bytes(r))) |

@@ -163,11 +163,11 @@ static bool carry_out(const struct config *c, struct e4l_tree *t)
 	if (c->has_root_owner)
 		e4l_tree_set_owner(t, E4L_TREE_ROOT, c->root_uid, c->root_gid);
 	if (c->has_root_perms)
-		e4l_tree_set_perms(t, E4L_TREE_ROOT, c->root_perms);
-	if (c->root_label)
+		err = e4l_tree_set_perms(t, E4L_TREE_ROOT, c->root_perms);
+	if (!err && c->root_label)
 		err = e4l_tree_set_xattr(t, E4L_TREE_ROOT, &label);
 	if (err)
-		say_error(c->device, "labelling the root directory", err);
+		say_error(c->device, "setting up the root directory", err);
 	return !err;
 }
 
@@ -410,6 +410,36 @@ static bool fill_device(const struct config *c, struct e4l_tree *t,
 
 /* ------------------------------------------------------------------- report */
 
+/* "1 file@one" or "N file@many", in @buf. */
+static const char *files(uint64_t n, const char *one, const char *many,
+			 char buf[2 * UNITS_LEN])
+{
+	char count[UNITS_LEN];
+
+	snprintf(buf, 2 * UNITS_LEN, "%s file%s", units_count(n, count),
+		 n == 1 ? one : many);
+	return buf;
+}
+
+/* What of the source's times the inodes have no room for. */
+static void warn_of_times(const struct image *im)
+{
+	const struct e4l_populate_stats *s = &im->stats;
+	bool small = EXT2_INODE_SIZE(im->fs->super) == EXT2_GOOD_OLD_INODE_SIZE;
+	char n[2 * UNITS_LEN];
+
+	if (s->far_times)
+		say("%s: %s a time outside 1901-12-13 to %s, the nearest of "
+		    "which is taken", im->name,
+		    files(s->far_times, " has", "s have", n),
+		    small ? "2038-01-19 (inodes of 256 bytes, -I 256, reach to "
+			    "2446-05-10)" : "2446-05-10");
+	if (s->cut_times)
+		say("%s: %s times lose their fractions of a second: inodes of "
+		    "128 bytes have no room for them (-I 256)", im->name,
+		    files(s->cut_times, "'s", "s'", n));
+}
+
 static bool report(const struct config *c, struct e4l_tree *t,
 		   const struct image *im, uint32_t blocksize, json_t *left_out)
 {
@@ -419,7 +449,8 @@ static bool report(const struct config *c, struct e4l_tree *t,
 
 	if (c->common.json)
 		return json_write(json_pack(
-			"{s:s, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:O}",
+			"{s:s, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I,"
+			" s:O}",
 			"schema", "mke4fs/1", "target", json_name(c->device),
 			"planned_only", c->dry_run,
 			"entries", (json_int_t)n_entries,
@@ -430,6 +461,8 @@ static bool report(const struct config *c, struct e4l_tree *t,
 			"written_bytes", (json_int_t)(s->written_blocks *
 						      blocksize),
 			"writes", (json_int_t)s->writes,
+			"far_times", (json_int_t)s->far_times,
+			"cut_times", (json_int_t)s->cut_times,
 			"left_out", left_out));
 	if (c->common.quiet)
 		return true;
@@ -490,11 +523,12 @@ static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes,
 		    c->device);
 		return false;
 	}
-	if (!find_growth(c))
+	if (!find_growth(c, bytes))
 		return false;
 	done = make_prototype(c, t, bytes, &im);
 	if (done) {
 		blocksize = im.fs->blocksize;
+		warn_of_times(&im);
 		if (!c->dry_run && !bytes)
 			done = fill_new(c, t, &im);
 		else if (!c->dry_run)

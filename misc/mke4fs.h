@@ -18,9 +18,11 @@ struct id_map {
 /* What mke2fs would give a filesystem of the size that --grow-to says. */
 struct growth {
 	uint64_t blocks;		/* 0: not asked for */
+	uint64_t block_bytes;
 	uint64_t group_bytes;
 	uint64_t inode_bytes;		/* for each inode */
 	uint32_t group_inodes;
+	uint64_t inodes;		/* of a size that was given; else 0 */
 	uint32_t journal_mib;		/* 0: it has none inside */
 	bool resize_inode;
 };
@@ -103,8 +105,11 @@ struct image {
 	uint32_t hash_seed[4];
 };
 
-/* Looks at what --grow-to asks for.  False after saying why it cannot be. */
-bool find_growth(struct config *c);
+/*
+ * Looks at what --grow-to asks for of a device of so many bytes (0: it is to be
+ * made).  False after saying why it cannot be.
+ */
+bool find_growth(struct config *c, uint64_t device_bytes);
 
 /*
  * Makes a prototype of the size that @c says, or else of @device_bytes, or,

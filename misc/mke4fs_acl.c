@@ -173,7 +173,8 @@ static bool is_valid(const struct acl *acl)
 		const struct acl_entry *e = &acl->v[i];
 
 		if (!e->tag || e->tag > TAG_OTHER || e->tag & (e->tag - 1) ||
-		    e->perm > 7 || (seen & e->tag && !is_named(e)))
+		    e->perm > 7 || (seen & e->tag && !is_named(e)) ||
+		    (is_named(e) && e->id == UINT32_MAX))
 			return false;
 		seen |= e->tag;
 	}

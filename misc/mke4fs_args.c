@@ -137,9 +137,10 @@ static bool parse_map(const char *arg, struct id_map *maps, unsigned int *n)
 		if (*end++ != ':')
 			break;
 	}
-	if (*end || i < 1 || i > 2 || !v[2] || v[0] + v[2] > 1ULL << 32 ||
-	    v[1] + v[2] > 1ULL << 32)
-		return usage("not A:B or A:B:N", arg);
+	/* The last number means nobody. */
+	if (*end || i < 1 || i > 2 || !v[2] || v[0] + v[2] > UINT32_MAX ||
+	    v[1] + v[2] > UINT32_MAX)
+		return usage("not A:B or A:B:N, of numbers to 4294967294", arg);
 	if (*n == MAX_MAPS)
 		return usage("too many maps", arg);
 	maps[(*n)++] = (struct id_map) { v[0], v[1], v[2] };
@@ -308,10 +309,14 @@ static bool parse_options(struct config *c, int argc, char **argv)
 
 bool parse_args(struct config *c, int argc, char **argv, int *status)
 {
-
 	*c = (struct config) {
 		.window = E4L_WINDOW_EXACT, .threads = DEFAULT_THREADS,
 	};
+	*status = STATUS_FAILED;
+	if (!say_start()) {
+		say_error("/", "cannot open", errno);
+		return false;
+	}
 	*status = STATUS_USAGE;
 	if (!parse_options(c, argc, argv))
 		return false;

@@ -29,7 +29,9 @@ extern char **environ;
 enum voice {
 	VOICE_ALL,	/* a question may be among it */
 	VOICE_STDERR,	/* all of it goes there */
+	VOICE_QUESTION,	/* and errors, if it fails */
 	VOICE_ERRORS,
+	VOICE_FAILURE,	/* errors, if it fails */
 	VOICE_NONE,
 };
 
@@ -90,7 +92,7 @@ static char **make_argv(const struct config *c, const char *path,
 		return NULL;
 	/* By this name it makes ext4, unless it is told otherwise. */
 	argv[n++] = "mkfs.ext4";
-	if (bytes && !c->has_blocksize)
+	if ((bytes || c->growth.blocks) && !c->has_blocksize)
 		argv[n++] = "-b4096";
 	if (!c->common.verbose)
 		argv[n++] = "-q";
@@ -111,7 +113,8 @@ static char **make_argv(const struct config *c, const char *path,
 	}
 	snprintf(buf->resize, sizeof(buf->resize), "resize=%llu,",
 		 (unsigned long long)c->growth.blocks);
-	if (!c->growth.resize_inode || c->has_resize)
+	if (!c->growth.resize_inode || c->has_resize ||
+	    (bytes && bytes >= c->grow_bytes))
 		buf->resize[0] = '\0';
 	if ((c->extended || carry || *buf->resize) &&
 	    asprintf(&buf->extended, "-E%s%s%s%s", buf->resize,
@@ -119,12 +122,11 @@ static char **make_argv(const struct config *c, const char *path,
 		     c->extended && carry ? "," : "",
 		     carry ? c->carried : "") > 0)
 		argv[n++] = buf->extended;
+	if (!inodes && !c->has_inodes)
+		inodes = c->growth.inodes;
 	snprintf(buf->inodes, sizeof(buf->inodes), "-N%llu",
 		 (unsigned long long)inodes);
-	if (!inodes && c->growth.blocks && !c->has_inodes)
-		snprintf(buf->inodes, sizeof(buf->inodes), "-i%llu",
-			 (unsigned long long)c->growth.inode_bytes);
-	else if (!inodes)
+	if (!inodes)
 		buf->inodes[0] = '\0';
 	if (*buf->inodes)
 		argv[n++] = buf->inodes;
@@ -138,53 +140,94 @@ static char **make_argv(const struct config *c, const char *path,
 	return argv;
 }
 
-/* Passes on what is said of @path, a prototype, as said of @name. */
-static void pass_errors(int fd, const char *path, const char *name)
+/* Copies what is said of @path, which may be a prototype, as said of @name. */
+static void pass_errors(FILE *in, const char *path, const char *name, FILE *to)
 {
-	FILE *in = fdopen(fd, "r");
 	char *line = NULL, *at;
 	size_t room = 0;
 
-	if (!in) {
-		close(fd);
-		return;
-	}
 	while (getline(&line, &room, in) >= 0) {
 		at = strstr(line, path);
 		if (at)
-			fprintf(stderr, "%.*s%s%s", (int)(at - line), line,
-				name, at + strlen(path));
+			fprintf(to, "%.*s%s%s", (int)(at - line), line, name,
+				at + strlen(path));
 		else
-			fputs(line, stderr);
+			fputs(line, to);
 	}
 	free(line);
-	fclose(in);
+}
+
+static bool has_failed(int status)
+{
+	return !WIFEXITED(status) || WEXITSTATUS(status);
+}
+
+/* Whether what is said waits for what comes of it. */
+static bool waits(enum voice voice)
+{
+	return voice == VOICE_QUESTION || voice == VOICE_FAILURE;
+}
+
+/* Hears @pid, by @fd if that is not -1, to its end.  As waitpid(2). */
+static int hear(int fd, pid_t pid, enum voice voice, const char *path,
+		const char *name)
+{
+	FILE *in = fd >= 0 ? fdopen(fd, "r") : NULL;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *kept = waits(voice) ? open_memstream(&text, &len) : NULL;
+	int status;
+
+	if (in)
+		pass_errors(in, path, name, kept ? kept : stderr);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (kept)
+		fclose(kept);
+	if (text && has_failed(status))
+		fputs(text, stderr);
+	free(text);
+	if (in)
+		fclose(in);
+	else if (fd >= 0)
+		close(fd);
+	return status;
 }
 
 /* Spawns mke2fs, and hears it to its end.  As waitpid(2); -1: said already. */
 static int hear_mke2fs(const struct config *c, char **argv, enum voice voice,
 		       const char *path)
 {
-	int fd[2] = { -1, -1 }, err = 0, status;
+	int fd[2] = { -1, -1 }, err = 0;
 	pid_t pid;
 
-	if (path != c->device && pipe2(fd, O_CLOEXEC))
+	if ((path != c->device || waits(voice)) && pipe2(fd, O_CLOEXEC))
 		err = errno;
 	if (!err)
 		err = spawn_mke2fs(argv, voice, fd[1], &pid);
 	if (fd[1] >= 0)
 		close(fd[1]);
-	if (err) {
-		say_error("mke2fs", "cannot run", err);
-		if (fd[0] >= 0)
-			close(fd[0]);
-		return -1;
-	}
+	if (!err)
+		return hear(fd[0], pid, voice, path, c->device);
+	say_error("mke2fs", "cannot run", err);
 	if (fd[0] >= 0)
-		pass_errors(fd[0], path, c->device);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return status;
+		close(fd[0]);
+	return -1;
+}
+
+/* Even with -q, mke2fs ends a line that it never began. */
+static enum voice voice_of(const struct config *c, const char *path,
+			   bool silent)
+{
+	bool quiet = c->common.quiet && !c->common.verbose;
+
+	if (silent)
+		return VOICE_NONE;
+	if (path != c->device && !c->common.verbose)
+		return quiet ? VOICE_FAILURE : VOICE_ERRORS;
+	if (c->common.json)
+		return VOICE_STDERR;
+	return quiet ? VOICE_QUESTION : VOICE_ALL;
 }
 
 /* Runs mke2fs with make_argv()'s arguments.  @silent: its failure is no news. */
@@ -193,26 +236,18 @@ static bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
 {
 	struct arguments buf = { 0 };
 	char **argv = make_argv(c, path, bytes, inodes, &buf);
-	enum voice voice;
 	int status;
 
 	if (!argv) {
 		say("out of memory");
 		return false;
 	}
-	/* Even with -q, it ends a line that it never began. */
-	if (silent)
-		voice = VOICE_NONE;
-	else if (path != c->device && !c->common.verbose)
-		voice = VOICE_ERRORS;
-	else
-		voice = c->common.json ? VOICE_STDERR : VOICE_ALL;
-	status = hear_mke2fs(c, argv, voice, path);
+	status = hear_mke2fs(c, argv, voice_of(c, path, silent), path);
 	free(buf.extended);
 	free(argv);
 	if (status < 0)
 		return false;
-	if (WIFEXITED(status) && !WEXITSTATUS(status))
+	if (!has_failed(status))
 		return true;
 	if (!silent)
 		say("%s: mke2fs failed", c->device);
@@ -364,14 +399,16 @@ static void say_no_room(const struct image *im, errcode_t err)
 	    units_count(free, b), blocks ? "" : " (-N sets how many there are)");
 }
 
-static void say_plan(struct e4l_tree *t, const struct image *im, errcode_t err)
+static void say_plan(const struct config *c, struct e4l_tree *t,
+		     const struct image *im, errcode_t err)
 {
+	const char *source = c->source ? c->source : c->from;
 	const char *where = e4l_tree_where(t);
 
 	if (err == E4L_ET_NO_SPACE || err == E4L_ET_NO_INODES)
 		say_no_room(im, err);
 	else if (*where)
-		say_error(im->name, where, err);
+		say_error(source ? source : im->name, where, err);
 	else
 		say_e4l(im->name, im->e, err);
 }
@@ -426,18 +463,18 @@ static bool try_size(const struct config *c, struct e4l_tree *t,
 }
 
 /*
- * What mke2fs gives a filesystem of @bytes.  False after mke2fs has said why
- * it gives none, unless @silent.
+ * What mke2fs gives a filesystem of @bytes (0: as the user said) in a file of
+ * @file_bytes.  False after it has said why it gives none, unless @silent.
  */
-static bool look_at_size(const struct config *c, uint64_t bytes, bool silent,
-			 struct growth *g)
+static bool look_at_size(const struct config *c, uint64_t file_bytes,
+			 uint64_t bytes, bool silent, struct growth *g)
 {
 	struct image im = { .name = c->device, .proto_fd = -1 };
 	struct ext2_inode journal = { 0 };
 	struct ext2_super_block *super;
 	errcode_t err;
 
-	if (!new_memory(&im, bytes + c->offset_bytes) ||
+	if (!new_memory(&im, file_bytes) ||
 	    !run_mke2fs(c, im.path, bytes, 0, silent))
 		goto failed;
 	if (!open_fs(c, &im, im.path))
@@ -451,9 +488,11 @@ static bool look_at_size(const struct config *c, uint64_t bytes, bool silent,
 	}
 	*g = (struct growth) {
 		.blocks = ext2fs_blocks_count(super),
+		.block_bytes = im.fs->blocksize,
 		.group_bytes = (uint64_t)super->s_blocks_per_group *
 			       im.fs->blocksize,
-		.inode_bytes = bytes / super->s_inodes_count,
+		.inode_bytes = ext2fs_blocks_count(super) * im.fs->blocksize /
+			       super->s_inodes_count,
 		.group_inodes = super->s_inodes_per_group,
 		.journal_mib = EXT2_I_SIZE(&journal) >> 20,
 		.resize_inode = ext2fs_has_feature_resize_inode(super),
@@ -469,41 +508,51 @@ failed:
 static bool look_from_size(const struct config *c, uint64_t bytes,
 			   struct growth *g)
 {
+	uint64_t skip = c->offset_bytes;
 	int i;
 
 	for (i = 0; c->has_journal_option && i < DOUBLINGS; i++)
-		if (look_at_size(c, bytes << i, true, g))
+		if (look_at_size(c, skip + (bytes << i), bytes << i, true, g))
 			return true;
-	return look_at_size(c, bytes, false, g);
+	return look_at_size(c, skip + bytes, bytes, false, g);
 }
 
-bool find_growth(struct config *c)
+/* mke2fs would say that one of its options is wrong, and list them all. */
+static bool say_no_growth(const struct config *c, uint64_t bytes)
 {
-	struct growth g;
+	char now[UNITS_LEN], then[UNITS_LEN];
+
+	say("%s: --grow-to: %s is no growth: it has %s from the beginning",
+	    c->device, units_size(c->grow_bytes, then), units_size(bytes, now));
+	return false;
+}
+
+/* Groups that are added later will have as many as those of @bytes. */
+static uint64_t growth_inodes(const struct growth *g, uint64_t bytes)
+{
+	return (bytes + g->group_bytes - 1) / g->group_bytes * g->group_inodes;
+}
+
+bool find_growth(struct config *c, uint64_t device_bytes)
+{
+	struct growth now, then;
+	uint64_t bytes;
 
 	if (!c->grow_bytes)
 		return true;
-	if (!look_at_size(c, c->grow_bytes, false, &g))
+	if (!look_at_size(c, c->offset_bytes + c->grow_bytes, c->grow_bytes,
+			  false, &then))
 		return false;
-	c->growth = g;
-	return true;
-}
-
-/* Inodes for an image of @bytes, @filled of them for what is filled in. */
-static uint64_t count_inodes(const struct config *c, const struct growth *g,
-			     uint64_t filled, uint64_t bytes)
-{
-	uint64_t n = filled, least;
-
-	if (c->has_inodes || c->has_ratio)
-		return 0;
-	if (g->inode_bytes)
-		n += c->free_bytes / g->inode_bytes;
-	if (!c->growth.blocks)
-		return n;
-	/* Groups that are added later will have as many as those here. */
-	least = (bytes + g->group_bytes - 1) / g->group_bytes * g->group_inodes;
-	return n < least ? least : n;
+	c->growth = then;
+	if (!c->size && !device_bytes)
+		return true;
+	c->growth.resize_inode = false;
+	if (!look_at_size(c, device_bytes, 0, false, &now))
+		return false;
+	c->growth = then;
+	bytes = now.blocks * now.block_bytes;
+	c->growth.inodes = growth_inodes(&then, bytes);
+	return bytes < c->grow_bytes || say_no_growth(c, bytes);
 }
 
 /* What nobody but root can have, and what the kernel keeps for itself. */
@@ -547,6 +596,26 @@ static uint64_t next_size(uint64_t small, uint64_t large, uint64_t now,
 	return next;
 }
 
+/* Inodes for an image of @bytes, @filled of them for what is filled in. */
+static uint64_t count_inodes(const struct config *c, const struct growth *g,
+			     uint64_t filled, uint64_t bytes)
+{
+	uint64_t n = filled, least;
+
+	if (c->has_inodes || (c->has_ratio && !c->growth.blocks))
+		return 0;
+	if (g->inode_bytes)
+		n += c->free_bytes / g->inode_bytes;
+	least = c->growth.blocks ? growth_inodes(g, bytes) : 0;
+	return n < least ? least : n;
+}
+
+static bool has_room_to_grow(const struct config *c, uint64_t bytes)
+{
+	return !c->grow_bytes || bytes < c->grow_bytes ||
+	       say_no_growth(c, bytes);
+}
+
 static bool find_smallest(const struct config *c, struct e4l_tree *t,
 			  struct image *im)
 {
@@ -584,16 +653,16 @@ static bool find_smallest(const struct config *c, struct e4l_tree *t,
 			small = now;
 		if (fits && ((uint64_t)off < now / 256 ||
 			     large - small <= now / 512))
-			return true;
+			return has_room_to_grow(c, large);
 		now = next_size(small, large, now, off);
 	}
 	if (large && !(err && err != E4L_ET_NO_SPACE) &&
 	    (tried == large ||
 	     try_size(c, t, large, large, count_inodes(c, &g, filled, large),
 		      false, im, &err)) && !err)
-		return true;
+		return has_room_to_grow(c, large);
 	if (im->fs)
-		say_plan(t, im, err);
+		say_plan(c, t, im, err);
 	else	/* once more, for what is said of it */
 		try_size(c, t, tried, tried, inodes, false, im, &err);
 	return false;
@@ -610,7 +679,7 @@ bool make_prototype(const struct config *c, struct e4l_tree *t,
 	if (!try_size(c, t, device_bytes, 0, 0, false, im, &err))
 		return false;
 	if (err)
-		say_plan(t, im, err);
+		say_plan(c, t, im, err);
 	return !err;
 }
 
@@ -632,6 +701,6 @@ bool plan_device(const struct config *c, struct e4l_tree *t, struct image *im)
 	}
 	err = plan(c, t, im);
 	if (err)
-		say_plan(t, im, err);
+		say_plan(c, t, im, err);
 	return !err;
 }

@@ -54,8 +54,10 @@ static bool take_root_owner(struct config *c, const char *value)
 			return usage("-E root_owner= wants UID:GID", value);
 		gid = strtoull(end + 1, &end, 0);
 	}
-	if (errno || *end || uid > UINT32_MAX || gid > UINT32_MAX)
-		return usage("-E root_owner= wants UID:GID", value);
+	/* The last number means nobody. */
+	if (errno || *end || uid >= UINT32_MAX || gid >= UINT32_MAX)
+		return usage("-E root_owner= wants UID:GID, to 4294967294",
+			     value);
 	c->root_uid = uid;
 	c->root_gid = gid;
 	c->has_root_owner = true;

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "e4layout/base/array.h"
 #include "mke4fs.h"
 #include "support/say.h"
 
@@ -24,6 +25,9 @@
 #define HOLE_BYTES (32u << 10)	/* zeroes, at a multiple of it in the file */
 #define MAX_MAJOR 0xfff			/* what Linux and ext4 have room for */
 #define MAX_MINOR 0xfffff
+#define MAX_ID (UINT32_MAX - 1)		/* the last one means nobody */
+#define MAX_XATTR_NAME 255		/* with its namespace */
+#define MAX_XATTR_BYTES 65536
 
 static const char zeroes[HOLE_BYTES];
 
@@ -35,7 +39,7 @@ struct tar {
 	int fd;				/* the data */
 	uint64_t end;			/* of them */
 	struct e4l_tree_piece *pieces;
-	size_t n_pieces, room;
+	size_t n_pieces;
 	uint64_t taken_end;		/* in the file, of what came so far */
 	uint64_t zero_end;		/* likewise, of zeroes */
 	struct e4l_tree_xattr *xattrs;
@@ -47,6 +51,21 @@ static bool complain(const struct tar *r, const char *what)
 {
 	say("%s: %s: %s", r->c->source, r->path ? r->path : "archive", what);
 	return false;
+}
+
+/* Of the attribute @name of the entry at hand. */
+static bool complain_xattr(const struct tar *r, const char *name,
+			   const char *what)
+{
+	say("%s: %s: its attribute %s %s", r->c->source, r->path, name, what);
+	return false;
+}
+
+static bool complain_tree(const struct tar *r, errcode_t err)
+{
+	return complain(r, err == E4L_ET_NOT_DIR ?
+			"what the archive has it in is no directory" :
+			error_message(err));
 }
 
 static bool complain_archive(const struct tar *r)
@@ -83,16 +102,8 @@ static int open_spool(const char *device)
 /* Makes room for one more piece. */
 static bool grow_pieces(struct tar *r)
 {
-	void *more;
-
-	if (r->n_pieces < r->room)
-		return true;
-	more = realloc(r->pieces, (r->room * 2 + 16) * sizeof(*r->pieces));
-	if (!more)
-		return complain(r, "out of memory");
-	r->pieces = more;
-	r->room = r->room * 2 + 16;
-	return true;
+	return !e4l_grow(&r->pieces, r->n_pieces, sizeof(*r->pieces)) ||
+	       complain(r, "out of memory");
 }
 
 static bool add_piece(struct tar *r, uint64_t offset, uint64_t bytes)
@@ -236,6 +247,27 @@ static bool take_acls(struct tar *r, struct archive_entry *entry,
 	return true;
 }
 
+/* As setxattr(2) takes it: struct vfs_cap_data and vfs_ns_cap_data in Linux. */
+static bool is_capability(const uint8_t *v, size_t size)
+{
+	return ((size == 20 && v[3] == 2) || (size == 24 && v[3] == 3)) &&
+	       v[0] <= 1 && !v[1] && !v[2];
+}
+
+/* Whether Linux could read the attribute. */
+static bool check_xattr(const struct tar *r, const struct e4l_tree_xattr *x)
+{
+	if (strlen(x->name) > MAX_XATTR_NAME)
+		return complain_xattr(r, x->name,
+				      "has a name of more than 255 bytes");
+	if (x->size > MAX_XATTR_BYTES)
+		return complain_xattr(r, x->name, "has more than 65536 bytes");
+	if (!strcmp(x->name, "security.capability") &&
+	    !is_capability(x->value, x->size))
+		return complain_xattr(r, x->name, "cannot be understood");
+	return true;
+}
+
 static bool take_xattrs(struct tar *r, struct archive_entry *entry,
 			uint32_t *mode)
 {
@@ -250,6 +282,8 @@ static bool take_xattrs(struct tar *r, struct archive_entry *entry,
 	r->xattrs = more;
 	while (n-- > 0 && archive_entry_xattr_next(entry, &x.name, &x.value,
 						   &x.size) == ARCHIVE_OK) {
+		if (!check_xattr(r, &x))
+			return false;
 		for (i = 0; i < 2 && strcmp(x.name, acl_names[i]); i++)
 			;
 		if (i < 2)
@@ -288,7 +322,7 @@ static bool find_parent(struct tar *r, uint32_t *parent, const char **name,
 				err = e4l_tree_add(r->t, *parent, *name, *len,
 						   &dir, &id);
 			if (err)
-				return complain(r, error_message(err));
+				return complain_tree(r, err);
 			*parent = id;
 		}
 		*name = at;
@@ -341,8 +375,9 @@ static bool describe(struct tar *r, struct archive_entry *entry,
 	int64_t uid = archive_entry_uid(entry), gid = archive_entry_gid(entry);
 	const char *target = archive_entry_symlink(entry);
 
-	if (uid < 0 || uid > UINT32_MAX || gid < 0 || gid > UINT32_MAX)
-		return complain(r, "its owner is not a number below 2^32");
+	if (uid < 0 || uid > MAX_ID || gid < 0 || gid > MAX_ID)
+		return complain(r, "its owner or group is not a number up to "
+				"4294967294");
 	if (is_device(entry) &&
 	    ((uint64_t)archive_entry_rdevmajor(entry) > MAX_MAJOR ||
 	     (uint64_t)archive_entry_rdevminor(entry) > MAX_MINOR))
@@ -398,7 +433,7 @@ static bool take_link(struct tar *r, struct archive_entry *entry,
 	}
 	if (err == E4L_ET_BAD_ARGUMENT)
 		return complain(r, "a hard link to what cannot have one");
-	return !err || complain(r, error_message(err));
+	return !err || complain_tree(r, err);
 }
 
 static bool take_entry(struct tar *r, struct archive_entry *entry)
@@ -420,9 +455,11 @@ static bool take_entry(struct tar *r, struct archive_entry *entry)
 		return take_link(r, entry, parent, name, len);
 	if (!describe(r, entry, &e))
 		return false;
+	if (is_dot && !S_ISDIR(e.mode))
+		return complain(r, "only a directory can be the root");
 	err = is_dot ? e4l_tree_set(r->t, parent, &e) :
 		       e4l_tree_put(r->t, parent, name, len, &e, &id);
-	return !err || complain(r, error_message(err));
+	return !err || complain_tree(r, err);
 }
 
 /*

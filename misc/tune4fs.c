@@ -67,14 +67,14 @@ static void compare(struct report *r, const struct e4l_tunables *a,
 	}
 }
 
-static bool write_changes(const struct tune4fs *cfg, struct place *p,
+static bool write_changes(const struct tune4fs *cfg, struct keeper *p,
 			  const struct e4l_tunables *t)
 {
-	return cfg->dry_run ? place_check(p, cfg) : place_write(p, cfg, t);
+	return cfg->dry_run ? keeper_check(p, cfg) : keeper_write(p, cfg, t);
 }
 
 /* Stores @after, and says how it differs from @before. */
-static bool store(const struct tune4fs *cfg, struct place *p,
+static bool store(const struct tune4fs *cfg, struct keeper *p,
 		  const struct e4l_tunables *before,
 		  const struct e4l_tunables *after)
 {
@@ -85,7 +85,7 @@ static bool store(const struct tune4fs *cfg, struct place *p,
 		say_error(p->name, "changing the tunables", ENOMEM);
 		return false;
 	}
-	*r = (struct report) { .place = p, .cfg = cfg, .tunables = after };
+	*r = (struct report) { .keeper = p, .cfg = cfg, .tunables = after };
 	compare(r, before, after, true);
 	compare(r, after, before, false);
 	ok = !r->n_changes || write_changes(cfg, p, after);
@@ -95,7 +95,7 @@ static bool store(const struct tune4fs *cfg, struct place *p,
 	return ok;
 }
 
-static bool change(const struct tune4fs *cfg, struct place *p)
+static bool change(const struct tune4fs *cfg, struct keeper *p)
 {
 	struct e4l_tunables *before, *after = NULL;
 	char text[E4L_TUNABLES_MAX + 1];
@@ -103,7 +103,7 @@ static bool change(const struct tune4fs *cfg, struct place *p)
 	errcode_t err;
 	bool ok;
 
-	if (!place_read(p, &before))
+	if (!keeper_read(p, &before))
 		return false;
 	err = e4l_tunables_parse(text, e4l_tunables_text(before, text), &after);
 	if (!err)
@@ -119,18 +119,18 @@ static bool change(const struct tune4fs *cfg, struct place *p)
 }
 
 /* Damage can be removed as well, though nobody knows what it said. */
-static bool clear(const struct tune4fs *cfg, struct place *p)
+static bool clear(const struct tune4fs *cfg, struct keeper *p)
 {
 	struct e4l_tunables *before, *none = e4l_tunables_new();
 	struct report *r = calloc(1, sizeof(*r));
-	errcode_t err = place_get(p, &before);
+	errcode_t err = keeper_get(p, &before);
 	bool ok = false;
 
 	if (!none || !r) {
 		say_error(p->name, "removing the tunables", ENOMEM);
-	} else if (place_is_damage(err)) {
+	} else if (keeper_is_damage(err)) {
 		*r = (struct report) {
-			.place = p, .cfg = cfg, .tunables = none,
+			.keeper = p, .cfg = cfg, .tunables = none,
 		};
 		add_change(r, E4L_TUNABLES_XATTR, "damaged", NULL);
 		ok = write_changes(cfg, p, none) && report_print(r);
@@ -145,13 +145,13 @@ static bool clear(const struct tune4fs *cfg, struct place *p)
 	return ok;
 }
 
-static bool list(const struct tune4fs *cfg, struct place *p)
+static bool list(const struct tune4fs *cfg, struct keeper *p)
 {
 	struct e4l_tunables *t = NULL;
 	struct report *r;
 	bool ok;
 
-	if (!place_read(p, &t))
+	if (!keeper_read(p, &t))
 		return false;
 	r = calloc(1, sizeof(*r));
 	if (!r) {
@@ -159,7 +159,7 @@ static bool list(const struct tune4fs *cfg, struct place *p)
 		e4l_tunables_free(t);
 		return false;
 	}
-	*r = (struct report) { .place = p, .cfg = cfg, .tunables = t };
+	*r = (struct report) { .keeper = p, .cfg = cfg, .tunables = t };
 	ok = report_print(r);
 	e4l_tunables_free(t);
 	free(r);
@@ -188,10 +188,10 @@ static bool check_usage(const struct tune4fs *cfg, const char *name)
 
 static int work_on(const struct tune4fs *cfg, const char *name)
 {
-	struct place p;
+	struct keeper p;
 	bool ok;
 
-	if (!place_open(&p, name, cfg->args.partition))
+	if (!keeper_open(&p, name, cfg->args.partition))
 		return STATUS_FAILED;
 	if (cfg->set)
 		ok = change(cfg, &p);
@@ -199,7 +199,7 @@ static int work_on(const struct tune4fs *cfg, const char *name)
 		ok = clear(cfg, &p);
 	else
 		ok = list(cfg, &p);
-	place_close(&p);
+	keeper_close(&p);
 	return ok ? STATUS_DONE : STATUS_FAILED;
 }
 

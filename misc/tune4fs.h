@@ -15,10 +15,10 @@ struct tune4fs {
 	const char *set;
 };
 
-/* -------------------------------------------------------- tune4fs_place.c */
+/* -------------------------------------------------------- tune4fs_keeper.c */
 
 /* A filesystem: mounted, and then reached through its root directory, or not. */
-struct place {
+struct keeper {
 	const char *name;	/* as the user gave it */
 	const char *mount_point; /* NULL: not mounted */
 	const char *options;	/* of the mount; NULL: nobody asked */
@@ -30,37 +30,37 @@ struct place {
 };
 
 /* Opens @name to read it; false after saying why not. */
-bool place_open(struct place *p, const char *name, uint64_t partition);
+bool keeper_open(struct keeper *p, const char *name, uint64_t partition);
 
 /* Opens what is mounted at @point, silently; sets errno. */
-bool place_open_mount(struct place *p, const char *point);
+bool keeper_open_mount(struct keeper *p, const char *point);
 
-void place_close(struct place *p);
+void keeper_close(struct keeper *p);
 
 /* Reads the tunables into *@t. */
-errcode_t place_get(struct place *p, struct e4l_tunables **t);
+errcode_t keeper_get(struct keeper *p, struct e4l_tunables **t);
 
 /* Whether that failed because of what is in the attribute. */
-bool place_is_damage(errcode_t err);
+bool keeper_is_damage(errcode_t err);
 
 /* Reads the tunables into *@t; false after saying why not. */
-bool place_read(struct place *p, struct e4l_tunables **t);
+bool keeper_read(struct keeper *p, struct e4l_tunables **t);
 
 /* What is not mounted must be sound; false after saying why it is not. */
-bool place_check(struct place *p, const struct tune4fs *cfg);
+bool keeper_check(struct keeper *p, const struct tune4fs *cfg);
 
 /* Stores @t, in what is sound; false after saying why not. */
-bool place_write(struct place *p, const struct tune4fs *cfg,
+bool keeper_write(struct keeper *p, const struct tune4fs *cfg,
 		 const struct e4l_tunables *t);
 
 /* The kernel's value.  Returns 0 or an errno; ENOENT: it has no such thing. */
-int place_running(const struct place *p, const struct e4l_tunable_info *info,
+int keeper_running(const struct keeper *p, const struct e4l_tunable_info *info,
 		  uint32_t *number);
-int place_set_running(const struct place *p,
+int keeper_set_running(const struct keeper *p,
 		      const struct e4l_tunable_info *info, uint32_t number);
 
 /* Whether the kernel lets anybody write the value. */
-bool place_writable(const struct place *p, const struct e4l_tunable_info *info);
+bool keeper_writable(const struct keeper *p, const struct e4l_tunable_info *info);
 
 /* ------------------------------------------------------- tune4fs_report.c */
 
@@ -90,7 +90,7 @@ struct skipped {
 #define REPORT_MAX 520			/* two full sets, and some */
 
 struct report {
-	const struct place *place;
+	const struct keeper *keeper;
 	const struct tune4fs *cfg;
 	const struct e4l_tunables *tunables;	/* after the changes */
 	bool running;			/* the changes are the kernel's */

@@ -18,7 +18,7 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "e4layout/array.h"
+#include "e4layout/base/array.h"
 #include "support/mounts.h"
 #include "support/say.h"
 #include "tune4fs.h"
@@ -38,7 +38,7 @@ static bool has_option(const char *options, const char *name)
 }
 
 /* Why the kernel cannot be given @v; false when it can, or has it already. */
-static bool is_skipped(const struct place *p, const struct e4l_tunable *v,
+static bool is_skipped(const struct keeper *p, const struct e4l_tunable *v,
 		       uint32_t *running, struct skipped *no)
 {
 	*no = (struct skipped) { .tunable = v };
@@ -50,7 +50,7 @@ static bool is_skipped(const struct place *p, const struct e4l_tunable *v,
 		no->why = SKIP_RANGE;
 		return true;
 	}
-	no->error = place_running(p, v->info, running);
+	no->error = keeper_running(p, v->info, running);
 	if (no->error == ENOENT)
 		no->why = v->info->since ? SKIP_KERNEL : SKIP_PATCH;
 	else if (no->error)
@@ -59,7 +59,7 @@ static bool is_skipped(const struct place *p, const struct e4l_tunable *v,
 		return false;
 	else if (has_option(p->options, v->name))
 		no->why = SKIP_OPTION;
-	else if (!place_writable(p, v->info))
+	else if (!keeper_writable(p, v->info))
 		no->why = SKIP_READ_ONLY;
 	else
 		return false;
@@ -72,14 +72,14 @@ static void apply_tunable(struct report *r, const struct e4l_tunable *v)
 	struct change *c = &r->changes[r->n_changes];
 	uint32_t running;
 
-	if (is_skipped(r->place, v, &running, no)) {
+	if (is_skipped(r->keeper, v, &running, no)) {
 		r->n_skipped++;
 		return;
 	}
 	if (running == v->number)
 		return;
 	if (!r->cfg->dry_run)
-		no->error = place_set_running(r->place, v->info, v->number);
+		no->error = keeper_set_running(r->keeper, v->info, v->number);
 	if (no->error) {
 		no->why = SKIP_REFUSED;
 		r->n_skipped++;
@@ -93,7 +93,7 @@ static void apply_tunable(struct report *r, const struct e4l_tunable *v)
 }
 
 /* Applies what @p keeps, and says what changed. */
-static int apply_place(const struct tune4fs *cfg, struct place *p)
+static int apply_place(const struct tune4fs *cfg, struct keeper *p)
 {
 	struct report *r = calloc(1, sizeof(*r));
 	struct e4l_tunables *t = NULL;
@@ -104,9 +104,9 @@ static int apply_place(const struct tune4fs *cfg, struct place *p)
 		say_error(p->name, "applying the tunables", ENOMEM);
 		return status;
 	}
-	if (place_read(p, &t)) {
+	if (keeper_read(p, &t)) {
 		*r = (struct report) {
-			.place = p, .cfg = cfg, .tunables = t, .running = true,
+			.keeper = p, .cfg = cfg, .tunables = t, .running = true,
 		};
 		for (i = 0; i < e4l_tunables_count(t); i++)
 			apply_tunable(r, e4l_tunables_at(t, i));
@@ -121,9 +121,9 @@ static int apply_place(const struct tune4fs *cfg, struct place *p)
 int apply_one(const struct tune4fs *cfg, const char *name)
 {
 	int status = STATUS_FAILED;
-	struct place p;
+	struct keeper p;
 
-	if (!place_open(&p, name, cfg->args.partition))
+	if (!keeper_open(&p, name, cfg->args.partition))
 		return status;
 	if (p.dir < 0)
 		say("%s: is not mounted: only a running kernel can be given "
@@ -132,7 +132,7 @@ int apply_one(const struct tune4fs *cfg, const char *name)
 		say("%s: the kernel shows nothing of it in /sys/fs/ext4", name);
 	else
 		status = apply_place(cfg, &p);
-	place_close(&p);
+	keeper_close(&p);
 	return status;
 }
 
@@ -164,11 +164,11 @@ static bool add(struct seen *s, ino_t ino)
  * The filesystem mounted as @m says, unless something else covers it; its
  * number is *@ino.
  */
-static bool open_mounted(struct place *p, const struct mount *m, ino_t *ino)
+static bool open_mounted(struct keeper *p, const struct mount *m, ino_t *ino)
 {
 	struct stat st;
 
-	if (!place_open_mount(p, m->point))
+	if (!keeper_open_mount(p, m->point))
 		goto no;
 	p->options = m->options;
 	if (p->sysfs < 0 || fstat(p->dir, &st) || st.st_dev != m->dev ||
@@ -177,7 +177,7 @@ static bool open_mounted(struct place *p, const struct mount *m, ino_t *ino)
 	*ino = st.st_ino;
 	return true;
 no:
-	place_close(p);
+	keeper_close(p);
 	return false;
 }
 
@@ -189,7 +189,7 @@ static int apply_new(const struct tune4fs *cfg, const struct seen *old,
 	char *line = NULL;
 	int status = STATUS_DONE;
 	struct mount m;
-	struct place p;
+	struct keeper p;
 	size_t size = 0;
 	ino_t ino;
 
@@ -204,7 +204,7 @@ static int apply_new(const struct tune4fs *cfg, const struct seen *old,
 		if (!contains(now, ino) && add(now, ino) &&
 		    !contains(old, ino) && apply_place(cfg, &p))
 			status = STATUS_FAILED;
-		place_close(&p);
+		keeper_close(&p);
 	}
 	free(line);
 	fclose(f);

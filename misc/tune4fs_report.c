@@ -62,7 +62,7 @@ static void say_skipped(const struct report *r)
 	for (i = 0; i < r->n_skipped; i++) {
 		s = &r->skipped[i];
 		if (!r->cfg->args.quiet || skips[s->why].failed)
-			say("%s: %s=%s: %s", r->place->name, s->tunable->name,
+			say("%s: %s=%s: %s", r->keeper->name, s->tunable->name,
 			    s->tunable->value, skip_text(s, buf, sizeof(buf)));
 	}
 }
@@ -99,7 +99,7 @@ static void add_row(const struct report *r, struct rows *rows,
 	struct row *row = &rows->row[rows->n++];
 
 	*row = (struct row) { .info = info, .kept = kept };
-	row->runs = info && !place_running(r->place, info, &row->running);
+	row->runs = info && !keeper_running(r->keeper, info, &row->running);
 }
 
 /* The known ones in the order of the table, then the others. */
@@ -170,7 +170,7 @@ static void print_table(const struct report *r, const struct rows *rows)
 		v = rows->row[i].kept;
 		if (v && v->info && !v->valid)
 			say("%s: %s=%s: out of range: it takes %s",
-			    r->place->name, v->name, v->value,
+			    r->keeper->name, v->name, v->value,
 			    e4l_tunable_range(v->info, range, sizeof(range)));
 	}
 }
@@ -183,7 +183,7 @@ static void print_changes(const struct report *r)
 	for (i = 0; i < r->n_changes; i++) {
 		c = &r->changes[i];
 		if (r->cfg->apply_all)
-			printf("%s: ", r->place->name);
+			printf("%s: ", r->keeper->name);
 		printf("%s: %s -> %s\n", c->name, c->from ? c->from : "not set",
 		       c->to ? c->to : "not set");
 	}
@@ -277,9 +277,9 @@ static bool print_json(const struct report *r, const struct rows *rows)
 
 	object = json_pack("{s:s, s:o, s:o, s:b, s:I, s:o, s:o, s:o}",
 			   "schema", "tune4fs/1",
-			   "target", json_name(r->place->name),
-			   "mount_point", r->place->mount_point ?
-				json_name(r->place->mount_point) : json_null(),
+			   "target", json_name(r->keeper->name),
+			   "mount_point", r->keeper->mount_point ?
+				json_name(r->keeper->mount_point) : json_null(),
 			   "dry_run", r->cfg->dry_run,
 			   "attribute_bytes", (json_int_t)
 				e4l_tunables_text(r->tunables, text),

@@ -1,166 +1,82 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* populate: planning and writing an image. */
+#ifndef E4LAYOUT_POPULATE_H
+#define E4LAYOUT_POPULATE_H
+
+#include <e4layout/tree.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Opaque: an image that is planned to the last block. */
+struct e4l_populate;
+
+#define E4L_WINDOW_EXACT UINT32_MAX
+
+struct e4l_populate_options {
+	uint64_t offset_bytes;	/* of the filesystem on the device */
+	uint32_t window;	/* as e4l_place_new(), or E4L_WINDOW_EXACT */
+	unsigned int threads;	/* at most 24 are used; 2 MiB each */
+	int64_t now;		/* of what the image itself needs */
+	bool clamp_times;	/* no time after now, and reproducible ones */
+	uint64_t reserved[8];
+};
+
+/* Where the image goes. */
+struct e4l_populate_target {
+	int fd;			/* for writing */
+	int direct_fd;		/* the same with O_DIRECT, or -1 */
+	/* Blocks done of all; from any thread, one at a time; may be NULL. */
+	void (*progress)(uint64_t done, uint64_t total, void *priv);
+	void *priv;
+	uint64_t reserved[4];
+};
+
+struct e4l_populate_stats {
+	uint64_t wanted_blocks, free_blocks;
+	uint64_t wanted_inodes, free_inodes;	/* wanted: with the root */
+	uint64_t roomy_inodes;		/* a filesystem of so many has room */
+					/* for what the window asks for */
+	uint64_t writes;		/* calls */
+	uint64_t written_blocks;
+	uint64_t far_times;		/* files with a time that inodes */
+					/* cannot say: it is the nearest */
+	uint64_t cut_times;		/* with a fraction of a second that */
+					/* they have no room for */
+	uint64_t reserved[8];
+};
+
 /*
- * populate: from a tree to an image.
- *
- *  populate.c       the public functions; filesystems that are refused
- *  pop_plan.c       the order of things, inode numbers
- *  pop_blocks.c     what goes to which block
- *  pop_dir.c        directory blocks
- *  pop_inode.c      inodes and extent trees
- *  pop_xattr.c      extended attributes
- *  pop_quota.c      quota files
- *  pop_write.c      reads the source and writes the image, once, in disk order
- *
- * Everything is decided before anything is written; what is written is then a
- * function of the plan, so that any thread can write any part.
+ * Plans how @e's filesystem, new from mke2fs, opened for writing, its bitmaps
+ * loaded, gets the content of @t.  Nothing is written; the bitmaps and counts
+ * of the filesystem change in memory, so that after an error, or without
+ * e4l_populate_write(), it must be closed without flushing (ext2fs_free()).
+ * Both are borrowed until e4l_populate_free(), which *@ret needs after an
+ * error too (it may be NULL); @t can be planned again then.
+ * Errors: E4L_ET_NO_SPACE, E4L_ET_NO_INODES (the statistics say how much is
+ * wanted), E4L_ET_CANNOT_POPULATE, E4L_ET_NOT_EMPTY, E4L_ET_NEEDS_FEATURE,
+ * E4L_ET_DUPLICATE_NAME, E4L_ET_DIR_TOO_LARGE, E4L_ET_TOO_MANY_LINKS,
+ * E4L_ET_FILE_TOO_LARGE, E4L_ET_XATTR_TOO_LARGE, E4L_ET_SYMLINK_BLOCK,
+ * E4L_ET_LOST_FOUND, ENOMEM.
  */
-#ifndef E4L_POPULATE_H
-#define E4L_POPULATE_H
+errcode_t e4l_populate_plan(struct e4l *e, struct e4l_tree *t,
+			    const struct e4l_populate_options *options,
+			    struct e4l_populate **ret);
 
-#include "tree.h"
+/*
+ * Writes all content, directories and inodes with large writes to @target;
+ * closing the filesystem then writes its bitmaps, descriptors and superblocks.
+ * Nothing is synced.  After an error the device's content is useless.
+ */
+errcode_t e4l_populate_write(struct e4l_populate *p,
+			     const struct e4l_populate_target *target);
 
-/* What a stretch of blocks in the image holds. */
-enum item_kind {
-	ITEM_FILE,		/* ref: node with one run */
-	ITEM_SEG,		/* ref: seg */
-	ITEM_DIR,		/* ref: node */
-	ITEM_SYMLINK,		/* ref: node */
-	ITEM_TREE,		/* ref: map; extent tree blocks */
-	ITEM_XATTR,		/* ref: xplace */
-	ITEM_BLOB,		/* ref: node */
-	ITEM_ITABLE,		/* ref: group */
-};
+void e4l_populate_get_stats(const struct e4l_populate *p,
+			    struct e4l_populate_stats *stats);
+void e4l_populate_free(struct e4l_populate *p);
 
-struct item {
-	uint64_t pblk : 48;
-	uint64_t kind : 8;
-	uint32_t len;		/* blocks */
-	uint32_t ref;
-};
-
-/* Content that is made here: values of attributes, quota files. */
-struct blob {
-	const char *bytes;
-	char *owned;		/* to be freed, or NULL */
-};
-
-/* Where an attribute set is stored for up to 1024 inodes. */
-struct xplace {
-	uint32_t set;
-	uint32_t refs;
-	uint64_t pblk;		/* 0: all of it is in the inodes */
-	uint32_t ea_node;	/* the first of its EA inodes' nodes */
-	uint32_t ea_inodes;
-	uint64_t ea_bytes;
-	uint64_t ea_blocks;	/* that the quota counts, in blocks */
-	uint16_t in_inode;	/* bytes, without the magic number */
-};
-
-struct free_run {
-	uint64_t pblk, len;	/* what is still free of it */
-	uint64_t start;		/* where it began */
-};
-
-struct e4l_populate {
-	struct e4l *e;
-	ext2_filsys fs;
-	struct e4l_tree *t;
-	struct e4l_populate_options o;
-	struct e4l_populate_target target;
-	uint32_t bs;
-	uint32_t ratio;			/* blocks in a cluster */
-	uint32_t isize;
-	uint16_t extra_isize;
-	bool csum, filetype;
-	uint64_t now;			/* packed */
-	uint32_t lost_found;		/* its node; 0: there is none */
-	uint32_t lost_found_blocks;
-
-	uint32_t *order;		/* children, directory by directory */
-	VEC(uint32_t) dirs;		/* in the order of the walk */
-	uint32_t *by_ino;		/* node of each inode */
-	ext2_ino_t max_ino;
-	uint8_t *old;			/* [inode]: in use before */
-	ext2_ino_t max_old;
-	uint32_t first_hidden;		/* nodes from here on have no name */
-	size_t first_map, first_extra;	/* those from here on are the plan's */
-
-	VEC(struct item) items;
-	VEC(struct seg) segs;
-	VEC(struct xplace) xplaces;
-	uint32_t *xplace_of;		/* [set]: the one being filled */
-	VEC(struct blob) blobs;
-
-	VEC(struct free_run) runs;
-	uint64_t *longest;		/* tree of maxima over runs */
-	uint32_t leaves;		/* its width */
-	uint64_t taken, wanted;		/* blocks */
-	uint64_t free_blocks;		/* before */
-	uint64_t wanted_inodes;
-
-	struct e4l_populate_stats stats;
-};
-
-/* True for the node that stands for an inode, false for a further name. */
-static inline bool stands(const struct node *n)
-{
-	return !(n->flags & NODE_ALIAS);
+#ifdef __cplusplus
 }
-
-static inline uint64_t blocks_of(const struct e4l_populate *p, uint64_t bytes)
-{
-	return bytes / p->bs + (bytes % p->bs != 0);
-}
-
-/* populate.c */
-errcode_t pop_fail(struct e4l_populate *p, errcode_t err, const char *doing,
-		   uint32_t node);
-
-/* pop_plan.c: decides everything; changes the bitmaps of p->fs in memory. */
-errcode_t pop_plan(struct e4l_populate *p);
-
-/* pop_blocks.c */
-errcode_t pop_load_free(struct e4l_populate *p);
-errcode_t pop_place_blocks(struct e4l_populate *p);
-/* Gives @id, a blob, its blocks; called after the others. */
-errcode_t pop_place_blob(struct e4l_populate *p, uint32_t id);
-errcode_t pop_commit_blocks(struct e4l_populate *p);
-
-/* pop_dir.c */
-errcode_t pop_size_dir(struct e4l_populate *p, struct node *n);
-errcode_t pop_fill_dir(struct e4l_populate *p, uint32_t id, uint32_t first,
-		       uint32_t len, char *buf);
-/* A directory's entries in @bytes bytes of an inode.  False: no room. */
-bool pop_inline_dir(struct e4l_populate *p, const struct node *n, char *buf,
-		    unsigned int bytes);
-
-/* pop_inode.c */
-/* Extents that @n runs are, one after another. */
-uint64_t pop_extents(const struct seg *seg, uint32_t n);
-/* Makes @map's whole tree: the root, and n_tree blocks. */
-errcode_t pop_make_tree(struct e4l_populate *p, const struct map *map,
-			char *root, char *blocks);
-/* Sectors that i_blocks counts for @n. */
-uint64_t pop_inode_sectors(const struct e4l_populate *p, const struct node *n);
-/* Writes @n's inode to @buf, isize bytes of zeroes.  @content: of inline. */
-errcode_t pop_fill_inode(struct e4l_populate *p, uint32_t id,
-			 const char *content, char *buf);
-
-/* pop_xattr.c */
-/* Decides where @id's attributes go; may add EA inodes' nodes. */
-errcode_t pop_place_xattrs(struct e4l_populate *p, uint32_t id);
-/* Bytes that the inode has for inline data beside i_block, plus 1; 0: none. */
-unsigned int pop_inline_room(const struct e4l_populate *p,
-			     const struct node *n);
-void pop_fill_xattr_block(struct e4l_populate *p, uint32_t xplace, char *buf);
-/* @area: the attribute space of @n's inode; @data: inline data past 60. */
-void pop_fill_ibody(struct e4l_populate *p, const struct node *n, char *area,
-		    unsigned int area_bytes, const char *data, size_t data_len);
-
-/* pop_quota.c: quota files, when there are any, with what will be in use. */
-errcode_t pop_quota(struct e4l_populate *p);
-
-/* pop_write.c */
-errcode_t pop_write(struct e4l_populate *p);
-
+#endif
 #endif

@@ -1,34 +1,89 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* scan: the same stream for who judges what is on the disk. */
-#ifndef E4L_SCAN_H
-#define E4L_SCAN_H
+/* scan: every inode in use, with its extents. */
+#ifndef E4LAYOUT_SCAN_H
+#define E4LAYOUT_SCAN_H
 
-#include "extent_tree.h"
+#include <e4layout/extents.h>
 
-/*
- * A look at everything that the scan reads, before it is decoded.  Calls come
- * from several threads at once, in no particular order.  Checksums, and the
- * depth that a tree block says it has, are then left to the look to judge: the
- * scan goes on with what it can make of them.
- */
-struct e4l_scan_look {
-	/*
-	 * Called for each slot of an inode table that may be in use, free ones
-	 * too.  @raw is the inode as on disk, @inode in host byte order, each
-	 * of s_inode_size bytes; @blk is where it lies.  False: the scan passes
-	 * over it.  *@map may be changed.
-	 */
-	bool (*inode)(ext2_ino_t ino, blk64_t blk, const void *raw,
-		      const struct ext2_inode_large *inode, enum e4l_map *map,
-		      void *priv);
-	/* Called for each tree block that could be read. */
-	void (*node)(ext2_ino_t ino, const struct ext2_inode_large *inode,
-		     const struct e4l_node_pos *pos, bool indirect,
-		     const void *block, void *priv);
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where an inode keeps its content. */
+enum e4l_map {
+	E4L_MAP_NONE,		/* no blocks: device, short symlink, empty */
+	E4L_MAP_EXTENTS,	/* an extent tree */
+	E4L_MAP_INDIRECT,	/* the classic block map */
+	E4L_MAP_INLINE,		/* inline_data */
 };
 
-/* e4l_scan() of everything; @look is called with the same @priv. */
-errcode_t e4l_scan_looking(struct e4l *e, const struct e4l_scan_look *look,
-			   const struct e4l_scan_ops *ops, void *priv);
+/*
+ * A piece of an inode in use.  Most inodes come in one piece, with first and
+ * last set; a file with very many extents comes in several, in logical order,
+ * so that no file has to fit in memory.
+ */
+struct e4l_piece {
+	ext2_ino_t ino;
+	bool first, last;
+	bool damaged;		/* something of its map was stepped over */
+	enum e4l_map map;
+	unsigned int depth;	/* levels of tree blocks: 0 = all in the inode */
+	/*
+	 * The inode in host byte order; s_inode_size bytes are valid.  Like the
+	 * arrays it belongs to the scan and is valid during the call only.
+	 */
+	const struct ext2_inode_large *inode;
+	/* the next piece may go on with the last run of an indirect map */
+	const struct e4l_extent *extents;
+	size_t n_extents;
+	/* in the order in which a walk down the tree meets them */
+	const struct e4l_tree_block *tree;
+	size_t n_tree;
+};
 
+/* Something that could not be read or believed, and was stepped over. */
+struct e4l_damage {
+	ext2_ino_t ino;		/* 0: none in particular */
+	blk64_t blk;		/* a tree's, an inode table's, ...; 0: none */
+	errcode_t why;
+};
+
+struct e4l_scan_ops {
+	/*
+	 * Called for each piece in inode order.  Calls never overlap, but may
+	 * come from different threads.  A result other than 0 ends the scan
+	 * with that result.
+	 */
+	errcode_t (*piece)(const struct e4l_piece *piece, void *priv);
+	/* Likewise for damage, before the piece it concerns; may be NULL. */
+	errcode_t (*damage)(const struct e4l_damage *damage, void *priv);
+	/*
+	 * Groups are done up to @group of @groups, at the end up to all; may
+	 * be NULL.
+	 */
+	void (*progress)(dgrp_t group, dgrp_t groups, void *priv);
+	void (*reserved[4])(void);
+};
+
+/* Flags for e4l_scan(). */
+#define E4L_SCAN_NO_MAPS	0x1	/* inodes only: no extents, no tree */
+#define E4L_SCAN_DIRS		0x2	/* directories only */
+
+/*
+ * Streams every inode in use (link count above 0), in inode order, with its
+ * extents.  @only, when not NULL, is an inode bitmap (ext2fs) that restricts
+ * the scan; only the inode-table blocks that hold its inodes are read.
+ * Memory is bounded by a constant per thread, whatever the filesystem holds.
+ * Damage does not end the scan; a result of 0 means that the end was reached.
+ */
+errcode_t e4l_scan(struct e4l *e, unsigned int flags, ext2fs_inode_bitmap only,
+		   const struct e4l_scan_ops *ops, void *priv);
+
+/* The same for inode @ino alone, 1 to s_inodes_count, if it is in use. */
+errcode_t e4l_scan_inode(struct e4l *e, ext2_ino_t ino,
+			 const struct e4l_scan_ops *ops, void *priv);
+
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -1,178 +1,212 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* tree: what goes into an image. */
+#ifndef E4LAYOUT_TREE_H
+#define E4LAYOUT_TREE_H
+
+#include <time.h>
+#include <e4layout/tunables.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Opaque: what will be in an image; entries are told apart by numbers. */
+struct e4l_tree;
+
+#define E4L_TREE_ROOT 1u	/* always there; 0 is no entry */
+
+/* A stretch of a file's content.  What is between stretches is a hole. */
+struct e4l_tree_piece {
+	uint64_t offset;	/* in the file, bytes; ascending, no overlaps */
+	uint64_t bytes;
+	uint64_t pos;		/* in the data file: e4l_tree_set_data_fd() */
+	bool unwritten;		/* preallocated: has a place, reads as zeroes */
+};
+
 /*
- * tree: what will be in an image, in memory, as compactly as it can be.  Nodes
- * are told apart by their index; 1 is the root, 0 is none.
+ * @name as getxattr(2) has it; ACLs in that function's format, or as ext4
+ * stores them.
  */
-#ifndef E4L_TREE_H
-#define E4L_TREE_H
+struct e4l_tree_xattr {
+	const char *name;
+	const void *value;
+	size_t size;
+};
 
-#include <limits.h>
-#include "e4layoutP.h"
-
-/* struct node: flags */
-#define NODE_GROUPED	0x01	/* has several names: see link_group() */
-#define NODE_ALIAS	0x02	/* another name of its group's owner */
-#define NODE_INLINE	0x04	/* the content is in the inode */
-#define NODE_INDEXED	0x08	/* a directory with an htree */
-#define NODE_BLOB	0x10	/* the content is in memory */
-#define NODE_EA_INODE	0x20	/* holds an attribute's value */
-#define NODE_PLACED	0x40	/* xattr is a placement, not a set */
-#define NODE_REMOVED	0x80	/* until tree_drop_removed() */
-
-#define PRIORITY_NONE	INT16_MIN
-
-/* Shorter targets are in the inode. */
-#define E4L_FAST_SYMLINK_BYTES 60
-
-struct node {
-	uint64_t size;
-	uint64_t mtime, atime, ctime;	/* see pack_time() */
-	/*
-	 * Where the content is in the source: a position in data_fd, a blob's
-	 * number, a symlink's target in the arena; for a device, its number.
-	 */
-	uint64_t pos;
-	uint64_t pblk;		/* where the content goes, when in one run */
-	uint32_t name;		/* in the arena */
-	uint32_t parent;
-	uint32_t child;		/* directory: first in order[]; or link group */
-	uint32_t n_child;
-	uint32_t hash;		/* of the name in its directory */
+/* One file of any kind.  Everything that is pointed to is copied. */
+struct e4l_entry {
+	uint32_t mode;		/* as in stat(2) */
 	uint32_t uid, gid;
-	uint32_t ino;
-	uint32_t links;
-	uint32_t xattr;		/* attribute set; once planned, its place */
-	uint32_t map;		/* struct map, 0: one run, all of it data */
-	uint32_t extra;		/* struct extra, 0: none */
-	uint16_t mode;
-	int16_t priority;
-	uint8_t name_len;
-	uint8_t flags;
+	uint64_t size;		/* regular file, symlink */
+	uint64_t rdev;		/* device */
+	uint64_t pos;		/* regular file without pieces: in the data */
+	struct timespec mtime, atime, ctime;
+	const char *target;	/* symlink: size bytes */
+	const struct e4l_tree_piece *pieces;	/* NULL: all is data */
+	size_t n_pieces;
+	const struct e4l_tree_xattr *xattrs;	/* other namespaces than ext4's
+						 * are left out; of one name,
+						 * the first counts */
+	size_t n_xattrs;
+	bool from_ext4;		/* what follows counts */
+	struct timespec crtime;
+	uint32_t flags;		/* EXT2_*_FL, EXT4_*_FL: the user's own */
+	uint32_t generation;
+	uint32_t projid;
+	uint64_t reserved[8];
 };
 
-/* What only another ext4 filesystem knows of a file. */
-struct extra {
-	uint64_t crtime;
-	uint32_t flags, generation, projid;
+/* Creates a tree with a root that has no owner, time or attribute yet. */
+errcode_t e4l_tree_new(struct e4l_tree **ret);
+void e4l_tree_free(struct e4l_tree *t);
+
+/*
+ * Adds @name, of @len bytes, to the directory @parent; *@id is the new entry.
+ * Whether the name is there already is not looked at: see e4l_tree_find();
+ * planning refuses duplicates.  Memory: 104 bytes, the name, and what an image
+ * needs of it.  Errors: E4L_ET_NAME_TOO_LONG, E4L_ET_BAD_NAME (empty, dots, a
+ * slash), E4L_ET_NOT_DIR (@parent is none), E4L_ET_BAD_SYMLINK, E4L_ET_BAD_ACL,
+ * E4L_ET_XATTR_TOO_LARGE, E4L_ET_TREE_TOO_LARGE, ENOMEM; the tree stays as it
+ * was, and e4l_tree_where() says which entry it was.
+ */
+errcode_t e4l_tree_add(struct e4l_tree *t, uint32_t parent, const char *name,
+		       size_t len, const struct e4l_entry *entry, uint32_t *id);
+
+/* Replaces all but the name; directories stay such, others never become one. */
+errcode_t e4l_tree_set(struct e4l_tree *t, uint32_t id,
+		       const struct e4l_entry *entry);
+
+/*
+ * Adds @name, or replaces what has it: a directory in place of a directory
+ * keeps what is in it; otherwise the old entry goes as in e4l_tree_remove().
+ */
+errcode_t e4l_tree_put(struct e4l_tree *t, uint32_t parent, const char *name,
+		       size_t len, const struct e4l_entry *entry, uint32_t *id);
+
+/*
+ * Takes a name, not the root's, and all below it out of the tree.  Other names
+ * of the same file stay.  Planning renumbers the entries that are left.
+ */
+void e4l_tree_remove(struct e4l_tree *t, uint32_t id);
+
+/* Adds a further name of @id, which is not a directory. */
+errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
+			size_t len, uint32_t id);
+
+/*
+ * Gives @id, a regular file, and all its other names the content that @entry
+ * says (size, pos, pieces); the rest of @entry is not looked at.
+ */
+errcode_t e4l_tree_set_content(struct e4l_tree *t, uint32_t id,
+			       const struct e4l_entry *entry);
+
+/* *@id is the entry called @name in @parent, 0 when there is none. */
+errcode_t e4l_tree_find(struct e4l_tree *t, uint32_t parent, const char *name,
+			size_t len, uint32_t *id);
+
+/*
+ * Loads the directory @path into a new tree, with @threads threads, 1 to 64.
+ * The content of files is read when the image is written, at the sizes that
+ * they have now: what a file has grown by is left out, one that has shrunk is
+ * an error (E4L_ET_FILE_SHRANK).  Sockets, fifos, devices, hard links, holes,
+ * extended attributes and ACLs are kept.  Errors are errno's;
+ * e4l_tree_where() says which file.
+ */
+errcode_t e4l_tree_load_dir(struct e4l_tree *t, const char *path,
+			    unsigned int threads);
+
+/* Flags for e4l_tree_load_fs(). */
+#define E4L_LOAD_GENERATION	0x1	/* keep the inodes' generations */
+
+/* How to load a filesystem that is damaged: without what cannot be copied. */
+struct e4l_load_damage {
+	ext2fs_inode_bitmap inodes;	/* that are left out */
+	ext2fs_inode_bitmap sharing;	/* whoever has a block of these, too */
+	/* Called for each name that is left out, and why. */
+	void (*left_out)(const char *path, errcode_t why, void *priv);
+	void *priv;
+	uint64_t reserved[4];
 };
 
-/* A run of a file's blocks in the image. */
-struct seg {
-	uint64_t pblk;
-	uint32_t lblk, len;
-	uint32_t node;
-	bool unwritten;
-};
+/*
+ * Loads @e's filesystem, which begins @offset_bytes into its device, into a new
+ * tree: everything that ext4 keeps of a file, preallocated stretches and those
+ * behind the end of file included.  The device itself is then the data, for
+ * e4l_tree_set_data_fd(), and must not change.  Memory, beside the tree: 4
+ * bytes for each inode of the filesystem.
+ * Errors: those of e4l_tree_add() and of libext2fs, E4L_ET_DIR_CORRUPT,
+ * E4L_ET_DANGLING, E4L_ET_EXTENT_RANGE, E4L_ET_EXTENT_ORDER,
+ * E4L_ET_INTERRUPTED; e4l_tree_where() says which file.  With @damage (may be
+ * NULL) what fails so is left out: a file, a directory with all below it, or
+ * the rest of a directory; the root must be sound.
+ */
+errcode_t e4l_tree_load_fs(struct e4l_tree *t, struct e4l *e,
+			   uint64_t offset_bytes, unsigned int flags,
+			   const struct e4l_load_damage *damage);
 
-/* Of a file that is not one run: its pieces in the source, then its runs. */
-struct map {
-	uint32_t piece, n_piece;
-	uint32_t seg, n_seg;
-	uint64_t tree_pblk;	/* of n_tree tree blocks, a cluster each */
-	uint64_t clusters;	/* of the content */
-	uint32_t n_tree;
-	uint32_t node;
-};
+/* Where the content of files is, when it is not in a directory; borrowed. */
+void e4l_tree_set_data_fd(struct e4l_tree *t, int fd);
 
-struct link_group {
-	uint32_t owner;		/* the node that stands for the inode */
-	uint32_t links;
-	uint64_t size, pos;	/* of content that came with a further name */
-	uint32_t map;
-	bool has_content;
-};
+/* Calls @map for the owner and group of each entry. */
+void e4l_tree_map_owners(struct e4l_tree *t,
+			 void (*map)(uint32_t *uid, uint32_t *gid, void *priv),
+			 void *priv);
 
-/* Extended attributes, which many inodes may share: see tree_intern(). */
-struct xset {
-	size_t at, len;		/* of the records in xbytes */
-	uint64_t hash;
-};
+/* Changes one entry's owner and group. */
+void e4l_tree_set_owner(struct e4l_tree *t, uint32_t id, uint32_t uid,
+			uint32_t gid);
 
-/* One attribute in a set; its name and its value follow. */
-struct xrecord {
-	uint32_t value_len;
-	uint8_t index;		/* EXT4_XATTR_INDEX_* */
-	uint8_t name_len;
-};
+/*
+ * Changes one entry's permissions (07777) and its ACL, as chmod(2) does; after
+ * an error (ENOMEM) it is as it was.
+ */
+errcode_t e4l_tree_set_perms(struct e4l_tree *t, uint32_t id, uint32_t perms);
 
-/* A growing array. */
-#define VEC(type) struct { type *v; size_t n, room; }
+/*
+ * Gives an entry an attribute, or takes it away when the value is empty.
+ * Errors: those of e4l_tree_add() on attributes.
+ */
+errcode_t e4l_tree_set_xattr(struct e4l_tree *t, uint32_t id,
+			     const struct e4l_tree_xattr *x);
 
-struct e4l_tree {
-	VEC(struct node) nodes;
-	VEC(char) names;		/* the arena */
-	VEC(struct e4l_tree_piece) pieces;
-	VEC(struct map) maps;
-	VEC(struct extra) extras;
-	VEC(struct link_group) groups;
-	VEC(struct xset) sets;
-	VEC(char) xbytes;
-	uint32_t *set_table;		/* by hash: set index */
-	size_t set_mask;
-	uint32_t *name_table;		/* by parent and name: node index */
-	size_t name_mask, named;
-	bool has_removed;
-	int root_fd;			/* content is found by path; -1: not */
-	int data_fd;			/* content is found by position */
-	pthread_mutex_t lock;
-	char where[PATH_MAX];		/* what the last failure was about */
-};
+/* No entry has attributes any more. */
+void e4l_tree_drop_xattrs(struct e4l_tree *t);
 
-/* Makes room for one more element of @size bytes; keeps what there is. */
-errcode_t vec_grow(void *vec, size_t size, size_t more);
-#define vec_room(vec, more) vec_grow((vec), sizeof(*(vec)->v), (more))
+/*
+ * Calls @map for the users and groups that ACLs name, one at a time (the other
+ * number counts for nothing), and for the users that file capabilities belong
+ * to.  Errors, after which nothing is mapped: E4L_ET_BAD_ACL,
+ * E4L_ET_ACL_MERGED, ENOMEM; e4l_tree_where() says which file.
+ */
+errcode_t e4l_tree_map_ids(struct e4l_tree *t,
+			   void (*map)(uint32_t *uid, uint32_t *gid,
+				       void *priv), void *priv);
 
-uint64_t tree_hash(const char *p, size_t len, uint64_t h);
+/*
+ * Files of a higher priority (-32767 to 32767; 0 for those that get none) come
+ * first on the disk; a directory's is that of all it holds.
+ * Errors: E4L_ET_NO_PATH, E4L_ET_BAD_ARGUMENT.
+ */
+errcode_t e4l_tree_set_priority(struct e4l_tree *t, const char *path,
+				int priority);
 
-/* 34 bits of seconds from 1901 on, 30 of nanoseconds: what ext4 can say. */
-uint64_t pack_time(int64_t sec, uint32_t nsec);
-int64_t time_sec(uint64_t packed);
-uint32_t time_nsec(uint64_t packed);
+/*
+ * The tunables that the image will keep: an attribute of the root as others
+ * are.  Errors: those of e4l_tunables_parse(), when the source's are damaged;
+ * setting replaces them all the same.
+ */
+errcode_t e4l_tree_get_tunables(const struct e4l_tree *t,
+				struct e4l_tunables **ret);
+errcode_t e4l_tree_set_tunables(struct e4l_tree *t,
+				const struct e4l_tunables *tunables);
 
-/* The attribute set of @n attributes; *@set is 0 for none. */
-errcode_t tree_intern(struct e4l_tree *t, const struct e4l_tree_xattr *attrs,
-		      size_t n, uint32_t *set);
+/* The entries, further names included, and those removed until planning. */
+uint32_t e4l_tree_entries(const struct e4l_tree *t);
 
-/* Makes the table of sets larger. */
-errcode_t tree_grow_sets(struct e4l_tree *t);
+/* The path in the source that the last failure was about; may be empty. */
+const char *e4l_tree_where(const struct e4l_tree *t);
 
-/* Reads the record at @at in xbytes; returns where the next one is. */
-size_t tree_record(const struct e4l_tree *t, size_t at, struct xrecord *rec,
-		   const char **name, const char **value);
-
-/* Appends bytes to the arena.  *@at is their place; they are terminated. */
-errcode_t tree_keep(struct e4l_tree *t, const char *bytes, size_t len,
-		    uint32_t *at);
-
-/* A node without a name, for what the image itself needs. */
-errcode_t tree_add_hidden(struct e4l_tree *t, const struct node *proto,
-			  uint32_t *id);
-
-/* Writes the path of @node below the root to @buf.  False: too long. */
-bool tree_path(const struct e4l_tree *t, uint32_t node, char *buf, size_t size);
-
-/* Takes out what was removed, with all below: others are renumbered. */
-errcode_t tree_drop_removed(struct e4l_tree *t);
-
-/* Gives all names of an inode the content that came with one of them. */
-void tree_share_content(struct e4l_tree *t);
-
-/* Notes what a failure was about: @name in @node (may be NULL), or @node. */
-errcode_t tree_fail(struct e4l_tree *t, errcode_t err, uint32_t node,
-		    const char *name, size_t name_len);
-
-/* The node that stands for @node's inode. */
-static inline uint32_t tree_owner(const struct e4l_tree *t, uint32_t node)
-{
-	const struct node *n = &t->nodes.v[node];
-
-	return n->flags & NODE_ALIAS ? t->groups.v[n->child].owner : node;
+#ifdef __cplusplus
 }
-
-static inline const char *node_name(const struct e4l_tree *t,
-				    const struct node *n)
-{
-	return t->names.v + n->name;
-}
-
+#endif
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "e4layout/base/array.h"
 #include "args.h"
 #include "say.h"
 
@@ -131,12 +132,9 @@ static bool set_bits(const struct args_option *opt, const char *arg,
 /* When memory is short, too, the value cannot be taken. */
 static bool add_text(const char *arg, struct args_texts *texts)
 {
-	const char **v = reallocarray(texts->v, texts->n + 1, sizeof(*v));
-
-	if (!v)
+	if (e4l_grow(&texts->v, texts->n, sizeof(*texts->v)))
 		return false;
-	v[texts->n++] = arg;
-	texts->v = v;
+	texts->v[texts->n++] = arg;
 	return true;
 }
 
@@ -338,7 +336,10 @@ int args_parse(const struct args_tool *tool, int argc, char **argv,
 	char *letters = NULL;
 	int first = -1;
 
-	if (!make_tables(tool, &letters, &longs)) {
+	if (!say_start()) {
+		say_error("/", "cannot open", errno);
+		*status = STATUS_FAILED;
+	} else if (!make_tables(tool, &letters, &longs)) {
 		say("%s", error_message(ENOMEM));
 		*status = STATUS_FAILED;
 	} else if (!parse_options(tool, argc, argv, config, letters, longs)) {

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/loop.h>
+#include <linux/major.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,9 +127,8 @@ static void set_window(struct window *w, dev_t dev, ino_t ino, uint64_t start,
 }
 
 /* By what the kernel holds open: the name may mean something else by now. */
-static bool ask_loop(const char *dir, struct window *w)
+static bool ask_loop(int fd, struct window *w)
 {
-	int fd = open_node(dir, O_RDONLY);
 	struct loop_info64 info;
 	bool ok;
 
@@ -180,7 +180,8 @@ static bool look_through_partition(const char *dir, struct window *w)
 static bool look_through(const char *dir, struct window *w)
 {
 	if (read_sysfs(dir, "loop/backing_file", w->file, sizeof(w->file)))
-		return ask_loop(dir, w) || guess_loop(dir, w);
+		return ask_loop(open_node(dir, O_RDONLY), w) ||
+		       guess_loop(dir, w);
 	return look_through_partition(dir, w);
 }
 
@@ -316,21 +317,53 @@ static void note_mount(struct search *s, const struct bytes *b)
 	by->same = same;
 }
 
-/* The device with the folder @dir, if it shows something of @b. */
-static void climb_to(struct search *s, const struct bytes *b, const char *dir,
-		     const char *name)
+/* The device @dev with the window @w, if it shows something of @b. */
+static void climb_through(struct search *s, const struct bytes *b, dev_t dev,
+			  const struct window *w, const char *name)
 {
 	struct bytes above;
-	struct window w;
-	dev_t dev;
 
-	if (!look_through(dir, &w) || !read_dev(dir, "dev", &dev) ||
-	    !go_up(b, dev, &w, &above))
+	if (!go_up(b, dev, w, &above))
 		return;
-	if (*w.file && !s->by->loop && !is_ours(s->u, dev) &&
+	if (*w->file && !s->by->loop && !is_ours(s->u, dev) &&
 	    asprintf(&s->by->loop, "/dev/%s", name) < 0)
 		s->by->loop = NULL;
 	climb(s, &above);
+}
+
+/* The device with the folder @dir. */
+static void climb_to(struct search *s, const struct bytes *b, const char *dir,
+		     const char *name)
+{
+	struct window w;
+	dev_t dev;
+
+	if (look_through(dir, &w) && read_dev(dir, "dev", &dev))
+		climb_through(s, b, dev, &w, name);
+}
+
+/* Loop devices by their nodes: where there is no sysfs. */
+static void climb_nodes(struct search *s, const struct bytes *b)
+{
+	DIR *d = opendir("/dev");
+	struct dirent *entry;
+	struct window w;
+	struct stat st;
+	char path[300];
+	int fd;
+
+	while (d && (entry = readdir(d))) {
+		snprintf(path, sizeof(path), "/dev/%s", entry->d_name);
+		if (strncmp(entry->d_name, "loop", 4) || stat(path, &st) ||
+		    !S_ISBLK(st.st_mode) || major(st.st_rdev) != LOOP_MAJOR)
+			continue;
+		snprintf(w.file, sizeof(w.file), "%s", path);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (ask_loop(fd, &w))
+			climb_through(s, b, st.st_rdev, &w, entry->d_name);
+	}
+	if (d)
+		closedir(d);
 }
 
 /* All in the folder @dir whose names begin with @prefix. */
@@ -369,7 +402,10 @@ static void climb(struct search *s, const struct bytes *b)
 		if (*link)
 			climb_all(s, b, dir, basename(link));
 	}
-	climb_all(s, b, "/sys/block", "loop");
+	if (!access("/sys/block", R_OK))
+		climb_all(s, b, "/sys/block", "loop");
+	else
+		climb_nodes(s, b);
 	s->depth--;
 }
 

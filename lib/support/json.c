@@ -19,15 +19,13 @@ json_t *json_members(const void *base, const struct json_member *members,
 		     size_t n)
 {
 	json_t *object = json_object();
-	const uint64_t *value;
 	int failed = 0;
 	size_t i;
 
-	for (i = 0; i < n; i++) {
-		value = (const void *)((const char *)base + members[i].offset);
+	for (i = 0; i < n; i++)
 		failed |= json_object_set_new(object, members[i].key,
-					      json_integer(*value));
-	}
+				json_integer(json_member_value(base,
+							       &members[i])));
 	return json_checked(object, failed);
 }
 

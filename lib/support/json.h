@@ -13,6 +13,12 @@ struct json_member {
 	size_t offset;
 };
 
+static inline uint64_t json_member_value(const void *base,
+					 const struct json_member *member)
+{
+	return *(const uint64_t *)((const char *)base + member->offset);
+}
+
 /* An object of the @n members of the struct at @base; NULL: no memory. */
 json_t *json_members(const void *base, const struct json_member *members,
 		     size_t n);

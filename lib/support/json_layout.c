@@ -31,6 +31,12 @@ json_t *json_score(const struct e4l_file_score *score)
 	return json_members(score, score_members, COUNT(score_members));
 }
 
+void json_line_score(struct json_line *line,
+		     const struct e4l_file_score *score)
+{
+	json_line_members(line, score, score_members, COUNT(score_members));
+}
+
 #define FILES(key) { #key, offsetof(struct e4l_model, files.key) }
 static const struct json_member files_members[] = {
 	FILES(count), FILES(regular), FILES(directories), FILES(fragmented),

@@ -4,7 +4,7 @@
 #define SUPPORT_JSON_LAYOUT_H
 
 #include <e4layout/e4layout.h>
-#include "json.h"
+#include "json_line.h"
 
 /* Name, sizes and features. */
 json_t *json_filesystem(ext2_filsys fs);
@@ -16,6 +16,8 @@ json_t *json_files(const struct e4l_model *m);
 const char *json_map_name(enum e4l_map map);
 
 json_t *json_score(const struct e4l_file_score *score);
+void json_line_score(struct json_line *line,
+		     const struct e4l_file_score *score);
 
 json_t *json_free_space(const struct e4l_free_histogram *h);
 

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
+#include "e4layout/base/array.h"
 #include "mounts.h"
 
 /* Undoes the kernel's \ooo for space, tab, newline and backslash. */
@@ -120,17 +122,13 @@ static bool same_view(const struct view *a, const struct view *b)
 /* Adds @v, which the caller has filled in; false if it is there. */
 static bool is_new_view(struct view **views, size_t *n, const struct view *v)
 {
-	struct view *more;
 	size_t i;
 
 	for (i = 0; i < *n; i++)
 		if (same_view(&(*views)[i], v))
 			return false;
-	more = reallocarray(*views, *n + 1, sizeof(*more));
-	if (more) {
-		*views = more;
-		more[(*n)++] = *v;
-	}
+	if (!e4l_grow(views, *n, sizeof(**views)))
+		(*views)[(*n)++] = *v;
 	return true;
 }
 
@@ -193,12 +191,33 @@ static bool find_line(unsigned long long id, char **line)
 	return found;
 }
 
+/* The number of the mount that @path is on; Linux 5.8 has it in statx(2), too. */
+static bool mount_id(const char *path, unsigned long long *id)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC);
+	bool found = false;
+	char info[64], *line = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	if (fd < 0)
+		return false;
+	snprintf(info, sizeof(info), "/proc/self/fdinfo/%d", fd);
+	f = fopen(info, "re");
+	while (f && !found && getline(&line, &size, f) > 0)
+		found = sscanf(line, "mnt_id: %llu", id) == 1;
+	free(line);
+	if (f)
+		fclose(f);
+	close(fd);
+	return found;
+}
+
 bool mount_around(const char *path, struct mount *m, char **line)
 {
-	struct statx st;
+	unsigned long long id;
 
 	*line = NULL;
-	return !statx(AT_FDCWD, path, 0, STATX_MNT_ID, &st) &&
-	       st.stx_mask & STATX_MNT_ID && find_line(st.stx_mnt_id, line) &&
+	return mount_id(path, &id) && find_line(id, line) &&
 	       mount_parse(*line, m);
 }

@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "say.h"
 #include "text.h"
 #include "units.h"
+
+bool say_start(void)
+{
+	int fd;
+
+	do {
+		fd = open("/", O_PATH);	/* neither read from nor written to */
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
+}
 
 void say(const char *fmt, ...)
 {

@@ -3,6 +3,7 @@
 #ifndef SUPPORT_SAY_H
 #define SUPPORT_SAY_H
 
+#include <stdbool.h>
 #include <et/com_err.h>
 #include <e4layout/e4layout.h>
 
@@ -12,6 +13,14 @@ enum {
 	STATUS_FAILED = 1,
 	STATUS_USAGE = 2,
 };
+
+/*
+ * Keeps standard input, output and error from being what is opened next when
+ * the caller closed them: a report would be written into the filesystem.  Each
+ * of them fails with EBADF, as before.  To be called first of all; false: not
+ * possible, and nothing may be opened.
+ */
+bool say_start(void);
 
 /* "tool: SENTENCE".  @fmt has no newline at its end. */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

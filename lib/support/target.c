@@ -9,9 +9,11 @@
 #include <e2p/e2p.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <uuid/uuid.h>
@@ -147,8 +149,8 @@ static void say_no_filesystem(const struct target *t)
 
 	if (path && !stat(path, &st) && S_ISREG(st.st_mode) &&
 	    mount_around(path, &m, &line) && mount_is_ext(&m))
-		say("%s: holds no ext2, ext3 or ext4 filesystem; how the file "
-		    "itself lies, e4frag %s %s tells", t->name, m.point, path);
+		say("%s: holds no ext2, ext3 or ext4 filesystem; the "
+		    "layout of the file itself: e4frag %s %s", t->name, m.point, path);
 	else
 		say("%s: holds no ext2, ext3 or ext4 filesystem", t->name);
 	free(line);
@@ -584,6 +586,15 @@ static void say_held(const struct target *t, errcode_t err)
 	    error_message(err), t->e2fs_name, t->e2fs_name);
 }
 
+/* What a power cut in the middle of a write of that block leaves. */
+static void say_torn(const struct target *t, errcode_t err)
+{
+	say("%s: the block of multiple mount protection is damaged: %s: if "
+	    "nobody uses it, on this host or another, run tune2fs -f -E "
+	    "clear_mmp %s, and then e2fsck -p %s", t->name, error_message(err),
+	    t->e2fs_name, t->e2fs_name);
+}
+
 /* First of all: e2fsck -p refuses it too. */
 static bool is_held(const struct target *t)
 {
@@ -658,6 +669,17 @@ static bool lock_file(const struct target *t, int kind)
 	return false;
 }
 
+static bool is_read_only(const struct target *t)
+{
+	int read_only = 0;
+
+	if (ioctl(t->lock_fd, BLKROGET, &read_only) || !read_only)
+		return false;
+	say("%s: the device is read-only (see blockdev --report %s): attach it "
+	    "so that it can be written", t->name, t->device);
+	return true;
+}
+
 /* Nobody who mounts or attaches an image asks for a lock: see the guard. */
 static bool lock_target(struct target *t, bool write)
 {
@@ -667,7 +689,8 @@ static bool lock_target(struct target *t, bool write)
 					   "cannot open", errno);
 		return false;
 	}
-	if (!lock_file(t, write ? LOCK_EX : LOCK_SH))
+	if ((write && is_read_only(t)) ||
+	    !lock_file(t, write ? LOCK_EX : LOCK_SH))
 		return false;
 	if (in_use_lock(t->in_use, t->lock_fd, write))
 		return true;
@@ -687,6 +710,10 @@ static void say_write_error(const struct target *t, errcode_t err)
 	case EXT2_ET_MMP_FSCK_ON:
 	case EXT2_ET_MMP_UNKNOWN_SEQ:
 		say_held(t, err);
+		break;
+	case EXT2_ET_MMP_MAGIC_INVALID:
+	case EXT2_ET_MMP_CSUM_INVALID:
+		say_torn(t, err);
 		break;
 	default:
 		say_open_error(t, err);
@@ -819,7 +846,7 @@ bool target_open_change(struct target *t, const char *name, uint64_t partition,
  */
 static errcode_t still_alone(void *priv)
 {
-	const struct target *t = priv;
+	struct target *t = priv;
 	struct in_use_by by;
 	bool used;
 
@@ -828,6 +855,7 @@ static errcode_t still_alone(void *priv)
 		      POSIX_FADV_DONTNEED);
 	used = in_use_find(t->in_use, &by);
 	in_use_by_free(&by);
+	t->lost |= used;
 	return used ? E4L_ET_NOT_OURS : 0;
 }
 
@@ -929,7 +957,9 @@ static errcode_t close_channel(io_channel *io)
 
 bool target_let_go(struct target *t)
 {
+	bool lost = t->lost;		/* and whoever heard that said so */
 	errcode_t err = ext2fs_mmp_stop(t->fs), err2;
+	bool held = err && ext2fs_has_feature_mmp(t->fs->super);
 
 	err2 = close_channel(&t->journal);
 	err = err ? err : err2;
@@ -938,8 +968,13 @@ bool target_let_go(struct target *t)
 	err = err ? err : err2;
 	if (undo_guard_failed())
 		say_undo_error(t);
-	else if (err)
+	else if (err && (err != E4L_ET_NOT_OURS || !lost))
 		say_error(t->name, "cannot close", err);
+	/* e2undo puts that block back, too */
+	if (held && !undo_guard_changed())
+		say("%s: multiple mount protection still holds it: when the "
+		    "device works again, run tune2fs -f -E clear_mmp %s, and "
+		    "then e2fsck -p %s", t->name, t->e2fs_name, t->e2fs_name);
 	ext2fs_free(t->fs);
 	t->fs = NULL;
 	free_target(t);

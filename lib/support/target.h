@@ -26,6 +26,7 @@ struct target {
 	struct in_use *in_use;
 	struct in_use_by others; /* who used it when it was opened */
 	int lock_fd;		/* -1: none */
+	bool lost;		/* somebody else was seen to use it since */
 	const struct target_undo *undo;	/* of target_open_change() */
 	ext2_filsys fs;
 	io_channel journal;	/* of an external journal's device, or NULL */

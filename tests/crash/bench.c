@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <sys/stat.h>
 #include "crash.h"
-#include "e4layout/jbd2.h"
+#include "e4layout/format/jbd2.h"
 #include "support/undo_guard.h"
 
 /* Files of several owners whose trees can be smaller. */
@@ -26,6 +26,13 @@ static const char owned[] =
  */
 static const char wide[] =
 	"scatter /wide frags 22000 blocks 1 gap 7\n";
+
+/* Files that are moved in parts, one with fragments longer than these. */
+static const char long_files[] =
+	"scatter /long frags 30 blocks 24 gap 8 shuffle uid 1\n"
+	"scatter /film frags 3 blocks 170 gap 8\n"
+	"mosaic /db size 300K written 4K unwritten 8K\n"
+	"scatter /sparse frags 12 blocks 20 gap 3 hole 5 alternate gid 9\n";
 
 const struct scenario scenarios[] = {
 	{ "nocsum-1k", 1024, 8, "-O ^metadata_csum,^64bit -J size=1",
@@ -64,6 +71,8 @@ const struct scenario scenarios[] = {
 	{ "split-1k", 1024, 208,
 	  "-O ^resize_inode,sparse_super2 -G 1024 -g 256 -J size=1",
 	  JOURNAL_INTERNAL, JBD2_CSUM_V3 | JBD2_64BIT, wide, 0 },
+	{ "parts-1k", 1024, 12, "-O quota -J size=1", JOURNAL_INTERNAL,
+	  JBD2_CSUM_V3 | JBD2_64BIT, long_files, 0 },
 };
 const unsigned int n_scenarios = sizeof(scenarios) / sizeof(scenarios[0]);
 
@@ -216,11 +225,23 @@ static uint8_t *read_file(const char *path, size_t *size)
 	return data;
 }
 
+/* Leaves holes where @data is zero: the largest is nearly all zeroes. */
 static void write_file(const char *path, const uint8_t *data, size_t size)
 {
+	const size_t piece = 4096;
 	FILE *f = fopen(path, "w");
+	size_t pos, n;
 
-	if (!f || fwrite(data, 1, size, f) != size || fclose(f))
+	if (!f || ftruncate(fileno(f), size))
+		fatal("cannot create %s", path);
+	for (pos = 0; pos < size; pos += n) {
+		n = size - pos < piece ? size - pos : piece;
+		if (all_zero(data + pos, n))
+			continue;
+		if (pwrite(fileno(f), data + pos, n, pos) != (ssize_t)n)
+			fatal("cannot write %s", path);
+	}
+	if (fclose(f))
 		fatal("cannot write %s", path);
 }
 

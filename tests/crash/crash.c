@@ -12,7 +12,8 @@
 
 static const char usage[] =
 	"usage: crash [options] states|faults|kill\n"
-	"  -o OPERATION relocate (default), repack, steps or tunables\n"
+	"  -o OPERATION relocate (default), repack, steps, parts,\n"
+	"               tunables or change\n"
 	"  -c SCENARIO  only this one\n"
 	"  -n COUNT     states, faults of each kind, or kills per scenario\n"
 	"  -s SEED      of the samples\n"
@@ -31,8 +32,10 @@ static const struct op_row {
 	{ "relocate", op_relocate, false, false },
 	{ "repack", op_repack, false, true },
 	{ "steps", op_steps, false, true },
+	{ "parts", op_parts, false, true },
 	{ "tunables", op_tunables, true, false },
 	{ "change", op_change, true, false },
+	{ "compact", op_compact, true, false },
 };
 #define N_OPERATIONS (sizeof(operations) / sizeof(operations[0]))
 

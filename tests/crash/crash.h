@@ -97,9 +97,14 @@ errcode_t op_relocate(struct op_env *env);
 errcode_t op_repack(struct op_env *env);
 /* The same, each step in a run of its own. */
 errcode_t op_steps(struct op_env *env);
+/* The same, and moves in small parts: none leaves more fragments or extents. */
+errcode_t op_parts(struct op_env *env);
 
 /* Makes and changes directories and files by libext2fs. */
 errcode_t op_change(struct op_env *env);
+
+/* Makes sparse directories, and compacts them. */
+errcode_t op_compact(struct op_env *env);
 
 /* Sets, changes and removes the tunables. */
 errcode_t op_tunables(struct op_env *env);

@@ -4,6 +4,7 @@
 #include "crash.h"
 
 #define ZEROOUT_BLOCKS 64
+#define PART_BLOCKS 50
 
 struct run {
 	struct op_env *env;
@@ -23,7 +24,8 @@ static bool stop(bool inside, void *priv)
 	return false;
 }
 
-static errcode_t repack(struct op_env *env, unsigned int max)
+static errcode_t repack(struct op_env *env, unsigned int max,
+			uint64_t part_blocks)
 {
 	struct run run = { .env = env, .max = max };
 	struct e4l_repack_options opt = {
@@ -32,7 +34,8 @@ static errcode_t repack(struct op_env *env, unsigned int max)
 		.zeroout_max_blocks = ZEROOUT_BLOCKS,
 		.zeroout_budget_blocks = E4L_NO_LIMIT,
 		.copy_budget_blocks = E4L_NO_LIMIT,
-		.journal = env->external, .stop = stop, .priv = &run,
+		.journal = env->external, .piece_blocks = part_blocks,
+		.stop = stop, .priv = &run,
 	};
 	struct e4l_repack_result result;
 	errcode_t err;
@@ -42,16 +45,24 @@ static errcode_t repack(struct op_env *env, unsigned int max)
 		err = e4l_repack(env->e, &opt, &result);
 		if (!err)
 			env->mark(env->priv);
+		if (!err && (result.extents_after > result.extents_before ||
+			     result.fragments_after > result.fragments_before))
+			err = E4L_ET_BAD_ARGUMENT;
 	} while (!err && result.transactions);
 	return err;
 }
 
 errcode_t op_repack(struct op_env *env)
 {
-	return repack(env, -1);
+	return repack(env, -1, 0);
 }
 
 errcode_t op_steps(struct op_env *env)
 {
-	return repack(env, 1);
+	return repack(env, 1, 0);
+}
+
+errcode_t op_parts(struct op_env *env)
+{
+	return repack(env, 1, PART_BLOCKS);
 }

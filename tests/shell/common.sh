@@ -105,6 +105,23 @@ run() {
 	"$@" >"$out" 2>"$err" </dev/null || status=$?
 }
 
+# hold COMMAND...: runs it until release.  It says a line when it has begun,
+# and ends when its input does.  Sets $held.
+hold() {
+	rm -f "$work/hold" "$work/held"
+	mkfifo "$work/hold" "$work/held"
+	"$@" <"$work/hold" >"$work/held" &
+	held=$!
+	exec 9>"$work/hold"
+	read -r _ <"$work/held" || fail "it does not begin: $*"
+}
+
+# release: the command of hold ends; its exit status.
+release() {
+	exec 9>&-
+	wait "$held"
+}
+
 show_run() {
 	sed 's/^/  stdout: /' "$out" >&2
 	sed 's/^/  stderr: /' "$err" >&2

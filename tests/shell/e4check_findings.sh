@@ -47,14 +47,14 @@ only() {
 	grep -q -e "$2" "$out" || { show_run; fail "does not say: $2"; }
 }
 
-# mended: what "to mend:" says leaves nothing to be said.
-mended() {
-	sed -n 's/^to mend: e4repack *\(.*\) [^ ]*$/\1/p' "$out" >"$work/how"
+# fixed: what "to fix:" says leaves nothing to be said.
+fixed() {
+	sed -n 's/^to fix: e4repack *\(.*\) [^ ]*$/\1/p' "$out" >"$work/how"
 	# shellcheck disable=SC2046
 	check "$e4repack" -q $(cat "$work/how") "$img"
 	sound "$img"
 	check "$e4check" "$img"
-	! grep -q '^layout:' "$out" || { show_run; fail "not mended"; }
+	! grep -q '^layout:' "$out" || { show_run; fail "not fixed"; }
 }
 
 aged "$img" <<'END'
@@ -62,7 +62,7 @@ size 32M
 file /a extents 0+8w@5000 8+8w@5008
 END
 only extents-mergeable '(/a): 1 pairs of extents could be one each$'
-mended
+fixed
 
 aged "$img" <<'END'
 size 32M
@@ -72,12 +72,12 @@ check "$e4check" --layout-only "$img"
 found unwritten-mosaic
 grep -q '(/a): 4 extents of one fragment differ only in being written$' \
 	"$out" || fail "does not count the splits"
-grep -q "^to mend: e4repack --only=merge,zeroout $img$" "$out" ||
+grep -q "^to fix: e4repack --only=merge,zeroout $img$" "$out" ||
 	fail "no word of zeroing"
 check "$e4repack" -q --zeroout=1M "$img"
 sound "$img"
 check "$e4check" --layout-only "$img"
-! grep -q '^layout:' "$out" || { show_run; fail "not mended"; }
+! grep -q '^layout:' "$out" || { show_run; fail "not fixed"; }
 
 # A written head before a preallocated tail is no mosaic.
 aged "$img" <<'END'
@@ -97,7 +97,7 @@ found fragmented
 grep -q '(/a): fragments of the file: 2, enough: 1$' "$out" ||
 	fail "does not count fragments"
 ! grep -q '(/holey)' "$out" || fail "a hole alone fragments nothing"
-mended
+fixed
 
 aged "$img" <<'END'
 size 32M
@@ -107,7 +107,7 @@ check "$e4check" --layout-only "$img"
 found tree-not-minimal
 grep -q '(/a): extent tree blocks: 1, enough: 0$' "$out" ||
 	fail "does not count tree blocks"
-mended
+fixed
 
 aged "$img" <<'END'
 size 32M
@@ -126,7 +126,7 @@ found stale-past-eof
 aged "$img" <"$work/recipe"
 only directory-spread '(/far): inode-table blocks with the directory.s inodes: '
 # a tunable places what is to come, and moves nothing of what is there
-! grep -q '^to mend:' "$out" || fail "advice that does not help"
+! grep -q '^to fix:' "$out" || fail "advice that does not help"
 {
 	echo 'size 32M'
 	for n in $(seq 30); do echo "file /near/$n size 1"; done
@@ -141,11 +141,11 @@ mke2fs -qq -F -t ext4 "$img" 16M >/dev/null
 check debugfs -w -R \
 	'ea_set <2> trusted.ext4.tunables dir_ireserve=nonsense' "$img"
 only tunables 'inode 2 (/): the tunables kept with the filesystem'
-sed -n 's/^to mend: tune4fs \(.*\) [^ ]*$/\1/p' "$out" >"$work/how"
+sed -n 's/^to fix: tune4fs \(.*\) [^ ]*$/\1/p' "$out" >"$work/how"
 # shellcheck disable=SC2046
 check "$tune4fs" -q $(cat "$work/how") "$img"
 check "$e4check" "$img"
-! grep -q '^layout:' "$out" || { show_run; fail "not mended"; }
+! grep -q '^layout:' "$out" || { show_run; fail "not fixed"; }
 
 # JSON
 /usr/bin/python3 -c 'import jsonschema' 2>/dev/null ||
@@ -170,5 +170,5 @@ same "lines" "$(wc -l <"$work/lines")" "$(wc -l <"$out")"
 same "the first" "$(head -n 1 "$work/lines" | /usr/bin/python3 -c '
 import json, sys
 d = json.loads(sys.stdin.readline())
-print(d["severity"], d["code"], d["path"], d["group"], d["peer"], d["mend"])
+print(d["severity"], d["code"], d["path"], d["group"], d["peer"], d["fix"])
 ')" 'error inode-links /split None PR_4_BAD_REF_COUNT e2fsck -fy'

@@ -75,8 +75,8 @@ same "order" "$(tr '\n' ' ' <"$work/order")" "error warning layout "
 tail -n 1 "$out" >"$work/sum"
 grep -q ': 1 errors, 1 warnings, [0-9]* findings about the layout$' \
 	"$work/sum" || fail "the summary is $(cat "$work/sum")"
-grep -q "^to mend: e2fsck -fy $img$" "$out" || fail "no word of e2fsck -fy"
-grep -q "^to mend: e4repack $img$" "$out" || fail "no word of e4repack"
+grep -q "^to fix: e2fsck -fy $img$" "$out" || fail "no word of e2fsck -fy"
+grep -q "^to fix: e4repack $img$" "$out" || fail "no word of e4repack"
 
 # The most severe stay, and all are counted.
 run "$e4check" --max-findings 2 "$img"

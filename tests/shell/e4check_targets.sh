@@ -69,7 +69,7 @@ chmod 600 "$img"
 debugfs -w -R 'feature needs_recovery' "$img" >/dev/null 2>&1
 check "$e4check" "$img"
 grep -q '^warning: journal-recovery: ' "$out" || fail "no word of the journal"
-grep -q "^to mend: e2fsck -p $img$" "$out" || fail "no word of e2fsck -p"
+grep -q "^to fix: e2fsck -p $img$" "$out" || fail "no word of e2fsck -p"
 cp "$work/copy" "$img"
 
 [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1 || exit 0
@@ -81,7 +81,7 @@ for name in "$img" "$loop" "$work/mnt"; do
 	[ "$status" = 0 ] || [ "$status" = 4 ] || fail "exit $status mounted"
 	! grep -Eq '^[a-z]*: (journal-|orphan-|mmp-)' "$out" ||
 		{ show_run; fail "a mount is no finding"; }
-	! grep -q '^to mend:' "$out" || fail "mends what is mounted"
+	! grep -q '^to fix:' "$out" || fail "fixes what is mounted"
 	run "$e4check" -q "$name"
 	[ ! -s "$err" ] || fail "--quiet talks about the mount"
 done

@@ -86,8 +86,8 @@ inodes                     0
 entries                    0
 reclaimable                0
 active                     0
-bytes                      704
-max bytes                  704
+bytes                      768
+max bytes                  768
 limit bytes                67,108,864
 hits                       0
 misses                     0

@@ -157,7 +157,6 @@ until pgrep -P "$pid" -x debugfs >/dev/null; do
 	[ $tries -lt 600 ] || fail 'debugfs does not start'
 	sleep 0.1
 done
-sleep 0.5
 types C-c
 shows 'debugfs: was ended by signal 2'
 types -l 'stats'

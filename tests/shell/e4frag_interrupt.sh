@@ -19,11 +19,12 @@ exec 9<"$work/pipe"
 read -r line <&9
 case $line in '{"inode":'*) ;; *) fail "no line of JSON: $line" ;; esac
 kill -TERM $pid
-# until the signal is no longer pending it has not been heard
-while grep -q '^ShdPnd:.*4000$' "/proc/$pid/status"; do
+# it has been heard when it is no longer pending, and who waited for it waits
+# again, as all the others do
+until ! grep -q '^ShdPnd:.*4000$' "/proc/$pid/status" &&
+	! grep -qs '^State:.*[RD] ' "/proc/$pid"/task/*/status; do
 	sleep 0.1
 done
-sleep 0.3
 cat <&9 >"$work/rest"
 status=0
 wait $pid || status=$?

@@ -45,7 +45,9 @@ rules=$(variable udevrulesdir)
 		"$root$units/e4layout-tunables.service" ||
 	fail "the service runs another tune4fs"
 [ "$rules" = no ] || installed "$rules/90-e4layout-tunables.rules"
-installed "$include/e4layout/e4layout.h"
+for header in "$top_srcdir"/lib/e4layout/*.h; do
+	installed "$include/e4layout/$(basename "$header")"
+done
 installed "$include/e4layout/e4l_err.h"
 installed "$lib/pkgconfig/e4layout.pc"
 installed "$lib/libe4layout.a"
@@ -55,6 +57,15 @@ if [ -e "$top_builddir/lib/e4layout/.libs/libe4layout.so.0" ]; then
 	export LD_LIBRARY_PATH
 fi
 check "$root$sbin/e4frag" --version
+
+# every topic's header can be included first, from C++ too
+for header in "$root$include"/e4layout/*.h; do
+	echo "#include <e4layout/$(basename "$header")>"
+done >"$work/all.c"
+while read -r line; do
+	echo "$line" >"$work/one.c"
+	check cc -fsyntax-only -Wall -Werror -I"$root$include" "$work/one.c"
+done <"$work/all.c"
 
 case $(variable CFLAGS) in *-fsanitize*) exit 0 ;; esac
 cat >"$work/user.c" <<'END'

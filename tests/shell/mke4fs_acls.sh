@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck disable=SC2086,SC2116
 # ACLs and file capabilities: ids in them are mapped from every kind of source;
 # an archive may have names in place of numbers, or attributes.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
@@ -19,6 +18,7 @@ acls_are() {
 	cap=$(getfattr -d -m security -e hex --absolute-names "$work/mnt/$2" |
 		sed -n 's/^security.capability=//p')
 	umount "$work/mnt"
+	# shellcheck disable=SC2086,SC2116	# one space between words
 	same "$2" "$(echo $got $cap)" "$3"
 }
 
@@ -59,6 +59,36 @@ for source in "-d $work/src" "-d $work/a.tar" "--from=$work/from"; do
 	says 'file: two entries of an access control list'
 	[ ! -e "$work/img" ] || fail "an image is left behind"
 done
+
+# the root's permissions, as chmod sets them: others that share its ACL keep it
+mkdir "$work/other"
+for dir in "$work/src" "$work/other"; do
+	setfacl -b "$dir"
+	chmod 750 "$dir"
+	setfacl -m u:1001:rwx,g:2000:rwx -d -m u:1002:rwx "$dir"
+done
+mv "$work/other" "$work/src/other"
+rm "$work/from"
+"$mke4fs" -q -d "$work/src" "$work/from"
+default='default:user::rwx default:user:1002:rwx default:group::r-x
+ default:mask::rwx default:other::---'
+# shellcheck disable=SC2086,SC2116	# one space between words
+for source in "-d $work/src" "--from=$work/from"; do
+	for perms in 700 1604; do
+		rm -f "$work/img"
+		check "$mke4fs" -q $source -E root_perms=$perms "$work/img"
+		chmod $perms "$work/src"
+		want=$(getfacl -cnpE "$work/src" | tr -s '\n' ' ')
+		acls_are "$work/img" . "$(echo $perms $want)"
+		acls_are "$work/img" other "$(echo 770 user::rwx user:1001:rwx\
+ group::r-x group:2000:rwx mask::rwx other::--- $default)"
+	done
+done
+# one of three entries has no mask
+setfacl -b -m u::rw,g::rw,o::rw "$work/src"
+rm -f "$work/img"
+check "$mke4fs" -q -d "$work/src" -E root_perms=0 "$work/img"
+acls_are "$work/img" . "0 user::--- group::--- other::---"
 
 # archive FILE HEADERS: one file with mode 644 and these extended headers
 archive() {

@@ -4,6 +4,25 @@
 mke4fs=$top_builddir/misc/mke4fs
 require_program mke2fs e2fsck debugfs getfattr setfattr setfacl
 
+# value IMAGE NAME: of its superblock
+value() {
+	dumpe2fs -h "$1" 2>/dev/null | sed -n "s/^$2: *//p"
+}
+
+# need_theirs: what mke2fs makes of 3 GiB is in the file theirs
+need_theirs() {
+	truncate -s 3G theirs
+	check mkfs.ext4 -q -F -b 4096 theirs
+}
+
+# grown IMAGE: it is as large as theirs, and has as much
+grown() {
+	for name in 'Block count' 'Inode count' 'Total journal size'; do
+		same "$name" "$(value "$1" "$name")" "$(value theirs "$name")"
+	done
+	sound "$1"
+}
+
 # list_tree DIR: a line for everything that a copy has to have, and sums.
 list_tree() {
 	(

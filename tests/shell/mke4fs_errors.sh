@@ -118,7 +118,7 @@ archive "$work/a.tar" <<'EOT'
 add("a", type=tarfile.SYMTYPE, linkname="/etc")
 add("a/b", b"2")
 EOT
-refuse 'a/b: a file cannot have this name' -d "$work/a.tar" "$work/img"
+refuse 'a.tar: a/b: what the archive has it in is no directory' -d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("a", pax_headers={
     "GNU.sparse.size": str(1 << 62), "GNU.sparse.numblocks": "1",
@@ -135,6 +135,31 @@ add("a", pax_headers={"SCHILY.acl.access":
 EOT
 refuse 'a: its ACL names nobody-at-all, whom' -d "$work/a.tar" \
 	"$work/img"
+# of two attributes of one name, as bsdtar writes them too, the last counts
+python3 - "$work/a.tar" <<'EOT'
+import base64, io, sys, tarfile
+t = tarfile.open(sys.argv[1], "w", format=tarfile.USTAR_FORMAT)
+for name, values in (("a", (b"1", b"2")), ("b", (b"3", b"3"))):
+    records = b""
+    for key, value in (("SCHILY", values[0]), ("SCHILY", values[1]),
+                       ("LIBARCHIVE", base64.b64encode(values[1]))):
+        tail = b" %s.xattr.user.x=%s\n" % (key.encode(), value)
+        n = len(tail) + 2
+        records += b"%d" % (n + (n > 99)) + tail
+    x = tarfile.TarInfo("x")
+    x.type, x.size = tarfile.XHDTYPE, len(records)
+    t.addfile(x, io.BytesIO(records))
+    t.addfile(tarfile.TarInfo(name))
+t.close()
+EOT
+check "$mke4fs" -q -d "$work/a.tar" "$work/img"
+for pair in a=2 b=3; do
+	check debugfs -R "ea_list ${pair%=*}" "$work/img"
+	same "attributes of ${pair%=*}" "$(grep user "$out")" \
+		"  user.x (1) = \"${pair#*=}\""
+done
+clean "$work/img"
+rm "$work/img"
 # nothing that a name holds gets to the terminal
 archive "$work/a.tar" <<'EOT'
 add("new\nline\033[2J/..", b"1")
@@ -144,11 +169,57 @@ archive "$work/a.tar" <<'EOT'
 add("a", b"1")
 add("a/b", b"2")
 EOT
-refuse 'a/b: a file cannot have this name' -d "$work/a.tar" "$work/img"
+refuse 'a.tar: a/b: what the archive has it in is no directory' -d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("a", uid=-1, pax_headers={"uid": "99999999999"})
 EOT
-refuse 'its owner is not a number' -d "$work/a.tar" "$work/img"
+not_id='its owner or group is not a number up to 4294967294'
+refuse "a: $not_id" -d "$work/a.tar" "$work/img"
+for id in uid gid; do
+	archive "$work/a.tar" <<EOT
+add("dir/a", $id=4294967295)
+EOT
+	refuse "a.tar: dir/a: $not_id" -d "$work/a.tar" "$work/img"
+done
+archive "$work/a.tar" <<'EOT'
+add("a", pax_headers={"SCHILY.xattr.user." + "n" * 251: "v"})
+EOT
+refuse 'a: its attribute user.n* has a name of more than 255 bytes' \
+	-d "$work/a.tar" "$work/img"
+archive "$work/a.tar" <<'EOT'
+add("a", pax_headers={"SCHILY.xattr.user.v": "v" * 65537})
+EOT
+refuse 'a: its attribute user.v has more than 65536 bytes' \
+	-d "$work/a.tar" "$work/img"
+for value in x '\1\0\0\1' '\1\0\0\3' '\2\0\0\2'; do
+	archive "$work/a.tar" <<EOT
+value = "$value"
+add("a", pax_headers={"SCHILY.xattr.security.capability":
+    value + "\0" * (len(value) // 4 * 16)})
+EOT
+	refuse 'a: its attribute security.capability cannot be understood' \
+		-d "$work/a.tar" "$work/img"
+done
+archive "$work/a.tar" <<'EOT'
+add(".", b"1")
+EOT
+refuse 'a.tar: \.: only a directory can be the root' \
+	-d "$work/a.tar" "$work/img"
+archive "$work/a.tar" <<'EOT'
+add("lost+found", b"1")
+EOT
+refuse 'a.tar: lost\+found: lost\+found can only be a directory' \
+	-d "$work/a.tar" "$work/img"
+archive "$work/a.tar" <<'EOT'
+add("dir/a", type=tarfile.SYMTYPE, linkname="x" * 4096)
+EOT
+refuse "a.tar: dir/a: a symbolic link's target is .*longer than 4095" \
+	-d "$work/a.tar" "$work/img"
+archive "$work/a.tar" <<'EOT'
+add("dir/a", type=tarfile.SYMTYPE, linkname="x" * 1024)
+EOT
+refuse "a.tar: dir/a: a symbolic link's target has to be shorter than a block" \
+	-q -b 1024 -d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("a", type=tarfile.CHRTYPE, devmajor=4096, devminor=7)
 EOT

@@ -9,21 +9,7 @@ cd "$work"
 mkdir -m 777 src
 echo content >src/file
 
-# value IMAGE NAME
-value() {
-	dumpe2fs -h "$1" 2>/dev/null | sed -n "s/^$2: *//p"
-}
-
-# grown IMAGE: it is as large and has as much as mke2fs gives 3 GiB
-truncate -s 3G theirs
-check mkfs.ext4 -q -F -b 4096 theirs
-grown() {
-	same "the size" "$(value "$1" 'Block count')" 786432
-	for name in 'Inode count' 'Total journal size'; do
-		same "$name" "$(value "$1" "$name")" "$(value theirs "$name")"
-	done
-	sound "$1"
-}
+need_theirs
 check "$mke4fs" -q --grow-to=3G -d src small
 sound small
 [ "$(stat -c %s small)" -lt $((192 << 20)) ] || fail "it is large already"
@@ -32,32 +18,38 @@ cp --sparse=always small img
 check resize2fs img 3G
 grown img
 
+# also where mke2fs would choose smaller blocks
+rm img
+check "$mke4fs" -q --grow-to=3G -d src img 192M
+check resize2fs img 3G
+grown img
+[ "$(value img 'Reserved GDT blocks')" -gt 0 ] || fail "no descriptors"
+
 # what is said besides counts; what cannot be is refused
 rm img
 check "$mke4fs" -q --grow-to=3G -J size=8 -N 512 -d src img
 same "the journal" "$(value img 'Total journal size')" 8M
 same "inodes" "$(value img 'Inode count')" 512
 rm img
-mustfail 1 "$mke4fs" -q --grow-to=16M -d src img 64M
-says 'resize'
-[ ! -e img ] || fail "an image is left behind"
+# refuse SIZE...: to 16 MiB is no growth
+refuse() {
+	mustfail 1 "$mke4fs" -q --grow-to=16M -d "$@"
+	one_sentence mke4fs
+	says 'img: --grow-to: 16 MiB is no growth: it has [0-9.]* MiB from the'
+	[ ! -s img ] || fail "an image is left behind"
+}
+refuse src img 64M
+refuse src img 16M
+truncate -s 20M disk
+mustfail 1 "$mke4fs" -q -F --grow-to=16M -d src disk
+says 'disk: --grow-to: 16 MiB is no growth: it has 20 MiB from the beginning'
+mkdir large
+head -c 20M /dev/zero >large/file
+refuse large img
 mustfail 2 "$mke4fs" --grow-to=x img
 
 require_loop
 mkdir mnt
-truncate -s 3G small
-attach small
-check mount -t ext4 "$loop" mnt
-defer "umount '$work/mnt' 2>/dev/null"
-run resize2fs "$loop"
-umount mnt
-if [ "$status" = 0 ]; then
-	grown small
-else	# who has no CAP_SYS_RESOURCE
-	says 'Permission denied to resize filesystem'
-	echo "no right to resize what is mounted: not tried here"
-fi
-
 # available BYTES COMMAND...: on a new image with so many bytes free, as nobody
 available() {
 	bytes=$1
@@ -71,17 +63,24 @@ available() {
 	[ "$avail" -le $((bytes + bytes / 50 + 65536)) ] ||
 		fail "$avail bytes are free, not $bytes"
 }
+# Less than a cluster of that is left when a file has taken what it can, for its
+# data and for its extents' blocks.
+filled() {
+	run as_nobody dd if=/dev/zero of=mnt/new bs=4096 conv=fsync
+	says 'No space left on device'
+	taken=$(($(stat -c '%b * 512' mnt/new)))
+	[ $((taken + 65536)) -gt "$1" ] || fail "only $taken of $1 bytes"
+	umount mnt
+	sound img
+}
 for options in -m5 '-m 20' '-b 1024' '-O ^has_journal' '-j -O bigalloc'; do
 	# shellcheck disable=SC2086
 	available 20971520 $options
-	as_nobody sh -c 'head -c 20971520 /dev/zero >mnt/new' || fail "no room"
-	umount mnt
-	sound img
+	filled 20971520
 done
 # half of what is added is free
 available 67108864 -m 50
-umount mnt
-sound img
+filled 67108864
 # a journal that what is to be free would not hold
 rm -f img
 check "$mke4fs" -q --free=1M -J size=32 -d src img

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck disable=SC2086
 # What mke4fs overwrites, and what it copies, is in nobody else's hands.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
-require_program mke2fs unshare python3 sha256sum
+require_program mke2fs unshare sha256sum
 
 mke4fs=$top_builddir/misc/mke4fs
+qemu_lock=$top_builddir/tests/tools/qemu_lock
 img=$work/img
 mnt=$work/mnt
 mkdir "$mnt" "$work/files"
@@ -26,28 +26,22 @@ refused() {
 
 attach "$img"
 for force in "" "-F" "-F -F"; do
-	refused "$img: is attached to $loop" $force -d "$work/files" "$img"
-	refused "$img: is attached to $loop" $force "$img"
+	for source in "" "-d $work/files"; do
+		# shellcheck disable=SC2086
+		refused "$img: is attached to $loop" $force $source "$img"
+	done
 done
 refused "is attached to $loop" -E offset=1048576 -d "$work/files" "$img" 8M
 refused "$img: is attached to $loop" --from="$img" "$work/none"
 
 # another namespace, and a mount of it that begins elsewhere
-unshare -m sh -c "mount -t ext4 -o ro,noload $loop $mnt && : >$work/up &&
-	exec sleep 1000" &
-sleeper=$!
-defer "kill $sleeper"
-while [ ! -e "$work/up" ]; do
-	kill -0 $sleeper || fail "cannot mount in another namespace"
-	sleep 0.1
-done
+hold unshare -m sh -c "mount -t ext4 -o ro,noload $loop $mnt && echo mounted &&
+	exec cat"
 refused 'in another mount namespace' -F -F -d "$work/files" "$loop"
 refused 'in another mount namespace' -F -F -d "$work/files" "$img"
 refused 'in another mount namespace' --from="$img" "$work/none"
 refused 'in another mount namespace' --from="$loop" "$work/none"
-kill $sleeper
-undefer "kill $sleeper"
-wait $sleeper 2>/dev/null || :
+release
 detach "$loop"
 
 {
@@ -65,41 +59,19 @@ umount "$mnt"
 undefer "umount '$mnt'"
 
 # as qemu locks: who reads and lets nobody write may be copied from
-cat >"$work/lock.py" <<'EOF'
-import fcntl, os, struct, sys
-name, *bytes = sys.argv[1:]
-f = os.open(name, os.O_RDWR)
-for byte in map(int, bytes):
-    lock = struct.pack("hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, byte, 1, 0)
-    fcntl.fcntl(f, fcntl.F_OFD_SETLK, lock)
-print("locked", flush=True)
-sys.stdin.read()
-EOF
-hold() {
-	rm -f "$work/hold" "$work/held"
-	mkfifo "$work/hold"
-	"$@" <"$work/hold" >"$work/held" &
-	exec 9>"$work/hold"
-	while [ ! -s "$work/held" ]; do
-		sleep 0.1
-	done
-}
-hold python3 "$work/lock.py" "$img" 100 201 203
+hold "$qemu_lock" "$img" 100 201 203
 refused 'has locked it as qemu does' -F -d "$work/files" "$img"
 rm -f "$work/copy"
 check "$mke4fs" -q --from="$img" "$work/copy"
-exec 9>&-
-wait
-hold python3 "$work/lock.py" "$img" 100 101 201 203
+release
+hold "$qemu_lock" "$img" 100 101 201 203
 refused 'has locked it as qemu does' -F -d "$work/files" "$img"
 refused 'has locked it as qemu does' --from="$img" "$work/none"
-exec 9>&-
-wait
+release
 hold "$top_builddir/tests/tools/target_probe" write "$img"
 refused 'another program is at work on it' -F -d "$work/files" "$img"
 refused 'another program is at work on it' --from="$img" "$work/none"
-exec 9>&-
-wait
+release
 
 # mounted and unmounted again while it is copied: from a pipe comes what is
 # to be sorted, after the source was opened

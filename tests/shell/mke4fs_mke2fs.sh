@@ -124,6 +124,11 @@ root_is 0700 "$(id -u)" "$(id -g)"
 check "$mke4fs" -q -F -E root_owner=5:6,tunables=dir_ireserve=64 img 16M
 root_is 0755 5 6
 
+# where mke2fs itself miscounts what is free
+rm -f img
+check "$mke4fs" -q -d src -b 2048 -G 1 -E packed_meta_blocks=1 img 100M
+sound img
+
 # attributes IMAGE PATH: their names
 attributes() {
 	debugfs -R "ea_list $2" "$1" 2>/dev/null |

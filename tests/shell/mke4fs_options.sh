@@ -66,6 +66,26 @@ for options in '--progress=always -q' --progress=never --progress=auto; do
 done
 rm -f "$img"
 
+# -q: mke2fs, too, says nothing but why it fails, and still asks its questions
+check "$mke4fs" -q -b 1024 -d "$work/src" "$img" 1M
+[ ! -s "$err" ] || { show_run; fail "-q: mke2fs talks of the journal"; }
+rm "$img"
+truncate -s 1M "$work/disk"
+check "$mke4fs" -q -F -b 1024 -d "$work/src" "$work/disk"
+[ ! -s "$err" ] || { show_run; fail "-q: mke2fs talks of the journal"; }
+mustfail 1 "$mke4fs" -q -F -d "$work/src" -E stride=x "$work/disk"
+says 'Invalid stride parameter'
+says 'disk: mke2fs failed'
+if command -v script >/dev/null; then
+	sum=$(sha256sum <"$work/disk")
+	script -qec "'$mke4fs' -q -d '$work/src' '$work/disk'" /dev/null \
+		<<-EOT >"$out" || :
+		n
+	EOT
+	grep -q Proceed "$out" || fail "-q: mke2fs did not ask"
+	same "what was not to be touched" "$(sha256sum <"$work/disk")" "$sum"
+fi
+
 for bad in -z -S; do
 	mustfail 2 "$mke4fs" $bad "$work/undo" "$img" 16M
 	one_sentence mke4fs

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck disable=SC2145
 # Multiple mount protection is let go of at every end but a kill; after a kill,
 # what the next run says works.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
@@ -84,6 +83,7 @@ fresh
 nowait "$e4repack" "$img"
 n=$(grep -c pwrite64 "$work/trace")
 killed() {
+	# shellcheck disable=SC2145	# the first word, and then others
 	run strace -f -qq -o "$work/trace" -e trace=clock_nanosleep,pwrite64 \
 		-e inject=clock_nanosleep:retval=0 \
 		-e inject=pwrite64:signal=SIGKILL:when="$@"
@@ -100,10 +100,10 @@ for at in 4 $((n / 2)) $((n - 3)) $((n - 1)); do
 		mustfail 1 $tool "$img"
 		says 'multiple mount protection: .* a program was killed'
 	done
-	mend=$(sed -n 's/.*run \(tune2fs [^,]*\), and then .*/\1/p' "$err")
+	fix=$(sed -n 's/.*run \(tune2fs [^,]*\), and then .*/\1/p' "$err")
 	check_mmp=$(sed -n 's/.*, and then \(e2fsck .*\)/\1/p' "$err")
 	# shellcheck disable=SC2086
-	check $mend
+	check $fix
 	# shellcheck disable=SC2086
 	nowait $check_mmp
 	[ "$status" -le 1 ] || fail "$check_mmp fails"
@@ -111,6 +111,26 @@ for at in 4 $((n / 2)) $((n - 3)) $((n - 1)); do
 	sound "$img"
 	digest "$img" >"$work/after"
 	unchanged "$work/before" "$work/after"
+done
+
+# a power cut in the middle of that block: what is said works, too
+fresh
+block=$(dumpe2fs -h "$img" 2>/dev/null | sed -n 's/^MMP block number: *//p')
+for at in 0 8; do	# where the magic number is, and after it
+	fresh
+	head -c $((512 - at)) /dev/urandom | dd of="$img" bs=1 conv=notrunc \
+		seek=$((block * 4096 + at)) 2>/dev/null
+	for tool in "$e4repack" "$tune4fs -E dir_ireserve=64"; do
+		# shellcheck disable=SC2086
+		nowait $tool "$img"
+		same "$tool" "$status" 1
+		says ': the block of multiple mount protection is damaged: '
+	done
+	fix=$(sed -n 's/.*run \(tune2fs [^,]*\), and then .*/\1/p' "$err")
+	# shellcheck disable=SC2086
+	check $fix
+	sound "$img"
+	free_again "$fix"
 done
 
 # e2undo puts that back as well
@@ -126,3 +146,17 @@ nowait e2fsck -fy "$img"
 sound "$img"
 digest "$img" >"$work/after"
 unchanged "$work/before" "$work/after"
+
+# a device that is lost in the middle: what the last sentence says works;
+# libext2fs tries write(2) where pwrite(2) failed
+fresh
+run strace -f -qq -o "$work/trace" -P "$img" -e trace=pwrite64,write \
+	-e inject=pwrite64:error=EIO:when=5+ -e inject=write:error=EIO \
+	"$e4repack" "$img"
+same 'exit with a lost device' "$status" 1
+says "still holds it: .* run tune2fs -f -E clear_mmp $img, and then e2fsck -p"
+run strace -qq -o "$work/trace" -e trace=clock_nanosleep \
+	-e inject=clock_nanosleep:retval=0 tune2fs -f -E clear_mmp "$img"
+run e2fsck -p "$img"
+[ "$status" -le 1 ] || { show_run; fail 'e2fsck -p after that'; }
+clean "$img"

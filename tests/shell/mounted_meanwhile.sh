@@ -56,3 +56,26 @@ for options in ro,noload rw; do
 			cmp - "$work/files/data" || fail "$file is not the same"
 	done
 done
+
+# one sentence, also with an undo file, whose end notices it as well
+require_program strace
+strace -qq -o "$work/trace" true || skip "no ptrace"
+# Each write waits until there is the other mount.
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+export ASAN_OPTIONS
+aged "$img" <<'END'
+size 24M
+mke2fs -b 4096
+interleave /logs count 10 rounds 10 blocks 1
+scatter /s frags 40 blocks 2 shuffle
+END
+strace -f -qq -o "$work/trace" -e trace=pwrite64 \
+	-e inject=pwrite64:delay_enter=200000 \
+	"$top_builddir/misc/e4repack" -z "$work/undo" "$img" \
+	>"$out" 2>"$err" </dev/null &
+until grep -q pwrite64 "$work/trace"; do sleep 0.1; done
+mount -t ext4 -o loop,ro,noload "$img" "$work/mnt"
+wait $! && fail "e4repack does not stop"
+umount "$work/mnt"
+says 'somebody else has mounted or changed the filesystem'
+one_sentence e4repack

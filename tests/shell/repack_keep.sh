@@ -67,6 +67,10 @@ for bs in 1024 4096; do
 	repack "$img"
 	stays
 	reported 'files_planned 2'
+	# what stays counts as well: the totals are those of e4frag
+	"$e4frag" --json "$img" >"$work/frag"
+	grep -q "^    \"extents\": $(report extents_after),\$" "$work/frag" ||
+		fail "$what: other extents than e4frag's"
 	check "$e4repack" -n "$img"
 	grep -q "^Left alone: 10 files, [0-9,]* extents: a swap file" "$out" ||
 		{ show_run; fail "$what: ten swap files"; }

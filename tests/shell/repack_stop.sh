@@ -1,9 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A run can be stopped inside a large file: what it has copied of that is
-# dropped, what it did before stays, and another run goes on.
+# A run can be stopped inside a large file: the parts that it has moved stay
+# moved, the file is no worse than it was, and another run goes on with the rest.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
+# not under ptrace
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+export ASAN_OPTIONS
 
 probe=$top_builddir/tests/tools/stop_probe
 # where PATH: its blocks
@@ -11,12 +14,18 @@ where() {
 	debugfs -R "blocks $1" "$img" 2>/dev/null
 }
 
-# stopped N WANT: by the Nth question; how it ends
+# of_path PATH KEY: a file's number from e4frag.
+of_path() {
+	check "$e4frag" --json "$img" "$1"
+	sed -n "/^  \"files\"/,/^  }/s/^    \"$2\": \([0-9]*\),*\$/\1/p" "$out"
+}
+
+# stopped MIB N WANT [inside]: stopped at question N; how it ends
 stopped() {
-	what="stopped at question $1"
-	cp --sparse=always "$work/img0" "$img"
-	check "$probe" "$img" "$1"
-	same "$what" "$(cat "$out")" "$2"
+	what="parts of $1 MiB, stopped at question $2 ${4-}"
+	check "$probe" "$img" "$1" "$2" ${4+"$4"}
+	# how many transactions depends on the time they take
+	same "$what" "$(sed 's/, transactions [0-9]*//' "$out")" "$3"
 	clean "$img"
 	digest -z "$img" >"$work/after"
 	unchanged "$work/before" "$work/after"
@@ -33,38 +42,110 @@ went_on() {
 	unchanged "$work/before" "$work/after"
 }
 
-aged "$img" <<'END'
+again() {
+	cp --sparse=always "$work/img0" "$img"
+}
+
+# made <RECIPE
+made() {
+	aged "$img"
+	cp --sparse=always "$img" "$work/img0"
+	digest -z "$img" >"$work/before"
+}
+
+# a file of 64 MiB in 256 fragments, by 2 MiB
+made <<'END'
 size 256M
 scatter /big frags 256 blocks 64 gap 32
 interleave /small count 20 rounds 3 blocks 1
 END
-cp --sparse=always "$img" "$work/img0"
-digest -z "$img" >"$work/before"
-big=$(where /big)
-stopped 0 'asked 32, stopped 0, files 21 of 21, transactions 2, copied 16444, zeroed 0, left 0 files, 0 extents'
-for n in 1 7 31; do
-	stopped $n "asked $n, stopped 1, files 20 of 21, transactions 1, copied 60, zeroed 0, left 1 files, 255 extents"
-	same "$what: the large file" "$(where /big)" "$big"
+stopped 2 0 'asked 52, stopped 0, files 21 of 21, copied 16444, zeroed 0, fragments 319 to 24, left 0 files, 0 extents'
+whole=$(where /big)
+again
+stopped 2 31 'asked 31, stopped 1, files 20 of 21, copied 5180, zeroed 0, fragments 319 to 200, left 1 files, 176 extents'
+same "$what: fragments" "$(of_path /big fragments)" 177
+went_on
+# what was copied stays where it is, and is not copied again
+same "$what: copied then" "$(report bytes_copied)" $(((16444 - 5180) * 4096))
+same "$what: the large file" "$(where /big)" "$whole"
+
+# stopped after each part, it ends there, too, with nothing copied twice
+again
+copied=0
+for run in $(seq 100); do
+	check "$probe" "$img" 2 2
+	cp "$out" "$work/said"
+	clean "$img"
+	n=$(sed 's/.*copied \([0-9]*\),.*/\1/' "$work/said")
+	copied=$((copied + n))
+	grep -q 'stopped 1' "$work/said" || break
+	[ "$n" -gt 0 ] || fail "run $run has done nothing"
 done
-went_on
+[ $copied -le 16444 ] || fail "run after run copied $copied blocks"
+same 'run after run: excess' "$(excess "$img")" 0
+digest -z "$img" >"$work/after"
+unchanged "$work/before" "$work/after"
 
-# what is copied in earlier transactions stays
-aged "$img" <<'END'
-size 512M
-scatter /big frags 640 blocks 32 gap 16
-scatter /second frags 320 blocks 16 gap 16
+# a budget ends in it as well
+again
+copied=0
+for run in $(seq 100); do
+	repack --max-bytes=20M "$img"
+	[ "$(report files_planned)" -gt 0 ] || break
+	[ "$(report bytes_copied)" -le 20971520 ] || fail 'over the budget'
+	copied=$((copied + $(report bytes_copied)))
+done
+[ $copied -le $((16444 * 4096)) ] ||
+	fail "budget after budget copied $copied bytes"
+same 'budget after budget: excess' "$(excess "$img")" 0
+clean "$img"
+
+# A file whose fragments are all longer than 16 parts: one of them must be moved
+# at once, and is dropped when that is stopped.
+made <<'END'
+size 400M
+scatter /film frags 2 blocks 10000 gap 64
 END
-cp --sparse=always "$img" "$work/img0"
-digest -z "$img" >"$work/before"
-stopped 20 'asked 20, stopped 1, files 1 of 2, transactions 1, copied 5120, zeroed 0, left 1 files, 639 extents'
+film=$(where /film)
+stopped 2 3 'asked 3, stopped 1, files 0 of 1, copied 0, zeroed 0, fragments 4 to 4, left 1 files, 1 extents' inside
+same "$what: the large file" "$(where /film)" "$film"
 went_on
 
-# the same for zeroes
-aged "$img" <<'END'
+# zeroes, by 1 MiB
+made <<'END'
 size 256M
 mosaic /db size 64M written 64K unwritten 1M
 END
-cp --sparse=always "$img" "$work/img0"
-digest -z "$img" >"$work/before"
-stopped 1 'asked 1, stopped 1, files 0 of 1, transactions 0, copied 0, zeroed 0, left 1 files, 121 extents'
+stopped 1 20 'asked 20, stopped 1, files 0 of 1, copied 0, zeroed 4864, fragments 3 to 3, left 1 files, 83 extents'
 went_on
+
+# stopped by --max-time again and again, on a slow disk
+strace -qq -o /dev/null true 2>/dev/null || exit 0
+made <<'END'
+size 256M
+scatter /big frags 256 blocks 64 gap 32
+END
+repack "$img"
+after=$(report fragments_after)
+copied=$(report bytes_copied)
+again
+runs=0
+done=0
+until [ "$(excess "$img")" = 0 ]; do
+	runs=$((runs + 1))
+	[ $runs -lt 60 ] || fail 'run after run leaves something to do'
+	run strace -f -qq -o /dev/null -e trace=pwrite64 \
+		-e inject=pwrite64:delay_enter=150000 \
+		"$e4repack" --json --max-time=2 "$img"
+	# a busy machine has no plan by then
+	[ "$status" = 0 ] || { says 'before there was a plan'; continue; }
+	cp "$out" "$work/.report"
+	done=$((done + $(report bytes_copied)))
+	clean "$img"
+done
+[ $runs -gt 1 ] || fail 'not stopped'
+same 'slow: fragments' "$(report fragments_after)" "$after"
+same 'slow: copied' $done "$copied"
+digest -z "$img" >"$work/after"
+unchanged "$work/before" "$work/after"
+echo "$runs runs of 2 s"

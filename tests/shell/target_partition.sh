@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck disable=SC1087,SC2086,SC2317
 # A filesystem inside a disk's image: by the number of its partition, and by the
 # offset where it begins, to read and to write.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
@@ -40,6 +39,7 @@ fill() {
 		dd of="$disk" bs=1M seek=30 conv=notrunc status=none
 }
 
+# shellcheck disable=SC2317	# label calls it
 label_again() { :; }
 label <<EOF
 label: dos
@@ -75,13 +75,14 @@ says 'exclude each other'
 mustfail 2 "$misc/e4frag" --partition=0 "$disk"
 
 # the same report as of the filesystem alone
+# shellcheck disable=SC2086
 for tool in misc/e4frag "e2fsck/e4check --no-layout"; do
 	check "$top_builddir"/$tool --json "$work/part"
 	sed "s,$work/part,X," "$out" >"$work/want"
 	check "$top_builddir"/$tool --json --partition=5 "$disk"
 	sed "s,$disk,X," "$out" | cmp - "$work/want"
 	check "$top_builddir"/$tool --json "$at"
-	sed "s,$disk[^\"]*,X," "$out" | cmp - "$work/want"
+	sed "s,${disk}[^\"]*,X," "$out" | cmp - "$work/want"
 done
 
 # each tool that writes
@@ -107,6 +108,7 @@ done
 # a copy of it
 for from in "$disk --partition=5" "$at"; do
 	rm -f "$work/copy"
+	# shellcheck disable=SC2086
 	check "$misc/mke4fs" -q --from=$from "$work/copy"
 	sound "$work/copy"
 	debugfs -R "cat /keep" "$work/copy" 2>/dev/null >"$work/a"

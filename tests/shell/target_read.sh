@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck disable=SC2059
 # The ways to name a target.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
@@ -41,6 +40,7 @@ truncate -s 4M "$disk"
 mustfail 1 "$probe" read "$disk"
 says 'holds no ext2, ext3 or ext4 filesystem'
 for magic in 'QFI\373' KDMV vhdxfile '<<< Oracle VM'; do
+	# shellcheck disable=SC2059
 	printf "$magic" | dd of="$disk" conv=notrunc status=none
 	mustfail 1 "$probe" read "$disk"
 	says 'is a (qcow2|VMDK|VHDX|VDI) image: attach it with qemu-nbd '

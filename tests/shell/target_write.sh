@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck disable=SC2086,SC2125
 # What tools that write refuse: one sentence that says what to run, exit 1, and
 # not a byte changed.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs dumpe2fs
 
 probe=$top_builddir/tests/tools/target_probe
+qemu_lock=$top_builddir/tests/tools/qemu_lock
 img=$work/img
 
 fresh() {
@@ -51,7 +51,7 @@ poke 'feature FEATURE_I30, which.* use a newer' 'feature FEATURE_I30'
 # a name is all name, though libext2fs knows options that follow a "?"
 plain=$img
 fresh
-img=$plain?cache=off
+img="$plain?cache=off"
 cp "$plain" "$img"
 before=$(sha256sum <"$plain")
 check "$probe" write "$img"
@@ -62,7 +62,7 @@ debugfs -w -R 'feature read-only' "$plain" 2>/dev/null >/dev/null
 mv "$plain" "$img"
 img=$plain
 fresh
-img=$plain?cache=off
+img="$plain?cache=off"
 refuse 'read-only: run tune2fs '
 rm "$img"
 img=$plain
@@ -82,15 +82,9 @@ refuse 'is truncated: the filesystem has 4096 blocks, the device 2048'
 
 # two at a time
 fresh
-mkfifo "$work/hold"
-"$probe" write "$img" <"$work/hold" >"$work/held" &
-exec 9>"$work/hold"
-while [ ! -s "$work/held" ]; do
-	sleep 0.1
-done
+hold "$probe" write "$img"
 refuse 'another program is at work on it'
-exec 9>&-
-wait
+release
 check "$probe" write "$img"
 
 if [ "$(id -u)" != 0 ] || ! losetup -f >/dev/null 2>&1; then
@@ -115,6 +109,15 @@ mustfail 1 "$probe" write "$work/mnt"
 says "is mounted on $work/mnt: "
 umount "$work/mnt"
 
+# the device itself cannot be written
+detach "$loop"
+loop=$(losetup -r --show -f "$img") || skip "losetup does not work here"
+defer "losetup -d $loop"
+mustfail 1 "$probe" write "$loop"
+says "$loop: the device is read-only"
+detach "$loop"
+attach "$img"
+
 # by another name, by none, from another namespace, over a loop, read-only
 ln "$img" "$work/link"
 mustfail 1 "$probe" write "$work/link"
@@ -126,20 +129,12 @@ refuse "is attached to $loop: "
 detach "$loop"
 
 attach "$img"
-unshare -m sh -c "mount -t ext4 -o ro $loop $work/mnt && : >$work/up &&
-	exec sleep 1000" &
-sleeper=$!
-defer "kill $sleeper"
-while [ ! -e "$work/up" ]; do
-	kill -0 $sleeper || fail "cannot mount in another namespace"
-	sleep 0.1
-done
-refuse "is mounted on $work/mnt in another mount namespace: .* -t $sleeper "
+hold unshare -m sh -c "mount -t ext4 -o ro $loop $work/mnt && echo mounted &&
+	exec cat"
+refuse "is mounted on $work/mnt in another mount namespace: .* -t $held "
 mustfail 1 "$probe" write "$loop"
 says "in another mount namespace"
-kill $sleeper
-undefer "kill $sleeper"
-wait $sleeper 2>/dev/null || :
+release
 detach "$loop"
 
 attach "$img"
@@ -161,50 +156,33 @@ check "$probe" write "$loop"
 detach "$loop"
 detach "$below"
 
+# where sysfs is hidden, by the devices' nodes
+attach "$img"
+mount -t ext4 -o ro,noload "$loop" "$work/mnt"
+mustfail 1 unshare -m sh -c "umount /sys 2>/dev/null ||
+	mount -t tmpfs none /sys; exec $probe write $img"
+says "is mounted on $work/mnt"
+umount "$work/mnt"
+detach "$loop"
+
 # as qemu locks what it reads, what it writes, and what it allows nobody else:
 # the bytes behind 100 and 200, for the open file and not for the process
-cat >"$work/lock.py" <<'EOF'
-import fcntl, os, struct, sys
-name, *bytes = sys.argv[1:]
-f = os.open(name, os.O_RDWR)
-for byte in map(int, bytes):
-    lock = struct.pack("hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, byte, 1, 0)
-    fcntl.fcntl(f, fcntl.F_OFD_SETLK, lock)
-    test = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET,
-                       byte + 100 if byte < 200 else byte - 100, 1, 0)
-    was = fcntl.fcntl(f, fcntl.F_OFD_GETLK, test)
-    if struct.unpack("hhqqi4x", was)[0] != fcntl.F_UNLCK:
-        sys.exit("Failed to get a lock")
-print("locked", flush=True)
-sys.stdin.read()
-EOF
-require_program python3
-hold() {
-	rm -f "$work/hold" "$work/held"
-	mkfifo "$work/hold"
-	"$@" <"$work/hold" >"$work/held" &
-	exec 9>"$work/hold"
-	while [ ! -s "$work/held" ]; do
-		sleep 0.1
-	done
-}
 attach "$img"
 for bytes in 100 '100 101 201 203' '100 201'; do
-	hold python3 "$work/lock.py" "$img" $bytes
+	# shellcheck disable=SC2086
+	hold "$qemu_lock" "$img" $bytes
 	mustfail 1 "$probe" write "$loop"
 	says 'has locked it as qemu does: end that first'
-	exec 9>&-
-	wait
+	release
 done
 detach "$loop"
-hold python3 "$work/lock.py" "$img" 100 101 201 203
+hold "$qemu_lock" "$img" 100 101 201 203
 refuse 'has locked it as qemu does: end that first'
-exec 9>&-
-wait
+release
 hold "$probe" write "$img"
 for bytes in 100 '100 101'; do
-	mustfail 1 python3 "$work/lock.py" "$img" $bytes
+	# shellcheck disable=SC2086
+	mustfail 1 "$qemu_lock" "$img" $bytes
 	says 'Failed to get a lock'
 done
-exec 9>&-
-wait
+release

@@ -67,7 +67,7 @@ out_is 'dir_ireserve: 128 -> 0'
 check "$tune4fs" -n --clear "$img"
 [ "$before" = "$(sha256sum <"$img")" ] || fail "-n changed the image"
 check "$tune4fs" "$img"
-grep -Eq '^ +dir_ireserve +128 +- +0 +inodes +inodes reserved' "$out" ||
+grep -Eq '^ +dir_ireserve +128 +- +0 +inodes +inodes in a window' "$out" ||
 	{ show_run; fail "not in the list"; }
 
 # refused

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fsdigest [-z] IMAGE: a line for each inode in use, with all that a repair of
+ * fsdigest [-ez] IMAGE: a line for each inode in use, with all that a repair of
  * the layout must not change and nothing that it may:
  *
  *	inode mode uid gid links size flags generation times, and hexadecimal
@@ -13,6 +13,9 @@
  *	  mapped	which logical blocks are mapped, written or not
  *	  beyond	which blocks at or behind the end of the file are unwritten
  *	  unwritten	which blocks are; "-" with -z, since zeroing changes it
+ *
+ * With -e a directory's content is its entries, in whatever order and blocks;
+ * its size and its index are not looked at.
  *
  * The journal's and the resize inode's blocks are left out.
  */
@@ -37,6 +40,7 @@ struct runs {
 
 struct file {
 	ext2_filsys fs;
+	bool zeroed, entries;		/* -z, -e */
 	const struct ext2_inode_large *inode;
 	uint8_t *buf;			/* PIECE_BYTES */
 	uint64_t eof_blk;
@@ -156,8 +160,31 @@ static int add_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t lblk,
 	return 0;
 }
 
+static int add_entry(ext2_ino_t dir, int kind, struct ext2_dir_entry *entry,
+		     int offset, int blocksize, char *block, void *priv)
+{
+	struct file *f = priv;
+
+	(void)dir, (void)kind, (void)offset, (void)blocksize, (void)block;
+	f->content += mix_bytes(mix(entry->inode,
+				    ext2fs_dirent_file_type(entry) + 1),
+				entry->name, ext2fs_dirent_name_len(entry));
+	return 0;
+}
+
+/* Whether it is told by its entries, not by its blocks. */
+static bool has_entries(const struct file *f)
+{
+	return f->entries && LINUX_S_ISDIR(f->inode->i_mode);
+}
+
 static void read_content(struct file *f, ext2_ino_t ino)
 {
+	if (has_entries(f)) {
+		check(ext2fs_dir_iterate2(f->fs, ino, 0, NULL, add_entry, f),
+		      "reading directory", ino);
+		return;
+	}
 	if (ino == EXT2_RESIZE_INO || ino == f->fs->super->s_journal_inum)
 		return;
 	if (f->inode->i_flags & EXT4_EXTENTS_FL)
@@ -190,6 +217,10 @@ static uint64_t digest_rest(const struct file *f, size_t bytes)
 	copy->inode.osd2.linux2.l_i_checksum_lo = 0;
 	if (bytes > EXT2_GOOD_OLD_INODE_SIZE)
 		copy->inode.i_checksum_hi = 0;
+	if (has_entries(f)) {
+		copy->inode.i_size = copy->inode.i_size_high = 0;
+		copy->inode.i_flags &= ~EXT2_INDEX_FL;
+	}
 	if (f->inode->i_flags & EXT4_EXTENTS_FL)
 		memset(copy->inode.i_block, 0, sizeof(copy->inode.i_block));
 	hash = mix_bytes(0, copy->bytes, bytes);
@@ -208,7 +239,7 @@ static uint64_t digest_xattr(struct file *f, ext2_ino_t ino)
 	return mix_bytes(1, f->buf, f->fs->blocksize);
 }
 
-static void print_inode(struct file *f, ext2_ino_t ino, bool zeroed)
+static void print_inode(struct file *f, ext2_ino_t ino)
 {
 	size_t bytes = EXT2_INODE_SIZE(f->fs->super);
 	const struct ext2_inode_large *i = f->inode;
@@ -222,21 +253,23 @@ static void print_inode(struct file *f, ext2_ino_t ino, bool zeroed)
 	read_content(f, ino);
 	printf("%u mode=%o uid=%u gid=%u links=%u size=%" PRIu64
 	       " flags=%x gen=%u", ino, i->i_mode, inode_uid(*i),
-	       inode_gid(*i), i->i_links_count, (uint64_t)EXT2_I_SIZE(i),
-	       i->i_flags, i->i_generation);
+	       inode_gid(*i), i->i_links_count,
+	       has_entries(f) ? 0 : (uint64_t)EXT2_I_SIZE(i),
+	       has_entries(f) ? i->i_flags & ~EXT2_INDEX_FL : i->i_flags,
+	       i->i_generation);
 	printf(" atime=%u mtime=%u ctime=%u crtime=%u", i->i_atime, i->i_mtime,
 	       i->i_ctime,
 	       bytes > EXT2_GOOD_OLD_INODE_SIZE ? i->i_crtime : 0);
 	printf(" rest=%" PRIx64 " xattr=%" PRIx64 " content=%" PRIx64
 	       " mapped=%" PRIx64 " beyond=%" PRIx64 " unwritten=", rest,
 	       xattr, f->content, f->mapped.hash, f->beyond.hash);
-	if (zeroed)
+	if (f->zeroed)
 		puts("-");
 	else
 		printf("%" PRIx64 "\n", f->unwritten.hash);
 }
 
-static void print_all(struct file *f, uint8_t *inode, bool zeroed)
+static void print_all(struct file *f, uint8_t *inode)
 {
 	size_t bytes = EXT2_INODE_SIZE(f->fs->super);
 	ext2_inode_scan scan;
@@ -251,27 +284,33 @@ static void print_all(struct file *f, uint8_t *inode, bool zeroed)
 			break;
 		f->inode = (void *)inode;
 		if (f->inode->i_links_count)
-			print_inode(f, ino, zeroed);
+			print_inode(f, ino);
 	}
 	ext2fs_close_inode_scan(scan);
 }
 
 int main(int argc, char **argv)
 {
-	bool zeroed = argc == 3 && !strcmp(argv[1], "-z");
 	struct file f = { 0 };
 	uint8_t *inode;
+	int c;
 
-	if (argc != 2 + zeroed)
-		errx(2, "usage: fsdigest [-z] IMAGE");
+	while ((c = getopt(argc, argv, "ez")) != -1) {
+		f.zeroed |= c == 'z';
+		f.entries |= c == 'e';
+		if (c == '?')
+			optind = argc;
+	}
+	if (optind != argc - 1)
+		errx(2, "usage: fsdigest [-ez] IMAGE");
 	initialize_ext2_error_table();
-	check(ext2fs_open(argv[1 + zeroed], EXT2_FLAG_64BITS, 0, 0,
+	check(ext2fs_open(argv[optind], EXT2_FLAG_64BITS, 0, 0,
 			  unix_io_manager, &f.fs), "opening image", 0);
 	f.buf = malloc(PIECE_BYTES);
 	inode = calloc(1, EXT2_MAX_BLOCK_SIZE);
 	if (!f.buf || !inode)
 		err(1, "fsdigest");
-	print_all(&f, inode, zeroed);
+	print_all(&f, inode);
 	free(inode);
 	free(f.buf);
 	ext2fs_free(f.fs);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stop_probe IMAGE N: moves what is in pieces, and stops when it is asked for
- * the Nth time inside a transaction, which is after each 2 MiB.  Prints how
- * often it was asked, what was done, and what was left for the next run.
+ * stop_probe IMAGE MIB N [inside]: moves what is in pieces, in parts of MIB, and
+ * stops when it is asked for the Nth time between steps, or inside a
+ * transaction.  Prints how often it was asked, what was done, and what was left
+ * for the next run.
  */
 #include "config.h"
 #include <err.h>
@@ -13,7 +14,7 @@
 
 struct probe {
 	unsigned int asked, stop_at;
-	bool stopped;
+	bool inside, stopped;
 	uint64_t files_left, extents_left;
 };
 
@@ -21,8 +22,8 @@ static bool stop(bool inside, void *priv)
 {
 	struct probe *p = priv;
 
-	p->asked += inside;
-	p->stopped |= inside && p->asked == p->stop_at;
+	p->asked += inside == p->inside;
+	p->stopped |= inside == p->inside && p->asked == p->stop_at;
 	return p->stopped;
 }
 
@@ -39,7 +40,9 @@ static void skipped(ext2_ino_t ino, const char *why, uint64_t extents,
 
 int main(int argc, char **argv)
 {
-	struct probe p = { .stop_at = argc == 3 ? atoi(argv[2]) : 0 };
+	struct probe p = {
+		.stop_at = argc > 3 ? atoi(argv[3]) : 0, .inside = argc == 5,
+	};
 	struct e4l_repack_options opt = {
 		.flags = E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT | E4L_PLAN_MOVE,
 		.zeroout_max_blocks = 1024,
@@ -52,25 +55,28 @@ int main(int argc, char **argv)
 	ext2_filsys fs;
 	errcode_t fail;
 
-	if (argc != 3)
-		errx(2, "usage: stop_probe IMAGE N");
+	if (argc < 4 || argc > 5)
+		errx(2, "usage: stop_probe IMAGE MIB N [inside]");
 	fail = ext2fs_open2(argv[1], "cache=off", EXT2_FLAG_64BITS |
 			    EXT2_FLAG_RW, 0, 0, unix_io_manager, &fs);
 	if (fail)
 		errx(2, "%s: cannot open", argv[1]);
-	opt.piece_blocks = (2 << 20) / fs->blocksize;
+	opt.piece_blocks = atoi(argv[2]) * (1ULL << 20) / fs->blocksize;
 	fail = e4l_new(fs, &e);
 	if (!fail)
 		fail = e4l_repack(e, &opt, &result);
 	if (fail)
 		errx(1, "%s: %s", argv[1], error_message(fail));
 	printf("asked %u, stopped %d, files %llu of %llu, transactions %llu, "
-	       "copied %llu, zeroed %llu, left %llu files, %llu extents\n", p.asked, result.stopped,
+	       "copied %llu, zeroed %llu, fragments %llu to %llu, "
+	       "left %llu files, %llu extents\n", p.asked, result.stopped,
 	       (unsigned long long)result.files_done,
 	       (unsigned long long)result.files_planned,
 	       (unsigned long long)result.transactions,
 	       (unsigned long long)result.copied_blocks,
 	       (unsigned long long)result.zeroed_blocks,
+	       (unsigned long long)result.fragments_before,
+	       (unsigned long long)result.fragments_after,
 	       (unsigned long long)p.files_left,
 	       (unsigned long long)p.extents_left);
 	e4l_free(e);

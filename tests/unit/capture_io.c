@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "e4layout/capture_io.h"
+#include "e4layout/journal/capture_io.h"
 #include "unit.h"
 
 #define BLOCKS 16

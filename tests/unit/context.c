@@ -2,7 +2,7 @@
 #include "config.h"
 #include <stdlib.h>
 #include <unistd.h>
-#include "e4layout/e4layoutP.h"
+#include "e4layout/base/internal.h"
 #include "unit.h"
 
 /* An 8 MiB filesystem in a file that is gone with the process. */

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "e4layout/dir_block.h"
-#include "e4layout/dirs.h"
+#include "e4layout/format/dir_block.h"
+#include "e4layout/read/dirs.h"
 #include "unit.h"
 
 #define MAX_INO 8192
@@ -632,7 +632,6 @@ int main(void)
 	Suite *suite = suite_create("dirs");
 	TCase *tc = tcase_create("dirs");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, agrees_with_libext2fs, 0, N_IMAGES);
 	tcase_add_loop_test(tc, reads_a_long_directory, 0, 3);
 	tcase_add_test(tc, bounds_every_entry);

@@ -396,7 +396,6 @@ int main(void)
 	Suite *suite = suite_create("es_cache");
 	TCase *tc = tcase_create("es_cache");
 
-	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, test_model, 0, N_LIMITS);
 	tcase_add_test(tc, test_in_use);
 	tcase_add_test(tc, test_was_in_use);

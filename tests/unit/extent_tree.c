@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "e4layout/csum.h"
-#include "e4layout/extent_tree.h"
+#include "e4layout/format/csum.h"
+#include "e4layout/format/extent_tree.h"
 #include "unit.h"
 
 static struct ext2_super_block super = {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "e4layout/extent_tree_build.h"
+#include "e4layout/format/extent_tree_build.h"
 #include "unit.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -64,7 +64,7 @@ static void write_inode(ext2_filsys fs, ext2_ino_t ino, uint32_t generation,
 		.i_flags = EXT4_EXTENTS_FL, .i_generation = generation,
 	};
 
-	memcpy(inode.i_block, root, EXTENT_ROOT_BYTES);
+	memcpy(inode.i_block, root, I_BLOCK_BYTES);
 	ext2fs_inode_size_set(fs, &inode, (uint64_t)end_lblk * fs->blocksize);
 	ext2fs_iblk_set(fs, &inode, blocks);
 	ck_assert_int_eq(ext2fs_write_new_inode(fs, ino, &inode), 0);
@@ -112,13 +112,13 @@ static void one_tree(const char *format, size_t n)
 	char path[] = "/tmp/e4l-build-XXXXXX", *blocks;
 	ext2_filsys fs = make_fs(path, format);
 	struct e4l_extent *ex = make_extents(fs, n);
-	uint8_t root[EXTENT_ROOT_BYTES];
-	struct e4l_tree_shape shape;
+	uint8_t root[I_BLOCK_BYTES];
+	struct e4l_extent_tree_shape shape;
 	blk64_t *pblk, at = fs->super->s_first_data_block;
 	ext2_ino_t ino;
 	uint64_t i;
 
-	e4l_tree_shape(n, fs->blocksize, &shape);
+	e4l_extent_tree_shape(n, fs->blocksize, &shape);
 	ck_assert_uint_eq(shape.blocks,
 			  e4l_ideal_tree_blocks(n, fs->blocksize));
 	pblk = calloc(shape.blocks + 1, sizeof(*pblk));
@@ -131,7 +131,7 @@ static void one_tree(const char *format, size_t n)
 	}
 	ck_assert_int_eq(ext2fs_new_inode(fs, EXT2_ROOT_INO, 0, NULL, &ino),
 			 0);
-	ck_assert_int_eq(e4l_tree_build(fs, ino, 0x12345678, ex, n, pblk, root,
+	ck_assert_int_eq(e4l_extent_tree_build(fs, ino, 0x12345678, ex, n, pblk, root,
 					blocks), 0);
 	for (i = 0; i < shape.blocks; i++)
 		ck_assert_int_eq(io_channel_write_blk64(fs->io, pblk[i], 1,
@@ -164,7 +164,7 @@ START_TEST(encodes_the_limits)
 		  .unwritten = 1 },
 		{ .pblk = 1, .lblk = UINT32_MAX, .len = 1, .unwritten = 1 },
 	};
-	static const uint8_t want[EXTENT_ROOT_BYTES] = {
+	static const uint8_t want[I_BLOCK_BYTES] = {
 		0x0A, 0xF3, 3, 0, 4, 0, 0, 0, 0, 0, 0, 0,
 		0, 0, 0, 0, 0, 0x80, 0xCD, 0xAB, 1, 0, 0, 0,
 		0, 0x80, 0, 0, 0xFF, 0xFF, 0x34, 0x12,
@@ -176,9 +176,9 @@ START_TEST(encodes_the_limits)
 		.s_feature_incompat = EXT4_FEATURE_INCOMPAT_64BIT,
 	};
 	struct struct_ext2_filsys fs = { .super = &sb, .blocksize = 4096 };
-	uint8_t root[EXTENT_ROOT_BYTES];
+	uint8_t root[I_BLOCK_BYTES];
 
-	ck_assert_int_eq(e4l_tree_build(&fs, 12, 0, ex, 3, NULL, root, NULL),
+	ck_assert_int_eq(e4l_extent_tree_build(&fs, 12, 0, ex, 3, NULL, root, NULL),
 			 0);
 	ck_assert_mem_eq(root, want, sizeof(want));
 }
@@ -209,11 +209,11 @@ START_TEST(refuses_bad_lists)
 		.s_blocks_count = 100000, .s_first_data_block = 1,
 	};
 	struct struct_ext2_filsys fs = { .super = &sb, .blocksize = 1024 };
-	uint8_t root[EXTENT_ROOT_BYTES];
+	uint8_t root[I_BLOCK_BYTES];
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		ck_assert_int_eq(e4l_tree_build(&fs, 12, 0, bad[i].ex, 2, NULL,
+		ck_assert_int_eq(e4l_extent_tree_build(&fs, 12, 0, bad[i].ex, 2, NULL,
 						root, NULL), bad[i].err);
 }
 END_TEST

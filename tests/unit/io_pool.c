@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "e4layout/io_pool.h"
+#include "e4layout/base/io_pool.h"
 #include "unit.h"
 
 #define BLOCKS 4096u

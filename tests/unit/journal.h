@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "e4layout/journalP.h"
+#include "e4layout/journal/journal_internal.h"
 #include "unit.h"
 
 #define FILE_BLOCKS 300u	/* more than a descriptor block of 1 KiB names */

@@ -6,7 +6,8 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
-#include "e4layout/e4layoutP.h"
+#include <e4layout/e4layout.h>
+#include "e4layout/base/internal.h"
 #include "unit.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -27,6 +28,8 @@ enum { FREE, GIVEN, USED };	/* USED + n: by file n */
 struct file {
 	struct e4l_extent *ex;
 	size_t n;
+	size_t most;			/* extents, before all steps */
+	uint64_t most_fragments;
 	struct e4l_tree_block *tree;
 	size_t n_tree;
 	uint64_t eof;
@@ -108,8 +111,9 @@ static uint64_t some_free(struct world *w)
 	uint64_t at = random() % w->clusters, i;
 
 	for (i = 0; w->state[at] != FREE; i++) {
-		CHECK(i < w->clusters);
-		at = (at + 1) % w->clusters;
+		CHECK(i < 100 * w->clusters);
+		/* much is in use here */
+		at = (i % 5000 == 4999 ? random() : at + 1) % w->clusters;
 	}
 	return at;
 }
@@ -321,12 +325,15 @@ static void compare_views(const struct file *f, const struct view *old,
 
 static void set_layout(struct file *f, const struct e4l_file_plan *s)
 {
+	struct e4l_extent *ex;
 	size_t i;
 
+	CHECK(!e4l_plan_extents(f->ex, f->n, s, &ex));
+	CHECK(!s->new_extents || !s->n_new ||
+	      !memcmp(ex, s->new_extents, s->n_new * sizeof(*ex)));
 	free(f->ex);
 	f->n = s->n_new;
-	f->ex = calloc(f->n + 1, sizeof(*f->ex));
-	memcpy(f->ex, s->new_extents, f->n * sizeof(*f->ex));
+	f->ex = ex;
 	CHECK(s->n_tree == e4l_ideal_tree_blocks(f->n, BLOCKSIZE));
 	if (s->n_tree > f->n_tree)
 		f->tree = reallocarray(f->tree, s->n_tree, sizeof(*f->tree));
@@ -378,6 +385,25 @@ static void check_cost(const struct world *w, const struct e4l_file_plan *s)
 	free(groups);
 }
 
+/* Much is copied at once only where a fragment is long. */
+static void check_part(const struct world *w, const struct e4l_file_plan *s)
+{
+	uint64_t most = w->opt.part_blocks, longest = 0, len = 0;
+	const struct file *f = &w->file[s->ino - 1];
+	size_t i;
+
+	if (!most)
+		return;
+	if (most < 8 * f->n_tree)
+		most = 8 * f->n_tree;
+	for (i = 0; i < f->n; i++) {
+		len = i && f->ex[i - 1].pblk + f->ex[i - 1].len ==
+			   f->ex[i].pblk ? len + f->ex[i].len : f->ex[i].len;
+		longest = len > longest ? len : longest;
+	}
+	CHECK(s->bytes_to_copy / BLOCKSIZE <= 2 * longest + 2 * most);
+}
+
 /* A new tree is the end of what is taken. */
 static void check_tree(const struct e4l_file_plan *s, uint32_t ratio)
 {
@@ -407,8 +433,9 @@ static void carry_out(struct world *w, const struct e4l_file_plan *s, bool part)
 	CHECK(s->old_fragments == fragments_of(f));
 	CHECK(part || s->n_new <= s->n_old || w->parts);
 	CHECK(s->n_new < s->n_old || s->fragments_saved || s->n_give);
-	CHECK(part ? s->n_moves && !s->fragments_saved :
+	CHECK(part ? (s->n_moves || s->n_zero) && !s->fragments_saved :
 		     !s->n_moves == !s->fragments_saved);
+	check_part(w, s);
 	check_cost(w, s);
 	check_tree(s, w->opt.cluster_blocks);
 	old = view_of(w, f, &blocks);
@@ -416,6 +443,9 @@ static void carry_out(struct world *w, const struct e4l_file_plan *s, bool part)
 	copy_blocks(w, s, me);
 	set_layout(f, s);
 	CHECK(s->new_fragments == fragments_of(f));
+	/* stopped here, it is no worse than it was */
+	CHECK(w->opt.txn_blocks || (f->n <= f->most &&
+				    s->new_fragments <= f->most_fragments));
 	new = view_of(w, f, &same);
 	CHECK(same == blocks);
 	compare_views(f, old, new, blocks);
@@ -460,16 +490,23 @@ static void check_map(const struct world *w)
 	free(state);
 }
 
-static void carry_out_all(struct world *w, const struct e4l_plan *p)
+/* No more than @most steps. */
+static void carry_out_some(struct world *w, const struct e4l_plan *p,
+			   size_t most)
 {
 	const struct e4l_file_plan *steps;
 	unsigned int batch = 0;
 	const struct e4l_left *left;
+	struct file *f;
 	size_t n, i;
 
 	w->copied = w->zeroed = w->steps = w->parts = 0;
+	for (f = w->file; f < w->file + w->files; f++) {
+		f->most = f->n;
+		f->most_fragments = fragments_of(f);
+	}
 	steps = e4l_plan_steps(p, &n);
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n && i < most; i++) {
 		if (steps[i].batch != batch)
 			batch_ends(w);
 		ck_assert_uint_ge(steps[i].batch, batch);
@@ -486,6 +523,11 @@ static void carry_out_all(struct world *w, const struct e4l_plan *p)
 		if (left[i].why == E4L_LEFT_TXN)
 			w->left[left[i].ino - 1] = true;
 	}
+}
+
+static void carry_out_all(struct world *w, const struct e4l_plan *p)
+{
+	carry_out_some(w, p, SIZE_MAX);
 }
 
 static void plan_and_carry_out(struct world *w)
@@ -624,6 +666,54 @@ START_TEST(keeps_long_free_runs)
 }
 END_TEST
 
+/* A file of @pieces of @len blocks each, every second @len blocks from @pblk. */
+static void add_pieces(struct world *w, unsigned int f, blk64_t pblk,
+		       uint32_t pieces, uint32_t len, blk64_t tree)
+{
+	uint32_t i;
+
+	for (i = 0; i < pieces; i++)
+		add_extent(w, f, (struct e4l_extent) {
+			.lblk = i * len, .pblk = pblk + 2 * i * len,
+			.len = len,
+		});
+	w->file[f].eof = pieces * len;
+	w->file[f].allowed = E4L_PLAN_MOVE;
+	w->file[f].n_tree = e4l_ideal_tree_blocks(pieces, BLOCKSIZE);
+	w->file[f].tree = calloc(w->file[f].n_tree + 1,
+				 sizeof(*w->file[f].tree));
+	for (i = 0; i < w->file[f].n_tree; i++)
+		w->file[f].tree[i].pblk = tree + i;
+}
+
+/*
+ * One file is worth the only long run; then another, which needs none, is not
+ * left to the next plan, whose long runs are those that there are.
+ */
+START_TEST(keeps_long_runs_that_there_are)
+{
+	struct world *w = new_world(400, 1, 2);
+	struct e4l_plan *p;
+	uint32_t i;
+	size_t n;
+
+	w->opt.long_run_blocks = 32;
+	w->opt.long_blocks_kept = E4L_NO_LIMIT;
+	for (i = 0; i < 400; i++)
+		w->state[i] = i >= 360 || (i >= 200 && i < 208) ? FREE :
+								 USED + 2;
+	add_pieces(w, 0, 0, 40, 1, 300);
+	add_pieces(w, 1, 100, 2, 4, 320);
+	p = make_plan(w);
+	e4l_plan_steps(p, &n);
+	ck_assert_uint_eq(n, 2);
+	e4l_plan_left(p, &n);
+	ck_assert_uint_eq(n, 0);
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
 /*
  * A file in pieces of @piece blocks and one long free run, which it fits in:
  * taken only when there are enough others or each piece is of two blocks.
@@ -644,25 +734,14 @@ START_TEST(takes_the_last_long_run_for_much_only)
 	struct world *w = new_world(400, 1, 2);
 	const struct e4l_left *left;
 	struct e4l_plan *p;
-	uint32_t lblk, i;
+	uint32_t i;
 	size_t n;
 
 	w->opt.long_run_blocks = 32;
 	w->opt.long_blocks_kept = cases[_i].kept;
 	for (i = 0; i < 400; i++)
 		w->state[i] = i < 360 ? USED + 1 : FREE;
-	for (lblk = 0; lblk < 40; lblk += cases[_i].piece)
-		add_extent(w, 0, (struct e4l_extent) {
-			.lblk = lblk, .pblk = lblk * 2,
-			.len = cases[_i].piece,
-		});
-	w->file[0].eof = 40;
-	w->file[0].allowed = E4L_PLAN_MOVE;
-	w->file[0].n_tree = e4l_ideal_tree_blocks(w->file[0].n, BLOCKSIZE);
-	w->file[0].tree = calloc(w->file[0].n_tree + 1,
-				 sizeof(*w->file[0].tree));
-	for (i = 0; i < w->file[0].n_tree; i++)
-		w->file[0].tree[i].pblk = 300 + i;
+	add_pieces(w, 0, 0, 40 / cases[_i].piece, cases[_i].piece, 300);
 	p = make_plan(w);
 	e4l_plan_steps(p, &n);
 	ck_assert_uint_eq(n, cases[_i].moves);
@@ -699,6 +778,87 @@ START_TEST(small_transactions)
 		ck_assert(unjoined == UINT64_MAX ||
 			  unjoined > largest_free(w));
 	}
+	free_world(w);
+}
+END_TEST
+
+/* Some long files, each in a few long pieces, and room to join some. */
+static struct world *long_world(uint32_t ratio)
+{
+	struct world *w = new_world(4000, ratio, 1 + random() % 3);
+	uint64_t lc, pc, left;
+	unsigned int f, n;
+
+	for (f = 0; f < w->files; f++) {
+		left = 1800 / w->files / (1 + random() % 3);
+		for (lc = 0; left; ) {
+			pc = some_free(w);
+			for (n = random() % 100; n && left; n--, left--) {
+				while (w->state[pc] != FREE)
+					pc = (pc + 1) % w->clusters;
+				add_cluster(w, f, lc++, pc, random() % 64 == 0);
+			}
+			lc += random() % 8 == 0;
+		}
+		w->file[f].eof = lc * ratio;
+		w->file[f].allowed = ALL;
+	}
+	add_trees(w);
+	w->opt.part_blocks = (1 + random() % 50) * ratio;
+	return w;
+}
+
+/* Nothing is left to do that could be done. */
+static void check_done(struct world *w)
+{
+	uint64_t unjoined;
+	unsigned int f;
+
+	plan_and_carry_out(w);
+	ck_assert_uint_eq(w->steps, 0);
+	for (f = 0; f < w->files; f++) {
+		pieces_of(w, &w->file[f], &unjoined);
+		ck_assert(unjoined == UINT64_MAX ||
+			  unjoined > largest_free(w));
+	}
+}
+
+/* Stopped after each step, plans lead to where one goes at once. */
+START_TEST(moves_in_parts)
+{
+	unsigned int round;
+	struct e4l_plan *p;
+	struct world *w;
+
+	srandom(_i);
+	w = long_world(_i % 3 ? 1 : 4);
+	for (round = 0; round < 1000 && (!round || w->steps); round++) {
+		p = make_plan(w);
+		carry_out_some(w, p, _i % 2 ? SIZE_MAX : 1 + random() % 3);
+		check_map(w);
+		e4l_plan_free(p);
+	}
+	check_done(w);
+	free_world(w);
+}
+END_TEST
+
+/* So does a budget that is less than what any file takes. */
+START_TEST(buys_parts)
+{
+	unsigned int round;
+	struct world *w;
+
+	srandom(_i);
+	w = long_world(_i % 3 ? 1 : 4);
+	w->opt.copy_budget_blocks = 400 * w->opt.cluster_blocks;
+	for (round = 0; round < 1000 && (!round || w->steps); round++) {
+		plan_and_carry_out(w);
+		ck_assert_uint_le(w->copied, w->opt.copy_budget_blocks);
+	}
+	w->opt.copy_budget_blocks = E4L_NO_LIMIT;
+	plan_and_carry_out(w);
+	check_done(w);
 	free_world(w);
 }
 END_TEST
@@ -853,6 +1013,37 @@ START_TEST(zeroes_what_the_budget_is_best_spent_on)
 	plan_and_carry_out(w);
 	ck_assert_uint_eq(count_entries(w), best);
 	ck_assert_uint_eq(w->zeroed, cost);
+	free_world(w);
+}
+END_TEST
+
+/* A long file that is zeroed into. */
+START_TEST(zeroes_in_parts)
+{
+	const struct e4l_file_plan *s;
+	struct e4l_plan *p;
+	uint64_t entries;
+	struct world *w;
+	size_t n;
+
+	srandom(_i);
+	w = mosaic_world(12);
+	w->opt.zeroout_budget_blocks = E4L_NO_LIMIT;
+	plan_and_carry_out(w);
+	entries = count_entries(w);
+	free_world(w);
+	srandom(_i);
+	w = mosaic_world(12);
+	w->opt.zeroout_budget_blocks = E4L_NO_LIMIT;
+	w->opt.part_blocks = 1 + random() % 20;
+	p = make_plan(w);
+	for (s = e4l_plan_steps(p, &n); n; n--, s++)
+		CHECK(s->bytes_to_zero / BLOCKSIZE <=
+		      w->opt.part_blocks + 8 * 20 + 12);
+	carry_out_some(w, p, random() % 4);
+	e4l_plan_free(p);
+	plan_and_carry_out(w);
+	ck_assert_uint_eq(count_entries(w), entries);
 	free_world(w);
 }
 END_TEST
@@ -1194,7 +1385,9 @@ static void compare_steps(const struct e4l_file_plan *a,
 	SAME(ino);
 	SAME(batch);
 	SAME(n_old);
-	SAME_ARRAY(new_extents, n_new);
+	CHECK(!a->new_extents == !b->new_extents);
+	if (a->new_extents)
+		SAME_ARRAY(new_extents, n_new);
 	SAME(old_fragments);
 	SAME(new_fragments);
 	compare_moves(a, b);
@@ -1403,8 +1596,12 @@ int main(void)
 	tcase_add_loop_test(tc, random_worlds, 0, 300);
 	tcase_add_loop_test(tc, small_transactions, 0, 300);
 	tcase_add_loop_test(tc, keeps_long_free_runs, 0, 200);
+	tcase_add_test(tc, keeps_long_runs_that_there_are);
 	tcase_add_loop_test(tc, takes_the_last_long_run_for_much_only, 0, 5);
 	tcase_add_test(tc, moves_what_no_transaction_holds);
+	tcase_add_loop_test(tc, moves_in_parts, 0, 60);
+	tcase_add_loop_test(tc, buys_parts, 0, 20);
+	tcase_add_loop_test(tc, zeroes_in_parts, 0, 50);
 	tcase_add_loop_test(tc, budgets_are_kept, 0, 60);
 	tcase_add_loop_test(tc, zeroes_what_the_budget_is_best_spent_on, 0,
 			    200);

@@ -285,7 +285,7 @@ START_TEST(refuses_bad_entries)
 	ck_assert_int_eq(e4l_tree_add(t, 1, "", 0, &e, &id), E4L_ET_BAD_NAME);
 	ck_assert_int_eq(e4l_tree_add(t, 1, "file", 4, &e, &file), 0);
 	ck_assert_int_eq(e4l_tree_add(t, file, "x", 1, &e, &id),
-			 E4L_ET_BAD_NAME);
+			 E4L_ET_NOT_DIR);
 	ck_assert_int_eq(e4l_tree_link(t, 1, "y", 1, E4L_TREE_ROOT),
 			 E4L_ET_BAD_ARGUMENT);
 	e.xattrs = &acl;

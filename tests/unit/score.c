@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
 #include <string.h>
-#include "e4layout/e4layoutP.h"
+#include <e4layout/e4layout.h>
+#include "e4layout/base/internal.h"
 #include "unit.h"
 
 #define MAX_BLOCKS	400000

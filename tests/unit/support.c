@@ -4,15 +4,17 @@
 #include <string.h>
 #include <unistd.h>
 #include <sys/sysmacros.h>
-#include "e4layout/e4layoutP.h"
+#include "e4layout/base/internal.h"
 #include "support/args.h"
 #include "support/interrupt.h"
-#include "support/json.h"
+#include "support/json_line.h"
 #include "support/mounts.h"
 #include "support/progress.h"
 #include "support/text.h"
 #include "support/units.h"
 #include "unit.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /* ------------------------------------------------------------------- units */
 
@@ -213,6 +215,43 @@ START_TEST(escapes_reversibly)
 		ck_assert_str_eq(back, name);
 		json_decref(value);
 	}
+}
+END_TEST
+
+/* A line of each kind of member is what jansson makes of it. */
+START_TEST(writes_lines)
+{
+	static const uint64_t numbers[] = {
+		0, 7, 10, UINT32_MAX, INT64_MAX, 1234567890123456789,
+	};
+	static const struct json_member member[] = { { "m", 0 } };
+	struct json_line line = { 0 };
+	json_t *value, *wanted;
+	unsigned int i;
+
+	for (i = 0; i < COUNT(numbers); i++) {
+		json_line_number(&line, "n", numbers[i]);
+		json_line_name(&line, "name", names[_i].name);
+		json_line_name(&line, "none", NULL);
+		json_line_word(&line, "word", "regular");
+		json_line_boolean(&line, "yes", true);
+		json_line_members(&line, &numbers[i], member, 1);
+		wanted = json_pack("{s:I, s:o, s:n, s:s, s:b, s:I}",
+				   "n", (json_int_t)numbers[i],
+				   "name", json_name(names[_i].name), "none",
+				   "word", "regular", "yes", 1,
+				   "m", (json_int_t)numbers[i]);
+		value = json_line_value(&line);
+		ck_assert(value && json_equal(value, wanted));
+		json_decref(value);
+		json_decref(wanted);
+	}
+	json_line_number(&line, "n", UINT64_MAX);
+	value = json_line_value(&line);
+	ck_assert_int_eq(json_integer_value(json_object_get(value, "n")),
+			 INT64_MAX);
+	json_decref(value);
+	json_line_free(&line);
 }
 END_TEST
 
@@ -515,8 +554,6 @@ START_TEST(parses_mountinfo)
 }
 END_TEST
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
 int main(void)
 {
 	Suite *suite = suite_create("support");
@@ -528,6 +565,7 @@ int main(void)
 	tcase_add_test(tc, prints_sizes_and_counts);
 	tcase_add_loop_test(tc, escapes_names, 0, COUNT(names));
 	tcase_add_test(tc, escapes_reversibly);
+	tcase_add_loop_test(tc, writes_lines, 0, COUNT(names));
 	tcase_add_test(tc, fills_bars);
 	tcase_add_test(tc, aligns_tables);
 	tcase_add_test(tc, draws_progress);

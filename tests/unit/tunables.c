@@ -2,7 +2,8 @@
 #include "config.h"
 #include <stdio.h>
 #include <string.h>
-#include "e4layout/e4layoutP.h"
+#include <e4layout/e4layout.h>
+#include "e4layout/base/internal.h"
 #include "unit.h"
 
 static struct e4l_tunables *parsed(const char *text)

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "e4layout/e4layoutP.h"
+#include <e4layout/e4layout.h>
+#include "e4layout/base/internal.h"
 #include "unit.h"
 
 #define SELINUX "system_u:object_r:root_t:s0"

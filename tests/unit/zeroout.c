@@ -2,7 +2,8 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
-#include "e4layout/e4layoutP.h"
+#include <e4layout/e4layout.h>
+#include "e4layout/base/internal.h"
 #include "unit.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Arrays that grow or are sorted, and orders of numbers for qsort(3). */
+#ifndef E4L_ARRAY_H
+#define E4L_ARRAY_H
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <et/com_err.h>
+
+/*
+ * Makes room for one element more in the array at *@array, of @n elements of
+ * @size bytes.  Its room is the power of two that holds what it has, so that an
+ * array belongs to this function alone; it may be emptied and filled again.
+ * ENOMEM: it is as it was.
+ */
+static inline errcode_t e4l_grow(void *array, size_t n, size_t size)
+{
+	void *v;
+
+	if (n & (n - 1))
+		return 0;
+	memcpy(&v, array, sizeof(v));
+	v = reallocarray(v, n ? 2 * n : 1, size);
+	if (!v)
+		return ENOMEM;
+	memcpy(array, &v, sizeof(v));
+	return 0;
+}
+
+/*
+ * Makes room for @more elements more in the array at *@array, of @n elements of
+ * @size bytes with room for *@max, which it keeps when it is emptied.  ENOMEM:
+ * it is as it was.
+ */
+static inline errcode_t e4l_reserve(void *array, size_t n, size_t *max,
+				    size_t more, size_t size)
+{
+	size_t room = (n + more) / 2 * 3 + 64;
+	void *v;
+
+	if (*max - n >= more)
+		return 0;
+	memcpy(&v, array, sizeof(v));
+	v = reallocarray(v, room, size);
+	if (!v)
+		return ENOMEM;
+	memcpy(array, &v, sizeof(v));
+	*max = room;
+	return 0;
+}
+
+/* Appends @n_add elements at @add to such an array of *@n elements. */
+static inline errcode_t e4l_append(void *array, size_t *n, size_t *max,
+				   const void *add, size_t n_add, size_t size)
+{
+	errcode_t err = e4l_reserve(array, *n, max, n_add, size);
+	char *v;
+
+	if (err)
+		return err;
+	memcpy(&v, array, sizeof(v));
+	if (n_add)
+		memcpy(v + *n * size, add, n_add * size);
+	*n += n_add;
+	return 0;
+}
+
+/*
+ * The index of the first element of a sorted array that is not less than @key,
+ * or @n; @cmp compares an element with the key.
+ */
+static inline size_t e4l_lower_bound(const void *key, const void *array,
+				     size_t n, size_t size,
+				     int (*cmp)(const void *, const void *))
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (cmp((const char *)array + mid * size, key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* These two also for structs whose first member is the key. */
+static inline int e4l_u32_cmp(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static inline int e4l_u64_cmp(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+#endif

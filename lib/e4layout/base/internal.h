@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the library's modules share and nobody else sees. */
+#ifndef E4L_INTERNAL_H
+#define E4L_INTERNAL_H
+
+#include <stdatomic.h>
+#include <pthread.h>
+#include <e4layout/context.h>
+
+struct e4l {
+	ext2_filsys fs;
+	unsigned int threads;
+	atomic_bool interrupted;
+	struct e4l_detail detail;
+	pthread_mutex_t detail_lock;	/* a failing thread may set it */
+	pthread_mutex_t io_lock;	/* held around reads of a channel that
+					 * cannot be shared by threads */
+	atomic_ullong reads, read_bytes, readaheads;
+	errcode_t (*guard)(void *priv);	/* NULL: none */
+	void *guard_priv;
+};
+
+/* Sets the detail of @e and returns @err, for `return e4l_fail(...)`. */
+errcode_t e4l_fail(struct e4l *e, errcode_t err, const char *doing,
+		   ext2_ino_t ino, blk64_t blk);
+errcode_t e4l_fail_group(struct e4l *e, errcode_t err, const char *doing,
+			 dgrp_t group, blk64_t blk);
+
+/* The block that holds @group's descriptor. */
+blk64_t e4l_descriptor_blk(ext2_filsys fs, dgrp_t group);
+
+#endif

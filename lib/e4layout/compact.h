@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* compact: directories that are built anew, in fewer blocks. */
+#ifndef E4LAYOUT_COMPACT_H
+#define E4LAYOUT_COMPACT_H
+
+#include <e4layout/repack.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct e4l_compact_options {
+	bool dry_run;		/* plan only: nothing is written */
+	bool move_immutable;	/* immutable directories as well */
+	uint64_t write_budget_blocks;	/* E4L_NO_LIMIT: none */
+	/* A directory that takes more memory than this is left alone. */
+	uint64_t mem_bytes;
+	/* Only these inodes, and not those; NULL: all, none.  Borrowed. */
+	ext2fs_inode_bitmap only, exclude;
+	/* The journal device's channel, see e4l_journal_open(). */
+	io_channel journal;
+	/*
+	 * A directory that could have @blocks less (0: nobody knows) is left
+	 * alone; @why is static text.  NULL is allowed, as for the next two.
+	 */
+	void (*skipped)(ext2_ino_t ino, const char *why, uint64_t blocks,
+			void *priv);
+	/* @done of @total groups scanned, or blocks written. */
+	void (*progress)(bool writing, uint64_t done, uint64_t total,
+			 void *priv);
+	/*
+	 * Asked between directories: true ends the work after the transaction;
+	 * E4L_ET_INTERRUPTED while there is no plan yet.
+	 */
+	bool (*stop)(bool inside, void *priv);
+	void *priv;
+	uint64_t reserved[8];
+};
+
+struct e4l_compact_result {
+	uint64_t dirs_planned, dirs_done;
+	uint64_t dirs_skipped;		/* calls of skipped() */
+	uint64_t indexes_planned;	/* of linear directories */
+	/* Of those planned and of those done: blocks they had, and have. */
+	uint64_t planned_old_blocks, planned_blocks;
+	uint64_t done_old_blocks, done_blocks;
+	uint64_t transactions;
+	uint64_t longest_free_blocks;	/* a run, when the plan is done */
+	bool stopped;		/* by stop(): another run goes on */
+	uint64_t reserved[8];
+};
+
+/*
+ * Builds directories anew, in transactions of the filesystem's own journal, as
+ * e4l_repack() and under its conditions: those whose leaves are less than half
+ * full, in fewer blocks; and, where the filesystem has dir_index, those that
+ * have no index but more than one block of entries.  Leaves are filled to 80 %.
+ * lost+found stays as it is.  Entries, times and everything else that a
+ * directory has stay; the order in which readdir(3) gives its entries may not.
+ * Errors: as e4l_repack(); E4L_ET_DAMAGED: a directory's block is not what it
+ * should be.  Every block must be known to have one owner: the caller has
+ * checked the filesystem.
+ */
+errcode_t e4l_compact_dirs(struct e4l *e,
+			   const struct e4l_compact_options *options,
+			   struct e4l_compact_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* dirent: one name in a directory. */
+#ifndef E4LAYOUT_DIRENT_H
+#define E4LAYOUT_DIRENT_H
+
+#include <e4layout/context.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One name in a directory. */
+struct e4l_dirent {
+	ext2_ino_t dir;		/* the directory that holds it */
+	ext2_ino_t ino;		/* 1 to s_inodes_count */
+	uint8_t file_type;	/* EXT2_FT_*; 0 without the filetype feature */
+	uint8_t name_len;	/* 1 to 255 */
+	/*
+	 * Not terminated; valid during the call only.  Any bytes but '/' and
+	 * NUL, and in encrypted directories, where it is the cipher text,
+	 * those too.
+	 */
+	const char *name;
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

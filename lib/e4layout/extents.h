@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* extents: extents of files, and the blocks of their trees. */
+#ifndef E4LAYOUT_EXTENTS_H
+#define E4LAYOUT_EXTENTS_H
+
+#include <e4layout/context.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The most blocks one leaf entry holds, written and unwritten (ext4_extents.h
+ * in Linux: EXT_INIT_MAX_LEN, EXT_UNWRITTEN_MAX_LEN). */
+#define E4L_WRITTEN_MAX_BLOCKS		32768u
+#define E4L_UNWRITTEN_MAX_BLOCKS	32767u
+
+/*
+ * One leaf entry of an extent tree, or one contiguous run of an
+ * indirect-mapped file (whose length is not limited by the constants above).
+ * pblk + len never exceeds the filesystem, lblk + len never exceeds 2^32, and
+ * len is never 0.
+ */
+struct e4l_extent {
+	blk64_t pblk;		/* first block on the device */
+	uint32_t lblk;		/* first block in the file */
+	uint32_t len : 31;	/* blocks */
+	uint32_t unwritten : 1;
+};
+
+/* One block of an extent tree or of an indirect map. */
+struct e4l_tree_block {
+	blk64_t pblk;
+	uint32_t lblk;		/* first logical block that it maps */
+	uint32_t level;		/* 0: maps data; n: maps blocks of level n-1 */
+};
+
+/*
+ * Entries that one extent-tree block of @blocksize bytes holds: the header and
+ * each entry are 12 bytes, and the checksum's 4 bytes fit in what is left.
+ */
+static inline uint32_t e4l_entries_per_block(uint32_t blocksize)
+{
+	return (blocksize - 12) / 12;
+}
+
+/*
+ * The fewest tree blocks for @extents leaf entries: none for four, which the
+ * inode itself holds; more need a tree whose root has at most four children.
+ */
+uint64_t e4l_ideal_tree_blocks(uint64_t extents, uint32_t blocksize);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

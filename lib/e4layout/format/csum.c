@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+#include <isa-l/crc.h>
+#include <stddef.h>
+#include <string.h>
+#include "csum.h"
+#include "format.h"
+
+/* Offsets in the inode, from struct ext4_inode in Linux. */
+#define INODE_GENERATION	0x64
+#define INODE_CSUM_LO		0x7C
+#define INODE_EXTRA_ISIZE	0x80
+#define INODE_CSUM_HI		0x82
+/* i_extra_isize from which i_checksum_hi exists */
+#define EXTRA_ISIZE_CSUM_HI	4
+
+uint32_t e4l_crc32c(uint32_t crc, const void *buf, size_t len)
+{
+	return crc32_iscsi((unsigned char *)buf, len, crc);
+}
+
+uint32_t e4l_inode_seed(ext2_filsys fs, ext2_ino_t ino, uint32_t generation)
+{
+	uint32_t le[2] = { ext2fs_cpu_to_le32(ino),
+			   ext2fs_cpu_to_le32(generation) };
+
+	return e4l_crc32c(fs->csum_seed, le, sizeof(le));
+}
+
+/* s_inode_size is at most the block size; mke2fs makes up to 4096. */
+#define MAX_INODE_BYTES 65536
+
+/*
+ * The checksum covers the inode's number, its generation, and the inode with
+ * its own two fields as zeroes.  Inodes are short: putting all that together
+ * for one pass is twice as fast as going round the fields in pieces.
+ */
+bool e4l_inode_csum_ok(ext2_filsys fs, ext2_ino_t ino, const void *raw)
+{
+	uint8_t space[8 + MAX_INODE_BYTES], *p = space + 8;
+	unsigned int isize = EXT2_INODE_SIZE(fs->super);
+	uint32_t le_ino = ext2fs_cpu_to_le32(ino);
+	uint32_t want, mask = 0xFFFF;
+
+	if (!ext2fs_has_feature_metadata_csum(fs->super))
+		return true;
+	memcpy(space, &le_ino, 4);
+	memcpy(space + 4, (const uint8_t *)raw + INODE_GENERATION, 4);
+	memcpy(p, raw, isize);
+	want = get_le16(p + INODE_CSUM_LO);
+	memset(p + INODE_CSUM_LO, 0, 2);
+	if (isize > EXT2_GOOD_OLD_INODE_SIZE &&
+	    get_le16(p + INODE_EXTRA_ISIZE) >= EXTRA_ISIZE_CSUM_HI) {
+		want |= (uint32_t)get_le16(p + INODE_CSUM_HI) << 16;
+		mask = 0xFFFFFFFF;
+		memset(p + INODE_CSUM_HI, 0, 2);
+	}
+	return (e4l_crc32c(fs->csum_seed, space, 8 + isize) & mask) == want;
+}
+
+bool e4l_extent_block_csum_ok(ext2_filsys fs, uint32_t seed,
+			      const void *block)
+{
+	const uint8_t *p = block;
+	size_t tail = EXTENT_ENTRY_BYTES * (1 + get_le16(p + EXTENT_EH_MAX));
+
+	if (!ext2fs_has_feature_metadata_csum(fs->super))
+		return true;
+	return e4l_crc32c(seed, p, tail) == get_le32(p + tail);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The format is in Documentation/filesystems/ext4/ifork.rst in Linux. */
+#include "config.h"
+#include <string.h>
+#include "csum.h"
+#include "extent_tree_build.h"
+
+#define UNWRITTEN_BIAS		32768	/* added to ee_len */
+
+void e4l_extent_tree_shape(uint64_t extents, uint32_t blocksize,
+		    struct e4l_extent_tree_shape *shape)
+{
+	uint64_t per_block = e4l_entries_per_block(blocksize), n = extents;
+
+	*shape = (struct e4l_extent_tree_shape) { 0 };
+	while (n > EXTENT_ROOT_ENTRIES) {
+		n = n / per_block + (n % per_block != 0);
+		shape->at[shape->depth++] = n;
+		shape->blocks += n;
+	}
+}
+
+static errcode_t check(ext2_filsys fs, const struct e4l_extent *ex, size_t n)
+{
+	blk64_t blocks = ext2fs_blocks_count(fs->super);
+	uint64_t end = 0;
+	size_t i;
+
+	for (i = 0; i < n; end = ex[i].lblk + (uint64_t)ex[i].len, i++) {
+		if (ex[i].lblk < end)
+			return E4L_ET_EXTENT_ORDER;
+		if (!ex[i].len || ex[i].pblk < fs->super->s_first_data_block ||
+		    ex[i].pblk >= blocks || ex[i].len > blocks - ex[i].pblk ||
+		    ex[i].lblk + (uint64_t)ex[i].len > FILE_MAX_BLOCKS ||
+		    ex[i].len > (ex[i].unwritten ? E4L_UNWRITTEN_MAX_BLOCKS :
+						   E4L_WRITTEN_MAX_BLOCKS))
+			return E4L_ET_EXTENT_RANGE;
+	}
+	return 0;
+}
+
+static void put_header(uint8_t *node, uint32_t entries, uint32_t max,
+		       unsigned int depth)
+{
+	put_le16(node, EXTENT_MAGIC);
+	put_le16(node + 2, entries);
+	put_le16(node + EXTENT_EH_MAX, max);
+	put_le16(node + 6, depth);
+	put_le32(node + 8, 0);
+}
+
+static void put_leaf_entry(uint8_t *p, const struct e4l_extent *ex)
+{
+	put_le32(p, ex->lblk);
+	put_le16(p + 4, ex->len + (ex->unwritten ? UNWRITTEN_BIAS : 0));
+	put_le16(p + 6, ex->pblk >> 32);
+	put_le32(p + 8, ex->pblk);
+}
+
+/* @child's key is the logical block of its first entry. */
+static void put_index_entry(uint8_t *p, const uint8_t *child, blk64_t pblk)
+{
+	memcpy(p, child + EXTENT_ENTRY_BYTES, 4);
+	put_le32(p + 4, pblk);
+	put_le16(p + 8, pblk >> 32);
+	put_le16(p + 10, 0);
+}
+
+/* What the nodes of one level point to. */
+struct below {
+	uint64_t n;
+	const struct e4l_extent *extents;	/* of level 0 */
+	const blk64_t *pblk;			/* of the others */
+	const uint8_t *blocks;
+	uint32_t blocksize;
+};
+
+/* Makes a node of @max entries at most, from what follows @first below. */
+static void put_node(uint8_t *node, uint32_t max, unsigned int level,
+		     const struct below *below, uint64_t first)
+{
+	uint64_t left = below->n - first, i;
+	uint32_t entries = left < max ? left : max;
+	uint8_t *p = node;
+
+	put_header(node, entries, max, level);
+	for (i = first; i < first + entries; i++) {
+		p += EXTENT_ENTRY_BYTES;
+		if (!level)
+			put_leaf_entry(p, &below->extents[i]);
+		else
+			put_index_entry(p, below->blocks + i * below->blocksize,
+					below->pblk[i]);
+	}
+}
+
+/* Makes the @count nodes of a level at @blocks. */
+static void put_level(ext2_filsys fs, uint32_t seed, uint8_t *blocks,
+		      uint64_t count, unsigned int level,
+		      const struct below *below)
+{
+	uint32_t max = e4l_entries_per_block(fs->blocksize);
+	size_t tail = EXTENT_ENTRY_BYTES * (1 + max);
+	uint64_t i;
+
+	for (i = 0; i < count; i++, blocks += fs->blocksize) {
+		memset(blocks, 0, fs->blocksize);
+		put_node(blocks, max, level, below, i * max);
+		if (ext2fs_has_feature_metadata_csum(fs->super))
+			put_le32(blocks + tail,
+				 e4l_crc32c(seed, blocks, tail));
+	}
+}
+
+errcode_t e4l_extent_tree_build(ext2_filsys fs, ext2_ino_t ino, uint32_t generation,
+			 const struct e4l_extent *extents, size_t n,
+			 const blk64_t *pblk, void *root, void *blocks)
+{
+	uint32_t seed = e4l_inode_seed(fs, ino, generation);
+	struct below below = {
+		.n = n, .extents = extents, .blocksize = fs->blocksize,
+	};
+	struct e4l_extent_tree_shape shape;
+	unsigned int level;
+	uint64_t at;
+	errcode_t err;
+
+	err = check(fs, extents, n);
+	if (err)
+		return err;
+	e4l_extent_tree_shape(n, fs->blocksize, &shape);
+	for (at = 0; at < shape.blocks; at++)
+		if (pblk[at] <= fs->super->s_first_data_block ||
+		    pblk[at] >= ext2fs_blocks_count(fs->super))
+			return E4L_ET_EXTENT_RANGE;
+	for (level = 0; level < shape.depth; level++) {
+		at -= shape.at[level];
+		put_level(fs, seed, (uint8_t *)blocks + at * fs->blocksize,
+			  shape.at[level], level, &below);
+		below.n = shape.at[level];
+		below.pblk = pblk + at;
+		below.blocks = (uint8_t *)blocks + at * fs->blocksize;
+	}
+	memset(root, 0, I_BLOCK_BYTES);
+	put_node(root, EXTENT_ROOT_ENTRIES, shape.depth, &below, 0);
+	return 0;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * format: what the on-disk format fixes: limits, sizes, offsets, and what a
+ * number in one field means.  The one place for each, for the library and the
+ * tools.  Source: Documentation/filesystems/ext4/ in Linux.
+ */
+#ifndef E4L_FORMAT_H
+#define E4L_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ext2fs/ext2_fs.h>
+#include <ext2fs/ext2fs.h>
+
+/* ------------------------------------------------------------------ numbers */
+
+/* Numbers on the disk are little endian, and not always aligned. */
+static inline uint16_t get_le16(const void *at)
+{
+	const uint8_t *p = at;
+
+	return p[0] | p[1] << 8;
+}
+
+static inline uint32_t get_le32(const void *at)
+{
+	const uint8_t *p = at;
+
+	return get_le16(p) | (uint32_t)get_le16(p + 2) << 16;
+}
+
+static inline uint64_t get_le64(const void *at)
+{
+	const uint8_t *p = at;
+
+	return get_le32(p) | (uint64_t)get_le32(p + 4) << 32;
+}
+
+static inline void put_le16(void *at, uint16_t v)
+{
+	uint8_t *p = at;
+
+	p[0] = v;
+	p[1] = v >> 8;
+}
+
+static inline void put_le32(void *at, uint32_t v)
+{
+	uint8_t *p = at;
+
+	put_le16(p, v);
+	put_le16(p + 2, v >> 16);
+}
+
+static inline void put_le64(void *at, uint64_t v)
+{
+	uint8_t *p = at;
+
+	put_le32(p, v);
+	put_le32(p + 4, v >> 32);
+}
+
+/* -------------------------------------------------------------------- files */
+
+/*
+ * Numbers of blocks in a file have 32 bits.  The last of them is no block's
+ * (EXT_MAX_BLOCKS in Linux), but a range of blocks may end behind it.
+ */
+#define FILE_MAX_BLOCKS		(1ULL << 32)
+#define FILE_LAST_LBLK		0xFFFFFFFEu
+
+/* i_block as a whole: a map's root, inline data, or a symlink's target. */
+#define I_BLOCK_BYTES		60
+
+/* ------------------------------------------------------------- extent trees */
+
+#define EXTENT_MAGIC		0xF30A
+/* The header and each entry, leaf or index, are of one size. */
+#define EXTENT_ENTRY_BYTES	12
+#define EXTENT_EH_MAX		4	/* offset of eh_max in the header */
+#define EXTENT_MAX_DEPTH	5	/* EXT4_MAX_EXTENT_DEPTH in Linux */
+#define EXTENT_ROOT_ENTRIES	4	/* of the root, in i_block */
+
+/* -------------------------------------------------------------- directories */
+
+#define DIRENT_HEAD_BYTES	8	/* before the name */
+/* The smallest entry: its head, and a name of up to four. */
+#define DIR_ENTRY_BYTES		12
+#define DIR_DOTS_BYTES		24	/* "." and ".." at their smallest */
+#define DIR_HASH_BYTES		8	/* after names, where they are encrypted
+					 * and casefolded */
+/* At the end of a leaf, a fake entry with the checksum in its last 4 bytes. */
+#define DIR_TAIL_BYTES		12
+#define DIR_TAIL_TYPE		0xDE	/* its file type */
+#define DIR_INLINE_PARENT	4	/* before the entries in i_block */
+
+/* In an index block: the root's info, and where entries begin. */
+#define DX_INFO_AT		24	/* after the dots */
+#define DX_INFO_BYTES		8	/* struct ext2_dx_root_info */
+#define DX_ROOT_AT		32	/* in a root whose info has that length */
+#define DX_NODE_AT		8	/* in the others */
+#define DX_ENTRY_BYTES		8
+#define DX_TAIL_BYTES		8	/* at the end: the checksum */
+#define DX_BLOCK_MASK		0x0FFFFFFFu	/* of an entry's block */
+
+/* The bytes that an entry with a name of @name_len takes at least. */
+static inline unsigned int dirent_bytes(unsigned int name_len)
+{
+	return (DIRENT_HEAD_BYTES + name_len + 3) & ~3u;
+}
+
+/* One entry as it is on the disk, not judged. */
+struct dirent_raw {
+	ext2_ino_t ino;		/* 0: not in use */
+	uint32_t rec_len;	/* anything up to 65536 */
+	uint8_t name_len;
+	uint8_t type;		/* means nothing without the filetype feature */
+	const char *name;
+};
+
+/* The entry at @at, where DIR_ENTRY_BYTES can be read. */
+static inline struct dirent_raw dirent_read(uint32_t blocksize, const void *at)
+{
+	const uint8_t *p = at;
+	uint32_t len = get_le16(p + 4);
+
+	/* 64 KiB do not fit, and are written as one of two odd values */
+	if (blocksize >= 65536 && (len == 0 || len == 65535))
+		len = 65536;
+	return (struct dirent_raw) {
+		.ino = get_le32(p), .rec_len = len, .name_len = p[6],
+		.type = p[7], .name = (const char *)p + DIRENT_HEAD_BYTES,
+	};
+}
+
+/*
+ * Hash versions up to EXT2_HASH_TEA are on the disk without saying whether
+ * names are signed characters: the superblock does, by the machine that the
+ * filesystem was first used on.  What ext2fs_dirhash2() wants.
+ */
+static inline int hash_version_of(const struct ext2_super_block *sb,
+				  int version)
+{
+	return version <= EXT2_HASH_TEA &&
+	       sb->s_flags & EXT2_FLAGS_UNSIGNED_HASH ? version + 3 : version;
+}
+
+#endif

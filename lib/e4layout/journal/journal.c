@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A session with the filesystem's own journal, and the order of its writes.
+ *
+ * The log is cut into two halves, which transactions use in turn, always from
+ * the half's first block; none ever wraps.  Of all that lies in the log,
+ * the journal's superblock points at no more than one transaction, the last
+ * one, and a block of zeroes behind its commit block ends whatever reads on.
+ *
+ * First commit of a session (e4l_super_mark):
+ *   1. the filesystem's superblock gets needs_recovery; the journal's
+ *      superblock, still empty, counts the sequence number that the first
+ *      transaction is going to use as used.                           flush
+ * Every commit:
+ *   2. descriptors, blocks, commit block, zeroes: the half that is not pointed
+ *      at.                                                            flush
+ *   3. the journal's superblock points there: THE transaction is now made,
+ *      and the one before it is out of the log.                       flush
+ *   4. the blocks are written to their places; no flush.
+ * Close:
+ *   5.                                                                flush
+ *   6. the journal's superblock says empty.                           flush
+ *   7. the filesystem's superblock: counts, no needs_recovery.        flush
+ *
+ * Why this is safe, whatever order the writes between two flushes reach the
+ * disk in, and however sectors of 512 bytes tear:
+ *  - What the pointer points at was complete before it was written (2); the
+ *    pointer and its checksum are in one sector.  So the point at which a
+ *    transaction becomes real is a single sector's write.
+ *  - Transaction n leaves the log in step 3 of n+1.  Its blocks were written
+ *    to their places before the flush of step 2 of n+1: nothing needs it.
+ *  - Only the last transaction can be replayed, and a block that it writes is
+ *    in use when it has been made.  Such a block can be freed by the next
+ *    transaction only, and used for data only after that has replaced it: no
+ *    stale copy can be replayed over data, and no revoke record is needed.
+ *  - Data goes to blocks that nothing refers to, and the flush of step 2 comes
+ *    before anything can refer to them.
+ *  - The superblock changes in one sector (super.c), and only in steps 1 and 7,
+ *    when the journal is empty.  Its free counts are not part of transactions:
+ *    kernel and e2fsck compute them from the group descriptors whenever
+ *    needs_recovery was set, and step 7 writes them.
+ *  - A commit block that was written but never pointed at must not be taken
+ *    for part of somebody's later transaction.  Recovery goes on with the
+ *    number after the next one, an empty journal with the number after the
+ *    one in its superblock; both step over the number that such a block has.
+ * That is two flushes for a transaction, and four for the session.
+ *
+ * A flush can take long, and somebody may mount an image meanwhile.  So after
+ * each flush but the last, and before step 2, is looked whether it is still
+ * ours: at most what is written from one look to the next flush is too late.
+ *
+ * Without a journal: data, flush, blocks to their places, flush; during
+ * the session the superblock's state is "not clean".
+ */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "journal_internal.h"
+
+static errcode_t check_state(struct e4l_journal *j, io_channel external)
+{
+	ext2_filsys fs = j->e->fs;
+	bool on_device = fs->super->s_journal_inum == 0;
+
+	if (!(fs->flags & EXT2_FLAG_RW))
+		return EXT2_ET_RO_FILSYS;
+	if (ext2fs_has_feature_journal_needs_recovery(fs->super))
+		return E4L_ET_JOURNAL_RECOVERY;
+	j->has_journal = ext2fs_has_feature_journal(fs->super);
+	if (j->has_journal ? on_device != !!external : !!external)
+		return E4L_ET_JOURNAL_DEVICE;
+	j->io = external ? external : fs->io;
+	return 0;
+}
+
+static errcode_t ask_guard(struct e4l *e)
+{
+	errcode_t err = e->guard ? e->guard(e->guard_priv) : 0;
+
+	return err ? e4l_fail(e, err, "looking who else uses the filesystem",
+			      0, 0) : 0;
+}
+
+static errcode_t same_supers(struct e4l_journal *j)
+{
+	bool shared = j->e->fs->io->flags & CHANNEL_FLAGS_THREADS;
+	errcode_t err;
+
+	if (!shared)
+		pthread_mutex_lock(&j->e->io_lock);
+	err = e4l_super_check(j);
+	if (!err && j->has_journal)
+		err = e4l_log_check(j);
+	if (!shared)
+		pthread_mutex_unlock(&j->e->io_lock);
+	return err;
+}
+
+errcode_t e4l_journal_check(struct e4l_journal *j)
+{
+	if (!j->failed)
+		j->failed = same_supers(j);
+	return j->failed;
+}
+
+static errcode_t check_all(struct e4l_journal *j)
+{
+	if (!j->failed)
+		j->failed = ask_guard(j->e);
+	return e4l_journal_check(j);
+}
+
+static void journal_free(struct e4l_journal *j)
+{
+	free(j->map);
+	free(j);
+}
+
+static errcode_t cannot_open(struct e4l *e, errcode_t err)
+{
+	return e4l_fail(e, err, "opening the journal",
+			e->fs->super->s_journal_inum, 0);
+}
+
+static errcode_t set_up(struct e4l *e, io_channel external,
+			struct e4l_journal **ret)
+{
+	struct e4l_journal *j = calloc(1, sizeof(*j));
+	errcode_t err;
+
+	if (!j)
+		return ENOMEM;
+	j->e = e;
+	j->capacity = TXN_MAX_BYTES / e->fs->blocksize;
+	err = check_state(j, external);
+	if (!err)
+		err = ask_guard(e);
+	if (!err)
+		err = e4l_super_read(j);
+	if (!err && j->has_journal)
+		err = e4l_log_setup(j);
+	if (err)
+		journal_free(j);
+	else
+		*ret = j;
+	return err;
+}
+
+errcode_t e4l_journal_open(struct e4l *e, io_channel external,
+			   struct e4l_journal **ret)
+{
+	struct e4l_journal *j;
+	errcode_t err = set_up(e, external, &j);
+
+	*ret = NULL;
+	if (!err && !e->fs->block_map) {
+		err = ext2fs_read_block_bitmap(e->fs);
+		if (err)
+			journal_free(j);
+	}
+	if (err)
+		return cannot_open(e, err);
+	*ret = j;
+	return 0;
+}
+
+errcode_t e4l_journal_probe(struct e4l *e, io_channel external)
+{
+	struct e4l_journal *j;
+	errcode_t err = set_up(e, external, &j);
+
+	if (err)
+		return cannot_open(e, err);
+	journal_free(j);
+	return 0;
+}
+
+uint32_t e4l_journal_room(struct e4l *e, io_channel external)
+{
+	struct e4l_journal *j = calloc(1, sizeof(*j));
+	uint32_t room = TXN_MAX_BYTES / e->fs->blocksize;
+
+	if (!j)
+		return room;
+	j->e = e;
+	j->io = external ? external : e->fs->io;
+	if (ext2fs_has_feature_journal(e->fs->super) && !e4l_log_setup(j))
+		room = j->capacity;
+	journal_free(j);
+	return room;
+}
+
+uint32_t e4l_journal_capacity(const struct e4l_journal *j)
+{
+	return j->capacity;
+}
+
+errcode_t e4l_journal_flush(struct e4l_journal *j)
+{
+	io_channel io = j->e->fs->io;
+	errcode_t err = io_channel_flush(io);
+
+	if (!err && j->has_journal && j->io != io)
+		err = io_channel_flush(j->io);
+	return err ? e4l_fail(j->e, err, "flushing the device", 0, 0) : 0;
+}
+
+static errcode_t flush_and_look(struct e4l_journal *j)
+{
+	errcode_t err = e4l_journal_flush(j);
+
+	return err ? err : check_all(j);
+}
+
+/* Step 1. */
+static errcode_t mark(struct e4l_journal *j)
+{
+	errcode_t err = e4l_super_mark(j);
+
+	j->seq++;
+	if (!err && j->has_journal)
+		err = e4l_log_point(j, 0);
+	if (!err)
+		err = flush_and_look(j);
+	j->marked = !err;
+	return err;
+}
+
+/* How many of @blocks, at most @max, are neighbours on the device. */
+static size_t run_length(const struct txn_block *blocks, size_t max)
+{
+	size_t n = 1;
+
+	while (n < max && blocks[n].blk == blocks[0].blk + n)
+		n++;
+	return n;
+}
+
+/* Step 4.  @blocks are in disk order: neighbours go in one write. */
+static errcode_t write_in_place(struct e4l_journal *j,
+				const struct txn_block *blocks, size_t n)
+{
+	size_t bs = j->e->fs->blocksize, max = LOG_WRITE_BYTES / bs;
+	io_channel io = j->e->fs->io;
+	size_t i, k, part;
+	errcode_t err;
+	uint8_t *buf = NULL;
+
+	err = io_channel_alloc_buf(io, max, &buf);
+	for (i = 0; !err && i < n; i += part) {
+		part = run_length(blocks + i, n - i < max ? n - i : max);
+		for (k = 0; k < part; k++)
+			memcpy(buf + k * bs, blocks[i + k].data, bs);
+		err = io_channel_write_blk64(io, blocks[i].blk,
+					     -(int)(part * bs), buf);
+		if (err)
+			e4l_fail(j->e, err, "writing metadata", 0,
+				 blocks[i].blk);
+	}
+	ext2fs_free_mem(&buf);
+	/* unix_io may hold older copies of what was written past its cache */
+	if (!err)
+		err = io_channel_set_blksize(io, bs == 1024 ? 2048 : 1024);
+	return err ? err : io_channel_set_blksize(io, bs);
+}
+
+static errcode_t commit(struct e4l_journal *j, const struct txn_block *blocks,
+			size_t n)
+{
+	errcode_t err = 0;
+
+	if (!j->marked)
+		err = mark(j);
+	else
+		j->seq++;
+	if (!err && j->has_journal)
+		err = e4l_log_write(j, blocks, n);
+	if (!err)
+		err = flush_and_look(j);
+	if (!err && j->has_journal)
+		err = e4l_log_point(j, e4l_log_start(j, j->seq));
+	if (!err && j->has_journal)
+		err = flush_and_look(j);
+	if (!err)
+		err = write_in_place(j, blocks, n);
+	if (!err && !j->has_journal)
+		err = e4l_journal_flush(j);
+	return err;
+}
+
+/*
+ * Steps 1 to 4, unless somebody else uses the filesystem; the first failure is
+ * the last thing that happens.
+ */
+errcode_t e4l_journal_commit(struct e4l_journal *j,
+			     const struct txn_block *blocks, size_t n)
+{
+	if (!check_all(j))
+		j->failed = commit(j, blocks, n);
+	return j->failed;
+}
+
+/* Steps 5 to 7. */
+static errcode_t unmark(struct e4l_journal *j)
+{
+	errcode_t err = flush_and_look(j);
+
+	if (!err && j->has_journal)
+		err = e4l_log_point(j, 0);
+	if (!err && j->has_journal)
+		err = flush_and_look(j);
+	if (!err)
+		err = e4l_super_unmark(j);
+	if (!err)
+		err = e4l_journal_flush(j);
+	return err;
+}
+
+errcode_t e4l_journal_close(struct e4l_journal *j)
+{
+	errcode_t err;
+
+	if (!j)
+		return 0;
+	e4l_txn_abort(j->txn);
+	err = j->failed;
+	if (!err && j->marked)
+		err = unmark(j);
+	journal_free(j);
+	return err;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the journal's parts share: session, log, superblock, transaction. */
+#ifndef E4L_JOURNALP_H
+#define E4L_JOURNALP_H
+
+#include "journal.h"
+#include "e4layout/format/jbd2.h"
+
+/* The most that one transaction holds in memory. */
+#define TXN_MAX_BYTES (64u << 20)
+
+/* The largest single write. */
+#define LOG_WRITE_BYTES (1u << 20)
+
+/* Blocks of the journal that are contiguous on its device. */
+struct log_run {
+	blk64_t pblk;
+	uint32_t lblk;
+	uint32_t len;
+};
+
+struct e4l_journal {
+	struct e4l *e;
+	bool has_journal;
+	io_channel io;		/* the log's: the filesystem's or external */
+	struct log_run *map;
+	size_t n_map;
+	struct jbd2_super jsb;	/* as on disk */
+	uint32_t first;		/* of the log */
+	uint32_t half;		/* blocks of the log that a transaction gets */
+	uint32_t capacity;	/* blocks that a transaction may change */
+	uint32_t seq;		/* last sequence number used */
+	uint32_t seed;		/* of the log's checksums */
+	bool csum2, csum3, wide;
+	unsigned int tag_bytes, tags_per_block;
+	struct ext2_super_block sb;	/* as on disk, little endian */
+	uint64_t written_before; /* bytes, by the filesystem's channel */
+	bool marked;		/* the superblock says: session open */
+	errcode_t failed;	/* no more writes */
+	struct e4l_txn *txn;
+};
+
+/* A block's new content. */
+struct txn_block {
+	blk64_t blk;
+	uint8_t *data;
+};
+
+/* super.c: the filesystem's superblock, written so that it cannot tear. */
+errcode_t e4l_super_read(struct e4l_journal *j);
+errcode_t e4l_super_check(struct e4l_journal *j);
+errcode_t e4l_super_mark(struct e4l_journal *j);
+errcode_t e4l_super_unmark(struct e4l_journal *j);
+void e4l_super_keep_checksum(struct ext2_super_block *sb, uint32_t checksum);
+
+/* journal_log.c: the log. */
+errcode_t e4l_log_setup(struct e4l_journal *j);
+errcode_t e4l_log_check(struct e4l_journal *j);
+uint32_t e4l_log_start(const struct e4l_journal *j, uint32_t seq);
+errcode_t e4l_log_write(struct e4l_journal *j, const struct txn_block *blocks,
+			size_t n);
+errcode_t e4l_log_point(struct e4l_journal *j, uint32_t start);
+
+/* journal.c: flushes everything that was written so far. */
+errcode_t e4l_journal_flush(struct e4l_journal *j);
+errcode_t e4l_journal_commit(struct e4l_journal *j,
+			     const struct txn_block *blocks, size_t n);
+
+#endif

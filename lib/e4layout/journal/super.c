@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The primary superblock, written so that it cannot tear.
+ *
+ * What a session changes (needs_recovery, the state, the free counts, the time
+ * of the last write, the kilobytes written) is in the superblock's first 512
+ * bytes, its checksum in the last four of 1024.  A device that writes 512 bytes
+ * at a time and loses power in between would leave a superblock that the kernel
+ * refuses and for which e2fsck takes a backup, if there is one.  So the
+ * checksum stays as it is: CRC-32C is linear, and four bytes that nobody reads
+ * are chosen such that the sum comes out the same.  These are the last four of
+ * s_last_mounted, a string that ends well before them (if it does not, the
+ * checksum is computed as usual).
+ */
+#include "config.h"
+#include <string.h>
+#include <time.h>
+#include "journal_internal.h"
+
+#define SUPER_BYTES	1024
+#define SUM_OFFSET	offsetof(struct ext2_super_block, s_checksum)
+/* the last four bytes of s_last_mounted, which s_algorithm_usage follows */
+#define SPARE_OFFSET	(offsetof(struct ext2_super_block, \
+				  s_algorithm_usage_bitmap) - sizeof(uint32_t))
+
+static uint32_t sum_with(struct ext2_super_block *sb, uint32_t spare)
+{
+	memcpy((uint8_t *)sb + SPARE_OFFSET, &spare, sizeof(spare));
+	return ext2fs_crc32c_le(~0, (uint8_t *)sb, SUM_OFFSET);
+}
+
+/*
+ * Which spare bits change the sum by @wanted?  Each bit changes it by a fixed
+ * amount; the 32 amounts are independent, so elimination finds the one answer.
+ */
+static uint32_t solve(uint32_t effect[32], uint32_t wanted)
+{
+	uint32_t bits[32], answer = 0;
+	int i, k, pivot;
+
+	for (i = 0; i < 32; i++)
+		bits[i] = 1u << i;
+	for (i = 0; i < 32; i++) {
+		pivot = 31 - __builtin_clz(effect[i]);
+		for (k = 0; k < 32; k++) {
+			if (k == i || !(effect[k] >> pivot & 1))
+				continue;
+			effect[k] ^= effect[i];
+			bits[k] ^= bits[i];
+		}
+	}
+	for (i = 0; i < 32; i++)
+		if (wanted >> (31 - __builtin_clz(effect[i])) & 1)
+			answer ^= bits[i];
+	return answer;
+}
+
+/* Chooses the spare bytes such that the checksum of @sb becomes @checksum. */
+void e4l_super_keep_checksum(struct ext2_super_block *sb, uint32_t checksum)
+{
+	uint32_t effect[32], base = sum_with(sb, 0);
+	int i;
+
+	for (i = 0; i < 32; i++)
+		effect[i] = sum_with(sb, 1u << i) ^ base;
+	sum_with(sb, solve(effect, base ^ checksum));
+	sb->s_checksum = ext2fs_cpu_to_le32(checksum);
+}
+
+static bool spare_is_unused(const struct ext2_super_block *sb)
+{
+	size_t size = sizeof(sb->s_last_mounted);
+
+	return strnlen((const char *)sb->s_last_mounted, size) <
+	       size - sizeof(uint32_t);
+}
+
+static void set_checksum(ext2_filsys fs, struct ext2_super_block *sb)
+{
+	if (ext2fs_has_feature_metadata_csum(fs->super) && spare_is_unused(sb))
+		e4l_super_keep_checksum(sb,
+					ext2fs_le32_to_cpu(sb->s_checksum));
+	else
+		ext2fs_superblock_csum_set(fs, sb);
+}
+
+/*
+ * The superblock is at byte 1024, whatever the block size.  Its whole block is
+ * read and written, since undo_io mixes up block numbers when the channel's
+ * block size changes in between; what is written unchanged cannot tear.
+ */
+static errcode_t super_io(struct e4l_journal *j, bool write,
+			  struct ext2_super_block *sb)
+{
+	ext2_filsys fs = j->e->fs;
+	blk64_t blk = SUPERBLOCK_OFFSET / fs->blocksize;
+	int count = -(int)fs->blocksize;
+	uint8_t *buf, *place;
+	errcode_t err;
+
+	err = io_channel_alloc_buf(fs->io, 1, &buf);
+	if (err)
+		return err;
+	place = buf + SUPERBLOCK_OFFSET % fs->blocksize;
+	err = io_channel_read_blk64(fs->io, blk, count, buf);
+	if (!err && write) {
+		memcpy(place, sb, SUPER_BYTES);
+		err = io_channel_write_blk64(fs->io, blk, count, buf);
+	} else if (!err) {
+		memcpy(sb, place, SUPER_BYTES);
+	}
+	ext2fs_free_mem(&buf);
+	if (err)
+		e4l_fail(j->e, err, write ? "writing the superblock" :
+					    "reading the superblock", 0, 0);
+	return err;
+}
+
+/* What the filesystem's channel has written since it was opened. */
+static uint64_t bytes_written(ext2_filsys fs)
+{
+	io_stats stats = NULL;
+
+	if (fs->io->manager->get_stats)
+		fs->io->manager->get_stats(fs->io, &stats);
+	return stats ? stats->bytes_written : 0;
+}
+
+static errcode_t not_ours(struct e4l_journal *j)
+{
+	return e4l_fail(j->e, E4L_ET_NOT_OURS, "looking at the superblock", 0,
+			0);
+}
+
+/* It must be what libext2fs has read, or was told of by write_super(). */
+errcode_t e4l_super_read(struct e4l_journal *j)
+{
+	ext2_filsys fs = j->e->fs;
+	errcode_t err = super_io(j, false, &j->sb);
+
+	if (err)
+		return err;
+	if (fs->orig_super && memcmp(&j->sb, fs->orig_super, SUPER_BYTES))
+		return not_ours(j);
+	j->written_before = bytes_written(fs);
+	if (j->sb.s_magic != ext2fs_cpu_to_le16(EXT2_SUPER_MAGIC) ||
+	    memcmp(j->sb.s_uuid, fs->super->s_uuid, sizeof(j->sb.s_uuid)) ||
+	    !ext2fs_superblock_csum_verify(fs, &j->sb))
+		return e4l_fail(j->e, E4L_ET_BAD_GEOMETRY,
+				"reading the superblock", 0, 0);
+	return 0;
+}
+
+/* Whether the device still has what was read or written last. */
+errcode_t e4l_super_check(struct e4l_journal *j)
+{
+	struct ext2_super_block now;
+	errcode_t err = super_io(j, false, &now);
+
+	if (!err && memcmp(&now, &j->sb, SUPER_BYTES))
+		err = not_ours(j);
+	return err;
+}
+
+/* Writes @sb; libext2fs is told what is on the device now. */
+static errcode_t write_super(struct e4l_journal *j,
+			     struct ext2_super_block *sb)
+{
+	ext2_filsys fs = j->e->fs;
+	errcode_t err;
+
+	set_checksum(fs, sb);
+	err = super_io(j, true, sb);
+	if (err)
+		return err;
+	j->sb = *sb;
+	if (fs->orig_super)
+		memcpy(fs->orig_super, sb, SUPER_BYTES);
+	return 0;
+}
+
+/* From here until e4l_super_unmark() an interrupted session can be seen. */
+errcode_t e4l_super_mark(struct e4l_journal *j)
+{
+	struct ext2_super_block sb = j->sb;
+	uint32_t recover = EXT3_FEATURE_INCOMPAT_RECOVER;
+
+	if (j->has_journal)
+		sb.s_feature_incompat |= ext2fs_cpu_to_le32(recover);
+	else
+		sb.s_state &= ext2fs_cpu_to_le16(~EXT2_VALID_FS & 0xffff);
+	return write_super(j, &sb);
+}
+
+/* As in libext2fs, only filesystems that count already go on counting. */
+static void count_written(struct e4l_journal *j, struct ext2_super_block *sb)
+{
+	ext2_filsys fs = j->e->fs;
+
+	if (!sb->s_kbytes_written)
+		return;
+	fs->super->s_kbytes_written +=
+		(bytes_written(fs) - j->written_before) >> 10;
+	sb->s_kbytes_written = ext2fs_cpu_to_le64(fs->super->s_kbytes_written);
+}
+
+errcode_t e4l_super_unmark(struct e4l_journal *j)
+{
+	ext2_filsys fs = j->e->fs;
+	struct ext2_super_block sb = j->sb;
+	uint32_t recover = EXT3_FEATURE_INCOMPAT_RECOVER;
+	blk64_t free_blks = ext2fs_free_blocks_count(fs->super);
+	time_t now = fs->now ? fs->now : time(NULL);
+
+	sb.s_feature_incompat &= ~ext2fs_cpu_to_le32(recover);
+	sb.s_state = ext2fs_cpu_to_le16(fs->super->s_state);
+	sb.s_free_blocks_count = ext2fs_cpu_to_le32((uint32_t)free_blks);
+	if (ext2fs_has_feature_64bit(fs->super))
+		sb.s_free_blocks_hi = ext2fs_cpu_to_le32(free_blks >> 32);
+	sb.s_free_inodes_count =
+		ext2fs_cpu_to_le32(fs->super->s_free_inodes_count);
+	sb.s_wtime = ext2fs_cpu_to_le32((uint32_t)now);
+	fs->super->s_wtime = (uint32_t)now;
+	count_written(j, &sb);
+	return write_super(j, &sb);
+}

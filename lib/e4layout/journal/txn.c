@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A transaction in memory: the blocks it will write, keyed by number, and what
+ * it allocates and frees.
+ */
+#include "config.h"
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include "e4layout/base/array.h"
+#include "journal_internal.h"
+
+struct range {
+	blk64_t blk;
+	blk64_t count;
+};
+
+struct ranges {
+	struct range *r;
+	size_t n;
+};
+
+struct e4l_txn {
+	struct e4l_journal *j;
+	void *tree;			/* tsearch() of struct txn_block */
+	size_t n;
+	struct ranges allocs, frees;
+	dgrp_t *groups;			/* whose bitmap is written */
+	size_t n_groups;
+};
+
+static ext2_filsys txn_fs(const struct e4l_txn *t)
+{
+	return t->j->e->fs;
+}
+
+/* --------------------------------------------------------------- blocks */
+
+static struct txn_block *find_block(const struct e4l_txn *t, blk64_t blk)
+{
+	struct txn_block key = { .blk = blk };
+	void *node = tfind(&key, &t->tree, e4l_u64_cmp);
+
+	return node ? *(struct txn_block **)node : NULL;
+}
+
+static void free_block(void *arg)
+{
+	struct txn_block *b = arg;
+
+	free(b->data);
+	free(b);
+}
+
+/* Adds @blk, filled with zeroes. */
+static errcode_t add_block(struct e4l_txn *t, blk64_t blk,
+			   struct txn_block **ret)
+{
+	ext2_filsys fs = txn_fs(t);
+	struct txn_block *b;
+
+	if (blk <= fs->super->s_first_data_block ||
+	    blk >= ext2fs_blocks_count(fs->super))
+		return e4l_fail(t->j->e, E4L_ET_BLOCK_RANGE,
+				"changing a block", 0, blk);
+	if (!e4l_txn_room(t))
+		return e4l_fail(t->j->e, E4L_ET_TXN_FULL,
+				"changing a block", 0, blk);
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return ENOMEM;
+	b->blk = blk;
+	b->data = calloc(1, fs->blocksize);
+	if (!b->data || !tsearch(b, &t->tree, e4l_u64_cmp)) {
+		free_block(b);
+		return ENOMEM;
+	}
+	t->n++;
+	*ret = b;
+	return 0;
+}
+
+static errcode_t read_device(struct e4l_txn *t, blk64_t blk, void *buf)
+{
+	ext2_filsys fs = txn_fs(t);
+	errcode_t err = io_channel_read_blk64(fs->io, blk,
+					      -(int)fs->blocksize, buf);
+
+	return err ? e4l_fail(t->j->e, err, "reading metadata", 0, blk) : 0;
+}
+
+/* Copies block @blk as the transaction would leave it to @buf. */
+static errcode_t read_block(struct e4l_txn *t, blk64_t blk, void *buf)
+{
+	const struct txn_block *b = find_block(t, blk);
+
+	if (b) {
+		memcpy(buf, b->data, txn_fs(t)->blocksize);
+		return 0;
+	}
+	if (blk >= ext2fs_blocks_count(txn_fs(t)->super))
+		return e4l_fail(t->j->e, E4L_ET_BLOCK_RANGE,
+				"reading metadata", 0, blk);
+	return read_device(t, blk, buf);
+}
+
+/* The transaction is not to write @blk after all. */
+static void forget_block(struct e4l_txn *t, blk64_t blk)
+{
+	struct txn_block *b = find_block(t, blk);
+
+	if (!b)
+		return;
+	tdelete(b, &t->tree, e4l_u64_cmp);
+	free_block(b);
+	t->n--;
+}
+
+errcode_t e4l_txn_edit_block(struct e4l_txn *t, blk64_t blk, void **data)
+{
+	struct txn_block *b = find_block(t, blk);
+	errcode_t err;
+
+	if (!b) {
+		err = add_block(t, blk, &b);
+		if (err)
+			return err;
+		err = read_device(t, blk, b->data);
+		if (err) {
+			forget_block(t, blk);
+			return err;
+		}
+	}
+	*data = b->data;
+	return 0;
+}
+
+errcode_t e4l_txn_new_block(struct e4l_txn *t, blk64_t blk, void **data)
+{
+	struct txn_block *b = find_block(t, blk);
+	errcode_t err = b ? 0 : add_block(t, blk, &b);
+
+	if (err)
+		return err;
+	memset(b->data, 0, txn_fs(t)->blocksize);
+	*data = b->data;
+	return 0;
+}
+
+uint32_t e4l_txn_room(const struct e4l_txn *t)
+{
+	return t->j->capacity - t->n;
+}
+
+/* --------------------------------------------------------------- inodes */
+
+static errcode_t locate_inode(struct e4l_txn *t, ext2_ino_t ino, blk64_t *blk,
+			      size_t *offset)
+{
+	ext2_filsys fs = txn_fs(t);
+	uint32_t per_group = fs->super->s_inodes_per_group;
+	blk64_t table;
+	uint64_t byte;
+
+	if (!ino || ino > fs->super->s_inodes_count)
+		return e4l_fail(t->j->e, E4L_ET_BAD_ARGUMENT,
+				"locating an inode", ino, 0);
+	table = ext2fs_inode_table_loc(fs, (ino - 1) / per_group);
+	byte = (uint64_t)((ino - 1) % per_group) * EXT2_INODE_SIZE(fs->super);
+	*blk = table + byte / fs->blocksize;
+	*offset = byte % fs->blocksize;
+	if (table <= fs->super->s_first_data_block ||
+	    *blk >= ext2fs_blocks_count(fs->super))
+		return e4l_fail(t->j->e, E4L_ET_ITABLE_RANGE,
+				"locating an inode", ino, *blk);
+	return 0;
+}
+
+/* Host to disk order and back is the same exchange of bytes. */
+static void swap_inode(ext2_filsys fs, void *to, const void *from,
+		       int hostorder)
+{
+	size_t size = EXT2_INODE_SIZE(fs->super);
+
+	memcpy(to, from, size);
+#ifdef WORDS_BIGENDIAN
+	ext2fs_swap_inode_full(fs, to, (void *)from, hostorder, size);
+#endif
+}
+
+errcode_t e4l_txn_read_inode(struct e4l_txn *t, ext2_ino_t ino, void *inode)
+{
+	ext2_filsys fs = txn_fs(t);
+	size_t offset;
+	uint8_t *buf;
+	blk64_t blk;
+	errcode_t err;
+
+	err = locate_inode(t, ino, &blk, &offset);
+	if (err)
+		return err;
+	err = io_channel_alloc_buf(fs->io, 1, &buf);
+	if (err)
+		return err;
+	err = read_block(t, blk, buf);
+	if (!err)
+		swap_inode(fs, inode, buf + offset, 0);
+	ext2fs_free_mem(&buf);
+	return err;
+}
+
+errcode_t e4l_txn_put_inode(struct e4l_txn *t, ext2_ino_t ino,
+			    const void *inode)
+{
+	ext2_filsys fs = txn_fs(t);
+	size_t offset;
+	void *data;
+	blk64_t blk;
+	errcode_t err;
+
+	err = locate_inode(t, ino, &blk, &offset);
+	if (!err)
+		err = e4l_txn_edit_block(t, blk, &data);
+	if (err)
+		return err;
+	data = (uint8_t *)data + offset;
+	swap_inode(fs, data, inode, 1);
+	return ext2fs_inode_csum_set(fs, ino, data);
+}
+
+/* ----------------------------------------------- allocating and freeing */
+
+static blk64_t group_end(ext2_filsys fs, dgrp_t group)
+{
+	return ext2fs_group_last_block2(fs, group) + 1;
+}
+
+/* How much of @r is in the group of its first block. */
+static struct range first_part(ext2_filsys fs, const struct range *r,
+			       dgrp_t *group)
+{
+	struct range part = *r;
+	blk64_t end;
+
+	*group = ext2fs_group_of_blk2(fs, r->blk);
+	end = group_end(fs, *group);
+	if (part.count > end - part.blk)
+		part.count = end - part.blk;
+	return part;
+}
+
+static bool group_is_reserved(const struct e4l_txn *t, dgrp_t group)
+{
+	size_t i;
+
+	for (i = t->n_groups; i--; )
+		if (t->groups[i] == group)
+			return true;
+	return false;
+}
+
+/* Makes room for @group's bitmap and descriptor; filled by fill_groups(). */
+static errcode_t reserve_group(struct e4l_txn *t, dgrp_t group)
+{
+	ext2_filsys fs = txn_fs(t);
+	blk64_t bitmap = ext2fs_block_bitmap_loc(fs, group);
+	void *data;
+	errcode_t err;
+
+	if (group_is_reserved(t, group))
+		return 0;
+	if (bitmap <= fs->super->s_first_data_block ||
+	    bitmap >= ext2fs_blocks_count(fs->super))
+		return e4l_fail_group(t->j->e, E4L_ET_BITMAP_RANGE,
+				      "locating the block bitmap", group,
+				      bitmap);
+	err = e4l_grow(&t->groups, t->n_groups, sizeof(*t->groups));
+	if (!err)
+		err = e4l_txn_new_block(t, bitmap, &data);
+	if (err)
+		return err;
+	err = e4l_txn_new_block(t, e4l_descriptor_blk(fs, group), &data);
+	if (err) {
+		forget_block(t, bitmap);
+		return err;
+	}
+	t->groups[t->n_groups++] = group;
+	return 0;
+}
+
+static errcode_t reserve_groups(struct e4l_txn *t, struct range r)
+{
+	errcode_t err = 0;
+	dgrp_t group;
+
+	while (!err && r.count) {
+		struct range part = first_part(txn_fs(t), &r, &group);
+
+		err = reserve_group(t, group);
+		r.blk += part.count;
+		r.count -= part.count;
+	}
+	return err;
+}
+
+static errcode_t check_range(struct e4l_txn *t, const struct range *r)
+{
+	ext2_filsys fs = txn_fs(t);
+	blk64_t end = ext2fs_blocks_count(fs->super);
+	blk64_t mask = EXT2FS_CLUSTER_MASK(fs);
+
+	if (r->blk <= fs->super->s_first_data_block || r->blk >= end ||
+	    !r->count || r->count > end - r->blk)
+		return e4l_fail(t->j->e, E4L_ET_BLOCK_RANGE,
+				"allocating or freeing", 0, r->blk);
+	if (r->blk & mask || (r->count & mask && r->blk + r->count != end))
+		return e4l_fail(t->j->e, E4L_ET_BAD_ARGUMENT,
+				"allocating or freeing part of a cluster", 0,
+				r->blk);
+	return 0;
+}
+
+/* Is every cluster of @r in use, or free, as @in_use says? */
+static errcode_t check_bits(struct e4l_txn *t, const struct range *r,
+			    bool in_use)
+{
+	ext2_filsys fs = txn_fs(t);
+	blk64_t blk;
+
+	for (blk = r->blk; blk < r->blk + r->count;
+	     blk += EXT2FS_CLUSTER_RATIO(fs))
+		if (!!ext2fs_test_block_bitmap2(fs->block_map, blk) != in_use)
+			return e4l_fail(t->j->e,
+					in_use ? E4L_ET_BLOCK_NOT_IN_USE :
+						 E4L_ET_BLOCK_IN_USE,
+					"allocating or freeing", 0, blk);
+	return 0;
+}
+
+/* Changes bitmap, group descriptors and free counts in memory. */
+static void set_range(ext2_filsys fs, struct range r, bool in_use)
+{
+	dgrp_t group;
+
+	if (in_use)
+		ext2fs_mark_block_bitmap_range2(fs->block_map, r.blk, r.count);
+	else
+		ext2fs_unmark_block_bitmap_range2(fs->block_map, r.blk,
+						  r.count);
+	while (r.count) {
+		struct range part = first_part(fs, &r, &group);
+		int64_t clusters = EXT2FS_NUM_B2C(fs, part.count);
+		int64_t delta = in_use ? -clusters : clusters;
+
+		ext2fs_bg_free_blocks_count_set(fs, group,
+			ext2fs_bg_free_blocks_count(fs, group) + delta);
+		ext2fs_bg_flags_clear(fs, group, EXT2_BG_BLOCK_UNINIT);
+		ext2fs_free_blocks_count_add(fs->super, delta *
+					     EXT2FS_CLUSTER_RATIO(fs));
+		r.blk += part.count;
+		r.count -= part.count;
+	}
+}
+
+static errcode_t push_range(struct ranges *list, struct range r)
+{
+	errcode_t err = e4l_grow(&list->r, list->n, sizeof(*list->r));
+
+	if (!err)
+		list->r[list->n++] = r;
+	return err;
+}
+
+static errcode_t note_range(struct e4l_txn *t, struct ranges *list,
+			    struct range r, bool in_use)
+{
+	errcode_t err = check_range(t, &r);
+
+	if (!err)
+		err = check_bits(t, &r, in_use);
+	if (!err)
+		err = reserve_groups(t, r);
+	return err ? err : push_range(list, r);
+}
+
+errcode_t e4l_txn_alloc(struct e4l_txn *t, blk64_t blk, blk64_t count)
+{
+	struct range r = { blk, count };
+	errcode_t err = note_range(t, &t->allocs, r, false);
+
+	if (!err)
+		set_range(txn_fs(t), r, true);
+	return err;
+}
+
+errcode_t e4l_txn_free(struct e4l_txn *t, blk64_t blk, blk64_t count)
+{
+	struct range r = { blk, count };
+	errcode_t err = note_range(t, &t->frees, r, true);
+
+	for (; !err && r.count; r.blk++, r.count--)
+		forget_block(t, r.blk);
+	return err;
+}
+
+/*
+ * A block that is written must be in use, now that the frees are done: what
+ * the next transaction may take for data must not be replayed.
+ */
+static errcode_t check_blocks(struct e4l_txn *t,
+			      const struct txn_block *blocks)
+{
+	size_t i;
+
+	for (i = 0; i < t->n; i++)
+		if (!ext2fs_test_block_bitmap2(txn_fs(t)->block_map,
+					       blocks[i].blk))
+			return e4l_fail(t->j->e, E4L_ET_BLOCK_NOT_IN_USE,
+					"changing a block", 0, blocks[i].blk);
+	return 0;
+}
+
+/* All frees happen, or, if something is wrong, none. */
+static errcode_t apply_frees(struct e4l_txn *t,
+			     const struct txn_block *blocks)
+{
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < t->frees.n; i++) {
+		err = check_bits(t, &t->frees.r[i], true);
+		if (err)
+			break;
+		set_range(txn_fs(t), t->frees.r[i], false);
+	}
+	if (!err)
+		err = check_blocks(t, blocks);
+	while (err && i--)
+		set_range(txn_fs(t), t->frees.r[i], true);
+	return err;
+}
+
+/* ------------------------------------------------- bitmaps, descriptors */
+
+/* The bits of @group as in memory; those past its end are set. */
+static errcode_t fill_bitmap(struct e4l_txn *t, dgrp_t group, void *buf)
+{
+	ext2_filsys fs = txn_fs(t);
+	struct ext2_super_block *sb = fs->super;
+	uint32_t clusters = EXT2_CLUSTERS_PER_GROUP(sb);
+	blk64_t first = ext2fs_group_first_block2(fs, group);
+	uint64_t bit, valid = EXT2FS_NUM_B2C(fs, group_end(fs, group) - first);
+	errcode_t err;
+
+	memset(buf, 0xff, fs->blocksize);
+	err = ext2fs_get_block_bitmap_range2(fs->block_map,
+				EXT2FS_B2C(fs, sb->s_first_data_block) +
+				(blk64_t)group * clusters, valid, buf);
+	if (err)
+		return err;
+	for (bit = valid; bit < 8ull * fs->blocksize && bit & 7; bit++)
+		ext2fs_set_bit(bit, buf);
+	return ext2fs_block_bitmap_csum_set(fs, group, buf, clusters / 8);
+}
+
+static errcode_t fill_descriptors(struct e4l_txn *t, dgrp_t group)
+{
+	ext2_filsys fs = txn_fs(t);
+	struct txn_block *b = find_block(t, e4l_descriptor_blk(fs, group));
+	uint32_t per_block = EXT2_DESC_PER_BLOCK(fs->super);
+	uint32_t i = group / per_block;
+
+	if (!b)
+		return E4L_ET_BITMAP_RANGE;
+	ext2fs_group_desc_csum_set(fs, group);
+	memcpy(b->data, (uint8_t *)fs->group_desc + (size_t)i * fs->blocksize,
+	       fs->blocksize);
+#ifdef WORDS_BIGENDIAN
+	for (i = 0; i < per_block; i++)
+		ext2fs_swap_group_desc2(fs, (struct ext2_group_desc *)
+			(b->data + i * EXT2_DESC_SIZE(fs->super)));
+#endif
+	return 0;
+}
+
+static errcode_t fill_groups(struct e4l_txn *t)
+{
+	ext2_filsys fs = txn_fs(t);
+	struct txn_block *b;
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; !err && i < t->n_groups; i++) {
+		b = find_block(t, ext2fs_block_bitmap_loc(fs, t->groups[i]));
+		err = b ? fill_bitmap(t, t->groups[i], b->data) :
+			  E4L_ET_BITMAP_RANGE;
+	}
+	for (i = 0; !err && i < t->n_groups; i++)
+		err = fill_descriptors(t, t->groups[i]);
+	return err;
+}
+
+/* -------------------------------------------------------- begin and end */
+
+errcode_t e4l_txn_begin(struct e4l_journal *j, struct e4l_txn **ret)
+{
+	struct e4l_txn *t;
+
+	*ret = NULL;
+	if (j->failed)
+		return j->failed;
+	if (j->txn)
+		return e4l_fail(j->e, E4L_ET_BAD_ARGUMENT,
+				"beginning a transaction", 0, 0);
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return ENOMEM;
+	t->j = j;
+	j->txn = t;
+	*ret = t;
+	return 0;
+}
+
+static void txn_destroy(struct e4l_txn *t)
+{
+	t->j->txn = NULL;
+	tdestroy(t->tree, free_block);
+	free(t->allocs.r);
+	free(t->frees.r);
+	free(t->groups);
+	free(t);
+}
+
+void e4l_txn_abort(struct e4l_txn *t)
+{
+	if (!t)
+		return;
+	while (t->allocs.n--)
+		set_range(txn_fs(t), t->allocs.r[t->allocs.n], false);
+	txn_destroy(t);
+}
+
+static void collect(const void *node, VISIT which, void *arg)
+{
+	struct txn_block **next = arg;
+
+	if (which == postorder || which == leaf)
+		*(*next)++ = **(const struct txn_block *const *)node;
+}
+
+/* The blocks in disk order; the data stays the transaction's. */
+static struct txn_block *sorted_blocks(const struct e4l_txn *t)
+{
+	struct txn_block *blocks = calloc(t->n + 1, sizeof(*blocks));
+	struct txn_block *next = blocks;
+
+	if (blocks)
+		twalk_r(t->tree, collect, &next);
+	return blocks;
+}
+
+errcode_t e4l_txn_commit(struct e4l_txn *t)
+{
+	struct e4l_journal *j = t->j;
+	struct txn_block *blocks;
+	errcode_t err = 0;
+
+	blocks = sorted_blocks(t);
+	if (!blocks)
+		err = ENOMEM;
+	if (!err)
+		err = apply_frees(t, blocks);
+	if (err) {
+		e4l_txn_abort(t);
+		goto out;
+	}
+	err = fill_groups(t);
+	if (err)
+		j->failed = e4l_fail(j->e, err, "filling bitmaps", 0, 0);
+	else if (t->n)
+		err = e4l_journal_commit(j, blocks, t->n);
+	ext2fs_flush_icache(txn_fs(t));
+	txn_destroy(t);
+out:
+	free(blocks);
+	return err;
+}

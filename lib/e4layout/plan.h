@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* plan: what to merge, zero and move. */
+#ifndef E4LAYOUT_PLAN_H
+#define E4LAYOUT_PLAN_H
+
+#include <e4layout/es_cache.h>
+#include <e4layout/free_space.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What may be done to a file. */
+#define E4L_PLAN_MERGE		0x1	/* pack its extents and its tree */
+#define E4L_PLAN_ZEROOUT	0x2	/* zero short unwritten runs */
+#define E4L_PLAN_MOVE		0x4	/* put fragments together */
+
+#define E4L_NO_LIMIT		UINT64_MAX
+
+struct e4l_plan_options {
+	uint32_t blocksize;		/* in bytes */
+	uint32_t cluster_blocks;	/* 1 without bigalloc */
+	uint32_t group_blocks;
+	/*
+	 * The longest unwritten run that may be zeroed; 0: none.  Runs over
+	 * E4L_UNWRITTEN_MAX_BLOCKS are never zeroed.
+	 */
+	uint32_t zeroout_max_blocks;
+	uint64_t zeroout_budget_blocks;	/* over all files; or E4L_NO_LIMIT */
+	uint64_t copy_budget_blocks;	/* likewise; unwritten blocks are free */
+	/*
+	 * The most metadata blocks that one step may change (0: no limit), the
+	 * block that group 0 begins with, and how many groups' descriptors are
+	 * in one block (0 is 1).
+	 */
+	uint32_t txn_blocks;
+	uint32_t first_blk;
+	uint32_t groups_per_desc;
+	/*
+	 * How many blocks make a long free run (0: none is), whole clusters,
+	 * and how many must be free in such runs for others to be used freely:
+	 * see e4l_plan_make().
+	 */
+	uint64_t long_run_blocks;
+	uint64_t long_blocks_kept;
+	/*
+	 * A step copies or zeroes no more blocks than this, or eight times those
+	 * of the file's tree, if that can be: see e4l_plan_make().  Whole
+	 * clusters; 0: no limit.
+	 */
+	uint64_t part_blocks;
+	/*
+	 * Where extents are kept until there is a step for their file; borrowed.
+	 * NULL: in a cache of the planner's own, without limit.
+	 */
+	struct e4l_es_cache *cache;
+	/*
+	 * Finds a file's extents once more, as they were added, when @cache has
+	 * forgotten some: an array that is freed by free(3).  Must not be NULL
+	 * when @cache is not.
+	 */
+	errcode_t (*reread)(ext2_ino_t ino, struct e4l_extent **extents,
+			    size_t *n, void *priv);
+	void *priv;
+	uint64_t reserved[8];
+};
+
+/* A file as it is now. */
+struct e4l_plan_file {
+	ext2_ino_t ino;
+	unsigned int allowed;		/* E4L_PLAN_* */
+	uint64_t eof_blk;		/* blocks up to the end of the file */
+	blk64_t goal;			/* a block of the inode's group */
+	const struct e4l_extent *extents;	/* in logical order */
+	size_t n_extents;
+	const struct e4l_tree_block *tree;	/* its tree blocks, any order */
+	size_t n_tree;
+	uint64_t reserved[4];
+};
+
+struct e4l_move {
+	blk64_t from;
+	blk64_t to;
+	blk64_t len;
+	bool copy;			/* false: unwritten, nothing to copy */
+};
+
+/*
+ * One step: what to do to one file at once.  Extents and moves are in logical
+ * order.  The step is whole in itself: whoever carries it out allocates @take, copies
+ * and zeroes, replaces the tree by one of @new_extents in the blocks @tree (in
+ * the order of e4l_extent_tree_build()), and frees @give.
+ */
+struct e4l_file_plan {
+	ext2_ino_t ino;
+	/*
+	 * Steps of one batch do not depend on each other, but for those of one
+	 * file, which are neighbours.  They may use what steps of earlier
+	 * batches give, so that those must be durable first.
+	 */
+	unsigned int batch;
+	/* NULL: the step before has the same file; see e4l_plan_extents(). */
+	struct e4l_extent *new_extents;
+	size_t n_old, n_new;		/* extents */
+	uint64_t old_fragments, new_fragments;
+	struct e4l_move *moves;
+	size_t n_moves;
+	struct e4l_free_run *zero;	/* unwritten now, written then */
+	size_t n_zero;
+	struct e4l_free_run *take, *give;	/* whole clusters */
+	size_t n_take, n_give;
+	blk64_t *tree;
+	size_t n_tree;
+	/* All of @tree is the end of @take: nobody refers to it before. */
+	bool tree_is_new;
+	uint64_t fragments_saved;	/* of clusters */
+	uint64_t bytes_to_copy;
+	uint64_t bytes_to_zero;
+	uint64_t reserved[4];
+};
+
+/* Opaque: files and free space, and what to do about them. */
+struct e4l_plan;
+
+/*
+ * Creates a planner.  It does no I/O and knows only what it is told.  Errors:
+ * E4L_ET_BAD_ARGUMENT (a size is 0, the group is not whole clusters, or what is
+ * forgotten could not be found again), ENOMEM.
+ */
+errcode_t e4l_plan_new(const struct e4l_plan_options *options,
+		       struct e4l_plan **ret);
+/* NULL is allowed. */
+void e4l_plan_free(struct e4l_plan *p);
+
+/*
+ * Adds a run of free blocks, which must not overlap another; fits
+ * e4l_free_space().  Clusters that are not whole are left out.
+ */
+errcode_t e4l_plan_add_free(const struct e4l_free_run *run, void *plan);
+
+/*
+ * Adds a file.  If there is something to gain from it, its extents go to the
+ * cache, in place of what that knew of the inode; otherwise it is forgotten:
+ * memory is used for candidates only.  A file whose blocks
+ * are not aligned with their clusters, as bigalloc demands, is not moved.
+ * Errors: E4L_ET_BAD_ARGUMENT (extents out of order, overlapping or longer than
+ * an entry may be; fewer tree blocks than the extents need), ENOMEM.
+ */
+errcode_t e4l_plan_add_file(struct e4l_plan *p,
+			    const struct e4l_plan_file *file);
+
+/*
+ * Makes the plan, once.  What it promises:
+ *  - Moving: no contiguous logical run of a file that may be moved is left in
+ *    several fragments while there is a free run that holds it, unless the copy
+ *    budget is used up or long free runs are kept.  A run that fits nowhere is
+ *    put in the fewest free runs that hold it or joined piecewise, whichever
+ *    leaves fewer fragments, if it loses one and at least a quarter of them
+ *    (rounded down) by it.  A fragment stays where it is if the rest fits
+ *    beside it.  Under a budget, files come first that lose most fragments per
+ *    block copied.  No file ever gets more extents.
+ *  - Free space: in runs of long_run_blocks and more, as much is free after
+ *    each batch as before the plan, or long_blocks_kept if that is less, but
+ *    for what was taken by files that save a fragment for every two clusters
+ *    that are moved: whoever writes as much next, into runs of two clusters or
+ *    more, gets no more fragments than were saved.  A file that would lessen
+ *    them otherwise is put into shorter runs, or stays.
+ *  - Zeroing: runs are zeroed whole or not at all.  As long as no extent grows
+ *    over E4L_WRITTEN_MAX_BLOCKS by it, the result has the fewest extents that
+ *    the budget can buy, and the fewest blocks zeroed for them.  The argument:
+ *    unwritten runs of one fragment never touch each other, so that zeroing one
+ *    saves two extents between two written neighbours and one beside a single
+ *    neighbour, whatever happens to the others; among equals the shortest are
+ *    best, and all splits of the budget between the two kinds are tried.  Where
+ *    an extent would grow longer, runs that save nothing are left out and their
+ *    cost is spent elsewhere; the result can then miss the best by as many
+ *    extents as there are full ones.
+ *  - Transactions: no step changes more than txn_blocks metadata blocks.  A move
+ *    that would, or would copy more than part_blocks, is cut into several steps,
+ *    of which each leaves the file whole, and with no more fragments and extents
+ *    than it had.  Where it must have more in between, which a fragment of more
+ *    than part_blocks can demand, the step goes on until it has not; only if
+ *    txn_blocks are too few for that does it have more until the next step.
+ *    Files for which txn_blocks are too few altogether are left alone:
+ *    e4l_plan_left().  The copy budget may end a move between such steps.
+ *  - What is already ideal is not touched, and a plan for the result, with no
+ *    budget, is empty.
+ * What the plan is does not depend on what the cache could keep.
+ * Errors: E4L_ET_BAD_ARGUMENT (blocks that are given back are free already:
+ * files share blocks, or the bitmaps are wrong), E4L_ET_CHANGED (a file's
+ * extents are not found again as they were added), those of reread(), ENOMEM.
+ * After an error the planner can only be freed.
+ */
+errcode_t e4l_plan_make(struct e4l_plan *p);
+
+/* How often reread() was called so far. */
+uint64_t e4l_plan_reread(const struct e4l_plan *p);
+
+/*
+ * The steps, by batch and then by what they gain per byte copied or zeroed;
+ * they belong to @p.
+ */
+const struct e4l_file_plan *e4l_plan_steps(const struct e4l_plan *p,
+					   size_t *n);
+
+/*
+ * What the @n_old extents of a file are after @step: an array of step->n_new,
+ * which is freed by free(3).  Errors: E4L_ET_BAD_ARGUMENT (they are not those
+ * that the step was made for), ENOMEM.
+ */
+errcode_t e4l_plan_extents(const struct e4l_extent *old, size_t n_old,
+			   const struct e4l_file_plan *step,
+			   struct e4l_extent **ret);
+
+/* Why a plan leaves something of a file that could be better. */
+enum e4l_left_why {
+	E4L_LEFT_NO_ROOM,	/* no free run is long enough */
+	E4L_LEFT_LONG_RUNS,	/* it would cost long free runs */
+	E4L_LEFT_COPY_BUDGET,
+	E4L_LEFT_ZEROOUT_BUDGET,
+	E4L_LEFT_TXN,		/* no transactions of txn_blocks hold it */
+	E4L_LEFT_MISALIGNED,	/* its blocks do not fit into clusters */
+	E4L_LEFT_REASONS
+};
+
+struct e4l_left {
+	ext2_ino_t ino;
+	enum e4l_left_why why;
+	uint64_t extents;	/* or fragments, that it could have less */
+	uint64_t reserved;
+};
+
+/* What the plan leaves, for each reason a file once; it belongs to @p. */
+const struct e4l_left *e4l_plan_left(const struct e4l_plan *p, size_t *n);
+/* The longest free run, in blocks, once the plan is carried out. */
+uint64_t e4l_plan_longest(const struct e4l_plan *p);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

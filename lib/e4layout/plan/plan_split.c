@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Moves in several steps, because one transaction is too small or would take too
+ * long.  The file is left half moved after each but the last, and whole, and it
+ * has no more fragments and extents than before.
+ */
+#include "config.h"
+#include <errno.h>
+#include <string.h>
+#include "plan_internal.h"
+#include "e4layout/journal/quota.h"
+
+/* An inode, and what quota counts for user, group and project. */
+#define FIXED_BLOCKS (1 + QUOTA_TXN_BLOCKS)
+
+/* A part copies as many times the blocks of the tree that it rewrites. */
+#define TREE_SHARE 8
+
+/* ---------------------------------------------------------------------- cost */
+
+struct groups {
+	const struct e4l_plan_options *opt;
+	uint32_t *v;
+	size_t n;
+};
+
+static errcode_t add_groups(struct groups *g, blk64_t blk, blk64_t len)
+{
+	blk64_t last = (blk + len - 1 - g->opt->first_blk) /
+		       g->opt->group_blocks;
+	blk64_t group = (blk - g->opt->first_blk) / g->opt->group_blocks;
+	errcode_t err = 0;
+
+	for (; group <= last && !err; group++) {
+		if (g->n && g->v[g->n - 1] == group)
+			continue;
+		err = e4l_grow(&g->v, g->n, sizeof(*g->v));
+		if (!err)
+			g->v[g->n++] = group;
+	}
+	return err;
+}
+
+/* A bitmap for each, and the blocks that their descriptors are in. */
+static uint64_t count_blocks(struct groups *g)
+{
+	uint32_t per = g->opt->groups_per_desc ? g->opt->groups_per_desc : 1;
+	uint64_t blocks = 0;
+	size_t i;
+
+	if (g->n)
+		qsort(g->v, g->n, sizeof(*g->v), e4l_u32_cmp);
+	for (i = 0; i < g->n; i++) {
+		blocks += !i || g->v[i] != g->v[i - 1];
+		blocks += !i || g->v[i] / per != g->v[i - 1] / per;
+	}
+	return blocks;
+}
+
+static errcode_t add_runs(struct groups *g, const struct e4l_free_run *runs,
+			  size_t n)
+{
+	errcode_t err = 0;
+
+	for (; n && !err; n--, runs++)
+		err = add_groups(g, runs->pblk, runs->len);
+	return err;
+}
+
+errcode_t e4l_step_cost(const struct e4l_plan_options *opt,
+			const struct e4l_file_plan *step, size_t less,
+			uint64_t *blocks)
+{
+	struct groups g = { .opt = opt };
+	size_t kept = step->n_tree - less, i;
+	errcode_t err;
+
+	err = add_runs(&g, step->take, step->n_take);
+	if (!err)
+		err = add_runs(&g, step->give, step->n_give);
+	for (i = kept; i < step->n_tree && !err; i++)
+		err = add_groups(&g, step->tree[i], 1);
+	*blocks = FIXED_BLOCKS + (step->tree_is_new ? 0 : kept) +
+		  count_blocks(&g);
+	free(g.v);
+	return err;
+}
+
+errcode_t e4l_step_fits(const struct e4l_plan *p,
+			const struct e4l_file_plan *step, size_t less,
+			bool *fits)
+{
+	uint64_t blocks = 0;
+	errcode_t err = 0;
+
+	if (p->opt.txn_blocks)
+		err = e4l_step_cost(&p->opt, step, less, &blocks);
+	*fits = blocks <= p->opt.txn_blocks;
+	return err;
+}
+
+/* --------------------------------------------------------------------- parts */
+
+/* A part of the file, in one group before and in one after. */
+struct unit {
+	struct e4l_change ch;
+	uint64_t copy;			/* written blocks */
+	bool moved;			/* already */
+};
+
+struct split {
+	struct e4l_plan *p;
+	struct e4l_moving *m;
+	uint64_t most;			/* blocks to copy in a part */
+	struct unit *units;		/* in logical order */
+	size_t n_units;
+	size_t x;			/* of m->ex, where units end so far */
+	struct unit **order;		/* those that move, as they will */
+	size_t n_order;
+	struct e4l_pieces now;		/* after the parts so far */
+	const struct e4l_extent *ex;
+	size_t n_ex;
+	const blk64_t *tree;
+	size_t n_tree;
+	struct e4l_file_plan *parts;
+	size_t n_parts;
+	uint64_t copied;		/* blocks, by these */
+	bool over_budget;
+};
+
+uint64_t e4l_part_blocks(const struct e4l_plan *p,
+			 const struct e4l_candidate *c)
+{
+	uint64_t most = p->opt.part_blocks;
+
+	if (!most)
+		return E4L_NO_LIMIT;
+	return most > TREE_SHARE * c->n_tree ? most : TREE_SHARE * c->n_tree;
+}
+
+/* Clusters from @at to the end of the group of its first block. */
+static uint64_t to_group_end(const struct e4l_plan *p, uint64_t at)
+{
+	uint64_t ratio = p->opt.cluster_blocks, group = p->opt.group_blocks;
+	uint64_t in_group = (at * ratio - p->opt.first_blk) % group;
+
+	return (group - in_group + ratio - 1) / ratio;
+}
+
+/* The written blocks of @ch, which is behind the last. */
+static uint64_t count_written(struct split *s, const struct e4l_change *ch)
+{
+	uint64_t ratio = s->p->opt.cluster_blocks;
+	uint64_t from = ch->lc * ratio, to = (ch->lc + ch->n) * ratio;
+	const struct e4l_extent *ex = s->m->ex;
+	uint64_t start, end, written = 0;
+	size_t i;
+
+	while (s->x < s->m->n_ex && ex[s->x].lblk + ex[s->x].len <= from)
+		s->x++;
+	for (i = s->x; i < s->m->n_ex && ex[i].lblk < to; i++) {
+		start = ex[i].lblk > from ? ex[i].lblk : from;
+		end = ex[i].lblk + (uint64_t)ex[i].len;
+		if (!ex[i].unwritten)
+			written += (end < to ? end : to) - start;
+	}
+	return written;
+}
+
+/* The first clusters of @ch that may be a unit. */
+static uint64_t unit_clusters(const struct split *s,
+			      const struct e4l_change *ch)
+{
+	uint64_t most = s->most / s->p->opt.cluster_blocks;
+	uint64_t n = ch->n < most ? ch->n : most, end;
+
+	end = to_group_end(s->p, ch->from);
+	n = end < n ? end : n;
+	end = to_group_end(s->p, ch->to);
+	return end < n ? end : n;
+}
+
+static errcode_t add_units(const struct e4l_change *change, void *priv)
+{
+	struct split *s = priv;
+	struct e4l_change ch = *change;
+	uint64_t left = ch.n;
+	errcode_t err = 0;
+
+	for (; left && !err; left -= ch.n) {
+		ch.n = left;
+		if (ch.from != ch.to)
+			ch.n = unit_clusters(s, &ch);
+		err = e4l_grow(&s->units, s->n_units, sizeof(*s->units));
+		if (err)
+			break;
+		s->units[s->n_units++] = (struct unit) {
+			.ch = ch, .copy = count_written(s, &ch),
+		};
+		ch.lc += ch.n;
+		ch.from += ch.n;
+		ch.to += ch.n;
+	}
+	return err;
+}
+
+/* --------------------------------------------------------------------- order */
+
+/* Units that are going to be one piece, and the one they gather around. */
+struct target {
+	size_t first, end;
+	size_t seed, seed_end;		/* units that are one piece now */
+	size_t gain;			/* pieces that go in it */
+};
+
+/* Whether unit @i goes on where the one before ends, now or then. */
+static bool goes_on(const struct split *s, size_t i, bool then)
+{
+	const struct e4l_change *a, *b;
+
+	if (!i || i == s->n_units)
+		return false;
+	a = &s->units[i - 1].ch;
+	b = &s->units[i].ch;
+	return a->lc + a->n == b->lc &&
+	       (then ? a->to + a->n == b->to : a->from + a->n == b->from);
+}
+
+/* What a piece, or what is left of one in this target, is worth as the seed. */
+struct seed {
+	bool stays, whole;
+	uint64_t clusters;
+};
+
+static bool is_better(const struct seed *a, const struct seed *b)
+{
+	if (a->stays != b->stays)
+		return a->stays;
+	if (a->whole != b->whole)
+		return a->whole;
+	return a->clusters < b->clusters;
+}
+
+/* Finds the seed of the target that begins at t->first, and its end. */
+static void find_seed(const struct split *s, struct target *t)
+{
+	struct seed best = { 0 }, seed;
+	size_t i = t->first, start;
+
+	do {
+		seed = (struct seed) {
+			.stays = s->units[i].ch.from == s->units[i].ch.to,
+			.whole = !goes_on(s, i, false),
+		};
+		start = i;
+		do {
+			seed.clusters += s->units[i++].ch.n;
+		} while (goes_on(s, i, true) && goes_on(s, i, false));
+		seed.whole &= !goes_on(s, i, false);
+		t->gain += seed.whole || seed.stays;
+		if (start == t->first || is_better(&seed, &best)) {
+			best = seed;
+			t->seed = start;
+			t->seed_end = i;
+		}
+	} while (goes_on(s, i, true));
+	t->end = i;
+}
+
+static int most_gain_first(const void *va, const void *vb)
+{
+	const struct target *a = va, *b = vb;
+
+	if (a->gain != b->gain)
+		return a->gain > b->gain ? -1 : 1;
+	return a->first < b->first ? -1 : 1;
+}
+
+static void add_to_order(struct split *s, size_t i)
+{
+	struct unit *u = &s->units[i];
+
+	if (u->ch.from != u->ch.to)
+		s->order[s->n_order++] = u;
+}
+
+/*
+ * So that the file has no more pieces on the way: what makes one piece of most
+ * comes first, in each the smallest whole piece, unless one stays, and then what
+ * is next to that, up to the end and down to the start.
+ */
+static errcode_t sort_units(struct split *s)
+{
+	struct target *targets = NULL, *t;
+	size_t n = 0, i, k;
+	errcode_t err = 0;
+
+	s->order = calloc(s->n_units + 1, sizeof(*s->order));
+	if (!s->order)
+		return ENOMEM;
+	for (i = 0; i < s->n_units; i = targets[n++].end) {
+		err = e4l_grow(&targets, n, sizeof(*targets));
+		if (err)
+			break;
+		targets[n] = (struct target) { .first = i };
+		find_seed(s, &targets[n]);
+	}
+	if (n)
+		qsort(targets, n, sizeof(*targets), most_gain_first);
+	for (t = targets; !err && t < targets + n; t++) {
+		for (k = t->seed; k < t->end; k++)
+			add_to_order(s, k);
+		for (k = t->seed; k > t->first; k--)
+			add_to_order(s, k - 1);
+	}
+	free(targets);
+	return err;
+}
+
+/* ---------------------------------------------------------------------- parts */
+
+/* How many units from @first on are copied in one part. */
+static size_t count_by_copy(const struct split *s, size_t first)
+{
+	uint64_t copy = 0;
+	size_t i;
+
+	for (i = first; i < s->n_order; i++) {
+		copy += s->order[i]->copy;
+		if (copy > s->most && i > first)
+			break;
+	}
+	return i - first;
+}
+
+/* How many of @high units from @first on change @room blocks of bitmaps. */
+static errcode_t count_units(const struct split *s, size_t first, size_t high,
+			     uint64_t room, size_t *n)
+{
+	uint64_t ratio = s->p->opt.cluster_blocks;
+	size_t low = 0, mid, i;
+	errcode_t err = 0;
+
+	while (low < high && !err) {
+		struct groups g = { .opt = &s->p->opt };
+
+		mid = low + (high - low + 1) / 2;
+		for (i = first; i < first + mid && !err; i++) {
+			err = add_groups(&g, s->order[i]->ch.from * ratio, 1);
+			if (!err)
+				err = add_groups(&g, s->order[i]->ch.to * ratio,
+						 1);
+		}
+		if (count_blocks(&g) <= room)
+			low = mid;
+		else
+			high = mid - 1;
+		free(g.v);
+	}
+	*n = low;
+	return err;
+}
+
+/* Where the file's pieces are, with the units that are marked moved. */
+static errcode_t list_pieces(const struct split *s, struct e4l_pieces *ret)
+{
+	errcode_t err = 0;
+	size_t i;
+
+	*ret = (struct e4l_pieces) { 0 };
+	for (i = 0; i < s->n_units && !err; i++) {
+		const struct unit *u = &s->units[i];
+
+		err = e4l_push_piece(ret, u->ch.lc,
+				     u->moved ? u->ch.to : u->ch.from, u->ch.n);
+	}
+	return err;
+}
+
+/* What becomes of a file by a part of its move. */
+enum outcome {
+	TOO_LARGE,			/* for a transaction, or the budget */
+	WORSE,				/* it has more fragments, or extents */
+	GOOD
+};
+
+/* Makes the step that moves from where the pieces are now to @then. */
+static errcode_t make_part(struct split *s, const struct e4l_pieces *then,
+			   struct e4l_file_plan *step, enum outcome *outcome)
+{
+	const struct e4l_candidate *c = s->m->c;
+	bool placed, fits = false;
+	errcode_t err;
+
+	err = e4l_make_move(s->p, s->ex, s->n_ex, &s->now, then, step);
+	if (!err)
+		err = e4l_place_tree(s->p, s->tree, s->n_tree, step, &placed);
+	if (!err && placed)
+		err = e4l_step_fits(s->p, step, 0, &fits);
+	step->new_fragments = e4l_count_fragments(step->new_extents,
+						  step->n_new, NULL);
+	*outcome = !fits ? TOO_LARGE :
+		   step->new_fragments > c->fragments || step->n_new > c->n_ex ?
+		   WORSE : GOOD;
+	return err;
+}
+
+/* Takes over @step and @then.  Only the first part and the last keep extents. */
+static errcode_t keep_part(struct split *s, struct e4l_pieces *then,
+			   struct e4l_file_plan *step)
+{
+	struct e4l_file_plan *last;
+	errcode_t err = e4l_grow(&s->parts, s->n_parts, sizeof(*s->parts));
+
+	if (err)
+		return err;
+	s->parts[s->n_parts++] = *step;
+	if (s->n_parts > 2) {
+		last = &s->parts[s->n_parts - 2];
+		free(last->new_extents);
+		last->new_extents = NULL;
+	}
+	s->ex = step->new_extents;
+	s->n_ex = step->n_new;
+	s->tree = step->tree;
+	s->n_tree = step->n_tree;
+	s->copied += step->bytes_to_copy / s->p->opt.blocksize;
+	free(s->now.v);
+	s->now = *then;
+	return 0;
+}
+
+static void mark_units(struct split *s, size_t first, size_t n, bool moved)
+{
+	while (n--)
+		s->order[first++]->moved = moved;
+}
+
+static uint64_t count_copy(const struct split *s, size_t first, size_t n)
+{
+	uint64_t copy = 0;
+
+	while (n--)
+		copy += s->order[first++]->copy;
+	return copy;
+}
+
+/* Makes a part of @n units from @first on, if that is at least @good_enough. */
+static errcode_t try_part(struct split *s, size_t first, size_t n,
+			  enum outcome good_enough, enum outcome *outcome)
+{
+	struct e4l_file_plan step = { 0 };
+	struct e4l_pieces then;
+	errcode_t err;
+
+	*outcome = TOO_LARGE;
+	if (count_copy(s, first, n) >
+	    s->p->opt.copy_budget_blocks - s->copied) {
+		s->over_budget = true;
+		return 0;
+	}
+	mark_units(s, first, n, true);
+	err = list_pieces(s, &then);
+	if (!err)
+		err = make_part(s, &then, &step, outcome);
+	if (!err && *outcome >= good_enough) {
+		err = keep_part(s, &then, &step);
+		if (!err)
+			return 0;
+	}
+	free(then.v);
+	mark_units(s, first, n, false);
+	if (!err)
+		return e4l_drop_step(s->p, &step);
+	e4l_free_step(&step);
+	return err;
+}
+
+/*
+ * Makes a part of @n units or, if that is too large, of fewer, or, if the file
+ * would be worse, of more; if neither helps, it is worse until the next part.
+ * *@n is 0 if there is none.
+ */
+static errcode_t fit_part(struct split *s, size_t first, size_t *n)
+{
+	size_t rest = s->n_order - first, worse = 0;
+	enum outcome outcome;
+	errcode_t err = 0;
+
+	while (*n && !err) {
+		err = try_part(s, first, *n, worse == *n ? WORSE : GOOD,
+			       &outcome);
+		if (err || outcome == GOOD || (outcome && worse == *n))
+			break;
+		if (outcome == WORSE) {
+			worse = *n;
+			*n += *n / 4 + 1;
+			*n = *n < rest ? *n : rest;
+		} else if (worse) {
+			*n = s->over_budget ? 0 : worse;
+		} else {
+			*n = *n * 3 / 4;
+		}
+	}
+	return err;
+}
+
+/* Makes one part more, as large as it may be; *@n is 0 if there is none. */
+static errcode_t next_part(struct split *s, size_t first, size_t *n)
+{
+	uint64_t limit = s->p->opt.txn_blocks;
+	uint64_t fixed = FIXED_BLOCKS +
+			 (s->n_tree > limit / 2 ? 0 : s->n_tree);
+	size_t most = count_by_copy(s, first);
+	errcode_t err = 0;
+
+	*n = limit ? 0 : most;
+	if (limit && fixed < limit)
+		err = count_units(s, first, most, limit - fixed, n);
+	return err ? err : fit_part(s, first, n);
+}
+
+static errcode_t drop_parts(struct split *s)
+{
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < s->n_parts && !err; i++)
+		err = e4l_drop_step(s->p, &s->parts[i]);
+	for (; i < s->n_parts; i++)
+		e4l_free_step(&s->parts[i]);
+	s->n_parts = 0;
+	return err;
+}
+
+/* The units from @first on do not move after all. */
+static errcode_t put_rest_back(struct split *s, size_t first)
+{
+	errcode_t err = 0;
+
+	for (; first < s->n_order && !err; first++)
+		err = e4l_space_add(s->p->space, s->order[first]->ch.to,
+				    s->order[first]->ch.n);
+	return err;
+}
+
+/* Adds the parts, which move all units before @end, if that is any good. */
+static errcode_t add_parts(struct split *s, size_t end, bool *done)
+{
+	struct e4l_candidate *c = s->m->c;
+	errcode_t err;
+
+	*done = end == s->n_order ||
+		(s->over_budget && s->n_parts && s->n_ex <= c->n_ex &&
+		 s->now.n < s->m->old.n);
+	if (!*done)
+		return drop_parts(s);
+	err = put_rest_back(s, end);
+	if (err)
+		return err;
+	s->parts[s->n_parts - 1].fragments_saved = s->m->old.n - s->now.n;
+	s->m->copied = s->copied;
+	err = e4l_add_steps(s->p, c, s->parts, s->n_parts);
+	s->n_parts = 0;
+	return err;
+}
+
+errcode_t e4l_split_move(struct e4l_plan *p, struct e4l_moving *m, bool *done)
+{
+	struct split s = {
+		.p = p, .m = m, .most = e4l_part_blocks(p, m->c),
+		.ex = m->ex, .n_ex = m->n_ex, .tree = m->c->tree,
+		.n_tree = m->c->n_tree,
+	};
+	size_t first = 0, n = 1;
+	errcode_t err;
+
+	err = e4l_each_change(&m->old, &m->new, add_units, &s);
+	if (!err)
+		err = list_pieces(&s, &s.now);
+	if (!err)
+		err = sort_units(&s);
+	for (; !err && n && first < s.n_order; first += n)
+		err = next_part(&s, first, &n);
+	if (!err)
+		err = add_parts(&s, first, done);
+	if (err)
+		drop_parts(&s);
+	free(s.parts);
+	free(s.units);
+	free(s.order);
+	free(s.now.v);
+	return err;
+}

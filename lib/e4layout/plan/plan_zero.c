@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which unwritten runs to zero: see e4l_plan_make() for what is promised. */
+#include "config.h"
+#include <errno.h>
+#include "plan_internal.h"
+
+/* How often what runs without a gain cost is spent again. */
+#define ROUNDS 8
+
+static bool touch(const struct e4l_state_run *a, const struct e4l_state_run *b)
+{
+	return a->len && b->len && a->lblk + a->len == b->lblk &&
+	       a->pblk + a->len == b->pblk;
+}
+
+static uint64_t entries(uint64_t len)
+{
+	return (len + E4L_WRITTEN_MAX_BLOCKS - 1) / E4L_WRITTEN_MAX_BLOCKS;
+}
+
+/* Counts the runs that may be zeroed; appends them, unless @runs is NULL. */
+static errcode_t look_for_runs(const struct e4l_plan *p, size_t index,
+			       const struct e4l_candidate *c,
+			       const struct e4l_extent *ex, size_t n_ex,
+			       struct e4l_zero_run **runs, size_t *n)
+{
+	struct e4l_state_run prev = { 0 }, run = { 0 }, next = { 0 };
+	uint32_t max = p->opt.zeroout_max_blocks;
+	unsigned int gain;
+	size_t i = 0;
+	errcode_t err;
+
+	if (max > E4L_UNWRITTEN_MAX_BLOCKS)
+		max = E4L_UNWRITTEN_MAX_BLOCKS;
+	if (!(c->allowed & E4L_PLAN_ZEROOUT) || !n_ex)
+		return 0;
+	for (e4l_next_state_run(ex, n_ex, &i, &next); next.len; ) {
+		prev = run;
+		run = next;
+		next.len = 0;
+		if (i < n_ex)
+			e4l_next_state_run(ex, n_ex, &i, &next);
+		gain = touch(&prev, &run) + touch(&run, &next);
+		if (!run.unwritten || run.len > max || !gain ||
+		    run.lblk + run.len > c->eof_blk)
+			continue;
+		err = runs ? e4l_grow(runs, *n, sizeof(**runs)) : 0;
+		if (err)
+			return err;
+		if (runs)
+			(*runs)[*n] = (struct e4l_zero_run) {
+				.file = index, .lblk = run.lblk,
+				.len = run.len, .gain = gain,
+			};
+		++*n;
+	}
+	return 0;
+}
+
+size_t e4l_zero_count(const struct e4l_plan *p, const struct e4l_candidate *c,
+		      const struct e4l_extent *ex, size_t n)
+{
+	size_t count = 0;
+
+	look_for_runs(p, 0, c, ex, n, NULL, &count);
+	return count;
+}
+
+errcode_t e4l_zero_collect(struct e4l_plan *p, size_t index,
+			   struct e4l_zero_run **runs, size_t *n)
+{
+	const struct e4l_candidate *c = &p->files[index];
+	struct e4l_extent *ex;
+	size_t n_ex;
+	errcode_t err;
+
+	if (!c->n_zero)
+		return 0;
+	err = e4l_get_extents(p, c, &ex, &n_ex);
+	if (err)
+		return err;
+	err = look_for_runs(p, index, c, ex, n_ex, runs, n);
+	free(ex);
+	return err;
+}
+
+static int cheapest_first(const void *va, const void *vb)
+{
+	const struct e4l_zero_run *a = *(struct e4l_zero_run *const *)va;
+	const struct e4l_zero_run *b = *(struct e4l_zero_run *const *)vb;
+
+	if (a->len != b->len)
+		return a->len < b->len ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+/* The runs of one gain, the cheapest first, and what the first i cost. */
+struct kind {
+	struct e4l_zero_run **run;
+	uint64_t *cost;
+	size_t n;
+};
+
+static errcode_t make_kind(struct kind *k, struct e4l_zero_run *runs, size_t n,
+			   unsigned int gain)
+{
+	size_t i;
+
+	k->run = calloc(n + 1, sizeof(*k->run));
+	k->cost = calloc(n + 1, sizeof(*k->cost));
+	if (!k->run || !k->cost)
+		return ENOMEM;
+	for (i = 0; i < n; i++)
+		if (runs[i].gain == gain && !runs[i].banned)
+			k->run[k->n++] = &runs[i];
+	qsort(k->run, k->n, sizeof(*k->run), cheapest_first);
+	for (i = 0; i < k->n; i++)
+		k->cost[i + 1] = k->cost[i] + k->run[i]->len;
+	return 0;
+}
+
+static void free_kind(struct kind *k)
+{
+	free(k->run);
+	free(k->cost);
+}
+
+/*
+ * Tries every number of runs that save two with as many that save one as the
+ * rest of the budget buys.
+ */
+static void spend(const struct kind *one, const struct kind *two,
+		  uint64_t budget)
+{
+	size_t i, j = one->n, best_i = 0, best_j = 0;
+	uint64_t cost, best_cost = 0;
+
+	for (i = 0; i <= two->n && two->cost[i] <= budget; i++) {
+		while (one->cost[j] > budget - two->cost[i])
+			j--;
+		cost = two->cost[i] + one->cost[j];
+		if (2 * i + j > 2 * best_i + best_j ||
+		    (2 * i + j == 2 * best_i + best_j && cost < best_cost)) {
+			best_i = i;
+			best_j = j;
+			best_cost = cost;
+		}
+	}
+	while (best_i)
+		two->run[--best_i]->chosen = true;
+	while (best_j)
+		one->run[--best_j]->chosen = true;
+}
+
+/* Blocks that are joined if all that is chosen is zeroed. */
+struct stretch {
+	uint64_t start, end;
+	struct e4l_zero_run *first;	/* the runs in it, chosen or not */
+	size_t n;
+};
+
+/*
+ * Bans the runs in @s that save nothing, because the length of an entry is
+ * limited: the longest first.  There are no more of them than full entries,
+ * so looking for the limits of the part around a run costs little.
+ */
+static errcode_t trim_stretch(const struct stretch *s, bool *trimmed)
+{
+	struct e4l_zero_run **order, *run;
+	uint64_t from, to, end;
+	size_t n = 0, banned = 0, i, k;
+
+	order = calloc(s->n + 1, sizeof(*order));
+	if (!order)
+		return ENOMEM;
+	for (i = 0; i < s->n; i++)
+		if (s->first[i].chosen)
+			order[n++] = &s->first[i];
+	qsort(order, n, sizeof(*order), cheapest_first);
+	for (i = n; i--; ) {
+		run = order[i];
+		end = (uint64_t)run->lblk + run->len;
+		from = s->start;
+		to = s->end;
+		/* those banned so far are kept at the end of the array */
+		for (k = n - banned; k < n; k++) {
+			if (order[k]->lblk > run->lblk && order[k]->lblk < to)
+				to = order[k]->lblk;
+			if (order[k]->lblk < run->lblk &&
+			    (uint64_t)order[k]->lblk + order[k]->len > from)
+				from = (uint64_t)order[k]->lblk +
+				       order[k]->len;
+		}
+		if (entries(run->lblk - from) + 1 + entries(to - end) >
+		    entries(to - from))
+			continue;
+		run->chosen = false;
+		run->banned = true;
+		order[n - ++banned] = run;
+	}
+	*trimmed |= banned != 0;
+	free(order);
+	return 0;
+}
+
+/* Looks through extents for stretches that are too long for one entry. */
+static errcode_t trim_extents(const struct e4l_extent *ex, size_t n_ex,
+			      struct e4l_zero_run *runs, size_t n,
+			      bool *trimmed)
+{
+	struct e4l_state_run run, prev = { 0 };
+	struct stretch s = { .first = runs };
+	size_t i = 0, k = 0;
+	errcode_t err = 0;
+	bool goes_on;
+
+	while (i < n_ex && !err) {
+		e4l_next_state_run(ex, n_ex, &i, &run);
+		while (k < n && runs[k].lblk < run.lblk)
+			k++;
+		goes_on = !run.unwritten || (k < n && runs[k].chosen &&
+					     runs[k].lblk == run.lblk);
+		if (!goes_on || !touch(&prev, &run) || s.end != run.lblk) {
+			s.n = runs + k - s.first;
+			if (s.end - s.start > E4L_WRITTEN_MAX_BLOCKS)
+				err = trim_stretch(&s, trimmed);
+			s = (struct stretch) {
+				.start = run.lblk, .end = run.lblk,
+				.first = runs + k,
+			};
+		}
+		if (goes_on)
+			s.end = run.lblk + run.len;
+		prev = run;
+	}
+	s.n = runs + n - s.first;
+	if (!err && s.end - s.start > E4L_WRITTEN_MAX_BLOCKS)
+		err = trim_stretch(&s, trimmed);
+	return err;
+}
+
+static errcode_t trim_file(struct e4l_plan *p, const struct e4l_candidate *c,
+			   struct e4l_zero_run *runs, size_t n, bool *trimmed)
+{
+	struct e4l_extent *ex;
+	size_t n_ex;
+	errcode_t err;
+
+	if (c->largest <= E4L_WRITTEN_MAX_BLOCKS)
+		return 0;
+	err = e4l_get_extents(p, c, &ex, &n_ex);
+	if (err)
+		return err;
+	err = trim_extents(ex, n_ex, runs, n, trimmed);
+	free(ex);
+	return err;
+}
+
+static errcode_t trim(struct e4l_plan *p, struct e4l_zero_run *runs, size_t n,
+		      bool *trimmed)
+{
+	size_t i, end;
+	errcode_t err;
+
+	for (i = 0; i < n; i = end) {
+		for (end = i; end < n && runs[end].file == runs[i].file; )
+			end++;
+		err = trim_file(p, &p->files[runs[i].file], runs + i, end - i,
+				trimmed);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+errcode_t e4l_zero_choose(struct e4l_plan *p, struct e4l_zero_run *runs,
+			  size_t n)
+{
+	struct kind one, two;
+	unsigned int round;
+	bool trimmed = true;
+	errcode_t err = 0;
+	size_t i;
+
+	for (round = 0; trimmed && round < ROUNDS && !err; round++) {
+		one = two = (struct kind) { 0 };
+		for (i = 0; i < n; i++)
+			runs[i].chosen = false;
+		err = make_kind(&one, runs, n, 1);
+		if (!err)
+			err = make_kind(&two, runs, n, 2);
+		if (!err)
+			spend(&one, &two, p->opt.zeroout_budget_blocks);
+		free_kind(&one);
+		free_kind(&two);
+		trimmed = false;
+		if (!err)
+			err = trim(p, runs, n, &trimmed);
+	}
+	return err;
+}

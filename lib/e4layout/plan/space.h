@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * space: the free space that a plan may use, in memory.  Runs are kept by place
+ * and by size, so that every question takes a time logarithmic in their number.
+ * The unit is the caller's; plans count in clusters.
+ */
+#ifndef E4L_SPACE_H
+#define E4L_SPACE_H
+
+#include <e4layout/free_space.h>
+#include "e4layout/base/internal.h"
+
+struct e4l_space;
+
+/* A run of units.  Runs that are free are maximal. */
+struct e4l_run {
+	uint64_t start;
+	uint64_t len;
+};
+
+/* All return NULL or ENOMEM when memory is short. */
+struct e4l_space *e4l_space_new(void);
+/*
+ * Counts what is free in runs of @unit and more from now on: see
+ * e4l_space_in_long().  Nothing may be free yet.
+ */
+errcode_t e4l_space_count(struct e4l_space *s, uint64_t unit);
+/* NULL is allowed. */
+void e4l_space_free(struct e4l_space *s);
+
+/*
+ * Makes a run free at once.  E4L_ET_BAD_ARGUMENT: part of it is free already,
+ * and nothing has changed.
+ */
+errcode_t e4l_space_add(struct e4l_space *s, uint64_t start, uint64_t len);
+
+/* The same for what is whole clusters in a run of blocks. */
+errcode_t e4l_space_add_run(struct e4l_space *s,
+			    const struct e4l_free_run *run,
+			    uint32_t cluster_blocks);
+
+/* Takes a run of which all is free. */
+errcode_t e4l_space_take(struct e4l_space *s, uint64_t start, uint64_t len);
+
+/*
+ * Gives a run back that is free only after e4l_space_commit(): once the
+ * transaction that frees it is durable.
+ */
+errcode_t e4l_space_give(struct e4l_space *s, uint64_t start, uint64_t len);
+errcode_t e4l_space_commit(struct e4l_space *s);
+
+/* For e4l_space_in_long() alone: a run is given, or not given after all. */
+errcode_t e4l_space_try_give(struct e4l_space *s, uint64_t start, uint64_t len);
+errcode_t e4l_space_untry_give(struct e4l_space *s, uint64_t start,
+			       uint64_t len);
+
+/* What will be in long runs once all that was given is free. */
+uint64_t e4l_space_in_long(const struct e4l_space *s);
+
+/*
+ * Finds @len units in one run: the tightest of 32 fits that begin in @near or,
+ * if none does, the closest to it of the 32 tightest.  False: there is none.
+ * Without @near, the tightest of all.
+ */
+bool e4l_space_fit(const struct e4l_space *s, uint64_t len,
+		   const struct e4l_run *near, uint64_t *start);
+
+/* The length of the longest run, 0 if nothing is free; where it is. */
+uint64_t e4l_space_largest(const struct e4l_space *s, uint64_t *start);
+/* The same of the runs that are shorter than @len. */
+uint64_t e4l_space_largest_below(const struct e4l_space *s, uint64_t len,
+				 uint64_t *start);
+
+/* How many units are free from @at on, and right before @at. */
+uint64_t e4l_space_after(const struct e4l_space *s, uint64_t at);
+uint64_t e4l_space_before(const struct e4l_space *s, uint64_t at);
+
+#endif

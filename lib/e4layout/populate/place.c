@@ -1,0 +1,839 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Inode placement, by the rule of the kernel's dir_ireserve (fs/ext4/ireserve.c
+ * of the series in kernel/): what is made in one go shares aligned windows of
+ * inodes; a directory gets its own when files are made in turns in several.
+ *
+ *  1. A directory: Orlov's group, and in it the window that the group shares.
+ *  2. A file: the directory's own window (remembered, or read from the entries
+ *     beside the new name, or the one that the directory itself is in); if no
+ *     other directory of the group had a file made in between, and the first
+ *     time that one had, the window that the group shares; else a new window of
+ *     its own, of twice the size.
+ *  3. Whatever finds nothing: the first free inode from the wanted group on.
+ *
+ * With E4L_PLACE_PACK no window is shared: each directory gets one at once.
+ *
+ * Where things are is always read from the bitmaps; the hints and the memory of
+ * windows only save searching.
+ */
+#include "config.h"
+#include <stdlib.h>
+#include <string.h>
+#include <e4layout/place.h>
+#include "e4layout/base/internal.h"
+#include "e4layout/format/dir_block.h"
+
+#define CLASSES		16	/* window sizes: window << 0 to 15 */
+#define MIN_WINDOW	16
+#define MAX_WINDOW	4096
+#define LEAF_TRIES	8	/* entries whose neighbourhood is looked at */
+
+/* What is known of a directory: the last of its own windows. */
+struct own {
+	ext2_ino_t dir;		/* 0: this slot is empty */
+	ext2_ino_t first;
+	uint32_t len;		/* or, if it has none: */
+};
+#define HAS_NONE	1
+#define HAD_TURNS	2	/* and another directory was in between once */
+
+/* What is known of a group. */
+struct shared {
+	ext2_ino_t end;		/* of the window that it shares; 0: none */
+	ext2_ino_t last;	/* directory that had a file; 0: a mkdir */
+};
+
+/* Free inodes at the end of an inode-table block, for exact windows. */
+struct gaps {
+	ext2_ino_t *first;
+	size_t n, room;
+};
+
+struct e4l_place {
+	struct e4l *e;
+	ext2_filsys fs;
+	uint32_t window;	/* 0: none */
+	unsigned int flags;
+	dgrp_t pack_group;	/* with E4L_PLACE_PACK: where to look first */
+	uint32_t *hint;		/* [group][class]: no empty window below */
+	uint32_t *zeroed;	/* [group]: inodes that zero_table() did */
+	struct shared *shared;	/* [group] */
+	struct own *own;
+	uint32_t own_n, own_mask;
+	uint32_t per_block;	/* inodes in a block of the inode table */
+	ext2_ino_t frontier;	/* for exact windows */
+	struct gaps *gaps;	/* [free inodes in the gap] */
+	uint64_t unused0, free0;
+	struct e4l_place_stats stats;
+};
+
+static uint32_t per_group(const struct e4l_place *p)
+{
+	return p->fs->super->s_inodes_per_group;
+}
+
+static ext2_ino_t group_first(const struct e4l_place *p, dgrp_t group)
+{
+	return group * per_group(p) + 1;
+}
+
+/* The first free inode of [first, end), or 0. */
+static ext2_ino_t free_in(const struct e4l_place *p, ext2_ino_t first,
+			  ext2_ino_t end)
+{
+	ext2_ino_t ino, least = EXT2_FIRST_INO(p->fs->super);
+
+	if (first < least)
+		first = least;
+	if (first >= end || ext2fs_find_first_zero_inode_bitmap2(
+				p->fs->inode_map, first, end - 1, &ino))
+		return 0;
+	return ino;
+}
+
+/* The first inode in use or reserved in [first, end), or 0. */
+static ext2_ino_t used_in(const struct e4l_place *p, ext2_ino_t first,
+			  ext2_ino_t end)
+{
+	ext2_ino_t ino;
+
+	if (first < EXT2_FIRST_INO(p->fs->super))
+		return first;
+	if (ext2fs_find_first_set_inode_bitmap2(p->fs->inode_map, first,
+						end - 1, &ino))
+		return 0;
+	return ino;
+}
+
+/* -------------------------------------------------- the uninitialised table */
+
+static uint32_t table_used(const struct e4l_place *p, dgrp_t group)
+{
+	if (ext2fs_bg_flags_test(p->fs, group, EXT2_BG_INODE_UNINIT))
+		return 0;
+	return per_group(p) - ext2fs_bg_itable_unused(p->fs, group);
+}
+
+/* Zeroes the end of an inode-table block, from byte @from of it. */
+static errcode_t zero_tail(struct e4l_place *p, blk64_t blk, unsigned int from)
+{
+	ext2_filsys fs = p->fs;
+	errcode_t err;
+	char *buf;
+
+	err = io_channel_alloc_buf(fs->io, 1, &buf);
+	if (err)
+		return err;
+	err = io_channel_read_blk64(fs->io, blk, 1, buf);
+	if (!err) {
+		memset(buf + from, 0, fs->blocksize - from);
+		err = io_channel_write_blk64(fs->io, blk, 1, buf);
+	}
+	ext2fs_free_mem(&buf);
+	return err;
+}
+
+/*
+ * Where the table was never zeroed, what lies between the last inode in use
+ * and @ino may look like inodes once @ino is in use: zeroes it first.
+ */
+static errcode_t zero_table(struct e4l_place *p, ext2_ino_t ino)
+{
+	ext2_filsys fs = p->fs;
+	dgrp_t group = ext2fs_group_of_ino(fs, ino);
+	uint32_t index = (ino - 1) % per_group(p);
+	uint32_t clean = table_used(p, group), isize, blk, end;
+	blk64_t table = ext2fs_inode_table_loc(fs, group);
+	errcode_t err = 0;
+
+	if (p->flags & E4L_PLACE_NO_ZERO || !ext2fs_has_group_desc_csum(fs) ||
+	    ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_ZEROED))
+		return 0;
+	if (clean < p->zeroed[group])
+		clean = p->zeroed[group];
+	if (index < clean)
+		return 0;
+	isize = EXT2_INODE_SIZE(fs->super);
+	blk = clean / p->per_block;
+	end = index / p->per_block + 1;
+	if (clean % p->per_block)
+		err = zero_tail(p, table + blk++, clean % p->per_block * isize);
+	if (!err && blk < end)
+		err = ext2fs_zero_blocks2(fs, table + blk, end - blk, NULL,
+					  NULL);
+	if (err)
+		return e4l_fail_group(p->e, err, "zeroing the inode table",
+				      group, table + blk);
+	p->stats.zeroed_blocks += end - clean / p->per_block;
+	p->zeroed[group] = end * p->per_block;
+	return 0;
+}
+
+/* ------------------------------------------------------------------ windows */
+
+/* Size class of a window; its length is window << class. */
+static unsigned int class_of(const struct e4l_place *p, uint32_t len)
+{
+	unsigned int class = 0;
+
+	while (class < CLASSES - 1 && p->window << class < len)
+		class++;
+	return class;
+}
+
+static bool shares(const struct e4l_place *p)
+{
+	return !(p->flags & E4L_PLACE_PACK);
+}
+
+/* The first empty aligned window of @len inodes in @group, or 0. */
+static ext2_ino_t empty_in_group(struct e4l_place *p, dgrp_t group,
+				 uint32_t len)
+{
+	uint32_t *hint = &p->hint[group * CLASSES + class_of(p, len)];
+	ext2_ino_t first;
+
+	if (ext2fs_bg_free_inodes_count(p->fs, group) < len)
+		return 0;
+	for (; (*hint + 1ULL) * len <= per_group(p); ++*hint) {
+		first = group_first(p, group) + *hint * len;
+		if (!used_in(p, first, first + len))
+			return first;
+	}
+	return 0;
+}
+
+/* A free inode of the window that @group shares, or of a new one, or 0. */
+static ext2_ino_t shared_in_group(struct e4l_place *p, dgrp_t group)
+{
+	struct shared *s = &p->shared[group];
+	ext2_ino_t ino = 0;
+
+	if (s->end)
+		ino = free_in(p, s->end - p->window, s->end);
+	if (!ino) {
+		ino = empty_in_group(p, group, p->window);
+		s->end = ino ? ino + p->window : 0;
+		p->stats.windows += ino != 0;
+	}
+	return ino;
+}
+
+/*
+ * A free inode from @group on, round the filesystem: of an empty window of @len
+ * inodes, or if @len is 0 of the window that is shared; or 0.
+ */
+static ext2_ino_t window_from(struct e4l_place *p, dgrp_t group, uint32_t len)
+{
+	dgrp_t n = p->fs->group_desc_count, i;
+	ext2_ino_t ino;
+
+	for (i = 0; i < n; i++) {
+		dgrp_t g = (group + i) % n;
+
+		ino = len ? empty_in_group(p, g, len) : shared_in_group(p, g);
+		if (ino) {
+			p->pack_group = g;
+			return ino;
+		}
+	}
+	return 0;
+}
+
+/* The first free inode from @group on, round the filesystem, or 0. */
+static ext2_ino_t any_from(struct e4l_place *p, dgrp_t group)
+{
+	ext2_ino_t start = group_first(p, group);
+	ext2_ino_t ino = free_in(p, start, p->fs->super->s_inodes_count + 1);
+
+	p->stats.fallbacks++;
+	return ino ? ino : free_in(p, 1, start);
+}
+
+/* -------------------------------------------------------- Orlov's allocator */
+
+struct flex {
+	uint64_t inodes, blocks, dirs;
+};
+
+static dgrp_t groups_per_flex(const struct e4l_place *p)
+{
+	struct ext2_super_block *sb = p->fs->super;
+
+	if (!ext2fs_has_feature_flex_bg(sb) || sb->s_log_groups_per_flex > 20)
+		return 1;
+	return 1U << sb->s_log_groups_per_flex;
+}
+
+/* What is free and how many directories there are in [group, group + n). */
+static struct flex flex_of(const struct e4l_place *p, dgrp_t group, dgrp_t n)
+{
+	struct flex f = { 0 };
+	dgrp_t end = p->fs->group_desc_count;
+
+	for (; n && group < end; n--, group++) {
+		f.inodes += ext2fs_bg_free_inodes_count(p->fs, group);
+		f.blocks += ext2fs_bg_free_blocks_count(p->fs, group);
+		f.dirs += ext2fs_bg_used_dirs_count(p->fs, group);
+	}
+	return f;
+}
+
+static uint32_t name_hash(const struct e4l_place *p, const char *name)
+{
+	struct ext2_super_block *sb = p->fs->super;
+	ext2_dirhash_t hash = 0;
+
+	if (ext2fs_dirhash2(hash_version_of(sb, sb->s_def_hash_version), name,
+			    strlen(name), NULL, 0, sb->s_hash_seed, &hash,
+			    NULL))
+		return 0;
+	return hash;
+}
+
+/* Directories at the top are spread: to the flex group with the fewest. */
+static dgrp_t spread_group(const struct e4l_place *p, const char *name)
+{
+	dgrp_t per = groups_per_flex(p), best = 0, i, g;
+	dgrp_t n = (p->fs->group_desc_count + per - 1) / per;
+	struct flex all = flex_of(p, 0, p->fs->group_desc_count), f;
+	uint64_t fewest = UINT64_MAX;
+
+	for (i = 0; i < n; i++) {
+		g = (name_hash(p, name) + i) % n * per;
+		f = flex_of(p, g, per);
+		if (f.dirs < fewest && f.inodes && f.inodes >= all.inodes / n &&
+		    f.blocks >= all.blocks / n) {
+			fewest = f.dirs;
+			best = g;
+		}
+	}
+	return best;
+}
+
+/* The others stay near their parent, unless it is crowded there. */
+static dgrp_t near_group(const struct e4l_place *p, dgrp_t parent)
+{
+	dgrp_t per = groups_per_flex(p), i, g;
+	dgrp_t n = (p->fs->group_desc_count + per - 1) / per;
+	struct flex all = flex_of(p, 0, p->fs->group_desc_count), f;
+	uint64_t inodes = (uint64_t)per_group(p) * per;
+	uint64_t clusters = (uint64_t)p->fs->super->s_clusters_per_group * per;
+
+	for (i = 0; i < n; i++) {
+		g = (parent / per + i) % n * per;
+		f = flex_of(p, g, per);
+		if (f.inodes && f.dirs < all.dirs / n + inodes / 16 &&
+		    f.inodes + inodes / 4 >= all.inodes / n &&
+		    f.blocks + clusters / 4 >= all.blocks / n)
+			return g;
+	}
+	return parent / per * per;
+}
+
+static bool is_top(struct e4l_place *p, ext2_ino_t parent)
+{
+	struct ext2_inode inode;
+
+	if (parent == EXT2_ROOT_INO)
+		return true;
+	return !ext2fs_read_inode(p->fs, parent, &inode) &&
+	       inode.i_flags & EXT2_TOPDIR_FL;
+}
+
+static ext2_ino_t place_dir(struct e4l_place *p, ext2_ino_t parent,
+			    const char *name)
+{
+	ext2_ino_t ino = 0;
+	dgrp_t group;
+
+	if (p->flags & E4L_PLACE_PACK)
+		group = p->pack_group;
+	else if (is_top(p, parent))
+		group = spread_group(p, name);
+	else
+		group = near_group(p, ext2fs_group_of_ino(p->fs, parent));
+	if (p->window)
+		ino = window_from(p, group, shares(p) ? 0 : p->window);
+	if (!ino)
+		return any_from(p, group);
+	p->shared[ext2fs_group_of_ino(p->fs, ino)].last = 0;
+	p->stats.windows += !shares(p);
+	return ino;
+}
+
+/* ------------------------------------------------- directories' own windows */
+
+static struct own *own_slot(struct e4l_place *p, ext2_ino_t dir)
+{
+	uint32_t i = dir * 2654435761U & p->own_mask;
+
+	while (p->own[i].dir && p->own[i].dir != dir)
+		i = (i + 1) & p->own_mask;
+	return &p->own[i];
+}
+
+static errcode_t own_double(struct e4l_place *p)
+{
+	uint32_t old_n = p->own_mask + 1, i;
+	struct own *old = p->own;
+
+	p->own = calloc(old_n * 2ULL, sizeof(*p->own));
+	if (!p->own) {
+		p->own = old;
+		return ENOMEM;
+	}
+	p->own_mask = old_n * 2 - 1;
+	for (i = 0; i < old_n; i++)
+		if (old[i].dir)
+			*own_slot(p, old[i].dir) = old[i];
+	free(old);
+	return 0;
+}
+
+static errcode_t remember(struct e4l_place *p, ext2_ino_t dir,
+			  ext2_ino_t first, uint32_t len)
+{
+	struct own *g;
+
+	if (p->own_n * 2 > p->own_mask && own_double(p))
+		return e4l_fail(p->e, ENOMEM, "placing an inode", dir, 0);
+	g = own_slot(p, dir);
+	if (!g->dir)
+		p->own_n++;
+	*g = (struct own) { .dir = dir, .first = first, .len = len };
+	return 0;
+}
+
+/* ------------------------------------- the entries beside those of a new name */
+
+/* The entries of an index block: how many there are, bounded by its size. */
+static const struct ext2_dx_entry *dx_entries(const char *buf, size_t size,
+					      unsigned int at, uint32_t *n)
+{
+	const struct ext2_dx_countlimit *cl = (const void *)(buf + at);
+
+	*n = at + sizeof(*cl) <= size ? ext2fs_le16_to_cpu(cl->count) : 0;
+	if (*n > (size - at) / sizeof(struct ext2_dx_entry))
+		*n = (size - at) / sizeof(struct ext2_dx_entry);
+	return (const void *)(buf + at);
+}
+
+static uint32_t dx_child(const struct ext2_dx_entry *entry, uint32_t n,
+			 uint32_t hash)
+{
+	uint32_t i = n - 1;
+
+	while (i && ext2fs_le32_to_cpu(entry[i].hash) > hash)
+		i--;
+	return ext2fs_le32_to_cpu(entry[i].block) & DX_BLOCK_MASK;
+}
+
+static errcode_t read_logical(struct e4l_place *p, ext2_ino_t dir,
+			      struct ext2_inode *inode, blk64_t lblk, char *buf)
+{
+	blk64_t pblk;
+	errcode_t err;
+
+	err = ext2fs_bmap2(p->fs, dir, inode, NULL, 0, lblk, NULL, &pblk);
+	if (!err && !pblk)
+		err = E4L_ET_DIR_CORRUPT;
+	return err ? err : io_channel_read_blk64(p->fs->io, pblk, 1, buf);
+}
+
+/* Reads the leaf of an indexed directory that @hash belongs to into @buf. */
+static errcode_t read_leaf(struct e4l_place *p, ext2_ino_t dir,
+			   struct ext2_inode *inode, uint32_t hash, char *buf)
+{
+	const struct ext2_dx_root_info *info = (const void *)(buf + DX_INFO_AT);
+	const struct ext2_dx_entry *entry;
+	unsigned int levels, at;
+	uint32_t n;
+	errcode_t err;
+
+	err = read_logical(p, dir, inode, 0, buf);
+	if (err)
+		return err;
+	levels = info->indirect_levels;
+	at = DX_INFO_AT + info->info_length;
+	if (levels > 3)
+		return E4L_ET_DIR_CORRUPT;
+	do {
+		entry = dx_entries(buf, p->fs->blocksize, at, &n);
+		if (!n)
+			return E4L_ET_DIR_CORRUPT;
+		err = read_logical(p, dir, inode, dx_child(entry, n, hash),
+				   buf);
+		at = DX_NODE_AT;
+	} while (!err && levels--);
+	return err;
+}
+
+/*
+ * Collects the inodes of a block's entries that are no directories.  Returns
+ * their number n; number i of the last LEAF_TRIES is at inos[i % LEAF_TRIES].
+ */
+static unsigned int leaf_inodes(const struct e4l_place *p, const char *buf,
+				ext2_ino_t *inos)
+{
+	struct e4l_dir_walk walk = {
+		.fs = p->fs, .has_dots = true, .encrypted = true,
+		.buf = buf, .len = p->fs->blocksize,
+	};
+	enum e4l_dir_step step;
+	struct e4l_dirent d;
+	unsigned int n = 0;
+
+	while ((step = e4l_dir_next(&walk, &d)) != DIR_END)
+		if (step == DIR_ENTRY && d.file_type != EXT2_FT_DIR &&
+		    !e4l_dirent_is_dotdot(&d))
+			inos[n++ % LEAF_TRIES] = d.ino;
+	return n;
+}
+
+/* The length of the last of the windows that hold @entries inodes. */
+static uint32_t last_window_len(const struct e4l_place *p, uint64_t entries)
+{
+	uint64_t len = p->window, room = 0;
+
+	for (; room + len < entries && len * 2 <= per_group(p); len *= 2)
+		room += len;
+	return len;
+}
+
+/*
+ * A free inode of the window of @len inodes that @near is in, which is taken for
+ * @dir's own, or 0; not of the one that the group shares now.
+ */
+static ext2_ino_t near_inode(struct e4l_place *p, ext2_ino_t dir,
+			     ext2_ino_t near, uint32_t len)
+{
+	dgrp_t group = ext2fs_group_of_ino(p->fs, near);
+	ext2_ino_t first = group_first(p, group), end = first + per_group(p);
+	ext2_ino_t shared = p->shared[group].end, ino;
+
+	first += (near - first) / len * len;
+	if (end > first + len)
+		end = first + len;
+	if (shared > first && shared <= end)
+		return 0;
+	ino = free_in(p, near, end);
+	if (!ino)
+		ino = free_in(p, first, near);
+	return ino && !remember(p, dir, first, end - first) ? ino : 0;
+}
+
+/*
+ * Reads the block of @dir's entries that @name will be among: their number,
+ * and the inodes of the last, as leaf_inodes() does.  Directories that cannot
+ * be read are not this module's to report.
+ */
+static unsigned int entries_near(struct e4l_place *p, ext2_ino_t dir,
+				 struct ext2_inode *inode, const char *name,
+				 ext2_ino_t *inos)
+{
+	unsigned int n = 0;
+	char *buf;
+
+	if (p->flags & E4L_PLACE_NO_READ ||
+	    ext2fs_read_inode(p->fs, dir, inode) ||
+	    inode->i_flags & EXT4_INLINE_DATA_FL || !EXT2_I_SIZE(inode) ||
+	    io_channel_alloc_buf(p->fs->io, 1, &buf))
+		return 0;
+	if (!(inode->i_flags & EXT2_INDEX_FL ?
+	      read_leaf(p, dir, inode, name_hash(p, name), buf) :
+	      read_logical(p, dir, inode,
+			   EXT2_I_SIZE(inode) / p->fs->blocksize - 1, buf)))
+		n = leaf_inodes(p, buf, inos);
+	ext2fs_free_mem(&buf);
+	return n;
+}
+
+/* A free inode of @dir's window, of which nothing is remembered, or 0. */
+static ext2_ino_t recover(struct e4l_place *p, ext2_ino_t dir, const char *name)
+{
+	ext2_ino_t inos[LEAF_TRIES], ino = 0;
+	struct ext2_inode inode;
+	unsigned int n = entries_near(p, dir, &inode, name, inos), i;
+	uint32_t len;
+
+	if (n) {
+		len = last_window_len(p, EXT2_I_SIZE(&inode) /
+				      p->fs->blocksize * n);
+		for (i = n; !ino && i && n - i < LEAF_TRIES; i--)
+			ino = near_inode(p, dir, inos[(i - 1) % LEAF_TRIES],
+					 len);
+		p->stats.leaf_goals += ino != 0;
+	}
+	if (!ino)
+		ino = near_inode(p, dir, dir, p->window);
+	if (!ino)
+		remember(p, dir, 0, HAS_NONE);
+	return ino;
+}
+
+/* A new window for a directory whose last one had @len inodes, or 0. */
+static ext2_ino_t grow(struct e4l_place *p, ext2_ino_t dir, uint32_t len)
+{
+	ext2_ino_t first = 0;
+
+	len = len * 2 > p->window ? len * 2 : p->window;
+	while (len > per_group(p) || class_of(p, len) == CLASSES - 1)
+		len /= 2;
+	for (; !first && len >= p->window; len /= 2)
+		first = window_from(p, ext2fs_group_of_ino(p->fs, dir), len);
+	if (!first || remember(p, dir, first, len * 2))
+		return 0;
+	p->stats.grown++;
+	return first;
+}
+
+/* ------------------------------------------------------------------- files */
+
+/*
+ * A free inode of the window [first, end): from the place that the name's hash
+ * has in it when that is wanted, otherwise the first one.
+ */
+static ext2_ino_t in_window(const struct e4l_place *p, ext2_ino_t first,
+			    ext2_ino_t end, const char *name)
+{
+	ext2_ino_t start = first, ino;
+
+	if (first >= end)
+		return 0;
+	if (p->flags & E4L_PLACE_HASH_ORDER && name)
+		start += (uint64_t)name_hash(p, name) * (end - first) >> 32;
+	ino = free_in(p, start, end);
+	return ino ? ino : free_in(p, first, start);
+}
+
+/* Had no other directory of the group a file made since this one had? */
+static bool is_alone(struct e4l_place *p, ext2_ino_t dir, dgrp_t group)
+{
+	ext2_ino_t last = p->shared[group].last;
+
+	p->shared[group].last = dir;
+	return shares(p) && (!last || last == dir);
+}
+
+/* Nothing is free in @dir's own window: one of what is shared, or a new one. */
+static ext2_ino_t beyond_window(struct e4l_place *p, ext2_ino_t dir,
+				dgrp_t group, bool alone)
+{
+	struct own *own = own_slot(p, dir);
+	ext2_ino_t ino = 0;
+
+	if (shares(p) && !alone && own->len == HAS_NONE) {
+		own->len = HAD_TURNS;
+		alone = true;
+	}
+	if (alone)
+		ino = window_from(p, group, 0);
+	return ino ? ino : grow(p, dir, own->len);
+}
+
+static ext2_ino_t place_file(struct e4l_place *p, ext2_ino_t dir,
+			     const char *name)
+{
+	dgrp_t group = ext2fs_group_of_ino(p->fs, dir);
+	bool alone = is_alone(p, dir, group);
+	const struct own *own;
+	ext2_ino_t ino = 0;
+
+	if (!p->window) {
+		ino = free_in(p, dir, group_first(p, group) + per_group(p));
+		return ino ? ino : any_from(p, group);
+	}
+	own = own_slot(p, dir);
+	if (!own->dir)
+		ino = recover(p, dir, name ? name : "");
+	else if (own->len > HAD_TURNS)
+		ino = in_window(p, own->first, own->first + own->len, name);
+	if (!ino)
+		ino = beyond_window(p, dir, group, alone);
+	return ino ? ino : any_from(p, group);
+}
+
+errcode_t e4l_new_inode(struct e4l_place *p, ext2_ino_t parent, int mode,
+			const char *name, ext2_ino_t *ret)
+{
+	ext2_ino_t ino;
+
+	*ret = 0;
+	if (!parent || parent > p->fs->super->s_inodes_count)
+		return e4l_fail(p->e, E4L_ET_BAD_ARGUMENT, "placing an inode",
+				parent, 0);
+	ino = LINUX_S_ISDIR(mode) ? place_dir(p, parent, name ? name : "") :
+				    place_file(p, parent, name);
+	if (!ino)
+		return e4l_fail(p->e, EXT2_ET_INODE_ALLOC_FAIL,
+				"placing an inode", parent, 0);
+	*ret = ino;
+	return zero_table(p, ino);
+}
+
+/* ------------------------------------------------------------ exact windows */
+
+static errcode_t push_gap(struct e4l_place *p, ext2_ino_t first, uint32_t n)
+{
+	struct gaps *g = &p->gaps[n];
+	errcode_t err;
+
+	if (!n)
+		return 0;
+	if (g->n == g->room) {
+		size_t room = g->room ? g->room * 2 : 16;
+
+		err = ext2fs_resize_array(sizeof(*g->first), g->room, room,
+					  &g->first);
+		if (err)
+			return err;
+		g->room = room;
+	}
+	g->first[g->n++] = first;
+	return 0;
+}
+
+/* The smallest gap that holds @n inodes and is still free, or 0. */
+static ext2_ino_t pop_gap(struct e4l_place *p, uint32_t n, errcode_t *err)
+{
+	uint32_t size;
+
+	for (size = n; size < p->per_block; size++) {
+		while (p->gaps[size].n) {
+			struct gaps *g = &p->gaps[size];
+			ext2_ino_t first = g->first[--g->n];
+
+			if (used_in(p, first, first + size))
+				continue;
+			*err = push_gap(p, first + n, size - n);
+			return first;
+		}
+	}
+	return 0;
+}
+
+/*
+ * Advances the frontier to where @n inodes are free and take the fewest blocks;
+ * what is left of the block where they do not is a gap.
+ */
+static errcode_t advance(struct e4l_place *p, uint32_t n, ext2_ino_t *ret)
+{
+	uint64_t end = p->fs->super->s_inodes_count + 1ULL, at = p->frontier;
+	uint32_t left, rest = n % p->per_block;
+	errcode_t err = 0;
+
+	do {
+		at = free_in(p, at, end);
+		if (!at)
+			return EXT2_ET_INODE_ALLOC_FAIL;
+		left = (p->per_block - (at - 1) % p->per_block) % p->per_block;
+		if (left && (left < rest || !rest)) {
+			if (!used_in(p, at, at + left))
+				err = push_gap(p, at, left);
+			at += left;
+		}
+		if (at + n > end)
+			return EXT2_ET_INODE_ALLOC_FAIL;
+		*ret = at;
+		at = used_in(p, at, at + n);
+	} while (!err && at);
+	p->frontier = *ret + n;
+	return err;
+}
+
+errcode_t e4l_place_window(struct e4l_place *p, uint32_t n, ext2_ino_t *ret)
+{
+	errcode_t err = 0;
+
+	*ret = 0;
+	if (!n || n > p->fs->super->s_inodes_count)
+		return e4l_fail(p->e, E4L_ET_BAD_ARGUMENT,
+				"placing a directory's inodes", 0, 0);
+	if (n < p->per_block)
+		*ret = pop_gap(p, n, &err);
+	if (!*ret && !err)
+		err = advance(p, n, ret);
+	if (err)
+		return e4l_fail(p->e, err, "placing a directory's inodes", 0,
+				0);
+	p->stats.windows++;
+	return zero_table(p, *ret + n - 1);
+}
+
+/* ------------------------------------------------------------- the allocator */
+
+static uint64_t all_unused(const struct e4l_place *p)
+{
+	uint64_t sum = 0;
+	dgrp_t g;
+
+	for (g = 0; g < p->fs->group_desc_count; g++)
+		sum += per_group(p) - table_used(p, g);
+	return sum;
+}
+
+void e4l_place_get_stats(const struct e4l_place *p,
+			 struct e4l_place_stats *stats)
+{
+	*stats = p->stats;
+	stats->inodes = p->free0 - p->fs->super->s_free_inodes_count;
+	stats->fsck_inodes = p->unused0 - all_unused(p);
+}
+
+void e4l_place_free(struct e4l_place *p)
+{
+	uint32_t i;
+
+	if (!p)
+		return;
+	for (i = 0; p->gaps && i < p->per_block; i++)
+		ext2fs_free_mem(&p->gaps[i].first);
+	free(p->gaps);
+	free(p->own);
+	free(p->shared);
+	free(p->hint);
+	free(p->zeroed);
+	free(p);
+}
+
+errcode_t e4l_place_new(struct e4l *e, uint32_t window, unsigned int flags,
+			struct e4l_place **ret)
+{
+	ext2_filsys fs = e->fs;
+	struct e4l_place *p;
+
+	*ret = NULL;
+	if (window && (window < MIN_WINDOW || window > MAX_WINDOW ||
+		       window & (window - 1)))
+		return e4l_fail(e, E4L_ET_BAD_ARGUMENT,
+				"setting the inode window", 0, 0);
+	if (!fs->inode_map)
+		return e4l_fail(e, EXT2_ET_NO_INODE_BITMAP,
+				"starting the inode placement", 0, 0);
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return ENOMEM;
+	p->e = e;
+	p->fs = fs;
+	p->window = window;
+	p->flags = flags;
+	p->per_block = fs->blocksize / EXT2_INODE_SIZE(fs->super);
+	p->frontier = EXT2_FIRST_INO(fs->super);
+	p->own_mask = 63;
+	p->hint = calloc((size_t)fs->group_desc_count * CLASSES,
+			 sizeof(*p->hint));
+	p->zeroed = calloc(fs->group_desc_count, sizeof(*p->zeroed));
+	p->shared = calloc(fs->group_desc_count, sizeof(*p->shared));
+	p->own = calloc(p->own_mask + 1ULL, sizeof(*p->own));
+	p->gaps = calloc(p->per_block, sizeof(*p->gaps));
+	if (!p->hint || !p->zeroed || !p->shared || !p->own || !p->gaps) {
+		e4l_place_free(p);
+		return ENOMEM;
+	}
+	p->free0 = fs->super->s_free_inodes_count;
+	p->unused0 = all_unused(p);
+	*ret = p;
+	return 0;
+}

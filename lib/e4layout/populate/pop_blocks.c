@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What goes to which block.  Each thing takes the first stretch of free blocks
+ * that holds it whole, so that the order on the disk is the order of the calls,
+ * but for what fills the ends of stretches.  Only what is larger than every
+ * stretch is cut, into the fewest parts.
+ */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <e4layout/extents.h>
+#include "e4layout/base/array.h"
+#include "populate.h"
+
+/* -------------------------------------------------------------- free blocks */
+
+static errcode_t add_run(struct e4l_populate *p, blk64_t first, blk64_t end)
+{
+	first = (first + p->ratio - 1) / p->ratio * p->ratio;
+	end = end / p->ratio * p->ratio;
+	if (first >= end)
+		return 0;
+	if (vec_room(&p->runs, 1))
+		return ENOMEM;
+	p->runs.v[p->runs.n++] = (struct free_run) {
+		.pblk = first, .start = first, .len = end - first,
+	};
+	return 0;
+}
+
+static void set_longest(struct e4l_populate *p, uint32_t run)
+{
+	uint32_t i = p->leaves + run;
+
+	p->longest[i] = p->runs.v[run].len;
+	while (i >>= 1) {
+		const uint64_t *pair = &p->longest[2 * i];
+
+		p->longest[i] = pair[0] > pair[1] ? pair[0] : pair[1];
+	}
+}
+
+errcode_t e4l_pop_load_free(struct e4l_populate *p)
+{
+	blk64_t at = p->fs->super->s_first_data_block, first, end;
+	blk64_t last = ext2fs_blocks_count(p->fs->super) - 1;
+	ext2fs_block_bitmap map = p->fs->block_map;
+	uint32_t i;
+
+	while (at <= last && !ext2fs_find_first_zero_block_bitmap2(map, at,
+							last, &first)) {
+		if (ext2fs_find_first_set_block_bitmap2(map, first, last, &end))
+			end = last + 1;
+		if (add_run(p, first, end))
+			return ENOMEM;
+		at = end;
+	}
+	for (p->leaves = 1; p->leaves < p->runs.n; p->leaves *= 2)
+		;
+	p->longest = calloc(p->leaves * 2ULL, sizeof(*p->longest));
+	if (!p->longest)
+		return ENOMEM;
+	for (i = 0; i < p->runs.n; i++)
+		set_longest(p, i);
+	return 0;
+}
+
+/*
+ * Takes @len blocks in one stretch, rounded up to clusters; when there is none,
+ * as many as the longest has.  Returns how many, 0: none is free.  *@pblk.
+ */
+static uint64_t take(struct e4l_populate *p, uint64_t len, uint64_t *pblk)
+{
+	struct free_run *run;
+	uint32_t i = 1;
+
+	*pblk = 0;
+	len = (len + p->ratio - 1) / p->ratio * p->ratio;
+	if (len > p->longest[1])
+		len = p->longest[1];
+	if (!len)
+		return 0;
+	while (i < p->leaves)
+		i = 2 * i + (p->longest[2 * i] < len);
+	run = &p->runs.v[i - p->leaves];
+	*pblk = run->pblk;
+	run->pblk += len;
+	run->len -= len;
+	p->taken += len;
+	set_longest(p, i - p->leaves);
+	return len;
+}
+
+static errcode_t add_item(struct e4l_populate *p, enum item_kind kind,
+			  uint64_t pblk, uint32_t len, uint32_t ref)
+{
+	if (!len)
+		return 0;
+	if (vec_room(&p->items, 1))
+		return ENOMEM;
+	p->items.v[p->items.n++] = (struct item) {
+		.pblk = pblk, .kind = kind, .len = len, .ref = ref,
+	};
+	return 0;
+}
+
+/* Places @len blocks of one kind together; *@pblk is where. */
+static errcode_t place(struct e4l_populate *p, enum item_kind kind,
+		       uint32_t len, uint32_t ref, uint64_t *pblk)
+{
+	uint64_t got;
+
+	p->wanted += (len + p->ratio - 1) / p->ratio * p->ratio;
+	got = take(p, len, pblk);
+	return got < len ? 0 : add_item(p, kind, *pblk, len, ref);
+}
+
+errcode_t e4l_pop_commit_blocks(struct e4l_populate *p)
+{
+	uint32_t i;
+
+	for (i = 0; i < p->runs.n; i++) {
+		struct free_run *run = &p->runs.v[i];
+
+		if (run->pblk > run->start)
+			ext2fs_block_alloc_stats_range(p->fs, run->start,
+						       run->pblk - run->start,
+						       1);
+	}
+	return 0;
+}
+
+/* ------------------------------------------------- files that are not plain */
+
+/* Turns a file's pieces into runs of blocks that have no place yet. */
+static errcode_t cut_segs(struct e4l_populate *p, uint32_t id)
+{
+	struct map *map = &p->t->maps.v[p->t->nodes.v[id].map];
+	const struct e4l_tree_piece *piece = p->t->pieces.v + map->piece;
+	uint64_t first, end, done = 0;
+	struct seg *last;
+	uint32_t i;
+
+	map->seg = p->segs.n;
+	map->n_seg = 0;
+	map->node = id;
+	for (i = 0; i < map->n_piece; i++, piece++) {
+		first = piece->offset / p->bs;
+		end = blocks_of(p, piece->offset + piece->bytes);
+		if (end > FILE_LAST_LBLK + 1ULL)
+			return E4L_ET_FILE_TOO_LARGE;
+		last = map->n_seg ? &p->segs.v[p->segs.n - 1] : NULL;
+		/* A block that is partly data is data. */
+		if (last && first < done && last->unwritten &&
+		    !piece->unwritten && --last->len == 0) {
+			p->segs.n--;
+			map->n_seg--;
+			last = map->n_seg ? last - 1 : NULL;
+			done = first;
+		} else if (last && first < done && last->unwritten &&
+			   !piece->unwritten) {
+			done = first;
+		}
+		if (first < done)
+			first = done;
+		if (first >= end)
+			continue;
+		done = end;
+		if (last && last->lblk + last->len == first &&
+		    last->unwritten == piece->unwritten) {
+			last->len += end - first;
+			continue;
+		}
+		if (vec_room(&p->segs, 1))
+			return ENOMEM;
+		p->segs.v[p->segs.n++] = (struct seg) {
+			.lblk = first, .len = end - first, .node = id,
+			.unwritten = piece->unwritten,
+		};
+		map->n_seg++;
+	}
+	return 0;
+}
+
+/* Clusters that runs of blocks touch. */
+static uint64_t count_clusters(const struct e4l_populate *p,
+			       const struct seg *s, uint32_t n)
+{
+	uint64_t clusters = 0, next = 0, first, end;
+
+	for (; n; n--, s++) {
+		first = s->lblk / p->ratio;
+		end = ((uint64_t)s->lblk + s->len + p->ratio - 1) / p->ratio;
+		if (first < next)
+			first = next;
+		clusters += end - first;
+		next = end;
+	}
+	return clusters;
+}
+
+/* Hands out the blocks of a file, cluster by cluster, in logical order. */
+struct supply {
+	uint64_t left;		/* blocks still to be taken */
+	uint64_t pblk, len;	/* of the stretch in hand */
+	uint64_t cluster;	/* logical, of the last block given; +1 */
+	uint64_t at;		/* where that cluster is */
+};
+
+/*
+ * Places the first blocks of a run; returns how many go together, 0 when none
+ * are free.
+ */
+static uint32_t supply(struct e4l_populate *p, struct supply *s, uint32_t lblk,
+		       uint32_t len, uint64_t *pblk)
+{
+	uint32_t in = lblk % p->ratio;
+	uint64_t room;
+
+	if (s->cluster == lblk / p->ratio + 1ULL) {
+		*pblk = s->at + in;
+		room = p->ratio - in;
+		return room < len ? room : len;
+	}
+	if (!s->len) {
+		s->len = take(p, s->left, &s->pblk);
+		s->left -= s->len;
+	}
+	if (!s->len)
+		return 0;
+	*pblk = s->pblk + in;
+	room = s->len - in < len ? s->len - in : len;
+	s->cluster = (lblk + room - 1) / p->ratio + 1;
+	s->at = (*pblk + room - 1) / p->ratio * p->ratio;
+	s->len -= s->at + p->ratio - s->pblk;
+	s->pblk = s->at + p->ratio;
+	return room;
+}
+
+/* Gives the runs of @map their places, cutting those that need several. */
+static errcode_t place_segs(struct e4l_populate *p, struct map *map)
+{
+	uint32_t n = map->n_seg, i, done, got;
+	struct seg *whole = NULL;
+	struct supply s = { 0 };
+	uint64_t pblk;
+	errcode_t err = 0;
+
+	map->clusters = count_clusters(p, p->segs.v + map->seg, n);
+	s.left = map->clusters * p->ratio;
+	p->wanted += s.left;
+	whole = malloc((n + 1ULL) * sizeof(*whole));
+	if (!whole)
+		return ENOMEM;
+	if (n)
+		memcpy(whole, p->segs.v + map->seg, n * sizeof(*whole));
+	p->segs.n = map->seg;
+	for (i = 0; i < n && !err; i++) {
+		for (done = 0; done < whole[i].len && !err; done += got) {
+			struct seg part = whole[i];
+
+			got = supply(p, &s, part.lblk + done, part.len - done,
+				     &pblk);
+			if (!got)
+				goto out;	/* the plan will not be used */
+			part.lblk += done;
+			part.len = got;
+			part.pblk = pblk;
+			if (p->segs.n > map->seg) {
+				struct seg *last = &p->segs.v[p->segs.n - 1];
+
+				if (last->pblk + last->len == pblk &&
+				    last->lblk + last->len == part.lblk &&
+				    last->unwritten == part.unwritten) {
+					last->len += got;
+					continue;
+				}
+			}
+			err = vec_room(&p->segs, 1);
+			if (!err)
+				p->segs.v[p->segs.n++] = part;
+		}
+	}
+out:
+	map->n_seg = p->segs.n - map->seg;
+	free(whole);
+	return err;
+}
+
+static errcode_t place_mapped(struct e4l_populate *p, uint32_t id)
+{
+	struct map *map = &p->t->maps.v[p->t->nodes.v[id].map];
+	errcode_t err = place_segs(p, map);
+	uint64_t extents;
+	uint32_t i;
+
+	for (i = 0; i < map->n_seg && !err; i++) {
+		const struct seg *s = &p->segs.v[map->seg + i];
+
+		if (!s->unwritten)
+			err = add_item(p, ITEM_SEG, s->pblk, s->len,
+				       map->seg + i);
+	}
+	if (err)
+		return err;
+	extents = e4l_pop_extents(p->segs.v + map->seg, map->n_seg);
+	map->n_tree = e4l_ideal_tree_blocks(extents, p->bs);
+	if (!map->n_tree)
+		return 0;
+	return place(p, ITEM_TREE, map->n_tree * p->ratio,
+		     p->t->nodes.v[id].map, &map->tree_pblk);
+}
+
+/* Whether @len blocks in one run fit in an inode. */
+static bool fits_root(uint64_t len)
+{
+	return len <= (uint64_t)EXTENT_ROOT_ENTRIES * E4L_WRITTEN_MAX_BLOCKS;
+}
+
+/* ------------------------------------------------------------------- things */
+
+/* Places all of @id's content: in one run, or cut where no stretch is enough. */
+static errcode_t place_whole(struct e4l_populate *p, enum item_kind kind,
+			     uint32_t id)
+{
+	struct node *n = &p->t->nodes.v[id];
+	uint64_t len = blocks_of(p, n->size);
+
+	if (len <= p->longest[1] && fits_root(len))
+		return place(p, kind, len, id, &n->pblk);
+	if (vec_room(&p->t->maps, 1) || vec_room(&p->segs, 1))
+		return ENOMEM;
+	n->map = p->t->maps.n;
+	p->t->maps.v[p->t->maps.n++] = (struct map) {
+		.seg = p->segs.n, .n_seg = 1, .node = id,
+	};
+	p->segs.v[p->segs.n++] = (struct seg) { .len = len, .node = id };
+	return place_mapped(p, id);
+}
+
+static errcode_t place_file(struct e4l_populate *p, uint32_t id)
+{
+	struct node *n = &p->t->nodes.v[id];
+	errcode_t err;
+
+	if (n->flags & NODE_INLINE)
+		return 0;
+	if (blocks_of(p, n->size) > FILE_LAST_LBLK + 1ULL)
+		return e4l_pop_fail(p, E4L_ET_FILE_TOO_LARGE, "placing a file",
+				    id);
+	if (!n->map)
+		return place_whole(p, ITEM_FILE, id);
+	err = cut_segs(p, id);
+	if (err)
+		return e4l_pop_fail(p, err, "placing a file", id);
+	return place_mapped(p, id);
+}
+
+errcode_t e4l_pop_place_blob(struct e4l_populate *p, uint32_t id)
+{
+	struct node *n = &p->t->nodes.v[id];
+
+	return place(p, ITEM_BLOB, blocks_of(p, n->size), id, &n->pblk);
+}
+
+static errcode_t place_dir(struct e4l_populate *p, uint32_t id)
+{
+	if (p->t->nodes.v[id].flags & NODE_INLINE)
+		return 0;
+	return place_whole(p, ITEM_DIR, id);
+}
+
+/* Blocks of attributes, and then of the values that are inodes' content. */
+static errcode_t place_attributes(struct e4l_populate *p)
+{
+	errcode_t err = 0;
+	uint32_t i;
+
+	for (i = 1; i < p->xplaces.n && !err; i++)
+		if (p->xplaces.v[i].pblk)
+			err = place(p, ITEM_XATTR, 1, i, &p->xplaces.v[i].pblk);
+	for (i = p->first_hidden; i < p->t->nodes.n && !err; i++)
+		err = e4l_pop_place_blob(p, i);
+	return err;
+}
+
+/* Files in the order of the walk, and where each comes in the image. */
+struct files {
+	uint32_t *id;
+	uint64_t *key;		/* priority, then place in the walk */
+	size_t n;
+};
+
+static void add_file(struct e4l_populate *p, struct files *f, uint32_t id)
+{
+	const struct node *n = &p->t->nodes.v[id];
+
+	if (!stands(n) || !S_ISREG(n->mode) || (!n->size && !n->map))
+		return;
+	f->id[f->n] = id;
+	f->key[f->n] = (uint64_t)(INT16_MAX - n->priority) << 32 | f->n;
+	f->n++;
+}
+
+static errcode_t place_files(struct e4l_populate *p, struct files *f)
+{
+	errcode_t err = 0;
+	size_t i;
+
+	qsort(f->key, f->n, sizeof(*f->key), e4l_u64_cmp);
+	for (i = 0; i < f->n && !err; i++)
+		err = place_file(p, f->id[(uint32_t)f->key[i]]);
+	return err;
+}
+
+static errcode_t place_symlink(struct e4l_populate *p, uint32_t id)
+{
+	struct node *n = &p->t->nodes.v[id];
+
+	if (!stands(n) || !S_ISLNK(n->mode) ||
+	    n->size < I_BLOCK_BYTES)
+		return 0;
+	return place(p, ITEM_SYMLINK, 1, id, &n->pblk);
+}
+
+/* Directories first, then small things, then files by priority and walk. */
+errcode_t e4l_pop_place_blocks(struct e4l_populate *p)
+{
+	size_t total = p->t->nodes.n, d;
+	struct files f = {
+		.id = malloc(total * sizeof(*f.id)),
+		.key = malloc(total * sizeof(*f.key)),
+	};
+	errcode_t err = f.id && f.key ? 0 : ENOMEM;
+	const struct node *dir;
+	uint32_t i;
+
+	for (d = 0; d < p->dirs.n && !err; d++)
+		err = place_dir(p, p->dirs.v[d]);
+	if (!err)
+		err = place_attributes(p);
+	for (d = 0; d < p->dirs.n && !err; d++) {
+		dir = &p->t->nodes.v[p->dirs.v[d]];
+		for (i = 0; i < dir->n_child && !err; i++) {
+			add_file(p, &f, p->order[dir->child + i]);
+			err = place_symlink(p, p->order[dir->child + i]);
+		}
+	}
+	if (!err)
+		err = place_files(p, &f);
+	free(f.id);
+	free(f.key);
+	return err;
+}

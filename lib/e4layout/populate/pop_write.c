@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Writes the planned image.  The items are in disk order.  A chunk is a stretch
+ * of them that is in one piece on the disk, at most CHUNK_BYTES, and is written
+ * by one call; several threads fill it, from the source and from the plan, a
+ * part at a time, and the last of them writes it.  So reading and writing
+ * overlap, many reads are in flight, each block is written once, and the result
+ * does not depend on who did what.
+ */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "e4layout/format/extent_tree_build.h"
+#include "populate.h"
+
+#define CHUNK_BYTES	(4u << 20)
+#define PART_BYTES	(CHUNK_BYTES / 8)
+#define DIRECT_ALIGN	4096
+#define MAX_WRITERS	24
+
+struct chunk {
+	uint64_t pblk, end;	/* blocks; what has been handed out so far */
+	unsigned int busy;	/* threads that fill it */
+	bool whole;		/* all of it has been handed out */
+	bool in_use;
+	char *buf;
+};
+
+/* What one thread fills at a time: items from one on. */
+struct part {
+	struct chunk *chunk;
+	size_t item;
+	uint32_t skip;		/* blocks of the first item that are done */
+	uint64_t pblk, end;
+};
+
+struct writing {
+	struct e4l_populate *p;
+	pthread_mutex_t lock;	/* over all below, and p->fs->io */
+	pthread_cond_t free;	/* a chunk is not in use any more */
+	size_t item;		/* the first that was not handed out whole */
+	uint32_t skip;
+	struct chunk chunks[MAX_WRITERS];
+	unsigned int n_chunks;
+	struct chunk *open;	/* that the next part may belong to */
+	uint64_t done, total;	/* blocks */
+	errcode_t err;
+};
+
+struct writer {
+	struct writing *w;
+	uint32_t dir;		/* whose directory dir_fd is; 0: none */
+	int dir_fd;
+};
+
+/* ------------------------------------------------------------------- source */
+
+static int open_source(struct e4l_tree *t, struct writer *me, uint32_t id)
+{
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	const struct node *n = &t->nodes.v[id];
+	char *path;
+	int fd, err;
+
+	if (me->dir != n->parent) {
+		if (me->dir)
+			close(me->dir_fd);
+		me->dir = 0;
+		path = e4l_tree_long_path(t, n->parent);
+		if (!path) {
+			errno = ENOMEM;
+			return -1;
+		}
+		me->dir_fd = e4l_tree_open_dir(t->root_fd, path, O_PATH);
+		err = errno;
+		free(path);
+		errno = err;
+		if (me->dir_fd < 0)
+			return -1;
+		me->dir = n->parent;
+	}
+	/* Only the owner may leave the time of access alone. */
+	fd = openat(me->dir_fd, node_name(t, n), flags | O_NOATIME);
+	if (fd < 0 && errno == EPERM)
+		fd = openat(me->dir_fd, node_name(t, n), flags);
+	return fd;
+}
+
+static errcode_t read_full(int fd, char *buf, size_t len, uint64_t pos)
+{
+	ssize_t got;
+
+	for (; len; len -= got, buf += got, pos += got) {
+		got = pread(fd, buf, len, pos);
+		if (got < 0 && errno == EINTR)
+			got = 0;
+		else if (got <= 0)
+			return got ? errno : E4L_ET_FILE_SHRANK;
+	}
+	return 0;
+}
+
+/* Reads from the source's file of the same name. */
+static errcode_t read_by_path(struct e4l_tree *t, struct writer *me,
+			      uint32_t id, uint64_t at, size_t len, char *buf)
+{
+	errcode_t err;
+	int fd;
+
+	fd = open_source(t, me, id);
+	if (fd < 0)
+		return errno;
+	err = read_full(fd, buf, len, at);
+	close(fd);
+	return err;
+}
+
+/* Reads what the pieces say is in [at, at + len), which is zeroes before. */
+static errcode_t read_pieces(struct e4l_tree *t, const struct map *map,
+			     uint64_t at, size_t len, char *buf)
+{
+	const struct e4l_tree_piece *piece = t->pieces.v + map->piece;
+	uint32_t lo = 0, hi = map->n_piece, mid;
+	uint64_t from, to;
+	errcode_t err = 0;
+
+	while (lo < hi) {	/* the first piece that ends behind @at */
+		mid = (lo + hi) / 2;
+		if (piece[mid].offset + piece[mid].bytes <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < map->n_piece && piece[lo].offset < at + len && !err; lo++) {
+		from = piece[lo].offset > at ? piece[lo].offset : at;
+		to = piece[lo].offset + piece[lo].bytes;
+		if (to > at + len)
+			to = at + len;
+		if (!piece[lo].unwritten)
+			err = read_full(t->data_fd, buf + (from - at),
+					to - from, piece[lo].pos +
+					(from - piece[lo].offset));
+	}
+	return err;
+}
+
+/* Fills @buf with @len bytes of @id's content from @at on. */
+static errcode_t read_content(struct e4l_populate *p, struct writer *me,
+			      uint32_t id, uint64_t at, size_t len, char *buf)
+{
+	const struct node *n = &p->t->nodes.v[id];
+	size_t have = at < n->size ? n->size - at : 0;
+	errcode_t err = 0;
+
+	if (have > len)
+		have = len;
+	memset(buf + have, 0, len - have);
+	if (p->t->root_fd >= 0) {
+		if (have)
+			err = read_by_path(p->t, me, id, at, have, buf);
+	} else if (n->map && p->t->maps.v[n->map].n_piece) {
+		memset(buf, 0, len);
+		err = read_pieces(p->t, &p->t->maps.v[n->map], at, len, buf);
+	} else if (have) {
+		err = read_full(p->t->data_fd, buf, have, n->pos + at);
+	}
+	return err ? e4l_tree_fail(p->t, err, id, NULL, 0) : 0;
+}
+
+/* ------------------------------------------------------------- inode tables */
+
+/* What mke2fs put into a block of an inode table, without what is free. */
+static errcode_t read_old_inodes(struct writer *me, uint64_t pblk,
+				 uint64_t first_ino, char *buf)
+{
+	struct e4l_populate *p = me->w->p;
+	uint32_t i, per = p->bs / p->isize;
+	errcode_t err;
+
+	if (first_ino > p->max_old)
+		return 0;
+	pthread_mutex_lock(&me->w->lock);
+	err = io_channel_read_blk64(p->fs->io, pblk, 1, buf);
+	pthread_mutex_unlock(&me->w->lock);
+	for (i = 0; i < per; i++)
+		if (first_ino + i > p->max_old || !p->old[first_ino + i])
+			memset(buf + i * p->isize, 0, p->isize);
+	return err;
+}
+
+static errcode_t fill_one_inode(struct writer *me, uint32_t id, char *buf)
+{
+	struct e4l_populate *p = me->w->p;
+	const struct node *n = &p->t->nodes.v[id];
+	char content[65536 + 64];	/* inode sizes are at most 64 KiB */
+	errcode_t err = 0;
+
+	memset(buf, 0, p->isize);
+	if (n->flags & NODE_INLINE && S_ISREG(n->mode))
+		err = read_content(p, me, id, 0, n->size, content);
+	return err ? err : e4l_pop_fill_inode(p, id, content, buf);
+}
+
+static errcode_t fill_table(struct writer *me, dgrp_t group, uint32_t skip,
+			    uint32_t len, char *buf)
+{
+	struct e4l_populate *p = me->w->p;
+	uint32_t per = p->bs / p->isize, i, id;
+	uint64_t ino = (uint64_t)group * p->fs->super->s_inodes_per_group + 1 +
+		       (uint64_t)skip * per;
+	uint64_t pblk = ext2fs_inode_table_loc(p->fs, group) + skip;
+	errcode_t err = 0;
+
+	memset(buf, 0, (size_t)len * p->bs);
+	for (; len && !err; len--, pblk++) {
+		err = read_old_inodes(me, pblk, ino, buf);
+		for (i = 0; i < per && !err; i++, ino++, buf += p->isize) {
+			id = ino <= p->max_ino ? p->by_ino[ino] : 0;
+			if (id)
+				err = fill_one_inode(me, id, buf);
+		}
+	}
+	return err;
+}
+
+/* -------------------------------------------------------------------- items */
+
+static void fill_symlink(struct e4l_populate *p, uint32_t id, char *buf)
+{
+	const struct node *n = &p->t->nodes.v[id];
+
+	memset(buf, 0, p->bs);
+	memcpy(buf, p->t->names.v + n->pos, n->size);
+}
+
+static void fill_blob(struct e4l_populate *p, uint32_t id, uint64_t at,
+		      size_t len, char *buf)
+{
+	const struct node *n = &p->t->nodes.v[id];
+	size_t have = at < n->size ? n->size - at : 0;
+
+	if (have > len)
+		have = len;
+	memcpy(buf, p->blobs.v[n->pos].bytes + at, have);
+	memset(buf + have, 0, len - have);
+}
+
+/* Tree blocks are a cluster apart. */
+static errcode_t fill_tree(struct e4l_populate *p, const struct map *map,
+			   uint32_t skip, uint32_t len, char *buf)
+{
+	char root[I_BLOCK_BYTES], *blocks;
+	errcode_t err = ENOMEM;
+	uint32_t i;
+
+	blocks = malloc((size_t)map->n_tree * p->bs);
+	if (blocks)
+		err = e4l_pop_make_tree(p, map, root, blocks);
+	memset(buf, 0, (size_t)len * p->bs);
+	for (i = skip; i < skip + len && !err; i++, buf += p->bs)
+		if (i % p->ratio == 0)
+			memcpy(buf, blocks + (size_t)(i / p->ratio) * p->bs,
+			       p->bs);
+	free(blocks);
+	return err;
+}
+
+/* Fills @buf with blocks [skip, skip + len) of an item. */
+static errcode_t fill(struct writer *me, const struct item *item, uint32_t skip,
+		      uint32_t len, char *buf)
+{
+	struct e4l_populate *p = me->w->p;
+	uint64_t at = (uint64_t)skip * p->bs;
+	size_t bytes = (size_t)len * p->bs;
+	const struct seg *seg;
+
+	switch ((enum item_kind)item->kind) {
+	case ITEM_FILE:
+		return read_content(p, me, item->ref, at, bytes, buf);
+	case ITEM_SEG:
+		seg = &p->segs.v[item->ref];
+		if (S_ISDIR(p->t->nodes.v[seg->node].mode))
+			return e4l_pop_fill_dir(p, seg->node, seg->lblk + skip,
+						len,
+						buf);
+		return read_content(p, me, seg->node,
+				    (uint64_t)seg->lblk * p->bs + at, bytes,
+				    buf);
+	case ITEM_DIR:
+		return e4l_pop_fill_dir(p, item->ref, skip, len, buf);
+	case ITEM_SYMLINK:
+		fill_symlink(p, item->ref, buf);
+		return 0;
+	case ITEM_TREE:
+		return fill_tree(p, &p->t->maps.v[item->ref], skip, len, buf);
+	case ITEM_XATTR:
+		e4l_pop_fill_xattr_block(p, item->ref, buf);
+		return 0;
+	case ITEM_BLOB:
+		fill_blob(p, item->ref, at, bytes, buf);
+		return 0;
+	case ITEM_ITABLE:
+		return fill_table(me, item->ref, skip, len, buf);
+	}
+	return 0;
+}
+
+/* -------------------------------------------------------------------- parts */
+
+/*
+ * Whether the next item goes on where @end is, within the @size bytes, aligned,
+ * that hold @pblk.  Within a cluster, blocks that nothing is in are ours too,
+ * and do not end a stretch.
+ */
+static bool goes_on(const struct writing *w, uint64_t pblk, uint64_t end,
+		    unsigned int size)
+{
+	const struct e4l_populate *p = w->p;
+	const struct item *i = &p->items.v[w->item];
+	uint32_t blocks = size / p->bs;
+
+	return w->item < p->items.n && i->pblk + w->skip >= end &&
+	       i->pblk + w->skip - end < p->ratio &&
+	       (i->pblk + w->skip) / blocks == pblk / blocks;
+}
+
+/* The chunk that the next part belongs to; NULL when none is free. */
+static struct chunk *find_chunk(struct writing *w)
+{
+	const struct item *i = &w->p->items.v[w->item];
+	unsigned int n;
+
+	if (w->open)
+		return w->open;
+	for (n = 0; n < w->n_chunks; n++) {
+		struct chunk *c = &w->chunks[n];
+
+		if (c->in_use)
+			continue;
+		c->in_use = true;
+		c->whole = false;
+		c->pblk = c->end = i->pblk + w->skip;
+		w->open = c;
+		return c;
+	}
+	return NULL;
+}
+
+/* Cuts the next part off what is left, and sees whether its chunk is whole. */
+static void cut_part(struct writing *w, struct chunk *c, struct part *part)
+{
+	const struct e4l_populate *p = w->p;
+	uint32_t most = PART_BYTES / p->bs, n;
+
+	*part = (struct part) {
+		.chunk = c, .item = w->item, .skip = w->skip,
+		.pblk = c->end, .end = c->end,
+	};
+	do {
+		const struct item *i = &p->items.v[w->item];
+		uint64_t at = i->pblk + w->skip;
+
+		n = most - at % most;
+		if (n < i->len - w->skip) {
+			w->skip += n;
+			part->end = at + n;
+			break;
+		}
+		part->end = i->pblk + i->len;
+		w->item++;
+		w->skip = 0;
+	} while (goes_on(w, part->pblk, part->end, PART_BYTES));
+	c->end = part->end;
+	c->busy++;
+	c->whole = !goes_on(w, c->pblk, c->end, CHUNK_BYTES);
+	if (c->whole)
+		w->open = NULL;
+}
+
+/* Takes the next part, waiting for a chunk to be free; false at the end. */
+static bool next_part(struct writing *w, struct part *part)
+{
+	struct chunk *c;
+
+	while (!w->err && w->item < w->p->items.n) {
+		c = find_chunk(w);
+		if (c) {
+			cut_part(w, c, part);
+			return true;
+		}
+		pthread_cond_wait(&w->free, &w->lock);
+	}
+	return false;
+}
+
+static errcode_t fill_part(struct writer *me, const struct part *part)
+{
+	struct e4l_populate *p = me->w->p;
+	const struct item *item = &p->items.v[part->item];
+	char *buf = part->chunk->buf;
+	uint32_t skip = part->skip, len;
+	uint64_t at = part->pblk, begin;
+	errcode_t err = 0;
+
+	if (atomic_load(&p->e->interrupted))
+		return E4L_ET_INTERRUPTED;
+	buf += (at - part->chunk->pblk) * p->bs;
+	for (; at < part->end && !err; item++, skip = 0) {
+		begin = item->pblk + skip;
+		memset(buf, 0, (begin - at) * p->bs);
+		buf += (begin - at) * p->bs;
+		at = begin;
+		len = item->len - skip;
+		if (len > part->end - at)
+			len = part->end - at;
+		err = fill(me, item, skip, len, buf);
+		buf += (size_t)len * p->bs;
+		at += len;
+	}
+	return err;
+}
+
+static errcode_t write_chunk(struct e4l_populate *p, const struct chunk *c)
+{
+	uint64_t at = p->o.offset_bytes + c->pblk * p->bs;
+	size_t len = (c->end - c->pblk) * p->bs, done = 0;
+	int fd = p->target.direct_fd;
+	ssize_t put;
+
+	if (fd < 0 || at % DIRECT_ALIGN || len % DIRECT_ALIGN)
+		fd = p->target.fd;
+	while (done < len) {
+		put = pwrite(fd, c->buf + done, len - done, at + done);
+		if (put > 0)
+			done += put;
+		else if (put < 0 && errno == EINVAL && fd != p->target.fd)
+			fd = p->target.fd;	/* no direct writing here */
+		else if (put == 0 || errno != EINTR)
+			return e4l_fail(p->e, put ? errno : EIO,
+					"writing the image", 0, c->pblk);
+	}
+	return 0;
+}
+
+static void account(struct writing *w, const struct chunk *c)
+{
+	struct e4l_populate *p = w->p;
+
+	w->done += c->end - c->pblk;
+	p->stats.writes++;
+	p->stats.written_blocks += c->end - c->pblk;
+	if (p->target.progress && !w->err)
+		p->target.progress(w->done, w->total, p->target.priv);
+}
+
+/* A part is filled: the last one of a chunk lets it be written. */
+static void finish_part(struct writing *w, struct chunk *c, errcode_t err)
+{
+	if (!w->err)
+		w->err = err;
+	if (--c->busy || !c->whole)
+		return;
+	if (!w->err) {
+		pthread_mutex_unlock(&w->lock);
+		err = write_chunk(w->p, c);
+		pthread_mutex_lock(&w->lock);
+		if (!w->err)
+			w->err = err;
+		account(w, c);
+	}
+	c->in_use = false;
+	pthread_cond_broadcast(&w->free);
+}
+
+static void *write_thread(void *arg)
+{
+	struct writing *w = arg;
+	struct writer me = { .w = w };
+	struct part part;
+	errcode_t err;
+
+	pthread_mutex_lock(&w->lock);
+	while (next_part(w, &part)) {
+		pthread_mutex_unlock(&w->lock);
+		err = fill_part(&me, &part);
+		pthread_mutex_lock(&w->lock);
+		finish_part(w, part.chunk, err);
+	}
+	/* After an error, nobody may be left waiting. */
+	pthread_cond_broadcast(&w->free);
+	pthread_mutex_unlock(&w->lock);
+	if (me.dir)
+		close(me.dir_fd);
+	return NULL;
+}
+
+static errcode_t run_threads(struct writing *w, unsigned int n)
+{
+	pthread_t threads[MAX_WRITERS];
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < n && !err; i++)
+		err = pthread_create(&threads[i], NULL, write_thread, w);
+	for (n = err ? i - 1 : i; n--;)
+		pthread_join(threads[n], NULL);
+	return w->err ? w->err : err;
+}
+
+/* Half as many chunks as threads: some are written while others are filled. */
+static char *make_chunks(struct writing *w, unsigned int threads)
+{
+	unsigned int i;
+	size_t bytes;
+	void *bufs;
+
+	w->n_chunks = (threads + 1) / 2;
+	bytes = (size_t)w->n_chunks * CHUNK_BYTES;
+	if (posix_memalign(&bufs, CHUNK_BYTES, bytes))
+		return NULL;
+	madvise(bufs, bytes, MADV_HUGEPAGE);
+	for (i = 0; i < w->n_chunks; i++)
+		w->chunks[i].buf = (char *)bufs + (size_t)i * CHUNK_BYTES;
+	return bufs;
+}
+
+errcode_t e4l_pop_write(struct e4l_populate *p)
+{
+	unsigned int n = p->o.threads < MAX_WRITERS ? p->o.threads :
+						      MAX_WRITERS;
+	struct writing w = { .p = p };
+	char *bufs = make_chunks(&w, n);
+	errcode_t err;
+	size_t k;
+
+	if (!bufs)
+		return ENOMEM;
+	for (k = 0; k < p->items.n; k++)
+		w.total += p->items.v[k].len;
+	pthread_mutex_init(&w.lock, NULL);
+	pthread_cond_init(&w.free, NULL);
+	err = run_threads(&w, n);
+	pthread_cond_destroy(&w.free);
+	pthread_mutex_destroy(&w.lock);
+	free(bufs);
+	return err;
+}

@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The tree that an image is made from: nodes and names. */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "e4layout/base/array.h"
+#include "tree.h"
+
+/* ----------------------------------------------------------- growing arrays */
+
+errcode_t e4l_vec_grow(void *vec, size_t size, size_t more)
+{
+	VEC(char) *v = vec;
+
+	return e4l_reserve(&v->v, v->n, &v->room, more, size);
+}
+
+errcode_t e4l_tree_keep(struct e4l_tree *t, const char *bytes, size_t len,
+			uint32_t *at)
+{
+	if (vec_room(&t->names, len + 1))
+		return ENOMEM;
+	if (t->names.n + len + 1 > UINT32_MAX)
+		return E4L_ET_TREE_TOO_LARGE;
+	*at = t->names.n;
+	memcpy(t->names.v + *at, bytes, len);
+	t->names.v[*at + len] = 0;
+	t->names.n += len + 1;
+	return 0;
+}
+
+uint64_t e4l_tree_hash(const char *p, size_t len, uint64_t h)
+{
+	while (len--)
+		h = (h ^ (uint8_t)*p++) * 0x100000001b3ULL;
+	return h ^ h >> 29;
+}
+
+/* -------------------------------------------------------------------- times */
+
+#define LEAST_SEC (-(1LL << 31))
+#define SECOND_NSEC 1000000000u
+#define MARK_NSEC SECOND_NSEC		/* no time has so many */
+
+uint64_t e4l_pack_time(int64_t sec, uint32_t nsec)
+{
+	const int64_t most = LEAST_SEC + (1LL << 34) - 1;
+
+	if (nsec >= SECOND_NSEC)
+		nsec = 0;
+	if (sec < LEAST_SEC || sec > most) {
+		sec = sec < 0 ? LEAST_SEC : most;
+		nsec = MARK_NSEC;
+	}
+	return (uint64_t)(sec - LEAST_SEC) << 30 | nsec;
+}
+
+static uint32_t low_bits(uint64_t packed)
+{
+	return packed & ((1u << 30) - 1);
+}
+
+bool e4l_time_is_marked(uint64_t packed)
+{
+	return low_bits(packed) == MARK_NSEC;
+}
+
+int64_t e4l_time_sec(uint64_t packed)
+{
+	return (int64_t)(packed >> 30) + LEAST_SEC;
+}
+
+uint32_t e4l_time_nsec(uint64_t packed)
+{
+	return e4l_time_is_marked(packed) ? 0 : low_bits(packed);
+}
+
+static uint64_t pack_timespec(const struct timespec *ts)
+{
+	return e4l_pack_time(ts->tv_sec, ts->tv_nsec);
+}
+
+/* -------------------------------------------------------------------- nodes */
+
+static errcode_t add_pieces(struct e4l_tree *t, struct node *n,
+			    const struct e4l_entry *e)
+{
+	if (!e->pieces)
+		return 0;
+	if (vec_room(&t->pieces, e->n_pieces) || vec_room(&t->maps, 1))
+		return ENOMEM;
+	n->map = t->maps.n;
+	t->maps.v[t->maps.n++] = (struct map) {
+		.piece = t->pieces.n, .n_piece = e->n_pieces,
+	};
+	if (e->n_pieces)
+		memcpy(t->pieces.v + t->pieces.n, e->pieces,
+		       e->n_pieces * sizeof(*e->pieces));
+	t->pieces.n += e->n_pieces;
+	return 0;
+}
+
+static errcode_t add_extra(struct e4l_tree *t, struct node *n,
+			   const struct e4l_entry *e)
+{
+	if (!e->from_ext4)
+		return 0;
+	if (vec_room(&t->extras, 1))
+		return ENOMEM;
+	n->extra = t->extras.n;
+	t->extras.v[t->extras.n++] = (struct extra) {
+		.crtime = pack_timespec(&e->crtime), .flags = e->flags,
+		.generation = e->generation, .projid = e->projid,
+	};
+	return 0;
+}
+
+/* Fills in all of @n but its name and its place in the tree. */
+static errcode_t describe(struct e4l_tree *t, struct node *n,
+			  const struct e4l_entry *e)
+{
+	uint32_t target;
+	errcode_t err;
+
+	if (S_ISLNK(e->mode)) {
+		err = e->size && e->size < PATH_MAX ?
+		      e4l_tree_keep(t, e->target, e->size, &target) :
+		      E4L_ET_BAD_SYMLINK;
+		if (err)
+			return err;
+		n->pos = target;
+	} else {
+		n->pos = S_ISREG(e->mode) ? e->pos : e->rdev;
+	}
+	n->mode = e->mode;
+	n->uid = e->uid;
+	n->gid = e->gid;
+	n->size = S_ISREG(e->mode) || S_ISLNK(e->mode) ? e->size : 0;
+	n->mtime = pack_timespec(&e->mtime);
+	n->atime = pack_timespec(&e->atime);
+	n->ctime = pack_timespec(&e->ctime);
+	n->map = n->extra = 0;
+	err = add_pieces(t, n, e);
+	if (!err)
+		err = add_extra(t, n, e);
+	return err ? err : e4l_tree_intern(t, e->xattrs, e->n_xattrs,
+					   &n->xattr);
+}
+
+static bool good_name(const char *name, size_t len)
+{
+	return len && !(len == 1 && name[0] == '.') &&
+	       !(len == 2 && name[0] == '.' && name[1] == '.') &&
+	       !memchr(name, '/', len) && !memchr(name, 0, len);
+}
+
+static errcode_t new_node(struct e4l_tree *t, uint32_t parent, const char *name,
+			  size_t len, struct node **ret)
+{
+	uint32_t at;
+	errcode_t err;
+
+	if (len > EXT2_NAME_LEN)
+		return E4L_ET_NAME_TOO_LONG;
+	if (!good_name(name, len))
+		return E4L_ET_BAD_NAME;
+	if (!parent || parent >= t->nodes.n ||
+	    !S_ISDIR(t->nodes.v[parent].mode))
+		return E4L_ET_NOT_DIR;
+	if (t->nodes.n >= UINT32_MAX)
+		return E4L_ET_TREE_TOO_LARGE;
+	err = e4l_tree_keep(t, name, len, &at);
+	if (err)
+		return err;
+	if (vec_room(&t->nodes, 1))
+		return ENOMEM;
+	*ret = &t->nodes.v[t->nodes.n];
+	**ret = (struct node) {
+		.name = at, .name_len = len, .parent = parent,
+		.priority = PRIORITY_NONE, .links = 1,
+	};
+	return 0;
+}
+
+errcode_t e4l_tree_add(struct e4l_tree *t, uint32_t parent, const char *name,
+		       size_t len, const struct e4l_entry *entry, uint32_t *id)
+{
+	struct node *n;
+	errcode_t err;
+
+	*id = 0;
+	err = new_node(t, parent, name, len, &n);
+	if (!err)
+		err = describe(t, n, entry);
+	if (err)
+		return e4l_tree_fail(t, err, parent, name, len);
+	*id = t->nodes.n++;
+	return 0;
+}
+
+/* @n is no longer one of several names of its inode. */
+static void leave_group(struct e4l_tree *t, struct node *n)
+{
+	if (!(n->flags & NODE_GROUPED))
+		return;
+	t->groups.v[n->child].links--;
+	n->flags &= ~NODE_GROUPED;
+	n->child = 0;
+}
+
+errcode_t e4l_tree_set(struct e4l_tree *t, uint32_t id,
+		       const struct e4l_entry *entry)
+{
+	struct node *n = &t->nodes.v[id];
+
+	if (!S_ISDIR(n->mode) != !S_ISDIR(entry->mode))
+		return e4l_tree_fail(t, E4L_ET_NOT_DIR, id, NULL, 0);
+	leave_group(t, n);
+	return describe(t, n, entry);
+}
+
+errcode_t e4l_tree_put(struct e4l_tree *t, uint32_t parent, const char *name,
+		       size_t len, const struct e4l_entry *entry, uint32_t *id)
+{
+	errcode_t err = e4l_tree_find(t, parent, name, len, id);
+
+	if (err)
+		return err;
+	if (*id && !S_ISDIR(t->nodes.v[*id].mode) == !S_ISDIR(entry->mode))
+		return e4l_tree_set(t, *id, entry);
+	if (*id)
+		e4l_tree_remove(t, *id);
+	return e4l_tree_add(t, parent, name, len, entry, id);
+}
+
+void e4l_tree_remove(struct e4l_tree *t, uint32_t id)
+{
+	t->nodes.v[id].flags |= NODE_REMOVED;
+	t->has_removed = true;
+}
+
+/* A directory comes before what is in it, so that one pass finds all. */
+errcode_t e4l_tree_drop_removed(struct e4l_tree *t)
+{
+	uint32_t *moved, kept = E4L_TREE_ROOT, i;
+	struct node *n;
+
+	if (!t->has_removed)
+		return 0;
+	moved = calloc(t->nodes.n, sizeof(*moved));
+	if (!moved)
+		return ENOMEM;
+	moved[E4L_TREE_ROOT] = kept++;
+	for (i = kept; i < t->nodes.n; i++) {
+		n = &t->nodes.v[i];
+		if (n->flags & NODE_REMOVED || !moved[n->parent]) {
+			leave_group(t, n);
+			continue;
+		}
+		moved[i] = kept;
+		n->parent = moved[n->parent];
+		t->nodes.v[kept++] = *n;
+	}
+	free(moved);
+	t->nodes.n = kept;
+	t->has_removed = false;
+	free(t->name_table);
+	t->name_table = NULL;
+	return 0;
+}
+
+errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
+			size_t len, uint32_t id)
+{
+	struct node *n, *old;
+	uint32_t at;
+	errcode_t err;
+
+	err = new_node(t, parent, name, len, &n);
+	if (!err && vec_room(&t->groups, 1))
+		err = ENOMEM;
+	if (!err && (!id || id >= t->nodes.n || S_ISDIR(t->nodes.v[id].mode)))
+		err = E4L_ET_BAD_ARGUMENT;
+	if (err)
+		return e4l_tree_fail(t, err, parent, name, len);
+	old = &t->nodes.v[id];
+	if (!(old->flags & NODE_GROUPED)) {
+		old->flags |= NODE_GROUPED;
+		old->child = t->groups.n;
+		t->groups.v[t->groups.n++] = (struct link_group) { .links = 1 };
+	}
+	at = n->name;
+	*n = *old;
+	n->name = at;
+	n->name_len = len;
+	n->parent = parent;
+	n->priority = PRIORITY_NONE;
+	t->groups.v[old->child].links++;
+	t->nodes.n++;
+	return 0;
+}
+
+errcode_t e4l_tree_set_content(struct e4l_tree *t, uint32_t id,
+			       const struct e4l_entry *entry)
+{
+	struct node *n = &t->nodes.v[id];
+	struct link_group *g = &t->groups.v[n->child];
+	errcode_t err = S_ISREG(n->mode) ? 0 : E4L_ET_BAD_ARGUMENT;
+
+	n->map = 0;
+	if (!err)
+		err = add_pieces(t, n, entry);
+	if (err)
+		return e4l_tree_fail(t, err, id, NULL, 0);
+	n->size = entry->size;
+	n->pos = entry->pos;
+	if (n->flags & NODE_GROUPED) {
+		g->size = n->size;
+		g->pos = n->pos;
+		g->map = n->map;
+		g->has_content = true;
+	}
+	return 0;
+}
+
+void e4l_tree_share_content(struct e4l_tree *t)
+{
+	const struct link_group *g;
+	struct node *n;
+	size_t i;
+
+	for (i = E4L_TREE_ROOT; i < t->nodes.n; i++) {
+		n = &t->nodes.v[i];
+		g = &t->groups.v[n->child];
+		if (!(n->flags & NODE_GROUPED) || !g->has_content)
+			continue;
+		n->size = g->size;
+		n->pos = g->pos;
+		n->map = g->map;
+	}
+}
+
+errcode_t e4l_tree_add_hidden(struct e4l_tree *t, const struct node *proto,
+			      uint32_t *id)
+{
+	if (vec_room(&t->nodes, 1))
+		return ENOMEM;
+	*id = t->nodes.n;
+	t->nodes.v[t->nodes.n++] = *proto;
+	return 0;
+}
+
+/* -------------------------------------------------------------------- names */
+
+static uint64_t name_key(uint32_t parent, const char *name, size_t len)
+{
+	return e4l_tree_hash(name, len, parent * 0x9e3779b97f4a7c15ULL);
+}
+
+/* Brings the table of names up to date with the nodes. */
+static errcode_t index_names(struct e4l_tree *t)
+{
+	size_t at, mask = t->name_mask;
+	uint32_t *table;
+
+	if (!t->name_table || t->nodes.n * 2 > mask) {
+		while (mask < t->nodes.n * 3)
+			mask = mask * 2 + 1;
+		table = calloc(mask + 1, sizeof(*table));
+		if (!table)
+			return ENOMEM;
+		free(t->name_table);
+		t->name_table = table;
+		t->name_mask = mask;
+		t->named = 2;
+	}
+	for (; t->named < t->nodes.n; t->named++) {
+		const struct node *n = &t->nodes.v[t->named];
+
+		at = name_key(n->parent, node_name(t, n), n->name_len) & mask;
+		while (t->name_table[at])
+			at = (at + 1) & mask;
+		t->name_table[at] = t->named;
+	}
+	return 0;
+}
+
+errcode_t e4l_tree_find(struct e4l_tree *t, uint32_t parent, const char *name,
+			size_t len, uint32_t *id)
+{
+	size_t at;
+
+	*id = 0;
+	if (index_names(t))
+		return ENOMEM;
+	at = name_key(parent, name, len) & t->name_mask;
+	for (; t->name_table[at]; at = (at + 1) & t->name_mask) {
+		const struct node *n = &t->nodes.v[t->name_table[at]];
+
+		if (n->parent == parent && n->name_len == len &&
+		    !(n->flags & NODE_REMOVED) &&
+		    !memcmp(node_name(t, n), name, len)) {
+			*id = t->name_table[at];
+			return 0;
+		}
+	}
+	return 0;
+}
+
+/* The node at @path below the root, or 0. */
+static errcode_t find_path(struct e4l_tree *t, const char *path, uint32_t *id)
+{
+	errcode_t err = 0;
+	size_t len;
+
+	for (*id = E4L_TREE_ROOT; !err && *id && *path; path += len) {
+		len = strcspn(path, "/");
+		if (len && strncmp(path, ".", len))
+			err = e4l_tree_find(t, *id, path, len, id);
+		len += path[len] == '/';
+	}
+	return err;
+}
+
+errcode_t e4l_tree_set_priority(struct e4l_tree *t, const char *path,
+				int priority)
+{
+	uint32_t id;
+	errcode_t err;
+
+	if (priority <= PRIORITY_NONE || priority > INT16_MAX)
+		return E4L_ET_BAD_ARGUMENT;
+	err = find_path(t, path, &id);
+	if (!err && !id)
+		err = E4L_ET_NO_PATH;
+	if (!err)
+		t->nodes.v[id].priority = priority;
+	return err;
+}
+
+bool e4l_tree_path(const struct e4l_tree *t, uint32_t node, char *buf,
+		   size_t size)
+{
+	size_t at = size - 1;
+	const struct node *n;
+
+	if (node == E4L_TREE_ROOT) {
+		strcpy(buf, ".");
+		return true;
+	}
+	buf[at] = 0;
+	for (; node && node != E4L_TREE_ROOT; node = n->parent) {
+		n = &t->nodes.v[node];
+		if (at < n->name_len + 1u)
+			return false;
+		if (buf[at])
+			buf[--at] = '/';
+		at -= n->name_len;
+		memcpy(buf + at, node_name(t, n), n->name_len);
+	}
+	memmove(buf, buf + at, size - at);
+	return true;
+}
+
+char *e4l_tree_long_path(const struct e4l_tree *t, uint32_t node)
+{
+	size_t size = 2;
+	uint32_t id;
+	char *path;
+
+	for (id = node; id && id != E4L_TREE_ROOT; id = t->nodes.v[id].parent)
+		size += t->nodes.v[id].name_len + 1;
+	path = malloc(size);
+	if (path)
+		e4l_tree_path(t, node, path, size);
+	return path;
+}
+
+int e4l_tree_open_dir(int root, char *path, int flags)
+{
+	const int always = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int at = root, next;
+	char *end;
+
+	for (;;) {
+		end = strlen(path) < PATH_MAX ? NULL :
+		      memrchr(path, '/', PATH_MAX);
+		if (end)
+			*end = 0;
+		next = openat(at, path, (end ? O_PATH : flags) | always);
+		if (at != root)
+			close(at);
+		if (!end || next < 0)
+			return next;
+		at = next;
+		path = end + 1;
+	}
+}
+
+errcode_t e4l_tree_fail(struct e4l_tree *t, errcode_t err, uint32_t node,
+			const char *name, size_t name_len)
+{
+	size_t len;
+
+	pthread_mutex_lock(&t->lock);
+	if (!node || node >= t->nodes.n)
+		t->where[0] = 0;
+	else if (!e4l_tree_path(t, node, t->where, sizeof(t->where)))
+		strcpy(t->where, "(a path of more than 4095 bytes)");
+	/* What is in the root has no "." before it. */
+	len = node == E4L_TREE_ROOT && name ? 0 : strlen(t->where);
+	if (name)
+		snprintf(t->where + len, sizeof(t->where) - len, "%s%.*s",
+			 len ? "/" : "", (int)name_len, name);
+	pthread_mutex_unlock(&t->lock);
+	return err;
+}
+
+const char *e4l_tree_where(const struct e4l_tree *t)
+{
+	return t->where;
+}
+
+/* ----------------------------------------------------------------- the tree */
+
+void e4l_tree_map_owners(struct e4l_tree *t,
+			 void (*map)(uint32_t *uid, uint32_t *gid, void *priv),
+			 void *priv)
+{
+	size_t i;
+
+	for (i = E4L_TREE_ROOT; i < t->nodes.n; i++)
+		map(&t->nodes.v[i].uid, &t->nodes.v[i].gid, priv);
+}
+
+void e4l_tree_set_owner(struct e4l_tree *t, uint32_t id, uint32_t uid,
+			uint32_t gid)
+{
+	t->nodes.v[id].uid = uid;
+	t->nodes.v[id].gid = gid;
+}
+
+uint32_t e4l_tree_entries(const struct e4l_tree *t)
+{
+	return t->nodes.n - E4L_TREE_ROOT;
+}
+
+void e4l_tree_set_data_fd(struct e4l_tree *t, int fd)
+{
+	t->data_fd = fd;
+}
+
+void e4l_tree_free(struct e4l_tree *t)
+{
+	if (!t)
+		return;
+	if (t->root_fd >= 0)
+		close(t->root_fd);
+	free(t->nodes.v);
+	free(t->names.v);
+	free(t->pieces.v);
+	free(t->maps.v);
+	free(t->extras.v);
+	free(t->groups.v);
+	free(t->sets.v);
+	free(t->xbytes.v);
+	free(t->set_table);
+	free(t->name_table);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+/* Element 0 of each array means "none". */
+static errcode_t reserve_zero(struct e4l_tree *t)
+{
+	if (vec_room(&t->nodes, 2) || vec_room(&t->names, 1) ||
+	    vec_room(&t->maps, 1) || vec_room(&t->extras, 1) ||
+	    vec_room(&t->groups, 1) || vec_room(&t->sets, 1))
+		return ENOMEM;
+	memset(t->nodes.v, 0, 2 * sizeof(*t->nodes.v));
+	t->names.v[0] = 0;
+	memset(t->maps.v, 0, sizeof(*t->maps.v));
+	memset(t->extras.v, 0, sizeof(*t->extras.v));
+	memset(t->groups.v, 0, sizeof(*t->groups.v));
+	memset(t->sets.v, 0, sizeof(*t->sets.v));
+	t->nodes.n = 2;
+	t->names.n = t->maps.n = t->extras.n = t->groups.n = t->sets.n = 1;
+	return e4l_tree_grow_sets(t);
+}
+
+errcode_t e4l_tree_new(struct e4l_tree **ret)
+{
+	struct e4l_tree *t = calloc(1, sizeof(*t));
+
+	*ret = NULL;
+	if (!t)
+		return ENOMEM;
+	initialize_e4l_error_table();
+	t->root_fd = t->data_fd = -1;
+	t->set_mask = 31;
+	t->name_mask = 63;
+	pthread_mutex_init(&t->lock, NULL);
+	if (reserve_zero(t)) {
+		e4l_tree_free(t);
+		return ENOMEM;
+	}
+	t->nodes.v[E4L_TREE_ROOT] = (struct node) {
+		.mode = S_IFDIR | 0755, .links = 1, .priority = PRIORITY_NONE,
+		.mtime = e4l_pack_time(0, 0), .atime = e4l_pack_time(0, 0),
+		.ctime = e4l_pack_time(0, 0),
+	};
+	*ret = t;
+	return 0;
+}

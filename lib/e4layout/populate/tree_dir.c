@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Loads a tree from a directory: several threads, each reading one directory
+ * at a time, and in it the inodes in the order of their numbers, which on most
+ * filesystems is the order that they have on the disk.
+ */
+#include "config.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+#include "tree.h"
+
+#define MAX_WALKERS	64
+#define LIST_BYTES	65536	/* XATTR_LIST_MAX, XATTR_SIZE_MAX in Linux */
+/* The kernel allocates what it is offered; a little is enough for nearly all. */
+#define SHORT_BYTES	1024
+
+/* A name of an inode that has others. */
+struct known {
+	dev_t dev;
+	ino_t ino;
+	uint32_t node;		/* 0: this slot is empty */
+};
+
+struct walk {
+	struct e4l_tree *t;
+	pthread_mutex_t lock;	/* over all below, and the tree */
+	pthread_cond_t more;
+	VEC(uint32_t) todo;	/* directories */
+	unsigned int busy;	/* threads that may add to it */
+	errcode_t err;
+	struct known *known;
+	size_t n_known, mask;
+};
+
+/* What one thread works with. */
+struct walker {
+	struct walk *w;
+	VEC(char) names;
+	VEC(struct found { ino_t ino; size_t name; }) found;
+	VEC(struct e4l_tree_piece) pieces;
+	VEC(struct e4l_tree_xattr) xattrs;
+	VEC(char) values;
+	char list[LIST_BYTES];
+	char target[PATH_MAX];
+};
+
+/* --------------------------------------------------------------- hard links */
+
+static struct known *known_slot(struct walk *w, dev_t dev, ino_t ino)
+{
+	size_t at = (ino * 0x9e3779b97f4a7c15ULL ^ dev) >> 7 & w->mask;
+
+	while (w->known[at].node &&
+	       (w->known[at].ino != ino || w->known[at].dev != dev))
+		at = (at + 1) & w->mask;
+	return &w->known[at];
+}
+
+static errcode_t grow_known(struct walk *w)
+{
+	struct known *old = w->known;
+	size_t i, n = w->mask + 1;
+
+	w->known = calloc(n * 2, sizeof(*w->known));
+	if (!w->known) {
+		w->known = old;
+		return ENOMEM;
+	}
+	w->mask = n * 2 - 1;
+	for (i = 0; i < n; i++)
+		if (old[i].node)
+			*known_slot(w, old[i].dev, old[i].ino) = old[i];
+	free(old);
+	return 0;
+}
+
+/* ------------------------------------------------------------- one inode */
+
+/* Where the data of a file with holes is. */
+static errcode_t find_pieces(struct walker *me, const char *name, off_t size)
+{
+	int fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	off_t data, hole = 0;
+	errcode_t err;
+
+	if (fd < 0)
+		return errno;
+	me->pieces.n = 0;
+	err = vec_room(&me->pieces, 1);	/* not NULL: all may be a hole */
+	while (!err && hole < size) {
+		data = lseek(fd, hole, SEEK_DATA);
+		if (data < 0 || data >= size) {
+			err = data < 0 && errno != ENXIO ? errno : 0;
+			break;
+		}
+		hole = lseek(fd, data, SEEK_HOLE);
+		if (hole < 0)
+			err = errno;
+		else
+			err = vec_room(&me->pieces, 1);
+		if (!err)
+			me->pieces.v[me->pieces.n++] = (struct e4l_tree_piece) {
+				.offset = data, .bytes = hole - data,
+				.pos = data,
+			};
+	}
+	close(fd);
+	return err;
+}
+
+static errcode_t read_value(struct walker *me, const char *name,
+			    const char *attr)
+{
+	struct e4l_tree_xattr *x;
+	ssize_t len;
+
+	if (vec_room(&me->values, LIST_BYTES) || vec_room(&me->xattrs, 1))
+		return ENOMEM;
+	len = lgetxattr(name, attr, me->values.v + me->values.n, SHORT_BYTES);
+	if (len < 0 && errno == ERANGE)
+		len = lgetxattr(name, attr, me->values.v + me->values.n,
+				LIST_BYTES);
+	if (len < 0)	/* another process may have removed it */
+		return errno == ENODATA ? 0 : errno;
+	x = &me->xattrs.v[me->xattrs.n++];
+	*x = (struct e4l_tree_xattr) {
+		.name = attr, .size = len,
+		.value = (void *)me->values.n,	/* until it cannot move */
+	};
+	me->values.n += len;
+	return 0;
+}
+
+static errcode_t read_xattrs(struct walker *me, const char *name)
+{
+	ssize_t len = llistxattr(name, me->list, SHORT_BYTES), at;
+	errcode_t err = 0;
+	size_t i;
+
+	if (len < 0 && errno == ERANGE)
+		len = llistxattr(name, me->list, sizeof(me->list));
+	me->xattrs.n = me->values.n = 0;
+	if (len < 0)
+		return errno == EOPNOTSUPP ? 0 : errno;
+	for (at = 0; at < len && !err; at += strlen(me->list + at) + 1)
+		err = read_value(me, name, me->list + at);
+	for (i = 0; i < me->xattrs.n; i++)
+		me->xattrs.v[i].value = me->values.v +
+					(size_t)me->xattrs.v[i].value;
+	return err;
+}
+
+/* Describes the inode @name of the working directory. */
+static errcode_t describe(struct walker *me, const char *name,
+			  const struct stat *st, struct e4l_entry *e)
+{
+	ssize_t len;
+	errcode_t err;
+
+	*e = (struct e4l_entry) {
+		.mode = st->st_mode, .uid = st->st_uid, .gid = st->st_gid,
+		.size = st->st_size, .rdev = st->st_rdev,
+		.mtime = st->st_mtim, .atime = st->st_atim,
+		.ctime = st->st_ctim,
+	};
+	if (S_ISLNK(st->st_mode)) {
+		len = readlink(name, me->target, sizeof(me->target));
+		if (len < 0)
+			return errno;
+		e->target = me->target;
+		e->size = len;
+	}
+	if (S_ISREG(st->st_mode) && st->st_blocks < st->st_size / 512) {
+		err = find_pieces(me, name, st->st_size);
+		if (err)
+			return err;
+		e->pieces = me->pieces.v;
+		e->n_pieces = me->pieces.n;
+	}
+	err = read_xattrs(me, name);
+	e->xattrs = me->xattrs.v;
+	e->n_xattrs = me->xattrs.n;
+	return err;
+}
+
+/* Adds one inode of the directory @dir; the lock is held. */
+static errcode_t add_locked(struct walk *w, uint32_t dir, const char *name,
+			    const struct stat *st, const struct e4l_entry *e)
+{
+	size_t len = strlen(name);
+	struct known *known;
+	uint32_t id;
+	errcode_t err;
+
+	if (st->st_nlink > 1 && !S_ISDIR(st->st_mode)) {
+		if (w->n_known * 2 > w->mask && grow_known(w))
+			return ENOMEM;
+		known = known_slot(w, st->st_dev, st->st_ino);
+		if (known->node)
+			return e4l_tree_link(w->t, dir, name, len, known->node);
+		err = e4l_tree_add(w->t, dir, name, len, e, &id);
+		*known = (struct known) { st->st_dev, st->st_ino, id };
+		w->n_known++;
+		return err;
+	}
+	err = e4l_tree_add(w->t, dir, name, len, e, &id);
+	if (!err && S_ISDIR(st->st_mode)) {
+		err = vec_room(&w->todo, 1);
+		if (!err) {
+			w->todo.v[w->todo.n++] = id;
+			pthread_cond_signal(&w->more);
+		}
+	}
+	return err;
+}
+
+static errcode_t add_inode(struct walker *me, uint32_t dir, const char *name)
+{
+	struct e4l_entry e;
+	struct stat st;
+	errcode_t err;
+
+	if (lstat(name, &st))	/* another process may have removed it */
+		return errno == ENOENT ? 0 : errno;
+	err = describe(me, name, &st, &e);
+	if (err)
+		return err;
+	pthread_mutex_lock(&me->w->lock);
+	err = add_locked(me->w, dir, name, &st, &e);
+	pthread_mutex_unlock(&me->w->lock);
+	return err;
+}
+
+/* --------------------------------------------------------- one directory */
+
+static int by_ino(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+
+	return x->ino < y->ino ? -1 : x->ino > y->ino;
+}
+
+/* Lists the names in @fd, which is closed. */
+static errcode_t list(struct walker *me, int fd)
+{
+	DIR *dir = fdopendir(fd);
+	struct dirent *d;
+	size_t len;
+
+	me->found.n = me->names.n = 0;
+	if (!dir) {
+		close(fd);
+		return errno;
+	}
+	for (errno = 0; (d = readdir(dir)); errno = 0) {
+		if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, ".."))
+			continue;
+		len = strlen(d->d_name) + 1;
+		if (vec_room(&me->found, 1) || vec_room(&me->names, len)) {
+			errno = ENOMEM;
+			break;
+		}
+		me->found.v[me->found.n++] = (struct found) {
+			.ino = d->d_ino, .name = me->names.n,
+		};
+		memcpy(me->names.v + me->names.n, d->d_name, len);
+		me->names.n += len;
+	}
+	len = errno;
+	closedir(dir);
+	if (me->found.n)
+		qsort(me->found.v, me->found.n, sizeof(*me->found.v), by_ino);
+	return len;
+}
+
+static errcode_t fail(struct walk *w, errcode_t err, uint32_t dir,
+		      const char *name)
+{
+	pthread_mutex_lock(&w->lock);
+	if (!w->err) {
+		e4l_tree_fail(w->t, err, dir, name, name ? strlen(name) : 0);
+		w->err = err;
+	}
+	pthread_cond_broadcast(&w->more);
+	pthread_mutex_unlock(&w->lock);
+	return err;
+}
+
+static void walk_dir(struct walker *me, uint32_t dir)
+{
+	struct walk *w = me->w;
+	errcode_t err;
+	char *path;
+	size_t i;
+	int fd;
+
+	pthread_mutex_lock(&w->lock);
+	path = e4l_tree_long_path(w->t, dir);
+	pthread_mutex_unlock(&w->lock);
+	if (!path) {
+		fail(w, ENOMEM, dir, NULL);
+		return;
+	}
+	fd = e4l_tree_open_dir(w->t->root_fd, path, O_RDONLY);
+	err = errno;
+	free(path);
+	errno = err;
+	if (fd < 0 || fchdir(fd)) {
+		fail(w, errno, dir, NULL);
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	err = list(me, fd);
+	if (err)
+		fail(w, err, dir, NULL);
+	for (i = 0; i < me->found.n && !err; i++) {
+		const char *name = me->names.v + me->found.v[i].name;
+
+		err = add_inode(me, dir, name);
+		if (err)
+			fail(w, err, dir, name);
+	}
+}
+
+/* ----------------------------------------------------------------- threads */
+
+static void *walk_thread(void *arg)
+{
+	struct walk *w = arg;
+	struct walker *me = calloc(1, sizeof(*me));
+	uint32_t dir;
+
+	/* A working directory of its own makes short names enough. */
+	if (!me || unshare(CLONE_FS)) {
+		fail(w, me ? errno : ENOMEM, 0, NULL);
+		free(me);
+		return NULL;
+	}
+	me->w = w;
+	pthread_mutex_lock(&w->lock);
+	for (;;) {
+		while (!w->todo.n && w->busy && !w->err)
+			pthread_cond_wait(&w->more, &w->lock);
+		if (!w->todo.n || w->err)
+			break;
+		dir = w->todo.v[--w->todo.n];
+		w->busy++;
+		pthread_mutex_unlock(&w->lock);
+		walk_dir(me, dir);
+		pthread_mutex_lock(&w->lock);
+		w->busy--;
+		pthread_cond_broadcast(&w->more);
+	}
+	pthread_mutex_unlock(&w->lock);
+	free(me->names.v);
+	free(me->found.v);
+	free(me->pieces.v);
+	free(me->xattrs.v);
+	free(me->values.v);
+	free(me);
+	return NULL;
+}
+
+/* The root's own attributes; in a thread, since it changes directory. */
+static void *root_thread(void *arg)
+{
+	struct walk *w = arg;
+	struct walker *me = calloc(1, sizeof(*me));
+	struct e4l_entry e;
+	struct stat st;
+	errcode_t err;
+
+	if (!me || unshare(CLONE_FS) || fchdir(w->t->root_fd) ||
+	    stat(".", &st)) {
+		w->err = me ? errno : ENOMEM;
+	} else {
+		err = describe(me, ".", &st, &e);
+		w->err = err ? err : e4l_tree_set(w->t, E4L_TREE_ROOT, &e);
+		free(me->xattrs.v);
+		free(me->values.v);
+	}
+	free(me);
+	return NULL;
+}
+
+static errcode_t run(struct walk *w, unsigned int n, void *(*thread)(void *))
+{
+	pthread_t threads[MAX_WALKERS];
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < n && !err; i++) {
+		err = pthread_create(&threads[i], NULL, thread, w);
+		if (err)
+			fail(w, err, 0, NULL);
+	}
+	for (n = err ? i - 1 : i; n--;)
+		pthread_join(threads[n], NULL);
+	return w->err;
+}
+
+errcode_t e4l_tree_load_dir(struct e4l_tree *t, const char *path,
+			    unsigned int threads)
+{
+	struct walk w = { .t = t, .mask = 63 };
+	errcode_t err = ENOMEM;
+
+	if (!threads || threads > MAX_WALKERS || t->root_fd >= 0)
+		return E4L_ET_BAD_ARGUMENT;
+	t->root_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (t->root_fd < 0)
+		return errno;
+	pthread_mutex_init(&w.lock, NULL);
+	pthread_cond_init(&w.more, NULL);
+	w.known = calloc(w.mask + 1, sizeof(*w.known));
+	if (w.known && !vec_room(&w.todo, 1)) {
+		w.todo.v[w.todo.n++] = E4L_TREE_ROOT;
+		err = run(&w, 1, root_thread);
+		if (!err)
+			err = run(&w, threads, walk_thread);
+	}
+	free(w.known);
+	free(w.todo.v);
+	pthread_cond_destroy(&w.more);
+	pthread_mutex_destroy(&w.lock);
+	return err;
+}

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * names: from inodes to paths, and from paths to inodes.
+ *
+ * A name is kept with the number of the directory that holds it.  When only
+ * some inodes are wanted, the parents' names are learnt level by level: each
+ * level reads the directories still without a name for "..", and the
+ * directories that this leads to for the names.
+ */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "e4layout/base/array.h"
+#include "e4layout/format/dir_block.h"
+#include "dirs.h"
+
+/* A path has at most PATH_MAX bytes, of which each level takes two. */
+#define MAX_LEVELS 2048
+
+struct name {
+	ext2_ino_t ino, parent;
+	uint64_t offset : 56;		/* in the text */
+	uint64_t len : 8;
+};
+
+struct ino_vec {
+	ext2_ino_t *v;
+	size_t n;
+};
+
+struct e4l_names {
+	struct e4l *e;
+	struct name *names;		/* sorted, once complete */
+	size_t n, max;
+	char *text;
+	size_t text_len, text_max;
+	bool all;
+	struct ino_vec wanted;		/* sorted; what is looked for */
+	uint64_t sieve[64];		/* a bit for the low bits of each */
+	struct ino_vec parents;		/* of the directories wanted */
+	char *path;
+	size_t path_max;
+};
+
+static bool push(struct ino_vec *vec, ext2_ino_t ino)
+{
+	if (e4l_grow(&vec->v, vec->n, sizeof(*vec->v)))
+		return false;
+	vec->v[vec->n++] = ino;
+	return true;
+}
+
+static void sort_unique(struct ino_vec *vec)
+{
+	size_t i, n = 0;
+
+	if (vec->n)
+		qsort(vec->v, vec->n, sizeof(*vec->v), e4l_u32_cmp);
+	for (i = 0; i < vec->n; i++)
+		if (!n || vec->v[n - 1] != vec->v[i])
+			vec->v[n++] = vec->v[i];
+	vec->n = n;
+}
+
+/* Most entries of most directories are wanted by nobody. */
+static bool is_wanted(const struct e4l_names *names, ext2_ino_t ino)
+{
+	return names->all ||
+	       ((names->sieve[ino / 64 % 64] >> ino % 64 & 1) &&
+		bsearch(&ino, names->wanted.v, names->wanted.n, sizeof(ino),
+			e4l_u32_cmp));
+}
+
+/* -------------------------------------------------------------------- table */
+
+static int name_cmp(const void *a, const void *b, void *arg)
+{
+	const struct name *x = a, *y = b;
+	const char *text = arg;
+	int cmp;
+
+	if (x->ino != y->ino)
+		return x->ino < y->ino ? -1 : 1;
+	if (x->parent != y->parent)
+		return x->parent < y->parent ? -1 : 1;
+	cmp = memcmp(text + x->offset, text + y->offset,
+		     x->len < y->len ? x->len : y->len);
+	return cmp ? cmp : (int)x->len - (int)y->len;
+}
+
+/* Sorts, and keeps the first of each inode's names. */
+static void sort_names(struct e4l_names *names)
+{
+	size_t i, n = 0;
+
+	if (names->n)
+		qsort_r(names->names, names->n, sizeof(*names->names),
+			name_cmp, names->text);
+	for (i = 0; i < names->n; i++)
+		if (!n || names->names[n - 1].ino != names->names[i].ino)
+			names->names[n++] = names->names[i];
+	names->n = n;
+}
+
+static const struct name *find(const struct e4l_names *names, ext2_ino_t ino)
+{
+	return names->n ? bsearch(&ino, names->names, names->n,
+				  sizeof(*names->names), e4l_u32_cmp) : NULL;
+}
+
+static errcode_t add_name(struct e4l_names *names,
+			  const struct e4l_dirent *entry)
+{
+	struct name name = {
+		.ino = entry->ino, .parent = entry->dir,
+		.offset = names->text_len, .len = entry->name_len,
+	};
+	errcode_t err = e4l_append(&names->text, &names->text_len,
+				   &names->text_max, entry->name,
+				   entry->name_len, 1);
+
+	return err ? err : e4l_append(&names->names, &names->n, &names->max,
+				      &name, 1, sizeof(name));
+}
+
+bool e4l_names_wanted(const struct e4l_dirent *entry, void *priv)
+{
+	return is_wanted(priv, entry->ino) && !e4l_dirent_is_dotdot(entry);
+}
+
+errcode_t e4l_names_entry(const struct e4l_dirent *entry, void *priv)
+{
+	return add_name(priv, entry);
+}
+
+const struct e4l_dirs_ops e4l_names_ops = {
+	.entry = e4l_names_entry, .wanted = e4l_names_wanted,
+};
+
+errcode_t e4l_names_new(struct e4l *e, struct e4l_names **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
+		return ENOMEM;
+	(*ret)->e = e;
+	return 0;
+}
+
+errcode_t e4l_names_want(struct e4l_names *names, const ext2_ino_t *wanted,
+			 size_t n)
+{
+	size_t i;
+
+	sort_names(names);
+	names->wanted.n = 0;
+	for (i = 0; i < n; i++)
+		if (wanted[i] != EXT2_ROOT_INO && !find(names, wanted[i]) &&
+		    !push(&names->wanted, wanted[i]))
+			return ENOMEM;
+	sort_unique(&names->wanted);
+	memset(names->sieve, 0, sizeof(names->sieve));
+	for (i = 0; i < names->wanted.n; i++)
+		names->sieve[names->wanted.v[i] / 64 % 64] |=
+			1ULL << names->wanted.v[i] % 64;
+	return 0;
+}
+
+size_t e4l_names_missing(struct e4l_names *names)
+{
+	size_t i, n = 0;
+
+	sort_names(names);
+	for (i = 0; i < names->wanted.n; i++)
+		n += !find(names, names->wanted.v[i]);
+	return n;
+}
+
+/* ------------------------------------------------------------------- levels */
+
+static bool is_dotdot(const struct e4l_dirent *entry, void *priv)
+{
+	return e4l_dirent_is_dotdot(entry);
+}
+
+static errcode_t note_dotdot(const struct e4l_dirent *entry, void *priv)
+{
+	struct e4l_names *names = priv;
+
+	return push(&names->parents, entry->ino) ? 0 : ENOMEM;
+}
+
+static errcode_t read_some(struct e4l *e, const struct ino_vec *dirs,
+			   const struct e4l_dirs_ops *ops, void *priv)
+{
+	ext2fs_inode_bitmap only;
+	errcode_t err;
+	size_t i;
+
+	if (!dirs->n)
+		return 0;
+	err = ext2fs_allocate_inode_bitmap(e->fs, "directories", &only);
+	if (err)
+		return err;
+	for (i = 0; i < dirs->n; i++)
+		ext2fs_mark_inode_bitmap2(only, dirs->v[i]);
+	err = e4l_dirs_read(e, only, ops, priv);
+	ext2fs_free_inode_bitmap(only);
+	return err;
+}
+
+/*
+ * Names the parents of what is named.  A parent that its ".." does not lead to
+ * has no name, and so has no path; it is not looked for again.
+ */
+static errcode_t resolve_level(struct e4l_names *names, bool *more)
+{
+	static const struct e4l_dirs_ops dotdot_ops = {
+		.entry = note_dotdot, .wanted = is_dotdot,
+	};
+	struct ino_vec found = { 0 };
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < names->n && !err; i++)
+		if (!push(&found, names->names[i].parent))
+			err = ENOMEM;
+	sort_unique(&found);
+	if (!err)
+		err = e4l_names_want(names, found.v, found.n);
+	*more = !err && names->wanted.n;
+	names->parents.n = 0;
+	if (*more)
+		err = read_some(names->e, &names->wanted, &dotdot_ops, names);
+	sort_unique(&names->parents);
+	if (*more && !err)
+		err = read_some(names->e, &names->parents, &e4l_names_ops,
+				names);
+	if (*more && e4l_names_missing(names) == names->wanted.n)
+		*more = false;
+	free(found.v);
+	return err;
+}
+
+errcode_t e4l_names_resolve(struct e4l_names *names)
+{
+	bool more = true;
+	unsigned int level;
+	errcode_t err = 0;
+
+	sort_names(names);
+	if (names->all)
+		return 0;
+	for (level = 0; level < MAX_LEVELS && more && !err; level++)
+		err = resolve_level(names, &more);
+	return err;
+}
+
+errcode_t e4l_names_load(struct e4l *e, const ext2_ino_t *wanted, size_t n,
+			 struct e4l_names **ret)
+{
+	errcode_t err = e4l_names_new(e, ret);
+
+	if (err)
+		return err;
+	(*ret)->all = !wanted;
+	err = e4l_names_want(*ret, wanted, n);
+	if (!err && (!wanted || (*ret)->wanted.n))
+		err = e4l_dirs_read(e, NULL, &e4l_names_ops, *ret);
+	if (!err)
+		err = e4l_names_resolve(*ret);
+	if (err) {
+		e4l_names_free(*ret);
+		*ret = NULL;
+	}
+	return err;
+}
+
+/* -------------------------------------------------------------------- paths */
+
+/* Puts @name before what is in the path from @at on; returns the new start. */
+static size_t prepend(struct e4l_names *names, size_t at,
+		      const struct name *name)
+{
+	char *to = names->path + at - name->len;
+	const char *from = names->text + name->offset;
+	size_t i;
+
+	for (i = 0; i < name->len; i++)
+		to[i] = from[i] && from[i] != '/' ? from[i] : '?';
+	to[-1] = '/';
+	return at - name->len - 1;
+}
+
+const char *e4l_names_path(struct e4l_names *names, ext2_ino_t ino)
+{
+	const struct name *name;
+	size_t bytes = 1, at;
+	unsigned int levels = 0;
+	ext2_ino_t i;
+
+	if (ino == EXT2_ROOT_INO)
+		return "/";
+	for (i = ino; i != EXT2_ROOT_INO; i = name->parent) {
+		name = find(names, i);
+		if (!name || levels++ == MAX_LEVELS)
+			return NULL;
+		bytes += name->len + 1;
+	}
+	if (bytes > names->path_max) {
+		free(names->path);
+		names->path_max = bytes + 256;
+		names->path = malloc(names->path_max);
+		if (!names->path) {
+			names->path_max = 0;
+			return NULL;
+		}
+	}
+	at = names->path_max - 1;
+	names->path[at] = '\0';
+	for (i = ino; i != EXT2_ROOT_INO; i = name->parent) {
+		name = find(names, i);
+		at = prepend(names, at, name);
+	}
+	return names->path + at;
+}
+
+void e4l_names_free(struct e4l_names *names)
+{
+	if (!names)
+		return;
+	free(names->names);
+	free(names->text);
+	free(names->wanted.v);
+	free(names->parents.v);
+	free(names->path);
+	free(names);
+}
+
+/* ----------------------------------------------------------------- subtrees */
+
+struct lookup {
+	const char *name;
+	size_t len;
+	ext2_ino_t ino;			/* 0: not found */
+	bool is_dir;			/* there was an entry, if only ".." */
+	struct e4l_damage damage;	/* the first; why is 0: none */
+};
+
+static errcode_t look(const struct e4l_dirent *entry, void *priv)
+{
+	struct lookup *l = priv;
+
+	l->is_dir = true;
+	if (entry->name_len == l->len && !memcmp(entry->name, l->name, l->len))
+		l->ino = entry->ino;
+	return 0;
+}
+
+static errcode_t look_damaged(const struct e4l_damage *damage, void *priv)
+{
+	struct lookup *l = priv;
+
+	if (!l->damage.why)
+		l->damage = *damage;
+	return 0;
+}
+
+/* Why there is no such name in the directory @ino. */
+static errcode_t fail_lookup(struct e4l *e, const struct lookup *l,
+			     ext2_ino_t ino)
+{
+	errcode_t err = l->is_dir ? E4L_ET_NO_PATH : E4L_ET_NOT_DIR;
+
+	return e4l_fail(e, l->damage.why ? l->damage.why : err,
+			"finding a path", ino, l->damage.blk);
+}
+
+/* Walks down @path from the root. */
+static errcode_t find_path(struct e4l *e, const char *path, ext2_ino_t *ret)
+{
+	static const struct e4l_dirs_ops ops = {
+		.entry = look, .damage = look_damaged,
+	};
+	ext2_ino_t ino = EXT2_ROOT_INO;
+	struct lookup l;
+	errcode_t err;
+
+	for (;;) {
+		path += strspn(path, "/");
+		l = (struct lookup) {
+			.name = path, .len = strcspn(path, "/"),
+		};
+		path += l.len;
+		if (!l.len)
+			break;
+		if (l.len == 1 && *l.name == '.')
+			continue;
+		err = read_some(e, &(struct ino_vec) { .v = &ino, .n = 1 },
+				&ops, &l);
+		if (err)
+			return err;
+		if (!l.ino)
+			return fail_lookup(e, &l, ino);
+		ino = l.ino;
+	}
+	*ret = ino;
+	return 0;
+}
+
+struct subtree {
+	ext2fs_inode_bitmap found, level, next;
+	bool any;			/* in the next level */
+};
+
+/*
+ * What may be a directory is read in the next level, once; the scan passes over
+ * the rest.
+ */
+static errcode_t descend(const struct e4l_dirent *entry, void *priv)
+{
+	struct subtree *s = priv;
+
+	if (e4l_dirent_is_dotdot(entry) ||
+	    ext2fs_mark_inode_bitmap2(s->found, entry->ino))
+		return 0;
+	if (entry->file_type == EXT2_FT_UNKNOWN ||
+	    entry->file_type == EXT2_FT_DIR) {
+		ext2fs_mark_inode_bitmap2(s->next, entry->ino);
+		s->any = true;
+	}
+	return 0;
+}
+
+static errcode_t find_paths(struct e4l *e, const char *const *paths, size_t n,
+			    size_t *bad, struct subtree *s)
+{
+	ext2_ino_t ino = 0;
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < n && !err; i++) {
+		err = find_path(e, paths[i], &ino);
+		if (err && bad)
+			*bad = i;
+		if (err)
+			break;
+		ext2fs_mark_inode_bitmap2(s->found, ino);
+		ext2fs_mark_inode_bitmap2(s->next, ino);
+		s->any = true;
+	}
+	return err;
+}
+
+static errcode_t read_levels(struct e4l *e, struct subtree *s)
+{
+	static const struct e4l_dirs_ops ops = { .entry = descend };
+	ext2fs_inode_bitmap level;
+	errcode_t err = 0;
+
+	while (s->any && !err) {
+		level = s->level;
+		s->level = s->next;
+		s->next = level;
+		ext2fs_clear_inode_bitmap(s->next);
+		s->any = false;
+		err = e4l_dirs_read(e, s->level, &ops, s);
+	}
+	return err;
+}
+
+errcode_t e4l_subtree(struct e4l *e, const char *const *paths, size_t n_paths,
+		      size_t *bad, ext2fs_inode_bitmap *ret)
+{
+	struct subtree s = { 0 };
+	errcode_t err;
+
+	err = ext2fs_allocate_inode_bitmap(e->fs, "below", &s.found);
+	if (!err)
+		err = ext2fs_allocate_inode_bitmap(e->fs, "level", &s.level);
+	if (!err)
+		err = ext2fs_allocate_inode_bitmap(e->fs, "next", &s.next);
+	if (!err)
+		err = find_paths(e, paths, n_paths, bad, &s);
+	if (!err)
+		err = read_levels(e, &s);
+	ext2fs_free_inode_bitmap(s.level);
+	ext2fs_free_inode_bitmap(s.next);
+	if (err)
+		ext2fs_free_inode_bitmap(s.found);
+	*ret = err ? NULL : s.found;
+	return err;
+}

@@ -1,0 +1,831 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * scan: every inode in use, in inode order, with its extents.
+ *
+ *  1. next():  cut the inode tables into chunks and announce those to come;
+ *  2. work():  read a chunk, verify and decode its inodes into tokens, then
+ *              replace tree blocks by what they hold, level by level, many at a
+ *              time in disk order, as long as the tokens stay few;
+ *  3. done():  hand the tokens out as pieces, in order; what work() left
+ *              unread is read here, so that no file has to fit in memory.
+ */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "e4layout/format/csum.h"
+#include "e4layout/format/extent_tree.h"
+#include "e4layout/base/io_pool.h"
+#include "scan.h"
+
+#define CHUNK_BYTES	(512u << 10)	/* of inode table in one job */
+#define AHEAD_CHUNKS	16		/* announced before they are read */
+/* A test makes these small, to be where otherwise only huge files lead. */
+#ifndef SCAN_LIMITS
+#define GATHER_MAX	(4u << 20)	/* bytes of tree blocks at a time */
+#define TOKENS_MAX	(256u << 10)	/* after which work() stops reading */
+#define PIECE_EXTENTS	(32u << 10)
+#define PIECE_TREE	(4u << 10)
+#endif
+/* Inode-table blocks between two wanted ones that are read all the same. */
+#define CHUNK_GAP_BYTES	(32u << 10)
+
+#define PREFETCH_TOKENS	12
+#define CACHE_LINE	64
+
+/* Part of one group's inode table. */
+struct chunk {
+	dgrp_t group;
+	uint32_t first;		/* index in the group of its first inode */
+	uint32_t inodes;	/* 0: there is only @why to tell */
+	blk64_t blk;
+	unsigned int blocks;
+	errcode_t why;		/* what is wrong with the group */
+};
+
+struct chunk_iter {
+	dgrp_t group;
+	uint32_t next;		/* index in the group */
+};
+
+struct scan {
+	struct e4l *e;
+	unsigned int flags;
+	ext2fs_inode_bitmap only;
+	const struct e4l_scan_look *look;	/* NULL: none */
+	const struct e4l_scan_ops *ops;
+	void *priv;
+	struct chunk_iter reading, announced;
+	unsigned int ahead;		/* chunks from one to the other */
+	unsigned int inode_bytes, inodes_per_block;
+	atomic_ullong tree_blocks;	/* read so far */
+	/* the piece being put together by done() */
+	struct e4l_piece piece;
+	struct e4l_extent *extents;
+	struct e4l_tree_block *tree;
+	struct ext2_inode_large *host_inode;	/* big endian machines only */
+};
+
+/* A tree block that is being read. */
+struct node {
+	size_t token;		/* where it stands */
+	struct e4l_token inode;	/* whose it is */
+	struct e4l_node_pos pos;
+	bool indirect;
+};
+
+/*
+ * A job's tokens are a list, and behind it one for what each tree block that
+ * has been read holds; a TOKEN_END ends each.  A TOKEN_TREE's arg is where its
+ * list begins, or 0 if what it holds follows behind it.  A walk goes through
+ * all of it in logical order.
+ */
+struct walk {
+	size_t at[EXTENT_MAX_DEPTH + 2];	/* in each list that it is in */
+	unsigned int depth;
+};
+
+struct job {
+	struct scan *s;
+	struct chunk chunk;
+	char *raw;		/* the chunk */
+	uint8_t *wanted;	/* a bit for each inode, when s->only is set */
+	char *scratch;
+	struct ext2_inode_large *host_inode;	/* big endian machines only */
+	struct e4l_token_vec tokens, spare;
+	struct e4l_want *wants;
+	struct node *nodes;
+	size_t max_nodes;
+	/* no TOKEN_NODE stands before this; the inode that this is in */
+	struct walk resolved;
+	struct e4l_token inode;
+	errcode_t err;
+};
+
+/* ---------------------------------------------------------------- 1. chunks */
+
+/* Inodes at the start of @group's table that may be in use; *@why: damage. */
+static uint32_t group_inodes(ext2_filsys fs, dgrp_t group, errcode_t *why)
+{
+	uint32_t all = fs->super->s_inodes_per_group;
+	uint32_t unused = ext2fs_bg_itable_unused(fs, group);
+	blk64_t itable = ext2fs_inode_table_loc(fs, group);
+	blk64_t end = ext2fs_blocks_count(fs->super);
+
+	*why = 0;
+	if (itable <= fs->super->s_first_data_block ||
+	    fs->inode_blocks_per_group > end ||
+	    itable > end - fs->inode_blocks_per_group) {
+		*why = E4L_ET_ITABLE_RANGE;
+		return 0;
+	}
+	if (!ext2fs_has_group_desc_csum(fs))
+		return all;
+	if (!ext2fs_group_desc_csum_verify(fs, group)) {
+		*why = E4L_ET_GROUP_CSUM;
+		return all;
+	}
+	if (ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_UNINIT))
+		return 0;
+	return unused > all ? all : all - unused;
+}
+
+/* The next wanted inode's index in @group from @index on; @limit if none. */
+static uint32_t next_wanted(struct scan *s, dgrp_t group, uint32_t index,
+			    uint32_t limit)
+{
+	ext2_ino_t base = group * s->e->fs->super->s_inodes_per_group + 1;
+	ext2_ino_t found;
+
+	if (index >= limit || !s->only)
+		return index;
+	if (ext2fs_find_first_set_inode_bitmap2(s->only, base + index,
+						base + limit - 1, &found))
+		return limit;
+	return found - base;
+}
+
+/*
+ * Marks the wanted inodes from @first on and returns the index after which
+ * none is wanted for a while.  @wanted may be NULL.
+ */
+static uint32_t mark_wanted(struct scan *s, dgrp_t group, uint32_t first,
+			    uint32_t limit, uint32_t base, uint8_t *wanted)
+{
+	uint32_t gap = CHUNK_GAP_BYTES / s->inode_bytes;
+	uint32_t last = first, i = first;
+
+	while (i < limit && i - last <= gap) {
+		last = i;
+		if (wanted)
+			wanted[(i - base) / 8] |= 1 << (i - base) % 8;
+		i = next_wanted(s, group, i + 1, limit);
+	}
+	return last + 1;
+}
+
+/* Cuts the next chunk; false after the last.  @wanted may be NULL. */
+static bool next_chunk(struct scan *s, struct chunk_iter *it, struct chunk *c,
+		       uint8_t *wanted)
+{
+	ext2_filsys fs = s->e->fs;
+	uint32_t ipb = s->inodes_per_block;
+	uint32_t limit, first, end;
+
+	for (; it->group < fs->group_desc_count; it->group++, it->next = 0) {
+		limit = group_inodes(fs, it->group, &c->why);
+		if (it->next)
+			c->why = 0;
+		first = next_wanted(s, it->group, it->next, limit);
+		if (first >= limit && !c->why)
+			continue;
+		c->group = it->group;
+		c->first = first / ipb * ipb;
+		end = c->first + CHUNK_BYTES / s->inode_bytes;
+		if (end > limit)
+			end = limit;
+		if (s->only && first < limit)
+			end = mark_wanted(s, it->group, first, end, c->first,
+					  wanted);
+		c->inodes = first < limit ? end - c->first : 0;
+		c->blk = ext2fs_inode_table_loc(fs, c->group) + c->first / ipb;
+		c->blocks = (c->inodes + ipb - 1) / ipb;
+		it->next = end;
+		if (!c->inodes)
+			it->next = fs->super->s_inodes_per_group;
+		return true;
+	}
+	return false;
+}
+
+static void announce(struct scan *s)
+{
+	struct chunk c;
+
+	while (s->ahead < AHEAD_CHUNKS &&
+	       next_chunk(s, &s->announced, &c, NULL)) {
+		e4l_readahead(s->e, c.blk, c.blocks);
+		s->ahead++;
+	}
+}
+
+static bool scan_next(void *arg, void *priv)
+{
+	struct scan *s = priv;
+	struct job *job = arg;
+
+	announce(s);
+	if (s->only)
+		memset(job->wanted, 0, CHUNK_BYTES / s->inode_bytes / 8 + 1);
+	s->ahead--;
+	return next_chunk(s, &s->reading, &job->chunk, job->wanted);
+}
+
+/* ---------------------------------------------------------------- 2. inodes */
+
+/* The inode in host order; @space has @bytes and is used where they differ. */
+static const struct ext2_inode *host_inode(struct scan *s, const char *raw,
+					   struct ext2_inode_large *space,
+					   size_t bytes)
+{
+#ifdef WORDS_BIGENDIAN
+	ext2fs_swap_inode_full(s->e->fs, space,
+			       (struct ext2_inode_large *)raw, 0, bytes);
+	return (struct ext2_inode *)space;
+#else
+	return (const struct ext2_inode *)raw;
+#endif
+}
+
+static enum e4l_map map_of(ext2_filsys fs, const struct ext2_inode *inode)
+{
+	if (inode->i_flags & EXT4_INLINE_DATA_FL)
+		return E4L_MAP_INLINE;
+	if (!ext2fs_inode_has_valid_blocks2(fs, (struct ext2_inode *)inode))
+		return E4L_MAP_NONE;
+	return inode->i_flags & EXT4_EXTENTS_FL ? E4L_MAP_EXTENTS :
+						  E4L_MAP_INDIRECT;
+}
+
+static errcode_t push_end(struct e4l_token_vec *vec)
+{
+	return e4l_token_push(vec, (struct e4l_token) { .kind = TOKEN_END }) ?
+	       0 : ENOMEM;
+}
+
+static bool push_damage(struct job *job, blk64_t blk, errcode_t why)
+{
+	return e4l_token_push(&job->tokens, (struct e4l_token) {
+		.kind = TOKEN_DAMAGE, .pblk = blk,
+		.arg = why - ERROR_TABLE_BASE_e4l,
+	});
+}
+
+/*
+ * The token that begins an inode: lblk is its number, pblk its offset in the
+ * chunk, level its depth, arg where it keeps its content.  An inode that cannot
+ * be believed has the offset NO_INODE and only damage after it.
+ */
+#define NO_INODE 0xFFFFFFFFu
+
+static bool push_bad_inode(struct job *job, ext2_ino_t ino, blk64_t blk,
+			   errcode_t why)
+{
+	return e4l_token_push(&job->tokens, (struct e4l_token) {
+		.kind = TOKEN_INODE, .pblk = NO_INODE, .lblk = ino,
+	}) && push_damage(job, blk, why);
+}
+
+/* Appends an inode and the root of its map. */
+static errcode_t decode_inode(struct job *job, ext2_ino_t ino, size_t offset,
+			      enum e4l_map map)
+{
+	struct scan *s = job->s;
+	ext2_filsys fs = s->e->fs;
+	const char *i_block = job->raw + offset +
+			      offsetof(struct ext2_inode, i_block);
+	size_t at = job->tokens.n;
+	unsigned int depth = 0;
+	errcode_t err = 0;
+
+	if (!e4l_token_push(&job->tokens, (struct e4l_token) {
+		.kind = TOKEN_INODE, .pblk = offset, .lblk = ino, .arg = map }))
+		return ENOMEM;
+	if (s->flags & E4L_SCAN_NO_MAPS)
+		return 0;
+	if (map == E4L_MAP_EXTENTS)
+		err = e4l_decode_extent_root(fs, i_block, &depth, &job->tokens);
+	else if (map == E4L_MAP_INDIRECT)
+		err = e4l_decode_indirect_root(fs, i_block, &depth,
+					       &job->tokens);
+	job->tokens.v[at].level = depth;
+	if (err && err != ENOMEM)
+		err = push_damage(job, 0, err) ? 0 : ENOMEM;
+	return err;
+}
+
+/* Decodes an inode if the look says so. */
+static errcode_t look_at_one(struct job *job, ext2_ino_t ino, uint32_t index)
+{
+	struct scan *s = job->s;
+	size_t offset = (size_t)index * s->inode_bytes;
+	const char *raw = job->raw + offset;
+	const struct ext2_inode *inode = host_inode(s, raw, job->host_inode,
+						    s->inode_bytes);
+	enum e4l_map map = map_of(s->e->fs, inode);
+	blk64_t blk = job->chunk.blk + index / s->inodes_per_block;
+
+	if (!s->look->inode(ino, blk, raw, (const void *)inode, &map, s->priv))
+		return 0;
+	return decode_inode(job, ino, offset, map);
+}
+
+static errcode_t decode_one(struct job *job, uint32_t index)
+{
+	struct scan *s = job->s;
+	ext2_filsys fs = s->e->fs;
+	size_t offset = (size_t)index * s->inode_bytes;
+	const char *raw = job->raw + offset;
+	struct ext2_inode_large space;
+	const struct ext2_inode *inode;
+	ext2_ino_t ino = job->chunk.group * fs->super->s_inodes_per_group +
+			 job->chunk.first + index + 1;
+
+	if (s->look)
+		return look_at_one(job, ino, index);
+	if (!((const struct ext2_inode *)raw)->i_links_count ||
+	    (s->only && !(job->wanted[index / 8] & 1 << index % 8)))
+		return 0;
+	inode = host_inode(s, raw, &space, EXT2_GOOD_OLD_INODE_SIZE);
+	if ((s->flags & E4L_SCAN_DIRS) && !LINUX_S_ISDIR(inode->i_mode))
+		return 0;
+	if (!e4l_inode_csum_ok(fs, ino, raw))
+		return push_bad_inode(job, ino, job->chunk.blk +
+				      index / s->inodes_per_block,
+				      E4L_ET_INODE_CSUM) ? 0 : ENOMEM;
+	return decode_inode(job, ino, offset, map_of(fs, inode));
+}
+
+static errcode_t decode_block(struct job *job, unsigned int block)
+{
+	uint32_t i = block * job->s->inodes_per_block;
+	uint32_t end = i + job->s->inodes_per_block;
+	errcode_t err = 0;
+
+	if (end > job->chunk.inodes)
+		end = job->chunk.inodes;
+	for (; i < end && !err; i++)
+		err = decode_one(job, i);
+	return err;
+}
+
+/* The chunk could not be read as a whole: what can be, block by block. */
+static errcode_t read_singly(struct job *job)
+{
+	struct scan *s = job->s;
+	ext2_filsys fs = s->e->fs;
+	unsigned int i;
+	errcode_t err = 0;
+
+	for (i = 0; i < job->chunk.blocks && !err; i++) {
+		blk64_t blk = job->chunk.blk + i;
+
+		if (!e4l_read(s->e, blk, 1,
+			      job->raw + (size_t)i * fs->blocksize))
+			err = decode_block(job, i);
+		else if (!push_bad_inode(job, 0, blk, E4L_ET_READ_ITABLE))
+			err = ENOMEM;
+	}
+	return err;
+}
+
+static errcode_t read_chunk(struct job *job)
+{
+	struct chunk *c = &job->chunk;
+	unsigned int i;
+	errcode_t err = 0;
+
+	if (c->why && !job->s->look &&
+	    !push_bad_inode(job, 0, e4l_descriptor_blk(job->s->e->fs, c->group),
+			    c->why))
+		return ENOMEM;
+	if (!c->inodes)
+		return 0;
+	if (e4l_read(job->s->e, c->blk, c->blocks, job->raw))
+		return read_singly(job);
+	for (i = 0; i < c->blocks && !err; i++)
+		err = decode_block(job, i);
+	return err;
+}
+
+/* ------------------------------------------------------------ 2. tree blocks */
+
+/* The next token, or NULL.  It may be a tree block whose content is next. */
+static struct e4l_token *walk_on(const struct job *job, struct walk *w)
+{
+	struct e4l_token *t;
+
+	while ((t = &job->tokens.v[w->at[w->depth]])->kind == TOKEN_END) {
+		if (!w->depth)
+			return NULL;
+		w->depth--;
+	}
+	w->at[w->depth]++;
+	if (t->kind == TOKEN_TREE && t->arg)
+		w->at[++w->depth] = t->arg;
+	return t;
+}
+
+/* Shows a tree block to the look. */
+static void look_at_node(struct job *job, const struct node *node,
+			 const void *block)
+{
+	struct scan *s = job->s;
+	const struct ext2_inode *inode;
+
+	inode = host_inode(s, job->raw + node->inode.pblk, job->host_inode,
+			   s->inode_bytes);
+	s->look->node(node->inode.lblk, (const void *)inode, &node->pos,
+		      node->indirect, block, s->priv);
+}
+
+/* Only an inode with tree blocks needs one. */
+static uint32_t inode_seed(const struct job *job,
+			   const struct e4l_token *inode)
+{
+	const struct ext2_inode *raw;
+
+	if (!inode->level)
+		return 0;
+	raw = (const void *)(job->raw + inode->pblk);
+	return e4l_inode_seed(job->s->e->fs, inode->lblk,
+			      ext2fs_le32_to_cpu(raw->i_generation));
+}
+
+/*
+ * Collects the next tree blocks to read; returns how many there are.  What
+ * stands before the first of them is resolved.
+ */
+static size_t collect_nodes(struct job *job)
+{
+	struct walk w = job->resolved;
+	struct e4l_token inode = job->inode, *t;
+	uint32_t seed = inode_seed(job, &inode);
+	size_t n = 0;
+
+	while (n < job->max_nodes && (t = walk_on(job, &w))) {
+		if (t->kind == TOKEN_INODE) {
+			inode = *t;
+			seed = inode_seed(job, &inode);
+		} else if (t->kind == TOKEN_TREE && t->arg && !t->level) {
+			w.depth--;	/* there is only data in it */
+		}
+		if (t->kind != TOKEN_NODE)
+			continue;
+		if (!n) {
+			job->resolved = w;
+			job->resolved.at[w.depth]--;
+			job->inode = inode;
+		}
+		job->wants[n] = (struct e4l_want) { .blk = t->pblk, .slot = n };
+		job->nodes[n++] = (struct node) {
+			.token = t - job->tokens.v, .inode = inode,
+			.indirect = inode.arg == E4L_MAP_INDIRECT,
+			.pos = { .blk = t->pblk, .seed = seed,
+				 .level = t->level, .trusted = job->s->look,
+				 .first = t->lblk, .last = t->arg },
+		};
+	}
+	return n;
+}
+
+/* Appends what a tree block holds. */
+static errcode_t decode_node(struct job *job, const struct node *node,
+			     const void *block)
+{
+	struct scan *s = job->s;
+	ext2_filsys fs = s->e->fs;
+	errcode_t err;
+
+	if (atomic_fetch_add(&s->tree_blocks, 1) >=
+	    ext2fs_blocks_count(fs->super))
+		return E4L_ET_TREE_LOOP;
+	if (node->indirect)
+		err = e4l_decode_indirect(fs, block, fs->blocksize / 4,
+					  &node->pos, &job->tokens);
+	else
+		err = e4l_decode_extent_node(fs, block, fs->blocksize,
+					     &node->pos, &job->tokens);
+	return err ? err : push_end(&job->tokens);
+}
+
+static void visit_node(const struct e4l_want *want, const void *block,
+		       errcode_t why, void *priv)
+{
+	struct job *job = priv;
+	const struct node *node = &job->nodes[want->slot];
+	size_t content = job->tokens.n;
+	struct e4l_token *t;
+
+	if (block && job->s->look)
+		look_at_node(job, node, block);
+	why = block ? decode_node(job, node, block) : E4L_ET_READ_TREE;
+	t = &job->tokens.v[node->token];
+	if (!why) {
+		t->kind = TOKEN_TREE;
+		t->arg = content;
+	} else if (why != ENOMEM) {
+		t->kind = TOKEN_DAMAGE;
+		t->arg = why - ERROR_TABLE_BASE_e4l;
+	} else {
+		job->err = why;
+	}
+}
+
+/* Reads the next tree blocks; *@more tells whether there were any. */
+static errcode_t resolve_nodes(struct job *job, bool *more)
+{
+	size_t n = collect_nodes(job);
+
+	*more = n > 0;
+	job->err = 0;
+	if (n)
+		e4l_gather(job->s->e, job->wants, n, job->scratch, visit_node,
+			   job);
+	return job->err;
+}
+
+static errcode_t scan_work(void *arg, void *priv)
+{
+	struct job *job = arg;
+	bool more = true;
+	errcode_t err;
+
+	job->tokens.n = 0;
+	job->resolved = (struct walk) { 0 };
+	job->inode = (struct e4l_token) { 0 };
+	err = read_chunk(job);
+	if (!err)
+		err = push_end(&job->tokens);
+	while (!err && more && job->tokens.n < TOKENS_MAX)
+		err = resolve_nodes(job, &more);
+	return err;
+}
+
+/* ------------------------------------------------------------------ 3. pieces */
+
+/* Hands out what has been put together of the current inode. */
+static errcode_t flush_piece(struct scan *s, bool last)
+{
+	struct e4l_piece *p = &s->piece;
+	errcode_t err;
+
+	if (!p->inode)
+		return 0;
+	p->last = last;
+	p->extents = s->extents;
+	p->tree = s->tree;
+	err = s->ops->piece(p, s->priv);
+	p->first = false;
+	p->n_extents = p->n_tree = 0;
+	if (last)
+		p->inode = NULL;
+	return err;
+}
+
+static void begin_inode(struct job *job, const struct e4l_token *t)
+{
+	struct scan *s = job->s;
+
+	s->piece = (struct e4l_piece) {
+		.ino = t->lblk, .first = true, .map = t->arg,
+		.depth = t->level,
+	};
+	if (t->pblk != NO_INODE)
+		s->piece.inode = (const struct ext2_inode_large *)
+			host_inode(s, job->raw + t->pblk, s->host_inode,
+				   s->inode_bytes);
+}
+
+static void add_extent(struct scan *s, const struct e4l_token *t)
+{
+	struct e4l_piece *p = &s->piece;
+	struct e4l_extent *last = p->n_extents ?
+				  &s->extents[p->n_extents - 1] : NULL;
+
+	if (p->map == E4L_MAP_INDIRECT && last &&
+	    last->pblk + last->len == t->pblk &&
+	    (uint64_t)last->lblk + last->len == t->lblk &&
+	    (uint64_t)last->len + t->arg <= INT32_MAX) {
+		last->len += t->arg;
+		return;
+	}
+	s->extents[p->n_extents++] = (struct e4l_extent) {
+		.pblk = t->pblk, .lblk = t->lblk, .len = t->arg,
+		.unwritten = t->kind == TOKEN_UNWRITTEN,
+	};
+}
+
+static errcode_t report_damage(struct scan *s, const struct e4l_token *t)
+{
+	struct e4l_damage damage = {
+		.ino = s->piece.ino, .blk = t->pblk,
+		.why = ERROR_TABLE_BASE_e4l + t->arg,
+	};
+
+	s->piece.damaged = true;
+	return s->ops->damage ? s->ops->damage(&damage, s->priv) : 0;
+}
+
+static errcode_t emit_token(struct job *job, const struct e4l_token *t)
+{
+	struct scan *s = job->s;
+	struct e4l_piece *p = &s->piece;
+	errcode_t err = 0;
+
+	switch (t->kind) {
+	case TOKEN_INODE:
+		err = flush_piece(s, true);
+		begin_inode(job, t);
+		job->inode = *t;
+		break;
+	case TOKEN_WRITTEN:
+	case TOKEN_UNWRITTEN:
+		if (p->n_extents == PIECE_EXTENTS)
+			err = flush_piece(s, false);
+		add_extent(s, t);
+		break;
+	case TOKEN_TREE:
+		if (p->n_tree == PIECE_TREE)
+			err = flush_piece(s, false);
+		s->tree[p->n_tree++] = (struct e4l_tree_block) {
+			.pblk = t->pblk, .lblk = t->lblk, .level = t->level,
+		};
+		break;
+	case TOKEN_DAMAGE:
+		err = report_damage(s, t);
+		break;
+	}
+	return err;
+}
+
+/*
+ * The inodes lie in the cache of the processor that worked on them, which is
+ * often another one: asked for a few tokens ahead, they are here in time.
+ */
+static void prefetch_inode(const struct job *job, const struct e4l_token *t)
+{
+	if (t < job->tokens.v + job->tokens.n && t->kind == TOKEN_INODE &&
+	    t->pblk != NO_INODE) {
+		__builtin_prefetch(job->raw + t->pblk);
+		__builtin_prefetch(job->raw + t->pblk + CACHE_LINE);
+	}
+}
+
+/* Hands out the tokens up to an unread tree block, or, if *@end, to the end. */
+static errcode_t emit_resolved(struct job *job, struct walk *w, bool *end)
+{
+	struct e4l_token *t = NULL;
+	errcode_t err = 0;
+
+	while (!err && (t = walk_on(job, w)) && t->kind != TOKEN_NODE) {
+		prefetch_inode(job, t + PREFETCH_TOKENS);
+		err = emit_token(job, t);
+	}
+	*end = !t;
+	if (!err && t)
+		w->at[w->depth]--;
+	return err;
+}
+
+/* Makes one list of what is left to walk, and forgets the rest. */
+static errcode_t flatten(struct job *job, struct walk *w)
+{
+	struct e4l_token_vec old = job->tokens;
+	struct e4l_token *t;
+
+	job->spare.n = 0;
+	while ((t = walk_on(job, w))) {
+		if (!e4l_token_push(&job->spare, *t))
+			return ENOMEM;
+		if (t->kind == TOKEN_TREE)
+			job->spare.v[job->spare.n - 1].arg = 0;
+	}
+	job->tokens = job->spare;
+	job->spare = old;
+	*w = job->resolved = (struct walk) { 0 };
+	return push_end(&job->tokens);
+}
+
+/* Forgets what has been handed out, and reads the next tree blocks. */
+static errcode_t read_on(struct job *job, struct walk *w)
+{
+	errcode_t err = flatten(job, w);
+	bool more;
+
+	if (!err)
+		err = resolve_nodes(job, &more);
+	if (!err && atomic_load(&job->s->e->interrupted))
+		err = E4L_ET_INTERRUPTED;
+	return err;
+}
+
+static errcode_t scan_done(void *arg, void *priv)
+{
+	struct job *job = arg;
+	struct scan *s = priv;
+	struct walk w = { 0 };
+	bool end;
+	errcode_t err = emit_resolved(job, &w, &end);
+
+	while (!err && !end) {
+		err = read_on(job, &w);
+		if (!err)
+			err = emit_resolved(job, &w, &end);
+	}
+	if (!err)
+		err = flush_piece(s, true);
+	if (!err && s->ops->progress)
+		s->ops->progress(job->chunk.group,
+				 s->e->fs->group_desc_count, s->priv);
+	return err;
+}
+
+/* ---------------------------------------------------------------------- all */
+
+static errcode_t job_init(void *arg, void *priv)
+{
+	struct scan *s = priv;
+	struct job *job = arg;
+	unsigned int blocksize = s->e->fs->blocksize;
+
+	job->s = s;
+	job->max_nodes = GATHER_MAX / blocksize;
+	if (posix_memalign((void **)&job->raw, 4096, CHUNK_BYTES) ||
+	    posix_memalign((void **)&job->scratch, 4096, E4L_GATHER_BYTES))
+		return ENOMEM;
+	job->host_inode = malloc(s->inode_bytes + sizeof(*job->host_inode));
+	job->wanted = malloc(CHUNK_BYTES / s->inode_bytes / 8 + 1);
+	job->wants = calloc(job->max_nodes, sizeof(*job->wants));
+	job->nodes = calloc(job->max_nodes, sizeof(*job->nodes));
+	return job->host_inode && job->wanted && job->wants && job->nodes ? 0 :
+	       ENOMEM;
+}
+
+static void job_release(void *arg, void *priv)
+{
+	struct job *job = arg;
+
+	free(job->raw);
+	free(job->scratch);
+	free(job->host_inode);
+	free(job->wanted);
+	free(job->wants);
+	free(job->nodes);
+	free(job->tokens.v);
+	free(job->spare.v);
+}
+
+static errcode_t scan_all(struct scan *s)
+{
+	static const struct e4l_pipe_ops pipe_ops = {
+		.job_bytes = sizeof(struct job),
+		.init = job_init, .release = job_release,
+		.next = scan_next, .work = scan_work, .done = scan_done,
+	};
+	struct e4l *e = s->e;
+	errcode_t err;
+
+	s->inode_bytes = EXT2_INODE_SIZE(e->fs->super);
+	s->inodes_per_block = e->fs->blocksize / s->inode_bytes;
+	s->extents = calloc(PIECE_EXTENTS, sizeof(*s->extents));
+	s->tree = calloc(PIECE_TREE, sizeof(*s->tree));
+	s->host_inode = malloc(s->inode_bytes + sizeof(*s->host_inode));
+	e4l_fail(e, 0, NULL, 0, 0);
+	err = s->extents && s->tree && s->host_inode ?
+	      e4l_pipe_run(e, &pipe_ops, s) : ENOMEM;
+	if (!err && s->ops->progress)
+		s->ops->progress(e->fs->group_desc_count,
+				 e->fs->group_desc_count, s->priv);
+	if (err && !e->detail.doing)
+		e4l_fail(e, err, "scanning the inodes", 0, 0);
+	free(s->extents);
+	free(s->tree);
+	free(s->host_inode);
+	return err;
+}
+
+errcode_t e4l_scan(struct e4l *e, unsigned int flags, ext2fs_inode_bitmap only,
+		   const struct e4l_scan_ops *ops, void *priv)
+{
+	return scan_all(&(struct scan) {
+		.e = e, .flags = flags, .only = only, .ops = ops, .priv = priv,
+	});
+}
+
+errcode_t e4l_scan_inode(struct e4l *e, ext2_ino_t ino,
+			 const struct e4l_scan_ops *ops, void *priv)
+{
+	int type = e->fs->default_bitmap_type;
+	ext2fs_inode_bitmap only;
+	errcode_t err;
+
+	/* of runs: one of bits can take half a GiB */
+	e->fs->default_bitmap_type = EXT2FS_BMAP64_RBTREE;
+	err = ext2fs_allocate_inode_bitmap(e->fs, "one inode", &only);
+	e->fs->default_bitmap_type = type;
+	if (err)
+		return err;
+	ext2fs_mark_inode_bitmap2(only, ino);
+	err = e4l_scan(e, 0, only, ops, priv);
+	ext2fs_free_inode_bitmap(only);
+	return err;
+}
+
+errcode_t e4l_scan_looking(struct e4l *e, const struct e4l_scan_look *look,
+			   const struct e4l_scan_ops *ops, void *priv)
+{
+	return scan_all(&(struct scan) {
+		.e = e, .look = look, .ops = ops, .priv = priv,
+	});
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* How one file is laid out, in our words and in the peers'.  Pure. */
+#include "config.h"
+#include <e4layout/score.h>
+#include "e4layout/base/internal.h"
+
+/* The inode itself holds this many leaf entries. */
+#define ROOT_ENTRIES 4
+
+static uint64_t div_up(uint64_t n, uint64_t d)
+{
+	return n / d + (n % d != 0);
+}
+
+uint64_t e4l_ideal_tree_blocks(uint64_t extents, uint32_t blocksize)
+{
+	uint64_t per_block = e4l_entries_per_block(blocksize);
+	uint64_t level = extents, total = 0;
+
+	while (level > ROOT_ENTRIES) {
+		level = div_up(level, per_block);
+		total += level;
+	}
+	return total;
+}
+
+static uint32_t max_len(bool unwritten)
+{
+	return unwritten ? E4L_UNWRITTEN_MAX_BLOCKS : E4L_WRITTEN_MAX_BLOCKS;
+}
+
+/* e2fsck's check: the @len blocks from @pblk are next in the file's order. */
+static void e2fsck_step(struct e4l_scorer *s, blk64_t pblk, uint32_t len)
+{
+	if (s->e2fsck_prev && s->e2fsck_prev + 1 != pblk)
+		s->discontiguous = true;
+	s->e2fsck_prev = pblk + len - 1;
+}
+
+/*
+ * filefrag forgives a hole if the disk has no gap there, or one as long as the
+ * hole.
+ */
+static bool filefrag_expects(const struct e4l_extent *last,
+			     const struct e4l_extent *x)
+{
+	return x->pblk == last->pblk + last->len ||
+	       x->pblk == last->pblk + (x->lblk - last->lblk);
+}
+
+/* Closes the run of one state that is contiguous in the file. */
+static void end_state_run(struct e4l_scorer *s)
+{
+	if (s->state_run_blocks)
+		s->score.ideal_extents += div_up(s->state_run_blocks,
+						 max_len(s->last.unwritten));
+	s->state_run_blocks = 0;
+}
+
+/* Two entries of one fragment. */
+static void count_joint(struct e4l_file_score *f, const struct e4l_extent *last,
+			const struct e4l_extent *x)
+{
+	if (last->unwritten != x->unwritten) {
+		f->splits++;
+		f->fiemap_extents++;
+	} else if (last->len + x->len <= max_len(x->unwritten)) {
+		f->mergeable++;
+	}
+}
+
+static void add_extent(struct e4l_scorer *s, const struct e4l_extent *x,
+		       bool indirect)
+{
+	struct e4l_file_score *f = &s->score;
+	const struct e4l_extent *last = &s->last;
+	bool in_file = last->len &&
+		       (uint64_t)last->lblk + last->len == x->lblk;
+	bool on_disk = in_file && last->pblk + last->len == x->pblk;
+
+	f->blocks += x->len;
+	f->extents += !(indirect && on_disk);
+	if (x->unwritten) {
+		f->unwritten_blocks += x->len;
+		f->unwritten_extents++;
+	}
+	if (!on_disk) {
+		f->fragments++;
+		f->fiemap_extents++;
+	} else if (!indirect) {
+		count_joint(f, last, x);
+	}
+	f->logical_runs += !in_file;
+	f->filefrag_extents += !last->len || !filefrag_expects(last, x);
+	if (!in_file || last->unwritten != x->unwritten)
+		end_state_run(s);
+	s->state_run_blocks += x->len;
+	s->last = *x;
+}
+
+/*
+ * A run of an indirect map as e2fsck sees it: the map blocks come where a walk
+ * meets them, before the first block that they map, which may be amid a run.
+ * @t is the first tree block not met yet.
+ */
+static void e2fsck_indirect(struct e4l_scorer *s, const struct e4l_piece *piece,
+			    struct e4l_extent x, size_t *t)
+{
+	for (; *t < piece->n_tree; (*t)++) {
+		const struct e4l_tree_block *tree = &piece->tree[*t];
+		uint32_t before;
+
+		if (tree->lblk >= (uint64_t)x.lblk + x.len)
+			break;
+		before = tree->lblk > x.lblk ? tree->lblk - x.lblk : 0;
+		if (before)
+			e2fsck_step(s, x.pblk, before);
+		x.lblk += before;
+		x.pblk += before;
+		x.len -= before;
+		e2fsck_step(s, tree->pblk, 1);
+	}
+	e2fsck_step(s, x.pblk, x.len);
+}
+
+void e4l_score_piece(struct e4l_scorer *s, const struct e4l_piece *piece)
+{
+	bool indirect = piece->map == E4L_MAP_INDIRECT;
+	size_t i, t = 0;
+
+	s->score.tree_blocks += piece->n_tree;
+	for (i = 0; i < piece->n_extents; i++) {
+		add_extent(s, &piece->extents[i], indirect);
+		if (indirect)
+			e2fsck_indirect(s, piece, piece->extents[i], &t);
+		else
+			e2fsck_step(s, piece->extents[i].pblk,
+				    piece->extents[i].len);
+	}
+	for (; indirect && t < piece->n_tree; t++)
+		e2fsck_step(s, piece->tree[t].pblk, 1);
+}
+
+/*
+ * The clusters that e2fsck counts for an inode, with its tree and its extended
+ * attributes: it insists that i_blocks says the same.
+ */
+static uint64_t inode_clusters(const struct ext2_inode_large *inode,
+			       ext2_filsys fs)
+{
+	uint64_t n = inode->i_blocks;
+
+	if (ext2fs_has_feature_huge_file(fs->super))
+		n |= (uint64_t)inode->osd2.linux2.l_i_blocks_hi << 32;
+	if (!ext2fs_has_feature_huge_file(fs->super) ||
+	    !(inode->i_flags & EXT4_HUGE_FILE_FL))
+		n /= fs->blocksize / 512;
+	return n >> fs->cluster_ratio_bits;
+}
+
+void e4l_score_finish(struct e4l_scorer *s, const struct e4l_piece *last,
+		      ext2_filsys fs)
+{
+	struct e4l_file_score *f = &s->score;
+
+	end_state_run(s);
+	f->ideal_tree_blocks = e4l_ideal_tree_blocks(f->ideal_extents,
+						     fs->blocksize);
+	if (last->map == E4L_MAP_INDIRECT) {
+		f->ideal_extents = f->logical_runs;
+		f->ideal_tree_blocks = f->tree_blocks;
+	} else if (last->map == E4L_MAP_INLINE) {
+		f->filefrag_extents = f->fiemap_extents = 1;
+	}
+	f->non_contiguous = s->discontiguous &&
+		last->ino != EXT2_RESIZE_INO && last->ino != EXT2_BAD_INO &&
+		inode_clusters(last->inode, fs) <
+		fs->super->s_blocks_per_group;
+}

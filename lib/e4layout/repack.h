@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* repack: a whole repair. */
+#ifndef E4LAYOUT_REPACK_H
+#define E4LAYOUT_REPACK_H
+
+#include <e4layout/plan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* E4L_PLAN_* are for files; this is to merge and move directories. */
+#define E4L_REPACK_DIRS		0x10
+/*
+ * Files of these kinds are left alone unless these say otherwise: boot loaders
+ * record where immutable files lie, hibernation where a swap file does.
+ */
+#define E4L_REPACK_MOVE_IMMUTABLE 0x20
+#define E4L_REPACK_MOVE_SWAP	0x40
+
+struct e4l_repack_options {
+	unsigned int flags;	/* E4L_PLAN_* and E4L_REPACK_* */
+	bool dry_run;		/* plan only: nothing is written */
+	uint32_t zeroout_max_blocks;	/* see struct e4l_plan_options */
+	uint64_t zeroout_budget_blocks;	/* E4L_NO_LIMIT: none */
+	uint64_t copy_budget_blocks;	/* E4L_NO_LIMIT: none */
+	/* Files with fewer excess extents and splits than this are left. */
+	uint64_t min_excess;
+	/* Only these inodes, and not those; NULL: all, none.  Borrowed. */
+	ext2fs_inode_bitmap only, exclude;
+	/* The journal device's channel, see e4l_journal_open(). */
+	io_channel journal;
+	/*
+	 * Keeps the extents of files that could be better, within its limit,
+	 * until there is a plan; what it forgets is read again, and the result
+	 * is the same.  It knows nothing of a file that is in the plan then.
+	 * Borrowed; NULL: one without limit.
+	 */
+	struct e4l_es_cache *cache;
+	/*
+	 * A file that could have as many @extents less is left alone, or so
+	 * far; @why is static text.  A file may be left for several reasons.
+	 * NULL is allowed, as for the next two.
+	 */
+	void (*skipped)(ext2_ino_t ino, const char *why, uint64_t extents,
+			void *priv);
+	/* @done of @total groups scanned, or blocks written. */
+	void (*progress)(bool writing, uint64_t done, uint64_t total,
+			 void *priv);
+	/*
+	 * Asked between steps: true ends the work after the transaction.  Asked
+	 * before a file is read again, too: E4L_ET_INTERRUPTED, no plan.  Asked
+	 * @inside a transaction only if that copies and zeroes more than 16
+	 * pieces, whenever it has done one or 2 s have passed: true drops it,
+	 * of which nothing but free and unwritten blocks has been written.
+	 */
+	bool (*stop)(bool inside, void *priv);
+	/* The plan's part_blocks, as whole clusters; 0: 16 MiB. */
+	uint64_t piece_blocks;
+	void *priv;
+	uint64_t reserved[16];
+};
+
+struct e4l_repack_result {
+	uint64_t files_planned, files_done;
+	uint64_t files_skipped;		/* calls of skipped() */
+	uint64_t longest_free_blocks;	/* a run, when the plan is done */
+	/* Of all files asked for, also those that stay as they are; what the
+	 * plan, or what has been done of it, leaves. */
+	uint64_t extents_before, extents_after;
+	uint64_t fragments_before, fragments_after;
+	uint64_t tree_blocks_before, tree_blocks_after;
+	uint64_t planned_copy_blocks, planned_zero_blocks;
+	uint64_t copied_blocks, zeroed_blocks;
+	uint64_t transactions;
+	uint64_t files_reread;	/* to make the plan */
+	bool stopped;		/* by stop(): another run goes on */
+	uint64_t reserved[16];
+};
+
+/*
+ * Repairs the layout of a filesystem that is open for writing, exclusively
+ * (or, with dry_run, for reading): scans, makes a plan, and carries it out in
+ * transactions of the filesystem's own journal.  Before anything is written,
+ * every block of every inode must have been found to belong to it alone and to
+ * be in use; anything that cannot be read or believed ends the run.
+ * Contents, sizes, times, owners, attributes and unwritten ranges stay as they
+ * are.
+ * Errors: E4L_ET_DAMAGED, E4L_ET_BLOCK_SHARED, E4L_ET_BLOCK_NOT_IN_USE: the
+ * filesystem must be checked first; E4L_ET_QUOTA: so must its quota files, which
+ * follow what trees take less; E4L_ET_CHANGED: a file was not the same when it
+ * was read again.  Otherwise those of the journal, of reading and
+ * writing.  After an error *@result tells what was done before, and the caller
+ * must let go of the filesystem by ext2fs_free() (see e4l_journal_close()).
+ */
+errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_options *options,
+		     struct e4l_repack_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,705 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * How a transaction with new maps comes about:
+ *
+ *  1. e4l_apply_step(): what the step takes is allocated and what it gives is
+ *     freed, in the transaction; the new tree is built; the inode points there;
+ *     what has to be copied and zeroed is noted.
+ *  2. e4l_apply_commit(): the notes are carried out, in large pieces, several
+ *     at a time: every destination is free on the device, or unwritten;
+ *  3. the transaction is committed, which makes the copies durable first.
+ */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "apply.h"
+#include "e4layout/format/extent_tree_build.h"
+#include "e4layout/base/io_pool.h"
+#include "e4layout/journal/journal.h"
+#include "e4layout/plan/plan_internal.h"
+
+#define COPY_BYTES	(2u << 20)	/* written at once */
+#define ZERO_BYTES	(1u << 20)
+#define ZERO_JOB_BYTES	(16u << 20)
+/* to copy and zero in a transaction of many steps */
+#define MAX_COMMIT_BYTES (256u << 20)
+#define MIN_COMMIT_BYTES (1u << 20)
+#define FIRST_COMMIT_BYTES (16u << 20)
+#define PIECES		16	/* that a transaction is finished with */
+#define COMMIT_SECONDS	2		/* that it should take at most */
+
+struct range {
+	blk64_t from;		/* source, when copied */
+	blk64_t to;
+	uint64_t len;
+};
+
+struct ranges {
+	struct range *v;
+	size_t n;
+	uint64_t blocks;
+};
+
+/* A tree, or a directory, in new blocks, which are contiguous. */
+struct new_blocks {
+	blk64_t blk;
+	unsigned int n;
+	char *data;
+};
+
+struct e4l_apply {
+	struct e4l *e;
+	struct e4l_apply_options opt;
+	struct e4l_txn *txn;
+	unsigned int batch;		/* of the steps in it */
+	uint64_t steps;
+	struct ranges copies, zeroes;
+	struct new_blocks *new;
+	size_t n_new;
+	uint64_t new_blocks;		/* of all of them */
+	/* what the last step left its file with, for the next; perhaps own */
+	const struct e4l_extent *extents;
+	size_t n_extents;
+	struct e4l_extent *own;
+	uint64_t commit_bytes;		/* see make_room() */
+	uint64_t piece_blocks;		/* written since stop() was asked */
+	double asked;			/* when */
+	struct e4l_apply_stats stats;
+};
+
+static errcode_t push(struct ranges *r, blk64_t from, blk64_t to, uint64_t len)
+{
+	errcode_t err = e4l_grow(&r->v, r->n, sizeof(*r->v));
+
+	if (err)
+		return err;
+	r->v[r->n++] = (struct range) { .from = from, .to = to, .len = len };
+	r->blocks += len;
+	return 0;
+}
+
+static int by_to(const void *a, const void *b)
+{
+	blk64_t x = ((const struct range *)a)->to;
+	blk64_t y = ((const struct range *)b)->to;
+
+	return x < y ? -1 : x > y;
+}
+
+/* ------------------------------------------------------------- 1. one step */
+
+struct e4l_plan_options e4l_plan_options_of(struct e4l *e, io_channel external)
+{
+	ext2_filsys fs = e->fs;
+
+	return (struct e4l_plan_options) {
+		.blocksize = fs->blocksize,
+		.cluster_blocks = EXT2FS_CLUSTER_RATIO(fs),
+		.group_blocks = fs->super->s_blocks_per_group,
+		.txn_blocks = e4l_journal_room(e, external),
+		.first_blk = fs->super->s_first_data_block,
+		.groups_per_desc = EXT2_DESC_PER_BLOCK(fs->super),
+	};
+}
+
+/* All clusters but the filesystem's last are whole. */
+static uint64_t count_clusters(ext2_filsys fs, const struct e4l_free_run *runs,
+			       size_t n)
+{
+	uint64_t blocks = EXT2FS_CLUSTER_RATIO(fs) - 1;
+
+	while (n--)
+		blocks += runs[n].len;
+	return EXT2FS_B2C(fs, blocks);
+}
+
+int64_t e4l_step_grows(ext2_filsys fs, const struct e4l_file_plan *step)
+{
+	return count_clusters(fs, step->take, step->n_take) -
+	       count_clusters(fs, step->give, step->n_give);
+}
+
+static uint64_t noted_blocks(const struct e4l_apply *a)
+{
+	return a->copies.blocks + a->zeroes.blocks + a->new_blocks;
+}
+
+errcode_t e4l_apply_make_room(struct e4l_apply *a,
+			      const struct e4l_file_plan *step)
+{
+	uint64_t bytes = step->bytes_to_copy + step->bytes_to_zero +
+			 noted_blocks(a) * a->e->fs->blocksize;
+	uint64_t blocks;
+	errcode_t err = e4l_step_cost(a->opt.plan, step, 0, &blocks);
+
+	if (err)
+		return err;
+	if (blocks > e4l_journal_capacity(a->opt.journal))
+		return E4L_ET_TXN_FULL;
+	if (a->txn && (blocks > e4l_txn_room(a->txn) ||
+		       step->batch != a->batch || bytes > a->commit_bytes))
+		return e4l_apply_commit(a);
+	return 0;
+}
+
+static errcode_t exchange_blocks(struct e4l_apply *a,
+				 const struct e4l_file_plan *step)
+{
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < step->n_take && !err; i++)
+		err = e4l_txn_alloc(a->txn, step->take[i].pblk,
+				    step->take[i].len);
+	for (i = 0; i < step->n_give && !err; i++)
+		err = e4l_txn_free(a->txn, step->give[i].pblk,
+				   step->give[i].len);
+	return err;
+}
+
+static errcode_t note_data(struct e4l_apply *a,
+			   const struct e4l_file_plan *step)
+{
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < step->n_moves && !err; i++)
+		if (step->moves[i].copy)
+			err = push(&a->copies, step->moves[i].from,
+				   step->moves[i].to, step->moves[i].len);
+	for (i = 0; i < step->n_zero && !err; i++)
+		err = push(&a->zeroes, 0, step->zero[i].pblk,
+			   step->zero[i].len);
+	return err;
+}
+
+/* Nobody refers to it yet, so that it is written as data is. */
+static errcode_t note_blocks(struct e4l_apply *a, blk64_t blk, unsigned int n,
+			     char *data)
+{
+	errcode_t err = e4l_grow(&a->new, a->n_new, sizeof(*a->new));
+
+	if (err) {
+		free(data);
+		return err;
+	}
+	a->new[a->n_new++] = (struct new_blocks) {
+		.blk = blk, .n = n, .data = data,
+	};
+	a->new_blocks += n;
+	return 0;
+}
+
+/* In blocks that the file's tree has already. */
+static errcode_t journal_tree(struct e4l_apply *a,
+			      const struct e4l_file_plan *step, char *blocks)
+{
+	size_t blocksize = a->e->fs->blocksize, i;
+	errcode_t err = 0;
+	void *data;
+
+	for (i = 0; i < step->n_tree && !err; i++) {
+		err = e4l_txn_new_block(a->txn, step->tree[i], &data);
+		if (!err)
+			memcpy(data, blocks + i * blocksize, blocksize);
+	}
+	free(blocks);
+	return err;
+}
+
+/* What the file's extents are going to be. */
+static errcode_t find_extents(struct e4l_apply *a,
+			      const struct e4l_file_plan *step)
+{
+	struct e4l_extent *own = NULL;
+	errcode_t err = 0;
+
+	if (!step->new_extents)
+		err = e4l_plan_extents(a->extents, a->n_extents, step, &own);
+	if (err)
+		return err;
+	free(a->own);
+	a->own = own;
+	a->extents = own ? own : step->new_extents;
+	a->n_extents = step->n_new;
+	return 0;
+}
+
+/* Builds the tree; @root gets what the inode holds of it. */
+static errcode_t put_tree(struct e4l_apply *a, const struct e4l_file_plan *step,
+			  uint32_t generation, void *root)
+{
+	char *blocks = calloc(step->n_tree + 1, a->e->fs->blocksize);
+	errcode_t err;
+
+	if (!blocks)
+		return ENOMEM;
+	err = find_extents(a, step);
+	if (!err)
+		err = e4l_extent_tree_build(a->e->fs, step->ino, generation,
+				     a->extents, a->n_extents, step->tree,
+				     root, blocks);
+	if (err) {
+		free(blocks);
+		return err;
+	}
+	return step->tree_is_new ? note_blocks(a, step->tree[0], step->n_tree,
+					       blocks) :
+				   journal_tree(a, step, blocks);
+}
+
+/* i_blocks follows what the file has gained or lost; libext2fs knows how. */
+static errcode_t count_in_inode(ext2_filsys fs, struct ext2_inode *inode,
+				const struct e4l_file_plan *step)
+{
+	int64_t more = e4l_step_grows(fs, step);
+
+	if (!more)
+		return 0;
+	return more > 0 ? ext2fs_iblk_add_blocks(fs, inode, more) :
+			  ext2fs_iblk_sub_blocks(fs, inode, -more);
+}
+
+/* Its size and form follow its blocks. */
+static errcode_t change_dir(ext2_filsys fs, struct ext2_inode *inode,
+			    const struct e4l_new_dir *dir)
+{
+	if (!LINUX_S_ISDIR(inode->i_mode))
+		return E4L_ET_BAD_ARGUMENT;
+	inode->i_flags &= ~EXT2_INDEX_FL;
+	if (dir->indexed)
+		inode->i_flags |= EXT2_INDEX_FL;
+	return ext2fs_inode_size_set(fs, inode,
+				     (ext2_off64_t)dir->n * fs->blocksize);
+}
+
+/* The inode points to the new tree; without @dir, nothing else changes. */
+static errcode_t put_inode(struct e4l_apply *a,
+			   const struct e4l_file_plan *step,
+			   const struct e4l_new_dir *dir)
+{
+	ext2_filsys fs = a->e->fs;
+	struct ext2_inode *inode = malloc(EXT2_INODE_SIZE(fs->super));
+	errcode_t err;
+
+	if (!inode)
+		return ENOMEM;
+	err = e4l_txn_read_inode(a->txn, step->ino, inode);
+	if (!err && (!inode->i_links_count ||
+		     !(inode->i_flags & EXT4_EXTENTS_FL) ||
+		     inode->i_flags & EXT4_INLINE_DATA_FL))
+		err = E4L_ET_BAD_ARGUMENT;
+	if (!err && dir)
+		err = change_dir(fs, inode, dir);
+	if (!err)
+		err = put_tree(a, step, inode->i_generation, inode->i_block);
+	if (!err)
+		err = count_in_inode(fs, inode, step);
+	if (!err)
+		err = e4l_quota_charge(a->opt.quota, a->txn, step->ino, inode,
+				       e4l_step_grows(fs, step) *
+				       EXT2_CLUSTER_SIZE(fs->super));
+	if (!err)
+		err = e4l_txn_put_inode(a->txn, step->ino, inode);
+	free(inode);
+	return err;
+}
+
+static errcode_t apply(struct e4l_apply *a, const struct e4l_file_plan *step,
+		       const struct e4l_new_dir *dir)
+{
+	errcode_t err = 0;
+
+	e4l_fail(a->e, 0, NULL, 0, 0);
+	if (!a->txn)
+		err = e4l_txn_begin(a->opt.journal, &a->txn);
+	a->batch = step->batch;
+	if (!err)
+		err = exchange_blocks(a, step);
+	if (!err)
+		err = note_data(a, step);
+	if (!err)
+		err = put_inode(a, step, dir);
+	if (!err)
+		a->steps++;
+	if (err && !a->e->detail.doing)
+		e4l_fail(a->e, err, "giving a file a new map", step->ino, 0);
+	return err;
+}
+
+errcode_t e4l_apply_step(struct e4l_apply *a, const struct e4l_file_plan *step)
+{
+	return apply(a, step, NULL);
+}
+
+errcode_t e4l_apply_dir(struct e4l_apply *a, const struct e4l_file_plan *step,
+			const struct e4l_new_dir *dir)
+{
+	errcode_t err = apply(a, step, dir);
+
+	if (err) {
+		free(dir->blocks);
+		return err;
+	}
+	return note_blocks(a, step->new_extents[0].pblk, dir->n, dir->blocks);
+}
+
+/* ------------------------------------------------------------------ 2. data */
+
+/* Destinations that lie together, and where their blocks come from. */
+struct copy_job {
+	struct e4l *e;
+	blk64_t to;
+	unsigned int blocks;
+	char *buf, *scratch;
+	struct e4l_want *wants;
+	errcode_t err;
+	blk64_t bad;
+};
+
+struct copier {
+	struct e4l_apply *a;
+	size_t next;			/* of the copies */
+	uint64_t done;			/* blocks of it */
+};
+
+static errcode_t copy_init(void *arg, void *priv)
+{
+	struct copier *c = priv;
+	struct copy_job *job = arg;
+	size_t blocks = COPY_BYTES / c->a->e->fs->blocksize;
+
+	job->wants = calloc(blocks, sizeof(*job->wants));
+	if (!job->wants ||
+	    posix_memalign((void **)&job->buf, 4096, COPY_BYTES) ||
+	    posix_memalign((void **)&job->scratch, 4096, E4L_GATHER_BYTES))
+		return ENOMEM;
+	return 0;
+}
+
+static void copy_release(void *arg, void *priv)
+{
+	struct copy_job *job = arg;
+
+	free(job->wants);
+	free(job->buf);
+	free(job->scratch);
+}
+
+/* Fills a buffer with blocks whose destinations are neighbours. */
+static bool copy_next(void *arg, void *priv)
+{
+	struct copier *c = priv;
+	struct copy_job *job = arg;
+	const struct ranges *copies = &c->a->copies;
+	unsigned int max = COPY_BYTES / c->a->e->fs->blocksize;
+
+	job->blocks = 0;
+	job->err = 0;
+	while (c->next < copies->n && job->blocks < max) {
+		const struct range *r = &copies->v[c->next];
+		uint64_t left = r->len - c->done, i;
+
+		if (!job->blocks)
+			job->to = r->to + c->done;
+		else if (job->to + job->blocks != r->to + c->done)
+			break;
+		if (left > max - job->blocks)
+			left = max - job->blocks;
+		for (i = 0; i < left; i++, job->blocks++)
+			job->wants[job->blocks] = (struct e4l_want) {
+				.blk = r->from + c->done + i,
+				.slot = job->blocks,
+			};
+		c->done += left;
+		if (c->done == r->len) {
+			c->next++;
+			c->done = 0;
+		}
+	}
+	return job->blocks > 0;
+}
+
+static void copy_visit(const struct e4l_want *want, const void *block,
+		       errcode_t why, void *priv)
+{
+	struct copy_job *job = priv;
+	size_t blocksize = job->e->fs->blocksize;
+
+	if (block)
+		memcpy(job->buf + want->slot * blocksize, block, blocksize);
+	else
+		job->err = e4l_fail(job->e, why, "reading a file's data", 0,
+				    want->blk);
+}
+
+static errcode_t copy_read(void *arg, void *priv)
+{
+	struct copier *c = priv;
+	struct copy_job *job = arg;
+
+	job->e = c->a->e;
+	e4l_gather(job->e, job->wants, job->blocks, job->scratch, copy_visit,
+		   job);
+	return job->err;
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+/*
+ * @blocks more are written: is it time to ask whether to go on?  What takes no
+ * longer than transactions should is worth finishing.
+ */
+static errcode_t tell(struct e4l_apply *a, uint64_t blocks)
+{
+	uint64_t piece = a->opt.plan->part_blocks;
+
+	if (a->opt.progress)
+		a->opt.progress(blocks, a->opt.priv);
+	a->piece_blocks += blocks;
+	if (!a->opt.stop || noted_blocks(a) <= PIECES * piece ||
+	    (a->piece_blocks < piece && now() - a->asked < COMMIT_SECONDS))
+		return 0;
+	a->piece_blocks = 0;
+	a->asked = now();
+	return a->opt.stop(true, a->opt.priv) ? E4L_ET_INTERRUPTED : 0;
+}
+
+static errcode_t copy_write(void *arg, void *priv)
+{
+	struct copier *c = priv;
+	struct copy_job *job = arg;
+	errcode_t err = e4l_journal_check(c->a->opt.journal);
+
+	if (err)
+		return err;
+	err = e4l_write(job->e, job->to, job->blocks, job->buf);
+	if (err)
+		return e4l_fail(job->e, err, "writing a file's data", 0,
+				job->to);
+	return tell(c->a, job->blocks);
+}
+
+static errcode_t copy_data(struct e4l_apply *a)
+{
+	static const struct e4l_pipe_ops ops = {
+		.job_bytes = sizeof(struct copy_job),
+		.init = copy_init, .release = copy_release,
+		.next = copy_next, .work = copy_read, .done = copy_write,
+	};
+	struct copier c = { .a = a };
+
+	if (!a->copies.n)
+		return 0;
+	qsort(a->copies.v, a->copies.n, sizeof(*a->copies.v), by_to);
+	return e4l_pipe_run(a->e, &ops, &c);
+}
+
+/* Ranges to zero, by one thread. */
+struct zero_job {
+	const struct range *ranges;
+	size_t n;
+	uint64_t blocks;
+};
+
+struct zeroer {
+	struct e4l_apply *a;
+	size_t next;			/* of the zeroes */
+	void *zeroes;
+};
+
+static errcode_t zero_init(void *arg, void *priv)
+{
+	(void)arg, (void)priv;
+	return 0;
+}
+
+static void zero_release(void *arg, void *priv)
+{
+	(void)arg, (void)priv;
+}
+
+static bool zero_next(void *arg, void *priv)
+{
+	struct zeroer *z = priv;
+	struct zero_job *job = arg;
+	const struct ranges *zeroes = &z->a->zeroes;
+	uint64_t max = ZERO_JOB_BYTES / z->a->e->fs->blocksize;
+
+	*job = (struct zero_job) { .ranges = &zeroes->v[z->next] };
+	for (; z->next < zeroes->n && job->blocks < max; z->next++, job->n++)
+		job->blocks += zeroes->v[z->next].len;
+	return job->n > 0;
+}
+
+static errcode_t zero_range(const struct zeroer *z, const struct range *r)
+{
+	unsigned int max = ZERO_BYTES / z->a->e->fs->blocksize, n;
+	blk64_t to = r->to;
+	uint64_t left = r->len;
+	errcode_t err;
+
+	for (; left; left -= n, to += n) {
+		n = left < max ? left : max;
+		err = e4l_write(z->a->e, to, n, z->zeroes);
+		if (err)
+			return e4l_fail(z->a->e, err,
+					"zeroing unwritten blocks", 0, to);
+	}
+	return 0;
+}
+
+/*
+ * Flushes what earlier jobs have written, so that the device is at work while
+ * one thread goes on to fill the kernel's cache.
+ */
+static errcode_t zero_work(void *arg, void *priv)
+{
+	(void)arg;
+	return e4l_flush(((struct zeroer *)priv)->a->e);
+}
+
+static errcode_t zero_done(void *arg, void *priv)
+{
+	struct zeroer *z = priv;
+	struct zero_job *job = arg;
+	errcode_t err = e4l_journal_check(z->a->opt.journal);
+	size_t i;
+
+	for (i = 0; i < job->n && !err; i++)
+		err = zero_range(z, &job->ranges[i]);
+	return err ? err : tell(z->a, job->blocks);
+}
+
+static errcode_t zero_data(struct e4l_apply *a)
+{
+	static const struct e4l_pipe_ops ops = {
+		.job_bytes = sizeof(struct zero_job),
+		.init = zero_init, .release = zero_release,
+		.next = zero_next, .work = zero_work, .done = zero_done,
+	};
+	struct zeroer z = { .a = a };
+	errcode_t err;
+
+	if (!a->zeroes.n)
+		return 0;
+	z.zeroes = calloc(1, ZERO_BYTES);
+	if (!z.zeroes)
+		return ENOMEM;
+	qsort(a->zeroes.v, a->zeroes.n, sizeof(*a->zeroes.v), by_to);
+	err = e4l_pipe_run(a->e, &ops, &z);
+	free(z.zeroes);
+	return err;
+}
+
+static errcode_t write_new(struct e4l_apply *a)
+{
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < a->n_new && !err; i++) {
+		err = e4l_write(a->e, a->new[i].blk, a->new[i].n,
+				a->new[i].data);
+		if (err)
+			e4l_fail(a->e, err,
+				 "writing a new map, or a new directory", 0,
+				 a->new[i].blk);
+	}
+	return err;
+}
+
+/* ---------------------------------------------------------------- 3. commit */
+
+static void forget_batch(struct e4l_apply *a)
+{
+	while (a->n_new)
+		free(a->new[--a->n_new].data);
+	a->new_blocks = 0;
+	a->txn = NULL;
+	a->steps = 0;
+	a->copies.n = a->zeroes.n = 0;
+	a->copies.blocks = a->zeroes.blocks = 0;
+}
+
+/* The next transaction's size, from the time that this one took. */
+static void adjust(struct e4l_apply *a, double seconds)
+{
+	if (seconds > COMMIT_SECONDS && a->commit_bytes > MIN_COMMIT_BYTES)
+		a->commit_bytes /= 2;
+	else if (seconds < COMMIT_SECONDS / 2. &&
+		 a->commit_bytes < MAX_COMMIT_BYTES)
+		a->commit_bytes *= 2;
+}
+
+errcode_t e4l_apply_commit(struct e4l_apply *a)
+{
+	double start = now();
+	errcode_t err;
+
+	if (!a->txn)
+		return 0;
+	a->piece_blocks = 0;
+	a->asked = start;
+	err = zero_data(a);
+	if (!err)
+		err = copy_data(a);
+	if (!err)
+		err = e4l_journal_check(a->opt.journal);
+	if (!err)
+		err = write_new(a);
+	if (err) {
+		e4l_txn_abort(a->txn);
+		forget_batch(a);
+		return err;
+	}
+	err = e4l_txn_commit(a->txn);
+	if (!err) {
+		a->stats.steps += a->steps;
+		a->stats.copied_blocks += a->copies.blocks;
+		a->stats.zeroed_blocks += a->zeroes.blocks;
+		a->stats.transactions++;
+		adjust(a, now() - start);
+	}
+	forget_batch(a);
+	return err;
+}
+
+errcode_t e4l_apply_open(struct e4l *e, const struct e4l_apply_options *options,
+			 struct e4l_apply **ret)
+{
+	struct e4l_apply *a = calloc(1, sizeof(*a));
+
+	*ret = a;
+	if (!a)
+		return ENOMEM;
+	a->e = e;
+	a->opt = *options;
+	a->commit_bytes = FIRST_COMMIT_BYTES;
+	return 0;
+}
+
+void e4l_apply_stats(const struct e4l_apply *a, struct e4l_apply_stats *stats)
+{
+	*stats = a->stats;
+}
+
+void e4l_apply_close(struct e4l_apply *a)
+{
+	if (!a)
+		return;
+	e4l_txn_abort(a->txn);
+	forget_batch(a);
+	free(a->own);
+	free(a->new);
+	free(a->copies.v);
+	free(a->zeroes.v);
+	free(a);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include "e4layout/base/array.h"
+#include "claims.h"
+#include "e4layout/format/own_blocks.h"
+#include "e4layout/plan/space.h"
+
+struct e4l_claims {
+	struct e4l *e;
+	uint8_t *map;			/* a bit for each cluster */
+	uint64_t clusters;
+	struct {
+		ext2_ino_t ino;
+		uint64_t cluster;
+	} *xattr;
+	size_t n_xattr;
+	struct e4l_run *runs;		/* of the file at hand */
+	size_t max_runs;
+};
+
+static const char doing[] = "checking who owns which block";
+
+static bool test_bit(const uint8_t *map, uint64_t i)
+{
+	return map[i / 8] >> i % 8 & 1;
+}
+
+/* Claims one run of clusters. */
+static errcode_t claim(struct e4l_claims *c, ext2_ino_t ino, uint64_t start,
+		       uint64_t len)
+{
+	ext2_filsys fs = c->e->fs;
+	uint64_t i;
+
+	for (i = start; i < start + len; i++) {
+		if (i >= c->clusters)
+			return e4l_fail(c->e, E4L_ET_BLOCK_RANGE, doing, ino,
+					EXT2FS_C2B(fs, i));
+		if (i % 8 == 0 && start + len - i >= 8 &&
+		    i + 8 <= c->clusters && !c->map[i / 8]) {
+			c->map[i / 8] = 0xFF;
+			i += 7;
+			continue;
+		}
+		if (test_bit(c->map, i))
+			return e4l_fail(c->e, E4L_ET_BLOCK_SHARED, doing, ino,
+					EXT2FS_C2B(fs, i));
+		c->map[i / 8] |= 1 << i % 8;
+	}
+	return 0;
+}
+
+/*
+ * What is the filesystem's own may share a cluster; it is marked, not claimed.
+ */
+static void mark(struct e4l_claims *c, blk64_t blk, blk64_t len)
+{
+	uint64_t i = EXT2FS_B2C(c->e->fs, blk);
+	uint64_t last = EXT2FS_B2C(c->e->fs, blk + len - 1);
+
+	for (; len && i <= last && i < c->clusters; i++)
+		c->map[i / 8] |= 1 << i % 8;
+}
+
+static void mark_group(struct e4l_claims *c, dgrp_t group)
+{
+	struct e4l_own_run runs[E4L_OWN_RUNS];
+	size_t n = e4l_own_blocks(c->e->fs, group, runs), i;
+
+	for (i = 0; i < n; i++)
+		mark(c, runs[i].blk, runs[i].len);
+}
+
+errcode_t e4l_claims_new(struct e4l *e, struct e4l_claims **ret)
+{
+	struct e4l_claims *c = calloc(1, sizeof(*c));
+	dgrp_t group;
+
+	*ret = NULL;
+	if (!c)
+		return ENOMEM;
+	c->e = e;
+	c->clusters = EXT2FS_B2C(e->fs,
+				 ext2fs_blocks_count(e->fs->super) - 1) + 1;
+	c->map = calloc(c->clusters / 8 + 1, 1);
+	if (!c->map) {
+		free(c);
+		return ENOMEM;
+	}
+	for (group = 0; group < e->fs->group_desc_count; group++)
+		mark_group(c, group);
+	*ret = c;
+	return 0;
+}
+
+void e4l_claims_free(struct e4l_claims *c)
+{
+	if (!c)
+		return;
+	free(c->map);
+	free(c->xattr);
+	free(c->runs);
+	free(c);
+}
+
+/* The clusters of @extents, each once, as sorted runs in c->runs. */
+static errcode_t collect_runs(struct e4l_claims *c, ext2_ino_t ino,
+			      const struct e4l_extent *extents, size_t n,
+			      size_t *used)
+{
+	ext2_filsys fs = c->e->fs;
+	size_t i;
+
+	*used = 0;
+	if (n > c->max_runs) {
+		struct e4l_run *runs = reallocarray(c->runs, n, sizeof(*runs));
+
+		if (!runs)
+			return ENOMEM;
+		c->runs = runs;
+		c->max_runs = n;
+	}
+	for (i = 0; i < n; i++) {
+		uint64_t first = EXT2FS_B2C(fs, extents[i].pblk);
+		uint64_t last = EXT2FS_B2C(fs, extents[i].pblk +
+					       extents[i].len - 1);
+
+		c->runs[i] = (struct e4l_run) { first, last - first + 1 };
+	}
+	if (n)
+		qsort(c->runs, n, sizeof(*c->runs), e4l_u64_cmp);
+	for (i = 0; i < n; i++) {
+		struct e4l_run *prev = *used ? &c->runs[*used - 1] : NULL;
+		uint64_t shared = prev && prev->start + prev->len >
+				  c->runs[i].start ?
+				  prev->start + prev->len - c->runs[i].start :
+				  0;
+
+		/* extents share a cluster at their ends, and no block */
+		if (shared > (EXT2FS_CLUSTER_RATIO(fs) > 1))
+			return e4l_fail(c->e, E4L_ET_BLOCK_SHARED, doing, ino,
+					EXT2FS_C2B(fs, c->runs[i].start));
+		if (shared == c->runs[i].len)
+			continue;
+		c->runs[(*used)++] = (struct e4l_run) {
+			c->runs[i].start + shared, c->runs[i].len - shared };
+	}
+	return 0;
+}
+
+errcode_t e4l_claims_file(struct e4l_claims *c, ext2_ino_t ino,
+			  const struct e4l_extent *extents, size_t n,
+			  const struct e4l_tree_block *tree, size_t n_tree)
+{
+	size_t i, used;
+	errcode_t err = collect_runs(c, ino, extents, n, &used);
+
+	for (i = 0; i < used && !err; i++)
+		err = claim(c, ino, c->runs[i].start, c->runs[i].len);
+	for (i = 0; i < n_tree && !err; i++)
+		err = claim(c, ino, EXT2FS_B2C(c->e->fs, tree[i].pblk), 1);
+	return err;
+}
+
+errcode_t e4l_claims_xattr(struct e4l_claims *c, ext2_ino_t ino, blk64_t blk)
+{
+	errcode_t err;
+
+	if (!blk)
+		return 0;
+	if (blk >= ext2fs_blocks_count(c->e->fs->super))
+		return e4l_fail(c->e, E4L_ET_BLOCK_RANGE, doing, ino, blk);
+	err = e4l_grow(&c->xattr, c->n_xattr, sizeof(*c->xattr));
+	if (err)
+		return err;
+	c->xattr[c->n_xattr].ino = ino;
+	c->xattr[c->n_xattr++].cluster = EXT2FS_B2C(c->e->fs, blk);
+	return 0;
+}
+
+/* Is everything that is claimed in @group in use? */
+static errcode_t check_group(struct e4l_claims *c, dgrp_t group,
+			     uint8_t *in_use)
+{
+	ext2_filsys fs = c->e->fs;
+	uint64_t per = EXT2_CLUSTERS_PER_GROUP(fs->super);
+	uint64_t first = EXT2FS_B2C(fs, fs->super->s_first_data_block) +
+			 group * per;
+	uint64_t n = c->clusters - first < per ? c->clusters - first : per, i;
+	errcode_t err;
+
+	err = ext2fs_get_block_bitmap_range2(fs->block_map, first, n, in_use);
+	for (i = 0; i < n && !err; i++)
+		if (test_bit(c->map, first + i) && !test_bit(in_use, i))
+			err = e4l_fail(c->e, E4L_ET_BLOCK_NOT_IN_USE, doing, 0,
+				       EXT2FS_C2B(fs, first + i));
+	return err;
+}
+
+errcode_t e4l_claims_check(struct e4l_claims *c)
+{
+	uint8_t *in_use;
+	dgrp_t group;
+	size_t i;
+	errcode_t err = 0;
+
+	for (i = 0; i < c->n_xattr && !err; i++)
+		if (test_bit(c->map, c->xattr[i].cluster))
+			err = e4l_fail(c->e, E4L_ET_BLOCK_SHARED, doing,
+				       c->xattr[i].ino,
+				       EXT2FS_C2B(c->e->fs,
+						  c->xattr[i].cluster));
+	for (i = 0; i < c->n_xattr; i++)
+		c->map[c->xattr[i].cluster / 8] |= 1 << c->xattr[i].cluster % 8;
+	in_use = calloc(1, c->e->fs->blocksize);
+	if (!in_use)
+		return ENOMEM;
+	for (group = 0; group < c->e->fs->group_desc_count && !err; group++)
+		err = check_group(c, group, in_use);
+	free(in_use);
+	return err;
+}

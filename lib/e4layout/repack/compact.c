@@ -1,0 +1,804 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * compact: directories that have many more blocks than their entries need, or
+ * have outgrown the linear form, are built anew.
+ *
+ *  1. scan: which directories have several blocks, and where;
+ *  2. plan: each is read and checked; where building it anew gains something,
+ *     a free run for the new blocks is found;
+ *  3. apply: each is read again and built; what it had is freed and the inode
+ *     points to what is new in one transaction.
+ *
+ * The kernel gives a directory's blocks never back, and splits a leaf that is
+ * full into halves: a directory whose leaves are less than half full has lost
+ * entries.  New leaves are filled as e2fsck -D fills them (e2fsck.conf(5):
+ * indexed_dir_slack_percentage is 20), so that there is room for inserts.
+ */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <e4layout/compact.h>
+#include <e4layout/dirs.h>
+#include "apply.h"
+#include "e4layout/base/array.h"
+#include "e4layout/base/io_pool.h"
+#include "e4layout/format/dir_block.h"
+#include "e4layout/format/dir_build.h"
+#include "e4layout/format/format.h"
+#include "e4layout/journal/journal.h"
+#include "e4layout/plan/plan_internal.h"
+
+#define FILL_PERCENT	80
+#define SPARSE_PERCENT	50	/* leaves that are fuller have lost little */
+#define ROOT_EXTENTS	4	/* that an inode holds without a tree */
+#define MAX_BLOCKS	(ROOT_EXTENTS * E4L_WRITTEN_MAX_BLOCKS)
+/* Bytes of memory for a byte of a directory: it, its entries, the new one. */
+#define MEM_FACTOR	5
+
+struct dir {
+	ext2_ino_t ino;
+	uint32_t generation, flags;
+	uint64_t blocks;		/* that it has now, by its size */
+	const char *why;		/* it must stay as it is; or NULL */
+	size_t extent, n_extents, tree, n_tree;
+	/* the plan */
+	uint32_t new_blocks;		/* 0: it stays as it is */
+	bool indexed;			/* as it will be */
+	blk64_t to;			/* the first of a run of whole clusters */
+};
+
+struct compact {
+	struct e4l *e;
+	const struct e4l_compact_options *opt;
+	struct e4l_compact_result *result;
+	ext2_ino_t lost_found;
+	struct dir *dirs;
+	size_t n_dirs;
+	struct e4l_extent *extents;	/* of all of them */
+	size_t n_extents, max_extents;
+	struct e4l_tree_block *tree;
+	size_t n_tree, max_tree;
+	struct e4l_space *space;	/* clusters */
+	struct e4l_plan_options cost;	/* what transactions hold */
+};
+
+/* A directory's content, and the entries in it. */
+struct content {
+	struct e4l_dir_builder b;
+	bool indexed;			/* as it is */
+	char *blocks;
+	struct e4l_new_dirent *v;	/* names are in the blocks */
+	uint64_t bytes;			/* that the entries take */
+};
+
+/* ------------------------------------------------------------------ 1. scan */
+
+/* Why a directory is left alone however many blocks it has, or NULL. */
+static const char *reason_to_keep(const struct compact *c,
+				  const struct e4l_piece *p)
+{
+	if (c->opt->exclude &&
+	    ext2fs_test_inode_bitmap2(c->opt->exclude, p->ino))
+		return "excluded";
+	if (p->map != E4L_MAP_EXTENTS)
+		return "indirect-mapped";
+	if (p->inode->i_flags & EXT2_IMMUTABLE_FL && !c->opt->move_immutable)
+		return "immutable";
+	return NULL;
+}
+
+/* @saved: the blocks that it could have less, 0 if nobody knows. */
+static void skip(struct compact *c, const struct dir *dir, const char *why,
+		 uint64_t saved)
+{
+	c->result->dirs_skipped++;
+	if (c->opt->skipped)
+		c->opt->skipped(dir->ino, why, saved, c->opt->priv);
+}
+
+static errcode_t begin_dir(struct compact *c, const struct e4l_piece *p)
+{
+	uint64_t size = EXT2_I_SIZE((struct ext2_inode *)p->inode);
+	errcode_t err;
+
+	err = e4l_grow(&c->dirs, c->n_dirs, sizeof(*c->dirs));
+	if (err)
+		return err;
+	c->dirs[c->n_dirs++] = (struct dir) {
+		.ino = p->ino, .generation = p->inode->i_generation,
+		.flags = p->inode->i_flags,
+		.blocks = size / c->e->fs->blocksize,
+		.why = reason_to_keep(c, p),
+		.extent = c->n_extents, .tree = c->n_tree,
+	};
+	return 0;
+}
+
+/* Whether it is a directory of several blocks that is to be looked at. */
+static bool is_wanted(const struct compact *c, const struct e4l_piece *p)
+{
+	return LINUX_S_ISDIR(p->inode->i_mode) && p->inode->i_links_count &&
+	       p->map != E4L_MAP_INLINE && p->ino != c->lost_found &&
+	       EXT2_I_SIZE((struct ext2_inode *)p->inode) >
+	       c->e->fs->blocksize &&
+	       (!c->opt->only ||
+		ext2fs_test_inode_bitmap2(c->opt->only, p->ino));
+}
+
+static errcode_t scan_piece(const struct e4l_piece *p, void *priv)
+{
+	struct compact *c = priv;
+	struct dir *dir;
+	errcode_t err;
+
+	if (!is_wanted(c, p))
+		return 0;
+	if (p->first) {
+		err = begin_dir(c, p);
+		if (err)
+			return err;
+	}
+	dir = &c->dirs[c->n_dirs - 1];
+	err = e4l_append(&c->extents, &c->n_extents, &c->max_extents,
+			 p->extents, p->n_extents, sizeof(*c->extents));
+	if (!err)
+		err = e4l_append(&c->tree, &c->n_tree, &c->max_tree, p->tree,
+				 p->n_tree, sizeof(*c->tree));
+	dir->n_extents = c->n_extents - dir->extent;
+	dir->n_tree = c->n_tree - dir->tree;
+	return err;
+}
+
+static errcode_t refuse_damage(const struct e4l_damage *d, void *priv)
+{
+	struct compact *c = priv;
+
+	return e4l_fail(c->e, E4L_ET_DAMAGED, error_message(d->why), d->ino,
+			d->blk);
+}
+
+static void scan_progress(dgrp_t group, dgrp_t groups, void *priv)
+{
+	struct compact *c = priv;
+
+	if (c->opt->progress)
+		c->opt->progress(false, group, groups, c->opt->priv);
+}
+
+static errcode_t scan(struct compact *c)
+{
+	static const struct e4l_scan_ops ops = {
+		.piece = scan_piece, .damage = refuse_damage,
+		.progress = scan_progress,
+	};
+
+	/* where there is none, none is kept */
+	if (ext2fs_lookup(c->e->fs, EXT2_ROOT_INO, "lost+found", 10, NULL,
+			  &c->lost_found))
+		c->lost_found = 0;
+	return e4l_scan(c->e, 0, NULL, &ops, c);
+}
+
+/* --------------------------------------------------------------- one, read */
+
+static void free_content(struct content *x)
+{
+	free(x->blocks);
+	free(x->v);
+	*x = (struct content) { 0 };
+}
+
+/* Each block is there, written, and where its number says. */
+static bool is_whole(const struct compact *c, const struct dir *dir)
+{
+	const struct e4l_extent *x = &c->extents[dir->extent];
+	uint64_t next = 0;
+	size_t i;
+
+	for (i = 0; i < dir->n_extents; i++, x++) {
+		if (x->lblk != next || x->unwritten)
+			return false;
+		next += x->len;
+	}
+	return next == dir->blocks;
+}
+
+static errcode_t read_blocks(struct compact *c, const struct dir *dir,
+			     char *to)
+{
+	ext2_filsys fs = c->e->fs;
+	const struct e4l_extent *x = &c->extents[dir->extent];
+	errcode_t err;
+	size_t i;
+	uint32_t b;
+
+	for (i = 0; i < dir->n_extents; i++, x++) {
+		err = e4l_read(c->e, x->pblk, x->len, to);
+		if (err)
+			return e4l_fail(c->e, err, "reading a directory",
+					dir->ino, x->pblk);
+		for (b = 0; b < x->len; b++, to += fs->blocksize)
+			if (!e4l_dir_block_csum_ok(fs, dir->ino,
+						   dir->generation, to))
+				return e4l_fail(c->e, E4L_ET_DAMAGED,
+						"checking a directory",
+						dir->ino, x->pblk + b);
+	}
+	return 0;
+}
+
+static bool keeps_hashes(const struct dir *dir)
+{
+	return dir->flags & EXT4_ENCRYPT_FL && dir->flags & EXT4_CASEFOLD_FL;
+}
+
+/* False: there is no room for them in the entry, which ends at @end. */
+static bool read_hashes(struct e4l_new_dirent *d, const char *end)
+{
+	const char *at = d->name - DIRENT_HEAD_BYTES +
+			 dirent_bytes(d->name_len);
+
+	if (at + DIR_HASH_BYTES > end)
+		return false;
+	d->hash = get_le32(at);
+	d->minor = get_le32(at + 4);
+	return true;
+}
+
+/* @end is where the entry ends. */
+static errcode_t add_entry(struct content *x, const struct e4l_dirent *entry,
+			   const char *end)
+{
+	struct e4l_new_dirent d = {
+		.name = entry->name, .name_len = entry->name_len,
+		.file_type = entry->file_type, .ino = entry->ino,
+	};
+	errcode_t err;
+
+	if (x->b.hashes_on_disk && !read_hashes(&d, end))
+		return E4L_ET_DAMAGED;
+	err = e4l_grow(&x->v, x->b.n, sizeof(*x->v));
+	if (err)
+		return err;
+	x->v[x->b.n++] = d;
+	x->bytes += e4l_dirent_bytes(&x->b, d.name_len);
+	return 0;
+}
+
+static errcode_t read_entries(struct compact *c, const struct dir *dir,
+			      struct content *x)
+{
+	struct e4l_dir_walk w = {
+		.fs = c->e->fs, .dir = dir->ino, .has_dots = true,
+		.encrypted = dir->flags & EXT4_ENCRYPT_FL,
+		.buf = x->blocks, .len = c->e->fs->blocksize,
+	};
+	enum e4l_dir_step step = DIR_END;
+	struct e4l_dirent entry;
+	errcode_t err = 0;
+	uint64_t i;
+
+	for (i = 0; i < dir->blocks && !err; i++) {
+		w.off = 0;
+		while (!err && (step = e4l_dir_next(&w, &entry)) == DIR_ENTRY) {
+			if (w.has_dots && e4l_dirent_is_dotdot(&entry))
+				x->b.parent = entry.ino;
+			else
+				err = add_entry(x, &entry, w.buf + w.off);
+		}
+		if (!err && step == DIR_BAD)
+			err = E4L_ET_DAMAGED;
+		w.has_dots = false;
+		w.buf += w.len;
+	}
+	if (!err && !x->b.parent)
+		err = E4L_ET_DAMAGED;
+	return err ? e4l_fail(c->e, err, "reading a directory's entries",
+			      dir->ino, 0) : 0;
+}
+
+/* By hash, and what has the same hash in readdir's order. */
+static int by_hash(const void *va, const void *vb)
+{
+	const struct e4l_new_dirent *a = va, *b = vb;
+	unsigned int len = a->name_len < b->name_len ? a->name_len :
+						       b->name_len;
+	int cmp;
+
+	if (a->hash != b->hash)
+		return a->hash < b->hash ? -1 : 1;
+	if (a->minor != b->minor)
+		return a->minor < b->minor ? -1 : 1;
+	cmp = memcmp(a->name, b->name, len);
+	return cmp ? cmp : (int)a->name_len - b->name_len;
+}
+
+static void get_entry(uint32_t i, struct e4l_new_dirent *entry,
+		      const void *priv)
+{
+	*entry = ((const struct content *)priv)->v[i];
+}
+
+/* The function that the index has, or would have. */
+static uint8_t hash_version(const struct compact *c, const struct dir *dir,
+			    const struct content *x)
+{
+	const struct ext2_dx_root_info *root = (const void *)
+		(x->blocks + DX_INFO_AT);
+
+	if (x->indexed)
+		return root->hash_version;
+	return x->b.hashes_on_disk ? EXT2_HASH_SIPHASH :
+				     c->e->fs->super->s_def_hash_version;
+}
+
+/* Sets up *@x, which is to be freed in any case. */
+static errcode_t read_dir(struct compact *c, const struct dir *dir,
+			  struct content *x)
+{
+	ext2_filsys fs = c->e->fs;
+	errcode_t err;
+
+	*x = (struct content) {
+		.b = {
+			.fs = fs, .ino = dir->ino,
+			.generation = dir->generation,
+			.hashes_on_disk = keeps_hashes(dir),
+			.fill_percent = FILL_PERCENT,
+			.entry = get_entry,
+		},
+		.indexed = dir->flags & EXT2_INDEX_FL &&
+			   ext2fs_has_feature_dir_index(fs->super),
+		.blocks = malloc(dir->blocks * fs->blocksize),
+	};
+	if (!x->blocks)
+		return ENOMEM;
+	err = read_blocks(c, dir, x->blocks);
+	if (err)
+		return err;
+	x->b.hash_version = hash_version(c, dir, x);
+	return read_entries(c, dir, x);
+}
+
+/* ------------------------------------------------------------------ 2. plan */
+
+/* Whether one block holds them and has room for more. */
+static bool fits_block(const struct content *x)
+{
+	return x->bytes * 100 <= (uint64_t)FILL_PERCENT *
+				 e4l_dir_leaf_bytes(x->b.fs);
+}
+
+static bool wants_index(const struct content *x)
+{
+	return ext2fs_has_feature_dir_index(x->b.fs->super) && !fits_block(x);
+}
+
+/* Whether its leaves are so empty that it must have lost entries. */
+static bool is_sparse(const struct dir *dir, const struct content *x)
+{
+	uint64_t room = (dir->blocks - x->indexed) *
+			e4l_dir_leaf_bytes(x->b.fs);
+
+	return x->bytes * 100 < room * SPARSE_PERCENT;
+}
+
+/* In the order of an index. */
+static errcode_t sort_entries(const struct dir *dir, struct content *x)
+{
+	ext2_filsys fs = x->b.fs;
+	int version = hash_version_of(fs->super, x->b.hash_version);
+	struct e4l_new_dirent *d;
+	errcode_t err = 0;
+
+	for (d = x->v; !x->b.hashes_on_disk && d < x->v + x->b.n && !err; d++)
+		err = ext2fs_dirhash2(version, d->name, d->name_len,
+				      fs->encoding,
+				      dir->flags & EXT4_CASEFOLD_FL,
+				      fs->super->s_hash_seed, &d->hash,
+				      &d->minor);
+	if (!err)
+		qsort(x->v, x->b.n, sizeof(*x->v), by_hash);
+	return err;
+}
+
+/* The form that it is to have; the entries are in its order then. */
+static errcode_t find_shape(const struct dir *dir, struct content *x,
+			    struct e4l_dir_shape *s)
+{
+	bool indexed = wants_index(x);
+	errcode_t err = indexed ? sort_entries(dir, x) : 0;
+
+	x->b.priv = x;
+	return err ? err : e4l_dir_shape(&x->b, indexed, s);
+}
+
+/* A shape that is worth it, or one of no blocks. */
+static errcode_t find_better(const struct dir *dir, struct content *x,
+			     struct e4l_dir_shape *s)
+{
+	bool outgrown = wants_index(x) && !x->indexed;
+	errcode_t err;
+
+	if (!outgrown && !is_sparse(dir, x))
+		return 0;
+	err = find_shape(dir, x, s);
+	if (!err && !outgrown && s->blocks >= dir->blocks)
+		s->blocks = 0;
+	return err;
+}
+
+static uint64_t clusters_of(const struct compact *c, uint64_t blocks)
+{
+	return (blocks + c->cost.cluster_blocks - 1) / c->cost.cluster_blocks;
+}
+
+/* False: there is no room. */
+static errcode_t find_room(struct compact *c, struct dir *dir, bool *found)
+{
+	ext2_filsys fs = c->e->fs;
+	uint32_t ratio = c->cost.cluster_blocks;
+	blk64_t goal = ext2fs_group_first_block2(fs,
+			ext2fs_group_of_ino(fs, dir->ino));
+	struct e4l_run near = {
+		.start = goal / ratio, .len = c->cost.group_blocks / ratio,
+	};
+	uint64_t n = clusters_of(c, dir->new_blocks), start;
+
+	*found = e4l_space_fit(c->space, n, &near, &start);
+	if (!*found)
+		return 0;
+	dir->to = start * ratio;
+	return e4l_space_take(c->space, start, n);
+}
+
+static int by_start(const void *va, const void *vb)
+{
+	const struct e4l_free_run *a = va, *b = vb;
+
+	return a->pblk < b->pblk ? -1 : a->pblk > b->pblk;
+}
+
+/* Joins runs that overlap or touch; @v is sorted.  Returns how many are left. */
+static size_t join_runs(struct e4l_free_run *v, size_t n)
+{
+	struct e4l_free_run *last = v;
+	size_t i;
+
+	for (i = 1; i < n; i++) {
+		blk64_t end = v[i].pblk + v[i].len;
+
+		if (v[i].pblk > last->pblk + last->len)
+			*++last = v[i];
+		else if (end > last->pblk + last->len)
+			last->len = end - last->pblk;
+	}
+	return n ? last - v + 1 : 0;
+}
+
+/* The clusters that a directory has, each once. */
+static errcode_t list_clusters(const struct compact *c, const struct dir *dir,
+			       struct e4l_file_plan *step)
+{
+	blk64_t ratio = c->cost.cluster_blocks, end, all;
+	struct e4l_free_run *v, *last;
+	size_t i, n = 0;
+
+	all = ext2fs_blocks_count(c->e->fs->super);
+	v = calloc(dir->n_extents + dir->n_tree + 1, sizeof(*v));
+	if (!v)
+		return ENOMEM;
+	for (i = 0; i < dir->n_extents; i++) {
+		const struct e4l_extent *x = &c->extents[dir->extent + i];
+
+		end = (x->pblk + x->len + ratio - 1) / ratio * ratio;
+		v[n].pblk = x->pblk / ratio * ratio;
+		v[n].len = end - v[n].pblk;
+		n++;
+	}
+	for (i = 0; i < dir->n_tree; i++, n++) {
+		v[n].pblk = c->tree[dir->tree + i].pblk / ratio * ratio;
+		v[n].len = ratio;
+	}
+	qsort(v, n, sizeof(*v), by_start);
+	step->give = v;
+	step->n_give = join_runs(v, n);
+	last = &v[n ? step->n_give - 1 : 0];
+	if (last->pblk + last->len > all)
+		last->len = all - last->pblk;
+	return 0;
+}
+
+static void free_step(struct e4l_file_plan *step)
+{
+	free(step->new_extents);
+	free(step->take);
+	free(step->give);
+}
+
+/* The new map, which is in the inode. */
+static errcode_t make_step(const struct compact *c, const struct dir *dir,
+			   struct e4l_file_plan *step)
+{
+	uint32_t done, len;
+
+	*step = (struct e4l_file_plan) {
+		.ino = dir->ino, .n_old = dir->n_extents,
+		.new_extents = calloc(ROOT_EXTENTS, sizeof(struct e4l_extent)),
+		.take = calloc(1, sizeof(*step->take)), .n_take = 1,
+	};
+	if (!step->new_extents || !step->take)
+		return ENOMEM;
+	for (done = 0; done < dir->new_blocks; done += len) {
+		len = dir->new_blocks - done;
+		if (len > E4L_WRITTEN_MAX_BLOCKS)
+			len = E4L_WRITTEN_MAX_BLOCKS;
+		step->new_extents[step->n_new++] = (struct e4l_extent) {
+			.pblk = dir->to + done, .lblk = done, .len = len,
+		};
+	}
+	step->take[0] = (struct e4l_free_run) {
+		.pblk = dir->to,
+		.len = clusters_of(c, dir->new_blocks) *
+		       c->cost.cluster_blocks,
+	};
+	return list_clusters(c, dir, step);
+}
+
+/* Whether a transaction holds it. */
+static errcode_t fits_txn(struct compact *c, const struct dir *dir, bool *fits)
+{
+	struct e4l_file_plan step;
+	uint64_t blocks = 0;
+	errcode_t err = make_step(c, dir, &step);
+
+	if (!err)
+		err = e4l_step_cost(&c->cost, &step, 0, &blocks);
+	free_step(&step);
+	*fits = blocks <= c->cost.txn_blocks;
+	return err;
+}
+
+/* Finds a place for what is worth it, or says why there is none. */
+static errcode_t find_place(struct compact *c, struct dir *dir,
+			    const char **why)
+{
+	uint64_t written = c->result->planned_blocks + dir->new_blocks;
+	bool ok = true;
+	errcode_t err;
+
+	*why = dir->why;
+	if (!*why && dir->new_blocks > MAX_BLOCKS)
+		*why = "too large for a map in its inode";
+	if (!*why && written > c->opt->write_budget_blocks)
+		*why = "the budget of bytes to copy is used up";
+	if (*why)
+		return 0;
+	err = find_room(c, dir, &ok);
+	if (!err && !ok)
+		*why = "no free run is long enough";
+	if (err || !ok)
+		return err;
+	err = fits_txn(c, dir, &ok);
+	if (!err && !ok)
+		*why = "too large for the journal";
+	return err;
+}
+
+/* It is worth it: plans it, or says why not. */
+static errcode_t add_dir(struct compact *c, struct dir *dir, bool indexed,
+			 const struct e4l_dir_shape *s)
+{
+	uint64_t saved = dir->blocks > s->blocks ? dir->blocks - s->blocks : 0;
+	const char *why;
+	errcode_t err;
+
+	dir->new_blocks = s->blocks;
+	dir->indexed = s->indexed;
+	err = find_place(c, dir, &why);
+	if (err)
+		return err;
+	if (why) {
+		skip(c, dir, why, saved);
+		dir->new_blocks = 0;
+		return 0;
+	}
+	c->result->dirs_planned++;
+	c->result->planned_blocks += dir->new_blocks;
+	c->result->planned_old_blocks += dir->blocks;
+	c->result->indexes_planned += s->indexed && !indexed;
+	return 0;
+}
+
+static errcode_t plan_dir(struct compact *c, struct dir *dir)
+{
+	struct e4l_dir_shape s = { 0 };
+	struct content x = { 0 };
+	errcode_t err;
+
+	if (dir->blocks > c->opt->mem_bytes / MEM_FACTOR /
+			  c->e->fs->blocksize) {
+		skip(c, dir, "too large for the memory that may be used", 0);
+		return 0;
+	}
+	if (!is_whole(c, dir)) {
+		skip(c, dir, "has blocks that are missing or not written", 0);
+		return 0;
+	}
+	err = read_dir(c, dir, &x);
+	if (!err)
+		err = find_better(dir, &x, &s);
+	if (err == E4L_ET_DIR_TOO_LARGE) {
+		skip(c, dir, "has more entries than an index can have", 0);
+		err = 0;
+	} else if (!err && s.blocks) {
+		err = add_dir(c, dir, x.indexed, &s);
+	}
+	free(s.start);
+	free_content(&x);
+	return err;
+}
+
+static errcode_t add_free(const struct e4l_free_run *run, void *priv)
+{
+	struct compact *c = priv;
+
+	return e4l_space_add_run(c->space, run, c->cost.cluster_blocks);
+}
+
+static errcode_t plan(struct compact *c)
+{
+	uint64_t longest;
+	errcode_t err;
+	size_t i;
+
+	c->space = e4l_space_new();
+	err = c->space ? e4l_free_space(c->e, add_free, refuse_damage, c) :
+			 ENOMEM;
+	for (i = 0; i < c->n_dirs && !err; i++) {
+		if (c->opt->stop && c->opt->stop(false, c->opt->priv))
+			err = E4L_ET_INTERRUPTED;
+		else
+			err = plan_dir(c, &c->dirs[i]);
+	}
+	if (!err)
+		c->result->longest_free_blocks = c->cost.cluster_blocks *
+			e4l_space_largest(c->space, &longest);
+	return err;
+}
+
+/* ----------------------------------------------------------------- 3. apply */
+
+/* The blocks of the directory as it is to be; to be freed. */
+static errcode_t build(struct compact *c, const struct dir *dir,
+		       char **blocks)
+{
+	size_t bs = c->e->fs->blocksize;
+	struct e4l_dir_shape s = { 0 };
+	struct content x = { 0 };
+	uint32_t i;
+	errcode_t err = read_dir(c, dir, &x);
+
+	*blocks = NULL;
+	if (!err)
+		err = find_shape(dir, &x, &s);
+	if (!err && (s.blocks != dir->new_blocks || s.indexed != dir->indexed))
+		err = E4L_ET_CHANGED;
+	if (!err)
+		*blocks = calloc(s.blocks, bs);
+	if (!err && !*blocks)
+		err = ENOMEM;
+	for (i = 0; !err && i < s.blocks; i++)
+		e4l_dir_put_block(&x.b, &s, i, *blocks + i * bs);
+	free(s.start);
+	free_content(&x);
+	return err;
+}
+
+static errcode_t apply_dir(struct compact *c, struct e4l_apply *a,
+			   const struct dir *dir)
+{
+	struct e4l_new_dir new = {
+		.n = dir->new_blocks, .indexed = dir->indexed,
+	};
+	struct e4l_file_plan step;
+	errcode_t err = make_step(c, dir, &step);
+
+	if (!err)
+		err = e4l_apply_make_room(a, &step);
+	if (!err)
+		err = build(c, dir, &new.blocks);
+	if (!err)
+		err = e4l_apply_dir(a, &step, &new);
+	free_step(&step);
+	return err;
+}
+
+/* Applies what is planned, until it is time to stop. */
+static errcode_t apply_dirs(struct compact *c, struct e4l_apply *a)
+{
+	uint64_t written = 0;
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < c->n_dirs && !err; i++) {
+		if (!c->dirs[i].new_blocks)
+			continue;
+		if (c->opt->stop && c->opt->stop(false, c->opt->priv)) {
+			c->result->stopped = true;
+			break;
+		}
+		err = apply_dir(c, a, &c->dirs[i]);
+		written += c->dirs[i].new_blocks;
+		if (c->opt->progress)
+			c->opt->progress(true, written,
+					 c->result->planned_blocks,
+					 c->opt->priv);
+	}
+	return err ? err : e4l_apply_commit(a);
+}
+
+/* What the transactions that were committed have done. */
+static void count_done(struct compact *c, const struct e4l_apply_stats *stats)
+{
+	size_t i;
+
+	c->result->transactions = stats->transactions;
+	for (i = 0; c->result->dirs_done < stats->steps; i++) {
+		if (!c->dirs[i].new_blocks)
+			continue;
+		c->result->dirs_done++;
+		c->result->done_blocks += c->dirs[i].new_blocks;
+		c->result->done_old_blocks += c->dirs[i].blocks;
+	}
+}
+
+static errcode_t carry_out(struct compact *c)
+{
+	struct e4l_apply_options opt = { .plan = &c->cost };
+	struct e4l_apply_stats stats;
+	struct e4l_apply *a = NULL;
+	errcode_t err, err2;
+
+	err = e4l_quota_new(c->e, &opt.quota);
+	if (!err)
+		err = e4l_journal_open(c->e, c->opt->journal, &opt.journal);
+	if (!err)
+		err = e4l_apply_open(c->e, &opt, &a);
+	if (!err) {
+		err = apply_dirs(c, a);
+		e4l_apply_stats(a, &stats);
+		count_done(c, &stats);
+	}
+	e4l_apply_close(a);
+	err2 = e4l_journal_close(opt.journal);
+	e4l_quota_free(opt.quota);
+	return err ? err : err2;
+}
+
+errcode_t e4l_compact_dirs(struct e4l *e,
+			   const struct e4l_compact_options *options,
+			   struct e4l_compact_result *result)
+{
+	struct compact c = {
+		.e = e, .opt = options, .result = result,
+		.cost = e4l_plan_options_of(e, options->journal),
+	};
+	errcode_t err;
+
+	*result = (struct e4l_compact_result) { 0 };
+	e4l_fail(e, 0, NULL, 0, 0);
+	err = scan(&c);
+	if (!err)
+		err = plan(&c);
+	if (!err && result->dirs_planned && !options->dry_run)
+		err = carry_out(&c);
+	e4l_space_free(c.space);
+	free(c.dirs);
+	free(c.extents);
+	free(c.tree);
+	if (err && !e->detail.doing)
+		e4l_fail(e, err, "compacting directories", 0, 0);
+	return err;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* score: how one file is laid out. */
+#ifndef E4LAYOUT_SCORE_H
+#define E4LAYOUT_SCORE_H
+
+#include <e4layout/scan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * How one file is laid out.  The words:
+ *  - fragment: a maximal run contiguous in the file and on the disk, whatever
+ *    the states of its extents;
+ *  - split: two adjacent extents of one fragment that differ in state;
+ *  - mergeable: two adjacent extents of one fragment and of one state whose
+ *    lengths fit in one entry;
+ *  - logical run: a maximal run contiguous in the file, so the fewest
+ *    fragments that the file's blocks could have;
+ *  - ideal extents: the fewest entries that could hold the blocks and states
+ *    if every logical run were one fragment.
+ * In an indirect-mapped file, which has no entries, an extent is a fragment,
+ * there are no splits and nothing is mergeable, the ideal is one extent for
+ * each logical run, and ideal_tree_blocks is tree_blocks: the number of map
+ * blocks depends on which logical blocks are mapped, not on where they lie.
+ */
+struct e4l_file_score {
+	uint64_t blocks;		/* mapped blocks */
+	uint64_t unwritten_blocks;
+	uint64_t extents;
+	uint64_t unwritten_extents;
+	uint64_t fragments;
+	uint64_t logical_runs;		/* at most fragments */
+	uint64_t ideal_extents;		/* at most extents */
+	uint64_t splits;
+	uint64_t mergeable;
+	uint64_t tree_blocks;
+	uint64_t ideal_tree_blocks;
+	/* what the peers would say of it */
+	uint64_t filefrag_extents;	/* filefrag's "extents found" */
+	/* e4defrag's extents: FIEMAP joins entries of one fragment and state,
+	 * at least once the kernel has them cached */
+	uint64_t fiemap_extents;
+	bool non_contiguous;		/* counted by e2fsck */
+	uint64_t reserved[4];
+};
+
+/*
+ * Scores one file piece by piece; start from all zeroes.  The fields beside
+ * the score belong to the functions below.
+ */
+struct e4l_scorer {
+	struct e4l_file_score score;
+	struct e4l_extent last;		/* len 0: none yet */
+	uint64_t state_run_blocks;	/* one state, logically contiguous */
+	blk64_t e2fsck_prev;		/* 0: none yet */
+	bool discontiguous;
+};
+
+/*
+ * Adds a piece.  Pieces may be cut anywhere, but each tree block must be in
+ * the piece of the first extent below it or later, and after the extents
+ * before it.  Pure: reads and writes nothing but its arguments.
+ */
+void e4l_score_piece(struct e4l_scorer *s, const struct e4l_piece *piece);
+
+/*
+ * Completes the score after the last piece of a file.  @fs gives the block
+ * size and the group size and is not changed.
+ *
+ * non_contiguous follows e2fsck's pass 1: some block is not behind the one
+ * before it in the file's order (which includes the blocks of an indirect map,
+ * but not those of an extent tree; holes count for nothing), and i_blocks is
+ * less than a block group; never for the resize inode and the bad blocks
+ * inode.
+ */
+void e4l_score_finish(struct e4l_scorer *s, const struct e4l_piece *last,
+		      ext2_filsys fs);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

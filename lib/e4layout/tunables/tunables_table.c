@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The tunables that are known.  Ranges are the kernel's where it has any
+ * (fs/ext4/sysfs.c, fs/ext4/mballoc.c in Linux 6.12); otherwise they end where
+ * a larger value changes nothing or would hang an allocation.
+ */
+#include "config.h"
+#include <string.h>
+#include <e4layout/tunables.h>
+#include "e4layout/base/internal.h"
+
+static const struct e4l_tunable_word ireserve_words[] = {
+	{ "off", 0 }, { "low", 16 }, { "normal", 64 }, { "high", 128 }, { 0 }
+};
+
+/* A bitmap is one block of up to 64 KiB: no group has more clusters. */
+#define MAX_GROUP_CLUSTERS 524288
+
+/* What the longest extent holds with 64 KiB blocks. */
+#define MAX_EXTENT_KB 2097152
+
+/* The allocator counts what it has found in 16 bits. */
+#define MAX_FOUND 65535
+
+static const struct e4l_tunable_info table[] = {
+	{ "dir_ireserve", E4L_TUNABLE_POWER_OF_TWO, 16, 4096, ireserve_words,
+	  "inodes", 0, NULL, "dir_ireserve",
+	  "inodes in a window, for those of a directory to lie together" },
+	{ "extent_max_zeroout_kb", E4L_TUNABLE_NUMBER, 0, MAX_EXTENT_KB, NULL,
+	  "KiB", 32, "3.7", "extent_max_zeroout_kb",
+	  "zero up to this much rather than split an unwritten extent" },
+	{ "inode_readahead_blks", E4L_TUNABLE_POWER_OF_TWO, 1, 1 << 30, NULL,
+	  "blocks", 32, "2.6.30", "inode_readahead_blks",
+	  "inode-table blocks read ahead" },
+	{ "max_writeback_mb_bump", E4L_TUNABLE_NUMBER, 0, 1048576, NULL,
+	  "MiB", 128, "2.6.32", "max_writeback_mb_bump",
+	  "written of one file before the next; without effect since 3.11" },
+	{ "mb_best_avail_max_trim_order", E4L_TUNABLE_NUMBER, 0, 64, NULL,
+	  "powers of two", 3, "6.5", "mb_best_avail_max_trim_order",
+	  "how far a request may shrink before all groups are searched" },
+	{ "mb_group_prealloc", E4L_TUNABLE_NUMBER, 0, MAX_GROUP_CLUSTERS, NULL,
+	  "clusters", E4L_TUNABLE_AUTO, "2.6.30", "mb_group_prealloc",
+	  "preallocated at once for small files; 0: nothing" },
+	{ "mb_max_linear_groups", E4L_TUNABLE_NUMBER, 0, UINT32_MAX, NULL,
+	  "groups", E4L_TUNABLE_AUTO, "5.13", "mb_max_linear_groups",
+	  "tried in disk order before the best group is looked up" },
+	{ "mb_max_to_scan", E4L_TUNABLE_NUMBER, 0, MAX_FOUND, NULL,
+	  "extents", 200, "2.6.30", "mb_max_to_scan",
+	  "most free extents compared before the best is taken" },
+	{ "mb_min_to_scan", E4L_TUNABLE_NUMBER, 0, MAX_FOUND, NULL,
+	  "extents", 10, "2.6.30", "mb_min_to_scan",
+	  "fewest free extents compared when one is long enough" },
+	{ "mb_order2_req", E4L_TUNABLE_NUMBER, 0, 32, NULL,
+	  "powers of two", 2, "2.6.30", "mb_order2_req",
+	  "smallest request that is looked up in the buddy cache" },
+	{ "mb_prefetch", E4L_TUNABLE_NUMBER, 0, 65536, NULL,
+	  "groups", E4L_TUNABLE_AUTO, "5.9", "mb_prefetch",
+	  "block bitmaps read ahead of an allocation" },
+	{ "mb_prefetch_limit", E4L_TUNABLE_NUMBER, 0, 1048576, NULL,
+	  "groups", E4L_TUNABLE_AUTO, "5.9", "mb_prefetch_limit",
+	  "block bitmaps read ahead in an allocation's fast search" },
+	{ "mb_stream_req", E4L_TUNABLE_NUMBER, 0, MAX_GROUP_CLUSTERS, NULL,
+	  "blocks", 16, "2.6.30", "mb_stream_req",
+	  "files up to this size are packed together" },
+};
+
+const struct e4l_tunable_info *e4l_tunable_at(size_t i)
+{
+	return i < sizeof(table) / sizeof(*table) ? &table[i] : NULL;
+}
+
+const struct e4l_tunable_info *e4l_tunable_find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; e4l_tunable_at(i); i++)
+		if (!strcmp(table[i].name, name))
+			return &table[i];
+	return NULL;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where tunables are kept, mounted or not, and where the kernel has them. */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include "e2fsck/verify.h"
+#include "support/say.h"
+#include "support/undo_guard.h"
+#include "tune4fs.h"
+
+/* /sys/fs/ext4/DEVICE, the device's name being the kernel's own; -1: none. */
+static int open_sysfs(dev_t dev)
+{
+	char link[64], target[512], path[600];
+	const char *name;
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(dev),
+		 minor(dev));
+	len = readlink(link, target, sizeof(target) - 1);
+	if (len < 0)
+		return -1;
+	target[len] = '\0';
+	name = strrchr(target, '/');
+	if (!name)
+		return -1;
+	snprintf(path, sizeof(path), "/sys/fs/ext4%s", name);
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+bool keeper_open_mount(struct keeper *p, const char *point)
+{
+	struct stat st;
+
+	*p = (struct keeper) {
+		.name = point, .mount_point = point, .sysfs = -1,
+	};
+	p->dir = open(point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (p->dir < 0 || fstat(p->dir, &st))
+		return false;
+	p->sysfs = open_sysfs(st.st_dev);
+	return true;
+}
+
+static bool open_offline(struct keeper *p)
+{
+	errcode_t err = e4l_new(p->target.fs, &p->e);
+
+	p->dir = p->sysfs = -1;
+	if (err)
+		say_e4l(p->name, p->e, err);
+	return !err;
+}
+
+/* Leaves @p->target to keeper_close(), since the mount point's name is there. */
+static bool open_online(struct keeper *p)
+{
+	struct target target = p->target;
+	const char *name = p->name;
+	bool ok;
+
+	ok = keeper_open_mount(p, target.mount_point);
+	p->name = name;
+	p->target = target;
+	p->opened = true;
+	if (!ok)
+		say_error(name, "cannot open", errno);
+	return ok;
+}
+
+bool keeper_open(struct keeper *p, const char *name, uint64_t partition)
+{
+	struct stat st;
+	bool ok;
+
+	if (!partition && !stat(name, &st) && S_ISDIR(st.st_mode)) {
+		ok = keeper_open_mount(p, name);
+		if (!ok)
+			say_error(name, "cannot open", errno);
+	} else {
+		*p = (struct keeper) { .name = name, .dir = -1, .sysfs = -1 };
+		p->opened = target_open_read(&p->target, name, partition, NULL,
+					     true);
+		ok = p->opened && (p->target.mount_point ? open_online(p) :
+							   open_offline(p));
+	}
+	if (!ok)
+		keeper_close(p);
+	return ok;
+}
+
+void keeper_close(struct keeper *p)
+{
+	e4l_free(p->e);
+	p->e = NULL;
+	if (p->dir >= 0)
+		close(p->dir);
+	if (p->sysfs >= 0)
+		close(p->sysfs);
+	p->dir = p->sysfs = -1;
+	if (p->opened)
+		target_close(&p->target);
+	p->opened = false;
+}
+
+errcode_t keeper_get(struct keeper *p, struct e4l_tunables **t)
+{
+	return p->dir < 0 ? e4l_tunables_read(p->e, t) :
+			    e4l_tunables_read_fd(p->dir, t);
+}
+
+bool keeper_is_damage(errcode_t err)
+{
+	return err == E4L_ET_TUNABLE_SYNTAX || err == E4L_ET_TUNABLE_TWICE ||
+	       err == E4L_ET_TUNABLES_LONG;
+}
+
+bool keeper_read(struct keeper *p, struct e4l_tunables **t)
+{
+	errcode_t err = keeper_get(p, t);
+
+	if (keeper_is_damage(err))
+		say("%s: what is kept is damaged: %s: to remove it, run "
+		    "tune4fs --clear %s", p->name, error_message(err), p->name);
+	else if (err)
+		say_error(p->name, "reading the tunables", err);
+	return !err;
+}
+
+/* What e4check(8) finds errors in is not written to. */
+static bool check_sound(const struct target *t, struct e4l *e,
+			const struct tune4fs *cfg)
+{
+	struct interrupt in;
+	errcode_t err = interrupt_start(&in, NULL);
+	bool sound;
+
+	if (err) {
+		say_error(t->name, "cannot start", err);
+		return false;
+	}
+	sound = verify_before(t, e, &cfg->args, &in);
+	interrupt_stop(&in);
+	return sound;
+}
+
+bool keeper_check(struct keeper *p, const struct tune4fs *cfg)
+{
+	return p->dir >= 0 || check_sound(&p->target, p->e, cfg);
+}
+
+static bool write_offline(struct keeper *p, const struct tune4fs *cfg,
+			  const struct e4l_tunables *t)
+{
+	const char *name = p->name;
+	struct target target;
+	struct e4l *e;
+	errcode_t err;
+	bool ok;
+
+	keeper_close(p);
+	if (!target_open_change(&target, name, cfg->args.partition, &cfg->undo,
+				NULL))
+		return false;
+	err = e4l_new(target.fs, &e);
+	ok = !err && check_sound(&target, e, cfg);
+	if (ok) {
+		target_guard(&target, e);
+		err = e4l_tunables_write(e, target.journal, t);
+	}
+	if (err && !undo_guard_failed())
+		say_e4l(name, e, err);
+	e4l_free(e);
+	return target_let_go(&target) && ok && !err;
+}
+
+bool keeper_write(struct keeper *p, const struct tune4fs *cfg,
+		 const struct e4l_tunables *t)
+{
+	errcode_t err;
+
+	if (p->dir < 0)
+		return write_offline(p, cfg, t);
+	err = e4l_tunables_write_fd(p->dir, t);
+	if (err)
+		say_error(p->name, "changing the tunables", err);
+	return !err;
+}
+
+int keeper_running(const struct keeper *p, const struct e4l_tunable_info *info,
+		  uint32_t *number)
+{
+	unsigned long value;
+	char text[32], *end;
+	ssize_t len;
+	int fd;
+
+	if (p->sysfs < 0)
+		return ENOENT;
+	fd = openat(p->sysfs, info->sysfs, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	len = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (len <= 0)
+		return len ? errno : EIO;
+	text[len] = '\0';
+	value = strtoul(text, &end, 10);
+	if (end == text || value > UINT32_MAX)
+		return ERANGE;
+	*number = value;
+	return 0;
+}
+
+int keeper_set_running(const struct keeper *p,
+		      const struct e4l_tunable_info *info, uint32_t number)
+{
+	int fd = openat(p->sysfs, info->sysfs, O_WRONLY | O_CLOEXEC);
+	uint32_t now;
+	int err;
+
+	if (fd < 0)
+		return errno;
+	err = dprintf(fd, "%u\n", number) < 0 ? errno : 0;
+	close(fd);
+	if (!err)
+		err = keeper_running(p, info, &now);
+	return err ? err : now == number ? 0 : EINVAL;
+}
+
+bool keeper_writable(const struct keeper *p, const struct e4l_tunable_info *info)
+{
+	struct stat st;
+
+	return !fstatat(p->sysfs, info->sysfs, &st, 0) && st.st_mode & 0222;
+}

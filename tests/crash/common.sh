@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=sh
+# What the tests that call the crash harness start with.
+#
+# E4L_CRASH_STATES: states to draw for each scenario (50)
+# E4L_CRASH_FAULTS: faults of each kind, and kills (2)
+# E4L_CRASH_SEED: for the samples (1)
+set -u
+draw=${E4L_CRASH_STATES:-50}
+faults=${E4L_CRASH_FAULTS:-2}
+seed=${E4L_CRASH_SEED:-1}
+# make runs other tests beside this one
+crash() {
+	"${top_builddir:?}/tests/crash/crash" -j 1 -s "$seed" "$@"
+}
+shm=/dev/shm
+[ -w $shm ] || shm=${TMPDIR:-/tmp}
+TMPDIR=$(mktemp -d "$shm/e4l-crash-XXXXXX") || exit 1
+export TMPDIR
+# libext2fs' undo manager does not free all that it allocates
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+export ASAN_OPTIONS
+trap 'rm -rf "$TMPDIR"' EXIT
+trap 'exit 1' INT TERM
+
+fail() {
+	echo "FAIL: $*"
+	exit 1
+}
+
+# states OPTION...: draws states, none of which may be lost, and counts them.
+total=0
+states() {
+	crash "$@" states >"$TMPDIR/out" 2>&1 ||
+		{ cat "$TMPDIR/out"; fail "states $*"; }
+	cat "$TMPDIR/out"
+	total=$((total + $(sed -n 's/.*: \([0-9]*\) states (.*/\1/p' \
+		"$TMPDIR/out" | paste -sd+)))
+}
+
+# Their sum, which scripts/check adds up.
+count_states() {
+	echo "$total states in all, none lost"
+}
+
+# accidents OPERATION: power cuts, I/O errors and kills in every scenario.
+accidents() {
+	states -o "$1" -n "$draw"
+	crash -o "$1" -n "$faults" faults || fail "$1: faults"
+	crash -o "$1" -n "$faults" kill || fail "$1: kills"
+	count_states
+}

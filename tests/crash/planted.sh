@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The proof that the harness would see what it looks for: it must find what is
+# planted.
+. "${top_srcdir:?}/tests/crash/common.sh"
+
+must_lose() {
+	crash -c csum3-64bit-1k "$@" states >"$TMPDIR/out" 2>&1 &&
+		fail "nothing is lost with $*"
+	grep -q '^csum3-64bit-1k: .* [1-9][0-9]* lost$' "$TMPDIR/out" ||
+		fail "with $*: $(tail -n 3 "$TMPDIR/out")"
+	echo "planted $*: $(tail -n 1 "$TMPDIR/out")"
+}
+
+# blocks are reused before their freeing is durable
+must_lose -n 1 -r
+# no flush between a transaction's log and the pointer
+must_lose -n 1500 -f 8
+# no flush between the pointer and the places
+must_lose -n 1500 -f 9
+# no flush between the last places and "empty"
+must_lose -n 1500 -f 34
+# no flush between the pointer of a repair and the places
+must_lose -o repack -n 1500 -f 3
+must_lose -o steps -n 1500 -f 3
+# no flush between the pointer and the places of the tunables
+must_lose -o tunables -n 200 -f 9
+# no flush between the pointer and the places of a change
+must_lose -o change -n 200 -f 9
+# the same of a directory that is built anew
+must_lose -o compact -n 200 -f 27

@@ -1,0 +1,5 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Power cuts, I/O errors and kills while files move to other blocks.
+. "${top_srcdir:?}/tests/crash/common.sh"
+accidents relocate

@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# With standard input, output or error closed, nothing of what a tool says is
+# written into the filesystem that it opens.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program mke2fs debugfs
+
+img=$work/img
+misc=$top_builddir/misc
+aged "$img.0" <"$top_srcdir/tests/shell/layout.recipe"
+mkdir "$work/tree"
+echo content >"$work/tree/file"
+
+# untouched IMAGE: what is before the superblock is as it was, and that is there.
+untouched() {
+	head -c 1024 "$1" | tr -d '\0' | grep -q . &&
+		fail "was written to at its beginning: $what"
+	[ "$(od -An -tx1 -j 1080 -N 2 "$1")" = ' 53 ef' ] ||
+		fail "has lost its superblock: $what"
+}
+
+# each CLOSED COMMAND...: CLOSED is how the shell closes its descriptors.
+each() {
+	closed=$1
+	shift
+	cp "$img.0" "$img"
+	rm -f "$work/new" "$work/undo"
+	what="$* $closed"
+	(
+		exec >"$work/said" 2>&1
+		eval "exec $closed"
+		"$@"
+	) || :
+	untouched "$img"
+	[ ! -s "$work/new" ] || untouched "$work/new"
+}
+
+for closed in '>&-' '2>&-' '<&-' '>&- 2>&-' '<&- >&- 2>&-'; do
+	each "$closed" "$misc/e4frag" -v "$img"
+	each "$closed" "$misc/e4repack" -v --progress=always "$img"
+	each "$closed" "$misc/e4repack" -z "$work/undo" "$img" /none
+	each "$closed" "$misc/tune4fs" -E dir_ireserve=64 "$img"
+	each "$closed" "$top_builddir/e2fsck/e4check" -v "$img"
+	each "$closed" "$misc/mke4fs" -v --progress=always \
+		-d "$work/tree" "$work/new" 8M
+	for request in help repack findings 'mkdir /new' 'mkdir /none/new' \
+		       ls nonsense; do
+		each "$closed" "$top_builddir/debugfs/e4debug" -v -w \
+			-R "$request" "$img"
+	done
+done
+
+# what could not be written is a failure
+# shellcheck disable=SC2016
+mustfail 1 sh -c '"$1" -w -R repack "$2" >&-' - \
+	"$top_builddir/debugfs/e4debug" "$img.0"
+says 'standard output: cannot write'

@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Times that inodes have no room for: what becomes of them, and that it is said.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/mke4fs_common.sh"
+cd "$work"
+
+python3 - <<'EOT'
+import tarfile
+t = tarfile.open("a.tar", "w", format=tarfile.PAX_FORMAT)
+for name, mtime in (("early", "-5000000000.25"), ("first", "-2147483648"),
+                    ("half", "1000000000.5"), ("whole", "1000000000"),
+                    ("last32", "2147483647"), ("2038", "2147483648"),
+                    ("last34", "15032385535.75"), ("late", "15032385536.5")):
+    i = tarfile.TarInfo(name)
+    i.pax_headers = {"mtime": mtime, "atime": mtime, "ctime": mtime}
+    t.addfile(i)
+    if name in ("late", "half"):
+        i.type, i.name, i.linkname = tarfile.LNKTYPE, name + "-link", name
+        t.addfile(i)
+t.close()
+EOT
+
+# time_of FILE: its seconds, as debugfs shows all 34 bits, and its nanoseconds
+time_of() {
+	debugfs -R "stat $1" img 2>/dev/null | python3 -c '
+import re, sys
+low, extra = re.search(r"(?m)^ ?mtime: 0x(\w+)(?::(\w+))?", sys.stdin.read()).groups()
+low, extra = int(low, 16), int(extra or "0", 16)
+low -= low >> 31 << 32
+print(low + ((extra & 3) << 32), extra >> 2)'
+}
+
+# make OPTION...: a sound image; what was said of it stays in $out and $err
+make() {
+	rm -f img
+	check "$mke4fs" --json -O ^has_journal -d a.tar "$@" img
+	cp "$out" report
+	cp "$err" said
+	sound img
+	cp report "$out"
+	cp said "$err"
+}
+make
+same "sentences" "$(wc -l <"$err")" 1
+says '^mke4fs: img: 2 files have a time outside 1901-12-13 to 2446-05-10'
+same "counted" "$(json "$out" 'd["far_times"], d["cut_times"]')" "(2, 0)"
+for want in 'early -2147483648 0' 'first -2147483648 0' \
+	'half 1000000000 500000000' 'whole 1000000000 0' \
+	'last32 2147483647 0' '2038 2147483648 0' \
+	'last34 15032385535 750000000' 'late 15032385535 0'; do
+	same "${want%% *}" "$(time_of "${want%% *}")" "${want#* }"
+done
+
+make -I 128 -q
+same "sentences" "$(wc -l <"$err")" 2
+says '^mke4fs: img: 4 files have a time outside 1901-12-13 to 2038-01-19'
+says "^mke4fs: img: 2 files' times lose their fractions of a second"
+same "counted" "$(json "$out" 'd["far_times"], d["cut_times"]')" "(4, 2)"
+for want in 'early -2147483648 0' 'half 1000000000 0' \
+	'last32 2147483647 0' '2038 2147483647 0' 'late 2147483647 0'; do
+	same "${want%% *}" "$(time_of "${want%% *}")" "${want#* }"
+done
+
+# where the time is said to be another, no more is lost than that
+SOURCE_DATE_EPOCH=1500000000
+export SOURCE_DATE_EPOCH
+make
+says '^mke4fs: img: 1 file has a time outside 1901-12-13'
+same "the last" "$(time_of late)" "1500000000 0"

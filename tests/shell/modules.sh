@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The drawing in doc/architecture.md is that of the includes, no room of the
+# library includes what is above it, and no function of it is over 60 lines.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program python3
+
+check "$top_srcdir/scripts/modules" --check
+check "$top_srcdir/scripts/modules" --functions
+cat "$out"
+
+# which is noticed when it is otherwise
+mkdir "$work/tree" "$work/tree/doc"
+(cd "$top_srcdir" && find lib e2fsck misc debugfs -name '*.[ch]' |
+	cpio -pdm --quiet "$work/tree")
+cp -r "$top_srcdir/scripts" "$work/tree"
+cp "$top_srcdir/doc/architecture.md" "$work/tree/doc"
+check "$work/tree/scripts/modules" --check
+echo '#include "e4layout/plan/space.h"' >>"$work/tree/lib/e4layout/read/scan.c"
+mustfail 1 "$work/tree/scripts/modules" --check
+says 'lib/e4layout/read/scan.c:[0-9]*: e4layout/plan/space.h'
+says 'run scripts/modules --write'
+{
+	printf 'int f(void)\n{\n'
+	yes '	g();' | head -n 60
+	echo '}'
+} >>"$work/tree/lib/e4layout/read/scan.c"
+run "$work/tree/scripts/modules" --functions
+same "exit of --functions" "$status" 1
+says 'lib/e4layout/read/scan.c: 63 lines: int f'

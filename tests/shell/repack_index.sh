@@ -1,0 +1,205 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# e4repack --only=index: directories that have lost most of their entries are
+# built anew in as few blocks as -n says; every entry is still there, and the
+# kernel finds it; a second run has nothing to do.  FEATURES='RECIPE...' picks
+# some, FEATURES=all takes all of tests/recipes/features.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+require_program /usr/bin/python3
+
+# of_dirs KEY: what the last run says of directories.
+of_dirs() {
+	sed -n "s/^    \"$1\": \([^,]*\),*\$/\1/p" "$work/.report"
+}
+
+long=a-name-that-takes-room-
+
+# left WHY: the last run names a reason.
+left() {
+	grep -q "\"why\": \"$1\"" "$work/.report" || fail "$what: not: $1"
+}
+
+# emptied RECIPE LINE...: its image with the files that the lines make.
+emptied() {
+	{
+		cat "$top_srcdir/tests/recipes/features/$1.recipe"
+		shift
+		printf '%s\n' "$@"
+	} | sed "s#^include \.\./#include $top_srcdir/tests/recipes/#" \
+		>"$work/recipe"
+	check "$top_builddir/tests/tools/mkaged" "$work/recipe" "$img"
+	seq -f "rm /emptied/${long}%g" 12 400 >"$work/rm"
+	debugfs -w -f "$work/rm" "$img" >"$work/rm.log" 2>&1 ||
+		fail "$what: cannot delete"
+	# what quota counts
+	run e2fsck -fy "$img"
+	[ "$status" -le 1 ] || fail "$what: e2fsck $status"
+}
+
+# compacted OPTION...: plans, carries out, compares.  Sets $gained, in blocks.
+compacted() {
+	digest -e "$img" >"$work/before"
+	before=$(written "$img")
+	repack -n --only=index "$@" "$img"
+	same "$what: written by -n" "$(written "$img")" "$before"
+	planned=$(of_dirs planned)
+	had=$(of_dirs planned_blocks_before)
+	gets=$(of_dirs planned_blocks_after)
+	repack --only=index "$@" "$img"
+	same "$what: directories" "$(of_dirs 'done') of $(of_dirs planned)" \
+		"$planned of $planned"
+	same "$what: blocks" "$(of_dirs blocks_before) to $(of_dirs blocks_after)" \
+		"$had to $gets"
+	clean "$img"
+	digest -e "$img" >"$work/after"
+	unchanged "$work/before" "$work/after"
+	gained=$((had - gets))
+	repack --only=index "$@" "$img"
+	same "$what: a second run" "$(of_dirs planned) $(of_dirs transactions)" '0 0'
+}
+
+# ---- every feature
+all=$(cd "$top_srcdir/tests/recipes/features" && printf '%s\n' *.recipe |
+	sed 's/\.recipe$//' | grep -v external)
+few='default block-1k bigalloc casefold encrypt ext2 inline-data large-dir
+no-csum no-filetype no-journal quota'
+case ${FEATURES:-few} in
+few) recipes=$few ;;
+all) recipes=$all ;;
+*) recipes=$FEATURES ;;
+esac
+images=0
+for what in $recipes; do
+	flags=
+	case $what in
+	casefold | encrypt) flags="flags $what" ;;
+	esac
+	emptied "$what" htree "dir /emptied $flags" "many /emptied count 400 name $long" \
+		"many /kept count 400 name $long"
+	case $what in
+	no-journal | ext2) compacted --no-undo ;;
+	*) compacted ;;
+	esac
+	images=$((images + 1))
+	echo "$what: $planned directories, $gained blocks fewer"
+	case $what in
+	# nothing but indirect maps, or one block holds 400 names
+	ext2 | ext3 | indirect | block-16k | block-32k | block-64k) ;;
+	*) [ "$gained" -gt 0 ] || fail "$what: nothing was gained" ;;
+	esac
+done
+echo "$images images"
+
+# ---- an index where a directory has outgrown the linear form
+what='linear'
+printf '%s\n' 'mke2fs -b 1024 -N 4000' "many /linear count 3000 name $long" \
+	>"$work/recipe"
+check "$top_builddir/tests/tools/mkaged" "$work/recipe" "$img"
+check tune2fs -O ^dir_index "$img"
+compacted
+same "$what: without dir_index" "$planned" 0
+check tune2fs -O dir_index "$img"
+compacted
+case $(debugfs -R 'stat /linear' "$img" 2>/dev/null) in
+*'Flags: 0x81000'*) ;;
+*) fail "$what: no index: $(debugfs -R 'stat /linear' "$img" 2>&1)" ;;
+esac
+
+# ---- hashes that follow the names, where these are encrypted and casefolded
+# hashes DO: makes them ("set"), or lists names and hashes ("get")
+hashes() {
+	# shellcheck disable=SC2046
+	/usr/bin/python3 - "$1" "$img" $(debugfs -R 'blocks /emptied' "$img" \
+		2>/dev/null) <<'END'
+import struct, sys
+do, path, *blocks = sys.argv[1:]
+found = []
+with open(path, "r+b") as f:
+    for block in map(int, blocks):
+        f.seek(block * 1024)
+        data = bytearray(f.read(1024))
+        at = 0
+        while at < 1024:
+            ino, room, length = struct.unpack_from("<IHB", data, at)
+            if ino and length > 2 and do == "set":
+                assert room >= 40
+                data[at + 6] = 24
+                data[at + 8:at + 40] = b"%024d" % ino + \
+                    struct.pack("<II", ino * 7919 * 2, ino)
+            elif ino and length > 2:
+                found.append(bytes(data[at + 8:at + 40]).hex())
+            at += room
+        f.seek(block * 1024)
+        f.write(data)
+print("\n".join(sorted(found)))
+END
+}
+for feature in ^dir_index dir_index; do
+	what="hashes on disk, $feature"
+	printf '%s\n' 'mke2fs -b 1024 -N 2000 -O casefold,encrypt,^metadata_csum' \
+		"mke2fs -O $feature" 'dir /emptied flags encrypt' \
+		"many /emptied count 400 name ${long}xxxxx" >"$work/recipe"
+	check "$top_builddir/tests/tools/mkaged" "$work/recipe" "$img"
+	seq -f "rm /emptied/${long}xxxxx%g" 100 400 >"$work/rm"
+	debugfs -w -f "$work/rm" "$img" >"$work/rm.log" 2>&1 ||
+		fail "$what: cannot delete"
+	hashes set >"$work/set"
+	check debugfs -w -R 'sif /emptied flags 0x40080800' "$img"
+	hashes get >"$work/had"
+	[ "$(wc -l <"$work/had")" -gt 90 ] || fail "$what: few names"
+	compacted
+	same "$what: directories" "$planned" 1
+	hashes get >"$work/has"
+	cmp "$work/had" "$work/has" || fail "$what: names or hashes differ"
+done
+
+# ---- what is left alone, and why
+what='left alone'
+emptied ext2 htree "many /emptied count 400 name $long"
+repack -n --only=index "$img"
+left indirect-mapped
+emptied default htree 'dir /other' "many /emptied count 400 name $long"
+check debugfs -w -R 'sif /emptied flags 0x81010' "$img"
+repack -n --only=index "$img"
+same "$what: immutable" "$(of_dirs planned)" 0
+left immutable
+repack -n --only=index --move=immutable "$img"
+same "$what: --move=immutable" "$(of_dirs planned)" 1
+check debugfs -w -R 'sif /emptied flags 0x81000' "$img"
+repack -n --only=index --max-bytes=1 "$img"
+left 'the budget of bytes to copy is used up'
+repack -n --only=index --mem=4K "$img"
+left 'too large for the memory that may be used'
+repack -n --only=index --exclude=/emptied "$img"
+same "$what: --exclude" "$(of_dirs planned)" 0
+repack -n --only=index "$img" /other
+same "$what: another path" "$(of_dirs planned)" 0
+repack -n "$img"
+same "$what: not asked for" "$(of_dirs planned)" 0
+
+# ---- the kernel finds every name, and goes on with what was built
+require_loop
+what='the kernel'
+rm -f "$img"
+truncate -s 64M "$img"
+check mke2fs -q -F -t ext4 -b 1024 -N 20000 "$img"
+mount_image "$img" "$work/mnt"
+mkdir "$work/mnt/d"
+(cd "$work/mnt/d" && seq -f 'a-name-of-some-length-%g' 6000 | xargs touch &&
+	seq -f 'a-name-of-some-length-%g' 301 6000 | xargs rm)
+check umount "$work/mnt"
+undefer "umount '$work/mnt'"
+detach "$loop"
+compacted
+[ "$gained" -gt 100 ] || fail "$what: only $gained blocks fewer"
+mount_image "$img" "$work/mnt"
+for i in $(seq 300); do
+	[ -f "$work/mnt/d/a-name-of-some-length-$i" ] || fail "$what: no $i"
+done
+(cd "$work/mnt/d" && seq -f 'another-%g' 2000 | xargs touch)
+same "$what: names" "$(find "$work/mnt/d" | wc -l)" 2301
+check umount "$work/mnt"
+undefer "umount '$work/mnt'"
+detach "$loop"
+clean "$img"

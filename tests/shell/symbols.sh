@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The public headers, the map and what the libraries export say the same.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program nm
+lib=$top_builddir/lib/e4layout/.libs
+map=$top_srcdir/lib/e4layout/e4layout.map
+
+# of_map VERSION: its names.
+of_map() {
+	sed -n "/^$1 {/,/^}/s/^\t\([a-z0-9_]*\);.*/\1/p" "$map" | sort
+}
+
+# what headers declare: names before a "(", and not within comments
+cat "$top_srcdir"/lib/e4layout/*.h | sed 's,/\*.*\*/,,; /\/\*/,/\*\//d' |
+	grep -v '^static inline' | grep -oE '\be4l_[a-z0-9_]+\(' |
+	tr -d '(' | sort -u >"$work/declared"
+grep -hoE '^static inline [a-z0-9_]+ e4l_[a-z0-9_]+' \
+	"$top_srcdir"/lib/e4layout/*.h | sed 's/.* //' | sort |
+	comm -23 "$work/declared" - >"$work/functions"
+of_map E4LAYOUT_0.1 | grep '^e4l_' >"$work/public"
+diff "$work/functions" "$work/public" ||
+	fail "the headers (<) and the map (>) have different functions"
+
+# the static library has no names but its own
+nm -g --defined-only "$lib/libe4layout.a" 2>/dev/null |
+	awk 'NF == 3 && $3 !~ /^(e4l_|et_e4l_|initialize_e4l_)/ { print $3 }' |
+	grep -vE '^(__asan|__odr_asan|__tsan|__ubsan)' >"$work/strange" || :
+[ ! -s "$work/strange" ] ||
+	fail "libe4layout.a exports $(paste -sd' ' "$work/strange")"
+
+# the shared one has those of the map
+[ -e "$lib/libe4layout.so" ] || exit 0
+nm -D --defined-only "$lib/libe4layout.so" | sed 's/.* //; s/@.*//' |
+	grep -v '^E4LAYOUT' | sort >"$work/exported"
+{ of_map E4LAYOUT_0.1; of_map E4LAYOUT_PRIVATE; } | sort |
+	diff "$work/exported" - ||
+	fail "the library (<) and the map (>) have different names"
