@@ -4,7 +4,7 @@
 # it; a file never means anything but what it holds.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
-require_program mke2fs unshare
+require_program mke2fs
 
 misc=$top_builddir/misc
 mnt=$work/mnt
