@@ -3,7 +3,7 @@
  * Two treaps over the same nodes (Seidel and Aragon, "Randomized search trees",
  * 1996): one ordered by place, which also knows the longest run below each
  * node, and one ordered by size and then place.  Priorities are a hash of the
- * place, so that the same runs make the same trees.
+ * place where a run was when it was new.  What is only counted has the first.
  */
 #include "config.h"
 #include <errno.h>
@@ -90,33 +90,81 @@ static struct node *join(struct node *low, struct node *high, enum order o)
 	return high;
 }
 
+static void insert(struct node **at, struct node *n, enum order o)
+{
+	if (*at && (*at)->priority > n->priority) {
+		insert(&(*at)->kid[o][before(*at, o, n->len, n->start)], n, o);
+		pull(*at, o);
+		return;
+	}
+	part(*at, o, n->len, n->start, &n->kid[o][0], &n->kid[o][1]);
+	*at = n;
+	pull(n, o);
+}
+
+static void erase(struct node **at, struct node *n, enum order o)
+{
+	if (*at == n) {
+		*at = join(n->kid[o][0], n->kid[o][1], o);
+		return;
+	}
+	erase(&(*at)->kid[o][before(*at, o, n->len, n->start)], n, o);
+	pull(*at, o);
+}
+
+/* @n, which is at or below @at, has got a new length. */
+static void pull_all(struct node *at, struct node *n)
+{
+	if (at != n)
+		pull_all(at->kid[BY_PLACE][at->start < n->start], n);
+	pull(at, BY_PLACE);
+}
+
+static enum order orders_of(const struct e4l_space *s)
+{
+	return s->unit ? BY_PLACE + 1 : ORDERS;
+}
+
+/* What @n is in e4l_space_in_long(). */
+static uint64_t in_long(const struct e4l_space *s, const struct node *n)
+{
+	return s->unit && n->len >= s->unit ? n->len : 0;
+}
+
 static void link_node(struct e4l_space *s, struct node *n)
 {
-	struct node *low, *high;
 	enum order o;
 
-	if (s->unit)
-		s->in_long += n->len >= s->unit ? n->len : 0;
-	for (o = 0; o < ORDERS; o++) {
-		n->kid[o][0] = n->kid[o][1] = NULL;
-		pull(n, o);
-		part(s->root[o], o, n->len, n->start, &low, &high);
-		s->root[o] = join(join(low, n, o), high, o);
-	}
+	s->in_long += in_long(s, n);
+	for (o = 0; o < orders_of(s); o++)
+		insert(&s->root[o], n, o);
 }
 
 static void unlink_node(struct e4l_space *s, struct node *n)
 {
-	struct node *low, *same, *high;
 	enum order o;
 
-	if (s->unit)
-		s->in_long -= n->len >= s->unit ? n->len : 0;
-	for (o = 0; o < ORDERS; o++) {
-		part(s->root[o], o, n->len, n->start, &low, &high);
-		part(high, o, n->len, n->start + 1, &same, &high);
-		s->root[o] = join(low, high, o);
+	s->in_long -= in_long(s, n);
+	for (o = 0; o < orders_of(s); o++)
+		erase(&s->root[o], n, o);
+}
+
+/* The run of @n grows or shrinks, between its neighbours. */
+static void resize(struct e4l_space *s, struct node *n, uint64_t start,
+		   uint64_t len)
+{
+	bool by_size = orders_of(s) > BY_SIZE;
+
+	s->in_long -= in_long(s, n);
+	if (by_size)
+		erase(&s->root[BY_SIZE], n, BY_SIZE);
+	n->start = start;
+	n->len = len;
+	if (by_size) {
+		pull_all(s->root[BY_PLACE], n);
+		insert(&s->root[BY_SIZE], n, BY_SIZE);
 	}
+	s->in_long += in_long(s, n);
 }
 
 /* The run that holds @at or, if @at is not free, the last one before it. */
@@ -132,12 +180,14 @@ static struct node *at_or_before(const struct e4l_space *s, uint64_t at)
 	return best;
 }
 
-static struct node *new_node(uint64_t start)
+static struct node *new_node(uint64_t start, uint64_t len)
 {
 	struct node *n = calloc(1, sizeof(*n));
 
 	/* the finaliser of splitmix64 (Steele, Lea and Flood, 2014) */
 	if (n) {
+		n->start = start;
+		n->len = len;
 		n->priority = start + 0x9E3779B97F4A7C15;
 		n->priority = (n->priority ^ n->priority >> 30) *
 			      0xBF58476D1CE4E5B9;
@@ -190,7 +240,6 @@ static errcode_t add_run(struct e4l_space *s, uint64_t start, uint64_t len)
 {
 	struct node *left = at_or_before(s, start);
 	struct node *right = at_or_before(s, start + len);
-	struct node *n = left;
 
 	if ((left && left->start + left->len > start) ||
 	    (right != left && right->start != start + len))
@@ -198,21 +247,20 @@ static errcode_t add_run(struct e4l_space *s, uint64_t start, uint64_t len)
 	if (right == left)
 		right = NULL;
 	if (left && left->start + left->len == start) {
-		unlink_node(s, left);
-		left->len += len;
+		if (right) {
+			len += right->len;
+			unlink_node(s, right);
+			free(right);
+		}
+		resize(s, left, left->start, left->len + len);
+	} else if (right) {
+		resize(s, right, start, len + right->len);
 	} else {
-		n = new_node(start);
-		if (!n)
+		left = new_node(start, len);
+		if (!left)
 			return ENOMEM;
-		n->start = start;
-		n->len = len;
+		link_node(s, left);
 	}
-	if (right) {
-		unlink_node(s, right);
-		n->len += right->len;
-		free(right);
-	}
-	link_node(s, n);
 	return 0;
 }
 
@@ -235,28 +283,21 @@ errcode_t e4l_space_add_run(struct e4l_space *s,
 
 static errcode_t take_run(struct e4l_space *s, uint64_t start, uint64_t len)
 {
-	struct node *n = at_or_before(s, start), *rest = NULL;
-	uint64_t end = n->start + n->len;
+	struct node *n = at_or_before(s, start), *rest;
+	uint64_t first = n->start, end = n->start + n->len;
 
-	if (start > n->start && start + len < end) {
-		rest = new_node(start + len);
+	if (start > first && start + len < end) {
+		rest = new_node(start + len, end - start - len);
 		if (!rest)
 			return ENOMEM;
-	}
-	unlink_node(s, n);
-	if (rest) {
-		rest->start = start + len;
-		rest->len = end - rest->start;
+		resize(s, n, first, start - first);
 		link_node(s, rest);
-	}
-	if (start > n->start) {
-		n->len = start - n->start;
-		link_node(s, n);
+	} else if (start > first) {
+		resize(s, n, first, start - first);
 	} else if (len < n->len) {
-		n->start += len;
-		n->len -= len;
-		link_node(s, n);
+		resize(s, n, start + len, n->len - len);
 	} else {
+		unlink_node(s, n);
 		free(n);
 	}
 	return 0;
