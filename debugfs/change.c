@@ -48,10 +48,10 @@ bool shell_change(struct shell *s, const char *what, const char *doing,
 struct fitting {
 	uint64_t blocks;
 	blk64_t from;
-	struct e4l_free_run behind, any, longest;	/* len 0: none yet */
+	struct e4l_block_run behind, any, longest;	/* len 0: none yet */
 };
 
-static errcode_t try_run(const struct e4l_free_run *run, void *priv)
+static errcode_t try_run(const struct e4l_block_run *run, void *priv)
 {
 	struct fitting *f = priv;
 

@@ -214,7 +214,7 @@ static bool show(const struct drawing *d, const struct kind *k)
 	return true;
 }
 
-static errcode_t count_free(const struct e4l_free_run *run, void *priv)
+static errcode_t count_free(const struct e4l_block_run *run, void *priv)
 {
 	const struct drawing *d = priv;
 

@@ -324,7 +324,7 @@ bool do_tree(struct shell *s, int argc, const char *const *argv)
 
 /* ---------------------------------------------------------------- freespace */
 
-static errcode_t add_run(const struct e4l_free_run *run, void *priv)
+static errcode_t add_run(const struct e4l_block_run *run, void *priv)
 {
 	e4l_free_histogram_add(priv, run->len);
 	return 0;

@@ -32,7 +32,7 @@ struct writing {
 	struct file f;
 	struct e4l_extent *after;
 	size_t n_after;
-	struct e4l_free_run *zero;
+	struct e4l_block_run *zero;
 	size_t n_zero;
 	uint64_t done_bytes, zeroed_blocks;
 	bool no_memory;
@@ -117,7 +117,7 @@ static errcode_t copy(struct writing *w, uint64_t lblk, blk64_t pblk,
 	return err;
 }
 
-static errcode_t zero(struct writing *w, const struct e4l_free_run *run)
+static errcode_t zero(struct writing *w, const struct e4l_block_run *run)
 {
 	const uint32_t bs = w->fs->blocksize;
 	blk64_t done, n;
@@ -268,7 +268,7 @@ static void note_zero(blk64_t pblk, uint32_t lblk, uint32_t len, void *priv)
 	if (e4l_grow(&w->zero, w->n_zero, sizeof(*w->zero)))
 		w->no_memory = true;
 	else
-		w->zero[w->n_zero++] = (struct e4l_free_run) { pblk, len };
+		w->zero[w->n_zero++] = (struct e4l_block_run) { pblk, len };
 }
 
 /* What the file's extents are after the write, and what must be zeroed. */

@@ -27,6 +27,12 @@ struct e4l_extent {
 	uint32_t unwritten : 1;
 };
 
+/* Blocks that are contiguous on the device. */
+struct e4l_block_run {
+	blk64_t pblk;
+	blk64_t len;
+};
+
 /* One block of an extent tree or of an indirect map. */
 struct e4l_tree_block {
 	blk64_t pblk;

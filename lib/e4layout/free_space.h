@@ -9,12 +9,6 @@
 extern "C" {
 #endif
 
-/* One maximal run of free blocks. */
-struct e4l_free_run {
-	blk64_t pblk;
-	blk64_t len;
-};
-
 /*
  * Calls @run for every maximal run of free blocks, in disk order, from the
  * block bitmaps on the device (which are read in large pieces; groups whose
@@ -25,7 +19,7 @@ struct e4l_free_run {
  * other than 0 ends the reading with that result.
  */
 errcode_t e4l_free_space(struct e4l *e,
-			 errcode_t (*run)(const struct e4l_free_run *, void *),
+			 errcode_t (*run)(const struct e4l_block_run *, void *),
 			 errcode_t (*damage)(const struct e4l_damage *, void *),
 			 void *priv);
 

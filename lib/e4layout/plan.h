@@ -86,12 +86,12 @@ struct e4l_move {
 };
 
 /*
- * One step: what to do to one file at once.  Extents and moves are in logical
- * order.  The step is whole in itself: whoever carries it out allocates @take, copies
- * and zeroes, replaces the tree by one of @new_extents in the blocks @tree (in
- * the order of e4l_extent_tree_build()), and frees @give.
+ * What to do to one file at once.  Extents and moves are in logical order.  A
+ * step is whole in itself: whoever carries it out allocates @take, copies and
+ * zeroes, replaces the tree by one of @new_extents in the blocks @tree (in the
+ * order of e4l_extent_tree_build()), and frees @give.
  */
-struct e4l_file_plan {
+struct e4l_step {
 	ext2_ino_t ino;
 	/*
 	 * Steps of one batch do not depend on each other, but for those of one
@@ -99,15 +99,15 @@ struct e4l_file_plan {
 	 * batches give, so that those must be durable first.
 	 */
 	unsigned int batch;
-	/* NULL: the step before has the same file; see e4l_plan_extents(). */
+	/* NULL: the step before has the same file; see e4l_step_extents(). */
 	struct e4l_extent *new_extents;
 	size_t n_old, n_new;		/* extents */
 	uint64_t old_fragments, new_fragments;
 	struct e4l_move *moves;
 	size_t n_moves;
-	struct e4l_free_run *zero;	/* unwritten now, written then */
+	struct e4l_block_run *zero;	/* unwritten now, written then */
 	size_t n_zero;
-	struct e4l_free_run *take, *give;	/* whole clusters */
+	struct e4l_block_run *take, *give;	/* whole clusters */
 	size_t n_take, n_give;
 	blk64_t *tree;
 	size_t n_tree;
@@ -136,7 +136,7 @@ void e4l_plan_free(struct e4l_plan *p);
  * Adds a run of free blocks, which must not overlap another; fits
  * e4l_free_space().  Clusters that are not whole are left out.
  */
-errcode_t e4l_plan_add_free(const struct e4l_free_run *run, void *plan);
+errcode_t e4l_plan_add_free(const struct e4l_block_run *run, void *plan);
 
 /*
  * Adds a file.  If there is something to gain from it, its extents go to the
@@ -200,16 +200,15 @@ uint64_t e4l_plan_reread(const struct e4l_plan *p);
  * The steps, by batch and then by what they gain per byte copied or zeroed;
  * they belong to @p.
  */
-const struct e4l_file_plan *e4l_plan_steps(const struct e4l_plan *p,
-					   size_t *n);
+const struct e4l_step *e4l_plan_steps(const struct e4l_plan *p, size_t *n);
 
 /*
  * What the @n_old extents of a file are after @step: an array of step->n_new,
  * which is freed by free(3).  Errors: E4L_ET_BAD_ARGUMENT (they are not those
  * that the step was made for), ENOMEM.
  */
-errcode_t e4l_plan_extents(const struct e4l_extent *old, size_t n_old,
-			   const struct e4l_file_plan *step,
+errcode_t e4l_step_extents(const struct e4l_extent *old, size_t n_old,
+			   const struct e4l_step *step,
 			   struct e4l_extent **ret);
 
 /* Why a plan leaves something of a file that could be better. */

@@ -51,12 +51,12 @@ struct e4l_repack_options {
 	 * Asked between steps: true ends the work after the transaction.  Asked
 	 * before a file is read again, too: E4L_ET_INTERRUPTED, no plan.  Asked
 	 * @inside a transaction only if that copies and zeroes more than 16
-	 * pieces, whenever it has done one or 2 s have passed: true drops it,
+	 * parts, whenever it has done one or 2 s have passed: true drops it,
 	 * of which nothing but free and unwritten blocks has been written.
 	 */
 	bool (*stop)(bool inside, void *priv);
 	/* The plan's part_blocks, as whole clusters; 0: 16 MiB. */
-	uint64_t piece_blocks;
+	uint64_t part_blocks;
 	void *priv;
 	uint64_t reserved[16];
 };

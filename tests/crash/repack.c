@@ -34,7 +34,7 @@ static errcode_t repack(struct op_env *env, unsigned int max,
 		.zeroout_max_blocks = ZEROOUT_BLOCKS,
 		.zeroout_budget_blocks = E4L_NO_LIMIT,
 		.copy_budget_blocks = E4L_NO_LIMIT,
-		.journal = env->external, .piece_blocks = part_blocks,
+		.journal = env->external, .part_blocks = part_blocks,
 		.stop = stop, .priv = &run,
 	};
 	struct e4l_repack_result result;

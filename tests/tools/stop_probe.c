@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 			    EXT2_FLAG_RW, 0, 0, unix_io_manager, &fs);
 	if (fail)
 		errx(2, "%s: cannot open", argv[1]);
-	opt.piece_blocks = atoi(argv[2]) * (1ULL << 20) / fs->blocksize;
+	opt.part_blocks = atoi(argv[2]) * (1ULL << 20) / fs->blocksize;
 	fail = e4l_new(fs, &e);
 	if (!fail)
 		fail = e4l_repack(e, &opt, &result);

@@ -96,7 +96,7 @@ struct picture {
 	struct e4l_damage damage;
 };
 
-static errcode_t add_run(const struct e4l_free_run *run, void *priv)
+static errcode_t add_run(const struct e4l_block_run *run, void *priv)
 {
 	struct picture *p = priv;
 	blk64_t i;

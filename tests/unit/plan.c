@@ -194,7 +194,7 @@ static struct world *random_world(uint32_t ratio)
 static errcode_t try_plan(const struct world *w, struct e4l_plan **ret)
 {
 	struct e4l_plan_file pf;
-	struct e4l_free_run run;
+	struct e4l_block_run run;
 	struct e4l_plan *p;
 	const struct file *f;
 	uint64_t i, n;
@@ -259,7 +259,7 @@ static struct view *view_of(const struct world *w, const struct file *f,
 	return v;
 }
 
-static void mark(struct world *w, const struct e4l_free_run *run, size_t n,
+static void mark(struct world *w, const struct e4l_block_run *run, size_t n,
 		 int from, int to)
 {
 	uint64_t ratio = w->opt.cluster_blocks, i;
@@ -276,7 +276,7 @@ static void mark(struct world *w, const struct e4l_free_run *run, size_t n,
 	}
 }
 
-static void copy_blocks(struct world *w, const struct e4l_file_plan *s, int me)
+static void copy_blocks(struct world *w, const struct e4l_step *s, int me)
 {
 	uint64_t i, copied = 0, zeroed = 0;
 	const struct e4l_move *m;
@@ -323,12 +323,12 @@ static void compare_views(const struct file *f, const struct view *old,
 	}
 }
 
-static void set_layout(struct file *f, const struct e4l_file_plan *s)
+static void set_layout(struct file *f, const struct e4l_step *s)
 {
 	struct e4l_extent *ex;
 	size_t i;
 
-	CHECK(!e4l_plan_extents(f->ex, f->n, s, &ex));
+	CHECK(!e4l_step_extents(f->ex, f->n, s, &ex));
 	CHECK(!s->new_extents || !s->n_new ||
 	      !memcmp(ex, s->new_extents, s->n_new * sizeof(*ex)));
 	free(f->ex);
@@ -353,7 +353,7 @@ static uint64_t fragments_of(const struct file *f)
 	return n;
 }
 
-static void mark_groups(const struct world *w, const struct e4l_free_run *run,
+static void mark_groups(const struct world *w, const struct e4l_block_run *run,
 			size_t n, bool *groups)
 {
 	uint64_t i;
@@ -364,7 +364,7 @@ static void mark_groups(const struct world *w, const struct e4l_free_run *run,
 }
 
 /* An inode, three quota files, the tree, bitmaps, descriptors. */
-static void check_cost(const struct world *w, const struct e4l_file_plan *s)
+static void check_cost(const struct world *w, const struct e4l_step *s)
 {
 	uint64_t n = w->clusters * w->opt.cluster_blocks /
 		     w->opt.group_blocks + 1, i, cost = 4;
@@ -386,7 +386,7 @@ static void check_cost(const struct world *w, const struct e4l_file_plan *s)
 }
 
 /* Much is copied at once only where a fragment is long. */
-static void check_part(const struct world *w, const struct e4l_file_plan *s)
+static void check_part(const struct world *w, const struct e4l_step *s)
 {
 	uint64_t most = w->opt.part_blocks, longest = 0, len = 0;
 	const struct file *f = &w->file[s->ino - 1];
@@ -405,9 +405,9 @@ static void check_part(const struct world *w, const struct e4l_file_plan *s)
 }
 
 /* A new tree is the end of what is taken. */
-static void check_tree(const struct e4l_file_plan *s, uint32_t ratio)
+static void check_tree(const struct e4l_step *s, uint32_t ratio)
 {
-	const struct e4l_free_run *last;
+	const struct e4l_block_run *last;
 	size_t i;
 
 	if (!s->tree_is_new)
@@ -420,7 +420,7 @@ static void check_tree(const struct e4l_file_plan *s, uint32_t ratio)
 }
 
 /* @part: more steps follow that belong to the same move. */
-static void carry_out(struct world *w, const struct e4l_file_plan *s, bool part)
+static void carry_out(struct world *w, const struct e4l_step *s, bool part)
 {
 	struct file *f = &w->file[s->ino - 1];
 	int me = USED + (s->ino - 1);
@@ -494,7 +494,7 @@ static void check_map(const struct world *w)
 static void carry_out_some(struct world *w, const struct e4l_plan *p,
 			   size_t most)
 {
-	const struct e4l_file_plan *steps;
+	const struct e4l_step *steps;
 	unsigned int batch = 0;
 	const struct e4l_left *left;
 	struct file *f;
@@ -625,7 +625,7 @@ static uint64_t worth_more(const struct world *w, const struct e4l_plan *p,
 			   uint64_t unit)
 {
 	uint64_t ratio = w->opt.cluster_blocks, cost = 0, moved, most;
-	const struct e4l_file_plan *s;
+	const struct e4l_step *s;
 	size_t n, i;
 
 	for (s = e4l_plan_steps(p, &n); n; n--, s++) {
@@ -1020,7 +1020,7 @@ END_TEST
 /* A long file that is zeroed into. */
 START_TEST(zeroes_in_parts)
 {
-	const struct e4l_file_plan *s;
+	const struct e4l_step *s;
 	struct e4l_plan *p;
 	uint64_t entries;
 	struct world *w;
@@ -1274,7 +1274,7 @@ START_TEST(knows_what_to_leave_alone)
 		{ .pblk = 10, .lblk = 5, .len = 5 },
 		{ .pblk = 20, .lblk = 9, .len = 5 },
 	};
-	static const struct e4l_free_run run = { 50000, 50000 };
+	static const struct e4l_block_run run = { 50000, 50000 };
 	struct e4l_plan_file f = {
 		.ino = 12, .allowed = ALL, .eof_blk = 32773,
 		.extents = ideal, .n_extents = ARRAY_SIZE(ideal),
@@ -1309,7 +1309,7 @@ END_TEST
 /* With bigalloc, blocks that do not keep their place in the cluster stay. */
 START_TEST(does_not_move_misaligned_blocks)
 {
-	static const struct e4l_free_run run = { 50000, 50000 };
+	static const struct e4l_block_run run = { 50000, 50000 };
 	struct e4l_extent ex[] = {
 		{ .pblk = 100, .lblk = 0, .len = 4 },
 		{ .pblk = 200, .lblk = 4, .len = 4 },
@@ -1368,8 +1368,8 @@ static errcode_t reread(ext2_ino_t ino, struct e4l_extent **extents, size_t *n,
 				   a->count * sizeof(*a->array)));	\
 } while (0)
 
-static void compare_moves(const struct e4l_file_plan *a,
-			  const struct e4l_file_plan *b)
+static void compare_moves(const struct e4l_step *a,
+			  const struct e4l_step *b)
 {
 	const struct e4l_move *x = a->moves, *y = b->moves;
 
@@ -1379,8 +1379,8 @@ static void compare_moves(const struct e4l_file_plan *a,
 		      x->len == y->len && x->copy == y->copy);
 }
 
-static void compare_steps(const struct e4l_file_plan *a,
-			  const struct e4l_file_plan *b)
+static void compare_steps(const struct e4l_step *a,
+			  const struct e4l_step *b)
 {
 	SAME(ino);
 	SAME(batch);
@@ -1403,7 +1403,7 @@ static void compare_steps(const struct e4l_file_plan *a,
 
 static void compare_plans(const struct e4l_plan *a, const struct e4l_plan *b)
 {
-	const struct e4l_file_plan *x, *y;
+	const struct e4l_step *x, *y;
 	const struct e4l_left *i, *j;
 	size_t n, m;
 
@@ -1564,7 +1564,7 @@ END_TEST
 /* Two files that claim the same blocks would give them back twice. */
 START_TEST(refuses_shared_blocks)
 {
-	static const struct e4l_free_run run = { 50000, 50000 };
+	static const struct e4l_block_run run = { 50000, 50000 };
 	static const struct e4l_extent ex[] = {
 		{ .pblk = 100, .lblk = 0, .len = 4 },
 		{ .pblk = 200, .lblk = 4, .len = 4 },

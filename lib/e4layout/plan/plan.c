@@ -68,7 +68,7 @@ static errcode_t add_extent(struct extents *list, const struct e4l_extent *ex,
 
 /* Both are in logical order, so that each move is used up before the next. */
 static errcode_t move_extents(const struct e4l_extent *ex, size_t n,
-			      const struct e4l_file_plan *step,
+			      const struct e4l_step *step,
 			      struct extents *out)
 {
 	const struct e4l_move *m = step->moves, *end = m + step->n_moves;
@@ -96,9 +96,9 @@ static errcode_t move_extents(const struct e4l_extent *ex, size_t n,
 }
 
 /* What is zeroed is whole extents. */
-static void write_zeroed(struct extents *list, const struct e4l_file_plan *step)
+static void write_zeroed(struct extents *list, const struct e4l_step *step)
 {
-	const struct e4l_free_run *z = step->zero, *end = z + step->n_zero;
+	const struct e4l_block_run *z = step->zero, *end = z + step->n_zero;
 	size_t i;
 
 	for (i = 0; i < list->n && z < end; i++) {
@@ -111,8 +111,8 @@ static void write_zeroed(struct extents *list, const struct e4l_file_plan *step)
 	}
 }
 
-errcode_t e4l_plan_extents(const struct e4l_extent *old, size_t n_old,
-			   const struct e4l_file_plan *step,
+errcode_t e4l_step_extents(const struct e4l_extent *old, size_t n_old,
+			   const struct e4l_step *step,
 			   struct e4l_extent **ret)
 {
 	struct extents list = { 0 };
@@ -166,7 +166,7 @@ errcode_t e4l_plan_new(const struct e4l_plan_options *options,
 	return 0;
 }
 
-void e4l_free_step(struct e4l_file_plan *step)
+void e4l_free_step(struct e4l_step *step)
 {
 	free(step->new_extents);
 	free(step->moves);
@@ -195,7 +195,7 @@ void e4l_plan_free(struct e4l_plan *p)
 	free(p);
 }
 
-errcode_t e4l_plan_add_free(const struct e4l_free_run *run, void *plan)
+errcode_t e4l_plan_add_free(const struct e4l_block_run *run, void *plan)
 {
 	struct e4l_plan *p = plan;
 
@@ -308,7 +308,7 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
 }
 
 /* The cluster of a tree block; quota and i_blocks count all of it. */
-static errcode_t give_tree_block(struct e4l_plan *p, struct e4l_file_plan *step,
+static errcode_t give_tree_block(struct e4l_plan *p, struct e4l_step *step,
 				 blk64_t blk)
 {
 	uint32_t ratio = p->opt.cluster_blocks;
@@ -316,7 +316,7 @@ static errcode_t give_tree_block(struct e4l_plan *p, struct e4l_file_plan *step,
 
 	err = e4l_grow(&step->give, step->n_give, sizeof(*step->give));
 	if (!err)
-		step->give[step->n_give++] = (struct e4l_free_run) {
+		step->give[step->n_give++] = (struct e4l_block_run) {
 			.pblk = blk / ratio * ratio, .len = ratio,
 		};
 	return err;
@@ -327,7 +327,7 @@ static errcode_t give_tree_block(struct e4l_plan *p, struct e4l_file_plan *step,
  * or, for a tree that cannot stay where it is (@must), anywhere.
  */
 static bool find_tree_run(const struct e4l_plan *p, const blk64_t *tree,
-			  const struct e4l_file_plan *step, bool must,
+			  const struct e4l_step *step, bool must,
 			  uint64_t *at)
 {
 	uint64_t ratio = p->opt.cluster_blocks, group = p->opt.group_blocks;
@@ -341,7 +341,7 @@ static bool find_tree_run(const struct e4l_plan *p, const blk64_t *tree,
 }
 
 /* The tree's blocks are what the last of the step's takes is. */
-static errcode_t take_tree(struct e4l_plan *p, struct e4l_file_plan *step,
+static errcode_t take_tree(struct e4l_plan *p, struct e4l_step *step,
 			   uint64_t at)
 {
 	uint64_t ratio = p->opt.cluster_blocks;
@@ -353,7 +353,7 @@ static errcode_t take_tree(struct e4l_plan *p, struct e4l_file_plan *step,
 		err = e4l_grow(&step->take, step->n_take, sizeof(*step->take));
 	if (err)
 		return err;
-	step->take[step->n_take++] = (struct e4l_free_run) {
+	step->take[step->n_take++] = (struct e4l_block_run) {
 		.pblk = at * ratio, .len = step->n_tree * ratio,
 	};
 	for (i = 0; i < step->n_tree; i++)
@@ -363,7 +363,7 @@ static errcode_t take_tree(struct e4l_plan *p, struct e4l_file_plan *step,
 }
 
 errcode_t e4l_place_tree(struct e4l_plan *p, const blk64_t *tree, size_t n,
-			 struct e4l_file_plan *step, bool *placed)
+			 struct e4l_step *step, bool *placed)
 {
 	size_t need = e4l_ideal_tree_blocks(step->n_new, p->opt.blocksize);
 	bool must = need > n || (p->opt.txn_blocks &&
@@ -388,7 +388,7 @@ errcode_t e4l_place_tree(struct e4l_plan *p, const blk64_t *tree, size_t n,
 	return err;
 }
 
-errcode_t e4l_drop_step(struct e4l_plan *p, struct e4l_file_plan *step)
+errcode_t e4l_drop_step(struct e4l_plan *p, struct e4l_step *step)
 {
 	uint32_t ratio = p->opt.cluster_blocks;
 	errcode_t err = 0;
@@ -400,7 +400,7 @@ errcode_t e4l_drop_step(struct e4l_plan *p, struct e4l_file_plan *step)
 	return err;
 }
 
-static errcode_t give_runs(struct e4l_plan *p, const struct e4l_free_run *give,
+static errcode_t give_runs(struct e4l_plan *p, const struct e4l_block_run *give,
 			   size_t n)
 {
 	uint64_t ratio = p->opt.cluster_blocks;
@@ -415,7 +415,7 @@ static errcode_t give_runs(struct e4l_plan *p, const struct e4l_free_run *give,
 /* Of neighbours in a batch, all but the first and the last can do without. */
 static void forget_extents(struct e4l_plan *p)
 {
-	struct e4l_file_plan *last = &p->steps[p->n_steps - 1];
+	struct e4l_step *last = &p->steps[p->n_steps - 1];
 
 	if (p->n_steps < 3 ||
 	    last->ino != last[-2].ino || last->batch != last[-2].batch ||
@@ -427,7 +427,7 @@ static void forget_extents(struct e4l_plan *p)
 
 /* @c is as @step leaves it. */
 static errcode_t weigh_again(struct e4l_plan *p, struct e4l_candidate *c,
-			     struct e4l_file_plan *step)
+			     struct e4l_step *step)
 {
 	errcode_t err = 0;
 
@@ -440,7 +440,7 @@ static errcode_t weigh_again(struct e4l_plan *p, struct e4l_candidate *c,
 }
 
 static errcode_t add_step(struct e4l_plan *p, struct e4l_candidate *c,
-			  struct e4l_file_plan *step)
+			  struct e4l_step *step)
 {
 	errcode_t err = give_runs(p, step->give, step->n_give);
 
@@ -460,9 +460,9 @@ static errcode_t add_step(struct e4l_plan *p, struct e4l_candidate *c,
 }
 
 errcode_t e4l_add_steps(struct e4l_plan *p, struct e4l_candidate *c,
-			struct e4l_file_plan *steps, size_t n)
+			struct e4l_step *steps, size_t n)
 {
-	const struct e4l_file_plan *last = &steps[n - 1];
+	const struct e4l_step *last = &steps[n - 1];
 	size_t i, n_tree = last->n_tree;
 	errcode_t err = 0;
 
@@ -652,7 +652,7 @@ static errcode_t move_all(struct e4l_plan *p, bool *changed)
 /* Makes those of @ex written that are chosen in @runs, and lists them. */
 static errcode_t zero_runs(struct e4l_extent *ex, size_t n_ex,
 			   const struct e4l_zero_run *runs, size_t n,
-			   struct e4l_file_plan *step, uint64_t blocksize)
+			   struct e4l_step *step, uint64_t blocksize)
 {
 	struct e4l_state_run run;
 	size_t i = 0, first;
@@ -670,7 +670,7 @@ static errcode_t zero_runs(struct e4l_extent *ex, size_t n_ex,
 		err = e4l_grow(&step->zero, step->n_zero, sizeof(*step->zero));
 		if (err)
 			return err;
-		step->zero[step->n_zero++] = (struct e4l_free_run) {
+		step->zero[step->n_zero++] = (struct e4l_block_run) {
 			.pblk = run.pblk, .len = run.len,
 		};
 		step->bytes_to_zero += run.len * blocksize;
@@ -682,7 +682,7 @@ static errcode_t zero_runs(struct e4l_extent *ex, size_t n_ex,
 
 /* Does without the tree blocks that @step no longer needs. */
 static errcode_t shrink_tree(struct e4l_plan *p, struct e4l_candidate *c,
-			     struct e4l_file_plan *step)
+			     struct e4l_step *step)
 {
 	uint64_t need = e4l_ideal_tree_blocks(step->n_new, p->opt.blocksize);
 	uint32_t ratio = p->opt.cluster_blocks;
@@ -711,7 +711,7 @@ static errcode_t shrink_tree(struct e4l_plan *p, struct e4l_candidate *c,
 static errcode_t amend_step(struct e4l_plan *p, struct e4l_candidate *c,
 			    struct e4l_extent *ex, size_t n)
 {
-	struct e4l_file_plan *step = &p->steps[c->step - 1];
+	struct e4l_step *step = &p->steps[c->step - 1];
 	errcode_t err;
 
 	free(step->new_extents);
@@ -724,7 +724,7 @@ static errcode_t amend_step(struct e4l_plan *p, struct e4l_candidate *c,
 
 /* A step of its own; *@done is false if no transaction holds it. */
 static errcode_t pack_anew(struct e4l_plan *p, struct e4l_candidate *c,
-			   struct e4l_file_plan *step, bool *done)
+			   struct e4l_step *step, bool *done)
 {
 	errcode_t err;
 	bool placed;
@@ -745,7 +745,7 @@ static errcode_t pack_anew(struct e4l_plan *p, struct e4l_candidate *c,
 static errcode_t pack_amending(struct e4l_plan *p, struct e4l_candidate *c,
 			       struct e4l_extent *ex, size_t n, bool *done)
 {
-	struct e4l_file_plan *step = &p->steps[c->step - 1];
+	struct e4l_step *step = &p->steps[c->step - 1];
 	size_t need = e4l_ideal_tree_blocks(n, p->opt.blocksize);
 	errcode_t err;
 
@@ -765,8 +765,8 @@ static errcode_t pack_file(struct e4l_plan *p, struct e4l_candidate *c,
 			   const struct e4l_zero_run *runs, size_t n,
 			   bool amend, bool *done)
 {
-	struct e4l_file_plan fresh = { 0 };
-	struct e4l_file_plan *step = amend ? &p->steps[c->step - 1] : &fresh;
+	struct e4l_step fresh = { 0 };
+	struct e4l_step *step = amend ? &p->steps[c->step - 1] : &fresh;
 	uint64_t zeroed = step->bytes_to_zero;
 	size_t n_zero = step->n_zero, n_ex;
 	struct e4l_extent *ex;
@@ -866,11 +866,11 @@ static errcode_t pack_all(struct e4l_plan *p, bool *changed)
 
 /* A step and what its file's steps of the batch, which are neighbours, gain. */
 struct ranked {
-	const struct e4l_file_plan *step;
+	const struct e4l_step *step;
 	double worth;
 };
 
-static double worth(const struct e4l_file_plan *step, size_t n)
+static double worth(const struct e4l_step *step, size_t n)
 {
 	double gain = 0, cost = 1;
 
@@ -898,7 +898,7 @@ static int in_order(const void *va, const void *vb)
 static errcode_t sort_steps(struct e4l_plan *p)
 {
 	struct ranked *ranked = calloc(p->n_steps + 1, sizeof(*ranked));
-	struct e4l_file_plan *steps = calloc(p->n_steps + 1, sizeof(*steps));
+	struct e4l_step *steps = calloc(p->n_steps + 1, sizeof(*steps));
 	size_t i, k, n;
 
 	if (!ranked || !steps) {
@@ -907,7 +907,7 @@ static errcode_t sort_steps(struct e4l_plan *p)
 		return ENOMEM;
 	}
 	for (i = 0; i < p->n_steps; i += n) {
-		const struct e4l_file_plan *step = &p->steps[i];
+		const struct e4l_step *step = &p->steps[i];
 
 		for (n = 1; i + n < p->n_steps && step[n].ino == step->ino &&
 			    step[n].batch == step->batch; n++)
@@ -951,8 +951,7 @@ uint64_t e4l_plan_reread(const struct e4l_plan *p)
 	return p->reread;
 }
 
-const struct e4l_file_plan *e4l_plan_steps(const struct e4l_plan *p,
-					   size_t *n)
+const struct e4l_step *e4l_plan_steps(const struct e4l_plan *p, size_t *n)
 {
 	*n = p->n_steps;
 	return p->steps;

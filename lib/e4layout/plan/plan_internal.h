@@ -38,7 +38,7 @@ struct e4l_plan {
 	struct e4l_space *space;
 	struct e4l_candidate *files;
 	size_t n_files;
-	struct e4l_file_plan *steps;
+	struct e4l_step *steps;
 	size_t n_steps;
 	struct e4l_left *left;
 	size_t n_left;
@@ -148,7 +148,7 @@ errcode_t e4l_each_change(const struct e4l_pieces *old,
 errcode_t e4l_make_move(const struct e4l_plan *p, const struct e4l_extent *ex,
 			size_t n, const struct e4l_pieces *old,
 			const struct e4l_pieces *new,
-			struct e4l_file_plan *step);
+			struct e4l_step *step);
 
 /* A file, where its pieces are, and where they are to be. */
 struct e4l_moving {
@@ -168,11 +168,11 @@ struct e4l_moving {
  * beside.
  */
 errcode_t e4l_step_cost(const struct e4l_plan_options *opt,
-			const struct e4l_file_plan *step, size_t less,
+			const struct e4l_step *step, size_t less,
 			uint64_t *blocks);
 /* Whether it fits into a transaction. */
 errcode_t e4l_step_fits(const struct e4l_plan *p,
-			const struct e4l_file_plan *step, size_t less,
+			const struct e4l_step *step, size_t less,
 			bool *fits);
 /* The most blocks of @c that are copied, or zeroed, in one step. */
 uint64_t e4l_part_blocks(const struct e4l_plan *p,
@@ -196,17 +196,17 @@ uint64_t e4l_count_fragments(const struct e4l_extent *ex, size_t n,
  * what is given back of it.  False: there is no room for it.
  */
 errcode_t e4l_place_tree(struct e4l_plan *p, const blk64_t *tree, size_t n,
-			 struct e4l_file_plan *step, bool *placed);
+			 struct e4l_step *step, bool *placed);
 /* Takes that back, and frees what the step holds. */
-errcode_t e4l_drop_step(struct e4l_plan *p, struct e4l_file_plan *step);
+errcode_t e4l_drop_step(struct e4l_plan *p, struct e4l_step *step);
 /*
  * Adds @n steps for @c, one after the other, with their trees.  Takes ownership
  * of what they hold, also on an error.
  */
 errcode_t e4l_add_steps(struct e4l_plan *p, struct e4l_candidate *c,
-			struct e4l_file_plan *steps, size_t n);
+			struct e4l_step *steps, size_t n);
 /* Frees what a step holds. */
-void e4l_free_step(struct e4l_file_plan *step);
+void e4l_free_step(struct e4l_step *step);
 /* No transaction holds what @flags say: leaves @c alone so far. */
 void e4l_leave(struct e4l_candidate *c, unsigned int flags);
 

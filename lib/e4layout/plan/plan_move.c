@@ -353,7 +353,7 @@ static errcode_t place_all(struct placing *pl, const piece *v, size_t n,
 	return err;
 }
 
-static errcode_t add_move(struct e4l_file_plan *step, const struct e4l_move *m,
+static errcode_t add_move(struct e4l_step *step, const struct e4l_move *m,
 			  uint64_t blocksize)
 {
 	struct e4l_move *last = step->n_moves ?
@@ -378,7 +378,7 @@ static errcode_t add_move(struct e4l_file_plan *step, const struct e4l_move *m,
 /* Makes the step's extents and moves, from where the pieces now are. */
 static errcode_t map_extents(const struct e4l_plan *p,
 			     const struct e4l_extent *ex, size_t n,
-			     const piece *v, struct e4l_file_plan *step)
+			     const piece *v, struct e4l_step *step)
 {
 	uint64_t ratio = p->opt.cluster_blocks, at, end, stop;
 	struct e4l_move m;
@@ -415,14 +415,14 @@ static errcode_t map_extents(const struct e4l_plan *p,
 }
 
 struct lists {
-	struct e4l_file_plan *step;
+	struct e4l_step *step;
 	uint64_t ratio;
 };
 
-static errcode_t add_run(struct e4l_free_run **runs, size_t *n, blk64_t pblk,
+static errcode_t add_run(struct e4l_block_run **runs, size_t *n, blk64_t pblk,
 			 blk64_t len)
 {
-	struct e4l_free_run *last = *n ? &(*runs)[*n - 1] : NULL;
+	struct e4l_block_run *last = *n ? &(*runs)[*n - 1] : NULL;
 	errcode_t err;
 
 	if (last && last->pblk + last->len == pblk) {
@@ -431,7 +431,7 @@ static errcode_t add_run(struct e4l_free_run **runs, size_t *n, blk64_t pblk,
 	}
 	err = e4l_grow(runs, *n, sizeof(**runs));
 	if (!err)
-		(*runs)[(*n)++] = (struct e4l_free_run) { pblk, len };
+		(*runs)[(*n)++] = (struct e4l_block_run) { pblk, len };
 	return err;
 }
 
@@ -451,7 +451,7 @@ static errcode_t list_change(const struct e4l_change *ch, void *priv)
 errcode_t e4l_make_move(const struct e4l_plan *p, const struct e4l_extent *ex,
 			size_t n, const struct e4l_pieces *old,
 			const struct e4l_pieces *new,
-			struct e4l_file_plan *step)
+			struct e4l_step *step)
 {
 	struct lists lists = { step, p->opt.cluster_blocks };
 	errcode_t err = map_extents(p, ex, n, new->v, step);
@@ -465,10 +465,10 @@ errcode_t e4l_make_move(const struct e4l_plan *p, const struct e4l_extent *ex,
  */
 static errcode_t spares_long_runs(struct e4l_plan *p,
 				  const struct e4l_moving *m,
-				  const struct e4l_file_plan *step, bool *spares)
+				  const struct e4l_step *step, bool *spares)
 {
 	uint64_t ratio = p->opt.cluster_blocks, clusters = 0, in_long;
-	const struct e4l_free_run *give = step->give;
+	const struct e4l_block_run *give = step->give;
 	errcode_t err = 0;
 	size_t i;
 
@@ -494,7 +494,7 @@ static errcode_t spares_long_runs(struct e4l_plan *p,
 /* Adds the one step that moves @m, of which it is known that it fits. */
 static errcode_t add_whole(struct e4l_plan *p, struct e4l_moving *m)
 {
-	struct e4l_file_plan step = { 0 };
+	struct e4l_step step = { 0 };
 	errcode_t err;
 	bool placed;
 
@@ -512,7 +512,7 @@ static errcode_t add_whole(struct e4l_plan *p, struct e4l_moving *m)
 
 /* Adds @step, or several in its place, or none. */
 static errcode_t add_fitting(struct e4l_plan *p, struct e4l_moving *m,
-			     struct e4l_file_plan *step, bool *done)
+			     struct e4l_step *step, bool *done)
 {
 	bool large = m->copied > e4l_part_blocks(p, m->c);
 	bool affordable = m->copied <= p->opt.copy_budget_blocks;
@@ -548,7 +548,7 @@ static errcode_t add_fitting(struct e4l_plan *p, struct e4l_moving *m,
  * not enough may do for parts.
  */
 static errcode_t judge(struct e4l_plan *p, const struct e4l_moving *m,
-		       const struct e4l_file_plan *step, bool *good)
+		       const struct e4l_step *step, bool *good)
 {
 	uint64_t budget = p->opt.copy_budget_blocks;
 
@@ -563,7 +563,7 @@ static errcode_t judge(struct e4l_plan *p, const struct e4l_moving *m,
 /* Makes a step of what has been placed, or takes it back. */
 static errcode_t settle(struct e4l_plan *p, struct e4l_moving *m, bool *moved)
 {
-	struct e4l_file_plan step = { 0 };
+	struct e4l_step step = { 0 };
 	errcode_t err;
 
 	err = e4l_make_move(p, m->ex, m->n_ex, &m->old, &m->new, &step);

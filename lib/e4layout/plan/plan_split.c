@@ -57,7 +57,7 @@ static uint64_t count_blocks(struct groups *g)
 	return blocks;
 }
 
-static errcode_t add_runs(struct groups *g, const struct e4l_free_run *runs,
+static errcode_t add_runs(struct groups *g, const struct e4l_block_run *runs,
 			  size_t n)
 {
 	errcode_t err = 0;
@@ -68,7 +68,7 @@ static errcode_t add_runs(struct groups *g, const struct e4l_free_run *runs,
 }
 
 errcode_t e4l_step_cost(const struct e4l_plan_options *opt,
-			const struct e4l_file_plan *step, size_t less,
+			const struct e4l_step *step, size_t less,
 			uint64_t *blocks)
 {
 	struct groups g = { .opt = opt };
@@ -87,7 +87,7 @@ errcode_t e4l_step_cost(const struct e4l_plan_options *opt,
 }
 
 errcode_t e4l_step_fits(const struct e4l_plan *p,
-			const struct e4l_file_plan *step, size_t less,
+			const struct e4l_step *step, size_t less,
 			bool *fits)
 {
 	uint64_t blocks = 0;
@@ -122,7 +122,7 @@ struct split {
 	size_t n_ex;
 	const blk64_t *tree;
 	size_t n_tree;
-	struct e4l_file_plan *parts;
+	struct e4l_step *parts;
 	size_t n_parts;
 	uint64_t copied;		/* blocks, by these */
 	bool over_budget;
@@ -386,7 +386,7 @@ enum outcome {
 
 /* Makes the step that moves from where the pieces are now to @then. */
 static errcode_t make_part(struct split *s, const struct e4l_pieces *then,
-			   struct e4l_file_plan *step, enum outcome *outcome)
+			   struct e4l_step *step, enum outcome *outcome)
 {
 	const struct e4l_candidate *c = s->m->c;
 	bool placed, fits = false;
@@ -407,9 +407,9 @@ static errcode_t make_part(struct split *s, const struct e4l_pieces *then,
 
 /* Takes over @step and @then.  Only the first part and the last keep extents. */
 static errcode_t keep_part(struct split *s, struct e4l_pieces *then,
-			   struct e4l_file_plan *step)
+			   struct e4l_step *step)
 {
-	struct e4l_file_plan *last;
+	struct e4l_step *last;
 	errcode_t err = e4l_grow(&s->parts, s->n_parts, sizeof(*s->parts));
 
 	if (err)
@@ -449,7 +449,7 @@ static uint64_t count_copy(const struct split *s, size_t first, size_t n)
 static errcode_t try_part(struct split *s, size_t first, size_t n,
 			  enum outcome good_enough, enum outcome *outcome)
 {
-	struct e4l_file_plan step = { 0 };
+	struct e4l_step step = { 0 };
 	struct e4l_pieces then;
 	errcode_t err;
 

@@ -272,7 +272,7 @@ errcode_t e4l_space_add(struct e4l_space *s, uint64_t start, uint64_t len)
 }
 
 errcode_t e4l_space_add_run(struct e4l_space *s,
-			    const struct e4l_free_run *run,
+			    const struct e4l_block_run *run,
 			    uint32_t cluster_blocks)
 {
 	uint64_t start = (run->pblk + cluster_blocks - 1) / cluster_blocks;

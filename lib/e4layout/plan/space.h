@@ -36,7 +36,7 @@ errcode_t e4l_space_add(struct e4l_space *s, uint64_t start, uint64_t len);
 
 /* The same for what is whole clusters in a run of blocks. */
 errcode_t e4l_space_add_run(struct e4l_space *s,
-			    const struct e4l_free_run *run,
+			    const struct e4l_block_run *run,
 			    uint32_t cluster_blocks);
 
 /* Takes a run of which all is free. */

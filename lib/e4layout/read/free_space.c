@@ -29,8 +29,8 @@ struct free_space {
 	dgrp_t next_group;
 	struct stray *strays;		/* sorted by block */
 	size_t n_strays;
-	struct e4l_free_run run;	/* may go on; len 0: none */
-	errcode_t (*found)(const struct e4l_free_run *run, void *priv);
+	struct e4l_block_run run;	/* may go on; len 0: none */
+	errcode_t (*found)(const struct e4l_block_run *run, void *priv);
 	errcode_t (*damage)(const struct e4l_damage *damage, void *priv);
 	void *priv;
 };
@@ -256,7 +256,7 @@ static uint32_t find_bit(const uint64_t *map, uint32_t bit, uint32_t limit,
 
 static errcode_t end_run(struct free_space *s)
 {
-	struct e4l_free_run run = s->run;
+	struct e4l_block_run run = s->run;
 
 	s->run.len = 0;
 	return run.len ? s->found(&run, s->priv) : 0;
@@ -364,7 +364,7 @@ static bool geometry_ok(ext2_filsys fs)
 }
 
 errcode_t e4l_free_space(struct e4l *e,
-			 errcode_t (*run)(const struct e4l_free_run *, void *),
+			 errcode_t (*run)(const struct e4l_block_run *, void *),
 			 errcode_t (*damage)(const struct e4l_damage *, void *),
 			 void *priv)
 {

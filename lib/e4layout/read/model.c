@@ -433,7 +433,7 @@ static errcode_t describe_groups(struct build *b)
 	return 0;
 }
 
-static errcode_t add_free_run(const struct e4l_free_run *run, void *priv)
+static errcode_t add_free_run(const struct e4l_block_run *run, void *priv)
 {
 	struct build *b = priv;
 	ext2_filsys fs = b->e->fs;

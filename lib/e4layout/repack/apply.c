@@ -105,7 +105,7 @@ struct e4l_plan_options e4l_plan_options_of(struct e4l *e, io_channel external)
 }
 
 /* All clusters but the filesystem's last are whole. */
-static uint64_t count_clusters(ext2_filsys fs, const struct e4l_free_run *runs,
+static uint64_t count_clusters(ext2_filsys fs, const struct e4l_block_run *runs,
 			       size_t n)
 {
 	uint64_t blocks = EXT2FS_CLUSTER_RATIO(fs) - 1;
@@ -115,7 +115,7 @@ static uint64_t count_clusters(ext2_filsys fs, const struct e4l_free_run *runs,
 	return EXT2FS_B2C(fs, blocks);
 }
 
-int64_t e4l_step_grows(ext2_filsys fs, const struct e4l_file_plan *step)
+int64_t e4l_step_grows(ext2_filsys fs, const struct e4l_step *step)
 {
 	return count_clusters(fs, step->take, step->n_take) -
 	       count_clusters(fs, step->give, step->n_give);
@@ -127,7 +127,7 @@ static uint64_t noted_blocks(const struct e4l_apply *a)
 }
 
 errcode_t e4l_apply_make_room(struct e4l_apply *a,
-			      const struct e4l_file_plan *step)
+			      const struct e4l_step *step)
 {
 	uint64_t bytes = step->bytes_to_copy + step->bytes_to_zero +
 			 noted_blocks(a) * a->e->fs->blocksize;
@@ -145,7 +145,7 @@ errcode_t e4l_apply_make_room(struct e4l_apply *a,
 }
 
 static errcode_t exchange_blocks(struct e4l_apply *a,
-				 const struct e4l_file_plan *step)
+				 const struct e4l_step *step)
 {
 	errcode_t err = 0;
 	size_t i;
@@ -160,7 +160,7 @@ static errcode_t exchange_blocks(struct e4l_apply *a,
 }
 
 static errcode_t note_data(struct e4l_apply *a,
-			   const struct e4l_file_plan *step)
+			   const struct e4l_step *step)
 {
 	errcode_t err = 0;
 	size_t i;
@@ -194,7 +194,7 @@ static errcode_t note_blocks(struct e4l_apply *a, blk64_t blk, unsigned int n,
 
 /* In blocks that the file's tree has already. */
 static errcode_t journal_tree(struct e4l_apply *a,
-			      const struct e4l_file_plan *step, char *blocks)
+			      const struct e4l_step *step, char *blocks)
 {
 	size_t blocksize = a->e->fs->blocksize, i;
 	errcode_t err = 0;
@@ -211,13 +211,13 @@ static errcode_t journal_tree(struct e4l_apply *a,
 
 /* What the file's extents are going to be. */
 static errcode_t find_extents(struct e4l_apply *a,
-			      const struct e4l_file_plan *step)
+			      const struct e4l_step *step)
 {
 	struct e4l_extent *own = NULL;
 	errcode_t err = 0;
 
 	if (!step->new_extents)
-		err = e4l_plan_extents(a->extents, a->n_extents, step, &own);
+		err = e4l_step_extents(a->extents, a->n_extents, step, &own);
 	if (err)
 		return err;
 	free(a->own);
@@ -228,7 +228,7 @@ static errcode_t find_extents(struct e4l_apply *a,
 }
 
 /* Builds the tree; @root gets what the inode holds of it. */
-static errcode_t put_tree(struct e4l_apply *a, const struct e4l_file_plan *step,
+static errcode_t put_tree(struct e4l_apply *a, const struct e4l_step *step,
 			  uint32_t generation, void *root)
 {
 	char *blocks = calloc(step->n_tree + 1, a->e->fs->blocksize);
@@ -252,7 +252,7 @@ static errcode_t put_tree(struct e4l_apply *a, const struct e4l_file_plan *step,
 
 /* i_blocks follows what the file has gained or lost; libext2fs knows how. */
 static errcode_t count_in_inode(ext2_filsys fs, struct ext2_inode *inode,
-				const struct e4l_file_plan *step)
+				const struct e4l_step *step)
 {
 	int64_t more = e4l_step_grows(fs, step);
 
@@ -277,7 +277,7 @@ static errcode_t change_dir(ext2_filsys fs, struct ext2_inode *inode,
 
 /* The inode points to the new tree; without @dir, nothing else changes. */
 static errcode_t put_inode(struct e4l_apply *a,
-			   const struct e4l_file_plan *step,
+			   const struct e4l_step *step,
 			   const struct e4l_new_dir *dir)
 {
 	ext2_filsys fs = a->e->fs;
@@ -307,7 +307,7 @@ static errcode_t put_inode(struct e4l_apply *a,
 	return err;
 }
 
-static errcode_t apply(struct e4l_apply *a, const struct e4l_file_plan *step,
+static errcode_t apply(struct e4l_apply *a, const struct e4l_step *step,
 		       const struct e4l_new_dir *dir)
 {
 	errcode_t err = 0;
@@ -329,12 +329,12 @@ static errcode_t apply(struct e4l_apply *a, const struct e4l_file_plan *step,
 	return err;
 }
 
-errcode_t e4l_apply_step(struct e4l_apply *a, const struct e4l_file_plan *step)
+errcode_t e4l_apply_step(struct e4l_apply *a, const struct e4l_step *step)
 {
 	return apply(a, step, NULL);
 }
 
-errcode_t e4l_apply_dir(struct e4l_apply *a, const struct e4l_file_plan *step,
+errcode_t e4l_apply_dir(struct e4l_apply *a, const struct e4l_step *step,
 			const struct e4l_new_dir *dir)
 {
 	errcode_t err = apply(a, step, dir);

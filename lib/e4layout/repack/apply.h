@@ -47,14 +47,14 @@ errcode_t e4l_apply_open(struct e4l *e, const struct e4l_apply_options *options,
  * After this and any other error e4l_apply_close() is all that is left.
  */
 errcode_t e4l_apply_make_room(struct e4l_apply *a,
-			      const struct e4l_file_plan *step);
+			      const struct e4l_step *step);
 
 /*
  * Adds a step, for which room was made, to the running transaction, or begins
  * one.  Its new extents must stay until the next is added.  Errors as "any other"
  * above.
  */
-errcode_t e4l_apply_step(struct e4l_apply *a, const struct e4l_file_plan *step);
+errcode_t e4l_apply_step(struct e4l_apply *a, const struct e4l_step *step);
 
 /* What a directory holds when its blocks are new. */
 struct e4l_new_dir {
@@ -68,14 +68,14 @@ struct e4l_new_dir {
  * blocks, all of which it takes: @dir is written there, its size follows, and
  * whether it is indexed.  Frees @dir's blocks in any case.
  */
-errcode_t e4l_apply_dir(struct e4l_apply *a, const struct e4l_file_plan *step,
+errcode_t e4l_apply_dir(struct e4l_apply *a, const struct e4l_step *step,
 			const struct e4l_new_dir *dir);
 
 /*
  * How many clusters more a step leaves its file with.  Data has as many before
  * as after: the difference is the tree's.
  */
-int64_t e4l_step_grows(ext2_filsys fs, const struct e4l_file_plan *step);
+int64_t e4l_step_grows(ext2_filsys fs, const struct e4l_step *step);
 
 /* Commits what has been added.  Errors as "any other" above. */
 errcode_t e4l_apply_commit(struct e4l_apply *a);

@@ -455,15 +455,15 @@ static errcode_t find_room(struct compact *c, struct dir *dir, bool *found)
 
 static int by_start(const void *va, const void *vb)
 {
-	const struct e4l_free_run *a = va, *b = vb;
+	const struct e4l_block_run *a = va, *b = vb;
 
 	return a->pblk < b->pblk ? -1 : a->pblk > b->pblk;
 }
 
 /* Joins runs that overlap or touch; @v is sorted.  Returns how many are left. */
-static size_t join_runs(struct e4l_free_run *v, size_t n)
+static size_t join_runs(struct e4l_block_run *v, size_t n)
 {
-	struct e4l_free_run *last = v;
+	struct e4l_block_run *last = v;
 	size_t i;
 
 	for (i = 1; i < n; i++) {
@@ -479,10 +479,10 @@ static size_t join_runs(struct e4l_free_run *v, size_t n)
 
 /* The clusters that a directory has, each once. */
 static errcode_t list_clusters(const struct compact *c, const struct dir *dir,
-			       struct e4l_file_plan *step)
+			       struct e4l_step *step)
 {
 	blk64_t ratio = c->cost.cluster_blocks, end, all;
-	struct e4l_free_run *v, *last;
+	struct e4l_block_run *v, *last;
 	size_t i, n = 0;
 
 	all = ext2fs_blocks_count(c->e->fs->super);
@@ -510,7 +510,7 @@ static errcode_t list_clusters(const struct compact *c, const struct dir *dir,
 	return 0;
 }
 
-static void free_step(struct e4l_file_plan *step)
+static void free_step(struct e4l_step *step)
 {
 	free(step->new_extents);
 	free(step->take);
@@ -519,11 +519,11 @@ static void free_step(struct e4l_file_plan *step)
 
 /* The new map, which is in the inode. */
 static errcode_t make_step(const struct compact *c, const struct dir *dir,
-			   struct e4l_file_plan *step)
+			   struct e4l_step *step)
 {
 	uint32_t done, len;
 
-	*step = (struct e4l_file_plan) {
+	*step = (struct e4l_step) {
 		.ino = dir->ino, .n_old = dir->n_extents,
 		.new_extents = calloc(ROOT_EXTENTS, sizeof(struct e4l_extent)),
 		.take = calloc(1, sizeof(*step->take)), .n_take = 1,
@@ -538,7 +538,7 @@ static errcode_t make_step(const struct compact *c, const struct dir *dir,
 			.pblk = dir->to + done, .lblk = done, .len = len,
 		};
 	}
-	step->take[0] = (struct e4l_free_run) {
+	step->take[0] = (struct e4l_block_run) {
 		.pblk = dir->to,
 		.len = clusters_of(c, dir->new_blocks) *
 		       c->cost.cluster_blocks,
@@ -549,7 +549,7 @@ static errcode_t make_step(const struct compact *c, const struct dir *dir,
 /* Whether a transaction holds it. */
 static errcode_t fits_txn(struct compact *c, const struct dir *dir, bool *fits)
 {
-	struct e4l_file_plan step;
+	struct e4l_step step;
 	uint64_t blocks = 0;
 	errcode_t err = make_step(c, dir, &step);
 
@@ -640,7 +640,7 @@ static errcode_t plan_dir(struct compact *c, struct dir *dir)
 	return err;
 }
 
-static errcode_t add_free(const struct e4l_free_run *run, void *priv)
+static errcode_t add_free(const struct e4l_block_run *run, void *priv)
 {
 	struct compact *c = priv;
 
@@ -702,7 +702,7 @@ static errcode_t apply_dir(struct compact *c, struct e4l_apply *a,
 	struct e4l_new_dir new = {
 		.n = dir->new_blocks, .indexed = dir->indexed,
 	};
-	struct e4l_file_plan step;
+	struct e4l_step step;
 	errcode_t err = make_step(c, dir, &step);
 
 	if (!err)

@@ -26,7 +26,7 @@
 #define LONG_RUN_BYTES	(1u << 20)
 #define LONG_RUNS_SHARE	20		/* one of so many blocks */
 
-#define PIECE_BYTES	(16u << 20)	/* what is copied at once of a file */
+#define PART_BYTES	(16u << 20)	/* what is copied at once of a file */
 
 struct repack {
 	struct e4l *e;
@@ -327,13 +327,13 @@ static errcode_t scan(struct repack *r)
 
 /* --------------------------------------------------------- 2. check, 3. plan */
 
-static errcode_t add_free(const struct e4l_free_run *run, void *priv)
+static errcode_t add_free(const struct e4l_block_run *run, void *priv)
 {
 	return e4l_plan_add_free(run, ((struct repack *)priv)->plan);
 }
 
 /* What @step changes in the totals. */
-static void count_step(ext2_filsys fs, const struct e4l_file_plan *step,
+static void count_step(ext2_filsys fs, const struct e4l_step *step,
 		       struct e4l_repack_result *result)
 {
 	result->tree_blocks_after += e4l_step_grows(fs, step);
@@ -342,7 +342,7 @@ static void count_step(ext2_filsys fs, const struct e4l_file_plan *step,
 }
 
 /* How many files the @n steps are about. */
-static errcode_t count_files(const struct e4l_file_plan *steps, size_t n,
+static errcode_t count_files(const struct e4l_step *steps, size_t n,
 			     uint64_t *files)
 {
 	ext2_ino_t *inos = calloc(n + 1, sizeof(*inos));
@@ -443,7 +443,7 @@ static bool should_stop(bool inside, void *priv)
 }
 
 static errcode_t apply_steps(struct repack *r, struct e4l_apply *a,
-			     const struct e4l_file_plan *steps, size_t *n)
+			     const struct e4l_step *steps, size_t *n)
 {
 	size_t i;
 	errcode_t err = 0;
@@ -470,7 +470,7 @@ static errcode_t apply_steps(struct repack *r, struct e4l_apply *a,
 
 /* Quota counts tree blocks too: can it count what is going to change? */
 static errcode_t check_quota(struct repack *r, struct e4l_quota *q,
-			     const struct e4l_file_plan *steps, size_t n)
+			     const struct e4l_step *steps, size_t n)
 {
 	ext2_filsys fs = r->e->fs;
 	struct ext2_inode *inode = malloc(EXT2_INODE_SIZE(fs->super));
@@ -491,7 +491,7 @@ static errcode_t check_quota(struct repack *r, struct e4l_quota *q,
 	return err;
 }
 
-static errcode_t apply_plan(struct repack *r, const struct e4l_file_plan *steps,
+static errcode_t apply_plan(struct repack *r, const struct e4l_step *steps,
 			    size_t *n)
 {
 	struct e4l_apply_options opt = {
@@ -552,7 +552,7 @@ struct rest {
 
 /* The steps that a run which was stopped leaves to the next. */
 static errcode_t skip_the_rest(struct repack *r,
-			       const struct e4l_file_plan *steps, size_t n)
+			       const struct e4l_step *steps, size_t n)
 {
 	struct rest *rest = calloc(n + 1, sizeof(*rest));
 	size_t i;
@@ -583,7 +583,7 @@ static errcode_t skip_the_rest(struct repack *r,
 
 /* Files of which something is left to do have not been done. */
 static errcode_t count_done(struct repack *r,
-			    const struct e4l_file_plan *rest, size_t n)
+			    const struct e4l_step *rest, size_t n)
 {
 	uint64_t left;
 	errcode_t err = count_files(rest, n, &left);
@@ -596,7 +596,7 @@ static errcode_t carry_out(struct repack *r)
 {
 	struct e4l_repack_result *result = r->result;
 	ext2_filsys fs = r->e->fs;
-	const struct e4l_file_plan *steps;
+	const struct e4l_step *steps;
 	size_t all, n, i;
 	errcode_t err;
 
@@ -633,10 +633,10 @@ static void keep_long_runs(struct e4l_plan_options *opt, ext2_filsys fs)
 				LONG_RUNS_SHARE;
 }
 
-static void cut_moves(struct e4l_plan_options *opt, uint64_t piece_blocks)
+static void cut_moves(struct e4l_plan_options *opt, uint64_t part_blocks)
 {
-	uint64_t clusters = piece_blocks ? piece_blocks :
-					   PIECE_BYTES / opt->blocksize;
+	uint64_t clusters = part_blocks ? part_blocks :
+					   PART_BYTES / opt->blocksize;
 
 	clusters /= opt->cluster_blocks;
 	opt->part_blocks = (clusters ? clusters : 1) * opt->cluster_blocks;
@@ -658,7 +658,7 @@ errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_options *options,
 	r.plan_opt.reread = reread;
 	r.plan_opt.priv = &r;
 	keep_long_runs(&r.plan_opt, e->fs);
-	cut_moves(&r.plan_opt, options->piece_blocks);
+	cut_moves(&r.plan_opt, options->part_blocks);
 	r.block = malloc(e->fs->blocksize);
 	err = r.block ? e4l_claims_new(e, &r.claims) : ENOMEM;
 	if (!err)
