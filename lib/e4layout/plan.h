@@ -17,10 +17,20 @@ extern "C" {
 
 #define E4L_NO_LIMIT		UINT64_MAX
 
-struct e4l_plan_options {
+/* What a filesystem fixes: its sizes, and what a transaction of it holds. */
+struct e4l_geometry {
 	uint32_t blocksize;		/* in bytes */
 	uint32_t cluster_blocks;	/* 1 without bigalloc */
 	uint32_t group_blocks;
+	uint32_t first_blk;		/* that group 0 begins with */
+	uint32_t groups_per_desc;	/* in one block; 0 is 1 */
+	uint32_t txn_blocks;		/* of metadata; 0: no limit */
+	uint32_t quota_blocks;		/* that one step changes at most */
+	uint32_t reserved[9];
+};
+
+struct e4l_plan_options {
+	struct e4l_geometry geo;
 	/*
 	 * The longest unwritten run that may be zeroed; 0: none.  Runs over
 	 * E4L_UNWRITTEN_MAX_BLOCKS are never zeroed.
@@ -28,14 +38,6 @@ struct e4l_plan_options {
 	uint32_t zeroout_max_blocks;
 	uint64_t zeroout_budget_blocks;	/* over all files; or E4L_NO_LIMIT */
 	uint64_t copy_budget_blocks;	/* likewise; unwritten blocks are free */
-	/*
-	 * The most metadata blocks that one step may change (0: no limit), the
-	 * block that group 0 begins with, and how many groups' descriptors are
-	 * in one block (0 is 1).
-	 */
-	uint32_t txn_blocks;
-	uint32_t first_blk;
-	uint32_t groups_per_desc;
 	/*
 	 * How many blocks make a long free run (0: none is), whole clusters,
 	 * and how many must be free in such runs for others to be used freely:

@@ -60,8 +60,11 @@ static struct world *new_world(uint64_t clusters, uint32_t ratio,
 	uint64_t i;
 
 	w->opt = (struct e4l_plan_options) {
-		.blocksize = BLOCKSIZE, .cluster_blocks = ratio,
-		.group_blocks = 128 * ratio, .zeroout_max_blocks = 8,
+		.geo = {
+			.blocksize = BLOCKSIZE, .cluster_blocks = ratio,
+			.group_blocks = 128 * ratio, .quota_blocks = 3,
+		},
+		.zeroout_max_blocks = 8,
 		.zeroout_budget_blocks = E4L_NO_LIMIT,
 		.copy_budget_blocks = E4L_NO_LIMIT,
 	};
@@ -100,7 +103,7 @@ static void add_extent(struct world *w, unsigned int f, struct e4l_extent ex)
 	file->ex = reallocarray(file->ex, file->n + 1, sizeof(*file->ex));
 	file->ex[file->n++] = ex;
 	for (i = 0; i < ex.len; i++) {
-		w->state[(ex.pblk + i) / w->opt.cluster_blocks] = USED + f;
+		w->state[(ex.pblk + i) / w->opt.geo.cluster_blocks] = USED + f;
 		if (!ex.unwritten)
 			w->content[ex.pblk + i] = name_of(f, ex.lblk + i);
 	}
@@ -133,7 +136,7 @@ static void add_trees(struct world *w)
 		for (i = 0; i < f->n_tree; i++) {
 			at = some_free(w);
 			w->state[at] = USED + (f - w->file);
-			f->tree[i].pblk = at * w->opt.cluster_blocks;
+			f->tree[i].pblk = at * w->opt.geo.cluster_blocks;
 		}
 	}
 }
@@ -142,7 +145,7 @@ static void add_trees(struct world *w)
 static void add_cluster(struct world *w, unsigned int f, uint64_t lc,
 			uint64_t pc, unsigned int state)
 {
-	uint32_t ratio = w->opt.cluster_blocks, i, len;
+	uint32_t ratio = w->opt.geo.cluster_blocks, i, len;
 
 	for (i = 0; i < ratio; i += len) {
 		len = 1 + random() % (ratio - i);
@@ -204,8 +207,8 @@ static errcode_t try_plan(const struct world *w, struct e4l_plan **ret)
 	for (i = 0; i < w->clusters; i += n) {
 		for (n = 0; i + n < w->clusters && w->state[i + n] == FREE; )
 			n++;
-		run.pblk = i * w->opt.cluster_blocks;
-		run.len = n * w->opt.cluster_blocks;
+		run.pblk = i * w->opt.geo.cluster_blocks;
+		run.len = n * w->opt.geo.cluster_blocks;
 		if (n)
 			CHECK(!e4l_plan_add_free(&run, p));
 		n += !n;
@@ -262,7 +265,7 @@ static struct view *view_of(const struct world *w, const struct file *f,
 static void mark(struct world *w, const struct e4l_block_run *run, size_t n,
 		 int from, int to)
 {
-	uint64_t ratio = w->opt.cluster_blocks, i;
+	uint64_t ratio = w->opt.geo.cluster_blocks, i;
 
 	for (; n--; run++) {
 		CHECK(run->len > 0);
@@ -286,9 +289,9 @@ static void copy_blocks(struct world *w, const struct e4l_step *s, int me)
 		CHECK(m->from != m->to);
 		for (i = 0; i < m->len; i++) {
 			CHECK(w->state[(m->from + i) /
-					 w->opt.cluster_blocks] == me);
+					 w->opt.geo.cluster_blocks] == me);
 			CHECK(w->state[(m->to + i) /
-					 w->opt.cluster_blocks] == me);
+					 w->opt.geo.cluster_blocks] == me);
 			if (m->copy)
 				w->content[m->to + i] = w->content[m->from + i];
 		}
@@ -360,28 +363,29 @@ static void mark_groups(const struct world *w, const struct e4l_block_run *run,
 
 	for (; n--; run++)
 		for (i = run->pblk; i < run->pblk + run->len; i++)
-			groups[i / w->opt.group_blocks] = true;
+			groups[i / w->opt.geo.group_blocks] = true;
 }
 
-/* An inode, three quota files, the tree, bitmaps, descriptors. */
+/* An inode, quota files, the tree, bitmaps, descriptors. */
 static void check_cost(const struct world *w, const struct e4l_step *s)
 {
-	uint64_t n = w->clusters * w->opt.cluster_blocks /
-		     w->opt.group_blocks + 1, i, cost = 4;
-	uint32_t per = w->opt.groups_per_desc ? w->opt.groups_per_desc : 1;
+	uint64_t n = w->clusters * w->opt.geo.cluster_blocks /
+		     w->opt.geo.group_blocks + 1, i;
+	uint64_t cost = 1 + w->opt.geo.quota_blocks;
+	uint32_t per = w->opt.geo.groups_per_desc;
 	bool *groups = calloc(2 * n, sizeof(*groups));
 
 	mark_groups(w, s->take, s->n_take, groups);
 	mark_groups(w, s->give, s->n_give, groups);
 	for (i = 0; i < n; i++) {
 		cost += groups[i];
-		groups[n + i / per] |= groups[i];
+		groups[n + i / (per ? per : 1)] |= groups[i];
 	}
 	for (i = n; i < 2 * n; i++)
 		cost += groups[i];
 	if (!s->tree_is_new)
 		cost += s->n_tree;
-	CHECK(!w->opt.txn_blocks || cost <= w->opt.txn_blocks);
+	CHECK(!w->opt.geo.txn_blocks || cost <= w->opt.geo.txn_blocks);
 	free(groups);
 }
 
@@ -437,14 +441,14 @@ static void carry_out(struct world *w, const struct e4l_step *s, bool part)
 		     !s->n_moves == !s->fragments_saved);
 	check_part(w, s);
 	check_cost(w, s);
-	check_tree(s, w->opt.cluster_blocks);
+	check_tree(s, w->opt.geo.cluster_blocks);
 	old = view_of(w, f, &blocks);
 	mark(w, s->take, s->n_take, FREE, me);
 	copy_blocks(w, s, me);
 	set_layout(f, s);
 	CHECK(s->new_fragments == fragments_of(f));
 	/* stopped here, it is no worse than it was */
-	CHECK(w->opt.txn_blocks || (f->n <= f->most &&
+	CHECK(w->opt.geo.txn_blocks || (f->n <= f->most &&
 				    s->new_fragments <= f->most_fragments));
 	new = view_of(w, f, &same);
 	CHECK(same == blocks);
@@ -469,7 +473,7 @@ static void batch_ends(struct world *w)
 static void check_map(const struct world *w)
 {
 	int *state = calloc(w->clusters, sizeof(*state));
-	uint32_t ratio = w->opt.cluster_blocks;
+	uint32_t ratio = w->opt.geo.cluster_blocks;
 	unsigned int f;
 	uint64_t i;
 	size_t k;
@@ -555,7 +559,7 @@ static uint64_t largest_free(const struct world *w)
 static uint64_t pieces_of(const struct world *w, const struct file *f,
 			  uint64_t *unjoined)
 {
-	uint64_t ratio = w->opt.cluster_blocks, lc, pc, len = 0, pieces = 0;
+	uint64_t ratio = w->opt.geo.cluster_blocks, lc, pc, len = 0, pieces = 0;
 	uint64_t last_lc = UINT64_MAX - 1, last_pc = 0, in_run = 0, i;
 	size_t k;
 
@@ -624,7 +628,7 @@ static uint64_t in_long_runs(const struct world *w, uint64_t unit)
 static uint64_t worth_more(const struct world *w, const struct e4l_plan *p,
 			   uint64_t unit)
 {
-	uint64_t ratio = w->opt.cluster_blocks, cost = 0, moved, most;
+	uint64_t ratio = w->opt.geo.cluster_blocks, cost = 0, moved, most;
 	const struct e4l_step *s;
 	size_t n, i;
 
@@ -651,7 +655,7 @@ START_TEST(keeps_long_free_runs)
 	srandom(_i);
 	w = random_world(_i % 3 ? 1 : 4);
 	unit = 8 + random() % 24;
-	w->opt.long_run_blocks = unit * w->opt.cluster_blocks;
+	w->opt.long_run_blocks = unit * w->opt.geo.cluster_blocks;
 	w->opt.long_blocks_kept = random() % 2 ? E4L_NO_LIMIT : random() % 400;
 	before = in_long_runs(w, unit);
 	p = make_plan(w);
@@ -659,7 +663,7 @@ START_TEST(keeps_long_free_runs)
 	carry_out_all(w, p);
 	check_map(w);
 	e4l_plan_free(p);
-	kept = w->opt.long_blocks_kept / w->opt.cluster_blocks;
+	kept = w->opt.long_blocks_kept / w->opt.geo.cluster_blocks;
 	kept = before < kept ? before : kept;
 	ck_assert_uint_ge(in_long_runs(w, unit) + cost, kept);
 	free_world(w);
@@ -765,9 +769,10 @@ START_TEST(small_transactions)
 
 	srandom(_i);
 	w = random_world(_i % 3 ? 1 : 4);
-	w->opt.group_blocks = 32 * w->opt.cluster_blocks;
-	w->opt.txn_blocks = 9 + random() % 30;
-	w->opt.groups_per_desc = random() % 4;
+	w->opt.geo.group_blocks = 32 * w->opt.geo.cluster_blocks;
+	w->opt.geo.txn_blocks = 9 + random() % 30;
+	w->opt.geo.groups_per_desc = random() % 4;
+	w->opt.geo.quota_blocks = _i % 4;
 	for (round = 0; round < 20 && (!round || w->steps); round++)
 		plan_and_carry_out(w);
 	ck_assert_uint_eq(w->steps, 0);
@@ -851,7 +856,7 @@ START_TEST(buys_parts)
 
 	srandom(_i);
 	w = long_world(_i % 3 ? 1 : 4);
-	w->opt.copy_budget_blocks = 400 * w->opt.cluster_blocks;
+	w->opt.copy_budget_blocks = 400 * w->opt.geo.cluster_blocks;
 	for (round = 0; round < 1000 && (!round || w->steps); round++) {
 		plan_and_carry_out(w);
 		ck_assert_uint_le(w->copied, w->opt.copy_budget_blocks);
@@ -1211,15 +1216,15 @@ START_TEST(moves_what_no_transaction_holds)
 	static const uint64_t runs[] = { 30000 };
 	struct world *w = scattered(runs, 1);
 
-	w->opt.txn_blocks = 100;
-	w->opt.groups_per_desc = 4;
+	w->opt.geo.txn_blocks = 100;
+	w->opt.geo.groups_per_desc = 4;
 	ck_assert_uint_eq(pieces_after(w), 1);
 	ck_assert(!w->left[0]);
 	ck_assert_uint_ge(w->parts, 2);
 	free_world(w);
 	/* no group fits beside the inode and quota */
 	w = scattered(runs, 1);
-	w->opt.txn_blocks = 5;
+	w->opt.geo.txn_blocks = 5;
 	ck_assert_uint_eq(pieces_after(w), 1897);
 	ck_assert(w->left[0]);
 	ck_assert_uint_eq(w->steps, 0);
@@ -1294,10 +1299,10 @@ START_TEST(knows_what_to_leave_alone)
 	e4l_plan_steps(p, &n);
 	ck_assert_uint_eq(n, 0);
 	e4l_plan_free(p);
-	w->opt.cluster_blocks = 0;
+	w->opt.geo.cluster_blocks = 0;
 	ck_assert_int_eq(e4l_plan_new(&w->opt, &p), E4L_ET_BAD_ARGUMENT);
 	ck_assert_ptr_null(p);
-	w->opt.cluster_blocks = 1;
+	w->opt.geo.cluster_blocks = 1;
 	ck_assert_int_eq(e4l_es_new(0, &w->opt.cache), 0);
 	ck_assert_int_eq(e4l_plan_new(&w->opt, &p), E4L_ET_BAD_ARGUMENT);
 	ck_assert_ptr_null(p);
@@ -1431,8 +1436,8 @@ static struct world *any_world(int i)
 		w->opt.copy_budget_blocks = random() % 100;
 		w->opt.zeroout_budget_blocks = random() % 30;
 	} else {
-		w->opt.group_blocks = 32 * w->opt.cluster_blocks;
-		w->opt.txn_blocks = 9 + random() % 30;
+		w->opt.geo.group_blocks = 32 * w->opt.geo.cluster_blocks;
+		w->opt.geo.txn_blocks = 9 + random() % 30;
 	}
 	return w;
 }

@@ -134,7 +134,7 @@ errcode_t e4l_step_extents(const struct e4l_extent *old, size_t n_old,
 
 static errcode_t count_long_runs(struct e4l_plan *p)
 {
-	uint64_t clusters = p->opt.long_run_blocks / p->opt.cluster_blocks;
+	uint64_t clusters = p->opt.long_run_blocks / p->opt.geo.cluster_blocks;
 
 	return e4l_space_count(p->space, clusters);
 }
@@ -145,11 +145,11 @@ errcode_t e4l_plan_new(const struct e4l_plan_options *options,
 	struct e4l_plan *p;
 
 	*ret = NULL;
-	if (!options->blocksize || !options->cluster_blocks ||
-	    !options->group_blocks || (options->cache && !options->reread) ||
-	    options->group_blocks % options->cluster_blocks ||
-	    options->part_blocks % options->cluster_blocks ||
-	    options->long_run_blocks % options->cluster_blocks)
+	if (!options->geo.blocksize || !options->geo.cluster_blocks ||
+	    !options->geo.group_blocks || (options->cache && !options->reread) ||
+	    options->geo.group_blocks % options->geo.cluster_blocks ||
+	    options->part_blocks % options->geo.cluster_blocks ||
+	    options->long_run_blocks % options->geo.cluster_blocks)
 		return E4L_ET_BAD_ARGUMENT;
 	p = calloc(1, sizeof(*p));
 	if (!p)
@@ -199,7 +199,7 @@ errcode_t e4l_plan_add_free(const struct e4l_block_run *run, void *plan)
 {
 	struct e4l_plan *p = plan;
 
-	return e4l_space_add_run(p->space, run, p->opt.cluster_blocks);
+	return e4l_space_add_run(p->space, run, p->opt.geo.cluster_blocks);
 }
 
 bool e4l_well_formed(const struct e4l_extent *ex, size_t n)
@@ -268,7 +268,7 @@ static bool is_loose(const struct e4l_plan *p, const struct e4l_candidate *c)
 {
 	return c->allowed & E4L_PLAN_MERGE &&
 	       (c->n_packed < c->n_ex ||
-		e4l_ideal_tree_blocks(c->n_packed, p->opt.blocksize) <
+		e4l_ideal_tree_blocks(c->n_packed, p->opt.geo.blocksize) <
 		c->n_tree);
 }
 
@@ -280,7 +280,7 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
 
 	if (!e4l_well_formed(file->extents, file->n_extents) ||
 	    file->n_tree < e4l_ideal_tree_blocks(file->n_extents,
-						 p->opt.blocksize))
+						 p->opt.geo.blocksize))
 		return E4L_ET_BAD_ARGUMENT;
 	err = e4l_grow(&p->files, p->n_files, sizeof(*p->files));
 	if (err)
@@ -311,7 +311,7 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
 static errcode_t give_tree_block(struct e4l_plan *p, struct e4l_step *step,
 				 blk64_t blk)
 {
-	uint32_t ratio = p->opt.cluster_blocks;
+	uint32_t ratio = p->opt.geo.cluster_blocks;
 	errcode_t err;
 
 	err = e4l_grow(&step->give, step->n_give, sizeof(*step->give));
@@ -330,7 +330,8 @@ static bool find_tree_run(const struct e4l_plan *p, const blk64_t *tree,
 			  const struct e4l_step *step, bool must,
 			  uint64_t *at)
 {
-	uint64_t ratio = p->opt.cluster_blocks, group = p->opt.group_blocks;
+	uint64_t ratio = p->opt.geo.cluster_blocks;
+	uint64_t group = p->opt.geo.group_blocks;
 	blk64_t data = step->new_extents[0].pblk;
 	struct e4l_run near = { data / ratio, group / ratio };
 
@@ -344,7 +345,7 @@ static bool find_tree_run(const struct e4l_plan *p, const blk64_t *tree,
 static errcode_t take_tree(struct e4l_plan *p, struct e4l_step *step,
 			   uint64_t at)
 {
-	uint64_t ratio = p->opt.cluster_blocks;
+	uint64_t ratio = p->opt.geo.cluster_blocks;
 	errcode_t err;
 	size_t i;
 
@@ -365,9 +366,9 @@ static errcode_t take_tree(struct e4l_plan *p, struct e4l_step *step,
 errcode_t e4l_place_tree(struct e4l_plan *p, const blk64_t *tree, size_t n,
 			 struct e4l_step *step, bool *placed)
 {
-	size_t need = e4l_ideal_tree_blocks(step->n_new, p->opt.blocksize);
-	bool must = need > n || (p->opt.txn_blocks &&
-				 need > p->opt.txn_blocks / 2);
+	size_t need = e4l_ideal_tree_blocks(step->n_new, p->opt.geo.blocksize);
+	bool must = need > n || (p->opt.geo.txn_blocks &&
+				 need > p->opt.geo.txn_blocks / 2);
 	errcode_t err = 0;
 	uint64_t at;
 	size_t i;
@@ -390,7 +391,7 @@ errcode_t e4l_place_tree(struct e4l_plan *p, const blk64_t *tree, size_t n,
 
 errcode_t e4l_drop_step(struct e4l_plan *p, struct e4l_step *step)
 {
-	uint32_t ratio = p->opt.cluster_blocks;
+	uint32_t ratio = p->opt.geo.cluster_blocks;
 	errcode_t err = 0;
 
 	if (step->tree_is_new)
@@ -403,7 +404,7 @@ errcode_t e4l_drop_step(struct e4l_plan *p, struct e4l_step *step)
 static errcode_t give_runs(struct e4l_plan *p, const struct e4l_block_run *give,
 			   size_t n)
 {
-	uint64_t ratio = p->opt.cluster_blocks;
+	uint64_t ratio = p->opt.geo.cluster_blocks;
 	errcode_t err = 0;
 
 	for (; n && !err; n--, give++)
@@ -544,7 +545,7 @@ uint64_t e4l_plan_longest(const struct e4l_plan *p)
 {
 	uint64_t at;
 
-	return e4l_space_largest(p->space, &at) * p->opt.cluster_blocks;
+	return e4l_space_largest(p->space, &at) * p->opt.geo.cluster_blocks;
 }
 
 /* Makes free what the steps so far give; the next may use it. */
@@ -684,8 +685,8 @@ static errcode_t zero_runs(struct e4l_extent *ex, size_t n_ex,
 static errcode_t shrink_tree(struct e4l_plan *p, struct e4l_candidate *c,
 			     struct e4l_step *step)
 {
-	uint64_t need = e4l_ideal_tree_blocks(step->n_new, p->opt.blocksize);
-	uint32_t ratio = p->opt.cluster_blocks;
+	uint64_t need = e4l_ideal_tree_blocks(step->n_new, p->opt.geo.blocksize);
+	uint32_t ratio = p->opt.geo.cluster_blocks;
 	bool taken = step->tree_is_new;
 	size_t given = step->n_give, i;
 	errcode_t err = 0;
@@ -746,7 +747,7 @@ static errcode_t pack_amending(struct e4l_plan *p, struct e4l_candidate *c,
 			       struct e4l_extent *ex, size_t n, bool *done)
 {
 	struct e4l_step *step = &p->steps[c->step - 1];
-	size_t need = e4l_ideal_tree_blocks(n, p->opt.blocksize);
+	size_t need = e4l_ideal_tree_blocks(n, p->opt.geo.blocksize);
 	errcode_t err;
 
 	err = e4l_step_fits(p, step, step->tree_is_new ? 0 :
@@ -775,7 +776,7 @@ static errcode_t pack_file(struct e4l_plan *p, struct e4l_candidate *c,
 	err = e4l_get_extents(p, c, &ex, &n_ex);
 	if (err)
 		return err;
-	err = zero_runs(ex, n_ex, runs, n, step, p->opt.blocksize);
+	err = zero_runs(ex, n_ex, runs, n, step, p->opt.geo.blocksize);
 	if (err) {
 		free(ex);
 		return err;
@@ -933,8 +934,8 @@ errcode_t e4l_plan_make(struct e4l_plan *p)
 	errcode_t err;
 
 	p->in_long = e4l_space_in_long(p->space);
-	if (p->in_long > p->opt.long_blocks_kept / p->opt.cluster_blocks)
-		p->in_long = p->opt.long_blocks_kept / p->opt.cluster_blocks;
+	if (p->in_long > p->opt.long_blocks_kept / p->opt.geo.cluster_blocks)
+		p->in_long = p->opt.long_blocks_kept / p->opt.geo.cluster_blocks;
 	do {
 		changed = false;
 		err = move_all(p, &changed);

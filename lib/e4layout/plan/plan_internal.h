@@ -3,7 +3,6 @@
 #ifndef E4L_PLANP_H
 #define E4L_PLANP_H
 
-#include <e4layout/journal.h>
 #include <e4layout/plan.h>
 #include <e4layout/zeroout.h>
 #include "e4layout/base/array.h"
@@ -167,7 +166,7 @@ struct e4l_moving {
  * blocks come or go.  @less: how many tree blocks it is going to give back
  * beside.
  */
-errcode_t e4l_step_cost(const struct e4l_plan_options *opt,
+errcode_t e4l_step_cost(const struct e4l_geometry *geo,
 			const struct e4l_step *step, size_t less,
 			uint64_t *blocks);
 /* Whether it fits into a transaction. */

@@ -71,7 +71,7 @@ static size_t logical_run(const piece *v, size_t n, uint64_t *len)
 errcode_t e4l_move_weigh(const struct e4l_plan *p, struct e4l_candidate *c,
 			 const struct e4l_extent *ex, size_t n)
 {
-	uint64_t ratio = p->opt.cluster_blocks, len;
+	uint64_t ratio = p->opt.geo.cluster_blocks, len;
 	struct e4l_pieces pieces;
 	const piece *v;
 	size_t i, k, x = 0;
@@ -380,7 +380,7 @@ static errcode_t map_extents(const struct e4l_plan *p,
 			     const struct e4l_extent *ex, size_t n,
 			     const piece *v, struct e4l_step *step)
 {
-	uint64_t ratio = p->opt.cluster_blocks, at, end, stop;
+	uint64_t ratio = p->opt.geo.cluster_blocks, at, end, stop;
 	struct e4l_move m;
 	errcode_t err = 0;
 	size_t i;
@@ -406,7 +406,7 @@ static errcode_t map_extents(const struct e4l_plan *p,
 				.lblk = at, .pblk = m.to, .len = m.len,
 				.unwritten = ex[i].unwritten,
 			};
-			err = add_move(step, &m, p->opt.blocksize);
+			err = add_move(step, &m, p->opt.geo.blocksize);
 		}
 	}
 	step->n_new = e4l_pack(step->new_extents, step->n_new,
@@ -453,7 +453,7 @@ errcode_t e4l_make_move(const struct e4l_plan *p, const struct e4l_extent *ex,
 			const struct e4l_pieces *new,
 			struct e4l_step *step)
 {
-	struct lists lists = { step, p->opt.cluster_blocks };
+	struct lists lists = { step, p->opt.geo.cluster_blocks };
 	errcode_t err = map_extents(p, ex, n, new->v, step);
 
 	return err ? err : e4l_each_change(old, new, list_change, &lists);
@@ -467,7 +467,7 @@ static errcode_t spares_long_runs(struct e4l_plan *p,
 				  const struct e4l_moving *m,
 				  const struct e4l_step *step, bool *spares)
 {
-	uint64_t ratio = p->opt.cluster_blocks, clusters = 0, in_long;
+	uint64_t ratio = p->opt.geo.cluster_blocks, clusters = 0, in_long;
 	const struct e4l_block_run *give = step->give;
 	errcode_t err = 0;
 	size_t i;
@@ -500,7 +500,7 @@ static errcode_t add_whole(struct e4l_plan *p, struct e4l_moving *m)
 
 	err = e4l_make_move(p, m->ex, m->n_ex, &m->old, &m->new, &step);
 	step.fragments_saved = m->old.n - m->new.n;
-	m->copied = step.bytes_to_copy / p->opt.blocksize;
+	m->copied = step.bytes_to_copy / p->opt.geo.blocksize;
 	if (!err)
 		err = e4l_place_tree(p, m->c->tree, m->c->n_tree, &step,
 				     &placed);
@@ -567,7 +567,7 @@ static errcode_t settle(struct e4l_plan *p, struct e4l_moving *m, bool *moved)
 	errcode_t err;
 
 	err = e4l_make_move(p, m->ex, m->n_ex, &m->old, &m->new, &step);
-	m->copied = step.bytes_to_copy / p->opt.blocksize;
+	m->copied = step.bytes_to_copy / p->opt.geo.blocksize;
 	if (!err)
 		err = judge(p, m, &step, moved);
 	step.fragments_saved = m->old.n - m->new.n;
@@ -588,8 +588,8 @@ static errcode_t settle(struct e4l_plan *p, struct e4l_moving *m, bool *moved)
 static errcode_t try_move(struct e4l_plan *p, struct e4l_moving *m,
 			  uint64_t below, bool partial, bool *done)
 {
-	uint64_t ratio = p->opt.cluster_blocks;
-	uint64_t group = p->opt.group_blocks / ratio;
+	uint64_t ratio = p->opt.geo.cluster_blocks;
+	uint64_t group = p->opt.geo.group_blocks / ratio;
 	struct placing pl = {
 		.space = p->space, .below = below,
 		.near = { m->c->goal / ratio / group * group, group },
@@ -604,7 +604,7 @@ static errcode_t try_move(struct e4l_plan *p, struct e4l_moving *m,
 errcode_t e4l_move_file(struct e4l_plan *p, struct e4l_candidate *c,
 			bool partial, bool *moved)
 {
-	uint64_t ratio = p->opt.cluster_blocks;
+	uint64_t ratio = p->opt.geo.cluster_blocks;
 	struct e4l_moving m = { .c = c };
 	bool done = false;
 	errcode_t err;

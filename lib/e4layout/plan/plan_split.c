@@ -8,10 +8,6 @@
 #include <errno.h>
 #include <string.h>
 #include "plan_internal.h"
-#include "e4layout/journal/quota.h"
-
-/* An inode, and what quota counts for user, group and project. */
-#define FIXED_BLOCKS (1 + QUOTA_TXN_BLOCKS)
 
 /* A part copies as many times the blocks of the tree that it rewrites. */
 #define TREE_SHARE 8
@@ -19,16 +15,22 @@
 /* ---------------------------------------------------------------------- cost */
 
 struct groups {
-	const struct e4l_plan_options *opt;
+	const struct e4l_geometry *geo;
 	uint32_t *v;
 	size_t n;
 };
 
+/* An inode, and what quota counts for its owners. */
+static uint64_t fixed_blocks(const struct e4l_geometry *geo)
+{
+	return 1 + (uint64_t)geo->quota_blocks;
+}
+
 static errcode_t add_groups(struct groups *g, blk64_t blk, blk64_t len)
 {
-	blk64_t last = (blk + len - 1 - g->opt->first_blk) /
-		       g->opt->group_blocks;
-	blk64_t group = (blk - g->opt->first_blk) / g->opt->group_blocks;
+	blk64_t last = (blk + len - 1 - g->geo->first_blk) /
+		       g->geo->group_blocks;
+	blk64_t group = (blk - g->geo->first_blk) / g->geo->group_blocks;
 	errcode_t err = 0;
 
 	for (; group <= last && !err; group++) {
@@ -44,7 +46,7 @@ static errcode_t add_groups(struct groups *g, blk64_t blk, blk64_t len)
 /* A bitmap for each, and the blocks that their descriptors are in. */
 static uint64_t count_blocks(struct groups *g)
 {
-	uint32_t per = g->opt->groups_per_desc ? g->opt->groups_per_desc : 1;
+	uint32_t per = g->geo->groups_per_desc ? g->geo->groups_per_desc : 1;
 	uint64_t blocks = 0;
 	size_t i;
 
@@ -67,11 +69,11 @@ static errcode_t add_runs(struct groups *g, const struct e4l_block_run *runs,
 	return err;
 }
 
-errcode_t e4l_step_cost(const struct e4l_plan_options *opt,
+errcode_t e4l_step_cost(const struct e4l_geometry *geo,
 			const struct e4l_step *step, size_t less,
 			uint64_t *blocks)
 {
-	struct groups g = { .opt = opt };
+	struct groups g = { .geo = geo };
 	size_t kept = step->n_tree - less, i;
 	errcode_t err;
 
@@ -80,7 +82,7 @@ errcode_t e4l_step_cost(const struct e4l_plan_options *opt,
 		err = add_runs(&g, step->give, step->n_give);
 	for (i = kept; i < step->n_tree && !err; i++)
 		err = add_groups(&g, step->tree[i], 1);
-	*blocks = FIXED_BLOCKS + (step->tree_is_new ? 0 : kept) +
+	*blocks = fixed_blocks(geo) + (step->tree_is_new ? 0 : kept) +
 		  count_blocks(&g);
 	free(g.v);
 	return err;
@@ -93,9 +95,9 @@ errcode_t e4l_step_fits(const struct e4l_plan *p,
 	uint64_t blocks = 0;
 	errcode_t err = 0;
 
-	if (p->opt.txn_blocks)
-		err = e4l_step_cost(&p->opt, step, less, &blocks);
-	*fits = blocks <= p->opt.txn_blocks;
+	if (p->opt.geo.txn_blocks)
+		err = e4l_step_cost(&p->opt.geo, step, less, &blocks);
+	*fits = blocks <= p->opt.geo.txn_blocks;
 	return err;
 }
 
@@ -141,8 +143,9 @@ uint64_t e4l_part_blocks(const struct e4l_plan *p,
 /* Clusters from @at to the end of the group of its first block. */
 static uint64_t to_group_end(const struct e4l_plan *p, uint64_t at)
 {
-	uint64_t ratio = p->opt.cluster_blocks, group = p->opt.group_blocks;
-	uint64_t in_group = (at * ratio - p->opt.first_blk) % group;
+	uint64_t ratio = p->opt.geo.cluster_blocks;
+	uint64_t group = p->opt.geo.group_blocks;
+	uint64_t in_group = (at * ratio - p->opt.geo.first_blk) % group;
 
 	return (group - in_group + ratio - 1) / ratio;
 }
@@ -150,7 +153,7 @@ static uint64_t to_group_end(const struct e4l_plan *p, uint64_t at)
 /* The written blocks of @ch, which is behind the last. */
 static uint64_t count_written(struct split *s, const struct e4l_change *ch)
 {
-	uint64_t ratio = s->p->opt.cluster_blocks;
+	uint64_t ratio = s->p->opt.geo.cluster_blocks;
 	uint64_t from = ch->lc * ratio, to = (ch->lc + ch->n) * ratio;
 	const struct e4l_extent *ex = s->m->ex;
 	uint64_t start, end, written = 0;
@@ -171,7 +174,7 @@ static uint64_t count_written(struct split *s, const struct e4l_change *ch)
 static uint64_t unit_clusters(const struct split *s,
 			      const struct e4l_change *ch)
 {
-	uint64_t most = s->most / s->p->opt.cluster_blocks;
+	uint64_t most = s->most / s->p->opt.geo.cluster_blocks;
 	uint64_t n = ch->n < most ? ch->n : most, end;
 
 	end = to_group_end(s->p, ch->from);
@@ -337,12 +340,12 @@ static size_t count_by_copy(const struct split *s, size_t first)
 static errcode_t count_units(const struct split *s, size_t first, size_t high,
 			     uint64_t room, size_t *n)
 {
-	uint64_t ratio = s->p->opt.cluster_blocks;
+	uint64_t ratio = s->p->opt.geo.cluster_blocks;
 	size_t low = 0, mid, i;
 	errcode_t err = 0;
 
 	while (low < high && !err) {
-		struct groups g = { .opt = &s->p->opt };
+		struct groups g = { .geo = &s->p->opt.geo };
 
 		mid = low + (high - low + 1) / 2;
 		for (i = first; i < first + mid && !err; i++) {
@@ -424,7 +427,7 @@ static errcode_t keep_part(struct split *s, struct e4l_pieces *then,
 	s->n_ex = step->n_new;
 	s->tree = step->tree;
 	s->n_tree = step->n_tree;
-	s->copied += step->bytes_to_copy / s->p->opt.blocksize;
+	s->copied += step->bytes_to_copy / s->p->opt.geo.blocksize;
 	free(s->now.v);
 	s->now = *then;
 	return 0;
@@ -508,8 +511,8 @@ static errcode_t fit_part(struct split *s, size_t first, size_t *n)
 /* Makes one part more, as large as it may be; *@n is 0 if there is none. */
 static errcode_t next_part(struct split *s, size_t first, size_t *n)
 {
-	uint64_t limit = s->p->opt.txn_blocks;
-	uint64_t fixed = FIXED_BLOCKS +
+	uint64_t limit = s->p->opt.geo.txn_blocks;
+	uint64_t fixed = fixed_blocks(&s->p->opt.geo) +
 			 (s->n_tree > limit / 2 ? 0 : s->n_tree);
 	size_t most = count_by_copy(s, first);
 	errcode_t err = 0;

@@ -27,7 +27,7 @@
 #define MAX_COMMIT_BYTES (256u << 20)
 #define MIN_COMMIT_BYTES (1u << 20)
 #define FIRST_COMMIT_BYTES (16u << 20)
-#define PIECES		16	/* that a transaction is finished with */
+#define PARTS		16	/* that a transaction is finished with */
 #define COMMIT_SECONDS	2		/* that it should take at most */
 
 struct range {
@@ -64,7 +64,7 @@ struct e4l_apply {
 	size_t n_extents;
 	struct e4l_extent *own;
 	uint64_t commit_bytes;		/* see make_room() */
-	uint64_t piece_blocks;		/* written since stop() was asked */
+	uint64_t unasked_blocks;	/* written since stop() was asked */
 	double asked;			/* when */
 	struct e4l_apply_stats stats;
 };
@@ -90,17 +90,18 @@ static int by_to(const void *a, const void *b)
 
 /* ------------------------------------------------------------- 1. one step */
 
-struct e4l_plan_options e4l_plan_options_of(struct e4l *e, io_channel external)
+struct e4l_geometry e4l_geometry_of(struct e4l *e, io_channel external)
 {
 	ext2_filsys fs = e->fs;
 
-	return (struct e4l_plan_options) {
+	return (struct e4l_geometry) {
 		.blocksize = fs->blocksize,
 		.cluster_blocks = EXT2FS_CLUSTER_RATIO(fs),
 		.group_blocks = fs->super->s_blocks_per_group,
 		.txn_blocks = e4l_journal_room(e, external),
 		.first_blk = fs->super->s_first_data_block,
 		.groups_per_desc = EXT2_DESC_PER_BLOCK(fs->super),
+		.quota_blocks = QUOTA_TXN_BLOCKS,
 	};
 }
 
@@ -132,7 +133,7 @@ errcode_t e4l_apply_make_room(struct e4l_apply *a,
 	uint64_t bytes = step->bytes_to_copy + step->bytes_to_zero +
 			 noted_blocks(a) * a->e->fs->blocksize;
 	uint64_t blocks;
-	errcode_t err = e4l_step_cost(a->opt.plan, step, 0, &blocks);
+	errcode_t err = e4l_step_cost(a->opt.geo, step, 0, &blocks);
 
 	if (err)
 		return err;
@@ -460,15 +461,15 @@ static double now(void)
  */
 static errcode_t tell(struct e4l_apply *a, uint64_t blocks)
 {
-	uint64_t piece = a->opt.plan->part_blocks;
+	uint64_t part = a->opt.part_blocks;
 
 	if (a->opt.progress)
 		a->opt.progress(blocks, a->opt.priv);
-	a->piece_blocks += blocks;
-	if (!a->opt.stop || noted_blocks(a) <= PIECES * piece ||
-	    (a->piece_blocks < piece && now() - a->asked < COMMIT_SECONDS))
+	a->unasked_blocks += blocks;
+	if (!a->opt.stop || noted_blocks(a) <= PARTS * part ||
+	    (a->unasked_blocks < part && now() - a->asked < COMMIT_SECONDS))
 		return 0;
-	a->piece_blocks = 0;
+	a->unasked_blocks = 0;
 	a->asked = now();
 	return a->opt.stop(true, a->opt.priv) ? E4L_ET_INTERRUPTED : 0;
 }
@@ -646,7 +647,7 @@ errcode_t e4l_apply_commit(struct e4l_apply *a)
 
 	if (!a->txn)
 		return 0;
-	a->piece_blocks = 0;
+	a->unasked_blocks = 0;
 	a->asked = start;
 	err = zero_data(a);
 	if (!err)

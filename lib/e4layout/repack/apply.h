@@ -12,11 +12,10 @@
 struct e4l_apply;
 
 /*
- * A plan's options, as far as the filesystem decides them: its sizes, and what
- * a transaction of its journal holds.  @external: the journal device, or NULL.
+ * The filesystem's sizes, and what a transaction of its journal holds.
+ * @external: the journal device, or NULL.
  */
-struct e4l_plan_options e4l_plan_options_of(struct e4l *e,
-					    io_channel external);
+struct e4l_geometry e4l_geometry_of(struct e4l *e, io_channel external);
 
 /* What has been done so far, in committed transactions only. */
 struct e4l_apply_stats {
@@ -29,7 +28,8 @@ struct e4l_apply_stats {
 struct e4l_apply_options {
 	struct e4l_journal *journal;
 	struct e4l_quota *quota;	/* or NULL */
-	const struct e4l_plan_options *plan;	/* that the steps come from */
+	const struct e4l_geometry *geo;	/* that the steps were made for */
+	uint64_t part_blocks;			/* and how they were cut */
 	/* Hears of blocks that have been copied or zeroed; may be NULL. */
 	void (*progress)(uint64_t blocks, void *priv);
 	/* As in struct e4l_repack_options, inside transactions only. */

@@ -60,7 +60,7 @@ struct compact {
 	struct e4l_tree_block *tree;
 	size_t n_tree, max_tree;
 	struct e4l_space *space;	/* clusters */
-	struct e4l_plan_options cost;	/* what transactions hold */
+	struct e4l_geometry geo;
 };
 
 /* A directory's content, and the entries in it. */
@@ -431,18 +431,18 @@ static errcode_t find_better(const struct dir *dir, struct content *x,
 
 static uint64_t clusters_of(const struct compact *c, uint64_t blocks)
 {
-	return (blocks + c->cost.cluster_blocks - 1) / c->cost.cluster_blocks;
+	return (blocks + c->geo.cluster_blocks - 1) / c->geo.cluster_blocks;
 }
 
 /* False: there is no room. */
 static errcode_t find_room(struct compact *c, struct dir *dir, bool *found)
 {
 	ext2_filsys fs = c->e->fs;
-	uint32_t ratio = c->cost.cluster_blocks;
+	uint32_t ratio = c->geo.cluster_blocks;
 	blk64_t goal = ext2fs_group_first_block2(fs,
 			ext2fs_group_of_ino(fs, dir->ino));
 	struct e4l_run near = {
-		.start = goal / ratio, .len = c->cost.group_blocks / ratio,
+		.start = goal / ratio, .len = c->geo.group_blocks / ratio,
 	};
 	uint64_t n = clusters_of(c, dir->new_blocks), start;
 
@@ -481,7 +481,7 @@ static size_t join_runs(struct e4l_block_run *v, size_t n)
 static errcode_t list_clusters(const struct compact *c, const struct dir *dir,
 			       struct e4l_step *step)
 {
-	blk64_t ratio = c->cost.cluster_blocks, end, all;
+	blk64_t ratio = c->geo.cluster_blocks, end, all;
 	struct e4l_block_run *v, *last;
 	size_t i, n = 0;
 
@@ -541,7 +541,7 @@ static errcode_t make_step(const struct compact *c, const struct dir *dir,
 	step->take[0] = (struct e4l_block_run) {
 		.pblk = dir->to,
 		.len = clusters_of(c, dir->new_blocks) *
-		       c->cost.cluster_blocks,
+		       c->geo.cluster_blocks,
 	};
 	return list_clusters(c, dir, step);
 }
@@ -554,9 +554,9 @@ static errcode_t fits_txn(struct compact *c, const struct dir *dir, bool *fits)
 	errcode_t err = make_step(c, dir, &step);
 
 	if (!err)
-		err = e4l_step_cost(&c->cost, &step, 0, &blocks);
+		err = e4l_step_cost(&c->geo, &step, 0, &blocks);
 	free_step(&step);
-	*fits = blocks <= c->cost.txn_blocks;
+	*fits = blocks <= c->geo.txn_blocks;
 	return err;
 }
 
@@ -644,7 +644,7 @@ static errcode_t add_free(const struct e4l_block_run *run, void *priv)
 {
 	struct compact *c = priv;
 
-	return e4l_space_add_run(c->space, run, c->cost.cluster_blocks);
+	return e4l_space_add_run(c->space, run, c->geo.cluster_blocks);
 }
 
 static errcode_t plan(struct compact *c)
@@ -663,7 +663,7 @@ static errcode_t plan(struct compact *c)
 			err = plan_dir(c, &c->dirs[i]);
 	}
 	if (!err)
-		c->result->longest_free_blocks = c->cost.cluster_blocks *
+		c->result->longest_free_blocks = c->geo.cluster_blocks *
 			e4l_space_largest(c->space, &longest);
 	return err;
 }
@@ -756,7 +756,7 @@ static void count_done(struct compact *c, const struct e4l_apply_stats *stats)
 
 static errcode_t carry_out(struct compact *c)
 {
-	struct e4l_apply_options opt = { .plan = &c->cost };
+	struct e4l_apply_options opt = { .geo = &c->geo };
 	struct e4l_apply_stats stats;
 	struct e4l_apply *a = NULL;
 	errcode_t err, err2;
@@ -783,7 +783,7 @@ errcode_t e4l_compact_dirs(struct e4l *e,
 {
 	struct compact c = {
 		.e = e, .opt = options, .result = result,
-		.cost = e4l_plan_options_of(e, options->journal),
+		.geo = e4l_geometry_of(e, options->journal),
 	};
 	errcode_t err;
 

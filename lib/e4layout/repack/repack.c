@@ -495,7 +495,9 @@ static errcode_t apply_plan(struct repack *r, const struct e4l_step *steps,
 			    size_t *n)
 {
 	struct e4l_apply_options opt = {
-		.plan = &r->plan_opt, .progress = write_progress,
+		.geo = &r->plan_opt.geo,
+		.part_blocks = r->plan_opt.part_blocks,
+		.progress = write_progress,
 		.stop = should_stop, .priv = r,
 	};
 	struct e4l_apply *a = NULL;
@@ -627,8 +629,8 @@ static errcode_t carry_out(struct repack *r)
 static void keep_long_runs(struct e4l_plan_options *opt, ext2_filsys fs)
 {
 	opt->long_run_blocks = LONG_RUN_BYTES / fs->blocksize;
-	if (opt->long_run_blocks < opt->cluster_blocks)
-		opt->long_run_blocks = opt->cluster_blocks;
+	if (opt->long_run_blocks < opt->geo.cluster_blocks)
+		opt->long_run_blocks = opt->geo.cluster_blocks;
 	opt->long_blocks_kept = ext2fs_blocks_count(fs->super) /
 				LONG_RUNS_SHARE;
 }
@@ -636,10 +638,10 @@ static void keep_long_runs(struct e4l_plan_options *opt, ext2_filsys fs)
 static void cut_moves(struct e4l_plan_options *opt, uint64_t part_blocks)
 {
 	uint64_t clusters = part_blocks ? part_blocks :
-					   PART_BYTES / opt->blocksize;
+					   PART_BYTES / opt->geo.blocksize;
 
-	clusters /= opt->cluster_blocks;
-	opt->part_blocks = (clusters ? clusters : 1) * opt->cluster_blocks;
+	clusters /= opt->geo.cluster_blocks;
+	opt->part_blocks = (clusters ? clusters : 1) * opt->geo.cluster_blocks;
 }
 
 errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_options *options,
@@ -650,7 +652,7 @@ errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_options *options,
 
 	memset(result, 0, sizeof(*result));
 	e4l_fail(e, 0, NULL, 0, 0);
-	r.plan_opt = e4l_plan_options_of(e, options->journal);
+	r.plan_opt.geo = e4l_geometry_of(e, options->journal);
 	r.plan_opt.zeroout_max_blocks = options->zeroout_max_blocks;
 	r.plan_opt.zeroout_budget_blocks = options->zeroout_budget_blocks;
 	r.plan_opt.copy_budget_blocks = options->copy_budget_blocks;
