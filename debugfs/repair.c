@@ -14,8 +14,6 @@
 #include "change.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
-#define ALL (E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT | E4L_PLAN_MOVE | \
-	     E4L_REPACK_DIRS)
 
 struct repair {
 	struct shell *s;
@@ -116,12 +114,12 @@ static bool start(struct shell *s, unsigned int flags, const char *path)
 
 bool do_plan(struct shell *s, int argc, const char *const *argv)
 {
-	return start(s, ALL, argv[1]);
+	return start(s, REPAIRING_ALL, argv[1]);
 }
 
 bool do_repack(struct shell *s, int argc, const char *const *argv)
 {
-	return start(s, ALL, argv[1]);
+	return start(s, REPAIRING_ALL, argv[1]);
 }
 
 bool do_merge(struct shell *s, int argc, const char *const *argv)

@@ -8,10 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 #include "support/interrupt.h"
+#include "support/repairing.h"
 #include "support/say.h"
 #include "e4frag.h"
 
 #define DEFAULT_TOP	10
+
+/* For the forecast: extents that are kept, and with how many it is not made. */
+#define FORECAST_BYTES	(64 << 20)
+#define MAX_FORECAST	(1 << 20)
 #define FILES_BYTES	(256 << 10)	/* of lines, between two writes */
 #define MAX_TOP		1000000
 
@@ -78,8 +83,94 @@ static errcode_t on_file(const struct e4l_file *file, void *priv)
 	return EIO;
 }
 
+/* Is there more to print than lines of --files? */
+static bool has_report(const struct e4frag *frag)
+{
+	return !frag->files && (frag->args.json || !frag->args.quiet);
+}
+
+/* ------------------------------------------------- what a repair could do now */
+
+static void on_left(ext2_ino_t ino, const char *why, uint64_t extents,
+		    void *priv)
+{
+	reasons_add(priv, why, extents);
+}
+
+/* Whatever is wrong with it, the report is made. */
+static errcode_t give_up_forecast(struct e4frag *frag, errcode_t err)
+{
+	if (err) {
+		frag->no_repair = err;
+		e4l_forecast_free(frag->forecast);
+		frag->forecast = NULL;
+	}
+	return 0;
+}
+
+static errcode_t on_piece(const struct e4l_piece *piece,
+			  const struct e4l_file_score *score, void *priv)
+{
+	struct e4frag *frag = priv;
+	errcode_t err;
+
+	if (!frag->forecast)
+		return 0;
+	if (score && e4frag_could_be_better(score))
+		frag->forecast_extents += score->extents;
+	err = frag->forecast_extents > MAX_FORECAST ? EFBIG :
+	      e4l_forecast_piece(piece, score, frag->forecast);
+	return give_up_forecast(frag, err);
+}
+
+static errcode_t on_free_run(const struct e4l_block_run *run, void *priv)
+{
+	struct e4frag *frag = priv;
+
+	return !frag->forecast ? 0 :
+	       give_up_forecast(frag, e4l_forecast_free_run(run,
+							    frag->forecast));
+}
+
+/*
+ * What e4repack does unless it is told otherwise, but for files that could be
+ * swap: to tell these, their data would have to be read.
+ */
+static errcode_t begin_forecast(struct e4frag *frag,
+				struct e4l_repack_options *opt)
+{
+	uint64_t zeroout_bytes;
+	errcode_t err = repairing_zeroout(frag->e, &zeroout_bytes);
+
+	*opt = (struct e4l_repack_options) {
+		.flags = REPAIRING_ALL | E4L_REPACK_MOVE_SWAP, .dry_run = true,
+		.zeroout_max_blocks = repairing_blocks(frag->e, zeroout_bytes),
+		.zeroout_budget_blocks = E4L_NO_LIMIT,
+		.copy_budget_blocks = E4L_NO_LIMIT,
+		.only = frag->only, .journal = frag->target.journal,
+		.skipped = on_left, .priv = &frag->left,
+	};
+	if (!err)
+		err = e4l_es_new(FORECAST_BYTES, &frag->cache);
+	opt->cache = frag->cache;
+	return err ? err : e4l_forecast_new(frag->e, opt, &frag->repair,
+					    &frag->forecast);
+}
+
+/* e4repack touches nothing that is damaged. */
+static void make_forecast(struct e4frag *frag)
+{
+	if (frag->model.damaged_count)
+		frag->no_repair = E4L_ET_DAMAGED;
+	else if (frag->forecast)
+		frag->no_repair = e4l_forecast_make(frag->forecast);
+}
+
+/* ---------------------------------------------------------------- the model */
+
 static errcode_t build_model(struct e4frag *frag)
 {
+	struct e4l_repack_options repair;
 	struct e4l_model_options opt = {
 		.flags = (frag->groups ? E4L_MODEL_GROUPS : 0) |
 			 (frag->files ? E4L_MODEL_FILE_PATHS : 0),
@@ -92,12 +183,19 @@ static errcode_t build_model(struct e4frag *frag)
 		.file = frag->files ? on_file : NULL,
 		.progress = on_progress,
 		.priv = frag,
+		.piece = on_piece, .free_run = on_free_run, .sees = frag,
 	};
 	errcode_t err;
 
+	if (has_report(frag))
+		frag->no_repair = begin_forecast(frag, &repair);
 	progress_start(&frag->progress, &frag->args, "scanning");
 	err = e4l_model_build(frag->e, &opt, &frag->model);
+	if (!err)
+		make_forecast(frag);
 	progress_end(&frag->progress);
+	e4l_forecast_free(frag->forecast);
+	e4l_es_free(frag->cache);
 	return err;
 }
 

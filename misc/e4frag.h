@@ -9,6 +9,7 @@
 #include "support/args.h"
 #include "support/json_line.h"
 #include "support/progress.h"
+#include "support/reasons.h"
 #include "support/target.h"
 
 struct e4frag {
@@ -26,10 +27,17 @@ struct e4frag {
 	struct progress progress;
 	dgrp_t groups_done, groups_all;
 	struct json_line line;		/* of --files */
+	struct e4l_forecast *forecast;	/* NULL: there is none */
+	struct e4l_es_cache *cache;	/* of its extents */
+	uint64_t forecast_extents;	/* in files that could be better */
 	bool failure_said;
 	/* the result */
 	struct e4l_model model;
 	size_t n_worst;			/* of the model's, those that are bad */
+	struct e4l_repack_result repair;	/* that could be made now */
+	struct reasons left;		/* by it, and why */
+	errcode_t no_repair;		/* why nothing is known of it, or 0;
+					 * EFBIG: it would take much memory */
 };
 
 /* The words of --sort, in the order of enum e4l_sort. */
@@ -55,6 +63,12 @@ static inline uint32_t e4frag_used_inodes(const struct e4frag *frag)
 static inline uint64_t e4frag_excess(const struct e4l_file_score *score)
 {
 	return score->extents - score->ideal_extents;
+}
+
+static inline bool e4frag_could_be_better(const struct e4l_file_score *score)
+{
+	return score->extents > score->ideal_extents || score->splits ||
+	       score->tree_blocks > score->ideal_tree_blocks;
 }
 
 #endif

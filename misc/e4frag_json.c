@@ -180,13 +180,41 @@ static json_t *peers_object(const struct e4frag *frag)
 			 "e2fsck", e2fsck);
 }
 
+#define REPAIR(key) { #key, offsetof(struct e4l_repack_result, key) }
+static const struct json_member repair_members[] = {
+	REPAIR(files_planned),
+	REPAIR(extents_before), REPAIR(extents_after),
+	REPAIR(fragments_before), REPAIR(fragments_after),
+	REPAIR(tree_blocks_before), REPAIR(tree_blocks_after),
+};
+
+/* What a repair would do now; null where that cannot be said. */
+static json_t *repair_object(const struct e4frag *frag)
+{
+	uint64_t bs = frag->target.fs->blocksize;
+	json_t *object;
+	int failed;
+
+	if (frag->no_repair)
+		return json_null();
+	object = json_members(&frag->repair, repair_members,
+			      COUNT(repair_members));
+	failed = json_object_set_new(object, "bytes_to_copy",
+			json_integer(frag->repair.planned_copy_blocks * bs)) |
+		 json_object_set_new(object, "bytes_to_zero",
+			json_integer(frag->repair.planned_zero_blocks * bs)) |
+		 json_object_set_new(object, "left_alone",
+			reasons_array(&frag->left, "files", "extents"));
+	return json_checked(object, failed);
+}
+
 static json_t *report_object(const struct e4frag *frag)
 {
 	const struct e4l_model *m = &frag->model;
 	json_t *report;
 	int failed = 0;
 
-	report = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o}",
+	report = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o}",
 			   "schema", "e4frag/1",
 			   "filesystem", json_filesystem(frag->target.fs),
 			   "files", json_files(m),
@@ -195,6 +223,7 @@ static json_t *report_object(const struct e4frag *frag)
 					COUNT(directories_members)),
 			   "free_space", json_free_space(&m->free_space),
 			   "worst", worst_array(frag),
+			   "repair", repair_object(frag),
 			   "damaged", damaged_array(m),
 			   "damaged_count", (json_int_t)m->damaged_count,
 			   "peers", peers_object(frag));

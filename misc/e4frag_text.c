@@ -2,6 +2,7 @@
 /* The summary for people: 80 columns, the answer first. */
 #include "config.h"
 #include <stdarg.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,33 +249,54 @@ static void print_damaged(const struct e4l_model *m)
 		printf("  ...\n");
 }
 
-/*
- * What a perfect layout of the same files would save, but for block-mapped
- * ones: these are not repaired.
- */
-static void print_gain(const struct e4frag *frag)
+/* What a perfect layout of the same files would save. */
+static void print_most(const struct e4frag *frag)
 {
 	const struct e4l_model *m = &frag->model;
 	uint64_t ideal_tree = m->files.ideal_tree_blocks +
 			      m->indirect.excess_tree_blocks;
-	uint64_t tree = m->files.tree_blocks > ideal_tree ?
-			m->files.tree_blocks - ideal_tree : 0;
-	uint64_t itable = m->directories.itable_blocks -
-			  m->directories.itable_blocks_ideal;
 
-	printf("\nRepairing would save, at most\n");
-	line("  extents", m->files.excess_extents - m->indirect.excess_extents,
-	     "by moving data; %s of them by joining entries",
-	     NUM(m->files.mergeable));
-	line("  and up to", m->files.splits,
-	     "by zeroing short unwritten runs in place");
-	line("  tree blocks", tree, "%s", SIZE(blocks_size(frag, tree)));
-	line("  itable blocks", itable,
-	     "of reading when directories are listed in full");
-	if (m->indirect.excess_extents)
-		line("  but not", m->indirect.excess_extents,
-		     "in block-mapped files: chattr +e converts them");
-	printf("  How much of that with today's free space, e4repack -n says.\n");
+	printf("\nA repair would save, at most\n");
+	line("  extents", m->files.excess_extents - m->indirect.excess_extents +
+	     m->files.splits, "of %s", NUM(m->files.extents));
+	line("  tree blocks", m->files.tree_blocks > ideal_tree ?
+	     m->files.tree_blocks - ideal_tree : 0,
+	     "of %s", NUM(m->files.tree_blocks));
+	if (frag->no_repair == E4L_ET_DAMAGED)
+		printf("  once the damage is repaired: e2fsck -f %s\n",
+		       frag->target.e2fs_name);
+	else if (frag->no_repair == EFBIG)
+		printf("  How much of that with the free space there is, "
+		       "e4repack -n says.\n");
+	else
+		printf("  How much of that is not known: %s\n",
+		       error_message(frag->no_repair));
+}
+
+/* What e4repack would say of its plan. */
+static void print_repair(const struct e4frag *frag)
+{
+	const struct e4l_repack_result *r = &frag->repair;
+
+	printf("\n%s\n", r->files_planned ? "A repair now would save" :
+	       frag->left.n ? "Nothing can be repaired as things are" :
+			      "There is nothing to repair");
+	if (r->files_planned) {
+		line("  extents", r->extents_before - r->extents_after,
+		     "of %s", NUM(r->extents_before));
+		line("  fragments", r->fragments_before - r->fragments_after,
+		     "of %s", NUM(r->fragments_before));
+		if (r->tree_blocks_before)
+			line("  tree blocks",
+			     r->tree_blocks_before - r->tree_blocks_after,
+			     "of %s", NUM(r->tree_blocks_before));
+		line("  in", r->files_planned,
+		     "file%s, copying %s and zeroing %s",
+		     r->files_planned == 1 ? "" : "s",
+		     SIZE(blocks_size(frag, r->planned_copy_blocks)),
+		     SIZE(blocks_size(frag, r->planned_zero_blocks)));
+	}
+	reasons_print(&frag->left, "file", "files", "extent");
 }
 
 static void print_peers(const struct e4frag *frag)
@@ -302,6 +324,9 @@ void e4frag_print_text(const struct e4frag *frag)
 	if (frag->groups)
 		print_groups(frag);
 	print_damaged(&frag->model);
-	print_gain(frag);
+	if (frag->no_repair)
+		print_most(frag);
+	else
+		print_repair(frag);
 	print_peers(frag);
 }

@@ -118,30 +118,6 @@ static void answer_signals(void *priv)
 	interrupt_say(&r->interrupt, r->first, r->second);
 }
 
-/* The index of @why among the reasons; those beyond the table share the last. */
-static unsigned int find_reason(struct reasons *r, const char *why)
-{
-	unsigned int i;
-
-	for (i = 0; i < r->n; i++)
-		if (!strcmp(r->v[i].why, why))
-			return i;
-	if (i == MAX_REASONS)
-		return i - 1;
-	r->v[r->n++].why = why;
-	return i;
-}
-
-static unsigned int add_reason(struct reasons *r, const char *why,
-			       uint64_t saved)
-{
-	unsigned int i = find_reason(r, why);
-
-	r->v[i].count++;
-	r->v[i].saved += saved;
-	return i;
-}
-
 static void on_skipped(ext2_ino_t ino, const char *why, uint64_t extents,
 		       void *priv)
 {
@@ -153,7 +129,7 @@ static void on_skipped(ext2_ino_t ino, const char *why, uint64_t extents,
 	}
 	r->skipped[r->n_skipped] = (struct skipped) {
 		.ino = ino, .extents = extents,
-		.reason = add_reason(&r->reasons, why, extents),
+		.reason = reasons_add(&r->reasons, why, extents),
 	};
 	r->n_skipped++;
 }
@@ -234,7 +210,7 @@ static void on_dir_skipped(ext2_ino_t ino, const char *why, uint64_t blocks,
 {
 	struct e4repack *r = priv;
 
-	add_reason(&r->dir_reasons, why, blocks);
+	reasons_add(&r->dir_reasons, why, blocks);
 }
 
 /* Builds directories anew, with what is left of the budget. */

@@ -10,6 +10,7 @@
 #include "support/args.h"
 #include "support/interrupt.h"
 #include "support/progress.h"
+#include "support/reasons.h"
 #include "support/repairing.h"
 #include "support/target.h"
 
@@ -18,18 +19,6 @@ struct skipped {
 	ext2_ino_t ino;
 	unsigned int reason;		/* index in e4repack.reasons */
 	uint64_t extents;		/* that it could have less */
-};
-
-/* Why, how many files or directories, and what these could save. */
-struct reason {
-	const char *why;		/* static text */
-	uint64_t count;
-	uint64_t saved;			/* extents, or blocks */
-};
-#define MAX_REASONS 32
-struct reasons {
-	struct reason v[MAX_REASONS];
-	unsigned int n;
 };
 
 struct e4repack {

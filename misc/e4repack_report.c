@@ -72,25 +72,13 @@ static void print_cost(const struct e4repack *r)
 	       "of unwritten space, to join extents");
 }
 
-static void print_left(const struct reasons *reasons, const char *one,
-		       const char *many, const char *saved)
-{
-	const struct reason *reason;
-
-	for (reason = reasons->v; reason < reasons->v + reasons->n; reason++)
-		printf("Left alone: %s %s, %s %s%s: %s\n",
-		       NUM(reason->count), reason->count == 1 ? one : many,
-		       NUM(reason->saved), saved,
-		       reason->saved == 1 ? "" : "s", reason->why);
-}
-
 static void print_skipped(const struct e4repack *r)
 {
 	uint64_t longest = e4repack_bytes(r, r->result.longest_free_blocks);
 
 	if (r->n_skipped)
 		putchar('\n');
-	print_left(&r->reasons, "file", "files", "extent");
+	reasons_print(&r->reasons, "file", "files", "extent");
 	if (r->n_skipped)
 		printf("The longest free run %s %s\n",
 		       r->dry_run ? "would have" : "has", SIZE(longest));
@@ -111,7 +99,7 @@ static void print_dirs(const struct e4repack *r)
 		       "%s after\n", "Directories", NUM(d->dirs_done),
 		       NUM(d->dirs_planned), NUM(d->done_old_blocks),
 		       NUM(d->done_blocks));
-	print_left(&r->dir_reasons, "directory", "directories", "block");
+	reasons_print(&r->dir_reasons, "directory", "directories", "block");
 }
 
 void e4repack_print_text(const struct e4repack *r)
@@ -135,6 +123,7 @@ static const struct json_member members[] = {
 	RESULT(files_planned), RESULT(files_done),
 	RESULT(extents_before), RESULT(extents_after),
 	RESULT(fragments_before), RESULT(fragments_after),
+	RESULT(tree_blocks_before), RESULT(tree_blocks_after),
 	RESULT(transactions),
 };
 
@@ -155,25 +144,6 @@ static json_t *skipped_array(const struct e4repack *r)
 	return json_checked(array, failed);
 }
 
-/* By reason; the keys say what is counted. */
-static json_t *left_array(const struct reasons *reasons, const char *files,
-			  const char *extents)
-{
-	json_t *array = json_array();
-	unsigned int i;
-	int failed = 0;
-
-	for (i = 0; i < reasons->n; i++)
-		failed |= json_array_append_new(array,
-				json_pack("{s:s, s:I, s:I}",
-					  "why", reasons->v[i].why, files,
-					  (json_int_t)reasons->v[i].count,
-					  extents,
-					  (json_int_t)reasons->v[i].saved));
-	return json_checked(array, failed);
-}
-
-/* What there was to do, whatever has been done of it. */
 static json_t *planned_object(const struct e4repack *r)
 {
 	const struct e4l_repack_result *result = &r->result;
@@ -204,8 +174,8 @@ static json_t *dirs_object(const struct e4repack *r)
 				      sizeof(*dirs_members));
 
 	return json_checked(object, json_object_set_new(object, "left_alone",
-				left_array(&r->dir_reasons, "directories",
-					   "blocks")));
+				reasons_array(&r->dir_reasons, "directories",
+					      "blocks")));
 }
 
 bool e4repack_print_json(const struct e4repack *r)
@@ -219,8 +189,8 @@ bool e4repack_print_json(const struct e4repack *r)
 					      r->dirs.stopped,
 				   "planned", planned_object(r),
 				   "left_alone",
-				   left_array(&r->reasons, "files",
-					      "extents"),
+				   reasons_array(&r->reasons, "files",
+						 "extents"),
 				   "longest_free_bytes", (json_int_t)longest);
 	json_t *rest = json_members(&r->result, members,
 				    sizeof(members) / sizeof(*members));

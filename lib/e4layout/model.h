@@ -59,7 +59,16 @@ struct e4l_model_options {
 	errcode_t (*file)(const struct e4l_file *file, void *priv);
 	void (*progress)(dgrp_t group, dgrp_t groups, void *priv);
 	void *priv;
-	uint64_t reserved[8];
+	/*
+	 * What the model is made of, for somebody else, with @sees: pieces (with
+	 * the last of an inode its score, else NULL), then free runs.  NULL:
+	 * nobody.  A result other than 0 ends the scan with that result.
+	 */
+	errcode_t (*piece)(const struct e4l_piece *piece,
+			   const struct e4l_file_score *score, void *sees);
+	errcode_t (*free_run)(const struct e4l_block_run *run, void *sees);
+	void *sees;
+	uint64_t reserved[5];
 };
 
 struct e4l_worst_file {

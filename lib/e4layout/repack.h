@@ -4,6 +4,7 @@
 #define E4LAYOUT_REPACK_H
 
 #include <e4layout/plan.h>
+#include <e4layout/score.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -95,6 +96,43 @@ struct e4l_repack_result {
  */
 errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_options *options,
 		     struct e4l_repack_result *result);
+
+/*
+ * What e4l_repack() would do, for who scans anyway: nothing is read but the
+ * files that could be swap, unless these may be moved, and what the cache has
+ * forgotten.  Opaque.
+ */
+struct e4l_forecast;
+
+/*
+ * @options and @result are borrowed until e4l_forecast_free(); dry_run and
+ * progress are not heeded, nor is that blocks may have two owners.  Errors:
+ * E4L_ET_BAD_ARGUMENT (see e4l_plan_new()), ENOMEM.
+ */
+errcode_t e4l_forecast_new(struct e4l *e,
+			   const struct e4l_repack_options *options,
+			   struct e4l_repack_result *result,
+			   struct e4l_forecast **ret);
+/* NULL is allowed. */
+void e4l_forecast_free(struct e4l_forecast *f);
+
+/*
+ * Takes a piece as e4l_scan() gives it, and with the last piece of an inode the
+ * score of all of them: e4l_model_options.piece.  Errors: those of
+ * e4l_plan_add_file().
+ */
+errcode_t e4l_forecast_piece(const struct e4l_piece *piece,
+			     const struct e4l_file_score *score,
+			     void *forecast);
+/* Takes free space: e4l_model_options.free_run.  Errors: ENOMEM. */
+errcode_t e4l_forecast_free_run(const struct e4l_block_run *run, void *forecast);
+
+/*
+ * After all of these, once: *@result is what e4l_repack() would say of a dry run.
+ * Errors: E4L_ET_DAMAGED (a piece was), those of e4l_plan_make(), and of
+ * reading.
+ */
+errcode_t e4l_forecast_make(struct e4l_forecast *f);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a tool shows and hears while e4l_repack() works, and its default. */
+/* What a tool shows and hears while e4l_repack() works, and its defaults. */
 #ifndef SUPPORT_REPAIRING_H
 #define SUPPORT_REPAIRING_H
 
@@ -10,6 +10,10 @@
 #include "args.h"
 #include "interrupt.h"
 #include "progress.h"
+
+/* What is done unless somebody asks for less. */
+#define REPAIRING_ALL (E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT | E4L_PLAN_MOVE | \
+		       E4L_REPACK_DIRS)
 
 /* All but the last is the caller's, and borrowed. */
 struct repairing {

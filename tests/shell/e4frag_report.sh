@@ -106,9 +106,3 @@ same "damaged block" "$(json "$out" 'd["damaged"][0]["block"]')" "$blk"
 check "$e4frag" "$img"
 grep -q "^  inode [0-9]*, block $blk, the extent tree" "$out" ||
 	fail "text: the damage is not named"
-
-# what is not repaired is not promised
-check "$e4frag" "$img" /data/old /data/broken
-grep -q '^  extents  *2   by moving data' "$out" || fail "$(cat "$out")"
-grep -q '^  but not  *1   in block-mapped' "$out" ||
-	fail "$(cat "$out")"

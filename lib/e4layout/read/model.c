@@ -257,9 +257,13 @@ static errcode_t add_piece(const struct e4l_piece *piece, void *priv)
 	e4l_score_piece(&b->scorer, piece);
 	if (file)
 		err = e4l_dirs_add_piece(b->dirs, piece);
+	if (piece->last)
+		e4l_score_finish(&b->scorer, piece, b->e->fs);
+	if (!err && b->opt->piece)
+		err = b->opt->piece(piece, piece->last ? &b->scorer.score :
+							 NULL, b->opt->sees);
 	if (err || !piece->last)
 		return err;
-	e4l_score_finish(&b->scorer, piece, b->e->fs);
 	if (b->scorer.score.non_contiguous) {
 		if (LINUX_S_ISDIR(piece->inode->i_mode))
 			b->m->peers.e2fsck_directories++;
@@ -448,7 +452,7 @@ static errcode_t add_free_run(const struct e4l_block_run *run, void *priv)
 			n = left;
 		e4l_free_histogram_add(&b->m->groups[g].free_space, n);
 	}
-	return 0;
+	return b->opt->free_run ? b->opt->free_run(run, b->opt->sees) : 0;
 }
 
 /* ---------------------------------------------------------------------- all */

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * forecast: from a scan to a plan.  Inodes that could be better are given to
+ * the planner; why the others stay is said.
+ */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "forecast.h"
+#include "apply.h"
+#include "e4layout/base/array.h"
+#include "e4layout/base/io_pool.h"
+#include "e4layout/plan/plan_internal.h"
+
+/* A long free run, and how much of the filesystem such runs should make up. */
+#define LONG_RUN_BYTES	(1u << 20)
+#define LONG_RUNS_SHARE	20		/* one of so many blocks */
+
+#define PART_BYTES	(16u << 20)	/* what is copied at once of a file */
+
+/* --------------------------------------------------------------- which files */
+
+/* Inodes of the filesystem itself, whose blocks others know by number. */
+static bool is_reserved(const struct ext2_super_block *sb, ext2_ino_t ino)
+{
+	return (ino < EXT2_FIRST_INO(sb) && ino != EXT2_ROOT_INO) ||
+	       ino == sb->s_usr_quota_inum || ino == sb->s_grp_quota_inum ||
+	       ino == sb->s_prj_quota_inum || ino == sb->s_journal_inum ||
+	       (ext2fs_has_feature_orphan_file((struct ext2_super_block *)sb) &&
+		ino == sb->s_orphan_file_inum);
+}
+
+/*
+ * What mkswap(8), or suspending to it, writes 10 bytes before the end of a swap
+ * file's first page.  Pages have from 4 to 64 KiB, and the file 10 at least.
+ */
+static const char *const swap_signatures[] = {
+	"SWAPSPACE2", "SWAP-SPACE", "S1SUSPEND", "S2SUSPEND", "ULSUSPEND",
+	"LINHIB0001",
+};
+#define SIGNATURE_BYTES	10
+#define MIN_PAGE_BYTES	4096
+#define MAX_PAGE_BYTES	65536
+#define MIN_SWAP_PAGES	10
+
+static bool is_signature(const char *at)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(swap_signatures) / sizeof(char *); i++)
+		if (!memcmp(at, swap_signatures[i], strlen(swap_signatures[i])))
+			return true;
+	return false;
+}
+
+/* The written block of the inode at hand, or 0. */
+static blk64_t find_block(const struct e4l_forecast *f, uint64_t lblk)
+{
+	const struct e4l_extent *x = f->extents;
+
+	while (x < f->extents + f->n_extents && x->lblk + x->len <= lblk)
+		x++;
+	if (x == f->extents + f->n_extents || x->lblk > lblk || x->unwritten)
+		return 0;
+	return x->pblk + (lblk - x->lblk);
+}
+
+/* Why the file must be taken for a swap file, or NULL. */
+static const char *reason_of_swap(struct e4l_forecast *f, uint64_t size_bytes)
+{
+	unsigned int blocksize = f->e->fs->blocksize;
+	uint64_t page, at;
+	blk64_t blk;
+
+	for (page = MIN_PAGE_BYTES; page <= MAX_PAGE_BYTES &&
+				    size_bytes >= page * MIN_SWAP_PAGES;
+	     page *= 2) {
+		at = page - SIGNATURE_BYTES;
+		blk = find_block(f, at / blocksize);
+		if (!blk)
+			continue;
+		if (e4l_read(f->e, blk, 1, f->block))
+			return "cannot be read";
+		if (is_signature(f->block + at % blocksize))
+			return "a swap file";
+	}
+	return NULL;
+}
+
+/* Whether anything of the inode at hand is not as it could be. */
+static bool can_be_better(const struct e4l_forecast *f)
+{
+	const struct e4l_file_score *score = f->score;
+
+	return score->extents > score->ideal_extents || score->splits ||
+	       score->tree_blocks > score->ideal_tree_blocks;
+}
+
+/* Why the file is left alone, or NULL; *@allowed: what may be done to it. */
+static const char *reason_to_keep(struct e4l_forecast *f,
+				  const struct e4l_piece *p,
+				  unsigned int *allowed)
+{
+	const struct e4l_repack_options *opt = f->opt;
+
+	*allowed = opt->flags & (E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT |
+				 E4L_PLAN_MOVE);
+	if (opt->exclude && ext2fs_test_inode_bitmap2(opt->exclude, p->ino))
+		return "excluded";
+	if (p->map == E4L_MAP_INDIRECT)
+		return "indirect-mapped";
+	if (LINUX_S_ISDIR(p->inode->i_mode))
+		*allowed = opt->flags & E4L_REPACK_DIRS ?
+			   E4L_PLAN_MERGE | E4L_PLAN_MOVE : 0;
+	if (p->inode->i_flags & EXT4_ENCRYPT_FL)
+		*allowed &= ~E4L_PLAN_ZEROOUT;
+	if (!(opt->flags & E4L_REPACK_MOVE_IMMUTABLE) &&
+	    (p->inode->i_flags & EXT2_IMMUTABLE_FL))
+		return "immutable";
+	if (!(opt->flags & E4L_REPACK_MOVE_SWAP) && can_be_better(f) &&
+	    LINUX_S_ISREG(p->inode->i_mode))
+		return reason_of_swap(f, EXT2_I_SIZE(p->inode));
+	return NULL;
+}
+
+static errcode_t offer(struct e4l_forecast *f, const struct e4l_piece *p,
+		       unsigned int allowed)
+{
+	ext2_filsys fs = f->e->fs;
+	uint64_t size = EXT2_I_SIZE((struct ext2_inode *)p->inode);
+	struct e4l_plan_file file = {
+		.ino = p->ino, .allowed = allowed,
+		.eof_blk = (size + fs->blocksize - 1) / fs->blocksize,
+		.goal = ext2fs_group_first_block2(fs, (p->ino - 1) /
+					fs->super->s_inodes_per_group),
+		.extents = f->extents, .n_extents = f->n_extents,
+		.tree = f->tree, .n_tree = f->n_tree,
+	};
+
+	return allowed ? e4l_plan_add_file(f->plan, &file) : 0;
+}
+
+void e4l_forecast_skip(struct e4l_forecast *f, ext2_ino_t ino, const char *why,
+		       uint64_t extents)
+{
+	if (!extents)
+		return;
+	f->result->files_skipped++;
+	if (f->opt->skipped)
+		f->opt->skipped(ino, why, extents, f->opt->priv);
+}
+
+/* Extents that are two because they differ in state, by what keeps them so. */
+struct splits {
+	uint64_t too_long, behind_end, others;
+};
+
+static void count_splits(const struct e4l_forecast *f, const struct e4l_piece *p,
+			 struct splits *s)
+{
+	uint64_t eof = EXT2_I_SIZE((struct ext2_inode *)p->inode) +
+		       f->e->fs->blocksize - 1;
+	struct e4l_state_run run = { 0 }, last, *u;
+	size_t i = 0;
+
+	eof /= f->e->fs->blocksize;
+	while (i < f->n_extents) {
+		last = run;
+		e4l_next_state_run(f->extents, f->n_extents, &i, &run);
+		if (!last.len || last.lblk + last.len != run.lblk ||
+		    last.pblk + last.len != run.pblk ||
+		    last.unwritten == run.unwritten)
+			continue;
+		u = run.unwritten ? &run : &last;
+		if (u->lblk + u->len > eof)
+			s->behind_end++;
+		else if (u->len > f->opt->zeroout_max_blocks)
+			s->too_long++;
+		else
+			s->others++;
+	}
+}
+
+/* What the planner does not even hear of. */
+static void skip_what_is_not_asked(struct e4l_forecast *f,
+				   const struct e4l_piece *p,
+				   unsigned int allowed)
+{
+	const struct e4l_file_score *score = f->score;
+	uint64_t excess = score->extents - score->ideal_extents;
+	struct splits s = { 0 };
+
+	count_splits(f, p, &s);
+	if (excess + score->splits < f->opt->min_excess) {
+		e4l_forecast_skip(f, p->ino, "has less excess than was asked for",
+				  excess + s.too_long + s.others);
+		return;
+	}
+	if (!(allowed & E4L_PLAN_MERGE))
+		e4l_forecast_skip(f, p->ino, "merging was not asked for",
+				  score->mergeable);
+	if (!(allowed & E4L_PLAN_MOVE) && excess > score->mergeable)
+		e4l_forecast_skip(f, p->ino, "moving was not asked for",
+				  excess - score->mergeable);
+	if (p->inode->i_flags & EXT4_ENCRYPT_FL)
+		e4l_forecast_skip(f, p->ino, "encrypted files are not zeroed into",
+				  s.too_long + s.others);
+	else if (!(allowed & E4L_PLAN_ZEROOUT))
+		e4l_forecast_skip(f, p->ino, "zeroing was not asked for",
+				  s.too_long + s.others);
+	else
+		e4l_forecast_skip(f, p->ino,
+				  "its unwritten runs are too long to zero",
+				  s.too_long);
+	e4l_forecast_skip(f, p->ino,
+			  "space behind the end of a file stays unwritten",
+			  s.behind_end);
+}
+
+/* All of an inode has come. */
+static errcode_t end_inode(struct e4l_forecast *f, const struct e4l_piece *p)
+{
+	const struct e4l_file_score *score = f->score;
+	uint64_t excess = score->extents - score->ideal_extents;
+	unsigned int allowed;
+	const char *why;
+
+	if (is_reserved(f->e->fs->super, p->ino) ||
+	    (f->opt->only && !ext2fs_test_inode_bitmap2(f->opt->only, p->ino)))
+		return 0;
+	why = reason_to_keep(f, p, &allowed);
+	f->result->extents_before += score->extents;
+	f->result->fragments_before += score->fragments;
+	f->result->tree_blocks_before += score->tree_blocks;
+	if (why)
+		e4l_forecast_skip(f, p->ino, why, excess + score->splits);
+	if (why || p->map != E4L_MAP_EXTENTS)
+		return 0;
+	skip_what_is_not_asked(f, p, allowed);
+	if (excess + score->splits < f->opt->min_excess)
+		return 0;
+	return offer(f, p, allowed);
+}
+
+errcode_t e4l_forecast_gather(struct e4l_forecast *f,
+			      const struct e4l_piece *p)
+{
+	errcode_t err;
+
+	f->damaged |= p->damaged;
+	if (p->first && p->last) {
+		f->extents = p->extents;
+		f->n_extents = p->n_extents;
+		f->tree = p->tree;
+		f->n_tree = p->n_tree;
+		return 0;
+	}
+	if (p->first)
+		f->n_extents = f->n_tree = 0;
+	err = e4l_append(&f->own_extents, &f->n_extents, &f->max_extents,
+			 p->extents, p->n_extents, sizeof(*f->own_extents));
+	if (!err)
+		err = e4l_append(&f->own_tree, &f->n_tree, &f->max_tree,
+				 p->tree, p->n_tree, sizeof(*f->own_tree));
+	f->extents = f->own_extents;
+	f->tree = f->own_tree;
+	return err;
+}
+
+errcode_t e4l_forecast_end(struct e4l_forecast *f, const struct e4l_piece *last,
+			   const struct e4l_file_score *score)
+{
+	f->score = score;
+	return last->damaged ? 0 : end_inode(f, last);
+}
+
+errcode_t e4l_forecast_piece(const struct e4l_piece *piece,
+			     const struct e4l_file_score *score, void *forecast)
+{
+	errcode_t err = e4l_forecast_gather(forecast, piece);
+
+	return err || !piece->last ? err :
+	       e4l_forecast_end(forecast, piece, score);
+}
+
+errcode_t e4l_forecast_free_run(const struct e4l_block_run *run, void *forecast)
+{
+	return e4l_plan_add_free(run, ((struct e4l_forecast *)forecast)->plan);
+}
+
+/* ------------------------------------------------------------------ the plan */
+
+void e4l_forecast_total(struct e4l_forecast *f,
+			const struct e4l_step *steps, size_t n)
+{
+	struct e4l_repack_result *result = f->result;
+
+	result->extents_after = result->extents_before;
+	result->fragments_after = result->fragments_before;
+	result->tree_blocks_after = result->tree_blocks_before;
+	for (; n; n--, steps++) {
+		result->tree_blocks_after += e4l_step_grows(f->e->fs, steps);
+		result->extents_after += steps->n_new - steps->n_old;
+		result->fragments_after += steps->new_fragments -
+					   steps->old_fragments;
+	}
+}
+
+errcode_t e4l_forecast_files(const struct e4l_step *steps, size_t n,
+			     uint64_t *files)
+{
+	ext2_ino_t *inos = calloc(n + 1, sizeof(*inos));
+	size_t i;
+
+	*files = 0;
+	if (!inos)
+		return ENOMEM;
+	for (i = 0; i < n; i++)
+		inos[i] = steps[i].ino;
+	qsort(inos, n, sizeof(*inos), e4l_u32_cmp);
+	for (i = 0; i < n; i++)
+		*files += !i || inos[i] != inos[i - 1];
+	free(inos);
+	return 0;
+}
+
+/* The extents of one file. */
+struct extents {
+	struct e4l_forecast *f;
+	struct e4l_extent *v;
+	size_t n, max;
+};
+
+static errcode_t keep_piece(const struct e4l_piece *p, void *priv)
+{
+	struct extents *x = priv;
+
+	return e4l_append(&x->v, &x->n, &x->max, p->extents, p->n_extents,
+			  sizeof(*x->v));
+}
+
+static errcode_t damaged_since(const struct e4l_damage *d, void *priv)
+{
+	return e4l_fail(((struct extents *)priv)->f->e, E4L_ET_DAMAGED,
+			error_message(d->why), d->ino, d->blk);
+}
+
+static errcode_t reread(ext2_ino_t ino, struct e4l_extent **extents, size_t *n,
+			void *priv)
+{
+	static const struct e4l_scan_ops ops = {
+		.piece = keep_piece, .damage = damaged_since,
+	};
+	struct e4l_forecast *f = priv;
+	struct extents x = { .f = f };
+	errcode_t err;
+
+	if (f->opt->stop && f->opt->stop(false, f->opt->priv))
+		return E4L_ET_INTERRUPTED;
+	f->again = ino;
+	err = e4l_scan_inode(f->e, ino, &ops, &x);
+	*extents = x.v;
+	*n = x.n;
+	return err;
+}
+
+/* The planner says that what was read again last is not the same. */
+static errcode_t name_changed(struct e4l_forecast *f)
+{
+	return e4l_fail(f->e, E4L_ET_CHANGED, "reading a file again", f->again,
+			0);
+}
+
+static const char *const left_reasons[] = {
+	[E4L_LEFT_NO_ROOM] = "no free run is long enough",
+	[E4L_LEFT_LONG_RUNS] = "the last long free runs are kept",
+	[E4L_LEFT_COPY_BUDGET] = "the budget of bytes to copy is used up",
+	[E4L_LEFT_ZEROOUT_BUDGET] = "the budget of bytes to zero is used up",
+	[E4L_LEFT_MISALIGNED] = "its blocks are not aligned with clusters",
+	[E4L_LEFT_TXN] = "too large for the journal",
+};
+
+static void skip_left(struct e4l_forecast *f)
+{
+	const struct e4l_left *left;
+	size_t n;
+
+	for (left = e4l_plan_left(f->plan, &n); n; n--, left++)
+		e4l_forecast_skip(f, left->ino, left_reasons[left->why],
+				  left->extents);
+	f->result->longest_free_blocks = e4l_plan_longest(f->plan);
+}
+
+/* What the steps are, and what they cost. */
+static errcode_t sum_up(struct e4l_forecast *f)
+{
+	struct e4l_repack_result *result = f->result;
+	unsigned int bs = f->e->fs->blocksize;
+	const struct e4l_step *steps;
+	size_t n, i;
+
+	steps = e4l_plan_steps(f->plan, &n);
+	for (i = 0; i < n; i++) {
+		result->planned_copy_blocks += steps[i].bytes_to_copy / bs;
+		result->planned_zero_blocks += steps[i].bytes_to_zero / bs;
+	}
+	e4l_forecast_total(f, steps, n);
+	return e4l_forecast_files(steps, n, &result->files_planned);
+}
+
+errcode_t e4l_forecast_make(struct e4l_forecast *f)
+{
+	errcode_t err = f->damaged ? E4L_ET_DAMAGED : e4l_plan_make(f->plan);
+
+	f->result->files_reread = e4l_plan_reread(f->plan);
+	e4l_forecast_total(f, NULL, 0);
+	if (err)
+		return err == E4L_ET_CHANGED ? name_changed(f) : err;
+	skip_left(f);
+	return sum_up(f);
+}
+
+/* ---------------------------------------------------------- begin and end */
+
+static void keep_long_runs(struct e4l_plan_options *opt, ext2_filsys fs)
+{
+	opt->long_run_blocks = LONG_RUN_BYTES / fs->blocksize;
+	if (opt->long_run_blocks < opt->geo.cluster_blocks)
+		opt->long_run_blocks = opt->geo.cluster_blocks;
+	opt->long_blocks_kept = ext2fs_blocks_count(fs->super) /
+				LONG_RUNS_SHARE;
+}
+
+static void cut_moves(struct e4l_plan_options *opt, uint64_t part_blocks)
+{
+	uint64_t clusters = part_blocks ? part_blocks :
+					   PART_BYTES / opt->geo.blocksize;
+
+	clusters /= opt->geo.cluster_blocks;
+	opt->part_blocks = (clusters ? clusters : 1) * opt->geo.cluster_blocks;
+}
+
+
+static void set_options(struct e4l_forecast *f)
+{
+	struct e4l_plan_options *plan = &f->plan_opt;
+
+	plan->geo = e4l_geometry_of(f->e, f->opt->journal);
+	plan->zeroout_max_blocks = f->opt->zeroout_max_blocks;
+	plan->zeroout_budget_blocks = f->opt->zeroout_budget_blocks;
+	plan->copy_budget_blocks = f->opt->copy_budget_blocks;
+	plan->cache = f->opt->cache;
+	plan->reread = reread;
+	plan->priv = f;
+	keep_long_runs(plan, f->e->fs);
+	cut_moves(plan, f->opt->part_blocks);
+}
+
+errcode_t e4l_forecast_new(struct e4l *e,
+			   const struct e4l_repack_options *options,
+			   struct e4l_repack_result *result,
+			   struct e4l_forecast **ret)
+{
+	struct e4l_forecast *f = calloc(1, sizeof(*f));
+	errcode_t err;
+
+	*ret = NULL;
+	*result = (struct e4l_repack_result) { 0 };
+	if (!f)
+		return ENOMEM;
+	f->e = e;
+	f->opt = options;
+	f->result = result;
+	set_options(f);
+	f->block = malloc(e->fs->blocksize);
+	err = f->block ? e4l_plan_new(&f->plan_opt, &f->plan) : ENOMEM;
+	if (err)
+		e4l_forecast_free(f);
+	else
+		*ret = f;
+	return err;
+}
+
+void e4l_forecast_free(struct e4l_forecast *f)
+{
+	if (!f)
+		return;
+	e4l_plan_free(f->plan);
+	free(f->own_extents);
+	free(f->own_tree);
+	free(f->block);
+	free(f);
+}

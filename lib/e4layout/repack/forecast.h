@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * forecast: which files could be better, and the plan for them.  What
+ * e4l_repack() shares with whoever only wants to know; see <e4layout/repack.h>.
+ */
+#ifndef E4L_FORECAST_H
+#define E4L_FORECAST_H
+
+#include <e4layout/repack.h>
+#include "e4layout/base/internal.h"
+
+struct e4l_forecast {
+	struct e4l *e;
+	const struct e4l_repack_options *opt;
+	struct e4l_repack_result *result;
+	struct e4l_plan_options plan_opt;
+	struct e4l_plan *plan;
+	bool damaged;			/* something was stepped over */
+	/* all of the inode at hand; the scan's, or own */
+	const struct e4l_extent *extents;
+	size_t n_extents, max_extents;
+	const struct e4l_tree_block *tree;
+	size_t n_tree, max_tree;
+	struct e4l_extent *own_extents;
+	struct e4l_tree_block *own_tree;
+	const struct e4l_file_score *score;
+	char *block;			/* of it */
+	ext2_ino_t again;	/* that was read again last */
+};
+
+/* The two halves of e4l_forecast_piece(): the second is for the last piece. */
+errcode_t e4l_forecast_gather(struct e4l_forecast *f,
+			      const struct e4l_piece *p);
+errcode_t e4l_forecast_end(struct e4l_forecast *f, const struct e4l_piece *last,
+			   const struct e4l_file_score *score);
+
+/* A file is left alone that could have @extents less; 0: it is not. */
+void e4l_forecast_skip(struct e4l_forecast *f, ext2_ino_t ino, const char *why,
+		       uint64_t extents);
+
+/* The totals when the first @n @steps are done. */
+void e4l_forecast_total(struct e4l_forecast *f,
+			const struct e4l_step *steps, size_t n);
+
+/* How many files the @n @steps are about.  Errors: ENOMEM. */
+errcode_t e4l_forecast_files(const struct e4l_step *steps, size_t n,
+			     uint64_t *files);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+#include <stdio.h>
+#include <string.h>
+#include "json.h"
+#include "reasons.h"
+#include "units.h"
+
+/* The index of @why; reasons beyond the table share the last. */
+static unsigned int find(struct reasons *r, const char *why)
+{
+	unsigned int i;
+
+	for (i = 0; i < r->n; i++)
+		if (!strcmp(r->v[i].why, why))
+			return i;
+	if (i == MAX_REASONS)
+		return i - 1;
+	r->v[r->n++].why = why;
+	return i;
+}
+
+unsigned int reasons_add(struct reasons *r, const char *why, uint64_t saved)
+{
+	unsigned int i = find(r, why);
+
+	r->v[i].count++;
+	r->v[i].saved += saved;
+	return i;
+}
+
+void reasons_print(const struct reasons *r, const char *one, const char *many,
+		   const char *saved)
+{
+	char count[UNITS_LEN], save[UNITS_LEN];
+	const struct reason *v;
+
+	for (v = r->v; v < r->v + r->n; v++)
+		printf("Left alone: %s %s, %s %s%s: %s\n",
+		       units_count(v->count, count), v->count == 1 ? one : many,
+		       units_count(v->saved, save), saved,
+		       v->saved == 1 ? "" : "s", v->why);
+}
+
+json_t *reasons_array(const struct reasons *r, const char *count,
+		      const char *saved)
+{
+	json_t *array = json_array();
+	unsigned int i;
+	int failed = 0;
+
+	for (i = 0; i < r->n; i++)
+		failed |= json_array_append_new(array,
+				json_pack("{s:s, s:I, s:I}",
+					  "why", r->v[i].why, count,
+					  (json_int_t)r->v[i].count, saved,
+					  (json_int_t)r->v[i].saved));
+	return json_checked(array, failed);
+}

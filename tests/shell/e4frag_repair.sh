@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What e4frag says that a repair would save is what e4repack -n says.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program mke2fs /usr/bin/python3
+
+e4frag=$top_builddir/misc/e4frag
+e4repack=$top_builddir/misc/e4repack
+img=$work/img
+
+# agrees WHAT [PATH...]: both say the same of $img
+agrees() {
+	what=$1
+	shift
+	check "$e4repack" -n --json "$img" "$@"
+	cp "$out" "$work/plan"
+	check "$e4frag" --json "$img" "$@"
+	same "$what" "$(json "$out" 'd["repair"]')" "$(json "$work/plan" '
+		dict([(k, d[k]) for k in ("files_planned", "extents_before",
+		"extents_after", "fragments_before", "fragments_after",
+		"tree_blocks_before", "tree_blocks_after")] +
+		[(k, d["planned"][k]) for k in ("bytes_to_copy",
+		"bytes_to_zero")], left_alone=d["left_alone"])')"
+}
+
+# prints PATTERN: what was printed last has such a line.
+prints() {
+	grep -qE "$1" "$out" || { cat "$out"; fail "it does not say: $1"; }
+}
+
+for recipe in sample features/default features/bigalloc features/block-1k \
+	features/encrypt features/indirect features/inline-data \
+	features/no-csum features/quota features/verity; do
+	(cd "$top_srcdir/tests/recipes" &&
+		"$top_builddir/tests/tools/mkaged" $recipe.recipe "$img") \
+		>/dev/null || fail "mkaged cannot make $recipe"
+	agrees "$recipe"
+	agrees "$recipe, one directory" /
+done
+aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
+agrees "layout.recipe"
+agrees "two paths" /data/old /data/broken
+check "$e4frag" "$img" /data/old /data/broken
+prints '^  extents  *2   of 5$'
+prints '^Left alone: 1 file, 1 extent: indirect-mapped$'
+[ "$(wc -L <"$out")" -le 80 ] || fail "the report is wider than 80 columns"
+check "$e4frag" "$img" /data/old
+prints '^Nothing can be repaired as things are$'
+check "$e4frag" "$img" /none
+prints '^There is nothing to repair$'
+
+# nearly full: not all that could be better can be repaired
+aged "$img" <<'END'
+size 64M
+mke2fs -b 1024 -m 0 -N 14000 -J size=4
+many /small count 9000 size 2K-8K perdir 100
+delete /small percent 20
+repeat 7 file /big% size 1M holes
+END
+agrees "nearly full"
+json "$work/plan" 'd["planned"]["files"] and d["left_alone"]' | grep -q why ||
+	fail "nothing is left alone: $(cat "$work/plan")"
+
+# damage: e4repack would do nothing
+aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
+blk=$(debugfs -R 'ex /data/deep/tree' "$img" 2>/dev/null |
+	awk '$1 == "0/" { print $8; exit }')
+dd if=/dev/zero of="$img" bs=4096 seek="$blk" count=1 conv=notrunc status=none
+check "$e4frag" --json "$img"
+same "damage" "$(json "$out" 'd["repair"]')" None
+check "$e4frag" "$img"
+prints '^A repair would save, at most$'
+prints "^  once the damage is repaired: e2fsck -f $img\$"
+
+# more extents than a plan is made for
+aged "$img" <<'END'
+size 10G
+contents off
+repeat 20 mosaic /m% size 256M written 4K unwritten 4K
+END
+check "$e4frag" --json "$img"
+same "much" "$(json "$out" 'd["repair"], d["files"]["extents"] > 1 << 20')" \
+	'(None, True)'
+check "$e4frag" "$img"
+prints 'How much of that with the free space there is, e4repack -n says\.'
