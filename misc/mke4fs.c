@@ -24,6 +24,7 @@
 #include "e2fsck/verify.h"
 #include "support/interrupt.h"
 #include "support/json.h"
+#include "support/locate.h"
 #include "support/progress.h"
 #include "support/say.h"
 #include "support/target.h"
@@ -219,6 +220,17 @@ struct target_file {
 	int fd, direct_fd;
 	bool is_new;		/* made here, gone again after a failure */
 };
+
+/* Where DEVICE is, which may be a tag or begin at an offset. */
+static bool find_device(struct config *c)
+{
+	struct target t = { .name = c->name };
+
+	if (!locate_new(&t))
+		return false;
+	c->device = t.device;
+	return !t.offset_bytes || take_name_offset(c, t.offset_bytes);
+}
 
 /* What DEVICE is: 0 bytes for a file that has to be made. */
 static bool look_at_device(const char *name, uint64_t *bytes)
@@ -451,7 +463,7 @@ static bool report(const struct config *c, struct e4l_tree *t,
 		return json_write(json_pack(
 			"{s:s, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I,"
 			" s:O}",
-			"schema", "mke4fs/1", "target", json_name(c->device),
+			"schema", "mke4fs/1", "target", json_name(c->name),
 			"planned_only", c->dry_run,
 			"entries", (json_int_t)n_entries,
 			"needed_inodes", (json_int_t)s->wanted_inodes,
@@ -560,7 +572,7 @@ int main(int argc, char **argv)
 		say("out of memory");
 		goto out;
 	}
-	done = look_at_device(c.device, &bytes) &&
+	done = find_device(&c) && look_at_device(c.device, &bytes) &&
 	       load_source(&c, t, &from, &fd, left_out) &&
 	       carry_out(&c, t) && settle_tunables(&c, t) &&
 	       run(&c, t, bytes, left_out);

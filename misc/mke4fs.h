@@ -40,7 +40,8 @@ struct config {
 	const char *from;		/* --from */
 	struct target *source_fs;	/* the same, open; else NULL */
 	const char *sort;
-	const char *device, *size;
+	const char *name, *size;	/* the operands */
+	char *device;			/* what the name means; to be freed */
 	const char *tunables;		/* -E tunables=; changes to make */
 	uint32_t window;
 	bool has_window;		/* -R */
@@ -57,7 +58,7 @@ struct config {
 	char *features, *extended;	/* -O, -E: all of them; may be NULL */
 	char *carried;			/* of -E: what is carried out here */
 	bool has_blocksize, has_inodes, has_ratio, has_resize;
-	bool has_journal_option, has_journal_feature, wants_check;
+	bool has_journal_option, has_journal_feature, wants_check, has_offset;
 	uint64_t offset_bytes;
 
 	/* What is carried out. */
@@ -88,6 +89,9 @@ char *mke2fs_letters(const char *more);
 
 /* One of them; false after saying what is wrong.  @value is borrowed. */
 bool take_mke2fs_option(struct config *c, int letter, char *value);
+
+/* The offset that is part of the name; false after saying what is wrong. */
+bool take_name_offset(struct config *c, uint64_t offset_bytes);
 
 /*
  * mke4fs_format.c: a filesystem that mke2fs made and that is planned.  In

@@ -268,7 +268,7 @@ static bool take_operands(struct config *c, int argc, char **argv)
 		    "no device is given" : "too many operands");
 		return false;
 	}
-	c->device = argv[optind];
+	c->name = argv[optind];
 	c->size = argv[optind + 1];
 	if (c->source && c->from) {
 		say("-d and --from exclude each other");
@@ -333,6 +333,7 @@ bool parse_args(struct config *c, int argc, char **argv, int *status)
 
 void free_args(struct config *c)
 {
+	free(c->device);
 	free(c->pass);
 	free(c->extended);
 	free(c->carried);

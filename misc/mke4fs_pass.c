@@ -4,7 +4,9 @@
  * an option that nobody heeds would be worse than none.
  */
 #include "config.h"
+#include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +39,8 @@ static bool take_offset(struct config *c, const char *value)
 
 	errno = 0;
 	c->offset_bytes = strtoull(value, &end, 0);
-	return (!errno && end != value && !*end) ||
+	return (!errno && isdigit((unsigned char)*value) && !*end &&
+		c->offset_bytes <= INT64_MAX) ||
 	       usage("-E offset= wants a number of bytes", value);
 }
 
@@ -107,7 +110,7 @@ static const struct extended {
 	{ .name = "no_copy_xattrs", .fate = CARRY_OUT, .seen = SEEN(no_xattrs) },
 	{ .name = "nodiscard" },
 	{ .name = "num_backup_sb" },
-	{ .name = "offset", .take = take_offset },
+	{ .name = "offset", .seen = SEEN(has_offset), .take = take_offset },
 	{ .name = "orphan_file_size" },
 	{ .name = "packed_meta_blocks" },
 	{ .name = "quotatype" },
@@ -156,6 +159,18 @@ static bool take_word(struct config *c, char *word)
 						       &c->extended, word);
 	}
 	return usage("an extended option that mke4fs does not know", word);
+}
+
+bool take_name_offset(struct config *c, uint64_t offset_bytes)
+{
+	char word[40];
+
+	if (c->has_offset)
+		return usage("-E offset= and ?offset= exclude each other",
+			     c->name);
+	c->offset_bytes = offset_bytes;
+	snprintf(word, sizeof(word), "offset=%" PRIu64, offset_bytes);
+	return add_word(&c->extended, word);
 }
 
 /* Whether these tunables would be accepted. */

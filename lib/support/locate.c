@@ -15,6 +15,7 @@
 
 #define SECTOR_BYTES	512
 #define OFFSET		"?offset="
+#define PARTITION	"?partition="	/* which nobody takes */
 
 /* --------------------------------------------------------------------- tags */
 
@@ -244,6 +245,35 @@ static bool locate_file(struct target *t, uint64_t partition)
 	if (!t->offset_bytes)
 		return find_partition(t, &st, partition);
 	say("%s: --partition and an offset exclude each other", t->name);
+	return false;
+}
+
+/* Whether @t->device, as it was given, is no file but one that can be made. */
+static bool is_new(const struct target *t)
+{
+	struct stat st;
+
+	return stat(t->device, &st) && errno == ENOENT;
+}
+
+bool locate_new(struct target *t)
+{
+	if (is_tag(t->name)) {
+		t->device = device_of_tag(t->name);
+		return t->device;
+	}
+	t->device = strdup(t->name);
+	if (!t->device) {
+		say_error(t->name, "cannot make", ENOMEM);
+		return false;
+	}
+	if (!is_new(t) || cut_offset(t) || (!strstr(t->name, OFFSET) &&
+					    !strstr(t->name, PARTITION)))
+		return true;
+	say("%s: where it begins in the file is a number of bytes: "
+	    "FILE" OFFSET "BYTES", t->name);
+	free(t->device);
+	t->device = NULL;
 	return false;
 }
 

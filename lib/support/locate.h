@@ -16,6 +16,12 @@
 bool locate(struct target *t, uint64_t partition);
 
 /*
+ * The same for what is made: sets @t->device and @t->offset_bytes by @t->name,
+ * of a file that need not be there yet.
+ */
+bool locate_new(struct target *t);
+
+/*
  * The numbers of the partitions of @device, "1, 2, 5", as far as they fit.
  * False when it has none.
  */

@@ -100,3 +100,43 @@ says '/dev/null: neither a block device nor a file'
 if "$mke4fs" --help >/dev/full 2>"$err"; then
 	fail "a full disk goes unnoticed"
 fi
+
+# DEVICE has the forms that other tools' targets have
+refuse_name() {
+	mustfail 1 "$mke4fs" -q ${3+"$3"} -d "$work/src" "$1" 16M
+	one_sentence mke4fs
+	says "$2"
+	[ "$(ls -A)" = '' ] || fail "$1: made $(ls -A)"
+}
+mkdir "$work/empty"
+cd "$work/empty"
+for tag in LABEL UUID PARTLABEL PARTUUID; do
+	refuse_name "$tag=no-such-$$" "$tag=no-such-$$: no device has that "
+done
+for name in 'x?offset=1M' 'x?offset=' 'x?offset=-1' 'x?partition=1' \
+	'x?offset=9223372036854775808'; do
+	refuse_name "$name" 'a number of bytes: FILE\?offset=BYTES$'
+done
+refuse_name 'x?offset=1048576' 'exclude each other' -Eoffset=1048576
+mustfail 2 "$mke4fs" -E offset=-1 -d "$work/src" x 16M
+mustfail 2 "$mke4fs" -E offset=9223372036854775808 -d "$work/src" x 16M
+check "$mke4fs" --json --verify -d "$work/src" 'x?offset=1048576' 16M
+same 'the target' "$(json "$out" 'd["target"]')" 'x?offset=1048576'
+same 'the files' "$(ls)" x
+same 'the size' "$(stat -c %s x)" $((17 << 20))
+check e2fsck -fn 'x?offset=1048576'
+check "$mke4fs" -q -d "$work/src" "./LABEL=a?b" 16M
+mv "LABEL=a?b" b
+clean b
+# a file that has the very name is it
+: >'y?offset=4096'
+check "$mke4fs" -q -d "$work/src" 'y?offset=4096' 16M
+mv 'y?offset=4096' y
+clean y
+cd "$work"
+[ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1 || exit 0
+mke2fs -qq -F -L "e4l-$$" "$work/disk" 16M
+attach "$work/disk"
+check "$mke4fs" -q -d "$work/src" "LABEL=e4l-$$"
+check debugfs -R 'cat file' "$loop"
+same 'the file on the device' "$(cat "$out")" content
