@@ -155,8 +155,10 @@ bool shell_fails_e4l(const struct shell *s, const char *what, errcode_t err)
 		return false;		/* target_let_go() says it */
 	if (err == E4L_ET_INTERRUPTED || !e4l_detail(s->e)->doing)
 		return shell_fails(s, what, err);
-	say("%s: %s: %s: %s", s->request, what,
-	    e4l_detail_text(s->e, where, sizeof(where)), error_message(err));
+	snprintf(where, sizeof(where), "%s: ", what);
+	e4l_detail_text(s->e, where + strlen(where),
+			sizeof(where) - strlen(where));
+	say_write_error(s->request, e4l_fs(s->e)->device_name, where, err);
 	return false;
 }
 

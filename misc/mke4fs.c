@@ -277,7 +277,7 @@ static bool open_target(const char *name, bool create, struct target_file *tf)
 static bool close_target(const char *name, struct target_file *tf, bool done)
 {
 	if (done && fsync(tf->fd)) {
-		say_error(name, "writing", errno);
+		say_write_error(name, name, "writing", errno);
 		done = false;
 	}
 	if (tf->direct_fd >= 0)
@@ -309,7 +309,8 @@ static bool copy_prototype(const struct image *im, int fd)
 		}
 	}
 	if (n < 0 || errno != ENXIO)
-		say_error(im->name, "copying the prototype", errno);
+		say_write_error(im->name, im->name, "copying the prototype",
+				errno);
 	free(buf);
 	return n >= 0 && errno == ENXIO;
 }
@@ -331,6 +332,7 @@ static bool write_content(const struct config *c, struct e4l_tree *t,
 		.progress = show_progress, .priv = &progress,
 	};
 	const char *where;
+	char what[160];
 	errcode_t err;
 
 	progress_start(&progress, &c->common, "writing");
@@ -343,7 +345,8 @@ static bool write_content(const struct config *c, struct e4l_tree *t,
 	if (*where)
 		say_error(c->source ? c->source : c->from, where, err);
 	else
-		say_e4l(im->name, im->e, err);
+		say_write_error(im->name, im->name,
+				e4l_detail_text(im->e, what, sizeof(what)), err);
 	return false;
 }
 

@@ -249,7 +249,9 @@ static bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
 		return false;
 	if (!has_failed(status))
 		return true;
-	if (!silent)
+	if (!silent && say_is_full(path))
+		say_write_error(c->device, path, "mke2fs failed", ENOSPC);
+	else if (!silent)
 		say("%s: mke2fs failed", c->device);
 	return false;
 }
@@ -308,7 +310,8 @@ bool flush_image(const struct config *c, struct image *im)
 	if (!err)
 		err = write_mmp(c, im->fs, EXT4_MMP_SEQ_CLEAN);
 	if (err)
-		say_error(im->name, "writing the filesystem's structures", err);
+		say_write_error(im->name, im->name,
+				"writing the filesystem's structures", err);
 	return !err;
 }
 

@@ -135,7 +135,7 @@ static bool clear(const struct tune4fs *cfg, struct keeper *p)
 		add_change(r, E4L_TUNABLES_XATTR, "damaged", NULL);
 		ok = write_changes(cfg, p, none) && report_print(r);
 	} else if (err) {
-		say_error(p->name, "reading the tunables", err);
+		keeper_say(p, err);
 	} else {
 		ok = store(cfg, p, before, none);
 	}

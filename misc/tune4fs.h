@@ -40,6 +40,9 @@ void keeper_close(struct keeper *p);
 /* Reads the tunables into *@t. */
 errcode_t keeper_get(struct keeper *p, struct e4l_tunables **t);
 
+/* Says why that failed. */
+void keeper_say(const struct keeper *p, errcode_t err);
+
 /* Whether that failed because of what is in the attribute. */
 bool keeper_is_damage(errcode_t err);
 

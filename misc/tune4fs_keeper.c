@@ -121,6 +121,14 @@ bool keeper_is_damage(errcode_t err)
 	       err == E4L_ET_TUNABLES_LONG;
 }
 
+void keeper_say(const struct keeper *p, errcode_t err)
+{
+	if (p->dir < 0)
+		say_e4l(p->name, p->e, err);
+	else
+		say_error(p->name, "reading the tunables", err);
+}
+
 bool keeper_read(struct keeper *p, struct e4l_tunables **t)
 {
 	errcode_t err = keeper_get(p, t);
@@ -129,7 +137,7 @@ bool keeper_read(struct keeper *p, struct e4l_tunables **t)
 		say("%s: what is kept is damaged: %s: to remove it, run "
 		    "tune4fs --clear %s", p->name, error_message(err), p->name);
 	else if (err)
-		say_error(p->name, "reading the tunables", err);
+		keeper_say(p, err);
 	return !err;
 }
 

@@ -6,10 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 #include "say.h"
 #include "text.h"
 #include "units.h"
+
+#define ROOM_BYTES (1u << 20)
 
 bool say_start(void)
 {
@@ -49,13 +53,39 @@ void say_error(const char *target, const char *what, errcode_t err)
 	say("%s: %s: %s", target, what, error_message(err));
 }
 
+/*
+ * A disk that is full may keep some blocks for what describes its files; memory
+ * has no number of blocks.
+ */
+bool say_is_full(const char *path)
+{
+	struct statvfs fs;
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && !statvfs(path, &fs) &&
+	       fs.f_blocks && fs.f_bavail * fs.f_frsize < ROOM_BYTES;
+}
+
+void say_write_error(const char *target, const char *path, const char *what,
+		     errcode_t err)
+{
+	if ((err == ENOSPC || err == EXT2_ET_SHORT_WRITE) && say_is_full(path))
+		say("%s: %s: the disk that %s is on is full: make room there, "
+		    "and run this again", target, what, path);
+	else
+		say_error(target, what, err);
+}
+
 void say_e4l(const char *target, const struct e4l *e, errcode_t err)
 {
 	char what[160];
 
 	if (e)
 		e4l_detail_text(e, what, sizeof(what));
-	say_error(target, e && *what ? what : "cannot go on", err);
+	if (e && *what)
+		say_write_error(target, e4l_fs(e)->device_name, what, err);
+	else
+		say_error(target, "cannot go on", err);
 }
 
 void say_tunable(const char *target, const char *where, errcode_t err)

@@ -28,6 +28,16 @@ void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "tool: TARGET: WHAT: why", why from the tables of com_err. */
 void say_error(const char *target, const char *what, errcode_t err);
 
+/*
+ * The same for what is written to the device or image @path: where there is no
+ * more room for an image, what to do.
+ */
+void say_write_error(const char *target, const char *path, const char *what,
+		     errcode_t err);
+
+/* Whether @path is a file on a disk without room for another. */
+bool say_is_full(const char *path);
+
 /* The same for a failure of the library; WHAT is the detail of @e. */
 void say_e4l(const char *target, const struct e4l *e, errcode_t err);
 

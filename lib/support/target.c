@@ -699,7 +699,7 @@ static bool lock_target(struct target *t, bool write)
 	return false;
 }
 
-static void say_write_error(const struct target *t, errcode_t err)
+static void say_exclusive_error(const struct target *t, errcode_t err)
 {
 	switch (err) {
 	case EBUSY:
@@ -750,7 +750,7 @@ static bool open_exclusive(struct target *t, io_manager manager,
 	if (undo_guard_failed())
 		say_undo_error(t);
 	else
-		say_write_error(t, err);
+		say_exclusive_error(t, err);
 	return false;
 }
 
@@ -969,7 +969,7 @@ bool target_let_go(struct target *t)
 	if (undo_guard_failed())
 		say_undo_error(t);
 	else if (err && (err != E4L_ET_NOT_OURS || !lost))
-		say_error(t->name, "cannot close", err);
+		say_write_error(t->name, t->device, "cannot close", err);
 	/* e2undo puts that block back, too */
 	if (held && !undo_guard_changed())
 		say("%s: multiple mount protection still holds it: when the "
@@ -988,7 +988,7 @@ bool target_close(struct target *t)
 	err2 = ext2fs_close_free(&t->fs);
 	err = err ? err : err2;
 	if (err)
-		say_error(t->name, "cannot close", err);
+		say_write_error(t->name, t->device, "cannot close", err);
 	free_target(t);
 	return !err;
 }

@@ -68,9 +68,12 @@ static errcode_t check_device_size(struct e4l *e)
 	err = io_channel_alloc_buf(fs->io, 1, &buf);
 	if (err)
 		return err;
-	if (io_channel_read_blk64(fs->io, last, -(int)fs->blocksize, buf))
-		err = e4l_fail(e, E4L_ET_TRUNCATED,
-			       "reading the filesystem's last block", 0, last);
+	err = io_channel_read_blk64(fs->io, last, -(int)fs->blocksize, buf);
+	if (err == EXT2_ET_SHORT_READ)
+		err = E4L_ET_TRUNCATED;
+	if (err)
+		e4l_fail(e, err, "reading the filesystem's last block", 0,
+			 last);
 	ext2fs_free_mem(&buf);
 	return err;
 }

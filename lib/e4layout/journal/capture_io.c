@@ -22,15 +22,27 @@ static size_t span_bytes(io_channel io, int count)
 	return count < 0 ? -(size_t)count : (size_t)count * io->block_size;
 }
 
+static errcode_t read_below(struct capture *c, blk64_t blk, int count,
+			    void *data)
+{
+	errcode_t err = io_channel_read_blk64(c->below, blk, count, data);
+
+	if (err) {
+		c->err = err;
+		c->bad = blk;
+	}
+	return err;
+}
+
 static errcode_t capture_read(io_channel io, unsigned long long blk, int count,
 			      void *data)
 {
-	const struct capture *c = io->private_data;
+	struct capture *c = io->private_data;
 	size_t bytes = span_bytes(io, count), bs = io->block_size, at;
 	const struct capture_block *b;
 	errcode_t err;
 
-	err = io_channel_read_blk64(c->below, blk, count, data);
+	err = read_below(c, blk, count, data);
 	if (err)
 		return err;
 	for (at = 0; at < bytes; at += bs, blk++) {
@@ -68,7 +80,7 @@ static errcode_t write_one(struct capture *c, blk64_t blk, size_t bytes,
 	copy = malloc(c->fs->blocksize);
 	if (!copy)
 		return ENOMEM;
-	err = io_channel_read_blk64(c->below, blk, 1, copy);
+	err = read_below(c, blk, 1, copy);
 	if (!err && memcmp(copy, data, bytes)) {
 		memcpy(copy, data, bytes);
 		err = add_block(c, blk, copy);

@@ -20,6 +20,8 @@ struct capture {
 	io_channel io;		/* fs->io meanwhile */
 	struct capture_block *blocks;
 	size_t n;
+	errcode_t err;		/* of the last read that failed, */
+	blk64_t bad;		/* and where */
 };
 
 /*

@@ -101,7 +101,7 @@ errcode_t e4l_change(struct e4l *e, io_channel external, const char *doing,
 	if (!err && quota_counts(e->fs, free_blks, free_inodes))
 		err = E4L_ET_CHANGE_QUOTA;
 	if (err)
-		e4l_fail(e, err, doing, 0, 0);
+		e4l_fail(e, err, doing, 0, c && c->err == err ? c->bad : 0);
 	else if (c->n)
 		err = commit_capture(j, c);
 	e4l_capture_free(c);

@@ -119,7 +119,8 @@ static void journal_free(struct e4l_journal *j)
 
 static errcode_t cannot_open(struct e4l *e, errcode_t err)
 {
-	return e4l_fail(e, err, "opening the journal",
+	return e->detail.doing ? err :
+	       e4l_fail(e, err, "opening the journal",
 			e->fs->super->s_journal_inum, 0);
 }
 
@@ -129,6 +130,7 @@ static errcode_t set_up(struct e4l *e, io_channel external,
 	struct e4l_journal *j = calloc(1, sizeof(*j));
 	errcode_t err;
 
+	e4l_fail(e, 0, NULL, 0, 0);
 	if (!j)
 		return ENOMEM;
 	j->e = e;

@@ -269,16 +269,18 @@ static void set_capacity(struct e4l_journal *j, uint32_t last)
 static errcode_t read_super(struct e4l_journal *j, struct jbd2_super *jsb)
 {
 	ext2_filsys fs = j->e->fs;
+	blk64_t blk = find_run(j, 0)->pblk + super_lblk(j);
 	uint8_t *buf;
 	errcode_t err;
 
 	err = io_channel_alloc_buf(fs->io, 1, &buf);
 	if (err)
 		return err;
-	err = io_channel_read_blk64(j->io, find_run(j, 0)->pblk + super_lblk(j),
-				    -(int)fs->blocksize, buf);
+	err = io_channel_read_blk64(j->io, blk, -(int)fs->blocksize, buf);
 	if (!err)
 		memcpy(jsb, buf, sizeof(*jsb));
+	else
+		e4l_fail(j->e, err, "reading the journal's superblock", 0, blk);
 	ext2fs_free_mem(&buf);
 	return err;
 }
@@ -351,6 +353,9 @@ errcode_t e4l_log_point(struct e4l_journal *j, uint32_t start)
 	memcpy(buf, &j->jsb, sizeof(j->jsb));
 	err = io_channel_write_blk64(j->io, pblk, -(int)fs->blocksize, buf);
 out:
+	if (err)
+		e4l_fail(j->e, err, "writing the journal's superblock", 0,
+			 pblk);
 	ext2fs_free_mem(&buf);
 	return err;
 }

@@ -112,7 +112,7 @@ static errcode_t super_io(struct e4l_journal *j, bool write,
 	ext2fs_free_mem(&buf);
 	if (err)
 		e4l_fail(j->e, err, write ? "writing the superblock" :
-					    "reading the superblock", 0, 0);
+					    "reading the superblock", 0, blk);
 	return err;
 }
 

@@ -172,7 +172,9 @@ static errcode_t check_quota(struct repack *r, struct e4l_quota *q,
 			continue;
 		err = ext2fs_read_inode_full(fs, steps->ino, inode,
 					     EXT2_INODE_SIZE(fs->super));
-		if (!err)
+		if (err)
+			e4l_fail(r->e, err, "reading an inode", steps->ino, 0);
+		else
 			err = e4l_quota_check(q, steps->ino, inode, more *
 					      EXT2_CLUSTER_SIZE(fs->super));
 	}
