@@ -43,7 +43,7 @@ struct tar {
 	uint64_t taken_end;		/* in the file, of what came so far */
 	uint64_t zero_end;		/* likewise, of zeroes */
 	struct e4l_tree_xattr *xattrs;
-	size_t n_xattrs;
+	size_t n_xattrs, max_xattrs;
 	struct acls acls;
 };
 
@@ -273,13 +273,11 @@ static bool take_xattrs(struct tar *r, struct archive_entry *entry,
 {
 	int n = archive_entry_xattr_reset(entry), i;
 	struct e4l_tree_xattr x, acls[2] = { 0 };
-	void *more;
 
 	r->n_xattrs = 0;
-	more = realloc(r->xattrs, (n + 2) * sizeof(*r->xattrs));
-	if (!more)
+	if (e4l_reserve(&r->xattrs, 0, &r->max_xattrs, n + 2,
+			sizeof(*r->xattrs)))
 		return complain(r, "out of memory");
-	r->xattrs = more;
 	while (n-- > 0 && archive_entry_xattr_next(entry, &x.name, &x.value,
 						   &x.size) == ARCHIVE_OK) {
 		if (!check_xattr(r, &x))

@@ -3,27 +3,19 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "e4layout/base/array.h"
 #include "json_line.h"
 #include "say.h"
 
-#define ROOM_BYTES	1024
 #define DIGITS		20		/* of the largest uint64_t */
 
 /* Makes room for @n bytes more. */
 static bool has_room(struct json_line *line, size_t n)
 {
-	size_t room = (line->used_bytes + n) * 2 + ROOM_BYTES;
-	char *text;
-
-	if (line->failed || line->used_bytes + n <= line->room_bytes)
-		return !line->failed;
-	text = realloc(line->text, room);
-	line->failed = !text;
-	if (!text)
-		return false;
-	line->text = text;
-	line->room_bytes = room;
-	return true;
+	line->failed = line->failed ||
+		       e4l_reserve(&line->text, line->used_bytes,
+				   &line->room_bytes, n, 1);
+	return !line->failed;
 }
 
 static void add(struct json_line *line, const char *bytes, size_t n)

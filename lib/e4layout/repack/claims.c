@@ -114,14 +114,8 @@ static errcode_t collect_runs(struct e4l_claims *c, ext2_ino_t ino,
 	size_t i;
 
 	*used = 0;
-	if (n > c->max_runs) {
-		struct e4l_run *runs = reallocarray(c->runs, n, sizeof(*runs));
-
-		if (!runs)
-			return ENOMEM;
-		c->runs = runs;
-		c->max_runs = n;
-	}
+	if (e4l_reserve(&c->runs, 0, &c->max_runs, n, sizeof(*c->runs)))
+		return ENOMEM;
 	for (i = 0; i < n; i++) {
 		uint64_t first = EXT2FS_B2C(fs, extents[i].pblk);
 		uint64_t last = EXT2FS_B2C(fs, extents[i].pblk +
