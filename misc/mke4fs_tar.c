@@ -38,8 +38,8 @@ struct tar {
 	const char *path;		/* of the entry at hand */
 	int fd;				/* the data */
 	uint64_t end;			/* of them */
-	struct e4l_tree_piece *pieces;
-	size_t n_pieces;
+	struct e4l_stretch *stretches;
+	size_t n_stretches;
 	uint64_t taken_end;		/* in the file, of what came so far */
 	uint64_t zero_end;		/* likewise, of zeroes */
 	struct e4l_tree_xattr *xattrs;
@@ -99,27 +99,27 @@ static int open_spool(const char *device)
 				   O_CLOEXEC, 0600);
 }
 
-/* Makes room for one more piece. */
-static bool grow_pieces(struct tar *r)
+/* Makes room for one more stretch. */
+static bool grow_stretches(struct tar *r)
 {
-	return !e4l_grow(&r->pieces, r->n_pieces, sizeof(*r->pieces)) ||
+	return !e4l_grow(&r->stretches, r->n_stretches, sizeof(*r->stretches)) ||
 	       complain(r, "out of memory");
 }
 
-static bool add_piece(struct tar *r, uint64_t offset, uint64_t bytes)
+static bool add_stretch(struct tar *r, uint64_t offset, uint64_t bytes)
 {
-	struct e4l_tree_piece *last;
+	struct e4l_stretch *last;
 
-	if (r->n_pieces) {
-		last = &r->pieces[r->n_pieces - 1];
+	if (r->n_stretches) {
+		last = &r->stretches[r->n_stretches - 1];
 		if (last->offset + last->bytes == offset) {
 			last->bytes += bytes;
 			return true;
 		}
 	}
-	if (!grow_pieces(r))
+	if (!grow_stretches(r))
 		return false;
-	r->pieces[r->n_pieces++] = (struct e4l_tree_piece) {
+	r->stretches[r->n_stretches++] = (struct e4l_stretch) {
 		.offset = offset, .bytes = bytes, .pos = r->end,
 	};
 	return true;
@@ -141,19 +141,19 @@ static bool put_data(struct tar *r, const char *buf, size_t len)
 	return true;
 }
 
-static bool put_piece(struct tar *r, const char *buf, size_t len,
+static bool put_stretch(struct tar *r, const char *buf, size_t len,
 		      uint64_t offset)
 {
-	return !len || (add_piece(r, offset, len) && put_data(r, buf, len));
+	return !len || (add_stretch(r, offset, len) && put_data(r, buf, len));
 }
 
-/* Takes back the last @bytes of the last piece. */
+/* Takes back the last @bytes of the last stretch. */
 static void drop_data(struct tar *r, uint64_t bytes)
 {
 	if (!bytes)
 		return;
-	r->pieces[r->n_pieces - 1].bytes -= bytes;
-	r->n_pieces -= !r->pieces[r->n_pieces - 1].bytes;
+	r->stretches[r->n_stretches - 1].bytes -= bytes;
+	r->n_stretches -= !r->stretches[r->n_stretches - 1].bytes;
 	r->end -= bytes;
 }
 
@@ -190,11 +190,11 @@ static bool take_stretch(struct tar *r, const char *buf, size_t len,
 			n = len - at;
 		if (!ends_hole(r, buf + at, n, offset + at))
 			continue;
-		if (!put_piece(r, buf + from, at - from, offset + from))
+		if (!put_stretch(r, buf + from, at - from, offset + from))
 			return false;
 		from = at + n;
 	}
-	return put_piece(r, buf + from, len - from, offset + from);
+	return put_stretch(r, buf + from, len - from, offset + from);
 }
 
 /* Copies the data of the entry at hand, noting where they are. */
@@ -205,9 +205,9 @@ static bool take_data(struct tar *r, uint64_t size)
 	size_t len;
 	int got;
 
-	r->n_pieces = 0;
+	r->n_stretches = 0;
 	r->taken_end = r->zero_end = 0;
-	if (!grow_pieces(r))	/* not NULL: all may be a hole */
+	if (!grow_stretches(r))	/* not NULL: all may be a hole */
 		return false;
 	while ((got = archive_read_data_block(r->a, &buf, &len, &offset)) ==
 	       ARCHIVE_OK) {
@@ -354,9 +354,9 @@ static bool take_content(struct tar *r, struct e4l_entry *e)
 	e->pos = r->end;
 	if (!take_data(r, e->size))
 		return false;
-	if (r->n_pieces != 1 || r->pieces->bytes != e->size) {
-		e->pieces = r->pieces;
-		e->n_pieces = r->n_pieces;
+	if (r->n_stretches != 1 || r->stretches->bytes != e->size) {
+		e->stretches = r->stretches;
+		e->n_stretches = r->n_stretches;
 	}
 	return true;
 }
@@ -514,7 +514,7 @@ bool load_tar(const struct config *c, struct e4l_tree *t, int *data_fd)
 	}
 	done = acls_start(&r.acls, c) && open_archive(&r) && take_all(&r);
 	archive_read_free(r.a);
-	free(r.pieces);
+	free(r.stretches);
 	free(r.xattrs);
 	acls_end(&r.acls);
 	if (utf8) {

@@ -16,7 +16,7 @@ struct e4l_tree;
 #define E4L_TREE_ROOT 1u	/* always there; 0 is no entry */
 
 /* A stretch of a file's content.  What is between stretches is a hole. */
-struct e4l_tree_piece {
+struct e4l_stretch {
 	uint64_t offset;	/* in the file, bytes; ascending, no overlaps */
 	uint64_t bytes;
 	uint64_t pos;		/* in the data file: e4l_tree_set_data_fd() */
@@ -39,11 +39,11 @@ struct e4l_entry {
 	uint32_t uid, gid;
 	uint64_t size;		/* regular file, symlink */
 	uint64_t rdev;		/* device */
-	uint64_t pos;		/* regular file without pieces: in the data */
+	uint64_t pos;		/* regular file without stretches: in the data */
 	struct timespec mtime, atime, ctime;
 	const char *target;	/* symlink: size bytes */
-	const struct e4l_tree_piece *pieces;	/* NULL: all is data */
-	size_t n_pieces;
+	const struct e4l_stretch *stretches;	/* NULL: all is data */
+	size_t n_stretches;
 	const struct e4l_tree_xattr *xattrs;	/* other namespaces than ext4's
 						 * are left out; of one name,
 						 * the first counts */
@@ -95,7 +95,7 @@ errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
 
 /*
  * Gives @id, a regular file, and all its other names the content that @entry
- * says (size, pos, pieces); the rest of @entry is not looked at.
+ * says (size, pos, stretches); the rest of @entry is not looked at.
  */
 errcode_t e4l_tree_set_content(struct e4l_tree *t, uint32_t id,
 			       const struct e4l_entry *entry);

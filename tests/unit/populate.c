@@ -18,8 +18,8 @@
 struct file {
 	char path[40];
 	uint64_t size;
-	unsigned int n_pieces;		/* 0: all is data, at pos */
-	struct e4l_tree_piece piece[60];
+	unsigned int n_stretches;		/* 0: all is data, at pos */
+	struct e4l_stretch stretch[60];
 	uint64_t pos;
 };
 
@@ -71,14 +71,14 @@ static void cut(struct file *f)
 {
 	uint64_t at = 0, len;
 
-	while (at < f->size && f->n_pieces < 60) {
+	while (at < f->size && f->n_stretches < 60) {
 		at += rand() % 3 ? rand() % 9000 : 0;
 		len = 1 + rand() % (rand() % 4 ? 9000 : 60000);
 		if (at >= f->size)
 			break;
 		if (len > f->size - at)
 			len = f->size - at;
-		f->piece[f->n_pieces++] = (struct e4l_tree_piece) {
+		f->stretch[f->n_stretches++] = (struct e4l_stretch) {
 			.offset = at, .bytes = len,
 			.pos = rand() % (DATA_BYTES - len),
 			.unwritten = rand() % 5 == 0,
@@ -114,8 +114,8 @@ static void add_files(struct rig *r, unsigned int n, uint64_t max)
 			cut(f);
 		e.size = f->size;
 		e.pos = f->pos;
-		e.pieces = f->n_pieces ? f->piece : NULL;
-		e.n_pieces = f->n_pieces;
+		e.stretches = f->n_stretches ? f->stretch : NULL;
+		e.n_stretches = f->n_stretches;
 		ck_assert_int_eq(e4l_tree_add(r->t, parent[d], name,
 					      strlen(name), &e, &id), 0);
 	}
@@ -165,12 +165,12 @@ static unsigned char *expected(const struct rig *r, const struct file *f)
 	unsigned char *want = calloc(1, f->size + 1);
 	unsigned int i;
 
-	if (!f->n_pieces)
+	if (!f->n_stretches)
 		memcpy(want, r->data + f->pos, f->size);
-	for (i = 0; i < f->n_pieces; i++)
-		if (!f->piece[i].unwritten)
-			memcpy(want + f->piece[i].offset,
-			       r->data + f->piece[i].pos, f->piece[i].bytes);
+	for (i = 0; i < f->n_stretches; i++)
+		if (!f->stretch[i].unwritten)
+			memcpy(want + f->stretch[i].offset,
+			       r->data + f->stretch[i].pos, f->stretch[i].bytes);
 	return want;
 }
 

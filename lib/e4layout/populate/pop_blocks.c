@@ -134,11 +134,11 @@ errcode_t e4l_pop_commit_blocks(struct e4l_populate *p)
 
 /* ------------------------------------------------- files that are not plain */
 
-/* Turns a file's pieces into runs of blocks that have no place yet. */
+/* Turns a file's stretches into runs of blocks that have no place yet. */
 static errcode_t cut_segs(struct e4l_populate *p, uint32_t id)
 {
 	struct map *map = &p->t->maps.v[p->t->nodes.v[id].map];
-	const struct e4l_tree_piece *piece = p->t->pieces.v + map->piece;
+	const struct e4l_stretch *stretch = p->t->stretches.v + map->stretch;
 	uint64_t first, end, done = 0;
 	struct seg *last;
 	uint32_t i;
@@ -146,21 +146,21 @@ static errcode_t cut_segs(struct e4l_populate *p, uint32_t id)
 	map->seg = p->segs.n;
 	map->n_seg = 0;
 	map->node = id;
-	for (i = 0; i < map->n_piece; i++, piece++) {
-		first = piece->offset / p->bs;
-		end = blocks_of(p, piece->offset + piece->bytes);
+	for (i = 0; i < map->n_stretch; i++, stretch++) {
+		first = stretch->offset / p->bs;
+		end = blocks_of(p, stretch->offset + stretch->bytes);
 		if (end > FILE_LAST_LBLK + 1ULL)
 			return E4L_ET_FILE_TOO_LARGE;
 		last = map->n_seg ? &p->segs.v[p->segs.n - 1] : NULL;
 		/* A block that is partly data is data. */
 		if (last && first < done && last->unwritten &&
-		    !piece->unwritten && --last->len == 0) {
+		    !stretch->unwritten && --last->len == 0) {
 			p->segs.n--;
 			map->n_seg--;
 			last = map->n_seg ? last - 1 : NULL;
 			done = first;
 		} else if (last && first < done && last->unwritten &&
-			   !piece->unwritten) {
+			   !stretch->unwritten) {
 			done = first;
 		}
 		if (first < done)
@@ -169,7 +169,7 @@ static errcode_t cut_segs(struct e4l_populate *p, uint32_t id)
 			continue;
 		done = end;
 		if (last && last->lblk + last->len == first &&
-		    last->unwritten == piece->unwritten) {
+		    last->unwritten == stretch->unwritten) {
 			last->len += end - first;
 			continue;
 		}
@@ -177,7 +177,7 @@ static errcode_t cut_segs(struct e4l_populate *p, uint32_t id)
 			return ENOMEM;
 		p->segs.v[p->segs.n++] = (struct seg) {
 			.lblk = first, .len = end - first, .node = id,
-			.unwritten = piece->unwritten,
+			.unwritten = stretch->unwritten,
 		};
 		map->n_seg++;
 	}

@@ -120,31 +120,32 @@ static errcode_t read_by_path(struct e4l_tree *t, struct writer *me,
 	return err;
 }
 
-/* Reads what the pieces say is in [at, at + len), which is zeroes before. */
-static errcode_t read_pieces(struct e4l_tree *t, const struct map *map,
+/* Reads what the stretches say is in [at, at + len), which is zeroes before. */
+static errcode_t read_stretches(struct e4l_tree *t, const struct map *map,
 			     uint64_t at, size_t len, char *buf)
 {
-	const struct e4l_tree_piece *piece = t->pieces.v + map->piece;
-	uint32_t lo = 0, hi = map->n_piece, mid;
+	const struct e4l_stretch *stretch = t->stretches.v + map->stretch;
+	uint32_t lo = 0, hi = map->n_stretch, mid;
 	uint64_t from, to;
 	errcode_t err = 0;
 
-	while (lo < hi) {	/* the first piece that ends behind @at */
+	while (lo < hi) {	/* the first stretch that ends behind @at */
 		mid = (lo + hi) / 2;
-		if (piece[mid].offset + piece[mid].bytes <= at)
+		if (stretch[mid].offset + stretch[mid].bytes <= at)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	for (; lo < map->n_piece && piece[lo].offset < at + len && !err; lo++) {
-		from = piece[lo].offset > at ? piece[lo].offset : at;
-		to = piece[lo].offset + piece[lo].bytes;
+	for (; lo < map->n_stretch && !err && stretch[lo].offset < at + len;
+	     lo++) {
+		from = stretch[lo].offset > at ? stretch[lo].offset : at;
+		to = stretch[lo].offset + stretch[lo].bytes;
 		if (to > at + len)
 			to = at + len;
-		if (!piece[lo].unwritten)
+		if (!stretch[lo].unwritten)
 			err = read_full(t->data_fd, buf + (from - at),
-					to - from, piece[lo].pos +
-					(from - piece[lo].offset));
+					to - from, stretch[lo].pos +
+					(from - stretch[lo].offset));
 	}
 	return err;
 }
@@ -163,9 +164,9 @@ static errcode_t read_content(struct e4l_populate *p, struct writer *me,
 	if (p->t->root_fd >= 0) {
 		if (have)
 			err = read_by_path(p->t, me, id, at, have, buf);
-	} else if (n->map && p->t->maps.v[n->map].n_piece) {
+	} else if (n->map && p->t->maps.v[n->map].n_stretch) {
 		memset(buf, 0, len);
-		err = read_pieces(p->t, &p->t->maps.v[n->map], at, len, buf);
+		err = read_stretches(p->t, &p->t->maps.v[n->map], at, len, buf);
 	} else if (have) {
 		err = read_full(p->t->data_fd, buf, have, n->pos + at);
 	}

@@ -87,21 +87,21 @@ static uint64_t pack_timespec(const struct timespec *ts)
 
 /* -------------------------------------------------------------------- nodes */
 
-static errcode_t add_pieces(struct e4l_tree *t, struct node *n,
+static errcode_t add_stretches(struct e4l_tree *t, struct node *n,
 			    const struct e4l_entry *e)
 {
-	if (!e->pieces)
+	if (!e->stretches)
 		return 0;
-	if (vec_room(&t->pieces, e->n_pieces) || vec_room(&t->maps, 1))
+	if (vec_room(&t->stretches, e->n_stretches) || vec_room(&t->maps, 1))
 		return ENOMEM;
 	n->map = t->maps.n;
 	t->maps.v[t->maps.n++] = (struct map) {
-		.piece = t->pieces.n, .n_piece = e->n_pieces,
+		.stretch = t->stretches.n, .n_stretch = e->n_stretches,
 	};
-	if (e->n_pieces)
-		memcpy(t->pieces.v + t->pieces.n, e->pieces,
-		       e->n_pieces * sizeof(*e->pieces));
-	t->pieces.n += e->n_pieces;
+	if (e->n_stretches)
+		memcpy(t->stretches.v + t->stretches.n, e->stretches,
+		       e->n_stretches * sizeof(*e->stretches));
+	t->stretches.n += e->n_stretches;
 	return 0;
 }
 
@@ -145,7 +145,7 @@ static errcode_t describe(struct e4l_tree *t, struct node *n,
 	n->atime = pack_timespec(&e->atime);
 	n->ctime = pack_timespec(&e->ctime);
 	n->map = n->extra = 0;
-	err = add_pieces(t, n, e);
+	err = add_stretches(t, n, e);
 	if (!err)
 		err = add_extra(t, n, e);
 	return err ? err : e4l_tree_intern(t, e->xattrs, e->n_xattrs,
@@ -314,7 +314,7 @@ errcode_t e4l_tree_set_content(struct e4l_tree *t, uint32_t id,
 
 	n->map = 0;
 	if (!err)
-		err = add_pieces(t, n, entry);
+		err = add_stretches(t, n, entry);
 	if (err)
 		return e4l_tree_fail(t, err, id, NULL, 0);
 	n->size = entry->size;
@@ -563,7 +563,7 @@ void e4l_tree_free(struct e4l_tree *t)
 		close(t->root_fd);
 	free(t->nodes.v);
 	free(t->names.v);
-	free(t->pieces.v);
+	free(t->stretches.v);
 	free(t->maps.v);
 	free(t->extras.v);
 	free(t->groups.v);

@@ -63,9 +63,9 @@ struct seg {
 	bool unwritten;
 };
 
-/* Of a file that is not one run: its pieces in the source, then its runs. */
+/* Of a file that is not one run: its stretches in the source, then its runs. */
 struct map {
-	uint32_t piece, n_piece;
+	uint32_t stretch, n_stretch;
 	uint32_t seg, n_seg;
 	uint64_t tree_pblk;	/* of n_tree tree blocks, a cluster each */
 	uint64_t clusters;	/* of the content */
@@ -100,7 +100,7 @@ struct xrecord {
 struct e4l_tree {
 	VEC(struct node) nodes;
 	VEC(char) names;		/* the arena */
-	VEC(struct e4l_tree_piece) pieces;
+	VEC(struct e4l_stretch) stretches;
 	VEC(struct map) maps;
 	VEC(struct extra) extras;
 	VEC(struct link_group) groups;

@@ -44,7 +44,7 @@ struct walker {
 	struct walk *w;
 	VEC(char) names;
 	VEC(struct found { ino_t ino; size_t name; }) found;
-	VEC(struct e4l_tree_piece) pieces;
+	VEC(struct e4l_stretch) stretches;
 	VEC(struct e4l_tree_xattr) xattrs;
 	VEC(char) values;
 	char list[LIST_BYTES];
@@ -84,7 +84,7 @@ static errcode_t grow_known(struct walk *w)
 /* ------------------------------------------------------------- one inode */
 
 /* Where the data of a file with holes is. */
-static errcode_t find_pieces(struct walker *me, const char *name, off_t size)
+static errcode_t find_stretches(struct walker *me, const char *name, off_t size)
 {
 	int fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	off_t data, hole = 0;
@@ -92,8 +92,8 @@ static errcode_t find_pieces(struct walker *me, const char *name, off_t size)
 
 	if (fd < 0)
 		return errno;
-	me->pieces.n = 0;
-	err = vec_room(&me->pieces, 1);	/* not NULL: all may be a hole */
+	me->stretches.n = 0;
+	err = vec_room(&me->stretches, 1);	/* not NULL: all may be a hole */
 	while (!err && hole < size) {
 		data = lseek(fd, hole, SEEK_DATA);
 		if (data < 0 || data >= size) {
@@ -104,12 +104,13 @@ static errcode_t find_pieces(struct walker *me, const char *name, off_t size)
 		if (hole < 0)
 			err = errno;
 		else
-			err = vec_room(&me->pieces, 1);
+			err = vec_room(&me->stretches, 1);
 		if (!err)
-			me->pieces.v[me->pieces.n++] = (struct e4l_tree_piece) {
-				.offset = data, .bytes = hole - data,
-				.pos = data,
-			};
+			me->stretches.v[me->stretches.n++] =
+				(struct e4l_stretch) {
+					.offset = data, .bytes = hole - data,
+					.pos = data,
+				};
 	}
 	close(fd);
 	return err;
@@ -178,11 +179,11 @@ static errcode_t describe(struct walker *me, const char *name,
 		e->size = len;
 	}
 	if (S_ISREG(st->st_mode) && st->st_blocks < st->st_size / 512) {
-		err = find_pieces(me, name, st->st_size);
+		err = find_stretches(me, name, st->st_size);
 		if (err)
 			return err;
-		e->pieces = me->pieces.v;
-		e->n_pieces = me->pieces.n;
+		e->stretches = me->stretches.v;
+		e->n_stretches = me->stretches.n;
 	}
 	err = read_xattrs(me, name);
 	e->xattrs = me->xattrs.v;
@@ -362,7 +363,7 @@ static void *walk_thread(void *arg)
 	pthread_mutex_unlock(&w->lock);
 	free(me->names.v);
 	free(me->found.v);
-	free(me->pieces.v);
+	free(me->stretches.v);
 	free(me->xattrs.v);
 	free(me->values.v);
 	free(me);

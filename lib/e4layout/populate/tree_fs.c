@@ -39,19 +39,19 @@ struct load {
 	const struct e4l_load_damage *damage;
 	ext2fs_block_bitmap shared;	/* who has one of these is damaged */
 	bool noting_shared;
-	VEC(struct e4l_tree_piece) pieces;
+	VEC(struct e4l_stretch) stretches;
 	VEC(struct e4l_tree_xattr) xattrs;
 	char target[PATH_MAX];
 };
 
 /* ------------------------------------------------------------------ content */
 
-static errcode_t add_piece(struct load *l, uint64_t lblk, uint64_t pblk,
+static errcode_t add_stretch(struct load *l, uint64_t lblk, uint64_t pblk,
 			   uint64_t len, bool unwritten)
 {
 	uint32_t bs = l->fs->blocksize;
 	uint64_t pos = l->offset_bytes + pblk * bs;
-	struct e4l_tree_piece *last;
+	struct e4l_stretch *last;
 
 	if (pblk + len > ext2fs_blocks_count(l->fs->super) ||
 	    lblk + len > FILE_MAX_BLOCKS || !pblk)
@@ -63,8 +63,8 @@ static errcode_t add_piece(struct load *l, uint64_t lblk, uint64_t pblk,
 	if (l->shared &&
 	    !ext2fs_test_block_bitmap_range2(l->shared, pblk, len))
 		return E4L_ET_BLOCK_SHARED;
-	if (l->pieces.n) {
-		last = &l->pieces.v[l->pieces.n - 1];
+	if (l->stretches.n) {
+		last = &l->stretches.v[l->stretches.n - 1];
 		if (last->offset + last->bytes > lblk * bs)
 			return E4L_ET_EXTENT_ORDER;
 		if (last->offset + last->bytes == lblk * bs &&
@@ -74,9 +74,9 @@ static errcode_t add_piece(struct load *l, uint64_t lblk, uint64_t pblk,
 			return 0;
 		}
 	}
-	if (vec_room(&l->pieces, 1))
+	if (vec_room(&l->stretches, 1))
 		return ENOMEM;
-	l->pieces.v[l->pieces.n++] = (struct e4l_tree_piece) {
+	l->stretches.v[l->stretches.n++] = (struct e4l_stretch) {
 		.offset = lblk * bs, .bytes = len * bs, .pos = pos,
 		.unwritten = unwritten,
 	};
@@ -96,7 +96,7 @@ static errcode_t list_extents(struct load *l, ext2_ino_t ino)
 	err = ext2fs_extent_get(h, EXT2_EXTENT_ROOT, &x);
 	while (!err) {
 		if (x.e_flags & EXT2_EXTENT_FLAGS_LEAF)
-			err = add_piece(l, x.e_lblk, x.e_pblk, x.e_len,
+			err = add_stretch(l, x.e_lblk, x.e_pblk, x.e_len,
 					x.e_flags & EXT2_EXTENT_FLAGS_UNINIT);
 		if (!err)
 			err = ext2fs_extent_get(h, EXT2_EXTENT_NEXT, &x);
@@ -112,7 +112,7 @@ static int list_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t lblk,
 	struct load *l = priv;
 
 	if (lblk >= 0)
-		l->err = add_piece(l, lblk, *blk, 1, false);
+		l->err = add_stretch(l, lblk, *blk, 1, false);
 	return l->err ? BLOCK_ABORT : 0;
 }
 
@@ -138,9 +138,9 @@ static errcode_t list_inline(struct load *l, ext2_ino_t ino, uint64_t size)
 	rest = e4l_inline_value(l->inode, EXT2_INODE_SIZE(l->fs->super), &len);
 	if (!rest)
 		return EXT2_ET_NO_INLINE_DATA;
-	if (vec_room(&l->pieces, 2))
+	if (vec_room(&l->stretches, 2))
 		return ENOMEM;
-	l->pieces.v[l->pieces.n++] = (struct e4l_tree_piece) {
+	l->stretches.v[l->stretches.n++] = (struct e4l_stretch) {
 		.bytes = size < in_block ? size : in_block,
 		.pos = pos + offsetof(struct ext2_inode_large, i_block),
 	};
@@ -148,7 +148,7 @@ static errcode_t list_inline(struct load *l, ext2_ino_t ino, uint64_t size)
 		return 0;
 	if (len > size - in_block)
 		len = size - in_block;
-	l->pieces.v[l->pieces.n++] = (struct e4l_tree_piece) {
+	l->stretches.v[l->stretches.n++] = (struct e4l_stretch) {
 		.offset = in_block, .bytes = len,
 		.pos = pos + (rest - (const char *)l->inode),
 	};
@@ -170,32 +170,32 @@ static errcode_t list_blocks(struct load *l, ext2_ino_t ino)
 static errcode_t list_content(struct load *l, ext2_ino_t ino,
 			      struct e4l_entry *e)
 {
-	const struct e4l_tree_piece *one;
+	const struct e4l_stretch *one;
 	errcode_t err;
 	size_t i;
 
-	l->pieces.n = 0;
-	if (vec_room(&l->pieces, 1))
+	l->stretches.n = 0;
+	if (vec_room(&l->stretches, 1))
 		return ENOMEM;
 	err = l->inode->i_flags & EXT4_INLINE_DATA_FL ?
 	      list_inline(l, ino, e->size) : list_blocks(l, ino);
 	/* What is behind the end of file in its last block is nobody's. */
-	for (i = 0; i < l->pieces.n && !err; i++) {
-		struct e4l_tree_piece *x = &l->pieces.v[i];
+	for (i = 0; i < l->stretches.n && !err; i++) {
+		struct e4l_stretch *x = &l->stretches.v[i];
 
 		if (!x->unwritten && x->offset < e->size &&
 		    x->bytes > e->size - x->offset &&
 		    !(l->inode->i_flags & EXT4_VERITY_FL))
 			x->bytes = e->size - x->offset;
 	}
-	one = l->pieces.v;
-	if (l->pieces.n == 1 && !one->offset && one->bytes == e->size &&
+	one = l->stretches.v;
+	if (l->stretches.n == 1 && !one->offset && one->bytes == e->size &&
 	    !one->unwritten) {
 		e->pos = one->pos;
 		return err;
 	}
-	e->pieces = l->pieces.v;
-	e->n_pieces = l->pieces.n;
+	e->stretches = l->stretches.v;
+	e->n_stretches = l->stretches.n;
 	return err;
 }
 
@@ -540,7 +540,7 @@ errcode_t e4l_tree_load_fs(struct e4l_tree *t, struct e4l *e,
 	free(l.known);
 	free(l.inode);
 	free(l.todo.v);
-	free(l.pieces.v);
+	free(l.stretches.v);
 	free(l.xattrs.v);
 	return err;
 }
