@@ -11,7 +11,7 @@
 static const struct args_option options[] = {
 	{ .name = "list", .letter = 'l', .kind = ARGS_FLAG, .offset = AT(list),
 	  .help = "show what is kept and what is running (default)" },
-	{ .name = "set", .letter = 'E', .kind = ARGS_TEXT, .offset = AT(set),
+	{ .name = "set", .letter = 'E', .kind = ARGS_TEXTS, .offset = AT(sets),
 	  .value = "LIST", .help = "name=value to keep, ^name to remove, "
 				   "separated by commas" },
 	{ .name = "clear", .kind = ARGS_FLAG, .offset = AT(clear),
@@ -166,6 +166,26 @@ static bool list(const struct tune4fs *cfg, struct keeper *p)
 	return ok;
 }
 
+/* Makes one list of those of several -E. */
+static bool join_sets(struct tune4fs *cfg)
+{
+	size_t i, room = 0;
+	char *end;
+
+	for (i = 0; i < cfg->sets.n; i++)
+		room += strlen(cfg->sets.v[i]) + 1;
+	if (!room)
+		return true;
+	cfg->set = end = malloc(room);
+	if (!end) {
+		say("%s", error_message(ENOMEM));
+		return false;
+	}
+	for (i = 0; i < cfg->sets.n; i++)
+		end = stpcpy(stpcpy(end, i ? "," : ""), cfg->sets.v[i]);
+	return true;
+}
+
 /* One thing at a time, and a target for all but --apply-all. */
 static bool check_usage(const struct tune4fs *cfg, const char *name)
 {
@@ -203,25 +223,28 @@ static int work_on(const struct tune4fs *cfg, const char *name)
 	return ok ? STATUS_DONE : STATUS_FAILED;
 }
 
+static int act(struct tune4fs *cfg, const char *name)
+{
+	if (!check_usage(cfg, name))
+		return STATUS_USAGE;
+	cfg->list = !cfg->set && !cfg->clear && !cfg->apply && !cfg->apply_all;
+	if (cfg->apply_all)
+		return say_done(apply_all(cfg));
+	return say_done(cfg->apply ? apply_one(cfg, name) :
+				     work_on(cfg, name));
+}
+
 int main(int argc, char **argv)
 {
 	struct tune4fs cfg = { .args.progress = PROGRESS_AUTO };
 	int status, first = args_parse(&tool, argc, argv, &cfg, &status);
-	const char *name;
 
-	if (first < 0)
-		return status;
-	name = first < argc ? argv[first] : NULL;
 	initialize_ext2_error_table();
 	initialize_e4l_error_table();
-	if (!check_usage(&cfg, name))
-		return STATUS_USAGE;
-	cfg.list = !cfg.set && !cfg.clear && !cfg.apply && !cfg.apply_all;
-	if (cfg.apply_all)
-		status = apply_all(&cfg);
-	else if (cfg.apply)
-		status = apply_one(&cfg, name);
-	else
-		status = work_on(&cfg, name);
-	return say_done(status);
+	if (first >= 0)
+		status = join_sets(&cfg) ? act(&cfg, argv[first]) :
+					   STATUS_FAILED;
+	free(cfg.sets.v);
+	free(cfg.set);
+	return status;
 }

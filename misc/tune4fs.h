@@ -12,7 +12,8 @@ struct tune4fs {
 	bool list, clear, apply, apply_all, watch;
 	bool dry_run, force;
 	struct target_undo undo;
-	const char *set;
+	struct args_texts sets;		/* -E */
+	char *set;			/* all of them; NULL: none */
 };
 
 /* -------------------------------------------------------- tune4fs_keeper.c */

@@ -126,7 +126,7 @@ bool e4l_tunables_remove(struct e4l_tunables *t, const char *name);
  * Makes the changes that @spec lists, `name=value` or `^name`, separated by
  * commas.  At the first that is refused it stops, and *@where points to it in
  * @spec; those before it have been made.  Removing what is not set is no
- * error.  Errors: as e4l_tunables_set().
+ * error.  Errors: as e4l_tunables_set(), and E4L_ET_TUNABLE_TWICE.
  */
 errcode_t e4l_tunables_change(struct e4l_tunables *t, const char *spec,
 			      bool force, const char **where);

@@ -61,6 +61,11 @@ check "$tune4fs" -E ^mb_order2_req,dir_ireserve=high "$img"
 attribute 'dir_ireserve=128,extent_max_zeroout_kb=1024'
 check "$tune4fs" -E dir_ireserve=128 "$img"
 out_is 'nothing to change'
+check "$tune4fs" -n -E mb_order2_req=1 -E ^dir_ireserve,dir_ireserve_x=1 -f \
+	"$img"
+out_is 'dir_ireserve: 128 -> not set
+dir_ireserve_x: not set -> 1
+mb_order2_req: not set -> 1'
 before=$(sha256sum <"$img")
 check "$tune4fs" -n -E dir_ireserve=off "$img"
 out_is 'dir_ireserve: 128 -> 0'
@@ -81,6 +86,13 @@ refuse 1 "'\.\./x=1': is neither" -f -E ../x=1
 refuse 1 "'mb_order2_req': is neither name=value nor" -E mb_order2_req
 refuse 1 "longer than 1024" -f -E \
 	"future=$(head -c 1020 /dev/zero | tr '\0' x)"
+for twice in mb_order2_req=1,mb_order2_req=2 mb_order2_req=2,mb_order2_req=2 \
+	mb_order2_req=1,^mb_order2_req ^mb_order2_req,mb_order2_req=2; do
+	refuse 1 ": a tunable is set twice$" -E \
+		"extent_max_zeroout_kb=1,$twice"
+	refuse 1 ": a tunable is set twice$" -E "${twice%,*}" \
+		-E "${twice#*,}"
+done
 refuse 1 "is not mounted" --apply
 refuse 2 "exclude one another" -l --clear
 refuse 2 "exclude one another" -E mb_order2_req=1 --apply

@@ -193,6 +193,13 @@ START_TEST(changes_are_made_or_refused)
 			 E4L_ET_TUNABLE_UNKNOWN);
 	ck_assert_ptr_eq(where, strchr(spec, 'f'));
 	check_text(t, "dir_ireserve=128");
+	spec = "mb_order2_req=1,dir_ireserve=16,^mb_order2_req";
+	ck_assert_int_eq(e4l_tunables_change(t, spec, false, &where),
+			 E4L_ET_TUNABLE_TWICE);
+	ck_assert_ptr_eq(where, strchr(spec, '^'));
+	check_text(t, "dir_ireserve=16,mb_order2_req=1");
+	spec = "^mb_order2_req,dir_ireserve=128";
+	ck_assert_int_eq(e4l_tunables_change(t, spec, false, &where), 0);
 	ck_assert_int_eq(e4l_tunables_change(t, "future=1", true, &where), 0);
 	ck_assert(e4l_tunables_remove(t, "dir_ireserve"));
 	ck_assert(!e4l_tunables_remove(t, "dir_ireserve"));

@@ -315,15 +315,31 @@ static errcode_t remove_text(struct e4l_tunables *t, const char *text,
 	return 0;
 }
 
+/* Whether the change at @word is to the name of one before it in @spec. */
+static bool is_repeated(const char *spec, const char *word)
+{
+	const char *name = word + (*word == '^');
+	size_t len = strcspn(name, "=,");
+
+	for (; spec < word; spec += strcspn(spec, ",") + 1) {
+		spec += *spec == '^';
+		if (strcspn(spec, "=,") == len && !strncmp(spec, name, len))
+			return true;
+	}
+	return false;
+}
+
 errcode_t e4l_tunables_change(struct e4l_tunables *t, const char *spec,
 			      bool force, const char **where)
 {
+	const char *first = spec;
 	errcode_t err;
 	size_t len;
 
 	for (;; spec += len + 1) {
 		len = strcspn(spec, ",");
-		err = *spec == '^' ? remove_text(t, spec, len) :
+		err = is_repeated(first, spec) ? E4L_ET_TUNABLE_TWICE :
+		      *spec == '^' ? remove_text(t, spec, len) :
 				     set_text(t, spec, len, force);
 		if (err)
 			*where = spec;
