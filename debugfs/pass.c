@@ -47,31 +47,43 @@ static bool is_refused(const char *line)
 }
 
 /* What it says is passed on, but for its banner; true if there was any. */
-static bool pass_errors(int fd)
+static bool pass_errors(FILE *errors)
 {
-	FILE *in = fdopen(fd, "r");
 	bool said = false;
 	char *line = NULL;
 	size_t room = 0;
 
-	if (!in) {
-		close(fd);
-		return true;
-	}
-	fflush(stdout);
-	while (getline(&line, &room, in) >= 0) {
+	rewind(errors);
+	while (getline(&line, &room, errors) >= 0) {
 		if (!strncmp(line, "debugfs 1.", 10))
 			continue;
 		fputs(line, stderr);
 		said = true;
 	}
 	free(line);
-	fclose(in);
 	return said;
 }
 
-/* Its stderr goes to @fd; signals reach it as they would without us. */
-static int start(const struct shell *s, char *const *argv, int fd, pid_t *pid)
+/* Copies what it prints; false when there is no room for that. */
+static bool pass_output(int fd)
+{
+	char buf[4096];
+	ssize_t n;
+	bool ok;
+
+	do {
+		n = read(fd, buf, sizeof(buf));
+		ok = n <= 0 || fwrite(buf, 1, n, stdout) == (size_t)n;
+	} while (ok && (n > 0 || (n < 0 && errno == EINTR)));
+	return fflush(stdout) != EOF && ok;
+}
+
+/*
+ * What it prints goes to @out, and what it says to @errors; signals reach it as
+ * they would without us.
+ */
+static int start(const struct shell *s, char *const *argv, int out, int errors,
+		 pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
@@ -89,7 +101,10 @@ static int start(const struct shell *s, char *const *argv, int fd, pid_t *pid)
 	}
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
 	posix_spawnattr_setsigmask(&attr, &signals);
-	err = posix_spawn_file_actions_adddup2(&actions, fd, STDERR_FILENO);
+	err = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+	if (!err)
+		err = posix_spawn_file_actions_adddup2(&actions, errors,
+						       STDERR_FILENO);
 	if (!err)
 		err = posix_spawn(pid, argv[0], &actions, &attr, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
@@ -97,34 +112,51 @@ static int start(const struct shell *s, char *const *argv, int fd, pid_t *pid)
 	return err;
 }
 
-/* debugfs itself exits with 0 whatever happens: what it says tells. */
-static bool run(const struct shell *s, char *const *argv)
+/*
+ * debugfs itself exits with 0 whatever happens, also when it cannot print: what
+ * it says tells, and what we print for it.
+ */
+static bool hear(char *const *argv, pid_t pid, int out, FILE *errors)
 {
-	int fd[2], status, err;
-	bool said;
-	pid_t pid;
+	bool printed = pass_output(out), said;
+	int status;
 
-	if (pipe2(fd, O_CLOEXEC)) {
-		say_error(argv[0], "cannot start", errno);
-		return false;
-	}
-	fflush(stdout);
-	/* a pager would read its keys from stderr, which is our pipe */
-	setenv("DEBUGFS_PAGER", "__none__", true);
-	setenv("PAGER", "cat", true);
-	err = start(s, argv, fd[1], &pid);
-	close(fd[1]);
-	if (err) {
-		say_error(argv[0], "cannot start", err);
-		close(fd[0]);
-		return false;
-	}
-	said = pass_errors(fd[0]);
+	close(out);	/* it ends when nobody reads */
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (WIFSIGNALED(status))
+	said = pass_errors(errors);
+	if (printed && WIFSIGNALED(status))
 		say("%s: was ended by signal %d", argv[0], WTERMSIG(status));
-	return !said && WIFEXITED(status) && !WEXITSTATUS(status);
+	return printed && !said && WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+static bool run(const struct shell *s, char *const *argv)
+{
+	FILE *errors = tmpfile();
+	int fd[2], err = 0;
+	bool ok = false;
+	pid_t pid;
+
+	if (!errors || pipe2(fd, O_CLOEXEC)) {
+		err = errno;
+		goto out;
+	}
+	fflush(stdout);
+	/* a pager would ask for keys */
+	setenv("DEBUGFS_PAGER", "__none__", true);
+	setenv("PAGER", "cat", true);
+	err = start(s, argv, fd[1], fileno(errors), &pid);
+	close(fd[1]);
+	if (err)
+		close(fd[0]);
+	else
+		ok = hear(argv, pid, fd[0], errors);
+out:
+	if (err)
+		say_error(argv[0], "cannot start", err);
+	if (errors)
+		fclose(errors);
+	return ok;
 }
 
 struct passing {

@@ -124,8 +124,14 @@ void say_reads(const char *target, const struct e4l *e)
 
 int say_done(int status)
 {
-	if (!ferror(stdout) && !fflush(stdout))
+	bool lost = ferror(stdout);
+
+	/* What is lost already: nobody remembers why, but another try tells. */
+	if (lost)
+		putchar('\n');
+	errno = 0;
+	if (!fflush(stdout) && !lost)
 		return status;
-	say_error("standard output", "cannot write", errno);
+	say_error("standard output", "cannot write", errno ? errno : EIO);
 	return STATUS_FAILED;
 }

@@ -55,3 +55,45 @@ done
 mustfail 1 sh -c '"$1" -w -R repack "$2" >&-' - \
 	"$top_builddir/debugfs/e4debug" "$img.0"
 says 'standard output: cannot write'
+
+# full COMMAND...: what there is no room for is said once, and a failure
+full() {
+	run sh -c '"$@" >/dev/full' - "$@"
+	[ "$status" != 0 ] || fail "exit 0, but nothing was written: $*"
+	one_sentence "${1##*/}"
+	says ': standard output: cannot write: No space left on device$'
+}
+tools="misc/e4frag misc/e4repack misc/mke4fs misc/tune4fs e2fsck/e4check
+debugfs/e4debug"
+for tool in $tools; do
+	for option in -h --help -V --version; do
+		full "$top_builddir/$tool" $option
+	done
+done
+cp "$img.0" "$img"
+for option in '' --json --files --groups; do
+	full "$misc/e4frag" ${option:+"$option"} "$img"
+done
+full "$top_builddir/e2fsck/e4check" "$img"
+debugfs -w -R 'set_inode_field / links_count 99' "$img" 2>/dev/null
+full "$top_builddir/e2fsck/e4check" --json "$img"
+cp "$img.0" "$img"
+for option in '' --json; do
+	full "$misc/e4repack" -n ${option:+"$option"} "$img"
+	full "$misc/e4repack" ${option:+"$option"} "$img"
+	full "$misc/tune4fs" ${option:+"$option"} "$img"
+	full "$misc/tune4fs" ${option:+"$option"} -nE dir_ireserve=64 "$img"
+	rm -f "$work/new"
+	full "$misc/mke4fs" ${option:+"$option"} -d "$work/tree" "$work/new" 8M
+	for request in stats frag extents\ / map freespace locality\ / tree\ / \
+		plan repack merge zeroout\ / "write $work/tree/file /n$option" \
+		tunables tunables\ dir_ireserve=64 journal findings cachestat \
+		help '?' list_requests ls stat\ / 'bmap / 0' \
+		"dump / /dev/stdout" logdump show_super_stats ncheck\ 2; do
+		full "$top_builddir/debugfs/e4debug" -w ${option:+"$option"} \
+			-R "$request" "$img"
+	done
+done
+# debugfs is not heard beyond that, and what it says still comes
+mustfail 1 "$top_builddir/debugfs/e4debug" -R 'stat /no-such' "$img"
+says '^/no-such: File not found'
