@@ -223,7 +223,6 @@ int main(void)
 	Suite *suite = suite_create("extent_tree_build");
 	TCase *tc = tcase_create("extent_tree_build");
 
-	tcase_set_timeout(tc, 30);
 	tcase_add_loop_test(tc, others_read_it, 0,
 			    ARRAY_SIZE(formats) * ARRAY_SIZE(counts));
 	tcase_add_test(tc, encodes_the_limits);

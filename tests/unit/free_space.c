@@ -262,7 +262,6 @@ int main(void)
 	Suite *suite = suite_create("free_space");
 	TCase *tc = tcase_create("free_space");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, agrees_with_the_peers, 0, N_IMAGES);
 	tcase_add_test(tc, steps_over_damage);
 	tcase_add_test(tc, sorts_runs_into_buckets);

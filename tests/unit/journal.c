@@ -439,7 +439,6 @@ int main(void)
 	Suite *suite = suite_create("journal");
 	TCase *tc = tcase_create("journal");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, e2fsck_replays, 0, N_FORMATS);
 	tcase_add_loop_test(tc, closes_clean, 0, N_FORMATS);
 	tcase_add_loop_test(tc, holds_its_capacity, 0, N_FORMATS);

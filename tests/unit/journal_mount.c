@@ -150,7 +150,6 @@ int main(void)
 		puts("1..0 # SKIP loop mounts need root and /dev/loop-control");
 		return 0;
 	}
-	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, kernel_replays, 0, N_FORMATS);
 	tcase_add_loop_test(tc, takes_turns_with_the_kernel, 0, 2);
 	tcase_add_loop_test(tc, stops_when_mounted, 0, 4);

@@ -467,7 +467,6 @@ int main(void)
 	tcase_add_test(tc, zeroes_what_e2fsck_will_read);
 	tcase_add_loop_test(tc, exact_windows_take_the_fewest_blocks, 0, 4);
 	tcase_add_test(tc, refuses_bad_arguments);
-	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
 	return unit_main(suite);
 }

@@ -1597,7 +1597,6 @@ int main(void)
 	Suite *suite = suite_create("plan");
 	TCase *tc = tcase_create("plan");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, random_worlds, 0, 300);
 	tcase_add_loop_test(tc, small_transactions, 0, 300);
 	tcase_add_loop_test(tc, keeps_long_free_runs, 0, 200);

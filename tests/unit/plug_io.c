@@ -397,7 +397,6 @@ int main(void)
 	tcase_add_test(tc, merges_in_order);
 	tcase_add_test(tc, reads_beyond_the_end);
 	tcase_add_test(tc, refuses_bad_arguments);
-	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
 	return unit_main(suite);
 }

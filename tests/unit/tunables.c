@@ -331,7 +331,6 @@ int main(void)
 	Suite *suite = suite_create("tunables");
 	TCase *tc = tcase_create("text");
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, text_is_canonical);
 	tcase_add_test(tc, damaged_text_is_refused);
 	tcase_add_test(tc, length_is_limited);

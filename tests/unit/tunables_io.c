@@ -308,7 +308,6 @@ int main(void)
 	TCase *tc = tcase_create("attribute");
 	const int n = sizeof(layouts) / sizeof(*layouts);
 
-	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, goes_and_comes_on_any_layout, 0, n);
 	tcase_add_test(tc, largest_text);
 	tcase_add_test(tc, refusals_change_nothing);

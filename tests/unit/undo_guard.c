@@ -280,7 +280,6 @@ int main(void)
 	Suite *suite = suite_create("undo_guard");
 	TCase *tc = tcase_create("undo_guard");
 
-	tcase_set_timeout(tc, 30);
 	tcase_add_test(tc, e2undo_puts_all_back);
 	tcase_add_test(tc, flushes_are_few);
 	tcase_add_test(tc, nothing_written_leaves_no_file);
