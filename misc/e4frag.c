@@ -193,6 +193,10 @@ static errcode_t build_model(struct e4frag *frag)
 	err = e4l_model_build(frag->e, &opt, &frag->model);
 	if (!err)
 		make_forecast(frag);
+	/* a report never says less because memory was short */
+	if (!err && (frag->no_repair == ENOMEM ||
+		     frag->no_repair == EXT2_ET_NO_MEMORY))
+		err = frag->no_repair;
 	progress_end(&frag->progress);
 	e4l_forecast_free(frag->forecast);
 	e4l_es_free(frag->cache);
