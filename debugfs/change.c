@@ -38,7 +38,7 @@ bool shell_change(struct shell *s, const char *what, const char *doing,
 				  void *priv),
 		  void *priv)
 {
-	errcode_t err = e4l_change(s->e, s->target.journal, doing, fn, priv);
+	errcode_t err = e4l_change(s->e, NULL, doing, fn, priv);
 
 	if (err)
 		shell_fails_e4l(s, what, err);

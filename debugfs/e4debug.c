@@ -48,11 +48,9 @@ bool shell_close(struct shell *s)
 		return true;
 	s->open = false;
 	e4l_es_free(s->cache);
-	e4l_free(s->e);
 	s->cache = NULL;
 	s->e = NULL;
-	/* only what is in a transaction may be written */
-	ok = s->write ? target_let_go(&s->target) : target_close(&s->target);
+	ok = target_close(&s->target);
 	free(s->name);
 	s->name = NULL;
 	return ok;
@@ -83,11 +81,8 @@ bool shell_open(struct shell *s, const char *name, uint64_t partition)
 		return false;
 	}
 	s->open = true;
-	err = e4l_new(s->target.fs, &s->e);
-	if (!err && s->write)
-		target_guard(&s->target, s->e);
-	if (!err)
-		err = e4l_es_new(CACHE_BYTES, &s->cache);
+	s->e = s->target.e;
+	err = e4l_es_new(CACHE_BYTES, &s->cache);
 	if (!err)
 		return true;
 	say_e4l(name, s->e, err);

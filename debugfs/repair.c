@@ -62,8 +62,7 @@ static errcode_t run(struct repair *r, ext2fs_inode_bitmap only, bool dry)
 						       r->zeroout_bytes),
 		.zeroout_budget_blocks = E4L_NO_LIMIT,
 		.copy_budget_blocks = E4L_NO_LIMIT,
-		.only = only, .journal = r->s->target.journal,
-		.cache = r->s->cache,
+		.only = only, .cache = r->s->cache,
 		.progress = on_progress, .stop = should_stop, .priv = r,
 	};
 	errcode_t err;

@@ -152,7 +152,7 @@ bool shell_fails_e4l(const struct shell *s, const char *what, errcode_t err)
 	char where[160];
 
 	if (undo_guard_failed())
-		return false;		/* target_let_go() says it */
+		return false;		/* target_close() says it */
 	if (err == E4L_ET_INTERRUPTED || !e4l_detail(s->e)->doing)
 		return shell_fails(s, what, err);
 	snprintf(where, sizeof(where), "%s: ", what);

@@ -43,7 +43,7 @@ static bool set_tunables(struct shell *s, struct e4l_tunables *t,
 		shell_fails(s, list, err);
 	if (err)
 		return false;
-	err = e4l_tunables_write(s->e, s->target.journal, t);
+	err = e4l_tunables_write(s->e, NULL, t);
 	if (err)
 		shell_fails_e4l(s, "cannot store the tunables", err);
 	return shell_changed(s, !err);

@@ -231,9 +231,8 @@ static bool analyse(struct e4frag *frag)
 	errcode_t err;
 
 	frag->groups_all = frag->target.fs->group_desc_count;
-	err = e4l_new(frag->target.fs, &frag->e);
-	if (!err)
-		err = interrupt_start(&in, frag->e);
+	frag->e = frag->target.e;
+	err = interrupt_start(&in, frag->e);
 	if (!err)
 		err = target_only(&frag->target, frag->e, frag->paths,
 				  frag->n_paths, &frag->only,
@@ -281,7 +280,6 @@ static int run(struct e4frag *frag, const char *target)
 	e4l_model_free(&frag->model);
 	if (frag->only)
 		ext2fs_free_inode_bitmap(frag->only);
-	e4l_free(frag->e);
 	ok &= target_close(&frag->target);
 	return ok ? STATUS_DONE : STATUS_FAILED;
 }

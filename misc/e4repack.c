@@ -188,7 +188,6 @@ static errcode_t repack(struct e4repack *r)
 		.copy_budget_blocks = budget(r, &r->max_copy),
 		.min_excess = r->min_excess,
 		.only = r->only_inodes, .exclude = r->exclude_inodes,
-		.journal = r->target.journal,
 		.skipped = on_skipped, .progress = on_progress,
 		.stop = should_stop, .priv = r,
 	};
@@ -223,7 +222,6 @@ static errcode_t compact(struct e4repack *r)
 				  E4L_REPACK_MOVE_IMMUTABLE,
 		.mem_bytes = mem_bytes(r),
 		.only = r->only_inodes, .exclude = r->exclude_inodes,
-		.journal = r->target.journal,
 		.skipped = on_dir_skipped, .progress = on_progress,
 		.stop = should_stop, .priv = r,
 	};
@@ -290,21 +288,18 @@ static bool work(struct e4repack *r)
 	bool said = false;
 	errcode_t err;
 
-	err = e4l_new(r->target.fs, &r->e);
+	r->e = r->target.e;
 	r->repairing = (struct repairing) {
 		.e = r->e, .args = &r->args, .interrupt = &r->interrupt,
 		.progress = &r->progress, .start = r->start,
 		.max_seconds = r->max_seconds, .writes = answer_signals,
 		.priv = r,
 	};
-	if (!err && !r->dry_run)
-		target_guard(&r->target, r->e);
-	if (!err && !r->target.mount_point &&
+	if (!r->target.mount_point &&
 	    !verify_before(&r->target, r->e, &r->args, &r->interrupt))
 		return false;
-	if (!err)
-		err = target_only(&r->target, r->e, r->paths, r->n_paths,
-				  &r->only_inodes, &said);
+	err = target_only(&r->target, r->e, r->paths, r->n_paths,
+			  &r->only_inodes, &said);
 	if (!err)
 		err = target_subtree(&r->target, r->e, r->exclude.v,
 				     r->exclude.n, &r->exclude_inodes, &said);
@@ -383,10 +378,7 @@ static int run(struct e4repack *r, const char *name)
 	if (r->exclude_inodes)
 		ext2fs_free_inode_bitmap(r->exclude_inodes);
 	e4l_es_free(r->cache);
-	e4l_free(r->e);
-	/* only what is in a transaction may be written */
-	ok &= r->dry_run ? target_close(&r->target) :
-			   target_let_go(&r->target);
+	ok &= target_close(&r->target);
 	if (ok && r->verify && !r->dry_run)
 		ok = verify(name, r->args.partition);
 	return ok ? STATUS_DONE : STATUS_FAILED;

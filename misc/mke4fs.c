@@ -340,7 +340,7 @@ static bool write_content(const struct config *c, struct e4l_tree *t,
 	progress_end(&progress);
 	e4l_populate_get_stats(im->plan, &im->stats);
 	if (!err)
-		return !c->source_fs || target_is_as_it_was(c->source_fs);
+		return !c->source_fs || target_is_ours(c->source_fs);
 	where = e4l_tree_where(t);
 	if (*where)
 		say_error(c->source ? c->source : c->from, where, err);

@@ -115,19 +115,19 @@ static bool load_damaged(struct source *s, struct e4l_tree *t)
 bool load_image(const struct config *c, struct e4l_tree *t,
 		struct target *from, json_t *left_out)
 {
-	struct source s = { .c = c, .target = from, .left_out = left_out };
+	struct source s = {
+		.c = c, .target = from, .e = from->e, .left_out = left_out,
+	};
 	errcode_t err;
-	bool done = false;
+	bool done;
 
 	if (!is_clean(&s))
 		return false;
 	e4l_tree_set_data_fd(t, from->lock_fd);
-	err = e4l_new(from->fs, &s.e);
-	if (!err)
-		err = interrupt_start(&s.in, NULL);
+	err = interrupt_start(&s.in, NULL);
 	if (err) {
 		say_error(c->from, "cannot read", err);
-		goto out;
+		return false;
 	}
 	if (c->skip_damaged)
 		done = load_damaged(&s, t);
@@ -135,7 +135,5 @@ bool load_image(const struct config *c, struct e4l_tree *t,
 		done = verify_before(from, s.e, &c->common, &s.in) &&
 		       !load(&s, t, NULL);
 	interrupt_stop(&s.in);
-out:
-	e4l_free(s.e);
 	return done;
 }

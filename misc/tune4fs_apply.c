@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
-#include "support/mounts.h"
+#include "e4layout/open/mounts.h"
 #include "support/say.h"
 #include "tune4fs.h"
 
@@ -164,7 +164,8 @@ static bool add(struct seen *s, ino_t ino)
  * The filesystem mounted as @m says, unless something else covers it; its
  * number is *@ino.
  */
-static bool open_mounted(struct keeper *p, const struct mount *m, ino_t *ino)
+static bool open_mounted(struct keeper *p, const struct e4l_mount *m,
+			 ino_t *ino)
 {
 	struct stat st;
 
@@ -188,7 +189,7 @@ static int apply_new(const struct tune4fs *cfg, const struct seen *old,
 	FILE *f = fopen("/proc/self/mountinfo", "re");
 	char *line = NULL;
 	int status = STATUS_DONE;
-	struct mount m;
+	struct e4l_mount m;
 	struct keeper p;
 	size_t size = 0;
 	ino_t ino;
@@ -198,7 +199,7 @@ static int apply_new(const struct tune4fs *cfg, const struct seen *old,
 		return STATUS_FAILED;
 	}
 	while (getline(&line, &size, f) > 0) {
-		if (!mount_parse(line, &m) || !mount_is_ext(&m) ||
+		if (!e4l_mount_parse(line, &m) || !e4l_mount_is_ext(&m) ||
 		    !open_mounted(&p, &m, &ino))
 			continue;
 		if (!contains(now, ino) && add(now, ino) &&

@@ -48,16 +48,6 @@ bool keeper_open_mount(struct keeper *p, const char *point)
 	return true;
 }
 
-static bool open_offline(struct keeper *p)
-{
-	errcode_t err = e4l_new(p->target.fs, &p->e);
-
-	p->dir = p->sysfs = -1;
-	if (err)
-		say_e4l(p->name, p->e, err);
-	return !err;
-}
-
 /* Leaves @p->target to keeper_close(), since the mount point's name is there. */
 static bool open_online(struct keeper *p)
 {
@@ -87,8 +77,11 @@ bool keeper_open(struct keeper *p, const char *name, uint64_t partition)
 		*p = (struct keeper) { .name = name, .dir = -1, .sysfs = -1 };
 		p->opened = target_open_read(&p->target, name, partition, NULL,
 					     true);
-		ok = p->opened && (p->target.mount_point ? open_online(p) :
-							   open_offline(p));
+		ok = p->opened;
+		if (ok && p->target.mount_point)
+			ok = open_online(p);
+		else if (ok)
+			p->e = p->target.e;
 	}
 	if (!ok)
 		keeper_close(p);
@@ -97,7 +90,6 @@ bool keeper_open(struct keeper *p, const char *name, uint64_t partition)
 
 void keeper_close(struct keeper *p)
 {
-	e4l_free(p->e);
 	p->e = NULL;
 	if (p->dir >= 0)
 		close(p->dir);
@@ -168,24 +160,19 @@ static bool write_offline(struct keeper *p, const struct tune4fs *cfg,
 {
 	const char *name = p->name;
 	struct target target;
-	struct e4l *e;
-	errcode_t err;
+	errcode_t err = 0;
 	bool ok;
 
 	keeper_close(p);
 	if (!target_open_change(&target, name, cfg->args.partition, &cfg->undo,
 				NULL))
 		return false;
-	err = e4l_new(target.fs, &e);
-	ok = !err && check_sound(&target, e, cfg);
-	if (ok) {
-		target_guard(&target, e);
-		err = e4l_tunables_write(e, target.journal, t);
-	}
+	ok = check_sound(&target, target.e, cfg);
+	if (ok)
+		err = e4l_tunables_write(target.e, NULL, t);
 	if (err && !undo_guard_failed())
-		say_e4l(name, e, err);
-	e4l_free(e);
-	return target_let_go(&target) && ok && !err;
+		say_e4l(name, target.e, err);
+	return target_close(&target) && ok && !err;
 }
 
 bool keeper_write(struct keeper *p, const struct tune4fs *cfg,

@@ -28,8 +28,11 @@ struct e4l_detail {
 };
 
 /*
- * Creates a context over @fs, which is borrowed: it must stay open, and must
- * not be used by the caller while one of the functions below runs, until
+ * Creates a context over @fs, for who has one already: e4l_open() also refuses
+ * what is mounted, attached, locked or held by anybody else, or not in a state
+ * to be changed, and looks for who comes later.  Nothing of that is done here:
+ * whoever changes @fs answers for it.  @fs is borrowed: it must stay open, and
+ * must not be used by the caller while one of the functions below runs, until
  * e4l_free().  @fs must have been opened with EXT2_FLAG_64BITS; opened with
  * EXT2_FLAG_THREADS as well, reads run in parallel.  Checks the geometry and
  * the device's size: after this, every block number below
@@ -40,10 +43,13 @@ struct e4l_detail {
  */
 errcode_t e4l_new(ext2_filsys fs, struct e4l **ret);
 
-/* Frees @e and what it holds, but not its filesystem.  NULL is allowed. */
+/*
+ * Frees @e of e4l_new() and what it holds, but not its filesystem.  NULL is
+ * allowed.
+ */
 void e4l_free(struct e4l *e);
 
-/* The filesystem that was given to e4l_new(). */
+/* The filesystem that was opened by e4l_open(), or given to e4l_new(). */
 ext2_filsys e4l_fs(const struct e4l *e);
 
 /* What the last failure was about; valid until the next call on @e. */
@@ -67,10 +73,11 @@ errcode_t e4l_set_threads(struct e4l *e, unsigned int threads);
  * Has @guard called with @priv whenever a change of the filesystem is about to
  * begin, to be committed or to be ended, never twice at a time: an error from
  * it, E4L_ET_NOT_OURS when somebody else uses the device, is the end before
- * anything more is written.  It may see what the library cannot, which makes sure by itself that
- * the filesystem's superblock and the journal's are still what they were when
- * they were read or written last: they are not once somebody has mounted the
- * filesystem to write, or has repaired it.
+ * anything more is written.  For contexts of e4l_new(): those of e4l_open() have
+ * one.  In any case the library makes sure that the filesystem's superblock and
+ * the journal's are still what they were when they were read or written last:
+ * they are not once somebody has mounted the filesystem to write, or has
+ * repaired it.
  */
 void e4l_set_guard(struct e4l *e, errcode_t (*guard)(void *priv), void *priv);
 

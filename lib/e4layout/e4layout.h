@@ -11,6 +11,8 @@
  *  - The library never prints and never exits.  Every function that can fail
  *    returns an errcode_t (0 is success); e4l_detail() says where it happened.
  *  - Nothing here changes the caller's ext2_filsys except where stated.
+ *  - e4l_open() is the way in: it makes sure that nobody else uses what is
+ *    going to be changed.
  *  - Structs that a caller fills in or has filled end in reserved members, so
  *    that they keep their size when they get more to say.  Fill in options by
  *    designated initializers, or clear them first: what is reserved is zero.
@@ -27,6 +29,7 @@
 #include <e4layout/free_space.h>
 #include <e4layout/journal.h>
 #include <e4layout/model.h>
+#include <e4layout/open.h>
 #include <e4layout/place.h>
 #include <e4layout/plan.h>
 #include <e4layout/plug_io.h>

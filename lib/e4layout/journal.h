@@ -47,8 +47,9 @@ struct e4l_txn;
 /*
  * Opens the journal of @e's filesystem, which must be open for writing; loads
  * the block bitmap when it is not.  @external is a channel on the journal
- * device if the filesystem's journal is on one, else NULL; borrowed until
- * e4l_journal_close(), its block size is set to the filesystem's.  Writes
+ * device if the filesystem's journal is on one and e4l_open() has not opened
+ * that, else NULL; borrowed until e4l_journal_close(), its block size is set to
+ * the filesystem's.  Writes
  * nothing: a journal that is opened and closed leaves no trace.
  * Errors: EXT2_ET_RO_FILSYS; E4L_ET_JOURNAL_RECOVERY, _CORRUPT, _FORMAT,
  * _NARROW, _DEVICE (@external is missing, or not this filesystem's), _ERROR;

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include "e4layout/open/mounts.h"
 #include "locate.h"
-#include "mounts.h"
 #include "say.h"
 #include "units.h"
 
@@ -63,12 +63,12 @@ const char *path_below(const char *path, const char *dir)
 }
 
 /* Takes what @m shows at @path, without symlinks, which is below it. */
-static bool take_mounted(struct target *t, const struct mount *m,
+static bool take_mounted(struct target *t, const struct e4l_mount *m,
 			 const char *path)
 {
 	const char *below = path_below(path, m->point);
 
-	if (!mount_is_ext(m) || !below)
+	if (!e4l_mount_is_ext(m) || !below)
 		return false;
 	t->is_dir = !strcmp(below, "/") && !strcmp(m->root, "/");
 	if (!t->is_dir &&
@@ -76,17 +76,17 @@ static bool take_mounted(struct target *t, const struct mount *m,
 		     strcmp(below, "/") || !strcmp(m->root, "/") ? below :
 								   "") < 0)
 		t->subtree = NULL;
-	t->device = mount_device(m);
+	t->device = e4l_mount_device(m);
 	return t->device && (t->is_dir || t->subtree);
 }
 
 static bool locate_dir(struct target *t)
 {
 	char *path = realpath(t->name, NULL), *line = NULL;
-	struct mount m;
+	struct e4l_mount m;
 	bool ok;
 
-	ok = path && mount_around(path, &m, &line) && take_mounted(t, &m, path);
+	ok = path && e4l_mount_around(path, &m, &line) && take_mounted(t, &m, path);
 	if (!ok)
 		say("%s: is a directory and not on an ext4 filesystem",
 		    t->name);
@@ -297,18 +297,6 @@ static bool locate_any(struct target *t, uint64_t partition)
 
 bool locate(struct target *t, uint64_t partition)
 {
-	int n;
-
 	t->end_bytes = UINT64_MAX;
-	if (!locate_any(t, partition))
-		return false;
-	n = t->offset_bytes ?
-	    asprintf(&t->e2fs_name, "%s" OFFSET "%llu", t->device,
-		     (unsigned long long)t->offset_bytes) :
-	    asprintf(&t->e2fs_name, "%s", t->device);
-	if (n >= 0)
-		return true;
-	t->e2fs_name = NULL;
-	say_error(t->name, "cannot open", ENOMEM);
-	return false;
+	return locate_any(t, partition);
 }

@@ -12,24 +12,25 @@
 #include <ext2fs/ext2_fs.h>
 #include <ext2fs/ext2fs.h>
 #include <e4layout/e4layout.h>
-#include "in_use.h"
+
+struct e4l_hold;
 
 struct target {
 	const char *name;	/* as the user gave it */
 	char *device;		/* the device or image that it means */
 	uint64_t offset_bytes;	/* where in it the filesystem begins, and what */
 	uint64_t end_bytes;	/* it may not reach beyond; UINT64_MAX: nothing */
-	char *e2fs_name;	/* all that, as e2fsprogs' tools take it */
-	char *subtree;		/* the directory that the user gave; NULL: none */
+	char *subtree;		/* the directory that was given; NULL: none */
 	bool is_dir;		/* the user gave the mount point */
-	const char *mount_point; /* NULL: not mounted where we could see it */
-	struct in_use *in_use;
-	struct in_use_by others; /* who used it when it was opened */
-	int lock_fd;		/* -1: none */
-	bool lost;		/* somebody else was seen to use it since */
 	const struct target_undo *undo;	/* of target_open_change() */
+	struct e4l *e;		/* NULL: of target_open_check() or _claim() */
+	struct e4l_hold *hold;	/* of @e, or ours */
 	ext2_filsys fs;
+	/* What @hold and @e have of it. */
+	const char *e2fs_name;	/* for e2fsprogs' tools */
+	const char *mount_point; /* NULL: not mounted where we could see it */
 	io_channel journal;	/* of an external journal's device, or NULL */
+	int lock_fd;		/* of target_open_source() */
 };
 
 /*
@@ -81,14 +82,6 @@ errcode_t target_check_desc(const struct target *t);
 bool target_is_strange(const struct target *t);
 
 /*
- * Opens @name to change it, for this process alone, through @manager.  Refuses
- * whatever could be hurt by that, with a sentence that says what to run
- * instead, before anything is written.
- */
-bool target_open_write(struct target *t, const char *name, uint64_t partition,
-		       io_manager manager, const char *io_options);
-
-/*
  * Takes the device or the file @name from @offset_bytes on to overwrite all of
  * it, whatever it holds: refuses what is in use, and keeps others away until
  * target_release().  False after saying why not.
@@ -103,32 +96,21 @@ struct target_undo {
 };
 
 /*
- * The same for a change in transactions (e4l_journal_open()): also refuses a
- * filesystem without a journal, unless @undo, which must live as long as @t,
- * says otherwise; records to the undo file, which must not exist yet; and opens
- * the device of an external journal, found by its UUID.  An undo file does not
- * cover that: the two exclude each other.
+ * Opens @name to change it in transactions, for this process alone.  Refuses
+ * whatever could be hurt by that, with a sentence that says what to run
+ * instead, before anything is written; so also a filesystem without a journal,
+ * unless @undo, which must live as long as @t, says otherwise.  Records to the
+ * undo file, which must not exist yet.
  */
 bool target_open_change(struct target *t, const char *name, uint64_t partition,
 			const struct target_undo *undo, const char *io_options);
 
 /*
- * Has @e, which changes @t, stop as soon as somebody else uses the device: an
- * image is not safe from being mounted or attached.  Only while @t is open.
- */
-void target_guard(struct target *t, struct e4l *e);
-
-/*
- * Whether nobody else uses the device of @t, which is open for writing or a
- * source; false after saying so.  True of what else is open for reading.
+ * Whether nobody else uses @t, which is a source, claimed or open to be
+ * changed, nor has changed what is a source; false after saying so.  True of
+ * what else is open for reading.
  */
 bool target_is_ours(const struct target *t);
-
-/*
- * Whether the filesystem of @t, a source that is open, is used by nobody and
- * was not mounted or changed since; false after saying so.
- */
-bool target_is_as_it_was(const struct target *t);
 
 /* Whether somebody else does use it; says nothing. */
 bool target_is_used(const struct target *t);
@@ -152,14 +134,10 @@ errcode_t target_only(const struct target *t, struct e4l *e,
 		      bool *said);
 
 /*
- * Closes @t after a change by the library: what is on the device stays as it
- * is, while target_close() would have libext2fs write the superblock and its
- * backups.  False after saying what failed; if that was the undo file
- * (undo_guard_failed()), what to do now.
+ * Closes @t and frees what it holds; what was changed by the library stays as
+ * it is, and libext2fs writes nothing.  False after saying what failed; if that
+ * was the undo file (undo_guard_failed()), what to do now.
  */
-bool target_let_go(struct target *t);
-
-/* Closes @t and frees what it holds.  False after saying what failed. */
 bool target_close(struct target *t);
 
 #endif

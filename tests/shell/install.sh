@@ -68,21 +68,15 @@ while read -r line; do
 done <"$work/all.c"
 
 case $(variable CFLAGS) in *-fsanitize*) exit 0 ;; esac
-cat >"$work/user.c" <<'END'
-#include <stdio.h>
-#include <e4layout/e4layout.h>
-int main(void)
-{
-	initialize_e4l_error_table();
-	return puts(error_message(E4L_ET_TRUNCATED)) < 0;
-}
-END
 PKG_CONFIG_PATH=$root$lib/pkgconfig
 PKG_CONFIG_SYSROOT_DIR=
 export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
 flags=$(pkg-config --define-variable=prefix="$root$(variable prefix)" \
 	--cflags --libs e4layout)
 # shellcheck disable=SC2086
-check cc -o "$work/user" "$work/user.c" $flags
-check "$work/user"
-grep -q 'ends before the filesystem' "$out" || fail "the wrong error table"
+check cc -Wall -Werror -o "$work/repair" "$top_srcdir/doc/repair.c" $flags
+aged "$work/img" <"$top_srcdir/tests/shell/layout.recipe"
+check "$work/repair" "$work/img"
+grep -q 'extents became' "$out" || fail "nothing was repaired"
+run "$work/repair" "$work"
+says "^$work: is neither a block device nor an image file"

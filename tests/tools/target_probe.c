@@ -11,13 +11,14 @@
 
 int main(int argc, char **argv)
 {
+	const struct target_undo undo = { .none = true };
 	struct target t;
 	bool ok;
 
 	if (argc != 3)
 		return STATUS_USAGE;
 	if (!strcmp(argv[1], "write"))
-		ok = target_open_write(&t, argv[2], 0, unix_io_manager, NULL);
+		ok = target_open_change(&t, argv[2], 0, &undo, NULL);
 	else
 		ok = target_open_read(&t, argv[2], 0, "cache=off", false);
 	if (!ok)

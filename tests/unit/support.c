@@ -8,7 +8,7 @@
 #include "support/args.h"
 #include "support/interrupt.h"
 #include "support/json_line.h"
-#include "support/mounts.h"
+#include "e4layout/open/mounts.h"
 #include "support/progress.h"
 #include "support/text.h"
 #include "support/units.h"
@@ -518,7 +518,7 @@ END_TEST
 
 START_TEST(parses_mountinfo)
 {
-	struct mount m;
+	struct e4l_mount m;
 	char plain[] = "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 "
 		       "/dev/root rw,errors=continue\n";
 	char odd[] = "36 35 8:17 / /a\\040b\\134c\\012 rw - ext4 /dev/x\\0401 "
@@ -531,24 +531,24 @@ START_TEST(parses_mountinfo)
 	};
 	size_t i;
 
-	ck_assert(mount_parse(plain, &m));
+	ck_assert(e4l_mount_parse(plain, &m));
 	ck_assert(m.dev == makedev(98, 0));
 	ck_assert_str_eq(m.root, "/mnt1");
 	ck_assert_str_eq(m.point, "/mnt2");
 	ck_assert_str_eq(m.type, "ext3");
 	ck_assert_str_eq(m.source, "/dev/root");
 	ck_assert_str_eq(m.options, "rw,errors=continue");
-	ck_assert(mount_is_ext(&m));
-	ck_assert(mount_parse(odd, &m));
+	ck_assert(e4l_mount_is_ext(&m));
+	ck_assert(e4l_mount_parse(odd, &m));
 	ck_assert_str_eq(m.point, "/a b\\c\n");
 	ck_assert_str_eq(m.source, "/dev/x 1");
-	ck_assert(mount_parse(tags, &m));
+	ck_assert(e4l_mount_parse(tags, &m));
 	ck_assert_str_eq(m.source, "/dev/y");
-	ck_assert(mount_parse(none, &m));
+	ck_assert(e4l_mount_parse(none, &m));
 	ck_assert_ptr_null(m.options);
-	ck_assert(!mount_is_ext(&m));
+	ck_assert(!e4l_mount_is_ext(&m));
 	for (i = 0; i < 4; i++) {
-		ck_assert(!mount_parse(bad[i], &m));
+		ck_assert(!e4l_mount_parse(bad[i], &m));
 		free(bad[i]);
 	}
 }

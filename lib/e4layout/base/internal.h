@@ -7,8 +7,12 @@
 #include <pthread.h>
 #include <e4layout/context.h>
 
+struct e4l_hold;
+
 struct e4l {
 	ext2_filsys fs;
+	struct e4l_hold *hold;	/* of e4l_open(); NULL: of e4l_new() */
+	io_channel journal;	/* the journal's device that e4l_open() found */
 	unsigned int threads;
 	atomic_bool interrupted;
 	struct e4l_detail detail;

@@ -58,6 +58,12 @@
 #include <string.h>
 #include "journal_internal.h"
 
+/* The journal's own device, if it has one. */
+static io_channel device_of(const struct e4l *e, io_channel external)
+{
+	return external ? external : e->journal;
+}
+
 static errcode_t check_state(struct e4l_journal *j, io_channel external)
 {
 	ext2_filsys fs = j->e->fs;
@@ -135,7 +141,7 @@ static errcode_t set_up(struct e4l *e, io_channel external,
 		return ENOMEM;
 	j->e = e;
 	j->capacity = TXN_MAX_BYTES / e->fs->blocksize;
-	err = check_state(j, external);
+	err = check_state(j, device_of(e, external));
 	if (!err)
 		err = ask_guard(e);
 	if (!err)
@@ -186,7 +192,9 @@ uint32_t e4l_journal_room(struct e4l *e, io_channel external)
 	if (!j)
 		return room;
 	j->e = e;
-	j->io = external ? external : e->fs->io;
+	j->io = device_of(e, external);
+	if (!j->io)
+		j->io = e->fs->io;
 	if (ext2fs_has_feature_journal(e->fs->super) && !e4l_log_setup(j))
 		room = j->capacity;
 	journal_free(j);

@@ -1,8 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Bytes are a range of a block device or of a file.  in_use_new() follows them
- * down, through loop devices and partitions, to where they really are;
- * in_use_find() goes up from there to all that shows them.
+ * Bytes are a range of a block device or of a file.  e4l_in_use_new() follows
+ * them down, through loop devices and partitions, to where they really are;
+ * e4l_in_use_find() goes up from there to all that shows them.
  */
 #include "config.h"
 #include <dirent.h>
@@ -29,7 +29,7 @@ struct bytes {
 	bool same;	/* they begin where the first ones did */
 };
 
-struct in_use {
+struct e4l_in_use {
 	struct bytes level[MAX_DEPTH];	/* ours first, downwards */
 	int fd[MAX_DEPTH];		/* that keeps a lock, or -1 */
 	unsigned int n;
@@ -220,9 +220,10 @@ static bool go_up(const struct bytes *b, dev_t dev, const struct window *w,
 
 /* ----------------------------------------------------------------- downwards */
 
-struct in_use *in_use_new(const struct stat *st, uint64_t start, uint64_t end)
+struct e4l_in_use *e4l_in_use_new(const struct stat *st, uint64_t start,
+				   uint64_t end)
 {
-	struct in_use *u = calloc(1, sizeof(*u));
+	struct e4l_in_use *u = calloc(1, sizeof(*u));
 	struct window w;
 	char dir[64];
 
@@ -247,7 +248,7 @@ struct in_use *in_use_new(const struct stat *st, uint64_t start, uint64_t end)
 	return u;
 }
 
-void in_use_hold(struct in_use *u)
+void e4l_in_use_hold(struct e4l_in_use *u)
 {
 	uint64_t number;
 	char dir[64];
@@ -257,7 +258,7 @@ void in_use_hold(struct in_use *u)
 		  read_number(dir, "partition", &number) && u->n > 1 ? 2 : 1;
 }
 
-void in_use_free(struct in_use *u)
+void e4l_in_use_free(struct e4l_in_use *u)
 {
 	unsigned int i;
 
@@ -270,14 +271,14 @@ void in_use_free(struct in_use *u)
 /* ------------------------------------------------------------------- upwards */
 
 struct search {
-	const struct in_use *u;
-	struct in_use_by *by;
+	const struct e4l_in_use *u;
+	struct e4l_in_use_by *by;
 	unsigned int depth;
 };
 
 static void climb(struct search *s, const struct bytes *b);
 
-static bool is_ours(const struct in_use *u, dev_t dev)
+static bool is_ours(const struct e4l_in_use *u, dev_t dev)
 {
 	unsigned int i;
 
@@ -287,7 +288,7 @@ static bool is_ours(const struct in_use *u, dev_t dev)
 	return false;
 }
 
-static bool is_held_alone(const struct in_use *u, dev_t dev)
+static bool is_held_alone(const struct e4l_in_use *u, dev_t dev)
 {
 	unsigned int i;
 
@@ -301,14 +302,14 @@ static bool is_held_alone(const struct in_use *u, dev_t dev)
 static void note_mount(struct search *s, const struct bytes *b)
 {
 	bool same = b->same && !b->start;
-	struct in_use_by *by = s->by;
+	struct e4l_in_use_by *by = s->by;
 	char *point;
 	pid_t pid;
 
 	if ((by->mount_point && (by->same || !same)) ||
 	    is_held_alone(s->u, b->dev))
 		return;
-	point = mount_point_anywhere(b->dev, &pid);
+	point = e4l_mount_point_anywhere(b->dev, &pid);
 	if (!point)
 		return;
 	free(by->mount_point);
@@ -409,16 +410,16 @@ static void climb(struct search *s, const struct bytes *b)
 	s->depth--;
 }
 
-bool in_use_find(const struct in_use *u, struct in_use_by *by)
+bool e4l_in_use_find(const struct e4l_in_use *u, struct e4l_in_use_by *by)
 {
 	struct search s = { .u = u, .by = by };
 
-	*by = (struct in_use_by) { 0 };
+	*by = (struct e4l_in_use_by) { 0 };
 	climb(&s, &u->level[u->n - 1]);
 	return by->mount_point || by->loop;
 }
 
-void in_use_by_free(struct in_use_by *by)
+void e4l_in_use_by_free(struct e4l_in_use_by *by)
 {
 	free(by->mount_point);
 	free(by->loop);
@@ -486,7 +487,7 @@ static bool is_held(int fd, const struct intent *it)
 }
 
 /* Opens what is beneath level @i, if it can be found by its name. */
-static int open_beneath(const struct in_use *u, unsigned int i)
+static int open_beneath(const struct e4l_in_use *u, unsigned int i)
 {
 	const struct bytes *under = &u->level[i + 1];
 	struct window w;
@@ -510,7 +511,7 @@ static int open_beneath(const struct in_use *u, unsigned int i)
 	return fd;
 }
 
-bool in_use_lock(struct in_use *u, int fd, bool write)
+bool e4l_in_use_lock(struct e4l_in_use *u, int fd, bool write)
 {
 	const struct intent *it = &intents[write];
 	unsigned int i;

@@ -1,13 +1,13 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What is mounted where, from mountinfo. */
-#ifndef SUPPORT_MOUNTS_H
-#define SUPPORT_MOUNTS_H
+#ifndef E4L_MOUNTS_H
+#define E4L_MOUNTS_H
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 
-struct mount {
+struct e4l_mount {
 	dev_t dev;
 	char *root;	/* what of the filesystem is seen at the mount point */
 	char *point;
@@ -20,24 +20,24 @@ struct mount {
  * Reads one line of mountinfo.  The strings of @m point into @line, which is
  * changed.  False when the line is not of that format.
  */
-bool mount_parse(char *line, struct mount *m);
+bool e4l_mount_parse(char *line, struct e4l_mount *m);
 
 /* Whether @m is an ext2, ext3 or ext4 filesystem. */
-bool mount_is_ext(const struct mount *m);
+bool e4l_mount_is_ext(const struct e4l_mount *m);
 
 /*
  * Where the block device @dev is mounted (to be freed), or NULL: in our own
  * mount namespace (*@pid is 0), or in that of the process *@pid.
  */
-char *mount_point_anywhere(dev_t dev, pid_t *pid);
+char *e4l_mount_point_anywhere(dev_t dev, pid_t *pid);
 
 /* The device file of what is mounted (to be freed); NULL: no memory. */
-char *mount_device(const struct mount *m);
+char *e4l_mount_device(const struct e4l_mount *m);
 
 /*
  * The mount that @path is seen through.  The strings of @m point into *@line,
  * which is to be freed whatever happens.  False when it cannot be found.
  */
-bool mount_around(const char *path, struct mount *m, char **line);
+bool e4l_mount_around(const char *path, struct e4l_mount *m, char **line);
 
 #endif

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
 #include <dirent.h>
 #include <fcntl.h>
@@ -27,13 +27,13 @@ static void unescape(char *text)
 	*out = '\0';
 }
 
-bool mount_parse(char *line, struct mount *m)
+bool e4l_mount_parse(char *line, struct e4l_mount *m)
 {
 	unsigned int maj, min;
 	char *save, *word;
 	int i;
 
-	*m = (struct mount) { 0 };
+	*m = (struct e4l_mount) { 0 };
 	line[strcspn(line, "\n")] = '\0';
 	/* id, parent, major:minor, root, mount point, options, tags, "-" */
 	word = strtok_r(line, " ", &save);
@@ -59,18 +59,18 @@ bool mount_parse(char *line, struct mount *m)
 
 /* Calls @each for every mount in @file; the last true result is returned. */
 static char *find_in(const char *file,
-		     char *(*each)(const struct mount *, const void *),
+		     char *(*each)(const struct e4l_mount *, const void *),
 		     const void *key)
 {
 	FILE *f = fopen(file, "re");
 	char *line = NULL, *found = NULL, *text;
-	struct mount m;
+	struct e4l_mount m;
 	size_t size = 0;
 
 	if (!f)
 		return NULL;
 	while (getline(&line, &size, f) > 0) {
-		text = mount_parse(line, &m) ? each(&m, key) : NULL;
+		text = e4l_mount_parse(line, &m) ? each(&m, key) : NULL;
 		if (text) {
 			free(found);
 			found = text;
@@ -81,13 +81,13 @@ static char *find_in(const char *file,
 	return found;
 }
 
-static char *find_mount(char *(*each)(const struct mount *, const void *),
+static char *find_mount(char *(*each)(const struct e4l_mount *, const void *),
 			const void *key)
 {
 	return find_in("/proc/self/mountinfo", each, key);
 }
 
-static char *point_if_dev(const struct mount *m, const void *key)
+static char *point_if_dev(const struct e4l_mount *m, const void *key)
 {
 	return m->dev == *(const dev_t *)key ? strdup(m->point) : NULL;
 }
@@ -132,7 +132,7 @@ static bool is_new_view(struct view **views, size_t *n, const struct view *v)
 	return true;
 }
 
-char *mount_point_anywhere(dev_t dev, pid_t *pid)
+char *e4l_mount_point_anywhere(dev_t dev, pid_t *pid)
 {
 	char *found = find_mount(point_if_dev, &dev), path[64];
 	DIR *proc = found ? NULL : opendir("/proc");
@@ -158,14 +158,14 @@ char *mount_point_anywhere(dev_t dev, pid_t *pid)
 	return found;
 }
 
-bool mount_is_ext(const struct mount *m)
+bool e4l_mount_is_ext(const struct e4l_mount *m)
 {
 	return !strcmp(m->type, "ext4") || !strcmp(m->type, "ext3") ||
 	       !strcmp(m->type, "ext2");
 }
 
 /* The source may be a name that means nothing here, such as /dev/root. */
-char *mount_device(const struct mount *m)
+char *e4l_mount_device(const struct e4l_mount *m)
 {
 	struct stat st;
 	char *path;
@@ -213,11 +213,11 @@ static bool mount_id(const char *path, unsigned long long *id)
 	return found;
 }
 
-bool mount_around(const char *path, struct mount *m, char **line)
+bool e4l_mount_around(const char *path, struct e4l_mount *m, char **line)
 {
 	unsigned long long id;
 
 	*line = NULL;
 	return mount_id(path, &id) && find_line(id, line) &&
-	       mount_parse(*line, m);
+	       e4l_mount_parse(*line, m);
 }

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include "hold.h"
+
+/* Pages that hold the superblock, whatever size they have. */
+#define FORGET_BYTES (64u << 10)
+
+/* --------------------------------------------------------------------- look */
+
+static errcode_t name_it(struct e4l_hold *h, const char *device)
+{
+	int n = h->offset_bytes ?
+		asprintf(&h->e2fs_name, "%s?offset=%llu", device,
+			 (unsigned long long)h->offset_bytes) :
+		asprintf(&h->e2fs_name, "%s", device);
+
+	if (n < 0)
+		h->e2fs_name = NULL;
+	h->device = strdup(device);
+	return h->e2fs_name && h->device ? 0 : ENOMEM;
+}
+
+static errcode_t look(struct e4l_hold *h)
+{
+	struct stat st;
+
+	if (stat(h->device, &st))
+		return e4l_tell_error(&h->teller, errno, "cannot open");
+	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
+		return e4l_tell(&h->teller, E4L_ET_NOT_STORAGE,
+				"is neither a block device nor an image file");
+	h->empty = S_ISREG(st.st_mode) && !st.st_size;
+	h->in_use = e4l_in_use_new(&st, h->offset_bytes, h->end_bytes);
+	if (!h->in_use)
+		return e4l_tell_error(&h->teller, ENOMEM, "cannot open");
+	e4l_in_use_find(h->in_use, &h->others);
+	return 0;
+}
+
+errcode_t e4l_hold_new(const char *device, uint64_t offset_bytes,
+		       uint64_t end_bytes, const struct e4l_teller *teller,
+		       struct e4l_hold **ret)
+{
+	struct e4l_hold *h = calloc(1, sizeof(*h));
+	errcode_t err = ENOMEM;
+
+	*ret = NULL;
+	if (h) {
+		h->offset_bytes = offset_bytes;
+		h->end_bytes = end_bytes;
+		h->lock_fd = -1;
+		h->teller = *teller;
+		err = name_it(h, device);
+	}
+	if (err)
+		e4l_tell_error(teller, err, "cannot open");
+	else
+		err = look(h);
+	if (err)
+		e4l_hold_free(h);
+	else
+		*ret = h;
+	return err;
+}
+
+void e4l_hold_free(struct e4l_hold *h)
+{
+	if (!h)
+		return;
+	if (h->lock_fd >= 0)
+		close(h->lock_fd);
+	e4l_in_use_free(h->in_use);
+	e4l_in_use_by_free(&h->others);
+	free(h->device);
+	free(h->e2fs_name);
+	free(h);
+}
+
+const char *e4l_hold_mount_point(const struct e4l_hold *h)
+{
+	return h->others.same && !h->others.pid ? h->others.mount_point : NULL;
+}
+
+/* --------------------------------------------------------------------- take */
+
+static errcode_t refuse_mounted(const struct e4l_hold *h)
+{
+	const struct e4l_in_use_by *by = &h->others;
+
+	if (!by->mount_point)
+		return 0;
+	if (by->pid)
+		return e4l_tell(&h->teller, E4L_ET_MOUNTED,
+				"is mounted on %s in another mount namespace: "
+				"unmount it first: nsenter -m -t %d umount %s",
+				by->mount_point, (int)by->pid,
+				by->mount_point);
+	return e4l_tell(&h->teller, E4L_ET_MOUNTED,
+			"is mounted on %s: unmount it first: umount %s",
+			by->mount_point, by->mount_point);
+}
+
+static errcode_t refuse_attached(const struct e4l_hold *h)
+{
+	const char *loop = h->others.loop;
+
+	return loop ? e4l_tell(&h->teller, E4L_ET_IN_USE,
+			       "is attached to %s: name that instead, or run "
+			       "losetup -d %s", loop, loop) : 0;
+}
+
+/* Only images: a device is opened with O_EXCL, and udev locks it to look. */
+static errcode_t lock_file(const struct e4l_hold *h, int kind)
+{
+	struct stat st;
+
+	if (fstat(h->lock_fd, &st) || !S_ISREG(st.st_mode) ||
+	    !flock(h->lock_fd, kind | LOCK_NB))
+		return 0;
+	if (errno == EWOULDBLOCK)
+		return e4l_tell(&h->teller, E4L_ET_IN_USE, "another program "
+				"is at work on it: wait for it to end");
+	return e4l_tell_error(&h->teller, errno, "cannot lock");
+}
+
+static errcode_t refuse_read_only(const struct e4l_hold *h)
+{
+	int read_only = 0;
+
+	if (ioctl(h->lock_fd, BLKROGET, &read_only) || !read_only)
+		return 0;
+	return e4l_tell(&h->teller, EROFS, "the device is read-only (see "
+			"blockdev --report %s): attach it so that it can be "
+			"written", h->device);
+}
+
+/* Nobody who mounts or attaches an image asks for one: see e4l_hold_check(). */
+static errcode_t lock(struct e4l_hold *h, bool write)
+{
+	errcode_t err;
+
+	h->lock_fd = open(h->device, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	if (h->lock_fd < 0)
+		return e4l_tell_error(&h->teller, errno, write ?
+				      "cannot open for writing" :
+				      "cannot open");
+	err = write ? refuse_read_only(h) : 0;
+	if (!err)
+		err = lock_file(h, write ? LOCK_EX : LOCK_SH);
+	if (err || e4l_in_use_lock(h->in_use, h->lock_fd, write))
+		return err;
+	return e4l_tell(&h->teller, E4L_ET_IN_USE, "a virtual machine or "
+			"another program has locked it as qemu does: end that "
+			"first");
+}
+
+errcode_t e4l_hold_take(struct e4l_hold *h, bool write)
+{
+	errcode_t err = refuse_mounted(h);
+
+	if (!err)
+		err = refuse_attached(h);
+	return err ? err : lock(h, write);
+}
+
+/* -------------------------------------------------------------------- check */
+
+/*
+ * What the kernel has in its cache of the superblock can be older than what is
+ * there, when a device lies over another.
+ */
+errcode_t e4l_hold_check(struct e4l_hold *h)
+{
+	struct e4l_in_use_by by;
+	bool used;
+
+	if (h->lock_fd < 0)
+		return 0;
+	posix_fadvise(h->lock_fd, h->offset_bytes -
+		      h->offset_bytes % FORGET_BYTES, 2 * FORGET_BYTES,
+		      POSIX_FADV_DONTNEED);
+	used = e4l_in_use_find(h->in_use, &by);
+	e4l_in_use_by_free(&by);
+	h->lost |= used;
+	return used ? E4L_ET_NOT_OURS : 0;
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * 1. look: is it a device or an image, and who else uses it (hold.c).
+ * 2. take: refuse who does, and lock (hold.c).
+ * 3. peek: read the superblock alone, and refuse by tables (refusals.c).
+ * 4. open, exclusively if to write; then the journal's device.
+ */
+#include "config.h"
+#include <blkid/blkid.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "e4layout/base/internal.h"
+#include "opened.h"
+#include "refusals.h"
+
+#define ALONE (E4L_OPEN_ALONE | E4L_OPEN_WRITE)
+#define WITH_WRITE (E4L_OPEN_UNPROTECTED | E4L_OPEN_UNDO)
+#define UUID_TEXT 37
+
+/* -------------------------------------------------------------------- steps */
+
+errcode_t e4l_open_at(const struct e4l_hold *h, const char *io_options,
+		      int flags, blk64_t super, unsigned int blocksize,
+		      io_manager manager, ext2_filsys *ret)
+{
+	const char *more = io_options ? io_options : "";
+	char *all = NULL;
+	errcode_t err;
+	int n;
+
+	/* even without any, libext2fs must not look for them in the name */
+	n = h->offset_bytes ?
+	    asprintf(&all, "offset=%llu%s%s",
+		     (unsigned long long)h->offset_bytes, *more ? "&" : "",
+		     more) : asprintf(&all, "%s", more);
+	*ret = NULL;
+	if (n < 0)
+		return ENOMEM;
+	err = ext2fs_open2(h->device, all, EXT2_FLAG_64BITS | flags, super,
+			   blocksize, manager, ret);
+	if (err)
+		*ret = NULL;
+	free(all);
+	return err;
+}
+
+static errcode_t tell_no_filesystem(const struct e4l_hold *h, errcode_t err)
+{
+	if (!h->offset_bytes)
+		return e4l_tell(&h->teller, err, "holds no ext2, ext3 or ext4 "
+				"filesystem");
+	return e4l_tell(&h->teller, err, "no ext2, ext3 or ext4 filesystem "
+			"begins %llu bytes into %s",
+			(unsigned long long)h->offset_bytes, h->device);
+}
+
+errcode_t e4l_tell_open_error(const struct e4l_hold *h, errcode_t err)
+{
+	switch (err) {
+	case EXT2_ET_BAD_MAGIC:
+		return tell_no_filesystem(h, err);
+	case EXT2_ET_SHORT_READ:
+		return e4l_tell(&h->teller, err, "ends within the filesystem's "
+				"own tables: it is truncated, or no ext4 "
+				"filesystem");
+	case EXT2_ET_SB_CSUM_INVALID:
+	case EXT2_ET_CORRUPT_SUPERBLOCK:
+	case EXT2_ET_BAD_DESC_SIZE:
+	case EXT2_ET_UNKNOWN_CSUM:
+		return e4l_tell(&h->teller, err, "the superblock is damaged: "
+				"%s: run e2fsck %s", error_message(err),
+				h->e2fs_name);
+	default:
+		return e4l_tell_error(&h->teller, err, "cannot open");
+	}
+}
+
+static errcode_t tell_write_error(const struct e4l_hold *h, errcode_t err)
+{
+	switch (err) {
+	case EBUSY:
+		return e4l_tell(&h->teller, err, "another program holds the "
+				"device (LVM, RAID, swap or a mount): see "
+				"lsblk %s", h->device);
+	case EXT2_ET_MMP_FAILED:
+	case EXT2_ET_MMP_FSCK_ON:
+	case EXT2_ET_MMP_UNKNOWN_SEQ:
+	case EXT2_ET_MMP_MAGIC_INVALID:
+	case EXT2_ET_MMP_CSUM_INVALID:
+		return e4l_tell_mmp(h, err);
+	default:
+		return e4l_tell_open_error(h, err);
+	}
+}
+
+errcode_t e4l_peek(const struct e4l_hold *h, unsigned int flags)
+{
+	ext2_filsys fs;
+	errcode_t err;
+
+	if (h->empty)
+		return e4l_tell(&h->teller, E4L_ET_TRUNCATED, "is empty");
+	err = e4l_open_at(h, NULL, EXT2_FLAG_SUPER_ONLY | EXT2_FLAG_FORCE |
+			  EXT2_FLAG_SKIP_MMP, 0, 0, unix_io_manager, &fs);
+	if (err)
+		return e4l_tell_open_error(h, err);
+	err = flags & E4L_OPEN_WRITE ? e4l_refuse_to_change(fs, h, flags) :
+				       e4l_refuse_to_read(fs, h);
+	ext2fs_close_free(&fs);
+	return err;
+}
+
+static void uuid_text(const uint8_t *uuid, char text[UUID_TEXT])
+{
+	int i, n = 0;
+
+	for (i = 0; i < 16; i++)
+		n += sprintf(text + n, i == 4 || i == 6 || i == 8 || i == 10 ?
+			     "-%02x" : "%02x", uuid[i]);
+}
+
+errcode_t e4l_journal_find(ext2_filsys fs, const struct e4l_teller *teller,
+			   int io_flags, io_channel *ret)
+{
+	char text[UUID_TEXT], *device;
+	errcode_t err;
+
+	*ret = NULL;
+	if (!e4l_has_external_journal(fs->super))
+		return 0;
+	uuid_text(fs->super->s_journal_uuid, text);
+	device = blkid_evaluate_tag("UUID", text, NULL);
+	if (!device)
+		return e4l_tell(teller, E4L_ET_JOURNAL_DEVICE, "its journal is "
+				"on a device that cannot be found: attach the "
+				"one with UUID=%s", text);
+	err = unix_io_manager->open(device, io_flags, ret);
+	if (err) {
+		*ret = NULL;
+		e4l_tell(teller, err, "cannot open its journal's device %s: %s",
+			 device, error_message(err));
+	}
+	free(device);
+	return err;
+}
+
+/* --------------------------------------------------------------------- open */
+
+static errcode_t still_ours(void *priv)
+{
+	return e4l_still_ours(priv);
+}
+
+static errcode_t open_fs(struct e4l_hold *h, const struct e4l_open_options *o,
+			 ext2_filsys *ret)
+{
+	bool write = o->flags & E4L_OPEN_WRITE;
+	errcode_t err = e4l_open_at(h, o->io_options, EXT2_FLAG_THREADS |
+				    (write ? EXT2_FLAG_RW |
+					     EXT2_FLAG_EXCLUSIVE : 0), 0, 0,
+				    o->manager ? o->manager : unix_io_manager,
+				    ret);
+
+	if (err)
+		return write ? tell_write_error(h, err) :
+			       e4l_tell_open_error(h, err);
+	if (write)
+		e4l_in_use_hold(h->in_use);
+	return 0;
+}
+
+static errcode_t tell_detail(const struct e4l_hold *h, const struct e4l *e,
+			     errcode_t err)
+{
+	char what[160] = "";
+
+	if (e)
+		e4l_detail_text(e, what, sizeof(what));
+	return e4l_tell_error(&h->teller, err, *what ? what : "cannot open");
+}
+
+/* Makes the context, which owns all of it from now on, also after an error. */
+static errcode_t make_context(struct e4l_hold *h, ext2_filsys fs,
+			      const struct e4l_open_options *o,
+			      struct e4l **ret)
+{
+	errcode_t err = e4l_new(fs, ret);
+
+	if (err)
+		tell_detail(h, *ret, err);
+	if (!*ret)
+		return err;
+	(*ret)->hold = h;
+	if (err || !(o->flags & E4L_OPEN_WRITE))
+		return err;
+	e4l_set_guard(*ret, still_ours, *ret);
+	return e4l_journal_find(fs, &h->teller, IO_FLAG_RW | IO_FLAG_EXCLUSIVE,
+				&(*ret)->journal);
+}
+
+/* Lets go of @fs without having libext2fs write anything. */
+static errcode_t let_go(struct e4l_hold *h, ext2_filsys fs, io_channel journal)
+{
+	errcode_t mmp = ext2fs_mmp_stop(fs), err, err2;
+	bool kept = mmp && ext2fs_has_feature_mmp(fs->super);
+
+	err = journal ? io_channel_close(journal) : 0;
+	err = mmp ? mmp : err;
+	fs->image_io = NULL;
+	err2 = fs->io ? io_channel_close(fs->io) : 0;
+	fs->io = NULL;
+	err = err ? err : err2;
+	/* whoever heard that it is lost has said so */
+	if (err && (err != E4L_ET_NOT_OURS || !h->lost))
+		e4l_tell_error(&h->teller, err, "cannot close");
+	if (kept)
+		e4l_tell(&h->teller, E4L_ET_MMP_KEPT, "multiple mount "
+			 "protection still holds it: when the device works "
+			 "again, run tune2fs -f -E clear_mmp %s, and then "
+			 "e2fsck -p %s", h->e2fs_name, h->e2fs_name);
+	ext2fs_free(fs);
+	return err;
+}
+
+static void give_up(struct e4l_hold *h, ext2_filsys fs, struct e4l *e)
+{
+	if (fs)
+		let_go(h, fs, e ? e->journal : NULL);
+	e4l_hold_free(h);
+	e4l_free(e);
+}
+
+static errcode_t check_options(const struct e4l_open_options *o)
+{
+	static const uint64_t none[16];
+	const unsigned int known = ALONE | WITH_WRITE;
+	bool write = o->flags & E4L_OPEN_WRITE;
+
+	if (o->flags & ~known || memcmp(o->reserved, none, sizeof(none)))
+		return E4L_ET_OPTION;
+	if ((o->flags & WITH_WRITE && !write) ||
+	    (o->flags & E4L_OPEN_UNDO && !o->manager))
+		return E4L_ET_BAD_ARGUMENT;
+	return 0;
+}
+
+/* Steps 2 to 4. */
+static errcode_t open_held(struct e4l_hold *h,
+			   const struct e4l_open_options *o, ext2_filsys *fs,
+			   struct e4l **e)
+{
+	errcode_t err = 0;
+
+	*fs = NULL;
+	*e = NULL;
+	if (o->flags & ALONE)
+		err = e4l_hold_take(h, o->flags & E4L_OPEN_WRITE);
+	if (!err)
+		err = e4l_peek(h, o->flags);
+	if (!err)
+		err = open_fs(h, o, fs);
+	return err ? err : make_context(h, *fs, o, e);
+}
+
+errcode_t e4l_open(const char *device, const struct e4l_open_options *options,
+		   struct e4l **ret)
+{
+	static const struct e4l_open_options none;
+	const struct e4l_open_options *o = options ? options : &none;
+	const struct e4l_teller teller = { o->say, o->priv };
+	struct e4l_hold *h;
+	ext2_filsys fs;
+	struct e4l *e;
+	errcode_t err;
+
+	*ret = NULL;
+	initialize_ext2_error_table();
+	initialize_e4l_error_table();
+	err = check_options(o);
+	if (err)
+		return e4l_tell_error(&teller, err, "cannot open");
+	err = e4l_hold_new(device, o->offset_bytes,
+			   o->end_bytes ? o->end_bytes : UINT64_MAX, &teller,
+			   &h);
+	if (err)
+		return err;
+	err = open_held(h, o, &fs, &e);
+	if (err)
+		give_up(h, fs, e);
+	else
+		*ret = e;
+	return err;
+}
+
+errcode_t e4l_close(struct e4l *e)
+{
+	struct e4l_hold *h;
+	errcode_t err;
+
+	if (!e)
+		return 0;
+	h = e->hold;
+	err = let_go(h, e->fs, e->journal);
+	e4l_hold_free(h);
+	e4l_free(e);
+	return err;
+}
+
+/* ---------------------------------------------------------------- questions */
+
+const char *e4l_mount_point(const struct e4l *e)
+{
+	return e->hold ? e4l_hold_mount_point(e->hold) : NULL;
+}
+
+struct e4l_hold *e4l_hold_of(const struct e4l *e)
+{
+	return e->hold;
+}
+
+io_channel e4l_journal_of(const struct e4l *e)
+{
+	return e->journal;
+}
+
+static errcode_t as_it_was(const struct e4l *e)
+{
+	const struct ext2_super_block *was = e->fs->super;
+	struct ext2_super_block sb;
+	ssize_t n = pread(e->hold->lock_fd, &sb, sizeof(sb),
+			  e->hold->offset_bytes + SUPERBLOCK_OFFSET);
+
+	if (n == sizeof(sb) &&
+	    ext2fs_le32_to_cpu(sb.s_mtime) == was->s_mtime &&
+	    ext2fs_le32_to_cpu(sb.s_wtime) == was->s_wtime &&
+	    ext2fs_le16_to_cpu(sb.s_mnt_count) == was->s_mnt_count)
+		return 0;
+	return n < 0 ? errno : E4L_ET_NOT_OURS;
+}
+
+errcode_t e4l_still_ours(struct e4l *e)
+{
+	errcode_t err;
+
+	if (!e->hold || e->hold->lock_fd < 0)
+		return 0;
+	err = e4l_hold_check(e->hold);
+	return err || e->fs->flags & EXT2_FLAG_RW ? err : as_it_was(e);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+#include <e2p/e2p.h>
+#include "refusals.h"
+
+/* ---------------------------------------------------------------- features */
+
+/* Every bit whose meaning the library knows, whether it acts on it or not. */
+#define KNOWN_COMPAT ( \
+	EXT2_FEATURE_COMPAT_DIR_PREALLOC | EXT2_FEATURE_COMPAT_IMAGIC_INODES | \
+	EXT3_FEATURE_COMPAT_HAS_JOURNAL | EXT2_FEATURE_COMPAT_EXT_ATTR | \
+	EXT2_FEATURE_COMPAT_RESIZE_INODE | EXT2_FEATURE_COMPAT_DIR_INDEX | \
+	EXT4_FEATURE_COMPAT_SPARSE_SUPER2 | EXT4_FEATURE_COMPAT_FAST_COMMIT | \
+	EXT4_FEATURE_COMPAT_STABLE_INODES | EXT4_FEATURE_COMPAT_ORPHAN_FILE)
+#define KNOWN_INCOMPAT ( \
+	EXT2_FEATURE_INCOMPAT_FILETYPE | EXT3_FEATURE_INCOMPAT_RECOVER | \
+	EXT3_FEATURE_INCOMPAT_JOURNAL_DEV | EXT2_FEATURE_INCOMPAT_META_BG | \
+	EXT3_FEATURE_INCOMPAT_EXTENTS | EXT4_FEATURE_INCOMPAT_64BIT | \
+	EXT4_FEATURE_INCOMPAT_MMP | EXT4_FEATURE_INCOMPAT_FLEX_BG | \
+	EXT4_FEATURE_INCOMPAT_EA_INODE | EXT4_FEATURE_INCOMPAT_CSUM_SEED | \
+	EXT4_FEATURE_INCOMPAT_LARGEDIR | EXT4_FEATURE_INCOMPAT_INLINE_DATA | \
+	EXT4_FEATURE_INCOMPAT_ENCRYPT | EXT4_FEATURE_INCOMPAT_CASEFOLD)
+#define KNOWN_RO_COMPAT ( \
+	EXT2_FEATURE_RO_COMPAT_SPARSE_SUPER | \
+	EXT2_FEATURE_RO_COMPAT_LARGE_FILE | \
+	EXT4_FEATURE_RO_COMPAT_HUGE_FILE | EXT4_FEATURE_RO_COMPAT_GDT_CSUM | \
+	EXT4_FEATURE_RO_COMPAT_DIR_NLINK | \
+	EXT4_FEATURE_RO_COMPAT_EXTRA_ISIZE | EXT4_FEATURE_RO_COMPAT_QUOTA | \
+	EXT4_FEATURE_RO_COMPAT_BIGALLOC | \
+	EXT4_FEATURE_RO_COMPAT_METADATA_CSUM | \
+	EXT4_FEATURE_RO_COMPAT_READONLY | EXT4_FEATURE_RO_COMPAT_PROJECT | \
+	EXT4_FEATURE_RO_COMPAT_SHARED_BLOCKS | EXT4_FEATURE_RO_COMPAT_VERITY | \
+	EXT4_FEATURE_RO_COMPAT_ORPHAN_PRESENT)
+
+static errcode_t refuse_feature(const struct e4l_hold *h, int set,
+				uint32_t unknown)
+{
+	if (!unknown)
+		return 0;
+	return e4l_tell(&h->teller, E4L_ET_UNKNOWN_FEATURE,
+			"the filesystem has the feature %s, which this "
+			"version does not know: use a newer one",
+			e2p_feature2string(set, unknown & -unknown));
+}
+
+static errcode_t refuse_truncated(ext2_filsys fs, const struct e4l_hold *h)
+{
+	blk64_t want = ext2fs_blocks_count(fs->super), have;
+
+	if (ext2fs_get_device_size2(h->device, 1, &have))
+		return 0;
+	if (have > h->end_bytes)
+		have = h->end_bytes;
+	have = have > h->offset_bytes ?
+	       (have - h->offset_bytes) / fs->blocksize : 0;
+	if (have >= want)
+		return 0;
+	return e4l_tell(&h->teller, E4L_ET_TRUNCATED, "is truncated: the "
+			"filesystem has %llu blocks, the device %llu",
+			(unsigned long long)want, (unsigned long long)have);
+}
+
+errcode_t e4l_refuse_to_read(ext2_filsys fs, const struct e4l_hold *h)
+{
+	const struct ext2_super_block *sb = fs->super;
+	errcode_t err;
+
+	err = refuse_feature(h, E2P_FEATURE_INCOMPAT,
+			     sb->s_feature_incompat & ~KNOWN_INCOMPAT);
+	if (err)
+		return err;
+	if (sb->s_feature_incompat & EXT3_FEATURE_INCOMPAT_JOURNAL_DEV)
+		return e4l_tell(&h->teller, E4L_ET_IS_JOURNAL, "is an external "
+				"journal: name the filesystem that uses it");
+	return refuse_truncated(fs, h);
+}
+
+errcode_t e4l_refuse_unknown(ext2_filsys fs, const struct e4l_hold *h)
+{
+	const struct ext2_super_block *sb = fs->super;
+	errcode_t err;
+
+	err = refuse_feature(h, E2P_FEATURE_COMPAT,
+			     sb->s_feature_compat & ~KNOWN_COMPAT);
+	return err ? err :
+	       refuse_feature(h, E2P_FEATURE_RO_INCOMPAT,
+			      sb->s_feature_ro_compat & ~KNOWN_RO_COMPAT);
+}
+
+/* ------------------------------------------------------------------ journal */
+
+bool e4l_has_external_journal(const struct ext2_super_block *sb)
+{
+	return sb->s_feature_compat & EXT3_FEATURE_COMPAT_HAS_JOURNAL &&
+	       !sb->s_journal_inum;
+}
+
+/* After e2undo, an external journal would be replayed over what was undone. */
+static errcode_t refuse_unprotected(ext2_filsys fs, const struct e4l_hold *h,
+				    unsigned int flags)
+{
+	const unsigned int other = E4L_OPEN_UNDO | E4L_OPEN_UNPROTECTED;
+
+	if (!ext2fs_has_feature_journal(fs->super) && !(flags & other))
+		return e4l_tell(&h->teller, E4L_ET_NO_JOURNAL, "has no journal "
+				"that would protect the change");
+	if (flags & E4L_OPEN_UNDO && e4l_has_external_journal(fs->super))
+		return e4l_tell(&h->teller, E4L_ET_UNDO_JOURNAL, "its journal "
+				"is on another device, which an undo file does "
+				"not cover");
+	return 0;
+}
+
+/* What does not know of the offset at which a filesystem begins. */
+static errcode_t refuse_misplaced(ext2_filsys fs, const struct e4l_hold *h,
+				  unsigned int flags)
+{
+	const char *what = NULL;
+
+	if (!h->offset_bytes)
+		return 0;
+	if (ext2fs_has_feature_mmp(fs->super))
+		what = "multiple mount protection";
+	else if (e4l_has_external_journal(fs->super))
+		what = "a journal on another device";
+	else if (flags & E4L_OPEN_UNDO)
+		what = "e2undo";
+	if (!what)
+		return 0;
+	return e4l_tell(&h->teller, E4L_ET_AT_OFFSET, "%s does not go with an "
+			"offset or a partition of an image: name the device "
+			"that losetup -f --show -o %llu %s makes", what,
+			(unsigned long long)h->offset_bytes, h->device);
+}
+
+/* ---------------------------------------------------------------------- MMP */
+
+/* What a power cut in the middle of a write of that block leaves. */
+static errcode_t tell_torn(const struct e4l_hold *h, errcode_t err)
+{
+	return e4l_tell(&h->teller, err, "the block of multiple mount "
+			"protection is damaged: %s: if nobody uses it, on this "
+			"host or another, run tune2fs -f -E clear_mmp %s, and "
+			"then e2fsck -p %s", error_message(err), h->e2fs_name,
+			h->e2fs_name);
+}
+
+errcode_t e4l_tell_mmp(const struct e4l_hold *h, errcode_t err)
+{
+	if (err == EXT2_ET_MMP_MAGIC_INVALID || err == EXT2_ET_MMP_CSUM_INVALID)
+		return tell_torn(h, err);
+	return e4l_tell(&h->teller, err, "multiple mount protection: %s: wait "
+			"for whoever uses it, on this host or another; if "
+			"nobody does, since a program was killed, run tune2fs "
+			"-f -E clear_mmp %s, and then e2fsck -p %s",
+			error_message(err), h->e2fs_name, h->e2fs_name);
+}
+
+/* First of all: e2fsck -p refuses it too. */
+static errcode_t refuse_held(ext2_filsys fs, const struct e4l_hold *h)
+{
+	struct mmp_struct *mmp;
+	errcode_t err;
+	bool held;
+
+	if (!ext2fs_has_feature_mmp(fs->super))
+		return 0;
+	err = io_channel_alloc_buf(fs->io, 1, &mmp);
+	if (!err)
+		err = ext2fs_mmp_read(fs, fs->super->s_mmp_block, mmp);
+	held = !err && mmp->mmp_seq == EXT4_MMP_SEQ_FSCK;
+	ext2fs_free_mem(&mmp);
+	/* opening it deals with the rest */
+	return held ? e4l_tell_mmp(h, EXT2_ET_MMP_FSCK_ON) : 0;
+}
+
+/* -------------------------------------------------------------------- state */
+
+static bool needs_recovery(const struct ext2_super_block *sb)
+{
+	return sb->s_feature_incompat & EXT3_FEATURE_INCOMPAT_RECOVER;
+}
+
+static bool has_errors(const struct ext2_super_block *sb)
+{
+	return sb->s_state & EXT2_ERROR_FS || sb->s_error_count;
+}
+
+static bool is_unclean(const struct ext2_super_block *sb)
+{
+	return !(sb->s_state & EXT2_VALID_FS);
+}
+
+static bool has_orphans(const struct ext2_super_block *sb)
+{
+	return sb->s_last_orphan || sb->s_feature_ro_compat &
+				    EXT4_FEATURE_RO_COMPAT_ORPHAN_PRESENT;
+}
+
+static bool is_readonly(const struct ext2_super_block *sb)
+{
+	return sb->s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_READONLY;
+}
+
+static bool has_shared_blocks(const struct ext2_super_block *sb)
+{
+	return sb->s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_SHARED_BLOCKS;
+}
+
+/* In the order in which they have to be dealt with. */
+static const struct refusal {
+	bool (*applies)(const struct ext2_super_block *sb);
+	errcode_t err;
+	const char *why;
+	const char *run;	/* before the device's name */
+} refusals[] = {
+	{ needs_recovery, E4L_ET_JOURNAL_RECOVERY,
+	  "the journal needs recovery", "e2fsck -p" },
+	{ has_errors, E4L_ET_NOT_CLEAN,
+	  "the filesystem has recorded errors", "e2fsck -f" },
+	{ is_unclean, E4L_ET_NOT_CLEAN,
+	  "the filesystem was not cleanly unmounted", "e2fsck -f" },
+	{ has_orphans, E4L_ET_NOT_CLEAN,
+	  "the filesystem has a list of orphaned inodes", "e2fsck -f" },
+	{ is_readonly, EXT2_ET_RO_FILSYS,
+	  "the filesystem is marked read-only", "tune2fs -O ^read-only" },
+	{ has_shared_blocks, E4L_ET_BLOCK_SHARED,
+	  "files of the filesystem share blocks",
+	  "e2fsck -E unshare_blocks -f" },
+};
+
+static errcode_t refuse_state(ext2_filsys fs, const struct e4l_hold *h)
+{
+	const struct refusal *r = refusals;
+
+	for (; r < refusals + sizeof(refusals) / sizeof(*refusals); r++)
+		if (r->applies(fs->super))
+			return e4l_tell(&h->teller, r->err, "%s: run %s %s",
+					r->why, r->run, h->e2fs_name);
+	return 0;
+}
+
+errcode_t e4l_refuse_to_change(ext2_filsys fs, const struct e4l_hold *h,
+			       unsigned int flags)
+{
+	errcode_t err = e4l_refuse_to_read(fs, h);
+
+	if (!err)
+		err = e4l_refuse_unknown(fs, h);
+	if (!err)
+		err = refuse_misplaced(fs, h, flags);
+	if (!err)
+		err = refuse_unprotected(fs, h, flags);
+	if (!err)
+		err = refuse_held(fs, h);
+	return err ? err : refuse_state(fs, h);
+}

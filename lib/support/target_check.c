@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Opens what may be damaged, to find out what is wrong with it. */
+#include "config.h"
+#include <errno.h>
+#include "e4layout/open/opened.h"
+#include "e4layout/open/refusals.h"
+#include "say.h"
+#include "target_internal.h"
+
+static errcode_t open_copy(struct target *t, const char *io_options,
+			   blk64_t super, unsigned int blocksize)
+{
+	return e4l_open_at(t->hold, io_options,
+			   EXT2_FLAG_THREADS | EXT2_FLAG_SKIP_MMP, super,
+			   blocksize, unix_io_manager, &t->fs);
+}
+
+/* Where mke2fs puts the first copy, by block size. */
+static bool open_any_copy(struct target *t, const char *io_options,
+			  struct target_doubt *doubt)
+{
+	unsigned int blocksize = EXT2_MIN_BLOCK_SIZE;
+
+	for (; blocksize <= EXT2_MAX_BLOCK_SIZE; blocksize *= 2) {
+		doubt->backup = 8ULL * blocksize + (blocksize == 1024);
+		if (!open_copy(t, io_options, doubt->backup, blocksize))
+			return true;
+	}
+	doubt->backup = 0;
+	return false;
+}
+
+/* The first copy, by what the first superblock says; or that one after all. */
+static bool open_next_copy(struct target *t, const char *io_options,
+			   struct target_doubt *doubt)
+{
+	unsigned int blocksize = t->fs->blocksize;
+
+	doubt->backup = t->fs->super->s_blocks_per_group +
+			t->fs->super->s_first_data_block;
+	ext2fs_close_free(&t->fs);
+	if (!open_copy(t, io_options, doubt->backup, blocksize))
+		return true;
+	doubt->backup = 0;
+	return !open_copy(t, io_options, 0, 0);
+}
+
+static bool has_doubtful_super(errcode_t err)
+{
+	return err == EXT2_ET_BAD_MAGIC || err == EXT2_ET_SB_CSUM_INVALID ||
+	       err == EXT2_ET_CORRUPT_SUPERBLOCK;
+}
+
+/* In a map of runs: one of bits takes 512 MiB for 16 TiB. */
+errcode_t target_check_desc(const struct target *t)
+{
+	int before = t->fs->default_bitmap_type;
+	errcode_t err;
+
+	t->fs->default_bitmap_type = EXT2FS_BMAP64_RBTREE;
+	err = ext2fs_check_desc(t->fs);
+	t->fs->default_bitmap_type = before;
+	return err == EXT2_ET_NO_MEMORY ? ENOMEM : err;
+}
+
+static bool open_doubtful(struct target *t, const char *io_options,
+			  struct target_doubt *doubt)
+{
+	errcode_t err = open_copy(t, io_options, 0, 0);
+
+	*doubt = (struct target_doubt) { 0 };
+	if (err) {
+		doubt->super = err;
+		if (has_doubtful_super(err) &&
+		    open_any_copy(t, io_options, doubt))
+			return true;
+		if (!e4l_peek(t->hold, 0))	/* which says why not */
+			e4l_tell_open_error(t->hold, err);
+		return false;
+	}
+	doubt->groups = target_check_desc(t);
+	if (doubt->groups == ENOMEM) {
+		say_error(t->name, "cannot check the group descriptors",
+			  ENOMEM);
+		ext2fs_close_free(&t->fs);
+		return false;
+	}
+	return !doubt->groups || t->fs->group_desc_count == 1 ||
+	       open_next_copy(t, io_options, doubt);
+}
+
+bool target_is_strange(const struct target *t)
+{
+	if (e4l_refuse_to_read(t->fs, t->hold) ||
+	    e4l_refuse_unknown(t->fs, t->hold))
+		return true;
+	if (!ext2fs_has_feature_casefold(t->fs->super) || t->fs->encoding)
+		return false;
+	say("%s: names are in encoding %u, which this version does not know: "
+	    "use a newer one", t->name, t->fs->super->s_encoding);
+	return true;
+}
+
+/* Without the device, much can be checked all the same. */
+static void open_journal(struct target *t, bool quiet)
+{
+	const struct e4l_teller silent = { 0 };
+
+	e4l_journal_find(t->fs, quiet ? &silent : &t->hold->teller, 0,
+			 &t->journal);
+}
+
+bool target_open_check(struct target *t, const char *name, uint64_t partition,
+		       const char *io_options, bool quiet,
+		       struct target_doubt *doubt)
+{
+	if (!target_locate(t, name, partition))
+		return false;
+	if (target_look(t) && open_doubtful(t, io_options, doubt)) {
+		if (!target_is_strange(t)) {
+			if (!quiet)
+				target_note_age(t);
+			open_journal(t, quiet);
+			return true;
+		}
+		ext2fs_close_free(&t->fs);
+	}
+	target_free(t);
+	return false;
+}
+
+errcode_t target_close_check(struct target *t)
+{
+	errcode_t err = t->journal ? io_channel_close(t->journal) : 0, err2;
+
+	err2 = ext2fs_close_free(&t->fs);
+	err = err ? err : err2;
+	if (err)
+		say_error(t->name, "cannot close", err);
+	e4l_hold_free(t->hold);
+	return err;
+}

@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A program that links the library and nothing else of ours is as safe as the
+# tools: it refuses what is in use, and stops when somebody mounts meanwhile.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program mke2fs debugfs
+
+repair=$top_builddir/tests/tools/repair
+fsdigest=$top_builddir/tests/tools/fsdigest
+img=$work/img
+
+# refuse TARGET PATTERN: one sentence, exit 1, and not a byte changed.
+refuse() {
+	before=$(sha256sum <"$img")
+	run "$repair" "$1"
+	same "exit: $1" "$status" 1
+	says "^$1: $2"
+	same "lines of $1" "$(wc -l <"$err")" 1
+	[ ! -s "$out" ] || fail "it did something: $1"
+	same "bytes of $1" "$(sha256sum <"$img")" "$before"
+}
+
+aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
+"$fsdigest" -z "$img" >"$work/before"
+cp "$img" "$work/aged"
+
+# it needs no part of lib/support
+if [ -e "$top_builddir/lib/e4layout/.libs/libe4layout.so" ]; then
+	nm -D --undefined-only "$top_builddir/tests/tools/.libs/repair" |
+		sed -n 's/.* \(e4l_[a-z0-9_]*\).*/\1/p' >"$work/used"
+	grep -q '^e4l_open$' "$work/used" || fail "it does not use e4l_open()"
+fi
+
+debugfs -w -R 'ssv state 3' "$img" >/dev/null 2>&1
+refuse "$img" 'the filesystem has recorded errors: run e2fsck -f '
+refuse "$work/none" 'cannot open: '
+cp "$work/aged" "$img"
+
+if [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1; then
+	mount_image "$img" "$work/mnt" ro
+	refuse "$loop" "is mounted on $work/mnt: unmount it first: "
+	refuse "$img" "is mounted on $work/mnt: unmount it first: "
+	umount "$work/mnt"
+	undefer "umount '$work/mnt'"
+	refuse "$img" "is attached to $loop: "
+	detach "$loop"
+else
+	echo "not tried, for want of root and loop devices: mounted, attached"
+fi
+
+# somebody comes while it writes, each write of which waits
+if [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1 &&
+	strace -qq -o "$work/trace" true 2>/dev/null; then
+	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 \
+		strace -f -qq -o "$work/trace" -e trace=pwrite64 \
+		-e inject=pwrite64:delay_enter=200000 \
+		"$repair" "$img" >"$out" 2>"$err" </dev/null &
+	until grep -q pwrite64 "$work/trace"; do sleep 0.1; done
+	attach "$img"
+	wait $! && fail "it does not stop"
+	says 'somebody else has mounted or changed the filesystem'
+	detach "$loop"
+	cp "$work/aged" "$img"
+else
+	echo "not tried, for want of root, loop devices or strace: meanwhile"
+fi
+
+check "$repair" "$img"
+sound "$img"
+"$fsdigest" -z "$img" | cmp - "$work/before" || fail 'contents changed'
