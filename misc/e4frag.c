@@ -147,7 +147,7 @@ static errcode_t begin_forecast(struct e4frag *frag,
 		.zeroout_max_blocks = repairing_blocks(frag->e, zeroout_bytes),
 		.zeroout_budget_blocks = E4L_NO_LIMIT,
 		.copy_budget_blocks = E4L_NO_LIMIT,
-		.only = frag->only, .journal = frag->target.journal,
+		.only = frag->only,
 		.skipped = on_left, .priv = &frag->left,
 	};
 	if (!err)

@@ -56,6 +56,7 @@ struct e4l_scorer {
 	uint64_t state_run_blocks;	/* one state, logically contiguous */
 	blk64_t e2fsck_prev;		/* 0: none yet */
 	bool discontiguous;
+	uint64_t reserved[4];
 };
 
 /*

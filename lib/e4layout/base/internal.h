@@ -4,6 +4,8 @@
 #define E4L_INTERNAL_H
 
 #include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
 #include <pthread.h>
 #include <e4layout/context.h>
 
@@ -29,6 +31,27 @@ errcode_t e4l_fail(struct e4l *e, errcode_t err, const char *doing,
 		   ext2_ino_t ino, blk64_t blk);
 errcode_t e4l_fail_group(struct e4l *e, errcode_t err, const char *doing,
 			 dgrp_t group, blk64_t blk);
+
+/*
+ * A program's structs are as large as when it was built, and what this version
+ * reserves in them can have a meaning in that one: options with something there
+ * are refused (E4L_ET_OPTION), and of results only what is known here is set.
+ */
+static inline bool e4l_any_byte(const void *bytes, size_t n)
+{
+	const uint8_t *b = bytes;
+
+	while (n && !*b++)
+		n--;
+	return n;
+}
+
+#define E4L_HAS_UNKNOWN(options) \
+	e4l_any_byte((options)->reserved, sizeof((options)->reserved))
+#define E4L_KNOWN_BYTES(result) offsetof(typeof(*(result)), reserved)
+#define e4l_clear(result) memset(result, 0, E4L_KNOWN_BYTES(result))
+#define e4l_copy_out(result, from) \
+	memcpy(result, from, E4L_KNOWN_BYTES(result))
 
 /* The block that holds @group's descriptor. */
 blk64_t e4l_descriptor_blk(ext2_filsys fs, dgrp_t group);

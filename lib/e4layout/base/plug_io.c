@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <e4layout/e4layout.h>
 #include <e4layout/plug_io.h>
+#include "internal.h"
 
 #define UNIT		1024u
 #define UNIT_SHIFT	10
@@ -568,5 +569,5 @@ errcode_t e4l_plug_fs(ext2_filsys fs, uint64_t limit_bytes)
 
 void e4l_plug_io_get_stats(io_channel plugged, struct e4l_plug_stats *stats)
 {
-	*stats = plug_of(plugged)->stats;
+	e4l_copy_out(stats, &plug_of(plugged)->stats);
 }

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include "e4layout/base/internal.h"
 #include "opened.h"
@@ -235,11 +234,10 @@ static void give_up(struct e4l_hold *h, ext2_filsys fs, struct e4l *e)
 
 static errcode_t check_options(const struct e4l_open_options *o)
 {
-	static const uint64_t none[16];
 	const unsigned int known = ALONE | WITH_WRITE;
 	bool write = o->flags & E4L_OPEN_WRITE;
 
-	if (o->flags & ~known || memcmp(o->reserved, none, sizeof(none)))
+	if (o->flags & ~known || E4L_HAS_UNKNOWN(o))
 		return E4L_ET_OPTION;
 	if ((o->flags & WITH_WRITE && !write) ||
 	    (o->flags & E4L_OPEN_UNDO && !o->manager))

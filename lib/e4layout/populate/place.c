@@ -777,7 +777,7 @@ static uint64_t all_unused(const struct e4l_place *p)
 void e4l_place_get_stats(const struct e4l_place *p,
 			 struct e4l_place_stats *stats)
 {
-	*stats = p->stats;
+	e4l_copy_out(stats, &p->stats);
 	stats->inodes = p->free0 - p->fs->super->s_free_inodes_count;
 	stats->fsck_inodes = p->unused0 - all_unused(p);
 }

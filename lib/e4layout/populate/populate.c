@@ -280,6 +280,8 @@ errcode_t e4l_populate_plan(struct e4l *e, struct e4l_tree *t,
 	errcode_t err;
 
 	*ret = NULL;
+	if (E4L_HAS_UNKNOWN(options))
+		return e4l_fail(e, E4L_ET_OPTION, "planning the image", 0, 0);
 	if (!options->threads)
 		return e4l_fail(e, E4L_ET_BAD_ARGUMENT, "planning the image", 0,
 				0);
@@ -316,9 +318,11 @@ errcode_t e4l_populate_write(struct e4l_populate *p,
 {
 	errcode_t err;
 
+	if (E4L_HAS_UNKNOWN(target))
+		return e4l_fail(p->e, E4L_ET_OPTION, "writing the image", 0,
+				0);
 	p->target = *target;
 	err = e4l_pop_write(p);
-
 	if (!err) {
 		/* libext2fs knows nothing of the inodes that were written. */
 		ext2fs_free_inode_cache(p->fs->icache);
@@ -331,7 +335,7 @@ errcode_t e4l_populate_write(struct e4l_populate *p,
 void e4l_populate_get_stats(const struct e4l_populate *p,
 			    struct e4l_populate_stats *stats)
 {
-	*stats = p->stats;
+	e4l_copy_out(stats, &p->stats);
 }
 
 /* Takes what planning added out of the tree, so that it can be used again. */

@@ -127,6 +127,8 @@ static errcode_t describe(struct e4l_tree *t, struct node *n,
 	uint32_t target;
 	errcode_t err;
 
+	if (E4L_HAS_UNKNOWN(e))
+		return E4L_ET_OPTION;
 	if (S_ISLNK(e->mode)) {
 		err = e->size && e->size < PATH_MAX ?
 		      e4l_tree_keep(t, e->target, e->size, &target) :
@@ -312,6 +314,8 @@ errcode_t e4l_tree_set_content(struct e4l_tree *t, uint32_t id,
 	struct link_group *g = &t->groups.v[n->child];
 	errcode_t err = S_ISREG(n->mode) ? 0 : E4L_ET_BAD_ARGUMENT;
 
+	if (!err && E4L_HAS_UNKNOWN(entry))
+		err = E4L_ET_OPTION;
 	n->map = 0;
 	if (!err)
 		err = add_stretches(t, n, entry);

@@ -634,10 +634,13 @@ static errcode_t learn_dirs(struct e4l_dirs *d)
 errcode_t e4l_dirs_new(struct e4l *e, const struct e4l_dirs_ops *ops,
 		       void *priv, struct e4l_dirs **ret)
 {
-	struct e4l_dirs *d = calloc(1, sizeof(*d));
+	struct e4l_dirs *d;
 	errcode_t err = 0;
 
 	*ret = NULL;
+	if (E4L_HAS_UNKNOWN(ops))
+		return e4l_fail(e, E4L_ET_OPTION, "reading directories", 0, 0);
+	d = calloc(1, sizeof(*d));
 	if (!d)
 		return ENOMEM;
 	d->e = e;

@@ -721,5 +721,5 @@ bool e4l_es_lookup(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
 
 void e4l_es_get_stats(const struct e4l_es_cache *c, struct e4l_es_stats *stats)
 {
-	*stats = c->stats;
+	e4l_copy_out(stats, &c->stats);
 }

@@ -466,7 +466,9 @@ errcode_t e4l_model_build(struct e4l *e,
 			   .m = model };
 	errcode_t err;
 
-	memset(model, 0, sizeof(*model));
+	e4l_clear(model);
+	if (E4L_HAS_UNKNOWN(b.opt))
+		return e4l_fail(e, E4L_ET_OPTION, "reading the layout", 0, 0);
 	err = describe_groups(&b);
 	if (!err)
 		err = scan_files(&b);
@@ -486,5 +488,5 @@ void e4l_model_free(struct e4l_model *model)
 	free(model->worst);
 	free(model->damaged);
 	free(model->groups);
-	memset(model, 0, sizeof(*model));
+	e4l_clear(model);
 }

@@ -776,6 +776,8 @@ static errcode_t scan_all(struct scan *s)
 	struct e4l *e = s->e;
 	errcode_t err;
 
+	if (E4L_HAS_UNKNOWN(s->ops))
+		return e4l_fail(e, E4L_ET_OPTION, "scanning the inodes", 0, 0);
 	s->inode_bytes = EXT2_INODE_SIZE(e->fs->super);
 	s->inodes_per_block = e->fs->blocksize / s->inode_bytes;
 	s->extents = calloc(PIECE_EXTENTS, sizeof(*s->extents));

@@ -787,7 +787,10 @@ errcode_t e4l_compact_dirs(struct e4l *e,
 	};
 	errcode_t err;
 
-	*result = (struct e4l_compact_result) { 0 };
+	e4l_clear(result);
+	if (E4L_HAS_UNKNOWN(options))
+		return e4l_fail(e, E4L_ET_OPTION, "compacting directories", 0,
+				0);
 	e4l_fail(e, 0, NULL, 0, 0);
 	err = scan(&c);
 	if (!err)

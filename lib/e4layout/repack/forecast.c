@@ -462,11 +462,14 @@ errcode_t e4l_forecast_new(struct e4l *e,
 			   struct e4l_repack_result *result,
 			   struct e4l_forecast **ret)
 {
-	struct e4l_forecast *f = calloc(1, sizeof(*f));
+	struct e4l_forecast *f;
 	errcode_t err;
 
 	*ret = NULL;
-	*result = (struct e4l_repack_result) { 0 };
+	e4l_clear(result);
+	if (E4L_HAS_UNKNOWN(options))
+		return e4l_fail(e, E4L_ET_OPTION, "planning the repair", 0, 0);
+	f = calloc(1, sizeof(*f));
 	if (!f)
 		return ENOMEM;
 	f->e = e;

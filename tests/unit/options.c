@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A program may be older or newer than the library: options that this version
+ * does not know are refused, and of results only what it knows is set.
+ */
+#include "config.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <e4layout/e4layout.h>
+#include "unit.h"
+
+static char path[40];
+static ext2_filsys fs;
+static struct e4l *e;
+
+static void set_up(void)
+{
+	char cmd[200];
+
+	strcpy(path, "/tmp/e4l-options-XXXXXX");
+	close(mkstemp(path));
+	snprintf(cmd, sizeof(cmd), "mke2fs -qq -F -t ext4 %s 8M", path);
+	ck_assert_int_eq(system(cmd), 0);
+	ck_assert_int_eq(ext2fs_open(path, EXT2_FLAG_64BITS | EXT2_FLAG_RW, 0,
+				     0, unix_io_manager, &fs), 0);
+	ck_assert_int_eq(ext2fs_read_bitmaps(fs), 0);
+	ck_assert_int_eq(e4l_new(fs, &e), 0);
+}
+
+static void tear_down(void)
+{
+	e4l_free(e);
+	ext2fs_free(fs);
+	unlink(path);
+}
+
+/* The last reserved member of @s has something in it. */
+#define NEWER(s) (((char *)(s).reserved)[sizeof((s).reserved) - 1] = 1)
+
+#define REFUSED(call) ck_assert_int_eq(call, E4L_ET_OPTION)
+
+static errcode_t no_piece(const struct e4l_piece *piece, void *priv)
+{
+	(void)piece;
+	(void)priv;
+	return 0;
+}
+
+START_TEST(refuses_to_read)
+{
+	struct e4l_model_options model_options = { 0 };
+	struct e4l_scan_ops scan_ops = { .piece = no_piece };
+	struct e4l_dirs_ops dirs_ops = { 0 };
+	struct e4l_dirs *dirs;
+	struct e4l_model model;
+
+	NEWER(model_options);
+	REFUSED(e4l_model_build(e, &model_options, &model));
+	e4l_model_free(&model);
+	NEWER(scan_ops);
+	REFUSED(e4l_scan(e, 0, NULL, &scan_ops, NULL));
+	REFUSED(e4l_scan_inode(e, EXT2_ROOT_INO, &scan_ops, NULL));
+	NEWER(dirs_ops);
+	REFUSED(e4l_dirs_new(e, &dirs_ops, NULL, &dirs));
+	ck_assert_ptr_null(dirs);
+}
+END_TEST
+
+START_TEST(refuses_to_repair)
+{
+	struct e4l_repack_options repack = { .dry_run = true };
+	struct e4l_compact_options compact = { .dry_run = true };
+	struct e4l_repack_result repacked;
+	struct e4l_compact_result compacted;
+
+	NEWER(repack);
+	REFUSED(e4l_repack(e, &repack, &repacked));
+	ck_assert_uint_eq(repacked.files_done, 0);
+	NEWER(compact);
+	REFUSED(e4l_compact_dirs(e, &compact, &compacted));
+	ck_assert_uint_eq(compacted.dirs_done, 0);
+}
+END_TEST
+
+START_TEST(refuses_to_populate)
+{
+	struct e4l_populate_options options = { .threads = 1 };
+	struct e4l_populate_target target = { .fd = -1, .direct_fd = -1 };
+	struct e4l_entry entry = { .mode = LINUX_S_IFREG | 0644 };
+	struct e4l_load_damage damage = { 0 };
+	struct e4l_populate *p;
+	struct e4l_tree *t;
+	uint32_t id, newer;
+
+	ck_assert_int_eq(e4l_tree_new(&t), 0);
+	ck_assert_int_eq(e4l_tree_add(t, E4L_TREE_ROOT, "a", 1, &entry, &id),
+			 0);
+	NEWER(entry);
+	REFUSED(e4l_tree_add(t, E4L_TREE_ROOT, "b", 1, &entry, &newer));
+	REFUSED(e4l_tree_put(t, E4L_TREE_ROOT, "a", 1, &entry, &newer));
+	REFUSED(e4l_tree_set(t, id, &entry));
+	REFUSED(e4l_tree_set_content(t, id, &entry));
+	NEWER(damage);
+	REFUSED(e4l_tree_load_fs(t, e, 0, 0, &damage));
+	NEWER(target);
+	ck_assert_int_eq(e4l_populate_plan(e, t, &options, &p), 0);
+	REFUSED(e4l_populate_write(p, &target));
+	e4l_populate_free(p);
+	NEWER(options);
+	REFUSED(e4l_populate_plan(e, t, &options, &p));
+	ck_assert_ptr_null(p);
+	e4l_tree_free(t);
+}
+END_TEST
+
+/* Calls @call to fill @result, whose reserved members have been set to 0x5a. */
+#define LEAVES_RESERVED(result, call) do { \
+	char was[sizeof((result).reserved)]; \
+	memset(&(result), 0x5a, sizeof(result)); \
+	memset(was, 0x5a, sizeof(was)); \
+	call; \
+	ck_assert(!memcmp((result).reserved, was, sizeof(was))); \
+} while (0)
+
+START_TEST(leaves_what_is_reserved)
+{
+	const struct e4l_repack_options repack = { .dry_run = true };
+	const struct e4l_compact_options compact = { .dry_run = true };
+	struct e4l_compact_result compacted;
+	struct e4l_repack_result repacked;
+	struct e4l_es_stats es_stats;
+	struct e4l_io_stats io_stats;
+	struct e4l_es_cache *cache;
+	struct e4l_model model;
+
+	LEAVES_RESERVED(repacked, e4l_repack(e, &repack, &repacked));
+	ck_assert_uint_eq(repacked.files_done, 0);
+	LEAVES_RESERVED(compacted, e4l_compact_dirs(e, &compact, &compacted));
+	ck_assert_uint_eq(compacted.dirs_done, 0);
+	LEAVES_RESERVED(model, e4l_model_build(e, NULL, &model));
+	ck_assert_uint_eq(model.files.directories, 2);
+	LEAVES_RESERVED(model, (memset(&model, 0, offsetof(struct e4l_model,
+							  reserved)),
+				e4l_model_free(&model)));
+	LEAVES_RESERVED(io_stats, e4l_get_io_stats(e, &io_stats));
+	ck_assert_int_eq(e4l_es_new(1 << 20, &cache), 0);
+	LEAVES_RESERVED(es_stats, e4l_es_get_stats(cache, &es_stats));
+	ck_assert_uint_eq(es_stats.limit_bytes, 1 << 20);
+	e4l_es_free(cache);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("options");
+	TCase *tc = tcase_create("options");
+
+	tcase_add_checked_fixture(tc, set_up, tear_down);
+	tcase_add_test(tc, refuses_to_read);
+	tcase_add_test(tc, refuses_to_repair);
+	tcase_add_test(tc, refuses_to_populate);
+	tcase_add_test(tc, leaves_what_is_reserved);
+	suite_add_tcase(suite, tc);
+	return unit_main(suite);
+}
