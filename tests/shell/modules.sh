@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The drawing in doc/architecture.md is that of the includes, no room of the
-# library includes what is above it, and no function of it is over 60 lines.
+# library and no layer of a room includes what is above it, and no function of it
+# is over 60 lines.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program python3
 
@@ -20,6 +21,11 @@ echo '#include "e4layout/plan/space.h"' >>"$work/tree/lib/e4layout/read/scan.c"
 mustfail 1 "$work/tree/scripts/modules" --check
 says 'lib/e4layout/read/scan.c:[0-9]*: e4layout/plan/space.h'
 says 'run scripts/modules --write'
+echo '#include "move.h"' >>"$work/tree/lib/e4layout/plan/split.c"
+true >"$work/tree/lib/e4layout/plan/other.c"
+mustfail 1 "$work/tree/scripts/modules" --check
+says 'lib/e4layout/plan/split.c:[0-9]*: move.h'
+says 'lib/e4layout/plan/other.c: which layer is it of?'
 {
 	printf 'int f(void)\n{\n'
 	yes '	g();' | head -n 60

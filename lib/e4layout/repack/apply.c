@@ -15,10 +15,11 @@
 #include <string.h>
 #include <time.h>
 #include "apply.h"
+#include "e4layout/base/array.h"
 #include "e4layout/format/extent_tree_build.h"
 #include "e4layout/base/io_pool.h"
 #include "e4layout/journal/journal.h"
-#include "e4layout/plan/plan_internal.h"
+#include "e4layout/plan/cost.h"
 
 #define COPY_BYTES	(2u << 20)	/* written at once */
 #define ZERO_BYTES	(1u << 20)

@@ -27,7 +27,8 @@
 #include "e4layout/format/dir_build.h"
 #include "e4layout/format/format.h"
 #include "e4layout/journal/journal.h"
-#include "e4layout/plan/plan_internal.h"
+#include "e4layout/plan/cost.h"
+#include "e4layout/plan/space.h"
 
 #define FILL_PERCENT	80
 #define SPARSE_PERCENT	50	/* leaves that are fuller have lost little */

@@ -11,7 +11,7 @@
 #include "apply.h"
 #include "e4layout/base/array.h"
 #include "e4layout/base/io_pool.h"
-#include "e4layout/plan/plan_internal.h"
+#include "e4layout/plan/runs.h"
 
 /* A long free run, and how much of the filesystem such runs should make up. */
 #define LONG_RUN_BYTES	(1u << 20)
@@ -161,16 +161,13 @@ static void count_splits(const struct e4l_forecast *f, const struct e4l_piece *p
 {
 	uint64_t eof = EXT2_I_SIZE((struct ext2_inode *)p->inode) +
 		       f->e->fs->blocksize - 1;
-	struct e4l_state_run run = { 0 }, last, *u;
+	struct e4l_state_run last = { 0 }, run, *u;
 	size_t i = 0;
 
 	eof /= f->e->fs->blocksize;
-	while (i < f->n_extents) {
-		last = run;
-		e4l_next_state_run(f->extents, f->n_extents, &i, &run);
-		if (!last.len || last.lblk + last.len != run.lblk ||
-		    last.pblk + last.len != run.pblk ||
-		    last.unwritten == run.unwritten)
+	for (; e4l_next_state_run(f->extents, f->n_extents, &i, &run);
+	     last = run) {
+		if (!e4l_runs_touch(&last, &run))
 			continue;
 		u = run.unwritten ? &run : &last;
 		if (u->lblk + u->len > eof)

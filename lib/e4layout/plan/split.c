@@ -1,159 +1,51 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Moves in several steps, because one transaction is too small or would take too
- * long.  The file is left half moved after each but the last, and whole, and it
- * has no more fragments and extents than before.
- */
 #include "config.h"
-#include <errno.h>
-#include <string.h>
-#include "plan_internal.h"
+#include "e4layout/base/array.h"
+#include "cost.h"
+#include "runs.h"
+#include "split.h"
 
-/* A part copies as many times the blocks of the tree that it rewrites. */
-#define TREE_SHARE 8
-
-/* ---------------------------------------------------------------------- cost */
-
-struct groups {
-	const struct e4l_geometry *geo;
-	uint32_t *v;
-	size_t n;
-};
-
-/* An inode, and what quota counts for its owners. */
-static uint64_t fixed_blocks(const struct e4l_geometry *geo)
-{
-	return 1 + (uint64_t)geo->quota_blocks;
-}
-
-static errcode_t add_groups(struct groups *g, blk64_t blk, blk64_t len)
-{
-	blk64_t last = (blk + len - 1 - g->geo->first_blk) /
-		       g->geo->group_blocks;
-	blk64_t group = (blk - g->geo->first_blk) / g->geo->group_blocks;
-	errcode_t err = 0;
-
-	for (; group <= last && !err; group++) {
-		if (g->n && g->v[g->n - 1] == group)
-			continue;
-		err = e4l_grow(&g->v, g->n, sizeof(*g->v));
-		if (!err)
-			g->v[g->n++] = group;
-	}
-	return err;
-}
-
-/* A bitmap for each, and the blocks that their descriptors are in. */
-static uint64_t count_blocks(struct groups *g)
-{
-	uint32_t per = g->geo->groups_per_desc ? g->geo->groups_per_desc : 1;
-	uint64_t blocks = 0;
-	size_t i;
-
-	if (g->n)
-		qsort(g->v, g->n, sizeof(*g->v), e4l_u32_cmp);
-	for (i = 0; i < g->n; i++) {
-		blocks += !i || g->v[i] != g->v[i - 1];
-		blocks += !i || g->v[i] / per != g->v[i - 1] / per;
-	}
-	return blocks;
-}
-
-static errcode_t add_runs(struct groups *g, const struct e4l_block_run *runs,
-			  size_t n)
-{
-	errcode_t err = 0;
-
-	for (; n && !err; n--, runs++)
-		err = add_groups(g, runs->pblk, runs->len);
-	return err;
-}
-
-errcode_t e4l_step_cost(const struct e4l_geometry *geo,
-			const struct e4l_step *step, size_t less,
-			uint64_t *blocks)
-{
-	struct groups g = { .geo = geo };
-	size_t kept = step->n_tree - less, i;
-	errcode_t err;
-
-	err = add_runs(&g, step->take, step->n_take);
-	if (!err)
-		err = add_runs(&g, step->give, step->n_give);
-	for (i = kept; i < step->n_tree && !err; i++)
-		err = add_groups(&g, step->tree[i], 1);
-	*blocks = fixed_blocks(geo) + (step->tree_is_new ? 0 : kept) +
-		  count_blocks(&g);
-	free(g.v);
-	return err;
-}
-
-errcode_t e4l_step_fits(const struct e4l_plan *p,
-			const struct e4l_step *step, size_t less,
-			bool *fits)
-{
-	uint64_t blocks = 0;
-	errcode_t err = 0;
-
-	if (p->opt.geo.txn_blocks)
-		err = e4l_step_cost(&p->opt.geo, step, less, &blocks);
-	*fits = blocks <= p->opt.geo.txn_blocks;
-	return err;
-}
-
-/* --------------------------------------------------------------------- parts */
+/* -------------------------------------------------------------------- units */
 
 /* A part of the file, in one group before and in one after. */
 struct unit {
-	struct e4l_change ch;
+	struct e4l_shift ch;
 	uint64_t copy;			/* written blocks */
 	bool moved;			/* already */
 };
 
 struct split {
-	struct e4l_plan *p;
-	struct e4l_moving *m;
-	uint64_t most;			/* blocks to copy in a part */
+	const struct e4l_disk *disk;
+	const struct e4l_moving *m;
+	uint64_t fragments;		/* of blocks, before */
 	struct unit *units;		/* in logical order */
 	size_t n_units;
 	size_t x;			/* of m->ex, where units end so far */
 	struct unit **order;		/* those that move, as they will */
 	size_t n_order;
-	struct e4l_pieces now;		/* after the parts so far */
+	struct e4l_fragments now;	/* after the parts so far */
 	const struct e4l_extent *ex;
 	size_t n_ex;
 	const blk64_t *tree;
 	size_t n_tree;
-	struct e4l_step *parts;
-	size_t n_parts;
+	struct e4l_steps parts;
 	uint64_t copied;		/* blocks, by these */
 	bool over_budget;
 };
 
-uint64_t e4l_part_blocks(const struct e4l_plan *p,
-			 const struct e4l_candidate *c)
-{
-	uint64_t most = p->opt.part_blocks;
-
-	if (!most)
-		return E4L_NO_LIMIT;
-	return most > TREE_SHARE * c->n_tree ? most : TREE_SHARE * c->n_tree;
-}
-
 /* Clusters from @at to the end of the group of its first block. */
-static uint64_t to_group_end(const struct e4l_plan *p, uint64_t at)
+static uint64_t to_group_end(const struct e4l_geometry *geo, uint64_t at)
 {
-	uint64_t ratio = p->opt.geo.cluster_blocks;
-	uint64_t group = p->opt.geo.group_blocks;
-	uint64_t in_group = (at * ratio - p->opt.geo.first_blk) % group;
+	uint64_t ratio = geo->cluster_blocks, group = geo->group_blocks;
+	uint64_t in_group = (at * ratio - geo->first_blk) % group;
 
 	return (group - in_group + ratio - 1) / ratio;
 }
 
 /* The written blocks of @ch, which is behind the last. */
-static uint64_t count_written(struct split *s, const struct e4l_change *ch)
+static uint64_t count_written(struct split *s, const struct e4l_shift *ch)
 {
-	uint64_t ratio = s->p->opt.geo.cluster_blocks;
+	uint64_t ratio = s->disk->geo->cluster_blocks;
 	uint64_t from = ch->lc * ratio, to = (ch->lc + ch->n) * ratio;
 	const struct e4l_extent *ex = s->m->ex;
 	uint64_t start, end, written = 0;
@@ -172,21 +64,21 @@ static uint64_t count_written(struct split *s, const struct e4l_change *ch)
 
 /* The first clusters of @ch that may be a unit. */
 static uint64_t unit_clusters(const struct split *s,
-			      const struct e4l_change *ch)
+			      const struct e4l_shift *ch)
 {
-	uint64_t most = s->most / s->p->opt.geo.cluster_blocks;
+	uint64_t most = s->m->part / s->disk->geo->cluster_blocks;
 	uint64_t n = ch->n < most ? ch->n : most, end;
 
-	end = to_group_end(s->p, ch->from);
+	end = to_group_end(s->disk->geo, ch->from);
 	n = end < n ? end : n;
-	end = to_group_end(s->p, ch->to);
+	end = to_group_end(s->disk->geo, ch->to);
 	return end < n ? end : n;
 }
 
-static errcode_t add_units(const struct e4l_change *change, void *priv)
+static errcode_t add_units(const struct e4l_shift *change, void *priv)
 {
 	struct split *s = priv;
-	struct e4l_change ch = *change;
+	struct e4l_shift ch = *change;
 	uint64_t left = ch.n;
 	errcode_t err = 0;
 
@@ -207,19 +99,19 @@ static errcode_t add_units(const struct e4l_change *change, void *priv)
 	return err;
 }
 
-/* --------------------------------------------------------------------- order */
+/* -------------------------------------------------------------------- order */
 
-/* Units that are going to be one piece, and the one they gather around. */
+/* Units that are going to be one fragment, and those they gather around. */
 struct target {
 	size_t first, end;
-	size_t seed, seed_end;		/* units that are one piece now */
-	size_t gain;			/* pieces that go in it */
+	size_t seed, seed_end;		/* units that are one fragment now */
+	size_t gain;			/* fragments that go in it */
 };
 
 /* Whether unit @i goes on where the one before ends, now or then. */
 static bool goes_on(const struct split *s, size_t i, bool then)
 {
-	const struct e4l_change *a, *b;
+	const struct e4l_shift *a, *b;
 
 	if (!i || i == s->n_units)
 		return false;
@@ -229,7 +121,7 @@ static bool goes_on(const struct split *s, size_t i, bool then)
 	       (then ? a->to + a->n == b->to : a->from + a->n == b->from);
 }
 
-/* What a piece, or what is left of one in this target, is worth as the seed. */
+/* What a fragment, or what is left of one in the target, is worth as a seed. */
 struct seed {
 	bool stays, whole;
 	uint64_t clusters;
@@ -288,8 +180,8 @@ static void add_to_order(struct split *s, size_t i)
 }
 
 /*
- * So that the file has no more pieces on the way: what makes one piece of most
- * comes first, in each the smallest whole piece, unless one stays, and then what
+ * So that the file has no more fragments on the way: what makes one of most
+ * comes first, in each the smallest whole one, unless one stays, and then what
  * is next to that, up to the end and down to the start.
  */
 static errcode_t sort_units(struct split *s)
@@ -320,7 +212,7 @@ static errcode_t sort_units(struct split *s)
 	return err;
 }
 
-/* ---------------------------------------------------------------------- parts */
+/* -------------------------------------------------------------------- parts */
 
 /* How many units from @first on are copied in one part. */
 static size_t count_by_copy(const struct split *s, size_t first)
@@ -330,7 +222,7 @@ static size_t count_by_copy(const struct split *s, size_t first)
 
 	for (i = first; i < s->n_order; i++) {
 		copy += s->order[i]->copy;
-		if (copy > s->most && i > first)
+		if (copy > s->m->part && i > first)
 			break;
 	}
 	return i - first;
@@ -340,21 +232,22 @@ static size_t count_by_copy(const struct split *s, size_t first)
 static errcode_t count_units(const struct split *s, size_t first, size_t high,
 			     uint64_t room, size_t *n)
 {
-	uint64_t ratio = s->p->opt.geo.cluster_blocks;
+	uint64_t ratio = s->disk->geo->cluster_blocks;
 	size_t low = 0, mid, i;
+	const struct e4l_shift *ch;
 	errcode_t err = 0;
 
 	while (low < high && !err) {
-		struct groups g = { .geo = &s->p->opt.geo };
+		struct e4l_groups g = { .geo = s->disk->geo };
 
 		mid = low + (high - low + 1) / 2;
 		for (i = first; i < first + mid && !err; i++) {
-			err = add_groups(&g, s->order[i]->ch.from * ratio, 1);
+			ch = &s->order[i]->ch;
+			err = e4l_groups_add(&g, ch->from * ratio, 1);
 			if (!err)
-				err = add_groups(&g, s->order[i]->ch.to * ratio,
-						 1);
+				err = e4l_groups_add(&g, ch->to * ratio, 1);
 		}
-		if (count_blocks(&g) <= room)
+		if (e4l_groups_cost(&g) <= room)
 			low = mid;
 		else
 			high = mid - 1;
@@ -364,17 +257,18 @@ static errcode_t count_units(const struct split *s, size_t first, size_t high,
 	return err;
 }
 
-/* Where the file's pieces are, with the units that are marked moved. */
-static errcode_t list_pieces(const struct split *s, struct e4l_pieces *ret)
+/* Where the file is, with the units that are marked moved. */
+static errcode_t list_fragments(const struct split *s,
+				struct e4l_fragments *ret)
 {
 	errcode_t err = 0;
 	size_t i;
 
-	*ret = (struct e4l_pieces) { 0 };
+	*ret = (struct e4l_fragments) { 0 };
 	for (i = 0; i < s->n_units && !err; i++) {
 		const struct unit *u = &s->units[i];
 
-		err = e4l_push_piece(ret, u->ch.lc,
+		err = e4l_fragments_add(ret, u->ch.lc,
 				     u->moved ? u->ch.to : u->ch.from, u->ch.n);
 	}
 	return err;
@@ -387,39 +281,40 @@ enum outcome {
 	GOOD
 };
 
-/* Makes the step that moves from where the pieces are now to @then. */
-static errcode_t make_part(struct split *s, const struct e4l_pieces *then,
+/* Makes the step that moves from where the fragments are to @then. */
+static errcode_t make_part(struct split *s, const struct e4l_fragments *then,
 			   struct e4l_step *step, enum outcome *outcome)
 {
-	const struct e4l_candidate *c = s->m->c;
 	bool placed, fits = false;
 	errcode_t err;
 
-	err = e4l_make_move(s->p, s->ex, s->n_ex, &s->now, then, step);
+	err = e4l_step_move(s->disk->geo, s->ex, s->n_ex, &s->now, then, step);
 	if (!err)
-		err = e4l_place_tree(s->p, s->tree, s->n_tree, step, &placed);
+		err = e4l_step_put_tree(s->disk, s->tree, s->n_tree, step,
+					&placed);
 	if (!err && placed)
-		err = e4l_step_fits(s->p, step, 0, &fits);
+		err = e4l_step_fits(s->disk->geo, step, 0, &fits);
 	step->new_fragments = e4l_count_fragments(step->new_extents,
 						  step->n_new, NULL);
 	*outcome = !fits ? TOO_LARGE :
-		   step->new_fragments > c->fragments || step->n_new > c->n_ex ?
-		   WORSE : GOOD;
+		   step->new_fragments > s->fragments ||
+		   step->n_new > s->m->n_entries ? WORSE : GOOD;
 	return err;
 }
 
-/* Takes over @step and @then.  Only the first part and the last keep extents. */
-static errcode_t keep_part(struct split *s, struct e4l_pieces *then,
+/* Takes over both.  Only the first part and the last keep extents. */
+static errcode_t keep_part(struct split *s, struct e4l_fragments *then,
 			   struct e4l_step *step)
 {
 	struct e4l_step *last;
-	errcode_t err = e4l_grow(&s->parts, s->n_parts, sizeof(*s->parts));
+	struct e4l_steps *parts = &s->parts;
+	errcode_t err = e4l_grow(&parts->v, parts->n, sizeof(*parts->v));
 
 	if (err)
 		return err;
-	s->parts[s->n_parts++] = *step;
-	if (s->n_parts > 2) {
-		last = &s->parts[s->n_parts - 2];
+	parts->v[parts->n++] = *step;
+	if (parts->n > 2) {
+		last = &parts->v[parts->n - 2];
 		free(last->new_extents);
 		last->new_extents = NULL;
 	}
@@ -427,7 +322,7 @@ static errcode_t keep_part(struct split *s, struct e4l_pieces *then,
 	s->n_ex = step->n_new;
 	s->tree = step->tree;
 	s->n_tree = step->n_tree;
-	s->copied += step->bytes_to_copy / s->p->opt.geo.blocksize;
+	s->copied += step->bytes_to_copy / s->disk->geo->blocksize;
 	free(s->now.v);
 	s->now = *then;
 	return 0;
@@ -453,17 +348,16 @@ static errcode_t try_part(struct split *s, size_t first, size_t n,
 			  enum outcome good_enough, enum outcome *outcome)
 {
 	struct e4l_step step = { 0 };
-	struct e4l_pieces then;
+	struct e4l_fragments then;
 	errcode_t err;
 
 	*outcome = TOO_LARGE;
-	if (count_copy(s, first, n) >
-	    s->p->opt.copy_budget_blocks - s->copied) {
+	if (count_copy(s, first, n) > s->m->budget - s->copied) {
 		s->over_budget = true;
 		return 0;
 	}
 	mark_units(s, first, n, true);
-	err = list_pieces(s, &then);
+	err = list_fragments(s, &then);
 	if (!err)
 		err = make_part(s, &then, &step, outcome);
 	if (!err && *outcome >= good_enough) {
@@ -474,8 +368,8 @@ static errcode_t try_part(struct split *s, size_t first, size_t n,
 	free(then.v);
 	mark_units(s, first, n, false);
 	if (!err)
-		return e4l_drop_step(s->p, &step);
-	e4l_free_step(&step);
+		return e4l_step_drop(s->disk, &step);
+	e4l_step_free(&step);
 	return err;
 }
 
@@ -511,8 +405,8 @@ static errcode_t fit_part(struct split *s, size_t first, size_t *n)
 /* Makes one part more, as large as it may be; *@n is 0 if there is none. */
 static errcode_t next_part(struct split *s, size_t first, size_t *n)
 {
-	uint64_t limit = s->p->opt.geo.txn_blocks;
-	uint64_t fixed = fixed_blocks(&s->p->opt.geo) +
+	uint64_t limit = s->disk->geo->txn_blocks;
+	uint64_t fixed = e4l_inode_cost(s->disk->geo) +
 			 (s->n_tree > limit / 2 ? 0 : s->n_tree);
 	size_t most = count_by_copy(s, first);
 	errcode_t err = 0;
@@ -528,11 +422,12 @@ static errcode_t drop_parts(struct split *s)
 	errcode_t err = 0;
 	size_t i;
 
-	for (i = 0; i < s->n_parts && !err; i++)
-		err = e4l_drop_step(s->p, &s->parts[i]);
-	for (; i < s->n_parts; i++)
-		e4l_free_step(&s->parts[i]);
-	s->n_parts = 0;
+	for (i = 0; i < s->parts.n && !err; i++)
+		err = e4l_step_drop(s->disk, &s->parts.v[i]);
+	for (; i < s->parts.n; i++)
+		e4l_step_free(&s->parts.v[i]);
+	free(s->parts.v);
+	s->parts = (struct e4l_steps) { 0 };
 	return err;
 }
 
@@ -542,56 +437,49 @@ static errcode_t put_rest_back(struct split *s, size_t first)
 	errcode_t err = 0;
 
 	for (; first < s->n_order && !err; first++)
-		err = e4l_space_add(s->p->space, s->order[first]->ch.to,
+		err = e4l_space_add(s->disk->space, s->order[first]->ch.to,
 				    s->order[first]->ch.n);
 	return err;
 }
 
-/* Adds the parts, which move all units before @end, if that is any good. */
-static errcode_t add_parts(struct split *s, size_t end, bool *done)
+/* The parts move all units before @end: keeps them if that is any good. */
+static errcode_t keep_parts(struct split *s, size_t end)
 {
-	struct e4l_candidate *c = s->m->c;
-	errcode_t err;
+	bool good = end == s->n_order ||
+		    (s->over_budget && s->parts.n &&
+		     s->n_ex <= s->m->n_entries && s->now.n < s->m->old.n);
 
-	*done = end == s->n_order ||
-		(s->over_budget && s->n_parts && s->n_ex <= c->n_ex &&
-		 s->now.n < s->m->old.n);
-	if (!*done)
+	if (!good)
 		return drop_parts(s);
-	err = put_rest_back(s, end);
-	if (err)
-		return err;
-	s->parts[s->n_parts - 1].fragments_saved = s->m->old.n - s->now.n;
-	s->m->copied = s->copied;
-	err = e4l_add_steps(s->p, c, s->parts, s->n_parts);
-	s->n_parts = 0;
-	return err;
+	s->parts.v[s->parts.n - 1].fragments_saved = s->m->old.n - s->now.n;
+	return put_rest_back(s, end);
 }
 
-errcode_t e4l_split_move(struct e4l_plan *p, struct e4l_moving *m, bool *done)
+errcode_t e4l_split_move(const struct e4l_disk *disk,
+			 const struct e4l_moving *m, struct e4l_steps *steps)
 {
 	struct split s = {
-		.p = p, .m = m, .most = e4l_part_blocks(p, m->c),
-		.ex = m->ex, .n_ex = m->n_ex, .tree = m->c->tree,
-		.n_tree = m->c->n_tree,
+		.disk = disk, .m = m, .ex = m->ex, .n_ex = m->n_ex,
+		.fragments = e4l_count_fragments(m->ex, m->n_ex, NULL),
+		.tree = m->tree, .n_tree = m->n_tree,
 	};
 	size_t first = 0, n = 1;
 	errcode_t err;
 
-	err = e4l_each_change(&m->old, &m->new, add_units, &s);
+	err = e4l_each_shift(&m->old, &m->new, add_units, &s);
 	if (!err)
-		err = list_pieces(&s, &s.now);
+		err = list_fragments(&s, &s.now);
 	if (!err)
 		err = sort_units(&s);
 	for (; !err && n && first < s.n_order; first += n)
 		err = next_part(&s, first, &n);
 	if (!err)
-		err = add_parts(&s, first, done);
+		err = keep_parts(&s, first);
 	if (err)
 		drop_parts(&s);
-	free(s.parts);
 	free(s.units);
 	free(s.order);
 	free(s.now.v);
+	*steps = s.parts;
 	return err;
 }

@@ -1,87 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which unwritten runs to zero: see e4l_plan_make() for what is promised. */
 #include "config.h"
-#include <errno.h>
-#include "plan_internal.h"
-
-/* How often what runs without a gain cost is spent again. */
-#define ROUNDS 8
-
-static bool touch(const struct e4l_state_run *a, const struct e4l_state_run *b)
-{
-	return a->len && b->len && a->lblk + a->len == b->lblk &&
-	       a->pblk + a->len == b->pblk;
-}
+#include "e4layout/base/array.h"
+#include "runs.h"
+#include "zero.h"
 
 static uint64_t entries(uint64_t len)
 {
 	return (len + E4L_WRITTEN_MAX_BLOCKS - 1) / E4L_WRITTEN_MAX_BLOCKS;
-}
-
-/* Counts the runs that may be zeroed; appends them, unless @runs is NULL. */
-static errcode_t look_for_runs(const struct e4l_plan *p, size_t index,
-			       const struct e4l_candidate *c,
-			       const struct e4l_extent *ex, size_t n_ex,
-			       struct e4l_zero_run **runs, size_t *n)
-{
-	struct e4l_state_run prev = { 0 }, run = { 0 }, next = { 0 };
-	uint32_t max = p->opt.zeroout_max_blocks;
-	unsigned int gain;
-	size_t i = 0;
-	errcode_t err;
-
-	if (max > E4L_UNWRITTEN_MAX_BLOCKS)
-		max = E4L_UNWRITTEN_MAX_BLOCKS;
-	if (!(c->allowed & E4L_PLAN_ZEROOUT) || !n_ex)
-		return 0;
-	for (e4l_next_state_run(ex, n_ex, &i, &next); next.len; ) {
-		prev = run;
-		run = next;
-		next.len = 0;
-		if (i < n_ex)
-			e4l_next_state_run(ex, n_ex, &i, &next);
-		gain = touch(&prev, &run) + touch(&run, &next);
-		if (!run.unwritten || run.len > max || !gain ||
-		    run.lblk + run.len > c->eof_blk)
-			continue;
-		err = runs ? e4l_grow(runs, *n, sizeof(**runs)) : 0;
-		if (err)
-			return err;
-		if (runs)
-			(*runs)[*n] = (struct e4l_zero_run) {
-				.file = index, .lblk = run.lblk,
-				.len = run.len, .gain = gain,
-			};
-		++*n;
-	}
-	return 0;
-}
-
-size_t e4l_zero_count(const struct e4l_plan *p, const struct e4l_candidate *c,
-		      const struct e4l_extent *ex, size_t n)
-{
-	size_t count = 0;
-
-	look_for_runs(p, 0, c, ex, n, NULL, &count);
-	return count;
-}
-
-errcode_t e4l_zero_collect(struct e4l_plan *p, size_t index,
-			   struct e4l_zero_run **runs, size_t *n)
-{
-	const struct e4l_candidate *c = &p->files[index];
-	struct e4l_extent *ex;
-	size_t n_ex;
-	errcode_t err;
-
-	if (!c->n_zero)
-		return 0;
-	err = e4l_get_extents(p, c, &ex, &n_ex);
-	if (err)
-		return err;
-	err = look_for_runs(p, index, c, ex, n_ex, runs, n);
-	free(ex);
-	return err;
 }
 
 static int cheapest_first(const void *va, const void *vb)
@@ -152,6 +77,25 @@ static void spend(const struct kind *one, const struct kind *two,
 		one->run[--best_j]->chosen = true;
 }
 
+errcode_t e4l_zero_choose(struct e4l_zero_run *runs, size_t n,
+			  uint64_t budget)
+{
+	struct kind one = { 0 }, two = { 0 };
+	errcode_t err;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		runs[i].chosen = false;
+	err = make_kind(&one, runs, n, 1);
+	if (!err)
+		err = make_kind(&two, runs, n, 2);
+	if (!err)
+		spend(&one, &two, budget);
+	free_kind(&one);
+	free_kind(&two);
+	return err;
+}
+
 /* Blocks that are joined if all that is chosen is zeroed. */
 struct stretch {
 	uint64_t start, end;
@@ -204,9 +148,8 @@ static errcode_t trim_stretch(const struct stretch *s, bool *trimmed)
 }
 
 /* Looks through extents for stretches that are too long for one entry. */
-static errcode_t trim_extents(const struct e4l_extent *ex, size_t n_ex,
-			      struct e4l_zero_run *runs, size_t n,
-			      bool *trimmed)
+errcode_t e4l_zero_trim(const struct e4l_extent *ex, size_t n_ex,
+			struct e4l_zero_run *runs, size_t n, bool *trimmed)
 {
 	struct e4l_state_run run, prev = { 0 };
 	struct stretch s = { .first = runs };
@@ -214,13 +157,13 @@ static errcode_t trim_extents(const struct e4l_extent *ex, size_t n_ex,
 	errcode_t err = 0;
 	bool goes_on;
 
-	while (i < n_ex && !err) {
-		e4l_next_state_run(ex, n_ex, &i, &run);
+	while (!err && e4l_next_state_run(ex, n_ex, &i, &run)) {
 		while (k < n && runs[k].lblk < run.lblk)
 			k++;
 		goes_on = !run.unwritten || (k < n && runs[k].chosen &&
 					     runs[k].lblk == run.lblk);
-		if (!goes_on || !touch(&prev, &run) || s.end != run.lblk) {
+		if (!goes_on || !e4l_runs_touch(&prev, &run) ||
+		    s.end != run.lblk) {
 			s.n = runs + k - s.first;
 			if (s.end - s.start > E4L_WRITTEN_MAX_BLOCKS)
 				err = trim_stretch(&s, trimmed);
@@ -236,66 +179,5 @@ static errcode_t trim_extents(const struct e4l_extent *ex, size_t n_ex,
 	s.n = runs + n - s.first;
 	if (!err && s.end - s.start > E4L_WRITTEN_MAX_BLOCKS)
 		err = trim_stretch(&s, trimmed);
-	return err;
-}
-
-static errcode_t trim_file(struct e4l_plan *p, const struct e4l_candidate *c,
-			   struct e4l_zero_run *runs, size_t n, bool *trimmed)
-{
-	struct e4l_extent *ex;
-	size_t n_ex;
-	errcode_t err;
-
-	if (c->largest <= E4L_WRITTEN_MAX_BLOCKS)
-		return 0;
-	err = e4l_get_extents(p, c, &ex, &n_ex);
-	if (err)
-		return err;
-	err = trim_extents(ex, n_ex, runs, n, trimmed);
-	free(ex);
-	return err;
-}
-
-static errcode_t trim(struct e4l_plan *p, struct e4l_zero_run *runs, size_t n,
-		      bool *trimmed)
-{
-	size_t i, end;
-	errcode_t err;
-
-	for (i = 0; i < n; i = end) {
-		for (end = i; end < n && runs[end].file == runs[i].file; )
-			end++;
-		err = trim_file(p, &p->files[runs[i].file], runs + i, end - i,
-				trimmed);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-errcode_t e4l_zero_choose(struct e4l_plan *p, struct e4l_zero_run *runs,
-			  size_t n)
-{
-	struct kind one, two;
-	unsigned int round;
-	bool trimmed = true;
-	errcode_t err = 0;
-	size_t i;
-
-	for (round = 0; trimmed && round < ROUNDS && !err; round++) {
-		one = two = (struct kind) { 0 };
-		for (i = 0; i < n; i++)
-			runs[i].chosen = false;
-		err = make_kind(&one, runs, n, 1);
-		if (!err)
-			err = make_kind(&two, runs, n, 2);
-		if (!err)
-			spend(&one, &two, p->opt.zeroout_budget_blocks);
-		free_kind(&one);
-		free_kind(&two);
-		trimmed = false;
-		if (!err)
-			err = trim(p, runs, n, &trimmed);
-	}
 	return err;
 }

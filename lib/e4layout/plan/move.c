@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include "cost.h"
+#include "join.h"
+#include "move.h"
+
+/*
+ * Whether as much is free in long runs as must be once @step is done, or what
+ * it saves is worth more: see e4l_plan_make().
+ */
+static errcode_t spares_long_runs(const struct e4l_disk *disk,
+				  struct e4l_mover *mover,
+				  const struct e4l_step *step, bool *spares)
+{
+	uint64_t ratio = disk->geo->cluster_blocks, clusters = 0, in_long;
+	const struct e4l_block_run *give = step->give;
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < step->n_give; i++)
+		clusters += give[i].len / ratio;
+	*spares = !mover->long_run || 2 * step->fragments_saved >= clusters;
+	if (*spares)
+		return 0;
+	for (i = 0; i < step->n_give && !err; i++)
+		err = e4l_space_try_give(disk->space, give[i].pblk / ratio,
+					 give[i].len / ratio);
+	in_long = e4l_space_in_long(disk->space);
+	while (i-- && !err)
+		err = e4l_space_untry_give(disk->space, give[i].pblk / ratio,
+					   give[i].len / ratio);
+	*spares = in_long >= mover->in_long;
+	if (!*spares)
+		mover->why = E4L_LEFT_LONG_RUNS;
+	return err;
+}
+
+/* The one step that moves all, but for its tree. */
+static errcode_t make_whole(const struct e4l_disk *disk,
+			    const struct e4l_moving *m, struct e4l_step *step)
+{
+	*step = (struct e4l_step) { .fragments_saved = m->old.n - m->new.n };
+	return e4l_step_move(disk->geo, m->ex, m->n_ex, &m->old, &m->new, step);
+}
+
+/* The steps are @step alone, which they take over. */
+static errcode_t take_whole(struct e4l_step *step, struct e4l_steps *steps)
+{
+	steps->v = malloc(sizeof(*step));
+	if (!steps->v) {
+		e4l_step_free(step);
+		return ENOMEM;
+	}
+	*steps->v = *step;
+	steps->n = 1;
+	return 0;
+}
+
+/* All in one step, which is too much for one and yet cannot be split. */
+static errcode_t insist(const struct e4l_disk *disk,
+			const struct e4l_moving *m, struct e4l_steps *steps)
+{
+	struct e4l_step step;
+	errcode_t err = make_whole(disk, m, &step);
+	bool placed;
+
+	if (!err)
+		err = e4l_step_put_tree(disk, m->tree, m->n_tree, &step,
+					&placed);
+	if (!err)
+		return take_whole(&step, steps);
+	e4l_step_free(&step);
+	return err;
+}
+
+/* Takes @step, or several in its place, or none. */
+static errcode_t fit(const struct e4l_disk *disk, struct e4l_mover *mover,
+		     struct e4l_step *step, struct e4l_steps *steps)
+{
+	uint64_t copied = step->bytes_to_copy / disk->geo->blocksize;
+	const struct e4l_moving *m = &mover->m;
+	bool placed, fits = false, spares = true;
+	errcode_t err;
+
+	err = e4l_step_put_tree(disk, m->tree, m->n_tree, step, &placed);
+	if (!err && placed)
+		err = e4l_step_fits(disk->geo, step, 0, &fits);
+	if (!err && fits)
+		err = spares_long_runs(disk, mover, step, &spares);
+	if (!err && fits && spares && copied <= m->part)
+		return take_whole(step, steps);
+	if (err) {
+		e4l_step_free(step);
+		return err;
+	}
+	err = e4l_step_drop(disk, step);
+	if (err || !spares)
+		return err;
+	err = e4l_split_move(disk, m, steps);
+	if (err || steps->n)
+		return err;
+	mover->too_large |= !fits;
+	return fits && copied <= m->budget ? insist(disk, m, steps) : 0;
+}
+
+/*
+ * Whether to move the file by @step; if not, it is known why.  A budget that is
+ * not enough may do for parts.
+ */
+static errcode_t judge(const struct e4l_disk *disk, struct e4l_mover *mover,
+		       const struct e4l_step *step, bool *good)
+{
+	const struct e4l_moving *m = &mover->m;
+
+	*good = m->new.n < m->old.n && step->n_new <= m->n_entries;
+	if (*good && step->bytes_to_copy / disk->geo->blocksize > m->budget) {
+		mover->why = E4L_LEFT_COPY_BUDGET;
+		*good = m->part <= m->budget;
+	}
+	return *good ? spares_long_runs(disk, mover, step, good) : 0;
+}
+
+/* Makes steps of what has been joined, or takes it back. */
+static errcode_t settle(const struct e4l_disk *disk, struct e4l_mover *mover,
+			struct e4l_steps *steps)
+{
+	const struct e4l_moving *m = &mover->m;
+	struct e4l_step step;
+	bool good = false;
+	errcode_t err;
+
+	err = make_whole(disk, m, &step);
+	if (!err)
+		err = judge(disk, mover, &step, &good);
+	if (!err && good)
+		err = fit(disk, mover, &step, steps);
+	else
+		e4l_step_free(&step);
+	return err || steps->n ? err :
+	       e4l_unjoin(disk->space, &m->old, &m->new);
+}
+
+/* In runs shorter than @below only, unless that is 0. */
+static errcode_t try_move(const struct e4l_disk *disk, struct e4l_mover *mover,
+			  uint64_t below, bool partial,
+			  struct e4l_steps *steps)
+{
+	uint64_t ratio = disk->geo->cluster_blocks;
+	uint64_t group = disk->geo->group_blocks / ratio;
+	struct e4l_where where = {
+		.space = disk->space, .below = below,
+		.near = { mover->goal / ratio / group * group, group },
+	};
+	errcode_t err;
+
+	mover->m.new.n = 0;
+	err = e4l_join(&where, &mover->m.old, partial, &mover->m.new);
+	return err ? err : settle(disk, mover, steps);
+}
+
+errcode_t e4l_move_file(const struct e4l_disk *disk, struct e4l_mover *mover,
+			bool partial, struct e4l_steps *steps)
+{
+	struct e4l_moving *m = &mover->m;
+	errcode_t err;
+
+	if (!partial)
+		mover->why = E4L_LEFT_NO_ROOM;
+	err = e4l_fragments_of(m->ex, m->n_ex, disk->geo->cluster_blocks,
+			       &m->old);
+	if (!err)
+		err = try_move(disk, mover, 0, partial, steps);
+	if (!err && !steps->n && mover->why == E4L_LEFT_LONG_RUNS)
+		err = try_move(disk, mover, mover->long_run, partial, steps);
+	free(m->old.v);
+	free(m->new.v);
+	return err;
+}

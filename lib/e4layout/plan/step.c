@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+#include "e4layout/base/array.h"
+#include "runs.h"
+#include "step.h"
+
+void e4l_step_free(struct e4l_step *step)
+{
+	free(step->new_extents);
+	free(step->moves);
+	free(step->zero);
+	free(step->take);
+	free(step->give);
+	free(step->tree);
+}
+
+/* ------------------------------------------------------------------ extents */
+
+/* An array of extents that grows. */
+struct extents {
+	struct e4l_extent *v;
+	size_t n;
+};
+
+/* Appends @len blocks of @ex, from the @at'th on, which are at @pblk now. */
+static errcode_t add_extent(struct extents *list, const struct e4l_extent *ex,
+			    uint32_t at, uint32_t len, blk64_t pblk)
+{
+	errcode_t err = e4l_grow(&list->v, list->n, sizeof(*list->v));
+
+	if (!err)
+		list->v[list->n++] = (struct e4l_extent) {
+			.lblk = ex->lblk + at, .pblk = pblk, .len = len,
+			.unwritten = ex->unwritten,
+		};
+	return err;
+}
+
+/* Both are in logical order, so that each move is used up before the next. */
+static errcode_t move_extents(const struct e4l_extent *ex, size_t n,
+			      const struct e4l_step *step, struct extents *out)
+{
+	const struct e4l_move *m = step->moves, *end = m + step->n_moves;
+	uint64_t at, len, left;
+	errcode_t err = 0;
+	blk64_t from, to;
+
+	for (; n && !err; n--, ex++) {
+		for (at = 0; at < ex->len && !err; at += len) {
+			from = to = ex->pblk + at;
+			len = left = ex->len - at;
+			if (m < end && from >= m->from &&
+			    from < m->from + m->len) {
+				left = m->from + m->len - from;
+				to = m->to + (from - m->from);
+				m += left <= len;
+			} else if (m < end && m->from > from) {
+				left = m->from - from;
+			}
+			len = left < len ? left : len;
+			err = add_extent(out, ex, at, len, to);
+		}
+	}
+	return err;
+}
+
+/* What is zeroed is whole extents. */
+static void write_zeroed(struct extents *list, const struct e4l_step *step)
+{
+	const struct e4l_block_run *z = step->zero, *end = z + step->n_zero;
+	size_t i;
+
+	for (i = 0; i < list->n && z < end; i++) {
+		struct e4l_extent *ex = &list->v[i];
+
+		if (ex->pblk < z->pblk || ex->pblk >= z->pblk + z->len)
+			continue;
+		ex->unwritten = 0;
+		z += ex->pblk + ex->len == z->pblk + z->len;
+	}
+}
+
+errcode_t e4l_step_extents(const struct e4l_extent *old, size_t n_old,
+			   const struct e4l_step *step,
+			   struct e4l_extent **ret)
+{
+	struct extents list = { 0 };
+	errcode_t err = move_extents(old, n_old, step, &list);
+
+	*ret = NULL;
+	if (!err) {
+		write_zeroed(&list, step);
+		list.n = e4l_pack(list.v, list.n, list.v);
+		if (list.n != step->n_new)
+			err = E4L_ET_BAD_ARGUMENT;
+	}
+	if (err)
+		free(list.v);
+	else
+		*ret = list.v;
+	return err;
+}
+
+/* -------------------------------------------------------- moving and zeroing */
+
+static errcode_t add_move(struct e4l_step *step, const struct e4l_move *m,
+			  uint64_t blocksize)
+{
+	struct e4l_move *last = step->n_moves ?
+				&step->moves[step->n_moves - 1] : NULL;
+	errcode_t err;
+
+	if (m->from == m->to)
+		return 0;
+	if (m->copy)
+		step->bytes_to_copy += m->len * blocksize;
+	if (last && last->from + last->len == m->from &&
+	    last->to + last->len == m->to && last->copy == m->copy) {
+		last->len += m->len;
+		return 0;
+	}
+	err = e4l_grow(&step->moves, step->n_moves, sizeof(*step->moves));
+	if (!err)
+		step->moves[step->n_moves++] = *m;
+	return err;
+}
+
+/* Makes the step's extents and moves, from where the fragments then are. */
+static errcode_t map_extents(const struct e4l_geometry *geo,
+			     const struct e4l_extent *ex, size_t n,
+			     const struct e4l_fragment *v,
+			     struct e4l_step *step)
+{
+	uint64_t ratio = geo->cluster_blocks, at, stop;
+	struct extents list = { 0 };
+	struct e4l_move m;
+	errcode_t err = 0;
+
+	for (; n && !err; n--, ex++) {
+		for (at = 0; at < ex->len && !err; at += m.len) {
+			while ((v->lc + v->n) * ratio <= ex->lblk + at)
+				v++;
+			stop = (v->lc + v->n) * ratio - ex->lblk;
+			m = (struct e4l_move) {
+				.from = ex->pblk + at,
+				.to = v->pc * ratio +
+				      (ex->lblk + at - v->lc * ratio),
+				.len = (stop < ex->len ? stop : ex->len) - at,
+				.copy = !ex->unwritten,
+			};
+			err = add_extent(&list, ex, at, m.len, m.to);
+			if (!err)
+				err = add_move(step, &m, geo->blocksize);
+		}
+	}
+	step->new_extents = list.v;
+	step->n_new = e4l_pack(list.v, list.n, list.v);
+	return err;
+}
+
+static errcode_t add_run(struct e4l_block_run **runs, size_t *n, blk64_t pblk,
+			 blk64_t len)
+{
+	errcode_t err = e4l_grow(runs, *n, sizeof(**runs));
+
+	if (!err)
+		(*runs)[(*n)++] = (struct e4l_block_run) { pblk, len };
+	return err;
+}
+
+/* The same, but a run that goes on where the last ends makes that longer. */
+static errcode_t join_run(struct e4l_block_run **runs, size_t *n, blk64_t pblk,
+			  blk64_t len)
+{
+	struct e4l_block_run *last = *n ? &(*runs)[*n - 1] : NULL;
+
+	if (!last || last->pblk + last->len != pblk)
+		return add_run(runs, n, pblk, len);
+	last->len += len;
+	return 0;
+}
+
+struct lists {
+	struct e4l_step *step;
+	uint64_t ratio;
+};
+
+static errcode_t list_shift(const struct e4l_shift *s, void *priv)
+{
+	struct lists *l = priv;
+	errcode_t err;
+
+	if (s->from == s->to)
+		return 0;
+	err = join_run(&l->step->take, &l->step->n_take, s->to * l->ratio,
+		       s->n * l->ratio);
+	return err ? err : join_run(&l->step->give, &l->step->n_give,
+				    s->from * l->ratio, s->n * l->ratio);
+}
+
+errcode_t e4l_step_move(const struct e4l_geometry *geo,
+			const struct e4l_extent *ex, size_t n,
+			const struct e4l_fragments *old,
+			const struct e4l_fragments *new, struct e4l_step *step)
+{
+	struct lists lists = { step, geo->cluster_blocks };
+	errcode_t err = map_extents(geo, ex, n, new->v, step);
+
+	return err ? err : e4l_each_shift(old, new, list_shift, &lists);
+}
+
+errcode_t e4l_step_zero(const struct e4l_geometry *geo, struct e4l_extent *ex,
+			size_t n_ex, const struct e4l_zero_run *runs, size_t n,
+			struct e4l_step *step)
+{
+	const struct e4l_zero_run *end = runs + n;
+	struct e4l_state_run run;
+	size_t i = 0, first = 0;
+	errcode_t err;
+
+	for (; e4l_next_state_run(ex, n_ex, &i, &run); first = i) {
+		while (runs < end && (!runs->chosen || runs->lblk < run.lblk))
+			runs++;
+		if (runs == end)
+			break;
+		if (runs->lblk != run.lblk)
+			continue;
+		err = add_run(&step->zero, &step->n_zero, run.pblk, run.len);
+		if (err)
+			return err;
+		step->bytes_to_zero += run.len * geo->blocksize;
+		while (first < i)
+			ex[first++].unwritten = 0;
+	}
+	return 0;
+}
+
+/* --------------------------------------------------------------------- tree */
+
+/* The cluster of a tree block; quota and i_blocks count all of it. */
+static errcode_t give_tree_block(const struct e4l_disk *disk,
+				 struct e4l_step *step, blk64_t blk)
+{
+	uint32_t ratio = disk->geo->cluster_blocks;
+
+	return add_run(&step->give, &step->n_give, blk / ratio * ratio, ratio);
+}
+
+/*
+ * A run for a new tree: beside the data of a file that moves to another group,
+ * or, for a tree that cannot stay where it is (@must), anywhere.
+ */
+static bool find_tree_run(const struct e4l_disk *disk, const blk64_t *tree,
+			  const struct e4l_step *step, bool must, uint64_t *at)
+{
+	uint64_t ratio = disk->geo->cluster_blocks;
+	uint64_t group = disk->geo->group_blocks;
+	blk64_t data = step->new_extents[0].pblk;
+	struct e4l_run near = { data / ratio, group / ratio };
+
+	if (!must && (!step->n_moves || tree[0] / group == data / group))
+		return false;
+	return e4l_space_fit(disk->space, step->n_tree, &near, at) &&
+	       (must || (*at >= near.start && *at - near.start < near.len));
+}
+
+/* The tree's blocks are what the last of the step's takes is. */
+static errcode_t take_tree(const struct e4l_disk *disk, struct e4l_step *step,
+			   uint64_t at)
+{
+	uint64_t ratio = disk->geo->cluster_blocks;
+	errcode_t err;
+	size_t i;
+
+	err = e4l_space_take(disk->space, at, step->n_tree);
+	if (!err)
+		err = add_run(&step->take, &step->n_take, at * ratio,
+			      step->n_tree * ratio);
+	if (err)
+		return err;
+	for (i = 0; i < step->n_tree; i++)
+		step->tree[i] = (at + i) * ratio;
+	step->tree_is_new = true;
+	return 0;
+}
+
+errcode_t e4l_step_put_tree(const struct e4l_disk *disk, const blk64_t *tree,
+			    size_t n, struct e4l_step *step, bool *placed)
+{
+	size_t need = e4l_ideal_tree_blocks(step->n_new, disk->geo->blocksize);
+	uint32_t txn_blocks = disk->geo->txn_blocks;
+	bool must = need > n || (txn_blocks && need > txn_blocks / 2);
+	errcode_t err = 0;
+	uint64_t at;
+	size_t i;
+
+	step->tree = calloc(need + 1, sizeof(*step->tree));
+	if (!step->tree)
+		return ENOMEM;
+	step->n_tree = need;
+	if (need && find_tree_run(disk, tree, step, must, &at))
+		err = take_tree(disk, step, at);
+	*placed = step->tree_is_new || need <= n;
+	if (err || !*placed)
+		return err;
+	if (!step->tree_is_new)
+		memcpy(step->tree, tree, need * sizeof(*tree));
+	for (i = step->tree_is_new ? 0 : need; i < n && !err; i++)
+		err = give_tree_block(disk, step, tree[i]);
+	return err;
+}
+
+errcode_t e4l_step_drop(const struct e4l_disk *disk, struct e4l_step *step)
+{
+	errcode_t err = 0;
+
+	if (step->tree_is_new)
+		err = e4l_space_add(disk->space, step->tree[0] /
+				    disk->geo->cluster_blocks, step->n_tree);
+	e4l_step_free(step);
+	return err;
+}
+
+errcode_t e4l_step_give(const struct e4l_disk *disk,
+			const struct e4l_step *step, size_t first)
+{
+	uint64_t ratio = disk->geo->cluster_blocks;
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = first; i < step->n_give && !err; i++)
+		err = e4l_space_give(disk->space, step->give[i].pblk / ratio,
+				     step->give[i].len / ratio);
+	return err;
+}
+
+errcode_t e4l_step_shrink_tree(const struct e4l_disk *disk,
+			       struct e4l_step *step)
+{
+	size_t need = e4l_ideal_tree_blocks(step->n_new, disk->geo->blocksize);
+	uint32_t ratio = disk->geo->cluster_blocks;
+	bool taken = step->tree_is_new;
+	size_t given = step->n_give, i;
+	errcode_t err = 0;
+
+	for (i = need; i < step->n_tree && !err; i++) {
+		if (taken) {
+			err = e4l_space_add(disk->space, step->tree[i] / ratio,
+					    1);
+			step->take[step->n_take - 1].len -= ratio;
+		} else {
+			err = give_tree_block(disk, step, step->tree[i]);
+		}
+	}
+	if (taken && !need) {
+		step->n_take--;
+		step->tree_is_new = false;
+	}
+	step->n_tree = need;
+	return err ? err : e4l_step_give(disk, step, given);
+}

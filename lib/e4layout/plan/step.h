@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * step: how a step is made: what moves or is zeroed, and where its tree is.
+ * Only e4l_step_put_tree() takes of the free space; what its fragments take is
+ * taken before.
+ */
+#ifndef E4L_STEP_H
+#define E4L_STEP_H
+
+#include <e4layout/plan.h>
+#include "fragments.h"
+#include "space.h"
+#include "weigh.h"
+
+/* What steps are made for. */
+struct e4l_disk {
+	const struct e4l_geometry *geo;
+	struct e4l_space *space;
+};
+
+/* Frees what a step holds. */
+void e4l_step_free(struct e4l_step *step);
+
+/*
+ * Makes what moves @ex from @old to @new: the step's extents, moves, take and
+ * give, but for the tree.
+ */
+errcode_t e4l_step_move(const struct e4l_geometry *geo,
+			const struct e4l_extent *ex, size_t n,
+			const struct e4l_fragments *old,
+			const struct e4l_fragments *new, struct e4l_step *step);
+/* Makes those of @ex written that are chosen in @runs, and lists them. */
+errcode_t e4l_step_zero(const struct e4l_geometry *geo, struct e4l_extent *ex,
+			size_t n_ex, const struct e4l_zero_run *runs, size_t n,
+			struct e4l_step *step);
+
+/*
+ * Decides where the tree of @step is going to be, now that it is in @tree, and
+ * what is given back of it.  False: there is no room for it.
+ */
+errcode_t e4l_step_put_tree(const struct e4l_disk *disk, const blk64_t *tree,
+			    size_t n, struct e4l_step *step, bool *placed);
+/* Takes that back, and frees what the step holds. */
+errcode_t e4l_step_drop(const struct e4l_disk *disk, struct e4l_step *step);
+
+/* Gives the free space what @step gives, from the @first'th run on. */
+errcode_t e4l_step_give(const struct e4l_disk *disk,
+			const struct e4l_step *step, size_t first);
+/* Does without the tree blocks that @step, which has given, no longer needs. */
+errcode_t e4l_step_shrink_tree(const struct e4l_disk *disk,
+			       struct e4l_step *step);
+
+#endif
