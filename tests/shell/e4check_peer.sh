@@ -251,3 +251,89 @@ change 'set_inode_field d flags 0x40080000'
 change 'ln d/Name d/name'
 change 'set_inode_field d/Name links_count 2'
 clean 'names that are one when they are folded'
+
+# ---- inodes that share a block of attributes
+misc=$top_builddir/misc
+head -c 300 /dev/urandom >"$work/shared"
+
+# share FILE...: gives them the block of a.
+share() {
+	acl=$(field a ACL)
+	blocks=$(field a Blockcount)
+	for file; do
+		change "set_inode_field $file file_acl $acl"
+		change "set_inode_field $file blocks $blocks"
+	done
+}
+
+# values IMAGE: a line for each value that the three have.
+values() {
+	for file in a b c; do
+		debugfs -R "ea_get -x $file user.v" "$1" 2>/dev/null | sha256sum
+	done | sort -u
+}
+
+# only CODE...: no other error, of such a block or of what it takes.
+only() {
+	grep '^error: ' "$out" | sed 's/^error: \([^,]*\),.*/\1/' | sort -u |
+		grep -vxF -e xattr-refcount -e quota-usage &&
+		fail "$options: another error"
+	return 0
+}
+
+for options in '-I 128' '-I 128 -O ^metadata_csum' '-I 256 -b 4096' \
+	'-I 128 -O quota' '-I 128 -b 4096 -O bigalloc -C 16384' \
+	'-b 4096 -O bigalloc,quota -C 16384'; do
+	# shellcheck disable=SC2086
+	made $options
+	for file in a b c; do
+		change "write $work/text $file"
+	done
+	change "ea_set -f $work/shared a user.v"
+	share b c
+	unclean xattr-refcount "$options: 1 user of 3"
+	grep -q "block $acl: the attribute block counts 1 users*, there are 3" \
+		"$out" || { show_run; fail "$options: miscounted"; }
+	only
+	run e2fsck -fy "$img"
+	clean "$options: 3 users"
+	cp "$img" "$work/whole"
+	values "$img" >"$work/values"
+	[ "$(debugfs -R 'ea_get -x b user.v' "$img" 2>/dev/null | wc -c)" \
+		-gt 600 ] || fail "$options: the value is not shared"
+	same "$options: values" "$(wc -l <"$work/values")" 1
+
+	# what copies and what repairs
+	rm -f "$work/copy"
+	check "$misc/mke4fs" -q --verify --from="$img" "$work/copy"
+	sound "$work/copy"
+	values "$work/copy" | cmp - "$work/values"
+	check "$misc/e4repack" --verify "$img"
+	sound "$img"
+	values "$img" | cmp - "$work/values"
+	run "$top_builddir/debugfs/e4debug" -w -R 'mkdir /new' "$img"
+	sound "$img"
+	values "$img" | cmp - "$work/values"
+
+	# one less
+	cp "$work/whole" "$img"
+	change 'set_inode_field c file_acl 0'
+	change "set_inode_field c blocks $((blocks - $(
+		dumpe2fs -h "$img" 2>/dev/null | awk '
+			/^Block size:/ { b = $3 } /^Cluster size:/ { c = $3 }
+			END { print (c ? c : b) / 512 }')))"
+	unclean xattr-refcount "$options: 3 users of 2"
+	grep -q "block $acl: the attribute block counts 3 users, there are 2" \
+		"$out" || { show_run; fail "$options: miscounted"; }
+	only
+	run e2fsck -fy "$img"
+	clean "$options: 2 users"
+
+	# and what writes refuses a count that is wrong
+	cp "$work/whole" "$img"
+	change 'set_inode_field c file_acl 0'
+	sum=$(sha256sum <"$img")
+	mustfail 1 "$misc/e4repack" "$img"
+	mustfail 1 "$misc/tune4fs" -E dir_ireserve=64 "$img"
+	same "$options: what was refused" "$(sha256sum <"$img")" "$sum"
+done
