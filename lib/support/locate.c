@@ -14,6 +14,8 @@
 #include "units.h"
 
 #define SECTOR_BYTES	512
+#define LARGE_SECTOR_BYTES 4096
+#define PART_LEN	12	/* ", " and a number */
 #define OFFSET		"?offset="
 #define PARTITION	"?partition="	/* which nobody takes */
 
@@ -97,12 +99,44 @@ static bool locate_dir(struct target *t)
 
 /* --------------------------------------------------------------- partitions */
 
-static blkid_partlist partitions_of(const char *device, blkid_probe *probe)
+/* With sectors of so many bytes; 0: what the device has, or 512. */
+static blkid_partlist list_partitions(const char *device, unsigned int sector,
+				      blkid_probe *probe)
 {
 	*probe = blkid_new_probe_from_filename(device);
-	if (!*probe || blkid_probe_enable_partitions(*probe, 1))
+	if (!*probe || blkid_probe_enable_partitions(*probe, 1) ||
+	    (sector && blkid_probe_set_sectorsize(*probe, sector)))
 		return NULL;
 	return blkid_probe_get_partitions(*probe);
+}
+
+static bool is_gpt(blkid_partlist all)
+{
+	blkid_parttable table = all ? blkid_partlist_get_table(all) : NULL;
+
+	return table && !strcmp(blkid_parttable_get_type(table), "gpt");
+}
+
+/*
+ * An image does not say which sectors the disk had; a GPT does, by where it
+ * begins.  The partitions are in sectors of 512 bytes all the same.
+ */
+static blkid_partlist partitions_of(const char *device, blkid_probe *probe)
+{
+	blkid_partlist all = list_partitions(device, 0, probe);
+	blkid_probe other;
+	blkid_partlist large;
+
+	if (all && blkid_partlist_numof_partitions(all))
+		return all;
+	large = list_partitions(device, LARGE_SECTOR_BYTES, &other);
+	if (!is_gpt(large)) {
+		blkid_free_probe(other);
+		return all;
+	}
+	blkid_free_probe(*probe);
+	*probe = other;
+	return large;
 }
 
 bool locate_partitions(const char *device, char *list, size_t size)
@@ -115,8 +149,12 @@ bool locate_partitions(const char *device, char *list, size_t size)
 
 	for (i = 0; i < n; i++) {
 		part = blkid_partlist_get_partition(all, i);
-		if (blkid_partition_is_extended(part) || len >= size)
+		if (blkid_partition_is_extended(part))
 			continue;
+		if (len + PART_LEN + sizeof(", ...") > size) {
+			len += snprintf(list + len, size - len, ", ...");
+			break;
+		}
 		len += snprintf(list + len, size - len, "%s%d", len ? ", " : "",
 				blkid_partition_get_partno(part));
 	}
@@ -174,6 +212,13 @@ static bool enter_partition(struct target *t, const struct stat *st,
 	char *node = S_ISBLK(st->st_mode) ?
 		     partition_node(st->st_rdev, number, start) : NULL;
 
+	if (S_ISREG(st->st_mode) &&
+	    start >= (uint64_t)st->st_size / SECTOR_BYTES) {
+		say("%s: is truncated: its partition %llu begins %llu sectors "
+		    "into it, behind its end", t->name,
+		    (unsigned long long)number, (unsigned long long)start);
+		return false;
+	}
 	if (node) {
 		free(t->device);
 		t->device = node;

@@ -22,8 +22,8 @@ bool locate(struct target *t, uint64_t partition);
 bool locate_new(struct target *t);
 
 /*
- * The numbers of the partitions of @device, "1, 2, 5", as far as they fit.
- * False when it has none.
+ * The numbers of the partitions of @device, "1, 2, 5"; "..." is for those that
+ * do not fit.  False when it has none.
  */
 bool locate_partitions(const char *device, char *list, size_t size);
 

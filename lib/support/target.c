@@ -73,7 +73,7 @@ static bool say_what_it_is(const struct target *t)
 	const char *container = container_of(t);
 	char list[80];
 
-	if (t->offset_bytes)
+	if (t->offset_bytes || t->end_bytes != UINT64_MAX)
 		return false;
 	if (container)
 		say("%s: is a %s image: attach it with qemu-nbd -c /dev/nbd0 "

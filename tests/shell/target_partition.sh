@@ -159,6 +159,30 @@ check e2fsck -fn "$at"
 mustfail 1 "$misc/e4repack" --partition=1 "$disk"
 says 'no ext2, ext3 or ext4 filesystem begins 1048576 bytes into'
 
+# more partitions than are named
+mv "$disk" "$work/kept"
+label <<EOF
+label: gpt
+$(seq 1 60 | sed 's/.*/size=64/')
+EOF
+mustfail 1 "$misc/e4frag" "$disk"
+says 'choose one \(1, 2, .*, [0-9]+, \.\.\.\) with --partition=N'
+
+# one that is not there any more, and one that begins with the disk
+label <<EOF
+label: dos
+start=20480, size=32768, type=83
+EOF
+cp "$disk" "$work/cut"
+truncate -s 10M "$work/cut"
+mustfail 1 "$misc/e4repack" --partition=1 "$work/cut"
+says "cut: is truncated: its partition 1 begins 20480 sectors into it, behind"
+printf '\0\0\0\0' | dd of="$disk" bs=1 seek=454 conv=notrunc status=none
+mustfail 1 "$misc/e4frag" --partition=1 "$disk"
+says "no ext2, ext3 or ext4 filesystem begins 0 bytes into $disk"
+
+mv "$work/kept" "$disk"
+
 # a name that looks like one
 cp "$work/part" "$work/a?offset=4"
 check "$misc/e4frag" "$work/a?offset=4"
@@ -168,6 +192,24 @@ check "$misc/e4repack" "$work/a?b"
 [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1 || exit 0
 # who else uses it, and where the kernel has devices for partitions
 mkdir "$work/mnt"
+# the image of a disk whose sectors have 4096 bytes
+truncate -s 40M "$work/large"
+large=$(losetup -b 4096 -f --show "$work/large") || skip "losetup has no -b"
+defer "losetup -d $large"
+sfdisk -q --no-reread "$large" >/dev/null 2>&1 <<EOF
+label: gpt
+start=256, size=256
+start=2560, size=4096
+EOF
+dd if="$work/part" of="$large" bs=4096 seek=2560 conv=notrunc,fsync status=none
+check "$misc/e4repack" --partition=2 "$large"
+detach "$large"
+mustfail 1 "$misc/e4frag" "$work/large"
+says 'is a disk with partitions: choose one \(1, 2\)'
+check "$misc/tune4fs" --partition=2 -E dir_ireserve=64 "$work/large"
+check "$misc/e4repack" --partition=2 "$work/large"
+check e2fsck -fn "$work/large?offset=10485760"
+
 mount -o "loop,offset=$start" "$disk" "$work/mnt" ||
 	skip "mount does not work here"
 defer "umount '$work/mnt'"

@@ -48,7 +48,7 @@ errcode_t e4l_open_at(const struct e4l_hold *h, const char *io_options,
 
 static errcode_t tell_no_filesystem(const struct e4l_hold *h, errcode_t err)
 {
-	if (!h->offset_bytes)
+	if (!h->offset_bytes && h->end_bytes == UINT64_MAX)
 		return e4l_tell(&h->teller, err, "holds no ext2, ext3 or ext4 "
 				"filesystem");
 	return e4l_tell(&h->teller, err, "no ext2, ext3 or ext4 filesystem "
