@@ -33,6 +33,11 @@ fails_with() {
 program crashes 'e2fsck -fn "$1" >/dev/null 2>&1 || kill -SEGV $$'
 corpus --only 'super 0: s_magic' --tool "it=$work/crashes"
 fails_with '^CRASH it: '
+count=$(sed -n 's/ cases in all$//p' "$out")
+for page in README.md doc/check.md tests/README.md; do
+	grep -q -e "$count c" "$top_srcdir/$page" ||
+		fail "$page does not say that there are $count cases"
+done
 corpus --each 1 --tool "e4frag=$top_builddir/misc/e4frag --quiet" \
 	--tool "e4repack=$top_builddir/misc/e4repack -n"
 cat "$out"
