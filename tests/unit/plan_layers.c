@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The planner's lower layers, each by itself, beside the simplest model. */
+#include "config.h"
+#include <stdlib.h>
+#include <string.h>
+#include "e4layout/base/array.h"
+#include "e4layout/plan/cost.h"
+#include "e4layout/plan/join.h"
+#include "e4layout/plan/keep.h"
+#include "e4layout/plan/runs.h"
+#include "unit.h"
+
+/* ---------------------------------------------------------------------- runs */
+
+/* A file whose runs of one state are cut anyhow into entries. */
+struct cut {
+	struct e4l_extent *ex;
+	size_t n, fewest;
+	uint64_t fragments;
+};
+
+static void add_entry(struct cut *c, blk64_t pblk, uint32_t lblk, uint32_t len,
+		      bool unwritten)
+{
+	ck_assert_int_eq(e4l_grow(&c->ex, c->n, sizeof(*c->ex)), 0);
+	c->ex[c->n++] = (struct e4l_extent) {
+		.pblk = pblk, .lblk = lblk, .len = len, .unwritten = unwritten,
+	};
+}
+
+static struct cut random_file(void)
+{
+	uint32_t lblk = 0, len, most, max;
+	unsigned int runs = random() % 8;
+	bool unwritten = false, goes_on;
+	struct cut c = { 0 };
+	blk64_t pblk = 1000;
+
+	for (; runs--; unwritten = !unwritten) {
+		goes_on = c.n && random() % 2;
+		if (!goes_on && random() % 2)
+			lblk += 1 + random() % 9;
+		if (!goes_on)
+			pblk += 500000;
+		c.fragments += !goes_on;
+		max = unwritten ? E4L_UNWRITTEN_MAX_BLOCKS :
+				  E4L_WRITTEN_MAX_BLOCKS;
+		most = random() % 2 ? 40 : 100000;
+		len = 1 + random() % most;
+		if (random() % 4 == 0)
+			len = max * (1 + random() % 2) + random() % 2;
+		c.fewest += (len + max - 1) / max;
+		while (len) {
+			most = len < max ? len : max;
+			if (random() % 3)
+				most = 1 + random() % most;
+			add_entry(&c, pblk, lblk, most, unwritten);
+			lblk += most;
+			pblk += most;
+			len -= most;
+		}
+	}
+	return c;
+}
+
+/* The place and state of each block of a file; SIZE: the blocks of @max. */
+static uint64_t *map_of(const struct e4l_extent *ex, size_t n, size_t max)
+{
+	uint64_t *map = calloc(max + 1, sizeof(*map));
+	uint32_t b;
+
+	for (; n--; ex++)
+		for (b = 0; b < ex->len; b++)
+			map[ex->lblk + b] = 2 * (ex->pblk + b) + ex->unwritten;
+	return map;
+}
+
+START_TEST(packs_into_the_fewest_entries)
+{
+	uint64_t *before, *after, largest;
+	struct cut c;
+	size_t n, end;
+
+	srandom(_i);
+	c = random_file();
+	end = c.n ? c.ex[c.n - 1].lblk + c.ex[c.n - 1].len : 0;
+	before = map_of(c.ex, c.n, end);
+	ck_assert(e4l_well_formed(c.ex, c.n));
+	ck_assert_uint_eq(e4l_count_fragments(c.ex, c.n, &largest),
+			  c.fragments);
+	ck_assert_uint_eq(e4l_pack(c.ex, c.n, NULL), c.fewest);
+	n = e4l_pack(c.ex, c.n, c.ex);
+	ck_assert_uint_eq(n, c.fewest);
+	ck_assert(e4l_well_formed(c.ex, n));
+	after = map_of(c.ex, n, end);
+	ck_assert(!memcmp(before, after, end * sizeof(*before)));
+	free(before);
+	free(after);
+	free(c.ex);
+}
+END_TEST
+
+/* ---------------------------------------------------------------------- join */
+
+#define CLUSTERS 300
+enum { FREE, OTHERS, OWN };
+
+struct world {
+	char map[CLUSTERS];
+	struct e4l_space *space;
+	struct e4l_fragments file;
+};
+
+static uint64_t free_from(const char *map, uint64_t at)
+{
+	uint64_t n = 0;
+
+	while (at + n < CLUSTERS && map[at + n] == FREE)
+		n++;
+	return n;
+}
+
+static void fill_space(struct world *w)
+{
+	uint64_t at, n;
+
+	w->space = e4l_space_new();
+	for (at = 0; at < CLUSTERS; at += n + 1) {
+		n = free_from(w->map, at);
+		if (n)
+			ck_assert_int_eq(e4l_space_add(w->space, at, n), 0);
+	}
+}
+
+static struct world random_world(void)
+{
+	struct world w = { 0 };
+	uint64_t at, lc = 0, n;
+	unsigned int i;
+
+	for (at = 0; at < CLUSTERS; at += n) {
+		n = 1 + random() % 20;
+		n = n < CLUSTERS - at ? n : CLUSTERS - at;
+		memset(w.map + at, random() % 2 ? FREE : OTHERS, n);
+	}
+	for (i = random() % 40; i--; lc += random() % 8 == 0) {
+		at = random() % CLUSTERS;
+		for (n = 1 + random() % 6; n-- && at < CLUSTERS &&
+					   w.map[at] != OWN; at++, lc++) {
+			w.map[at] = OWN;
+			ck_assert_int_eq(e4l_fragments_add(&w.file, lc, at, 1),
+					 0);
+		}
+	}
+	fill_space(&w);
+	return w;
+}
+
+static void check_space(const struct world *w)
+{
+	uint64_t at;
+
+	for (at = 0; at < CLUSTERS; at++)
+		ck_assert_uint_eq(e4l_space_after(w->space, at),
+				  free_from(w->map, at));
+}
+
+/* What a shift takes was free, and is the file's now. */
+static errcode_t take_shift(const struct e4l_shift *s, void *priv)
+{
+	struct world *w = priv;
+	uint64_t i;
+
+	for (i = 0; i < s->n && s->from != s->to; i++) {
+		ck_assert_int_eq(w->map[s->to + i], FREE);
+		w->map[s->to + i] = OWN;
+	}
+	return 0;
+}
+
+static errcode_t give_shift(const struct e4l_shift *s, void *priv)
+{
+	struct world *w = priv;
+
+	if (s->from != s->to)
+		memset(w->map + s->to, FREE, s->n);
+	return 0;
+}
+
+/* Each logical run is as it was, or in fewer fragments; the lists are walked. */
+static void check_joined(const struct world *w, const struct e4l_fragments *new,
+			 bool partial, uint64_t most)
+{
+	size_t i, k, n, was;
+	uint64_t len, len2;
+
+	for (i = k = 0; i < w->file.n; i += was, k += n) {
+		was = e4l_logical_run(w->file.v + i, w->file.n - i, &len);
+		n = e4l_logical_run(new->v + k, new->n - k, &len2);
+		ck_assert_uint_eq(w->file.v[i].lc, new->v[k].lc);
+		ck_assert_uint_eq(len, len2);
+		ck_assert_uint_le(n, was);
+		if (!partial && n > 1) {
+			ck_assert_uint_eq(n, was);
+			ck_assert_uint_lt(most, len);
+		}
+		if (n == was)
+			ck_assert_mem_eq(w->file.v + i, new->v + k,
+					 n * sizeof(*new->v));
+	}
+	ck_assert_uint_eq(k, new->n);
+}
+
+START_TEST(joins_fragments)
+{
+	struct world w;
+	struct e4l_fragments new = { 0 };
+	struct e4l_where where;
+	bool partial = _i % 2;
+	uint64_t at;
+
+	srandom(_i);
+	w = random_world();
+	where = (struct e4l_where) {
+		.space = w.space, .near = { random() % CLUSTERS, 100 },
+		.below = random() % 2 ? 1 + random() % 12 : 0,
+	};
+	check_space(&w);
+	ck_assert_int_eq(e4l_join(&where, &w.file, partial, &new), 0);
+	e4l_each_shift(&w.file, &new, take_shift, &w);
+	check_space(&w);
+	check_joined(&w, &new, partial, where.below ? 0 :
+		     e4l_space_largest(w.space, &at));
+	ck_assert_int_eq(e4l_unjoin(w.space, &w.file, &new), 0);
+	e4l_each_shift(&w.file, &new, give_shift, &w);
+	check_space(&w);
+	e4l_space_free(w.space);
+	free(w.file.v);
+	free(new.v);
+}
+END_TEST
+
+/* ---------------------------------------------------------------------- cost */
+
+#define GROUPS 40
+
+static void random_runs(const struct e4l_geometry *geo,
+			struct e4l_block_run *runs, size_t n, bool *groups)
+{
+	uint64_t b;
+
+	for (; n--; runs++) {
+		runs->len = 1 + random() % (2 * geo->group_blocks);
+		runs->pblk = geo->first_blk +
+			     random() % ((GROUPS - 2) * geo->group_blocks);
+		for (b = runs->pblk; b < runs->pblk + runs->len; b++)
+			groups[(b - geo->first_blk) / geo->group_blocks] = true;
+	}
+}
+
+START_TEST(counts_what_a_transaction_holds)
+{
+	struct e4l_block_run take[3], give[3];
+	bool groups[GROUPS] = { 0 }, fits;
+	uint64_t cost, want, less, last = UINT64_MAX, i;
+	blk64_t tree[4];
+	struct e4l_geometry geo;
+	struct e4l_step step;
+
+	srandom(_i);
+	geo = (struct e4l_geometry) {
+		.group_blocks = 8 << random() % 4, .first_blk = random() % 2,
+		.groups_per_desc = random() % 5, .quota_blocks = random() % 4,
+	};
+	step = (struct e4l_step) {
+		.take = take, .n_take = random() % 4,
+		.give = give, .n_give = random() % 4,
+		.tree = tree, .n_tree = random() % 5,
+		.tree_is_new = random() % 2,
+	};
+	less = step.tree_is_new ? 0 : random() % (step.n_tree + 1);
+	random_runs(&geo, take, step.n_take, groups);
+	random_runs(&geo, give, step.n_give, groups);
+	for (i = 0; i < step.n_tree; i++) {
+		tree[i] = geo.first_blk + random() % (GROUPS * 8);
+		if (i >= step.n_tree - less)
+			groups[(tree[i] - geo.first_blk) /
+			       geo.group_blocks] = true;
+	}
+	want = 1 + geo.quota_blocks +
+	       (step.tree_is_new ? 0 : step.n_tree - less);
+	for (i = 0; i < GROUPS; i++) {
+		uint64_t desc = i / (geo.groups_per_desc ?: 1);
+
+		want += groups[i] + (groups[i] && desc != last);
+		last = groups[i] ? desc : last;
+	}
+	ck_assert_int_eq(e4l_step_cost(&geo, &step, less, &cost), 0);
+	ck_assert_uint_eq(cost, want);
+	geo.txn_blocks = want - _i % 2;
+	ck_assert_int_eq(e4l_step_fits(&geo, &step, less, &fits), 0);
+	ck_assert(fits == (_i % 2 == 0 || want == 1));	/* 0: no limit */
+}
+END_TEST
+
+/* ---------------------------------------------------------------------- keep */
+
+#define FILES 20
+
+struct library {
+	struct cut file[FILES];
+	unsigned int asked;
+};
+
+static errcode_t reread(ext2_ino_t ino, struct e4l_extent **ex, size_t *n,
+			void *priv)
+{
+	struct library *lib = priv;
+
+	lib->asked++;
+	*n = lib->file[ino].n;
+	*ex = calloc(*n + 1, sizeof(**ex));
+	if (*n)
+		memcpy(*ex, lib->file[ino].ex, *n * sizeof(**ex));
+	return 0;
+}
+
+/* What comes back is what was kept, from wherever it comes. */
+START_TEST(keeps_extents)
+{
+	struct library lib = { .asked = 0 };
+	struct e4l_keep k = { .reread = reread, .priv = &lib };
+	struct e4l_kept kept[FILES];
+	struct e4l_extent *ex, packed[200];
+	uint64_t limit = E4L_NO_LIMIT;
+	unsigned int i, f;
+
+	srandom(_i);
+	if (_i % 3)
+		limit = 1000 * _i;
+	ck_assert_int_eq(e4l_es_new(limit, &k.cache), 0);
+	for (f = 0; f < FILES; f++) {
+		do {
+			free(lib.file[f].ex);
+			lib.file[f] = random_file();
+		} while (lib.file[f].n > 200);
+		ck_assert_int_eq(e4l_keep_put(&k, f, lib.file[f].ex,
+					      lib.file[f].n, &kept[f]), 0);
+	}
+	for (i = 0; i < 60; i++) {
+		f = random() % FILES;
+		ck_assert_int_eq(e4l_keep_get(&k, f, &kept[f], &ex), 0);
+		ck_assert_uint_eq(e4l_pack(lib.file[f].ex, lib.file[f].n,
+					   packed), kept[f].n_packed);
+		ck_assert(!memcmp(ex, packed,
+				  kept[f].n_packed * sizeof(*ex)));
+		free(ex);
+	}
+	ck_assert_uint_eq(k.files_reread, lib.asked);
+	ck_assert(_i % 3 || !lib.asked);
+	e4l_es_free(k.cache);
+	for (f = 0; f < FILES; f++)
+		free(lib.file[f].ex);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("plan_layers");
+	TCase *tc = tcase_create("plan_layers");
+
+	tcase_add_loop_test(tc, packs_into_the_fewest_entries, 0, 200);
+	tcase_add_loop_test(tc, joins_fragments, 0, 400);
+	tcase_add_loop_test(tc, counts_what_a_transaction_holds, 0, 200);
+	tcase_add_loop_test(tc, keeps_extents, 0, 30);
+	suite_add_tcase(suite, tc);
+	return unit_main(suite);
+}
