@@ -889,6 +889,27 @@ START_TEST(budgets_are_kept)
 }
 END_TEST
 
+/*
+ * With small transactions, too: what is zeroed of a file once another budget
+ * allows it is not behind what was zeroed before.
+ */
+START_TEST(budgets_and_transactions_are_kept)
+{
+	uint64_t zero;
+	struct world *w;
+
+	srandom(_i);
+	w = random_world(_i % 3 ? 1 : 4);
+	w->opt.geo.group_blocks = 32 * w->opt.geo.cluster_blocks;
+	w->opt.geo.txn_blocks = 5 + random() % 40;
+	w->opt.copy_budget_blocks = random() % 300;
+	w->opt.zeroout_budget_blocks = zero = random() % 60;
+	plan_and_carry_out(w);
+	ck_assert_uint_le(w->zeroed, zero);
+	free_world(w);
+}
+END_TEST
+
 /* One file in one fragment: runs of random length, written and not in turn. */
 static void add_mosaic(struct world *w, unsigned int f, uint32_t runs,
 		       uint32_t most, blk64_t *pblk)
@@ -1607,6 +1628,7 @@ int main(void)
 	tcase_add_loop_test(tc, buys_parts, 0, 20);
 	tcase_add_loop_test(tc, zeroes_in_parts, 0, 50);
 	tcase_add_loop_test(tc, budgets_are_kept, 0, 60);
+	tcase_add_loop_test(tc, budgets_and_transactions_are_kept, 0, 100);
 	tcase_add_loop_test(tc, zeroes_what_the_budget_is_best_spent_on, 0,
 			    200);
 	tcase_add_loop_test(tc, zeroes_up_to_the_length_of_entries, 0, 100);

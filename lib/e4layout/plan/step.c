@@ -64,19 +64,28 @@ static errcode_t move_extents(const struct e4l_extent *ex, size_t n,
 	return err;
 }
 
-/* What is zeroed is whole extents. */
+static bool is_in(const struct e4l_extent *ex, const struct e4l_block_run *run)
+{
+	return ex->pblk >= run->pblk && ex->pblk - run->pblk < run->len;
+}
+
+/*
+ * What is zeroed is whole extents, in logical order but for what was chosen
+ * later, once there was a budget for it: the search goes on where it was.
+ */
 static void write_zeroed(struct extents *list, const struct e4l_step *step)
 {
 	const struct e4l_block_run *z = step->zero, *end = z + step->n_zero;
-	size_t i;
+	size_t i = 0, tried;
 
-	for (i = 0; i < list->n && z < end; i++) {
-		struct e4l_extent *ex = &list->v[i];
-
-		if (ex->pblk < z->pblk || ex->pblk >= z->pblk + z->len)
-			continue;
-		ex->unwritten = 0;
-		z += ex->pblk + ex->len == z->pblk + z->len;
+	for (; list->n && z < end; z++) {
+		for (tried = 0; tried < list->n && !is_in(&list->v[i], z);
+		     tried++)
+			i = (i + 1) % list->n;
+		for (; tried < list->n && is_in(&list->v[i], z); tried++) {
+			list->v[i].unwritten = 0;
+			i = (i + 1) % list->n;
+		}
 	}
 }
 
