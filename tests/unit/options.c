@@ -83,6 +83,32 @@ START_TEST(refuses_to_repair)
 }
 END_TEST
 
+START_TEST(refuses_to_plan)
+{
+	struct e4l_plan_options options = {
+		.geo = {
+			.blocksize = 4096, .cluster_blocks = 1,
+			.group_blocks = 32768,
+		},
+	}, newer;
+	struct e4l_plan_file file = { .ino = 12 };
+	struct e4l_plan *plan;
+
+	ck_assert_int_eq(e4l_plan_new(&options, &plan), 0);
+	ck_assert_int_eq(e4l_plan_add_file(plan, &file), 0);
+	NEWER(file);
+	REFUSED(e4l_plan_add_file(plan, &file));
+	e4l_plan_free(plan);
+	newer = options;
+	NEWER(newer);
+	REFUSED(e4l_plan_new(&newer, &plan));
+	newer = options;
+	NEWER(newer.geo);
+	REFUSED(e4l_plan_new(&newer, &plan));
+	ck_assert_ptr_null(plan);
+}
+END_TEST
+
 START_TEST(refuses_to_populate)
 {
 	struct e4l_populate_options options = { .threads = 1 };
@@ -159,6 +185,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, set_up, tear_down);
 	tcase_add_test(tc, refuses_to_read);
 	tcase_add_test(tc, refuses_to_repair);
+	tcase_add_test(tc, refuses_to_plan);
 	tcase_add_test(tc, refuses_to_populate);
 	tcase_add_test(tc, leaves_what_is_reserved);
 	suite_add_tcase(suite, tc);

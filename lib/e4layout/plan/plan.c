@@ -7,6 +7,7 @@
  */
 #include "config.h"
 #include "e4layout/base/array.h"
+#include "e4layout/base/internal.h"
 #include "draft.h"
 #include "move.h"
 #include "pack.h"
@@ -68,6 +69,8 @@ errcode_t e4l_plan_new(const struct e4l_plan_options *options,
 	errcode_t err;
 
 	*ret = NULL;
+	if (E4L_HAS_UNKNOWN(options) || E4L_HAS_UNKNOWN(&options->geo))
+		return E4L_ET_OPTION;
 	if (!is_valid(options))
 		return E4L_ET_BAD_ARGUMENT;
 	p = calloc(1, sizeof(*p));
@@ -126,6 +129,8 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
 	struct e4l_file *f;
 	errcode_t err;
 
+	if (E4L_HAS_UNKNOWN(file))
+		return E4L_ET_OPTION;
 	if (!e4l_well_formed(file->extents, file->n_extents) ||
 	    file->n_tree < e4l_ideal_tree_blocks(file->n_extents,
 						 p->opt.geo.blocksize))
