@@ -17,7 +17,7 @@ struct e4l_compact_options {
 	uint64_t mem_bytes;
 	/* Only these inodes, and not those; NULL: all, none.  Borrowed. */
 	ext2fs_inode_bitmap only, exclude;
-	/* The journal device's channel, see e4l_journal_open(). */
+	/* The journal device's channel, see <e4layout/journal.h>. */
 	io_channel journal;
 	/*
 	 * A directory that could have @blocks less (0: nobody knows) is left

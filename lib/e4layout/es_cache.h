@@ -65,22 +65,9 @@ bool e4l_es_lookup(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
 size_t e4l_es_lookup_many(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
 			  struct e4l_es *es, size_t n);
 
-/*
- * Nothing is known any more of @len blocks from @lblk, delayed ones included.
- * The range may end anywhere.  Error, after which nothing has changed: ENOMEM.
- */
-errcode_t e4l_es_remove(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
-			uint64_t len);
-
 /* Nothing is known any more of inode @ino; of any. */
 void e4l_es_forget(struct e4l_es_cache *c, ext2_ino_t ino);
 void e4l_es_forget_all(struct e4l_es_cache *c);
-
-/*
- * Forgets up to @want entries that are not delayed, and at least one if there
- * is any.  Returns how many.
- */
-uint64_t e4l_es_shrink(struct e4l_es_cache *c, uint64_t want);
 
 struct e4l_es_stats {
 	uint64_t inodes;	/* now */
@@ -90,7 +77,7 @@ struct e4l_es_stats {
 	uint64_t bytes, max_bytes;	/* now; at most so far */
 	uint64_t limit_bytes;
 	uint64_t hits, misses;	/* so far */
-	uint64_t scans;		/* e4l_es_shrink(), by the limit too */
+	uint64_t scans;		/* for what to forget, by the limit */
 	uint64_t visited, max_visited;	/* inodes and entries: in all scans,
 					 * in one */
 	uint64_t reclaimed;	/* entries */

@@ -10,145 +10,38 @@ extern "C" {
 #endif
 
 /*
- * The only way in which this library changes a filesystem's metadata: in
- * transactions, of which after a power cut, a kill or an I/O error either
- * everything or nothing is there (once a kernel or e2fsck has replayed the
- * filesystem's own journal).
+ * This library changes a filesystem's metadata in transactions only, of which
+ * after a power cut, a kill or an I/O error either everything or nothing is
+ * there (once a kernel or e2fsck has replayed the filesystem's own journal).  On
+ * a filesystem without a journal the same is written to place, data before
+ * metadata; only an undo file protects such a run.
  *
- *	e4l_journal_open(e, NULL, &j);
- *	while (there is work) {
- *		e4l_txn_begin(j, &t);
- *		e4l_txn_alloc(t, new, n);
- *		... write the file's data to the new blocks through fs->io ...
- *		e4l_txn_put_inode(t, ino, inode);	  pointing there
- *		e4l_txn_free(t, old, n);
- *		e4l_txn_commit(t);
- *	}
- *	e4l_journal_close(j);
- *
- * The rules, which make this safe:
- *  - Between open and close, metadata is changed through the transaction
- *    alone; not by libext2fs functions that write, nor by ext2fs_flush().
- *    fs->block_map, the group descriptors and the free counts belong to
- *    e4l_txn_alloc() and e4l_txn_free(): look, but change them nowhere else.
- *  - Data is written directly through fs->io, only to blocks that nothing on
- *    the device refers to: those that e4l_txn_alloc() of the running
- *    transaction returned (or unwritten ones, whose content nobody sees).  No
- *    flush is needed: it is durable before the transaction is.
- *  - Blocks given to e4l_txn_free() stay marked in fs->block_map until
- *    e4l_txn_commit() has returned 0, so whoever allocates from what the
- *    bitmap shows as free cannot take them too early.
- * On a filesystem without a journal the same calls write to place, data
- * before metadata; only an undo file protects such a run.
+ * If the journal is on a device of its own, that is what e4l_open() has opened,
+ * or @external, a channel on it, which is borrowed, and whose block size is set
+ * to the filesystem's; else @external is NULL.
  */
-struct e4l_journal;
-struct e4l_txn;
 
 /*
- * Opens the journal of @e's filesystem, which must be open for writing; loads
- * the block bitmap when it is not.  @external is a channel on the journal
- * device if the filesystem's journal is on one and e4l_open() has not opened
- * that, else NULL; borrowed until e4l_journal_close(), its block size is set to
- * the filesystem's.  Writes
- * nothing: a journal that is opened and closed leaves no trace.
- * Errors: EXT2_ET_RO_FILSYS; E4L_ET_JOURNAL_RECOVERY, _CORRUPT, _FORMAT,
- * _NARROW, _DEVICE (@external is missing, or not this filesystem's), _ERROR;
- * ENOMEM and what reading returns.  *@ret is then NULL.
+ * Whether a transaction could be made, as far as a few reads tell: not the
+ * bitmaps.  Errors: EXT2_ET_RO_FILSYS; E4L_ET_JOURNAL_RECOVERY, _CORRUPT,
+ * _FORMAT, _NARROW, _DEVICE (the device is missing, or not this filesystem's),
+ * _ERROR; ENOMEM and what reading returns.
  */
-errcode_t e4l_journal_open(struct e4l *e, io_channel external,
-			   struct e4l_journal **ret);
-
-/* Whether that would work, as far as a few reads tell: not the bitmaps. */
 errcode_t e4l_journal_probe(struct e4l *e, io_channel external);
-
-/* How many metadata blocks fit in one transaction, at least 400. */
-uint32_t e4l_journal_capacity(const struct e4l_journal *j);
-
-/*
- * Waits until everything is in its place, marks the journal empty, updates the
- * superblock (free counts, time of last write, kilobytes written), and frees
- * @j, also after an error; aborts a transaction that is still running.  After
- * a failed commit nothing more is written: the journal then needs recovery,
- * which is what brings everything to the state before or after that
- * transaction; the failed commit's error is returned once more.  NULL is
- * allowed.
- * In any case the caller then lets go of the filesystem by ext2fs_free(), after
- * ext2fs_mmp_stop() if that is needed; ext2fs_close() would write the
- * superblock once more, and that write can tear.
- */
-errcode_t e4l_journal_close(struct e4l_journal *j);
-
-/* Begins a transaction; one at a time (else E4L_ET_BAD_ARGUMENT). */
-errcode_t e4l_txn_begin(struct e4l_journal *j, struct e4l_txn **ret);
-
-/*
- * How many more metadata blocks fit.  Each group in which something is
- * allocated or freed takes its bitmap and its descriptor's block.
- */
-uint32_t e4l_txn_room(const struct e4l_txn *t);
-
-/*
- * Gives the transaction's own copy of block @blk, for the caller to change
- * in place (checksums included); edit_block fills it from the device when it
- * is new to the transaction, new_block with zeroes in any case.  *@data
- * belongs to the transaction and stays valid until it ends or forgets the
- * block.  Bitmaps, group descriptors and superblocks are not to be touched.
- * Errors: E4L_ET_TXN_FULL (nothing has changed, and the transaction goes on),
- * E4L_ET_BLOCK_RANGE, ENOMEM and what reading returns.
- */
-errcode_t e4l_txn_edit_block(struct e4l_txn *t, blk64_t blk, void **data);
-errcode_t e4l_txn_new_block(struct e4l_txn *t, blk64_t blk, void **data);
-
-/*
- * Reads or writes inode @ino: EXT2_INODE_SIZE() bytes at @inode, in host byte
- * order.  Writing sets the checksum in the copy that is written.  Errors as
- * above, and E4L_ET_ITABLE_RANGE, E4L_ET_BAD_ARGUMENT (no such inode).
- */
-errcode_t e4l_txn_read_inode(struct e4l_txn *t, ext2_ino_t ino, void *inode);
-errcode_t e4l_txn_put_inode(struct e4l_txn *t, ext2_ino_t ino,
-			    const void *inode);
-
-/*
- * Allocates or frees blocks [@blk, @blk + @count): bitmap, group descriptors
- * and free counts follow.  With bigalloc, whole clusters (the last one may end
- * with the filesystem).  Freeing also forgets what the transaction wanted to
- * write there, and takes effect in fs->block_map when the transaction has
- * been committed.
- * Errors: E4L_ET_BLOCK_IN_USE, E4L_ET_BLOCK_NOT_IN_USE, E4L_ET_BLOCK_RANGE,
- * E4L_ET_BITMAP_RANGE, E4L_ET_BAD_ARGUMENT (a part of a cluster),
- * E4L_ET_TXN_FULL, ENOMEM; nothing has been allocated or freed then.
- */
-errcode_t e4l_txn_alloc(struct e4l_txn *t, blk64_t blk, blk64_t count);
-errcode_t e4l_txn_free(struct e4l_txn *t, blk64_t blk, blk64_t count);
-
-/*
- * Makes the transaction durable and puts its blocks in their places; frees
- * @t.  An empty transaction writes nothing.  libext2fs' inode cache is
- * dropped.  After an error the filesystem is in the state before or after
- * the transaction, or will be when the journal is replayed; the only call
- * left for @j is e4l_journal_close().
- */
-errcode_t e4l_txn_commit(struct e4l_txn *t);
-
-/*
- * Drops the transaction and takes back what it allocated: as if it had never
- * begun.  Frees @t; NULL is allowed.
- */
-void e4l_txn_abort(struct e4l_txn *t);
 
 /*
  * Makes a change that libext2fs can make in one transaction of its own: @fn
  * changes metadata by libext2fs' functions, whose writes are kept in memory
  * until it has returned 0, and then all are committed, or none.  Bitmaps are
- * loaded for it.  Data it writes itself, to @device, by the rules above: to
- * blocks that it has allocated here or that are unwritten, and never to what
- * it has freed.  @doing is for e4l_detail(); @external as for
- * e4l_journal_open().  Nothing is written to the filesystem when nothing
- * changes.
+ * loaded for it.  Data it writes itself, to @device, which is durable before the
+ * change is: only to blocks that it has allocated here or that are unwritten,
+ * and never to what it has freed.  @doing is for e4l_detail().  Nothing is
+ * written to the filesystem when nothing changes.
  * Errors: @fn's; ENOSPC; E4L_ET_CHANGE_QUOTA (the filesystem counts what users
- * have, and @fn changed that); those of e4l_journal_open() and
- * e4l_txn_commit().  After one, let go of the filesystem by ext2fs_free();
- * only data has been written unless it was the commit that failed.
+ * have, and @fn changed that); those of e4l_journal_probe(), and of reading and
+ * writing.  After one, let go of the filesystem by e4l_close() or
+ * ext2fs_free(); only data has been written unless it was the commit that
+ * failed, which recovery then completes or drops.
  */
 errcode_t e4l_change(struct e4l *e, io_channel external, const char *doing,
 		     errcode_t (*fn)(ext2_filsys fs, io_channel device,

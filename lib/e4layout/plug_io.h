@@ -45,16 +45,6 @@ errcode_t e4l_plug_io_wrap(io_channel under, uint64_t limit_bytes,
  */
 errcode_t e4l_plug_fs(ext2_filsys fs, uint64_t limit_bytes);
 
-struct e4l_plug_stats {
-	uint64_t asked;		/* writes from above */
-	uint64_t asked_bytes;
-	uint64_t issued;	/* writes to the channel below */
-	uint64_t issued_bytes;	/* over issued: their mean size */
-	uint64_t unplugs;
-	uint64_t reserved[4];
-};
-void e4l_plug_io_get_stats(io_channel plugged, struct e4l_plug_stats *stats);
-
 #ifdef __cplusplus
 }
 #endif

@@ -29,7 +29,7 @@ struct e4l_repack_options {
 	uint64_t min_excess;
 	/* Only these inodes, and not those; NULL: all, none.  Borrowed. */
 	ext2fs_inode_bitmap only, exclude;
-	/* The journal device's channel, see e4l_journal_open(). */
+	/* The journal device's channel, see <e4layout/journal.h>. */
 	io_channel journal;
 	/*
 	 * Keeps the extents of files that could be better, within its limit,
@@ -92,7 +92,7 @@ struct e4l_repack_result {
  * follow what trees take less; E4L_ET_CHANGED: a file was not the same when it
  * was read again.  Otherwise those of the journal, of reading and
  * writing.  After an error *@result tells what was done before, and the caller
- * must let go of the filesystem by ext2fs_free() (see e4l_journal_close()).
+ * must let go of the filesystem by e4l_close() or ext2fs_free().
  */
 errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_options *options,
 		     struct e4l_repack_result *result);

@@ -61,14 +61,6 @@ const struct e4l_tunable_info *e4l_tunable_at(size_t i);
 const struct e4l_tunable_info *e4l_tunable_find(const char *name);
 
 /*
- * The number that @value stands for: a decimal number without sign and
- * without leading zeros, or one of the words.
- * Error: E4L_ET_TUNABLE_RANGE, for a number that is out of the range too.
- */
-errcode_t e4l_tunable_number(const struct e4l_tunable_info *info,
-			     const char *value, uint32_t *number);
-
-/*
  * Writes the values that are accepted, e.g. "0 to 4294967295", to @buf, of
  * @size bytes (160 are enough), always terminated.  Returns @buf.
  */
@@ -111,22 +103,13 @@ const struct e4l_tunable *e4l_tunables_find(const struct e4l_tunables *t,
 					    const char *name);
 
 /*
- * Sets @name, whether it was set or not.  A known one is stored as a decimal
- * number; an unknown one is refused unless @force, and then stored as it is.
- * Errors, after which nothing has changed: E4L_ET_TUNABLE_UNKNOWN,
- * E4L_ET_TUNABLE_RANGE, E4L_ET_TUNABLE_SYNTAX, E4L_ET_TUNABLES_LONG, ENOMEM.
- */
-errcode_t e4l_tunables_set(struct e4l_tunables *t, const char *name,
-			   const char *value, bool force);
-
-/* Removes @name; true when it was set. */
-bool e4l_tunables_remove(struct e4l_tunables *t, const char *name);
-
-/*
  * Makes the changes that @spec lists, `name=value` or `^name`, separated by
  * commas.  At the first that is refused it stops, and *@where points to it in
  * @spec; those before it have been made.  Removing what is not set is no
- * error.  Errors: as e4l_tunables_set(), and E4L_ET_TUNABLE_TWICE.
+ * error.  A known one is stored as a decimal number; an unknown one is refused
+ * unless @force, and then stored as it is.
+ * Errors: E4L_ET_TUNABLE_UNKNOWN, E4L_ET_TUNABLE_RANGE, E4L_ET_TUNABLE_SYNTAX,
+ * E4L_ET_TUNABLES_LONG, E4L_ET_TUNABLE_TWICE, ENOMEM.
  */
 errcode_t e4l_tunables_change(struct e4l_tunables *t, const char *spec,
 			      bool force, const char **where);
@@ -154,12 +137,11 @@ errcode_t e4l_tunables_get(struct e4l *e, const char *name, uint32_t *number);
 
 /*
  * Stores the tunables, or removes the attribute when @t is empty, in one
- * transaction of the filesystem's journal (e4l_journal_open() says what
+ * transaction of the filesystem's journal (<e4layout/journal.h> says what
  * @external is).  Writes nothing when the attribute is like that already.
  * Errors: ENOSPC (neither the inode nor an attribute block has room, or no
- * block is free); E4L_ET_TUNABLES_QUOTA; those of e4l_journal_open(),
- * e4l_txn_commit() and libext2fs.  After one, let go of the filesystem by
- * ext2fs_free(); nothing has been written unless it was the commit that failed.
+ * block is free); E4L_ET_TUNABLES_QUOTA; those of e4l_change().  After one, let
+ * go of the filesystem by e4l_close() or ext2fs_free(); nothing has been written unless it was the commit that failed.
  */
 errcode_t e4l_tunables_write(struct e4l *e, io_channel external,
 			     const struct e4l_tunables *t);

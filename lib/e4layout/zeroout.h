@@ -10,46 +10,18 @@ extern "C" {
 #endif
 
 /*
- * What one write into an unwritten extent makes written: @len blocks from
- * @lblk, of which the first @head and the last @tail have to be zeroed.
- */
-struct e4l_zeroout {
-	uint32_t lblk;
-	uint32_t len;
-	uint32_t head;
-	uint32_t tail;
-};
-
-/*
- * The kernel's rule (ext4_ext_convert_to_initialized() in Linux 6.12 to 6.18)
- * for a write of @len blocks, at least 1, from @lblk, wholly inside the
- * unwritten extent @ex.  @max_blocks is the chunk limit, extent_max_zeroout_kb
- * in blocks; 0 means never to zero.  @eof_blk is the number of blocks up to
- * the end of the file before the write; unless @ex ends there or earlier,
- * nothing is zeroed.  Then
- *  - the tail is zeroed when the blocks from @lblk to the extent's end are no
- *    more than @max_blocks,
- *  - the head is zeroed when the blocks from the extent's start to the end of
- *    the write (and of the tail, if that is zeroed) are fewer than @max_blocks,
- *  - and neither when the write reaches the extent's end.
- * Pure.
- */
-void e4l_zeroout_rule(const struct e4l_extent *ex, uint32_t lblk, uint32_t len,
-		      uint32_t max_blocks, uint64_t eof_blk,
-		      struct e4l_zeroout *ret);
-
-/*
  * A file in memory whose extents change under writes as they would in the
  * kernel on a mount with dioread_lock: blocks go to a written neighbour where
- * that is possible, the rule above applies where it is not, and then entries
+ * that is possible; where it is not, short unwritten parts beside a write are
+ * zeroed by the rule of ext4_ext_convert_to_initialized(), and then entries
  * are split and merged, both within one leaf of the extent tree only.
  */
 struct e4l_zeroout_file;
 
 /*
  * @extents: @n extents in logical order, copied.  Their leaves are taken to be
- * packed, as a file that grew from start to end has them.  @eof_blk is as for
- * the rule; it grows with the writes.
+ * packed, as a file that grew from start to end has them.  @eof_blk is the
+ * number of blocks up to the end of the file; it grows with the writes.
  * Errors: E4L_ET_BAD_ARGUMENT (@extents out of order, overlapping or longer
  * than an entry may be; @blocksize not a filesystem's), ENOMEM.
  */

@@ -11,6 +11,7 @@
 #include <linux/types.h>
 #include <ext2fs/ext3_extents.h>
 #include "crash.h"
+#include "e4layout/journal/journal.h"
 
 #define ROUNDS		4
 #define FILES_PER_TXN	3

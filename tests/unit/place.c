@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <e4layout/e4layout.h>
+#include "e4layout/populate/place.h"
 #include "unit.h"
 
 struct rig {

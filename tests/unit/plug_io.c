@@ -3,6 +3,7 @@
 #include "config.h"
 #include <string.h>
 #include <e4layout/e4layout.h>
+#include "e4layout/base/plug_io.h"
 #include "unit.h"
 
 #define DEV_BYTES	(6u << 20)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <e4layout/e4layout.h>
 #include "e4layout/base/internal.h"
+#include "e4layout/tunables/tunables.h"
 #include "unit.h"
 
 static struct e4l_tunables *parsed(const char *text)

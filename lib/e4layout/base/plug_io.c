@@ -13,8 +13,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <e4layout/e4layout.h>
-#include <e4layout/plug_io.h>
 #include "internal.h"
+#include "plug_io.h"
 
 #define UNIT		1024u
 #define UNIT_SHIFT	10

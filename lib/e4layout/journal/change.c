@@ -3,8 +3,8 @@
 #include "config.h"
 #include <errno.h>
 #include <string.h>
-#include <e4layout/journal.h>
 #include "capture_io.h"
+#include "journal.h"
 
 struct change {
 	errcode_t (*fn)(ext2_filsys fs, io_channel device, void *priv);

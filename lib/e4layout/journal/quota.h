@@ -8,8 +8,7 @@
 #ifndef E4L_QUOTA_H
 #define E4L_QUOTA_H
 
-#include <e4layout/journal.h>
-#include "e4layout/base/internal.h"
+#include "journal.h"
 
 #define QUOTA_BLOCK		1024u
 #define QUOTA_ROOT_BLOCK	1

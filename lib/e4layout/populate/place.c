@@ -20,9 +20,9 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
-#include <e4layout/place.h>
 #include "e4layout/base/internal.h"
 #include "e4layout/format/dir_block.h"
+#include "place.h"
 
 #define CLASSES		16	/* window sizes: window << 0 to 15 */
 #define MIN_WINDOW	16

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <e4layout/place.h>
+#include "place.h"
 #include "populate.h"
 
 /* ---------------------------------------------------------- order of names */

@@ -65,6 +65,19 @@ static inline bool es_reclaimable(const struct es_entry *entry)
 	return entry->state != E4L_ES_DELAYED;
 }
 
+/*
+ * Nothing is known any more of @len blocks from @lblk, delayed ones included.
+ * The range may end anywhere.  Error, after which nothing has changed: ENOMEM.
+ */
+errcode_t e4l_es_remove(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
+			uint64_t len);
+
+/*
+ * Forgets up to @want entries that are not delayed, and at least one if there
+ * is any.  Returns how many.
+ */
+uint64_t e4l_es_shrink(struct e4l_es_cache *c, uint64_t want);
+
 /* Whether so many entries of a new inode fit without forgetting others. */
 bool e4l_es_has_room(const struct e4l_es_cache *c, uint64_t entries);
 

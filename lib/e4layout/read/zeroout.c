@@ -11,10 +11,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <e4layout/zeroout.h>
 #include "e4layout/base/array.h"
 #include "e4layout/base/internal.h"
 #include "e4layout/format/format.h"
+#include "zeroout.h"
 
 struct leaf {
 	uint32_t n;

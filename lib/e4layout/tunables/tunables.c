@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <e4layout/tunables.h>
 #include "e4layout/base/internal.h"
+#include "tunables.h"
 
 #define NAME_CHARS	"abcdefghijklmnopqrstuvwxyz0123456789_"
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Single changes, of which e4l_tunables_change() makes a list. */
+#ifndef E4L_TUNABLES_INTERNAL_H
+#define E4L_TUNABLES_INTERNAL_H
+
+#include <e4layout/tunables.h>
+
+/*
+ * The number that @value stands for: a decimal number without sign and
+ * without leading zeros, or one of the words.
+ * Error: E4L_ET_TUNABLE_RANGE, for a number that is out of the range too.
+ */
+errcode_t e4l_tunable_number(const struct e4l_tunable_info *info,
+			     const char *value, uint32_t *number);
+
+/*
+ * Sets @name, whether it was set or not.  A known one is stored as a decimal
+ * number; an unknown one is refused unless @force, and then stored as it is.
+ * Errors, after which nothing has changed: E4L_ET_TUNABLE_UNKNOWN,
+ * E4L_ET_TUNABLE_RANGE, E4L_ET_TUNABLE_SYNTAX, E4L_ET_TUNABLES_LONG, ENOMEM.
+ */
+errcode_t e4l_tunables_set(struct e4l_tunables *t, const char *name,
+			   const char *value, bool force);
+
+/* Removes @name; true when it was set. */
+bool e4l_tunables_remove(struct e4l_tunables *t, const char *name);
+
+#endif
