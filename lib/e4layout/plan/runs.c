@@ -6,9 +6,10 @@
 bool e4l_next_state_run(const struct e4l_extent *ex, size_t n, size_t *i,
 			struct e4l_state_run *run)
 {
-	*run = (struct e4l_state_run) { 0 };
-	if (*i >= n)
+	if (*i >= n) {
+		run->len = 0;
 		return false;
+	}
 	*run = (struct e4l_state_run) {
 		.lblk = ex[*i].lblk, .pblk = ex[*i].pblk, .len = ex[*i].len,
 		.unwritten = ex[*i].unwritten,
