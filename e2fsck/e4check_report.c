@@ -76,18 +76,17 @@ static void print_fixes(const struct e4check *check)
 static void print_summary(const struct e4check *check)
 {
 	const uint64_t *n = check->found.severity;
-	char a[UNITS_LEN], b[UNITS_LEN], c[UNITS_LEN];
+	char errors[2 * UNITS_LEN], warnings[2 * UNITS_LEN];
+	char layout[2 * UNITS_LEN];
 
-	if (check->layout_only)
-		printf("%s: %s findings about the layout\n",
-		       check->target.name,
-		       units_count(n[SEVERITY_LAYOUT], c));
-	else
-		printf("%s: %s errors, %s warnings, %s findings about the "
-		       "layout\n", check->target.name,
-		       units_count(n[SEVERITY_ERROR], a),
-		       units_count(n[SEVERITY_WARNING], b),
-		       units_count(n[SEVERITY_LAYOUT], c));
+	printf("%s: ", check->target.name);
+	if (!check->layout_only)
+		printf("%s, %s, ", units_things(n[SEVERITY_ERROR], "error",
+						"errors", errors),
+		       units_things(n[SEVERITY_WARNING], "warning", "warnings",
+				    warnings));
+	printf("%s about the layout\n",
+	       units_things(n[SEVERITY_LAYOUT], "finding", "findings", layout));
 }
 
 bool e4check_print_text(const struct e4check *check)

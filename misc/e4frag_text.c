@@ -11,10 +11,12 @@
 #include "e4frag.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
-#define BAR_WIDTH 30
+#define BAR_WIDTH 28	/* what is before it takes 52 of 80 columns */
 
 /* Numbers as text; what they return lives as long as the caller's block. */
 #define NUM(n) units_count(n, (char[UNITS_LEN]){ 0 })
+#define THINGS(n, one, many) \
+	units_things(n, one, many, (char[2 * UNITS_LEN]){ 0 })
 #define SIZE(n) units_size(n, (char[UNITS_LEN]){ 0 })
 #define PERCENT(part, whole) units_percent(part, whole, (char[UNITS_LEN]){ 0 })
 
@@ -77,8 +79,9 @@ static void print_files(const struct e4frag *frag)
 {
 	const struct e4l_model *m = &frag->model;
 
-	line("Files", m->files.count, "%s regular, %s directories",
-	     NUM(m->files.regular), NUM(m->files.directories));
+	line("Files", m->files.count, "%s regular, %s",
+	     NUM(m->files.regular),
+	     THINGS(m->files.directories, "directory", "directories"));
 	line("  fragmented", m->files.fragmented,
 	     "%s have more fragments than they need",
 	     PERCENT(m->files.fragmented, m->files.count));
@@ -134,8 +137,8 @@ static void print_free_space(const struct e4frag *frag)
 	int i;
 
 	putchar('\n');
-	line("Free blocks", h->blocks, "%s in %s runs, the largest %s",
-	     SIZE(blocks_size(frag, h->blocks)), NUM(h->runs),
+	line("Free blocks", h->blocks, "%s in %s, the largest %s",
+	     SIZE(blocks_size(frag, h->blocks)), THINGS(h->runs, "run", "runs"),
 	     SIZE(blocks_size(frag, h->largest_blocks)));
 	for (i = 0; i < E4L_FREE_BUCKETS; i++)
 		if (h->bucket[i].runs)
@@ -236,6 +239,8 @@ static void print_damaged(const struct e4l_model *m)
 		return;
 	putchar('\n');
 	line("Damaged", m->damaged_count,
+	     m->damaged_count == 1 ?
+	     "place was stepped over and counts for nothing" :
 	     "places were stepped over and count for nothing");
 	for (i = 0; i < m->n_damaged; i++, d++) {
 		putchar(' ');

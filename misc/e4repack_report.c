@@ -12,6 +12,8 @@
 
 /* Numbers as text; what they return lives as long as the caller's block. */
 #define NUM(n) units_count(n, (char[UNITS_LEN]){ 0 })
+#define THINGS(n, one, many) \
+	units_things(n, one, many, (char[2 * UNITS_LEN]){ 0 })
 #define SIZE(n) units_size(n, (char[UNITS_LEN]){ 0 })
 
 /* --------------------------------------------------------------------- text */
@@ -31,15 +33,17 @@ static void print_head(const struct e4repack *r)
 	else if (r->dry_run)
 		printf("the plan; nothing was changed\n");
 	else if (!result->files_planned)
-		printf("%s of %s directories built anew in %s transaction%s, "
-		       "%.1f s\n", NUM(r->dirs.dirs_done),
-		       NUM(r->dirs.dirs_planned), NUM(r->dirs.transactions),
-		       r->dirs.transactions == 1 ? "" : "s", r->seconds);
+		printf("%s of %s built anew in %s, %.1f s\n",
+		       NUM(r->dirs.dirs_done),
+		       THINGS(r->dirs.dirs_planned, "directory", "directories"),
+		       THINGS(r->dirs.transactions, "transaction",
+			      "transactions"), r->seconds);
 	else
-		printf("%s of %s files repaired in %s transaction%s, %.1f s\n",
-		       NUM(result->files_done), NUM(result->files_planned),
-		       NUM(result->transactions),
-		       result->transactions == 1 ? "" : "s", r->seconds);
+		printf("%s of %s repaired in %s, %.1f s\n",
+		       NUM(result->files_done),
+		       THINGS(result->files_planned, "file", "files"),
+		       THINGS(result->transactions, "transaction",
+			      "transactions"), r->seconds);
 }
 
 static void print_change(const char *label, uint64_t before, uint64_t after)
@@ -91,13 +95,14 @@ static void print_dirs(const struct e4repack *r)
 	if (d->dirs_planned || r->dir_reasons.n)
 		putchar('\n');
 	if (d->dirs_planned && r->dry_run)
-		printf("%-15s %13s   to build anew: %s blocks now, %s then\n",
+		printf("%-15s %13s   to build anew: %s now, %s then\n",
 		       "Directories", NUM(d->dirs_planned),
-		       NUM(d->planned_old_blocks), NUM(d->planned_blocks));
+		       THINGS(d->planned_old_blocks, "block", "blocks"),
+		       NUM(d->planned_blocks));
 	else if (d->dirs_planned)
-		printf("%-15s %13s   of %s built anew: %s blocks before, "
-		       "%s after\n", "Directories", NUM(d->dirs_done),
-		       NUM(d->dirs_planned), NUM(d->done_old_blocks),
+		printf("%-15s %13s   of %s built anew: %s before, %s after\n",
+		       "Directories", NUM(d->dirs_done), NUM(d->dirs_planned),
+		       THINGS(d->done_old_blocks, "block", "blocks"),
 		       NUM(d->done_blocks));
 	reasons_print(&r->dir_reasons, "directory", "directories", "block");
 }

@@ -459,7 +459,7 @@ static bool report(const struct config *c, struct e4l_tree *t,
 		   const struct image *im, uint32_t blocksize, json_t *left_out)
 {
 	const struct e4l_populate_stats *s = &im->stats;
-	char entries[UNITS_LEN], bytes[UNITS_LEN], writes[UNITS_LEN];
+	char entries[2 * UNITS_LEN], bytes[UNITS_LEN], writes[2 * UNITS_LEN];
 	uint32_t n_entries = fills(c) ? e4l_tree_entries(t) : 0;
 
 	if (c->common.json)
@@ -486,14 +486,14 @@ static bool report(const struct config *c, struct e4l_tree *t,
 		       units_size(s->free_blocks * blocksize, bytes),
 		       c->dry_run ? "would be" : "are");
 	else if (c->dry_run)
-		printf("%s: %s entries would need %s\n", c->device,
-		       units_count(n_entries, entries),
+		printf("%s: %s would need %s\n", c->device,
+		       units_things(n_entries, "entry", "entries", entries),
 		       units_size(s->wanted_blocks * blocksize, bytes));
 	else
-		printf("%s: %s entries, %s in %s writes\n", c->device,
-		       units_count(n_entries, entries),
+		printf("%s: %s, %s in %s\n", c->device,
+		       units_things(n_entries, "entry", "entries", entries),
 		       units_size(s->written_blocks * blocksize, bytes),
-		       units_count(s->writes, writes));
+		       units_things(s->writes, "write", "writes", writes));
 	return true;
 }
 

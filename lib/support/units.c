@@ -150,6 +150,16 @@ const char *units_count(uint64_t count, char buf[UNITS_LEN])
 	return buf;
 }
 
+const char *units_things(uint64_t count, const char *one, const char *many,
+			 char buf[2 * UNITS_LEN])
+{
+	char n[UNITS_LEN];
+
+	snprintf(buf, 2 * UNITS_LEN, "%s %s", units_count(count, n),
+		 count == 1 ? one : many);
+	return buf;
+}
+
 const char *units_percent(uint64_t part, uint64_t whole, char buf[UNITS_LEN])
 {
 	if (whole)

@@ -42,6 +42,10 @@ const char *units_size(uint64_t bytes, char buf[UNITS_LEN]);
 /* "1,234,567".  Returns @buf. */
 const char *units_count(uint64_t count, char buf[UNITS_LEN]);
 
+/* "1 run", "1,234 runs": a count and its noun.  Returns @buf. */
+const char *units_things(uint64_t count, const char *one, const char *many,
+			 char buf[2 * UNITS_LEN]);
+
 /* "16.3 %", "-" when @whole is 0.  Returns @buf. */
 const char *units_percent(uint64_t part, uint64_t whole, char buf[UNITS_LEN]);
 

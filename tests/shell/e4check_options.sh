@@ -73,7 +73,7 @@ same "exit code" "$status" 4
 sed 's/:.*//' "$out" | uniq | head -n 3 >"$work/order"
 same "order" "$(tr '\n' ' ' <"$work/order")" "error warning layout "
 tail -n 1 "$out" >"$work/sum"
-grep -q ': 1 errors, 1 warnings, [0-9]* findings about the layout$' \
+grep -q ': 1 error, 1 warning, [0-9]* findings about the layout$' \
 	"$work/sum" || fail "the summary is $(cat "$work/sum")"
 grep -q "^to fix: e2fsck -fy $img$" "$out" || fail "no word of e2fsck -fy"
 grep -q "^to fix: e4repack $img$" "$out" || fail "no word of e4repack"

@@ -153,3 +153,12 @@ tree_at() {
 first=$(tree_at 16)
 same "$what: the tree" "$first" "${first%% *} tree 9400"
 same "$what: the tree" "$(tree_at 17)" "$((${first%% *} + 1)) tree 9500"
+
+what='one file'
+aged "$img" <<END
+size 64M
+file /f extents 0+4w@9000 4+4w@9100
+END
+check "$e4repack" "$img"
+grep -q ': 1 of 1 file repaired in 1 transaction, ' "$out" ||
+	fail "$what: $(cat "$out")"

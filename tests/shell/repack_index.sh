@@ -203,3 +203,17 @@ check umount "$work/mnt"
 undefer "umount '$work/mnt'"
 detach "$loop"
 clean "$img"
+
+# one of each
+what='one directory'
+aged "$img" <<END
+size 64M
+many /d count 400 name $long
+delete /d percent 98
+END
+check "$e4repack" -n --only=index "$img"
+grep -q '^Directories  *1   to build anew: [2-9] blocks now, 1 then$' "$out" ||
+	fail "$what: $(cat "$out")"
+check "$e4repack" --only=index "$img"
+grep -q ': 1 of 1 directory built anew in 1 transaction, ' "$out" ||
+	fail "$what: $(cat "$out")"

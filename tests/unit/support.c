@@ -126,7 +126,7 @@ END_TEST
 
 START_TEST(prints_sizes_and_counts)
 {
-	char buf[UNITS_LEN];
+	char buf[UNITS_LEN], longer[2 * UNITS_LEN];
 
 	ck_assert_str_eq(units_size(0, buf), "0 B");
 	ck_assert_str_eq(units_size(1023, buf), "1023 B");
@@ -141,6 +141,10 @@ START_TEST(prints_sizes_and_counts)
 	ck_assert_str_eq(units_count(1000, buf), "1,000");
 	ck_assert_str_eq(units_count(UINT64_MAX, buf),
 			 "18,446,744,073,709,551,615");
+	ck_assert_str_eq(units_things(0, "run", "runs", longer), "0 runs");
+	ck_assert_str_eq(units_things(1, "run", "runs", longer), "1 run");
+	ck_assert_str_eq(units_things(1000, "run", "runs", longer),
+			 "1,000 runs");
 	ck_assert_str_eq(units_percent(1, 3, buf), "33.3 %");
 	ck_assert_str_eq(units_percent(0, 0, buf), "-");
 }
