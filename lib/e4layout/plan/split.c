@@ -51,7 +51,8 @@ static uint64_t count_written(struct split *s, const struct e4l_shift *ch)
 	uint64_t start, end, written = 0;
 	size_t i;
 
-	while (s->x < s->m->n_ex && ex[s->x].lblk + ex[s->x].len <= from)
+	while (s->x < s->m->n_ex &&
+	       (uint64_t)ex[s->x].lblk + ex[s->x].len <= from)
 		s->x++;
 	for (i = s->x; i < s->m->n_ex && ex[i].lblk < to; i++) {
 		start = ex[i].lblk > from ? ex[i].lblk : from;

@@ -59,7 +59,8 @@ static blk64_t find_block(const struct e4l_forecast *f, uint64_t lblk)
 {
 	const struct e4l_extent *x = f->extents;
 
-	while (x < f->extents + f->n_extents && x->lblk + x->len <= lblk)
+	while (x < f->extents + f->n_extents &&
+	       (uint64_t)x->lblk + x->len <= lblk)
 		x++;
 	if (x == f->extents + f->n_extents || x->lblk > lblk || x->unwritten)
 		return 0;
