@@ -1074,6 +1074,51 @@ START_TEST(zeroes_in_parts)
 }
 END_TEST
 
+/* A world of any kind, with any of the options that limit a plan. */
+static struct world *limited_world(void)
+{
+	static struct world *(*const kinds[])(uint32_t) = {
+		random_world, long_world,
+	};
+	uint32_t ratio = random() % 3 ? 1 : 4;
+	struct world *w = random() % 3 ? kinds[random() % 2](ratio) :
+					 mosaic_world(12);
+
+	ratio = w->opt.geo.cluster_blocks;
+	if (random() % 2) {
+		w->opt.copy_budget_blocks = random() % 300;
+		w->opt.zeroout_budget_blocks = random() % 60;
+	}
+	if (random() % 2)
+		w->opt.part_blocks = (1 + random() % 50) * ratio;
+	if (random() % 2) {
+		w->opt.geo.group_blocks = 32 * ratio;
+		w->opt.geo.txn_blocks = 5 + random() % 40;
+		w->opt.geo.quota_blocks = random() % 4;
+	}
+	if (random() % 2) {
+		w->opt.long_run_blocks = (8 + random() % 24) * ratio;
+		w->opt.long_blocks_kept = random() % 2 ? E4L_NO_LIMIT :
+							 random() % 400;
+	}
+	return w;
+}
+
+/* Whatever the limits are, each step does something, and plans come to an end. */
+START_TEST(limits_go_together)
+{
+	unsigned int round;
+	struct world *w;
+
+	srandom(_i);
+	w = limited_world();
+	for (round = 0; round < 1000 && (!round || w->steps); round++)
+		plan_and_carry_out(w);
+	ck_assert_uint_eq(w->steps, 0);
+	free_world(w);
+}
+END_TEST
+
 /*
  * With entries as long as they can be, the result may miss the best by as many
  * as there are full ones; without a budget it is the best.
@@ -1629,6 +1674,7 @@ int main(void)
 	tcase_add_loop_test(tc, zeroes_in_parts, 0, 50);
 	tcase_add_loop_test(tc, budgets_are_kept, 0, 60);
 	tcase_add_loop_test(tc, budgets_and_transactions_are_kept, 0, 100);
+	tcase_add_loop_test(tc, limits_go_together, 0, 600);
 	tcase_add_loop_test(tc, zeroes_what_the_budget_is_best_spent_on, 0,
 			    200);
 	tcase_add_loop_test(tc, zeroes_up_to_the_length_of_entries, 0, 100);

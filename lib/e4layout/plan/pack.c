@@ -166,17 +166,18 @@ static uint64_t count_chosen(const struct e4l_zero_run *runs, size_t n)
 	return blocks;
 }
 
-/* How many of the @n @runs, one at least, zero @most blocks. */
+/* How many of the @n @runs zero @most blocks, or a chosen one if it is longer. */
 static size_t count_part(const struct e4l_zero_run *runs, size_t n,
 			 uint64_t most)
 {
-	uint64_t blocks = 0;
+	uint64_t blocks = 0, len;
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		blocks += runs[i].chosen ? runs[i].len : 0;
-		if (i && blocks > most)
+		len = runs[i].chosen ? runs[i].len : 0;
+		if (blocks && blocks + len > most)
 			break;
+		blocks += len;
 	}
 	return i;
 }
