@@ -250,9 +250,15 @@ static bool analyse(struct e4frag *frag)
 
 static bool report(const struct e4frag *frag)
 {
-	if (frag->model.damaged_count && !frag->args.quiet)
-		say("%s: damage was stepped over: run e2fsck -fn %s",
-		    frag->target.name, frag->target.e2fs_name);
+	if (frag->model.damaged_count && !frag->args.quiet) {
+		if (frag->target.mount_point)
+			say("%s: damage was stepped over: it is mounted, and "
+			    "was changed meanwhile, or is damaged",
+			    frag->target.name);
+		else
+			say("%s: damage was stepped over: run e2fsck -fn %s",
+			    frag->target.name, frag->target.e2fs_name);
+	}
 	if (frag->args.verbose)
 		say_reads(frag->target.name, frag->e);
 	if (frag->files)

@@ -267,7 +267,10 @@ static void print_most(const struct e4frag *frag)
 	line("  tree blocks", m->files.tree_blocks > ideal_tree ?
 	     m->files.tree_blocks - ideal_tree : 0,
 	     "of %s", NUM(m->files.tree_blocks));
-	if (frag->no_repair == E4L_ET_DAMAGED)
+	if (frag->no_repair == E4L_ET_DAMAGED && frag->target.mount_point)
+		printf("  How much of that is not known: it was changed "
+		       "meanwhile, or is damaged\n");
+	else if (frag->no_repair == E4L_ET_DAMAGED)
 		printf("  once the damage is repaired: e2fsck -f %s\n",
 		       frag->target.e2fs_name);
 	else if (frag->no_repair == EFBIG)

@@ -103,3 +103,18 @@ for name in "$img" "$loop" "$work/mnt"; do
 	[ ! -s "$err" ] || fail "--quiet talks about the mount"
 done
 check "$e4frag" -q "$work/mnt" "$work/mnt/lost+found"
+
+# damage that may be a change meanwhile: e2fsck is not for what is mounted
+aged "$work/damaged" <"$top_srcdir/tests/shell/layout.recipe"
+blk=$(debugfs -R 'ex /data/deep/tree' "$work/damaged" 2>/dev/null |
+	awk '$1 == "0/" { print $8; exit }')
+dd if=/dev/zero of="$work/damaged" bs=4096 seek="$blk" count=1 conv=notrunc \
+	status=none
+mount_image "$work/damaged" "$work/mnt2"
+check "$e4frag" "$work/mnt2"
+says 'it is mounted, and was changed meanwhile, or is damaged$'
+grep -q '^  How much of that is not known: it was changed meanwhile, or ' "$out" ||
+	fail "mounted and damaged: $(cat "$out")"
+if grep -q e2fsck\ -f "$out" "$err"; then
+	fail "e2fsck is named for what is mounted"
+fi
