@@ -267,6 +267,16 @@ static bool cut_offset(struct target *t)
 	return true;
 }
 
+/* The name of a file that is not there asks for a place in one, but wrongly. */
+static bool is_bad_offset(const struct target *t)
+{
+	if (!strstr(t->name, OFFSET) && !strstr(t->name, PARTITION))
+		return false;
+	say("%s: where it begins in the file is a number of bytes: "
+	    "FILE" OFFSET "BYTES", t->name);
+	return true;
+}
+
 /* A device or an image; a file that has the very name is it. */
 static bool locate_file(struct target *t, uint64_t partition)
 {
@@ -281,6 +291,8 @@ static bool locate_file(struct target *t, uint64_t partition)
 	err = stat(t->device, &st) ? errno : 0;
 	if (err == ENOENT && cut_offset(t))
 		err = stat(t->device, &st) ? errno : 0;
+	else if (err == ENOENT && is_bad_offset(t))
+		return false;
 	if (err) {
 		say_error(t->name, "cannot open", err);
 		return false;
@@ -312,11 +324,8 @@ bool locate_new(struct target *t)
 		say_error(t->name, "cannot make", ENOMEM);
 		return false;
 	}
-	if (!is_new(t) || cut_offset(t) || (!strstr(t->name, OFFSET) &&
-					    !strstr(t->name, PARTITION)))
+	if (!is_new(t) || cut_offset(t) || !is_bad_offset(t))
 		return true;
-	say("%s: where it begins in the file is a number of bytes: "
-	    "FILE" OFFSET "BYTES", t->name);
 	free(t->device);
 	t->device = NULL;
 	return false;

@@ -68,8 +68,12 @@ mustfail 1 "$misc/e4frag" --partition=1 "$work/part"
 says 'has no table of partitions'
 mustfail 1 "$misc/e4frag" "$disk?offset=1048576"
 says "no ext2, ext3 or ext4 filesystem begins 1048576 bytes into $disk"
-mustfail 1 "$misc/e4frag" "$disk?offset=1M"
-says 'No such file'
+for wrong in offset=1M offset=-1 offset= offset=99999999999999999999 \
+	partition=1; do
+	mustfail 1 "$misc/e4frag" "$disk?$wrong"
+	says 'where it begins in the file is a number of bytes: FILE\?offset='
+	one_sentence e4frag
+done
 mustfail 1 "$misc/e4frag" --partition=5 "$at"
 says 'exclude each other'
 mustfail 2 "$misc/e4frag" --partition=0 "$disk"
