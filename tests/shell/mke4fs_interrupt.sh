@@ -100,6 +100,6 @@ if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=8M none "$work/full"; then
 	defer "umount '$work/full'"
 	mustfail 1 "$mke4fs" -q -d "$work/src" "$work/full/img"
 	one_sentence mke4fs
-	says 'No space left on device'
+	says 'the disk that .*full/img is on is full: make room there'
 	[ ! -e "$work/full/img" ] || fail "an image is left behind"
 fi
