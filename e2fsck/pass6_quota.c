@@ -229,7 +229,8 @@ static bool compare_file(struct qfile *q)
 
 	if (ok) {
 		q->read = calloc(q->blocks / 8 + 1, 1);
-		ok = !check_noted(q->ck, q->read ? 0 : ENOMEM) && walk_tree(q, QUOTA_ROOT_BLOCK, 0);
+		ok = !check_noted(q->ck, q->read ? 0 : ENOMEM) &&
+		     walk_tree(q, QUOTA_ROOT_BLOCK, 0);
 		free(q->read);
 	}
 	for (i = 0; ok && i < q->usages->room; i++)

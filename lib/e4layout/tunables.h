@@ -141,7 +141,8 @@ errcode_t e4l_tunables_get(struct e4l *e, const char *name, uint32_t *number);
  * @external is).  Writes nothing when the attribute is like that already.
  * Errors: ENOSPC (neither the inode nor an attribute block has room, or no
  * block is free); E4L_ET_TUNABLES_QUOTA; those of e4l_change().  After one, let
- * go of the filesystem by e4l_close() or ext2fs_free(); nothing has been written unless it was the commit that failed.
+ * go of the filesystem by e4l_close() or ext2fs_free(); nothing has been written
+ * unless it was the commit that failed.
  */
 errcode_t e4l_tunables_write(struct e4l *e, io_channel external,
 			     const struct e4l_tunables *t);

@@ -36,7 +36,10 @@ uint64_t units_share_of(const struct units_share *share, uint64_t all_bytes);
 /* A plain decimal number.  False when @text is anything else. */
 bool units_parse_count(const char *text, uint64_t *count);
 
-/* "512 B", "4 KiB", "1.5 GiB": two digits at least, unless it is exact.  Returns @buf. */
+/*
+ * "512 B", "4 KiB", "1.5 GiB": two digits at least, unless it is exact.
+ * Returns @buf.
+ */
 const char *units_size(uint64_t bytes, char buf[UNITS_LEN]);
 
 /* "1,234,567".  Returns @buf. */

@@ -7,9 +7,9 @@
 #include "e4layout/base/internal.h"
 
 /*
- * How this library changes a filesystem's metadata: in transactions, of which after a power cut, a kill or an I/O error either
- * everything or nothing is there (once a kernel or e2fsck has replayed the
- * filesystem's own journal).
+ * How this library changes a filesystem's metadata: in transactions, of which
+ * after a power cut, a kill or an I/O error either everything or nothing is
+ * there (once a kernel or e2fsck has replayed the filesystem's own journal).
  *
  *	e4l_journal_open(e, NULL, &j);
  *	while (there is work) {

@@ -12,7 +12,8 @@
 struct e4l_claims;
 
 /*
- * Begins with what belongs to the filesystem itself (own_blocks.h).  Uses a bit for each cluster.
+ * Begins with what belongs to the filesystem itself (own_blocks.h).  Uses a bit
+ * for each cluster.
  */
 errcode_t e4l_claims_new(struct e4l *e, struct e4l_claims **ret);
 void e4l_claims_free(struct e4l_claims *c);

@@ -9,7 +9,7 @@
  *  3. apply: each is read again and built; what it had is freed and the inode
  *     points to what is new in one transaction.
  *
- * The kernel gives a directory's blocks never back, and splits a leaf that is
+ * The kernel never gives a directory's blocks back, and splits a leaf that is
  * full into halves: a directory whose leaves are less than half full has lost
  * entries.  New leaves are filled as e2fsck -D fills them (e2fsck.conf(5):
  * indexed_dir_slack_percentage is 20), so that there is room for inserts.

@@ -247,9 +247,10 @@ static errcode_t skip_the_rest(struct repack *r,
 			rest[i + 1].fragments += rest[i].fragments;
 			continue;
 		}
-		e4l_forecast_skip(r->forecast, rest[i].ino, "the run was stopped before",
-		     rest[i].extents > 0 ? rest[i].extents :
-					   rest[i].fragments);
+		e4l_forecast_skip(r->forecast, rest[i].ino,
+				  "the run was stopped before",
+				  rest[i].extents > 0 ? rest[i].extents :
+							rest[i].fragments);
 	}
 	free(rest);
 	return 0;
