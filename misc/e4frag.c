@@ -116,7 +116,7 @@ static errcode_t on_piece(const struct e4l_piece *piece,
 
 	if (!frag->forecast)
 		return 0;
-	if (score && e4frag_could_be_better(score))
+	if (score && e4l_score_can_be_better(score))
 		frag->forecast_extents += score->extents;
 	err = frag->forecast_extents > MAX_FORECAST ? EFBIG :
 	      e4l_forecast_piece(piece, score, frag->forecast);

@@ -65,10 +65,4 @@ static inline uint64_t e4frag_excess(const struct e4l_file_score *score)
 	return score->extents - score->ideal_extents;
 }
 
-static inline bool e4frag_could_be_better(const struct e4l_file_score *score)
-{
-	return score->extents > score->ideal_extents || score->splits ||
-	       score->tree_blocks > score->ideal_tree_blocks;
-}
-
 #endif

@@ -79,6 +79,13 @@ void e4l_score_piece(struct e4l_scorer *s, const struct e4l_piece *piece);
 void e4l_score_finish(struct e4l_scorer *s, const struct e4l_piece *last,
 		      ext2_filsys fs);
 
+/* Whether anything of a file is not as it could be, given room enough. */
+static inline bool e4l_score_can_be_better(const struct e4l_file_score *s)
+{
+	return s->extents > s->ideal_extents || s->splits ||
+	       s->tree_blocks > s->ideal_tree_blocks;
+}
+
 #ifdef __cplusplus
 }
 #endif

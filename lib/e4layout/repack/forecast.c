@@ -89,15 +89,6 @@ static const char *reason_of_swap(struct e4l_forecast *f, uint64_t size_bytes)
 	return NULL;
 }
 
-/* Whether anything of the inode at hand is not as it could be. */
-static bool can_be_better(const struct e4l_forecast *f)
-{
-	const struct e4l_file_score *score = f->score;
-
-	return score->extents > score->ideal_extents || score->splits ||
-	       score->tree_blocks > score->ideal_tree_blocks;
-}
-
 /* Why the file is left alone, or NULL; *@allowed: what may be done to it. */
 static const char *reason_to_keep(struct e4l_forecast *f,
 				  const struct e4l_piece *p,
@@ -119,8 +110,8 @@ static const char *reason_to_keep(struct e4l_forecast *f,
 	if (!(opt->flags & E4L_REPACK_MOVE_IMMUTABLE) &&
 	    (p->inode->i_flags & EXT2_IMMUTABLE_FL))
 		return "immutable";
-	if (!(opt->flags & E4L_REPACK_MOVE_SWAP) && can_be_better(f) &&
-	    LINUX_S_ISREG(p->inode->i_mode))
+	if (!(opt->flags & E4L_REPACK_MOVE_SWAP) &&
+	    e4l_score_can_be_better(f->score) && LINUX_S_ISREG(p->inode->i_mode))
 		return reason_of_swap(f, EXT2_I_SIZE(p->inode));
 	return NULL;
 }
