@@ -117,14 +117,21 @@ static const char *run_e4check(const struct world *w)
 	       "e4check found damage, as said above";
 }
 
-/* Mounts it, which replays the journal; then nothing is left to repair. */
+/*
+ * Mounts it, which replays the journal; then nothing is left to repair.  Another
+ * program may have a loop device open for a moment, as udev has: until it is
+ * detached, e4check would find the journal there, as it was.
+ */
 static const char *run_mount(const struct world *w)
 {
 	static char script[] =
 		"d=$(mktemp -d); j=${1:+$(losetup -f --show \"$1\")}; "
 		"mount -o loop,noatime${j:+,journal_path=$j} \"$0\" $d && "
 		"umount $d; r=$?; [ -z \"$j\" ] || losetup -d $j; "
-		"rmdir $d; exit $r";
+		"rmdir $d; "
+		"for file in \"$0\" ${1:+\"$1\"}; do for i in $(seq 600); do "
+		"[ -n \"$(losetup -j \"$file\")\" ] || break; sleep 0.1; "
+		"done; done; exit $r";
 	char *fs = (char *)w->path[DEV_FS];
 	char *journal = w->n_dev > 1 ? (char *)w->path[DEV_JOURNAL] : NULL;
 

@@ -77,10 +77,32 @@ attach() {
 	defer "losetup -d $loop"
 }
 
+# gone LOOP FILE: waits until LOOP is not over FILE any more.  Another program
+# may have it open for a moment, as udev has; the kernel detaches it after that.
+gone() {
+	for _ in $(seq 600); do
+		[ "$(losetup -nO BACK-FILE "$1" 2>/dev/null)" = "$2" ] || return 0
+		sleep 0.1
+	done
+	fail "$1: is still attached to $2"
+}
+
 # detach LOOP: before the end of the test.
 detach() {
+	file=$(losetup -nO BACK-FILE "$1")
 	losetup -d "$1"
 	undefer "losetup -d $1"
+	gone "$1" "$file"
+}
+
+# umount DIR: and the loop device that mount -o loop made.
+umount() {
+	disk=$(findmnt -nfo SOURCE -M "$1") || :
+	file=
+	[ "$(losetup -nO AUTOCLEAR "$disk" 2>/dev/null | tr -d ' ')" != 1 ] ||
+		file=$(losetup -nO BACK-FILE "$disk")
+	command umount "$1" || return
+	[ -z "$file" ] || gone "$disk" "$file"
 }
 
 # mount_image IMAGE DIR [OPTIONS]: attaches and mounts; sets $loop.

@@ -11,12 +11,10 @@ require_loop
 # mb_groups makes it read all block bitmaps first: else it puts the first file
 # into the only group that it knows, however little is free there.
 fragments() {
-	disk=$(losetup --show -f "$1") || skip "losetup does not work here"
 	mkdir -p "$work/mnt"
-	mount -t ext4 "$disk" "$work/mnt" || {
-		losetup -d "$disk"
+	mount -t ext4 -o loop "$1" "$work/mnt" ||
 		skip "mount does not work here"
-	}
+	disk=$(findmnt -nfo SOURCE -M "$work/mnt")
 	cat "/proc/fs/ext4/${disk#/dev/}/mb_groups" >/dev/null ||
 		echo "cannot read mb_groups" >&2
 	for n in 1 2 3 4 5 6; do
@@ -24,7 +22,6 @@ fragments() {
 			status=none || echo "cannot write" >&2
 	done
 	umount "$work/mnt"
-	losetup -d "$disk"
 	json=$work/new.json
 	"$e4frag" -q --json "$1" /new1 /new2 /new3 /new4 /new5 /new6 >"$json" ||
 		fail "e4frag"

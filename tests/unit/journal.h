@@ -41,7 +41,7 @@ static const struct format formats[] = {
 
 static inline void run(const char *format, const char *path)
 {
-	char cmd[400];
+	char cmd[1000];
 
 	snprintf(cmd, sizeof(cmd), format, path);
 	ck_assert_msg(system(cmd) == 0, "%s", cmd);

@@ -4,9 +4,13 @@
 #include <errno.h>
 #include "journal.h"
 
+/* Another program may have the loop device open for a moment, as udev has. */
+#define UNMOUNT \
+	"l=$(findmnt -nfo SOURCE $d) && umount $d && rmdir $d && " \
+	"f=$(losetup -nO BACK-FILE $l || :) && while [ \"$f\" ] && " \
+	"[ \"$(losetup -nO BACK-FILE $l)\" = \"$f\" ]; do sleep 0.1; done"
 #define MOUNT \
-	"d=$(mktemp -d /tmp/e4l-mnt-XXXXXX) && " \
-	"mount -o loop %s $d && umount $d && rmdir $d"
+	"d=$(mktemp -d /tmp/e4l-mnt-XXXXXX) && mount -o loop %s $d && " UNMOUNT
 
 START_TEST(kernel_replays)
 {
@@ -39,7 +43,7 @@ START_TEST(takes_turns_with_the_kernel)
 		    "mount -o loop %s $d && "
 		    "for i in 1 2 3 4 5 6; do mkdir $d/d; sync -f $d; "
 		    "echo x >$d/d/f; sync $d/d/f; rm -r $d/d; done; "
-		    "umount $d && rmdir $d", img.path);
+		    UNMOUNT, img.path);
 		image_open(&img);
 		ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j), 0);
 		ck_assert_int_eq(change_file(&img, j, FILE_BLOCKS, i), 0);
@@ -66,7 +70,7 @@ END_TEST
 	"yes | head -c 9000000 >$d/other && sync -f $d"
 #define COMPARE_AND_UNMOUNT \
 	"d=%s.mnt && yes | head -c 9000000 | cmp - $d/other && " \
-	"umount $d && rmdir $d"
+	UNMOUNT
 
 /*
  * Somebody mounts it before a session, before its first transaction, after
