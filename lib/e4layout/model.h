@@ -17,6 +17,16 @@ extern "C" {
  * orphan-file and bad-blocks inodes are not, wherever they are; they count
  * only in e2fsck's own figures, as they do there.
  */
+static inline bool e4l_is_file(ext2_filsys fs, ext2_ino_t ino)
+{
+	const struct ext2_super_block *sb = fs->super;
+
+	if (ino == EXT2_ROOT_INO)
+		return true;
+	return ino >= EXT2_FIRST_INO(sb) && ino != sb->s_journal_inum &&
+	       ino != sb->s_usr_quota_inum && ino != sb->s_grp_quota_inum &&
+	       ino != sb->s_prj_quota_inum && ino != sb->s_orphan_file_inum;
+}
 
 /* One file, as handed to e4l_model_options.file. */
 struct e4l_file {

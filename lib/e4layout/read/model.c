@@ -144,18 +144,6 @@ static void sort_worst(struct build *b)
 
 /* -------------------------------------------------------------------- files */
 
-/* See "Which inodes are files" in e4layout.h. */
-static bool is_file(ext2_filsys fs, ext2_ino_t ino)
-{
-	const struct ext2_super_block *sb = fs->super;
-
-	if (ino == EXT2_ROOT_INO)
-		return true;
-	return ino >= EXT2_FIRST_INO(sb) && ino != sb->s_journal_inum &&
-	       ino != sb->s_usr_quota_inum && ino != sb->s_grp_quota_inum &&
-	       ino != sb->s_prj_quota_inum && ino != sb->s_orphan_file_inum;
-}
-
 static void add_peers(struct e4l_model *m, const struct e4l_piece *p,
 		      const struct e4l_file_score *s)
 {
@@ -246,7 +234,7 @@ static errcode_t add_file(struct build *b, const struct e4l_piece *p)
 static errcode_t add_piece(const struct e4l_piece *piece, void *priv)
 {
 	struct build *b = priv;
-	bool file = is_file(b->e->fs, piece->ino);
+	bool file = e4l_is_file(b->e->fs, piece->ino);
 	errcode_t err = 0;
 
 	if (piece->first) {
