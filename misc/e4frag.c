@@ -266,7 +266,7 @@ static bool report(const struct e4frag *frag)
 	if (frag->args.json)
 		return e4frag_print_json(frag);
 	if (!frag->args.quiet)
-		e4frag_print_text(frag);
+		e4frag_print_text(stdout, frag);
 	return true;
 }
 

@@ -43,8 +43,8 @@ struct e4frag {
 /* The words of --sort, in the order of enum e4l_sort. */
 extern const char *const e4frag_sorts[];
 
-/* Prints the summary for people. */
-void e4frag_print_text(const struct e4frag *frag);
+/* Prints the summary for people to @out. */
+void e4frag_print_text(FILE *out, const struct e4frag *frag);
 
 /* Prints the object e4frag/1.  False after saying what failed. */
 bool e4frag_print_json(const struct e4frag *frag);

@@ -21,26 +21,27 @@
 #define PERCENT(part, whole) units_percent(part, whole, (char[UNITS_LEN]){ 0 })
 
 /* "LABEL   1,234,567   NOTE": one line of a section. */
-static void line(const char *label, uint64_t n, const char *note, ...)
-	__attribute__((format(printf, 3, 4)));
+static void line(FILE *out, const char *label, uint64_t n, const char *note,
+		 ...) __attribute__((format(printf, 4, 5)));
 
-static void line(const char *label, uint64_t n, const char *note, ...)
+static void line(FILE *out, const char *label, uint64_t n, const char *note,
+		 ...)
 {
 	va_list args;
 
-	printf("%-15s %13s   ", label, NUM(n));
+	fprintf(out, "%-15s %13s   ", label, NUM(n));
 	va_start(args, note);
-	vprintf(note, args);
+	vfprintf(out, note, args);
 	va_end(args);
-	putchar('\n');
+	putc('\n', out);
 }
 
 /* Prints @name as people can read it, whatever its bytes are. */
-static void put_name(const char *name, size_t len)
+static void put_name(FILE *out, const char *name, size_t len)
 {
 	char *text = text_escape(name, len, TEXT_FOR_PEOPLE);
 
-	fputs(text ? text : "?", stdout);
+	fputs(text ? text : "?", out);
 	free(text);
 }
 
@@ -51,98 +52,101 @@ static uint64_t blocks_size(const struct e4frag *frag, uint64_t blocks)
 
 /* ------------------------------------------------------------------ summary */
 
-static void print_head(const struct e4frag *frag)
+static void print_head(FILE *out, const struct e4frag *frag)
 {
 	struct ext2_super_block *sb = frag->target.fs->super;
 	const char *label = (const char *)sb->s_volume_name;
 	uint64_t blocks = ext2fs_blocks_count(sb);
 	size_t i;
 
-	put_name(frag->target.name, strlen(frag->target.name));
+	put_name(out, frag->target.name, strlen(frag->target.name));
 	if (*label) {
-		fputs(" \"", stdout);
-		put_name(label, strnlen(label, sizeof(sb->s_volume_name)));
-		putchar('"');
+		fputs(" \"", out);
+		put_name(out, label, strnlen(label, sizeof(sb->s_volume_name)));
+		putc('"', out);
 	}
-	printf(": %s in blocks of %s, %s free\n",
-	       SIZE(blocks_size(frag, blocks)),
-	       SIZE(frag->target.fs->blocksize),
-	       PERCENT(frag->model.free_space.blocks, blocks));
+	fprintf(out, ": %s in blocks of %s, %s free\n",
+		SIZE(blocks_size(frag, blocks)),
+		SIZE(frag->target.fs->blocksize),
+		PERCENT(frag->model.free_space.blocks, blocks));
 	for (i = 0; i < frag->n_paths; i++) {
-		fputs(i ? ", " : "only ", stdout);
-		put_name(frag->paths[i], strlen(frag->paths[i]));
+		fputs(i ? ", " : "only ", out);
+		put_name(out, frag->paths[i], strlen(frag->paths[i]));
 	}
-	fputs(frag->n_paths ? "\n\n" : "\n", stdout);
+	fputs(frag->n_paths ? "\n\n" : "\n", out);
 }
 
-static void print_files(const struct e4frag *frag)
+static void print_files(FILE *out, const struct e4frag *frag)
 {
 	const struct e4l_model *m = &frag->model;
 
-	line("Files", m->files.count, "%s regular, %s",
+	line(out, "Files", m->files.count, "%s regular, %s",
 	     NUM(m->files.regular),
 	     THINGS(m->files.directories, "directory", "directories"));
-	line("  fragmented", m->files.fragmented,
+	line(out, "  fragmented", m->files.fragmented,
 	     "%s have more fragments than they need",
 	     PERCENT(m->files.fragmented, m->files.count));
-	line("Extents", m->files.extents, "entries on disk, %s of them unwritten",
+	line(out, "Extents", m->files.extents,
+	     "entries on disk, %s of them unwritten",
 	     NUM(m->files.unwritten_extents));
-	line("  fragments", m->files.fragments, "runs that are contiguous on disk");
-	line("  ideal", m->files.ideal_extents,
+	line(out, "  fragments", m->files.fragments,
+	     "runs that are contiguous on disk");
+	line(out, "  ideal", m->files.ideal_extents,
 	     "the fewest that could hold the same");
-	line("  excess", m->files.excess_extents, "extents beyond the ideal");
-	line("  splits", m->files.splits,
+	line(out, "  excess", m->files.excess_extents,
+	     "extents beyond the ideal");
+	line(out, "  splits", m->files.splits,
 	     "contiguous, but written beside unwritten");
-	line("  mergeable", m->files.mergeable,
+	line(out, "  mergeable", m->files.mergeable,
 	     "contiguous, alike, and yet two entries");
-	line("Tree blocks", m->files.tree_blocks, "%s; %s (%s) would do",
+	line(out, "Tree blocks", m->files.tree_blocks, "%s; %s (%s) would do",
 	     SIZE(blocks_size(frag, m->files.tree_blocks)),
 	     NUM(m->files.ideal_tree_blocks),
 	     SIZE(blocks_size(frag, m->files.ideal_tree_blocks)));
 	if (m->files.indirect_mapped)
-		line("Block-mapped", m->files.indirect_mapped,
+		line(out, "Block-mapped", m->files.indirect_mapped,
 		     "files with no extents: a fragment counts as one");
 }
 
-static void print_directories(const struct e4frag *frag)
+static void print_directories(FILE *out, const struct e4frag *frag)
 {
 	const struct e4l_model *m = &frag->model;
 
-	putchar('\n');
-	line("Directories", m->directories.count,
+	putc('\n', out);
+	line(out, "Directories", m->directories.count,
 	     "each is read with its entries' inodes:");
-	line("  itable blocks", m->directories.itable_blocks,
+	line(out, "  itable blocks", m->directories.itable_blocks,
 	     "hold those inodes; %s would do",
 	     NUM(m->directories.itable_blocks_ideal));
-	line("  unused inodes", m->directories.unused_inodes_read_by_fsck,
+	line(out, "  unused inodes", m->directories.unused_inodes_read_by_fsck,
 	     "are read by e2fsck in vain");
 }
 
-static void print_bucket(const struct e4frag *frag, int i)
+static void print_bucket(FILE *out, const struct e4frag *frag, int i)
 {
 	const struct e4l_free_histogram *h = &frag->model.free_space;
 	char bar[BAR_WIDTH + 1];
 
-	printf("  %8s up %13s run%s %9s %7s  %s\n",
-	       SIZE(blocks_size(frag, 1ULL << i)), NUM(h->bucket[i].runs),
-	       h->bucket[i].runs == 1 ? " " : "s",
-	       SIZE(blocks_size(frag, h->bucket[i].blocks)),
-	       PERCENT(h->bucket[i].blocks, h->blocks),
-	       text_bar(h->bucket[i].blocks, h->blocks, BAR_WIDTH, bar));
+	fprintf(out, "  %8s up %13s run%s %9s %7s  %s\n",
+		SIZE(blocks_size(frag, 1ULL << i)), NUM(h->bucket[i].runs),
+		h->bucket[i].runs == 1 ? " " : "s",
+		SIZE(blocks_size(frag, h->bucket[i].blocks)),
+		PERCENT(h->bucket[i].blocks, h->blocks),
+		text_bar(h->bucket[i].blocks, h->blocks, BAR_WIDTH, bar));
 }
 
-static void print_free_space(const struct e4frag *frag)
+static void print_free_space(FILE *out, const struct e4frag *frag)
 {
 	const struct e4l_free_histogram *h = &frag->model.free_space;
 	int i;
 
-	putchar('\n');
-	line("Free blocks", h->blocks, "%s in %s, the largest %s",
+	putc('\n', out);
+	line(out, "Free blocks", h->blocks, "%s in %s, the largest %s",
 	     SIZE(blocks_size(frag, h->blocks)), THINGS(h->runs, "run", "runs"),
 	     SIZE(blocks_size(frag, h->largest_blocks)));
 	for (i = 0; i < E4L_FREE_BUCKETS; i++)
 		if (h->bucket[i].runs)
-			print_bucket(frag, i);
+			print_bucket(out, frag, i);
 }
 
 /* ------------------------------------------------------------------- tables */
@@ -179,7 +183,7 @@ static const char *worst_cell(size_t row, unsigned int column,
 	return buf;
 }
 
-static void print_worst(const struct e4frag *frag)
+static void print_worst(FILE *out, const struct e4frag *frag)
 {
 	struct worst_table table = { .files = frag->model.worst };
 	const char *path;
@@ -193,8 +197,8 @@ static void print_worst(const struct e4frag *frag)
 		table.paths[i] = path ? text_escape(path, strlen(path),
 						    TEXT_FOR_PEOPLE) : NULL;
 	}
-	printf("\nWorst files, by %s\n", e4frag_sorts[frag->sort]);
-	table_print(stdout, worst_columns, COUNT(worst_columns), frag->n_worst,
+	fprintf(out, "\nWorst files, by %s\n", e4frag_sorts[frag->sort]);
+	table_print(out, worst_columns, COUNT(worst_columns), frag->n_worst,
 		    worst_cell, &table);
 	for (i = 0; table.paths && i < frag->n_worst; i++)
 		free(table.paths[i]);
@@ -221,120 +225,123 @@ static const char *group_cell(size_t row, unsigned int column,
 	return units_count(counts[column], buf);
 }
 
-static void print_groups(const struct e4frag *frag)
+static void print_groups(FILE *out, const struct e4frag *frag)
 {
-	printf("\nBlock groups (files count where their inode is)\n");
-	table_print(stdout, group_columns, COUNT(group_columns),
+	fprintf(out, "\nBlock groups (files count where their inode is)\n");
+	table_print(out, group_columns, COUNT(group_columns),
 		    frag->model.n_groups, group_cell, frag->model.groups);
 }
 
 /* ------------------------------------------------------------------ the end */
 
-static void print_damaged(const struct e4l_model *m)
+static void print_damaged(FILE *out, const struct e4l_model *m)
 {
 	const struct e4l_damage *d = m->damaged;
 	size_t i;
 
 	if (!m->damaged_count)
 		return;
-	putchar('\n');
-	line("Damaged", m->damaged_count,
+	putc('\n', out);
+	line(out, "Damaged", m->damaged_count,
 	     m->damaged_count == 1 ?
 	     "place was stepped over and counts for nothing" :
 	     "places were stepped over and count for nothing");
 	for (i = 0; i < m->n_damaged; i++, d++) {
-		putchar(' ');
+		putc(' ', out);
 		if (d->ino)
-			printf(" inode %u,", d->ino);
+			fprintf(out, " inode %u,", d->ino);
 		if (d->blk)
-			printf(" block %llu,", (unsigned long long)d->blk);
-		printf(" %s\n", error_message(d->why));
+			fprintf(out, " block %llu,",
+				(unsigned long long)d->blk);
+		fprintf(out, " %s\n", error_message(d->why));
 	}
 	if (m->n_damaged < m->damaged_count)
-		printf("  ...\n");
+		fprintf(out, "  ...\n");
 }
 
 /* What a perfect layout of the same files would save. */
-static void print_most(const struct e4frag *frag)
+static void print_most(FILE *out, const struct e4frag *frag)
 {
 	const struct e4l_model *m = &frag->model;
 	uint64_t ideal_tree = m->files.ideal_tree_blocks +
 			      m->indirect.excess_tree_blocks;
 
-	printf("\nA repair would save, at most\n");
-	line("  extents", m->files.excess_extents - m->indirect.excess_extents +
-	     m->files.splits, "of %s", NUM(m->files.extents));
-	line("  tree blocks", m->files.tree_blocks > ideal_tree ?
+	fprintf(out, "\nA repair would save, at most\n");
+	line(out, "  extents", m->files.excess_extents -
+	     m->indirect.excess_extents + m->files.splits,
+	     "of %s", NUM(m->files.extents));
+	line(out, "  tree blocks", m->files.tree_blocks > ideal_tree ?
 	     m->files.tree_blocks - ideal_tree : 0,
 	     "of %s", NUM(m->files.tree_blocks));
 	if (frag->no_repair == E4L_ET_DAMAGED && frag->target.mount_point)
-		printf("  How much of that is not known: it was changed "
-		       "meanwhile, or is damaged\n");
+		fprintf(out, "  How much of that is not known: it was changed "
+			"meanwhile, or is damaged\n");
 	else if (frag->no_repair == E4L_ET_DAMAGED)
-		printf("  once the damage is repaired: e2fsck -f %s\n",
-		       frag->target.e2fs_name);
+		fprintf(out, "  once the damage is repaired: e2fsck -f %s\n",
+			frag->target.e2fs_name);
 	else if (frag->no_repair == EFBIG)
-		printf("  How much of that with the free space there is, "
-		       "e4repack -n says.\n");
+		fprintf(out, "  How much of that with the free space there is, "
+			"e4repack -n says.\n");
 	else
-		printf("  How much of that is not known: %s\n",
-		       error_message(frag->no_repair));
+		fprintf(out, "  How much of that is not known: %s\n",
+			error_message(frag->no_repair));
 }
 
 /* What e4repack would say of its plan. */
-static void print_repair(const struct e4frag *frag)
+static void print_repair(FILE *out, const struct e4frag *frag)
 {
 	const struct e4l_repack_result *r = &frag->repair;
 
-	printf("\n%s\n", r->files_planned ? "A repair now would save" :
-	       frag->left.n ? "Nothing can be repaired as things are" :
+	fprintf(out, "\n%s\n", r->files_planned ? "A repair now would save" :
+		frag->left.n ? "Nothing can be repaired as things are" :
 			      "There is nothing to repair");
 	if (r->files_planned) {
-		line("  extents", r->extents_before - r->extents_after,
+		line(out, "  extents", r->extents_before - r->extents_after,
 		     "of %s", NUM(r->extents_before));
-		line("  fragments", r->fragments_before - r->fragments_after,
+		line(out, "  fragments",
+		     r->fragments_before - r->fragments_after,
 		     "of %s", NUM(r->fragments_before));
 		if (r->tree_blocks_before)
-			line("  tree blocks",
+			line(out, "  tree blocks",
 			     r->tree_blocks_before - r->tree_blocks_after,
 			     "of %s", NUM(r->tree_blocks_before));
-		line("  in", r->files_planned,
+		line(out, "  in", r->files_planned,
 		     "file%s, copying %s and zeroing %s",
 		     r->files_planned == 1 ? "" : "s",
 		     SIZE(blocks_size(frag, r->planned_copy_blocks)),
 		     SIZE(blocks_size(frag, r->planned_zero_blocks)));
 	}
-	reasons_print(&frag->left, "file", "files", "extent");
+	reasons_print(out, &frag->left, "file", "files", "extent");
 }
 
-static void print_peers(const struct e4frag *frag)
+static void print_peers(FILE *out, const struct e4frag *frag)
 {
 	const struct e4l_model *m = &frag->model;
 	uint64_t e2fsck = m->peers.e2fsck_files + m->peers.e2fsck_directories;
 
-	printf("\nOther tools count, of the same\n");
-	line("  filefrag", m->peers.filefrag_extents,
+	fprintf(out, "\nOther tools count, of the same\n");
+	line(out, "  filefrag", m->peers.filefrag_extents,
 	     "\"extents\": what is a fragment here");
-	line("  e4defrag -c", m->peers.e4defrag_extents,
+	line(out, "  e4defrag -c", m->peers.e4defrag_extents,
 	     "\"extents\": extents, of regular files only");
-	line("  e2fsck", e2fsck,
+	line(out, "  e2fsck", e2fsck,
 	     "\"non-contiguous\" files: %s of all in use",
 	     PERCENT(e2fsck, e4frag_used_inodes(frag)));
 }
 
-void e4frag_print_text(const struct e4frag *frag)
+void e4frag_print_text(FILE *out, const struct e4frag *frag)
 {
-	print_head(frag);
-	print_files(frag);
-	print_directories(frag);
-	print_free_space(frag);
-	print_worst(frag);
+	print_head(out, frag);
+	print_files(out, frag);
+	print_directories(out, frag);
+	print_free_space(out, frag);
+	print_worst(out, frag);
 	if (frag->groups)
-		print_groups(frag);
-	print_damaged(&frag->model);
+		print_groups(out, frag);
+	print_damaged(out, &frag->model);
 	if (frag->no_repair)
-		print_most(frag);
+		print_most(out, frag);
 	else
-		print_repair(frag);
-	print_peers(frag);
+		print_repair(out, frag);
+	print_peers(out, frag);
 }

@@ -82,7 +82,7 @@ static void print_skipped(const struct e4repack *r)
 
 	if (r->n_skipped)
 		putchar('\n');
-	reasons_print(&r->reasons, "file", "files", "extent");
+	reasons_print(stdout, &r->reasons, "file", "files", "extent");
 	if (r->n_skipped)
 		printf("The longest free run %s %s\n",
 		       r->dry_run ? "would have" : "has", SIZE(longest));
@@ -104,7 +104,8 @@ static void print_dirs(const struct e4repack *r)
 		       "Directories", NUM(d->dirs_done), NUM(d->dirs_planned),
 		       THINGS(d->done_old_blocks, "block", "blocks"),
 		       NUM(d->done_blocks));
-	reasons_print(&r->dir_reasons, "directory", "directories", "block");
+	reasons_print(stdout, &r->dir_reasons, "directory", "directories",
+		      "block");
 }
 
 void e4repack_print_text(const struct e4repack *r)

@@ -29,17 +29,17 @@ unsigned int reasons_add(struct reasons *r, const char *why, uint64_t saved)
 	return i;
 }
 
-void reasons_print(const struct reasons *r, const char *one, const char *many,
-		   const char *saved)
+void reasons_print(FILE *out, const struct reasons *r, const char *one,
+		   const char *many, const char *saved)
 {
 	char count[2 * UNITS_LEN], save[UNITS_LEN];
 	const struct reason *v;
 
 	for (v = r->v; v < r->v + r->n; v++)
-		printf("Left alone: %s, %s %s%s: %s\n",
-		       units_things(v->count, one, many, count),
-		       units_count(v->saved, save), saved,
-		       v->saved == 1 ? "" : "s", v->why);
+		fprintf(out, "Left alone: %s, %s %s%s: %s\n",
+			units_things(v->count, one, many, count),
+			units_count(v->saved, save), saved,
+			v->saved == 1 ? "" : "s", v->why);
 }
 
 json_t *reasons_array(const struct reasons *r, const char *count,

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Why, how many files or directories, and what these could save. */
 struct reason {
@@ -25,8 +26,8 @@ unsigned int reasons_add(struct reasons *r, const char *why, uint64_t saved);
  * Prints a line for each reason: @one or @many, for what is counted, and a word
  * for one of what they could save.
  */
-void reasons_print(const struct reasons *r, const char *one, const char *many,
-		   const char *saved);
+void reasons_print(FILE *out, const struct reasons *r, const char *one,
+		   const char *many, const char *saved);
 
 /* An array of objects; keys say what is counted and saved.  NULL: no memory. */
 json_t *reasons_array(const struct reasons *r, const char *count,
