@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * repair DEVICE: repairs the layout of a filesystem by libe4layout alone.
+ * repair DEVICE: repairs the layout of a filesystem that nobody uses.
  *
  *	cc repair.c $(pkg-config --cflags --libs e4layout)
  */
@@ -45,11 +45,19 @@ int main(int argc, char **argv)
 	struct e4l *e;
 	bool done;
 
-	if (argc != 2)
+	if (argc != 2) {
+		fprintf(stderr, "Usage: repair DEVICE\n");
 		return 2;
+	}
 	options.priv = argv[1];
 	if (e4l_open(argv[1], &options, &e))
 		return 1;
 	done = repair(e, argv[1]);
-	return e4l_close(e) || !done;
+	if (e4l_close(e))
+		done = false;
+	if (fflush(stdout)) {
+		perror("repair: standard output");
+		done = false;
+	}
+	return !done;
 }
