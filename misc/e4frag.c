@@ -114,6 +114,7 @@ static errcode_t on_piece(const struct e4l_piece *piece,
 	struct e4frag *frag = priv;
 	errcode_t err;
 
+	look_piece(&frag->look, piece, score);
 	if (!frag->forecast)
 		return 0;
 	if (score && e4l_score_can_be_better(score))
@@ -127,9 +128,18 @@ static errcode_t on_free_run(const struct e4l_block_run *run, void *priv)
 {
 	struct e4frag *frag = priv;
 
+	look_free_run(&frag->look, run);
 	return !frag->forecast ? 0 :
 	       give_up_forecast(frag, e4l_forecast_free_run(run,
 							    frag->forecast));
+}
+
+static errcode_t on_locality(const struct e4l_dir_locality *dir, void *priv)
+{
+	struct e4frag *frag = priv;
+
+	look_locality(&frag->look, dir);
+	return 0;
 }
 
 /*
@@ -183,16 +193,21 @@ static errcode_t build_model(struct e4frag *frag)
 		.file = frag->files ? on_file : NULL,
 		.progress = on_progress,
 		.priv = frag,
-		.piece = on_piece, .free_run = on_free_run, .sees = frag,
+		.piece = on_piece, .free_run = on_free_run,
+		.locality = on_locality, .sees = frag,
 	};
 	errcode_t err;
 
 	if (has_report(frag))
 		frag->no_repair = begin_forecast(frag, &repair);
 	progress_start(&frag->progress, &frag->args, "scanning");
-	err = e4l_model_build(frag->e, &opt, &frag->model);
+	err = look_begin(&frag->look, frag->target.fs, frag->map);
 	if (!err)
+		err = e4l_model_build(frag->e, &opt, &frag->model);
+	if (!err) {
+		look_end(&frag->look);
 		make_forecast(frag);
+	}
 	/* a report never says less because memory was short */
 	if (!err && (frag->no_repair == ENOMEM ||
 		     frag->no_repair == EXT2_ET_NO_MEMORY))
@@ -284,6 +299,7 @@ static int run(struct e4frag *frag, const char *target)
 	ok = analyse(frag) && report(frag);
 	json_line_free(&frag->line);
 	e4l_model_free(&frag->model);
+	look_free(&frag->look);
 	if (frag->only)
 		ext2fs_free_inode_bitmap(frag->only);
 	ok &= target_close(&frag->target);

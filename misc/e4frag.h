@@ -11,11 +11,12 @@
 #include "support/progress.h"
 #include "support/reasons.h"
 #include "support/target.h"
+#include "e4frag_look.h"
 
 struct e4frag {
 	/* what was asked for */
 	struct args_common args;	/* must be first: see support/args.h */
-	bool files, groups;
+	bool files, groups, map;
 	uint64_t top, min_extents;
 	unsigned int sort;		/* enum e4l_sort */
 	const char **paths;
@@ -33,6 +34,7 @@ struct e4frag {
 	bool failure_said;
 	/* the result */
 	struct e4l_model model;
+	struct look look;
 	size_t n_worst;			/* of the model's, those that are bad */
 	struct e4l_repack_result repair;	/* that could be made now */
 	struct reasons left;		/* by it, and why */

@@ -138,6 +138,58 @@ static json_t *groups_array(const struct e4l_model *m)
 	return json_checked(array, failed);
 }
 
+/* Buckets up to the last with something in it; keys say what is counted. */
+static json_t *histogram_array(const struct look_histogram *h, const char *min,
+			       const char *max, const char *counted)
+{
+	json_t *array = json_array();
+	int failed = 0, i, n;
+
+	for (n = LOOK_BUCKETS; n && !h->count[n - 1]; n--)
+		;
+	for (i = 0; i < n; i++)
+		failed |= json_array_append_new(array,
+				json_pack("{s:I, s:I, s:I}",
+					  min, (json_int_t)look_bucket(i),
+					  max,
+					  (json_int_t)look_bucket(i + 1) - 1,
+					  counted, (json_int_t)h->count[i]));
+	return json_checked(array, failed);
+}
+
+static json_t *state_array(const struct block_map *map, int state)
+{
+	json_t *array = json_array();
+	int failed = 0;
+	size_t i;
+
+	for (i = 0; i < map->n_cells; i++)
+		failed |= json_array_append_new(array,
+				json_integer(map->cells[i].blocks[state]));
+	return json_checked(array, failed);
+}
+
+static json_t *map_object(const struct e4frag *frag)
+{
+	const struct ext2_super_block *sb = frag->target.fs->super;
+	const struct block_map *map = frag->look.map;
+	json_t *states = json_object(), *object;
+	int failed = 0, i;
+
+	for (i = 0; i < BLOCK_STATES; i++)
+		failed |= json_object_set_new(states, block_state_names[i],
+					      state_array(map, i));
+	object = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
+			   "first_block", (json_int_t)sb->s_first_data_block,
+			   "group_blocks", (json_int_t)sb->s_blocks_per_group,
+			   "groups", (json_int_t)map->groups,
+			   "groups_per_cell", (json_int_t)map->groups_per_cell,
+			   "cells_per_group", (json_int_t)map->cells_per_group,
+			   "cells", (json_int_t)map->n_cells,
+			   "blocks", json_checked(states, failed));
+	return object;
+}
+
 static json_t *paths_array(const struct e4frag *frag)
 {
 	json_t *array = json_array();
@@ -214,7 +266,8 @@ static json_t *report_object(const struct e4frag *frag)
 	json_t *report;
 	int failed = 0;
 
-	report = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o}",
+	report = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, "
+			   "s:o}",
 			   "schema", "e4frag/1",
 			   "filesystem", json_filesystem(frag->target.fs),
 			   "files", json_files(m),
@@ -222,6 +275,12 @@ static json_t *report_object(const struct e4frag *frag)
 			   json_members(m, directories_members,
 					COUNT(directories_members)),
 			   "free_space", json_free_space(&m->free_space),
+			   "extents_per_file",
+			   histogram_array(&frag->look.extents, "min_extents",
+					   "max_extents", "files"),
+			   "locality",
+			   histogram_array(&frag->look.locality, "min_blocks",
+					   "max_blocks", "directories"),
 			   "worst", worst_array(frag),
 			   "repair", repair_object(frag),
 			   "damaged", damaged_array(m),
@@ -230,6 +289,8 @@ static json_t *report_object(const struct e4frag *frag)
 	if (frag->n_paths)
 		failed |= json_object_set_new(report, "paths",
 					      paths_array(frag));
+	if (frag->look.map)
+		failed |= json_object_set_new(report, "map", map_object(frag));
 	if (frag->groups)
 		failed |= json_object_set_new(report, "groups",
 					      groups_array(m));

@@ -71,14 +71,16 @@ struct e4l_model_options {
 	void *priv;
 	/*
 	 * What the model is made of, for somebody else, with @sees: pieces (with
-	 * the last of an inode its score, else NULL), then free runs.  NULL:
-	 * nobody.  A result other than 0 ends the scan with that result.
+	 * the last of an inode its score, else NULL) and directories, then free
+	 * runs.  NULL: nobody.  A result other than 0 ends the scan with that
+	 * result.
 	 */
 	errcode_t (*piece)(const struct e4l_piece *piece,
 			   const struct e4l_file_score *score, void *sees);
 	errcode_t (*free_run)(const struct e4l_block_run *run, void *sees);
 	void *sees;
-	uint64_t reserved[5];
+	errcode_t (*locality)(const struct e4l_dir_locality *dir, void *sees);
+	uint64_t reserved[4];
 };
 
 struct e4l_worst_file {

@@ -61,6 +61,13 @@ lines = [json.loads(line) for line in open(sys.argv[1])]
 keys = [k for k in lines[0] if k in total]
 print(len(keys), [k for k in keys if sum(l[k] for l in lines) != total[k]])' \
 	"$work/lines" "$work/doc")" '10 []'
+same "histograms" "$(json "$work/doc" '[
+	sum(b["files"] for b in d["extents_per_file"]) == d["files"]["count"],
+	sum(b["directories"] for b in d["locality"]) ==
+		d["directories"]["count"],
+	all(sum(b["min_extents"] <= l["extents"] <= b["max_extents"]
+		for l in map(json.loads, open("'"$work/lines"'"))) ==
+	    b["files"] for b in d["extents_per_file"])]')" '[True, True, True]'
 check "$e4frag" --files --min-extents=3 "$img" /data
 same "filtered" "$(sort "$out" | sed 's/.*"path":"\([^"]*\)".*/\1/' |
 	sort | tr '\n' ' ')" '/data/broken /data/deep/tree '

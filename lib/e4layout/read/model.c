@@ -279,7 +279,7 @@ static errcode_t add_locality(const struct e4l_dir_locality *l, void *priv)
 	b->m->directories.inodes += l->inodes;
 	b->m->directories.itable_blocks += l->itable_blocks;
 	b->m->directories.itable_blocks_ideal += l->itable_blocks_ideal;
-	return 0;
+	return b->opt->locality ? b->opt->locality(l, b->opt->sees) : 0;
 }
 
 static bool wants_entry(const struct e4l_dirent *entry, void *priv)
