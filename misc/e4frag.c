@@ -39,6 +39,9 @@ const char *const e4frag_sorts[] = {
 static const struct args_option options[] = {
 	{ .name = "files", .kind = ARGS_FLAG, .offset = AT(files),
 	  .help = "one line of JSON per file, and no report" },
+	{ .name = "prometheus", .kind = ARGS_TEXT, .offset = AT(prometheus),
+	  .value = "FILE", .implied = "-",
+	  .help = "metrics for Prometheus, and no report" },
 	{ .name = "groups", .kind = ARGS_FLAG, .offset = AT(groups),
 	  .help = "a row per block group as well" },
 	{ .name = "top", .letter = 'n', .kind = ARGS_COUNT, .offset = AT(top),
@@ -86,7 +89,8 @@ static errcode_t on_file(const struct e4l_file *file, void *priv)
 /* Is there more to print than lines of --files? */
 static bool has_report(const struct e4frag *frag)
 {
-	return !frag->files && (frag->args.json || !frag->args.quiet);
+	return !frag->files && (frag->args.json || frag->prometheus ||
+				!frag->args.quiet);
 }
 
 /* ------------------------------------------------- what a repair could do now */
@@ -278,11 +282,24 @@ static bool report(const struct e4frag *frag)
 		say_reads(frag->target.name, frag->e);
 	if (frag->files)
 		return true;
+	if (frag->prometheus)
+		return e4frag_print_prometheus(frag);
 	if (frag->args.json)
 		return e4frag_print_json(frag);
 	if (!frag->args.quiet)
 		e4frag_print_text(stdout, frag);
 	return true;
+}
+
+/* Metrics of a part would be taken for those of the filesystem. */
+static bool is_whole(const struct e4frag *frag)
+{
+	if (!frag->prometheus || (!frag->target.subtree && !frag->n_paths))
+		return true;
+	say("%s: --prometheus is of a whole filesystem: give %s, without paths",
+	    frag->target.name, frag->target.mount_point ?
+	    frag->target.mount_point : frag->target.device);
+	return false;
 }
 
 static int run(struct e4frag *frag, const char *target)
@@ -292,11 +309,12 @@ static int run(struct e4frag *frag, const char *target)
 	if (!target_open_read(&frag->target, target, frag->args.partition,
 			      "cache=off", frag->args.quiet))
 		return STATUS_FAILED;
-	if (frag->target.subtree && !frag->n_paths && !frag->args.quiet)
+	if (frag->target.subtree && !frag->n_paths && !frag->args.quiet &&
+	    !frag->prometheus)
 		say("%s: only what is in this directory is shown; %s is all",
 		    target, frag->target.mount_point ?
 		    frag->target.mount_point : frag->target.device);
-	ok = analyse(frag) && report(frag);
+	ok = is_whole(frag) && analyse(frag) && report(frag);
 	json_line_free(&frag->line);
 	e4l_model_free(&frag->model);
 	look_free(&frag->look);
@@ -304,6 +322,16 @@ static int run(struct e4frag *frag, const char *target)
 		ext2fs_free_inode_bitmap(frag->only);
 	ok &= target_close(&frag->target);
 	return ok ? STATUS_DONE : STATUS_FAILED;
+}
+
+/* What is printed is one thing. */
+static bool are_together(const struct e4frag *frag)
+{
+	if (!frag->prometheus ||
+	    (!frag->files && !frag->groups && !frag->args.json))
+		return e4frag_can_write_prometheus(frag);
+	say("--prometheus goes with none of --files, --groups and --json");
+	return false;
 }
 
 int main(int argc, char **argv)
@@ -316,6 +344,8 @@ int main(int argc, char **argv)
 	first = args_parse(&tool, argc, argv, &frag, &status);
 	if (first < 0)
 		return status;
+	if (!are_together(&frag))
+		return say_done(STATUS_USAGE);
 	if (frag.files && !isatty(STDOUT_FILENO))
 		setvbuf(stdout, NULL, _IOFBF, FILES_BYTES);
 	frag.paths = (const char **)argv + first + 1;

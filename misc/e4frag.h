@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What e4frag's main file and its two report writers share. */
+/* What e4frag's main file and its report writers share. */
 #ifndef E4FRAG_H
 #define E4FRAG_H
 
@@ -17,6 +17,7 @@ struct e4frag {
 	/* what was asked for */
 	struct args_common args;	/* must be first: see support/args.h */
 	bool files, groups, map;
+	const char *prometheus;		/* a file, or - */
 	uint64_t top, min_extents;
 	unsigned int sort;		/* enum e4l_sort */
 	const char **paths;
@@ -53,6 +54,15 @@ bool e4frag_print_json(const struct e4frag *frag);
 
 /* Prints one line of --files.  False after saying what failed. */
 bool e4frag_print_file(struct json_line *line, const struct e4l_file *file);
+
+/*
+ * Prints the report as metrics, or replaces the file that was asked for.  False
+ * after saying what failed.
+ */
+bool e4frag_print_prometheus(const struct e4frag *frag);
+
+/* Whether it can be that file; false after saying why not. */
+bool e4frag_can_write_prometheus(const struct e4frag *frag);
 
 /* How many inodes are in use, as the superblock says. */
 static inline uint32_t e4frag_used_inodes(const struct e4frag *frag)

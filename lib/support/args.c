@@ -70,9 +70,10 @@ static void print_option(const struct args_option *opt)
 	n = opt->letter ? snprintf(left, sizeof(left), "-%c%s", opt->letter,
 				   opt->name ? ", " : " ") :
 			  snprintf(left, sizeof(left), "    ");
-	snprintf(left + n, sizeof(left) - n, "%s%s%s%s", opt->name ? "--" : "",
-		 opt->name ? opt->name : "", opt->name && opt->value ? "=" : "",
-		 opt->value ? opt->value : "");
+	snprintf(left + n, sizeof(left) - n, "%s%s%s%s%s%s",
+		 opt->name ? "--" : "", opt->name ? opt->name : "",
+		 opt->implied ? "[" : "", opt->name && opt->value ? "=" : "",
+		 opt->value ? opt->value : "", opt->implied ? "]" : "");
 	printf("  %-25s %s\n", left, opt->help);
 }
 
@@ -255,7 +256,8 @@ static bool make_tables(const struct args_tool *tool, char **letters,
 		(*longs)[i] = (struct option) {
 			.name = opt->name ? opt->name : "",
 			.val = LONG_BASE + i,
-			.has_arg = opt->value ? required_argument : no_argument,
+			.has_arg = opt->implied ? optional_argument :
+				   opt->value ? required_argument : no_argument,
 		};
 		if (opt->letter)
 			*out++ = opt->letter;
@@ -286,6 +288,7 @@ static bool parse_options(const struct args_tool *tool, int argc, char **argv,
 			  const struct option *longs)
 {
 	const struct args_option *opt;
+	const char *value;
 	int c;
 
 	optind = 0;	/* starts getopt anew */
@@ -296,8 +299,9 @@ static bool parse_options(const struct args_tool *tool, int argc, char **argv,
 			return false;
 		}
 		opt = option_found(tool, c);
-		if (!set_option(opt, optarg, config)) {
-			say_bad_value(opt, optarg);
+		value = optarg ? optarg : opt->implied;
+		if (!set_option(opt, value, config)) {
+			say_bad_value(opt, value);
 			return false;
 		}
 	}

@@ -32,6 +32,7 @@ struct args_option {
 	enum args_kind kind;
 	size_t offset;			/* of its value in the configuration */
 	const char *value;		/* what --help calls it; NULL: a flag */
+	const char *implied;		/* if none is given; NULL: one must be */
 	const char *help;
 	uint64_t min, max;
 	const char *const *choices;	/* NULL-terminated */

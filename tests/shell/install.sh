@@ -44,6 +44,14 @@ rules=$(variable udevrulesdir)
 	grep -q "^ExecStart=$sbin/tune4fs " \
 		"$root$units/e4layout-tunables.service" ||
 	fail "the service runs another tune4fs"
+[ "$units" = no ] || installed "$units/e4layout-prometheus@.timer"
+[ "$units" = no ] ||
+	grep -q "^ExecStart=$sbin/e4frag " \
+		"$root$units/e4layout-prometheus@.service" ||
+	fail "the service runs another e4frag"
+for page in README.md alerts.yml grafana.json; do
+	installed "$(variable docdir)/fleet/$page"
+done
 [ "$rules" = no ] || installed "$rules/90-e4layout-tunables.rules"
 for header in "$top_srcdir"/lib/e4layout/*.h; do
 	installed "$include/e4layout/$(basename "$header")"

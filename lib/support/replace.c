@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "replace.h"
+#include "say.h"
+
+/* Like a file that was just created. */
+static int set_mode(int fd)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return fchmod(fd, 0666 & ~mask) ? errno : 0;
+}
+
+static int write_all(int fd, const char *bytes, size_t n)
+{
+	ssize_t done;
+
+	for (; n; bytes += done, n -= done) {
+		done = write(fd, bytes, n);
+		if (done < 0 && errno == EINTR)
+			done = 0;
+		else if (done <= 0)
+			return done ? errno : EIO;
+	}
+	return fsync(fd) ? errno : 0;
+}
+
+/* The new name is durable. */
+static int sync_directory(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = slash ? strndup(path, slash - path + 1) : strdup(".");
+	int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	int err = !dir ? ENOMEM : fd < 0 || fsync(fd) ? errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	free(dir);
+	return err;
+}
+
+static int write_beside(char *temporary, const char *path, const char *bytes,
+			size_t n)
+{
+	int fd = mkostemp(temporary, O_CLOEXEC), err;
+
+	if (fd < 0)
+		return errno;
+	err = set_mode(fd);
+	if (!err)
+		err = write_all(fd, bytes, n);
+	if (close(fd) && !err)
+		err = errno;
+	if (!err && rename(temporary, path))
+		err = errno;
+	if (err)
+		unlink(temporary);
+	return err;
+}
+
+bool replace_file(const char *path, const char *bytes, size_t n)
+{
+	char *temporary;
+	struct stat st;
+	int err;
+
+	if (!lstat(path, &st) && !S_ISREG(st.st_mode)) {
+		say("%s: is no regular file, and is not replaced", path);
+		return false;
+	}
+	if (asprintf(&temporary, "%s.XXXXXX", path) < 0) {
+		say_error(path, "cannot write", ENOMEM);
+		return false;
+	}
+	err = write_beside(temporary, path, bytes, n);
+	if (!err)
+		err = sync_directory(path);
+	free(temporary);
+	if (err)
+		say_write_error(path, path, "cannot write", err);
+	return !err;
+}

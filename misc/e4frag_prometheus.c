@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The report as metrics, in Prometheus' text format, which node_exporter's
+ * textfile collector reads.
+ */
+#include "config.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <uuid/uuid.h>
+#include "support/replace.h"
+#include "support/say.h"
+#include "support/text.h"
+#include "e4frag.h"
+
+#define SUFFIX	".prom"		/* of the files that node_exporter reads */
+
+struct metric {
+	const char *name, *help;
+	bool blocks;			/* shown in bytes */
+	size_t offset;
+};
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+#define M(member) offsetof(struct e4l_model, member)
+static const struct metric model_metrics[] = {
+	{ "files", "Files of any type.", false, M(files.count) },
+	{ "regular_files", "Regular files.", false, M(files.regular) },
+	{ "directories", "Directories.", false, M(files.directories) },
+	{ "fragmented_files", "Files with more fragments than they need.",
+	  false, M(files.fragmented) },
+	{ "mapped_bytes", "Blocks of files, written or not.", true,
+	  M(files.blocks) },
+	{ "unwritten_bytes", "Blocks of files that are only preallocated.",
+	  true, M(files.unwritten_blocks) },
+	{ "extents", "Leaf entries of extent trees.", false,
+	  M(files.extents) },
+	{ "unwritten_extents", "Leaf entries of what is only preallocated.",
+	  false, M(files.unwritten_extents) },
+	{ "fragments", "Runs contiguous in a file and on the disk.", false,
+	  M(files.fragments) },
+	{ "ideal_extents", "The fewest extents that could hold the same.",
+	  false, M(files.ideal_extents) },
+	{ "excess_extents", "Extents beyond the ideal.", false,
+	  M(files.excess_extents) },
+	{ "splits", "Extents that are contiguous, written beside unwritten.",
+	  false, M(files.splits) },
+	{ "mergeable", "Extents that are contiguous and alike.", false,
+	  M(files.mergeable) },
+	{ "tree_bytes", "Blocks of extent trees and indirect maps.", true,
+	  M(files.tree_blocks) },
+	{ "ideal_tree_bytes", "What would do for them.", true,
+	  M(files.ideal_tree_blocks) },
+	{ "indirect_mapped_files", "Files without extents.", false,
+	  M(files.indirect_mapped) },
+	{ "directory_itable_bytes",
+	  "Inode table blocks read to list all directories with their inodes.",
+	  true, M(directories.itable_blocks) },
+	{ "ideal_directory_itable_bytes", "What would do for them.", true,
+	  M(directories.itable_blocks_ideal) },
+	{ "unused_inodes_read_by_fsck", "Inodes that e2fsck reads in vain.",
+	  false, M(directories.unused_inodes_read_by_fsck) },
+	{ "free_bytes", "Free blocks.", true, M(free_space.blocks) },
+	{ "free_runs", "Runs of free blocks.", false, M(free_space.runs) },
+	{ "largest_free_run_bytes", "The longest run of free blocks.", true,
+	  M(free_space.largest_blocks) },
+	{ "damaged_places", "Places stepped over because they are damaged.",
+	  false, M(damaged_count) },
+};
+
+#define R(member) offsetof(struct e4l_repack_result, member)
+static const struct metric repair_metrics[] = {
+	{ "repair_files", "Files that e4repack would repair now.", false,
+	  R(files_planned) },
+	{ "repair_extents_before", "Extents of these files.", false,
+	  R(extents_before) },
+	{ "repair_extents_after", "Extents they would have.", false,
+	  R(extents_after) },
+	{ "repair_fragments_before", "Fragments of these files.", false,
+	  R(fragments_before) },
+	{ "repair_fragments_after", "Fragments they would have.", false,
+	  R(fragments_after) },
+	{ "repair_copy_bytes", "Data that a repair would copy.", true,
+	  R(planned_copy_blocks) },
+	{ "repair_zero_bytes", "Unwritten space that a repair would zero.",
+	  true, R(planned_zero_blocks) },
+};
+
+/* Where metrics go, and the labels that all of them have. */
+struct prom {
+	FILE *out;
+	const char *labels;
+	uint64_t block_bytes;
+};
+
+static void put_head(const struct prom *p, const char *name, const char *help)
+{
+	fprintf(p->out, "# HELP e4layout_%s %s\n# TYPE e4layout_%s gauge\n",
+		name, help, name);
+}
+
+static void put_value(const struct prom *p, const char *name, uint64_t value)
+{
+	fprintf(p->out, "e4layout_%s{%s} %" PRIu64 "\n", name, p->labels,
+		value);
+}
+
+static void put_one(const struct prom *p, const char *name, const char *help,
+		    uint64_t value)
+{
+	put_head(p, name, help);
+	put_value(p, name, value);
+}
+
+static void put_metrics(const struct prom *p, const struct metric *m, size_t n,
+			const void *base)
+{
+	uint64_t value;
+
+	for (; n; m++, n--) {
+		value = *(const uint64_t *)((const char *)base + m->offset);
+		put_one(p, m->name, m->help,
+			m->blocks ? value * p->block_bytes : value);
+	}
+}
+
+/*
+ * Adds NAME="VALUE".  A value is valid UTF-8, and has a backslash before
+ * quotes, newlines and backslashes, of which names from the report have some.
+ * False: no memory.
+ */
+static bool put_label(FILE *out, const char *name, const char *value,
+		      size_t len)
+{
+	char *text = text_escape(value, len, TEXT_FOR_PEOPLE), *s;
+
+	if (!text)
+		return false;
+	fprintf(out, "%s=\"", name);
+	for (s = text; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			putc('\\', out);
+		putc(*s, out);
+	}
+	putc('"', out);
+	free(text);
+	return true;
+}
+
+static char *make_labels(const struct e4frag *frag)
+{
+	const struct target *t = &frag->target;
+	const char *mount = t->mount_point ? t->mount_point : "";
+	size_t n;
+	char *labels = NULL;
+	FILE *out = open_memstream(&labels, &n);
+	bool ok;
+
+	if (!out)
+		return NULL;
+	ok = put_label(out, "device", t->e2fs_name, strlen(t->e2fs_name));
+	putc(',', out);
+	ok &= put_label(out, "mountpoint", mount, strlen(mount));
+	if (!fclose(out) && ok)
+		return labels;
+	free(labels);
+	return NULL;
+}
+
+static bool put_info(const struct prom *p, const struct e4frag *frag)
+{
+	struct ext2_super_block *sb = frag->target.fs->super;
+	const char *label = (const char *)sb->s_volume_name;
+	char uuid[UUID_STR_LEN];
+	bool ok;
+
+	uuid_unparse(sb->s_uuid, uuid);
+	put_head(p, "info", "1, with what a filesystem is called.");
+	fprintf(p->out, "e4layout_info{%s,uuid=\"%s\",", p->labels, uuid);
+	ok = put_label(p->out, "label", label,
+		       strnlen(label, sizeof(sb->s_volume_name)));
+	fputs("} 1\n", p->out);
+	return ok;
+}
+
+/* Each size that the filesystem has room for, so that no series ends. */
+static void put_free_sizes(const struct prom *p, const struct e4frag *frag)
+{
+	const struct e4l_free_histogram *h = &frag->model.free_space;
+	uint64_t blocks = ext2fs_blocks_count(frag->target.fs->super);
+	int i;
+
+	put_head(p, "free_bytes_by_run",
+		 "Free blocks in runs of min_bytes and more, below the next.");
+	for (i = 0; i < E4L_FREE_BUCKETS && 1ULL << i <= blocks; i++)
+		fprintf(p->out, "e4layout_free_bytes_by_run{%s,min_bytes=\"%"
+			PRIu64 "\"} %" PRIu64 "\n", p->labels,
+			p->block_bytes << i,
+			h->bucket[i].blocks * p->block_bytes);
+}
+
+static bool put_all(const struct prom *p, const struct e4frag *frag)
+{
+	bool ok = put_info(p, frag);
+
+	put_one(p, "scan_timestamp_seconds", "When the filesystem was read.",
+		time(NULL));
+	put_one(p, "size_bytes", "The size of the filesystem.",
+		ext2fs_blocks_count(frag->target.fs->super) * p->block_bytes);
+	put_metrics(p, model_metrics, COUNT(model_metrics), &frag->model);
+	put_free_sizes(p, frag);
+	if (!frag->no_repair)
+		put_metrics(p, repair_metrics, COUNT(repair_metrics),
+			    &frag->repair);
+	return ok;
+}
+
+static bool has_suffix(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > strlen(SUFFIX) &&
+	       !strcmp(name + len - strlen(SUFFIX), SUFFIX);
+}
+
+bool e4frag_can_write_prometheus(const struct e4frag *frag)
+{
+	const char *file = frag->prometheus;
+
+	if (!file || !strcmp(file, "-") || has_suffix(file))
+		return true;
+	say("--prometheus: '%s' does not end in " SUFFIX
+	    ", as what node_exporter reads does", file);
+	return false;
+}
+
+bool e4frag_print_prometheus(const struct e4frag *frag)
+{
+	struct prom p = { .block_bytes = frag->target.fs->blocksize };
+	char *text = NULL, *labels = make_labels(frag);
+	size_t n = 0;
+	bool ok = false;
+
+	p.labels = labels;
+	p.out = labels ? open_memstream(&text, &n) : NULL;
+	if (p.out) {
+		ok = put_all(&p, frag) && !ferror(p.out);
+		ok &= !fclose(p.out);
+	}
+	if (!ok)
+		say_error(frag->target.name, "cannot make metrics", ENOMEM);
+	else if (strcmp(frag->prometheus, "-"))
+		ok = replace_file(frag->prometheus, text, n);
+	else
+		fwrite(text, 1, n, stdout);	/* say_done() tells */
+	free(text);
+	free(labels);
+	return ok;
+}
