@@ -4,6 +4,9 @@
 # of several transactions: the run stops before it writes anything more, and
 # what both have written stays.
 # E4L_POINTS: where to stop it instead, as "pwrite64:1 fsync:2 ..."
+# in memory: each run flushes 200 MiB some ten times
+[ ! -w /dev/shm ] || TMPDIR=/dev/shm
+export TMPDIR
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 # not under ptrace
