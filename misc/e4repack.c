@@ -63,6 +63,8 @@ static const struct args_option options[] = {
 	{ .name = "move", .kind = ARGS_SET, .offset = AT(move),
 	  .value = "WORD,...", .choices = move_words,
 	  .help = "repair immutable files, swap files as well" },
+	{ .name = "discard", .kind = ARGS_FLAG, .offset = AT(discard),
+	  .help = "give what the run has freed back to the device" },
 	{ .name = "undo-file", .letter = 'z', .kind = ARGS_TEXT,
 	  .offset = AT(undo.file), .value = "FILE",
 	  .help = "save what is overwritten for e2undo(8)" },
@@ -189,7 +191,7 @@ static errcode_t repack(struct e4repack *r)
 		.min_excess = r->min_excess,
 		.only = r->only_inodes, .exclude = r->exclude_inodes,
 		.skipped = on_skipped, .progress = on_progress,
-		.stop = should_stop, .priv = r,
+		.stop = should_stop, .priv = r, .discard = r->discard,
 	};
 	errcode_t err = find_zeroout(r, &opt.zeroout_max_blocks);
 
@@ -223,7 +225,7 @@ static errcode_t compact(struct e4repack *r)
 		.mem_bytes = mem_bytes(r),
 		.only = r->only_inodes, .exclude = r->exclude_inodes,
 		.skipped = on_dir_skipped, .progress = on_progress,
-		.stop = should_stop, .priv = r,
+		.stop = should_stop, .priv = r, .discard = r->discard,
 	};
 	errcode_t err;
 
@@ -337,6 +339,25 @@ static void say_stopped(const struct e4repack *r, uint64_t done,
 	    (unsigned long long)planned, of);
 }
 
+/*
+ * What the device has not taken back: all is repaired nevertheless.  That it
+ * cannot is no failure.
+ */
+static bool say_discarded(const struct e4repack *r)
+{
+	errcode_t err = r->result.discarded.err ? r->result.discarded.err :
+						  r->dirs.discarded.err;
+
+	if (err == EXT2_ET_UNIMPLEMENTED)
+		say("%s: discards nothing: what was freed keeps its place on "
+		    "the device", r->target.name);
+	else if (err)
+		say("%s: cannot discard: %s: all that is reported was done, "
+		    "but what was freed keeps its place on the device",
+		    r->target.name, error_message(err));
+	return !err || err == EXT2_ET_UNIMPLEMENTED;
+}
+
 static bool report(const struct e4repack *r)
 {
 	if (r->args.verbose) {
@@ -372,7 +393,7 @@ static int run(struct e4repack *r, const char *name)
 
 	if (!open_target(r, name))
 		return STATUS_FAILED;
-	ok = work(r) && report(r);
+	ok = work(r) && (say_discarded(r) & report(r));
 	if (r->only_inodes)
 		ext2fs_free_inode_bitmap(r->only_inodes);
 	if (r->exclude_inodes)
@@ -382,6 +403,17 @@ static int run(struct e4repack *r, const char *name)
 	if (ok && r->verify && !r->dry_run)
 		ok = verify(name, r->args.partition);
 	return ok ? STATUS_DONE : STATUS_FAILED;
+}
+
+/* What cannot be asked for together. */
+static bool check_usage(const struct e4repack *r, int *status)
+{
+	if (!r->discard || !r->undo.file)
+		return true;
+	say("--discard and --undo-file cannot be given together: what is "
+	    "discarded cannot be brought back");
+	*status = STATUS_USAGE;
+	return false;
 }
 
 int main(int argc, char **argv)
@@ -396,7 +428,7 @@ int main(int argc, char **argv)
 	errcode_t err;
 
 	first = args_parse(&tool, argc, argv, &r, &status);
-	if (first >= 0) {
+	if (first >= 0 && check_usage(&r, &status)) {
 		r.paths = (const char **)argv + first + 1;
 		r.n_paths = argc - first - 1;
 		clock_gettime(CLOCK_MONOTONIC, &r.start);

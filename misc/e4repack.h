@@ -24,7 +24,7 @@ struct skipped {
 struct e4repack {
 	/* what was asked for */
 	struct args_common args;	/* must be first: see support/args.h */
-	bool dry_run, verify;
+	bool dry_run, verify, discard;
 	unsigned int only, move;	/* a bit for each word */
 	uint64_t zeroout_bytes;		/* NOT_GIVEN: as the filesystem says */
 	struct units_share zeroout_budget, max_copy;	/* likewise */
@@ -71,6 +71,12 @@ static inline uint64_t e4repack_zero_bytes(const struct e4repack *r)
 {
 	return e4repack_bytes(r, r->dry_run ? r->result.planned_zero_blocks :
 					      r->result.zeroed_blocks);
+}
+
+static inline uint64_t e4repack_discarded_bytes(const struct e4repack *r)
+{
+	return e4repack_bytes(r, r->result.discarded.blocks +
+				 r->dirs.discarded.blocks);
 }
 
 /* Prints the report for people. */

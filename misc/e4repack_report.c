@@ -108,6 +108,15 @@ static void print_dirs(const struct e4repack *r)
 		      "block");
 }
 
+static void print_discarded(const struct e4repack *r)
+{
+	uint64_t bytes = e4repack_discarded_bytes(r);
+
+	if (bytes)
+		printf("\n%-15s %13s   of blocks that this run has freed\n",
+		       "Discarded", SIZE(bytes));
+}
+
 void e4repack_print_text(const struct e4repack *r)
 {
 	print_head(r);
@@ -117,6 +126,7 @@ void e4repack_print_text(const struct e4repack *r)
 	}
 	print_skipped(r);
 	print_dirs(r);
+	print_discarded(r);
 	if (r->undo.file && undo_guard_changed())
 		printf("\nTo undo: e2undo %s %s\n", r->undo.file,
 		       r->target.device);
@@ -210,6 +220,8 @@ bool e4repack_print_json(const struct e4repack *r)
 				      json_integer(e4repack_copy_bytes(r))) |
 		  json_object_set_new(object, "bytes_zeroed",
 				      json_integer(e4repack_zero_bytes(r))) |
+		  json_object_set_new(object, "bytes_discarded",
+				json_integer(e4repack_discarded_bytes(r))) |
 		  json_object_set_new(object, "seconds",
 				      json_real(r->seconds));
 	return json_write(json_checked(object, failed));

@@ -34,7 +34,8 @@ struct e4l_compact_options {
 	 */
 	bool (*stop)(bool inside, void *priv);
 	void *priv;
-	uint64_t reserved[8];
+	bool discard;		/* as in struct e4l_repack_options */
+	uint64_t reserved[7];
 };
 
 struct e4l_compact_result {
@@ -47,7 +48,8 @@ struct e4l_compact_result {
 	uint64_t transactions;
 	uint64_t longest_free_blocks;	/* a run, when the plan is done */
 	bool stopped;		/* by stop(): another run goes on */
-	uint64_t reserved[8];
+	struct e4l_discarded discarded;
+	uint64_t reserved[6];
 };
 
 /*

@@ -29,6 +29,13 @@ extern "C" {
  */
 errcode_t e4l_journal_probe(struct e4l *e, io_channel external);
 
+/* What became of it where blocks that are not needed any more are discarded. */
+struct e4l_discarded {
+	uint64_t blocks;
+	/* after which no more were; EXT2_ET_UNIMPLEMENTED: nothing can be */
+	errcode_t err;
+};
+
 /*
  * Makes a change that libext2fs can make in one transaction of its own: @fn
  * changes metadata by libext2fs' functions, whose writes are kept in memory

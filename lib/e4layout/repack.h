@@ -3,6 +3,7 @@
 #ifndef E4LAYOUT_REPACK_H
 #define E4LAYOUT_REPACK_H
 
+#include <e4layout/journal.h>
 #include <e4layout/plan.h>
 #include <e4layout/score.h>
 
@@ -59,7 +60,13 @@ struct e4l_repack_options {
 	/* The plan's part_blocks, as whole clusters; 0: 16 MiB. */
 	uint64_t part_blocks;
 	void *priv;
-	uint64_t reserved[16];
+	/*
+	 * Blocks that the run has used and that are free when it ends are
+	 * discarded once all of it is durable: an image file gets holes there.
+	 * No undo file can bring them back.
+	 */
+	bool discard;
+	uint64_t reserved[15];
 };
 
 struct e4l_repack_result {
@@ -76,7 +83,8 @@ struct e4l_repack_result {
 	uint64_t transactions;
 	uint64_t files_reread;	/* to make the plan */
 	bool stopped;		/* by stop(): another run goes on */
-	uint64_t reserved[16];
+	struct e4l_discarded discarded;
+	uint64_t reserved[14];
 };
 
 /*

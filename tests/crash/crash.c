@@ -13,12 +13,13 @@
 static const char usage[] =
 	"usage: crash [options] states|faults|kill\n"
 	"  -o OPERATION relocate (default), repack, steps, parts,\n"
-	"               tunables or change\n"
+	"               discard, tunables, change or compact\n"
 	"  -c SCENARIO  only this one\n"
 	"  -n COUNT     states, faults of each kind, or kills per scenario\n"
 	"  -s SEED      of the samples\n"
 	"  -j JOBS      processes\n"
 	"  -f NUMBER    leave this flush out of the record\n"
+	"  -d           discard before the transaction, not after it\n"
 	"  -r           let data reuse blocks whose freeing is not durable\n"
 	"  -m           let the running kernel replay, by a loop mount\n"
 	"  -l           list the scenarios\n";
@@ -28,14 +29,16 @@ static const struct op_row {
 	operation run;
 	bool changes_content;
 	bool repairs;
+	bool no_undo;			/* nothing can take it back */
 } operations[] = {
-	{ "relocate", op_relocate, false, false },
-	{ "repack", op_repack, false, true },
-	{ "steps", op_steps, false, true },
-	{ "parts", op_parts, false, true },
-	{ "tunables", op_tunables, true, false },
-	{ "change", op_change, true, false },
-	{ "compact", op_compact, true, false },
+	{ "relocate", op_relocate, false, false, false },
+	{ "repack", op_repack, false, true, false },
+	{ "steps", op_steps, false, true, false },
+	{ "parts", op_parts, false, true, false },
+	{ "discard", op_discard, false, true, true },
+	{ "tunables", op_tunables, true, false, false },
+	{ "change", op_change, true, false, false },
+	{ "compact", op_compact, true, false, false },
 };
 #define N_OPERATIONS (sizeof(operations) / sizeof(operations[0]))
 
@@ -44,6 +47,7 @@ struct settings {
 	const char *only;
 	struct sampling how;
 	size_t drop_flush;
+	bool early_discards;
 	enum plant plant;
 };
 
@@ -68,6 +72,24 @@ static void drop_flush(struct tap_log *log, size_t number)
 		fatal("there are not so many flushes");
 	memmove(&log->ev[i], &log->ev[i + 1],
 		(--log->n - i) * sizeof(*log->ev));
+}
+
+/* As though the operation had discarded at the start of each transaction. */
+static void discard_early(struct tap_log *log)
+{
+	struct tap_event ev;
+	size_t start = 0, i;
+
+	for (i = 0; i < log->n; i++) {
+		ev = log->ev[i];
+		if (ev.type == TAP_MARK)
+			start = i + 1;
+		if (!ev.discard)
+			continue;
+		memmove(&log->ev[start + 1], &log->ev[start],
+			(i - start) * sizeof(ev));
+		log->ev[start++] = ev;
+	}
 }
 
 static void record(struct bench *b, struct tap_log *log, operation op,
@@ -103,6 +125,8 @@ static size_t test_states(struct bench *b, const struct settings *set)
 	record(b, &log, set->op->run, set->plant);
 	if (set->drop_flush)
 		drop_flush(&log, set->drop_flush);
+	if (set->early_discards)
+		discard_early(&log);
 	if (b->sc->flags & SCENARIO_UNDO)
 		lost += test_recovery(b, &log, set->how, true);
 	if (b->sc->journal != JOURNAL_NONE)
@@ -323,6 +347,8 @@ static bool can_run(const struct scenario *sc, const struct settings *set)
 		return false;
 	if ((set->how.mount && sc->flags) || (sc->recipe && !set->op->repairs))
 		return false;
+	if (set->op->no_undo && sc->flags & SCENARIO_UNDO)
+		return false;
 	if (!(sc->flags & SCENARIO_MMP) ||
 	    !system("strace -qq -o /dev/null true 2>/dev/null"))
 		return true;
@@ -353,7 +379,7 @@ static int parse(int argc, char **argv, struct settings *set)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "o:c:n:s:j:f:rml")) != -1) {
+	while ((c = getopt(argc, argv, "o:c:n:s:j:f:drml")) != -1) {
 		if (c == 'o')
 			set->op = find_operation(optarg);
 		else if (c == 'c')
@@ -366,6 +392,8 @@ static int parse(int argc, char **argv, struct settings *set)
 			set->how.jobs = strtoul(optarg, NULL, 0);
 		else if (c == 'f')
 			set->drop_flush = strtoul(optarg, NULL, 0);
+		else if (c == 'd')
+			set->early_discards = true;
 		else if (c == 'r')
 			set->plant = PLANT_EARLY_REUSE;
 		else if (c == 'm')

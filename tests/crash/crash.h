@@ -100,6 +100,9 @@ errcode_t op_steps(struct op_env *env);
 /* The same, and moves in small parts: none leaves more fragments or extents. */
 errcode_t op_parts(struct op_env *env);
 
+/* As op_parts(), and each run discards what it has used. */
+errcode_t op_discard(struct op_env *env);
+
 /* Makes and changes directories and files by libext2fs. */
 errcode_t op_change(struct op_env *env);
 

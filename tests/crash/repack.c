@@ -25,7 +25,7 @@ static bool stop(bool inside, void *priv)
 }
 
 static errcode_t repack(struct op_env *env, unsigned int max,
-			uint64_t part_blocks)
+			uint64_t part_blocks, bool discard)
 {
 	struct run run = { .env = env, .max = max };
 	struct e4l_repack_options opt = {
@@ -35,7 +35,7 @@ static errcode_t repack(struct op_env *env, unsigned int max,
 		.zeroout_budget_blocks = E4L_NO_LIMIT,
 		.copy_budget_blocks = E4L_NO_LIMIT,
 		.journal = env->external, .part_blocks = part_blocks,
-		.stop = stop, .priv = &run,
+		.stop = stop, .priv = &run, .discard = discard,
 	};
 	struct e4l_repack_result result;
 	errcode_t err;
@@ -48,21 +48,28 @@ static errcode_t repack(struct op_env *env, unsigned int max,
 		if (!err && (result.extents_after > result.extents_before ||
 			     result.fragments_after > result.fragments_before))
 			err = E4L_ET_BAD_ARGUMENT;
+		if (!err)
+			err = result.discarded.err;
 	} while (!err && result.transactions);
 	return err;
 }
 
 errcode_t op_repack(struct op_env *env)
 {
-	return repack(env, -1, 0);
+	return repack(env, -1, 0, false);
 }
 
 errcode_t op_steps(struct op_env *env)
 {
-	return repack(env, 1, 0);
+	return repack(env, 1, 0, false);
 }
 
 errcode_t op_parts(struct op_env *env)
 {
-	return repack(env, 1, PART_BLOCKS);
+	return repack(env, 1, PART_BLOCKS, false);
+}
+
+errcode_t op_discard(struct op_env *env)
+{
+	return repack(env, 1, PART_BLOCKS, true);
 }

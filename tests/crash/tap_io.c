@@ -180,7 +180,7 @@ static errcode_t tap_write_byte(io_channel io, unsigned long offset, int count,
 	return tap_write(io, offset, count, data);
 }
 
-/* Zeroing and discarding are writes of zeroes. */
+/* Zeroing is a write of zeroes. */
 static errcode_t tap_zeroout(io_channel io, unsigned long long blk,
 			     unsigned long long count)
 {
@@ -189,6 +189,23 @@ static errcode_t tap_zeroout(io_channel io, unsigned long long blk,
 	errcode_t err = tap_write(io, blk * io->block_size, len, zeroes);
 
 	free(zeroes);
+	return err;
+}
+
+/* What is discarded reads as zeroes, or as anything. */
+static errcode_t tap_discard(io_channel io, unsigned long long blk,
+			     unsigned long long count)
+{
+	struct tap_log *log = tap(io)->log;
+	size_t len = count * io->block_size, n = log->n;
+	uint8_t *data = check_alloc(malloc(len));
+	errcode_t err;
+
+	memset(data, log->calls % 2 ? 0xd5 : 0, len);
+	err = tap_write(io, blk * io->block_size, len, data);
+	free(data);
+	if (log->n > n)
+		log->ev[n].discard = true;
 	return err;
 }
 
@@ -230,7 +247,7 @@ static struct struct_io_manager struct_tap_manager = {
 	.get_stats = tap_get_stats,
 	.read_blk64 = tap_read_blk64,
 	.write_blk64 = tap_write_blk64,
-	.discard = tap_zeroout,
+	.discard = tap_discard,
 	.zeroout = tap_zeroout,
 };
 

@@ -25,6 +25,7 @@ struct tap_event {
 	uint64_t offset;	/* bytes */
 	size_t len;
 	uint8_t *data;
+	bool discard;		/* what a device may read there afterwards */
 };
 
 enum tap_fault {

@@ -2,13 +2,18 @@
 /*
  * To be preloaded: the file FAIL_IO_FILE has a bad place, FAIL_IO_BYTES long
  * and FAIL_IO_AT bytes into it.  What touches it fails with EIO: reading, or,
- * with FAIL_IO_WRITE, writing.
+ * with FAIL_IO_WRITE, writing.  With FAIL_IO_DISCARD, which is an error's
+ * number, punching holes into the file does, or discarding the device.
  */
 #include "config.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -69,7 +74,35 @@ ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
 	       syscall(SYS_pwrite64, fd, buf, len, at);
 }
 
+static bool discards(int fd)
+{
+	errno = number("FAIL_IO_DISCARD");
+	return errno && is_the_file(fd);
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list args;
+	void *arg;
+
+	va_start(args, request);
+	arg = va_arg(args, void *);
+	va_end(args);
+	return request == BLKDISCARD && discards(fd) ? -1 :
+	       syscall(SYS_ioctl, fd, request, arg);
+}
+
+int fallocate(int fd, int mode, off_t at, off_t len)
+{
+	return discards(fd) ? -1 : syscall(SYS_fallocate, fd, mode, at, len);
+}
+
 #ifndef __USE_FILE_OFFSET64	/* where they are the same */
+int fallocate64(int fd, int mode, off64_t at, off64_t len)
+{
+	return fallocate(fd, mode, at, len);
+}
+
 ssize_t pread64(int fd, void *buf, size_t len, off64_t at)
 {
 	return pread(fd, buf, len, at);

@@ -434,6 +434,145 @@ START_TEST(refuses_what_is_not_its_time)
 }
 END_TEST
 
+/* ------------------------------------------------------------- discarding */
+
+static struct struct_io_manager giver;
+static struct image *given;		/* whose blocks are discarded */
+static uint8_t gone[16384];		/* which of them were */
+static bool meddles;			/* somebody else writes meanwhile */
+
+/* By then nothing can be replayed, and to everybody else it is free. */
+static errcode_t look_at_discard(io_channel io, unsigned long long blk,
+				 unsigned long long count)
+{
+	ext2_filsys fs;
+
+	ck_assert_int_eq(ext2fs_open(given->path, EXT2_FLAG_64BITS, 0, 0,
+				     unix_io_manager, &fs), 0);
+	ck_assert(!ext2fs_has_feature_journal_needs_recovery(fs->super));
+	ck_assert_int_eq(ext2fs_read_block_bitmap(fs), 0);
+	for (; count--; blk++) {
+		ck_assert(!ext2fs_test_block_bitmap2(fs->block_map, blk));
+		gone[blk]++;
+	}
+	ext2fs_free(fs);
+	if (meddles)
+		run("tune2fs -L other %s >/dev/null", given->path);
+	return 0;
+}
+
+static void give(struct image *img, struct e4l_journal **j,
+		 struct e4l_discarded *d)
+{
+	image_make(img, "", &formats[0]);
+	given = img;
+	memset(gone, 0, sizeof(gone));
+	giver = *img->fs->io->manager;
+	giver.discard = look_at_discard;
+	img->fs->io->manager = &giver;
+	ck_assert_int_eq(e4l_journal_open(img->e, NULL, j), 0);
+	e4l_journal_discard(*j, d);
+}
+
+/* A transaction that frees the @first to the @last of the file's blocks. */
+static void free_blocks(struct image *img, struct e4l_journal *j,
+			unsigned int first, unsigned int last)
+{
+	struct e4l_txn *t;
+
+	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
+	for (; first <= last; first++)
+		ck_assert_int_eq(e4l_txn_free(t, img->blk[first], 1), 0);
+	ck_assert_int_eq(e4l_txn_commit(t), 0);
+}
+
+static unsigned int count_gone(void)
+{
+	unsigned int n = 0, i;
+
+	for (i = 0; i < sizeof(gone); i++)
+		n += gone[i];
+	return n;
+}
+
+START_TEST(discards_what_is_free)
+{
+	struct e4l_discarded d;
+	struct e4l_journal *j;
+	struct e4l_txn *t;
+	struct image img;
+	unsigned int i;
+	blk64_t blk;
+
+	give(&img, &j, &d);
+	blk = ext2fs_blocks_count(img.fs->super) - 20;
+	free_blocks(&img, j, 0, 9);
+	/* five are used again, and five that were free */
+	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
+	for (i = 0; i < 5; i++)
+		ck_assert_int_eq(e4l_txn_alloc(t, img.blk[i], 1), 0);
+	ck_assert_int_eq(e4l_txn_alloc(t, blk, 5), 0);
+	ck_assert_int_eq(e4l_txn_commit(t), 0);
+	/* one that is freed by nobody in the end, and seven dropped ones */
+	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
+	ck_assert_int_eq(e4l_txn_free(t, img.blk[20], 1), 0);
+	ck_assert_int_eq(e4l_txn_alloc(t, blk + 8, 7), 0);
+	e4l_txn_abort(t);
+	ck_assert_uint_eq(count_gone(), 0);
+	ck_assert_int_eq(e4l_journal_close(j), 0);
+	ck_assert_int_eq(d.err, 0);
+	ck_assert_uint_eq(d.blocks, 12);
+	ck_assert_uint_eq(count_gone(), 12);
+	for (i = 5; i < 10; i++)
+		ck_assert_uint_eq(gone[img.blk[i]], 1);
+	for (i = 8; i < 15; i++)
+		ck_assert_uint_eq(gone[blk + i], 1);
+	image_drop(&img);
+	image_remove(&img);
+}
+END_TEST
+
+/* 0: the manager cannot; 1: the session has failed. */
+START_TEST(discards_nothing)
+{
+	errcode_t want = _i ? EIO : 0;
+	struct e4l_discarded d;
+	struct e4l_journal *j;
+	struct image img;
+
+	give(&img, &j, &d);
+	free_blocks(&img, j, 0, 9);
+	if (_i)
+		j->failed = EIO;
+	else
+		giver.discard = NULL;
+	ck_assert_int_eq(e4l_journal_close(j), want);
+	ck_assert_int_eq(d.err, _i ? 0 : EXT2_ET_UNIMPLEMENTED);
+	ck_assert_uint_eq(d.blocks, 0);
+	ck_assert_uint_eq(count_gone(), 0);
+	image_drop(&img);
+	image_remove(&img);
+}
+END_TEST
+
+START_TEST(discards_no_more_when_others_write)
+{
+	struct e4l_discarded d;
+	struct e4l_journal *j;
+	struct image img;
+
+	give(&img, &j, &d);
+	free_blocks(&img, j, 0, 4);
+	free_blocks(&img, j, 10, 14);
+	meddles = true;
+	ck_assert_int_eq(e4l_journal_close(j), E4L_ET_NOT_OURS);
+	meddles = false;
+	ck_assert_uint_eq(count_gone(), 5);
+	image_drop(&img);
+	image_remove(&img);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("journal");
@@ -454,6 +593,9 @@ int main(void)
 	tcase_add_test(tc, survives_random_superblocks);
 	tcase_add_test(tc, refuses_a_bad_checksum);
 	tcase_add_test(tc, refuses_what_is_not_its_time);
+	tcase_add_test(tc, discards_what_is_free);
+	tcase_add_loop_test(tc, discards_nothing, 0, 2);
+	tcase_add_test(tc, discards_no_more_when_others_write);
 	suite_add_tcase(suite, tc);
 	return unit_main(suite);
 }

@@ -21,6 +21,8 @@
  *   5.                                                                flush
  *   6. the journal's superblock says empty.                           flush
  *   7. the filesystem's superblock: counts, no needs_recovery.        flush
+ *   8. what was used and is free is discarded, if that was asked for
+ *      (discard.c).
  *
  * Why this is safe, whatever order the writes between two flushes reach the
  * disk in, and however sectors of 512 bytes tear:
@@ -119,6 +121,7 @@ static errcode_t check_all(struct e4l_journal *j)
 
 static void journal_free(struct e4l_journal *j)
 {
+	free(j->used.r);
 	free(j->map);
 	free(j);
 }
@@ -337,6 +340,10 @@ errcode_t e4l_journal_close(struct e4l_journal *j)
 	err = j->failed;
 	if (!err && j->marked)
 		err = unmark(j);
+	if (!err && j->used.n)
+		err = check_all(j);
+	if (!err)
+		err = e4l_discard_used(j);
 	journal_free(j);
 	return err;
 }

@@ -71,6 +71,14 @@ uint32_t e4l_journal_capacity(const struct e4l_journal *j);
  */
 errcode_t e4l_journal_close(struct e4l_journal *j);
 
+/*
+ * Has e4l_journal_close() discard, when everything else is durable, what
+ * transactions since then have allocated or freed and is free: a device forgets
+ * it, an image file gets a hole.  *@result is set until then; an error of the
+ * device is there and nowhere else.
+ */
+void e4l_journal_discard(struct e4l_journal *j, struct e4l_discarded *result);
+
 /* Begins a transaction; one at a time (else E4L_ET_BAD_ARGUMENT). */
 errcode_t e4l_txn_begin(struct e4l_journal *j, struct e4l_txn **ret);
 

@@ -19,6 +19,17 @@ struct log_run {
 	uint32_t len;
 };
 
+/* Blocks of the filesystem. */
+struct range {
+	blk64_t blk;
+	blk64_t count;
+};
+
+struct ranges {
+	struct range *r;
+	size_t n;
+};
+
 struct e4l_journal {
 	struct e4l *e;
 	bool has_journal;
@@ -38,6 +49,8 @@ struct e4l_journal {
 	bool marked;		/* the superblock says: session open */
 	errcode_t failed;	/* no more writes */
 	struct e4l_txn *txn;
+	struct e4l_discarded *discarded;	/* NULL: nothing is to be */
+	struct ranges used;	/* allocated or freed, if so */
 };
 
 /* A block's new content. */
@@ -60,6 +73,13 @@ uint32_t e4l_log_start(const struct e4l_journal *j, uint32_t seq);
 errcode_t e4l_log_write(struct e4l_journal *j, const struct txn_block *blocks,
 			size_t n);
 errcode_t e4l_log_point(struct e4l_journal *j, uint32_t start);
+
+/*
+ * discard.c: remembers @r, which is allocated or freed; and discards what is
+ * free of all of that, when everything else has been done.
+ */
+errcode_t e4l_discard_note(struct e4l_journal *j, struct range r);
+errcode_t e4l_discard_used(struct e4l_journal *j);
 
 /* journal.c: flushes everything that was written so far. */
 errcode_t e4l_journal_flush(struct e4l_journal *j);

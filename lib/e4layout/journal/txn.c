@@ -11,16 +11,6 @@
 #include "e4layout/base/array.h"
 #include "journal_internal.h"
 
-struct range {
-	blk64_t blk;
-	blk64_t count;
-};
-
-struct ranges {
-	struct range *r;
-	size_t n;
-};
-
 struct e4l_txn {
 	struct e4l_journal *j;
 	void *tree;			/* tsearch() of struct txn_block */
@@ -381,6 +371,8 @@ static errcode_t note_range(struct e4l_txn *t, struct ranges *list,
 		err = check_bits(t, &r, in_use);
 	if (!err)
 		err = reserve_groups(t, r);
+	if (!err)
+		err = e4l_discard_note(t->j, r);
 	return err ? err : push_range(list, r);
 }
 

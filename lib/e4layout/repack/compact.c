@@ -765,6 +765,8 @@ static errcode_t carry_out(struct compact *c)
 	err = e4l_quota_new(c->e, &opt.quota);
 	if (!err)
 		err = e4l_journal_open(c->e, c->opt->journal, &opt.journal);
+	if (!err && c->opt->discard)
+		e4l_journal_discard(opt.journal, &c->result->discarded);
 	if (!err)
 		err = e4l_apply_open(c->e, &opt, &a);
 	if (!err) {

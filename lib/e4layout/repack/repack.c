@@ -200,6 +200,8 @@ static errcode_t apply_plan(struct repack *r, const struct e4l_step *steps,
 		err = check_quota(r, opt.quota, steps, *n);
 	if (!err)
 		err = e4l_journal_open(r->e, r->opt->journal, &opt.journal);
+	if (!err && r->opt->discard)
+		e4l_journal_discard(opt.journal, &r->result->discarded);
 	if (!err)
 		err = e4l_apply_open(r->e, &opt, &a);
 	if (err) {

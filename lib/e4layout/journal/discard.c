@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What a session has used and needs no more, given back to the device.
+ *
+ * A device forgets what is discarded, so nothing may be that anybody could still
+ * look for.  Of all clusters that the session has allocated or freed, committed
+ * or not, those are discarded that are free when it ends: after step 7 of
+ * journal.c.  Then the log is empty, so that nothing is going to be replayed,
+ * and the bitmaps on the device are those in memory, so that what is free there
+ * is free to everybody.  A crash meanwhile leaves a filesystem that is clean,
+ * and free blocks whose content nobody knows, as it is of all free blocks.
+ */
+#include "config.h"
+#include <stdlib.h>
+#include "e4layout/base/array.h"
+#include "journal_internal.h"
+
+#define DISCARD_BYTES (1ull << 30)	/* at once */
+
+void e4l_journal_discard(struct e4l_journal *j, struct e4l_discarded *result)
+{
+	*result = (struct e4l_discarded) { 0 };
+	j->discarded = result;
+}
+
+errcode_t e4l_discard_note(struct e4l_journal *j, struct range r)
+{
+	errcode_t err;
+
+	if (!j->discarded)
+		return 0;
+	err = e4l_grow(&j->used.r, j->used.n, sizeof(*j->used.r));
+	if (!err)
+		j->used.r[j->used.n++] = r;
+	return err;
+}
+
+/* What the device makes of it is no failure of the session. */
+static errcode_t discard(struct e4l_journal *j, const struct range *r)
+{
+	errcode_t err;
+
+	if (!r->count || j->discarded->err)
+		return 0;
+	err = e4l_journal_check(j);
+	if (err)
+		return err;
+	j->discarded->err = io_channel_discard(j->e->fs->io, r->blk, r->count);
+	if (!j->discarded->err)
+		j->discarded->blocks += r->count;
+	return 0;
+}
+
+/* Clusters that are free are added to @next; from time to time it is done. */
+static errcode_t discard_free(struct e4l_journal *j, const struct range *r,
+			      struct range *next)
+{
+	ext2_filsys fs = j->e->fs;
+	blk64_t ratio = EXT2FS_CLUSTER_RATIO(fs);
+	blk64_t end = r->blk + r->count, blk = r->blk;
+	blk64_t max = DISCARD_BYTES / fs->blocksize;
+	errcode_t err = 0;
+
+	if (blk < next->blk + next->count)
+		blk = next->blk + next->count;
+	for (; blk < end && !err; blk += ratio) {
+		if (ext2fs_test_block_bitmap2(fs->block_map, blk))
+			continue;
+		if (blk != next->blk + next->count || next->count >= max) {
+			err = discard(j, next);
+			*next = (struct range) { .blk = blk };
+		}
+		next->count += end - blk < ratio ? end - blk : ratio;
+	}
+	return err;
+}
+
+errcode_t e4l_discard_used(struct e4l_journal *j)
+{
+	struct range next = { 0 };
+	errcode_t err = 0;
+	size_t i;
+
+	if (!j->used.n)
+		return 0;
+	/* the first member is where it begins */
+	qsort(j->used.r, j->used.n, sizeof(*j->used.r), e4l_u64_cmp);
+	for (i = 0; i < j->used.n && !err; i++)
+		err = discard_free(j, &j->used.r[i], &next);
+	return err ? err : discard(j, &next);
+}

@@ -1,0 +1,153 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# e4repack --discard: what the run has freed is given back, and nothing else; an
+# image takes no more room on its disk than before, but for the journal.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+shim=$top_builddir/tests/tools/.libs/fail_io.so
+
+# taken FILE: bytes that it takes on its disk.
+taken() {
+	sync -f "$1"
+	echo $(($(stat -c '%b * %B' "$1")))
+}
+
+# holes FILE: the disk below makes holes where something was written.
+holes() {
+	truncate -s 1M "$1"
+	head -c 1M /dev/urandom >"$1"
+	before=$(taken "$1")
+	fallocate -p -o 0 -l 512K "$1" 2>/dev/null &&
+		[ "$(taken "$1")" -lt "$before" ]
+}
+holes "$work/holes" || skip 'files do not get holes here'
+
+# for what is in the journal, which was empty
+metadata=524288
+how=-z			# see digest()
+
+# discards OPTION...: repairs $img with it, and compares.
+discards() {
+	cp --sparse=always "$img" "$work/plain"
+	cp --sparse=always "$img" "$work/given"
+	was=$(taken "$work/given")
+	digest $how "$img" >"$work/before"
+	repack "$@" "$work/plain"
+	same "$what: not asked for" "$(report bytes_discarded)" 0
+	repack --discard "$@" "$work/given"
+	clean "$work/given"
+	digest $how "$work/given" >"$work/after"
+	unchanged "$work/before" "$work/after"
+	gone=$(report bytes_discarded)
+	is=$(taken "$work/given")
+	[ "$gone" -gt 0 ] || fail "$what: nothing was discarded"
+	[ "$is" -le $((was + metadata)) ] ||
+		fail "$what: $was, now $is bytes taken"
+	echo "$what: $gone discarded, $was taken before and $is after," \
+		"$(taken "$work/plain") without"
+	repack --discard "$@" "$work/given"
+	same "$what: a second run" "$(report bytes_discarded)" 0
+}
+
+what=sample
+check "$top_builddir/tests/tools/mkaged" \
+	"$top_srcdir/tests/recipes/sample.recipe" "$img"
+discards
+
+for features in '-b 4096' '-b 1024' '-b 4096 -O bigalloc -C 16384' \
+	'-b 4096 -O quota'; do
+	what=$features
+	aged "$img" <<-END
+		size 64M
+		mke2fs $features
+		mosaic /db size 2M written 8K unwritten 8K random
+		interleave /logs count 20 rounds 20 blocks 4
+		scatter /s frags 60 blocks 12 shuffle
+	END
+	discards
+done
+
+# all of the old directory, and none of the new
+what='a directory'
+aged "$img" <<END
+size 64M
+mke2fs -b 4096
+many /d count 3000 name a-name-that-takes-room-
+delete /d percent 98
+END
+how=-e
+discards --only=index
+how=-z
+
+# ---- a filesystem that begins somewhere, with something before and behind it
+what='at an offset'
+aged "$img" <<END
+size 32M
+mke2fs -b 4096
+scatter /s frags 60 blocks 12 shuffle
+END
+head -c 3M /dev/urandom >"$work/noise"
+cat "$work/noise" "$img" "$work/noise" >"$work/disk"
+repack --discard "$work/disk?offset=3145728"
+[ "$(report bytes_discarded)" -gt 0 ] || fail "$what: nothing was discarded"
+cmp -n 3145728 "$work/noise" "$work/disk" || fail "$what: what is before"
+tail -c 3M "$work/disk" | cmp - "$work/noise" || fail "$what: what is behind"
+digest -z "$img" >"$work/before"
+tail -c +3145729 "$work/disk" | head -c 32M >"$work/part"
+digest -z "$work/part" >"$work/after"
+unchanged "$work/before" "$work/after"
+clean "$work/part"
+
+# ---- what refuses: the repair is done all the same
+# refused ERRNO STATUS SENTENCE
+refused() {
+	what="refused by $1"
+	cp "$img" "$work/copy"
+	run env LD_PRELOAD="$shim" FAIL_IO_FILE="$work/copy" \
+		FAIL_IO_DISCARD="$1" "$e4repack" --json --discard "$work/copy"
+	cp "$out" "$work/.report"
+	same "$what: exit status" "$status" "$2"
+	one_sentence e4repack
+	says "$3"
+	reported 'bytes_discarded 0'
+	same "$what: done" "$(report files_done)" "$(report files_planned)"
+	clean "$work/copy"
+}
+if [ -e "$shim" ]; then
+	refused 95 0 'discards nothing: what was freed keeps its place'
+	refused 5 1 'cannot discard: Input/output error: all .* was done'
+else
+	echo 'no fail_io.so: not tried what refuses'
+fi
+
+# ---- what cannot be taken back
+what=-z
+mustfail 2 "$e4repack" --discard -z "$work/undo" "$img"
+one_sentence e4repack
+says 'what is discarded cannot be brought back$'
+[ ! -e "$work/undo" ] || fail "$what: an undo file was made"
+before=$(written "$img")
+repack -n --discard "$img"
+same '-n: written' "$(written "$img")" "$before"
+reported 'bytes_discarded 0'
+check "$e4repack" --discard "$img"
+grep -q '^Discarded  *[0-9.]* [KM]iB   of blocks' "$out" ||
+	fail "text: $(cat "$out")"
+
+# ---- a device that discards
+require_loop
+what='a device'
+aged "$img" <<END
+size 32M
+mke2fs -b 4096
+scatter /s frags 60 blocks 12 shuffle
+END
+was=$(taken "$img")
+attach "$img"
+repack --discard "$loop"
+[ "$(report bytes_discarded)" -gt 0 ] || fail "$what: nothing was discarded"
+detach "$loop"
+is=$(taken "$img")
+[ "$is" -le $((was + metadata)) ] ||
+	fail "$what: $was, now $is bytes taken"
+clean "$img"
