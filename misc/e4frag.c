@@ -42,6 +42,8 @@ static const struct args_option options[] = {
 	{ .name = "prometheus", .kind = ARGS_TEXT, .offset = AT(prometheus),
 	  .value = "FILE", .implied = "-",
 	  .help = "metrics for Prometheus, and no report" },
+	{ .name = "dirs", .kind = ARGS_FLAG, .offset = AT(by_dir),
+	  .help = "the worst directories with what is below as well" },
 	{ .name = "groups", .kind = ARGS_FLAG, .offset = AT(groups),
 	  .help = "a row per block group as well" },
 	{ .name = "top", .letter = 'n', .kind = ARGS_COUNT, .offset = AT(top),
@@ -119,6 +121,8 @@ static errcode_t on_piece(const struct e4l_piece *piece,
 	errcode_t err;
 
 	look_piece(&frag->look, piece, score);
+	if (frag->dirs)
+		dirs_piece(frag->dirs, piece, score);
 	if (!frag->forecast)
 		return 0;
 	if (score && e4l_score_can_be_better(score))
@@ -206,12 +210,16 @@ static errcode_t build_model(struct e4frag *frag)
 		frag->no_repair = begin_forecast(frag, &repair);
 	progress_start(&frag->progress, &frag->args, "scanning");
 	err = look_begin(&frag->look, frag->target.fs, frag->map);
+	if (!err && frag->by_dir && has_report(frag))
+		err = dirs_new(frag->e, frag->only, &frag->dirs);
 	if (!err)
 		err = e4l_model_build(frag->e, &opt, &frag->model);
 	if (!err) {
 		look_end(&frag->look);
 		make_forecast(frag);
 	}
+	if (!err && frag->dirs)
+		err = dirs_finish(frag->dirs, frag->sort, frag->top);
 	/* a report never says less because memory was short */
 	if (!err && (frag->no_repair == ENOMEM ||
 		     frag->no_repair == EXT2_ET_NO_MEMORY))
@@ -317,6 +325,7 @@ static int run(struct e4frag *frag, const char *target)
 	ok = is_whole(frag) && analyse(frag) && report(frag);
 	json_line_free(&frag->line);
 	e4l_model_free(&frag->model);
+	dirs_free(frag->dirs);
 	look_free(&frag->look);
 	if (frag->only)
 		ext2fs_free_inode_bitmap(frag->only);
@@ -327,10 +336,11 @@ static int run(struct e4frag *frag, const char *target)
 /* What is printed is one thing. */
 static bool are_together(const struct e4frag *frag)
 {
-	if (!frag->prometheus ||
-	    (!frag->files && !frag->groups && !frag->args.json))
+	if (!frag->prometheus || (!frag->files && !frag->groups &&
+				  !frag->by_dir && !frag->args.json))
 		return e4frag_can_write_prometheus(frag);
-	say("--prometheus goes with none of --files, --groups and --json");
+	say("--prometheus goes with none of --files, --dirs, --groups "
+	    "and --json");
 	return false;
 }
 

@@ -11,12 +11,13 @@
 #include "support/progress.h"
 #include "support/reasons.h"
 #include "support/target.h"
+#include "e4frag_dirs.h"
 #include "e4frag_look.h"
 
 struct e4frag {
 	/* what was asked for */
 	struct args_common args;	/* must be first: see support/args.h */
-	bool files, groups, map;
+	bool files, groups, map, by_dir;
 	const char *prometheus;		/* a file, or - */
 	uint64_t top, min_extents;
 	unsigned int sort;		/* enum e4l_sort */
@@ -29,6 +30,7 @@ struct e4frag {
 	struct progress progress;
 	dgrp_t groups_done, groups_all;
 	struct json_line line;		/* of --files */
+	struct dirs *dirs;		/* NULL: not asked for */
 	struct e4l_forecast *forecast;	/* NULL: there is none */
 	struct e4l_es_cache *cache;	/* of its extents */
 	uint64_t forecast_extents;	/* in files that could be better */
@@ -48,6 +50,12 @@ extern const char *const e4frag_sorts[];
 
 /* Prints the summary for people to @out. */
 void e4frag_print_text(FILE *out, const struct e4frag *frag);
+
+/* Prints its tables: files, and the directories and groups asked for. */
+void e4frag_print_tables(FILE *out, const struct e4frag *frag);
+
+/* Prints the table of the worst files without a title. */
+void e4frag_print_worst(FILE *out, const struct e4frag *frag);
 
 /* Prints the object e4frag/1.  False after saying what failed. */
 bool e4frag_print_json(const struct e4frag *frag);

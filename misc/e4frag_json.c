@@ -190,6 +190,32 @@ static json_t *map_object(const struct e4frag *frag)
 	return object;
 }
 
+#define SUBTREE(key) { #key, offsetof(struct subtree, key) }
+static const struct json_member subtree_members[] = {
+	SUBTREE(files), SUBTREE(blocks), SUBTREE(extents), SUBTREE(fragments),
+	SUBTREE(ideal_extents), SUBTREE(splits),
+};
+
+static json_t *subtrees_array(const struct dirs *d)
+{
+	json_t *array = json_array(), *object;
+	const char *path;
+	int failed = 0;
+	size_t i;
+
+	for (i = 0; i < dirs_count(d); i++) {
+		path = dirs_path(d, i);
+		object = json_members(dirs_at(d, i), subtree_members,
+				      COUNT(subtree_members));
+		failed |= json_object_set_new(object, "inode",
+					json_integer(dirs_at(d, i)->ino)) |
+			  json_object_set_new(object, "path", path ?
+					json_name(path) : json_null()) |
+			  json_array_append_new(array, object);
+	}
+	return json_checked(array, failed);
+}
+
 static json_t *paths_array(const struct e4frag *frag)
 {
 	json_t *array = json_array();
@@ -291,6 +317,9 @@ static json_t *report_object(const struct e4frag *frag)
 					      paths_array(frag));
 	if (frag->look.map)
 		failed |= json_object_set_new(report, "map", map_object(frag));
+	if (frag->dirs)
+		failed |= json_object_set_new(report, "subtrees",
+					      subtrees_array(frag->dirs));
 	if (frag->groups)
 		failed |= json_object_set_new(report, "groups",
 					      groups_array(m));

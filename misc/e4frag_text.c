@@ -149,89 +149,6 @@ static void print_free_space(FILE *out, const struct e4frag *frag)
 			print_bucket(out, frag, i);
 }
 
-/* ------------------------------------------------------------------- tables */
-
-static const struct table_column worst_columns[] = {
-	{ "excess", false }, { "extents", false }, { "fragments", false },
-	{ "ideal", false }, { "splits", false }, { "size", false },
-	{ "path", true },
-};
-
-/* The path in @row of the worst files, escaped beforehand. */
-struct worst_table {
-	const struct e4l_worst_file *files;
-	char **paths;
-};
-
-static const char *worst_cell(size_t row, unsigned int column,
-			      char buf[TABLE_CELL], const void *priv)
-{
-	const struct worst_table *table = priv;
-	const struct e4l_worst_file *w = &table->files[row];
-	const uint64_t counts[] = {
-		e4frag_excess(&w->score), w->score.extents, w->score.fragments,
-		w->score.ideal_extents, w->score.splits,
-	};
-
-	if (column < COUNT(counts))
-		return units_count(counts[column], buf);
-	if (column == COUNT(counts))
-		return units_size(w->size_bytes, buf);
-	if (table->paths && table->paths[row])
-		return table->paths[row];
-	snprintf(buf, TABLE_CELL, "(inode %u)", w->ino);
-	return buf;
-}
-
-static void print_worst(FILE *out, const struct e4frag *frag)
-{
-	struct worst_table table = { .files = frag->model.worst };
-	const char *path;
-	size_t i;
-
-	if (!frag->n_worst)
-		return;
-	table.paths = calloc(frag->n_worst, sizeof(*table.paths));
-	for (i = 0; table.paths && i < frag->n_worst; i++) {
-		path = frag->model.worst[i].path;
-		table.paths[i] = path ? text_escape(path, strlen(path),
-						    TEXT_FOR_PEOPLE) : NULL;
-	}
-	fprintf(out, "\nWorst files, by %s\n", e4frag_sorts[frag->sort]);
-	table_print(out, worst_columns, COUNT(worst_columns), frag->n_worst,
-		    worst_cell, &table);
-	for (i = 0; table.paths && i < frag->n_worst; i++)
-		free(table.paths[i]);
-	free(table.paths);
-}
-
-static const struct table_column group_columns[] = {
-	{ "group", false }, { "free blocks", false }, { "in runs", false },
-	{ "largest", false }, { "inodes", false }, { "fragmented", false },
-	{ "extents", false }, { "ideal", false },
-};
-
-static const char *group_cell(size_t row, unsigned int column,
-			      char buf[TABLE_CELL], const void *priv)
-{
-	const struct e4l_group_row *g = &((const struct e4l_group_row *)
-					  priv)[row];
-	const uint64_t counts[] = {
-		row, g->free_space.blocks, g->free_space.runs,
-		g->free_space.largest_blocks, g->inodes_used, g->fragmented,
-		g->extents, g->ideal_extents,
-	};
-
-	return units_count(counts[column], buf);
-}
-
-static void print_groups(FILE *out, const struct e4frag *frag)
-{
-	fprintf(out, "\nBlock groups (files count where their inode is)\n");
-	table_print(out, group_columns, COUNT(group_columns),
-		    frag->model.n_groups, group_cell, frag->model.groups);
-}
-
 /* ------------------------------------------------------------------ the end */
 
 static void print_damaged(FILE *out, const struct e4l_model *m)
@@ -335,9 +252,7 @@ void e4frag_print_text(FILE *out, const struct e4frag *frag)
 	print_files(out, frag);
 	print_directories(out, frag);
 	print_free_space(out, frag);
-	print_worst(out, frag);
-	if (frag->groups)
-		print_groups(out, frag);
+	e4frag_print_tables(out, frag);
 	print_damaged(out, &frag->model);
 	if (frag->no_repair)
 		print_most(out, frag);

@@ -121,8 +121,9 @@ static void collect_rows(const struct report *r, struct rows *rows)
 #define VALUE_WIDTH 16
 
 static const struct table_column columns[] = {
-	{ "name", true }, { "kept", false }, { "running", false },
-	{ "default", false }, { "unit", true }, { "meaning", true },
+	{ .title = "name", .left = true }, { .title = "kept" },
+	{ .title = "running" }, { .title = "default" },
+	{ .title = "unit", .left = true }, { .title = "meaning", .left = true },
 };
 
 static const char *row_cell(size_t i, unsigned int column,

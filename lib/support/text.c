@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 #include "text.h"
 #include "units.h"
 
@@ -75,18 +77,135 @@ char *text_escape(const char *name, size_t len, enum text_for use)
 	return text;
 }
 
+/* ------------------------------------------------------------------- tables */
+
+#define CUT "..."
+#define LEAST_NAME 20		/* columns, before others are left out for it */
+
+/* How many columns a terminal takes for a character. */
+static unsigned int columns_of(uint32_t ch)
+{
+	static const struct { uint32_t first, last; } wide[] = {
+		{ 0x1100, 0x115f }, { 0x2e80, 0xa4cf }, { 0xac00, 0xd7a3 },
+		{ 0xf900, 0xfaff }, { 0xfe30, 0xfe6f }, { 0xff00, 0xff60 },
+		{ 0xffe0, 0xffe6 }, { 0x1f300, 0x1faff }, { 0x20000, 0x3fffd },
+	};
+	unsigned int i;
+
+	if (ch >= 0x300 && ch < 0x370)
+		return 0;	/* combines with the one before */
+	for (i = 0; i < sizeof(wide) / sizeof(*wide); i++)
+		if (ch >= wide[i].first && ch <= wide[i].last)
+			return 2;
+	return 1;
+}
+
+/*
+ * The bytes of what must not be cut apart at the start of @text, which is
+ * escaped, and the columns that they take.
+ */
+static size_t next_piece(const char *text, unsigned int *columns)
+{
+	uint32_t ch;
+	size_t n = utf8_decode((const unsigned char *)text, strlen(text), &ch);
+
+	*columns = n ? columns_of(ch) : 1;
+	if (*text != '\\')
+		return n ? n : 1;
+	*columns = n = strnlen(text, sizeof("\\xNN") - 1);
+	return n;
+}
+
+static unsigned int text_columns(const char *text)
+{
+	unsigned int n, columns = 0;
+
+	for (; *text; columns += n)
+		text += next_piece(text, &n);
+	return columns;
+}
+
+/* Prints the end of @text, which tells more of a path than its start. */
+static void print_cut(FILE *out, const char *text, unsigned int room)
+{
+	unsigned int columns = text_columns(text), n;
+
+	if (columns > room) {
+		fputs(CUT, out);
+		room -= strlen(CUT);
+	}
+	for (; columns > room; columns -= n)
+		text += next_piece(text, &n);
+	fputs(text, out);
+}
+
 static void print_cell(FILE *out, const struct table_column *column,
 		       const char *text, int width, bool last)
 {
 	fputs("  ", out);
 	if (!column->left)
 		fprintf(out, "%*s", width, text);
+	else if (last && column->cut)
+		print_cut(out, text, width);
 	else if (last)
 		fputs(text, out);
 	else
 		fprintf(out, "%-*s", width, text);
 	if (last)
 		putc('\n', out);
+}
+
+/* What columns with these widths take; -1: is left out. */
+static unsigned int width_of(const int *width, unsigned int n)
+{
+	unsigned int all = 0, c;
+
+	for (c = 0; c < n; c++)
+		if (width[c] >= 0)
+			all += 2 + width[c];
+	return all;
+}
+
+/* Leaves out and shortens what @columns say until they fit into @limit. */
+static void fit(const struct table_column *columns, unsigned int n_columns,
+		int *width, unsigned int limit)
+{
+	unsigned int last = n_columns - 1, all, c, drop;
+	int name = width[last];
+
+	if (columns[last].cut && name > LEAST_NAME)
+		width[last] = LEAST_NAME;
+	while ((all = width_of(width, n_columns)) > limit) {
+		drop = last;
+		for (c = 0; c < last; c++)
+			if (width[c] >= 0 &&
+			    columns[c].drop > columns[drop].drop)
+				drop = c;
+		if (drop == last)
+			break;
+		width[drop] = -1;
+	}
+	if (!columns[last].cut || all > limit)
+		return;
+	if ((unsigned int)(name - width[last]) > limit - all)
+		width[last] += limit - all;
+	else
+		width[last] = INT_MAX;
+}
+
+static void print_row(FILE *out, const struct table_column *columns,
+		      unsigned int n_columns, const int *width, size_t row,
+		      table_cell *cell, const void *priv)
+{
+	char buf[TABLE_CELL];
+	unsigned int c;
+
+	for (c = 0; c < n_columns; c++)
+		if (width[c] >= 0)
+			print_cell(out, &columns[c],
+				   cell ? cell(row, c, buf, priv) :
+					  columns[c].title, width[c],
+				   c + 1 == n_columns);
 }
 
 void table_print(FILE *out, const struct table_column *columns,
@@ -96,22 +215,21 @@ void table_print(FILE *out, const struct table_column *columns,
 	int width[MAX_COLUMNS], n;
 	char buf[TABLE_CELL];
 	unsigned int c;
+	const char *text;
 	size_t r;
 
 	for (c = 0; c < n_columns; c++) {
 		width[c] = strlen(columns[c].title);
 		for (r = 0; r < rows; r++) {
-			n = strlen(cell(r, c, buf, priv));
+			text = cell(r, c, buf, priv);
+			n = columns[c].cut ? text_columns(text) : strlen(text);
 			width[c] = n > width[c] ? n : width[c];
 		}
 	}
-	for (c = 0; c < n_columns; c++)
-		print_cell(out, &columns[c], columns[c].title, width[c],
-			   c + 1 == n_columns);
+	fit(columns, n_columns, width, text_limit(out));
+	print_row(out, columns, n_columns, width, 0, NULL, NULL);
 	for (r = 0; r < rows; r++)
-		for (c = 0; c < n_columns; c++)
-			print_cell(out, &columns[c], cell(r, c, buf, priv),
-				   width[c], c + 1 == n_columns);
+		print_row(out, columns, n_columns, width, r, cell, priv);
 }
 
 const char *text_bar(double part, double whole, unsigned int width, char *buf)
@@ -138,4 +256,13 @@ unsigned int text_width(int fd)
 	if (!width)
 		return DEFAULT_WIDTH;
 	return width < MAX_WIDTH ? width : MAX_WIDTH;
+}
+
+unsigned int text_limit(FILE *out)
+{
+	int fd = fileno(out);
+
+	if (isatty(fd) || (fd == STDOUT_FILENO && getenv("COLUMNS")))
+		return text_width(fd);
+	return UINT_MAX;
 }

@@ -25,6 +25,10 @@ char *text_escape(const char *name, size_t len, enum text_for use);
 struct table_column {
 	const char *title;
 	bool left;	/* aligned to the left; numbers are to the right */
+	/* where a terminal is narrow: the last column is shortened, and before
+	 * that others are left out, the highest number first; 0: never */
+	bool cut;
+	unsigned int drop;
 };
 
 /*
@@ -41,6 +45,12 @@ typedef const char *table_cell(size_t row, unsigned int column,
 void table_print(FILE *out, const struct table_column *columns,
 		 unsigned int n_columns, size_t rows, table_cell *cell,
 		 const void *priv);
+
+/*
+ * How wide a line on @out may be: as wide as the terminal, or as COLUMNS in the
+ * environment says where standard output is none; else UINT_MAX.
+ */
+unsigned int text_limit(FILE *out);
 
 /*
  * Columns of the terminal @fd; where it is none, those that the environment's

@@ -32,7 +32,7 @@ if [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1; then
 	}
 fi
 
-for options in '' --groups --top=0 '--sort=size --top=100'; do
+for options in '' --groups --dirs --top=0 '--sort=size --top=100'; do
 	# shellcheck disable=SC2086
 	check "$e4frag" --json $options "$img"
 	cp "$out" "$work/doc"

@@ -90,7 +90,7 @@ digests "$work/whole" >"$work/before"
 
 e4check=$(tool e2fsck/e4check)
 each reads "$e4check" --threads=1 "$img"
-each reads "$(tool misc/e4frag)" "$img"
+each reads "$(tool misc/e4frag)" --dirs "$img"
 each reads "$(tool misc/e4frag)" --prometheus "$img"
 each reads "$(tool misc/e4repack)" -n "$img"
 each reads "$(tool misc/tune4fs)" -n --set dir_ireserve=64 "$img"

@@ -283,7 +283,8 @@ static const char *cell(size_t row, unsigned int column, char *buf,
 START_TEST(aligns_tables)
 {
 	static const struct table_column columns[] = {
-		{ "n", false }, { "what", true }, { "path", true },
+		{ .title = "n" }, { .title = "what", .left = true },
+		{ .title = "path", .left = true },
 	};
 	static const char *const rows[][3] = {
 		{ "1,000", "x", "/a" },
@@ -300,6 +301,81 @@ START_TEST(aligns_tables)
 			 "  1,000  x       /a\n"
 			 "      2  longer  /a/very/long\n");
 	free(text);
+}
+END_TEST
+
+#define KANJI "\xe6\xbc\xa2\xe5\xad\x97"
+
+static const char *narrow_cell(size_t row, unsigned int column,
+			       char buf[TABLE_CELL], const void *priv)
+{
+	static const char *const rows[][3] = {
+		{ "1", "22", "/srv/mail/anybody/of/these/people/new" },
+		{ "333", "4", "/\\x1b\\x5b31m\\x1b/" KANJI KANJI "/\\xff\\xff" },
+	};
+
+	(void)buf;
+	(void)priv;
+	return rows[row][column];
+}
+
+/* What is printed to a standard output with this many columns. */
+static const char *narrow(const char *columns)
+{
+	static const struct table_column titles[] = {
+		{ .title = "a" }, { .title = "much", .drop = 1 },
+		{ .title = "path", .left = true, .cut = true },
+	};
+	static char text[1000];
+	int old = dup(STDOUT_FILENO);
+	FILE *file = tmpfile();
+	size_t n;
+
+	fflush(stdout);
+	dup2(fileno(file), STDOUT_FILENO);
+	if (columns)
+		setenv("COLUMNS", columns, 1);
+	else
+		unsetenv("COLUMNS");
+	table_print(stdout, titles, 3, 2, narrow_cell, NULL);
+	fflush(stdout);
+	dup2(old, STDOUT_FILENO);
+	close(old);
+	rewind(file);
+	n = fread(text, 1, sizeof(text) - 1, file);
+	text[n] = '\0';
+	fclose(file);
+	unsetenv("COLUMNS");
+	return text;
+}
+
+/* Columns go, then paths lose their start, and neither an escape nor a
+ * character is cut apart. */
+START_TEST(narrows_tables)
+{
+	const char *all =
+		"    a  much  path\n"
+		"    1    22  /srv/mail/anybody/of/these/people/new\n"
+		"  333     4  /\\x1b\\x5b31m\\x1b/" KANJI KANJI "/\\xff\\xff\n";
+
+	ck_assert_str_eq(narrow(NULL), all);
+	ck_assert_str_eq(narrow("200"), all);
+	ck_assert_str_eq(narrow("33"),
+			 "    a  much  path\n"
+			 "    1    22  .../these/people/new\n"
+			 "  333     4  ..." KANJI KANJI "/\\xff\\xff\n");
+	ck_assert_str_eq(narrow("32"),
+			 "    a  path\n"
+			 "    1  ...dy/of/these/people/new\n"
+			 "  333  ...\\x1b/" KANJI KANJI "/\\xff\\xff\n");
+	ck_assert_str_eq(narrow("30"),
+			 "    a  path\n"
+			 "    1  .../of/these/people/new\n"
+			 "  333  .../" KANJI KANJI "/\\xff\\xff\n");
+	ck_assert_str_eq(narrow("1"),
+			 "    a  path\n"
+			 "    1  .../these/people/new\n"
+			 "  333  ..." KANJI KANJI "/\\xff\\xff\n");
 }
 END_TEST
 
@@ -572,6 +648,7 @@ int main(void)
 	tcase_add_loop_test(tc, writes_lines, 0, COUNT(names));
 	tcase_add_test(tc, fills_bars);
 	tcase_add_test(tc, aligns_tables);
+	tcase_add_test(tc, narrows_tables);
 	tcase_add_test(tc, draws_progress);
 	tcase_add_test(tc, interrupts);
 	tcase_add_test(tc, hears_signals);
