@@ -35,10 +35,16 @@ const char *const e4frag_sorts[] = {
 	NULL
 };
 
+enum { FILES_JSON, FILES_TABLE, FILES_NONE };
+static const char *const files_forms[] = { "json", "table", NULL };
+
+#define TOP_NOT_GIVEN UINT64_MAX
+
 #define AT(member) offsetof(struct e4frag, member)
 static const struct args_option options[] = {
-	{ .name = "files", .kind = ARGS_FLAG, .offset = AT(files),
-	  .help = "one line of JSON per file, and no report" },
+	{ .name = "files", .kind = ARGS_CHOICE, .offset = AT(files_form),
+	  .value = "FORM", .implied = "json", .choices = files_forms,
+	  .help = "each file, as lines of json or as a table" },
 	{ .name = "prometheus", .kind = ARGS_TEXT, .offset = AT(prometheus),
 	  .value = "FILE", .implied = "-",
 	  .help = "metrics for Prometheus, and no report" },
@@ -88,11 +94,12 @@ static errcode_t on_file(const struct e4l_file *file, void *priv)
 	return EIO;
 }
 
-/* Is there more to print than lines of --files? */
+/* Is there more to print than --files? */
 static bool has_report(const struct e4frag *frag)
 {
-	return !frag->files && (frag->args.json || frag->prometheus ||
-				!frag->args.quiet);
+	if (frag->files || frag->table)
+		return false;
+	return frag->args.json || frag->prometheus || !frag->args.quiet;
 }
 
 /* ------------------------------------------------- what a repair could do now */
@@ -290,6 +297,10 @@ static bool report(const struct e4frag *frag)
 		say_reads(frag->target.name, frag->e);
 	if (frag->files)
 		return true;
+	if (frag->table) {
+		e4frag_print_worst(stdout, frag);
+		return true;
+	}
 	if (frag->prometheus)
 		return e4frag_print_prometheus(frag);
 	if (frag->args.json)
@@ -336,8 +347,13 @@ static int run(struct e4frag *frag, const char *target)
 /* What is printed is one thing. */
 static bool are_together(const struct e4frag *frag)
 {
-	if (!frag->prometheus || (!frag->files && !frag->groups &&
-				  !frag->by_dir && !frag->args.json))
+	if (frag->table && frag->args.json) {
+		say("--files=table is not JSON: --files=json is");
+		return false;
+	}
+	if (!frag->prometheus || (!frag->files && !frag->table &&
+				  !frag->groups && !frag->by_dir &&
+				  !frag->args.json))
 		return e4frag_can_write_prometheus(frag);
 	say("--prometheus goes with none of --files, --dirs, --groups "
 	    "and --json");
@@ -346,7 +362,9 @@ static bool are_together(const struct e4frag *frag)
 
 int main(int argc, char **argv)
 {
-	struct e4frag frag = { .top = DEFAULT_TOP };
+	struct e4frag frag = {
+		.top = TOP_NOT_GIVEN, .files_form = FILES_NONE,
+	};
 	int first, status;
 
 	/* malloc would raise it, and the heap grow with the holes they leave */
@@ -354,6 +372,10 @@ int main(int argc, char **argv)
 	first = args_parse(&tool, argc, argv, &frag, &status);
 	if (first < 0)
 		return status;
+	frag.files = frag.files_form == FILES_JSON;
+	frag.table = frag.files_form == FILES_TABLE;
+	if (frag.top == TOP_NOT_GIVEN)
+		frag.top = frag.table ? MAX_TOP : DEFAULT_TOP;
 	if (!are_together(&frag))
 		return say_done(STATUS_USAGE);
 	if (frag.files && !isatty(STDOUT_FILENO))

@@ -17,7 +17,8 @@
 struct e4frag {
 	/* what was asked for */
 	struct args_common args;	/* must be first: see support/args.h */
-	bool files, groups, map, by_dir;
+	unsigned int files_form;	/* of --files */
+	bool files, table, groups, map, by_dir;
 	const char *prometheus;		/* a file, or - */
 	uint64_t top, min_extents;
 	unsigned int sort;		/* enum e4l_sort */

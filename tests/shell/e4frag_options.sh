@@ -13,7 +13,8 @@ documented "$e4frag" misc/e4frag.8 files prometheus dirs groups top= sort= min-e
 
 for options in '' --groups --dirs '--top 3' '-n 0' '--sort=excess' '--sort extents' \
 	'--sort=fragments' '--sort=size' '--min-extents=7' --quiet '-q -v' \
-	--progress=never --progress=auto --json --files '--files --json'; do
+	--progress=never --progress=auto --json --files '--files --json' \
+	--files=json --files=table '--files=table -q'; do
 	# shellcheck disable=SC2086
 	check "$e4frag" $options "$img"
 	case $options in
@@ -21,6 +22,7 @@ for options in '' --groups --dirs '--top 3' '-n 0' '--sort=excess' '--sort exten
 	*) [ ! -s "$err" ] || fail "$options: talks on stderr" ;;
 	esac
 	case $options in
+	*table*) [ -s "$out" ] ;;
 	*-q*) [ ! -s "$out" ] ;;
 	*) [ -s "$out" ] ;;
 	esac || fail "$options: not the report"
@@ -45,6 +47,7 @@ wrong --top=-1 "$img"
 wrong --top=1x "$img"
 wrong --top=99999999999999999999 "$img"
 wrong --min-extents=many "$img"
+wrong --files=list "$img"
 wrong --sort=beauty "$img"
 wrong --progress=maybe "$img"
 wrong --json=yes "$img"
