@@ -45,6 +45,11 @@ static errcode_t on_locality(const struct e4l_dir_locality *l, void *priv)
 {
 	struct check *ck = priv;
 
+	if (l->spare_blocks)
+		FOUND(ck, DIR_SPARSE, .ino = l->dir, .got = l->blocks,
+		      .want = l->blocks - l->spare_blocks);
+	else if (l->wants_index)
+		FOUND(ck, DIR_LINEAR, .ino = l->dir, .got = l->blocks);
 	if (is_spread(l))
 		FOUND(ck, DIR_SPREAD, .ino = l->dir, .got = l->itable_blocks,
 		      .want = l->itable_blocks_ideal);

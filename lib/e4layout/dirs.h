@@ -20,6 +20,13 @@ struct e4l_dir_locality {
 	uint32_t inodes;		/* distinct */
 	uint32_t itable_blocks;		/* distinct */
 	uint32_t itable_blocks_ideal;	/* if the inodes were side by side */
+	uint64_t blocks;		/* of its own; 0: it is inline */
+	/*
+	 * What e4l_compact_dirs() is good for: it could have so many blocks
+	 * fewer, at least; it has outgrown the linear form.
+	 */
+	uint64_t spare_blocks;
+	bool wants_index;
 };
 
 struct e4l_dirs_ops {

@@ -135,6 +135,35 @@ aged "$img" <"$work/recipe"
 check "$e4check" --layout-only "$img"
 ! grep -q '^layout:' "$out" || { show_run; fail "side by side"; }
 
+# Names that were there once, and more than the linear form is for.
+aged "$img" <<'END'
+size 32M
+mke2fs -b 1024 -N 4000
+many /d count 400 name a-name-that-takes-room-
+delete /d percent 95
+END
+check "$e4check" --layout-only "$img"
+found directory-sparse
+grep -q '(/d): blocks of the directory: [0-9]*, enough: [0-9]*$' "$out" ||
+	fail "does not count a directory's blocks"
+grep -q "^to fix: e4repack --only=index $img" "$out" ||
+	fail "no word of --only=index"
+check "$e4repack" -q --only=index "$img"
+check "$e4check" --layout-only "$img"
+! grep -q '^layout: directory-[^s]*sparse' "$out" || { show_run; fail "not fixed"; }
+
+aged "$img" <<'END'
+size 32M
+mke2fs -b 1024 -N 4000
+many /linear count 400 name a-name-that-takes-room-
+END
+check "$e4check" --layout-only "$img"
+found directory-linear
+check "$e4repack" -q --only=index "$img"
+check "$e4check" --layout-only "$img"
+! grep -q '^layout: directory-linear' "$out" ||
+	{ show_run; fail "not fixed"; }
+
 # A bad value, as another program could have left it.
 rm -f "$img"
 mke2fs -qq -F -t ext4 "$img" 16M >/dev/null

@@ -268,6 +268,16 @@ static const struct e4l_dirs_ops got_ops = {
 	.entry = got_entry, .locality = got_locality, .damage = got_damage,
 };
 
+/* By its size; 0: it is inline. */
+static uint64_t own_blocks(ext2_filsys fs, ext2_ino_t ino)
+{
+	struct ext2_inode inode;
+
+	ck_assert_int_eq(ext2fs_read_inode(fs, ino, &inode), 0);
+	return inode.i_flags & EXT4_INLINE_DATA_FL ? 0 :
+	       EXT2_I_SIZE(&inode) / fs->blocksize;
+}
+
 static void compare_dirs(ext2_filsys fs)
 {
 	unsigned int dirs = 0;
@@ -279,7 +289,11 @@ static void compare_dirs(ext2_filsys fs)
 		if (want.is_dir[ino])
 			l = locality_of(fs, ino);
 		dirs += want.is_dir[ino];
-		ck_assert_mem_eq(&got.l[ino], &l, sizeof(l));
+		ck_assert_mem_eq(&got.l[ino], &l,
+				 offsetof(struct e4l_dir_locality, blocks));
+		if (want.is_dir[ino])
+			ck_assert_uint_eq(got.l[ino].blocks,
+					  own_blocks(fs, ino));
 	}
 	ck_assert_uint_eq(got.dotdots, dirs);
 	ck_assert_uint_eq(got.entries, want.n_links + dirs);

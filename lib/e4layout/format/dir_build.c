@@ -82,9 +82,8 @@ static errcode_t cut_leaves(const struct e4l_dir_builder *b, unsigned int used,
 	return err;
 }
 
-/* How many index blocks are needed at each level. */
-static errcode_t cut_index(const struct e4l_dir_builder *b,
-			   struct e4l_dir_shape *s)
+errcode_t e4l_dir_cut_index(const struct e4l_dir_builder *b,
+			    struct e4l_dir_shape *s)
 {
 	uint32_t limit = dx_limit(b, DX_NODE_AT), n = s->leaves, i;
 	unsigned int max = ext2fs_has_feature_largedir(b->fs->super) ? 2 : 1;
@@ -117,7 +116,7 @@ errcode_t e4l_dir_shape(const struct e4l_dir_builder *b, bool indexed,
 		err = cut_leaves(b, DIR_DOTS_BYTES, room, s);
 	s->blocks = s->leaves;
 	if (!err && indexed)
-		err = cut_index(b, s);
+		err = e4l_dir_cut_index(b, s);
 	if (err) {
 		free(s->start);
 		s->start = NULL;

@@ -63,6 +63,13 @@ errcode_t e4l_dir_shape(const struct e4l_dir_builder *b, bool indexed,
 			struct e4l_dir_shape *shape);
 
 /*
+ * Finds from an index' leaves how many index blocks it needs at each level, and
+ * blocks in all.  Errors: E4L_ET_DIR_TOO_LARGE.
+ */
+errcode_t e4l_dir_cut_index(const struct e4l_dir_builder *b,
+			    struct e4l_dir_shape *shape);
+
+/*
  * Makes block @blk in @buf, a block of zeroes.  A linear directory may have
  * empty blocks behind those of its shape.
  */

@@ -16,6 +16,7 @@
 #include <string.h>
 #include "e4layout/base/array.h"
 #include "e4layout/format/dir_block.h"
+#include "e4layout/format/dir_use.h"
 #include "dirs.h"
 #include "e4layout/base/io_pool.h"
 
@@ -29,7 +30,10 @@ struct dir {
 	uint32_t generation;
 	size_t run;		/* its first */
 	uint64_t blocks;	/* in this batch */
+	struct e4l_dir_use use;	/* blocks: by its map */
 	bool encrypted;
+	bool has_hashes;	/* after its names */
+	bool stays;		/* as it is: see judge_use() */
 	bool begun;		/* it began in an earlier batch */
 	bool last;		/* it ends in this one */
 };
@@ -51,6 +55,7 @@ struct e4l_dirs {
 	struct run *runs;
 	size_t n_runs;
 	uint64_t claimed;		/* blocks, so far */
+	ext2_ino_t lost_found;		/* where mke2fs makes it, or is named */
 	uint8_t *is_dir;		/* a bit for each inode, if needed */
 	/* the round */
 	size_t run, end_run;		/* next() has given what is before */
@@ -65,7 +70,11 @@ struct e4l_dirs {
 struct job {
 	struct e4l_dirs *d;
 	struct e4l_want wants[JOB_BLOCKS];
-	struct { uint32_t dir, lblk; } of[JOB_BLOCKS];
+	struct {
+		uint32_t dir, lblk;
+		struct e4l_dir_use use;	/* of the block */
+		bool damaged;
+	} of[JOB_BLOCKS];
 	size_t n;
 	char *scratch;
 	ext2_ino_t *inos;		/* the directory, what a block holds */
@@ -76,6 +85,9 @@ struct job {
 	size_t n_done;
 	struct e4l_damage *damage;
 	size_t n_damage;
+	struct e4l_dir_use *use;	/* of the block at hand */
+	unsigned int hash_bytes;	/* of each of its entries */
+	ext2_ino_t lost_found;		/* if it is named there */
 	errcode_t err;
 };
 
@@ -177,6 +189,18 @@ static bool is_wanted(struct e4l_dirs *d, const struct e4l_dirent *entry)
 	       (!d->ops.wanted || d->ops.wanted(entry, d->priv));
 }
 
+/* Keeps what decides whether its directory is worth being built anew. */
+static void note_use(struct job *job, const struct e4l_dirent *entry)
+{
+	if (e4l_dirent_is_dotdot(entry))
+		return;
+	e4l_dir_use_add(job->use, dirent_bytes(entry->name_len) +
+				  job->hash_bytes);
+	if (entry->dir == EXT2_ROOT_INO && entry->name_len == 10 &&
+	    !memcmp(entry->name, "lost+found", 10))
+		job->lost_found = entry->ino;
+}
+
 /*
  * Hands out the entries of a part of a directory; those that count for locality
  * go to job->inos as well.
@@ -193,6 +217,7 @@ static void parse(struct job *job, struct e4l_dir_walk *w, blk64_t blk)
 			job_damage(job, w->dir, blk, E4L_ET_DIR_CORRUPT);
 			continue;
 		}
+		note_use(job, &entry);
 		if (is_wanted(d, &entry)) {
 			if (!locked)
 				pthread_mutex_lock(&d->lock);
@@ -213,8 +238,9 @@ static void collect(struct job *job, uint32_t index)
 	size_t i;
 
 	if (dir->blocks == 1 && !dir->begun && dir->last) {
-		job->done[job->n_done++] = count_inos(job->d->e->fs, dir->ino,
-						      job->inos, job->n_inos);
+		job->done[job->n_done] = count_inos(job->d->e->fs, dir->ino,
+						    job->inos, job->n_inos);
+		job->done[job->n_done++].blocks = 1;
 		return;
 	}
 	for (i = 1; i < job->n_inos; i++) {
@@ -234,11 +260,15 @@ static void visit_block(const struct e4l_want *want, const void *block,
 	ext2_filsys fs = job->d->e->fs;
 	uint32_t index = job->of[want->slot].dir;
 	const struct dir *dir = &job->d->dirs[index];
+	size_t damages = job->n_damage;
 
 	if (job->err)
 		return;
 	job->inos[0] = dir->ino;
 	job->n_inos = 1;
+	job->use = &job->of[want->slot].use;
+	job->hash_bytes = dir->has_hashes ? DIR_HASH_BYTES : 0;
+	*job->use = (struct e4l_dir_use) { 0 };
 	if (!block)
 		job_damage(job, dir->ino, want->blk, E4L_ET_READ_DIR);
 	else if (!e4l_dir_block_csum_ok(fs, dir->ino, dir->generation, block))
@@ -250,6 +280,7 @@ static void visit_block(const struct e4l_want *want, const void *block,
 				.has_dots = !job->of[want->slot].lblk,
 				.buf = block, .len = fs->blocksize,
 		      }, want->blk);
+	job->of[want->slot].damaged = job->n_damage > damages;
 	if (job->d->ops.locality)
 		collect(job, index);
 }
@@ -283,6 +314,7 @@ static errcode_t dirs_work(void *arg, void *priv)
 	struct job *job = arg;
 
 	job->n_pairs = job->n_done = job->n_damage = 0;
+	job->lost_found = 0;
 	job->err = 0;
 	e4l_gather(job->d->e, job->wants, job->n, job->scratch, visit_block,
 		   job);
@@ -321,11 +353,30 @@ static errcode_t deliver(struct e4l_dirs *d, const struct job *job)
 	return err;
 }
 
+/* What the job's blocks hold, for their directories. */
+static void add_use(struct e4l_dirs *d, const struct job *job)
+{
+	size_t i;
+
+	for (i = 0; i < job->n; i++) {
+		struct dir *dir = &d->dirs[job->of[i].dir];
+		const struct e4l_dir_use *use = &job->of[i].use;
+
+		dir->use.bytes += use->bytes;
+		if (dir->use.longest < use->longest)
+			dir->use.longest = use->longest;
+		dir->stays |= job->of[i].damaged;
+	}
+	if (job->lost_found)
+		d->lost_found = job->lost_found;
+}
+
 static errcode_t dirs_done(void *arg, void *priv)
 {
 	struct job *job = arg;
 	errcode_t err = deliver(priv, job);
 
+	add_use(priv, job);
 	return err ? err : keep_pairs(priv, job);
 }
 
@@ -363,10 +414,28 @@ static int run_cmp(const void *a, const void *b)
 	return x->dir < y->dir ? -1 : x->dir > y->dir;
 }
 
-static errcode_t tell_locality(struct e4l_dirs *d, struct e4l_dir_locality l)
+/* What building it anew would gain. */
+static void judge_use(const struct e4l_dirs *d, const struct dir *dir,
+		      struct e4l_dir_locality *l)
+{
+	const struct e4l_dir_use *u = &dir->use;
+	uint64_t most;
+
+	l->blocks = u->blocks;
+	if (dir->stays || dir->ino == d->lost_found || u->blocks < 2)
+		return;
+	most = e4l_dir_most_blocks(u);
+	if (most && most < u->blocks && e4l_dir_is_sparse(u))
+		l->spare_blocks = u->blocks - most;
+	l->wants_index = most && e4l_dir_is_outgrown(u);
+}
+
+static errcode_t tell_locality(struct e4l_dirs *d, const struct dir *dir,
+			       struct e4l_dir_locality l)
 {
 	errcode_t err;
 
+	judge_use(d, dir, &l);
 	pthread_mutex_lock(&d->lock);
 	err = d->ops.locality(&l, d->priv);
 	pthread_mutex_unlock(&d->lock);
@@ -374,12 +443,12 @@ static errcode_t tell_locality(struct e4l_dirs *d, struct e4l_dir_locality l)
 }
 
 /* The huge directory has been read to its end: counts it. */
-static errcode_t count_seen(struct e4l_dirs *d, ext2_ino_t dir)
+static errcode_t count_seen(struct e4l_dirs *d, const struct dir *dir)
 {
 	struct counter c = { .fs = d->e->fs };
 	ext2_ino_t ino, max = d->e->fs->super->s_inodes_count;
 
-	set_bit(d->seen, dir);
+	set_bit(d->seen, dir->ino);
 	for (ino = 1; ino <= max && ino; ino++)
 		if (d->seen[ino / 8] == 0)
 			ino |= 7;
@@ -387,7 +456,7 @@ static errcode_t count_seen(struct e4l_dirs *d, ext2_ino_t dir)
 			count_ino(&c, ino);
 	free(d->seen);
 	d->seen = NULL;
-	return tell_locality(d, counted(&c, dir));
+	return tell_locality(d, dir, counted(&c, dir->ino));
 }
 
 /* Directories @first to @end were read; those of one block are counted. */
@@ -414,7 +483,7 @@ static errcode_t count_pairs(struct e4l_dirs *d, size_t first, size_t end)
 		}
 		if (!counted_own)
 			count_ino(&c, own);
-		err = tell_locality(d, counted(&c, own));
+		err = tell_locality(d, &d->dirs[i], counted(&c, own));
 	}
 	d->n_pairs = 0;
 	return err;
@@ -446,7 +515,7 @@ static errcode_t read_round(struct e4l_dirs *d, size_t first, size_t end)
 		return err;
 	if (!d->huge)
 		return count_pairs(d, first, end);
-	return d->dirs[first].last ? count_seen(d, d->dirs[first].ino) : 0;
+	return d->dirs[first].last ? count_seen(d, &d->dirs[first]) : 0;
 }
 
 /* How many directories from @first on make a round. */
@@ -522,7 +591,8 @@ static errcode_t read_inline(struct e4l_dirs *d, const struct e4l_piece *piece)
 		.buf = i_block + DIR_INLINE_PARENT,
 		.len = I_BLOCK_BYTES - DIR_INLINE_PARENT,
 	}, tail = head;
-	struct job job = { .d = d, .n_inos = 1 };
+	struct e4l_dir_use use = { 0 };
+	struct job job = { .d = d, .n_inos = 1, .use = &use };
 
 	tail.buf = e4l_inline_value(piece->inode, EXT2_INODE_SIZE(fs->super),
 				    &tail.len);
@@ -549,12 +619,23 @@ static errcode_t read_inline(struct e4l_dirs *d, const struct e4l_piece *piece)
 
 static errcode_t add_dir(struct e4l_dirs *d, const struct e4l_piece *piece)
 {
+	ext2_filsys fs = d->e->fs;
+	uint32_t flags = piece->inode->i_flags;
+
 	if (e4l_grow(&d->dirs, d->n_dirs, sizeof(*d->dirs)))
 		return ENOMEM;
 	d->dirs[d->n_dirs++] = (struct dir) {
 		.ino = piece->ino, .run = d->n_runs,
 		.generation = piece->inode->i_generation,
-		.encrypted = piece->inode->i_flags & EXT4_ENCRYPT_FL,
+		.encrypted = flags & EXT4_ENCRYPT_FL,
+		.has_hashes = flags & EXT4_ENCRYPT_FL &&
+			      flags & EXT4_CASEFOLD_FL,
+		.stays = piece->map != E4L_MAP_EXTENTS,
+		.use = {
+			.fs = fs,
+			.indexed = flags & EXT2_INDEX_FL &&
+				   ext2fs_has_feature_dir_index(fs->super),
+		},
 	};
 	return 0;
 }
@@ -575,6 +656,8 @@ static errcode_t add_run(struct e4l_dirs *d, ext2_ino_t ino,
 		return tell_damage(d, ino, x->pblk, E4L_ET_TREE_LOOP);
 	d->claimed += x->len;
 	dir->blocks += x->len;
+	dir->stays |= x->lblk != dir->use.blocks;
+	dir->use.blocks += x->len;
 	if (e4l_grow(&d->runs, d->n_runs, sizeof(*d->runs)))
 		return ENOMEM;
 	d->runs[d->n_runs++] = (struct run) {
@@ -586,6 +669,7 @@ static errcode_t add_run(struct e4l_dirs *d, ext2_ino_t ino,
 
 errcode_t e4l_dirs_add_piece(struct e4l_dirs *d, const struct e4l_piece *piece)
 {
+	struct dir *dir;
 	errcode_t err = 0;
 	size_t i;
 
@@ -599,7 +683,10 @@ errcode_t e4l_dirs_add_piece(struct e4l_dirs *d, const struct e4l_piece *piece)
 		err = add_run(d, piece->ino, &piece->extents[i]);
 	if (err)
 		return err;
-	d->dirs[d->n_dirs - 1].last = piece->last;
+	dir = &d->dirs[d->n_dirs - 1];
+	dir->last = piece->last;
+	dir->stays |= piece->last && dir->use.blocks * d->e->fs->blocksize !=
+		      EXT2_I_SIZE((struct ext2_inode *)piece->inode);
 	if (d->n_runs >= BATCH_RUNS || d->n_dirs >= BATCH_RUNS)
 		err = flush(d);
 	return err;
@@ -646,6 +733,7 @@ errcode_t e4l_dirs_new(struct e4l *e, const struct e4l_dirs_ops *ops,
 	d->e = e;
 	d->ops = *ops;
 	d->priv = priv;
+	d->lost_found = EXT2_FIRST_INO(e->fs->super);
 	pthread_mutex_init(&d->lock, NULL);
 	if (ops->locality && !ext2fs_has_feature_filetype(e->fs->super))
 		err = learn_dirs(d);

@@ -24,14 +24,12 @@
 #include "e4layout/base/array.h"
 #include "e4layout/base/io_pool.h"
 #include "e4layout/format/dir_block.h"
-#include "e4layout/format/dir_build.h"
+#include "e4layout/format/dir_use.h"
 #include "e4layout/format/format.h"
 #include "e4layout/journal/journal.h"
 #include "e4layout/plan/cost.h"
 #include "e4layout/plan/space.h"
 
-#define FILL_PERCENT	80
-#define SPARSE_PERCENT	50	/* leaves that are fuller have lost little */
 #define ROOT_EXTENTS	4	/* that an inode holds without a tree */
 #define MAX_BLOCKS	(ROOT_EXTENTS * E4L_WRITTEN_MAX_BLOCKS)
 /* Bytes of memory for a byte of a directory: it, its entries, the new one. */
@@ -67,10 +65,9 @@ struct compact {
 /* A directory's content, and the entries in it. */
 struct content {
 	struct e4l_dir_builder b;
-	bool indexed;			/* as it is */
+	struct e4l_dir_use use;		/* as it is */
 	char *blocks;
 	struct e4l_new_dirent *v;	/* names are in the blocks */
-	uint64_t bytes;			/* that the entries take */
 };
 
 /* ------------------------------------------------------------------ 1. scan */
@@ -263,7 +260,7 @@ static errcode_t add_entry(struct content *x, const struct e4l_dirent *entry,
 	if (err)
 		return err;
 	x->v[x->b.n++] = d;
-	x->bytes += e4l_dirent_bytes(&x->b, d.name_len);
+	e4l_dir_use_add(&x->use, e4l_dirent_bytes(&x->b, d.name_len));
 	return 0;
 }
 
@@ -328,7 +325,7 @@ static uint8_t hash_version(const struct compact *c, const struct dir *dir,
 	const struct ext2_dx_root_info *root = (const void *)
 		(x->blocks + DX_INFO_AT);
 
-	if (x->indexed)
+	if (x->use.indexed)
 		return root->hash_version;
 	return x->b.hashes_on_disk ? EXT2_HASH_SIPHASH :
 				     c->e->fs->super->s_def_hash_version;
@@ -346,11 +343,14 @@ static errcode_t read_dir(struct compact *c, const struct dir *dir,
 			.fs = fs, .ino = dir->ino,
 			.generation = dir->generation,
 			.hashes_on_disk = keeps_hashes(dir),
-			.fill_percent = FILL_PERCENT,
+			.fill_percent = E4L_DIR_FILL_PERCENT,
 			.entry = get_entry,
 		},
-		.indexed = dir->flags & EXT2_INDEX_FL &&
-			   ext2fs_has_feature_dir_index(fs->super),
+		.use = {
+			.fs = fs, .blocks = dir->blocks,
+			.indexed = dir->flags & EXT2_INDEX_FL &&
+				   ext2fs_has_feature_dir_index(fs->super),
+		},
 		.blocks = malloc(dir->blocks * fs->blocksize),
 	};
 	if (!x->blocks)
@@ -363,27 +363,6 @@ static errcode_t read_dir(struct compact *c, const struct dir *dir,
 }
 
 /* ------------------------------------------------------------------ 2. plan */
-
-/* Whether one block holds them and has room for more. */
-static bool fits_block(const struct content *x)
-{
-	return x->bytes * 100 <= (uint64_t)FILL_PERCENT *
-				 e4l_dir_leaf_bytes(x->b.fs);
-}
-
-static bool wants_index(const struct content *x)
-{
-	return ext2fs_has_feature_dir_index(x->b.fs->super) && !fits_block(x);
-}
-
-/* Whether its leaves are so empty that it must have lost entries. */
-static bool is_sparse(const struct dir *dir, const struct content *x)
-{
-	uint64_t room = (dir->blocks - x->indexed) *
-			e4l_dir_leaf_bytes(x->b.fs);
-
-	return x->bytes * 100 < room * SPARSE_PERCENT;
-}
 
 /* In the order of an index. */
 static errcode_t sort_entries(const struct dir *dir, struct content *x)
@@ -408,7 +387,7 @@ static errcode_t sort_entries(const struct dir *dir, struct content *x)
 static errcode_t find_shape(const struct dir *dir, struct content *x,
 			    struct e4l_dir_shape *s)
 {
-	bool indexed = wants_index(x);
+	bool indexed = e4l_dir_wants_index(&x->use);
 	errcode_t err = indexed ? sort_entries(dir, x) : 0;
 
 	x->b.priv = x;
@@ -419,10 +398,10 @@ static errcode_t find_shape(const struct dir *dir, struct content *x,
 static errcode_t find_better(const struct dir *dir, struct content *x,
 			     struct e4l_dir_shape *s)
 {
-	bool outgrown = wants_index(x) && !x->indexed;
+	bool outgrown = e4l_dir_is_outgrown(&x->use);
 	errcode_t err;
 
-	if (!outgrown && !is_sparse(dir, x))
+	if (!outgrown && !e4l_dir_is_sparse(&x->use))
 		return 0;
 	err = find_shape(dir, x, s);
 	if (!err && !outgrown && s->blocks >= dir->blocks)
@@ -634,7 +613,7 @@ static errcode_t plan_dir(struct compact *c, struct dir *dir)
 		skip(c, dir, "has more entries than an index can have", 0);
 		err = 0;
 	} else if (!err && s.blocks) {
-		err = add_dir(c, dir, x.indexed, &s);
+		err = add_dir(c, dir, x.use.indexed, &s);
 	}
 	free(s.start);
 	free_content(&x);
