@@ -154,6 +154,11 @@ static errcode_t on_locality(const struct e4l_dir_locality *dir, void *priv)
 	struct e4frag *frag = priv;
 
 	look_locality(&frag->look, dir);
+	if (dir->spare_blocks) {
+		frag->sparse.count++;
+		frag->sparse.blocks += dir->blocks;
+		frag->sparse.spare_blocks += dir->spare_blocks;
+	}
 	return 0;
 }
 

@@ -42,6 +42,9 @@ struct e4frag {
 	size_t n_worst;			/* of the model's, those that are bad */
 	struct e4l_repack_result repair;	/* that could be made now */
 	struct reasons left;		/* by it, and why */
+	struct {
+		uint64_t count, blocks, spare_blocks;
+	} sparse;			/* directories: see e4l_dir_locality */
 	errcode_t no_repair;		/* why nothing is known of it, or 0;
 					 * EFBIG: it would take much memory */
 };

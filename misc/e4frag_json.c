@@ -282,7 +282,13 @@ static json_t *repair_object(const struct e4frag *frag)
 		 json_object_set_new(object, "bytes_to_zero",
 			json_integer(frag->repair.planned_zero_blocks * bs)) |
 		 json_object_set_new(object, "left_alone",
-			reasons_array(&frag->left, "files", "extents"));
+			reasons_array(&frag->left, "files", "extents")) |
+		 json_object_set_new(object, "directories",
+			json_pack("{s:I, s:I, s:I}",
+				  "count", (json_int_t)frag->sparse.count,
+				  "blocks", (json_int_t)frag->sparse.blocks,
+				  "spare_blocks",
+				  (json_int_t)frag->sparse.spare_blocks));
 	return json_checked(object, failed);
 }
 

@@ -209,25 +209,31 @@ static void print_repair(FILE *out, const struct e4frag *frag)
 {
 	const struct e4l_repack_result *r = &frag->repair;
 
-	fprintf(out, "\n%s\n", r->files_planned ? "A repair now would save" :
-		frag->left.n ? "Nothing can be repaired as things are" :
+	fprintf(out, "\n%s\n", r->files_planned || frag->sparse.count ?
+		"A repair now would save" : frag->left.n ? "Nothing can be repaired as things are" :
 			      "There is nothing to repair");
 	if (r->files_planned) {
 		line(out, "  extents", r->extents_before - r->extents_after,
-		     "of %s", NUM(r->extents_before));
+		     "of %s: --only=merge,zeroout,move,dirs",
+		     NUM(r->extents_before));
 		line(out, "  fragments",
 		     r->fragments_before - r->fragments_after,
-		     "of %s", NUM(r->fragments_before));
+		     "of %s: --only=move,dirs", NUM(r->fragments_before));
 		if (r->tree_blocks_before)
 			line(out, "  tree blocks",
 			     r->tree_blocks_before - r->tree_blocks_after,
-			     "of %s", NUM(r->tree_blocks_before));
+			     "of %s: --only=merge,dirs",
+			     NUM(r->tree_blocks_before));
 		line(out, "  in", r->files_planned,
 		     "file%s, copying %s and zeroing %s",
 		     r->files_planned == 1 ? "" : "s",
 		     SIZE(blocks_size(frag, r->planned_copy_blocks)),
 		     SIZE(blocks_size(frag, r->planned_zero_blocks)));
 	}
+	if (frag->sparse.count)
+		line(out, "  in directories", frag->sparse.spare_blocks,
+		     "blocks at least, of %s: --only=index",
+		     NUM(frag->sparse.blocks));
 	reasons_print(out, &frag->left, "file", "files", "extent");
 }
 

@@ -15,7 +15,8 @@ agrees() {
 	check "$e4repack" -n --json "$img" "$@"
 	cp "$out" "$work/plan"
 	check "$e4frag" --json "$img" "$@"
-	same "$what" "$(json "$out" 'd["repair"]')" "$(json "$work/plan" '
+	same "$what" "$(json "$out" 'dict((k, v) for k, v in
+		d["repair"].items() if k != "directories")')" "$(json "$work/plan" '
 		dict([(k, d[k]) for k in ("files_planned", "extents_before",
 		"extents_after", "fragments_before", "fragments_after",
 		"tree_blocks_before", "tree_blocks_after")] +
@@ -41,13 +42,35 @@ aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 agrees "layout.recipe"
 agrees "two paths" /data/old /data/broken
 check "$e4frag" "$img" /data/old /data/broken
-prints '^  extents  *2   of 5$'
+prints '^  extents  *2   of 5: --only=merge,zeroout,move,dirs$'
 prints '^Left alone: 1 file, 1 extent: indirect-mapped$'
 [ "$(wc -L <"$out")" -le 80 ] || fail "the report is wider than 80 columns"
 check "$e4frag" "$img" /data/old
 prints '^Nothing can be repaired as things are$'
 check "$e4frag" "$img" /none
 prints '^There is nothing to repair$'
+
+# directories: no more than --only=index gives
+aged "$img" <<'END'
+size 64M
+mke2fs -b 1024
+many /d count 900 name a-name-that-takes-room-
+delete /d percent 90
+END
+check "$e4repack" -n --json --only=index "$img"
+json "$out" '[d["directories"][k] for k in ("planned",
+	"planned_blocks_before", "planned_blocks_after")]' |
+	tr -d '[,]' >"$work/index"
+read -r planned had gets <"$work/index"
+check "$e4frag" --json "$img"
+same "directories" "$(json "$out" '(lambda r: (r["count"], r["blocks"],
+	0 < r["spare_blocks"]))(d["repair"]["directories"])')" \
+	"($planned, $had, True)"
+spare=$(json "$out" 'd["repair"]["directories"]["spare_blocks"]')
+[ "$spare" -le $((had - gets)) ] || fail "$spare spare, $had to $gets"
+check "$e4frag" "$img"
+prints '^A repair now would save$'
+prints "^  in directories  *$spare   blocks at least, of $had: --only=index\$"
 
 # nearly full: not all that could be better can be repaired
 aged "$img" <<'END'
