@@ -50,6 +50,11 @@ static const struct args_option options[] = {
 	  .help = "metrics for Prometheus, and no report" },
 	{ .name = "dirs", .kind = ARGS_FLAG, .offset = AT(by_dir),
 	  .help = "the worst directories with what is below as well" },
+	{ .name = "html", .kind = ARGS_TEXT, .offset = AT(html),
+	  .value = "FILE", .help = "a page with pictures as well" },
+	{ .name = "compare", .kind = ARGS_TEXT, .offset = AT(compare),
+	  .value = "OLD.json",
+	  .help = "show in it what --json said before, too" },
 	{ .name = "groups", .kind = ARGS_FLAG, .offset = AT(groups),
 	  .help = "a row per block group as well" },
 	{ .name = "top", .letter = 'n', .kind = ARGS_COUNT, .offset = AT(top),
@@ -99,7 +104,8 @@ static bool has_report(const struct e4frag *frag)
 {
 	if (frag->files || frag->table)
 		return false;
-	return frag->args.json || frag->prometheus || !frag->args.quiet;
+	return frag->args.json || frag->prometheus || frag->html ||
+	       !frag->args.quiet;
 }
 
 /* ------------------------------------------------- what a repair could do now */
@@ -221,7 +227,8 @@ static errcode_t build_model(struct e4frag *frag)
 	if (has_report(frag))
 		frag->no_repair = begin_forecast(frag, &repair);
 	progress_start(&frag->progress, &frag->args, "scanning");
-	err = look_begin(&frag->look, frag->target.fs, frag->map);
+	err = look_begin(&frag->look, frag->target.fs,
+			 frag->map || frag->html);
 	if (!err && frag->by_dir && has_report(frag))
 		err = dirs_new(frag->e, frag->only, &frag->dirs);
 	if (!err)
@@ -300,6 +307,8 @@ static bool report(const struct e4frag *frag)
 	}
 	if (frag->args.verbose)
 		say_reads(frag->target.name, frag->e);
+	if (frag->html && !e4frag_write_html(frag))
+		return false;
 	if (frag->files)
 		return true;
 	if (frag->table) {
@@ -338,11 +347,13 @@ static int run(struct e4frag *frag, const char *target)
 		say("%s: only what is in this directory is shown; %s is all",
 		    target, frag->target.mount_point ?
 		    frag->target.mount_point : frag->target.device);
-	ok = is_whole(frag) && analyse(frag) && report(frag);
+	ok = is_whole(frag) && e4frag_begin_html(frag) && analyse(frag) &&
+	     report(frag);
 	json_line_free(&frag->line);
 	e4l_model_free(&frag->model);
 	dirs_free(frag->dirs);
 	look_free(&frag->look);
+	json_decref(frag->before);
 	if (frag->only)
 		ext2fs_free_inode_bitmap(frag->only);
 	ok &= target_close(&frag->target);
@@ -365,6 +376,18 @@ static bool are_together(const struct e4frag *frag)
 	return false;
 }
 
+static bool has_page(const struct e4frag *frag)
+{
+	if (frag->compare && !frag->html)
+		say("--compare needs --html");
+	else if (frag->html && (frag->files || frag->table ||
+				frag->prometheus))
+		say("--html goes with neither --files nor --prometheus");
+	else
+		return true;
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	struct e4frag frag = {
@@ -381,7 +404,7 @@ int main(int argc, char **argv)
 	frag.table = frag.files_form == FILES_TABLE;
 	if (frag.top == TOP_NOT_GIVEN)
 		frag.top = frag.table ? MAX_TOP : DEFAULT_TOP;
-	if (!are_together(&frag))
+	if (!are_together(&frag) || !has_page(&frag))
 		return say_done(STATUS_USAGE);
 	if (frag.files && !isatty(STDOUT_FILENO))
 		setvbuf(stdout, NULL, _IOFBF, FILES_BYTES);

@@ -20,6 +20,7 @@ struct e4frag {
 	unsigned int files_form;	/* of --files */
 	bool files, table, groups, map, by_dir;
 	const char *prometheus;		/* a file, or - */
+	const char *html, *compare;	/* files, or NULL */
 	uint64_t top, min_extents;
 	unsigned int sort;		/* enum e4l_sort */
 	const char **paths;
@@ -39,6 +40,8 @@ struct e4frag {
 	/* the result */
 	struct e4l_model model;
 	struct look look;
+	json_t *before;			/* to compare with, or NULL */
+	bool before_cut;		/* its paths are */
 	size_t n_worst;			/* of the model's, those that are bad */
 	struct e4l_repack_result repair;	/* that could be made now */
 	struct reasons left;		/* by it, and why */
@@ -63,6 +66,18 @@ void e4frag_print_worst(FILE *out, const struct e4frag *frag);
 
 /* Prints the object e4frag/1.  False after saying what failed. */
 bool e4frag_print_json(const struct e4frag *frag);
+
+/* The same object; NULL: no memory. */
+json_t *e4frag_report(const struct e4frag *frag);
+
+/*
+ * Before the work: is --html possible, and what is it compared with?  False
+ * after saying what is wrong.
+ */
+bool e4frag_begin_html(struct e4frag *frag);
+
+/* Replaces the page.  False after saying what failed. */
+bool e4frag_write_html(const struct e4frag *frag);
 
 /* Prints one line of --files.  False after saying what failed. */
 bool e4frag_print_file(struct json_line *line, const struct e4l_file *file);

@@ -292,14 +292,14 @@ static json_t *repair_object(const struct e4frag *frag)
 	return json_checked(object, failed);
 }
 
-static json_t *report_object(const struct e4frag *frag)
+json_t *e4frag_report(const struct e4frag *frag)
 {
 	const struct e4l_model *m = &frag->model;
 	json_t *report;
 	int failed = 0;
 
-	report = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, "
-			   "s:o}",
+	report = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+			   "s:I, s:o}",
 			   "schema", "e4frag/1",
 			   "filesystem", json_filesystem(frag->target.fs),
 			   "files", json_files(m),
@@ -334,5 +334,5 @@ static json_t *report_object(const struct e4frag *frag)
 
 bool e4frag_print_json(const struct e4frag *frag)
 {
-	return json_write(report_object(frag));
+	return json_write(e4frag_report(frag));
 }

@@ -19,7 +19,7 @@ struct look {
 	struct block_map *map;		/* NULL: not asked for */
 	/* files by extents; directories by itable blocks beyond the ideal */
 	struct look_histogram extents, locality;
-	/* those with the most of these, the worst first; equal ones by number */
+	/* those with the most of these, the worst first, then by number */
 	struct e4l_dir_locality dirs[LOOK_DIRS];
 	size_t n_dirs;
 };

@@ -8,7 +8,8 @@ e4frag=$top_builddir/misc/e4frag
 img=$work/img
 mke2fs -qq -F -t ext4 "$img" 8M >/dev/null
 
-documented "$e4frag" misc/e4frag.8 files prometheus dirs groups top= sort= min-extents= json \
+documented "$e4frag" misc/e4frag.8 files prometheus dirs html= compare= groups \
+	top= sort= min-extents= json \
 	quiet verbose progress= help version
 
 for options in '' --groups --dirs '--top 3' '-n 0' '--sort=excess' '--sort extents' \
