@@ -151,3 +151,23 @@ is=$(taken "$img")
 [ "$is" -le $((was + metadata)) ] ||
 	fail "$what: $was, now $is bytes taken"
 clean "$img"
+
+# libext2fs adds the offset, for a device in other code than for a file
+what='a device, at an offset'
+aged "$img" <<END
+size 32M
+mke2fs -b 4096
+scatter /s frags 60 blocks 12 shuffle
+END
+digest -z "$img" >"$work/before"
+cat "$work/noise" "$img" "$work/noise" >"$work/disk"
+attach "$work/disk"
+repack --discard "$loop?offset=3145728"
+[ "$(report bytes_discarded)" -gt 0 ] || fail "$what: nothing was discarded"
+detach "$loop"
+cmp -n 3145728 "$work/noise" "$work/disk" || fail "$what: what is before"
+tail -c 3M "$work/disk" | cmp - "$work/noise" || fail "$what: what is behind"
+tail -c +3145729 "$work/disk" | head -c 32M >"$work/part"
+digest -z "$work/part" >"$work/after"
+unchanged "$work/before" "$work/after"
+clean "$work/part"
