@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* plan, repack, merge, zeroout: repairs of all or of some; undo. */
+/* plan, repack, merge, zeroout, compact: repairs of all or of some; undo. */
 #include "config.h"
 #include <errno.h>
 #include <spawn.h>
@@ -20,6 +20,7 @@ struct repair {
 	unsigned int flags;
 	uint64_t zeroout_bytes;
 	struct e4l_repack_result result;
+	struct e4l_compact_result dirs;
 	struct repairing repairing;
 };
 
@@ -54,6 +55,16 @@ static bool show_result(const struct repair *r, bool dry)
 	return dry ? shell_show(r->s, object) : shell_report(r->s, object);
 }
 
+static void begin(struct repair *r)
+{
+	r->repairing = (struct repairing) {
+		.e = r->s->e, .args = &r->s->args,
+		.interrupt = &r->s->interrupt, .progress = &r->s->progress,
+		.max_seconds = UINT64_MAX,
+	};
+	progress_start(&r->s->progress, &r->s->args, "scanning");
+}
+
 static errcode_t run(struct repair *r, ext2fs_inode_bitmap only, bool dry)
 {
 	struct e4l_repack_options opt = {
@@ -67,12 +78,7 @@ static errcode_t run(struct repair *r, ext2fs_inode_bitmap only, bool dry)
 	};
 	errcode_t err;
 
-	r->repairing = (struct repairing) {
-		.e = r->s->e, .args = &r->s->args,
-		.interrupt = &r->s->interrupt, .progress = &r->s->progress,
-		.max_seconds = UINT64_MAX,
-	};
-	progress_start(&r->s->progress, &r->s->args, "scanning");
+	begin(r);
 	err = e4l_repack(r->s->e, &opt, &r->result);
 	progress_end(&r->s->progress);
 	return err;
@@ -138,6 +144,65 @@ bool do_zeroout(struct shell *s, int argc, const char *const *argv)
 		return repair(&r, argv[1]);
 	say("zeroout: %s: is not a size such as 256K", argv[2]);
 	return false;
+}
+
+/* ------------------------------------------------------------------ compact */
+
+#define DIRS(key) { #key, offsetof(struct e4l_compact_result, key) }
+static const struct json_member dirs_members[] = {
+	DIRS(dirs_planned), DIRS(dirs_done), DIRS(dirs_skipped),
+	DIRS(indexes_planned), DIRS(done_old_blocks), DIRS(done_blocks),
+	DIRS(transactions),
+};
+
+static void on_dir_left(ext2_ino_t ino, const char *why, uint64_t blocks,
+			void *priv)
+{
+	const struct repair *r = priv;
+
+	say("%s: directory <%u> stays as it is: %s", r->s->request, ino, why);
+}
+
+static errcode_t compact(struct repair *r, ext2fs_inode_bitmap only)
+{
+	struct e4l_es_stats stats;
+	struct e4l_compact_options opt = {
+		.write_budget_blocks = E4L_NO_LIMIT, .only = only,
+		.skipped = on_dir_left, .progress = on_progress,
+		.stop = should_stop, .priv = r,
+	};
+	errcode_t err;
+
+	e4l_es_get_stats(r->s->cache, &stats);
+	opt.mem_bytes = stats.limit_bytes;
+	begin(r);
+	err = e4l_compact_dirs(r->s->e, &opt, &r->dirs);
+	progress_end(&r->s->progress);
+	return err;
+}
+
+bool do_compact(struct shell *s, int argc, const char *const *argv)
+{
+	struct repair r = { .s = s };
+	ext2fs_inode_bitmap only = NULL;
+	json_t *object;
+	errcode_t err;
+	bool ok;
+
+	if (argv[1] && !file_subtree(s, argv[1], &only))
+		return false;
+	err = compact(&r, only);
+	if (only)
+		ext2fs_free_inode_bitmap(only);
+	ok = err ? shell_fails_e4l(s, "cannot compact", err) : true;
+	if (!err || r.repairing.writing || r.dirs.transactions)
+		ok = shell_changed(s, ok);
+	if (!ok)
+		return false;
+	object = json_members(&r.dirs, dirs_members, COUNT(dirs_members));
+	return shell_report(s, json_checked(object,
+			json_object_set_new(object, "stopped",
+					    json_boolean(r.dirs.stopped))));
 }
 
 /* --------------------------------------------------------------------- undo */

@@ -37,6 +37,7 @@ static const struct request {
 	{ "repack", "[PATH|<INODE>]", 0, 1, CHANGING, do_repack },
 	{ "merge", "[PATH|<INODE>]", 0, 1, CHANGING, do_merge },
 	{ "zeroout", "PATH|<INODE> [SIZE]", 1, 2, CHANGING, do_zeroout },
+	{ "compact", "[PATH|<INODE>]", 0, 1, CHANGING, do_compact },
 	{ "write", "HOSTFILE PATH", 2, 2, CHANGING, do_write },
 	{ "fallocate", "PATH OFFSET LENGTH", 3, 3, CHANGING, do_fallocate },
 	{ "punch", "PATH OFFSET LENGTH", 3, 3, CHANGING, do_punch },

@@ -37,6 +37,7 @@ cat >"$work/requests" <<-END
 	repack /data/broken
 	merge
 	zeroout /split 1M
+	compact /data
 	write $work/host /host
 	tunables
 	tunables dir_ireserve=64

@@ -73,6 +73,31 @@ same 'one fragment' "$(line 2 'd["fragments"]')" 1
 same 'nothing left' "$(line 4 'd["files_planned"]')" 0
 same_content
 
+# directories, each by itself, and named where they stay
+rm -f "$img"
+aged "$img" <<END
+size 64M
+mke2fs -b 1024
+many /a count 400 name a-name-that-takes-room-
+many /b count 400 name a-name-that-takes-room-
+delete /a percent 95
+delete /b percent 95
+END
+check debugfs -w -R 'sif /b flags 0x80010' "$img"
+"$top_builddir/tests/tools/fsdigest" -e "$img" >"$work/before"
+do_json 'compact /a' findings compact
+same 'compacted' "$(line 1 'd["dirs_planned"], d["dirs_done"],
+	d["done_blocks"] < d["done_old_blocks"], d["transactions"]')" \
+	'(1, 1, True, 1)'
+same 'found' "$(line 2 '[f["code"] for f in d["findings"]
+	if f["code"] in ("directory-sparse", "directory-linear")]')" \
+	"['directory-sparse']"
+same 'left' "$(line 3 'd["dirs_done"], d["dirs_skipped"]')" '(0, 1)'
+says '^e4debug: compact: directory <[0-9]*> stays as it is: immutable$'
+clean "$img"
+"$top_builddir/tests/tools/fsdigest" -e "$img" >"$work/after"
+unchanged "$work/before" "$work/after"
+
 # with an undo file, all of a shell's changes are taken back at once
 make_image
 image=$(sha256sum <"$img")

@@ -60,7 +60,7 @@ END
 check "$e4repack" -n --json --only=index "$img"
 json "$out" '[d["directories"][k] for k in ("planned",
 	"planned_blocks_before", "planned_blocks_after")]' |
-	tr -d '[,]' >"$work/index"
+	tr -d '][,' >"$work/index"
 read -r planned had gets <"$work/index"
 check "$e4frag" --json "$img"
 same "directories" "$(json "$out" '(lambda r: (r["count"], r["blocks"],
