@@ -21,6 +21,22 @@ echo '#include "e4layout/plan/space.h"' >>"$work/tree/lib/e4layout/read/scan.c"
 mustfail 1 "$work/tree/scripts/modules" --check
 says 'lib/e4layout/read/scan.c:[0-9]*: e4layout/plan/space.h'
 says 'run scripts/modules --write'
+# however it is spelled, and wherever the file is
+for line in '#include "../plan/space.h"' '# include "e4layout/plan/space.h"' \
+	' #include	<e4layout/./plan/space.h>' \
+	'#include <e4layout/e4layout.h>'; do
+	cp "$top_srcdir/lib/e4layout/read/free_space.c" \
+		"$work/tree/lib/e4layout/read"
+	echo "$line" >>"$work/tree/lib/e4layout/read/free_space.c"
+	mustfail 1 "$work/tree/scripts/modules" --check
+	says 'lib/e4layout/read/free_space.c:[0-9]*: '
+done
+mkdir "$work/tree/lib/e4layout/read/below"
+true >"$work/tree/lib/e4layout/read/below/a.c"
+true >"$work/tree/lib/e4layout/b.c"
+mustfail 1 "$work/tree/scripts/modules" --check
+says 'lib/e4layout/read/below/a.c: which room is it of?'
+says 'lib/e4layout/b.c: which room is it of?'
 echo '#include "move.h"' >>"$work/tree/lib/e4layout/plan/split.c"
 true >"$work/tree/lib/e4layout/plan/other.c"
 mustfail 1 "$work/tree/scripts/modules" --check
