@@ -15,9 +15,9 @@
  *    going to be changed.
  *  - Structs that a caller fills in or has filled end in reserved members, so
  *    that they keep their size when they get more to say.  Fill in options by
- *    designated initializers, or clear them first: what is reserved is zero, or
- *    the error is E4L_ET_OPTION.  Of results, the library sets what it knows
- *    and leaves what is reserved.
+ *    designated initializers, or clear them first: what is reserved is zero,
+ *    and flags are those that are defined here, or the error is E4L_ET_OPTION.
+ *    Of results, the library sets what it knows and leaves what is reserved.
  */
 #ifndef E4LAYOUT_H
 #define E4LAYOUT_H

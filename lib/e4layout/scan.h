@@ -79,7 +79,10 @@ struct e4l_scan_ops {
 errcode_t e4l_scan(struct e4l *e, unsigned int flags, ext2fs_inode_bitmap only,
 		   const struct e4l_scan_ops *ops, void *priv);
 
-/* The same for inode @ino alone, 1 to s_inodes_count, if it is in use. */
+/*
+ * The same for inode @ino alone, if it is in use.  Error: E4L_ET_BAD_ARGUMENT,
+ * it is not 1 to s_inodes_count.
+ */
 errcode_t e4l_scan_inode(struct e4l *e, ext2_ino_t ino,
 			 const struct e4l_scan_ops *ops, void *priv);
 

@@ -38,6 +38,8 @@ static void tear_down(void)
 /* The last reserved member of @s has something in it. */
 #define NEWER(s) (((char *)(s).reserved)[sizeof((s).reserved) - 1] = 1)
 
+#define NEWER_FLAG 0x40000000u
+
 #define REFUSED(call) ck_assert_int_eq(call, E4L_ET_OPTION)
 
 static errcode_t no_piece(const struct e4l_piece *piece, void *priv)
@@ -55,9 +57,17 @@ START_TEST(refuses_to_read)
 	struct e4l_dirs *dirs;
 	struct e4l_model model;
 
+	model_options.flags = NEWER_FLAG;
+	REFUSED(e4l_model_build(e, &model_options, &model));
+	model_options.flags = 0;
 	NEWER(model_options);
 	REFUSED(e4l_model_build(e, &model_options, &model));
 	e4l_model_free(&model);
+	ck_assert_int_eq(e4l_scan_inode(e, 0, &scan_ops, NULL),
+			 E4L_ET_BAD_ARGUMENT);
+	ck_assert_int_eq(e4l_scan_inode(e, fs->super->s_inodes_count + 1,
+					&scan_ops, NULL), E4L_ET_BAD_ARGUMENT);
+	REFUSED(e4l_scan(e, NEWER_FLAG, NULL, &scan_ops, NULL));
 	NEWER(scan_ops);
 	REFUSED(e4l_scan(e, 0, NULL, &scan_ops, NULL));
 	REFUSED(e4l_scan_inode(e, EXT2_ROOT_INO, &scan_ops, NULL));
@@ -74,6 +84,9 @@ START_TEST(refuses_to_repair)
 	struct e4l_repack_result repacked;
 	struct e4l_compact_result compacted;
 
+	repack.flags = NEWER_FLAG;
+	REFUSED(e4l_repack(e, &repack, &repacked));
+	repack.flags = 0;
 	NEWER(repack);
 	REFUSED(e4l_repack(e, &repack, &repacked));
 	ck_assert_uint_eq(repacked.files_done, 0);
@@ -96,6 +109,9 @@ START_TEST(refuses_to_plan)
 
 	ck_assert_int_eq(e4l_plan_new(&options, &plan), 0);
 	ck_assert_int_eq(e4l_plan_add_file(plan, &file), 0);
+	file.allowed = NEWER_FLAG;
+	REFUSED(e4l_plan_add_file(plan, &file));
+	file.allowed = 0;
 	NEWER(file);
 	REFUSED(e4l_plan_add_file(plan, &file));
 	e4l_plan_free(plan);
@@ -116,6 +132,7 @@ START_TEST(refuses_to_populate)
 	struct e4l_entry entry = { .mode = LINUX_S_IFREG | 0644 };
 	struct e4l_load_damage damage = { 0 };
 	struct e4l_populate *p;
+	struct e4l_place *place;
 	struct e4l_tree *t;
 	uint32_t id, newer;
 
@@ -127,6 +144,8 @@ START_TEST(refuses_to_populate)
 	REFUSED(e4l_tree_put(t, E4L_TREE_ROOT, "a", 1, &entry, &newer));
 	REFUSED(e4l_tree_set(t, id, &entry));
 	REFUSED(e4l_tree_set_content(t, id, &entry));
+	REFUSED(e4l_place_new(e, 0, NEWER_FLAG, &place));
+	REFUSED(e4l_tree_load_fs(t, e, 0, NEWER_FLAG, &damage));
 	NEWER(damage);
 	REFUSED(e4l_tree_load_fs(t, e, 0, 0, &damage));
 	NEWER(target);

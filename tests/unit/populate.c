@@ -154,6 +154,8 @@ static void write_image(struct rig *r)
 	};
 
 	ck_assert_int_eq(e4l_populate_write(r->p, &target), 0);
+	/* and once more, to the same place */
+	ck_assert_int_eq(e4l_populate_write(r->p, &target), 0);
 	ck_assert_int_eq(ext2fs_flush(r->fs), 0);
 	drop_plan(r);
 	ck_assert(is_sound(r->img_path));

@@ -129,7 +129,8 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
 	struct e4l_file *f;
 	errcode_t err;
 
-	if (E4L_HAS_UNKNOWN(file))
+	if (file->allowed & ~(E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT |
+			      E4L_PLAN_MOVE) || E4L_HAS_UNKNOWN(file))
 		return E4L_ET_OPTION;
 	if (!e4l_well_formed(file->extents, file->n_extents) ||
 	    file->n_tree < e4l_ideal_tree_blocks(file->n_extents,

@@ -805,6 +805,10 @@ errcode_t e4l_place_new(struct e4l *e, uint32_t window, unsigned int flags,
 	struct e4l_place *p;
 
 	*ret = NULL;
+	if (flags & ~(E4L_PLACE_HASH_ORDER | E4L_PLACE_PACK |
+		      E4L_PLACE_NO_READ | E4L_PLACE_NO_ZERO))
+		return e4l_fail(e, E4L_ET_OPTION,
+				"starting the inode placement", 0, 0);
 	if (window && (window < MIN_WINDOW || window > MAX_WINDOW ||
 		       window & (window - 1)))
 		return e4l_fail(e, E4L_ET_BAD_ARGUMENT,

@@ -325,7 +325,8 @@ errcode_t e4l_populate_write(struct e4l_populate *p,
 	err = e4l_pop_write(p);
 	if (!err) {
 		/* libext2fs knows nothing of the inodes that were written. */
-		ext2fs_free_inode_cache(p->fs->icache);
+		if (p->fs->icache)
+			ext2fs_free_inode_cache(p->fs->icache);
 		p->fs->icache = NULL;
 		ext2fs_mark_super_dirty(p->fs);
 	}

@@ -522,7 +522,8 @@ errcode_t e4l_tree_load_fs(struct e4l_tree *t, struct e4l *e,
 	const bool has_xattrs = ext2fs_has_feature_xattr(e->fs->super);
 	errcode_t err = ENOMEM;
 
-	if (damage && E4L_HAS_UNKNOWN(damage))
+	if (flags & ~E4L_LOAD_GENERATION ||
+	    (damage && E4L_HAS_UNKNOWN(damage)))
 		return e4l_fail(e, E4L_ET_OPTION, "reading the source", 0, 0);
 	/* libext2fs looks for attributes with the feature only, Linux always. */
 	ext2fs_set_feature_xattr(e->fs->super);

@@ -776,7 +776,8 @@ static errcode_t scan_all(struct scan *s)
 	struct e4l *e = s->e;
 	errcode_t err;
 
-	if (E4L_HAS_UNKNOWN(s->ops))
+	if (s->flags & ~(E4L_SCAN_NO_MAPS | E4L_SCAN_DIRS) ||
+	    E4L_HAS_UNKNOWN(s->ops))
 		return e4l_fail(e, E4L_ET_OPTION, "scanning the inodes", 0, 0);
 	s->inode_bytes = EXT2_INODE_SIZE(e->fs->super);
 	s->inodes_per_block = e->fs->blocksize / s->inode_bytes;
@@ -812,6 +813,9 @@ errcode_t e4l_scan_inode(struct e4l *e, ext2_ino_t ino,
 	ext2fs_inode_bitmap only;
 	errcode_t err;
 
+	if (!ino || ino > e->fs->super->s_inodes_count)
+		return e4l_fail(e, E4L_ET_BAD_ARGUMENT, "scanning an inode",
+				ino, 0);
 	/* of runs: one of bits can take half a GiB */
 	e->fs->default_bitmap_type = EXT2FS_BMAP64_RBTREE;
 	err = ext2fs_allocate_inode_bitmap(e->fs, "one inode", &only);

@@ -13,6 +13,10 @@
 #include "e4layout/base/io_pool.h"
 #include "e4layout/plan/runs.h"
 
+#define KNOWN_FLAGS (E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT | E4L_PLAN_MOVE | \
+		     E4L_REPACK_DIRS | E4L_REPACK_MOVE_IMMUTABLE | \
+		     E4L_REPACK_MOVE_SWAP)
+
 /* A long free run, and how much of the filesystem such runs should make up. */
 #define LONG_RUN_BYTES	(1u << 20)
 #define LONG_RUNS_SHARE	20		/* one of so many blocks */
@@ -456,7 +460,7 @@ errcode_t e4l_forecast_new(struct e4l *e,
 
 	*ret = NULL;
 	e4l_clear(result);
-	if (E4L_HAS_UNKNOWN(options))
+	if (options->flags & ~KNOWN_FLAGS || E4L_HAS_UNKNOWN(options))
 		return e4l_fail(e, E4L_ET_OPTION, "planning the repair", 0, 0);
 	f = calloc(1, sizeof(*f));
 	if (!f)
