@@ -236,7 +236,7 @@ static bool find_device(struct config *c)
 static bool look_at_device(const char *name, uint64_t *bytes)
 {
 	struct stat st;
-	int fd;
+	int fd, err;
 
 	*bytes = 0;
 	if (stat(name, &st)) {
@@ -248,15 +248,17 @@ static bool look_at_device(const char *name, uint64_t *bytes)
 	*bytes = st.st_size;
 	if (S_ISREG(st.st_mode))
 		return true;
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (!S_ISBLK(st.st_mode) || fd < 0 || ioctl(fd, BLKGETSIZE64, bytes)) {
-		if (fd >= 0)
-			close(fd);
+	if (!S_ISBLK(st.st_mode)) {
 		say("%s: neither a block device nor a file", name);
 		return false;
 	}
-	close(fd);
-	return true;
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	err = fd < 0 || ioctl(fd, BLKGETSIZE64, bytes) ? errno : 0;
+	if (fd >= 0)
+		close(fd);
+	if (err)
+		say_error(name, "cannot use", err);
+	return !err;
 }
 
 static bool open_target(const char *name, bool create, struct target_file *tf)

@@ -480,9 +480,34 @@ static bool open_archive(struct tar *r)
 	return true;
 }
 
+/* An image begins with zeroes, as an archive does that has nothing in it. */
+static bool is_archive(const struct tar *r)
+{
+	const off_t at = SUPERBLOCK_OFFSET +
+			 offsetof(struct ext2_super_block, s_magic);
+	const char *name = r->c->source;
+	uint16_t magic = 0;
+	struct stat st;
+	int fd;
+
+	if (stat(name, &st) || !(S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)))
+		return true;
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || pread(fd, &magic, sizeof(magic), at) < 0)
+		magic = 0;
+	if (fd >= 0)
+		close(fd);
+	if (ext2fs_le16_to_cpu(magic) != EXT2_SUPER_MAGIC)
+		return true;
+	say("%s: holds an ext2, ext3 or ext4 filesystem and no archive: copy it "
+	    "with --from=%s", name, name);
+	return false;
+}
+
 static bool take_all(struct tar *r)
 {
 	struct archive_entry *entry;
+	bool empty = true;
 	int got;
 
 	while ((got = archive_read_next_header(r->a, &entry)) == ARCHIVE_OK ||
@@ -492,11 +517,14 @@ static bool take_all(struct tar *r)
 			r->path = archive_entry_pathname(entry);
 			complain_archive(r);
 		}
+		empty = false;
 		if (!take_entry(r, entry))
 			return false;
 	}
 	r->path = NULL;
-	return got == ARCHIVE_EOF || complain_archive(r);
+	if (got == ARCHIVE_EOF)
+		return !empty || is_archive(r);
+	return complain_archive(r);
 }
 
 bool load_tar(const struct config *c, struct e4l_tree *t, int *data_fd)

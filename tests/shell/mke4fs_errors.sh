@@ -271,6 +271,15 @@ check debugfs -w -R 'feature needs_recovery' "$work/from"
 refuse 'run e2fsck' --from="$work/from" "$work/img"
 refuse 'holds no ext2' --from="$work/src/file" "$work/img"
 
+# an image begins as an empty archive does
+refuse "from: holds an .* and no archive: copy it with --from=$work/from" \
+	-d "$work/from" "$work/img"
+
+# what cannot hold one, which is not waited for
+mkfifo "$work/fifo"
+mustfail 1 timeout 10 "$mke4fs" "$work/fifo"
+says 'fifo: neither a block device nor a file'
+
 # usage
 for bad in '-R 17' '-R some' '--uid-map=1' '--uid-map=1:2:0' \
 	'--gid-map=4294967295:1:2' '--free=x' '--threads=0' '-S' \
