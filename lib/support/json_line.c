@@ -10,8 +10,10 @@
 #define DIGITS		20		/* of the largest uint64_t */
 
 /* Makes room for @n bytes more. */
-static bool has_room(struct json_line *line, size_t n)
+static inline bool has_room(struct json_line *line, size_t n)
 {
+	if (line->room_bytes - line->used_bytes >= n && !line->failed)
+		return true;
 	line->failed = line->failed ||
 		       e4l_reserve(&line->text, line->used_bytes,
 				   &line->room_bytes, n, 1);
@@ -31,40 +33,46 @@ static void add_text(struct json_line *line, const char *text)
 	add(line, text, strlen(text));
 }
 
-static void add_key(struct json_line *line, const char *key)
+/* Where the value goes, for which there is room for @n bytes; NULL: nowhere. */
+static char *add_key(struct json_line *line, const char *key, size_t n)
 {
-	size_t n = strlen(key);
+	size_t len = strlen(key);
 	char *to;
 
-	if (!has_room(line, n + 4))
-		return;
+	if (!has_room(line, len + 4 + n))
+		return NULL;
 	to = line->text + line->used_bytes;
 	*to++ = line->used_bytes ? ',' : '{';
 	*to++ = '"';
-	to = mempcpy(to, key, n);
+	to = mempcpy(to, key, len);
 	*to++ = '"';
 	*to++ = ':';
-	line->used_bytes += n + 4;
+	line->used_bytes += len + 4;
+	return to;
 }
 
 void json_line_number(struct json_line *line, const char *key,
 		      uint64_t number)
 {
-	char digits[DIGITS], *first = digits + DIGITS;
+	char *to = add_key(line, key, DIGITS), *first;
+	char digits[DIGITS];
 
+	if (!to)
+		return;
 	if (number > INT64_MAX)
 		number = INT64_MAX;
+	first = digits + DIGITS;
 	do {
 		*--first = '0' + number % 10;
 		number /= 10;
 	} while (number);
-	add_key(line, key);
-	add(line, first, digits + DIGITS - first);
+	memcpy(to, first, digits + DIGITS - first);
+	line->used_bytes += digits + DIGITS - first;
 }
 
 void json_line_word(struct json_line *line, const char *key, const char *word)
 {
-	add_key(line, key);
+	add_key(line, key, 0);
 	add_text(line, "\"");
 	add_text(line, word);
 	add_text(line, "\"");
@@ -72,7 +80,7 @@ void json_line_word(struct json_line *line, const char *key, const char *word)
 
 void json_line_boolean(struct json_line *line, const char *key, bool value)
 {
-	add_key(line, key);
+	add_key(line, key, 0);
 	add_text(line, value ? "true" : "false");
 }
 
@@ -105,7 +113,7 @@ void json_line_name(struct json_line *line, const char *key, const char *name)
 		json_line_word(line, key, name);
 		return;
 	}
-	add_key(line, key);
+	add_key(line, key, 0);
 	if (name)
 		add_escaped(line, name);
 	else

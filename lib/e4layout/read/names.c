@@ -17,6 +17,7 @@
 
 /* A path has at most PATH_MAX bytes, of which each level takes two. */
 #define MAX_LEVELS 2048
+#define NEAR_LEVELS 8
 
 struct name {
 	ext2_ino_t ino, parent;
@@ -41,6 +42,8 @@ struct e4l_names {
 	struct ino_vec parents;		/* of the directories wanted */
 	char *path;
 	size_t path_max;
+	/* what was found last, by the level above the file */
+	size_t near[NEAR_LEVELS];
 };
 
 static bool push(struct ino_vec *vec, ext2_ino_t ino)
@@ -278,6 +281,30 @@ errcode_t e4l_names_load(struct e4l *e, const ext2_ino_t *wanted, size_t n,
 
 /* -------------------------------------------------------------------- paths */
 
+/*
+ * As find().  Paths are asked for in the order of inodes, and neighbours are
+ * often in one directory.
+ */
+static const struct name *find_near(struct e4l_names *names, ext2_ino_t ino,
+				    unsigned int level)
+{
+	size_t *near = &names->near[level < NEAR_LEVELS ? level :
+						      NEAR_LEVELS - 1];
+	const struct name *name;
+	size_t i;
+
+	for (i = *near; i < names->n && i < *near + 2; i++) {
+		if (names->names[i].ino != ino)
+			continue;
+		*near = i;
+		return &names->names[i];
+	}
+	name = find(names, ino);
+	if (name)
+		*near = name - names->names;
+	return name;
+}
+
 /* Puts @name before what is in the path from @at on; returns the new start. */
 static size_t prepend(struct e4l_names *names, size_t at,
 		      const struct name *name)
@@ -302,7 +329,7 @@ const char *e4l_names_path(struct e4l_names *names, ext2_ino_t ino)
 	if (ino == EXT2_ROOT_INO)
 		return "/";
 	for (i = ino; i != EXT2_ROOT_INO; i = name->parent) {
-		name = find(names, i);
+		name = find_near(names, i, levels);
 		if (!name || levels++ == MAX_LEVELS)
 			return NULL;
 		bytes += name->len + 1;
@@ -318,8 +345,8 @@ const char *e4l_names_path(struct e4l_names *names, ext2_ino_t ino)
 	}
 	at = names->path_max - 1;
 	names->path[at] = '\0';
-	for (i = ino; i != EXT2_ROOT_INO; i = name->parent) {
-		name = find(names, i);
+	for (i = ino, levels = 0; i != EXT2_ROOT_INO; i = name->parent) {
+		name = find_near(names, i, levels++);
 		at = prepend(names, at, name);
 	}
 	return names->path + at;
