@@ -261,6 +261,16 @@ static bool look_at_device(const char *name, uint64_t *bytes)
 	return !err;
 }
 
+/* mke2fs, which would take the size from there on, does not end then. */
+static bool begins_within(const struct config *c, uint64_t bytes)
+{
+	if (!bytes || c->size || c->offset_bytes < bytes)
+		return true;
+	say("%s: ends before the filesystem would begin, at %" PRIu64 " bytes: "
+	    "give a smaller offset, or SIZE", c->device, c->offset_bytes);
+	return false;
+}
+
 static bool open_target(const char *name, bool create, struct target_file *tf)
 {
 	struct stat st;
@@ -578,6 +588,7 @@ int main(int argc, char **argv)
 		goto out;
 	}
 	done = find_device(&c) && look_at_device(c.device, &bytes) &&
+	       begins_within(&c, bytes) &&
 	       load_source(&c, t, &from, &fd, left_out) &&
 	       carry_out(&c, t) && settle_tunables(&c, t) &&
 	       run(&c, t, bytes, left_out);

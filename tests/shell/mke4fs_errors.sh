@@ -275,6 +275,10 @@ refuse 'holds no ext2' --from="$work/src/file" "$work/img"
 refuse "from: holds an .* and no archive: copy it with --from=$work/from" \
 	-d "$work/from" "$work/img"
 
+# what ends before it begins
+mustfail 1 timeout 10 "$mke4fs" "$work/from?offset=99999999999999"
+says 'from: ends before the filesystem would begin, at 99999999999999 bytes: '
+
 # what cannot hold one, which is not waited for
 mkfifo "$work/fifo"
 mustfail 1 timeout 10 "$mke4fs" "$work/fifo"
