@@ -30,6 +30,8 @@ for tool in e4check e4debug e4frag e4repack mke4fs tune4fs; do
 	installed "$(variable mandir)/man8/$tool.8"
 	installed "$(variable bashcompletiondir)/$tool"
 done
+installed "$(variable mandir)/man3/libe4layout.3"
+installed "$(variable mandir)/man7/e4layout.7"
 installed "$(variable docdir)/e4check-1.json"
 installed "$(variable docdir)/e4debug-1.json"
 installed "$(variable docdir)/e4frag-1.json"

@@ -1,21 +1,63 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Manual pages format without a warning.
+# Manual pages format without a warning, have their sections, and name every tool
+# and every header.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program man
 
+# sections PAGE: what it has to have.
+sections() {
+	printf '%s\n' NAME DESCRIPTION 'SEE ALSO'
+	case $1 in
+	*.8) printf '%s\n' SYNOPSIS OPTIONS 'EXIT STATUS' ;;
+	*.3) printf '%s\n' SYNOPSIS 'RETURN VALUE' EXAMPLES ;;
+	esac
+}
+
+overview=$top_srcdir/doc/e4layout.7
+library=$top_srcdir/lib/e4layout/libe4layout.3
 for page in "$top_srcdir"/misc/*.8 "$top_srcdir"/debugfs/*.8 \
-	"$top_srcdir"/e2fsck/*.8; do
-	[ -e "$page" ] || continue
+	"$top_srcdir"/e2fsck/*.8 "$overview" "$library"; do
+	[ -e "$page" ] || fail "there is no $page"
 	MANWIDTH=80 run man --warnings -E UTF-8 -l -Tutf8 "$page"
 	[ "$status" = 0 ] || fail "man cannot format $page"
 	[ ! -s "$err" ] || { show_run; fail "$page"; }
-	for section in NAME SYNOPSIS DESCRIPTION OPTIONS 'EXIT STATUS' \
-		'SEE ALSO'; do
+	sections "$page" | while read -r section; do
 		grep -q "^\.SH $section\$" "$page" ||
 			fail "$page: no section $section"
 	done
+	case $page in
+	*.8)
+		grep -q '^\.BR e4layout (7)' "$page" ||
+			fail "$page does not lead to e4layout(7)"
+		tool=$(basename "$page" .8)
+		sed -n '/^\.SH TOOLS/,/^\.SH WHICH/p' "$overview" |
+			grep -q "^\.BR $tool (8)$" ||
+			fail "$overview does not name $tool" ;;
+	esac
 	if command -v mandoc >/dev/null; then
 		check mandoc -T lint -W warning "$page"
 	fi
 done
+
+# the library's manual: each header has its line, and each name is the library's
+for header in "$top_srcdir"/lib/e4layout/*.h; do
+	name=$(basename "$header")
+	[ "$name" = e4layout.h ] || grep -q "^\.I $name$" "$library" ||
+		fail "$library does not name $name"
+done
+grep -oE '\be4l_[a-z_]+( \(|\()' "$library" | tr -d ' (' | sort -u |
+	while read -r name; do
+	grep -q "^	$name;" "$top_srcdir/lib/e4layout/e4layout.map" ||
+		fail "$library: the library has no $name()"
+done
+sed -n '/^struct e4l_model model;/,/^\.fi/p' "$library" | sed '/^\.fi/d; s/\\e/\\/g' \
+	>"$work/lines"
+printf '%s\n' '#include <stdint.h>' '#include <stdio.h>' \
+	'#include <e4layout/e4layout.h>' \
+	'void example(const char *device);' \
+	'void example(const char *device)' '{' >"$work/example.c"
+cat "$work/lines" >>"$work/example.c"
+echo '}' >>"$work/example.c"
+! command -v cc >/dev/null || check cc -fsyntax-only -Wall -Werror \
+	-I"$top_srcdir/lib" -I"$top_builddir/lib" "$work/example.c"
