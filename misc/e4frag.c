@@ -164,6 +164,8 @@ static errcode_t on_locality(const struct e4l_dir_locality *dir, void *priv)
 		frag->sparse.count++;
 		frag->sparse.blocks += dir->blocks;
 		frag->sparse.spare_blocks += dir->spare_blocks;
+	} else {
+		frag->linear += dir->wants_index;
 	}
 	return 0;
 }

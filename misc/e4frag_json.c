@@ -284,7 +284,8 @@ static json_t *repair_object(const struct e4frag *frag)
 		 json_object_set_new(object, "left_alone",
 			reasons_array(&frag->left, "files", "extents")) |
 		 json_object_set_new(object, "directories",
-			json_pack("{s:I, s:I, s:I}",
+			json_pack("{s:I, s:I, s:I, s:I}",
+				  "linear", (json_int_t)frag->linear,
 				  "count", (json_int_t)frag->sparse.count,
 				  "blocks", (json_int_t)frag->sparse.blocks,
 				  "spare_blocks",

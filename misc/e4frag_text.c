@@ -209,9 +209,12 @@ static void print_repair(FILE *out, const struct e4frag *frag)
 {
 	const struct e4l_repack_result *r = &frag->repair;
 
-	fprintf(out, "\n%s\n", r->files_planned || frag->sparse.count ?
-		"A repair now would save" : frag->left.n ? "Nothing can be repaired as things are" :
-			      "There is nothing to repair");
+	if (r->files_planned || frag->sparse.count || frag->linear)
+		fprintf(out, "\nA repair now would save\n");
+	else if (frag->left.n)
+		fprintf(out, "\nNothing can be repaired as things are\n");
+	else
+		fprintf(out, "\nThere is nothing to repair\n");
 	if (r->files_planned) {
 		line(out, "  extents", r->extents_before - r->extents_after,
 		     "of %s: --only=merge,zeroout,move,dirs",
@@ -234,6 +237,10 @@ static void print_repair(FILE *out, const struct e4frag *frag)
 		line(out, "  in directories", frag->sparse.spare_blocks,
 		     "blocks at least, of %s: --only=index",
 		     NUM(frag->sparse.blocks));
+	if (frag->linear)
+		line(out, "  searches of", frag->linear,
+		     "director%s without an index: --only=index",
+		     frag->linear == 1 ? "y" : "ies");
 	reasons_print(out, &frag->left, "file", "files", "extent");
 }
 

@@ -70,7 +70,24 @@ spare=$(json "$out" 'd["repair"]["directories"]["spare_blocks"]')
 [ "$spare" -le $((had - gets)) ] || fail "$spare spare, $had to $gets"
 check "$e4frag" "$img"
 prints '^A repair now would save$'
+! grep -q 'without an index' "$out" || fail "all that is linear is sparse"
 prints "^  in directories  *$spare   blocks at least, of $had: --only=index\$"
+
+aged "$img" <<'END'
+size 64M
+mke2fs -b 1024
+many /d count 900 name a-name-that-takes-room-
+many /e count 5 name a-name-that-takes-room-
+END
+check "$e4frag" --json "$img"
+same "without an index" "$(json "$out" 'd["repair"]["directories"]')" \
+	"{'linear': 1, 'count': 0, 'blocks': 0, 'spare_blocks': 0}"
+check "$e4frag" "$img"
+prints '^A repair now would save$'
+prints '^  searches of  *1   directory without an index: --only=index$'
+check "$e4repack" -q --only=index "$img"
+check "$e4frag" "$img"
+! grep -q 'only=index' "$out" || fail "something is left: $(cat "$out")"
 
 # nearly full: not all that could be better can be repaired
 aged "$img" <<'END'
