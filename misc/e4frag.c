@@ -55,6 +55,8 @@ static const struct args_option options[] = {
 	{ .name = "compare", .kind = ARGS_TEXT, .offset = AT(compare),
 	  .value = "OLD.json",
 	  .help = "show in it what --json said before, too" },
+	{ .name = "map", .kind = ARGS_FLAG, .offset = AT(map),
+	  .help = "the block map as well: what the blocks are in" },
 	{ .name = "groups", .kind = ARGS_FLAG, .offset = AT(groups),
 	  .help = "a row per block group as well" },
 	{ .name = "top", .letter = 'n', .kind = ARGS_COUNT, .offset = AT(top),
@@ -371,9 +373,9 @@ static bool are_together(const struct e4frag *frag)
 	}
 	if (!frag->prometheus || (!frag->files && !frag->table &&
 				  !frag->groups && !frag->by_dir &&
-				  !frag->args.json))
+				  !frag->map && !frag->args.json))
 		return e4frag_can_write_prometheus(frag);
-	say("--prometheus goes with none of --files, --dirs, --groups "
+	say("--prometheus goes with none of --files, --dirs, --map, --groups "
 	    "and --json");
 	return false;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The tables of the report. */
+/* The tables of the report, and the block map. */
 #include "config.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "support/map_text.h"
 #include "support/text.h"
 #include "support/units.h"
 #include "e4frag.h"
@@ -179,6 +180,11 @@ static void print_groups(FILE *out, const struct e4frag *frag)
 
 void e4frag_print_tables(FILE *out, const struct e4frag *frag)
 {
+	if (frag->map) {
+		putc('\n', out);
+		map_print(out, "Block map", frag->look.map,
+			  frag->target.fs->blocksize);
+	}
 	if (frag->n_worst) {
 		fprintf(out, "\nWorst files, by %s\n",
 			e4frag_sorts[frag->sort]);

@@ -65,6 +65,8 @@ static const struct args_option options[] = {
 	  .help = "repair immutable files, swap files as well" },
 	{ .name = "discard", .kind = ARGS_FLAG, .offset = AT(discard),
 	  .help = "give what the run has freed back to the device" },
+	{ .name = "map", .kind = ARGS_FLAG, .offset = AT(map),
+	  .help = "show what the blocks are in, before and after" },
 	{ .name = "undo-file", .letter = 'z', .kind = ARGS_TEXT,
 	  .offset = AT(undo.file), .value = "FILE",
 	  .help = "save what is overwritten for e2undo(8)" },
@@ -281,6 +283,21 @@ static void say_failure(const struct e4repack *r, errcode_t err)
 		    r->target.e2fs_name);
 }
 
+/* What was repaired stays so without a map of it. */
+static void map_after(struct e4repack *r)
+{
+	errcode_t err = e4repack_map(r, false, &r->after);
+
+	if (!err)
+		return;
+	block_map_free(r->after);
+	r->after = NULL;
+	if (err == E4L_ET_INTERRUPTED)
+		return;
+	r->no_after = true;
+	say_e4l(r->target.name, r->e, err);
+}
+
 /*
  * Checks what is at rest, plans, and repairs unless it is a dry run.  What is
  * mounted changes while it is read.
@@ -305,10 +322,14 @@ static bool work(struct e4repack *r)
 	if (!err)
 		err = target_subtree(&r->target, r->e, r->exclude.v,
 				     r->exclude.n, &r->exclude_inodes, &said);
+	if (!err)
+		err = e4repack_map(r, true, &r->before);
 	if (!err && r->only & ONLY_MAPS)
 		err = repack(r);
 	if (!err && r->only & ONLY_INDEX && !r->result.stopped)
 		err = compact(r);
+	if (!err && !r->dry_run)
+		map_after(r);
 	r->seconds = repairing_seconds(&r->repairing);
 	if (err && !said && !undo_guard_failed())
 		say_failure(r, err);
@@ -399,6 +420,9 @@ static int run(struct e4repack *r, const char *name)
 	if (r->exclude_inodes)
 		ext2fs_free_inode_bitmap(r->exclude_inodes);
 	e4l_es_free(r->cache);
+	block_map_free(r->before);
+	block_map_free(r->after);
+	ok &= !r->no_after;
 	ok &= target_close(&r->target);
 	if (ok && r->verify && !r->dry_run)
 		ok = verify(name, r->args.partition);
@@ -408,10 +432,13 @@ static int run(struct e4repack *r, const char *name)
 /* What cannot be asked for together. */
 static bool check_usage(const struct e4repack *r, int *status)
 {
-	if (!r->discard || !r->undo.file)
+	if (r->discard && r->undo.file)
+		say("--discard and --undo-file cannot be given together: what "
+		    "is discarded cannot be brought back");
+	else if (r->map && r->args.json)
+		say("--map is for people: e4frag --json --map has it as JSON");
+	else
 		return true;
-	say("--discard and --undo-file cannot be given together: what is "
-	    "discarded cannot be brought back");
 	*status = STATUS_USAGE;
 	return false;
 }

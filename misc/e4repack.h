@@ -8,6 +8,7 @@
 #include <time.h>
 #include <e4layout/e4layout.h>
 #include "support/args.h"
+#include "support/block_map.h"
 #include "support/interrupt.h"
 #include "support/progress.h"
 #include "support/reasons.h"
@@ -24,6 +25,7 @@ struct skipped {
 struct e4repack {
 	/* what was asked for */
 	struct args_common args;	/* must be first: see support/args.h */
+	bool map;
 	bool dry_run, verify, discard;
 	unsigned int only, move;	/* a bit for each word */
 	uint64_t zeroout_bytes;		/* NOT_GIVEN: as the filesystem says */
@@ -45,6 +47,8 @@ struct e4repack {
 	struct repairing repairing;
 	char first[200], second[400];	/* answers to signals */
 	/* the result */
+	struct block_map *before, *after;	/* NULL: not asked for */
+	bool no_after;			/* it could not be made */
 	struct e4l_repack_result result;
 	struct skipped *skipped;
 	size_t n_skipped;
@@ -78,6 +82,13 @@ static inline uint64_t e4repack_discarded_bytes(const struct e4repack *r)
 	return e4repack_bytes(r, r->result.discarded.blocks +
 				 r->dirs.discarded.blocks);
 }
+
+/*
+ * Makes the block map if it was asked for, else *@ret stays NULL.  @progress:
+ * shows some, and can be interrupted.
+ */
+errcode_t e4repack_map(struct e4repack *r, bool progress,
+		       struct block_map **ret);
 
 /* Prints the report for people. */
 void e4repack_print_text(const struct e4repack *r);

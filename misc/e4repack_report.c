@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "support/json.h"
+#include "support/map_text.h"
 #include "support/text.h"
 #include "support/undo_guard.h"
 #include "support/units.h"
@@ -117,6 +118,15 @@ static void print_discarded(const struct e4repack *r)
 		       "Discarded", SIZE(bytes));
 }
 
+static void print_map(const struct e4repack *r, const char *title,
+		      const struct block_map *map)
+{
+	if (!map)
+		return;
+	putchar('\n');
+	map_print(stdout, title, map, r->target.fs->blocksize);
+}
+
 void e4repack_print_text(const struct e4repack *r)
 {
 	print_head(r);
@@ -127,6 +137,8 @@ void e4repack_print_text(const struct e4repack *r)
 	print_skipped(r);
 	print_dirs(r);
 	print_discarded(r);
+	print_map(r, r->dry_run ? "Now" : "Before", r->before);
+	print_map(r, "After", r->after);
 	if (r->undo.file && undo_guard_changed())
 		printf("\nTo undo: e2undo %s %s\n", r->undo.file,
 		       r->target.device);

@@ -8,11 +8,12 @@ e4frag=$top_builddir/misc/e4frag
 img=$work/img
 mke2fs -qq -F -t ext4 "$img" 8M >/dev/null
 
-documented "$e4frag" misc/e4frag.8 files prometheus dirs html= compare= groups \
+documented "$e4frag" misc/e4frag.8 files prometheus dirs map html= compare= groups \
 	top= sort= min-extents= json \
 	quiet verbose progress= help version
 
-for options in '' --groups --dirs '--top 3' '-n 0' '--sort=excess' '--sort extents' \
+for options in '' --groups --dirs --map '--top 3' '-n 0' \
+	'--sort=excess' '--sort extents' \
 	'--sort=fragments' '--sort=size' '--min-extents=7' --quiet '-q -v' \
 	--progress=never --progress=auto --json --files '--files --json' \
 	--files=json --files=table '--files=table -q'; do

@@ -8,7 +8,7 @@ mke2fs -qq -F -t ext4 "$img" 16M >/dev/null
 debugfs -w -R "mkdir d" "$img" >/dev/null 2>&1
 
 documented "$e4repack" misc/e4repack.8 dry-run only= zeroout= zeroout-budget= \
-	max-bytes= max-time= min-excess= mem= exclude= move= undo-file= no-undo \
+	max-bytes= max-time= min-excess= mem= exclude= move= map undo-file= no-undo \
 	verify json quiet verbose progress= help version
 
 for options in '' -n --dry-run --only=merge --only=zeroout,move,dirs,merge \
