@@ -114,8 +114,25 @@ if [ -e "$unit" ] && command -v systemd-analyze >/dev/null; then
 		"$work/units/e4layout-prometheus@srv.timer"
 	[ ! -s "$err" ] || { show_run; fail "systemd-analyze complains"; }
 fi
+
+# the service's command, as it would be for what is mounted
+if [ -e "$unit" ] && [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1; then
+	mount_image "$img" "$work/mnt \"x"
+	# shellcheck disable=SC2016
+	command=$(sed -n 's/^ExecStart=[^ ]*e4frag //p' "$unit" | sed \
+		's/%i/srv/; s/%f/"$work\/mnt \\"x"/; s/${TEXTFILES}/$work\/dir/')
+	eval "check \"\$e4frag\" $command"
+	[ ! -s "$out" ] || fail 'the service talks'
+	cp "$work/dir/e4layout-srv.prom" "$work/mounted"
+	grep -qF "{device=\"$loop\",mountpoint=\"$work/mnt \\\"x\"}" \
+		"$work/mounted" || fail 'not the labels of what is mounted'
+	mustfail 1 "$e4frag" --prometheus "$work/mnt \"x/data"
+	says 'is of a whole filesystem'
+else
+	cp "$work/metrics" "$work/mounted"
+fi
 require_program promtool
-for metrics in metrics odd; do
+for metrics in metrics odd mounted; do
 	promtool check metrics <"$work/$metrics" >"$out" 2>&1 ||
 		{ show_run; fail "promtool complains of $metrics"; }
 done
