@@ -188,7 +188,9 @@ static json_t *all_of(const json_t *from, bool *cut)
 		PUT("paths", json_array());
 #undef FROM
 #undef PUT
-	return json_checked(to, failed);
+	return json_checked(to, failed ||
+			    json_dumpb(to, NULL, 0, JSON_COMPACT) >
+			    PAGE_BEFORE_BYTES);
 }
 
 json_t *page_before(const char *path, bool *cut)

@@ -7,9 +7,10 @@
 
 /* A page is below 2 MB whatever it shows, since it shows no more than this. */
 #define PAGE_FILES	20
-#define PAGE_EXTENTS	400		/* of each of these */
+#define PAGE_EXTENTS	300		/* of each of these */
 #define PAGE_PATH_BYTES	1024		/* of each path, escaped */
-#define PAGE_TEXT_BYTES	(128 << 10)	/* of the report */
+#define PAGE_TEXT_BYTES	(64 << 10)	/* of the report */
+#define PAGE_BEFORE_BYTES (512 << 10)	/* of what is compared with */
 
 /* The end of a long path, with dots before it; *@cut then becomes true. */
 json_t *page_path(const char *path, bool *cut);

@@ -104,6 +104,11 @@ cp "$page" "$work/kept"
 	    bad["map"]["blocks"]["free"].append(1)
 	    yield bad
 	    bad = copy.deepcopy(good)
+	    bad["map"].update(groups=1, groups_per_cell=1, cells=8192,
+	                      cells_per_group=8192, blocks=dict.fromkeys(
+	                          bad["map"]["blocks"], [10 ** 18] * 8192))
+	    yield bad
+	    bad = copy.deepcopy(good)
 	    bad["worst"][0]["extents"] = "<script>"
 	    yield bad
 	n = 0

@@ -33,6 +33,7 @@ each() {
 	cp "$work/whole" "$img"
 	check env FAIL_MALLOC_COUNT="$work/count" LD_PRELOAD="$shim" "$@"
 	cp "$out" "$work/said"
+	echo old >"$work/page"
 	count=$(cat "$work/count")
 	[ "$count" -gt 50 ] || fail "only $count allocations: $*"
 	step=1
@@ -69,6 +70,16 @@ reads() {
 	cmp -s "$work/.out.x" "$work/said.x" || wrong "another verdict" "$@"
 }
 
+# A page is whole, or as it was.
+pages() {
+	reads "$@"
+	[ "$status" = 0 ] || echo old | diff -q - "$work/page" >/dev/null ||
+		wrong "a page" "$@"
+	[ "$status" != 0 ] || cmp -s "$work/page" "$work/page.whole" ||
+		wrong "another page" "$@"
+	echo old >"$work/page"
+}
+
 # All but the root, which gets the attribute of tunables.
 digests() {
 	digest -z "$1" | grep -v '^2 '
@@ -92,6 +103,12 @@ e4check=$(tool e2fsck/e4check)
 each reads "$e4check" --threads=1 "$img"
 each reads "$(tool misc/e4frag)" --dirs "$img"
 each reads "$(tool misc/e4frag)" --prometheus "$img"
+cp "$work/whole" "$img"
+check "$(tool misc/e4frag)" --json "$img"
+cp "$out" "$work/old.json"
+set -- "$(tool misc/e4frag)" -q --compare="$work/old.json"
+check "$@" --html="$work/page.whole" "$img"
+each pages "$@" --html="$work/page" "$img"
 each reads "$(tool misc/e4repack)" -n "$img"
 each reads "$(tool misc/tune4fs)" -n --set dir_ireserve=64 "$img"
 each writes "$(tool misc/e4repack)" "$img"
