@@ -135,7 +135,7 @@ static struct e4frag bounded(const struct e4frag *frag)
 {
 	struct e4frag page = *frag;
 
-	page.groups = false;
+	page.groups = page.map = false;
 	page.dirs = NULL;
 	if (page.n_worst > PAGE_FILES)
 		page.n_worst = PAGE_FILES;

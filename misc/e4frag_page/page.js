@@ -448,7 +448,7 @@ function showMap() {
 
 	if (before && !before.map)
 		home.append(make("p", {}, `${safe(data.before_name)} has no ` +
-			"map: --json has one together with --html."));
+			"map: --json has one together with --map."));
 	unit.disabled = !maps.some(m => m.report.map.cells_per_group > 1);
 	home.append(make("div", { class: "controls" },
 		make("label", {}, "Show ", heat),

@@ -40,7 +40,7 @@ same "ends of scripts" "$(grep -c '</script' "$page")" 2
 	grep -v http://www.w3.org/2000/svg || fail 'the page loads something'
 
 # the page and the report have the same numbers, and the map has every block
-check "$e4frag" -q --html="$page" "$img"
+check "$e4frag" -q --html="$page" --map --groups --dirs "$img"
 [ ! -s "$out" ] || fail "--quiet prints"
 check "$e4frag" --json "$img"
 cp "$out" "$work/doc"

@@ -176,7 +176,7 @@ holds "one state" '0 < r["heat"][1] != r["heat"][0]'
 holds "groups" 'r["groups"][1] != r["begin"][1]'
 
 # before and after
-check "$e4frag" -q --json --html="$work/page.html" "$img"
+check "$e4frag" --json --map "$img"
 cp "$out" "$work/before.json"
 check "$e4repack" -q "$img"
 check "$e4frag" -q --html="$work/page.html" --compare="$work/before.json" "$img"
