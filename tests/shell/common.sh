@@ -10,6 +10,7 @@ set -eu
 LC_ALL=C.UTF-8
 PATH=$PATH:/usr/sbin:/sbin
 export LC_ALL PATH
+unset COLUMNS NO_COLOR
 
 test_name=$(basename "$0" .sh)
 work=$(mktemp -d "${TMPDIR:-/tmp}/e4l-$test_name-XXXXXX")
