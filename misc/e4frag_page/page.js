@@ -199,7 +199,6 @@ const colours = () => {
 	return name => style.getPropertyValue("--" + name).trim();
 };
 
-const COLUMNS = 128;
 const HEIGHT = 448, WIDTH = 896;
 
 class BlockMap {
@@ -226,8 +225,9 @@ class BlockMap {
 
 		this.cursor = Math.min(this.length - 1,
 				       Math.floor(at * this.length));
-		this.columns = Math.max(1, Math.min(n,
-			Math.ceil(COLUMNS / 2 ** zoom)));
+		/* a power of two, as cells in a group are: twice the height */
+		this.columns = Math.min(n,
+			2 ** Math.ceil(Math.log2(2 * n) / 2));
 		const row = this.columns;
 		this.from = Math.max(0, Math.min(
 			this.cursor - this.cursor % row -

@@ -140,6 +140,10 @@ browse "$work/page.html" "$common" --blink-settings=preferredColorScheme=0
 is_page
 holds "dark" 'not r["light"] and r["canvas"][0][1] > 5'
 
+# in a narrow window
+browse "$work/page.html" "$common" --window-size=500,900
+is_page
+
 # keys move, zoom and come back; one state alone; groups as squares
 browse "$work/page.html" '(() => {
 	const seen = {}, at = what =>
