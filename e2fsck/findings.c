@@ -125,12 +125,29 @@ static int put_number(char *buf, size_t size, char kind,
 	}
 }
 
+/* Whether @s, in braces, is left out: {of one|of more}, or {of more}. */
+static bool is_left_out(const char **braces, const char *s, bool one)
+{
+	const char *bar;
+
+	if (*s == '{')
+		*braces = s;
+	if (!*braces)
+		return false;
+	bar = *braces + strcspn(*braces, "|}");
+	if (*s == '}')
+		*braces = NULL;
+	return strchr("{|}", *s) || one != (*bar == '|' && s < bar);
+}
+
 const char *finding_text(const struct finding *what, char *buf, size_t size)
 {
-	const char *s = finding_table[what->id].sentence;
+	const char *s = finding_table[what->id].sentence, *braces = NULL;
 	size_t used = 0;
 
 	for (; *s && used + 1 < size; s++) {
+		if (is_left_out(&braces, s, what->got == 1))
+			continue;
 		if (*s == '%')
 			used += put_number(buf + used, size - used, *++s, what);
 		else

@@ -248,12 +248,10 @@ static errcode_t compact(struct e4repack *r)
 	return err;
 }
 
+/* Damage, or what looks like it where a mounted filesystem goes on changing. */
 static bool is_damage(errcode_t err)
 {
-	return err == E4L_ET_DAMAGED || err == E4L_ET_BLOCK_SHARED ||
-	       err == E4L_ET_BLOCK_NOT_IN_USE || err == E4L_ET_QUOTA ||
-	       err == E4L_ET_CHANGED ||
-	       err == EXT2_ET_BLOCK_BITMAP_CSUM_INVALID;
+	return err == E4L_ET_CHANGED || say_is_damage(err);
 }
 
 static void say_failure(const struct e4repack *r, errcode_t err)

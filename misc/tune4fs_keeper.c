@@ -115,7 +115,13 @@ bool keeper_is_damage(errcode_t err)
 
 void keeper_say(const struct keeper *p, errcode_t err)
 {
-	if (p->dir < 0)
+	char what[160];
+
+	if (p->dir < 0 && say_is_damage(err))
+		say("%s: %s: %s: run e2fsck -f %s", p->name,
+		    e4l_detail_text(p->e, what, sizeof(what)),
+		    error_message(err), p->target.e2fs_name);
+	else if (p->dir < 0)
 		say_e4l(p->name, p->e, err);
 	else
 		say_error(p->name, "reading the tunables", err);

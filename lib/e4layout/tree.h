@@ -10,12 +10,19 @@
 extern "C" {
 #endif
 
-/* Opaque: what will be in an image; entries are told apart by numbers. */
+/*
+ * Opaque: what will be in an image; entries are told apart by the numbers that
+ * e4l_tree_add() and the like give.  With another number a function changes
+ * nothing, and if it has a result, that is E4L_ET_BAD_ARGUMENT.
+ */
 struct e4l_tree;
 
 #define E4L_TREE_ROOT 1u	/* always there; 0 is no entry */
 
-/* A stretch of a file's content.  What is between stretches is a hole. */
+/*
+ * A stretch of a file's content.  What is between stretches is a hole.  What is
+ * written ends where the file does, but in a file from ext4.
+ */
 struct e4l_stretch {
 	uint64_t offset;	/* in the file, bytes; ascending, no overlaps */
 	uint64_t bytes;
@@ -35,7 +42,7 @@ struct e4l_tree_xattr {
 
 /* One file of any kind.  Everything that is pointed to is copied. */
 struct e4l_entry {
-	uint32_t mode;		/* as in stat(2) */
+	uint32_t mode;		/* as in stat(2), the file type as well */
 	uint32_t uid, gid;
 	uint64_t size;		/* regular file, symlink */
 	uint64_t rdev;		/* device */
@@ -65,7 +72,8 @@ void e4l_tree_free(struct e4l_tree *t);
  * Whether the name is there already is not looked at: see e4l_tree_find();
  * planning refuses duplicates.  Memory: 104 bytes, the name, and what an image
  * needs of it.  Errors: E4L_ET_NAME_TOO_LONG, E4L_ET_BAD_NAME (empty, dots, a
- * slash), E4L_ET_NOT_DIR (@parent is none), E4L_ET_BAD_SYMLINK, E4L_ET_BAD_ACL,
+ * slash), E4L_ET_NOT_DIR (@parent is none), E4L_ET_BAD_ARGUMENT (its mode or its
+ * stretches make no sense), E4L_ET_BAD_SYMLINK, E4L_ET_BAD_ACL,
  * E4L_ET_XATTR_TOO_LARGE, E4L_ET_TREE_TOO_LARGE, ENOMEM; the tree stays as it
  * was, and e4l_tree_where() says which entry it was.
  */

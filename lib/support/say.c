@@ -88,6 +88,27 @@ void say_e4l(const char *target, const struct e4l *e, errcode_t err)
 		say_error(target, "cannot go on", err);
 }
 
+bool say_is_damage(errcode_t err)
+{
+	static const errcode_t damage[] = {
+		E4L_ET_DAMAGED, E4L_ET_BLOCK_SHARED, E4L_ET_BLOCK_NOT_IN_USE,
+		E4L_ET_QUOTA, EXT2_ET_DIR_CORRUPTED, EXT2_ET_GDESC_BAD_BLOCK_MAP,
+		EXT2_ET_GDESC_BAD_INODE_MAP, EXT2_ET_GDESC_BAD_INODE_TABLE,
+		EXT2_ET_INODE_CSUM_INVALID, EXT2_ET_INODE_BITMAP_CSUM_INVALID,
+		EXT2_ET_EXTENT_CSUM_INVALID, EXT2_ET_DIR_CSUM_INVALID,
+		EXT2_ET_EXT_ATTR_CSUM_INVALID, EXT2_ET_BLOCK_BITMAP_CSUM_INVALID,
+		EXT2_ET_FILESYSTEM_CORRUPTED, EXT2_ET_CORRUPT_JOURNAL_SB,
+		EXT2_ET_INODE_CORRUPTED, EXT2_ET_EA_INODE_CORRUPTED,
+		EXT2_FILSYS_CORRUPTED,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(damage) / sizeof(*damage); i++)
+		if (damage[i] == err)
+			return true;
+	return false;
+}
+
 void say_tunable(const char *target, const char *where, errcode_t err)
 {
 	const struct e4l_tunable_info *info = NULL;

@@ -41,6 +41,9 @@ bool say_is_full(const char *path);
 /* The same for a failure of the library; WHAT is the detail of @e. */
 void say_e4l(const char *target, const struct e4l *e, errcode_t err);
 
+/* Whether @err says that the filesystem is damaged: e2fsck is to be run. */
+bool say_is_damage(errcode_t err);
+
 /* e4l_tunables_change() refused the part of a list that begins at @where. */
 void say_tunable(const char *target, const char *where, errcode_t err);
 

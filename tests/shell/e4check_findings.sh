@@ -61,7 +61,7 @@ aged "$img" <<'END'
 size 32M
 file /a extents 0+8w@5000 8+8w@5008
 END
-only extents-mergeable '(/a): 1 pairs of extents could be one each$'
+only extents-mergeable '(/a): 1 pair of extents could be one each$'
 fixed
 
 aged "$img" <<'END'

@@ -185,3 +185,11 @@ e2undo "$work/undo" "$img" >/dev/null 2>&1 || fail "e2undo"
 [ "$original" = "$(sha256sum <"$img")" ] || fail "e2undo did not undo it"
 check "$tune4fs" --no-undo -E mb_order2_req=1 "$img"
 attribute mb_order2_req=1
+
+# damage is said to be that, with what to do
+fresh
+check debugfs -w -R 'sif <2> block[0] 0xFFFFFFFF' "$img"
+check debugfs -w -R 'sif <2> checksum 0x1' "$img"
+run "$tune4fs" "$img"
+same 'a damaged root' "$status" 1
+says ": run e2fsck -f $img\$"

@@ -301,6 +301,59 @@ START_TEST(refuses_bad_entries)
 }
 END_TEST
 
+/* A number that nobody was given changes nothing. */
+START_TEST(refuses_unknown_numbers)
+{
+	const struct e4l_entry e = { .mode = S_IFREG | 0644 };
+	const struct e4l_tree_xattr x = { .name = "user.a", .value = "b",
+					  .size = 1 };
+	static const uint32_t wrong[] = { 0, 3, 999, UINT32_MAX };
+	struct e4l_tree *t;
+	uint32_t id;
+
+	ck_assert_int_eq(e4l_tree_new(&t), 0);
+	ck_assert_int_eq(e4l_tree_add(t, 1, "file", 4, &e, &id), 0);
+	ck_assert_uint_eq(id, 2);
+	id = wrong[_i];
+	ck_assert_int_eq(e4l_tree_set(t, id, &e), E4L_ET_BAD_ARGUMENT);
+	ck_assert_int_eq(e4l_tree_set_content(t, id, &e), E4L_ET_BAD_ARGUMENT);
+	ck_assert_int_eq(e4l_tree_set_perms(t, id, 0), E4L_ET_BAD_ARGUMENT);
+	ck_assert_int_eq(e4l_tree_set_xattr(t, id, &x), E4L_ET_BAD_ARGUMENT);
+	ck_assert_int_eq(e4l_tree_link(t, 1, "y", 1, id), E4L_ET_BAD_ARGUMENT);
+	e4l_tree_set_owner(t, id, 1, 1);
+	e4l_tree_remove(t, id);
+	e4l_tree_remove(t, E4L_TREE_ROOT);
+	ck_assert_uint_eq(e4l_tree_entries(t), 2);
+	e4l_tree_free(t);
+}
+END_TEST
+
+/* Modes that are of no type, and stretches that no file has. */
+START_TEST(refuses_senseless_entries)
+{
+	static const uint32_t modes[] = { 0, 0644, 0170644, 01100644 };
+	static const struct e4l_stretch stretches[][2] = {
+		{ { 0, 4096, 0, false }, { 8192, 0, 0, false } },
+		{ { 4, 4, 0, false }, { 0, 4, 0, false } },
+		{ { 0, 4, 0, false }, { 2, 4, 0, false } },
+		{ { 1, UINT64_MAX, 0, true }, { 0, 0, 0, true } },
+	};
+	struct e4l_entry e = { .mode = modes[_i] };
+	struct e4l_tree *t;
+	uint32_t id;
+
+	ck_assert_int_eq(e4l_tree_new(&t), 0);
+	ck_assert_int_eq(e4l_tree_add(t, 1, "file", 4, &e, &id),
+			 E4L_ET_BAD_ARGUMENT);
+	e = (struct e4l_entry) { .mode = S_IFREG | 0644, .size = 10,
+				 .stretches = stretches[_i], .n_stretches = 2 };
+	ck_assert_int_eq(e4l_tree_add(t, 1, "file", 4, &e, &id),
+			 E4L_ET_BAD_ARGUMENT);
+	ck_assert_uint_eq(e4l_tree_entries(t), 1);
+	e4l_tree_free(t);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("populate");
@@ -309,6 +362,8 @@ int main(void)
 	tcase_add_loop_test(tc, gives_back_random_trees, 0, 2 * N_SHAPES);
 	tcase_add_test(tc, says_what_is_missing);
 	tcase_add_test(tc, refuses_bad_entries);
+	tcase_add_loop_test(tc, refuses_unknown_numbers, 0, 4);
+	tcase_add_loop_test(tc, refuses_senseless_entries, 0, 4);
 	suite_add_tcase(suite, tc);
 	return unit_main(suite);
 }

@@ -139,8 +139,10 @@ errcode_t e4l_journal_find(ext2_filsys fs, const struct e4l_teller *teller,
 	err = unix_io_manager->open(device, io_flags, ret);
 	if (err) {
 		*ret = NULL;
-		e4l_tell(teller, err, "cannot open its journal's device %s: %s",
-			 device, error_message(err));
+		e4l_tell(teller, err, "cannot open its journal's device %s: "
+			 "%s%s", device, error_message(err), err == EBUSY ?
+			 ": something uses it: unmount or stop that first" :
+			 "");
 	}
 	free(device);
 	return err;

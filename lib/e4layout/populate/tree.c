@@ -120,6 +120,37 @@ static errcode_t add_extra(struct e4l_tree *t, struct node *n,
 	return 0;
 }
 
+static bool is_id(const struct e4l_tree *t, uint32_t id)
+{
+	return id >= E4L_TREE_ROOT && id < t->nodes.n;
+}
+
+static bool is_mode(uint32_t mode)
+{
+	return !(mode & ~(uint32_t)(S_IFMT | 07777)) &&
+	       (S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode) ||
+		S_ISCHR(mode) || S_ISBLK(mode) || S_ISFIFO(mode) ||
+		S_ISSOCK(mode));
+}
+
+/* ext4 itself may have written blocks behind the end of a file: verity's. */
+static bool are_in_file(const struct e4l_entry *e)
+{
+	uint64_t end = 0;
+	size_t i;
+
+	for (i = 0; i < e->n_stretches; i++) {
+		const struct e4l_stretch *x = &e->stretches[i];
+
+		if (x->offset < end || x->bytes > UINT64_MAX - x->offset)
+			return false;
+		end = x->offset + x->bytes;
+		if (!x->unwritten && !e->from_ext4 && end > e->size)
+			return false;
+	}
+	return true;
+}
+
 /* Fills in all of @n but its name and its place in the tree. */
 static errcode_t describe(struct e4l_tree *t, struct node *n,
 			  const struct e4l_entry *e)
@@ -129,6 +160,8 @@ static errcode_t describe(struct e4l_tree *t, struct node *n,
 
 	if (E4L_HAS_UNKNOWN(e))
 		return E4L_ET_OPTION;
+	if (!is_mode(e->mode) || !are_in_file(e))
+		return E4L_ET_BAD_ARGUMENT;
 	if (S_ISLNK(e->mode)) {
 		err = e->size && e->size < PATH_MAX ?
 		      e4l_tree_keep(t, e->target, e->size, &target) :
@@ -220,6 +253,8 @@ errcode_t e4l_tree_set(struct e4l_tree *t, uint32_t id,
 {
 	struct node *n = &t->nodes.v[id];
 
+	if (!is_id(t, id))
+		return E4L_ET_BAD_ARGUMENT;
 	if (!S_ISDIR(n->mode) != !S_ISDIR(entry->mode))
 		return e4l_tree_fail(t, E4L_ET_NOT_DIR, id, NULL, 0);
 	leave_group(t, n);
@@ -242,6 +277,8 @@ errcode_t e4l_tree_put(struct e4l_tree *t, uint32_t parent, const char *name,
 
 void e4l_tree_remove(struct e4l_tree *t, uint32_t id)
 {
+	if (!is_id(t, id) || id == E4L_TREE_ROOT)
+		return;
 	t->nodes.v[id].flags |= NODE_REMOVED;
 	t->has_removed = true;
 }
@@ -286,7 +323,7 @@ errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
 	err = new_node(t, parent, name, len, &n);
 	if (!err && vec_room(&t->groups, 1))
 		err = ENOMEM;
-	if (!err && (!id || id >= t->nodes.n || S_ISDIR(t->nodes.v[id].mode)))
+	if (!err && (!is_id(t, id) || S_ISDIR(t->nodes.v[id].mode)))
 		err = E4L_ET_BAD_ARGUMENT;
 	if (err)
 		return e4l_tree_fail(t, err, parent, name, len);
@@ -311,10 +348,13 @@ errcode_t e4l_tree_set_content(struct e4l_tree *t, uint32_t id,
 			       const struct e4l_entry *entry)
 {
 	struct node *n = &t->nodes.v[id];
-	struct link_group *g = &t->groups.v[n->child];
-	errcode_t err = S_ISREG(n->mode) ? 0 : E4L_ET_BAD_ARGUMENT;
+	struct link_group *g;
+	errcode_t err = 0;
 
-	if (!err && E4L_HAS_UNKNOWN(entry))
+	if (!is_id(t, id) || !S_ISREG(n->mode) || !are_in_file(entry))
+		return E4L_ET_BAD_ARGUMENT;
+	g = &t->groups.v[n->child];
+	if (E4L_HAS_UNKNOWN(entry))
 		err = E4L_ET_OPTION;
 	n->map = 0;
 	if (!err)
@@ -545,6 +585,8 @@ void e4l_tree_map_owners(struct e4l_tree *t,
 void e4l_tree_set_owner(struct e4l_tree *t, uint32_t id, uint32_t uid,
 			uint32_t gid)
 {
+	if (!is_id(t, id))
+		return;
 	t->nodes.v[id].uid = uid;
 	t->nodes.v[id].gid = gid;
 }

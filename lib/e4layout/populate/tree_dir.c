@@ -108,8 +108,9 @@ static errcode_t find_stretches(struct walker *me, const char *name, off_t size)
 		if (!err)
 			me->stretches.v[me->stretches.n++] =
 				(struct e4l_stretch) {
-					.offset = data, .bytes = hole - data,
-					.pos = data,
+					.offset = data, .pos = data,
+					.bytes = (hole < size ? hole : size) -
+						 data,
 				};
 	}
 	close(fd);

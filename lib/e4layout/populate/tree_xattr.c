@@ -392,8 +392,11 @@ errcode_t e4l_tree_set_xattr(struct e4l_tree *t, uint32_t id,
 {
 	uint32_t *set = &t->nodes.v[id].xattr;
 	size_t at = t->xbytes.n;
-	errcode_t err = copy_set(t, &t->sets.v[*set], x);
+	errcode_t err;
 
+	if (!id || id >= t->nodes.n)
+		return E4L_ET_BAD_ARGUMENT;
+	err = copy_set(t, &t->sets.v[*set], x);
 	if (!err && t->xbytes.n == at)
 		*set = 0;
 	else if (!err)
@@ -474,8 +477,11 @@ errcode_t e4l_tree_set_perms(struct e4l_tree *t, uint32_t id, uint32_t perms)
 	struct node *n = &t->nodes.v[id];
 	struct e4l_tree_xattr x = { .name = "system.posix_acl_access" };
 	uint8_t *acl;
-	errcode_t err = copy_acl(t, &t->sets.v[n->xattr], &acl, &x.size);
+	errcode_t err;
 
+	if (!id || id >= t->nodes.n)
+		return E4L_ET_BAD_ARGUMENT;
+	err = copy_acl(t, &t->sets.v[n->xattr], &acl, &x.size);
 	if (acl) {
 		change_acl(acl, x.size, perms);
 		x.value = acl;
