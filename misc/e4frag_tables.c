@@ -151,7 +151,8 @@ static void print_dirs(FILE *out, const struct e4frag *frag)
 /* ------------------------------------------------------------------- groups */
 
 static const struct table_column group_columns[] = {
-	{ .title = "group" }, { .title = "free blocks" }, { "in runs", .drop = 1 },
+	{ .title = "group" }, { .title = "free blocks" },
+	{ "in runs", .drop = 1 },
 	{ "largest", .drop = 4 }, { "inodes", .drop = 5 },
 	{ "fragmented", .drop = 3 }, { "extents", .drop = 2 },
 	{ .title = "ideal" },

@@ -311,7 +311,8 @@ static const char *narrow_cell(size_t row, unsigned int column,
 {
 	static const char *const rows[][3] = {
 		{ "1", "22", "/srv/mail/anybody/of/these/people/new" },
-		{ "333", "4", "/\\x1b\\x5b31m\\x1b/" KANJI KANJI "/\\xff\\xff" },
+		{ "333", "4",
+		  "/\\x1b\\x5b31m\\x1b/" KANJI KANJI "/\\xff\\xff" },
 	};
 
 	(void)buf;
