@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include "e4layout/open/mounts.h"
+#include "e4layout/open/opened.h"
 #include "locate.h"
 #include "say.h"
 #include "units.h"
@@ -21,7 +22,7 @@
 
 /* --------------------------------------------------------------------- tags */
 
-/* LABEL=x and the like, by libblkid; NULL after saying what is wrong. */
+/* LABEL=x and the like; NULL after saying what is wrong. */
 static char *device_of_tag(const char *name)
 {
 	char *type, *value, *device = NULL;
@@ -30,7 +31,7 @@ static char *device_of_tag(const char *name)
 		say("%s: cannot understand the tag", name);
 		return NULL;
 	}
-	device = blkid_evaluate_tag(type, value, NULL);
+	device = e4l_device_of_tag(type, value);
 	if (!device)
 		say("%s: no device has that %s", name, type);
 	free(type);

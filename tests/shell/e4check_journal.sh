@@ -57,8 +57,18 @@ for blocksize in 1024 4096; do
 	run "$e4check" --no-layout "$img"
 	[ "$status" != 0 ] || fail 'a device that is no journal'
 
+	# for two seconds blkid believes what it remembers
 	start
+	run blkid -c "$work/remembered" "$loop"
 	detach "$loop"
+	run env BLKID_FILE="$work/remembered" "$e4check" --no-layout "$img"
+	same 'exit code where another journal was remembered' "$status" 8
+	grep -q '^warning: journal-absent: ' "$out" || fail 'no word of it'
+	mustfail 1 env BLKID_FILE="$work/remembered" \
+		"$top_builddir/misc/e4frag" "UUID=$(blkid -p -s UUID -o value \
+			"$journal")"
+	says 'no device has that UUID'
+
 	run e2fsck -fn "$img"
 	same 'e2fsck' "$status" 12
 	run "$e4check" --no-layout "$img"

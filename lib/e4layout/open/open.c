@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include "e4layout/base/internal.h"
 #include "opened.h"
@@ -121,6 +122,39 @@ static void uuid_text(const uint8_t *uuid, char text[UUID_TEXT])
 			     "-%02x" : "%02x", uuid[i]);
 }
 
+/* Whether @device has the tag now; also when we may not look. */
+static bool has_tag(const char *device, const char *type, const char *value)
+{
+	blkid_probe probe = blkid_new_probe_from_filename(device);
+	const char *now;
+	bool same;
+
+	if (!probe)
+		return errno == EACCES || errno == EPERM;
+	same = !blkid_do_safeprobe(probe) &&
+	       !blkid_probe_lookup_value(probe, type, &now, NULL) &&
+	       !strcmp(now, value);
+	blkid_free_probe(probe);
+	return same;
+}
+
+char *e4l_device_of_tag(const char *type, const char *value)
+{
+	char *device = blkid_evaluate_tag(type, value, NULL);
+	blkid_cache fresh;
+
+	if (!device || !strncmp(type, "PART", 4) ||
+	    has_tag(device, type, value))
+		return device;
+	free(device);
+	device = NULL;
+	if (!blkid_get_cache(&fresh, "/dev/null")) {
+		device = blkid_get_devname(fresh, type, value);
+		blkid_put_cache(fresh);
+	}
+	return device;
+}
+
 errcode_t e4l_journal_find(ext2_filsys fs, const struct e4l_teller *teller,
 			   int io_flags, io_channel *ret)
 {
@@ -131,7 +165,7 @@ errcode_t e4l_journal_find(ext2_filsys fs, const struct e4l_teller *teller,
 	if (!e4l_has_external_journal(fs->super))
 		return 0;
 	uuid_text(fs->super->s_journal_uuid, text);
-	device = blkid_evaluate_tag("UUID", text, NULL);
+	device = e4l_device_of_tag("UUID", text);
 	if (!device)
 		return e4l_tell(teller, E4L_ET_JOURNAL_DEVICE, "its journal is "
 				"on a device that cannot be found: attach the "

@@ -20,6 +20,13 @@ errcode_t e4l_tell_open_error(const struct e4l_hold *h, errcode_t err);
 errcode_t e4l_peek(const struct e4l_hold *h, unsigned int flags);
 
 /*
+ * The device with a tag, as "UUID" and its value; to be freed; NULL: none.  What
+ * libblkid and udev remember of a filesystem's tags may be some seconds old, and
+ * another image may be attached by now: the device itself is looked at.
+ */
+char *e4l_device_of_tag(const char *type, const char *value);
+
+/*
  * Opens the device of @fs's journal, if it has one, found by its UUID; *@ret is
  * NULL otherwise.  Errors: E4L_ET_JOURNAL_DEVICE, after a sentence to @teller,
  * and why it cannot be opened.
