@@ -58,6 +58,17 @@ for blocksize in 1024 4096; do
 	[ "$status" != 0 ] || fail 'a device that is no journal'
 
 	# for two seconds blkid believes what it remembers
+	detach "$loop"
+	cp "$work/fs" "$img"
+	cp "$work/log" "$journal"
+	mke2fs -qq -F -b $blocksize -O journal_dev "$work/other" 8M >/dev/null
+	attach "$work/other"
+	run blkid -c "$work/remembered" "$loop"
+	detach "$loop"
+	attach "$journal"
+	check env BLKID_FILE="$work/remembered" "$e4check" --no-layout "$img"
+	[ ! -s "$err" ] || { show_run; fail 'a journal that was not found'; }
+	rm "$work/remembered"
 	start
 	run blkid -c "$work/remembered" "$loop"
 	detach "$loop"

@@ -143,8 +143,8 @@ char *e4l_device_of_tag(const char *type, const char *value)
 	char *device = blkid_evaluate_tag(type, value, NULL);
 	blkid_cache fresh;
 
-	if (!device || !strncmp(type, "PART", 4) ||
-	    has_tag(device, type, value))
+	if (device && (!strncmp(type, "PART", 4) ||
+		       has_tag(device, type, value)))
 		return device;
 	free(device);
 	device = NULL;
