@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "support/interrupt.h"
 #include "support/repairing.h"
@@ -339,6 +340,28 @@ static bool is_whole(const struct e4frag *frag)
 	return false;
 }
 
+static bool is_same_file(const struct stat *a, const char *path)
+{
+	struct stat b;
+
+	return path && !stat(path, &b) && a->st_dev == b.st_dev &&
+	       a->st_ino == b.st_ino;
+}
+
+/* Not what is read or behind a device; replace_file() sees to the rest. */
+static bool can_replace(const struct e4frag *frag, const char *file)
+{
+	struct stat st;
+
+	if (!file || lstat(file, &st) || !S_ISREG(st.st_mode))
+		return true;
+	if (!is_same_file(&st, frag->target.device) &&
+	    !is_same_file(&st, frag->compare))
+		return !target_is_attached(file);
+	say("%s: would be replaced, and is read: name another file", file);
+	return false;
+}
+
 static int run(struct e4frag *frag, const char *target)
 {
 	bool ok;
@@ -351,8 +374,9 @@ static int run(struct e4frag *frag, const char *target)
 		say("%s: only what is in this directory is shown; %s is all",
 		    target, frag->target.mount_point ?
 		    frag->target.mount_point : frag->target.device);
-	ok = is_whole(frag) && e4frag_begin_html(frag) && analyse(frag) &&
-	     report(frag);
+	ok = is_whole(frag) && can_replace(frag, frag->html) &&
+	     can_replace(frag, frag->prometheus) && e4frag_begin_html(frag) &&
+	     analyse(frag) && report(frag);
 	json_line_free(&frag->line);
 	e4l_model_free(&frag->model);
 	dirs_free(frag->dirs);

@@ -72,8 +72,8 @@ bool e4frag_print_json(const struct e4frag *frag);
 json_t *e4frag_report(const struct e4frag *frag);
 
 /*
- * Before the work: is --html possible, and what is it compared with?  False
- * after saying what is wrong.
+ * Before the work: what is --html compared with?  False after saying what is
+ * wrong.
  */
 bool e4frag_begin_html(struct e4frag *frag);
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "support/json.h"
 #include "support/replace.h"
 #include "support/say.h"
@@ -326,25 +325,8 @@ bool e4frag_write_html(const struct e4frag *frag)
 	return ok;
 }
 
-/* Would writing the page take away what is read? */
-static bool is_same_file(const char *x, const char *y)
-{
-	struct stat a, b;
-
-	return !stat(x, &a) && !stat(y, &b) && a.st_dev == b.st_dev &&
-	       a.st_ino == b.st_ino;
-}
-
 bool e4frag_begin_html(struct e4frag *frag)
 {
-	if (!frag->html)
-		return true;
-	if (is_same_file(frag->html, frag->target.device) ||
-	    (frag->compare && is_same_file(frag->html, frag->compare))) {
-		say("%s: the page would replace what is read: name another "
-		    "file", frag->html);
-		return false;
-	}
 	if (frag->compare)
 		frag->before = page_before(frag->compare, &frag->before_cut);
 	return !frag->compare || frag->before;

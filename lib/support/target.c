@@ -281,6 +281,25 @@ bool target_claim(struct target *t, const char *name, uint64_t offset_bytes)
 	return false;
 }
 
+bool target_is_attached(const char *path)
+{
+	struct target t = {
+		.name = path, .device = strdup(path), .end_bytes = UINT64_MAX,
+	};
+	bool attached = true;
+
+	if (!t.device)
+		say_error(path, "cannot open", ENOMEM);
+	else if (target_look(&t))
+		attached = t.hold->others.loop || t.hold->others.mount_point;
+	if (attached && t.hold)
+		say("%s: is the image behind %s: name another file", path,
+		    t.hold->others.loop ? t.hold->others.loop :
+					  t.hold->others.mount_point);
+	target_free(&t);
+	return attached;
+}
+
 void target_release(struct target *t)
 {
 	target_free(t);

@@ -89,6 +89,12 @@ bool target_is_strange(const struct target *t);
 bool target_claim(struct target *t, const char *name, uint64_t offset_bytes);
 void target_release(struct target *t);
 
+/*
+ * Whether the regular file @path is what a device or a mount shows, so that it
+ * must not be replaced; true after saying so, or why that cannot be told.
+ */
+bool target_is_attached(const char *path);
+
 /* What protects a change of a filesystem, beside its journal. */
 struct target_undo {
 	const char *file;	/* for e2undo(8); NULL: none */

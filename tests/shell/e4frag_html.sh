@@ -138,14 +138,24 @@ same "an odd path" "$(data "$page" '[d["before"]["worst"][0]["path"],
 # nothing that is read is replaced, nor what is no file
 cp "$img" "$work/copy"
 mustfail 1 "$e4frag" -q --html="$img" "$img"
-says 'the page would replace what is read'
+says 'would be replaced, and is read'
 mustfail 1 "$e4frag" -q --html="$work/doc" --compare="$work/doc" "$img"
-says 'the page would replace what is read'
+says 'would be replaced, and is read'
 mustfail 1 "$e4frag" -q --html=/dev/null "$img"
 [ -c /dev/null ] || fail '/dev/null is gone'
 mustfail 1 "$e4frag" -q --html="$work/none/page" "$img"
 one_sentence e4frag
 cmp "$img" "$work/copy"
+if [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1; then
+	attach "$work/copy"
+	for target in "$loop" "$img"; do
+		mustfail 1 "$e4frag" -q --html="$work/copy" "$target"
+		says "copy: is the image behind $loop: name another file"
+		one_sentence e4frag
+	done
+	detach "$loop"
+	cmp "$img" "$work/copy"
+fi
 for options in "--compare=$work/doc" "--html=$page --files" \
 	"--html=$page --prometheus"; do
 	# shellcheck disable=SC2086

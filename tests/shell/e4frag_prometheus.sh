@@ -78,6 +78,10 @@ says 'none/x\.prom: cannot write: No such file'
 mustfail 2 "$e4frag" --prometheus="$img" "$img"
 says "does not end in \.prom"
 one_sentence e4frag
+cp "$img" "$work/dir/z.prom"
+mustfail 1 "$e4frag" --prometheus="$work/dir/z.prom" "$work/dir/z.prom"
+says 'z\.prom: would be replaced, and is read'
+cmp "$img" "$work/dir/z.prom"
 mustfail 2 "$e4frag" --prometheus --json "$img"
 mustfail 1 "$e4frag" --prometheus "$img" /data
 says 'is of a whole filesystem'
