@@ -2,6 +2,7 @@
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,20 @@ static int write_beside(char *temporary, const char *path, const char *bytes,
 	return err;
 }
 
+/* A signal that would end us does so when nothing is left beside @path. */
+static int write_undisturbed(char *temporary, const char *path,
+			     const char *bytes, size_t n)
+{
+	sigset_t all, old;
+	int err;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	err = write_beside(temporary, path, bytes, n);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return err;
+}
+
 bool replace_file(const char *path, const char *bytes, size_t n)
 {
 	char *temporary;
@@ -80,7 +95,7 @@ bool replace_file(const char *path, const char *bytes, size_t n)
 		say_error(path, "cannot write", ENOMEM);
 		return false;
 	}
-	err = write_beside(temporary, path, bytes, n);
+	err = write_undisturbed(temporary, path, bytes, n);
 	if (!err)
 		err = sync_directory(path);
 	free(temporary);

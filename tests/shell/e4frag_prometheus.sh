@@ -66,6 +66,15 @@ grep -v timestamp_seconds "$work/metrics" >"$work/wanted"
 grep -v timestamp_seconds "$file" | cmp -s - "$work/wanted" ||
 	fail 'other metrics in the file'
 
+# a signal meanwhile: all of it is there, and nothing beside
+echo old >"$file"
+strace -f -o "$work/trace" -e trace=fchmod -e inject=fchmod:signal=TERM \
+	"$e4frag" -q --prometheus="$file" "$img" >"$out" 2>"$err" || :
+grep -q 'SIGTERM' "$work/trace" || fail 'no signal was sent'
+same 'files after a signal' "$(ls "$work/dir")" e4layout.prom
+grep -v timestamp_seconds "$file" | cmp -s - "$work/wanted" ||
+	fail 'other metrics after a signal'
+
 # what must not be replaced, and what cannot be
 mkdir "$work/dir/x.prom"
 mustfail 1 "$e4frag" --prometheus="$work/dir/x.prom" "$img"
