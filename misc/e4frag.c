@@ -395,6 +395,10 @@ static bool are_together(const struct e4frag *frag)
 		say("--files=table is not JSON: --files=json is");
 		return false;
 	}
+	if ((frag->files || frag->table) && (frag->by_dir || frag->map)) {
+		say("--files goes with neither --dirs nor --map");
+		return false;
+	}
 	if (!frag->prometheus || (!frag->files && !frag->table &&
 				  !frag->groups && !frag->by_dir &&
 				  !frag->map && !frag->args.json))

@@ -11,13 +11,15 @@
 #include "replace.h"
 #include "say.h"
 
-/* Like a file that was just created. */
-static int set_mode(int fd)
+/* As the file at @path has it, or like one that was just created. */
+static int set_mode(int fd, const char *path)
 {
 	mode_t mask = umask(0);
+	struct stat old;
 
 	umask(mask);
-	return fchmod(fd, 0666 & ~mask) ? errno : 0;
+	return fchmod(fd, lstat(path, &old) ? 0666 & ~mask :
+					      old.st_mode & 0777) ? errno : 0;
 }
 
 static int write_all(int fd, const char *bytes, size_t n)
@@ -55,7 +57,7 @@ static int write_beside(char *temporary, const char *path, const char *bytes,
 
 	if (fd < 0)
 		return errno;
-	err = set_mode(fd);
+	err = set_mode(fd, path);
 	if (!err)
 		err = write_all(fd, bytes, n);
 	if (close(fd) && !err)

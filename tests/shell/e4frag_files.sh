@@ -57,3 +57,5 @@ for columns in 40 80 200; do
 	head -n 1 "$out" | grep -q 'size.*path' || fail 'not the size'
 done
 mustfail 2 "$e4frag" --files=table --json "$img"
+mustfail 2 "$e4frag" --files --dirs "$img"
+mustfail 2 "$e4frag" --files=table --map "$img"

@@ -52,10 +52,9 @@ grep -qF 'device="'"$work"'/a\"b\\x5cc\\x0ad\\xffe",mountpoint=""' "$out" ||
 	fail "the name is not escaped"
 grep -qF 'label="\"\\x5cn{}"} 1' "$out" || fail "the label is not escaped"
 
-# the file: of its mode, durable before it has its name, nothing left beside
+# a new file: of its mode, durable before it has its name, nothing left beside
 file=$work/dir/e4layout.prom
 mkdir "$work/dir"
-echo old >"$file"
 (umask 027 && exec strace -f -o "$work/trace" -e trace=fsync,rename \
 	"$e4frag" -q --prometheus="$file" "$img") >"$out" 2>"$err" ||
 	{ show_run; fail 'no file'; }
@@ -72,10 +71,12 @@ grep -v timestamp_seconds "$file" | cmp -s - "$work/wanted" ||
 
 # a signal meanwhile: all of it is there, and nothing beside
 echo old >"$file"
+chmod 604 "$file"
 strace -f -o "$work/trace" -e trace=fchmod -e inject=fchmod:signal=TERM \
 	"$e4frag" -q --prometheus="$file" "$img" >"$out" 2>"$err" || :
 grep -q 'SIGTERM' "$work/trace" || fail 'no signal was sent'
 same 'files after a signal' "$(ls "$work/dir")" e4layout.prom
+same 'the mode that it had' "$(stat -c %a "$file")" 604
 grep -v timestamp_seconds "$file" | cmp -s - "$work/wanted" ||
 	fail 'other metrics after a signal'
 
