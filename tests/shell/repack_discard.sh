@@ -79,24 +79,39 @@ how=-e
 discards --only=index
 how=-z
 
+scattered() {
+	aged "$img" <<-END
+		size 32M
+		mke2fs -b 4096
+		scatter /s frags 60 blocks 12 shuffle
+	END
+}
+
 # ---- a filesystem that begins somewhere, with something before and behind it
-what='at an offset'
-aged "$img" <<END
-size 32M
-mke2fs -b 4096
-scatter /s frags 60 blocks 12 shuffle
-END
 head -c 3M /dev/urandom >"$work/noise"
-cat "$work/noise" "$img" "$work/noise" >"$work/disk"
+surrounded() {
+	scattered
+	digest -z "$img" >"$work/before"
+	cat "$work/noise" "$img" "$work/noise" >"$work/disk"
+}
+
+# What is around it, and what is in it, are as they were.
+all_there() {
+	cmp -n 3145728 "$work/noise" "$work/disk" ||
+		fail "$what: what is before"
+	tail -c 3M "$work/disk" | cmp - "$work/noise" ||
+		fail "$what: what is behind"
+	tail -c +3145729 "$work/disk" | head -c 32M >"$work/part"
+	digest -z "$work/part" >"$work/after"
+	unchanged "$work/before" "$work/after"
+	clean "$work/part"
+}
+
+what='at an offset'
+surrounded
 repack --discard "$work/disk?offset=3145728"
 [ "$(report bytes_discarded)" -gt 0 ] || fail "$what: nothing was discarded"
-cmp -n 3145728 "$work/noise" "$work/disk" || fail "$what: what is before"
-tail -c 3M "$work/disk" | cmp - "$work/noise" || fail "$what: what is behind"
-digest -z "$img" >"$work/before"
-tail -c +3145729 "$work/disk" | head -c 32M >"$work/part"
-digest -z "$work/part" >"$work/after"
-unchanged "$work/before" "$work/after"
-clean "$work/part"
+all_there
 
 # ---- what refuses: the repair is done all the same
 # refused ERRNO STATUS SENTENCE
@@ -137,11 +152,7 @@ grep -q '^Discarded  *[0-9.]* [KM]iB   of blocks' "$out" ||
 # ---- a device that discards
 require_loop
 what='a device'
-aged "$img" <<END
-size 32M
-mke2fs -b 4096
-scatter /s frags 60 blocks 12 shuffle
-END
+scattered
 was=$(taken "$img")
 attach "$img"
 repack --discard "$loop"
@@ -154,20 +165,9 @@ clean "$img"
 
 # libext2fs adds the offset, for a device in other code than for a file
 what='a device, at an offset'
-aged "$img" <<END
-size 32M
-mke2fs -b 4096
-scatter /s frags 60 blocks 12 shuffle
-END
-digest -z "$img" >"$work/before"
-cat "$work/noise" "$img" "$work/noise" >"$work/disk"
+surrounded
 attach "$work/disk"
 repack --discard "$loop?offset=3145728"
 [ "$(report bytes_discarded)" -gt 0 ] || fail "$what: nothing was discarded"
 detach "$loop"
-cmp -n 3145728 "$work/noise" "$work/disk" || fail "$what: what is before"
-tail -c 3M "$work/disk" | cmp - "$work/noise" || fail "$what: what is behind"
-tail -c +3145729 "$work/disk" | head -c 32M >"$work/part"
-digest -z "$work/part" >"$work/after"
-unchanged "$work/before" "$work/after"
-clean "$work/part"
+all_there
