@@ -120,11 +120,6 @@ static errcode_t add_extra(struct e4l_tree *t, struct node *n,
 	return 0;
 }
 
-static bool is_id(const struct e4l_tree *t, uint32_t id)
-{
-	return id >= E4L_TREE_ROOT && id < t->nodes.n;
-}
-
 static bool is_mode(uint32_t mode)
 {
 	return !(mode & ~(uint32_t)(S_IFMT | 07777)) &&
@@ -253,7 +248,7 @@ errcode_t e4l_tree_set(struct e4l_tree *t, uint32_t id,
 {
 	struct node *n = &t->nodes.v[id];
 
-	if (!is_id(t, id))
+	if (!e4l_tree_has(t, id))
 		return E4L_ET_BAD_ARGUMENT;
 	if (!S_ISDIR(n->mode) != !S_ISDIR(entry->mode))
 		return e4l_tree_fail(t, E4L_ET_NOT_DIR, id, NULL, 0);
@@ -277,7 +272,7 @@ errcode_t e4l_tree_put(struct e4l_tree *t, uint32_t parent, const char *name,
 
 void e4l_tree_remove(struct e4l_tree *t, uint32_t id)
 {
-	if (!is_id(t, id) || id == E4L_TREE_ROOT)
+	if (!e4l_tree_has(t, id) || id == E4L_TREE_ROOT)
 		return;
 	t->nodes.v[id].flags |= NODE_REMOVED;
 	t->has_removed = true;
@@ -323,7 +318,7 @@ errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
 	err = new_node(t, parent, name, len, &n);
 	if (!err && vec_room(&t->groups, 1))
 		err = ENOMEM;
-	if (!err && (!is_id(t, id) || S_ISDIR(t->nodes.v[id].mode)))
+	if (!err && (!e4l_tree_has(t, id) || S_ISDIR(t->nodes.v[id].mode)))
 		err = E4L_ET_BAD_ARGUMENT;
 	if (err)
 		return e4l_tree_fail(t, err, parent, name, len);
@@ -351,7 +346,7 @@ errcode_t e4l_tree_set_content(struct e4l_tree *t, uint32_t id,
 	struct link_group *g;
 	errcode_t err = 0;
 
-	if (!is_id(t, id) || !S_ISREG(n->mode) || !are_in_file(entry))
+	if (!e4l_tree_has(t, id) || !S_ISREG(n->mode) || !are_in_file(entry))
 		return E4L_ET_BAD_ARGUMENT;
 	g = &t->groups.v[n->child];
 	if (E4L_HAS_UNKNOWN(entry))
@@ -585,7 +580,7 @@ void e4l_tree_map_owners(struct e4l_tree *t,
 void e4l_tree_set_owner(struct e4l_tree *t, uint32_t id, uint32_t uid,
 			uint32_t gid)
 {
-	if (!is_id(t, id))
+	if (!e4l_tree_has(t, id))
 		return;
 	t->nodes.v[id].uid = uid;
 	t->nodes.v[id].gid = gid;

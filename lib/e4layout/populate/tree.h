@@ -148,6 +148,12 @@ size_t e4l_tree_record(const struct e4l_tree *t, size_t at, struct xrecord *rec,
 errcode_t e4l_tree_keep(struct e4l_tree *t, const char *bytes, size_t len,
 			uint32_t *at);
 
+/* Whether @id is the number of an entry. */
+static inline bool e4l_tree_has(const struct e4l_tree *t, uint32_t id)
+{
+	return id >= E4L_TREE_ROOT && id < t->nodes.n;
+}
+
 /* A node without a name, for what the image itself needs. */
 errcode_t e4l_tree_add_hidden(struct e4l_tree *t, const struct node *proto,
 			      uint32_t *id);

@@ -394,7 +394,7 @@ errcode_t e4l_tree_set_xattr(struct e4l_tree *t, uint32_t id,
 	size_t at = t->xbytes.n;
 	errcode_t err;
 
-	if (!id || id >= t->nodes.n)
+	if (!e4l_tree_has(t, id))
 		return E4L_ET_BAD_ARGUMENT;
 	err = copy_set(t, &t->sets.v[*set], x);
 	if (!err && t->xbytes.n == at)
@@ -479,7 +479,7 @@ errcode_t e4l_tree_set_perms(struct e4l_tree *t, uint32_t id, uint32_t perms)
 	uint8_t *acl;
 	errcode_t err;
 
-	if (!id || id >= t->nodes.n)
+	if (!e4l_tree_has(t, id))
 		return E4L_ET_BAD_ARGUMENT;
 	err = copy_acl(t, &t->sets.v[n->xattr], &acl, &x.size);
 	if (acl) {
