@@ -138,7 +138,7 @@ static bool is_divided(const json_t *map)
 
 	return groups && groups <= UINT32_MAX && per_cell && per_group &&
 	       (per_cell == 1 || per_group == 1) && cells &&
-	       cells <= LOOK_CELLS && per_group <= LOOK_CELLS &&
+	       cells <= BLOCK_MAP_CELLS && per_group <= BLOCK_MAP_CELLS &&
 	       per_cell <= groups &&
 	       (cells - 1) / per_group == (groups - 1) / per_cell &&
 	       number_of(map, "group_blocks");

@@ -6,7 +6,7 @@
 errcode_t look_begin(struct look *l, ext2_filsys fs, bool map)
 {
 	*l = (struct look) { .fs = fs };
-	return map ? block_map_new(fs, LOOK_CELLS, &l->map) : 0;
+	return map ? block_map_new(fs, BLOCK_MAP_CELLS, &l->map) : 0;
 }
 
 static void add(struct look_histogram *h, uint64_t value)

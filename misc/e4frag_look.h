@@ -5,7 +5,6 @@
 
 #include "support/block_map.h"
 
-#define LOOK_CELLS 8192
 #define LOOK_DIRS 10
 
 /* 0 is counted at [0], 2^(i-1) to 2^i-1 at [i]. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* --map: what the blocks are in, before and after. */
 #include "config.h"
-#include "e4frag_look.h"
 #include "e4repack.h"
 
 static errcode_t on_piece(const struct e4l_piece *piece,
@@ -35,7 +34,7 @@ errcode_t e4repack_map(struct e4repack *r, bool progress,
 
 	if (!r->map || r->args.quiet)
 		return 0;
-	err = block_map_new(r->target.fs, LOOK_CELLS, ret);
+	err = block_map_new(r->target.fs, BLOCK_MAP_CELLS, ret);
 	if (err)
 		return err;
 	opt.sees = *ret;

@@ -178,6 +178,18 @@ void block_map_free_run(struct block_map *map, const struct e4l_block_run *run)
 	spread(map, run->pblk, run->len, add_now, BLOCK_FREE);
 }
 
+struct block_map_cell block_map_sum(const struct block_map *map, size_t i,
+				    size_t end)
+{
+	struct block_map_cell sum = { 0 };
+	int state;
+
+	for (; i < end && i < map->n_cells; i++)
+		for (state = 0; state < BLOCK_STATES; state++)
+			sum.blocks[state] += map->cells[i].blocks[state];
+	return sum;
+}
+
 /* Damage can have more blocks in a cell than there are. */
 void block_map_finish(struct block_map *map)
 {

@@ -10,7 +10,7 @@
  *
  * It is made of what e4l_model_build() hands out with @sees:
  *
- *	err = block_map_new(fs, 4096, &map);
+ *	err = block_map_new(fs, BLOCK_MAP_CELLS, &map);
  *	... e4l_model_options.piece: block_map_piece(map, piece, score);
  *	... e4l_model_options.free_run: block_map_free_run(map, run);
  *	block_map_finish(map);
@@ -48,6 +48,8 @@ enum block_state {
 /* "other", "contiguous", ...: the keys in JSON. */
 extern const char *const block_state_names[BLOCK_STATES];
 
+#define BLOCK_MAP_CELLS 8192	/* enough for a page and for a terminal */
+
 struct block_map_cell {
 	uint64_t blocks[BLOCK_STATES];
 };
@@ -80,6 +82,10 @@ void block_map_finish(struct block_map *map);
 
 /* The first block of cell @i; for n_cells, the end of the filesystem. */
 blk64_t block_map_first(const struct block_map *map, size_t i);
+
+/* What the cells from @i on, up to @end, have together. */
+struct block_map_cell block_map_sum(const struct block_map *map, size_t i,
+				    size_t end);
 
 /* How many blocks cell @i has. */
 static inline blk64_t block_map_blocks(const struct block_map *map, size_t i)

@@ -36,19 +36,6 @@ struct drawing {
 	bool colours;
 };
 
-/* The blocks of the cells from @i on that one character stands for. */
-static struct block_map_cell add_cells(const struct drawing *d, size_t i)
-{
-	struct block_map_cell sum = { 0 };
-	size_t end = i + d->cells;
-	int state;
-
-	for (; i < end && i < d->map->n_cells; i++)
-		for (state = 0; state < BLOCK_STATES; state++)
-			sum.blocks[state] += d->map->cells[i].blocks[state];
-	return sum;
-}
-
 static enum block_state state_of(const struct block_map_cell *cell)
 {
 	enum block_state state, most = BLOCK_OTHER;
@@ -85,7 +72,7 @@ static size_t put_line(const struct drawing *d, size_t i)
 
 	put_label(d, i);
 	for (n = d->label; n < d->width && i < d->map->n_cells; n++) {
-		cell = add_cells(d, i);
+		cell = block_map_sum(d->map, i, i + d->cells);
 		state = state_of(&cell);
 		if (state != last)
 			set_colour(d, looks[state].colour);
@@ -101,21 +88,20 @@ static size_t put_line(const struct drawing *d, size_t i)
 /* What each character is, and how much of the filesystem. */
 static void put_legend(const struct drawing *d)
 {
-	uint64_t all = 0, blocks[BLOCK_STATES] = { 0 };
+	struct block_map_cell whole = block_map_sum(d->map, 0,
+						    d->map->n_cells);
 	char text[100], percent[UNITS_LEN];
 	unsigned int used = 0, n;
+	uint64_t all = 0;
 	int state;
-	size_t i;
 
-	for (i = 0; i < d->map->n_cells; i++)
-		for (state = 0; state < BLOCK_STATES; state++) {
-			blocks[state] += d->map->cells[i].blocks[state];
-			all += d->map->cells[i].blocks[state];
-		}
+	for (state = 0; state < BLOCK_STATES; state++)
+		all += whole.blocks[state];
 	for (state = 0; state < BLOCK_STATES; state++) {
 		n = snprintf(text, sizeof(text), "%s %s",
 			     block_state_names[state],
-			     units_percent(blocks[state], all, percent)) + 2;
+			     units_percent(whole.blocks[state], all,
+				   percent)) + 2;
 		if (used && used + 3 + n > d->width) {
 			putc('\n', d->out);
 			used = 0;
