@@ -3,10 +3,7 @@
 #include <string.h>
 #include "csum.h"
 #include "dir_block.h"
-#include <ext2fs/ext2_ext_attr.h>	/* wants ext2fs.h before it */
-
-/* EXT4_XATTR_INDEX_SYSTEM in Linux. */
-#define XATTR_INDEX_SYSTEM 7
+#include "xattr.h"
 
 /* ---------------------------------------------------------------- checksums */
 
@@ -32,39 +29,67 @@ static size_t dx_entries(ext2_filsys fs, const char *block)
 	return 0;
 }
 
-/* The first entry's hash is two counters: room for entries, and their count. */
-static bool dx_csum_ok(ext2_filsys fs, uint32_t seed, const char *block)
+/*
+ * The first entry's hash is two counters: room for entries, and their count.
+ * Returns where the checksum is, 0 if there is no room for one.
+ */
+static size_t dx_csum(ext2_filsys fs, uint32_t seed, const char *block,
+		      size_t entries, uint32_t *crc)
 {
 	static const uint8_t zero[4];
-	size_t offset = dx_entries(fs, block), limit, count, tail;
-	uint32_t crc;
+	size_t limit, count, tail;
 
-	limit = get_le16(block + offset);
-	count = get_le16(block + offset + 2);
-	tail = offset + limit * DX_ENTRY_BYTES;
+	limit = get_le16(block + entries);
+	count = get_le16(block + entries + 2);
+	tail = entries + limit * DX_ENTRY_BYTES;
 	if (tail + DX_TAIL_BYTES > fs->blocksize || count > limit)
-		return false;
-	crc = e4l_crc32c(seed, block, offset + count * DX_ENTRY_BYTES);
-	crc = e4l_crc32c(crc, block + tail, 4);
-	crc = e4l_crc32c(crc, zero, 4);
-	return crc == get_le32(block + tail + 4);
+		return 0;
+	*crc = e4l_crc32c(seed, block, entries + count * DX_ENTRY_BYTES);
+	*crc = e4l_crc32c(*crc, block + tail, 4);
+	*crc = e4l_crc32c(*crc, zero, 4);
+	return tail + 4;
+}
+
+/* Where a block's checksum is, and what it should be; 0: it has none. */
+static size_t block_csum(ext2_filsys fs, ext2_ino_t dir, uint32_t generation,
+			 const char *block, uint32_t *crc)
+{
+	uint32_t seed = e4l_inode_seed(fs, dir, generation);
+	size_t tail = fs->blocksize - DIR_TAIL_BYTES;
+	size_t entries = dx_entries(fs, block);
+
+	/* first: an index block may end in the tail of the leaf it once was */
+	if (entries)
+		return dx_csum(fs, seed, block, entries, crc);
+	if (!has_tail(block + tail))
+		return 0;
+	*crc = e4l_crc32c(seed, block, tail);
+	return tail + 8;
 }
 
 bool e4l_dir_block_csum_ok(ext2_filsys fs, ext2_ino_t dir, uint32_t generation,
 			   const void *block)
 {
-	const char *tail = (const char *)block + fs->blocksize - DIR_TAIL_BYTES;
-	uint32_t seed;
+	uint32_t crc = 0;
+	size_t at;
 
 	if (!ext2fs_has_feature_metadata_csum(fs->super))
 		return true;
-	seed = e4l_inode_seed(fs, dir, generation);
-	/* first: an index block may end in the tail of the leaf it once was */
-	if (dx_entries(fs, block))
-		return dx_csum_ok(fs, seed, block);
-	return has_tail(tail) &&
-	       e4l_crc32c(seed, block, tail - (const char *)block) ==
-	       get_le32(tail + 8);
+	at = block_csum(fs, dir, generation, block, &crc);
+	return at && crc == get_le32((const char *)block + at);
+}
+
+void e4l_dir_block_csum_set(ext2_filsys fs, ext2_ino_t dir,
+			    uint32_t generation, void *block)
+{
+	uint32_t crc;
+	size_t at;
+
+	if (!ext2fs_has_feature_metadata_csum(fs->super))
+		return;
+	at = block_csum(fs, dir, generation, block, &crc);
+	if (at)
+		put_le32((char *)block + at, crc);
 }
 
 /* ------------------------------------------------------------------ entries */
@@ -127,34 +152,15 @@ enum e4l_dir_step e4l_dir_next(struct e4l_dir_walk *w,
 const char *e4l_inline_value(const struct ext2_inode_large *inode,
 			     size_t bytes, size_t *len)
 {
-	const char *p = (const char *)inode, *end = p + bytes, *first;
+	struct e4l_xattr_walk w = e4l_xattr_inode(inode, bytes);
+	struct e4l_xattr x;
 
 	*len = 0;
-	if (bytes <= EXT2_GOOD_OLD_INODE_SIZE ||
-	    EXT2_GOOD_OLD_INODE_SIZE + inode->i_extra_isize + 4u > bytes)
-		return NULL;
-	p += EXT2_GOOD_OLD_INODE_SIZE + inode->i_extra_isize;
-	if (inode->i_extra_isize % 4 ||
-	    *(const uint32_t *)p != EXT2_EXT_ATTR_MAGIC)
-		return NULL;
-	first = p += 4;
-	while (p + sizeof(struct ext2_ext_attr_entry) <= end &&
-	       *(const uint32_t *)p) {
-		const struct ext2_ext_attr_entry *x = (const void *)p;
-		const char *name = p + sizeof(*x);
-
-		p += EXT2_EXT_ATTR_LEN(x->e_name_len);
-		if (p > end)
-			break;
-		/* a NUL ends a name, as it does for libext2fs */
-		if (x->e_name_index != XATTR_INDEX_SYSTEM ||
-		    strnlen(name, x->e_name_len) != 4 || memcmp(name, "data", 4))
+	while (e4l_xattr_next(&w, &x)) {
+		if (!e4l_xattr_is(&x, XATTR_INDEX_SYSTEM, "data"))
 			continue;
-		if (x->e_value_inum || x->e_value_offs > end - first ||
-		    x->e_value_size > end - first - x->e_value_offs)
-			break;
-		*len = x->e_value_size;
-		return first + x->e_value_offs;
+		*len = x.len;
+		return x.value;
 	}
 	return NULL;
 }

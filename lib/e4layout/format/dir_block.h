@@ -18,6 +18,10 @@
 bool e4l_dir_block_csum_ok(ext2_filsys fs, ext2_ino_t dir, uint32_t generation,
 			   const void *block);
 
+/* Sets it, in a block whose checksum was right for some number. */
+void e4l_dir_block_csum_set(ext2_filsys fs, ext2_ino_t dir,
+			    uint32_t generation, void *block);
+
 /* A walk over the entries in @len bytes; start with @off 0. */
 struct e4l_dir_walk {
 	ext2_filsys fs;

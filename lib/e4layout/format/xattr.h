@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * xattr: the extended attributes in an inode, or in a block of them, bounded.
+ * Format: Documentation/filesystems/ext4/attributes.rst in Linux.
+ */
+#ifndef E4L_XATTR_H
+#define E4L_XATTR_H
+
+#include "e4layout/base/internal.h"
+
+/* EXT4_XATTR_INDEX_* in Linux: what stands for the beginning of a name. */
+#define XATTR_INDEX_USER	1
+#define XATTR_INDEX_TRUSTED	4
+#define XATTR_INDEX_SECURITY	6
+#define XATTR_INDEX_SYSTEM	7
+#define XATTR_INDEX_ENCRYPTION	9
+
+/* All of it is in what is walked over. */
+struct e4l_xattr {
+	uint8_t index;
+	const char *name;	/* not terminated */
+	size_t name_len;
+	const char *value;	/* NULL: in an inode of its own, or damaged */
+	size_t len;
+};
+
+struct e4l_xattr_walk {
+	const char *at, *end;	/* of the entries that are left */
+	const char *values;	/* where their offsets count from */
+};
+
+/* @inode has @bytes.  What has no attributes has an empty walk. */
+struct e4l_xattr_walk e4l_xattr_inode(const struct ext2_inode_large *inode,
+				      size_t bytes);
+/* @block is a block of them, of which nothing has been checked. */
+struct e4l_xattr_walk e4l_xattr_block(const char *block, size_t bytes);
+
+/* The next one; false: there is none, or none that can be believed. */
+bool e4l_xattr_next(struct e4l_xattr_walk *w, struct e4l_xattr *x);
+
+/* Whether it is called so; a NUL ends a name, as it does for libext2fs. */
+bool e4l_xattr_is(const struct e4l_xattr *x, uint8_t index, const char *name);
+
+#endif
