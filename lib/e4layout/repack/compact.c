@@ -21,6 +21,7 @@
 #include <e4layout/compact.h>
 #include <e4layout/dirs.h>
 #include "apply.h"
+#include "dir_maps.h"
 #include "e4layout/base/array.h"
 #include "e4layout/base/io_pool.h"
 #include "e4layout/format/dir_block.h"
@@ -36,11 +37,8 @@
 #define MEM_FACTOR	5
 
 struct dir {
-	ext2_ino_t ino;
-	uint32_t generation, flags;
-	uint64_t blocks;		/* that it has now, by its size */
+	struct e4l_dir_map map;
 	const char *why;		/* it must stay as it is; or NULL */
-	size_t extent, n_extents, tree, n_tree;
 	/* the plan */
 	uint32_t new_blocks;		/* 0: it stays as it is */
 	bool indexed;			/* as it will be */
@@ -54,10 +52,7 @@ struct compact {
 	ext2_ino_t lost_found;
 	struct dir *dirs;
 	size_t n_dirs;
-	struct e4l_extent *extents;	/* of all of them */
-	size_t n_extents, max_extents;
-	struct e4l_tree_block *tree;
-	size_t n_tree, max_tree;
+	struct e4l_dir_maps maps;	/* of all of them */
 	struct e4l_space *space;	/* clusters */
 	struct e4l_geometry geo;
 };
@@ -92,25 +87,7 @@ static void skip(struct compact *c, const struct dir *dir, const char *why,
 {
 	c->result->dirs_skipped++;
 	if (c->opt->skipped)
-		c->opt->skipped(dir->ino, why, saved, c->opt->priv);
-}
-
-static errcode_t begin_dir(struct compact *c, const struct e4l_piece *p)
-{
-	uint64_t size = EXT2_I_SIZE((struct ext2_inode *)p->inode);
-	errcode_t err;
-
-	err = e4l_grow(&c->dirs, c->n_dirs, sizeof(*c->dirs));
-	if (err)
-		return err;
-	c->dirs[c->n_dirs++] = (struct dir) {
-		.ino = p->ino, .generation = p->inode->i_generation,
-		.flags = p->inode->i_flags,
-		.blocks = size / c->e->fs->blocksize,
-		.why = reason_to_keep(c, p),
-		.extent = c->n_extents, .tree = c->n_tree,
-	};
-	return 0;
+		c->opt->skipped(dir->map.ino, why, saved, c->opt->priv);
 }
 
 /* Whether it is a directory of several blocks that is to be looked at. */
@@ -127,25 +104,20 @@ static bool is_wanted(const struct compact *c, const struct e4l_piece *p)
 static errcode_t scan_piece(const struct e4l_piece *p, void *priv)
 {
 	struct compact *c = priv;
-	struct dir *dir;
 	errcode_t err;
 
 	if (!is_wanted(c, p))
 		return 0;
 	if (p->first) {
-		err = begin_dir(c, p);
+		err = e4l_grow(&c->dirs, c->n_dirs, sizeof(*c->dirs));
 		if (err)
 			return err;
+		c->dirs[c->n_dirs++] = (struct dir) {
+			.why = reason_to_keep(c, p),
+		};
 	}
-	dir = &c->dirs[c->n_dirs - 1];
-	err = e4l_append(&c->extents, &c->n_extents, &c->max_extents,
-			 p->extents, p->n_extents, sizeof(*c->extents));
-	if (!err)
-		err = e4l_append(&c->tree, &c->n_tree, &c->max_tree, p->tree,
-				 p->n_tree, sizeof(*c->tree));
-	dir->n_extents = c->n_extents - dir->extent;
-	dir->n_tree = c->n_tree - dir->tree;
-	return err;
+	return e4l_dir_maps_add(&c->maps, &c->dirs[c->n_dirs - 1].map, p,
+				c->e->fs->blocksize);
 }
 
 static errcode_t refuse_damage(const struct e4l_damage *d, void *priv)
@@ -171,10 +143,7 @@ static errcode_t scan(struct compact *c)
 		.progress = scan_progress,
 	};
 
-	/* where there is none, none is kept */
-	if (ext2fs_lookup(c->e->fs, EXT2_ROOT_INO, "lost+found", 10, NULL,
-			  &c->lost_found))
-		c->lost_found = 0;
+	c->lost_found = e4l_lost_found(c->e->fs);
 	return e4l_scan(c->e, 0, NULL, &ops, c);
 }
 
@@ -187,48 +156,10 @@ static void free_content(struct content *x)
 	*x = (struct content) { 0 };
 }
 
-/* Each block is there, written, and where its number says. */
-static bool is_whole(const struct compact *c, const struct dir *dir)
-{
-	const struct e4l_extent *x = &c->extents[dir->extent];
-	uint64_t next = 0;
-	size_t i;
-
-	for (i = 0; i < dir->n_extents; i++, x++) {
-		if (x->lblk != next || x->unwritten)
-			return false;
-		next += x->len;
-	}
-	return next == dir->blocks;
-}
-
-static errcode_t read_blocks(struct compact *c, const struct dir *dir,
-			     char *to)
-{
-	ext2_filsys fs = c->e->fs;
-	const struct e4l_extent *x = &c->extents[dir->extent];
-	errcode_t err;
-	size_t i;
-	uint32_t b;
-
-	for (i = 0; i < dir->n_extents; i++, x++) {
-		err = e4l_read(c->e, x->pblk, x->len, to);
-		if (err)
-			return e4l_fail(c->e, err, "reading a directory",
-					dir->ino, x->pblk);
-		for (b = 0; b < x->len; b++, to += fs->blocksize)
-			if (!e4l_dir_block_csum_ok(fs, dir->ino,
-						   dir->generation, to))
-				return e4l_fail(c->e, E4L_ET_DAMAGED,
-						"checking a directory",
-						dir->ino, x->pblk + b);
-	}
-	return 0;
-}
-
 static bool keeps_hashes(const struct dir *dir)
 {
-	return dir->flags & EXT4_ENCRYPT_FL && dir->flags & EXT4_CASEFOLD_FL;
+	return dir->map.flags & EXT4_ENCRYPT_FL &&
+	       dir->map.flags & EXT4_CASEFOLD_FL;
 }
 
 /* False: there is no room for them in the entry, which ends at @end. */
@@ -268,8 +199,8 @@ static errcode_t read_entries(struct compact *c, const struct dir *dir,
 			      struct content *x)
 {
 	struct e4l_dir_walk w = {
-		.fs = c->e->fs, .dir = dir->ino, .has_dots = true,
-		.encrypted = dir->flags & EXT4_ENCRYPT_FL,
+		.fs = c->e->fs, .dir = dir->map.ino, .has_dots = true,
+		.encrypted = dir->map.flags & EXT4_ENCRYPT_FL,
 		.buf = x->blocks, .len = c->e->fs->blocksize,
 	};
 	enum e4l_dir_step step = DIR_END;
@@ -277,7 +208,7 @@ static errcode_t read_entries(struct compact *c, const struct dir *dir,
 	errcode_t err = 0;
 	uint64_t i;
 
-	for (i = 0; i < dir->blocks && !err; i++) {
+	for (i = 0; i < dir->map.blocks && !err; i++) {
 		w.off = 0;
 		while (!err && (step = e4l_dir_next(&w, &entry)) == DIR_ENTRY) {
 			if (w.has_dots && e4l_dirent_is_dotdot(&entry))
@@ -293,7 +224,7 @@ static errcode_t read_entries(struct compact *c, const struct dir *dir,
 	if (!err && !x->b.parent)
 		err = E4L_ET_DAMAGED;
 	return err ? e4l_fail(c->e, err, "reading a directory's entries",
-			      dir->ino, 0) : 0;
+			      dir->map.ino, 0) : 0;
 }
 
 /* By hash, and what has the same hash in readdir's order. */
@@ -340,22 +271,22 @@ static errcode_t read_dir(struct compact *c, const struct dir *dir,
 
 	*x = (struct content) {
 		.b = {
-			.fs = fs, .ino = dir->ino,
-			.generation = dir->generation,
+			.fs = fs, .ino = dir->map.ino,
+			.generation = dir->map.generation,
 			.hashes_on_disk = keeps_hashes(dir),
 			.fill_percent = E4L_DIR_FILL_PERCENT,
 			.entry = get_entry,
 		},
 		.use = {
-			.fs = fs, .blocks = dir->blocks,
-			.indexed = dir->flags & EXT2_INDEX_FL &&
+			.fs = fs, .blocks = dir->map.blocks,
+			.indexed = dir->map.flags & EXT2_INDEX_FL &&
 				   ext2fs_has_feature_dir_index(fs->super),
 		},
-		.blocks = malloc(dir->blocks * fs->blocksize),
+		.blocks = malloc(dir->map.blocks * fs->blocksize),
 	};
 	if (!x->blocks)
 		return ENOMEM;
-	err = read_blocks(c, dir, x->blocks);
+	err = e4l_dir_map_read(c->e, &c->maps, &dir->map, x->blocks);
 	if (err)
 		return err;
 	x->b.hash_version = hash_version(c, dir, x);
@@ -375,7 +306,7 @@ static errcode_t sort_entries(const struct dir *dir, struct content *x)
 	for (d = x->v; !x->b.hashes_on_disk && d < x->v + x->b.n && !err; d++)
 		err = ext2fs_dirhash2(version, d->name, d->name_len,
 				      fs->encoding,
-				      dir->flags & EXT4_CASEFOLD_FL,
+				      dir->map.flags & EXT4_CASEFOLD_FL,
 				      fs->super->s_hash_seed, &d->hash,
 				      &d->minor);
 	if (!err)
@@ -404,7 +335,7 @@ static errcode_t find_better(const struct dir *dir, struct content *x,
 	if (!outgrown && !e4l_dir_is_sparse(&x->use))
 		return 0;
 	err = find_shape(dir, x, s);
-	if (!err && !outgrown && s->blocks >= dir->blocks)
+	if (!err && !outgrown && s->blocks >= dir->map.blocks)
 		s->blocks = 0;
 	return err;
 }
@@ -420,7 +351,7 @@ static errcode_t find_room(struct compact *c, struct dir *dir, bool *found)
 	ext2_filsys fs = c->e->fs;
 	uint32_t ratio = c->geo.cluster_blocks;
 	blk64_t goal = ext2fs_group_first_block2(fs,
-			ext2fs_group_of_ino(fs, dir->ino));
+			ext2fs_group_of_ino(fs, dir->map.ino));
 	struct e4l_run near = {
 		.start = goal / ratio, .len = c->geo.group_blocks / ratio,
 	};
@@ -466,19 +397,21 @@ static errcode_t list_clusters(const struct compact *c, const struct dir *dir,
 	size_t i, n = 0;
 
 	all = ext2fs_blocks_count(c->e->fs->super);
-	v = calloc(dir->n_extents + dir->n_tree + 1, sizeof(*v));
+	v = calloc(dir->map.n_extents + dir->map.n_tree + 1, sizeof(*v));
 	if (!v)
 		return ENOMEM;
-	for (i = 0; i < dir->n_extents; i++) {
-		const struct e4l_extent *x = &c->extents[dir->extent + i];
+	for (i = 0; i < dir->map.n_extents; i++) {
+		const struct e4l_extent *x = c->maps.extents +
+					     dir->map.extent + i;
 
 		end = (x->pblk + x->len + ratio - 1) / ratio * ratio;
 		v[n].pblk = x->pblk / ratio * ratio;
 		v[n].len = end - v[n].pblk;
 		n++;
 	}
-	for (i = 0; i < dir->n_tree; i++, n++) {
-		v[n].pblk = c->tree[dir->tree + i].pblk / ratio * ratio;
+	for (i = 0; i < dir->map.n_tree; i++, n++) {
+		v[n].pblk = c->maps.tree[dir->map.tree + i].pblk / ratio *
+			    ratio;
 		v[n].len = ratio;
 	}
 	qsort(v, n, sizeof(*v), by_start);
@@ -504,7 +437,7 @@ static errcode_t make_step(const struct compact *c, const struct dir *dir,
 	uint32_t done, len;
 
 	*step = (struct e4l_step) {
-		.ino = dir->ino, .n_old = dir->n_extents,
+		.ino = dir->map.ino, .n_old = dir->map.n_extents,
 		.new_extents = calloc(ROOT_EXTENTS, sizeof(struct e4l_extent)),
 		.take = calloc(1, sizeof(*step->take)), .n_take = 1,
 	};
@@ -570,7 +503,8 @@ static errcode_t find_place(struct compact *c, struct dir *dir,
 static errcode_t add_dir(struct compact *c, struct dir *dir, bool indexed,
 			 const struct e4l_dir_shape *s)
 {
-	uint64_t saved = dir->blocks > s->blocks ? dir->blocks - s->blocks : 0;
+	uint64_t had = dir->map.blocks;
+	uint64_t saved = had > s->blocks ? had - s->blocks : 0;
 	const char *why;
 	errcode_t err;
 
@@ -586,7 +520,7 @@ static errcode_t add_dir(struct compact *c, struct dir *dir, bool indexed,
 	}
 	c->result->dirs_planned++;
 	c->result->planned_blocks += dir->new_blocks;
-	c->result->planned_old_blocks += dir->blocks;
+	c->result->planned_old_blocks += dir->map.blocks;
 	c->result->indexes_planned += s->indexed && !indexed;
 	return 0;
 }
@@ -597,12 +531,12 @@ static errcode_t plan_dir(struct compact *c, struct dir *dir)
 	struct content x = { 0 };
 	errcode_t err;
 
-	if (dir->blocks > c->opt->mem_bytes / MEM_FACTOR /
+	if (dir->map.blocks > c->opt->mem_bytes / MEM_FACTOR /
 			  c->e->fs->blocksize) {
 		skip(c, dir, "too large for the memory that may be used", 0);
 		return 0;
 	}
-	if (!is_whole(c, dir)) {
+	if (!e4l_dir_map_is_whole(&c->maps, &dir->map)) {
 		skip(c, dir, "has blocks that are missing or not written", 0);
 		return 0;
 	}
@@ -730,7 +664,7 @@ static void count_done(struct compact *c, const struct e4l_apply_stats *stats)
 			continue;
 		c->result->dirs_done++;
 		c->result->done_blocks += c->dirs[i].new_blocks;
-		c->result->done_old_blocks += c->dirs[i].blocks;
+		c->result->done_old_blocks += c->dirs[i].map.blocks;
 	}
 }
 
@@ -781,8 +715,7 @@ errcode_t e4l_compact_dirs(struct e4l *e,
 		err = carry_out(&c);
 	e4l_space_free(c.space);
 	free(c.dirs);
-	free(c.extents);
-	free(c.tree);
+	e4l_dir_maps_free(&c.maps);
 	if (err && !e->detail.doing)
 		e4l_fail(e, err, "compacting directories", 0, 0);
 	return err;
