@@ -22,6 +22,7 @@
 #include <string.h>
 #include "e4layout/base/internal.h"
 #include "e4layout/format/dir_block.h"
+#include "e4layout/plan/inode_room.h"
 #include "place.h"
 
 #define CLASSES		16	/* window sizes: window << 0 to 15 */
@@ -82,28 +83,14 @@ static ext2_ino_t group_first(const struct e4l_place *p, dgrp_t group)
 static ext2_ino_t free_in(const struct e4l_place *p, ext2_ino_t first,
 			  ext2_ino_t end)
 {
-	ext2_ino_t ino, least = EXT2_FIRST_INO(p->fs->super);
-
-	if (first < least)
-		first = least;
-	if (first >= end || ext2fs_find_first_zero_inode_bitmap2(
-				p->fs->inode_map, first, end - 1, &ino))
-		return 0;
-	return ino;
+	return e4l_inode_free_in(p->fs, p->fs->inode_map, first, end);
 }
 
 /* The first inode in use or reserved in [first, end), or 0. */
 static ext2_ino_t used_in(const struct e4l_place *p, ext2_ino_t first,
 			  ext2_ino_t end)
 {
-	ext2_ino_t ino;
-
-	if (first < EXT2_FIRST_INO(p->fs->super))
-		return first;
-	if (ext2fs_find_first_set_inode_bitmap2(p->fs->inode_map, first,
-						end - 1, &ino))
-		return 0;
-	return ino;
+	return e4l_inode_used_in(p->fs, p->fs->inode_map, first, end);
 }
 
 /* -------------------------------------------------- the uninitialised table */
@@ -721,19 +708,17 @@ static ext2_ino_t pop_gap(struct e4l_place *p, uint32_t n, errcode_t *err)
 static errcode_t advance(struct e4l_place *p, uint32_t n, ext2_ino_t *ret)
 {
 	uint64_t end = p->fs->super->s_inodes_count + 1ULL, at = p->frontier;
-	uint32_t left, rest = n % p->per_block;
+	ext2_ino_t start;
 	errcode_t err = 0;
 
 	do {
 		at = free_in(p, at, end);
 		if (!at)
 			return EXT2_ET_INODE_ALLOC_FAIL;
-		left = (p->per_block - (at - 1) % p->per_block) % p->per_block;
-		if (left && (left < rest || !rest)) {
-			if (!used_in(p, at, at + left))
-				err = push_gap(p, at, left);
-			at += left;
-		}
+		start = e4l_inode_window_start(p->per_block, at, n);
+		if (start > at && !used_in(p, at, start))
+			err = push_gap(p, at, start - at);
+		at = start;
 		if (at + n > end)
 			return EXT2_ET_INODE_ALLOC_FAIL;
 		*ret = at;
