@@ -19,13 +19,14 @@
 
 /* The words of --only and --move, and their flags in the same order. */
 static const char *const only_words[] = {
-	"merge", "zeroout", "move", "dirs", "index", NULL
+	"merge", "zeroout", "move", "dirs", "index", "inodes", NULL
 };
 static const unsigned int only_flags[] = {
-	E4L_PLAN_MERGE, E4L_PLAN_ZEROOUT, E4L_PLAN_MOVE, E4L_REPACK_DIRS, 0,
+	E4L_PLAN_MERGE, E4L_PLAN_ZEROOUT, E4L_PLAN_MOVE, E4L_REPACK_DIRS, 0, 0,
 };
 #define ONLY_MAPS	0x0f		/* the bits of what e4l_repack() does */
-#define ONLY_INDEX	0x10		/* and of e4l_compact_dirs() */
+#define ONLY_INDEX	0x10		/* of e4l_compact_dirs() */
+#define ONLY_INODES	0x20		/* and of e4l_regroup_inodes() */
 static const char *const move_words[] = { "immutable", "swap", NULL };
 static const unsigned int move_flags[] = {
 	E4L_REPACK_MOVE_IMMUTABLE, E4L_REPACK_MOVE_SWAP,
@@ -39,7 +40,7 @@ static const struct args_option options[] = {
 					 "change nothing" },
 	{ .name = "only", .kind = ARGS_SET, .offset = AT(only),
 	  .value = "WORD,...", .choices = only_words,
-	  .help = "only merge, zeroout, move, dirs, index" },
+	  .help = "only merge, zeroout, move, dirs, index, inodes" },
 	{ .name = "zeroout", .kind = ARGS_SIZE, .offset = AT(zeroout_bytes),
 	  .value = "SIZE", .max = MAX_BYTES, .choices = zeroout_words,
 	  .help = "zero unwritten runs up to SIZE, or off" },
@@ -63,6 +64,9 @@ static const struct args_option options[] = {
 	{ .name = "move", .kind = ARGS_SET, .offset = AT(move),
 	  .value = "WORD,...", .choices = move_words,
 	  .help = "repair immutable files, swap files as well" },
+	{ .name = "renumber-anyway", .kind = ARGS_FLAG,
+	  .offset = AT(renumber_anyway),
+	  .help = "renumber what overlay filesystems know as well" },
 	{ .name = "discard", .kind = ARGS_FLAG, .offset = AT(discard),
 	  .help = "give what the run has freed back to the device" },
 	{ .name = "map", .kind = ARGS_FLAG, .offset = AT(map),
@@ -248,6 +252,43 @@ static errcode_t compact(struct e4repack *r)
 	return err;
 }
 
+static void on_inodes_skipped(ext2_ino_t ino, const char *why, uint64_t blocks,
+			      void *priv)
+{
+	struct e4repack *r = priv;
+
+	reasons_add(&r->inode_reasons, why, blocks);
+}
+
+/* What has been done by then stays done, whatever ends this. */
+static bool has_written(const struct e4repack *r)
+{
+	return r->result.transactions || r->dirs.transactions;
+}
+
+/* Moves inodes to where their directories' other ones are. */
+static errcode_t regroup(struct e4repack *r)
+{
+	struct e4l_regroup_options opt = {
+		.dry_run = r->dry_run, .renumber_anyway = r->renumber_anyway,
+		.mem_bytes = mem_bytes(r),
+		.only = r->only_inodes, .exclude = r->exclude_inodes,
+		.skipped = on_inodes_skipped, .progress = on_progress,
+		.stop = should_stop, .priv = r,
+	};
+	errcode_t err;
+
+	r->repairing.writing = false;
+	progress_start(&r->progress, &r->args, "scanning");
+	err = e4l_regroup_inodes(r->e, &opt, &r->inodes);
+	progress_end(&r->progress);
+	if (err == E4L_ET_INTERRUPTED && has_written(r)) {
+		r->inodes.stopped = true;
+		err = 0;
+	}
+	return err;
+}
+
 /* Damage, or what looks like it where a mounted filesystem goes on changing. */
 static bool is_damage(errcode_t err)
 {
@@ -326,6 +367,9 @@ static bool work(struct e4repack *r)
 		err = repack(r);
 	if (!err && r->only & ONLY_INDEX && !r->result.stopped)
 		err = compact(r);
+	if (!err && r->only & ONLY_INODES && !r->result.stopped &&
+	    !r->dirs.stopped)
+		err = regroup(r);
 	if (!err && !r->dry_run)
 		map_after(r);
 	r->seconds = repairing_seconds(&r->repairing);
@@ -390,6 +434,9 @@ static bool report(const struct e4repack *r)
 	if (r->dirs.stopped)
 		say_stopped(r, r->dirs.dirs_done, r->dirs.dirs_planned,
 			    "directories");
+	if (r->inodes.stopped)
+		say_stopped(r, r->inodes.dirs_done, r->inodes.dirs_planned,
+			    "directories' inodes");
 	if (r->args.json)
 		return e4repack_print_json(r);
 	if (!r->args.quiet)

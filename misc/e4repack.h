@@ -26,7 +26,7 @@ struct e4repack {
 	/* what was asked for */
 	struct args_common args;	/* must be first: see support/args.h */
 	bool map;
-	bool dry_run, verify, discard;
+	bool dry_run, verify, discard, renumber_anyway;
 	unsigned int only, move;	/* a bit for each word */
 	uint64_t zeroout_bytes;		/* NOT_GIVEN: as the filesystem says */
 	struct units_share zeroout_budget, max_copy;	/* likewise */
@@ -55,6 +55,8 @@ struct e4repack {
 	struct reasons reasons;
 	struct e4l_compact_result dirs;
 	struct reasons dir_reasons;
+	struct e4l_regroup_result inodes;
+	struct reasons inode_reasons;
 	bool no_memory;			/* for one more of these */
 	double seconds;
 };

@@ -27,12 +27,21 @@ static void print_head(const struct e4repack *r)
 
 	printf("%s: ", name ? name : "?");
 	free(name);
-	if (!result->files_planned && !r->dirs.dirs_planned)
-		printf("%s\n", r->n_skipped || r->dir_reasons.n ?
+	if (!result->files_planned && !r->dirs.dirs_planned &&
+	    !r->inodes.dirs_planned)
+		printf("%s\n", r->n_skipped || r->dir_reasons.n ||
+		       r->inode_reasons.n ?
 		       "nothing can be done as things are" :
 		       "there is nothing to repair");
 	else if (r->dry_run)
 		printf("the plan; nothing was changed\n");
+	else if (!result->files_planned && !r->dirs.dirs_planned)
+		printf("%s of %s regrouped in %s, %.1f s\n",
+		       NUM(r->inodes.dirs_done),
+		       THINGS(r->inodes.dirs_planned, "directory",
+			      "directories"),
+		       THINGS(r->inodes.transactions, "transaction",
+			      "transactions"), r->seconds);
 	else if (!result->files_planned)
 		printf("%s of %s built anew in %s, %.1f s\n",
 		       NUM(r->dirs.dirs_done),
@@ -109,6 +118,27 @@ static void print_dirs(const struct e4repack *r)
 		      "block");
 }
 
+static void print_inodes(const struct e4repack *r)
+{
+	const struct e4l_regroup_result *i = &r->inodes;
+
+	if (i->dirs_planned || r->inode_reasons.n)
+		putchar('\n');
+	if (i->dirs_planned) {
+		printf("%-15s %13s   blocks for %s, %s %s, at best %s\n",
+		       "Inode tables", NUM(i->blocks_before),
+		       "what directories hold", NUM(i->blocks_after),
+		       r->dry_run ? "then" : "now", NUM(i->blocks_ideal));
+		printf("%-15s %13s   of %s, with new numbers\n",
+		       r->dry_run ? "Inodes to move" : "Inodes moved",
+		       NUM(r->dry_run ? i->inodes_planned : i->inodes_done),
+		       THINGS(r->dry_run ? i->dirs_planned : i->dirs_done,
+			      "directory", "directories"));
+	}
+	reasons_print(stdout, &r->inode_reasons, "directory", "directories",
+		      "inode table block");
+}
+
 static void print_discarded(const struct e4repack *r)
 {
 	uint64_t bytes = e4repack_discarded_bytes(r);
@@ -136,6 +166,7 @@ void e4repack_print_text(const struct e4repack *r)
 	}
 	print_skipped(r);
 	print_dirs(r);
+	print_inodes(r);
 	print_discarded(r);
 	print_map(r, r->dry_run ? "Now" : "Before", r->before);
 	print_map(r, "After", r->after);
@@ -206,6 +237,30 @@ static json_t *dirs_object(const struct e4repack *r)
 					      "blocks")));
 }
 
+#define INODES(key, member) \
+	{ key, offsetof(struct e4l_regroup_result, member) }
+static const struct json_member inodes_members[] = {
+	INODES("planned", inodes_planned), INODES("done", inodes_done),
+	INODES("directories_planned", dirs_planned),
+	INODES("directories_done", dirs_done),
+	INODES("itable_blocks_before", blocks_before),
+	INODES("itable_blocks_after", blocks_after),
+	INODES("itable_blocks_ideal", blocks_ideal),
+	INODES("planned_itable_blocks_after", planned_blocks_after),
+	INODES("transactions", transactions),
+};
+
+static json_t *inodes_object(const struct e4repack *r)
+{
+	json_t *object = json_members(&r->inodes, inodes_members,
+				      sizeof(inodes_members) /
+				      sizeof(*inodes_members));
+
+	return json_checked(object, json_object_set_new(object, "left_alone",
+				reasons_array(&r->inode_reasons, "directories",
+					      "itable_blocks")));
+}
+
 bool e4repack_print_json(const struct e4repack *r)
 {
 	uint64_t longest = e4repack_bytes(r, r->result.longest_free_blocks);
@@ -214,7 +269,8 @@ bool e4repack_print_json(const struct e4repack *r)
 				   "target", json_name(r->target.name),
 				   "dry_run", r->dry_run,
 				   "stopped", r->result.stopped ||
-					      r->dirs.stopped,
+					      r->dirs.stopped ||
+					      r->inodes.stopped,
 				   "planned", planned_object(r),
 				   "left_alone",
 				   reasons_array(&r->reasons, "files",
@@ -226,6 +282,7 @@ bool e4repack_print_json(const struct e4repack *r)
 
 	json_decref(rest);
 	failed |= json_object_set_new(object, "directories", dirs_object(r)) |
+		  json_object_set_new(object, "inodes", inodes_object(r)) |
 		  json_object_set_new(object, "files_skipped",
 				      skipped_array(r)) |
 		  json_object_set_new(object, "bytes_copied",

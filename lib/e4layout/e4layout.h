@@ -36,6 +36,7 @@
 #include <e4layout/plan.h>
 #include <e4layout/plug_io.h>
 #include <e4layout/populate.h>
+#include <e4layout/regroup.h>
 #include <e4layout/repack.h>
 #include <e4layout/scan.h>
 #include <e4layout/score.h>

@@ -34,6 +34,19 @@ static const char long_files[] =
 	"mosaic /db size 300K written 4K unwritten 8K\n"
 	"scatter /sparse frags 12 blocks 20 gap 3 hole 5 alternate gid 9\n";
 
+/* Directories and files in their inodes, which lie far from each other. */
+static const char inline_files[] =
+	"dir /d inline\n"
+	"dir /d/sub inline\n"
+	"interleave /e count 9 rounds 3 blocks 1\n"
+	"file /d/sub/small inline size 60\n"
+	"file /d/one size 1K\n"
+	"many /f count 20\n"
+	"file /d/sub/two size 1K\n"
+	"file /d/two size 2K\n"
+	"many /g count 20\n"
+	"file /d/three size 2K\n";
+
 const struct scenario scenarios[] = {
 	{ "nocsum-1k", 1024, 8, "-O ^metadata_csum,^64bit -J size=1",
 	  JOURNAL_INTERNAL, 0, NULL, 0 },
@@ -73,6 +86,8 @@ const struct scenario scenarios[] = {
 	  JOURNAL_INTERNAL, JBD2_CSUM_V3 | JBD2_64BIT, wide, 0 },
 	{ "parts-1k", 1024, 12, "-O quota -J size=1", JOURNAL_INTERNAL,
 	  JBD2_CSUM_V3 | JBD2_64BIT, long_files, 0 },
+	{ "inline-4k", 4096, 12, "-O inline_data -I 512 -J size=4",
+	  JOURNAL_INTERNAL, JBD2_CSUM_V3 | JBD2_64BIT, inline_files, 0 },
 };
 const unsigned int n_scenarios = sizeof(scenarios) / sizeof(scenarios[0]);
 
@@ -113,7 +128,8 @@ static const char populate[] =
 
 static const char age[] =
 	"printf 'size %sM\\nmke2fs -b %s %s\\n%s' $m $bs \"$o\" \"$recipe\" |"
-	"${top_builddir:?}/tests/tools/mkaged - $d/fs\n";
+	"${top_builddir:?}/tests/tools/mkaged - $d/fs || exit\n"
+	"[ -z \"$mmp\" ] || tune2fs -O mmp $d/fs >/dev/null\n";
 
 void *check_alloc(void *p)
 {
@@ -247,10 +263,10 @@ static void write_file(const char *path, const uint8_t *data, size_t size)
 		fatal("cannot write %s", path);
 }
 
-void bench_make(struct bench *b, const struct scenario *sc)
+void bench_make(struct bench *b, const struct scenario *sc, const char *recipe)
 {
 	static const char *const names[] = { "fs", "journal", "undo" };
-	char size[40];
+	char size[40], lines[4096];
 	int i;
 
 	memset(b, 0, sizeof(*b));
@@ -270,9 +286,10 @@ void bench_make(struct bench *b, const struct scenario *sc)
 	snprintf(size, sizeof(size), "%u", sc->mib);
 	setenv("m", size, 1);
 	setenv("mmp", sc->flags & SCENARIO_MMP ? "yes" : "", 1);
-	if (sc->recipe)
-		setenv("recipe", sc->recipe, 1);
-	if (system(sc->recipe ? age : populate))
+	snprintf(lines, sizeof(lines), "%s%s", sc->recipe ? sc->recipe : "",
+		 recipe ? recipe : "");
+	setenv("recipe", lines, 1);
+	if (system(*lines ? age : populate))
 		fatal("cannot make the filesystem of %s", sc->name);
 	b->n_dev = 1;
 	if (sc->journal == JOURNAL_INTERNAL)

@@ -13,7 +13,7 @@
 static const char usage[] =
 	"usage: crash [options] states|faults|kill\n"
 	"  -o OPERATION relocate (default), repack, steps, parts,\n"
-	"               discard, tunables, change or compact\n"
+	"               discard, tunables, change, compact or inodes\n"
 	"  -c SCENARIO  only this one\n"
 	"  -n COUNT     states, faults of each kind, or kills per scenario\n"
 	"  -s SEED      of the samples\n"
@@ -30,15 +30,17 @@ static const struct op_row {
 	bool changes_content;
 	bool repairs;
 	bool no_undo;			/* nothing can take it back */
+	const char *renumbers;		/* it does, of what this recipe makes */
 } operations[] = {
-	{ "relocate", op_relocate, false, false, false },
-	{ "repack", op_repack, false, true, false },
-	{ "steps", op_steps, false, true, false },
-	{ "parts", op_parts, false, true, false },
-	{ "discard", op_discard, false, true, true },
-	{ "tunables", op_tunables, true, false, false },
-	{ "change", op_change, true, false, false },
-	{ "compact", op_compact, true, false, false },
+	{ "relocate", op_relocate, false, false, false, NULL },
+	{ "repack", op_repack, false, true, false, NULL },
+	{ "steps", op_steps, false, true, false, NULL },
+	{ "parts", op_parts, false, true, false, NULL },
+	{ "discard", op_discard, false, true, true, NULL },
+	{ "tunables", op_tunables, true, false, false, NULL },
+	{ "change", op_change, true, false, false, NULL },
+	{ "compact", op_compact, true, false, false, NULL },
+	{ "inodes", op_inodes, false, false, false, inodes_recipe },
 };
 #define N_OPERATIONS (sizeof(operations) / sizeof(operations[0]))
 
@@ -141,7 +143,7 @@ static struct world bench_world(const struct bench *b, bool undo)
 {
 	struct world w = {
 		.n_dev = b->n_dev, .undo = undo,
-		.mmp = b->sc->flags & SCENARIO_MMP,
+		.mmp = b->sc->flags & SCENARIO_MMP, .by_name = b->renumbers,
 	};
 
 	memcpy(w.path, b->path, sizeof(w.path));
@@ -203,7 +205,7 @@ static const char *recover(struct bench *b, operation op,
 static uint64_t content_of(const struct bench *b)
 {
 	struct digest d;
-	errcode_t err = digest_fs(b->path[DEV_FS], &d);
+	errcode_t err = digest_fs(b->path[DEV_FS], b->renumbers, &d);
 
 	if (err)
 		fatal("%s: cannot read it: %s", b->sc->name,
@@ -329,8 +331,9 @@ static size_t run_scenario(const struct scenario *sc, const char *kind,
 	/* e2fsck looks for journal devices, and would find the other job's */
 	if (set->how.mount && sc->journal == JOURNAL_EXTERNAL)
 		set->how.jobs = 1;
-	bench_make(&b, sc);
+	bench_make(&b, sc, set->op->renumbers);
 	b.changes_content = set->op->changes_content;
+	b.renumbers = set->op->renumbers;
 	if (!strcmp(kind, "states"))
 		lost = test_states(&b, set);
 	else if (!strcmp(kind, "faults"))
@@ -345,7 +348,7 @@ static bool can_run(const struct scenario *sc, const struct settings *set)
 {
 	if (set->only && strcmp(set->only, sc->name))
 		return false;
-	if ((set->how.mount && sc->flags) || (sc->recipe && !set->op->repairs))
+	if ((set->how.mount && sc->flags) || (sc->recipe && !set->op->repairs && !set->op->renumbers))
 		return false;
 	if (set->op->no_undo && sc->flags & SCENARIO_UNDO)
 		return false;

@@ -53,12 +53,17 @@ struct bench {
 	char path[TAP_DEVICES][80];
 	int n_dev;
 	bool changes_content;		/* the operation does, on purpose */
+	bool renumbers;			/* files are told by their names */
 	uint8_t *base[TAP_DEVICES];	/* what they hold at the start */
 	size_t size[TAP_DEVICES];
 };
 
-/* Makes the scenario's filesystem with files to work on. */
-void bench_make(struct bench *b, const struct scenario *sc);
+/*
+ * Makes the scenario's filesystem with files to work on; with those of @recipe
+ * beside them, if that is not NULL.
+ */
+void bench_make(struct bench *b, const struct scenario *sc,
+		const char *recipe);
 /* Puts the devices back as they were at the start. */
 void bench_reset(struct bench *b);
 void bench_remove(struct bench *b);
@@ -109,6 +114,11 @@ errcode_t op_change(struct op_env *env);
 /* Makes sparse directories, and compacts them. */
 errcode_t op_compact(struct op_env *env);
 
+/* Gives inodes other numbers, a directory's in each run. */
+errcode_t op_inodes(struct op_env *env);
+/* What it works on. */
+extern const char inodes_recipe[];
+
 /* Sets, changes and removes the tunables. */
 errcode_t op_tunables(struct op_env *env);
 
@@ -129,8 +139,11 @@ struct digest {
 
 bool all_zero(const uint8_t *buf, size_t len);
 
-/* Digests all inodes in use of the filesystem in @path. */
-errcode_t digest_fs(const char *path, struct digest *d);
+/*
+ * Digests all inodes in use of the filesystem in @path.  @by_name: files are
+ * told by their names, and their numbers are a part of the layout.
+ */
+errcode_t digest_fs(const char *path, bool by_name, struct digest *d);
 
 /* ------------------------------------------------------------------- states */
 
@@ -141,6 +154,7 @@ struct world {
 	bool undo;		/* e2undo puts everything back first */
 	bool mmp;		/* has to be freed, unless @undo does it */
 	bool mount;		/* the running kernel replays, not e2fsck */
+	bool by_name;		/* see digest_fs() */
 };
 
 /*

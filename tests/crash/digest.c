@@ -30,6 +30,10 @@ struct walk {
 	uint8_t *buf;			/* of one block */
 	uint64_t content, layout;
 	uint64_t size;			/* of the file */
+	bool numbers;			/* its blocks hold those of inodes */
+	uint64_t *names;		/* of each inode, or NULL */
+	ext2_ino_t dir;			/* whose names are read */
+	uint64_t path;			/* and its own */
 };
 
 bool all_zero(const uint8_t *buf, size_t len)
@@ -51,7 +55,11 @@ static errcode_t digest_block(struct walk *w, blk64_t lblk, blk64_t pblk)
 		len = w->size - start;
 	if (all_zero(w->buf, len))
 		return 0;
-	w->content += mix_bytes(mix(lblk + 1, start < w->size), w->buf, len);
+	if (w->numbers)
+		w->layout = mix_bytes(mix(w->layout, lblk), w->buf, len);
+	else
+		w->content += mix_bytes(mix(lblk + 1, start < w->size), w->buf,
+					len);
 	return 0;
 }
 
@@ -118,7 +126,11 @@ static void digest_fields(struct walk *w, const struct ext2_inode_large *inode,
 	copy.i_file_acl = 0;
 	copy.osd2.linux2.l_i_file_acl_high = 0;
 	copy.i_checksum_hi = 0;
-	if (inode->i_flags & EXT4_EXTENTS_FL)
+	if (w->numbers && inode->i_flags & EXT4_INLINE_DATA_FL) {
+		w->layout = mix_bytes(w->layout, inode, bytes);
+		bytes = extra;
+	}
+	if (w->numbers || inode->i_flags & EXT4_EXTENTS_FL)
 		memset(copy.i_block, 0, sizeof(copy.i_block));
 	w->content = mix_bytes(w->content, &copy,
 			       bytes > extra ? sizeof(copy) : extra);
@@ -133,6 +145,9 @@ static errcode_t digest_inode(struct walk *w, ext2_ino_t ino,
 	errcode_t err;
 
 	w->content = w->layout = mix(ino, 0);
+	w->numbers = w->names && LINUX_S_ISDIR(inode->i_mode);
+	if (w->names && w->names[ino])
+		w->content = w->names[ino];
 	w->size = EXT2_I_SIZE(inode);
 	digest_fields(w, inode, EXT2_INODE_SIZE(w->fs->super));
 	w->layout = mix(w->layout, inode->i_blocks);
@@ -149,6 +164,41 @@ static bool is_internal(const struct ext2_super_block *sb, ext2_ino_t ino)
 	return ino == EXT2_RESIZE_INO || ino == EXT2_JOURNAL_INO ||
 	       ino == sb->s_usr_quota_inum || ino == sb->s_grp_quota_inum ||
 	       ino == sb->s_prj_quota_inum;
+}
+
+/* libext2fs does not always tell, where they are inline. */
+static bool is_dots(const struct ext2_dir_entry *entry)
+{
+	return entry->name[0] == '.' && (ext2fs_dirent_name_len(entry) == 1 ||
+	       (ext2fs_dirent_name_len(entry) == 2 && entry->name[1] == '.'));
+}
+
+static int add_name(ext2_ino_t dir, int kind, struct ext2_dir_entry *entry,
+		    int offset, int blocksize, char *block, void *priv)
+{
+	struct walk *w = priv, below = *w;
+
+	if (is_dots(entry))
+		return 0;
+	below.path = mix_bytes(w->path, entry->name,
+			       ext2fs_dirent_name_len(entry));
+	below.dir = entry->inode;
+	w->names[below.dir] += below.path;
+	if (!ext2fs_check_directory(w->fs, below.dir) &&
+	    ext2fs_dir_iterate2(w->fs, below.dir, 0, NULL, add_name, &below))
+		return DIRENT_ABORT;
+	return 0;
+}
+
+/* What each inode is called: a sum, where it has several names. */
+static errcode_t learn_names(struct walk *w)
+{
+	w->names = check_alloc(calloc(w->fs->super->s_inodes_count + 1ULL,
+				      sizeof(*w->names)));
+	w->dir = EXT2_ROOT_INO;
+	w->path = 1;
+	w->names[w->dir] = w->path;
+	return ext2fs_dir_iterate2(w->fs, w->dir, 0, NULL, add_name, w);
 }
 
 static errcode_t digest_all(struct walk *w, uint8_t *inode, struct digest *d)
@@ -178,7 +228,7 @@ static errcode_t digest_all(struct walk *w, uint8_t *inode, struct digest *d)
 	return err;
 }
 
-errcode_t digest_fs(const char *path, struct digest *d)
+errcode_t digest_fs(const char *path, bool by_name, struct digest *d)
 {
 	struct walk w = { 0 };
 	uint8_t *inode = NULL;
@@ -192,7 +242,11 @@ errcode_t digest_fs(const char *path, struct digest *d)
 	w.buf = check_alloc(malloc(w.fs->blocksize));
 	inode = check_alloc(malloc(EXT2_INODE_SIZE(w.fs->super) +
 				   sizeof(struct ext2_inode_large)));
-	err = digest_all(&w, inode, d);
+	if (by_name)
+		err = learn_names(&w);
+	if (!err)
+		err = digest_all(&w, inode, d);
+	free(w.names);
 	ext2fs_free(w.fs);
 	free(w.buf);
 	free(inode);

@@ -29,5 +29,7 @@ must_lose -o tunables -n 200 -f 9
 must_lose -o change -n 200 -f 9
 # the same of a directory that is built anew
 must_lose -o compact -n 200 -f 27
+# the same of inodes with new numbers
+must_lose -o inodes -n 200 -f 3
 # what a transaction frees is discarded before it is durable
 must_lose -o discard -n 200 -d

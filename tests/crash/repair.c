@@ -184,6 +184,6 @@ const char *repair_state(const struct world *w, struct digest *d)
 		wrong = run_e4check(w);
 	if (wrong)
 		return wrong;
-	err = digest_fs(w->path[DEV_FS], d);
+	err = digest_fs(w->path[DEV_FS], w->by_name, d);
 	return err ? complain("cannot read it", error_message(err)) : NULL;
 }

@@ -10,7 +10,7 @@ require_program /usr/bin/python3
 
 # of_dirs KEY: what the last run says of directories.
 of_dirs() {
-	sed -n "s/^    \"$1\": \([^,]*\),*\$/\1/p" "$work/.report"
+	json "$work/.report" "d['directories']['$1']"
 }
 
 long=a-name-that-takes-room-

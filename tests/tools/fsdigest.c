@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fsdigest [-ez] IMAGE: a line for each inode in use, with all that a repair of
+ * fsdigest [-enz] IMAGE: a line for each inode in use, with all that a repair of
  * the layout must not change and nothing that it may:
  *
  *	inode mode uid gid links size flags generation times, and hexadecimal
@@ -16,6 +16,9 @@
  *
  * With -e a directory's content is its entries, in whatever order and blocks;
  * its size and its index are not looked at.
+ *
+ * With -n an inode is told by the first of its names, not by its number, and so
+ * are the entries of directories; each name has a line of its own as well.
  *
  * The journal's and the resize inode's blocks are left out.
  */
@@ -41,6 +44,9 @@ struct runs {
 struct file {
 	ext2_filsys fs;
 	bool zeroed, entries;		/* -z, -e */
+	bool names;			/* -n, and then: */
+	char **name;			/* of each inode; NULL: it has none */
+	ext2_ino_t dir;			/* the one that is read */
 	const struct ext2_inode_large *inode;
 	uint8_t *buf;			/* PIECE_BYTES */
 	uint64_t eof_blk;
@@ -166,7 +172,7 @@ static int add_entry(ext2_ino_t dir, int kind, struct ext2_dir_entry *entry,
 	struct file *f = priv;
 
 	(void)dir, (void)kind, (void)offset, (void)blocksize, (void)block;
-	f->content += mix_bytes(mix(entry->inode,
+	f->content += mix_bytes(mix(f->names ? 0 : entry->inode,
 				    ext2fs_dirent_file_type(entry) + 1),
 				entry->name, ext2fs_dirent_name_len(entry));
 	return 0;
@@ -223,6 +229,12 @@ static uint64_t digest_rest(const struct file *f, size_t bytes)
 	}
 	if (f->inode->i_flags & EXT4_EXTENTS_FL)
 		memset(copy->inode.i_block, 0, sizeof(copy->inode.i_block));
+	/* numbers of what it holds */
+	if (f->names && LINUX_S_ISDIR(f->inode->i_mode) &&
+	    f->inode->i_flags & EXT4_INLINE_DATA_FL) {
+		memset(copy->inode.i_block, 0, sizeof(copy->inode.i_block));
+		bytes = EXT2_GOOD_OLD_INODE_SIZE;
+	}
 	hash = mix_bytes(0, copy->bytes, bytes);
 	free(copy);
 	return hash;
@@ -251,8 +263,12 @@ static void print_inode(struct file *f, ext2_ino_t ino)
 	f->eof_blk = (EXT2_I_SIZE(i) + f->fs->blocksize - 1) /
 		     f->fs->blocksize;
 	read_content(f, ino);
-	printf("%u mode=%o uid=%u gid=%u links=%u size=%" PRIu64
-	       " flags=%x gen=%u", ino, i->i_mode, inode_uid(*i),
+	if (f->names && f->name[ino])
+		printf("%s", f->name[ino]);
+	else
+		printf("%u", ino);
+	printf(" mode=%o uid=%u gid=%u links=%u size=%" PRIu64
+	       " flags=%x gen=%u", i->i_mode, inode_uid(*i),
 	       inode_gid(*i), i->i_links_count,
 	       has_entries(f) ? 0 : (uint64_t)EXT2_I_SIZE(i),
 	       has_entries(f) ? i->i_flags & ~EXT2_INDEX_FL : i->i_flags,
@@ -268,6 +284,82 @@ static void print_inode(struct file *f, ext2_ino_t ino)
 	else
 		printf("%" PRIx64 "\n", f->unwritten.hash);
 }
+
+/* ------------------------------------------------------------------- names */
+
+/* The directory's name and this one, with odd bytes in hexadecimal. */
+static char *join_name(const char *dir, const struct ext2_dir_entry *entry)
+{
+	unsigned int n = ext2fs_dirent_name_len(entry), i;
+	char *name = malloc(strlen(dir) + 4 * n + 2), *p;
+
+	if (!name)
+		err(1, "names");
+	p = name + sprintf(name, "%s/", dir);
+	for (i = 0; i < n; i++) {
+		unsigned char c = entry->name[i];
+
+		p += sprintf(p, c > ' ' && c < 127 ? "%c" : "%%%02x", c);
+	}
+	return name;
+}
+
+/* libext2fs does not always tell, where they are inline. */
+static bool is_dots(const struct ext2_dir_entry *entry)
+{
+	return entry->name[0] == '.' && (ext2fs_dirent_name_len(entry) == 1 ||
+	       (ext2fs_dirent_name_len(entry) == 2 && entry->name[1] == '.'));
+}
+
+static int learn_name(ext2_ino_t dir, int kind, struct ext2_dir_entry *entry,
+		      int offset, int blocksize, char *block, void *priv)
+{
+	struct file *f = priv;
+	char *name;
+
+	(void)dir, (void)kind, (void)offset, (void)blocksize, (void)block;
+	if (is_dots(entry))
+		return 0;
+	name = join_name(f->name[f->dir], entry);
+	if (f->name[entry->inode]) {
+		printf("%s is %s\n", name, f->name[entry->inode]);
+		free(name);
+		return 0;
+	}
+	f->name[entry->inode] = name;
+	if (!ext2fs_check_directory(f->fs, entry->inode)) {
+		ext2_ino_t here = f->dir;
+
+		f->dir = entry->inode;
+		check(ext2fs_dir_iterate2(f->fs, f->dir, 0, NULL, learn_name,
+					  f), "reading directory", f->dir);
+		f->dir = here;
+	}
+	return 0;
+}
+
+static void learn_names(struct file *f)
+{
+	f->name = calloc(f->fs->super->s_inodes_count + 1ULL,
+			 sizeof(*f->name));
+	if (!f->name)
+		err(1, "names");
+	f->dir = EXT2_ROOT_INO;
+	f->name[f->dir] = strdup("");
+	check(ext2fs_dir_iterate2(f->fs, f->dir, 0, NULL, learn_name, f),
+	      "reading directory", f->dir);
+}
+
+static void forget_names(struct file *f)
+{
+	ext2_ino_t ino;
+
+	for (ino = 1; ino <= f->fs->super->s_inodes_count; ino++)
+		free(f->name[ino]);
+	free(f->name);
+}
+
+/* --------------------------------------------------------------------- all */
 
 static void print_all(struct file *f, uint8_t *inode)
 {
@@ -295,14 +387,15 @@ int main(int argc, char **argv)
 	uint8_t *inode;
 	int c;
 
-	while ((c = getopt(argc, argv, "ez")) != -1) {
+	while ((c = getopt(argc, argv, "enz")) != -1) {
 		f.zeroed |= c == 'z';
-		f.entries |= c == 'e';
+		f.entries |= c == 'e' || c == 'n';
+		f.names |= c == 'n';
 		if (c == '?')
 			optind = argc;
 	}
 	if (optind != argc - 1)
-		errx(2, "usage: fsdigest [-ez] IMAGE");
+		errx(2, "usage: fsdigest [-enz] IMAGE");
 	initialize_ext2_error_table();
 	check(ext2fs_open(argv[optind], EXT2_FLAG_64BITS, 0, 0,
 			  unix_io_manager, &f.fs), "opening image", 0);
@@ -310,7 +403,11 @@ int main(int argc, char **argv)
 	inode = calloc(1, EXT2_MAX_BLOCK_SIZE);
 	if (!f.buf || !inode)
 		err(1, "fsdigest");
+	if (f.names)
+		learn_names(&f);
 	print_all(&f, inode);
+	if (f.names)
+		forget_names(&f);
 	free(inode);
 	free(f.buf);
 	ext2fs_free(f.fs);

@@ -81,8 +81,10 @@ START_TEST(refuses_to_repair)
 {
 	struct e4l_repack_options repack = { .dry_run = true };
 	struct e4l_compact_options compact = { .dry_run = true };
+	struct e4l_regroup_options regroup = { .dry_run = true };
 	struct e4l_repack_result repacked;
 	struct e4l_compact_result compacted;
+	struct e4l_regroup_result regrouped;
 
 	repack.flags = NEWER_FLAG;
 	REFUSED(e4l_repack(e, &repack, &repacked));
@@ -93,6 +95,9 @@ START_TEST(refuses_to_repair)
 	NEWER(compact);
 	REFUSED(e4l_compact_dirs(e, &compact, &compacted));
 	ck_assert_uint_eq(compacted.dirs_done, 0);
+	NEWER(regroup);
+	REFUSED(e4l_regroup_inodes(e, &regroup, &regrouped));
+	ck_assert_uint_eq(regrouped.dirs_done, 0);
 }
 END_TEST
 
@@ -172,7 +177,9 @@ START_TEST(leaves_what_is_reserved)
 {
 	const struct e4l_repack_options repack = { .dry_run = true };
 	const struct e4l_compact_options compact = { .dry_run = true };
+	const struct e4l_regroup_options regroup = { .dry_run = true };
 	struct e4l_compact_result compacted;
+	struct e4l_regroup_result regrouped;
 	struct e4l_repack_result repacked;
 	struct e4l_es_stats es_stats;
 	struct e4l_io_stats io_stats;
@@ -182,6 +189,8 @@ START_TEST(leaves_what_is_reserved)
 	LEAVES_RESERVED(repacked, e4l_repack(e, &repack, &repacked));
 	ck_assert_uint_eq(repacked.files_done, 0);
 	LEAVES_RESERVED(compacted, e4l_compact_dirs(e, &compact, &compacted));
+	LEAVES_RESERVED(regrouped,
+			e4l_regroup_inodes(e, &regroup, &regrouped));
 	ck_assert_uint_eq(compacted.dirs_done, 0);
 	LEAVES_RESERVED(model, e4l_model_build(e, NULL, &model));
 	ck_assert_uint_eq(model.files.directories, 2);

@@ -25,8 +25,9 @@
  * The rules, which make this safe:
  *  - Between open and close, metadata is changed through the transaction
  *    alone; not by libext2fs functions that write, nor by ext2fs_flush().
- *    fs->block_map, the group descriptors and the free counts belong to
- *    e4l_txn_alloc() and e4l_txn_free(): look, but change them nowhere else.
+ *    fs->block_map, fs->inode_map, the group descriptors and the free counts
+ *    belong to e4l_txn_alloc(), e4l_txn_free() and e4l_txn_move_inode(): look,
+ *    but change them nowhere else.
  *  - Data is written directly through fs->io, only to blocks that nothing on
  *    the device refers to: those that e4l_txn_alloc() of the running
  *    transaction returned (or unwritten ones, whose content nobody sees).  No
@@ -108,6 +109,19 @@ errcode_t e4l_txn_new_block(struct e4l_txn *t, blk64_t blk, void **data);
 errcode_t e4l_txn_read_inode(struct e4l_txn *t, ext2_ino_t ino, void *inode);
 errcode_t e4l_txn_put_inode(struct e4l_txn *t, ext2_ino_t ino,
 			    const void *inode);
+
+/*
+ * Gives inode @from the number @to, which must be free: its bytes move, with
+ * their checksum, and leave zeroes; bitmaps, group descriptors and @is_dir's
+ * counts follow.  fs->inode_map must be loaded, and belongs to this function as
+ * the block bitmap does to those below.  Who refers to @from is the caller's to
+ * change in the same transaction.  The new place must be in a part of the table
+ * that is zeroed.  Takes up to two blocks of inode tables, of inode bitmaps and
+ * of descriptors.  Errors as above, and E4L_ET_CHANGED: @from is free, or @to is
+ * not; nothing has moved then.
+ */
+errcode_t e4l_txn_move_inode(struct e4l_txn *t, ext2_ino_t from, ext2_ino_t to,
+			     bool is_dir);
 
 /*
  * Allocates or frees blocks [@blk, @blk + @count): bitmap, group descriptors

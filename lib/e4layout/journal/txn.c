@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A transaction in memory: the blocks it will write, keyed by number, and what
- * it allocates and frees.
+ * A transaction in memory: the blocks it will write, keyed by number, what it
+ * allocates and frees, and the inodes that it moves.
  */
 #include "config.h"
 #include <errno.h>
@@ -11,13 +11,28 @@
 #include "e4layout/base/array.h"
 #include "journal_internal.h"
 
+/* Groups of which a bitmap is written. */
+struct groups {
+	dgrp_t *v;
+	size_t n;
+};
+
+/* An inode that has a new number, and what its new group said before. */
+struct moved {
+	ext2_ino_t from, to;
+	bool is_dir;
+	uint16_t flags;
+	uint32_t unused;
+};
+
 struct e4l_txn {
 	struct e4l_journal *j;
 	void *tree;			/* tsearch() of struct txn_block */
 	size_t n;
 	struct ranges allocs, frees;
-	dgrp_t *groups;			/* whose bitmap is written */
-	size_t n_groups;
+	struct groups groups, inode_groups;
+	struct moved *moved;
+	size_t n_moved;
 };
 
 static ext2_filsys txn_fs(const struct e4l_txn *t)
@@ -240,32 +255,34 @@ static struct range first_part(ext2_filsys fs, const struct range *r,
 	return part;
 }
 
-static bool group_is_reserved(const struct e4l_txn *t, dgrp_t group)
+static bool has_group(const struct groups *groups, dgrp_t group)
 {
 	size_t i;
 
-	for (i = t->n_groups; i--; )
-		if (t->groups[i] == group)
+	for (i = groups->n; i--; )
+		if (groups->v[i] == group)
 			return true;
 	return false;
 }
 
-/* Makes room for @group's bitmap and descriptor; filled by fill_groups(). */
-static errcode_t reserve_group(struct e4l_txn *t, dgrp_t group)
+/*
+ * Makes room for the bitmap at @bitmap of @group, which is put into @groups, and
+ * its descriptor; filled by fill_groups().
+ */
+static errcode_t reserve_bitmap(struct e4l_txn *t, struct groups *groups,
+				dgrp_t group, blk64_t bitmap)
 {
 	ext2_filsys fs = txn_fs(t);
-	blk64_t bitmap = ext2fs_block_bitmap_loc(fs, group);
 	void *data;
 	errcode_t err;
 
-	if (group_is_reserved(t, group))
+	if (has_group(groups, group))
 		return 0;
 	if (bitmap <= fs->super->s_first_data_block ||
 	    bitmap >= ext2fs_blocks_count(fs->super))
 		return e4l_fail_group(t->j->e, E4L_ET_BITMAP_RANGE,
-				      "locating the block bitmap", group,
-				      bitmap);
-	err = e4l_grow(&t->groups, t->n_groups, sizeof(*t->groups));
+				      "locating a bitmap", group, bitmap);
+	err = e4l_grow(&groups->v, groups->n, sizeof(*groups->v));
 	if (!err)
 		err = e4l_txn_new_block(t, bitmap, &data);
 	if (err)
@@ -275,8 +292,14 @@ static errcode_t reserve_group(struct e4l_txn *t, dgrp_t group)
 		forget_block(t, bitmap);
 		return err;
 	}
-	t->groups[t->n_groups++] = group;
+	groups->v[groups->n++] = group;
 	return 0;
+}
+
+static errcode_t reserve_group(struct e4l_txn *t, dgrp_t group)
+{
+	return reserve_bitmap(t, &t->groups, group,
+			      ext2fs_block_bitmap_loc(txn_fs(t), group));
 }
 
 static errcode_t reserve_groups(struct e4l_txn *t, struct range r)
@@ -433,6 +456,142 @@ static errcode_t apply_frees(struct e4l_txn *t,
 	return err;
 }
 
+/* ------------------------------------------------------- moving inodes */
+
+/* What @group counts of inodes changes by @delta in use. */
+static void count_inode(ext2_filsys fs, ext2_ino_t ino, bool is_dir, int delta)
+{
+	dgrp_t group = ext2fs_group_of_ino(fs, ino);
+
+	if (delta > 0)
+		ext2fs_mark_inode_bitmap2(fs->inode_map, ino);
+	else
+		ext2fs_unmark_inode_bitmap2(fs->inode_map, ino);
+	ext2fs_bg_free_inodes_count_set(fs, group,
+		ext2fs_bg_free_inodes_count(fs, group) - delta);
+	if (is_dir)
+		ext2fs_bg_used_dirs_count_set(fs, group,
+			ext2fs_bg_used_dirs_count(fs, group) + delta);
+}
+
+/* The table of @ino's group is in use up to @ino, if not farther. */
+static void use_table(ext2_filsys fs, ext2_ino_t ino)
+{
+	uint32_t per_group = fs->super->s_inodes_per_group;
+	uint32_t behind = per_group - 1 - (ino - 1) % per_group;
+	dgrp_t group = ext2fs_group_of_ino(fs, ino);
+
+	if (!ext2fs_has_group_desc_csum(fs))
+		return;
+	if (ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_UNINIT) ||
+	    ext2fs_bg_itable_unused(fs, group) > behind)
+		ext2fs_bg_itable_unused_set(fs, group, behind);
+	ext2fs_bg_flags_clear(fs, group, EXT2_BG_INODE_UNINIT);
+}
+
+/* Readers of the tables believe descriptors only with their checksums. */
+static void seal_groups_of(ext2_filsys fs, const struct moved *m)
+{
+	ext2fs_group_desc_csum_set(fs, ext2fs_group_of_ino(fs, m->from));
+	ext2fs_group_desc_csum_set(fs, ext2fs_group_of_ino(fs, m->to));
+}
+
+static void move_bits(ext2_filsys fs, const struct moved *m)
+{
+	count_inode(fs, m->from, m->is_dir, -1);
+	count_inode(fs, m->to, m->is_dir, 1);
+	use_table(fs, m->to);
+	seal_groups_of(fs, m);
+}
+
+static void move_bits_back(ext2_filsys fs, const struct moved *m)
+{
+	dgrp_t group = ext2fs_group_of_ino(fs, m->to);
+
+	count_inode(fs, m->to, m->is_dir, -1);
+	count_inode(fs, m->from, m->is_dir, 1);
+	ext2fs_bg_itable_unused_set(fs, group, m->unused);
+	ext2fs_bg_flags_zap(fs, group);
+	ext2fs_bg_flags_set(fs, group, m->flags);
+	seal_groups_of(fs, m);
+}
+
+static errcode_t reserve_inode(struct e4l_txn *t, ext2_ino_t ino)
+{
+	dgrp_t group = ext2fs_group_of_ino(txn_fs(t), ino);
+
+	return reserve_bitmap(t, &t->inode_groups, group,
+			      ext2fs_inode_bitmap_loc(txn_fs(t), group));
+}
+
+/* The bytes of @from are now at @to, and zeroes where they were. */
+static errcode_t move_bytes(struct e4l_txn *t, ext2_ino_t from, ext2_ino_t to)
+{
+	ext2_filsys fs = txn_fs(t);
+	size_t size = EXT2_INODE_SIZE(fs->super), at, new_at;
+	void *old, *new;
+	blk64_t blk, new_blk;
+	errcode_t err;
+
+	err = locate_inode(t, from, &blk, &at);
+	if (!err)
+		err = locate_inode(t, to, &new_blk, &new_at);
+	if (!err)
+		err = e4l_txn_edit_block(t, blk, &old);
+	if (!err)
+		err = e4l_txn_edit_block(t, new_blk, &new);
+	if (err)
+		return err;
+	memcpy((uint8_t *)new + new_at, (uint8_t *)old + at, size);
+	memset((uint8_t *)old + at, 0, size);
+	return ext2fs_inode_csum_set(fs, to, (void *)((uint8_t *)new + new_at));
+}
+
+static errcode_t check_move(struct e4l_txn *t, ext2_ino_t from, ext2_ino_t to)
+{
+	ext2_filsys fs = txn_fs(t);
+	ext2_ino_t least = EXT2_FIRST_INO(fs->super);
+	ext2_ino_t most = fs->super->s_inodes_count;
+	errcode_t err = 0;
+
+	if (from < least || from > most || to < least || to > most)
+		err = E4L_ET_BAD_ARGUMENT;
+	else if (!fs->inode_map)
+		err = EXT2_ET_NO_INODE_BITMAP;
+	else if (!ext2fs_test_inode_bitmap2(fs->inode_map, from) ||
+		 ext2fs_test_inode_bitmap2(fs->inode_map, to))
+		err = E4L_ET_CHANGED;
+	return err ? e4l_fail(t->j->e, err, "moving an inode", from, 0) : 0;
+}
+
+errcode_t e4l_txn_move_inode(struct e4l_txn *t, ext2_ino_t from, ext2_ino_t to,
+			     bool is_dir)
+{
+	ext2_filsys fs = txn_fs(t);
+	dgrp_t group = ext2fs_group_of_ino(fs, to);
+	struct moved *m;
+	errcode_t err = check_move(t, from, to);
+
+	if (!err)
+		err = reserve_inode(t, from);
+	if (!err)
+		err = reserve_inode(t, to);
+	if (!err)
+		err = e4l_grow(&t->moved, t->n_moved, sizeof(*t->moved));
+	if (!err)
+		err = move_bytes(t, from, to);
+	if (err)
+		return err;
+	m = &t->moved[t->n_moved++];
+	*m = (struct moved) {
+		.from = from, .to = to, .is_dir = is_dir,
+		.flags = ext2fs_bg_flags(fs, group),
+		.unused = ext2fs_bg_itable_unused(fs, group),
+	};
+	move_bits(fs, m);
+	return 0;
+}
+
 /* ------------------------------------------------- bitmaps, descriptors */
 
 /* The bits of @group as in memory; those past its end are set. */
@@ -476,20 +635,51 @@ static errcode_t fill_descriptors(struct e4l_txn *t, dgrp_t group)
 	return 0;
 }
 
-static errcode_t fill_groups(struct e4l_txn *t)
+/* The same for inodes. */
+static errcode_t fill_inode_bitmap(struct e4l_txn *t, dgrp_t group, void *buf)
 {
 	ext2_filsys fs = txn_fs(t);
-	struct txn_block *b;
+	uint32_t per_group = fs->super->s_inodes_per_group;
+	errcode_t err;
+
+	memset(buf, 0xff, fs->blocksize);
+	err = ext2fs_get_inode_bitmap_range2(fs->inode_map,
+					     (uint64_t)group * per_group + 1,
+					     per_group, buf);
+	return err ? err : ext2fs_inode_bitmap_csum_set(fs, group, buf,
+							per_group / 8);
+}
+
+static errcode_t fill_bitmaps(struct e4l_txn *t, const struct groups *groups,
+			      blk64_t (*where)(ext2_filsys fs, dgrp_t group),
+			      errcode_t (*fill)(struct e4l_txn *t, dgrp_t group,
+						void *buf))
+{
 	errcode_t err = 0;
 	size_t i;
 
-	for (i = 0; !err && i < t->n_groups; i++) {
-		b = find_block(t, ext2fs_block_bitmap_loc(fs, t->groups[i]));
-		err = b ? fill_bitmap(t, t->groups[i], b->data) :
-			  E4L_ET_BITMAP_RANGE;
+	for (i = 0; !err && i < groups->n; i++) {
+		struct txn_block *b = find_block(t, where(txn_fs(t),
+							  groups->v[i]));
+
+		err = b ? fill(t, groups->v[i], b->data) : E4L_ET_BITMAP_RANGE;
 	}
-	for (i = 0; !err && i < t->n_groups; i++)
-		err = fill_descriptors(t, t->groups[i]);
+	return err;
+}
+
+static errcode_t fill_groups(struct e4l_txn *t)
+{
+	errcode_t err;
+	size_t i;
+
+	err = fill_bitmaps(t, &t->groups, ext2fs_block_bitmap_loc, fill_bitmap);
+	if (!err)
+		err = fill_bitmaps(t, &t->inode_groups, ext2fs_inode_bitmap_loc,
+				   fill_inode_bitmap);
+	for (i = 0; !err && i < t->groups.n; i++)
+		err = fill_descriptors(t, t->groups.v[i]);
+	for (i = 0; !err && i < t->inode_groups.n; i++)
+		err = fill_descriptors(t, t->inode_groups.v[i]);
 	return err;
 }
 
@@ -520,7 +710,9 @@ static void txn_destroy(struct e4l_txn *t)
 	tdestroy(t->tree, free_block);
 	free(t->allocs.r);
 	free(t->frees.r);
-	free(t->groups);
+	free(t->groups.v);
+	free(t->inode_groups.v);
+	free(t->moved);
 	free(t);
 }
 
@@ -530,6 +722,8 @@ void e4l_txn_abort(struct e4l_txn *t)
 		return;
 	while (t->allocs.n--)
 		set_range(txn_fs(t), t->allocs.r[t->allocs.n], false);
+	while (t->n_moved--)
+		move_bits_back(txn_fs(t), &t->moved[t->n_moved]);
 	txn_destroy(t);
 }
 

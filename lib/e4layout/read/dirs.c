@@ -155,8 +155,8 @@ static bool is_subdir(const struct e4l_dirs *d, const struct e4l_dirent *entry)
 	return entry->file_type == EXT2_FT_DIR;
 }
 
-static struct e4l_dir_locality count_inos(ext2_filsys fs, ext2_ino_t dir,
-					  ext2_ino_t *inos, size_t n)
+struct e4l_dir_locality e4l_count_locality(ext2_filsys fs, ext2_ino_t dir,
+					   ext2_ino_t *inos, size_t n)
 {
 	struct counter c = { .fs = fs };
 	size_t i;
@@ -238,8 +238,9 @@ static void collect(struct job *job, uint32_t index)
 	size_t i;
 
 	if (dir->blocks == 1 && !dir->begun && dir->last) {
-		job->done[job->n_done] = count_inos(job->d->e->fs, dir->ino,
-						    job->inos, job->n_inos);
+		job->done[job->n_done] = e4l_count_locality(job->d->e->fs,
+							    dir->ino, job->inos,
+							    job->n_inos);
 		job->done[job->n_done++].blocks = 1;
 		return;
 	}
@@ -608,8 +609,9 @@ static errcode_t read_inline(struct e4l_dirs *d, const struct e4l_piece *piece)
 	parse(&job, &head, 0);
 	parse(&job, &tail, 0);
 	if (!job.err && d->ops.locality)
-		job.done[job.n_done++] = count_inos(fs, piece->ino, job.inos,
-						    job.n_inos);
+		job.done[job.n_done++] = e4l_count_locality(fs, piece->ino,
+							    job.inos,
+							    job.n_inos);
 	if (!job.err)
 		job.err = deliver(d, &job);
 	free(job.inos);

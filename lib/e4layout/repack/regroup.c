@@ -1,0 +1,1268 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * regroup: what a directory holds is put together in the inode tables.
+ *
+ *  1. scan: where directories lie, which files have several names, and which
+ *     inodes are bound to their numbers;
+ *  2. names: all directories are read: whose child is which, where the names of
+ *     files with several are, and how many blocks of the tables each needs;
+ *  3. plan: directory by directory, those that need more than the fewest: which
+ *     blocks to keep, what is free for the rest, and whether it is worth it;
+ *     again as long as what moved has made room for others;
+ *  4. apply: inode by inode, in transactions (renumber.c).
+ *
+ * A directory keeps the blocks that it shares with nobody, and those of what is
+ * bound; the rest moves into windows of blocks, by the rule by which new images
+ * are filled (plan/inode_room.h), from its own group on, in the order of the
+ * index.  Worth it: at most as many inodes move as the blocks that are saved
+ * would hold.
+ */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <e4layout/regroup.h>
+#include "numbers.h"
+#include "renumber.h"
+#include "e4layout/base/array.h"
+#include "e4layout/base/io_pool.h"
+#include "e4layout/format/dir_block.h"
+#include "e4layout/format/format.h"
+#include "e4layout/plan/inode_room.h"
+#include "e4layout/read/dirs.h"
+
+#define READ_BYTES	(1u << 20)
+#define MAX_ROUNDS	8
+/* Other directories of its hard links that a directory is weighed against. */
+#define MAX_OTHERS	64
+/* Memory for a move: in the plan, and twice in the map of numbers. */
+#define MOVE_BYTES	(sizeof(struct e4l_inode_move) + \
+			 4 * sizeof(struct renamed))
+
+static const char no_room[] = "no free inodes are close enough together";
+static const char not_worth[] = "more inodes would move than that is worth";
+static const char others[] = "other directories have names of its files";
+static const char not_asked[] = "holds files that were not asked for";
+static const char too_large[] = "holds what is too large for the journal";
+static const char memory[] = "the memory that may be used is used up";
+
+/* What the plan knows of a directory. */
+struct fate {
+	uint32_t blocks, ideal;	/* of the tables: as planned so far, fewest */
+	const char *why;	/* it stays as it is */
+	bool wanted, planned;
+};
+
+struct renamed {
+	ext2_ino_t from, to;	/* 0: this slot is empty */
+};
+
+/* The moves of one directory, and all that they save. */
+struct group {
+	size_t end;		/* behind the last one */
+	uint32_t saved;
+};
+
+struct member {
+	ext2_ino_t ino;		/* first: see e4l_u32_cmp() */
+	uint32_t hash, nth;	/* in the order of the directory */
+	uint32_t lblk;
+	const char *why;	/* it must not move */
+	ext2_ino_t to;
+};
+
+/* A block of the inode tables with some of them. */
+struct tblock {
+	uint32_t nr;
+	uint32_t own, fixed, free;
+	bool keep;
+};
+
+struct regroup {
+	struct e4l *e;
+	const struct e4l_regroup_options *opt;
+	struct e4l_regroup_result *result;
+	struct e4l_numbers *numbers;
+	struct e4l_name_graph g;
+	struct fate *fates;		/* of g.dirs */
+	ext2_ino_t lost_found;
+	uint32_t per_block;
+	uint64_t room;			/* blocks in a transaction */
+	uint64_t tree_blocks;		/* of the inode at hand */
+	ext2_ino_t *linked;		/* files with several names */
+	size_t n_linked;
+	bool names_cut;			/* not all of their names are known */
+	char *buf;			/* READ_BYTES */
+	struct ext2_inode_large *inode;
+	/* the plan */
+	ext2fs_inode_bitmap map;	/* as planned so far */
+	uint32_t *narrow;		/* [group]: no window so long */
+	struct renamed *renamed;
+	size_t n_renamed, renamed_mask;
+	struct e4l_inode_move *moves;
+	size_t n_moves;
+	struct group *groups;
+	size_t n_groups;
+	/* of the directory at hand */
+	uint32_t dir;
+	struct member *m;
+	size_t n_m;
+	struct tblock *tb;
+	size_t n_tb;
+	ext2_ino_t *targets;
+	size_t n_targets;
+	ext2_ino_t *inos;		/* of any directory */
+	size_t n_inos;
+};
+
+static const struct e4l_dir_map *map_of(const struct regroup *r, uint32_t dir)
+{
+	return &r->g.dirs[dir].map;
+}
+
+/* ------------------------------------------------------------------ 1. scan */
+
+static errcode_t begin_dir(struct regroup *r, const struct e4l_piece *p)
+{
+	errcode_t err = e4l_grow(&r->g.dirs, r->g.n_dirs, sizeof(*r->g.dirs));
+
+	if (!err)
+		r->g.dirs[r->g.n_dirs++] = (struct e4l_named_dir) {
+			.parent = E4L_NO_DIR,
+			.links = p->inode->i_links_count,
+		};
+	return err;
+}
+
+static errcode_t scan_dir(struct regroup *r, const struct e4l_piece *p)
+{
+	errcode_t err = p->first ? begin_dir(r, p) : 0;
+
+	return err ? err : e4l_dir_maps_add(&r->g.maps,
+					    &r->g.dirs[r->g.n_dirs - 1].map, p,
+					    r->e->fs->blocksize);
+}
+
+static errcode_t scan_links(struct regroup *r, const struct e4l_piece *p)
+{
+	errcode_t err;
+
+	if (!p->first || p->inode->i_links_count < 2)
+		return 0;
+	err = e4l_grow(&r->linked, r->n_linked, sizeof(*r->linked));
+	if (!err)
+		r->linked[r->n_linked++] = p->ino;
+	return err;
+}
+
+static errcode_t scan_piece(const struct e4l_piece *p, void *priv)
+{
+	struct regroup *r = priv;
+	errcode_t err = 0;
+
+	if (p->first) {
+		r->tree_blocks = 0;
+		err = e4l_numbers_piece(r->numbers, p);
+	}
+	r->tree_blocks += p->n_tree;
+	if (!err)
+		err = LINUX_S_ISDIR(p->inode->i_mode) ? scan_dir(r, p) :
+							scan_links(r, p);
+	if (!err && p->last &&
+	    r->tree_blocks + p->inode->i_links_count + 16 > r->room)
+		err = e4l_numbers_bind(r->numbers, p->ino, too_large);
+	return err;
+}
+
+static errcode_t refuse_damage(const struct e4l_damage *d, void *priv)
+{
+	struct regroup *r = priv;
+
+	return e4l_fail(r->e, E4L_ET_DAMAGED, error_message(d->why), d->ino,
+			d->blk);
+}
+
+static void scan_progress(dgrp_t group, dgrp_t groups, void *priv)
+{
+	struct regroup *r = priv;
+
+	if (r->opt->progress)
+		r->opt->progress(false, group, groups, r->opt->priv);
+}
+
+static errcode_t scan(struct regroup *r)
+{
+	static const struct e4l_scan_ops ops = {
+		.piece = scan_piece, .damage = refuse_damage,
+		.progress = scan_progress,
+	};
+	errcode_t err = e4l_scan(r->e, 0, NULL, &ops, r);
+
+	if (!err && r->lost_found)
+		err = e4l_numbers_bind(r->numbers, r->lost_found,
+				       e4l_numbers_own);
+	return err ? err : e4l_numbers_finish(r->numbers);
+}
+
+/* --------------------------------------------------------- a directory, read */
+
+typedef errcode_t (*on_entry)(struct regroup *r, uint32_t dir,
+			      const struct e4l_dirent *entry, uint32_t lblk);
+
+static errcode_t walk(struct regroup *r, uint32_t dir, struct e4l_dir_walk *w,
+		      uint32_t lblk, on_entry fn)
+{
+	enum e4l_dir_step step = DIR_END;
+	struct e4l_dirent entry;
+	errcode_t err = 0;
+
+	while (!err && (step = e4l_dir_next(w, &entry)) == DIR_ENTRY)
+		if (!e4l_dirent_is_dotdot(&entry))
+			err = fn(r, dir, &entry, lblk);
+	if (!err && step == DIR_BAD)
+		err = e4l_fail(r->e, E4L_ET_DAMAGED,
+			       "reading a directory's entries", w->dir, 0);
+	return err;
+}
+
+static errcode_t walk_inline(struct regroup *r, uint32_t dir,
+			     struct e4l_dir_walk *w, on_entry fn)
+{
+	size_t bytes = EXT2_INODE_SIZE(r->e->fs->super);
+	errcode_t err = ext2fs_read_inode_full(r->e->fs, w->dir,
+					       (void *)r->inode, bytes);
+
+	if (err)
+		return e4l_fail(r->e, err, "reading an inode", w->dir, 0);
+	w->buf = (char *)r->inode->i_block + DIR_INLINE_PARENT;
+	w->len = I_BLOCK_BYTES - DIR_INLINE_PARENT;
+	err = walk(r, dir, w, 0, fn);
+	w->buf = e4l_inline_value(r->inode, bytes, &w->len);
+	w->off = 0;
+	return err ? err : walk(r, dir, w, 0, fn);
+}
+
+/* Calls @fn for each entry but the dots. */
+static errcode_t read_dir(struct regroup *r, uint32_t dir, on_entry fn)
+{
+	const struct e4l_dir_map *map = map_of(r, dir);
+	struct e4l_dir_walk w = {
+		.fs = r->e->fs, .dir = map->ino,
+		.encrypted = map->flags & EXT4_ENCRYPT_FL,
+	};
+	size_t bs = r->e->fs->blocksize;
+	unsigned int n, i;
+	uint64_t lblk = 0;
+	errcode_t err = 0;
+
+	if (!map->blocks)
+		return walk_inline(r, dir, &w, fn);
+	w.len = bs;
+	while (lblk < map->blocks && !err) {
+		err = e4l_dir_map_read_run(r->e, &r->g.maps, map, lblk,
+					   READ_BYTES / bs, r->buf, &n);
+		for (i = 0; !err && i < n; i++, lblk++) {
+			w.buf = r->buf + i * bs;
+			w.off = 0;
+			w.has_dots = !lblk;
+			err = walk(r, dir, &w, lblk, fn);
+		}
+	}
+	return err;
+}
+
+/* The index of a directory, or E4L_NO_DIR. */
+static uint32_t find_dir(const struct regroup *r, ext2_ino_t ino)
+{
+	size_t i = e4l_lower_bound(&ino, r->g.dirs, r->g.n_dirs,
+				   sizeof(*r->g.dirs), e4l_u32_cmp);
+
+	return i < r->g.n_dirs && r->g.dirs[i].map.ino == ino ? i : E4L_NO_DIR;
+}
+
+static bool is_linked(const struct regroup *r, ext2_ino_t ino)
+{
+	size_t i = e4l_lower_bound(&ino, r->linked, r->n_linked,
+				   sizeof(*r->linked), e4l_u32_cmp);
+
+	return i < r->n_linked && r->linked[i] == ino;
+}
+
+/* ----------------------------------------------------------------- 2. names */
+
+static errcode_t add_ino(struct regroup *r, ext2_ino_t ino)
+{
+	errcode_t err = e4l_grow(&r->inos, r->n_inos, sizeof(*r->inos));
+
+	if (!err)
+		r->inos[r->n_inos++] = ino;
+	return err;
+}
+
+static errcode_t learn_name(struct regroup *r, uint32_t dir,
+			    const struct e4l_dirent *entry, uint32_t lblk)
+{
+	uint32_t sub = find_dir(r, entry->ino);
+	struct e4l_name_graph *g = &r->g;
+	errcode_t err;
+
+	if (sub != E4L_NO_DIR) {
+		g->dirs[sub].parent = dir;
+		g->dirs[sub].parent_lblk = lblk;
+		return 0;
+	}
+	if (is_linked(r, entry->ino)) {
+		r->names_cut |= g->n_names >= r->opt->mem_bytes / 2 /
+					      sizeof(*g->names);
+		err = r->names_cut ? 0 : e4l_grow(&g->names, g->n_names,
+						  sizeof(*g->names));
+		if (err)
+			return err;
+		if (!r->names_cut)
+			g->names[g->n_names++] = (struct e4l_name) {
+				entry->ino, dir, lblk
+			};
+	}
+	return add_ino(r, entry->ino);
+}
+
+static bool is_asked(const struct regroup *r, ext2_ino_t ino)
+{
+	return (!r->opt->only ||
+		ext2fs_test_inode_bitmap2(r->opt->only, ino)) &&
+	       (!r->opt->exclude ||
+		!ext2fs_test_inode_bitmap2(r->opt->exclude, ino));
+}
+
+static errcode_t learn_dir(struct regroup *r, uint32_t dir)
+{
+	const struct e4l_dir_map *map = map_of(r, dir);
+	struct fate *fate = &r->fates[dir];
+	struct e4l_dir_locality l;
+	errcode_t err;
+
+	if (!e4l_dir_map_is_whole(&r->g.maps, map))
+		return e4l_fail(r->e, E4L_ET_DAMAGED, "mapping a directory",
+				map->ino, 0);
+	r->n_inos = 0;
+	err = add_ino(r, map->ino);
+	if (!err)
+		err = read_dir(r, dir, learn_name);
+	if (err)
+		return err;
+	l = e4l_count_locality(r->e->fs, map->ino, r->inos, r->n_inos);
+	fate->blocks = l.itable_blocks;
+	fate->ideal = l.itable_blocks_ideal;
+	fate->wanted = is_asked(r, map->ino);
+	if (fate->wanted) {
+		r->result->blocks_before += l.itable_blocks;
+		r->result->blocks_ideal += l.itable_blocks_ideal;
+	}
+	return 0;
+}
+
+static bool should_stop(const struct regroup *r)
+{
+	return r->opt->stop && r->opt->stop(false, r->opt->priv);
+}
+
+static int by_parent(const void *va, const void *vb, void *vg)
+{
+	const struct e4l_name_graph *g = vg;
+
+	return e4l_u32_cmp(&g->dirs[*(const uint32_t *)va].parent,
+			   &g->dirs[*(const uint32_t *)vb].parent);
+}
+
+static errcode_t learn_names(struct regroup *r)
+{
+	struct e4l_name_graph *g = &r->g;
+	errcode_t err = 0;
+	uint32_t i;
+
+	r->fates = calloc(g->n_dirs + 1, sizeof(*r->fates));
+	g->children = calloc(g->n_dirs + 1, sizeof(*g->children));
+	r->buf = malloc(READ_BYTES);
+	r->inode = calloc(1, EXT2_INODE_SIZE(r->e->fs->super) +
+			     sizeof(*r->inode));
+	if (!r->fates || !g->children || !r->buf || !r->inode)
+		return ENOMEM;
+	for (i = 0; i < g->n_dirs && !err; i++) {
+		g->children[i] = i;
+		err = should_stop(r) ? E4L_ET_INTERRUPTED : learn_dir(r, i);
+	}
+	if (err)
+		return err;
+	qsort_r(g->children, g->n_dirs, sizeof(*g->children), by_parent, g);
+	if (g->n_names)
+		qsort(g->names, g->n_names, sizeof(*g->names), e4l_u32_cmp);
+	return 0;
+}
+
+/* -------------------------------------------------- numbers, as planned so far */
+
+static struct renamed *renamed_slot(const struct regroup *r, ext2_ino_t from)
+{
+	size_t i = from * 2654435761u & r->renamed_mask;
+
+	while (r->renamed[i].from && r->renamed[i].from != from)
+		i = (i + 1) & r->renamed_mask;
+	return &r->renamed[i];
+}
+
+static errcode_t reserve_renamed(struct regroup *r, size_t more)
+{
+	struct renamed *old = r->renamed;
+	size_t n = old ? r->renamed_mask + 1 : 0, room = n ? n : 1024, i;
+
+	while ((r->n_renamed + more) * 2 > room)
+		room *= 2;
+	if (room == n)
+		return 0;
+	r->renamed = calloc(room, sizeof(*r->renamed));
+	if (!r->renamed) {
+		r->renamed = old;
+		return ENOMEM;
+	}
+	r->renamed_mask = room - 1;
+	for (i = 0; i < n; i++)
+		if (old[i].from)
+			*renamed_slot(r, old[i].from) = old[i];
+	free(old);
+	return 0;
+}
+
+static ext2_ino_t number_of(const struct regroup *r, ext2_ino_t ino)
+{
+	const struct renamed *s = r->renamed ? renamed_slot(r, ino) : NULL;
+
+	return s && s->from ? s->to : ino;
+}
+
+static void set_number(struct regroup *r, ext2_ino_t from, ext2_ino_t to)
+{
+	*renamed_slot(r, from) = (struct renamed) { from, to };
+	r->n_renamed++;
+}
+
+/* Only of what was set last. */
+static void unset_number(struct regroup *r, ext2_ino_t from)
+{
+	*renamed_slot(r, from) = (struct renamed) { 0 };
+	r->n_renamed--;
+}
+
+/* --------------------------------------------------------- one, its members */
+
+static const char *why_fixed(const struct regroup *r, ext2_ino_t ino,
+			     bool no_links)
+{
+	const char *why = e4l_numbers_why(r->numbers, ino);
+
+	if (why)
+		return why;
+	if (!is_asked(r, ino))
+		return not_asked;
+	if (number_of(r, ino) != ino)
+		return others;
+	return (no_links || r->names_cut) && is_linked(r, ino) ? others : NULL;
+}
+
+static errcode_t add_member(struct regroup *r, ext2_ino_t ino, uint32_t hash,
+			    uint32_t lblk)
+{
+	errcode_t err = e4l_grow(&r->m, r->n_m, sizeof(*r->m));
+
+	if (err)
+		return err;
+	r->m[r->n_m] = (struct member) {
+		.ino = ino, .hash = hash, .nth = r->n_m, .lblk = lblk,
+		.to = number_of(r, ino),
+	};
+	r->n_m++;
+	return 0;
+}
+
+static errcode_t learn_member(struct regroup *r, uint32_t dir,
+			      const struct e4l_dirent *entry, uint32_t lblk)
+{
+	const struct e4l_dir_map *map = map_of(r, dir);
+	const struct ext2_super_block *sb = r->e->fs->super;
+	ext2_dirhash_t hash = 0;
+
+	if (find_dir(r, entry->ino) != E4L_NO_DIR)
+		return 0;
+	if (map->flags & EXT2_INDEX_FL &&
+	    ext2fs_dirhash2(hash_version_of(sb, sb->s_def_hash_version),
+			    entry->name, entry->name_len, r->e->fs->encoding,
+			    map->flags & EXT4_CASEFOLD_FL, sb->s_hash_seed,
+			    &hash, NULL))
+		hash = 0;
+	/* 0 is the directory's own */
+	return add_member(r, entry->ino, hash | 1, lblk);
+}
+
+/* A directory moves with its blocks, and with the names of its children. */
+static const char *why_dir_fixed(const struct regroup *r)
+{
+	const struct e4l_named_dir *dir = &r->g.dirs[r->dir];
+	const struct e4l_inode_move move = {
+		.from = dir->map.ino, .self = r->dir,
+	};
+
+	if (dir->parent == E4L_NO_DIR)
+		return e4l_numbers_own;
+	return e4l_move_cost(&r->g, &move) + dir->map.n_tree > r->room ?
+	       too_large : NULL;
+}
+
+/* Each member once. */
+static errcode_t learn_members(struct regroup *r)
+{
+	size_t i, n = 0;
+	errcode_t err;
+
+	r->n_m = 0;
+	err = add_member(r, map_of(r, r->dir)->ino, 0, 0);
+	if (!err)
+		err = read_dir(r, r->dir, learn_member);
+	if (err)
+		return err;
+	qsort(r->m, r->n_m, sizeof(*r->m), e4l_u32_cmp);
+	for (i = 0; i < r->n_m; i++)
+		if (!i || r->m[i].ino != r->m[i - 1].ino)
+			r->m[n++] = r->m[i];
+	r->n_m = n;
+	return 0;
+}
+
+/* Who must stay. */
+static void judge_members(struct regroup *r, bool no_links)
+{
+	struct member *m;
+
+	for (m = r->m; m < r->m + r->n_m; m++) {
+		m->to = number_of(r, m->ino);
+		m->why = why_fixed(r, m->ino, no_links);
+		if (!m->why && m->ino == map_of(r, r->dir)->ino)
+			m->why = why_dir_fixed(r);
+	}
+}
+
+/* ------------------------------------------------------- one, blocks to keep */
+
+static int by_number(const void *va, const void *vb)
+{
+	return e4l_u32_cmp(&((const struct member *)va)->to,
+			   &((const struct member *)vb)->to);
+}
+
+static uint32_t block_of(const struct regroup *r, ext2_ino_t ino)
+{
+	return (ino - 1) / r->per_block;
+}
+
+static uint32_t count_free(const struct regroup *r, uint32_t nr)
+{
+	ext2_ino_t first = nr * r->per_block + 1, end = first + r->per_block;
+	uint32_t n = 0;
+
+	while ((first = e4l_inode_free_in(r->e->fs, r->map, first, end))) {
+		first++;
+		n++;
+	}
+	return n;
+}
+
+/* The blocks of the tables that have members. */
+static errcode_t learn_blocks(struct regroup *r)
+{
+	const struct member *m;
+	errcode_t err;
+
+	r->n_tb = 0;
+	qsort(r->m, r->n_m, sizeof(*r->m), by_number);
+	for (m = r->m; m < r->m + r->n_m; m++) {
+		uint32_t nr = block_of(r, m->to);
+
+		if (!r->n_tb || r->tb[r->n_tb - 1].nr != nr) {
+			err = e4l_grow(&r->tb, r->n_tb, sizeof(*r->tb));
+			if (err)
+				return err;
+			r->tb[r->n_tb++] = (struct tblock) {
+				.nr = nr, .free = count_free(r, nr),
+			};
+		}
+		r->tb[r->n_tb - 1].own++;
+		r->tb[r->n_tb - 1].fixed += m->why != NULL;
+	}
+	return 0;
+}
+
+static uint32_t room_in(const struct tblock *b)
+{
+	return b->own + b->free;
+}
+
+/* First what must be kept, then what holds most. */
+static int by_worth(const void *va, const void *vb)
+{
+	const struct tblock *a = va, *b = vb;
+
+	if (!a->fixed != !b->fixed)
+		return a->fixed ? -1 : 1;
+	if (room_in(a) != room_in(b))
+		return room_in(a) > room_in(b) ? -1 : 1;
+	if (a->own != b->own)
+		return a->own > b->own ? -1 : 1;
+	return e4l_u32_cmp(&a->nr, &b->nr);
+}
+
+static errcode_t add_target(struct regroup *r, ext2_ino_t ino)
+{
+	errcode_t err = e4l_grow(&r->targets, r->n_targets,
+				 sizeof(*r->targets));
+
+	if (err)
+		return err;
+	r->targets[r->n_targets++] = ino;
+	ext2fs_mark_inode_bitmap2(r->map, ino);
+	return 0;
+}
+
+static void free_number(struct regroup *r, ext2_ino_t ino)
+{
+	ext2fs_unmark_inode_bitmap2(r->map, ino);
+	r->narrow[ext2fs_group_of_ino(r->e->fs, ino)] = UINT32_MAX;
+}
+
+/* Keeps a block: what is free in it is for those that move.  @left shrinks. */
+static errcode_t keep_block(struct regroup *r, struct tblock *b, uint32_t *left)
+{
+	ext2_ino_t first = b->nr * r->per_block + 1;
+	ext2_ino_t end = first + r->per_block;
+	errcode_t err = 0;
+
+	b->keep = true;
+	*left -= *left < room_in(b) ? *left : room_in(b);
+	while (!err &&
+	       (first = e4l_inode_free_in(r->e->fs, r->map, first, end)))
+		err = add_target(r, first);
+	return err;
+}
+
+/* ------------------------------------------------------------ one, windows */
+
+static ext2_ino_t window_in_group(struct regroup *r, dgrp_t group, uint32_t n)
+{
+	uint32_t per_group = r->e->fs->super->s_inodes_per_group;
+	uint64_t first = (uint64_t)group * per_group + 1;
+	ext2_ino_t ino;
+
+	if (n >= r->narrow[group])
+		return 0;
+	ino = e4l_inode_window(r->e->fs, r->map, first, first + per_group, n);
+	if (!ino)
+		r->narrow[group] = n;
+	return ino;
+}
+
+/* From the directory's own group on, round the filesystem. */
+static ext2_ino_t find_window(struct regroup *r, uint32_t n)
+{
+	dgrp_t groups = r->e->fs->group_desc_count, i;
+	dgrp_t own = ext2fs_group_of_ino(r->e->fs, map_of(r, r->dir)->ino);
+	ext2_ino_t ino = 0;
+
+	for (i = 0; i < groups && !ino; i++)
+		ino = window_in_group(r, (own + i) % groups, n);
+	return ino;
+}
+
+/* The block behind @first that holds @n and has most of them already. */
+static struct tblock *find_tail(struct regroup *r, size_t first, uint32_t n)
+{
+	struct tblock *best = NULL, *b;
+
+	for (b = r->tb + first; b < r->tb + r->n_tb; b++)
+		if (!b->keep && room_in(b) >= n && (!best || b->own > best->own))
+			best = b;
+	return best;
+}
+
+/* The next one that is not kept, or NULL. */
+static struct tblock *find_rest(struct regroup *r, size_t first)
+{
+	for (; first < r->n_tb; first++)
+		if (!r->tb[first].keep)
+			return &r->tb[first];
+	return NULL;
+}
+
+static errcode_t take_window(struct regroup *r, uint32_t *left, bool *found)
+{
+	uint32_t n = *left, i;
+	ext2_ino_t first = find_window(r, n);
+	errcode_t err = 0;
+
+	while (!first && n > r->per_block) {
+		n = (n / 2 + r->per_block - 1) / r->per_block * r->per_block;
+		first = find_window(r, n);
+	}
+	*found = first;
+	for (i = 0; first && i < n && !err; i++)
+		err = add_target(r, first + i);
+	if (first)
+		*left -= n < *left ? n : *left;
+	return err;
+}
+
+/* Room for @left more, in new blocks as far as there are any. */
+static errcode_t take_windows(struct regroup *r, size_t first, uint32_t left,
+			      bool *enough)
+{
+	errcode_t err = 0;
+	struct tblock *b;
+	bool found;
+
+	*enough = true;
+	while (left && !err) {
+		b = left % r->per_block ?
+		    find_tail(r, first, left % r->per_block) : NULL;
+		if (b && left < r->per_block) {
+			err = keep_block(r, b, &left);
+			continue;
+		}
+		if (b) {
+			uint32_t tail = left % r->per_block;
+
+			left -= tail;
+			err = keep_block(r, b, &tail);
+			continue;
+		}
+		err = take_window(r, &left, &found);
+		if (err || found)
+			continue;
+		b = find_rest(r, first);
+		*enough = b;
+		if (!b)
+			break;
+		err = keep_block(r, b, &left);
+	}
+	return err;
+}
+
+/* How many of the blocks from @first on hold @left; more than there are: none. */
+static size_t own_needed(const struct regroup *r, size_t first, uint32_t left)
+{
+	size_t i;
+
+	for (i = first; left && i < r->n_tb; i++)
+		left -= left < room_in(&r->tb[i]) ? left : room_in(&r->tb[i]);
+	return left ? SIZE_MAX : i - first;
+}
+
+/* Chooses what to keep and finds room for the rest. */
+static errcode_t choose(struct regroup *r, bool *enough)
+{
+	uint32_t left = r->n_m;
+	size_t i = 0, own;
+	errcode_t err = 0;
+
+	*enough = true;
+	r->n_targets = 0;
+	qsort(r->tb, r->n_tb, sizeof(*r->tb), by_worth);
+	for (; i < r->n_tb && !err; i++) {
+		struct tblock *b = &r->tb[i];
+
+		if (!b->fixed && (!left || room_in(b) < r->per_block))
+			break;
+		err = keep_block(r, b, &left);
+	}
+	if (err || !left)
+		return err;
+	own = own_needed(r, i, left);
+	if (own > (left + r->per_block - 1) / r->per_block)
+		return take_windows(r, i, left, enough);
+	for (; own && !err; own--, i++)
+		err = keep_block(r, &r->tb[i], &left);
+	return err;
+}
+
+/* ---------------------------------------------------------- one, what moves */
+
+static int by_order(const void *va, const void *vb)
+{
+	const struct member *a = va, *b = vb;
+
+	if (a->hash != b->hash)
+		return a->hash < b->hash ? -1 : 1;
+	return e4l_u32_cmp(&a->nth, &b->nth);
+}
+
+static int by_nr(const void *va, const void *vb)
+{
+	return e4l_u32_cmp(&((const struct tblock *)va)->nr,
+			   &((const struct tblock *)vb)->nr);
+}
+
+static bool is_kept(const struct regroup *r, ext2_ino_t ino)
+{
+	struct tblock key = { .nr = block_of(r, ino) };
+	const struct tblock *b = bsearch(&key, r->tb, r->n_tb, sizeof(*b),
+					 by_nr);
+
+	return b && b->keep;
+}
+
+/* Gives those that move their numbers; the rest of the room is free again. */
+static errcode_t assign(struct regroup *r, size_t *moving)
+{
+	size_t used = 0;
+	struct member *m;
+	errcode_t err = reserve_renamed(r, r->n_m);
+
+	if (err)
+		return err;
+	qsort(r->m, r->n_m, sizeof(*r->m), by_order);
+	qsort(r->tb, r->n_tb, sizeof(*r->tb), by_nr);
+	if (r->n_targets)
+		qsort(r->targets, r->n_targets, sizeof(*r->targets),
+		      e4l_u32_cmp);
+	for (m = r->m; m < r->m + r->n_m; m++) {
+		if (m->why || is_kept(r, m->to) || used == r->n_targets)
+			continue;
+		m->to = r->targets[used++];
+		set_number(r, m->ino, m->to);
+	}
+	*moving = used;
+	while (r->n_targets > used)
+		free_number(r, r->targets[--r->n_targets]);
+	return 0;
+}
+
+static bool moves(const struct member *m)
+{
+	return !m->why && m->to != m->ino;
+}
+
+/* As though nothing had been assigned. */
+static void take_back(struct regroup *r)
+{
+	struct member *m;
+
+	for (m = r->m + r->n_m; m-- > r->m; )
+		if (moves(m))
+			unset_number(r, m->ino);
+	while (r->n_targets)
+		free_number(r, r->targets[--r->n_targets]);
+}
+
+static uint32_t count_blocks(struct regroup *r)
+{
+	return e4l_count_locality(r->e->fs, 0, r->inos, r->n_inos).itable_blocks;
+}
+
+static errcode_t own_blocks(struct regroup *r, uint32_t *blocks)
+{
+	const struct member *m;
+	errcode_t err = 0;
+
+	r->n_inos = 0;
+	for (m = r->m; m < r->m + r->n_m && !err; m++)
+		err = add_ino(r, m->to);
+	*blocks = err ? 0 : count_blocks(r);
+	return err;
+}
+
+/* ---------------------------------------------------- one, and who shares it */
+
+static errcode_t add_other(struct regroup *r, uint32_t dir,
+			   const struct e4l_dirent *entry, uint32_t lblk)
+{
+	(void)dir, (void)lblk;
+	return find_dir(r, entry->ino) != E4L_NO_DIR ? 0 :
+	       add_ino(r, number_of(r, entry->ino));
+}
+
+struct other {
+	uint32_t dir, blocks;
+};
+
+/* The directories where what moves has names as well; more than MAX_OTHERS: no. */
+static bool find_others(const struct regroup *r, struct other *v, size_t *n)
+{
+	const struct e4l_name *name;
+	const struct member *m;
+	size_t names, i;
+
+	*n = 0;
+	for (m = r->m; m < r->m + r->n_m; m++) {
+		if (!moves(m) || m->ino == map_of(r, r->dir)->ino)
+			continue;
+		name = e4l_names_of(&r->g, m->ino, &names);
+		for (; names; names--, name++) {
+			for (i = 0; i < *n && v[i].dir != name->dir; i++)
+				;
+			if (i < *n || name->dir == r->dir)
+				continue;
+			if (*n == MAX_OTHERS)
+				return false;
+			v[(*n)++].dir = name->dir;
+		}
+	}
+	return true;
+}
+
+/* No other directory may be worse off; *@saved: what they save. */
+static errcode_t weigh_others(struct regroup *r, bool *fair, uint32_t *saved)
+{
+	struct other v[MAX_OTHERS];
+	errcode_t err = 0;
+	size_t n, i;
+
+	*saved = 0;
+	*fair = find_others(r, v, &n);
+	for (i = 0; *fair && i < n && !err; i++) {
+		r->n_inos = 0;
+		err = add_ino(r, number_of(r, map_of(r, v[i].dir)->ino));
+		if (!err)
+			err = read_dir(r, v[i].dir, add_other);
+		if (err)
+			break;
+		v[i].blocks = count_blocks(r);
+		*fair = v[i].blocks <= r->fates[v[i].dir].blocks;
+	}
+	for (i = 0; *fair && !err && i < n; i++) {
+		if (r->fates[v[i].dir].wanted)
+			*saved += r->fates[v[i].dir].blocks - v[i].blocks;
+		r->fates[v[i].dir].blocks = v[i].blocks;
+	}
+	return err;
+}
+
+/* -------------------------------------------------------------- one, planned */
+
+static errcode_t add_move(struct regroup *r, const struct member *m)
+{
+	bool self = m->ino == map_of(r, r->dir)->ino;
+	errcode_t err = e4l_grow(&r->moves, r->n_moves, sizeof(*r->moves));
+
+	if (err)
+		return err;
+	r->moves[r->n_moves++] = (struct e4l_inode_move) {
+		.from = m->ino, .to = m->to,
+		.self = self ? r->dir : E4L_NO_DIR,
+		.dir = r->dir, .lblk = m->lblk,
+	};
+	free_number(r, m->ino);
+	return 0;
+}
+
+/* Makes it a part of the plan. */
+static errcode_t accept(struct regroup *r, uint32_t blocks, uint32_t saved)
+{
+	struct fate *fate = &r->fates[r->dir];
+	const struct member *m;
+	errcode_t err = e4l_grow(&r->groups, r->n_groups, sizeof(*r->groups));
+
+	for (m = r->m; m < r->m + r->n_m && !err; m++)
+		if (moves(m))
+			err = add_move(r, m);
+	if (err)
+		return err;
+	r->groups[r->n_groups++] = (struct group) {
+		.end = r->n_moves, .saved = saved + fate->blocks - blocks,
+	};
+	fate->blocks = blocks;
+	fate->planned = true;
+	fate->why = NULL;
+	r->result->dirs_planned++;
+	return 0;
+}
+
+/* What holds the directory back, when nothing is gained. */
+static const char *why_nothing(const struct regroup *r)
+{
+	const struct member *m;
+
+	for (m = r->m; m < r->m + r->n_m; m++)
+		if (m->why && m->why != e4l_numbers_own)
+			return m->why;
+	return no_room;
+}
+
+/* Tries it; *@why is NULL if it became a part of the plan. */
+static errcode_t try_dir(struct regroup *r, bool no_links, const char **why)
+{
+	uint32_t had = r->fates[r->dir].blocks, blocks = had, saved = 0;
+	bool enough, fair = true;
+	size_t moving = 0;
+	errcode_t err;
+
+	judge_members(r, no_links);
+	err = learn_blocks(r);
+	if (!err)
+		err = choose(r, &enough);
+	if (!err)
+		err = assign(r, &moving);
+	if (!err)
+		err = own_blocks(r, &blocks);
+	*why = NULL;
+	if (!err && blocks >= had)
+		*why = why_nothing(r);
+	else if (!err && moving > (uint64_t)(had - blocks) * r->per_block)
+		*why = not_worth;
+	if (!err && !*why)
+		err = weigh_others(r, &fair, &saved);
+	if (!err && !*why && !fair)
+		*why = others;
+	if (!err && !*why)
+		return accept(r, blocks, saved);
+	take_back(r);
+	return err;
+}
+
+static errcode_t plan_dir(struct regroup *r, uint32_t dir)
+{
+	const char *why = memory;
+	errcode_t err = 0;
+
+	r->dir = dir;
+	if (r->n_moves < r->opt->mem_bytes / 2 / MOVE_BYTES) {
+		err = learn_members(r);
+		if (!err)
+			err = try_dir(r, false, &why);
+		if (!err && why == others)
+			err = try_dir(r, true, &why);
+	}
+	r->fates[dir].why = why;
+	return err;
+}
+
+/* ------------------------------------------------------------------ 3. plan */
+
+static bool is_candidate(const struct fate *f)
+{
+	return f->wanted && !f->planned && f->blocks > f->ideal;
+}
+
+static errcode_t plan_round(struct regroup *r)
+{
+	errcode_t err = 0;
+	uint32_t i;
+
+	for (i = 0; i < r->g.n_dirs && !err; i++) {
+		if (!is_candidate(&r->fates[i]))
+			continue;
+		err = should_stop(r) ? E4L_ET_INTERRUPTED : plan_dir(r, i);
+	}
+	return err;
+}
+
+/* Inodes behind what is known to be zeroed are not there to be used. */
+static void keep_off_tables(struct regroup *r)
+{
+	ext2_filsys fs = r->e->fs;
+	uint32_t per_group = fs->super->s_inodes_per_group, used;
+	ext2_ino_t first;
+	dgrp_t g;
+
+	for (g = 0; g < fs->group_desc_count; g++) {
+		if (!ext2fs_has_group_desc_csum(fs) ||
+		    ext2fs_bg_flags_test(fs, g, EXT2_BG_INODE_ZEROED))
+			continue;
+		used = per_group - ext2fs_bg_itable_unused(fs, g);
+		if (ext2fs_bg_flags_test(fs, g, EXT2_BG_INODE_UNINIT) ||
+		    used > per_group)
+			used = 0;
+		first = g * per_group + 1;
+		for (; used < per_group; used++)
+			ext2fs_mark_inode_bitmap2(r->map, first + used);
+	}
+}
+
+static errcode_t start_plan(struct regroup *r)
+{
+	ext2_filsys fs = r->e->fs;
+	errcode_t err = 0;
+	dgrp_t g;
+
+	r->narrow = calloc(fs->group_desc_count, sizeof(*r->narrow));
+	if (!r->narrow)
+		return ENOMEM;
+	for (g = 0; g < fs->group_desc_count; g++)
+		r->narrow[g] = UINT32_MAX;
+	if (!fs->inode_map)
+		err = ext2fs_read_inode_bitmap(fs);
+	if (!err)
+		err = ext2fs_copy_bitmap(fs->inode_map, &r->map);
+	if (err)
+		return e4l_fail(r->e, err, "reading the inode bitmaps", 0, 0);
+	keep_off_tables(r);
+	return 0;
+}
+
+/* What stays as it is, and why. */
+static void tell_skipped(struct regroup *r)
+{
+	uint32_t i;
+
+	for (i = 0; i < r->g.n_dirs; i++) {
+		const struct fate *f = &r->fates[i];
+
+		if (!is_candidate(f) || !f->why)
+			continue;
+		r->result->dirs_skipped++;
+		if (r->opt->skipped)
+			r->opt->skipped(map_of(r, i)->ino, f->why,
+					f->blocks - f->ideal, r->opt->priv);
+	}
+}
+
+static errcode_t plan(struct regroup *r)
+{
+	struct e4l_regroup_result *result = r->result;
+	unsigned int rounds = 0;
+	uint64_t before;
+	errcode_t err = start_plan(r);
+	size_t i;
+
+	do {
+		before = result->dirs_planned;
+		if (!err)
+			err = plan_round(r);
+	} while (!err && result->dirs_planned > before &&
+		 ++rounds < MAX_ROUNDS);
+	if (err)
+		return err;
+	tell_skipped(r);
+	result->inodes_planned = r->n_moves;
+	result->planned_blocks_after = result->blocks_before;
+	for (i = 0; i < r->n_groups; i++)
+		result->planned_blocks_after -= r->groups[i].saved;
+	return 0;
+}
+
+/* ----------------------------------------------------------------- 4. apply */
+
+static void tell_progress(struct regroup *r, uint64_t done)
+{
+	if (r->opt->progress)
+		r->opt->progress(true, done, r->n_moves, r->opt->priv);
+}
+
+/* What the transactions that were committed have done. */
+static void count_done(struct regroup *r, const struct e4l_renumber *ren)
+{
+	struct e4l_regroup_result *result = r->result;
+	size_t i;
+
+	result->inodes_done = e4l_renumber_done(ren, &result->transactions);
+	for (i = 0; i < r->n_groups &&
+	     r->groups[i].end <= result->inodes_done; i++) {
+		result->dirs_done++;
+		result->blocks_after -= r->groups[i].saved;
+	}
+}
+
+static errcode_t apply_moves(struct regroup *r, struct e4l_renumber *ren)
+{
+	uint64_t last = 0, now;
+	errcode_t err = 0;
+	size_t i, next = 0;
+
+	tell_progress(r, 0);
+	for (i = 0; i < r->n_groups && !err; i++) {
+		if (should_stop(r)) {
+			r->result->stopped = true;
+			break;
+		}
+		for (; next < r->groups[i].end && !err; next++) {
+			err = e4l_renumber_add(ren, &r->moves[next]);
+			e4l_renumber_done(ren, &now);
+			if (!err && now > last)
+				tell_progress(r, next);
+			last = now;
+		}
+	}
+	if (!err)
+		err = e4l_renumber_commit(ren);
+	if (!err)
+		tell_progress(r, next);
+	return err;
+}
+
+static errcode_t carry_out(struct regroup *r)
+{
+	struct e4l_journal *j = NULL;
+	struct e4l_renumber *ren = NULL;
+	errcode_t err, err2;
+
+	err = e4l_journal_open(r->e, r->opt->journal, &j);
+	if (!err)
+		err = e4l_renumber_open(r->e, j, &r->g, &ren);
+	if (!err) {
+		err = apply_moves(r, ren);
+		count_done(r, ren);
+	}
+	e4l_renumber_close(ren);
+	err2 = e4l_journal_close(j);
+	return err ? err : err2;
+}
+
+static void free_all(struct regroup *r)
+{
+	e4l_numbers_free(r->numbers);
+	e4l_dir_maps_free(&r->g.maps);
+	if (r->map)
+		ext2fs_free_inode_bitmap(r->map);
+	free(r->g.dirs);
+	free(r->g.children);
+	free(r->g.names);
+	free(r->fates);
+	free(r->linked);
+	free(r->buf);
+	free(r->inode);
+	free(r->narrow);
+	free(r->renamed);
+	free(r->moves);
+	free(r->groups);
+	free(r->m);
+	free(r->tb);
+	free(r->targets);
+	free(r->inos);
+}
+
+errcode_t e4l_regroup_inodes(struct e4l *e,
+			     const struct e4l_regroup_options *options,
+			     struct e4l_regroup_result *result)
+{
+	struct regroup r = {
+		.e = e, .opt = options, .result = result,
+		.per_block = EXT2_INODES_PER_BLOCK(e->fs->super),
+		.room = e4l_journal_room(e, options->journal),
+		.lost_found = e4l_lost_found(e->fs),
+	};
+	errcode_t err;
+
+	e4l_clear(result);
+	if (E4L_HAS_UNKNOWN(options))
+		return e4l_fail(e, E4L_ET_OPTION, "regrouping inodes", 0, 0);
+	e4l_fail(e, 0, NULL, 0, 0);
+	err = e4l_numbers_new(e, options->renumber_anyway, &r.numbers);
+	if (!err)
+		err = scan(&r);
+	if (!err)
+		err = learn_names(&r);
+	if (!err)
+		err = plan(&r);
+	result->blocks_after = options->dry_run ? result->planned_blocks_after :
+						  result->blocks_before;
+	if (!err && r.n_moves && !options->dry_run)
+		err = carry_out(&r);
+	free_all(&r);
+	if (err && !e->detail.doing)
+		e4l_fail(e, err, "regrouping inodes", 0, 0);
+	return err;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * e4l_regroup_inodes(), a directory in each transaction, of which mkaged has
+ * made some whose files lie far from each other: with an index, subdirectories,
+ * hard links, trees, and all kinds of inodes.
+ */
+#include "config.h"
+#include "crash.h"
+
+#define MEM_BYTES (64u << 20)
+
+const char inodes_recipe[] =
+	"tree /t dirs 5 files 7 size 1K-3K\n"
+	"many /t/d2/many count 70 name a_name_that_takes_room_in_its_directory_\n"
+	"tree /u dirs 3 files 5\n"
+	"many /t/d0/sub count 5\n"
+	"dir /t/d1/sub\n"
+	"dir /t/d1/sub/deep\n"
+	"file /t/d1/sub/deep/file size 2K\n"
+	"link /t/d0/f0 /t/d1/linked\n"
+	"link /t/d2/f1 /linked\n"
+	"link /u/d0/f1 /u/d0/linked\n"
+	"symlink /t/d3/slow length 90\n"
+	"symlink /t/d3/fast length 9\n"
+	"fifo /t/d3/pipe\n"
+	"scatter /t/d4/scattered frags 40 blocks 1 gap 1\n"
+	"xattr /t/d1/f2 user.large size 400\n"
+	"htree\n";
+
+/* Ends a run in which as often as it takes to plan has been asked, and once. */
+struct turns {
+	unsigned int asked, last;
+};
+
+static bool stop(bool inside, void *priv)
+{
+	struct turns *t = priv;
+
+	return t->asked++ > t->last;
+}
+
+static errcode_t run(struct op_env *env, struct turns *t, bool dry_run,
+		     struct e4l_regroup_result *result)
+{
+	struct e4l_regroup_options opt = {
+		.dry_run = dry_run, .mem_bytes = MEM_BYTES,
+		.journal = env->external, .stop = stop, .priv = t,
+	};
+
+	return e4l_regroup_inodes(env->e, &opt, result);
+}
+
+errcode_t op_inodes(struct op_env *env)
+{
+	struct e4l_regroup_result result;
+	errcode_t err;
+
+	do {
+		struct turns t = { .last = -1u };
+
+		err = run(env, &t, true, &result);
+		t.last = t.asked;
+		t.asked = 0;
+		if (!err)
+			err = run(env, &t, false, &result);
+		if (!err)
+			env->mark(env->priv);
+	} while (!err && result.transactions);
+	return err;
+}

@@ -1,0 +1,300 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# e4repack --only=inodes: what a directory holds comes to lie in as few blocks of
+# the inode tables as -n says; every name leads to what it led to; no directory
+# needs more blocks than before; where there is room, a second run has nothing to
+# do.
+# FEATURES='RECIPE...' picks some, FEATURES=all takes all of
+# tests/recipes/features.  E4L_RANDOM: random filesystems (12).
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+require_program /usr/bin/python3
+
+# of_inodes KEY: what the last run says of inodes.
+of_inodes() {
+	json "$work/.report" "d['inodes']['$1']"
+}
+
+# left REASON: the last run names one that begins so.
+left() {
+	json "$work/.report" "[x['why'] for x in d['inodes']['left_alone']]" |
+		grep -q "'$1" || fail "$what: not: $1: $(cat "$work/.report")"
+}
+
+# by_name IMAGE: all that must stay.
+by_name() {
+	"$top_builddir/tests/tools/fsdigest" -n "$1" >"$work/.digest" ||
+		fail "$what: fsdigest"
+	sort "$work/.digest"
+}
+
+# made LINE...: an image with that recipe.
+made() {
+	printf '%s\n' "$@" |
+		sed "s#^include \.\./#include $top_srcdir/tests/recipes/#" \
+		>"$work/recipe"
+	check "$top_builddir/tests/tools/mkaged" -s "${seed:-1}" "$work/recipe" \
+		"$img"
+}
+
+# needs IMAGE: the blocks of the tables for each directory, by name.
+needs() {
+	/usr/bin/python3 "$work/needs.py" "$1" | sort
+}
+cat >"$work/needs.py" <<'END'
+import re, subprocess, sys
+image = sys.argv[1]
+def debugfs(*requests):
+    return subprocess.run(["debugfs", "-f", "-", image], text=True,
+                          input="\n".join(requests) + "\n", check=True,
+                          errors="surrogateescape",
+                          capture_output=True).stdout
+sb = debugfs("stats -h")
+size = int(re.search(r"Inode size:\s+(\d+)", sb).group(1))
+block = int(re.search(r"Block size:\s+(\d+)", sb).group(1))
+todo, seen = [("/", 2)], set()
+while todo:
+    out = debugfs(*[f"ls -p <{ino}>" for _, ino in todo])
+    parts = re.split(r"^debugfs: ls -p <\d+>$", out, flags=re.M)[1:]
+    below = []
+    for (path, ino), part in zip(todo, parts):
+        inos = {ino}
+        for line in part.splitlines():
+            fields = line.split("/")
+            if len(fields) < 7 or not fields[1].isdigit():
+                continue
+            child, mode, name = int(fields[1]), int(fields[2], 8), fields[5]
+            if name in (".", "..") or not child:
+                continue
+            if mode >> 12 == 4:
+                below.append((path + name + "/", child))
+            else:
+                inos.add(child)
+        print(path, len({(i - 1) // (block // size) for i in inos}))
+    todo = below
+END
+
+# never_worse BEFORE AFTER: no directory needs more.
+never_worse() {
+	join "$1" "$2" | awk '$3 > $2 { print; bad = 1 } END { exit bad }' \
+		>"$work/worse" || fail "$what: worse: $(head -n 3 "$work/worse")"
+	same "$what: directories" "$(wc -l <"$2")" "$(wc -l <"$1")"
+}
+
+# regrouped OPTION...: plans, carries out, compares.
+regrouped() {
+	by_name "$img" >"$work/before"
+	needs "$img" >"$work/needed"
+	before=$(written "$img")
+	repack -n --only=inodes "$@" "$img"
+	same "$what: written by -n" "$(written "$img")" "$before"
+	planned=$(of_inodes planned)
+	then=$(of_inodes itable_blocks_after)
+	had=$(of_inodes itable_blocks_before)
+	repack --only=inodes "$@" "$img"
+	same "$what: inodes" "$(of_inodes 'done') of $(of_inodes planned)" \
+		"$planned of $planned"
+	same "$what: blocks" "$(of_inodes itable_blocks_before) to $(of_inodes \
+		itable_blocks_after)" "$had to $then"
+	clean "$img"
+	by_name "$img" >"$work/after"
+	unchanged "$work/before" "$work/after"
+	needs "$img" >"$work/needs"
+	never_worse "$work/needed" "$work/needs"
+	same "$what: as counted" "$(awk '{ sum += $2 } END { print sum }' \
+		"$work/needs")" "$then"
+	repack --only=inodes "$@" "$img"
+	[ "$(of_inodes itable_blocks_after)" -le "$then" ] ||
+		fail "$what: worse by a second run"
+	again=$(of_inodes planned)
+}
+
+# settled: the second run had nothing to do.
+settled() {
+	same "$what: a second run" "$again $(of_inodes transactions)" '0 0'
+}
+
+# ---- every feature
+all=$(cd "$top_srcdir/tests/recipes/features" && printf '%s\n' *.recipe |
+	sed 's/\.recipe$//' | grep -v external)
+few='default block-1k bigalloc casefold ea-inode encrypt ext2 htree inline-data
+inode-128 lazy-itable no-csum no-filetype no-journal quota stable-inodes'
+case ${FEATURES:-few} in
+few) recipes=$few ;;
+all) recipes=$all ;;
+*) recipes=$FEATURES ;;
+esac
+images=0
+for what in $recipes; do
+	flags=
+	case $what in
+	casefold | encrypt) flags="flags $what" ;;
+	esac
+	made "$(cat "$top_srcdir/tests/recipes/features/$what.recipe")" htree \
+		"dir /tangled $flags" 'tree /tree dirs 4 files 30' \
+		'many /tangled/a-directory-with-long-names count 200 name a-name-of-some-length- step 5' \
+		'many /tangled/and-another-directory count 40 name another-name-of-some-length-' \
+		'scatter /tangled/a-tree-of-its-own frags 40 blocks 1 gap 1' \
+		'link /tangled/a-directory-with-long-names/a-name-of-some-length-7 /tangled/and-another-directory/its-second-long-name' \
+		'link /tangled/a-directory-with-long-names/a-name-of-some-length-9 /tangled/a-directory-with-long-names/its-second-long-name'
+	case $what in
+	no-journal | ext2) regrouped --no-undo ;;
+	*) regrouped ;;
+	esac
+	settled
+	images=$((images + 1))
+	echo "$what: $planned inodes, $had blocks before, $then after"
+	case $what in
+	stable-inodes)
+		same "$what: moved" "$planned" 0
+		left stable_inodes
+		;;
+	# one in each block
+	inode-4096) ;;
+	*) [ "$planned" -gt 20 ] || fail "$what: nothing is gained" ;;
+	esac
+done
+echo "$images images"
+
+# ---- as few as there can be, where there is room
+what='room'
+made 'size 64M' 'mke2fs -N 8000' 'tree /t dirs 30 files 90 size 1K-5K' htree
+regrouped
+[ $((then * 100)) -le $(($(of_inodes itable_blocks_ideal) * 105)) ] ||
+	fail "$what: $then blocks, at best $(of_inodes itable_blocks_ideal)"
+
+# ---- and where there is hardly any, or none
+for free in 40 3 0; do
+	what="$free free inodes"
+	made 'size 64M' 'mke2fs -b 1024 -N 2048' \
+		'tree /t dirs 40 files 40' 'many /rest count 300'
+	n=$(dumpe2fs -h "$img" 2>/dev/null | sed -n 's/^Free inodes: *//p')
+	echo "many /rest2 count $((n - free - 2))" >>"$work/recipe"
+	check "$top_builddir/tests/tools/mkaged" "$work/recipe" "$img"
+	regrouped
+	echo "$what: $planned inodes, $had blocks before, $then after"
+	[ $free -lt 40 ] || [ "$then" -lt "$had" ] ||
+		fail "$what: nothing is gained"
+done
+
+# ---- random filesystems
+for seed in $(seq "${E4L_RANDOM:-12}"); do
+	what="random $seed"
+	/usr/bin/python3 - "$seed" >"$work/random" <<'END'
+import random, sys
+r = random.Random(int(sys.argv[1]))
+print("size 48M")
+print("mke2fs -b", r.choice([1024, 2048, 4096]), "-N",
+      r.choice([1500, 2000, 6000]), "-I", r.choice([128, 256, 512]))
+dirs = ["/d%d" % i for i in range(r.randint(3, 12))]
+paths = []
+for d in dirs:
+    print("dir", d)
+for i in range(900):
+    d = r.choice(dirs)
+    if r.random() < 0.12 and paths:
+        print("link %s %s/l%d" % (r.choice(paths), d, i))
+    elif r.random() < 0.04:
+        dirs.append("%s/s%d" % (d, i))
+        print("dir", dirs[-1])
+    else:
+        paths.append("%s/n%d" % (d, i))
+        print("file %s size %d" % (paths[-1], r.choice([0, 500, 3000])))
+gone = r.sample(paths, 200)
+for path in gone:
+    print("delete", path)
+if r.random() < 0.5:
+    print("htree")
+END
+	# a path that has several names cannot be deleted by some
+	check "$top_builddir/tests/tools/mkaged" -s "$seed" "$work/random" "$img"
+	regrouped
+	echo "$what: $planned inodes, $had blocks before, $then after"
+done
+
+# ---- what is bound to its number
+what='bound'
+made 'size 64M' 'mke2fs -b 1024 -N 4000' 'tree /t dirs 3 files 40'
+number() {
+	debugfs -R "stat $1" "$img" 2>/dev/null | sed -n 's/^Inode: *\([0-9]*\) .*/\1/p'
+}
+evm=$(number /t/d0/f7)
+over=$(number /t/d1/f9)
+printf '\002some bytes of a keyed hash' >"$work/evm"
+check debugfs -w -R "ea_set -f $work/evm /t/d0/f7 security.evm" "$img"
+/usr/bin/python3 - "$over" >"$work/handle" <<'END'
+import struct, sys
+fid = struct.pack("<II", int(sys.argv[1]), 0)
+sys.stdout.buffer.write(bytes([0, 0xfb, 21 + len(fid), 0, 1]) + bytes(16) + fid)
+END
+check debugfs -w -R "ea_set -f $work/handle /t/d2/f3 trusted.overlay.origin" \
+	"$img"
+cp "$img" "$work/bound"
+regrouped
+same "$what: security.evm" "$(number /t/d0/f7)" "$evm"
+same "$what: overlay" "$(number /t/d1/f9)" "$over"
+cp "$work/bound" "$img"
+regrouped --renumber-anyway
+same "$what: security.evm, anyway" "$(number /t/d0/f7)" "$evm"
+[ "$(number /t/d1/f9)" != "$over" ] || fail "$what: --renumber-anyway"
+
+# encrypted: an image without checksums, with two directories
+encrypted() {
+	made 'size 64M' 'mke2fs -b 1024 -N 4000 -O encrypt,^metadata_csum' \
+		'dir /e flags encrypt' \
+		'many /e/one-encrypted-directory count 30 name a-name-of-some-length- step 5' \
+		'many /e/two-encrypted-directory count 30 name a-name-of-some-length- step 5'
+}
+what='a policy with nonces'
+encrypted
+regrouped
+[ "$planned" -gt 40 ] || fail "$what: $planned"
+for flag in 8 16; do
+	what="a policy with numbers ($flag)"
+	encrypted
+	/usr/bin/python3 - "$img" $flag <<'END'
+import sys
+with open(sys.argv[1], "r+b") as f:
+    data = f.read()
+    old = bytes([2, 1, 4, 3, 0, 0, 0, 0])
+    assert data.count(old) > 60
+    f.seek(0)
+    f.write(data.replace(old, bytes([2, 1, 4, 3 | int(sys.argv[2]), 0, 0, 0, 0])))
+END
+	regrouped
+	same "$what: moved" "$planned" 0
+	left 'holds what is encrypted for its number'
+done
+
+# ---- only what is asked for
+what='paths'
+made 'size 64M' 'mke2fs -b 1024 -N 4000' 'tree /t dirs 4 files 40'
+repack -n --only=inodes "$img" /t/d1
+same "$what: one" "$(of_inodes directories_planned)" 1
+repack -n --only=inodes --exclude=/t/d1 --exclude=/t/d2 "$img"
+same "$what: --exclude" "$(of_inodes directories_planned)" 2
+repack -n --only=inodes --mem=4K "$img"
+left 'the memory that may be used is used up'
+repack -n "$img"
+same "$what: not asked for" "$(of_inodes planned)" 0
+check "$e4repack" -n --only=inodes "$img"
+grep -q '^Inode tables  *[0-9]*   blocks for what directories hold, ' "$out" ||
+	fail "$what: $(cat "$out")"
+
+# ---- the kernel goes on with it
+require_loop
+what='the kernel'
+made 'size 64M' 'mke2fs -b 1024 -N 8000' 'tree /t dirs 9 files 90 size 1K' htree
+regrouped
+mount_image "$img" "$work/mnt"
+same "$what: files" "$(find "$work/mnt/t" -type f -size 1k | wc -l)" 810
+for d in "$work"/mnt/t/d*; do
+	(cd "$d" && seq -f 'new-%g' 50 | xargs touch && rm f1?)
+	mkdir "$d/sub"
+	mv "$d/f2" "$d/sub"
+done
+rm -r "$work/mnt/t/d3"
+check umount "$work/mnt"
+undefer "umount '$work/mnt'"
+detach "$loop"
+clean "$img"
