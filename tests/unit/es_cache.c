@@ -47,19 +47,18 @@ static unsigned int check_entry(const struct model *m, unsigned int ino,
 {
 	unsigned int first = es->lblk - base(ino), i;
 
-	ck_assert_uint_le(first, at);
-	ck_assert_uint_gt(first + es->len, at);
-	ck_assert_uint_le(first + es->len, BLOCKS);
+	CHECK(first <= at);
+	CHECK(first + es->len > at);
+	CHECK(first + es->len <= BLOCKS);
 	for (i = first; i < first + es->len; i++) {
-		ck_assert_int_eq(m->blk[ino][i].state, es->state);
-		ck_assert(has_place(es->state) ?
-			  m->blk[ino][i].pblk == es->pblk + i - first :
-			  !es->pblk);
+		CHECK(m->blk[ino][i].state == es->state);
+		CHECK(has_place(es->state) ?
+		      m->blk[ino][i].pblk == es->pblk + i - first : !es->pblk);
 	}
 	if (limited)
 		return first + es->len;
-	ck_assert(!first || !alike(m, ino, first - 1, first));
-	ck_assert(i == BLOCKS || !alike(m, ino, i - 1, i));
+	CHECK(!first || !alike(m, ino, first - 1, first));
+	CHECK(i == BLOCKS || !alike(m, ino, i - 1, i));
 	return i;
 }
 
@@ -77,14 +76,14 @@ static void compare(struct e4l_es_cache *c, struct model *m, bool limited)
 			int state = m->blk[ino][at].state;
 
 			if (!e4l_es_lookup(c, ino + 1, base(ino) + at, &es)) {
-				ck_assert(limited || state == UNKNOWN);
-				ck_assert_int_ne(state, E4L_ES_DELAYED);
+				CHECK(limited || state == UNKNOWN);
+				CHECK(state != E4L_ES_DELAYED);
 				m->misses++;
 				at++;
 				continue;
 			}
 			m->hits++;
-			ck_assert_int_ne(state, UNKNOWN);
+			CHECK(state != UNKNOWN);
 			at = check_entry(m, ino, at, &es, limited);
 			entries++;
 			delayed += es.state == E4L_ES_DELAYED;
@@ -92,11 +91,11 @@ static void compare(struct e4l_es_cache *c, struct model *m, bool limited)
 		inodes += entries > before;
 	}
 	e4l_es_get_stats(c, &stats);
-	ck_assert_uint_eq(stats.entries, entries);
-	ck_assert_uint_eq(stats.reclaimable, entries - delayed);
-	ck_assert_uint_eq(stats.inodes, inodes);
-	ck_assert_uint_eq(stats.hits, m->hits);
-	ck_assert_uint_eq(stats.misses, m->misses);
+	CHECK(stats.entries == entries);
+	CHECK(stats.reclaimable == entries - delayed);
+	CHECK(stats.inodes == inodes);
+	CHECK(stats.hits == m->hits);
+	CHECK(stats.misses == m->misses);
 }
 
 static void insert(struct e4l_es_cache *c, struct model *m, unsigned int ino,
@@ -109,7 +108,7 @@ static void insert(struct e4l_es_cache *c, struct model *m, unsigned int ino,
 	};
 	unsigned int i;
 
-	ck_assert_int_eq(e4l_es_insert(c, ino + 1, &es), 0);
+	CHECK(!e4l_es_insert(c, ino + 1, &es));
 	for (i = 0; i < len; i++) {
 		m->blk[ino][at + i].state = es.state;
 		m->blk[ino][at + i].pblk = es.pblk + i;
@@ -131,9 +130,9 @@ static void look_at_many(struct e4l_es_cache *c, struct model *m,
 	struct e4l_es es[6];
 
 	found = e4l_es_lookup_many(c, ino + 1, base(ino) + at, es, n);
-	ck_assert_uint_le(found, n);
+	CHECK(found <= n);
 	for (i = 0; i < found; i++) {
-		ck_assert(!i || es[i].lblk == base(ino) + at);
+		CHECK(!i || es[i].lblk == base(ino) + at);
 		at = check_entry(m, ino, at, &es[i], limited);
 	}
 	m->hits += found;
@@ -143,8 +142,8 @@ static void look_at_many(struct e4l_es_cache *c, struct model *m,
 	m->misses++;
 	if (at == BLOCKS)
 		return;
-	ck_assert(limited || m->blk[ino][at].state == UNKNOWN);
-	ck_assert_int_ne(m->blk[ino][at].state, E4L_ES_DELAYED);
+	CHECK(limited || m->blk[ino][at].state == UNKNOWN);
+	CHECK(m->blk[ino][at].state != E4L_ES_DELAYED);
 }
 
 static void change(struct e4l_es_cache *c, struct model *m, bool limited)
@@ -161,8 +160,8 @@ static void change(struct e4l_es_cache *c, struct model *m, bool limited)
 		break;
 	case 16 ... 23:
 		/* the last may be asked to remove what no file can have */
-		ck_assert_int_eq(e4l_es_remove(c, ino + 1, base(ino) + at,
-				at + len == BLOCKS ? UINT64_MAX : len), 0);
+		CHECK(!e4l_es_remove(c, ino + 1, base(ino) + at,
+				     at + len == BLOCKS ? UINT64_MAX : len));
 		forget(m, ino, at, len);
 		break;
 	case 24 ... 27:
@@ -189,9 +188,9 @@ static void check_limit(const struct e4l_es_cache *c)
 	struct e4l_es_stats stats;
 
 	e4l_es_get_stats(c, &stats);
-	ck_assert(stats.bytes <= stats.limit_bytes || !stats.reclaimable);
-	ck_assert_uint_le(stats.active, stats.reclaimable);
-	ck_assert_uint_ge(stats.max_bytes, stats.bytes);
+	CHECK(stats.bytes <= stats.limit_bytes || !stats.reclaimable);
+	CHECK(stats.active <= stats.reclaimable);
+	CHECK(stats.max_bytes >= stats.bytes);
 }
 
 /* A million operations in all, an eighth of them without a limit. */

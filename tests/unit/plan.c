@@ -14,12 +14,6 @@
 #define ALL (E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT | E4L_PLAN_MOVE)
 #define GARBAGE 0xDEADBEEF
 
-/* For what is checked millions of times: ck_assert() writes to a file. */
-#define CHECK(condition) do {					\
-	if (!(condition))					\
-		ck_abort_msg("failed: %s", #condition);		\
-} while (0)
-
 /* Four entries per tree block, so that small files have trees. */
 #define BLOCKSIZE 64
 

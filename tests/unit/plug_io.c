@@ -150,8 +150,14 @@ static void tear_down(struct rig *r)
 
 static void fill_random(unsigned char *buf, size_t n)
 {
-	while (n--)
-		*buf++ = rand();
+	uint32_t x = rand() | 1;
+
+	for (; n; n--) {
+		x ^= x << 13;
+		x ^= x >> 17;
+		x ^= x << 5;
+		*buf++ = x >> 8;
+	}
 }
 
 static void check_all(struct rig *r)

@@ -41,7 +41,7 @@ static void compare(const struct e4l_space *s, const char *map, uint64_t len)
 
 	for (at = 0; at < UNITS; at++) {
 		n = run_from(map, at);
-		ck_assert_uint_eq(e4l_space_after(s, at), n);
+		CHECK(e4l_space_after(s, at) == n);
 		if (at && map[at - 1] == FREE)
 			continue;
 		if (n > longest)
@@ -53,21 +53,21 @@ static void compare(const struct e4l_space *s, const char *map, uint64_t len)
 			tight = n;
 	}
 	for (at = 0, n = 0; at <= UNITS; at++) {
-		ck_assert_uint_eq(e4l_space_before(s, at), n);
+		CHECK(e4l_space_before(s, at) == n);
 		n = at < UNITS && map[at] == FREE ? n + 1 : 0;
 	}
-	ck_assert_uint_eq(e4l_space_in_long(s), in_long_runs(map));
-	ck_assert_uint_eq(e4l_space_largest(s, &start), longest);
+	CHECK(e4l_space_in_long(s) == in_long_runs(map));
+	CHECK(e4l_space_largest(s, &start) == longest);
 	if (longest)
-		ck_assert_uint_eq(run_from(map, start), longest);
-	ck_assert_int_eq(e4l_space_fit(s, len, &near, &start), longest >= len);
+		CHECK(run_from(map, start) == longest);
+	CHECK(e4l_space_fit(s, len, &near, &start) == (longest >= len));
 	if (longest < len)
 		return;
-	ck_assert_uint_ge(run_from(map, start), len);
+	CHECK(run_from(map, start) >= len);
 	if (inside) {
-		ck_assert_uint_lt(start - near.start, near.len);
+		CHECK(start - near.start < near.len);
 		if (inside <= 32)
-			ck_assert_uint_eq(run_from(map, start), tight);
+			CHECK(run_from(map, start) == tight);
 	}
 }
 
@@ -77,20 +77,20 @@ static void change(struct e4l_space *s, char *map)
 
 	if (map[at] == FREE) {
 		n = 1 + random() % run_from(map, at);
-		ck_assert_int_eq(e4l_space_take(s, at, n), 0);
+		CHECK(!e4l_space_take(s, at, n));
 		memset(map + at, USED, n);
 		return;
 	}
 	for (n = 0; n < 30 && at + n < UNITS && map[at + n] == USED; n++)
 		;
 	if (n && random() % 3) {
-		ck_assert_int_eq(e4l_space_add(s, at, n), 0);
+		CHECK(!e4l_space_add(s, at, n));
 		memset(map + at, FREE, n);
 	} else if (n) {
-		ck_assert_int_eq(e4l_space_give(s, at, n), 0);
+		CHECK(!e4l_space_give(s, at, n));
 		memset(map + at, GIVEN, n);
 	} else {
-		ck_assert_int_eq(e4l_space_commit(s), 0);
+		CHECK(!e4l_space_commit(s));
 		for (i = 0; i < UNITS; i++)
 			if (map[i] == GIVEN)
 				map[i] = FREE;

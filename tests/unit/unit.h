@@ -8,6 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/*
+ * As ck_assert(), for what is checked millions of times: that one notes where
+ * it is in a file even if there is nothing to say.
+ */
+#define CHECK(condition) do {					\
+	if (!(condition))					\
+		ck_abort_msg("failed: %s", #condition);		\
+} while (0)
+
 /* Do e2fsck and e4check find nothing wrong with the filesystem in @path? */
 static inline bool is_sound(const char *path)
 {

@@ -78,10 +78,10 @@ static void note_zero(blk64_t pblk, uint32_t lblk, uint32_t len, void *priv)
 	struct model *m = priv;
 	uint32_t i;
 
-	ck_assert_uint_gt(len, 0);
+	CHECK(len > 0);
 	for (i = lblk; i < lblk + len; i++) {
-		ck_assert_uint_eq(m->b[i].pblk, pblk + (i - lblk));
-		ck_assert(!m->b[i].written && !m->b[i].zeroed);
+		CHECK(m->b[i].pblk == pblk + (i - lblk));
+		CHECK(!m->b[i].written && !m->b[i].zeroed);
 		m->b[i].zeroed = true;
 	}
 	m->zeroed += len;
@@ -121,18 +121,18 @@ static void compare(const struct model *m, const struct e4l_zeroout_file *f)
 	uint32_t at = 0, i;
 
 	ck_assert_ptr_nonnull(ex);
-	ck_assert_uint_eq(e4l_zeroout_file_extents(f, ex), n);
+	CHECK(e4l_zeroout_file_extents(f, ex) == n);
 	for (k = 0; k < n; k++) {
-		ck_assert_uint_gt(ex[k].len, 0);
+		CHECK(ex[k].len > 0);
 		for (; at < ex[k].lblk; at++)
-			ck_assert_uint_eq(m->b[at].pblk, 0);
+			CHECK(!m->b[at].pblk);
 		for (i = 0; i < ex[k].len; i++, at++) {
-			ck_assert_uint_eq(m->b[at].pblk, ex[k].pblk + i);
-			ck_assert_int_eq(m->b[at].written, !ex[k].unwritten);
+			CHECK(m->b[at].pblk == ex[k].pblk + i);
+			CHECK(m->b[at].written == !ex[k].unwritten);
 		}
 	}
 	for (; at < MODEL_BLOCKS; at++)
-		ck_assert_uint_eq(m->b[at].pblk, 0);
+		CHECK(!m->b[at].pblk);
 	free(ex);
 }
 
@@ -151,21 +151,21 @@ static bool write_both(struct e4l_zeroout_file *f, struct model *m,
 		hole |= !m->b[i].pblk;
 	m->zeroed = 0;
 	err = e4l_zeroout_file_write(f, lblk, len, max, note_zero, m);
-	ck_assert_int_eq(err, hole ? E4L_ET_BAD_ARGUMENT : 0);
+	CHECK(err == (hole ? E4L_ET_BAD_ARGUMENT : 0));
 	if (hole) {
-		ck_assert_uint_eq(m->zeroed, 0);
+		CHECK(!m->zeroed);
 		return false;
 	}
 	/* a write touches a chunk at each of its ends */
-	ck_assert_uint_le(m->zeroed, 2 * (uint64_t)max);
+	CHECK(m->zeroed <= 2 * (uint64_t)max);
 	for (i = lblk; i < lblk + len; i++) {
-		ck_assert(!m->b[i].zeroed);
+		CHECK(!m->b[i].zeroed);
 		m->b[i].written = true;
 	}
 	for (i = 0; i < MODEL_BLOCKS; i++) {
 		if (!m->b[i].zeroed)
 			continue;
-		ck_assert_uint_lt(i, eof);
+		CHECK(i < eof);
 		m->b[i].written = true;
 		m->b[i].zeroed = false;
 	}
