@@ -13,7 +13,7 @@ require_program mke2fs e2fsck debugfs prlimit /usr/bin/python3
 judge="$top_builddir/tests/corrupt/judge --threads 4"
 corpus() {
 	run /usr/bin/python3 "$top_srcdir/tests/corrupt/run" \
-		--jobs "$(nproc)" "$@" "$top_builddir"
+		--jobs "$(nproc)" --keep "$work/verdicts" "$@" "$top_builddir"
 }
 
 # program NAME COMMAND: a program that does this with its $1.

@@ -3,15 +3,17 @@
 # What the tests that call the crash harness start with.
 #
 # E4L_CRASH_STATES: states to draw for each scenario (50)
+# E4L_CRASH_EACH: a power cut, all writes so far done, at each so-many-th (1)
 # E4L_CRASH_FAULTS: faults of each kind, and kills (2)
 # E4L_CRASH_SEED: for the samples (1)
 set -u
 draw=${E4L_CRASH_STATES:-50}
+each=${E4L_CRASH_EACH:-1}
 faults=${E4L_CRASH_FAULTS:-2}
 seed=${E4L_CRASH_SEED:-1}
 # make runs other tests beside this one
 crash() {
-	"${top_builddir:?}/tests/crash/crash" -j 1 -s "$seed" "$@"
+	"${top_builddir:?}/tests/crash/crash" -j 1 -s "$seed" -e "$each" "$@"
 }
 shm=/dev/shm
 [ -w $shm ] || shm=${TMPDIR:-/tmp}

@@ -16,6 +16,7 @@ static const char usage[] =
 	"               discard, tunables, change, compact or inodes\n"
 	"  -c SCENARIO  only this one\n"
 	"  -n COUNT     states, faults of each kind, or kills per scenario\n"
+	"  -e NUMBER    states with all writes so far at each so-many-th one (1)\n"
 	"  -s SEED      of the samples\n"
 	"  -j JOBS      processes\n"
 	"  -f NUMBER    leave this flush out of the record\n"
@@ -382,13 +383,15 @@ static int parse(int argc, char **argv, struct settings *set)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "o:c:n:s:j:f:drml")) != -1) {
+	while ((c = getopt(argc, argv, "o:c:n:e:s:j:f:drml")) != -1) {
 		if (c == 'o')
 			set->op = find_operation(optarg);
 		else if (c == 'c')
 			set->only = optarg;
 		else if (c == 'n')
 			set->how.wanted = strtoul(optarg, NULL, 0);
+		else if (c == 'e')
+			set->how.each = strtoul(optarg, NULL, 0);
 		else if (c == 's')
 			set->how.seed = strtoul(optarg, NULL, 0);
 		else if (c == 'j')
@@ -406,14 +409,15 @@ static int parse(int argc, char **argv, struct settings *set)
 		else
 			return 1;
 	}
-	return optind != argc - 1 || !set->how.wanted || !set->how.jobs;
+	return optind != argc - 1 || !set->how.wanted ||
+		!set->how.each || !set->how.jobs;
 }
 
 int main(int argc, char **argv)
 {
 	struct settings set = {
 		.op = &operations[0],
-		.how = { .wanted = 100, .seed = 1, .jobs = 2 },
+		.how = { .wanted = 100, .each = 1, .seed = 1, .jobs = 2 },
 	};
 	size_t lost = 0, done = 0;
 	unsigned int i;

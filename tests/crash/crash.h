@@ -180,13 +180,14 @@ struct verdict {
 /* How check_states() goes about it. */
 struct sampling {
 	size_t wanted;		/* states to build beside the prefixes */
+	size_t each;		/* a prefix at each so-many-th write or flush */
 	unsigned int seed;
 	unsigned int jobs;	/* processes that share the work */
 	bool undo, mount;	/* see struct world */
 };
 
 /*
- * Checks every prefix of @log and states drawn at random.  Prints what is wrong
+ * Checks prefixes of @log and states drawn at random.  Prints what is wrong
  * with the first of the lost states.
  */
 struct verdict check_states(const struct bench *b, const struct tap_log *log,

@@ -433,10 +433,11 @@ static size_t pending_weight(const struct machine *m)
 }
 
 /*
- * Goes through the log; at the end of each stretch between flushes, @attempts
- * states are drawn for each unit of its weight.
+ * Goes through the log: there is a state with all writes so far at each @each-th
+ * event; at the end of each stretch between flushes, @attempts states are drawn
+ * for each unit of its weight.
  */
-static void walk(struct machine *m, double attempts)
+static void walk(struct machine *m, size_t each, double attempts)
 {
 	size_t at, len[TAP_DEVICES], i;
 
@@ -450,7 +451,7 @@ static void walk(struct machine *m, double attempts)
 		for (i = 0; i <= draws; i++) {
 			if (i)
 				state_sample(m, at);
-			else
+			else if (end || at % each == 0)
 				state_all(m, at);
 			take_back(m, len);
 		}
@@ -528,7 +529,7 @@ static void run_job(struct machine *m, const struct sampling *how)
 	m->random = how->seed * 0x9e3779b97f4a7c15ull + 1;
 	m->seen_size = 4 * (how->wanted + m->log->n) + 4096;
 	m->seen = check_alloc(calloc(m->seen_size, sizeof(*m->seen)));
-	walk(m, (double)how->wanted / total_weight(m));
+	walk(m, how->each, (double)how->wanted / total_weight(m));
 }
 
 struct verdict check_states(const struct bench *b, const struct tap_log *log,
