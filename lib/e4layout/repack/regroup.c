@@ -11,11 +11,12 @@
  *     again as long as what moved has made room for others;
  *  4. apply: inode by inode, in transactions (renumber.c).
  *
- * A directory keeps the blocks that it shares with nobody, and those of what is
- * bound; the rest moves into windows of blocks, by the rule by which new images
- * are filled (plan/inode_room.h), from its own group on, in the order of the
- * index.  Worth it: at most as many inodes move as the blocks that are saved
- * would hold.
+ * A directory keeps the blocks of what is bound, and those that it shares with
+ * nobody and has half of; the rest moves into windows of blocks, by the rule by
+ * which new images are filled (plan/inode_room.h), from its own group on, in the
+ * order of the index.  Worth it: at most as many inodes move as the blocks that
+ * are saved would hold.  Where that is not so, or where there is no window, what
+ * is free in all blocks that the directory has is looked at.
  */
 #include "config.h"
 #include <errno.h>
@@ -75,6 +76,7 @@ struct member {
 struct tblock {
 	uint32_t nr;
 	uint32_t own, fixed, free;
+	bool good;		/* it is to be kept if what it holds is needed */
 	bool keep;
 };
 
@@ -105,6 +107,7 @@ struct regroup {
 	size_t n_groups;
 	/* of the directory at hand */
 	uint32_t dir;
+	bool thrifty;			/* it is to take few free inodes */
 	struct member *m;
 	size_t n_m;
 	struct tblock *tb;
@@ -604,13 +607,27 @@ static uint32_t room_in(const struct tblock *b)
 	return b->own + b->free;
 }
 
-/* First what must be kept, then what holds most. */
+/*
+ * Whether a block is as good as one of a window, because it has nobody else's
+ * inodes; and does not only lie somewhere else.
+ */
+static bool is_good(const struct regroup *r, const struct tblock *b)
+{
+	uint32_t most = r->n_m < r->per_block ? r->n_m : r->per_block;
+
+	return room_in(b) == r->per_block &&
+	       (r->thrifty || b->own * 2 >= most);
+}
+
+/* First what must be kept, then what is good, then what holds most. */
 static int by_worth(const void *va, const void *vb)
 {
 	const struct tblock *a = va, *b = vb;
 
 	if (!a->fixed != !b->fixed)
 		return a->fixed ? -1 : 1;
+	if (a->good != b->good)
+		return a->good ? -1 : 1;
 	if (room_in(a) != room_in(b))
 		return room_in(a) > room_in(b) ? -1 : 1;
 	if (a->own != b->own)
@@ -679,13 +696,18 @@ static ext2_ino_t find_window(struct regroup *r, uint32_t n)
 	return ino;
 }
 
-/* The block behind @first that holds @n and has most of them already. */
+/*
+ * The block behind @first that holds @n and has most of them already: half of
+ * them at least, or it would be one more place to look at.
+ */
 static struct tblock *find_tail(struct regroup *r, size_t first, uint32_t n)
 {
 	struct tblock *best = NULL, *b;
 
-	for (b = r->tb + first; b < r->tb + r->n_tb; b++)
-		if (!b->keep && room_in(b) >= n && (!best || b->own > best->own))
+	for (b = r->tb + first; n && b < r->tb + r->n_tb; b++)
+		if (!b->keep && room_in(b) >= n &&
+		    (r->thrifty || b->own * 2 >= n) &&
+		    (!best || b->own > best->own))
 			best = b;
 	return best;
 }
@@ -727,15 +749,10 @@ static errcode_t take_windows(struct regroup *r, size_t first, uint32_t left,
 
 	*enough = true;
 	while (left && !err) {
-		b = left % r->per_block ?
-		    find_tail(r, first, left % r->per_block) : NULL;
-		if (b && left < r->per_block) {
-			err = keep_block(r, b, &left);
-			continue;
-		}
-		if (b) {
-			uint32_t tail = left % r->per_block;
+		uint32_t tail = left % r->per_block;
 
+		b = find_tail(r, first, tail);
+		if (b) {
 			left -= tail;
 			err = keep_block(r, b, &tail);
 			continue;
@@ -766,23 +783,27 @@ static size_t own_needed(const struct regroup *r, size_t first, uint32_t left)
 static errcode_t choose(struct regroup *r, bool *enough)
 {
 	uint32_t left = r->n_m;
-	size_t i = 0, own;
+	uint32_t fresh;
+	size_t i, own;
 	errcode_t err = 0;
 
 	*enough = true;
 	r->n_targets = 0;
+	for (i = 0; i < r->n_tb; i++)
+		r->tb[i].good = is_good(r, &r->tb[i]);
 	qsort(r->tb, r->n_tb, sizeof(*r->tb), by_worth);
-	for (; i < r->n_tb && !err; i++) {
+	for (i = 0; i < r->n_tb && !err; i++) {
 		struct tblock *b = &r->tb[i];
 
-		if (!b->fixed && (!left || room_in(b) < r->per_block))
+		if (!b->fixed && (!left || !b->good))
 			break;
 		err = keep_block(r, b, &left);
 	}
 	if (err || !left)
 		return err;
 	own = own_needed(r, i, left);
-	if (own > (left + r->per_block - 1) / r->per_block)
+	fresh = (left + r->per_block - 1) / r->per_block;
+	if (own > fresh || (own == fresh && !r->thrifty))
 		return take_windows(r, i, left, enough);
 	for (; own && !err; own--, i++)
 		err = keep_block(r, &r->tb[i], &left);
@@ -1023,6 +1044,19 @@ static errcode_t try_dir(struct regroup *r, bool no_links, const char **why)
 	return err;
 }
 
+/* Windows first, then what is free where it is. */
+static errcode_t try_both(struct regroup *r, bool no_links, const char **why)
+{
+	errcode_t err;
+
+	r->thrifty = false;
+	err = try_dir(r, no_links, why);
+	if (err || !*why)
+		return err;
+	r->thrifty = true;
+	return try_dir(r, no_links, why);
+}
+
 static errcode_t plan_dir(struct regroup *r, uint32_t dir)
 {
 	const char *why = memory;
@@ -1032,9 +1066,9 @@ static errcode_t plan_dir(struct regroup *r, uint32_t dir)
 	if (r->n_moves < r->opt->mem_bytes / 2 / MOVE_BYTES) {
 		err = learn_members(r);
 		if (!err)
-			err = try_dir(r, false, &why);
+			err = try_both(r, false, &why);
 		if (!err && why == others)
-			err = try_dir(r, true, &why);
+			err = try_both(r, true, &why);
 	}
 	r->fates[dir].why = why;
 	return err;
