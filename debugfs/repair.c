@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* plan, repack, merge, zeroout, compact: repairs of all or of some; undo. */
+/* plan, repack, merge, zeroout, compact, regroup: repairs of all or of some; undo. */
 #include "config.h"
 #include <errno.h>
 #include <spawn.h>
@@ -21,6 +21,7 @@ struct repair {
 	uint64_t zeroout_bytes;
 	struct e4l_repack_result result;
 	struct e4l_compact_result dirs;
+	struct e4l_regroup_result inodes;
 	struct repairing repairing;
 };
 
@@ -203,6 +204,57 @@ bool do_compact(struct shell *s, int argc, const char *const *argv)
 	return shell_report(s, json_checked(object,
 			json_object_set_new(object, "stopped",
 					    json_boolean(r.dirs.stopped))));
+}
+
+/* ------------------------------------------------------------------ regroup */
+
+#define INODES(key) { #key, offsetof(struct e4l_regroup_result, key) }
+static const struct json_member inodes_members[] = {
+	INODES(inodes_planned), INODES(inodes_done), INODES(dirs_planned),
+	INODES(dirs_done), INODES(dirs_skipped), INODES(blocks_before),
+	INODES(blocks_after), INODES(blocks_ideal), INODES(transactions),
+};
+
+static errcode_t regroup(struct repair *r, ext2fs_inode_bitmap only)
+{
+	struct e4l_es_stats stats;
+	struct e4l_regroup_options opt = {
+		.only = only, .skipped = on_dir_left, .progress = on_progress,
+		.stop = should_stop, .priv = r,
+	};
+	errcode_t err;
+
+	e4l_es_get_stats(r->s->cache, &stats);
+	opt.mem_bytes = stats.limit_bytes;
+	begin(r);
+	err = e4l_regroup_inodes(r->s->e, &opt, &r->inodes);
+	progress_end(&r->s->progress);
+	return err;
+}
+
+bool do_regroup(struct shell *s, int argc, const char *const *argv)
+{
+	struct repair r = { .s = s };
+	ext2fs_inode_bitmap only = NULL;
+	json_t *object;
+	errcode_t err;
+	bool ok;
+
+	if (argv[1] && !file_subtree(s, argv[1], &only))
+		return false;
+	err = regroup(&r, only);
+	if (only)
+		ext2fs_free_inode_bitmap(only);
+	ok = err ? shell_fails_e4l(s, "cannot regroup", err) : true;
+	if (!err || r.repairing.writing || r.inodes.transactions)
+		ok = shell_changed(s, ok);
+	if (!ok)
+		return false;
+	object = json_members(&r.inodes, inodes_members,
+			      COUNT(inodes_members));
+	return shell_report(s, json_checked(object,
+			json_object_set_new(object, "stopped",
+					    json_boolean(r.inodes.stopped))));
 }
 
 /* --------------------------------------------------------------------- undo */

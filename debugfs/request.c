@@ -38,6 +38,7 @@ static const struct request {
 	{ "merge", "[PATH|<INODE>]", 0, 1, CHANGING, do_merge },
 	{ "zeroout", "PATH|<INODE> [SIZE]", 1, 2, CHANGING, do_zeroout },
 	{ "compact", "[PATH|<INODE>]", 0, 1, CHANGING, do_compact },
+	{ "regroup", "[PATH|<INODE>]", 0, 1, CHANGING, do_regroup },
 	{ "write", "HOSTFILE PATH", 2, 2, CHANGING, do_write },
 	{ "fallocate", "PATH OFFSET LENGTH", 3, 3, CHANGING, do_fallocate },
 	{ "punch", "PATH OFFSET LENGTH", 3, 3, CHANGING, do_punch },

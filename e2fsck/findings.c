@@ -16,6 +16,7 @@
 #define FIX_REPACK_ZERO	"e4repack --only=merge,zeroout"
 #define FIX_REPACK_MOVE	"e4repack"
 #define FIX_REPACK_INDEX	"e4repack --only=index"
+#define FIX_REPACK_INODES	"e4repack --only=inodes"
 #define FIX_TUNE_CLEAR		"tune4fs --clear"
 
 const char *const severity_names[] = {

@@ -8,7 +8,6 @@
  * mosaic that only zeroing can join.
  */
 #define MOSAIC_SPLITS	4
-#define SPREAD_BLOCKS	4
 
 void layout_judge_file(struct check *ck, const struct e4l_piece *last,
 		       struct e4l_scorer *scorer)
@@ -32,15 +31,6 @@ void layout_judge_file(struct check *ck, const struct e4l_piece *last,
 		      .want = s->logical_runs);
 }
 
-/*
- * A file here and there may lie elsewhere.  Beyond that, a window of inodes
- * would make the difference.
- */
-static bool is_spread(const struct e4l_dir_locality *l)
-{
-	return l->itable_blocks > 2 * l->itable_blocks_ideal + SPREAD_BLOCKS;
-}
-
 static errcode_t on_locality(const struct e4l_dir_locality *l, void *priv)
 {
 	struct check *ck = priv;
@@ -50,7 +40,7 @@ static errcode_t on_locality(const struct e4l_dir_locality *l, void *priv)
 		      .want = l->blocks - l->spare_blocks);
 	else if (l->wants_index)
 		FOUND(ck, DIR_LINEAR, .ino = l->dir, .got = l->blocks);
-	if (is_spread(l))
+	if (l->spread)
 		FOUND(ck, DIR_SPREAD, .ino = l->dir, .got = l->itable_blocks,
 		      .want = l->itable_blocks_ideal);
 	return 0;

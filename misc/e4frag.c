@@ -170,6 +170,12 @@ static errcode_t on_locality(const struct e4l_dir_locality *dir, void *priv)
 	} else {
 		frag->linear += dir->wants_index;
 	}
+	if (dir->spread) {
+		frag->spread.count++;
+		frag->spread.itable_blocks += dir->itable_blocks;
+		frag->spread.spare_blocks += dir->itable_blocks -
+					     dir->itable_blocks_ideal;
+	}
 	return 0;
 }
 

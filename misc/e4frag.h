@@ -49,6 +49,9 @@ struct e4frag {
 		uint64_t count, blocks, spare_blocks;
 	} sparse;			/* directories: see e4l_dir_locality */
 	uint64_t linear;		/* others that want an index */
+	struct {
+		uint64_t count, itable_blocks, spare_blocks;
+	} spread;			/* directories, likewise */
 	errcode_t no_repair;		/* why nothing is known of it, or 0;
 					 * EFBIG: it would take much memory */
 };

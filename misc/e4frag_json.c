@@ -266,6 +266,17 @@ static const struct json_member repair_members[] = {
 	REPAIR(tree_blocks_before), REPAIR(tree_blocks_after),
 };
 
+/* What is at most to be gained from the inodes of directories. */
+static json_t *spread_object(const struct e4frag *frag)
+{
+	return json_pack("{s:I, s:I, s:I}",
+			 "count", (json_int_t)frag->spread.count,
+			 "itable_blocks",
+			 (json_int_t)frag->spread.itable_blocks,
+			 "spare_itable_blocks",
+			 (json_int_t)frag->spread.spare_blocks);
+}
+
 /* What a repair would do now; null where that cannot be said. */
 static json_t *repair_object(const struct e4frag *frag)
 {
@@ -284,12 +295,13 @@ static json_t *repair_object(const struct e4frag *frag)
 		 json_object_set_new(object, "left_alone",
 			reasons_array(&frag->left, "files", "extents")) |
 		 json_object_set_new(object, "directories",
-			json_pack("{s:I, s:I, s:I, s:I}",
+			json_pack("{s:I, s:I, s:I, s:I, s:o}",
 				  "linear", (json_int_t)frag->linear,
 				  "count", (json_int_t)frag->sparse.count,
 				  "blocks", (json_int_t)frag->sparse.blocks,
 				  "spare_blocks",
-				  (json_int_t)frag->sparse.spare_blocks));
+				  (json_int_t)frag->sparse.spare_blocks,
+				  "spread", spread_object(frag)));
 	return json_checked(object, failed);
 }
 

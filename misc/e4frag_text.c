@@ -209,7 +209,8 @@ static void print_repair(FILE *out, const struct e4frag *frag)
 {
 	const struct e4l_repack_result *r = &frag->repair;
 
-	if (r->files_planned || frag->sparse.count || frag->linear)
+	if (r->files_planned || frag->sparse.count || frag->linear ||
+	    frag->spread.count)
 		fprintf(out, "\nA repair now would save\n");
 	else if (frag->left.n)
 		fprintf(out, "\nNothing can be repaired as things are\n");
@@ -241,6 +242,10 @@ static void print_repair(FILE *out, const struct e4frag *frag)
 		line(out, "  searches of", frag->linear,
 		     "director%s without an index: --only=index",
 		     frag->linear == 1 ? "y" : "ies");
+	if (frag->spread.count)
+		line(out, "  itable blocks", frag->spread.spare_blocks,
+		     "at most, of %s: --only=inodes",
+		     NUM(frag->spread.itable_blocks));
 	reasons_print(out, &frag->left, "file", "files", "extent");
 }
 

@@ -27,6 +27,12 @@ struct e4l_dir_locality {
 	 */
 	uint64_t spare_blocks;
 	bool wants_index;
+	/*
+	 * What e4l_regroup_inodes() is good for: the inodes lie so far from
+	 * each other that a window of them would make a difference; a file
+	 * here and there may lie elsewhere.
+	 */
+	bool spread;
 };
 
 struct e4l_dirs_ops {

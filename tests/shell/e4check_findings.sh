@@ -125,8 +125,8 @@ found stale-past-eof
 } >"$work/recipe"
 aged "$img" <"$work/recipe"
 only directory-spread '(/far): inode-table blocks with the directory.s inodes: '
-# a tunable places what is to come, and moves nothing of what is there
-! grep -q '^to fix:' "$out" || fail "advice that does not help"
+grep -q "^to fix: e4repack --only=inodes $img" "$out" ||
+	fail "no word of --only=inodes"
 {
 	echo 'size 32M'
 	for n in $(seq 30); do echo "file /near/$n size 1"; done
@@ -134,6 +134,18 @@ only directory-spread '(/far): inode-table blocks with the directory.s inodes: '
 aged "$img" <"$work/recipe"
 check "$e4check" --layout-only "$img"
 ! grep -q '^layout:' "$out" || { show_run; fail "side by side"; }
+
+# What moves inodes repairs that.
+aged "$img" <<'END'
+size 32M
+mke2fs -b 1024 -N 4000
+tree /t dirs 9 files 40
+END
+check "$e4check" --layout-only "$img"
+found directory-spread
+check "$e4repack" -q --only=inodes "$img"
+check "$e4check" --layout-only "$img"
+! grep -q '^layout: directory-spread' "$out" || { show_run; fail "not fixed"; }
 
 # Names that were there once, and more than the linear form is for.
 aged "$img" <<'END'

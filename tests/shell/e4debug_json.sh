@@ -38,6 +38,7 @@ cat >"$work/requests" <<-END
 	merge
 	zeroout /split 1M
 	compact /data
+	regroup /data
 	write $work/host /host
 	tunables
 	tunables dir_ireserve=64

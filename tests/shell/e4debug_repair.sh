@@ -73,6 +73,25 @@ same 'one fragment' "$(line 2 'd["fragments"]')" 1
 same 'nothing left' "$(line 4 'd["files_planned"]')" 0
 same_content
 
+# inodes of all directories, and then there is nothing to do
+rm -f "$img"
+aged "$img" <<END
+size 64M
+mke2fs -b 1024 -N 4000
+tree /t dirs 5 files 40
+END
+"$top_builddir/tests/tools/fsdigest" -n "$img" | sort >"$work/before"
+do_json 'regroup /t' findings regroup
+same 'regrouped' "$(line 1 'd["dirs_planned"], d["dirs_done"],
+	d["inodes_done"] > 150, d["blocks_after"] == d["blocks_ideal"]')" \
+	'(5, 5, True, True)'
+same 'found' "$(line 2 '[f["code"] for f in d["findings"]
+	if f["code"] == "directory-spread"]')" '[]'
+same 'again' "$(line 3 'd["inodes_planned"], d["transactions"]')" '(0, 0)'
+clean "$img"
+"$top_builddir/tests/tools/fsdigest" -n "$img" | sort >"$work/after"
+unchanged "$work/before" "$work/after"
+
 # directories, each by itself, and named where they stay
 rm -f "$img"
 aged "$img" <<END

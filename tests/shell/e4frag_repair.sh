@@ -81,13 +81,30 @@ many /e count 5 name a-name-that-takes-room-
 END
 check "$e4frag" --json "$img"
 same "without an index" "$(json "$out" 'd["repair"]["directories"]')" \
-	"{'linear': 1, 'count': 0, 'blocks': 0, 'spare_blocks': 0}"
+	"{'linear': 1, 'count': 0, 'blocks': 0, 'spare_blocks': 0, 'spread': {'count': 0, 'itable_blocks': 0, 'spare_itable_blocks': 0}}"
 check "$e4frag" "$img"
 prints '^A repair now would save$'
 prints '^  searches of  *1   directory without an index: --only=index$'
 check "$e4repack" -q --only=index "$img"
 check "$e4frag" "$img"
 ! grep -q 'only=index' "$out" || fail "something is left: $(cat "$out")"
+
+# inodes: no fewer than --only=inodes saves, where there is room
+aged "$img" <<'END'
+size 64M
+mke2fs -b 1024 -N 8000
+tree /t dirs 20 files 40
+END
+check "$e4frag" --json "$img"
+spare=$(json "$out" 'd["repair"]["directories"]["spread"]["spare_itable_blocks"]')
+had=$(json "$out" 'd["repair"]["directories"]["spread"]["itable_blocks"]')
+check "$e4frag" "$img"
+prints "^  itable blocks  *$spare   at most, of $had: --only=inodes\$"
+check "$e4repack" --json --only=inodes "$img"
+same "itable blocks" "$(json "$out" '(lambda i: i["itable_blocks_before"] -
+	i["itable_blocks_after"])(d["inodes"])')" "$spare"
+check "$e4frag" "$img"
+! grep -q 'only=inodes' "$out" || fail "something is left: $(cat "$out")"
 
 # nearly full: not all that could be better can be repaired
 aged "$img" <<'END'

@@ -23,6 +23,7 @@
 #define BATCH_RUNS	(256u << 10)	/* and as many directories */
 #define ROUND_BYTES	(8u << 20)	/* of directories of several blocks */
 #define JOB_BLOCKS	64
+#define SPREAD_BLOCKS	4	/* of few inodes, which may lie anywhere */
 
 /* A directory of the current batch. */
 struct dir {
@@ -145,6 +146,8 @@ static struct e4l_dir_locality counted(struct counter *c, ext2_ino_t dir)
 
 	c->l.dir = dir;
 	c->l.itable_blocks_ideal = (c->l.inodes + per_block - 1) / per_block;
+	c->l.spread = c->l.itable_blocks > 2 * c->l.itable_blocks_ideal +
+					   SPREAD_BLOCKS;
 	return c->l;
 }
 
