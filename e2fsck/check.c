@@ -32,7 +32,7 @@ static errcode_t make_tables(struct check *ck)
 	ck->kind = calloc(n, sizeof(*ck->kind));
 	ck->links = calloc(n, sizeof(*ck->links));
 	ck->counted = calloc(n, sizeof(*ck->counted));
-	ck->owners = owners_new(EXT2FS_B2C(ck->fs, last) + 1);
+	ck->owners = e4l_owners_new(EXT2FS_B2C(ck->fs, last) + 1);
 	return ck->kind && ck->links && ck->counted && ck->owners ? 0 : ENOMEM;
 }
 
@@ -41,7 +41,7 @@ static void free_tables(struct check *ck)
 	free(ck->kind);
 	free(ck->links);
 	free(ck->counted);
-	owners_free(ck->owners);
+	e4l_owners_free(ck->owners);
 	metadata_free(ck);
 	bad_blocks_free(ck);
 	free(ck->dirs);

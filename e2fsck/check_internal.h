@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "e4layout/base/array.h"
-#include "owners.h"
+#include "e4layout/base/owners.h"
 
 /*
  * What is known of an inode after pass 1, in one byte: its type as directory
@@ -91,7 +91,7 @@ struct check {
 	/* by inode number; all but the first are of the inode tables */
 	uint8_t *kind;
 	uint16_t *links, *counted;
-	struct owners *owners;
+	struct e4l_owners *owners;
 	struct extent_list *metadata;
 	struct bad_blocks *bad_blocks;
 	/* pass 1 */

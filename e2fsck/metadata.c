@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
 #include <stdlib.h>
+#include "e4layout/base/bits.h"
 #include "e4layout/format/own_blocks.h"
 #include "metadata.h"
 
@@ -24,7 +25,8 @@ errcode_t claim_anyway(struct check *ck, blk64_t blk, blk64_t len)
 	uint64_t first = EXT2FS_B2C(ck->fs, blk), taken = 0, hit;
 	uint64_t last = EXT2FS_B2C(ck->fs, blk + len - 1);
 
-	return owners_claim(ck->owners, first, last - first + 1, &taken, &hit);
+	return e4l_owners_claim(ck->owners, first, last - first + 1, &taken,
+				&hit);
 }
 
 /* Sorts, claims and joins; *@overlap: two of them share blocks. */
@@ -120,6 +122,6 @@ void metadata_bits(const struct check *ck, uint64_t first, uint32_t n,
 
 		from = from < first ? first : from;
 		to = to < first + n ? to : first + n - 1;
-		bits_set(bits, from - first, to - first);
+		e4l_bits_set(bits, from - first, to - first);
 	}
 }

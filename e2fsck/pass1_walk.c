@@ -69,7 +69,7 @@ errcode_t claim_clusters(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			 uint64_t first, uint64_t n)
 {
 	uint64_t taken = 0, hit = 0;
-	errcode_t err = owners_claim(ck->owners, first, n, &taken, &hit);
+	errcode_t err = e4l_owners_claim(ck->owners, first, n, &taken, &hit);
 
 	if (err || !taken || ext2fs_has_feature_shared_blocks(ck->fs->super))
 		return err;

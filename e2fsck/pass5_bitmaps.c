@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "e4layout/format/csum.h"
+#include "e4layout/base/bits.h"
 #include "e4layout/base/io_pool.h"
 #include "metadata.h"
 
@@ -34,21 +35,7 @@ static bool get_bit(const uint8_t *map, uint32_t i)
 
 static uint32_t count_zeroes(const uint8_t *map, uint32_t bits)
 {
-	uint32_t n = 0, i;
-
-	for (i = 0; i + 64 <= bits; i += 64) {
-		uint64_t word;
-
-		memcpy(&word, map + i / 8, sizeof(word));
-		/* Nearly all are one or the other; counting is a call. */
-		if (!word)
-			n += 64;
-		else if (~word)
-			n += 64 - __builtin_popcountll(word);
-	}
-	for (; i < bits; i++)
-		n += !get_bit(map, i);
-	return n;
+	return bits - e4l_bits_count(map, 0, bits - 1, NULL);
 }
 
 /*
@@ -84,10 +71,10 @@ static bool is_padded(const uint8_t *map, uint32_t bit, uint32_t bytes)
 	for (; bit % 8; bit++)
 		if (!get_bit(map, bit))
 			return false;
-	for (bit /= 8; bit < bytes; bit++)
-		if (map[bit] != 0xFF)
-			return false;
-	return true;
+	bit /= 8;
+	return bit == bytes || (map[bit] == 0xFF &&
+				!memcmp(map + bit, map + bit + 1,
+					bytes - bit - 1));
 }
 
 /* ------------------------------------------------------------------- blocks */
@@ -122,12 +109,23 @@ static uint32_t group_clusters(ext2_filsys fs, dgrp_t g)
 	       fs->cluster_ratio_bits;
 }
 
+static void judge_free_blocks(struct job *job, dgrp_t g, uint32_t n)
+{
+	struct check *ck = job->b->ck;
+
+	__atomic_fetch_add(&job->b->free_clusters, n, __ATOMIC_RELAXED);
+	if (n != ext2fs_bg_free_blocks_count(ck->fs, g))
+		FOUND(ck, GROUP_FREE_BLOCKS, IN_GROUP(g), .want = n,
+		      .got = ext2fs_bg_free_blocks_count(ck->fs, g));
+}
+
 /* @have: as on disk, or NULL where there is none. */
 static void judge_block_bitmap(struct job *job, dgrp_t g, const uint8_t *have)
 {
 	struct check *ck = job->b->ck;
 	ext2_filsys fs = ck->fs;
-	uint32_t bits = group_clusters(fs, g), n;
+	uint32_t bits = group_clusters(fs, g);
+	uint64_t owned;
 	struct place at = {
 		ck, EXT2FS_B2C(fs, fs->super->s_first_data_block) +
 		    (uint64_t)g * fs->super->s_clusters_per_group,
@@ -141,18 +139,18 @@ static void judge_block_bitmap(struct job *job, dgrp_t g, const uint8_t *have)
 		/* what is made up ends where the filesystem does */
 		if (bits < fs->super->s_clusters_per_group)
 			FOUND(ck, BITMAP_PADDING, IN_GROUP(g));
+		if (!e4l_owners_count(ck->owners, at.first, bits, &owned)) {
+			judge_free_blocks(job, g, bits);
+			return;
+		}
 		/* and what is the group's own is in use */
 		memset(job->have_bits, 0, fs->blocksize);
 		metadata_bits(ck, at.first, bits, job->have_bits);
 		have = job->have_bits;
 	}
-	owners_bits(ck->owners, at.first, bits, job->want_bits);
+	e4l_owners_bits(ck->owners, at.first, bits, job->want_bits);
 	compare(job->want_bits, have, bits, tell_blocks, &at);
-	n = count_zeroes(have, bits);
-	__atomic_fetch_add(&job->b->free_clusters, n, __ATOMIC_RELAXED);
-	if (n != ext2fs_bg_free_blocks_count(fs, g))
-		FOUND(ck, GROUP_FREE_BLOCKS, IN_GROUP(g), .want = n,
-		      .got = ext2fs_bg_free_blocks_count(fs, g));
+	judge_free_blocks(job, g, count_zeroes(have, bits));
 }
 
 /* ------------------------------------------------------------------- inodes */

@@ -1,8 +1,11 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
+#include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "e4layout/base/array.h"
+#include "array.h"
+#include "bits.h"
 #include "owners.h"
 
 #define PAGE_BITS	15
@@ -25,22 +28,22 @@ struct page {
 	bool dense;
 };
 
-struct owners {
+struct e4l_owners {
 	uint64_t n_pages;
 	struct page pages[];
 };
 
-struct owners *owners_new(uint64_t clusters)
+struct e4l_owners *e4l_owners_new(uint64_t clusters)
 {
 	uint64_t n = (clusters + PAGE_CLUSTERS - 1) >> PAGE_BITS;
-	struct owners *o = calloc(1, sizeof(*o) + n * sizeof(*o->pages));
+	struct e4l_owners *o = calloc(1, sizeof(*o) + n * sizeof(*o->pages));
 
 	if (o)
 		o->n_pages = n;
 	return o;
 }
 
-void owners_free(struct owners *o)
+void e4l_owners_free(struct e4l_owners *o)
 {
 	uint64_t i;
 
@@ -54,18 +57,6 @@ void owners_free(struct owners *o)
 static bool map_test(const uint8_t *map, unsigned int i)
 {
 	return map[i / 8] >> i % 8 & 1;
-}
-
-void bits_set(uint8_t *map, unsigned int first, unsigned int last)
-{
-	unsigned int i = first;
-
-	for (; i <= last && i % 8; i++)
-		map[i / 8] |= 1 << i % 8;
-	if (i + 8 <= last + 1)
-		memset(map + i / 8, 0xFF, (last + 1 - i) / 8);
-	for (i += i <= last ? (last + 1 - i) / 8 * 8 : 0; i <= last; i++)
-		map[i / 8] |= 1 << i % 8;
 }
 
 /* The first run that ends at or after @cluster. */
@@ -94,7 +85,7 @@ static errcode_t make_dense(struct page *p)
 	if (!map)
 		return ENOMEM;
 	for (i = 0; i < p->n; i++)
-		bits_set(map, p->runs[i].first, p->runs[i].last);
+		e4l_bits_set(map, p->runs[i].first, p->runs[i].last);
 	free(p->runs);
 	p->map = map;
 	p->dense = true;
@@ -117,12 +108,8 @@ static unsigned int count_taken(const struct page *p, unsigned int first,
 {
 	unsigned int i, n = 0;
 
-	if (p->dense) {
-		for (i = first; i <= last; i++)
-			if (map_test(p->map, i) && !n++)
-				*hit = i;
-		return n;
-	}
+	if (p->dense)
+		return e4l_bits_count(p->map, first, last, hit);
 	for (i = find_run(p, first); i < p->n && p->runs[i].first <= last;
 	     i++) {
 		unsigned int from = p->runs[i].first, to = p->runs[i].last;
@@ -172,12 +159,37 @@ static errcode_t claim_in_page(struct page *p, unsigned int first,
 		return err;
 	if (!p->dense)
 		return add_run(p, first, last);
-	bits_set(p->map, first, last);
+	e4l_bits_set(p->map, first, last);
 	return 0;
 }
 
-errcode_t owners_claim(struct owners *o, uint64_t start, uint64_t len,
-		       uint64_t *taken, uint64_t *first)
+/* How many of @len clusters from @at of a page on are in it. */
+static unsigned int part_in_page(unsigned int at, uint64_t len)
+{
+	return len < PAGE_CLUSTERS - at ? len : PAGE_CLUSTERS - at;
+}
+
+uint64_t e4l_owners_count(const struct e4l_owners *o, uint64_t start,
+			  uint64_t len, uint64_t *first)
+{
+	unsigned int n, in_page, hit = 0;
+	uint64_t taken = 0;
+
+	for (; len; start += n, len -= n) {
+		unsigned int at = start % PAGE_CLUSTERS;
+
+		n = part_in_page(at, len);
+		in_page = count_taken(&o->pages[start >> PAGE_BITS], at,
+				      at + n - 1, &hit);
+		if (in_page && !taken)
+			*first = start - at + hit;
+		taken += in_page;
+	}
+	return taken;
+}
+
+errcode_t e4l_owners_claim(struct e4l_owners *o, uint64_t start, uint64_t len,
+			   uint64_t *taken, uint64_t *first)
 {
 	unsigned int n, in_page, hit = 0;
 	errcode_t err = 0;
@@ -185,7 +197,7 @@ errcode_t owners_claim(struct owners *o, uint64_t start, uint64_t len,
 	for (; len && !err; start += n, len -= n) {
 		unsigned int at = start % PAGE_CLUSTERS;
 
-		n = len < PAGE_CLUSTERS - at ? len : PAGE_CLUSTERS - at;
+		n = part_in_page(at, len);
 		err = claim_in_page(&o->pages[start >> PAGE_BITS], at,
 				    at + n - 1, &in_page, &hit);
 		if (!err && in_page && !*taken)
@@ -210,7 +222,7 @@ static void page_bits(const struct page *p, unsigned int first,
 	if (p->dense) {
 		for (i = first; i <= last; i++)
 			if (map_test(p->map, i))
-				bits_set(bits, to + i - first, to + i - first);
+				e4l_bits_set(bits, to + i - first, to + i - first);
 		return;
 	}
 	for (i = find_run(p, first); i < p->n && p->runs[i].first <= last;
@@ -219,11 +231,11 @@ static void page_bits(const struct page *p, unsigned int first,
 
 		from = from < first ? first : from;
 		end = end > last ? last : end;
-		bits_set(bits, to + from - first, to + end - first);
+		e4l_bits_set(bits, to + from - first, to + end - first);
 	}
 }
 
-void owners_bits(const struct owners *o, uint64_t start, uint32_t n,
+void e4l_owners_bits(const struct e4l_owners *o, uint64_t start, uint32_t n,
 		 uint8_t *bits)
 {
 	uint32_t to = 0, part;
@@ -232,7 +244,7 @@ void owners_bits(const struct owners *o, uint64_t start, uint32_t n,
 	for (; n; start += part, n -= part, to += part) {
 		unsigned int at = start % PAGE_CLUSTERS;
 
-		part = n < PAGE_CLUSTERS - at ? n : PAGE_CLUSTERS - at;
+		part = part_in_page(at, n);
 		page_bits(&o->pages[start >> PAGE_BITS], at, at + part - 1, to,
 			  bits);
 	}
