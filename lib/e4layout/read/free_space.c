@@ -384,13 +384,17 @@ errcode_t e4l_free_space(struct e4l *e,
 	if (!geometry_ok(e->fs))
 		return e4l_fail(e, E4L_ET_BAD_GEOMETRY,
 				"reading the block bitmaps", 0, 0);
+	e4l_fail(e, 0, NULL, 0, 0);
 	err = note_all_metadata(&s);
 	if (!err)
 		err = e4l_pipe_run(e, &pipe_ops, &s);
 	if (!err)
 		err = end_run(&s);
 	free(s.strays);
-	return err ? e4l_fail(e, err, "reading the block bitmaps", 0, 0) : 0;
+	/* who is called may have said more */
+	if (err && !e->detail.doing)
+		e4l_fail(e, err, "reading the block bitmaps", 0, 0);
+	return err;
 }
 
 void e4l_free_histogram_add(struct e4l_free_histogram *h, uint64_t len)

@@ -3,13 +3,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "e4layout/base/array.h"
+#include "e4layout/base/owners.h"
 #include "claims.h"
 #include "e4layout/format/own_blocks.h"
 #include "e4layout/plan/space.h"
 
 struct e4l_claims {
 	struct e4l *e;
-	uint8_t *map;			/* a bit for each cluster */
+	struct e4l_owners *owners;
 	uint64_t clusters;
 	struct {
 		ext2_ino_t ino;
@@ -22,60 +23,56 @@ struct e4l_claims {
 
 static const char doing[] = "checking who owns which block";
 
-static bool test_bit(const uint8_t *map, uint64_t i)
-{
-	return map[i / 8] >> i % 8 & 1;
-}
-
 /* Claims one run of clusters. */
 static errcode_t claim(struct e4l_claims *c, ext2_ino_t ino, uint64_t start,
 		       uint64_t len)
 {
-	ext2_filsys fs = c->e->fs;
-	uint64_t i;
+	uint64_t inside = start < c->clusters ? c->clusters - start : 0;
+	uint64_t taken = 0, first;
+	errcode_t err;
 
-	for (i = start; i < start + len; i++) {
-		if (i >= c->clusters)
-			return e4l_fail(c->e, E4L_ET_BLOCK_RANGE, doing, ino,
-					EXT2FS_C2B(fs, i));
-		if (i % 8 == 0 && start + len - i >= 8 &&
-		    i + 8 <= c->clusters && !c->map[i / 8]) {
-			c->map[i / 8] = 0xFF;
-			i += 7;
-			continue;
-		}
-		if (test_bit(c->map, i))
-			return e4l_fail(c->e, E4L_ET_BLOCK_SHARED, doing, ino,
-					EXT2FS_C2B(fs, i));
-		c->map[i / 8] |= 1 << i % 8;
-	}
+	err = e4l_owners_claim(c->owners, start, len < inside ? len : inside,
+			       &taken, &first);
+	if (err)
+		return err;
+	if (taken)
+		return e4l_fail(c->e, E4L_ET_BLOCK_SHARED, doing, ino,
+				EXT2FS_C2B(c->e->fs, first));
+	if (len > inside)
+		return e4l_fail(c->e, E4L_ET_BLOCK_RANGE, doing, ino,
+				EXT2FS_C2B(c->e->fs, start + inside));
 	return 0;
 }
 
 /*
  * What is the filesystem's own may share a cluster; it is marked, not claimed.
  */
-static void mark(struct e4l_claims *c, blk64_t blk, blk64_t len)
+static errcode_t mark(struct e4l_claims *c, blk64_t blk, blk64_t len)
 {
-	uint64_t i = EXT2FS_B2C(c->e->fs, blk);
-	uint64_t last = EXT2FS_B2C(c->e->fs, blk + len - 1);
+	uint64_t i = EXT2FS_B2C(c->e->fs, blk), taken = 0, first;
+	uint64_t n = EXT2FS_B2C(c->e->fs, blk + len - 1) - i + 1;
 
-	for (; len && i <= last && i < c->clusters; i++)
-		c->map[i / 8] |= 1 << i % 8;
+	if (!len || i >= c->clusters)
+		return 0;
+	return e4l_owners_claim(c->owners, i, n < c->clusters - i ? n :
+				c->clusters - i, &taken, &first);
 }
 
-static void mark_group(struct e4l_claims *c, dgrp_t group)
+static errcode_t mark_group(struct e4l_claims *c, dgrp_t group)
 {
 	struct e4l_own_run runs[E4L_OWN_RUNS];
 	size_t n = e4l_own_blocks(c->e->fs, group, runs), i;
+	errcode_t err = 0;
 
-	for (i = 0; i < n; i++)
-		mark(c, runs[i].blk, runs[i].len);
+	for (i = 0; i < n && !err; i++)
+		err = mark(c, runs[i].blk, runs[i].len);
+	return err;
 }
 
 errcode_t e4l_claims_new(struct e4l *e, struct e4l_claims **ret)
 {
 	struct e4l_claims *c = calloc(1, sizeof(*c));
+	errcode_t err = 0;
 	dgrp_t group;
 
 	*ret = NULL;
@@ -84,22 +81,23 @@ errcode_t e4l_claims_new(struct e4l *e, struct e4l_claims **ret)
 	c->e = e;
 	c->clusters = EXT2FS_B2C(e->fs,
 				 ext2fs_blocks_count(e->fs->super) - 1) + 1;
-	c->map = calloc(c->clusters / 8 + 1, 1);
-	if (!c->map) {
-		free(c);
-		return ENOMEM;
-	}
-	for (group = 0; group < e->fs->group_desc_count; group++)
-		mark_group(c, group);
-	*ret = c;
-	return 0;
+	c->owners = e4l_owners_new(c->clusters);
+	if (!c->owners)
+		err = ENOMEM;
+	for (group = 0; group < e->fs->group_desc_count && !err; group++)
+		err = mark_group(c, group);
+	if (err)
+		e4l_claims_free(c);
+	else
+		*ret = c;
+	return err;
 }
 
 void e4l_claims_free(struct e4l_claims *c)
 {
 	if (!c)
 		return;
-	free(c->map);
+	e4l_owners_free(c->owners);
 	free(c->xattr);
 	free(c->runs);
 	free(c);
@@ -174,45 +172,32 @@ errcode_t e4l_claims_xattr(struct e4l_claims *c, ext2_ino_t ino, blk64_t blk)
 	return 0;
 }
 
-/* Is everything that is claimed in @group in use? */
-static errcode_t check_group(struct e4l_claims *c, dgrp_t group,
-			     uint8_t *in_use)
+errcode_t e4l_claims_check(struct e4l_claims *c)
 {
-	ext2_filsys fs = c->e->fs;
-	uint64_t per = EXT2_CLUSTERS_PER_GROUP(fs->super);
-	uint64_t first = EXT2FS_B2C(fs, fs->super->s_first_data_block) +
-			 group * per;
-	uint64_t n = c->clusters - first < per ? c->clusters - first : per, i;
-	errcode_t err;
+	uint64_t taken = 0, first;
+	errcode_t err = 0;
+	size_t i;
 
-	err = ext2fs_get_block_bitmap_range2(fs->block_map, first, n, in_use);
-	for (i = 0; i < n && !err; i++)
-		if (test_bit(c->map, first + i) && !test_bit(in_use, i))
-			err = e4l_fail(c->e, E4L_ET_BLOCK_NOT_IN_USE, doing, 0,
-				       EXT2FS_C2B(fs, first + i));
+	for (i = 0; i < c->n_xattr && !err; i++)
+		if (e4l_owners_count(c->owners, c->xattr[i].cluster, 1, &first))
+			err = e4l_fail(c->e, E4L_ET_BLOCK_SHARED, doing,
+				       c->xattr[i].ino,
+				       EXT2FS_C2B(c->e->fs, first));
+	for (i = 0; i < c->n_xattr && !err; i++)
+		err = e4l_owners_claim(c->owners, c->xattr[i].cluster, 1,
+				       &taken, &first);
 	return err;
 }
 
-errcode_t e4l_claims_check(struct e4l_claims *c)
+errcode_t e4l_claims_free_run(const struct e4l_claims *c,
+			      const struct e4l_block_run *run)
 {
-	uint8_t *in_use;
-	dgrp_t group;
-	size_t i;
-	errcode_t err = 0;
+	ext2_filsys fs = c->e->fs;
+	uint64_t start = EXT2FS_B2C(fs, run->pblk), first;
+	uint64_t last = EXT2FS_B2C(fs, run->pblk + run->len - 1);
 
-	for (i = 0; i < c->n_xattr && !err; i++)
-		if (test_bit(c->map, c->xattr[i].cluster))
-			err = e4l_fail(c->e, E4L_ET_BLOCK_SHARED, doing,
-				       c->xattr[i].ino,
-				       EXT2FS_C2B(c->e->fs,
-						  c->xattr[i].cluster));
-	for (i = 0; i < c->n_xattr; i++)
-		c->map[c->xattr[i].cluster / 8] |= 1 << c->xattr[i].cluster % 8;
-	in_use = calloc(1, c->e->fs->blocksize);
-	if (!in_use)
-		return ENOMEM;
-	for (group = 0; group < c->e->fs->group_desc_count && !err; group++)
-		err = check_group(c, group, in_use);
-	free(in_use);
-	return err;
+	if (!e4l_owners_count(c->owners, start, last - start + 1, &first))
+		return 0;
+	return e4l_fail(c->e, E4L_ET_BLOCK_NOT_IN_USE, doing, 0,
+			EXT2FS_C2B(fs, first));
 }

@@ -7,13 +7,13 @@
 #define E4L_CLAIMS_H
 
 #include <e4layout/extents.h>
+#include <e4layout/scan.h>
 #include "e4layout/base/internal.h"
 
 struct e4l_claims;
 
 /*
- * Begins with what belongs to the filesystem itself (own_blocks.h).  Uses a bit
- * for each cluster.
+ * Begins with what belongs to the filesystem itself (own_blocks.h).
  */
 errcode_t e4l_claims_new(struct e4l *e, struct e4l_claims **ret);
 void e4l_claims_free(struct e4l_claims *c);
@@ -32,9 +32,15 @@ errcode_t e4l_claims_xattr(struct e4l_claims *c, ext2_ino_t ino, blk64_t blk);
 
 /*
  * After the last inode: E4L_ET_BLOCK_SHARED when an attribute block is also
- * something else; E4L_ET_BLOCK_NOT_IN_USE when a claimed cluster is free in
- * fs->block_map, which must be loaded.
+ * something else.
  */
 errcode_t e4l_claims_check(struct e4l_claims *c);
+
+/*
+ * After that, for each run of blocks that the bitmaps say is free:
+ * E4L_ET_BLOCK_NOT_IN_USE when a cluster of it is claimed.
+ */
+errcode_t e4l_claims_free_run(const struct e4l_claims *c,
+			      const struct e4l_block_run *run);
 
 #endif

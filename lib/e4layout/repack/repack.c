@@ -95,21 +95,20 @@ static errcode_t scan(struct repack *r)
 
 static errcode_t add_free_run(const struct e4l_block_run *run, void *priv)
 {
-	return e4l_forecast_free_run(run, ((struct repack *)priv)->forecast);
+	struct repack *r = priv;
+	errcode_t err = e4l_claims_free_run(r->claims, run);
+
+	return err ? err : e4l_forecast_free_run(run, r->forecast);
 }
 
 static errcode_t make_plan(struct repack *r)
 {
-	ext2_filsys fs = r->e->fs;
-	errcode_t err = 0;
+	errcode_t err = e4l_claims_check(r->claims);
 
-	if (!fs->block_map)
-		err = ext2fs_read_block_bitmap(fs);
-	if (err)
-		return e4l_fail(r->e, err, "reading the block bitmaps", 0, 0);
-	err = e4l_claims_check(r->claims);
 	if (!err)
 		err = e4l_free_space(r->e, add_free_run, refuse_damage, r);
+	e4l_claims_free(r->claims);
+	r->claims = NULL;
 	return err ? err : e4l_forecast_make(r->forecast);
 }
 

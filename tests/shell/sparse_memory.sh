@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A large filesystem with little in it takes little memory to check and to plan
+# for: no bit for each block, and at most twice what e2fsck takes.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program mke2fs e2fsck
+case $(sed -n 's/^CFLAGS = //p' "$top_builddir/Makefile") in
+*-fsanitize*) skip 'sanitizers take more memory than what is looked at' ;;
+esac
+
+img=$work/img
+truncate -s 8T "$img" 2>/dev/null || skip 'no sparse file of 8 TiB here'
+check mke2fs -q -t ext4 -N 800000 -E lazy_itable_init=1,lazy_journal_init=1 \
+	"$img"
+
+# peak COMMAND...: sets $kib to what it takes.
+peak() {
+	check "$top_builddir/bench/measured" 3 "$@" "$img" 3>"$work/measured"
+	kib=$(sed -n 's/^rss //p' "$work/measured")
+	echo "8 TiB: $1 $kib KiB"
+}
+peak e2fsck -fn
+most=$((2 * kib + 4096 * ($(nproc) + 1)))	# each thread has buffers
+for tool in e2fsck/e4check misc/e4frag 'misc/e4repack -n'; do
+	# shellcheck disable=SC2086
+	peak "$top_builddir/"$tool
+	[ "$kib" -le $most ] || fail "$tool takes $kib KiB, and not $most"
+done
