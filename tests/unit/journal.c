@@ -250,6 +250,64 @@ START_TEST(changes_inodes)
 }
 END_TEST
 
+/* Groups' descriptors; to be freed. */
+static void *copy_groups(const struct image *img, size_t *bytes)
+{
+	void *copy;
+
+	*bytes = (size_t)img->fs->desc_blocks * img->fs->blocksize;
+	copy = malloc(*bytes);
+	ck_assert_ptr_nonnull(copy);
+	return memcpy(copy, img->fs->group_desc, *bytes);
+}
+
+/* Away, to a group with nothing in it, and back: as though nothing had been. */
+START_TEST(moves_inodes)
+{
+	uint8_t buf[256], again[256];
+	ext2_ino_t last;
+	struct e4l_journal *j;
+	struct e4l_txn *t;
+	struct image img;
+	size_t bytes;
+	void *groups;
+
+	image_make(&img, "", &formats[_i]);
+	last = img.fs->super->s_inodes_count - 7;
+	ck_assert_int_eq(ext2fs_read_inode_bitmap(img.fs), 0);
+	ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j), 0);
+	groups = copy_groups(&img, &bytes);
+	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
+	ck_assert_int_eq(e4l_txn_read_inode(t, img.ino, buf), 0);
+	ck_assert_int_eq(e4l_txn_move_inode(t, img.ino, EXT2_ROOT_INO, false),
+			 E4L_ET_BAD_ARGUMENT);
+	ck_assert_int_eq(e4l_txn_move_inode(t, img.ino, img.ino, false),
+			 E4L_ET_CHANGED);
+	ck_assert_int_eq(e4l_txn_move_inode(t, last, last - 1, false),
+			 E4L_ET_CHANGED);
+	ck_assert_int_eq(e4l_txn_move_inode(t, img.ino, last, false), 0);
+	ck_assert(ext2fs_test_inode_bitmap2(img.fs->inode_map, last));
+	ck_assert(!ext2fs_test_inode_bitmap2(img.fs->inode_map, img.ino));
+	ck_assert_int_eq(e4l_txn_read_inode(t, last, again), 0);
+	ck_assert_mem_eq(buf, again, 100);
+	ck_assert_mem_ne(groups, img.fs->group_desc, bytes);
+	e4l_txn_abort(t);
+	ck_assert_mem_eq(groups, img.fs->group_desc, bytes);
+	ck_assert(ext2fs_test_inode_bitmap2(img.fs->inode_map, img.ino));
+	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
+	ck_assert_int_eq(e4l_txn_move_inode(t, img.ino, last, false), 0);
+	ck_assert_int_eq(e4l_txn_move_inode(t, last, img.ino, false), 0);
+	ck_assert_int_eq(e4l_txn_read_inode(t, img.ino, again), 0);
+	ck_assert_mem_eq(buf, again, sizeof(buf));
+	ck_assert_int_eq(e4l_txn_commit(t), 0);
+	ck_assert_int_eq(e4l_journal_close(j), 0);
+	free(groups);
+	image_drop(&img);
+	ck_assert(is_sound(img.path));
+	image_remove(&img);
+}
+END_TEST
+
 /* Whatever the free counts become, the checksum's sector need not change. */
 START_TEST(keeps_the_checksum)
 {
@@ -589,6 +647,7 @@ int main(void)
 	tcase_add_test(tc, opens_without_a_trace);
 	tcase_add_test(tc, takes_back_what_it_allocated);
 	tcase_add_test(tc, changes_inodes);
+	tcase_add_loop_test(tc, moves_inodes, 0, N_FORMATS);
 	tcase_add_test(tc, keeps_the_checksum);
 	tcase_add_test(tc, survives_random_superblocks);
 	tcase_add_test(tc, refuses_a_bad_checksum);

@@ -132,7 +132,6 @@ static errcode_t begin_dir(struct regroup *r, const struct e4l_piece *p)
 	if (!err)
 		r->g.dirs[r->g.n_dirs++] = (struct e4l_named_dir) {
 			.parent = E4L_NO_DIR,
-			.links = p->inode->i_links_count,
 		};
 	return err;
 }

@@ -16,7 +16,6 @@ struct e4l_named_dir {
 	struct e4l_dir_map map;		/* first: in the order of numbers */
 	uint32_t parent;		/* index, or E4L_NO_DIR */
 	uint32_t parent_lblk;		/* where its name is there */
-	uint32_t links;
 };
 
 /* Where a file that has several names has one of them. */
