@@ -320,6 +320,12 @@ static void say_failure(const struct e4repack *r, errcode_t err)
 		    (unsigned long long)r->result.files_done,
 		    (unsigned long long)r->result.files_planned,
 		    r->target.e2fs_name);
+	if (r->inodes.transactions)
+		say("%s: the inodes of %llu of %llu directories were moved "
+		    "before: run e2fsck -f %s, and then e4repack again", name,
+		    (unsigned long long)r->inodes.dirs_done,
+		    (unsigned long long)r->inodes.dirs_planned,
+		    r->target.e2fs_name);
 }
 
 /* What was repaired stays so without a map of it. */

@@ -8,8 +8,8 @@ mke2fs -qq -F -t ext4 "$img" 16M >/dev/null
 debugfs -w -R "mkdir d" "$img" >/dev/null 2>&1
 
 documented "$e4repack" misc/e4repack.8 dry-run only= zeroout= zeroout-budget= \
-	max-bytes= max-time= min-excess= mem= exclude= move= map undo-file= no-undo \
-	verify json quiet verbose progress= help version
+	max-bytes= max-time= min-excess= mem= exclude= move= renumber-anyway \
+	map undo-file= no-undo verify json quiet verbose progress= help version
 
 for options in '' -n --dry-run --only=merge --only=zeroout,move,dirs,merge \
 	--zeroout=1M --zeroout=off '--zeroout 0' --zeroout-budget=64M \
