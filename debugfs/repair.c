@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* plan, repack, merge, zeroout, compact, regroup: repairs of all or of some; undo. */
+/*
+ * plan, repack, room, merge, zeroout, compact, regroup: repairs of all or of
+ * some; undo.
+ */
 #include "config.h"
 #include <errno.h>
 #include <spawn.h>
@@ -7,6 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "support/json_layout.h"
 #include "support/repairing.h"
 #include "support/say.h"
 #include "support/undo_guard.h"
@@ -53,6 +57,10 @@ static bool show_result(const struct repair *r, bool dry)
 
 	object = json_checked(object, json_object_set_new(object, "stopped",
 					json_boolean(r->result.stopped)));
+	if (r->flags & E4L_PLAN_ROOM)
+		object = json_checked(object, json_object_set_new(object,
+				"room", json_room(&r->result,
+						  r->s->target.fs->blocksize)));
 	return dry ? shell_show(r->s, object) : shell_report(r->s, object);
 }
 
@@ -126,6 +134,11 @@ bool do_plan(struct shell *s, int argc, const char *const *argv)
 bool do_repack(struct shell *s, int argc, const char *const *argv)
 {
 	return start(s, REPAIRING_ALL, argv[1]);
+}
+
+bool do_room(struct shell *s, int argc, const char *const *argv)
+{
+	return start(s, REPAIRING_ALL | E4L_PLAN_ROOM, argv[1]);
 }
 
 bool do_merge(struct shell *s, int argc, const char *const *argv)

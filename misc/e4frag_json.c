@@ -264,6 +264,7 @@ static const struct json_member repair_members[] = {
 	REPAIR(extents_before), REPAIR(extents_after),
 	REPAIR(fragments_before), REPAIR(fragments_after),
 	REPAIR(tree_blocks_before), REPAIR(tree_blocks_after),
+	REPAIR(no_room_extents),
 };
 
 /* What is at most to be gained from the inodes of directories. */

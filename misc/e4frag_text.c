@@ -209,8 +209,8 @@ static void print_repair(FILE *out, const struct e4frag *frag)
 {
 	const struct e4l_repack_result *r = &frag->repair;
 
-	if (r->files_planned || frag->sparse.count || frag->linear ||
-	    frag->spread.count)
+	if (r->files_planned || r->no_room_extents || frag->sparse.count ||
+	    frag->linear || frag->spread.count)
 		fprintf(out, "\nA repair now would save\n");
 	else if (frag->left.n)
 		fprintf(out, "\nNothing can be repaired as things are\n");
@@ -234,6 +234,10 @@ static void print_repair(FILE *out, const struct e4frag *frag)
 		     SIZE(blocks_size(frag, r->planned_copy_blocks)),
 		     SIZE(blocks_size(frag, r->planned_zero_blocks)));
 	}
+	if (r->no_room_extents)
+		line(out, "  with room for", r->no_room_extents,
+		     "extent%s more at most: --only=move,room",
+		     r->no_room_extents == 1 ? "" : "s");
 	if (frag->sparse.count)
 		line(out, "  in directories", frag->sparse.spare_blocks,
 		     "blocks at least, of %s: --only=index",

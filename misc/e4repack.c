@@ -19,14 +19,17 @@
 
 /* The words of --only and --move, and their flags in the same order. */
 static const char *const only_words[] = {
-	"merge", "zeroout", "move", "dirs", "index", "inodes", NULL
+	"merge", "zeroout", "move", "dirs", "index", "inodes", "room", NULL
 };
 static const unsigned int only_flags[] = {
 	E4L_PLAN_MERGE, E4L_PLAN_ZEROOUT, E4L_PLAN_MOVE, E4L_REPACK_DIRS, 0, 0,
+	E4L_PLAN_ROOM | E4L_PLAN_MOVE,
 };
-#define ONLY_MAPS	0x0f		/* the bits of what e4l_repack() does */
-#define ONLY_INDEX	0x10		/* of e4l_compact_dirs() */
-#define ONLY_INODES	0x20		/* and of e4l_regroup_inodes() */
+#define ONLY_DEFAULT	0x0f
+#define ONLY_INDEX	0x10		/* the bits of e4l_compact_dirs(), */
+#define ONLY_INODES	0x20		/* of e4l_regroup_inodes(), */
+#define ONLY_ROOM	0x40
+#define ONLY_MAPS	(ONLY_DEFAULT | ONLY_ROOM)	/* and e4l_repack() */
 static const char *const move_words[] = { "immutable", "swap", NULL };
 static const unsigned int move_flags[] = {
 	E4L_REPACK_MOVE_IMMUTABLE, E4L_REPACK_MOVE_SWAP,
@@ -40,7 +43,7 @@ static const struct args_option options[] = {
 					 "change nothing" },
 	{ .name = "only", .kind = ARGS_SET, .offset = AT(only),
 	  .value = "WORD,...", .choices = only_words,
-	  .help = "only merge, zeroout, move, dirs, index, inodes" },
+	  .help = "only merge, zeroout, move, dirs, index, inodes, room" },
 	{ .name = "zeroout", .kind = ARGS_SIZE, .offset = AT(zeroout_bytes),
 	  .value = "SIZE", .max = MAX_BYTES, .choices = zeroout_words,
 	  .help = "zero unwritten runs up to SIZE, or off" },
@@ -199,10 +202,14 @@ static errcode_t repack(struct e4repack *r)
 		.skipped = on_skipped, .progress = on_progress,
 		.stop = should_stop, .priv = r, .discard = r->discard,
 	};
+	uint64_t mem = mem_bytes(r);
 	errcode_t err = find_zeroout(r, &opt.zeroout_max_blocks);
 
+	/* half for extents, half for where everything is */
+	if (r->only & ONLY_ROOM)
+		opt.room_bytes = mem / 2;
 	if (!err)
-		err = e4l_es_new(mem_bytes(r), &r->cache);
+		err = e4l_es_new(mem - opt.room_bytes, &r->cache);
 	if (err)
 		return err;
 	opt.cache = r->cache;
@@ -497,7 +504,7 @@ static bool check_usage(const struct e4repack *r, int *status)
 int main(int argc, char **argv)
 {
 	struct e4repack r = {
-		.only = ONLY_MAPS,
+		.only = ONLY_DEFAULT,
 		.zeroout_bytes = NOT_GIVEN,
 		.zeroout_budget.bytes = NOT_GIVEN, .max_copy.bytes = NOT_GIVEN,
 		.max_seconds = NOT_GIVEN, .mem = DEFAULT_MEM,

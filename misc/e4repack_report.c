@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "support/json.h"
+#include "support/json_layout.h"
 #include "support/map_text.h"
 #include "support/text.h"
 #include "support/undo_guard.h"
@@ -86,6 +87,19 @@ static void print_cost(const struct e4repack *r)
 	       "of unwritten space, to join extents");
 }
 
+/* As planned: what makes room, and what for. */
+static void print_room(const struct e4repack *r)
+{
+	const struct e4l_repack_result *result = &r->result;
+
+	if (result->room_runs)
+		printf("%-15s %13s   of these files, to make room: %s of what "
+		       "is copied saves %s\n", r->dry_run ? "To move away" :
+		       "Moved away", NUM(result->room_files),
+		       SIZE(e4repack_bytes(r, result->room_blocks)),
+		       THINGS(result->room_fragments, "fragment", "fragments"));
+}
+
 static void print_skipped(const struct e4repack *r)
 {
 	uint64_t longest = e4repack_bytes(r, r->result.longest_free_blocks);
@@ -96,6 +110,10 @@ static void print_skipped(const struct e4repack *r)
 	if (r->n_skipped)
 		printf("The longest free run %s %s\n",
 		       r->dry_run ? "would have" : "has", SIZE(longest));
+	if (r->result.no_room_extents)
+		printf("Moving others out of the way could save up to %s: "
+		       "--only=move,room\n",
+		       THINGS(r->result.no_room_extents, "extent", "extents"));
 }
 
 static void print_dirs(const struct e4repack *r)
@@ -163,6 +181,7 @@ void e4repack_print_text(const struct e4repack *r)
 	if (r->result.files_planned) {
 		print_changes(r);
 		print_cost(r);
+		print_room(r);
 	}
 	print_skipped(r);
 	print_dirs(r);
@@ -183,7 +202,7 @@ static const struct json_member members[] = {
 	RESULT(extents_before), RESULT(extents_after),
 	RESULT(fragments_before), RESULT(fragments_after),
 	RESULT(tree_blocks_before), RESULT(tree_blocks_after),
-	RESULT(transactions),
+	RESULT(no_room_extents), RESULT(transactions),
 };
 
 static json_t *skipped_array(const struct e4repack *r)
@@ -207,12 +226,13 @@ static json_t *planned_object(const struct e4repack *r)
 {
 	const struct e4l_repack_result *result = &r->result;
 
-	return json_pack("{s:I, s:I, s:I}",
+	return json_pack("{s:I, s:I, s:I, s:o}",
 			 "files", (json_int_t)result->files_planned,
 			 "bytes_to_copy", (json_int_t)
 			 e4repack_bytes(r, result->planned_copy_blocks),
 			 "bytes_to_zero", (json_int_t)
-			 e4repack_bytes(r, result->planned_zero_blocks));
+			 e4repack_bytes(r, result->planned_zero_blocks),
+			 "room", json_room(result, r->target.fs->blocksize));
 }
 
 #define DIRS(key, member) { key, offsetof(struct e4l_compact_result, member) }

@@ -14,6 +14,7 @@ extern "C" {
 #define E4L_PLAN_MERGE		0x1	/* pack its extents and its tree */
 #define E4L_PLAN_ZEROOUT	0x2	/* zero short unwritten runs */
 #define E4L_PLAN_MOVE		0x4	/* put fragments together */
+#define E4L_PLAN_ROOM		0x8	/* move it out of the way of another */
 
 #define E4L_NO_LIMIT		UINT64_MAX
 
@@ -58,13 +59,30 @@ struct e4l_plan_options {
 	struct e4l_es_cache *cache;
 	/*
 	 * Finds a file's extents once more, as they were added, when @cache has
-	 * forgotten some: an array that is freed by free(3).  Must not be NULL
-	 * when @cache is not.
+	 * forgotten some, or never knew them: an array that is freed by free(3).
+	 * Must not be NULL when @cache is not, or when any file has
+	 * E4L_PLAN_ROOM.
 	 */
 	errcode_t (*reread)(ext2_ino_t ino, struct e4l_extent **extents,
 			    size_t *n, void *priv);
 	void *priv;
-	uint64_t reserved[8];
+	/*
+	 * Asked once more, when there is a place for it, whether a file with
+	 * E4L_PLAN_ROOM may be moved out of the way; NULL: it may.
+	 */
+	bool (*may_move)(ext2_ino_t ino, const struct e4l_extent *extents,
+			 size_t n, void *priv);
+	/*
+	 * Memory for where such files are, 16 bytes for each fragment: those
+	 * for which it is not enough stay.  0: there is no limit.
+	 */
+	uint64_t room_bytes;
+	/*
+	 * Asked before room is sought for a file, which can take long: an error
+	 * ends the planning.  NULL: there is none.
+	 */
+	errcode_t (*go_on)(void *priv);
+	uint64_t reserved[5];
 };
 
 /* A file as it is now. */
@@ -185,9 +203,18 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
  *    txn_blocks are too few for that does it have more until the next step.
  *    Files for which txn_blocks are too few altogether are left alone:
  *    e4l_plan_left().  The copy budget may end a move between such steps.
- *  - What is already ideal is not touched, and a plan for the result, with no
- *    budget, is empty.
- * What the plan is does not depend on what the cache could keep.
+ *  - Room: for a logical run that no free run holds, the stretch of the disk is
+ *    emptied from which it takes the fewest copied blocks, of those that files
+ *    with E4L_PLAN_ROOM, free space and the run itself make up, and that are any
+ *    good.  What lies in it goes whole fragment by whole fragment into free runs
+ *    outside that hold them; once that is durable, the run goes in.  All of it is
+ *    within the copy budget, or not done.  Free space has no more runs after it
+ *    than before it, or than before the plan, and as much in long runs as for
+ *    other moves.  No file gets more fragments, extents or tree blocks by it.
+ *  - What is already ideal is not touched, but to make room, and a plan for the
+ *    result, with no budget, is empty.
+ * What the plan is does not depend on what the cache could keep, unless
+ * room_bytes are not enough.
  * Errors: E4L_ET_BAD_ARGUMENT (blocks that are given back are free already:
  * files share blocks, or the bitmaps are wrong), E4L_ET_CHANGED (a file's
  * extents are not found again as they were added), those of reread(), ENOMEM.
@@ -221,6 +248,8 @@ enum e4l_left_why {
 	E4L_LEFT_ZEROOUT_BUDGET,
 	E4L_LEFT_TXN,		/* no transactions of txn_blocks hold it */
 	E4L_LEFT_MISALIGNED,	/* its blocks do not fit into clusters */
+	E4L_LEFT_CROWDED,	/* nor can room be made for it */
+	E4L_LEFT_FREE_RUNS,	/* room would leave more, shorter free runs */
 	E4L_LEFT_REASONS
 };
 
@@ -233,6 +262,16 @@ struct e4l_left {
 
 /* What the plan leaves, for each reason a file once; it belongs to @p. */
 const struct e4l_left *e4l_plan_left(const struct e4l_plan *p, size_t *n);
+/* What room was made for, and what it costs; all of it is in the steps. */
+struct e4l_plan_room {
+	uint64_t runs;		/* of files: each is one fragment then */
+	uint64_t fragments_saved;
+	uint64_t files_away;	/* moved out of the way */
+	uint64_t blocks_away;	/* copied for that */
+	uint64_t reserved[4];
+};
+void e4l_plan_room(const struct e4l_plan *p, struct e4l_plan_room *ret);
+
 /* The longest free run, in blocks, once the plan is carried out. */
 uint64_t e4l_plan_longest(const struct e4l_plan *p);
 

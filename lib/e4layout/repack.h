@@ -28,7 +28,10 @@ struct e4l_repack_options {
 	uint64_t copy_budget_blocks;	/* E4L_NO_LIMIT: none */
 	/* Files with fewer excess extents and splits than this are left. */
 	uint64_t min_excess;
-	/* Only these inodes, and not those; NULL: all, none.  Borrowed. */
+	/*
+	 * Only these inodes, and not those; NULL: all, none.  Borrowed.  With
+	 * E4L_PLAN_ROOM all but those are moved out of the way of these.
+	 */
 	ext2fs_inode_bitmap only, exclude;
 	/* The journal device's channel, see <e4layout/journal.h>. */
 	io_channel journal;
@@ -66,7 +69,9 @@ struct e4l_repack_options {
 	 * No undo file can bring them back.
 	 */
 	bool discard;
-	uint64_t reserved[15];
+	/* See struct e4l_plan_options; used with E4L_PLAN_ROOM only. */
+	uint64_t room_bytes;
+	uint64_t reserved[14];
 };
 
 struct e4l_repack_result {
@@ -84,7 +89,11 @@ struct e4l_repack_result {
 	uint64_t files_reread;	/* to make the plan */
 	bool stopped;		/* by stop(): another run goes on */
 	struct e4l_discarded discarded;
-	uint64_t reserved[14];
+	/* Of what was planned: see struct e4l_plan_room. */
+	uint64_t room_runs, room_fragments, room_files, room_blocks;
+	/* Extents left for want of a free run, where E4L_PLAN_ROOM may help. */
+	uint64_t no_room_extents;
+	uint64_t reserved[9];
 };
 
 /*

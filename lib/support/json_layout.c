@@ -125,3 +125,13 @@ json_t *json_filesystem(ext2_filsys fs)
 			 "free_inodes", (json_int_t)sb->s_free_inodes_count,
 			 "features", features_array(sb));
 }
+
+json_t *json_room(const struct e4l_repack_result *result, unsigned int bs)
+{
+	return json_pack("{s:I, s:I, s:I, s:I}",
+			 "runs", (json_int_t)result->room_runs,
+			 "fragments_saved", (json_int_t)result->room_fragments,
+			 "files_moved_away", (json_int_t)result->room_files,
+			 "bytes_to_copy_away",
+			 (json_int_t)(result->room_blocks * bs));
+}

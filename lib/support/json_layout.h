@@ -19,6 +19,9 @@ json_t *json_score(const struct e4l_file_score *score);
 void json_line_score(struct json_line *line,
 		     const struct e4l_file_score *score);
 
+/* What a plan makes room for, and at what cost. */
+json_t *json_room(const struct e4l_repack_result *result, unsigned int bs);
+
 json_t *json_free_space(const struct e4l_free_histogram *h);
 
 #endif

@@ -47,6 +47,25 @@ static const char inline_files[] =
 	"many /g count 20\n"
 	"file /d/three size 2K\n";
 
+/* Files in the holes between others, and no free run for what they are. */
+static const char crowded[] =
+	"many /small count 700 size 2K-9K perdir 140\n"
+	"delete /small every 3\n"
+	"goal group 0\n"
+	"file /big1 size 260K holes uid 1\n"
+	"mosaic /m size 60K written 4K unwritten 8K\n"
+	"file /big2 size 300K holes gid 9\n"
+	"file /big3 size 200K holes\n"
+	"file /rest size 5980K\n";
+static const char crowded_clusters[] =
+	"many /small count 220 size 20K-90K perdir 140\n"
+	"delete /small every 3\n"
+	"goal group 0\n"
+	"file /big1 size 1000K holes uid 1\n"
+	"mosaic /m size 600K written 16K unwritten 32K\n"
+	"file /big2 size 1200K holes gid 9\n"
+	"file /rest size 5200K\n";
+
 const struct scenario scenarios[] = {
 	{ "nocsum-1k", 1024, 8, "-O ^metadata_csum,^64bit -J size=1",
 	  JOURNAL_INTERNAL, 0, NULL, 0 },
@@ -88,6 +107,11 @@ const struct scenario scenarios[] = {
 	  JBD2_CSUM_V3 | JBD2_64BIT, long_files, 0 },
 	{ "inline-4k", 4096, 12, "-O inline_data -I 512 -J size=4",
 	  JOURNAL_INTERNAL, JBD2_CSUM_V3 | JBD2_64BIT, inline_files, 0 },
+	{ "crowded-1k", 1024, 12, "-O quota -J size=1", JOURNAL_INTERNAL,
+	  JBD2_CSUM_V3 | JBD2_64BIT, crowded, 0 },
+	{ "crowded-bigalloc-4k", 4096, 24,
+	  "-O quota,bigalloc -C 16384 -J size=4", JOURNAL_INTERNAL,
+	  JBD2_CSUM_V3 | JBD2_64BIT, crowded_clusters, 0 },
 };
 const unsigned int n_scenarios = sizeof(scenarios) / sizeof(scenarios[0]);
 

@@ -13,7 +13,8 @@
 static const char usage[] =
 	"usage: crash [options] states|faults|kill\n"
 	"  -o OPERATION relocate (default), repack, steps, parts,\n"
-	"               discard, tunables, change, compact or inodes\n"
+	"               room, room_steps, discard, tunables, change, compact\n"
+	"               or inodes\n"
 	"  -c SCENARIO  only this one\n"
 	"  -n COUNT     states, faults of each kind, or kills per scenario\n"
 	"  -e NUMBER    states with all writes so far at each so-many-th one (1)\n"
@@ -37,6 +38,8 @@ static const struct op_row {
 	{ "repack", op_repack, false, true, false, NULL },
 	{ "steps", op_steps, false, true, false, NULL },
 	{ "parts", op_parts, false, true, false, NULL },
+	{ "room", op_room, false, true, false, NULL },
+	{ "room_steps", op_room_steps, false, true, false, NULL },
 	{ "discard", op_discard, false, true, true, NULL },
 	{ "tunables", op_tunables, true, false, false, NULL },
 	{ "change", op_change, true, false, false, NULL },

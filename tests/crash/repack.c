@@ -9,7 +9,29 @@
 struct run {
 	struct op_env *env;
 	unsigned int max, asked;	/* steps */
+	unsigned int planning;		/* asked before those, while it plans */
 };
+
+static bool count(bool inside, void *priv)
+{
+	++*(unsigned int *)priv;
+	return false;
+}
+
+/* How often is asked before there is a plan. */
+static errcode_t count_planning(struct op_env *env,
+				const struct e4l_repack_options *options,
+				unsigned int *asked)
+{
+	struct e4l_repack_options opt = *options;
+	struct e4l_repack_result result;
+
+	opt.dry_run = true;
+	opt.stop = count;
+	opt.priv = asked;
+	*asked = 0;
+	return e4l_repack(env->e, &opt, &result);
+}
 
 /* Asked before each step, and after the transaction that had no room for it. */
 static bool stop(bool inside, void *priv)
@@ -18,19 +40,23 @@ static bool stop(bool inside, void *priv)
 
 	if (inside)
 		return false;
+	if (run->planning) {
+		run->planning--;
+		return false;
+	}
 	if (run->asked++ == run->max)
 		return true;
 	run->env->mark(run->env->priv);
 	return false;
 }
 
-static errcode_t repack(struct op_env *env, unsigned int max,
-			uint64_t part_blocks, bool discard)
+static errcode_t repack(struct op_env *env, unsigned int more_flags,
+			unsigned int max, uint64_t part_blocks, bool discard)
 {
 	struct run run = { .env = env, .max = max };
 	struct e4l_repack_options opt = {
 		.flags = E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT | E4L_PLAN_MOVE |
-			 E4L_REPACK_DIRS,
+			 E4L_REPACK_DIRS | more_flags,
 		.zeroout_max_blocks = ZEROOUT_BLOCKS,
 		.zeroout_budget_blocks = E4L_NO_LIMIT,
 		.copy_budget_blocks = E4L_NO_LIMIT,
@@ -42,7 +68,9 @@ static errcode_t repack(struct op_env *env, unsigned int max,
 
 	do {
 		run.asked = 0;
-		err = e4l_repack(env->e, &opt, &result);
+		err = count_planning(env, &opt, &run.planning);
+		if (!err)
+			err = e4l_repack(env->e, &opt, &result);
 		if (!err)
 			env->mark(env->priv);
 		if (!err && (result.extents_after > result.extents_before ||
@@ -56,20 +84,30 @@ static errcode_t repack(struct op_env *env, unsigned int max,
 
 errcode_t op_repack(struct op_env *env)
 {
-	return repack(env, -1, 0, false);
+	return repack(env, 0, -1, 0, false);
 }
 
 errcode_t op_steps(struct op_env *env)
 {
-	return repack(env, 1, 0, false);
+	return repack(env, 0, 1, 0, false);
 }
 
 errcode_t op_parts(struct op_env *env)
 {
-	return repack(env, 1, PART_BLOCKS, false);
+	return repack(env, 0, 1, PART_BLOCKS, false);
+}
+
+errcode_t op_room(struct op_env *env)
+{
+	return repack(env, E4L_PLAN_ROOM, -1, PART_BLOCKS, false);
+}
+
+errcode_t op_room_steps(struct op_env *env)
+{
+	return repack(env, E4L_PLAN_ROOM, 1, 0, false);
 }
 
 errcode_t op_discard(struct op_env *env)
 {
-	return repack(env, 1, PART_BLOCKS, true);
+	return repack(env, 0, 1, PART_BLOCKS, true);
 }

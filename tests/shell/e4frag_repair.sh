@@ -19,7 +19,8 @@ agrees() {
 		d["repair"].items() if k != "directories")')" "$(json "$work/plan" '
 		dict([(k, d[k]) for k in ("files_planned", "extents_before",
 		"extents_after", "fragments_before", "fragments_after",
-		"tree_blocks_before", "tree_blocks_after")] +
+		"tree_blocks_before", "tree_blocks_after",
+		"no_room_extents")] +
 		[(k, d["planned"][k]) for k in ("bytes_to_copy",
 		"bytes_to_zero")], left_alone=d["left_alone"])')"
 }

@@ -55,9 +55,23 @@ unchanged "$work/before" "$work/after"
 json "$work/.report" '[(l["why"], l["files"], l["extents"])
 	for l in d["left_alone"]]'
 with=$(fragments "$work/repaired")
+rm "$work/repaired"
+
+# nor does making room, which leaves no more to be repaired
+cp --sparse=always "$img" "$work/repaired"
+cp "$work/.report" "$work/plain"
+repack --only=merge,zeroout,move,dirs,room "$work/repaired"
+room_left=$(excess "$work/repaired")
+clean "$work/repaired"
+digest -z "$work/repaired" >"$work/after"
+unchanged "$work/before" "$work/after"
+room=$(fragments "$work/repaired")
+cp "$work/plain" "$work/.report"
 echo "free: $("$e4frag" "$img" | sed -n 's/^Free blocks *//p')"
 echo "excess $was, repaired $left; six files of 4 MiB: $without fragments," \
-	"after a repair $with"
+	"after a repair $with; with room excess $room_left, $room fragments"
 [ "$with" -le "$without" ] || fail "a repair spent the last long free runs"
+[ "$room" -le "$without" ] || fail "room was made of the last long free runs"
+[ "$room_left" -le "$left" ] || fail "with room $room_left is left, not $left"
 grep -q 'the last long free runs are kept' "$work/.report" ||
 	fail "the report does not say so"

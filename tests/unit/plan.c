@@ -426,13 +426,14 @@ static void carry_out(struct world *w, const struct e4l_step *s, bool part)
 	uint32_t blocks, same;
 
 	CHECK(f->allowed);
-	CHECK(f->allowed & E4L_PLAN_MOVE || !s->n_moves);
+	CHECK(f->allowed & (E4L_PLAN_MOVE | E4L_PLAN_ROOM) || !s->n_moves);
 	CHECK(s->n_old == f->n);
 	CHECK(s->old_fragments == fragments_of(f));
 	CHECK(part || s->n_new <= s->n_old || w->parts);
 	CHECK(s->n_new < s->n_old || s->fragments_saved || s->n_give);
 	CHECK(part ? (s->n_moves || s->n_zero) && !s->fragments_saved :
-		     !s->n_moves == !s->fragments_saved);
+		     !s->n_moves == !s->fragments_saved ||
+		     (f->allowed & E4L_PLAN_ROOM && s->n_moves));
 	check_part(w, s);
 	check_cost(w, s);
 	check_tree(s, w->opt.geo.cluster_blocks);
@@ -1626,6 +1627,245 @@ START_TEST(believes_no_other_extents)
 }
 END_TEST
 
+static uint64_t free_runs(const struct world *w)
+{
+	uint64_t i, n = 0;
+
+	for (i = 0; i < w->clusters; i++)
+		n += w->state[i] == FREE && (!i || w->state[i - 1] != FREE);
+	return n;
+}
+
+static uint64_t all_fragments(const struct world *w)
+{
+	uint64_t sum = 0;
+	unsigned int f;
+
+	for (f = 0; f < w->files; f++)
+		sum += fragments_of(&w->file[f]);
+	return sum;
+}
+
+static uint64_t all_tree_blocks(const struct world *w)
+{
+	uint64_t sum = 0;
+	unsigned int f;
+
+	for (f = 0; f < w->files; f++)
+		sum += w->file[f].n_tree;
+	return sum;
+}
+
+/* Little is free, in short runs; most of what is there may be moved. */
+static struct world *fill_world(uint32_t ratio)
+{
+	struct world *w = new_world(150 + random() % 500, ratio,
+				    5 + random() % 100);
+	uint64_t pc = 0, *lc = calloc(w->files, sizeof(*lc)), n;
+	unsigned int f, share = 1 + random() % 12;
+
+	while (pc < w->clusters) {
+		f = random() % 3 ? random() % w->files : random() % 4;
+		n = 1 + random() % (random() % 4 ? 6 : 30);
+		for (; n-- && pc < w->clusters; pc++, lc[f]++)
+			add_extent(w, f, (struct e4l_extent) {
+				.lblk = lc[f] * ratio, .pblk = pc * ratio,
+				.len = ratio, .unwritten = random() % 8 == 0,
+			});
+		if (random() % share == 0)
+			pc += random() % 12;
+	}
+	for (f = 0; f < w->files; f++) {
+		w->file[f].eof = lc[f] * ratio;
+		w->file[f].allowed = random() % 6 ? ALL | E4L_PLAN_ROOM :
+				     random() % ((ALL | E4L_PLAN_ROOM) + 1);
+	}
+	free(lc);
+	return w;
+}
+
+static uint64_t ideal_tree_blocks(const struct world *w)
+{
+	uint64_t sum = 0;
+	unsigned int f;
+
+	for (f = 0; f < w->files; f++)
+		sum += e4l_ideal_tree_blocks(w->file[f].n, BLOCKSIZE);
+	return sum;
+}
+
+static uint64_t count_free(const struct world *w)
+{
+	uint64_t i, n = 0;
+
+	for (i = 0; i < w->clusters; i++)
+		n += w->state[i] == FREE;
+	return n;
+}
+
+/* The same with trees, if they fit. */
+static struct world *crowded_world(uint32_t ratio)
+{
+	struct world *w = fill_world(ratio);
+
+	while (ideal_tree_blocks(w) + 3 * w->files > count_free(w)) {
+		free_world(w);
+		w = fill_world(ratio);
+	}
+	add_trees(w);
+	return w;
+}
+
+/* A crowded world in which a plan without room has nothing left to do. */
+static struct world *settled_world(int i, struct rereader *r)
+{
+	struct world *w = crowded_world(i % 4 ? 1 : 4);
+	unsigned int *allowed = calloc(w->files, sizeof(*allowed)), f;
+
+	*r = (struct rereader) { .w = w };
+	w->opt.reread = reread;
+	w->opt.priv = r;
+	for (f = 0; f < w->files; f++) {
+		allowed[f] = w->file[f].allowed;
+		w->file[f].allowed &= ALL;
+	}
+	plan_and_carry_out(w);
+	for (f = 0; f < w->files; f++)
+		w->file[f].allowed = allowed[f];
+	free(allowed);
+	return w;
+}
+
+/* What must be no worse when room was made. */
+struct order {
+	uint64_t fragments, tree_blocks, free_runs;
+};
+
+static struct order order_of(const struct world *w)
+{
+	return (struct order) {
+		.fragments = all_fragments(w), .free_runs = free_runs(w),
+		.tree_blocks = all_tree_blocks(w),
+	};
+}
+
+static void compare_orders(const struct order *old, const struct order *new)
+{
+	ck_assert_uint_le(new->fragments, old->fragments);
+	ck_assert_uint_le(new->tree_blocks, old->tree_blocks);
+	ck_assert_uint_le(new->free_runs, old->free_runs);
+}
+
+/*
+ * What room is made for has fewer fragments, nothing else has more, free space
+ * is in no more runs, and the next plan finds nothing more to do.
+ */
+START_TEST(makes_room)
+{
+	struct e4l_plan_room room;
+	struct order old, new;
+	struct rereader r;
+	struct e4l_plan *p;
+	struct world *w;
+
+	srandom(_i);
+	w = settled_world(_i, &r);
+	old = order_of(w);
+	p = make_plan(w);
+	carry_out_all(w, p);
+	check_map(w);
+	new = order_of(w);
+	compare_orders(&old, &new);
+	e4l_plan_room(p, &room);
+	ck_assert_uint_le(new.fragments + room.fragments_saved, old.fragments);
+	ck_assert(!room.runs == !w->steps);
+	ck_assert_uint_le(room.blocks_away, w->copied);
+	e4l_plan_free(p);
+	plan_and_carry_out(w);
+	ck_assert_uint_eq(w->steps, 0);
+	free_world(w);
+}
+END_TEST
+
+static bool is_odd(ext2_ino_t ino, const struct e4l_extent *ex, size_t n,
+		   void *priv)
+{
+	return ino % 2;
+}
+
+static void limit_room(struct world *w)
+{
+	uint32_t ratio = w->opt.geo.cluster_blocks;
+
+	if (random() % 2)
+		w->opt.copy_budget_blocks = random() % 200;
+	if (random() % 2)
+		w->opt.part_blocks = (4 + random() % 20) * ratio;
+	if (random() % 2)
+		w->opt.room_bytes = 16 * (1 + random() % 40);
+	if (random() % 2)
+		w->opt.may_move = is_odd;
+	w->opt.long_run_blocks = (4 + random() % 16) * ratio;
+	w->opt.long_blocks_kept = random() % 2 ? E4L_NO_LIMIT :
+				  random() % 200 * ratio;
+}
+
+/* With limits: each is kept, and who may not move aside moves to gain. */
+START_TEST(makes_room_within_limits)
+{
+	const struct e4l_step *steps;
+	struct order old, new;
+	struct rereader r;
+	struct e4l_plan *p;
+	struct world *w;
+	size_t n, i;
+
+	srandom(_i);
+	w = settled_world(_i, &r);
+	limit_room(w);
+	old = order_of(w);
+	p = make_plan(w);
+	carry_out_all(w, p);
+	check_map(w);
+	new = order_of(w);
+	compare_orders(&old, &new);
+	ck_assert(w->opt.copy_budget_blocks == E4L_NO_LIMIT ||
+		  w->copied <= w->opt.copy_budget_blocks);
+	steps = e4l_plan_steps(p, &n);
+	for (i = 0; i < n; i++) {
+		const struct file *f = &w->file[steps[i].ino - 1];
+
+		CHECK(!w->opt.may_move || is_odd(steps[i].ino, NULL, 0, NULL) ||
+		      fragments_of(f) < f->most_fragments);
+	}
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
+/* Stopped anywhere, and with small transactions, all is whole. */
+START_TEST(makes_room_step_by_step)
+{
+	struct rereader r;
+	struct e4l_plan *p;
+	struct world *w;
+	size_t n;
+
+	srandom(_i);
+	w = settled_world(_i, &r);
+	if (_i % 2)
+		w->opt.geo.txn_blocks = 9 + random() % 30;
+	else
+		limit_room(w);
+	p = make_plan(w);
+	e4l_plan_steps(p, &n);
+	carry_out_some(w, p, n ? random() % n : 0);
+	check_map(w);
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
 /* Two files that claim the same blocks would give them back twice. */
 START_TEST(refuses_shared_blocks)
 {
@@ -1677,6 +1917,9 @@ int main(void)
 	tcase_add_test(tc, joins_many_small_files);
 	tcase_add_test(tc, knows_what_to_leave_alone);
 	tcase_add_loop_test(tc, does_not_move_misaligned_blocks, 0, 5);
+	tcase_add_loop_test(tc, makes_room, 0, 400);
+	tcase_add_loop_test(tc, makes_room_within_limits, 0, 400);
+	tcase_add_loop_test(tc, makes_room_step_by_step, 0, 200);
 	tcase_add_test(tc, refuses_shared_blocks);
 	tcase_add_loop_test(tc, remembers_what_was_forgotten, 0, 200);
 	tcase_add_loop_test(tc, believes_no_other_extents, 0, 100);

@@ -8,6 +8,7 @@
 #include "e4layout/plan/join.h"
 #include "e4layout/plan/keep.h"
 #include "e4layout/plan/runs.h"
+#include "e4layout/plan/window.h"
 #include "unit.h"
 
 /* ---------------------------------------------------------------------- runs */
@@ -364,6 +365,107 @@ START_TEST(keeps_extents)
 }
 END_TEST
 
+/* ------------------------------------------------------------------- windows */
+
+/* A disk of free clusters, of what can be moved, and of what cannot. */
+struct crowd {
+	struct e4l_geometry geo;
+	struct e4l_draft draft;
+	struct e4l_movables list;
+	struct e4l_crowd crowd;
+	uint64_t clusters;
+	int *run;			/* of each: number + 1; 0: free; -1 */
+	uint64_t *len;			/* of each run */
+};
+
+static struct crowd *random_crowd(void)
+{
+	struct crowd *c = calloc(1, sizeof(*c));
+	uint64_t at = 0, n, i;
+	int kind;
+
+	c->clusters = 50 + random() % 400;
+	c->run = calloc(c->clusters, sizeof(*c->run));
+	c->len = calloc(c->clusters, sizeof(*c->len));
+	c->geo.cluster_blocks = random() % 2 ? 1 : 4;
+	c->draft.disk.geo = &c->geo;
+	c->draft.disk.space = e4l_space_new();
+	c->list.most = SIZE_MAX;
+	c->crowd = (struct e4l_crowd) {
+		.movables = &c->list, .draft = &c->draft,
+		.longest = random() % 3 ? 10 : UINT64_MAX,
+	};
+	for (; at < c->clusters; at += n) {
+		struct e4l_extent ex = { .pblk = at * c->geo.cluster_blocks };
+		bool added;
+
+		n = 1 + random() % (random() % 3 ? 5 : 20);
+		n = n < c->clusters - at ? n : c->clusters - at;
+		kind = random() % 20 ? random() % 4 : -1;
+		ex.len = n * c->geo.cluster_blocks -
+			 random() % c->geo.cluster_blocks;
+		if (kind > 0)
+			ck_assert(!e4l_movables_add(&c->list, 12, &ex, 1,
+						    c->geo.cluster_blocks,
+						    &added) && added);
+		if (!kind)
+			ck_assert(!e4l_space_add(c->draft.disk.space, at, n));
+		for (i = at; i < at + n; i++) {
+			c->run[i] = kind > 0 ? (int)c->list.n : kind;
+			c->len[i] = n;
+			if (kind > 0 && n > c->crowd.longest)
+				c->run[i] = -1;
+		}
+	}
+	ck_assert(!e4l_movables_renew(&c->list, &c->draft));
+	return c;
+}
+
+/* What it costs to have @len clusters at @at, or UINT64_MAX. */
+static uint64_t cost_of(const struct crowd *c, uint64_t at, uint64_t len)
+{
+	uint64_t cost = len, i;
+
+	for (i = at; i < at + len; i++) {
+		if (c->run[i] < 0)
+			return UINT64_MAX;
+		if (c->run[i] && (i == at || c->run[i] != c->run[i - 1]))
+			cost += c->len[i];
+	}
+	return cost;
+}
+
+/* The first is the cheapest there is, and all cost what they say. */
+START_TEST(finds_the_cheapest_window)
+{
+	struct e4l_windows ws = { 0 };
+	struct crowd *c;
+	uint64_t len, at, best = UINT64_MAX;
+	size_t i;
+
+	srandom(_i);
+	c = random_crowd();
+	len = 1 + random() % 40;
+	ck_assert_int_eq(e4l_windows_find(&c->crowd, len, &ws), 0);
+	for (at = 0; at + len <= c->clusters; at++)
+		if (cost_of(c, at, len) < best)
+			best = cost_of(c, at, len);
+	ck_assert(!ws.n == (best == UINT64_MAX));
+	for (i = 0; i < ws.n; i++) {
+		ck_assert_uint_eq(ws.v[i].cost,
+				  cost_of(c, ws.v[i].run.start, len));
+		ck_assert_uint_eq(ws.v[i].run.len, len);
+		ck_assert_uint_ge(ws.v[i].cost, i ? ws.v[i - 1].cost : best);
+	}
+	ck_assert(!ws.n || ws.v[0].cost == best);
+	e4l_space_free(c->draft.disk.space);
+	free(c->list.v);
+	free(c->run);
+	free(c->len);
+	free(c);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("plan_layers");
@@ -373,6 +475,7 @@ int main(void)
 	tcase_add_loop_test(tc, joins_fragments, 0, 400);
 	tcase_add_loop_test(tc, counts_what_a_transaction_holds, 0, 200);
 	tcase_add_loop_test(tc, keeps_extents, 0, 30);
+	tcase_add_loop_test(tc, finds_the_cheapest_window, 0, 300);
 	suite_add_tcase(suite, tc);
 	return unit_main(suite);
 }

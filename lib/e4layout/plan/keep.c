@@ -101,6 +101,24 @@ static bool get_cached(struct e4l_keep *k, ext2_ino_t ino,
 	return n == kept->n_packed;
 }
 
+errcode_t e4l_keep_read(struct e4l_keep *k, ext2_ino_t ino,
+			struct e4l_extent **ex, size_t *n)
+{
+	errcode_t err;
+
+	*ex = NULL;
+	*n = 0;
+	k->files_reread++;
+	err = k->reread(ino, ex, n, k->priv);
+	if (!err && !e4l_well_formed(*ex, *n))
+		err = E4L_ET_CHANGED;
+	if (!err)
+		return 0;
+	free(*ex);
+	*ex = NULL;
+	return err;
+}
+
 /*
  * Files are gone through in turns, so that each would be forgotten before its
  * turn came again if what is read again were kept at the cost of others.
@@ -109,14 +127,12 @@ static errcode_t read_again(struct e4l_keep *k, ext2_ino_t ino,
 			    const struct e4l_kept *kept,
 			    struct e4l_extent **ex)
 {
-	size_t n = 0;
+	size_t n;
 	errcode_t err;
 
-	*ex = NULL;
-	k->files_reread++;
 	e4l_es_forget(k->cache, ino);
-	err = k->reread(ino, ex, &n, k->priv);
-	if (!err && (!e4l_well_formed(*ex, n) || sum_of(*ex, n) != kept->sum ||
+	err = e4l_keep_read(k, ino, ex, &n);
+	if (!err && (sum_of(*ex, n) != kept->sum ||
 		     e4l_pack(*ex, n, *ex) != kept->n_packed))
 		err = E4L_ET_CHANGED;
 	/* a hole before each, and the last */

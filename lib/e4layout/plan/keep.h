@@ -35,4 +35,11 @@ errcode_t e4l_keep_put(struct e4l_keep *k, ext2_ino_t ino,
 errcode_t e4l_keep_get(struct e4l_keep *k, ext2_ino_t ino,
 		       const struct e4l_kept *kept, struct e4l_extent **ex);
 
+/*
+ * Those of a file that was not kept, as they are read now.  Errors: what
+ * reading says; E4L_ET_CHANGED: they are not in order.
+ */
+errcode_t e4l_keep_read(struct e4l_keep *k, ext2_ino_t ino,
+			struct e4l_extent **ex, size_t *n);
+
 #endif

@@ -178,3 +178,15 @@ errcode_t e4l_move_file(const struct e4l_disk *disk, struct e4l_mover *mover,
 	free(m->new.v);
 	return err;
 }
+
+errcode_t e4l_move_to(const struct e4l_disk *disk, struct e4l_mover *mover,
+		      struct e4l_steps *steps)
+{
+	struct e4l_step step;
+	errcode_t err = make_whole(disk, &mover->m, &step);
+
+	if (!err)
+		return fit(disk, mover, &step, steps);
+	e4l_step_free(&step);
+	return err;
+}

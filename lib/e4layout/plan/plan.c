@@ -11,11 +11,14 @@
 #include "draft.h"
 #include "move.h"
 #include "pack.h"
+#include "room.h"
 #include "runs.h"
 
 struct e4l_plan {
 	struct e4l_plan_options opt;	/* budgets are what is left of them */
 	struct e4l_draft draft;
+	struct e4l_room room;
+	bool makes_room;		/* some file may be moved for it */
 	struct e4l_left *left;
 	size_t n_left;
 };
@@ -43,6 +46,7 @@ static uint64_t long_clusters(const struct e4l_plan *p)
 
 static errcode_t begin_draft(struct e4l_plan *p)
 {
+	uint64_t unit = p->opt.long_run_blocks ? long_clusters(p) : UINT64_MAX;
 	struct e4l_draft *d = &p->draft;
 	errcode_t err = 0;
 
@@ -58,8 +62,16 @@ static errcode_t begin_draft(struct e4l_plan *p)
 		return ENOMEM;
 	if (!p->opt.cache)
 		err = e4l_es_new(E4L_NO_LIMIT, &d->keep.cache);
-	return err || !p->opt.long_run_blocks ? err :
-	       e4l_space_count(d->disk.space, long_clusters(p));
+	return err ? err : e4l_space_count(d->disk.space, unit);
+}
+
+static struct e4l_room begin_room(const struct e4l_plan_options *opt)
+{
+	return (struct e4l_room) {
+		.may_move = opt->may_move, .priv = opt->priv,
+		.movables.most = opt->room_bytes ? opt->room_bytes /
+				 sizeof(struct e4l_movable) : SIZE_MAX,
+	};
 }
 
 errcode_t e4l_plan_new(const struct e4l_plan_options *options,
@@ -79,6 +91,7 @@ errcode_t e4l_plan_new(const struct e4l_plan_options *options,
 	p->opt = *options;
 	if (p->opt.zeroout_max_blocks > E4L_UNWRITTEN_MAX_BLOCKS)
 		p->opt.zeroout_max_blocks = E4L_UNWRITTEN_MAX_BLOCKS;
+	p->room = begin_room(options);
 	err = begin_draft(p);
 	if (err)
 		e4l_plan_free(p);
@@ -94,6 +107,7 @@ void e4l_plan_free(struct e4l_plan *p)
 	e4l_draft_free(&p->draft);
 	if (!p->opt.cache)
 		e4l_es_free(p->draft.keep.cache);
+	free(p->room.movables.v);
 	free(p->left);
 	free(p);
 }
@@ -122,24 +136,11 @@ static errcode_t copy_tree(struct e4l_file *f,
 	return 0;
 }
 
-errcode_t e4l_plan_add_file(struct e4l_plan *p,
-			    const struct e4l_plan_file *file)
+static errcode_t weigh_file(const struct e4l_plan *p,
+			    const struct e4l_plan_file *file, struct e4l_file *f)
 {
-	struct e4l_draft *d = &p->draft;
-	struct e4l_file *f;
 	errcode_t err;
 
-	if (file->allowed & ~(E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT |
-			      E4L_PLAN_MOVE) || E4L_HAS_UNKNOWN(file))
-		return E4L_ET_OPTION;
-	if (!e4l_well_formed(file->extents, file->n_extents) ||
-	    file->n_tree < e4l_ideal_tree_blocks(file->n_extents,
-						 p->opt.geo.blocksize))
-		return E4L_ET_BAD_ARGUMENT;
-	err = e4l_grow(&d->files, d->n_files, sizeof(*d->files));
-	if (err)
-		return err;
-	f = &d->files[d->n_files];
 	*f = (struct e4l_file) {
 		.ino = file->ino, .goal = file->goal, .n_tree = file->n_tree,
 		.rules = {
@@ -149,20 +150,75 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
 		},
 	};
 	err = e4l_weigh(&f->rules, file->extents, file->n_extents, &f->w);
-	if (err == E4L_ET_BAD_ARGUMENT) {
-		f->rules.allowed &= ~E4L_PLAN_MOVE;
-		f->left[E4L_LEFT_MISALIGNED] = f->w.fragments - 1;
-		err = 0;
-	}
-	if (err || !(f->w.excess || f->w.n_zero || e4l_is_loose(d, f) ||
-		     f->left[E4L_LEFT_MISALIGNED]))
+	if (err != E4L_ET_BAD_ARGUMENT)
 		return err;
-	err = copy_tree(f, file);
+	f->rules.allowed &= ~(E4L_PLAN_MOVE | E4L_PLAN_ROOM);
+	f->left[E4L_LEFT_MISALIGNED] = f->w.fragments - 1;
+	return 0;
+}
+
+/*
+ * A file that nothing can be gained from may be moved to make room: *@done if
+ * no more is to be kept of it than its place, or nothing.
+ */
+static errcode_t keep_place(struct e4l_plan *p, struct e4l_file *f,
+			    const struct e4l_plan_file *file, bool *done)
+{
+	struct e4l_movables *list = &p->room.movables;
+	errcode_t err = 0;
+
+	*done = !(f->rules.allowed & E4L_PLAN_ROOM) || !file->n_extents ||
+		list->n >= list->most;
+	if (!*done && !f->n_tree)
+		err = e4l_movables_add(list, f->ino, file->extents,
+				       file->n_extents,
+				       p->opt.geo.cluster_blocks, done);
+	if (err != E4L_ET_BAD_ARGUMENT)
+		return err;
+	*done = true;
+	return 0;
+}
+
+static errcode_t keep_file(struct e4l_plan *p, struct e4l_file *f,
+			   const struct e4l_plan_file *file)
+{
+	struct e4l_draft *d = &p->draft;
+	errcode_t err = copy_tree(f, file);
+
 	if (err)
 		return err;
 	d->n_files++;
 	return e4l_keep_put(&d->keep, f->ino, file->extents, file->n_extents,
 			    &f->kept);
+}
+
+errcode_t e4l_plan_add_file(struct e4l_plan *p,
+			    const struct e4l_plan_file *file)
+{
+	struct e4l_draft *d = &p->draft;
+	struct e4l_file *f;
+	bool done = false;
+	errcode_t err;
+
+	if (file->allowed & ~(E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT |
+			      E4L_PLAN_MOVE | E4L_PLAN_ROOM) ||
+	    E4L_HAS_UNKNOWN(file))
+		return E4L_ET_OPTION;
+	if (!e4l_well_formed(file->extents, file->n_extents) ||
+	    file->n_tree < e4l_ideal_tree_blocks(file->n_extents,
+						 p->opt.geo.blocksize) ||
+	    (file->allowed & E4L_PLAN_ROOM && !p->opt.reread))
+		return E4L_ET_BAD_ARGUMENT;
+	err = e4l_grow(&d->files, d->n_files, sizeof(*d->files));
+	if (err)
+		return err;
+	f = &d->files[d->n_files];
+	err = weigh_file(p, file, f);
+	p->makes_room |= f->rules.allowed & E4L_PLAN_ROOM;
+	if (!err && !f->w.excess && !f->w.n_zero && !e4l_is_loose(d, f) &&
+	    !f->left[E4L_LEFT_MISALIGNED])
+		err = keep_place(p, f, file, &done);
+	return err || done ? err : keep_file(p, f, file);
 }
 
 static errcode_t add_left(struct e4l_plan *p, const struct e4l_file *f,
@@ -361,6 +417,44 @@ static errcode_t move_all(struct e4l_plan *p, bool *changed)
 	}
 }
 
+/* --------------------------------------------------------------------- room */
+
+/* Makes room for what is still in fragments, if that is asked for. */
+static errcode_t room_pass(struct e4l_plan *p, bool *made)
+{
+	struct e4l_draft *d = &p->draft;
+	struct e4l_file **order = NULL;
+	size_t *files = NULL, n, i;
+	errcode_t err;
+
+	if (!p->makes_room)
+		return 0;
+	err = move_order(p, &order, &n);
+	if (!err)
+		files = calloc(n + 1, sizeof(*files));
+	if (!err && !files)
+		err = ENOMEM;
+	/* new files of the draft may move all of them in memory */
+	for (i = 0; i < n && !err; i++)
+		files[i] = order[i] - d->files;
+	free(order);
+	if (!err && n)
+		err = e4l_room_begin(&p->room, d);
+	for (i = 0; i < n && !err; i++) {
+		err = p->opt.go_on ? p->opt.go_on(p->opt.priv) : 0;
+		if (!err)
+			err = e4l_room_make(&p->room, d, files[i],
+					    &p->opt.copy_budget_blocks, made);
+	}
+	free(files);
+	return err;
+}
+
+void e4l_plan_room(const struct e4l_plan *p, struct e4l_plan_room *ret)
+{
+	e4l_copy_out(ret, &p->room.made);
+}
+
 /* -------------------------------------------------------------------- steps */
 
 /* A step and what its file's steps of the batch, which are neighbours, gain. */
@@ -436,12 +530,15 @@ errcode_t e4l_plan_make(struct e4l_plan *p)
 	d->in_long = e4l_space_in_long(d->disk.space);
 	if (d->in_long > kept)
 		d->in_long = kept;
+	p->room.free_runs = e4l_space_runs(d->disk.space);
 	do {
 		changed = false;
 		err = move_all(p, &changed);
 		if (!err)
 			err = e4l_pack_files(d, &p->opt.zeroout_budget_blocks,
 					     &changed);
+		if (!err && !changed)
+			err = room_pass(p, &changed);
 	} while (changed && !err);
 	if (!err)
 		err = list_all_left(p);

@@ -25,6 +25,7 @@ struct e4l_space {
 	struct e4l_run *given;		/* not free before the next commit */
 	size_t n_given;
 	uint64_t unit, in_long;		/* see e4l_space_in_long() */
+	uint64_t runs;
 	struct e4l_space *later;	/* with what was given; or NULL */
 };
 
@@ -135,6 +136,7 @@ static void link_node(struct e4l_space *s, struct node *n)
 {
 	enum order o;
 
+	s->runs++;
 	s->in_long += in_long(s, n);
 	for (o = 0; o < orders_of(s); o++)
 		insert(&s->root[o], n, o);
@@ -144,6 +146,7 @@ static void unlink_node(struct e4l_space *s, struct node *n)
 {
 	enum order o;
 
+	s->runs--;
 	s->in_long -= in_long(s, n);
 	for (o = 0; o < orders_of(s); o++)
 		erase(&s->root[o], n, o);
@@ -234,6 +237,11 @@ errcode_t e4l_space_count(struct e4l_space *s, uint64_t unit)
 uint64_t e4l_space_in_long(const struct e4l_space *s)
 {
 	return s->later ? s->later->in_long : 0;
+}
+
+uint64_t e4l_space_runs(const struct e4l_space *s)
+{
+	return s->later ? s->later->runs : 0;
 }
 
 static errcode_t add_run(struct e4l_space *s, uint64_t start, uint64_t len)
@@ -432,6 +440,28 @@ uint64_t e4l_space_largest_below(const struct e4l_space *s, uint64_t len,
 		return 0;
 	*start = best->start;
 	return best->len;
+}
+
+static size_t list(const struct node *n, uint64_t at, struct e4l_run *runs,
+		   size_t max)
+{
+	size_t found = 0;
+
+	if (!n || !max)
+		return 0;
+	if (n->start >= at) {
+		found = list(n->kid[BY_PLACE][0], at, runs, max);
+		if (found == max)
+			return found;
+		runs[found++] = (struct e4l_run) { n->start, n->len };
+	}
+	return found + list(n->kid[BY_PLACE][1], at, runs + found, max - found);
+}
+
+size_t e4l_space_list(const struct e4l_space *s, uint64_t at,
+		      struct e4l_run *runs, size_t max)
+{
+	return list(s->root[BY_PLACE], at, runs, max);
 }
 
 uint64_t e4l_space_after(const struct e4l_space *s, uint64_t at)

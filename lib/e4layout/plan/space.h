@@ -21,8 +21,8 @@ struct e4l_run {
 /* All return NULL or ENOMEM when memory is short. */
 struct e4l_space *e4l_space_new(void);
 /*
- * Counts what is free in runs of @unit and more from now on: see
- * e4l_space_in_long().  Nothing may be free yet.
+ * Counts runs, and what is free in those of @unit and more, from now on: see
+ * e4l_space_in_long() and e4l_space_runs().  Nothing may be free yet.
  */
 errcode_t e4l_space_count(struct e4l_space *s, uint64_t unit);
 /* NULL is allowed. */
@@ -49,13 +49,15 @@ errcode_t e4l_space_take(struct e4l_space *s, uint64_t start, uint64_t len);
 errcode_t e4l_space_give(struct e4l_space *s, uint64_t start, uint64_t len);
 errcode_t e4l_space_commit(struct e4l_space *s);
 
-/* For e4l_space_in_long() alone: a run is given, or not given after all. */
+/* For these two questions alone: a run is given, or not given after all. */
 errcode_t e4l_space_try_give(struct e4l_space *s, uint64_t start, uint64_t len);
 errcode_t e4l_space_untry_give(struct e4l_space *s, uint64_t start,
 			       uint64_t len);
 
 /* What will be in long runs once all that was given is free. */
 uint64_t e4l_space_in_long(const struct e4l_space *s);
+/* How many runs there will be then. */
+uint64_t e4l_space_runs(const struct e4l_space *s);
 
 /*
  * Finds @len units in one run: the tightest of 32 fits that begin in @near or,
@@ -70,6 +72,13 @@ uint64_t e4l_space_largest(const struct e4l_space *s, uint64_t *start);
 /* The same of the runs that are shorter than @len. */
 uint64_t e4l_space_largest_below(const struct e4l_space *s, uint64_t len,
 				 uint64_t *start);
+
+/*
+ * The first runs, @max at most, that begin at @at or behind it, by place.
+ * Returns how many.
+ */
+size_t e4l_space_list(const struct e4l_space *s, uint64_t at,
+		      struct e4l_run *runs, size_t max);
 
 /* How many units are free from @at on, and right before @at. */
 uint64_t e4l_space_after(const struct e4l_space *s, uint64_t at);

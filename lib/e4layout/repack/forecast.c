@@ -14,8 +14,8 @@
 #include "e4layout/plan/runs.h"
 
 #define KNOWN_FLAGS (E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT | E4L_PLAN_MOVE | \
-		     E4L_REPACK_DIRS | E4L_REPACK_MOVE_IMMUTABLE | \
-		     E4L_REPACK_MOVE_SWAP)
+		     E4L_PLAN_ROOM | E4L_REPACK_DIRS | \
+		     E4L_REPACK_MOVE_IMMUTABLE | E4L_REPACK_MOVE_SWAP)
 
 /* A long free run, and how much of the filesystem such runs should make up. */
 #define LONG_RUN_BYTES	(1u << 20)
@@ -93,6 +93,21 @@ static const char *reason_of_swap(struct e4l_forecast *f, uint64_t size_bytes)
 	return NULL;
 }
 
+/* Asked of what is in the way, few of which were read when they were scanned. */
+static bool may_move(ext2_ino_t ino, const struct e4l_extent *extents, size_t n,
+		     void *priv)
+{
+	struct e4l_forecast *f = priv;
+	const struct e4l_extent *last = &extents[n - 1];
+
+	if (f->opt->flags & E4L_REPACK_MOVE_SWAP)
+		return true;
+	f->extents = extents;
+	f->n_extents = n;
+	return !reason_of_swap(f, ((uint64_t)last->lblk + last->len) *
+				  f->e->fs->blocksize);
+}
+
 /* Why the file is left alone, or NULL; *@allowed: what may be done to it. */
 static const char *reason_to_keep(struct e4l_forecast *f,
 				  const struct e4l_piece *p,
@@ -101,14 +116,14 @@ static const char *reason_to_keep(struct e4l_forecast *f,
 	const struct e4l_repack_options *opt = f->opt;
 
 	*allowed = opt->flags & (E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT |
-				 E4L_PLAN_MOVE);
+				 E4L_PLAN_MOVE | E4L_PLAN_ROOM);
 	if (opt->exclude && ext2fs_test_inode_bitmap2(opt->exclude, p->ino))
 		return "excluded";
 	if (p->map == E4L_MAP_INDIRECT)
 		return "indirect-mapped";
 	if (LINUX_S_ISDIR(p->inode->i_mode))
-		*allowed = opt->flags & E4L_REPACK_DIRS ?
-			   E4L_PLAN_MERGE | E4L_PLAN_MOVE : 0;
+		*allowed = opt->flags & E4L_REPACK_DIRS ? E4L_PLAN_MERGE |
+			   E4L_PLAN_MOVE | (*allowed & E4L_PLAN_ROOM) : 0;
 	if (p->inode->i_flags & EXT4_ENCRYPT_FL)
 		*allowed &= ~E4L_PLAN_ZEROOUT;
 	if (!(opt->flags & E4L_REPACK_MOVE_IMMUTABLE) &&
@@ -211,6 +226,20 @@ static void skip_what_is_not_asked(struct e4l_forecast *f,
 			  s.behind_end);
 }
 
+/*
+ * What was not asked for only makes room.  Where that would pack it as well, it
+ * stays, since it is not among what was counted.
+ */
+static errcode_t offer_place(struct e4l_forecast *f, const struct e4l_piece *p)
+{
+	unsigned int allowed;
+
+	if (!(f->opt->flags & E4L_PLAN_ROOM) || f->score->mergeable ||
+	    p->map != E4L_MAP_EXTENTS || reason_to_keep(f, p, &allowed))
+		return 0;
+	return offer(f, p, allowed & E4L_PLAN_ROOM);
+}
+
 /* All of an inode has come. */
 static errcode_t end_inode(struct e4l_forecast *f, const struct e4l_piece *p)
 {
@@ -219,9 +248,10 @@ static errcode_t end_inode(struct e4l_forecast *f, const struct e4l_piece *p)
 	unsigned int allowed;
 	const char *why;
 
-	if (is_reserved(f->e->fs->super, p->ino) ||
-	    (f->opt->only && !ext2fs_test_inode_bitmap2(f->opt->only, p->ino)))
+	if (is_reserved(f->e->fs->super, p->ino))
 		return 0;
+	if (f->opt->only && !ext2fs_test_inode_bitmap2(f->opt->only, p->ino))
+		return offer_place(f, p);
 	why = reason_to_keep(f, p, &allowed);
 	f->result->extents_before += score->extents;
 	f->result->fragments_before += score->fragments;
@@ -232,7 +262,7 @@ static errcode_t end_inode(struct e4l_forecast *f, const struct e4l_piece *p)
 		return 0;
 	skip_what_is_not_asked(f, p, allowed);
 	if (excess + score->splits < f->opt->min_excess)
-		return 0;
+		allowed &= E4L_PLAN_ROOM;
 	return offer(f, p, allowed);
 }
 
@@ -339,6 +369,13 @@ static errcode_t damaged_since(const struct e4l_damage *d, void *priv)
 			error_message(d->why), d->ino, d->blk);
 }
 
+static errcode_t go_on(void *priv)
+{
+	const struct e4l_repack_options *opt = ((struct e4l_forecast *)priv)->opt;
+
+	return opt->stop && opt->stop(false, opt->priv) ? E4L_ET_INTERRUPTED : 0;
+}
+
 static errcode_t reread(ext2_ino_t ino, struct e4l_extent **extents, size_t *n,
 			void *priv)
 {
@@ -349,8 +386,9 @@ static errcode_t reread(ext2_ino_t ino, struct e4l_extent **extents, size_t *n,
 	struct extents x = { .f = f };
 	errcode_t err;
 
-	if (f->opt->stop && f->opt->stop(false, f->opt->priv))
-		return E4L_ET_INTERRUPTED;
+	err = go_on(f);
+	if (err)
+		return err;
 	f->again = ino;
 	err = e4l_scan_inode(f->e, ino, &ops, &x);
 	*extents = x.v;
@@ -372,6 +410,10 @@ static const char *const left_reasons[] = {
 	[E4L_LEFT_ZEROOUT_BUDGET] = "the budget of bytes to zero is used up",
 	[E4L_LEFT_MISALIGNED] = "its blocks are not aligned with clusters",
 	[E4L_LEFT_TXN] = "too large for the journal",
+	[E4L_LEFT_CROWDED] = "no room can be made: what is in the way cannot "
+			     "move, or there is no free run for it",
+	[E4L_LEFT_FREE_RUNS] = "making room would leave more, shorter free "
+			       "runs",
 };
 
 static void skip_left(struct e4l_forecast *f)
@@ -379,9 +421,13 @@ static void skip_left(struct e4l_forecast *f)
 	const struct e4l_left *left;
 	size_t n;
 
-	for (left = e4l_plan_left(f->plan, &n); n; n--, left++)
+	for (left = e4l_plan_left(f->plan, &n); n; n--, left++) {
+		if (left->why == E4L_LEFT_NO_ROOM ||
+		    left->why == E4L_LEFT_LONG_RUNS)
+			f->result->no_room_extents += left->extents;
 		e4l_forecast_skip(f, left->ino, left_reasons[left->why],
 				  left->extents);
+	}
 	f->result->longest_free_blocks = e4l_plan_longest(f->plan);
 }
 
@@ -391,6 +437,7 @@ static errcode_t sum_up(struct e4l_forecast *f)
 	struct e4l_repack_result *result = f->result;
 	unsigned int bs = f->e->fs->blocksize;
 	const struct e4l_step *steps;
+	struct e4l_plan_room room;
 	size_t n, i;
 
 	steps = e4l_plan_steps(f->plan, &n);
@@ -398,6 +445,11 @@ static errcode_t sum_up(struct e4l_forecast *f)
 		result->planned_copy_blocks += steps[i].bytes_to_copy / bs;
 		result->planned_zero_blocks += steps[i].bytes_to_zero / bs;
 	}
+	e4l_plan_room(f->plan, &room);
+	result->room_runs = room.runs;
+	result->room_fragments = room.fragments_saved;
+	result->room_files = room.files_away;
+	result->room_blocks = room.blocks_away;
 	e4l_forecast_total(f, steps, n);
 	return e4l_forecast_files(steps, n, &result->files_planned);
 }
@@ -445,6 +497,9 @@ static void set_options(struct e4l_forecast *f)
 	plan->copy_budget_blocks = f->opt->copy_budget_blocks;
 	plan->cache = f->opt->cache;
 	plan->reread = reread;
+	plan->may_move = may_move;
+	plan->go_on = go_on;
+	plan->room_bytes = f->opt->room_bytes;
 	plan->priv = f;
 	keep_long_runs(plan, f->e->fs);
 	cut_moves(plan, f->opt->part_blocks);
