@@ -4,6 +4,7 @@
  * directory of one block is linear; a larger one is an htree with full leaves.
  */
 #include "config.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -75,6 +76,41 @@ static struct e4l_dir_builder builder(const struct children *c)
 	};
 }
 
+/* From so many blocks on, a shape is worth keeping: it is asked for again. */
+#define KEPT_BLOCKS	128
+
+static const struct e4l_dir_shape *find_shape(const struct e4l_populate *p,
+					      uint32_t node)
+{
+	size_t i;
+
+	if (p->t->nodes.v[node].size < (uint64_t)KEPT_BLOCKS * p->bs)
+		return NULL;
+	for (i = 0; i < p->shapes.n; i++)
+		if (p->shapes.v[i].node == node)
+			return &p->shapes.v[i].shape;
+	return NULL;
+}
+
+/* Takes over @s. */
+static errcode_t keep_shape(struct e4l_populate *p, uint32_t node,
+			    const struct e4l_dir_shape *s)
+{
+	if (s->blocks < KEPT_BLOCKS || vec_room(&p->shapes, 1)) {
+		free(s->start);
+		return s->blocks < KEPT_BLOCKS ? 0 : ENOMEM;
+	}
+	p->shapes.v[p->shapes.n++] = (struct kept_shape) { node, *s };
+	return 0;
+}
+
+void e4l_pop_free_shapes(struct e4l_populate *p)
+{
+	while (p->shapes.n)
+		free(p->shapes.v[--p->shapes.n].shape.start);
+	free(p->shapes.v);
+}
+
 errcode_t e4l_pop_size_dir(struct e4l_populate *p, struct node *n)
 {
 	struct children c = { .p = p, .dir = n };
@@ -90,8 +126,10 @@ errcode_t e4l_pop_size_dir(struct e4l_populate *p, struct node *n)
 		err = e4l_dir_shape(&b, n->flags & NODE_INDEXED, &s);
 		if (err)
 			return err;
-		free(s.start);
 		n->size = (uint64_t)s.blocks * p->bs;
+		err = keep_shape(p, n - p->t->nodes.v, &s);
+		if (err)
+			return err;
 	}
 	if (n == &p->t->nodes.v[p->lost_found] && !(n->flags & NODE_INDEXED) &&
 	    n->size < (uint64_t)p->lost_found_blocks * p->bs)
@@ -128,16 +166,18 @@ errcode_t e4l_pop_fill_dir(struct e4l_populate *p, uint32_t id, uint32_t first,
 	const struct node *dir = &p->t->nodes.v[id];
 	struct children c = { .p = p, .dir = dir };
 	struct e4l_dir_builder b = builder(&c);
-	struct e4l_dir_shape s;
+	const struct e4l_dir_shape *kept = find_shape(p, id);
+	struct e4l_dir_shape s = { 0 };
+	errcode_t err = 0;
 	uint32_t i;
-	errcode_t err;
 
-	err = e4l_dir_shape(&b, dir->flags & NODE_INDEXED, &s);
+	if (!kept)
+		err = e4l_dir_shape(&b, dir->flags & NODE_INDEXED, &s);
 	if (err)
 		return err;
 	memset(buf, 0, (size_t)len * p->bs);
 	for (i = 0; i < len; i++, buf += p->bs)
-		e4l_dir_put_block(&b, &s, first + i, buf);
+		e4l_dir_put_block(&b, kept ? kept : &s, first + i, buf);
 	free(s.start);
 	return 0;
 }

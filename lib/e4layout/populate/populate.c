@@ -372,6 +372,7 @@ void e4l_populate_free(struct e4l_populate *p)
 	restore_tree(p);
 	for (i = 0; i < p->blobs.n; i++)
 		free(p->blobs.v[i].owned);
+	e4l_pop_free_shapes(p);
 	free(p->order);
 	free(p->dirs.v);
 	free(p->by_ino);

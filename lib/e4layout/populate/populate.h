@@ -18,6 +18,7 @@
 #define E4L_POPULATE_H
 
 #include <e4layout/populate.h>
+#include "e4layout/format/dir_build.h"
 #include "tree.h"
 
 /* What a stretch of blocks in the image holds. */
@@ -62,6 +63,12 @@ struct free_run {
 	uint64_t start;		/* where it began */
 };
 
+/* How a directory is divided that is written in several parts. */
+struct kept_shape {
+	uint32_t node;
+	struct e4l_dir_shape shape;
+};
+
 struct e4l_populate {
 	struct e4l *e;
 	ext2_filsys fs;
@@ -79,6 +86,7 @@ struct e4l_populate {
 
 	uint32_t *order;		/* children, directory by directory */
 	VEC(uint32_t) dirs;		/* in the order of the walk */
+	VEC(struct kept_shape) shapes;	/* of large directories */
 	uint32_t *by_ino;		/* node of each inode */
 	ext2_ino_t max_ino;
 	uint8_t *old;			/* [inode]: in use before */
@@ -127,6 +135,7 @@ errcode_t e4l_pop_place_blob(struct e4l_populate *p, uint32_t id);
 errcode_t e4l_pop_commit_blocks(struct e4l_populate *p);
 
 /* pop_dir.c */
+void e4l_pop_free_shapes(struct e4l_populate *p);
 errcode_t e4l_pop_size_dir(struct e4l_populate *p, struct node *n);
 errcode_t e4l_pop_fill_dir(struct e4l_populate *p, uint32_t id, uint32_t first,
 			   uint32_t len, char *buf);
