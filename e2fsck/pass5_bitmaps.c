@@ -35,7 +35,7 @@ static bool get_bit(const uint8_t *map, uint32_t i)
 
 static uint32_t count_zeroes(const uint8_t *map, uint32_t bits)
 {
-	return bits - e4l_bits_count(map, 0, bits - 1, NULL);
+	return bits ? bits - e4l_bits_count(map, 0, bits - 1, NULL) : 0;
 }
 
 /*
@@ -72,7 +72,7 @@ static bool is_padded(const uint8_t *map, uint32_t bit, uint32_t bytes)
 		if (!get_bit(map, bit))
 			return false;
 	bit /= 8;
-	return bit == bytes || (map[bit] == 0xFF &&
+	return bit >= bytes || (map[bit] == 0xFF &&
 				!memcmp(map + bit, map + bit + 1,
 					bytes - bit - 1));
 }

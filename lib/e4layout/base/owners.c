@@ -222,7 +222,8 @@ static void page_bits(const struct page *p, unsigned int first,
 	if (p->dense) {
 		for (i = first; i <= last; i++)
 			if (map_test(p->map, i))
-				e4l_bits_set(bits, to + i - first, to + i - first);
+				e4l_bits_set(bits, to + i - first,
+					     to + i - first);
 		return;
 	}
 	for (i = find_run(p, first); i < p->n && p->runs[i].first <= last;
@@ -236,7 +237,7 @@ static void page_bits(const struct page *p, unsigned int first,
 }
 
 void e4l_owners_bits(const struct e4l_owners *o, uint64_t start, uint32_t n,
-		 uint8_t *bits)
+		     uint8_t *bits)
 {
 	uint32_t to = 0, part;
 
