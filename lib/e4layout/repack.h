@@ -54,10 +54,11 @@ struct e4l_repack_options {
 			 void *priv);
 	/*
 	 * Asked between steps: true ends the work after the transaction.  Asked
-	 * before a file is read again, too: E4L_ET_INTERRUPTED, no plan.  Asked
-	 * @inside a transaction only if that copies and zeroes more than 16
-	 * parts, whenever it has done one or 2 s have passed: true drops it,
-	 * of which nothing but free and unwritten blocks has been written.
+	 * before a file is read again, or room is sought for one, too:
+	 * E4L_ET_INTERRUPTED, no plan.  Asked @inside a transaction only if
+	 * that copies and zeroes more than 16 parts, whenever it has done one or
+	 * 2 s have passed: true drops it, of which nothing but free and
+	 * unwritten blocks has been written.
 	 */
 	bool (*stop)(bool inside, void *priv);
 	/* The plan's part_blocks, as whole clusters; 0: 16 MiB. */
