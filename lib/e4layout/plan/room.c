@@ -259,6 +259,9 @@ static errcode_t read_fresh(struct making *m, const struct e4l_movable *v,
 			.cluster_blocks = m->d->disk.geo->cluster_blocks,
 		},
 	};
+	l->fresh.tree = calloc(1, sizeof(*l->fresh.tree));
+	if (!l->fresh.tree)
+		return ENOMEM;
 	if (v->plain)
 		err = copy_plain(v, l);
 	else
@@ -525,9 +528,6 @@ static errcode_t add_leaving(struct making *m, struct leaving *l)
 		err = e4l_grow(&d->files, d->n_files, sizeof(*d->files));
 		if (err)
 			return err;
-		l->fresh.tree = calloc(1, sizeof(*l->fresh.tree));
-		if (!l->fresh.tree)
-			return ENOMEM;
 		i = d->n_files++;
 		d->files[i] = l->fresh;
 		l->fresh.tree = NULL;
