@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* e4repack: repairs the layout of an ext4 filesystem that is not mounted. */
+/* e4repack: repairs the layout of an ext4 filesystem, mounted or not. */
 #include "config.h"
 #include <errno.h>
 #include <stdio.h>
@@ -56,6 +56,11 @@ static const struct args_option options[] = {
 	{ .name = "max-time", .kind = ARGS_COUNT, .offset = AT(max_seconds),
 	  .value = "SECONDS", .min = 1, .max = UINT32_MAX,
 	  .help = "stop after that time" },
+	{ .name = "rate", .kind = ARGS_SIZE, .offset = AT(rate),
+	  .value = "SIZE", .min = 1, .max = MAX_BYTES,
+	  .help = "mounted: copy and zero at most SIZE a second" },
+	{ .name = "idle", .kind = ARGS_FLAG, .offset = AT(idle),
+	  .help = "mounted: give way to others" },
 	{ .name = "min-excess", .kind = ARGS_COUNT, .offset = AT(min_excess),
 	  .value = "N", .max = UINT32_MAX,
 	  .help = "leave files with fewer extents to save" },
@@ -84,8 +89,9 @@ static const struct args_option options[] = {
 };
 static const struct args_tool tool = {
 	.operands = "TARGET [PATH...]",
-	.purpose = "Repair the layout of an ext4 filesystem that is not "
-		   "mounted, or of the\nfiles and subtrees PATH in it.",
+	.purpose = "Repair the layout of an ext4 filesystem, or of the files "
+		   "and subtrees PATH\nin it; while it is mounted, when TARGET "
+		   "is a directory in it.",
 	.options = options,
 	.n_options = sizeof(options) / sizeof(*options),
 	.min_operands = 1, .max_operands = -1,
@@ -205,6 +211,10 @@ static errcode_t repack(struct e4repack *r)
 	uint64_t mem = mem_bytes(r);
 	errcode_t err = find_zeroout(r, &opt.zeroout_max_blocks);
 
+	if (!err && r->online) {
+		opt.flags &= ~E4L_PLAN_ROOM;
+		return e4repack_online(r, &opt);
+	}
 	/* half for extents, half for where everything is */
 	if (r->only & ONLY_ROOM)
 		opt.room_bytes = mem / 2;
@@ -310,6 +320,9 @@ static void say_failure(const struct e4repack *r, errcode_t err)
 	if (err == E4L_ET_INTERRUPTED)
 		say("%s: stopped before there was a plan: nothing was changed",
 		    name);
+	else if (r->online && err == EROFS)
+		say("%s: is mounted read-only on %s: repair it unmounted", name,
+		    r->target.mount_point);
 	else if (is_damage(err) && r->target.mount_point)
 		say("%s: %s: %s: it is mounted, and was changed meanwhile, or "
 		    "is damaged", name, e4l_detail_text(r->e, what,
@@ -363,8 +376,8 @@ static bool work(struct e4repack *r)
 	r->repairing = (struct repairing) {
 		.e = r->e, .args = &r->args, .interrupt = &r->interrupt,
 		.progress = &r->progress, .start = r->start,
-		.max_seconds = r->max_seconds, .writes = answer_signals,
-		.priv = r,
+		.max_seconds = r->max_seconds,
+		.writes = r->online ? NULL : answer_signals, .priv = r,
 	};
 	if (!r->target.mount_point &&
 	    !verify_before(&r->target, r->e, &r->args, &r->interrupt))
@@ -378,12 +391,12 @@ static bool work(struct e4repack *r)
 		err = e4repack_map(r, true, &r->before);
 	if (!err && r->only & ONLY_MAPS)
 		err = repack(r);
-	if (!err && r->only & ONLY_INDEX && !r->result.stopped)
+	if (!err && r->only & ONLY_INDEX && !r->result.stopped && !r->online)
 		err = compact(r);
 	if (!err && r->only & ONLY_INODES && !r->result.stopped &&
-	    !r->dirs.stopped)
+	    !r->dirs.stopped && !r->online)
 		err = regroup(r);
-	if (!err && !r->dry_run)
+	if (!err && !r->dry_run && !r->online)
 		map_after(r);
 	r->seconds = repairing_seconds(&r->repairing);
 	if (err && !said && !undo_guard_failed())
@@ -459,6 +472,9 @@ static bool report(const struct e4repack *r)
 
 static bool open_target(struct e4repack *r, const char *name)
 {
+	r->online = !r->dry_run && e4repack_is_online(name);
+	if (r->online)
+		return e4repack_open_online(r, name);
 	if (r->dry_run)
 		return target_open_read(&r->target, name, r->args.partition,
 					"cache=off", r->args.quiet);
@@ -482,7 +498,7 @@ static int run(struct e4repack *r, const char *name)
 	block_map_free(r->after);
 	ok &= !r->no_after;
 	ok &= target_close(&r->target);
-	if (ok && r->verify && !r->dry_run)
+	if (ok && r->verify && !r->dry_run && !r->online)
 		ok = verify(name, r->args.partition);
 	return ok ? STATUS_DONE : STATUS_FAILED;
 }
@@ -507,7 +523,7 @@ int main(int argc, char **argv)
 		.only = ONLY_DEFAULT,
 		.zeroout_bytes = NOT_GIVEN,
 		.zeroout_budget.bytes = NOT_GIVEN, .max_copy.bytes = NOT_GIVEN,
-		.max_seconds = NOT_GIVEN, .mem = DEFAULT_MEM,
+		.max_seconds = NOT_GIVEN, .rate = NOT_GIVEN, .mem = DEFAULT_MEM,
 	};
 	int first, status;
 	errcode_t err;

@@ -26,7 +26,8 @@ struct e4repack {
 	/* what was asked for */
 	struct args_common args;	/* must be first: see support/args.h */
 	bool map;
-	bool dry_run, verify, discard, renumber_anyway;
+	bool dry_run, verify, discard, renumber_anyway, idle;
+	uint64_t rate;			/* bytes a second; UINT64_MAX: any */
 	unsigned int only, move;	/* a bit for each word */
 	uint64_t zeroout_bytes;		/* NOT_GIVEN: as the filesystem says */
 	struct units_share zeroout_budget, max_copy;	/* likewise */
@@ -40,6 +41,9 @@ struct e4repack {
 	struct timespec start;
 	struct interrupt interrupt;
 	struct target target;
+	bool online;			/* it is mounted, and is repaired so */
+	uint64_t paced_bytes;		/* written since then */
+	struct timespec paced;
 	struct e4l *e;
 	struct e4l_es_cache *cache;	/* of extents */
 	ext2fs_inode_bitmap only_inodes, exclude_inodes;
@@ -91,6 +95,16 @@ static inline uint64_t e4repack_discarded_bytes(const struct e4repack *r)
  */
 errcode_t e4repack_map(struct e4repack *r, bool progress,
 		       struct block_map **ret);
+
+/* Whether @name is a directory, so that what is mounted there is meant. */
+bool e4repack_is_online(const char *name);
+
+/* Opens what is mounted there; false after saying why not. */
+bool e4repack_open_online(struct e4repack *r, const char *name);
+
+/* e4l_online() with what @opt says and the user asked for. */
+errcode_t e4repack_online(struct e4repack *r,
+			  const struct e4l_repack_options *opt);
 
 /* Prints the report for people. */
 void e4repack_print_text(const struct e4repack *r);

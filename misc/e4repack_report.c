@@ -36,6 +36,11 @@ static void print_head(const struct e4repack *r)
 		       "there is nothing to repair");
 	else if (r->dry_run)
 		printf("the plan; nothing was changed\n");
+	else if (r->online)
+		printf("%s of %s repaired while mounted, %.1f s\n",
+		       NUM(result->files_done),
+		       THINGS(result->files_planned, "file", "files"),
+		       r->seconds);
 	else if (!result->files_planned && !r->dirs.dirs_planned)
 		printf("%s of %s regrouped in %s, %.1f s\n",
 		       NUM(r->inodes.dirs_done),
@@ -107,7 +112,11 @@ static void print_skipped(const struct e4repack *r)
 	if (r->n_skipped)
 		putchar('\n');
 	reasons_print(stdout, &r->reasons, "file", "files", "extent");
-	if (r->n_skipped)
+	if (r->n_skipped && r->online)
+		printf("What is in use, another run may repair; the rest: "
+		       "umount %s; e4repack %s\n", r->target.mount_point,
+		       r->target.e2fs_name);
+	else if (r->n_skipped)
 		printf("The longest free run %s %s\n",
 		       r->dry_run ? "would have" : "has", SIZE(longest));
 	if (r->result.no_room_extents)
@@ -284,10 +293,11 @@ static json_t *inodes_object(const struct e4repack *r)
 bool e4repack_print_json(const struct e4repack *r)
 {
 	uint64_t longest = e4repack_bytes(r, r->result.longest_free_blocks);
-	json_t *object = json_pack("{s:s, s:o, s:b, s:b, s:o, s:o, s:I}",
+	json_t *object = json_pack("{s:s, s:o, s:b, s:b, s:b, s:o, s:o, s:I}",
 				   "schema", "e4repack/1",
 				   "target", json_name(r->target.name),
 				   "dry_run", r->dry_run,
+				   "online", r->online,
 				   "stopped", r->result.stopped ||
 					      r->dirs.stopped ||
 					      r->inodes.stopped,

@@ -31,6 +31,7 @@
 #include <e4layout/free_space.h>
 #include <e4layout/journal.h>
 #include <e4layout/model.h>
+#include <e4layout/online.h>
 #include <e4layout/open.h>
 #include <e4layout/place.h>
 #include <e4layout/plan.h>

@@ -111,12 +111,17 @@ truncate -s 4200G "$work/large" 2>/dev/null &&
 require_loop
 fresh
 mount_image "$img" "$work/mnt"
-for name in "$img" "$loop" "$work/mnt"; do
+for name in "$img" "$loop"; do
 	mustfail 1 "$e4repack" "$name"
 	one_sentence e4repack
 	says "is mounted on $work/mnt: unmount it first: umount $work/mnt"
 	check "$e4repack" -n "$name"
 	says "mounted on $work/mnt: the picture may be a moment old"
 done
+check "$e4repack" -n "$work/mnt"
+says "mounted on $work/mnt: the picture may be a moment old"
+mustfail 1 "$e4repack" --verify "$work/mnt"
+one_sentence e4repack
+says "is mounted, which --verify is not for"
 check "$e4repack" -n -q --json "$work/mnt" "$work/mnt/a"
 grep -q '"files_planned": 1,' "$out" || fail "a path below the mount point"

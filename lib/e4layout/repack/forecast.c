@@ -263,7 +263,8 @@ static errcode_t end_inode(struct e4l_forecast *f, const struct e4l_piece *p)
 	skip_what_is_not_asked(f, p, allowed);
 	if (excess + score->splits < f->opt->min_excess)
 		allowed &= E4L_PLAN_ROOM;
-	return offer(f, p, allowed);
+	return f->offer ? f->offer(f, p, allowed, f->offer_priv) :
+			  offer(f, p, allowed);
 }
 
 errcode_t e4l_forecast_gather(struct e4l_forecast *f,

@@ -26,6 +26,11 @@ struct e4l_forecast {
 	const struct e4l_file_score *score;
 	char *block;			/* of it */
 	ext2_ino_t again;	/* that was read again last */
+	/* Takes the file at hand in the planner's place; may be NULL. */
+	errcode_t (*offer)(const struct e4l_forecast *f,
+			   const struct e4l_piece *p, unsigned int allowed,
+			   void *priv);
+	void *offer_priv;
 };
 
 /* The two halves of e4l_forecast_piece(): the second is for the last piece. */

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* online: repairs the files of a mounted filesystem through the kernel. */
+#ifndef E4LAYOUT_ONLINE_H
+#define E4LAYOUT_ONLINE_H
+
+#include <e4layout/repack.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Repairs files of the filesystem that @e has open for reading, through
+ * @mount_point, where its root is seen, mounted to be written.  Of @options,
+ * dry_run, journal, cache, part_blocks and discard must not be set, progress()
+ * hears of files instead of blocks, and stop() is asked between pieces.
+ * @options->priv goes to @pace as well, which is told of the bytes that were
+ * just copied or zeroed, and may take its time; NULL: as fast as possible.
+ *
+ * Candidates come from a scan of the device; each is opened, is the inode that
+ * was scanned, and is asked for its extents again, before anything is done.
+ * The ways, one after the other, as the kernel allows for that file:
+ *  - move: runs of short fragments are swapped with free space in one piece
+ *    (EXT4_IOC_MOVE_EXT), also while others write to the file;
+ *  - join: short unwritten runs between others become written, under a write
+ *    lease, which the kernel gives while nobody else has the file open.
+ * What neither can do is told to skipped(), with the reason, as is what only
+ * e4l_repack() does.  A twentieth of the filesystem is kept free for others.
+ * Contents, sizes and modification times stay; a change time is now after join.
+ * Counts of result->transactions are not known, and those of extents are what
+ * the device says afterwards.  Another run goes on where this one ended.
+ *
+ * Errors: E4L_ET_BAD_ARGUMENT (@mount_point shows another filesystem, or not
+ * its root), EROFS (it is mounted to be read), E4L_ET_OPTION, E4L_ET_INTERRUPTED
+ * (before anything was changed), ENOMEM, and those of scanning.
+ */
+errcode_t e4l_online(struct e4l *e, const char *mount_point,
+		     const struct e4l_repack_options *options,
+		     void (*pace)(uint64_t bytes, void *priv),
+		     struct e4l_repack_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

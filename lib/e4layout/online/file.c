@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "e4layout/base/array.h"
+#include "file.h"
+
+#define MAP_AT_ONCE	512	/* extents that FIEMAP is asked for */
+
+/* --------------------------------------------------------------------- open */
+
+/*
+ * O_NONBLOCK: who holds a lease is not waited for.  Device files cannot be
+ * meant, and are not opened but by who may make them.
+ */
+static int open_below(int root_fd, const char *path, uint64_t more)
+{
+	struct open_how how = {
+		.flags = O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC |
+			 O_NOCTTY | more,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
+			   RESOLVE_NO_XDEV,
+	};
+
+	return syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+}
+
+static const char *reason_of(int error)
+{
+	switch (error) {
+	case ETXTBSY:
+		return "is being executed, or swapped to";
+	case EWOULDBLOCK:
+		return "in use: somebody holds a lease on it";
+	case ENOENT:
+	case ELOOP:
+	case ENOTDIR:
+		return "was renamed or removed meanwhile";
+	case EXDEV:
+		return "hidden below another mount";
+	case EACCES:
+	case EPERM:
+		return "may not be opened for writing";
+	default:
+		return "cannot be opened";
+	}
+}
+
+static bool is_same(const struct e4l_file *f, dev_t dev, ext2_ino_t ino,
+		    uint32_t generation)
+{
+	unsigned int version = 0;
+
+	return S_ISREG(f->st.st_mode) && f->st.st_dev == dev &&
+	       f->st.st_ino == ino &&
+	       !ioctl(f->fd, FS_IOC_GETVERSION, &version) &&
+	       version == generation;
+}
+
+const char *e4l_file_open(int root_fd, const char *path, ext2_ino_t ino,
+			  uint32_t generation, uint32_t blocksize,
+			  struct e4l_file *ret)
+{
+	struct stat root;
+
+	*ret = (struct e4l_file) { .fd = -1, .blocksize = blocksize };
+	while (*path == '/')
+		path++;
+	ret->fd = open_below(root_fd, path, O_NOATIME);
+	if (ret->fd < 0 && errno == EPERM)
+		ret->fd = open_below(root_fd, path, 0);
+	if (ret->fd < 0)
+		return reason_of(errno);
+	if (!fstat(root_fd, &root) && !fstat(ret->fd, &ret->st) &&
+	    is_same(ret, root.st_dev, ino, generation))
+		return NULL;
+	e4l_file_close(ret);
+	return "was renamed or removed meanwhile";
+}
+
+void e4l_file_close(struct e4l_file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+	free(f->ex);
+	f->ex = NULL;
+	f->n = f->max = 0;
+}
+
+/* ---------------------------------------------------------------------- map */
+
+static int add_extent(struct e4l_file *f, const struct fiemap_extent *x)
+{
+	uint64_t bs = f->blocksize, last = (x->fe_logical + x->fe_length) / bs;
+	struct e4l_extent ex = {
+		.pblk = x->fe_physical / bs, .lblk = x->fe_logical / bs,
+		.len = x->fe_length / bs,
+		.unwritten = !!(x->fe_flags & FIEMAP_EXTENT_UNWRITTEN),
+	};
+
+	if (x->fe_flags & (FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC |
+			   FIEMAP_EXTENT_DATA_INLINE |
+			   FIEMAP_EXTENT_NOT_ALIGNED) || !ex.len ||
+	    last > UINT32_MAX) {
+		f->unsettled = true;
+		return 0;
+	}
+	return e4l_append(&f->ex, &f->n, &f->max, &ex, 1, sizeof(ex));
+}
+
+static int map_some(int fd, struct fiemap *map, struct e4l_file *f)
+{
+	unsigned int i;
+	int err;
+
+	map->fm_length = FIEMAP_MAX_OFFSET - map->fm_start;
+	map->fm_extent_count = MAP_AT_ONCE;
+	if (ioctl(fd, FS_IOC_FIEMAP, map))
+		return errno;
+	for (i = 0; i < map->fm_mapped_extents; i++) {
+		const struct fiemap_extent *x = &map->fm_extents[i];
+
+		err = add_extent(f, x);
+		if (err)
+			return err;
+		map->fm_start = x->fe_logical + x->fe_length;
+		if (x->fe_flags & FIEMAP_EXTENT_LAST)
+			map->fm_mapped_extents = 0;
+	}
+	return 0;
+}
+
+int e4l_file_map(int fd, bool settle, struct e4l_file *f)
+{
+	struct fiemap *map = calloc(1, sizeof(*map) +
+				    MAP_AT_ONCE * sizeof(struct fiemap_extent));
+	int err = map ? 0 : ENOMEM;
+
+	f->n = 0;
+	f->unsettled = false;
+	while (!err) {
+		map->fm_flags = settle ? FIEMAP_FLAG_SYNC : 0;
+		settle = false;
+		err = map_some(fd, map, f);
+		if (!map->fm_mapped_extents)
+			break;
+	}
+	free(map);
+	return err;
+}
+
+void e4l_file_write_out(int fd, off_t at, off_t len)
+{
+	sync_file_range(fd, at, len, SYNC_FILE_RANGE_WAIT_BEFORE |
+			SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* file: an open file of a mounted filesystem, and where its blocks are. */
+#ifndef E4L_ONLINE_FILE_H
+#define E4L_ONLINE_FILE_H
+
+#include <sys/stat.h>
+#include <e4layout/extents.h>
+
+struct e4l_file {
+	int fd;			/* to read and write */
+	struct stat st;		/* when it was opened */
+	uint32_t blocksize;
+	struct e4l_extent *ex;	/* as the kernel said last; freed by close */
+	size_t n, max;
+	bool unsettled;		/* some of it has no place on the disk yet */
+};
+
+/*
+ * Opens @path, below the directory @root_fd and on its filesystem, without
+ * following links, if it is the regular file @ino of @generation.  Returns why
+ * not (static text), or NULL.
+ */
+const char *e4l_file_open(int root_fd, const char *path, ext2_ino_t ino,
+			  uint32_t generation, uint32_t blocksize,
+			  struct e4l_file *ret);
+void e4l_file_close(struct e4l_file *f);
+
+/*
+ * Asks where its blocks are, after what is dirty has been written if @settle.
+ * Entries are as FIEMAP joins them.  Returns an errno.
+ */
+int e4l_file_map(int fd, bool settle, struct e4l_file *f);
+
+/* Writes out what is dirty of a range, and waits; no flush.  Best effort. */
+void e4l_file_write_out(int fd, off_t at, off_t len);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * move: EXT4_IOC_MOVE_EXT.  The kernel locks both files' pages one after the
+ * other, reads what is not in memory, swaps the blocks under its own lock and
+ * marks the pages dirty, so that writers of all kinds see one content all the
+ * time.  It says EBUSY while pages are dirty, or were read in one large piece:
+ * these are written out and dropped then, and it is asked once more.
+ */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include "e4layout/plan/fragments.h"
+#include "resident.h"
+#include "way.h"
+
+struct move_extent {
+	uint32_t reserved, donor_fd;
+	uint64_t orig_start, donor_start, len, moved_len;
+};
+#define EXT4_IOC_MOVE_EXT _IOWR('f', 15, struct move_extent)
+
+#define PIECE_BYTES	(4u << 20)
+#define LARGE_BYTES	(32u << 20)	/* such a fragment stays */
+#define TRIES		3
+
+static const char *reason_of(int error)
+{
+	switch (error) {
+	case EBUSY:
+		return "in use: its pages are held in memory";
+	case EOPNOTSUPP:
+		return "the kernel moves no such file";
+	case ETXTBSY:
+		return "is being executed, or swapped to";
+	case EPERM:
+	case EACCES:
+		return "may not be moved";
+	case ENOSPC:
+	case EDQUOT:
+		return "the free space that is left is kept for others";
+	default:
+		return "changed while it was moved, or the kernel refused";
+	}
+}
+
+/* One piece; returns how many blocks were moved of it. */
+static uint64_t swap(struct e4l_ways *w, struct e4l_file *f,
+		     struct move_extent m, int *error)
+{
+	uint64_t start = m.orig_start, end = m.orig_start + m.len;
+	off_t bs = f->blocksize;
+	int tries = 0;
+
+	*error = 0;
+	while (m.orig_start < end) {
+		m.len = end - m.orig_start;
+		m.moved_len = 0;
+		if (ioctl(f->fd, EXT4_IOC_MOVE_EXT, &m))
+			*error = errno;
+		m.orig_start += m.moved_len;
+		m.donor_start += m.moved_len;
+		if (m.moved_len)
+			continue;
+		if (*error != EBUSY || ++tries > TRIES)
+			break;
+		e4l_file_write_out(f->fd, m.orig_start * bs,
+				   (end - m.orig_start) * bs);
+		posix_fadvise(f->fd, m.orig_start * bs,
+			      (end - m.orig_start) * bs, POSIX_FADV_DONTNEED);
+	}
+	if (m.orig_start >= end)
+		*error = 0;
+	w->result->copied_blocks += m.orig_start - start;
+	return m.orig_start - start;
+}
+
+static const char *swap_slice(struct e4l_ways *w, struct e4l_file *f,
+			      uint64_t lblk, struct e4l_slice s)
+{
+	uint64_t piece = PIECE_BYTES / f->blocksize, moved, len;
+	struct e4l_resident r;
+	int error = 0;
+
+	for (; s.len && !error; s.len -= len, s.lblk += len, lblk += len) {
+		len = s.len < piece ? s.len : piece;
+		if (!e4l_donor_has_room(&w->donor))
+			return "the free space that is left is kept for others";
+		e4l_file_write_out(f->fd, (off_t)lblk * f->blocksize,
+				   (off_t)len * f->blocksize);
+		e4l_resident_note(f->fd, (off_t)lblk * f->blocksize,
+				  len * f->blocksize, &r);
+		e4l_resident_read(f->fd, &r);
+		moved = swap(w, f, (struct move_extent) {
+			.donor_fd = w->donor.file.fd, .orig_start = lblk,
+			.donor_start = s.lblk, .len = len,
+		}, &error);
+		e4l_resident_restore(f->fd, &r);
+		if (e4l_ways_stop(w, moved) && !error)
+			return NULL;
+	}
+	return error ? reason_of(error) : NULL;
+}
+
+/* Short fragments that are contiguous in the file. */
+struct group {
+	uint64_t lblk, len, fragments;
+};
+
+static const char *move_group(struct e4l_ways *w, struct e4l_file *f,
+			      const struct group *g)
+{
+	uint64_t left = w->opt->copy_budget_blocks, lblk = g->lblk;
+	struct e4l_slice *slices;
+	const char *why;
+	size_t n, i;
+
+	if (left != E4L_NO_LIMIT && left - w->result->copied_blocks < g->len)
+		return "the budget of bytes to copy is used up";
+	why = e4l_donor_take(&w->donor, g->lblk, g->len, g->fragments, &slices,
+			     &n);
+	for (i = 0; i < n && !why && !w->result->stopped; i++) {
+		why = swap_slice(w, f, lblk, slices[i]);
+		lblk += slices[i].len;
+	}
+	free(slices);
+	return why;
+}
+
+/* The group that begins with the fragment @v, in @n; how many it takes. */
+static size_t next_group(const struct e4l_fragment *v, size_t n,
+			 uint64_t large, uint64_t eof, struct group *g)
+{
+	size_t k = 0;
+
+	*g = (struct group) { .lblk = v->lc };
+	while (k < n && v[k].n < large && v[k].lc == g->lblk + g->len &&
+	       v[k].lc + v[k].n <= eof) {
+		g->len += v[k++].n;
+		g->fragments++;
+	}
+	return k ? k : 1;
+}
+
+const char *e4l_way_move(struct e4l_ways *w, struct e4l_file *f,
+			 const struct e4l_rules *rules)
+{
+	struct e4l_fragments list;
+	const char *why = "its fragments are long already", *failed;
+	struct group g;
+	size_t i, k, n = 0;
+
+	if (!w->journal)
+		return "without a journal, a power cut would hurt what is moved";
+	if (e4l_fragments_of(f->ex, f->n, 1, &list))
+		return "memory is short";
+	for (i = 0; i < list.n && !w->result->stopped; i += k) {
+		k = next_group(list.v + i, list.n - i,
+			       LARGE_BYTES / f->blocksize, rules->eof_blk, &g);
+		if (g.fragments < 2)
+			continue;
+		failed = move_group(w, f, &g);
+		why = failed || !n++ ? failed : why;
+	}
+	free(list.v);
+	return why;
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * online: from a mounted filesystem to a better one.
+ *
+ *  1. find: the device is scanned; it changes meanwhile, so that what looks
+ *     damaged is passed over.
+ *  2. name: where the candidates are; the most rewarding come first.
+ *  3. repair: each is opened, looked at again, and goes from way to way.
+ *  4. count: what the device says of them now.
+ */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#include <e4layout/dirs.h>
+#include <e4layout/online.h>
+#include "e4layout/base/array.h"
+#include "e4layout/repack/forecast.h"
+#include "way.h"
+
+struct candidate {
+	ext2_ino_t ino;
+	uint32_t generation;
+	unsigned int allowed;		/* E4L_PLAN_* */
+	uint64_t saves, blocks;
+	struct e4l_file_score score;	/* when it was found */
+	bool touched;
+};
+
+struct online {
+	struct e4l *e;
+	const struct e4l_repack_options *opt;
+	struct e4l_forecast *forecast;
+	struct e4l_scorer scorer;	/* of the inode at hand */
+	struct candidate *v;
+	size_t n;
+	struct e4l_names *names;
+	int root_fd;
+	struct e4l_ways ways;
+};
+
+static void skip(struct online *o, ext2_ino_t ino, const char *why,
+		 uint64_t extents)
+{
+	if (why)
+		e4l_forecast_skip(o->forecast, ino, why, extents);
+}
+
+/* ------------------------------------------------------------------ 1. find */
+
+static const char *reason_to_leave(const struct e4l_piece *p)
+{
+	if (!LINUX_S_ISREG(p->inode->i_mode))
+		return "no file: repaired while nothing is mounted";
+	if (p->inode->i_mode & 0111)
+		return "executable: nobody could start it meanwhile";
+	return NULL;
+}
+
+static errcode_t offer(const struct e4l_forecast *f, const struct e4l_piece *p,
+		       unsigned int allowed, void *priv)
+{
+	struct online *o = priv;
+	const struct e4l_file_score *s = f->score;
+	const char *why = reason_to_leave(p);
+	uint64_t moves, joins;
+	errcode_t err;
+
+	moves = allowed & E4L_PLAN_MOVE ? s->fragments - s->logical_runs : 0;
+	joins = allowed & E4L_PLAN_ZEROOUT ? s->splits : 0;
+	if (allowed & E4L_PLAN_MERGE)
+		skip(o, p->ino, "merged while nothing is mounted",
+		     s->mergeable);
+	if (why)
+		skip(o, p->ino, why, moves + joins);
+	if (why || !(moves + joins))
+		return 0;
+	err = e4l_grow(&o->v, o->n, sizeof(*o->v));
+	if (!err)
+		o->v[o->n++] = (struct candidate) {
+			.ino = p->ino, .generation = p->inode->i_generation,
+			.allowed = allowed, .saves = moves + joins,
+			.blocks = s->blocks, .score = *s,
+		};
+	return err;
+}
+
+static errcode_t scan_piece(const struct e4l_piece *p, void *priv)
+{
+	struct online *o = priv;
+	errcode_t err = e4l_forecast_gather(o->forecast, p);
+
+	if (p->first)
+		o->scorer = (struct e4l_scorer) { 0 };
+	e4l_score_piece(&o->scorer, p);
+	if (err || !p->last)
+		return err;
+	e4l_score_finish(&o->scorer, p, o->e->fs);
+	return e4l_forecast_end(o->forecast, p, &o->scorer.score);
+}
+
+static void scan_progress(dgrp_t group, dgrp_t groups, void *priv)
+{
+	struct online *o = priv;
+
+	if (o->opt->progress)
+		o->opt->progress(false, group, groups, o->opt->priv);
+}
+
+static errcode_t find(struct online *o)
+{
+	static const struct e4l_scan_ops ops = {
+		.piece = scan_piece, .progress = scan_progress,
+	};
+
+	o->forecast->offer = offer;
+	o->forecast->offer_priv = o;
+	return e4l_scan(o->e, 0, NULL, &ops, o);
+}
+
+/* ------------------------------------------------------------------ 2. name */
+
+static int by_reward(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	double rx = (double)x->saves / (double)x->blocks;
+	double ry = (double)y->saves / (double)y->blocks;
+
+	return rx != ry ? (rx < ry) - (rx > ry) : e4l_u32_cmp(a, b);
+}
+
+static errcode_t name(struct online *o)
+{
+	ext2_ino_t *inos = calloc(o->n + 1, sizeof(*inos));
+	errcode_t err = inos ? 0 : ENOMEM;
+	size_t i;
+
+	for (i = 0; i < o->n && !err; i++)
+		inos[i] = o->v[i].ino;
+	if (!err)
+		err = e4l_names_load(o->e, inos, o->n, &o->names);
+	free(inos);
+	if (o->n)
+		qsort(o->v, o->n, sizeof(*o->v), by_reward);
+	o->ways.result->files_planned = o->n;
+	return err;
+}
+
+/* ---------------------------------------------------------------- 3. repair */
+
+/* True when nothing is left that could be done here. */
+static bool go_ways(struct online *o, struct candidate *c, struct e4l_file *f)
+{
+	struct e4l_rules rules = {
+		.allowed = c->allowed, .cluster_blocks = 1,
+		.zeroout_max_blocks = o->opt->zeroout_max_blocks,
+		.eof_blk = (f->st.st_size + f->blocksize - 1) / f->blocksize,
+	};
+	const char *moved = NULL, *joined = NULL;
+	struct e4l_weight w;
+
+	if (rules.zeroout_max_blocks > E4L_UNWRITTEN_MAX_BLOCKS)
+		rules.zeroout_max_blocks = E4L_UNWRITTEN_MAX_BLOCKS;
+	if (e4l_weigh(&rules, f->ex, f->n, &w))
+		return false;
+	if (w.excess) {
+		c->touched = true;
+		moved = e4l_way_move(&o->ways, f, &rules);
+		skip(o, c->ino, moved, w.excess);
+		if (e4l_file_map(f->fd, false, f) ||
+		    e4l_weigh(&rules, f->ex, f->n, &w))
+			return false;
+	}
+	if (w.n_zero && !o->ways.result->stopped) {
+		c->touched = true;
+		joined = e4l_way_join(&o->ways, f, &rules);
+		skip(o, c->ino, joined, w.n_zero);
+	}
+	return !moved && !joined && !o->ways.result->stopped;
+}
+
+static void repair(struct online *o, struct candidate *c)
+{
+	const char *path = e4l_names_path(o->names, c->ino), *why;
+	struct e4l_file f;
+
+	why = path ? e4l_file_open(o->root_fd, path, c->ino, c->generation,
+				   o->e->fs->blocksize, &f) :
+		     "was renamed or removed meanwhile";
+	if (why) {
+		skip(o, c->ino, why, c->saves);
+		return;
+	}
+	if (e4l_file_map(f.fd, false, &f) ||
+	    (f.unsettled && e4l_file_map(f.fd, true, &f)) || f.unsettled)
+		skip(o, c->ino, "in use: it is being written", c->saves);
+	else if (go_ways(o, c, &f))
+		o->ways.result->files_done++;
+	e4l_file_close(&f);
+}
+
+static void repair_all(struct online *o)
+{
+	uint64_t done = 0, total = 0;
+	size_t i;
+
+	for (i = 0; i < o->n; i++)
+		total += o->v[i].blocks;
+	for (i = 0; i < o->n; i++) {
+		if (o->opt->progress)
+			o->opt->progress(true, done, total, o->opt->priv);
+		if (e4l_ways_stop(&o->ways, 0))
+			skip(o, o->v[i].ino, "the run was stopped before",
+			     o->v[i].saves);
+		else
+			repair(o, &o->v[i]);
+		done += o->v[i].blocks;
+	}
+	e4l_donor_close(&o->ways.donor);
+}
+
+/* ----------------------------------------------------------------- 4. count */
+
+struct recount {
+	struct e4l_scorer scorer;
+	bool sound;
+};
+
+static errcode_t recount_piece(const struct e4l_piece *p, void *priv)
+{
+	struct recount *r = priv;
+
+	e4l_score_piece(&r->scorer, p);
+	r->sound = p->last && !p->damaged;
+	return 0;
+}
+
+static void recount(struct online *o)
+{
+	static const struct e4l_scan_ops ops = { .piece = recount_piece };
+	struct e4l_repack_result *result = o->ways.result;
+	size_t i;
+
+	result->extents_after = result->extents_before;
+	result->fragments_after = result->fragments_before;
+	result->tree_blocks_after = result->tree_blocks_before;
+	for (i = 0; i < o->n; i++) {
+		const struct e4l_file_score *was = &o->v[i].score;
+		struct recount r = { 0 };
+
+		if (!o->v[i].touched ||
+		    e4l_scan_inode(o->e, o->v[i].ino, &ops, &r) || !r.sound)
+			continue;
+		result->extents_after += r.scorer.score.extents - was->extents;
+		result->fragments_after += r.scorer.score.fragments -
+					   was->fragments;
+		result->tree_blocks_after += r.scorer.score.tree_blocks -
+					     was->tree_blocks;
+	}
+}
+
+/* --------------------------------------------------------------------- whole */
+
+static errcode_t open_root(struct online *o, const char *mount_point)
+{
+	struct statvfs vfs;
+	struct stat st, device;
+
+	o->root_fd = open(mount_point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (o->root_fd < 0 || fstat(o->root_fd, &st) ||
+	    fstatvfs(o->root_fd, &vfs))
+		return e4l_fail(o->e, errno, "opening the mount point", 0, 0);
+	if (st.st_ino != EXT2_ROOT_INO ||
+	    (!stat(o->e->fs->device_name, &device) &&
+	     S_ISBLK(device.st_mode) && device.st_rdev != st.st_dev))
+		return e4l_fail(o->e, E4L_ET_BAD_ARGUMENT,
+				"looking for the root of the filesystem where "
+				"it is mounted", 0, 0);
+	if (vfs.f_flag & ST_RDONLY)
+		return e4l_fail(o->e, EROFS, "writing where it is mounted", 0,
+				0);
+	return e4l_donor_init(&o->ways.donor, o->root_fd,
+			      o->e->fs->blocksize);
+}
+
+errcode_t e4l_online(struct e4l *e, const char *mount_point,
+		     const struct e4l_repack_options *options,
+		     void (*pace)(uint64_t bytes, void *priv),
+		     struct e4l_repack_result *result)
+{
+	struct online o = {
+		.e = e, .opt = options, .root_fd = -1,
+		.ways = {
+			.opt = options, .pace = pace, .result = result,
+			.journal = ext2fs_has_feature_journal(e->fs->super),
+			.donor.file.fd = -1,
+		},
+	};
+	errcode_t err;
+
+	e4l_fail(e, 0, NULL, 0, 0);
+	err = e4l_forecast_new(e, options, result, &o.forecast);
+	if (!err && (options->dry_run || options->discard || options->cache))
+		err = E4L_ET_OPTION;
+	if (!err)
+		err = open_root(&o, mount_point);
+	if (!err)
+		err = find(&o);
+	if (!err)
+		err = name(&o);
+	if (!err)
+		repair_all(&o);
+	if (!err)
+		recount(&o);
+	e4l_names_free(o.names);
+	e4l_forecast_free(o.forecast);
+	free(o.v);
+	if (o.root_fd >= 0)
+		close(o.root_fd);
+	if (err && !e->detail.doing)
+		e4l_fail(e, err, "repairing the layout", 0, 0);
+	return err;
+}

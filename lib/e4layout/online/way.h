@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * way: how a file that is in use can get better, one after the other.
+ *
+ * Whatever ends a way, also a kill or a power cut, the file has all its bytes:
+ * nothing here writes any.  Move has the kernel swap blocks, which locks the
+ * pages, copies what is in them, and pins the new blocks to the transaction
+ * that refers to them.  Join has it write out pages as they are.
+ */
+#ifndef E4L_WAY_H
+#define E4L_WAY_H
+
+#include <e4layout/repack.h>
+#include "donor.h"
+#include "e4layout/plan/weigh.h"
+
+/* What all files of a run share. */
+struct e4l_ways {
+	const struct e4l_repack_options *opt;
+	void (*pace)(uint64_t bytes, void *priv);
+	struct e4l_repack_result *result;
+	struct e4l_donor donor;
+	bool journal;			/* protects what is moved */
+};
+
+/* Stops, or waits after @blocks were written. */
+static inline bool e4l_ways_stop(struct e4l_ways *w, uint64_t blocks)
+{
+	if (w->pace && blocks)
+		w->pace(blocks * w->donor.blocksize, w->opt->priv);
+	if (w->opt->stop && w->opt->stop(false, w->opt->priv))
+		w->result->stopped = true;
+	return w->result->stopped;
+}
+
+/*
+ * Both take a file that was just mapped, and leave it mapped as it is then.
+ * They return why something could not be done (static text), or NULL.
+ */
+const char *e4l_way_move(struct e4l_ways *w, struct e4l_file *f,
+			 const struct e4l_rules *rules);
+const char *e4l_way_join(struct e4l_ways *w, struct e4l_file *f,
+			 const struct e4l_rules *rules);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A repair of what is mounted: what is meant, and how fast it goes. */
+#include "config.h"
+#include <errno.h>
+#include <linux/ioprio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "support/say.h"
+#include "e4repack.h"
+
+bool e4repack_is_online(const char *name)
+{
+	struct stat st;
+
+	return !stat(name, &st) && S_ISDIR(st.st_mode);
+}
+
+/* What has no meaning while it is mounted. */
+static const char *offline_option(const struct e4repack *r)
+{
+	return r->undo.file ? "--undo-file" : r->undo.none ? "--no-undo" :
+	       r->discard ? "--discard" : r->verify ? "--verify" :
+	       r->map ? "--map" : r->move ? "--move" :
+	       r->renumber_anyway ? "--renumber-anyway" : NULL;
+}
+
+bool e4repack_open_online(struct e4repack *r, const char *name)
+{
+	const char *option = offline_option(r);
+
+	if (option) {
+		say("%s: is mounted, which %s is not for: unmount it, or leave "
+		    "that away", name, option);
+		return false;
+	}
+	if (!target_open_read(&r->target, name, r->args.partition, "cache=off",
+			      true))
+		return false;
+	if (r->target.mount_point)
+		return true;
+	say("%s: its filesystem is mounted where it cannot be seen from here",
+	    name);
+	target_close(&r->target);
+	return false;
+}
+
+static void rest(double seconds)
+{
+	const struct timespec t = {
+		.tv_sec = (time_t)seconds,
+		.tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9),
+	};
+
+	nanosleep(&t, NULL);
+}
+
+static bool is_busy(void)
+{
+	double load;
+
+	return getloadavg(&load, 1) == 1 &&
+	       load > (double)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* Waits as long as what has been written is ahead of --rate, in short naps. */
+static void pace(uint64_t bytes, void *priv)
+{
+	struct e4repack *r = priv;
+	struct timespec now;
+	double ahead = 0;
+
+	r->paced_bytes += bytes;
+	do {
+		if (r->rate != UINT64_MAX) {
+			clock_gettime(CLOCK_MONOTONIC, &now);
+			ahead = (double)r->paced_bytes / (double)r->rate -
+				((double)(now.tv_sec - r->paced.tv_sec) +
+				 (double)(now.tv_nsec - r->paced.tv_nsec) / 1e9);
+		}
+		if (ahead > 0)
+			rest(ahead < 0.2 ? ahead : 0.2);
+		else if (r->idle && is_busy())
+			rest(0.2);
+		else
+			return;
+	} while (!repairing_stop(&r->repairing));
+}
+
+errcode_t e4repack_online(struct e4repack *r,
+			  const struct e4l_repack_options *opt)
+{
+	errcode_t err;
+
+	if (r->idle)
+		syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
+			IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
+	clock_gettime(CLOCK_MONOTONIC, &r->paced);
+	progress_start(&r->progress, &r->args, "scanning");
+	err = e4l_online(r->e, r->target.mount_point, opt, pace, &r->result);
+	progress_end(&r->progress);
+	return err ? err : r->no_memory ? ENOMEM : 0;
+}

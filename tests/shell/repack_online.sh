@@ -1,0 +1,122 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# e4repack of what is mounted: what it repairs, and what it leaves.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+e4repack=$top_builddir/misc/e4repack
+require_loop
+require_program python3
+
+truncate -s 1G "$work/img"
+mke2fs -q -t ext4 "$work/img"
+mount_image "$work/img" "$work/mnt"
+mkdir "$work/mnt/small" "$work/mnt/other"
+
+python3 - "$work/mnt" <<'EOF'
+import os
+import sys
+top = sys.argv[1]
+
+def mosaic(name, blocks):
+    fd = os.open(name, os.O_RDWR | os.O_CREAT, 0o644)
+    os.posix_fallocate(fd, 0, blocks * 4096)
+    for i in range(0, blocks, 2):
+        os.pwrite(fd, bytes([1 + i % 255]) * 4096, i * 4096)
+    os.fsync(fd)
+    os.close(fd)
+
+def interleaved(names, pieces, mode=0o644):
+    fds = [os.open(n, os.O_RDWR | os.O_CREAT, mode) for n in names]
+    for k in range(pieces):
+        for fd in fds:
+            os.posix_fallocate(fd, k * 4096, 4096)
+    for fd in fds:
+        for k in range(pieces):
+            os.pwrite(fd, bytes([1 + k]) * 4096, k * 4096)
+        os.close(fd)
+
+mosaic(top + "/mosaic", 16384)
+mosaic(top + "/open", 512)
+interleaved([f"{top}/small/{i}" for i in range(200)], 8)
+interleaved([f"{top}/other/{i}" for i in range(20)], 8)
+interleaved([top + "/a.out", top + "/b.out"], 8, 0o755)
+EOF
+(cd "$work/mnt" && find . -type f -exec md5sum {} +) >"$work/sums"
+stamps() { (cd "$work/mnt" && find . -type f -printf '%p %T@ %s %m\n' | sort); }
+stamps >"$work/times"
+intact() {
+	(cd "$work/mnt" && md5sum --quiet -c "$work/sums") ||
+		fail "other contents"
+	stamps | cmp -s "$work/times" - || fail "other times"
+}
+fragments() { filefrag "$@" | sed 's/.*: \([0-9]*\) ex.*/\1/' | sort -n | tail -1; }
+# left PATTERN: a reason in the report
+left() { grep -q "^Left alone: .*$1" "$out" || { show_run; fail "not left: $1"; }; }
+
+# of a directory, nothing else
+check "$e4repack" "$work/mnt/other"
+[ "$(fragments "$work"/mnt/other/*)" = 1 ] || fail "other/ is fragmented"
+[ "$(fragments "$work"/mnt/small/*)" -gt 1 ] || fail "small/ was not asked for"
+
+# what is excluded stays; without gain, nothing is written
+check "$e4repack" --exclude="$work/mnt/small" --only=move "$work/mnt"
+[ "$(fragments "$work"/mnt/small/*)" -gt 1 ] || fail "small/ was excluded"
+check "$e4repack" --exclude="$work/mnt/small" --only=move "$work/mnt"
+grep -q '^Copied  *[1-9]' "$out" && fail "something was copied"
+left executable
+
+# a file that somebody has open is not joined
+exec 8<"$work/mnt/open"
+check "$e4repack" --zeroout=1M "$work/mnt"
+left 'in use: joined when nobody has it open'
+exec 8<&-
+[ "$(fragments "$work"/mnt/small/*)" = 1 ] || fail "small/ is fragmented"
+extents=$(filefrag -v "$work/mnt/mosaic" | grep -c '^ *[0-9]*:')
+[ "$extents" -le 20 ] || fail "the mosaic has $extents extents"
+intact
+
+# another run goes on with it, the next has nothing to do
+check "$e4repack" --zeroout=1M "$work/mnt"
+check "$e4repack" --json --zeroout=1M "$work/mnt"
+json "$out" 'd["online"] and d["bytes_copied"] == 0 and d["bytes_zeroed"] == 0'
+intact
+
+# a reserve of free space stays
+interleave() {
+	python3 - "$work/mnt" <<'EOF'
+import os
+import sys
+fds = [os.open(f"{sys.argv[1]}/late{i}", os.O_RDWR | os.O_CREAT, 0o644)
+       for i in range(2)]
+for k in range(2000):
+    for fd in fds:
+        os.posix_fallocate(fd, k * 4096, 4096)
+EOF
+}
+interleave
+free=$(stat -fc %a "$work/mnt")
+all=$(stat -fc %b "$work/mnt")
+fallocate -l $(((free - all / 20 + 100) * 4096)) "$work/mnt/ballast"
+check "$e4repack" "$work/mnt"
+left 'the free space that is left is kept for others'
+rm "$work/mnt/ballast"
+
+# a kill leaves nothing behind
+used=$(stat -fc %f "$work/mnt")
+for i in 1 2 3 4 5 6 7 8; do
+	"$e4repack" -q --rate=1M "$work/mnt" &
+	sleep "0.0$i"
+	kill -9 $! 2>/dev/null || :
+	wait $! || :
+done
+sync -f "$work/mnt"
+[ "$(stat -fc %f "$work/mnt")" -ge "$((used - 64))" ] || fail "a donor is left"
+rm "$work"/mnt/late*
+intact
+
+mount -o remount,ro "$work/mnt"
+mustfail 1 "$e4repack" "$work/mnt"
+one_sentence e4repack
+says 'is mounted read-only'
+umount "$work/mnt"
+undefer "umount '$work/mnt'"
+sound "$work/img"
