@@ -90,7 +90,7 @@ static const struct args_option options[] = {
 static const struct args_tool tool = {
 	.operands = "TARGET [PATH...]",
 	.purpose = "Repair the layout of an ext4 filesystem, or of the files "
-		   "and subtrees PATH\nin it; while it is mounted, when TARGET "
+		   "and subtrees PATH of\nit; while it is mounted, when TARGET "
 		   "is a directory in it.",
 	.options = options,
 	.n_options = sizeof(options) / sizeof(*options),
