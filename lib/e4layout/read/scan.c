@@ -56,6 +56,7 @@ struct scan {
 	const struct e4l_scan_ops *ops;
 	void *priv;
 	struct chunk_iter reading, announced;
+	dgrp_t end;			/* the group behind the last one */
 	unsigned int ahead;		/* chunks from one to the other */
 	unsigned int inode_bytes, inodes_per_block;
 	atomic_ullong tree_blocks;	/* read so far */
@@ -172,7 +173,7 @@ static bool next_chunk(struct scan *s, struct chunk_iter *it, struct chunk *c,
 	uint32_t ipb = s->inodes_per_block;
 	uint32_t limit, first, end;
 
-	for (; it->group < fs->group_desc_count; it->group++, it->next = 0) {
+	for (; it->group < s->end; it->group++, it->next = 0) {
 		limit = group_inodes(fs, it->group, &c->why);
 		if (it->next)
 			c->why = 0;
@@ -779,6 +780,8 @@ static errcode_t scan_all(struct scan *s)
 	if (s->flags & ~(E4L_SCAN_NO_MAPS | E4L_SCAN_DIRS) ||
 	    E4L_HAS_UNKNOWN(s->ops))
 		return e4l_fail(e, E4L_ET_OPTION, "scanning the inodes", 0, 0);
+	if (!s->end)
+		s->end = e->fs->group_desc_count;
 	s->inode_bytes = EXT2_INODE_SIZE(e->fs->super);
 	s->inodes_per_block = e->fs->blocksize / s->inode_bytes;
 	s->extents = calloc(PIECE_EXTENTS, sizeof(*s->extents));
@@ -812,10 +815,12 @@ errcode_t e4l_scan_inode(struct e4l *e, ext2_ino_t ino,
 	int type = e->fs->default_bitmap_type;
 	ext2fs_inode_bitmap only;
 	errcode_t err;
+	dgrp_t group;
 
 	if (!ino || ino > e->fs->super->s_inodes_count)
 		return e4l_fail(e, E4L_ET_BAD_ARGUMENT, "scanning an inode",
 				ino, 0);
+	group = ext2fs_group_of_ino(e->fs, ino);
 	/* of runs: one of bits can take half a GiB */
 	e->fs->default_bitmap_type = EXT2FS_BMAP64_RBTREE;
 	err = ext2fs_allocate_inode_bitmap(e->fs, "one inode", &only);
@@ -823,7 +828,11 @@ errcode_t e4l_scan_inode(struct e4l *e, ext2_ino_t ino,
 	if (err)
 		return err;
 	ext2fs_mark_inode_bitmap2(only, ino);
-	err = e4l_scan(e, 0, only, ops, priv);
+	err = scan_all(&(struct scan) {
+		.e = e, .only = only, .ops = ops, .priv = priv,
+		.reading.group = group, .announced.group = group,
+		.end = group + 1,
+	});
 	ext2fs_free_inode_bitmap(only);
 	return err;
 }
