@@ -34,7 +34,10 @@
 
 #define READ_BYTES	(1u << 20)
 #define MAX_ROUNDS	8
-/* Other directories of its hard links that a directory is weighed against. */
+/*
+ * Other directories of its hard links that a directory is weighed against, and
+ * their blocks for each of its own: they are read for it.
+ */
 #define MAX_OTHERS	64
 /* Memory for a move: in the plan, and twice in the map of numbers. */
 #define MOVE_BYTES	(sizeof(struct e4l_inode_move) + \
@@ -909,14 +912,16 @@ struct other {
 	uint32_t dir, blocks;
 };
 
-/* The directories where what moves has names as well; more than MAX_OTHERS: no. */
+/* The directories where what moves has names as well; false: too much to read. */
 static bool find_others(const struct regroup *r, struct other *v, size_t *n)
 {
+	uint64_t left = 1 + (uint64_t)map_of(r, r->dir)->blocks, blocks;
 	const struct e4l_name *name;
 	const struct member *m;
 	size_t names, i;
 
 	*n = 0;
+	left *= MAX_OTHERS;
 	for (m = r->m; m < r->m + r->n_m; m++) {
 		if (!moves(m) || m->ino == map_of(r, r->dir)->ino)
 			continue;
@@ -926,8 +931,10 @@ static bool find_others(const struct regroup *r, struct other *v, size_t *n)
 				;
 			if (i < *n || name->dir == r->dir)
 				continue;
-			if (*n == MAX_OTHERS)
+			blocks = map_of(r, name->dir)->blocks;
+			if (*n == MAX_OTHERS || blocks > left)
 				return false;
+			left -= blocks;
 			v[(*n)++].dir = name->dir;
 		}
 	}
