@@ -220,23 +220,33 @@ number() {
 }
 evm=$(number /t/d0/f7)
 over=$(number /t/d1/f9)
+parent=$(number /t/d1/f11)
 printf '\002some bytes of a keyed hash' >"$work/evm"
 check debugfs -w -R "ea_set -f $work/evm /t/d0/f7 security.evm" "$img"
-/usr/bin/python3 - "$over" >"$work/handle" <<'END'
+# handle TYPE INO GENERATION [PARENT GENERATION]: as an overlay keeps it
+handle() {
+	/usr/bin/python3 -c '
 import struct, sys
-fid = struct.pack("<II", int(sys.argv[1]), 0)
-sys.stdout.buffer.write(bytes([0, 0xfb, 21 + len(fid), 0, 1]) + bytes(16) + fid)
-END
+fid = struct.pack("<%dI" % (len(sys.argv) - 2), *map(int, sys.argv[2:]))
+sys.stdout.buffer.write(bytes([0, 0xfb, 21 + len(fid), 0, int(sys.argv[1])]) +
+                        bytes(16) + fid)' "$@" >"$work/handle"
+}
+handle 1 "$over" 0
 check debugfs -w -R "ea_set -f $work/handle /t/d2/f3 trusted.overlay.origin" \
+	"$img"
+handle 2 "$over" 0 "$parent" 0
+check debugfs -w -R "ea_set -f $work/handle /t/d2/f4 trusted.overlay.origin" \
 	"$img"
 cp "$img" "$work/bound"
 regrouped
 same "$what: security.evm" "$(number /t/d0/f7)" "$evm"
 same "$what: overlay" "$(number /t/d1/f9)" "$over"
+same "$what: overlay, parent" "$(number /t/d1/f11)" "$parent"
 cp "$work/bound" "$img"
 regrouped --renumber-anyway
 same "$what: security.evm, anyway" "$(number /t/d0/f7)" "$evm"
 [ "$(number /t/d1/f9)" != "$over" ] || fail "$what: --renumber-anyway"
+[ "$(number /t/d1/f11)" != "$parent" ] || fail "$what: --renumber-anyway"
 
 # encrypted: an image without checksums, with two directories
 encrypted() {

@@ -25,6 +25,7 @@
 #define FB_TYPE_AT		4
 #define FB_UUID_AT		5
 #define FB_INO_AT		21
+#define FB_PARENT_AT		29	/* its parent's, in type 2 */
 #define FB_INO32_GEN		1	/* types of handles: FILEID_* */
 #define FB_INO32_GEN_PARENT	2
 
@@ -81,13 +82,19 @@ static bool is_overlay(const struct e4l_xattr *x)
 	       e4l_xattr_is(x, XATTR_INDEX_USER, "overlay.upper");
 }
 
+static errcode_t bind_number(struct e4l_numbers *n, ext2_ino_t ino)
+{
+	return ino && ino <= n->e->fs->super->s_inodes_count ?
+	       e4l_numbers_bind(n, ino, overlay) : 0;
+}
+
 /* Binds what the handle leads to, if that is in this filesystem. */
 static errcode_t bind_handle(struct e4l_numbers *n, const struct e4l_xattr *x)
 {
 	static const char none[16];
 	const struct ext2_super_block *sb = n->e->fs->super;
 	const char *v = x->value;
-	ext2_ino_t ino;
+	errcode_t err;
 
 	if (!v || x->len < FB_INO_AT + 8 ||
 	    (uint8_t)v[FB_MAGIC_AT] != FB_MAGIC ||
@@ -97,9 +104,11 @@ static errcode_t bind_handle(struct e4l_numbers *n, const struct e4l_xattr *x)
 	if (memcmp(v + FB_UUID_AT, sb->s_uuid, sizeof(none)) &&
 	    memcmp(v + FB_UUID_AT, none, sizeof(none)))
 		return 0;
-	ino = get_le32(v + FB_INO_AT);
-	return ino && ino <= sb->s_inodes_count ?
-	       e4l_numbers_bind(n, ino, overlay) : 0;
+	err = bind_number(n, get_le32(v + FB_INO_AT));
+	if (err || v[FB_TYPE_AT] != FB_INO32_GEN_PARENT ||
+	    x->len < FB_PARENT_AT + 4)
+		return err;
+	return bind_number(n, get_le32(v + FB_PARENT_AT));
 }
 
 /* A context of encryption: what it says of numbers. */
