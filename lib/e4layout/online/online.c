@@ -54,7 +54,7 @@ static void skip(struct online *o, ext2_ino_t ino, const char *why,
 static const char *reason_to_leave(const struct e4l_piece *p)
 {
 	if (!LINUX_S_ISREG(p->inode->i_mode))
-		return "no file: repaired while nothing is mounted";
+		return "directories are repaired while nothing is mounted";
 	if (p->inode->i_mode & 0111)
 		return "executable: nobody could start it meanwhile";
 	return NULL;
