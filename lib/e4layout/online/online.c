@@ -262,7 +262,7 @@ static void recount(struct online *o)
 	}
 }
 
-/* --------------------------------------------------------------------- whole */
+/* -------------------------------------------------------------------- whole */
 
 static errcode_t open_root(struct online *o, const char *mount_point)
 {
