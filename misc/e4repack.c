@@ -58,7 +58,7 @@ static const struct args_option options[] = {
 	  .help = "stop after that time" },
 	{ .name = "rate", .kind = ARGS_SIZE, .offset = AT(rate),
 	  .value = "SIZE", .min = 1, .max = MAX_BYTES,
-	  .help = "mounted: copy and zero at most SIZE a second" },
+	  .help = "mounted: copy at most SIZE a second" },
 	{ .name = "idle", .kind = ARGS_FLAG, .offset = AT(idle),
 	  .help = "mounted: give way to others" },
 	{ .name = "min-excess", .kind = ARGS_COUNT, .offset = AT(min_excess),

@@ -15,18 +15,15 @@ extern "C" {
  * dry_run, journal, cache, part_blocks and discard must not be set, progress()
  * hears of files instead of blocks, and stop() is asked between pieces.
  * @options->priv goes to @pace as well, which is told of the bytes that were
- * just copied or zeroed, and may take its time; NULL: as fast as possible.
+ * just copied, and may take its time; NULL: as fast as possible.
  *
  * Candidates come from a scan of the device; each is opened, is the inode that
  * was scanned, and is asked for its extents again, before anything is done.
- * The ways, one after the other, as the kernel allows for that file:
- *  - move: runs of short fragments are swapped with free space in one piece
- *    (EXT4_IOC_MOVE_EXT), also while others write to the file;
- *  - join: short unwritten runs between others become written, under a write
- *    lease, which the kernel gives while nobody else has the file open.
- * What neither can do is told to skipped(), with the reason, as is what only
- * e4l_repack() does.  A twentieth of the filesystem is kept free for others.
- * Contents, sizes and modification times stay; a change time is now after join.
+ * Runs of short fragments are swapped with free space in one piece
+ * (EXT4_IOC_MOVE_EXT), also while others write to the file.  What the kernel does
+ * not move is told to skipped(), with the reason, as is what only e4l_repack()
+ * does: unwritten runs stay.  A twentieth of the filesystem is kept free for
+ * others.  Contents, sizes and times stay.
  * Counts of result->transactions are not known, and those of extents are what
  * the device says afterwards.  Another run goes on where this one ended.
  *

@@ -15,12 +15,12 @@ runs=0
 kills=0
 while kill -0 "$others" 2>/dev/null; do
 	if [ $((runs % 4)) = 3 ]; then
-		"$e4repack" -q --zeroout=64K "$work/mnt" 2>/dev/null &
+		"$e4repack" -q "$work/mnt" 2>/dev/null &
 		sleep "0.0$((runs % 9 + 1))"
 		kill -9 $! 2>/dev/null && kills=$((kills + 1))
 		wait $! || :
 	else
-		check "$e4repack" -q --zeroout=64K "$work/mnt"
+		check "$e4repack" -q "$work/mnt"
 	fi
 	runs=$((runs + 1))
 done

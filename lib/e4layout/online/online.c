@@ -5,7 +5,7 @@
  *  1. find: the device is scanned; it changes meanwhile, so that what looks
  *     damaged is passed over.
  *  2. name: where the candidates are; the most rewarding come first.
- *  3. repair: each is opened, looked at again, and goes from way to way.
+ *  3. repair: each is opened, looked at again, and moved.
  *  4. count: what the device says of them now.
  */
 #include "config.h"
@@ -24,7 +24,6 @@
 struct candidate {
 	ext2_ino_t ino;
 	uint32_t generation;
-	unsigned int allowed;		/* E4L_PLAN_* */
 	uint64_t saves, blocks;
 	struct e4l_file_score score;	/* when it was found */
 	bool touched;
@@ -66,23 +65,24 @@ static errcode_t offer(const struct e4l_forecast *f, const struct e4l_piece *p,
 	struct online *o = priv;
 	const struct e4l_file_score *s = f->score;
 	const char *why = reason_to_leave(p);
-	uint64_t moves, joins;
+	uint64_t moves;
 	errcode_t err;
 
 	moves = allowed & E4L_PLAN_MOVE ? s->fragments - s->logical_runs : 0;
-	joins = allowed & E4L_PLAN_ZEROOUT ? s->splits : 0;
 	if (allowed & E4L_PLAN_MERGE)
 		skip(o, p->ino, "merged while nothing is mounted",
 		     s->mergeable);
+	if (allowed & E4L_PLAN_ZEROOUT)
+		skip(o, p->ino, "zeroed while nothing is mounted", s->splits);
 	if (why)
-		skip(o, p->ino, why, moves + joins);
-	if (why || !(moves + joins))
+		skip(o, p->ino, why, moves);
+	if (why || !moves)
 		return 0;
 	err = e4l_grow(&o->v, o->n, sizeof(*o->v));
 	if (!err)
 		o->v[o->n++] = (struct candidate) {
 			.ino = p->ino, .generation = p->inode->i_generation,
-			.allowed = allowed, .saves = moves + joins,
+			.saves = moves,
 			.blocks = s->blocks, .score = *s,
 		};
 	return err;
@@ -152,34 +152,23 @@ static errcode_t name(struct online *o)
 /* ---------------------------------------------------------------- 3. repair */
 
 /* True when nothing is left that could be done here. */
-static bool go_ways(struct online *o, struct candidate *c, struct e4l_file *f)
+static bool move(struct online *o, struct candidate *c, struct e4l_file *f)
 {
 	struct e4l_rules rules = {
-		.allowed = c->allowed, .cluster_blocks = 1,
-		.zeroout_max_blocks = o->opt->zeroout_max_blocks,
+		.allowed = E4L_PLAN_MOVE, .cluster_blocks = 1,
 		.eof_blk = (f->st.st_size + f->blocksize - 1) / f->blocksize,
 	};
-	const char *moved = NULL, *joined = NULL;
+	const char *why;
 	struct e4l_weight w;
 
-	if (rules.zeroout_max_blocks > E4L_UNWRITTEN_MAX_BLOCKS)
-		rules.zeroout_max_blocks = E4L_UNWRITTEN_MAX_BLOCKS;
 	if (e4l_weigh(&rules, f->ex, f->n, &w))
 		return false;
-	if (w.excess) {
-		c->touched = true;
-		moved = e4l_way_move(&o->ways, f, &rules);
-		skip(o, c->ino, moved, w.excess);
-		if (e4l_file_map(f->fd, false, f) ||
-		    e4l_weigh(&rules, f->ex, f->n, &w))
-			return false;
-	}
-	if (w.n_zero && !o->ways.result->stopped) {
-		c->touched = true;
-		joined = e4l_way_join(&o->ways, f, &rules);
-		skip(o, c->ino, joined, w.n_zero);
-	}
-	return !moved && !joined && !o->ways.result->stopped;
+	if (!w.excess)
+		return true;
+	c->touched = true;
+	why = e4l_way_move(&o->ways, f, &rules);
+	skip(o, c->ino, why, w.excess);
+	return !why && !o->ways.result->stopped;
 }
 
 static void repair(struct online *o, struct candidate *c)
@@ -197,7 +186,7 @@ static void repair(struct online *o, struct candidate *c)
 	if (e4l_file_map(f.fd, false, &f) ||
 	    (f.unsettled && e4l_file_map(f.fd, true, &f)) || f.unsettled)
 		skip(o, c->ino, "in use: it is being written", c->saves);
-	else if (go_ways(o, c, &f))
+	else if (move(o, c, &f))
 		o->ways.result->files_done++;
 	e4l_file_close(&f);
 }

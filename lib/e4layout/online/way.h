@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * way: how a file that is in use can get better, one after the other.
+ * way: how a file that is in use can get better.
  *
  * Whatever ends a way, also a kill or a power cut, the file has all its bytes:
  * nothing here writes any.  Move has the kernel swap blocks, which locks the
  * pages, copies what is in them, and pins the new blocks to the transaction
- * that refers to them.  Join has it write out pages as they are.
+ * that refers to them.
+ *
+ * No way for unwritten runs is safe from here: under a write lease whoever opens
+ * the file waits only for so long (45 s), and what freezes this process or the
+ * filesystem for longer lets their direct writes meet ours in flight, whether we
+ * write zeroes or only make pages dirty (MADV_POPULATE_WRITE).  That takes the
+ * inode's lock, which only the kernel has.
  */
 #ifndef E4L_WAY_H
 #define E4L_WAY_H
@@ -34,12 +40,10 @@ static inline bool e4l_ways_stop(struct e4l_ways *w, uint64_t blocks)
 }
 
 /*
- * Both take a file that was just mapped, and leave it mapped as it is then.
- * They return why something could not be done (static text), or NULL.
+ * Takes a file that was just mapped.  Returns why something could not be done
+ * (static text), or NULL.
  */
 const char *e4l_way_move(struct e4l_ways *w, struct e4l_file *f,
-			 const struct e4l_rules *rules);
-const char *e4l_way_join(struct e4l_ways *w, struct e4l_file *f,
 			 const struct e4l_rules *rules);
 
 #endif
