@@ -181,10 +181,8 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
  *    block copied.  No file ever gets more extents.
  *  - Free space: in runs of long_run_blocks and more, as much is free after
  *    each batch as before the plan, or long_blocks_kept if that is less, but
- *    for what was taken by files that save a fragment for every two clusters
- *    that are moved: whoever writes as much next, into runs of two clusters or
- *    more, gets no more fragments than were saved.  A file that would lessen
- *    them otherwise is put into shorter runs, or stays.
+ *    for trees that txn_blocks send elsewhere.  A file that would lessen that,
+ *    however many fragments it would save, is put into shorter runs, or stays.
  *  - Zeroing: runs are zeroed whole or not at all.  As long as no extent grows
  *    over E4L_WRITTEN_MAX_BLOCKS by it, the result has the fewest extents that
  *    the budget can buy, and the fewest blocks zeroed for them.  The argument:

@@ -75,3 +75,27 @@ echo "excess $was, repaired $left; six files of 4 MiB: $without fragments," \
 [ "$room_left" -le "$left" ] || fail "with room $room_left is left, not $left"
 grep -q 'the last long free runs are kept' "$work/.report" ||
 	fail "the report does not say so"
+
+# Nor do many small files take them, each of which would save a fragment for
+# every block: 1000 of 32 KiB, in holes of 4 KiB.
+aged "$img" <<'RECIPE'
+size 1G
+mke2fs -N 32768 -m 0
+contents off
+many /small count 20000 size 4K perdir 2000
+delete /small every 2
+goal group 0
+repeat 1000 file /f% size 32K holes
+goal group 2
+file /full size 860M
+RECIPE
+cp --sparse=always "$img" "$work/copy"
+without=$(fragments "$work/copy")
+rm "$work/copy"
+repack "$img"
+clean "$img"
+grep -q 'the last long free runs are kept' "$work/.report" ||
+	fail "small files: the report does not say so"
+with=$(fragments "$img")
+echo "beside 1000 small files in pieces: $without, after a repair $with"
+[ "$with" -le "$without" ] || fail "small files took the last long free runs"

@@ -619,31 +619,10 @@ static uint64_t in_long_runs(const struct world *w, uint64_t unit)
 	return sum;
 }
 
-/* What the steps may cost that save a fragment for every two clusters. */
-static uint64_t worth_more(const struct world *w, const struct e4l_plan *p,
-			   uint64_t unit)
-{
-	uint64_t ratio = w->opt.geo.cluster_blocks, cost = 0, moved, most;
-	const struct e4l_step *s;
-	size_t n, i;
-
-	for (s = e4l_plan_steps(p, &n); n; n--, s++) {
-		for (i = 0, moved = 0, most = 0; i < s->n_take; i++) {
-			moved += s->take[i].len / ratio;
-			most += s->take[i].len / ratio + 2 * unit;
-		}
-		if (s->tree_is_new)
-			moved -= s->n_tree;
-		if (2 * s->fragments_saved >= moved)
-			cost += most;
-	}
-	return cost;
-}
-
-/* Long runs stay as many as they were, unless what is gained is worth more. */
+/* As much is in long runs as there was, whatever is gained. */
 START_TEST(keeps_long_free_runs)
 {
-	uint64_t unit, before, cost, kept;
+	uint64_t unit, before, kept;
 	struct e4l_plan *p;
 	struct world *w;
 
@@ -654,13 +633,12 @@ START_TEST(keeps_long_free_runs)
 	w->opt.long_blocks_kept = random() % 2 ? E4L_NO_LIMIT : random() % 400;
 	before = in_long_runs(w, unit);
 	p = make_plan(w);
-	cost = worth_more(w, p, unit);
 	carry_out_all(w, p);
 	check_map(w);
 	e4l_plan_free(p);
 	kept = w->opt.long_blocks_kept / w->opt.geo.cluster_blocks;
 	kept = before < kept ? before : kept;
-	ck_assert_uint_ge(in_long_runs(w, unit) + cost, kept);
+	ck_assert_uint_ge(in_long_runs(w, unit), kept);
 	free_world(w);
 }
 END_TEST
@@ -686,46 +664,19 @@ static void add_pieces(struct world *w, unsigned int f, blk64_t pblk,
 }
 
 /*
- * One file is worth the only long run; then another, which needs none, is not
- * left to the next plan, whose long runs are those that there are.
- */
-START_TEST(keeps_long_runs_that_there_are)
-{
-	struct world *w = new_world(400, 1, 2);
-	struct e4l_plan *p;
-	uint32_t i;
-	size_t n;
-
-	w->opt.long_run_blocks = 32;
-	w->opt.long_blocks_kept = E4L_NO_LIMIT;
-	for (i = 0; i < 400; i++)
-		w->state[i] = i >= 360 || (i >= 200 && i < 208) ? FREE :
-								 USED + 2;
-	add_pieces(w, 0, 0, 40, 1, 300);
-	add_pieces(w, 1, 100, 2, 4, 320);
-	p = make_plan(w);
-	e4l_plan_steps(p, &n);
-	ck_assert_uint_eq(n, 2);
-	e4l_plan_left(p, &n);
-	ck_assert_uint_eq(n, 0);
-	e4l_plan_free(p);
-	free_world(w);
-}
-END_TEST
-
-/*
  * A file in pieces of @piece blocks and one long free run, which it fits in:
- * taken only when there are enough others or each piece is of two blocks.
+ * taken only when that need not be kept, however many pieces are saved.
  */
-START_TEST(takes_the_last_long_run_for_much_only)
+START_TEST(takes_no_long_run_that_is_kept)
 {
 	static const struct {
 		uint32_t piece;
 		uint64_t kept;
 		bool moves;
 	} cases[] = {
-		{ 1, E4L_NO_LIMIT, true },
-		{ 2, E4L_NO_LIMIT, false },	/* a fragment stays */
+		{ 1, E4L_NO_LIMIT, false },
+		{ 2, E4L_NO_LIMIT, false },
+		{ 1, 0, true },
 		{ 4, E4L_NO_LIMIT, false },
 		{ 4, 1, false },
 		{ 4, 0, true },
@@ -1900,8 +1851,7 @@ int main(void)
 	tcase_add_loop_test(tc, random_worlds, 0, 300);
 	tcase_add_loop_test(tc, small_transactions, 0, 300);
 	tcase_add_loop_test(tc, keeps_long_free_runs, 0, 200);
-	tcase_add_test(tc, keeps_long_runs_that_there_are);
-	tcase_add_loop_test(tc, takes_the_last_long_run_for_much_only, 0, 5);
+	tcase_add_loop_test(tc, takes_no_long_run_that_is_kept, 0, 6);
 	tcase_add_test(tc, moves_what_no_transaction_holds);
 	tcase_add_loop_test(tc, moves_in_parts, 0, 60);
 	tcase_add_loop_test(tc, buys_parts, 0, 20);

@@ -118,7 +118,7 @@ errcode_t e4l_draft_add(struct e4l_draft *d, struct e4l_file *f,
 	e4l_es_forget(d->keep.cache, f->ino);
 	f->step = d->n_steps;
 	d->given = true;
-	/* what was worth a long run leaves less to keep, as for a new plan */
+	/* what trees have taken is not there to be kept, as for a new plan */
 	if (e4l_space_in_long(d->disk.space) < d->in_long)
 		d->in_long = e4l_space_in_long(d->disk.space);
 	return err;

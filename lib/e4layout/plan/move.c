@@ -7,21 +7,19 @@
 #include "move.h"
 
 /*
- * Whether as much is free in long runs as must be once @step is done, or what
- * it saves is worth more: see e4l_plan_make().
+ * Whether as much is free in long runs as must be once @step is done, whatever
+ * it saves: see e4l_plan_make().
  */
 static errcode_t spares_long_runs(const struct e4l_disk *disk,
 				  struct e4l_mover *mover,
 				  const struct e4l_step *step, bool *spares)
 {
-	uint64_t ratio = disk->geo->cluster_blocks, clusters = 0, in_long;
+	uint64_t ratio = disk->geo->cluster_blocks, in_long;
 	const struct e4l_block_run *give = step->give;
 	errcode_t err = 0;
 	size_t i;
 
-	for (i = 0; i < step->n_give; i++)
-		clusters += give[i].len / ratio;
-	*spares = !mover->long_run || 2 * step->fragments_saved >= clusters;
+	*spares = !mover->long_run;
 	if (*spares)
 		return 0;
 	for (i = 0; i < step->n_give && !err; i++)

@@ -447,7 +447,7 @@ static errcode_t try_steps(const struct making *m, change_fn *change)
 static errcode_t judge(struct making *m, uint64_t runs_before, bool *good)
 {
 	const struct e4l_space *space = m->d->disk.space;
-	uint64_t moved = m->window.cost, runs, in_long;
+	uint64_t runs, in_long;
 	errcode_t err = try_steps(m, e4l_space_try_give);
 
 	if (err)
@@ -457,7 +457,7 @@ static errcode_t judge(struct making *m, uint64_t runs_before, bool *good)
 	*good = runs <= runs_before || runs <= m->r->free_runs;
 	if (!*good) {
 		m->why = E4L_LEFT_FREE_RUNS;
-	} else if (in_long < m->d->in_long && 2 * (m->k - 1) < moved) {
+	} else if (in_long < m->d->in_long) {
 		m->why = E4L_LEFT_LONG_RUNS;
 		*good = false;
 	}
