@@ -357,7 +357,8 @@ static bool can_run(const struct scenario *sc, const struct settings *set)
 	if (set->op->no_undo && sc->flags & SCENARIO_UNDO)
 		return false;
 	if (!(sc->flags & SCENARIO_MMP) ||
-	    !system("strace -qq -o /dev/null true 2>/dev/null"))
+	    !system("strace -f --seccomp-bpf -qq -o /dev/null true "
+		   "2>/dev/null"))
 		return true;
 	printf("%s: not tried: strace does not work here\n", sc->name);
 	return false;

@@ -75,10 +75,10 @@ static const char *complain(const char *what, const char *detail)
 /* With MMP e2fsck and e2undo wait for others who use it, eleven seconds. */
 static int run_on(const struct world *w, char **argv)
 {
-	char *nowait[16] = { "strace", "-qq", "-o", "/dev/null", "-e",
-			     "trace=clock_nanosleep", "-e",
+	char *nowait[16] = { "strace", "-f", "--seccomp-bpf", "-qq", "-o",
+			     "/dev/null", "-e", "trace=clock_nanosleep", "-e",
 			     "inject=clock_nanosleep:retval=0" };
-	size_t n = 8;
+	size_t n = 10;
 
 	if (!w->mmp)
 		return run(argv);
