@@ -4,7 +4,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 e4repack=$top_builddir/misc/e4repack
 require_loop
-require_program python3
+require_program python3 fincore
 
 truncate -s 1G "$work/img"
 mke2fs -q -t ext4 "$work/img"
@@ -52,8 +52,20 @@ fragments() { filefrag "$@" | sed 's/.*: \([0-9]*\) ex.*/\1/' | sort -n | tail -
 # left PATTERN: a reason in the report
 left() { grep -q "^Left alone: .*$1" "$out" || { show_run; fail "not left: $1"; }; }
 
-# of a directory, nothing else
-check "$e4repack" "$work/mnt/other"
+# of a directory, nothing else; what was not in memory is not afterwards
+cached() { fincore -nb -o PAGES "$@" | awk '{ n += $1 } END { print n }'; }
+sync -f "$work/mnt"
+for f in "$work"/mnt/other/*; do
+	dd if="$f" iflag=nocache count=0 status=none
+done
+cat "$work/mnt/other/7" >/dev/null
+same "pages in memory before" "$(cached "$work"/mnt/other/*)" 8
+check "$e4repack" --json "$work/mnt/other"
+same 'counts, with the directory' "$(json "$out" '[d[k] for k in ("fragments_before",
+	"fragments_after", "extents_after", "tree_blocks_before",
+	"tree_blocks_after")]')" '[161, 21, 21, 20, 0]'
+same "pages in memory" "$(cached "$work"/mnt/other/*)" 8
+same "pages of the file that was read" "$(cached "$work/mnt/other/7")" 8
 [ "$(fragments "$work"/mnt/other/*)" = 1 ] || fail "other/ is fragmented"
 [ "$(fragments "$work"/mnt/small/*)" -gt 1 ] || fail "small/ was not asked for"
 
@@ -76,7 +88,8 @@ intact
 
 # the next has nothing to do
 check "$e4repack" --json --zeroout=1M "$work/mnt"
-json "$out" 'd["online"] and d["bytes_copied"] == 0 and d["bytes_zeroed"] == 0'
+same "what the next does" "$(json "$out" '[d[k] for k in ("online",
+	"bytes_copied", "bytes_zeroed")]')" '[True, 0, 0]'
 intact
 
 # a reserve of free space stays

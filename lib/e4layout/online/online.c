@@ -118,7 +118,7 @@ static errcode_t find(struct online *o)
 
 	o->forecast->offer = offer;
 	o->forecast->offer_priv = o;
-	return e4l_scan(o->e, 0, NULL, &ops, o);
+	return e4l_scan(o->e, 0, o->opt->only, &ops, o);
 }
 
 /* ------------------------------------------------------------------ 2. name */
@@ -213,42 +213,49 @@ static void repair_all(struct online *o)
 
 /* ----------------------------------------------------------------- 4. count */
 
-struct recount {
-	struct e4l_scorer scorer;
-	bool sound;
-};
-
 static errcode_t recount_piece(const struct e4l_piece *p, void *priv)
 {
-	struct recount *r = priv;
+	struct online *o = priv;
+	struct e4l_repack_result *result = o->ways.result;
+	const struct e4l_file_score *was, *is = &o->scorer.score;
+	const struct candidate key = { .ino = p->ino }, *c;
 
-	e4l_score_piece(&r->scorer, p);
-	r->sound = p->last && !p->damaged;
+	if (p->first)
+		o->scorer = (struct e4l_scorer) { 0 };
+	e4l_score_piece(&o->scorer, p);
+	c = p->last && !p->damaged ?
+	    bsearch(&key, o->v, o->n, sizeof(key), e4l_u32_cmp) : NULL;
+	if (!c)
+		return 0;
+	was = &c->score;
+	result->extents_after += is->extents - was->extents;
+	result->fragments_after += is->fragments - was->fragments;
+	result->tree_blocks_after += is->tree_blocks - was->tree_blocks;
 	return 0;
 }
 
-static void recount(struct online *o)
+/* What cannot be read any more counts as it was. */
+static errcode_t recount(struct online *o)
 {
 	static const struct e4l_scan_ops ops = { .piece = recount_piece };
 	struct e4l_repack_result *result = o->ways.result;
+	ext2fs_inode_bitmap touched = NULL;
+	errcode_t err;
 	size_t i;
 
 	result->extents_after = result->extents_before;
 	result->fragments_after = result->fragments_before;
 	result->tree_blocks_after = result->tree_blocks_before;
-	for (i = 0; i < o->n; i++) {
-		const struct e4l_file_score *was = &o->v[i].score;
-		struct recount r = { 0 };
-
-		if (!o->v[i].touched ||
-		    e4l_scan_inode(o->e, o->v[i].ino, &ops, &r) || !r.sound)
-			continue;
-		result->extents_after += r.scorer.score.extents - was->extents;
-		result->fragments_after += r.scorer.score.fragments -
-					   was->fragments;
-		result->tree_blocks_after += r.scorer.score.tree_blocks -
-					     was->tree_blocks;
-	}
+	err = ext2fs_allocate_inode_bitmap(o->e->fs, "touched", &touched);
+	for (i = 0; i < o->n && !err; i++)
+		if (o->v[i].touched)
+			ext2fs_mark_inode_bitmap2(touched, o->v[i].ino);
+	if (o->n)
+		qsort(o->v, o->n, sizeof(*o->v), e4l_u32_cmp);
+	if (!err)
+		err = e4l_scan(o->e, 0, touched, &ops, o);
+	ext2fs_free_inode_bitmap(touched);
+	return err == ENOMEM ? err : 0;
 }
 
 /* -------------------------------------------------------------------- whole */
@@ -303,7 +310,7 @@ errcode_t e4l_online(struct e4l *e, const char *mount_point,
 	if (!err)
 		repair_all(&o);
 	if (!err)
-		recount(&o);
+		err = recount(&o);
 	e4l_names_free(o.names);
 	e4l_forecast_free(o.forecast);
 	free(o.v);
