@@ -92,6 +92,7 @@ static void pace(uint64_t bytes, void *priv)
 errcode_t e4repack_online(struct e4repack *r,
 			  const struct e4l_repack_options *opt)
 {
+	bool paced = r->idle || r->rate != UINT64_MAX;
 	errcode_t err;
 
 	if (r->idle)
@@ -99,7 +100,8 @@ errcode_t e4repack_online(struct e4repack *r,
 			IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
 	clock_gettime(CLOCK_MONOTONIC, &r->paced);
 	progress_start(&r->progress, &r->args, "scanning");
-	err = e4l_online(r->e, r->target.mount_point, opt, pace, &r->result);
+	err = e4l_online(r->e, r->target.mount_point, opt, paced ? pace : NULL,
+			 &r->result);
 	progress_end(&r->progress);
 	return err ? err : r->no_memory ? ENOMEM : 0;
 }

@@ -91,12 +91,12 @@ static const char *swap_slice(struct e4l_ways *w, struct e4l_file *f,
 				   (off_t)len * f->blocksize);
 		e4l_resident_note(f->fd, (off_t)lblk * f->blocksize,
 				  len * f->blocksize, &r);
-		e4l_resident_read(f->fd, &r);
+		e4l_resident_read(&r);
 		moved = swap(w, f, (struct move_extent) {
 			.donor_fd = w->donor.file.fd, .orig_start = lblk,
 			.donor_start = s.lblk, .len = len,
 		}, &error);
-		e4l_resident_restore(f->fd, &r);
+		e4l_resident_restore(&w->behind, &r);
 		if (e4l_ways_stop(w, moved) && !error)
 			return NULL;
 	}

@@ -208,6 +208,7 @@ static void repair_all(struct online *o)
 			repair(o, &o->v[i]);
 		done += o->v[i].blocks;
 	}
+	e4l_behind_finish(&o->ways.behind);
 	e4l_donor_close(&o->ways.donor);
 }
 

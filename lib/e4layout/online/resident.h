@@ -6,20 +6,36 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#define E4L_BEHIND	32
+
 /* Which pages of a range are in memory. */
 struct e4l_resident {
 	unsigned char *page;	/* NULL: not known, so all stay */
 	size_t n;
 	off_t at;
+	int fd;
+};
+
+/* Ranges that are being written out, the oldest at @first. */
+struct e4l_behind {
+	struct e4l_resident v[E4L_BEHIND];
+	size_t first, n, pages;
 };
 
 /* Notes it for @len bytes from @at on, which is rounded down to a page. */
 void e4l_resident_note(int fd, off_t at, size_t len, struct e4l_resident *r);
 
 /* Reads ahead, page by page, what of it is not in memory. */
-void e4l_resident_read(int fd, const struct e4l_resident *r);
+void e4l_resident_read(const struct e4l_resident *r);
 
-/* Writes the range out and drops what was not in memory before; frees @r. */
-void e4l_resident_restore(int fd, struct e4l_resident *r);
+/*
+ * Has the range written out and, once it is, what was not in memory before
+ * dropped; of what waits in @b, as much is finished that it stays short.  Takes
+ * @r; its file may be closed.
+ */
+void e4l_resident_restore(struct e4l_behind *b, struct e4l_resident *r);
+
+/* Finishes all of it. */
+void e4l_behind_finish(struct e4l_behind *b);
 
 #endif

@@ -18,6 +18,7 @@
 
 #include <e4layout/repack.h>
 #include "donor.h"
+#include "resident.h"
 #include "e4layout/plan/weigh.h"
 
 /* What all files of a run share. */
@@ -26,14 +27,17 @@ struct e4l_ways {
 	void (*pace)(uint64_t bytes, void *priv);
 	struct e4l_repack_result *result;
 	struct e4l_donor donor;
+	struct e4l_behind behind;
 	bool journal;			/* protects what is moved */
 };
 
 /* Stops, or waits after @blocks were written. */
 static inline bool e4l_ways_stop(struct e4l_ways *w, uint64_t blocks)
 {
-	if (w->pace && blocks)
+	if (w->pace && blocks) {
+		e4l_behind_finish(&w->behind);
 		w->pace(blocks * w->donor.blocksize, w->opt->priv);
+	}
 	if (w->opt->stop && w->opt->stop(false, w->opt->priv))
 		w->result->stopped = true;
 	return w->result->stopped;
