@@ -51,6 +51,11 @@ rules=$(variable udevrulesdir)
 	grep -q "^ExecStart=$sbin/e4frag " \
 		"$root$units/e4layout-prometheus@.service" ||
 	fail "the service runs another e4frag"
+[ "$units" = no ] || installed "$units/e4layout-repack@.timer"
+[ "$units" = no ] ||
+	grep -q "^ExecStart=$sbin/e4repack " \
+		"$root$units/e4layout-repack@.service" ||
+	fail "the service runs another e4repack"
 for page in README.md alerts.yml grafana.json; do
 	installed "$(variable docdir)/fleet/$page"
 done
