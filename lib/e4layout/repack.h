@@ -92,7 +92,8 @@ struct e4l_repack_result {
 	struct e4l_discarded discarded;
 	/* Of what was planned: see struct e4l_plan_room. */
 	uint64_t room_runs, room_fragments, room_files, room_blocks;
-	/* Extents left for want of a free run, where E4L_PLAN_ROOM may help. */
+	/* Extents left for want of a free run: without E4L_PLAN_ROOM, which
+	 * may help. */
 	uint64_t no_room_extents;
 	uint64_t reserved[9];
 };

@@ -187,3 +187,23 @@ repack -n $room "$img"
 same "$what: room" "$(planned runs)" 0
 grep -q 'no room can be made' "$work/.report" || fail "$what: it is not said"
 reported 'longest_free_bytes 0'
+
+# Where the last long run is kept, room is not named as though nobody had asked.
+what="the last long run"
+# with_fill KIB: a file in pieces, and another
+with_fill() {
+	aged "$img" <<END
+size 24M
+mke2fs -b 1024 -J size=1
+scatter /big frags 225 blocks 4 gap 1
+file /fill size $1K
+END
+}
+with_fill 100
+free=$(dumpe2fs -h "$img" 2>/dev/null | sed -n 's/^Free blocks: *//p')
+with_fill $((free + 100 - 225 - 1300))
+check "$e4repack" -n "$img"
+prints 'Moving others out of the way could save'
+check "$e4repack" -n $room "$img"
+prints 'the last long free runs are kept'
+! grep 'Moving others' "$out" || fail "$what: room is named"

@@ -417,14 +417,21 @@ static const char *const left_reasons[] = {
 			       "runs",
 };
 
+/* Whether it may be saved by making room, where nobody asked for that. */
+static bool room_may_help(const struct e4l_forecast *f,
+			  enum e4l_left_why why)
+{
+	return !(f->opt->flags & E4L_PLAN_ROOM) &&
+	       (why == E4L_LEFT_NO_ROOM || why == E4L_LEFT_LONG_RUNS);
+}
+
 static void skip_left(struct e4l_forecast *f)
 {
 	const struct e4l_left *left;
 	size_t n;
 
 	for (left = e4l_plan_left(f->plan, &n); n; n--, left++) {
-		if (left->why == E4L_LEFT_NO_ROOM ||
-		    left->why == E4L_LEFT_LONG_RUNS)
+		if (room_may_help(f, left->why))
 			f->result->no_room_extents += left->extents;
 		e4l_forecast_skip(f, left->ino, left_reasons[left->why],
 				  left->extents);
