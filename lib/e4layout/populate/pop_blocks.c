@@ -14,6 +14,9 @@
 #include "e4layout/base/array.h"
 #include "populate.h"
 
+/* What a write of its own costs: see doc/performance.md. */
+#define BRIDGE_BYTES (32u << 10)
+
 /* -------------------------------------------------------------- free blocks */
 
 static errcode_t add_run(struct e4l_populate *p, blk64_t first, blk64_t end)
@@ -289,6 +292,21 @@ out:
 	return err;
 }
 
+/*
+ * Whether run @i of @map, which is unwritten, is so short between what is
+ * written that its zeroes cost less than another write.
+ */
+static bool is_bridge(const struct e4l_populate *p, const struct map *map,
+		      uint32_t i)
+{
+	const struct seg *s = &p->segs.v[map->seg + i];
+
+	return i && i + 1 < map->n_seg && !s[-1].unwritten &&
+	       !s[1].unwritten && s->len <= BRIDGE_BYTES / p->bs &&
+	       s[-1].pblk + s[-1].len == s->pblk &&
+	       s->pblk + s->len == s[1].pblk;
+}
+
 static errcode_t place_mapped(struct e4l_populate *p, uint32_t id)
 {
 	struct map *map = &p->t->maps.v[p->t->nodes.v[id].map];
@@ -299,7 +317,7 @@ static errcode_t place_mapped(struct e4l_populate *p, uint32_t id)
 	for (i = 0; i < map->n_seg && !err; i++) {
 		const struct seg *s = &p->segs.v[map->seg + i];
 
-		if (!s->unwritten)
+		if (!s->unwritten || is_bridge(p, map, i))
 			err = add_item(p, ITEM_SEG, s->pblk, s->len,
 				       map->seg + i);
 	}

@@ -289,6 +289,10 @@ static errcode_t fill(struct writer *me, const struct item *item, uint32_t skip,
 			return e4l_pop_fill_dir(p, seg->node, seg->lblk + skip,
 						len,
 						buf);
+		if (seg->unwritten) {
+			memset(buf, 0, bytes);
+			return 0;
+		}
 		return read_content(p, me, seg->node,
 				    (uint64_t)seg->lblk * p->bs + at, bytes,
 				    buf);

@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Another filesystem, however torn its files are, is copied with few writes;
+# what is preallocated between them is so in the copy, too, and reads as zeroes
+# from a device that had something else there.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/mke4fs_common.sh"
+require_program strace
+# under ptrace the leak checker cannot work
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+export ASAN_OPTIONS
+strace -o /dev/null true 2>/dev/null || skip "strace does not work here"
+
+aged "$work/from" <<'END'
+size 128M
+mosaic /alternate size 16M written 4K unwritten 4K
+mosaic /random size 8M written 12K unwritten 8K random
+mosaic /far size 8M written 64K unwritten 64K
+interleave /turn% count 200 rounds 8 blocks 1
+END
+
+# files IMAGE: a line for each file: what a reader sees, and what is mapped
+files() {
+	"$top_builddir/tests/tools/fsdigest" -n "$1" >"$work/digest" ||
+		fail "fsdigest $1"
+	sed -nE 's,^(/\S+) .*( size=\S+).*( content=.*),\1\2\3,p' \
+		"$work/digest" | grep -v '^/lost+found ' | sort
+}
+
+# calls NAME FILE: how many calls of that name there were on it
+calls() {
+	grep -cF " $1($2" "$work/log"
+}
+
+# count TARGET: copies to it
+count() {
+	strace -f -y -s 0 -e trace=pwrite64,pread64,preadv -o "$work/log" \
+		"$mke4fs" -q -b 4096 --from="$work/from" "$1" 128M \
+		>"$out" 2>"$err" || { show_run; fail "copying to $1"; }
+	clean "$1"
+	files "$1" | diff "$work/want" - >&2 || fail "files are others in $1"
+	# the descriptor's number is one digit
+	sed -i -E 's/\([0-9]+</(</' "$work/log"
+	writes=$(calls pwrite64 "<$1>")
+	echo "$1: $writes writes"
+	[ "$writes" -le 250 ] || fail "$1: $writes writes"
+}
+
+files "$work/from" >"$work/want"
+[ "$(wc -l <"$work/want")" -gt 200 ] || fail 'files are missing'
+count "$work/new"
+tr '\0' x </dev/zero | head -c 128M >"$work/there"
+count "$work/there"
