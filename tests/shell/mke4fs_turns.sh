@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Another filesystem, however torn its files are, is copied with few writes;
-# what is preallocated between them is so in the copy, too, and reads as zeroes
+# Another filesystem, however torn its files are, is copied with few reads, in
+# the order in which it lies there, and few writes; what is preallocated between them is so in the copy, too, and reads as zeroes
 # from a device that had something else there.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
@@ -42,7 +42,11 @@ count() {
 	# the descriptor's number is one digit
 	sed -i -E 's/\([0-9]+</(</' "$work/log"
 	writes=$(calls pwrite64 "<$1>")
-	echo "$1: $writes writes"
+	ranges=$(calls preadv "<$work/from>")
+	reads=$((ranges + $(calls pread64 "<$work/from>")))
+	echo "$1: $reads reads, $ranges of them of several ranges; $writes" \
+		"writes"
+	[ "$reads" -le 1000 ] || fail "$1: $reads reads"
 	[ "$writes" -le 250 ] || fail "$1: $writes writes"
 }
 

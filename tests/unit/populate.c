@@ -235,6 +235,37 @@ START_TEST(gives_back_random_trees)
 }
 END_TEST
 
+/* Files side by side are read by one call; the one without content is named. */
+START_TEST(names_the_file_that_shrank)
+{
+	struct e4l_entry e = { .mode = S_IFREG | 0644, .size = 5000 };
+	struct e4l_populate_target target = { .direct_fd = -1 };
+	struct rig *r = malloc(sizeof(*r));
+	char name[20];
+	uint32_t id;
+	int i;
+
+	set_up(r);
+	for (i = 0; i < 50; i++) {
+		snprintf(name, sizeof(name), "%d", i);
+		e.pos = i * 6000;
+		ck_assert_int_eq(e4l_tree_add(r->t, E4L_TREE_ROOT, name,
+					      strlen(name), &e, &id), 0);
+	}
+	ck_assert_int_eq(plan(r, "-b 4096"), 0);
+	target.fd = r->img_fd;
+	ck_assert_int_eq(ftruncate(r->data_fd, 49 * 6000 + 4999), 0);
+	ck_assert_int_eq(e4l_populate_write(r->p, &target),
+			 E4L_ET_FILE_SHRANK);
+	ck_assert_str_eq(e4l_tree_where(r->t), "49");
+	ck_assert_int_eq(ftruncate(r->data_fd, 49 * 6000 + 5000), 0);
+	ck_assert_int_eq(e4l_populate_write(r->p, &target), 0);
+	drop_plan(r);
+	tear_down(r);
+	free(r);
+}
+END_TEST
+
 START_TEST(says_what_is_missing)
 {
 	struct e4l_populate_stats stats;
@@ -360,6 +391,7 @@ int main(void)
 	TCase *tc = tcase_create("populate");
 
 	tcase_add_loop_test(tc, gives_back_random_trees, 0, 2 * N_SHAPES);
+	tcase_add_test(tc, names_the_file_that_shrank);
 	tcase_add_test(tc, says_what_is_missing);
 	tcase_add_test(tc, refuses_bad_entries);
 	tcase_add_loop_test(tc, refuses_unknown_numbers, 0, 4);

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include "array.h"
 #include "io_pool.h"
-
-/*
- * A hole between two wanted blocks of up to this many bytes is read through: at
- * 1.2 GB/s and some 12 us a request (queue depth 16), a second request costs as
- * much as 14 KiB more; with warm caches, less than 8 KiB more.
- * doc/performance.md has the measurement.
- */
-#define GAP_BYTES (8u << 10)
 
 /*
  * One announcement.  The kernel caps a single one at the larger of the
@@ -75,6 +68,17 @@ void e4l_readahead(struct e4l *e, blk64_t blk, blk64_t count)
 	}
 }
 
+void e4l_announce(int fd, uint64_t pos, uint64_t bytes)
+{
+	uint64_t n;
+
+	for (; bytes; pos += n, bytes -= n) {
+		n = bytes < READAHEAD_BYTES ? bytes : READAHEAD_BYTES;
+		if (posix_fadvise(fd, pos, n, POSIX_FADV_WILLNEED))
+			return;
+	}
+}
+
 /* ------------------------------------------------------------------- gather */
 
 /*
@@ -85,7 +89,7 @@ static size_t run_length(const struct e4l *e, const struct e4l_want *wants,
 			 size_t n, unsigned int *count)
 {
 	blk64_t start = wants[0].blk;
-	unsigned int gap = GAP_BYTES / e->fs->blocksize;
+	unsigned int gap = E4L_GAP_BYTES / e->fs->blocksize;
 	unsigned int max = E4L_GATHER_BYTES / e->fs->blocksize;
 	size_t i;
 

@@ -28,6 +28,17 @@ errcode_t e4l_flush(struct e4l *e);
 /* Announces that @count blocks from @blk will be read soon. */
 void e4l_readahead(struct e4l *e, blk64_t blk, blk64_t count);
 
+/* The same of any file, in bytes. */
+void e4l_announce(int fd, uint64_t pos, uint64_t bytes);
+
+/*
+ * A hole between two wanted blocks of up to this many bytes is read through: at
+ * 1.2 GB/s and some 12 us a request (queue depth 16), a second request costs as
+ * much as 14 KiB more; with warm caches, less than 8 KiB more.
+ * doc/performance.md has the measurement.
+ */
+#define E4L_GAP_BYTES (8u << 10)
+
 /* One block that somebody wants. */
 struct e4l_want {
 	blk64_t blk;

@@ -2,26 +2,31 @@
 /*
  * Writes the planned image.  The items are in disk order.  A chunk is a stretch
  * of them that is in one piece on the disk, at most CHUNK_BYTES, and is written
- * by one call; several threads fill it, from the source and from the plan, a
- * part at a time, and the last of them writes it.  So reading and writing
- * overlap, many reads are in flight, each block is written once, and the result
- * does not depend on who did what.
+ * by one call.  Of a directory, several threads fill it, from the source and
+ * from the plan, a part at a time, and the last of them writes it.  Of a device
+ * or an archive, one thread takes a batch of chunks, so that what they need can
+ * be read in the order in which it lies there.  So reading and writing overlap,
+ * many reads are in flight, each block is written once, and the result does not
+ * depend on who did what.
  */
 #include "config.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "e4layout/format/extent_tree_build.h"
+#include "pop_source.h"
 #include "populate.h"
 
 #define CHUNK_BYTES	(4u << 20)
 #define PART_BYTES	(CHUNK_BYTES / 8)
 #define DIRECT_ALIGN	4096
 #define MAX_WRITERS	24
+#define BATCH_BYTES	((size_t)16 << 20)
+#define BATCH_CHUNKS	64
+#define BATCH_THREADS	8	/* of which one has a batch, in their room */
 
 struct chunk {
 	uint64_t pblk, end;	/* blocks; what has been handed out so far */
@@ -39,6 +44,14 @@ struct part {
 	uint64_t pblk, end;
 };
 
+/* What one thread fills and writes by itself, each chunk in one part. */
+struct batch {
+	struct chunk chunks[BATCH_CHUNKS];
+	struct part parts[BATCH_CHUNKS];
+	unsigned int n;
+	char *buf;		/* BATCH_BYTES */
+};
+
 struct writing {
 	struct e4l_populate *p;
 	pthread_mutex_t lock;	/* over all below, and p->fs->io */
@@ -48,130 +61,18 @@ struct writing {
 	struct chunk chunks[MAX_WRITERS];
 	unsigned int n_chunks;
 	struct chunk *open;	/* that the next part may belong to */
+	uint32_t part_bytes;
+	unsigned int batches;	/* threads that have theirs */
+	char *bufs;
 	uint64_t done, total;	/* blocks */
 	errcode_t err;
 };
 
 struct writer {
 	struct writing *w;
-	uint32_t dir;		/* whose directory dir_fd is; 0: none */
-	int dir_fd;
+	struct e4l_source source;
+	struct e4l_source now;	/* for what is needed at once */
 };
-
-/* ------------------------------------------------------------------- source */
-
-static int open_source(struct e4l_tree *t, struct writer *me, uint32_t id)
-{
-	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-	const struct node *n = &t->nodes.v[id];
-	char *path;
-	int fd, err;
-
-	if (me->dir != n->parent) {
-		if (me->dir)
-			close(me->dir_fd);
-		me->dir = 0;
-		path = e4l_tree_long_path(t, n->parent);
-		if (!path) {
-			errno = ENOMEM;
-			return -1;
-		}
-		me->dir_fd = e4l_tree_open_dir(t->root_fd, path, O_PATH);
-		err = errno;
-		free(path);
-		errno = err;
-		if (me->dir_fd < 0)
-			return -1;
-		me->dir = n->parent;
-	}
-	/* Only the owner may leave the time of access alone. */
-	fd = openat(me->dir_fd, node_name(t, n), flags | O_NOATIME);
-	if (fd < 0 && errno == EPERM)
-		fd = openat(me->dir_fd, node_name(t, n), flags);
-	return fd;
-}
-
-static errcode_t read_full(int fd, char *buf, size_t len, uint64_t pos)
-{
-	ssize_t got;
-
-	for (; len; len -= got, buf += got, pos += got) {
-		got = pread(fd, buf, len, pos);
-		if (got < 0 && errno == EINTR)
-			got = 0;
-		else if (got <= 0)
-			return got ? errno : E4L_ET_FILE_SHRANK;
-	}
-	return 0;
-}
-
-/* Reads from the source's file of the same name. */
-static errcode_t read_by_path(struct e4l_tree *t, struct writer *me,
-			      uint32_t id, uint64_t at, size_t len, char *buf)
-{
-	errcode_t err;
-	int fd;
-
-	fd = open_source(t, me, id);
-	if (fd < 0)
-		return errno;
-	err = read_full(fd, buf, len, at);
-	close(fd);
-	return err;
-}
-
-/* Reads what the stretches say is in [at, at + len), which is zeroes before. */
-static errcode_t read_stretches(struct e4l_tree *t, const struct map *map,
-			     uint64_t at, size_t len, char *buf)
-{
-	const struct e4l_stretch *stretch = t->stretches.v + map->stretch;
-	uint32_t lo = 0, hi = map->n_stretch, mid;
-	uint64_t from, to;
-	errcode_t err = 0;
-
-	while (lo < hi) {	/* the first stretch that ends behind @at */
-		mid = (lo + hi) / 2;
-		if (stretch[mid].offset + stretch[mid].bytes <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (; lo < map->n_stretch && !err && stretch[lo].offset < at + len;
-	     lo++) {
-		from = stretch[lo].offset > at ? stretch[lo].offset : at;
-		to = stretch[lo].offset + stretch[lo].bytes;
-		if (to > at + len)
-			to = at + len;
-		if (!stretch[lo].unwritten)
-			err = read_full(t->data_fd, buf + (from - at),
-					to - from, stretch[lo].pos +
-					(from - stretch[lo].offset));
-	}
-	return err;
-}
-
-/* Fills @buf with @len bytes of @id's content from @at on. */
-static errcode_t read_content(struct e4l_populate *p, struct writer *me,
-			      uint32_t id, uint64_t at, size_t len, char *buf)
-{
-	const struct node *n = &p->t->nodes.v[id];
-	size_t have = at < n->size ? n->size - at : 0;
-	errcode_t err = 0;
-
-	if (have > len)
-		have = len;
-	memset(buf + have, 0, len - have);
-	if (p->t->root_fd >= 0) {
-		if (have)
-			err = read_by_path(p->t, me, id, at, have, buf);
-	} else if (n->map && p->t->maps.v[n->map].n_stretch) {
-		memset(buf, 0, len);
-		err = read_stretches(p->t, &p->t->maps.v[n->map], at, len, buf);
-	} else if (have) {
-		err = read_full(p->t->data_fd, buf, have, n->pos + at);
-	}
-	return err ? e4l_tree_fail(p->t, err, id, NULL, 0) : 0;
-}
 
 /* ------------------------------------------------------------- inode tables */
 
@@ -203,7 +104,9 @@ static errcode_t fill_one_inode(struct writer *me, uint32_t id, char *buf)
 
 	memset(buf, 0, p->isize);
 	if (n->flags & NODE_INLINE && S_ISREG(n->mode))
-		err = read_content(p, me, id, 0, n->size, content);
+		err = e4l_source_want(&me->now, id, 0, n->size, content);
+	if (!err)
+		err = e4l_source_fetch(&me->now);
 	return err ? err : e4l_pop_fill_inode(p, id, content, buf);
 }
 
@@ -271,7 +174,7 @@ static errcode_t fill_tree(struct e4l_populate *p, const struct map *map,
 	return err;
 }
 
-/* Fills @buf with blocks [skip, skip + len) of an item. */
+/* Fills @buf with blocks [skip, skip + len) of an item, or wants them there. */
 static errcode_t fill(struct writer *me, const struct item *item, uint32_t skip,
 		      uint32_t len, char *buf)
 {
@@ -282,7 +185,7 @@ static errcode_t fill(struct writer *me, const struct item *item, uint32_t skip,
 
 	switch ((enum item_kind)item->kind) {
 	case ITEM_FILE:
-		return read_content(p, me, item->ref, at, bytes, buf);
+		return e4l_source_want(&me->source, item->ref, at, bytes, buf);
 	case ITEM_SEG:
 		seg = &p->segs.v[item->ref];
 		if (S_ISDIR(p->t->nodes.v[seg->node].mode))
@@ -293,9 +196,9 @@ static errcode_t fill(struct writer *me, const struct item *item, uint32_t skip,
 			memset(buf, 0, bytes);
 			return 0;
 		}
-		return read_content(p, me, seg->node,
-				    (uint64_t)seg->lblk * p->bs + at, bytes,
-				    buf);
+		return e4l_source_want(&me->source, seg->node,
+				       (uint64_t)seg->lblk * p->bs + at, bytes,
+				       buf);
 	case ITEM_DIR:
 		return e4l_pop_fill_dir(p, item->ref, skip, len, buf);
 	case ITEM_SYMLINK:
@@ -360,7 +263,7 @@ static struct chunk *find_chunk(struct writing *w)
 static void cut_part(struct writing *w, struct chunk *c, struct part *part)
 {
 	const struct e4l_populate *p = w->p;
-	uint32_t most = PART_BYTES / p->bs, n;
+	uint32_t most = w->part_bytes / p->bs, n;
 
 	*part = (struct part) {
 		.chunk = c, .item = w->item, .skip = w->skip,
@@ -379,7 +282,7 @@ static void cut_part(struct writing *w, struct chunk *c, struct part *part)
 		part->end = i->pblk + i->len;
 		w->item++;
 		w->skip = 0;
-	} while (goes_on(w, part->pblk, part->end, PART_BYTES));
+	} while (goes_on(w, part->pblk, part->end, w->part_bytes));
 	c->end = part->end;
 	c->busy++;
 	c->whole = !goes_on(w, c->pblk, c->end, CHUNK_BYTES);
@@ -463,6 +366,21 @@ static void account(struct writing *w, const struct chunk *c)
 		p->target.progress(w->done, w->total, p->target.priv);
 }
 
+/* Writes a chunk that is filled.  Drops the lock meanwhile. */
+static void finish_chunk(struct writing *w, const struct chunk *c)
+{
+	errcode_t err;
+
+	if (w->err)
+		return;
+	pthread_mutex_unlock(&w->lock);
+	err = write_chunk(w->p, c);
+	pthread_mutex_lock(&w->lock);
+	if (!w->err)
+		w->err = err;
+	account(w, c);
+}
+
 /* A part is filled: the last one of a chunk lets it be written. */
 static void finish_part(struct writing *w, struct chunk *c, errcode_t err)
 {
@@ -470,22 +388,17 @@ static void finish_part(struct writing *w, struct chunk *c, errcode_t err)
 		w->err = err;
 	if (--c->busy || !c->whole)
 		return;
-	if (!w->err) {
-		pthread_mutex_unlock(&w->lock);
-		err = write_chunk(w->p, c);
-		pthread_mutex_lock(&w->lock);
-		if (!w->err)
-			w->err = err;
-		account(w, c);
-	}
+	finish_chunk(w, c);
 	c->in_use = false;
 	pthread_cond_broadcast(&w->free);
 }
 
-static void *write_thread(void *arg)
+static void *write_parts(void *arg)
 {
 	struct writing *w = arg;
-	struct writer me = { .w = w };
+	struct writer me = {
+		.w = w, .source.t = w->p->t, .now.t = w->p->t,
+	};
 	struct part part;
 	errcode_t err;
 
@@ -499,39 +412,124 @@ static void *write_thread(void *arg)
 	/* After an error, nobody may be left waiting. */
 	pthread_cond_broadcast(&w->free);
 	pthread_mutex_unlock(&w->lock);
-	if (me.dir)
-		close(me.dir_fd);
+	e4l_source_close(&me.source);
+	e4l_source_close(&me.now);
 	return NULL;
 }
 
-static errcode_t run_threads(struct writing *w, unsigned int n)
+/* ------------------------------------------------------------------ batches */
+
+/* Takes the next chunks, as many as fit; false at the end. */
+static bool next_batch(struct writing *w, struct batch *b)
+{
+	const struct e4l_populate *p = w->p;
+	size_t used = 0, bytes;
+
+	for (b->n = 0; !w->err && w->item < p->items.n && b->n < BATCH_CHUNKS &&
+	     used + CHUNK_BYTES <= BATCH_BYTES; b->n++) {
+		struct chunk *c = &b->chunks[b->n];
+
+		*c = (struct chunk) {
+			.pblk = p->items.v[w->item].pblk + w->skip,
+			.buf = b->buf + used,
+		};
+		c->end = c->pblk;
+		cut_part(w, c, &b->parts[b->n]);
+		bytes = (c->end - c->pblk) * p->bs;
+		used += (bytes + DIRECT_ALIGN - 1) / DIRECT_ALIGN *
+			DIRECT_ALIGN;
+	}
+	return b->n;
+}
+
+static errcode_t fill_batch(struct writer *me, const struct batch *b)
+{
+	errcode_t err = 0;
+	unsigned int i;
+
+	for (i = 0; i < b->n && !err; i++)
+		err = fill_part(me, &b->parts[i]);
+	return err ? err : e4l_source_fetch(&me->source);
+}
+
+static void *write_batches(void *arg)
+{
+	struct writing *w = arg;
+	struct writer me = {
+		.w = w, .source.t = w->p->t, .now.t = w->p->t,
+	};
+	struct batch b;
+	errcode_t err;
+	unsigned int i;
+
+	pthread_mutex_lock(&w->lock);
+	b.buf = w->bufs + w->batches++ * BATCH_BYTES;
+	while (next_batch(w, &b)) {
+		pthread_mutex_unlock(&w->lock);
+		err = fill_batch(&me, &b);
+		pthread_mutex_lock(&w->lock);
+		if (!w->err)
+			w->err = err;
+		for (i = 0; i < b.n; i++)
+			finish_chunk(w, &b.chunks[i]);
+	}
+	pthread_mutex_unlock(&w->lock);
+	e4l_source_close(&me.source);
+	e4l_source_close(&me.now);
+	return NULL;
+}
+
+/* ------------------------------------------------------------------ threads */
+
+static errcode_t run_threads(struct writing *w, unsigned int n,
+			     void *(*run)(void *))
 {
 	pthread_t threads[MAX_WRITERS];
 	unsigned int i;
 	int err = 0;
 
 	for (i = 0; i < n && !err; i++)
-		err = pthread_create(&threads[i], NULL, write_thread, w);
+		err = pthread_create(&threads[i], NULL, run, w);
 	for (n = err ? i - 1 : i; n--;)
 		pthread_join(threads[n], NULL);
 	return w->err ? w->err : err;
 }
 
-/* Half as many chunks as threads: some are written while others are filled. */
-static char *make_chunks(struct writing *w, unsigned int threads)
+static bool make_bufs(struct writing *w, size_t bytes)
 {
-	unsigned int i;
-	size_t bytes;
 	void *bufs;
 
-	w->n_chunks = (threads + 1) / 2;
-	bytes = (size_t)w->n_chunks * CHUNK_BYTES;
 	if (posix_memalign(&bufs, CHUNK_BYTES, bytes))
-		return NULL;
+		return false;
 	madvise(bufs, bytes, MADV_HUGEPAGE);
+	w->bufs = bufs;
+	return true;
+}
+
+/* Many threads, each with a part of a chunk: they wait for many small files. */
+static errcode_t run_parts(struct writing *w, unsigned int threads)
+{
+	unsigned int i;
+
+	/* Half as many: some are written while others are filled. */
+	w->n_chunks = (threads + 1) / 2;
+	w->part_bytes = PART_BYTES;
+	if (!make_bufs(w, (size_t)w->n_chunks * CHUNK_BYTES))
+		return ENOMEM;
 	for (i = 0; i < w->n_chunks; i++)
-		w->chunks[i].buf = (char *)bufs + (size_t)i * CHUNK_BYTES;
-	return bufs;
+		w->chunks[i].buf = w->bufs + (size_t)i * CHUNK_BYTES;
+	return run_threads(w, threads, write_parts);
+}
+
+/* A few, each with many chunks: the more, the less often the source is asked. */
+static errcode_t run_batches(struct writing *w, unsigned int threads)
+{
+	unsigned int n = (threads + BATCH_THREADS - 1) / BATCH_THREADS;
+
+	w->part_bytes = CHUNK_BYTES;
+	if (!make_bufs(w, (size_t)n * BATCH_BYTES))
+		return ENOMEM;
+	return run_threads(w, n, write_batches);
 }
 
 errcode_t e4l_pop_write(struct e4l_populate *p)
@@ -539,19 +537,17 @@ errcode_t e4l_pop_write(struct e4l_populate *p)
 	unsigned int n = p->o.threads < MAX_WRITERS ? p->o.threads :
 						      MAX_WRITERS;
 	struct writing w = { .p = p };
-	char *bufs = make_chunks(&w, n);
 	errcode_t err;
 	size_t k;
 
-	if (!bufs)
-		return ENOMEM;
 	for (k = 0; k < p->items.n; k++)
 		w.total += p->items.v[k].len;
 	pthread_mutex_init(&w.lock, NULL);
 	pthread_cond_init(&w.free, NULL);
-	err = run_threads(&w, n);
+	err = e4l_source_by_position(p->t) ? run_batches(&w, n) :
+					     run_parts(&w, n);
 	pthread_cond_destroy(&w.free);
 	pthread_mutex_destroy(&w.lock);
-	free(bufs);
+	free(w.bufs);
 	return err;
 }

@@ -9,7 +9,8 @@
  *  pop_inode.c      inodes and extent trees
  *  pop_xattr.c      extended attributes
  *  pop_quota.c      quota files
- *  pop_write.c      reads the source and writes the image, once, in disk order
+ *  pop_source.c     reads the source, by path or in the order of a device
+ *  pop_write.c      writes the image, once, in disk order
  *
  * Everything is decided before anything is written; what is written is then a
  * function of the plan, so that any thread can write any part.

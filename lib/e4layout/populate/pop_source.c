@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Reads the content of files.  In a directory they are found by path, and read
+ * one by one.  In a device or an archive they are found by position, and what is
+ * wanted is noted first: then it is read in the order in which it lies there,
+ * what is near together by one call, all announced before.
+ */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include "e4layout/base/array.h"
+#include "e4layout/base/io_pool.h"
+#include "pop_source.h"
+
+/* Two entries of a vector for each: what is between two ranges is read, too. */
+#define REQUEST_RANGES	512
+#define REQUEST_BYTES	(1u << 20)
+
+/* ------------------------------------------------------------------- by path */
+
+static int open_source(struct e4l_source *s, uint32_t id)
+{
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	const struct e4l_tree *t = s->t;
+	const struct node *n = &t->nodes.v[id];
+	char *path;
+	int fd, err;
+
+	if (s->dir != n->parent) {
+		if (s->dir)
+			close(s->dir_fd);
+		s->dir = 0;
+		path = e4l_tree_long_path(t, n->parent);
+		if (!path) {
+			errno = ENOMEM;
+			return -1;
+		}
+		s->dir_fd = e4l_tree_open_dir(t->root_fd, path, O_PATH);
+		err = errno;
+		free(path);
+		errno = err;
+		if (s->dir_fd < 0)
+			return -1;
+		s->dir = n->parent;
+	}
+	/* Only the owner may leave the time of access alone. */
+	fd = openat(s->dir_fd, node_name(t, n), flags | O_NOATIME);
+	if (fd < 0 && errno == EPERM)
+		fd = openat(s->dir_fd, node_name(t, n), flags);
+	return fd;
+}
+
+static errcode_t read_full(int fd, char *buf, size_t len, uint64_t pos)
+{
+	ssize_t got;
+
+	for (; len; len -= got, buf += got, pos += got) {
+		got = pread(fd, buf, len, pos);
+		if (got < 0 && errno == EINTR)
+			got = 0;
+		else if (got <= 0)
+			return got ? errno : E4L_ET_FILE_SHRANK;
+	}
+	return 0;
+}
+
+/* Reads from the source's file of the same name. */
+static errcode_t read_by_path(struct e4l_source *s, uint32_t id, uint64_t at,
+			      size_t len, char *buf)
+{
+	errcode_t err;
+	int fd;
+
+	fd = open_source(s, id);
+	if (fd < 0)
+		return errno;
+	err = read_full(fd, buf, len, at);
+	close(fd);
+	return err;
+}
+
+/* --------------------------------------------------------------- by position */
+
+/* Notes a range, unless it is only more of the one before. */
+static errcode_t note(struct e4l_source *s, uint32_t id, uint64_t pos,
+		      size_t len, char *buf)
+{
+	struct e4l_source_range *last = s->wanted.n ?
+				&s->wanted.v[s->wanted.n - 1] : NULL;
+
+	if (last && last->node == id && last->pos + last->len == pos &&
+	    last->buf + last->len == buf) {
+		last->len += len;
+		return 0;
+	}
+	if (vec_room(&s->wanted, 1))
+		return ENOMEM;
+	s->wanted.v[s->wanted.n++] = (struct e4l_source_range) {
+		.pos = pos, .buf = buf, .len = len, .node = id,
+	};
+	return 0;
+}
+
+/* Notes what the stretches say is in [at, at + len), and zeroes the rest. */
+static errcode_t note_stretches(struct e4l_source *s, uint32_t id,
+				const struct map *map, uint64_t at, size_t len,
+				char *buf)
+{
+	const struct e4l_stretch *stretch = s->t->stretches.v + map->stretch;
+	uint32_t lo = 0, hi = map->n_stretch, mid;
+	uint64_t from, to, done = at, end = at + len;
+	errcode_t err = 0;
+
+	while (lo < hi) {	/* the first stretch that ends behind @at */
+		mid = (lo + hi) / 2;
+		if (stretch[mid].offset + stretch[mid].bytes <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < map->n_stretch && !err && stretch[lo].offset < end; lo++) {
+		if (stretch[lo].unwritten)
+			continue;
+		from = stretch[lo].offset > at ? stretch[lo].offset : at;
+		to = stretch[lo].offset + stretch[lo].bytes;
+		if (to > end)
+			to = end;
+		memset(buf + (done - at), 0, from - done);
+		done = to;
+		err = note(s, id, stretch[lo].pos + (from - stretch[lo].offset),
+			   to - from, buf + (from - at));
+	}
+	memset(buf + (done - at), 0, end - done);
+	return err;
+}
+
+/* How many of the sorted ranges from @r on one call should read. */
+static size_t request_length(const struct e4l_source_range *r, size_t n)
+{
+	uint64_t end = r->pos + r->len;
+	size_t i;
+
+	for (i = 1; i < n && i < REQUEST_RANGES; i++) {
+		if (r[i].pos < end || r[i].pos - end > E4L_GAP_BYTES ||
+		    r[i].pos + r[i].len - r->pos > REQUEST_BYTES)
+			break;
+		end = r[i].pos + r[i].len;
+	}
+	return i;
+}
+
+/* Reads @n ranges that are near together; false: not all of it came. */
+static bool read_request(struct e4l_source *s, const struct e4l_source_range *r,
+			 size_t n)
+{
+	struct iovec v[2 * REQUEST_RANGES];
+	uint64_t end = r->pos;
+	size_t i, parts = 0;
+
+	for (i = 0; i < n; i++) {
+		if (r[i].pos > end)
+			v[parts++] = (struct iovec) { s->between,
+						      r[i].pos - end };
+		v[parts++] = (struct iovec) { r[i].buf, r[i].len };
+		end = r[i].pos + r[i].len;
+	}
+	return preadv(s->t->data_fd, v, parts, r->pos) ==
+	       (ssize_t)(end - r->pos);
+}
+
+/* Range by range, to say which file it was. */
+static errcode_t read_singly(struct e4l_source *s,
+			     const struct e4l_source_range *r, size_t n)
+{
+	errcode_t err = 0;
+
+	for (; n && !err; n--, r++) {
+		err = read_full(s->t->data_fd, r->buf, r->len, r->pos);
+		if (err)
+			e4l_tree_fail(s->t, err, r->node, NULL, 0);
+	}
+	return err;
+}
+
+/* -------------------------------------------------------------------- public */
+
+errcode_t e4l_source_want(struct e4l_source *s, uint32_t id, uint64_t at,
+			  size_t len, char *buf)
+{
+	const struct e4l_tree *t = s->t;
+	const struct node *n = &t->nodes.v[id];
+	size_t have = at < n->size ? n->size - at : 0;
+	errcode_t err = 0;
+
+	if (have > len)
+		have = len;
+	if (t->root_fd < 0 && n->map && t->maps.v[n->map].n_stretch) {
+		err = note_stretches(s, id, &t->maps.v[n->map], at, len, buf);
+	} else {
+		memset(buf + have, 0, len - have);
+		if (have && t->root_fd >= 0)
+			err = read_by_path(s, id, at, have, buf);
+		else if (have)
+			err = note(s, id, n->pos + at, have, buf);
+	}
+	return err ? e4l_tree_fail(s->t, err, id, NULL, 0) : 0;
+}
+
+errcode_t e4l_source_fetch(struct e4l_source *s)
+{
+	struct e4l_source_range *r = s->wanted.v;
+	size_t n = s->wanted.n, i, run;
+	errcode_t err = 0;
+
+	s->wanted.n = 0;
+	if (!s->between)
+		s->between = n ? malloc(E4L_GAP_BYTES) : NULL;
+	if (n && !s->between)
+		return ENOMEM;
+	if (n)
+		qsort(r, n, sizeof(*r), e4l_u64_cmp);
+	for (i = 0; i < n && n > 1; i += run) {
+		run = request_length(r + i, n - i);
+		e4l_announce(s->t->data_fd, r[i].pos, r[i + run - 1].pos +
+			     r[i + run - 1].len - r[i].pos);
+	}
+	for (i = 0; i < n && !err; i += run) {
+		run = request_length(r + i, n - i);
+		if (!read_request(s, r + i, run))
+			err = read_singly(s, r + i, run);
+	}
+	return err;
+}
+
+void e4l_source_close(struct e4l_source *s)
+{
+	if (s->dir)
+		close(s->dir_fd);
+	free(s->wanted.v);
+	free(s->between);
+}
