@@ -104,6 +104,11 @@ static bool should_stop(bool inside, void *priv)
 	return repairing_stop(&((struct e4repack *)priv)->repairing);
 }
 
+static bool is_enough(void *priv)
+{
+	return repairing_enough(&((struct e4repack *)priv)->repairing);
+}
+
 static void on_progress(bool writing, uint64_t done, uint64_t total,
 			void *priv)
 {
@@ -206,7 +211,8 @@ static errcode_t repack(struct e4repack *r)
 		.min_excess = r->min_excess,
 		.only = r->only_inodes, .exclude = r->exclude_inodes,
 		.skipped = on_skipped, .progress = on_progress,
-		.stop = should_stop, .priv = r, .discard = r->discard,
+		.stop = should_stop, .enough = is_enough, .priv = r,
+		.discard = r->discard,
 	};
 	uint64_t mem = mem_bytes(r);
 	errcode_t err = find_zeroout(r, &opt.zeroout_max_blocks);
@@ -291,7 +297,7 @@ static errcode_t regroup(struct e4repack *r)
 		.mem_bytes = mem_bytes(r),
 		.only = r->only_inodes, .exclude = r->exclude_inodes,
 		.skipped = on_inodes_skipped, .progress = on_progress,
-		.stop = should_stop, .priv = r,
+		.stop = should_stop, .enough = is_enough, .priv = r,
 	};
 	errcode_t err;
 

@@ -78,11 +78,18 @@ struct e4l_plan_options {
 	 */
 	uint64_t room_bytes;
 	/*
-	 * Asked before room is sought for a file, which can take long: an error
-	 * ends the planning.  NULL: there is none.
+	 * Asked before room is sought for a file, which can take long, and
+	 * before some others are planned: an error ends the planning.  NULL:
+	 * there is none.
 	 */
 	errcode_t (*go_on)(void *priv);
-	uint64_t reserved[5];
+	/*
+	 * Asked before each file to move once there is a step: true, and none
+	 * is planned any more; all else is as for a plan of those before it.
+	 * NULL: there is time for all.
+	 */
+	bool (*enough)(void *priv);
+	uint64_t reserved[4];
 };
 
 /* A file as it is now. */
@@ -248,6 +255,7 @@ enum e4l_left_why {
 	E4L_LEFT_MISALIGNED,	/* its blocks do not fit into clusters */
 	E4L_LEFT_CROWDED,	/* nor can room be made for it */
 	E4L_LEFT_FREE_RUNS,	/* room would leave more, shorter free runs */
+	E4L_LEFT_TIME,		/* enough() said so before it was its turn */
 	E4L_LEFT_REASONS
 };
 

@@ -37,8 +37,13 @@ struct e4l_regroup_options {
 	 * E4L_ET_INTERRUPTED while there is no plan yet.
 	 */
 	bool (*stop)(bool inside, void *priv);
+	/*
+	 * Asked while the plan is made, unless nothing is in it yet: true, and
+	 * what is in it is done; other directories are left.  NULL is allowed.
+	 */
+	bool (*enough)(void *priv);
 	void *priv;
-	uint64_t reserved[8];
+	uint64_t reserved[7];
 };
 
 struct e4l_regroup_result {

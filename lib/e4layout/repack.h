@@ -54,8 +54,8 @@ struct e4l_repack_options {
 			 void *priv);
 	/*
 	 * Asked between steps: true ends the work after the transaction.  Asked
-	 * before a file is read again, or room is sought for one, too:
-	 * E4L_ET_INTERRUPTED, no plan.  Asked @inside a transaction only if
+	 * before a file is read again, room is sought for one, or many are
+	 * planned, too: E4L_ET_INTERRUPTED, no plan.  Asked @inside a transaction only if
 	 * that copies and zeroes more than 16 parts, whenever it has done one or
 	 * 2 s have passed: true drops it, of which nothing but free and
 	 * unwritten blocks has been written.
@@ -72,7 +72,12 @@ struct e4l_repack_options {
 	bool discard;
 	/* See struct e4l_plan_options; used with E4L_PLAN_ROOM only. */
 	uint64_t room_bytes;
-	uint64_t reserved[14];
+	/*
+	 * Asked while the plan is made, unless nothing is in it yet: true, and
+	 * what is in it is done; other files are left.  NULL is allowed.
+	 */
+	bool (*enough)(void *priv);
+	uint64_t reserved[13];
 };
 
 struct e4l_repack_result {

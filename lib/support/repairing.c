@@ -19,6 +19,11 @@ bool repairing_stop(const struct repairing *r)
 	       repairing_seconds(r) >= r->max_seconds;
 }
 
+bool repairing_enough(const struct repairing *r)
+{
+	return repairing_seconds(r) >= r->max_seconds / 2.0;
+}
+
 static void begin_writing(struct repairing *r)
 {
 	if (r->writes)

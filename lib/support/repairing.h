@@ -35,6 +35,9 @@ double repairing_seconds(const struct repairing *r);
 /* For e4l_repack_options.stop: there was a signal, or time is over. */
 bool repairing_stop(const struct repairing *r);
 
+/* For e4l_repack_options.enough: half of the time is over. */
+bool repairing_enough(const struct repairing *r);
+
 /*
  * For e4l_repack_options.progress.  A scan can be interrupted anywhere.  Once
  * anything is written, only stop() ends the work: at its end the last of the

@@ -291,6 +291,28 @@ check "$e4repack" -n --only=inodes "$img"
 grep -q '^Inode tables  *[0-9]*   blocks for what directories hold, ' "$out" ||
 	fail "$what: $(cat "$out")"
 
+# ---- with no time to plan more than one directory, run after run does one
+what='no time'
+made 'size 64M' 'mke2fs -b 1024 -N 4000' 'tree /t dirs 4 files 40'
+repack -n --only=inodes "$img"
+then=$(of_inodes itable_blocks_after)
+by_name "$img" >"$work/before"
+needs "$img" >"$work/needed"
+for run in $(seq 20); do
+	check "$top_builddir/tests/tools/stop_probe" "$img" inodes
+	said=$(cat "$out")
+	clean "$img"
+	[ "${said%, left*}" = 'planned 1, done 1' ] || break
+done
+same "$what: the last run" "$said" 'planned 0, done 0, left 0'
+[ "$run" -gt 3 ] || fail "$what: only $run runs"
+by_name "$img" >"$work/after"
+unchanged "$work/before" "$work/after"
+needs "$img" >"$work/needs"
+never_worse "$work/needed" "$work/needs"
+same "$what: blocks" "$(awk '{ sum += $2 } END { print sum }' "$work/needs")" \
+	"$then"
+
 # ---- the kernel goes on with it
 require_loop
 what='the kernel'

@@ -4,6 +4,8 @@
  * stops when it is asked for the Nth time between steps, or inside a
  * transaction.  Prints how often it was asked, what was done, and what was left
  * for the next run.
+ *
+ * stop_probe IMAGE inodes: moves inodes, with time to plan for one directory.
  */
 #include "config.h"
 #include <err.h>
@@ -38,6 +40,51 @@ static void skipped(ext2_ino_t ino, const char *why, uint64_t extents,
 	p->extents_left += extents;
 }
 
+static bool is_enough(void *priv)
+{
+	return true;
+}
+
+static errcode_t regroup(struct e4l *e)
+{
+	struct e4l_regroup_options opt = {
+		.mem_bytes = 64u << 20, .enough = is_enough,
+	};
+	struct e4l_regroup_result result;
+	errcode_t fail = e4l_regroup_inodes(e, &opt, &result);
+
+	if (!fail)
+		printf("planned %llu, done %llu, left %llu\n",
+		       (unsigned long long)result.dirs_planned,
+		       (unsigned long long)result.dirs_done,
+		       (unsigned long long)result.dirs_skipped);
+	return fail;
+}
+
+static errcode_t repack(struct e4l *e, const struct e4l_repack_options *opt)
+{
+	const struct probe *p = opt->priv;
+	struct e4l_repack_result result = { 0 };
+	errcode_t fail = e4l_repack(e, opt, &result);
+
+	if (!fail)
+		printf("asked %u, stopped %d, files %llu of %llu, "
+		       "transactions %llu, copied %llu, zeroed %llu, "
+		       "fragments %llu to %llu, "
+		       "left %llu files, %llu extents\n",
+		       p->asked, result.stopped,
+		       (unsigned long long)result.files_done,
+		       (unsigned long long)result.files_planned,
+		       (unsigned long long)result.transactions,
+		       (unsigned long long)result.copied_blocks,
+		       (unsigned long long)result.zeroed_blocks,
+		       (unsigned long long)result.fragments_before,
+		       (unsigned long long)result.fragments_after,
+		       (unsigned long long)p->files_left,
+		       (unsigned long long)p->extents_left);
+	return fail;
+}
+
 int main(int argc, char **argv)
 {
 	struct probe p = {
@@ -50,13 +97,13 @@ int main(int argc, char **argv)
 		.copy_budget_blocks = E4L_NO_LIMIT,
 		.stop = stop, .skipped = skipped, .priv = &p,
 	};
-	struct e4l_repack_result result = { 0 };
+	bool inodes = argc == 3 && !strcmp(argv[2], "inodes");
 	struct e4l *e = NULL;
 	ext2_filsys fs;
 	errcode_t fail;
 
-	if (argc < 4 || argc > 5)
-		errx(2, "usage: stop_probe IMAGE MIB N [inside]");
+	if (!inodes && (argc < 4 || argc > 5))
+		errx(2, "usage: stop_probe IMAGE MIB N [inside] | IMAGE inodes");
 	fail = ext2fs_open2(argv[1], "cache=off", EXT2_FLAG_64BITS |
 			    EXT2_FLAG_RW, 0, 0, unix_io_manager, &fs);
 	if (fail)
@@ -64,21 +111,9 @@ int main(int argc, char **argv)
 	opt.part_blocks = atoi(argv[2]) * (1ULL << 20) / fs->blocksize;
 	fail = e4l_new(fs, &e);
 	if (!fail)
-		fail = e4l_repack(e, &opt, &result);
+		fail = inodes ? regroup(e) : repack(e, &opt);
 	if (fail)
 		errx(1, "%s: %s", argv[1], error_message(fail));
-	printf("asked %u, stopped %d, files %llu of %llu, transactions %llu, "
-	       "copied %llu, zeroed %llu, fragments %llu to %llu, "
-	       "left %llu files, %llu extents\n", p.asked, result.stopped,
-	       (unsigned long long)result.files_done,
-	       (unsigned long long)result.files_planned,
-	       (unsigned long long)result.transactions,
-	       (unsigned long long)result.copied_blocks,
-	       (unsigned long long)result.zeroed_blocks,
-	       (unsigned long long)result.fragments_before,
-	       (unsigned long long)result.fragments_after,
-	       (unsigned long long)p.files_left,
-	       (unsigned long long)p.extents_left);
 	e4l_free(e);
 	ext2fs_free(fs);
 	return 0;

@@ -1358,6 +1358,7 @@ struct rereader {
 	unsigned int full, wrong_at;	/* of files with extents; 0: never */
 	void (*spoil)(struct e4l_extent *ex, size_t *n);
 	errcode_t err;			/* or this */
+	unsigned int asked, enough_at;	/* whether the plan is enough */
 };
 
 static errcode_t reread(ext2_ino_t ino, struct e4l_extent **extents, size_t *n,
@@ -1376,6 +1377,13 @@ static errcode_t reread(ext2_ino_t ino, struct e4l_extent **extents, size_t *n,
 	if (r->spoil)
 		r->spoil(*extents, n);
 	return r->err;
+}
+
+static bool is_enough(void *priv)
+{
+	struct rereader *r = priv;
+
+	return r->asked++ >= r->enough_at;
 }
 
 #define SAME(member) CHECK(a->member == b->member)
@@ -1817,6 +1825,37 @@ START_TEST(makes_room_step_by_step)
 }
 END_TEST
 
+/* Without time for all of it, each plan has something, and all is done then. */
+START_TEST(plans_what_there_is_time_for)
+{
+	unsigned int cut = 0;
+	struct rereader r;
+	uint64_t before;
+	struct world *w;
+
+	srandom(_i);
+	w = crowded_world(_i % 4 ? 1 : 4);
+	r = (struct rereader) {
+		.w = w, .enough_at = _i % 8 ? random() % 20 : 0,
+	};
+	w->opt.reread = reread;
+	w->opt.enough = is_enough;
+	w->opt.priv = &r;
+	do {
+		before = all_fragments(w);
+		cut += r.asked > r.enough_at;
+		r.asked = 0;
+		plan_and_carry_out(w);
+		ck_assert_uint_le(all_fragments(w), before);
+	} while (w->steps);
+	CHECK(cut || r.enough_at);
+	w->opt.enough = NULL;
+	plan_and_carry_out(w);
+	ck_assert_uint_eq(w->steps, 0);
+	free_world(w);
+}
+END_TEST
+
 /* Two files that claim the same blocks would give them back twice. */
 START_TEST(refuses_shared_blocks)
 {
@@ -1870,6 +1909,7 @@ int main(void)
 	tcase_add_loop_test(tc, makes_room, 0, 400);
 	tcase_add_loop_test(tc, makes_room_within_limits, 0, 400);
 	tcase_add_loop_test(tc, makes_room_step_by_step, 0, 200);
+	tcase_add_loop_test(tc, plans_what_there_is_time_for, 0, 100);
 	tcase_add_test(tc, refuses_shared_blocks);
 	tcase_add_loop_test(tc, remembers_what_was_forgotten, 0, 200);
 	tcase_add_loop_test(tc, believes_no_other_extents, 0, 100);

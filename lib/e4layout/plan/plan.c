@@ -14,11 +14,14 @@
 #include "room.h"
 #include "runs.h"
 
+#define ASK_EACH	64		/* files to move that nothing is read of */
+
 struct e4l_plan {
 	struct e4l_plan_options opt;	/* budgets are what is left of them */
 	struct e4l_draft draft;
 	struct e4l_room room;
 	bool makes_room;		/* some file may be moved for it */
+	bool over;			/* opt.enough() said so */
 	struct e4l_left *left;
 	size_t n_left;
 };
@@ -388,6 +391,20 @@ static errcode_t move_file(struct e4l_plan *p, struct e4l_file *f,
 	return err;
 }
 
+static bool is_over(struct e4l_plan *p)
+{
+	const struct e4l_plan_options *opt = &p->opt;
+
+	if (!p->over && p->draft.n_steps && opt->enough)
+		p->over = opt->enough(opt->priv);
+	return p->over;
+}
+
+static errcode_t go_on(const struct e4l_plan *p)
+{
+	return p->opt.go_on ? p->opt.go_on(p->opt.priv) : 0;
+}
+
 static errcode_t move_pass(struct e4l_plan *p, bool partial, bool *moved)
 {
 	struct e4l_file **order;
@@ -396,8 +413,14 @@ static errcode_t move_pass(struct e4l_plan *p, bool partial, bool *moved)
 
 	*moved = false;
 	err = move_order(p, &order, &n);
-	for (i = 0; i < n && !err; i++)
-		err = move_file(p, order[i], partial, moved);
+	for (i = 0; i < n && !err; i++) {
+		if (i % ASK_EACH == ASK_EACH - 1)
+			err = go_on(p);
+		if (is_over(p))
+			order[i]->why = E4L_LEFT_TIME;
+		else if (!err)
+			err = move_file(p, order[i], partial, moved);
+	}
 	free(order);
 	return err ? err : e4l_draft_end_batch(&p->draft);
 }
@@ -410,9 +433,9 @@ static errcode_t move_all(struct e4l_plan *p, bool *changed)
 
 	for (;;) {
 		err = move_pass(p, partial, &moved);
-		if (err || (!moved && partial))
-			return err;
 		*changed |= moved;
+		if (err || p->over || (!moved && partial))
+			return err;
 		partial = !moved;
 	}
 }
@@ -441,8 +464,10 @@ static errcode_t room_pass(struct e4l_plan *p, bool *made)
 	if (!err && n)
 		err = e4l_room_begin(&p->room, d);
 	for (i = 0; i < n && !err; i++) {
-		err = p->opt.go_on ? p->opt.go_on(p->opt.priv) : 0;
-		if (!err)
+		err = go_on(p);
+		if (is_over(p))
+			d->files[files[i]].why = E4L_LEFT_TIME;
+		else if (!err)
 			err = e4l_room_make(&p->room, d, files[i],
 					    &p->opt.copy_budget_blocks, made);
 	}
@@ -539,7 +564,7 @@ errcode_t e4l_plan_make(struct e4l_plan *p)
 					     &changed);
 		if (!err && !changed)
 			err = room_pass(p, &changed);
-	} while (changed && !err);
+	} while (changed && !err && !p->over);
 	if (!err)
 		err = list_all_left(p);
 	return err ? err : sort_steps(d);

@@ -377,6 +377,13 @@ static errcode_t go_on(void *priv)
 	return opt->stop && opt->stop(false, opt->priv) ? E4L_ET_INTERRUPTED : 0;
 }
 
+static bool is_enough(void *priv)
+{
+	const struct e4l_repack_options *opt = ((struct e4l_forecast *)priv)->opt;
+
+	return opt->enough && opt->enough(opt->priv);
+}
+
 static errcode_t reread(ext2_ino_t ino, struct e4l_extent **extents, size_t *n,
 			void *priv)
 {
@@ -415,6 +422,7 @@ static const char *const left_reasons[] = {
 			     "move, or there is no free run for it",
 	[E4L_LEFT_FREE_RUNS] = "making room would leave more, shorter free "
 			       "runs",
+	[E4L_LEFT_TIME] = "there was no time to plan it: another run goes on",
 };
 
 /* Whether it may be saved by making room, where nobody asked for that. */
@@ -507,6 +515,7 @@ static void set_options(struct e4l_forecast *f)
 	plan->reread = reread;
 	plan->may_move = may_move;
 	plan->go_on = go_on;
+	plan->enough = is_enough;
 	plan->room_bytes = f->opt->room_bytes;
 	plan->priv = f;
 	keep_long_runs(plan, f->e->fs);

@@ -49,6 +49,7 @@ static const char others[] = "other directories have names of its files";
 static const char not_asked[] = "holds files that were not asked for";
 static const char too_large[] = "holds what is too large for the journal";
 static const char memory[] = "the memory that may be used is used up";
+static const char no_time[] = "there was no time to plan it: another run goes on";
 
 /* What the plan knows of a directory. */
 struct fate {
@@ -108,6 +109,7 @@ struct regroup {
 	size_t n_moves;
 	struct group *groups;
 	size_t n_groups;
+	bool over;			/* opt->enough() said so */
 	/* of the directory at hand */
 	uint32_t dir;
 	bool thrifty;			/* it is to take few free inodes */
@@ -369,6 +371,14 @@ static errcode_t learn_dir(struct regroup *r, uint32_t dir)
 static bool should_stop(const struct regroup *r)
 {
 	return r->opt->stop && r->opt->stop(false, r->opt->priv);
+}
+
+/* Whether no more is to be planned than there is. */
+static bool is_over(struct regroup *r)
+{
+	if (!r->over && r->n_groups && r->opt->enough)
+		r->over = r->opt->enough(r->opt->priv);
+	return r->over;
 }
 
 static int by_parent(const void *va, const void *vb, void *vg)
@@ -1095,7 +1105,11 @@ static errcode_t plan_round(struct regroup *r)
 	for (i = 0; i < r->g.n_dirs && !err; i++) {
 		if (!is_candidate(&r->fates[i]))
 			continue;
-		err = should_stop(r) ? E4L_ET_INTERRUPTED : plan_dir(r, i);
+		if (is_over(r))
+			r->fates[i].why = no_time;
+		else
+			err = should_stop(r) ? E4L_ET_INTERRUPTED :
+					       plan_dir(r, i);
 	}
 	return err;
 }
@@ -1172,7 +1186,7 @@ static errcode_t plan(struct regroup *r)
 		before = result->dirs_planned;
 		if (!err)
 			err = plan_round(r);
-	} while (!err && result->dirs_planned > before &&
+	} while (!err && result->dirs_planned > before && !r->over &&
 		 ++rounds < MAX_ROUNDS);
 	if (err)
 		return err;
