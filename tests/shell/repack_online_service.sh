@@ -33,12 +33,13 @@ chown -R 65534:65534 "$work/mnt x/data"
 caps=$(sed -n 's/^CapabilityBoundingSet=//p' "$unit" |
 	tr ' ' '\n' | sed 's/^CAP_/,+/' | tr -d '\n' | tr '[:upper:]' '[:lower:]')
 options=$(sed -n 's/^Environment="OPTIONS=\(.*\)"$/\1/p' "$unit")
-command=$(sed -n 's/^ExecStart=[^ ]*e4repack //p' "$unit" |
-	sed "s/\$OPTIONS/$options/; s/%f/\"\$work\\/mnt x\"/")
+# shellcheck disable=SC2016
+same "the command" '$OPTIONS -- %f' \
+	"$(sed -n 's/^ExecStart=[^ ]*e4repack //p' "$unit")"
 # a busy machine is not waited for
-command=$(echo "$command" | sed 's/--idle //')
-eval "check setpriv --bounding-set=-all$caps --inh-caps=-all --no-new-privs \
-	\"\$e4repack\" $command"
+# shellcheck disable=SC2086
+check setpriv --bounding-set=-all"$caps" --inh-caps=-all --no-new-privs \
+	"$e4repack" ${options#--idle } -- "$work/mnt x"
 grep -q '^.*: 20 of 20 files repaired while mounted' "$out" || {
 	show_run
 	fail "not all files are repaired"
