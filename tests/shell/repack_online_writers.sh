@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack of what is mounted, beside writers that know every byte.
+# e4repack of what is mounted, beside writers that know every byte; it is killed
+# in every second run, at some moment of it.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 e4repack=$top_builddir/misc/e4repack
 writers=$top_builddir/tests/tools/writers
@@ -8,25 +9,42 @@ require_loop
 
 truncate -s 512M "$work/img"
 mke2fs -q -t ext4 "$work/img"
-mount_image "$work/img" "$work/mnt"
+mount_image "$work/img" "$work/mnt" "${E4L_WRITERS_MOUNT:-defaults}"
 "$writers" "$work/mnt" "${E4L_WRITERS_SECONDS:-12}" 1 >"$work/said" 2>&1 &
 others=$!
 runs=0
 kills=0
+moving=0
+took=100
+
+# kill_some_time: kills $pid after a part of the time that a run takes; what has
+# a donor is moving.
+kill_some_time() {
+	sleep "$(awk -v "ms=$took" -v "seed=$runs" \
+		'BEGIN { srand(seed); print rand() * ms / 1000 }')"
+	donor=$(find "/proc/$pid/fd" -lname '*(deleted)' 2>/dev/null || :)
+	kill -9 "$pid" 2>/dev/null || return 0
+	kills=$((kills + 1))
+	[ -z "$donor" ] || moving=$((moving + 1))
+}
+
 while kill -0 "$others" 2>/dev/null; do
-	if [ $((runs % 4)) = 3 ]; then
+	if [ $((runs % 2)) = 1 ]; then
 		"$e4repack" -q "$work/mnt" 2>/dev/null &
-		sleep "0.0$((runs % 9 + 1))"
-		kill -9 $! 2>/dev/null && kills=$((kills + 1))
-		wait $! || :
+		pid=$!
+		kill_some_time
+		wait "$pid" 2>/dev/null || :
 	else
+		began=$(date +%s%3N)
 		check "$e4repack" -q "$work/mnt"
+		took=$(($(date +%s%3N) - began))
 	fi
 	runs=$((runs + 1))
 done
 wait "$others" || fail "$(cat "$work/said")"
 [ "$runs" -gt 3 ] || fail "only $runs runs"
-echo "$runs runs, $kills kills, $(cat "$work/said")"
+echo "$runs runs, $kills kills, $moving of them while files were moved;" \
+	"$(cat "$work/said")"
 umount "$work/mnt"
 undefer "umount '$work/mnt'"
 sound "$work/img"

@@ -244,7 +244,7 @@ static void step(struct writer *w)
 	w->last[sizeof(w->last) - 2] = what < 35 ? 'w' : what < 50 ? 'm' :
 		what < 65 ? 'c' : what < 72 ? 'p' : what < 77 ? 't' :
 		what < 81 ? 's' : what < 85 ? 'n' : what < 87 ? 'u' :
-		what < 90 ? 'f' : 'o';
+		what < 90 ? 'f' : what < 93 ? 'y' : 'o';
 	if (what < 35)
 		put(w);
 	else if (what < 50)
@@ -263,6 +263,8 @@ static void step(struct writer *w)
 		begin_anew(w);
 	else if (what < 90)
 		scatter(w);
+	else if (what < 93)
+		must(w, !fsync(w->fd), "fsync");
 	else
 		reopen(w, 0);
 }
