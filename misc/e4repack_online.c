@@ -11,6 +11,8 @@
 #include "support/say.h"
 #include "e4repack.h"
 
+#define NAP_SECONDS 0.2
+
 bool e4repack_is_online(const char *name)
 {
 	struct stat st;
@@ -65,28 +67,32 @@ static bool is_busy(void)
 	       load > (double)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* Waits as long as what has been written is ahead of --rate, in short naps. */
-static void pace(uint64_t bytes, void *priv)
+/* How many seconds what has been written is ahead of --rate. */
+static double ahead(const struct e4repack *r)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)r->paced_bytes / (double)r->rate -
+	       ((double)(now.tv_sec - r->paced.tv_sec) +
+		(double)(now.tv_nsec - r->paced.tv_nsec) / 1e9);
+}
+
+/* Takes a nap where it has to wait, and says so. */
+static bool pace(uint64_t bytes, void *priv)
 {
 	struct e4repack *r = priv;
-	struct timespec now;
-	double ahead = 0;
+	double seconds = 0;
 
 	r->paced_bytes += bytes;
-	do {
-		if (r->rate != UINT64_MAX) {
-			clock_gettime(CLOCK_MONOTONIC, &now);
-			ahead = (double)r->paced_bytes / (double)r->rate -
-				((double)(now.tv_sec - r->paced.tv_sec) +
-				 (double)(now.tv_nsec - r->paced.tv_nsec) / 1e9);
-		}
-		if (ahead > 0)
-			rest(ahead < 0.2 ? ahead : 0.2);
-		else if (r->idle && is_busy())
-			rest(0.2);
-		else
-			return;
-	} while (!repairing_stop(&r->repairing));
+	if (r->rate != UINT64_MAX)
+		seconds = ahead(r);
+	if (seconds <= 0 && r->idle && is_busy())
+		seconds = NAP_SECONDS;
+	if (seconds <= 0)
+		return false;
+	rest(seconds < NAP_SECONDS ? seconds : NAP_SECONDS);
+	return true;
 }
 
 errcode_t e4repack_online(struct e4repack *r,

@@ -15,7 +15,9 @@ extern "C" {
  * dry_run, journal, cache, part_blocks and discard must not be set, progress()
  * hears of files instead of blocks, and stop() is asked between pieces.
  * @options->priv goes to @pace as well, which is told of the bytes that were
- * just copied, and may take its time; NULL: as fast as possible.
+ * just copied, may take a moment, and is called again, with 0, as long as it
+ * returns true: what others need is looked after in between.  NULL: as fast as
+ * possible.
  *
  * Candidates come from a scan of the device; each is opened, is the inode that
  * was scanned, and is asked for its extents again, before anything is done.
@@ -33,7 +35,7 @@ extern "C" {
  */
 errcode_t e4l_online(struct e4l *e, const char *mount_point,
 		     const struct e4l_repack_options *options,
-		     void (*pace)(uint64_t bytes, void *priv),
+		     bool (*pace)(uint64_t bytes, void *priv),
 		     struct e4l_repack_result *result);
 
 #ifdef __cplusplus

@@ -39,9 +39,11 @@ static uint64_t available(const struct e4l_donor *d)
 	return fstatvfs(d->root_fd, &s) ? 0 : s.f_bavail;
 }
 
-bool e4l_donor_has_room(const struct e4l_donor *d)
+bool e4l_donor_has_room(struct e4l_donor *d)
 {
-	return available(d) >= d->reserve_blocks / 2;
+	if (available(d) < d->reserve_blocks / 2)
+		e4l_donor_close(d);
+	return d->file.fd >= 0;
 }
 
 /* What the allocator gave, as slices. */

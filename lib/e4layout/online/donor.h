@@ -34,7 +34,10 @@ const char *e4l_donor_take(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 			   uint64_t fragments, struct e4l_slice **slices,
 			   size_t *n);
 
-/* Whether others still have half of the reserve. */
-bool e4l_donor_has_room(const struct e4l_donor *d);
+/*
+ * Whether there is a donor, and others still have half of the reserve; if they
+ * do not, the donor's blocks are theirs at once.
+ */
+bool e4l_donor_has_room(struct e4l_donor *d);
 
 #endif

@@ -285,7 +285,7 @@ static errcode_t open_root(struct online *o, const char *mount_point)
 
 errcode_t e4l_online(struct e4l *e, const char *mount_point,
 		     const struct e4l_repack_options *options,
-		     void (*pace)(uint64_t bytes, void *priv),
+		     bool (*pace)(uint64_t bytes, void *priv),
 		     struct e4l_repack_result *result)
 {
 	struct online o = {

@@ -24,24 +24,18 @@
 /* What all files of a run share. */
 struct e4l_ways {
 	const struct e4l_repack_options *opt;
-	void (*pace)(uint64_t bytes, void *priv);
+	bool (*pace)(uint64_t bytes, void *priv);
 	struct e4l_repack_result *result;
 	struct e4l_donor donor;
 	struct e4l_behind behind;
 	bool journal;			/* protects what is moved */
 };
 
-/* Stops, or waits after @blocks were written. */
-static inline bool e4l_ways_stop(struct e4l_ways *w, uint64_t blocks)
-{
-	if (w->pace && blocks) {
-		e4l_behind_finish(&w->behind);
-		w->pace(blocks * w->donor.blocksize, w->opt->priv);
-	}
-	if (w->opt->stop && w->opt->stop(false, w->opt->priv))
-		w->result->stopped = true;
-	return w->result->stopped;
-}
+/*
+ * Whether to stop.  Waits first, as long as it is said to after @blocks were
+ * written; the donor does not outlast the reserve meanwhile.
+ */
+bool e4l_ways_stop(struct e4l_ways *w, uint64_t blocks);
 
 /*
  * Takes a file that was just mapped.  Returns why something could not be done

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+#include "way.h"
+
+static bool is_stopped(struct e4l_ways *w)
+{
+	if (w->opt->stop && w->opt->stop(false, w->opt->priv))
+		w->result->stopped = true;
+	return w->result->stopped;
+}
+
+bool e4l_ways_stop(struct e4l_ways *w, uint64_t blocks)
+{
+	uint64_t bytes = blocks * w->donor.blocksize;
+
+	if (w->pace && bytes) {
+		e4l_behind_finish(&w->behind);
+		for (; w->pace(bytes, w->opt->priv) && !is_stopped(w); bytes = 0)
+			e4l_donor_has_room(&w->donor);
+	}
+	return is_stopped(w);
+}

@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# e4repack of what is mounted and nearly full: others do not run out of space
+# earlier for it.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+e4repack=$top_builddir/misc/e4repack
+require_loop
+
+truncate -s 256M "$work/img"
+mke2fs -q -t ext4 -b 4096 -m 0 "$work/img"
+mount_image "$work/img" "$work/mnt"
+/usr/bin/python3 - "$work/mnt" 88 <<'END'
+import os, sys
+top, percent = sys.argv[1], int(sys.argv[2])
+fds = [os.open(f"{top}/{n}", os.O_RDWR | os.O_CREAT, 0o644) for n in "ab"]
+for k in range(3000):
+    for fd in fds:
+        os.posix_fallocate(fd, k * 4096, 4096)
+for fd in fds:
+    for k in range(3000):
+        os.pwrite(fd, bytes([1 + k % 251]) * 4096, k * 4096)
+    os.fsync(fd)
+vfs = os.statvfs(top)
+fill = vfs.f_bavail - vfs.f_blocks * (100 - percent) // 100
+with open(f"{top}/fill", "w") as f:
+    os.posix_fallocate(f.fileno(), 0, fill * 4096)
+END
+sync -f "$work/mnt"
+md5sum "$work/mnt/a" "$work/mnt/b" >"$work/sums"
+
+# writes until there is no space, 1 MiB after the other, and says how many
+write_all() {
+	/usr/bin/python3 - "$work/mnt/other" <<'END'
+import errno, os, sys, time
+fd, n = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT), 0
+try:
+    while True:
+        os.posix_fallocate(fd, n << 20, 1 << 20)
+        n += 1
+        time.sleep(0.1)
+except OSError as e:
+    if e.errno != errno.ENOSPC:
+        raise
+print(n)
+END
+}
+alone=$(write_all)
+rm "$work/mnt/other"
+[ "$alone" -gt 24 ] || fail "there are only $alone MiB"
+
+"$e4repack" --rate=500K "$work/mnt" >"$out" 2>"$err" &
+pid=$!
+defer "kill $pid 2>/dev/null"
+for _ in $(seq 100); do
+	donor=$(find "/proc/$pid/fd" -lname '*(deleted)' 2>/dev/null || :)
+	[ -z "$donor" ] || break
+	sleep 0.05
+done
+[ "$donor" ] || { show_run; fail "it takes no space"; }
+same "MiB that fit in" "$(write_all)" "$alone"
+wait "$pid" || { show_run; fail "it failed"; }
+undefer "kill $pid 2>/dev/null"
+grep -q '^Left alone: .*the free space that is left is kept for others' \
+	"$out" || { show_run; fail "it does not say why it has ended"; }
+md5sum --quiet -c "$work/sums" || fail "other contents"
+
+# and where there is no more than the reserve, it takes nothing
+check "$e4repack" --json "$work/mnt"
+same "bytes copied" "$(json "$out" 'd["bytes_copied"]')" 0
+umount "$work/mnt"
+undefer "umount '$work/mnt'"
+sound "$work/img"
