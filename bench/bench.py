@@ -5,6 +5,7 @@ Each command is run as a whole process (or pipeline); the rounds are
 interleaved (A B C A B C ...), so that a machine whose speed drifts favours
 none.  Ratios are between medians of one table.  Absolute times say little.
 """
+import json
 import os
 import statistics
 import subprocess
@@ -12,6 +13,20 @@ import sys
 import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+# what mkaged makes of these is badly laid out
+RECIPES = {
+    "alternating": "size 128M\n"
+    "mosaic /db size 32M written 4K unwritten 4K\n",
+    "holes": "size 512M\n"
+    "scatter /film frags 1897 blocks 13 gap 13\n",
+    "small": "size 640M\n"
+    "interleave /a count 4000 rounds 4 blocks 2\n"
+    "interleave /b count 1000 rounds 5 blocks 3\n",
+    "rate": "size 3500M\n"
+    "scatter /big frags 1024 blocks 256 gap 256 shuffle\n",
+}
+
 
 class Command:
     def __init__(self, name, argv, cold=True, warm=True, status=(0,)):
@@ -100,6 +115,26 @@ def machine():
 
 def run(*argv):
     subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
+
+
+def output(*argv):
+    return subprocess.run(argv, check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
+
+
+def recipe(text, image):
+    """Makes the image that the recipe is of."""
+    with tempfile.NamedTemporaryFile("w", prefix="e4l-recipe-") as f:
+        f.write(text)
+        f.flush()
+        run("tests/tools/mkaged", f.name, image)
+
+
+def layout(image):
+    """How the files in it are laid out."""
+    files = json.loads(output(tool("e4frag"), "-q", "--json", image))["files"]
+    return {k: files[k] for k in ("extents", "fragments", "fragmented",
+                                  "excess_extents", "tree_blocks")}
 
 
 class Mounted:
