@@ -350,15 +350,18 @@ errcode_t e4l_apply_dir(struct e4l_apply *a, const struct e4l_step *step,
 
 /* ------------------------------------------------------------------ 2. data */
 
-/* Destinations that lie together, and where their blocks come from. */
+/*
+ * Destinations, in disk order, and where their blocks come from: what is read
+ * for all of them together is fewer, larger reads.
+ */
 struct copy_job {
 	struct e4l *e;
-	blk64_t to;
+	struct range *targets;		/* their blocks, in turn, are in @buf */
+	size_t n_targets;
 	unsigned int blocks;
 	char *buf, *scratch;
 	struct e4l_want *wants;
 	errcode_t err;
-	blk64_t bad;
 };
 
 struct copier {
@@ -374,7 +377,8 @@ static errcode_t copy_init(void *arg, void *priv)
 	size_t blocks = COPY_BYTES / c->a->e->fs->blocksize;
 
 	job->wants = calloc(blocks, sizeof(*job->wants));
-	if (!job->wants ||
+	job->targets = calloc(blocks, sizeof(*job->targets));
+	if (!job->wants || !job->targets ||
 	    posix_memalign((void **)&job->buf, 4096, COPY_BYTES) ||
 	    posix_memalign((void **)&job->scratch, 4096, E4L_GATHER_BYTES))
 		return ENOMEM;
@@ -386,35 +390,73 @@ static void copy_release(void *arg, void *priv)
 	struct copy_job *job = arg;
 
 	free(job->wants);
+	free(job->targets);
 	free(job->buf);
 	free(job->scratch);
 }
 
-/* Fills a buffer with blocks whose destinations are neighbours. */
+static bool is_behind(const struct range *a, blk64_t to)
+{
+	return a->to + a->len == to;
+}
+
+/* Whether destinations that are neighbours, from the next on, exceed @room. */
+static bool exceeds(const struct copier *c, unsigned int room)
+{
+	const struct ranges *copies = &c->a->copies;
+	uint64_t blocks = copies->v[c->next].len - c->done;
+	size_t i = c->next + 1;
+
+	while (blocks <= room && i < copies->n &&
+	       is_behind(&copies->v[i - 1], copies->v[i].to))
+		blocks += copies->v[i++].len;
+	return blocks > room;
+}
+
+/* Adds @len blocks, from @done on, of the next range to copy. */
+static void add_copies(const struct copier *c, struct copy_job *job,
+		       uint64_t len)
+{
+	const struct range *r = &c->a->copies.v[c->next];
+	struct range *last = job->targets + job->n_targets - 1;
+	blk64_t to = r->to + c->done;
+	uint64_t i;
+
+	if (job->n_targets && is_behind(last, to))
+		last->len += len;
+	else
+		job->targets[job->n_targets++] = (struct range) {
+			.to = to, .len = len,
+		};
+	for (i = 0; i < len; i++, job->blocks++)
+		job->wants[job->blocks] = (struct e4l_want) {
+			.blk = r->from + c->done + i, .slot = job->blocks,
+		};
+}
+
+/* Fills a buffer; neighbours that it has no room for go into the next. */
 static bool copy_next(void *arg, void *priv)
 {
 	struct copier *c = priv;
 	struct copy_job *job = arg;
 	const struct ranges *copies = &c->a->copies;
-	unsigned int max = COPY_BYTES / c->a->e->fs->blocksize;
+	unsigned int room = COPY_BYTES / c->a->e->fs->blocksize;
+	const struct range *last = NULL;
 
 	job->blocks = 0;
+	job->n_targets = 0;
 	job->err = 0;
-	while (c->next < copies->n && job->blocks < max) {
+	while (c->next < copies->n && room) {
 		const struct range *r = &copies->v[c->next];
-		uint64_t left = r->len - c->done, i;
+		uint64_t left = r->len - c->done;
 
-		if (!job->blocks)
-			job->to = r->to + c->done;
-		else if (job->to + job->blocks != r->to + c->done)
+		if (last && !is_behind(last, r->to) && exceeds(c, room))
 			break;
-		if (left > max - job->blocks)
-			left = max - job->blocks;
-		for (i = 0; i < left; i++, job->blocks++)
-			job->wants[job->blocks] = (struct e4l_want) {
-				.blk = r->from + c->done + i,
-				.slot = job->blocks,
-			};
+		last = r;
+		if (left > room)
+			left = room;
+		add_copies(c, job, left);
+		room -= left;
 		c->done += left;
 		if (c->done == r->len) {
 			c->next++;
@@ -480,14 +522,19 @@ static errcode_t copy_write(void *arg, void *priv)
 	struct copier *c = priv;
 	struct copy_job *job = arg;
 	errcode_t err = e4l_journal_check(c->a->opt.journal);
+	const char *data = job->buf;
+	size_t i;
 
-	if (err)
-		return err;
-	err = e4l_write(job->e, job->to, job->blocks, job->buf);
-	if (err)
-		return e4l_fail(job->e, err, "writing a file's data", 0,
-				job->to);
-	return tell(c->a, job->blocks);
+	for (i = 0; i < job->n_targets && !err; i++) {
+		const struct range *t = &job->targets[i];
+
+		err = e4l_write(job->e, t->to, t->len, data);
+		if (err)
+			return e4l_fail(job->e, err, "writing a file's data", 0,
+					t->to);
+		data += t->len * job->e->fs->blocksize;
+	}
+	return err ? err : tell(c->a, job->blocks);
 }
 
 static errcode_t copy_data(struct e4l_apply *a)
