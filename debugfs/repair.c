@@ -160,13 +160,20 @@ bool do_zeroout(struct shell *s, int argc, const char *const *argv)
 	return false;
 }
 
-/* ------------------------------------------------------------------ compact */
+/* --------------------------------------------------------- compact, regroup */
 
 #define DIRS(key) { #key, offsetof(struct e4l_compact_result, key) }
 static const struct json_member dirs_members[] = {
 	DIRS(dirs_planned), DIRS(dirs_done), DIRS(dirs_skipped),
 	DIRS(indexes_planned), DIRS(done_old_blocks), DIRS(done_blocks),
 	DIRS(transactions),
+};
+
+#define INODES(key) { #key, offsetof(struct e4l_regroup_result, key) }
+static const struct json_member inodes_members[] = {
+	INODES(inodes_planned), INODES(inodes_done), INODES(dirs_planned),
+	INODES(dirs_done), INODES(dirs_skipped), INODES(blocks_before),
+	INODES(blocks_after), INODES(blocks_ideal), INODES(transactions),
 };
 
 static void on_dir_left(ext2_ino_t ino, const char *why, uint64_t blocks,
@@ -177,97 +184,102 @@ static void on_dir_left(ext2_ino_t ino, const char *why, uint64_t blocks,
 	say("%s: directory <%u> stays as it is: %s", r->s->request, ino, why);
 }
 
-static errcode_t compact(struct repair *r, ext2fs_inode_bitmap only)
+static uint64_t mem_bytes(const struct repair *r)
 {
 	struct e4l_es_stats stats;
+
+	e4l_es_get_stats(r->s->cache, &stats);
+	return stats.limit_bytes;
+}
+
+static errcode_t compact(struct repair *r, ext2fs_inode_bitmap only)
+{
 	struct e4l_compact_options opt = {
 		.write_budget_blocks = E4L_NO_LIMIT, .only = only,
+		.mem_bytes = mem_bytes(r),
 		.skipped = on_dir_left, .progress = on_progress,
 		.stop = should_stop, .priv = r,
 	};
-	errcode_t err;
 
-	e4l_es_get_stats(r->s->cache, &stats);
-	opt.mem_bytes = stats.limit_bytes;
+	return e4l_compact_dirs(r->s->e, &opt, &r->dirs);
+}
+
+static errcode_t regroup(struct repair *r, ext2fs_inode_bitmap only)
+{
+	struct e4l_regroup_options opt = {
+		.only = only, .mem_bytes = mem_bytes(r),
+		.skipped = on_dir_left, .progress = on_progress,
+		.stop = should_stop, .priv = r,
+	};
+
+	return e4l_regroup_inodes(r->s->e, &opt, &r->inodes);
+}
+
+/* A repair of directories: what does it, and what that leaves in *r. */
+struct dirs_repair {
+	errcode_t (*run)(struct repair *r, ext2fs_inode_bitmap only);
+	const char *fails;
+	const struct json_member *members;
+	size_t n_members;
+	const void *result;
+	const uint64_t *transactions;
+	const bool *stopped;
+};
+
+static bool show_dirs(const struct repair *r, const struct dirs_repair *how)
+{
+	json_t *object = json_members(how->result, how->members,
+				      how->n_members);
+
+	return shell_report(r->s, json_checked(object,
+			json_object_set_new(object, "stopped",
+					    json_boolean(*how->stopped))));
+}
+
+static bool repair_dirs(struct repair *r, const struct dirs_repair *how,
+			const char *path)
+{
+	ext2fs_inode_bitmap only = NULL;
+	errcode_t err;
+	bool ok;
+
+	if (path && !file_subtree(r->s, path, &only))
+		return false;
 	begin(r);
-	err = e4l_compact_dirs(r->s->e, &opt, &r->dirs);
+	err = how->run(r, only);
 	progress_end(&r->s->progress);
-	return err;
+	if (only)
+		ext2fs_free_inode_bitmap(only);
+	ok = err ? shell_fails_e4l(r->s, how->fails, err) : true;
+	if (!err || r->repairing.writing || *how->transactions)
+		ok = shell_changed(r->s, ok);
+	return ok && show_dirs(r, how);
 }
 
 bool do_compact(struct shell *s, int argc, const char *const *argv)
 {
 	struct repair r = { .s = s };
-	ext2fs_inode_bitmap only = NULL;
-	json_t *object;
-	errcode_t err;
-	bool ok;
-
-	if (argv[1] && !file_subtree(s, argv[1], &only))
-		return false;
-	err = compact(&r, only);
-	if (only)
-		ext2fs_free_inode_bitmap(only);
-	ok = err ? shell_fails_e4l(s, "cannot compact", err) : true;
-	if (!err || r.repairing.writing || r.dirs.transactions)
-		ok = shell_changed(s, ok);
-	if (!ok)
-		return false;
-	object = json_members(&r.dirs, dirs_members, COUNT(dirs_members));
-	return shell_report(s, json_checked(object,
-			json_object_set_new(object, "stopped",
-					    json_boolean(r.dirs.stopped))));
-}
-
-/* ------------------------------------------------------------------ regroup */
-
-#define INODES(key) { #key, offsetof(struct e4l_regroup_result, key) }
-static const struct json_member inodes_members[] = {
-	INODES(inodes_planned), INODES(inodes_done), INODES(dirs_planned),
-	INODES(dirs_done), INODES(dirs_skipped), INODES(blocks_before),
-	INODES(blocks_after), INODES(blocks_ideal), INODES(transactions),
-};
-
-static errcode_t regroup(struct repair *r, ext2fs_inode_bitmap only)
-{
-	struct e4l_es_stats stats;
-	struct e4l_regroup_options opt = {
-		.only = only, .skipped = on_dir_left, .progress = on_progress,
-		.stop = should_stop, .priv = r,
+	const struct dirs_repair how = {
+		.run = compact, .fails = "cannot compact",
+		.members = dirs_members, .n_members = COUNT(dirs_members),
+		.result = &r.dirs, .transactions = &r.dirs.transactions,
+		.stopped = &r.dirs.stopped,
 	};
-	errcode_t err;
 
-	e4l_es_get_stats(r->s->cache, &stats);
-	opt.mem_bytes = stats.limit_bytes;
-	begin(r);
-	err = e4l_regroup_inodes(r->s->e, &opt, &r->inodes);
-	progress_end(&r->s->progress);
-	return err;
+	return repair_dirs(&r, &how, argv[1]);
 }
 
 bool do_regroup(struct shell *s, int argc, const char *const *argv)
 {
 	struct repair r = { .s = s };
-	ext2fs_inode_bitmap only = NULL;
-	json_t *object;
-	errcode_t err;
-	bool ok;
+	const struct dirs_repair how = {
+		.run = regroup, .fails = "cannot regroup",
+		.members = inodes_members, .n_members = COUNT(inodes_members),
+		.result = &r.inodes, .transactions = &r.inodes.transactions,
+		.stopped = &r.inodes.stopped,
+	};
 
-	if (argv[1] && !file_subtree(s, argv[1], &only))
-		return false;
-	err = regroup(&r, only);
-	if (only)
-		ext2fs_free_inode_bitmap(only);
-	ok = err ? shell_fails_e4l(s, "cannot regroup", err) : true;
-	if (!err || r.repairing.writing || r.inodes.transactions)
-		ok = shell_changed(s, ok);
-	if (!ok)
-		return false;
-	object = json_members(&r.inodes, inodes_members,
-			      COUNT(inodes_members));
-	return shell_report(s, json_checked(object,
-			json_object_set_new(object, "stopped",
-					    json_boolean(r.inodes.stopped))));
+	return repair_dirs(&r, &how, argv[1]);
 }
 
 /* --------------------------------------------------------------------- undo */
