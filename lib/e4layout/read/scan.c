@@ -844,3 +844,11 @@ errcode_t e4l_scan_looking(struct e4l *e, const struct e4l_scan_look *look,
 		.e = e, .look = look, .ops = ops, .priv = priv,
 	});
 }
+
+errcode_t e4l_refuse_damage(const struct e4l_damage *damage, void *priv)
+{
+	struct e4l *e = *(struct e4l **)priv;
+
+	return e4l_fail(e, E4L_ET_DAMAGED, error_message(damage->why),
+			damage->ino, damage->blk);
+}

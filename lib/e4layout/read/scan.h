@@ -28,6 +28,12 @@ struct e4l_scan_look {
 		     const void *block, void *priv);
 };
 
+/*
+ * For e4l_scan_ops.damage, and e4l_free_space(): E4L_ET_DAMAGED, with what it is
+ * as the detail.  *@priv must begin with the context, a struct e4l *.
+ */
+errcode_t e4l_refuse_damage(const struct e4l_damage *damage, void *priv);
+
 /* e4l_scan() of everything; @look is called with the same @priv. */
 errcode_t e4l_scan_looking(struct e4l *e, const struct e4l_scan_look *look,
 			   const struct e4l_scan_ops *ops, void *priv);

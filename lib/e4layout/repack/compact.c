@@ -30,6 +30,7 @@
 #include "e4layout/journal/journal.h"
 #include "e4layout/plan/cost.h"
 #include "e4layout/plan/space.h"
+#include "e4layout/read/scan.h"
 
 #define ROOT_EXTENTS	4	/* that an inode holds without a tree */
 #define MAX_BLOCKS	(ROOT_EXTENTS * E4L_WRITTEN_MAX_BLOCKS)
@@ -46,7 +47,7 @@ struct dir {
 };
 
 struct compact {
-	struct e4l *e;
+	struct e4l *e;			/* first: see e4l_refuse_damage() */
 	const struct e4l_compact_options *opt;
 	struct e4l_compact_result *result;
 	ext2_ino_t lost_found;
@@ -120,14 +121,6 @@ static errcode_t scan_piece(const struct e4l_piece *p, void *priv)
 				c->e->fs->blocksize);
 }
 
-static errcode_t refuse_damage(const struct e4l_damage *d, void *priv)
-{
-	struct compact *c = priv;
-
-	return e4l_fail(c->e, E4L_ET_DAMAGED, error_message(d->why), d->ino,
-			d->blk);
-}
-
 static void scan_progress(dgrp_t group, dgrp_t groups, void *priv)
 {
 	struct compact *c = priv;
@@ -139,7 +132,7 @@ static void scan_progress(dgrp_t group, dgrp_t groups, void *priv)
 static errcode_t scan(struct compact *c)
 {
 	static const struct e4l_scan_ops ops = {
-		.piece = scan_piece, .damage = refuse_damage,
+		.piece = scan_piece, .damage = e4l_refuse_damage,
 		.progress = scan_progress,
 	};
 
@@ -568,7 +561,7 @@ static errcode_t plan(struct compact *c)
 	size_t i;
 
 	c->space = e4l_space_new();
-	err = c->space ? e4l_free_space(c->e, add_free, refuse_damage, c) :
+	err = c->space ? e4l_free_space(c->e, add_free, e4l_refuse_damage, c) :
 			 ENOMEM;
 	for (i = 0; i < c->n_dirs && !err; i++) {
 		if (c->opt->stop && c->opt->stop(false, c->opt->priv))

@@ -12,6 +12,7 @@
 #include "e4layout/base/array.h"
 #include "e4layout/base/io_pool.h"
 #include "e4layout/plan/runs.h"
+#include "e4layout/read/scan.h"
 
 #define KNOWN_FLAGS (E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT | E4L_PLAN_MOVE | \
 		     E4L_PLAN_ROOM | E4L_REPACK_DIRS | \
@@ -351,7 +352,7 @@ errcode_t e4l_forecast_files(const struct e4l_step *steps, size_t n,
 
 /* The extents of one file. */
 struct extents {
-	struct e4l_forecast *f;
+	struct e4l *e;			/* first: see e4l_refuse_damage() */
 	struct e4l_extent *v;
 	size_t n, max;
 };
@@ -362,12 +363,6 @@ static errcode_t keep_piece(const struct e4l_piece *p, void *priv)
 
 	return e4l_append(&x->v, &x->n, &x->max, p->extents, p->n_extents,
 			  sizeof(*x->v));
-}
-
-static errcode_t damaged_since(const struct e4l_damage *d, void *priv)
-{
-	return e4l_fail(((struct extents *)priv)->f->e, E4L_ET_DAMAGED,
-			error_message(d->why), d->ino, d->blk);
 }
 
 static errcode_t go_on(void *priv)
@@ -388,10 +383,10 @@ static errcode_t reread(ext2_ino_t ino, struct e4l_extent **extents, size_t *n,
 			void *priv)
 {
 	static const struct e4l_scan_ops ops = {
-		.piece = keep_piece, .damage = damaged_since,
+		.piece = keep_piece, .damage = e4l_refuse_damage,
 	};
 	struct e4l_forecast *f = priv;
-	struct extents x = { .f = f };
+	struct extents x = { .e = f->e };
 	errcode_t err;
 
 	err = go_on(f);

@@ -31,6 +31,7 @@
 #include "e4layout/format/format.h"
 #include "e4layout/plan/inode_room.h"
 #include "e4layout/read/dirs.h"
+#include "e4layout/read/scan.h"
 
 #define READ_BYTES	(1u << 20)
 #define MAX_ROUNDS	8
@@ -85,7 +86,7 @@ struct tblock {
 };
 
 struct regroup {
-	struct e4l *e;
+	struct e4l *e;			/* first: see e4l_refuse_damage() */
 	const struct e4l_regroup_options *opt;
 	struct e4l_regroup_result *result;
 	struct e4l_numbers *numbers;
@@ -181,14 +182,6 @@ static errcode_t scan_piece(const struct e4l_piece *p, void *priv)
 	return err;
 }
 
-static errcode_t refuse_damage(const struct e4l_damage *d, void *priv)
-{
-	struct regroup *r = priv;
-
-	return e4l_fail(r->e, E4L_ET_DAMAGED, error_message(d->why), d->ino,
-			d->blk);
-}
-
 static void scan_progress(dgrp_t group, dgrp_t groups, void *priv)
 {
 	struct regroup *r = priv;
@@ -200,7 +193,7 @@ static void scan_progress(dgrp_t group, dgrp_t groups, void *priv)
 static errcode_t scan(struct regroup *r)
 {
 	static const struct e4l_scan_ops ops = {
-		.piece = scan_piece, .damage = refuse_damage,
+		.piece = scan_piece, .damage = e4l_refuse_damage,
 		.progress = scan_progress,
 	};
 	errcode_t err = e4l_scan(r->e, 0, NULL, &ops, r);

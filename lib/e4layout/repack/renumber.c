@@ -22,12 +22,13 @@
 #include "e4layout/format/dir_block.h"
 #include "e4layout/format/extent_tree.h"
 #include "e4layout/format/format.h"
+#include "e4layout/read/scan.h"
 
 /* Two blocks of inode tables, of bitmaps and of descriptors. */
 #define MOVE_BLOCKS 6
 
 struct e4l_renumber {
-	struct e4l *e;
+	struct e4l *e;			/* first: see e4l_refuse_damage() */
 	struct e4l_journal *j;
 	struct e4l_name_graph *g;
 	struct e4l_txn *txn;
@@ -297,19 +298,11 @@ static errcode_t note_tree(const struct e4l_piece *p, void *priv)
 	return err;
 }
 
-static errcode_t refuse_damage(const struct e4l_damage *d, void *priv)
-{
-	struct e4l_renumber *r = priv;
-
-	return e4l_fail(r->e, E4L_ET_DAMAGED, error_message(d->why), d->ino,
-			d->blk);
-}
-
 /* Finds the blocks whose checksums begin with its number. */
 static errcode_t find_tree(struct e4l_renumber *r)
 {
 	static const struct e4l_scan_ops ops = {
-		.piece = note_tree, .damage = refuse_damage,
+		.piece = note_tree, .damage = e4l_refuse_damage,
 	};
 	const struct ext2_inode_large *inode = r->inode;
 

@@ -20,9 +20,10 @@
 #include "claims.h"
 #include "forecast.h"
 #include "e4layout/journal/journal.h"
+#include "e4layout/read/scan.h"
 
 struct repack {
-	struct e4l *e;
+	struct e4l *e;			/* first: see e4l_refuse_damage() */
 	const struct e4l_repack_options *opt;
 	struct e4l_repack_result *result;
 	struct e4l_claims *claims;
@@ -65,14 +66,6 @@ static errcode_t scan_piece(const struct e4l_piece *p, void *priv)
 	return err || !p->last ? err : end_inode(r, p);
 }
 
-static errcode_t refuse_damage(const struct e4l_damage *d, void *priv)
-{
-	struct repack *r = priv;
-
-	return e4l_fail(r->e, E4L_ET_DAMAGED, error_message(d->why), d->ino,
-			d->blk);
-}
-
 static void scan_progress(dgrp_t group, dgrp_t groups, void *priv)
 {
 	struct repack *r = priv;
@@ -84,7 +77,7 @@ static void scan_progress(dgrp_t group, dgrp_t groups, void *priv)
 static errcode_t scan(struct repack *r)
 {
 	static const struct e4l_scan_ops ops = {
-		.piece = scan_piece, .damage = refuse_damage,
+		.piece = scan_piece, .damage = e4l_refuse_damage,
 		.progress = scan_progress,
 	};
 
@@ -106,7 +99,7 @@ static errcode_t make_plan(struct repack *r)
 	errcode_t err = e4l_claims_check(r->claims);
 
 	if (!err)
-		err = e4l_free_space(r->e, add_free_run, refuse_damage, r);
+		err = e4l_free_space(r->e, add_free_run, e4l_refuse_damage, r);
 	e4l_claims_free(r->claims);
 	r->claims = NULL;
 	return err ? err : e4l_forecast_make(r->forecast);
