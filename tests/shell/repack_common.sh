@@ -72,3 +72,15 @@ excess() {
 	"$e4frag" -q --json "$@" >"$work/.frag" || fail "e4frag $*"
 	sed -n 's/^    "excess_extents": \([0-9]*\),*$/\1/p' "$work/.frag"
 }
+
+# features 'RECIPE...': sets $recipes to those of tests/recipes/features that
+# $FEATURES names, which can be "all", or else to these.
+features() {
+	case ${FEATURES:-few} in
+	few) recipes=$1 ;;
+	all) recipes=$(cd "$top_srcdir/tests/recipes/features" &&
+		printf '%s\n' *.recipe | sed 's/\.recipe$//' |
+		grep -v external) ;;
+	*) recipes=$FEATURES ;;
+	esac
+}

@@ -71,15 +71,8 @@ compacted() {
 }
 
 # ---- every feature
-all=$(cd "$top_srcdir/tests/recipes/features" && printf '%s\n' *.recipe |
-	sed 's/\.recipe$//' | grep -v external)
-few='default block-1k bigalloc casefold encrypt ext2 inline-data large-dir
+features 'default block-1k bigalloc casefold encrypt ext2 inline-data large-dir
 no-csum no-filetype no-journal quota'
-case ${FEATURES:-few} in
-few) recipes=$few ;;
-all) recipes=$all ;;
-*) recipes=$FEATURES ;;
-esac
 images=0
 for what in $recipes; do
 	flags=

@@ -115,15 +115,9 @@ settled() {
 }
 
 # ---- every feature
-all=$(cd "$top_srcdir/tests/recipes/features" && printf '%s\n' *.recipe |
-	sed 's/\.recipe$//' | grep -v external)
-few='default block-1k bigalloc casefold ea-inode encrypt ext2 htree inline-data
-inode-128 lazy-itable no-csum no-filetype no-journal quota stable-inodes'
-case ${FEATURES:-few} in
-few) recipes=$few ;;
-all) recipes=$all ;;
-*) recipes=$FEATURES ;;
-esac
+features 'default block-1k bigalloc casefold ea-inode encrypt ext2 htree
+inline-data inode-128 lazy-itable no-csum no-filetype no-journal quota
+stable-inodes'
 images=0
 for what in $recipes; do
 	flags=
