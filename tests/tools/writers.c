@@ -234,39 +234,39 @@ static void scatter(struct writer *w)
 	fdatasync(w->fd);
 }
 
+static void flush(struct writer *w)
+{
+	must(w, !fsync(w->fd), "fsync");
+}
+
+static void open_again(struct writer *w)
+{
+	reopen(w, 0);
+}
+
+/* What a writer does, the letter that it is told by, and how often of 100. */
+static const struct {
+	void (*act)(struct writer *w);
+	char letter;
+	unsigned int share;
+} steps[] = {
+	{ put, 'w', 35 }, { map, 'm', 15 }, { compare, 'c', 15 },
+	{ punch, 'p', 7 }, { cut, 't', 5 }, { shift, 's', 4 },
+	{ change_name, 'n', 4 }, { begin_anew, 'u', 2 }, { scatter, 'f', 3 },
+	{ flush, 'y', 3 }, { open_again, 'o', 7 },
+};
+
 static void step(struct writer *w)
 {
-	unsigned int what = draw(w, 100);
+	unsigned int what = draw(w, 100), i = 0;
 
+	for (; what >= steps[i].share; i++)
+		what -= steps[i].share;
 	errno = 0;
 	w->ops++;
 	memmove(w->last, w->last + 1, sizeof(w->last) - 2);
-	w->last[sizeof(w->last) - 2] = what < 35 ? 'w' : what < 50 ? 'm' :
-		what < 65 ? 'c' : what < 72 ? 'p' : what < 77 ? 't' :
-		what < 81 ? 's' : what < 85 ? 'n' : what < 87 ? 'u' :
-		what < 90 ? 'f' : what < 93 ? 'y' : 'o';
-	if (what < 35)
-		put(w);
-	else if (what < 50)
-		map(w);
-	else if (what < 65)
-		compare(w);
-	else if (what < 72)
-		punch(w);
-	else if (what < 77)
-		cut(w);
-	else if (what < 81)
-		shift(w);
-	else if (what < 85)
-		change_name(w);
-	else if (what < 87)
-		begin_anew(w);
-	else if (what < 90)
-		scatter(w);
-	else if (what < 93)
-		must(w, !fsync(w->fd), "fsync");
-	else
-		reopen(w, 0);
+	w->last[sizeof(w->last) - 2] = steps[i].letter;
+	steps[i].act(w);
 }
 
 static void *work(void *arg)
