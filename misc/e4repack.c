@@ -318,6 +318,14 @@ static bool is_damage(errcode_t err)
 	return err == E4L_ET_CHANGED || say_is_damage(err);
 }
 
+static void say_before(const struct e4repack *r, const char *whose,
+		       uint64_t done, uint64_t planned, const char *what)
+{
+	say("%s: %s%llu of %llu %s before: run e2fsck -f %s, and then e4repack "
+	    "again", r->target.name, whose, (unsigned long long)done,
+	    (unsigned long long)planned, what, r->target.e2fs_name);
+}
+
 static void say_failure(const struct e4repack *r, errcode_t err)
 {
 	const char *name = r->target.name;
@@ -341,17 +349,11 @@ static void say_failure(const struct e4repack *r, errcode_t err)
 	else
 		say_e4l(name, r->e, err);
 	if (r->result.transactions)
-		say("%s: %llu of %llu files were repaired before: run "
-		    "e2fsck -f %s, and then e4repack again", name,
-		    (unsigned long long)r->result.files_done,
-		    (unsigned long long)r->result.files_planned,
-		    r->target.e2fs_name);
+		say_before(r, "", r->result.files_done,
+			   r->result.files_planned, "files were repaired");
 	if (r->inodes.transactions)
-		say("%s: the inodes of %llu of %llu directories were moved "
-		    "before: run e2fsck -f %s, and then e4repack again", name,
-		    (unsigned long long)r->inodes.dirs_done,
-		    (unsigned long long)r->inodes.dirs_planned,
-		    r->target.e2fs_name);
+		say_before(r, "the inodes of ", r->inodes.dirs_done,
+			   r->inodes.dirs_planned, "directories were moved");
 }
 
 /* What was repaired stays so without a map of it. */
