@@ -13,7 +13,8 @@ extern "C" {
  * Repairs files of the filesystem that @e has open for reading, through
  * @mount_point, where its root is seen, mounted to be written.  Of @options,
  * dry_run, journal, cache, part_blocks and discard must not be set, progress()
- * hears of files instead of blocks, and stop() is asked between pieces.
+ * hears of blocks of files that are done, also where nothing was copied, and
+ * stop() is asked between pieces.
  * @options->priv goes to @pace as well, which is told of the bytes that were
  * just copied, may take a moment, and is called again, with 0, as long as it
  * returns true: what others need is looked after in between.  NULL: as fast as

@@ -136,6 +136,9 @@ void target_tell(const char *sentence, errcode_t err, void *priv)
 		return;
 	if (err != E4L_ET_MMP_KEPT && undo_guard_failed())
 		say_undo_error(t);
+	else if (err == EACCES && (t->is_dir || t->subtree))
+		say("%s: cannot open its device %s: %s: run it as root",
+		    t->name, t->device, error_message(err));
 	else if (t->e && (err == ENOSPC || err == EXT2_ET_SHORT_WRITE))
 		say_write_error(t->name, t->device, "cannot close", err);
 	else

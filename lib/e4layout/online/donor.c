@@ -178,6 +178,8 @@ const char *e4l_donor_take(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 	err = refill(d, len);
 	if (err == ENOSPC)
 		return "the free space that is left is kept for others";
+	if (err == EACCES || err == EPERM)
+		return "no space may be taken in the root directory for it";
 	if (err)
 		return "no space could be taken for it";
 	*n = take_one(d, lblk, len, *slices) ? 1 :

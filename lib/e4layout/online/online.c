@@ -151,6 +151,8 @@ static errcode_t name(struct online *o)
 
 /* ---------------------------------------------------------------- 3. repair */
 
+static const char was_stopped[] = "the run was stopped before";
+
 /* True when nothing is left that could be done here. */
 static bool move(struct online *o, struct candidate *c, struct e4l_file *f)
 {
@@ -167,8 +169,10 @@ static bool move(struct online *o, struct candidate *c, struct e4l_file *f)
 		return true;
 	c->touched = true;
 	why = e4l_way_move(&o->ways, f, &rules);
+	if (!why && o->ways.result->stopped)
+		why = was_stopped;
 	skip(o, c->ino, why, w.excess);
-	return !why && !o->ways.result->stopped;
+	return !why;
 }
 
 static void repair(struct online *o, struct candidate *c)
@@ -193,20 +197,16 @@ static void repair(struct online *o, struct candidate *c)
 
 static void repair_all(struct online *o)
 {
-	uint64_t done = 0, total = 0;
 	size_t i;
 
 	for (i = 0; i < o->n; i++)
-		total += o->v[i].blocks;
+		o->ways.all_blocks += o->v[i].blocks;
 	for (i = 0; i < o->n; i++) {
-		if (o->opt->progress)
-			o->opt->progress(true, done, total, o->opt->priv);
 		if (e4l_ways_stop(&o->ways, 0))
-			skip(o, o->v[i].ino, "the run was stopped before",
-			     o->v[i].saves);
+			skip(o, o->v[i].ino, was_stopped, o->v[i].saves);
 		else
 			repair(o, &o->v[i]);
-		done += o->v[i].blocks;
+		e4l_ways_file_done(&o->ways, o->v[i].blocks);
 	}
 	e4l_behind_finish(&o->ways.behind);
 	e4l_donor_close(&o->ways.donor);

@@ -9,14 +9,34 @@ static bool is_stopped(struct e4l_ways *w)
 	return w->result->stopped;
 }
 
+static void show(const struct e4l_ways *w)
+{
+	uint64_t done = w->done_blocks + w->moved_blocks;
+
+	if (w->opt->progress)
+		w->opt->progress(true, done < w->all_blocks ? done :
+				 w->all_blocks, w->all_blocks, w->opt->priv);
+}
+
+void e4l_ways_file_done(struct e4l_ways *w, uint64_t blocks)
+{
+	w->done_blocks += blocks;
+	w->moved_blocks = 0;
+	show(w);
+}
+
 bool e4l_ways_stop(struct e4l_ways *w, uint64_t blocks)
 {
 	uint64_t bytes = blocks * w->donor.blocksize;
 
+	w->moved_blocks += blocks;
+	show(w);
 	if (w->pace && bytes) {
 		e4l_behind_finish(&w->behind);
-		for (; w->pace(bytes, w->opt->priv) && !is_stopped(w); bytes = 0)
+		for (; w->pace(bytes, w->opt->priv) && !is_stopped(w); bytes = 0) {
 			e4l_donor_has_room(&w->donor);
+			show(w);
+		}
 	}
 	return is_stopped(w);
 }

@@ -29,11 +29,16 @@ struct e4l_ways {
 	struct e4l_donor donor;
 	struct e4l_behind behind;
 	bool journal;			/* protects what is moved */
+	/* for progress(): of files that are done, of the one at hand, of all */
+	uint64_t done_blocks, moved_blocks, all_blocks;
 };
 
+/* The file at hand, of @blocks, is done. */
+void e4l_ways_file_done(struct e4l_ways *w, uint64_t blocks);
+
 /*
- * Whether to stop.  Waits first, as long as it is said to after @blocks were
- * written; the donor does not outlast the reserve meanwhile.
+ * Whether to stop.  Shows progress and waits first, as long as it is said to
+ * after @blocks were written; the donor does not outlast the reserve meanwhile.
  */
 bool e4l_ways_stop(struct e4l_ways *w, uint64_t blocks);
 

@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# e4repack of what is mounted: its progress bar, and how a signal ends it.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+e4repack=$top_builddir/misc/e4repack
+require_loop
+
+aged "$work/img" <<'END'
+size 256M
+scatter /big frags 2048 blocks 4 gap 4
+interleave /small count 50 rounds 8 blocks 1
+END
+mount_image "$work/img" "$work/mnt"
+(cd "$work/mnt" && find . -type f -exec md5sum {} +) >"$work/sums"
+
+# it moves within one file: what is done, a rate, and the time that is left
+# (a shell has what runs in the background ignore SIGINT)
+env --default-signal=INT "$e4repack" --progress=always --rate=2M "$work/mnt" >"$out" 2>"$err" &
+pid=$!
+defer "kill $pid 2>/dev/null"
+for _ in $(seq 100); do
+	shown=$(grep -c 'repairing.* [1-9][0-9]* %.*iB/s.*[0-9]:[0-9][0-9] left' \
+		"$err") || :
+	[ "$shown" -lt 2 ] || break
+	sleep 0.1
+done
+[ "$shown" -ge 2 ] || { show_run; fail "it shows no progress"; }
+
+for signal in INT TERM; do
+	kill -s "$signal" "$pid"
+	status=0
+	wait "$pid" || status=$?
+	undefer "kill $pid 2>/dev/null"
+	same "exit status" "$status" 0
+	says 'stopped after [0-9]+ of [0-9]+ files: another run goes on'
+	grep -Eq ' of [0-9]+ files? repaired while mounted' "$out" || {
+		show_run
+		fail "no report"
+	}
+	grep -q '^Left alone: .*: the run was stopped' "$out" || {
+		show_run
+		fail "the rest is not named"
+	}
+	[ "$signal" = INT ] || break
+	(cd "$work/mnt" && md5sum --quiet -c "$work/sums") ||
+		fail "other contents"
+	"$e4repack" --rate=500K "$work/mnt" >"$out" 2>"$err" &
+	pid=$!
+	defer "kill $pid 2>/dev/null"
+	for _ in $(seq 100); do
+		donor=$(find "/proc/$pid/fd" -lname '*(deleted)' 2>/dev/null ||
+			:)
+		[ -z "$donor" ] || break
+		sleep 0.05
+	done
+done
+
+# another run goes on
+check "$e4repack" --json "$work/mnt"
+same "fragments" "$(filefrag "$work"/mnt/small/* "$work/mnt/big" |
+	grep -vc ': 1 extent found')" 0
+(cd "$work/mnt" && md5sum --quiet -c "$work/sums") || fail "other contents"
+umount "$work/mnt"
+undefer "umount '$work/mnt'"
+sound "$work/img"

@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# e4repack of what is mounted by somebody who is not root.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+e4repack=$top_builddir/misc/e4repack
+require_loop
+require_program setpriv
+
+aged "$work/img" <<'END'
+size 128M
+interleave /own count 10 rounds 8 blocks 1
+interleave /others count 10 rounds 8 blocks 1
+END
+mount_image "$work/img" "$work/mnt"
+chown -R 65534:65534 "$work/mnt/own"
+fragments() { filefrag "$@" | sed 's/.*: \([0-9]*\) ex.*/\1/' | sort -n | tail -1; }
+
+mustfail 1 as_nobody "$e4repack" "$work/mnt/own"
+one_sentence e4repack
+says "cannot open its device $loop: Permission denied: run it as root"
+
+# who may read the device: their files, if they may make some in the root
+mode=$(stat -c %a "$loop")
+defer "chmod $mode $loop"
+chmod o+r "$loop"
+check as_nobody "$e4repack" "$work/mnt"
+grep -q '^Left alone: 10 files.*: no space may be taken in the root directory' \
+	"$out" || { show_run; fail "it does not say what it may not"; }
+grep -q '^Left alone: 10 files.*: may not be opened for writing' "$out" || {
+	show_run
+	fail "it does not say whose files it leaves"
+}
+chmod 1777 "$work/mnt"
+check as_nobody "$e4repack" "$work/mnt"
+grep -q ': 10 of 20 files repaired while mounted' "$out" || {
+	show_run
+	fail "not its own files"
+}
+same "fragments of own files" "$(fragments "$work"/mnt/own/*)" 1
+same "fragments of others'" "$(fragments "$work"/mnt/others/*)" 8
+chmod "$mode" "$loop"
+umount "$work/mnt"
+undefer "umount '$work/mnt'"
+sound "$work/img"
