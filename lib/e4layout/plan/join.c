@@ -3,16 +3,42 @@
 #include <stdlib.h>
 #include "join.h"
 
-static errcode_t put_back(const struct e4l_shift *s, void *space)
+/* What is given back, for as long as it goes on. */
+struct taken {
+	struct e4l_space *space;
+	struct e4l_run run;
+};
+
+static errcode_t put_run(const struct taken *t)
 {
-	return s->from == s->to ? 0 : e4l_space_add(space, s->to, s->n);
+	return t->run.len ? e4l_space_add(t->space, t->run.start, t->run.len) :
+			    0;
+}
+
+static errcode_t put_back(const struct e4l_shift *s, void *taken)
+{
+	struct taken *t = taken;
+	errcode_t err;
+
+	if (s->from == s->to)
+		return 0;
+	if (t->run.start + t->run.len == s->to) {
+		t->run.len += s->n;
+		return 0;
+	}
+	err = put_run(t);
+	t->run = (struct e4l_run) { s->to, s->n };
+	return err;
 }
 
 errcode_t e4l_unjoin(struct e4l_space *space,
 		       const struct e4l_fragments *old,
 		       const struct e4l_fragments *new)
 {
-	return e4l_each_shift(old, new, put_back, space);
+	struct taken t = { .space = space };
+	errcode_t err = e4l_each_shift(old, new, put_back, &t);
+
+	return err ? err : put_run(&t);
 }
 
 /* One logical run that is in several fragments. */
@@ -77,13 +103,13 @@ static errcode_t join_whole(struct joining *j, bool *done)
 	return err;
 }
 
-/* Puts all in the fewest runs that hold it: the longest first. */
-static errcode_t join_longest(struct joining *j, bool *done)
+/* Puts all in the fewest runs that hold it: the longest first; @most of them. */
+static errcode_t join_longest(struct joining *j, size_t most, bool *done)
 {
 	uint64_t lc = j->old.v->lc, left = j->len, at, len;
 	errcode_t err = 0;
 
-	for (; left && !err; left -= len, lc += len) {
+	for (; left && j->new->n <= most && !err; left -= len, lc += len) {
 		len = find_largest(j->where, &at);
 		if (!len)
 			break;
@@ -93,7 +119,7 @@ static errcode_t join_longest(struct joining *j, bool *done)
 		}
 		err = take_at(j, lc, at, len);
 	}
-	*done = !left;
+	*done = !left && j->new->n <= most;
 	return err;
 }
 
@@ -163,21 +189,22 @@ static errcode_t undo_longest(struct joining *j)
 }
 
 /*
- * Whether @n fragments instead of @before are worth the copying.  With every
+ * The most fragments that are worth the copying instead of @before.  With every
  * single one saved accepted, files that nothing has room for are copied over
  * and over as each frees a little space for the next: in a disk full of 1000
  * files of 400 fragments, 14 times what they hold, to save not 1 % more.
  */
-static bool worthwhile(size_t n, size_t before)
+static size_t most_worthwhile(size_t before)
 {
-	return n < before && n <= before - before / 4;
+	size_t saved = before / 4;
+
+	return before - (saved ? saved : 1);
 }
 
 /* Tries both ways to have fewer fragments; takes the better, if it is good. */
 static errcode_t join_partly(struct joining *j, bool *done)
 {
-	size_t windows;
-	bool fits;
+	size_t most = most_worthwhile(j->old.n), windows;
 	errcode_t err;
 
 	err = join_windows(j);
@@ -185,16 +212,14 @@ static errcode_t join_partly(struct joining *j, bool *done)
 	if (!err)
 		err = undo_windows(j);
 	if (!err)
-		err = join_longest(j, &fits);
-	if (err)
+		err = join_longest(j, windows <= most ? windows - 1 : most,
+				   done);
+	if (err || *done)
 		return err;
-	*done = true;
-	if (fits && j->new->n < windows && worthwhile(j->new->n, j->old.n))
-		return 0;
 	err = undo_longest(j);
 	if (err)
 		return err;
-	*done = worthwhile(windows, j->old.n);
+	*done = windows <= most;
 	return *done ? join_windows(j) : 0;
 }
 

@@ -134,6 +134,18 @@ static errcode_t add_move(struct e4l_step *step, const struct e4l_move *m,
 	return err;
 }
 
+/* What was one extent for each fragment is a few once it is packed. */
+static void pack_new(struct e4l_step *step)
+{
+	struct e4l_extent *v = step->new_extents;
+
+	step->n_new = e4l_pack(v, step->n_new, v);
+	if (step->n_new)
+		v = reallocarray(v, step->n_new, sizeof(*v));
+	if (v)
+		step->new_extents = v;
+}
+
 /* Makes the step's extents and moves, from where the fragments then are. */
 static errcode_t map_extents(const struct e4l_geometry *geo,
 			     const struct e4l_extent *ex, size_t n,
@@ -163,7 +175,8 @@ static errcode_t map_extents(const struct e4l_geometry *geo,
 		}
 	}
 	step->new_extents = list.v;
-	step->n_new = e4l_pack(list.v, list.n, list.v);
+	step->n_new = list.n;
+	pack_new(step);
 	return err;
 }
 
