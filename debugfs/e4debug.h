@@ -164,8 +164,8 @@ request_fn do_journal;
 /* settings.c */
 request_fn do_tunables, do_findings;
 /* repair.c */
-request_fn do_plan, do_repack, do_room, do_merge, do_zeroout, do_compact;
-request_fn do_regroup, do_undo;
+request_fn do_plan, do_repack, do_room, do_free, do_merge, do_zeroout;
+request_fn do_compact, do_regroup, do_undo;
 /* change.c */
 request_fn do_mkdir, do_link, do_fallocate, do_punch;
 /* write.c */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * plan, repack, room, merge, zeroout, compact, regroup: repairs of all or of
+ * plan, repack, room, free, merge, zeroout, compact, regroup: repairs of all or of
  * some; undo.
  */
 #include "config.h"
@@ -61,6 +61,10 @@ static bool show_result(const struct repair *r, bool dry)
 		object = json_checked(object, json_object_set_new(object,
 				"room", json_room(&r->result,
 						  r->s->target.fs->blocksize)));
+	if (r->flags & E4L_PLAN_FREE)
+		object = json_checked(object, json_object_set_new(object,
+				"free", json_free_runs(&r->result,
+						r->s->target.fs->blocksize)));
 	return dry ? shell_show(r->s, object) : shell_report(r->s, object);
 }
 
@@ -139,6 +143,11 @@ bool do_repack(struct shell *s, int argc, const char *const *argv)
 bool do_room(struct shell *s, int argc, const char *const *argv)
 {
 	return start(s, REPAIRING_ALL | E4L_PLAN_ROOM, argv[1]);
+}
+
+bool do_free(struct shell *s, int argc, const char *const *argv)
+{
+	return start(s, E4L_PLAN_FREE, argv[1]);
 }
 
 bool do_merge(struct shell *s, int argc, const char *const *argv)

@@ -36,6 +36,7 @@ static const struct request {
 	{ "plan", "[PATH|<INODE>]", 0, 1, READING, do_plan },
 	{ "repack", "[PATH|<INODE>]", 0, 1, CHANGING, do_repack },
 	{ "room", "[PATH|<INODE>]", 0, 1, CHANGING, do_room },
+	{ "free", "[PATH|<INODE>]", 0, 1, CHANGING, do_free },
 	{ "merge", "[PATH|<INODE>]", 0, 1, CHANGING, do_merge },
 	{ "zeroout", "PATH|<INODE> [SIZE]", 1, 2, CHANGING, do_zeroout },
 	{ "compact", "[PATH|<INODE>]", 0, 1, CHANGING, do_compact },

@@ -10,6 +10,7 @@
 #include "support/units.h"
 #include "e4frag.h"
 
+#define LONG_RUN_BYTES (1 << 20)	/* a free run that large files go into */
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define BAR_WIDTH 28	/* what is before it takes 52 of 80 columns */
 
@@ -204,13 +205,26 @@ static void print_most(FILE *out, const struct e4frag *frag)
 			error_message(frag->no_repair));
 }
 
+/* Whether most of what is free is in runs that are not long. */
+static bool is_dust(const struct e4frag *frag)
+{
+	const struct e4l_free_histogram *h = &frag->model.free_space;
+	uint64_t blocks = 0;
+	int i;
+
+	for (i = 0; i < E4L_FREE_BUCKETS &&
+		    blocks_size(frag, 1ULL << i) < LONG_RUN_BYTES; i++)
+		blocks += h->bucket[i].blocks;
+	return h->runs > 1 && blocks > h->blocks / 2;
+}
+
 /* What e4repack would say of its plan. */
 static void print_repair(FILE *out, const struct e4frag *frag)
 {
 	const struct e4l_repack_result *r = &frag->repair;
 
 	if (r->files_planned || r->no_room_extents || frag->sparse.count ||
-	    frag->linear || frag->spread.count)
+	    frag->linear || frag->spread.count || is_dust(frag))
 		fprintf(out, "\nA repair now would save\n");
 	else if (frag->left.n)
 		fprintf(out, "\nNothing can be repaired as things are\n");
@@ -250,6 +264,10 @@ static void print_repair(FILE *out, const struct e4frag *frag)
 		line(out, "  itable blocks", frag->spread.spare_blocks,
 		     "at most, of %s: --only=inodes",
 		     NUM(frag->spread.itable_blocks));
+	if (is_dust(frag))
+		line(out, "  free runs", frag->model.free_space.runs - 1,
+		     "at most, of %s: --only=free",
+		     NUM(frag->model.free_space.runs));
 	reasons_print(out, &frag->left, "file", "files", "extent");
 }
 

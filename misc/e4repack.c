@@ -19,17 +19,19 @@
 
 /* The words of --only and --move, and their flags in the same order. */
 static const char *const only_words[] = {
-	"merge", "zeroout", "move", "dirs", "index", "inodes", "room", NULL
+	"merge", "zeroout", "move", "dirs", "index", "inodes", "room", "free",
+	NULL
 };
 static const unsigned int only_flags[] = {
 	E4L_PLAN_MERGE, E4L_PLAN_ZEROOUT, E4L_PLAN_MOVE, E4L_REPACK_DIRS, 0, 0,
-	E4L_PLAN_ROOM | E4L_PLAN_MOVE,
+	E4L_PLAN_ROOM | E4L_PLAN_MOVE, E4L_PLAN_FREE,
 };
 #define ONLY_DEFAULT	0x0f
 #define ONLY_INDEX	0x10		/* the bits of e4l_compact_dirs(), */
-#define ONLY_INODES	0x20		/* of e4l_regroup_inodes(), */
+#define ONLY_INODES	0x20		/* of e4l_regroup_inodes(), and */
 #define ONLY_ROOM	0x40
-#define ONLY_MAPS	(ONLY_DEFAULT | ONLY_ROOM)	/* and e4l_repack() */
+#define ONLY_FREE	0x80
+#define ONLY_MAPS	(ONLY_DEFAULT | ONLY_ROOM | ONLY_FREE)	/* e4l_repack() */
 static const char *const move_words[] = { "immutable", "swap", NULL };
 static const unsigned int move_flags[] = {
 	E4L_REPACK_MOVE_IMMUTABLE, E4L_REPACK_MOVE_SWAP,
@@ -43,7 +45,10 @@ static const struct args_option options[] = {
 					 "change nothing" },
 	{ .name = "only", .kind = ARGS_SET, .offset = AT(only),
 	  .value = "WORD,...", .choices = only_words,
-	  .help = "only merge, zeroout, move, dirs, index, inodes, room" },
+	  .help = "only merge,zeroout,move,dirs,index,inodes,room,free" },
+	{ .name = "free-run", .kind = ARGS_SIZE, .offset = AT(free_run),
+	  .value = "SIZE", .min = 1, .max = MAX_BYTES,
+	  .help = "with free: one free run of SIZE will do" },
 	{ .name = "zeroout", .kind = ARGS_SIZE, .offset = AT(zeroout_bytes),
 	  .value = "SIZE", .max = MAX_BYTES, .choices = zeroout_words,
 	  .help = "zero unwritten runs up to SIZE, or off" },
@@ -199,7 +204,15 @@ static uint64_t mem_bytes(const struct e4repack *r)
 	return units_share_of(&r->mem, all);
 }
 
-/* Gives files and directories better maps. */
+/* As many blocks as hold what was asked for; 0: as many as can be. */
+static uint64_t free_run_blocks(const struct e4repack *r)
+{
+	uint64_t bs = r->target.fs->blocksize;
+
+	return r->free_run / bs + !!(r->free_run % bs);
+}
+
+/* Gives files and directories better maps, and free space longer runs. */
 static errcode_t repack(struct e4repack *r)
 {
 	struct e4l_repack_options opt = {
@@ -218,12 +231,13 @@ static errcode_t repack(struct e4repack *r)
 	errcode_t err = find_zeroout(r, &opt.zeroout_max_blocks);
 
 	if (!err && r->online) {
-		opt.flags &= ~E4L_PLAN_ROOM;
+		opt.flags &= ~(E4L_PLAN_ROOM | E4L_PLAN_FREE);
 		return e4repack_online(r, &opt);
 	}
 	/* half for extents, half for where everything is */
-	if (r->only & ONLY_ROOM)
+	if (r->only & (ONLY_ROOM | ONLY_FREE))
 		opt.room_bytes = mem / 2;
+	opt.free_run_blocks = free_run_blocks(r);
 	if (!err)
 		err = e4l_es_new(mem - opt.room_bytes, &r->cache);
 	if (err)
@@ -517,6 +531,8 @@ static bool check_usage(const struct e4repack *r, int *status)
 	if (r->discard && r->undo.file)
 		say("--discard and --undo-file cannot be given together: what "
 		    "is discarded cannot be brought back");
+	else if (r->free_run && !(r->only & ONLY_FREE))
+		say("--free-run=SIZE is for --only=free");
 	else if (r->map && r->args.json)
 		say("--map is for people: e4frag --json --map has it as JSON");
 	else

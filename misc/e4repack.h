@@ -32,6 +32,7 @@ struct e4repack {
 	uint64_t zeroout_bytes;		/* NOT_GIVEN: as the filesystem says */
 	struct units_share zeroout_budget, max_copy;	/* likewise */
 	uint64_t max_seconds, min_excess;
+	uint64_t free_run;		/* bytes that are enough; 0: none are */
 	struct units_share mem;		/* of the machine's */
 	struct args_texts exclude;
 	struct target_undo undo;

@@ -105,6 +105,24 @@ static void print_room(const struct e4repack *r)
 		       THINGS(result->room_fragments, "fragment", "fragments"));
 }
 
+/* As planned: what is moved for long free runs. */
+static void print_zones(const struct e4repack *r)
+{
+	const struct e4l_repack_result *result = &r->result;
+
+	if (!result->zones)
+		return;
+	printf("%-15s %13s   of these files, for long free runs: %s of what "
+	       "is copied\n", r->dry_run ? "To move away" : "Moved away",
+	       NUM(result->zone_files),
+	       SIZE(e4repack_bytes(r, result->zone_blocks)));
+	printf("%-15s %13s   then, %s before; the longest %s, %s before\n",
+	       "Free runs", NUM(result->free_runs_after),
+	       NUM(result->free_runs_before),
+	       SIZE(e4repack_bytes(r, result->longest_free_blocks)),
+	       SIZE(e4repack_bytes(r, result->longest_free_before_blocks)));
+}
+
 static void print_skipped(const struct e4repack *r)
 {
 	uint64_t longest = e4repack_bytes(r, r->result.longest_free_blocks);
@@ -191,6 +209,7 @@ void e4repack_print_text(const struct e4repack *r)
 		print_changes(r);
 		print_cost(r);
 		print_room(r);
+		print_zones(r);
 	}
 	print_skipped(r);
 	print_dirs(r);
@@ -235,13 +254,15 @@ static json_t *planned_object(const struct e4repack *r)
 {
 	const struct e4l_repack_result *result = &r->result;
 
-	return json_pack("{s:I, s:I, s:I, s:o}",
+	return json_pack("{s:I, s:I, s:I, s:o, s:o}",
 			 "files", (json_int_t)result->files_planned,
 			 "bytes_to_copy", (json_int_t)
 			 e4repack_bytes(r, result->planned_copy_blocks),
 			 "bytes_to_zero", (json_int_t)
 			 e4repack_bytes(r, result->planned_zero_blocks),
-			 "room", json_room(result, r->target.fs->blocksize));
+			 "room", json_room(result, r->target.fs->blocksize),
+			 "free", json_free_runs(result,
+						r->target.fs->blocksize));
 }
 
 #define DIRS(key, member) { key, offsetof(struct e4l_compact_result, member) }

@@ -15,6 +15,7 @@ extern "C" {
 #define E4L_PLAN_ZEROOUT	0x2	/* zero short unwritten runs */
 #define E4L_PLAN_MOVE		0x4	/* put fragments together */
 #define E4L_PLAN_ROOM		0x8	/* move it out of the way of another */
+#define E4L_PLAN_FREE		0x80	/* or of a long free run */
 
 #define E4L_NO_LIMIT		UINT64_MAX
 
@@ -61,14 +62,15 @@ struct e4l_plan_options {
 	 * Finds a file's extents once more, as they were added, when @cache has
 	 * forgotten some, or never knew them: an array that is freed by free(3).
 	 * Must not be NULL when @cache is not, or when any file has
-	 * E4L_PLAN_ROOM.
+	 * E4L_PLAN_ROOM or E4L_PLAN_FREE.
 	 */
 	errcode_t (*reread)(ext2_ino_t ino, struct e4l_extent **extents,
 			    size_t *n, void *priv);
 	void *priv;
 	/*
 	 * Asked once more, when there is a place for it, whether a file with
-	 * E4L_PLAN_ROOM may be moved out of the way; NULL: it may.
+	 * E4L_PLAN_ROOM or E4L_PLAN_FREE may be moved out of the way; NULL: it
+	 * may.
 	 */
 	bool (*may_move)(ext2_ino_t ino, const struct e4l_extent *extents,
 			 size_t n, void *priv);
@@ -78,9 +80,9 @@ struct e4l_plan_options {
 	 */
 	uint64_t room_bytes;
 	/*
-	 * Asked before room is sought for a file, which can take long, and
-	 * before some others are planned: an error ends the planning.  NULL:
-	 * there is none.
+	 * Asked before room is sought for a file, or a zone to be emptied, which
+	 * can take long, and before some others are planned: an error ends the
+	 * planning.  NULL: there is none.
 	 */
 	errcode_t (*go_on)(void *priv);
 	/*
@@ -89,7 +91,12 @@ struct e4l_plan_options {
 	 * NULL: there is time for all.
 	 */
 	bool (*enough)(void *priv);
-	uint64_t reserved[4];
+	/*
+	 * With E4L_PLAN_FREE: one free run of so many blocks will do.  0: as long
+	 * and as many as can be.
+	 */
+	uint64_t free_run_blocks;
+	uint64_t reserved[3];
 };
 
 /* A file as it is now. */
@@ -216,8 +223,17 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
  *    within the copy budget, or not done.  Free space has no more runs after it
  *    than before it, or than before the plan, and as much in long runs as for
  *    other moves.  No file gets more fragments, extents or tree blocks by it.
- *  - What is already ideal is not touched, but to make room, and a plan for the
- *    result, with no budget, is empty.
+ *  - Long free runs: last of all, zones are emptied of files with E4L_PLAN_FREE.
+ *    None is longer than the longest stretch between what stays, nor all of them
+ *    than what is free; the longest come first, each where the least is to be
+ *    copied, and none where nine tenths of it are free in one run.  What lies
+ *    in them goes whole fragment by whole fragment into holes elsewhere, the
+ *    tightest ones; nothing that has moved before in the plan does so again.
+ *    Free space has no more runs after it, and as much in long ones; no file
+ *    gets more fragments, extents or tree blocks.  With free_run_blocks there is
+ *    one zone at most, no longer than that, and none if such a run is free.
+ *  - What is already ideal is not touched, but to make room or long free runs,
+ *    and a plan for the result without the latter, with no budget, is empty.
  * What the plan is does not depend on what the cache could keep, unless
  * room_bytes are not enough.
  * Errors: E4L_ET_BAD_ARGUMENT (blocks that are given back are free already:
@@ -277,6 +293,17 @@ struct e4l_plan_room {
 	uint64_t reserved[4];
 };
 void e4l_plan_room(const struct e4l_plan *p, struct e4l_plan_room *ret);
+
+/* The zones that are emptied, and what it costs; all of it is in the steps. */
+struct e4l_plan_free {
+	uint64_t runs;		/* zones: each is free then */
+	uint64_t files_away;
+	uint64_t blocks_away;	/* copied for that */
+	uint64_t free_runs_before, free_runs_after;	/* the whole plan */
+	uint64_t longest_before;	/* free run, in blocks */
+	uint64_t reserved[4];
+};
+void e4l_plan_free_runs(const struct e4l_plan *p, struct e4l_plan_free *ret);
 
 /* The longest free run, in blocks, once the plan is carried out. */
 uint64_t e4l_plan_longest(const struct e4l_plan *p);

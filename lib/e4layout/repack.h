@@ -30,7 +30,8 @@ struct e4l_repack_options {
 	uint64_t min_excess;
 	/*
 	 * Only these inodes, and not those; NULL: all, none.  Borrowed.  With
-	 * E4L_PLAN_ROOM all but those are moved out of the way of these.
+	 * E4L_PLAN_ROOM all but those are moved out of the way of these; with
+	 * E4L_PLAN_FREE only these are, out of that of long free runs.
 	 */
 	ext2fs_inode_bitmap only, exclude;
 	/* The journal device's channel, see <e4layout/journal.h>. */
@@ -54,7 +55,7 @@ struct e4l_repack_options {
 			 void *priv);
 	/*
 	 * Asked between steps: true ends the work after the transaction.  Asked
-	 * before a file is read again, room is sought for one, or many are
+	 * before a file is read again, room or a zone is sought, or many are
 	 * planned, too: E4L_ET_INTERRUPTED, no plan.  Asked @inside a transaction only if
 	 * that copies and zeroes more than 16 parts, whenever it has done one or
 	 * 2 s have passed: true drops it, of which nothing but free and
@@ -70,14 +71,19 @@ struct e4l_repack_options {
 	 * No undo file can bring them back.
 	 */
 	bool discard;
-	/* See struct e4l_plan_options; used with E4L_PLAN_ROOM only. */
+	/*
+	 * See struct e4l_plan_options; used with E4L_PLAN_ROOM and
+	 * E4L_PLAN_FREE only.
+	 */
 	uint64_t room_bytes;
 	/*
 	 * Asked while the plan is made, unless nothing is in it yet: true, and
 	 * what is in it is done; other files are left.  NULL is allowed.
 	 */
 	bool (*enough)(void *priv);
-	uint64_t reserved[13];
+	/* See struct e4l_plan_options; with E4L_PLAN_FREE only; at most 2^62. */
+	uint64_t free_run_blocks;
+	uint64_t reserved[12];
 };
 
 struct e4l_repack_result {
@@ -100,7 +106,11 @@ struct e4l_repack_result {
 	/* Extents left for want of a free run: without E4L_PLAN_ROOM, which
 	 * may help. */
 	uint64_t no_room_extents;
-	uint64_t reserved[9];
+	/* Of what was planned: see struct e4l_plan_free. */
+	uint64_t zones, zone_files, zone_blocks;
+	uint64_t free_runs_before, free_runs_after;
+	uint64_t longest_free_before_blocks;
+	uint64_t reserved[3];
 };
 
 /*

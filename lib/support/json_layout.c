@@ -135,3 +135,18 @@ json_t *json_room(const struct e4l_repack_result *result, unsigned int bs)
 			 "bytes_to_copy_away",
 			 (json_int_t)(result->room_blocks * bs));
 }
+
+json_t *json_free_runs(const struct e4l_repack_result *result, unsigned int bs)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+			 "zones", (json_int_t)result->zones,
+			 "files_moved_away", (json_int_t)result->zone_files,
+			 "bytes_to_copy_away",
+			 (json_int_t)(result->zone_blocks * bs),
+			 "runs_before", (json_int_t)result->free_runs_before,
+			 "runs_after", (json_int_t)result->free_runs_after,
+			 "longest_before_bytes", (json_int_t)
+			 (result->longest_free_before_blocks * bs),
+			 "longest_after_bytes", (json_int_t)
+			 (result->longest_free_blocks * bs));
+}

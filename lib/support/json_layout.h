@@ -21,6 +21,8 @@ void json_line_score(struct json_line *line,
 
 /* What a plan makes room for, and at what cost. */
 json_t *json_room(const struct e4l_repack_result *result, unsigned int bs);
+/* What it does for long free runs, likewise. */
+json_t *json_free_runs(const struct e4l_repack_result *result, unsigned int bs);
 
 json_t *json_free_space(const struct e4l_free_histogram *h);
 

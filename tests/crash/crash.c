@@ -13,7 +13,7 @@
 static const char usage[] =
 	"usage: crash [options] states|faults|kill\n"
 	"  -o OPERATION relocate (default), repack, steps, parts,\n"
-	"               room, room_steps, discard, tunables, change, compact\n"
+	"               room, room_steps, free, free_steps, discard, tunables, change, compact\n"
 	"               or inodes\n"
 	"  -c SCENARIO  only this one\n"
 	"  -n COUNT     states, faults of each kind, or kills per scenario\n"
@@ -40,6 +40,8 @@ static const struct op_row {
 	{ "parts", op_parts, false, true, false, NULL },
 	{ "room", op_room, false, true, false, NULL },
 	{ "room_steps", op_room_steps, false, true, false, NULL },
+	{ "free", op_free, false, true, false, NULL },
+	{ "free_steps", op_free_steps, false, true, false, NULL },
 	{ "discard", op_discard, false, true, true, NULL },
 	{ "tunables", op_tunables, true, false, false, NULL },
 	{ "change", op_change, true, false, false, NULL },

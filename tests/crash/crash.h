@@ -108,6 +108,8 @@ errcode_t op_parts(struct op_env *env);
 /* Others are moved out of the way: all in one run; each step in its own. */
 errcode_t op_room(struct op_env *env);
 errcode_t op_room_steps(struct op_env *env);
+errcode_t op_free(struct op_env *env);
+errcode_t op_free_steps(struct op_env *env);
 
 /* As op_parts(), and each run discards what it has used. */
 errcode_t op_discard(struct op_env *env);

@@ -5,6 +5,7 @@
 
 #define ZEROOUT_BLOCKS 64
 #define PART_BLOCKS 50
+#define FREE_ROUNDS 30		/* a plan after each step may go another way */
 
 struct run {
 	struct op_env *env;
@@ -64,6 +65,7 @@ static errcode_t repack(struct op_env *env, unsigned int more_flags,
 		.stop = stop, .priv = &run, .discard = discard,
 	};
 	struct e4l_repack_result result;
+	unsigned int rounds = more_flags & E4L_PLAN_FREE ? FREE_ROUNDS : -1;
 	errcode_t err;
 
 	do {
@@ -78,7 +80,7 @@ static errcode_t repack(struct op_env *env, unsigned int more_flags,
 			err = E4L_ET_BAD_ARGUMENT;
 		if (!err)
 			err = result.discarded.err;
-	} while (!err && result.transactions);
+	} while (!err && result.transactions && --rounds);
 	return err;
 }
 
@@ -105,6 +107,16 @@ errcode_t op_room(struct op_env *env)
 errcode_t op_room_steps(struct op_env *env)
 {
 	return repack(env, E4L_PLAN_ROOM, 1, 0, false);
+}
+
+errcode_t op_free(struct op_env *env)
+{
+	return repack(env, E4L_PLAN_FREE, -1, PART_BLOCKS, false);
+}
+
+errcode_t op_free_steps(struct op_env *env)
+{
+	return repack(env, E4L_PLAN_FREE, 1, 0, false);
 }
 
 errcode_t op_discard(struct op_env *env)

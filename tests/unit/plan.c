@@ -12,6 +12,7 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define ALL (E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT | E4L_PLAN_MOVE)
+#define AWAY (E4L_PLAN_ROOM | E4L_PLAN_FREE)
 #define GARBAGE 0xDEADBEEF
 
 /* Four entries per tree block, so that small files have trees. */
@@ -426,14 +427,14 @@ static void carry_out(struct world *w, const struct e4l_step *s, bool part)
 	uint32_t blocks, same;
 
 	CHECK(f->allowed);
-	CHECK(f->allowed & (E4L_PLAN_MOVE | E4L_PLAN_ROOM) || !s->n_moves);
+	CHECK(f->allowed & (E4L_PLAN_MOVE | AWAY) || !s->n_moves);
 	CHECK(s->n_old == f->n);
 	CHECK(s->old_fragments == fragments_of(f));
 	CHECK(part || s->n_new <= s->n_old || w->parts);
 	CHECK(s->n_new < s->n_old || s->fragments_saved || s->n_give);
 	CHECK(part ? (s->n_moves || s->n_zero) && !s->fragments_saved :
 		     !s->n_moves == !s->fragments_saved ||
-		     (f->allowed & E4L_PLAN_ROOM && s->n_moves));
+		     (f->allowed & AWAY && s->n_moves));
 	check_part(w, s);
 	check_cost(w, s);
 	check_tree(s, w->opt.geo.cluster_blocks);
@@ -1856,6 +1857,220 @@ START_TEST(plans_what_there_is_time_for)
 }
 END_TEST
 
+/* No block moves twice in a plan. */
+static void check_once(const struct world *w, const struct e4l_plan *p)
+{
+	uint64_t blocks = w->clusters * w->opt.geo.cluster_blocks, b;
+	bool *fresh = calloc(blocks, sizeof(*fresh));
+	const struct e4l_step *s;
+	size_t n, i;
+
+	for (s = e4l_plan_steps(p, &n); n; n--, s++) {
+		for (i = 0; i < s->n_moves; i++)
+			for (b = 0; b < s->moves[i].len; b++)
+				CHECK(!fresh[s->moves[i].from + b]);
+		for (i = 0; i < s->n_moves; i++)
+			for (b = 0; b < s->moves[i].len; b++)
+				fresh[s->moves[i].to + b] = true;
+	}
+	free(fresh);
+}
+
+/* Most files may be moved, for long free runs alone. */
+static struct world *loose_world(int i, struct rereader *r)
+{
+	struct world *w = crowded_world(i % 4 ? 1 : 4);
+	unsigned int f;
+
+	*r = (struct rereader) { .w = w };
+	w->opt.reread = reread;
+	w->opt.priv = r;
+	for (f = 0; f < w->files; f++)
+		w->file[f].allowed = random() % 6 ? E4L_PLAN_FREE : 0;
+	return w;
+}
+
+static void limit_zones(struct world *w)
+{
+	limit_room(w);
+	if (random() % 2)
+		w->opt.free_run_blocks = (2 + random() % 60) *
+					 w->opt.geo.cluster_blocks;
+}
+
+/*
+ * Free space is in no more runs and the longest is no shorter; no file has more
+ * fragments; each block moves once at most, and as many as are reported.
+ */
+START_TEST(consolidates_free_space)
+{
+	struct e4l_plan_free made;
+	struct order old, new;
+	struct rereader r;
+	struct e4l_plan *p;
+	struct world *w;
+	uint64_t longest;
+
+	srandom(_i);
+	w = loose_world(_i, &r);
+	if (_i % 3)
+		limit_zones(w);
+	old = order_of(w);
+	longest = largest_free(w);
+	p = make_plan(w);
+	check_once(w, p);
+	carry_out_all(w, p);
+	check_map(w);
+	new = order_of(w);
+	compare_orders(&old, &new);
+	ck_assert_uint_ge(largest_free(w), longest);
+	e4l_plan_free_runs(p, &made);
+	ck_assert_uint_eq(made.blocks_away, w->copied);
+	ck_assert_uint_eq(made.free_runs_before, old.free_runs);
+	ck_assert_uint_eq(made.free_runs_after, new.free_runs);
+	ck_assert_uint_le(w->copied, w->opt.copy_budget_blocks);
+	ck_assert(!made.runs == !w->steps);
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
+/* Stopped anywhere, and with small transactions, all is whole. */
+START_TEST(consolidates_step_by_step)
+{
+	struct rereader r;
+	struct e4l_plan *p;
+	struct world *w;
+	size_t n;
+
+	srandom(_i);
+	w = loose_world(_i, &r);
+	if (_i % 2)
+		w->opt.geo.txn_blocks = 9 + random() % 30;
+	else
+		limit_zones(w);
+	p = make_plan(w);
+	e4l_plan_steps(p, &n);
+	carry_out_some(w, p, n ? random() % n : 0);
+	check_map(w);
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
+/* With all else that a plan does, what moves for free space moved not before. */
+START_TEST(consolidates_after_all_else)
+{
+	struct e4l_plan_free made;
+	struct order old, new;
+	struct rereader r;
+	struct e4l_plan *p;
+	struct world *w;
+	unsigned int f;
+
+	srandom(_i);
+	w = loose_world(_i, &r);
+	for (f = 0; f < w->files; f++)
+		w->file[f].allowed |= ALL | E4L_PLAN_ROOM;
+	old = order_of(w);
+	p = make_plan(w);
+	carry_out_all(w, p);
+	check_map(w);
+	new = order_of(w);
+	ck_assert_uint_le(new.fragments, old.fragments);
+	ck_assert_uint_le(new.tree_blocks, old.tree_blocks);
+	e4l_plan_free_runs(p, &made);
+	ck_assert_uint_eq(made.free_runs_after, new.free_runs);
+	ck_assert_uint_le(made.blocks_away, w->copied);
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
+/*
+ * Small files, holes as large between them, and every so often a file that stays:
+ * *@bound is the longest that a free run could be.
+ */
+static struct world *dusty_world(struct rereader *r, uint64_t *bound)
+{
+	struct world *w = new_world(3000, 1, 1500);
+	unsigned int apart = 200 + random() % 6000, holes = 5 + random() % 5;
+	uint64_t pc = 0, free = 0, stretch = 0, since = 0, n;
+	unsigned int f;
+
+	*r = (struct rereader) { .w = w };
+	w->opt.reread = reread;
+	w->opt.priv = r;
+	for (f = 0; f + 1 < w->files && pc + 20 < w->clusters; f++) {
+		n = 1 + random() % 4;
+		add_extent(w, f, (struct e4l_extent) { .pblk = pc, .len = n });
+		w->file[f].eof = n;
+		w->file[f].allowed = E4L_PLAN_FREE;
+		if (random() % apart < n) {
+			w->file[f].allowed = 0;
+			since = pc + n;
+		}
+		pc += n;
+		n = random() % holes;
+		pc += n;
+		free += n;
+		if (pc - since > stretch)
+			stretch = pc - since;
+	}
+	n = w->clusters - pc;
+	add_extent(w, w->files - 1, (struct e4l_extent) {
+		.pblk = pc, .len = n,
+	});
+	*bound = free < stretch ? free : stretch;
+	return w;
+}
+
+/* The longest run is nine tenths of what it could be. */
+START_TEST(reaches_the_bound)
+{
+	struct rereader r;
+	struct e4l_plan *p;
+	struct world *w;
+	uint64_t bound;
+
+	srandom(_i);
+	w = dusty_world(&r, &bound);
+	p = make_plan(w);
+	check_once(w, p);
+	carry_out_all(w, p);
+	ck_assert_uint_ge(10 * largest_free(w), 9 * bound);
+	e4l_plan_free(p);
+	/* an aim that has been reached is nothing to do */
+	w->opt.free_run_blocks = largest_free(w);
+	plan_and_carry_out(w);
+	ck_assert_uint_eq(w->steps, 0);
+	free_world(w);
+}
+END_TEST
+
+/* An aim is reached where it can be, by one zone of its length. */
+START_TEST(reaches_the_aim)
+{
+	struct e4l_plan_free made;
+	struct rereader r;
+	struct e4l_plan *p;
+	struct world *w;
+	uint64_t bound;
+
+	srandom(_i);
+	w = dusty_world(&r, &bound);
+	w->opt.free_run_blocks = 20 + random() % (bound / 2);
+	p = make_plan(w);
+	carry_out_all(w, p);
+	ck_assert_uint_ge(largest_free(w), w->opt.free_run_blocks);
+	e4l_plan_free_runs(p, &made);
+	ck_assert_uint_le(made.runs, 1);
+	ck_assert_uint_le(w->copied, w->opt.free_run_blocks + 3);
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
 /* Two files that claim the same blocks would give them back twice. */
 START_TEST(refuses_shared_blocks)
 {
@@ -1910,6 +2125,11 @@ int main(void)
 	tcase_add_loop_test(tc, makes_room_within_limits, 0, 400);
 	tcase_add_loop_test(tc, makes_room_step_by_step, 0, 200);
 	tcase_add_loop_test(tc, plans_what_there_is_time_for, 0, 100);
+	tcase_add_loop_test(tc, consolidates_free_space, 0, 600);
+	tcase_add_loop_test(tc, consolidates_step_by_step, 0, 200);
+	tcase_add_loop_test(tc, consolidates_after_all_else, 0, 200);
+	tcase_add_loop_test(tc, reaches_the_bound, 0, 60);
+	tcase_add_loop_test(tc, reaches_the_aim, 0, 60);
 	tcase_add_test(tc, refuses_shared_blocks);
 	tcase_add_loop_test(tc, remembers_what_was_forgotten, 0, 200);
 	tcase_add_loop_test(tc, believes_no_other_extents, 0, 100);

@@ -446,7 +446,8 @@ START_TEST(finds_the_cheapest_window)
 	srandom(_i);
 	c = random_crowd();
 	len = 1 + random() % 40;
-	ck_assert_int_eq(e4l_windows_find(&c->crowd, len, &ws), 0);
+	ck_assert_int_eq(e4l_windows_find(&c->crowd, &e4l_anywhere,
+					  len, &ws), 0);
 	for (at = 0; at + len <= c->clusters; at++)
 		if (cost_of(c, at, len) < best)
 			best = cost_of(c, at, len);

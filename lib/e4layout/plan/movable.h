@@ -25,6 +25,10 @@ struct e4l_movables {
 	size_t n;
 	size_t most;		/* for more there is no memory: those stay */
 	size_t n_steps;		/* of the draft, when @v was put in order */
+	/* See struct e4l_plan_options. */
+	bool (*may_move)(ext2_ino_t ino, const struct e4l_extent *extents,
+			 size_t n, void *priv);	/* or NULL */
+	void *priv;
 };
 
 /*

@@ -8,6 +8,7 @@
 #include "config.h"
 #include "e4layout/base/array.h"
 #include "e4layout/base/internal.h"
+#include "clear.h"
 #include "draft.h"
 #include "move.h"
 #include "pack.h"
@@ -16,12 +17,18 @@
 
 #define ASK_EACH	64		/* files to move that nothing is read of */
 
+/* What makes a file one that may be moved away. */
+#define AWAY	(E4L_PLAN_ROOM | E4L_PLAN_FREE)
+
 struct e4l_plan {
 	struct e4l_plan_options opt;	/* budgets are what is left of them */
 	struct e4l_draft draft;
+	struct e4l_movables movables;
 	struct e4l_room room;
 	bool makes_room;		/* some file may be moved for it */
 	bool over;			/* opt.enough() said so */
+	struct e4l_clear clear;
+	bool clears;			/* likewise */
 	struct e4l_left *left;
 	size_t n_left;
 };
@@ -39,6 +46,7 @@ static bool is_valid(const struct e4l_plan_options *opt)
 	       is_whole(geo, geo->group_blocks) &&
 	       is_whole(geo, opt->part_blocks) &&
 	       is_whole(geo, opt->long_run_blocks) &&
+	       is_whole(geo, opt->free_run_blocks) &&
 	       (opt->reread || !opt->cache);
 }
 
@@ -68,12 +76,24 @@ static errcode_t begin_draft(struct e4l_plan *p)
 	return err ? err : e4l_space_count(d->disk.space, unit);
 }
 
-static struct e4l_room begin_room(const struct e4l_plan_options *opt)
+static struct e4l_movables begin_movables(const struct e4l_plan_options *opt)
 {
-	return (struct e4l_room) {
+	return (struct e4l_movables) {
 		.may_move = opt->may_move, .priv = opt->priv,
-		.movables.most = opt->room_bytes ? opt->room_bytes /
-				 sizeof(struct e4l_movable) : SIZE_MAX,
+		.most = opt->room_bytes ? opt->room_bytes /
+			sizeof(struct e4l_movable) : SIZE_MAX,
+	};
+}
+
+static struct e4l_clear begin_clear(struct e4l_plan *p)
+{
+	uint64_t aim = p->opt.free_run_blocks / p->opt.geo.cluster_blocks;
+	uint64_t floor = long_clusters(p);
+
+	return (struct e4l_clear) {
+		.movables = &p->movables, .aim = aim ? aim : E4L_NO_LIMIT,
+		.floor = aim && aim < floor ? aim : floor,
+		.go_on = p->opt.go_on, .priv = p->opt.priv,
 	};
 }
 
@@ -94,7 +114,9 @@ errcode_t e4l_plan_new(const struct e4l_plan_options *options,
 	p->opt = *options;
 	if (p->opt.zeroout_max_blocks > E4L_UNWRITTEN_MAX_BLOCKS)
 		p->opt.zeroout_max_blocks = E4L_UNWRITTEN_MAX_BLOCKS;
-	p->room = begin_room(options);
+	p->movables = begin_movables(options);
+	p->room.movables = &p->movables;
+	p->clear = begin_clear(p);
 	err = begin_draft(p);
 	if (err)
 		e4l_plan_free(p);
@@ -110,7 +132,7 @@ void e4l_plan_free(struct e4l_plan *p)
 	e4l_draft_free(&p->draft);
 	if (!p->opt.cache)
 		e4l_es_free(p->draft.keep.cache);
-	free(p->room.movables.v);
+	free(p->movables.v);
 	free(p->left);
 	free(p);
 }
@@ -155,7 +177,7 @@ static errcode_t weigh_file(const struct e4l_plan *p,
 	err = e4l_weigh(&f->rules, file->extents, file->n_extents, &f->w);
 	if (err != E4L_ET_BAD_ARGUMENT)
 		return err;
-	f->rules.allowed &= ~(E4L_PLAN_MOVE | E4L_PLAN_ROOM);
+	f->rules.allowed &= ~(E4L_PLAN_MOVE | AWAY);
 	f->left[E4L_LEFT_MISALIGNED] = f->w.fragments - 1;
 	return 0;
 }
@@ -167,7 +189,7 @@ static errcode_t weigh_file(const struct e4l_plan *p,
 static errcode_t keep_place(struct e4l_plan *p, struct e4l_file *f,
 			    const struct e4l_plan_file *file, bool *done)
 {
-	struct e4l_movables *list = &p->room.movables;
+	struct e4l_movables *list = &p->movables;
 	errcode_t err = 0;
 
 	*done = !(f->rules.allowed & E4L_PLAN_ROOM) || !file->n_extents ||
@@ -204,13 +226,13 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
 	errcode_t err;
 
 	if (file->allowed & ~(E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT |
-			      E4L_PLAN_MOVE | E4L_PLAN_ROOM) ||
+			      E4L_PLAN_MOVE | AWAY) ||
 	    E4L_HAS_UNKNOWN(file))
 		return E4L_ET_OPTION;
 	if (!e4l_well_formed(file->extents, file->n_extents) ||
 	    file->n_tree < e4l_ideal_tree_blocks(file->n_extents,
 						 p->opt.geo.blocksize) ||
-	    (file->allowed & E4L_PLAN_ROOM && !p->opt.reread))
+	    (file->allowed & AWAY && !p->opt.reread))
 		return E4L_ET_BAD_ARGUMENT;
 	err = e4l_grow(&d->files, d->n_files, sizeof(*d->files));
 	if (err)
@@ -218,6 +240,9 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
 	f = &d->files[d->n_files];
 	err = weigh_file(p, file, f);
 	p->makes_room |= f->rules.allowed & E4L_PLAN_ROOM;
+	p->clears |= f->rules.allowed & E4L_PLAN_FREE;
+	if (f->rules.allowed & AWAY)
+		f->rules.allowed |= E4L_PLAN_ROOM;
 	if (!err && !f->w.excess && !f->w.n_zero && !e4l_is_loose(d, f) &&
 	    !f->left[E4L_LEFT_MISALIGNED])
 		err = keep_place(p, f, file, &done);
@@ -480,6 +505,25 @@ void e4l_plan_room(const struct e4l_plan *p, struct e4l_plan_room *ret)
 	e4l_copy_out(ret, &p->room.made);
 }
 
+/* --------------------------------------------------------------- free space */
+
+static errcode_t clear_pass(struct e4l_plan *p)
+{
+	struct e4l_plan_free *made = &p->clear.made;
+	struct e4l_draft *d = &p->draft;
+	errcode_t err = 0;
+
+	if (p->clears && !p->over)
+		err = e4l_clear_make(&p->clear, d, &p->opt.copy_budget_blocks);
+	made->free_runs_after = e4l_space_runs(d->disk.space);
+	return err;
+}
+
+void e4l_plan_free_runs(const struct e4l_plan *p, struct e4l_plan_free *ret)
+{
+	e4l_copy_out(ret, &p->clear.made);
+}
+
 /* -------------------------------------------------------------------- steps */
 
 /* A step and what its file's steps of the batch, which are neighbours, gain. */
@@ -556,6 +600,8 @@ errcode_t e4l_plan_make(struct e4l_plan *p)
 	if (d->in_long > kept)
 		d->in_long = kept;
 	p->room.free_runs = e4l_space_runs(d->disk.space);
+	p->clear.made.free_runs_before = p->room.free_runs;
+	p->clear.made.longest_before = e4l_plan_longest(p);
 	do {
 		changed = false;
 		err = move_all(p, &changed);
@@ -565,6 +611,8 @@ errcode_t e4l_plan_make(struct e4l_plan *p)
 		if (!err && !changed)
 			err = room_pass(p, &changed);
 	} while (changed && !err && !p->over);
+	if (!err)
+		err = clear_pass(p);
 	if (!err)
 		err = list_all_left(p);
 	return err ? err : sort_steps(d);

@@ -6,13 +6,10 @@
 #ifndef E4L_ROOM_H
 #define E4L_ROOM_H
 
-#include "window.h"
+#include "evict.h"
 
 struct e4l_room {
-	struct e4l_movables movables;
-	bool (*may_move)(ext2_ino_t ino, const struct e4l_extent *extents,
-			 size_t n, void *priv);	/* or NULL */
-	void *priv;
+	struct e4l_movables *movables;
 	uint64_t free_runs;		/* there may be so many afterwards */
 	/* since e4l_room_begin(), in clusters: */
 	uint64_t no_window;		/* none so long is any good; or 0 */

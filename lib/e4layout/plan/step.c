@@ -280,7 +280,8 @@ static bool find_tree_run(const struct e4l_disk *disk, const blk64_t *tree,
 	blk64_t data = step->new_extents[0].pblk;
 	struct e4l_run near = { data / ratio, group / ratio };
 
-	if (!must && (!step->n_moves || tree[0] / group == data / group))
+	if (!must && (disk->trees_stay || !step->n_moves ||
+		      tree[0] / group == data / group))
 		return false;
 	return e4l_space_fit(disk->space, step->n_tree, &near, at) &&
 	       (must || (*at >= near.start && *at - near.start < near.len));

@@ -16,6 +16,7 @@
 struct e4l_disk {
 	const struct e4l_geometry *geo;
 	struct e4l_space *space;
+	bool trees_stay;		/* but where they must move */
 };
 
 /* Frees what a step holds. */

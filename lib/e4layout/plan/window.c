@@ -42,6 +42,8 @@ void e4l_windows_offer(struct e4l_windows *ws, const struct e4l_window *w)
 
 #define FREE_RUNS 256			/* to look up at once */
 
+const struct e4l_run e4l_anywhere = { 0, UINT64_MAX };
+
 /* What is free or can be moved away, from one thing that stays to the next. */
 struct item {
 	struct e4l_run run;
@@ -50,7 +52,7 @@ struct item {
 
 struct search {
 	const struct e4l_crowd *crowd;
-	uint64_t len;
+	uint64_t len, end;		/* what is not in before @end is not seen */
 	struct e4l_windows *found;
 	size_t next;			/* of the movables */
 	struct e4l_run free[FREE_RUNS];	/* the next from @next_free on */
@@ -67,8 +69,17 @@ static void look_up_free(struct search *s, uint64_t at)
 				   FREE_RUNS);
 }
 
+static void start_search(struct search *s, const struct e4l_run *within)
+{
+	uint64_t ratio = s->crowd->draft->disk.geo->cluster_blocks;
+
+	s->next = e4l_movables_from(s->crowd->movables, within->start * ratio);
+	s->end = within->start + within->len;
+	look_up_free(s, within->start);
+}
+
 /* The next that is free or can be moved away, by place. */
-static bool next_item(struct search *s, struct item *item)
+static bool next_anywhere(struct search *s, struct item *item)
 {
 	uint64_t ratio = s->crowd->draft->disk.geo->cluster_blocks;
 	const struct e4l_movables *m = s->crowd->movables;
@@ -91,6 +102,13 @@ static bool next_item(struct search *s, struct item *item)
 	if (++s->next_free == s->n_free)
 		look_up_free(s, run->start + run->len);
 	return true;
+}
+
+/* The same, but what is partly behind the end is none. */
+static bool next_item(struct search *s, struct item *item)
+{
+	return next_anywhere(s, item) && item->run.start < s->end &&
+	       item->run.len <= s->end - item->run.start;
 }
 
 /* Room for one more: what is before the window goes when it is the most. */
@@ -123,7 +141,8 @@ static void offer(struct search *s)
 	}
 }
 
-errcode_t e4l_windows_find(const struct e4l_crowd *c, uint64_t len,
+errcode_t e4l_windows_find(const struct e4l_crowd *c,
+			   const struct e4l_run *within, uint64_t len,
 			   struct e4l_windows *ws)
 {
 	struct search s = { .crowd = c, .len = len, .found = ws };
@@ -131,7 +150,7 @@ errcode_t e4l_windows_find(const struct e4l_crowd *c, uint64_t len,
 	uint64_t end = 0;
 	errcode_t err = 0;
 
-	look_up_free(&s, 0);
+	start_search(&s, within);
 	while (!err && next_item(&s, &item)) {
 		if (item.run.start != end) {
 			s.first = s.n = 0;
@@ -143,5 +162,27 @@ errcode_t e4l_windows_find(const struct e4l_crowd *c, uint64_t len,
 			offer(&s);
 	}
 	free(s.v);
+	return err;
+}
+
+errcode_t e4l_windows_stretches(const struct e4l_crowd *c,
+				struct e4l_run **stretches, size_t *n)
+{
+	struct search s = { .crowd = c };
+	struct e4l_run *last = NULL;
+	struct item item;
+	errcode_t err = 0;
+
+	start_search(&s, &e4l_anywhere);
+	for (*n = 0; !err && next_item(&s, &item); ) {
+		last = *n ? &(*stretches)[*n - 1] : NULL;
+		if (last && last->start + last->len == item.run.start) {
+			last->len += item.run.len;
+			continue;
+		}
+		err = e4l_grow(stretches, *n, sizeof(**stretches));
+		if (!err)
+			(*stretches)[(*n)++] = item.run;
+	}
 	return err;
 }

@@ -23,6 +23,7 @@ struct e4l_crowd {
 	const struct e4l_draft *draft;
 	size_t file;			/* whose room it is to be: stays */
 	uint64_t longest;		/* no fragment over this can move away */
+	bool once;			/* nor can what the plan has moved */
 };
 
 /* Whether what @v is can be moved away. */
@@ -32,6 +33,7 @@ static inline bool e4l_gives_way(const struct e4l_crowd *c,
 	uint64_t ratio = c->draft->disk.geo->cluster_blocks;
 
 	return e4l_is_there(c->movables, c->draft, v) &&
+	       !(c->once && v->drafted && c->draft->files[v->whose].step) &&
 	       !(v->drafted && v->whose == c->file) &&
 	       e4l_movable_run(v, ratio).len <= c->longest;
 }
@@ -40,11 +42,20 @@ static inline bool e4l_gives_way(const struct e4l_crowd *c,
 void e4l_windows_offer(struct e4l_windows *ws, const struct e4l_window *w);
 
 /*
- * Offers all windows of @len clusters of which everything is free or can be moved
- * away, and that begin where something does: others cost no less.  What is partly
- * in one is moved, and counts, as a whole.  Error: ENOMEM.
+ * Offers all windows of @len clusters, @within a run, of which everything is free
+ * or can be moved away, and that begin where something does: others cost no less.
+ * What is partly in one is moved, and counts, as a whole.  Error: ENOMEM.
  */
-errcode_t e4l_windows_find(const struct e4l_crowd *c, uint64_t len,
+errcode_t e4l_windows_find(const struct e4l_crowd *c,
+			   const struct e4l_run *within, uint64_t len,
 			   struct e4l_windows *ws);
+extern const struct e4l_run e4l_anywhere;
+
+/*
+ * Lists the longest stretches of which everything is free or can be moved away,
+ * by place, in an array that the caller grows with.  Error: ENOMEM.
+ */
+errcode_t e4l_windows_stretches(const struct e4l_crowd *c,
+				struct e4l_run **stretches, size_t *n);
 
 #endif

@@ -15,7 +15,7 @@
 #include "e4layout/read/scan.h"
 
 #define KNOWN_FLAGS (E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT | E4L_PLAN_MOVE | \
-		     E4L_PLAN_ROOM | E4L_REPACK_DIRS | \
+		     E4L_PLAN_ROOM | E4L_PLAN_FREE | E4L_REPACK_DIRS | \
 		     E4L_REPACK_MOVE_IMMUTABLE | E4L_REPACK_MOVE_SWAP)
 
 /* A long free run, and how much of the filesystem such runs should make up. */
@@ -117,14 +117,15 @@ static const char *reason_to_keep(struct e4l_forecast *f,
 	const struct e4l_repack_options *opt = f->opt;
 
 	*allowed = opt->flags & (E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT |
-				 E4L_PLAN_MOVE | E4L_PLAN_ROOM);
+				 E4L_PLAN_MOVE | E4L_PLAN_ROOM | E4L_PLAN_FREE);
 	if (opt->exclude && ext2fs_test_inode_bitmap2(opt->exclude, p->ino))
 		return "excluded";
 	if (p->map == E4L_MAP_INDIRECT)
 		return "indirect-mapped";
 	if (LINUX_S_ISDIR(p->inode->i_mode))
-		*allowed = opt->flags & E4L_REPACK_DIRS ? E4L_PLAN_MERGE |
-			   E4L_PLAN_MOVE | (*allowed & E4L_PLAN_ROOM) : 0;
+		*allowed = (*allowed & E4L_PLAN_FREE) |
+			   (opt->flags & E4L_REPACK_DIRS ? E4L_PLAN_MERGE |
+			    E4L_PLAN_MOVE | (*allowed & E4L_PLAN_ROOM) : 0);
 	if (p->inode->i_flags & EXT4_ENCRYPT_FL)
 		*allowed &= ~E4L_PLAN_ZEROOUT;
 	if (!(opt->flags & E4L_REPACK_MOVE_IMMUTABLE) &&
@@ -263,7 +264,7 @@ static errcode_t end_inode(struct e4l_forecast *f, const struct e4l_piece *p)
 		return 0;
 	skip_what_is_not_asked(f, p, allowed);
 	if (excess + score->splits < f->opt->min_excess)
-		allowed &= E4L_PLAN_ROOM;
+		allowed &= E4L_PLAN_ROOM | E4L_PLAN_FREE;
 	return f->offer ? f->offer(f, p, allowed, f->offer_priv) :
 			  offer(f, p, allowed);
 }
@@ -448,6 +449,7 @@ static errcode_t sum_up(struct e4l_forecast *f)
 	struct e4l_repack_result *result = f->result;
 	unsigned int bs = f->e->fs->blocksize;
 	const struct e4l_step *steps;
+	struct e4l_plan_free free_runs;
 	struct e4l_plan_room room;
 	size_t n, i;
 
@@ -461,6 +463,13 @@ static errcode_t sum_up(struct e4l_forecast *f)
 	result->room_fragments = room.fragments_saved;
 	result->room_files = room.files_away;
 	result->room_blocks = room.blocks_away;
+	e4l_plan_free_runs(f->plan, &free_runs);
+	result->zones = free_runs.runs;
+	result->zone_files = free_runs.files_away;
+	result->zone_blocks = free_runs.blocks_away;
+	result->free_runs_before = free_runs.free_runs_before;
+	result->free_runs_after = free_runs.free_runs_after;
+	result->longest_free_before_blocks = free_runs.longest_before;
 	e4l_forecast_total(f, steps, n);
 	return e4l_forecast_files(steps, n, &result->files_planned);
 }
@@ -488,6 +497,15 @@ static void keep_long_runs(struct e4l_plan_options *opt, ext2_filsys fs)
 				LONG_RUNS_SHARE;
 }
 
+/* As many clusters as hold @blocks. */
+static uint64_t whole_clusters(const struct e4l_plan_options *opt,
+			       uint64_t blocks)
+{
+	uint32_t ratio = opt->geo.cluster_blocks;
+
+	return (blocks / ratio + !!(blocks % ratio)) * ratio;
+}
+
 static void cut_moves(struct e4l_plan_options *opt, uint64_t part_blocks)
 {
 	uint64_t clusters = part_blocks ? part_blocks :
@@ -512,6 +530,7 @@ static void set_options(struct e4l_forecast *f)
 	plan->go_on = go_on;
 	plan->enough = is_enough;
 	plan->room_bytes = f->opt->room_bytes;
+	plan->free_run_blocks = whole_clusters(plan, f->opt->free_run_blocks);
 	plan->priv = f;
 	keep_long_runs(plan, f->e->fs);
 	cut_moves(plan, f->opt->part_blocks);

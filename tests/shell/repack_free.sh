@@ -1,0 +1,118 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# e4repack --only=free: what is free is in few, long runs afterwards, at most as much
+# is copied as the plan says, and all that is read is the same.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+
+free=--only=free
+
+# free_space IMAGE KEY
+free_space() {
+	check "$e4frag" -q --json "$1"
+	json "$out" "d['free_space']['$2']"
+}
+
+# planned KEY: of what the last report says of free space
+planned() {
+	json "$work/.report" "d['planned']['free']['$1']"
+}
+
+# repaired: what is in $img, and in $work/before, is as it was for who reads it.
+repaired() {
+	clean "$img"
+	digest -z "$img" >"$work/after"
+	unchanged "$work/before" "$work/after"
+}
+
+# emptied BEFORE-RUNS BEFORE-FRAGMENTS: the last run did as it said.
+emptied() {
+	repaired
+	[ "$(report bytes_copied)" = "$(planned bytes_to_copy_away)" ] ||
+		fail "$what: copied $(report bytes_copied)"
+	same "$what: free runs" "$(free_space "$img" extents)" \
+		"$(planned runs_after)"
+	[ "$(planned runs_after)" -le "$1" ] || fail "$what: more free runs"
+	check "$e4frag" -q --json "$img"
+	[ "$(json "$out" 'd["files"]["fragments"]')" -le "$2" ] ||
+		fail "$what: more fragments"
+}
+
+# dusty SIZE MKE2FS-OPTIONS...: small files, of which every third is gone; others take
+# what is free in long runs but a little.
+dusty() {
+	cat >"$work/recipe" <<END
+size $1
+mke2fs -N 4096 $2
+many /small count 2400 size ${unit}K-$((4 * unit))K perdir 400
+delete /small every 3
+interleave /grow count 60 rounds 6 blocks $blocks
+END
+	for n in 1 2 3 4 5 6; do
+		aged "$img" <"$work/recipe"
+		left=$(($(free_space "$img" largest_blocks) *
+			$(json "$out" 'd["filesystem"]["block_size_bytes"]') / 1024))
+		[ "$left" -gt $((64 * unit)) ] || break
+		echo "file /rest$n size $((left - 24 * unit))K" >>"$work/recipe"
+	done
+}
+
+while read -r unit blocks size options; do
+	what="$options"
+	dusty "$size" "$options"
+	digest -z "$img" >"$work/before"
+	runs=$(free_space "$img" extents)
+	all=$(free_space "$img" blocks)
+	longest=$(free_space "$img" largest_blocks)
+	bytes=$(json "$out" 'd["filesystem"]["block_size_bytes"]')
+	fragments=$(json "$out" 'd["files"]["fragments"]')
+	# a budget that is not enough is kept
+	cp --sparse=always "$img" "$work/copy"
+	repack $free --max-bytes=64K "$work/copy"
+	[ "$(report bytes_copied)" -le 65536 ] || fail "$what: --max-bytes"
+	clean "$work/copy"
+
+	# an aim is reached, by less, and then there is nothing to do
+	cp --sparse=always "$work/copy" "$work/aim"
+	aim=$((2 * longest * bytes))
+	cp --sparse=always "$img" "$work/aim"
+	repack $free --free-run="$aim" "$work/aim"
+	[ $(($(free_space "$work/aim" largest_blocks) * bytes)) -ge "$aim" ] ||
+		fail "$what: --free-run=$aim: $(free_space "$work/aim" largest_blocks)"
+	same "$what: zones" "$(planned zones)" 1
+	less=$(report bytes_copied)
+	nothing_to_do "$work/aim" $free --free-run="$aim"
+
+	repack -n $free "$img"
+	copy=$(planned bytes_to_copy_away)
+	repack $free "$img"
+	reported "bytes_copied $copy"
+	emptied "$runs" "$fragments"
+	[ "$less" -lt "$copy" ] || fail "$what: --free-run copies $less of $copy"
+	then=$(free_space "$img" largest_blocks)
+	echo "$what: $all blocks free, the longest $longest, then $then;" \
+		"runs $runs, then $(planned runs_after); $copy bytes copied," \
+		"$less for one of $aim"
+	[ "$then" -gt $((4 * longest)) ] || [ $((10 * then)) -ge $((9 * all)) ] ||
+		fail "$what: the longest is $then of $all"
+	rm "$work/copy" "$work/aim"
+done <<'END'
+1 1 16M -b 1024 -J size=1 -O quota
+4 1 64M -b 4096 -J size=4
+16 4 256M -b 4096 -O bigalloc -C 16384 -J size=4
+END
+
+# What may not move stays, and with a path nothing else moves.
+what="who stays"
+unit=4 blocks=1
+dusty 64M '-b 4096 -J size=4'
+digest -z "$img" >"$work/before"
+repack $free --exclude=/ "$img"
+reported 'bytes_copied 0'
+repack $free "$img" /small/d1
+repaired
+[ "$(report bytes_copied)" -gt 0 ] || fail "$what: nothing was moved"
+
+run "$e4repack" --free-run=1M "$img"
+same "usage" "$status" 2
+says '--free-run=SIZE is for --only=free'
