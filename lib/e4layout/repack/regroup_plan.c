@@ -1,0 +1,822 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* regroup_plan: which inodes move where: see regroup.c. */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "regroup_work.h"
+#include "e4layout/base/array.h"
+#include "e4layout/format/dir_block.h"
+#include "e4layout/format/format.h"
+#include "e4layout/plan/inode_room.h"
+
+#define MAX_ROUNDS	8
+/*
+ * Other directories of its hard links that a directory is weighed against, and
+ * their blocks for each of its own: they are read for it.
+ */
+#define MAX_OTHERS	64
+/* Memory for a move: in the plan, and twice in the map of numbers. */
+#define MOVE_BYTES	(sizeof(struct e4l_inode_move) + \
+			 4 * sizeof(struct renamed))
+
+static const char no_room[] = "no free inodes are close enough together";
+static const char not_worth[] = "more inodes would move than that is worth";
+static const char others[] = "other directories have names of its files";
+static const char not_asked[] = "holds files that were not asked for";
+static const char memory[] = "the memory that may be used is used up";
+static const char no_time[] = "there was no time to plan it: another run goes on";
+
+/* -------------------------------------------------- numbers, as planned so far */
+
+static struct renamed *renamed_slot(const struct regroup *r, ext2_ino_t from)
+{
+	size_t i = from * 2654435761u & r->renamed_mask;
+
+	while (r->renamed[i].from && r->renamed[i].from != from)
+		i = (i + 1) & r->renamed_mask;
+	return &r->renamed[i];
+}
+
+static errcode_t reserve_renamed(struct regroup *r, size_t more)
+{
+	struct renamed *old = r->renamed;
+	size_t n = old ? r->renamed_mask + 1 : 0, room = n ? n : 1024, i;
+
+	while ((r->n_renamed + more) * 2 > room)
+		room *= 2;
+	if (room == n)
+		return 0;
+	r->renamed = calloc(room, sizeof(*r->renamed));
+	if (!r->renamed) {
+		r->renamed = old;
+		return ENOMEM;
+	}
+	r->renamed_mask = room - 1;
+	for (i = 0; i < n; i++)
+		if (old[i].from)
+			*renamed_slot(r, old[i].from) = old[i];
+	free(old);
+	return 0;
+}
+
+static ext2_ino_t number_of(const struct regroup *r, ext2_ino_t ino)
+{
+	const struct renamed *s = r->renamed ? renamed_slot(r, ino) : NULL;
+
+	return s && s->from ? s->to : ino;
+}
+
+static void set_number(struct regroup *r, ext2_ino_t from, ext2_ino_t to)
+{
+	*renamed_slot(r, from) = (struct renamed) { from, to };
+	r->n_renamed++;
+}
+
+/* Only of what was set last. */
+static void unset_number(struct regroup *r, ext2_ino_t from)
+{
+	*renamed_slot(r, from) = (struct renamed) { 0 };
+	r->n_renamed--;
+}
+
+/* --------------------------------------------------------- one, its members */
+
+static const char *why_fixed(const struct regroup *r, ext2_ino_t ino,
+			     bool no_links)
+{
+	const char *why = e4l_numbers_why(r->numbers, ino);
+
+	if (why)
+		return why;
+	if (!e4l_regroup_is_asked(r, ino))
+		return not_asked;
+	if (number_of(r, ino) != ino)
+		return others;
+	return (no_links || r->names_cut) && e4l_regroup_is_linked(r, ino) ?
+	       others : NULL;
+}
+
+static errcode_t add_member(struct regroup *r, ext2_ino_t ino, uint32_t hash,
+			    uint32_t lblk)
+{
+	errcode_t err = e4l_grow(&r->m, r->n_m, sizeof(*r->m));
+
+	if (err)
+		return err;
+	r->m[r->n_m] = (struct member) {
+		.ino = ino, .hash = hash, .nth = r->n_m, .lblk = lblk,
+		.to = number_of(r, ino),
+	};
+	r->n_m++;
+	return 0;
+}
+
+static errcode_t learn_member(struct regroup *r, uint32_t dir,
+			      const struct e4l_dirent *entry, uint32_t lblk)
+{
+	const struct e4l_dir_map *map = map_of(r, dir);
+	const struct ext2_super_block *sb = r->e->fs->super;
+	ext2_dirhash_t hash = 0;
+
+	if (e4l_regroup_find(r, entry->ino) != E4L_NO_DIR)
+		return 0;
+	if (map->flags & EXT2_INDEX_FL &&
+	    ext2fs_dirhash2(hash_version_of(sb, sb->s_def_hash_version),
+			    entry->name, entry->name_len, r->e->fs->encoding,
+			    map->flags & EXT4_CASEFOLD_FL, sb->s_hash_seed,
+			    &hash, NULL))
+		hash = 0;
+	/* 0 is the directory's own */
+	return add_member(r, entry->ino, hash | 1, lblk);
+}
+
+/* A directory moves with its blocks, and with the names of its children. */
+static const char *why_dir_fixed(const struct regroup *r)
+{
+	const struct e4l_named_dir *dir = &r->g.dirs[r->dir];
+	const struct e4l_inode_move move = {
+		.from = dir->map.ino, .self = r->dir,
+	};
+
+	if (dir->parent == E4L_NO_DIR)
+		return e4l_numbers_own;
+	return e4l_move_cost(&r->g, &move) + dir->map.n_tree > r->room ?
+	       e4l_regroup_too_large : NULL;
+}
+
+/* Each member once. */
+static errcode_t learn_members(struct regroup *r)
+{
+	size_t i, n = 0;
+	errcode_t err;
+
+	r->n_m = 0;
+	err = add_member(r, map_of(r, r->dir)->ino, 0, 0);
+	if (!err)
+		err = e4l_regroup_read(r, r->dir, learn_member);
+	if (err)
+		return err;
+	qsort(r->m, r->n_m, sizeof(*r->m), e4l_u32_cmp);
+	for (i = 0; i < r->n_m; i++)
+		if (!i || r->m[i].ino != r->m[i - 1].ino)
+			r->m[n++] = r->m[i];
+	r->n_m = n;
+	return 0;
+}
+
+/* Who must stay. */
+static void judge_members(struct regroup *r, bool no_links)
+{
+	struct member *m;
+
+	for (m = r->m; m < r->m + r->n_m; m++) {
+		m->to = number_of(r, m->ino);
+		m->why = why_fixed(r, m->ino, no_links);
+		if (!m->why && m->ino == map_of(r, r->dir)->ino)
+			m->why = why_dir_fixed(r);
+	}
+}
+
+/* ------------------------------------------------------- one, blocks to keep */
+
+static int by_number(const void *va, const void *vb)
+{
+	return e4l_u32_cmp(&((const struct member *)va)->to,
+			   &((const struct member *)vb)->to);
+}
+
+static uint32_t block_of(const struct regroup *r, ext2_ino_t ino)
+{
+	return (ino - 1) / r->per_block;
+}
+
+static uint32_t count_free(const struct regroup *r, uint32_t nr)
+{
+	ext2_ino_t first = nr * r->per_block + 1, end = first + r->per_block;
+	uint32_t n = 0;
+
+	while ((first = e4l_inode_free_in(r->e->fs, r->map, first, end))) {
+		first++;
+		n++;
+	}
+	return n;
+}
+
+/* The blocks of the tables that have members. */
+static errcode_t learn_blocks(struct regroup *r)
+{
+	const struct member *m;
+	errcode_t err;
+
+	r->n_tb = 0;
+	qsort(r->m, r->n_m, sizeof(*r->m), by_number);
+	for (m = r->m; m < r->m + r->n_m; m++) {
+		uint32_t nr = block_of(r, m->to);
+
+		if (!r->n_tb || r->tb[r->n_tb - 1].nr != nr) {
+			err = e4l_grow(&r->tb, r->n_tb, sizeof(*r->tb));
+			if (err)
+				return err;
+			r->tb[r->n_tb++] = (struct tblock) {
+				.nr = nr, .free = count_free(r, nr),
+			};
+		}
+		r->tb[r->n_tb - 1].own++;
+		r->tb[r->n_tb - 1].fixed += m->why != NULL;
+	}
+	return 0;
+}
+
+static uint32_t room_in(const struct tblock *b)
+{
+	return b->own + b->free;
+}
+
+/*
+ * Whether a block is as good as one of a window, because it has nobody else's
+ * inodes; and does not only lie somewhere else.
+ */
+static bool is_good(const struct regroup *r, const struct tblock *b)
+{
+	uint32_t most = r->n_m < r->per_block ? r->n_m : r->per_block;
+
+	return room_in(b) == r->per_block &&
+	       (r->thrifty || b->own * 2 >= most);
+}
+
+/* First what must be kept, then what is good, then what holds most. */
+static int by_worth(const void *va, const void *vb)
+{
+	const struct tblock *a = va, *b = vb;
+
+	if (!a->fixed != !b->fixed)
+		return a->fixed ? -1 : 1;
+	if (a->good != b->good)
+		return a->good ? -1 : 1;
+	if (room_in(a) != room_in(b))
+		return room_in(a) > room_in(b) ? -1 : 1;
+	if (a->own != b->own)
+		return a->own > b->own ? -1 : 1;
+	return e4l_u32_cmp(&a->nr, &b->nr);
+}
+
+static errcode_t add_target(struct regroup *r, ext2_ino_t ino)
+{
+	errcode_t err = e4l_grow(&r->targets, r->n_targets,
+				 sizeof(*r->targets));
+
+	if (err)
+		return err;
+	r->targets[r->n_targets++] = ino;
+	ext2fs_mark_inode_bitmap2(r->map, ino);
+	return 0;
+}
+
+static void free_number(struct regroup *r, ext2_ino_t ino)
+{
+	ext2fs_unmark_inode_bitmap2(r->map, ino);
+	r->narrow[ext2fs_group_of_ino(r->e->fs, ino)] = UINT32_MAX;
+}
+
+/* Keeps a block: what is free in it is for those that move.  @left shrinks. */
+static errcode_t keep_block(struct regroup *r, struct tblock *b, uint32_t *left)
+{
+	ext2_ino_t first = b->nr * r->per_block + 1;
+	ext2_ino_t end = first + r->per_block;
+	errcode_t err = 0;
+
+	b->keep = true;
+	*left -= *left < room_in(b) ? *left : room_in(b);
+	while (!err &&
+	       (first = e4l_inode_free_in(r->e->fs, r->map, first, end)))
+		err = add_target(r, first);
+	return err;
+}
+
+/* ------------------------------------------------------------ one, windows */
+
+static ext2_ino_t window_in_group(struct regroup *r, dgrp_t group, uint32_t n)
+{
+	uint32_t per_group = r->e->fs->super->s_inodes_per_group;
+	uint64_t first = (uint64_t)group * per_group + 1;
+	ext2_ino_t ino;
+
+	if (n >= r->narrow[group])
+		return 0;
+	ino = e4l_inode_window(r->e->fs, r->map, first, first + per_group, n);
+	if (!ino)
+		r->narrow[group] = n;
+	return ino;
+}
+
+/* From the directory's own group on, round the filesystem. */
+static ext2_ino_t find_window(struct regroup *r, uint32_t n)
+{
+	dgrp_t groups = r->e->fs->group_desc_count, i;
+	dgrp_t own = ext2fs_group_of_ino(r->e->fs, map_of(r, r->dir)->ino);
+	ext2_ino_t ino = 0;
+
+	for (i = 0; i < groups && !ino; i++)
+		ino = window_in_group(r, (own + i) % groups, n);
+	return ino;
+}
+
+/*
+ * The block behind @first that holds @n and has most of them already: half of
+ * them at least, or it would be one more place to look at.
+ */
+static struct tblock *find_tail(struct regroup *r, size_t first, uint32_t n)
+{
+	struct tblock *best = NULL, *b;
+
+	for (b = r->tb + first; n && b < r->tb + r->n_tb; b++)
+		if (!b->keep && room_in(b) >= n &&
+		    (r->thrifty || b->own * 2 >= n) &&
+		    (!best || b->own > best->own))
+			best = b;
+	return best;
+}
+
+/* The next one that is not kept, or NULL. */
+static struct tblock *find_rest(struct regroup *r, size_t first)
+{
+	for (; first < r->n_tb; first++)
+		if (!r->tb[first].keep)
+			return &r->tb[first];
+	return NULL;
+}
+
+static errcode_t take_window(struct regroup *r, uint32_t *left, bool *found)
+{
+	uint32_t n = *left, i;
+	ext2_ino_t first = find_window(r, n);
+	errcode_t err = 0;
+
+	while (!first && n > r->per_block) {
+		n = (n / 2 + r->per_block - 1) / r->per_block * r->per_block;
+		first = find_window(r, n);
+	}
+	*found = first;
+	for (i = 0; first && i < n && !err; i++)
+		err = add_target(r, first + i);
+	if (first)
+		*left -= n < *left ? n : *left;
+	return err;
+}
+
+/* Room for @left more, in new blocks as far as there are any. */
+static errcode_t take_windows(struct regroup *r, size_t first, uint32_t left,
+			      bool *enough)
+{
+	errcode_t err = 0;
+	struct tblock *b;
+	bool found;
+
+	*enough = true;
+	while (left && !err) {
+		uint32_t tail = left % r->per_block;
+
+		b = find_tail(r, first, tail);
+		if (b) {
+			left -= tail;
+			err = keep_block(r, b, &tail);
+			continue;
+		}
+		err = take_window(r, &left, &found);
+		if (err || found)
+			continue;
+		b = find_rest(r, first);
+		*enough = b;
+		if (!b)
+			break;
+		err = keep_block(r, b, &left);
+	}
+	return err;
+}
+
+/* How many of the blocks from @first on hold @left; more than there are: none. */
+static size_t own_needed(const struct regroup *r, size_t first, uint32_t left)
+{
+	size_t i;
+
+	for (i = first; left && i < r->n_tb; i++)
+		left -= left < room_in(&r->tb[i]) ? left : room_in(&r->tb[i]);
+	return left ? SIZE_MAX : i - first;
+}
+
+/* Chooses what to keep and finds room for the rest. */
+static errcode_t choose(struct regroup *r, bool *enough)
+{
+	uint32_t left = r->n_m;
+	uint32_t fresh;
+	size_t i, own;
+	errcode_t err = 0;
+
+	*enough = true;
+	r->n_targets = 0;
+	for (i = 0; i < r->n_tb; i++)
+		r->tb[i].good = is_good(r, &r->tb[i]);
+	qsort(r->tb, r->n_tb, sizeof(*r->tb), by_worth);
+	for (i = 0; i < r->n_tb && !err; i++) {
+		struct tblock *b = &r->tb[i];
+
+		if (!b->fixed && (!left || !b->good))
+			break;
+		err = keep_block(r, b, &left);
+	}
+	if (err || !left)
+		return err;
+	own = own_needed(r, i, left);
+	fresh = (left + r->per_block - 1) / r->per_block;
+	if (own > fresh || (own == fresh && !r->thrifty))
+		return take_windows(r, i, left, enough);
+	for (; own && !err; own--, i++)
+		err = keep_block(r, &r->tb[i], &left);
+	return err;
+}
+
+/* ---------------------------------------------------------- one, what moves */
+
+static int by_order(const void *va, const void *vb)
+{
+	const struct member *a = va, *b = vb;
+
+	if (a->hash != b->hash)
+		return a->hash < b->hash ? -1 : 1;
+	return e4l_u32_cmp(&a->nth, &b->nth);
+}
+
+static int by_nr(const void *va, const void *vb)
+{
+	return e4l_u32_cmp(&((const struct tblock *)va)->nr,
+			   &((const struct tblock *)vb)->nr);
+}
+
+static bool is_kept(const struct regroup *r, ext2_ino_t ino)
+{
+	struct tblock key = { .nr = block_of(r, ino) };
+	const struct tblock *b = bsearch(&key, r->tb, r->n_tb, sizeof(*b),
+					 by_nr);
+
+	return b && b->keep;
+}
+
+/* Gives those that move their numbers; the rest of the room is free again. */
+static errcode_t assign(struct regroup *r, size_t *moving)
+{
+	size_t used = 0;
+	struct member *m;
+	errcode_t err = reserve_renamed(r, r->n_m);
+
+	if (err)
+		return err;
+	qsort(r->m, r->n_m, sizeof(*r->m), by_order);
+	qsort(r->tb, r->n_tb, sizeof(*r->tb), by_nr);
+	if (r->n_targets)
+		qsort(r->targets, r->n_targets, sizeof(*r->targets),
+		      e4l_u32_cmp);
+	for (m = r->m; m < r->m + r->n_m; m++) {
+		if (m->why || is_kept(r, m->to) || used == r->n_targets)
+			continue;
+		m->to = r->targets[used++];
+		set_number(r, m->ino, m->to);
+	}
+	*moving = used;
+	while (r->n_targets > used)
+		free_number(r, r->targets[--r->n_targets]);
+	return 0;
+}
+
+static bool moves(const struct member *m)
+{
+	return !m->why && m->to != m->ino;
+}
+
+/* As though nothing had been assigned. */
+static void take_back(struct regroup *r)
+{
+	struct member *m;
+
+	for (m = r->m + r->n_m; m-- > r->m; )
+		if (moves(m))
+			unset_number(r, m->ino);
+	while (r->n_targets)
+		free_number(r, r->targets[--r->n_targets]);
+}
+
+static uint32_t count_blocks(struct regroup *r)
+{
+	return e4l_count_locality(r->e->fs, 0, r->inos, r->n_inos).itable_blocks;
+}
+
+static errcode_t own_blocks(struct regroup *r, uint32_t *blocks)
+{
+	const struct member *m;
+	errcode_t err = 0;
+
+	r->n_inos = 0;
+	for (m = r->m; m < r->m + r->n_m && !err; m++)
+		err = e4l_regroup_add_ino(r, m->to);
+	*blocks = err ? 0 : count_blocks(r);
+	return err;
+}
+
+/* ---------------------------------------------------- one, and who shares it */
+
+static errcode_t add_other(struct regroup *r, uint32_t dir,
+			   const struct e4l_dirent *entry, uint32_t lblk)
+{
+	(void)dir, (void)lblk;
+	return e4l_regroup_find(r, entry->ino) != E4L_NO_DIR ? 0 :
+	       e4l_regroup_add_ino(r, number_of(r, entry->ino));
+}
+
+struct other {
+	uint32_t dir, blocks;
+};
+
+/* The directories where what moves has names as well; false: too much to read. */
+static bool find_others(const struct regroup *r, struct other *v, size_t *n)
+{
+	uint64_t left = 1 + (uint64_t)map_of(r, r->dir)->blocks, blocks;
+	const struct e4l_name *name;
+	const struct member *m;
+	size_t names, i;
+
+	*n = 0;
+	left *= MAX_OTHERS;
+	for (m = r->m; m < r->m + r->n_m; m++) {
+		if (!moves(m) || m->ino == map_of(r, r->dir)->ino)
+			continue;
+		name = e4l_names_of(&r->g, m->ino, &names);
+		for (; names; names--, name++) {
+			for (i = 0; i < *n && v[i].dir != name->dir; i++)
+				;
+			if (i < *n || name->dir == r->dir)
+				continue;
+			blocks = map_of(r, name->dir)->blocks;
+			if (*n == MAX_OTHERS || blocks > left)
+				return false;
+			left -= blocks;
+			v[(*n)++].dir = name->dir;
+		}
+	}
+	return true;
+}
+
+/* No other directory may be worse off; *@saved: what they save. */
+static errcode_t weigh_others(struct regroup *r, bool *fair, uint32_t *saved)
+{
+	struct other v[MAX_OTHERS];
+	errcode_t err = 0;
+	size_t n, i;
+
+	*saved = 0;
+	*fair = find_others(r, v, &n);
+	for (i = 0; *fair && i < n && !err; i++) {
+		r->n_inos = 0;
+		err = e4l_regroup_add_ino(r, number_of(r, map_of(r,
+							v[i].dir)->ino));
+		if (!err)
+			err = e4l_regroup_read(r, v[i].dir, add_other);
+		if (err)
+			break;
+		v[i].blocks = count_blocks(r);
+		*fair = v[i].blocks <= r->fates[v[i].dir].blocks;
+	}
+	for (i = 0; *fair && !err && i < n; i++) {
+		if (r->fates[v[i].dir].wanted)
+			*saved += r->fates[v[i].dir].blocks - v[i].blocks;
+		r->fates[v[i].dir].blocks = v[i].blocks;
+	}
+	return err;
+}
+
+/* -------------------------------------------------------------- one, planned */
+
+static errcode_t add_move(struct regroup *r, const struct member *m)
+{
+	bool self = m->ino == map_of(r, r->dir)->ino;
+	errcode_t err = e4l_grow(&r->moves, r->n_moves, sizeof(*r->moves));
+
+	if (err)
+		return err;
+	r->moves[r->n_moves++] = (struct e4l_inode_move) {
+		.from = m->ino, .to = m->to,
+		.self = self ? r->dir : E4L_NO_DIR,
+		.dir = r->dir, .lblk = m->lblk,
+	};
+	free_number(r, m->ino);
+	return 0;
+}
+
+/* Makes it a part of the plan. */
+static errcode_t accept(struct regroup *r, uint32_t blocks, uint32_t saved)
+{
+	struct fate *fate = &r->fates[r->dir];
+	const struct member *m;
+	errcode_t err = e4l_grow(&r->groups, r->n_groups, sizeof(*r->groups));
+
+	for (m = r->m; m < r->m + r->n_m && !err; m++)
+		if (moves(m))
+			err = add_move(r, m);
+	if (err)
+		return err;
+	r->groups[r->n_groups++] = (struct group) {
+		.end = r->n_moves, .saved = saved + fate->blocks - blocks,
+	};
+	fate->blocks = blocks;
+	fate->planned = true;
+	fate->why = NULL;
+	r->result->dirs_planned++;
+	return 0;
+}
+
+/* What holds the directory back, when nothing is gained. */
+static const char *why_nothing(const struct regroup *r)
+{
+	const struct member *m;
+
+	for (m = r->m; m < r->m + r->n_m; m++)
+		if (m->why && m->why != e4l_numbers_own)
+			return m->why;
+	return no_room;
+}
+
+/* Tries it; *@why is NULL if it became a part of the plan. */
+static errcode_t try_dir(struct regroup *r, bool no_links, const char **why)
+{
+	uint32_t had = r->fates[r->dir].blocks, blocks = had, saved = 0;
+	bool enough, fair = true;
+	size_t moving = 0;
+	errcode_t err;
+
+	judge_members(r, no_links);
+	err = learn_blocks(r);
+	if (!err)
+		err = choose(r, &enough);
+	if (!err)
+		err = assign(r, &moving);
+	if (!err)
+		err = own_blocks(r, &blocks);
+	*why = NULL;
+	if (!err && blocks >= had)
+		*why = why_nothing(r);
+	else if (!err && moving > (uint64_t)(had - blocks) * r->per_block)
+		*why = not_worth;
+	if (!err && !*why)
+		err = weigh_others(r, &fair, &saved);
+	if (!err && !*why && !fair)
+		*why = others;
+	if (!err && !*why)
+		return accept(r, blocks, saved);
+	take_back(r);
+	return err;
+}
+
+/* Windows first, then what is free where it is. */
+static errcode_t try_both(struct regroup *r, bool no_links, const char **why)
+{
+	errcode_t err;
+
+	r->thrifty = false;
+	err = try_dir(r, no_links, why);
+	if (err || !*why)
+		return err;
+	r->thrifty = true;
+	return try_dir(r, no_links, why);
+}
+
+static errcode_t plan_dir(struct regroup *r, uint32_t dir)
+{
+	const char *why = memory;
+	errcode_t err = 0;
+
+	r->dir = dir;
+	if (r->n_moves < r->opt->mem_bytes / 2 / MOVE_BYTES) {
+		err = learn_members(r);
+		if (!err)
+			err = try_both(r, false, &why);
+		if (!err && why == others)
+			err = try_both(r, true, &why);
+	}
+	r->fates[dir].why = why;
+	return err;
+}
+
+/* ------------------------------------------------------------------ 3. plan */
+
+/* Whether no more is to be planned than there is. */
+static bool is_over(struct regroup *r)
+{
+	if (!r->over && r->n_groups && r->opt->enough)
+		r->over = r->opt->enough(r->opt->priv);
+	return r->over;
+}
+
+static bool is_candidate(const struct fate *f)
+{
+	return f->wanted && !f->planned && f->blocks > f->ideal;
+}
+
+static errcode_t plan_round(struct regroup *r)
+{
+	errcode_t err = 0;
+	uint32_t i;
+
+	for (i = 0; i < r->g.n_dirs && !err; i++) {
+		if (!is_candidate(&r->fates[i]))
+			continue;
+		if (is_over(r))
+			r->fates[i].why = no_time;
+		else
+			err = should_stop(r) ? E4L_ET_INTERRUPTED :
+					       plan_dir(r, i);
+	}
+	return err;
+}
+
+/* Inodes behind what is known to be zeroed are not there to be used. */
+static void keep_off_tables(struct regroup *r)
+{
+	ext2_filsys fs = r->e->fs;
+	uint32_t per_group = fs->super->s_inodes_per_group, used;
+	ext2_ino_t first;
+	dgrp_t g;
+
+	for (g = 0; g < fs->group_desc_count; g++) {
+		if (!ext2fs_has_group_desc_csum(fs) ||
+		    ext2fs_bg_flags_test(fs, g, EXT2_BG_INODE_ZEROED))
+			continue;
+		used = per_group - ext2fs_bg_itable_unused(fs, g);
+		if (ext2fs_bg_flags_test(fs, g, EXT2_BG_INODE_UNINIT) ||
+		    used > per_group)
+			used = 0;
+		first = g * per_group + 1;
+		for (; used < per_group; used++)
+			ext2fs_mark_inode_bitmap2(r->map, first + used);
+	}
+}
+
+static errcode_t start_plan(struct regroup *r)
+{
+	ext2_filsys fs = r->e->fs;
+	errcode_t err = 0;
+	dgrp_t g;
+
+	r->narrow = calloc(fs->group_desc_count, sizeof(*r->narrow));
+	if (!r->narrow)
+		return ENOMEM;
+	for (g = 0; g < fs->group_desc_count; g++)
+		r->narrow[g] = UINT32_MAX;
+	if (!fs->inode_map)
+		err = ext2fs_read_inode_bitmap(fs);
+	if (!err)
+		err = ext2fs_copy_bitmap(fs->inode_map, &r->map);
+	if (err)
+		return e4l_fail(r->e, err, "reading the inode bitmaps", 0, 0);
+	keep_off_tables(r);
+	return 0;
+}
+
+/* What stays as it is, and why. */
+static void tell_skipped(struct regroup *r)
+{
+	uint32_t i;
+
+	for (i = 0; i < r->g.n_dirs; i++) {
+		const struct fate *f = &r->fates[i];
+
+		if (!is_candidate(f) || !f->why)
+			continue;
+		r->result->dirs_skipped++;
+		if (r->opt->skipped)
+			r->opt->skipped(map_of(r, i)->ino, f->why,
+					f->blocks - f->ideal, r->opt->priv);
+	}
+}
+
+errcode_t e4l_regroup_plan(struct regroup *r)
+{
+	struct e4l_regroup_result *result = r->result;
+	unsigned int rounds = 0;
+	uint64_t before;
+	errcode_t err = start_plan(r);
+	size_t i;
+
+	do {
+		before = result->dirs_planned;
+		if (!err)
+			err = plan_round(r);
+	} while (!err && result->dirs_planned > before && !r->over &&
+		 ++rounds < MAX_ROUNDS);
+	if (err)
+		return err;
+	tell_skipped(r);
+	result->inodes_planned = r->n_moves;
+	result->planned_blocks_after = result->blocks_before;
+	for (i = 0; i < r->n_groups; i++)
+		result->planned_blocks_after -= r->groups[i].saved;
+	return 0;
+}

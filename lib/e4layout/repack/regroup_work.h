@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* regroup_work: what the parts of regroup share. */
+#ifndef E4L_REGROUP_WORK_H
+#define E4L_REGROUP_WORK_H
+
+#include <e4layout/regroup.h>
+#include "e4layout/read/dirs.h"
+#include "numbers.h"
+#include "renumber.h"
+
+/* What the plan knows of a directory. */
+struct fate {
+	uint32_t blocks, ideal;	/* of the tables: as planned so far, fewest */
+	const char *why;	/* it stays as it is */
+	bool wanted, planned;
+};
+
+struct renamed {
+	ext2_ino_t from, to;	/* 0: this slot is empty */
+};
+
+/* The moves of one directory, and all that they save. */
+struct group {
+	size_t end;		/* behind the last one */
+	uint32_t saved;
+};
+
+struct member {
+	ext2_ino_t ino;		/* first: see e4l_u32_cmp() */
+	uint32_t hash, nth;	/* in the order of the directory */
+	uint32_t lblk;
+	const char *why;	/* it must not move */
+	ext2_ino_t to;
+};
+
+/* A block of the inode tables with some of them. */
+struct tblock {
+	uint32_t nr;
+	uint32_t own, fixed, free;
+	bool good;		/* it is to be kept if what it holds is needed */
+	bool keep;
+};
+
+struct regroup {
+	struct e4l *e;			/* first: see e4l_refuse_damage() */
+	const struct e4l_regroup_options *opt;
+	struct e4l_regroup_result *result;
+	struct e4l_numbers *numbers;
+	struct e4l_name_graph g;
+	struct fate *fates;		/* of g.dirs */
+	ext2_ino_t lost_found;
+	uint32_t per_block;
+	uint64_t room;			/* blocks in a transaction */
+	uint64_t tree_blocks;		/* of the inode at hand */
+	ext2_ino_t *linked;		/* files with several names */
+	size_t n_linked;
+	bool names_cut;			/* not all of their names are known */
+	char *buf;			/* READ_BYTES */
+	struct ext2_inode_large *inode;
+	/* the plan */
+	ext2fs_inode_bitmap map;	/* as planned so far */
+	uint32_t *narrow;		/* [group]: no window so long */
+	struct renamed *renamed;
+	size_t n_renamed, renamed_mask;
+	struct e4l_inode_move *moves;
+	size_t n_moves;
+	struct group *groups;
+	size_t n_groups;
+	bool over;			/* opt->enough() said so */
+	/* of the directory at hand */
+	uint32_t dir;
+	bool thrifty;			/* it is to take few free inodes */
+	struct member *m;
+	size_t n_m;
+	struct tblock *tb;
+	size_t n_tb;
+	ext2_ino_t *targets;
+	size_t n_targets;
+	ext2_ino_t *inos;		/* of any directory */
+	size_t n_inos;
+};
+
+static inline const struct e4l_dir_map *map_of(const struct regroup *r,
+					       uint32_t dir)
+{
+	return &r->g.dirs[dir].map;
+}
+
+static inline bool should_stop(const struct regroup *r)
+{
+	return r->opt->stop && r->opt->stop(false, r->opt->priv);
+}
+
+/* Why an inode stays. */
+extern const char e4l_regroup_too_large[];
+
+/* ------------------------------------------------------- regroup_names.c */
+
+typedef errcode_t (*e4l_regroup_entry)(struct regroup *r, uint32_t dir,
+			      const struct e4l_dirent *entry, uint32_t lblk);
+
+/* Calls @fn for each entry of a directory but the dots. */
+errcode_t e4l_regroup_read(struct regroup *r, uint32_t dir,
+			   e4l_regroup_entry fn);
+/* The index of directory @ino, or E4L_NO_DIR. */
+uint32_t e4l_regroup_find(const struct regroup *r, ext2_ino_t ino);
+/* Whether a file has several names. */
+bool e4l_regroup_is_linked(const struct regroup *r, ext2_ino_t ino);
+bool e4l_regroup_is_asked(const struct regroup *r, ext2_ino_t ino);
+/* Appends to r->inos. */
+errcode_t e4l_regroup_add_ino(struct regroup *r, ext2_ino_t ino);
+/* Reads all directories.  E4L_ET_INTERRUPTED: stop() said so. */
+errcode_t e4l_regroup_learn_names(struct regroup *r);
+
+/* -------------------------------------------------------- regroup_plan.c */
+
+/* Makes the moves, in groups, and tells what stays.  Errors as above. */
+errcode_t e4l_regroup_plan(struct regroup *r);
+
+#endif
