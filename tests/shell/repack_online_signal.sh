@@ -15,10 +15,10 @@ mount_image "$work/img" "$work/mnt"
 
 # it moves within one file: what is done, a rate, and the time that is left
 # (a shell has what runs in the background ignore SIGINT)
-env --default-signal=INT "$e4repack" --progress=always --rate=2M "$work/mnt" >"$out" 2>"$err" &
+env --default-signal=INT "$e4repack" --progress=always --rate=1M "$work/mnt" >"$out" 2>"$err" &
 pid=$!
 defer "kill $pid 2>/dev/null"
-for _ in $(seq 100); do
+for _ in $(seq 600); do
 	shown=$(grep -c 'repairing.* [1-9][0-9]* %.*iB/s.*[0-9]:[0-9][0-9] left' \
 		"$err") || :
 	[ "$shown" -lt 2 ] || break
@@ -47,7 +47,7 @@ for signal in INT TERM; do
 	"$e4repack" --rate=500K "$work/mnt" >"$out" 2>"$err" &
 	pid=$!
 	defer "kill $pid 2>/dev/null"
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		donor=$(find "/proc/$pid/fd" -lname '*(deleted)' 2>/dev/null ||
 			:)
 		[ -z "$donor" ] || break
