@@ -16,17 +16,19 @@ extern "C" {
  * hears of blocks of files that are done, also where nothing was copied, and
  * stop() is asked between pieces.
  * @options->priv goes to @pace as well, which is told of the bytes that were
- * just copied, may take a moment, and is called again, with 0, as long as it
- * returns true: what others need is looked after in between.  NULL: as fast as
- * possible.
+ * just copied or zeroed, may take a moment, and is called again, with 0, as long
+ * as it returns true: what others need is looked after in between.  NULL: as
+ * fast as possible.
  *
  * Candidates come from a scan of the device; each is opened, is the inode that
  * was scanned, and is asked for its extents again, before anything is done.
  * Runs of short fragments are swapped with free space in one piece
  * (EXT4_IOC_MOVE_EXT), also while others write to the file.  What the kernel does
  * not move is told to skipped(), with the reason, as is what only e4l_repack()
- * does: unwritten runs stay.  A twentieth of the filesystem is kept free for
- * others.  Contents, sizes and times stay.
+ * does.  Unwritten runs are zeroed, as zeroout_max_blocks and
+ * zeroout_budget_blocks say, if the kernel has EXT4_IOC_JOIN_EXTENTS, and stay
+ * otherwise.  A twentieth of the filesystem is kept free for others.  Contents,
+ * sizes and times stay.
  * Counts of result->transactions are not known, and those of extents are what
  * the device says afterwards.  Another run goes on where this one ended.
  *

@@ -5,7 +5,7 @@
  *  1. find: the device is scanned; it changes meanwhile, so that what looks
  *     damaged is passed over.
  *  2. name: where the candidates are; the most rewarding come first.
- *  3. repair: each is opened, looked at again, and moved.
+ *  3. repair: each is opened, looked at again, moved, and joined.
  *  4. count: what the device says of them now.
  */
 #include "config.h"
@@ -24,7 +24,8 @@
 struct candidate {
 	ext2_ino_t ino;
 	uint32_t generation;
-	uint64_t saves, blocks;
+	uint64_t moves, joins;		/* extents that either saves */
+	uint64_t blocks;
 	struct e4l_file_score score;	/* when it was found */
 	bool touched;
 };
@@ -39,6 +40,7 @@ struct online {
 	struct e4l_names *names;
 	int root_fd;
 	struct e4l_ways ways;
+	bool joins;			/* the kernel does */
 };
 
 static void skip(struct online *o, ext2_ino_t ino, const char *why,
@@ -59,30 +61,79 @@ static const char *reason_to_leave(const struct e4l_piece *p)
 	return NULL;
 }
 
+/* What of a file may be zeroed, and what that saves; *@runs is to be freed. */
+static errcode_t find_runs(const struct online *o, uint64_t size,
+			   const struct e4l_extent *ex, size_t n_ex,
+			   struct e4l_zero_run **runs, size_t *n,
+			   uint64_t *gain)
+{
+	uint32_t blocksize = o->e->fs->blocksize;
+	struct e4l_rules rules = {
+		.allowed = E4L_PLAN_ZEROOUT, .cluster_blocks = 1,
+		.zeroout_max_blocks = o->opt->zeroout_max_blocks,
+		.eof_blk = (size + blocksize - 1) / blocksize,
+	};
+	errcode_t err;
+	size_t i;
+
+	*runs = NULL;
+	*n = 0;
+	*gain = 0;
+	err = e4l_find_zero_runs(&rules, ex, n_ex, 0, runs, n);
+	for (i = 0; i < *n; i++)
+		*gain += (*runs)[i].gain;
+	if (err) {
+		free(*runs);
+		*runs = NULL;
+	}
+	return err;
+}
+
+/* What joining the file that is scanned would save, if it is asked for. */
+static errcode_t weigh_join(const struct online *o,
+			    const struct e4l_forecast *f,
+			    const struct e4l_piece *p, unsigned int allowed,
+			    uint64_t *gain)
+{
+	struct e4l_zero_run *runs;
+	errcode_t err;
+	size_t n;
+
+	*gain = 0;
+	if (!(allowed & E4L_PLAN_ZEROOUT))
+		return 0;
+	err = find_runs(o, EXT2_I_SIZE((struct ext2_inode *)p->inode),
+			f->extents, f->n_extents, &runs, &n, gain);
+	free(runs);
+	return err;
+}
+
 static errcode_t offer(const struct e4l_forecast *f, const struct e4l_piece *p,
 		       unsigned int allowed, void *priv)
 {
 	struct online *o = priv;
 	const struct e4l_file_score *s = f->score;
 	const char *why = reason_to_leave(p);
-	uint64_t moves;
-	errcode_t err;
+	uint64_t moves, joins;
+	errcode_t err = weigh_join(o, f, p, allowed, &joins);
 
 	moves = allowed & E4L_PLAN_MOVE ? s->fragments - s->logical_runs : 0;
 	if (allowed & E4L_PLAN_MERGE)
 		skip(o, p->ino, "merged while nothing is mounted",
 		     s->mergeable);
-	if (allowed & E4L_PLAN_ZEROOUT)
-		skip(o, p->ino, "zeroed while nothing is mounted", s->splits);
+	if (!o->joins) {
+		skip(o, p->ino, "zeroed while nothing is mounted", joins);
+		joins = 0;
+	}
 	if (why)
-		skip(o, p->ino, why, moves);
-	if (why || !moves)
-		return 0;
+		skip(o, p->ino, why, moves + joins);
+	if (err || why || !(moves + joins))
+		return err;
 	err = e4l_grow(&o->v, o->n, sizeof(*o->v));
 	if (!err)
 		o->v[o->n++] = (struct candidate) {
 			.ino = p->ino, .generation = p->inode->i_generation,
-			.saves = moves,
+			.moves = moves, .joins = joins,
 			.blocks = s->blocks, .score = *s,
 		};
 	return err;
@@ -126,8 +177,8 @@ static errcode_t find(struct online *o)
 static int by_reward(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
-	double rx = (double)x->saves / (double)x->blocks;
-	double ry = (double)y->saves / (double)y->blocks;
+	double rx = (double)(x->moves + x->joins) / (double)x->blocks;
+	double ry = (double)(y->moves + y->joins) / (double)y->blocks;
 
 	return rx != ry ? (rx < ry) - (rx > ry) : e4l_u32_cmp(a, b);
 }
@@ -153,6 +204,16 @@ static errcode_t name(struct online *o)
 
 static const char was_stopped[] = "the run was stopped before";
 
+/* Nonzero: some of it has no place on the disk yet. */
+static int map(struct e4l_file *f)
+{
+	int err = e4l_file_map(f->fd, false, f);
+
+	if (!err && f->unsettled)
+		err = e4l_file_map(f->fd, true, f);
+	return err || f->unsettled;
+}
+
 /* True when nothing is left that could be done here. */
 static bool move(struct online *o, struct candidate *c, struct e4l_file *f)
 {
@@ -175,6 +236,31 @@ static bool move(struct online *o, struct candidate *c, struct e4l_file *f)
 	return !why;
 }
 
+/* Likewise; what was moved has more runs that are contiguous. */
+static bool join(struct online *o, struct candidate *c, struct e4l_file *f)
+{
+	struct e4l_zero_run *runs;
+	const char *why = NULL;
+	uint64_t left = c->joins;
+	size_t n;
+
+	if (o->ways.result->stopped)
+		why = was_stopped;
+	else if (c->touched && map(f))
+		why = "in use: it is being written";
+	else if (find_runs(o, f->st.st_size, f->ex, f->n, &runs, &n, &left))
+		why = "memory is short";
+	else {
+		c->touched |= n;
+		why = e4l_way_join(&o->ways, f, runs, n, &left);
+		free(runs);
+	}
+	if (!why && left)
+		why = was_stopped;
+	skip(o, c->ino, why, left);
+	return !why;
+}
+
 static void repair(struct online *o, struct candidate *c)
 {
 	const char *path = e4l_names_path(o->names, c->ino), *why;
@@ -184,14 +270,19 @@ static void repair(struct online *o, struct candidate *c)
 				   o->e->fs->blocksize, &f) :
 		     "was renamed or removed meanwhile";
 	if (why) {
-		skip(o, c->ino, why, c->saves);
+		skip(o, c->ino, why, c->moves + c->joins);
 		return;
 	}
-	if (e4l_file_map(f.fd, false, &f) ||
-	    (f.unsettled && e4l_file_map(f.fd, true, &f)) || f.unsettled)
-		skip(o, c->ino, "in use: it is being written", c->saves);
-	else if (move(o, c, &f))
-		o->ways.result->files_done++;
+	if (map(&f)) {
+		skip(o, c->ino, "in use: it is being written",
+		     c->moves + c->joins);
+	} else {
+		bool done = !c->moves || move(o, c, &f);
+
+		if (c->joins)
+			done &= join(o, c, &f);
+		o->ways.result->files_done += done;
+	}
 	e4l_file_close(&f);
 }
 
@@ -203,7 +294,8 @@ static void repair_all(struct online *o)
 		o->ways.all_blocks += o->v[i].blocks;
 	for (i = 0; i < o->n; i++) {
 		if (e4l_ways_stop(&o->ways, 0))
-			skip(o, o->v[i].ino, was_stopped, o->v[i].saves);
+			skip(o, o->v[i].ino, was_stopped,
+			     o->v[i].moves + o->v[i].joins);
 		else
 			repair(o, &o->v[i]);
 		e4l_ways_file_done(&o->ways, o->v[i].blocks);
@@ -304,6 +396,7 @@ errcode_t e4l_online(struct e4l *e, const char *mount_point,
 		err = E4L_ET_OPTION;
 	if (!err)
 		err = open_root(&o, mount_point);
+	o.joins = !err && e4l_way_joins(o.root_fd);
 	if (!err)
 		err = find(&o);
 	if (!err)

@@ -7,11 +7,13 @@
  * pages, copies what is in them, and pins the new blocks to the transaction
  * that refers to them.
  *
- * No way for unwritten runs is safe from here: under a write lease whoever opens
- * the file waits only for so long (45 s), and what freezes this process or the
- * filesystem for longer lets their direct writes meet ours in flight, whether we
- * write zeroes or only make pages dirty (MADV_POPULATE_WRITE).  That takes the
- * inode's lock, which only the kernel has.
+ * Join has the kernel zero unwritten runs, if it knows how to (see
+ * kernel/README.md).  No other way for them is safe from here: under a write
+ * lease whoever opens the file waits only for so long (45 s), and what freezes
+ * this process or the filesystem for longer lets their direct writes meet ours
+ * in flight, whether we write zeroes or only make pages dirty
+ * (MADV_POPULATE_WRITE).  That takes the inode's lock, which only the kernel
+ * has.
  */
 #ifndef E4L_WAY_H
 #define E4L_WAY_H
@@ -48,5 +50,16 @@ bool e4l_ways_stop(struct e4l_ways *w, uint64_t blocks);
  */
 const char *e4l_way_move(struct e4l_ways *w, struct e4l_file *f,
 			 const struct e4l_rules *rules);
+
+/*
+ * The same for @runs of it, in logical order, which become written; those that
+ * stay would save *@left extents.
+ */
+const char *e4l_way_join(struct e4l_ways *w, struct e4l_file *f,
+			 const struct e4l_zero_run *runs, size_t n,
+			 uint64_t *left);
+
+/* Whether the kernel knows how to; asked on the root directory. */
+bool e4l_way_joins(int root_fd);
 
 #endif

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
+# lanes: um
+# e4repack in a guest: with the patched kernel, files that are open, and written
+# to meanwhile, come to few extents; with the stock one, what only that could do
+# is counted.
+. "$(dirname "$0")/common.sh"
+[ "${top_builddir-}" ] || skip "e4repack is not there"
+blocks=8192
+
+# What it is linked to goes to the guest with it.
+mkdir -p "$work/case/lib" "$work/case/lib64"
+"$top_builddir/libtool" --quiet --mode=execute ldd \
+	"$top_builddir/misc/e4repack" >"$work/ldd" ||
+	skip "what e4repack is linked to is not known"
+tool=$top_builddir/misc/.libs/e4repack
+[ -x "$tool" ] || tool=$top_builddir/misc/e4repack
+cp "$tool" "$work/case/e4repack"
+awk '$2 == "=>" { print $3 }' "$work/ldd" | xargs -I {} cp {} "$work/case/lib/"
+loader=$(awk '$1 ~ "ld-linux" { print $1 }' "$work/ldd")
+cp "$loader" "$work/case/lib64/"
+
+# repack KERNEL: what e4repack says of two files
+repack() {
+	kernel=$1
+	garbage_disk 128
+	boot <<-END >"$work/got"
+		export LD_LIBRARY_PATH=/lib
+		mount -t ext4 \$disk /mnt || exit 1
+		join mosaic /mnt/file $blocks 1 || exit 1
+		writes random direct /mnt/direct $blocks 2000 5 || exit 1
+		exec 8</mnt/file
+		/e4repack --zeroout=1M --zeroout-budget=4M --only=zeroout /mnt \
+			2>&1 || exit 1
+		writes random direct /mnt/new 2048 1500 6 &
+		/e4repack --zeroout=1M /mnt 2>&1 || exit 1
+		wait
+		/e4repack --zeroout=1M /mnt 2>&1 || exit 1
+		/e4repack --zeroout=1M --json /mnt || exit 1
+		exec 8<&-
+		echo 3 >/proc/sys/vm/drop_caches
+		join check /mnt/file $blocks 1 || exit 1
+		writes check /mnt/direct $blocks 2000 5 || exit 1
+		writes check /mnt/new 2048 1500 6 || exit 1
+		umount /mnt
+	END
+	clean
+}
+
+repack "$patched"
+grep -q "Left alone: .*budget of bytes to zero" "$work/got" ||
+	fail "the budget: $(cat "$work/got")"
+grep -q '"bytes_zeroed": 0' "$work/got" || fail "the last: $(cat "$work/got")"
+for name in file direct new; do
+	n=$(extents /$name)
+	if [ "$n" = 0 ] || [ "$n" -gt 20 ]; then
+		fail "$name: $n extents: $(cat "$work/got")"
+	fi
+	echo "ok: $name: $n extents"
+done
+
+repack "$stock"
+grep -q "Left alone: .*zeroed while nothing is mounted" "$work/got" ||
+	fail "the stock kernel: $(cat "$work/got")"
+[ "$(extents /file)" -ge $((blocks / 2)) ] || fail "/file was changed"
+echo "ok: counted with the stock kernel"

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * join: EXT4_IOC_JOIN_EXTENTS of kernel/linux-6.12.  The kernel zeroes short
+ * unwritten runs on the device and marks them written, while it keeps writers
+ * of all kinds away; it looks for them itself, so that it does not matter what
+ * has changed since the file was mapped.
+ */
+#include "config.h"
+#include <errno.h>
+#include <sys/ioctl.h>
+#include "way.h"
+
+struct join_extents {
+	uint64_t start, len, longest, done, zeroed;
+	uint32_t flags, reserved;
+};
+#define EXT4_IOC_JOIN_EXTENTS _IOWR('f', 47, struct join_extents)
+
+#define PIECE_BYTES	(4u << 20)	/* to zero */
+
+bool e4l_way_joins(int root_fd)
+{
+	struct join_extents none = { 0 };
+
+	/* a directory is never open to be written */
+	return ioctl(root_fd, EXT4_IOC_JOIN_EXTENTS, &none) && errno == EBADF;
+}
+
+static const char *reason_of(int error)
+{
+	switch (error) {
+	case EOPNOTSUPP:
+		return "the kernel joins no such file";
+	case ETXTBSY:
+		return "is being executed, or swapped to";
+	case EPERM:
+		return "may not be changed";
+	default:
+		return "changed while it was joined, or the kernel refused";
+	}
+}
+
+/* One range of the file, in blocks. */
+static const char *join_range(struct e4l_ways *w, struct e4l_file *f,
+			      uint64_t lblk, uint64_t end)
+{
+	uint64_t bs = f->blocksize;
+	struct join_extents join = {
+		.start = lblk * bs, .len = (end - lblk) * bs,
+		.longest = w->opt->zeroout_max_blocks * bs,
+	};
+	int error = ioctl(f->fd, EXT4_IOC_JOIN_EXTENTS, &join) ? errno : 0;
+
+	w->result->zeroed_blocks += join.zeroed / bs;
+	e4l_ways_stop(w, join.zeroed / bs);
+	return error ? reason_of(error) : NULL;
+}
+
+/* The piece that begins with runs[i]: runs[*k] begins the next one. */
+static const char *join_piece(struct e4l_ways *w, struct e4l_file *f,
+			      const struct e4l_zero_run *runs, size_t n,
+			      size_t i, size_t *k)
+{
+	uint64_t piece = PIECE_BYTES / f->blocksize, blocks = runs[i].len;
+	uint64_t budget = w->opt->zeroout_budget_blocks;
+
+	for (*k = i + 1; *k < n && blocks + runs[*k].len <= piece; ++*k)
+		blocks += runs[*k].len;
+	if (budget != E4L_NO_LIMIT && (w->result->zeroed_blocks > budget ||
+	    blocks > budget - w->result->zeroed_blocks))
+		return "the budget of bytes to zero is used up";
+	return join_range(w, f, runs[i].lblk,
+			  (uint64_t)runs[*k - 1].lblk + runs[*k - 1].len);
+}
+
+const char *e4l_way_join(struct e4l_ways *w, struct e4l_file *f,
+			 const struct e4l_zero_run *runs, size_t n,
+			 uint64_t *left)
+{
+	const char *why = NULL;
+	size_t i, k;
+
+	if (n && !w->journal)
+		why = "without a journal, a power cut would hurt what is joined";
+	for (i = 0; i < n && !why && !w->result->stopped; ) {
+		why = join_piece(w, f, runs, n, i, &k);
+		if (!why)
+			i = k;
+	}
+	for (*left = 0; i < n; i++)
+		*left += runs[i].gain;
+	return why;
+}
