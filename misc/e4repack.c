@@ -26,11 +26,6 @@ static const unsigned int only_flags[] = {
 	E4L_PLAN_MERGE, E4L_PLAN_ZEROOUT, E4L_PLAN_MOVE, E4L_REPACK_DIRS, 0, 0,
 	E4L_PLAN_ROOM | E4L_PLAN_MOVE, E4L_PLAN_FREE,
 };
-#define ONLY_DEFAULT	0x0f
-#define ONLY_INDEX	0x10		/* the bits of e4l_compact_dirs(), */
-#define ONLY_INODES	0x20		/* of e4l_regroup_inodes(), and */
-#define ONLY_ROOM	0x40
-#define ONLY_FREE	0x80
 #define ONLY_MAPS	(ONLY_DEFAULT | ONLY_ROOM | ONLY_FREE)	/* e4l_repack() */
 static const char *const move_words[] = { "immutable", "swap", NULL };
 static const unsigned int move_flags[] = {
@@ -230,10 +225,8 @@ static errcode_t repack(struct e4repack *r)
 	uint64_t mem = mem_bytes(r);
 	errcode_t err = find_zeroout(r, &opt.zeroout_max_blocks);
 
-	if (!err && r->online) {
-		opt.flags &= ~(E4L_PLAN_ROOM | E4L_PLAN_FREE);
+	if (!err && r->online)
 		return e4repack_online(r, &opt);
-	}
 	/* half for extents, half for where everything is */
 	if (r->only & (ONLY_ROOM | ONLY_FREE))
 		opt.room_bytes = mem / 2;
@@ -413,10 +406,10 @@ static bool work(struct e4repack *r)
 		err = e4repack_map(r, true, &r->before);
 	if (!err && r->only & ONLY_MAPS)
 		err = repack(r);
-	if (!err && r->only & ONLY_INDEX && !r->result.stopped && !r->online)
+	if (!err && r->only & ONLY_INDEX && !r->result.stopped)
 		err = compact(r);
 	if (!err && r->only & ONLY_INODES && !r->result.stopped &&
-	    !r->dirs.stopped && !r->online)
+	    !r->dirs.stopped)
 		err = regroup(r);
 	if (!err && !r->dry_run && !r->online)
 		map_after(r);

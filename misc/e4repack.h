@@ -15,6 +15,13 @@
 #include "support/repairing.h"
 #include "support/target.h"
 
+/* Bits of --only, in the order of its words. */
+#define ONLY_DEFAULT	0x0f
+#define ONLY_INDEX	0x10		/* of e4l_compact_dirs() */
+#define ONLY_INODES	0x20		/* of e4l_regroup_inodes() */
+#define ONLY_ROOM	0x40
+#define ONLY_FREE	0x80
+
 /* A file that was left alone. */
 struct skipped {
 	ext2_ino_t ino;

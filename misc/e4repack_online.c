@@ -3,6 +3,7 @@
 #include "config.h"
 #include <errno.h>
 #include <linux/ioprio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -26,7 +27,11 @@ static const char *offline_option(const struct e4repack *r)
 	return r->undo.file ? "--undo-file" : r->undo.none ? "--no-undo" :
 	       r->discard ? "--discard" : r->verify ? "--verify" :
 	       r->map ? "--map" : r->move ? "--move" :
-	       r->renumber_anyway ? "--renumber-anyway" : NULL;
+	       r->renumber_anyway ? "--renumber-anyway" :
+	       r->only & ONLY_INDEX ? "--only=index" :
+	       r->only & ONLY_INODES ? "--only=inodes" :
+	       r->only & ONLY_ROOM ? "--only=room" :
+	       r->only & ONLY_FREE ? "--only=free" : NULL;
 }
 
 bool e4repack_open_online(struct e4repack *r, const char *name)
@@ -101,6 +106,7 @@ errcode_t e4repack_online(struct e4repack *r,
 	bool paced = r->idle || r->rate != UINT64_MAX;
 	errcode_t err;
 
+	signal(SIGXFSZ, SIG_IGN);	/* no space is to be had, then */
 	if (r->idle)
 		syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
 			IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));

@@ -112,6 +112,10 @@ check "$e4repack" "$work/mnt"
 left 'the free space that is left is kept for others'
 rm "$work/mnt/ballast"
 
+# nor may a file be longer than a limit
+check sh -c 'ulimit -f 100 && exec "$@"' sh "$e4repack" "$work/mnt"
+left 'no space could be taken for it'
+
 # a kill leaves nothing behind
 used=$(stat -fc %f "$work/mnt")
 for i in 1 2 3 4 5 6 7 8; do

@@ -120,8 +120,10 @@ for name in "$img" "$loop"; do
 done
 check "$e4repack" -n "$work/mnt"
 says "mounted on $work/mnt: the picture may be a moment old"
-mustfail 1 "$e4repack" --verify "$work/mnt"
-one_sentence e4repack
-says "is mounted, which --verify is not for"
+for option in --verify --only=index --only=inodes --only=move,room --only=free; do
+	mustfail 1 "$e4repack" "$option" "$work/mnt"
+	one_sentence e4repack
+	says "is mounted, which ${option%%=*}[a-z=]* is not for"
+done
 check "$e4repack" -n -q --json "$work/mnt" "$work/mnt/a"
 grep -q '"files_planned": 1,' "$out" || fail "a path below the mount point"
