@@ -85,7 +85,7 @@ static errcode_t run_check(struct e4check *check)
 		.progress = on_progress, .priv = check,
 	};
 	struct interrupt in = { 0 };
-	errcode_t err = e4l_new(check->target.fs, &check->e);
+	errcode_t err = target_new_context(&check->target, &check->e);
 
 	if (!err && check->threads)
 		err = e4l_set_threads(check->e, check->threads);

@@ -182,7 +182,7 @@ bool verify(const char *name, uint64_t partition)
 		return false;
 	opt.journal = t.journal;
 	findings_init(&found, MAX_SHOWN);
-	err = e4l_new(t.fs, &e);
+	err = target_new_context(&t, &e);
 	if (!err)
 		err = check_run(e, &opt, &found);
 	if (err)

@@ -17,7 +17,9 @@ struct e4l_populate;
 struct e4l_populate_options {
 	uint64_t offset_bytes;	/* of the filesystem on the device */
 	uint32_t window;	/* as e4l_place_new(), or E4L_WINDOW_EXACT */
-	unsigned int threads;	/* from 1; at most 24 are used; 2 MiB each */
+	unsigned int threads;	/* from 1; at most 24 are used; 2 MiB each; */
+				/* with a data file one for each 8 begun, */
+				/* with 16 MiB */
 	int64_t now;		/* of what the image itself needs */
 	bool clamp_times;	/* no time after now, and reproducible ones */
 	uint64_t reserved[8];

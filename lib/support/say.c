@@ -135,12 +135,16 @@ void say_tunable(const char *target, const char *where, errcode_t err)
 void say_reads(const char *target, const struct e4l *e)
 {
 	char reads[UNITS_LEN], ahead[UNITS_LEN], size[UNITS_LEN];
+	char gap[UNITS_LEN], gather[UNITS_LEN];
 	struct e4l_io_stats io;
 
 	e4l_get_io_stats(e, &io);
-	say("%s: %s in %s reads, %s of them announced", target,
+	say("%s: %s in %s reads, %s of them announced; blocks with gaps of up "
+	    "to %s in one read of up to %s, as suits %s", target,
 	    units_size(io.bytes, size), units_count(io.reads, reads),
-	    units_count(io.readaheads, ahead));
+	    units_count(io.readaheads, ahead), units_size(io.gap_bytes, gap),
+	    units_size(io.gather_bytes, gather),
+	    io.rotates ? "a disk that rotates" : "what does not rotate");
 }
 
 int say_done(int status)

@@ -69,6 +69,9 @@ bool target_open_check(struct target *t, const char *name, uint64_t partition,
 		       const char *io_options, bool quiet,
 		       struct target_doubt *doubt);
 
+/* A context over what that opened, as e4l_new(), and freed like it. */
+errcode_t target_new_context(const struct target *t, struct e4l **e);
+
 /*
  * Whether the group descriptors of @t, which is open, make sense to libext2fs.
  * ENOMEM says nothing about them.

@@ -129,6 +129,15 @@ bool target_open_check(struct target *t, const char *name, uint64_t partition,
 	return false;
 }
 
+errcode_t target_new_context(const struct target *t, struct e4l **e)
+{
+	errcode_t err = e4l_new(t->fs, e);
+
+	if (!err)
+		e4l_read_as_suits(*e, t->hold);
+	return err;
+}
+
 errcode_t target_close_check(struct target *t)
 {
 	errcode_t err = t->journal ? io_channel_close(t->journal) : 0, err2;

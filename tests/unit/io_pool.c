@@ -47,6 +47,7 @@ static void setup(struct e4l *e, unsigned int threads)
 	memset(e, 0, sizeof(*e));
 	e->fs = &fake_fs;
 	e->threads = threads;
+	e->reading = e4l_reading_for(false);
 	pthread_mutex_init(&e->io_lock, NULL);
 	pthread_mutex_init(&e->detail_lock, NULL);
 	bad = BLOCKS;
@@ -139,6 +140,7 @@ START_TEST(splits_long_runs)
 	struct e4l e;
 
 	setup(&e, 1);
+	e.reading = e4l_reading_for(true);
 	for (i = 0; i < n; i++)
 		blks[i] = i;
 	gather(&e, n, blks, &v);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "internal.h"
+#include "io_pool.h"
 
 #define MIN_THREADS 2
 #define MAX_THREADS 64
@@ -92,6 +93,7 @@ errcode_t e4l_new(ext2_filsys fs, struct e4l **ret)
 	e->fs = fs;
 	e->threads = cpus < MIN_THREADS ? MIN_THREADS :
 		     cpus > MAX_THREADS ? MAX_THREADS : cpus;
+	e->reading = e4l_reading_for(false);
 	pthread_mutex_init(&e->detail_lock, NULL);
 	pthread_mutex_init(&e->io_lock, NULL);
 	*ret = e;
@@ -173,6 +175,9 @@ void e4l_get_io_stats(const struct e4l *e, struct e4l_io_stats *stats)
 	stats->reads = atomic_load(&e->reads);
 	stats->bytes = atomic_load(&e->read_bytes);
 	stats->readaheads = atomic_load(&e->readaheads);
+	stats->gap_bytes = e->reading.gap_bytes;
+	stats->gather_bytes = e->reading.gather_bytes;
+	stats->rotates = e->reading.rotates;
 }
 
 blk64_t e4l_descriptor_blk(ext2_filsys fs, dgrp_t group)

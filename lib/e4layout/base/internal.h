@@ -11,11 +11,19 @@
 
 struct e4l_hold;
 
+/* How to read from a device: see e4l_reading_for(). */
+struct e4l_reading {
+	uint32_t gap_bytes;	/* between two wanted ranges: read along */
+	uint32_t gather_bytes;	/* at most by one call */
+	bool rotates;
+};
+
 struct e4l {
 	ext2_filsys fs;
 	struct e4l_hold *hold;	/* of e4l_open(); NULL: of e4l_new() */
 	io_channel journal;	/* the journal's device that e4l_open() found */
 	unsigned int threads;
+	struct e4l_reading reading;
 	atomic_bool interrupted;
 	struct e4l_detail detail;
 	pthread_mutex_t detail_lock;	/* a failing thread may set it */

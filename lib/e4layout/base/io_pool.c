@@ -8,6 +8,21 @@
 #include "io_pool.h"
 
 /*
+ * A hole between two wanted blocks is read through when that takes no longer
+ * than another request.  Without a head, at 1.2 GB/s and some 12 us a request
+ * (queue depth 16), that is as much as 14 KiB; with warm caches, less than 8.  A
+ * head that goes to a place near by and waits for it to come round takes as long
+ * as for some 800 KiB, but many requests wait at once, and what lies between is
+ * read for nothing where they are served in passing.
+ * doc/performance.md has the measurements.
+ */
+struct e4l_reading e4l_reading_for(bool rotates)
+{
+	return rotates ? (struct e4l_reading) { 128u << 10, 1u << 20, true } :
+			 (struct e4l_reading) { 8u << 10, 256u << 10, false };
+}
+
+/*
  * One announcement.  The kernel caps a single one at the larger of the
  * device's readahead and its largest request, which is 128 KiB at the least on
  * common devices; what is beyond the cap would be dropped silently.
@@ -89,8 +104,8 @@ static size_t run_length(const struct e4l *e, const struct e4l_want *wants,
 			 size_t n, unsigned int *count)
 {
 	blk64_t start = wants[0].blk;
-	unsigned int gap = E4L_GAP_BYTES / e->fs->blocksize;
-	unsigned int max = E4L_GATHER_BYTES / e->fs->blocksize;
+	unsigned int gap = e->reading.gap_bytes / e->fs->blocksize;
+	unsigned int max = e->reading.gather_bytes / e->fs->blocksize;
 	size_t i;
 
 	*count = 1;

@@ -31,13 +31,8 @@ void e4l_readahead(struct e4l *e, blk64_t blk, blk64_t count);
 /* The same of any file, in bytes. */
 void e4l_announce(int fd, uint64_t pos, uint64_t bytes);
 
-/*
- * A hole between two wanted blocks of up to this many bytes is read through: at
- * 1.2 GB/s and some 12 us a request (queue depth 16), a second request costs as
- * much as 14 KiB more; with warm caches, less than 8 KiB more.
- * doc/performance.md has the measurement.
- */
-#define E4L_GAP_BYTES (8u << 10)
+/* How to read from what has to move a head, or has none as far as is known. */
+struct e4l_reading e4l_reading_for(bool rotates);
 
 /* One block that somebody wants. */
 struct e4l_want {
@@ -49,9 +44,9 @@ struct e4l_want {
  * Reads the @n blocks of @wants, which it sorts by block: in disk order,
  * coalesced into large reads, all announced first.  Calls @visit for each with
  * the block's content, or with NULL and why it could not be read.  @scratch has
- * E4L_GATHER_BYTES.
+ * E4L_GATHER_BYTES, the most that is read by one call.
  */
-#define E4L_GATHER_BYTES (256u << 10)
+#define E4L_GATHER_BYTES (1u << 20)
 void e4l_gather(struct e4l *e, struct e4l_want *wants, size_t n, void *scratch,
 		void (*visit)(const struct e4l_want *want, const void *block,
 			      errcode_t why, void *priv),

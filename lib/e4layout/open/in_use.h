@@ -31,6 +31,12 @@ struct e4l_in_use *e4l_in_use_new(const struct stat *st, uint64_t start,
 void e4l_in_use_free(struct e4l_in_use *u);
 
 /*
+ * Whether the device that has these bytes in the end says that it rotates; of
+ * the lowest that says anything.
+ */
+bool e4l_in_use_rotates(const struct e4l_in_use *u);
+
+/*
  * The device, the first of @u's, is open exclusively from now on: neither it
  * nor the disk that it is a partition of can be mounted, so that
  * e4l_in_use_find() need not look at all processes for that.

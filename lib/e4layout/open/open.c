@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "e4layout/base/internal.h"
+#include "e4layout/base/io_pool.h"
 #include "opened.h"
 #include "refusals.h"
 
@@ -217,6 +218,11 @@ static errcode_t tell_detail(const struct e4l_hold *h, const struct e4l *e,
 	return e4l_tell_error(&h->teller, err, *what ? what : "cannot open");
 }
 
+void e4l_read_as_suits(struct e4l *e, const struct e4l_hold *h)
+{
+	e->reading = e4l_reading_for(e4l_in_use_rotates(h->in_use));
+}
+
 /* Makes the context, which owns all of it from now on, also after an error. */
 static errcode_t make_context(struct e4l_hold *h, ext2_filsys fs,
 			      const struct e4l_open_options *o,
@@ -229,6 +235,7 @@ static errcode_t make_context(struct e4l_hold *h, ext2_filsys fs,
 	if (!*ret)
 		return err;
 	(*ret)->hold = h;
+	e4l_read_as_suits(*ret, h);
 	if (err || !(o->flags & E4L_OPEN_WRITE))
 		return err;
 	e4l_set_guard(*ret, still_ours, *ret);

@@ -34,6 +34,9 @@ char *e4l_device_of_tag(const char *type, const char *value);
 errcode_t e4l_journal_find(ext2_filsys fs, const struct e4l_teller *teller,
 			   int io_flags, io_channel *ret);
 
+/* Has @e read as suits the device that the bytes of @h are on in the end. */
+void e4l_read_as_suits(struct e4l *e, const struct e4l_hold *h);
+
 /* What e4l_open() has opened for @e, and e4l_close() closes. */
 struct e4l_hold *e4l_hold_of(const struct e4l *e);
 io_channel e4l_journal_of(const struct e4l *e);

@@ -14,11 +14,11 @@
 #include <unistd.h>
 #include "e4layout/base/array.h"
 #include "e4layout/base/io_pool.h"
+#include "e4layout/open/in_use.h"
 #include "pop_source.h"
 
 /* Two entries of a vector for each: what is between two ranges is read, too. */
 #define REQUEST_RANGES	512
-#define REQUEST_BYTES	(1u << 20)
 
 /* ------------------------------------------------------------------- by path */
 
@@ -139,14 +139,15 @@ static errcode_t note_stretches(struct e4l_source *s, uint32_t id,
 }
 
 /* How many of the sorted ranges from @r on one call should read. */
-static size_t request_length(const struct e4l_source_range *r, size_t n)
+static size_t request_length(const struct e4l_source *s,
+			     const struct e4l_source_range *r, size_t n)
 {
 	uint64_t end = r->pos + r->len;
 	size_t i;
 
 	for (i = 1; i < n && i < REQUEST_RANGES; i++) {
-		if (r[i].pos < end || r[i].pos - end > E4L_GAP_BYTES ||
-		    r[i].pos + r[i].len - r->pos > REQUEST_BYTES)
+		if (r[i].pos < end || r[i].pos - end > s->reading.gap_bytes ||
+		    r[i].pos + r[i].len - r->pos > s->reading.gather_bytes)
 			break;
 		end = r[i].pos + r[i].len;
 	}
@@ -188,6 +189,18 @@ static errcode_t read_singly(struct e4l_source *s,
 
 /* -------------------------------------------------------------------- public */
 
+struct e4l_reading e4l_source_reading(const struct e4l_tree *t)
+{
+	struct e4l_in_use *u;
+	struct stat st;
+	bool rotates;
+
+	u = fstat(t->data_fd, &st) ? NULL : e4l_in_use_new(&st, 0, UINT64_MAX);
+	rotates = u && e4l_in_use_rotates(u);
+	e4l_in_use_free(u);
+	return e4l_reading_for(rotates);
+}
+
 errcode_t e4l_source_want(struct e4l_source *s, uint32_t id, uint64_t at,
 			  size_t len, char *buf)
 {
@@ -218,18 +231,18 @@ errcode_t e4l_source_fetch(struct e4l_source *s)
 
 	s->wanted.n = 0;
 	if (!s->between)
-		s->between = n ? malloc(E4L_GAP_BYTES) : NULL;
+		s->between = n ? malloc(s->reading.gap_bytes) : NULL;
 	if (n && !s->between)
 		return ENOMEM;
 	if (n)
 		qsort(r, n, sizeof(*r), e4l_u64_cmp);
 	for (i = 0; i < n && n > 1; i += run) {
-		run = request_length(r + i, n - i);
+		run = request_length(s, r + i, n - i);
 		e4l_announce(s->t->data_fd, r[i].pos, r[i + run - 1].pos +
 			     r[i + run - 1].len - r[i].pos);
 	}
 	for (i = 0; i < n && !err; i += run) {
-		run = request_length(r + i, n - i);
+		run = request_length(s, r + i, n - i);
 		if (!read_request(s, r + i, run))
 			err = read_singly(s, r + i, run);
 	}

@@ -13,9 +13,10 @@ struct e4l_source_range {
 	uint32_t node;
 };
 
-/* Zeroed but for @t before it is used. */
+/* Zeroed but for the first two before it is used. */
 struct e4l_source {
 	struct e4l_tree *t;
+	struct e4l_reading reading;
 	uint32_t dir;		/* whose directory dir_fd is; 0: none */
 	int dir_fd;
 	VEC(struct e4l_source_range) wanted;
@@ -27,6 +28,9 @@ static inline bool e4l_source_by_position(const struct e4l_tree *t)
 {
 	return t->root_fd < 0;
 }
+
+/* How to read from where @t has its content by position. */
+struct e4l_reading e4l_source_reading(const struct e4l_tree *t);
 
 /*
  * Has @len bytes of @id's content from @at on in @buf, zeroes where it has none,

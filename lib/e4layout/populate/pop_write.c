@@ -62,6 +62,7 @@ struct writing {
 	unsigned int n_chunks;
 	struct chunk *open;	/* that the next part may belong to */
 	uint32_t part_bytes;
+	struct e4l_source source;	/* as each thread's begins */
 	unsigned int batches;	/* threads that have theirs */
 	char *bufs;
 	uint64_t done, total;	/* blocks */
@@ -397,7 +398,7 @@ static void *write_parts(void *arg)
 {
 	struct writing *w = arg;
 	struct writer me = {
-		.w = w, .source.t = w->p->t, .now.t = w->p->t,
+		.w = w, .source = w->source, .now = w->source,
 	};
 	struct part part;
 	errcode_t err;
@@ -456,7 +457,7 @@ static void *write_batches(void *arg)
 {
 	struct writing *w = arg;
 	struct writer me = {
-		.w = w, .source.t = w->p->t, .now.t = w->p->t,
+		.w = w, .source = w->source, .now = w->source,
 	};
 	struct batch b;
 	errcode_t err;
@@ -527,6 +528,7 @@ static errcode_t run_batches(struct writing *w, unsigned int threads)
 	unsigned int n = (threads + BATCH_THREADS - 1) / BATCH_THREADS;
 
 	w->part_bytes = CHUNK_BYTES;
+	w->source.reading = e4l_source_reading(w->p->t);
 	if (!make_bufs(w, (size_t)n * BATCH_BYTES))
 		return ENOMEM;
 	return run_threads(w, n, write_batches);
@@ -536,7 +538,7 @@ errcode_t e4l_pop_write(struct e4l_populate *p)
 {
 	unsigned int n = p->o.threads < MAX_WRITERS ? p->o.threads :
 						      MAX_WRITERS;
-	struct writing w = { .p = p };
+	struct writing w = { .p = p, .source.t = p->t };
 	errcode_t err;
 	size_t k;
 

@@ -16,6 +16,8 @@
 #include "e4layout/base/io_pool.h"
 #include "e4layout/format/own_blocks.h"
 
+#define JOB_BYTES (256u << 10)	/* of bitmaps in one job */
+
 /* Metadata that lies in a group without a bitmap, which does not tell. */
 struct stray {
 	blk64_t blk;
@@ -334,7 +336,7 @@ static errcode_t job_init(void *arg, void *priv)
 	struct job *job = arg;
 
 	job->s = s;
-	if (posix_memalign((void **)&job->bitmaps, 4096, E4L_GATHER_BYTES) ||
+	if (posix_memalign((void **)&job->bitmaps, 4096, JOB_BYTES) ||
 	    posix_memalign((void **)&job->scratch, 4096, E4L_GATHER_BYTES))
 		return ENOMEM;
 	job->wants = calloc(s->job_groups, sizeof(*job->wants));
@@ -377,7 +379,7 @@ errcode_t e4l_free_space(struct e4l *e,
 	struct free_space s = {
 		.e = e, .found = run, .damage = damage, .priv = priv,
 		.bits = EXT2_CLUSTERS_PER_GROUP(e->fs->super),
-		.job_groups = E4L_GATHER_BYTES / e->fs->blocksize,
+		.job_groups = JOB_BYTES / e->fs->blocksize,
 	};
 	errcode_t err;
 

@@ -153,7 +153,9 @@ static uint32_t next_wanted(struct scan *s, dgrp_t group, uint32_t index,
 static uint32_t mark_wanted(struct scan *s, dgrp_t group, uint32_t first,
 			    uint32_t limit, uint32_t base, uint8_t *wanted)
 {
-	uint32_t gap = CHUNK_GAP_BYTES / s->inode_bytes;
+	uint32_t gap = (s->e->reading.gap_bytes > CHUNK_GAP_BYTES ?
+			s->e->reading.gap_bytes : CHUNK_GAP_BYTES) /
+		       s->inode_bytes;
 	uint32_t last = first, i = first;
 
 	while (i < limit && i - last <= gap) {

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * one_head IMAGE DIR: shows IMAGE as the file DIR/disk, to be read only, as a
+ * disk would that has one head: a request costs the way of the head and the turn
+ * of the disk, or what lies between is read through when that is cheaper, and
+ * then its bytes at the rate of the disk.  Of up to 32 requests that wait, the
+ * next one upwards is served.  Attach it with losetup -r --direct-io=on, for it
+ * keeps nothing.  Ends when DIR is unmounted, and says how many requests there
+ * were.  As root.
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+#include <linux/fuse.h>
+
+#define BYTES_PER_S	150e6
+#define TURN_S		(60.0 / 7200)
+#define SHORT_SEEK_S	0.001
+#define LONG_SEEK_S	0.012	/* from one end to the other */
+#define QUEUE		32
+#define MAX_READ	(1u << 20)
+#define DISK_NODE	2
+
+struct request {
+	uint64_t unique, offset;
+	uint32_t size;
+};
+
+struct disk {
+	int image, fuse;
+	struct stat st;
+	uint64_t head;		/* behind the last byte that was read */
+	struct request queue[QUEUE];
+	unsigned int n;
+	uint64_t requests, bytes, seeks;
+	struct timespec busy_until;
+	char buf[MAX_READ];
+	char in[MAX_READ + 65536];
+};
+
+static void answer(struct disk *d, uint64_t unique, int error,
+		   const void *body, size_t len)
+{
+	struct fuse_out_header head = {
+		.len = sizeof(head) + len, .unique = unique, .error = -error,
+	};
+	struct iovec v[] = { { &head, sizeof(head) }, { (void *)body, len } };
+
+	/* ENOENT: who asked has gone */
+	if (writev(d->fuse, v, 2) < 0 && errno != ENOENT)
+		err(1, "answering");
+}
+
+static struct fuse_attr attributes(const struct disk *d, uint64_t node)
+{
+	struct fuse_attr a = { .ino = node, .nlink = 1, .mode = S_IFDIR | 0555 };
+
+	if (node != DISK_NODE)
+		return a;
+	a.mode = S_IFREG | 0444;
+	a.size = d->st.st_size;
+	a.blocks = a.size / 512;
+	a.blksize = 4096;
+	return a;
+}
+
+static void answer_meta(struct disk *d, const struct fuse_in_header *h)
+{
+	const struct fuse_init_in *init = (const void *)(h + 1);
+	union {
+		struct fuse_init_out init;
+		struct fuse_entry_out entry;
+		struct fuse_attr_out attr;
+		struct fuse_open_out open;
+		struct fuse_statfs_out statfs;
+	} out = { { 0 } };
+	size_t len = 0;
+	int error = 0;
+
+	switch (h->opcode) {
+	case FUSE_INIT:
+		out.init = (struct fuse_init_out) {
+			.major = FUSE_KERNEL_VERSION,
+			.minor = FUSE_KERNEL_MINOR_VERSION,
+			.max_readahead = 0, .max_write = MAX_READ,
+			.max_background = 2 * QUEUE, .time_gran = 1,
+			.max_pages = MAX_READ / 4096,
+			.flags = init->flags & (FUSE_ASYNC_READ |
+				 FUSE_ASYNC_DIO | FUSE_MAX_PAGES),
+		};
+		len = sizeof(out.init);
+		break;
+	case FUSE_LOOKUP:
+		error = strcmp((const char *)(h + 1), "disk") ? ENOENT : 0;
+		out.entry.nodeid = DISK_NODE;
+		out.entry.attr = attributes(d, DISK_NODE);
+		len = error ? 0 : sizeof(out.entry);
+		break;
+	case FUSE_GETATTR:
+		out.attr.attr = attributes(d, h->nodeid);
+		len = sizeof(out.attr);
+		break;
+	case FUSE_OPEN:
+	case FUSE_OPENDIR:
+		out.open.open_flags = h->opcode == FUSE_OPEN ?
+				      FOPEN_DIRECT_IO : 0;
+		len = sizeof(out.open);
+		break;
+	case FUSE_STATFS:
+		len = sizeof(out.statfs);
+		break;
+	case FUSE_RELEASE:
+	case FUSE_RELEASEDIR:
+	case FUSE_FLUSH:
+	case FUSE_ACCESS:
+	case FUSE_READDIR:
+		break;
+	default:
+		error = ENOSYS;
+	}
+	answer(d, h->unique, error, &out, len);
+}
+
+/* Takes what has come; false: there is no more, or the end. */
+static bool take(struct disk *d, bool *end)
+{
+	const struct fuse_in_header *h = (const void *)d->in;
+	const struct fuse_read_in *in = (const void *)(h + 1);
+	ssize_t got = read(d->fuse, d->in, sizeof(d->in));
+
+	if (got < 0 && errno == ENODEV)
+		*end = true;
+	else if (got < 0 && errno != EAGAIN && errno != EINTR &&
+		 errno != ENOENT)
+		err(1, "reading requests");
+	if (got <= 0)
+		return false;
+	if (h->opcode == FUSE_READ)
+		d->queue[d->n++] = (struct request) {
+			.unique = h->unique, .offset = in->offset,
+			.size = in->size < MAX_READ ? in->size : MAX_READ,
+		};
+	else if (h->opcode != FUSE_FORGET && h->opcode != FUSE_BATCH_FORGET &&
+		 h->opcode != FUSE_INTERRUPT)
+		answer_meta(d, h);
+	return true;
+}
+
+/* The next one upwards, or the lowest. */
+static struct request next_up(struct disk *d)
+{
+	unsigned int i, best = 0;
+	struct request r;
+
+	for (i = 1; i < d->n; i++) {
+		bool ahead = d->queue[i].offset >= d->head;
+		bool best_ahead = d->queue[best].offset >= d->head;
+
+		if (ahead != best_ahead ? ahead :
+		    d->queue[i].offset < d->queue[best].offset)
+			best = i;
+	}
+	r = d->queue[best];
+	d->queue[best] = d->queue[--d->n];
+	return r;
+}
+
+static double seconds_to(struct disk *d, const struct request *r)
+{
+	uint64_t way = r->offset > d->head ? r->offset - d->head :
+					     d->head - r->offset;
+	double seek = SHORT_SEEK_S + TURN_S / 2 +
+		      (LONG_SEEK_S - SHORT_SEEK_S) *
+		      sqrt((double)way / d->st.st_size);
+
+	if (r->offset >= d->head && way / BYTES_PER_S < seek)
+		return way / BYTES_PER_S;
+	d->seeks++;
+	return seek;
+}
+
+/* The head is as far as it would be if this had gone on all the time. */
+static void wait_for(struct disk *d, double seconds)
+{
+	struct timespec now;
+	uint64_t ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (d->busy_until.tv_sec < now.tv_sec ||
+	    (d->busy_until.tv_sec == now.tv_sec &&
+	     d->busy_until.tv_nsec < now.tv_nsec))
+		d->busy_until = now;
+	ns = d->busy_until.tv_nsec + (uint64_t)(seconds * 1e9);
+	d->busy_until.tv_sec += ns / 1000000000;
+	d->busy_until.tv_nsec = ns % 1000000000;
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &d->busy_until, NULL);
+}
+
+static void serve(struct disk *d)
+{
+	struct request r = next_up(d);
+	double seconds = seconds_to(d, &r);
+	ssize_t got = pread(d->image, d->buf, r.size, r.offset);
+
+	wait_for(d, seconds + r.size / BYTES_PER_S);
+	d->head = r.offset + r.size;
+	d->requests++;
+	d->bytes += r.size;
+	answer(d, r.unique, got < 0 ? EIO : 0, d->buf, got < 0 ? 0 : got);
+}
+
+int main(int argc, char **argv)
+{
+	static struct disk d;
+	struct pollfd p = { .events = POLLIN };
+	char options[100];
+	bool end = false;
+
+	if (argc != 3)
+		errx(1, "usage: one_head IMAGE DIR");
+	d.image = open(argv[1], O_RDONLY | O_CLOEXEC);
+	p.fd = d.fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	if (d.image < 0 || d.fuse < 0 || fstat(d.image, &d.st))
+		err(1, "%s", d.image < 0 ? argv[1] : "/dev/fuse");
+	snprintf(options, sizeof(options),
+		 "fd=%d,rootmode=40000,user_id=0,group_id=0,max_read=%u",
+		 d.fuse, MAX_READ);
+	if (mount("one_head", argv[2], "fuse.one_head",
+		  MS_NODEV | MS_NOSUID | MS_RDONLY, options))
+		err(1, "mounting %s", argv[2]);
+	while (!end) {
+		if (!d.n)
+			poll(&p, 1, -1);
+		while (!end && d.n < QUEUE && take(&d, &end))
+			;
+		if (d.n)
+			serve(&d);
+	}
+	printf("%llu requests, %llu seeks, %.1f MiB\n",
+	       (unsigned long long)d.requests, (unsigned long long)d.seeks,
+	       d.bytes / 1048576.0);
+	return 0;
+}
