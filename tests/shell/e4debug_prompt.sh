@@ -81,7 +81,7 @@ shows '^broken  *deep/  *holey  *joinable  *old *$'
 clear
 types -l 'fr'
 types Tab Tab
-shows '^frag  *freespace *$'
+shows '^frag  *free  *freespace *$'
 clear
 # what is not a request's name
 types -l 'frag od'
