@@ -41,6 +41,12 @@ states() {
 		"$TMPDIR/out" | paste -sd+)))
 }
 
+# How many there were in the last scenario of the last states.
+transactions() {
+	sed -n 's/.*: \([0-9]*\) transactions, .*/\1/p' "$TMPDIR/out" |
+		tail -n 1
+}
+
 # Their sum, which scripts/check adds up.
 count_states() {
 	echo "$total states in all, none lost"
@@ -51,5 +57,24 @@ accidents() {
 	states -o "$1" -n "$draw"
 	crash -o "$1" -n "$faults" faults || fail "$1: faults"
 	crash -o "$1" -n "$faults" kill || fail "$1: kills"
+	count_states
+}
+
+# crowded OPERATION: the same where files must move out of the way, which takes
+# more transactions than a plain repair; and step by step.
+crowded() {
+	for scenario in crowded-1k crowded-bigalloc-4k; do
+		states -o repack -c $scenario -n 1
+		plain=$(transactions)
+		for operation in "$1" "$1_steps"; do
+			states -o "$operation" -c $scenario -n "$draw"
+			[ "$(transactions)" -gt "$plain" ] ||
+				fail "$operation: nothing moves away"
+			crash -o "$operation" -c $scenario -n "$faults" \
+				faults || fail "$operation: faults"
+			crash -o "$operation" -c $scenario -n "$faults" kill ||
+				fail "$operation: kills"
+		done
+	done
 	count_states
 }
