@@ -5,7 +5,7 @@
 . "${top_srcdir:?}/tests/crash/common.sh"
 
 must_lose() {
-	crash -c csum3-64bit-1k "$@" states >"$TMPDIR/out" 2>&1 &&
+	crash -e 2 -c csum3-64bit-1k "$@" states >"$TMPDIR/out" 2>&1 &&
 		fail "nothing is lost with $*"
 	grep -q '^csum3-64bit-1k: .* [1-9][0-9]* lost$' "$TMPDIR/out" ||
 		fail "with $*: $(tail -n 3 "$TMPDIR/out")"

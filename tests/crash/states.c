@@ -434,16 +434,19 @@ static size_t pending_weight(const struct machine *m)
 
 /*
  * Goes through the log: there is a state with all writes so far at each @each-th
- * event; at the end of each stretch between flushes, @attempts states are drawn
- * for each unit of its weight, and some more, so that no stretch has none.
+ * event.  At the end of each stretch between flushes, or of some of them when
+ * @each is large, there is one, too, and @attempts states are drawn for each unit
+ * of its weight, and some more, so that it has any.
  */
 static void walk(struct machine *m, size_t each, double attempts)
 {
-	size_t more = (each + 3) / each, at, len[TAP_DEVICES], i;
+	size_t more = (each + 3) / each, of = (each + 2) / 3, stretch = 0;
+	size_t at, len[TAP_DEVICES], i;
 
 	for (at = 0; at <= m->log->n; at++) {
 		const struct tap_event *ev = &m->log->ev[at];
-		bool end = at == m->log->n || ev->type == TAP_FLUSH;
+		bool end = (at == m->log->n || ev->type == TAP_FLUSH) &&
+			   stretch++ % of == 0;
 		size_t draws = end ? attempts * pending_weight(m) + more : 0;
 
 		for (i = 0; i < TAP_DEVICES; i++)

@@ -34,7 +34,7 @@ list_tree() {
 		find . -path ./lost+found -prune -o \( -type b -o -type c \) \
 			-exec stat -c '%n %t:%T' {} + | sort
 		find . -path ./lost+found -prune -o -type f -print0 | sort -z |
-			xargs -0r sha256sum
+			xargs -0r b2sum
 		find . -path ./lost+found -prune -o -print0 | sort -z |
 			xargs -0r getfattr -h -d -m - -e hex -- 2>/dev/null
 		find . -path ./lost+found -prune -o -type f -links +1 \
