@@ -20,6 +20,12 @@
 
 /* --------------------------------------------------------------------- text */
 
+/* Whether some files are only moved out of the way. */
+static bool moves_away(const struct e4l_repack_result *result)
+{
+	return result->room_runs || result->zones;
+}
+
 static void print_head(const struct e4repack *r)
 {
 	const struct e4l_repack_result *result = &r->result;
@@ -55,9 +61,9 @@ static void print_head(const struct e4repack *r)
 		       THINGS(r->dirs.transactions, "transaction",
 			      "transactions"), r->seconds);
 	else
-		printf("%s of %s repaired in %s, %.1f s\n",
-		       NUM(result->files_done),
+		printf("%s of %s %s in %s, %.1f s\n", NUM(result->files_done),
 		       THINGS(result->files_planned, "file", "files"),
+		       moves_away(result) ? "changed" : "repaired",
 		       THINGS(result->transactions, "transaction",
 			      "transactions"), r->seconds);
 }
@@ -82,11 +88,13 @@ static void print_changes(const struct e4repack *r)
 
 static void print_cost(const struct e4repack *r)
 {
-	printf("\n%-15s %13s   %s\n", "Files", NUM(r->result.files_planned),
-	       "can be better");
-	printf("%-15s %13s   %s\n", r->dry_run ? "To copy" : "Copied",
-	       SIZE(e4repack_copy_bytes(r)),
-	       "of data, to put fragments together");
+	bool away = moves_away(&r->result);
+
+	printf("\n%-15s %13s   can be better%s\n", "Files",
+	       NUM(r->result.files_planned), away ? ", or move away" : "");
+	printf("%-15s %13s   of data, to put fragments together%s\n",
+	       r->dry_run ? "To copy" : "Copied",
+	       SIZE(e4repack_copy_bytes(r)), away ? ", or away" : "");
 	printf("%-15s %13s   %s\n", r->dry_run ? "To zero" : "Zeroed",
 	       SIZE(e4repack_zero_bytes(r)),
 	       "of unwritten space, to join extents");
@@ -116,8 +124,9 @@ static void print_zones(const struct e4repack *r)
 	       "is copied\n", r->dry_run ? "To move away" : "Moved away",
 	       NUM(result->zone_files),
 	       SIZE(e4repack_bytes(r, result->zone_blocks)));
-	printf("%-15s %13s   then, %s before; the longest %s, %s before\n",
+	printf("%-15s %13s   %s, %s before; the longest %s, %s before\n",
 	       "Free runs", NUM(result->free_runs_after),
+	       r->dry_run ? "then" : "after",
 	       NUM(result->free_runs_before),
 	       SIZE(e4repack_bytes(r, result->longest_free_blocks)),
 	       SIZE(e4repack_bytes(r, result->longest_free_before_blocks)));
