@@ -10,7 +10,6 @@
 #include "support/units.h"
 #include "e4frag.h"
 
-#define LONG_RUN_BYTES (1 << 20)	/* a free run that large files go into */
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define BAR_WIDTH 28	/* what is before it takes 52 of 80 columns */
 
@@ -213,7 +212,7 @@ static bool is_dust(const struct e4frag *frag)
 	int i;
 
 	for (i = 0; i < E4L_FREE_BUCKETS &&
-		    blocks_size(frag, 1ULL << i) < LONG_RUN_BYTES; i++)
+		    blocks_size(frag, 1ULL << i) < E4L_LONG_RUN_BYTES; i++)
 		blocks += h->bucket[i].blocks;
 	return h->runs > 1 && blocks > h->blocks / 2;
 }

@@ -40,6 +40,12 @@ errcode_t e4l_fail(struct e4l *e, errcode_t err, const char *doing,
 errcode_t e4l_fail_group(struct e4l *e, errcode_t err, const char *doing,
 			 dgrp_t group, blk64_t blk);
 
+/* The blocks that @bytes take. */
+static inline uint64_t e4l_blocks_of(uint64_t bytes, uint32_t blocksize)
+{
+	return bytes / blocksize + (bytes % blocksize != 0);
+}
+
 /*
  * A program's structs are as large as when it was built, and what this version
  * reserves in them can have a meaning in that one: options with something there

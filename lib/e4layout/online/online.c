@@ -71,7 +71,7 @@ static errcode_t find_runs(const struct online *o, uint64_t size,
 	struct e4l_rules rules = {
 		.allowed = E4L_PLAN_ZEROOUT, .cluster_blocks = 1,
 		.zeroout_max_blocks = o->opt->zeroout_max_blocks,
-		.eof_blk = (size + blocksize - 1) / blocksize,
+		.eof_blk = e4l_blocks_of(size, blocksize),
 	};
 	errcode_t err;
 	size_t i;
@@ -219,7 +219,7 @@ static bool move(struct online *o, struct candidate *c, struct e4l_file *f)
 {
 	struct e4l_rules rules = {
 		.allowed = E4L_PLAN_MOVE, .cluster_blocks = 1,
-		.eof_blk = (f->st.st_size + f->blocksize - 1) / f->blocksize,
+		.eof_blk = e4l_blocks_of(f->st.st_size, f->blocksize),
 	};
 	const char *why;
 	struct e4l_weight w;

@@ -18,8 +18,7 @@
 		     E4L_PLAN_ROOM | E4L_PLAN_FREE | E4L_REPACK_DIRS | \
 		     E4L_REPACK_MOVE_IMMUTABLE | E4L_REPACK_MOVE_SWAP)
 
-/* A long free run, and how much of the filesystem such runs should make up. */
-#define LONG_RUN_BYTES	(1u << 20)
+/* How much of the filesystem long free runs should make up. */
 #define LONG_RUNS_SHARE	20		/* one of so many blocks */
 
 #define PART_BYTES	(16u << 20)	/* what is copied at once of a file */
@@ -144,7 +143,7 @@ static errcode_t offer(struct e4l_forecast *f, const struct e4l_piece *p,
 	uint64_t size = EXT2_I_SIZE((struct ext2_inode *)p->inode);
 	struct e4l_plan_file file = {
 		.ino = p->ino, .allowed = allowed,
-		.eof_blk = (size + fs->blocksize - 1) / fs->blocksize,
+		.eof_blk = e4l_blocks_of(size, fs->blocksize),
 		.goal = ext2fs_group_first_block2(fs, (p->ino - 1) /
 					fs->super->s_inodes_per_group),
 		.extents = f->extents, .n_extents = f->n_extents,
@@ -490,7 +489,7 @@ errcode_t e4l_forecast_make(struct e4l_forecast *f)
 
 static void keep_long_runs(struct e4l_plan_options *opt, ext2_filsys fs)
 {
-	opt->long_run_blocks = LONG_RUN_BYTES / fs->blocksize;
+	opt->long_run_blocks = E4L_LONG_RUN_BYTES / fs->blocksize;
 	if (opt->long_run_blocks < opt->geo.cluster_blocks)
 		opt->long_run_blocks = opt->geo.cluster_blocks;
 	opt->long_blocks_kept = ext2fs_blocks_count(fs->super) /
