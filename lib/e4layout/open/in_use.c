@@ -252,7 +252,7 @@ struct e4l_in_use *e4l_in_use_new(const struct stat *st, uint64_t start,
  * A disk says it for its partitions.  That of a virtual machine says that it
  * rotates because its driver cannot know: that counts for nothing.
  */
-static bool read_rotational(const char *dir, bool *rotates)
+static void read_rotational(const char *dir, bool *rotates)
 {
 	char link[80], driver[256];
 	ssize_t len;
@@ -262,12 +262,10 @@ static bool read_rotational(const char *dir, bool *rotates)
 	len = readlink(link, driver, sizeof(driver) - 1);
 	driver[len < 0 ? 0 : len] = '\0';
 	if (!strcmp(basename(driver), "virtio_blk"))
-		n = 0;
-	else if (!read_number(dir, "queue/rotational", &n) &&
-	    !read_number(dir, "../queue/rotational", &n))
-		return false;
-	*rotates = n;
-	return true;
+		*rotates = false;
+	else if (read_number(dir, "queue/rotational", &n) ||
+		 read_number(dir, "../queue/rotational", &n))
+		*rotates = n;
 }
 
 bool e4l_in_use_rotates(const struct e4l_in_use *u)
@@ -276,7 +274,6 @@ bool e4l_in_use_rotates(const struct e4l_in_use *u)
 	struct window w;
 	unsigned int i;
 	char dir[64];
-	dev_t dev;
 
 	/* a file's device is that of the filesystem that it is in */
 	for (i = 0; i < u->n; i++) {
@@ -284,8 +281,7 @@ bool e4l_in_use_rotates(const struct e4l_in_use *u)
 		read_rotational(dir, &rotates);
 	}
 	for (; i < MAX_DEPTH && look_through(dir, &w); i++) {
-		dev = w.under.dev;
-		sysfs_dir(dev, dir, sizeof(dir));
+		sysfs_dir(w.under.dev, dir, sizeof(dir));
 		read_rotational(dir, &rotates);
 	}
 	return rotates;

@@ -91,14 +91,14 @@ static errcode_t cut_stretch(struct clearing *cl, size_t where,
 	return err;
 }
 
-static uint64_t longest_stretch(const struct clearing *cl)
+static uint64_t longest_of(const struct e4l_run *v, size_t n)
 {
 	uint64_t most = 0;
 	size_t i;
 
-	for (i = 0; i < cl->n_stretches; i++)
-		if (cl->stretch[i].len > most)
-			most = cl->stretch[i].len;
+	for (i = 0; i < n; i++)
+		if (v[i].len > most)
+			most = v[i].len;
 	return most;
 }
 
@@ -106,7 +106,7 @@ static uint64_t longest_stretch(const struct clearing *cl)
 static errcode_t add_zone(struct clearing *cl, uint64_t *len)
 {
 	struct e4l_window window = { .cost = 0 };
-	uint64_t most = longest_stretch(cl);
+	uint64_t most = longest_of(cl->stretch, cl->n_stretches);
 	struct e4l_run run;
 	bool found = false;
 	size_t where = 0;
@@ -164,13 +164,7 @@ static errcode_t choose_zones(struct clearing *cl, uint64_t volume)
 /* The longest run that there would be. */
 static uint64_t longest_zone(const struct clearing *cl)
 {
-	uint64_t most = 0;
-	size_t i;
-
-	for (i = 0; i < cl->n_zones; i++)
-		if (cl->zone[i].len > most)
-			most = cl->zone[i].len;
-	return most;
+	return longest_of(cl->zone, cl->n_zones);
 }
 
 /* ------------------------------------------------------------ what can be done */
