@@ -4,11 +4,8 @@
 # that qemu takes.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
-# not under ptrace
-ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-export ASAN_OPTIONS
-require_program qemu-io strace sha256sum
-strace -qq -o "$work/trace" true || skip "no ptrace"
+require_strace
+require_program qemu-io sha256sum
 
 aged "$img" <<'END'
 size 24M

@@ -4,9 +4,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/repack_common.sh"
 require_program /usr/bin/python3 e2undo
-# libext2fs' undo manager does not free all that it allocates
-ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-export ASAN_OPTIONS
+no_leak_check
 
 e4debug=$top_builddir/debugfs/e4debug
 undo=

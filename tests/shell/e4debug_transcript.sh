@@ -5,9 +5,7 @@
 # said.  With a file as argument, the transcript as it is now goes there.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs e2undo
-# libext2fs' undo manager does not free all that it allocates
-ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-export ASAN_OPTIONS
+no_leak_check
 
 e4debug=$top_builddir/debugfs/e4debug
 wanted=$top_srcdir/tests/shell/e4debug.transcript

@@ -3,11 +3,8 @@
 # Metrics have the report's numbers, hostile labels are escaped, the file is
 # replaced as a whole, and what reads all that accepts it.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
-# not under ptrace
-ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-export ASAN_OPTIONS
-require_program mke2fs tune2fs strace /usr/bin/python3
-strace -qq -o "$work/trace" true || skip "no ptrace"
+require_strace
+require_program mke2fs tune2fs /usr/bin/python3
 
 e4frag=$top_builddir/misc/e4frag
 img=$work/img

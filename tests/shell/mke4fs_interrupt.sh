@@ -4,11 +4,7 @@
 # what was there before holds nothing that could be mounted.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
-require_program strace
-# under ptrace the leak checker cannot work
-ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-export ASAN_OPTIONS
-strace -o /dev/null true 2>/dev/null || skip "strace does not work here"
+require_strace
 
 mkdir "$work/src"
 head -c 40M /dev/urandom >"$work/src/file"

@@ -4,11 +4,8 @@
 # anything read back; into a new image, and into one that is there.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
-require_program strace python3
-# under ptrace the leak checker cannot work
-ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-export ASAN_OPTIONS
-strace -o /dev/null true 2>/dev/null || skip "strace does not work here"
+require_program python3
+require_strace
 
 mkdir "$work/src"
 python3 -c '

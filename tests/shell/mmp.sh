@@ -4,11 +4,8 @@
 # what the next run says works.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
-# not under ptrace
-ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-export ASAN_OPTIONS
-require_program tune2fs strace e2undo
-strace -qq -o "$work/trace" true || skip "no ptrace"
+require_strace
+require_program tune2fs e2undo
 tune4fs=$top_builddir/misc/tune4fs
 e4debug=$top_builddir/debugfs/e4debug
 undo=$work/undo

@@ -58,11 +58,8 @@ for options in ro,noload rw; do
 done
 
 # one sentence, also with an undo file, whose end notices it as well
-require_program strace
-strace -qq -o "$work/trace" true || skip "no ptrace"
 # Each write waits until there is the other mount.
-ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-export ASAN_OPTIONS
+require_strace
 aged "$img" <<'END'
 size 24M
 mke2fs -b 4096

@@ -28,6 +28,13 @@ fragments() {
 	json "$json" 'd["files"]["fragments"]'
 }
 
+# in_copy IMAGE: likewise, and the image stays as it is
+in_copy() {
+	cp --sparse=always "$1" "$work/copy"
+	fragments "$work/copy"
+	rm "$work/copy"
+}
+
 # files of 16 KiB with holes as long between them, files in these holes, and
 # one part that is free
 aged "$img" <<'END'
@@ -43,10 +50,8 @@ file /full size 795M
 END
 digest -z "$img" >"$work/before"
 was=$(excess "$img")
-cp --sparse=always "$img" "$work/copy"
+without=$(in_copy "$img")
 cp --sparse=always "$img" "$work/repaired"
-without=$(fragments "$work/copy")
-rm "$work/copy"
 repack "$work/repaired"
 left=$(excess "$work/repaired")
 clean "$work/repaired"
@@ -89,9 +94,7 @@ repeat 1000 file /f% size 32K holes
 goal group 2
 file /full size 860M
 RECIPE
-cp --sparse=always "$img" "$work/copy"
-without=$(fragments "$work/copy")
-rm "$work/copy"
+without=$(in_copy "$img")
 repack "$img"
 clean "$img"
 grep -q 'the last long free runs are kept' "$work/.report" ||

@@ -3,9 +3,7 @@
 # A journal on another device is found by its UUID, and used.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
-# not under ptrace
-ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-export ASAN_OPTIONS
+no_leak_check
 require_loop
 require_program tune2fs
 

@@ -4,9 +4,7 @@
 # moved, the file is no worse than it was, and another run goes on with the rest.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
-# not under ptrace
-ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-export ASAN_OPTIONS
+no_leak_check
 
 probe=$top_builddir/tests/tools/stop_probe
 # where PATH: its blocks

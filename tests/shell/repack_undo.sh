@@ -4,9 +4,7 @@
 # repaired then, or with --no-undo.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
-# libext2fs' undo manager frees neither its map of blocks nor its path
-ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-export ASAN_OPTIONS
+no_leak_check
 require_program e2undo
 
 for features in ^has_journal ^has_journal,^metadata_csum has_journal; do

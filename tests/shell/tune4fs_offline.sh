@@ -3,9 +3,7 @@
 # Tunables in a filesystem that is not mounted: set, refused, kept, damaged.
 # shellcheck disable=SC2016
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
-# libext2fs' undo manager frees neither its map of blocks nor its path
-ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-export ASAN_OPTIONS
+no_leak_check
 require_program mke2fs debugfs e2fsck resize2fs e2image dumpe2fs e2undo
 
 tune4fs=$top_builddir/misc/tune4fs
