@@ -1803,26 +1803,30 @@ START_TEST(makes_room_within_limits)
 }
 END_TEST
 
-/* Stopped anywhere, and with small transactions, all is whole. */
-START_TEST(makes_room_step_by_step)
+/* Stopped anywhere, and with small transactions (or @limit), all is whole. */
+static void check_some_steps(struct world *w, int i, void limit(struct world *))
 {
-	struct rereader r;
 	struct e4l_plan *p;
-	struct world *w;
 	size_t n;
 
-	srandom(_i);
-	w = settled_world(_i, &r);
-	if (_i % 2)
+	if (i % 2)
 		w->opt.geo.txn_blocks = 9 + random() % 30;
 	else
-		limit_room(w);
+		limit(w);
 	p = make_plan(w);
 	e4l_plan_steps(p, &n);
 	carry_out_some(w, p, n ? random() % n : 0);
 	check_map(w);
 	e4l_plan_free(p);
 	free_world(w);
+}
+
+START_TEST(makes_room_step_by_step)
+{
+	struct rereader r;
+
+	srandom(_i);
+	check_some_steps(settled_world(_i, &r), _i, limit_room);
 }
 END_TEST
 
@@ -1935,26 +1939,12 @@ START_TEST(consolidates_free_space)
 }
 END_TEST
 
-/* Stopped anywhere, and with small transactions, all is whole. */
 START_TEST(consolidates_step_by_step)
 {
 	struct rereader r;
-	struct e4l_plan *p;
-	struct world *w;
-	size_t n;
 
 	srandom(_i);
-	w = loose_world(_i, &r);
-	if (_i % 2)
-		w->opt.geo.txn_blocks = 9 + random() % 30;
-	else
-		limit_zones(w);
-	p = make_plan(w);
-	e4l_plan_steps(p, &n);
-	carry_out_some(w, p, n ? random() % n : 0);
-	check_map(w);
-	e4l_plan_free(p);
-	free_world(w);
+	check_some_steps(loose_world(_i, &r), _i, limit_zones);
 }
 END_TEST
 

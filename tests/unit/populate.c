@@ -235,23 +235,30 @@ START_TEST(gives_back_random_trees)
 }
 END_TEST
 
-/* Files side by side are read by one call; the one without content is named. */
-START_TEST(names_the_file_that_shrank)
+/* Files of @size bytes, whose contents begin every @step. */
+static void add_numbered(struct rig *r, int n, uint64_t size, uint64_t step)
 {
-	struct e4l_entry e = { .mode = S_IFREG | 0644, .size = 5000 };
-	struct e4l_populate_target target = { .direct_fd = -1 };
-	struct rig *r = malloc(sizeof(*r));
+	struct e4l_entry e = { .mode = S_IFREG | 0644, .size = size };
 	char name[20];
 	uint32_t id;
 	int i;
 
-	set_up(r);
-	for (i = 0; i < 50; i++) {
+	for (i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "%d", i);
-		e.pos = i * 6000;
+		e.pos = i * step;
 		ck_assert_int_eq(e4l_tree_add(r->t, E4L_TREE_ROOT, name,
 					      strlen(name), &e, &id), 0);
 	}
+}
+
+/* Files side by side are read by one call; the one without content is named. */
+START_TEST(names_the_file_that_shrank)
+{
+	struct e4l_populate_target target = { .direct_fd = -1 };
+	struct rig *r = malloc(sizeof(*r));
+
+	set_up(r);
+	add_numbered(r, 50, 5000, 6000);
 	ck_assert_int_eq(plan(r, "-b 4096"), 0);
 	target.fd = r->img_fd;
 	ck_assert_int_eq(ftruncate(r->data_fd, 49 * 6000 + 4999), 0);
@@ -268,19 +275,13 @@ END_TEST
 
 START_TEST(says_what_is_missing)
 {
+	struct e4l_entry e = { .mode = S_IFREG, .size = 1 << 20 };
 	struct e4l_populate_stats stats;
 	struct rig *r = malloc(sizeof(*r));
-	struct e4l_entry e = { .mode = S_IFREG, .size = 1 << 20 };
-	char name[20];
 	uint32_t id;
-	int i;
 
 	set_up(r);
-	for (i = 0; i < 60; i++) {
-		snprintf(name, sizeof(name), "%d", i);
-		ck_assert_int_eq(e4l_tree_add(r->t, E4L_TREE_ROOT, name,
-					      strlen(name), &e, &id), 0);
-	}
+	add_numbered(r, 60, 1 << 20, 0);
 	ck_assert_int_eq(plan(r, "-b 1024 -N 500"), E4L_ET_NO_SPACE);
 	e4l_populate_get_stats(r->p, &stats);
 	ck_assert_uint_ge(stats.wanted_blocks, 60 * 1024);
