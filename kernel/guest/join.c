@@ -45,6 +45,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "blocks.h"
 #include "rand.h"
 
 struct ext4_join_extents {
@@ -56,25 +57,10 @@ struct ext4_join_extents {
 #define LONGEST	16	/* blocks: what join beside zeroes */
 #define TAIL	64	/* blocks that T is for */
 
-static unsigned int bytes = 4096;	/* of a block */
-
-static char *buffer(void)
-{
-	char *buf = aligned_alloc(4096, 4096);
-
-	if (!buf)
-		err(1, "buffer");
-	return buf;
-}
-
 /* Nothing but zeroes for the version 0. */
 static void fill(char *buf, uint32_t block, uint32_t version)
 {
-	uint32_t words[2] = { version ? block + 1 : 0, version };
-	unsigned int at;
-
-	for (at = 0; at < bytes; at += sizeof(words))
-		memcpy(buf + at, words, sizeof(words));
+	fill_words(buf, version ? block + 1 : 0, version);
 }
 
 static int open_file(const char *path, int flags)

@@ -27,27 +27,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "blocks.h"
 #include "rand.h"
-
-static unsigned int bytes = 4096;	/* of a block */
-
-static char *buffer(void)
-{
-	char *buf = aligned_alloc(4096, 4096);
-
-	if (!buf)
-		err(1, "buffer");
-	return buf;
-}
 
 /* No two writes of a file are alike. */
 static void fill(char *buf, uint32_t block, uint32_t nr)
 {
-	uint32_t words[2] = { block + 1, nr + 1 };
-	unsigned int at;
-
-	for (at = 0; at < bytes; at += sizeof(words))
-		memcpy(buf + at, words, sizeof(words));
+	fill_words(buf, block + 1, nr + 1);
 }
 
 static int open_new(const char *how, const char *path, off_t size)
