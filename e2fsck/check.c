@@ -77,7 +77,8 @@ static errcode_t run_passes(struct check *ck)
 		pass6_orphans, pass6_quota, pass_layout, NULL
 	};
 	static errcode_t (*const layout_only[])(struct check *) = {
-		pass0_super, pass0_metadata, pass1_inodes, pass_layout, NULL
+		pass0_super, pass0_metadata, pass1_inodes, pass2_dirs,
+		pass_layout, NULL
 	};
 	errcode_t (*const *pass)(struct check *);
 	errcode_t err = 0;

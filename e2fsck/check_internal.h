@@ -38,6 +38,7 @@ struct dir {
 #define DIR_CONNECTED	0x08
 #define DIR_VISITED	0x10
 #define DIR_HAD_INDEX	0x20	/* its inode says so */
+#define DIR_STAYS	0x40	/* its map is not one to build it anew */
 
 /* Blocks of a directory, side by side. */
 struct dir_run {
@@ -109,7 +110,6 @@ struct check {
 	size_t n_eas;
 	struct symlink_use *symlinks;
 	size_t n_symlinks;
-	struct e4l_dirs *localities;	/* NULL: layout is not judged */
 	struct quota *quota;
 	struct policies *policies;
 	bool maps_damaged;	/* so some blocks may seem to be nobody's */

@@ -46,23 +46,11 @@ static errcode_t on_locality(const struct e4l_dir_locality *l, void *priv)
 	return 0;
 }
 
-errcode_t layout_begin(struct check *ck)
+errcode_t layout_tally(struct check *ck, struct e4l_tally *t)
 {
 	static const struct e4l_dirs_ops ops = { .locality = on_locality };
 
-	return ck->opt->no_layout ? 0 :
-	       e4l_dirs_new(ck->e, &ops, ck, &ck->localities);
-}
-
-errcode_t layout_piece(struct check *ck, const struct e4l_piece *piece)
-{
-	return ck->localities ?
-	       e4l_dirs_add_piece(ck->localities, piece) : 0;
-}
-
-errcode_t layout_end(struct check *ck)
-{
-	return ck->localities ? e4l_dirs_finish(ck->localities) : 0;
+	return e4l_tally_init(t, ck->e, &ops, ck);
 }
 
 void layout_judge_tunables(struct check *ck)

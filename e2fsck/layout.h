@@ -4,13 +4,10 @@
 #define E4CHECK_LAYOUT_H
 
 #include "check_internal.h"
+#include "e4layout/read/tally.h"
 
-/* Before and after pass 1: what directories hold. */
-errcode_t layout_begin(struct check *ck);
-errcode_t layout_end(struct check *ck);
-
-/* Each piece of pass 1. */
-errcode_t layout_piece(struct check *ck, const struct e4l_piece *piece);
+/* Readies @t, which judges what the blocks of directories say in pass 2. */
+errcode_t layout_tally(struct check *ck, struct e4l_tally *t);
 
 /* After the last piece of a file, which @scorer has seen all of. */
 void layout_judge_file(struct check *ck, const struct e4l_piece *last,

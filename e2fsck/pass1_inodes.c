@@ -16,7 +16,6 @@
 #include "e4layout/base/io_pool.h"
 #include "e4layout/read/scan.h"
 #include "bad_blocks.h"
-#include "layout.h"
 #include "metadata.h"
 #include "pass1_walk.h"
 #include <ext2fs/ext3_extents.h>
@@ -258,9 +257,7 @@ static errcode_t on_piece(const struct e4l_piece *piece, void *priv)
 {
 	struct check *ck = priv;
 
-	errcode_t err = walk_piece(ck->walk, piece);
-
-	return err ? err : layout_piece(ck, piece);
+	return walk_piece(ck->walk, piece);
 }
 
 errcode_t pass1_inodes(struct check *ck)
@@ -279,13 +276,7 @@ errcode_t pass1_inodes(struct check *ck)
 	ck->low_dtime = dtime_may_be_inode(sb);
 	err = walk_new(ck, &ck->walk);
 	if (!err)
-		err = layout_begin(ck);
-	if (!err)
 		err = e4l_scan_looking(ck->e, &look, &ops, ck);
-	if (!err)
-		err = layout_end(ck);
-	e4l_dirs_free(ck->localities);
-	ck->localities = NULL;
 	walk_free(ck->walk);
 	ck->walk = NULL;
 	/* they are in use even where their group has no inode table yet */

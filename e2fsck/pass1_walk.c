@@ -484,6 +484,10 @@ static errcode_t end_dir(struct file_walk *w, const struct e4l_piece *p)
 
 	dir->blocks = w->f.last_lblk + 1;
 	dir->damaged = p->damaged;
+	if (p->map != E4L_MAP_EXTENTS || w->f.told_unwritten ||
+	    w->f.blocks != dir->blocks ||
+	    w->f.blocks * ck->fs->blocksize != EXT2_I_SIZE(p->inode))
+		dir->flags |= DIR_STAYS;
 	if (!has_index_blocks(w, dir))
 		dir->flags &= ~DIR_INDEX;
 	if (dir->flags & DIR_INDEX) {

@@ -14,13 +14,6 @@ errcode_t e4l_dirs_read(struct e4l *e, ext2fs_inode_bitmap only,
 			const struct e4l_dirs_ops *ops, void *priv);
 
 /*
- * The locality of directory @dir that needs the @n inodes @inos, its own among
- * them, perhaps some several times: sorts them.
- */
-struct e4l_dir_locality e4l_count_locality(ext2_filsys fs, ext2_ino_t dir,
-					   ext2_ino_t *inos, size_t n);
-
-/*
  * The steps of e4l_names_load(): entries that e4l_names_wanted() go to
  * e4l_names_entry() (priv is the names) from any reader; then
  * e4l_names_resolve() learns the parents.

@@ -5,6 +5,7 @@
 
 #include <e4layout/regroup.h>
 #include "e4layout/read/dirs.h"
+#include "e4layout/read/tally.h"
 #include "numbers.h"
 #include "renumber.h"
 

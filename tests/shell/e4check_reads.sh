@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# To judge the layout takes no reading of its own: what directories hold is
+# told by the blocks that are read to check them.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program mke2fs
+require_strace
+
+# directories of one block, of several, and of more than a round has; half of
+# what comes between them is freed, so that they lie in many places
+aged "$work/img" <<'END'
+size 512M
+mke2fs -N 90000 -m 0 -O ^has_journal
+contents off
+many /small count 10000 size 4K perdir 20
+many /long count 30000 size 4K perdir 1500
+many /huge count 25000 size 0 perdir 25000
+delete /small every 2
+END
+
+# kib_read [OPTION...]: by e4check.
+kib_read() {
+	check strace -f -qq -e trace=pread64 -o "$work/trace" \
+		"$top_builddir/e2fsck/e4check" --max-findings=0 "$@" "$work/img"
+	awk '/pread64/ { bytes += $NF } END { printf "%d", bytes / 1024 }' \
+		"$work/trace"
+}
+
+without=$(kib_read --no-layout)
+with=$(kib_read)
+echo "$without KiB without the layout, $with with it"
+# what tune4fs keeps; the directories have 2,900
+[ $((with - without)) -le 64 ] || fail "reads $((with - without)) KiB more"
+only=$(kib_read --layout-only)
+[ "$only" -le "$with" ] || fail "--layout-only reads $only KiB, not $with"
