@@ -33,6 +33,7 @@
 #include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <linux/falloc.h>
+#include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -159,12 +160,25 @@ static void call(char **argv, int argc)
 	printf("%llu\n", (unsigned long long)join.zeroed);
 }
 
-/* The child's, after SIGKILL: what the call returned is lost, so it is shared. */
+static uint32_t extents(int fd)
+{
+	struct fiemap map = { .fm_length = FIEMAP_MAX_OFFSET };
+
+	if (ioctl(fd, FS_IOC_FIEMAP, &map))
+		err(1, "FIEMAP");
+	return map.fm_mapped_extents;
+}
+
+/*
+ * The child is killed when some extents have been joined.  What the call
+ * returned is lost with it, so it is shared.
+ */
 static void killed(char **argv)
 {
+	int fd = open_file(argv[0], 0);
+	uint32_t before = extents(fd);
 	struct ext4_join_extents *join;
 	pid_t child;
-	int status;
 
 	join = mmap(NULL, sizeof(*join), PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -173,12 +187,13 @@ static void killed(char **argv)
 	child = fork();
 	if (!child) {
 		*join = all(atoi(argv[1]));
-		ioctl(open_file(argv[0], 0), EXT4_IOC_JOIN_EXTENTS, join);
+		ioctl(fd, EXT4_IOC_JOIN_EXTENTS, join);
 		exit(0);
 	}
-	usleep(20000);
+	while (extents(fd) == before && !waitpid(child, NULL, WNOHANG))
+		usleep(1000);
 	kill(child, SIGKILL);
-	waitpid(child, &status, 0);
+	waitpid(child, NULL, 0);
 	printf("%llu %llu\n", (unsigned long long)join->done,
 	       (unsigned long long)join->zeroed);
 }
