@@ -34,6 +34,14 @@ static const char *offline_option(const struct e4repack *r)
 	       r->only & ONLY_FREE ? "--only=free" : NULL;
 }
 
+static bool is_root(const char *mount_point)
+{
+	struct stat st;
+
+	return mount_point && !stat(mount_point, &st) &&
+	       st.st_ino == EXT2_ROOT_INO;
+}
+
 bool e4repack_open_online(struct e4repack *r, const char *name)
 {
 	const char *option = offline_option(r);
@@ -46,10 +54,10 @@ bool e4repack_open_online(struct e4repack *r, const char *name)
 	if (!target_open_read(&r->target, name, r->args.partition, "cache=off",
 			      true))
 		return false;
-	if (r->target.mount_point)
+	if (is_root(r->target.mount_point))
 		return true;
-	say("%s: its filesystem is mounted where it cannot be seen from here",
-	    name);
+	say("%s: the root of its filesystem is mounted where it cannot be seen "
+	    "from here", name);
 	target_close(&r->target);
 	return false;
 }

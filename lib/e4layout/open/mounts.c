@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
 #include <dirent.h>
+#include <ext2fs/ext2_fs.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
@@ -57,39 +59,42 @@ bool e4l_mount_parse(char *line, struct e4l_mount *m)
 	return true;
 }
 
-/* Calls @each for every mount in @file; the last true result is returned. */
-static char *find_in(const char *file,
-		     char *(*each)(const struct e4l_mount *, const void *),
-		     const void *key)
+/* How much can be done where @m is: all of it is seen there, it is writable. */
+static int rank(const struct e4l_mount *m)
+{
+	struct statvfs vfs;
+	struct stat st;
+
+	if (stat(m->point, &st) || st.st_dev != m->dev ||
+	    statvfs(m->point, &vfs))
+		return 0;
+	return 1 + 2 * (st.st_ino == EXT2_ROOT_INO) +
+	       !(vfs.f_flag & ST_RDONLY);
+}
+
+/* The best of the mounts of @dev in @file; of equal ones, the last. */
+static char *find_in(const char *file, dev_t dev)
 {
 	FILE *f = fopen(file, "re");
-	char *line = NULL, *found = NULL, *text;
+	char *line = NULL, *found = NULL;
 	struct e4l_mount m;
+	int best = 0, is;
 	size_t size = 0;
 
-	if (!f)
-		return NULL;
-	while (getline(&line, &size, f) > 0) {
-		text = e4l_mount_parse(line, &m) ? each(&m, key) : NULL;
-		if (text) {
-			free(found);
-			found = text;
-		}
+	while (f && getline(&line, &size, f) > 0) {
+		if (!e4l_mount_parse(line, &m) || m.dev != dev)
+			continue;
+		is = rank(&m);
+		if (is < best)
+			continue;
+		best = is;
+		free(found);
+		found = strdup(m.point);
 	}
 	free(line);
-	fclose(f);
+	if (f)
+		fclose(f);
 	return found;
-}
-
-static char *find_mount(char *(*each)(const struct e4l_mount *, const void *),
-			const void *key)
-{
-	return find_in("/proc/self/mountinfo", each, key);
-}
-
-static char *point_if_dev(const struct e4l_mount *m, const void *key)
-{
-	return m->dev == *(const dev_t *)key ? strdup(m->point) : NULL;
 }
 
 /* What a process sees: its mount namespace, from its root directory. */
@@ -134,7 +139,7 @@ static bool is_new_view(struct view **views, size_t *n, const struct view *v)
 
 char *e4l_mount_point_anywhere(dev_t dev, pid_t *pid)
 {
-	char *found = find_mount(point_if_dev, &dev), path[64];
+	char *found = find_in("/proc/self/mountinfo", dev), path[64];
 	DIR *proc = found ? NULL : opendir("/proc");
 	struct view *views = NULL, v;
 	struct dirent *d;
@@ -149,7 +154,7 @@ char *e4l_mount_point_anywhere(dev_t dev, pid_t *pid)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%.20s/mountinfo",
 			 d->d_name);
-		found = find_in(path, point_if_dev, &dev);
+		found = find_in(path, dev);
 		*pid = strtol(d->d_name, NULL, 10);
 	}
 	free(views);

@@ -27,7 +27,8 @@ bool e4l_mount_is_ext(const struct e4l_mount *m);
 
 /*
  * Where the block device @dev is mounted (to be freed), or NULL: in our own
- * mount namespace (*@pid is 0), or in that of the process *@pid.
+ * mount namespace (*@pid is 0), or in that of the process *@pid.  Where all of
+ * it is seen and can be written is better than elsewhere.
  */
 char *e4l_mount_point_anywhere(dev_t dev, pid_t *pid);
 

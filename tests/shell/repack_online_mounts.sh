@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# e4repack of what is mounted in several places, in part, and read-only.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+e4repack=$top_builddir/misc/e4repack
+require_loop
+require_program unshare getfattr
+
+aged "$work/img" <<'END'
+size 128M
+interleave /data count 8 rounds 8 blocks 1
+interleave /more count 8 rounds 8 blocks 1
+interleave /rest count 8 rounds 8 blocks 1
+END
+mount_image "$work/img" "$work/mnt"
+fragments() { filefrag "$@" | sed 's/.*: \([0-9]*\) ex.*/\1/' | sort -n | tail -1; }
+bind() {
+	mkdir -p "$2"
+	check mount --bind "$1" "$2"
+	defer "umount '$2'"
+}
+
+# a directory of it that is seen elsewhere, too, is the target, and no other is
+bind "$work/mnt/data" "$work/part"
+check "$e4repack" "$work/part"
+same "fragments of the target" "$(fragments "$work"/mnt/data/*)" 1
+same "fragments of others" "$(fragments "$work"/mnt/more/*)" 8
+
+# what can be written is not read-only, although that was mounted later
+bind "$work/mnt" "$work/all"
+check mount -o remount,bind,ro "$work/all"
+check "$e4repack" "$work/mnt/more"
+same "fragments" "$(fragments "$work"/mnt/more/*)" 1
+
+# tunables belong to the root, not to what was mounted last
+bind "$work/mnt/data" "$work/late"
+check "$top_builddir/misc/tune4fs" -E extent_max_zeroout_kb=64 "$loop"
+same "where tunables are" "$(getfattr --absolute-names -m trusted -R \
+	"$work/mnt" | grep '^# file')" "# file: $work/mnt"
+
+# where only a part of it is seen, it says so
+unshare -m true 2>/dev/null || exit 0
+# shellcheck disable=SC2016
+mustfail 1 unshare -m sh -c 'umount "$2" && umount "$3" && "$1" "$4"' sh \
+	"$e4repack" "$work/all" "$work/mnt" "$work/part"
+one_sentence e4repack
+says 'the root of its filesystem is mounted where it cannot be seen'
+check "$e4repack" "$work/mnt"
+same "fragments of all" "$(fragments "$work"/mnt/*/*)" 1
