@@ -28,7 +28,12 @@ struct e4l_geometry {
 	uint32_t groups_per_desc;	/* in one block; 0 is 1 */
 	uint32_t txn_blocks;		/* of metadata; 0: no limit */
 	uint32_t quota_blocks;		/* that one step changes at most */
-	uint32_t reserved[9];
+	/*
+	 * A RAID's stripe, whole clusters: what begins on one, and is as long,
+	 * does so where it goes when it makes way.  0: there is none.
+	 */
+	uint32_t stripe_blocks;
+	uint32_t reserved[8];
 };
 
 struct e4l_plan_options {

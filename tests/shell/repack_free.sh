@@ -113,6 +113,32 @@ repack $free "$img" /small/d1
 repaired
 [ "$(report bytes_copied)" -gt 0 ] || fail "$what: nothing was moved"
 
+# striped: the numbers of the inodes that begin on a stripe of two blocks, and
+# have two or more, and their first block
+striped() {
+	seq 12 2600 | sed 's/.*/extents <&>/' >"$work/commands"
+	debugfs -f "$work/commands" "$img" 2>/dev/null | awk '
+		/^debugfs/ { ino = $NF }
+		$5 == 0 && $6 ~ "-" && $8 % 2 == 0 && $11 > 1 {
+			print ino, $8
+		}' | sort
+}
+
+# What begins on a RAID's stripe still does.
+what="stripes"
+dusty 64M '-b 4096 -J size=4 -E stride=2,stripe_width=2'
+digest -z "$img" >"$work/before"
+striped >"$work/were"
+repack $free "$img"
+repaired
+striped >"$work/are"
+cut -d' ' -f1 "$work/were" >"$work/who"
+cut -d' ' -f1 "$work/are" | comm -23 "$work/who" - >"$work/lost"
+moved=$(comm -23 "$work/were" "$work/are" | wc -l)
+echo "$what: $(wc -l <"$work/who") files begin on one, $moved of them moved"
+[ "$moved" -gt 20 ] || fail "$what: $moved files moved"
+[ ! -s "$work/lost" ] || fail "$what: lost by $(wc -l <"$work/lost") files"
+
 run "$e4repack" --free-run=1M "$img"
 same "usage" "$status" 2
 says '--free-run=SIZE is for --only=free'

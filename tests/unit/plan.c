@@ -8,6 +8,7 @@
 #include <string.h>
 #include <e4layout/e4layout.h>
 #include "e4layout/base/internal.h"
+#include "e4layout/plan/fragments.h"
 #include "unit.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -1939,6 +1940,51 @@ START_TEST(consolidates_free_space)
 }
 END_TEST
 
+/* Where the file has the first block from @lblk on. */
+static uint64_t place_of(const struct file *f, uint32_t lblk)
+{
+	const struct e4l_extent *x = f->ex;
+
+	while (x->lblk + x->len <= lblk)
+		x++;
+	return lblk > x->lblk ? x->pblk + lblk - x->lblk : x->pblk;
+}
+
+/* What begins on a stripe, and is one at least, does so wherever it goes. */
+START_TEST(keeps_stripes)
+{
+	struct e4l_fragments *old;
+	struct rereader r;
+	struct world *w;
+	uint32_t stripe, ratio;
+	unsigned int i;
+	size_t k;
+
+	srandom(_i);
+	w = loose_world(_i, &r);
+	ratio = w->opt.geo.cluster_blocks;
+	stripe = 2 + random() % 3;
+	w->opt.geo.stripe_blocks = stripe * ratio;
+	old = calloc(w->files, sizeof(*old));
+	for (i = 0; i < w->files; i++)
+		ck_assert(!e4l_fragments_of(w->file[i].ex, w->file[i].n, ratio,
+					    &old[i]));
+	plan_and_carry_out(w);
+	for (i = 0; i < w->files; i++) {
+		for (k = 0; k < old[i].n; k++) {
+			const struct e4l_fragment *v = &old[i].v[k];
+
+			CHECK(v->n < stripe || v->pc % stripe ||
+			      place_of(&w->file[i], v->lc * ratio) / ratio %
+			      stripe == 0);
+		}
+		free(old[i].v);
+	}
+	free(old);
+	free_world(w);
+}
+END_TEST
+
 START_TEST(consolidates_step_by_step)
 {
 	struct rereader r;
@@ -2116,6 +2162,7 @@ int main(void)
 	tcase_add_loop_test(tc, makes_room_step_by_step, 0, 200);
 	tcase_add_loop_test(tc, plans_what_there_is_time_for, 0, 100);
 	tcase_add_loop_test(tc, consolidates_free_space, 0, 600);
+	tcase_add_loop_test(tc, keeps_stripes, 0, 200);
 	tcase_add_loop_test(tc, consolidates_step_by_step, 0, 200);
 	tcase_add_loop_test(tc, consolidates_after_all_else, 0, 200);
 	tcase_add_loop_test(tc, reaches_the_bound, 0, 60);

@@ -134,6 +134,26 @@ static struct e4l_run near_to(const struct e4l_evict *ev,
 	return (struct e4l_run) { l->run.start / group * group, group };
 }
 
+/* Finds a run for @l, on a stripe if it is on one and as long. */
+static bool find_place(const struct e4l_evict *ev, struct e4l_lodger *l,
+		       bool near)
+{
+	uint64_t stripe = ev->d->disk.geo->stripe_blocks / ratio_of(ev->d);
+	const struct e4l_space *space = ev->d->disk.space;
+	const struct e4l_run at = near_to(ev, l, near);
+	bool striped = stripe && l->run.len >= stripe &&
+		       l->run.start % stripe == 0;
+
+	if (!e4l_space_fit(space, l->run.len, &at, &l->to))
+		return false;
+	if (!striped || l->to % stripe == 0)
+		return true;
+	if (!e4l_space_fit(space, l->run.len + stripe - 1, &at, &l->to))
+		return false;
+	l->to += stripe - 1 - (l->to + stripe - 1) % stripe;
+	return true;
+}
+
 errcode_t e4l_evict_place(struct e4l_evict *ev, bool near, bool *done)
 {
 	struct e4l_space *space = ev->d->disk.space;
@@ -144,9 +164,8 @@ errcode_t e4l_evict_place(struct e4l_evict *ev, bool near, bool *done)
 		      largest_first);
 	for (ev->placed = 0; ev->placed < ev->n_lodgers && !err; ) {
 		struct e4l_lodger *l = &ev->lodger[ev->placed];
-		const struct e4l_run at = near_to(ev, l, near);
 
-		if (!e4l_space_fit(space, l->run.len, &at, &l->to))
+		if (!find_place(ev, l, near))
 			break;
 		err = e4l_space_take(space, l->to, l->run.len);
 		ev->placed += !err;

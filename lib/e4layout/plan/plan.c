@@ -44,6 +44,7 @@ static bool is_valid(const struct e4l_plan_options *opt)
 
 	return geo->blocksize && geo->cluster_blocks && geo->group_blocks &&
 	       is_whole(geo, geo->group_blocks) &&
+	       is_whole(geo, geo->stripe_blocks) &&
 	       is_whole(geo, opt->part_blocks) &&
 	       is_whole(geo, opt->long_run_blocks) &&
 	       is_whole(geo, opt->free_run_blocks) &&

@@ -91,6 +91,21 @@ static int by_to(const void *a, const void *b)
 
 /* ------------------------------------------------------------- 1. one step */
 
+/*
+ * As ext4_get_stripe_size() of Linux has it, but for the mount option: without a
+ * width the stride, neither beyond a group nor of parts of clusters.
+ */
+static uint32_t stripe_of(ext2_filsys fs)
+{
+	uint32_t width = fs->super->s_raid_stripe_width;
+	uint32_t stride = fs->super->s_raid_stride;
+	uint32_t most = fs->super->s_blocks_per_group;
+	uint32_t stripe = width && width <= most ? width :
+			  stride <= most ? stride : 0;
+
+	return stripe % EXT2FS_CLUSTER_RATIO(fs) ? 0 : stripe;
+}
+
 struct e4l_geometry e4l_geometry_of(struct e4l *e, io_channel external)
 {
 	ext2_filsys fs = e->fs;
@@ -103,6 +118,7 @@ struct e4l_geometry e4l_geometry_of(struct e4l *e, io_channel external)
 		.first_blk = fs->super->s_first_data_block,
 		.groups_per_desc = EXT2_DESC_PER_BLOCK(fs->super),
 		.quota_blocks = QUOTA_TXN_BLOCKS,
+		.stripe_blocks = stripe_of(fs),
 	};
 }
 
