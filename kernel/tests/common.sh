@@ -94,9 +94,9 @@ boot() {
 }
 
 # cut_power [OPTION...]: likewise, for a script that ends in "poweroff -f -n";
-# writes that were under way then may fail.
+# writes that were under way then may fail, and the journal with them.
 cut_power() {
-	expected='ext4_end_bio.*I/O error'
+	expected='ext4_end_bio.*I/O error\|Detected aborted journal'
 	start "$@"
 	expected=
 	! grep '^exit ' "$work/lines" >&2 || fail "the power was not cut"
