@@ -15,6 +15,8 @@
 #include "support/repairing.h"
 #include "support/target.h"
 
+#define NOT_GIVEN	UINT64_MAX	/* an option that is a number */
+
 /* Bits of --only, in the order of its words. */
 #define ONLY_DEFAULT	0x0f
 #define ONLY_INDEX	0x10		/* of e4l_compact_dirs() */
@@ -106,6 +108,9 @@ errcode_t e4repack_map(struct e4repack *r, bool progress,
 
 /* Whether @name is a directory, so that what is mounted there is meant. */
 bool e4repack_is_online(const char *name);
+
+/* Does what r->only asks for; the result is in @r. */
+errcode_t e4repack_part(struct e4repack *r);
 
 /* Opens what is mounted there; false after saying why not. */
 bool e4repack_open_online(struct e4repack *r, const char *name);
