@@ -13,7 +13,7 @@
 #define DEFAULT_MEM		{ .parts = UNITS_WHOLE / 4 }
 
 /* Their flags are in e4repack_part.c. */
-static const char *const only_words[] = {
+const char *const e4repack_only_words[] = {
 	"merge", "zeroout", "move", "dirs", "index", "inodes", "room", "free",
 	NULL
 };
@@ -26,11 +26,13 @@ static const struct args_option options[] = {
 	  .offset = AT(dry_run), .help = "print the plan and what it costs, "
 					 "change nothing" },
 	{ .name = "only", .kind = ARGS_SET, .offset = AT(only),
-	  .value = "WORD,...", .choices = only_words,
+	  .value = "WORD,...", .choices = e4repack_only_words,
 	  .help = "only merge,zeroout,move,dirs,index,inodes,room,free" },
+	{ .name = "all", .kind = ARGS_FLAG, .offset = AT(all),
+	  .help = "all of these, in the order that copies least" },
 	{ .name = "free-run", .kind = ARGS_SIZE, .offset = AT(free_run),
 	  .value = "SIZE", .min = 1, .max = MAX_BYTES,
-	  .help = "with free: one free run of SIZE will do" },
+	  .help = "with free or --all: one free run of SIZE will do" },
 	{ .name = "zeroout", .kind = ARGS_SIZE, .offset = AT(zeroout_bytes),
 	  .value = "SIZE", .max = MAX_BYTES, .choices = zeroout_words,
 	  .help = "zero unwritten runs up to SIZE, or off" },
@@ -152,6 +154,9 @@ static void say_failure(const struct e4repack *r, errcode_t err)
 	if (r->inodes.transactions)
 		say_before(r, "the inodes of ", r->inodes.dirs_done,
 			   r->inodes.dirs_planned, "directories were moved");
+	if (r->parts_done && r->sum.transactions)
+		say_before(r, "", r->parts_done, E4REPACK_PARTS,
+			   "parts were done");
 }
 
 /* What was repaired stays so without a map of it. */
@@ -165,7 +170,7 @@ static void map_after(struct e4repack *r)
 	r->after = NULL;
 	if (err == E4L_ET_INTERRUPTED)
 		return;
-	r->no_after = true;
+	r->failed = true;
 	say_e4l(r->target.name, r->e, err);
 }
 
@@ -196,10 +201,11 @@ static bool work(struct e4repack *r)
 	if (!err)
 		err = e4repack_map(r, true, &r->before);
 	if (!err)
-		err = e4repack_part(r);
+		err = r->all ? e4repack_all(r) : e4repack_part(r);
+	if (!err && !r->all)
+		e4repack_end_part(r);
 	if (!err && !r->dry_run && !r->online)
 		map_after(r);
-	r->seconds = repairing_seconds(&r->repairing);
 	if (err && !said && !undo_guard_failed())
 		say_failure(r, err);
 	return !err;
@@ -233,7 +239,7 @@ static void say_stopped(const struct e4repack *r, uint64_t done,
  * What the device has not taken back: all is repaired nevertheless.  That it
  * cannot is no failure.
  */
-static bool say_discarded(const struct e4repack *r)
+static void say_discarded(struct e4repack *r)
 {
 	errcode_t err = r->result.discarded.err ? r->result.discarded.err :
 						  r->dirs.discarded.err;
@@ -245,16 +251,11 @@ static bool say_discarded(const struct e4repack *r)
 		say("%s: cannot discard: %s: all that is reported was done, "
 		    "but what was freed keeps its place on the device",
 		    r->target.name, error_message(err));
-	return !err || err == EXT2_ET_UNIMPLEMENTED;
+	r->failed |= err && err != EXT2_ET_UNIMPLEMENTED;
 }
 
-static bool report(const struct e4repack *r)
+static void say_stops(const struct e4repack *r)
 {
-	if (r->args.verbose) {
-		say_reads(r->target.name, r->e);
-		if (r->cache)
-			say_memory(r);
-	}
 	if (r->result.stopped)
 		say_stopped(r, r->result.files_done, r->result.files_planned,
 			    "files");
@@ -264,11 +265,55 @@ static bool report(const struct e4repack *r)
 	if (r->inodes.stopped)
 		say_stopped(r, r->inodes.dirs_done, r->inodes.dirs_planned,
 			    "directories' inodes");
+}
+
+/* What the report says of what was done, or planned. */
+static void add_up(struct e4repack *r)
+{
+	r->sum.bytes_copied += e4repack_copy_bytes(r);
+	r->sum.bytes_zeroed += e4repack_zero_bytes(r);
+	r->sum.bytes_discarded += e4repack_discarded_bytes(r);
+	r->sum.extents_saved += r->result.extents_before -
+				r->result.extents_after;
+}
+
+void e4repack_end_part(struct e4repack *r)
+{
+	r->seconds = repairing_seconds(&r->repairing) -
+		     r->repairing.planned_from;
+	add_up(r);
+	say_discarded(r);
+	if (r->args.verbose && r->cache)
+		say_memory(r);
+	say_stops(r);
+	if (r->args.json)
+		e4repack_keep_object(r);
+	else if (!r->args.quiet)
+		e4repack_print_part(r);
+}
+
+static bool report(const struct e4repack *r)
+{
+	if (r->args.verbose)
+		say_reads(r->target.name, r->e);
+	if (r->all && r->parts_done < e4repack_parts(r))
+		say_stopped(r, r->parts_done, e4repack_parts(r), "parts");
 	if (r->args.json)
 		return e4repack_print_json(r);
 	if (!r->args.quiet)
-		e4repack_print_text(r);
+		e4repack_print_end(r);
 	return true;
+}
+
+/* A directory in a filesystem is not all of it. */
+static bool is_whole(struct e4repack *r)
+{
+	if (!r->all || !r->target.subtree)
+		return true;
+	say("%s: is a directory, and --all is for whole filesystems: name %s",
+	    r->target.name, r->target.mount_point);
+	target_close(&r->target);
+	return false;
 }
 
 static bool open_target(struct e4repack *r, const char *name)
@@ -278,7 +323,8 @@ static bool open_target(struct e4repack *r, const char *name)
 		return e4repack_open_online(r, name);
 	if (r->dry_run)
 		return target_open_read(&r->target, name, r->args.partition,
-					"cache=off", r->args.quiet);
+					"cache=off", r->args.quiet) &&
+		       is_whole(r);
 	return target_open_change(&r->target, name, r->args.partition,
 				  &r->undo, "cache=off");
 }
@@ -289,15 +335,17 @@ static int run(struct e4repack *r, const char *name)
 
 	if (!open_target(r, name))
 		return STATUS_FAILED;
-	ok = work(r) && (say_discarded(r) & report(r));
+	r->parts = json_array();
+	ok = work(r) && report(r);
 	if (r->only_inodes)
 		ext2fs_free_inode_bitmap(r->only_inodes);
 	if (r->exclude_inodes)
 		ext2fs_free_inode_bitmap(r->exclude_inodes);
-	e4l_es_free(r->cache);
+	e4repack_forget(r);
+	json_decref(r->parts);
 	block_map_free(r->before);
 	block_map_free(r->after);
-	ok &= !r->no_after;
+	ok &= !r->failed;
 	ok &= target_close(&r->target);
 	if (ok && r->verify && !r->dry_run && !r->online)
 		ok = verify(name, r->args.partition);
@@ -310,8 +358,13 @@ static bool check_usage(const struct e4repack *r, int *status)
 	if (r->discard && r->undo.file)
 		say("--discard and --undo-file cannot be given together: what "
 		    "is discarded cannot be brought back");
-	else if (r->free_run && !(r->only & ONLY_FREE))
-		say("--free-run=SIZE is for --only=free");
+	else if (r->all && r->only)
+		say("--all and --only cannot be given together");
+	else if (r->all && r->n_paths)
+		say("--all is for whole filesystems: leave it or the paths "
+		    "away");
+	else if (r->free_run && !r->all && !(r->only & ONLY_FREE))
+		say("--free-run=SIZE is for --only=free and --all");
 	else if (r->map && r->args.json)
 		say("--map is for people: e4frag --json --map has it as JSON");
 	else
@@ -323,7 +376,6 @@ static bool check_usage(const struct e4repack *r, int *status)
 int main(int argc, char **argv)
 {
 	struct e4repack r = {
-		.only = ONLY_DEFAULT,
 		.zeroout_bytes = NOT_GIVEN,
 		.zeroout_budget.bytes = NOT_GIVEN, .max_copy.bytes = NOT_GIVEN,
 		.max_seconds = NOT_GIVEN, .rate = NOT_GIVEN, .mem = DEFAULT_MEM,
@@ -332,9 +384,11 @@ int main(int argc, char **argv)
 	errcode_t err;
 
 	first = args_parse(&tool, argc, argv, &r, &status);
+	r.paths = (const char **)argv + first + 1;
+	r.n_paths = argc - first - 1;
 	if (first >= 0 && check_usage(&r, &status)) {
-		r.paths = (const char **)argv + first + 1;
-		r.n_paths = argc - first - 1;
+		if (!r.only)
+			r.only = ONLY_DEFAULT;
 		clock_gettime(CLOCK_MONOTONIC, &r.start);
 		err = interrupt_start(&r.interrupt, NULL);
 		if (err)
@@ -344,6 +398,5 @@ int main(int argc, char **argv)
 		status = say_done(status);
 	}
 	free(r.exclude.v);
-	free(r.skipped);
 	return status;
 }

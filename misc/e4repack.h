@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
+#include <jansson.h>
 #include <e4layout/e4layout.h>
 #include "support/args.h"
 #include "support/block_map.h"
@@ -24,6 +25,8 @@
 #define ONLY_ROOM	0x40
 #define ONLY_FREE	0x80
 
+#define E4REPACK_PARTS	5		/* of --all */
+
 /* A file that was left alone. */
 struct skipped {
 	ext2_ino_t ino;
@@ -31,13 +34,22 @@ struct skipped {
 	uint64_t extents;		/* that it could have less */
 };
 
+/* Of all that one run has done. */
+struct e4repack_sum {
+	uint64_t bytes_copied, bytes_zeroed, bytes_discarded;
+	uint64_t extents_saved;
+	uint64_t transactions;
+};
+
 struct e4repack {
 	/* what was asked for */
 	struct args_common args;	/* must be first: see support/args.h */
 	bool map;
+	bool all;
 	bool dry_run, verify, discard, renumber_anyway, idle;
 	uint64_t rate;			/* bytes a second; UINT64_MAX: any */
-	unsigned int only, move;	/* a bit for each word */
+	unsigned int only, move;	/* a bit for each word; only: 0, none
+					 * was given, until the work begins */
 	uint64_t zeroout_bytes;		/* NOT_GIVEN: as the filesystem says */
 	struct units_share zeroout_budget, max_copy;	/* likewise */
 	uint64_t max_seconds, min_excess;
@@ -60,9 +72,14 @@ struct e4repack {
 	struct progress progress;
 	struct repairing repairing;
 	char first[200], second[400];	/* answers to signals */
+	uint64_t spent_blocks;		/* of --max-bytes; planned, for -n */
 	/* the result */
 	struct block_map *before, *after;	/* NULL: not asked for */
-	bool no_after;			/* it could not be made */
+	bool failed;			/* in what was not to end the work */
+	struct e4repack_sum sum;
+	unsigned int parts_done;	/* of --all */
+	json_t *parts;			/* reports; NULL: there was no memory */
+	/* of --only, or of one part: see e4repack_forget() */
 	struct e4l_repack_result result;
 	struct skipped *skipped;
 	size_t n_skipped;
@@ -74,6 +91,19 @@ struct e4repack {
 	bool no_memory;			/* for one more of these */
 	double seconds;
 };
+
+extern const char *const e4repack_only_words[];
+
+/* The last would find today what the third does. */
+static inline unsigned int e4repack_parts(const struct e4repack *r)
+{
+	return r->dry_run ? E4REPACK_PARTS - 1 : E4REPACK_PARTS;
+}
+
+static inline bool e4repack_is_stopped(const struct e4repack *r)
+{
+	return r->result.stopped || r->dirs.stopped || r->inodes.stopped;
+}
 
 static inline uint64_t e4repack_bytes(const struct e4repack *r, uint64_t blocks)
 {
@@ -109,8 +139,15 @@ errcode_t e4repack_map(struct e4repack *r, bool progress,
 /* Whether @name is a directory, so that what is mounted there is meant. */
 bool e4repack_is_online(const char *name);
 
-/* Does what r->only asks for; the result is in @r. */
+/* Does what r->only asks for; the result is in @r, until it is forgotten. */
 errcode_t e4repack_part(struct e4repack *r);
+void e4repack_forget(struct e4repack *r);
+
+/* Does all parts one after another, until something stops one. */
+errcode_t e4repack_all(struct e4repack *r);
+
+/* Adds up what a part has done, and reports it. */
+void e4repack_end_part(struct e4repack *r);
 
 /* Opens what is mounted there; false after saying why not. */
 bool e4repack_open_online(struct e4repack *r, const char *name);
@@ -119,10 +156,17 @@ bool e4repack_open_online(struct e4repack *r, const char *name);
 errcode_t e4repack_online(struct e4repack *r,
 			  const struct e4l_repack_options *opt);
 
-/* Prints the report for people. */
-void e4repack_print_text(const struct e4repack *r);
+/*
+ * The report for people: what r->only asked for, and the end of all.  A part of
+ * --all has a heading.
+ */
+void e4repack_print_part(const struct e4repack *r);
+void e4repack_print_end(const struct e4repack *r);
 
-/* Prints the object e4repack/1.  False after saying what failed. */
+/* Keeps an object e4repack/1 of what r->only asked for. */
+void e4repack_keep_object(struct e4repack *r);
+
+/* Prints that, or for --all e4repack-all/1.  False after saying what failed. */
 bool e4repack_print_json(const struct e4repack *r);
 
 #endif

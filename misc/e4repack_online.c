@@ -28,6 +28,7 @@ static const char *offline_option(const struct e4repack *r)
 	       r->discard ? "--discard" : r->verify ? "--verify" :
 	       r->map ? "--map" : r->move ? "--move" :
 	       r->renumber_anyway ? "--renumber-anyway" :
+	       r->all ? "--all" :
 	       r->only & ONLY_INDEX ? "--only=index" :
 	       r->only & ONLY_INODES ? "--only=inodes" :
 	       r->only & ONLY_ROOM ? "--only=room" :

@@ -75,6 +75,25 @@ static uint64_t budget(const struct e4repack *r,
 					   units_share_of(share, all) / bs;
 }
 
+/* What is left of --max-bytes. */
+static uint64_t copy_budget(const struct e4repack *r)
+{
+	uint64_t most = budget(r, &r->max_copy);
+
+	return most == E4L_NO_LIMIT ? most :
+	       most > r->spent_blocks ? most - r->spent_blocks : 0;
+}
+
+/* What has been done by then stays done, whatever ends this. */
+static errcode_t stop_instead(const struct e4repack *r, errcode_t err,
+			      bool *stopped)
+{
+	if (err != E4L_ET_INTERRUPTED || !r->sum.transactions)
+		return err;
+	*stopped = true;
+	return 0;
+}
+
 /* The longest run to zero: as given, as the filesystem says, or the default. */
 static errcode_t find_zeroout(struct e4repack *r, uint32_t *blocks)
 {
@@ -111,7 +130,7 @@ static errcode_t repack(struct e4repack *r)
 			 flags_of(r->move, move_flags),
 		.dry_run = r->dry_run,
 		.zeroout_budget_blocks = budget(r, &r->zeroout_budget),
-		.copy_budget_blocks = budget(r, &r->max_copy),
+		.copy_budget_blocks = copy_budget(r),
 		.min_excess = r->min_excess,
 		.only = r->only_inodes, .exclude = r->exclude_inodes,
 		.skipped = on_skipped, .progress = on_progress,
@@ -132,9 +151,16 @@ static errcode_t repack(struct e4repack *r)
 	if (err)
 		return err;
 	opt.cache = r->cache;
+	/* what stays in pieces is another part's */
+	if (r->all && r->only == ONLY_FREE)
+		opt.skipped = NULL;
 	progress_start(&r->progress, &r->args, "scanning");
 	err = e4l_repack(r->e, &opt, &r->result);
 	progress_end(&r->progress);
+	err = stop_instead(r, err, &r->result.stopped);
+	r->sum.transactions += r->result.transactions;
+	r->spent_blocks += r->dry_run ? r->result.planned_copy_blocks :
+					r->result.copied_blocks;
 	return err ? err : r->no_memory ? ENOMEM : 0;
 }
 
@@ -149,32 +175,27 @@ static void on_dir_skipped(ext2_ino_t ino, const char *why, uint64_t blocks,
 /* Builds directories anew, with what is left of the budget. */
 static errcode_t compact(struct e4repack *r)
 {
-	uint64_t most = budget(r, &r->max_copy), gone;
 	struct e4l_compact_options opt = {
 		.dry_run = r->dry_run,
 		.move_immutable = flags_of(r->move, move_flags) &
 				  E4L_REPACK_MOVE_IMMUTABLE,
 		.mem_bytes = mem_bytes(r),
+		.write_budget_blocks = copy_budget(r),
 		.only = r->only_inodes, .exclude = r->exclude_inodes,
 		.skipped = on_dir_skipped, .progress = on_progress,
 		.stop = should_stop, .priv = r, .discard = r->discard,
 	};
 	errcode_t err;
 
-	gone = r->dry_run ? r->result.planned_copy_blocks :
-			    r->result.copied_blocks;
-	opt.write_budget_blocks = most == E4L_NO_LIMIT ? most :
-				  most > gone ? most - gone : 0;
 	r->repairing.writing = false;
 	progress_start(&r->progress, &r->args, "scanning");
 	err = e4l_compact_dirs(r->e, &opt, &r->dirs);
 	r->result.longest_free_blocks = r->dirs.longest_free_blocks;
 	progress_end(&r->progress);
-	/* files have been repaired by then */
-	if (err == E4L_ET_INTERRUPTED && r->result.transactions) {
-		r->dirs.stopped = true;
-		err = 0;
-	}
+	err = stop_instead(r, err, &r->dirs.stopped);
+	r->sum.transactions += r->dirs.transactions;
+	r->spent_blocks += r->dry_run ? r->dirs.planned_blocks :
+					r->dirs.done_blocks;
 	return err;
 }
 
@@ -184,12 +205,6 @@ static void on_inodes_skipped(ext2_ino_t ino, const char *why, uint64_t blocks,
 	struct e4repack *r = priv;
 
 	reasons_add(&r->inode_reasons, why, blocks);
-}
-
-/* What has been done by then stays done, whatever ends this. */
-static bool has_written(const struct e4repack *r)
-{
-	return r->result.transactions || r->dirs.transactions;
 }
 
 /* Moves inodes to where their directories' other ones are. */
@@ -208,10 +223,8 @@ static errcode_t regroup(struct e4repack *r)
 	progress_start(&r->progress, &r->args, "scanning");
 	err = e4l_regroup_inodes(r->e, &opt, &r->inodes);
 	progress_end(&r->progress);
-	if (err == E4L_ET_INTERRUPTED && has_written(r)) {
-		r->inodes.stopped = true;
-		err = 0;
-	}
+	err = stop_instead(r, err, &r->inodes.stopped);
+	r->sum.transactions += r->inodes.transactions;
 	return err;
 }
 
@@ -227,4 +240,18 @@ errcode_t e4repack_part(struct e4repack *r)
 	    !r->dirs.stopped)
 		err = regroup(r);
 	return err;
+}
+
+void e4repack_forget(struct e4repack *r)
+{
+	free(r->skipped);
+	r->skipped = NULL;
+	r->n_skipped = 0;
+	e4l_es_free(r->cache);
+	r->cache = NULL;
+	r->result = (struct e4l_repack_result) { 0 };
+	r->dirs = (struct e4l_compact_result) { 0 };
+	r->inodes = (struct e4l_regroup_result) { 0 };
+	r->reasons = r->dir_reasons = r->inode_reasons =
+		(struct reasons) { .n = 0 };
 }

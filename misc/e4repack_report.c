@@ -26,6 +26,29 @@ static bool moves_away(const struct e4l_repack_result *result)
 	return result->room_runs || result->zones;
 }
 
+/* The words of r->only. */
+static void print_only(const struct e4repack *r)
+{
+	const char *comma = "";
+	unsigned int i;
+
+	for (i = 0; e4repack_only_words[i]; i++)
+		if (r->only >> i & 1) {
+			printf("%s%s", comma, e4repack_only_words[i]);
+			comma = ",";
+		}
+}
+
+static void print_heading(const struct e4repack *r)
+{
+	if (!r->all)
+		return;
+	printf("%sPart %u of %u: --only=", r->parts_done ? "\n" : "",
+	       r->parts_done + 1, E4REPACK_PARTS);
+	print_only(r);
+	putchar('\n');
+}
+
 static void print_head(const struct e4repack *r)
 {
 	const struct e4l_repack_result *result = &r->result;
@@ -36,7 +59,9 @@ static void print_head(const struct e4repack *r)
 	free(name);
 	if (!result->files_planned && !r->dirs.dirs_planned &&
 	    !r->inodes.dirs_planned)
-		printf("%s\n", r->n_skipped || r->dir_reasons.n ||
+		printf("%s\n", e4repack_is_stopped(r) ?
+		       "stopped before there was a plan" :
+		       r->n_skipped || r->dir_reasons.n ||
 		       r->inode_reasons.n ?
 		       "nothing can be done as things are" :
 		       "there is nothing to repair");
@@ -211,8 +236,9 @@ static void print_map(const struct e4repack *r, const char *title,
 	map_print(stdout, title, map, r->target.fs->blocksize);
 }
 
-void e4repack_print_text(const struct e4repack *r)
+void e4repack_print_part(const struct e4repack *r)
 {
+	print_heading(r);
 	print_head(r);
 	if (r->result.files_planned) {
 		print_changes(r);
@@ -224,6 +250,30 @@ void e4repack_print_text(const struct e4repack *r)
 	print_dirs(r);
 	print_inodes(r);
 	print_discarded(r);
+}
+
+static void print_sum(const struct e4repack *r)
+{
+	const struct e4repack_sum *sum = &r->sum;
+
+	putchar('\n');
+	if (r->dry_run)
+		printf("Each part is planned for the filesystem as it is now; "
+		       "later parts will find what\nearlier ones leave.  The "
+		       "last is --only=free once more, for what these leave.\n");
+	else
+		printf("In all: %s copied, %s zeroed, %s saved in %s, %.1f s\n",
+		       SIZE(sum->bytes_copied), SIZE(sum->bytes_zeroed),
+		       THINGS(sum->extents_saved, "extent", "extents"),
+		       THINGS(sum->transactions, "transaction",
+			      "transactions"),
+		       repairing_seconds(&r->repairing));
+}
+
+void e4repack_print_end(const struct e4repack *r)
+{
+	if (r->all)
+		print_sum(r);
 	print_map(r, r->dry_run ? "Now" : "Before", r->before);
 	print_map(r, "After", r->after);
 	if (r->undo.file && undo_guard_changed())
@@ -320,17 +370,30 @@ static json_t *inodes_object(const struct e4repack *r)
 					      "itable_blocks")));
 }
 
-bool e4repack_print_json(const struct e4repack *r)
+/* The words of r->only. */
+static json_t *only_array(const struct e4repack *r)
+{
+	json_t *array = json_array();
+	int failed = 0;
+	unsigned int i;
+
+	for (i = 0; e4repack_only_words[i]; i++)
+		if (r->only >> i & 1)
+			failed |= json_array_append_new(array,
+					json_string(e4repack_only_words[i]));
+	return json_checked(array, failed);
+}
+
+static json_t *part_object(const struct e4repack *r)
 {
 	uint64_t longest = e4repack_bytes(r, r->result.longest_free_blocks);
-	json_t *object = json_pack("{s:s, s:o, s:b, s:b, s:b, s:o, s:o, s:I}",
+	json_t *object = json_pack("{s:s, s:o, s:o, s:b, s:b, s:b, s:o, s:o, s:I}",
 				   "schema", "e4repack/1",
 				   "target", json_name(r->target.name),
+				   "only", only_array(r),
 				   "dry_run", r->dry_run,
 				   "online", r->online,
-				   "stopped", r->result.stopped ||
-					      r->dirs.stopped ||
-					      r->inodes.stopped,
+				   "stopped", e4repack_is_stopped(r),
 				   "planned", planned_object(r),
 				   "left_alone",
 				   reasons_array(&r->reasons, "files",
@@ -353,5 +416,50 @@ bool e4repack_print_json(const struct e4repack *r)
 				json_integer(e4repack_discarded_bytes(r))) |
 		  json_object_set_new(object, "seconds",
 				      json_real(r->seconds));
-	return json_write(json_checked(object, failed));
+	return json_checked(object, failed);
+}
+
+void e4repack_keep_object(struct e4repack *r)
+{
+	int failed = json_array_append_new(r->parts, part_object(r));
+
+	r->parts = json_checked(r->parts, failed);
+}
+
+#define SUM(key) { #key, offsetof(struct e4repack_sum, key) }
+static const struct json_member sum_members[] = {
+	SUM(bytes_copied), SUM(bytes_zeroed), SUM(bytes_discarded),
+	SUM(extents_saved), SUM(transactions),
+};
+
+/* What parts are planned to do for today's filesystem has no true sum. */
+static json_t *sum_object(const struct e4repack *r)
+{
+	return r->dry_run ? json_object() :
+			    json_members(&r->sum, sum_members,
+					 sizeof(sum_members) /
+					 sizeof(*sum_members));
+}
+
+static json_t *all_object(const struct e4repack *r)
+{
+	json_t *object = json_pack("{s:s, s:o, s:b, s:b, s:O, s:f}",
+				   "schema", "e4repack-all/1",
+				   "target", json_name(r->target.name),
+				   "dry_run", r->dry_run,
+				   "stopped",
+				   r->parts_done < e4repack_parts(r),
+				   "parts", r->parts, "seconds",
+				   repairing_seconds(&r->repairing));
+	json_t *sum = sum_object(r);
+	int failed = json_object_update(object, sum);
+
+	json_decref(sum);
+	return json_checked(object, failed);
+}
+
+bool e4repack_print_json(const struct e4repack *r)
+{
+	return json_write(r->all ? all_object(r) :
+			  json_incref(json_array_get(r->parts, 0)));
 }

@@ -21,7 +21,7 @@ bool repairing_stop(const struct repairing *r)
 
 bool repairing_enough(const struct repairing *r)
 {
-	return repairing_seconds(r) >= r->max_seconds / 2.0;
+	return repairing_seconds(r) >= (r->planned_from + r->max_seconds) / 2;
 }
 
 static void begin_writing(struct repairing *r)

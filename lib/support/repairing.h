@@ -23,6 +23,7 @@ struct repairing {
 	struct progress *progress;
 	struct timespec start;
 	uint64_t max_seconds;		/* after it; UINT64_MAX: no limit */
+	double planned_from;		/* seconds after it, when planning began */
 	/* Called before anything is written, with priv; may be NULL. */
 	void (*writes)(void *priv);
 	void *priv;
@@ -35,7 +36,7 @@ double repairing_seconds(const struct repairing *r);
 /* For e4l_repack_options.stop: there was a signal, or time is over. */
 bool repairing_stop(const struct repairing *r);
 
-/* For e4l_repack_options.enough: half of the time is over. */
+/* For e4l_repack_options.enough: half of the time that there was is over. */
 bool repairing_enough(const struct repairing *r);
 
 /*

@@ -141,21 +141,26 @@ static errcode_t make_sparse(struct op_env *env)
 	return err;
 }
 
-errcode_t op_compact(struct op_env *env)
+errcode_t op_compact_all(struct op_env *env)
 {
 	struct e4l_compact_options opt = {
 		.write_budget_blocks = 1, .mem_bytes = MEM_BYTES,
 		.journal = env->external,
 	};
 	struct e4l_compact_result result;
-	errcode_t err = make_sparse(env);
+	errcode_t err;
 
-	if (err)
-		return err;
 	do {
 		err = e4l_compact_dirs(env->e, &opt, &result);
 		if (!err)
 			env->mark(env->priv);
 	} while (!err && result.transactions);
 	return err;
+}
+
+errcode_t op_compact(struct op_env *env)
+{
+	errcode_t err = make_sparse(env);
+
+	return err ? err : op_compact_all(env);
 }

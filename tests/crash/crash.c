@@ -14,7 +14,7 @@ static const char usage[] =
 	"usage: crash [options] states|faults|kill\n"
 	"  -o OPERATION relocate (default), repack, steps, parts,\n"
 	"               room, room_steps, free, free_steps, discard, tunables, change, compact\n"
-	"               or inodes\n"
+	"               inodes or all\n"
 	"  -c SCENARIO  only this one\n"
 	"  -n COUNT     states, faults of each kind, or kills per scenario\n"
 	"  -e NUMBER    states with all writes so far at each so-many-th one (1)\n"
@@ -47,6 +47,7 @@ static const struct op_row {
 	{ "change", op_change, true, false, false, NULL },
 	{ "compact", op_compact, true, false, false, NULL },
 	{ "inodes", op_inodes, false, false, false, inodes_recipe },
+	{ "all", op_all, true, false, false, all_recipe },
 };
 #define N_OPERATIONS (sizeof(operations) / sizeof(operations[0]))
 

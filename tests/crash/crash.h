@@ -117,13 +117,18 @@ errcode_t op_discard(struct op_env *env);
 /* Makes and changes directories and files by libext2fs. */
 errcode_t op_change(struct op_env *env);
 
-/* Makes sparse directories, and compacts them. */
+/* Makes sparse directories, and compacts them; or those that there are. */
 errcode_t op_compact(struct op_env *env);
+errcode_t op_compact_all(struct op_env *env);
 
 /* Gives inodes other numbers, a directory's in each run. */
 errcode_t op_inodes(struct op_env *env);
 /* What it works on. */
 extern const char inodes_recipe[];
+
+/* Does what e4repack --all does, of files and directories that it works on. */
+errcode_t op_all(struct op_env *env);
+extern const char all_recipe[];
 
 /* Sets, changes and removes the tunables. */
 errcode_t op_tunables(struct op_env *env);

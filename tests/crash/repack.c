@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* e4l_repack(), until there is nothing left to do. */
+/* e4l_repack(), until there is nothing left to do; and all that e4repack --all does. */
 #include "config.h"
 #include "crash.h"
 
@@ -122,4 +122,27 @@ errcode_t op_free_steps(struct op_env *env)
 errcode_t op_discard(struct op_env *env)
 {
 	return repack(env, 0, 1, PART_BLOCKS, true);
+}
+
+/* Long free runs are made, and room, in scenarios that are crowded. */
+const char all_recipe[] =
+	"many /gone count 30 name a_name_that_takes_room_in_its_directory_\n"
+	"delete /gone percent 90\n"
+	"tree /t dirs 4 files 6 size 1K-3K\n"
+	"many /t/d2/many count 40\n"
+	"link /t/d0/f0 /t/d1/linked\n"
+	"interleave /grow count 6 rounds 4 blocks 2\n"
+	"scatter /apart frags 40 blocks 2 gap 1\n";
+
+errcode_t op_all(struct op_env *env)
+{
+	static const operation parts[] = {
+		op_compact_all, op_inodes, op_free, op_room, op_free,
+	};
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(parts) / sizeof(*parts) && !err; i++)
+		err = parts[i](env);
+	return err;
 }

@@ -141,4 +141,4 @@ echo "$what: $(wc -l <"$work/who") files begin on one, $moved of them moved"
 
 run "$e4repack" --free-run=1M "$img"
 same "usage" "$status" 2
-says '--free-run=SIZE is for --only=free'
+says '--free-run=SIZE is for --only=free and --all'

@@ -7,7 +7,7 @@
 mke2fs -qq -F -t ext4 "$img" 16M >/dev/null
 debugfs -w -R "mkdir d" "$img" >/dev/null 2>&1
 
-documented "$e4repack" misc/e4repack.8 dry-run only= zeroout= zeroout-budget= \
+documented "$e4repack" misc/e4repack.8 dry-run only= all zeroout= zeroout-budget= \
 	max-bytes= max-time= min-excess= mem= exclude= move= renumber-anyway \
 	map undo-file= no-undo verify json quiet verbose progress= help version
 

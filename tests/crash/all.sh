@@ -1,0 +1,12 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Power cuts, I/O errors and kills while one part of a whole repair follows another.
+. "${top_srcdir:?}/tests/crash/common.sh"
+for scenario in csum3-64bit-1k external-1k undo-1k crowded-bigalloc-4k; do
+	states -o all -c $scenario -n "$draw"
+	crash -o all -c $scenario -n "$faults" faults ||
+		fail "$scenario: faults"
+	crash -o all -c $scenario -n "$faults" kill ||
+		fail "$scenario: kills"
+done
+count_states

@@ -1,0 +1,299 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# e4repack --all: its parts one after another; nothing is worse for it, every name
+# leads to what it led to, and whatever ends a run, another completes it.
+# FEATURES='RECIPE...' picks some, FEATURES=all takes all of
+# tests/recipes/features.  E4L_KILLS: how many kills on the way (4).
+[ ! -w /dev/shm ] || export TMPDIR=/dev/shm
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+
+files=merge,zeroout,move,dirs,room
+
+# all KEY: what the last report says of all parts.
+all() {
+	json "$work/.report" "d['$1']"
+}
+
+# by_name IMAGE: all that must stay.
+by_name() {
+	digest -enz "$1" | sort
+}
+
+# layout IMAGE: what a repair must not make worse, and what it is there for.
+layout() {
+	check "$e4frag" -q --json "$1"
+	json "$out" "'\n'.join(f'{k} {v}' for k, v in {
+		'fragments': d['files']['fragments'],
+		'excess': d['files']['excess_extents'],
+		'trees': d['files']['tree_blocks'],
+		'itables': d['directories']['itable_blocks'],
+		'runs': d['free_space']['extents']}.items())"
+}
+
+# kept: $img is sound, and has what it had.
+kept() {
+	clean "$img"
+	by_name "$img" >"$work/after"
+	unchanged "$work/before" "$work/after"
+}
+
+# no_worse: nothing in $work/then is more than in $work/now.
+no_worse() {
+	layout "$img" >"$work/then"
+	paste -d' ' "$work/now" "$work/then" | while read -r key was _ is; do
+		[ "$is" -le "$was" ] || fail "$what: $key: $was, then $is"
+	done
+	echo "$what: $(paste -sd' ' "$work/now"), then" \
+		"$(paste -sd' ' "$work/then")"
+}
+
+# repaired: the last run did what it is for.
+repaired() {
+	kept
+	no_worse
+	left=$(json "$work/.report" "sum(x['extents']
+		for x in d['parts'][3]['left_alone'])")
+	[ "$(sed -n 's/^excess //p' "$work/then")" -le "$left" ] ||
+		fail "$what: excess, and $left extents left alone"
+	same "$what: parts" "$(all parts | grep -o "'schema'" | wc -l)" 5
+	for key in bytes_copied bytes_zeroed bytes_discarded; do
+		same "$what: $key" "$(all $key)" \
+			"$(json "$work/.report" "sum(p['$key'] for p in d['parts'])")"
+	done
+}
+
+# begins_with IMAGE: what there was in it.
+begins_with() {
+	layout "$1" >"$work/now"
+	by_name "$1" >"$work/before"
+}
+
+# valid: the last report is what doc/schema says, and so is each part of it.
+valid() {
+	/usr/bin/python3 -c 'import jsonschema' 2>/dev/null || return 0
+	/usr/bin/python3 "$top_srcdir/tests/shell/validate.py" \
+		"$top_srcdir/doc/schema/e4repack-all-1.json" "$work/.report" ||
+		fail "$what: not valid"
+	json "$work/.report" "'\n'.join(json.dumps(p) for p in d['parts'])" \
+		>"$work/parts"
+	/usr/bin/python3 "$top_srcdir/tests/shell/validate.py" \
+		"$top_srcdir/doc/schema/e4repack-1.json" "$work/parts" lines ||
+		fail "$what: a part is not valid"
+}
+
+# messy UNIT SIZE MKE2FS-OPTIONS: something for each part.
+messy() {
+	unit=$1
+	shift
+	aged "$img" <<-END
+		size $1
+		mke2fs $2
+		many /gone count 1200 name a_name_that_takes_room_
+		delete /gone percent 95
+		tree /tree dirs 12 files 20
+		many /small count 900 size ${unit}K-$((4 * unit))K perdir 300
+		delete /small every 3
+		goal group 0
+		interleave /grow count 20 rounds 6 blocks 4
+		mosaic /db size $((60 * unit))K written $((4 * unit))K unwritten $((8 * unit))K
+		scatter /apart frags 40 blocks 16 gap 1 hole 3 alternate
+	END
+}
+
+while read -r unit size options; do
+	what="$options"
+	messy "$unit" "$size" "$options"
+	begins_with "$img"
+	cp --sparse=always "$img" "$work/img0"
+
+	# each part is planned as it would be alone
+	before=$(written "$img")
+	repack -n --all "$img"
+	same "$what: written by -n" "$(written "$img")" "$before"
+	valid
+	cp "$work/.report" "$work/planned"
+	part=0
+	for words in index inodes free $files; do
+		repack -n --only="$words" "$img"
+		same "$what: $words" "$(json "$work/.report" \
+			"[d[k] for k in d if k not in
+			('seconds', 'left_alone', 'files_skipped')]")" \
+			"$(json "$work/planned" "[p[k] for p in [d['parts'][$part]]
+			for k in p if k not in
+			('seconds', 'left_alone', 'files_skipped')]")"
+		part=$((part + 1))
+	done
+
+	# a budget is for all
+	repack --all --max-bytes=$((80 * unit))K "$img"
+	valid
+	kept
+	[ "$(all bytes_copied)" -le $((80 * unit * 1024)) ] ||
+		fail "$what: --max-bytes: $(all bytes_copied)"
+
+	cp --sparse=always "$work/img0" "$img"
+	repack --all "$img"
+	valid
+	repaired
+	[ "$(all transactions)" -ge 4 ] ||
+		fail "$what: only $(all transactions) transactions"
+	same "$what: excess" "$(sed -n 's/^excess //p' "$work/then")" 0
+	same "$what: itables" "$(sed -n 's/^itables //p' "$work/then")" \
+		"$(json "$work/.report" \
+			"d['parts'][1]['inodes']['planned_itable_blocks_after']")"
+done <<'END'
+1 24M -b 1024 -J size=1 -N 8192 -O quota
+4 96M -b 4096 -J size=4 -N 8192
+16 384M -b 4096 -O bigalloc -C 16384 -J size=4 -N 8192
+END
+
+features 'default bigalloc no-journal quota'
+for what in $recipes; do
+	protection=
+	case $what in
+	no-journal | ext2) protection=--no-undo ;;
+	esac
+	check "$top_builddir/tests/tools/mkaged" \
+		"$top_srcdir/tests/recipes/features/$what.recipe" "$img"
+	begins_with "$img"
+	repack --all $protection "$img"
+	repaired
+done
+
+# ---- in the middle of it: each part takes several transactions
+what=large
+unit=4
+aged "$img" <<END
+size 192M
+mke2fs -b 1024 -J size=1 -N 40000
+many /gone count 6000 name a_name_that_takes_room_
+delete /gone percent 98
+tree /tree dirs 60 files 60
+many /small count 3000 size 2K-9K perdir 300
+delete /small every 3
+interleave /logs count 2000 rounds 5 blocks 2
+mosaic /db size 4M written 4K unwritten 12K random
+scatter /big frags 1000 blocks 8 shuffle
+END
+begins_with "$img"
+cp --sparse=always "$img" "$work/img0"
+start=$(date +%s%N)
+repack --all "$img"
+whole=$((($(date +%s%N) - start) / 1000000))
+repaired
+cp "$work/then" "$work/whole"
+
+# begin: a run on the image as it was; sets $pid.
+begin() {
+	cp --sparse=always "$work/img0" "$img"
+	# a shell has what runs in the background ignore SIGINT
+	env --default-signal=INT "$e4repack" --json --all "$img" \
+		>"$out" 2>"$err" </dev/null &
+	pid=$!
+}
+
+# end SIGNAL: ends the run; sets $status.
+end() {
+	status=0
+	kill "-$1" $pid 2>/dev/null || :
+	wait $pid 2>/dev/null || status=$?
+}
+
+# completed: another run ends where one alone does, or better.
+completed() {
+	repack --all "$img"
+	repaired
+	sed -n '/^excess/p; /^itables/p' "$work/whole" >"$work/wanted"
+	sed -n '/^excess/p; /^itables/p' "$work/then" |
+		diff "$work/wanted" - || fail "$what: it is not completed"
+}
+
+# writing: the superblock's s_feature_incompat has needs_recovery
+writing() {
+	[ $(($(od -An -tu1 -j1120 -N1 "$img") & 4)) != 0 ]
+}
+
+# the run may be over before the signal comes: then once more
+for try in $(seq 30); do
+	what="INT, try $try"
+	begin
+	while ! writing && kill -0 $pid 2>/dev/null; do :; done
+	end INT
+	cp "$out" "$work/.report"
+	cp "$err" "$work/said"
+	run_status=$status
+	kept
+	[ "$run_status" = 0 ] || fail "$what: exit $run_status"
+	[ "$(all stopped)" = False ] || break
+done
+valid
+same "$what: stopped" "$(all stopped)" True
+cp "$work/said" "$err"
+says 'stopped after [0-4] of 5 parts: another run goes on$'
+json "$work/.report" "[p['only'] for p in d['parts']]"
+completed
+
+killed=0
+for part in $(seq "${E4L_KILLS:-4}"); do
+	ms=$((whole * part / (${E4L_KILLS:-4} + 1)))
+	what="killed after $ms ms"
+	begin
+	sleep "$(printf '%d.%03d' $((ms / 1000)) $((ms % 1000)))"
+	end KILL
+	[ "$status" = 0 ] || killed=$((killed + 1))
+	run e2fsck -fy "$img"
+	[ "$status" -le 1 ] || { show_run; fail "$what: e2fsck: $status"; }
+	kept
+	completed
+done
+[ "$killed" -gt 0 ] || fail 'no run was killed on the way'
+
+# --max-time is for all: what it ends, another run goes on with
+what=--max-time
+cp --sparse=always "$work/img0" "$img"
+for try in $(seq 100); do
+	repack --all --max-time=1 "$img"
+	kept
+	[ "$(all stopped)" = True ] || break
+done
+completed
+
+# ---- one undo file, which brings every byte back
+what=-z
+cp --sparse=always "$work/img0" "$img"
+repack --all -z "$work/undo" "$img"
+repaired
+check e2undo "$work/undo" "$img"
+cmp "$img" "$work/img0" || fail "$what: e2undo"
+
+what=--discard
+cp --sparse=always "$work/img0" "$img"
+repack --all --discard "$img"
+repaired
+[ "$(all bytes_discarded)" -gt 0 ] || fail "$what: nothing was discarded"
+
+# ---- for people
+check "$e4repack" -n --all "$img"
+same headings "$(grep -c '^Part [1-4] of 5: --only=' "$out")" 4
+grep -q '^Each part is planned for the filesystem as it is now' "$out" ||
+	fail "no word of what a forecast is: $(cat "$out")"
+check "$e4repack" --all "$work/img0"
+same headings "$(grep -c '^Part [1-5] of 5: --only=' "$out")" 5
+grep -q '^In all: .* copied, .* zeroed, .* saved in .* transactions' "$out" ||
+	fail "no sum: $(cat "$out")"
+
+# ---- what is not for all
+mustfail 2 "$e4repack" --all --only=merge "$img"
+one_sentence e4repack
+mustfail 2 "$e4repack" --all "$img" /big
+one_sentence e4repack
+check "$e4repack" -n --all --free-run=1M "$img"
+require_loop
+mount_image "$img" "$work/mnt"
+mustfail 1 "$e4repack" --all "$work/mnt"
+one_sentence e4repack
+says 'is mounted, which --all is not for'
+check "$e4repack" -n --all "$work/mnt"
+mustfail 1 "$e4repack" -n --all "$work/mnt/tree"
+says 'is a directory, and --all is for whole filesystems'
