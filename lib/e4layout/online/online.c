@@ -318,7 +318,7 @@ static errcode_t recount_piece(const struct e4l_piece *p, void *priv)
 	e4l_score_piece(&o->scorer, p);
 	c = p->last && !p->damaged ?
 	    bsearch(&key, o->v, o->n, sizeof(key), e4l_u32_cmp) : NULL;
-	if (!c)
+	if (!c || c->generation != p->inode->i_generation)
 		return 0;
 	was = &c->score;
 	result->extents_after += is->extents - was->extents;
@@ -327,7 +327,7 @@ static errcode_t recount_piece(const struct e4l_piece *p, void *priv)
 	return 0;
 }
 
-/* What cannot be read any more counts as it was. */
+/* What cannot be read any more, or was replaced, counts as it was. */
 static errcode_t recount(struct online *o)
 {
 	static const struct e4l_scan_ops ops = { .piece = recount_piece };

@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# e4repack of what is mounted: what others put in the place of a file that it
+# has repaired is not counted as its work.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+e4repack=$top_builddir/misc/e4repack
+require_loop
+
+aged "$work/img" <<'END'
+size 128M
+interleave /data count 20 rounds 8 blocks 4
+END
+mount_image "$work/img" "$work/mnt"
+
+"$e4repack" --json --rate=200K "$work/mnt" >"$out" 2>"$err" &
+pid=$!
+defer "kill $pid 2>/dev/null; wait $pid"
+# the one that was repaired last may still be open
+for _ in $(seq 600); do
+	filefrag "$work"/mnt/data/* | sed -n 's/: 1 extent found$//p' \
+		>"$work/repaired"
+	[ "$(wc -l <"$work/repaired")" -lt 3 ] || break
+	[ -s "$work/first" ] || cp "$work/repaired" "$work/first"
+	sleep 0.05
+done
+file=$(head -1 "$work/first")
+[ "$file" ] || { show_run; fail "it repairs nothing, or all at once"; }
+/usr/bin/python3 - "$file" <<'END'
+import os
+import sys
+ino = os.stat(sys.argv[1]).st_ino
+os.unlink(sys.argv[1])
+fds = []
+while not fds or os.fstat(fds[-1]).st_ino != ino:
+    if len(fds) == 200:
+        sys.exit("the inode is not used again")
+    fds.append(os.open(f"{sys.argv[1]}.{len(fds)}", os.O_RDWR | os.O_CREAT, 0o644))
+fds = [fds[-1], os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o644)]
+for k in range(100):
+    for fd in fds:
+        os.posix_fallocate(fd, k * 4096, 4096)
+END
+kill -0 "$pid" 2>/dev/null || fail "it has ended already"
+wait "$pid" || { show_run; fail "it failed"; }
+undefer "kill $pid 2>/dev/null; wait $pid"
+same "files repaired" "$(json "$out" 'd["files_done"]')" 20
+same "fragments saved in those that are there" "$(json "$out" \
+	'd["fragments_before"] - d["fragments_after"]')" $((19 * 7))
+umount "$work/mnt"
+undefer "umount '$work/mnt'"
+sound "$work/img"
