@@ -92,7 +92,9 @@ struct e4l_plan_options {
 	errcode_t (*go_on)(void *priv);
 	/*
 	 * Asked before each file to move once there is a step: true, and none
-	 * is planned any more; all else is as for a plan of those before it.
+	 * is planned any more; all else is as for a plan of those before it.  And
+	 * once there are zones that can be emptied: true, and no others are
+	 * looked for.
 	 * NULL: there is time for all.
 	 */
 	bool (*enough)(void *priv);

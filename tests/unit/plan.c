@@ -1985,6 +1985,32 @@ START_TEST(keeps_stripes)
 }
 END_TEST
 
+/* Without time to look for the best zones, the first that are found must do. */
+START_TEST(consolidates_what_there_is_time_for)
+{
+	struct order old, new;
+	struct rereader r;
+	struct world *w;
+	uint64_t longest;
+
+	srandom(_i);
+	w = loose_world(_i, &r);
+	w->opt.enough = is_enough;
+	do {
+		old = order_of(w);
+		longest = largest_free(w);
+		r.asked = 0;
+		plan_and_carry_out(w);
+		ck_assert_uint_le(r.asked, 2);
+		CHECK(r.asked || !w->steps);
+		new = order_of(w);
+		compare_orders(&old, &new);
+		ck_assert_uint_ge(largest_free(w), longest);
+	} while (w->steps);
+	free_world(w);
+}
+END_TEST
+
 START_TEST(consolidates_step_by_step)
 {
 	struct rereader r;
@@ -2162,6 +2188,7 @@ int main(void)
 	tcase_add_loop_test(tc, makes_room_step_by_step, 0, 200);
 	tcase_add_loop_test(tc, plans_what_there_is_time_for, 0, 100);
 	tcase_add_loop_test(tc, consolidates_free_space, 0, 600);
+	tcase_add_loop_test(tc, consolidates_what_there_is_time_for, 0, 100);
 	tcase_add_loop_test(tc, keeps_stripes, 0, 200);
 	tcase_add_loop_test(tc, consolidates_step_by_step, 0, 200);
 	tcase_add_loop_test(tc, consolidates_after_all_else, 0, 200);

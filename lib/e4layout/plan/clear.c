@@ -213,6 +213,12 @@ static errcode_t go_on(const struct clearing *cl)
 	return cl->c->go_on ? cl->c->go_on(cl->c->priv) : 0;
 }
 
+/* Whether what has been found must do. */
+static bool is_over(const struct clearing *cl)
+{
+	return cl->c->enough && cl->c->enough(cl->c->priv);
+}
+
 /* The largest share for which places are found, and its longest zone. */
 static errcode_t find_share(struct clearing *cl, unsigned int *share,
 			    uint64_t *longest)
@@ -222,7 +228,7 @@ static errcode_t find_share(struct clearing *cl, unsigned int *share,
 	bool fits, idle;
 
 	*longest = 0;
-	while (high - low > 1 && !err) {
+	while (high - low > 1 && !err && !(*longest && is_over(cl))) {
 		mid = (low + high) / 2;
 		err = go_on(cl);
 		if (!err)
@@ -249,7 +255,7 @@ static errcode_t find_crowd(struct clearing *cl, unsigned int *share)
 	errcode_t err = 0;
 
 	*share = 0;
-	for (; cap && !err; cap /= 4) {
+	for (; cap && !err && !(best && is_over(cl)); cap /= 4) {
 		cl->crowd.longest = cap;
 		err = find_share(cl, &found, &longest);
 		if (err || longest <= best)

@@ -14,6 +14,7 @@ struct e4l_clear {
 	/* No zone is shorter, in clusters, or than a quarter of what is free. */
 	uint64_t floor;
 	errcode_t (*go_on)(void *priv);		/* or NULL */
+	bool (*enough)(void *priv);		/* likewise */
 	void *priv;
 	struct e4l_plan_free made;
 };

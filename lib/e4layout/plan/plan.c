@@ -94,7 +94,8 @@ static struct e4l_clear begin_clear(struct e4l_plan *p)
 	return (struct e4l_clear) {
 		.movables = &p->movables, .aim = aim ? aim : E4L_NO_LIMIT,
 		.floor = aim && aim < floor ? aim : floor,
-		.go_on = p->opt.go_on, .priv = p->opt.priv,
+		.go_on = p->opt.go_on, .enough = p->opt.enough,
+		.priv = p->opt.priv,
 	};
 }
 
