@@ -6,41 +6,89 @@
 #include "join.h"
 #include "move.h"
 
-/*
- * Whether as much is free in long runs as must be once @step is done, whatever
- * it saves: see e4l_plan_make().
- */
+/* Whether as much is free in long runs as must be: see e4l_plan_make(). */
+static bool has_long_runs(const struct e4l_disk *disk, struct e4l_mover *mover)
+{
+	bool has = e4l_space_in_long(disk->space) >= mover->in_long;
+
+	if (!has)
+		mover->why = E4L_LEFT_LONG_RUNS;
+	return has;
+}
+
+/* Whether that will be so once @step is done, whatever it saves. */
 static errcode_t spares_long_runs(const struct e4l_disk *disk,
 				  struct e4l_mover *mover,
 				  const struct e4l_step *step, bool *spares)
 {
-	uint64_t ratio = disk->geo->cluster_blocks, in_long;
+	uint64_t ratio = disk->geo->cluster_blocks;
 	const struct e4l_block_run *give = step->give;
 	errcode_t err = 0;
 	size_t i;
 
-	*spares = !mover->long_run;
-	if (*spares)
+	*spares = true;
+	if (!mover->long_run)
 		return 0;
 	for (i = 0; i < step->n_give && !err; i++)
 		err = e4l_space_try_give(disk->space, give[i].pblk / ratio,
 					 give[i].len / ratio);
-	in_long = e4l_space_in_long(disk->space);
+	*spares = has_long_runs(disk, mover);
 	while (i-- && !err)
 		err = e4l_space_untry_give(disk->space, give[i].pblk / ratio,
 					   give[i].len / ratio);
-	*spares = in_long >= mover->in_long;
-	if (!*spares)
-		mover->why = E4L_LEFT_LONG_RUNS;
 	return err;
 }
 
-/* The one step that moves all, but for its tree. */
+static errcode_t try_shift(const struct e4l_shift *s, void *space)
+{
+	return s->from == s->to ? 0 : e4l_space_try_give(space, s->from, s->n);
+}
+
+static errcode_t untry_shift(const struct e4l_shift *s, void *space)
+{
+	return s->from == s->to ? 0 :
+	       e4l_space_untry_give(space, s->from, s->n);
+}
+
+/* The same for what moves, before there is a step for it. */
+static errcode_t may_spare_long_runs(const struct e4l_disk *disk,
+				     struct e4l_mover *mover, bool *spares)
+{
+	const struct e4l_moving *m = &mover->m;
+	errcode_t err;
+
+	*spares = true;
+	if (!mover->long_run)
+		return 0;
+	err = e4l_each_shift(&m->old, &m->new, try_shift, disk->space);
+	if (err)
+		return err;
+	*spares = has_long_runs(disk, mover);
+	return e4l_each_shift(&m->old, &m->new, untry_shift, disk->space);
+}
+
+/* The one step that moves all, but for its moves and its tree. */
+static errcode_t map_whole(const struct e4l_disk *disk,
+			   const struct e4l_moving *m, struct e4l_step *step)
+{
+	*step = (struct e4l_step) { .fragments_saved = m->old.n - m->new.n };
+	return e4l_step_map(disk->geo, m->ex, m->n_ex, &m->new, step);
+}
+
+/* Its moves. */
+static errcode_t move_whole(const struct e4l_disk *disk,
+			    const struct e4l_moving *m, struct e4l_step *step)
+{
+	return e4l_step_move(disk->geo, m->ex, m->n_ex, &m->old, &m->new, step);
+}
+
+/* Both. */
 static errcode_t make_whole(const struct e4l_disk *disk,
 			    const struct e4l_moving *m, struct e4l_step *step)
 {
-	*step = (struct e4l_step) { .fragments_saved = m->old.n - m->new.n };
-	return e4l_step_move(disk->geo, m->ex, m->n_ex, &m->old, &m->new, step);
+	errcode_t err = map_whole(disk, m, step);
+
+	return err ? err : move_whole(disk, m, step);
 }
 
 /* The steps are @step alone, which they take over. */
@@ -117,7 +165,7 @@ static errcode_t judge(const struct e4l_disk *disk, struct e4l_mover *mover,
 		mover->why = E4L_LEFT_COPY_BUDGET;
 		*good = m->part <= m->budget;
 	}
-	return *good ? spares_long_runs(disk, mover, step, good) : 0;
+	return *good ? may_spare_long_runs(disk, mover, good) : 0;
 }
 
 /* Makes steps of what has been joined, or takes it back. */
@@ -129,9 +177,11 @@ static errcode_t settle(const struct e4l_disk *disk, struct e4l_mover *mover,
 	bool good = false;
 	errcode_t err;
 
-	err = make_whole(disk, m, &step);
+	err = map_whole(disk, m, &step);
 	if (!err)
 		err = judge(disk, mover, &step, &good);
+	if (!err && good)
+		err = move_whole(disk, m, &step);
 	if (!err && good)
 		err = fit(disk, mover, &step, steps);
 	else

@@ -23,8 +23,7 @@ struct split {
 	size_t x;			/* of m->ex, where units end so far */
 	struct unit **order;		/* those that move, as they will */
 	size_t n_order;
-	struct e4l_fragments now;	/* after the parts so far */
-	const struct e4l_extent *ex;
+	const struct e4l_extent *ex;	/* after the parts so far */
 	size_t n_ex;
 	const blk64_t *tree;
 	size_t n_tree;
@@ -258,21 +257,53 @@ static errcode_t count_units(const struct split *s, size_t first, size_t high,
 	return err;
 }
 
-/* Where the file is, with the units that are marked moved. */
-static errcode_t list_fragments(const struct split *s,
-				struct e4l_fragments *ret)
+static int in_file_order(const void *a, const void *b)
 {
+	const struct unit *x = *(struct unit *const *)a;
+	const struct unit *y = *(struct unit *const *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Where @n units from @first on are, and where they go. */
+static errcode_t list_units(const struct split *s, size_t first, size_t n,
+			    struct e4l_fragments *from,
+			    struct e4l_fragments *to)
+{
+	struct unit **v = calloc(n, sizeof(*v));
 	errcode_t err = 0;
 	size_t i;
 
-	*ret = (struct e4l_fragments) { 0 };
-	for (i = 0; i < s->n_units && !err; i++) {
+	if (!v)
+		return ENOMEM;
+	memcpy(v, s->order + first, n * sizeof(*v));
+	qsort(v, n, sizeof(*v), in_file_order);
+	for (i = 0; i < n && !err; i++) {
+		const struct e4l_shift *ch = &v[i]->ch;
+
+		err = e4l_fragments_add(from, ch->lc, ch->from, ch->n);
+		if (!err)
+			err = e4l_fragments_add(to, ch->lc, ch->to, ch->n);
+	}
+	free(v);
+	return err;
+}
+
+/* In how many fragments the file is after the parts so far. */
+static size_t count_now(const struct split *s)
+{
+	uint64_t lc = 0, pc = 0, at;
+	size_t i, n = 0;
+
+	for (i = 0; i < s->n_units; i++) {
 		const struct unit *u = &s->units[i];
 
-		err = e4l_fragments_add(ret, u->ch.lc,
-				     u->moved ? u->ch.to : u->ch.from, u->ch.n);
+		at = u->moved ? u->ch.to : u->ch.from;
+		n += !i || lc != u->ch.lc || pc != at;
+		lc = u->ch.lc + u->ch.n;
+		pc = at + u->ch.n;
 	}
-	return err;
+	return n;
 }
 
 /* What becomes of a file by a part of its move. */
@@ -282,14 +313,22 @@ enum outcome {
 	GOOD
 };
 
-/* Makes the step that moves from where the fragments are to @then. */
-static errcode_t make_part(struct split *s, const struct e4l_fragments *then,
+/* Makes the step that moves @n units from @first on. */
+static errcode_t make_part(struct split *s, size_t first, size_t n,
 			   struct e4l_step *step, enum outcome *outcome)
 {
+	struct e4l_fragments from = { 0 }, to = { 0 };
 	bool placed, fits = false;
 	errcode_t err;
 
-	err = e4l_step_move(s->disk->geo, s->ex, s->n_ex, &s->now, then, step);
+	err = list_units(s, first, n, &from, &to);
+	if (!err)
+		err = e4l_step_map(s->disk->geo, s->ex, s->n_ex, &to, step);
+	if (!err)
+		err = e4l_step_move(s->disk->geo, s->ex, s->n_ex, &from, &to,
+				    step);
+	free(from.v);
+	free(to.v);
 	if (!err)
 		err = e4l_step_put_tree(s->disk, s->tree, s->n_tree, step,
 					&placed);
@@ -303,9 +342,8 @@ static errcode_t make_part(struct split *s, const struct e4l_fragments *then,
 	return err;
 }
 
-/* Takes over both.  Only the first part and the last keep extents. */
-static errcode_t keep_part(struct split *s, struct e4l_fragments *then,
-			   struct e4l_step *step)
+/* Takes @step over.  Only the first part and the last keep extents. */
+static errcode_t keep_part(struct split *s, struct e4l_step *step)
 {
 	struct e4l_step *last;
 	struct e4l_steps *parts = &s->parts;
@@ -324,15 +362,7 @@ static errcode_t keep_part(struct split *s, struct e4l_fragments *then,
 	s->tree = step->tree;
 	s->n_tree = step->n_tree;
 	s->copied += step->bytes_to_copy / s->disk->geo->blocksize;
-	free(s->now.v);
-	s->now = *then;
 	return 0;
-}
-
-static void mark_units(struct split *s, size_t first, size_t n, bool moved)
-{
-	while (n--)
-		s->order[first++]->moved = moved;
 }
 
 static uint64_t count_copy(const struct split *s, size_t first, size_t n)
@@ -349,7 +379,6 @@ static errcode_t try_part(struct split *s, size_t first, size_t n,
 			  enum outcome good_enough, enum outcome *outcome)
 {
 	struct e4l_step step = { 0 };
-	struct e4l_fragments then;
 	errcode_t err;
 
 	*outcome = TOO_LARGE;
@@ -357,20 +386,15 @@ static errcode_t try_part(struct split *s, size_t first, size_t n,
 		s->over_budget = true;
 		return 0;
 	}
-	mark_units(s, first, n, true);
-	err = list_fragments(s, &then);
-	if (!err)
-		err = make_part(s, &then, &step, outcome);
-	if (!err && *outcome >= good_enough) {
-		err = keep_part(s, &then, &step);
-		if (!err)
-			return 0;
-	}
-	free(then.v);
-	mark_units(s, first, n, false);
-	if (!err)
+	err = make_part(s, first, n, &step, outcome);
+	if (!err && *outcome < good_enough)
 		return e4l_step_drop(s->disk, &step);
-	e4l_step_free(&step);
+	if (!err)
+		err = keep_part(s, &step);
+	if (err)
+		e4l_step_free(&step);
+	for (; n && !err; n--)
+		s->order[first++]->moved = true;
 	return err;
 }
 
@@ -446,13 +470,14 @@ static errcode_t put_rest_back(struct split *s, size_t first)
 /* The parts move all units before @end: keeps them if that is any good. */
 static errcode_t keep_parts(struct split *s, size_t end)
 {
+	size_t now = count_now(s);
 	bool good = end == s->n_order ||
 		    (s->over_budget && s->parts.n &&
-		     s->n_ex <= s->m->n_entries && s->now.n < s->m->old.n);
+		     s->n_ex <= s->m->n_entries && now < s->m->old.n);
 
 	if (!good)
 		return drop_parts(s);
-	s->parts.v[s->parts.n - 1].fragments_saved = s->m->old.n - s->now.n;
+	s->parts.v[s->parts.n - 1].fragments_saved = s->m->old.n - now;
 	return put_rest_back(s, end);
 }
 
@@ -469,8 +494,6 @@ errcode_t e4l_split_move(const struct e4l_disk *disk,
 
 	err = e4l_each_shift(&m->old, &m->new, add_units, &s);
 	if (!err)
-		err = list_fragments(&s, &s.now);
-	if (!err)
 		err = sort_units(&s);
 	for (; !err && n && first < s.n_order; first += n)
 		err = next_part(&s, first, &n);
@@ -480,7 +503,6 @@ errcode_t e4l_split_move(const struct e4l_disk *disk,
 		drop_parts(&s);
 	free(s.units);
 	free(s.order);
-	free(s.now.v);
 	*steps = s.parts;
 	return err;
 }

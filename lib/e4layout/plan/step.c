@@ -112,8 +112,7 @@ errcode_t e4l_step_extents(const struct e4l_extent *old, size_t n_old,
 
 /* -------------------------------------------------------- moving and zeroing */
 
-static errcode_t add_move(struct e4l_step *step, const struct e4l_move *m,
-			  uint64_t blocksize)
+static errcode_t add_move(struct e4l_step *step, const struct e4l_move *m)
 {
 	struct e4l_move *last = step->n_moves ?
 				&step->moves[step->n_moves - 1] : NULL;
@@ -121,8 +120,6 @@ static errcode_t add_move(struct e4l_step *step, const struct e4l_move *m,
 
 	if (m->from == m->to)
 		return 0;
-	if (m->copy)
-		step->bytes_to_copy += m->len * blocksize;
 	if (last && last->from + last->len == m->from &&
 	    last->to + last->len == m->to && last->copy == m->copy) {
 		last->len += m->len;
@@ -132,6 +129,21 @@ static errcode_t add_move(struct e4l_step *step, const struct e4l_move *m,
 	if (!err)
 		step->moves[step->n_moves++] = *m;
 	return err;
+}
+
+/* Appends an extent, or makes the last one longer, not over any limit. */
+static errcode_t join_extent(struct extents *list, const struct e4l_extent *ex,
+			     uint32_t at, uint32_t len, blk64_t pblk)
+{
+	struct e4l_extent *last = list->n ? &list->v[list->n - 1] : NULL;
+
+	if (!last || last->unwritten != ex->unwritten ||
+	    last->lblk + last->len != ex->lblk + at ||
+	    last->pblk + last->len != pblk ||
+	    last->len + len > E4L_UNWRITTEN_MAX_BLOCKS)
+		return add_extent(list, ex, at, len, pblk);
+	last->len += len;
+	return 0;
 }
 
 /* What was one extent for each fragment is a few once it is packed. */
@@ -146,33 +158,84 @@ static void pack_new(struct e4l_step *step)
 		step->new_extents = v;
 }
 
-/* Makes the step's extents and moves, from where the fragments then are. */
-static errcode_t map_extents(const struct e4l_geometry *geo,
-			     const struct e4l_extent *ex, size_t n,
-			     const struct e4l_fragment *v,
-			     struct e4l_step *step)
+/*
+ * What is behind the first @at blocks of @ex, as far as it moves or stays in one
+ * piece; @v, the first of the fragments then that ends behind it, or NULL.
+ */
+static struct e4l_move next_move(const struct e4l_extent *ex, uint32_t at,
+				 const struct e4l_fragment *v, uint64_t ratio)
 {
-	uint64_t ratio = geo->cluster_blocks, at, stop;
+	uint64_t pos = ex->lblk + (uint64_t)at, left = ex->len - at;
+	struct e4l_move m = {
+		.from = ex->pblk + at, .to = ex->pblk + at,
+		.copy = !ex->unwritten,
+	};
+	uint64_t stop = pos + left;
+
+	if (v && v->lc * ratio <= pos) {
+		m.to = v->pc * ratio + (pos - v->lc * ratio);
+		stop = (v->lc + v->n) * ratio;
+	} else if (v) {
+		stop = v->lc * ratio;
+	}
+	m.len = stop - pos < left ? stop - pos : left;
+	return m;
+}
+
+/* A walk over @n extents, as far as each moves or stays in one piece. */
+struct walk {
+	const struct e4l_extent *ex;
+	size_t n;
+	uint32_t at;			/* blocks of *ex that were walked over */
+	const struct e4l_fragment *v, *end;
+	uint64_t ratio;
+};
+
+static struct walk walk_over(const struct e4l_geometry *geo,
+			     const struct e4l_extent *ex, size_t n,
+			     const struct e4l_fragments *new)
+{
+	return (struct walk) {
+		.ex = ex, .n = n, .v = new->v, .end = new->v + new->n,
+		.ratio = geo->cluster_blocks,
+	};
+}
+
+/* The next piece: @m, @at blocks behind the start of *@ex. */
+static bool walk_next(struct walk *w, const struct e4l_extent **ex,
+		      uint32_t *at, struct e4l_move *m)
+{
+	if (w->n && w->at == w->ex->len) {
+		w->at = 0;
+		w->ex++;
+		w->n--;
+	}
+	if (!w->n)
+		return false;
+	while (w->v < w->end && (w->v->lc + w->v->n) * w->ratio <=
+				w->ex->lblk + (uint64_t)w->at)
+		w->v++;
+	*ex = w->ex;
+	*at = w->at;
+	*m = next_move(w->ex, w->at, w->v < w->end ? w->v : NULL, w->ratio);
+	w->at += m->len;
+	return true;
+}
+
+errcode_t e4l_step_map(const struct e4l_geometry *geo,
+		       const struct e4l_extent *ex, size_t n,
+		       const struct e4l_fragments *new, struct e4l_step *step)
+{
+	struct walk w = walk_over(geo, ex, n, new);
 	struct extents list = { 0 };
 	struct e4l_move m;
 	errcode_t err = 0;
+	uint32_t at;
 
-	for (; n && !err; n--, ex++) {
-		for (at = 0; at < ex->len && !err; at += m.len) {
-			while ((v->lc + v->n) * ratio <= ex->lblk + at)
-				v++;
-			stop = (v->lc + v->n) * ratio - ex->lblk;
-			m = (struct e4l_move) {
-				.from = ex->pblk + at,
-				.to = v->pc * ratio +
-				      (ex->lblk + at - v->lc * ratio),
-				.len = (stop < ex->len ? stop : ex->len) - at,
-				.copy = !ex->unwritten,
-			};
-			err = add_extent(&list, ex, at, m.len, m.to);
-			if (!err)
-				err = add_move(step, &m, geo->blocksize);
-		}
+	while (!err && walk_next(&w, &ex, &at, &m)) {
+		err = join_extent(&list, ex, at, m.len, m.to);
+		if (m.from != m.to && m.copy)
+			step->bytes_to_copy += m.len * geo->blocksize;
 	}
 	step->new_extents = list.v;
 	step->n_new = list.n;
@@ -226,8 +289,13 @@ errcode_t e4l_step_move(const struct e4l_geometry *geo,
 			const struct e4l_fragments *new, struct e4l_step *step)
 {
 	struct lists lists = { step, geo->cluster_blocks };
-	errcode_t err = map_extents(geo, ex, n, new->v, step);
+	struct walk w = walk_over(geo, ex, n, new);
+	struct e4l_move m;
+	errcode_t err = 0;
+	uint32_t at;
 
+	while (!err && walk_next(&w, &ex, &at, &m))
+		err = add_move(step, &m);
 	return err ? err : e4l_each_shift(old, new, list_shift, &lists);
 }
 

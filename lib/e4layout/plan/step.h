@@ -23,8 +23,15 @@ struct e4l_disk {
 void e4l_step_free(struct e4l_step *step);
 
 /*
- * Makes what moves @ex from @old to @new: the step's extents, moves, take and
- * give, but for the tree.
+ * What @ex are once their clusters in @new are there, and others stay: the
+ * step's extents, and how much is copied.
+ */
+errcode_t e4l_step_map(const struct e4l_geometry *geo,
+		       const struct e4l_extent *ex, size_t n,
+		       const struct e4l_fragments *new, struct e4l_step *step);
+/*
+ * Makes the step's moves, take and give for the same, but for the tree; @old is
+ * where the clusters in @new are.
  */
 errcode_t e4l_step_move(const struct e4l_geometry *geo,
 			const struct e4l_extent *ex, size_t n,
