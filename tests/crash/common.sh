@@ -23,6 +23,10 @@ export TMPDIR
 # libext2fs' undo manager does not free all that it allocates
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 export ASAN_OPTIONS
+# e2fsck finds an external journal by its UUID, and believes for two seconds what
+# another test's e2fsck has seen in a loop device
+BLKID_FILE=$TMPDIR/blkid.tab
+export BLKID_FILE
 trap 'rm -rf "$TMPDIR"' EXIT
 trap 'exit 1' INT TERM
 
