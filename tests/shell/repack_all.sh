@@ -7,6 +7,7 @@
 [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
+no_leak_check
 
 files=merge,zeroout,move,dirs,room
 
