@@ -239,6 +239,11 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
  *    Free space has no more runs after it, and as much in long ones; no file
  *    gets more fragments, extents or tree blocks.  With free_run_blocks there is
  *    one zone at most, no longer than that, and none if such a run is free.
+ *    Without, as much as the longest run holds, or half of that and so on, is
+ *    then emptied behind it, or else where the least is to be copied, into
+ *    holes and into that run; 256 times at most, as long as each leaves fewer
+ *    runs, copies no more than long_run_blocks for each of them, and some run
+ *    stays as long.
  *  - What is already ideal is not touched, but to make room or long free runs,
  *    and a plan for the result without the latter, with no budget, is empty.
  * What the plan is does not depend on what the cache could keep, unless

@@ -2110,6 +2110,58 @@ START_TEST(reaches_the_bound)
 }
 END_TEST
 
+/* Files with holes between them that are shorter than any, and one long run. */
+static struct world *porous_world(struct rereader *r)
+{
+	struct world *w = new_world(8400, 1, 300);
+	uint64_t room = 200 + random() % 400, pc = 0, n;
+	unsigned int f, gap = random() % w->files;
+
+	*r = (struct rereader) { .w = w };
+	w->opt.reread = reread;
+	w->opt.priv = r;
+	w->opt.long_run_blocks = 64;
+	for (f = 0; f < w->files; f++) {
+		n = 8 + random() % 24;
+		add_extent(w, f, (struct e4l_extent) { .pblk = pc, .len = n });
+		w->file[f].eof = n;
+		w->file[f].allowed = E4L_PLAN_FREE;
+		pc += n + (f == gap ? room : random() % 8);
+	}
+	ck_assert_uint_le(pc, w->clusters);
+	add_extent(w, 0, (struct e4l_extent) {
+		.pblk = pc, .lblk = w->file[0].eof, .len = w->clusters - pc,
+	});
+	w->file[0].allowed = 0;
+	return w;
+}
+
+/* Where nothing fits into a hole, the long run takes in the holes. */
+START_TEST(slides_over_the_holes)
+{
+	struct order old, new;
+	struct rereader r;
+	struct e4l_plan *p;
+	struct world *w;
+	uint64_t longest;
+
+	srandom(_i);
+	w = porous_world(&r);
+	old = order_of(w);
+	longest = largest_free(w);
+	p = make_plan(w);
+	check_once(w, p);
+	carry_out_all(w, p);
+	check_map(w);
+	new = order_of(w);
+	compare_orders(&old, &new);
+	ck_assert_uint_ge(largest_free(w), longest);
+	ck_assert_uint_le(8 * new.free_runs, old.free_runs);
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
 /* An aim is reached where it can be, by one zone of its length. */
 START_TEST(reaches_the_aim)
 {
@@ -2193,6 +2245,7 @@ int main(void)
 	tcase_add_loop_test(tc, consolidates_step_by_step, 0, 200);
 	tcase_add_loop_test(tc, consolidates_after_all_else, 0, 200);
 	tcase_add_loop_test(tc, reaches_the_bound, 0, 60);
+	tcase_add_loop_test(tc, slides_over_the_holes, 0, 40);
 	tcase_add_loop_test(tc, reaches_the_aim, 0, 60);
 	tcase_add_test(tc, refuses_shared_blocks);
 	tcase_add_loop_test(tc, remembers_what_was_forgotten, 0, 200);

@@ -14,7 +14,6 @@
 
 #define SHARES	40		/* of what is free: how finely is tried */
 #define ZONES	64		/* at most, in one plan */
-#define LODGER_SHARE 16		/* memory for one is that of 16 movables */
 #define TRIES	8		/* while there are files that stay after all */
 
 struct clearing {
@@ -22,7 +21,7 @@ struct clearing {
 	struct e4l_draft *d;
 	struct e4l_evict ev;
 	struct e4l_crowd crowd;
-	uint64_t budget, floor;		/* in clusters */
+	uint64_t budget;		/* in clusters */
 	uint64_t free, longest;		/* clusters in all, in one run */
 	struct e4l_run *stretch;
 	size_t n_stretches;
@@ -114,7 +113,7 @@ static errcode_t add_zone(struct clearing *cl, uint64_t *len)
 
 	if (*len > most)
 		*len = most;
-	while (!err && !found && *len >= cl->floor) {
+	while (!err && !found && *len >= cl->c->floor) {
 		err = cheapest(cl, *len, &where, &window, &found);
 		/* things that are partly in a stretch are not in it */
 		if (!found)
@@ -136,27 +135,24 @@ static errcode_t add_zone(struct clearing *cl, uint64_t *len)
 static errcode_t choose_zones(struct clearing *cl, uint64_t volume)
 {
 	size_t most = cl->c->aim == E4L_NO_LIMIT ? ZONES : 1, i;
-	uint64_t len = volume, at, end, next;
-	enum e4l_found found;
+	uint64_t len = volume;
 	errcode_t err;
 
 	cl->n_zones = cl->n_stretches = 0;
 	e4l_evict_begin(&cl->ev);
 	err = e4l_windows_stretches(&cl->crowd, &cl->stretch,
 				    &cl->n_stretches);
-	while (!err && len && volume >= cl->floor && cl->n_zones < most) {
+	while (!err && len && volume >= cl->c->floor && cl->n_zones < most) {
 		len = volume;
 		err = add_zone(cl, &len);
 		volume -= len;
 	}
 	for (i = 0; i < cl->n_zones && !err; i++) {
-		end = cl->zone[i].start + cl->zone[i].len;
-		for (at = cl->zone[i].start; at < end && !err; at = next) {
-			err = e4l_evict_look(&cl->ev, &cl->crowd, at, end,
-					     &next, &found);
-			if (!err && found == E4L_FOUND_OTHER)
-				err = E4L_ET_BAD_ARGUMENT;
-		}
+		len = cl->zone[i].len;
+		err = e4l_evict_look_through(&cl->ev, &cl->crowd,
+					     &cl->zone[i]);
+		if (!err && cl->zone[i].len != len)
+			err = E4L_ET_BAD_ARGUMENT;
 	}
 	return err;
 }
@@ -193,7 +189,7 @@ static errcode_t place(struct clearing *cl, uint64_t volume, bool *idle,
 
 	*idle = !err && is_idle(cl);
 	*done = !err && !*idle && cl->ev.cost <= cl->budget &&
-		cl->ev.n_lodgers <= cl->c->movables->most / LODGER_SHARE;
+		e4l_evict_is_small(&cl->ev);
 	if (*done)
 		return e4l_evict_place(&cl->ev, false, done);
 	forget(cl);
@@ -213,10 +209,11 @@ static errcode_t go_on(const struct clearing *cl)
 	return cl->c->go_on ? cl->c->go_on(cl->c->priv) : 0;
 }
 
-/* Whether what has been found must do. */
-static bool is_over(const struct clearing *cl)
+bool e4l_clear_is_over(struct e4l_clear *c)
 {
-	return cl->c->enough && cl->c->enough(cl->c->priv);
+	if (!c->over && c->enough)
+		c->over = c->enough(c->priv);
+	return c->over;
 }
 
 /* The largest share for which places are found, and its longest zone. */
@@ -228,7 +225,8 @@ static errcode_t find_share(struct clearing *cl, unsigned int *share,
 	bool fits, idle;
 
 	*longest = 0;
-	while (high - low > 1 && !err && !(*longest && is_over(cl))) {
+	while (high - low > 1 && !err &&
+	       !(*longest && e4l_clear_is_over(cl->c))) {
 		mid = (low + high) / 2;
 		err = go_on(cl);
 		if (!err)
@@ -255,7 +253,7 @@ static errcode_t find_crowd(struct clearing *cl, unsigned int *share)
 	errcode_t err = 0;
 
 	*share = 0;
-	for (; cap && !err && !(best && is_over(cl)); cap /= 4) {
+	for (; cap && !err && !(best && e4l_clear_is_over(cl->c)); cap /= 4) {
 		cl->crowd.longest = cap;
 		err = find_share(cl, &found, &longest);
 		if (err || longest <= best)
@@ -268,53 +266,19 @@ static errcode_t find_crowd(struct clearing *cl, unsigned int *share)
 	return err;
 }
 
-typedef errcode_t change_fn(struct e4l_space *s, uint64_t start, uint64_t len);
-
-static errcode_t change_step(const struct clearing *cl,
-			     const struct e4l_step *step, change_fn *change)
-{
-	uint64_t ratio = cl->d->disk.geo->cluster_blocks;
-	errcode_t err = 0;
-	size_t i;
-
-	for (i = 0; i < step->n_give && !err; i++)
-		err = change(cl->d->disk.space, step->give[i].pblk / ratio,
-			     step->give[i].len / ratio);
-	return err;
-}
-
-/* Gives all that is going to be free, for questions alone, or takes it back. */
-static errcode_t change_all(const struct clearing *cl, change_fn *change)
-{
-	const struct e4l_leaving *l = cl->ev.leaving;
-	errcode_t err = 0;
-	size_t i, k;
-
-	for (i = 0; i < cl->ev.n_gaps && !err; i++)
-		err = change(cl->d->disk.space, cl->ev.gap[i].start,
-			     cl->ev.gap[i].len);
-	for (; l < cl->ev.leaving + cl->ev.n_leaving && !err; l++)
-		for (k = 0; k < l->steps.n && !err; k++)
-			err = change_step(cl, &l->steps.v[k], change);
-	return err;
-}
-
 /*
  * Whether free space is in no more runs, and as much in long ones; and in fewer,
  * or a longer one, so that there is an end to it.
  */
 static errcode_t judge(struct clearing *cl, uint64_t runs_before, bool *good)
 {
-	const struct e4l_space *space = cl->d->disk.space;
-	errcode_t err = change_all(cl, e4l_space_try_give);
+	uint64_t runs, in_long;
+	errcode_t err = e4l_evict_outcome(&cl->ev, &runs, &in_long);
 
-	if (err)
-		return err;
-	*good = (e4l_space_runs(space) < runs_before ||
-		 (e4l_space_runs(space) == runs_before &&
-		  longest_zone(cl) > cl->longest)) &&
-		e4l_space_in_long(space) >= cl->d->in_long;
-	return change_all(cl, e4l_space_untry_give);
+	*good = !err && in_long >= cl->d->in_long &&
+		(runs < runs_before || (runs == runs_before &&
+					longest_zone(cl) > cl->longest));
+	return err;
 }
 
 /* Makes all steps for zones of @volume clusters, or none. */
@@ -334,16 +298,17 @@ static errcode_t try_volume(struct clearing *cl, uint64_t volume, bool *done,
 	return err || *done ? err : e4l_evict_undo(&cl->ev);
 }
 
-static errcode_t carry_out(struct clearing *cl, uint64_t *budget)
+errcode_t e4l_clear_take(struct e4l_clear *c, struct e4l_evict *ev,
+			 uint64_t *budget)
 {
-	struct e4l_plan_free *made = &cl->c->made;
-	uint64_t blocks = e4l_evict_copied(&cl->ev);
+	struct e4l_plan_free *made = &c->made;
+	uint64_t blocks = e4l_evict_copied(ev);
 
-	made->runs += cl->n_zones;
-	made->files_away += cl->ev.n_leaving;
+	made->runs++;
+	made->files_away += ev->n_leaving;
 	made->blocks_away += blocks;
 	*budget -= *budget == E4L_NO_LIMIT ? 0 : blocks;
-	return e4l_evict_carry_out(&cl->ev);
+	return e4l_evict_carry_out(ev);
 }
 
 static errcode_t clear(struct clearing *cl, uint64_t *budget)
@@ -359,7 +324,10 @@ static errcode_t clear(struct clearing *cl, uint64_t *budget)
 					 &again);
 		share -= !again || !tries--;
 	}
-	return err || !done ? err : carry_out(cl, budget);
+	if (err || !done)
+		return err;
+	cl->c->made.runs += cl->n_zones - 1;
+	return e4l_clear_take(cl->c, &cl->ev, budget);
 }
 
 static uint64_t count_free(const struct e4l_space *space)
@@ -400,7 +368,7 @@ errcode_t e4l_clear_make(struct e4l_clear *c, struct e4l_draft *d,
 		.free = count_free(d->disk.space),
 		.longest = e4l_space_largest(d->disk.space, &at),
 	};
-	cl->floor = lowest(c->floor, cl->free / 4);
+	c->floor = lowest(c->floor, cl->free / 4);
 	err = e4l_movables_renew(c->movables, d);
 	d->disk.trees_stay = true;
 	if (!err && cl->longest < c->aim)

@@ -6,6 +6,8 @@
 #include "evict.h"
 #include "runs.h"
 
+#define LODGER_SHARE 16		/* memory for one is that of 16 movables */
+
 static uint64_t ratio_of(const struct e4l_draft *d)
 {
 	return d->disk.geo->cluster_blocks;
@@ -74,6 +76,29 @@ errcode_t e4l_evict_look(struct e4l_evict *ev, const struct e4l_crowd *c,
 		return 0;
 	*next += room < end - at ? room : end - at;
 	return add_gap(ev, at, *next - at);
+}
+
+errcode_t e4l_evict_look_through(struct e4l_evict *ev,
+				 const struct e4l_crowd *c,
+				 struct e4l_run *window)
+{
+	uint64_t at = window->start, end = at + window->len, next;
+	enum e4l_found found;
+	errcode_t err = 0;
+
+	for (; at < end && !err; at = next) {
+		err = e4l_evict_look(ev, c, at, end, &next, &found);
+		if (err || found == E4L_FOUND_OTHER)
+			break;
+	}
+	if (at < end)
+		window->len = at - window->start;
+	return err;
+}
+
+bool e4l_evict_is_small(const struct e4l_evict *ev)
+{
+	return ev->n_lodgers <= ev->movables->most / LODGER_SHARE;
 }
 
 /* ------------------------------------------------------- where that can go */
@@ -358,6 +383,49 @@ errcode_t e4l_evict_leave(struct e4l_evict *ev, bool all, bool *done)
 	return err;
 }
 
+/* ------------------------------------------------------- what comes of it */
+
+typedef errcode_t change_fn(struct e4l_space *s, uint64_t start, uint64_t len);
+
+static errcode_t change_step(const struct e4l_evict *ev,
+			     const struct e4l_step *step, change_fn *change)
+{
+	uint64_t ratio = ratio_of(ev->d);
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < step->n_give && !err; i++)
+		err = change(ev->d->disk.space, step->give[i].pblk / ratio,
+			     step->give[i].len / ratio);
+	return err;
+}
+
+/* Gives all that is going to be free, for questions alone, or takes it back. */
+static errcode_t change_all(const struct e4l_evict *ev, change_fn *change)
+{
+	const struct e4l_leaving *l = ev->leaving;
+	errcode_t err = 0;
+	size_t i, k;
+
+	for (i = 0; i < ev->n_gaps && !err; i++)
+		err = change(ev->d->disk.space, ev->gap[i].start,
+			     ev->gap[i].len);
+	for (; l < ev->leaving + ev->n_leaving && !err; l++)
+		for (k = 0; k < l->steps.n && !err; k++)
+			err = change_step(ev, &l->steps.v[k], change);
+	return err;
+}
+
+errcode_t e4l_evict_outcome(const struct e4l_evict *ev, uint64_t *runs,
+			    uint64_t *in_long)
+{
+	errcode_t err = change_all(ev, e4l_space_try_give);
+
+	*runs = e4l_space_runs(ev->d->disk.space);
+	*in_long = e4l_space_in_long(ev->d->disk.space);
+	return err ? err : change_all(ev, e4l_space_untry_give);
+}
+
 /* ---------------------------------------------------------- doing it, or not */
 
 errcode_t e4l_leaving_drop(struct e4l_draft *d, struct e4l_leaving *l)
@@ -386,6 +454,12 @@ void e4l_leaving_free(struct e4l_leaving *l)
 	free(l->new.v);
 	free(l->steps.v);
 	free(l->fresh.tree);
+}
+
+static void forget_leaving(struct e4l_evict *ev)
+{
+	for (; ev->n_leaving; ev->n_leaving--)
+		e4l_leaving_free(&ev->leaving[ev->n_leaving - 1]);
 }
 
 errcode_t e4l_evict_undo(struct e4l_evict *ev)
@@ -450,6 +524,7 @@ errcode_t e4l_evict_carry_out(struct e4l_evict *ev)
 
 	for (i = 0; i < ev->n_leaving && !err; i++)
 		err = e4l_leaving_add(ev->d, &ev->leaving[i]);
+	forget_leaving(ev);
 	for (i = 0; i < ev->n_lodgers; i++)
 		if (!ev->lodger[i].at->drafted)
 			ev->lodger[i].at->blocks = 0;
@@ -460,10 +535,7 @@ errcode_t e4l_evict_carry_out(struct e4l_evict *ev)
 
 void e4l_evict_free(struct e4l_evict *ev)
 {
-	size_t i;
-
-	for (i = 0; i < ev->n_leaving; i++)
-		e4l_leaving_free(&ev->leaving[i]);
+	forget_leaving(ev);
 	free(ev->leaving);
 	free(ev->lodger);
 	free(ev->gap);

@@ -52,6 +52,15 @@ void e4l_evict_begin(struct e4l_evict *ev);
 errcode_t e4l_evict_look(struct e4l_evict *ev, const struct e4l_crowd *c,
 			 uint64_t at, uint64_t end, uint64_t *next,
 			 enum e4l_found *found);
+/*
+ * Adds all that is in @window to the list; if something in it stays, @window
+ * ends there.
+ */
+errcode_t e4l_evict_look_through(struct e4l_evict *ev,
+				 const struct e4l_crowd *c,
+				 struct e4l_run *window);
+/* Whether there is memory to move all that is listed. */
+bool e4l_evict_is_small(const struct e4l_evict *ev);
 
 /*
  * Takes what was listed as free, and a free run for each lodger, the longest
@@ -64,6 +73,12 @@ errcode_t e4l_evict_place(struct e4l_evict *ev, bool near, bool *done);
  * again; then the others are asked only if @all.
  */
 errcode_t e4l_evict_leave(struct e4l_evict *ev, bool all, bool *done);
+/*
+ * In how many runs free space will be once the steps are durable, and how much in
+ * long ones.
+ */
+errcode_t e4l_evict_outcome(const struct e4l_evict *ev, uint64_t *runs,
+			    uint64_t *in_long);
 /* All is as it was before e4l_evict_place(). */
 errcode_t e4l_evict_undo(struct e4l_evict *ev);
 /* The steps are the draft's; once they are durable, all is free. */

@@ -14,6 +14,7 @@
 #include "pack.h"
 #include "room.h"
 #include "runs.h"
+#include "slide.h"
 
 #define ASK_EACH	64		/* files to move that nothing is read of */
 
@@ -512,11 +513,14 @@ void e4l_plan_room(const struct e4l_plan *p, struct e4l_plan_room *ret)
 static errcode_t clear_pass(struct e4l_plan *p)
 {
 	struct e4l_plan_free *made = &p->clear.made;
+	uint64_t *budget = &p->opt.copy_budget_blocks;
 	struct e4l_draft *d = &p->draft;
 	errcode_t err = 0;
 
 	if (p->clears && !p->over)
-		err = e4l_clear_make(&p->clear, d, &p->opt.copy_budget_blocks);
+		err = e4l_clear_make(&p->clear, d, budget);
+	if (p->clears && !p->over && !err)
+		err = e4l_slide_make(&p->clear, d, budget);
 	made->free_runs_after = e4l_space_runs(d->disk.space);
 	return err;
 }
