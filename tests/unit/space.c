@@ -71,6 +71,39 @@ static void compare(const struct e4l_space *s, const char *map, uint64_t len)
 	}
 }
 
+/* What would be in long runs if some runs more were given, in any order. */
+static void compare_with(const struct e4l_space *s, const char *map)
+{
+	struct e4l_run runs[UNITS], swap;
+	uint64_t at, n = 0, k, in_long;
+	char *then = malloc(UNITS);
+
+	memcpy(then, map, UNITS);
+	for (at = random() % 40; at < UNITS; at += 1 + random() % 20) {
+		if (then[at] != USED)
+			continue;
+		runs[n++] = (struct e4l_run) { at, 1 };
+		then[at] = GIVEN;
+		while (at + 1 < UNITS && then[at + 1] == USED && random() % 4) {
+			runs[n - 1].len++;
+			then[++at] = GIVEN;
+		}
+		k = random() % n;
+		swap = runs[k];
+		runs[k] = runs[n - 1];
+		runs[n - 1] = swap;
+	}
+	CHECK(!e4l_space_in_long_with(s, runs, n, &in_long));
+	CHECK(in_long == in_long_runs(then));
+	for (at = 0; at < UNITS && map[at] == USED; at++)
+		;
+	runs[0] = (struct e4l_run) { at ? at - 1 : 0, 2 };
+	if (at < UNITS)
+		CHECK(e4l_space_in_long_with(s, runs, 1, &in_long) ==
+		      E4L_ET_BAD_ARGUMENT);
+	free(then);
+}
+
 static void change(struct e4l_space *s, char *map)
 {
 	uint64_t at = random() % UNITS, n, i;
@@ -110,6 +143,7 @@ START_TEST(agrees_with_the_model)
 	for (i = 0; i < 800; i++) {
 		change(s, map);
 		compare(s, map, 1 + random() % 20);
+		compare_with(s, map);
 	}
 	e4l_space_free(s);
 	free(map);

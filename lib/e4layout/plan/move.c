@@ -6,14 +6,18 @@
 #include "join.h"
 #include "move.h"
 
-/* Whether as much is free in long runs as must be: see e4l_plan_make(). */
-static bool has_long_runs(const struct e4l_disk *disk, struct e4l_mover *mover)
+/* Whether as much is free in long runs as must be, once @n runs are given. */
+static errcode_t spares_with(const struct e4l_disk *disk,
+			     struct e4l_mover *mover, struct e4l_run *runs,
+			     size_t n, bool *spares)
 {
-	bool has = e4l_space_in_long(disk->space) >= mover->in_long;
+	uint64_t in_long;
+	errcode_t err = e4l_space_in_long_with(disk->space, runs, n, &in_long);
 
-	if (!has)
+	*spares = !err && in_long >= mover->in_long;
+	if (!err && !*spares)
 		mover->why = E4L_LEFT_LONG_RUNS;
-	return has;
+	return err;
 }
 
 /* Whether that will be so once @step is done, whatever it saves. */
@@ -23,31 +27,41 @@ static errcode_t spares_long_runs(const struct e4l_disk *disk,
 {
 	uint64_t ratio = disk->geo->cluster_blocks;
 	const struct e4l_block_run *give = step->give;
-	errcode_t err = 0;
+	struct e4l_run *runs;
+	errcode_t err;
 	size_t i;
 
 	*spares = true;
 	if (!mover->long_run)
 		return 0;
-	for (i = 0; i < step->n_give && !err; i++)
-		err = e4l_space_try_give(disk->space, give[i].pblk / ratio,
-					 give[i].len / ratio);
-	*spares = has_long_runs(disk, mover);
-	while (i-- && !err)
-		err = e4l_space_untry_give(disk->space, give[i].pblk / ratio,
-					   give[i].len / ratio);
+	runs = calloc(step->n_give + 1, sizeof(*runs));
+	if (!runs)
+		return ENOMEM;
+	for (i = 0; i < step->n_give; i++)
+		runs[i] = (struct e4l_run) {
+			give[i].pblk / ratio, give[i].len / ratio,
+		};
+	err = spares_with(disk, mover, runs, i, spares);
+	free(runs);
 	return err;
 }
 
-static errcode_t try_shift(const struct e4l_shift *s, void *space)
-{
-	return s->from == s->to ? 0 : e4l_space_try_give(space, s->from, s->n);
-}
+/* What moves gives; without @v, it is only counted. */
+struct given {
+	struct e4l_run *v;
+	size_t n;
+};
 
-static errcode_t untry_shift(const struct e4l_shift *s, void *space)
+static errcode_t list_given(const struct e4l_shift *s, void *priv)
 {
-	return s->from == s->to ? 0 :
-	       e4l_space_untry_give(space, s->from, s->n);
+	struct given *g = priv;
+
+	if (s->from == s->to)
+		return 0;
+	if (g->v)
+		g->v[g->n] = (struct e4l_run) { s->from, s->n };
+	g->n++;
+	return 0;
 }
 
 /* The same for what moves, before there is a step for it. */
@@ -55,16 +69,24 @@ static errcode_t may_spare_long_runs(const struct e4l_disk *disk,
 				     struct e4l_mover *mover, bool *spares)
 {
 	const struct e4l_moving *m = &mover->m;
+	struct given g = { 0 };
 	errcode_t err;
 
 	*spares = true;
 	if (!mover->long_run)
 		return 0;
-	err = e4l_each_shift(&m->old, &m->new, try_shift, disk->space);
+	err = e4l_each_shift(&m->old, &m->new, list_given, &g);
 	if (err)
 		return err;
-	*spares = has_long_runs(disk, mover);
-	return e4l_each_shift(&m->old, &m->new, untry_shift, disk->space);
+	g.v = calloc(g.n + 1, sizeof(*g.v));
+	if (!g.v)
+		return ENOMEM;
+	g.n = 0;
+	err = e4l_each_shift(&m->old, &m->new, list_given, &g);
+	if (!err)
+		err = spares_with(disk, mover, g.v, g.n, spares);
+	free(g.v);
+	return err;
 }
 
 /* The one step that moves all, but for its moves and its tree. */

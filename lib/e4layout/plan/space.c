@@ -126,10 +126,15 @@ static enum order orders_of(const struct e4l_space *s)
 	return s->unit ? BY_PLACE + 1 : ORDERS;
 }
 
-/* What @n is in e4l_space_in_long(). */
+/* What a run of @len is in e4l_space_in_long(). */
+static uint64_t if_long(const struct e4l_space *s, uint64_t len)
+{
+	return s->unit && len >= s->unit ? len : 0;
+}
+
 static uint64_t in_long(const struct e4l_space *s, const struct node *n)
 {
-	return s->unit && n->len >= s->unit ? n->len : 0;
+	return if_long(s, n->len);
 }
 
 static void link_node(struct e4l_space *s, struct node *n)
@@ -327,6 +332,51 @@ errcode_t e4l_space_give(struct e4l_space *s, uint64_t start, uint64_t len)
 	if (!err)
 		s->given[s->n_given++] = (struct e4l_run) { start, len };
 	return err;
+}
+
+static int by_start(const void *va, const void *vb)
+{
+	const struct e4l_run *a = va, *b = vb;
+
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* Whether nothing of @run is free. */
+static bool is_taken(const struct e4l_space *s, const struct e4l_run *run)
+{
+	const struct node *n = at_or_before(s, run->start + run->len - 1);
+
+	return !n || n->start + n->len <= run->start;
+}
+
+errcode_t e4l_space_in_long_with(const struct e4l_space *s,
+				 struct e4l_run *runs, size_t n, uint64_t *ret)
+{
+	const struct e4l_space *later = s->later;
+	uint64_t sum = later->in_long, end = 0, len = 0, more;
+	size_t i;
+
+	if (n)
+		qsort(runs, n, sizeof(*runs), by_start);
+	for (i = 0; i < n; i++) {
+		if (!is_taken(later, &runs[i]) ||
+		    (i && runs[i].start < runs[i - 1].start + runs[i - 1].len))
+			return E4L_ET_BAD_ARGUMENT;
+		/* a run of @len ends at @end: it goes on, or is a new one */
+		if (!i || runs[i].start != end) {
+			sum += if_long(later, len);
+			len = e4l_space_before(later, runs[i].start);
+			sum -= if_long(later, len);
+		}
+		end = runs[i].start + runs[i].len;
+		more = e4l_space_after(later, end);
+		sum -= if_long(later, more);
+		len += runs[i].len + more;
+		end += more;
+	}
+	sum += if_long(later, len);
+	*ret = sum;
+	return 0;
 }
 
 errcode_t e4l_space_try_give(struct e4l_space *s, uint64_t start, uint64_t len)

@@ -56,6 +56,12 @@ errcode_t e4l_space_untry_give(struct e4l_space *s, uint64_t start,
 
 /* What will be in long runs once all that was given is free. */
 uint64_t e4l_space_in_long(const struct e4l_space *s);
+/*
+ * What that would be if @n runs were given as well, which are sorted.  Errors:
+ * as for e4l_space_add().
+ */
+errcode_t e4l_space_in_long_with(const struct e4l_space *s,
+				 struct e4l_run *runs, size_t n, uint64_t *ret);
 /* How many runs there will be then. */
 uint64_t e4l_space_runs(const struct e4l_space *s);
 
