@@ -15,7 +15,7 @@ errcode_t e4l_fragments_add(struct e4l_fragments *list, uint64_t lc,
 	}
 	err = e4l_grow(&list->v, list->n, sizeof(*list->v));
 	if (!err)
-		list->v[list->n++] = (struct e4l_fragment) { lc, pc, n };
+		list->v[list->n++] = (struct e4l_fragment) { pc, lc, n };
 	return err;
 }
 
@@ -32,6 +32,7 @@ errcode_t e4l_fragments_of(const struct e4l_extent *ex, size_t n,
 		pc = ex[i].pblk / ratio;
 		end = (ex[i].lblk + (uint64_t)ex[i].len - 1) / ratio + 1;
 		if (ex[i].lblk % ratio != ex[i].pblk % ratio ||
+		    end > UINT32_MAX ||
 		    (i && lc < next && pc + 1 != next_pc)) {
 			err = E4L_ET_BAD_ARGUMENT;
 			break;

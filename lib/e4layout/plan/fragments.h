@@ -5,9 +5,13 @@
 
 #include <e4layout/extents.h>
 
-/* Clusters that are contiguous in the file (@lc) and on the disk (@pc). */
+/*
+ * Clusters that are contiguous in the file (@lc) and on the disk (@pc); @lc + @n
+ * is UINT32_MAX at most.
+ */
 struct e4l_fragment {
-	uint64_t lc, pc, n;
+	uint64_t pc;
+	uint32_t lc, n;
 };
 
 /* In logical order. */
@@ -21,7 +25,7 @@ errcode_t e4l_fragments_add(struct e4l_fragments *list, uint64_t lc,
 			    uint64_t pc, uint64_t n);
 /*
  * Those of a file, in clusters of @ratio blocks.  Errors: ENOMEM,
- * E4L_ET_BAD_ARGUMENT (not aligned with clusters).
+ * E4L_ET_BAD_ARGUMENT (not aligned with clusters, or of more than ext4 allows).
  */
 errcode_t e4l_fragments_of(const struct e4l_extent *ex, size_t n,
 			   uint32_t ratio, struct e4l_fragments *ret);

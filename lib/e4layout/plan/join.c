@@ -46,8 +46,15 @@ struct joining {
 	const struct e4l_where *where;
 	struct e4l_space *space;
 	struct e4l_fragments old, *new;
+	size_t first;			/* of those of it in *new */
 	uint64_t len;			/* of all of them */
 };
+
+/* How many there are in *new. */
+static size_t count_new(const struct joining *j)
+{
+	return j->new->n - j->first;
+}
 
 static errcode_t take_at(struct joining *j, uint64_t lc, uint64_t at,
 			 uint64_t len)
@@ -109,7 +116,7 @@ static errcode_t join_longest(struct joining *j, size_t most, bool *done)
 	uint64_t lc = j->old.v->lc, left = j->len, at, len;
 	errcode_t err = 0;
 
-	for (; left && j->new->n <= most && !err; left -= len, lc += len) {
+	for (; left && count_new(j) <= most && !err; left -= len, lc += len) {
 		len = find_largest(j->where, &at);
 		if (!len)
 			break;
@@ -119,7 +126,7 @@ static errcode_t join_longest(struct joining *j, size_t most, bool *done)
 		}
 		err = take_at(j, lc, at, len);
 	}
-	*done = !left && j->new->n <= most;
+	*done = !left && count_new(j) <= most;
 	return err;
 }
 
@@ -168,9 +175,12 @@ static errcode_t join_windows(struct joining *j)
 /* Frees again what join_windows() took. */
 static errcode_t undo_windows(struct joining *j)
 {
-	errcode_t err = e4l_unjoin(j->space, &j->old, j->new);
+	const struct e4l_fragments new = {
+		.v = j->new->v + j->first, .n = count_new(j),
+	};
+	errcode_t err = e4l_unjoin(j->space, &j->old, &new);
 
-	j->new->n = 0;
+	j->new->n = j->first;
 	return err;
 }
 
@@ -180,7 +190,7 @@ static errcode_t undo_longest(struct joining *j)
 	struct e4l_fragments *out = j->new;
 	errcode_t err = 0;
 
-	while (out->n && !err) {
+	while (out->n > j->first && !err) {
 		out->n--;
 		err = e4l_space_add(j->space, out->v[out->n].pc,
 				    out->v[out->n].n);
@@ -208,7 +218,7 @@ static errcode_t join_partly(struct joining *j, bool *done)
 	errcode_t err;
 
 	err = join_windows(j);
-	windows = j->new->n;
+	windows = count_new(j);
 	if (!err)
 		err = undo_windows(j);
 	if (!err)
@@ -224,22 +234,17 @@ static errcode_t join_partly(struct joining *j, bool *done)
 }
 
 /* Appends a logical run as it is to be. */
-static errcode_t join_run(struct joining *j, bool partial,
-			    struct e4l_fragments *new)
+static errcode_t join_run(struct joining *j, bool partial)
 {
-	const struct e4l_fragments *list = &j->old;
+	const struct e4l_fragment *v = j->old.v, *end = v + j->old.n;
 	errcode_t err = 0;
 	bool done = false;
-	size_t i;
 
-	j->new->n = 0;
+	j->first = j->new->n;
 	if (j->old.n > 1)
 		err = partial ? join_partly(j, &done) : join_whole(j, &done);
-	if (done)
-		list = j->new;
-	for (i = 0; i < list->n && !err; i++)
-		err = e4l_fragments_add(new, list->v[i].lc, list->v[i].pc,
-					list->v[i].n);
+	for (; !done && v < end && !err; v++)
+		err = e4l_fragments_add(j->new, v->lc, v->pc, v->n);
 	return err;
 }
 
@@ -247,9 +252,8 @@ errcode_t e4l_join(const struct e4l_where *where,
 		     const struct e4l_fragments *old, bool partial,
 		     struct e4l_fragments *new)
 {
-	struct e4l_fragments tried = { 0 };
 	struct joining j = {
-		.where = where, .space = where->space, .new = &tried,
+		.where = where, .space = where->space, .new = new,
 	};
 	errcode_t err = 0;
 	size_t i;
@@ -257,8 +261,7 @@ errcode_t e4l_join(const struct e4l_where *where,
 	for (i = 0; i < old->n && !err; i += j.old.n) {
 		j.old.v = old->v + i;
 		j.old.n = e4l_logical_run(j.old.v, old->n - i, &j.len);
-		err = join_run(&j, partial, new);
+		err = join_run(&j, partial);
 	}
-	free(tried.v);
 	return err;
 }

@@ -182,7 +182,7 @@ static errcode_t judge(const struct e4l_disk *disk, struct e4l_mover *mover,
 {
 	const struct e4l_moving *m = &mover->m;
 
-	*good = m->new.n < m->old.n && step->n_new <= m->n_entries;
+	*good = step->n_new <= m->n_entries;
 	if (*good && step->bytes_to_copy / disk->geo->blocksize > m->budget) {
 		mover->why = E4L_LEFT_COPY_BUDGET;
 		*good = m->part <= m->budget;
@@ -195,12 +195,13 @@ static errcode_t settle(const struct e4l_disk *disk, struct e4l_mover *mover,
 			struct e4l_steps *steps)
 {
 	const struct e4l_moving *m = &mover->m;
-	struct e4l_step step;
+	struct e4l_step step = { 0 };
 	bool good = false;
-	errcode_t err;
+	errcode_t err = 0;
 
-	err = map_whole(disk, m, &step);
-	if (!err)
+	if (m->new.n < m->old.n)
+		err = map_whole(disk, m, &step);
+	if (!err && m->new.n < m->old.n)
 		err = judge(disk, mover, &step, &good);
 	if (!err && good)
 		err = move_whole(disk, m, &step);

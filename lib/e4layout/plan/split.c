@@ -9,8 +9,9 @@
 
 /* A part of the file, in one group before and in one after. */
 struct unit {
-	struct e4l_shift ch;
-	uint64_t copy;			/* written blocks */
+	uint64_t from, to;		/* clusters, as in struct e4l_shift */
+	uint32_t lc, n;
+	uint32_t copy;			/* written blocks */
 	bool moved;			/* already */
 };
 
@@ -21,7 +22,7 @@ struct split {
 	struct unit *units;		/* in logical order */
 	size_t n_units;
 	size_t x;			/* of m->ex, where units end so far */
-	struct unit **order;		/* those that move, as they will */
+	uint32_t *order;		/* those that move, as they will */
 	size_t n_order;
 	const struct e4l_extent *ex;	/* after the parts so far */
 	size_t n_ex;
@@ -90,7 +91,8 @@ static errcode_t add_units(const struct e4l_shift *change, void *priv)
 		if (err)
 			break;
 		s->units[s->n_units++] = (struct unit) {
-			.ch = ch, .copy = count_written(s, &ch),
+			.from = ch.from, .to = ch.to, .lc = ch.lc, .n = ch.n,
+			.copy = count_written(s, &ch),
 		};
 		ch.lc += ch.n;
 		ch.from += ch.n;
@@ -111,12 +113,12 @@ struct target {
 /* Whether unit @i goes on where the one before ends, now or then. */
 static bool goes_on(const struct split *s, size_t i, bool then)
 {
-	const struct e4l_shift *a, *b;
+	const struct unit *a, *b;
 
 	if (!i || i == s->n_units)
 		return false;
-	a = &s->units[i - 1].ch;
-	b = &s->units[i].ch;
+	a = &s->units[i - 1];
+	b = &s->units[i];
 	return a->lc + a->n == b->lc &&
 	       (then ? a->to + a->n == b->to : a->from + a->n == b->from);
 }
@@ -144,12 +146,12 @@ static void find_seed(const struct split *s, struct target *t)
 
 	do {
 		seed = (struct seed) {
-			.stays = s->units[i].ch.from == s->units[i].ch.to,
+			.stays = s->units[i].from == s->units[i].to,
 			.whole = !goes_on(s, i, false),
 		};
 		start = i;
 		do {
-			seed.clusters += s->units[i++].ch.n;
+			seed.clusters += s->units[i++].n;
 		} while (goes_on(s, i, true) && goes_on(s, i, false));
 		seed.whole &= !goes_on(s, i, false);
 		t->gain += seed.whole || seed.stays;
@@ -173,10 +175,8 @@ static int most_gain_first(const void *va, const void *vb)
 
 static void add_to_order(struct split *s, size_t i)
 {
-	struct unit *u = &s->units[i];
-
-	if (u->ch.from != u->ch.to)
-		s->order[s->n_order++] = u;
+	if (s->units[i].from != s->units[i].to)
+		s->order[s->n_order++] = i;
 }
 
 /*
@@ -214,6 +214,12 @@ static errcode_t sort_units(struct split *s)
 
 /* -------------------------------------------------------------------- parts */
 
+/* The @i'th unit that moves. */
+static struct unit *in_turn(const struct split *s, size_t i)
+{
+	return &s->units[s->order[i]];
+}
+
 /* How many units from @first on are copied in one part. */
 static size_t count_by_copy(const struct split *s, size_t first)
 {
@@ -221,7 +227,7 @@ static size_t count_by_copy(const struct split *s, size_t first)
 	size_t i;
 
 	for (i = first; i < s->n_order; i++) {
-		copy += s->order[i]->copy;
+		copy += in_turn(s, i)->copy;
 		if (copy > s->m->part && i > first)
 			break;
 	}
@@ -234,7 +240,7 @@ static errcode_t count_units(const struct split *s, size_t first, size_t high,
 {
 	uint64_t ratio = s->disk->geo->cluster_blocks;
 	size_t low = 0, mid, i;
-	const struct e4l_shift *ch;
+	const struct unit *u;
 	errcode_t err = 0;
 
 	while (low < high && !err) {
@@ -242,10 +248,10 @@ static errcode_t count_units(const struct split *s, size_t first, size_t high,
 
 		mid = low + (high - low + 1) / 2;
 		for (i = first; i < first + mid && !err; i++) {
-			ch = &s->order[i]->ch;
-			err = e4l_groups_add(&g, ch->from * ratio, 1);
+			u = in_turn(s, i);
+			err = e4l_groups_add(&g, u->from * ratio, 1);
 			if (!err)
-				err = e4l_groups_add(&g, ch->to * ratio, 1);
+				err = e4l_groups_add(&g, u->to * ratio, 1);
 		}
 		if (e4l_groups_cost(&g) <= room)
 			low = mid;
@@ -257,33 +263,25 @@ static errcode_t count_units(const struct split *s, size_t first, size_t high,
 	return err;
 }
 
-static int in_file_order(const void *a, const void *b)
-{
-	const struct unit *x = *(struct unit *const *)a;
-	const struct unit *y = *(struct unit *const *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Where @n units from @first on are, and where they go. */
 static errcode_t list_units(const struct split *s, size_t first, size_t n,
 			    struct e4l_fragments *from,
 			    struct e4l_fragments *to)
 {
-	struct unit **v = calloc(n, sizeof(*v));
+	uint32_t *v = calloc(n, sizeof(*v));
 	errcode_t err = 0;
 	size_t i;
 
 	if (!v)
 		return ENOMEM;
 	memcpy(v, s->order + first, n * sizeof(*v));
-	qsort(v, n, sizeof(*v), in_file_order);
+	qsort(v, n, sizeof(*v), e4l_u32_cmp);
 	for (i = 0; i < n && !err; i++) {
-		const struct e4l_shift *ch = &v[i]->ch;
+		const struct unit *u = &s->units[v[i]];
 
-		err = e4l_fragments_add(from, ch->lc, ch->from, ch->n);
+		err = e4l_fragments_add(from, u->lc, u->from, u->n);
 		if (!err)
-			err = e4l_fragments_add(to, ch->lc, ch->to, ch->n);
+			err = e4l_fragments_add(to, u->lc, u->to, u->n);
 	}
 	free(v);
 	return err;
@@ -298,10 +296,10 @@ static size_t count_now(const struct split *s)
 	for (i = 0; i < s->n_units; i++) {
 		const struct unit *u = &s->units[i];
 
-		at = u->moved ? u->ch.to : u->ch.from;
-		n += !i || lc != u->ch.lc || pc != at;
-		lc = u->ch.lc + u->ch.n;
-		pc = at + u->ch.n;
+		at = u->moved ? u->to : u->from;
+		n += !i || lc != u->lc || pc != at;
+		lc = u->lc + u->n;
+		pc = at + u->n;
 	}
 	return n;
 }
@@ -370,7 +368,7 @@ static uint64_t count_copy(const struct split *s, size_t first, size_t n)
 	uint64_t copy = 0;
 
 	while (n--)
-		copy += s->order[first++]->copy;
+		copy += in_turn(s, first++)->copy;
 	return copy;
 }
 
@@ -394,7 +392,7 @@ static errcode_t try_part(struct split *s, size_t first, size_t n,
 	if (err)
 		e4l_step_free(&step);
 	for (; n && !err; n--)
-		s->order[first++]->moved = true;
+		in_turn(s, first++)->moved = true;
 	return err;
 }
 
@@ -462,8 +460,8 @@ static errcode_t put_rest_back(struct split *s, size_t first)
 	errcode_t err = 0;
 
 	for (; first < s->n_order && !err; first++)
-		err = e4l_space_add(s->disk->space, s->order[first]->ch.to,
-				    s->order[first]->ch.n);
+		err = e4l_space_add(s->disk->space, in_turn(s, first)->to,
+				    in_turn(s, first)->n);
 	return err;
 }
 
