@@ -65,7 +65,8 @@ struct e4l_plan_options {
 	struct e4l_es_cache *cache;
 	/*
 	 * Finds a file's extents once more, as they were added, when @cache has
-	 * forgotten some, or never knew them: an array that is freed by free(3).
+	 * forgotten some, or never knew them, as of files of more than 131072
+	 * extents: an array that is freed by free(3).
 	 * Must not be NULL when @cache is not, or when any file has
 	 * E4L_PLAN_ROOM or E4L_PLAN_FREE.
 	 */

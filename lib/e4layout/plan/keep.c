@@ -10,6 +10,12 @@
 
 #define GET_ENTRIES	256		/* of the cache, at once */
 
+/*
+ * Files of more extents are read again each time, if they can be: that takes no
+ * longer than to find them in the cache, which takes 84 bytes for each.
+ */
+#define KEEP_EXTENTS	(1u << 17)
+
 static uint32_t sum_of(const struct e4l_extent *ex, size_t n)
 {
 	struct e4l_state_run run;
@@ -54,6 +60,11 @@ static errcode_t fill_cache(struct e4l_keep *k, ext2_ino_t ino,
 				  0);
 }
 
+static bool is_kept(const struct e4l_keep *k, const struct e4l_kept *kept)
+{
+	return kept->n_packed <= KEEP_EXTENTS || !k->reread;
+}
+
 errcode_t e4l_keep_put(struct e4l_keep *k, ext2_ino_t ino,
 		       const struct e4l_extent *ex, size_t n,
 		       struct e4l_kept *ret)
@@ -62,7 +73,7 @@ errcode_t e4l_keep_put(struct e4l_keep *k, ext2_ino_t ino,
 		.sum = sum_of(ex, n), .n_packed = e4l_pack(ex, n, NULL),
 	};
 	e4l_es_forget(k->cache, ino);
-	return fill_cache(k, ino, ex, n);
+	return is_kept(k, ret) ? fill_cache(k, ino, ex, n) : 0;
 }
 
 /* Appends a run as entries, of which there is room for @max. */
@@ -136,7 +147,8 @@ static errcode_t read_again(struct e4l_keep *k, ext2_ino_t ino,
 		     e4l_pack(*ex, n, *ex) != kept->n_packed))
 		err = E4L_ET_CHANGED;
 	/* a hole before each, and the last */
-	if (!err && e4l_es_has_room(k->cache, 2 * kept->n_packed + 1))
+	if (!err && is_kept(k, kept) &&
+	    e4l_es_has_room(k->cache, 2 * kept->n_packed + 1))
 		err = fill_cache(k, ino, *ex, kept->n_packed);
 	if (err) {
 		free(*ex);
@@ -148,6 +160,8 @@ static errcode_t read_again(struct e4l_keep *k, ext2_ino_t ino,
 errcode_t e4l_keep_get(struct e4l_keep *k, ext2_ino_t ino,
 		       const struct e4l_kept *kept, struct e4l_extent **ex)
 {
+	if (!is_kept(k, kept))
+		return read_again(k, ino, kept, ex);
 	*ex = calloc(kept->n_packed + 1, sizeof(**ex));
 	if (!*ex)
 		return ENOMEM;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * keep: extents of files, in a cache or, when that has forgotten some of them,
- * to be read again.  What is read again must be what it was.
+ * keep: extents of files, in a cache or, when that has forgotten some of them
+ * or they are very many, to be read again.  What is read again must be what it
+ * was.
  */
 #ifndef E4L_KEEP_H
 #define E4L_KEEP_H
