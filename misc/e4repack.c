@@ -148,6 +148,10 @@ static void say_failure(const struct e4repack *r, errcode_t err)
 		    error_message(err), r->target.e2fs_name);
 	else
 		say_e4l(name, r->e, err);
+	if (r->online && r->result.files_done)
+		say("%s: %llu of %llu files were repaired before", name,
+		    (unsigned long long)r->result.files_done,
+		    (unsigned long long)r->result.files_planned);
 	if (r->result.transactions)
 		say_before(r, "", r->result.files_done,
 			   r->result.files_planned, "files were repaired");
@@ -267,6 +271,22 @@ static void say_stops(const struct e4repack *r)
 			    "directories' inodes");
 }
 
+/* Others were repaired, or were looked at. */
+static void say_failed_files(struct e4repack *r)
+{
+	uint64_t failed = r->result.files_failed;
+
+	if (!failed)
+		return;
+	r->failed = true;
+	say("%s: %s: %llu of %llu files could not be repaired: see what the "
+	    "kernel says (dmesg), and run e2fsck -f %s while nothing is "
+	    "mounted", r->target.name,
+	    error_message((errcode_t)r->result.failure),
+	    (unsigned long long)failed,
+	    (unsigned long long)r->result.files_planned, r->target.e2fs_name);
+}
+
 /* What the report says of what was done, or planned. */
 static void add_up(struct e4repack *r)
 {
@@ -283,6 +303,7 @@ void e4repack_end_part(struct e4repack *r)
 		     r->repairing.planned_from;
 	add_up(r);
 	say_discarded(r);
+	say_failed_files(r);
 	if (r->args.verbose && r->cache)
 		say_memory(r);
 	say_stops(r);

@@ -110,7 +110,10 @@ struct e4l_repack_result {
 	uint64_t zones, zone_files, zone_blocks;
 	uint64_t free_runs_before, free_runs_after;
 	uint64_t longest_free_before_blocks;
-	uint64_t reserved[3];
+	/* Of a mounted filesystem: of those that were skipped, how many because
+	 * something failed, and the last such errno. */
+	uint64_t files_failed, failure;
+	uint64_t reserved[1];
 };
 
 /*

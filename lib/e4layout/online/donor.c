@@ -6,17 +6,20 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include "donor.h"
+#include "failure.h"
 #include "e4layout/base/array.h"
 
 #define SHARED_BYTES	(64u << 20)	/* of a donor for many files */
 #define RESERVE_SHARE	20		/* one of so many blocks */
 
-errcode_t e4l_donor_init(struct e4l_donor *d, int root_fd, uint32_t blocksize)
+errcode_t e4l_donor_init(struct e4l_donor *d, int root_fd, uint32_t blocksize,
+			 struct e4l_behind *behind)
 {
 	struct statvfs s;
 
 	*d = (struct e4l_donor) {
-		.root_fd = root_fd, .blocksize = blocksize, .file.fd = -1,
+		.root_fd = root_fd, .blocksize = blocksize, .behind = behind,
+		.file.fd = -1,
 	};
 	if (fstatvfs(root_fd, &s))
 		return errno;
@@ -26,6 +29,8 @@ errcode_t e4l_donor_init(struct e4l_donor *d, int root_fd, uint32_t blocksize)
 
 void e4l_donor_close(struct e4l_donor *d)
 {
+	if (d->behind)
+		e4l_behind_finish(d->behind);
 	e4l_file_close(&d->file);
 	free(d->free);
 	d->free = NULL;
@@ -84,7 +89,9 @@ static int fill(struct e4l_donor *d, uint64_t blocks)
 	};
 	if (d->file.fd < 0)
 		return errno;
-	err = posix_fallocate(d->file.fd, 0, (off_t)blocks * d->blocksize);
+	/* posix_fallocate() would write where the kernel does not do this */
+	err = fallocate(d->file.fd, 0, 0, (off_t)blocks * d->blocksize) ?
+	      errno : 0;
 	if (!err)
 		err = e4l_file_map(d->file.fd, false, &d->file);
 	if (!err)
@@ -161,6 +168,25 @@ static int refill(struct e4l_donor *d, uint64_t len)
 	return fill(d, (len > shared / 4 ? len : shared) + 64);
 }
 
+static const char *reason_of(int error)
+{
+	const char *failure = e4l_failure_text(error);
+
+	if (failure)
+		return failure;
+	switch (error) {
+	case ENOSPC:
+		return "the free space that is left is kept for others";
+	case EDQUOT:
+		return "a quota leaves no room to move it";
+	case EACCES:
+	case EPERM:
+		return "no space may be taken in the root directory for it";
+	default:
+		return "no space could be taken for it";
+	}
+}
+
 const char *e4l_donor_take(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 			   uint64_t fragments, struct e4l_slice **slices,
 			   size_t *n)
@@ -170,18 +196,14 @@ const char *e4l_donor_take(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 	*n = 0;
 	*slices = calloc(fragments, sizeof(**slices));
 	if (!*slices)
-		return "memory is short";
+		return e4l_failure_text(ENOMEM);
 	if (take_one(d, lblk, len, *slices)) {
 		*n = 1;
 		return NULL;
 	}
 	err = refill(d, len);
-	if (err == ENOSPC)
-		return "the free space that is left is kept for others";
-	if (err == EACCES || err == EPERM)
-		return "no space may be taken in the root directory for it";
 	if (err)
-		return "no space could be taken for it";
+		return reason_of(err);
 	*n = take_one(d, lblk, len, *slices) ? 1 :
 	     take_all(d, lblk, len, *slices, fragments - 1);
 	return *n ? NULL : "no free run is long enough";

@@ -6,6 +6,7 @@
 #ifndef E4L_DONOR_H
 #define E4L_DONOR_H
 
+#include "behind.h"
 #include "file.h"
 
 /* Blocks of the donor, contiguous in it and on the disk. */
@@ -15,6 +16,7 @@ struct e4l_slice {
 
 struct e4l_donor {
 	int root_fd;		/* borrowed */
+	struct e4l_behind *behind;	/* borrowed */
 	uint32_t blocksize;
 	uint64_t reserve_blocks;	/* that stay free */
 	struct e4l_file file;	/* fd -1: none yet */
@@ -22,7 +24,9 @@ struct e4l_donor {
 	size_t n_free;
 };
 
-errcode_t e4l_donor_init(struct e4l_donor *d, int root_fd, uint32_t blocksize);
+/* @behind is finished before blocks are given up, since it may need them. */
+errcode_t e4l_donor_init(struct e4l_donor *d, int root_fd, uint32_t blocksize,
+			 struct e4l_behind *behind);
 void e4l_donor_close(struct e4l_donor *d);
 
 /*

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
+#include "failure.h"
 #include "file.h"
 
 #define MAP_AT_ONCE	512	/* extents that FIEMAP is asked for */
@@ -34,6 +35,10 @@ static int open_below(int root_fd, const char *path, uint64_t more)
 
 static const char *reason_of(int error)
 {
+	const char *failure = e4l_failure_text(error);
+
+	if (failure)
+		return failure;
 	switch (error) {
 	case ETXTBSY:
 		return "is being executed, or swapped to";
@@ -157,8 +162,9 @@ int e4l_file_map(int fd, bool settle, struct e4l_file *f)
 	return err;
 }
 
-void e4l_file_write_out(int fd, off_t at, off_t len)
+int e4l_file_write_out(int fd, off_t at, off_t len)
 {
-	sync_file_range(fd, at, len, SYNC_FILE_RANGE_WAIT_BEFORE |
-			SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+	return sync_file_range(fd, at, len, SYNC_FILE_RANGE_WAIT_BEFORE |
+			       SYNC_FILE_RANGE_WRITE |
+			       SYNC_FILE_RANGE_WAIT_AFTER) ? errno : 0;
 }

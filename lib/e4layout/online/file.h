@@ -31,7 +31,10 @@ void e4l_file_close(struct e4l_file *f);
  */
 int e4l_file_map(int fd, bool settle, struct e4l_file *f);
 
-/* Writes out what is dirty of a range, and waits; no flush.  Best effort. */
-void e4l_file_write_out(int fd, off_t at, off_t len);
+/*
+ * Writes out what is dirty of a range, and waits; no flush.  Returns an errno,
+ * also of what others have written of the file since @fd was opened.
+ */
+int e4l_file_write_out(int fd, off_t at, off_t len);
 
 #endif

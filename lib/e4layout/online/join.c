@@ -8,6 +8,7 @@
 #include "config.h"
 #include <errno.h>
 #include <sys/ioctl.h>
+#include "failure.h"
 #include "way.h"
 
 struct join_extents {
@@ -28,6 +29,10 @@ bool e4l_way_joins(int root_fd)
 
 static const char *reason_of(int error)
 {
+	const char *failure = e4l_failure_text(error);
+
+	if (failure)
+		return failure;
 	switch (error) {
 	case EOPNOTSUPP:
 		return "the kernel joins no such file";
@@ -82,7 +87,7 @@ const char *e4l_way_join(struct e4l_ways *w, struct e4l_file *f,
 
 	if (n && !w->journal)
 		why = "without a journal, a power cut would hurt what is joined";
-	for (i = 0; i < n && !why && !w->result->stopped; ) {
+	for (i = 0; i < n && !why && !e4l_ways_ended(w); ) {
 		why = join_piece(w, f, runs, n, i, &k);
 		if (!why)
 			i = k;

@@ -10,23 +10,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
+#include <unistd.h>
 #include "e4layout/plan/fragments.h"
-#include "resident.h"
+#include "failure.h"
+#include "move_ext.h"
 #include "way.h"
-
-struct move_extent {
-	uint32_t reserved, donor_fd;
-	uint64_t orig_start, donor_start, len, moved_len;
-};
-#define EXT4_IOC_MOVE_EXT _IOWR('f', 15, struct move_extent)
 
 #define PIECE_BYTES	(4u << 20)
 #define LARGE_BYTES	(32u << 20)	/* such a fragment stays */
-#define TRIES		3
 
 static const char *reason_of(int error)
 {
+	const char *failure = e4l_failure_text(error);
+
+	if (failure)
+		return failure;
 	switch (error) {
 	case EBUSY:
 		return "in use: its pages are held in memory";
@@ -38,8 +36,9 @@ static const char *reason_of(int error)
 	case EACCES:
 		return "may not be moved";
 	case ENOSPC:
-	case EDQUOT:
 		return "the free space that is left is kept for others";
+	case EDQUOT:
+		return "a quota leaves no room to move it";
 	default:
 		return "changed while it was moved, or the kernel refused";
 	}
@@ -63,7 +62,7 @@ static uint64_t swap(struct e4l_ways *w, struct e4l_file *f,
 		m.donor_start += m.moved_len;
 		if (m.moved_len)
 			continue;
-		if (*error != EBUSY || ++tries > TRIES)
+		if (*error != EBUSY || ++tries > MOVE_TRIES)
 			break;
 		e4l_file_write_out(f->fd, m.orig_start * bs,
 				   (end - m.orig_start) * bs);
@@ -76,27 +75,46 @@ static uint64_t swap(struct e4l_ways *w, struct e4l_file *f,
 	return m.orig_start - start;
 }
 
+/* The same; it stays in the donor until it is on the disk. */
+static uint64_t swap_piece(struct e4l_ways *w, struct e4l_file *f,
+			   struct move_extent x, int *error)
+{
+	struct e4l_moved m = {
+		.donor_fd = x.donor_fd, .lblk = x.orig_start,
+		.donor_lblk = x.donor_start,
+	};
+	off_t at = (off_t)x.orig_start * f->blocksize;
+	size_t len = x.len * f->blocksize;
+	int fd = e4l_behind_open(f->fd);
+
+	/* an error of before is not to be taken for one of this */
+	*error = fd < 0 ? errno : e4l_file_write_out(fd, at, len);
+	if (*error) {
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	e4l_resident_note(fd, at, len, &m.pages);
+	e4l_resident_read(&m.pages);
+	m.len = swap(w, f, x, error);
+	e4l_behind_add(&w->behind, &m);
+	return m.len;
+}
+
 static const char *swap_slice(struct e4l_ways *w, struct e4l_file *f,
 			      uint64_t lblk, struct e4l_slice s)
 {
 	uint64_t piece = PIECE_BYTES / f->blocksize, moved, len;
-	struct e4l_resident r;
 	int error = 0;
 
 	for (; s.len && !error; s.len -= len, s.lblk += len, lblk += len) {
 		len = s.len < piece ? s.len : piece;
 		if (!e4l_donor_has_room(&w->donor))
 			return "the free space that is left is kept for others";
-		e4l_file_write_out(f->fd, (off_t)lblk * f->blocksize,
-				   (off_t)len * f->blocksize);
-		e4l_resident_note(f->fd, (off_t)lblk * f->blocksize,
-				  len * f->blocksize, &r);
-		e4l_resident_read(&r);
-		moved = swap(w, f, (struct move_extent) {
+		moved = swap_piece(w, f, (struct move_extent) {
 			.donor_fd = w->donor.file.fd, .orig_start = lblk,
 			.donor_start = s.lblk, .len = len,
 		}, &error);
-		e4l_resident_restore(&w->behind, &r);
 		if (e4l_ways_stop(w, moved) && !error)
 			return NULL;
 	}
@@ -120,7 +138,7 @@ static const char *move_group(struct e4l_ways *w, struct e4l_file *f,
 		return "the budget of bytes to copy is used up";
 	why = e4l_donor_take(&w->donor, g->lblk, g->len, g->fragments, &slices,
 			     &n);
-	for (i = 0; i < n && !why && !w->result->stopped; i++) {
+	for (i = 0; i < n && !why && !e4l_ways_ended(w); i++) {
 		why = swap_slice(w, f, lblk, slices[i]);
 		lblk += slices[i].len;
 	}
@@ -149,19 +167,22 @@ const char *e4l_way_move(struct e4l_ways *w, struct e4l_file *f,
 	struct e4l_fragments list;
 	const char *why = "its fragments are long already", *failed;
 	struct group g;
-	size_t i, k, n = 0;
+	bool tried = false;
+	size_t i, k;
 
 	if (!w->journal)
 		return "without a journal, a power cut would hurt what is moved";
 	if (e4l_fragments_of(f->ex, f->n, 1, &list))
-		return "memory is short";
-	for (i = 0; i < list.n && !w->result->stopped; i += k) {
+		return e4l_failure_text(ENOMEM);
+	for (i = 0; i < list.n && !e4l_ways_ended(w); i += k) {
 		k = next_group(list.v + i, list.n - i,
 			       LARGE_BYTES / f->blocksize, rules->eof_blk, &g);
 		if (g.fragments < 2)
 			continue;
 		failed = move_group(w, f, &g);
-		why = failed || !n++ ? failed : why;
+		if (failed || !tried)
+			why = failed;
+		tried = true;
 	}
 	free(list.v);
 	return why;

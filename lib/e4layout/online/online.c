@@ -19,6 +19,7 @@
 #include <e4layout/online.h>
 #include "e4layout/base/array.h"
 #include "e4layout/repack/forecast.h"
+#include "failure.h"
 #include "way.h"
 
 struct candidate {
@@ -27,7 +28,8 @@ struct candidate {
 	uint64_t moves, joins;		/* extents that either saves */
 	uint64_t blocks;
 	struct e4l_file_score score;	/* when it was found */
-	bool touched;
+	bool touched, done;
+	bool told;			/* why it was not moved */
 };
 
 struct online {
@@ -39,14 +41,30 @@ struct online {
 	size_t n;
 	struct e4l_names *names;
 	int root_fd;
+	ext2_ino_t failed;		/* the last with which something did */
 	struct e4l_ways ways;
 	bool joins;			/* the kernel does */
 };
 
+static void fail(struct online *o, ext2_ino_t ino, const char *why,
+		 uint64_t extents, int error)
+{
+	struct e4l_repack_result *result = o->ways.result;
+
+	e4l_forecast_skip(o->forecast, ino, why, extents);
+	result->failure = error;
+	result->files_failed += o->failed != ino;
+	o->failed = ino;
+}
+
 static void skip(struct online *o, ext2_ino_t ino, const char *why,
 		 uint64_t extents)
 {
-	if (why)
+	int failure = e4l_failure_errno(why);
+
+	if (failure)
+		fail(o, ino, why, extents, failure);
+	else if (why)
 		e4l_forecast_skip(o->forecast, ino, why, extents);
 }
 
@@ -202,16 +220,43 @@ static errcode_t name(struct online *o)
 
 /* ---------------------------------------------------------------- 3. repair */
 
-static const char was_stopped[] = "the run was stopped before";
+/* Why the run has ended (static text), or NULL. */
+static const char *ended(const struct online *o)
+{
+	return o->ways.broken ? "the device does not take what is moved" :
+	       o->ways.result->stopped ? "the run was stopped before" : NULL;
+}
 
-/* Nonzero: some of it has no place on the disk yet. */
-static int map(struct e4l_file *f)
+/* See struct e4l_behind; the file may count as done. */
+static void on_failed(ext2_ino_t ino, bool put_back, void *priv)
+{
+	struct online *o = priv;
+	struct candidate *c = o->v;
+
+	o->ways.broken = true;
+	while (c < o->v + o->n && c->ino != ino)
+		c++;
+	if (c == o->v + o->n || (c->told && put_back))
+		return;
+	o->ways.result->files_done -= c->done;
+	c->done = false;
+	c->told = true;
+	fail(o, ino, put_back ? "where it was moved to cannot be written: it "
+	     "was put back" : "where it was moved to cannot be written, and it "
+	     "cannot be put back: compare it with a backup", c->moves, EIO);
+}
+
+/* Returns why its blocks are not known (static text), or NULL. */
+static const char *map(struct e4l_file *f)
 {
 	int err = e4l_file_map(f->fd, false, f);
 
 	if (!err && f->unsettled)
 		err = e4l_file_map(f->fd, true, f);
-	return err || f->unsettled;
+	if (e4l_failure_text(err))
+		return e4l_failure_text(err);
+	return err ? "the kernel does not say where it is" :
+	       f->unsettled ? "in use: it is being written" : NULL;
 }
 
 /* True when nothing is left that could be done here. */
@@ -221,18 +266,24 @@ static bool move(struct online *o, struct candidate *c, struct e4l_file *f)
 		.allowed = E4L_PLAN_MOVE, .cluster_blocks = 1,
 		.eof_blk = e4l_blocks_of(f->st.st_size, f->blocksize),
 	};
+	struct e4l_weight w, left;
 	const char *why;
-	struct e4l_weight w;
 
-	if (e4l_weigh(&rules, f->ex, f->n, &w))
+	if (e4l_weigh(&rules, f->ex, f->n, &w)) {
+		skip(o, c->ino, e4l_failure_text(ENOMEM), c->moves);
 		return false;
+	}
 	if (!w.excess)
 		return true;
 	c->touched = true;
 	why = e4l_way_move(&o->ways, f, &rules);
-	if (!why && o->ways.result->stopped)
-		why = was_stopped;
-	skip(o, c->ino, why, w.excess);
+	if (!why)
+		why = ended(o);
+	if (why && !map(f) && !e4l_weigh(&rules, f->ex, f->n, &left))
+		w.excess = left.excess;
+	if (why && !c->told)
+		skip(o, c->ino, why, w.excess);
+	c->told |= !!why;
 	return !why;
 }
 
@@ -240,23 +291,21 @@ static bool move(struct online *o, struct candidate *c, struct e4l_file *f)
 static bool join(struct online *o, struct candidate *c, struct e4l_file *f)
 {
 	struct e4l_zero_run *runs;
-	const char *why = NULL;
+	const char *why = ended(o);
 	uint64_t left = c->joins;
 	size_t n;
 
-	if (o->ways.result->stopped)
-		why = was_stopped;
-	else if (c->touched && map(f))
-		why = "in use: it is being written";
-	else if (find_runs(o, f->st.st_size, f->ex, f->n, &runs, &n, &left))
-		why = "memory is short";
-	else {
+	if (!why && c->touched)
+		why = map(f);
+	if (!why && find_runs(o, f->st.st_size, f->ex, f->n, &runs, &n, &left))
+		why = e4l_failure_text(ENOMEM);
+	if (!why) {
 		c->touched |= n;
 		why = e4l_way_join(&o->ways, f, runs, n, &left);
 		free(runs);
 	}
 	if (!why && left)
-		why = was_stopped;
+		why = ended(o);
 	skip(o, c->ino, why, left);
 	return !why;
 }
@@ -273,16 +322,13 @@ static void repair(struct online *o, struct candidate *c)
 		skip(o, c->ino, why, c->moves + c->joins);
 		return;
 	}
-	if (map(&f)) {
-		skip(o, c->ino, "in use: it is being written",
-		     c->moves + c->joins);
-	} else {
-		bool done = !c->moves || move(o, c, &f);
-
-		if (c->joins)
-			done &= join(o, c, &f);
-		o->ways.result->files_done += done;
-	}
+	why = map(&f);
+	skip(o, c->ino, why, c->moves + c->joins);
+	c->done = !why && (!c->moves || move(o, c, &f));
+	if (!why && c->joins)
+		c->done &= join(o, c, &f);
+	c->done &= !c->told;
+	o->ways.result->files_done += c->done;
 	e4l_file_close(&f);
 }
 
@@ -294,13 +340,12 @@ static void repair_all(struct online *o)
 		o->ways.all_blocks += o->v[i].blocks;
 	for (i = 0; i < o->n; i++) {
 		if (e4l_ways_stop(&o->ways, 0))
-			skip(o, o->v[i].ino, was_stopped,
+			skip(o, o->v[i].ino, ended(o),
 			     o->v[i].moves + o->v[i].joins);
 		else
 			repair(o, &o->v[i]);
 		e4l_ways_file_done(&o->ways, o->v[i].blocks);
 	}
-	e4l_behind_finish(&o->ways.behind);
 	e4l_donor_close(&o->ways.donor);
 }
 
@@ -327,7 +372,7 @@ static errcode_t recount_piece(const struct e4l_piece *p, void *priv)
 	return 0;
 }
 
-/* What cannot be read any more, or was replaced, counts as it was. */
+/* What was removed, replaced or is damaged now counts as it was. */
 static errcode_t recount(struct online *o)
 {
 	static const struct e4l_scan_ops ops = { .piece = recount_piece };
@@ -348,7 +393,7 @@ static errcode_t recount(struct online *o)
 	if (!err)
 		err = e4l_scan(o->e, 0, touched, &ops, o);
 	ext2fs_free_inode_bitmap(touched);
-	return err == ENOMEM ? err : 0;
+	return err;
 }
 
 /* -------------------------------------------------------------------- whole */
@@ -372,7 +417,7 @@ static errcode_t open_root(struct online *o, const char *mount_point)
 		return e4l_fail(o->e, EROFS, "writing where it is mounted", 0,
 				0);
 	return e4l_donor_init(&o->ways.donor, o->root_fd,
-			      o->e->fs->blocksize);
+			      o->e->fs->blocksize, &o->ways.behind);
 }
 
 errcode_t e4l_online(struct e4l *e, const char *mount_point,
@@ -386,6 +431,7 @@ errcode_t e4l_online(struct e4l *e, const char *mount_point,
 			.opt = options, .pace = pace, .result = result,
 			.journal = ext2fs_has_feature_journal(e->fs->super),
 			.donor.file.fd = -1,
+			.behind = { .failed = on_failed, .priv = &o },
 		},
 	};
 	errcode_t err;

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "file.h"
 #include "resident.h"
-
-#define BEHIND_BYTES	(16u << 20)
 
 void e4l_resident_note(int fd, off_t at, size_t len, struct e4l_resident *r)
 {
@@ -50,55 +46,34 @@ void e4l_resident_read(const struct e4l_resident *r)
 	advise_absent(r, POSIX_FADV_WILLNEED);
 }
 
-static void restore(struct e4l_resident *r)
+void e4l_resident_hold(struct e4l_resident *r)
 {
-	e4l_file_write_out(r->fd, r->at, r->n * sysconf(_SC_PAGESIZE));
+	size_t len = r->n * sysconf(_SC_PAGESIZE);
+
+	r->map = mmap(NULL, len, PROT_READ, MAP_SHARED, r->fd, r->at);
+	if (r->map == MAP_FAILED)
+		r->map = NULL;
+	else
+		mlock(r->map, len);
+}
+
+bool e4l_resident_held(const struct e4l_resident *r)
+{
+	size_t len = r->n * sysconf(_SC_PAGESIZE), i = 0;
+	unsigned char *page = malloc(r->n);
+
+	if (page && r->map && !mincore(r->map, len, page))
+		while (i < r->n && page[i] & 1)
+			i++;
+	free(page);
+	return i == r->n;
+}
+
+void e4l_resident_restore(struct e4l_resident *r)
+{
+	if (r->map)
+		munmap(r->map, r->n * sysconf(_SC_PAGESIZE));
 	advise_absent(r, POSIX_FADV_DONTNEED);
 	free(r->page);
-	r->page = NULL;
-}
-
-static void finish_first(struct e4l_behind *b)
-{
-	struct e4l_resident *r = &b->v[b->first];
-
-	restore(r);
-	close(r->fd);
-	b->pages -= r->n;
-	b->first = (b->first + 1) % E4L_BEHIND;
-	b->n--;
-}
-
-/* The same file, in a way that hinders nobody to execute it; -1: cannot be. */
-static int open_again(int fd)
-{
-	char name[40];
-
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	return open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-}
-
-void e4l_resident_restore(struct e4l_behind *b, struct e4l_resident *r)
-{
-	size_t page = sysconf(_SC_PAGESIZE), most = BEHIND_BYTES / page;
-	int fd = open_again(r->fd);
-
-	if (fd < 0) {
-		restore(r);
-		return;
-	}
-	r->fd = fd;
-	sync_file_range(fd, r->at, r->n * page, SYNC_FILE_RANGE_WRITE);
-	if (b->n == E4L_BEHIND)
-		finish_first(b);
-	b->v[(b->first + b->n++) % E4L_BEHIND] = *r;
-	b->pages += r->n;
-	while (b->pages > most)
-		finish_first(b);
-}
-
-void e4l_behind_finish(struct e4l_behind *b)
-{
-	while (b->n)
-		finish_first(b);
+	r->map = r->page = NULL;
 }

@@ -6,7 +6,7 @@ static bool is_stopped(struct e4l_ways *w)
 {
 	if (w->opt->stop && w->opt->stop(false, w->opt->priv))
 		w->result->stopped = true;
-	return w->result->stopped;
+	return e4l_ways_ended(w);
 }
 
 static void show(const struct e4l_ways *w)

@@ -5,7 +5,7 @@
  * Whatever ends a way, also a kill or a power cut, the file has all its bytes:
  * nothing here writes any.  Move has the kernel swap blocks, which locks the
  * pages, copies what is in them, and pins the new blocks to the transaction
- * that refers to them.
+ * that refers to them.  Where they cannot be written to, it is swapped back.
  *
  * Join has the kernel zero unwritten runs, if it knows how to (see
  * kernel/README.md).  No other way for them is safe from here: under a write
@@ -20,7 +20,7 @@
 
 #include <e4layout/repack.h>
 #include "donor.h"
-#include "resident.h"
+#include "behind.h"
 #include "e4layout/plan/weigh.h"
 
 /* What all files of a run share. */
@@ -31,6 +31,7 @@ struct e4l_ways {
 	struct e4l_donor donor;
 	struct e4l_behind behind;
 	bool journal;			/* protects what is moved */
+	bool broken;			/* the device does not take it */
 	/* for progress(): of files that are done, of the one at hand, of all */
 	uint64_t done_blocks, moved_blocks, all_blocks;
 };
@@ -38,8 +39,14 @@ struct e4l_ways {
 /* The file at hand, of @blocks, is done. */
 void e4l_ways_file_done(struct e4l_ways *w, uint64_t blocks);
 
+/* Whether nothing more is to be done. */
+static inline bool e4l_ways_ended(const struct e4l_ways *w)
+{
+	return w->broken || w->result->stopped;
+}
+
 /*
- * Whether to stop.  Shows progress and waits first, as long as it is said to
+ * The same, after it has asked whether to stop.  Shows progress and waits first, as long as it is said to
  * after @blocks were written; the donor does not outlast the reserve meanwhile.
  */
 bool e4l_ways_stop(struct e4l_ways *w, uint64_t blocks);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+#include <errno.h>
+#include <stddef.h>
+#include "failure.h"
+
+static const struct failure {
+	int error;
+	const char *text;
+} failures[] = {
+	{ EIO, "reading or writing failed" },
+	{ EUCLEAN, "is damaged, as the kernel says" },
+	{ EBADMSG, "is damaged, as the kernel says: a checksum is wrong" },
+	{ EROFS, "the filesystem has become read-only" },
+	{ ENOMEM, "memory is short" },
+};
+
+#define END (failures + sizeof(failures) / sizeof(*failures))
+
+const char *e4l_failure_text(int error)
+{
+	const struct failure *f;
+
+	for (f = failures; f < END; f++)
+		if (f->error == error)
+			return f->text;
+	return NULL;
+}
+
+int e4l_failure_errno(const char *text)
+{
+	const struct failure *f;
+
+	for (f = failures; f < END; f++)
+		if (f->text == text)
+			return f->error;
+	return 0;
+}

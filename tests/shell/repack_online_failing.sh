@@ -1,0 +1,100 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# e4repack of what is mounted, and then not any more, or only to be read, or
+# whose device fails: it says so, and exits with 1.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+e4repack=$top_builddir/misc/e4repack
+require_loop
+
+aged "$work/img0" <<'END'
+size 128M
+interleave /data count 30 rounds 16 blocks 4
+END
+
+# begin WHAT [OPTION...]: a run that has repaired something
+begin() {
+	what=$1
+	shift
+	cp --sparse=always "$work/img0" "$work/img"
+	mount_image "$work/img" "$work/mnt" "$@"
+	"$e4repack" --rate=500K "$work/mnt" >"$out" 2>"$err" &
+	pid=$!
+	defer "kill $pid 2>/dev/null"
+	for _ in $(seq 600); do
+		filefrag "$work"/mnt/data/* | grep -q ': 1 extent found' && return
+		sleep 0.05
+	done
+	show_run
+	fail "$what: it repairs nothing"
+}
+
+# finished ERROR REASON
+finished() {
+	status=0
+	wait "$pid" || status=$?
+	undefer "kill $pid 2>/dev/null"
+	same "$what: exit status" "$status" 1
+	one_sentence e4repack
+	says "$1: [0-9]+ of 30 files could not be repaired: .*e2fsck -f $loop"
+	grep -q "^Left alone: .*: $2\$" "$out" || {
+		show_run
+		fail "$what: the report does not say why"
+	}
+	umount "$work/mnt"
+	undefer "umount '$work/mnt'"
+	losetup -d "$loop"
+	undefer "losetup -d $loop"
+}
+
+begin "shut down"
+/usr/bin/python3 - "$work/mnt" <<'END'
+import fcntl, os, struct, sys
+EXT4_IOC_SHUTDOWN, NOLOGFLUSH = 0x8004587d, 2
+fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), EXT4_IOC_SHUTDOWN,
+            struct.pack("I", NOLOGFLUSH))
+END
+finished 'Input/output error' 'reading or writing failed'
+
+trigger() {
+	echo 1 >"/sys/fs/ext4/$(basename "$loop")/trigger_fs_error"
+}
+begin "an error" errors=remount-ro
+if trigger 2>/dev/null; then
+	finished 'Read-only file system' 'the filesystem has become read-only'
+else
+	kill "$pid"
+	wait "$pid" || :
+	undefer "kill $pid 2>/dev/null"
+	umount "$work/mnt"
+	undefer "umount '$work/mnt'"
+fi
+
+# one call fails, and others do not; then what was done is counted
+require_strace
+fails() {
+	cp --sparse=always "$work/img0" "$work/img"
+	mount_image "$work/img" "$work/mnt"
+	run strace -f -qq -o /dev/null -e "trace=${1%%:*}" -e "inject=$1" \
+		"$e4repack" --json "$work/mnt"
+	same "$1: exit status" "$status" "$2"
+	umount "$work/mnt"
+	undefer "umount '$work/mnt'"
+	e2fsck -fn "$work/img" >/dev/null 2>&1 || fail "$1: damage"
+	losetup -d "$loop"
+	undefer "losetup -d $loop"
+}
+reasons() {
+	json "$out" '[[d[k] for k in ("files_done", "files_planned")],
+		[(l["files"], l["why"]) for l in d["left_alone"]]]'
+}
+for error in EIO EROFS; do
+	fails openat2:error=$error:when=3 1
+	says ': 1 of 30 files could not be repaired'
+	same "files, after $error" "$(json "$out" 'd["files_done"]')" 29
+done
+fails fallocate:error=EDQUOT 0
+same "files, without quota" "$(reasons)" \
+	"[[0, 30], [(30, 'a quota leaves no room to move it')]]"
+fails fallocate:error=EOPNOTSUPP 0
+same "files, without donors" "$(reasons)" \
+	"[[0, 30], [(30, 'no space could be taken for it')]]"

@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# e4repack of what is mounted on a device that has no space for what was never
+# written: what cannot be written in its new place goes back, and no byte is
+# lost.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+e4repack=$top_builddir/misc/e4repack
+require_loop
+number=$(cat /sys/class/zram-control/hot_add 2>/dev/null) || skip "no zram"
+disk=/dev/zram$number
+zram=/sys/block/zram$number
+defer "echo $number >/sys/class/zram-control/hot_remove"
+echo 256M >"$zram/disksize" || skip "zram does not work here"
+
+# what is in the files cannot be compressed
+made() {
+	mke2fs -q -F -t ext4 -E lazy_itable_init=0,lazy_journal_init=0 "$disk"
+	mkdir -p "$work/mnt"
+	mount "$disk" "$work/mnt"
+	/usr/bin/python3 - "$work/mnt" <<'END'
+import os, random, sys
+top, rng = sys.argv[1], random.Random(1)
+fds = [os.open(f"{top}/{i}", os.O_RDWR | os.O_CREAT, 0o644)
+       for i in range(12)]
+for k in range(8):
+    for i, fd in enumerate(fds):
+        n = (40 if i else 640) * 4096
+        os.posix_fallocate(fd, k * n, n)
+        os.pwrite(fd, rng.randbytes(n), k * n)
+END
+	(cd "$work/mnt" && md5sum [0-9]*) >"$work/sums"
+	umount "$work/mnt"
+	mount "$disk" "$work/mnt"
+	defer "umount '$work/mnt'"
+}
+
+# limit BYTES: so much may be written to what is free; 0: all
+limit() {
+	read -r _ _ used _ <"$zram/mm_stat"
+	echo $(($1 ? used + $1 : 0)) >"$zram/mem_limit"
+}
+
+intact() {
+	(cd "$work/mnt" && md5sum --quiet -c "$work/sums") ||
+		fail "other contents, $1"
+}
+
+fragments() {
+	filefrag "$work"/mnt/[0-9]* | sed 's/.*: \([0-9]*\) ex.*/\1/' |
+		awk '{ n += $1 } END { print n }'
+}
+
+for free in 1 4 9 21; do
+	made
+	before=$(fragments)
+	limit $((free << 20))
+	run "$e4repack" --json "$work/mnt"
+	limit 0
+	same "exit status, with $free MiB" "$status" 1
+	one_sentence e4repack
+	says 'error: [1-9][0-9]* of 12 files could not be repaired: see '
+	/usr/bin/python3 - "$out" <<'END' || { show_run; fail "other reasons"; }
+import json, sys
+d = json.load(open(sys.argv[1]))
+left = {e["why"]: e["files"] for e in d["left_alone"]}
+back = left.pop("where it was moved to cannot be written: it was put back")
+other = left.pop("the device does not take what is moved", 0)
+# another piece of the large one had failed before
+other += left.pop("reading or writing failed", 0)
+sys.exit(bool(left) or d["files_done"] + back + other != 12 or
+         d["fragments_before"] - d["fragments_after"] < d["files_done"] * 7)
+END
+	intact "in memory"
+	umount "$work/mnt"
+	mount "$disk" "$work/mnt"
+	intact "on the disk"
+	[ "$(fragments)" -le "$before" ] || fail "more fragments"
+
+	# with space, another run goes on
+	check "$e4repack" "$work/mnt"
+	same "fragments" "$(fragments)" 12
+	intact "after the second run"
+	umount "$work/mnt"
+	undefer "umount '$work/mnt'"
+	sound "$disk"
+done
