@@ -63,11 +63,11 @@ for free in 1 4 9 21; do
 import json, sys
 d = json.load(open(sys.argv[1]))
 left = {e["why"]: e["files"] for e in d["left_alone"]}
-back = left.pop("where it was moved to cannot be written: it was put back")
+back = left.pop("where it was moved to cannot be written: it was put back", 0)
 other = left.pop("the device does not take what is moved", 0)
 # another piece of the large one had failed before
-other += left.pop("reading or writing failed", 0)
-sys.exit(bool(left) or d["files_done"] + back + other != 12 or
+back += left.pop("reading or writing failed", 0)
+sys.exit(bool(left) or not back or d["files_done"] + back + other != 12 or
          d["fragments_before"] - d["fragments_after"] < d["files_done"] * 7)
 END
 	intact "in memory"
