@@ -43,8 +43,9 @@ import json, sys
 d = json.load(open(sys.argv[1]))["files_skipped"]
 print(*sorted((s["inode"], s["why"]) for s in d))' "$work/.report")" \
 		"$(for file in '/a/excluded excluded' '/a/too excluded' \
-			'/immutable immutable' '/indirect indirect-mapped' \
-			'/swap a swap file'; do
+			'/immutable immutable (--move=immutable)' \
+			'/indirect indirect-mapped' \
+			'/swap a swap file (--move=swap)'; do
 			echo "$(inode "${file%% *}"), '${file#* }'"
 		done | sort -n | sed 's/.*/(&)/' | paste -sd' ')"
 	same planned "$(report files_planned)" 2

@@ -88,7 +88,7 @@ static const char *reason_of_swap(struct e4l_forecast *f, uint64_t size_bytes)
 		if (e4l_read(f->e, blk, 1, f->block))
 			return "cannot be read";
 		if (is_signature(f->block + at % blocksize))
-			return "a swap file";
+			return "a swap file (--move=swap)";
 	}
 	return NULL;
 }
@@ -129,7 +129,7 @@ static const char *reason_to_keep(struct e4l_forecast *f,
 		*allowed &= ~E4L_PLAN_ZEROOUT;
 	if (!(opt->flags & E4L_REPACK_MOVE_IMMUTABLE) &&
 	    (p->inode->i_flags & EXT2_IMMUTABLE_FL))
-		return "immutable";
+		return "immutable (--move=immutable)";
 	if (!(opt->flags & E4L_REPACK_MOVE_SWAP) &&
 	    e4l_score_can_be_better(f->score) && LINUX_S_ISREG(p->inode->i_mode))
 		return reason_of_swap(f, EXT2_I_SIZE(p->inode));
