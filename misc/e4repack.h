@@ -11,6 +11,7 @@
 #include "support/args.h"
 #include "support/block_map.h"
 #include "support/interrupt.h"
+#include "support/pace.h"
 #include "support/progress.h"
 #include "support/reasons.h"
 #include "support/repairing.h"
@@ -64,8 +65,7 @@ struct e4repack {
 	struct interrupt interrupt;
 	struct target target;
 	bool online;			/* it is mounted, and is repaired so */
-	uint64_t paced_bytes;		/* written since then */
-	struct timespec paced;
+	struct pace pace;		/* of --rate */
 	struct e4l *e;
 	struct e4l_es_cache *cache;	/* of extents */
 	ext2fs_inode_bitmap only_inodes, exclude_inodes;

@@ -82,14 +82,13 @@ static bool is_busy(void)
 }
 
 /* How many seconds what has been written is ahead of --rate. */
-static double ahead(const struct e4repack *r)
+static double ahead(struct e4repack *r, uint64_t bytes)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)r->paced_bytes / (double)r->rate -
-	       ((double)(now.tv_sec - r->paced.tv_sec) +
-		(double)(now.tv_nsec - r->paced.tv_nsec) / 1e9);
+	return pace_wait(&r->pace, bytes, r->rate,
+			 (double)now.tv_sec + (double)now.tv_nsec / 1e9);
 }
 
 /* Takes a nap where it has to wait, and says so. */
@@ -98,9 +97,8 @@ static bool pace(uint64_t bytes, void *priv)
 	struct e4repack *r = priv;
 	double seconds = 0;
 
-	r->paced_bytes += bytes;
 	if (r->rate != UINT64_MAX)
-		seconds = ahead(r);
+		seconds = ahead(r, bytes);
 	if (seconds <= 0 && r->idle && is_busy())
 		seconds = NAP_SECONDS;
 	if (seconds <= 0)
@@ -119,7 +117,6 @@ errcode_t e4repack_online(struct e4repack *r,
 	if (r->idle)
 		syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
 			IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
-	clock_gettime(CLOCK_MONOTONIC, &r->paced);
 	progress_start(&r->progress, &r->args, "scanning");
 	err = e4l_online(r->e, r->target.mount_point, opt, paced ? pace : NULL,
 			 &r->result);

@@ -9,6 +9,7 @@
 #include "support/interrupt.h"
 #include "support/json_line.h"
 #include "e4layout/open/mounts.h"
+#include "support/pace.h"
 #include "support/progress.h"
 #include "support/text.h"
 #include "support/units.h"
@@ -382,6 +383,35 @@ END_TEST
 
 /* ---------------------------------------------------------------- progress */
 
+/* At 1000 bytes a second; what is waited for is over at the next. */
+static const struct {
+	uint64_t bytes;
+	double now, wait;
+} paces[] = {
+	{ 100, 1000, -0.4 },		/* the first half second is free */
+	{ 400, 1000, 0 },
+	{ 500, 1000, 0.5 },
+	{ 0, 1000.25, 0.25 },
+	{ 1000, 1000.5, 1 },
+	{ 1000, 1001.75, 0.75 },	/* it took a quarter */
+	{ 1000, 1060, 0.5 },		/* a minute is not made up for */
+	{ 1000, 1060.5, 1 },
+	{ 0, 5000, -0.5 },
+	{ 3000, 5000, 2.5 },
+};
+
+START_TEST(keeps_a_pace)
+{
+	struct pace p = { 0 };
+	size_t i;
+
+	for (i = 0; i < COUNT(paces); i++)
+		ck_assert_double_eq_tol(pace_wait(&p, paces[i].bytes, 1000,
+						  paces[i].now),
+					paces[i].wait, 1e-6);
+}
+END_TEST
+
 START_TEST(draws_progress)
 {
 	char buf[PROGRESS_LEN];
@@ -650,6 +680,7 @@ int main(void)
 	tcase_add_test(tc, fills_bars);
 	tcase_add_test(tc, aligns_tables);
 	tcase_add_test(tc, narrows_tables);
+	tcase_add_test(tc, keeps_a_pace);
 	tcase_add_test(tc, draws_progress);
 	tcase_add_test(tc, interrupts);
 	tcase_add_test(tc, hears_signals);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+#include "pace.h"
+
+#define MADE_UP_FOR 0.5		/* seconds: what writing a piece may take */
+
+double pace_wait(struct pace *p, uint64_t bytes, uint64_t bytes_per_second,
+		 double now)
+{
+	if (p->free_at < now - MADE_UP_FOR)
+		p->free_at = now - MADE_UP_FOR;
+	p->free_at += (double)bytes / (double)bytes_per_second;
+	return p->free_at - now;
+}
