@@ -244,7 +244,9 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
  *    then emptied behind it, or else where the least is to be copied, into
  *    holes and into that run; 256 times at most, as long as each leaves fewer
  *    runs, copies no more than long_run_blocks for each of them, and some run
- *    stays as long.
+ *    stays as long.  At last what lies beside any free run goes into holes that
+ *    are shorter than it, under the same conditions; and all of that again,
+ *    with what has not moved yet, 16 times at most.
  *  - What is already ideal is not touched, but to make room or long free runs,
  *    and a plan for the result without the latter, with no budget, is empty.
  * What the plan is does not depend on what the cache could keep, unless

@@ -2162,6 +2162,50 @@ START_TEST(slides_over_the_holes)
 }
 END_TEST
 
+/* Small files and small holes, things that stay, and more free than that. */
+static struct world *pitted_world(struct rereader *r)
+{
+	struct world *w = new_world(8000, 1, 600);
+	uint64_t pc = 0, n;
+	unsigned int f;
+
+	*r = (struct rereader) { .w = w };
+	w->opt.reread = reread;
+	w->opt.priv = r;
+	w->opt.long_run_blocks = 64;
+	for (f = 0; f < w->files; f++) {
+		n = 1 + random() % 4;
+		add_extent(w, f, (struct e4l_extent) { .pblk = pc, .len = n });
+		w->file[f].eof = n;
+		w->file[f].allowed = random() % 20 ? E4L_PLAN_FREE : 0;
+		pc += n + random() % 4;
+	}
+	return w;
+}
+
+/* Holes that hold what lies beside longer runs are filled with it. */
+START_TEST(fills_the_holes)
+{
+	struct order old, new;
+	struct rereader r;
+	struct e4l_plan *p;
+	struct world *w;
+
+	srandom(_i);
+	w = pitted_world(&r);
+	old = order_of(w);
+	p = make_plan(w);
+	check_once(w, p);
+	carry_out_all(w, p);
+	check_map(w);
+	new = order_of(w);
+	compare_orders(&old, &new);
+	ck_assert_uint_le(3 * new.free_runs, old.free_runs);
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
 /* An aim is reached where it can be, by one zone of its length. */
 START_TEST(reaches_the_aim)
 {
@@ -2246,6 +2290,7 @@ int main(void)
 	tcase_add_loop_test(tc, consolidates_after_all_else, 0, 200);
 	tcase_add_loop_test(tc, reaches_the_bound, 0, 60);
 	tcase_add_loop_test(tc, slides_over_the_holes, 0, 40);
+	tcase_add_loop_test(tc, fills_the_holes, 0, 40);
 	tcase_add_loop_test(tc, reaches_the_aim, 0, 60);
 	tcase_add_test(tc, refuses_shared_blocks);
 	tcase_add_loop_test(tc, remembers_what_was_forgotten, 0, 200);

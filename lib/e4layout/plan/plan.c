@@ -10,6 +10,7 @@
 #include "e4layout/base/internal.h"
 #include "clear.h"
 #include "draft.h"
+#include "fill.h"
 #include "move.h"
 #include "pack.h"
 #include "room.h"
@@ -17,6 +18,7 @@
 #include "slide.h"
 
 #define ASK_EACH	64		/* files to move that nothing is read of */
+#define CLEAR_PASSES	16		/* for long free runs, at most */
 
 /* What makes a file one that may be moved away. */
 #define AWAY	(E4L_PLAN_ROOM | E4L_PLAN_FREE)
@@ -510,18 +512,34 @@ void e4l_plan_room(const struct e4l_plan *p, struct e4l_plan_room *ret)
 
 /* --------------------------------------------------------------- free space */
 
+static errcode_t clear_once(struct e4l_plan *p)
+{
+	uint64_t *budget = &p->opt.copy_budget_blocks;
+	struct e4l_draft *d = &p->draft;
+	errcode_t err = e4l_clear_make(&p->clear, d, budget);
+
+	if (!err)
+		err = e4l_slide_make(&p->clear, d, budget);
+	return err ? err : e4l_fill_make(&p->clear, d, budget);
+}
+
+/*
+ * What one pass has moved is out of the way of the next, in which only what has
+ * not moved yet does.
+ */
 static errcode_t clear_pass(struct e4l_plan *p)
 {
 	struct e4l_plan_free *made = &p->clear.made;
-	uint64_t *budget = &p->opt.copy_budget_blocks;
-	struct e4l_draft *d = &p->draft;
+	uint64_t before = UINT64_MAX;
+	unsigned int n = 0;
 	errcode_t err = 0;
 
-	if (p->clears && !p->over)
-		err = e4l_clear_make(&p->clear, d, budget);
-	if (p->clears && !p->over && !err)
-		err = e4l_slide_make(&p->clear, d, budget);
-	made->free_runs_after = e4l_space_runs(d->disk.space);
+	while (p->clears && !p->over && !err && n++ < CLEAR_PASSES &&
+	       made->blocks_away != before && !p->clear.over) {
+		before = made->blocks_away;
+		err = clear_once(p);
+	}
+	made->free_runs_after = e4l_space_runs(p->draft.disk.space);
 	return err;
 }
 

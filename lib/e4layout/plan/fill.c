@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What is beside a free run goes, one after the other, into the tightest holes
+ * that are shorter than that run.  Each hole that is full then, and each run that
+ * the free run has reached, is one run less; when it takes too much to get there,
+ * what was walked over since the last one stays.
+ */
+#include "config.h"
+#include <stdlib.h>
+#include "e4layout/base/array.h"
+#include "fill.h"
+
+#define TRIES	8		/* while there are files that stay after all */
+
+struct filling {
+	struct e4l_clear *c;
+	struct e4l_draft *d;
+	struct e4l_evict ev;
+	struct e4l_crowd crowd;
+	uint64_t budget, floor;		/* in clusters */
+	struct e4l_run *anchor;		/* free runs, the longest first */
+	size_t n_anchors;
+	size_t gained;			/* runs less */
+	size_t grown;			/* anchors that are longer */
+};
+
+/* What can be taken back: all that came since. */
+struct mark {
+	size_t lodgers, gaps;
+	uint64_t cost;
+};
+
+/* -------------------------------------------------------------------- a walk */
+
+static struct mark mark(const struct filling *f)
+{
+	return (struct mark) {
+		f->ev.n_lodgers, f->ev.n_gaps, f->ev.cost,
+	};
+}
+
+static errcode_t go_back(struct filling *f, const struct mark *to)
+{
+	struct e4l_space *space = f->d->disk.space;
+	struct e4l_evict *ev = &f->ev;
+	errcode_t err = 0;
+
+	for (; ev->n_lodgers > to->lodgers && !err; ev->n_lodgers--) {
+		const struct e4l_lodger *l = &ev->lodger[ev->n_lodgers - 1];
+
+		err = e4l_space_add(space, l->to, l->run.len);
+	}
+	for (; ev->n_gaps > to->gaps && !err; ev->n_gaps--)
+		err = e4l_space_add(space, ev->gap[ev->n_gaps - 1].start,
+				    ev->gap[ev->n_gaps - 1].len);
+	ev->placed = ev->n_lodgers;
+	ev->cost = to->cost;
+	return err;
+}
+
+/* Nothing goes into the free @run from now on. */
+static errcode_t take_gap(struct filling *f, const struct e4l_run *run)
+{
+	enum e4l_found found;
+	uint64_t next;
+	errcode_t err;
+
+	err = e4l_evict_look(&f->ev, &f->crowd, run->start,
+			     run->start + run->len, &next, &found);
+	return err ? err : e4l_space_take(f->d->disk.space, run->start,
+					  run->len);
+}
+
+/* Whether @run must begin on a stripe, which no hole is looked for. */
+static bool is_striped(const struct filling *f, const struct e4l_run *run)
+{
+	const struct e4l_geometry *geo = f->d->disk.geo;
+	uint64_t stripe = geo->stripe_blocks / geo->cluster_blocks;
+
+	return stripe && run->len >= stripe && run->start % stripe == 0;
+}
+
+/*
+ * Takes the tightest hole for the last lodger, if it is shorter than @anchor.
+ * *@filled: all of it.
+ */
+static errcode_t place_last(struct filling *f, const struct e4l_run *anchor,
+			    bool *placed, bool *filled)
+{
+	struct e4l_space *space = f->d->disk.space;
+	struct e4l_lodger *l = &f->ev.lodger[f->ev.n_lodgers - 1];
+	const struct e4l_run near = { l->run.start, 0 };
+	uint64_t len = l->run.len, hole;
+	errcode_t err;
+
+	*placed = false;
+	if (is_striped(f, &l->run) || f->ev.cost > f->budget ||
+	    !e4l_space_fit(space, len, &near, &l->to))
+		return 0;
+	hole = e4l_space_before(space, l->to) + e4l_space_after(space, l->to);
+	if (hole >= anchor->len)
+		return 0;
+	err = e4l_space_take(space, l->to, len);
+	*placed = !err;
+	*filled = hole == len;
+	return err;
+}
+
+/* Adds what is at cluster @at, and takes a hole for it. */
+static errcode_t move_at(struct filling *f, const struct e4l_run *anchor,
+			 uint64_t at, struct e4l_run *run, bool *moved,
+			 bool *filled)
+{
+	struct mark before = mark(f);
+	enum e4l_found found;
+	uint64_t next;
+	errcode_t err;
+
+	*moved = false;
+	err = e4l_evict_look(&f->ev, &f->crowd, at, at + 1, &next, &found);
+	if (err || found != E4L_FOUND_LODGER)
+		return err;
+	err = place_last(f, anchor, moved, filled);
+	if (err || !*moved) {
+		f->ev.n_lodgers = before.lodgers;
+		f->ev.cost = before.cost;
+		return err;
+	}
+	f->ev.placed = f->ev.n_lodgers;
+	*run = f->ev.lodger[f->ev.n_lodgers - 1].run;
+	return 0;
+}
+
+/* The free run beside the free run from *@from to *@to; empty: there is none. */
+static struct e4l_run beside(const struct filling *f, bool up, uint64_t from,
+			     uint64_t to)
+{
+	const struct e4l_space *space = f->d->disk.space;
+	uint64_t len = up ? e4l_space_after(space, to) :
+			    e4l_space_before(space, from);
+
+	return (struct e4l_run) { up ? to : from - len, len };
+}
+
+/* From @anchor on in one direction, as far as it is worth it. */
+static errcode_t walk(struct filling *f, const struct e4l_run *anchor, bool up)
+{
+	uint64_t from = anchor->start, to = from + anchor->len;
+	struct mark good = mark(f);
+	struct e4l_run run;
+	bool moved = true, gain;
+	errcode_t err = 0;
+
+	while (moved && !err && f->ev.cost - good.cost <= f->floor &&
+	       e4l_evict_is_small(&f->ev) && (up || from)) {
+		run = beside(f, up, from, to);
+		gain = run.len;
+		if (gain)
+			err = take_gap(f, &run);
+		else
+			err = move_at(f, anchor, up ? to : from - 1, &run,
+				      &moved, &gain);
+		if (err || !moved)
+			break;
+		if (up)
+			to = run.start + run.len;
+		else
+			from = run.start;
+		if (!gain)
+			continue;
+		f->gained++;
+		good = mark(f);
+	}
+	return err ? err : go_back(f, &good);
+}
+
+/* -------------------------------------------------------------------- a pass */
+
+static int longest_first(const void *va, const void *vb)
+{
+	const struct e4l_run *a = va, *b = vb;
+
+	if (a->len != b->len)
+		return a->len > b->len ? -1 : 1;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static errcode_t list_anchors(struct filling *f)
+{
+	struct e4l_run run;
+	uint64_t at = 0;
+	errcode_t err = 0;
+
+	f->n_anchors = 0;
+	for (; !err && e4l_space_list(f->d->disk.space, at, &run, 1);
+	     at = run.start + run.len) {
+		err = e4l_grow(&f->anchor, f->n_anchors, sizeof(run));
+		if (!err)
+			f->anchor[f->n_anchors++] = run;
+	}
+	if (f->n_anchors)
+		qsort(f->anchor, f->n_anchors, sizeof(run), longest_first);
+	return err;
+}
+
+/* Whether nothing goes into @run, and it belongs to no other. */
+static bool is_whole(const struct filling *f, const struct e4l_run *run)
+{
+	const struct e4l_space *space = f->d->disk.space;
+
+	return !e4l_space_before(space, run->start) &&
+	       e4l_space_after(space, run->start) == run->len;
+}
+
+/* Walks from all free runs that are no hole by then. */
+static errcode_t walk_all(struct filling *f)
+{
+	errcode_t err = list_anchors(f);
+	size_t i;
+
+	f->gained = f->grown = 0;
+	e4l_evict_begin(&f->ev);
+	f->ev.placed = 0;
+	for (i = 0; i < f->n_anchors && !err; i++) {
+		const struct e4l_run *anchor = &f->anchor[i];
+		struct mark before = mark(f);
+		size_t gained = f->gained;
+
+		if (!is_whole(f, anchor))
+			continue;
+		err = f->c->go_on ? f->c->go_on(f->c->priv) : 0;
+		if (!err)
+			err = take_gap(f, anchor);
+		if (!err)
+			err = walk(f, anchor, true);
+		if (!err)
+			err = walk(f, anchor, false);
+		f->grown += f->gained > gained;
+		if (!err && f->gained == gained)
+			err = go_back(f, &before);
+	}
+	return err;
+}
+
+/* Whether free space is in fewer runs then, and as much in long ones. */
+static errcode_t judge(struct filling *f, uint64_t before, bool *good)
+{
+	uint64_t runs, in_long;
+	errcode_t err = e4l_evict_outcome(&f->ev, &runs, &in_long);
+
+	*good = !err && runs < before && in_long >= f->d->in_long;
+	return err;
+}
+
+/* *@again: some file stays after all, which is known now. */
+static errcode_t fill(struct filling *f, uint64_t *budget, bool *again)
+{
+	uint64_t before = e4l_space_runs(f->d->disk.space);
+	bool all, done = false;
+	errcode_t err = walk_all(f);
+
+	*again = false;
+	if (!err && f->ev.n_lodgers) {
+		err = e4l_evict_leave(&f->ev, true, &all);
+		*again = !err && !all;
+		if (!err && all)
+			err = judge(f, before, &done);
+	}
+	if (err)
+		return err;
+	if (!done)
+		return e4l_evict_undo(&f->ev);
+	f->c->made.runs += f->grown - 1;
+	return e4l_clear_take(f->c, &f->ev, budget);
+}
+
+errcode_t e4l_fill_make(struct e4l_clear *c, struct e4l_draft *d,
+			uint64_t *budget)
+{
+	uint64_t ratio = d->disk.geo->cluster_blocks;
+	struct filling f = {
+		.c = c, .d = d, .ev = { .movables = c->movables, .d = d },
+		.crowd = {
+			.movables = c->movables, .draft = d,
+			.file = E4L_NEW_FILE, .longest = UINT64_MAX,
+			.once = true,
+		},
+		.budget = *budget == E4L_NO_LIMIT ? *budget : *budget / ratio,
+		.floor = c->floor,
+	};
+	unsigned int tries = TRIES;
+	bool again = true;
+	errcode_t err;
+
+	if (c->aim != E4L_NO_LIMIT)
+		return 0;
+	err = e4l_movables_renew(c->movables, d);
+	d->disk.trees_stay = true;
+	while (again && tries-- && !err && !e4l_clear_is_over(c))
+		err = fill(&f, budget, &again);
+	d->disk.trees_stay = false;
+	e4l_evict_free(&f.ev);
+	free(f.anchor);
+	return err;
+}
