@@ -178,6 +178,16 @@ static void map_after(struct e4repack *r)
 	say_e4l(r->target.name, r->e, err);
 }
 
+/* What was done stays done: who reads JSON is told, too. */
+static void report_failed(struct e4repack *r)
+{
+	if (!r->args.json || !r->sum.transactions)
+		return;
+	r->part_failed = true;
+	e4repack_end_part(r);
+	e4repack_print_json(r);
+}
+
 /*
  * Checks what is at rest, plans, and repairs unless it is a dry run.  What is
  * mounted changes while it is read.
@@ -212,6 +222,8 @@ static bool work(struct e4repack *r)
 		map_after(r);
 	if (err && !said && !undo_guard_failed())
 		say_failure(r, err);
+	if (err && r->all)
+		report_failed(r);
 	return !err;
 }
 

@@ -78,6 +78,7 @@ struct e4repack {
 	bool failed;			/* in what was not to end the work */
 	struct e4repack_sum sum;
 	unsigned int parts_done;	/* of --all */
+	bool part_failed;		/* the next one */
 	json_t *parts;			/* reports; NULL: there was no memory */
 	/* of --only, or of one part: see e4repack_forget() */
 	struct e4l_repack_result result;

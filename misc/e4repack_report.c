@@ -443,12 +443,13 @@ static json_t *sum_object(const struct e4repack *r)
 
 static json_t *all_object(const struct e4repack *r)
 {
-	json_t *object = json_pack("{s:s, s:o, s:b, s:b, s:O, s:f}",
+	json_t *object = json_pack("{s:s, s:o, s:b, s:b, s:b, s:O, s:f}",
 				   "schema", "e4repack-all/1",
 				   "target", json_name(r->target.name),
 				   "dry_run", r->dry_run,
-				   "stopped",
+				   "stopped", !r->part_failed &&
 				   r->parts_done < e4repack_parts(r),
+				   "failed", r->part_failed,
 				   "parts", r->parts, "seconds",
 				   repairing_seconds(&r->repairing));
 	json_t *sum = sum_object(r);

@@ -268,6 +268,29 @@ repaired
 check e2undo "$work/undo" "$img"
 cmp "$img" "$work/img0" || fail "$what: e2undo"
 
+# what was done is told when a part fails: here, the one that moves /big
+what='a part fails'
+shim=$top_builddir/tests/tools/.libs/fail_io.so
+if [ -e "$shim" ]; then
+	cp --sparse=always "$work/img0" "$img"
+	repack --all "$img"
+	bad=$(debugfs -R 'bmap /big 0' "$img" 2>/dev/null)
+	cp --sparse=always "$work/img0" "$img"
+	run env FAIL_IO_WRITE=1 FAIL_IO_FILE="$img" FAIL_IO_BYTES=1024 \
+		FAIL_IO_AT=$((bad * 1024)) LD_PRELOAD="$shim" \
+		"$e4repack" --json --all "$img"
+	same "$what: exit" "$status" 1
+	says "block $bad"
+	cp "$out" "$work/.report"
+	valid
+	same "$what" "$(all failed)" True
+	same "$what: stopped" "$(all stopped)" False
+	[ "$(all bytes_copied)" -gt 0 ] || fail "$what: nothing copied"
+	e2fsck -fy "$img" >/dev/null 2>&1 || :
+	kept
+	completed
+fi
+
 what=--discard
 cp --sparse=always "$work/img0" "$img"
 repack --all --discard "$img"
