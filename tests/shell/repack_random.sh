@@ -1,0 +1,175 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Filesystems drawn at random: whatever e4repack is asked for, every name leads to
+# what it led to, nothing is in more pieces for it, and what -n foretells of one
+# part is what is done then.  SEEDS='N...' draws others.
+[ ! -w /dev/shm ] || export TMPDIR=/dev/shm
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+no_leak_check
+
+# draw SEED: prints the recipe, the words of --only and options to try.
+cat >"$work/draw.py" <<'END'
+import random
+import sys
+
+seed, out = int(sys.argv[1]), sys.argv[2]
+r = random.Random(seed)
+block = r.choice((1024, 1024, 2048, 4096))
+mib = int(16 * 8 ** r.random())
+features, extended = [], []
+bigalloc = r.random() < .2
+cluster = block * r.choice((4, 16)) if bigalloc else block
+mke2fs = f"-b {block} -J size={block // 1024} -N {max(3000, mib * 64)}"
+if bigalloc:
+    features.append("bigalloc")
+    mke2fs += f" -C {cluster}"
+    mib = max(mib, 48)
+elif r.random() < .3:
+    features += ["meta_bg", "^resize_inode"]
+else:
+    mke2fs += f" -G {r.choice((1, 4, 16))}"
+features += [f for f in ("sparse_super2", "inline_data", "ea_inode", "quota",
+                         "metadata_csum_seed", "large_dir", "^dir_index")
+             if r.random() < .2]
+if r.random() < .3:
+    extended.append("stride=16,stripe_width=32")
+head = [f"size {mib}M", f"mke2fs {mke2fs}"]
+if features:
+    head.append("mke2fs -O " + ",".join(features))
+if extended:
+    head.append("mke2fs -E " + ",".join(extended))
+
+kib = max(4096, cluster) // 1024
+things = (
+    lambda p: [f"many {p} count {r.randint(5, 300)} size 1K-{r.choice((2, 30))}K"
+               f" perdir {r.choice((20, 100))}"],
+    lambda p: [f"many {p} count {r.randint(50, 600)} size 1K-{r.choice((2, 9))}K"
+               f" perdir {r.choice((20, 100))}",
+               f"delete {p} " + r.choice(("every 2", "percent 80"))],
+    lambda p: [f"many {p} count {r.randint(300, 1200)} name a_name_of_that_kind_",
+               f"delete {p} percent {r.choice((50, 95))}"],
+    lambda p: [f"interleave {p} count {r.randint(2, 40)}"
+               f" rounds {r.randint(2, 20)} blocks {r.choice((1, 2, 9))}"],
+    lambda p: [f"mosaic {p} size {r.randint(64, 1024)}K written {kib}K"
+               f" unwritten {r.choice((1, 4)) * kib}K"],
+    lambda p: [f"scatter {p} frags {r.randint(2, 200)}"
+               f" blocks {r.choice((1, 2, 8))} gap {r.choice((1, 2, 5))}"
+               + r.choice(("", " hole 3", " shuffle", " alternate"))],
+    lambda p: [f"tree {p} dirs {r.randint(2, 20)} files {r.randint(2, 15)}"
+               + r.choice(("", " size 1K-20K"))],
+)
+body = []
+for i in range(r.randint(3, 6)):
+    body += r.choice(things)(f"/x{i}")
+full = r.choice((30, 50, 80, 95, 99, 100))
+
+words = r.choice(("index", "inodes", "free", "merge,zeroout,move,dirs",
+                  "merge,zeroout,move,dirs,room", "zeroout"))
+options = [o for o in ("--max-bytes=256K", "--zeroout=64K", "--mem=20000")
+           if r.random() < .3]
+with open(out, "w") as f:
+    f.write("\n".join(head + body) + "\n")
+print(block, full, words, " ".join(options))
+END
+
+# fill PERCENT BLOCK: makes $img, and again with what fills it.
+fill() {
+	"$top_builddir/tests/tools/mkaged" "$work/recipe" "$img" >/dev/null ||
+		return
+	dumpe2fs -h "$img" 2>/dev/null >"$work/super"
+	more=$(awk -v full="$1" '/^Block count:/ { all = $3 }
+		/^Free blocks:/ { free = $3 }
+		END { print int(free - all * (100 - full) / 100) }' \
+		"$work/super")
+	while [ "$more" -gt 0 ]; do
+		{
+			cat "$work/recipe"
+			echo "file /full size $((more * $2 / 1024))K holes"
+		} >"$work/filled"
+		! "$top_builddir/tests/tools/mkaged" "$work/filled" "$img" \
+			>/dev/null 2>&1 || return 0
+		more=$((more - more / 100 - 16))
+	done
+	"$top_builddir/tests/tools/mkaged" "$work/recipe" "$img" >/dev/null
+}
+
+# layout: what no repair may make worse.
+layout() {
+	check "$e4frag" -q --json "$img"
+	json "$out" "f'''fragments {d['files']['fragments']}
+extents {d['files']['extents']}
+trees {d['files']['tree_blocks']}
+itables {d['directories']['itable_blocks']}
+runs {d['free_space']['extents']}
+longest {d['free_space']['largest_blocks'] *
+	 d['filesystem']['block_size_bytes']}'''"
+}
+
+# of KEY FILE: what layout said.
+of() {
+	sed -n "s/^$1 //p" "$2"
+}
+
+# kept: $img is sound, has what it had, and nothing of it is worse.
+kept() {
+	clean "$img"
+	digest -enz "$img" | sort >"$work/after"
+	unchanged "$work/before" "$work/after"
+	layout >"$work/then"
+	for key in fragments extents trees itables; do
+		[ "$(of $key "$work/then")" -le "$(of $key "$work/now")" ] ||
+			fail "$what: $key: $(paste -sd' ' "$work/now"), then" \
+				"$(paste -sd' ' "$work/then")"
+	done
+}
+
+# foretold: but for what a run alone can know, one report is as the other.
+foretold() {
+	json "$work/.report" "[d[k] for k in sorted(d) if k not in ('seconds',
+		'dry_run', 'files_done', 'transactions', 'directories',
+		'inodes')] + [d['directories']['planned'],
+		d['inodes']['planned_itable_blocks_after']]"
+}
+
+for seed in ${SEEDS:-2 7 11 15 18 23}; do
+	/usr/bin/python3 "$work/draw.py" "$seed" "$work/recipe" >"$work/drawn"
+	read -r block full words options <"$work/drawn"
+	what="seed $seed"
+	fill "$full" "$block" 2>"$work/why" || {
+		echo "$what: not made: $(cat "$work/why")"
+		continue
+	}
+	cp --sparse=always "$img" "$work/img0"
+	digest -enz "$img" | sort >"$work/before"
+	layout >"$work/now"
+
+	what="seed $seed, --all"
+	repack --all "$img"
+	kept
+	echo "$what: $(paste -sd' ' "$work/now"), then" \
+		"$(paste -sd' ' "$work/then")"
+
+	cp --sparse=always "$work/img0" "$img"
+	what="seed $seed, --only=$words $options"
+	# shellcheck disable=SC2086
+	repack -n --only="$words" $options "$img"
+	foretold >"$work/forecast"
+	# shellcheck disable=SC2086
+	repack --only="$words" $options "$img"
+	foretold >"$work/done"
+	diff "$work/forecast" "$work/done" || fail "$what: not as foretold"
+	kept
+	[ "$(report files_planned)" = 0 ] || for pair in extents_after:extents \
+		fragments_after:fragments tree_blocks_after:trees \
+		longest_free_bytes:longest; do
+		same "$what: ${pair%:*}" "$(report "${pair%:*}")" \
+			"$(of "${pair#*:}" "$work/then")"
+	done
+	case $words in
+	free | inodes)
+		[ "$(of runs "$work/then")" -le "$(of runs "$work/now")" ] ||
+			fail "$what: more free runs"
+		;;
+	esac
+done
