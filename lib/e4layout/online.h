@@ -25,7 +25,9 @@ extern "C" {
  * Runs of short fragments are swapped with free space in one piece
  * (EXT4_IOC_MOVE_EXT), also while others write to the file.  What the kernel does
  * not move is told to skipped(), with the reason, as is what only e4l_repack()
- * does.  Unwritten runs are zeroed, as zeroout_max_blocks and
+ * does; where fast commits are on, nothing is moved: Linux up to 6.19 does not
+ * tell them of it, so that the next fsync() of the file is lost in a power cut.
+ * Unwritten runs are zeroed, as zeroout_max_blocks and
  * zeroout_budget_blocks say, if the kernel has EXT4_IOC_JOIN_EXTENTS, and stay
  * otherwise.  A twentieth of the filesystem is kept free for others.  Contents,
  * sizes and times stay.

@@ -172,6 +172,9 @@ const char *e4l_way_move(struct e4l_ways *w, struct e4l_file *f,
 
 	if (!w->journal)
 		return "without a journal, a power cut would hurt what is moved";
+	if (w->fast_commits)
+		return "moved while nothing is mounted: a power cut and fast "
+		       "commits would hurt it";
 	if (e4l_fragments_of(f->ex, f->n, 1, &list))
 		return e4l_failure_text(ENOMEM);
 	for (i = 0; i < list.n && !e4l_ways_ended(w); i += k) {

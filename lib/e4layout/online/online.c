@@ -430,6 +430,8 @@ errcode_t e4l_online(struct e4l *e, const char *mount_point,
 		.ways = {
 			.opt = options, .pace = pace, .result = result,
 			.journal = ext2fs_has_feature_journal(e->fs->super),
+			.fast_commits =
+				ext2fs_has_feature_fast_commit(e->fs->super),
 			.donor.file.fd = -1,
 			.behind = { .failed = on_failed, .priv = &o },
 		},

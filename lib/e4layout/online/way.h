@@ -31,6 +31,7 @@ struct e4l_ways {
 	struct e4l_donor donor;
 	struct e4l_behind behind;
 	bool journal;			/* protects what is moved */
+	bool fast_commits;		/* do not */
 	bool broken;			/* the device does not take it */
 	/* for progress(): of files that are done, of the one at hand, of all */
 	uint64_t done_blocks, moved_blocks, all_blocks;

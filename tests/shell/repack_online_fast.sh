@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# e4repack of what is mounted with fast commits, which the kernel does not tell
+# of what EXT4_IOC_MOVE_EXT has moved: it must not be called.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+e4repack=$top_builddir/misc/e4repack
+require_loop
+
+aged "$work/img" <<'END'
+size 128M
+interleave /data count 10 rounds 8 blocks 4
+END
+check tune2fs -O fast_commit "$work/img"
+mount_image "$work/img" "$work/mnt"
+check "$e4repack" --json "$work/mnt"
+same "what it does" "$(json "$out" '[d["bytes_copied"], d["files_done"],
+	[(l["files"], l["why"]) for l in d["left_alone"]]]')" \
+	"[0, 0, [(10, 'moved while nothing is mounted: a power cut and fast commits would hurt it')]]"
+umount "$work/mnt"
+undefer "umount '$work/mnt'"
+losetup -d "$loop"
+undefer "losetup -d $loop"
+check "$e4repack" --json "$work/img"
+same "files, unmounted" "$(json "$out" 'd["files_done"]')" 10
+sound "$work/img"
