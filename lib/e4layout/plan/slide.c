@@ -123,12 +123,13 @@ static errcode_t slide(struct sliding *s, uint64_t len, uint64_t *budget,
 	return err;
 }
 
+/* A length that was too much once is not tried again: each try takes its time. */
 static errcode_t slide_all(struct sliding *s, uint64_t *budget)
 {
 	struct e4l_clear *c = s->c;
 	uint64_t len = s->longest.len;
 	unsigned int n = 0;
-	bool done = false;
+	bool done = false, full;
 	errcode_t err = 0;
 
 	while (n < SLIDES && len >= c->floor && !err &&
@@ -137,9 +138,13 @@ static errcode_t slide_all(struct sliding *s, uint64_t *budget)
 			err = c->go_on(c->priv);
 		if (!err)
 			err = slide(s, len, budget, &done);
-		find_longest(s);
 		n += done;
-		len = done ? s->longest.len : len / 2;
+		full = s->longest.len == len;
+		find_longest(s);
+		if (!done)
+			len /= 2;
+		else if (full)
+			len = s->longest.len;
 	}
 	return err;
 }
