@@ -78,9 +78,12 @@ left executable
 
 # unwritten space stays, whoever has a file open
 exec 8<"$work/mnt/open"
+touch -a -d @1000000000 "$work"/mnt/small/*
 check "$e4repack" --zeroout=1M "$work/mnt"
 left 'zeroed while nothing is mounted'
 exec 8<&-
+same "times of access" "$(find "$work"/mnt/small -type f -printf '%A@\n' |
+	sort -u)" 1000000000.0000000000
 [ "$(fragments "$work"/mnt/small/*)" = 1 ] || fail "small/ is fragmented"
 extents=$(filefrag -v "$work/mnt/mosaic" | grep -c '^ *[0-9]*:')
 [ "$extents" -ge 16384 ] || fail "the mosaic has $extents extents"

@@ -14,9 +14,12 @@
 static int open_again(int fd, int flags)
 {
 	char name[40];
+	int again;
 
+	flags |= O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	return open(name, flags | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	again = open(name, flags | O_NOATIME);
+	return again < 0 && errno == EPERM ? open(name, flags) : again;
 }
 
 int e4l_behind_open(int fd)
