@@ -40,6 +40,8 @@ struct e4repack_sum {
 	uint64_t bytes_copied, bytes_zeroed, bytes_discarded;
 	uint64_t extents_saved;
 	uint64_t transactions;
+	uint64_t free_runs_before, free_runs_after;	/* of --all */
+	bool free_runs_counted;
 };
 
 struct e4repack {

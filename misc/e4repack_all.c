@@ -31,10 +31,28 @@ static bool should_begin(const struct e4repack *r)
 	       !(r->parts_done && repairing_stop(&r->repairing));
 }
 
+static errcode_t count_run(const struct e4l_block_run *run, void *priv)
+{
+	e4l_free_histogram_add(priv, run->len);
+	return 0;
+}
+
+static errcode_t count_free_runs(struct e4repack *r, uint64_t *runs)
+{
+	struct e4l_free_histogram free_space = { 0 };
+	errcode_t err = r->dry_run ? 0 : e4l_free_space(r->e, count_run, NULL,
+							&free_space);
+
+	*runs = free_space.runs;
+	return err;
+}
+
 errcode_t e4repack_all(struct e4repack *r)
 {
-	errcode_t err;
+	errcode_t err = count_free_runs(r, &r->sum.free_runs_before);
 
+	if (err)
+		return err;
 	while (should_begin(r)) {
 		begin_part(r);
 		err = e4repack_part(r);
@@ -45,5 +63,10 @@ errcode_t e4repack_all(struct e4repack *r)
 			break;
 		r->parts_done++;
 	}
-	return 0;
+	/* a signal would end this, too */
+	if (r->parts_done < e4repack_parts(r) || r->dry_run)
+		return 0;
+	err = count_free_runs(r, &r->sum.free_runs_after);
+	r->sum.free_runs_counted = !err;
+	return err == E4L_ET_INTERRUPTED ? 0 : err;
 }

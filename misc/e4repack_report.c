@@ -268,6 +268,10 @@ static void print_sum(const struct e4repack *r)
 		       THINGS(sum->transactions, "transaction",
 			      "transactions"),
 		       repairing_seconds(&r->repairing));
+	if (sum->free_runs_counted)
+		printf("Free space is in %s, and was in %s before\n",
+		       THINGS(sum->free_runs_after, "run", "runs"),
+		       NUM(sum->free_runs_before));
 }
 
 void e4repack_print_end(const struct e4repack *r)
@@ -430,6 +434,8 @@ void e4repack_keep_object(struct e4repack *r)
 static const struct json_member sum_members[] = {
 	SUM(bytes_copied), SUM(bytes_zeroed), SUM(bytes_discarded),
 	SUM(extents_saved), SUM(transactions),
+	/* the last two only when all was done */
+	SUM(free_runs_before), SUM(free_runs_after),
 };
 
 /* What parts are planned to do for today's filesystem has no true sum. */
@@ -438,7 +444,8 @@ static json_t *sum_object(const struct e4repack *r)
 	return r->dry_run ? json_object() :
 			    json_members(&r->sum, sum_members,
 					 sizeof(sum_members) /
-					 sizeof(*sum_members));
+					 sizeof(*sum_members) -
+					 (r->sum.free_runs_counted ? 0 : 2));
 }
 
 static json_t *all_object(const struct e4repack *r)

@@ -140,6 +140,10 @@ while read -r unit size options; do
 	[ "$(all transactions)" -ge 4 ] ||
 		fail "$what: only $(all transactions) transactions"
 	same "$what: excess" "$(sed -n 's/^excess //p' "$work/then")" 0
+	same "$what: free runs" "$(all free_runs_before)" \
+		"$(sed -n 's/^runs //p' "$work/now")"
+	same "$what: free runs, then" "$(all free_runs_after)" \
+		"$(sed -n 's/^runs //p' "$work/then")"
 	same "$what: itables" "$(sed -n 's/^itables //p' "$work/then")" \
 		"$(json "$work/.report" \
 			"d['parts'][1]['inodes']['planned_itable_blocks_after']")"

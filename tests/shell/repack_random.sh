@@ -147,6 +147,9 @@ for seed in ${SEEDS:-2 7 11 15 18 23}; do
 	what="seed $seed, --all"
 	repack --all "$img"
 	kept
+	same "$what: free_runs_after" \
+		"$(json "$work/.report" "d['free_runs_after']")" \
+		"$(of runs "$work/then")"
 	echo "$what: $(paste -sd' ' "$work/now"), then" \
 		"$(paste -sd' ' "$work/then")"
 
