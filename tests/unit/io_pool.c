@@ -31,8 +31,18 @@ static errcode_t fake_read(io_channel io, unsigned long long blk, int count,
 	return 0;
 }
 
+static int written;		/* by the last request: bytes, if negative */
+
+static errcode_t fake_write(io_channel io, unsigned long long blk, int count,
+			    const void *data)
+{
+	written = count;
+	return 0;
+}
+
 static struct struct_io_manager fake_manager = {
 	.magic = EXT2_ET_MAGIC_IO_MANAGER, .read_blk64 = fake_read,
+	.write_blk64 = fake_write,
 };
 static struct struct_io_channel fake_channel = {
 	.magic = EXT2_ET_MAGIC_IO_CHANNEL, .manager = &fake_manager,
@@ -259,6 +269,21 @@ START_TEST(pipe_is_interrupted)
 }
 END_TEST
 
+/* A few blocks must not go into a cache that writes them one by one. */
+START_TEST(writes_at_once)
+{
+	char data[8 * BLOCKSIZE] = { 0 };
+	struct e4l e;
+	int n;
+
+	setup(&e, 2);
+	for (n = 1; n <= 8; n++) {
+		ck_assert_int_eq(e4l_write(&e, 100, n, data), 0);
+		ck_assert_int_eq(written, -n * (int)BLOCKSIZE);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("io_pool");
@@ -267,6 +292,7 @@ int main(void)
 	tcase_add_loop_test(tc, gathers_random_blocks, 0, 20);
 	tcase_add_test(tc, coalesces_neighbours);
 	tcase_add_test(tc, splits_long_runs);
+	tcase_add_test(tc, writes_at_once);
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("pipeline");
 	tcase_add_loop_test(tc, pipe_keeps_the_order, 0, 4);

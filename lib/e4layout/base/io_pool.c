@@ -2,6 +2,7 @@
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include "array.h"
@@ -47,16 +48,20 @@ errcode_t e4l_read(struct e4l *e, blk64_t blk, unsigned int count, void *buf)
 	return err;
 }
 
+/* A negative count is in bytes, and passes by unix_io's cache. */
 errcode_t e4l_write(struct e4l *e, blk64_t blk, unsigned int count,
 		    const void *buf)
 {
+	unsigned int blocksize = e->fs->blocksize;
+	bool few = count <= INT_MAX / blocksize;
 	io_channel io = e->fs->io;
 	bool shared = io->flags & CHANNEL_FLAGS_THREADS;
 	errcode_t err;
 
 	if (!shared)
 		pthread_mutex_lock(&e->io_lock);
-	err = io_channel_write_blk64(io, blk, count, buf);
+	err = io_channel_write_blk64(io, blk, few ? -(int)(count * blocksize) :
+					      (int)count, buf);
 	if (!shared)
 		pthread_mutex_unlock(&e->io_lock);
 	return err;

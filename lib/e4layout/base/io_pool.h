@@ -18,7 +18,10 @@
 /* Reads @count blocks from @blk into @buf.  Does not set the detail. */
 errcode_t e4l_read(struct e4l *e, blk64_t blk, unsigned int count, void *buf);
 
-/* Writes @count blocks from @buf to @blk.  Does not set the detail. */
+/*
+ * Writes @count blocks from @buf to @blk at once: unix_io's cache would write a
+ * few of them one by one, later.  Does not set the detail.
+ */
 errcode_t e4l_write(struct e4l *e, blk64_t blk, unsigned int count,
 		    const void *buf);
 
