@@ -157,10 +157,25 @@ static void print_zones(const struct e4repack *r)
 	       SIZE(e4repack_bytes(r, result->longest_free_before_blocks)));
 }
 
+/* How long free runs are, and how long they would have to be. */
+static void print_longest(const struct e4repack *r)
+{
+	const struct e4l_repack_result *result = &r->result;
+	uint64_t least = result->least_lacking_blocks;
+	uint64_t most = result->most_lacking_blocks;
+
+	printf("The longest free run %s %s", r->dry_run ? "would have" : "has",
+	       SIZE(e4repack_bytes(r, result->longest_free_blocks)));
+	if (least)
+		printf("; what fits into none needs %s",
+		       SIZE(e4repack_bytes(r, least)));
+	if (most > least)
+		printf(" to %s", SIZE(e4repack_bytes(r, most)));
+	puts(least ? " in one run" : "");
+}
+
 static void print_skipped(const struct e4repack *r)
 {
-	uint64_t longest = e4repack_bytes(r, r->result.longest_free_blocks);
-
 	if (r->n_skipped)
 		putchar('\n');
 	reasons_print(stdout, &r->reasons, "file", "files", "extent");
@@ -169,8 +184,7 @@ static void print_skipped(const struct e4repack *r)
 		       "umount %s; e4repack %s\n", r->target.mount_point,
 		       r->target.e2fs_name);
 	else if (r->n_skipped)
-		printf("The longest free run %s %s\n",
-		       r->dry_run ? "would have" : "has", SIZE(longest));
+		print_longest(r);
 	if (r->result.no_room_extents)
 		printf("Moving others out of the way could save up to %s: "
 		       "--only=move,room\n",
@@ -390,8 +404,9 @@ static json_t *only_array(const struct e4repack *r)
 
 static json_t *part_object(const struct e4repack *r)
 {
-	uint64_t longest = e4repack_bytes(r, r->result.longest_free_blocks);
-	json_t *object = json_pack("{s:s, s:o, s:o, s:b, s:b, s:b, s:o, s:o, s:I}",
+	const struct e4l_repack_result *result = &r->result;
+	json_t *object = json_pack("{s:s, s:o, s:o, s:b, s:b, s:b, s:o, s:o, "
+				   "s:I, s:I, s:I}",
 				   "schema", "e4repack/1",
 				   "target", json_name(r->target.name),
 				   "only", only_array(r),
@@ -402,7 +417,12 @@ static json_t *part_object(const struct e4repack *r)
 				   "left_alone",
 				   reasons_array(&r->reasons, "files",
 						 "extents"),
-				   "longest_free_bytes", (json_int_t)longest);
+				   "longest_free_bytes", (json_int_t)
+				   e4repack_bytes(r, result->longest_free_blocks),
+				   "least_lacking_bytes", (json_int_t)
+				   e4repack_bytes(r, result->least_lacking_blocks),
+				   "most_lacking_bytes", (json_int_t)
+				   e4repack_bytes(r, result->most_lacking_blocks));
 	json_t *rest = json_members(&r->result, members,
 				    sizeof(members) / sizeof(*members));
 	int failed = json_object_update(object, rest);

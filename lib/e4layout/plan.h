@@ -294,7 +294,8 @@ struct e4l_left {
 	ext2_ino_t ino;
 	enum e4l_left_why why;
 	uint64_t extents;	/* or fragments, that it could have less */
-	uint64_t reserved;
+	/* NO_ROOM, CROWDED: the shortest run that it lacks; else 0 */
+	uint64_t blocks;
 };
 
 /* What the plan leaves, for each reason a file once; it belongs to @p. */

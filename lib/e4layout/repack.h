@@ -113,7 +113,10 @@ struct e4l_repack_result {
 	/* Of a mounted filesystem: of those that were skipped, how many because
 	 * something failed, and the last such errno. */
 	uint64_t files_failed, failure;
-	uint64_t reserved[1];
+	/* Of files that are left since no free run is long enough: the shortest
+	 * run that one lacks, and the longest of these; or 0. */
+	uint64_t least_lacking_blocks, most_lacking_blocks;
+	uint64_t reserved[7];
 };
 
 /*

@@ -187,6 +187,8 @@ repack -n $room "$img"
 same "$what: room" "$(planned runs)" 0
 grep -q 'no room can be made' "$work/.report" || fail "$what: it is not said"
 reported 'longest_free_bytes 0'
+[ "$(report least_lacking_bytes)" -ge 8192 ] ||
+	fail "$what: it is not said what is needed"
 
 # Where the last long run is kept, room is not named as though nobody had asked.
 what="the last long run"
@@ -201,6 +203,11 @@ END
 }
 with_fill 100
 free=$(dumpe2fs -h "$img" 2>/dev/null | sed -n 's/^Free blocks: *//p')
+with_fill $((free + 100 - 225 - 100))
+repack -n "$img"
+reported "least_lacking_bytes $((900 * 1024))"
+check "$e4repack" -n "$img"
+prints '; what fits into none needs 900 KiB to [0-9]* MiB in one run$'
 with_fill $((free + 100 - 225 - 1300))
 check "$e4repack" -n "$img"
 prints 'Moving others out of the way could save'

@@ -20,6 +20,7 @@ struct e4l_file {
 	size_t step;			/* its last step's index + 1, 0: none */
 	uint64_t left[E4L_LEFT_REASONS];	/* extents */
 	enum e4l_left_why why;		/* it was not moved */
+	uint32_t lacks;			/* clusters in one run, or 0 */
 };
 
 struct e4l_draft {

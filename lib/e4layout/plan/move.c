@@ -231,6 +231,20 @@ static errcode_t try_move(const struct e4l_disk *disk, struct e4l_mover *mover,
 	return err ? err : settle(disk, mover, steps);
 }
 
+/* The shortest logical run of several fragments. */
+static uint64_t find_lacking(const struct e4l_fragments *list)
+{
+	uint64_t len, shortest = 0;
+	size_t i, n;
+
+	for (i = 0; i < list->n; i += n) {
+		n = e4l_logical_run(list->v + i, list->n - i, &len);
+		if (n > 1 && (!shortest || len < shortest))
+			shortest = len;
+	}
+	return shortest;
+}
+
 errcode_t e4l_move_file(const struct e4l_disk *disk, struct e4l_mover *mover,
 			bool partial, struct e4l_steps *steps)
 {
@@ -245,6 +259,8 @@ errcode_t e4l_move_file(const struct e4l_disk *disk, struct e4l_mover *mover,
 		err = try_move(disk, mover, 0, partial, steps);
 	if (!err && !steps->n && mover->why == E4L_LEFT_LONG_RUNS)
 		err = try_move(disk, mover, mover->long_run, partial, steps);
+	if (!steps->n)
+		mover->lacks = find_lacking(&m->old);
 	free(m->old.v);
 	free(m->new.v);
 	return err;

@@ -254,6 +254,16 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
 	return err || done ? err : keep_file(p, f, file);
 }
 
+/* Blocks of the shortest run that @f lacks, if that is @why. */
+static uint64_t lacks(const struct e4l_plan *p, const struct e4l_file *f,
+		      enum e4l_left_why why)
+{
+	bool is_why = why == f->why && (why == E4L_LEFT_NO_ROOM ||
+					why == E4L_LEFT_CROWDED);
+
+	return is_why ? (uint64_t)f->lacks * p->opt.geo.cluster_blocks : 0;
+}
+
 static errcode_t add_left(struct e4l_plan *p, const struct e4l_file *f,
 			  enum e4l_left_why why, uint64_t extents)
 {
@@ -262,6 +272,7 @@ static errcode_t add_left(struct e4l_plan *p, const struct e4l_file *f,
 	if (!err)
 		p->left[p->n_left++] = (struct e4l_left) {
 			.ino = f->ino, .why = why, .extents = extents,
+			.blocks = lacks(p, f, why),
 		};
 	return err;
 }
@@ -411,6 +422,7 @@ static errcode_t move_file(struct e4l_plan *p, struct e4l_file *f,
 	mover.m.ex = ex;
 	err = e4l_move_file(&d->disk, &mover, partial, &steps);
 	f->why = mover.why;
+	f->lacks = mover.lacks;
 	if (mover.too_large)
 		e4l_leave(f, E4L_PLAN_MOVE);
 	if (!err)

@@ -428,6 +428,16 @@ static bool room_may_help(const struct e4l_forecast *f,
 	       (why == E4L_LEFT_NO_ROOM || why == E4L_LEFT_LONG_RUNS);
 }
 
+/* That a file lacks a free run of @blocks, unless that is 0. */
+static void note_lacking(struct e4l_repack_result *result, uint64_t blocks)
+{
+	if (blocks > result->most_lacking_blocks)
+		result->most_lacking_blocks = blocks;
+	if (blocks && (!result->least_lacking_blocks ||
+		       blocks < result->least_lacking_blocks))
+		result->least_lacking_blocks = blocks;
+}
+
 static void skip_left(struct e4l_forecast *f)
 {
 	const struct e4l_left *left;
@@ -436,6 +446,7 @@ static void skip_left(struct e4l_forecast *f)
 	for (left = e4l_plan_left(f->plan, &n); n; n--, left++) {
 		if (room_may_help(f, left->why))
 			f->result->no_room_extents += left->extents;
+		note_lacking(f->result, left->blocks);
 		e4l_forecast_skip(f, left->ino, left_reasons[left->why],
 				  left->extents);
 	}
