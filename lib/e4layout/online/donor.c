@@ -168,24 +168,13 @@ static int refill(struct e4l_donor *d, uint64_t len)
 	return fill(d, (len > shared / 4 ? len : shared) + 64);
 }
 
-static const char *reason_of(int error)
-{
-	const char *failure = e4l_failure_text(error);
-
-	if (failure)
-		return failure;
-	switch (error) {
-	case ENOSPC:
-		return "the free space that is left is kept for others";
-	case EDQUOT:
-		return "a quota leaves no room to move it";
-	case EACCES:
-	case EPERM:
-		return "no space may be taken in the root directory for it";
-	default:
-		return "no space could be taken for it";
-	}
-}
+static const struct e4l_reason reasons[] = {
+	{ ENOSPC, "the free space that is left is kept for others" },
+	{ EDQUOT, "a quota leaves no room to move it" },
+	{ EACCES, "no space may be taken in the root directory for it" },
+	{ EPERM, "no space may be taken in the root directory for it" },
+	{ 0, "no space could be taken for it" },
+};
 
 const char *e4l_donor_take(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 			   uint64_t fragments, struct e4l_slice **slices,
@@ -203,7 +192,7 @@ const char *e4l_donor_take(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 	}
 	err = refill(d, len);
 	if (err)
-		return reason_of(err);
+		return e4l_reason_text(err, reasons);
 	*n = take_one(d, lblk, len, *slices) ? 1 :
 	     take_all(d, lblk, len, *slices, fragments - 1);
 	return *n ? NULL : "no free run is long enough";

@@ -4,10 +4,7 @@
 #include <stddef.h>
 #include "failure.h"
 
-static const struct failure {
-	int error;
-	const char *text;
-} failures[] = {
+static const struct e4l_reason failures[] = {
 	{ EIO, "reading or writing failed" },
 	{ EUCLEAN, "is damaged, as the kernel says" },
 	{ EBADMSG, "is damaged, as the kernel says: a checksum is wrong" },
@@ -19,7 +16,7 @@ static const struct failure {
 
 const char *e4l_failure_text(int error)
 {
-	const struct failure *f;
+	const struct e4l_reason *f;
 
 	for (f = failures; f < END; f++)
 		if (f->error == error)
@@ -27,9 +24,18 @@ const char *e4l_failure_text(int error)
 	return NULL;
 }
 
+const char *e4l_reason_text(int error, const struct e4l_reason *reasons)
+{
+	const char *failure = e4l_failure_text(error);
+
+	while (reasons->error && reasons->error != error)
+		reasons++;
+	return failure ? failure : reasons->text;
+}
+
 int e4l_failure_errno(const char *text)
 {
-	const struct failure *f;
+	const struct e4l_reason *f;
 
 	for (f = failures; f < END; f++)
 		if (f->text == text)

@@ -33,30 +33,17 @@ static int open_below(int root_fd, const char *path, uint64_t more)
 	return syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 }
 
-static const char *reason_of(int error)
-{
-	const char *failure = e4l_failure_text(error);
-
-	if (failure)
-		return failure;
-	switch (error) {
-	case ETXTBSY:
-		return "is being executed, or swapped to";
-	case EWOULDBLOCK:
-		return "in use: somebody holds a lease on it";
-	case ENOENT:
-	case ELOOP:
-	case ENOTDIR:
-		return "was renamed or removed meanwhile";
-	case EXDEV:
-		return "hidden below another mount";
-	case EACCES:
-	case EPERM:
-		return "may not be opened for writing";
-	default:
-		return "cannot be opened";
-	}
-}
+static const struct e4l_reason reasons[] = {
+	{ ETXTBSY, "is being executed, or swapped to" },
+	{ EWOULDBLOCK, "in use: somebody holds a lease on it" },
+	{ ENOENT, "was renamed or removed meanwhile" },
+	{ ELOOP, "was renamed or removed meanwhile" },
+	{ ENOTDIR, "was renamed or removed meanwhile" },
+	{ EXDEV, "hidden below another mount" },
+	{ EACCES, "may not be opened for writing" },
+	{ EPERM, "may not be opened for writing" },
+	{ 0, "cannot be opened" },
+};
 
 static bool is_same(const struct e4l_file *f, dev_t dev, ext2_ino_t ino,
 		    uint32_t generation)
@@ -82,7 +69,7 @@ const char *e4l_file_open(int root_fd, const char *path, ext2_ino_t ino,
 	if (ret->fd < 0 && errno == EPERM)
 		ret->fd = open_below(root_fd, path, 0);
 	if (ret->fd < 0)
-		return reason_of(errno);
+		return e4l_reason_text(errno, reasons);
 	if (!fstat(root_fd, &root) && !fstat(ret->fd, &ret->st) &&
 	    is_same(ret, root.st_dev, ino, generation))
 		return NULL;

@@ -27,23 +27,12 @@ bool e4l_way_joins(int root_fd)
 	return ioctl(root_fd, EXT4_IOC_JOIN_EXTENTS, &none) && errno == EBADF;
 }
 
-static const char *reason_of(int error)
-{
-	const char *failure = e4l_failure_text(error);
-
-	if (failure)
-		return failure;
-	switch (error) {
-	case EOPNOTSUPP:
-		return "the kernel joins no such file";
-	case ETXTBSY:
-		return "is being executed, or swapped to";
-	case EPERM:
-		return "may not be changed";
-	default:
-		return "changed while it was joined, or the kernel refused";
-	}
-}
+static const struct e4l_reason reasons[] = {
+	{ EOPNOTSUPP, "the kernel joins no such file" },
+	{ ETXTBSY, "is being executed, or swapped to" },
+	{ EPERM, "may not be changed" },
+	{ 0, "changed while it was joined, or the kernel refused" },
+};
 
 /* One range of the file, in blocks. */
 static const char *join_range(struct e4l_ways *w, struct e4l_file *f,
@@ -58,7 +47,7 @@ static const char *join_range(struct e4l_ways *w, struct e4l_file *f,
 
 	w->result->zeroed_blocks += join.zeroed / bs;
 	e4l_ways_stop(w, join.zeroed / bs);
-	return error ? reason_of(error) : NULL;
+	return error ? e4l_reason_text(error, reasons) : NULL;
 }
 
 /* The piece that begins with runs[i]: runs[*k] begins the next one. */

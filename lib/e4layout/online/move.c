@@ -19,30 +19,16 @@
 #define PIECE_BYTES	(4u << 20)
 #define LARGE_BYTES	(32u << 20)	/* such a fragment stays */
 
-static const char *reason_of(int error)
-{
-	const char *failure = e4l_failure_text(error);
-
-	if (failure)
-		return failure;
-	switch (error) {
-	case EBUSY:
-		return "in use: its pages are held in memory";
-	case EOPNOTSUPP:
-		return "the kernel moves no such file";
-	case ETXTBSY:
-		return "is being executed, or swapped to";
-	case EPERM:
-	case EACCES:
-		return "may not be moved";
-	case ENOSPC:
-		return "the free space that is left is kept for others";
-	case EDQUOT:
-		return "a quota leaves no room to move it";
-	default:
-		return "changed while it was moved, or the kernel refused";
-	}
-}
+static const struct e4l_reason reasons[] = {
+	{ EBUSY, "in use: its pages are held in memory" },
+	{ EOPNOTSUPP, "the kernel moves no such file" },
+	{ ETXTBSY, "is being executed, or swapped to" },
+	{ EPERM, "may not be moved" },
+	{ EACCES, "may not be moved" },
+	{ ENOSPC, "the free space that is left is kept for others" },
+	{ EDQUOT, "a quota leaves no room to move it" },
+	{ 0, "changed while it was moved, or the kernel refused" },
+};
 
 /* One piece; returns how many blocks were moved of it. */
 static uint64_t swap(struct e4l_ways *w, struct e4l_file *f,
@@ -118,7 +104,7 @@ static const char *swap_slice(struct e4l_ways *w, struct e4l_file *f,
 		if (e4l_ways_stop(w, moved) && !error)
 			return NULL;
 	}
-	return error ? reason_of(error) : NULL;
+	return error ? e4l_reason_text(error, reasons) : NULL;
 }
 
 /* Short fragments that are contiguous in the file. */
