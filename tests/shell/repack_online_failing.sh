@@ -69,13 +69,15 @@ else
 	undefer "umount '$work/mnt'"
 fi
 
-# one call fails, and others do not; then what was done is counted
+# fails INJECTION STATUS [FILE]: one call fails, that is about FILE, and others
+# do not; then what was done is counted
 require_strace
+
 fails() {
 	cp --sparse=always "$work/img0" "$work/img"
 	mount_image "$work/img" "$work/mnt"
-	run strace -f -qq -o /dev/null -e "trace=${1%%:*}" -e "inject=$1" \
-		"$e4repack" --json "$work/mnt"
+	run strace -f -qq -o /dev/null ${3:+-P "$work/mnt/data/$3"} \
+		-e "trace=${1%%:*}" -e "inject=$1" "$e4repack" --json "$work/mnt"
 	same "$1: exit status" "$status" "$2"
 	umount "$work/mnt"
 	undefer "umount '$work/mnt'"
@@ -91,6 +93,13 @@ for error in EIO EROFS; do
 	fails openat2:error=$error:when=3 1
 	says ': 1 of 30 files could not be repaired'
 	same "files, after $error" "$(json "$out" 'd["files_done"]')" 29
+done
+# which file it is, is not known then: it was not renamed
+for call in fstat,newfstatat ioctl; do
+	fails $call:error=ENOTTY:when=1 1 f3
+	says ': Inappropriate ioctl for device: 1 of 30 files could not be'
+	same "files, without $call" "$(reasons)" \
+		"[[29, 30], [(1, 'cannot be looked at')]]"
 done
 fails fallocate:error=EDQUOT 0
 same "files, without quota" "$(reasons)" \

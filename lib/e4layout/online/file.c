@@ -45,22 +45,28 @@ static const struct e4l_reason reasons[] = {
 	{ 0, "cannot be opened" },
 };
 
-static bool is_same(const struct e4l_file *f, dev_t dev, ext2_ino_t ino,
-		    uint32_t generation)
+/* Returns an errno: ESTALE if it is another file. */
+static int look(struct e4l_file *f, int root_fd, ext2_ino_t ino,
+		uint32_t generation)
 {
 	unsigned int version = 0;
+	struct stat root;
 
-	return S_ISREG(f->st.st_mode) && f->st.st_dev == dev &&
-	       f->st.st_ino == ino &&
-	       !ioctl(f->fd, FS_IOC_GETVERSION, &version) &&
-	       version == generation;
+	if (fstat(root_fd, &root) || fstat(f->fd, &f->st))
+		return errno;
+	if (!S_ISREG(f->st.st_mode) || f->st.st_dev != root.st_dev ||
+	    f->st.st_ino != ino)
+		return ESTALE;
+	if (ioctl(f->fd, FS_IOC_GETVERSION, &version))
+		return errno;
+	return version == generation ? 0 : ESTALE;
 }
 
 const char *e4l_file_open(int root_fd, const char *path, ext2_ino_t ino,
 			  uint32_t generation, uint32_t blocksize,
 			  struct e4l_file *ret)
 {
-	struct stat root;
+	int err;
 
 	*ret = (struct e4l_file) { .fd = -1, .blocksize = blocksize };
 	while (*path == '/')
@@ -70,11 +76,13 @@ const char *e4l_file_open(int root_fd, const char *path, ext2_ino_t ino,
 		ret->fd = open_below(root_fd, path, 0);
 	if (ret->fd < 0)
 		return e4l_reason_text(errno, reasons);
-	if (!fstat(root_fd, &root) && !fstat(ret->fd, &ret->st) &&
-	    is_same(ret, root.st_dev, ino, generation))
+	err = look(ret, root_fd, ino, generation);
+	if (!err)
 		return NULL;
 	e4l_file_close(ret);
-	return "was renamed or removed meanwhile";
+	ret->failure = err == ESTALE ? 0 : err;
+	return err == ESTALE ? "was renamed or removed meanwhile" :
+			       "cannot be looked at";
 }
 
 void e4l_file_close(struct e4l_file *f)

@@ -12,13 +12,14 @@ struct e4l_file {
 	uint32_t blocksize;
 	struct e4l_extent *ex;	/* as the kernel said last; freed by close */
 	size_t n, max;
+	int failure;		/* the errno of what must not fail, or 0 */
 	bool unsettled;		/* some of it has no place on the disk yet */
 };
 
 /*
  * Opens @path, below the directory @root_fd and on its filesystem, without
  * following links, if it is the regular file @ino of @generation.  Returns why
- * not (static text), or NULL.
+ * not (static text), or NULL; @ret->failure says whether that is a refusal.
  */
 const char *e4l_file_open(int root_fd, const char *path, ext2_ino_t ino,
 			  uint32_t generation, uint32_t blocksize,

@@ -30,6 +30,7 @@ struct candidate {
 	struct e4l_file_score score;	/* when it was found */
 	bool touched, done;
 	bool told;			/* why it was not moved */
+	bool failed;			/* something did with it */
 };
 
 struct online {
@@ -41,31 +42,31 @@ struct online {
 	size_t n;
 	struct e4l_names *names;
 	int root_fd;
-	ext2_ino_t failed;		/* the last with which something did */
 	struct e4l_ways ways;
 	bool joins;			/* the kernel does */
 };
 
-static void fail(struct online *o, ext2_ino_t ino, const char *why,
+static void fail(struct online *o, struct candidate *c, const char *why,
 		 uint64_t extents, int error)
 {
 	struct e4l_repack_result *result = o->ways.result;
 
-	e4l_forecast_skip(o->forecast, ino, why, extents);
+	e4l_forecast_skip(o->forecast, c->ino, why, extents);
 	result->failure = error;
-	result->files_failed += o->failed != ino;
-	o->failed = ino;
+	result->files_failed += !c->failed;
+	c->failed = true;
 }
 
-static void skip(struct online *o, ext2_ino_t ino, const char *why,
+/* Unless @why is NULL; it tells whether something failed, too. */
+static void skip(struct online *o, struct candidate *c, const char *why,
 		 uint64_t extents)
 {
 	int failure = e4l_failure_errno(why);
 
 	if (failure)
-		fail(o, ino, why, extents, failure);
+		fail(o, c, why, extents, failure);
 	else if (why)
-		e4l_forecast_skip(o->forecast, ino, why, extents);
+		e4l_forecast_skip(o->forecast, c->ino, why, extents);
 }
 
 /* ------------------------------------------------------------------ 1. find */
@@ -137,14 +138,16 @@ static errcode_t offer(const struct e4l_forecast *f, const struct e4l_piece *p,
 
 	moves = allowed & E4L_PLAN_MOVE ? s->fragments - s->logical_runs : 0;
 	if (allowed & E4L_PLAN_MERGE)
-		skip(o, p->ino, "merged while nothing is mounted",
-		     s->mergeable);
+		e4l_forecast_skip(o->forecast, p->ino,
+				  "merged while nothing is mounted",
+				  s->mergeable);
 	if (!o->joins) {
-		skip(o, p->ino, "zeroed while nothing is mounted", joins);
+		e4l_forecast_skip(o->forecast, p->ino,
+				  "zeroed while nothing is mounted", joins);
 		joins = 0;
 	}
 	if (why)
-		skip(o, p->ino, why, moves + joins);
+		e4l_forecast_skip(o->forecast, p->ino, why, moves + joins);
 	if (err || why || !(moves + joins))
 		return err;
 	err = e4l_grow(&o->v, o->n, sizeof(*o->v));
@@ -227,6 +230,10 @@ static const char *ended(const struct online *o)
 	       o->ways.result->stopped ? "the run was stopped before" : NULL;
 }
 
+#define WAS_PUT_BACK	"where it was moved to cannot be written: it was put back"
+#define IS_LOST		"where it was moved to cannot be written, and it " \
+			"cannot be put back: compare it with a backup"
+
 /* See struct e4l_behind; the file may count as done. */
 static void on_failed(ext2_ino_t ino, bool put_back, void *priv)
 {
@@ -236,14 +243,13 @@ static void on_failed(ext2_ino_t ino, bool put_back, void *priv)
 	o->ways.broken = true;
 	while (c < o->v + o->n && c->ino != ino)
 		c++;
-	if (c == o->v + o->n || (c->told && put_back))
+	if (c == o->v + o->n)
 		return;
 	o->ways.result->files_done -= c->done;
 	c->done = false;
 	c->told = true;
-	fail(o, ino, put_back ? "where it was moved to cannot be written: it "
-	     "was put back" : "where it was moved to cannot be written, and it "
-	     "cannot be put back: compare it with a backup", c->moves, EIO);
+	if (!c->failed || !put_back)
+		fail(o, c, put_back ? WAS_PUT_BACK : IS_LOST, c->moves, EIO);
 }
 
 /* Returns why its blocks are not known (static text), or NULL. */
@@ -270,7 +276,7 @@ static bool move(struct online *o, struct candidate *c, struct e4l_file *f)
 	const char *why;
 
 	if (e4l_weigh(&rules, f->ex, f->n, &w)) {
-		skip(o, c->ino, e4l_failure_text(ENOMEM), c->moves);
+		skip(o, c, e4l_failure_text(ENOMEM), c->moves);
 		return false;
 	}
 	if (!w.excess)
@@ -282,7 +288,7 @@ static bool move(struct online *o, struct candidate *c, struct e4l_file *f)
 	if (why && !map(f) && !e4l_weigh(&rules, f->ex, f->n, &left))
 		w.excess = left.excess;
 	if (why && !c->told)
-		skip(o, c->ino, why, w.excess);
+		skip(o, c, why, w.excess);
 	c->told |= !!why;
 	return !why;
 }
@@ -306,24 +312,26 @@ static bool join(struct online *o, struct candidate *c, struct e4l_file *f)
 	}
 	if (!why && left)
 		why = ended(o);
-	skip(o, c->ino, why, left);
+	skip(o, c, why, left);
 	return !why;
 }
 
 static void repair(struct online *o, struct candidate *c)
 {
 	const char *path = e4l_names_path(o->names, c->ino), *why;
-	struct e4l_file f;
+	struct e4l_file f = { .fd = -1 };
 
 	why = path ? e4l_file_open(o->root_fd, path, c->ino, c->generation,
 				   o->e->fs->blocksize, &f) :
 		     "was renamed or removed meanwhile";
-	if (why) {
-		skip(o, c->ino, why, c->moves + c->joins);
+	if (f.failure)
+		fail(o, c, why, c->moves + c->joins, f.failure);
+	else
+		skip(o, c, why, c->moves + c->joins);
+	if (why)
 		return;
-	}
 	why = map(&f);
-	skip(o, c->ino, why, c->moves + c->joins);
+	skip(o, c, why, c->moves + c->joins);
 	c->done = !why && (!c->moves || move(o, c, &f));
 	if (!why && c->joins)
 		c->done &= join(o, c, &f);
@@ -340,7 +348,7 @@ static void repair_all(struct online *o)
 		o->ways.all_blocks += o->v[i].blocks;
 	for (i = 0; i < o->n; i++) {
 		if (e4l_ways_stop(&o->ways, 0))
-			skip(o, o->v[i].ino, ended(o),
+			skip(o, &o->v[i], ended(o),
 			     o->v[i].moves + o->v[i].joins);
 		else
 			repair(o, &o->v[i]);
