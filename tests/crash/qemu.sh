@@ -31,8 +31,8 @@ for mode in '' -r; do
 	done
 	sum=$(sha256sum <"$img")
 	for tool in "$e4repack" "$e4repack -z $work/undo" \
-		"$top_builddir/misc/tune4fs -E dir_ireserve=64" \
-		"$top_builddir/debugfs/e4debug -w -R stats"; do
+		"$tune4fs -E dir_ireserve=64" \
+		"$e4debug -w -R stats"; do
 		# shellcheck disable=SC2086
 		mustfail 1 $tool "$img"
 		says 'has locked it as qemu does: end that first'

@@ -90,5 +90,5 @@ for i in $(seq 1000); do
 done
 sync -f "$work/mnt"
 check "$top_builddir/tests/oracle/scan-oracle" "$loop"
-check "$top_builddir/misc/e4frag" --json "$loop"
+check "$e4frag" --json "$loop"
 grep -Eq '"damaged": *\[\]' "$out" || fail "sees damage in what the kernel made"

@@ -6,7 +6,6 @@
 require_program mke2fs debugfs
 
 img=$work/img
-misc=$top_builddir/misc
 aged "$img.0" <"$top_srcdir/tests/shell/layout.recipe"
 mkdir "$work/tree"
 echo content >"$work/tree/file"
@@ -36,16 +35,16 @@ each() {
 }
 
 for closed in '>&-' '2>&-' '<&-' '>&- 2>&-' '<&- >&- 2>&-'; do
-	each "$closed" "$misc/e4frag" -v "$img"
-	each "$closed" "$misc/e4repack" -v --progress=always "$img"
-	each "$closed" "$misc/e4repack" -z "$work/undo" "$img" /none
-	each "$closed" "$misc/tune4fs" -E dir_ireserve=64 "$img"
-	each "$closed" "$top_builddir/e2fsck/e4check" -v "$img"
-	each "$closed" "$misc/mke4fs" -v --progress=always \
+	each "$closed" "$e4frag" -v "$img"
+	each "$closed" "$e4repack" -v --progress=always "$img"
+	each "$closed" "$e4repack" -z "$work/undo" "$img" /none
+	each "$closed" "$tune4fs" -E dir_ireserve=64 "$img"
+	each "$closed" "$e4check" -v "$img"
+	each "$closed" "$mke4fs" -v --progress=always \
 		-d "$work/tree" "$work/new" 8M
 	for request in help repack findings 'mkdir /new' 'mkdir /none/new' \
 		       ls nonsense; do
-		each "$closed" "$top_builddir/debugfs/e4debug" -v -w \
+		each "$closed" "$e4debug" -v -w \
 			-R "$request" "$img"
 	done
 done
@@ -53,7 +52,7 @@ done
 # what could not be written is a failure
 # shellcheck disable=SC2016
 mustfail 1 sh -c '"$1" -w -R repack "$2" >&-' - \
-	"$top_builddir/debugfs/e4debug" "$img.0"
+	"$e4debug" "$img.0"
 says 'standard output: cannot write'
 
 # full COMMAND...: what there is no room for is said once, and a failure
@@ -63,37 +62,36 @@ full() {
 	one_sentence "${1##*/}"
 	says ': standard output: cannot write: No space left on device$'
 }
-tools="misc/e4frag misc/e4repack misc/mke4fs misc/tune4fs e2fsck/e4check
-debugfs/e4debug"
-for tool in $tools; do
+for tool in "$e4check" "$e4debug" "$e4frag" "$e4repack" "$mke4fs" "$tune4fs"
+do
 	for option in -h --help -V --version; do
-		full "$top_builddir/$tool" $option
+		full "$tool" $option
 	done
 done
 cp "$img.0" "$img"
 for option in '' --json --files --groups; do
-	full "$misc/e4frag" ${option:+"$option"} "$img"
+	full "$e4frag" ${option:+"$option"} "$img"
 done
-full "$top_builddir/e2fsck/e4check" "$img"
+full "$e4check" "$img"
 debugfs -w -R 'set_inode_field / links_count 99' "$img" 2>/dev/null
-full "$top_builddir/e2fsck/e4check" --json "$img"
+full "$e4check" --json "$img"
 cp "$img.0" "$img"
 for option in '' --json; do
-	full "$misc/e4repack" -n ${option:+"$option"} "$img"
-	full "$misc/e4repack" ${option:+"$option"} "$img"
-	full "$misc/tune4fs" ${option:+"$option"} "$img"
-	full "$misc/tune4fs" ${option:+"$option"} -nE dir_ireserve=64 "$img"
+	full "$e4repack" -n ${option:+"$option"} "$img"
+	full "$e4repack" ${option:+"$option"} "$img"
+	full "$tune4fs" ${option:+"$option"} "$img"
+	full "$tune4fs" ${option:+"$option"} -nE dir_ireserve=64 "$img"
 	rm -f "$work/new"
-	full "$misc/mke4fs" ${option:+"$option"} -d "$work/tree" "$work/new" 8M
+	full "$mke4fs" ${option:+"$option"} -d "$work/tree" "$work/new" 8M
 	for request in stats frag extents\ / map freespace locality\ / tree\ / \
 		plan repack merge zeroout\ / "write $work/tree/file /n$option" \
 		tunables tunables\ dir_ireserve=64 journal findings cachestat \
 		help '?' list_requests ls stat\ / 'bmap / 0' \
 		"dump / /dev/stdout" logdump show_super_stats ncheck\ 2; do
-		full "$top_builddir/debugfs/e4debug" -w ${option:+"$option"} \
+		full "$e4debug" -w ${option:+"$option"} \
 			-R "$request" "$img"
 	done
 done
 # debugfs is not heard beyond that, and what it says still comes
-mustfail 1 "$top_builddir/debugfs/e4debug" -R 'stat /no-such' "$img"
+mustfail 1 "$e4debug" -R 'stat /no-such' "$img"
 says '^/no-such: File not found'

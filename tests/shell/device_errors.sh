@@ -5,8 +5,6 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck debugfs
 
-misc=$top_builddir/misc
-e4debug=$top_builddir/debugfs/e4debug
 shim=$top_builddir/tests/tools/.libs/fail_io.so
 img=$work/img
 whole=$work/whole
@@ -34,15 +32,15 @@ if [ -e "$shim" ]; then
 	journal=$(debugfs -R 'bmap <8> 0' "$whole" 2>/dev/null)
 	for writes in '' writes; do
 		for blk in "$journal" 0 1 $(seq 2 22 500) 6143; do
-			bad "$blk" "$misc/e4repack" --progress=never "$img"
-			bad "$blk" "$misc/tune4fs" --set dir_ireserve=64 "$img"
+			bad "$blk" "$e4repack" --progress=never "$img"
+			bad "$blk" "$tune4fs" --set dir_ireserve=64 "$img"
 			bad "$blk" "$e4debug" -w -R 'mkdir /new' "$img"
 		done
-		bad "$journal" "$misc/e4repack" --progress=never "$img"
+		bad "$journal" "$e4repack" --progress=never "$img"
 		says "journal.* block $journal|the journal.* \(block $journal\): "
 	done
 	writes=
-	bad 6143 "$misc/e4repack" "$img"
+	bad 6143 "$e4repack" "$img"
 	says "last block \(block 6143\): Input/output error"
 fi
 
@@ -71,9 +69,9 @@ full() {
 }
 # a write that has no room at all, and one that has some
 for room in 0 8; do
-	full "$room" "$misc/e4repack" --progress=never "$img"
+	full "$room" "$e4repack" --progress=never "$img"
 	one_sentence e4repack
-	full "$room" "$misc/tune4fs" --set dir_ireserve=64 "$img"
+	full "$room" "$tune4fs" --set dir_ireserve=64 "$img"
 	one_sentence tune4fs
 	full "$room" "$e4debug" -w -R repack "$img"
 	says '^e4debug: repack: cannot repair: writing .* \(block [0-9]*\): the'
@@ -83,16 +81,16 @@ done
 # and with room it can be done
 rm "$work/disk/fill"
 e2fsck -fp "$img" >/dev/null || [ $? = 1 ]
-check "$misc/e4repack" "$img"
+check "$e4repack" "$img"
 sound "$img"
 
 head -c 30M /dev/urandom >"$work/src/file"
 file=$work/disk/new
-full 0 "$misc/mke4fs" -q -d "$work/src" "$file" 60M
+full 0 "$mke4fs" -q -d "$work/src" "$file" 60M
 one_sentence mke4fs
 [ ! -e "$file" ] || fail "an image is left behind"
 : >"$whole"
 truncate -s 60M "$whole"
 file=$img
-full 0 "$misc/mke4fs" -q -F -d "$work/src" "$img"
+full 0 "$mke4fs" -q -F -d "$work/src" "$img"
 says "$img: mke2fs failed: the disk"

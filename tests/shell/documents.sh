@@ -7,7 +7,7 @@ require_program mke2fs
 
 # every tunable has its row in the page of the format, and no other has one
 check mke2fs -q -F -t ext4 "$work/img" 8M
-check "$top_builddir/misc/tune4fs" --json "$work/img"
+check "$tune4fs" --json "$work/img"
 # shellcheck disable=SC2016
 json "$out" '"\n".join("| `%s` | %s%d to %d | %s | %s | %s |" % (t["name"],
 	"0, or a power of two from " if t["type"] != "number" else "",

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # No image that e2fsck calls clean has a finding of severity error.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
-e4check=$top_builddir/e2fsck/e4check
 
 for recipe in "$top_srcdir"/tests/recipes/features/*.recipe; do
 	test_name="e4check_clean: $(basename "$recipe" .recipe)"

@@ -5,9 +5,6 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs e2fsck /usr/bin/python3
 
-e4check=$top_builddir/e2fsck/e4check
-e4repack=$top_builddir/misc/e4repack
-tune4fs=$top_builddir/misc/tune4fs
 table=$top_srcdir/e2fsck/findings.def
 img=$work/img
 

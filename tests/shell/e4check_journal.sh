@@ -5,7 +5,6 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program mke2fs e2fsck debugfs
-e4check=$top_builddir/e2fsck/e4check
 img=$work/img
 journal=$work/journal
 
@@ -76,7 +75,7 @@ for blocksize in 1024 4096; do
 	same 'exit code where another journal was remembered' "$status" 8
 	grep -q '^warning: journal-absent: ' "$out" || fail 'no word of it'
 	mustfail 1 env BLKID_FILE="$work/remembered" \
-		"$top_builddir/misc/e4frag" "UUID=$(blkid -p -s UUID -o value \
+		"$e4frag" "UUID=$(blkid -p -s UUID -o value \
 			"$journal")"
 	says 'no device has that UUID'
 

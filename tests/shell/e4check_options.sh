@@ -4,7 +4,6 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs
 
-e4check=$top_builddir/e2fsck/e4check
 img=$work/img
 mke2fs -qq -F -t ext4 -U 00000000-0000-4000-8000-000000000001 "$img" 8M \
 	>/dev/null

@@ -4,7 +4,6 @@
 # clean has no error, what it calls unclean has one.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck debugfs tune2fs
-e4check=$top_builddir/e2fsck/e4check
 img=$work/img
 
 # made MKE2FS-OPTION...: a new image of 8 MiB.
@@ -253,7 +252,6 @@ change 'set_inode_field d/Name links_count 2'
 clean 'names that are one when they are folded'
 
 # ---- inodes that share a block of attributes
-misc=$top_builddir/misc
 head -c 300 /dev/urandom >"$work/shared"
 
 # share FILE...: gives them the block of a.
@@ -305,13 +303,13 @@ for options in '-I 128' '-I 128 -O ^metadata_csum' '-I 256 -b 4096' \
 
 	# what copies and what repairs
 	rm -f "$work/copy"
-	check "$misc/mke4fs" -q --verify --from="$img" "$work/copy"
+	check "$mke4fs" -q --verify --from="$img" "$work/copy"
 	sound "$work/copy"
 	values "$work/copy" | cmp - "$work/values"
-	check "$misc/e4repack" --verify "$img"
+	check "$e4repack" --verify "$img"
 	sound "$img"
 	values "$img" | cmp - "$work/values"
-	run "$top_builddir/debugfs/e4debug" -w -R 'mkdir /new' "$img"
+	run "$e4debug" -w -R 'mkdir /new' "$img"
 	sound "$img"
 	values "$img" | cmp - "$work/values"
 
@@ -333,7 +331,7 @@ for options in '-I 128' '-I 128 -O ^metadata_csum' '-I 256 -b 4096' \
 	cp "$work/whole" "$img"
 	change 'set_inode_field c file_acl 0'
 	sum=$(sha256sum <"$img")
-	mustfail 1 "$misc/e4repack" "$img"
-	mustfail 1 "$misc/tune4fs" -E dir_ireserve=64 "$img"
+	mustfail 1 "$e4repack" "$img"
+	mustfail 1 "$tune4fs" -E dir_ireserve=64 "$img"
 	same "$options: what was refused" "$(sha256sum <"$img")" "$sum"
 done

@@ -21,7 +21,7 @@ END
 # kib_read [OPTION...]: by e4check.
 kib_read() {
 	check strace -f -qq -e trace=pread64 -o "$work/trace" \
-		"$top_builddir/e2fsck/e4check" --max-findings=0 "$@" "$work/img"
+		"$e4check" --max-findings=0 "$@" "$work/img"
 	awk '/pread64/ { bytes += $NF } END { printf "%d", bytes / 1024 }' \
 		"$work/trace"
 }

@@ -4,7 +4,6 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs
 
-e4check=$top_builddir/e2fsck/e4check
 img=$work/img
 
 bad() {

@@ -4,7 +4,6 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs
 
-e4debug=$top_builddir/debugfs/e4debug
 img=$work/img
 
 for type in ext2 ext3; do

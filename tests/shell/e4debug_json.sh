@@ -6,7 +6,6 @@ require_program mke2fs /usr/bin/python3
 /usr/bin/python3 -c 'import jsonschema' 2>/dev/null ||
 	skip "no python3-jsonschema"
 
-e4debug=$top_builddir/debugfs/e4debug
 img=$work/img
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 printf 'content' >"$work/host"

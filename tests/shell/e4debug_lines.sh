@@ -5,7 +5,6 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs
 
-e4debug=$top_builddir/debugfs/e4debug
 img=$work/img
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 

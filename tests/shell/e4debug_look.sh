@@ -4,7 +4,6 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs /usr/bin/python3
 
-e4debug=$top_builddir/debugfs/e4debug
 img=$work/img
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 before=$(sha256sum <"$img")
@@ -127,7 +126,7 @@ agrees() {
 	same "$1" "$(json "$work/doc" "[k for k, v in json.load(
 		open('$work/frag'))['$2'].items() if d[k] != v]")" '[]'
 }
-check "$top_builddir/misc/e4frag" --json "$img"
+check "$e4frag" --json "$img"
 cp "$out" "$work/frag"
 agrees stats filesystem
 agrees frag files

@@ -7,7 +7,6 @@ require_program mke2fs debugfs tmux pgrep
 grep -q '^#define HAVE_READLINE 1' "$top_builddir/config.h" ||
 	skip 'built without readline'
 
-e4debug=$top_builddir/debugfs/e4debug
 img=$work/img
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 printf 'mkdir "odd dir"\nmkdir "odd dir/within"\n' |

@@ -6,7 +6,6 @@
 require_program /usr/bin/python3 e2undo
 no_leak_check
 
-e4debug=$top_builddir/debugfs/e4debug
 undo=
 make_image() {
 	rm -f "$img"

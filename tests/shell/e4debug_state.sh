@@ -4,7 +4,6 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs e2fsck /usr/bin/python3
 
-e4debug=$top_builddir/debugfs/e4debug
 img=$work/img
 write=
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
@@ -30,7 +29,7 @@ same 'one kept' "$(figure 'tunables dir_ireserve=normal' "$values")" \
 write=
 same 'still kept' "$(figure tunables "$values")" \
 	"(1, [('dir_ireserve', '64')])"
-check "$top_builddir/misc/tune4fs" --json "$img"
+check "$tune4fs" --json "$img"
 grep -q '"dir_ireserve"' "$out" || fail 'tune4fs does not see it'
 for list in dir_ireserve=7 nonsense=1 dir_ireserve; do
 	mustfail 1 "$e4debug" -w -R "tunables $list" "$img"

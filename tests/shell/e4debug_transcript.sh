@@ -7,7 +7,6 @@
 require_program mke2fs debugfs e2undo
 no_leak_check
 
-e4debug=$top_builddir/debugfs/e4debug
 wanted=$top_srcdir/tests/shell/e4debug.transcript
 img=$work/img
 COLUMNS=60

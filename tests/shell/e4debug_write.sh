@@ -6,7 +6,6 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/repack_common.sh"
 require_program /usr/bin/python3
 
-e4debug=$top_builddir/debugfs/e4debug
 head -c 1000000 /dev/urandom >"$work/large"
 head -c 5000 /dev/urandom >"$work/small"
 : >"$work/empty"

@@ -5,7 +5,6 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs /usr/bin/python3
 
-e4frag=$top_builddir/misc/e4frag
 img=$work/img
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 esc=$(printf '\033')

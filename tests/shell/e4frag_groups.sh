@@ -4,7 +4,6 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs dumpe2fs /usr/bin/python3
 
-e4frag=$top_builddir/misc/e4frag
 img=$work/img
 aged "$img" <<'END'
 size 80M

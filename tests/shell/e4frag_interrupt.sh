@@ -5,7 +5,6 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs mkfifo
 
-e4frag=$top_builddir/misc/e4frag
 img=$work/img
 aged "$img" <<'END'
 size 512M

@@ -6,7 +6,6 @@ require_program mke2fs debugfs /usr/bin/python3
 /usr/bin/python3 -c 'import jsonschema' 2>/dev/null ||
 	skip "no python3-jsonschema"
 
-e4frag=$top_builddir/misc/e4frag
 img=$work/img
 valid() {
 	check /usr/bin/python3 "$top_srcdir/tests/shell/validate.py" \

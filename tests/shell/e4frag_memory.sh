@@ -20,7 +20,7 @@ END
 peak() {
 	most=$1
 	shift
-	check "$top_builddir/bench/measured" 3 "$top_builddir/misc/e4frag" \
+	check "$top_builddir/bench/measured" 3 "$e4frag" \
 		"$@" "$work/img" 3>"$work/measured"
 	kib=$(sed -n 's/^rss //p' "$work/measured")
 	echo "a million files: $* $kib KiB"

@@ -8,8 +8,6 @@ require_program mke2fs debugfs python3
 chromium=$(command -v chromium || command -v chromium-browser) ||
 	skip "no chromium"
 
-e4frag=$top_builddir/misc/e4frag
-e4repack=$top_builddir/misc/e4repack
 img=$work/img
 
 # browse PAGE EXPRESSION [OPTION...]: $work/result is what of JavaScript it is,

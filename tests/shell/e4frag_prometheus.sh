@@ -6,7 +6,6 @@
 require_strace
 require_program mke2fs tune2fs /usr/bin/python3
 
-e4frag=$top_builddir/misc/e4frag
 img=$work/img
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 

@@ -4,8 +4,6 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs /usr/bin/python3
 
-e4frag=$top_builddir/misc/e4frag
-e4repack=$top_builddir/misc/e4repack
 img=$work/img
 
 # agrees WHAT [PATH...]: both say the same of $img

@@ -22,7 +22,7 @@ refuse() {
 
 # report: e4frag's figures
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
-check "$top_builddir/misc/e4frag" --json --sort=extents --top=10 "$img"
+check "$e4frag" --json --sort=extents --top=10 "$img"
 # shellcheck disable=SC2016
 json "$out" '"%d files, %d of them fragmented\n%d extents in %d fragments; "
 	"%d would do\n" % (*[d["files"][k] for k in ("count", "fragmented",

@@ -21,7 +21,7 @@ is_clean() {
 	fi
 	check e2fsck -fn -j "$image.journal" "$image"
 	# no device has the journal: e4check cannot judge it
-	run "$top_builddir/e2fsck/e4check" --no-layout -q "$image"
+	run "$e4check" --no-layout -q "$image"
 	same "e4check's exit code" "$status" 8
 }
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=sh disable=SC2034,SC2154
 # What the tests of mke4fs share; after common.sh.
-mke4fs=$top_builddir/misc/mke4fs
 require_program mke2fs e2fsck debugfs getfattr setfattr setfacl
 
 # value IMAGE NAME: of its superblock

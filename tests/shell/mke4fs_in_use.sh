@@ -5,7 +5,6 @@
 require_loop
 require_program mke2fs unshare sha256sum
 
-mke4fs=$top_builddir/misc/mke4fs
 qemu_lock=$top_builddir/tests/tools/qemu_lock
 img=$work/img
 mnt=$work/mnt

@@ -166,7 +166,7 @@ rm -rf "$huge"
 # together: e4frag finds each file in one piece, and each directory in the
 # fewest blocks of the inode tables
 together() {
-	check "$top_builddir/misc/e4frag" --json "$work/img"
+	check "$e4frag" --json "$work/img"
 	same "what e4frag says of files" "$(json "$out" \
 		'd["files"]["fragmented"], d["files"]["excess_extents"]')" \
 		'(0, 0)'

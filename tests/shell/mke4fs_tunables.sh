@@ -4,7 +4,6 @@
 # same bytes as tune4fs and the kernel make; what -R is without -R.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
-tune4fs=$top_builddir/misc/tune4fs
 attr=trusted.ext4.tunables
 SOURCE_DATE_EPOCH=1700000000
 export SOURCE_DATE_EPOCH

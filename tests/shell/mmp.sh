@@ -6,8 +6,6 @@
 . "$top_srcdir/tests/shell/repack_common.sh"
 require_strace
 require_program tune2fs e2undo
-tune4fs=$top_builddir/misc/tune4fs
-e4debug=$top_builddir/debugfs/e4debug
 undo=$work/undo
 
 aged "$work/image" <<'END'

@@ -18,7 +18,7 @@ open_shell() {
 	rm -f "$work/requests"
 	: >"$work/answers"
 	mkfifo "$work/requests"
-	"$top_builddir/debugfs/e4debug" -q -w -f - "$img" \
+	"$e4debug" -q -w -f - "$img" \
 		<"$work/requests" >"$work/answers" 2>"$err" &
 	shell=$!
 	exec 9>"$work/requests"
@@ -68,7 +68,7 @@ scatter /s frags 40 blocks 2 shuffle
 END
 strace -f -qq -o "$work/trace" -e trace=pwrite64 \
 	-e inject=pwrite64:delay_enter=200000 \
-	"$top_builddir/misc/e4repack" -z "$work/undo" "$img" \
+	"$e4repack" -z "$work/undo" "$img" \
 	>"$out" 2>"$err" </dev/null &
 until grep -q pwrite64 "$work/trace"; do sleep 0.1; done
 mount -t ext4 -o loop,ro,noload "$img" "$work/mnt"

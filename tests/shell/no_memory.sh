@@ -8,15 +8,7 @@ require_program mke2fs e2fsck
 
 shim=$top_builddir/tests/tools/.libs/fail_malloc.so
 [ -e "$shim" ] || skip 'built without shared libraries'
-export LD_LIBRARY_PATH="$top_builddir/lib/e4layout/.libs"
 : "${E4L_MALLOCS:=60}"	# tried of each run; 0: all
-
-# tool NAME: its program, not libtool's script around it.
-tool() {
-	set -- "$top_builddir/$(dirname "$1")/.libs/$(basename "$1")" "$1"
-	[ -x "$1" ] || set -- "$top_builddir/$2"
-	echo "$1"
-}
 
 # short N COMMAND...: runs it without memory for the N-th allocation.
 short() {
@@ -99,18 +91,17 @@ writes() {
 	fail 'no image'
 digests "$work/whole" >"$work/before"
 
-e4check=$(tool e2fsck/e4check)
 each reads "$e4check" --threads=1 "$img"
-each reads "$(tool misc/e4frag)" --dirs "$img"
-each reads "$(tool misc/e4frag)" --prometheus "$img"
+each reads "$e4frag" --dirs "$img"
+each reads "$e4frag" --prometheus "$img"
 cp "$work/whole" "$img"
-check "$(tool misc/e4frag)" --json "$img"
+check "$e4frag" --json "$img"
 cp "$out" "$work/old.json"
-set -- "$(tool misc/e4frag)" -q --compare="$work/old.json"
+set -- "$e4frag" -q --compare="$work/old.json"
 check "$@" --html="$work/page.whole" "$img"
 each pages "$@" --html="$work/page" "$img"
-each reads "$(tool misc/e4repack)" -n "$img"
-each reads "$(tool misc/tune4fs)" -n --set dir_ireserve=64 "$img"
-each writes "$(tool misc/e4repack)" "$img"
-each writes "$(tool misc/tune4fs)" --set dir_ireserve=64 "$img"
-each writes "$(tool debugfs/e4debug)" -w -R repack "$img"
+each reads "$e4repack" -n "$img"
+each reads "$tune4fs" -n --set dir_ireserve=64 "$img"
+each writes "$e4repack" "$img"
+each writes "$tune4fs" --set dir_ireserve=64 "$img"
+each writes "$e4debug" -w -R repack "$img"

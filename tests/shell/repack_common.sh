@@ -3,8 +3,6 @@
 # What the tests of e4repack share; sourced after common.sh.
 require_program mke2fs e2fsck debugfs dumpe2fs
 
-e4repack=$top_builddir/misc/e4repack
-e4frag=$top_builddir/misc/e4frag
 img=$work/img
 what=repack			# what is being tried, for complaints
 

@@ -39,7 +39,7 @@ emptied() {
 
 # advised: directories of which e4check says that this helps.
 advised() {
-	check "$top_builddir/e2fsck/e4check" --layout-only "$img"
+	check "$e4check" --layout-only "$img"
 	cp "$out" "$work/.advice"
 	grep -c '^layout: directory-\(sparse\|linear\), ' "$work/.advice" || :
 }

@@ -7,8 +7,6 @@ no_leak_check
 require_loop
 require_program tune2fs
 
-tune4fs=$top_builddir/misc/tune4fs
-e4debug=$top_builddir/debugfs/e4debug
 journal=$work/journal
 aged "$img" <<'END'
 size 64M

@@ -73,7 +73,7 @@ reported 'files_planned 1'
 
 # the tunable that the filesystem keeps
 aged "$img" <"$recipe"
-check "$top_builddir/misc/tune4fs" -E extent_max_zeroout_kb=0 "$img"
+check "$tune4fs" -E extent_max_zeroout_kb=0 "$img"
 repack -n --only=zeroout "$img"
 reported 'files_planned 0'
 repack -n --only=zeroout --zeroout=4K "$img"

@@ -6,7 +6,6 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 
-e4debug=$top_builddir/debugfs/e4debug
 
 # sign PATH OFFSET TEXT: writes TEXT at OFFSET of the file.
 sign() {

@@ -17,7 +17,7 @@ contents off
 interleave /turns% count 2 rounds $((extents / 2)) blocks 1
 END
 for mem in 16M 50%; do
-	check "$top_builddir/bench/measured" 3 "$top_builddir/misc/e4repack" \
+	check "$top_builddir/bench/measured" 3 "$e4repack" \
 		-n "--mem=$mem" "$work/img" 3>"$work/measured"
 	grep -q '^Fragments  *600,00[0-9]  *[0-9]$' "$out" ||
 		fail "no plan to move all: $(cat "$out")"

@@ -3,7 +3,6 @@
 # e4repack of what is mounted, and then not any more, or only to be read, or
 # whose device fails: it says so, and exits with 1.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
-e4repack=$top_builddir/misc/e4repack
 require_loop
 
 aged "$work/img0" <<'END'

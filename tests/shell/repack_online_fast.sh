@@ -3,7 +3,6 @@
 # e4repack of what is mounted with fast commits, which the kernel does not tell
 # of what EXT4_IOC_MOVE_EXT has moved: it must not be called.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
-e4repack=$top_builddir/misc/e4repack
 require_loop
 
 aged "$work/img" <<'END'

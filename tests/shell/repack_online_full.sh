@@ -3,7 +3,6 @@
 # e4repack of what is mounted and nearly full: others do not run out of space
 # earlier for it.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
-e4repack=$top_builddir/misc/e4repack
 require_loop
 
 truncate -s 256M "$work/img"

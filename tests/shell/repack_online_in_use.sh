@@ -3,7 +3,6 @@
 # e4repack of what is mounted: files that somebody uses in one way or another
 # are repaired, or left for a reason that says how they are.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
-e4repack=$top_builddir/misc/e4repack
 require_loop
 require_program chattr
 

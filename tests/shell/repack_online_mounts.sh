@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # e4repack of what is mounted in several places, in part, and read-only.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
-e4repack=$top_builddir/misc/e4repack
 require_loop
 require_program unshare getfattr
 
@@ -34,7 +33,7 @@ same "fragments" "$(fragments "$work"/mnt/more/*)" 1
 
 # tunables belong to the root, not to what was mounted last
 bind "$work/mnt/data" "$work/late"
-check "$top_builddir/misc/tune4fs" -E extent_max_zeroout_kb=64 "$loop"
+check "$tune4fs" -E extent_max_zeroout_kb=64 "$loop"
 same "where tunables are" "$(getfattr --absolute-names -m trusted -R \
 	"$work/mnt" | grep '^# file')" "# file: $work/mnt"
 

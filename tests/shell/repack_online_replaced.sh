@@ -3,7 +3,6 @@
 # e4repack of what is mounted: what others put in the place of a file that it
 # has repaired is not counted as its work.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
-e4repack=$top_builddir/misc/e4repack
 require_loop
 
 aged "$work/img" <<'END'

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The service for e4repack of what is mounted: as systemd would run it.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
-e4repack=$top_builddir/misc/e4repack
 unit=$top_builddir/misc/e4layout-repack@.service
 timer=$top_srcdir/misc/e4layout-repack@.timer
 [ -e "$unit" ] || skip "configured without systemd"

@@ -4,7 +4,6 @@
 # written: what cannot be written in its new place goes back, and no byte is
 # lost.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
-e4repack=$top_builddir/misc/e4repack
 require_loop
 number=$(cat /sys/class/zram-control/hot_add 2>/dev/null) || skip "no zram"
 disk=/dev/zram$number

@@ -3,7 +3,6 @@
 # e4repack of what is mounted, beside writers that know every byte; it is killed
 # in every second run, at some moment of it.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
-e4repack=$top_builddir/misc/e4repack
 writers=$top_builddir/tests/tools/writers
 require_loop
 

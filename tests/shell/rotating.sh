@@ -5,10 +5,6 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_root
 require_loop
-e4frag=$top_builddir/misc/e4frag
-e4check=$top_builddir/e2fsck/e4check
-e4repack=$top_builddir/misc/e4repack
-mke4fs=$top_builddir/misc/mke4fs
 
 # a file in memory: nothing below the loop device says whether it rotates
 memory=$(mktemp -d /dev/shm/e4l-rotating-XXXXXX) || skip "no /dev/shm"

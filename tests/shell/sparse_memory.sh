@@ -21,8 +21,8 @@ peak() {
 }
 peak e2fsck -fn
 most=$((2 * kib + 4096 * ($(nproc) + 1)))	# each thread has buffers
-for tool in e2fsck/e4check misc/e4frag 'misc/e4repack -n'; do
+for tool in "$e4check" "$e4frag" "$e4repack -n"; do
 	# shellcheck disable=SC2086
-	peak "$top_builddir/"$tool
+	peak $tool
 	[ "$kib" -le $most ] || fail "$tool takes $kib KiB, and not $most"
 done

@@ -6,7 +6,6 @@
 require_loop
 require_program mke2fs
 
-misc=$top_builddir/misc
 mnt=$work/mnt
 mke2fs -qq -F -t ext4 "$work/img" 32M >/dev/null
 mount_image "$work/img" "$mnt"
@@ -18,7 +17,7 @@ sync -f "$mnt"
 
 # paths NAME...: those of the files that e4frag lists
 paths() {
-	check "$misc/e4frag" -q --files "$@"
+	check "$e4frag" -q --files "$@"
 	sed -n 's/.*"path": *"\([^"]*\)".*/\1/p' "$out" | sort | tr '\n' ' '
 }
 
@@ -30,17 +29,17 @@ same "a name that is in it twice" "$(paths "$mnt$mnt/twice")" \
 if command -v strace >/dev/null && strace -qq -o "$work/trace" true; then
 	# as before Linux 5.8, whose statx knows of no mounts
 	check env ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o "$work/trace" \
-		-e inject=statx:error=ENOSYS "$misc/e4frag" "$mnt/mail"
+		-e inject=statx:error=ENOSYS "$e4frag" "$mnt/mail"
 fi
 ln -s "$mnt/mail" "$work/link"
 same "a link to it" "$(paths "$work/link/new")" "$(paths "$mnt/mail/new")"
 same "paths of its filesystem" "$(paths "$mnt/mail" /outside)" "/outside "
-check "$misc/e4frag" "$mnt/mail"
+check "$e4frag" "$mnt/mail"
 says "only what is in this directory is shown; $mnt is all"
 says "is in the filesystem that is mounted on $mnt: the picture may be a "
-run "$top_builddir/e2fsck/e4check" "$mnt/mail"
+run "$e4check" "$mnt/mail"
 says "$mnt/mail: all of the filesystem is checked"
-check "$top_builddir/debugfs/e4debug" -R stats "$mnt/mail"
+check "$e4debug" -R stats "$mnt/mail"
 
 # a part of it, mounted elsewhere
 mkdir "$work/bind"
@@ -50,33 +49,33 @@ same "a bind mount" "$(paths "$work/bind")" "$(paths "$mnt/mail")"
 same "below it" "$(paths "$work/bind/new")" "$(paths "$mnt/mail/new")"
 
 # who writes
-mustfail 1 "$misc/tune4fs" --clear "$mnt/mail"
+mustfail 1 "$tune4fs" --clear "$mnt/mail"
 says "$mnt/mail: .*(is in the filesystem that is mounted on |not the root directory of a mounted ext4)"
 one_sentence tune4fs
-mustfail 1 "$misc/e4frag" --partition=1 "$mnt/mail"
+mustfail 1 "$e4frag" --partition=1 "$mnt/mail"
 says '--partition goes with a disk or the image of one'
-mustfail 1 "$misc/e4frag" "$mnt/mail?offset=0"
+mustfail 1 "$e4frag" "$mnt/mail?offset=0"
 says 'is neither a block device nor an image file'
 
 # a file is what it holds, on whatever it lies
 head -c 300000 /dev/urandom >"$mnt/broken.img"
-mustfail 8 "$top_builddir/e2fsck/e4check" "$mnt/broken.img"
+mustfail 8 "$e4check" "$mnt/broken.img"
 says "holds no ext2.*; the layout of the file itself: e4frag $mnt $mnt/broken.img"
 sync -f "$mnt"
 same "what is advised" "$(paths "$mnt" "$mnt/broken.img")" "/broken.img "
 mke2fs -qq -F -t ext4 "$mnt/broken.img" 4M >/dev/null
 printf '\377' | dd of="$mnt/broken.img" bs=1 seek=1060 conv=notrunc status=none
-mustfail 8 "$top_builddir/e2fsck/e4check" "$mnt/broken.img"
+mustfail 8 "$e4check" "$mnt/broken.img"
 says 'the superblock is damaged'
 
 # several
 mke2fs -qq -F -t ext4 "$work/good" 4M >/dev/null
-mustfail 8 "$top_builddir/e2fsck/e4check" -q "$mnt/broken.img" "$work/good"
+mustfail 8 "$e4check" -q "$mnt/broken.img" "$work/good"
 cp "$work/good" "$work/bad"
 debugfs -w -R 'set_inode_field / links_count 9' "$work/bad" 2>/dev/null
-run "$top_builddir/e2fsck/e4check" --no-layout "$work/good" "$work/bad"
+run "$e4check" --no-layout "$work/good" "$work/bad"
 same "exit status" "$status" 4
 grep -q "^$work/good: 0 errors" "$out" || fail "the first is not checked"
-run "$top_builddir/e2fsck/e4check" "$work/bad" "$work/none" "$work/good"
+run "$e4check" "$work/bad" "$work/none" "$work/good"
 same "exit status" "$status" 12
 grep -q "^$work/good: 0 errors" "$out" || fail "the last is not checked"

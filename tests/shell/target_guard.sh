@@ -10,7 +10,7 @@ require_strace
 mke2fs -qq -F -t ext4 "$work/img" 16M >/dev/null
 attach "$work/img"
 check strace -f -e trace=openat,newfstatat,stat -o "$work/calls" \
-	"$top_builddir/debugfs/e4debug" -w -R 'mkdir /new' "$loop"
+	"$e4debug" -w -R 'mkdir /new' "$loop"
 grep -q 'loop/backing_file' "$work/calls" || fail "nobody asked for loops"
 # it is opened anew after each change
 last=$(grep -n "\"$loop\", .*O_EXCL" "$work/calls" | sed -n 's/:.*//;1p')

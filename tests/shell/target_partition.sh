@@ -5,7 +5,6 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck debugfs sfdisk cmp
 
-misc=$top_builddir/misc
 disk=$work/disk
 start=$((20480 * 512))		# of the logical partition 5
 mkdir "$work/files"
@@ -58,50 +57,50 @@ fill
 around "$disk" >"$work/around"
 at="$disk?offset=$start"
 
-mustfail 1 "$misc/e4frag" "$disk"
+mustfail 1 "$e4frag" "$disk"
 says "$disk: is a disk with partitions: choose one \(1, 5\) with --partition=N"
-mustfail 1 "$misc/e4frag" --partition=3 "$disk"
+mustfail 1 "$e4frag" --partition=3 "$disk"
 says "$disk: has no partition 3 for a filesystem, but 1, 5"
-mustfail 1 "$misc/e4frag" --partition=2 "$disk"
+mustfail 1 "$e4frag" --partition=2 "$disk"
 says 'has no partition 2 for a filesystem'
-mustfail 1 "$misc/e4frag" --partition=1 "$work/part"
+mustfail 1 "$e4frag" --partition=1 "$work/part"
 says 'has no table of partitions'
-mustfail 1 "$misc/e4frag" "$disk?offset=1048576"
+mustfail 1 "$e4frag" "$disk?offset=1048576"
 says "no ext2, ext3 or ext4 filesystem begins 1048576 bytes into $disk"
 for wrong in offset=1M offset=-1 offset= offset=99999999999999999999 \
 	partition=1; do
-	mustfail 1 "$misc/e4frag" "$disk?$wrong"
+	mustfail 1 "$e4frag" "$disk?$wrong"
 	says 'where it begins in the file is a number of bytes: FILE\?offset='
 	one_sentence e4frag
 done
-mustfail 1 "$misc/e4frag" --partition=5 "$at"
+mustfail 1 "$e4frag" --partition=5 "$at"
 says 'exclude each other'
-mustfail 2 "$misc/e4frag" --partition=0 "$disk"
+mustfail 2 "$e4frag" --partition=0 "$disk"
 
 # the same report as of the filesystem alone
 # shellcheck disable=SC2086
-for tool in misc/e4frag "e2fsck/e4check --no-layout"; do
-	check "$top_builddir"/$tool --json "$work/part"
+for tool in "$e4frag" "$e4check --no-layout"; do
+	check $tool --json "$work/part"
 	sed "s,$work/part,X," "$out" >"$work/want"
-	check "$top_builddir"/$tool --json --partition=5 "$disk"
+	check $tool --json --partition=5 "$disk"
 	sed "s,$disk,X," "$out" | cmp - "$work/want"
-	check "$top_builddir"/$tool --json "$at"
+	check $tool --json "$at"
 	sed "s,${disk}[^\"]*,X," "$out" | cmp - "$work/want"
 done
 
 # each tool that writes
-check "$misc/e4repack" --verify --partition=5 "$disk"
+check "$e4repack" --verify --partition=5 "$disk"
 check e2fsck -fn "$at"
-check "$misc/tune4fs" --set dir_ireserve=64 "$at"
-check "$misc/tune4fs" --partition=5 "$disk"
+check "$tune4fs" --set dir_ireserve=64 "$at"
+check "$tune4fs" --partition=5 "$disk"
 grep -q 'dir_ireserve  *64 ' "$out" || fail "the tunable is not kept"
-check "$top_builddir/debugfs/e4debug" -w -R 'mkdir /new' --partition=5 "$disk"
+check "$e4debug" -w -R 'mkdir /new' --partition=5 "$disk"
 echo "open $disk 5
-stat /new" | check "$top_builddir/debugfs/e4debug" -f -
-check "$top_builddir/debugfs/e4debug" -R 'stat /new' "$at"
+stat /new" | check "$e4debug" -f -
+check "$e4debug" -R 'stat /new' "$at"
 grep -q 'Type: directory' "$out" || fail "debugfs has another filesystem"
 check e2fsck -fn "$at"
-check "$top_builddir/e2fsck/e4check" --no-layout --partition=5 "$disk"
+check "$e4check" --no-layout --partition=5 "$disk"
 around "$disk" | cmp - "$work/around" || fail "wrote beside the filesystem"
 dd if="$disk" of="$work/now" bs=512 skip=20480 count=32768 status=none
 for file in bad keep; do
@@ -113,31 +112,31 @@ done
 for from in "$disk --partition=5" "$at"; do
 	rm -f "$work/copy"
 	# shellcheck disable=SC2086
-	check "$misc/mke4fs" -q --from=$from "$work/copy"
+	check "$mke4fs" -q --from=$from "$work/copy"
 	sound "$work/copy"
 	debugfs -R "cat /keep" "$work/copy" 2>/dev/null >"$work/a"
 	debugfs -R "cat /keep" "$work/part" 2>/dev/null | cmp - "$work/a"
 done
-mustfail 2 "$misc/mke4fs" --partition=5 -d "$work/files" "$work/none"
+mustfail 2 "$mke4fs" --partition=5 -d "$work/files" "$work/none"
 says '--partition goes with --from'
 
 # commands that are printed can be run
 debugfs -w -R 'ssv error_count 1' "$at" >/dev/null 2>&1
-mustfail 1 "$misc/e4repack" --partition=5 "$disk"
+mustfail 1 "$e4repack" --partition=5 "$disk"
 says "run e2fsck -f $disk\\?offset=$start\$"
 eval "$(sed -n 's/.*: run \(e2fsck.*\)$/\1 -y/p' "$err")" >/dev/null 2>&1 || :
-check "$misc/e4repack" --partition=5 "$disk"
+check "$e4repack" --partition=5 "$disk"
 
 # what e2fsprogs does not do at an offset
 before=$(sha256sum <"$disk")
-mustfail 1 "$misc/e4repack" -z "$work/undo" --partition=5 "$disk"
+mustfail 1 "$e4repack" -z "$work/undo" --partition=5 "$disk"
 says "e2undo does not go with an offset .* losetup -f --show -o $start $disk "
 [ ! -e "$work/undo" ] || fail "an undo file is left"
 [ "$before" = "$(sha256sum <"$disk")" ] || fail "the disk has changed"
 mke2fs -qq -F -t ext4 -O mmp -E offset=$start "$disk" 16M >/dev/null
 before=$(sha256sum <"$disk")
-check "$top_builddir/e2fsck/e4check" "$at"
-mustfail 1 "$misc/tune4fs" --set dir_ireserve=64 "$at"
+check "$e4check" "$at"
+mustfail 1 "$tune4fs" --set dir_ireserve=64 "$at"
 says 'multiple mount protection does not go with an offset'
 [ "$before" = "$(sha256sum <"$disk")" ] || fail "the disk has changed"
 
@@ -149,7 +148,7 @@ start=2048, size=16384, type=83
 start=18432, size=36864, type=5
 start=20480, size=16384, type=83
 EOF
-mustfail 1 "$misc/e4repack" --partition=5 "$disk"
+mustfail 1 "$e4repack" --partition=5 "$disk"
 says 'is truncated: the filesystem has 4096 blocks, the device 2048'
 
 label <<EOF
@@ -158,9 +157,9 @@ start=2048, size=16384
 start=20480, size=32768
 EOF
 dd if="$work/part" of="$disk" bs=512 seek=20480 conv=notrunc status=none
-check "$misc/e4repack" --partition=2 "$disk"
+check "$e4repack" --partition=2 "$disk"
 check e2fsck -fn "$at"
-mustfail 1 "$misc/e4repack" --partition=1 "$disk"
+mustfail 1 "$e4repack" --partition=1 "$disk"
 says 'no ext2, ext3 or ext4 filesystem begins 1048576 bytes into'
 
 # more partitions than are named
@@ -169,7 +168,7 @@ label <<EOF
 label: gpt
 $(seq 1 60 | sed 's/.*/size=64/')
 EOF
-mustfail 1 "$misc/e4frag" "$disk"
+mustfail 1 "$e4frag" "$disk"
 says 'choose one \(1, 2, .*, [0-9]+, \.\.\.\) with --partition=N'
 
 # one that is not there any more, and one that begins with the disk
@@ -179,19 +178,19 @@ start=20480, size=32768, type=83
 EOF
 cp "$disk" "$work/cut"
 truncate -s 10M "$work/cut"
-mustfail 1 "$misc/e4repack" --partition=1 "$work/cut"
+mustfail 1 "$e4repack" --partition=1 "$work/cut"
 says "cut: is truncated: its partition 1 begins 20480 sectors into it, behind"
 printf '\0\0\0\0' | dd of="$disk" bs=1 seek=454 conv=notrunc status=none
-mustfail 1 "$misc/e4frag" --partition=1 "$disk"
+mustfail 1 "$e4frag" --partition=1 "$disk"
 says "no ext2, ext3 or ext4 filesystem begins 0 bytes into $disk"
 
 mv "$work/kept" "$disk"
 
 # a name that looks like one
 cp "$work/part" "$work/a?offset=4"
-check "$misc/e4frag" "$work/a?offset=4"
+check "$e4frag" "$work/a?offset=4"
 cp "$work/part" "$work/a?b"
-check "$misc/e4repack" "$work/a?b"
+check "$e4repack" "$work/a?b"
 
 [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1 || exit 0
 # who else uses it, and where the kernel has devices for partitions
@@ -206,26 +205,26 @@ start=256, size=256
 start=2560, size=4096
 EOF
 dd if="$work/part" of="$large" bs=4096 seek=2560 conv=notrunc,fsync status=none
-check "$misc/e4repack" --partition=2 "$large"
+check "$e4repack" --partition=2 "$large"
 detach "$large"
-mustfail 1 "$misc/e4frag" "$work/large"
+mustfail 1 "$e4frag" "$work/large"
 says 'is a disk with partitions: choose one \(1, 2\)'
-check "$misc/tune4fs" --partition=2 -E dir_ireserve=64 "$work/large"
-check "$misc/e4repack" --partition=2 "$work/large"
+check "$tune4fs" --partition=2 -E dir_ireserve=64 "$work/large"
+check "$e4repack" --partition=2 "$work/large"
 check e2fsck -fn "$work/large?offset=10485760"
 
 mount -o "loop,offset=$start" "$disk" "$work/mnt" ||
 	skip "mount does not work here"
 defer "umount '$work/mnt'"
-mustfail 1 "$misc/e4repack" --partition=2 "$disk"
+mustfail 1 "$e4repack" --partition=2 "$disk"
 says "is mounted on $work/mnt"
-check "$misc/e4frag" "$at"
+check "$e4frag" "$at"
 says "mounted on $work/mnt: the picture may be a moment old"
-mustfail 1 "$misc/mke4fs" -q --from="$disk" --partition=2 "$work/none"
+mustfail 1 "$mke4fs" -q --from="$disk" --partition=2 "$work/none"
 says "is mounted on $work/mnt"
 umount "$work/mnt"
 undefer "umount '$work/mnt'"
 loop=$(losetup -fP --show "$disk") || exit 0
 defer "losetup -d $loop"
-check "$misc/e4repack" --partition=2 "$loop"
+check "$e4repack" --partition=2 "$loop"
 check e2fsck -fn "$at"

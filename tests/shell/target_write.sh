@@ -55,7 +55,7 @@ img="$plain?cache=off"
 cp "$plain" "$img"
 before=$(sha256sum <"$plain")
 check "$probe" write "$img"
-check "$top_builddir/misc/tune4fs" -q -E dir_ireserve=64 "$img"
+check "$tune4fs" -q -E dir_ireserve=64 "$img"
 [ "$before" = "$(sha256sum <"$plain")" ] || fail 'another image changed'
 [ "$before" != "$(sha256sum <"$img")" ] || fail 'the image did not change'
 debugfs -w -R 'feature read-only' "$plain" 2>/dev/null >/dev/null

@@ -7,7 +7,6 @@ require_program mke2fs debugfs bash /usr/bin/python3
 /usr/bin/python3 -c 'import jsonschema' 2>/dev/null ||
 	skip "no python3-jsonschema"
 
-tune4fs=$top_builddir/misc/tune4fs
 schema=$top_srcdir/doc/schema/tune4fs-1.json
 img=$work/img
 

@@ -7,7 +7,6 @@
 require_loop
 require_program mke2fs setfattr getfattr
 
-tune4fs=$top_builddir/misc/tune4fs
 img=$work/img
 mnt=$work/mnt
 attr=trusted.ext4.tunables

@@ -6,7 +6,6 @@
 no_leak_check
 require_program mke2fs debugfs e2fsck resize2fs e2image dumpe2fs e2undo
 
-tune4fs=$top_builddir/misc/tune4fs
 img=$work/img
 
 fresh() {

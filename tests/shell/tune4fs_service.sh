@@ -44,7 +44,6 @@ findmnt -rno TARGET -t ext2,ext3,ext4 | while read -r dir; do
 	:
 done || skip "a mounted filesystem has tunables"
 
-tune4fs=$top_builddir/misc/tune4fs
 for name in a b; do
 	mke2fs -qq -F -t ext4 "$work/$name" 16M >/dev/null
 	check "$tune4fs" -E mb_min_to_scan=12,inode_readahead_blks=64 \

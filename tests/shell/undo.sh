@@ -7,8 +7,6 @@
 no_leak_check
 require_program e2undo
 
-tune4fs=$top_builddir/misc/tune4fs
-e4debug=$top_builddir/debugfs/e4debug
 undo=$work/undo
 
 # fresh [FEATURES]: files to repair, in $img and $work/copy.

@@ -4,8 +4,6 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck debugfs
 
-e4repack=$top_builddir/misc/e4repack
-mke4fs=$top_builddir/misc/mke4fs
 probe=$top_builddir/tests/tools/verify_probe
 img=$work/img
 

@@ -5,8 +5,6 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck debugfs dumpe2fs
 
-misc=$top_builddir/misc
-e4debug=$top_builddir/debugfs/e4debug
 img=$work/img
 
 # fresh [MKE2FS-OPTION...]: a file of one extent, one to repair, a directory.
@@ -51,14 +49,14 @@ refused() {
 	run e2fsck -fn "$img"
 	[ "$status" != 0 ] || fail "$finding: clean to e2fsck"
 	before=$(bytes "$img")
-	refuses "$misc/e4repack" "$img"
-	refuses "$misc/e4repack" -n "$img"
-	refuses "$misc/mke4fs" -q --from="$img" "$work/new" 32M
+	refuses "$e4repack" "$img"
+	refuses "$e4repack" -n "$img"
+	refuses "$mke4fs" -q --from="$img" "$work/new" 32M
 	[ ! -e "$work/new" ] || fail "$finding: a copy was made"
 	# each opening for writing waits for 11 seconds
 	[ -z "$mmp" ] || return 0
-	refuses "$misc/tune4fs" -E dir_ireserve=64 "$img"
-	refuses "$misc/tune4fs" -n -E dir_ireserve=64 "$img"
+	refuses "$tune4fs" -E dir_ireserve=64 "$img"
+	refuses "$tune4fs" -n -E dir_ireserve=64 "$img"
 	refuses "$e4debug" -w -R 'mkdir /new' "$img"
 	refuses "$e4debug" -w -R 'link /a /b' "$img"
 	refuses "$e4debug" -w -R 'merge' "$img"
@@ -96,7 +94,7 @@ refused '' 'sif /whole block[5] 4097'
 # What is not known cannot be checked, though it would not hinder reading.
 fresh
 check debugfs -w -R 'feature FEATURE_C13' "$img"
-mustfail 1 "$misc/mke4fs" -q --from="$img" "$work/new" 32M
+mustfail 1 "$mke4fs" -q --from="$img" "$work/new" 32M
 says 'feature FEATURE_C13, which this version does not know: use a newer one'
-mustfail 1 "$misc/e4repack" -n "$img"
+mustfail 1 "$e4repack" -n "$img"
 says 'feature FEATURE_C13, which this version does not know: use a newer one'
