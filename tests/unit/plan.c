@@ -2172,7 +2172,7 @@ static struct world *pitted_world(struct rereader *r)
 	*r = (struct rereader) { .w = w };
 	w->opt.reread = reread;
 	w->opt.priv = r;
-	w->opt.long_run_blocks = 64;
+	w->opt.long_run_blocks = 4 << random() % 5;
 	for (f = 0; f < w->files; f++) {
 		n = 1 + random() % 4;
 		add_extent(w, f, (struct e4l_extent) { .pblk = pc, .len = n });
@@ -2290,7 +2290,7 @@ int main(void)
 	tcase_add_loop_test(tc, consolidates_after_all_else, 0, 200);
 	tcase_add_loop_test(tc, reaches_the_bound, 0, 60);
 	tcase_add_loop_test(tc, slides_over_the_holes, 0, 40);
-	tcase_add_loop_test(tc, fills_the_holes, 0, 40);
+	tcase_add_loop_test(tc, fills_the_holes, 130, 190);
 	tcase_add_loop_test(tc, reaches_the_aim, 0, 60);
 	tcase_add_test(tc, refuses_shared_blocks);
 	tcase_add_loop_test(tc, remembers_what_was_forgotten, 0, 200);

@@ -17,11 +17,18 @@ static uint64_t ratio_of(const struct e4l_draft *d)
 
 void e4l_evict_begin(struct e4l_evict *ev)
 {
-	ev->n_gaps = ev->n_lodgers = 0;
+	e4l_evict_unlist(ev, 0);
+	ev->n_gaps = 0;
 	ev->cost = 0;
 }
 
-/* What can be moved away of cluster @at, or NULL. */
+void e4l_evict_unlist(struct e4l_evict *ev, size_t n)
+{
+	for (; ev->n_lodgers > n; ev->n_lodgers--)
+		ev->lodger[ev->n_lodgers - 1].at->listed = 0;
+}
+
+/* What can be moved away of cluster @at, and is not going to be, or NULL. */
 static struct e4l_movable *lodger_at(const struct e4l_evict *ev,
 				     const struct e4l_crowd *c, uint64_t at)
 {
@@ -29,7 +36,8 @@ static struct e4l_movable *lodger_at(const struct e4l_evict *ev,
 	size_t i = e4l_movables_from(list, (at + 1) * ratio_of(ev->d));
 	struct e4l_run run;
 
-	if (!i || !e4l_gives_way(c, &list->v[i - 1]))
+	if (!i || list->v[i - 1].listed ||
+	    !e4l_gives_way(c, &list->v[i - 1]))
 		return NULL;
 	run = e4l_movable_run(&list->v[i - 1], ratio_of(ev->d));
 	return at - run.start < run.len ? &list->v[i - 1] : NULL;
@@ -42,13 +50,15 @@ static errcode_t add_lodger(struct e4l_evict *ev, struct e4l_movable *at,
 	errcode_t err = e4l_grow(&ev->lodger, ev->n_lodgers,
 				 sizeof(*ev->lodger));
 
-	if (!err)
-		ev->lodger[ev->n_lodgers++] = (struct e4l_lodger) {
-			.at = at, .run = run,
-		};
+	if (err)
+		return err;
+	ev->lodger[ev->n_lodgers++] = (struct e4l_lodger) {
+		.at = at, .run = run,
+	};
+	at->listed = 1;
 	ev->cost += run.len;
 	*end = run.start + run.len;
-	return err;
+	return 0;
 }
 
 static errcode_t add_gap(struct e4l_evict *ev, uint64_t at, uint64_t len)
@@ -474,7 +484,11 @@ errcode_t e4l_evict_undo(struct e4l_evict *ev)
 	}
 	if (!err)
 		err = free_places(ev);
-	return err ? err : free_gaps(ev);
+	if (!err)
+		err = free_gaps(ev);
+	if (!err)
+		e4l_evict_begin(ev);
+	return err;
 }
 
 uint64_t e4l_leaving_copied(const struct e4l_draft *d,
@@ -530,12 +544,17 @@ errcode_t e4l_evict_carry_out(struct e4l_evict *ev)
 			ev->lodger[i].at->blocks = 0;
 	if (!err)
 		err = e4l_draft_end_batch(ev->d);
-	return err ? err : free_gaps(ev);
+	if (!err)
+		err = free_gaps(ev);
+	if (!err)
+		e4l_evict_begin(ev);
+	return err;
 }
 
 void e4l_evict_free(struct e4l_evict *ev)
 {
 	forget_leaving(ev);
+	e4l_evict_begin(ev);
 	free(ev->leaving);
 	free(ev->lodger);
 	free(ev->gap);

@@ -46,12 +46,15 @@ enum e4l_found { E4L_FOUND_FREE, E4L_FOUND_LODGER, E4L_FOUND_OTHER };
 
 /*
  * Begins a list of what is in the way, and lists what cluster @at is in, if that
- * is free, up to @end, or can move; *@next is behind it, or @at.
+ * is free, up to @end, or can move and is not listed yet; *@next is behind it, or
+ * @at.  The movables stay in order as long as anything is listed.
  */
 void e4l_evict_begin(struct e4l_evict *ev);
 errcode_t e4l_evict_look(struct e4l_evict *ev, const struct e4l_crowd *c,
 			 uint64_t at, uint64_t end, uint64_t *next,
 			 enum e4l_found *found);
+/* Only the first @n lodgers are listed then; the cost is the caller's to mend. */
+void e4l_evict_unlist(struct e4l_evict *ev, size_t n);
 /*
  * Adds all that is in @window to the list; if something in it stays, @window
  * ends there.
@@ -79,9 +82,12 @@ errcode_t e4l_evict_leave(struct e4l_evict *ev, bool all, bool *done);
  */
 errcode_t e4l_evict_outcome(const struct e4l_evict *ev, uint64_t *runs,
 			    uint64_t *in_long);
-/* All is as it was before e4l_evict_place(). */
+/* All is as it was before e4l_evict_place(), and nothing is listed. */
 errcode_t e4l_evict_undo(struct e4l_evict *ev);
-/* The steps are the draft's; once they are durable, all is free. */
+/*
+ * The steps are the draft's; once they are durable, all is free.  Nothing is
+ * listed then.
+ */
 errcode_t e4l_evict_carry_out(struct e4l_evict *ev);
 /* Blocks that the steps copy. */
 uint64_t e4l_evict_copied(const struct e4l_evict *ev);

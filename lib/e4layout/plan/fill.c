@@ -45,7 +45,8 @@ static errcode_t go_back(struct filling *f, const struct mark *to)
 	struct e4l_evict *ev = &f->ev;
 	errcode_t err = 0;
 
-	for (; ev->n_lodgers > to->lodgers && !err; ev->n_lodgers--) {
+	for (; ev->n_lodgers > to->lodgers && !err;
+	     e4l_evict_unlist(ev, ev->n_lodgers - 1)) {
 		const struct e4l_lodger *l = &ev->lodger[ev->n_lodgers - 1];
 
 		err = e4l_space_add(space, l->to, l->run.len);
@@ -122,7 +123,7 @@ static errcode_t move_at(struct filling *f, const struct e4l_run *anchor,
 		return err;
 	err = place_last(f, anchor, moved, filled);
 	if (err || !*moved) {
-		f->ev.n_lodgers = before.lodgers;
+		e4l_evict_unlist(&f->ev, before.lodgers);
 		f->ev.cost = before.cost;
 		return err;
 	}

@@ -13,7 +13,8 @@
 
 /* One fragment. */
 struct e4l_movable {
-	uint64_t pblk : 62;
+	uint64_t pblk : 61;
+	uint64_t listed : 1;	/* among the lodgers of a struct e4l_evict */
 	uint64_t drafted : 1;	/* @whose is a file of the draft, not an inode */
 	uint64_t plain : 1;	/* one written extent, from the file's start */
 	uint32_t blocks;	/* 0: it has moved */
