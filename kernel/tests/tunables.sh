@@ -55,6 +55,24 @@ debugfs -w -R "ea_set -f $work/text / trusted.ext4.tunables" "$disk" 2>&1 |
 	grep -v ^debugfs || :
 expect "zeroes" defaults "0 32 200 1"
 
+# extent_max_zeroout_kb has one range; the file in sysfs took any number always
+set_attribute extent_max_zeroout_kb=2097152
+expect "the longest extent" defaults "0 2097152 200 0"
+set_attribute extent_max_zeroout_kb=2097153
+expect "longer than that" defaults "0 32 200 1"
+boot <<-END >"$work/got"
+	mount -t ext4 -o extent_max_zeroout_kb=2097153 \$disk /mnt \
+		2>/dev/null && exit 1
+	mount -t ext4 -o extent_max_zeroout_kb=2097152 \$disk /mnt || exit 1
+	kb=/sys/fs/ext4/\${disk#/dev/}/extent_max_zeroout_kb
+	cat \$kb
+	for n in 7 4294967295; do echo \$n >\$kb && cat \$kb || exit 1; done
+	umount /mnt
+END
+[ "$(tr '\n' ' ' <"$work/got")" = "2097152 7 2097152 " ] ||
+	fail "as an option, and in sysfs: $(cat "$work/got")"
+clean
+
 # the values are in effect, not only shown
 new_disk 64 -N 8192
 set_tunables dir_ireserve=64
