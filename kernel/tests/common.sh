@@ -156,3 +156,9 @@ extents() {
 	debugfs -R "dump_extents -l $1" "$disk" 2>/dev/null | awk '
 		NR > 1 && $1 ~ /^[0-9]/ { n++ } END { print n + 0 }'
 }
+
+# tree_blocks PATH: how many the file's extent tree has on $disk.
+tree_blocks() {
+	debugfs -R "dump_extents -n $1" "$disk" 2>/dev/null | awk '
+		NR > 1 && $1 != "0/" { n++ } END { print n + 0 }'
+}

@@ -8,12 +8,6 @@
 . "$(dirname "$0")/common.sh"
 blocks=8192
 
-# tree_blocks PATH: how many the file's extent tree has
-tree_blocks() {
-	debugfs -R "dump_extents -n $1" "$disk" 2>/dev/null | awk '
-		NR > 1 && $1 != "0/" { n++ } END { print n + 0 }'
-}
-
 # few NAME PATH MOST: so many extents at most, and blocks of the tree
 few() {
 	n=$(extents "$2")
