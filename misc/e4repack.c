@@ -159,7 +159,7 @@ static void say_failure(const struct e4repack *r, errcode_t err)
 		say_before(r, "the inodes of ", r->inodes.dirs_done,
 			   r->inodes.dirs_planned, "directories were moved");
 	if (r->parts_done && r->sum.transactions)
-		say_before(r, "", r->parts_done, E4REPACK_PARTS,
+		say_before(r, "", r->parts_done, e4repack_parts(r),
 			   "parts were done");
 }
 

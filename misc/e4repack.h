@@ -80,6 +80,7 @@ struct e4repack {
 	bool failed;			/* in what was not to end the work */
 	struct e4repack_sum sum;
 	unsigned int parts_done;	/* of --all */
+	unsigned int parts_more;	/* times the last is done again */
 	bool part_failed;		/* the next one */
 	json_t *parts;			/* reports; NULL: there was no memory */
 	/* of --only, or of one part: see e4repack_forget() */
@@ -97,10 +98,11 @@ struct e4repack {
 
 extern const char *const e4repack_only_words[];
 
-/* The last would find today what the third does. */
+/* How many there are, as far as is known: see e4repack_all(). */
 static inline unsigned int e4repack_parts(const struct e4repack *r)
 {
-	return r->dry_run ? E4REPACK_PARTS - 1 : E4REPACK_PARTS;
+	/* the last would find today what the third does */
+	return r->dry_run ? E4REPACK_PARTS - 1 : E4REPACK_PARTS + r->parts_more;
 }
 
 static inline bool e4repack_is_stopped(const struct e4repack *r)
@@ -146,7 +148,10 @@ bool e4repack_is_online(const char *name);
 errcode_t e4repack_part(struct e4repack *r);
 void e4repack_forget(struct e4repack *r);
 
-/* Does all parts one after another, until something stops one. */
+/*
+ * Does all parts one after another, until something stops one, and the last
+ * again as long as there is something to gain by it.
+ */
 errcode_t e4repack_all(struct e4repack *r);
 
 /* Adds up what a part has done, and reports it. */

@@ -16,11 +16,13 @@ static const unsigned int parts[E4REPACK_PARTS] = {
 	ONLY_INDEX, ONLY_INODES, ONLY_FREE, ONLY_DEFAULT | ONLY_ROOM, ONLY_FREE,
 };
 
+#define MORE	3	/* times at most that the last is done again */
+
 /* What the part before has left is not of this one. */
 static void begin_part(struct e4repack *r)
 {
 	e4repack_forget(r);
-	r->only = parts[r->parts_done];
+	r->only = parts[r->parts_done - r->parts_more];
 	r->repairing.writing = false;
 	r->repairing.planned_from = repairing_seconds(&r->repairing);
 }
@@ -29,6 +31,17 @@ static bool should_begin(const struct e4repack *r)
 {
 	return r->parts_done < e4repack_parts(r) &&
 	       !(r->parts_done && repairing_stop(&r->repairing));
+}
+
+/*
+ * No block moves twice in one plan, but where it went may be in the way of the
+ * next: only one that finds nothing to move, or one run, is at the end.
+ */
+static bool should_repeat(const struct e4repack *r)
+{
+	return r->parts_done == e4repack_parts(r) && r->parts_more < MORE &&
+	       !r->dry_run && r->result.transactions &&
+	       r->result.free_runs_after > 1;
 }
 
 static errcode_t count_run(const struct e4l_block_run *run, void *priv)
@@ -62,6 +75,7 @@ errcode_t e4repack_all(struct e4repack *r)
 		if (e4repack_is_stopped(r))
 			break;
 		r->parts_done++;
+		r->parts_more += should_repeat(r);
 	}
 	/* a signal would end this, too */
 	if (r->parts_done < e4repack_parts(r) || r->dry_run)

@@ -44,7 +44,7 @@ static void print_heading(const struct e4repack *r)
 	if (!r->all)
 		return;
 	printf("%sPart %u of %u: --only=", r->parts_done ? "\n" : "",
-	       r->parts_done + 1, E4REPACK_PARTS);
+	       r->parts_done + 1, E4REPACK_PARTS + r->parts_more);
 	print_only(r);
 	putchar('\n');
 }
