@@ -3,30 +3,25 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
+#include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 #include "behind.h"
 #include "file.h"
 #include "move_ext.h"
 
 #define BEHIND_BYTES	(16u << 20)
-
-static int open_again(int fd, int flags)
-{
-	char name[40];
-	int again;
-
-	flags |= O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	again = open(name, flags | O_NOATIME);
-	return again < 0 && errno == EPERM ? open(name, flags) : again;
-}
+#define NAP_NSEC	1000000
+#define MAX_NAPS	20000
 
 int e4l_behind_open(int fd)
 {
-	int again = open_again(fd, O_RDONLY);
+	int flags = O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, again;
+	char name[40];
 
-	return again >= 0 ? again : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	again = open(name, flags | O_NOATIME);
+	return again < 0 && errno == EPERM ? open(name, flags) : again;
 }
 
 static off_t length_of(const struct e4l_moved *m)
@@ -39,54 +34,90 @@ static int write_out(const struct e4l_moved *m)
 	return e4l_file_write_out(m->pages.fd, m->pages.at, length_of(m));
 }
 
-/*
- * The kernel copies what is in memory, which nothing else has: it must not be
- * dropped before.
- */
-static bool swap_back(int fd, const struct e4l_moved *m)
-{
-	struct move_extent x = {
-		.donor_fd = m->donor_fd, .orig_start = m->lblk,
-		.donor_start = m->donor_lblk,
-	};
-	uint64_t end = m->lblk + m->len;
-	int tries = 0;
+/* What of it is left to be put back. */
+struct back {
+	const struct e4l_moved *m;
+	int naps;
+};
 
-	while (x.orig_start < end && e4l_resident_held(&m->pages)) {
-		x.len = end - x.orig_start;
-		x.moved_len = 0;
-		if (ioctl(fd, EXT4_IOC_MOVE_EXT, &x) && !x.moved_len) {
-			if (errno != EBUSY || ++tries > MOVE_TRIES)
-				break;
-			write_out(m);
-		}
-		x.orig_start += x.moved_len;
-		x.donor_start += x.moved_len;
-	}
-	return x.orig_start >= end;
+/* Somebody makes pages dirty: it goes between two of their writes. */
+static int wait_for_writers(const struct move_extent *left, void *priv)
+{
+	const struct timespec t = { .tv_nsec = NAP_NSEC };
+	struct back *back = priv;
+
+	(void)left;
+	if (back->naps++ == MAX_NAPS)
+		return EBUSY;
+	write_out(back->m);
+	nanosleep(&t, NULL);
+	return 0;
 }
 
-static void put_back(struct e4l_behind *b, const struct e4l_moved *m)
+/* Whether nothing of these blocks can be lost: it is a hole, or is no more. */
+static bool is_empty(const struct e4l_moved *m, uint64_t lblk, uint64_t len)
 {
-	int fd = open_again(m->pages.fd, O_RDWR);
-	struct stat st = { 0 };
-	bool done;
+	off_t at = lblk * m->blocksize;
+	off_t data = lseek(m->pages.fd, at, SEEK_DATA);
 
-	fstat(m->pages.fd, &st);
-	done = swap_back(fd >= 0 ? fd : m->pages.fd, m);
-	if (fd >= 0)
-		close(fd);
+	return data < 0 ? errno == ENXIO :
+			  (uint64_t)data >= (lblk + len) * m->blocksize;
+}
+
+/*
+ * The kernel copies what is in memory, which nothing else has.  A page that has
+ * been dropped is not put back: what would be read in its place is not known.
+ */
+static bool swap_back(struct back *back, size_t page, size_t end, bool held)
+{
+	const struct e4l_moved *m = back->m;
+	uint64_t bs = m->blocksize, size = sysconf(_SC_PAGESIZE);
+	uint64_t from = (m->pages.at + page * size) / bs;
+	uint64_t to = (m->pages.at + end * size) / bs;
+	struct move_extent x = { .donor_fd = m->donor_fd };
+
+	if (from < m->lblk)
+		from = m->lblk;
+	if (to > m->lblk + m->len)
+		to = m->lblk + m->len;
+	x.orig_start = from;
+	x.donor_start = m->donor_lblk + (from - m->lblk);
+	x.len = to > from ? to - from : 0;
+	return (held && !e4l_move_ext(m->pages.fd, &x, wait_for_writers,
+				      back)) ||
+	       !x.len || is_empty(m, x.orig_start, x.len);
+}
+
+static bool put_back(const struct e4l_moved *m)
+{
+	struct back back = { .m = m };
+	unsigned char *page = calloc(m->pages.n, 1);
+	bool held = page && e4l_resident_held(&m->pages, page), done = true;
+	size_t n = m->pages.n, i, end;
+
+	for (i = 0; i < n; i = end) {
+		for (end = i + 1; end < n && page &&
+		     (page[end] & 1) == (page[i] & 1); end++)
+			;
+		done &= swap_back(&back, i, end, held && page[i] & 1);
+	}
+	free(page);
 	/* the old blocks still have what nobody has written since */
-	if (done)
-		write_out(m);
-	b->failed(st.st_ino, done, b->priv);
+	write_out(m);
+	return done;
 }
 
 static void finish(struct e4l_behind *b, struct e4l_moved *m)
 {
-	if (write_out(m) && m->len)
-		put_back(b, m);
-	e4l_resident_restore(&m->pages);
+	bool failed = write_out(m) && m->len, back = !failed || put_back(m);
+
+	if (failed)
+		b->failed(m->ino, back, b->priv);
+	/* until it is dropped, what is lost can be read */
+	if (back)
+		e4l_resident_restore(&m->pages);
+	else
+		e4l_resident_free(&m->pages);
 	close(m->pages.fd);
 }
 
@@ -100,11 +131,16 @@ static void finish_first(struct e4l_behind *b)
 	finish(b, &m);
 }
 
+void e4l_behind_hold(struct e4l_behind *b, struct e4l_resident *pages)
+{
+	while (!e4l_resident_hold(pages) && b->n)
+		finish_first(b);
+}
+
 void e4l_behind_add(struct e4l_behind *b, struct e4l_moved *m)
 {
 	size_t most = BEHIND_BYTES / sysconf(_SC_PAGESIZE);
 
-	e4l_resident_hold(&m->pages);
 	sync_file_range(m->pages.fd, m->pages.at, length_of(m),
 			SYNC_FILE_RANGE_WRITE);
 	if (b->n == E4L_BEHIND)

@@ -15,26 +15,38 @@
 
 /* Blocks of a file that were swapped with those of a donor. */
 struct e4l_moved {
-	struct e4l_resident pages;	/* whose fd is the file, to be read */
+	struct e4l_resident pages;	/* whose fd is e4l_behind_open()'s */
+	ext2_ino_t ino;
 	int donor_fd;			/* borrowed */
 	uint64_t lblk, donor_lblk, len;
+	uint32_t blocksize;
 };
 
 /* What waits, the oldest at @first. */
 struct e4l_behind {
 	struct e4l_moved v[E4L_BEHIND];
 	size_t first, n, pages;
-	/* One could not be written, and is where it was, or is not either. */
+	/* One could not be written; all of it is where it was, or is not. */
 	void (*failed)(ext2_ino_t ino, bool put_back, void *priv);
 	void *priv;
 };
 
-/* The file of @fd, if possible so that others can execute it; -1: an errno. */
+/*
+ * The file of @fd once more, to be read and written: an error of writing it is
+ * told to each once, and it can be swapped back whoever wants it meanwhile (a
+ * lease, another mode).  -1: an errno.
+ */
 int e4l_behind_open(int fd);
 
 /*
+ * Keeps in memory what is going to be moved; what the process may not hold
+ * besides is finished.
+ */
+void e4l_behind_hold(struct e4l_behind *b, struct e4l_resident *pages);
+
+/*
  * Has it written out; of what waits in @b, as much is finished that it stays
- * short.  Takes @m.
+ * short.  Takes @m, which is held.
  */
 void e4l_behind_add(struct e4l_behind *b, struct e4l_moved *m);
 

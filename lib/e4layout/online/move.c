@@ -4,7 +4,7 @@
  * other, reads what is not in memory, swaps the blocks under its own lock and
  * marks the pages dirty, so that writers of all kinds see one content all the
  * time.  It says EBUSY while pages are dirty, or were read in one large piece:
- * these are written out and dropped then, and it is asked once more.
+ * these are written out and dropped then, and it is asked again.
  */
 #include "config.h"
 #include <errno.h>
@@ -16,6 +16,7 @@
 #include "move_ext.h"
 #include "way.h"
 
+#define MOVE_TRIES	3	/* while the kernel says EBUSY */
 #define PIECE_BYTES	(4u << 20)
 #define LARGE_BYTES	(32u << 20)	/* such a fragment stays */
 
@@ -30,35 +31,55 @@ static const struct e4l_reason reasons[] = {
 	{ 0, "changed while it was moved, or the kernel refused" },
 };
 
-/* One piece; returns how many blocks were moved of it. */
-static uint64_t swap(struct e4l_ways *w, struct e4l_file *f,
-		     struct move_extent m, int *error)
+/* What is going to be swapped, of which nothing is yet. */
+struct piece {
+	struct e4l_ways *w;
+	struct e4l_file *f;
+	struct e4l_resident *pages;
+	uint64_t start;
+	int tries;
+};
+
+/*
+ * Once some of it was swapped, pages have to stay in memory: the rest is
+ * another piece then.
+ */
+static int unpin(const struct move_extent *left, void *priv)
 {
-	uint64_t start = m.orig_start, end = m.orig_start + m.len;
-	off_t bs = f->blocksize;
-	int tries = 0;
+	struct piece *p = priv;
+	off_t bs = p->f->blocksize, at = left->orig_start * bs;
+
+	if (left->orig_start != p->start || p->tries++ == MOVE_TRIES)
+		return EBUSY;
+	e4l_resident_let_go(p->pages);
+	if (e4l_file_write_out(p->f->fd, at, left->len * bs))
+		return EIO;
+	posix_fadvise(p->f->fd, at, left->len * bs, POSIX_FADV_DONTNEED);
+	e4l_resident_read(p->pages);
+	e4l_behind_hold(&p->w->behind, p->pages);
+	return 0;
+}
+
+/* Returns how many blocks were swapped; fewer without an error: ask again. */
+static uint64_t swap(struct e4l_ways *w, struct e4l_file *f,
+		     struct e4l_resident *pages, struct move_extent m,
+		     int *error)
+{
+	struct piece p = {
+		.w = w, .f = f, .pages = pages, .start = m.orig_start,
+	};
+	uint64_t moved;
 
 	*error = 0;
-	while (m.orig_start < end) {
-		m.len = end - m.orig_start;
-		m.moved_len = 0;
-		if (ioctl(f->fd, EXT4_IOC_MOVE_EXT, &m))
-			*error = errno;
-		m.orig_start += m.moved_len;
-		m.donor_start += m.moved_len;
-		if (m.moved_len)
-			continue;
-		if (*error != EBUSY || ++tries > MOVE_TRIES)
-			break;
-		e4l_file_write_out(f->fd, m.orig_start * bs,
-				   (end - m.orig_start) * bs);
-		posix_fadvise(f->fd, m.orig_start * bs,
-			      (end - m.orig_start) * bs, POSIX_FADV_DONTNEED);
-	}
-	if (m.orig_start >= end)
+	e4l_behind_hold(&w->behind, pages);
+	if (w->broken)
+		return 0;
+	*error = e4l_move_ext(f->fd, &m, unpin, &p);
+	moved = m.orig_start - p.start;
+	if (moved && *error == EBUSY)
 		*error = 0;
-	w->result->copied_blocks += m.orig_start - start;
-	return m.orig_start - start;
+	w->result->copied_blocks += moved;
+	return moved;
 }
 
 /* The same; it stays in the donor until it is on the disk. */
@@ -66,15 +87,18 @@ static uint64_t swap_piece(struct e4l_ways *w, struct e4l_file *f,
 			   struct move_extent x, int *error)
 {
 	struct e4l_moved m = {
-		.donor_fd = x.donor_fd, .lblk = x.orig_start,
-		.donor_lblk = x.donor_start,
+		.ino = f->st.st_ino, .donor_fd = x.donor_fd,
+		.lblk = x.orig_start, .donor_lblk = x.donor_start,
+		.blocksize = f->blocksize,
 	};
 	off_t at = (off_t)x.orig_start * f->blocksize;
 	size_t len = x.len * f->blocksize;
 	int fd = e4l_behind_open(f->fd);
 
+	*error = fd < 0 ? errno : 0;
 	/* an error of before is not to be taken for one of this */
-	*error = fd < 0 ? errno : e4l_file_write_out(fd, at, len);
+	if (!*error && e4l_file_write_out(fd, at, len))
+		*error = EIO;
 	if (*error) {
 		if (fd >= 0)
 			close(fd);
@@ -82,7 +106,7 @@ static uint64_t swap_piece(struct e4l_ways *w, struct e4l_file *f,
 	}
 	e4l_resident_note(fd, at, len, &m.pages);
 	e4l_resident_read(&m.pages);
-	m.len = swap(w, f, x, error);
+	m.len = swap(w, f, &m.pages, x, error);
 	e4l_behind_add(&w->behind, &m);
 	return m.len;
 }
@@ -93,7 +117,8 @@ static const char *swap_slice(struct e4l_ways *w, struct e4l_file *f,
 	uint64_t piece = PIECE_BYTES / f->blocksize, moved, len;
 	int error = 0;
 
-	for (; s.len && !error; s.len -= len, s.lblk += len, lblk += len) {
+	for (; s.len && !error; s.len -= moved, s.lblk += moved,
+				lblk += moved) {
 		len = s.len < piece ? s.len : piece;
 		if (!e4l_donor_has_room(&w->donor))
 			return "the free space that is left is kept for others";

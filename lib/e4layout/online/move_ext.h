@@ -12,6 +12,14 @@ struct move_extent {
 };
 #define EXT4_IOC_MOVE_EXT _IOWR('f', 15, struct move_extent)
 
-#define MOVE_TRIES	3	/* while the kernel says EBUSY */
+/*
+ * Swaps @m->len blocks of @fd, which can be read and written, with those of the
+ * donor; afterwards @m is what is left.  Where the kernel says EBUSY, @unpin,
+ * told what is left, may do something about it, and returns 0 to try again, or
+ * an errno.  Holes are passed over.  Returns an errno; 0: nothing is left.
+ */
+int e4l_move_ext(int fd, struct move_extent *m,
+		 int (*unpin)(const struct move_extent *left, void *priv),
+		 void *priv);
 
 #endif

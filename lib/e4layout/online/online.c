@@ -230,7 +230,8 @@ static const char *ended(const struct online *o)
 	       o->ways.result->stopped ? "the run was stopped before" : NULL;
 }
 
-#define WAS_PUT_BACK	"where it was moved to cannot be written: it was put back"
+#define WAS_PUT_BACK	"where it was moved to cannot be written: it was put " \
+			"back"
 #define IS_LOST		"where it was moved to cannot be written, and it " \
 			"cannot be put back: compare it with a backup"
 
@@ -246,10 +247,11 @@ static void on_failed(ext2_ino_t ino, bool put_back, void *priv)
 	if (c == o->v + o->n)
 		return;
 	o->ways.result->files_done -= c->done;
+	/* that it was put back is no news where another reason was given */
+	fail(o, c, put_back ? WAS_PUT_BACK : IS_LOST,
+	     c->told && put_back ? 0 : c->moves, EIO);
 	c->done = false;
 	c->told = true;
-	if (!c->failed || !put_back)
-		fail(o, c, put_back ? WAS_PUT_BACK : IS_LOST, c->moves, EIO);
 }
 
 /* Returns why its blocks are not known (static text), or NULL. */

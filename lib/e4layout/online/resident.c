@@ -6,6 +6,10 @@
 #include <unistd.h>
 #include "resident.h"
 
+/* The kernel reads no more ahead at once than a queue's limits, which may be
+ * this. */
+#define AT_ONCE	(128u << 10)
+
 void e4l_resident_note(int fd, off_t at, size_t len, struct e4l_resident *r)
 {
 	size_t page = sysconf(_SC_PAGESIZE), n;
@@ -26,18 +30,27 @@ void e4l_resident_note(int fd, off_t at, size_t len, struct e4l_resident *r)
 		munmap(map, len);
 }
 
+static void advise(const struct e4l_resident *r, size_t from, size_t end,
+		   int advice)
+{
+	size_t page = sysconf(_SC_PAGESIZE), n;
+
+	for (; from < end; from += n) {
+		n = end - from < AT_ONCE / page ? end - from : AT_ONCE / page;
+		posix_fadvise(r->fd, r->at + from * page, n * page, advice);
+	}
+}
+
 static void advise_absent(const struct e4l_resident *r, int advice)
 {
-	size_t page = sysconf(_SC_PAGESIZE), i = 0, from;
+	size_t i = 0, from;
 
 	while (r->page && i < r->n) {
 		for (; i < r->n && r->page[i] & 1; i++)
 			;
 		for (from = i; i < r->n && !(r->page[i] & 1); i++)
 			;
-		if (i > from)
-			posix_fadvise(r->fd, r->at + from * page,
-				      (i - from) * page, advice);
+		advise(r, from, i, advice);
 	}
 }
 
@@ -46,34 +59,50 @@ void e4l_resident_read(const struct e4l_resident *r)
 	advise_absent(r, POSIX_FADV_WILLNEED);
 }
 
-void e4l_resident_hold(struct e4l_resident *r)
+static size_t bytes_of(const struct e4l_resident *r)
 {
-	size_t len = r->n * sysconf(_SC_PAGESIZE);
-
-	r->map = mmap(NULL, len, PROT_READ, MAP_SHARED, r->fd, r->at);
-	if (r->map == MAP_FAILED)
-		r->map = NULL;
-	else
-		mlock(r->map, len);
+	return r->n * sysconf(_SC_PAGESIZE);
 }
 
-bool e4l_resident_held(const struct e4l_resident *r)
+bool e4l_resident_hold(struct e4l_resident *r)
 {
-	size_t len = r->n * sysconf(_SC_PAGESIZE), i = 0;
-	unsigned char *page = malloc(r->n);
+	if (!r->map)
+		r->map = mmap(NULL, bytes_of(r), PROT_READ, MAP_SHARED, r->fd,
+			      r->at);
+	if (r->map == MAP_FAILED)
+		r->map = NULL;
+	/* else a fault reads ahead in large pieces, which are not moved */
+	if (r->map)
+		madvise(r->map, bytes_of(r), MADV_RANDOM);
+	if (!r->map || !mlock(r->map, bytes_of(r)))
+		return r->map;
+	/* what is mapped is not dropped for nothing */
+	madvise(r->map, bytes_of(r), MADV_POPULATE_READ);
+	return false;
+}
 
-	if (page && r->map && !mincore(r->map, len, page))
-		while (i < r->n && page[i] & 1)
-			i++;
-	free(page);
-	return i == r->n;
+void e4l_resident_let_go(struct e4l_resident *r)
+{
+	if (r->map)
+		munmap(r->map, bytes_of(r));
+	r->map = NULL;
+}
+
+bool e4l_resident_held(const struct e4l_resident *r, unsigned char *page)
+{
+	return r->map && !mincore(r->map, bytes_of(r), page);
+}
+
+void e4l_resident_free(struct e4l_resident *r)
+{
+	e4l_resident_let_go(r);
+	free(r->page);
+	r->page = NULL;
 }
 
 void e4l_resident_restore(struct e4l_resident *r)
 {
-	if (r->map)
-		munmap(r->map, r->n * sysconf(_SC_PAGESIZE));
+	e4l_resident_let_go(r);
 	advise_absent(r, POSIX_FADV_DONTNEED);
-	free(r->page);
-	r->map = r->page = NULL;
+	e4l_resident_free(r);
 }

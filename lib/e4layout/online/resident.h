@@ -22,13 +22,23 @@ void e4l_resident_note(int fd, off_t at, size_t len, struct e4l_resident *r);
 /* Reads ahead, page by page, what of it is not in memory. */
 void e4l_resident_read(const struct e4l_resident *r);
 
-/* Keeps in memory what is, as far as the process may. */
-void e4l_resident_hold(struct e4l_resident *r);
+/*
+ * Keeps in memory what is.  Returns whether nobody can take it away now but who
+ * changes the file: not if the process may not hold so much.
+ */
+bool e4l_resident_hold(struct e4l_resident *r);
+void e4l_resident_let_go(struct e4l_resident *r);
 
-/* Whether all of it still is, without having been read again. */
-bool e4l_resident_held(const struct e4l_resident *r);
+/*
+ * Which pages have been in memory since they were held, one byte for each;
+ * false: not known, so none.
+ */
+bool e4l_resident_held(const struct e4l_resident *r, unsigned char *page);
 
 /* Lets go, of what was not in memory before also there; frees @r. */
 void e4l_resident_restore(struct e4l_resident *r);
+
+/* The same, and all stays in memory. */
+void e4l_resident_free(struct e4l_resident *r);
 
 #endif

@@ -1,0 +1,104 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# e4repack of what is mounted on a device that does not take what was moved: it
+# goes back whatever others do with the file in that moment, since what is in
+# memory is all there is of it.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+e4repack=$top_builddir/misc/e4repack
+shim=$top_builddir/tests/tools/.libs/fail_write_out.so
+[ -e "$shim" ] || skip 'built without shared libraries'
+require_loop
+
+aged "$work/img0" <<'END'
+size 64M
+interleave /data count 6 rounds 8 blocks 16
+END
+
+# put_back WHAT COMMAND OTHER: all goes back, where COMMAND is run when it is
+# known that something was not written; with OTHER, it changes the contents
+put_back() {
+	cp --sparse=always "$work/img0" "$work/img"
+	mount_image "$work/img" "$work/mnt"
+	(cd "$work/mnt/data" && md5sum -- *) >"$work/sums"
+	before=$(filefrag "$work"/mnt/data/*)
+	[ "$1" != writers ] || begin_writers
+	run env FAIL_RUN="$2" LD_PRELOAD="$shim" "$e4repack" --json "$work/mnt"
+	[ "$1" != writers ] || end_writers
+	same "$1: exit status" "$status" 1
+	one_sentence e4repack
+	why="$(json "$out" '[l["why"] for l in d["left_alone"]
+		if "cannot be written" in l["why"]]')"
+	same "$1: what became of it" "$why" \
+		"['where it was moved to cannot be written: it was put back']"
+	[ "$2" ] || same "$1: fragments" "$(filefrag "$work"/mnt/data/*)" \
+		"$before"
+	[ ! -e "$work/holder" ] || end_holder
+	umount "$work/mnt"
+	mount "$loop" "$work/mnt"
+	(cd "$work/mnt/data" && md5sum --quiet -c "$work/sums") >"$work/other" \
+		2>/dev/null || [ "$3" ] || fail "$1: other contents"
+	umount "$work/mnt"
+	undefer "umount '$work/mnt'"
+	losetup -d "$loop"
+	undefer "losetup -d $loop"
+	sound "$work/img"
+}
+
+end_holder() {
+	kill "$(cat "$work/holder")"
+	while [ -e "/proc/$(cat "$work/holder")/exe" ]; do
+		sleep 0.01
+	done
+	rm "$work/holder"
+}
+
+# They write what is there already.
+begin_writers() {
+	writers=
+	for _ in 1 2 3; do
+		/usr/bin/python3 -c '
+import os, random, sys
+fds = [os.open(f, os.O_RDWR) for f in sys.argv[1:]]
+while True:
+    fd = random.choice(fds)
+    at = random.randrange(os.fstat(fd).st_size // 4096) * 4096
+    os.pwrite(fd, os.pread(fd, 64, at), at)' "$work"/mnt/data/* &
+		writers="$writers $!"
+	done
+	defer "kill $writers 2>/dev/null"
+	sleep 0.3
+}
+end_writers() {
+	# shellcheck disable=SC2086
+	kill $writers
+	# shellcheck disable=SC2086
+	wait $writers 2>/dev/null || :
+	undefer "kill $writers 2>/dev/null"
+}
+
+put_back nobody '' ''
+put_back writers '' ''
+
+cat >"$work/lease.py" <<'END'
+import fcntl, os, signal, sys
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+fds = []
+for name in sys.argv[2:]:
+    fds.append(os.open(name, os.O_RDONLY))
+    try:
+        fcntl.fcntl(fds[-1], fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    except OSError:
+        pass
+holder = os.fork()
+if holder:
+    open(f"{sys.argv[1]}/holder", "w").write(str(holder))
+else:
+    signal.alarm(60)
+    signal.pause()
+END
+put_back leases "/usr/bin/python3 $work/lease.py $work $work/mnt/data/*" ''
+
+# a page less, at the end or in the middle
+put_back truncate "truncate -s -4096 $work/mnt/data/*" shorter
+put_back punch "for f in $work/mnt/data/*; do
+	fallocate -p -o 40960 -l 4096 \$f; done" hollow

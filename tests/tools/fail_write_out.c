@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * To be preloaded: what e4repack has moved on a mounted filesystem is written
+ * out, and sync_file_range() says that it was not: with EIO, the second time
+ * that it waits for a descriptor (the first is before the move).  The shell
+ * command FAIL_RUN is run before the first such answer.
+ */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FDS 1024
+
+static unsigned int waited[FDS];
+
+int close(int fd)
+{
+	if (fd >= 0 && fd < FDS)
+		waited[fd] = 0;
+	return syscall(SYS_close, fd);
+}
+
+static void run_once(void)
+{
+	const char *command = getenv("FAIL_RUN");
+
+	unsetenv("LD_PRELOAD");
+	unsetenv("FAIL_RUN");
+	if (command && system(command))
+		_exit(99);
+}
+
+int sync_file_range(int fd, off64_t at, off64_t len, unsigned int flags)
+{
+	int ret = syscall(SYS_sync_file_range, fd, at, len, flags);
+
+	if (!(flags & SYNC_FILE_RANGE_WAIT_AFTER) || fd >= FDS ||
+	    ++waited[fd] != 2)
+		return ret;
+	run_once();
+	errno = EIO;
+	return -1;
+}
