@@ -241,13 +241,18 @@ static void say_memory(const struct e4repack *r)
 	    units_count(r->result.files_reread, n));
 }
 
+/* Which limit has stopped it, if it was not a signal. */
+static const char *by_what(const struct e4repack *r)
+{
+	return repairing_seconds(&r->repairing) >= r->max_seconds ?
+	       " by --max-time" : "";
+}
+
 static void say_stopped(const struct e4repack *r, uint64_t done,
 			uint64_t planned, const char *of)
 {
 	say("%s: stopped%s after %llu of %llu %s: another run goes on",
-	    r->target.name,
-	    repairing_seconds(&r->repairing) >= r->max_seconds ?
-	    " by --max-time" : "", (unsigned long long)done,
+	    r->target.name, by_what(r), (unsigned long long)done,
 	    (unsigned long long)planned, of);
 }
 
@@ -272,7 +277,10 @@ static void say_discarded(struct e4repack *r)
 
 static void say_stops(const struct e4repack *r)
 {
-	if (r->result.stopped)
+	if (r->result.stopped && r->online && !r->result.files_planned)
+		say("%s: stopped%s before there was a plan: nothing was changed",
+		    r->target.name, by_what(r));
+	else if (r->result.stopped)
 		say_stopped(r, r->result.files_done, r->result.files_planned,
 			    "files");
 	if (r->dirs.stopped)

@@ -107,6 +107,13 @@ static bool pace(uint64_t bytes, void *priv)
 	return true;
 }
 
+/* Nothing was done, and what has been counted is not all there is. */
+static void stop_scanning(struct e4repack *r)
+{
+	e4repack_forget(r);
+	r->result.stopped = true;
+}
+
 errcode_t e4repack_online(struct e4repack *r,
 			  const struct e4l_repack_options *opt)
 {
@@ -121,5 +128,9 @@ errcode_t e4repack_online(struct e4repack *r,
 	err = e4l_online(r->e, r->target.mount_point, opt, paced ? pace : NULL,
 			 &r->result);
 	progress_end(&r->progress);
+	if (err == E4L_ET_INTERRUPTED) {
+		stop_scanning(r);
+		err = 0;
+	}
 	return err ? err : r->no_memory ? ENOMEM : 0;
 }

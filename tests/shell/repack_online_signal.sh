@@ -62,3 +62,33 @@ same "fragments" "$(filefrag "$work"/mnt/small/* "$work/mnt/big" |
 umount "$work/mnt"
 undefer "umount '$work/mnt'"
 sound "$work/img"
+
+# while it reads the device, on a slow one: the report says that nothing was done
+require_strace
+mount "$loop" "$work/mnt"
+defer "umount '$work/mnt'"
+slow() {
+	strace -D -f -qq -o "$work/trace" -P "$loop" -e trace=pread64 \
+		-e inject=pread64:delay_enter=150000 \
+		env --default-signal=TERM "$e4repack" --json "$@" "$work/mnt" \
+		>"$out" 2>"$err" &
+	pid=$!
+}
+nothing() {
+	status=0
+	wait "$pid" || status=$?
+	same "exit status" "$status" 0
+	one_sentence e4repack
+	says "stopped$1 before there was a plan: nothing was changed"
+	same "what was done" "$(json "$out" '[d[k] for k in ("online",
+		"stopped", "files_done", "bytes_copied")]')" '[True, True, 0, 0]'
+}
+slow --max-time=1
+nothing ' by --max-time'
+rm "$work/trace"
+slow
+until grep -qs pread64 "$work/trace"; do
+	sleep 0.01
+done
+kill -TERM "$pid"
+nothing ''
