@@ -4,6 +4,8 @@
  * 1996): one ordered by place, which also knows the longest run below each
  * node, and one ordered by size and then place.  Priorities are a hash of the
  * place where a run was when it was new.  What is only counted has the first.
+ * Nodes are in one array, and known by their index, which is half as long as a
+ * pointer: there can be millions.
  */
 #include "config.h"
 #include <errno.h>
@@ -13,15 +15,21 @@
 
 enum order { BY_PLACE, BY_SIZE, ORDERS };
 
+/* The index of a node; 0: there is none. */
+typedef uint32_t node_t;
+
 struct node {
 	uint64_t start, len;
 	uint64_t longest;		/* in the subtree by place */
-	uint64_t priority;
-	struct node *kid[ORDERS][2];
+	uint32_t priority;
+	node_t kid[ORDERS][2];		/* kid[0][0]: the next that is unused */
 };
 
 struct e4l_space {
-	struct node *root[ORDERS];
+	struct node *v;			/* the first is not used */
+	size_t n;
+	node_t unused;			/* below @n */
+	node_t root[ORDERS];
 	struct e4l_run *given;		/* not free before the next commit */
 	size_t n_given;
 	uint64_t unit, in_long;		/* see e4l_space_in_long() */
@@ -32,6 +40,18 @@ struct e4l_space {
 /* How many fits are looked at to find a close one among tight ones. */
 #define FITS 32
 
+/* NULL for 0; until the next node is made. */
+static struct node *node_of(const struct e4l_space *s, node_t i)
+{
+	return i ? &s->v[i] : NULL;
+}
+
+static struct node *kid_of(const struct e4l_space *s, const struct node *n,
+			   enum order o, bool second)
+{
+	return node_of(s, n->kid[o][second]);
+}
+
 static bool before(const struct node *n, enum order o, uint64_t len,
 		   uint64_t start)
 {
@@ -40,85 +60,93 @@ static bool before(const struct node *n, enum order o, uint64_t len,
 	return n->start < start;
 }
 
-static uint64_t longest(const struct node *n)
+static void pull(const struct e4l_space *s, struct node *n, enum order o)
 {
-	return n ? n->longest : 0;
-}
-
-static void pull(struct node *n, enum order o)
-{
-	uint64_t left, right;
+	const struct node *kid;
+	unsigned int i;
 
 	if (o != BY_PLACE)
 		return;
-	left = longest(n->kid[o][0]);
-	right = longest(n->kid[o][1]);
 	n->longest = n->len;
-	if (n->longest < left)
-		n->longest = left;
-	if (n->longest < right)
-		n->longest = right;
-}
-
-/* Parts @n into what is before the key and what is not. */
-static void part(struct node *n, enum order o, uint64_t len, uint64_t start,
-		 struct node **low, struct node **high)
-{
-	if (!n) {
-		*low = *high = NULL;
-	} else if (before(n, o, len, start)) {
-		part(n->kid[o][1], o, len, start, &n->kid[o][1], high);
-		*low = n;
-		pull(n, o);
-	} else {
-		part(n->kid[o][0], o, len, start, low, &n->kid[o][0]);
-		*high = n;
-		pull(n, o);
+	for (i = 0; i < 2; i++) {
+		kid = kid_of(s, n, o, i);
+		if (kid && n->longest < kid->longest)
+			n->longest = kid->longest;
 	}
 }
 
-static struct node *join(struct node *low, struct node *high, enum order o)
+/* Parts @i into what is before the key and what is not. */
+static void part(const struct e4l_space *s, node_t i, enum order o,
+		 uint64_t len, uint64_t start, node_t *low, node_t *high)
 {
-	if (!low || !high)
-		return low ? low : high;
-	if (low->priority > high->priority) {
-		low->kid[o][1] = join(low->kid[o][1], high, o);
-		pull(low, o);
+	struct node *n = node_of(s, i);
+
+	if (!n) {
+		*low = *high = 0;
+	} else if (before(n, o, len, start)) {
+		part(s, n->kid[o][1], o, len, start, &n->kid[o][1], high);
+		*low = i;
+		pull(s, n, o);
+	} else {
+		part(s, n->kid[o][0], o, len, start, low, &n->kid[o][0]);
+		*high = i;
+		pull(s, n, o);
+	}
+}
+
+static node_t join(const struct e4l_space *s, node_t low, node_t high,
+		   enum order o)
+{
+	struct node *l = node_of(s, low), *h = node_of(s, high);
+
+	if (!l || !h)
+		return l ? low : high;
+	if (l->priority > h->priority) {
+		l->kid[o][1] = join(s, l->kid[o][1], high, o);
+		pull(s, l, o);
 		return low;
 	}
-	high->kid[o][0] = join(low, high->kid[o][0], o);
-	pull(high, o);
+	h->kid[o][0] = join(s, low, h->kid[o][0], o);
+	pull(s, h, o);
 	return high;
 }
 
-static void insert(struct node **at, struct node *n, enum order o)
+static void insert(const struct e4l_space *s, node_t *at, struct node *n,
+		   enum order o)
 {
-	if (*at && (*at)->priority > n->priority) {
-		insert(&(*at)->kid[o][before(*at, o, n->len, n->start)], n, o);
-		pull(*at, o);
+	struct node *top = node_of(s, *at);
+
+	if (top && top->priority > n->priority) {
+		insert(s, &top->kid[o][before(top, o, n->len, n->start)], n,
+		       o);
+		pull(s, top, o);
 		return;
 	}
-	part(*at, o, n->len, n->start, &n->kid[o][0], &n->kid[o][1]);
-	*at = n;
-	pull(n, o);
+	part(s, *at, o, n->len, n->start, &n->kid[o][0], &n->kid[o][1]);
+	*at = n - s->v;
+	pull(s, n, o);
 }
 
-static void erase(struct node **at, struct node *n, enum order o)
+static void erase(const struct e4l_space *s, node_t *at, struct node *n,
+		  enum order o)
 {
-	if (*at == n) {
-		*at = join(n->kid[o][0], n->kid[o][1], o);
+	struct node *top = node_of(s, *at);
+
+	if (top == n) {
+		*at = join(s, n->kid[o][0], n->kid[o][1], o);
 		return;
 	}
-	erase(&(*at)->kid[o][before(*at, o, n->len, n->start)], n, o);
-	pull(*at, o);
+	erase(s, &top->kid[o][before(top, o, n->len, n->start)], n, o);
+	pull(s, top, o);
 }
 
 /* @n, which is at or below @at, has got a new length. */
-static void pull_all(struct node *at, struct node *n)
+static void pull_all(const struct e4l_space *s, struct node *at,
+		     struct node *n)
 {
 	if (at != n)
-		pull_all(at->kid[BY_PLACE][at->start < n->start], n);
-	pull(at, BY_PLACE);
+		pull_all(s, kid_of(s, at, BY_PLACE, at->start < n->start), n);
+	pull(s, at, BY_PLACE);
 }
 
 static enum order orders_of(const struct e4l_space *s)
@@ -144,9 +172,10 @@ static void link_node(struct e4l_space *s, struct node *n)
 	s->runs++;
 	s->in_long += in_long(s, n);
 	for (o = 0; o < orders_of(s); o++)
-		insert(&s->root[o], n, o);
+		insert(s, &s->root[o], n, o);
 }
 
+/* Its node may be used for another run then. */
 static void unlink_node(struct e4l_space *s, struct node *n)
 {
 	enum order o;
@@ -154,7 +183,9 @@ static void unlink_node(struct e4l_space *s, struct node *n)
 	s->runs--;
 	s->in_long -= in_long(s, n);
 	for (o = 0; o < orders_of(s); o++)
-		erase(&s->root[o], n, o);
+		erase(s, &s->root[o], n, o);
+	n->kid[0][0] = s->unused;
+	s->unused = n - s->v;
 }
 
 /* The run of @n grows or shrinks, between its neighbours. */
@@ -165,12 +196,12 @@ static void resize(struct e4l_space *s, struct node *n, uint64_t start,
 
 	s->in_long -= in_long(s, n);
 	if (by_size)
-		erase(&s->root[BY_SIZE], n, BY_SIZE);
+		erase(s, &s->root[BY_SIZE], n, BY_SIZE);
 	n->start = start;
 	n->len = len;
 	if (by_size) {
-		pull_all(s->root[BY_PLACE], n);
-		insert(&s->root[BY_SIZE], n, BY_SIZE);
+		pull_all(s, node_of(s, s->root[BY_PLACE]), n);
+		insert(s, &s->root[BY_SIZE], n, BY_SIZE);
 	}
 	s->in_long += in_long(s, n);
 }
@@ -178,32 +209,48 @@ static void resize(struct e4l_space *s, struct node *n, uint64_t start,
 /* The run that holds @at or, if @at is not free, the last one before it. */
 static struct node *at_or_before(const struct e4l_space *s, uint64_t at)
 {
-	struct node *n = s->root[BY_PLACE], *best = NULL;
+	struct node *n = node_of(s, s->root[BY_PLACE]), *best = NULL;
 
 	while (n) {
 		if (n->start <= at)
 			best = n;
-		n = n->kid[BY_PLACE][n->start <= at];
+		n = kid_of(s, n, BY_PLACE, n->start <= at);
 	}
 	return best;
 }
 
-static struct node *new_node(uint64_t start, uint64_t len)
+/* The finaliser of splitmix64 (Steele, Lea and Flood, 2014). */
+static uint32_t hash_of(uint64_t start)
 {
-	struct node *n = calloc(1, sizeof(*n));
+	uint64_t x = start + 0x9E3779B97F4A7C15;
 
-	/* the finaliser of splitmix64 (Steele, Lea and Flood, 2014) */
-	if (n) {
-		n->start = start;
-		n->len = len;
-		n->priority = start + 0x9E3779B97F4A7C15;
-		n->priority = (n->priority ^ n->priority >> 30) *
-			      0xBF58476D1CE4E5B9;
-		n->priority = (n->priority ^ n->priority >> 27) *
-			      0x94D049BB133111EB;
-		n->priority ^= n->priority >> 31;
+	x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
+	x = (x ^ x >> 27) * 0x94D049BB133111EB;
+	return (x ^ x >> 31) >> 32;
+}
+
+/* Makes a node for a run that is new; pointers to others may change. */
+static errcode_t add_node(struct e4l_space *s, uint64_t start, uint64_t len)
+{
+	node_t i = s->unused;
+	errcode_t err;
+
+	if (i) {
+		s->unused = s->v[i].kid[0][0];
+	} else {
+		s->n += !s->n;
+		if (s->n > UINT32_MAX)
+			return ENOMEM;
+		err = e4l_grow(&s->v, s->n, sizeof(*s->v));
+		if (err)
+			return err;
+		i = s->n++;
 	}
-	return n;
+	s->v[i] = (struct node) {
+		.start = start, .len = len, .priority = hash_of(start),
+	};
+	link_node(s, &s->v[i]);
+	return 0;
 }
 
 struct e4l_space *e4l_space_new(void)
@@ -211,21 +258,12 @@ struct e4l_space *e4l_space_new(void)
 	return calloc(1, sizeof(struct e4l_space));
 }
 
-static void free_nodes(struct node *n)
-{
-	if (!n)
-		return;
-	free_nodes(n->kid[BY_PLACE][0]);
-	free_nodes(n->kid[BY_PLACE][1]);
-	free(n);
-}
-
 void e4l_space_free(struct e4l_space *s)
 {
 	if (!s)
 		return;
 	e4l_space_free(s->later);
-	free_nodes(s->root[BY_PLACE]);
+	free(s->v);
 	free(s->given);
 	free(s);
 }
@@ -263,16 +301,12 @@ static errcode_t add_run(struct e4l_space *s, uint64_t start, uint64_t len)
 		if (right) {
 			len += right->len;
 			unlink_node(s, right);
-			free(right);
 		}
 		resize(s, left, left->start, left->len + len);
 	} else if (right) {
 		resize(s, right, start, len + right->len);
 	} else {
-		left = new_node(start, len);
-		if (!left)
-			return ENOMEM;
-		link_node(s, left);
+		return add_node(s, start, len);
 	}
 	return 0;
 }
@@ -296,23 +330,23 @@ errcode_t e4l_space_add_run(struct e4l_space *s,
 
 static errcode_t take_run(struct e4l_space *s, uint64_t start, uint64_t len)
 {
-	struct node *n = at_or_before(s, start), *rest;
-	uint64_t first = n->start, end = n->start + n->len;
+	struct node *n = at_or_before(s, start);
+	uint64_t first = n->start, all = n->len;
+	errcode_t err;
 
-	if (start > first && start + len < end) {
-		rest = new_node(start + len, end - start - len);
-		if (!rest)
-			return ENOMEM;
+	if (start > first) {
 		resize(s, n, first, start - first);
-		link_node(s, rest);
-	} else if (start > first) {
-		resize(s, n, first, start - first);
-	} else if (len < n->len) {
-		resize(s, n, start + len, n->len - len);
-	} else {
-		unlink_node(s, n);
-		free(n);
+		if (start + len == first + all)
+			return 0;
+		err = add_node(s, start + len, first + all - start - len);
+		if (err)
+			resize(s, at_or_before(s, first), first, all);
+		return err;
 	}
+	if (len < all)
+		resize(s, n, start + len, all - len);
+	else
+		unlink_node(s, n);
 	return 0;
 }
 
@@ -406,14 +440,15 @@ errcode_t e4l_space_commit(struct e4l_space *s)
 }
 
 /* The shortest run of at least @len among those that begin in @near. */
-static void fit_near(const struct node *n, uint64_t len,
-		     const struct e4l_run *near, unsigned int *left,
-		     const struct node **best)
+static void fit_near(const struct e4l_space *s, const struct node *n,
+		     uint64_t len, const struct e4l_run *near,
+		     unsigned int *left, const struct node **best)
 {
 	if (!n || n->longest < len || !*left)
 		return;
 	if (n->start >= near->start)
-		fit_near(n->kid[BY_PLACE][0], len, near, left, best);
+		fit_near(s, kid_of(s, n, BY_PLACE, 0), len, near, left,
+			 best);
 	if (n->len >= len && n->start >= near->start &&
 	    n->start - near->start < near->len && *left) {
 		--*left;
@@ -421,19 +456,21 @@ static void fit_near(const struct node *n, uint64_t len,
 			*best = n;
 	}
 	if (n->start < near->start || n->start - near->start < near->len)
-		fit_near(n->kid[BY_PLACE][1], len, near, left, best);
+		fit_near(s, kid_of(s, n, BY_PLACE, 1), len, near, left,
+			 best);
 }
 
 /* The closest to @place of the tightest runs of at least @len. */
-static void fit_tight(const struct node *n, uint64_t len, uint64_t place,
-		      unsigned int *left, const struct node **best)
+static void fit_tight(const struct e4l_space *s, const struct node *n,
+		      uint64_t len, uint64_t place, unsigned int *left,
+		      const struct node **best)
 {
 	uint64_t away, least;
 
 	if (!n)
 		return;
 	if (n->len >= len)
-		fit_tight(n->kid[BY_SIZE][0], len, place, left, best);
+		fit_tight(s, kid_of(s, n, BY_SIZE, 0), len, place, left, best);
 	if (!*left)
 		return;
 	if (n->len >= len) {
@@ -444,7 +481,7 @@ static void fit_tight(const struct node *n, uint64_t len, uint64_t place,
 		if (away < least)
 			*best = n;
 	}
-	fit_tight(n->kid[BY_SIZE][1], len, place, left, best);
+	fit_tight(s, kid_of(s, n, BY_SIZE, 1), len, place, left, best);
 }
 
 bool e4l_space_fit(const struct e4l_space *s, uint64_t len,
@@ -454,11 +491,11 @@ bool e4l_space_fit(const struct e4l_space *s, uint64_t len,
 	unsigned int left = FITS;
 
 	if (near)
-		fit_near(s->root[BY_PLACE], len, near, &left, &best);
+		fit_near(s, node_of(s, s->root[BY_PLACE]), len, near, &left, &best);
 	left = near ? FITS : 1;
 	if (!best)
-		fit_tight(s->root[BY_SIZE], len, near ? near->start : 0, &left,
-			  &best);
+		fit_tight(s, node_of(s, s->root[BY_SIZE]), len,
+			  near ? near->start : 0, &left, &best);
 	if (best)
 		*start = best->start;
 	return best;
@@ -466,12 +503,12 @@ bool e4l_space_fit(const struct e4l_space *s, uint64_t len,
 
 uint64_t e4l_space_largest(const struct e4l_space *s, uint64_t *start)
 {
-	const struct node *n = s->root[BY_SIZE];
+	const struct node *n = node_of(s, s->root[BY_SIZE]);
 
 	if (!n)
 		return 0;
 	while (n->kid[BY_SIZE][1])
-		n = n->kid[BY_SIZE][1];
+		n = kid_of(s, n, BY_SIZE, 1);
 	*start = n->start;
 	return n->len;
 }
@@ -479,12 +516,12 @@ uint64_t e4l_space_largest(const struct e4l_space *s, uint64_t *start)
 uint64_t e4l_space_largest_below(const struct e4l_space *s, uint64_t len,
 				 uint64_t *start)
 {
-	const struct node *n = s->root[BY_SIZE], *best = NULL;
+	const struct node *n = node_of(s, s->root[BY_SIZE]), *best = NULL;
 
 	while (n) {
 		if (n->len < len)
 			best = n;
-		n = n->kid[BY_SIZE][n->len < len];
+		n = kid_of(s, n, BY_SIZE, n->len < len);
 	}
 	if (!best)
 		return 0;
@@ -492,26 +529,27 @@ uint64_t e4l_space_largest_below(const struct e4l_space *s, uint64_t len,
 	return best->len;
 }
 
-static size_t list(const struct node *n, uint64_t at, struct e4l_run *runs,
-		   size_t max)
+static size_t list(const struct e4l_space *s, const struct node *n, uint64_t at,
+		   struct e4l_run *runs, size_t max)
 {
 	size_t found = 0;
 
 	if (!n || !max)
 		return 0;
 	if (n->start >= at) {
-		found = list(n->kid[BY_PLACE][0], at, runs, max);
+		found = list(s, kid_of(s, n, BY_PLACE, 0), at, runs, max);
 		if (found == max)
 			return found;
 		runs[found++] = (struct e4l_run) { n->start, n->len };
 	}
-	return found + list(n->kid[BY_PLACE][1], at, runs + found, max - found);
+	return found + list(s, kid_of(s, n, BY_PLACE, 1), at, runs + found,
+			    max - found);
 }
 
 size_t e4l_space_list(const struct e4l_space *s, uint64_t at,
 		      struct e4l_run *runs, size_t max)
 {
-	return list(s->root[BY_PLACE], at, runs, max);
+	return list(s, node_of(s, s->root[BY_PLACE]), at, runs, max);
 }
 
 uint64_t e4l_space_after(const struct e4l_space *s, uint64_t at)
