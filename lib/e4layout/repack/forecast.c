@@ -484,10 +484,25 @@ static errcode_t sum_up(struct e4l_forecast *f)
 	return e4l_forecast_files(steps, n, &result->files_planned);
 }
 
+/* What the largest file needed to be scanned. */
+static void forget_pieces(struct e4l_forecast *f)
+{
+	free(f->own_extents);
+	free(f->own_tree);
+	f->own_extents = NULL;
+	f->own_tree = NULL;
+	f->max_extents = f->max_tree = 0;
+	f->extents = NULL;
+	f->tree = NULL;
+	f->n_extents = f->n_tree = 0;
+}
+
 errcode_t e4l_forecast_make(struct e4l_forecast *f)
 {
-	errcode_t err = f->damaged ? E4L_ET_DAMAGED : e4l_plan_make(f->plan);
+	errcode_t err;
 
+	forget_pieces(f);
+	err = f->damaged ? E4L_ET_DAMAGED : e4l_plan_make(f->plan);
 	f->result->files_reread = e4l_plan_reread(f->plan);
 	e4l_forecast_total(f, NULL, 0);
 	if (err)
