@@ -2,6 +2,7 @@
 /* e4repack: repairs the layout of an ext4 filesystem, mounted or not. */
 #include "config.h"
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "e2fsck/verify.h"
@@ -10,6 +11,10 @@
 #include "e4repack.h"
 
 #define MAX_BYTES		(1ULL << 62)
+
+/* From this on a block of memory is mapped by itself. */
+#define LARGE_BYTES		(1 << 20)
+
 #define DEFAULT_MEM		{ .parts = UNITS_WHOLE / 4 }
 
 /* Their flags are in e4repack_part.c. */
@@ -424,6 +429,8 @@ int main(int argc, char **argv)
 	int first, status;
 	errcode_t err;
 
+	/* malloc would raise it, and the heap grow with the holes they leave */
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	first = args_parse(&tool, argc, argv, &r, &status);
 	r.paths = (const char **)argv + first + 1;
 	r.n_paths = argc - first - 1;
