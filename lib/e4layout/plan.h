@@ -141,15 +141,16 @@ struct e4l_step {
 	 * batches give, so that those must be durable first.
 	 */
 	unsigned int batch;
-	/* NULL: the step before has the same file; see e4l_step_extents(). */
+	/* NULL: see e4l_step_extents(). */
 	struct e4l_extent *new_extents;
 	size_t n_old, n_new;		/* extents */
 	uint64_t old_fragments, new_fragments;
-	struct e4l_move *moves;
+	struct e4l_move *moves;		/* see e4l_step_next_move() */
 	size_t n_moves;
 	struct e4l_block_run *zero;	/* unwritten now, written then */
 	size_t n_zero;
-	struct e4l_block_run *take, *give;	/* whole clusters */
+	/* whole clusters; see e4l_step_next_given() */
+	struct e4l_block_run *take, *give;
 	size_t n_take, n_give;
 	blk64_t *tree;
 	size_t n_tree;
@@ -158,7 +159,9 @@ struct e4l_step {
 	uint64_t fragments_saved;	/* of clusters */
 	uint64_t bytes_to_copy;
 	uint64_t bytes_to_zero;
-	uint64_t reserved[4];
+	/* Not NULL: @moves, @give and @new_extents are NULL, and in here. */
+	struct e4l_packed *packed;
+	uint64_t reserved[3];
 };
 
 /* Opaque: files and free space, and what to do about them. */
@@ -267,10 +270,22 @@ uint64_t e4l_plan_reread(const struct e4l_plan *p);
  */
 const struct e4l_step *e4l_plan_steps(const struct e4l_plan *p, size_t *n);
 
+/* A walk over what a step moves, or over what it gives; 0 at first. */
+struct e4l_step_walk {
+	size_t n, at;
+	blk64_t from, to;
+};
+/* The next move of @step, or run that it gives; false: there is none. */
+bool e4l_step_next_move(const struct e4l_step *step,
+			struct e4l_step_walk *walk, struct e4l_move *move);
+bool e4l_step_next_given(const struct e4l_step *step,
+			 struct e4l_step_walk *walk, struct e4l_block_run *run);
+
 /*
  * What the @n_old extents of a file are after @step: an array of step->n_new,
- * which is freed by free(3).  Errors: E4L_ET_BAD_ARGUMENT (they are not those
- * that the step was made for), ENOMEM.
+ * which is freed by free(3).  @old may be NULL for the first step of a file in
+ * a batch; otherwise it is what the step before has left.  Errors:
+ * E4L_ET_BAD_ARGUMENT (they are not those that the step was made for), ENOMEM.
  */
 errcode_t e4l_step_extents(const struct e4l_extent *old, size_t n_old,
 			   const struct e4l_step *step,

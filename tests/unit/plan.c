@@ -9,6 +9,7 @@
 #include <e4layout/e4layout.h>
 #include "e4layout/base/internal.h"
 #include "e4layout/plan/fragments.h"
+#include "e4layout/plan/packed.h"
 #include "unit.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -278,20 +279,21 @@ static void mark(struct world *w, const struct e4l_block_run *run, size_t n,
 static void copy_blocks(struct world *w, const struct e4l_step *s, int me)
 {
 	uint64_t i, copied = 0, zeroed = 0;
-	const struct e4l_move *m;
+	struct e4l_step_walk walk = { 0 };
+	struct e4l_move m;
 	size_t k;
 
-	for (m = s->moves; m < s->moves + s->n_moves; m++) {
-		CHECK(m->from != m->to);
-		for (i = 0; i < m->len; i++) {
-			CHECK(w->state[(m->from + i) /
+	while (e4l_step_next_move(s, &walk, &m)) {
+		CHECK(m.from != m.to);
+		for (i = 0; i < m.len; i++) {
+			CHECK(w->state[(m.from + i) /
 					 w->opt.geo.cluster_blocks] == me);
-			CHECK(w->state[(m->to + i) /
+			CHECK(w->state[(m.to + i) /
 					 w->opt.geo.cluster_blocks] == me);
-			if (m->copy)
-				w->content[m->to + i] = w->content[m->from + i];
+			if (m.copy)
+				w->content[m.to + i] = w->content[m.from + i];
 		}
-		copied += m->copy ? m->len : 0;
+		copied += m.copy ? m.len : 0;
 	}
 	for (k = 0; k < s->n_zero; k++) {
 		memset(&w->content[s->zero[k].pblk], 0,
@@ -324,12 +326,15 @@ static void compare_views(const struct file *f, const struct view *old,
 
 static void set_layout(struct file *f, const struct e4l_step *s)
 {
-	struct e4l_extent *ex;
+	struct e4l_extent *ex, *own;
 	size_t i;
 
 	CHECK(!e4l_step_extents(f->ex, f->n, s, &ex));
-	CHECK(!s->new_extents || !s->n_new ||
-	      !memcmp(ex, s->new_extents, s->n_new * sizeof(*ex)));
+	if (s->new_extents || e4l_packed_has_extents(s)) {
+		CHECK(!e4l_step_extents(NULL, 0, s, &own));
+		CHECK(!s->n_new || !memcmp(ex, own, s->n_new * sizeof(*ex)));
+		free(own);
+	}
 	free(f->ex);
 	f->n = s->n_new;
 	f->ex = ex;
@@ -370,9 +375,12 @@ static void check_cost(const struct world *w, const struct e4l_step *s)
 	uint64_t cost = 1 + w->opt.geo.quota_blocks;
 	uint32_t per = w->opt.geo.groups_per_desc;
 	bool *groups = calloc(2 * n, sizeof(*groups));
+	struct e4l_step_walk walk = { 0 };
+	struct e4l_block_run run;
 
 	mark_groups(w, s->take, s->n_take, groups);
-	mark_groups(w, s->give, s->n_give, groups);
+	while (e4l_step_next_given(s, &walk, &run))
+		mark_groups(w, &run, 1, groups);
 	for (i = 0; i < n; i++) {
 		cost += groups[i];
 		groups[n + i / (per ? per : 1)] |= groups[i];
@@ -424,6 +432,8 @@ static void carry_out(struct world *w, const struct e4l_step *s, bool part)
 {
 	struct file *f = &w->file[s->ino - 1];
 	int me = USED + (s->ino - 1);
+	struct e4l_step_walk walk = { 0 };
+	struct e4l_block_run given;
 	struct view *old, *new;
 	uint32_t blocks, same;
 
@@ -450,7 +460,8 @@ static void carry_out(struct world *w, const struct e4l_step *s, bool part)
 	new = view_of(w, f, &same);
 	CHECK(same == blocks);
 	compare_views(f, old, new, blocks);
-	mark(w, s->give, s->n_give, me, GIVEN);
+	while (e4l_step_next_given(s, &walk, &given))
+		mark(w, &given, 1, me, GIVEN);
 	free(old);
 	free(new);
 	w->steps++;
@@ -1398,12 +1409,27 @@ static bool is_enough(void *priv)
 static void compare_moves(const struct e4l_step *a,
 			  const struct e4l_step *b)
 {
-	const struct e4l_move *x = a->moves, *y = b->moves;
+	struct e4l_step_walk of_a = { 0 }, of_b = { 0 };
+	struct e4l_move x, y;
 
 	SAME(n_moves);
-	for (; x < a->moves + a->n_moves; x++, y++)
-		CHECK(x->from == y->from && x->to == y->to &&
-		      x->len == y->len && x->copy == y->copy);
+	while (e4l_step_next_move(a, &of_a, &x)) {
+		CHECK(e4l_step_next_move(b, &of_b, &y));
+		CHECK(x.from == y.from && x.to == y.to && x.len == y.len &&
+		      x.copy == y.copy);
+	}
+}
+
+static void compare_given(const struct e4l_step *a, const struct e4l_step *b)
+{
+	struct e4l_step_walk of_a = { 0 }, of_b = { 0 };
+	struct e4l_block_run x, y;
+
+	SAME(n_give);
+	while (e4l_step_next_given(a, &of_a, &x)) {
+		CHECK(e4l_step_next_given(b, &of_b, &y));
+		CHECK(x.pblk == y.pblk && x.len == y.len);
+	}
 }
 
 static void compare_steps(const struct e4l_step *a,
@@ -1413,6 +1439,7 @@ static void compare_steps(const struct e4l_step *a,
 	SAME(batch);
 	SAME(n_old);
 	CHECK(!a->new_extents == !b->new_extents);
+	CHECK(!a->packed == !b->packed);
 	if (a->new_extents)
 		SAME_ARRAY(new_extents, n_new);
 	SAME(old_fragments);
@@ -1420,7 +1447,7 @@ static void compare_steps(const struct e4l_step *a,
 	compare_moves(a, b);
 	SAME_ARRAY(zero, n_zero);
 	SAME_ARRAY(take, n_take);
-	SAME_ARRAY(give, n_give);
+	compare_given(a, b);
 	SAME_ARRAY(tree, n_tree);
 	SAME(tree_is_new);
 	SAME(fragments_saved);
@@ -1868,15 +1895,19 @@ static void check_once(const struct world *w, const struct e4l_plan *p)
 	uint64_t blocks = w->clusters * w->opt.geo.cluster_blocks, b;
 	bool *fresh = calloc(blocks, sizeof(*fresh));
 	const struct e4l_step *s;
-	size_t n, i;
+	struct e4l_step_walk walk;
+	struct e4l_move m;
+	size_t n;
 
 	for (s = e4l_plan_steps(p, &n); n; n--, s++) {
-		for (i = 0; i < s->n_moves; i++)
-			for (b = 0; b < s->moves[i].len; b++)
-				CHECK(!fresh[s->moves[i].from + b]);
-		for (i = 0; i < s->n_moves; i++)
-			for (b = 0; b < s->moves[i].len; b++)
-				fresh[s->moves[i].to + b] = true;
+		walk = (struct e4l_step_walk) { 0 };
+		while (e4l_step_next_move(s, &walk, &m))
+			for (b = 0; b < m.len; b++)
+				CHECK(!fresh[m.from + b]);
+		walk = (struct e4l_step_walk) { 0 };
+		while (e4l_step_next_move(s, &walk, &m))
+			for (b = 0; b < m.len; b++)
+				fresh[m.to + b] = true;
 	}
 	free(fresh);
 }

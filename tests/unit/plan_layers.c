@@ -7,6 +7,7 @@
 #include "e4layout/plan/cost.h"
 #include "e4layout/plan/join.h"
 #include "e4layout/plan/keep.h"
+#include "e4layout/plan/packed.h"
 #include "e4layout/plan/runs.h"
 #include "e4layout/plan/window.h"
 #include "unit.h"
@@ -304,6 +305,99 @@ START_TEST(counts_what_a_transaction_holds)
 }
 END_TEST
 
+/* -------------------------------------------------------------------- packed */
+
+/* Of any length of up to @bits bits: most are short. */
+static uint64_t random_number(unsigned int bits)
+{
+	uint64_t number = (uint64_t)random() << 33 ^ (uint64_t)random() << 16 ^
+			  (uint64_t)random();
+
+	return number >> (64 - bits + random() % bits);
+}
+
+static struct e4l_step random_step(void)
+{
+	struct e4l_step s = {
+		.n_moves = random() % 40, .n_give = random() % 40,
+		.n_new = random() % 40,
+	};
+	size_t i;
+
+	s.moves = calloc(s.n_moves + 1, sizeof(*s.moves));
+	s.give = calloc(s.n_give + 1, sizeof(*s.give));
+	s.new_extents = random() % 4 ?
+		calloc(s.n_new + 1, sizeof(*s.new_extents)) : NULL;
+	for (i = 0; i < s.n_moves; i++)
+		s.moves[i] = (struct e4l_move) {
+			.from = random_number(64), .to = random_number(64),
+			.len = random_number(63), .copy = random() % 2,
+		};
+	for (i = 0; i < s.n_give; i++)
+		s.give[i] = (struct e4l_block_run) {
+			random_number(64), random_number(64),
+		};
+	for (i = 0; s.new_extents && i < s.n_new; i++)
+		s.new_extents[i] = (struct e4l_extent) {
+			.pblk = random_number(64), .lblk = random_number(32),
+			.len = random_number(31), .unwritten = random() % 2,
+		};
+	return s;
+}
+
+static void check_lists(const struct e4l_step *s, const struct e4l_step *plain)
+{
+	struct e4l_step_walk moves = { 0 }, given = { 0 };
+	struct e4l_block_run run;
+	struct e4l_move m;
+	size_t i;
+
+	for (i = 0; e4l_step_next_move(s, &moves, &m); i++) {
+		ck_assert_uint_eq(m.from, plain->moves[i].from);
+		ck_assert_uint_eq(m.to, plain->moves[i].to);
+		ck_assert_uint_eq(m.len, plain->moves[i].len);
+		ck_assert_int_eq(m.copy, plain->moves[i].copy);
+	}
+	ck_assert_uint_eq(i, plain->n_moves);
+	for (i = 0; e4l_step_next_given(s, &given, &run); i++) {
+		ck_assert_uint_eq(run.pblk, plain->give[i].pblk);
+		ck_assert_uint_eq(run.len, plain->give[i].len);
+	}
+	ck_assert_uint_eq(i, plain->n_give);
+}
+
+static void check_new_extents(const struct e4l_step *s,
+			      const struct e4l_step *plain)
+{
+	struct e4l_extent *ex = NULL;
+	errcode_t err = e4l_step_extents(NULL, 0, s, &ex);
+
+	ck_assert_int_eq(err, plain->new_extents ? 0 : E4L_ET_BAD_ARGUMENT);
+	if (!err && s->n_new)
+		ck_assert_mem_eq(ex, plain->new_extents,
+				 s->n_new * sizeof(*ex));
+	free(ex);
+}
+
+START_TEST(packs_steps)
+{
+	struct e4l_step plain, s;
+
+	srandom(_i);
+	plain = random_step();
+	srandom(_i);
+	s = random_step();
+	check_lists(&s, &plain);
+	check_new_extents(&s, &plain);
+	ck_assert_int_eq(e4l_step_pack(&s), 0);
+	ck_assert(!s.moves && !s.give && !s.new_extents);
+	check_lists(&s, &plain);
+	check_new_extents(&s, &plain);
+	e4l_step_free(&s);
+	e4l_step_free(&plain);
+}
+END_TEST
+
 /* ---------------------------------------------------------------------- keep */
 
 #define FILES 20
@@ -475,6 +569,7 @@ int main(void)
 	tcase_add_loop_test(tc, packs_into_the_fewest_entries, 0, 200);
 	tcase_add_loop_test(tc, joins_fragments, 0, 400);
 	tcase_add_loop_test(tc, counts_what_a_transaction_holds, 0, 200);
+	tcase_add_loop_test(tc, packs_steps, 0, 300);
 	tcase_add_loop_test(tc, keeps_extents, 0, 30);
 	tcase_add_loop_test(tc, finds_the_cheapest_window, 0, 300);
 	suite_add_tcase(suite, tc);

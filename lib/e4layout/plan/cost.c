@@ -35,13 +35,17 @@ uint64_t e4l_groups_cost(struct e4l_groups *g)
 	return blocks;
 }
 
-static errcode_t add_runs(struct e4l_groups *g,
-			  const struct e4l_block_run *runs, size_t n)
+static errcode_t add_runs(struct e4l_groups *g, const struct e4l_step *step)
 {
+	const struct e4l_block_run *t = step->take, *end = t + step->n_take;
+	struct e4l_step_walk walk = { 0 };
+	struct e4l_block_run run;
 	errcode_t err = 0;
 
-	for (; n && !err; n--, runs++)
-		err = e4l_groups_add(g, runs->pblk, runs->len);
+	for (; t < end && !err; t++)
+		err = e4l_groups_add(g, t->pblk, t->len);
+	while (!err && e4l_step_next_given(step, &walk, &run))
+		err = e4l_groups_add(g, run.pblk, run.len);
 	return err;
 }
 
@@ -53,9 +57,7 @@ errcode_t e4l_step_cost(const struct e4l_geometry *geo,
 	size_t kept = step->n_tree - less, i;
 	errcode_t err;
 
-	err = add_runs(&g, step->take, step->n_take);
-	if (!err)
-		err = add_runs(&g, step->give, step->n_give);
+	err = add_runs(&g, step);
 	for (i = kept; i < step->n_tree && !err; i++)
 		err = e4l_groups_add(&g, step->tree[i], 1);
 	*blocks = e4l_inode_cost(geo) + (step->tree_is_new ? 0 : kept) +

@@ -401,12 +401,13 @@ static errcode_t change_step(const struct e4l_evict *ev,
 			     const struct e4l_step *step, change_fn *change)
 {
 	uint64_t ratio = ratio_of(ev->d);
+	struct e4l_step_walk walk = { 0 };
+	struct e4l_block_run run;
 	errcode_t err = 0;
-	size_t i;
 
-	for (i = 0; i < step->n_give && !err; i++)
-		err = change(ev->d->disk.space, step->give[i].pblk / ratio,
-			     step->give[i].len / ratio);
+	while (!err && e4l_step_next_given(step, &walk, &run))
+		err = change(ev->d->disk.space, run.pblk / ratio,
+			     run.len / ratio);
 	return err;
 }
 

@@ -93,13 +93,14 @@ static errcode_t try_step(const struct making *m, const struct e4l_step *step,
 {
 	uint64_t from = m->window.run.start, to = from + m->len;
 	struct e4l_space *space = m->d->disk.space;
+	struct e4l_step_walk walk = { 0 };
+	struct e4l_block_run run;
 	uint64_t start, end;
 	errcode_t err = 0;
-	size_t i;
 
-	for (i = 0; i < step->n_give && !err; i++) {
-		start = step->give[i].pblk / ratio_of(m);
-		end = start + step->give[i].len / ratio_of(m);
+	while (!err && e4l_step_next_given(step, &walk, &run)) {
+		start = run.pblk / ratio_of(m);
+		end = start + run.len / ratio_of(m);
 		if (start < from)
 			err = change(space, start,
 				     (end < from ? end : from) - start);

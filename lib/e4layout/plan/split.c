@@ -2,6 +2,7 @@
 #include "config.h"
 #include "e4layout/base/array.h"
 #include "cost.h"
+#include "packed.h"
 #include "runs.h"
 #include "split.h"
 
@@ -340,7 +341,10 @@ static errcode_t make_part(struct split *s, size_t first, size_t n,
 	return err;
 }
 
-/* Takes @step over.  Only the first part and the last keep extents. */
+/*
+ * Takes @step over.  Only the first part and the last keep extents, and only the
+ * last may be changed any more.
+ */
 static errcode_t keep_part(struct split *s, struct e4l_step *step)
 {
 	struct e4l_step *last;
@@ -349,12 +353,15 @@ static errcode_t keep_part(struct split *s, struct e4l_step *step)
 
 	if (err)
 		return err;
-	parts->v[parts->n++] = *step;
-	if (parts->n > 2) {
-		last = &parts->v[parts->n - 2];
+	last = parts->n ? &parts->v[parts->n - 1] : NULL;
+	if (parts->n > 1) {
 		free(last->new_extents);
 		last->new_extents = NULL;
 	}
+	err = last ? e4l_step_pack(last) : 0;
+	if (err)
+		return err;
+	parts->v[parts->n++] = *step;
 	s->ex = step->new_extents;
 	s->n_ex = step->n_new;
 	s->tree = step->tree;

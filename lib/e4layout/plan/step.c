@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
 #include "e4layout/base/array.h"
+#include "packed.h"
 #include "runs.h"
 #include "step.h"
 
@@ -12,6 +13,7 @@ void e4l_step_free(struct e4l_step *step)
 	free(step->take);
 	free(step->give);
 	free(step->tree);
+	e4l_packed_free(step->packed);
 }
 
 /* ------------------------------------------------------------------ extents */
@@ -40,8 +42,10 @@ static errcode_t add_extent(struct extents *list, const struct e4l_extent *ex,
 static errcode_t move_extents(const struct e4l_extent *ex, size_t n,
 			      const struct e4l_step *step, struct extents *out)
 {
-	const struct e4l_move *m = step->moves, *end = m + step->n_moves;
+	struct e4l_step_walk walk = { 0 };
 	uint64_t at, len, left;
+	struct e4l_move m;
+	bool more = e4l_step_next_move(step, &walk, &m);
 	errcode_t err = 0;
 	blk64_t from, to;
 
@@ -49,13 +53,14 @@ static errcode_t move_extents(const struct e4l_extent *ex, size_t n,
 		for (at = 0; at < ex->len && !err; at += len) {
 			from = to = ex->pblk + at;
 			len = left = ex->len - at;
-			if (m < end && from >= m->from &&
-			    from < m->from + m->len) {
-				left = m->from + m->len - from;
-				to = m->to + (from - m->from);
-				m += left <= len;
-			} else if (m < end && m->from > from) {
-				left = m->from - from;
+			if (more && from >= m.from && from < m.from + m.len) {
+				left = m.from + m.len - from;
+				to = m.to + (from - m.from);
+				if (left <= len)
+					more = e4l_step_next_move(step, &walk,
+								  &m);
+			} else if (more && m.from > from) {
+				left = m.from - from;
 			}
 			len = left < len ? left : len;
 			err = add_extent(out, ex, at, len, to);
@@ -89,14 +94,33 @@ static void write_zeroed(struct extents *list, const struct e4l_step *step)
 	}
 }
 
+/* Those that the step knows itself. */
+static errcode_t copy_extents(const struct e4l_step *step,
+			      struct e4l_extent **ret)
+{
+	if (!step->new_extents && !e4l_packed_has_extents(step))
+		return E4L_ET_BAD_ARGUMENT;
+	*ret = calloc(step->n_new + 1, sizeof(**ret));
+	if (!*ret)
+		return ENOMEM;
+	if (!step->new_extents)
+		e4l_packed_extents(step, *ret);
+	else if (step->n_new)
+		memcpy(*ret, step->new_extents, step->n_new * sizeof(**ret));
+	return 0;
+}
+
 errcode_t e4l_step_extents(const struct e4l_extent *old, size_t n_old,
 			   const struct e4l_step *step,
 			   struct e4l_extent **ret)
 {
 	struct extents list = { 0 };
-	errcode_t err = move_extents(old, n_old, step, &list);
+	errcode_t err;
 
 	*ret = NULL;
+	if (!old)
+		return copy_extents(step, ret);
+	err = move_extents(old, n_old, step, &list);
 	if (!err) {
 		write_zeroed(&list, step);
 		list.n = e4l_pack(list.v, list.n, list.v);
@@ -416,12 +440,15 @@ errcode_t e4l_step_give(const struct e4l_disk *disk,
 			const struct e4l_step *step, size_t first)
 {
 	uint64_t ratio = disk->geo->cluster_blocks;
+	struct e4l_step_walk walk = { 0 };
+	struct e4l_block_run run;
 	errcode_t err = 0;
 	size_t i;
 
-	for (i = first; i < step->n_give && !err; i++)
-		err = e4l_space_give(disk->space, step->give[i].pblk / ratio,
-				     step->give[i].len / ratio);
+	for (i = 0; !err && e4l_step_next_given(step, &walk, &run); i++)
+		if (i >= first)
+			err = e4l_space_give(disk->space, run.pblk / ratio,
+					     run.len / ratio);
 	return err;
 }
 

@@ -20,6 +20,7 @@
 #include "e4layout/base/io_pool.h"
 #include "e4layout/journal/journal.h"
 #include "e4layout/plan/cost.h"
+#include "e4layout/plan/packed.h"
 
 #define COPY_BYTES	(2u << 20)	/* written at once */
 #define ZERO_BYTES	(1u << 20)
@@ -123,20 +124,23 @@ struct e4l_geometry e4l_geometry_of(struct e4l *e, io_channel external)
 }
 
 /* All clusters but the filesystem's last are whole. */
-static uint64_t count_clusters(ext2_filsys fs, const struct e4l_block_run *runs,
-			       size_t n)
+static uint64_t clusters_of(ext2_filsys fs, uint64_t blocks)
 {
-	uint64_t blocks = EXT2FS_CLUSTER_RATIO(fs) - 1;
-
-	while (n--)
-		blocks += runs[n].len;
-	return EXT2FS_B2C(fs, blocks);
+	return EXT2FS_B2C(fs, blocks + EXT2FS_CLUSTER_RATIO(fs) - 1);
 }
 
 int64_t e4l_step_grows(ext2_filsys fs, const struct e4l_step *step)
 {
-	return count_clusters(fs, step->take, step->n_take) -
-	       count_clusters(fs, step->give, step->n_give);
+	uint64_t taken = 0, given = 0;
+	struct e4l_step_walk walk = { 0 };
+	struct e4l_block_run run;
+	size_t i;
+
+	for (i = 0; i < step->n_take; i++)
+		taken += step->take[i].len;
+	while (e4l_step_next_given(step, &walk, &run))
+		given += run.len;
+	return clusters_of(fs, taken) - clusters_of(fs, given);
 }
 
 static uint64_t noted_blocks(const struct e4l_apply *a)
@@ -165,28 +169,30 @@ errcode_t e4l_apply_make_room(struct e4l_apply *a,
 static errcode_t exchange_blocks(struct e4l_apply *a,
 				 const struct e4l_step *step)
 {
+	struct e4l_step_walk walk = { 0 };
+	struct e4l_block_run run;
 	errcode_t err = 0;
 	size_t i;
 
 	for (i = 0; i < step->n_take && !err; i++)
 		err = e4l_txn_alloc(a->txn, step->take[i].pblk,
 				    step->take[i].len);
-	for (i = 0; i < step->n_give && !err; i++)
-		err = e4l_txn_free(a->txn, step->give[i].pblk,
-				   step->give[i].len);
+	while (!err && e4l_step_next_given(step, &walk, &run))
+		err = e4l_txn_free(a->txn, run.pblk, run.len);
 	return err;
 }
 
 static errcode_t note_data(struct e4l_apply *a,
 			   const struct e4l_step *step)
 {
+	struct e4l_step_walk walk = { 0 };
+	struct e4l_move m;
 	errcode_t err = 0;
 	size_t i;
 
-	for (i = 0; i < step->n_moves && !err; i++)
-		if (step->moves[i].copy)
-			err = push(&a->copies, step->moves[i].from,
-				   step->moves[i].to, step->moves[i].len);
+	while (!err && e4l_step_next_move(step, &walk, &m))
+		if (m.copy)
+			err = push(&a->copies, m.from, m.to, m.len);
 	for (i = 0; i < step->n_zero && !err; i++)
 		err = push(&a->zeroes, 0, step->zero[i].pblk,
 			   step->zero[i].len);
@@ -234,7 +240,9 @@ static errcode_t find_extents(struct e4l_apply *a,
 	struct e4l_extent *own = NULL;
 	errcode_t err = 0;
 
-	if (!step->new_extents)
+	if (e4l_packed_has_extents(step))
+		err = e4l_step_extents(NULL, 0, step, &own);
+	else if (!step->new_extents)
 		err = e4l_step_extents(a->extents, a->n_extents, step, &own);
 	if (err)
 		return err;
