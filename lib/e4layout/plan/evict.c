@@ -18,7 +18,7 @@ static uint64_t ratio_of(const struct e4l_draft *d)
 void e4l_evict_begin(struct e4l_evict *ev)
 {
 	e4l_evict_unlist(ev, 0);
-	ev->n_gaps = 0;
+	ev->n_gaps = ev->placed = 0;
 	ev->cost = 0;
 }
 
@@ -169,19 +169,30 @@ static struct e4l_run near_to(const struct e4l_evict *ev,
 	return (struct e4l_run) { l->run.start / group * group, group };
 }
 
+static uint64_t stripe_of(const struct e4l_evict *ev)
+{
+	return ev->d->disk.geo->stripe_blocks / ratio_of(ev->d);
+}
+
+/* Whether @run is one stripe at least, and begins on one: it must again. */
+static bool is_striped(const struct e4l_evict *ev, const struct e4l_run *run)
+{
+	uint64_t stripe = stripe_of(ev);
+
+	return stripe && run->len >= stripe && run->start % stripe == 0;
+}
+
 /* Finds a run for @l, on a stripe if it is on one and as long. */
 static bool find_place(const struct e4l_evict *ev, struct e4l_lodger *l,
 		       bool near)
 {
-	uint64_t stripe = ev->d->disk.geo->stripe_blocks / ratio_of(ev->d);
+	uint64_t stripe = stripe_of(ev);
 	const struct e4l_space *space = ev->d->disk.space;
 	const struct e4l_run at = near_to(ev, l, near);
-	bool striped = stripe && l->run.len >= stripe &&
-		       l->run.start % stripe == 0;
 
 	if (!e4l_space_fit(space, l->run.len, &at, &l->to))
 		return false;
-	if (!striped || l->to % stripe == 0)
+	if (!is_striped(ev, &l->run) || l->to % stripe == 0)
 		return true;
 	if (!e4l_space_fit(space, l->run.len + stripe - 1, &at, &l->to))
 		return false;
@@ -206,6 +217,57 @@ errcode_t e4l_evict_place(struct e4l_evict *ev, bool near, bool *done)
 		ev->placed += !err;
 	}
 	*done = ev->placed == ev->n_lodgers;
+	return err;
+}
+
+errcode_t e4l_evict_place_last(struct e4l_evict *ev, uint64_t below,
+			       bool *placed, bool *filled)
+{
+	struct e4l_lodger *l = &ev->lodger[ev->n_lodgers - 1];
+	struct e4l_space *space = ev->d->disk.space;
+	const struct e4l_run near = near_to(ev, l, false);
+	uint64_t hole;
+	errcode_t err;
+
+	*placed = false;
+	if (is_striped(ev, &l->run) ||
+	    !e4l_space_fit(space, l->run.len, &near, &l->to))
+		return 0;
+	hole = e4l_space_before(space, l->to) + e4l_space_after(space, l->to);
+	if (hole >= below)
+		return 0;
+	err = e4l_space_take(space, l->to, l->run.len);
+	if (err)
+		return err;
+	ev->placed = ev->n_lodgers;
+	*placed = true;
+	*filled = hole == l->run.len;
+	return 0;
+}
+
+struct e4l_evict_mark e4l_evict_mark(const struct e4l_evict *ev)
+{
+	return (struct e4l_evict_mark) {
+		ev->n_lodgers, ev->n_gaps, ev->cost,
+	};
+}
+
+errcode_t e4l_evict_go_back(struct e4l_evict *ev,
+			    const struct e4l_evict_mark *to)
+{
+	struct e4l_space *space = ev->d->disk.space;
+	errcode_t err = 0;
+
+	for (; ev->placed > to->lodgers && !err; ev->placed--) {
+		const struct e4l_lodger *l = &ev->lodger[ev->placed - 1];
+
+		err = e4l_space_add(space, l->to, l->run.len);
+	}
+	e4l_evict_unlist(ev, to->lodgers);
+	for (; ev->n_gaps > to->gaps && !err; ev->n_gaps--)
+		err = e4l_space_add(space, ev->gap[ev->n_gaps - 1].start,
+				    ev->gap[ev->n_gaps - 1].len);
+	ev->cost = to->cost;
 	return err;
 }
 

@@ -41,6 +41,12 @@ struct e4l_evict {
 	size_t n_leaving;
 };
 
+/* How far a list went: what came since can be taken back. */
+struct e4l_evict_mark {
+	size_t lodgers, gaps;
+	uint64_t cost;
+};
+
 /* How far a look went. */
 enum e4l_found { E4L_FOUND_FREE, E4L_FOUND_LODGER, E4L_FOUND_OTHER };
 
@@ -71,6 +77,18 @@ bool e4l_evict_is_small(const struct e4l_evict *ev);
  * is false if one has none.
  */
 errcode_t e4l_evict_place(struct e4l_evict *ev, bool near, bool *done);
+/*
+ * One after the other instead: takes the tightest hole for the last lodger,
+ * shorter than @below clusters, unless it must begin on a stripe.  *@filled: all of
+ * the hole.
+ */
+errcode_t e4l_evict_place_last(struct e4l_evict *ev, uint64_t below,
+			       bool *placed, bool *filled);
+/* The list as it is, each on it placed, and each gap taken. */
+struct e4l_evict_mark e4l_evict_mark(const struct e4l_evict *ev);
+/* What was listed since @to is so no longer, and its places and gaps are free. */
+errcode_t e4l_evict_go_back(struct e4l_evict *ev,
+			    const struct e4l_evict_mark *to);
 /*
  * Makes their steps.  *@done is false if a file stays, which is not asked
  * again; then the others are asked only if @all.

@@ -24,40 +24,7 @@ struct filling {
 	size_t grown;			/* anchors that are longer */
 };
 
-/* What can be taken back: all that came since. */
-struct mark {
-	size_t lodgers, gaps;
-	uint64_t cost;
-};
-
 /* -------------------------------------------------------------------- a walk */
-
-static struct mark mark(const struct filling *f)
-{
-	return (struct mark) {
-		f->ev.n_lodgers, f->ev.n_gaps, f->ev.cost,
-	};
-}
-
-static errcode_t go_back(struct filling *f, const struct mark *to)
-{
-	struct e4l_space *space = f->d->disk.space;
-	struct e4l_evict *ev = &f->ev;
-	errcode_t err = 0;
-
-	for (; ev->n_lodgers > to->lodgers && !err;
-	     e4l_evict_unlist(ev, ev->n_lodgers - 1)) {
-		const struct e4l_lodger *l = &ev->lodger[ev->n_lodgers - 1];
-
-		err = e4l_space_add(space, l->to, l->run.len);
-	}
-	for (; ev->n_gaps > to->gaps && !err; ev->n_gaps--)
-		err = e4l_space_add(space, ev->gap[ev->n_gaps - 1].start,
-				    ev->gap[ev->n_gaps - 1].len);
-	ev->placed = ev->n_lodgers;
-	ev->cost = to->cost;
-	return err;
-}
 
 /* Nothing goes into the free @run from now on. */
 static errcode_t take_gap(struct filling *f, const struct e4l_run *run)
@@ -72,47 +39,12 @@ static errcode_t take_gap(struct filling *f, const struct e4l_run *run)
 					  run->len);
 }
 
-/* Whether @run must begin on a stripe, which no hole is looked for. */
-static bool is_striped(const struct filling *f, const struct e4l_run *run)
-{
-	const struct e4l_geometry *geo = f->d->disk.geo;
-	uint64_t stripe = geo->stripe_blocks / geo->cluster_blocks;
-
-	return stripe && run->len >= stripe && run->start % stripe == 0;
-}
-
-/*
- * Takes the tightest hole for the last lodger, if it is shorter than @anchor.
- * *@filled: all of it.
- */
-static errcode_t place_last(struct filling *f, const struct e4l_run *anchor,
-			    bool *placed, bool *filled)
-{
-	struct e4l_space *space = f->d->disk.space;
-	struct e4l_lodger *l = &f->ev.lodger[f->ev.n_lodgers - 1];
-	const struct e4l_run near = { l->run.start, 0 };
-	uint64_t len = l->run.len, hole;
-	errcode_t err;
-
-	*placed = false;
-	if (is_striped(f, &l->run) || f->ev.cost > f->budget ||
-	    !e4l_space_fit(space, len, &near, &l->to))
-		return 0;
-	hole = e4l_space_before(space, l->to) + e4l_space_after(space, l->to);
-	if (hole >= anchor->len)
-		return 0;
-	err = e4l_space_take(space, l->to, len);
-	*placed = !err;
-	*filled = hole == len;
-	return err;
-}
-
 /* Adds what is at cluster @at, and takes a hole for it. */
 static errcode_t move_at(struct filling *f, const struct e4l_run *anchor,
 			 uint64_t at, struct e4l_run *run, bool *moved,
 			 bool *filled)
 {
-	struct mark before = mark(f);
+	struct e4l_evict_mark before = e4l_evict_mark(&f->ev);
 	enum e4l_found found;
 	uint64_t next;
 	errcode_t err;
@@ -121,13 +53,12 @@ static errcode_t move_at(struct filling *f, const struct e4l_run *anchor,
 	err = e4l_evict_look(&f->ev, &f->crowd, at, at + 1, &next, &found);
 	if (err || found != E4L_FOUND_LODGER)
 		return err;
-	err = place_last(f, anchor, moved, filled);
-	if (err || !*moved) {
-		e4l_evict_unlist(&f->ev, before.lodgers);
-		f->ev.cost = before.cost;
+	if (f->ev.cost <= f->budget)
+		err = e4l_evict_place_last(&f->ev, anchor->len, moved, filled);
+	if (err)
 		return err;
-	}
-	f->ev.placed = f->ev.n_lodgers;
+	if (!*moved)
+		return e4l_evict_go_back(&f->ev, &before);
 	*run = f->ev.lodger[f->ev.n_lodgers - 1].run;
 	return 0;
 }
@@ -147,7 +78,7 @@ static struct e4l_run beside(const struct filling *f, bool up, uint64_t from,
 static errcode_t walk(struct filling *f, const struct e4l_run *anchor, bool up)
 {
 	uint64_t from = anchor->start, to = from + anchor->len;
-	struct mark good = mark(f);
+	struct e4l_evict_mark good = e4l_evict_mark(&f->ev);
 	struct e4l_run run;
 	bool moved = true, gain;
 	errcode_t err = 0;
@@ -170,9 +101,9 @@ static errcode_t walk(struct filling *f, const struct e4l_run *anchor, bool up)
 		if (!gain)
 			continue;
 		f->gained++;
-		good = mark(f);
+		good = e4l_evict_mark(&f->ev);
 	}
-	return err ? err : go_back(f, &good);
+	return err ? err : e4l_evict_go_back(&f->ev, &good);
 }
 
 /* -------------------------------------------------------------------- a pass */
@@ -221,10 +152,9 @@ static errcode_t walk_all(struct filling *f)
 
 	f->gained = f->grown = 0;
 	e4l_evict_begin(&f->ev);
-	f->ev.placed = 0;
 	for (i = 0; i < f->n_anchors && !err; i++) {
 		const struct e4l_run *anchor = &f->anchor[i];
-		struct mark before = mark(f);
+		struct e4l_evict_mark before = e4l_evict_mark(&f->ev);
 		size_t gained = f->gained;
 
 		if (!is_whole(f, anchor))
@@ -238,7 +168,7 @@ static errcode_t walk_all(struct filling *f)
 			err = walk(f, anchor, false);
 		f->grown += f->gained > gained;
 		if (!err && f->gained == gained)
-			err = go_back(f, &before);
+			err = e4l_evict_go_back(&f->ev, &before);
 	}
 	return err;
 }
