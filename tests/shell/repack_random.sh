@@ -154,6 +154,14 @@ for seed in ${SEEDS:-2 7 11 15 18 23}; do
 		same "$what: to move away then" "$(report files_planned)" 0
 		cp "$work/all" "$work/.report"
 	}
+	# once is enough to see that people are told why
+	[ "$(of runs "$work/then")" -le "$(of runs "$work/now")" ] ||
+		[ -e "$work/told" ] || {
+		cp --sparse=always "$work/img0" "$work/told"
+		check "$e4repack" --all --no-undo "$work/told"
+		grep -q '^There are more of them since' "$out" ||
+			fail "$what: not told why: $(cat "$out")"
+	}
 	same "$what: free_runs_after" \
 		"$(json "$work/.report" "d['free_runs_after']")" \
 		"$(of runs "$work/then")"
