@@ -1935,6 +1935,28 @@ static void limit_zones(struct world *w)
 }
 
 /*
+ * Plans and does that: no block moves twice, all is where it should be, nothing
+ * is in worse order, and the longest free run is no shorter.  The caller frees
+ * the plan.
+ */
+static struct e4l_plan *consolidate(struct world *w, struct order *old,
+				    struct order *new)
+{
+	uint64_t longest = largest_free(w);
+	struct e4l_plan *p;
+
+	*old = order_of(w);
+	p = make_plan(w);
+	check_once(w, p);
+	carry_out_all(w, p);
+	check_map(w);
+	*new = order_of(w);
+	compare_orders(old, new);
+	ck_assert_uint_ge(largest_free(w), longest);
+	return p;
+}
+
+/*
  * Free space is in no more runs and the longest is no shorter; no file has more
  * fragments; each block moves once at most, and as many as are reported.
  */
@@ -1945,21 +1967,12 @@ START_TEST(consolidates_free_space)
 	struct rereader r;
 	struct e4l_plan *p;
 	struct world *w;
-	uint64_t longest;
 
 	srandom(_i);
 	w = loose_world(_i, &r);
 	if (_i % 3)
 		limit_zones(w);
-	old = order_of(w);
-	longest = largest_free(w);
-	p = make_plan(w);
-	check_once(w, p);
-	carry_out_all(w, p);
-	check_map(w);
-	new = order_of(w);
-	compare_orders(&old, &new);
-	ck_assert_uint_ge(largest_free(w), longest);
+	p = consolidate(w, &old, &new);
 	e4l_plan_free_runs(p, &made);
 	ck_assert_uint_eq(made.blocks_away, w->copied);
 	ck_assert_uint_eq(made.free_runs_before, old.free_runs);
@@ -2174,19 +2187,10 @@ START_TEST(slides_over_the_holes)
 	struct rereader r;
 	struct e4l_plan *p;
 	struct world *w;
-	uint64_t longest;
 
 	srandom(_i);
 	w = porous_world(&r);
-	old = order_of(w);
-	longest = largest_free(w);
-	p = make_plan(w);
-	check_once(w, p);
-	carry_out_all(w, p);
-	check_map(w);
-	new = order_of(w);
-	compare_orders(&old, &new);
-	ck_assert_uint_ge(largest_free(w), longest);
+	p = consolidate(w, &old, &new);
 	ck_assert_uint_le(8 * new.free_runs, old.free_runs);
 	e4l_plan_free(p);
 	free_world(w);
@@ -2224,13 +2228,7 @@ START_TEST(fills_the_holes)
 
 	srandom(_i);
 	w = pitted_world(&r);
-	old = order_of(w);
-	p = make_plan(w);
-	check_once(w, p);
-	carry_out_all(w, p);
-	check_map(w);
-	new = order_of(w);
-	compare_orders(&old, &new);
+	p = consolidate(w, &old, &new);
 	ck_assert_uint_le(3 * new.free_runs, old.free_runs);
 	e4l_plan_free(p);
 	free_world(w);
