@@ -49,11 +49,33 @@ fragments() {
 		awk '{ n += $1 } END { print n }'
 }
 
+# Drops what is in memory of the files, where it may be, again and again.
+forgetting() {
+	/usr/bin/python3 - "$work/mnt" <<'END' &
+import os, sys, time
+fds = [os.open(f"{sys.argv[1]}/{i}", os.O_RDONLY) for i in range(12)]
+while True:
+    for fd in fds:
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    time.sleep(.002)
+END
+	forgets=$!
+	defer "kill $forgets 2>/dev/null"
+}
+
+remembering() {
+	kill "$forgets"
+	undefer "kill $forgets 2>/dev/null"
+	wait "$forgets" || :
+}
+
 for free in 1 4 9 21; do
 	made
 	before=$(fragments)
 	limit $((free << 20))
+	forgetting
 	run "$e4repack" --json "$work/mnt"
+	remembering
 	limit 0
 	same "exit status, with $free MiB" "$status" 1
 	one_sentence e4repack
