@@ -4,7 +4,6 @@
 # goes back whatever others do with the file in that moment, since what is in
 # memory is all there is of it.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
-e4repack=$top_builddir/misc/e4repack
 shim=$top_builddir/tests/tools/.libs/fail_write_out.so
 [ -e "$shim" ] || skip 'built without shared libraries'
 require_loop
