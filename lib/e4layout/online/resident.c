@@ -7,8 +7,10 @@
 #include <unistd.h>
 #include "resident.h"
 
-/* The kernel reads no more ahead at once than a queue's limits, which may be
- * this. */
+/*
+ * What is asked for at once: of more, the kernel reads only as much as the
+ * device's read-ahead, which can be as little as this.
+ */
 #define AT_ONCE	(128u << 10)
 
 void e4l_resident_note(int fd, off_t at, size_t len, struct e4l_resident *r)
