@@ -145,6 +145,44 @@ START_TEST(stays_in_its_half)
 }
 END_TEST
 
+/*
+ * A fast commit that is older than the log: e2fsck 1.47 recovers nothing if it
+ * finds one, and the kernel ignores it.
+ */
+static void leave_fast_commit(struct image *img)
+{
+	/* what a fast commit begins with: tag 9, eight bytes, transaction 1 */
+	static const uint8_t head[] = { 9, 0, 8, 0, 0, 0, 0, 0, 1, 0, 0, 0 };
+	struct jbd2_super jsb;
+	uint8_t block[1024] = { 0 };
+	blk64_t blk;
+
+	jsb_io(img, &jsb, false);
+	ck_assert(jsb.num_fc_blks);
+	ck_assert_int_eq(ext2fs_bmap2(img->fs, EXT2_JOURNAL_INO, NULL, NULL, 0,
+				      be32toh(jsb.maxlen) + 1 -
+				      be32toh(jsb.num_fc_blks), NULL, &blk), 0);
+	memcpy(block, head, sizeof(head));
+	ck_assert_int_eq(io_channel_write_blk64(img->fs->io, blk, 1, block), 0);
+}
+
+START_TEST(forgets_fast_commits)
+{
+	struct image img;
+
+	image_make(&img, "-O fast_commit -J fast_commit_size=200",
+		   &(struct format) { 1024, JBD2_CSUM_V3 | JBD2_FAST_COMMIT });
+	leave_fast_commit(&img);
+	leave_unreplayed(&img, 2);
+	run(REPLAY, img.path);
+	ck_assert(is_sound(img.path));
+	image_open(&img);
+	ck_assert_uint_eq(count_blocks(&img, FILE_BLOCKS, 2), FILE_BLOCKS);
+	image_drop(&img);
+	image_remove(&img);
+}
+END_TEST
+
 /* Files move from block to block; the counts, bitmaps and sums stay right. */
 START_TEST(allocates_and_frees)
 {
@@ -640,6 +678,7 @@ int main(void)
 	tcase_add_loop_test(tc, closes_clean, 0, N_FORMATS);
 	tcase_add_loop_test(tc, holds_its_capacity, 0, N_FORMATS);
 	tcase_add_loop_test(tc, stays_in_its_half, 0, 2);
+	tcase_add_test(tc, forgets_fast_commits);
 	tcase_add_loop_test(tc, allocates_and_frees, 0, 8);
 	tcase_add_loop_test(tc, refuses_hostile_superblocks, 0,
 			    sizeof(hostile) / sizeof(hostile[0]));

@@ -10,7 +10,8 @@
  * First commit of a session (e4l_super_mark):
  *   1. the filesystem's superblock gets needs_recovery; the journal's
  *      superblock, still empty, counts the sequence number that the first
- *      transaction is going to use as used.                           flush
+ *      transaction is going to use as used; fast commits of before are
+ *      forgotten.                                                     flush
  * Every commit:
  *   2. descriptors, blocks, commit block, zeroes: the half that is not pointed
  *      at.                                                            flush
@@ -45,6 +46,8 @@
  *    for part of somebody's later transaction.  Recovery goes on with the
  *    number after the next one, an empty journal with the number after the
  *    one in its superblock; both step over the number that such a block has.
+ *  - A fast commit is replayed only behind the transaction that it follows.
+ *    While the journal is empty none does, so that step 1 may clear it.
  * That is two flushes for a transaction, and four for the session.
  *
  * A flush can take long, and somebody may mount an image meanwhile.  So after
@@ -234,6 +237,8 @@ static errcode_t mark(struct e4l_journal *j)
 	j->seq++;
 	if (!err && j->has_journal)
 		err = e4l_log_point(j, 0);
+	if (!err && j->has_journal)
+		err = e4l_log_forget_fast(j);
 	if (!err)
 		err = flush_and_look(j);
 	j->marked = !err;

@@ -38,6 +38,7 @@ struct e4l_journal {
 	size_t n_map;
 	struct jbd2_super jsb;	/* as on disk */
 	uint32_t first;		/* of the log */
+	uint32_t fast;		/* first block of fast commits; 0: none */
 	uint32_t half;		/* blocks of the log that a transaction gets */
 	uint32_t capacity;	/* blocks that a transaction may change */
 	uint32_t seq;		/* last sequence number used */
@@ -72,6 +73,7 @@ errcode_t e4l_log_check(struct e4l_journal *j);
 uint32_t e4l_log_start(const struct e4l_journal *j, uint32_t seq);
 errcode_t e4l_log_write(struct e4l_journal *j, const struct txn_block *blocks,
 			size_t n);
+errcode_t e4l_log_forget_fast(struct e4l_journal *j);
 errcode_t e4l_log_point(struct e4l_journal *j, uint32_t start);
 
 /*

@@ -210,6 +210,8 @@ static errcode_t check_extent(struct e4l_journal *j, uint32_t blocks,
 	    j->first <= super_lblk(j) || j->first > JBD2_MIN_BLOCKS / 8)
 		return E4L_ET_JOURNAL_CORRUPT;
 	*last = maxlen - fc;
+	/* the block before them is nobody's */
+	j->fast = fc > 1 ? *last + 1 : 0;
 	return 0;
 }
 
@@ -535,6 +537,28 @@ static errcode_t write_commit(struct writer *w)
 		c->chksum[0] = htobe32(sum_blocks(j, j->seed, block));
 	/* whoever reads on finds the log's end and nothing older */
 	return writer_next(w, &block);
+}
+
+/*
+ * What a fast commit begins with is cleared; no flush.  When it is older than
+ * the log, the kernel ignores it, but e2fsck 1.47 fails there and then goes on
+ * without all that the log has.
+ */
+errcode_t e4l_log_forget_fast(struct e4l_journal *j)
+{
+	struct writer w = { .j = j, .lblk = j->fast, .room = 1 };
+	uint8_t *block;
+	errcode_t err;
+
+	if (!j->fast)
+		return 0;
+	err = io_channel_alloc_buf(j->io, w.room, &w.buf);
+	if (!err)
+		err = writer_next(&w, &block);
+	if (!err)
+		err = writer_flush(&w);
+	ext2fs_free_mem(&w.buf);
+	return err;
 }
 
 /* Writes the transaction that has the current sequence number; no flush. */
