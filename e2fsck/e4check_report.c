@@ -45,10 +45,13 @@ static void print_finding(const struct e4check *check,
 	printf(": %s\n", finding_text(what, text, sizeof(text)));
 }
 
-/* The command that fixes @id; NULL: there is none, or not while mounted. */
+/* The command that fixes @id; NULL: there is none, or a mount has its turn. */
 static const char *fix_of(const struct e4check *check, enum finding_id id)
 {
-	return check->target.mount_point ? NULL : finding_table[id].fix;
+	bool mount = check->target.mount_point ||
+		     check->found.count[F_JOURNAL_FAST];
+
+	return mount ? NULL : finding_table[id].fix;
 }
 
 /* Each command that fixes something of what was found, once. */

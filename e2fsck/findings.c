@@ -80,7 +80,8 @@ static bool make_room(struct findings *f)
 static bool is_of_mount(enum finding_id id)
 {
 	static const bool of_mount[FINDING_IDS] = {
-		[F_JOURNAL_RECOVERY] = true, [F_MMP_IN_USE] = true,
+		[F_JOURNAL_RECOVERY] = true, [F_JOURNAL_FAST] = true,
+		[F_MMP_IN_USE] = true,
 		[F_ORPHAN_LIST] = true, [F_ORPHAN_FLAG] = true,
 		[F_ORPHAN_BLOCK] = true,
 	};

@@ -234,7 +234,10 @@ errcode_t pass0_journal(struct check *ck)
 	bool has = ext2fs_has_feature_journal(sb);
 	struct ext2_inode inode;
 
-	if (ext2fs_has_feature_journal_needs_recovery(sb))
+	if (ext2fs_has_feature_journal_needs_recovery(sb) &&
+	    ext2fs_has_feature_fast_commit(sb))
+		FOUND(ck, JOURNAL_FAST);
+	else if (ext2fs_has_feature_journal_needs_recovery(sb))
 		FOUND(ck, JOURNAL_RECOVERY);
 	if (!has && !ext2fs_has_feature_journal_needs_recovery(sb) &&
 	    !sb->s_journal_inum && !sb->s_journal_dev &&

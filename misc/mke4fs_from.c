@@ -27,8 +27,14 @@ static bool is_clean(const struct source *s)
 	if (!ext2fs_has_feature_journal_needs_recovery(sb) &&
 	    (!(sb->s_state & EXT2_ERROR_FS) || s->c->skip_damaged))
 		return true;
-	say("%s: is not clean: run e2fsck %s first", s->c->from,
-	    s->target->e2fs_name);
+	if (ext2fs_has_feature_journal_needs_recovery(sb) &&
+	    ext2fs_has_feature_fast_commit(sb))
+		say("%s: is not clean: mount it and unmount it first, since "
+		    "with fast commits e2fsck may lose what was committed",
+		    s->c->from);
+	else
+		say("%s: is not clean: run e2fsck %s first", s->c->from,
+		    s->target->e2fs_name);
 	return false;
 }
 

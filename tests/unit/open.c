@@ -183,6 +183,8 @@ static const struct state {
 	const char *words;
 } states[] = {
 	{ "feature needs_recovery", E4L_ET_JOURNAL_RECOVERY, "e2fsck -p " },
+	{ "feature needs_recovery fast_commit", E4L_ET_JOURNAL_RECOVERY,
+	  "mount the filesystem and unmount it" },
 	{ "ssv state 3", E4L_ET_NOT_CLEAN, "errors: run e2fsck -f " },
 	{ "ssv state 0", E4L_ET_NOT_CLEAN, "not cleanly unmounted" },
 	{ "ssv last_orphan 12", E4L_ET_NOT_CLEAN, "orphaned inodes" },

@@ -181,6 +181,12 @@ static bool needs_recovery(const struct ext2_super_block *sb)
 	return sb->s_feature_incompat & EXT3_FEATURE_INCOMPAT_RECOVER;
 }
 
+static bool needs_mount(const struct ext2_super_block *sb)
+{
+	return needs_recovery(sb) &&
+	       sb->s_feature_compat & EXT4_FEATURE_COMPAT_FAST_COMMIT;
+}
+
 static bool has_errors(const struct ext2_super_block *sb)
 {
 	return sb->s_state & EXT2_ERROR_FS || sb->s_error_count;
@@ -212,8 +218,11 @@ static const struct refusal {
 	bool (*applies)(const struct ext2_super_block *sb);
 	errcode_t err;
 	const char *why;
-	const char *run;	/* before the device's name */
+	const char *run;	/* before the device's name; NULL: nothing */
 } refusals[] = {
+	{ needs_mount, E4L_ET_JOURNAL_RECOVERY,
+	  "the journal needs recovery: mount the filesystem and unmount it, "
+	  "since with fast commits e2fsck may lose what was committed", NULL },
 	{ needs_recovery, E4L_ET_JOURNAL_RECOVERY,
 	  "the journal needs recovery", "e2fsck -p" },
 	{ has_errors, E4L_ET_NOT_CLEAN,
@@ -235,9 +244,13 @@ static errcode_t refuse_state(ext2_filsys fs, const struct e4l_hold *h)
 
 	for (; r < refusals + sizeof(refusals) / sizeof(*refusals); r++)
 		if (r->applies(fs->super))
-			return e4l_tell(&h->teller, r->err, "%s: run %s %s",
-					r->why, r->run, h->e2fs_name);
-	return 0;
+			break;
+	if (r == refusals + sizeof(refusals) / sizeof(*refusals))
+		return 0;
+	if (!r->run)
+		return e4l_tell(&h->teller, r->err, "%s", r->why);
+	return e4l_tell(&h->teller, r->err, "%s: run %s %s", r->why, r->run,
+			h->e2fs_name);
 }
 
 errcode_t e4l_refuse_to_change(ext2_filsys fs, const struct e4l_hold *h,
