@@ -164,8 +164,9 @@ static void say_failure(const struct e4repack *r, errcode_t err)
 		say_before(r, "the inodes of ", r->inodes.dirs_done,
 			   r->inodes.dirs_planned, "directories were moved");
 	if (r->parts_done && r->sum.transactions)
-		say_before(r, "", r->parts_done, e4repack_parts(r),
-			   "parts were done");
+		say("%s: %u parts were done before: run e2fsck -f %s, and "
+		    "then e4repack again", r->target.name, r->parts_done,
+		    r->target.e2fs_name);
 }
 
 /* What was repaired stays so without a map of it. */
@@ -342,8 +343,9 @@ static bool report(const struct e4repack *r)
 {
 	if (r->args.verbose)
 		say_reads(r->target.name, r->e);
-	if (r->all && r->parts_done < e4repack_parts(r))
-		say_stopped(r, r->parts_done, e4repack_parts(r), "parts");
+	if (r->all && !r->all_done)
+		say("%s: stopped after %u parts: another run goes on",
+		    r->target.name, r->parts_done);
 	if (r->args.json)
 		return e4repack_print_json(r);
 	if (!r->args.quiet)

@@ -26,7 +26,7 @@
 #define ONLY_ROOM	0x40
 #define ONLY_FREE	0x80
 
-#define E4REPACK_PARTS	5		/* of --all */
+#define E4REPACK_PARTS	4		/* of --all, in turns */
 
 /* A file that was left alone. */
 struct skipped {
@@ -75,12 +75,14 @@ struct e4repack {
 	struct repairing repairing;
 	char first[200], second[400];	/* answers to signals */
 	uint64_t spent_blocks;		/* of --max-bytes; planned, for -n */
+	uint64_t zeroed_blocks;		/* of --zeroout-budget */
 	/* the result */
 	struct block_map *before, *after;	/* NULL: not asked for */
 	bool failed;			/* in what was not to end the work */
 	struct e4repack_sum sum;
 	unsigned int parts_done;	/* of --all */
-	unsigned int parts_more;	/* times the last is done again */
+	bool all_done;			/* and there is nothing left to do */
+	uint64_t most_free_runs, longest_kept_blocks;	/* likewise; or 0 */
 	bool part_failed;		/* the next one */
 	json_t *parts;			/* reports; NULL: there was no memory */
 	/* of --only, or of one part: see e4repack_forget() */
@@ -97,13 +99,6 @@ struct e4repack {
 };
 
 extern const char *const e4repack_only_words[];
-
-/* How many there are, as far as is known: see e4repack_all(). */
-static inline unsigned int e4repack_parts(const struct e4repack *r)
-{
-	/* the last would find today what the third does */
-	return r->dry_run ? E4REPACK_PARTS - 1 : E4REPACK_PARTS + r->parts_more;
-}
 
 static inline bool e4repack_is_stopped(const struct e4repack *r)
 {
@@ -149,8 +144,8 @@ errcode_t e4repack_part(struct e4repack *r);
 void e4repack_forget(struct e4repack *r);
 
 /*
- * Does all parts one after another, until something stops one, and the last
- * again as long as there is something to gain by it.
+ * Does all parts one after another, until something stops one, or none has
+ * anything to do.
  */
 errcode_t e4repack_all(struct e4repack *r);
 

@@ -75,13 +75,16 @@ static uint64_t budget(const struct e4repack *r,
 					   units_share_of(share, all) / bs;
 }
 
+/* What is left of a budget of which @spent blocks were. */
+static uint64_t rest_of(uint64_t most, uint64_t spent)
+{
+	return most == E4L_NO_LIMIT ? most : most > spent ? most - spent : 0;
+}
+
 /* What is left of --max-bytes. */
 static uint64_t copy_budget(const struct e4repack *r)
 {
-	uint64_t most = budget(r, &r->max_copy);
-
-	return most == E4L_NO_LIMIT ? most :
-	       most > r->spent_blocks ? most - r->spent_blocks : 0;
+	return rest_of(budget(r, &r->max_copy), r->spent_blocks);
 }
 
 /* What has been done by then stays done, whatever ends this. */
@@ -129,13 +132,16 @@ static errcode_t repack(struct e4repack *r)
 		.flags = flags_of(r->only, only_flags) |
 			 flags_of(r->move, move_flags),
 		.dry_run = r->dry_run,
-		.zeroout_budget_blocks = budget(r, &r->zeroout_budget),
+		.zeroout_budget_blocks = rest_of(budget(r, &r->zeroout_budget),
+						 r->zeroed_blocks),
 		.copy_budget_blocks = copy_budget(r),
 		.min_excess = r->min_excess,
 		.only = r->only_inodes, .exclude = r->exclude_inodes,
 		.skipped = on_skipped, .progress = on_progress,
 		.stop = should_stop, .enough = is_enough, .priv = r,
 		.discard = r->discard,
+		.most_free_runs = r->most_free_runs,
+		.longest_kept_blocks = r->longest_kept_blocks,
 	};
 	uint64_t mem = mem_bytes(r);
 	errcode_t err = find_zeroout(r, &opt.zeroout_max_blocks);
@@ -161,6 +167,7 @@ static errcode_t repack(struct e4repack *r)
 	r->sum.transactions += r->result.transactions;
 	r->spent_blocks += r->dry_run ? r->result.planned_copy_blocks :
 					r->result.copied_blocks;
+	r->zeroed_blocks += r->result.zeroed_blocks;
 	return err ? err : r->no_memory ? ENOMEM : 0;
 }
 
@@ -184,6 +191,8 @@ static errcode_t compact(struct e4repack *r)
 		.only = r->only_inodes, .exclude = r->exclude_inodes,
 		.skipped = on_dir_skipped, .progress = on_progress,
 		.stop = should_stop, .priv = r, .discard = r->discard,
+		.most_free_runs = r->most_free_runs,
+		.longest_kept_blocks = r->longest_kept_blocks,
 	};
 	errcode_t err;
 

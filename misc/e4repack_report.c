@@ -43,8 +43,8 @@ static void print_heading(const struct e4repack *r)
 {
 	if (!r->all)
 		return;
-	printf("%sPart %u of %u: --only=", r->parts_done ? "\n" : "",
-	       r->parts_done + 1, E4REPACK_PARTS + r->parts_more);
+	printf("%sPart %u: --only=", r->parts_done ? "\n" : "",
+	       r->parts_done + 1);
 	print_only(r);
 	putchar('\n');
 }
@@ -273,8 +273,8 @@ static void print_sum(const struct e4repack *r)
 	putchar('\n');
 	if (r->dry_run)
 		printf("Each part is planned for the filesystem as it is now; "
-		       "later parts will find what\nearlier ones leave.  The "
-		       "last is --only=free once more, for what these leave.\n");
+		       "later parts will find what\nearlier ones leave, and all "
+		       "come in turns until none finds anything to do.\n");
 	else
 		printf("In all: %s copied, %s zeroed, %s saved in %s, %.1f s\n",
 		       SIZE(sum->bytes_copied), SIZE(sum->bytes_zeroed),
@@ -286,10 +286,6 @@ static void print_sum(const struct e4repack *r)
 		printf("Free space is in %s, and was in %s before\n",
 		       THINGS(sum->free_runs_after, "run", "runs"),
 		       NUM(sum->free_runs_before));
-	if (sum->free_runs_counted &&
-	    sum->free_runs_after > sum->free_runs_before)
-		printf("There are more of them since nothing was found to fill "
-		       "what other parts gave back\n");
 }
 
 void e4repack_print_end(const struct e4repack *r)
@@ -479,7 +475,7 @@ static json_t *all_object(const struct e4repack *r)
 				   "target", json_name(r->target.name),
 				   "dry_run", r->dry_run,
 				   "stopped", !r->part_failed &&
-				   r->parts_done < e4repack_parts(r),
+				   !r->all_done,
 				   "failed", r->part_failed,
 				   "parts", r->parts, "seconds",
 				   repairing_seconds(&r->repairing));

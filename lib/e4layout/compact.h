@@ -35,7 +35,8 @@ struct e4l_compact_options {
 	bool (*stop)(bool inside, void *priv);
 	void *priv;
 	bool discard;		/* as in struct e4l_repack_options */
-	uint64_t reserved[7];
+	uint64_t most_free_runs, longest_kept_blocks;	/* likewise */
+	uint64_t reserved[5];
 };
 
 struct e4l_compact_result {

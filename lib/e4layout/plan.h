@@ -104,7 +104,14 @@ struct e4l_plan_options {
 	 * and as many as can be.
 	 */
 	uint64_t free_run_blocks;
-	uint64_t reserved[3];
+	/*
+	 * Free space is never in more runs than so many (0: no limit), nor its
+	 * longest run shorter than so many blocks, or it is no further from that
+	 * than before: what would make it so is left, and other things may be done
+	 * in its place.
+	 */
+	uint64_t most_free_runs, longest_kept_blocks;
+	uint64_t reserved[1];
 };
 
 /* A file as it is now. */
@@ -241,7 +248,8 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
  *    in them goes whole fragment by whole fragment into holes elsewhere, the
  *    tightest ones; nothing that has moved before in the plan does so again.
  *    Free space has no more runs after it, and as much in long ones; no file
- *    gets more fragments, extents or tree blocks.  With free_run_blocks there is
+ *    gets more fragments, extents or tree blocks, and the longest run gets no
+ *    shorter.  With free_run_blocks there is
  *    one zone at most, no longer than that, and none if such a run is free.
  *    Without, as much as the longest run holds, or half of that and so on, is
  *    then emptied behind it, or else where the least is to be copied, into
@@ -300,7 +308,7 @@ enum e4l_left_why {
 	E4L_LEFT_TXN,		/* no transactions of txn_blocks hold it */
 	E4L_LEFT_MISALIGNED,	/* its blocks do not fit into clusters */
 	E4L_LEFT_CROWDED,	/* nor can room be made for it */
-	E4L_LEFT_FREE_RUNS,	/* room would leave more, shorter free runs */
+	E4L_LEFT_FREE_RUNS,	/* it would leave more, shorter free runs */
 	E4L_LEFT_TIME,		/* enough() said so before it was its turn */
 	E4L_LEFT_REASONS
 };

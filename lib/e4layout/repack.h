@@ -83,7 +83,8 @@ struct e4l_repack_options {
 	bool (*enough)(void *priv);
 	/* See struct e4l_plan_options; with E4L_PLAN_FREE only; at most 2^62. */
 	uint64_t free_run_blocks;
-	uint64_t reserved[12];
+	uint64_t most_free_runs, longest_kept_blocks;	/* likewise, with any */
+	uint64_t reserved[10];
 };
 
 struct e4l_repack_result {
@@ -116,7 +117,9 @@ struct e4l_repack_result {
 	/* Of files that are left since no free run is long enough: the shortest
 	 * run that one lacks, and the longest of these; or 0. */
 	uint64_t least_lacking_blocks, most_lacking_blocks;
-	uint64_t reserved[7];
+	/* Extents left since free space would be in more, shorter runs. */
+	uint64_t free_runs_extents;
+	uint64_t reserved[6];
 };
 
 /*

@@ -17,11 +17,7 @@
 #define TRIES	8		/* while there are files that stay after all */
 
 struct clearing {
-	struct e4l_clear *c;
-	struct e4l_draft *d;
-	struct e4l_evict ev;
-	struct e4l_crowd crowd;
-	uint64_t budget;		/* in clusters */
+	struct e4l_sweep s;
 	uint64_t free, longest;		/* clusters in all, in one run */
 	struct e4l_run *stretch;
 	size_t n_stretches;
@@ -35,7 +31,7 @@ struct clearing {
 static struct e4l_run longest_in(const struct clearing *cl,
 				 const struct e4l_run *zone)
 {
-	const struct e4l_space *space = cl->d->disk.space;
+	const struct e4l_space *space = cl->s.d->disk.space;
 	uint64_t at = zone->start, end = zone->start + zone->len;
 	struct e4l_run run, best = { zone->start, 0 };
 
@@ -63,7 +59,7 @@ static errcode_t cheapest(const struct clearing *cl, uint64_t len,
 		if (cl->stretch[i].len < len)
 			continue;
 		ws.n = 0;
-		err = e4l_windows_find(&cl->crowd, &cl->stretch[i], len, &ws);
+		err = e4l_windows_find(&cl->s.crowd, &cl->stretch[i], len, &ws);
 		if (err || !ws.n || (*found && ws.v->cost >= best->cost))
 			continue;
 		*best = *ws.v;
@@ -113,7 +109,7 @@ static errcode_t add_zone(struct clearing *cl, uint64_t *len)
 
 	if (*len > most)
 		*len = most;
-	while (!err && !found && *len >= cl->c->floor) {
+	while (!err && !found && *len >= cl->s.c->floor) {
 		err = cheapest(cl, *len, &where, &window, &found);
 		/* things that are partly in a stretch are not in it */
 		if (!found)
@@ -134,22 +130,22 @@ static errcode_t add_zone(struct clearing *cl, uint64_t *len)
 /* Chooses zones of @volume clusters in all, and lists what is in them. */
 static errcode_t choose_zones(struct clearing *cl, uint64_t volume)
 {
-	size_t most = cl->c->aim == E4L_NO_LIMIT ? ZONES : 1, i;
+	size_t most = cl->s.c->aim == E4L_NO_LIMIT ? ZONES : 1, i;
 	uint64_t len = volume;
 	errcode_t err;
 
 	cl->n_zones = cl->n_stretches = 0;
-	e4l_evict_begin(&cl->ev);
-	err = e4l_windows_stretches(&cl->crowd, &cl->stretch,
+	e4l_evict_begin(&cl->s.ev);
+	err = e4l_windows_stretches(&cl->s.crowd, &cl->stretch,
 				    &cl->n_stretches);
-	while (!err && len && volume >= cl->c->floor && cl->n_zones < most) {
+	while (!err && len && volume >= cl->s.c->floor && cl->n_zones < most) {
 		len = volume;
 		err = add_zone(cl, &len);
 		volume -= len;
 	}
 	for (i = 0; i < cl->n_zones && !err; i++) {
 		len = cl->zone[i].len;
-		err = e4l_evict_look_through(&cl->ev, &cl->crowd,
+		err = e4l_evict_look_through(&cl->s.ev, &cl->s.crowd,
 					     &cl->zone[i]);
 		if (!err && cl->zone[i].len != len)
 			err = E4L_ET_BAD_ARGUMENT;
@@ -168,14 +164,14 @@ static uint64_t longest_zone(const struct clearing *cl)
 /* Whether there is anything to gain from the zones. */
 static bool is_idle(const struct clearing *cl)
 {
-	return !cl->ev.n_lodgers || (cl->c->aim != E4L_NO_LIMIT &&
+	return !cl->s.ev.n_lodgers || (cl->s.c->aim != E4L_NO_LIMIT &&
 				     longest_zone(cl) <= cl->longest);
 }
 
 /* What is in the way is listed, and stays: nothing was taken so far. */
 static void forget(struct clearing *cl)
 {
-	e4l_evict_begin(&cl->ev);
+	e4l_evict_begin(&cl->s.ev);
 }
 
 /*
@@ -188,10 +184,10 @@ static errcode_t place(struct clearing *cl, uint64_t volume, bool *idle,
 	errcode_t err = choose_zones(cl, volume);
 
 	*idle = !err && is_idle(cl);
-	*done = !err && !*idle && cl->ev.cost <= cl->budget &&
-		e4l_evict_is_small(&cl->ev);
+	*done = !err && !*idle && cl->s.ev.cost <= cl->s.budget &&
+		e4l_evict_is_small(&cl->s.ev);
 	if (*done)
-		return e4l_evict_place(&cl->ev, false, done);
+		return e4l_evict_place(&cl->s.ev, false, done);
 	forget(cl);
 	return err;
 }
@@ -199,14 +195,14 @@ static errcode_t place(struct clearing *cl, uint64_t volume, bool *idle,
 /* What may be free in zones, when @share of SHARES is. */
 static uint64_t volume_of(const struct clearing *cl, unsigned int share)
 {
-	uint64_t most = cl->free < cl->c->aim ? cl->free : cl->c->aim;
+	uint64_t most = cl->free < cl->s.c->aim ? cl->free : cl->s.c->aim;
 
 	return most / SHARES * share + most % SHARES * share / SHARES;
 }
 
 static errcode_t go_on(const struct clearing *cl)
 {
-	return cl->c->go_on ? cl->c->go_on(cl->c->priv) : 0;
+	return cl->s.c->go_on ? cl->s.c->go_on(cl->s.c->priv) : 0;
 }
 
 bool e4l_clear_is_over(struct e4l_clear *c)
@@ -226,7 +222,7 @@ static errcode_t find_share(struct clearing *cl, unsigned int *share,
 
 	*longest = 0;
 	while (high - low > 1 && !err &&
-	       !(*longest && e4l_clear_is_over(cl->c))) {
+	       !(*longest && e4l_clear_is_over(cl->s.c))) {
 		mid = (low + high) / 2;
 		err = go_on(cl);
 		if (!err)
@@ -239,7 +235,7 @@ static errcode_t find_share(struct clearing *cl, unsigned int *share,
 			high = mid;
 		if (fits)
 			*longest = longest_zone(cl);
-		err = e4l_evict_undo(&cl->ev);
+		err = e4l_evict_undo(&cl->s.ev);
 	}
 	*share = low;
 	return err;
@@ -253,8 +249,8 @@ static errcode_t find_crowd(struct clearing *cl, unsigned int *share)
 	errcode_t err = 0;
 
 	*share = 0;
-	for (; cap && !err && !(best && e4l_clear_is_over(cl->c)); cap /= 4) {
-		cl->crowd.longest = cap;
+	for (; cap && !err && !(best && e4l_clear_is_over(cl->s.c)); cap /= 4) {
+		cl->s.crowd.longest = cap;
 		err = find_share(cl, &found, &longest);
 		if (err || longest <= best)
 			continue;
@@ -262,7 +258,7 @@ static errcode_t find_crowd(struct clearing *cl, unsigned int *share)
 		best_cap = cap;
 		*share = found;
 	}
-	cl->crowd.longest = best_cap;
+	cl->s.crowd.longest = best_cap;
 	return err;
 }
 
@@ -270,14 +266,14 @@ static errcode_t find_crowd(struct clearing *cl, unsigned int *share)
  * Whether free space is in no more runs, and as much in long ones; and in fewer,
  * or a longer one, so that there is an end to it.
  */
-static errcode_t judge(struct clearing *cl, uint64_t runs_before, bool *good)
+static errcode_t judge(struct clearing *cl, const struct e4l_outlook *before,
+		       bool *good)
 {
-	uint64_t runs, in_long;
-	errcode_t err = e4l_evict_outcome(&cl->ev, &runs, &in_long);
+	struct e4l_outlook now;
+	errcode_t err = e4l_sweep_judge(&cl->s, before, &now, good);
 
-	*good = !err && in_long >= cl->d->in_long &&
-		(runs < runs_before || (runs == runs_before &&
-					longest_zone(cl) > cl->longest));
+	*good &= now.runs < before->runs ||
+		 (now.runs == before->runs && longest_zone(cl) > cl->longest);
 	return err;
 }
 
@@ -285,17 +281,54 @@ static errcode_t judge(struct clearing *cl, uint64_t runs_before, bool *good)
 static errcode_t try_volume(struct clearing *cl, uint64_t volume, bool *done,
 			    bool *again)
 {
-	uint64_t runs = e4l_space_runs(cl->d->disk.space);
+	const struct e4l_outlook before =
+		e4l_space_outlook(cl->s.d->disk.space);
 	bool idle;
 	errcode_t err = place(cl, volume, &idle, done);
 
 	*again = *done;
 	if (!err && *done)
-		err = e4l_evict_leave(&cl->ev, true, done);
+		err = e4l_evict_leave(&cl->s.ev, true, done);
 	*again &= !*done;
 	if (!err && *done)
-		err = judge(cl, runs, done);
-	return err || *done ? err : e4l_evict_undo(&cl->ev);
+		err = judge(cl, &before, done);
+	return err || *done ? err : e4l_evict_undo(&cl->s.ev);
+}
+
+errcode_t e4l_sweep_begin(struct e4l_sweep *s, struct e4l_clear *c,
+			  struct e4l_draft *d, uint64_t budget_blocks)
+{
+	uint64_t ratio = d->disk.geo->cluster_blocks;
+
+	*s = (struct e4l_sweep) {
+		.c = c, .d = d, .ev = { .movables = c->movables, .d = d },
+		.crowd = {
+			.movables = c->movables, .draft = d,
+			.file = E4L_NEW_FILE, .longest = UINT64_MAX,
+			.once = true,
+		},
+		.budget = budget_blocks == E4L_NO_LIMIT ? budget_blocks :
+							  budget_blocks / ratio,
+	};
+	d->disk.trees_stay = true;
+	return e4l_movables_renew(c->movables, d);
+}
+
+void e4l_sweep_end(struct e4l_sweep *s)
+{
+	s->d->disk.trees_stay = false;
+	e4l_evict_free(&s->ev);
+}
+
+errcode_t e4l_sweep_judge(const struct e4l_sweep *s,
+			  const struct e4l_outlook *before,
+			  struct e4l_outlook *now, bool *good)
+{
+	errcode_t err = e4l_evict_outcome(&s->ev, now);
+
+	*good = !err && now->in_long >= s->d->in_long &&
+		e4l_disk_allows(&s->d->disk, before, now);
+	return err;
 }
 
 errcode_t e4l_clear_take(struct e4l_clear *c, struct e4l_evict *ev,
@@ -326,8 +359,8 @@ static errcode_t clear(struct clearing *cl, uint64_t *budget)
 	}
 	if (err || !done)
 		return err;
-	cl->c->made.runs += cl->n_zones - 1;
-	return e4l_clear_take(cl->c, &cl->ev, budget);
+	cl->s.c->made.runs += cl->n_zones - 1;
+	return e4l_clear_take(cl->s.c, &cl->s.ev, budget);
 }
 
 static uint64_t count_free(const struct e4l_space *space)
@@ -351,30 +384,20 @@ static uint64_t lowest(uint64_t floor, uint64_t share)
 errcode_t e4l_clear_make(struct e4l_clear *c, struct e4l_draft *d,
 			 uint64_t *budget)
 {
-	uint64_t at, ratio = d->disk.geo->cluster_blocks;
 	struct clearing *cl;
+	uint64_t at;
 	errcode_t err;
 
 	cl = calloc(1, sizeof(*cl));
 	if (!cl)
 		return ENOMEM;
-	*cl = (struct clearing) {
-		.c = c, .d = d, .ev = { .movables = c->movables, .d = d },
-		.crowd = {
-			.movables = c->movables, .draft = d,
-			.file = E4L_NEW_FILE, .once = true,
-		},
-		.budget = *budget == E4L_NO_LIMIT ? *budget : *budget / ratio,
-		.free = count_free(d->disk.space),
-		.longest = e4l_space_largest(d->disk.space, &at),
-	};
+	cl->free = count_free(d->disk.space);
+	cl->longest = e4l_space_largest(d->disk.space, &at);
 	c->floor = lowest(c->floor, cl->free / 4);
-	err = e4l_movables_renew(c->movables, d);
-	d->disk.trees_stay = true;
+	err = e4l_sweep_begin(&cl->s, c, d, *budget);
 	if (!err && cl->longest < c->aim)
 		err = clear(cl, budget);
-	d->disk.trees_stay = false;
-	e4l_evict_free(&cl->ev);
+	e4l_sweep_end(&cl->s);
 	free(cl->stretch);
 	free(cl);
 	return err;

@@ -20,6 +20,27 @@ struct e4l_clear {
 	struct e4l_plan_free made;
 };
 
+/* What each way to make long free runs works with. */
+struct e4l_sweep {
+	struct e4l_clear *c;
+	struct e4l_draft *d;
+	struct e4l_evict ev;
+	struct e4l_crowd crowd;		/* anything that has not moved yet */
+	uint64_t budget;		/* in clusters */
+};
+
+/* Until the other is called, which must be, trees stay where they can. */
+errcode_t e4l_sweep_begin(struct e4l_sweep *s, struct e4l_clear *c,
+			  struct e4l_draft *d, uint64_t budget_blocks);
+void e4l_sweep_end(struct e4l_sweep *s);
+/*
+ * *@now: what free space will be once the steps of s->ev are durable.  False: less
+ * of it is in long runs, or it may not be so.
+ */
+errcode_t e4l_sweep_judge(const struct e4l_sweep *s,
+			  const struct e4l_outlook *before,
+			  struct e4l_outlook *now, bool *good);
+
 /*
  * Empties zones of what has not moved yet; pays for it from *@budget, in blocks.
  */

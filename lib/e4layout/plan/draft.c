@@ -24,17 +24,17 @@ uint64_t e4l_part_blocks(const struct e4l_draft *d, const struct e4l_file *f)
 	return most > TREE_SHARE * f->n_tree ? most : TREE_SHARE * f->n_tree;
 }
 
-void e4l_leave(struct e4l_file *f, unsigned int flags)
+void e4l_leave(struct e4l_file *f, unsigned int flags, enum e4l_left_why why)
 {
 	f->rules.allowed &= ~flags;
 	if (flags & E4L_PLAN_MOVE) {
-		f->left[E4L_LEFT_TXN] += f->w.excess;
+		f->left[why] += f->w.excess;
 		f->w.excess = 0;
 	}
 	if (flags & E4L_PLAN_MERGE)
-		f->left[E4L_LEFT_TXN] += f->w.n_ex - f->w.n_packed;
+		f->left[why] += f->w.n_ex - f->w.n_packed;
 	if (flags & E4L_PLAN_ZEROOUT) {
-		f->left[E4L_LEFT_TXN] += f->w.n_zero;
+		f->left[why] += f->w.n_zero;
 		f->w.n_zero = 0;
 	}
 }

@@ -40,8 +40,8 @@ struct e4l_draft {
 bool e4l_is_loose(const struct e4l_draft *d, const struct e4l_file *f);
 /* The most blocks of @f that are copied, or zeroed, in one step. */
 uint64_t e4l_part_blocks(const struct e4l_draft *d, const struct e4l_file *f);
-/* No transaction holds what @flags say: leaves @f alone so far. */
-void e4l_leave(struct e4l_file *f, unsigned int flags);
+/* What @flags say cannot be done, and @why: leaves @f alone so far. */
+void e4l_leave(struct e4l_file *f, unsigned int flags, enum e4l_left_why why);
 
 /*
  * The extents of @f after all its steps so far, packed, in an array of the

@@ -459,20 +459,6 @@ errcode_t e4l_evict_leave(struct e4l_evict *ev, bool all, bool *done)
 
 typedef errcode_t change_fn(struct e4l_space *s, uint64_t start, uint64_t len);
 
-static errcode_t change_step(const struct e4l_evict *ev,
-			     const struct e4l_step *step, change_fn *change)
-{
-	uint64_t ratio = ratio_of(ev->d);
-	struct e4l_step_walk walk = { 0 };
-	struct e4l_block_run run;
-	errcode_t err = 0;
-
-	while (!err && e4l_step_next_given(step, &walk, &run))
-		err = change(ev->d->disk.space, run.pblk / ratio,
-			     run.len / ratio);
-	return err;
-}
-
 /* Gives all that is going to be free, for questions alone, or takes it back. */
 static errcode_t change_all(const struct e4l_evict *ev, change_fn *change)
 {
@@ -485,17 +471,17 @@ static errcode_t change_all(const struct e4l_evict *ev, change_fn *change)
 			     ev->gap[i].len);
 	for (; l < ev->leaving + ev->n_leaving && !err; l++)
 		for (k = 0; k < l->steps.n && !err; k++)
-			err = change_step(ev, &l->steps.v[k], change);
+			err = e4l_step_try(&ev->d->disk, &l->steps.v[k],
+					   change);
 	return err;
 }
 
-errcode_t e4l_evict_outcome(const struct e4l_evict *ev, uint64_t *runs,
-			    uint64_t *in_long)
+errcode_t e4l_evict_outcome(const struct e4l_evict *ev,
+			    struct e4l_outlook *ret)
 {
 	errcode_t err = change_all(ev, e4l_space_try_give);
 
-	*runs = e4l_space_runs(ev->d->disk.space);
-	*in_long = e4l_space_in_long(ev->d->disk.space);
+	*ret = e4l_space_outlook(ev->d->disk.space);
 	return err ? err : change_all(ev, e4l_space_untry_give);
 }
 

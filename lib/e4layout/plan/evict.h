@@ -94,12 +94,9 @@ errcode_t e4l_evict_go_back(struct e4l_evict *ev,
  * again; then the others are asked only if @all.
  */
 errcode_t e4l_evict_leave(struct e4l_evict *ev, bool all, bool *done);
-/*
- * In how many runs free space will be once the steps are durable, and how much in
- * long ones.
- */
-errcode_t e4l_evict_outcome(const struct e4l_evict *ev, uint64_t *runs,
-			    uint64_t *in_long);
+/* What free space will be once the steps are durable. */
+errcode_t e4l_evict_outcome(const struct e4l_evict *ev,
+			    struct e4l_outlook *ret);
 /* All is as it was before e4l_evict_place(), and nothing is listed. */
 errcode_t e4l_evict_undo(struct e4l_evict *ev);
 /*

@@ -13,11 +13,7 @@
 #define TRIES	8		/* while there are files that stay after all */
 
 struct filling {
-	struct e4l_clear *c;
-	struct e4l_draft *d;
-	struct e4l_evict ev;
-	struct e4l_crowd crowd;
-	uint64_t budget, floor;		/* in clusters */
+	struct e4l_sweep s;
 	struct e4l_run *anchor;		/* free runs, the longest first */
 	size_t n_anchors;
 	size_t gained;			/* runs less */
@@ -33,9 +29,9 @@ static errcode_t take_gap(struct filling *f, const struct e4l_run *run)
 	uint64_t next;
 	errcode_t err;
 
-	err = e4l_evict_look(&f->ev, &f->crowd, run->start,
+	err = e4l_evict_look(&f->s.ev, &f->s.crowd, run->start,
 			     run->start + run->len, &next, &found);
-	return err ? err : e4l_space_take(f->d->disk.space, run->start,
+	return err ? err : e4l_space_take(f->s.d->disk.space, run->start,
 					  run->len);
 }
 
@@ -44,22 +40,22 @@ static errcode_t move_at(struct filling *f, const struct e4l_run *anchor,
 			 uint64_t at, struct e4l_run *run, bool *moved,
 			 bool *filled)
 {
-	struct e4l_evict_mark before = e4l_evict_mark(&f->ev);
+	struct e4l_evict_mark before = e4l_evict_mark(&f->s.ev);
 	enum e4l_found found;
 	uint64_t next;
 	errcode_t err;
 
 	*moved = false;
-	err = e4l_evict_look(&f->ev, &f->crowd, at, at + 1, &next, &found);
+	err = e4l_evict_look(&f->s.ev, &f->s.crowd, at, at + 1, &next, &found);
 	if (err || found != E4L_FOUND_LODGER)
 		return err;
-	if (f->ev.cost <= f->budget)
-		err = e4l_evict_place_last(&f->ev, anchor->len, moved, filled);
+	if (f->s.ev.cost <= f->s.budget)
+		err = e4l_evict_place_last(&f->s.ev, anchor->len, moved, filled);
 	if (err)
 		return err;
 	if (!*moved)
-		return e4l_evict_go_back(&f->ev, &before);
-	*run = f->ev.lodger[f->ev.n_lodgers - 1].run;
+		return e4l_evict_go_back(&f->s.ev, &before);
+	*run = f->s.ev.lodger[f->s.ev.n_lodgers - 1].run;
 	return 0;
 }
 
@@ -67,7 +63,7 @@ static errcode_t move_at(struct filling *f, const struct e4l_run *anchor,
 static struct e4l_run beside(const struct filling *f, bool up, uint64_t from,
 			     uint64_t to)
 {
-	const struct e4l_space *space = f->d->disk.space;
+	const struct e4l_space *space = f->s.d->disk.space;
 	uint64_t len = up ? e4l_space_after(space, to) :
 			    e4l_space_before(space, from);
 
@@ -78,13 +74,13 @@ static struct e4l_run beside(const struct filling *f, bool up, uint64_t from,
 static errcode_t walk(struct filling *f, const struct e4l_run *anchor, bool up)
 {
 	uint64_t from = anchor->start, to = from + anchor->len;
-	struct e4l_evict_mark good = e4l_evict_mark(&f->ev);
+	struct e4l_evict_mark good = e4l_evict_mark(&f->s.ev);
 	struct e4l_run run;
 	bool moved = true, gain;
 	errcode_t err = 0;
 
-	while (moved && !err && f->ev.cost - good.cost <= f->floor &&
-	       e4l_evict_is_small(&f->ev) && (up || from)) {
+	while (moved && !err && f->s.ev.cost - good.cost <= f->s.c->floor &&
+	       e4l_evict_is_small(&f->s.ev) && (up || from)) {
 		run = beside(f, up, from, to);
 		gain = run.len;
 		if (gain)
@@ -101,9 +97,9 @@ static errcode_t walk(struct filling *f, const struct e4l_run *anchor, bool up)
 		if (!gain)
 			continue;
 		f->gained++;
-		good = e4l_evict_mark(&f->ev);
+		good = e4l_evict_mark(&f->s.ev);
 	}
-	return err ? err : e4l_evict_go_back(&f->ev, &good);
+	return err ? err : e4l_evict_go_back(&f->s.ev, &good);
 }
 
 /* -------------------------------------------------------------------- a pass */
@@ -124,7 +120,7 @@ static errcode_t list_anchors(struct filling *f)
 	errcode_t err = 0;
 
 	f->n_anchors = 0;
-	for (; !err && e4l_space_list(f->d->disk.space, at, &run, 1);
+	for (; !err && e4l_space_list(f->s.d->disk.space, at, &run, 1);
 	     at = run.start + run.len) {
 		err = e4l_grow(&f->anchor, f->n_anchors, sizeof(run));
 		if (!err)
@@ -138,7 +134,7 @@ static errcode_t list_anchors(struct filling *f)
 /* Whether nothing goes into @run, and it belongs to no other. */
 static bool is_whole(const struct filling *f, const struct e4l_run *run)
 {
-	const struct e4l_space *space = f->d->disk.space;
+	const struct e4l_space *space = f->s.d->disk.space;
 
 	return !e4l_space_before(space, run->start) &&
 	       e4l_space_after(space, run->start) == run->len;
@@ -151,15 +147,15 @@ static errcode_t walk_all(struct filling *f)
 	size_t i;
 
 	f->gained = f->grown = 0;
-	e4l_evict_begin(&f->ev);
+	e4l_evict_begin(&f->s.ev);
 	for (i = 0; i < f->n_anchors && !err; i++) {
 		const struct e4l_run *anchor = &f->anchor[i];
-		struct e4l_evict_mark before = e4l_evict_mark(&f->ev);
+		struct e4l_evict_mark before = e4l_evict_mark(&f->s.ev);
 		size_t gained = f->gained;
 
 		if (!is_whole(f, anchor))
 			continue;
-		err = f->c->go_on ? f->c->go_on(f->c->priv) : 0;
+		err = f->s.c->go_on ? f->s.c->go_on(f->s.c->priv) : 0;
 		if (!err)
 			err = take_gap(f, anchor);
 		if (!err)
@@ -168,69 +164,58 @@ static errcode_t walk_all(struct filling *f)
 			err = walk(f, anchor, false);
 		f->grown += f->gained > gained;
 		if (!err && f->gained == gained)
-			err = e4l_evict_go_back(&f->ev, &before);
+			err = e4l_evict_go_back(&f->s.ev, &before);
 	}
 	return err;
 }
 
-/* Whether free space is in fewer runs then, and as much in long ones. */
-static errcode_t judge(struct filling *f, uint64_t before, bool *good)
+/* Whether free space is in fewer runs then, and no worse. */
+static errcode_t judge(struct filling *f, const struct e4l_outlook *before,
+		       bool *good)
 {
-	uint64_t runs, in_long;
-	errcode_t err = e4l_evict_outcome(&f->ev, &runs, &in_long);
+	struct e4l_outlook now;
+	errcode_t err = e4l_sweep_judge(&f->s, before, &now, good);
 
-	*good = !err && runs < before && in_long >= f->d->in_long;
+	*good &= now.runs < before->runs;
 	return err;
 }
 
 /* *@again: some file stays after all, which is known now. */
 static errcode_t fill(struct filling *f, uint64_t *budget, bool *again)
 {
-	uint64_t before = e4l_space_runs(f->d->disk.space);
+	const struct e4l_outlook before = e4l_space_outlook(f->s.d->disk.space);
 	bool all, done = false;
 	errcode_t err = walk_all(f);
 
 	*again = false;
-	if (!err && f->ev.n_lodgers) {
-		err = e4l_evict_leave(&f->ev, true, &all);
+	if (!err && f->s.ev.n_lodgers) {
+		err = e4l_evict_leave(&f->s.ev, true, &all);
 		*again = !err && !all;
 		if (!err && all)
-			err = judge(f, before, &done);
+			err = judge(f, &before, &done);
 	}
 	if (err)
 		return err;
 	if (!done)
-		return e4l_evict_undo(&f->ev);
-	f->c->made.runs += f->grown - 1;
-	return e4l_clear_take(f->c, &f->ev, budget);
+		return e4l_evict_undo(&f->s.ev);
+	f->s.c->made.runs += f->grown - 1;
+	return e4l_clear_take(f->s.c, &f->s.ev, budget);
 }
 
 errcode_t e4l_fill_make(struct e4l_clear *c, struct e4l_draft *d,
 			uint64_t *budget)
 {
-	uint64_t ratio = d->disk.geo->cluster_blocks;
-	struct filling f = {
-		.c = c, .d = d, .ev = { .movables = c->movables, .d = d },
-		.crowd = {
-			.movables = c->movables, .draft = d,
-			.file = E4L_NEW_FILE, .longest = UINT64_MAX,
-			.once = true,
-		},
-		.budget = *budget == E4L_NO_LIMIT ? *budget : *budget / ratio,
-		.floor = c->floor,
-	};
+	struct filling f = { .n_anchors = 0 };
 	unsigned int tries = TRIES;
 	bool again = true;
 	errcode_t err;
 
 	if (c->aim != E4L_NO_LIMIT)
 		return 0;
-	err = e4l_movables_renew(c->movables, d);
-	d->disk.trees_stay = true;
+	err = e4l_sweep_begin(&f.s, c, d, *budget);
 	while (again && tries-- && !err && !e4l_clear_is_over(c))
 		err = fill(&f, budget, &again);
-	d->disk.trees_stay = false;
-	e4l_evict_free(&f.ev);
+	e4l_sweep_end(&f.s);
 	free(f.anchor);
 	return err;
 }

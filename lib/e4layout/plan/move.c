@@ -190,6 +190,43 @@ static errcode_t judge(const struct e4l_disk *disk, struct e4l_mover *mover,
 	return *good ? may_spare_long_runs(disk, mover, good) : 0;
 }
 
+/* Drops @steps, and makes free what they have taken. */
+static errcode_t give_up(const struct e4l_disk *disk, struct e4l_steps *steps)
+{
+	uint64_t ratio = disk->geo->cluster_blocks;
+	errcode_t err = 0;
+	size_t i, k;
+
+	for (i = 0; i < steps->n; i++) {
+		const struct e4l_step *step = &steps->v[i];
+
+		for (k = 0; k < step->n_take && !err; k++)
+			err = e4l_space_add(disk->space,
+					    step->take[k].pblk / ratio,
+					    step->take[k].len / ratio);
+		e4l_step_free(&steps->v[i]);
+	}
+	free(steps->v);
+	*steps = (struct e4l_steps) { 0 };
+	return err;
+}
+
+/* Drops @steps if free space must not become what they make of it. */
+static errcode_t keep_bounds(const struct e4l_disk *disk,
+			     struct e4l_mover *mover, struct e4l_steps *steps)
+{
+	struct e4l_outlook now;
+	errcode_t err;
+
+	if (!e4l_disk_is_bounded(disk))
+		return 0;
+	err = e4l_step_outlook(disk, steps->v, steps->n, &now);
+	if (err || e4l_disk_allows(disk, &mover->before, &now))
+		return err;
+	mover->why = E4L_LEFT_FREE_RUNS;
+	return give_up(disk, steps);
+}
+
 /* Makes steps of what has been joined, or takes it back. */
 static errcode_t settle(const struct e4l_disk *disk, struct e4l_mover *mover,
 			struct e4l_steps *steps)
@@ -209,7 +246,9 @@ static errcode_t settle(const struct e4l_disk *disk, struct e4l_mover *mover,
 		err = fit(disk, mover, &step, steps);
 	else
 		e4l_step_free(&step);
-	return err || steps->n ? err :
+	if (err)
+		return err;
+	return steps->n ? keep_bounds(disk, mover, steps) :
 	       e4l_unjoin(disk->space, &m->old, &m->new);
 }
 
@@ -253,11 +292,14 @@ errcode_t e4l_move_file(const struct e4l_disk *disk, struct e4l_mover *mover,
 
 	if (!partial)
 		mover->why = E4L_LEFT_NO_ROOM;
+	mover->before = e4l_space_outlook(disk->space);
 	err = e4l_fragments_of(m->ex, m->n_ex, disk->geo->cluster_blocks,
 			       &m->old);
 	if (!err)
 		err = try_move(disk, mover, 0, partial, steps);
-	if (!err && !steps->n && mover->why == E4L_LEFT_LONG_RUNS)
+	if (!err && !steps->n && mover->long_run &&
+	    (mover->why == E4L_LEFT_LONG_RUNS ||
+	     mover->why == E4L_LEFT_FREE_RUNS))
 		err = try_move(disk, mover, mover->long_run, partial, steps);
 	if (!steps->n)
 		mover->lacks = find_lacking(&m->old);

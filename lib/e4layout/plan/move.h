@@ -12,6 +12,7 @@ struct e4l_mover {
 	uint64_t in_long;		/* clusters to stay free in those */
 	enum e4l_left_why why;		/* it was not moved; stays if partial */
 	bool too_large;			/* no transactions hold it */
+	struct e4l_outlook before;	/* e4l_move_file()'s */
 	uint32_t lacks;			/* clusters in one run, or 0 */
 };
 

@@ -84,10 +84,27 @@ static errcode_t choose(struct e4l_draft *d, struct e4l_zero_run *runs,
 
 /* ----------------------------------------------------------------- one file */
 
-/* A step of its own; *@done is false if no transaction holds it. */
-static errcode_t pack_anew(struct e4l_draft *d, struct e4l_file *f,
-			   struct e4l_step *step, bool *done)
+/* Whether free space may be as it is with @step; it was like @before. */
+static errcode_t is_allowed(const struct e4l_draft *d,
+			    const struct e4l_outlook *before,
+			    const struct e4l_step *step,
+			    enum e4l_left_why *why, bool *allowed)
 {
+	struct e4l_outlook now;
+	errcode_t err = e4l_step_outlook(&d->disk, step, 1, &now);
+
+	*allowed = !err && e4l_disk_allows(&d->disk, before, &now);
+	if (!*allowed)
+		*why = E4L_LEFT_FREE_RUNS;
+	return err;
+}
+
+/* A step of its own; *@done is false if it cannot be, and it is known @why. */
+static errcode_t pack_anew(struct e4l_draft *d, struct e4l_file *f,
+			   struct e4l_step *step, enum e4l_left_why *why,
+			   bool *done)
+{
+	const struct e4l_outlook before = e4l_space_outlook(d->disk.space);
 	errcode_t err;
 	bool placed;
 
@@ -96,6 +113,8 @@ static errcode_t pack_anew(struct e4l_draft *d, struct e4l_file *f,
 	if (!err && placed)
 		err = e4l_step_fits(d->disk.geo, step, 0, done);
 	if (!err && *done)
+		err = is_allowed(d, &before, step, why, done);
+	if (!err && *done)
 		return e4l_draft_add(d, f, step, 1);
 	if (!err)
 		return e4l_step_drop(&d->disk, step);
@@ -103,9 +122,33 @@ static errcode_t pack_anew(struct e4l_draft *d, struct e4l_file *f,
 	return err;
 }
 
+/* The same of what a step no longer needs of its tree. */
+static errcode_t may_shrink(const struct e4l_draft *d,
+			    const struct e4l_step *step, size_t need,
+			    enum e4l_left_why *why, bool *allowed)
+{
+	struct e4l_block_run *give;
+	size_t i, n = step->n_tree > need ? step->n_tree - need : 0;
+	const struct e4l_outlook before = e4l_space_outlook(d->disk.space);
+	errcode_t err;
+
+	give = calloc(n + 1, sizeof(*give));
+	if (!give)
+		return ENOMEM;
+	for (i = 0; i < n; i++)
+		give[i] = (struct e4l_block_run) {
+			step->tree[need + i], d->disk.geo->cluster_blocks,
+		};
+	err = is_allowed(d, &before, &(struct e4l_step) {
+				.give = give, .n_give = n }, why, allowed);
+	free(give);
+	return err;
+}
+
 /* As part of the last step so far, likewise; takes over @ex. */
 static errcode_t pack_amending(struct e4l_draft *d, struct e4l_file *f,
-			       struct e4l_extent *ex, size_t n, bool *done)
+			       struct e4l_extent *ex, size_t n,
+			       enum e4l_left_why *why, bool *done)
 {
 	const struct e4l_geometry *geo = d->disk.geo;
 	const struct e4l_step *step = &d->steps[f->step - 1];
@@ -115,6 +158,8 @@ static errcode_t pack_amending(struct e4l_draft *d, struct e4l_file *f,
 	err = e4l_step_fits(geo, step, step->tree_is_new ? 0 :
 				       step->n_tree - need, done);
 	if (!err && *done)
+		err = may_shrink(d, step, need, why, done);
+	if (!err && *done)
 		return e4l_draft_amend(d, f, ex, n);
 	free(ex);
 	return err;
@@ -122,7 +167,7 @@ static errcode_t pack_amending(struct e4l_draft *d, struct e4l_file *f,
 
 /*
  * Packs one file, after zeroing what has been chosen of it, as part of its last
- * step so far if it has one and @amend; leaves it if no transaction holds that.
+ * step so far if it has one and @amend; leaves it if that cannot be.
  */
 static errcode_t pack_file(struct e4l_draft *d, struct e4l_file *f,
 			   const struct e4l_zero_run *runs, size_t n,
@@ -130,6 +175,7 @@ static errcode_t pack_file(struct e4l_draft *d, struct e4l_file *f,
 {
 	struct e4l_step fresh = { 0 };
 	struct e4l_step *step = amend ? &d->steps[f->step - 1] : &fresh;
+	enum e4l_left_why why = E4L_LEFT_TXN;
 	uint64_t zeroed = step->bytes_to_zero;
 	size_t n_zero = step->n_zero, n_ex;
 	struct e4l_extent *ex;
@@ -145,15 +191,15 @@ static errcode_t pack_file(struct e4l_draft *d, struct e4l_file *f,
 		return err;
 	}
 	fresh.n_new = n_ex = e4l_pack(ex, n_ex, ex);
-	err = amend ? pack_amending(d, f, ex, n_ex, done) :
-		      pack_anew(d, f, &fresh, done);
+	err = amend ? pack_amending(d, f, ex, n_ex, &why, done) :
+		      pack_anew(d, f, &fresh, &why, done);
 	if (err || *done)
 		return err;
 	if (amend) {
 		step->n_zero = n_zero;
 		step->bytes_to_zero = zeroed;
 	}
-	e4l_leave(f, E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT);
+	e4l_leave(f, E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT, why);
 	return 0;
 }
 

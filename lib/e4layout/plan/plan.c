@@ -66,7 +66,13 @@ static errcode_t begin_draft(struct e4l_plan *p)
 	errcode_t err = 0;
 
 	*d = (struct e4l_draft) {
-		.disk = { .geo = &p->opt.geo, .space = e4l_space_new() },
+		.disk = {
+			.geo = &p->opt.geo, .space = e4l_space_new(),
+			.most_runs = p->opt.most_free_runs ?
+				     p->opt.most_free_runs : UINT64_MAX,
+			.least_longest = p->opt.longest_kept_blocks /
+					 p->opt.geo.cluster_blocks,
+		},
 		.keep = {
 			.cache = p->opt.cache, .reread = p->opt.reread,
 			.priv = p->opt.priv,
@@ -424,7 +430,7 @@ static errcode_t move_file(struct e4l_plan *p, struct e4l_file *f,
 	f->why = mover.why;
 	f->lacks = mover.lacks;
 	if (mover.too_large)
-		e4l_leave(f, E4L_PLAN_MOVE);
+		e4l_leave(f, E4L_PLAN_MOVE, E4L_LEFT_TXN);
 	if (!err)
 		err = add_moves(p, f, &steps);
 	*moved |= steps.n;
@@ -542,9 +548,14 @@ static errcode_t clear_once(struct e4l_plan *p)
 static errcode_t clear_pass(struct e4l_plan *p)
 {
 	struct e4l_plan_free *made = &p->clear.made;
+	struct e4l_disk *disk = &p->draft.disk;
+	const struct e4l_outlook now = e4l_space_outlook(disk->space);
 	uint64_t before = UINT64_MAX;
 	unsigned int n = 0;
 	errcode_t err = 0;
+
+	if (disk->least_longest < now.longest)
+		disk->least_longest = now.longest;
 
 	while (p->clears && !p->over && !err && n++ < CLEAR_PASSES &&
 	       made->blocks_away != before && !p->clear.over) {

@@ -127,20 +127,20 @@ static errcode_t try_steps(const struct making *m, change_fn *change)
 }
 
 /* Whether free space is no worse with all of it done than it was before. */
-static errcode_t judge(struct making *m, uint64_t runs_before, bool *good)
+static errcode_t judge(struct making *m, const struct e4l_outlook *before,
+		       bool *good)
 {
-	const struct e4l_space *space = m->d->disk.space;
-	uint64_t runs, in_long;
+	struct e4l_outlook now;
 	errcode_t err = try_steps(m, e4l_space_try_give);
 
 	if (err)
 		return err;
-	runs = e4l_space_runs(space);
-	in_long = e4l_space_in_long(space);
-	*good = runs <= runs_before || runs <= m->r->free_runs;
+	now = e4l_space_outlook(m->d->disk.space);
+	*good = (now.runs <= before->runs || now.runs <= m->r->free_runs) &&
+		e4l_disk_allows(&m->d->disk, before, &now);
 	if (!*good) {
 		m->why = E4L_LEFT_FREE_RUNS;
-	} else if (in_long < m->d->in_long) {
+	} else if (now.in_long < m->d->in_long) {
 		m->why = E4L_LEFT_LONG_RUNS;
 		*good = false;
 	}
@@ -198,7 +198,8 @@ static errcode_t clear_window(struct making *m, bool *done)
 static errcode_t try_window(struct making *m, const struct e4l_crowd *c,
 			    uint64_t start, uint64_t *budget, bool *done)
 {
-	uint64_t runs = e4l_space_runs(m->d->disk.space), blocks;
+	const struct e4l_outlook before = e4l_space_outlook(m->d->disk.space);
+	uint64_t blocks;
 	errcode_t err = look_into(m, c, start, done);
 
 	if (err || !*done)
@@ -210,7 +211,7 @@ static errcode_t try_window(struct making *m, const struct e4l_crowd *c,
 	}
 	err = clear_window(m, done);
 	if (!err && *done)
-		err = judge(m, runs, done);
+		err = judge(m, &before, done);
 	if (err)
 		return err;
 	if (!*done)

@@ -12,17 +12,13 @@
 #define SLIDES	256		/* at most, in one plan */
 
 struct sliding {
-	struct e4l_clear *c;
-	struct e4l_draft *d;
-	struct e4l_evict ev;
-	struct e4l_crowd crowd;
+	struct e4l_sweep s;
 	struct e4l_run longest;		/* that is free now */
-	uint64_t least;			/* the longest, before all slides */
 };
 
 static void find_longest(struct sliding *s)
 {
-	s->longest.len = e4l_space_largest(s->d->disk.space,
+	s->longest.len = e4l_space_largest(s->s.d->disk.space,
 					   &s->longest.start);
 }
 
@@ -39,39 +35,27 @@ static errcode_t cheapest(const struct sliding *s, uint64_t len,
 	struct e4l_windows ws = { .n = 0 };
 	errcode_t err;
 
-	err = e4l_windows_find(&s->crowd, &sides[0], len, &ws);
+	err = e4l_windows_find(&s->s.crowd, &sides[0], len, &ws);
 	if (!err)
-		err = e4l_windows_find(&s->crowd, &sides[1], len, &ws);
+		err = e4l_windows_find(&s->s.crowd, &sides[1], len, &ws);
 	*window = ws.n ? ws.v[0].run : (struct e4l_run) { 0, 0 };
 	return err;
 }
 
 /* ---------------------------------------------------------- how good it is */
 
-/* How long the run is of which the emptied @window is a part. */
-static uint64_t emptied(const struct sliding *s, const struct e4l_run *window)
-{
-	const struct e4l_space *space = s->d->disk.space;
-
-	return e4l_space_before(space, window->start) + window->len +
-	       e4l_space_after(space, window->start + window->len);
-}
-
 /*
- * Whether a run is as long as any was before all slides, no less is in long
- * runs, and for each run less than @before there is at most a long one to copy.
+ * Whether that leaves fewer runs than @before, and for each there is at most a
+ * long one to copy.
  */
-static errcode_t judge(struct sliding *s, const struct e4l_run *window,
-		       uint64_t before, bool *good)
+static errcode_t judge(struct sliding *s, const struct e4l_outlook *before,
+		       bool *good)
 {
-	const struct e4l_space *space = s->d->disk.space;
-	uint64_t runs, in_long, at;
-	errcode_t err = e4l_evict_outcome(&s->ev, &runs, &in_long);
+	struct e4l_outlook now;
+	errcode_t err = e4l_sweep_judge(&s->s, before, &now, good);
 
-	*good = !err && runs < before && in_long >= s->d->in_long &&
-		s->ev.cost / (before - runs) <= s->c->floor &&
-		(emptied(s, window) >= s->least ||
-		 e4l_space_largest(space, &at) >= s->least);
+	*good = *good && now.runs < before->runs &&
+		s->s.ev.cost / (before->runs - now.runs) <= s->s.c->floor;
 	return err;
 }
 
@@ -80,33 +64,33 @@ static errcode_t judge(struct sliding *s, const struct e4l_run *window,
 /* Whether it may cost that much, and there is memory for it. */
 static bool is_affordable(const struct sliding *s, uint64_t budget)
 {
-	return s->ev.n_lodgers && e4l_evict_is_small(&s->ev) &&
+	return s->s.ev.n_lodgers && e4l_evict_is_small(&s->s.ev) &&
 	       (budget == E4L_NO_LIMIT ||
-		s->ev.cost <= budget / s->d->disk.geo->cluster_blocks);
+		s->s.ev.cost <= budget / s->s.d->disk.geo->cluster_blocks);
 }
 
 /* Empties @window as far as nothing in it stays, if that is good. */
 static errcode_t empty(struct sliding *s, struct e4l_run window,
 		       uint64_t *budget, bool *done)
 {
-	uint64_t before = e4l_space_runs(s->d->disk.space);
+	const struct e4l_outlook before = e4l_space_outlook(s->s.d->disk.space);
 	errcode_t err;
 
 	*done = false;
-	e4l_evict_begin(&s->ev);
-	err = e4l_evict_look_through(&s->ev, &s->crowd, &window);
+	e4l_evict_begin(&s->s.ev);
+	err = e4l_evict_look_through(&s->s.ev, &s->s.crowd, &window);
 	if (err || !is_affordable(s, *budget)) {
-		e4l_evict_begin(&s->ev);
+		e4l_evict_begin(&s->s.ev);
 		return err;
 	}
-	err = e4l_evict_place(&s->ev, false, done);
+	err = e4l_evict_place(&s->s.ev, false, done);
 	if (!err && *done)
-		err = e4l_evict_leave(&s->ev, true, done);
+		err = e4l_evict_leave(&s->s.ev, true, done);
 	if (!err && *done)
-		err = judge(s, &window, before, done);
+		err = judge(s, &before, done);
 	if (err || !*done)
-		return err ? err : e4l_evict_undo(&s->ev);
-	return e4l_clear_take(s->c, &s->ev, budget);
+		return err ? err : e4l_evict_undo(&s->s.ev);
+	return e4l_clear_take(s->s.c, &s->s.ev, budget);
 }
 
 /* One slide of @len clusters at most. */
@@ -126,7 +110,7 @@ static errcode_t slide(struct sliding *s, uint64_t len, uint64_t *budget,
 /* A length that was too much once is not tried again: each try takes its time. */
 static errcode_t slide_all(struct sliding *s, uint64_t *budget)
 {
-	struct e4l_clear *c = s->c;
+	struct e4l_clear *c = s->s.c;
 	uint64_t len = s->longest.len;
 	unsigned int n = 0;
 	bool done = false, full;
@@ -152,23 +136,15 @@ static errcode_t slide_all(struct sliding *s, uint64_t *budget)
 errcode_t e4l_slide_make(struct e4l_clear *c, struct e4l_draft *d,
 			 uint64_t *budget)
 {
-	struct sliding s = {
-		.c = c, .d = d, .ev = { .movables = c->movables, .d = d },
-		.crowd = {
-			.movables = c->movables, .draft = d,
-			.file = E4L_NEW_FILE, .longest = UINT64_MAX,
-			.once = true,
-		},
-	};
+	struct sliding s;
 	errcode_t err;
 
 	if (c->aim != E4L_NO_LIMIT)
 		return 0;
+	err = e4l_sweep_begin(&s.s, c, d, *budget);
 	find_longest(&s);
-	s.least = s.longest.len;
-	d->disk.trees_stay = true;
-	err = slide_all(&s, budget);
-	d->disk.trees_stay = false;
-	e4l_evict_free(&s.ev);
+	if (!err)
+		err = slide_all(&s, budget);
+	e4l_sweep_end(&s.s);
 	return err;
 }

@@ -199,10 +199,9 @@ static void resize(struct e4l_space *s, struct node *n, uint64_t start,
 		erase(s, &s->root[BY_SIZE], n, BY_SIZE);
 	n->start = start;
 	n->len = len;
-	if (by_size) {
-		pull_all(s, node_of(s, s->root[BY_PLACE]), n);
+	pull_all(s, node_of(s, s->root[BY_PLACE]), n);
+	if (by_size)
 		insert(s, &s->root[BY_SIZE], n, BY_SIZE);
-	}
 	s->in_long += in_long(s, n);
 }
 
@@ -285,6 +284,18 @@ uint64_t e4l_space_in_long(const struct e4l_space *s)
 uint64_t e4l_space_runs(const struct e4l_space *s)
 {
 	return s->later ? s->later->runs : 0;
+}
+
+struct e4l_outlook e4l_space_outlook(const struct e4l_space *s)
+{
+	const struct node *all = s->later ? node_of(s->later,
+						    s->later->root[BY_PLACE]) :
+					    NULL;
+
+	return (struct e4l_outlook) {
+		.runs = e4l_space_runs(s), .in_long = e4l_space_in_long(s),
+		.longest = all ? all->longest : 0,
+	};
 }
 
 static errcode_t add_run(struct e4l_space *s, uint64_t start, uint64_t len)

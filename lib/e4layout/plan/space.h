@@ -65,6 +65,13 @@ errcode_t e4l_space_in_long_with(const struct e4l_space *s,
 /* How many runs there will be then. */
 uint64_t e4l_space_runs(const struct e4l_space *s);
 
+/* Free space once all that was given is free. */
+struct e4l_outlook {
+	uint64_t runs, in_long;		/* see above */
+	uint64_t longest;		/* run */
+};
+struct e4l_outlook e4l_space_outlook(const struct e4l_space *s);
+
 /*
  * Finds @len units in one run: the tightest of 32 fits that begin in @near or,
  * if none does, the closest to it of the 32 tightest.  False: there is none.

@@ -436,6 +436,49 @@ errcode_t e4l_step_drop(const struct e4l_disk *disk, struct e4l_step *step)
 	return err;
 }
 
+errcode_t e4l_step_try(const struct e4l_disk *disk, const struct e4l_step *step,
+		       errcode_t (*change)(struct e4l_space *s, uint64_t start,
+					   uint64_t len))
+{
+	uint64_t ratio = disk->geo->cluster_blocks;
+	struct e4l_step_walk walk = { 0 };
+	struct e4l_block_run run;
+	errcode_t err = 0;
+
+	while (!err && e4l_step_next_given(step, &walk, &run))
+		err = change(disk->space, run.pblk / ratio, run.len / ratio);
+	return err;
+}
+
+errcode_t e4l_step_outlook(const struct e4l_disk *disk,
+			   const struct e4l_step *steps, size_t n,
+			   struct e4l_outlook *ret)
+{
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < n && !err; i++)
+		err = e4l_step_try(disk, &steps[i], e4l_space_try_give);
+	*ret = e4l_space_outlook(disk->space);
+	for (i = 0; i < n && !err; i++)
+		err = e4l_step_try(disk, &steps[i], e4l_space_untry_give);
+	return err;
+}
+
+bool e4l_disk_is_bounded(const struct e4l_disk *disk)
+{
+	return disk->most_runs != UINT64_MAX || disk->least_longest;
+}
+
+bool e4l_disk_allows(const struct e4l_disk *disk,
+		     const struct e4l_outlook *before,
+		     const struct e4l_outlook *now)
+{
+	return (now->runs <= disk->most_runs || now->runs <= before->runs) &&
+	       (now->longest >= disk->least_longest ||
+		now->longest >= before->longest);
+}
+
 errcode_t e4l_step_give(const struct e4l_disk *disk,
 			const struct e4l_step *step, size_t first)
 {

@@ -29,7 +29,7 @@
 #include "e4layout/format/format.h"
 #include "e4layout/journal/journal.h"
 #include "e4layout/plan/cost.h"
-#include "e4layout/plan/space.h"
+#include "e4layout/plan/step.h"
 #include "e4layout/read/scan.h"
 
 #define ROOT_EXTENTS	4	/* that an inode holds without a tree */
@@ -452,17 +452,41 @@ static errcode_t make_step(const struct compact *c, const struct dir *dir,
 	return list_clusters(c, dir, step);
 }
 
-/* Whether a transaction holds it. */
-static errcode_t fits_txn(struct compact *c, const struct dir *dir, bool *fits)
+/* Whether a transaction holds it, and free space may be as it is then. */
+static errcode_t is_allowed(struct compact *c, const struct dir *dir,
+			    const struct e4l_outlook *before,
+			    const char **why)
 {
+	const struct e4l_disk disk = {
+		.geo = &c->geo, .space = c->space,
+		.most_runs = c->opt->most_free_runs ?
+			     c->opt->most_free_runs : UINT64_MAX,
+		.least_longest = c->opt->longest_kept_blocks /
+				 c->geo.cluster_blocks,
+	};
+	struct e4l_outlook now;
 	struct e4l_step step;
 	uint64_t blocks = 0;
 	errcode_t err = make_step(c, dir, &step);
 
 	if (!err)
 		err = e4l_step_cost(&c->geo, &step, 0, &blocks);
+	if (!err)
+		err = e4l_step_outlook(&disk, &step, 1, &now);
+	if (err)
+		goto out;
+	if (blocks > c->geo.txn_blocks)
+		*why = "too large for the journal";
+	else if (!e4l_disk_allows(&disk, before, &now))
+		*why = "it would leave more, shorter free runs";
+	/* never committed, so that nothing goes there in this run */
+	if (!*why)
+		err = e4l_step_give(&disk, &step, 0);
+	else
+		err = e4l_space_add(c->space, dir->to / c->geo.cluster_blocks,
+				    clusters_of(c, dir->new_blocks));
+out:
 	free_step(&step);
-	*fits = blocks <= c->geo.txn_blocks;
 	return err;
 }
 
@@ -471,6 +495,7 @@ static errcode_t find_place(struct compact *c, struct dir *dir,
 			    const char **why)
 {
 	uint64_t written = c->result->planned_blocks + dir->new_blocks;
+	const struct e4l_outlook before = e4l_space_outlook(c->space);
 	bool ok = true;
 	errcode_t err;
 
@@ -484,12 +509,7 @@ static errcode_t find_place(struct compact *c, struct dir *dir,
 	err = find_room(c, dir, &ok);
 	if (!err && !ok)
 		*why = "no free run is long enough";
-	if (err || !ok)
-		return err;
-	err = fits_txn(c, dir, &ok);
-	if (!err && !ok)
-		*why = "too large for the journal";
-	return err;
+	return err || !ok ? err : is_allowed(c, dir, &before, why);
 }
 
 /* It is worth it: plans it, or says why not. */
@@ -561,8 +581,9 @@ static errcode_t plan(struct compact *c)
 	size_t i;
 
 	c->space = e4l_space_new();
-	err = c->space ? e4l_free_space(c->e, add_free, e4l_refuse_damage, c) :
-			 ENOMEM;
+	err = c->space ? e4l_space_count(c->space, UINT64_MAX) : ENOMEM;
+	if (!err)
+		err = e4l_free_space(c->e, add_free, e4l_refuse_damage, c);
 	for (i = 0; i < c->n_dirs && !err; i++) {
 		if (c->opt->stop && c->opt->stop(false, c->opt->priv))
 			err = E4L_ET_INTERRUPTED;

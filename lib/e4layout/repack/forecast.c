@@ -415,8 +415,7 @@ static const char *const left_reasons[] = {
 	[E4L_LEFT_TXN] = "too large for the journal",
 	[E4L_LEFT_CROWDED] = "no room can be made: what is in the way cannot "
 			     "move, or there is no free run for it",
-	[E4L_LEFT_FREE_RUNS] = "making room would leave more, shorter free "
-			       "runs",
+	[E4L_LEFT_FREE_RUNS] = "it would leave more, shorter free runs",
 	[E4L_LEFT_TIME] = "there was no time to plan it: another run goes on",
 };
 
@@ -446,6 +445,8 @@ static void skip_left(struct e4l_forecast *f)
 	for (left = e4l_plan_left(f->plan, &n); n; n--, left++) {
 		if (room_may_help(f, left->why))
 			f->result->no_room_extents += left->extents;
+		if (left->why == E4L_LEFT_FREE_RUNS)
+			f->result->free_runs_extents += left->extents;
 		note_lacking(f->result, left->blocks);
 		e4l_forecast_skip(f, left->ino, left_reasons[left->why],
 				  left->extents);
@@ -556,6 +557,8 @@ static void set_options(struct e4l_forecast *f)
 	plan->enough = is_enough;
 	plan->room_bytes = f->opt->room_bytes;
 	plan->free_run_blocks = whole_clusters(plan, f->opt->free_run_blocks);
+	plan->most_free_runs = f->opt->most_free_runs;
+	plan->longest_kept_blocks = f->opt->longest_kept_blocks;
 	plan->priv = f;
 	keep_long_runs(plan, f->e->fs);
 	cut_moves(plan, f->opt->part_blocks);
