@@ -297,20 +297,34 @@ static void say_stops(const struct e4repack *r)
 			    "directories' inodes");
 }
 
+/* What the process lacked, if that is what failed, or NULL. */
+static const char *lacking(errcode_t failure)
+{
+	return failure == ENOMEM ? "more memory" :
+	       failure == EMFILE ? "more open files (ulimit -n)" :
+	       failure == ENFILE ? "more open files (fs.file-max)" : NULL;
+}
+
 /* Others were repaired, or were looked at. */
 static void say_failed_files(struct e4repack *r)
 {
-	uint64_t failed = r->result.files_failed;
+	unsigned long long failed = r->result.files_failed;
+	unsigned long long planned = r->result.files_planned;
+	errcode_t failure = (errcode_t)r->result.failure;
 
 	if (!failed)
 		return;
 	r->failed = true;
-	say("%s: %s: %llu of %llu files could not be repaired: see what the "
-	    "kernel says (dmesg), and run e2fsck -f %s while nothing is "
-	    "mounted", r->target.name,
-	    error_message((errcode_t)r->result.failure),
-	    (unsigned long long)failed,
-	    (unsigned long long)r->result.files_planned, r->target.e2fs_name);
+	if (lacking(failure))
+		say("%s: %s: %llu of %llu files could not be repaired: run it "
+		    "again with %s", r->target.name, error_message(failure),
+		    failed, planned, lacking(failure));
+	else
+		say("%s: %s: %llu of %llu files could not be repaired: see "
+		    "what the kernel says (dmesg), and run e2fsck -f %s while "
+		    "nothing is mounted", r->target.name,
+		    error_message(failure), failed, planned,
+		    r->target.e2fs_name);
 }
 
 /* What the report says of what was done, or planned. */

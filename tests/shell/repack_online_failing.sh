@@ -93,6 +93,17 @@ for error in EIO EROFS; do
 	says ': 1 of 30 files could not be repaired'
 	same "files, after $error" "$(json "$out" 'd["files_done"]')" 29
 done
+fails openat2:error=ENFILE 1
+says ': 30 of 30 files could not be repaired: run it again with more open files'
+# no more than a few files are open where no more may be
+cp --sparse=always "$work/img0" "$work/img"
+mount_image "$work/img" "$work/mnt"
+check sh -c 'ulimit -n 16 && exec "$@"' - "$e4repack" --json "$work/mnt"
+same "few open files" "$(reasons)" "[[30, 30], []]"
+umount "$work/mnt"
+undefer "umount '$work/mnt'"
+losetup -d "$loop"
+undefer "losetup -d $loop"
 # which file it is, is not known then: it was not renamed
 for call in fstat,newfstatat ioctl; do
 	fails $call:error=ENOTTY:when=1 1 f3

@@ -14,7 +14,7 @@
 #define NAP_NSEC	1000000
 #define MAX_NAPS	20000
 
-int e4l_behind_open(int fd)
+static int open_again(int fd)
 {
 	int flags = O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, again;
 	char name[40];
@@ -22,6 +22,16 @@ int e4l_behind_open(int fd)
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
 	again = open(name, flags | O_NOATIME);
 	return again < 0 && errno == EPERM ? open(name, flags) : again;
+}
+
+int e4l_behind_open(struct e4l_behind *b, int fd)
+{
+	int again;
+
+	do
+		again = open_again(fd);
+	while (again < 0 && e4l_behind_close_for(b, errno));
+	return again;
 }
 
 static off_t length_of(const struct e4l_moved *m)
@@ -155,4 +165,12 @@ void e4l_behind_finish(struct e4l_behind *b)
 {
 	while (b->n)
 		finish_first(b);
+}
+
+bool e4l_behind_close_for(struct e4l_behind *b, int error)
+{
+	if (!b->n || (error != EMFILE && error != ENFILE))
+		return false;
+	e4l_behind_finish(b);
+	return true;
 }

@@ -34,9 +34,10 @@ struct e4l_behind {
 /*
  * The file of @fd once more, to be read and written: an error of writing it is
  * told to each once, and it can be swapped back whoever wants it meanwhile (a
- * lease, another mode).  -1: an errno.
+ * lease, another mode).  What waits in @b is finished where too many files are
+ * open.  -1: an errno.
  */
-int e4l_behind_open(int fd);
+int e4l_behind_open(struct e4l_behind *b, int fd);
 
 /*
  * Keeps in memory what is going to be moved; what the process may not hold
@@ -52,5 +53,11 @@ void e4l_behind_add(struct e4l_behind *b, struct e4l_moved *m);
 
 /* Finishes all of it. */
 void e4l_behind_finish(struct e4l_behind *b);
+
+/*
+ * True when @error, an errno of opening a file, is for its open files: it has
+ * none any more, and the file can be opened once more.
+ */
+bool e4l_behind_close_for(struct e4l_behind *b, int error);
 
 #endif

@@ -10,6 +10,8 @@ static const struct e4l_reason failures[] = {
 	{ EBADMSG, "is damaged, as the kernel says: a checksum is wrong" },
 	{ EROFS, "the filesystem has become read-only" },
 	{ ENOMEM, "memory is short" },
+	{ EMFILE, "too many files are open" },
+	{ ENFILE, "too many files are open everywhere" },
 };
 
 #define END (failures + sizeof(failures) / sizeof(*failures))

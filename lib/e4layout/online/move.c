@@ -93,7 +93,7 @@ static uint64_t swap_piece(struct e4l_ways *w, struct e4l_file *f,
 	};
 	off_t at = (off_t)x.orig_start * f->blocksize;
 	size_t len = x.len * f->blocksize;
-	int fd = e4l_behind_open(f->fd);
+	int fd = e4l_behind_open(&w->behind, f->fd);
 
 	*error = fd < 0 ? errno : 0;
 	/* an error of before is not to be taken for one of this */

@@ -323,9 +323,12 @@ static void repair(struct online *o, struct candidate *c)
 	const char *path = e4l_names_path(o->names, c->ino), *why;
 	struct e4l_file f = { .fd = -1 };
 
-	why = path ? e4l_file_open(o->root_fd, path, c->ino, c->generation,
-				   o->e->fs->blocksize, &f) :
-		     "was renamed or removed meanwhile";
+	do
+		why = path ? e4l_file_open(o->root_fd, path, c->ino,
+					   c->generation,
+					   o->e->fs->blocksize, &f) :
+			     "was renamed or removed meanwhile";
+	while (e4l_behind_close_for(&o->ways.behind, e4l_failure_errno(why)));
 	if (f.failure)
 		fail(o, c, why, c->moves + c->joins, f.failure);
 	else
