@@ -281,9 +281,9 @@ static bool move(struct online *o, struct candidate *c, struct e4l_file *f)
 		skip(o, c, e4l_failure_text(ENOMEM), c->moves);
 		return false;
 	}
+	c->touched = true;
 	if (!w.excess)
 		return true;
-	c->touched = true;
 	why = e4l_way_move(&o->ways, f, &rules);
 	if (!why)
 		why = ended(o);
