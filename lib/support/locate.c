@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 #include "e4layout/open/mounts.h"
 #include "e4layout/open/opened.h"
 #include "locate.h"
@@ -91,7 +92,10 @@ static bool locate_dir(struct target *t)
 
 	ok = path && e4l_mount_around(path, &m, &line) && take_mounted(t, &m, path);
 	if (!ok)
-		say("%s: is a directory and not on an ext4 filesystem",
+		say(access("/proc/self/mountinfo", R_OK) ?
+		    "%s: is a directory, and /proc does not say what is "
+		    "mounted there" :
+		    "%s: is a directory and not on an ext4 filesystem",
 		    t->name);
 	free(line);
 	free(path);
