@@ -18,13 +18,34 @@ static const unsigned int parts[E4REPACK_PARTS] = {
 #define TOGETHER	(ONLY_DEFAULT | ONLY_ROOM | ONLY_FREE)
 #define TURNS	8		/* at most, should there be no end to it */
 
+/* How far they have come. */
+struct turns {
+	struct e4l_free_histogram before;
+	unsigned int n;			/* parts that were begun */
+	unsigned int idle;		/* the last so many did nothing */
+	uint64_t held_back;		/* extents, for free space */
+};
+
 /* What the part before has left is not of this one. */
-static void begin_part(struct e4repack *r)
+static void begin_part(struct e4repack *r, unsigned int only)
 {
 	e4repack_forget(r);
-	r->only = parts[r->parts_done % E4REPACK_PARTS];
+	r->only = only;
 	r->repairing.writing = false;
 	r->repairing.planned_from = repairing_seconds(&r->repairing);
+}
+
+/* With a limit to time, what is tried might not be done then. */
+static bool should_try(const struct e4repack *r, const struct turns *t)
+{
+	return t->held_back && r->max_seconds == NOT_GIVEN;
+}
+
+static bool is_done(const struct e4repack *r, const struct turns *t)
+{
+	unsigned int most = (r->dry_run ? 1 : TURNS) * E4REPACK_PARTS;
+
+	return t->n == most || (t->idle >= E4REPACK_PARTS && !should_try(r, t));
 }
 
 /*
@@ -39,9 +60,7 @@ static errcode_t try_together(struct e4repack *r,
 	uint64_t spent = r->spent_blocks;
 	errcode_t err;
 
-	e4repack_forget(r);
-	r->only = TOGETHER;
-	r->most_free_runs = r->longest_kept_blocks = 0;
+	begin_part(r, TOGETHER);
 	r->dry_run = true;
 	err = e4repack_part(r);
 	r->dry_run = false;
@@ -53,26 +72,35 @@ static errcode_t try_together(struct e4repack *r,
 	return err;
 }
 
-static errcode_t do_together(struct e4repack *r,
-			     const struct e4l_free_histogram *before,
-			     bool *good)
+static errcode_t do_together(struct e4repack *r, struct turns *t, bool *done)
 {
 	uint64_t runs = r->most_free_runs, longest = r->longest_kept_blocks;
-	errcode_t err = try_together(r, before, good);
+	errcode_t err;
 
-	e4repack_forget(r);
-	if (!err && *good)
+	t->held_back = 0;
+	r->most_free_runs = r->longest_kept_blocks = 0;
+	err = try_together(r, &t->before, done);
+	if (!err && *done) {
+		begin_part(r, TOGETHER);
 		err = e4repack_part(r);
+	}
 	r->most_free_runs = runs;
 	r->longest_kept_blocks = longest;
 	return err;
 }
 
-static bool should_begin(const struct e4repack *r, unsigned int idle)
+static errcode_t do_next(struct e4repack *r, struct turns *t, bool *done)
 {
-	unsigned int turns = r->dry_run ? 1 : TURNS;
+	errcode_t err;
 
-	return idle < E4REPACK_PARTS && r->parts_done < turns * E4REPACK_PARTS;
+	if (t->idle >= E4REPACK_PARTS)
+		return do_together(r, t, done);
+	begin_part(r, parts[t->n++ % E4REPACK_PARTS]);
+	err = e4repack_part(r);
+	*done = !err;
+	if (*done && r->only & ONLY_ROOM)
+		t->held_back = r->result.free_runs_extents;
+	return err;
 }
 
 static errcode_t count_run(const struct e4l_block_run *run, void *priv)
@@ -93,50 +121,44 @@ static bool did_nothing(const struct e4repack *r)
 	       !r->inodes.transactions;
 }
 
-errcode_t e4repack_all(struct e4repack *r)
+static errcode_t do_all(struct e4repack *r, struct turns *t)
 {
-	struct e4l_free_histogram before = { 0 }, after = { 0 };
-	unsigned int idle = 0;		/* parts in a row */
-	uint64_t held_back = 0;		/* extents */
-	bool good;
-	errcode_t err = look_at_free_space(r, &before);
+	errcode_t err;
+	bool done;
 
-	r->sum.free_runs_before = before.runs;
-	/* if nothing is free, what becomes free is a run */
-	r->most_free_runs = before.runs || r->dry_run ? before.runs : 1;
-	r->longest_kept_blocks = before.largest_blocks;
-	while (!err && should_begin(r, idle)) {
+	while (!is_done(r, t)) {
 		if (r->parts_done && repairing_stop(&r->repairing))
 			return 0;
-		begin_part(r);
-		err = e4repack_part(r);
+		err = do_next(r, t, &done);
 		if (err)
 			return err;
-		e4repack_end_part(r);
+		if (done)
+			e4repack_end_part(r);
 		if (e4repack_is_stopped(r))
 			return 0;
-		r->parts_done++;
-		idle = did_nothing(r) ? idle + 1 : 0;
-		if (r->only & ONLY_ROOM)
-			held_back = r->result.free_runs_extents;
-		/* with a limit to time, what was tried might not be done */
-		if (idle < E4REPACK_PARTS || !held_back ||
-		    r->max_seconds != NOT_GIVEN)
+		if (!done)
 			continue;
-		err = do_together(r, &before, &good);
-		if (err)
-			return err;
-		if (!good)
-			break;
-		e4repack_end_part(r);
-		if (e4repack_is_stopped(r))
-			return 0;
-		idle = 0;
-		held_back = 0;
+		r->parts_done++;
+		t->idle = did_nothing(r) ? t->idle + 1 : 0;
 	}
-	if (err)
-		return err;
 	r->all_done = true;
+	return 0;
+}
+
+errcode_t e4repack_all(struct e4repack *r)
+{
+	struct e4l_free_histogram after = { 0 };
+	struct turns t = { .n = 0 };
+	errcode_t err = look_at_free_space(r, &t.before);
+
+	r->sum.free_runs_before = t.before.runs;
+	/* if nothing is free, what becomes free is a run */
+	r->most_free_runs = t.before.runs || r->dry_run ? t.before.runs : 1;
+	r->longest_kept_blocks = t.before.largest_blocks;
+	if (!err)
+		err = do_all(r, &t);
+	if (err || !r->all_done)
+		return err;
 	/* a signal would end this, too */
 	err = look_at_free_space(r, &after);
 	r->sum.free_runs_after = after.runs;

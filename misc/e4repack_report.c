@@ -49,6 +49,18 @@ static void print_heading(const struct e4repack *r)
 	putchar('\n');
 }
 
+static bool has_plan(const struct e4repack *r)
+{
+	return r->result.files_planned || r->dirs.dirs_planned ||
+	       r->inodes.dirs_planned;
+}
+
+/* To leave something alone. */
+static bool has_reasons(const struct e4repack *r)
+{
+	return r->n_skipped || r->dir_reasons.n || r->inode_reasons.n;
+}
+
 static void print_head(const struct e4repack *r)
 {
 	const struct e4l_repack_result *result = &r->result;
@@ -57,12 +69,9 @@ static void print_head(const struct e4repack *r)
 
 	printf("%s: ", name ? name : "?");
 	free(name);
-	if (!result->files_planned && !r->dirs.dirs_planned &&
-	    !r->inodes.dirs_planned)
+	if (!has_plan(r))
 		printf("%s\n", e4repack_is_stopped(r) ?
-		       "stopped before there was a plan" :
-		       r->n_skipped || r->dir_reasons.n ||
-		       r->inode_reasons.n ?
+		       "stopped before there was a plan" : has_reasons(r) ?
 		       "nothing can be done as things are" :
 		       "there is nothing to repair");
 	else if (r->dry_run)
@@ -250,8 +259,17 @@ static void print_map(const struct e4repack *r, const char *title,
 	map_print(stdout, title, map, r->target.fs->blocksize);
 }
 
+/* Of --all, of what comes once more only what is new is told. */
+static bool is_news(const struct e4repack *r)
+{
+	return r->parts_done < E4REPACK_PARTS || has_plan(r) || has_reasons(r) ||
+	       e4repack_is_stopped(r);
+}
+
 void e4repack_print_part(const struct e4repack *r)
 {
+	if (!is_news(r))
+		return;
 	print_heading(r);
 	print_head(r);
 	if (r->result.files_planned) {
