@@ -61,6 +61,10 @@ run_guest() {
 	esac
 }
 
+# What KCSAN reports goes to $RACES, and is no failure.
+races=^\$
+[ "${lane%-kcsan}" = "$lane" ] || races='BUG: KCSAN: '
+
 # start [OPTION...]: runs the shell script on stdin in a guest, to $work/lines.
 # Fails when the kernel complains, of tasks that hang as well, but for what
 # $expected says; that this machine is slow is no failure.
@@ -73,9 +77,12 @@ start() {
 	run_guest "$@" || status=$?
 	tr -d '\r' <"$work/out" >"$work/lines"
 	grep -aE 'BUG:|WARNING:|EXT4-fs (error|warning)|KASAN|INFO: task|Call Trace' \
-		"$work/console" | grep -av "${expected:-^\$}" >&2 &&
+		"$work/console" | grep -av "${expected:-^\$}" |
+		grep -av "$races" >&2 &&
 		[ "${complains-}" != ok ] &&
 		fail "the kernel complains"
+	[ "${lane%-kcsan}" = "$lane" ] ||
+		cat "$work/console" >>"${RACES:-/dev/null}"
 	[ "$status" != 137 ] ||
 		skip "the guest was not done in $BOOT_SECONDS seconds"
 }
