@@ -20,7 +20,6 @@ static const unsigned int parts[E4REPACK_PARTS] = {
 
 /* How far they have come. */
 struct turns {
-	struct e4l_free_histogram before;
 	unsigned int n;			/* parts that were begun */
 	unsigned int idle;		/* the last so many did nothing */
 	uint64_t held_back;		/* extents, for free space */
@@ -49,12 +48,10 @@ static bool is_done(const struct e4repack *r, const struct turns *t)
 }
 
 /*
- * What is held back for free space, and free space, in one plan: whether that
- * would leave free space as it may be.
+ * What is held back for free space, and free space, in one plan: whether files
+ * would win more than free space loses, if it does.
  */
-static errcode_t try_together(struct e4repack *r,
-			      const struct e4l_free_histogram *before,
-			      bool *good)
+static errcode_t try_together(struct e4repack *r, bool *good)
 {
 	const struct e4l_repack_result *result = &r->result;
 	uint64_t spent = r->spent_blocks;
@@ -67,8 +64,8 @@ static errcode_t try_together(struct e4repack *r,
 	r->spent_blocks = spent;
 	*good = !err && !result->stopped &&
 		result->extents_after < result->extents_before &&
-		result->free_runs_after <= before->runs &&
-		result->longest_free_blocks >= before->largest_blocks;
+		result->extents_after + result->free_runs_after <
+		result->extents_before + result->free_runs_before;
 	return err;
 }
 
@@ -79,7 +76,7 @@ static errcode_t do_together(struct e4repack *r, struct turns *t, bool *done)
 
 	t->held_back = 0;
 	r->most_free_runs = r->longest_kept_blocks = 0;
-	err = try_together(r, &t->before, done);
+	err = try_together(r, done);
 	if (!err && *done) {
 		begin_part(r, TOGETHER);
 		err = e4repack_part(r);
@@ -147,14 +144,14 @@ static errcode_t do_all(struct e4repack *r, struct turns *t)
 
 errcode_t e4repack_all(struct e4repack *r)
 {
-	struct e4l_free_histogram after = { 0 };
+	struct e4l_free_histogram before = { 0 }, after = { 0 };
 	struct turns t = { .n = 0 };
-	errcode_t err = look_at_free_space(r, &t.before);
+	errcode_t err = look_at_free_space(r, &before);
 
-	r->sum.free_runs_before = t.before.runs;
+	r->sum.free_runs_before = before.runs;
 	/* if nothing is free, what becomes free is a run */
-	r->most_free_runs = t.before.runs || r->dry_run ? t.before.runs : 1;
-	r->longest_kept_blocks = t.before.largest_blocks;
+	r->most_free_runs = before.runs || r->dry_run ? before.runs : 1;
+	r->longest_kept_blocks = before.largest_blocks;
 	if (!err)
 		err = do_all(r, &t);
 	if (err || !r->all_done)
