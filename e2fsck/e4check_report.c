@@ -58,7 +58,7 @@ static const char *fix_of(const struct e4check *check, enum finding_id id)
 static void print_fixes(const struct e4check *check)
 {
 	const char *said[FINDING_IDS];
-	size_t n = 0, i, j;
+	size_t n = 0, parts = 0, i, j;
 
 	for (i = 0; i < FINDING_IDS; i++) {
 		const char *fix = fix_of(check, i);
@@ -70,8 +70,12 @@ static void print_fixes(const struct e4check *check)
 		if (j < n)
 			continue;
 		said[n++] = fix;
+		parts += !strncmp(fix, "e4repack", strlen("e4repack"));
 		printf("to fix: %s %s\n", fix, check->target.e2fs_name);
 	}
+	if (parts > 1)
+		printf("or all that e4repack does: e4repack --all %s\n",
+		       check->target.e2fs_name);
 	if (check->target.mount_point && check->found.severity[SEVERITY_ERROR])
 		printf("to be sure: check it again while it is not mounted\n");
 }

@@ -217,13 +217,25 @@ static bool is_dust(const struct e4frag *frag)
 	return h->runs > 1 && blocks > h->blocks / 2;
 }
 
+/* How many kinds of repair, of which --all does one after the other. */
+static unsigned int count_parts(const struct e4frag *frag)
+{
+	return (frag->repair.files_planned || frag->repair.no_room_extents) +
+	       (frag->sparse.count || frag->linear) + !!frag->spread.count +
+	       is_dust(frag);
+}
+
+static bool is_whole(const struct e4frag *frag)
+{
+	return !frag->n_paths && !frag->target.subtree;
+}
+
 /* What e4repack would say of its plan. */
 static void print_repair(FILE *out, const struct e4frag *frag)
 {
 	const struct e4l_repack_result *r = &frag->repair;
 
-	if (r->files_planned || r->no_room_extents || frag->sparse.count ||
-	    frag->linear || frag->spread.count || is_dust(frag))
+	if (count_parts(frag))
 		fprintf(out, "\nA repair now would save\n");
 	else if (frag->left.n)
 		fprintf(out, "\nNothing can be repaired as things are\n");
@@ -267,6 +279,8 @@ static void print_repair(FILE *out, const struct e4frag *frag)
 		line(out, "  free runs", frag->model.free_space.runs - 1,
 		     "at most, of %s: --only=free",
 		     NUM(frag->model.free_space.runs));
+	if (count_parts(frag) > 1 && is_whole(frag))
+		fprintf(out, "All of that, one after the other: --all\n");
 	reasons_print(out, &frag->left, "file", "files", "extent");
 }
 

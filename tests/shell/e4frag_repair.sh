@@ -88,6 +88,26 @@ check "$e4repack" -q --only=index "$img"
 check "$e4frag" "$img"
 ! grep -q 'only=index' "$out" || fail "something is left: $(cat "$out")"
 
+# what needs more than one part of a repair
+aged "$img" <<'END'
+size 64M
+mke2fs -b 1024
+many /d count 900 name a-name-that-takes-room-
+interleave /logs count 4 rounds 5 blocks 2
+END
+check "$e4frag" "$img" /logs
+prints '^A repair now would save$'
+! grep -q -e '--all$' "$out" || fail "--all of a part"
+check "$e4frag" "$img"
+prints '^All of that, one after the other: --all$'
+check "$e4check" "$img"
+prints "^or all that e4repack does: e4repack --all $img\$"
+check "$e4repack" -q --all "$img"
+for tool in "$e4frag" "$e4check"; do
+	check "$tool" "$img"
+	! grep -q -e '--all' "$out" || fail "something is left: $(cat "$out")"
+done
+
 # inodes: no fewer than --only=inodes saves, where there is room
 aged "$img" <<'END'
 size 64M
