@@ -2258,6 +2258,42 @@ START_TEST(reaches_the_aim)
 }
 END_TEST
 
+/*
+ * Free space is in no more runs than there may be, and the longest no shorter, or
+ * no further from that than before, whatever is done.
+ */
+START_TEST(keeps_free_space_within_bounds)
+{
+	uint64_t ratio, runs, longest, kept;
+	struct rereader r;
+	struct e4l_plan *p;
+	struct world *w;
+
+	srandom(_i);
+	w = _i % 4 == 0 ? loose_world(_i, &r) :
+	    _i % 4 == 1 ? settled_world(_i, &r) :
+			  random_world(_i % 3 ? 1 : 4);
+	ratio = w->opt.geo.cluster_blocks;
+	runs = free_runs(w);
+	longest = largest_free(w);
+	kept = random() % 2 ? longest : random() % (longest + 1);
+	if (random() % 2)
+		w->opt.part_blocks = (4 + random() % 20) * ratio;
+	w->opt.most_free_runs = random() % 2 && runs ?
+				runs : 1 + random() % (2 * runs + 1);
+	w->opt.longest_kept_blocks = kept * ratio;
+	p = make_plan(w);
+	carry_out_all(w, p);
+	check_map(w);
+	e4l_plan_free(p);
+	if (runs < w->opt.most_free_runs)
+		runs = w->opt.most_free_runs;
+	ck_assert_uint_le(free_runs(w), runs);
+	ck_assert_uint_ge(largest_free(w), kept);
+	free_world(w);
+}
+END_TEST
+
 /* Two files that claim the same blocks would give them back twice. */
 START_TEST(refuses_shared_blocks)
 {
@@ -2321,6 +2357,7 @@ int main(void)
 	tcase_add_loop_test(tc, slides_over_the_holes, 0, 40);
 	tcase_add_loop_test(tc, fills_the_holes, 130, 190);
 	tcase_add_loop_test(tc, reaches_the_aim, 0, 60);
+	tcase_add_loop_test(tc, keeps_free_space_within_bounds, 0, 400);
 	tcase_add_test(tc, refuses_shared_blocks);
 	tcase_add_loop_test(tc, remembers_what_was_forgotten, 0, 200);
 	tcase_add_loop_test(tc, believes_no_other_extents, 0, 100);
