@@ -145,7 +145,7 @@ foretold() {
 
 # Of the others, --all once left more or shorter free runs, was not at its end, or
 # left files in pieces for that.
-for seed in ${SEEDS:-2 7 11 15 18 23 14 19 28 31 38}; do
+for seed in ${SEEDS:-2 7 11 15 18 23 28 31 38}; do
 	/usr/bin/python3 "$work/draw.py" "$seed" "$work/recipe" >"$work/drawn"
 	read -r block full words options <"$work/drawn"
 	what="seed $seed"
