@@ -215,13 +215,11 @@ static errcode_t give_up(const struct e4l_disk *disk, struct e4l_steps *steps)
 static errcode_t keep_bounds(const struct e4l_disk *disk,
 			     struct e4l_mover *mover, struct e4l_steps *steps)
 {
-	struct e4l_outlook now;
-	errcode_t err;
+	bool allowed;
+	errcode_t err = e4l_steps_allowed(disk, &mover->before, steps->v,
+					  steps->n, &allowed);
 
-	if (!e4l_disk_is_bounded(disk))
-		return 0;
-	err = e4l_step_outlook(disk, steps->v, steps->n, &now);
-	if (err || e4l_disk_allows(disk, &mover->before, &now))
+	if (err || allowed)
 		return err;
 	mover->why = E4L_LEFT_FREE_RUNS;
 	return give_up(disk, steps);

@@ -90,10 +90,8 @@ static errcode_t is_allowed(const struct e4l_draft *d,
 			    const struct e4l_step *step,
 			    enum e4l_left_why *why, bool *allowed)
 {
-	struct e4l_outlook now;
-	errcode_t err = e4l_step_outlook(&d->disk, step, 1, &now);
+	errcode_t err = e4l_steps_allowed(&d->disk, before, step, 1, allowed);
 
-	*allowed = !err && e4l_disk_allows(&d->disk, before, &now);
 	if (!*allowed)
 		*why = E4L_LEFT_FREE_RUNS;
 	return err;

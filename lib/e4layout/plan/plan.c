@@ -68,8 +68,7 @@ static errcode_t begin_draft(struct e4l_plan *p)
 	*d = (struct e4l_draft) {
 		.disk = {
 			.geo = &p->opt.geo, .space = e4l_space_new(),
-			.most_runs = p->opt.most_free_runs ?
-				     p->opt.most_free_runs : UINT64_MAX,
+			.most_runs = p->opt.most_free_runs,
 			.least_longest = p->opt.longest_kept_blocks /
 					 p->opt.geo.cluster_blocks,
 		},

@@ -450,9 +450,10 @@ errcode_t e4l_step_try(const struct e4l_disk *disk, const struct e4l_step *step,
 	return err;
 }
 
-errcode_t e4l_step_outlook(const struct e4l_disk *disk,
-			   const struct e4l_step *steps, size_t n,
-			   struct e4l_outlook *ret)
+/* What free space will be with @steps. */
+static errcode_t look_ahead(const struct e4l_disk *disk,
+			    const struct e4l_step *steps, size_t n,
+			    struct e4l_outlook *ret)
 {
 	errcode_t err = 0;
 	size_t i;
@@ -465,18 +466,30 @@ errcode_t e4l_step_outlook(const struct e4l_disk *disk,
 	return err;
 }
 
-bool e4l_disk_is_bounded(const struct e4l_disk *disk)
-{
-	return disk->most_runs != UINT64_MAX || disk->least_longest;
-}
-
 bool e4l_disk_allows(const struct e4l_disk *disk,
 		     const struct e4l_outlook *before,
 		     const struct e4l_outlook *now)
 {
-	return (now->runs <= disk->most_runs || now->runs <= before->runs) &&
+	return (!disk->most_runs || now->runs <= disk->most_runs ||
+		now->runs <= before->runs) &&
 	       (now->longest >= disk->least_longest ||
 		now->longest >= before->longest);
+}
+
+errcode_t e4l_steps_allowed(const struct e4l_disk *disk,
+			    const struct e4l_outlook *before,
+			    const struct e4l_step *steps, size_t n,
+			    bool *allowed)
+{
+	struct e4l_outlook now;
+	errcode_t err;
+
+	*allowed = true;
+	if (!disk->most_runs && !disk->least_longest)
+		return 0;
+	err = look_ahead(disk, steps, n, &now);
+	*allowed = !err && e4l_disk_allows(disk, before, &now);
+	return err;
 }
 
 errcode_t e4l_step_give(const struct e4l_disk *disk,

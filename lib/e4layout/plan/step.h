@@ -17,13 +17,11 @@ struct e4l_disk {
 	const struct e4l_geometry *geo;
 	struct e4l_space *space;
 	bool trees_stay;		/* but where they must move */
-	/* Free space stays in as many runs at most, and one as long: */
+	/* Free space stays in as many runs at most (0: any), and one as long: */
 	uint64_t most_runs;
 	uint64_t least_longest;
 };
 
-/* Whether there are such bounds. */
-bool e4l_disk_is_bounded(const struct e4l_disk *disk);
 /*
  * Whether free space may become as it is @now: within these bounds, or no further
  * from them than it was @before.
@@ -71,10 +69,14 @@ errcode_t e4l_step_drop(const struct e4l_disk *disk, struct e4l_step *step);
 errcode_t e4l_step_try(const struct e4l_disk *disk, const struct e4l_step *step,
 		       errcode_t (*change)(struct e4l_space *s, uint64_t start,
 					   uint64_t len));
-/* What free space will be if @n steps, whose trees are placed, are added. */
-errcode_t e4l_step_outlook(const struct e4l_disk *disk,
-			   const struct e4l_step *steps, size_t n,
-			   struct e4l_outlook *ret);
+/*
+ * Whether free space, which was like @before, may be as it is if @n steps, whose
+ * trees are placed, are added.
+ */
+errcode_t e4l_steps_allowed(const struct e4l_disk *disk,
+			    const struct e4l_outlook *before,
+			    const struct e4l_step *steps, size_t n,
+			    bool *allowed);
 
 /* Gives the free space what @step gives, from the @first'th run on. */
 errcode_t e4l_step_give(const struct e4l_disk *disk,

@@ -459,25 +459,24 @@ static errcode_t is_allowed(struct compact *c, const struct dir *dir,
 {
 	const struct e4l_disk disk = {
 		.geo = &c->geo, .space = c->space,
-		.most_runs = c->opt->most_free_runs ?
-			     c->opt->most_free_runs : UINT64_MAX,
+		.most_runs = c->opt->most_free_runs,
 		.least_longest = c->opt->longest_kept_blocks /
 				 c->geo.cluster_blocks,
 	};
-	struct e4l_outlook now;
 	struct e4l_step step;
 	uint64_t blocks = 0;
+	bool allowed = false;
 	errcode_t err = make_step(c, dir, &step);
 
 	if (!err)
 		err = e4l_step_cost(&c->geo, &step, 0, &blocks);
 	if (!err)
-		err = e4l_step_outlook(&disk, &step, 1, &now);
+		err = e4l_steps_allowed(&disk, before, &step, 1, &allowed);
 	if (err)
 		goto out;
 	if (blocks > c->geo.txn_blocks)
 		*why = "too large for the journal";
-	else if (!e4l_disk_allows(&disk, before, &now))
+	else if (!allowed)
 		*why = "it would leave more, shorter free runs";
 	/* never committed, so that nothing goes there in this run */
 	if (!*why)
