@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
+# lanes: um x86_64
+# With fast commits: the journal is aborted while files are mapped by extents,
+# and their handle waits for another transaction.  The calls fail, and that is
+# all.
+. "$(dirname "$0")/common.sh"
+
+for tenths in 1 2 3 4; do
+	new_disk 32 -O fast_commit
+	expected='Detected aborted journal\|shut down requested'
+	start <<-END
+		mount -t ext4 -o nodelalloc \$disk /mnt || exit 1
+		for n in 1 2 3 4 5 6; do
+			: >/mnt/\$n
+			migrate blocks /mnt/\$n || exit 1
+			dd if=/dev/zero of=/mnt/\$n bs=4k seek=12 count=1 \
+				2>/dev/null || exit 1
+		done
+		while [ ! -e /tmp/done ]; do sync; done &
+		for n in 1 2 3 4 5 6; do
+			migrate extents /mnt/\$n 2>/dev/null
+		done &
+		job=\$!
+		usleep ${tenths}37000
+		down /mnt
+		wait \$job
+		: >/tmp/done
+		wait
+		umount /mnt
+	END
+	[ "$(tail -n 1 "$work/lines")" = "exit 0" ] || {
+		tail -n 20 "$work/console" "$work/lines" >&2
+		fail "the guest did not end"
+	}
+	e2fsck -fy "$disk" >"$work/fsck" 2>&1 || [ $? = 1 ] ||
+		fail "e2fsck cannot recover"
+done
+echo "ok: the journal was aborted four times"
