@@ -19,6 +19,18 @@ END
 clean
 echo "ok: inode tables that were never zeroed"
 
+# A hole in a directory is none of its business.
+new_disk 32
+debugfs -w -R "mkdir d" "$disk" 2>/dev/null
+debugfs -w -R "set_inode_field d size 8192" "$disk" 2>/dev/null
+boot <<-END
+	mount -t ext4 -o $on \$disk /mnt || exit 1
+	: >/mnt/d/file || exit 1
+	umount /mnt
+END
+recover
+echo "ok: a directory whose last block is a hole"
+
 # All inodes can be used, and as many as without.
 for options in dir_ireserve=off $on; do
 	new_disk 64 -N 4096 -g 4096
