@@ -42,6 +42,9 @@ struct window {
 	char file[4096];		/* its name, as far as it has one */
 };
 
+/* What the device with the folder @dir shows; false: nothing of that kind. */
+typedef bool look_fn(const char *dir, struct window *w);
+
 /* -------------------------------------------------------------------- sysfs */
 
 static bool read_sysfs(const char *dir, const char *file, char *buf, int size)
@@ -176,13 +179,16 @@ static bool look_through_partition(const char *dir, struct window *w)
 	return true;
 }
 
+static bool look_through_loop(const char *dir, struct window *w)
+{
+	return read_sysfs(dir, "loop/backing_file", w->file, sizeof(w->file)) &&
+	       (ask_loop(open_node(dir, O_RDONLY), w) || guess_loop(dir, w));
+}
+
 /* What the device with the folder @dir shows; false: nothing but itself. */
 static bool look_through(const char *dir, struct window *w)
 {
-	if (read_sysfs(dir, "loop/backing_file", w->file, sizeof(w->file)))
-		return ask_loop(open_node(dir, O_RDONLY), w) ||
-		       guess_loop(dir, w);
-	return look_through_partition(dir, w);
+	return look_through_loop(dir, w) || look_through_partition(dir, w);
 }
 
 static bool same_thing(const struct bytes *a, const struct bytes *b)
@@ -373,12 +379,12 @@ static void climb_through(struct search *s, const struct bytes *b, dev_t dev,
 
 /* The device with the folder @dir. */
 static void climb_to(struct search *s, const struct bytes *b, const char *dir,
-		     const char *name)
+		     const char *name, look_fn *look)
 {
 	struct window w;
 	dev_t dev;
 
-	if (look_through(dir, &w) && read_dev(dir, "dev", &dev))
+	if (look(dir, &w) && read_dev(dir, "dev", &dev))
 		climb_through(s, b, dev, &w, name);
 }
 
@@ -408,7 +414,7 @@ static void climb_nodes(struct search *s, const struct bytes *b)
 
 /* All in the folder @dir whose names begin with @prefix. */
 static void climb_all(struct search *s, const struct bytes *b, const char *dir,
-		      const char *prefix)
+		      const char *prefix, look_fn *look)
 {
 	DIR *d = opendir(dir);
 	struct dirent *entry;
@@ -419,7 +425,7 @@ static void climb_all(struct search *s, const struct bytes *b, const char *dir,
 		    strncmp(entry->d_name, prefix, strlen(prefix)))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-		climb_to(s, b, path, entry->d_name);
+		climb_to(s, b, path, entry->d_name, look);
 	}
 	if (d)
 		closedir(d);
@@ -440,10 +446,12 @@ static void climb(struct search *s, const struct bytes *b)
 		len = readlink(dir, link, sizeof(link) - 1);
 		link[len > 0 ? len : 0] = '\0';
 		if (*link)
-			climb_all(s, b, dir, basename(link));
+			climb_all(s, b, dir, basename(link),
+				  look_through_partition);
 	}
+	/* only whole devices are there: none of them is a partition */
 	if (!access("/sys/block", R_OK))
-		climb_all(s, b, "/sys/block", "loop");
+		climb_all(s, b, "/sys/block", "loop", look_through_loop);
 	else
 		climb_nodes(s, b);
 	s->depth--;
