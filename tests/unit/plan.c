@@ -656,6 +656,21 @@ START_TEST(keeps_long_free_runs)
 }
 END_TEST
 
+/* Gives the file its tree blocks, from @pblk on; how many. */
+static size_t add_tree(struct world *w, unsigned int f, blk64_t pblk)
+{
+	struct file *file = &w->file[f];
+	size_t i;
+
+	file->n_tree = e4l_ideal_tree_blocks(file->n, BLOCKSIZE);
+	file->tree = calloc(file->n_tree + 1, sizeof(*file->tree));
+	for (i = 0; i < file->n_tree; i++) {
+		file->tree[i].pblk = pblk + i;
+		w->state[pblk + i] = USED + f;
+	}
+	return file->n_tree;
+}
+
 /* A file of @pieces of @len blocks each, every second @len blocks from @pblk. */
 static void add_pieces(struct world *w, unsigned int f, blk64_t pblk,
 		       uint32_t pieces, uint32_t len, blk64_t tree)
@@ -669,11 +684,7 @@ static void add_pieces(struct world *w, unsigned int f, blk64_t pblk,
 		});
 	w->file[f].eof = pieces * len;
 	w->file[f].allowed = E4L_PLAN_MOVE;
-	w->file[f].n_tree = e4l_ideal_tree_blocks(pieces, BLOCKSIZE);
-	w->file[f].tree = calloc(w->file[f].n_tree + 1,
-				 sizeof(*w->file[f].tree));
-	for (i = 0; i < w->file[f].n_tree; i++)
-		w->file[f].tree[i].pblk = tree + i;
+	add_tree(w, f, tree);
 }
 
 /*
@@ -1287,6 +1298,49 @@ START_TEST(joins_many_small_files)
 		CHECK(pieces_of(w, &w->file[f], &unjoined) == 1);
 	plan_and_carry_out(w);
 	ck_assert_uint_eq(w->steps, 0);
+	free_world(w);
+}
+END_TEST
+
+/*
+ * Files of about 40 blocks that grew in turns with their neighbours, and a third
+ * of what would hold all of them: what the first have left holds the others, so
+ * that none moves twice.
+ */
+START_TEST(moves_neighbours_together)
+{
+	unsigned int files = 600, near = 20, rounds = 20, first, round, f;
+	struct world *w = new_world(45000, 1, files);
+	struct e4l_plan *p;
+	uint64_t at = 0;
+
+	srandom(_i);
+	for (first = 0; first < files; first += near)
+		for (round = 0; round < rounds; round++)
+			for (f = first; f < first + near; f++) {
+				struct file *file = &w->file[f];
+				uint32_t len = 1 + random() % 3;
+
+				add_extent(w, f, (struct e4l_extent) {
+					.lblk = file->eof, .pblk = at,
+					.len = len,
+				});
+				file->eof += len;
+				file->allowed = ALL;
+				at += len;
+			}
+	for (; at < 30000; at++)
+		w->state[at] = USED + files;
+	for (f = 0; f < files; f++)
+		at += add_tree(w, f, at);
+	for (at += 8000; at < w->clusters; at++)
+		w->state[at] = USED + files;
+	p = make_plan(w);
+	carry_out_all(w, p);
+	e4l_plan_free(p);
+	for (at = 0, f = 0; f < files; f++)
+		at += w->file[f].eof;
+	ck_assert_uint_le(w->copied, at);
 	free_world(w);
 }
 END_TEST
@@ -2342,6 +2396,7 @@ int main(void)
 	tcase_add_test(tc, joins_a_big_mosaic);
 	tcase_add_loop_test(tc, uses_as_few_runs_as_there_are, 0, 5);
 	tcase_add_test(tc, joins_many_small_files);
+	tcase_add_loop_test(tc, moves_neighbours_together, 0, 10);
 	tcase_add_test(tc, knows_what_to_leave_alone);
 	tcase_add_loop_test(tc, does_not_move_misaligned_blocks, 0, 5);
 	tcase_add_loop_test(tc, makes_room, 0, 400);

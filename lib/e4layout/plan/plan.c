@@ -337,14 +337,25 @@ static int best_first(const void *va, const void *vb)
 	return a->ino < b->ino ? -1 : a->ino > b->ino;
 }
 
+static unsigned int magnitude(const struct e4l_file *f)
+{
+	return 63 - __builtin_clzll(f->w.longest | 1);
+}
+
+/*
+ * Of what is about as long, neighbours: where all of them move, what they leave is
+ * one run for the next.
+ */
 static int longest_first(const void *va, const void *vb)
 {
 	const struct e4l_file *a = *(struct e4l_file *const *)va;
 	const struct e4l_file *b = *(struct e4l_file *const *)vb;
 
-	if (a->w.longest != b->w.longest)
-		return a->w.longest > b->w.longest ? -1 : 1;
-	return best_first(va, vb);
+	if (magnitude(a) != magnitude(b))
+		return magnitude(a) > magnitude(b) ? -1 : 1;
+	if (a->goal != b->goal)
+		return a->goal < b->goal ? -1 : 1;
+	return a->ino < b->ino ? -1 : a->ino > b->ino;
 }
 
 /*
