@@ -100,15 +100,26 @@ static errcode_t do_next(struct e4repack *r, struct turns *t, bool *done)
 	return err;
 }
 
+/* Free space at a time. */
+struct looked {
+	struct e4l_free_histogram all;
+	uint64_t long_blocks;		/* from which a run counts as long */
+	uint64_t in_long;		/* blocks in such runs */
+};
+
 static errcode_t count_run(const struct e4l_block_run *run, void *priv)
 {
-	e4l_free_histogram_add(priv, run->len);
+	struct looked *l = priv;
+
+	e4l_free_histogram_add(&l->all, run->len);
+	if (run->len >= l->long_blocks)
+		l->in_long += run->len;
 	return 0;
 }
 
-static errcode_t look_at_free_space(struct e4repack *r,
-				    struct e4l_free_histogram *ret)
+static errcode_t look_at_free_space(struct e4repack *r, struct looked *ret)
 {
+	ret->long_blocks = E4L_LONG_RUN_BYTES / r->target.fs->blocksize;
 	return r->dry_run ? 0 : e4l_free_space(r->e, count_run, NULL, ret);
 }
 
@@ -144,21 +155,22 @@ static errcode_t do_all(struct e4repack *r, struct turns *t)
 
 errcode_t e4repack_all(struct e4repack *r)
 {
-	struct e4l_free_histogram before = { 0 }, after = { 0 };
+	struct looked before = { .in_long = 0 }, after = { .in_long = 0 };
 	struct turns t = { .n = 0 };
 	errcode_t err = look_at_free_space(r, &before);
 
-	r->sum.free_runs_before = before.runs;
+	r->sum.free_runs_before = before.all.runs;
 	/* if nothing is free, what becomes free is a run */
-	r->most_free_runs = before.runs || r->dry_run ? before.runs : 1;
-	r->longest_kept_blocks = before.largest_blocks;
+	r->most_free_runs = before.all.runs || r->dry_run ? before.all.runs : 1;
+	r->longest_kept_blocks = before.all.largest_blocks;
+	r->long_kept_blocks = before.in_long;
 	if (!err)
 		err = do_all(r, &t);
 	if (err || !r->all_done)
 		return err;
 	/* a signal would end this, too */
 	err = look_at_free_space(r, &after);
-	r->sum.free_runs_after = after.runs;
+	r->sum.free_runs_after = after.all.runs;
 	r->sum.free_runs_counted = !err && !r->dry_run;
 	return err == E4L_ET_INTERRUPTED ? 0 : err;
 }

@@ -142,6 +142,9 @@ static errcode_t repack(struct e4repack *r)
 		.discard = r->discard,
 		.most_free_runs = r->most_free_runs,
 		.longest_kept_blocks = r->longest_kept_blocks,
+		/* long runs are what this part is for */
+		.long_kept_blocks = r->only & ONLY_FREE ? UINT64_MAX :
+				    r->long_kept_blocks,
 	};
 	uint64_t mem = mem_bytes(r);
 	errcode_t err = find_zeroout(r, &opt.zeroout_max_blocks);

@@ -84,7 +84,12 @@ struct e4l_repack_options {
 	/* See struct e4l_plan_options; with E4L_PLAN_FREE only; at most 2^62. */
 	uint64_t free_run_blocks;
 	uint64_t most_free_runs, longest_kept_blocks;	/* likewise, with any */
-	uint64_t reserved[10];
+	/*
+	 * With most_free_runs: so many blocks in runs of E4L_LONG_RUN_BYTES and
+	 * more are enough, should there be more of them now.
+	 */
+	uint64_t long_kept_blocks;
+	uint64_t reserved[9];
 };
 
 struct e4l_repack_result {

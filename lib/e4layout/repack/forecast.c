@@ -514,13 +514,17 @@ errcode_t e4l_forecast_make(struct e4l_forecast *f)
 
 /* ---------------------------------------------------------- begin and end */
 
-static void keep_long_runs(struct e4l_plan_options *opt, ext2_filsys fs)
+static void keep_long_runs(struct e4l_plan_options *opt, ext2_filsys fs,
+			   const struct e4l_repack_options *asked)
 {
 	opt->long_run_blocks = E4L_LONG_RUN_BYTES / fs->blocksize;
 	if (opt->long_run_blocks < opt->geo.cluster_blocks)
 		opt->long_run_blocks = opt->geo.cluster_blocks;
 	opt->long_blocks_kept = ext2fs_blocks_count(fs->super) /
 				LONG_RUNS_SHARE;
+	if (asked->most_free_runs &&
+	    opt->long_blocks_kept > asked->long_kept_blocks)
+		opt->long_blocks_kept = asked->long_kept_blocks;
 }
 
 /* As many clusters as hold @blocks. */
@@ -541,7 +545,6 @@ static void cut_moves(struct e4l_plan_options *opt, uint64_t part_blocks)
 	opt->part_blocks = (clusters ? clusters : 1) * opt->geo.cluster_blocks;
 }
 
-
 static void set_options(struct e4l_forecast *f)
 {
 	struct e4l_plan_options *plan = &f->plan_opt;
@@ -560,7 +563,7 @@ static void set_options(struct e4l_forecast *f)
 	plan->most_free_runs = f->opt->most_free_runs;
 	plan->longest_kept_blocks = f->opt->longest_kept_blocks;
 	plan->priv = f;
-	keep_long_runs(plan, f->e->fs);
+	keep_long_runs(plan, f->e->fs, f->opt);
 	cut_moves(plan, f->opt->part_blocks);
 }
 
