@@ -13,9 +13,17 @@ size 64M
 interleave /data count 6 rounds 8 blocks 16
 END
 
-# put_back WHAT COMMAND OTHER: all goes back, where COMMAND is run when it is
-# known that something was not written; with OTHER, it changes the contents
+back='it was put back'
+lost='and it cannot be put back: compare it with a backup'
+
+# put_back WHAT COMMAND OTHER [END]: all goes back, where COMMAND is run when it
+# is known that something was not written; with OTHER, it changes the contents;
+# with END, that is what is said instead
 put_back() {
+	case ${4-$back} in
+	"$back") expected="cannot be written: $back" ;;
+	*) expected="cannot be written, $4" ;;
+	esac
 	cp --sparse=always "$work/img0" "$work/img"
 	mount_image "$work/img" "$work/mnt"
 	(cd "$work/mnt/data" && md5sum -- *) >"$work/sums"
@@ -28,7 +36,7 @@ put_back() {
 	why="$(json "$out" '[l["why"] for l in d["left_alone"]
 		if "cannot be written" in l["why"]]')"
 	same "$1: what became of it" "$why" \
-		"['where it was moved to cannot be written: it was put back']"
+		"['where it was moved to $expected']"
 	[ "$2" ] || same "$1: fragments" "$(filefrag "$work"/mnt/data/*)" \
 		"$before"
 	[ ! -e "$work/holder" ] || end_holder
@@ -101,3 +109,11 @@ put_back leases "/usr/bin/python3 $work/lease.py $work $work/mnt/data/*" ''
 put_back truncate "truncate -s -4096 $work/mnt/data/*" shorter
 put_back punch "for f in $work/mnt/data/*; do
 	fallocate -p -o 40960 -l 4096 \$f; done" hollow
+
+# What others shift is not in memory any more: what is read of it is not taken
+# for it.
+each() {
+	echo "for f in $work/mnt/data/*; do $1 \$f; cat \$f >/dev/null; done"
+}
+put_back insert "$(each 'fallocate -i -l 1M')" shifted "$lost"
+put_back collapse "$(each 'fallocate -c -l 65536')" shifted "$lost"

@@ -64,57 +64,113 @@ static int wait_for_writers(const struct move_extent *left, void *priv)
 	return 0;
 }
 
-/* Whether nothing of these blocks can be lost: it is a hole, or is no more. */
-static bool is_empty(const struct e4l_moved *m, uint64_t lblk, uint64_t len)
+/* The blocks of @x among those where it was moved to, in *@part. */
+static bool moved_part(const struct e4l_moved *m, const struct e4l_extent *x,
+		       struct e4l_extent *part)
 {
-	off_t at = lblk * m->blocksize;
-	off_t data = lseek(m->pages.fd, at, SEEK_DATA);
+	uint64_t from = x->pblk, to = x->pblk + x->len;
 
-	return data < 0 ? errno == ENXIO :
-			  (uint64_t)data >= (lblk + len) * m->blocksize;
+	if (from < m->pblk)
+		from = m->pblk;
+	if (to > m->pblk + m->len)
+		to = m->pblk + m->len;
+	*part = *x;
+	part->lblk += from - x->pblk;
+	part->pblk = from;
+	part->len = to > from ? to - from : 0;
+	return part->len;
+}
+
+static bool is_held(const struct e4l_moved *m, const unsigned char *page,
+		    uint64_t lblk)
+{
+	uint64_t bs = m->blocksize, size = sysconf(_SC_PAGESIZE);
+	uint64_t at = lblk * bs - m->pages.at, i;
+
+	for (i = at / size; i <= (at + bs - 1) / size; i++)
+		if (!(page[i] & 1))
+			return false;
+	return true;
 }
 
 /*
  * The kernel copies what is in memory, which nothing else has.  A page that has
  * been dropped is not put back: what would be read in its place is not known.
  */
-static bool swap_back(struct back *back, size_t page, size_t end, bool held)
+static void swap_back(struct back *back, const unsigned char *page,
+		      const struct e4l_extent *x)
 {
 	const struct e4l_moved *m = back->m;
-	uint64_t bs = m->blocksize, size = sysconf(_SC_PAGESIZE);
-	uint64_t from = (m->pages.at + page * size) / bs;
-	uint64_t to = (m->pages.at + end * size) / bs;
-	struct move_extent x = { .donor_fd = m->donor_fd };
+	uint64_t lblk, next, end = x->lblk + x->len;
 
-	if (from < m->lblk)
-		from = m->lblk;
-	if (to > m->lblk + m->len)
-		to = m->lblk + m->len;
-	x.orig_start = from;
-	x.donor_start = m->donor_lblk + (from - m->lblk);
-	x.len = to > from ? to - from : 0;
-	return (held && !e4l_move_ext(m->pages.fd, &x, wait_for_writers,
-				      back)) ||
-	       !x.len || is_empty(m, x.orig_start, x.len);
+	for (lblk = x->lblk; lblk < end; lblk = next) {
+		bool held = is_held(m, page, lblk);
+		struct move_extent swap = {
+			.donor_fd = m->donor_fd, .orig_start = lblk,
+			.donor_start = m->donor_lblk + (lblk - m->lblk),
+		};
+
+		for (next = lblk + 1; next < end &&
+		     is_held(m, page, next) == held; next++)
+			;
+		swap.len = next - lblk;
+		if (held)
+			e4l_move_ext(m->pages.fd, &swap, wait_for_writers,
+				     back);
+	}
+}
+
+/* What others have shifted in the file has left the memory. */
+static void swap_all_back(const struct e4l_moved *m, const struct e4l_file *f,
+			  const unsigned char *page)
+{
+	struct back back = { .m = m };
+	struct e4l_extent x;
+	size_t i;
+
+	for (i = 0; i < f->n; i++)
+		if (moved_part(m, &f->ex[i], &x) &&
+		    x.pblk - m->pblk == x.lblk - m->lblk)
+			swap_back(&back, page, &x);
+}
+
+/* Whether nothing is read from these blocks of the file. */
+static bool is_empty(const struct e4l_moved *m, const struct e4l_extent *x)
+{
+	off_t at = (off_t)x->lblk * m->blocksize;
+	off_t data = lseek(m->pages.fd, at, SEEK_DATA);
+
+	return data < 0 ? errno == ENXIO : data >= at +
+	       (off_t)x->len * m->blocksize;
+}
+
+/* Whether the file has nothing more where it was moved to. */
+static bool is_back(const struct e4l_moved *m, const struct e4l_file *f)
+{
+	struct e4l_extent x;
+	size_t i;
+
+	for (i = 0; i < f->n; i++)
+		if (moved_part(m, &f->ex[i], &x) && !is_empty(m, &x))
+			return false;
+	return true;
 }
 
 static bool put_back(const struct e4l_moved *m)
 {
-	struct back back = { .m = m };
+	struct e4l_file f = { .fd = -1, .blocksize = m->blocksize };
 	unsigned char *page = calloc(m->pages.n, 1);
-	bool held = page && e4l_resident_held(&m->pages, page), done = true;
-	size_t n = m->pages.n, i, end;
+	bool back;
 
-	for (i = 0; i < n; i = end) {
-		for (end = i + 1; end < n && page &&
-		     (page[end] & 1) == (page[i] & 1); end++)
-			;
-		done &= swap_back(&back, i, end, held && page[i] & 1);
-	}
+	if (page && e4l_resident_held(&m->pages, page) &&
+	    !e4l_file_map(m->pages.fd, false, &f))
+		swap_all_back(m, &f, page);
 	free(page);
 	/* the old blocks still have what nobody has written since */
 	write_out(m);
-	return done;
+	back = !e4l_file_map(m->pages.fd, false, &f) && is_back(m, &f);
+	e4l_file_close(&f);
+	return back;
 }
 
 static void finish(struct e4l_behind *b, struct e4l_moved *m)

@@ -19,6 +19,7 @@ struct e4l_moved {
 	ext2_ino_t ino;
 	int donor_fd;			/* borrowed */
 	uint64_t lblk, donor_lblk, len;
+	uint64_t pblk;			/* the donor's, where it is now */
 	uint32_t blocksize;
 };
 

@@ -69,11 +69,24 @@ static int note_slices(struct e4l_donor *d)
 			if (e4l_grow(&d->free, d->n_free, sizeof(*d->free)))
 				return ENOMEM;
 			last = &d->free[d->n_free++];
-			*last = (struct e4l_slice) { x->lblk, x->len };
+			*last = (struct e4l_slice) {
+				x->lblk, x->pblk, x->len,
+			};
 		}
 		next = x->pblk + x->len;
 	}
 	return 0;
+}
+
+/* The first @len blocks of @s, which are not in it any more. */
+static struct e4l_slice take(struct e4l_slice *s, uint64_t len)
+{
+	struct e4l_slice taken = { s->lblk, s->pblk, len };
+
+	s->lblk += len;
+	s->pblk += len;
+	s->len -= len;
+	return taken;
 }
 
 /* A new donor of @blocks, as the allocator gives them. */
@@ -116,7 +129,6 @@ static bool take_one(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 		     struct e4l_slice *ret)
 {
 	struct e4l_slice *s, *best = NULL;
-	uint64_t skip;
 
 	for (s = d->free; s < d->free + d->n_free; s++)
 		if (s->len >= len + pad(d, s, lblk) &&
@@ -124,10 +136,8 @@ static bool take_one(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 			best = s;
 	if (!best)
 		return false;
-	skip = pad(d, best, lblk);
-	*ret = (struct e4l_slice) { best->lblk + skip, len };
-	best->lblk += skip + len;
-	best->len -= skip + len;
+	take(best, pad(d, best, lblk));
+	*ret = take(best, len);
 	return true;
 }
 
@@ -141,14 +151,9 @@ static size_t take_all(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 	for (s = d->free; len && s < d->free + d->n_free && n < most; s++) {
 		if (pad(d, s, lblk))
 			return 0;
-		ret[n] = *s;
-		if (ret[n].len > len)
-			ret[n].len = len;
+		ret[n] = take(s, s->len < len ? s->len : len);
 		lblk += ret[n].len;
-		len -= ret[n].len;
-		s->lblk += ret[n].len;
-		s->len -= ret[n].len;
-		n++;
+		len -= ret[n++].len;
 	}
 	return len ? 0 : n;
 }

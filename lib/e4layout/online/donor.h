@@ -11,7 +11,7 @@
 
 /* Blocks of the donor, contiguous in it and on the disk. */
 struct e4l_slice {
-	uint64_t lblk, len;
+	uint64_t lblk, pblk, len;
 };
 
 struct e4l_donor {

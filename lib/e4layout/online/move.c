@@ -84,12 +84,12 @@ static uint64_t swap(struct e4l_ways *w, struct e4l_file *f,
 
 /* The same; it stays in the donor until it is on the disk. */
 static uint64_t swap_piece(struct e4l_ways *w, struct e4l_file *f,
-			   struct move_extent x, int *error)
+			   struct move_extent x, uint64_t pblk, int *error)
 {
 	struct e4l_moved m = {
 		.ino = f->st.st_ino, .donor_fd = x.donor_fd,
 		.lblk = x.orig_start, .donor_lblk = x.donor_start,
-		.blocksize = f->blocksize,
+		.pblk = pblk, .blocksize = f->blocksize,
 	};
 	off_t at = (off_t)x.orig_start * f->blocksize;
 	size_t len = x.len * f->blocksize;
@@ -118,14 +118,14 @@ static const char *swap_slice(struct e4l_ways *w, struct e4l_file *f,
 	int error = 0;
 
 	for (; s.len && !error; s.len -= moved, s.lblk += moved,
-				lblk += moved) {
+				s.pblk += moved, lblk += moved) {
 		len = s.len < piece ? s.len : piece;
 		if (!e4l_donor_has_room(&w->donor))
 			return "the free space that is left is kept for others";
 		moved = swap_piece(w, f, (struct move_extent) {
 			.donor_fd = w->donor.file.fd, .orig_start = lblk,
 			.donor_start = s.lblk, .len = len,
-		}, &error);
+		}, s.pblk, &error);
 		if (e4l_ways_stop(w, moved) && !error)
 			return NULL;
 	}
