@@ -111,6 +111,10 @@ for call in fstat,newfstatat ioctl; do
 	same "files, without $call" "$(reasons)" \
 		"[[29, 30], [(1, 'cannot be looked at')]]"
 done
+# what cannot be read must not be held: Linux tries to without an end
+fails pread64:error=EIO:when=1 1 f3
+same "files, one of which cannot be read" "$(reasons)" \
+	"[[29, 30], [(1, 'reading or writing failed')]]"
 fails fallocate:error=EDQUOT 0
 same "files, without quota" "$(reasons)" \
 	"[[0, 30], [(30, 'a quota leaves no room to move it')]]"

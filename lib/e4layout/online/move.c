@@ -55,7 +55,8 @@ static int unpin(const struct move_extent *left, void *priv)
 	if (e4l_file_write_out(p->f->fd, at, left->len * bs))
 		return EIO;
 	posix_fadvise(p->f->fd, at, left->len * bs, POSIX_FADV_DONTNEED);
-	e4l_resident_read(p->pages);
+	if (e4l_resident_read(p->pages))
+		return EIO;
 	e4l_behind_hold(&p->w->behind, p->pages);
 	return 0;
 }
@@ -105,8 +106,9 @@ static uint64_t swap_piece(struct e4l_ways *w, struct e4l_file *f,
 		return 0;
 	}
 	e4l_resident_note(fd, at, len, &m.pages);
-	e4l_resident_read(&m.pages);
-	m.len = swap(w, f, &m.pages, x, error);
+	*error = e4l_resident_read(&m.pages);
+	if (!*error)
+		m.len = swap(w, f, &m.pages, x, error);
 	e4l_behind_add(&w->behind, &m);
 	return m.len;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -57,9 +58,18 @@ static void advise_absent(const struct e4l_resident *r, int advice)
 	}
 }
 
-void e4l_resident_read(const struct e4l_resident *r)
+int e4l_resident_read(const struct e4l_resident *r)
 {
+	size_t page = sysconf(_SC_PAGESIZE), i;
+	char byte;
+
+	/* else reading goes ahead in large pieces, which are not moved */
+	posix_fadvise(r->fd, 0, 0, POSIX_FADV_RANDOM);
 	advise_absent(r, POSIX_FADV_WILLNEED);
+	for (i = 0; i < r->n; i++)
+		if (pread(r->fd, &byte, 1, r->at + i * page) < 0)
+			return errno;
+	return 0;
 }
 
 static size_t bytes_of(const struct e4l_resident *r)

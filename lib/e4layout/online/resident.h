@@ -19,8 +19,11 @@ struct e4l_resident {
 /* Notes it for @len bytes from @at on, which is rounded down to a page. */
 void e4l_resident_note(int fd, off_t at, size_t len, struct e4l_resident *r);
 
-/* Reads ahead, page by page, what of it is not in memory. */
-void e4l_resident_read(const struct e4l_resident *r);
+/*
+ * Reads page by page what of it is not in memory.  Returns an errno: what cannot
+ * be read must not be held, since Linux (6.18) tries to without an end.
+ */
+int e4l_resident_read(const struct e4l_resident *r);
 
 /*
  * Keeps in memory what is.  Returns whether nobody can take it away now but who
