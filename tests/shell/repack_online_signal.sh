@@ -92,3 +92,25 @@ until grep -qs pread64 "$work/trace"; do
 done
 kill -TERM "$pid"
 nothing ''
+umount "$work/mnt"
+undefer "umount '$work/mnt'"
+
+# files of one piece each: every one is done, or is left alone
+aged "$work/img" <<'EOF'
+size 64M
+interleave /data count 20 rounds 16 blocks 4
+EOF
+mount "$loop" "$work/mnt"
+defer "umount '$work/mnt'"
+env --default-signal=TERM "$e4repack" --json --rate=250K "$work/mnt" \
+	>"$out" 2>"$err" &
+pid=$!
+defer "kill $pid 2>/dev/null"
+until filefrag "$work"/mnt/data/* | grep -q ': 1 extent found'; do
+	sleep 0.05
+done
+kill -TERM "$pid"
+wait "$pid" || { show_run; fail "it failed"; }
+undefer "kill $pid 2>/dev/null"
+same "files that are done or left alone" "$(json "$out" 'd["stopped"] and
+	d["files_done"] + sum(l["files"] for l in d["left_alone"])')" 20

@@ -276,6 +276,7 @@ static bool move(struct online *o, struct candidate *c, struct e4l_file *f)
 	};
 	struct e4l_weight w, left;
 	const char *why;
+	bool cut;
 
 	if (e4l_weigh(&rules, f->ex, f->n, &w)) {
 		skip(o, c, e4l_failure_text(ENOMEM), c->moves);
@@ -285,10 +286,14 @@ static bool move(struct online *o, struct candidate *c, struct e4l_file *f)
 	if (!w.excess)
 		return true;
 	why = e4l_way_move(&o->ways, f, &rules);
-	if (!why)
+	cut = !why && ended(o);
+	if (cut)
 		why = ended(o);
 	if (why && !map(f) && !e4l_weigh(&rules, f->ex, f->n, &left))
 		w.excess = left.excess;
+	/* the run was stopped with its last piece */
+	if (cut && !w.excess && !o->ways.broken)
+		return true;
 	if (why && !c->told)
 		skip(o, c, why, w.excess);
 	c->told |= !!why;
