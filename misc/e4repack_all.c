@@ -16,7 +16,7 @@ static const unsigned int parts[E4REPACK_PARTS] = {
 };
 
 #define TOGETHER	(ONLY_DEFAULT | ONLY_ROOM | ONLY_FREE)
-#define TURNS	8		/* at most, should there be no end to it */
+#define TURNS	64		/* at most, should there be no end to it */
 
 /* How far they have come. */
 struct turns {
