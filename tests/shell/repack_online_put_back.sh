@@ -117,3 +117,14 @@ each() {
 }
 put_back insert "$(each 'fallocate -i -l 1M')" shifted "$lost"
 put_back collapse "$(each 'fallocate -c -l 65536')" shifted "$lost"
+
+# the file at hand when it ends is moved, and is counted
+aged "$work/img" <<'END'
+size 64M
+interleave /data count 40 rounds 8 blocks 4
+END
+mount_image "$work/img" "$work/mnt"
+run env FAIL_ONCE=1 LD_PRELOAD="$shim" "$e4repack" --json "$work/mnt"
+same "files that are done or left alone" "$(json "$out" '[d["files_done"] +
+	sum(l["files"] for l in d["left_alone"]), len(d["left_alone"])]')" \
+	'[40, 2]'

@@ -3,7 +3,8 @@
  * To be preloaded: what e4repack has moved on a mounted filesystem is written
  * out, and sync_file_range() says that it was not: with EIO, the second time
  * that it waits for a descriptor (the first is before the move).  The shell
- * command FAIL_RUN is run before the first such answer.
+ * command FAIL_RUN is run before the first such answer, which is the only one
+ * with FAIL_ONCE.
  */
 #include "config.h"
 #include <errno.h>
@@ -16,6 +17,7 @@
 #define FDS 1024
 
 static unsigned int waited[FDS];
+static unsigned int failures;
 
 int close(int fd)
 {
@@ -39,8 +41,9 @@ int sync_file_range(int fd, off64_t at, off64_t len, unsigned int flags)
 	int ret = syscall(SYS_sync_file_range, fd, at, len, flags);
 
 	if (!(flags & SYNC_FILE_RANGE_WAIT_AFTER) || fd >= FDS ||
-	    ++waited[fd] != 2)
+	    ++waited[fd] != 2 || (failures && getenv("FAIL_ONCE")))
 		return ret;
+	failures++;
 	run_once();
 	errno = EIO;
 	return -1;

@@ -291,8 +291,8 @@ static bool move(struct online *o, struct candidate *c, struct e4l_file *f)
 		why = ended(o);
 	if (why && !map(f) && !e4l_weigh(&rules, f->ex, f->n, &left))
 		w.excess = left.excess;
-	/* the run was stopped with its last piece */
-	if (cut && !w.excess && !o->ways.broken)
+	/* the run has ended with its last piece */
+	if (cut && !w.excess)
 		return true;
 	if (why && !c->told)
 		skip(o, c, why, w.excess);
