@@ -2,78 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # e4repack --all: its parts one after another; nothing is worse for it, every name
 # leads to what it led to, and whatever ends a run, another completes it.
-# FEATURES='RECIPE...' picks some, FEATURES=all takes all of
-# tests/recipes/features.  E4L_KILLS: how many kills on the way (4).
+# E4L_KILLS: how many kills on the way (4).
 [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
+. "$top_srcdir/tests/shell/repack_all_common.sh"
 no_leak_check
 
 files=merge,zeroout,move,dirs,room
-
-# all KEY: what the last report says of all parts.
-all() {
-	json "$work/.report" "d['$1']"
-}
-
-# by_name IMAGE: all that must stay.
-by_name() {
-	digest -enz "$1" | sort
-}
-
-# layout IMAGE: what a repair must not make worse, and what it is there for.
-layout() {
-	check "$e4frag" -q --json "$1"
-	json "$out" "'\n'.join(f'{k} {v}' for k, v in {
-		'fragments': d['files']['fragments'],
-		'excess': d['files']['excess_extents'],
-		'trees': d['files']['tree_blocks'],
-		'itables': d['directories']['itable_blocks'],
-		'runs': d['free_space']['extents'],
-		'shorter': -d['free_space']['largest_blocks']}.items())"
-}
-
-# kept: $img is sound, and has what it had.
-kept() {
-	clean "$img"
-	by_name "$img" >"$work/after"
-	unchanged "$work/before" "$work/after"
-}
-
-# no_worse: nothing in $work/then is more than in $work/now.
-no_worse() {
-	layout "$img" >"$work/then"
-	paste -d' ' "$work/now" "$work/then" | while read -r key was _ is; do
-		[ "$is" -le "$was" ] || fail "$what: $key: $was, then $is"
-	done
-	echo "$what: $(paste -sd' ' "$work/now"), then" \
-		"$(paste -sd' ' "$work/then")"
-}
-
-# repaired: the last run did what it is for.
-repaired() {
-	kept
-	no_worse
-	left=$(json "$work/.report" "sum(x['extents'] for x in [p for p in
-		d['parts'] if p['only'][0] == 'merge'][-1]['left_alone'])")
-	[ "$(sed -n 's/^excess //p' "$work/then")" -le "$left" ] ||
-		fail "$what: excess, and $left extents left alone"
-	case $(json "$work/.report" \
-		"'/'.join(p['only'][0] for p in d['parts'])") in
-	index/inodes/free/merge | index/inodes/free/merge/*) ;;
-	*) fail "$what: other parts" ;;
-	esac
-	for key in bytes_copied bytes_zeroed bytes_discarded; do
-		same "$what: $key" "$(all $key)" \
-			"$(json "$work/.report" "sum(p['$key'] for p in d['parts'])")"
-	done
-}
-
-# begins_with IMAGE: what there was in it.
-begins_with() {
-	layout "$1" >"$work/now"
-	by_name "$1" >"$work/before"
-}
 
 # valid: the last report is what doc/schema says, and so is each part of it.
 valid() {
@@ -157,19 +93,6 @@ done <<'END'
 4 96M -b 4096 -J size=4 -N 8192
 16 384M -b 4096 -O bigalloc -C 16384 -J size=4 -N 8192
 END
-
-features 'default bigalloc no-journal quota'
-for what in $recipes; do
-	protection=
-	case $what in
-	no-journal | ext2) protection=--no-undo ;;
-	esac
-	check "$top_builddir/tests/tools/mkaged" \
-		"$top_srcdir/tests/recipes/features/$what.recipe" "$img"
-	begins_with "$img"
-	repack --all $protection "$img"
-	repaired
-done
 
 # ---- the only long free run is one that --all has made: files may have it
 what=full

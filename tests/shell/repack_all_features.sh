@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# e4repack --all on a filesystem of every feature set: nothing is worse for it,
+# every name leads to what it led to, e2fsck and e4check find nothing, and a second
+# run has nothing to do.  FEATURES='RECIPE...' picks some.
+[ ! -w /dev/shm ] || export TMPDIR=/dev/shm
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/repack_common.sh"
+. "$top_srcdir/tests/shell/repack_all_common.sh"
+no_leak_check
+
+# has_journal: the journal that is in another file is on a device from now on.
+has_journal() {
+	[ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1 || return
+	attach "$img.journal"
+	journal="-j $loop"
+}
+
+# clean IMAGE: with the journal that is on a device, if it is.
+clean() {
+	# shellcheck disable=SC2086
+	sound $journal "$1"
+}
+
+# e2fsck believes its cache for two seconds
+BLKID_FILE=$work/blkid.tab
+export BLKID_FILE
+images=0
+renumbered=0
+work_on() {
+	what=$1 protection='' journal=''
+	check "$top_builddir/tests/tools/mkaged" \
+		"$top_srcdir/tests/recipes/features/$what.recipe" "$img"
+	case $what in
+	no-journal | ext2) protection=--no-undo ;;
+	external-journal)
+		has_journal || {
+			echo "$what: not tried: not root, or no loop devices"
+			return
+		}
+		;;
+	esac
+	begins_with "$img"
+	digest -ez "$img" >"$work/numbers"
+	repack --all $protection "$img"
+	repaired
+	digest -ez "$img" | cmp -s "$work/numbers" - ||
+		renumbered=$((renumbered + 1))
+	repack --all $protection "$img"
+	same "$what: transactions of a second run" "$(all transactions)" 0
+	[ -z "$journal" ] || detach "$loop"
+	images=$((images + 1))
+}
+
+for recipe in "$top_srcdir"/tests/recipes/features/*.recipe; do
+	name=$(basename "$recipe" .recipe)
+	case " ${FEATURES:-$name} " in
+	*" $name "*) work_on "$name" ;;
+	esac
+done
+[ "$images" != 0 ] || fail "no such recipe: $FEATURES"
+[ $((2 * renumbered)) -gt "$images" ] ||
+	fail "in $renumbered of $images inodes have other numbers"
+echo "$images images, in $renumbered of them inodes have other numbers"
