@@ -357,6 +357,20 @@ static errcode_t find_room(struct compact *c, struct dir *dir, bool *found)
 	return e4l_space_take(c->space, start, n);
 }
 
+/* Right at the end of the longest free run, so that what is freed may touch it. */
+static errcode_t find_end(struct compact *c, struct dir *dir, bool *found)
+{
+	uint64_t n = clusters_of(c, dir->new_blocks), start, len;
+
+	len = e4l_space_largest(c->space, &start);
+	*found = len >= n;
+	if (!*found)
+		return 0;
+	start += len - n;
+	dir->to = start * c->geo.cluster_blocks;
+	return e4l_space_take(c->space, start, n);
+}
+
 static int by_start(const void *va, const void *vb)
 {
 	const struct e4l_block_run *a = va, *b = vb;
@@ -452,6 +466,8 @@ static errcode_t make_step(const struct compact *c, const struct dir *dir,
 	return list_clusters(c, dir, step);
 }
 
+static const char more_runs[] = "it would leave more, shorter free runs";
+
 /* Whether a transaction holds it, and free space may be as it is then. */
 static errcode_t is_allowed(struct compact *c, const struct dir *dir,
 			    const struct e4l_outlook *before,
@@ -477,7 +493,7 @@ static errcode_t is_allowed(struct compact *c, const struct dir *dir,
 	if (blocks > c->geo.txn_blocks)
 		*why = "too large for the journal";
 	else if (!allowed)
-		*why = "it would leave more, shorter free runs";
+		*why = more_runs;
 	/* never committed, so that nothing goes there in this run */
 	if (!*why)
 		err = e4l_step_give(&disk, &step, 0);
@@ -508,7 +524,15 @@ static errcode_t find_place(struct compact *c, struct dir *dir,
 	err = find_room(c, dir, &ok);
 	if (!err && !ok)
 		*why = "no free run is long enough";
-	return err || !ok ? err : is_allowed(c, dir, &before, why);
+	else if (!err)
+		err = is_allowed(c, dir, &before, why);
+	if (err || *why != more_runs)
+		return err;
+	err = find_end(c, dir, &ok);
+	if (err || !ok)
+		return err;
+	*why = NULL;
+	return is_allowed(c, dir, &before, why);
 }
 
 /* It is worth it: plans it, or says why not. */
