@@ -48,8 +48,8 @@ static bool is_done(const struct e4repack *r, const struct turns *t)
 }
 
 /*
- * What is held back for free space, and free space, in one plan: whether files
- * would win more than free space loses, if it does.
+ * What is held back for free space, and free space, in one plan: whether files win
+ * something, and free space loses nothing.
  */
 static errcode_t try_together(struct e4repack *r, bool *good)
 {
@@ -64,25 +64,23 @@ static errcode_t try_together(struct e4repack *r, bool *good)
 	r->spent_blocks = spent;
 	*good = !err && !result->stopped &&
 		result->extents_after < result->extents_before &&
-		result->extents_after + result->free_runs_after <
-		result->extents_before + result->free_runs_before;
+		result->free_runs_after <= r->most_free_runs &&
+		result->longest_free_blocks >= r->longest_kept_blocks;
 	return err;
 }
 
 static errcode_t do_together(struct e4repack *r, struct turns *t, bool *done)
 {
-	uint64_t runs = r->most_free_runs, longest = r->longest_kept_blocks;
 	errcode_t err;
 
 	t->held_back = 0;
-	r->most_free_runs = r->longest_kept_blocks = 0;
+	r->bounds_at_end = true;
 	err = try_together(r, done);
 	if (!err && *done) {
 		begin_part(r, TOGETHER);
 		err = e4repack_part(r);
 	}
-	r->most_free_runs = runs;
-	r->longest_kept_blocks = longest;
+	r->bounds_at_end = false;
 	return err;
 }
 

@@ -142,6 +142,7 @@ static errcode_t repack(struct e4repack *r)
 		.discard = r->discard,
 		.most_free_runs = r->most_free_runs,
 		.longest_kept_blocks = r->longest_kept_blocks,
+		.bounds_at_end = r->bounds_at_end,
 		/* long runs are what this part is for */
 		.long_kept_blocks = r->only & ONLY_FREE ? UINT64_MAX :
 				    r->long_kept_blocks,

@@ -304,10 +304,6 @@ static void print_sum(const struct e4repack *r)
 		printf("Free space is in %s, and was in %s before\n",
 		       THINGS(sum->free_runs_after, "run", "runs"),
 		       NUM(sum->free_runs_before));
-	if (sum->free_runs_counted &&
-	    sum->free_runs_after > sum->free_runs_before)
-		printf("There are more of them for files that are in fewer "
-		       "pieces\n");
 }
 
 void e4repack_print_end(const struct e4repack *r)

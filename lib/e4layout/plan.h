@@ -111,7 +111,13 @@ struct e4l_plan_options {
 	 * in its place.
 	 */
 	uint64_t most_free_runs, longest_kept_blocks;
-	uint64_t reserved[1];
+	/*
+	 * With E4L_PLAN_FREE: only once all is done, and as far as can be.  For that
+	 * some things are moved twice, and files may lose fewer fragments than they
+	 * could.
+	 */
+	bool bounds_at_end;
+	uint64_t reserved[8];
 };
 
 /* A file as it is now. */

@@ -89,7 +89,8 @@ struct e4l_repack_options {
 	 * more are enough, should there be more of them now.
 	 */
 	uint64_t long_kept_blocks;
-	uint64_t reserved[9];
+	bool bounds_at_end;		/* see struct e4l_plan_options */
+	uint64_t reserved[8];
 };
 
 struct e4l_repack_result {

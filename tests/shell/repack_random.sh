@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Filesystems drawn at random: whatever e4repack is asked for, every name leads to
 # what it led to, nothing is in more pieces for it, and what -n foretells of one
-# part is what is done then.  SEEDS='N...' draws others.
+# part is what is done then; --all leaves free space in no more runs, and none shorter
+# than the longest was.  SEEDS='N...' draws others.
 [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
@@ -124,15 +125,13 @@ kept() {
 	done
 }
 
-# free_space_kept: it is in no more runs, and none so long is gone, or files have
-# won more than it has lost.
+# free_space_kept: it is in no more runs, and one is as long; where nothing was free
+# there may be one.
 free_space_kept() {
-	lost=$(($(of runs "$work/then") - $(of runs "$work/now")))
-	won=$(($(of extents "$work/now") - $(of extents "$work/then")))
-	if [ $lost -gt 0 ] || [ "$(of longest "$work/then")" -lt \
-		"$(of longest "$work/now")" ]; then
-		[ $won -gt 0 ] && [ $won -gt $lost ]
-	fi
+	most=$(of runs "$work/now")
+	[ "$most" != 0 ] || most=1
+	[ "$(of runs "$work/then")" -le "$most" ] &&
+		[ "$(of longest "$work/then")" -ge "$(of longest "$work/now")" ]
 }
 
 # foretold: but for what a run alone can know, one report is as the other.
@@ -145,7 +144,7 @@ foretold() {
 
 # Of the others, --all once left more or shorter free runs, was not at its end, or
 # left files in pieces for that; 153 and 4050 take 19 turns and more.
-for seed in ${SEEDS:-2 7 11 15 18 23 28 31 38 153 4050}; do
+for seed in ${SEEDS:-2 7 11 15 18 19 23 25 28 31 38 153 4050}; do
 	/usr/bin/python3 "$work/draw.py" "$seed" "$work/recipe" >"$work/drawn"
 	read -r block full words options <"$work/drawn"
 	what="seed $seed"
@@ -162,19 +161,20 @@ for seed in ${SEEDS:-2 7 11 15 18 23 28 31 38 153 4050}; do
 	kept
 	free_space_kept || fail "$what: free space: $(paste -sd' ' "$work/now")," \
 		"then $(paste -sd' ' "$work/then")"
-	# once is enough to see that people are told why
-	[ $lost -le 0 ] || [ -e "$work/told" ] || {
-		cp --sparse=always "$work/img0" "$work/told"
-		check "$e4repack" --all --no-undo "$work/told"
-		grep -q '^There are more of them for files' "$out" ||
-			fail "$what: not told why: $(cat "$out")"
-	}
 	same "$what: free_runs_after" \
 		"$(json "$work/.report" "d['free_runs_after']")" \
 		"$(of runs "$work/then")"
 	repack --all "$img"
 	same "$what: transactions of a second run" \
 		"$(json "$work/.report" "d['transactions']")" 0
+	case $seed in
+	19 | 25 | 28)	# by far the most of it is won nevertheless
+		[ $((2 * $(of extents "$work/then"))) -lt \
+			"$(of extents "$work/now")" ] ||
+			fail "$what: extents: $(paste -sd' ' "$work/now")," \
+				"then $(paste -sd' ' "$work/then")"
+		;;
+	esac
 	echo "$what: $(paste -sd' ' "$work/now"), then" \
 		"$(paste -sd' ' "$work/then")"
 

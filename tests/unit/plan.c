@@ -441,7 +441,8 @@ static void carry_out(struct world *w, const struct e4l_step *s, bool part)
 	CHECK(f->allowed & (E4L_PLAN_MOVE | AWAY) || !s->n_moves);
 	CHECK(s->n_old == f->n);
 	CHECK(s->old_fragments == fragments_of(f));
-	CHECK(part || s->n_new <= s->n_old || w->parts);
+	CHECK(part || s->n_new <= s->n_old || w->parts ||
+		      w->opt.bounds_at_end);
 	CHECK(s->n_new < s->n_old || s->fragments_saved || s->n_give);
 	CHECK(part ? (s->n_moves || s->n_zero) && !s->fragments_saved :
 		     !s->n_moves == !s->fragments_saved ||
@@ -2348,6 +2349,117 @@ START_TEST(keeps_free_space_within_bounds)
 }
 END_TEST
 
+/*
+ * A file of which one piece lies far from the others, in the only free run: whole, it
+ * leaves two runs more.  They are filled with its ends, if there must be one.
+ */
+START_TEST(fills_holes_with_ends)
+{
+	struct world *w = new_world(400, 1, 2);
+	struct rereader r = { .w = w };
+	struct e4l_plan_free made;
+	struct e4l_plan *p;
+	uint32_t i;
+
+	w->opt.reread = reread;
+	w->opt.priv = &r;
+	for (i = 0; i < 400; i++)
+		w->state[i] = i < 200 ? USED + 1 : FREE;
+	for (i = 0; i < 4; i++)
+		add_extent(w, 0, (struct e4l_extent) {
+			.pblk = i ? 230 - 10 * i : 20, .lblk = 10 * i,
+			.len = 10,
+		});
+	w->file[0].eof = 40;
+	w->file[0].allowed = ALL | E4L_PLAN_FREE;
+	ck_assert_uint_eq(free_runs(w), 1);
+	w->opt.most_free_runs = _i ? 1 : 3;
+	w->opt.bounds_at_end = true;
+	p = make_plan(w);
+	carry_out_all(w, p);
+	e4l_plan_free_runs(p, &made);
+	ck_assert_uint_eq(made.free_runs_after, free_runs(w));
+	ck_assert_uint_le(free_runs(w), w->opt.most_free_runs);
+	ck_assert_uint_le(w->file[0].n, _i ? 3 : 1);
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
+/* The same in worlds of all kinds: nothing is lost, and no file has more pieces. */
+START_TEST(comes_back_to_few_runs)
+{
+	struct order old, new;
+	struct rereader r;
+	struct e4l_plan *p;
+	struct world *w;
+	uint64_t *pieces;
+	unsigned int f;
+
+	srandom(_i);
+	w = _i % 2 ? settled_world(_i, &r) : loose_world(_i, &r);
+	pieces = calloc(w->files, sizeof(*pieces));
+	for (f = 0; f < w->files; f++) {
+		w->file[f].allowed |= ALL | E4L_PLAN_ROOM;
+		pieces[f] = fragments_of(&w->file[f]);
+	}
+	old = order_of(w);
+	w->opt.most_free_runs = 1 + random() % old.free_runs;
+	w->opt.bounds_at_end = true;
+	p = make_plan(w);
+	carry_out_all(w, p);
+	check_map(w);
+	new = order_of(w);
+	ck_assert_uint_le(new.fragments, old.fragments);
+	ck_assert_uint_le(new.tree_blocks, old.tree_blocks);
+	for (f = 0; f < w->files; f++)
+		CHECK(fragments_of(&w->file[f]) <= pieces[f]);
+	free(pieces);
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
+/*
+ * A tree block between things that stay would be one free run more: as many extents
+ * stay as need it.
+ */
+START_TEST(packs_as_far_as_a_tree_block_is_needed)
+{
+	struct world *w = new_world(400, 1, 2);
+	const struct e4l_step *s;
+	struct e4l_extent *ex;
+	struct e4l_plan *p;
+	uint32_t i;
+	size_t n;
+
+	for (i = 0; i < 400; i++)
+		w->state[i] = i < 200 ? USED + 1 : FREE;
+	for (i = 0; i < 40; i++)
+		add_extent(w, 0, (struct e4l_extent) {
+			.pblk = 20 + i, .lblk = i, .len = 1, .unwritten = i % 2,
+		});
+	w->opt.geo.blocksize = 4096;
+	w->file[0].eof = 40;
+	w->file[0].allowed = ALL;
+	w->file[0].tree = calloc(1, sizeof(*w->file[0].tree));
+	w->file[0].tree->pblk = 100;
+	w->file[0].n_tree = 1;
+	w->opt.most_free_runs = 1 + _i;
+	p = make_plan(w);
+	s = e4l_plan_steps(p, &n);
+	ck_assert_uint_eq(n, 1);
+	ck_assert_uint_eq(s->n_new, _i ? 1 : 5);
+	ck_assert_uint_eq(s->n_tree, !_i);
+	ck_assert_uint_eq(s->n_give, _i);
+	ck_assert_int_eq(e4l_step_extents(w->file[0].ex, 40, s, &ex), 0);
+	ck_assert(!memcmp(ex, s->new_extents, s->n_new * sizeof(*ex)));
+	free(ex);
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
 /* Two files that claim the same blocks would give them back twice. */
 START_TEST(refuses_shared_blocks)
 {
@@ -2413,6 +2525,9 @@ int main(void)
 	tcase_add_loop_test(tc, fills_the_holes, 130, 190);
 	tcase_add_loop_test(tc, reaches_the_aim, 0, 60);
 	tcase_add_loop_test(tc, keeps_free_space_within_bounds, 0, 400);
+	tcase_add_loop_test(tc, fills_holes_with_ends, 0, 2);
+	tcase_add_loop_test(tc, comes_back_to_few_runs, 0, 200);
+	tcase_add_loop_test(tc, packs_as_far_as_a_tree_block_is_needed, 0, 2);
 	tcase_add_test(tc, refuses_shared_blocks);
 	tcase_add_loop_test(tc, remembers_what_was_forgotten, 0, 200);
 	tcase_add_loop_test(tc, believes_no_other_extents, 0, 100);

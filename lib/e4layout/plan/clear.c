@@ -305,7 +305,7 @@ errcode_t e4l_sweep_begin(struct e4l_sweep *s, struct e4l_clear *c,
 		.crowd = {
 			.movables = c->movables, .draft = d,
 			.file = E4L_NEW_FILE, .longest = UINT64_MAX,
-			.once = true,
+			.once = !c->again,
 		},
 		.budget = budget_blocks == E4L_NO_LIMIT ? budget_blocks :
 							  budget_blocks / ratio,

@@ -17,6 +17,7 @@ struct e4l_clear {
 	bool (*enough)(void *priv);		/* likewise */
 	void *priv;
 	bool over;				/* enough() said so */
+	bool again;		/* what the plan has moved may move once more */
 	struct e4l_plan_free made;
 };
 

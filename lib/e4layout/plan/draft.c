@@ -42,15 +42,16 @@ void e4l_leave(struct e4l_file *f, unsigned int flags, enum e4l_left_why why)
 errcode_t e4l_draft_extents(struct e4l_draft *d, const struct e4l_file *f,
 			    struct e4l_extent **ex, size_t *n)
 {
+	const struct e4l_step *last;
+
 	*n = f->w.n_packed;
 	if (!f->step)
 		return e4l_keep_get(&d->keep, f->ino, &f->kept, ex);
-	*ex = calloc(*n + 1, sizeof(**ex));
+	last = &d->steps[f->step - 1];
+	*ex = calloc(last->n_new + 1, sizeof(**ex));
 	if (!*ex)
 		return ENOMEM;
-	if (*n)
-		memcpy(*ex, d->steps[f->step - 1].new_extents,
-		       *n * sizeof(**ex));
+	*n = e4l_pack(last->new_extents, last->n_new, *ex);
 	return 0;
 }
 

@@ -13,6 +13,7 @@ struct e4l_file {
 	struct e4l_rules rules;
 	blk64_t goal;
 	struct e4l_kept kept;		/* its extents, before all steps */
+	uint64_t had;			/* fragments, before all steps */
 	/* after all its steps so far: */
 	struct e4l_weight w;
 	blk64_t *tree;			/* ascending */

@@ -164,16 +164,16 @@ static errcode_t pack_amending(struct e4l_draft *d, struct e4l_file *f,
 }
 
 /*
- * Packs one file, after zeroing what has been chosen of it, as part of its last
- * step so far if it has one and @amend; leaves it if that cannot be.
+ * Packs one file, as far as @least extents are left, after zeroing what has been
+ * chosen of it, as part of its last step so far if it has one and @amend.
  */
-static errcode_t pack_file(struct e4l_draft *d, struct e4l_file *f,
-			   const struct e4l_zero_run *runs, size_t n,
-			   bool amend, bool *done)
+static errcode_t try_pack(struct e4l_draft *d, struct e4l_file *f,
+			  const struct e4l_zero_run *runs, size_t n,
+			  bool amend, size_t least, enum e4l_left_why *why,
+			  bool *done)
 {
 	struct e4l_step fresh = { 0 };
 	struct e4l_step *step = amend ? &d->steps[f->step - 1] : &fresh;
-	enum e4l_left_why why = E4L_LEFT_TXN;
 	uint64_t zeroed = step->bytes_to_zero;
 	size_t n_zero = step->n_zero, n_ex;
 	struct e4l_extent *ex;
@@ -188,17 +188,54 @@ static errcode_t pack_file(struct e4l_draft *d, struct e4l_file *f,
 		e4l_step_free(&fresh);
 		return err;
 	}
-	fresh.n_new = n_ex = e4l_pack(ex, n_ex, ex);
-	err = amend ? pack_amending(d, f, ex, n_ex, &why, done) :
-		      pack_anew(d, f, &fresh, &why, done);
-	if (err || *done)
-		return err;
-	if (amend) {
+	fresh.n_new = n_ex = least ? e4l_merge(ex, n_ex, least) :
+				     e4l_pack(ex, n_ex, ex);
+	err = amend ? pack_amending(d, f, ex, n_ex, why, done) :
+		      pack_anew(d, f, &fresh, why, done);
+	if (!err && !*done && amend) {
 		step->n_zero = n_zero;
 		step->bytes_to_zero = zeroed;
 	}
-	e4l_leave(f, E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT, why);
-	return 0;
+	return err;
+}
+
+/* The fewest extents for which @f needs all blocks of its tree. */
+static size_t fewest(const struct e4l_draft *d, const struct e4l_file *f)
+{
+	size_t low = 0, high = f->w.n_ex, mid;
+
+	while (high - low > 1) {
+		mid = low + (high - low) / 2;
+		if (e4l_ideal_tree_blocks(mid, d->disk.geo->blocksize) <
+		    f->n_tree)
+			low = mid;
+		else
+			high = mid;
+	}
+	return high;
+}
+
+/*
+ * The same, or leaves it.  If a block of its tree would be one free run too many,
+ * as many extents stay as need it, unless these are too many for that.
+ */
+static errcode_t pack_file(struct e4l_draft *d, struct e4l_file *f,
+			   const struct e4l_zero_run *runs, size_t n,
+			   bool amend, bool *done)
+{
+	enum e4l_left_why why = E4L_LEFT_TXN;
+	size_t least;
+	errcode_t err = try_pack(d, f, runs, n, amend, 0, &why, done);
+
+	if (err || *done)
+		return err;
+	least = fewest(d, f);
+	if (why == E4L_LEFT_FREE_RUNS && !amend &&
+	    least <= f->w.n_packed / 2)
+		err = try_pack(d, f, runs, n, amend, least, &why, done);
+	if (!err)
+		e4l_leave(f, E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT, why);
+	return err;
 }
 
 static uint64_t count_chosen(const struct e4l_zero_run *runs, size_t n)

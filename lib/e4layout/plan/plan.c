@@ -13,6 +13,7 @@
 #include "fill.h"
 #include "move.h"
 #include "pack.h"
+#include "plug.h"
 #include "room.h"
 #include "runs.h"
 #include "slide.h"
@@ -68,9 +69,6 @@ static errcode_t begin_draft(struct e4l_plan *p)
 	*d = (struct e4l_draft) {
 		.disk = {
 			.geo = &p->opt.geo, .space = e4l_space_new(),
-			.most_runs = p->opt.most_free_runs,
-			.least_longest = p->opt.longest_kept_blocks /
-					 p->opt.geo.cluster_blocks,
 		},
 		.keep = {
 			.cache = p->opt.cache, .reread = p->opt.reread,
@@ -80,6 +78,11 @@ static errcode_t begin_draft(struct e4l_plan *p)
 	};
 	if (!d->disk.space)
 		return ENOMEM;
+	if (!p->opt.bounds_at_end) {
+		d->disk.most_runs = p->opt.most_free_runs;
+		d->disk.least_longest = p->opt.longest_kept_blocks /
+					p->opt.geo.cluster_blocks;
+	}
 	if (!p->opt.cache)
 		err = e4l_es_new(E4L_NO_LIMIT, &d->keep.cache);
 	return err ? err : e4l_space_count(d->disk.space, unit);
@@ -185,6 +188,7 @@ static errcode_t weigh_file(const struct e4l_plan *p,
 		},
 	};
 	err = e4l_weigh(&f->rules, file->extents, file->n_extents, &f->w);
+	f->had = f->w.fragments;
 	if (err != E4L_ET_BAD_ARGUMENT)
 		return err;
 	f->rules.allowed &= ~(E4L_PLAN_MOVE | AWAY);
@@ -576,6 +580,29 @@ static errcode_t clear_pass(struct e4l_plan *p)
 	return err;
 }
 
+/* Whether free space is in more runs than it may be in at the end. */
+static bool is_beyond(const struct e4l_plan *p)
+{
+	return p->opt.bounds_at_end && p->clears && !p->over &&
+	       e4l_space_runs(p->draft.disk.space) > p->opt.most_free_runs;
+}
+
+/* Brings it there, as far as can be: by moving things twice, then by plugs. */
+static errcode_t come_back(struct e4l_plan *p)
+{
+	errcode_t err = 0;
+
+	p->clear.again = true;
+	if (is_beyond(p))
+		err = clear_pass(p);
+
+	if (!err && is_beyond(p))
+		err = e4l_plug_make(&p->clear, &p->draft, p->opt.most_free_runs,
+				    &p->opt.copy_budget_blocks);
+	p->clear.made.free_runs_after = e4l_space_runs(p->draft.disk.space);
+	return err;
+}
+
 void e4l_plan_free_runs(const struct e4l_plan *p, struct e4l_plan_free *ret)
 {
 	e4l_copy_out(ret, &p->clear.made);
@@ -670,6 +697,8 @@ errcode_t e4l_plan_make(struct e4l_plan *p)
 	} while (changed && !err && !p->over);
 	if (!err)
 		err = clear_pass(p);
+	if (!err)
+		err = come_back(p);
 	if (!err)
 		err = list_all_left(p);
 	return err ? err : sort_steps(d);

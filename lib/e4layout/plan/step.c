@@ -123,7 +123,10 @@ errcode_t e4l_step_extents(const struct e4l_extent *old, size_t n_old,
 	err = move_extents(old, n_old, step, &list);
 	if (!err) {
 		write_zeroed(&list, step);
-		list.n = e4l_pack(list.v, list.n, list.v);
+		/* unless some stay apart for a tree that stays as large */
+		list.n = e4l_pack(list.v, list.n, NULL) < step->n_new ?
+			 e4l_merge(list.v, list.n, step->n_new) :
+			 e4l_pack(list.v, list.n, list.v);
 		if (list.n != step->n_new)
 			err = E4L_ET_BAD_ARGUMENT;
 	}

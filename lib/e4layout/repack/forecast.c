@@ -562,6 +562,7 @@ static void set_options(struct e4l_forecast *f)
 	plan->free_run_blocks = whole_clusters(plan, f->opt->free_run_blocks);
 	plan->most_free_runs = f->opt->most_free_runs;
 	plan->longest_kept_blocks = f->opt->longest_kept_blocks;
+	plan->bounds_at_end = f->opt->bounds_at_end;
 	plan->priv = f;
 	keep_long_runs(plan, f->e->fs, f->opt);
 	cut_moves(plan, f->opt->part_blocks);

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What lies beside a free run goes into a hole elsewhere, one after the other,
+ * and of the first that is longer than what is left of the hole, the end: the free
+ * run becomes longer by what the hole was.
+ */
+#include "config.h"
+#include <stdlib.h>
+#include "e4layout/base/array.h"
+#include "plug.h"
+
+#define PIECES	64		/* for one hole, at most */
+
+struct plugging {
+	struct e4l_sweep s;
+	struct e4l_run *run;		/* free runs, the shortest first */
+	size_t n_runs;
+};
+
+/* A hole and what goes there, beside the pieces that go as a whole. */
+struct plug {
+	struct e4l_run rest;		/* of the hole */
+	struct e4l_leaving giver;	/* the file whose end goes there, or none */
+	struct e4l_run end;		/* the fragment of which */
+	bool tail;			/* it is the fragment's last part */
+	bool gives;			/* there is one */
+};
+
+static int shortest_first(const void *va, const void *vb)
+{
+	const struct e4l_run *a = va, *b = vb;
+
+	if (a->len != b->len)
+		return a->len < b->len ? -1 : 1;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static errcode_t list_runs(struct plugging *p)
+{
+	struct e4l_run run;
+	uint64_t at = 0;
+	errcode_t err = 0;
+
+	for (p->n_runs = 0; !err &&
+	     e4l_space_list(p->s.d->disk.space, at, &run, 1);
+	     at = run.start + run.len) {
+		err = e4l_grow(&p->run, p->n_runs, sizeof(run));
+		if (!err)
+			p->run[p->n_runs++] = run;
+	}
+	if (p->n_runs)
+		qsort(p->run, p->n_runs, sizeof(run), shortest_first);
+	return err;
+}
+
+/* ------------------------------------------------------------ what goes there */
+
+/* What begins on a RAID's stripe goes on to. */
+static bool is_striped(const struct plugging *p, const struct e4l_run *run)
+{
+	const struct e4l_geometry *geo = p->s.d->disk.geo;
+	uint64_t stripe = geo->stripe_blocks / geo->cluster_blocks;
+
+	return stripe && run->start % stripe == 0 && run->len >= stripe;
+}
+
+/* Whether the file of @l may have one fragment more, and nothing of it moves. */
+static bool can_give(const struct plugging *p, const struct e4l_lodger *l)
+{
+	const struct e4l_evict *ev = &p->s.ev;
+	const struct e4l_file *f = &p->s.d->files[l->at->whose];
+	size_t i;
+
+	if (!l->at->drafted || !f->step || f->w.fragments >= f->had ||
+	    !(f->rules.allowed & E4L_PLAN_MOVE))
+		return false;
+	for (i = 0; i + 1 < ev->n_lodgers; i++)
+		if (ev->lodger[i].at->drafted &&
+		    ev->lodger[i].at->whose == l->at->whose)
+			return false;
+	return true;
+}
+
+/* The last on the list goes as a whole to where the rest begins. */
+static errcode_t place_whole(struct plugging *p, struct plug *plug)
+{
+	struct e4l_evict *ev = &p->s.ev;
+	struct e4l_lodger *l = &ev->lodger[ev->n_lodgers - 1];
+	errcode_t err = e4l_space_take(p->s.d->disk.space, plug->rest.start,
+				       l->run.len);
+
+	l->to = plug->rest.start;
+	ev->placed += !err;
+	plug->rest.start += l->run.len;
+	plug->rest.len -= l->run.len;
+	return err;
+}
+
+/* Of the last on the list only the end goes. */
+static errcode_t place_end(struct plugging *p, struct plug *plug, bool tail)
+{
+	struct e4l_evict *ev = &p->s.ev;
+	const struct e4l_lodger *l = &ev->lodger[ev->n_lodgers - 1];
+
+	plug->end = l->run;
+	plug->tail = tail;
+	plug->gives = true;
+	plug->giver.file = l->at->whose;
+	ev->cost += plug->rest.len - l->run.len;
+	e4l_evict_unlist(ev, ev->n_lodgers - 1);
+	return e4l_space_take(p->s.d->disk.space, plug->rest.start,
+			      plug->rest.len);
+}
+
+/* Lists what is beside the free @run until the hole is full; *@full. */
+static errcode_t walk(struct plugging *p, const struct e4l_run *run, bool down,
+		      struct plug *plug, bool *full)
+{
+	uint64_t from = run->start, to = run->start + run->len, at, next;
+	struct e4l_evict *ev = &p->s.ev;
+	enum e4l_found found;
+	errcode_t err = 0;
+
+	while (plug->rest.len && !plug->gives && !err && (from || !down) &&
+	       ev->n_lodgers < PIECES) {
+		const struct e4l_lodger *l;
+
+		at = down ? from - 1 : to;
+		/* another free run: it stays */
+		if (e4l_space_after(p->s.d->disk.space, at))
+			break;
+		err = e4l_evict_look(ev, &p->s.crowd, at, at + 1, &next,
+				     &found);
+		if (err || found != E4L_FOUND_LODGER)
+			break;
+		l = &ev->lodger[ev->n_lodgers - 1];
+		from = l->run.start;
+		to = from + l->run.len;
+		if (l->run.len <= plug->rest.len && !is_striped(p, &l->run))
+			err = place_whole(p, plug);
+		else if (l->run.len > plug->rest.len && can_give(p, l) &&
+			 (down || !is_striped(p, &l->run)))
+			err = place_end(p, plug, down);
+		else
+			e4l_evict_unlist(ev, ev->n_lodgers - 1);
+		if (!l->at->listed)
+			break;
+	}
+	*full = !err && (!plug->rest.len || plug->gives);
+	return err;
+}
+
+/* ------------------------------------------------------------- how it moves */
+
+/* @v without the end that goes to where the rest is, and that. */
+static errcode_t split(struct plug *plug, const struct e4l_fragment *v)
+{
+	struct e4l_fragments *new = &plug->giver.new;
+	const struct e4l_run *rest = &plug->rest;
+	uint64_t first = plug->tail ? v->n - rest->len : rest->len;
+	errcode_t err;
+
+	err = e4l_fragments_add(new, v->lc, plug->tail ? v->pc : rest->start,
+				first);
+	return err ? err : e4l_fragments_add(new, v->lc + first, plug->tail ?
+					     rest->start : v->pc + first,
+					     v->n - first);
+}
+
+/* *@done is false if the file cannot give its end. */
+static errcode_t give_end(struct plugging *p, struct plug *plug, bool *done)
+{
+	struct e4l_leaving *l = &plug->giver;
+	struct e4l_draft *d = p->s.d;
+	const struct e4l_fragment *v, *stop;
+	errcode_t err = e4l_leaving_read(d, l->file, l);
+
+	for (v = l->old.v, stop = v + l->old.n; v < stop && !err; v++)
+		err = v->pc == plug->end.start ? split(plug, v) :
+		      e4l_fragments_add(&l->new, v->lc, v->pc, v->n);
+	if (!err)
+		err = e4l_leaving_steps(d, l, done);
+	/* its tree must not become larger than it was */
+	*done = !err && *done && l->steps.v[l->steps.n - 1].n_tree <=
+				 d->files[l->file].n_tree;
+	return err;
+}
+
+static errcode_t try_giver(const struct plugging *p, const struct plug *plug,
+			   errcode_t (*change)(struct e4l_space *s,
+					       uint64_t start, uint64_t len))
+{
+	const struct e4l_steps *steps = &plug->giver.steps;
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < steps->n && !err; i++)
+		err = e4l_step_try(&p->s.d->disk, &steps->v[i], change);
+	return err;
+}
+
+/* Whether there is one run less then, and as much in long ones. */
+static errcode_t judge(const struct plugging *p, const struct plug *plug,
+		       const struct e4l_outlook *before, bool *good)
+{
+	struct e4l_outlook now;
+	errcode_t err = try_giver(p, plug, e4l_space_try_give);
+
+	if (!err)
+		err = e4l_sweep_judge(&p->s, before, &now, good);
+	*good = !err && *good && now.runs < before->runs;
+	return err ? err : try_giver(p, plug, e4l_space_untry_give);
+}
+
+static errcode_t carry_out(struct plugging *p, struct plug *plug,
+			   uint64_t *budget)
+{
+	struct e4l_draft *d = p->s.d;
+	uint64_t copied = 0;
+	errcode_t err = 0;
+
+	if (plug->gives) {
+		copied = e4l_leaving_copied(d, &plug->giver);
+		d->files[plug->giver.file].why = E4L_LEFT_FREE_RUNS;
+		err = e4l_leaving_add(d, &plug->giver);
+	}
+	p->s.c->made.blocks_away += copied;
+	*budget -= *budget == E4L_NO_LIMIT ? 0 : copied;
+	return err ? err : e4l_clear_take(p->s.c, &p->s.ev, budget);
+}
+
+static errcode_t undo(struct plugging *p, struct plug *plug)
+{
+	errcode_t err = 0;
+
+	if (plug->gives) {
+		err = e4l_leaving_drop(p->s.d, &plug->giver);
+		if (!err)
+			err = e4l_space_add(p->s.d->disk.space,
+					    plug->rest.start, plug->rest.len);
+	}
+	return err ? err : e4l_evict_undo(&p->s.ev);
+}
+
+/* Fills @hole with what is beside the free @run, if that can be. */
+static errcode_t try_plug(struct plugging *p, const struct e4l_run *hole,
+			  const struct e4l_run *run, bool down,
+			  uint64_t *budget, bool *done)
+{
+	const struct e4l_outlook before = e4l_space_outlook(p->s.d->disk.space);
+	struct plug plug = { .rest = *hole };
+	errcode_t err;
+
+	e4l_evict_begin(&p->s.ev);
+	err = walk(p, run, down, &plug, done);
+	if (!err && *done)
+		err = e4l_evict_leave(&p->s.ev, false, done);
+	if (!err && *done && plug.gives)
+		err = give_end(p, &plug, done);
+	if (!err && *done)
+		err = judge(p, &plug, &before, done);
+	if (!err)
+		err = *done ? carry_out(p, &plug, budget) : undo(p, &plug);
+	e4l_leaving_free(&plug.giver);
+	return err;
+}
+
+static errcode_t plug_hole(struct plugging *p, const struct e4l_run *hole,
+			   uint64_t *budget, bool *done)
+{
+	errcode_t err = p->s.c->go_on ? p->s.c->go_on(p->s.c->priv) : 0;
+	size_t i;
+
+	for (i = 2 * p->n_runs; i && !*done && !err; i--) {
+		const struct e4l_run *run = &p->run[(i - 1) / 2];
+
+		if (run != hole)
+			err = try_plug(p, hole, run, i % 2, budget, done);
+	}
+	return err;
+}
+
+/* Fills one hole, the shortest that can be; the longest run is none. */
+static errcode_t plug_one(struct plugging *p, uint64_t *budget, bool *done)
+{
+	uint64_t ratio = p->s.d->disk.geo->cluster_blocks;
+	errcode_t err = list_runs(p);
+	size_t i;
+
+	*done = false;
+	for (i = 0; i + 1 < p->n_runs && !*done && !err &&
+	     p->run[i].len <= *budget / ratio; i++)
+		err = plug_hole(p, &p->run[i], budget, done);
+	return err ? err : e4l_draft_end_batch(p->s.d);
+}
+
+errcode_t e4l_plug_make(struct e4l_clear *c, struct e4l_draft *d,
+			uint64_t most, uint64_t *budget)
+{
+	struct plugging p = { .n_runs = 0 };
+	bool done = true;
+	errcode_t err = 0;
+
+	while (done && !err && e4l_space_runs(d->disk.space) > most &&
+	       !e4l_clear_is_over(c)) {
+		err = e4l_sweep_begin(&p.s, c, d, *budget);
+		p.s.crowd.once = false;
+		if (!err)
+			err = plug_one(&p, budget, &done);
+		e4l_sweep_end(&p.s);
+	}
+	free(p.run);
+	return err;
+}
