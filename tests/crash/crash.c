@@ -13,8 +13,8 @@
 static const char usage[] =
 	"usage: crash [options] states|faults|kill\n"
 	"  -o OPERATION relocate (default), repack, steps, parts,\n"
-	"               room, room_steps, free, free_steps, discard, tunables, change, compact\n"
-	"               inodes or all\n"
+	"               room, room_steps, free, free_steps, together, together_steps,\n"
+	"               discard, tunables, change, compact, inodes or all\n"
 	"  -c SCENARIO  only this one\n"
 	"  -n COUNT     states, faults of each kind, or kills per scenario\n"
 	"  -e NUMBER    states with all writes so far at each so-many-th one (1)\n"
@@ -42,6 +42,8 @@ static const struct op_row {
 	{ "room_steps", op_room_steps, false, true, false, NULL },
 	{ "free", op_free, false, true, false, NULL },
 	{ "free_steps", op_free_steps, false, true, false, NULL },
+	{ "together", op_together, false, true, false, NULL },
+	{ "together_steps", op_together_steps, false, true, false, NULL },
 	{ "discard", op_discard, false, true, true, NULL },
 	{ "tunables", op_tunables, true, false, false, NULL },
 	{ "change", op_change, true, false, false, NULL },

@@ -110,6 +110,9 @@ errcode_t op_room(struct op_env *env);
 errcode_t op_room_steps(struct op_env *env);
 errcode_t op_free(struct op_env *env);
 errcode_t op_free_steps(struct op_env *env);
+/* Both, and the ends of files go where that leaves fewer free runs. */
+errcode_t op_together(struct op_env *env);
+errcode_t op_together_steps(struct op_env *env);
 
 /* As op_parts(), and each run discards what it has used. */
 errcode_t op_discard(struct op_env *env);

@@ -5,6 +5,7 @@
 
 #define ZEROOUT_BLOCKS 64
 #define PART_BLOCKS 50
+#define TOGETHER (E4L_PLAN_ROOM | E4L_PLAN_FREE)
 #define FREE_ROUNDS 30		/* a plan after each step may go another way */
 
 struct run {
@@ -63,9 +64,12 @@ static errcode_t repack(struct op_env *env, unsigned int more_flags,
 		.copy_budget_blocks = E4L_NO_LIMIT,
 		.journal = env->external, .part_blocks = part_blocks,
 		.stop = stop, .priv = &run, .discard = discard,
+		.most_free_runs = more_flags == TOGETHER,
+		.bounds_at_end = more_flags == TOGETHER,
 	};
 	struct e4l_repack_result result;
-	unsigned int rounds = more_flags & E4L_PLAN_FREE ? FREE_ROUNDS : -1;
+	unsigned int rounds = more_flags == TOGETHER && max == -1u ? 2 :
+			      more_flags & E4L_PLAN_FREE ? FREE_ROUNDS : -1;
 	errcode_t err;
 
 	do {
@@ -119,6 +123,16 @@ errcode_t op_free_steps(struct op_env *env)
 	return repack(env, E4L_PLAN_FREE, 1, 0, false);
 }
 
+errcode_t op_together(struct op_env *env)
+{
+	return repack(env, TOGETHER, -1, PART_BLOCKS, false);
+}
+
+errcode_t op_together_steps(struct op_env *env)
+{
+	return repack(env, TOGETHER, 1, 0, false);
+}
+
 errcode_t op_discard(struct op_env *env)
 {
 	return repack(env, 0, 1, PART_BLOCKS, true);
@@ -138,6 +152,7 @@ errcode_t op_all(struct op_env *env)
 {
 	static const operation parts[] = {
 		op_compact_all, op_inodes, op_free, op_room, op_free,
+		op_together,
 	};
 	errcode_t err = 0;
 	size_t i;
