@@ -128,7 +128,10 @@ errcode_t e4l_plan_new(const struct e4l_plan_options *options,
 	if (p->opt.zeroout_max_blocks > E4L_UNWRITTEN_MAX_BLOCKS)
 		p->opt.zeroout_max_blocks = E4L_UNWRITTEN_MAX_BLOCKS;
 	p->movables = begin_movables(options);
-	p->room.movables = &p->movables;
+	p->room = (struct e4l_room) {
+		.movables = &p->movables, .go_on = options->go_on,
+		.enough = options->enough, .priv = options->priv,
+	};
 	p->clear = begin_clear(p);
 	err = begin_draft(p);
 	if (err)

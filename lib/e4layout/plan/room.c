@@ -314,33 +314,41 @@ static errcode_t make_for_run(struct making *m, uint64_t *budget, bool *made)
 	return err;
 }
 
-/* The @i'th logical run of a file, or false. */
-static bool find_run(struct making *m, size_t i)
+/* Nothing more is looked for: there are steps, and time is short. */
+static bool is_over(const struct e4l_room *r, const struct e4l_draft *d)
 {
-	const struct e4l_fragments *old = &m->self.old;
-	size_t at = 0;
-
-	for (; at < old->n; at += m->k) {
-		m->v = old->v + at;
-		m->k = e4l_logical_run(m->v, old->n - at, &m->len);
-		if (!i--)
-			return true;
-	}
-	return false;
+	return d->n_steps && r->enough && r->enough(r->priv);
 }
 
-/* For the @i'th logical run of the file; *@more is false if there is none. */
+/*
+ * For the logical runs of the file from *@first on, until room was made for one,
+ * since the file is another then; *@more: there may be others.
+ */
 static errcode_t make_for(struct e4l_room *r, struct e4l_draft *d, size_t file,
-			  size_t i, uint64_t *budget, bool *more, bool *made)
+			  size_t *first, uint64_t *budget, bool *more,
+			  bool *made)
 {
 	struct making m = {
 		.r = r, .d = d, .ev = { .movables = r->movables, .d = d },
 	};
 	errcode_t err = e4l_leaving_read(d, file, &m.self);
+	const struct e4l_fragments *old = &m.self.old;
+	size_t at, i = 0;
 
-	*more = !err && find_run(&m, i);
-	if (*more && m.k > 1)
-		err = make_for_run(&m, budget, made);
+	*more = false;
+	for (at = 0; at < old->n && !*more && !err; at += m.k, i++) {
+		m.v = old->v + at;
+		m.k = e4l_logical_run(m.v, old->n - at, &m.len);
+		if (i < *first || m.k == 1)
+			continue;
+		if (is_over(r, d))
+			break;
+		err = r->go_on ? r->go_on(r->priv) : 0;
+		if (!err)
+			err = make_for_run(&m, budget, more);
+	}
+	*first = i;
+	*made |= *more;
 	e4l_leaving_free(&m.self);
 	e4l_evict_free(&m.ev);
 	return err;
@@ -356,10 +364,10 @@ errcode_t e4l_room_make(struct e4l_room *r, struct e4l_draft *d, size_t file,
 			uint64_t *budget, bool *made)
 {
 	bool more = true;
+	size_t first = 0;
 	errcode_t err = 0;
-	size_t i;
 
-	for (i = 0; more && !err; i++)
-		err = make_for(r, d, file, i, budget, &more, made);
+	while (more && !err)
+		err = make_for(r, d, file, &first, budget, &more, made);
 	return err;
 }
