@@ -5,13 +5,8 @@
 
 #define NUMBER_BYTES	10		/* of 64 bits, 7 in each, at most */
 
-struct out {
-	uint8_t *v;
-	size_t n, max;
-};
-
 /* Seven bits in a byte, the low ones first; the eighth: there is more. */
-static void put(struct out *o, uint64_t number)
+void e4l_put_number(struct e4l_bytes *o, uint64_t number)
 {
 	for (; number > 0x7F; number >>= 7)
 		o->v[o->n++] = number | 0x80;
@@ -19,14 +14,14 @@ static void put(struct out *o, uint64_t number)
 }
 
 /* How far @number is from @before: twice as much, and one more if it is less. */
-static void put_apart(struct out *o, uint64_t number, uint64_t before)
+void e4l_put_apart(struct e4l_bytes *o, uint64_t number, uint64_t before)
 {
 	uint64_t apart = number - before;
 
-	put(o, apart << 1 ^ (apart >> 63 ? UINT64_MAX : 0));
+	e4l_put_number(o, apart << 1 ^ (apart >> 63 ? UINT64_MAX : 0));
 }
 
-static uint64_t take(const uint8_t *v, size_t *at)
+uint64_t e4l_take_number(const uint8_t *v, size_t *at)
 {
 	uint64_t number = 0;
 	unsigned int shift = 0;
@@ -36,68 +31,67 @@ static uint64_t take(const uint8_t *v, size_t *at)
 	return number | (uint64_t)v[(*at)++] << shift;
 }
 
-static uint64_t take_apart(const uint8_t *v, size_t *at, uint64_t before)
+uint64_t e4l_take_apart(const uint8_t *v, size_t *at, uint64_t before)
 {
-	uint64_t apart = take(v, at);
+	uint64_t apart = e4l_take_number(v, at);
 
 	return before + (apart >> 1 ^ (apart & 1 ? UINT64_MAX : 0));
 }
 
-/* Makes room for three numbers. */
-static errcode_t reserve(struct out *o)
+errcode_t e4l_bytes_reserve(struct e4l_bytes *o)
 {
 	return e4l_reserve(&o->v, o->n, &o->max, 3 * NUMBER_BYTES, 1);
 }
 
-static errcode_t put_moves(struct out *o, const struct e4l_step *step)
+static errcode_t put_moves(struct e4l_bytes *o, const struct e4l_step *step)
 {
 	const struct e4l_move *m = step->moves, *end = m + step->n_moves;
 	blk64_t from = 0, to = 0;
 	errcode_t err = 0;
 
 	for (; m < end && !err; m++) {
-		err = reserve(o);
+		err = e4l_bytes_reserve(o);
 		if (err)
 			break;
-		put_apart(o, m->from, from);
-		put_apart(o, m->to, to);
-		put(o, m->len << 1 | m->copy);
+		e4l_put_apart(o, m->from, from);
+		e4l_put_apart(o, m->to, to);
+		e4l_put_number(o, m->len << 1 | m->copy);
 		from = m->from + m->len;
 		to = m->to + m->len;
 	}
 	return err;
 }
 
-static errcode_t put_given(struct out *o, const struct e4l_step *step)
+static errcode_t put_given(struct e4l_bytes *o, const struct e4l_step *step)
 {
 	const struct e4l_block_run *g = step->give, *end = g + step->n_give;
 	blk64_t blk = 0;
 	errcode_t err = 0;
 
 	for (; g < end && !err; g++) {
-		err = reserve(o);
+		err = e4l_bytes_reserve(o);
 		if (err)
 			break;
-		put_apart(o, g->pblk, blk);
-		put(o, g->len);
+		e4l_put_apart(o, g->pblk, blk);
+		e4l_put_number(o, g->len);
 		blk = g->pblk + g->len;
 	}
 	return err;
 }
 
-static errcode_t put_extents(struct out *o, const struct e4l_step *step)
+static errcode_t put_extents(struct e4l_bytes *o, const struct e4l_step *step)
 {
 	const struct e4l_extent *x = step->new_extents, *end = x + step->n_new;
 	uint64_t lblk = 0, pblk = 0;
 	errcode_t err = 0;
 
 	for (; x < end && !err; x++) {
-		err = reserve(o);
+		err = e4l_bytes_reserve(o);
 		if (err)
 			break;
-		put_apart(o, x->lblk, lblk);
-		put_apart(o, x->pblk, pblk);
-		put(o, (uint64_t)x->len << 1 | x->unwritten);
+		e4l_put_apart(o, x->lblk, lblk);
+		e4l_put_apart(o, x->pblk, pblk);
+		e4l_put_number(o, (uint64_t)x->len << 1 | x->unwritten);
 		lblk = (uint64_t)x->lblk + x->len;
 		pblk = x->pblk + x->len;
 	}
@@ -105,7 +99,7 @@ static errcode_t put_extents(struct out *o, const struct e4l_step *step)
 }
 
 /* What was reserved beyond what was needed is given back. */
-static uint8_t *fit(struct out *o)
+static uint8_t *fit(struct e4l_bytes *o)
 {
 	uint8_t *v = realloc(o->v, o->n + !o->n);
 
@@ -115,7 +109,7 @@ static uint8_t *fit(struct out *o)
 errcode_t e4l_step_pack(struct e4l_step *step)
 {
 	struct e4l_packed *p = calloc(1, sizeof(*p));
-	struct out o = { 0 };
+	struct e4l_bytes o = { 0 };
 	errcode_t err = p ? put_moves(&o, step) : ENOMEM;
 
 	if (!err) {
@@ -162,9 +156,9 @@ bool e4l_step_next_move(const struct e4l_step *step,
 		*move = step->moves[walk->n++];
 		return true;
 	}
-	move->from = take_apart(p->v, &walk->at, walk->from);
-	move->to = take_apart(p->v, &walk->at, walk->to);
-	len = take(p->v, &walk->at);
+	move->from = e4l_take_apart(p->v, &walk->at, walk->from);
+	move->to = e4l_take_apart(p->v, &walk->at, walk->to);
+	len = e4l_take_number(p->v, &walk->at);
 	move->len = len >> 1;
 	move->copy = len & 1;
 	walk->from = move->from + move->len;
@@ -186,8 +180,8 @@ bool e4l_step_next_given(const struct e4l_step *step,
 	}
 	if (!walk->n)
 		walk->at = p->give_at;
-	run->pblk = take_apart(p->v, &walk->at, walk->from);
-	run->len = take(p->v, &walk->at);
+	run->pblk = e4l_take_apart(p->v, &walk->at, walk->from);
+	run->len = e4l_take_number(p->v, &walk->at);
 	walk->from = run->pblk + run->len;
 	walk->n++;
 	return true;
@@ -206,9 +200,9 @@ void e4l_packed_extents(const struct e4l_step *step, struct e4l_extent *ex)
 	size_t at = p->extents_at;
 
 	for (; ex < end; ex++) {
-		lblk = take_apart(p->v, &at, lblk);
-		pblk = take_apart(p->v, &at, pblk);
-		len = take(p->v, &at);
+		lblk = e4l_take_apart(p->v, &at, lblk);
+		pblk = e4l_take_apart(p->v, &at, pblk);
+		len = e4l_take_number(p->v, &at);
 		*ex = (struct e4l_extent) {
 			.lblk = lblk, .pblk = pblk, .len = len >> 1,
 			.unwritten = len & 1,

@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * packed: what is long of a step, in few bytes: what each number is more or less
- * than the one before.  Pure.
+ * packed: what is long of a step, and lists of runs, in few bytes: what each number
+ * is more or less than the one before.  Pure.
  */
 #ifndef E4L_PACKED_H
 #define E4L_PACKED_H
 
 #include <e4layout/plan.h>
+
+struct e4l_bytes {
+	uint8_t *v;
+	size_t n, max;
+};
+
+/* Makes room for three numbers.  ENOMEM: nothing has changed. */
+errcode_t e4l_bytes_reserve(struct e4l_bytes *o);
+/* Appends a number, or how far it is from another, for which there is room. */
+void e4l_put_number(struct e4l_bytes *o, uint64_t number);
+void e4l_put_apart(struct e4l_bytes *o, uint64_t number, uint64_t before);
+/* The number at *@at, behind which *@at is then. */
+uint64_t e4l_take_number(const uint8_t *v, size_t *at);
+uint64_t e4l_take_apart(const uint8_t *v, size_t *at, uint64_t before);
 
 struct e4l_packed {
 	uint8_t *v;			/* moves, then: */

@@ -2,15 +2,15 @@
 /*
  * Two treaps over the same nodes (Seidel and Aragon, "Randomized search trees",
  * 1996): one ordered by place, which also knows the longest run below each
- * node, and one ordered by size and then place.  Priorities are a hash of the
- * place where a run was when it was new.  What is only counted has the first.
- * Nodes are in one array, and known by their index, which is half as long as a
- * pointer: there can be millions.
+ * node, and one ordered by size and then place.  What is only counted has the
+ * first.  Nodes are in one array, and known by their index, which is half as long
+ * as a pointer: there can be millions.  Priorities are a hash of that.
  */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
 #include "e4layout/base/array.h"
+#include "packed.h"
 #include "space.h"
 
 enum order { BY_PLACE, BY_SIZE, ORDERS };
@@ -21,17 +21,21 @@ typedef uint32_t node_t;
 struct node {
 	uint64_t start, len;
 	uint64_t longest;		/* in the subtree by place */
-	uint32_t priority;
-	node_t kid[ORDERS][2];		/* kid[0][0]: the next that is unused */
+	node_t kid[2];			/* there; kid[0]: the next unused one */
+};
+
+struct by_size {
+	node_t kid[2];
 };
 
 struct e4l_space {
 	struct node *v;			/* the first is not used */
+	struct by_size *by_size;	/* of the same, unless it only counts */
 	size_t n;
 	node_t unused;			/* below @n */
 	node_t root[ORDERS];
-	struct e4l_run *given;		/* not free before the next commit */
-	size_t n_given;
+	struct e4l_bytes given;		/* not free before the next commit */
+	uint64_t given_end;		/* of the last run of it */
 	uint64_t unit, in_long;		/* see e4l_space_in_long() */
 	uint64_t runs;
 	struct e4l_space *later;	/* with what was given; or NULL */
@@ -46,10 +50,17 @@ static struct node *node_of(const struct e4l_space *s, node_t i)
 	return i ? &s->v[i] : NULL;
 }
 
+/* The indices of the two below @n. */
+static node_t *kids(const struct e4l_space *s, struct node *n, enum order o)
+{
+	return o == BY_PLACE ? n->kid : s->by_size[n - s->v].kid;
+}
+
 static struct node *kid_of(const struct e4l_space *s, const struct node *n,
 			   enum order o, bool second)
 {
-	return node_of(s, n->kid[o][second]);
+	return node_of(s, o == BY_PLACE ? n->kid[second] :
+			  s->by_size[n - s->v].kid[second]);
 }
 
 static bool before(const struct node *n, enum order o, uint64_t len,
@@ -80,33 +91,49 @@ static void part(const struct e4l_space *s, node_t i, enum order o,
 		 uint64_t len, uint64_t start, node_t *low, node_t *high)
 {
 	struct node *n = node_of(s, i);
+	node_t *kid;
 
 	if (!n) {
 		*low = *high = 0;
 	} else if (before(n, o, len, start)) {
-		part(s, n->kid[o][1], o, len, start, &n->kid[o][1], high);
+		kid = kids(s, n, o);
+		part(s, kid[1], o, len, start, &kid[1], high);
 		*low = i;
 		pull(s, n, o);
 	} else {
-		part(s, n->kid[o][0], o, len, start, low, &n->kid[o][0]);
+		kid = kids(s, n, o);
+		part(s, kid[0], o, len, start, low, &kid[0]);
 		*high = i;
 		pull(s, n, o);
 	}
+}
+
+/* The finaliser of splitmix64 (Steele, Lea and Flood, 2014). */
+static uint64_t priority(const struct e4l_space *s, const struct node *n)
+{
+	uint64_t x = (n - s->v) + 0x9E3779B97F4A7C15;
+
+	x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
+	x = (x ^ x >> 27) * 0x94D049BB133111EB;
+	return x ^ x >> 31;
 }
 
 static node_t join(const struct e4l_space *s, node_t low, node_t high,
 		   enum order o)
 {
 	struct node *l = node_of(s, low), *h = node_of(s, high);
+	node_t *kid;
 
 	if (!l || !h)
 		return l ? low : high;
-	if (l->priority > h->priority) {
-		l->kid[o][1] = join(s, l->kid[o][1], high, o);
+	if (priority(s, l) > priority(s, h)) {
+		kid = kids(s, l, o);
+		kid[1] = join(s, kid[1], high, o);
 		pull(s, l, o);
 		return low;
 	}
-	h->kid[o][0] = join(s, low, h->kid[o][0], o);
+	kid = kids(s, h, o);
+	kid[0] = join(s, low, kid[0], o);
 	pull(s, h, o);
 	return high;
 }
@@ -115,14 +142,16 @@ static void insert(const struct e4l_space *s, node_t *at, struct node *n,
 		   enum order o)
 {
 	struct node *top = node_of(s, *at);
+	node_t *kid;
 
-	if (top && top->priority > n->priority) {
-		insert(s, &top->kid[o][before(top, o, n->len, n->start)], n,
-		       o);
+	if (top && priority(s, top) > priority(s, n)) {
+		kid = kids(s, top, o);
+		insert(s, &kid[before(top, o, n->len, n->start)], n, o);
 		pull(s, top, o);
 		return;
 	}
-	part(s, *at, o, n->len, n->start, &n->kid[o][0], &n->kid[o][1]);
+	kid = kids(s, n, o);
+	part(s, *at, o, n->len, n->start, &kid[0], &kid[1]);
 	*at = n - s->v;
 	pull(s, n, o);
 }
@@ -131,12 +160,13 @@ static void erase(const struct e4l_space *s, node_t *at, struct node *n,
 		  enum order o)
 {
 	struct node *top = node_of(s, *at);
+	node_t *kid = kids(s, top, o);
 
 	if (top == n) {
-		*at = join(s, n->kid[o][0], n->kid[o][1], o);
+		*at = join(s, kid[0], kid[1], o);
 		return;
 	}
-	erase(s, &top->kid[o][before(top, o, n->len, n->start)], n, o);
+	erase(s, &kid[before(top, o, n->len, n->start)], n, o);
 	pull(s, top, o);
 }
 
@@ -184,7 +214,7 @@ static void unlink_node(struct e4l_space *s, struct node *n)
 	s->in_long -= in_long(s, n);
 	for (o = 0; o < orders_of(s); o++)
 		erase(s, &s->root[o], n, o);
-	n->kid[0][0] = s->unused;
+	n->kid[0] = s->unused;
 	s->unused = n - s->v;
 }
 
@@ -218,16 +248,6 @@ static struct node *at_or_before(const struct e4l_space *s, uint64_t at)
 	return best;
 }
 
-/* The finaliser of splitmix64 (Steele, Lea and Flood, 2014). */
-static uint32_t hash_of(uint64_t start)
-{
-	uint64_t x = start + 0x9E3779B97F4A7C15;
-
-	x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
-	x = (x ^ x >> 27) * 0x94D049BB133111EB;
-	return (x ^ x >> 31) >> 32;
-}
-
 /* Makes a node for a run that is new; pointers to others may change. */
 static errcode_t add_node(struct e4l_space *s, uint64_t start, uint64_t len)
 {
@@ -235,19 +255,19 @@ static errcode_t add_node(struct e4l_space *s, uint64_t start, uint64_t len)
 	errcode_t err;
 
 	if (i) {
-		s->unused = s->v[i].kid[0][0];
+		s->unused = s->v[i].kid[0];
 	} else {
 		s->n += !s->n;
 		if (s->n > UINT32_MAX)
 			return ENOMEM;
 		err = e4l_grow(&s->v, s->n, sizeof(*s->v));
+		if (!err && !s->unit)
+			err = e4l_grow(&s->by_size, s->n, sizeof(*s->by_size));
 		if (err)
 			return err;
 		i = s->n++;
 	}
-	s->v[i] = (struct node) {
-		.start = start, .len = len, .priority = hash_of(start),
-	};
+	s->v[i] = (struct node) { .start = start, .len = len };
 	link_node(s, &s->v[i]);
 	return 0;
 }
@@ -263,7 +283,8 @@ void e4l_space_free(struct e4l_space *s)
 		return;
 	e4l_space_free(s->later);
 	free(s->v);
-	free(s->given);
+	free(s->by_size);
+	free(s->given.v);
 	free(s);
 }
 
@@ -370,13 +391,16 @@ errcode_t e4l_space_take(struct e4l_space *s, uint64_t start, uint64_t len)
 
 errcode_t e4l_space_give(struct e4l_space *s, uint64_t start, uint64_t len)
 {
-	errcode_t err = e4l_grow(&s->given, s->n_given, sizeof(*s->given));
+	errcode_t err = e4l_bytes_reserve(&s->given);
 
 	if (!err && s->later)
 		err = add_run(s->later, start, len);
-	if (!err)
-		s->given[s->n_given++] = (struct e4l_run) { start, len };
-	return err;
+	if (err)
+		return err;
+	e4l_put_apart(&s->given, start, s->given_end);
+	e4l_put_number(&s->given, len);
+	s->given_end = start + len;
+	return 0;
 }
 
 static int by_start(const void *va, const void *vb)
@@ -437,17 +461,20 @@ errcode_t e4l_space_untry_give(struct e4l_space *s, uint64_t start,
 
 errcode_t e4l_space_commit(struct e4l_space *s)
 {
-	struct e4l_run *run;
-	errcode_t err;
+	uint64_t start, len, end = 0;
+	size_t at = 0;
+	errcode_t err = 0;
 
-	while (s->n_given) {
-		run = &s->given[s->n_given - 1];
-		err = add_run(s, run->start, run->len);
-		if (err)
-			return err;
-		s->n_given--;
+	while (at < s->given.n && !err) {
+		start = e4l_take_apart(s->given.v, &at, end);
+		len = e4l_take_number(s->given.v, &at);
+		end = start + len;
+		err = add_run(s, start, len);
 	}
-	return 0;
+	free(s->given.v);
+	s->given = (struct e4l_bytes) { 0 };
+	s->given_end = 0;
+	return err;
 }
 
 /* The shortest run of at least @len among those that begin in @near. */
@@ -518,7 +545,7 @@ uint64_t e4l_space_largest(const struct e4l_space *s, uint64_t *start)
 
 	if (!n)
 		return 0;
-	while (n->kid[BY_SIZE][1])
+	while (kid_of(s, n, BY_SIZE, 1))
 		n = kid_of(s, n, BY_SIZE, 1);
 	*start = n->start;
 	return n->len;

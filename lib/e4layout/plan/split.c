@@ -241,19 +241,17 @@ static errcode_t count_units(const struct split *s, size_t first, size_t high,
 {
 	uint64_t ratio = s->disk->geo->cluster_blocks;
 	size_t low = 0, mid, i;
-	const struct unit *u;
 	errcode_t err = 0;
 
 	while (low < high && !err) {
 		struct e4l_groups g = { .geo = s->disk->geo };
 
 		mid = low + (high - low + 1) / 2;
-		for (i = first; i < first + mid && !err; i++) {
-			u = in_turn(s, i);
-			err = e4l_groups_add(&g, u->from * ratio, 1);
-			if (!err)
-				err = e4l_groups_add(&g, u->to * ratio, 1);
-		}
+		/* one after the other: neighbours are in one group, mostly */
+		for (i = first; i < first + mid && !err; i++)
+			err = e4l_groups_add(&g, in_turn(s, i)->from * ratio, 1);
+		for (i = first; i < first + mid && !err; i++)
+			err = e4l_groups_add(&g, in_turn(s, i)->to * ratio, 1);
 		if (e4l_groups_cost(&g) <= room)
 			low = mid;
 		else
