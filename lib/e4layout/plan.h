@@ -158,7 +158,7 @@ struct e4l_step {
 	struct e4l_extent *new_extents;
 	size_t n_old, n_new;		/* extents */
 	uint64_t old_fragments, new_fragments;
-	struct e4l_move *moves;		/* see e4l_step_next_move() */
+	struct e4l_move *moves;		/* or packed: e4l_step_next_move() */
 	size_t n_moves;
 	struct e4l_block_run *zero;	/* unwritten now, written then */
 	size_t n_zero;
@@ -172,7 +172,7 @@ struct e4l_step {
 	uint64_t fragments_saved;	/* of clusters */
 	uint64_t bytes_to_copy;
 	uint64_t bytes_to_zero;
-	/* Not NULL: @moves, @give and @new_extents are NULL, and in here. */
+	/* Not NULL: what it moves, and the first that it gives, are in here. */
 	struct e4l_packed *packed;
 	uint64_t reserved[3];
 };

@@ -331,11 +331,12 @@ static struct e4l_step random_step(void)
 	for (i = 0; i < s.n_moves; i++)
 		s.moves[i] = (struct e4l_move) {
 			.from = random_number(64), .to = random_number(64),
-			.len = random_number(63), .copy = random() % 2,
+			.len = random_number(63) | 1,
+			.copy = random() % 2,
 		};
 	for (i = 0; i < s.n_give; i++)
 		s.give[i] = (struct e4l_block_run) {
-			random_number(64), random_number(64),
+			random_number(64), random_number(64) | 1,
 		};
 	for (i = 0; s.new_extents && i < s.n_new; i++)
 		s.new_extents[i] = (struct e4l_extent) {
@@ -379,22 +380,76 @@ static void check_new_extents(const struct e4l_step *s,
 	free(ex);
 }
 
+/* The lists of @plain, the last @behind of what it gives not packed. */
+static struct e4l_step pack(const struct e4l_step *plain, size_t behind)
+{
+	struct e4l_packing k = { 0 };
+	struct e4l_step s = { .n_new = plain->n_new };
+	size_t i;
+
+	for (i = 0; i < plain->n_moves; i++)
+		ck_assert(!e4l_pack_move(&s, &k, &plain->moves[i]));
+	for (i = 0; i < plain->n_give - behind; i++)
+		ck_assert(!e4l_pack_given(&s, &k, &plain->give[i]));
+	ck_assert(!e4l_packing_end(&s, &k));
+	s.give = calloc(behind + 1, sizeof(*s.give));
+	memcpy(s.give, plain->give + i, behind * sizeof(*s.give));
+	s.n_give += behind;
+	return s;
+}
+
 START_TEST(packs_steps)
 {
 	struct e4l_step plain, s;
 
 	srandom(_i);
 	plain = random_step();
-	srandom(_i);
-	s = random_step();
+	check_lists(&plain, &plain);
+	check_new_extents(&plain, &plain);
+	s = pack(&plain, random() % (plain.n_give + 1));
+	check_lists(&s, &plain);
+	if (plain.new_extents) {
+		s.new_extents = calloc(s.n_new + 1, sizeof(*s.new_extents));
+		memcpy(s.new_extents, plain.new_extents,
+		       s.n_new * sizeof(*s.new_extents));
+		ck_assert_int_eq(e4l_pack_extents(&s), 0);
+		ck_assert(!s.new_extents);
+	}
 	check_lists(&s, &plain);
 	check_new_extents(&s, &plain);
-	ck_assert_int_eq(e4l_step_pack(&s), 0);
-	ck_assert(!s.moves && !s.give && !s.new_extents);
-	check_lists(&s, &plain);
-	check_new_extents(&s, &plain);
+	e4l_packed_drop_extents(&s);
+	ck_assert(!e4l_packed_has_extents(&s));
 	e4l_step_free(&s);
 	e4l_step_free(&plain);
+}
+END_TEST
+
+/* What goes on where the last ends is one with it. */
+START_TEST(joins_what_is_packed)
+{
+	static const struct e4l_move moves[] = {
+		{ .from = 10, .to = 90, .len = 2, .copy = true },
+		{ .from = 12, .to = 92, .len = 3, .copy = true },
+		{ .from = 15, .to = 95, .len = 1 },
+		{ .from = 20, .to = 96, .len = 1 },
+	};
+	struct e4l_step plain = {
+		.moves = (struct e4l_move *)moves, .n_moves = 4,
+		.give = (struct e4l_block_run []) { { 10, 5 }, { 15, 1 },
+						    { 20, 1 } },
+		.n_give = 3,
+	};
+	struct e4l_step s = pack(&plain, 0);
+
+	plain.moves = (struct e4l_move []) {
+		{ .from = 10, .to = 90, .len = 5, .copy = true },
+		moves[2], moves[3],
+	};
+	plain.n_moves = 3;
+	plain.give = (struct e4l_block_run []) { { 10, 6 }, { 20, 1 } };
+	plain.n_give = 2;
+	check_lists(&s, &plain);
+	e4l_step_free(&s);
 }
 END_TEST
 
@@ -570,6 +625,7 @@ int main(void)
 	tcase_add_loop_test(tc, joins_fragments, 0, 400);
 	tcase_add_loop_test(tc, counts_what_a_transaction_holds, 0, 200);
 	tcase_add_loop_test(tc, packs_steps, 0, 300);
+	tcase_add_test(tc, joins_what_is_packed);
 	tcase_add_loop_test(tc, keeps_extents, 0, 30);
 	tcase_add_loop_test(tc, finds_the_cheapest_window, 0, 300);
 	suite_add_tcase(suite, tc);

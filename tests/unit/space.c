@@ -130,6 +130,40 @@ static void change(struct e4l_space *s, char *map)
 	}
 }
 
+/* In more runs than there are then: most are parts of one. */
+START_TEST(commits_many_parts)
+{
+	struct e4l_space *s = e4l_space_new();
+	char *map = calloc(1, UNITS);
+	int i;
+
+	srandom(_i);
+	ck_assert_ptr_nonnull(s);
+	ck_assert_int_eq(e4l_space_count(s, LONG), 0);
+	for (i = 0; i < 100; i++)
+		change(s, map);
+	for (i = 0; i < UNITS; i++) {
+		int at = (i * 7 + _i) % UNITS;	/* all of them, if 7 is prime to it */
+
+		if (map[at] != USED || random() % 20 == 0)
+			continue;
+		CHECK(!e4l_space_give(s, at, 1));
+		map[at] = GIVEN;
+	}
+	compare(s, map, 3);
+	CHECK(!e4l_space_commit(s));
+	for (i = 0; i < UNITS; i++)
+		if (map[i] == GIVEN)
+			map[i] = FREE;
+	compare(s, map, 3);
+	for (i = 0; i < 100; i++)
+		change(s, map);
+	compare(s, map, 3);
+	e4l_space_free(s);
+	free(map);
+}
+END_TEST
+
 START_TEST(agrees_with_the_model)
 {
 	struct e4l_space *s = e4l_space_new();
@@ -183,6 +217,7 @@ int main(void)
 	TCase *tc = tcase_create("space");
 
 	tcase_add_loop_test(tc, agrees_with_the_model, 0, 20);
+	tcase_add_loop_test(tc, commits_many_parts, 0, 50);
 	tcase_add_test(tc, prefers_the_closest);
 	suite_add_tcase(suite, tc);
 	return unit_main(suite);

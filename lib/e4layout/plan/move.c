@@ -26,10 +26,11 @@ static errcode_t spares_long_runs(const struct e4l_disk *disk,
 				  const struct e4l_step *step, bool *spares)
 {
 	uint64_t ratio = disk->geo->cluster_blocks;
-	const struct e4l_block_run *give = step->give;
+	struct e4l_step_walk walk = { 0 };
+	struct e4l_block_run give;
 	struct e4l_run *runs;
 	errcode_t err;
-	size_t i;
+	size_t n = 0;
 
 	*spares = true;
 	if (!mover->long_run)
@@ -37,11 +38,11 @@ static errcode_t spares_long_runs(const struct e4l_disk *disk,
 	runs = calloc(step->n_give + 1, sizeof(*runs));
 	if (!runs)
 		return ENOMEM;
-	for (i = 0; i < step->n_give; i++)
-		runs[i] = (struct e4l_run) {
-			give[i].pblk / ratio, give[i].len / ratio,
+	while (e4l_step_next_given(step, &walk, &give))
+		runs[n++] = (struct e4l_run) {
+			give.pblk / ratio, give.len / ratio,
 		};
-	err = spares_with(disk, mover, runs, i, spares);
+	err = spares_with(disk, mover, runs, n, spares);
 	free(runs);
 	return err;
 }
@@ -135,7 +136,8 @@ static errcode_t insist(const struct e4l_disk *disk,
 	bool placed;
 
 	if (!err)
-		err = e4l_step_put_tree(disk, m->tree, m->n_tree, &step,
+		err = e4l_step_put_tree(disk, m->tree, m->n_tree,
+					step.new_extents[0].pblk, &step,
 					&placed);
 	if (!err)
 		return take_whole(&step, steps);
@@ -152,7 +154,8 @@ static errcode_t fit(const struct e4l_disk *disk, struct e4l_mover *mover,
 	bool placed, fits = false, spares = true;
 	errcode_t err;
 
-	err = e4l_step_put_tree(disk, m->tree, m->n_tree, step, &placed);
+	err = e4l_step_put_tree(disk, m->tree, m->n_tree,
+				step->new_extents[0].pblk, step, &placed);
 	if (!err && placed)
 		err = e4l_step_fits(disk->geo, step, 0, &fits);
 	if (!err && fits)

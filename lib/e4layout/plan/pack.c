@@ -107,7 +107,9 @@ static errcode_t pack_anew(struct e4l_draft *d, struct e4l_file *f,
 	bool placed;
 
 	*done = false;
-	err = e4l_step_put_tree(&d->disk, f->tree, f->n_tree, step, &placed);
+	err = e4l_step_put_tree(&d->disk, f->tree, f->n_tree,
+				step->n_new ? step->new_extents->pblk : 0,
+				step, &placed);
 	if (!err && placed)
 		err = e4l_step_fits(d->disk.geo, step, 0, done);
 	if (!err && *done)

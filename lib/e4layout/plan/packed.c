@@ -43,39 +43,101 @@ errcode_t e4l_bytes_reserve(struct e4l_bytes *o)
 	return e4l_reserve(&o->v, o->n, &o->max, 3 * NUMBER_BYTES, 1);
 }
 
-static errcode_t put_moves(struct e4l_bytes *o, const struct e4l_step *step)
+/* Those of @step, which it gets when it has none. */
+static struct e4l_packed *packed_of(struct e4l_step *step)
 {
-	const struct e4l_move *m = step->moves, *end = m + step->n_moves;
-	blk64_t from = 0, to = 0;
-	errcode_t err = 0;
+	if (!step->packed)
+		step->packed = calloc(1, sizeof(*step->packed));
+	return step->packed;
+}
 
-	for (; m < end && !err; m++) {
-		err = e4l_bytes_reserve(o);
-		if (err)
-			break;
-		e4l_put_apart(o, m->from, from);
-		e4l_put_apart(o, m->to, to);
-		e4l_put_number(o, m->len << 1 | m->copy);
-		from = m->from + m->len;
-		to = m->to + m->len;
+static errcode_t put_move(struct e4l_step *step, struct e4l_packing *k)
+{
+	struct e4l_packed *p = packed_of(step);
+	errcode_t err = p ? e4l_bytes_reserve(&p->bytes) : ENOMEM;
+
+	if (err || !k->move.len)
+		return err;
+	e4l_put_apart(&p->bytes, k->move.from, k->from);
+	e4l_put_apart(&p->bytes, k->move.to, k->to);
+	e4l_put_number(&p->bytes, k->move.len << 1 | k->move.copy);
+	k->from = k->move.from + k->move.len;
+	k->to = k->move.to + k->move.len;
+	k->move.len = 0;
+	step->n_moves++;
+	p->give_at = p->bytes.n;
+	return 0;
+}
+
+errcode_t e4l_pack_move(struct e4l_step *step, struct e4l_packing *k,
+			const struct e4l_move *m)
+{
+	struct e4l_move *last = &k->move;
+	errcode_t err;
+
+	if (last->len && last->from + last->len == m->from &&
+	    last->to + last->len == m->to && last->copy == m->copy) {
+		last->len += m->len;
+		return 0;
 	}
+	err = put_move(step, k);
+	if (!err)
+		*last = *m;
 	return err;
 }
 
-static errcode_t put_given(struct e4l_bytes *o, const struct e4l_step *step)
+static errcode_t put_given(struct e4l_step *step, struct e4l_packing *k)
 {
-	const struct e4l_block_run *g = step->give, *end = g + step->n_give;
-	blk64_t blk = 0;
-	errcode_t err = 0;
+	struct e4l_packed *p = step->packed;
+	errcode_t err = e4l_bytes_reserve(&p->bytes);
 
-	for (; g < end && !err; g++) {
-		err = e4l_bytes_reserve(o);
-		if (err)
-			break;
-		e4l_put_apart(o, g->pblk, blk);
-		e4l_put_number(o, g->len);
-		blk = g->pblk + g->len;
+	if (err || !k->run.len)
+		return err;
+	e4l_put_apart(&p->bytes, k->run.pblk, k->given);
+	e4l_put_number(&p->bytes, k->run.len);
+	k->given = k->run.pblk + k->run.len;
+	k->run.len = 0;
+	step->n_give++;
+	p->n_give++;
+	return 0;
+}
+
+errcode_t e4l_pack_given(struct e4l_step *step, struct e4l_packing *k,
+			 const struct e4l_block_run *run)
+{
+	errcode_t err;
+
+	if (k->run.len && k->run.pblk + k->run.len == run->pblk) {
+		k->run.len += run->len;
+		return 0;
 	}
+	err = put_move(step, k);
+	if (!err)
+		err = put_given(step, k);
+	if (!err)
+		k->run = *run;
+	return err;
+}
+
+/* What was reserved beyond what was needed is given back. */
+static void fit(struct e4l_bytes *o)
+{
+	uint8_t *v = realloc(o->v, o->n + !o->n);
+
+	if (!v)
+		return;
+	o->v = v;
+	o->max = o->n;
+}
+
+errcode_t e4l_packing_end(struct e4l_step *step, struct e4l_packing *k)
+{
+	errcode_t err = put_move(step, k);
+
+	if (!err)
+		err = put_given(step, k);
+	if (!err)
+		fit(&step->packed->bytes);
 	return err;
 }
 
@@ -98,49 +160,32 @@ static errcode_t put_extents(struct e4l_bytes *o, const struct e4l_step *step)
 	return err;
 }
 
-/* What was reserved beyond what was needed is given back. */
-static uint8_t *fit(struct e4l_bytes *o)
+errcode_t e4l_pack_extents(struct e4l_step *step)
 {
-	uint8_t *v = realloc(o->v, o->n + !o->n);
+	struct e4l_packed *p = step->packed;
+	errcode_t err;
 
-	return v ? v : o->v;
+	p->extents_at = p->bytes.n;
+	err = put_extents(&p->bytes, step);
+	if (err)
+		return err;
+	fit(&p->bytes);
+	p->has_extents = true;
+	free(step->new_extents);
+	step->new_extents = NULL;
+	return 0;
 }
 
-errcode_t e4l_step_pack(struct e4l_step *step)
+void e4l_packed_drop_extents(struct e4l_step *step)
 {
-	struct e4l_packed *p = calloc(1, sizeof(*p));
-	struct e4l_bytes o = { 0 };
-	errcode_t err = p ? put_moves(&o, step) : ENOMEM;
-
-	if (!err) {
-		p->give_at = o.n;
-		err = put_given(&o, step);
-	}
-	if (!err && step->new_extents) {
-		p->has_extents = true;
-		p->extents_at = o.n;
-		err = put_extents(&o, step);
-	}
-	if (err) {
-		free(o.v);
-		free(p);
-		return err;
-	}
-	p->v = fit(&o);
-	free(step->moves);
-	free(step->give);
-	free(step->new_extents);
-	step->moves = NULL;
-	step->give = NULL;
-	step->new_extents = NULL;
-	step->packed = p;
-	return 0;
+	if (step->packed)
+		step->packed->has_extents = false;
 }
 
 void e4l_packed_free(struct e4l_packed *packed)
 {
 	if (packed)
-		free(packed->v);
+		free(packed->bytes.v);
 	free(packed);
 }
 
@@ -156,9 +201,9 @@ bool e4l_step_next_move(const struct e4l_step *step,
 		*move = step->moves[walk->n++];
 		return true;
 	}
-	move->from = e4l_take_apart(p->v, &walk->at, walk->from);
-	move->to = e4l_take_apart(p->v, &walk->at, walk->to);
-	len = e4l_take_number(p->v, &walk->at);
+	move->from = e4l_take_apart(p->bytes.v, &walk->at, walk->from);
+	move->to = e4l_take_apart(p->bytes.v, &walk->at, walk->to);
+	len = e4l_take_number(p->bytes.v, &walk->at);
 	move->len = len >> 1;
 	move->copy = len & 1;
 	walk->from = move->from + move->len;
@@ -171,17 +216,18 @@ bool e4l_step_next_given(const struct e4l_step *step,
 			 struct e4l_step_walk *walk, struct e4l_block_run *run)
 {
 	const struct e4l_packed *p = step->packed;
+	size_t packed = p ? p->n_give : 0;
 
 	if (walk->n == step->n_give)
 		return false;
-	if (!p) {
-		*run = step->give[walk->n++];
+	if (walk->n >= packed) {
+		*run = step->give[walk->n++ - packed];
 		return true;
 	}
 	if (!walk->n)
 		walk->at = p->give_at;
-	run->pblk = e4l_take_apart(p->v, &walk->at, walk->from);
-	run->len = e4l_take_number(p->v, &walk->at);
+	run->pblk = e4l_take_apart(p->bytes.v, &walk->at, walk->from);
+	run->len = e4l_take_number(p->bytes.v, &walk->at);
 	walk->from = run->pblk + run->len;
 	walk->n++;
 	return true;
@@ -200,9 +246,9 @@ void e4l_packed_extents(const struct e4l_step *step, struct e4l_extent *ex)
 	size_t at = p->extents_at;
 
 	for (; ex < end; ex++) {
-		lblk = e4l_take_apart(p->v, &at, lblk);
-		pblk = e4l_take_apart(p->v, &at, pblk);
-		len = e4l_take_number(p->v, &at);
+		lblk = e4l_take_apart(p->bytes.v, &at, lblk);
+		pblk = e4l_take_apart(p->bytes.v, &at, pblk);
+		len = e4l_take_number(p->bytes.v, &at);
 		*ex = (struct e4l_extent) {
 			.lblk = lblk, .pblk = pblk, .len = len >> 1,
 			.unwritten = len & 1,

@@ -23,20 +23,36 @@ uint64_t e4l_take_number(const uint8_t *v, size_t *at);
 uint64_t e4l_take_apart(const uint8_t *v, size_t *at, uint64_t before);
 
 struct e4l_packed {
-	uint8_t *v;			/* moves, then: */
+	struct e4l_bytes bytes;		/* moves, then: */
 	size_t give_at, extents_at;	/* bytes of it */
+	size_t n_give;			/* runs that are in it, the first given */
 	bool has_extents;
 };
 
+/* What a step moves and gives while it is packed; 0 at first. */
+struct e4l_packing {
+	struct e4l_move move;		/* the last ones, which may go on */
+	struct e4l_block_run run;
+	blk64_t from, to, given;	/* where those before end */
+};
+
 /*
- * Packs the moves of @step, what it gives and, if it has them, its new extents,
- * all of which are freed.  Neither may be changed from then on.  ENOMEM: nothing
- * has changed.
+ * Appends moves to @step, which has none that are not packed, and then, from the
+ * first call of the second on, runs that it gives.  What goes on where the last
+ * ends makes that longer.  e4l_packing_end() comes behind all of them.
  */
-errcode_t e4l_step_pack(struct e4l_step *step);
+errcode_t e4l_pack_move(struct e4l_step *step, struct e4l_packing *k,
+			const struct e4l_move *m);
+errcode_t e4l_pack_given(struct e4l_step *step, struct e4l_packing *k,
+			 const struct e4l_block_run *run);
+errcode_t e4l_packing_end(struct e4l_step *step, struct e4l_packing *k);
 /* NULL is allowed. */
 void e4l_packed_free(struct e4l_packed *packed);
 
+/* Packs and frees the new extents of a step whose moves are packed. */
+errcode_t e4l_pack_extents(struct e4l_step *step);
+/* Does without them. */
+void e4l_packed_drop_extents(struct e4l_step *step);
 /* Whether it has new extents; those, step->n_new of them, to @ex. */
 bool e4l_packed_has_extents(const struct e4l_step *step);
 void e4l_packed_extents(const struct e4l_step *step, struct e4l_extent *ex);

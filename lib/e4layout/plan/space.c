@@ -36,6 +36,7 @@ struct e4l_space {
 	node_t root[ORDERS];
 	struct e4l_bytes given;		/* not free before the next commit */
 	uint64_t given_end;		/* of the last run of it */
+	uint64_t n_given;		/* runs */
 	uint64_t unit, in_long;		/* see e4l_space_in_long() */
 	uint64_t runs;
 	struct e4l_space *later;	/* with what was given; or NULL */
@@ -400,6 +401,7 @@ errcode_t e4l_space_give(struct e4l_space *s, uint64_t start, uint64_t len)
 	e4l_put_apart(&s->given, start, s->given_end);
 	e4l_put_number(&s->given, len);
 	s->given_end = start + len;
+	s->n_given++;
 	return 0;
 }
 
@@ -459,7 +461,35 @@ errcode_t e4l_space_untry_give(struct e4l_space *s, uint64_t start,
 	return take_run(s->later, start, len);
 }
 
-errcode_t e4l_space_commit(struct e4l_space *s)
+/* Makes one run of all that is free in that of @n, which is all of it then. */
+static errcode_t fill_run(struct e4l_space *s, const struct node *n)
+{
+	struct node *part;
+
+	for (;;) {
+		part = at_or_before(s, n->start + n->len - 1);
+		if (!part || part->start < n->start)
+			return add_node(s, n->start, n->len);
+		if (part->len == n->len)
+			return 0;
+		unlink_node(s, part);
+	}
+}
+
+/* What was given is free in runs that are in @n, below it, or free already. */
+static errcode_t commit_all(struct e4l_space *s, const struct node *n)
+{
+	errcode_t err;
+
+	if (!n)
+		return 0;
+	err = commit_all(s, kid_of(s->later, n, BY_PLACE, 0));
+	if (!err)
+		err = fill_run(s, n);
+	return err ? err : commit_all(s, kid_of(s->later, n, BY_PLACE, 1));
+}
+
+static errcode_t commit_each(struct e4l_space *s)
 {
 	uint64_t start, len, end = 0;
 	size_t at = 0;
@@ -471,9 +501,23 @@ errcode_t e4l_space_commit(struct e4l_space *s)
 		end = start + len;
 		err = add_run(s, start, len);
 	}
+	return err;
+}
+
+/*
+ * Of more runs than there are in the end, most are parts of one, which is not put
+ * together of them: that would take the memory of all at a time.
+ */
+errcode_t e4l_space_commit(struct e4l_space *s)
+{
+	bool many = s->later && s->n_given > s->later->runs;
+	errcode_t err = many ? commit_all(s, node_of(s->later,
+					s->later->root[BY_PLACE])) :
+			       commit_each(s);
+
 	free(s->given.v);
 	s->given = (struct e4l_bytes) { 0 };
-	s->given_end = 0;
+	s->given_end = s->n_given = 0;
 	return err;
 }
 

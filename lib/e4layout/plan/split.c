@@ -8,13 +8,18 @@
 
 /* -------------------------------------------------------------------- units */
 
-/* A part of the file, in one group before and in one after. */
+#define UNIT_MAX_BLOCKS	(1u << 30)
+
+/*
+ * A part of the file, in one group before and in one after; packed, since a file
+ * can have millions.
+ */
 struct unit {
-	uint64_t from, to;		/* clusters, as in struct e4l_shift */
-	uint32_t lc, n;
-	uint32_t copy;			/* written blocks */
-	bool moved;			/* already */
-};
+	uint64_t from : 48, to : 48;	/* clusters, as in struct e4l_shift */
+	uint32_t lc : 32, n : 32;
+	uint32_t copy : 31;		/* written blocks, if it moves */
+	uint32_t moved : 1;		/* already, or by the part at hand */
+} __attribute__((packed));
 
 struct split {
 	const struct e4l_disk *disk;
@@ -25,8 +30,7 @@ struct split {
 	size_t x;			/* of m->ex, where units end so far */
 	uint32_t *order;		/* those that move, as they will */
 	size_t n_order;
-	const struct e4l_extent *ex;	/* after the parts so far */
-	size_t n_ex;
+	size_t n_ex;			/* after the parts so far */
 	const blk64_t *tree;
 	size_t n_tree;
 	struct e4l_steps parts;
@@ -68,7 +72,9 @@ static uint64_t count_written(struct split *s, const struct e4l_shift *ch)
 static uint64_t unit_clusters(const struct split *s,
 			      const struct e4l_shift *ch)
 {
-	uint64_t most = s->m->part / s->disk->geo->cluster_blocks;
+	uint64_t part = s->m->part < UNIT_MAX_BLOCKS ? s->m->part :
+						       UNIT_MAX_BLOCKS;
+	uint64_t most = part / s->disk->geo->cluster_blocks;
 	uint64_t n = ch->n < most ? ch->n : most, end;
 
 	end = to_group_end(s->disk->geo, ch->from);
@@ -310,29 +316,113 @@ enum outcome {
 	GOOD
 };
 
-/* Makes the step that moves @n units from @first on. */
+/* The file's runs of one state, as they are once all units that moved have. */
+struct walk {
+	const struct split *s;
+	size_t x, u;			/* of s->m->ex and s->units */
+	uint64_t at;			/* blocks of that extent gone through */
+	struct e4l_state_run next;	/* not handed out yet */
+};
+
+/* What is in one extent and one unit. */
+static bool next_piece(struct walk *w, struct e4l_state_run *piece)
+{
+	uint64_t ratio = w->s->disk->geo->cluster_blocks, first, end;
+	const struct e4l_extent *ex = &w->s->m->ex[w->x];
+	const struct unit *u = &w->s->units[w->u];
+
+	if (w->x < w->s->m->n_ex && w->at == ex->len) {
+		w->at = 0;
+		w->x++;
+		ex++;
+	}
+	if (w->x == w->s->m->n_ex)
+		return false;
+	first = ex->lblk + w->at;
+	while (((uint64_t)u->lc + u->n) * ratio <= first)
+		u++;
+	end = ((uint64_t)u->lc + u->n) * ratio;
+	w->u = u - w->s->units;
+	*piece = (struct e4l_state_run) {
+		.lblk = first, .pblk = ex->pblk + w->at,
+		.len = ex->len - w->at, .unwritten = ex->unwritten,
+	};
+	if (u->moved)
+		piece->pblk = u->to * ratio + (first - u->lc * ratio);
+	if (piece->len > end - first)
+		piece->len = end - first;
+	w->at += piece->len;
+	return true;
+}
+
+static bool next_run(struct walk *w, struct e4l_state_run *run)
+{
+	*run = w->next;
+	w->next.len = 0;
+	while (next_piece(w, &w->next)) {
+		if (!run->len) {
+			*run = w->next;
+		} else if (run->unwritten == w->next.unwritten &&
+			   e4l_runs_touch(run, &w->next)) {
+			run->len += w->next.len;
+		} else {
+			return true;
+		}
+		w->next.len = 0;
+	}
+	return run->len;
+}
+
+/* Counts extents and fragments; where the file begins. */
+static blk64_t count_extents(const struct split *s, struct e4l_step *step)
+{
+	struct e4l_state_run last = { 0 }, run;
+	struct walk w = { .s = s };
+	blk64_t start = 0;
+
+	for (; next_run(&w, &run); last = run) {
+		start = step->n_new ? start : run.pblk;
+		step->n_new += e4l_cut_run(&run, NULL);
+		step->new_fragments += !e4l_runs_touch(&last, &run);
+	}
+	return start;
+}
+
+static errcode_t list_extents(const struct split *s, struct e4l_step *step)
+{
+	struct e4l_state_run run;
+	struct walk w = { .s = s };
+	size_t n = 0;
+
+	e4l_packed_drop_extents(step);
+	step->new_extents = calloc(step->n_new + 1, sizeof(*step->new_extents));
+	if (!step->new_extents)
+		return ENOMEM;
+	while (next_run(&w, &run))
+		n += e4l_cut_run(&run, step->new_extents + n);
+	return 0;
+}
+
+/* Makes the step that moves @n units from @first on, which have. */
 static errcode_t make_part(struct split *s, size_t first, size_t n,
 			   struct e4l_step *step, enum outcome *outcome)
 {
 	struct e4l_fragments from = { 0 }, to = { 0 };
+	blk64_t start = count_extents(s, step);
 	bool placed, fits = false;
 	errcode_t err;
 
 	err = list_units(s, first, n, &from, &to);
 	if (!err)
-		err = e4l_step_map(s->disk->geo, s->ex, s->n_ex, &to, step);
-	if (!err)
-		err = e4l_step_move(s->disk->geo, s->ex, s->n_ex, &from, &to,
-				    step);
+		err = e4l_step_move(s->disk->geo, s->m->ex, s->m->n_ex, &from,
+				    &to, step);
 	free(from.v);
 	free(to.v);
 	if (!err)
-		err = e4l_step_put_tree(s->disk, s->tree, s->n_tree, step,
-					&placed);
+		err = e4l_step_put_tree(s->disk, s->tree, s->n_tree, start,
+					step, &placed);
 	if (!err && placed)
 		err = e4l_step_fits(s->disk->geo, step, 0, &fits);
-	step->new_fragments = e4l_count_fragments(step->new_extents,
-						  step->n_new, NULL);
 	*outcome = !fits ? TOO_LARGE :
 		   step->new_fragments > s->fragments ||
 		   step->n_new > s->m->n_entries ? WORSE : GOOD;
@@ -341,26 +431,20 @@ static errcode_t make_part(struct split *s, size_t first, size_t n,
 
 /*
  * Takes @step over.  Only the first part and the last keep extents, and only the
- * last may be changed any more.
+ * last may be changed any more: see keep_parts().
  */
 static errcode_t keep_part(struct split *s, struct e4l_step *step)
 {
-	struct e4l_step *last;
 	struct e4l_steps *parts = &s->parts;
 	errcode_t err = e4l_grow(&parts->v, parts->n, sizeof(*parts->v));
 
-	if (err)
-		return err;
-	last = parts->n ? &parts->v[parts->n - 1] : NULL;
-	if (parts->n > 1) {
-		free(last->new_extents);
-		last->new_extents = NULL;
-	}
-	err = last ? e4l_step_pack(last) : 0;
+	if (!err && !parts->n)
+		err = list_extents(s, step);
+	if (!err && !parts->n)
+		err = e4l_pack_extents(step);
 	if (err)
 		return err;
 	parts->v[parts->n++] = *step;
-	s->ex = step->new_extents;
 	s->n_ex = step->n_new;
 	s->tree = step->tree;
 	s->n_tree = step->n_tree;
@@ -377,27 +461,37 @@ static uint64_t count_copy(const struct split *s, size_t first, size_t n)
 	return copy;
 }
 
+static void set_moved(struct split *s, size_t first, size_t n, bool moved)
+{
+	while (n--)
+		in_turn(s, first++)->moved = moved;
+}
+
 /* Makes a part of @n units from @first on, if that is at least @good_enough. */
 static errcode_t try_part(struct split *s, size_t first, size_t n,
 			  enum outcome good_enough, enum outcome *outcome)
 {
-	struct e4l_step step = { 0 };
+	uint64_t copy = count_copy(s, first, n);
+	struct e4l_step step = {
+		.bytes_to_copy = copy * s->disk->geo->blocksize,
+	};
 	errcode_t err;
 
 	*outcome = TOO_LARGE;
-	if (count_copy(s, first, n) > s->m->budget - s->copied) {
+	if (copy > s->m->budget - s->copied) {
 		s->over_budget = true;
 		return 0;
 	}
+	set_moved(s, first, n, true);
 	err = make_part(s, first, n, &step, outcome);
-	if (!err && *outcome < good_enough)
+	if (!err && *outcome < good_enough) {
+		set_moved(s, first, n, false);
 		return e4l_step_drop(s->disk, &step);
+	}
 	if (!err)
 		err = keep_part(s, &step);
 	if (err)
 		e4l_step_free(&step);
-	for (; n && !err; n--)
-		in_turn(s, first++)->moved = true;
 	return err;
 }
 
@@ -474,21 +568,25 @@ static errcode_t put_rest_back(struct split *s, size_t first)
 static errcode_t keep_parts(struct split *s, size_t end)
 {
 	size_t now = count_now(s);
+	struct e4l_step *last;
+	errcode_t err;
 	bool good = end == s->n_order ||
 		    (s->over_budget && s->parts.n &&
 		     s->n_ex <= s->m->n_entries && now < s->m->old.n);
 
 	if (!good)
 		return drop_parts(s);
-	s->parts.v[s->parts.n - 1].fragments_saved = s->m->old.n - now;
-	return put_rest_back(s, end);
+	last = &s->parts.v[s->parts.n - 1];
+	last->fragments_saved = s->m->old.n - now;
+	err = list_extents(s, last);
+	return err ? err : put_rest_back(s, end);
 }
 
 errcode_t e4l_split_move(const struct e4l_disk *disk,
 			 const struct e4l_moving *m, struct e4l_steps *steps)
 {
 	struct split s = {
-		.disk = disk, .m = m, .ex = m->ex, .n_ex = m->n_ex,
+		.disk = disk, .m = m, .n_ex = m->n_ex,
 		.fragments = e4l_count_fragments(m->ex, m->n_ex, NULL),
 		.tree = m->tree, .n_tree = m->n_tree,
 	};

@@ -139,25 +139,6 @@ errcode_t e4l_step_extents(const struct e4l_extent *old, size_t n_old,
 
 /* -------------------------------------------------------- moving and zeroing */
 
-static errcode_t add_move(struct e4l_step *step, const struct e4l_move *m)
-{
-	struct e4l_move *last = step->n_moves ?
-				&step->moves[step->n_moves - 1] : NULL;
-	errcode_t err;
-
-	if (m->from == m->to)
-		return 0;
-	if (last && last->from + last->len == m->from &&
-	    last->to + last->len == m->to && last->copy == m->copy) {
-		last->len += m->len;
-		return 0;
-	}
-	err = e4l_grow(&step->moves, step->n_moves, sizeof(*step->moves));
-	if (!err)
-		step->moves[step->n_moves++] = *m;
-	return err;
-}
-
 /* Appends an extent, or makes the last one longer, not over any limit. */
 static errcode_t join_extent(struct extents *list, const struct e4l_extent *ex,
 			     uint32_t at, uint32_t len, blk64_t pblk)
@@ -281,19 +262,20 @@ static errcode_t add_run(struct e4l_block_run **runs, size_t *n, blk64_t pblk,
 }
 
 /* The same, but a run that goes on where the last ends makes that longer. */
-static errcode_t join_run(struct e4l_block_run **runs, size_t *n, blk64_t pblk,
-			  blk64_t len)
+static errcode_t join_taken(struct e4l_step *step, blk64_t pblk, blk64_t len)
 {
-	struct e4l_block_run *last = *n ? &(*runs)[*n - 1] : NULL;
+	struct e4l_block_run *last = step->n_take ?
+				     &step->take[step->n_take - 1] : NULL;
 
 	if (!last || last->pblk + last->len != pblk)
-		return add_run(runs, n, pblk, len);
+		return add_run(&step->take, &step->n_take, pblk, len);
 	last->len += len;
 	return 0;
 }
 
 struct lists {
 	struct e4l_step *step;
+	struct e4l_packing packing;
 	uint64_t ratio;
 };
 
@@ -304,10 +286,10 @@ static errcode_t list_shift(const struct e4l_shift *s, void *priv)
 
 	if (s->from == s->to)
 		return 0;
-	err = join_run(&l->step->take, &l->step->n_take, s->to * l->ratio,
-		       s->n * l->ratio);
-	return err ? err : join_run(&l->step->give, &l->step->n_give,
-				    s->from * l->ratio, s->n * l->ratio);
+	err = join_taken(l->step, s->to * l->ratio, s->n * l->ratio);
+	return err ? err :
+	       e4l_pack_given(l->step, &l->packing, &(struct e4l_block_run) {
+				s->from * l->ratio, s->n * l->ratio });
 }
 
 errcode_t e4l_step_move(const struct e4l_geometry *geo,
@@ -315,15 +297,18 @@ errcode_t e4l_step_move(const struct e4l_geometry *geo,
 			const struct e4l_fragments *old,
 			const struct e4l_fragments *new, struct e4l_step *step)
 {
-	struct lists lists = { step, geo->cluster_blocks };
+	struct lists lists = { .step = step, .ratio = geo->cluster_blocks };
 	struct walk w = walk_over(geo, ex, n, new);
 	struct e4l_move m;
 	errcode_t err = 0;
 	uint32_t at;
 
 	while (!err && walk_next(&w, &ex, &at, &m))
-		err = add_move(step, &m);
-	return err ? err : e4l_each_shift(old, new, list_shift, &lists);
+		if (m.from != m.to)
+			err = e4l_pack_move(step, &lists.packing, &m);
+	if (!err)
+		err = e4l_each_shift(old, new, list_shift, &lists);
+	return err ? err : e4l_packing_end(step, &lists.packing);
 }
 
 errcode_t e4l_step_zero(const struct e4l_geometry *geo, struct e4l_extent *ex,
@@ -358,9 +343,14 @@ errcode_t e4l_step_zero(const struct e4l_geometry *geo, struct e4l_extent *ex,
 static errcode_t give_tree_block(const struct e4l_disk *disk,
 				 struct e4l_step *step, blk64_t blk)
 {
+	size_t packed = step->packed ? step->packed->n_give : 0;
+	size_t n = step->n_give - packed;
 	uint32_t ratio = disk->geo->cluster_blocks;
+	errcode_t err;
 
-	return add_run(&step->give, &step->n_give, blk / ratio * ratio, ratio);
+	err = add_run(&step->give, &n, blk / ratio * ratio, ratio);
+	step->n_give = packed + n;
+	return err;
 }
 
 /*
@@ -368,11 +358,11 @@ static errcode_t give_tree_block(const struct e4l_disk *disk,
  * or, for a tree that cannot stay where it is (@must), anywhere.
  */
 static bool find_tree_run(const struct e4l_disk *disk, const blk64_t *tree,
-			  const struct e4l_step *step, bool must, uint64_t *at)
+			  blk64_t data, const struct e4l_step *step, bool must,
+			  uint64_t *at)
 {
 	uint64_t ratio = disk->geo->cluster_blocks;
 	uint64_t group = disk->geo->group_blocks;
-	blk64_t data = step->new_extents[0].pblk;
 	struct e4l_run near = { data / ratio, group / ratio };
 
 	if (!must && (disk->trees_stay || !step->n_moves ||
@@ -403,7 +393,8 @@ static errcode_t take_tree(const struct e4l_disk *disk, struct e4l_step *step,
 }
 
 errcode_t e4l_step_put_tree(const struct e4l_disk *disk, const blk64_t *tree,
-			    size_t n, struct e4l_step *step, bool *placed)
+			    size_t n, blk64_t data, struct e4l_step *step,
+			    bool *placed)
 {
 	size_t need = e4l_ideal_tree_blocks(step->n_new, disk->geo->blocksize);
 	uint32_t txn_blocks = disk->geo->txn_blocks;
@@ -416,7 +407,7 @@ errcode_t e4l_step_put_tree(const struct e4l_disk *disk, const blk64_t *tree,
 	if (!step->tree)
 		return ENOMEM;
 	step->n_tree = need;
-	if (need && find_tree_run(disk, tree, step, must, &at))
+	if (need && find_tree_run(disk, tree, data, step, must, &at))
 		err = take_tree(disk, step, at);
 	*placed = step->tree_is_new || need <= n;
 	if (err || !*placed)

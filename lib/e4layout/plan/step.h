@@ -41,8 +41,8 @@ errcode_t e4l_step_map(const struct e4l_geometry *geo,
 		       const struct e4l_extent *ex, size_t n,
 		       const struct e4l_fragments *new, struct e4l_step *step);
 /*
- * Makes the step's moves, take and give for the same, but for the tree; @old is
- * where the clusters in @new are.
+ * Makes the step's moves, take and give for the same, but for the tree, packed;
+ * @old is where the clusters in @new are.
  */
 errcode_t e4l_step_move(const struct e4l_geometry *geo,
 			const struct e4l_extent *ex, size_t n,
@@ -54,11 +54,13 @@ errcode_t e4l_step_zero(const struct e4l_geometry *geo, struct e4l_extent *ex,
 			struct e4l_step *step);
 
 /*
- * Decides where the tree of @step is going to be, now that it is in @tree, and
- * what is given back of it.  False: there is no room for it.
+ * Decides where the tree of @step is going to be, now that it is in @tree, and the
+ * file then begins at @data; and what is given back of it.  False: there is no
+ * room for it.
  */
 errcode_t e4l_step_put_tree(const struct e4l_disk *disk, const blk64_t *tree,
-			    size_t n, struct e4l_step *step, bool *placed);
+			    size_t n, blk64_t data, struct e4l_step *step,
+			    bool *placed);
 /* Takes that back, and frees what the step holds. */
 errcode_t e4l_step_drop(const struct e4l_disk *disk, struct e4l_step *step);
 
