@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What a plan for a very large file takes: 110 bytes for each of its extents,
+# What a plan for very large files takes: 45 bytes for each of their extents,
 # beside what --mem gives, and buffers.  Without a limit it is no more, since
 # such a file is read again.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
@@ -10,7 +10,7 @@ case $(sed -n 's/^CFLAGS = //p' "$top_builddir/Makefile") in
 esac
 
 extents=600000
-max_kib=$((4096 * ($(nproc) + 1) + 16 * 1024 + extents * 110 / 1024))
+max_kib=$((4096 * ($(nproc) + 1) + 16 * 1024 + extents * 45 / 1024))
 aged "$work/img" <<END
 size 6000M
 contents off

@@ -141,38 +141,21 @@ errcode_t e4l_packing_end(struct e4l_step *step, struct e4l_packing *k)
 	return err;
 }
 
-static errcode_t put_extents(struct e4l_bytes *o, const struct e4l_step *step)
-{
-	const struct e4l_extent *x = step->new_extents, *end = x + step->n_new;
-	uint64_t lblk = 0, pblk = 0;
-	errcode_t err = 0;
-
-	for (; x < end && !err; x++) {
-		err = e4l_bytes_reserve(o);
-		if (err)
-			break;
-		e4l_put_apart(o, x->lblk, lblk);
-		e4l_put_apart(o, x->pblk, pblk);
-		e4l_put_number(o, (uint64_t)x->len << 1 | x->unwritten);
-		lblk = (uint64_t)x->lblk + x->len;
-		pblk = x->pblk + x->len;
-	}
-	return err;
-}
-
-errcode_t e4l_pack_extents(struct e4l_step *step)
+errcode_t e4l_pack_extent_run(struct e4l_step *step,
+			      const struct e4l_state_run *last,
+			      const struct e4l_state_run *run)
 {
 	struct e4l_packed *p = step->packed;
-	errcode_t err;
+	errcode_t err = e4l_bytes_reserve(&p->bytes);
 
-	p->extents_at = p->bytes.n;
-	err = put_extents(&p->bytes, step);
 	if (err)
 		return err;
-	fit(&p->bytes);
+	if (!p->has_extents)
+		p->extents_at = p->bytes.n;
 	p->has_extents = true;
-	free(step->new_extents);
-	step->new_extents = NULL;
+	e4l_put_apart(&p->bytes, run->lblk, last->lblk + last->len);
+	e4l_put_apart(&p->bytes, run->pblk, last->pblk + last->len);
+	e4l_put_number(&p->bytes, run->len << 1 | run->unwritten);
 	return 0;
 }
 
@@ -242,18 +225,16 @@ void e4l_packed_extents(const struct e4l_step *step, struct e4l_extent *ex)
 {
 	const struct e4l_packed *p = step->packed;
 	const struct e4l_extent *end = ex + step->n_new;
-	uint64_t lblk = 0, pblk = 0, len;
+	struct e4l_state_run run = { 0 };
 	size_t at = p->extents_at;
+	uint64_t len;
 
-	for (; ex < end; ex++) {
-		lblk = e4l_take_apart(p->bytes.v, &at, lblk);
-		pblk = e4l_take_apart(p->bytes.v, &at, pblk);
+	while (ex < end) {
+		run.lblk = e4l_take_apart(p->bytes.v, &at, run.lblk + run.len);
+		run.pblk = e4l_take_apart(p->bytes.v, &at, run.pblk + run.len);
 		len = e4l_take_number(p->bytes.v, &at);
-		*ex = (struct e4l_extent) {
-			.lblk = lblk, .pblk = pblk, .len = len >> 1,
-			.unwritten = len & 1,
-		};
-		lblk += ex->len;
-		pblk += ex->len;
+		run.len = len >> 1;
+		run.unwritten = len & 1;
+		ex += e4l_cut_run(&run, ex);
 	}
 }

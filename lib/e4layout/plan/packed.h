@@ -7,6 +7,7 @@
 #define E4L_PACKED_H
 
 #include <e4layout/plan.h>
+#include "runs.h"
 
 struct e4l_bytes {
 	uint8_t *v;
@@ -49,8 +50,13 @@ errcode_t e4l_packing_end(struct e4l_step *step, struct e4l_packing *k);
 /* NULL is allowed. */
 void e4l_packed_free(struct e4l_packed *packed);
 
-/* Packs and frees the new extents of a step whose moves are packed. */
-errcode_t e4l_pack_extents(struct e4l_step *step);
+/*
+ * Appends to the new extents of a step, whose moves are packed, those of @run;
+ * @last is the run before, or all 0.
+ */
+errcode_t e4l_pack_extent_run(struct e4l_step *step,
+			      const struct e4l_state_run *last,
+			      const struct e4l_state_run *run);
 /* Does without them. */
 void e4l_packed_drop_extents(struct e4l_step *step);
 /* Whether it has new extents; those, step->n_new of them, to @ex. */

@@ -25,6 +25,7 @@ struct split {
 	const struct e4l_disk *disk;
 	const struct e4l_moving *m;
 	uint64_t fragments;		/* of blocks, before */
+	size_t n_old;			/* of clusters */
 	struct unit *units;		/* in logical order */
 	size_t n_units;
 	size_t x;			/* of m->ex, where units end so far */
@@ -388,6 +389,7 @@ static blk64_t count_extents(const struct split *s, struct e4l_step *step)
 	return start;
 }
 
+/* Lists them as the new extents of @step, which has counted them. */
 static errcode_t list_extents(const struct split *s, struct e4l_step *step)
 {
 	struct e4l_state_run run;
@@ -429,6 +431,18 @@ static errcode_t make_part(struct split *s, size_t first, size_t n,
 	return err;
 }
 
+/* Likewise, but packed. */
+static errcode_t pack_extents(const struct split *s, struct e4l_step *step)
+{
+	struct e4l_state_run last = { 0 }, run;
+	struct walk w = { .s = s };
+	errcode_t err = 0;
+
+	for (; !err && next_run(&w, &run); last = run)
+		err = e4l_pack_extent_run(step, &last, &run);
+	return err;
+}
+
 /*
  * Takes @step over.  Only the first part and the last keep extents, and only the
  * last may be changed any more: see keep_parts().
@@ -439,9 +453,7 @@ static errcode_t keep_part(struct split *s, struct e4l_step *step)
 	errcode_t err = e4l_grow(&parts->v, parts->n, sizeof(*parts->v));
 
 	if (!err && !parts->n)
-		err = list_extents(s, step);
-	if (!err && !parts->n)
-		err = e4l_pack_extents(step);
+		err = pack_extents(s, step);
 	if (err)
 		return err;
 	parts->v[parts->n++] = *step;
@@ -572,38 +584,49 @@ static errcode_t keep_parts(struct split *s, size_t end)
 	errcode_t err;
 	bool good = end == s->n_order ||
 		    (s->over_budget && s->parts.n &&
-		     s->n_ex <= s->m->n_entries && now < s->m->old.n);
+		     s->n_ex <= s->m->n_entries && now < s->n_old);
 
 	if (!good)
 		return drop_parts(s);
 	last = &s->parts.v[s->parts.n - 1];
-	last->fragments_saved = s->m->old.n - now;
+	last->fragments_saved = s->n_old - now;
 	err = list_extents(s, last);
 	return err ? err : put_rest_back(s, end);
 }
 
-errcode_t e4l_split_move(const struct e4l_disk *disk,
-			 const struct e4l_moving *m, struct e4l_steps *steps)
+/* Makes the parts; without m->old, since all of it is in the units. */
+static errcode_t split_units(struct split *s)
+{
+	size_t first = 0, n = 1;
+	errcode_t err = sort_units(s);
+
+	for (; !err && n && first < s->n_order; first += n)
+		err = next_part(s, first, &n);
+	return err ? err : keep_parts(s, first);
+}
+
+errcode_t e4l_split_move(const struct e4l_disk *disk, struct e4l_moving *m,
+			 struct e4l_steps *steps)
 {
 	struct split s = {
-		.disk = disk, .m = m, .n_ex = m->n_ex,
+		.disk = disk, .m = m, .n_ex = m->n_ex, .n_old = m->old.n,
 		.fragments = e4l_count_fragments(m->ex, m->n_ex, NULL),
 		.tree = m->tree, .n_tree = m->n_tree,
 	};
-	size_t first = 0, n = 1;
 	errcode_t err;
 
 	err = e4l_each_shift(&m->old, &m->new, add_units, &s);
+	free(m->old.v);
+	m->old = (struct e4l_fragments) { 0 };
 	if (!err)
-		err = sort_units(&s);
-	for (; !err && n && first < s.n_order; first += n)
-		err = next_part(&s, first, &n);
-	if (!err)
-		err = keep_parts(&s, first);
-	if (err)
-		drop_parts(&s);
+		err = split_units(&s);
 	free(s.units);
 	free(s.order);
+	if (!err)
+		err = e4l_fragments_of(m->ex, m->n_ex,
+				       disk->geo->cluster_blocks, &m->old);
+	if (err)
+		drop_parts(&s);
 	*steps = s.parts;
 	return err;
 }
