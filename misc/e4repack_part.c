@@ -131,7 +131,7 @@ static errcode_t repack(struct e4repack *r)
 	struct e4l_repack_options opt = {
 		.flags = flags_of(r->only, only_flags) |
 			 flags_of(r->move, move_flags),
-		.dry_run = r->dry_run,
+		.dry_run = r->dry_run, .changing = r->target.mount_point,
 		.zeroout_budget_blocks = rest_of(budget(r, &r->zeroout_budget),
 						 r->zeroed_blocks),
 		.copy_budget_blocks = copy_budget(r),

@@ -23,6 +23,11 @@ extern "C" {
 struct e4l_repack_options {
 	unsigned int flags;	/* E4L_PLAN_* and E4L_REPACK_* */
 	bool dry_run;		/* plan only: nothing is written */
+	/*
+	 * Others write to it meanwhile: with dry_run, what looks damaged is
+	 * passed over.
+	 */
+	bool changing;
 	uint32_t zeroout_max_blocks;	/* see struct e4l_plan_options */
 	uint64_t zeroout_budget_blocks;	/* E4L_NO_LIMIT: none */
 	uint64_t copy_budget_blocks;	/* E4L_NO_LIMIT: none */

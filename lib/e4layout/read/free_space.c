@@ -17,6 +17,7 @@
 #include "e4layout/format/own_blocks.h"
 
 #define JOB_BYTES (256u << 10)	/* of bitmaps in one job */
+#define TRIES	8		/* to read one that does not match */
 
 /* Metadata that lies in a group without a bitmap, which does not tell. */
 struct stray {
@@ -172,11 +173,10 @@ static bool free_space_next(void *arg, void *priv)
 	return job->n;
 }
 
-static bool bitmap_csum_ok(ext2_filsys fs, dgrp_t group, const void *bitmap,
-			   size_t bytes)
+static bool bitmap_csum_ok(ext2_filsys fs, const struct ext4_group_desc *desc,
+			   const void *bitmap)
 {
-	const struct ext4_group_desc *desc = (struct ext4_group_desc *)
-		ext2fs_group_desc(fs, fs->group_desc, group);
+	size_t bytes = EXT2_CLUSTERS_PER_GROUP(fs->super) / 8;
 	uint32_t want = desc->bg_block_bitmap_csum_lo;
 	uint32_t mask = 0xFFFF;
 
@@ -189,6 +189,17 @@ static bool bitmap_csum_ok(ext2_filsys fs, dgrp_t group, const void *bitmap,
 	return (e4l_crc32c(fs->csum_seed, bitmap, bytes) & mask) == want;
 }
 
+static void take_bitmap(struct job *job, unsigned int i,
+			const struct ext4_group_desc *desc, const void *block)
+{
+	ext2_filsys fs = job->s->e->fs;
+
+	job->why[i] = bitmap_csum_ok(fs, desc, block) ? 0 : E4L_ET_BITMAP_CSUM;
+	if (!job->why[i])
+		memcpy(job->bitmaps + (size_t)i * fs->blocksize, block,
+		       fs->blocksize);
+}
+
 static void visit_bitmap(const struct e4l_want *want, const void *block,
 			 errcode_t why, void *priv)
 {
@@ -196,14 +207,49 @@ static void visit_bitmap(const struct e4l_want *want, const void *block,
 	ext2_filsys fs = job->s->e->fs;
 	unsigned int i = want->slot;
 
-	if (!block)
-		why = E4L_ET_READ_BITMAP;
-	else if (!bitmap_csum_ok(fs, job->group + i, block, job->s->bits / 8))
-		why = E4L_ET_BITMAP_CSUM;
+	if (block)
+		take_bitmap(job, i, (struct ext4_group_desc *)
+			    ext2fs_group_desc(fs, fs->group_desc,
+					      job->group + i), block);
 	else
-		memcpy(job->bitmaps + (size_t)i * fs->blocksize, block,
-		       fs->blocksize);
-	job->why[i] = why;
+		job->why[i] = E4L_ET_READ_BITMAP;
+}
+
+/* The group's descriptor as it is on the device now. */
+static errcode_t read_desc(struct e4l *e, dgrp_t group, void *block,
+			   struct ext4_group_desc *ret)
+{
+	unsigned int n = EXT2_DESC_PER_BLOCK(e->fs->super);
+	size_t bytes = EXT2_DESC_SIZE(e->fs->super);
+	blk64_t super = e->fs->super->s_first_data_block;
+	errcode_t err;
+
+	if (!super && e->fs->blocksize == 1024)
+		super = 1;
+	err = e4l_read(e, ext2fs_descriptor_block_loc2(e->fs, super, group / n),
+		       1, block);
+	memset(ret, 0, sizeof(*ret));
+	memcpy(ret, (char *)block + group % n * bytes,
+	       bytes < sizeof(*ret) ? bytes : sizeof(*ret));
+#ifdef WORDS_BIGENDIAN
+	ext2fs_swap_group_desc2(e->fs, (struct ext2_group_desc *)ret);
+#endif
+	return err;
+}
+
+/* Where it is mounted, a bitmap may be newer than the descriptor was. */
+static void read_again(struct job *job, unsigned int i)
+{
+	ext2_filsys fs = job->s->e->fs;
+	blk64_t blk = ext2fs_block_bitmap_loc(fs, job->group + i);
+	struct ext4_group_desc desc;
+	int tries = TRIES;
+
+	while (job->why[i] == E4L_ET_BITMAP_CSUM && tries--)
+		if (!read_desc(job->s->e, job->group + i, job->scratch,
+			       &desc) &&
+		    !e4l_read(job->s->e, blk, 1, job->scratch))
+			take_bitmap(job, i, &desc, job->scratch);
 }
 
 static errcode_t free_space_work(void *arg, void *priv)
@@ -231,6 +277,8 @@ static errcode_t free_space_work(void *arg, void *priv)
 			};
 	}
 	e4l_gather(s->e, job->wants, n, job->scratch, visit_bitmap, job);
+	for (i = 0; i < job->n; i++)
+		read_again(job, i);
 	return 0;
 }
 

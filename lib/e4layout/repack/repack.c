@@ -35,6 +35,22 @@ struct repack {
 
 /* ------------------------------------------------------------------ 1. scan */
 
+/* What of it looks damaged has changed while it was read. */
+static bool is_changing(const struct repack *r)
+{
+	return r->opt->dry_run && r->opt->changing;
+}
+
+/* Whether @err is such a difference, which is forgotten then. */
+static bool has_changed(struct repack *r, errcode_t err)
+{
+	if (!is_changing(r) || (err != E4L_ET_BLOCK_SHARED &&
+				err != E4L_ET_BLOCK_NOT_IN_USE))
+		return false;
+	e4l_fail(r->e, 0, NULL, 0, 0);
+	return true;
+}
+
 /* The last piece of an inode has come. */
 static errcode_t end_inode(struct repack *r, const struct e4l_piece *p)
 {
@@ -50,7 +66,7 @@ static errcode_t end_inode(struct repack *r, const struct e4l_piece *p)
 				ext2fs_file_acl_block(r->e->fs,
 					(struct ext2_inode *)p->inode));
 	if (err)
-		return err;
+		return has_changed(r, err) ? 0 : err;
 	e4l_score_finish(&r->scorer, p, r->e->fs);
 	return e4l_forecast_end(r->forecast, p, &r->scorer.score);
 }
@@ -76,9 +92,9 @@ static void scan_progress(dgrp_t group, dgrp_t groups, void *priv)
 
 static errcode_t scan(struct repack *r)
 {
-	static const struct e4l_scan_ops ops = {
-		.piece = scan_piece, .damage = e4l_refuse_damage,
-		.progress = scan_progress,
+	const struct e4l_scan_ops ops = {
+		.piece = scan_piece, .progress = scan_progress,
+		.damage = is_changing(r) ? NULL : e4l_refuse_damage,
 	};
 
 	return e4l_scan(r->e, 0, NULL, &ops, r);
@@ -91,15 +107,20 @@ static errcode_t add_free_run(const struct e4l_block_run *run, void *priv)
 	struct repack *r = priv;
 	errcode_t err = e4l_claims_free_run(r->claims, run);
 
-	return err ? err : e4l_forecast_free_run(run, r->forecast);
+	if (err)
+		return has_changed(r, err) ? 0 : err;
+	return e4l_forecast_free_run(run, r->forecast);
 }
 
 static errcode_t make_plan(struct repack *r)
 {
 	errcode_t err = e4l_claims_check(r->claims);
 
+	if (has_changed(r, err))
+		err = 0;
 	if (!err)
-		err = e4l_free_space(r->e, add_free_run, e4l_refuse_damage, r);
+		err = e4l_free_space(r->e, add_free_run, is_changing(r) ? NULL :
+				     e4l_refuse_damage, r);
 	e4l_claims_free(r->claims);
 	r->claims = NULL;
 	return err ? err : e4l_forecast_make(r->forecast);
