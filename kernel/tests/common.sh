@@ -169,3 +169,19 @@ tree_blocks() {
 	debugfs -R "dump_extents -n $1" "$disk" 2>/dev/null | awk '
 		NR > 1 && $1 != "0/" { n++ } END { print n + 0 }'
 }
+
+# take_e4repack: to the guest, with what it is linked to; LD_LIBRARY_PATH=/lib
+# there.
+take_e4repack() {
+	[ "${top_builddir-}" ] || skip "e4repack is not there"
+	mkdir -p "$work/case/lib" "$work/case/lib64"
+	"$top_builddir/libtool" --quiet --mode=execute ldd \
+		"$top_builddir/misc/e4repack" >"$work/ldd" ||
+		skip "what e4repack is linked to is not known"
+	tool=$top_builddir/misc/.libs/e4repack
+	[ -x "$tool" ] || tool=$top_builddir/misc/e4repack
+	cp "$tool" "$work/case/e4repack"
+	awk '$2 == "=>" { print $3 }' "$work/ldd" | xargs -I {} cp {} "$work/case/lib/"
+	loader=$(awk '$1 ~ "ld-linux" { print $1 }' "$work/ldd")
+	cp "$loader" "$work/case/lib64/"
+}

@@ -5,20 +5,9 @@
 # to meanwhile, come to few extents; with the stock one, what only that could do
 # is counted.
 . "$(dirname "$0")/common.sh"
-[ "${top_builddir-}" ] || skip "e4repack is not there"
 blocks=8192
 
-# What it is linked to goes to the guest with it.
-mkdir -p "$work/case/lib" "$work/case/lib64"
-"$top_builddir/libtool" --quiet --mode=execute ldd \
-	"$top_builddir/misc/e4repack" >"$work/ldd" ||
-	skip "what e4repack is linked to is not known"
-tool=$top_builddir/misc/.libs/e4repack
-[ -x "$tool" ] || tool=$top_builddir/misc/e4repack
-cp "$tool" "$work/case/e4repack"
-awk '$2 == "=>" { print $3 }' "$work/ldd" | xargs -I {} cp {} "$work/case/lib/"
-loader=$(awk '$1 ~ "ld-linux" { print $1 }' "$work/ldd")
-cp "$loader" "$work/case/lib64/"
+take_e4repack
 
 # repack KERNEL: what e4repack says of two files
 repack() {
