@@ -73,3 +73,23 @@ finish
 same "fragments saved by it and by the second" "$(json "$out" \
 	'd["fragments_before"] - d["fragments_after"]')" $((20 * 7))
 end
+
+# what the second has repaired since the first looked is not copied once more
+losetup -d "$loop"
+undefer "losetup -d $loop"
+require_strace
+cp --sparse=always "$work/img0" "$work/img"
+mount_image "$work/img" "$work/mnt"
+strace -D -f -qq -o "$work/trace" -e trace=fallocate \
+	-e inject=fallocate:delay_exit=5000000:when=1 \
+	"$e4repack" --json "$work/mnt" >"$out" 2>"$err" &
+pid=$!
+defer "kill $pid 2>/dev/null; wait $pid"
+until grep -qs fallocate "$work/trace"; do
+	sleep 0.01
+done
+"$e4repack" -q "$work/mnt" || fail "the second one fails"
+finish
+same "what the first copies" "$(json "$out" '[d[k] for k in ("bytes_copied",
+	"files_done", "stopped")]')" '[0, 20, False]'
+end

@@ -157,6 +157,14 @@ int e4l_file_map(int fd, bool settle, struct e4l_file *f)
 	return err;
 }
 
+uint32_t e4l_file_count(int fd, off_t at, off_t len)
+{
+	struct fiemap map = { .fm_start = at, .fm_length = len };
+
+	return ioctl(fd, FS_IOC_FIEMAP, &map) ? UINT32_MAX :
+						map.fm_mapped_extents;
+}
+
 int e4l_file_write_out(int fd, off_t at, off_t len)
 {
 	return sync_file_range(fd, at, len, SYNC_FILE_RANGE_WAIT_BEFORE |

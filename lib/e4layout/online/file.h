@@ -32,6 +32,9 @@ void e4l_file_close(struct e4l_file *f);
  */
 int e4l_file_map(int fd, bool settle, struct e4l_file *f);
 
+/* How many extents FIEMAP has of @len bytes from @at on; UINT32_MAX: unknown. */
+uint32_t e4l_file_count(int fd, off_t at, off_t len);
+
 /*
  * Writes out what is dirty of a range, and waits; no flush.  Returns an errno,
  * also of what others have written of the file since @fd was opened.

@@ -139,6 +139,14 @@ struct group {
 	uint64_t lblk, len, fragments;
 };
 
+/* Whether it is in @n pieces already: another run may be at work. */
+static bool is_moved(const struct e4l_file *f, const struct group *g, size_t n)
+{
+	off_t bs = f->blocksize;
+
+	return e4l_file_count(f->fd, g->lblk * bs, g->len * bs) <= n;
+}
+
 static const char *move_group(struct e4l_ways *w, struct e4l_file *f,
 			      const struct group *g)
 {
@@ -151,6 +159,8 @@ static const char *move_group(struct e4l_ways *w, struct e4l_file *f,
 		return "the budget of bytes to copy is used up";
 	why = e4l_donor_take(&w->donor, g->lblk, g->len, g->fragments, &slices,
 			     &n);
+	if (!why && is_moved(f, g, n))
+		n = 0;
 	for (i = 0; i < n && !why && !e4l_ways_ended(w); i++) {
 		why = swap_slice(w, f, lblk, slices[i]);
 		lblk += slices[i].len;
