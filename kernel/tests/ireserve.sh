@@ -72,8 +72,11 @@ grown() {
 	clean
 }
 
-# A directory that grows over remounts is where one is that grew at once; with
-# encryption, the last block of names may lead to a window before the last.
+# A directory that grows over remounts is where one is that grew at once.  Only
+# by chance another window is begun: when the names are in several blocks, and
+# that of the next name has none yet from a window begun a moment ago.  Of the 30
+# times that this could be, it is few; one run more for each directory is a
+# bound that chance does not reach, and a window for each time is 25 runs.
 remounts() {
 	name=$1
 	shift

@@ -34,6 +34,7 @@
 struct own {
 	ext2_ino_t dir;		/* 0: this slot is empty */
 	ext2_ino_t first;
+	ext2_ino_t from;	/* where to look in it first */
 	uint32_t len;		/* or, if it has none: */
 };
 #define HAS_NONE	1
@@ -380,7 +381,7 @@ static errcode_t own_double(struct e4l_place *p)
 }
 
 static errcode_t remember(struct e4l_place *p, ext2_ino_t dir,
-			  ext2_ino_t first, uint32_t len)
+			  ext2_ino_t first, ext2_ino_t from, uint32_t len)
 {
 	struct own *g;
 
@@ -389,7 +390,9 @@ static errcode_t remember(struct e4l_place *p, ext2_ino_t dir,
 	g = own_slot(p, dir);
 	if (!g->dir)
 		p->own_n++;
-	*g = (struct own) { .dir = dir, .first = first, .len = len };
+	*g = (struct own) {
+		.dir = dir, .first = first, .from = from, .len = len,
+	};
 	return 0;
 }
 
@@ -479,6 +482,16 @@ static unsigned int leaf_inodes(const struct e4l_place *p, const char *buf,
 	return n;
 }
 
+/* Blocks of entries; the root of an index has none. */
+static uint64_t entry_blocks(const struct e4l_place *p,
+			     struct ext2_inode *inode)
+{
+	uint64_t blocks = EXT2_I_SIZE(inode) / p->fs->blocksize;
+
+	return inode->i_flags & EXT2_INDEX_FL && blocks > 1 ? blocks - 1 :
+							      blocks;
+}
+
 /* The length of the last of the windows that hold @entries inodes. */
 static uint32_t last_window_len(const struct e4l_place *p, uint64_t entries)
 {
@@ -491,7 +504,8 @@ static uint32_t last_window_len(const struct e4l_place *p, uint64_t entries)
 
 /*
  * A free inode of the window of @len inodes that @near is in, which is taken for
- * @dir's own, or 0; not of the one that the group shares now.
+ * @dir's own, or 0; not of the one that the group shares now.  From @near on,
+ * for what comes before may be another's when @len was estimated too long.
  */
 static ext2_ino_t near_inode(struct e4l_place *p, ext2_ino_t dir,
 			     ext2_ino_t near, uint32_t len)
@@ -508,7 +522,7 @@ static ext2_ino_t near_inode(struct e4l_place *p, ext2_ino_t dir,
 	ino = free_in(p, near, end);
 	if (!ino)
 		ino = free_in(p, first, near);
-	return ino && !remember(p, dir, first, end - first) ? ino : 0;
+	return ino && !remember(p, dir, first, near, end - first) ? ino : 0;
 }
 
 /*
@@ -546,8 +560,7 @@ static ext2_ino_t recover(struct e4l_place *p, ext2_ino_t dir, const char *name)
 	uint32_t len;
 
 	if (n) {
-		len = last_window_len(p, EXT2_I_SIZE(&inode) /
-				      p->fs->blocksize * n);
+		len = last_window_len(p, entry_blocks(p, &inode) * n);
 		for (i = n; !ino && i && n - i < LEAF_TRIES; i--)
 			ino = near_inode(p, dir, inos[(i - 1) % LEAF_TRIES],
 					 len);
@@ -556,7 +569,7 @@ static ext2_ino_t recover(struct e4l_place *p, ext2_ino_t dir, const char *name)
 	if (!ino)
 		ino = near_inode(p, dir, dir, p->window);
 	if (!ino)
-		remember(p, dir, 0, HAS_NONE);
+		remember(p, dir, 0, 0, HAS_NONE);
 	return ino;
 }
 
@@ -570,7 +583,7 @@ static ext2_ino_t grow(struct e4l_place *p, ext2_ino_t dir, uint32_t len)
 		len /= 2;
 	for (; !first && len >= p->window; len /= 2)
 		first = window_from(p, ext2fs_group_of_ino(p->fs, dir), len);
-	if (!first || remember(p, dir, first, len * 2))
+	if (!first || remember(p, dir, first, first, len * 2))
 		return 0;
 	p->stats.grown++;
 	return first;
@@ -579,20 +592,19 @@ static ext2_ino_t grow(struct e4l_place *p, ext2_ino_t dir, uint32_t len)
 /* ------------------------------------------------------------------- files */
 
 /*
- * A free inode of the window [first, end): from the place that the name's hash
- * has in it when that is wanted, otherwise the first one.
+ * A free inode of the directory's own window: from the place that the name's
+ * hash has in it when that is wanted, otherwise from where it is looked first.
  */
-static ext2_ino_t in_window(const struct e4l_place *p, ext2_ino_t first,
-			    ext2_ino_t end, const char *name)
+static ext2_ino_t in_window(const struct e4l_place *p, const struct own *own,
+			    const char *name)
 {
-	ext2_ino_t start = first, ino;
+	ext2_ino_t end = own->first + own->len, start = own->from, ino;
 
-	if (first >= end)
-		return 0;
 	if (p->flags & E4L_PLACE_HASH_ORDER && name)
-		start += (uint64_t)name_hash(p, name) * (end - first) >> 32;
+		start = own->first +
+			((uint64_t)name_hash(p, name) * own->len >> 32);
 	ino = free_in(p, start, end);
-	return ino ? ino : free_in(p, first, start);
+	return ino ? ino : free_in(p, own->first, start);
 }
 
 /* Had no other directory of the group a file made since this one had? */
@@ -636,7 +648,7 @@ static ext2_ino_t place_file(struct e4l_place *p, ext2_ino_t dir,
 	if (!own->dir)
 		ino = recover(p, dir, name ? name : "");
 	else if (own->len > HAD_TURNS)
-		ino = in_window(p, own->first, own->first + own->len, name);
+		ino = in_window(p, own, name);
 	if (!ino)
 		ino = beyond_window(p, dir, group, alone);
 	return ino ? ino : any_from(p, group);
