@@ -54,6 +54,7 @@ run_guest() {
 			-no-reboot -kernel "$kernel" -initrd "$work/initrd" \
 			-serial "file:$work/console" -serial "file:$work/out" \
 			-drive "file=$disk,if=virtio,format=raw,cache=unsafe" \
+			${disk2:+-drive "file=$disk2,if=virtio,format=raw,cache=unsafe"} \
 			-append "console=ttyS0 panic=-1 no_timer_check \
 				rcupdate.rcu_cpu_stall_suppress=1 \
 				kunit.enable=0 $*" \

@@ -143,5 +143,5 @@ loop=$(losetup -f --show "$disk2")
 trap 'losetup -d "$loop" 2>/dev/null || :' EXIT
 garbage_disk 32 -J device="$loop"
 losetup -d "$loop"
-variant "an external journal" 4096 journal_path=/dev/ubdb
+variant "an external journal" 4096 journal_path=\$disk2
 can_mount
