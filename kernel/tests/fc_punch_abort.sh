@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
+# lanes: um x86_64
+# With fast commits: the journal is aborted while holes are punched in files that
+# are mapped block by block, and the handle waits for another transaction.  The
+# calls fail, and that is all.
+. "$(dirname "$0")/common.sh"
+
+for tenths in 1 2 3 4 5 6; do
+	new_disk 96 -b 1024 -O fast_commit -J size=4
+	expected='Detected aborted journal\|shut down requested'
+	start <<-END
+		mount -t ext4 \$disk /mnt || exit 1
+		for n in 1 2 3 4; do
+			: >/mnt/\$n
+			migrate blocks /mnt/\$n || exit 1
+			dd if=/dev/zero of=/mnt/\$n bs=1M count=12 \
+				2>/dev/null || exit 1
+		done
+		sync
+		while [ ! -e /tmp/done ]; do sync; done &
+		for n in 1 2 3 4; do
+			punch /mnt/\$n 12582912 2>/dev/null
+		done &
+		job=\$!
+		usleep ${tenths}37000
+		down /mnt
+		wait \$job
+		: >/tmp/done
+		wait
+		umount /mnt
+	END
+	[ "$(tail -n 1 "$work/lines")" = "exit 0" ] || {
+		tail -n 20 "$work/console" "$work/lines" >&2
+		fail "the guest did not end"
+	}
+	e2fsck -fy "$disk" >"$work/fsck" 2>&1 || [ $? = 1 ] ||
+		fail "e2fsck cannot recover"
+done
+echo "ok: the journal was aborted six times"
