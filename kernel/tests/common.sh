@@ -105,6 +105,7 @@ boot() {
 # writes that were under way then may fail, and the journal with them.
 cut_power() {
 	expected='ext4_end_bio.*I/O error\|Detected aborted journal'
+	expected="$expected\|Journal has aborted\|mark_inode_dirty error"
 	start "$@"
 	expected=
 	! grep '^exit ' "$work/lines" >&2 || fail "the power was not cut"
