@@ -386,7 +386,6 @@ errcode_t e4l_leaving_steps(struct e4l_draft *d, struct e4l_leaving *l,
 	};
 	errcode_t err = e4l_move_to(&d->disk, &mover, &l->steps);
 
-	l->old = mover.m.old;
 	*done = l->steps.n;
 	return err;
 }

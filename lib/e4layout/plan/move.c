@@ -150,7 +150,7 @@ static errcode_t fit(const struct e4l_disk *disk, struct e4l_mover *mover,
 		     struct e4l_step *step, struct e4l_steps *steps)
 {
 	uint64_t copied = step->bytes_to_copy / disk->geo->blocksize;
-	struct e4l_moving *m = &mover->m;
+	const struct e4l_moving *m = &mover->m;
 	bool placed, fits = false, spares = true;
 	errcode_t err;
 

@@ -26,8 +26,7 @@ errcode_t e4l_move_file(const struct e4l_disk *disk, struct e4l_mover *mover,
 /*
  * Makes the steps that move a file from where it is to m.new, where the caller
  * has taken what it needs, whatever that gains.  None: no transactions hold it,
- * and the caller has what was taken.  m.old, which is the caller's, may be another
- * list of the same.
+ * and the caller has what was taken.
  */
 errcode_t e4l_move_to(const struct e4l_disk *disk, struct e4l_mover *mover,
 		      struct e4l_steps *steps);

@@ -594,7 +594,7 @@ static errcode_t keep_parts(struct split *s, size_t end)
 	return err ? err : put_rest_back(s, end);
 }
 
-/* Makes the parts; without m->old, since all of it is in the units. */
+/* Makes the parts. */
 static errcode_t split_units(struct split *s)
 {
 	size_t first = 0, n = 1;
@@ -605,8 +605,8 @@ static errcode_t split_units(struct split *s)
 	return err ? err : keep_parts(s, first);
 }
 
-errcode_t e4l_split_move(const struct e4l_disk *disk, struct e4l_moving *m,
-			 struct e4l_steps *steps)
+errcode_t e4l_split_move(const struct e4l_disk *disk,
+			 const struct e4l_moving *m, struct e4l_steps *steps)
 {
 	struct split s = {
 		.disk = disk, .m = m, .n_ex = m->n_ex, .n_old = m->old.n,
@@ -616,15 +616,10 @@ errcode_t e4l_split_move(const struct e4l_disk *disk, struct e4l_moving *m,
 	errcode_t err;
 
 	err = e4l_each_shift(&m->old, &m->new, add_units, &s);
-	free(m->old.v);
-	m->old = (struct e4l_fragments) { 0 };
 	if (!err)
 		err = split_units(&s);
 	free(s.units);
 	free(s.order);
-	if (!err)
-		err = e4l_fragments_of(m->ex, m->n_ex,
-				       disk->geo->cluster_blocks, &m->old);
 	if (err)
 		drop_parts(&s);
 	*steps = s.parts;

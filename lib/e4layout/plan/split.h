@@ -29,10 +29,9 @@ struct e4l_steps {
 
 /*
  * Moves a file in several steps, as far as the budget goes, or in none.  What
- * does not move then is free again, unless there are none.  What m->old lists is
- * freed meanwhile, and listed again.
+ * does not move then is free again, unless there are none.
  */
-errcode_t e4l_split_move(const struct e4l_disk *disk, struct e4l_moving *m,
-			 struct e4l_steps *steps);
+errcode_t e4l_split_move(const struct e4l_disk *disk,
+			 const struct e4l_moving *m, struct e4l_steps *steps);
 
 #endif
