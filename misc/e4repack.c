@@ -330,11 +330,16 @@ static void say_failed_files(struct e4repack *r)
 /* What the report says of what was done, or planned. */
 static void add_up(struct e4repack *r)
 {
+	const struct e4l_compact_result *dirs = &r->dirs;
+
 	r->sum.bytes_copied += e4repack_copy_bytes(r);
 	r->sum.bytes_zeroed += e4repack_zero_bytes(r);
 	r->sum.bytes_discarded += e4repack_discarded_bytes(r);
 	r->sum.extents_saved += r->result.extents_before -
 				r->result.extents_after;
+	if (!(r->only & ONLY_MAPS))	/* else they are among these */
+		r->sum.extents_saved += dirs->done_old_maps.extents -
+					dirs->done_maps.extents;
 }
 
 void e4repack_end_part(struct e4repack *r)

@@ -25,6 +25,7 @@
 #define ONLY_INODES	0x20		/* of e4l_regroup_inodes() */
 #define ONLY_ROOM	0x40
 #define ONLY_FREE	0x80
+#define ONLY_MAPS	(ONLY_DEFAULT | ONLY_ROOM | ONLY_FREE)	/* e4l_repack() */
 
 #define E4REPACK_PARTS	4		/* of --all, in turns */
 

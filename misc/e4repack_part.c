@@ -12,7 +12,6 @@ static const unsigned int only_flags[] = {
 	E4L_PLAN_MERGE, E4L_PLAN_ZEROOUT, E4L_PLAN_MOVE, E4L_REPACK_DIRS, 0, 0,
 	E4L_PLAN_ROOM | E4L_PLAN_MOVE, E4L_PLAN_FREE,
 };
-#define ONLY_MAPS	(ONLY_DEFAULT | ONLY_ROOM | ONLY_FREE)	/* e4l_repack() */
 static const unsigned int move_flags[] = {
 	E4L_REPACK_MOVE_IMMUTABLE, E4L_REPACK_MOVE_SWAP,
 };
@@ -241,14 +240,31 @@ static errcode_t regroup(struct e4repack *r)
 	return err;
 }
 
+/* What was built anew first had other maps before that. */
+static void count_dirs(struct e4repack *r)
+{
+	const struct e4l_map_size *old = &r->dirs.done_old_maps;
+	const struct e4l_map_size *new = &r->dirs.done_maps;
+
+	r->result.extents_before += old->extents - new->extents;
+	r->result.fragments_before += old->fragments - new->fragments;
+	r->result.tree_blocks_before += old->tree_blocks - new->tree_blocks;
+}
+
+/*
+ * Directories first: where they were, there is room for files, and free space
+ * that the plan for it should see.
+ */
 errcode_t e4repack_part(struct e4repack *r)
 {
 	errcode_t err = 0;
 
-	if (r->only & ONLY_MAPS)
-		err = repack(r);
-	if (!err && r->only & ONLY_INDEX && !r->result.stopped)
+	if (r->only & ONLY_INDEX)
 		err = compact(r);
+	if (!err && r->only & ONLY_MAPS && !r->dirs.stopped) {
+		err = repack(r);
+		count_dirs(r);
+	}
 	if (!err && r->only & ONLY_INODES && !r->result.stopped &&
 	    !r->dirs.stopped)
 		err = regroup(r);

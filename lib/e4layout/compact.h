@@ -39,6 +39,11 @@ struct e4l_compact_options {
 	uint64_t reserved[5];
 };
 
+/* How large the maps of some directories are. */
+struct e4l_map_size {
+	uint64_t extents, fragments, tree_blocks;
+};
+
 struct e4l_compact_result {
 	uint64_t dirs_planned, dirs_done;
 	uint64_t dirs_skipped;		/* calls of skipped() */
@@ -46,6 +51,7 @@ struct e4l_compact_result {
 	/* Of those planned and of those done: blocks they had, and have. */
 	uint64_t planned_old_blocks, planned_blocks;
 	uint64_t done_old_blocks, done_blocks;
+	struct e4l_map_size done_old_maps, done_maps;
 	uint64_t transactions;
 	uint64_t longest_free_blocks;	/* a run, when the plan is done */
 	bool stopped;		/* by stop(): another run goes on */

@@ -211,6 +211,41 @@ undefer "umount '$work/mnt'"
 detach "$loop"
 clean "$img"
 
+# What directories save is in the counts of what is asked for with them, and of
+# --all.
+# frag KEY: of files, and of free space
+frag() {
+	check "$top_builddir/misc/e4frag" -q --json "$img"
+	sed -n '/^  "'"${2-files}"'": {/,/^  }/s/^    "'"$1"'": \([0-9]*\),*/\1/p' \
+		"$out"
+}
+for option in --only=index,move,dirs,free --all; do
+	what="counted with $option"
+	aged "$img" <<-END
+		size 64M
+		many /d count 3000 name ${long}twice-and-more- size 4K
+		interleave /logs count 4 rounds 40 blocks 1
+		delete /d percent 95
+	END
+	had=$(frag extents)
+	in_pieces=$(frag fragments)
+	repack "$option" "$img"
+	has=$(frag extents)
+	[ "$has" -lt "$had" ] || fail "$what: nothing is saved"
+	if [ "$option" = --all ]; then
+		reported "extents_saved $((had - has))"
+	else
+		reported "extents_before $had" "extents_after $has" \
+			"fragments_before $in_pieces" \
+			"fragments_after $(frag fragments)" \
+			"tree_blocks_after $(frag tree_blocks)"
+		same "$what: free runs" "$(sed -n \
+			's/^ *"runs_after": \([0-9]*\),*$/\1/p' \
+			"$work/.report")" "$(frag extents free_space)"
+	fi
+	clean "$img"
+done
+
 # one of each
 what='one directory'
 aged "$img" <<END

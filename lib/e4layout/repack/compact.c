@@ -29,6 +29,7 @@
 #include "e4layout/format/format.h"
 #include "e4layout/journal/journal.h"
 #include "e4layout/plan/cost.h"
+#include "e4layout/plan/runs.h"
 #include "e4layout/plan/step.h"
 #include "e4layout/read/scan.h"
 
@@ -690,6 +691,22 @@ static errcode_t apply_dirs(struct compact *c, struct e4l_apply *a)
 	return err ? err : e4l_apply_commit(a);
 }
 
+/* The map that the directory had, and the one that it has. */
+static void count_maps(const struct compact *c, const struct dir *dir)
+{
+	struct e4l_map_size *old = &c->result->done_old_maps;
+	struct e4l_map_size *new = &c->result->done_maps;
+
+	old->extents += dir->map.n_extents;
+	old->fragments += e4l_count_fragments(c->maps.extents +
+					      dir->map.extent,
+					      dir->map.n_extents, NULL);
+	old->tree_blocks += dir->map.n_tree;
+	new->extents += (dir->new_blocks + E4L_WRITTEN_MAX_BLOCKS - 1) /
+			E4L_WRITTEN_MAX_BLOCKS;
+	new->fragments++;
+}
+
 /* What the transactions that were committed have done. */
 static void count_done(struct compact *c, const struct e4l_apply_stats *stats)
 {
@@ -702,6 +719,7 @@ static void count_done(struct compact *c, const struct e4l_apply_stats *stats)
 		c->result->dirs_done++;
 		c->result->done_blocks += c->dirs[i].new_blocks;
 		c->result->done_old_blocks += c->dirs[i].map.blocks;
+		count_maps(c, &c->dirs[i]);
 	}
 }
 
