@@ -320,6 +320,25 @@ void e4l_sweep_end(struct e4l_sweep *s)
 	e4l_evict_free(&s->ev);
 }
 
+errcode_t e4l_sweep_runs(const struct e4l_sweep *s,
+			 int (*order)(const void *a, const void *b),
+			 struct e4l_run **runs, size_t *n)
+{
+	struct e4l_run run;
+	uint64_t at = 0;
+	errcode_t err = 0;
+
+	for (*n = 0; !err && e4l_space_list(s->d->disk.space, at, &run, 1);
+	     at = run.start + run.len) {
+		err = e4l_grow(runs, *n, sizeof(run));
+		if (!err)
+			(*runs)[(*n)++] = run;
+	}
+	if (*n)
+		qsort(*runs, *n, sizeof(run), order);
+	return err;
+}
+
 errcode_t e4l_sweep_judge(const struct e4l_sweep *s,
 			  const struct e4l_outlook *before,
 			  struct e4l_outlook *now, bool *good)

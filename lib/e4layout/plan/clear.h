@@ -35,6 +35,13 @@ errcode_t e4l_sweep_begin(struct e4l_sweep *s, struct e4l_clear *c,
 			  struct e4l_draft *d, uint64_t budget_blocks);
 void e4l_sweep_end(struct e4l_sweep *s);
 /*
+ * Lists the free runs anew, sorted, in *@runs, which is NULL or an array of
+ * e4l_grow() and stays the caller's, also after an error.
+ */
+errcode_t e4l_sweep_runs(const struct e4l_sweep *s,
+			 int (*order)(const void *a, const void *b),
+			 struct e4l_run **runs, size_t *n);
+/*
  * *@now: what free space will be once the steps of s->ev are durable.  False: less
  * of it is in long runs, or it may not be so.
  */

@@ -7,7 +7,6 @@
  */
 #include "config.h"
 #include <stdlib.h>
-#include "e4layout/base/array.h"
 #include "fill.h"
 
 #define TRIES	8		/* while there are files that stay after all */
@@ -113,24 +112,6 @@ static int longest_first(const void *va, const void *vb)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-static errcode_t list_anchors(struct filling *f)
-{
-	struct e4l_run run;
-	uint64_t at = 0;
-	errcode_t err = 0;
-
-	f->n_anchors = 0;
-	for (; !err && e4l_space_list(f->s.d->disk.space, at, &run, 1);
-	     at = run.start + run.len) {
-		err = e4l_grow(&f->anchor, f->n_anchors, sizeof(run));
-		if (!err)
-			f->anchor[f->n_anchors++] = run;
-	}
-	if (f->n_anchors)
-		qsort(f->anchor, f->n_anchors, sizeof(run), longest_first);
-	return err;
-}
-
 /* Whether nothing goes into @run, and it belongs to no other. */
 static bool is_whole(const struct filling *f, const struct e4l_run *run)
 {
@@ -143,7 +124,8 @@ static bool is_whole(const struct filling *f, const struct e4l_run *run)
 /* Walks from all free runs that are no hole by then. */
 static errcode_t walk_all(struct filling *f)
 {
-	errcode_t err = list_anchors(f);
+	errcode_t err = e4l_sweep_runs(&f->s, longest_first, &f->anchor,
+				       &f->n_anchors);
 	size_t i;
 
 	f->gained = f->grown = 0;

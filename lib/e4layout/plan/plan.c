@@ -598,7 +598,6 @@ static errcode_t come_back(struct e4l_plan *p)
 	p->clear.again = true;
 	if (is_beyond(p))
 		err = clear_pass(p);
-
 	if (!err && is_beyond(p))
 		err = e4l_plug_make(&p->clear, &p->draft, p->opt.most_free_runs,
 				    &p->opt.copy_budget_blocks);

@@ -6,7 +6,6 @@
  */
 #include "config.h"
 #include <stdlib.h>
-#include "e4layout/base/array.h"
 #include "plug.h"
 
 #define PIECES	64		/* for one hole, at most */
@@ -33,24 +32,6 @@ static int shortest_first(const void *va, const void *vb)
 	if (a->len != b->len)
 		return a->len < b->len ? -1 : 1;
 	return a->start < b->start ? -1 : a->start > b->start;
-}
-
-static errcode_t list_runs(struct plugging *p)
-{
-	struct e4l_run run;
-	uint64_t at = 0;
-	errcode_t err = 0;
-
-	for (p->n_runs = 0; !err &&
-	     e4l_space_list(p->s.d->disk.space, at, &run, 1);
-	     at = run.start + run.len) {
-		err = e4l_grow(&p->run, p->n_runs, sizeof(run));
-		if (!err)
-			p->run[p->n_runs++] = run;
-	}
-	if (p->n_runs)
-		qsort(p->run, p->n_runs, sizeof(run), shortest_first);
-	return err;
 }
 
 /* ------------------------------------------------------------ what goes there */
@@ -284,7 +265,8 @@ static errcode_t plug_hole(struct plugging *p, const struct e4l_run *hole,
 static errcode_t plug_one(struct plugging *p, uint64_t *budget, bool *done)
 {
 	uint64_t ratio = p->s.d->disk.geo->cluster_blocks;
-	errcode_t err = list_runs(p);
+	errcode_t err = e4l_sweep_runs(&p->s, shortest_first, &p->run,
+				       &p->n_runs);
 	size_t i;
 
 	*done = false;
