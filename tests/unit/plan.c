@@ -1861,6 +1861,42 @@ static void limit_room(struct world *w)
 				  random() % 200 * ratio;
 }
 
+static uint64_t left_for_time(const struct e4l_plan *p)
+{
+	const struct e4l_left *v;
+	uint64_t sum = 0;
+	size_t n, i;
+
+	v = e4l_plan_left(p, &n);
+	for (i = 0; i < n; i++)
+		sum += v[i].why == E4L_LEFT_TIME ? v[i].extents : 0;
+	return sum;
+}
+
+/* Room is made for one run, whatever else the same file needs. */
+START_TEST(makes_room_while_there_is_time)
+{
+	struct e4l_plan_room all, room;
+	struct rereader r;
+	struct e4l_plan *p;
+	struct world *w;
+
+	srandom(_i);
+	w = settled_world(_i, &r);
+	p = make_plan(w);
+	e4l_plan_room(p, &all);
+	ck_assert_uint_eq(left_for_time(p), 0);
+	e4l_plan_free(p);
+	w->opt.enough = is_enough;
+	p = make_plan(w);
+	e4l_plan_room(p, &room);
+	ck_assert_uint_eq(room.runs, all.runs > 0);
+	CHECK(left_for_time(p) || all.runs <= 1);
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
 /* With limits: each is kept, and who may not move aside moves to gain. */
 START_TEST(makes_room_within_limits)
 {
@@ -2520,6 +2556,7 @@ int main(void)
 	tcase_add_test(tc, knows_what_to_leave_alone);
 	tcase_add_loop_test(tc, does_not_move_misaligned_blocks, 0, 5);
 	tcase_add_loop_test(tc, makes_room, 0, 400);
+	tcase_add_loop_test(tc, makes_room_while_there_is_time, 0, 400);
 	tcase_add_loop_test(tc, makes_room_within_limits, 0, 400);
 	tcase_add_loop_test(tc, makes_room_step_by_step, 0, 200);
 	tcase_add_loop_test(tc, plans_what_there_is_time_for, 0, 100);

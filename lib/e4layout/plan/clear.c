@@ -200,18 +200,6 @@ static uint64_t volume_of(const struct clearing *cl, unsigned int share)
 	return most / SHARES * share + most % SHARES * share / SHARES;
 }
 
-static errcode_t go_on(const struct clearing *cl)
-{
-	return cl->s.c->go_on ? cl->s.c->go_on(cl->s.c->priv) : 0;
-}
-
-bool e4l_clear_is_over(struct e4l_clear *c)
-{
-	if (!c->over && c->enough)
-		c->over = c->enough(c->priv);
-	return c->over;
-}
-
 /* The largest share for which places are found, and its longest zone. */
 static errcode_t find_share(struct clearing *cl, unsigned int *share,
 			    uint64_t *longest)
@@ -222,9 +210,9 @@ static errcode_t find_share(struct clearing *cl, unsigned int *share,
 
 	*longest = 0;
 	while (high - low > 1 && !err &&
-	       !(*longest && e4l_clear_is_over(cl->s.c))) {
+	       !(*longest && e4l_draft_is_late(cl->s.d))) {
 		mid = (low + high) / 2;
-		err = go_on(cl);
+		err = e4l_draft_go_on(cl->s.d);
 		if (!err)
 			err = place(cl, volume_of(cl, mid), &idle, &fits);
 		if (err)
@@ -249,7 +237,7 @@ static errcode_t find_crowd(struct clearing *cl, unsigned int *share)
 	errcode_t err = 0;
 
 	*share = 0;
-	for (; cap && !err && !(best && e4l_clear_is_over(cl->s.c)); cap /= 4) {
+	for (; cap && !err && !(best && e4l_draft_is_late(cl->s.d)); cap /= 4) {
 		cl->s.crowd.longest = cap;
 		err = find_share(cl, &found, &longest);
 		if (err || longest <= best)
@@ -370,7 +358,7 @@ static errcode_t clear(struct clearing *cl, uint64_t *budget)
 	errcode_t err = find_crowd(cl, &share);
 
 	while (share && !done && !err) {
-		err = go_on(cl);
+		err = e4l_draft_go_on(cl->s.d);
 		if (!err)
 			err = try_volume(cl, volume_of(cl, share), &done,
 					 &again);

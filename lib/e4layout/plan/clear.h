@@ -13,10 +13,6 @@ struct e4l_clear {
 	uint64_t aim;		/* clusters in the longest run do */
 	/* No zone is shorter, in clusters; a quarter of what is free, if less. */
 	uint64_t floor;
-	errcode_t (*go_on)(void *priv);		/* or NULL */
-	bool (*enough)(void *priv);		/* likewise */
-	void *priv;
-	bool over;				/* enough() said so */
 	bool again;		/* what the plan has moved may move once more */
 	struct e4l_plan_free made;
 };
@@ -54,8 +50,6 @@ errcode_t e4l_sweep_judge(const struct e4l_sweep *s,
  */
 errcode_t e4l_clear_make(struct e4l_clear *c, struct e4l_draft *d,
 			 uint64_t *budget);
-/* Whether what has been found must do. */
-bool e4l_clear_is_over(struct e4l_clear *c);
 /* Carries @ev out, whose steps empty one zone more; likewise. */
 errcode_t e4l_clear_take(struct e4l_clear *c, struct e4l_evict *ev,
 			 uint64_t *budget);

@@ -7,6 +7,23 @@
 /* A part copies as many times the blocks of the tree that it rewrites. */
 #define TREE_SHARE 8
 
+errcode_t e4l_draft_go_on(const struct e4l_draft *d)
+{
+	return d->go_on ? d->go_on(d->priv) : 0;
+}
+
+bool e4l_draft_is_late(struct e4l_draft *d)
+{
+	if (!d->late && d->enough)
+		d->late = d->enough(d->priv);
+	return d->late;
+}
+
+bool e4l_draft_is_over(struct e4l_draft *d)
+{
+	return d->n_steps && e4l_draft_is_late(d);
+}
+
 bool e4l_is_loose(const struct e4l_draft *d, const struct e4l_file *f)
 {
 	return f->rules.allowed & E4L_PLAN_MERGE &&

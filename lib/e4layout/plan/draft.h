@@ -26,6 +26,11 @@ struct e4l_file {
 
 struct e4l_draft {
 	struct e4l_disk disk;
+	/* Of struct e4l_plan_options: */
+	errcode_t (*go_on)(void *priv);		/* or NULL */
+	bool (*enough)(void *priv);		/* likewise */
+	void *priv;
+	bool late;				/* enough() said so */
 	struct e4l_keep keep;
 	uint64_t part_blocks;		/* see struct e4l_plan_options */
 	uint64_t in_long;		/* clusters to stay free in long runs */
@@ -36,6 +41,13 @@ struct e4l_draft {
 	unsigned int batch;
 	bool given;			/* by a step of this batch */
 };
+
+/* Asked wherever much may be tried: an error ends the plan. */
+errcode_t e4l_draft_go_on(const struct e4l_draft *d);
+/* Whether time is short: what is found by now must do. */
+bool e4l_draft_is_late(struct e4l_draft *d);
+/* The same, once there are steps: nothing more is looked for. */
+bool e4l_draft_is_over(struct e4l_draft *d);
 
 /* Whether packing alone would make @f smaller. */
 bool e4l_is_loose(const struct e4l_draft *d, const struct e4l_file *f);

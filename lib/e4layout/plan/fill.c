@@ -137,7 +137,7 @@ static errcode_t walk_all(struct filling *f)
 
 		if (!is_whole(f, anchor))
 			continue;
-		err = f->s.c->go_on ? f->s.c->go_on(f->s.c->priv) : 0;
+		err = e4l_draft_go_on(f->s.d);
 		if (!err)
 			err = take_gap(f, anchor);
 		if (!err)
@@ -195,7 +195,7 @@ errcode_t e4l_fill_make(struct e4l_clear *c, struct e4l_draft *d,
 	if (c->aim != E4L_NO_LIMIT)
 		return 0;
 	err = e4l_sweep_begin(&f.s, c, d, *budget);
-	while (again && tries-- && !err && !e4l_clear_is_over(c))
+	while (again && tries-- && !err && !e4l_draft_is_late(d))
 		err = fill(&f, budget, &again);
 	e4l_sweep_end(&f.s);
 	free(f.anchor);

@@ -30,7 +30,6 @@ struct e4l_plan {
 	struct e4l_movables movables;
 	struct e4l_room room;
 	bool makes_room;		/* some file may be moved for it */
-	bool over;			/* opt.enough() said so */
 	struct e4l_clear clear;
 	bool clears;			/* likewise */
 	struct e4l_left *left;
@@ -75,6 +74,8 @@ static errcode_t begin_draft(struct e4l_plan *p)
 			.priv = p->opt.priv,
 		},
 		.part_blocks = p->opt.part_blocks,
+		.go_on = p->opt.go_on, .enough = p->opt.enough,
+		.priv = p->opt.priv,
 	};
 	if (!d->disk.space)
 		return ENOMEM;
@@ -105,8 +106,6 @@ static struct e4l_clear begin_clear(struct e4l_plan *p)
 	return (struct e4l_clear) {
 		.movables = &p->movables, .aim = aim ? aim : E4L_NO_LIMIT,
 		.floor = aim && aim < floor ? aim : floor,
-		.go_on = p->opt.go_on, .enough = p->opt.enough,
-		.priv = p->opt.priv,
 	};
 }
 
@@ -128,10 +127,7 @@ errcode_t e4l_plan_new(const struct e4l_plan_options *options,
 	if (p->opt.zeroout_max_blocks > E4L_UNWRITTEN_MAX_BLOCKS)
 		p->opt.zeroout_max_blocks = E4L_UNWRITTEN_MAX_BLOCKS;
 	p->movables = begin_movables(options);
-	p->room = (struct e4l_room) {
-		.movables = &p->movables, .go_on = options->go_on,
-		.enough = options->enough, .priv = options->priv,
-	};
+	p->room = (struct e4l_room) { .movables = &p->movables };
 	p->clear = begin_clear(p);
 	err = begin_draft(p);
 	if (err)
@@ -285,7 +281,7 @@ static errcode_t add_left(struct e4l_plan *p, const struct e4l_file *f,
 		p->left[p->n_left++] = (struct e4l_left) {
 			.ino = f->ino, .why = why, .extents = extents,
 			.blocks = lacks(p, f, why),
-		};
+	};
 	return err;
 }
 
@@ -456,20 +452,6 @@ static errcode_t move_file(struct e4l_plan *p, struct e4l_file *f,
 	return err;
 }
 
-static bool is_over(struct e4l_plan *p)
-{
-	const struct e4l_plan_options *opt = &p->opt;
-
-	if (!p->over && p->draft.n_steps && opt->enough)
-		p->over = opt->enough(opt->priv);
-	return p->over;
-}
-
-static errcode_t go_on(const struct e4l_plan *p)
-{
-	return p->opt.go_on ? p->opt.go_on(p->opt.priv) : 0;
-}
-
 static errcode_t move_pass(struct e4l_plan *p, bool partial, bool *moved)
 {
 	struct e4l_file **order;
@@ -480,8 +462,8 @@ static errcode_t move_pass(struct e4l_plan *p, bool partial, bool *moved)
 	err = move_order(p, &order, &n);
 	for (i = 0; i < n && !err; i++) {
 		if (i % ASK_EACH == ASK_EACH - 1)
-			err = go_on(p);
-		if (is_over(p))
+			err = e4l_draft_go_on(&p->draft);
+		if (e4l_draft_is_over(&p->draft))
 			order[i]->why = E4L_LEFT_TIME;
 		else if (!err)
 			err = move_file(p, order[i], partial, moved);
@@ -499,7 +481,7 @@ static errcode_t move_all(struct e4l_plan *p, bool *changed)
 	for (;;) {
 		err = move_pass(p, partial, &moved);
 		*changed |= moved;
-		if (err || p->over || (!moved && partial))
+		if (err || p->draft.late || (!moved && partial))
 			return err;
 		partial = !moved;
 	}
@@ -529,8 +511,8 @@ static errcode_t room_pass(struct e4l_plan *p, bool *made)
 	if (!err && n)
 		err = e4l_room_begin(&p->room, d);
 	for (i = 0; i < n && !err; i++) {
-		err = go_on(p);
-		if (is_over(p))
+		err = e4l_draft_go_on(d);
+		if (e4l_draft_is_over(d))
 			d->files[files[i]].why = E4L_LEFT_TIME;
 		else if (!err)
 			err = e4l_room_make(&p->room, d, files[i],
@@ -574,8 +556,8 @@ static errcode_t clear_pass(struct e4l_plan *p)
 	if (disk->least_longest < now.longest)
 		disk->least_longest = now.longest;
 
-	while (p->clears && !p->over && !err && n++ < CLEAR_PASSES &&
-	       made->blocks_away != before && !p->clear.over) {
+	while (p->clears && !p->draft.late && !err && n++ < CLEAR_PASSES &&
+	       made->blocks_away != before) {
 		before = made->blocks_away;
 		err = clear_once(p);
 	}
@@ -586,7 +568,7 @@ static errcode_t clear_pass(struct e4l_plan *p)
 /* Whether free space is in more runs than it may be in at the end. */
 static bool is_beyond(const struct e4l_plan *p)
 {
-	return p->opt.bounds_at_end && p->clears && !p->over &&
+	return p->opt.bounds_at_end && p->clears && !p->draft.late &&
 	       e4l_space_runs(p->draft.disk.space) > p->opt.most_free_runs;
 }
 
@@ -696,7 +678,7 @@ errcode_t e4l_plan_make(struct e4l_plan *p)
 					     &changed);
 		if (!err && !changed)
 			err = room_pass(p, &changed);
-	} while (changed && !err && !p->over);
+	} while (changed && !err && !p->draft.late);
 	if (!err)
 		err = clear_pass(p);
 	if (!err)

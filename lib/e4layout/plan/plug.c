@@ -249,7 +249,7 @@ static errcode_t try_plug(struct plugging *p, const struct e4l_run *hole,
 static errcode_t plug_hole(struct plugging *p, const struct e4l_run *hole,
 			   uint64_t *budget, bool *done)
 {
-	errcode_t err = p->s.c->go_on ? p->s.c->go_on(p->s.c->priv) : 0;
+	errcode_t err = e4l_draft_go_on(p->s.d);
 	size_t i;
 
 	for (i = 2 * p->n_runs; i && !*done && !err; i--) {
@@ -284,7 +284,7 @@ errcode_t e4l_plug_make(struct e4l_clear *c, struct e4l_draft *d,
 	errcode_t err = 0;
 
 	while (done && !err && e4l_space_runs(d->disk.space) > most &&
-	       !e4l_clear_is_over(c)) {
+	       !e4l_draft_is_late(d)) {
 		err = e4l_sweep_begin(&p.s, c, d, *budget);
 		p.s.crowd.once = false;
 		if (!err)

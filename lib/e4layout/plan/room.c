@@ -314,12 +314,6 @@ static errcode_t make_for_run(struct making *m, uint64_t *budget, bool *made)
 	return err;
 }
 
-/* Nothing more is looked for: there are steps, and time is short. */
-static bool is_over(const struct e4l_room *r, const struct e4l_draft *d)
-{
-	return d->n_steps && r->enough && r->enough(r->priv);
-}
-
 /*
  * For the logical runs of the file from *@first on, until room was made for one,
  * since the file is another then; *@more: there may be others.
@@ -341,9 +335,11 @@ static errcode_t make_for(struct e4l_room *r, struct e4l_draft *d, size_t file,
 		m.k = e4l_logical_run(m.v, old->n - at, &m.len);
 		if (i < *first || m.k == 1)
 			continue;
-		if (is_over(r, d))
+		if (e4l_draft_is_over(d)) {
+			d->files[file].why = E4L_LEFT_TIME;
 			break;
-		err = r->go_on ? r->go_on(r->priv) : 0;
+		}
+		err = e4l_draft_go_on(d);
 		if (!err)
 			err = make_for_run(&m, budget, more);
 	}

@@ -10,9 +10,6 @@
 
 struct e4l_room {
 	struct e4l_movables *movables;
-	errcode_t (*go_on)(void *priv);		/* or NULL */
-	bool (*enough)(void *priv);		/* likewise */
-	void *priv;
 	uint64_t free_runs;		/* there may be so many afterwards */
 	/* since e4l_room_begin(), in clusters: */
 	uint64_t no_window;		/* none so long is any good; or 0 */

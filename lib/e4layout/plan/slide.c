@@ -117,9 +117,8 @@ static errcode_t slide_all(struct sliding *s, uint64_t *budget)
 	errcode_t err = 0;
 
 	while (n < SLIDES && len >= c->floor && !err &&
-	       !e4l_clear_is_over(c)) {
-		if (c->go_on)
-			err = c->go_on(c->priv);
+	       !e4l_draft_is_late(s->s.d)) {
+		err = e4l_draft_go_on(s->s.d);
 		if (!err)
 			err = slide(s, len, budget, &done);
 		n += done;
