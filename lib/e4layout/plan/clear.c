@@ -229,16 +229,36 @@ static errcode_t find_share(struct clearing *cl, unsigned int *share,
 	return err;
 }
 
+/* Clusters of the longest thing that may move, 0: none. */
+static uint64_t longest_moving(const struct clearing *cl)
+{
+	const struct e4l_movables *m = cl->s.c->movables;
+	uint64_t most = 0, len, ratio = cl->s.d->disk.geo->cluster_blocks;
+	size_t i;
+
+	for (i = 0; i < m->n; i++) {
+		len = e4l_movable_run(&m->v[i], ratio).len;
+		if (len > most && e4l_gives_way(&cl->s.crowd, &m->v[i]))
+			most = len;
+	}
+	return most;
+}
+
 /* Of things of which length it is best to make zones. */
 static errcode_t find_crowd(struct clearing *cl, unsigned int *share)
 {
-	uint64_t cap = cl->longest, best_cap = cap, longest, best = 0;
+	uint64_t cap = cl->longest, best_cap = cap, longest, best = 0, last = 0;
+	uint64_t moving;
 	unsigned int found;
 	errcode_t err = 0;
 
 	*share = 0;
 	for (; cap && !err && !(best && e4l_draft_is_late(cl->s.d)); cap /= 4) {
 		cl->s.crowd.longest = cap;
+		moving = longest_moving(cl);
+		if (moving == last)
+			continue;	/* of the same things */
+		last = moving;
 		err = find_share(cl, &found, &longest);
 		if (err || longest <= best)
 			continue;

@@ -6,7 +6,8 @@
 #include "evict.h"
 #include "runs.h"
 
-#define LODGER_SHARE 16		/* memory for one is that of 16 movables */
+#define ASK_EACH	4096		/* places, whether to go on */
+#define LODGER_SHARE	16	/* memory for one is that of 16 movables */
 
 static uint64_t ratio_of(const struct e4l_draft *d)
 {
@@ -212,6 +213,10 @@ errcode_t e4l_evict_place(struct e4l_evict *ev, bool near, bool *done)
 		struct e4l_lodger *l = &ev->lodger[ev->placed];
 
 		if (!find_place(ev, l, near))
+			break;
+		if (ev->placed % ASK_EACH == ASK_EACH - 1)
+			err = e4l_draft_go_on(ev->d);
+		if (err)
 			break;
 		err = e4l_space_take(space, l->to, l->run.len);
 		ev->placed += !err;
