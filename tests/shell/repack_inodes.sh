@@ -37,9 +37,10 @@ made() {
 		"$img"
 }
 
-# needs IMAGE: the blocks of the tables for each directory, by name.
+# needs IMAGE [BLOCKS]: the blocks of the tables for each directory, by name; or how
+# many reads of so many aligned blocks.
 needs() {
-	/usr/bin/python3 "$work/needs.py" "$1" | sort
+	/usr/bin/python3 "$work/needs.py" "$1" "${2:-1}" | sort
 }
 cat >"$work/needs.py" <<'END'
 import re, subprocess, sys
@@ -49,9 +50,14 @@ def debugfs(*requests):
                           input="\n".join(requests) + "\n", check=True,
                           errors="surrogateescape",
                           capture_output=True).stdout
-sb = debugfs("stats -h")
+sb = debugfs("stats")
 size = int(re.search(r"Inode size:\s+(\d+)", sb).group(1))
 block = int(re.search(r"Block size:\s+(\d+)", sb).group(1))
+per_group = int(re.search(r"Inodes per group:\s+(\d+)", sb).group(1))
+tables = [int(at) for at in re.findall(r"inode table at (\d+)", sb)]
+def read_with(ino):
+    group, nr = divmod(ino - 1, per_group)
+    return (tables[group] + nr // (block // size)) // int(sys.argv[2])
 todo, seen = [("/", 2)], set()
 while todo:
     out = debugfs(*[f"ls -p <{ino}>" for _, ino in todo])
@@ -70,7 +76,7 @@ while todo:
                 below.append((path + name + "/", child))
             else:
                 inos.add(child)
-        print(path, len({(i - 1) // (block // size) for i in inos}))
+        print(path, len({read_with(i) for i in inos}))
     todo = below
 END
 
@@ -156,6 +162,20 @@ made 'size 64M' 'mke2fs -N 8000' 'tree /t dirs 30 files 90 size 1K-5K' htree
 regrouped
 [ $((then * 100)) -le $(($(of_inodes itable_blocks_ideal) * 105)) ] ||
 	fail "$what: $then blocks, at best $(of_inodes itable_blocks_ideal)"
+
+# ---- Linux reads 32 aligned blocks when it needs one: as seldom as can be, and so
+# no more often than of a copy
+what='reads'
+made 'size 256M' 'mke2fs -N 40000' 'tree /t dirs 30 files 300 size 1K' htree
+regrouped
+reads=$(needs "$img" 32 | awk '{ sum += $2 } END { print sum }')
+least=$(needs "$img" | awk '{ sum += int(($2 + 31) / 32) } END { print sum }')
+check "$mke4fs" -q --from="$img" "$work/copy" 256M
+copy=$(needs "$work/copy" 32 | awk '{ sum += $2 } END { print sum }')
+echo "$what: $reads, $least at best, $copy of a copy"
+[ $((reads * 100)) -le $((least * 105)) ] || fail "$what: $reads, at best $least"
+[ "$reads" -le "$copy" ] || fail "$what: $reads, $copy of a copy"
+rm "$work/copy"
 
 # ---- and where there is hardly any, or none
 for free in 40 3 0; do

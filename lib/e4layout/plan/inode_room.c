@@ -27,19 +27,40 @@ ext2_ino_t e4l_inode_used_in(ext2_filsys fs, ext2fs_inode_bitmap map,
 	return ino;
 }
 
-ext2_ino_t e4l_inode_window(ext2_filsys fs, ext2fs_inode_bitmap map,
-			    ext2_ino_t first, uint64_t end, uint32_t n)
+/* Where they begin if they are to be read at once: there, or with the next read. */
+static uint64_t ahead_start(ext2_filsys fs, ext2_ino_t start, uint32_t n)
 {
 	uint32_t per_block = EXT2_INODES_PER_BLOCK(fs->super);
-	uint64_t at = first;
-	ext2_ino_t start;
+	dgrp_t group = ext2fs_group_of_ino(fs, start);
+	uint64_t nr = (start - 1) % fs->super->s_inodes_per_group / per_block;
+	uint64_t skip = (ext2fs_inode_table_loc(fs, group) + nr) %
+			E4L_TABLE_AHEAD;
+	uint64_t blocks = ((start - 1) % per_block + (uint64_t)n + per_block -
+			   1) / per_block;
+	uint64_t rest = blocks % E4L_TABLE_AHEAD;
+
+	/* what is more than whole reads must not need two */
+	if (!skip || (rest && skip + rest <= E4L_TABLE_AHEAD))
+		return start;
+	return start - (start - 1) % per_block +
+	       (E4L_TABLE_AHEAD - skip) * per_block;
+}
+
+ext2_ino_t e4l_inode_window(ext2_filsys fs, ext2fs_inode_bitmap map,
+			    ext2_ino_t first, uint64_t end, uint32_t n,
+			    bool ahead)
+{
+	uint32_t per_block = EXT2_INODES_PER_BLOCK(fs->super);
+	uint64_t at = first, start;
 
 	while (at < end) {
 		at = e4l_inode_free_in(fs, map, at, end);
 		if (!at)
 			return 0;
 		start = e4l_inode_window_start(per_block, at, n);
-		if ((uint64_t)start + n > end)
+		if (ahead)
+			start = ahead_start(fs, start, n);
+		if (start + n > end)
 			return 0;
 		at = e4l_inode_used_in(fs, map, start, start + n);
 		if (!at)

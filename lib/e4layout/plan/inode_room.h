@@ -30,8 +30,18 @@ static inline ext2_ino_t e4l_inode_window_start(uint32_t per_block,
 	return left && (left < rest || !rest) ? at + left : at;
 }
 
-/* The first window of @n free inodes in [@first, @end) of @map, or 0. */
+/*
+ * So many blocks of a table, aligned on the device, does Linux read at once when
+ * it needs one of them (inode_readahead_blks, which has this default).
+ */
+#define E4L_TABLE_AHEAD	32
+
+/*
+ * The first window of @n free inodes in [@first, @end) of @map, or 0.  They are
+ * of one group.  @ahead: of those alone for which Linux reads as seldom as it can.
+ */
 ext2_ino_t e4l_inode_window(ext2_filsys fs, ext2fs_inode_bitmap map,
-			    ext2_ino_t first, uint64_t end, uint32_t n);
+			    ext2_ino_t first, uint64_t end, uint32_t n,
+			    bool ahead);
 
 #endif

@@ -15,7 +15,9 @@
  * A directory keeps the blocks of what is bound, and those that it shares with
  * nobody and has half of; the rest moves into windows of blocks, by the rule by
  * which new images are filled (plan/inode_room.h), from its own group on, in the
- * order of the index.  Worth it: at most as many inodes move as the blocks that
+ * order of the index.  In each group, a window comes first for which Linux reads
+ * as seldom as it can: what `ls -l` of a directory waits for is reads, and not
+ * blocks.  Worth it: at most as many inodes move as the blocks that
  * are saved would hold.  Where that is not so, or where there is no window, what
  * is free in all blocks that the directory has is looked at.
  */
@@ -186,7 +188,8 @@ static void free_all(struct regroup *r)
 	free(r->linked);
 	free(r->buf);
 	free(r->inode);
-	free(r->narrow);
+	free(r->narrow[0]);
+	free(r->narrow[1]);
 	free(r->renamed);
 	free(r->moves);
 	free(r->groups);

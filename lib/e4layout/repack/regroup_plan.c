@@ -275,8 +275,10 @@ static errcode_t add_target(struct regroup *r, ext2_ino_t ino)
 
 static void free_number(struct regroup *r, ext2_ino_t ino)
 {
+	dgrp_t group = ext2fs_group_of_ino(r->e->fs, ino);
+
 	ext2fs_unmark_inode_bitmap2(r->map, ino);
-	r->narrow[ext2fs_group_of_ino(r->e->fs, ino)] = UINT32_MAX;
+	r->narrow[0][group] = r->narrow[1][group] = UINT32_MAX;
 }
 
 /* Keeps a block: what is free in it is for those that move.  @left shrinks. */
@@ -296,43 +298,52 @@ static errcode_t keep_block(struct regroup *r, struct tblock *b, uint32_t *left)
 
 /* ------------------------------------------------------------ one, windows */
 
-static ext2_ino_t window_in_group(struct regroup *r, dgrp_t group, uint32_t n)
+static ext2_ino_t window_in_group(struct regroup *r, dgrp_t group, uint32_t n,
+				  bool ahead)
 {
 	uint32_t per_group = r->e->fs->super->s_inodes_per_group;
 	uint64_t first = (uint64_t)group * per_group + 1;
 	ext2_ino_t ino;
 
-	if (n >= r->narrow[group])
+	if (n >= r->narrow[ahead][group])
 		return 0;
-	ino = e4l_inode_window(r->e->fs, r->map, first, first + per_group, n);
+	ino = e4l_inode_window(r->e->fs, r->map, first, first + per_group, n,
+			       ahead);
 	if (!ino)
-		r->narrow[group] = n;
+		r->narrow[ahead][group] = n;
 	return ino;
 }
 
-/* From the directory's own group on, round the filesystem. */
+/*
+ * From the directory's own group on, round the filesystem; in each, where it is
+ * read at once if it can be.
+ */
 static ext2_ino_t find_window(struct regroup *r, uint32_t n)
 {
 	dgrp_t groups = r->e->fs->group_desc_count, i;
 	dgrp_t own = ext2fs_group_of_ino(r->e->fs, map_of(r, r->dir)->ino);
 	ext2_ino_t ino = 0;
 
-	for (i = 0; i < groups && !ino; i++)
-		ino = window_in_group(r, (own + i) % groups, n);
+	for (i = 0; i < groups && !ino; i++) {
+		ino = window_in_group(r, (own + i) % groups, n, true);
+		if (!ino)
+			ino = window_in_group(r, (own + i) % groups, n, false);
+	}
 	return ino;
 }
 
 /*
- * The block behind @first that holds @n and has most of them already: half of
- * them at least, or it would be one more place to look at.
+ * If few free inodes are to be taken: the block behind @first that holds @n and
+ * has most of them already.  It would be one more place to look at.
  */
 static struct tblock *find_tail(struct regroup *r, size_t first, uint32_t n)
 {
 	struct tblock *best = NULL, *b;
 
+	if (!r->thrifty)
+		return NULL;
 	for (b = r->tb + first; n && b < r->tb + r->n_tb; b++)
 		if (!b->keep && room_in(b) >= n &&
-		    (r->thrifty || b->own * 2 >= n) &&
 		    (!best || b->own > best->own))
 			best = b;
 	return best;
@@ -765,11 +776,12 @@ static errcode_t start_plan(struct regroup *r)
 	errcode_t err = 0;
 	dgrp_t g;
 
-	r->narrow = calloc(fs->group_desc_count, sizeof(*r->narrow));
-	if (!r->narrow)
+	r->narrow[0] = calloc(fs->group_desc_count, sizeof(**r->narrow));
+	r->narrow[1] = calloc(fs->group_desc_count, sizeof(**r->narrow));
+	if (!r->narrow[0] || !r->narrow[1])
 		return ENOMEM;
 	for (g = 0; g < fs->group_desc_count; g++)
-		r->narrow[g] = UINT32_MAX;
+		r->narrow[0][g] = r->narrow[1][g] = UINT32_MAX;
 	if (!fs->inode_map)
 		err = ext2fs_read_inode_bitmap(fs);
 	if (!err)

@@ -60,7 +60,8 @@ struct regroup {
 	struct ext2_inode_large *inode;
 	/* the plan */
 	ext2fs_inode_bitmap map;	/* as planned so far */
-	uint32_t *narrow;		/* [group]: no window so long */
+	/* [group]: no window so long; [1]: none for which few reads do */
+	uint32_t *narrow[2];
 	struct renamed *renamed;
 	size_t n_renamed, renamed_mask;
 	struct e4l_inode_move *moves;
