@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * e4l_compact_dirs(), a directory in each transaction; before, libext2fs makes
- * directories that have lost most of what they had.
+ * directories that have lost most of what they had, and then fills the filesystem.
  */
 #include "config.h"
 #include <stdio.h>
@@ -13,6 +13,7 @@
 #define INDEXED 60		/* files in the index that bench_make() made */
 #define MEM_BYTES (64u << 20)
 #define NOW 1700000000
+#define LAST_CLUSTERS 6
 
 static bool exists(ext2_filsys fs, ext2_ino_t dir, const char *name,
 		   ext2_ino_t *ino)
@@ -141,6 +142,54 @@ static errcode_t make_sparse(struct op_env *env)
 	return err;
 }
 
+/* A file that takes all free blocks but @left; none, if it would be no more. */
+static errcode_t fill_but(ext2_filsys fs, const char *name, blk64_t left)
+{
+	struct ext2_inode inode = {
+		.i_mode = LINUX_S_IFREG | 0600, .i_links_count = 1,
+		.i_flags = ext2fs_has_feature_extents(fs->super) ?
+			   EXT4_EXTENTS_FL : 0,
+	};
+	ext2_ino_t ino;
+	blk64_t blk, at = 0;
+	errcode_t err = ext2fs_new_inode(fs, EXT2_ROOT_INO, LINUX_S_IFREG,
+					 NULL, &ino);
+
+	if (!err)
+		err = ext2fs_link(fs, EXT2_ROOT_INO, name, ino,
+				  EXT2_FT_REG_FILE);
+	if (err)
+		return err;
+	ext2fs_inode_alloc_stats2(fs, ino, 1, 0);
+	err = ext2fs_write_new_inode(fs, ino, &inode);
+	while (!err && ext2fs_free_blocks_count(fs->super) > left)
+		err = ext2fs_bmap2(fs, ino, &inode, NULL,
+				   BMAP_ALLOC | BMAP_UNINIT, at++, NULL, &blk);
+	if (!err)
+		err = ext2fs_inode_size_set(fs, &inode,
+					    (ext2_off64_t)at * fs->blocksize);
+	return err ? err : ext2fs_write_inode(fs, ino, &inode);
+}
+
+/* The last ones in files of their own, which need no blocks of extent trees. */
+static errcode_t fill(ext2_filsys fs, io_channel device, void *priv)
+{
+	uint32_t ratio = EXT2FS_CLUSTER_RATIO(fs), i;
+	char name[16];
+	ext2_ino_t ino;
+	errcode_t err;
+
+	fs->now = NOW;
+	if (exists(fs, EXT2_ROOT_INO, "full", &ino))
+		return 0;
+	err = fill_but(fs, "full", LAST_CLUSTERS * ratio);
+	for (i = LAST_CLUSTERS; i-- && !err; ) {
+		snprintf(name, sizeof(name), "full%u", i);
+		err = fill_but(fs, name, (blk64_t)i * ratio);
+	}
+	return err;
+}
+
 errcode_t op_compact_all(struct op_env *env)
 {
 	struct e4l_compact_options opt = {
@@ -158,9 +207,14 @@ errcode_t op_compact_all(struct op_env *env)
 	return err;
 }
 
+/* The first directory has only its own blocks; the next, what that gives back. */
 errcode_t op_compact(struct op_env *env)
 {
 	errcode_t err = make_sparse(env);
 
+	if (!err)
+		err = e4l_change(env->e, env->external, "filling", fill, NULL);
+	if (!err)
+		env->mark(env->priv);
 	return err ? err : op_compact_all(env);
 }

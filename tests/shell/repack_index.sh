@@ -161,6 +161,64 @@ for feature in ^dir_index dir_index; do
 	cmp "$work/had" "$work/has" || fail "$what: names or hashes differ"
 done
 
+# ---- free space is no worse for it, where there is a place for that
+# has KEY: of directories that could be smaller, and of free space
+has() {
+	check "$e4frag" -q --json "$img"
+	json "$out" "$1"
+}
+spare="d['repair']['directories']['spare_blocks']"
+runs="d['free_space']['extents']"
+longest="d['free_space']['largest_blocks']"
+for option in --only=index --all; do
+	what="free runs, $option"
+	aged "$img" <<-END
+		size 64M
+		mke2fs -b 1024
+		many /d count 4000 name $long
+		delete /d percent 95
+	END
+	[ "$(has "$spare")" -gt 100 ] || fail "$what: $(has "$spare") to spare"
+	had=$(has "$runs") most=$(has "$longest")
+	repack "$option" "$img"
+	clean "$img"
+	same "$what: blocks to spare" "$(has "$spare")" 0
+	[ "$(has "$runs")" -le "$had" ] || fail "$what: $(has "$runs"), not $had"
+	[ "$(has "$longest")" -ge "$most" ] ||
+		fail "$what: longest $(has "$longest"), not $most"
+done
+
+# ---- in its own blocks where no other is free
+free_blocks() {
+	dumpe2fs -h "$img" 2>/dev/null | sed -n 's/^Free blocks: *//p'
+}
+# fill NAME BLOCKS: a file
+fill() {
+	: >"$work/empty"
+	printf '%s\n' "write $work/empty /$1" "fallocate /$1 0 $(($2 - 1))" |
+		debugfs -w -f - "$img" >"$work/fill.log" 2>&1
+}
+for recipe in default block-1k bigalloc no-csum quota; do
+	what="no free block, $recipe"
+	emptied "$recipe" htree "many /emptied count 400 name $long"
+	# one file, and the last blocks in files that need none for their maps
+	fill full "$(($(free_blocks) - 32))"
+	i=0
+	while [ "$(free_blocks)" -gt 0 ] && [ $i -lt 40 ]; do
+		i=$((i + 1))
+		fill "full$i" 1
+	done
+	run e2fsck -fy "$img"
+	[ "$status" -le 1 ] || fail "$what: e2fsck $status"
+	same "$what: free" "$(free_blocks)" 0
+	compacted
+	same "$what: directories" "$planned" 1
+	echo "$what: $gained blocks fewer"
+	# of bigalloc, all is in one cluster
+	[ "$recipe" = bigalloc ] ||
+		same "$what: free" "$(free_blocks)" "$gained"
+done
+
 # ---- what is left alone, and why
 what='left alone'
 emptied ext2 htree "many /emptied count 400 name $long"

@@ -149,7 +149,7 @@ static uint64_t noted_blocks(const struct e4l_apply *a)
 }
 
 errcode_t e4l_apply_make_room(struct e4l_apply *a,
-			      const struct e4l_step *step)
+			      const struct e4l_step *step, uint32_t more)
 {
 	uint64_t bytes = step->bytes_to_copy + step->bytes_to_zero +
 			 noted_blocks(a) * a->e->fs->blocksize;
@@ -158,6 +158,7 @@ errcode_t e4l_apply_make_room(struct e4l_apply *a,
 
 	if (err)
 		return err;
+	blocks += more;
 	if (blocks > e4l_journal_capacity(a->opt.journal))
 		return E4L_ET_TXN_FULL;
 	if (a->txn && (blocks > e4l_txn_room(a->txn) ||
@@ -216,20 +217,42 @@ static errcode_t note_blocks(struct e4l_apply *a, blk64_t blk, unsigned int n,
 	return 0;
 }
 
+/* A block that the file has already. */
+static errcode_t journal_block(struct e4l_apply *a, blk64_t blk,
+			       const char *from)
+{
+	void *data;
+	errcode_t err = e4l_txn_new_block(a->txn, blk, &data);
+
+	if (!err)
+		memcpy(data, from, a->e->fs->blocksize);
+	return err;
+}
+
 /* In blocks that the file's tree has already. */
 static errcode_t journal_tree(struct e4l_apply *a,
 			      const struct e4l_step *step, char *blocks)
 {
 	size_t blocksize = a->e->fs->blocksize, i;
 	errcode_t err = 0;
-	void *data;
 
-	for (i = 0; i < step->n_tree && !err; i++) {
-		err = e4l_txn_new_block(a->txn, step->tree[i], &data);
-		if (!err)
-			memcpy(data, blocks + i * blocksize, blocksize);
-	}
+	for (i = 0; i < step->n_tree && !err; i++)
+		err = journal_block(a, step->tree[i], blocks + i * blocksize);
 	free(blocks);
+	return err;
+}
+
+/* In blocks that the directory has already, from @blk on. */
+static errcode_t journal_dir(struct e4l_apply *a, blk64_t blk,
+			     const struct e4l_new_dir *dir)
+{
+	size_t blocksize = a->e->fs->blocksize;
+	errcode_t err = 0;
+	unsigned int i;
+
+	for (i = 0; i < dir->n && !err; i++)
+		err = journal_block(a, blk + i, dir->blocks + i * blocksize);
+	free(dir->blocks);
 	return err;
 }
 
@@ -369,6 +392,8 @@ errcode_t e4l_apply_dir(struct e4l_apply *a, const struct e4l_step *step,
 		free(dir->blocks);
 		return err;
 	}
+	if (dir->own)
+		return journal_dir(a, step->new_extents[0].pblk, dir);
 	return note_blocks(a, step->new_extents[0].pblk, dir->n, dir->blocks);
 }
 

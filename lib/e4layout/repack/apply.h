@@ -40,14 +40,15 @@ errcode_t e4l_apply_open(struct e4l *e, const struct e4l_apply_options *options,
 			 struct e4l_apply **ret);
 
 /*
- * Commits the running transaction if @step does not fit in, is of another batch,
+ * Commits the running transaction if @step and @more blocks that it has the
+ * journal hold do not fit in, it is of another batch,
  * or there would be much to copy: what was copied in 2 s before, and 256 MiB at
  * most.  E4L_ET_TXN_FULL: it does not fit in a transaction of its own, and
  * nothing has changed.  E4L_ET_INTERRUPTED: stop() had the transaction dropped.
  * After this and any other error e4l_apply_close() is all that is left.
  */
 errcode_t e4l_apply_make_room(struct e4l_apply *a,
-			      const struct e4l_step *step);
+			      const struct e4l_step *step, uint32_t more);
 
 /*
  * Adds a step, for which room was made, to the running transaction, or begins
@@ -61,11 +62,13 @@ struct e4l_new_dir {
 	char *blocks;		/* by malloc(3) */
 	unsigned int n;		/* of them, which are one run on the disk */
 	bool indexed;
+	bool own;		/* it has them already: the journal holds them */
 };
 
 /*
  * As e4l_apply_step(), for a step without moves that gives a directory new
- * blocks, all of which it takes: @dir is written there, its size follows, and
+ * blocks, all of which it takes, or keeps if they are its own: @dir is written
+ * there, its size follows, and
  * whether it is indexed.  Frees @dir's blocks in any case.
  */
 errcode_t e4l_apply_dir(struct e4l_apply *a, const struct e4l_step *step,

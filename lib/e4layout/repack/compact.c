@@ -5,7 +5,7 @@
  *
  *  1. scan: which directories have several blocks, and where;
  *  2. plan: each is read and checked; where building it anew gains something,
- *     a free run for the new blocks is found;
+ *     a run for the new blocks is found, free or its own (dir_place.c);
  *  3. apply: each is read again and built; what it had is freed and the inode
  *     points to what is new in one transaction.
  *
@@ -21,20 +21,17 @@
 #include <e4layout/compact.h>
 #include <e4layout/dirs.h>
 #include "apply.h"
-#include "dir_maps.h"
+#include "dir_place.h"
 #include "e4layout/base/array.h"
 #include "e4layout/base/io_pool.h"
 #include "e4layout/format/dir_block.h"
 #include "e4layout/format/dir_use.h"
 #include "e4layout/format/format.h"
 #include "e4layout/journal/journal.h"
-#include "e4layout/plan/cost.h"
 #include "e4layout/plan/runs.h"
-#include "e4layout/plan/step.h"
 #include "e4layout/read/scan.h"
 
-#define ROOT_EXTENTS	4	/* that an inode holds without a tree */
-#define MAX_BLOCKS	(ROOT_EXTENTS * E4L_WRITTEN_MAX_BLOCKS)
+#define MAX_BLOCKS	(4 * E4L_WRITTEN_MAX_BLOCKS)	/* without a tree */
 /* Bytes of memory for a byte of a directory: it, its entries, the new one. */
 #define MEM_FACTOR	5
 
@@ -44,7 +41,7 @@ struct dir {
 	/* the plan */
 	uint32_t new_blocks;		/* 0: it stays as it is */
 	bool indexed;			/* as it will be */
-	blk64_t to;			/* the first of a run of whole clusters */
+	struct e4l_dir_place place;
 };
 
 struct compact {
@@ -55,7 +52,7 @@ struct compact {
 	struct dir *dirs;
 	size_t n_dirs;
 	struct e4l_dir_maps maps;	/* of all of them */
-	struct e4l_space *space;	/* clusters */
+	struct e4l_dir_seek seek;
 	struct e4l_geometry geo;
 };
 
@@ -334,206 +331,19 @@ static errcode_t find_better(const struct dir *dir, struct content *x,
 	return err;
 }
 
-static uint64_t clusters_of(const struct compact *c, uint64_t blocks)
-{
-	return (blocks + c->geo.cluster_blocks - 1) / c->geo.cluster_blocks;
-}
-
-/* False: there is no room. */
-static errcode_t find_room(struct compact *c, struct dir *dir, bool *found)
-{
-	ext2_filsys fs = c->e->fs;
-	uint32_t ratio = c->geo.cluster_blocks;
-	blk64_t goal = ext2fs_group_first_block2(fs,
-			ext2fs_group_of_ino(fs, dir->map.ino));
-	struct e4l_run near = {
-		.start = goal / ratio, .len = c->geo.group_blocks / ratio,
-	};
-	uint64_t n = clusters_of(c, dir->new_blocks), start;
-
-	*found = e4l_space_fit(c->space, n, &near, &start);
-	if (!*found)
-		return 0;
-	dir->to = start * ratio;
-	return e4l_space_take(c->space, start, n);
-}
-
-/* Right at the end of the longest free run, so that what is freed may touch it. */
-static errcode_t find_end(struct compact *c, struct dir *dir, bool *found)
-{
-	uint64_t n = clusters_of(c, dir->new_blocks), start, len;
-
-	len = e4l_space_largest(c->space, &start);
-	*found = len >= n;
-	if (!*found)
-		return 0;
-	start += len - n;
-	dir->to = start * c->geo.cluster_blocks;
-	return e4l_space_take(c->space, start, n);
-}
-
-static int by_start(const void *va, const void *vb)
-{
-	const struct e4l_block_run *a = va, *b = vb;
-
-	return a->pblk < b->pblk ? -1 : a->pblk > b->pblk;
-}
-
-/* Joins runs that overlap or touch; @v is sorted.  Returns how many are left. */
-static size_t join_runs(struct e4l_block_run *v, size_t n)
-{
-	struct e4l_block_run *last = v;
-	size_t i;
-
-	for (i = 1; i < n; i++) {
-		blk64_t end = v[i].pblk + v[i].len;
-
-		if (v[i].pblk > last->pblk + last->len)
-			*++last = v[i];
-		else if (end > last->pblk + last->len)
-			last->len = end - last->pblk;
-	}
-	return n ? last - v + 1 : 0;
-}
-
-/* The clusters that a directory has, each once. */
-static errcode_t list_clusters(const struct compact *c, const struct dir *dir,
-			       struct e4l_step *step)
-{
-	blk64_t ratio = c->geo.cluster_blocks, end, all;
-	struct e4l_block_run *v, *last;
-	size_t i, n = 0;
-
-	all = ext2fs_blocks_count(c->e->fs->super);
-	v = calloc(dir->map.n_extents + dir->map.n_tree + 1, sizeof(*v));
-	if (!v)
-		return ENOMEM;
-	for (i = 0; i < dir->map.n_extents; i++) {
-		const struct e4l_extent *x = c->maps.extents +
-					     dir->map.extent + i;
-
-		end = (x->pblk + x->len + ratio - 1) / ratio * ratio;
-		v[n].pblk = x->pblk / ratio * ratio;
-		v[n].len = end - v[n].pblk;
-		n++;
-	}
-	for (i = 0; i < dir->map.n_tree; i++, n++) {
-		v[n].pblk = c->maps.tree[dir->map.tree + i].pblk / ratio *
-			    ratio;
-		v[n].len = ratio;
-	}
-	qsort(v, n, sizeof(*v), by_start);
-	step->give = v;
-	step->n_give = join_runs(v, n);
-	last = &v[n ? step->n_give - 1 : 0];
-	if (last->pblk + last->len > all)
-		last->len = all - last->pblk;
-	return 0;
-}
-
-static void free_step(struct e4l_step *step)
-{
-	free(step->new_extents);
-	free(step->take);
-	free(step->give);
-}
-
-/* The new map, which is in the inode. */
-static errcode_t make_step(const struct compact *c, const struct dir *dir,
-			   struct e4l_step *step)
-{
-	uint32_t done, len;
-
-	*step = (struct e4l_step) {
-		.ino = dir->map.ino, .n_old = dir->map.n_extents,
-		.new_extents = calloc(ROOT_EXTENTS, sizeof(struct e4l_extent)),
-		.take = calloc(1, sizeof(*step->take)), .n_take = 1,
-	};
-	if (!step->new_extents || !step->take)
-		return ENOMEM;
-	for (done = 0; done < dir->new_blocks; done += len) {
-		len = dir->new_blocks - done;
-		if (len > E4L_WRITTEN_MAX_BLOCKS)
-			len = E4L_WRITTEN_MAX_BLOCKS;
-		step->new_extents[step->n_new++] = (struct e4l_extent) {
-			.pblk = dir->to + done, .lblk = done, .len = len,
-		};
-	}
-	step->take[0] = (struct e4l_block_run) {
-		.pblk = dir->to,
-		.len = clusters_of(c, dir->new_blocks) *
-		       c->geo.cluster_blocks,
-	};
-	return list_clusters(c, dir, step);
-}
-
-static const char more_runs[] = "it would leave more, shorter free runs";
-
-/* Whether a transaction holds it, and free space may be as it is then. */
-static errcode_t is_allowed(struct compact *c, const struct dir *dir,
-			    const struct e4l_outlook *before,
-			    const char **why)
-{
-	const struct e4l_disk disk = {
-		.geo = &c->geo, .space = c->space,
-		.most_runs = c->opt->most_free_runs,
-		.least_longest = c->opt->longest_kept_blocks /
-				 c->geo.cluster_blocks,
-	};
-	struct e4l_step step;
-	uint64_t blocks = 0;
-	bool allowed = false;
-	errcode_t err = make_step(c, dir, &step);
-
-	if (!err)
-		err = e4l_step_cost(&c->geo, &step, 0, &blocks);
-	if (!err)
-		err = e4l_steps_allowed(&disk, before, &step, 1, &allowed);
-	if (err)
-		goto out;
-	if (blocks > c->geo.txn_blocks)
-		*why = "too large for the journal";
-	else if (!allowed)
-		*why = more_runs;
-	/* never committed, so that nothing goes there in this run */
-	if (!*why)
-		err = e4l_step_give(&disk, &step, 0);
-	else
-		err = e4l_space_add(c->space, dir->to / c->geo.cluster_blocks,
-				    clusters_of(c, dir->new_blocks));
-out:
-	free_step(&step);
-	return err;
-}
-
 /* Finds a place for what is worth it, or says why there is none. */
 static errcode_t find_place(struct compact *c, struct dir *dir,
 			    const char **why)
 {
 	uint64_t written = c->result->planned_blocks + dir->new_blocks;
-	const struct e4l_outlook before = e4l_space_outlook(c->space);
-	bool ok = true;
-	errcode_t err;
 
 	*why = dir->why;
 	if (!*why && dir->new_blocks > MAX_BLOCKS)
 		*why = "too large for a map in its inode";
 	if (!*why && written > c->opt->write_budget_blocks)
 		*why = "the budget of bytes to copy is used up";
-	if (*why)
-		return 0;
-	err = find_room(c, dir, &ok);
-	if (!err && !ok)
-		*why = "no free run is long enough";
-	else if (!err)
-		err = is_allowed(c, dir, &before, why);
-	if (err || *why != more_runs)
-		return err;
-	err = find_end(c, dir, &ok);
-	if (err || !ok)
-		return err;
-	*why = NULL;
-	return is_allowed(c, dir, &before, why);
+	return *why ? 0 : e4l_dir_place(&c->seek, &dir->map, dir->new_blocks,
+					&dir->place, why);
 }
 
 /* It is worth it: plans it, or says why not. */
@@ -595,19 +405,30 @@ static errcode_t add_free(const struct e4l_block_run *run, void *priv)
 {
 	struct compact *c = priv;
 
-	return e4l_space_add_run(c->space, run, c->geo.cluster_blocks);
+	return e4l_space_add_run(c->seek.disk.space, run,
+				 c->geo.cluster_blocks);
 }
 
 static errcode_t plan(struct compact *c)
 {
-	uint64_t longest;
-	errcode_t err;
+	struct e4l_space *space = e4l_space_new();
+	uint64_t at;
+	errcode_t err = space ? e4l_space_count(space, UINT64_MAX) : ENOMEM;
 	size_t i;
 
-	c->space = e4l_space_new();
-	err = c->space ? e4l_space_count(c->space, UINT64_MAX) : ENOMEM;
+	c->seek = (struct e4l_dir_seek) {
+		.fs = c->e->fs, .maps = &c->maps,
+		.disk = {
+			.geo = &c->geo, .space = space,
+			.most_runs = c->opt->most_free_runs,
+			.least_longest = c->opt->longest_kept_blocks /
+					 c->geo.cluster_blocks,
+		},
+	};
 	if (!err)
 		err = e4l_free_space(c->e, add_free, e4l_refuse_damage, c);
+	if (!err)
+		c->seek.longest = e4l_space_largest(space, &at);
 	for (i = 0; i < c->n_dirs && !err; i++) {
 		if (c->opt->stop && c->opt->stop(false, c->opt->priv))
 			err = E4L_ET_INTERRUPTED;
@@ -616,7 +437,7 @@ static errcode_t plan(struct compact *c)
 	}
 	if (!err)
 		c->result->longest_free_blocks = c->geo.cluster_blocks *
-			e4l_space_largest(c->space, &longest);
+			e4l_space_largest(space, &at);
 	return err;
 }
 
@@ -653,17 +474,19 @@ static errcode_t apply_dir(struct compact *c, struct e4l_apply *a,
 {
 	struct e4l_new_dir new = {
 		.n = dir->new_blocks, .indexed = dir->indexed,
+		.own = dir->place.own,
 	};
 	struct e4l_step step;
-	errcode_t err = make_step(c, dir, &step);
+	errcode_t err = e4l_dir_step(&c->seek, &dir->map, dir->new_blocks,
+				     &dir->place, &step);
 
 	if (!err)
-		err = e4l_apply_make_room(a, &step);
+		err = e4l_apply_make_room(a, &step, new.own ? new.n : 0);
 	if (!err)
 		err = build(c, dir, &new.blocks);
 	if (!err)
 		err = e4l_apply_dir(a, &step, &new);
-	free_step(&step);
+	e4l_dir_step_free(&step);
 	return err;
 }
 
@@ -768,7 +591,7 @@ errcode_t e4l_compact_dirs(struct e4l *e,
 		err = plan(&c);
 	if (!err && result->dirs_planned && !options->dry_run)
 		err = carry_out(&c);
-	e4l_space_free(c.space);
+	e4l_space_free(c.seek.disk.space);
 	free(c.dirs);
 	e4l_dir_maps_free(&c.maps);
 	if (err && !e->detail.doing)

@@ -151,7 +151,7 @@ static errcode_t apply_steps(struct repack *r, struct e4l_apply *a,
 	errcode_t err = 0;
 
 	for (i = 0; i < *n; i++) {
-		err = e4l_apply_make_room(a, &steps[i]);
+		err = e4l_apply_make_room(a, &steps[i], 0);
 		if (err)
 			break;
 		r->result->stopped = should_stop(false, r);

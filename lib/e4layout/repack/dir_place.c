@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include "dir_place.h"
+#include "e4layout/plan/cost.h"
+
+#define ROOT_EXTENTS	4	/* that an inode holds without a tree */
+#define LITTLE		16	/* one of so many parts */
+
+static const char no_room[] = "no free run is long enough";
+static const char too_large[] = "too large for the journal";
+static const char more_runs[] = "it would leave more, shorter free runs";
+
+/* ------------------------------------------------------------ what it has */
+
+static int by_start(const void *va, const void *vb)
+{
+	const struct e4l_block_run *a = va, *b = vb;
+
+	return a->pblk < b->pblk ? -1 : a->pblk > b->pblk;
+}
+
+/* Joins runs that overlap or touch; @v is sorted.  Returns how many are left. */
+static size_t join_runs(struct e4l_block_run *v, size_t n)
+{
+	struct e4l_block_run *last = v;
+	size_t i;
+
+	for (i = 1; i < n; i++) {
+		blk64_t end = v[i].pblk + v[i].len;
+
+		if (v[i].pblk > last->pblk + last->len)
+			*++last = v[i];
+		else if (end > last->pblk + last->len)
+			last->len = end - last->pblk;
+	}
+	return n ? last - v + 1 : 0;
+}
+
+/* The clusters that a directory has, each once; there is room for one run more. */
+static errcode_t list_clusters(const struct e4l_dir_seek *seek,
+			       const struct e4l_dir_map *map,
+			       struct e4l_block_run **ret, size_t *n_ret)
+{
+	blk64_t ratio = seek->disk.geo->cluster_blocks, end, all;
+	struct e4l_block_run *v, *last;
+	size_t i, n = 0;
+
+	all = ext2fs_blocks_count(seek->fs->super);
+	v = calloc(map->n_extents + map->n_tree + 2, sizeof(*v));
+	if (!v)
+		return ENOMEM;
+	for (i = 0; i < map->n_extents; i++) {
+		const struct e4l_extent *x = seek->maps->extents +
+					     map->extent + i;
+
+		end = (x->pblk + x->len + ratio - 1) / ratio * ratio;
+		v[n].pblk = x->pblk / ratio * ratio;
+		v[n].len = end - v[n].pblk;
+		n++;
+	}
+	for (i = 0; i < map->n_tree; i++, n++) {
+		v[n].pblk = seek->maps->tree[map->tree + i].pblk / ratio *
+			    ratio;
+		v[n].len = ratio;
+	}
+	qsort(v, n, sizeof(*v), by_start);
+	*n_ret = join_runs(v, n);
+	last = &v[n ? *n_ret - 1 : 0];
+	if (last->pblk + last->len > all)
+		last->len = all - last->pblk;
+	*ret = v;
+	return 0;
+}
+
+/* Leaves out what it keeps, which is part of one of the step's runs. */
+static void keep_run(struct e4l_step *step, blk64_t pblk, uint64_t len)
+{
+	struct e4l_block_run *v = step->give;
+	size_t i = 0, n = 0;
+
+	while (v[i].pblk + v[i].len <= pblk)
+		i++;
+	/* what is behind it goes to the end: their order does not matter */
+	v[step->n_give].pblk = pblk + len;
+	v[step->n_give].len = v[i].pblk + v[i].len - (pblk + len);
+	v[i].len = pblk - v[i].pblk;
+	step->n_give++;
+	for (i = 0; i < step->n_give; i++)
+		if (v[i].len)
+			v[n++] = v[i];
+	step->n_give = n;
+}
+
+/* ----------------------------------------------------------------- its step */
+
+static uint64_t clusters_of(const struct e4l_dir_seek *seek, uint64_t blocks)
+{
+	uint32_t ratio = seek->disk.geo->cluster_blocks;
+
+	return (blocks + ratio - 1) / ratio;
+}
+
+void e4l_dir_step_free(struct e4l_step *step)
+{
+	free(step->new_extents);
+	free(step->take);
+	free(step->give);
+}
+
+/* The new map, which is in the inode. */
+static void put_extents(struct e4l_step *step, blk64_t to, uint32_t blocks)
+{
+	uint32_t done, len;
+
+	for (done = 0; done < blocks; done += len) {
+		len = blocks - done;
+		if (len > E4L_WRITTEN_MAX_BLOCKS)
+			len = E4L_WRITTEN_MAX_BLOCKS;
+		step->new_extents[step->n_new++] = (struct e4l_extent) {
+			.pblk = to + done, .lblk = done, .len = len,
+		};
+	}
+}
+
+errcode_t e4l_dir_step(const struct e4l_dir_seek *seek,
+		       const struct e4l_dir_map *map, uint32_t blocks,
+		       const struct e4l_dir_place *place,
+		       struct e4l_step *step)
+{
+	uint64_t len = clusters_of(seek, blocks) *
+		       seek->disk.geo->cluster_blocks;
+	errcode_t err;
+
+	*step = (struct e4l_step) {
+		.ino = map->ino, .n_old = map->n_extents,
+		.new_extents = calloc(ROOT_EXTENTS, sizeof(struct e4l_extent)),
+		.take = calloc(1, sizeof(*step->take)),
+	};
+	if (!step->new_extents || !step->take)
+		return ENOMEM;
+	put_extents(step, place->to, blocks);
+	err = list_clusters(seek, map, &step->give, &step->n_give);
+	if (err)
+		return err;
+	if (place->own) {
+		keep_run(step, place->to, len);
+	} else {
+		step->n_take = 1;
+		step->take[0] = (struct e4l_block_run) {
+			.pblk = place->to, .len = len,
+		};
+	}
+	return 0;
+}
+
+/* --------------------------------------------------------------- its places */
+
+struct seeking {
+	const struct e4l_dir_seek *seek;
+	const struct e4l_dir_map *map;
+	uint32_t blocks;
+	struct e4l_outlook before;
+	struct e4l_run own;		/* the longest that it has */
+	const char *why;
+};
+
+static errcode_t find_own(struct seeking *s)
+{
+	uint32_t ratio = s->seek->disk.geo->cluster_blocks;
+	struct e4l_block_run *v;
+	size_t n, i;
+	errcode_t err = list_clusters(s->seek, s->map, &v, &n);
+
+	if (err)
+		return err;
+	for (i = 0; i < n; i++)
+		if (v[i].len / ratio > s->own.len)
+			s->own = (struct e4l_run) {
+				.start = v[i].pblk / ratio,
+				.len = v[i].len / ratio,
+			};
+	free(v);
+	return 0;
+}
+
+static bool near_inode(const struct seeking *s, uint64_t n, uint64_t *start)
+{
+	const struct e4l_geometry *geo = s->seek->disk.geo;
+	ext2_filsys fs = s->seek->fs;
+	struct e4l_run near = {
+		.start = ext2fs_group_first_block2(fs, ext2fs_group_of_ino(fs,
+					s->map->ino)) / geo->cluster_blocks,
+		.len = geo->group_blocks / geo->cluster_blocks,
+	};
+
+	return e4l_space_fit(s->seek->disk.space, n, &near, start);
+}
+
+/* So that what is freed joins the rest of a free run. */
+static bool before_own(const struct seeking *s, uint64_t n, uint64_t *start)
+{
+	uint64_t len = e4l_space_before(s->seek->disk.space, s->own.start);
+
+	*start = s->own.start - len;
+	return len >= n;
+}
+
+static bool behind_own(const struct seeking *s, uint64_t n, uint64_t *start)
+{
+	uint64_t end = s->own.start + s->own.len;
+	uint64_t len = e4l_space_after(s->seek->disk.space, end);
+
+	*start = end + len - n;
+	return len >= n;
+}
+
+static bool own_first(const struct seeking *s, uint64_t n, uint64_t *start)
+{
+	*start = s->own.start;
+	return s->own.len >= n;
+}
+
+static bool own_last(const struct seeking *s, uint64_t n, uint64_t *start)
+{
+	*start = s->own.start + s->own.len - n;
+	return s->own.len >= n;
+}
+
+static bool tightest(const struct seeking *s, uint64_t n, uint64_t *start)
+{
+	return e4l_space_fit(s->seek->disk.space, n, NULL, start);
+}
+
+static bool end_of_longest(const struct seeking *s, uint64_t n,
+			   uint64_t *start)
+{
+	uint64_t len = e4l_space_largest(s->seek->disk.space, start);
+
+	*start += len - n;
+	return len >= n;
+}
+
+/* Best first. */
+static const struct {
+	bool (*find)(const struct seeking *s, uint64_t n, uint64_t *start);
+	bool own;
+} places[] = {
+	{ near_inode, false },
+	{ before_own, false }, { behind_own, false },
+	{ own_first, true }, { own_last, true },
+	{ tightest, false }, { end_of_longest, false },
+};
+
+/* Whether a transaction holds it, and free space may be as it is then. */
+static errcode_t judge(struct seeking *s, const struct e4l_disk *disk,
+		       const struct e4l_dir_place *place,
+		       struct e4l_step *step, bool *good)
+{
+	uint64_t cost = 0;
+	errcode_t err = e4l_dir_step(s->seek, s->map, s->blocks, place, step);
+
+	*good = false;
+	if (!err)
+		err = e4l_step_cost(disk->geo, step, 0, &cost);
+	if (err)
+		return err;
+	if (place->own)
+		cost += s->blocks;
+	if (cost > disk->geo->txn_blocks) {
+		if (!place->own)
+			s->why = too_large;
+		return 0;
+	}
+	err = e4l_steps_allowed(disk, &s->before, step, 1, good);
+	if (!err && !*good)
+		s->why = more_runs;
+	return err;
+}
+
+/* Takes one place, if it is good. */
+static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
+			   const struct e4l_dir_place *place, bool *good)
+{
+	uint32_t ratio = disk->geo->cluster_blocks;
+	uint64_t start = place->to / ratio, n = clusters_of(s->seek, s->blocks);
+	struct e4l_step step;
+	errcode_t err = place->own ? 0 : e4l_space_take(disk->space, start, n);
+
+	if (err)
+		return err;
+	err = judge(s, disk, place, &step, good);
+	/* never committed, so that nothing goes there in this run */
+	if (!err && *good)
+		err = e4l_step_give(disk, &step, 0);
+	else if (!err && !place->own)
+		err = e4l_space_add(disk->space, start, n);
+	e4l_dir_step_free(&step);
+	return err;
+}
+
+/* Tries its own blocks as well only with @own. */
+static errcode_t try_places(struct seeking *s, const struct e4l_disk *disk,
+			    bool own, struct e4l_dir_place *place, bool *good)
+{
+	uint64_t n = clusters_of(s->seek, s->blocks), start;
+	errcode_t err = 0;
+	size_t i;
+
+	*good = false;
+	for (i = 0; i < sizeof(places) / sizeof(*places) && !err && !*good;
+	     i++) {
+		if ((places[i].own && !own) || !places[i].find(s, n, &start))
+			continue;
+		*place = (struct e4l_dir_place) {
+			.to = start * disk->geo->cluster_blocks,
+			.own = places[i].own,
+		};
+		err = try_place(s, disk, place, good);
+	}
+	return err;
+}
+
+/*
+ * What may become of free space, best first: it loses nothing; a little of its
+ * longest run; or nothing, where the directory stays in the way of what others
+ * around it give back; or what the caller allows.
+ */
+static errcode_t try_all(struct seeking *s, struct e4l_dir_place *place,
+			 bool *good)
+{
+	struct e4l_disk asked = s->seek->disk, strict = asked, kind;
+	uint64_t longest = s->seek->longest;
+	errcode_t err;
+
+	/* if nothing is free, what becomes free is a run */
+	strict.most_runs = s->before.runs ? s->before.runs : 1;
+	strict.least_longest = s->before.longest;
+	kind = strict;
+	kind.least_longest = longest - longest / LITTLE;
+	if (kind.least_longest < asked.least_longest)
+		kind.least_longest = asked.least_longest;
+	err = try_places(s, &strict, false, place, good);
+	if (!err && !*good)
+		err = try_places(s, &kind, false, place, good);
+	if (!err && !*good)
+		err = try_places(s, &strict, true, place, good);
+	if (!err && !*good)
+		err = try_places(s, &asked, true, place, good);
+	return err;
+}
+
+errcode_t e4l_dir_place(const struct e4l_dir_seek *seek,
+			const struct e4l_dir_map *map, uint32_t blocks,
+			struct e4l_dir_place *place, const char **why)
+{
+	struct seeking s = {
+		.seek = seek, .map = map, .blocks = blocks, .why = no_room,
+		.before = e4l_space_outlook(seek->disk.space),
+	};
+	bool good = false;
+	errcode_t err = find_own(&s);
+
+	if (!err)
+		err = try_all(&s, place, &good);
+	*why = good ? NULL : s.why;
+	return err;
+}
