@@ -132,6 +132,14 @@ static inline uint64_t e4repack_discarded_bytes(const struct e4repack *r)
 				 r->dirs.discarded.blocks);
 }
 
+/* At most: what is free only for a while counts. */
+static inline uint64_t e4repack_bytes_to_discard(const struct e4repack *r)
+{
+	return r->discard ?
+	       e4repack_bytes(r, r->result.planned_given_blocks +
+				 r->dirs.planned_given_blocks) : 0;
+}
+
 /*
  * Makes the block map if it was asked for, else *@ret stays NULL.  @progress:
  * shows some, and can be interrupted.

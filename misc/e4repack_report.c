@@ -166,12 +166,14 @@ static void print_zones(const struct e4repack *r)
 	       SIZE(e4repack_bytes(r, result->longest_free_before_blocks)));
 }
 
-/* How long free runs are, and how long they would have to be. */
-static void print_longest(const struct e4repack *r)
+/*
+ * How long free runs are, and how long they would have to be: @least for the first
+ * of what fits into none, @most for the last.
+ */
+static void print_longest(const struct e4repack *r, uint64_t least,
+			  uint64_t most)
 {
 	const struct e4l_repack_result *result = &r->result;
-	uint64_t least = result->least_lacking_blocks;
-	uint64_t most = result->most_lacking_blocks;
 
 	printf("The longest free run %s %s", r->dry_run ? "would have" : "has",
 	       SIZE(e4repack_bytes(r, result->longest_free_blocks)));
@@ -193,7 +195,8 @@ static void print_skipped(const struct e4repack *r)
 		       "umount %s; e4repack %s\n", r->target.mount_point,
 		       r->target.e2fs_name);
 	else if (r->n_skipped)
-		print_longest(r);
+		print_longest(r, r->result.least_lacking_blocks,
+			      r->result.most_lacking_blocks);
 	if (r->result.no_room_extents)
 		printf("Moving others out of the way could save up to %s: "
 		       "--only=move,room\n",
@@ -218,6 +221,9 @@ static void print_dirs(const struct e4repack *r)
 		       NUM(d->done_blocks));
 	reasons_print(stdout, &r->dir_reasons, "directory", "directories",
 		      "block");
+	if (d->least_lacking_blocks)
+		print_longest(r, d->least_lacking_blocks,
+			      d->most_lacking_blocks);
 }
 
 static void print_inodes(const struct e4repack *r)
@@ -248,6 +254,10 @@ static void print_discarded(const struct e4repack *r)
 	if (bytes)
 		printf("\n%-15s %13s   of blocks that this run has freed\n",
 		       "Discarded", SIZE(bytes));
+	bytes = r->dry_run ? e4repack_bytes_to_discard(r) : 0;
+	if (bytes)
+		printf("\n%-15s %13s   at most, of blocks that this frees\n",
+		       "To discard", SIZE(bytes));
 }
 
 static void print_map(const struct e4repack *r, const char *title,
@@ -349,12 +359,14 @@ static json_t *planned_object(const struct e4repack *r)
 {
 	const struct e4l_repack_result *result = &r->result;
 
-	return json_pack("{s:I, s:I, s:I, s:o, s:o}",
+	return json_pack("{s:I, s:I, s:I, s:I, s:o, s:o}",
 			 "files", (json_int_t)result->files_planned,
 			 "bytes_to_copy", (json_int_t)
 			 e4repack_bytes(r, result->planned_copy_blocks),
 			 "bytes_to_zero", (json_int_t)
 			 e4repack_bytes(r, result->planned_zero_blocks),
+			 "bytes_to_discard", (json_int_t)
+			 e4repack_bytes_to_discard(r),
 			 "room", json_room(result, r->target.fs->blocksize),
 			 "free", json_free_runs(result,
 						r->target.fs->blocksize));
@@ -369,6 +381,8 @@ static const struct json_member dirs_members[] = {
 	DIRS("blocks_before", done_old_blocks),
 	DIRS("blocks_after", done_blocks),
 	DIRS("transactions", transactions),
+	DIRS("least_lacking_blocks", least_lacking_blocks),
+	DIRS("most_lacking_blocks", most_lacking_blocks),
 };
 
 static json_t *dirs_object(const struct e4repack *r)

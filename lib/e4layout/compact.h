@@ -56,7 +56,11 @@ struct e4l_compact_result {
 	uint64_t longest_free_blocks;	/* a run, when the plan is done */
 	bool stopped;		/* by stop(): another run goes on */
 	struct e4l_discarded discarded;
-	uint64_t reserved[6];
+	uint64_t planned_given_blocks;	/* to free space */
+	/* Of directories that are left since no free run is long enough: the
+	 * shortest run that one lacks, and the longest of these; or 0. */
+	uint64_t least_lacking_blocks, most_lacking_blocks;
+	uint64_t reserved[3];
 };
 
 /*

@@ -130,7 +130,9 @@ struct e4l_repack_result {
 	uint64_t least_lacking_blocks, most_lacking_blocks;
 	/* Extents left since free space would be in more, shorter runs. */
 	uint64_t free_runs_extents;
-	uint64_t reserved[6];
+	/* What was planned gives back so much, some of which it may take again. */
+	uint64_t planned_given_blocks;
+	uint64_t reserved[5];
 };
 
 /*

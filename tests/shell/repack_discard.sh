@@ -32,6 +32,8 @@ discards() {
 	cp --sparse=always "$img" "$work/given"
 	was=$(taken "$work/given")
 	digest $how "$img" >"$work/before"
+	repack -n --discard "$@" "$work/plain"
+	planned=$(json "$work/.report" "d['planned']['bytes_to_discard']")
 	repack "$@" "$work/plain"
 	same "$what: not asked for" "$(report bytes_discarded)" 0
 	repack --discard "$@" "$work/given"
@@ -41,9 +43,10 @@ discards() {
 	gone=$(report bytes_discarded)
 	is=$(taken "$work/given")
 	[ "$gone" -gt 0 ] || fail "$what: nothing was discarded"
+	[ "$gone" -le "$planned" ] || fail "$what: $gone, not $planned"
 	[ "$is" -le $((was + metadata)) ] ||
 		fail "$what: $was, now $is bytes taken"
-	echo "$what: $gone discarded, $was taken before and $is after," \
+	echo "$what: $gone discarded of $planned planned, $was taken before and $is after," \
 		"$(taken "$work/plain") without"
 	repack --discard "$@" "$work/given"
 	same "$what: a second run" "$(report bytes_discarded)" 0

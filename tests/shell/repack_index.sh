@@ -269,6 +269,47 @@ undefer "umount '$work/mnt'"
 detach "$loop"
 clean "$img"
 
+# ---- what a directory lacks is said, where its own blocks are in pieces
+what='no free block, in pieces'
+rm -f "$img"
+truncate -s 64M "$img"
+check mke2fs -q -F -t ext4 -b 1024 "$img"
+mount_image "$img" "$work/mnt"
+mkdir "$work/mnt/d"
+/usr/bin/python3 - "$work/mnt" <<'END'
+import os, sys
+where = sys.argv[1]
+def name(i):
+    return f"{where}/d/{i:0100}"
+for i in range(2000):
+    open(name(i), "w").close()
+    if i % 7 == 0:
+        with open(f"{where}/between{i}", "w") as f:
+            f.write("x" * 1024)
+            f.flush()
+            os.fsync(f.fileno())
+for i in range(1300):
+    os.unlink(name(i))
+END
+check umount "$work/mnt"
+undefer "umount '$work/mnt'"
+detach "$loop"
+fill full "$(($(free_blocks) - 32))"
+for i in $(seq 40); do
+	[ "$(free_blocks)" = 0 ] || fill "full$i" 1
+done
+same "$what: free" "$(free_blocks)" 0
+repack -n --only=index "$img"
+same "$what: planned" "$(of_dirs planned)" 0
+left 'no free run is long enough'
+n=$(of_dirs least_lacking_blocks)
+[ "$n" -gt 4 ] || fail "$what: $n blocks lacking"
+same "$what: most" "$(of_dirs most_lacking_blocks)" "$n"
+check "$e4repack" -n --only=index "$img"
+grep -q "^The longest free run .*needs .* in one run$" "$out" ||
+	fail "$what: $(cat "$out")"
+echo "$what: $n blocks lacking"
+
 # What directories save is in the counts of what is asked for with them, and of
 # --all.
 # frag KEY: of files, and of free space

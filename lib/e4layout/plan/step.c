@@ -486,6 +486,17 @@ errcode_t e4l_steps_allowed(const struct e4l_disk *disk,
 	return err;
 }
 
+uint64_t e4l_step_gives(const struct e4l_step *step)
+{
+	struct e4l_step_walk walk = { 0 };
+	struct e4l_block_run run;
+	uint64_t blocks = 0;
+
+	while (e4l_step_next_given(step, &walk, &run))
+		blocks += run.len;
+	return blocks;
+}
+
 errcode_t e4l_step_give(const struct e4l_disk *disk,
 			const struct e4l_step *step, size_t first)
 {

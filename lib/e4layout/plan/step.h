@@ -30,6 +30,9 @@ bool e4l_disk_allows(const struct e4l_disk *disk,
 		     const struct e4l_outlook *before,
 		     const struct e4l_outlook *now);
 
+/* How many blocks it gives. */
+uint64_t e4l_step_gives(const struct e4l_step *step);
+
 /* Frees what a step holds. */
 void e4l_step_free(struct e4l_step *step);
 

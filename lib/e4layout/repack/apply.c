@@ -21,6 +21,7 @@
 #include "e4layout/journal/journal.h"
 #include "e4layout/plan/cost.h"
 #include "e4layout/plan/packed.h"
+#include "e4layout/plan/step.h"
 
 #define COPY_BYTES	(2u << 20)	/* written at once */
 #define ZERO_BYTES	(1u << 20)
@@ -131,16 +132,12 @@ static uint64_t clusters_of(ext2_filsys fs, uint64_t blocks)
 
 int64_t e4l_step_grows(ext2_filsys fs, const struct e4l_step *step)
 {
-	uint64_t taken = 0, given = 0;
-	struct e4l_step_walk walk = { 0 };
-	struct e4l_block_run run;
+	uint64_t taken = 0;
 	size_t i;
 
 	for (i = 0; i < step->n_take; i++)
 		taken += step->take[i].len;
-	while (e4l_step_next_given(step, &walk, &run))
-		given += run.len;
-	return clusters_of(fs, taken) - clusters_of(fs, given);
+	return clusters_of(fs, taken) - clusters_of(fs, e4l_step_gives(step));
 }
 
 static uint64_t noted_blocks(const struct e4l_apply *a)

@@ -80,10 +80,21 @@ static const char *reason_to_keep(const struct compact *c,
 	return NULL;
 }
 
+static void note_lacking(struct e4l_compact_result *result, uint32_t blocks)
+{
+	if (blocks > result->most_lacking_blocks)
+		result->most_lacking_blocks = blocks;
+	if (!result->least_lacking_blocks ||
+	    blocks < result->least_lacking_blocks)
+		result->least_lacking_blocks = blocks;
+}
+
 /* @saved: the blocks that it could have less, 0 if nobody knows. */
 static void skip(struct compact *c, const struct dir *dir, const char *why,
 		 uint64_t saved)
 {
+	if (why == e4l_dir_no_room)
+		note_lacking(c->result, dir->new_blocks);
 	c->result->dirs_skipped++;
 	if (c->opt->skipped)
 		c->opt->skipped(dir->map.ino, why, saved, c->opt->priv);
@@ -368,6 +379,7 @@ static errcode_t add_dir(struct compact *c, struct dir *dir, bool indexed,
 	c->result->dirs_planned++;
 	c->result->planned_blocks += dir->new_blocks;
 	c->result->planned_old_blocks += dir->map.blocks;
+	c->result->planned_given_blocks += dir->place.given;
 	c->result->indexes_planned += s->indexed && !indexed;
 	return 0;
 }

@@ -8,7 +8,7 @@
 #define ROOT_EXTENTS	4	/* that an inode holds without a tree */
 #define LITTLE		16	/* one of so many parts */
 
-static const char no_room[] = "no free run is long enough";
+const char e4l_dir_no_room[] = "no free run is long enough";
 static const char too_large[] = "too large for the journal";
 static const char more_runs[] = "it would leave more, shorter free runs";
 
@@ -281,7 +281,7 @@ static errcode_t judge(struct seeking *s, const struct e4l_disk *disk,
 
 /* Takes one place, if it is good. */
 static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
-			   const struct e4l_dir_place *place, bool *good)
+			   struct e4l_dir_place *place, bool *good)
 {
 	uint32_t ratio = disk->geo->cluster_blocks;
 	uint64_t start = place->to / ratio, n = clusters_of(s->seek, s->blocks);
@@ -291,6 +291,7 @@ static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
 	if (err)
 		return err;
 	err = judge(s, disk, place, &step, good);
+	place->given = e4l_step_gives(&step);
 	/* never committed, so that nothing goes there in this run */
 	if (!err && *good)
 		err = e4l_step_give(disk, &step, 0);
@@ -356,7 +357,7 @@ errcode_t e4l_dir_place(const struct e4l_dir_seek *seek,
 			struct e4l_dir_place *place, const char **why)
 {
 	struct seeking s = {
-		.seek = seek, .map = map, .blocks = blocks, .why = no_room,
+		.seek = seek, .map = map, .blocks = blocks, .why = e4l_dir_no_room,
 		.before = e4l_space_outlook(seek->disk.space),
 	};
 	bool good = false;

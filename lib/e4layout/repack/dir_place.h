@@ -14,7 +14,11 @@ struct e4l_dir_place {
 	blk64_t to;		/* the first block */
 	/* They are the directory's already: it goes there by way of the journal. */
 	bool own;
+	uint64_t given;		/* blocks that are free then */
 };
+
+/* Why there is no place: the directory lacks a free run. */
+extern const char e4l_dir_no_room[];
 
 /* What places are sought for; free space is as it is to be so far. */
 struct e4l_dir_seek {

@@ -12,6 +12,7 @@
 #include "e4layout/base/array.h"
 #include "e4layout/base/io_pool.h"
 #include "e4layout/plan/runs.h"
+#include "e4layout/plan/step.h"
 #include "e4layout/read/scan.h"
 
 #define KNOWN_FLAGS (E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT | E4L_PLAN_MOVE | \
@@ -468,6 +469,7 @@ static errcode_t sum_up(struct e4l_forecast *f)
 	for (i = 0; i < n; i++) {
 		result->planned_copy_blocks += steps[i].bytes_to_copy / bs;
 		result->planned_zero_blocks += steps[i].bytes_to_zero / bs;
+		result->planned_given_blocks += e4l_step_gives(&steps[i]);
 	}
 	e4l_plan_room(f->plan, &room);
 	result->room_runs = room.runs;
