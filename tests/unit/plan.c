@@ -2464,7 +2464,8 @@ END_TEST
 
 /*
  * A file of which one piece lies far from the others, in the only free run: whole, it
- * leaves two runs more.  They are filled with its ends, if there must be one.
+ * leaves two runs more.  They are filled with its ends, if there must be one, or it
+ * must be as long as it was.
  */
 START_TEST(fills_holes_with_ends)
 {
@@ -2486,13 +2487,15 @@ START_TEST(fills_holes_with_ends)
 	w->file[0].eof = 40;
 	w->file[0].allowed = ALL | E4L_PLAN_FREE;
 	ck_assert_uint_eq(free_runs(w), 1);
-	w->opt.most_free_runs = _i ? 1 : 3;
+	w->opt.most_free_runs = _i == 1 ? 1 : 3;
+	w->opt.longest_kept_blocks = _i == 2 ? largest_free(w) : 0;
 	w->opt.bounds_at_end = true;
 	p = make_plan(w);
 	carry_out_all(w, p);
 	e4l_plan_free_runs(p, &made);
 	ck_assert_uint_eq(made.free_runs_after, free_runs(w));
 	ck_assert_uint_le(free_runs(w), w->opt.most_free_runs);
+	ck_assert_uint_ge(largest_free(w), w->opt.longest_kept_blocks);
 	ck_assert_uint_le(w->file[0].n, _i ? 3 : 1);
 	e4l_plan_free(p);
 	free_world(w);
@@ -2640,7 +2643,7 @@ int main(void)
 	tcase_add_loop_test(tc, fills_the_holes, 130, 190);
 	tcase_add_loop_test(tc, reaches_the_aim, 0, 60);
 	tcase_add_loop_test(tc, keeps_free_space_within_bounds, 0, 400);
-	tcase_add_loop_test(tc, fills_holes_with_ends, 0, 2);
+	tcase_add_loop_test(tc, fills_holes_with_ends, 0, 3);
 	tcase_add_loop_test(tc, comes_back_to_few_runs, 0, 200);
 	tcase_add_loop_test(tc, packs_as_far_as_a_tree_block_is_needed, 0, 2);
 	tcase_add_test(tc, refuses_shared_blocks);

@@ -565,23 +565,28 @@ static errcode_t clear_pass(struct e4l_plan *p)
 	return err;
 }
 
-/* Whether free space is in more runs than it may be in at the end. */
-static bool is_beyond(const struct e4l_plan *p)
+/* Whether free space is not yet what it must be at the end. */
+static bool is_beyond(const struct e4l_plan *p, const struct e4l_outlook *aim)
 {
 	return p->opt.bounds_at_end && p->clears && !p->draft.late &&
-	       e4l_space_runs(p->draft.disk.space) > p->opt.most_free_runs;
+	       !e4l_plug_is_enough(p->draft.disk.space, aim);
 }
 
 /* Brings it there, as far as can be: by moving things twice, then by plugs. */
 static errcode_t come_back(struct e4l_plan *p)
 {
+	const struct e4l_outlook aim = {
+		.runs = p->opt.most_free_runs,
+		.longest = p->opt.longest_kept_blocks /
+			   p->opt.geo.cluster_blocks,
+	};
 	errcode_t err = 0;
 
 	p->clear.again = true;
-	if (is_beyond(p))
+	if (is_beyond(p, &aim))
 		err = clear_pass(p);
-	if (!err && is_beyond(p))
-		err = e4l_plug_make(&p->clear, &p->draft, p->opt.most_free_runs,
+	if (!err && is_beyond(p, &aim))
+		err = e4l_plug_make(&p->clear, &p->draft, &aim,
 				    &p->opt.copy_budget_blocks);
 	p->clear.made.free_runs_after = e4l_space_runs(p->draft.disk.space);
 	return err;

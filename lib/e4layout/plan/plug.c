@@ -276,20 +276,33 @@ static errcode_t plug_one(struct plugging *p, uint64_t *budget, bool *done)
 	return err ? err : e4l_draft_end_batch(p->s.d);
 }
 
+bool e4l_plug_is_enough(const struct e4l_space *space,
+			const struct e4l_outlook *aim)
+{
+	const struct e4l_outlook now = e4l_space_outlook(space);
+
+	return now.runs <= aim->runs && now.longest >= aim->longest;
+}
+
 errcode_t e4l_plug_make(struct e4l_clear *c, struct e4l_draft *d,
-			uint64_t most, uint64_t *budget)
+			const struct e4l_outlook *aim, uint64_t *budget)
 {
 	struct plugging p = { .n_runs = 0 };
+	struct e4l_outlook before, now;
 	bool done = true;
 	errcode_t err = 0;
 
-	while (done && !err && e4l_space_runs(d->disk.space) > most &&
+	while (done && !err && !e4l_plug_is_enough(d->disk.space, aim) &&
 	       !e4l_draft_is_late(d)) {
+		before = e4l_space_outlook(d->disk.space);
 		err = e4l_sweep_begin(&p.s, c, d, *budget);
 		p.s.crowd.once = false;
 		if (!err)
 			err = plug_one(&p, budget, &done);
 		e4l_sweep_end(&p.s);
+		/* the longest alone is worth no plug elsewhere */
+		now = e4l_space_outlook(d->disk.space);
+		done &= now.runs > aim->runs || now.longest > before.longest;
 	}
 	free(p.run);
 	return err;

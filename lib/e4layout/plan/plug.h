@@ -8,11 +8,15 @@
 
 #include "clear.h"
 
+/* Whether free space is in no more runs than @aim, the longest no shorter. */
+bool e4l_plug_is_enough(const struct e4l_space *space,
+			const struct e4l_outlook *aim);
+
 /*
- * Until free space is in @most runs, or nothing comes of it.  No file has more
- * fragments for it than it had before the plan.  Pays from *@budget, in blocks.
+ * Until that is so, or nothing comes of it.  No file has more fragments for it
+ * than it had before the plan.  Pays from *@budget, in blocks.
  */
 errcode_t e4l_plug_make(struct e4l_clear *c, struct e4l_draft *d,
-			uint64_t most, uint64_t *budget);
+			const struct e4l_outlook *aim, uint64_t *budget);
 
 #endif
