@@ -151,6 +151,17 @@ recover() {
 	clean
 }
 
+# ended: the guest did, although its file system was shut down, and e2fsck can
+# recover $disk.
+ended() {
+	[ "$(tail -n 1 "$work/lines")" = "exit 0" ] || {
+		tail -n 20 "$work/console" "$work/lines" >&2
+		fail "the guest did not end"
+	}
+	e2fsck -fy "$disk" >"$work/fsck" 2>&1 || [ $? = 1 ] ||
+		fail "e2fsck cannot recover"
+}
+
 # set_tunables NAME=VALUE[,...]: in the root directory of $disk.
 set_tunables() {
 	if [ "${top_builddir-}" ]; then

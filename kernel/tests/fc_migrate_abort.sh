@@ -29,11 +29,6 @@ for tenths in 1 2 3 4; do
 		wait
 		umount /mnt
 	END
-	[ "$(tail -n 1 "$work/lines")" = "exit 0" ] || {
-		tail -n 20 "$work/console" "$work/lines" >&2
-		fail "the guest did not end"
-	}
-	e2fsck -fy "$disk" >"$work/fsck" 2>&1 || [ $? = 1 ] ||
-		fail "e2fsck cannot recover"
+	ended
 done
 echo "ok: the journal was aborted four times"
