@@ -13,6 +13,7 @@ boot <<-END >"$work/got"
 		for how in $hows; do
 			races /mnt/\$how 40 \$kb \$how 2>&1 || bad=yes
 		done
+		rest /mnt/rest 2>&1 || bad=yes
 		umount /mnt
 	done
 	[ ! "\$bad" ] || exit 1
