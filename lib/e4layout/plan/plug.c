@@ -6,6 +6,7 @@
  */
 #include "config.h"
 #include <stdlib.h>
+#include "e4layout/base/array.h"
 #include "plug.h"
 
 #define PIECES	64		/* for one hole, at most */
@@ -14,6 +15,7 @@ struct plugging {
 	struct e4l_sweep s;
 	struct e4l_run *run;		/* free runs, the shortest first */
 	size_t n_runs;
+	struct e4l_run last;		/* hole that was filled: the next is behind */
 };
 
 /* A hole and what goes there, beside the pieces that go as a whole. */
@@ -261,18 +263,24 @@ static errcode_t plug_hole(struct plugging *p, const struct e4l_run *hole,
 	return err;
 }
 
-/* Fills one hole, the shortest that can be; the longest run is none. */
+/*
+ * Fills one hole, the shortest that can be of those behind the last; the longest
+ * run is none.
+ */
 static errcode_t plug_one(struct plugging *p, uint64_t *budget, bool *done)
 {
 	uint64_t ratio = p->s.d->disk.geo->cluster_blocks;
 	errcode_t err = e4l_sweep_runs(&p->s, shortest_first, &p->run,
 				       &p->n_runs);
-	size_t i;
+	size_t i = e4l_lower_bound(&p->last, p->run, p->n_runs,
+				   sizeof(*p->run), shortest_first);
 
 	*done = false;
-	for (i = 0; i + 1 < p->n_runs && !*done && !err &&
-	     p->run[i].len <= *budget / ratio; i++)
+	for (; i + 1 < p->n_runs && !*done && !err &&
+	     p->run[i].len <= *budget / ratio; i++) {
+		p->last = p->run[i];
 		err = plug_hole(p, &p->run[i], budget, done);
+	}
 	return err ? err : e4l_draft_end_batch(p->s.d);
 }
 
@@ -282,6 +290,22 @@ bool e4l_plug_is_enough(const struct e4l_space *space,
 	const struct e4l_outlook now = e4l_space_outlook(space);
 
 	return now.runs <= aim->runs && now.longest >= aim->longest;
+}
+
+/*
+ * Those that could not be filled are tried again only once there is none behind
+ * the last: to try all of them for each that can be takes a time quadratic in their
+ * number.
+ */
+static errcode_t plug_next(struct plugging *p, uint64_t *budget, bool *done)
+{
+	bool anew = !p->last.len;
+	errcode_t err = plug_one(p, budget, done);
+
+	if (err || *done || anew)
+		return err;
+	p->last.len = 0;
+	return plug_one(p, budget, done);
 }
 
 errcode_t e4l_plug_make(struct e4l_clear *c, struct e4l_draft *d,
@@ -298,7 +322,7 @@ errcode_t e4l_plug_make(struct e4l_clear *c, struct e4l_draft *d,
 		err = e4l_sweep_begin(&p.s, c, d, *budget);
 		p.s.crowd.once = false;
 		if (!err)
-			err = plug_one(&p, budget, &done);
+			err = plug_next(&p, budget, &done);
 		e4l_sweep_end(&p.s);
 		/* the longest alone is worth no plug elsewhere */
 		now = e4l_space_outlook(d->disk.space);
