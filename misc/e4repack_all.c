@@ -88,7 +88,7 @@ static errcode_t do_next(struct e4repack *r, struct turns *t, bool *done)
 {
 	errcode_t err;
 
-	if (t->idle >= E4REPACK_PARTS)
+	if (should_try(r, t))
 		return do_together(r, t, done);
 	begin_part(r, parts[t->n++ % E4REPACK_PARTS]);
 	err = e4repack_part(r);
