@@ -6,7 +6,9 @@
  * then its bytes at the rate of the disk.  Of up to 32 requests that wait, the
  * next one upwards is served.  Attach it with losetup -r --direct-io=on, for it
  * keeps nothing.  Ends when DIR is unmounted, and says how many requests there
- * were.  As root.
+ * were, how long the disk was busy with them, which does not depend on what else
+ * the machine does, and the same if each place had been read once, upwards: the
+ * floor of any order.  As root.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -45,7 +47,10 @@ struct disk {
 	uint64_t head;		/* behind the last byte that was read */
 	struct request queue[QUEUE];
 	unsigned int n;
+	struct request *served;	/* all @requests */
+	size_t max_served;
 	uint64_t requests, bytes, seeks;
+	double busy;		/* seconds */
 	struct timespec busy_until;
 	char buf[MAX_READ];
 	char in[MAX_READ + 65536];
@@ -178,18 +183,23 @@ static struct request next_up(struct disk *d)
 	return r;
 }
 
-static double seconds_to(struct disk *d, const struct request *r)
+/* Moves the head to @offset and reads @size bytes; the seconds that it takes. */
+static double seconds_for(struct disk *d, uint64_t offset, uint32_t size)
 {
-	uint64_t way = r->offset > d->head ? r->offset - d->head :
-					     d->head - r->offset;
+	uint64_t way = offset > d->head ? offset - d->head : d->head - offset;
+	double between = way / BYTES_PER_S;
 	double seek = SHORT_SEEK_S + TURN_S / 2 +
 		      (LONG_SEEK_S - SHORT_SEEK_S) *
 		      sqrt((double)way / d->st.st_size);
 
-	if (r->offset >= d->head && way / BYTES_PER_S < seek)
-		return way / BYTES_PER_S;
-	d->seeks++;
-	return seek;
+	if (offset < d->head || between > seek) {
+		d->seeks++;
+		between = seek;
+	}
+	d->head = offset + size;
+	d->requests++;
+	d->bytes += size;
+	return between + size / BYTES_PER_S;
 }
 
 /* The head is as far as it would be if this had gone on all the time. */
@@ -209,17 +219,60 @@ static void wait_for(struct disk *d, double seconds)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &d->busy_until, NULL);
 }
 
+static void remember(struct disk *d, const struct request *r)
+{
+	if (d->requests == d->max_served) {
+		d->max_served = d->max_served * 2 + 1024;
+		d->served = reallocarray(d->served, d->max_served,
+					 sizeof(*d->served));
+		if (!d->served)
+			err(1, "remembering requests");
+	}
+	d->served[d->requests] = *r;
+}
+
 static void serve(struct disk *d)
 {
 	struct request r = next_up(d);
-	double seconds = seconds_to(d, &r);
 	ssize_t got = pread(d->image, d->buf, r.size, r.offset);
+	double seconds;
 
-	wait_for(d, seconds + r.size / BYTES_PER_S);
-	d->head = r.offset + r.size;
-	d->requests++;
-	d->bytes += r.size;
+	remember(d, &r);
+	seconds = seconds_for(d, r.offset, r.size);
+	d->busy += seconds;
+	wait_for(d, seconds);
 	answer(d, r.unique, got < 0 ? EIO : 0, d->buf, got < 0 ? 0 : got);
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct request *x = a, *y = b;
+
+	return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static void print(const char *of, const struct disk *d)
+{
+	printf("%s: %llu requests, %llu seeks, %.1f MiB, %.2f s\n", of,
+	       (unsigned long long)d->requests, (unsigned long long)d->seeks,
+	       d->bytes / 1048576.0, d->busy);
+}
+
+/* What was read, each byte once and upwards. */
+static void print_floor(struct disk *d)
+{
+	struct disk floor = { .st = d->st };
+	const struct request *r = d->served;
+	uint64_t i, begin, end;
+
+	qsort(d->served, d->requests, sizeof(*r), by_offset);
+	for (i = 0; i < d->requests; i++, r++) {
+		end = r->offset + r->size;
+		begin = r->offset > floor.head ? r->offset : floor.head;
+		if (begin < end)
+			floor.busy += seconds_for(&floor, begin, end - begin);
+	}
+	print("floor", &floor);
 }
 
 int main(int argc, char **argv)
@@ -249,8 +302,7 @@ int main(int argc, char **argv)
 		if (d.n)
 			serve(&d);
 	}
-	printf("%llu requests, %llu seeks, %.1f MiB\n",
-	       (unsigned long long)d.requests, (unsigned long long)d.seeks,
-	       d.bytes / 1048576.0);
+	print("disk", &d);
+	print_floor(&d);
 	return 0;
 }
