@@ -4,6 +4,7 @@
 # that grew in turns lie side by side, wherever each of the files goes.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
+require_strace
 
 # 400 files of 4 blocks that grew in turns, and 1000 holes of 4 blocks, each
 # between two files
@@ -24,3 +25,17 @@ digest -z "$img" >"$work/after"
 unchanged "$work/before" "$work/after"
 # once it was one for each fragment, 1,627 in all
 [ "${reads:-9999}" -le 200 ] || fail "$reads reads for 400 files"
+
+# Whether a file is a swap file is in its first blocks, which are read for many
+# files together, in the order in which they are on the disk.
+aged "$img" <<'END'
+size 512M
+mke2fs -N 8192 -m 0 -O ^has_journal
+contents off
+interleave /turns% count 2000 rounds 20 blocks 1
+END
+check strace -f -qq -e trace=pread64 -o "$work/trace" \
+	"$e4repack" -n -q "$img"
+reads=$(grep -c pread64 "$work/trace")
+# once it was one for each file
+[ "$reads" -le 500 ] || fail "$reads reads to plan for 2000 files"

@@ -188,9 +188,12 @@ static errcode_t find(struct online *o)
 		.piece = scan_piece, .progress = scan_progress,
 	};
 
+	errcode_t err;
+
 	o->forecast->offer = offer;
 	o->forecast->offer_priv = o;
-	return e4l_scan(o->e, 0, o->opt->only, &ops, o);
+	err = e4l_scan(o->e, 0, o->opt->only, &ops, o);
+	return err ? err : e4l_forecast_end_all(o->forecast);
 }
 
 /* ------------------------------------------------------------------ 2. name */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "forecast.h"
 #include "apply.h"
+#include "swap.h"
 #include "e4layout/base/array.h"
 #include "e4layout/base/io_pool.h"
 #include "e4layout/plan/runs.h"
@@ -36,77 +37,21 @@ static bool is_reserved(const struct ext2_super_block *sb, ext2_ino_t ino)
 		ino == sb->s_orphan_file_inum);
 }
 
-/*
- * What mkswap(8), or suspending to it, writes 10 bytes before the end of a swap
- * file's first page.  Pages have from 4 to 64 KiB, and the file 10 at least.
- */
-static const char *const swap_signatures[] = {
-	"SWAPSPACE2", "SWAP-SPACE", "S1SUSPEND", "S2SUSPEND", "ULSUSPEND",
-	"LINHIB0001",
-};
-#define SIGNATURE_BYTES	10
-#define MIN_PAGE_BYTES	4096
-#define MAX_PAGE_BYTES	65536
-#define MIN_SWAP_PAGES	10
-
-static bool is_signature(const char *at)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(swap_signatures) / sizeof(char *); i++)
-		if (!memcmp(at, swap_signatures[i], strlen(swap_signatures[i])))
-			return true;
-	return false;
-}
-
-/* The written block of the inode at hand, or 0. */
-static blk64_t find_block(const struct e4l_forecast *f, uint64_t lblk)
-{
-	const struct e4l_extent *x = f->extents;
-
-	while (x < f->extents + f->n_extents &&
-	       (uint64_t)x->lblk + x->len <= lblk)
-		x++;
-	if (x == f->extents + f->n_extents || x->lblk > lblk || x->unwritten)
-		return 0;
-	return x->pblk + (lblk - x->lblk);
-}
-
-/* Why the file must be taken for a swap file, or NULL. */
-static const char *reason_of_swap(struct e4l_forecast *f, uint64_t size_bytes)
-{
-	unsigned int blocksize = f->e->fs->blocksize;
-	uint64_t page, at;
-	blk64_t blk;
-
-	for (page = MIN_PAGE_BYTES; page <= MAX_PAGE_BYTES &&
-				    size_bytes >= page * MIN_SWAP_PAGES;
-	     page *= 2) {
-		at = page - SIGNATURE_BYTES;
-		blk = find_block(f, at / blocksize);
-		if (!blk)
-			continue;
-		if (e4l_read(f->e, blk, 1, f->block))
-			return "cannot be read";
-		if (is_signature(f->block + at % blocksize))
-			return "a swap file (--move=swap)";
-	}
-	return NULL;
-}
-
 /* Asked of what is in the way, few of which were read when they were scanned. */
 static bool may_move(ext2_ino_t ino, const struct e4l_extent *extents, size_t n,
 		     void *priv)
 {
 	struct e4l_forecast *f = priv;
 	const struct e4l_extent *last = &extents[n - 1];
+	struct e4l_swap_file file = {
+		.extents = extents, .n_extents = n,
+		.size_bytes = ((uint64_t)last->lblk + last->len) *
+			      f->e->fs->blocksize,
+	};
 
 	if (f->opt->flags & E4L_REPACK_MOVE_SWAP)
 		return true;
-	f->extents = extents;
-	f->n_extents = n;
-	return !reason_of_swap(f, ((uint64_t)last->lblk + last->len) *
-				  f->e->fs->blocksize);
+	return !e4l_swap_ask(f->e, &file, 1, f->scratch) && !file.why;
 }
 
 /* Why the file is left alone, or NULL; *@allowed: what may be done to it. */
@@ -131,10 +76,7 @@ static const char *reason_to_keep(struct e4l_forecast *f,
 	if (!(opt->flags & E4L_REPACK_MOVE_IMMUTABLE) &&
 	    (p->inode->i_flags & EXT2_IMMUTABLE_FL))
 		return "immutable (--move=immutable)";
-	if (!(opt->flags & E4L_REPACK_MOVE_SWAP) &&
-	    e4l_score_can_be_better(f->score) && LINUX_S_ISREG(p->inode->i_mode))
-		return reason_of_swap(f, EXT2_I_SIZE(p->inode));
-	return NULL;
+	return f->swap;
 }
 
 static errcode_t offer(struct e4l_forecast *f, const struct e4l_piece *p,
@@ -242,7 +184,13 @@ static errcode_t offer_place(struct e4l_forecast *f, const struct e4l_piece *p)
 	return offer(f, p, allowed & E4L_PLAN_ROOM);
 }
 
-/* All of an inode has come. */
+/* Whether the inode at hand is one of those to be repaired. */
+static bool is_asked_for(const struct e4l_forecast *f, ext2_ino_t ino)
+{
+	return !f->opt->only || ext2fs_test_inode_bitmap2(f->opt->only, ino);
+}
+
+/* All of an inode has come, and whether it is a swap file. */
 static errcode_t end_inode(struct e4l_forecast *f, const struct e4l_piece *p)
 {
 	const struct e4l_file_score *score = f->score;
@@ -250,9 +198,7 @@ static errcode_t end_inode(struct e4l_forecast *f, const struct e4l_piece *p)
 	unsigned int allowed;
 	const char *why;
 
-	if (is_reserved(f->e->fs->super, p->ino))
-		return 0;
-	if (f->opt->only && !ext2fs_test_inode_bitmap2(f->opt->only, p->ino))
+	if (!is_asked_for(f, p->ino))
 		return offer_place(f, p);
 	why = reason_to_keep(f, p, &allowed);
 	f->result->extents_before += score->extents;
@@ -268,6 +214,134 @@ static errcode_t end_inode(struct e4l_forecast *f, const struct e4l_piece *p)
 	return f->offer ? f->offer(f, p, allowed, f->offer_priv) :
 			  offer(f, p, allowed);
 }
+
+/* ---------------------------------------------------- which are swap files */
+
+#define WAITING_BYTES	(4u << 20)	/* at most, of all that wait */
+#define ONE_BYTES	(64u << 10)	/* of one of them */
+
+/* An inode that waits, with what the scan said of it. */
+struct e4l_waiting {
+	struct e4l_piece piece;
+	struct e4l_file_score score;
+	/* extents, tree blocks and the inode */
+	_Alignas(uint64_t) char copies[];
+};
+
+/* Whether its content decides what may be done to the inode at hand. */
+static bool may_be_swap(struct e4l_forecast *f, const struct e4l_piece *p)
+{
+	unsigned int allowed;
+
+	f->swap = NULL;
+	return !(f->opt->flags & E4L_REPACK_MOVE_SWAP) &&
+	       (f->opt->flags & E4L_PLAN_ROOM || is_asked_for(f, p->ino)) &&
+	       LINUX_S_ISREG(p->inode->i_mode) &&
+	       e4l_score_can_be_better(f->score) &&
+	       e4l_swap_fits(EXT2_I_SIZE(p->inode)) &&
+	       !reason_to_keep(f, p, &allowed);
+}
+
+/* Asks about the inode at hand alone. */
+static errcode_t ask_now(struct e4l_forecast *f, const struct e4l_piece *p)
+{
+	struct e4l_swap_file file = {
+		.extents = f->extents, .n_extents = f->n_extents,
+		.size_bytes = EXT2_I_SIZE(p->inode),
+	};
+	errcode_t err = e4l_swap_ask(f->e, &file, 1, f->scratch);
+
+	f->swap = file.why;
+	return err ? err : end_inode(f, p);
+}
+
+/* Appends @bytes to what is at *@at; returns them. */
+static void *put(char **at, const void *v, size_t bytes)
+{
+	char *to = *at;
+
+	if (bytes)
+		memcpy(to, v, bytes);
+	*at += bytes;
+	return to;
+}
+
+/* Keeps what is known of the inode at hand. */
+static errcode_t let_wait(struct e4l_forecast *f, const struct e4l_piece *p)
+{
+	size_t inode_bytes = EXT2_INODE_SIZE(f->e->fs->super);
+	size_t extents = f->n_extents * sizeof(*f->extents);
+	size_t tree = f->n_tree * sizeof(*f->tree);
+	size_t bytes = sizeof(struct e4l_waiting) + extents + tree + inode_bytes;
+	struct e4l_waiting *w;
+	errcode_t err;
+	char *at;
+
+	if (bytes > ONE_BYTES)
+		return ask_now(f, p);
+	err = e4l_grow(&f->waiting, f->n_waiting, sizeof(*f->waiting));
+	w = err ? NULL : malloc(bytes);
+	if (!w)
+		return ENOMEM;
+	w->piece = *p;
+	w->score = *f->score;
+	at = w->copies;
+	w->piece.extents = put(&at, f->extents, extents);
+	w->piece.n_extents = f->n_extents;
+	w->piece.tree = put(&at, f->tree, tree);
+	w->piece.n_tree = f->n_tree;
+	w->piece.inode = put(&at, p->inode, inode_bytes);
+	f->waiting[f->n_waiting++] = w;
+	f->waiting_bytes += bytes;
+	return f->waiting_bytes < WAITING_BYTES ? 0 : e4l_forecast_end_all(f);
+}
+
+static errcode_t ask_waiting(struct e4l_forecast *f,
+			     struct e4l_swap_file *files)
+{
+	size_t i;
+
+	for (i = 0; i < f->n_waiting; i++) {
+		const struct e4l_piece *p = &f->waiting[i]->piece;
+
+		files[i] = (struct e4l_swap_file) {
+			.extents = p->extents, .n_extents = p->n_extents,
+			.size_bytes = EXT2_I_SIZE(p->inode),
+		};
+	}
+	return e4l_swap_ask(f->e, files, f->n_waiting, f->scratch);
+}
+
+static void forget_waiting(struct e4l_forecast *f)
+{
+	while (f->n_waiting)
+		free(f->waiting[--f->n_waiting]);
+	f->waiting_bytes = 0;
+}
+
+errcode_t e4l_forecast_end_all(struct e4l_forecast *f)
+{
+	struct e4l_swap_file *files = calloc(f->n_waiting + 1, sizeof(*files));
+	errcode_t err = files ? ask_waiting(f, files) : ENOMEM;
+	size_t i;
+
+	for (i = 0; i < f->n_waiting && !err; i++) {
+		const struct e4l_waiting *w = f->waiting[i];
+
+		f->extents = w->piece.extents;
+		f->n_extents = w->piece.n_extents;
+		f->tree = w->piece.tree;
+		f->n_tree = w->piece.n_tree;
+		f->score = &w->score;
+		f->swap = files[i].why;
+		err = end_inode(f, &w->piece);
+	}
+	free(files);
+	forget_waiting(f);
+	return err;
+}
+
+/* ------------------------------------------------------------ inodes come in */
 
 errcode_t e4l_forecast_gather(struct e4l_forecast *f,
 			      const struct e4l_piece *p)
@@ -298,7 +372,9 @@ errcode_t e4l_forecast_end(struct e4l_forecast *f, const struct e4l_piece *last,
 			   const struct e4l_file_score *score)
 {
 	f->score = score;
-	return last->damaged ? 0 : end_inode(f, last);
+	if (last->damaged || is_reserved(f->e->fs->super, last->ino))
+		return 0;
+	return may_be_swap(f, last) ? let_wait(f, last) : end_inode(f, last);
 }
 
 errcode_t e4l_forecast_piece(const struct e4l_piece *piece,
@@ -502,10 +578,11 @@ static void forget_pieces(struct e4l_forecast *f)
 
 errcode_t e4l_forecast_make(struct e4l_forecast *f)
 {
-	errcode_t err;
+	errcode_t err = e4l_forecast_end_all(f);
 
 	forget_pieces(f);
-	err = f->damaged ? E4L_ET_DAMAGED : e4l_plan_make(f->plan);
+	if (!err)
+		err = f->damaged ? E4L_ET_DAMAGED : e4l_plan_make(f->plan);
 	f->result->files_reread = e4l_plan_reread(f->plan);
 	e4l_forecast_total(f, NULL, 0);
 	if (err)
@@ -589,8 +666,8 @@ errcode_t e4l_forecast_new(struct e4l *e,
 	f->opt = options;
 	f->result = result;
 	set_options(f);
-	f->block = malloc(e->fs->blocksize);
-	err = f->block ? e4l_plan_new(&f->plan_opt, &f->plan) : ENOMEM;
+	f->scratch = malloc(E4L_GATHER_BYTES);
+	err = f->scratch ? e4l_plan_new(&f->plan_opt, &f->plan) : ENOMEM;
 	if (err)
 		e4l_forecast_free(f);
 	else
@@ -605,6 +682,8 @@ void e4l_forecast_free(struct e4l_forecast *f)
 	e4l_plan_free(f->plan);
 	free(f->own_extents);
 	free(f->own_tree);
-	free(f->block);
+	forget_waiting(f);
+	free(f->waiting);
+	free(f->scratch);
 	free(f);
 }

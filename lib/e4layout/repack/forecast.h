@@ -24,7 +24,11 @@ struct e4l_forecast {
 	struct e4l_extent *own_extents;
 	struct e4l_tree_block *own_tree;
 	const struct e4l_file_score *score;
-	char *block;			/* of it */
+	const char *swap;	/* it must be taken for a swap file, or NULL */
+	/* inodes that may be swap files: they are asked about together */
+	struct e4l_waiting **waiting;
+	size_t n_waiting, waiting_bytes;
+	char *scratch;			/* E4L_GATHER_BYTES */
 	ext2_ino_t again;	/* that was read again last */
 	/* Takes the file at hand in the planner's place; may be NULL. */
 	errcode_t (*offer)(const struct e4l_forecast *f,
@@ -38,6 +42,9 @@ errcode_t e4l_forecast_gather(struct e4l_forecast *f,
 			      const struct e4l_piece *p);
 errcode_t e4l_forecast_end(struct e4l_forecast *f, const struct e4l_piece *last,
 			   const struct e4l_file_score *score);
+
+/* All inodes have been scanned: ends those that wait. */
+errcode_t e4l_forecast_end_all(struct e4l_forecast *f);
 
 /* A file is left alone that could have @extents less; 0: it is not. */
 void e4l_forecast_skip(struct e4l_forecast *f, ext2_ino_t ino, const char *why,

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * swap: files with the signature of a swap file, of which the kernel knows the
+ * blocks by number.
+ */
+#ifndef E4L_SWAP_H
+#define E4L_SWAP_H
+
+#include <e4layout/scan.h>
+#include "e4layout/base/io_pool.h"
+
+/* A file that may be one, and what came of it. */
+struct e4l_swap_file {
+	const struct e4l_extent *extents;
+	size_t n_extents;
+	uint64_t size_bytes;
+	const char *why;	/* it must be taken for one, or NULL */
+};
+
+/* Whether a file of that size can be one: others need not be asked about. */
+bool e4l_swap_fits(uint64_t size_bytes);
+
+/*
+ * Finds out about the @n @files together, in disk order.  @scratch has
+ * E4L_GATHER_BYTES.  Errors: ENOMEM.
+ */
+errcode_t e4l_swap_ask(struct e4l *e, struct e4l_swap_file *files, size_t n,
+		       void *scratch);
+
+#endif
