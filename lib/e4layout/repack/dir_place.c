@@ -332,6 +332,8 @@ static errcode_t try_all(struct seeking *s, struct e4l_dir_place *place,
 			 bool *good)
 {
 	struct e4l_disk asked = s->seek->disk, strict = asked, kind;
+	/* without a journal, an accident would leave half of it */
+	bool own = ext2fs_has_feature_journal(s->seek->fs->super);
 	uint64_t longest = s->seek->longest;
 	errcode_t err;
 
@@ -346,9 +348,9 @@ static errcode_t try_all(struct seeking *s, struct e4l_dir_place *place,
 	if (!err && !*good)
 		err = try_places(s, &kind, false, place, good);
 	if (!err && !*good)
-		err = try_places(s, &strict, true, place, good);
+		err = try_places(s, &strict, own, place, good);
 	if (!err && !*good)
-		err = try_places(s, &asked, true, place, good);
+		err = try_places(s, &asked, own, place, good);
 	return err;
 }
 
