@@ -187,7 +187,6 @@ static errcode_t find(struct online *o)
 	static const struct e4l_scan_ops ops = {
 		.piece = scan_piece, .progress = scan_progress,
 	};
-
 	errcode_t err;
 
 	o->forecast->offer = offer;
