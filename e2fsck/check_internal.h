@@ -160,6 +160,20 @@ static inline bool in_filesystem(ext2_filsys fs, blk64_t blk)
 	       blk < ext2fs_blocks_count(fs->super);
 }
 
+/* The first inode from @ino on of which anything is known, or @end. */
+static inline uint64_t next_known(const struct check *ck, uint64_t ino,
+				  uint64_t end)
+{
+	static const uint8_t none[64];
+
+	while (ino + sizeof(none) <= end &&
+	       !memcmp(ck->kind + ino, none, sizeof(none)))
+		ino += sizeof(none);
+	while (ino < end && !ck->kind[ino])
+		ino++;
+	return ino;
+}
+
 /* ------------------------------------------------------------ pass 1 shares */
 
 /*

@@ -319,40 +319,62 @@ errcode_t pass0_backups(struct check *ck)
 
 /* ------------------------------------------------------------ resize inode */
 
-/* Is @block one of the resize inode's, for the reserved block @pblk? */
-static bool resize_block_ok(ext2_filsys fs, const uint32_t *block,
-			    blk64_t pblk)
+/* What the blocks of the resize inode name: backups, in these groups. */
+struct backups {
+	dgrp_t *group;
+	uint32_t n;
+};
+
+/* False: more than a block names. */
+static bool list_backups(ext2_filsys fs, struct backups *b)
 {
-	uint32_t i = 0;
 	dgrp_t g;
 
+	b->n = 0;
 	for (g = 1; g < fs->group_desc_count; g++) {
 		if (!ext2fs_bg_has_super(fs, g))
 			continue;
-		if (i == fs->blocksize / 4 || ext2fs_le32_to_cpu(block[i++]) !=
-		    (uint32_t)(pblk + (blk64_t)g *
-			       fs->super->s_blocks_per_group))
+		if (b->n == fs->blocksize / 4)
 			return false;
+		b->group[b->n++] = g;
 	}
 	return true;
 }
 
-static bool resize_map_ok(struct check *ck, blk64_t dind, uint32_t *buf,
-			  uint32_t *block)
+/* Is @block one of the resize inode's, for the reserved block @pblk? */
+static bool resize_block_ok(ext2_filsys fs, const uint32_t *block,
+			    blk64_t pblk, const struct backups *b)
+{
+	uint32_t i;
+
+	for (i = 0; i < b->n; i++)
+		if (ext2fs_le32_to_cpu(block[i]) !=
+		    (uint32_t)(pblk + (blk64_t)b->group[i] *
+			       fs->super->s_blocks_per_group))
+			return false;
+	return true;
+}
+
+/* @buf: three blocks. */
+static bool resize_map_ok(struct check *ck, blk64_t dind, uint32_t *buf)
 {
 	ext2_filsys fs = ck->fs;
 	uint32_t refs = fs->blocksize / 4, at = fs->desc_blocks, i;
 	blk64_t pblk = fs->super->s_first_data_block + 1 + fs->desc_blocks;
+	uint32_t reserved = fs->super->s_reserved_gdt_blocks / 4;
+	uint32_t *block = buf + refs;
+	struct backups b = { .group = buf + 2 * refs };
 
 	if (fs->blocksize == 1024 && !fs->super->s_first_data_block)
 		pblk++;		/* the boot block */
 	if (check_noted(ck, e4l_read(ck->e, dind, 1, buf)))
 		return false;
-	for (i = 0; i < fs->super->s_reserved_gdt_blocks / 4;
-	     i++, at++, pblk++) {
+	if (!list_backups(fs, &b) && reserved)
+		return false;
+	for (i = 0; i < reserved; i++, at++, pblk++) {
 		if (ext2fs_le32_to_cpu(buf[at % refs]) != pblk ||
 		    check_noted(ck, e4l_read(ck->e, pblk, 1, block)) ||
-		    !resize_block_ok(fs, block, pblk))
+		    !resize_block_ok(fs, block, pblk, &b))
 			return false;
 	}
 	return true;
@@ -374,7 +396,7 @@ static bool resize_inode_ok(struct check *ck, const struct ext2_inode *inode,
 		return true;
 	return inode->i_links_count && LINUX_S_ISREG(inode->i_mode) &&
 	       dind && in_filesystem(fs, dind) &&
-	       resize_map_ok(ck, dind, buf, buf + fs->blocksize / 4);
+	       resize_map_ok(ck, dind, buf);
 }
 
 errcode_t pass0_resize_inode(struct check *ck)
@@ -385,7 +407,7 @@ errcode_t pass0_resize_inode(struct check *ck)
 	/* where the inode cannot be read, that is judged with the inodes */
 	if (check_noted(ck, ext2fs_read_inode(ck->fs, EXT2_RESIZE_INO, &inode)))
 		return 0;
-	buf = malloc(2 * ck->fs->blocksize);
+	buf = malloc(3 * ck->fs->blocksize);
 	if (!buf)
 		return ENOMEM;
 	if (!resize_inode_ok(ck, &inode, buf))

@@ -46,14 +46,16 @@ static void judge_links(struct check *ck, ext2_ino_t ino)
 errcode_t pass4_links(struct check *ck)
 {
 	struct ext2_super_block *sb = ck->fs->super;
-	ext2_ino_t ino;
+	uint64_t end = (uint64_t)sb->s_inodes_count + 1, ino;
 	errcode_t err = ea_inodes_prepare(ck);
 
-	for (ino = EXT2_ROOT_INO; ino && ino <= sb->s_inodes_count && !err;
-	     ino++)
-		if (ck->kind[ino] && !(ck->kind[ino] & KIND_NO_NAME) &&
+	if (err)
+		return err;
+	for (ino = next_known(ck, EXT2_ROOT_INO, end); ino < end;
+	     ino = next_known(ck, ino + 1, end))
+		if (!(ck->kind[ino] & KIND_NO_NAME) &&
 		    ino != sb->s_orphan_file_inum &&
 		    (ino == EXT2_ROOT_INO || ino >= EXT2_FIRST_INODE(sb)))
 			judge_links(ck, ino);
-	return err;
+	return 0;
 }

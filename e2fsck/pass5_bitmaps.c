@@ -168,27 +168,25 @@ static void tell_inodes(uint32_t first, uint32_t n, bool lost,
 		      .got = n);
 }
 
-/* Sets a bit for each inode of @g that is in use. */
-static void used_inodes(const struct check *ck, dgrp_t g, uint8_t *bits)
+/*
+ * Sets a bit for each inode of @g that is in use, and counts the directories of
+ * those that are so in @have.
+ */
+static uint32_t used_inodes(const struct check *ck, dgrp_t g,
+			    const uint8_t *have, uint8_t *bits)
 {
-	uint32_t per = ck->fs->super->s_inodes_per_group, i;
-	const uint8_t *kind = ck->kind + (uint64_t)g * per + 1;
+	uint32_t per = ck->fs->super->s_inodes_per_group, dirs = 0, i;
+	uint64_t first = (uint64_t)g * per + 1, end = first + per, ino;
 
 	memset(bits, 0, per / 8 + 1);
-	for (i = 0; i < per; i++)
-		if (kind[i])
-			bits[i / 8] |= 1 << i % 8;
-}
-
-static uint32_t count_dirs(const struct check *ck, dgrp_t g,
-			   const uint8_t *have)
-{
-	uint32_t per = ck->fs->super->s_inodes_per_group, i, n = 0;
-	const uint8_t *kind = ck->kind + (uint64_t)g * per + 1;
-
-	for (i = 0; i < per; i++)
-		n += (kind[i] & KIND_TYPE) == EXT2_FT_DIR && get_bit(have, i);
-	return n;
+	for (ino = next_known(ck, first, end); ino < end;
+	     ino = next_known(ck, ino + 1, end)) {
+		i = ino - first;
+		bits[i / 8] |= 1 << i % 8;
+		dirs += (ck->kind[ino] & KIND_TYPE) == EXT2_FT_DIR &&
+			get_bit(have, i);
+	}
+	return dirs;
 }
 
 static void judge_inode_bitmap(struct job *job, dgrp_t g, const uint8_t *have)
@@ -205,10 +203,9 @@ static void judge_inode_bitmap(struct job *job, dgrp_t g, const uint8_t *have)
 		memset(job->have_bits, 0, fs->blocksize);
 		have = job->have_bits;
 	}
-	used_inodes(ck, g, job->want_bits);
+	dirs = used_inodes(ck, g, have, job->want_bits);
 	compare(job->want_bits, have, per, tell_inodes, &at);
 	n = count_zeroes(have, per);
-	dirs = count_dirs(ck, g, have);
 	__atomic_fetch_add(&job->b->free_inodes, n, __ATOMIC_RELAXED);
 	if (n != ext2fs_bg_free_inodes_count(fs, g))
 		FOUND(ck, GROUP_FREE_INODES, IN_GROUP(g), .want = n,
