@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "interrupt.h"
 #include "say.h"
@@ -87,12 +88,26 @@ void interrupt_watch(struct interrupt *in, struct e4l *e)
 		e4l_interrupt(e);
 }
 
+/*
+ * The thread takes what is sent to it alone before what is sent to the process: a
+ * first signal may wait behind the end still, and came before it.
+ */
+static void take_late(struct interrupt *in)
+{
+	static const struct timespec at_once;
+
+	if (!interrupt_heard(in) &&
+	    sigtimedwait(&in->signals, NULL, &at_once) > 0)
+		atomic_store(&in->heard, true);
+}
+
 void interrupt_stop(struct interrupt *in)
 {
 	if (!in->active)
 		return;
 	pthread_kill(in->thread, END_SIGNAL);
 	pthread_join(in->thread, NULL);
+	take_late(in);
 	pthread_sigmask(SIG_SETMASK, &in->before, NULL);
 	in->active = false;
 }

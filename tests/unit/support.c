@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -483,6 +484,28 @@ START_TEST(hears_signals)
 }
 END_TEST
 
+/* On one processor the thread hears of it only when it is told to end. */
+START_TEST(hears_late_signals)
+{
+	struct interrupt in = { 0 };
+	cpu_set_t all, one;
+	unsigned int i;
+
+	ck_assert(!sched_getaffinity(0, sizeof(all), &all));
+	for (i = 0; !CPU_ISSET(i, &all); i++)
+		;
+	CPU_ZERO(&one);
+	CPU_SET(i, &one);
+	ck_assert(!sched_setaffinity(0, sizeof(one), &one));
+	for (i = 0; i < 200; i++) {
+		ck_assert_int_eq(interrupt_start(&in, NULL), 0);
+		kill(getpid(), SIGTERM);
+		interrupt_stop(&in);
+		ck_assert(interrupt_heard(&in));
+	}
+}
+END_TEST
+
 /* The second signal is not held back. */
 START_TEST(dies_when_asked_twice)
 {
@@ -684,6 +707,7 @@ int main(void)
 	tcase_add_test(tc, draws_progress);
 	tcase_add_test(tc, interrupts);
 	tcase_add_test(tc, hears_signals);
+	tcase_add_test(tc, hears_late_signals);
 	tcase_add_test_raise_signal(tc, dies_when_asked_twice, SIGTERM);
 	tcase_add_test(tc, parses_options);
 	tcase_add_test(tc, parses_lists);
