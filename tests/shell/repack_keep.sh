@@ -42,6 +42,8 @@ for bs in 1024 4096; do
 				echo "scatter /swap$n frags 700 blocks 1 gap 1"
 			done
 		done
+		# as few extents as it can have, in too many fragments
+		echo "scatter /swap11 frags 12 blocks 40 gap 1 alternate"
 		echo "scatter /short frags 9 blocks $((4096 / bs))"
 		echo "scatter /kernel frags 9 blocks 2 flags immutable"
 		echo "scatter /other frags 9 blocks 2"
@@ -55,6 +57,8 @@ for bs in 1024 4096; do
 			sign "/swap$n" $((page - 10)) $text
 		done
 	done
+	swaps="$swaps /swap11"
+	sign /swap11 4086 SWAPSPACE2
 	# nine pages are too few for a swap file
 	sign /short 4086 SWAPSPACE2
 	for file in /kernel /other $swaps; do
@@ -71,8 +75,8 @@ for bs in 1024 4096; do
 	grep -q "^    \"extents\": $(report extents_after),\$" "$work/frag" ||
 		fail "$what: other extents than e4frag's"
 	check "$e4repack" -n "$img"
-	grep -q "^Left alone: 10 files, [0-9,]* extents: a swap file" "$out" ||
-		{ show_run; fail "$what: ten swap files"; }
+	grep -q "^Left alone: 11 files, [0-9,]* extents: a swap file" "$out" ||
+		{ show_run; fail "$what: eleven swap files"; }
 	grep -q "^Left alone: 1 file, 8 extents: immutable" "$out" ||
 		{ show_run; fail "$what: an immutable file"; }
 
@@ -82,7 +86,7 @@ for bs in 1024 4096; do
 
 	cp "$work/img0" "$img"
 	repack --move=swap "$img"
-	reported 'files_planned 12'
+	reported 'files_planned 13'
 	same "$what: an immutable file" "$(where /kernel)" "$(cat "$work/kernel")"
 	repack --move=immutable "$img"
 	reported 'files_planned 1'

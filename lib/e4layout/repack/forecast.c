@@ -190,6 +190,15 @@ static bool is_asked_for(const struct e4l_forecast *f, ext2_ino_t ino)
 	return !f->opt->only || ext2fs_test_inode_bitmap2(f->opt->only, ino);
 }
 
+/* Extents, or fragments where there are as few extents as there can be. */
+static uint64_t could_save(const struct e4l_file_score *score)
+{
+	uint64_t extents = score->extents - score->ideal_extents +
+			   score->splits;
+
+	return extents ? extents : score->fragments - score->logical_runs;
+}
+
 /* All of an inode has come, and whether it is a swap file. */
 static errcode_t end_inode(struct e4l_forecast *f, const struct e4l_piece *p)
 {
@@ -205,7 +214,7 @@ static errcode_t end_inode(struct e4l_forecast *f, const struct e4l_piece *p)
 	f->result->fragments_before += score->fragments;
 	f->result->tree_blocks_before += score->tree_blocks;
 	if (why)
-		e4l_forecast_skip(f, p->ino, why, excess + score->splits);
+		e4l_forecast_skip(f, p->ino, why, could_save(score));
 	if (why || p->map != E4L_MAP_EXTENTS)
 		return 0;
 	skip_what_is_not_asked(f, p, allowed);
@@ -228,6 +237,15 @@ struct e4l_waiting {
 	_Alignas(uint64_t) char copies[];
 };
 
+/*
+ * Whether the planner may move it without asking: also fragments of which each
+ * has another state than its neighbours, so that there are no extents to save.
+ */
+static bool may_gain(const struct e4l_file_score *score)
+{
+	return e4l_score_can_be_better(score) || score->fragments > 1;
+}
+
 /* Whether its content decides what may be done to the inode at hand. */
 static bool may_be_swap(struct e4l_forecast *f, const struct e4l_piece *p)
 {
@@ -237,7 +255,7 @@ static bool may_be_swap(struct e4l_forecast *f, const struct e4l_piece *p)
 	return !(f->opt->flags & E4L_REPACK_MOVE_SWAP) &&
 	       (f->opt->flags & E4L_PLAN_ROOM || is_asked_for(f, p->ino)) &&
 	       LINUX_S_ISREG(p->inode->i_mode) &&
-	       e4l_score_can_be_better(f->score) &&
+	       may_gain(f->score) &&
 	       e4l_swap_fits(EXT2_I_SIZE(p->inode)) &&
 	       !reason_to_keep(f, p, &allowed);
 }
