@@ -23,13 +23,16 @@ struct reasons {
 unsigned int reasons_add(struct reasons *r, const char *why, uint64_t saved);
 
 /*
- * Prints a line for each reason: @one or @many, for what is counted, and a word
- * for one of what they could save.
+ * Prints a line for each reason, that which could save most first: @one or @many,
+ * for what is counted, and a word for one of what they could save.
  */
 void reasons_print(FILE *out, const struct reasons *r, const char *one,
 		   const char *many, const char *saved);
 
-/* An array of objects; keys say what is counted and saved.  NULL: no memory. */
+/*
+ * An array of objects in the same order; keys say what is counted and saved.
+ * NULL: no memory.
+ */
 json_t *reasons_array(const struct reasons *r, const char *count,
 		      const char *saved);
 
