@@ -28,7 +28,7 @@ boot <<-END
 	: >/mnt/d/file || exit 1
 	umount /mnt
 END
-recover
+(after_cut="$after_cut|^Inode 12, i_size is 8192, should be 4096" && recover)
 echo "ok: a directory whose last block is a hole"
 
 # All inodes can be used, and as many as without.
