@@ -140,13 +140,18 @@ after_cut="^\$|^e2fsck |^Pass |recovering journal\$|^Clearing orphaned inode"
 after_cut="$after_cut|^Free (blocks|inodes) count wrong \(|^Fix\\? yes|Optimize\\? yes"
 after_cut="$after_cut|FILE SYSTEM WAS MODIFIED|: clean, |files .*blocks\$"
 
-# recover: e2fsck replays the journal of $disk, lets orphans go and counts what
-# is free, which the superblock need not know; and there are no other errors.
-recover() {
+# mend: e2fsck replays the journal of $disk and mends what it finds.
+mend() {
 	e2fsck -fy "$disk" >"$work/fsck" 2>&1 || [ $? = 1 ] || {
 		head -n 20 "$work/fsck" >&2
 		fail "e2fsck cannot recover"
 	}
+}
+
+# recover: likewise, lets orphans go and counts what is free, which the superblock
+# need not know; and there are no other errors.
+recover() {
+	mend
 	! grep -Ev "$after_cut" "$work/fsck" >&2 || fail "e2fsck found that"
 	clean
 }
@@ -158,8 +163,7 @@ ended() {
 		tail -n 20 "$work/console" "$work/lines" >&2
 		fail "the guest did not end"
 	}
-	e2fsck -fy "$disk" >"$work/fsck" 2>&1 || [ $? = 1 ] ||
-		fail "e2fsck cannot recover"
+	mend
 }
 
 # set_tunables NAME=VALUE[,...]: in the root directory of $disk.
