@@ -281,7 +281,7 @@ static errcode_t add_left(struct e4l_plan *p, const struct e4l_file *f,
 		p->left[p->n_left++] = (struct e4l_left) {
 			.ino = f->ino, .why = why, .extents = extents,
 			.blocks = lacks(p, f, why),
-	};
+		};
 	return err;
 }
 
