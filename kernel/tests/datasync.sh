@@ -2,16 +2,17 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # Direct writes with O_DSYNC to a disk without a volatile cache, with fast
-# commits, in a transaction that these cannot be used for: what was reported to
-# be on disk is there after the power was cut.
+# commits, in a transaction that these cannot be used for, and without a journal:
+# what was reported to be on disk is there after the power was cut.
 . "$(dirname "$0")/common.sh"
 
 # written OPTIONS COMMAND...: the last write to block 0 of /f, 1 or 2, that a
-# crash leaves; COMMAND writes once the transaction is ineligible
+# crash leaves on a disk with $feature; COMMAND writes once the transaction is
+# ineligible
 written() {
 	options=$1
 	shift
-	new_disk 32 -O fast_commit
+	new_disk 32 -O $feature
 	cut_power <<-END >/dev/null
 		mount -t ext4 -o "$options" \$disk /mnt || exit 1
 		echo "write through" >/sys/block/\${disk#/dev/}/queue/write_cache
@@ -23,28 +24,37 @@ written() {
 		$*
 		poweroff -f -n
 	END
-	recover
+	case $feature in
+	^has_journal) mend; clean ;;
+	*) recover ;;
+	esac
 	debugfs -R "cat $file" "$disk" 2>/dev/null | od -An -tu4 -j4 -N4 |
 		tr -d ' '
 }
 
-# allocated: by a write that nobody waited for
-allocated() {
-	file=/g
-	written defaults "writes once direct /mnt/g 0 0 || exit 1;" \
-		"writes once dsync /mnt/g 0 1 || exit 1"
+# twice FILE: the block is allocated, or the extent converted, by a write that
+# nobody waited for
+twice() {
+	file=$1
+	written defaults "writes once direct /mnt$1 0 0 || exit 1;" \
+		"writes once dsync /mnt$1 0 1 || exit 1"
 }
 
-kernel=$stock
-got=$(allocated)
-echo "stock: allocated before: ${got:-none} of two writes"
-kernel=$patched
-got=$(allocated)
-[ "$got" = 2 ] || fail "allocated before: write 2 is lost: ${got:-nothing}"
-echo "ok: allocated before"
+for feature in fast_commit ^has_journal; do
+	for file in /g /f; do
+		kernel=$stock
+		got=$(twice $file)
+		echo "stock, $feature, $file: ${got:-none} of two writes"
+		kernel=$patched
+		got=$(twice $file)
+		[ "$got" = 2 ] || fail "$file: write 2 is lost: ${got:-nothing}"
+		echo "ok: $feature, $file"
+	done
 
-file=/f
-got=$(written extent_max_zeroout_kb=64 "writes once dsync /mnt/f 0 1 || exit 1")
-[ "$got" = 2 ] || fail "zeroed out: the write is lost: ${got:-nothing}"
-[ "$(extents /f)" = 1 ] || fail "no zeroing out"
-echo "ok: zeroed out"
+	file=/f
+	got=$(written extent_max_zeroout_kb=64 \
+		"writes once dsync /mnt/f 0 1 || exit 1")
+	[ "$got" = 2 ] || fail "zeroed out: the write is lost: ${got:-nothing}"
+	[ "$(extents /f)" = 1 ] || fail "no zeroing out"
+	echo "ok: $feature: zeroed out"
+done

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
+# lanes: um x86_64
+# With fast commits: what is written when a commit, full or fast, is nearly over,
+# and synced after that, is there after the power was cut.
+. "$(dirname "$0")/common.sh"
+
+# bytes COMMAND: of 4096 there are, written while COMMAND commits
+bytes() {
+	new_disk 32 -O fast_commit
+	cut_power <<-END >/dev/null
+		mount -t ext4 -o noatime \$disk /mnt || exit 1
+		: >/mnt/f
+		sync
+		: >/mnt/g
+		$1 &
+		usleep ${2}000
+		writes once direct /mnt/f 0 1 || exit 1
+		wait
+		dd if=/dev/null of=/mnt/f count=0 conv=notrunc,fsync \
+			2>/dev/null || exit 1
+		poweroff -f -n
+	END
+	boot <<-END
+		mount -t ext4 \$disk /mnt && umount /mnt
+	END
+	clean
+	debugfs -R "cat /f" "$disk" 2>/dev/null | wc -c
+}
+
+fsync="dd if=/dev/null of=/mnt/g count=0 conv=notrunc,fsync 2>/dev/null"
+for after in 5 60; do
+	for how in sync "$fsync"; do
+		got=$(bytes "$how" $after)
+		[ "$got" = 4096 ] || fail "$how: $got bytes of 4096 are there"
+	done
+done
+echo "ok: written when a full and when a fast commit was nearly over"
