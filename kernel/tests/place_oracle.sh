@@ -6,22 +6,24 @@
 # groups is gone through again on a copy, and the library is asked for each
 # inode.  Between growing and pruning the file system is mounted anew, for the
 # library does not hear of inodes that are freed.  Without dir_index, because
-# libext2fs adds no entries to an index.  A difference that has a reason is told
-# apart: see place-replay.c.
+# libext2fs adds no entries to an index.  Of windows of 256 there are so few that
+# directories find theirs in other groups.
 . "$(dirname "$0")/common.sh"
 [ "${top_builddir-}" ] || skip "the library's tools are not there"
 scripts=${ORACLE_SCRIPTS:-15}	# for each window
+first=${ORACLE_SEED:-0}
 mib=32
-windows="16 64 128"
+windows="16 64 128 256"
+disks=$((scripts * $(echo "$windows" | wc -w)))
 
 base=$work/base
 disk=$base
 new_disk $mib -O ^dir_index -g 1024 -G 2 -N 8192 -E \
 	lazy_itable_init=0,hash_seed=6ca0d2f1-9f4c-4b5e-8a57-3f0c1d2e4b60
 disk=$work/disk
-truncate -s $((scripts * 3 * mib))M "$disk"
+truncate -s $((disks * mib))M "$disk"
 at=0
-while [ $at -lt $((scripts * 3)) ]; do
+while [ $at -lt $disks ]; do
 	dd if="$base" of="$disk" bs=1M seek=$((at * mib)) conv=notrunc,sparse \
 		status=none
 	at=$((at + 1))
@@ -30,8 +32,8 @@ done
 boot <<-END >"$work/log-all"
 	at=0
 	for window in $windows; do
-		seed=0
-		while [ \$seed -lt $scripts ]; do
+		seed=$first
+		while [ \$seed -lt $((first + scripts)) ]; do
 			losetup -o \$((at * $mib << 20)) /dev/loop0 \$disk
 			echo "script \$at \$window"
 			for phase in grow prune grow; do
@@ -57,18 +59,15 @@ while read -r at window; do
 	"$top_builddir/tests/oracle/place-replay" "$work/copy" "$window" \
 		<"$work/script$at" >"$work/told" || fail "script $at"
 	grep -v 'inodes,' "$work/told" | sed "s/^/script $at, $window: /"
-	awk -v window="$window" '/inodes,/ { print window, $1, $3, $6 }' \
+	awk -v window="$window" '/inodes,/ { print window, $1, $3 }' \
 		"$work/told" >>"$work/sums"
 	disk=$work/copy
 	clean
 done <"$work/scripts"
-awk '{ scripts[$1]++; inodes[$1] += $2; differ[$1] += $3
-	moved[$1] += $4 } END {
+awk '{ scripts[$1]++; inodes[$1] += $2; differ[$1] += $3 } END {
 	for (w in scripts) {
-		printf "window %s: %d scripts, %d inodes, ", w, scripts[w],
-			inodes[w]
-		printf "%d placed elsewhere, %d near the last\n", differ[w],
-			moved[w]
+		printf "window %s: %d scripts, %d inodes, %d placed elsewhere\n",
+			w, scripts[w], inodes[w], differ[w]
 		bad += differ[w]
 	}
 	exit bad > 0 || NR == 0

@@ -34,7 +34,8 @@ void e4l_place_free(struct e4l_place *p);
  * ext2fs_inode_alloc_stats2(), before the next call.  @name may be NULL.
  *  - A directory goes into the window that its group shares: aligned, and empty
  *    when it was taken; the group is the one that Orlov's rule picks
- *    (Documentation/filesystems/ext4/allocators.rst in Linux).  With
+ *    (Documentation/filesystems/ext4/allocators.rst in Linux), beginning where
+ *    the last inode for @parent was found.  With
  *    E4L_PLACE_PACK each gets such a window to itself, close to the last one.
  *  - A file goes into its directory's own window (with E4L_PLACE_HASH_ORDER, to
  *    the place of its hash), which after opening is found from the entries in

@@ -8,10 +8,7 @@
  * lines are "mkdir|create INODE PATH", "unlink|rmdir 0 PATH", and "mount 0 /"
  * where the kernel's memory was lost.  Each difference is told; what
  * follows is compared as if there had been none.
- * Prints the number of inodes and of differences, and of those that have a
- * reason: the kernel looks for the place of a directory where it last found
- * one for its parent, as long as that inode is in memory (i_last_alloc_group);
- * the library begins at the parent each time.
+ * Prints the number of inodes and of differences.
  */
 #include "config.h"
 #include <err.h>
@@ -26,8 +23,7 @@ struct replay {
 	struct e4l *e;
 	struct e4l_place *p;
 	uint32_t window;
-	dgrp_t *last;	/* [dir]: 1 + where an inode was last found for it, or 0 */
-	unsigned int inodes, differ, moved;
+	unsigned int inodes, differ;
 };
 
 static void must(errcode_t ret, const char *what, const char *path)
@@ -55,40 +51,18 @@ static ext2_ino_t parent_of(struct replay *r, char *path, char **name)
 static void mount_again(struct replay *r)
 {
 	e4l_place_free(r->p);
-	free(r->last);
-	r->last = calloc(r->fs->super->s_inodes_count + 1, sizeof(*r->last));
-	if (!r->last)
-		err(1, "starting");
 	must(e4l_place_new(r->e, r->window, 0, &r->p), "starting", "");
-}
-
-static dgrp_t flex_of(struct replay *r, dgrp_t group)
-{
-	return group >> r->fs->super->s_log_groups_per_flex;
-}
-
-/* Was the last inode of @dir found in another flex group than its own? */
-static bool is_away(struct replay *r, ext2_ino_t dir)
-{
-	return r->last[dir] && flex_of(r, r->last[dir] - 1) !=
-			       flex_of(r, ext2fs_group_of_ino(r->fs, dir));
 }
 
 static void compare(struct replay *r, const char *path, char *name,
 		    ext2_ino_t dir, int mode, ext2_ino_t ino)
 {
-	bool away = LINUX_S_ISDIR(mode) && is_away(r, dir);
 	ext2_ino_t mine;
 
 	must(e4l_new_inode(r->p, dir, mode, name, &mine), "placing", path);
 	r->inodes++;
-	r->last[dir] = ext2fs_group_of_ino(r->fs, ino) + 1;
 	if (mine == ino)
 		return;
-	if (away) {
-		r->moved++;
-		return;
-	}
 	r->differ++;
 	printf("%s in inode %u: kernel %u, library %u\n", path, dir, ino, mine);
 }
@@ -196,9 +170,7 @@ int main(int argc, char **argv)
 	mount_again(&r);
 	while (scanf("%15s %u %255s", what, &ino, path) == 3)
 		take(&r, what, ino, path);
-	printf("%u inodes, %u placed elsewhere, %u where the last one was\n",
-	       r.inodes, r.differ, r.moved);
-	free(r.last);
+	printf("%u inodes, %u placed elsewhere\n", r.inodes, r.differ);
 	e4l_place_free(r.p);
 	e4l_free(r.e);
 	must(ext2fs_close_free(&r.fs), "closing", argv[1]);

@@ -203,6 +203,54 @@ START_TEST(stays_in_the_parents_group)
 }
 END_TEST
 
+/* Uses one inode of each window of @len that none of is in use, in two groups. */
+static void spoil_windows(struct rig *r, dgrp_t group, unsigned int len)
+{
+	ext2_ino_t first = group * r->fs->super->s_inodes_per_group + 1, ino;
+	ext2_ino_t end = first + 2 * r->fs->super->s_inodes_per_group;
+
+	for (ino = first; ino < end; ino += len)
+		if (!ext2fs_test_inode_bitmap2(r->fs->inode_map, ino))
+			ext2fs_inode_alloc_stats2(r->fs, ino, 1, 0);
+}
+
+static dgrp_t flex_of(struct rig *r, ext2_ino_t ino)
+{
+	return ext2fs_group_of_ino(r->fs, ino) >>
+	       r->fs->super->s_log_groups_per_flex;
+}
+
+/*
+ * A directory whose window is in another flex group: its subdirectories go there,
+ * too, and others' do not.
+ */
+START_TEST(begins_where_the_last_inode_was_found)
+{
+	ext2_ino_t a, b, ino = 0;
+	struct rig r;
+	int i;
+
+	make_image(&r, "-g 1024 -G 2 -N 8192 %s 32M");
+	open_fs(&r, 256, E4L_PLACE_NO_READ);
+	a = take(&r, EXT2_ROOT_INO, true, "a");
+	b = take(&r, a, true, "b");
+	ck_assert_uint_eq(flex_of(&r, a), flex_of(&r, b));
+	spoil_windows(&r, flex_of(&r, a) * 2, 256);
+	ck_assert_uint_eq(flex_of(&r, take(&r, a, true, "before")),
+			  flex_of(&r, a));
+	for (i = 0; i < 2; i++) {
+		take(&r, b, false, NULL);
+		ino = take(&r, a, false, NULL);
+	}
+	ck_assert_uint_ne(flex_of(&r, ino), flex_of(&r, a));
+	ck_assert_uint_eq(flex_of(&r, take(&r, a, true, "after")),
+			  flex_of(&r, ino));
+	ck_assert_uint_eq(flex_of(&r, take(&r, b, true, "of the other")),
+			  flex_of(&r, b));
+	drop(&r);
+}
+END_TEST
+
 /*
  * 5000 files, the first ones in what is shared, then in windows of 16, 32, 64
  * ...: few runs, though others grow too.
@@ -462,6 +510,7 @@ int main(void)
 	tcase_add_test(tc, keeps_to_windows_in_turns);
 	tcase_add_loop_test(tc, shares_what_is_made_in_one_go, 0, 2);
 	tcase_add_test(tc, stays_in_the_parents_group);
+	tcase_add_test(tc, begins_where_the_last_inode_was_found);
 	tcase_add_test(tc, windows_grow_with_the_directory);
 	tcase_add_test(tc, hash_order_is_readdir_order);
 	tcase_add_loop_test(tc, finds_its_window_again, 0, 2);

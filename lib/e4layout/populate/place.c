@@ -4,7 +4,8 @@
  * of the series in kernel/): what is made in one go shares aligned windows of
  * inodes; a directory gets its own when files are made in turns in several.
  *
- *  1. A directory: Orlov's group, and in it the window that the group shares.
+ *  1. A directory: Orlov's group, beginning where the last inode for the parent
+ *     was found, and in it the window that the group shares.
  *  2. A file: the directory's own window (remembered, or read from the entries
  *     beside the new name, or the one that the directory itself is in); if no
  *     other directory of the group had a file made in between, and the first
@@ -33,9 +34,10 @@
 /* What is known of a directory: the last of its own windows. */
 struct own {
 	ext2_ino_t dir;		/* 0: this slot is empty */
+	dgrp_t last;		/* where an inode was looked for last, for it */
 	ext2_ino_t first;
 	ext2_ino_t from;	/* where to look in it first */
-	uint32_t len;		/* or, if it has none: */
+	uint32_t len;		/* 0: not known; or, if it has none: */
 };
 #define HAS_NONE	1
 #define HAD_TURNS	2	/* and another directory was in between once */
@@ -239,6 +241,61 @@ static ext2_ino_t any_from(struct e4l_place *p, dgrp_t group)
 	return ino ? ino : free_in(p, 1, start);
 }
 
+/* ------------------------------------------------- what is known of directories */
+
+static struct own *own_slot(struct e4l_place *p, ext2_ino_t dir)
+{
+	uint32_t i = dir * 2654435761U & p->own_mask;
+
+	while (p->own[i].dir && p->own[i].dir != dir)
+		i = (i + 1) & p->own_mask;
+	return &p->own[i];
+}
+
+static errcode_t own_double(struct e4l_place *p)
+{
+	uint32_t old_n = p->own_mask + 1, i;
+	struct own *old = p->own;
+
+	p->own = calloc(old_n * 2ULL, sizeof(*p->own));
+	if (!p->own) {
+		p->own = old;
+		return ENOMEM;
+	}
+	p->own_mask = old_n * 2 - 1;
+	for (i = 0; i < old_n; i++)
+		if (old[i].dir)
+			*own_slot(p, old[i].dir) = old[i];
+	free(old);
+	return 0;
+}
+
+/* Has a slot for @dir: where nothing is known yet, its own group comes first. */
+static errcode_t know(struct e4l_place *p, ext2_ino_t dir)
+{
+	struct own *own;
+
+	if (p->own_n * 2 > p->own_mask && own_double(p))
+		return e4l_fail(p->e, ENOMEM, "placing an inode", dir, 0);
+	own = own_slot(p, dir);
+	if (own->dir)
+		return 0;
+	p->own_n++;
+	own->dir = dir;
+	own->last = ext2fs_group_of_ino(p->fs, dir);
+	return 0;
+}
+
+static void remember(struct e4l_place *p, ext2_ino_t dir, ext2_ino_t first,
+		     ext2_ino_t from, uint32_t len)
+{
+	struct own *own = own_slot(p, dir);
+
+	own->first = first;
+	own->from = from;
+	own->len = len;
+}
+
 /* -------------------------------------------------------- Orlov's allocator */
 
 struct flex {
@@ -300,8 +357,8 @@ static dgrp_t spread_group(const struct e4l_place *p, const char *name)
 	return best;
 }
 
-/* The others stay near their parent, unless it is crowded there. */
-static dgrp_t near_group(const struct e4l_place *p, dgrp_t parent)
+/* The others stay near the last one, unless it is crowded there. */
+static dgrp_t near_group(const struct e4l_place *p, dgrp_t last)
 {
 	dgrp_t per = groups_per_flex(p), i, g;
 	dgrp_t n = (p->fs->group_desc_count + per - 1) / per;
@@ -310,14 +367,14 @@ static dgrp_t near_group(const struct e4l_place *p, dgrp_t parent)
 	uint64_t clusters = (uint64_t)p->fs->super->s_clusters_per_group * per;
 
 	for (i = 0; i < n; i++) {
-		g = (parent / per + i) % n * per;
+		g = (last / per + i) % n * per;
 		f = flex_of(p, g, per);
 		if (f.inodes && f.dirs < all.dirs / n + inodes / 16 &&
 		    f.inodes + inodes / 4 >= all.inodes / n &&
 		    f.blocks + clusters / 4 >= all.blocks / n)
 			return g;
 	}
-	return parent / per * per;
+	return last / per * per;
 }
 
 static bool is_top(struct e4l_place *p, ext2_ino_t parent)
@@ -333,67 +390,23 @@ static bool is_top(struct e4l_place *p, ext2_ino_t parent)
 static ext2_ino_t place_dir(struct e4l_place *p, ext2_ino_t parent,
 			    const char *name)
 {
+	struct own *own = own_slot(p, parent);
 	ext2_ino_t ino = 0;
-	dgrp_t group;
 
 	if (p->flags & E4L_PLACE_PACK)
-		group = p->pack_group;
+		own->last = p->pack_group;
 	else if (is_top(p, parent))
-		group = spread_group(p, name);
+		own->last = spread_group(p, name);
 	else
-		group = near_group(p, ext2fs_group_of_ino(p->fs, parent));
+		own->last = near_group(p, own->last);
 	if (p->window)
-		ino = window_from(p, group, shares(p) ? 0 : p->window);
+		ino = window_from(p, own->last, shares(p) ? 0 : p->window);
 	if (!ino)
-		return any_from(p, group);
-	p->shared[ext2fs_group_of_ino(p->fs, ino)].last = 0;
+		return any_from(p, own->last);
+	own->last = ext2fs_group_of_ino(p->fs, ino);
+	p->shared[own->last].last = 0;
 	p->stats.windows += !shares(p);
 	return ino;
-}
-
-/* ------------------------------------------------- directories' own windows */
-
-static struct own *own_slot(struct e4l_place *p, ext2_ino_t dir)
-{
-	uint32_t i = dir * 2654435761U & p->own_mask;
-
-	while (p->own[i].dir && p->own[i].dir != dir)
-		i = (i + 1) & p->own_mask;
-	return &p->own[i];
-}
-
-static errcode_t own_double(struct e4l_place *p)
-{
-	uint32_t old_n = p->own_mask + 1, i;
-	struct own *old = p->own;
-
-	p->own = calloc(old_n * 2ULL, sizeof(*p->own));
-	if (!p->own) {
-		p->own = old;
-		return ENOMEM;
-	}
-	p->own_mask = old_n * 2 - 1;
-	for (i = 0; i < old_n; i++)
-		if (old[i].dir)
-			*own_slot(p, old[i].dir) = old[i];
-	free(old);
-	return 0;
-}
-
-static errcode_t remember(struct e4l_place *p, ext2_ino_t dir,
-			  ext2_ino_t first, ext2_ino_t from, uint32_t len)
-{
-	struct own *g;
-
-	if (p->own_n * 2 > p->own_mask && own_double(p))
-		return e4l_fail(p->e, ENOMEM, "placing an inode", dir, 0);
-	g = own_slot(p, dir);
-	if (!g->dir)
-		p->own_n++;
-	*g = (struct own) {
-		.dir = dir, .first = first, .from = from, .len = len,
-	};
-	return 0;
 }
 
 /* ------------------------------------- the entries beside those of a new name */
@@ -522,7 +535,9 @@ static ext2_ino_t near_inode(struct e4l_place *p, ext2_ino_t dir,
 	ino = free_in(p, near, end);
 	if (!ino)
 		ino = free_in(p, first, near);
-	return ino && !remember(p, dir, first, near, end - first) ? ino : 0;
+	if (ino)
+		remember(p, dir, first, near, end - first);
+	return ino;
 }
 
 /*
@@ -583,8 +598,9 @@ static ext2_ino_t grow(struct e4l_place *p, ext2_ino_t dir, uint32_t len)
 		len /= 2;
 	for (; !first && len >= p->window; len /= 2)
 		first = window_from(p, ext2fs_group_of_ino(p->fs, dir), len);
-	if (!first || remember(p, dir, first, first, len * 2))
+	if (!first)
 		return 0;
+	remember(p, dir, first, first, len * 2);
 	p->stats.grown++;
 	return first;
 }
@@ -637,32 +653,37 @@ static ext2_ino_t place_file(struct e4l_place *p, ext2_ino_t dir,
 {
 	dgrp_t group = ext2fs_group_of_ino(p->fs, dir);
 	bool alone = is_alone(p, dir, group);
-	const struct own *own;
+	struct own *own = own_slot(p, dir);
 	ext2_ino_t ino = 0;
 
-	if (!p->window) {
+	own->last = group;
+	if (!p->window)
 		ino = free_in(p, dir, group_first(p, group) + per_group(p));
-		return ino ? ino : any_from(p, group);
-	}
-	own = own_slot(p, dir);
-	if (!own->dir)
+	else if (!own->len)
 		ino = recover(p, dir, name ? name : "");
 	else if (own->len > HAD_TURNS)
 		ino = in_window(p, own, name);
-	if (!ino)
+	if (!ino && p->window)
 		ino = beyond_window(p, dir, group, alone);
-	return ino ? ino : any_from(p, group);
+	if (!ino)
+		return any_from(p, group);
+	own->last = ext2fs_group_of_ino(p->fs, ino);
+	return ino;
 }
 
 errcode_t e4l_new_inode(struct e4l_place *p, ext2_ino_t parent, int mode,
 			const char *name, ext2_ino_t *ret)
 {
 	ext2_ino_t ino;
+	errcode_t err;
 
 	*ret = 0;
 	if (!parent || parent > p->fs->super->s_inodes_count)
 		return e4l_fail(p->e, E4L_ET_BAD_ARGUMENT, "placing an inode",
 				parent, 0);
+	err = know(p, parent);
+	if (err)
+		return err;
 	ino = LINUX_S_ISDIR(mode) ? place_dir(p, parent, name ? name : "") :
 				    place_file(p, parent, name);
 	if (!ino)
