@@ -26,7 +26,13 @@ run() {
 		echo 128 >\$queue/nr_requests
 		mount -t ext4 -o noatime,$2 \$on /mnt || exit 1
 		mkdir -p /mnt/tree
+		sync
+		disk_ms() {
+			echo \$((\$(cat /sys/module/ubd/parameters/disk_us) / 1000))
+		}
+		before=\$(disk_ms)
 		$3
+		echo "    of the disk alone: \$((\$(disk_ms) - before)) ms"
 		umount /mnt
 	END
 	clean
