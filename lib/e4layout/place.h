@@ -44,7 +44,8 @@ void e4l_place_free(struct e4l_place *p);
  *    unless files of another directory in the group were placed in between, more
  *    often than once; else into a new window of its own, of twice the size of
  *    the one before, from the parent's group on.
- *  - When there is none of these, any free inode, to the last.
+ *  - When there is none of these, any free inode, to the last, beginning where
+ *    Linux begins.
  * Where inode tables are not zeroed, the part up to the inode is zeroed first.
  * Errors: EXT2_ET_INODE_ALLOC_FAIL when none is free; errors of zeroing, after
  * which *@ret must not be used.

@@ -203,11 +203,12 @@ START_TEST(stays_in_the_parents_group)
 }
 END_TEST
 
-/* Uses one inode of each window of @len that none of is in use, in two groups. */
-static void spoil_windows(struct rig *r, dgrp_t group, unsigned int len)
+/* Uses one inode of each window of @len that none of is in use, in @n groups. */
+static void spoil_windows(struct rig *r, dgrp_t group, dgrp_t n,
+			  unsigned int len)
 {
 	ext2_ino_t first = group * r->fs->super->s_inodes_per_group + 1, ino;
-	ext2_ino_t end = first + 2 * r->fs->super->s_inodes_per_group;
+	ext2_ino_t end = first + n * r->fs->super->s_inodes_per_group;
 
 	for (ino = first; ino < end; ino += len)
 		if (!ext2fs_test_inode_bitmap2(r->fs->inode_map, ino))
@@ -230,12 +231,13 @@ START_TEST(begins_where_the_last_inode_was_found)
 	struct rig r;
 	int i;
 
-	make_image(&r, "-g 1024 -G 2 -N 8192 %s 32M");
+	make_image(&r, "-g 1024 -G 2 -N 8192 -E "
+		   "hash_seed=6ca0d2f1-9f4c-4b5e-8a57-3f0c1d2e4b60 %s 32M");
 	open_fs(&r, 256, E4L_PLACE_NO_READ);
 	a = take(&r, EXT2_ROOT_INO, true, "a");
 	b = take(&r, a, true, "b");
 	ck_assert_uint_eq(flex_of(&r, a), flex_of(&r, b));
-	spoil_windows(&r, flex_of(&r, a) * 2, 256);
+	spoil_windows(&r, flex_of(&r, a) * 2, 2, 256);
 	ck_assert_uint_eq(flex_of(&r, take(&r, a, true, "before")),
 			  flex_of(&r, a));
 	for (i = 0; i < 2; i++) {
@@ -247,6 +249,41 @@ START_TEST(begins_where_the_last_inode_was_found)
 			  flex_of(&r, ino));
 	ck_assert_uint_eq(flex_of(&r, take(&r, b, true, "of the other")),
 			  flex_of(&r, b));
+	drop(&r);
+}
+END_TEST
+
+/* Uses all inodes of the group. */
+static void fill_group(struct rig *r, dgrp_t group)
+{
+	spoil_windows(r, group, 1, 1);
+}
+
+/*
+ * A file for which there is no window goes into the first group of its directory's
+ * flex group that has an inode; without flex groups, and none in the directory's
+ * own group, to where a hash of the directory says.
+ */
+START_TEST(begins_where_linux_does_without_windows)
+{
+	static const char *const images[] = {
+		"-O ^flex_bg -g 1024 -N 8192 %s 32M",
+		"-G 4 -g 1024 -N 8192 %s 32M",
+	};
+	dgrp_t own = 9, expected;
+	ext2_ino_t dir, ino;
+	struct rig r;
+
+	make_image(&r, images[_i]);
+	open_fs(&r, 256, E4L_PLACE_NO_READ);
+	spoil_windows(&r, 0, r.fs->group_desc_count, 256);
+	dir = own * r.fs->super->s_inodes_per_group + 2;
+	ext2fs_inode_alloc_stats2(r.fs, dir, 1, 1);
+	fill_group(&r, own);
+	ino = take(&r, dir, false, NULL);
+	expected = _i ? own / 4 * 4 :
+			(own + dir + 1) % r.fs->group_desc_count;
+	ck_assert_uint_eq(ext2fs_group_of_ino(r.fs, ino), expected);
 	drop(&r);
 }
 END_TEST
@@ -510,6 +547,7 @@ int main(void)
 	tcase_add_test(tc, keeps_to_windows_in_turns);
 	tcase_add_loop_test(tc, shares_what_is_made_in_one_go, 0, 2);
 	tcase_add_test(tc, stays_in_the_parents_group);
+	tcase_add_loop_test(tc, begins_where_linux_does_without_windows, 0, 2);
 	tcase_add_test(tc, begins_where_the_last_inode_was_found);
 	tcase_add_test(tc, windows_grow_with_the_directory);
 	tcase_add_test(tc, hash_order_is_readdir_order);

@@ -11,7 +11,8 @@
  *     other directory of the group had a file made in between, and the first
  *     time that one had, the window that the group shares; else a new window of
  *     its own, of twice the size.
- *  3. Whatever finds nothing: the first free inode from the wanted group on.
+ *  3. Whatever finds nothing: the first free inode from Orlov's group on for a
+ *     directory, and from that of find_group_other() on for a file.
  *
  * With E4L_PLACE_PACK no window is shared: each directory gets one at once.
  *
@@ -377,6 +378,60 @@ static dgrp_t near_group(const struct e4l_place *p, dgrp_t last)
 	return last / per * per;
 }
 
+static bool has_inode(const struct e4l_place *p, dgrp_t group)
+{
+	return ext2fs_bg_free_inodes_count(p->fs, group);
+}
+
+/* The first group of @group's flex group that has a free inode. */
+static bool in_flex_of(const struct e4l_place *p, dgrp_t group, dgrp_t *ret)
+{
+	dgrp_t per = groups_per_flex(p), i, g;
+
+	for (i = 0; i < per; i++) {
+		g = group / per * per + i;
+		if (g < p->fs->group_desc_count && has_inode(p, g)) {
+			*ret = g;
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Without flex groups: @group, or, by a quadratic hash of @dir, another one that
+ * has free blocks, too; if there is none, the next that has an inode.
+ */
+static dgrp_t other_group(const struct e4l_place *p, ext2_ino_t dir,
+			  dgrp_t group)
+{
+	dgrp_t n = p->fs->group_desc_count, i, g = group;
+
+	for (i = 0; i < n; i = i ? i * 2 : 1) {
+		g = (g + i) % n;
+		if (has_inode(p, g) && ext2fs_bg_free_blocks_count(p->fs, g))
+			return g;
+		if (!i)
+			g = ((uint64_t)g + dir) % n;
+	}
+	for (i = 1; i < n && !has_inode(p, (group + i) % n); i++)
+		;
+	return (group + i) % n;
+}
+
+/* Where there is no window for a file: Linux's find_group_other(). */
+static dgrp_t usual_group(const struct e4l_place *p, ext2_ino_t dir,
+			  dgrp_t last)
+{
+	dgrp_t group = ext2fs_group_of_ino(p->fs, dir);
+
+	if (groups_per_flex(p) == 1)
+		return other_group(p, dir, group);
+	if (in_flex_of(p, group, &group) || in_flex_of(p, last, &group))
+		return group;
+	return near_group(p, last);
+}
+
 static bool is_top(struct e4l_place *p, ext2_ino_t parent)
 {
 	struct ext2_inode inode;
@@ -656,7 +711,6 @@ static ext2_ino_t place_file(struct e4l_place *p, ext2_ino_t dir,
 	struct own *own = own_slot(p, dir);
 	ext2_ino_t ino = 0;
 
-	own->last = group;
 	if (!p->window)
 		ino = free_in(p, dir, group_first(p, group) + per_group(p));
 	else if (!own->len)
@@ -665,8 +719,10 @@ static ext2_ino_t place_file(struct e4l_place *p, ext2_ino_t dir,
 		ino = in_window(p, own, name);
 	if (!ino && p->window)
 		ino = beyond_window(p, dir, group, alone);
-	if (!ino)
-		return any_from(p, group);
+	if (!ino) {
+		own->last = usual_group(p, dir, own->last);
+		return any_from(p, own->last);
+	}
 	own->last = ext2fs_group_of_ino(p->fs, ino);
 	return ino;
 }
