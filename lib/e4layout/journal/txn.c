@@ -33,6 +33,8 @@ struct e4l_txn {
 	struct groups groups, inode_groups;
 	struct moved *moved;
 	size_t n_moved;
+	uint8_t *seen;			/* what is on the device at @seen_blk */
+	blk64_t seen_blk;		/* 0: nothing yet */
 };
 
 static ext2_filsys txn_fs(const struct e4l_txn *t)
@@ -86,28 +88,40 @@ static errcode_t add_block(struct e4l_txn *t, blk64_t blk,
 	return 0;
 }
 
-static errcode_t read_device(struct e4l_txn *t, blk64_t blk, void *buf)
+/*
+ * What is on the device at @blk, which is not 0, until another block is asked for:
+ * what is looked at is mostly changed next.
+ */
+static errcode_t read_device(struct e4l_txn *t, blk64_t blk, const void **ret)
 {
 	ext2_filsys fs = txn_fs(t);
-	errcode_t err = io_channel_read_blk64(fs->io, blk,
-					      -(int)fs->blocksize, buf);
+	errcode_t err;
 
-	return err ? e4l_fail(t->j->e, err, "reading metadata", 0, blk) : 0;
+	*ret = t->seen;
+	if (t->seen_blk == blk)
+		return 0;
+	t->seen_blk = 0;
+	err = io_channel_read_blk64(fs->io, blk, -(int)fs->blocksize, t->seen);
+	if (err)
+		return e4l_fail(t->j->e, err, "reading metadata", 0, blk);
+	t->seen_blk = blk;
+	return 0;
 }
 
-/* Copies block @blk as the transaction would leave it to @buf. */
-static errcode_t read_block(struct e4l_txn *t, blk64_t blk, void *buf)
+/* Block @blk as the transaction would leave it; as read_device(). */
+static errcode_t look_at_block(struct e4l_txn *t, blk64_t blk,
+			       const void **ret)
 {
 	const struct txn_block *b = find_block(t, blk);
 
 	if (b) {
-		memcpy(buf, b->data, txn_fs(t)->blocksize);
+		*ret = b->data;
 		return 0;
 	}
 	if (blk >= ext2fs_blocks_count(txn_fs(t)->super))
 		return e4l_fail(t->j->e, E4L_ET_BLOCK_RANGE,
 				"reading metadata", 0, blk);
-	return read_device(t, blk, buf);
+	return read_device(t, blk, ret);
 }
 
 /* The transaction is not to write @blk after all. */
@@ -125,17 +139,19 @@ static void forget_block(struct e4l_txn *t, blk64_t blk)
 errcode_t e4l_txn_edit_block(struct e4l_txn *t, blk64_t blk, void **data)
 {
 	struct txn_block *b = find_block(t, blk);
+	const void *now;
 	errcode_t err;
 
 	if (!b) {
 		err = add_block(t, blk, &b);
 		if (err)
 			return err;
-		err = read_device(t, blk, b->data);
+		err = read_device(t, blk, &now);
 		if (err) {
 			forget_block(t, blk);
 			return err;
 		}
+		memcpy(b->data, now, txn_fs(t)->blocksize);
 	}
 	*data = b->data;
 	return 0;
@@ -196,22 +212,15 @@ static void swap_inode(ext2_filsys fs, void *to, const void *from,
 
 errcode_t e4l_txn_read_inode(struct e4l_txn *t, ext2_ino_t ino, void *inode)
 {
-	ext2_filsys fs = txn_fs(t);
+	const void *block;
 	size_t offset;
-	uint8_t *buf;
 	blk64_t blk;
-	errcode_t err;
+	errcode_t err = locate_inode(t, ino, &blk, &offset);
 
-	err = locate_inode(t, ino, &blk, &offset);
-	if (err)
-		return err;
-	err = io_channel_alloc_buf(fs->io, 1, &buf);
-	if (err)
-		return err;
-	err = read_block(t, blk, buf);
 	if (!err)
-		swap_inode(fs, inode, buf + offset, 0);
-	ext2fs_free_mem(&buf);
+		err = look_at_block(t, blk, &block);
+	if (!err)
+		swap_inode(txn_fs(t), inode, (const char *)block + offset, 0);
 	return err;
 }
 
@@ -688,6 +697,7 @@ static errcode_t fill_groups(struct e4l_txn *t)
 errcode_t e4l_txn_begin(struct e4l_journal *j, struct e4l_txn **ret)
 {
 	struct e4l_txn *t;
+	errcode_t err;
 
 	*ret = NULL;
 	if (j->failed)
@@ -698,6 +708,11 @@ errcode_t e4l_txn_begin(struct e4l_journal *j, struct e4l_txn **ret)
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return ENOMEM;
+	err = io_channel_alloc_buf(j->e->fs->io, 1, &t->seen);
+	if (err) {
+		free(t);
+		return err;
+	}
 	t->j = j;
 	j->txn = t;
 	*ret = t;
@@ -713,6 +728,7 @@ static void txn_destroy(struct e4l_txn *t)
 	free(t->groups.v);
 	free(t->inode_groups.v);
 	free(t->moved);
+	ext2fs_free_mem(&t->seen);
 	free(t);
 }
 
