@@ -175,8 +175,7 @@ static uint64_t stripe_of(const struct e4l_evict *ev)
 	return ev->d->disk.geo->stripe_blocks / ratio_of(ev->d);
 }
 
-/* Whether @run is one stripe at least, and begins on one: it must again. */
-static bool is_striped(const struct e4l_evict *ev, const struct e4l_run *run)
+bool e4l_evict_is_striped(const struct e4l_evict *ev, const struct e4l_run *run)
 {
 	uint64_t stripe = stripe_of(ev);
 
@@ -193,7 +192,7 @@ static bool find_place(const struct e4l_evict *ev, struct e4l_lodger *l,
 
 	if (!e4l_space_fit(space, l->run.len, &at, &l->to))
 		return false;
-	if (!is_striped(ev, &l->run) || l->to % stripe == 0)
+	if (!e4l_evict_is_striped(ev, &l->run) || l->to % stripe == 0)
 		return true;
 	if (!e4l_space_fit(space, l->run.len + stripe - 1, &at, &l->to))
 		return false;
@@ -235,7 +234,7 @@ errcode_t e4l_evict_place_last(struct e4l_evict *ev, uint64_t below,
 	errcode_t err;
 
 	*placed = false;
-	if (is_striped(ev, &l->run) ||
+	if (e4l_evict_is_striped(ev, &l->run) ||
 	    !e4l_space_fit(space, l->run.len, &near, &l->to))
 		return 0;
 	hole = e4l_space_before(space, l->to) + e4l_space_after(space, l->to);

@@ -68,6 +68,8 @@ void e4l_evict_unlist(struct e4l_evict *ev, size_t n);
 errcode_t e4l_evict_look_through(struct e4l_evict *ev,
 				 const struct e4l_crowd *c,
 				 struct e4l_run *window);
+/* Whether @run is one stripe at least, and begins on one: it must again. */
+bool e4l_evict_is_striped(const struct e4l_evict *ev, const struct e4l_run *run);
 /* Whether there is memory to move all that is listed. */
 bool e4l_evict_is_small(const struct e4l_evict *ev);
 

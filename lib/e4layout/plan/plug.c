@@ -38,15 +38,6 @@ static int shortest_first(const void *va, const void *vb)
 
 /* ------------------------------------------------------------ what goes there */
 
-/* What begins on a RAID's stripe goes on to. */
-static bool is_striped(const struct plugging *p, const struct e4l_run *run)
-{
-	const struct e4l_geometry *geo = p->s.d->disk.geo;
-	uint64_t stripe = geo->stripe_blocks / geo->cluster_blocks;
-
-	return stripe && run->start % stripe == 0 && run->len >= stripe;
-}
-
 /* Whether the file of @l may have one fragment more, and nothing of it moves. */
 static bool can_give(const struct plugging *p, const struct e4l_lodger *l)
 {
@@ -119,10 +110,11 @@ static errcode_t walk(struct plugging *p, const struct e4l_run *run, bool down,
 		l = &ev->lodger[ev->n_lodgers - 1];
 		from = l->run.start;
 		to = from + l->run.len;
-		if (l->run.len <= plug->rest.len && !is_striped(p, &l->run))
+		if (l->run.len <= plug->rest.len &&
+		    !e4l_evict_is_striped(ev, &l->run))
 			err = place_whole(p, plug);
 		else if (l->run.len > plug->rest.len && can_give(p, l) &&
-			 (down || !is_striped(p, &l->run)))
+			 (down || !e4l_evict_is_striped(ev, &l->run)))
 			err = place_end(p, plug, down);
 		else
 			e4l_evict_unlist(ev, ev->n_lodgers - 1);
