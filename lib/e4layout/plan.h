@@ -219,7 +219,7 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
  *    block copied.  No file ever gets more extents.
  *  - Free space: in runs of long_run_blocks and more, as much is free after
  *    each batch as before the plan, or long_blocks_kept if that is less, but
- *    for trees that txn_blocks send elsewhere.  A file that would lessen that,
+ *    for trees that txn_blocks send elsewhere, and for pits, see below.  A file that would lessen that,
  *    however many fragments it would save, is put into shorter runs, or stays.
  *  - Zeroing: runs are zeroed whole or not at all.  As long as no extent grows
  *    over E4L_WRITTEN_MAX_BLOCKS by it, the result has the fewest extents that
@@ -261,9 +261,13 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
  *    then emptied behind it, or else where the least is to be copied, into
  *    holes and into that run; 256 times at most, as long as each leaves fewer
  *    runs, copies no more than long_run_blocks for each of them, and some run
- *    stays as long.  At last what lies beside any free run goes into holes that
- *    are shorter than it, under the same conditions; and all of that again,
- *    with what has not moved yet, 16 times at most.
+ *    stays as long.  Then what lies beside any free run goes into holes that
+ *    are shorter than it, under the same conditions.  At last a hole that nothing
+ *    fits into becomes a pit that is as long as what lies beside a long run: in
+ *    one batch up to six of its neighbours go to the run's other end, of which
+ *    half stays free, and in the next the pits are filled; 64 times at most, and
+ *    for each run less no more than long_run_blocks are copied.  All of that comes
+ *    again, with what has not moved yet, 16 times at most.
  *  - What is already ideal is not touched, but to make room or long free runs,
  *    and a plan for the result without the latter, with no budget, is empty.
  * What the plan is does not depend on what the cache could keep, unless

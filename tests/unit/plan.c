@@ -2403,6 +2403,88 @@ START_TEST(fills_the_holes)
 }
 END_TEST
 
+/*
+ * Files of which hardly any have a hole behind them, shorter than any, and one long
+ * run: from one hole to the next is more than may be copied for it.
+ */
+static struct world *sparse_world(struct rereader *r, uint32_t ratio)
+{
+	struct world *w = new_world(24000 / ratio, ratio, 600);
+	uint64_t pc = 0, n;
+	unsigned int f, gap = 100 + random() % 400;
+
+	*r = (struct rereader) { .w = w };
+	w->opt.reread = reread;
+	w->opt.priv = r;
+	w->opt.long_run_blocks = 128 * ratio;
+	for (f = 0; f < w->files; f++) {
+		n = (8 + random() % 24) / ratio + 1;
+		add_extent(w, f, (struct e4l_extent) {
+			.pblk = pc * ratio, .len = n * ratio,
+		});
+		w->file[f].eof = n * ratio;
+		w->file[f].allowed = E4L_PLAN_FREE;
+		pc += n;
+		if (f == gap)
+			pc += 400 + random() % 400;
+		else if (f % 12 == 0)
+			pc += 1 + random() % 2;
+	}
+	ck_assert_uint_le(pc, w->clusters);
+	add_extent(w, 0, (struct e4l_extent) {
+		.pblk = pc * ratio, .lblk = w->file[0].eof,
+		.len = (w->clusters - pc) * ratio,
+	});
+	w->file[0].allowed = 0;
+	return w;
+}
+
+/* They are made to fit what lies beside the long run, for little. */
+START_TEST(trades_places)
+{
+	struct order old, new;
+	struct rereader r;
+	struct e4l_plan *p;
+	struct world *w;
+
+	srandom(_i);
+	w = sparse_world(&r, _i % 4 ? 1 : 4);
+	p = consolidate(w, &old, &new);
+	ck_assert_uint_gt(old.free_runs, 40);
+	ck_assert_uint_le(2 * new.free_runs, old.free_runs);
+	ck_assert_uint_le(w->copied, 300 * (old.free_runs - new.free_runs));
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
+/* After any batch, half of the longest run is still there. */
+START_TEST(leaves_half_of_a_run)
+{
+	const struct e4l_step *steps;
+	struct rereader r;
+	struct e4l_plan *p;
+	struct world *w;
+	uint64_t longest;
+	size_t n, some;
+
+	srandom(_i);
+	w = sparse_world(&r, _i % 4 ? 1 : 4);
+	longest = largest_free(w);
+	p = make_plan(w);
+	steps = e4l_plan_steps(p, &n);
+	CHECK(steps[n - 1].batch);
+	some = random() % n;
+	while (some && steps[some - 1].batch == steps[some].batch)
+		some--;
+	carry_out_some(w, p, some);
+	check_map(w);
+	ck_assert_uint_ge(2 * largest_free(w), longest);
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
 /* An aim is reached where it can be, by one zone of its length. */
 START_TEST(reaches_the_aim)
 {
@@ -2641,6 +2723,8 @@ int main(void)
 	tcase_add_loop_test(tc, reaches_the_bound, 0, 60);
 	tcase_add_loop_test(tc, slides_over_the_holes, 0, 40);
 	tcase_add_loop_test(tc, fills_the_holes, 130, 190);
+	tcase_add_loop_test(tc, trades_places, 0, 60);
+	tcase_add_loop_test(tc, leaves_half_of_a_run, 0, 100);
 	tcase_add_loop_test(tc, reaches_the_aim, 0, 60);
 	tcase_add_loop_test(tc, keeps_free_space_within_bounds, 0, 400);
 	tcase_add_loop_test(tc, fills_holes_with_ends, 0, 3);

@@ -461,10 +461,9 @@ errcode_t e4l_evict_leave(struct e4l_evict *ev, bool all, bool *done)
 
 /* ------------------------------------------------------- what comes of it */
 
-typedef errcode_t change_fn(struct e4l_space *s, uint64_t start, uint64_t len);
-
-/* Gives all that is going to be free, for questions alone, or takes it back. */
-static errcode_t change_all(const struct e4l_evict *ev, change_fn *change)
+errcode_t e4l_evict_try(const struct e4l_evict *ev,
+			errcode_t (*change)(struct e4l_space *s, uint64_t start,
+					    uint64_t len))
 {
 	const struct e4l_leaving *l = ev->leaving;
 	errcode_t err = 0;
@@ -483,10 +482,10 @@ static errcode_t change_all(const struct e4l_evict *ev, change_fn *change)
 errcode_t e4l_evict_outcome(const struct e4l_evict *ev,
 			    struct e4l_outlook *ret)
 {
-	errcode_t err = change_all(ev, e4l_space_try_give);
+	errcode_t err = e4l_evict_try(ev, e4l_space_try_give);
 
 	*ret = e4l_space_outlook(ev->d->disk.space);
-	return err ? err : change_all(ev, e4l_space_untry_give);
+	return err ? err : e4l_evict_try(ev, e4l_space_untry_give);
 }
 
 /* ---------------------------------------------------------- doing it, or not */

@@ -96,6 +96,13 @@ errcode_t e4l_evict_go_back(struct e4l_evict *ev,
  * again; then the others are asked only if @all.
  */
 errcode_t e4l_evict_leave(struct e4l_evict *ev, bool all, bool *done);
+/*
+ * Gives all that is going to be free, for questions alone, by e4l_space_try_give(),
+ * or takes that back, by the other.
+ */
+errcode_t e4l_evict_try(const struct e4l_evict *ev,
+			errcode_t (*change)(struct e4l_space *s, uint64_t start,
+					    uint64_t len));
 /* What free space will be once the steps are durable. */
 errcode_t e4l_evict_outcome(const struct e4l_evict *ev,
 			    struct e4l_outlook *ret);

@@ -17,6 +17,7 @@
 #include "room.h"
 #include "runs.h"
 #include "slide.h"
+#include "trade.h"
 
 #define ASK_EACH	64		/* files to move that nothing is read of */
 #define CLEAR_PASSES	16		/* for long free runs, at most */
@@ -537,7 +538,9 @@ static errcode_t clear_once(struct e4l_plan *p)
 
 	if (!err)
 		err = e4l_slide_make(&p->clear, d, budget);
-	return err ? err : e4l_fill_make(&p->clear, d, budget);
+	if (!err)
+		err = e4l_fill_make(&p->clear, d, budget);
+	return err ? err : e4l_trade_make(&p->clear, d, budget);
 }
 
 /*
