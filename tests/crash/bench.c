@@ -66,6 +66,18 @@ static const char crowded_clusters[] =
 	"file /big2 size 1200K holes gid 9\n"
 	"file /rest size 5200K\n";
 
+/* Holes that are shorter than any file, far from each other, and one long run. */
+#define HOLE(at) "file /gone/" #at " extents 0+1w@" #at "\n"
+static const char sparse[] =
+	HOLE(2180) HOLE(2530) HOLE(2880) HOLE(3230)
+	HOLE(3580) HOLE(3930) HOLE(4280) HOLE(4630)
+	HOLE(4980) HOLE(5330) HOLE(5680) HOLE(6030)
+	HOLE(6380) HOLE(6730) HOLE(7080) HOLE(7430)
+	HOLE(7780) HOLE(8130) HOLE(8480) HOLE(8830)
+	HOLE(9180) HOLE(9530) HOLE(9880) HOLE(10230)
+	"many /small count 700 size 8K-18K perdir 140\n"
+	"delete /gone\n";
+
 const struct scenario scenarios[] = {
 	{ "nocsum-1k", 1024, 8, "-O ^metadata_csum,^64bit -J size=1",
 	  JOURNAL_INTERNAL, 0, NULL, 0 },
@@ -112,6 +124,8 @@ const struct scenario scenarios[] = {
 	{ "crowded-bigalloc-4k", 4096, 24,
 	  "-O quota,bigalloc -C 16384 -J size=4", JOURNAL_INTERNAL,
 	  JBD2_CSUM_V3 | JBD2_64BIT, crowded_clusters, 0 },
+	{ "sparse-1k", 1024, 12, "-O quota -J size=1", JOURNAL_INTERNAL,
+	  JBD2_CSUM_V3 | JBD2_64BIT, sparse, 0 },
 };
 const unsigned int n_scenarios = sizeof(scenarios) / sizeof(scenarios[0]);
 

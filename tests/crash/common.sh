@@ -64,10 +64,10 @@ accidents() {
 	count_states
 }
 
-# crowded OPERATION: the same where files must move out of the way, which takes
-# more transactions than a plain repair; and step by step.
+# crowded OPERATION [SCENARIO]: the same where files must move out of the way, which
+# takes more transactions than a plain repair; and step by step.
 crowded() {
-	for scenario in crowded-1k crowded-bigalloc-4k; do
+	for scenario in crowded-1k crowded-bigalloc-4k ${2:-}; do
 		states -o repack -c $scenario -n 1
 		plain=$(transactions)
 		for operation in "$1" "$1_steps"; do

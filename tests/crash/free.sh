@@ -4,4 +4,4 @@
 # one run, and each step in a run of its own.
 . "${top_srcdir:?}/tests/crash/common.sh"
 
-crowded free
+crowded free sparse-1k

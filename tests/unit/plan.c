@@ -2458,19 +2458,23 @@ START_TEST(trades_places)
 }
 END_TEST
 
-/* After any batch, half of the longest run is still there. */
+/*
+ * After any batch, half of the longest run is still there; and what comes after a
+ * stop there is no worse than what was before it.
+ */
 START_TEST(leaves_half_of_a_run)
 {
 	const struct e4l_step *steps;
 	struct rereader r;
 	struct e4l_plan *p;
 	struct world *w;
-	uint64_t longest;
+	uint64_t longest, runs;
 	size_t n, some;
 
 	srandom(_i);
 	w = sparse_world(&r, _i % 4 ? 1 : 4);
 	longest = largest_free(w);
+	runs = free_runs(w);
 	p = make_plan(w);
 	steps = e4l_plan_steps(p, &n);
 	CHECK(steps[n - 1].batch);
@@ -2481,6 +2485,9 @@ START_TEST(leaves_half_of_a_run)
 	check_map(w);
 	ck_assert_uint_ge(2 * largest_free(w), longest);
 	e4l_plan_free(p);
+	plan_and_carry_out(w);
+	ck_assert_uint_ge(largest_free(w), longest);
+	ck_assert_uint_lt(free_runs(w), runs);
 	free_world(w);
 }
 END_TEST
