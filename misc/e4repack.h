@@ -85,7 +85,8 @@ struct e4repack {
 	bool all_done;			/* and there is nothing left to do */
 	uint64_t most_free_runs, longest_kept_blocks;	/* likewise; or 0 */
 	uint64_t long_kept_blocks;	/* likewise, with most_free_runs */
-	bool bounds_at_end;		/* these are, of the part at hand */
+	/* these are, of the part at hand; but the longest stays as long */
+	bool bounds_at_end, longest_stays;
 	bool part_failed;		/* the next one */
 	json_t *parts;			/* reports; NULL: there was no memory */
 	/* of --only, or of one part: see e4repack_forget() */

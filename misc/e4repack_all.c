@@ -65,8 +65,16 @@ static errcode_t try_together(struct e4repack *r, bool *good)
 	*good = !err && !result->stopped &&
 		result->extents_after < result->extents_before &&
 		result->free_runs_after <= r->most_free_runs &&
-		result->longest_free_blocks >= r->longest_kept_blocks;
+		result->longest_free_blocks >= r->longest_kept_blocks &&
+		!result->long_blocks_lacking;
 	return err;
+}
+
+/* Files would have what the longest free run needs: so they must not. */
+static bool is_too_short(const struct e4repack *r)
+{
+	return !r->result.stopped &&
+	       r->result.longest_free_blocks < r->longest_kept_blocks;
 }
 
 static errcode_t do_together(struct e4repack *r, struct turns *t, bool *done)
@@ -76,11 +84,15 @@ static errcode_t do_together(struct e4repack *r, struct turns *t, bool *done)
 	t->held_back = 0;
 	r->bounds_at_end = true;
 	err = try_together(r, done);
+	if (!err && !*done && is_too_short(r)) {
+		r->longest_stays = true;
+		err = try_together(r, done);
+	}
 	if (!err && *done) {
 		begin_part(r, TOGETHER);
 		err = e4repack_part(r);
 	}
-	r->bounds_at_end = false;
+	r->bounds_at_end = r->longest_stays = false;
 	return err;
 }
 

@@ -142,8 +142,9 @@ static errcode_t repack(struct e4repack *r)
 		.most_free_runs = r->most_free_runs,
 		.longest_kept_blocks = r->longest_kept_blocks,
 		.bounds_at_end = r->bounds_at_end,
+		.longest_stays = r->longest_stays,
 		/* long runs are what this part is for */
-		.long_kept_blocks = r->only & ONLY_FREE ? UINT64_MAX :
+		.long_kept_blocks = r->only == ONLY_FREE ? UINT64_MAX :
 				    r->long_kept_blocks,
 	};
 	uint64_t mem = mem_bytes(r);

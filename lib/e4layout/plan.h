@@ -112,11 +112,12 @@ struct e4l_plan_options {
 	 */
 	uint64_t most_free_runs, longest_kept_blocks;
 	/*
-	 * With E4L_PLAN_FREE: only once all is done, and as far as can be.  For that
-	 * some things are moved twice, and files may lose fewer fragments than they
-	 * could.
+	 * With E4L_PLAN_FREE: only once all is done, and as far as can be, and so is
+	 * long_blocks_kept.  For that some things are moved twice, and files may lose
+	 * fewer fragments than they could.
 	 */
 	bool bounds_at_end;
+	bool longest_stays;		/* but the longest run, all the time */
 	uint64_t reserved[8];
 };
 
@@ -245,8 +246,9 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
  *    good.  What lies in it goes whole fragment by whole fragment into free runs
  *    outside that hold them; once that is durable, the run goes in.  All of it is
  *    within the copy budget, or not done.  Free space has no more runs after it
- *    than before it, or than before the plan, and as much in long runs as for
- *    other moves.  No file gets more fragments, extents or tree blocks by it.
+ *    than before it, or than before the plan, or than most_free_runs (no limit with
+ *    bounds_at_end), and as much in long runs as for other moves.  No file gets
+ *    more fragments, extents or tree blocks by it.
  *  - Long free runs: last of all, zones are emptied of files with E4L_PLAN_FREE.
  *    None is longer than the longest stretch between what stays, nor all of them
  *    than what is free; the longest come first, each where the least is to be
@@ -350,7 +352,9 @@ struct e4l_plan_free {
 	uint64_t blocks_away;	/* copied for that */
 	uint64_t free_runs_before, free_runs_after;	/* the whole plan */
 	uint64_t longest_before;	/* free run, in blocks */
-	uint64_t reserved[4];
+	/* With bounds_at_end: in long runs, less than must be. */
+	uint64_t long_blocks_lacking;
+	uint64_t reserved[3];
 };
 void e4l_plan_free_runs(const struct e4l_plan *p, struct e4l_plan_free *ret);
 

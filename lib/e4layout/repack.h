@@ -94,7 +94,7 @@ struct e4l_repack_options {
 	 * more are enough, should there be more of them now.
 	 */
 	uint64_t long_kept_blocks;
-	bool bounds_at_end;		/* see struct e4l_plan_options */
+	bool bounds_at_end, longest_stays;	/* see struct e4l_plan_options */
 	uint64_t reserved[8];
 };
 
@@ -132,7 +132,8 @@ struct e4l_repack_result {
 	uint64_t free_runs_extents;
 	/* What was planned gives back so much, some of which it may take again. */
 	uint64_t planned_given_blocks;
-	uint64_t reserved[5];
+	uint64_t long_blocks_lacking;	/* likewise: see struct e4l_plan_free */
+	uint64_t reserved[4];
 };
 
 /*

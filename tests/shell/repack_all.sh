@@ -133,6 +133,31 @@ same "$what: excess" "$left" 0
 runs=$(all free_runs_after)
 [ "$runs" -le 8 ] || fail "$what: $runs free runs"
 
+# ---- free space as a stop between free and files leaves it: few, long runs, and what is
+# in pieces is put together nevertheless
+what='after free'
+aged "$img" <<END
+size 63M
+mke2fs -b 1024 -J size=1 -N 20000
+many /gone count 912 name a_name_that_takes_room_
+delete /gone percent 98
+tree /tree dirs 20 files 13
+many /small count 669 size 2K-9K perdir 300
+delete /small every 5
+interleave /logs count 557 rounds 5 blocks 2
+mosaic /db size 2M written 4K unwritten 12K random
+scatter /big frags 437 blocks 5 shuffle
+file /full size 39618K holes
+END
+for words in index inodes free; do
+	repack --only=$words "$img"
+done
+begins_with "$img"
+repack --all "$img"
+repaired
+left=$(sed -n 's/^excess //p' "$work/then")
+[ "$left" -le 20 ] || fail "$what: excess $left"
+
 # ---- in the middle of it: each part takes several transactions
 what=large
 unit=4

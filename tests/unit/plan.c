@@ -2591,9 +2591,129 @@ START_TEST(fills_holes_with_ends)
 }
 END_TEST
 
-/* The same in worlds of all kinds: nothing is lost, and no file has more pieces. */
+/*
+ * Holes that cannot be filled, before others that can: they are not tried again for
+ * each of those.
+ */
+START_TEST(tries_holes_in_turn)
+{
+	enum { HOLES = 50 };
+	struct world *w = new_world(10 * HOLES, 1, 1 + HOLES);
+	struct rereader r = { .w = w };
+	struct e4l_plan *p;
+	uint32_t i;
+
+	w->opt.reread = reread;
+	w->opt.go_on = count_asked;
+	w->opt.priv = &r;
+	for (i = 0; i < 6 * HOLES; i++)
+		w->state[i] = i % 2 && i < 2 * HOLES ? FREE : USED;
+	for (i = 2 * HOLES; i < 6 * HOLES; i += 4)
+		w->state[i] = w->state[i + 1] = FREE;
+	for (i = 0; i < HOLES; i++) {
+		add_extent(w, 1 + i, (struct e4l_extent) {
+			.pblk = 6 * HOLES + 2 * i, .len = 2,
+		});
+		w->file[1 + i].eof = 2;
+		w->file[1 + i].allowed = E4L_PLAN_FREE;
+	}
+	/* long enough: what moves is for the number of runs alone */
+	w->opt.free_run_blocks = HOLES;
+	w->opt.most_free_runs = HOLES + 1;
+	w->opt.bounds_at_end = true;
+	p = make_plan(w);
+	carry_out_all(w, p);
+	ck_assert_uint_eq(free_runs(w), HOLES + 1);
+	ck_assert_uint_ge(r.asked, HOLES);
+	ck_assert_uint_le(r.asked, 4 * HOLES);
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
+/*
+ * A file in pieces fits exactly between things that stay, and leaves as many holes that
+ * nothing lies beside: they are filled with slices of its end, as many as must be, for
+ * one fragment each and one for the run where the end was.
+ */
+START_TEST(fills_holes_with_slices)
+{
+	struct world *w = new_world(400, 1, 2);
+	struct rereader r = { .w = w };
+	const unsigned int pieces = 30, most = 3 + _i;
+	struct e4l_plan *p;
+	uint32_t i;
+
+	w->opt.reread = reread;
+	w->opt.priv = &r;
+	for (i = 0; i < 400; i++)
+		w->state[i] = i < 200 || i >= 200 + pieces ? USED + 1 : FREE;
+	for (i = 0; i < pieces; i++)
+		add_extent(w, 0, (struct e4l_extent) {
+			.pblk = 20 + 3 * i, .lblk = i, .len = 1,
+		});
+	w->file[0].eof = pieces;
+	w->file[0].allowed = ALL | E4L_PLAN_FREE;
+	w->file[0].n_tree = e4l_ideal_tree_blocks(pieces, BLOCKSIZE);
+	w->file[0].tree = calloc(w->file[0].n_tree, sizeof(*w->file[0].tree));
+	for (i = 0; i < w->file[0].n_tree; i++) {
+		w->file[0].tree[i].pblk = 150 + i;
+		w->state[150 + i] = USED;
+	}
+	w->opt.most_free_runs = most;
+	w->opt.bounds_at_end = true;
+	p = make_plan(w);
+	carry_out_all(w, p);
+	ck_assert_uint_le(free_runs(w), most);
+	ck_assert_uint_le(fragments_of(&w->file[0]), pieces + 3 - most);
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
+/*
+ * A file that has what there is of long free runs may use that, if as much is in long
+ * runs at the end; what lacks then is said.
+ */
+START_TEST(counts_what_long_runs_lack)
+{
+	struct world *w = new_world(400, 1, 2);
+	struct rereader r = { .w = w };
+	struct e4l_plan_free made;
+	struct e4l_plan *p;
+	uint32_t i;
+
+	w->opt.reread = reread;
+	w->opt.priv = &r;
+	for (i = 0; i < 400; i++)
+		w->state[i] = i < 200 || i >= 260 ? USED + 1 : FREE;
+	for (i = 0; i < 4; i++)
+		add_extent(w, 0, (struct e4l_extent) {
+			.pblk = 20 + 20 * i, .lblk = 10 * i, .len = 10,
+		});
+	w->file[0].eof = 40;
+	w->file[0].allowed = ALL | E4L_PLAN_FREE;
+	w->opt.long_run_blocks = 50;
+	w->opt.long_blocks_kept = 60;
+	w->opt.most_free_runs = 10;
+	w->opt.bounds_at_end = _i;
+	p = make_plan(w);
+	carry_out_all(w, p);
+	e4l_plan_free_runs(p, &made);
+	ck_assert_uint_eq(w->file[0].n, _i ? 1 : 4);
+	ck_assert_uint_eq(made.long_blocks_lacking, _i ? 60 : 0);
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
+/*
+ * The same in worlds of all kinds: nothing is lost, no file has more pieces, and the
+ * longest free run is as long where it must be all the time.
+ */
 START_TEST(comes_back_to_few_runs)
 {
+	uint64_t longest;
 	struct order old, new;
 	struct rereader r;
 	struct e4l_plan *p;
@@ -2609,11 +2729,16 @@ START_TEST(comes_back_to_few_runs)
 		pieces[f] = fragments_of(&w->file[f]);
 	}
 	old = order_of(w);
+	longest = largest_free(w);
 	w->opt.most_free_runs = 1 + random() % old.free_runs;
+	w->opt.longest_kept_blocks = longest * w->opt.geo.cluster_blocks;
 	w->opt.bounds_at_end = true;
+	w->opt.longest_stays = _i % 4 > 1;
 	p = make_plan(w);
 	carry_out_all(w, p);
 	check_map(w);
+	if (w->opt.longest_stays)
+		ck_assert_uint_ge(largest_free(w), longest);
 	new = order_of(w);
 	ck_assert_uint_le(new.fragments, old.fragments);
 	ck_assert_uint_le(new.tree_blocks, old.tree_blocks);
@@ -2735,6 +2860,9 @@ int main(void)
 	tcase_add_loop_test(tc, reaches_the_aim, 0, 60);
 	tcase_add_loop_test(tc, keeps_free_space_within_bounds, 0, 400);
 	tcase_add_loop_test(tc, fills_holes_with_ends, 0, 3);
+	tcase_add_test(tc, tries_holes_in_turn);
+	tcase_add_loop_test(tc, fills_holes_with_slices, 0, 20);
+	tcase_add_loop_test(tc, counts_what_long_runs_lack, 0, 2);
 	tcase_add_loop_test(tc, comes_back_to_few_runs, 0, 200);
 	tcase_add_loop_test(tc, packs_as_far_as_a_tree_block_is_needed, 0, 2);
 	tcase_add_test(tc, refuses_shared_blocks);

@@ -14,6 +14,7 @@ struct e4l_file {
 	blk64_t goal;
 	struct e4l_kept kept;		/* its extents, before all steps */
 	uint64_t had;			/* fragments, before all steps */
+	size_t had_tree;		/* blocks, likewise */
 	/* after all its steps so far: */
 	struct e4l_weight w;
 	blk64_t *tree;			/* ascending */

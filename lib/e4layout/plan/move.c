@@ -298,6 +298,9 @@ errcode_t e4l_move_file(const struct e4l_disk *disk, struct e4l_mover *mover,
 			       &m->old);
 	if (!err)
 		err = try_move(disk, mover, 0, partial, steps);
+	if (!err && !steps->n && mover->why == E4L_LEFT_FREE_RUNS)
+		err = try_move(disk, mover, mover->before.longest, partial,
+			       steps);
 	if (!err && !steps->n && mover->long_run &&
 	    (mover->why == E4L_LEFT_LONG_RUNS ||
 	     mover->why == E4L_LEFT_FREE_RUNS))

@@ -9,6 +9,7 @@
 #include "e4layout/base/array.h"
 #include "e4layout/base/internal.h"
 #include "clear.h"
+#include "cut.h"
 #include "draft.h"
 #include "fill.h"
 #include "move.h"
@@ -21,6 +22,7 @@
 
 #define ASK_EACH	64		/* files to move that nothing is read of */
 #define CLEAR_PASSES	16		/* for long free runs, at most */
+#define BACK_PASSES	2		/* to where free space must be */
 
 /* What makes a file one that may be moved away. */
 #define AWAY	(E4L_PLAN_ROOM | E4L_PLAN_FREE)
@@ -33,6 +35,7 @@ struct e4l_plan {
 	bool makes_room;		/* some file may be moved for it */
 	struct e4l_clear clear;
 	bool clears;			/* likewise */
+	uint64_t in_long;		/* clusters that must be, see plan.h */
 	struct e4l_left *left;
 	size_t n_left;
 };
@@ -80,11 +83,11 @@ static errcode_t begin_draft(struct e4l_plan *p)
 	};
 	if (!d->disk.space)
 		return ENOMEM;
-	if (!p->opt.bounds_at_end) {
+	if (!p->opt.bounds_at_end)
 		d->disk.most_runs = p->opt.most_free_runs;
+	if (!p->opt.bounds_at_end || p->opt.longest_stays)
 		d->disk.least_longest = p->opt.longest_kept_blocks /
 					p->opt.geo.cluster_blocks;
-	}
 	if (!p->opt.cache)
 		err = e4l_es_new(E4L_NO_LIMIT, &d->keep.cache);
 	return err ? err : e4l_space_count(d->disk.space, unit);
@@ -180,7 +183,8 @@ static errcode_t weigh_file(const struct e4l_plan *p,
 	errcode_t err;
 
 	*f = (struct e4l_file) {
-		.ino = file->ino, .goal = file->goal, .n_tree = file->n_tree,
+		.ino = file->ino, .goal = file->goal,
+		.n_tree = file->n_tree, .had_tree = file->n_tree,
 		.rules = {
 			.allowed = file->allowed, .eof_blk = file->eof_blk,
 			.cluster_blocks = p->opt.geo.cluster_blocks,
@@ -558,6 +562,9 @@ static errcode_t clear_pass(struct e4l_plan *p)
 
 	if (disk->least_longest < now.longest)
 		disk->least_longest = now.longest;
+	if (p->opt.bounds_at_end)
+		p->draft.in_long = p->in_long < now.in_long ? p->in_long :
+							      now.in_long;
 
 	while (p->clears && !p->draft.late && !err && n++ < CLEAR_PASSES &&
 	       made->blocks_away != before) {
@@ -575,7 +582,20 @@ static bool is_beyond(const struct e4l_plan *p, const struct e4l_outlook *aim)
 	       !e4l_plug_is_enough(p->draft.disk.space, aim);
 }
 
-/* Brings it there, as far as can be: by moving things twice, then by plugs. */
+/* One step on the way there: things move twice, then there are plugs, then slices. */
+static errcode_t go_back(struct e4l_plan *p, const struct e4l_outlook *aim)
+{
+	uint64_t *budget = &p->opt.copy_budget_blocks;
+	errcode_t err = clear_pass(p);
+
+	if (!err && is_beyond(p, aim))
+		err = e4l_plug_make(&p->clear, &p->draft, aim, budget);
+	if (!err && is_beyond(p, aim))
+		err = e4l_cut_make(&p->clear, &p->draft, aim->runs, budget);
+	return err;
+}
+
+/* Brings it there, as far as can be: the run that slices leave can be filled, too. */
 static errcode_t come_back(struct e4l_plan *p)
 {
 	const struct e4l_outlook aim = {
@@ -584,13 +604,11 @@ static errcode_t come_back(struct e4l_plan *p)
 			   p->opt.geo.cluster_blocks,
 	};
 	errcode_t err = 0;
+	unsigned int i;
 
 	p->clear.again = true;
-	if (is_beyond(p, &aim))
-		err = clear_pass(p);
-	if (!err && is_beyond(p, &aim))
-		err = e4l_plug_make(&p->clear, &p->draft, &aim,
-				    &p->opt.copy_budget_blocks);
+	for (i = 0; i < BACK_PASSES && !err && is_beyond(p, &aim); i++)
+		err = go_back(p, &aim);
 	p->clear.made.free_runs_after = e4l_space_runs(p->draft.disk.space);
 	return err;
 }
@@ -665,19 +683,48 @@ static errcode_t sort_steps(struct e4l_draft *d)
 	return 0;
 }
 
-errcode_t e4l_plan_make(struct e4l_plan *p)
+/* How many free runs there may be with room made: as many as now, or may be. */
+static uint64_t room_runs(const struct e4l_plan *p)
+{
+	uint64_t now = p->clear.made.free_runs_before;
+
+	if (p->opt.bounds_at_end)
+		return UINT64_MAX;
+	return now > p->opt.most_free_runs ? now : p->opt.most_free_runs;
+}
+
+/* Notes what there is of free space, and how much of it files may use. */
+static void look_at_space(struct e4l_plan *p)
 {
 	uint64_t kept = p->opt.long_blocks_kept / p->opt.geo.cluster_blocks;
+	struct e4l_draft *d = &p->draft;
+
+	p->in_long = e4l_space_in_long(d->disk.space);
+	if (p->in_long > kept)
+		p->in_long = kept;
+	d->in_long = p->opt.bounds_at_end ? 0 : p->in_long;
+	p->clear.made.free_runs_before = e4l_space_runs(d->disk.space);
+	p->clear.made.longest_before = e4l_plan_longest(p);
+	p->room.free_runs = room_runs(p);
+}
+
+/* What is in long runs now may be less than must be, if bounds are at the end. */
+static void count_lacking(struct e4l_plan *p)
+{
+	uint64_t now = e4l_space_in_long(p->draft.disk.space);
+
+	if (p->opt.bounds_at_end && now < p->in_long)
+		p->clear.made.long_blocks_lacking =
+			(p->in_long - now) * p->opt.geo.cluster_blocks;
+}
+
+errcode_t e4l_plan_make(struct e4l_plan *p)
+{
 	struct e4l_draft *d = &p->draft;
 	bool changed;
 	errcode_t err;
 
-	d->in_long = e4l_space_in_long(d->disk.space);
-	if (d->in_long > kept)
-		d->in_long = kept;
-	p->room.free_runs = e4l_space_runs(d->disk.space);
-	p->clear.made.free_runs_before = p->room.free_runs;
-	p->clear.made.longest_before = e4l_plan_longest(p);
+	look_at_space(p);
 	do {
 		changed = false;
 		err = move_all(p, &changed);
@@ -691,6 +738,7 @@ errcode_t e4l_plan_make(struct e4l_plan *p)
 		err = clear_pass(p);
 	if (!err)
 		err = come_back(p);
+	count_lacking(p);
 	if (!err)
 		err = list_all_left(p);
 	return err ? err : sort_steps(d);

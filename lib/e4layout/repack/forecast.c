@@ -577,6 +577,7 @@ static errcode_t sum_up(struct e4l_forecast *f)
 	result->free_runs_before = free_runs.free_runs_before;
 	result->free_runs_after = free_runs.free_runs_after;
 	result->longest_free_before_blocks = free_runs.longest_before;
+	result->long_blocks_lacking = free_runs.long_blocks_lacking;
 	e4l_forecast_total(f, steps, n);
 	return e4l_forecast_files(steps, n, &result->files_planned);
 }
@@ -660,6 +661,7 @@ static void set_options(struct e4l_forecast *f)
 	plan->most_free_runs = f->opt->most_free_runs;
 	plan->longest_kept_blocks = f->opt->longest_kept_blocks;
 	plan->bounds_at_end = f->opt->bounds_at_end;
+	plan->longest_stays = f->opt->longest_stays;
 	plan->priv = f;
 	keep_long_runs(plan, f->e->fs, f->opt);
 	cut_moves(plan, f->opt->part_blocks);
