@@ -82,3 +82,24 @@ features() {
 	*) recipes=$FEATURES ;;
 	esac
 }
+
+# each_recipe COMMAND: for each of tests/recipes/features that $FEATURES names, or all,
+# runs COMMAND with the image made, its name in $what, and in $protection what the
+# filesystem needs to be changed.  The command counts $images.
+each_recipe() {
+	images=0
+	for recipe in "$top_srcdir"/tests/recipes/features/*.recipe; do
+		what=$(basename "$recipe" .recipe)
+		case " ${FEATURES:-$what} " in
+		*" $what "*) ;;
+		*) continue ;;
+		esac
+		case $what in
+		no-journal | ext2) protection=--no-undo ;;
+		*) protection='' ;;
+		esac
+		check "$top_builddir/tests/tools/mkaged" "$recipe" "$img"
+		"$1"
+	done
+	[ "$images" != 0 ] || fail "no such recipe: $FEATURES"
+}

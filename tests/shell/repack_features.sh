@@ -45,16 +45,9 @@ leaves_excess() {
 	esac
 }
 
-images=0
 work_on() {
-	what=$1
-	protection=
-	case $what in
-	no-journal | ext2) protection=--no-undo ;;
-	external-journal) return ;;	# repack_journal.sh
-	esac
-	check "$top_builddir/tests/tools/mkaged" \
-		"$top_srcdir/tests/recipes/features/$what.recipe" "$img"
+	# repack_journal.sh
+	[ "$what" != external-journal ] || return 0
 	was=$(excess "$img")
 	planned_and_done '' --zeroout=off
 	echo "$what: $was excess extents, $(excess "$img") left"
@@ -64,11 +57,5 @@ work_on() {
 	[ "$what" = mmp ] || planned_and_done -z --zeroout=1M
 }
 
-for recipe in "$top_srcdir"/tests/recipes/features/*.recipe; do
-	name=$(basename "$recipe" .recipe)
-	case " ${FEATURES:-$name} " in
-	*" $name "*) work_on "$name" ;;
-	esac
-done
-[ "$images" != 0 ] || fail "no such recipe: $FEATURES"
+each_recipe work_on
 echo "$images images"
