@@ -54,29 +54,38 @@ static bool may_move(ext2_ino_t ino, const struct e4l_extent *extents, size_t n,
 	return !e4l_swap_ask(f->e, &file, 1, f->scratch) && !file.why;
 }
 
-/* Why the file is left alone, or NULL; *@allowed: what may be done to it. */
-static const char *reason_to_keep(struct e4l_forecast *f,
-				  const struct e4l_piece *p,
-				  unsigned int *allowed)
+/* What may be done to the file, as far as its inode tells. */
+static unsigned int allowed_for(const struct e4l_forecast *f,
+				const struct e4l_piece *p)
+{
+	unsigned int flags = f->opt->flags;
+	unsigned int allowed = flags & (E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT |
+					E4L_PLAN_MOVE | E4L_PLAN_ROOM |
+					E4L_PLAN_FREE);
+
+	if (LINUX_S_ISDIR(p->inode->i_mode))
+		allowed = (allowed & E4L_PLAN_FREE) |
+			  (flags & E4L_REPACK_DIRS ? E4L_PLAN_MERGE |
+			   E4L_PLAN_MOVE | (allowed & E4L_PLAN_ROOM) : 0);
+	if (p->inode->i_flags & EXT4_ENCRYPT_FL)
+		allowed &= ~E4L_PLAN_ZEROOUT;
+	return allowed;
+}
+
+/* Why the file is left alone, or NULL, as far as its inode tells. */
+static const char *reason_to_keep(const struct e4l_forecast *f,
+				  const struct e4l_piece *p)
 {
 	const struct e4l_repack_options *opt = f->opt;
 
-	*allowed = opt->flags & (E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT |
-				 E4L_PLAN_MOVE | E4L_PLAN_ROOM | E4L_PLAN_FREE);
 	if (opt->exclude && ext2fs_test_inode_bitmap2(opt->exclude, p->ino))
 		return "excluded";
 	if (p->map == E4L_MAP_INDIRECT)
 		return "indirect-mapped";
-	if (LINUX_S_ISDIR(p->inode->i_mode))
-		*allowed = (*allowed & E4L_PLAN_FREE) |
-			   (opt->flags & E4L_REPACK_DIRS ? E4L_PLAN_MERGE |
-			    E4L_PLAN_MOVE | (*allowed & E4L_PLAN_ROOM) : 0);
-	if (p->inode->i_flags & EXT4_ENCRYPT_FL)
-		*allowed &= ~E4L_PLAN_ZEROOUT;
 	if (!(opt->flags & E4L_REPACK_MOVE_IMMUTABLE) &&
 	    (p->inode->i_flags & EXT2_IMMUTABLE_FL))
 		return "immutable (--move=immutable)";
-	return f->swap;
+	return NULL;
 }
 
 static errcode_t offer(struct e4l_forecast *f, const struct e4l_piece *p,
@@ -176,12 +185,10 @@ static void skip_what_is_not_asked(struct e4l_forecast *f,
  */
 static errcode_t offer_place(struct e4l_forecast *f, const struct e4l_piece *p)
 {
-	unsigned int allowed;
-
 	if (!(f->opt->flags & E4L_PLAN_ROOM) || f->score->mergeable ||
-	    p->map != E4L_MAP_EXTENTS || reason_to_keep(f, p, &allowed))
+	    p->map != E4L_MAP_EXTENTS || f->why)
 		return 0;
-	return offer(f, p, allowed & E4L_PLAN_ROOM);
+	return offer(f, p, allowed_for(f, p) & E4L_PLAN_ROOM);
 }
 
 /* Whether the inode at hand is one of those to be repaired. */
@@ -199,23 +206,21 @@ static uint64_t could_save(const struct e4l_file_score *score)
 	return extents ? extents : score->fragments - score->logical_runs;
 }
 
-/* All of an inode has come, and whether it is a swap file. */
-static errcode_t end_inode(struct e4l_forecast *f, const struct e4l_piece *p)
+errcode_t e4l_forecast_end_inode(struct e4l_forecast *f,
+				 const struct e4l_piece *p)
 {
 	const struct e4l_file_score *score = f->score;
 	uint64_t excess = score->extents - score->ideal_extents;
-	unsigned int allowed;
-	const char *why;
+	unsigned int allowed = allowed_for(f, p);
 
 	if (!is_asked_for(f, p->ino))
 		return offer_place(f, p);
-	why = reason_to_keep(f, p, &allowed);
 	f->result->extents_before += score->extents;
 	f->result->fragments_before += score->fragments;
 	f->result->tree_blocks_before += score->tree_blocks;
-	if (why)
-		e4l_forecast_skip(f, p->ino, why, could_save(score));
-	if (why || p->map != E4L_MAP_EXTENTS)
+	if (f->why)
+		e4l_forecast_skip(f, p->ino, f->why, could_save(score));
+	if (f->why || p->map != E4L_MAP_EXTENTS)
 		return 0;
 	skip_what_is_not_asked(f, p, allowed);
 	if (excess + score->splits < f->opt->min_excess)
@@ -223,19 +228,6 @@ static errcode_t end_inode(struct e4l_forecast *f, const struct e4l_piece *p)
 	return f->offer ? f->offer(f, p, allowed, f->offer_priv) :
 			  offer(f, p, allowed);
 }
-
-/* ---------------------------------------------------- which are swap files */
-
-#define WAITING_BYTES	(4u << 20)	/* at most, of all that wait */
-#define ONE_BYTES	(64u << 10)	/* of one of them */
-
-/* An inode that waits, with what the scan said of it. */
-struct e4l_waiting {
-	struct e4l_piece piece;
-	struct e4l_file_score score;
-	/* extents, tree blocks and the inode */
-	_Alignas(uint64_t) char copies[];
-};
 
 /*
  * Whether the planner may move it without asking: also fragments of which each
@@ -247,116 +239,13 @@ static bool may_gain(const struct e4l_file_score *score)
 }
 
 /* Whether its content decides what may be done to the inode at hand. */
-static bool may_be_swap(struct e4l_forecast *f, const struct e4l_piece *p)
+static bool may_be_swap(const struct e4l_forecast *f, const struct e4l_piece *p)
 {
-	unsigned int allowed;
-
-	f->swap = NULL;
-	return !(f->opt->flags & E4L_REPACK_MOVE_SWAP) &&
+	return !f->why && !(f->opt->flags & E4L_REPACK_MOVE_SWAP) &&
 	       (f->opt->flags & E4L_PLAN_ROOM || is_asked_for(f, p->ino)) &&
 	       LINUX_S_ISREG(p->inode->i_mode) &&
 	       may_gain(f->score) &&
-	       e4l_swap_fits(EXT2_I_SIZE(p->inode)) &&
-	       !reason_to_keep(f, p, &allowed);
-}
-
-/* Asks about the inode at hand alone. */
-static errcode_t ask_now(struct e4l_forecast *f, const struct e4l_piece *p)
-{
-	struct e4l_swap_file file = {
-		.extents = f->extents, .n_extents = f->n_extents,
-		.size_bytes = EXT2_I_SIZE(p->inode),
-	};
-	errcode_t err = e4l_swap_ask(f->e, &file, 1, f->scratch);
-
-	f->swap = file.why;
-	return err ? err : end_inode(f, p);
-}
-
-/* Appends @bytes to what is at *@at; returns them. */
-static void *put(char **at, const void *v, size_t bytes)
-{
-	char *to = *at;
-
-	if (bytes)
-		memcpy(to, v, bytes);
-	*at += bytes;
-	return to;
-}
-
-/* Keeps what is known of the inode at hand. */
-static errcode_t let_wait(struct e4l_forecast *f, const struct e4l_piece *p)
-{
-	size_t inode_bytes = EXT2_INODE_SIZE(f->e->fs->super);
-	size_t extents = f->n_extents * sizeof(*f->extents);
-	size_t tree = f->n_tree * sizeof(*f->tree);
-	size_t bytes = sizeof(struct e4l_waiting) + extents + tree + inode_bytes;
-	struct e4l_waiting *w;
-	errcode_t err;
-	char *at;
-
-	if (bytes > ONE_BYTES)
-		return ask_now(f, p);
-	err = e4l_grow(&f->waiting, f->n_waiting, sizeof(*f->waiting));
-	w = err ? NULL : malloc(bytes);
-	if (!w)
-		return ENOMEM;
-	w->piece = *p;
-	w->score = *f->score;
-	at = w->copies;
-	w->piece.extents = put(&at, f->extents, extents);
-	w->piece.n_extents = f->n_extents;
-	w->piece.tree = put(&at, f->tree, tree);
-	w->piece.n_tree = f->n_tree;
-	w->piece.inode = put(&at, p->inode, inode_bytes);
-	f->waiting[f->n_waiting++] = w;
-	f->waiting_bytes += bytes;
-	return f->waiting_bytes < WAITING_BYTES ? 0 : e4l_forecast_end_all(f);
-}
-
-static errcode_t ask_waiting(struct e4l_forecast *f,
-			     struct e4l_swap_file *files)
-{
-	size_t i;
-
-	for (i = 0; i < f->n_waiting; i++) {
-		const struct e4l_piece *p = &f->waiting[i]->piece;
-
-		files[i] = (struct e4l_swap_file) {
-			.extents = p->extents, .n_extents = p->n_extents,
-			.size_bytes = EXT2_I_SIZE(p->inode),
-		};
-	}
-	return e4l_swap_ask(f->e, files, f->n_waiting, f->scratch);
-}
-
-static void forget_waiting(struct e4l_forecast *f)
-{
-	while (f->n_waiting)
-		free(f->waiting[--f->n_waiting]);
-	f->waiting_bytes = 0;
-}
-
-errcode_t e4l_forecast_end_all(struct e4l_forecast *f)
-{
-	struct e4l_swap_file *files = calloc(f->n_waiting + 1, sizeof(*files));
-	errcode_t err = files ? ask_waiting(f, files) : ENOMEM;
-	size_t i;
-
-	for (i = 0; i < f->n_waiting && !err; i++) {
-		const struct e4l_waiting *w = f->waiting[i];
-
-		f->extents = w->piece.extents;
-		f->n_extents = w->piece.n_extents;
-		f->tree = w->piece.tree;
-		f->n_tree = w->piece.n_tree;
-		f->score = &w->score;
-		f->swap = files[i].why;
-		err = end_inode(f, &w->piece);
-	}
-	free(files);
-	forget_waiting(f);
-	return err;
+	       e4l_swap_fits(EXT2_I_SIZE(p->inode));
 }
 
 /* ------------------------------------------------------------ inodes come in */
@@ -392,7 +281,9 @@ errcode_t e4l_forecast_end(struct e4l_forecast *f, const struct e4l_piece *last,
 	f->score = score;
 	if (last->damaged || is_reserved(f->e->fs->super, last->ino))
 		return 0;
-	return may_be_swap(f, last) ? let_wait(f, last) : end_inode(f, last);
+	f->why = reason_to_keep(f, last);
+	return may_be_swap(f, last) ? e4l_forecast_wait(f, last) :
+				      e4l_forecast_end_inode(f, last);
 }
 
 errcode_t e4l_forecast_piece(const struct e4l_piece *piece,
@@ -702,7 +593,7 @@ void e4l_forecast_free(struct e4l_forecast *f)
 	e4l_plan_free(f->plan);
 	free(f->own_extents);
 	free(f->own_tree);
-	forget_waiting(f);
+	e4l_forecast_forget_waiting(f);
 	free(f->waiting);
 	free(f->scratch);
 	free(f);

@@ -24,7 +24,7 @@ struct e4l_forecast {
 	struct e4l_extent *own_extents;
 	struct e4l_tree_block *own_tree;
 	const struct e4l_file_score *score;
-	const char *swap;	/* it must be taken for a swap file, or NULL */
+	const char *why;		/* it is left alone, or NULL */
 	/* inodes that may be swap files: they are asked about together */
 	struct e4l_waiting **waiting;
 	size_t n_waiting, waiting_bytes;
@@ -43,8 +43,15 @@ errcode_t e4l_forecast_gather(struct e4l_forecast *f,
 errcode_t e4l_forecast_end(struct e4l_forecast *f, const struct e4l_piece *last,
 			   const struct e4l_file_score *score);
 
+/* The inode at hand, of which all is known: plans it, or says why not. */
+errcode_t e4l_forecast_end_inode(struct e4l_forecast *f,
+				 const struct e4l_piece *p);
+
+/* The inode at hand may be a swap file: it ends once that is known. */
+errcode_t e4l_forecast_wait(struct e4l_forecast *f, const struct e4l_piece *p);
 /* All inodes have been scanned: ends those that wait. */
 errcode_t e4l_forecast_end_all(struct e4l_forecast *f);
+void e4l_forecast_forget_waiting(struct e4l_forecast *f);
 
 /* A file is left alone that could have @extents less; 0: it is not. */
 void e4l_forecast_skip(struct e4l_forecast *f, ext2_ino_t ino, const char *why,
