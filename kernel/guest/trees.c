@@ -16,6 +16,8 @@
  *	creates, makes and removes what the random numbers say: all of it,
  *	next to no removing, or nothing else; "grow" and "prune" print it,
  *	with the numbers of new inodes
+ *  trees tops DIR SEED
+ *	makes eight directories in DIR, and prints them likewise
  *  trees mail DIR SEED FILES STEPS
  *	FILES files of 500 to 10,000 bytes in 100 directories; in each step
  *	one is removed or made, and another one read or added to
@@ -238,6 +240,22 @@ static void script(char **argv, const struct mix *mix)
 	}
 }
 
+static void tops(char **argv)
+{
+	const struct mix *mix = find_mix("grow");
+	unsigned int i;
+	char name[40];
+
+	if (chdir(argv[0]))
+		err(1, "%s", argv[0]);
+	for (i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), "t%.20s-%u", argv[1], i);
+		if (mkdir(name, 0755))
+			err(1, "%s", name);
+		told(mix, "mkdir", name, 0);
+	}
+}
+
 static void mail_file(char *path, const char *dir, unsigned int i)
 {
 	sprintf(path, "%.3000s/s%02u/f%u", dir, i % 100, i);
@@ -337,12 +355,15 @@ int main(int argc, char **argv)
 	} else if (mix) {
 		script(argv + 2, mix);
 		return 0;
+	} else if (argc == 4 && !strcmp(argv[1], "tops")) {
+		tops(argv + 2);
+		return 0;
 	} else if (argc == 3 && !strcmp(argv[1], "fill")) {
 		fill(argv + 2);
 		return 0;
 	} else {
 		errx(2, "usage: trees create|remove|stat|locality|script|grow|"
-		     "prune|mail|fill ARGUMENT...");
+		     "prune|tops|mail|fill ARGUMENT...");
 	}
 	getrusage(RUSAGE_SELF, &use);
 	printf("%.3f %ld\n", seconds(&start),

@@ -231,7 +231,7 @@ START_TEST(begins_where_the_last_inode_was_found)
 	struct rig r;
 	int i;
 
-	make_image(&r, "-g 1024 -G 2 -N 8192 -E "
+	make_image(&r, "-b 4096 -g 1024 -G 2 -N 8192 -O ^has_journal -E "
 		   "hash_seed=6ca0d2f1-9f4c-4b5e-8a57-3f0c1d2e4b60 %s 32M");
 	open_fs(&r, 256, E4L_PLACE_NO_READ);
 	a = take(&r, EXT2_ROOT_INO, true, "a");
@@ -253,10 +253,14 @@ START_TEST(begins_where_the_last_inode_was_found)
 }
 END_TEST
 
-/* Uses all inodes of the group. */
-static void fill_group(struct rig *r, dgrp_t group)
+/* Leaves only @left free inodes in @group, the last ones. */
+static void use_inodes(struct rig *r, dgrp_t group, uint32_t left)
 {
-	spoil_windows(r, group, 1, 1);
+	ext2_ino_t ino = group * r->fs->super->s_inodes_per_group + 1;
+
+	for (; ext2fs_bg_free_inodes_count(r->fs, group) > left; ino++)
+		if (!ext2fs_test_inode_bitmap2(r->fs->inode_map, ino))
+			ext2fs_inode_alloc_stats2(r->fs, ino, 1, 0);
 }
 
 /*
@@ -279,11 +283,38 @@ START_TEST(begins_where_linux_does_without_windows)
 	spoil_windows(&r, 0, r.fs->group_desc_count, 256);
 	dir = own * r.fs->super->s_inodes_per_group + 2;
 	ext2fs_inode_alloc_stats2(r.fs, dir, 1, 1);
-	fill_group(&r, own);
+	use_inodes(&r, own, 0);
 	ino = take(&r, dir, false, NULL);
 	expected = _i ? own / 4 * 4 :
 			(own + dir + 1) % r.fs->group_desc_count;
 	ck_assert_uint_eq(ext2fs_group_of_ino(r.fs, ino), expected);
+	drop(&r);
+}
+END_TEST
+
+#define LOST_FOUND	11
+
+/*
+ * No flex group is good enough: one has few inodes left, the other no blocks.  A
+ * directory goes to the first group that has its share of the inodes.
+ */
+START_TEST(goes_where_a_share_is_free)
+{
+	struct rig r;
+	ext2_ino_t dir;
+	blk64_t blk;
+
+	make_image(&r, "-b 4096 -g 1024 -G 4 -N 8192 %s 32M");
+	open_fs(&r, 16, E4L_PLACE_NO_READ);
+	for (blk = 4096; blk < 8192; blk++)
+		if (!ext2fs_test_block_bitmap2(r.fs->block_map, blk))
+			ext2fs_block_alloc_stats2(r.fs, blk, 1);
+	use_inodes(&r, 0, 100);
+	use_inodes(&r, 1, 0);
+	use_inodes(&r, 2, 600);
+	use_inodes(&r, 3, 700);
+	dir = take(&r, _i ? EXT2_ROOT_INO : LOST_FOUND, true, "dir");
+	ck_assert_uint_eq(ext2fs_group_of_ino(r.fs, dir), 3);
 	drop(&r);
 }
 END_TEST
@@ -549,6 +580,7 @@ int main(void)
 	tcase_add_test(tc, stays_in_the_parents_group);
 	tcase_add_loop_test(tc, begins_where_linux_does_without_windows, 0, 2);
 	tcase_add_test(tc, begins_where_the_last_inode_was_found);
+	tcase_add_loop_test(tc, goes_where_a_share_is_free, 0, 2);
 	tcase_add_test(tc, windows_grow_with_the_directory);
 	tcase_add_test(tc, hash_order_is_readdir_order);
 	tcase_add_loop_test(tc, finds_its_window_again, 0, 2);

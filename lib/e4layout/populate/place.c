@@ -326,28 +326,58 @@ static struct flex flex_of(const struct e4l_place *p, dgrp_t group, dgrp_t n)
 	return f;
 }
 
-static uint32_t name_hash(const struct e4l_place *p, const char *name)
+static uint32_t hash_as(const struct e4l_place *p, int version,
+			const char *name)
 {
-	struct ext2_super_block *sb = p->fs->super;
 	ext2_dirhash_t hash = 0;
 
-	if (ext2fs_dirhash2(hash_version_of(sb, sb->s_def_hash_version), name,
-			    strlen(name), NULL, 0, sb->s_hash_seed, &hash,
-			    NULL))
+	if (ext2fs_dirhash2(version, name, strlen(name), NULL, 0,
+			    p->fs->super->s_hash_seed, &hash, NULL))
 		return 0;
 	return hash;
 }
 
-/* Directories at the top are spread: to the flex group with the fewest. */
-static dgrp_t spread_group(const struct e4l_place *p, const char *name)
+/* As the filesystem's directories have it. */
+static uint32_t name_hash(const struct e4l_place *p, const char *name)
 {
-	dgrp_t per = groups_per_flex(p), best = 0, i, g;
+	const struct ext2_super_block *sb = p->fs->super;
+
+	return hash_as(p, hash_version_of(sb, sb->s_def_hash_version), name);
+}
+
+/*
+ * No flex group is good enough: the first group from @parent's on that has its
+ * share of the inodes that are free.
+ */
+static dgrp_t fair_group(const struct e4l_place *p, ext2_ino_t parent)
+{
+	dgrp_t n = p->fs->group_desc_count, group, i;
+	uint64_t share = flex_of(p, 0, n).inodes / n, free;
+
+	group = ext2fs_group_of_ino(p->fs, parent);
+	for (i = 0; i < n; i++, group = (group + 1) % n) {
+		free = ext2fs_bg_free_inodes_count(p->fs, group);
+		if (free && free >= share)
+			break;
+	}
+	return group;
+}
+
+/*
+ * Directories at the top are spread: to the flex group with the fewest, the
+ * first of these from the name's hash on, whichever hash directories have.
+ */
+static dgrp_t spread_group(const struct e4l_place *p, ext2_ino_t parent,
+			   const char *name)
+{
+	dgrp_t per = groups_per_flex(p), best = fair_group(p, parent), i, g;
 	dgrp_t n = (p->fs->group_desc_count + per - 1) / per;
 	struct flex all = flex_of(p, 0, p->fs->group_desc_count), f;
-	uint64_t fewest = UINT64_MAX;
+	uint32_t hash = hash_as(p, EXT2_HASH_HALF_MD4, name);
+	uint64_t fewest = per_group(p);
 
 	for (i = 0; i < n; i++) {
-		g = (name_hash(p, name) + i) % n * per;
+		g = (hash % n + i) % n * per;
 		f = flex_of(p, g, per);
 		if (f.dirs < fewest && f.inodes && f.inodes >= all.inodes / n &&
 		    f.blocks >= all.blocks / n) {
@@ -359,7 +389,8 @@ static dgrp_t spread_group(const struct e4l_place *p, const char *name)
 }
 
 /* The others stay near the last one, unless it is crowded there. */
-static dgrp_t near_group(const struct e4l_place *p, dgrp_t last)
+static dgrp_t near_group(const struct e4l_place *p, ext2_ino_t parent,
+			 dgrp_t last)
 {
 	dgrp_t per = groups_per_flex(p), i, g;
 	dgrp_t n = (p->fs->group_desc_count + per - 1) / per;
@@ -375,7 +406,7 @@ static dgrp_t near_group(const struct e4l_place *p, dgrp_t last)
 		    f.blocks + clusters / 4 >= all.blocks / n)
 			return g;
 	}
-	return last / per * per;
+	return fair_group(p, parent);
 }
 
 static bool has_inode(const struct e4l_place *p, dgrp_t group)
@@ -429,7 +460,7 @@ static dgrp_t usual_group(const struct e4l_place *p, ext2_ino_t dir,
 		return other_group(p, dir, group);
 	if (in_flex_of(p, group, &group) || in_flex_of(p, last, &group))
 		return group;
-	return near_group(p, last);
+	return near_group(p, dir, last);
 }
 
 static bool is_top(struct e4l_place *p, ext2_ino_t parent)
@@ -451,9 +482,9 @@ static ext2_ino_t place_dir(struct e4l_place *p, ext2_ino_t parent,
 	if (p->flags & E4L_PLACE_PACK)
 		own->last = p->pack_group;
 	else if (is_top(p, parent))
-		own->last = spread_group(p, name);
+		own->last = spread_group(p, parent, name);
 	else
-		own->last = near_group(p, own->last);
+		own->last = near_group(p, parent, own->last);
 	if (p->window)
 		ino = window_from(p, own->last, shares(p) ? 0 : p->window);
 	if (!ino)
