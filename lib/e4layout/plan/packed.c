@@ -3,44 +3,9 @@
 #include "e4layout/base/array.h"
 #include "packed.h"
 
-#define NUMBER_BYTES	10		/* of 64 bits, 7 in each, at most */
-
-/* Seven bits in a byte, the low ones first; the eighth: there is more. */
-void e4l_put_number(struct e4l_bytes *o, uint64_t number)
-{
-	for (; number > 0x7F; number >>= 7)
-		o->v[o->n++] = number | 0x80;
-	o->v[o->n++] = number;
-}
-
-/* How far @number is from @before: twice as much, and one more if it is less. */
-void e4l_put_apart(struct e4l_bytes *o, uint64_t number, uint64_t before)
-{
-	uint64_t apart = number - before;
-
-	e4l_put_number(o, apart << 1 ^ (apart >> 63 ? UINT64_MAX : 0));
-}
-
-uint64_t e4l_take_number(const uint8_t *v, size_t *at)
-{
-	uint64_t number = 0;
-	unsigned int shift = 0;
-
-	for (; v[*at] & 0x80; shift += 7)
-		number |= (uint64_t)(v[(*at)++] & 0x7F) << shift;
-	return number | (uint64_t)v[(*at)++] << shift;
-}
-
-uint64_t e4l_take_apart(const uint8_t *v, size_t *at, uint64_t before)
-{
-	uint64_t apart = e4l_take_number(v, at);
-
-	return before + (apart >> 1 ^ (apart & 1 ? UINT64_MAX : 0));
-}
-
 errcode_t e4l_bytes_reserve(struct e4l_bytes *o)
 {
-	return e4l_reserve(&o->v, o->n, &o->max, 3 * NUMBER_BYTES, 1);
+	return e4l_reserve(&o->v, o->n, &o->max, 3 * E4L_NUMBER_BYTES, 1);
 }
 
 /* Those of @step, which it gets when it has none. */
