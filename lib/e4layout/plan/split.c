@@ -6,31 +6,37 @@
 #include "runs.h"
 #include "split.h"
 
-/* -------------------------------------------------------------------- units */
-
 #define UNIT_MAX_BLOCKS	(1u << 30)
 
-/*
- * A part of the file, in one group before and in one after; packed, since a file
- * can have millions.
- */
+/* A part of the file, in one group before and in one after. */
 struct unit {
-	uint64_t from : 48, to : 48;	/* clusters, as in struct e4l_shift */
-	uint32_t lc : 32, n : 32;
-	uint32_t copy : 31;		/* written blocks, if it moves */
-	uint32_t moved : 1;		/* already, or by the part at hand */
-} __attribute__((packed));
+	uint32_t lc, n;			/* clusters, as in struct e4l_shift */
+	uint64_t from, to;
+	uint32_t copy;			/* written blocks */
+	uint32_t target;
+};
+
+/*
+ * A fragment that is going to be, around the one that is at @seed now; clusters
+ * @low to @high have moved, by the parts so far and the one at hand.
+ */
+struct target {
+	uint32_t seed, low, high;
+	uint32_t gain;			/* fragments that go in it */
+};
 
 struct split {
 	const struct e4l_disk *disk;
 	const struct e4l_moving *m;
 	uint64_t fragments;		/* of blocks, before */
-	size_t n_old;			/* of clusters */
-	struct unit *units;		/* in logical order */
-	size_t n_units;
-	size_t x;			/* of m->ex, where units end so far */
-	uint32_t *order;		/* those that move, as they will */
-	size_t n_order;
+	struct target *targets;		/* one for each of m->new */
+	uint32_t *order;		/* in which they come about */
+	size_t turn;			/* of that, and where in it: */
+	bool back;			/* from the seed down */
+	uint32_t at;			/* the next cluster; down: behind it */
+	size_t old;			/* of m->old: it is in here, or near */
+	struct unit *ahead;		/* those that move next, in turn */
+	size_t n_ahead;
 	size_t n_ex;			/* after the parts so far */
 	const blk64_t *tree;
 	size_t n_tree;
@@ -38,6 +44,97 @@ struct split {
 	uint64_t copied;		/* blocks, by these */
 	bool over_budget;
 };
+
+static uint64_t end_of(const struct e4l_fragment *v)
+{
+	return (uint64_t)v->lc + v->n;
+}
+
+/* -------------------------------------------------------------------- order */
+
+/* What a fragment, or what is left of one in the target, is worth as a seed. */
+struct seed {
+	bool stays, whole;
+	uint64_t clusters;
+};
+
+static bool is_better(const struct seed *a, const struct seed *b)
+{
+	if (a->stays != b->stays)
+		return a->stays;
+	if (a->whole != b->whole)
+		return a->whole;
+	return a->clusters < b->clusters;
+}
+
+/* Finds the seed of @t, which is to be @new, of fragments from *@old on. */
+static void find_seed(const struct e4l_fragment *new,
+		      const struct e4l_fragment **old, struct target *t)
+{
+	struct seed best = { 0 }, seed;
+	uint64_t at, end;
+
+	for (at = new->lc; at < end_of(new); at = end) {
+		const struct e4l_fragment *v = *old;
+
+		end = end_of(v) < end_of(new) ? end_of(v) : end_of(new);
+		seed = (struct seed) {
+			.stays = v->pc + (at - v->lc) ==
+				 new->pc + (at - new->lc),
+			.whole = at == v->lc && end == end_of(v),
+			.clusters = end - at,
+		};
+		t->gain += seed.whole || seed.stays;
+		if (at == new->lc || is_better(&seed, &best)) {
+			best = seed;
+			t->seed = t->low = t->high = at;
+		}
+		*old += end == end_of(v);
+	}
+}
+
+static int most_gain_first(const void *va, const void *vb, void *targets)
+{
+	uint32_t a = *(const uint32_t *)va, b = *(const uint32_t *)vb;
+	const struct target *t = targets;
+
+	if (t[a].gain != t[b].gain)
+		return t[a].gain > t[b].gain ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+/* The seed of the target whose turn it is. */
+static uint32_t seed_of(const struct split *s)
+{
+	return s->turn < s->m->new.n ? s->targets[s->order[s->turn]].seed : 0;
+}
+
+/*
+ * So that the file has no more fragments on the way: what makes one of most
+ * comes first, in each the smallest whole one, unless one stays, and then what
+ * is next to that, up to the end and down to the start.
+ */
+static errcode_t sort_targets(struct split *s)
+{
+	const struct e4l_fragments *new = &s->m->new;
+	const struct e4l_fragment *old = s->m->old.v;
+	size_t i;
+
+	s->targets = calloc(new->n + 1, sizeof(*s->targets));
+	s->order = calloc(new->n + 1, sizeof(*s->order));
+	if (!s->targets || !s->order)
+		return ENOMEM;
+	for (i = 0; i < new->n; i++) {
+		find_seed(&new->v[i], &old, &s->targets[i]);
+		s->order[i] = i;
+	}
+	qsort_r(s->order, new->n, sizeof(*s->order), most_gain_first,
+		s->targets);
+	s->at = seed_of(s);
+	return 0;
+}
+
+/* -------------------------------------------------------------------- units */
 
 /* Clusters from @at to the end of the group of its first block. */
 static uint64_t to_group_end(const struct e4l_geometry *geo, uint64_t at)
@@ -48,8 +145,21 @@ static uint64_t to_group_end(const struct e4l_geometry *geo, uint64_t at)
 	return (group - in_group + ratio - 1) / ratio;
 }
 
-/* The written blocks of @ch, which is behind the last. */
-static uint64_t count_written(struct split *s, const struct e4l_shift *ch)
+static int by_end(const void *extent, const void *blk)
+{
+	const struct e4l_extent *ex = extent;
+
+	return (uint64_t)ex->lblk + ex->len <= *(const uint64_t *)blk ? -1 : 0;
+}
+
+/* The index of the first extent that ends behind block @blk of the file. */
+static size_t extent_at(const struct split *s, uint64_t blk)
+{
+	return e4l_lower_bound(&blk, s->m->ex, s->m->n_ex, sizeof(*s->m->ex),
+			       by_end);
+}
+
+static uint64_t count_written(const struct split *s, const struct e4l_shift *ch)
 {
 	uint64_t ratio = s->disk->geo->cluster_blocks;
 	uint64_t from = ch->lc * ratio, to = (ch->lc + ch->n) * ratio;
@@ -57,10 +167,7 @@ static uint64_t count_written(struct split *s, const struct e4l_shift *ch)
 	uint64_t start, end, written = 0;
 	size_t i;
 
-	while (s->x < s->m->n_ex &&
-	       (uint64_t)ex[s->x].lblk + ex[s->x].len <= from)
-		s->x++;
-	for (i = s->x; i < s->m->n_ex && ex[i].lblk < to; i++) {
+	for (i = extent_at(s, from); i < s->m->n_ex && ex[i].lblk < to; i++) {
 		start = ex[i].lblk > from ? ex[i].lblk : from;
 		end = ex[i].lblk + (uint64_t)ex[i].len;
 		if (!ex[i].unwritten)
@@ -84,167 +191,134 @@ static uint64_t unit_clusters(const struct split *s,
 	return end < n ? end : n;
 }
 
-static errcode_t add_units(const struct e4l_shift *change, void *priv)
+/* Appends what moves of @ch, the last first if that is the turn. */
+static errcode_t add_units(struct split *s, struct e4l_shift ch)
 {
-	struct split *s = priv;
-	struct e4l_shift ch = *change;
-	uint64_t left = ch.n;
-	errcode_t err = 0;
+	size_t first = s->n_ahead, i;
+	uint64_t left;
+	errcode_t err;
 
-	for (; left && !err; left -= ch.n) {
+	for (left = ch.from != ch.to ? ch.n : 0; left; left -= ch.n) {
 		ch.n = left;
-		if (ch.from != ch.to)
-			ch.n = unit_clusters(s, &ch);
-		err = e4l_grow(&s->units, s->n_units, sizeof(*s->units));
+		ch.n = unit_clusters(s, &ch);
+		err = e4l_grow(&s->ahead, s->n_ahead, sizeof(*s->ahead));
 		if (err)
-			break;
-		s->units[s->n_units++] = (struct unit) {
+			return err;
+		s->ahead[s->n_ahead++] = (struct unit) {
 			.from = ch.from, .to = ch.to, .lc = ch.lc, .n = ch.n,
 			.copy = count_written(s, &ch),
+			.target = s->order[s->turn],
 		};
 		ch.lc += ch.n;
 		ch.from += ch.n;
 		ch.to += ch.n;
 	}
-	return err;
+	for (i = s->n_ahead; s->back && i > first + 1; first++) {
+		struct unit last = s->ahead[--i];
+
+		s->ahead[i] = s->ahead[first];
+		s->ahead[first] = last;
+	}
+	return 0;
 }
 
-/* -------------------------------------------------------------------- order */
-
-/* Units that are going to be one fragment, and those they gather around. */
-struct target {
-	size_t first, end;
-	size_t seed, seed_end;		/* units that are one fragment now */
-	size_t gain;			/* fragments that go in it */
-};
-
-/* Whether unit @i goes on where the one before ends, now or then. */
-static bool goes_on(const struct split *s, size_t i, bool then)
+static int by_cluster(const void *fragment, const void *lc)
 {
-	const struct unit *a, *b;
+	return end_of(fragment) <= *(const uint64_t *)lc ? -1 : 0;
+}
 
-	if (!i || i == s->n_units)
+/* The fragment that cluster @lc is in now. */
+static const struct e4l_fragment *old_at(struct split *s, uint64_t lc)
+{
+	const struct e4l_fragments *old = &s->m->old;
+	const struct e4l_fragment *v = &old->v[s->old];
+
+	if (lc < v->lc || lc >= end_of(v))
+		s->old = e4l_lower_bound(&lc, old->v, old->n, sizeof(*old->v),
+					 by_cluster);
+	return &old->v[s->old];
+}
+
+/* The target that goes on, or NULL: all have come. */
+static const struct e4l_fragment *target_at(struct split *s)
+{
+	const struct e4l_fragment *v;
+
+	while (s->turn < s->m->new.n) {
+		v = &s->m->new.v[s->order[s->turn]];
+		if (s->back ? s->at > v->lc : s->at < end_of(v))
+			return v;
+		s->turn += s->back;
+		s->back = !s->back;
+		s->at = seed_of(s);
+	}
+	return NULL;
+}
+
+/* What is in one fragment now, and is to be in one; false: that was all. */
+static bool next_shift(struct split *s, struct e4l_shift *ch)
+{
+	const struct e4l_fragment *new = target_at(s), *old;
+	uint64_t first, end;
+
+	if (!new)
 		return false;
-	a = &s->units[i - 1];
-	b = &s->units[i];
-	return a->lc + a->n == b->lc &&
-	       (then ? a->to + a->n == b->to : a->from + a->n == b->from);
+	old = old_at(s, s->at - s->back);
+	first = s->at;
+	end = end_of(old) < end_of(new) ? end_of(old) : end_of(new);
+	if (s->back) {
+		first = old->lc > new->lc ? old->lc : new->lc;
+		end = s->at;
+	}
+	*ch = (struct e4l_shift) {
+		.lc = first, .n = end - first,
+		.from = old->pc + (first - old->lc),
+		.to = new->pc + (first - new->lc),
+	};
+	s->at = s->back ? first : end;
+	return true;
 }
 
-/* What a fragment, or what is left of one in the target, is worth as a seed. */
-struct seed {
-	bool stays, whole;
-	uint64_t clusters;
-};
-
-static bool is_better(const struct seed *a, const struct seed *b)
+/* Finds the next @n units that move, if there are as many. */
+static errcode_t look_ahead(struct split *s, size_t n)
 {
-	if (a->stays != b->stays)
-		return a->stays;
-	if (a->whole != b->whole)
-		return a->whole;
-	return a->clusters < b->clusters;
-}
-
-/* Finds the seed of the target that begins at t->first, and its end. */
-static void find_seed(const struct split *s, struct target *t)
-{
-	struct seed best = { 0 }, seed;
-	size_t i = t->first, start;
-
-	do {
-		seed = (struct seed) {
-			.stays = s->units[i].from == s->units[i].to,
-			.whole = !goes_on(s, i, false),
-		};
-		start = i;
-		do {
-			seed.clusters += s->units[i++].n;
-		} while (goes_on(s, i, true) && goes_on(s, i, false));
-		seed.whole &= !goes_on(s, i, false);
-		t->gain += seed.whole || seed.stays;
-		if (start == t->first || is_better(&seed, &best)) {
-			best = seed;
-			t->seed = start;
-			t->seed_end = i;
-		}
-	} while (goes_on(s, i, true));
-	t->end = i;
-}
-
-static int most_gain_first(const void *va, const void *vb)
-{
-	const struct target *a = va, *b = vb;
-
-	if (a->gain != b->gain)
-		return a->gain > b->gain ? -1 : 1;
-	return a->first < b->first ? -1 : 1;
-}
-
-static void add_to_order(struct split *s, size_t i)
-{
-	if (s->units[i].from != s->units[i].to)
-		s->order[s->n_order++] = i;
-}
-
-/*
- * So that the file has no more fragments on the way: what makes one of most
- * comes first, in each the smallest whole one, unless one stays, and then what
- * is next to that, up to the end and down to the start.
- */
-static errcode_t sort_units(struct split *s)
-{
-	struct target *targets = NULL, *t;
-	size_t n = 0, i, k;
+	struct e4l_shift ch;
 	errcode_t err = 0;
 
-	s->order = calloc(s->n_units + 1, sizeof(*s->order));
-	if (!s->order)
-		return ENOMEM;
-	for (i = 0; i < s->n_units; i = targets[n++].end) {
-		err = e4l_grow(&targets, n, sizeof(*targets));
-		if (err)
-			break;
-		targets[n] = (struct target) { .first = i };
-		find_seed(s, &targets[n]);
-	}
-	if (n)
-		qsort(targets, n, sizeof(*targets), most_gain_first);
-	for (t = targets; !err && t < targets + n; t++) {
-		for (k = t->seed; k < t->end; k++)
-			add_to_order(s, k);
-		for (k = t->seed; k > t->first; k--)
-			add_to_order(s, k - 1);
-	}
-	free(targets);
+	while (!err && s->n_ahead < n && next_shift(s, &ch))
+		err = add_units(s, ch);
 	return err;
+}
+
+/* The first @n of them have moved, or never will. */
+static void leave_behind(struct split *s, size_t n)
+{
+	s->n_ahead -= n;
+	if (s->n_ahead)
+		memmove(s->ahead, s->ahead + n, s->n_ahead * sizeof(*s->ahead));
 }
 
 /* -------------------------------------------------------------------- parts */
 
-/* The @i'th unit that moves. */
-static struct unit *in_turn(const struct split *s, size_t i)
-{
-	return &s->units[s->order[i]];
-}
-
-/* How many units from @first on are copied in one part. */
-static size_t count_by_copy(const struct split *s, size_t first)
+/* How many of the next units are copied in one part. */
+static errcode_t count_by_copy(struct split *s, size_t *n)
 {
 	uint64_t copy = 0;
-	size_t i;
+	errcode_t err;
 
-	for (i = first; i < s->n_order; i++) {
-		copy += in_turn(s, i)->copy;
-		if (copy > s->m->part && i > first)
-			break;
+	for (*n = 0; ; ++*n) {
+		err = look_ahead(s, *n + 1);
+		if (err || s->n_ahead == *n)
+			return err;
+		copy += s->ahead[*n].copy;
+		if (copy > s->m->part && *n)
+			return 0;
 	}
-	return i - first;
 }
 
-/* How many of @high units from @first on change @room blocks of bitmaps. */
-static errcode_t count_units(const struct split *s, size_t first, size_t high,
-			     uint64_t room, size_t *n)
+/* How many of the next @high units change @room blocks of bitmaps. */
+static errcode_t count_units(const struct split *s, size_t high, uint64_t room,
+			     size_t *n)
 {
 	uint64_t ratio = s->disk->geo->cluster_blocks;
 	size_t low = 0, mid, i;
@@ -255,10 +329,10 @@ static errcode_t count_units(const struct split *s, size_t first, size_t high,
 
 		mid = low + (high - low + 1) / 2;
 		/* one after the other: neighbours are in one group, mostly */
-		for (i = first; i < first + mid && !err; i++)
-			err = e4l_groups_add(&g, in_turn(s, i)->from * ratio, 1);
-		for (i = first; i < first + mid && !err; i++)
-			err = e4l_groups_add(&g, in_turn(s, i)->to * ratio, 1);
+		for (i = 0; i < mid && !err; i++)
+			err = e4l_groups_add(&g, s->ahead[i].from * ratio, 1);
+		for (i = 0; i < mid && !err; i++)
+			err = e4l_groups_add(&g, s->ahead[i].to * ratio, 1);
 		if (e4l_groups_cost(&g) <= room)
 			low = mid;
 		else
@@ -269,45 +343,73 @@ static errcode_t count_units(const struct split *s, size_t first, size_t high,
 	return err;
 }
 
-/* Where @n units from @first on are, and where they go. */
-static errcode_t list_units(const struct split *s, size_t first, size_t n,
+/* Where the next @n units are, and where they go. */
+static errcode_t list_units(const struct split *s, size_t n,
 			    struct e4l_fragments *from,
 			    struct e4l_fragments *to)
 {
-	uint32_t *v = calloc(n, sizeof(*v));
+	struct unit *v = calloc(n, sizeof(*v));
 	errcode_t err = 0;
 	size_t i;
 
 	if (!v)
 		return ENOMEM;
-	memcpy(v, s->order + first, n * sizeof(*v));
+	memcpy(v, s->ahead, n * sizeof(*v));
 	qsort(v, n, sizeof(*v), e4l_u32_cmp);
 	for (i = 0; i < n && !err; i++) {
-		const struct unit *u = &s->units[v[i]];
-
-		err = e4l_fragments_add(from, u->lc, u->from, u->n);
+		err = e4l_fragments_add(from, v[i].lc, v[i].from, v[i].n);
 		if (!err)
-			err = e4l_fragments_add(to, u->lc, u->to, u->n);
+			err = e4l_fragments_add(to, v[i].lc, v[i].to, v[i].n);
 	}
 	free(v);
 	return err;
 }
 
-/* In how many fragments the file is after the parts so far. */
+/* Whether cluster @lc of @t has moved; where that ends to be so, or not. */
+static bool has_moved(const struct target *t, uint64_t lc, uint64_t *end)
+{
+	bool moved = lc >= t->low && lc < t->high;
+
+	if (moved && *end > t->high)
+		*end = t->high;
+	if (lc < t->low && *end > t->low)
+		*end = t->low;
+	return moved;
+}
+
+/* Fragments of the file after the parts so far. */
+struct count {
+	const struct split *s;
+	size_t t;			/* of s->targets */
+	uint64_t lc, pc;		/* where the last ends */
+	size_t n;
+};
+
+static errcode_t count_shift(const struct e4l_shift *ch, void *priv)
+{
+	struct count *c = priv;
+	uint64_t lc, pc, end;
+
+	while (end_of(&c->s->m->new.v[c->t]) <= ch->lc)
+		c->t++;
+	for (lc = ch->lc; lc < ch->lc + ch->n; lc = end) {
+		end = ch->lc + ch->n;
+		pc = has_moved(&c->s->targets[c->t], lc, &end) ? ch->to :
+								 ch->from;
+		pc += lc - ch->lc;
+		c->n += !c->n || lc != c->lc || pc != c->pc;
+		c->lc = end;
+		c->pc = pc + (end - lc);
+	}
+	return 0;
+}
+
 static size_t count_now(const struct split *s)
 {
-	uint64_t lc = 0, pc = 0, at;
-	size_t i, n = 0;
+	struct count c = { .s = s };
 
-	for (i = 0; i < s->n_units; i++) {
-		const struct unit *u = &s->units[i];
-
-		at = u->moved ? u->to : u->from;
-		n += !i || lc != u->lc || pc != at;
-		lc = u->lc + u->n;
-		pc = at + u->n;
-	}
-	return n;
+	e4l_each_shift(&s->m->old, &s->m->new, count_shift, &c);
+	return c.n;
 }
 
 /* What becomes of a file by a part of its move. */
@@ -320,17 +422,17 @@ enum outcome {
 /* The file's runs of one state, as they are once all units that moved have. */
 struct walk {
 	const struct split *s;
-	size_t x, u;			/* of s->m->ex and s->units */
+	size_t x, t;			/* of s->m->ex and s->targets */
 	uint64_t at;			/* blocks of that extent gone through */
 	struct e4l_state_run next;	/* not handed out yet */
 };
 
-/* What is in one extent and one unit. */
+/* What is in one extent, and has moved or not. */
 static bool next_piece(struct walk *w, struct e4l_state_run *piece)
 {
 	uint64_t ratio = w->s->disk->geo->cluster_blocks, first, end;
 	const struct e4l_extent *ex = &w->s->m->ex[w->x];
-	const struct unit *u = &w->s->units[w->u];
+	const struct e4l_fragment *new = &w->s->m->new.v[w->t];
 
 	if (w->x < w->s->m->n_ex && w->at == ex->len) {
 		w->at = 0;
@@ -340,18 +442,18 @@ static bool next_piece(struct walk *w, struct e4l_state_run *piece)
 	if (w->x == w->s->m->n_ex)
 		return false;
 	first = ex->lblk + w->at;
-	while (((uint64_t)u->lc + u->n) * ratio <= first)
-		u++;
-	end = ((uint64_t)u->lc + u->n) * ratio;
-	w->u = u - w->s->units;
+	while (end_of(new) <= first / ratio)
+		new++;
+	w->t = new - w->s->m->new.v;
 	*piece = (struct e4l_state_run) {
 		.lblk = first, .pblk = ex->pblk + w->at,
 		.len = ex->len - w->at, .unwritten = ex->unwritten,
 	};
-	if (u->moved)
-		piece->pblk = u->to * ratio + (first - u->lc * ratio);
-	if (piece->len > end - first)
-		piece->len = end - first;
+	end = end_of(new);
+	if (has_moved(&w->s->targets[w->t], first / ratio, &end))
+		piece->pblk = new->pc * ratio + (first - new->lc * ratio);
+	if (piece->len > end * ratio - first)
+		piece->len = end * ratio - first;
 	w->at += piece->len;
 	return true;
 }
@@ -405,19 +507,33 @@ static errcode_t list_extents(const struct split *s, struct e4l_step *step)
 	return 0;
 }
 
-/* Makes the step that moves @n units from @first on, which have. */
-static errcode_t make_part(struct split *s, size_t first, size_t n,
-			   struct e4l_step *step, enum outcome *outcome)
+/* The moves of @step, in the extents that there are from @from on. */
+static errcode_t move_part(const struct split *s,
+			   const struct e4l_fragments *from,
+			   const struct e4l_fragments *to,
+			   struct e4l_step *step)
+{
+	const struct e4l_geometry *geo = s->disk->geo;
+	uint64_t end = end_of(&from->v[from->n - 1]) * geo->cluster_blocks;
+	size_t x = extent_at(s, (uint64_t)from->v->lc * geo->cluster_blocks);
+	size_t last = extent_at(s, end - 1);
+
+	last += last < s->m->n_ex;
+	return e4l_step_move(geo, s->m->ex + x, last - x, from, to, step);
+}
+
+/* Makes the step that moves the next @n units, which have. */
+static errcode_t make_part(struct split *s, size_t n, struct e4l_step *step,
+			   enum outcome *outcome)
 {
 	struct e4l_fragments from = { 0 }, to = { 0 };
 	blk64_t start = count_extents(s, step);
 	bool placed, fits = false;
 	errcode_t err;
 
-	err = list_units(s, first, n, &from, &to);
+	err = list_units(s, n, &from, &to);
 	if (!err)
-		err = e4l_step_move(s->disk->geo, s->m->ex, s->m->n_ex, &from,
-				    &to, step);
+		err = move_part(s, &from, &to, step);
 	free(from.v);
 	free(to.v);
 	if (!err)
@@ -464,26 +580,48 @@ static errcode_t keep_part(struct split *s, struct e4l_step *step)
 	return 0;
 }
 
-static uint64_t count_copy(const struct split *s, size_t first, size_t n)
+static uint64_t count_copy(const struct split *s, size_t n)
 {
 	uint64_t copy = 0;
 
-	while (n--)
-		copy += in_turn(s, first++)->copy;
+	while (n)
+		copy += s->ahead[--n].copy;
 	return copy;
 }
 
-static void set_moved(struct split *s, size_t first, size_t n, bool moved)
+static void move_units(struct split *s, size_t n)
 {
-	while (n--)
-		in_turn(s, first++)->moved = moved;
+	const struct unit *u;
+
+	for (u = s->ahead; u < s->ahead + n; u++) {
+		struct target *t = &s->targets[u->target];
+
+		if (u->lc >= t->seed)
+			t->high = u->lc + u->n;
+		else
+			t->low = u->lc;
+	}
 }
 
-/* Makes a part of @n units from @first on, if that is at least @good_enough. */
-static errcode_t try_part(struct split *s, size_t first, size_t n,
-			  enum outcome good_enough, enum outcome *outcome)
+/* They have not moved after all. */
+static void unmove_units(struct split *s, size_t n)
 {
-	uint64_t copy = count_copy(s, first, n);
+	while (n--) {
+		const struct unit *u = &s->ahead[n];
+		struct target *t = &s->targets[u->target];
+
+		if (u->lc >= t->seed)
+			t->high = u->lc;
+		else
+			t->low = u->lc + u->n;
+	}
+}
+
+/* Makes a part of the next @n units, if that is at least @good_enough. */
+static errcode_t try_part(struct split *s, size_t n, enum outcome good_enough,
+			  enum outcome *outcome)
+{
+	uint64_t copy = count_copy(s, n);
 	struct e4l_step step = {
 		.bytes_to_copy = copy * s->disk->geo->blocksize,
 	};
@@ -494,10 +632,10 @@ static errcode_t try_part(struct split *s, size_t first, size_t n,
 		s->over_budget = true;
 		return 0;
 	}
-	set_moved(s, first, n, true);
-	err = make_part(s, first, n, &step, outcome);
+	move_units(s, n);
+	err = make_part(s, n, &step, outcome);
 	if (!err && *outcome < good_enough) {
-		set_moved(s, first, n, false);
+		unmove_units(s, n);
 		return e4l_step_drop(s->disk, &step);
 	}
 	if (!err)
@@ -512,21 +650,21 @@ static errcode_t try_part(struct split *s, size_t first, size_t n,
  * would be worse, of more; if neither helps, it is worse until the next part.
  * *@n is 0 if there is none.
  */
-static errcode_t fit_part(struct split *s, size_t first, size_t *n)
+static errcode_t fit_part(struct split *s, size_t *n)
 {
-	size_t rest = s->n_order - first, worse = 0;
 	enum outcome outcome;
+	size_t worse = 0;
 	errcode_t err = 0;
 
 	while (*n && !err) {
-		err = try_part(s, first, *n, worse == *n ? WORSE : GOOD,
-			       &outcome);
+		err = try_part(s, *n, worse == *n ? WORSE : GOOD, &outcome);
 		if (err || outcome == GOOD || (outcome && worse == *n))
 			break;
 		if (outcome == WORSE) {
 			worse = *n;
 			*n += *n / 4 + 1;
-			*n = *n < rest ? *n : rest;
+			err = look_ahead(s, *n);
+			*n = *n < s->n_ahead ? *n : s->n_ahead;
 		} else if (worse) {
 			*n = s->over_budget ? 0 : worse;
 		} else {
@@ -537,18 +675,18 @@ static errcode_t fit_part(struct split *s, size_t first, size_t *n)
 }
 
 /* Makes one part more, as large as it may be; *@n is 0 if there is none. */
-static errcode_t next_part(struct split *s, size_t first, size_t *n)
+static errcode_t next_part(struct split *s, size_t *n)
 {
 	uint64_t limit = s->disk->geo->txn_blocks;
 	uint64_t fixed = e4l_inode_cost(s->disk->geo) +
 			 (s->n_tree > limit / 2 ? 0 : s->n_tree);
-	size_t most = count_by_copy(s, first);
-	errcode_t err = 0;
+	errcode_t err = count_by_copy(s, n);
 
-	*n = limit ? 0 : most;
-	if (limit && fixed < limit)
-		err = count_units(s, first, most, limit - fixed, n);
-	return err ? err : fit_part(s, first, n);
+	if (!err && limit && fixed < limit)
+		err = count_units(s, *n, limit - fixed, n);
+	else if (limit)
+		*n = 0;
+	return err ? err : fit_part(s, n);
 }
 
 static errcode_t drop_parts(struct split *s)
@@ -565,61 +703,70 @@ static errcode_t drop_parts(struct split *s)
 	return err;
 }
 
-/* The units from @first on do not move after all. */
-static errcode_t put_rest_back(struct split *s, size_t first)
+/* What would have moved next stays after all. */
+static errcode_t put_rest_back(struct split *s)
 {
 	errcode_t err = 0;
 
-	for (; first < s->n_order && !err; first++)
-		err = e4l_space_add(s->disk->space, in_turn(s, first)->to,
-				    in_turn(s, first)->n);
+	while (!err && s->n_ahead) {
+		const struct unit *u = &s->ahead[--s->n_ahead];
+
+		err = e4l_space_add(s->disk->space, u->to, u->n);
+		if (!err)
+			err = look_ahead(s, 1);
+	}
 	return err;
 }
 
-/* The parts move all units before @end: keeps them if that is any good. */
-static errcode_t keep_parts(struct split *s, size_t end)
+/* Keeps the parts if that is any good. */
+static errcode_t keep_parts(struct split *s)
 {
 	size_t now = count_now(s);
 	struct e4l_step *last;
 	errcode_t err;
-	bool good = end == s->n_order ||
+	bool good = !s->n_ahead ||
 		    (s->over_budget && s->parts.n &&
-		     s->n_ex <= s->m->n_entries && now < s->n_old);
+		     s->n_ex <= s->m->n_entries && now < s->m->old.n);
 
 	if (!good)
 		return drop_parts(s);
 	last = &s->parts.v[s->parts.n - 1];
-	last->fragments_saved = s->n_old - now;
+	last->fragments_saved = s->m->old.n - now;
 	err = list_extents(s, last);
-	return err ? err : put_rest_back(s, end);
+	return err ? err : put_rest_back(s);
 }
 
-/* Makes the parts. */
+/* Makes the parts: of all units, or of those before what is ahead. */
 static errcode_t split_units(struct split *s)
 {
-	size_t first = 0, n = 1;
-	errcode_t err = sort_units(s);
+	errcode_t err = sort_targets(s);
+	size_t n = 1;
 
-	for (; !err && n && first < s->n_order; first += n)
-		err = next_part(s, first, &n);
-	return err ? err : keep_parts(s, first);
+	if (!err)
+		err = look_ahead(s, 1);
+	while (!err && n && s->n_ahead) {
+		err = next_part(s, &n);
+		if (!err)
+			leave_behind(s, n);
+		if (!err)
+			err = look_ahead(s, 1);
+	}
+	return err ? err : keep_parts(s);
 }
 
 errcode_t e4l_split_move(const struct e4l_disk *disk,
 			 const struct e4l_moving *m, struct e4l_steps *steps)
 {
 	struct split s = {
-		.disk = disk, .m = m, .n_ex = m->n_ex, .n_old = m->old.n,
+		.disk = disk, .m = m, .n_ex = m->n_ex,
 		.fragments = e4l_count_fragments(m->ex, m->n_ex, NULL),
 		.tree = m->tree, .n_tree = m->n_tree,
 	};
-	errcode_t err;
+	errcode_t err = split_units(&s);
 
-	err = e4l_each_shift(&m->old, &m->new, add_units, &s);
-	if (!err)
-		err = split_units(&s);
-	free(s.units);
+	free(s.targets);
 	free(s.order);
+	free(s.ahead);
 	if (err)
 		drop_parts(&s);
 	*steps = s.parts;
