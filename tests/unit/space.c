@@ -71,11 +71,32 @@ static void compare(const struct e4l_space *s, const char *map, uint64_t len)
 	}
 }
 
-/* What would be in long runs if some runs more were given, in any order. */
+/* Runs that are listed in any order. */
+static struct e4l_sorted *list_given(struct e4l_run *runs, size_t n)
+{
+	struct e4l_sorted *list = e4l_sorted_new(false);
+	size_t i, k;
+
+	CHECK(list);
+	for (i = 0; i < n; i++) {
+		struct e4l_run run;
+
+		k = i + random() % (n - i);
+		run = runs[k];
+		runs[k] = runs[i];
+		CHECK(!e4l_space_list_given(list, run.start, run.len));
+		CHECK(e4l_space_list_given(list, run.start + run.len - 1, 2) ==
+		      E4L_ET_BAD_ARGUMENT);
+	}
+	return list;
+}
+
+/* What would be in long runs if some runs more were given. */
 static void compare_with(const struct e4l_space *s, const char *map)
 {
-	struct e4l_run runs[UNITS], swap;
-	uint64_t at, n = 0, k, in_long;
+	struct e4l_sorted *list;
+	struct e4l_run runs[UNITS];
+	uint64_t at, n = 0, in_long;
 	char *then = malloc(UNITS);
 
 	memcpy(then, map, UNITS);
@@ -88,19 +109,19 @@ static void compare_with(const struct e4l_space *s, const char *map)
 			runs[n - 1].len++;
 			then[++at] = GIVEN;
 		}
-		k = random() % n;
-		swap = runs[k];
-		runs[k] = runs[n - 1];
-		runs[n - 1] = swap;
 	}
-	CHECK(!e4l_space_in_long_with(s, runs, n, &in_long));
+	list = list_given(runs, n);
+	CHECK(!e4l_space_in_long_with(s, list, &in_long));
 	CHECK(in_long == in_long_runs(then));
+	e4l_sorted_free(list);
 	for (at = 0; at < UNITS && map[at] == USED; at++)
 		;
 	runs[0] = (struct e4l_run) { at ? at - 1 : 0, 2 };
+	list = list_given(runs, 1);
 	if (at < UNITS)
-		CHECK(e4l_space_in_long_with(s, runs, 1, &in_long) ==
+		CHECK(e4l_space_in_long_with(s, list, &in_long) ==
 		      E4L_ET_BAD_ARGUMENT);
+	e4l_sorted_free(list);
 	free(then);
 }
 

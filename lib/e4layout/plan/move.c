@@ -6,17 +6,22 @@
 #include "join.h"
 #include "move.h"
 
-/* Whether as much is free in long runs as must be, once @n runs are given. */
+/*
+ * Whether as much is free in long runs as must be, once @runs are given; an error
+ * by which they were listed is handed on.
+ */
 static errcode_t spares_with(const struct e4l_disk *disk,
-			     struct e4l_mover *mover, struct e4l_run *runs,
-			     size_t n, bool *spares)
+			     struct e4l_mover *mover, struct e4l_sorted *runs,
+			     errcode_t err, bool *spares)
 {
 	uint64_t in_long;
-	errcode_t err = e4l_space_in_long_with(disk->space, runs, n, &in_long);
 
+	if (!err)
+		err = e4l_space_in_long_with(disk->space, runs, &in_long);
 	*spares = !err && in_long >= mover->in_long;
 	if (!err && !*spares)
 		mover->why = E4L_LEFT_LONG_RUNS;
+	e4l_sorted_free(runs);
 	return err;
 }
 
@@ -28,41 +33,25 @@ static errcode_t spares_long_runs(const struct e4l_disk *disk,
 	uint64_t ratio = disk->geo->cluster_blocks;
 	struct e4l_step_walk walk = { 0 };
 	struct e4l_block_run give;
-	struct e4l_run *runs;
-	errcode_t err;
-	size_t n = 0;
+	struct e4l_sorted *runs;
+	errcode_t err = 0;
 
 	*spares = true;
 	if (!mover->long_run)
 		return 0;
-	runs = calloc(step->n_give + 1, sizeof(*runs));
+	runs = e4l_sorted_new(false);
 	if (!runs)
 		return ENOMEM;
-	while (e4l_step_next_given(step, &walk, &give))
-		runs[n++] = (struct e4l_run) {
-			give.pblk / ratio, give.len / ratio,
-		};
-	err = spares_with(disk, mover, runs, n, spares);
-	free(runs);
-	return err;
+	while (!err && e4l_step_next_given(step, &walk, &give))
+		err = e4l_space_list_given(runs, give.pblk / ratio,
+					   give.len / ratio);
+	return spares_with(disk, mover, runs, err, spares);
 }
 
-/* What moves gives; without @v, it is only counted. */
-struct given {
-	struct e4l_run *v;
-	size_t n;
-};
-
-static errcode_t list_given(const struct e4l_shift *s, void *priv)
+/* What moves gives. */
+static errcode_t list_given(const struct e4l_shift *s, void *runs)
 {
-	struct given *g = priv;
-
-	if (s->from == s->to)
-		return 0;
-	if (g->v)
-		g->v[g->n] = (struct e4l_run) { s->from, s->n };
-	g->n++;
-	return 0;
+	return s->from == s->to ? 0 : e4l_space_list_given(runs, s->from, s->n);
 }
 
 /* The same for what moves, before there is a step for it. */
@@ -70,24 +59,17 @@ static errcode_t may_spare_long_runs(const struct e4l_disk *disk,
 				     struct e4l_mover *mover, bool *spares)
 {
 	const struct e4l_moving *m = &mover->m;
-	struct given g = { 0 };
+	struct e4l_sorted *runs;
 	errcode_t err;
 
 	*spares = true;
 	if (!mover->long_run)
 		return 0;
-	err = e4l_each_shift(&m->old, &m->new, list_given, &g);
-	if (err)
-		return err;
-	g.v = calloc(g.n + 1, sizeof(*g.v));
-	if (!g.v)
+	runs = e4l_sorted_new(false);
+	if (!runs)
 		return ENOMEM;
-	g.n = 0;
-	err = e4l_each_shift(&m->old, &m->new, list_given, &g);
-	if (!err)
-		err = spares_with(disk, mover, g.v, g.n, spares);
-	free(g.v);
-	return err;
+	err = e4l_each_shift(&m->old, &m->new, list_given, runs);
+	return spares_with(disk, mover, runs, err, spares);
 }
 
 /* The one step that moves all, but for its moves and its tree. */

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include "e4layout/base/array.h"
 #include "packed.h"
-#include "sorted.h"
 #include "space.h"
 
 struct e4l_space {
@@ -244,44 +243,47 @@ errcode_t e4l_space_give(struct e4l_space *s, uint64_t start, uint64_t len)
 	return 0;
 }
 
-static int by_start(const void *va, const void *vb)
+/* Whether nothing of @run is free. */
+static bool is_taken(const struct e4l_space *s, struct e4l_run run)
 {
-	const struct e4l_run *a = va, *b = vb;
+	struct e4l_run last = at_or_before(s, run.start + run.len - 1);
 
-	return a->start < b->start ? -1 : a->start > b->start;
+	return !last.len || last.start + last.len <= run.start;
 }
 
-/* Whether nothing of @run is free. */
-static bool is_taken(const struct e4l_space *s, const struct e4l_run *run)
+errcode_t e4l_space_list_given(struct e4l_sorted *runs, uint64_t start,
+			       uint64_t len)
 {
-	struct e4l_run last = at_or_before(s, run->start + run->len - 1);
+	struct e4l_pair last = { start + len - 1, UINT64_MAX };
 
-	return !last.len || last.start + last.len <= run->start;
+	if (e4l_sorted_last(runs, last, &last) &&
+	    last.key + last.value > start)
+		return E4L_ET_BAD_ARGUMENT;
+	return e4l_sorted_add(runs, (struct e4l_pair) { start, len });
 }
 
 errcode_t e4l_space_in_long_with(const struct e4l_space *s,
-				 struct e4l_run *runs, size_t n, uint64_t *ret)
+				 struct e4l_sorted *runs, uint64_t *ret)
 {
 	const struct e4l_space *later = s->later;
 	uint64_t sum = later->in_long, end = 0, len = 0, more;
-	size_t i;
+	struct e4l_pair next = { 0 };
+	struct e4l_run run;
 
-	if (n)
-		qsort(runs, n, sizeof(*runs), by_start);
-	for (i = 0; i < n; i++) {
-		if (!is_taken(later, &runs[i]) ||
-		    (i && runs[i].start < runs[i - 1].start + runs[i - 1].len))
+	for (; e4l_sorted_first(runs, next, &next); next.key++, next.value = 0) {
+		run = run_at(next);
+		if (!is_taken(later, run))
 			return E4L_ET_BAD_ARGUMENT;
 		/* a run of @len ends at @end: it goes on, or is a new one */
-		if (!i || runs[i].start != end) {
+		if (!len || run.start != end) {
 			sum += if_long(later, len);
-			len = e4l_space_before(later, runs[i].start);
+			len = e4l_space_before(later, run.start);
 			sum -= if_long(later, len);
 		}
-		end = runs[i].start + runs[i].len;
+		end = run.start + run.len;
 		more = e4l_space_after(later, end);
 		sum -= if_long(later, more);
-		len += runs[i].len + more;
+		len += run.len + more;
 		end += more;
 	}
 	sum += if_long(later, len);

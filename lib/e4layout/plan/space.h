@@ -8,7 +8,7 @@
 #define E4L_SPACE_H
 
 #include <e4layout/free_space.h>
-#include "e4layout/base/internal.h"
+#include "sorted.h"
 
 struct e4l_space;
 
@@ -56,12 +56,12 @@ errcode_t e4l_space_untry_give(struct e4l_space *s, uint64_t start,
 
 /* What will be in long runs once all that was given is free. */
 uint64_t e4l_space_in_long(const struct e4l_space *s);
-/*
- * What that would be if @n runs were given as well, which are sorted.  Errors:
- * as for e4l_space_add().
- */
+/* Adds a run to those that might be given; errors as for e4l_space_add(). */
+errcode_t e4l_space_list_given(struct e4l_sorted *runs, uint64_t start,
+			       uint64_t len);
+/* What would be in long runs if @runs were given as well; the same errors. */
 errcode_t e4l_space_in_long_with(const struct e4l_space *s,
-				 struct e4l_run *runs, size_t n, uint64_t *ret);
+				 struct e4l_sorted *runs, uint64_t *ret);
 /* How many runs there will be then. */
 uint64_t e4l_space_runs(const struct e4l_space *s);
 
