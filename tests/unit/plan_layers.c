@@ -102,6 +102,106 @@ START_TEST(packs_into_the_fewest_entries)
 }
 END_TEST
 
+/* ----------------------------------------------------------------- fragments */
+
+#define MAPPED 600
+
+/* Where each cluster of a file is: 0: nowhere. */
+struct cluster_map {
+	uint64_t pc[MAPPED];
+	struct cut c;
+	uint32_t ratio;
+};
+
+static struct cluster_map random_clusters(void)
+{
+	struct cluster_map m = { .ratio = 1u << 2 * (random() % 3) };
+	uint64_t lblk = random() % 9, away = 1000, pc, end;
+	uint32_t len;
+
+	while ((lblk + 40) / m.ratio + 1 < MAPPED && m.c.n < 60) {
+		len = 1 + random() % 40;
+		add_entry(&m.c, lblk + away * m.ratio, lblk, len, random() % 2);
+		end = lblk + len;
+		for (pc = lblk / m.ratio; pc <= (end - 1) / m.ratio; pc++)
+			m.pc[pc] = pc + away;
+		lblk = end + (random() % 3 ? 0 : random() % 30);
+		/* only whole clusters may be elsewhere */
+		if (random() % 2 || lblk / m.ratio == (end - 1) / m.ratio)
+			continue;
+		away += random() % 2 ? MAPPED : 1;
+	}
+	return m;
+}
+
+/* The next fragment in the map at @lc or behind it. */
+static bool next_mapped(const struct cluster_map *m, uint64_t lc,
+			struct e4l_fragment *v)
+{
+	while (lc < MAPPED && !m->pc[lc])
+		lc++;
+	if (lc == MAPPED)
+		return false;
+	*v = (struct e4l_fragment) { .lc = lc, .pc = m->pc[lc] };
+	while (lc + v->n < MAPPED && m->pc[lc + v->n] == v->pc + v->n)
+		v->n++;
+	return true;
+}
+
+START_TEST(finds_fragments)
+{
+	struct cluster_map m;
+	struct e4l_walk walk, runs, list;
+	struct e4l_fragments all;
+	struct e4l_logical_run run = { 0 };
+	struct e4l_fragment v, is, same;
+	uint64_t end = 0, left = 0;
+
+	srandom(_i);
+	m = random_clusters();
+	ck_assert_int_eq(e4l_fragments_of(m.c.ex, m.c.n, m.ratio, &all), 0);
+	list = e4l_walk_list(&all);
+	runs = walk = e4l_walk_extents(m.c.ex, m.c.n, m.ratio);
+	for (; next_mapped(&m, end, &v); end = v.lc + v.n) {
+		CHECK(e4l_next_fragment(&walk, &is));
+		CHECK(e4l_next_fragment(&list, &same));
+		CHECK(is.lc == v.lc && is.pc == v.pc && is.n == v.n);
+		CHECK(same.lc == v.lc && same.pc == v.pc && same.n == v.n);
+		if (!left) {
+			CHECK(!end || v.lc != end);
+			CHECK(e4l_next_logical_run(&runs, &run));
+			CHECK(run.lc == v.lc);
+			left = run.n;
+		}
+		if (!--left)
+			CHECK(run.lc + run.len == v.lc + v.n);
+	}
+	CHECK(!left && !e4l_next_fragment(&walk, &is) &&
+	      !e4l_next_fragment(&list, &is) &&
+	      !e4l_next_logical_run(&runs, &run));
+	if (m.ratio > 1) {
+		m.c.ex[m.c.n / 2].pblk++;
+		CHECK(e4l_check_clusters(m.c.ex, m.c.n, m.ratio) ==
+		      E4L_ET_BAD_ARGUMENT);
+	}
+	free(all.v);
+	free(m.c.ex);
+}
+END_TEST
+
+/* One cluster cannot be in two places. */
+START_TEST(refuses_a_cluster_in_two_places)
+{
+	struct e4l_extent ex[] = {
+		{ .lblk = 0, .pblk = 400, .len = 2 },
+		{ .lblk = 2, .pblk = 802, .len = 2 },
+	};
+
+	ck_assert_int_eq(e4l_check_clusters(ex, 2, 4), E4L_ET_BAD_ARGUMENT);
+	ck_assert_int_eq(e4l_check_clusters(ex, 2, 2), 0);
+}
+END_TEST
+
 /* ---------------------------------------------------------------------- join */
 
 #define CLUSTERS 300
@@ -228,13 +328,14 @@ START_TEST(joins_fragments)
 		.below = random() % 2 ? 1 + random() % 12 : 0,
 	};
 	check_space(&w);
-	ck_assert_int_eq(e4l_join(&where, &w.file, partial, &new), 0);
-	e4l_each_shift(&w.file, &new, take_shift, &w);
+	ck_assert_int_eq(e4l_join(&where, e4l_walk_list(&w.file), partial,
+				  &new), 0);
+	e4l_each_shift(e4l_walk_list(&w.file), &new, take_shift, &w);
 	check_space(&w);
 	check_joined(&w, &new, partial, where.below ? 0 :
 		     e4l_space_largest(w.space, &at));
-	ck_assert_int_eq(e4l_unjoin(w.space, &w.file, &new), 0);
-	e4l_each_shift(&w.file, &new, give_shift, &w);
+	ck_assert_int_eq(e4l_unjoin(w.space, e4l_walk_list(&w.file), &new), 0);
+	e4l_each_shift(e4l_walk_list(&w.file), &new, give_shift, &w);
 	check_space(&w);
 	e4l_space_free(w.space);
 	free(w.file.v);
@@ -622,6 +723,8 @@ int main(void)
 	TCase *tc = tcase_create("plan_layers");
 
 	tcase_add_loop_test(tc, packs_into_the_fewest_entries, 0, 200);
+	tcase_add_loop_test(tc, finds_fragments, 0, 300);
+	tcase_add_test(tc, refuses_a_cluster_in_two_places);
 	tcase_add_loop_test(tc, joins_fragments, 0, 400);
 	tcase_add_loop_test(tc, counts_what_a_transaction_holds, 0, 200);
 	tcase_add_loop_test(tc, packs_steps, 0, 300);

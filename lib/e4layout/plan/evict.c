@@ -383,7 +383,7 @@ errcode_t e4l_leaving_steps(struct e4l_draft *d, struct e4l_leaving *l,
 		.m = {
 			.ex = l->ex, .n_ex = l->n_ex, .n_entries = f->w.n_ex,
 			.tree = f->tree, .n_tree = f->n_tree,
-			.old = l->old, .new = l->new,
+			.n_old = l->old.n, .new = l->new,
 			.budget = E4L_NO_LIMIT,
 			.part = e4l_part_blocks(d, f),
 		},

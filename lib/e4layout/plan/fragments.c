@@ -19,39 +19,87 @@ errcode_t e4l_fragments_add(struct e4l_fragments *list, uint64_t lc,
 	return err;
 }
 
+errcode_t e4l_check_clusters(const struct e4l_extent *ex, size_t n,
+			     uint32_t ratio)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (ex[i].lblk % ratio != ex[i].pblk % ratio ||
+		    e4l_end_cluster(&ex[i], ratio) > UINT32_MAX ||
+		    (i && e4l_first_cluster(&ex[i], ratio) <
+			  e4l_end_cluster(&ex[i - 1], ratio) &&
+		     e4l_away(&ex[i], ratio) != e4l_away(&ex[i - 1], ratio)))
+			return E4L_ET_BAD_ARGUMENT;
+	return 0;
+}
+
 errcode_t e4l_fragments_of(const struct e4l_extent *ex, size_t n,
 			   uint32_t ratio, struct e4l_fragments *ret)
 {
+	struct e4l_walk walk = e4l_walk_extents(ex, n, ratio);
 	struct e4l_fragments list = { 0 };
-	uint64_t lc, pc, end, next = 0, next_pc = 0;
-	errcode_t err = 0;
-	size_t i;
+	errcode_t err = e4l_check_clusters(ex, n, ratio);
+	struct e4l_fragment v;
 
-	for (i = 0; i < n && !err; i++) {
-		lc = ex[i].lblk / ratio;
-		pc = ex[i].pblk / ratio;
-		end = (ex[i].lblk + (uint64_t)ex[i].len - 1) / ratio + 1;
-		if (ex[i].lblk % ratio != ex[i].pblk % ratio ||
-		    end > UINT32_MAX ||
-		    (i && lc < next && pc + 1 != next_pc)) {
-			err = E4L_ET_BAD_ARGUMENT;
-			break;
-		}
-		if (i && lc < next) {	/* shares its first cluster */
-			lc++;
-			pc++;
-		}
-		if (lc < end)
-			err = e4l_fragments_add(&list, lc, pc, end - lc);
-		next = end;
-		next_pc = pc + (end - lc);
-	}
+	while (!err && e4l_next_fragment(&walk, &v))
+		err = e4l_fragments_add(&list, v.lc, v.pc, v.n);
 	if (err) {
 		free(list.v);
 		list = (struct e4l_fragments) { 0 };
 	}
 	*ret = list;
 	return err;
+}
+
+struct e4l_walk e4l_walk_list(const struct e4l_fragments *list)
+{
+	return (struct e4l_walk) { .v = list->v, .end = list->v + list->n };
+}
+
+struct e4l_walk e4l_walk_extents(const struct e4l_extent *ex, size_t n,
+				 uint32_t ratio)
+{
+	return (struct e4l_walk) { .ex = ex, .n = n, .ratio = ratio };
+}
+
+bool e4l_next_fragment(struct e4l_walk *walk, struct e4l_fragment *v)
+{
+	const struct e4l_extent *first = walk->ex;
+	uint64_t lc;
+
+	if (walk->v != walk->end) {
+		*v = *walk->v++;
+		return true;
+	}
+	if (!walk->n)
+		return false;
+	do {
+		walk->ex++;
+		walk->n--;
+	} while (walk->n &&
+		 e4l_goes_on(walk->ex - 1, walk->ex, walk->ratio));
+	lc = e4l_first_cluster(first, walk->ratio);
+	*v = (struct e4l_fragment) {
+		.pc = lc + e4l_away(first, walk->ratio), .lc = lc,
+		.n = e4l_end_cluster(walk->ex - 1, walk->ratio) - lc,
+	};
+	return true;
+}
+
+bool e4l_next_logical_run(struct e4l_walk *walk, struct e4l_logical_run *run)
+{
+	struct e4l_walk next = *walk;
+	struct e4l_fragment v;
+
+	*run = (struct e4l_logical_run) { .walk = *walk };
+	while (e4l_next_fragment(&next, &v) &&
+	       (!run->n || run->lc + run->len == v.lc)) {
+		run->lc = run->n++ ? run->lc : v.lc;
+		run->len += v.n;
+		*walk = next;
+	}
+	return run->n;
 }
 
 size_t e4l_logical_run(const struct e4l_fragment *v, size_t n, uint64_t *len)
@@ -64,30 +112,32 @@ size_t e4l_logical_run(const struct e4l_fragment *v, size_t n, uint64_t *len)
 	return i;
 }
 
-errcode_t e4l_each_shift(const struct e4l_fragments *old,
+errcode_t e4l_each_shift(struct e4l_walk old,
 			 const struct e4l_fragments *new,
 			 errcode_t (*fn)(const struct e4l_shift *, void *),
 			 void *priv)
 {
-	const struct e4l_fragment *was = old->v, *is = new->v;
-	uint64_t o = 0, w = 0;	/* how far in *was and *is */
+	const struct e4l_fragment *is = new->v;
+	struct e4l_fragment was = { 0 };
+	uint64_t o = 0, w = 0;	/* how far in @was and *is */
 	struct e4l_shift s;
 	errcode_t err = 0;
 
-	while (was < old->v + old->n && !err) {
+	while (is < new->v + new->n && !err) {
+		if (o == was.n) {
+			if (!e4l_next_fragment(&old, &was))
+				break;
+			o = 0;
+		}
 		s = (struct e4l_shift) {
-			.lc = was->lc + o, .from = was->pc + o,
-			.to = is->pc + w, .n = was->n - o,
+			.lc = was.lc + o, .from = was.pc + o,
+			.to = is->pc + w, .n = was.n - o,
 		};
 		if (s.n > is->n - w)
 			s.n = is->n - w;
 		err = fn(&s, priv);
 		o += s.n;
 		w += s.n;
-		if (o == was->n) {
-			was++;
-			o = 0;
-		}
 		if (w == is->n) {
 			is++;
 			w = 0;

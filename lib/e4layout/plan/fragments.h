@@ -23,13 +23,66 @@ struct e4l_fragments {
 /* Appends one, or makes the last one longer. */
 errcode_t e4l_fragments_add(struct e4l_fragments *list, uint64_t lc,
 			    uint64_t pc, uint64_t n);
+/* The clusters of an extent. */
+static inline uint64_t e4l_first_cluster(const struct e4l_extent *ex,
+					 uint32_t ratio)
+{
+	return ex->lblk / ratio;
+}
+
+static inline uint64_t e4l_end_cluster(const struct e4l_extent *ex,
+				       uint32_t ratio)
+{
+	return (ex->lblk + (uint64_t)ex->len - 1) / ratio + 1;
+}
+
+/* How far they are on the disk from their place in the file. */
+static inline uint64_t e4l_away(const struct e4l_extent *ex, uint32_t ratio)
+{
+	return ex->pblk / ratio - ex->lblk / ratio;
+}
+
+/* Whether @b, the next, is of the same fragment. */
+static inline bool e4l_goes_on(const struct e4l_extent *a,
+			       const struct e4l_extent *b, uint32_t ratio)
+{
+	return e4l_first_cluster(b, ratio) <= e4l_end_cluster(a, ratio) &&
+	       e4l_away(a, ratio) == e4l_away(b, ratio);
+}
+
 /*
- * Those of a file, in clusters of @ratio blocks.  Errors: ENOMEM,
- * E4L_ET_BAD_ARGUMENT (not aligned with clusters, or of more than ext4 allows).
+ * Whether the extents of a file can be counted in clusters of @ratio blocks.
+ * Error: E4L_ET_BAD_ARGUMENT (not aligned with them, or more than ext4 allows).
  */
+errcode_t e4l_check_clusters(const struct e4l_extent *ex, size_t n,
+			     uint32_t ratio);
+/* Its fragments.  Errors: ENOMEM, the same. */
 errcode_t e4l_fragments_of(const struct e4l_extent *ex, size_t n,
 			   uint32_t ratio, struct e4l_fragments *ret);
-/* How many from @v on are one logical run; its length. */
+
+/*
+ * What is to come of a list of fragments, or of those of extents for which
+ * e4l_check_clusters() is 0: a file with millions of them has no list.
+ */
+struct e4l_walk {
+	const struct e4l_fragment *v, *end;
+	const struct e4l_extent *ex;
+	size_t n;
+	uint32_t ratio;
+};
+struct e4l_walk e4l_walk_list(const struct e4l_fragments *list);
+struct e4l_walk e4l_walk_extents(const struct e4l_extent *ex, size_t n,
+				 uint32_t ratio);
+bool e4l_next_fragment(struct e4l_walk *walk, struct e4l_fragment *v);
+
+/* Fragments that are contiguous in the file. */
+struct e4l_logical_run {
+	struct e4l_walk walk;		/* the first of them comes next */
+	size_t n;			/* fragments */
+	uint64_t lc, len;		/* clusters */
+};
+bool e4l_next_logical_run(struct e4l_walk *walk, struct e4l_logical_run *run);
+/* How many of the @n at @v are one; its length. */
 size_t e4l_logical_run(const struct e4l_fragment *v, size_t n, uint64_t *len);
 
 /* Clusters that are contiguous before and after, perhaps at the same place. */
@@ -37,8 +90,8 @@ struct e4l_shift {
 	uint64_t lc, from, to, n;
 };
 
-/* Walks two lists of fragments that cover the same clusters. */
-errcode_t e4l_each_shift(const struct e4l_fragments *old,
+/* Hands out those of fragments, from the next @old on, that are to be @new. */
+errcode_t e4l_each_shift(struct e4l_walk old,
 			 const struct e4l_fragments *new,
 			 errcode_t (*fn)(const struct e4l_shift *, void *),
 			 void *priv);

@@ -31,9 +31,8 @@ static errcode_t put_back(const struct e4l_shift *s, void *taken)
 	return err;
 }
 
-errcode_t e4l_unjoin(struct e4l_space *space,
-		       const struct e4l_fragments *old,
-		       const struct e4l_fragments *new)
+errcode_t e4l_unjoin(struct e4l_space *space, struct e4l_walk old,
+		     const struct e4l_fragments *new)
 {
 	struct taken t = { .space = space };
 	errcode_t err = e4l_each_shift(old, new, put_back, &t);
@@ -45,9 +44,9 @@ errcode_t e4l_unjoin(struct e4l_space *space,
 struct joining {
 	const struct e4l_where *where;
 	struct e4l_space *space;
-	struct e4l_fragments old, *new;
+	struct e4l_logical_run old;
+	struct e4l_fragments *new;
 	size_t first;			/* of those of it in *new */
-	uint64_t len;			/* of all of them */
 };
 
 /* How many there are in *new. */
@@ -83,37 +82,40 @@ static uint64_t find_largest(const struct e4l_where *w, uint64_t *at)
 static errcode_t join_whole(struct joining *j, bool *done)
 {
 	uint64_t head = 0, best_head = 0, tail, at;
-	const struct e4l_fragment *v, *best = NULL;
+	struct e4l_walk walk = j->old.walk;
+	struct e4l_fragment v, best = { 0 };
 	errcode_t err = 0;
+	size_t i;
 
 	*done = true;
-	for (v = j->old.v; v < j->old.v + j->old.n; head += v->n, v++) {
-		tail = j->len - head - v->n;
-		if ((best && v->n <= best->n) ||
-		    e4l_space_before(j->space, v->pc) < head ||
-		    e4l_space_after(j->space, v->pc + v->n) < tail)
+	for (i = 0; i < j->old.n && e4l_next_fragment(&walk, &v);
+	     i++, head += v.n) {
+		tail = j->old.len - head - v.n;
+		if (v.n <= best.n ||
+		    e4l_space_before(j->space, v.pc) < head ||
+		    e4l_space_after(j->space, v.pc + v.n) < tail)
 			continue;
 		best = v;
 		best_head = head;
 	}
-	if (!best) {
-		*done = find_fit(j->where, j->len, &at);
-		return *done ? take_at(j, j->old.v->lc, at, j->len) : 0;
+	if (!best.n) {
+		*done = find_fit(j->where, j->old.len, &at);
+		return *done ? take_at(j, j->old.lc, at, j->old.len) : 0;
 	}
 	if (best_head)
-		err = take_at(j, j->old.v->lc, best->pc - best_head, best_head);
+		err = take_at(j, j->old.lc, best.pc - best_head, best_head);
 	if (!err)
-		err = e4l_fragments_add(j->new, best->lc, best->pc, best->n);
-	tail = j->len - best_head - best->n;
+		err = e4l_fragments_add(j->new, best.lc, best.pc, best.n);
+	tail = j->old.len - best_head - best.n;
 	if (!err && tail)
-		err = take_at(j, best->lc + best->n, best->pc + best->n, tail);
+		err = take_at(j, best.lc + best.n, best.pc + best.n, tail);
 	return err;
 }
 
 /* Puts all in the fewest runs that hold it: the longest first; @most of them. */
 static errcode_t join_longest(struct joining *j, size_t most, bool *done)
 {
-	uint64_t lc = j->old.v->lc, left = j->len, at, len;
+	uint64_t lc = j->old.lc, left = j->old.len, at, len;
 	errcode_t err = 0;
 
 	for (; left && count_new(j) <= most && !err; left -= len, lc += len) {
@@ -130,17 +132,26 @@ static errcode_t join_longest(struct joining *j, size_t most, bool *done)
 	return err;
 }
 
-/* How many fragments, from @v to @end, fit in @room; their length. */
-static size_t count_fit(const struct e4l_fragment *v,
-			const struct e4l_fragment *end, uint64_t room,
+/* How many of the next @n fragments fit in @room; their length. */
+static size_t count_fit(struct e4l_walk walk, size_t n, uint64_t room,
 			uint64_t *len)
 {
-	const struct e4l_fragment *first = v;
+	struct e4l_fragment v;
+	size_t i;
 
 	*len = 0;
-	for (; v < end && v->n <= room - *len; v++)
-		*len += v->n;
-	return v - first;
+	for (i = 0; i < n && e4l_next_fragment(&walk, &v) &&
+		    v.n <= room - *len; i++)
+		*len += v.n;
+	return i;
+}
+
+static void pass_over(struct e4l_walk *walk, size_t n)
+{
+	struct e4l_fragment v;
+
+	while (n--)
+		e4l_next_fragment(walk, &v);
 }
 
 /*
@@ -149,25 +160,28 @@ static size_t count_fit(const struct e4l_fragment *v,
  */
 static errcode_t join_windows(struct joining *j)
 {
-	const struct e4l_fragment *v = j->old.v, *end = j->old.v + j->old.n;
+	struct e4l_walk walk = j->old.walk, behind;
 	uint64_t len, after_len, at;
-	size_t n, after;
+	struct e4l_fragment v;
+	size_t n, after, left;
 	errcode_t err = 0;
 
-	for (; v < end && !err; v += n) {
-		after = count_fit(v + 1, end, e4l_space_after(j->space,
-				  v->pc + v->n), &after_len);
-		n = count_fit(v, end, find_largest(j->where, &at), &len);
+	for (left = j->old.n; left && !err; left -= n, pass_over(&walk, n)) {
+		behind = walk;
+		e4l_next_fragment(&behind, &v);
+		after = count_fit(behind, left - 1,
+				  e4l_space_after(j->space, v.pc + v.n),
+				  &after_len);
+		n = count_fit(walk, left, find_largest(j->where, &at), &len);
 		if (n > after + 1) {
 			find_fit(j->where, len, &at);
-			err = take_at(j, v->lc, at, len);
+			err = take_at(j, v.lc, at, len);
 			continue;
 		}
 		n = after + 1;
-		err = e4l_fragments_add(j->new, v->lc, v->pc, v->n);
+		err = e4l_fragments_add(j->new, v.lc, v.pc, v.n);
 		if (!err && after)
-			err = take_at(j, v->lc + v->n, v->pc + v->n,
-				      after_len);
+			err = take_at(j, v.lc + v.n, v.pc + v.n, after_len);
 	}
 	return err;
 }
@@ -178,7 +192,7 @@ static errcode_t undo_windows(struct joining *j)
 	const struct e4l_fragments new = {
 		.v = j->new->v + j->first, .n = count_new(j),
 	};
-	errcode_t err = e4l_unjoin(j->space, &j->old, &new);
+	errcode_t err = e4l_unjoin(j->space, j->old.walk, &new);
 
 	j->new->n = j->first;
 	return err;
@@ -236,32 +250,31 @@ static errcode_t join_partly(struct joining *j, bool *done)
 /* Appends a logical run as it is to be. */
 static errcode_t join_run(struct joining *j, bool partial)
 {
-	const struct e4l_fragment *v = j->old.v, *end = v + j->old.n;
+	struct e4l_walk walk = j->old.walk;
+	struct e4l_fragment v;
 	errcode_t err = 0;
 	bool done = false;
+	size_t i;
 
 	j->first = j->new->n;
 	if (j->old.n > 1)
 		err = partial ? join_partly(j, &done) : join_whole(j, &done);
-	for (; !done && v < end && !err; v++)
-		err = e4l_fragments_add(j->new, v->lc, v->pc, v->n);
+	for (i = 0; !done && i < j->old.n && !err; i++) {
+		e4l_next_fragment(&walk, &v);
+		err = e4l_fragments_add(j->new, v.lc, v.pc, v.n);
+	}
 	return err;
 }
 
-errcode_t e4l_join(const struct e4l_where *where,
-		     const struct e4l_fragments *old, bool partial,
-		     struct e4l_fragments *new)
+errcode_t e4l_join(const struct e4l_where *where, struct e4l_walk old,
+		   bool partial, struct e4l_fragments *new)
 {
 	struct joining j = {
 		.where = where, .space = where->space, .new = new,
 	};
 	errcode_t err = 0;
-	size_t i;
 
-	for (i = 0; i < old->n && !err; i += j.old.n) {
-		j.old.v = old->v + i;
-		j.old.n = e4l_logical_run(j.old.v, old->n - i, &j.len);
+	while (!err && e4l_next_logical_run(&old, &j.old))
 		err = join_run(&j, partial);
-	}
 	return err;
 }

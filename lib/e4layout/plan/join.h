@@ -21,12 +21,10 @@ struct e4l_where {
  * or, if @partial, in fewer fragments; takes what they need.  @new, which is
  * empty, covers the same clusters as @old then.
  */
-errcode_t e4l_join(const struct e4l_where *where,
-		     const struct e4l_fragments *old, bool partial,
-		     struct e4l_fragments *new);
+errcode_t e4l_join(const struct e4l_where *where, struct e4l_walk old,
+		   bool partial, struct e4l_fragments *new);
 /* Makes free again what fragments that are to move from @old to @new took. */
-errcode_t e4l_unjoin(struct e4l_space *space,
-		       const struct e4l_fragments *old,
-		       const struct e4l_fragments *new);
+errcode_t e4l_unjoin(struct e4l_space *space, struct e4l_walk old,
+		     const struct e4l_fragments *new);
 
 #endif

@@ -68,7 +68,7 @@ static errcode_t may_spare_long_runs(const struct e4l_disk *disk,
 	runs = e4l_sorted_new(false);
 	if (!runs)
 		return ENOMEM;
-	err = e4l_each_shift(&m->old, &m->new, list_given, runs);
+	err = e4l_each_shift(e4l_walk_old(disk, m), &m->new, list_given, runs);
 	return spares_with(disk, mover, runs, err, spares);
 }
 
@@ -76,7 +76,7 @@ static errcode_t may_spare_long_runs(const struct e4l_disk *disk,
 static errcode_t map_whole(const struct e4l_disk *disk,
 			   const struct e4l_moving *m, struct e4l_step *step)
 {
-	*step = (struct e4l_step) { .fragments_saved = m->old.n - m->new.n };
+	*step = (struct e4l_step) { .fragments_saved = m->n_old - m->new.n };
 	return e4l_step_map(disk->geo, m->ex, m->n_ex, &m->new, step);
 }
 
@@ -84,7 +84,8 @@ static errcode_t map_whole(const struct e4l_disk *disk,
 static errcode_t move_whole(const struct e4l_disk *disk,
 			    const struct e4l_moving *m, struct e4l_step *step)
 {
-	return e4l_step_move(disk->geo, m->ex, m->n_ex, &m->old, &m->new, step);
+	return e4l_step_move(disk->geo, m->ex, m->n_ex, e4l_walk_old(disk, m),
+			     &m->new, step);
 }
 
 /* Both. */
@@ -219,9 +220,9 @@ static errcode_t settle(const struct e4l_disk *disk, struct e4l_mover *mover,
 	bool good = false;
 	errcode_t err = 0;
 
-	if (m->new.n < m->old.n)
+	if (m->new.n < m->n_old)
 		err = map_whole(disk, m, &step);
-	if (!err && m->new.n < m->old.n)
+	if (!err && m->new.n < m->n_old)
 		err = judge(disk, mover, &step, &good);
 	if (!err && good)
 		err = move_whole(disk, m, &step);
@@ -232,7 +233,7 @@ static errcode_t settle(const struct e4l_disk *disk, struct e4l_mover *mover,
 	if (err)
 		return err;
 	return steps->n ? keep_bounds(disk, mover, steps) :
-	       e4l_unjoin(disk->space, &m->old, &m->new);
+	       e4l_unjoin(disk->space, e4l_walk_old(disk, m), &m->new);
 }
 
 /* In runs shorter than @below only, unless that is 0. */
@@ -249,22 +250,31 @@ static errcode_t try_move(const struct e4l_disk *disk, struct e4l_mover *mover,
 	errcode_t err;
 
 	mover->m.new.n = 0;
-	err = e4l_join(&where, &mover->m.old, partial, &mover->m.new);
+	err = e4l_join(&where, e4l_walk_old(disk, &mover->m), partial,
+		       &mover->m.new);
 	return err ? err : settle(disk, mover, steps);
 }
 
 /* The shortest logical run of several fragments. */
-static uint64_t find_lacking(const struct e4l_fragments *list)
+static uint64_t find_lacking(struct e4l_walk old)
 {
-	uint64_t len, shortest = 0;
-	size_t i, n;
+	struct e4l_logical_run run;
+	uint64_t shortest = 0;
 
-	for (i = 0; i < list->n; i += n) {
-		n = e4l_logical_run(list->v + i, list->n - i, &len);
-		if (n > 1 && (!shortest || len < shortest))
-			shortest = len;
-	}
+	while (e4l_next_logical_run(&old, &run))
+		if (run.n > 1 && (!shortest || run.len < shortest))
+			shortest = run.len;
 	return shortest;
+}
+
+static uint64_t count_old(struct e4l_walk old)
+{
+	struct e4l_fragment v;
+	uint64_t n;
+
+	for (n = 0; e4l_next_fragment(&old, &v); n++)
+		;
+	return n;
 }
 
 errcode_t e4l_move_file(const struct e4l_disk *disk, struct e4l_mover *mover,
@@ -276,10 +286,11 @@ errcode_t e4l_move_file(const struct e4l_disk *disk, struct e4l_mover *mover,
 	if (!partial)
 		mover->why = E4L_LEFT_NO_ROOM;
 	mover->before = e4l_space_outlook(disk->space);
-	err = e4l_fragments_of(m->ex, m->n_ex, disk->geo->cluster_blocks,
-			       &m->old);
-	if (!err)
-		err = try_move(disk, mover, 0, partial, steps);
+	err = e4l_check_clusters(m->ex, m->n_ex, disk->geo->cluster_blocks);
+	if (err)
+		return err;
+	m->n_old = count_old(e4l_walk_old(disk, m));
+	err = try_move(disk, mover, 0, partial, steps);
 	if (!err && !steps->n && mover->why == E4L_LEFT_FREE_RUNS)
 		err = try_move(disk, mover, mover->before.longest, partial,
 			       steps);
@@ -288,8 +299,7 @@ errcode_t e4l_move_file(const struct e4l_disk *disk, struct e4l_mover *mover,
 	     mover->why == E4L_LEFT_FREE_RUNS))
 		err = try_move(disk, mover, mover->long_run, partial, steps);
 	if (!steps->n)
-		mover->lacks = find_lacking(&m->old);
-	free(m->old.v);
+		mover->lacks = find_lacking(e4l_walk_old(disk, m));
 	free(m->new.v);
 	return err;
 }

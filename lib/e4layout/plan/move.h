@@ -6,7 +6,7 @@
 #include "split.h"
 
 struct e4l_mover {
-	struct e4l_moving m;		/* but for m.old and m.new */
+	struct e4l_moving m;		/* but for m.n_old and m.new */
 	blk64_t goal;
 	uint64_t long_run;		/* clusters that make one; 0: none is */
 	uint64_t in_long;		/* clusters to stay free in those */

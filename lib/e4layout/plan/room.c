@@ -167,8 +167,8 @@ static errcode_t carry_out(struct making *m)
 	made->fragments_saved += m->k - 1;
 	err = e4l_evict_carry_out(&m->ev);
 	if (!err)
-		err = e4l_each_shift(&m->self.old, &m->self.new, take_shift,
-				     d->disk.space);
+		err = e4l_each_shift(e4l_walk_list(&m->self.old),
+				     &m->self.new, take_shift, d->disk.space);
 	if (!err)
 		err = e4l_leaving_add(d, &m->self);
 	return err ? err : e4l_draft_end_batch(d);

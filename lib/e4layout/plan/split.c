@@ -34,7 +34,7 @@ struct split {
 	size_t turn;			/* of that, and where in it: */
 	bool back;			/* from the seed down */
 	uint32_t at;			/* the next cluster; down: behind it */
-	size_t old;			/* of m->old: it is in here, or near */
+	size_t x;			/* of m->ex: it is in here, or near */
 	struct unit *ahead;		/* those that move next, in turn */
 	size_t n_ahead;
 	size_t n_ex;			/* after the parts so far */
@@ -67,16 +67,14 @@ static bool is_better(const struct seed *a, const struct seed *b)
 	return a->clusters < b->clusters;
 }
 
-/* Finds the seed of @t, which is to be @new, of fragments from *@old on. */
-static void find_seed(const struct e4l_fragment *new,
-		      const struct e4l_fragment **old, struct target *t)
+/* Finds the seed of @t, which is to be @new; @v is the fragment that it begins in. */
+static void find_seed(const struct e4l_fragment *new, struct e4l_fragment *v,
+		      struct e4l_walk *old, struct target *t)
 {
 	struct seed best = { 0 }, seed;
 	uint64_t at, end;
 
 	for (at = new->lc; at < end_of(new); at = end) {
-		const struct e4l_fragment *v = *old;
-
 		end = end_of(v) < end_of(new) ? end_of(v) : end_of(new);
 		seed = (struct seed) {
 			.stays = v->pc + (at - v->lc) ==
@@ -89,7 +87,8 @@ static void find_seed(const struct e4l_fragment *new,
 			best = seed;
 			t->seed = t->low = t->high = at;
 		}
-		*old += end == end_of(v);
+		if (end == end_of(v))
+			e4l_next_fragment(old, v);
 	}
 }
 
@@ -117,15 +116,17 @@ static uint32_t seed_of(const struct split *s)
 static errcode_t sort_targets(struct split *s)
 {
 	const struct e4l_fragments *new = &s->m->new;
-	const struct e4l_fragment *old = s->m->old.v;
+	struct e4l_walk old = e4l_walk_old(s->disk, s->m);
+	struct e4l_fragment v;
 	size_t i;
 
 	s->targets = calloc(new->n + 1, sizeof(*s->targets));
 	s->order = calloc(new->n + 1, sizeof(*s->order));
 	if (!s->targets || !s->order)
 		return ENOMEM;
+	e4l_next_fragment(&old, &v);
 	for (i = 0; i < new->n; i++) {
-		find_seed(&new->v[i], &old, &s->targets[i]);
+		find_seed(&new->v[i], &v, &old, &s->targets[i]);
 		s->order[i] = i;
 	}
 	qsort_r(s->order, new->n, sizeof(*s->order), most_gain_first,
@@ -152,14 +153,30 @@ static int by_end(const void *extent, const void *blk)
 	return (uint64_t)ex->lblk + ex->len <= *(const uint64_t *)blk ? -1 : 0;
 }
 
-/* The index of the first extent that ends behind block @blk of the file. */
-static size_t extent_at(const struct split *s, uint64_t blk)
+/* Whether the @i'th extent is the first that ends behind block @blk of the file. */
+static bool is_extent_at(const struct e4l_moving *m, size_t i, uint64_t blk)
 {
-	return e4l_lower_bound(&blk, s->m->ex, s->m->n_ex, sizeof(*s->m->ex),
-			       by_end);
+	return (i >= m->n_ex || !by_end(&m->ex[i], &blk)) &&
+	       (!i || (i <= m->n_ex && by_end(&m->ex[i - 1], &blk)));
 }
 
-static uint64_t count_written(const struct split *s, const struct e4l_shift *ch)
+/* Its index. */
+static size_t extent_at(struct split *s, uint64_t blk)
+{
+	const struct e4l_moving *m = s->m;
+	size_t i = s->x;
+
+	if (is_extent_at(m, i, blk))
+		return i;
+	i += s->back ? -!!i : 1;
+	if (!is_extent_at(m, i, blk))
+		i = e4l_lower_bound(&blk, m->ex, m->n_ex, sizeof(*m->ex),
+				    by_end);
+	s->x = i;
+	return i;
+}
+
+static uint64_t count_written(struct split *s, const struct e4l_shift *ch)
 {
 	uint64_t ratio = s->disk->geo->cluster_blocks;
 	uint64_t from = ch->lc * ratio, to = (ch->lc + ch->n) * ratio;
@@ -222,21 +239,28 @@ static errcode_t add_units(struct split *s, struct e4l_shift ch)
 	return 0;
 }
 
-static int by_cluster(const void *fragment, const void *lc)
+/* The clusters around @lc, of those of @new, that are one fragment now. */
+static struct e4l_fragment old_at(struct split *s, uint64_t lc,
+				  const struct e4l_fragment *new)
 {
-	return end_of(fragment) <= *(const uint64_t *)lc ? -1 : 0;
-}
+	uint32_t ratio = s->disk->geo->cluster_blocks;
+	const struct e4l_extent *ex = s->m->ex, *end = ex + s->m->n_ex;
+	const struct e4l_extent *a = ex + extent_at(s, lc * ratio), *b = a;
+	uint64_t from, to;
 
-/* The fragment that cluster @lc is in now. */
-static const struct e4l_fragment *old_at(struct split *s, uint64_t lc)
-{
-	const struct e4l_fragments *old = &s->m->old;
-	const struct e4l_fragment *v = &old->v[s->old];
-
-	if (lc < v->lc || lc >= end_of(v))
-		s->old = e4l_lower_bound(&lc, old->v, old->n, sizeof(*old->v),
-					 by_cluster);
-	return &old->v[s->old];
+	while (a > ex && e4l_first_cluster(a, ratio) > new->lc &&
+	       e4l_goes_on(a - 1, a, ratio))
+		a--;
+	while (b + 1 < end && e4l_end_cluster(b, ratio) < end_of(new) &&
+	       e4l_goes_on(b, b + 1, ratio))
+		b++;
+	from = e4l_first_cluster(a, ratio);
+	from = from > new->lc ? from : new->lc;
+	to = e4l_end_cluster(b, ratio);
+	to = to < end_of(new) ? to : end_of(new);
+	return (struct e4l_fragment) {
+		.lc = from, .pc = from + e4l_away(a, ratio), .n = to - from,
+	};
 }
 
 /* The target that goes on, or NULL: all have come. */
@@ -258,21 +282,18 @@ static const struct e4l_fragment *target_at(struct split *s)
 /* What is in one fragment now, and is to be in one; false: that was all. */
 static bool next_shift(struct split *s, struct e4l_shift *ch)
 {
-	const struct e4l_fragment *new = target_at(s), *old;
+	const struct e4l_fragment *new = target_at(s);
+	struct e4l_fragment old;
 	uint64_t first, end;
 
 	if (!new)
 		return false;
-	old = old_at(s, s->at - s->back);
-	first = s->at;
-	end = end_of(old) < end_of(new) ? end_of(old) : end_of(new);
-	if (s->back) {
-		first = old->lc > new->lc ? old->lc : new->lc;
-		end = s->at;
-	}
+	old = old_at(s, s->at - s->back, new);
+	first = s->back ? old.lc : s->at;
+	end = s->back ? s->at : end_of(&old);
 	*ch = (struct e4l_shift) {
 		.lc = first, .n = end - first,
-		.from = old->pc + (first - old->lc),
+		.from = old.pc + (first - old.lc),
 		.to = new->pc + (first - new->lc),
 	};
 	s->at = s->back ? first : end;
@@ -408,7 +429,8 @@ static size_t count_now(const struct split *s)
 {
 	struct count c = { .s = s };
 
-	e4l_each_shift(&s->m->old, &s->m->new, count_shift, &c);
+	e4l_each_shift(e4l_walk_old(s->disk, s->m), &s->m->new, count_shift,
+		       &c);
 	return c.n;
 }
 
@@ -508,7 +530,7 @@ static errcode_t list_extents(const struct split *s, struct e4l_step *step)
 }
 
 /* The moves of @step, in the extents that there are from @from on. */
-static errcode_t move_part(const struct split *s,
+static errcode_t move_part(struct split *s,
 			   const struct e4l_fragments *from,
 			   const struct e4l_fragments *to,
 			   struct e4l_step *step)
@@ -519,7 +541,8 @@ static errcode_t move_part(const struct split *s,
 	size_t last = extent_at(s, end - 1);
 
 	last += last < s->m->n_ex;
-	return e4l_step_move(geo, s->m->ex + x, last - x, from, to, step);
+	return e4l_step_move(geo, s->m->ex + x, last - x, e4l_walk_list(from),
+			     to, step);
 }
 
 /* Makes the step that moves the next @n units, which have. */
@@ -726,12 +749,12 @@ static errcode_t keep_parts(struct split *s)
 	errcode_t err;
 	bool good = !s->n_ahead ||
 		    (s->over_budget && s->parts.n &&
-		     s->n_ex <= s->m->n_entries && now < s->m->old.n);
+		     s->n_ex <= s->m->n_entries && now < s->m->n_old);
 
 	if (!good)
 		return drop_parts(s);
 	last = &s->parts.v[s->parts.n - 1];
-	last->fragments_saved = s->m->old.n - now;
+	last->fragments_saved = s->m->n_old - now;
 	err = list_extents(s, last);
 	return err ? err : put_rest_back(s);
 }

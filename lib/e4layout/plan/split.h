@@ -10,16 +10,24 @@
 #include "fragments.h"
 #include "step.h"
 
-/* A file, where its fragments are, and where they are to be. */
+/* A file, and where its fragments are to be. */
 struct e4l_moving {
-	const struct e4l_extent *ex;	/* packed */
+	const struct e4l_extent *ex;	/* packed; see e4l_check_clusters() */
 	size_t n_ex, n_entries;		/* as they are on the disk now */
 	const blk64_t *tree;
 	size_t n_tree;
-	struct e4l_fragments old, new;
+	uint64_t n_old;			/* fragments of clusters now */
+	struct e4l_fragments new;
 	/* blocks to copy: in all, and in one step if that can be */
 	uint64_t budget, part;
 };
+
+/* Its fragments as they are. */
+static inline struct e4l_walk e4l_walk_old(const struct e4l_disk *disk,
+					   const struct e4l_moving *m)
+{
+	return e4l_walk_extents(m->ex, m->n_ex, disk->geo->cluster_blocks);
+}
 
 /* Steps of one file, one after the other; who has them owns what they hold. */
 struct e4l_steps {

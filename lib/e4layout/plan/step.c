@@ -294,7 +294,7 @@ static errcode_t list_shift(const struct e4l_shift *s, void *priv)
 
 errcode_t e4l_step_move(const struct e4l_geometry *geo,
 			const struct e4l_extent *ex, size_t n,
-			const struct e4l_fragments *old,
+			struct e4l_walk old,
 			const struct e4l_fragments *new, struct e4l_step *step)
 {
 	struct lists lists = { .step = step, .ratio = geo->cluster_blocks };

@@ -49,7 +49,7 @@ errcode_t e4l_step_map(const struct e4l_geometry *geo,
  */
 errcode_t e4l_step_move(const struct e4l_geometry *geo,
 			const struct e4l_extent *ex, size_t n,
-			const struct e4l_fragments *old,
+			struct e4l_walk old,
 			const struct e4l_fragments *new, struct e4l_step *step);
 /* Makes those of @ex written that are chosen in @runs, and lists them. */
 errcode_t e4l_step_zero(const struct e4l_geometry *geo, struct e4l_extent *ex,

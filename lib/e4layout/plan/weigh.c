@@ -11,27 +11,23 @@ static errcode_t weigh_move(const struct e4l_rules *rules,
 			    const struct e4l_extent *ex, size_t n,
 			    struct e4l_weight *w)
 {
-	uint64_t ratio = rules->cluster_blocks, len;
-	struct e4l_fragments list;
-	const struct e4l_fragment *v;
-	size_t i, k, x = 0;
-	errcode_t err;
+	uint64_t ratio = rules->cluster_blocks;
+	struct e4l_walk walk = e4l_walk_extents(ex, n, ratio);
+	errcode_t err = e4l_check_clusters(ex, n, ratio);
+	struct e4l_logical_run run;
+	size_t x = 0;
 
-	err = e4l_fragments_of(ex, n, ratio, &list);
-	v = list.v;
-	for (i = 0; i < list.n; i += k) {
-		k = e4l_logical_run(v + i, list.n - i, &len);
-		if (k == 1)
+	while (!err && e4l_next_logical_run(&walk, &run)) {
+		if (run.n == 1)
 			continue;
-		w->excess += k - 1;
-		if (w->longest < len)
-			w->longest = len;
-		for (; x < n && ex[x].lblk < (v[i].lc + len) * ratio; x++)
+		w->excess += run.n - 1;
+		if (w->longest < run.len)
+			w->longest = run.len;
+		for (; x < n && ex[x].lblk < (run.lc + run.len) * ratio; x++)
 			if (!ex[x].unwritten &&
-			    ex[x].lblk + (uint64_t)ex[x].len > v[i].lc * ratio)
+			    ex[x].lblk + (uint64_t)ex[x].len > run.lc * ratio)
 				w->cost += ex[x].len;
 	}
-	free(list.v);
 	return err;
 }
 
