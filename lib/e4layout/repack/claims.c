@@ -21,6 +21,9 @@ struct e4l_claims {
 	size_t max_runs;
 };
 
+/* Extents that are sorted at once where they do not share clusters. */
+#define AT_ONCE		(1u << 16)
+
 static const char doing[] = "checking who owns which block";
 
 /* Claims one run of clusters. */
@@ -146,11 +149,16 @@ errcode_t e4l_claims_file(struct e4l_claims *c, ext2_ino_t ino,
 			  const struct e4l_extent *extents, size_t n,
 			  const struct e4l_tree_block *tree, size_t n_tree)
 {
-	size_t i, used;
-	errcode_t err = collect_runs(c, ino, extents, n, &used);
+	size_t most = EXT2FS_CLUSTER_RATIO(c->e->fs) > 1 ? n : AT_ONCE;
+	size_t i, at, used;
+	errcode_t err = 0;
 
-	for (i = 0; i < used && !err; i++)
-		err = claim(c, ino, c->runs[i].start, c->runs[i].len);
+	for (at = 0; at < n && !err; at += most) {
+		err = collect_runs(c, ino, extents + at,
+				   n - at < most ? n - at : most, &used);
+		for (i = 0; i < used && !err; i++)
+			err = claim(c, ino, c->runs[i].start, c->runs[i].len);
+	}
 	for (i = 0; i < n_tree && !err; i++)
 		err = claim(c, ino, EXT2FS_B2C(c->e->fs, tree[i].pblk), 1);
 	return err;
