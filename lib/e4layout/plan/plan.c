@@ -38,6 +38,7 @@ struct e4l_plan {
 	uint64_t in_long;		/* clusters that must be, see plan.h */
 	struct e4l_left *left;
 	size_t n_left;
+	uint64_t longest_blocks;	/* free run, once it is made */
 };
 
 static bool is_whole(const struct e4l_geometry *geo, uint64_t blocks)
@@ -322,12 +323,17 @@ const struct e4l_left *e4l_plan_left(const struct e4l_plan *p, size_t *n)
 	return p->left;
 }
 
-uint64_t e4l_plan_longest(const struct e4l_plan *p)
+static uint64_t find_longest(const struct e4l_plan *p)
 {
 	uint64_t at;
 
 	return e4l_space_largest(p->draft.disk.space, &at) *
 	       p->opt.geo.cluster_blocks;
+}
+
+uint64_t e4l_plan_longest(const struct e4l_plan *p)
+{
+	return p->longest_blocks;
 }
 
 /* ------------------------------------------------------------------ moving */
@@ -741,6 +747,10 @@ errcode_t e4l_plan_make(struct e4l_plan *p)
 	count_lacking(p);
 	if (!err)
 		err = list_all_left(p);
+	/* what carries the steps out needs the memory */
+	p->longest_blocks = find_longest(p);
+	e4l_space_free(d->disk.space);
+	d->disk.space = NULL;
 	return err ? err : sort_steps(d);
 }
 
