@@ -133,8 +133,16 @@ struct e4l_repack_result {
 	/* What was planned gives back so much, some of which it may take again. */
 	uint64_t planned_given_blocks;
 	uint64_t long_blocks_lacking;	/* likewise: see struct e4l_plan_free */
+	/* Of the file that has most, of those that may be moved. */
+	uint64_t most_fragments;
 	uint64_t reserved[4];
 };
+
+/*
+ * What moving a file takes of memory for each of its fragments, beside the cache:
+ * its extents, its tree, the steps that move it, and what they give.
+ */
+#define E4L_REPACK_FRAGMENT_BYTES 60
 
 /*
  * Repairs the layout of a filesystem that is open for writing, exclusively

@@ -710,7 +710,7 @@ static void look_at_space(struct e4l_plan *p)
 		p->in_long = kept;
 	d->in_long = p->opt.bounds_at_end ? 0 : p->in_long;
 	p->clear.made.free_runs_before = e4l_space_runs(d->disk.space);
-	p->clear.made.longest_before = e4l_plan_longest(p);
+	p->clear.made.longest_before = find_longest(p);
 	p->room.free_runs = room_runs(p);
 }
 

@@ -102,6 +102,9 @@ static errcode_t offer(struct e4l_forecast *f, const struct e4l_piece *p,
 		.tree = f->tree, .n_tree = f->n_tree,
 	};
 
+	if (allowed & E4L_PLAN_MOVE &&
+	    f->result->most_fragments < f->score->fragments)
+		f->result->most_fragments = f->score->fragments;
 	return allowed ? e4l_plan_add_file(f->plan, &file) : 0;
 }
 
