@@ -68,15 +68,15 @@ accidents() {
 # takes more transactions than a plain repair; and step by step.
 crowded() {
 	for scenario in crowded-1k crowded-bigalloc-4k ${2:-}; do
-		states -o repack -c $scenario -n 1
+		states -o repack -c "$scenario" -n 1
 		plain=$(transactions)
 		for operation in "$1" "$1_steps"; do
-			states -o "$operation" -c $scenario -n "$draw"
+			states -o "$operation" -c "$scenario" -n "$draw"
 			[ "$(transactions)" -gt "$plain" ] ||
 				fail "$operation: nothing moves away"
-			crash -o "$operation" -c $scenario -n "$faults" \
+			crash -o "$operation" -c "$scenario" -n "$faults" \
 				faults || fail "$operation: faults"
-			crash -o "$operation" -c $scenario -n "$faults" kill ||
+			crash -o "$operation" -c "$scenario" -n "$faults" kill ||
 				fail "$operation: kills"
 		done
 	done

@@ -34,11 +34,11 @@ work_on() {
 	fi
 	begins_with "$img"
 	digest -ez "$img" >"$work/numbers"
-	repack --all $protection "$img"
+	repack --all ${protection:+"$protection"} "$img"
 	repaired
 	digest -ez "$img" | cmp -s "$work/numbers" - ||
 		renumbered=$((renumbered + 1))
-	repack --all $protection "$img"
+	repack --all ${protection:+"$protection"} "$img"
 	same "$what: transactions of a second run" "$(all transactions)" 0
 	[ -z "$journal" ] || detach "$loop"
 	images=$((images + 1))
