@@ -35,8 +35,7 @@ struct e4l_compact_options {
 	bool (*stop)(bool inside, void *priv);
 	void *priv;
 	bool discard;		/* as in struct e4l_repack_options */
-	/* Likewise; 0 of the first: as many as there are, or one. */
-	uint64_t most_free_runs, longest_kept_blocks;
+	uint64_t most_free_runs, longest_kept_blocks;	/* likewise */
 	uint64_t reserved[5];
 };
 

@@ -79,12 +79,8 @@ for what in $recipes; do
 	case $what in
 	casefold | encrypt) flags="flags $what" ;;
 	esac
-	# holes of all lengths, and room behind: free space is in no more runs then
-	emptied "$what" htree 'dir /kept' "dir /emptied $flags" \
-		"many /kept count 400 name $long" \
-		"$(printf 'scatter /gap%s frags 5 blocks 1 gap %s\n' 1 1 2 2 3 3 \
-			4 4 5 5 6 6 7 7 8 8)" \
-		"many /emptied count 400 name $long"
+	emptied "$what" htree "dir /emptied $flags" "many /emptied count 400 name $long" \
+		"many /kept count 400 name $long"
 	case $what in
 	no-journal | ext2) compacted --no-undo ;;
 	*) compacted ;;
@@ -192,34 +188,6 @@ for option in --only=index --all; do
 		fail "$what: longest $(has "$longest"), not $most"
 done
 
-# among files, what a directory gives back would be a run more; --all has won some
-what='free runs, among files'
-aged "$img" <<END
-size 24M
-mke2fs -b 1024 -J size=1 -N 3000
-scatter /apart frags 60 blocks 8 gap 1 shuffle
-many /d count 689 name a_name_of_that_kind_
-delete /d percent 95
-file /behind size 64K
-END
-cp --sparse=always "$img" "$work/among"
-had=$(has "$runs") spared=$(has "$spare")
-[ "$spared" -gt 10 ] || fail "$what: $spared to spare"
-before=$(written "$img")
-repack --only=index "$img"
-left 'it would leave more, shorter free runs'
-same "$what: written" "$(written "$img")" "$before"
-repack --all "$img"
-same "$what: blocks to spare" "$(has "$spare")" 0
-[ "$(has "$runs")" -le "$had" ] || fail "$what: $(has "$runs"), not $had"
-# without a journal likewise
-cp "$work/among" "$img"
-check tune2fs -O ^has_journal "$img"
-had=$(has "$runs")
-repack --only=index --no-undo "$img"
-left 'it would leave more, shorter free runs'
-same "$what: without a journal" "$(has "$runs")" "$had"
-
 # ---- in its own blocks where no other is free
 free_blocks() {
 	dumpe2fs -h "$img" 2>/dev/null | sed -n 's/^Free blocks: *//p'
@@ -234,8 +202,6 @@ fill() {
 crowd() {
 	what="no free block, $1"
 	emptied "$1" htree "many /emptied count 400 name $long"
-	# in two pieces, what it gives back would be two free runs
-	check "$e4repack" --no-undo --only=move,dirs "$img" /emptied
 	# one file, and the last blocks in files that need none for their maps
 	fill full "$(($(free_blocks) - 32))"
 	i=0

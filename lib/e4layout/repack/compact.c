@@ -421,14 +421,6 @@ static errcode_t add_free(const struct e4l_block_run *run, void *priv)
 				 c->geo.cluster_blocks);
 }
 
-/* If nothing is free, what becomes free is a run. */
-static uint64_t most_free_runs(const struct compact *c)
-{
-	uint64_t now = e4l_space_runs(c->seek.disk.space);
-
-	return c->opt->most_free_runs ? c->opt->most_free_runs : now ? now : 1;
-}
-
 static errcode_t plan(struct compact *c)
 {
 	struct e4l_space *space = e4l_space_new();
@@ -440,16 +432,15 @@ static errcode_t plan(struct compact *c)
 		.fs = c->e->fs, .maps = &c->maps,
 		.disk = {
 			.geo = &c->geo, .space = space,
+			.most_runs = c->opt->most_free_runs,
 			.least_longest = c->opt->longest_kept_blocks /
 					 c->geo.cluster_blocks,
 		},
 	};
 	if (!err)
 		err = e4l_free_space(c->e, add_free, e4l_refuse_damage, c);
-	if (!err) {
+	if (!err)
 		c->seek.longest = e4l_space_largest(space, &at);
-		c->seek.disk.most_runs = most_free_runs(c);
-	}
 	for (i = 0; i < c->n_dirs && !err; i++) {
 		if (c->opt->stop && c->opt->stop(false, c->opt->priv))
 			err = E4L_ET_INTERRUPTED;

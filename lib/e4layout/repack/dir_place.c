@@ -7,7 +7,6 @@
 
 #define ROOT_EXTENTS	4	/* that an inode holds without a tree */
 #define LITTLE		16	/* one of so many parts */
-#define OWN_RUNS	64	/* that places are sought in and beside */
 
 const char e4l_dir_no_room[] = "no free run is long enough";
 static const char too_large[] = "too large for the journal";
@@ -163,30 +162,26 @@ struct seeking {
 	const struct e4l_dir_map *map;
 	uint32_t blocks;
 	struct e4l_outlook before;
-	struct e4l_block_run *runs;	/* that it has, the longest first */
-	size_t n_runs;
-	struct e4l_run own;		/* one of them */
+	struct e4l_run own;		/* the longest that it has */
 	const char *why;
 };
 
-static int longest_first(const void *va, const void *vb)
-{
-	const struct e4l_block_run *a = va, *b = vb;
-
-	if (a->len != b->len)
-		return a->len > b->len ? -1 : 1;
-	return by_start(va, vb);
-}
-
 static errcode_t find_own(struct seeking *s)
 {
-	errcode_t err = list_clusters(s->seek, s->map, &s->runs, &s->n_runs);
+	uint32_t ratio = s->seek->disk.geo->cluster_blocks;
+	struct e4l_block_run *v;
+	size_t n, i;
+	errcode_t err = list_clusters(s->seek, s->map, &v, &n);
 
 	if (err)
 		return err;
-	qsort(s->runs, s->n_runs, sizeof(*s->runs), longest_first);
-	if (s->n_runs > OWN_RUNS)
-		s->n_runs = OWN_RUNS;
+	for (i = 0; i < n; i++)
+		if (v[i].len / ratio > s->own.len)
+			s->own = (struct e4l_run) {
+				.start = v[i].pblk / ratio,
+				.len = v[i].len / ratio,
+			};
+	free(v);
 	return 0;
 }
 
@@ -248,15 +243,14 @@ static bool end_of_longest(const struct seeking *s, uint64_t n,
 }
 
 /* Best first. */
-static const struct kind {
+static const struct {
 	bool (*find)(const struct seeking *s, uint64_t n, uint64_t *start);
-	bool each;		/* of what it has, may be another */
 	bool own;
 } places[] = {
-	{ near_inode, false, false },
-	{ before_own, true, false }, { behind_own, true, false },
-	{ own_first, true, true }, { own_last, true, true },
-	{ tightest, false, false }, { end_of_longest, false, false },
+	{ near_inode, false },
+	{ before_own, false }, { behind_own, false },
+	{ own_first, true }, { own_last, true },
+	{ tightest, false }, { end_of_longest, false },
 };
 
 /* Whether a transaction holds it, and free space may be as it is then. */
@@ -307,41 +301,25 @@ static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
 	return err;
 }
 
-static errcode_t try_kind(struct seeking *s, const struct e4l_disk *disk,
-			  const struct kind *kind, struct e4l_dir_place *place,
-			  bool *good)
-{
-	uint64_t n = clusters_of(s->seek, s->blocks), start;
-	uint32_t ratio = disk->geo->cluster_blocks;
-	size_t i, runs = kind->each ? s->n_runs : 1;
-	errcode_t err = 0;
-
-	for (i = 0; i < runs && !err && !*good; i++) {
-		s->own = (struct e4l_run) {
-			s->runs[i].pblk / ratio, s->runs[i].len / ratio,
-		};
-		if (!kind->find(s, n, &start))
-			continue;
-		*place = (struct e4l_dir_place) {
-			.to = start * ratio, .own = kind->own,
-		};
-		err = try_place(s, disk, place, good);
-	}
-	return err;
-}
-
 /* Tries its own blocks as well only with @own. */
 static errcode_t try_places(struct seeking *s, const struct e4l_disk *disk,
 			    bool own, struct e4l_dir_place *place, bool *good)
 {
+	uint64_t n = clusters_of(s->seek, s->blocks), start;
 	errcode_t err = 0;
 	size_t i;
 
 	*good = false;
 	for (i = 0; i < sizeof(places) / sizeof(*places) && !err && !*good;
-	     i++)
-		if (own || !places[i].own)
-			err = try_kind(s, disk, &places[i], place, good);
+	     i++) {
+		if ((places[i].own && !own) || !places[i].find(s, n, &start))
+			continue;
+		*place = (struct e4l_dir_place) {
+			.to = start * disk->geo->cluster_blocks,
+			.own = places[i].own,
+		};
+		err = try_place(s, disk, place, good);
+	}
 	return err;
 }
 
@@ -389,7 +367,6 @@ errcode_t e4l_dir_place(const struct e4l_dir_seek *seek,
 
 	if (!err)
 		err = try_all(&s, place, &good);
-	free(s.runs);
 	*why = good ? NULL : s.why;
 	return err;
 }
