@@ -124,7 +124,7 @@ const struct scenario scenarios[] = {
 	{ "crowded-bigalloc-4k", 4096, 24,
 	  "-O quota,bigalloc -C 16384 -J size=4", JOURNAL_INTERNAL,
 	  JBD2_CSUM_V3 | JBD2_64BIT, crowded_clusters, 0 },
-	{ "sparse-1k", 1024, 12, "-O quota -J size=1", JOURNAL_INTERNAL,
+	{ "sparse-1k", 1024, 12, "-O quota -J size=1 -N 4096", JOURNAL_INTERNAL,
 	  JBD2_CSUM_V3 | JBD2_64BIT, sparse, 0 },
 };
 const unsigned int n_scenarios = sizeof(scenarios) / sizeof(scenarios[0]);
