@@ -328,6 +328,15 @@ void e4l_sweep_end(struct e4l_sweep *s)
 	e4l_evict_free(&s->ev);
 }
 
+int e4l_shortest_first(const void *va, const void *vb)
+{
+	const struct e4l_run *a = va, *b = vb;
+
+	if (a->len != b->len)
+		return a->len < b->len ? -1 : 1;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
 errcode_t e4l_sweep_runs(const struct e4l_sweep *s,
 			 int (*order)(const void *a, const void *b),
 			 struct e4l_run **runs, size_t *n)

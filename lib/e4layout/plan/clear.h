@@ -30,6 +30,8 @@ struct e4l_sweep {
 errcode_t e4l_sweep_begin(struct e4l_sweep *s, struct e4l_clear *c,
 			  struct e4l_draft *d, uint64_t budget_blocks);
 void e4l_sweep_end(struct e4l_sweep *s);
+/* An order for e4l_sweep_runs(), of struct e4l_run. */
+int e4l_shortest_first(const void *va, const void *vb);
 /*
  * Lists the free runs anew, sorted, in *@runs, which is NULL or an array of
  * e4l_grow() and stays the caller's, also after an error.

@@ -66,15 +66,6 @@ static errcode_t list_givers(const struct e4l_draft *d, struct giver **ret,
 
 /* -------------------------------------------------------------------- holes */
 
-static int shortest_first(const void *va, const void *vb)
-{
-	const struct e4l_run *a = va, *b = vb;
-
-	if (a->len != b->len)
-		return a->len < b->len ? -1 : 1;
-	return a->start < b->start ? -1 : a->start > b->start;
-}
-
 /* How many of @most extents more @f's tree, as large as it was, holds. */
 static uint64_t tree_holds(const struct cutting *c, const struct e4l_file *f,
 			   uint64_t most)
@@ -279,7 +270,7 @@ errcode_t e4l_cut_make(struct e4l_clear *clear, struct e4l_draft *d,
 
 	e4l_evict_begin(&c.s.ev);
 	if (!err)
-		err = e4l_sweep_runs(&c.s, shortest_first, &c.hole,
+		err = e4l_sweep_runs(&c.s, e4l_shortest_first, &c.hole,
 				     &c.n_holes);
 	if (!err)
 		err = list_givers(d, &givers, &n);

@@ -27,15 +27,6 @@ struct plug {
 	bool gives;			/* there is one */
 };
 
-static int shortest_first(const void *va, const void *vb)
-{
-	const struct e4l_run *a = va, *b = vb;
-
-	if (a->len != b->len)
-		return a->len < b->len ? -1 : 1;
-	return a->start < b->start ? -1 : a->start > b->start;
-}
-
 /* ------------------------------------------------------------ what goes there */
 
 /* Whether the file of @l may have one fragment more, and nothing of it moves. */
@@ -262,10 +253,10 @@ static errcode_t plug_hole(struct plugging *p, const struct e4l_run *hole,
 static errcode_t plug_one(struct plugging *p, uint64_t *budget, bool *done)
 {
 	uint64_t ratio = p->s.d->disk.geo->cluster_blocks;
-	errcode_t err = e4l_sweep_runs(&p->s, shortest_first, &p->run,
+	errcode_t err = e4l_sweep_runs(&p->s, e4l_shortest_first, &p->run,
 				       &p->n_runs);
 	size_t i = e4l_lower_bound(&p->last, p->run, p->n_runs,
-				   sizeof(*p->run), shortest_first);
+				   sizeof(*p->run), e4l_shortest_first);
 
 	*done = false;
 	for (; i + 1 < p->n_runs && !*done && !err &&

@@ -36,15 +36,6 @@ struct mark {
 
 /* --------------------------------------------------------------------- pits */
 
-static int by_length(const void *va, const void *vb)
-{
-	const struct e4l_run *a = va, *b = vb;
-
-	if (a->len != b->len)
-		return a->len < b->len ? -1 : 1;
-	return a->start < b->start ? -1 : a->start > b->start;
-}
-
 /* Whether @pit is where the walk is going to be. */
 static bool is_ahead(const struct trading *t, const struct e4l_run *pit)
 {
@@ -108,14 +99,15 @@ static errcode_t find_pits_of(struct trading *t, const struct e4l_run *hole)
 
 static errcode_t find_pits(struct trading *t)
 {
-	errcode_t err = e4l_sweep_runs(&t->s, by_length, &t->hole, &t->n_holes);
+	errcode_t err = e4l_sweep_runs(&t->s, e4l_shortest_first, &t->hole,
+				       &t->n_holes);
 	size_t i;
 
 	t->n_pits = 0;
 	for (i = 0; i < t->n_holes && t->n_pits < MOST_PITS && !err; i++)
 		err = find_pits_of(t, &t->hole[i]);
 	if (t->n_pits)
-		qsort(t->pit, t->n_pits, sizeof(*t->pit), by_length);
+		qsort(t->pit, t->n_pits, sizeof(*t->pit), e4l_shortest_first);
 	return err;
 }
 
@@ -201,7 +193,7 @@ static errcode_t find_pit(struct trading *t, bool *found)
 	struct e4l_lodger *l = &t->fill.lodger[t->fill.n_lodgers - 1];
 	const struct e4l_run key = { 0, l->run.len };
 	size_t i = e4l_lower_bound(&key, t->pit, t->n_pits, sizeof(key),
-				   by_length);
+				   e4l_shortest_first);
 	errcode_t err = 0;
 
 	*found = false;
