@@ -283,26 +283,18 @@ what='no free block, in pieces'
 rm -f "$img"
 truncate -s 64M "$img"
 check mke2fs -q -F -t ext4 -b 1024 "$img"
-mount_image "$img" "$work/mnt"
-mkdir "$work/mnt/d"
-/usr/bin/python3 - "$work/mnt" <<'END'
-import os, sys
-where = sys.argv[1]
-def name(i):
-    return f"{where}/d/{i:0100}"
-for i in range(2000):
-    open(name(i), "w").close()
-    if i % 7 == 0:
-        with open(f"{where}/between{i}", "w") as f:
-            f.write("x" * 1024)
-            f.flush()
-            os.fsync(f.fileno())
-for i in range(1300):
-    os.unlink(name(i))
-END
-check umount "$work/mnt"
-undefer "umount '$work/mnt'"
-detach "$loop"
+: >"$work/empty"
+{
+	echo 'mkdir /d'
+	echo "write $work/empty /between"
+	for i in $(seq 2000); do
+		printf 'write %s /d/%0100d\n' "$work/empty" "$i"
+		[ $((i % 7)) != 0 ] || echo "fallocate /between $i $i"
+	done
+	seq -f 'rm /d/%0100g' 1300
+} >"$work/pieces"
+debugfs -w -f "$work/pieces" "$img" >"$work/pieces.log" 2>&1 ||
+	fail "$what: $(cat "$work/pieces.log")"
 fill full "$(($(free_blocks) - 32))"
 for i in $(seq 40); do
 	[ "$(free_blocks)" = 0 ] || fill "full$i" 1
