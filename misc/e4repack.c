@@ -25,9 +25,6 @@ const char *const e4repack_only_words[] = {
 static const char *const move_words[] = { "immutable", "swap", NULL };
 static const char *const zeroout_words[] = { "off", NULL };
 
-/* What a run takes whatever --mem is, for buffers. */
-#define MEM_ANYWAY	(16u << 20)
-
 #define AT(member) offsetof(struct e4repack, member)
 static const struct args_option options[] = {
 	{ .name = "dry-run", .letter = 'n', .kind = ARGS_FLAG,
@@ -250,22 +247,6 @@ static void say_memory(const struct e4repack *r)
 	    units_count(r->result.files_reread, n));
 }
 
-/* --mem does not bound what the file that has most fragments takes. */
-static void say_beyond(const struct e4repack *r)
-{
-	uint64_t most = r->result.most_fragments * E4L_REPACK_FRAGMENT_BYTES;
-	char size[UNITS_LEN], limit[UNITS_LEN], n[UNITS_LEN];
-	struct e4l_es_stats stats;
-
-	e4l_es_get_stats(r->cache, &stats);
-	if (most > stats.limit_bytes + MEM_ANYWAY)
-		say("%s: a file of %s fragments takes about %s of memory, which "
-		    "--mem (%s) does not bound", r->target.name,
-		    units_count(r->result.most_fragments, n),
-		    units_size(most, size),
-		    units_size(stats.limit_bytes, limit));
-}
-
 /* Which limit has stopped it, if it was not a signal. */
 static const char *by_what(const struct e4repack *r)
 {
@@ -370,8 +351,6 @@ void e4repack_end_part(struct e4repack *r)
 	say_failed_files(r);
 	if (r->args.verbose && r->cache)
 		say_memory(r);
-	if (!r->args.quiet && r->cache)
-		say_beyond(r);
 	say_stops(r);
 	if (r->args.json)
 		e4repack_keep_object(r);

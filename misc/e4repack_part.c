@@ -124,6 +124,9 @@ static uint64_t free_run_blocks(const struct e4repack *r)
 	return r->free_run / bs + !!(r->free_run % bs);
 }
 
+/* Whatever --mem is, a plan may take so much, and so may one file. */
+#define MEM_ANYWAY	(16u << 20)
+
 /* Gives files and directories better maps, and free space longer runs. */
 static errcode_t repack(struct e4repack *r)
 {
@@ -152,12 +155,13 @@ static errcode_t repack(struct e4repack *r)
 
 	if (!err && r->online)
 		return e4repack_online(r, &opt);
-	/* half for extents, half for where everything is */
+	opt.plan_bytes = opt.file_bytes = MEM_ANYWAY + mem / 4;
+	/* where everything is */
 	if (r->only & (ONLY_ROOM | ONLY_FREE))
-		opt.room_bytes = mem / 2;
+		opt.room_bytes = mem / 4;
 	opt.free_run_blocks = free_run_blocks(r);
 	if (!err)
-		err = e4l_es_new(mem - opt.room_bytes, &r->cache);
+		err = e4l_es_new(mem / 2 - opt.room_bytes, &r->cache);
 	if (err)
 		return err;
 	opt.cache = r->cache;

@@ -86,6 +86,12 @@ struct e4l_plan_options {
 	 */
 	uint64_t room_bytes;
 	/*
+	 * Memory for the files that something can be gained from, half of it,
+	 * and for what is to be done about them: once it is used up, others stay
+	 * as they are.  0: there is no limit.
+	 */
+	uint64_t plan_bytes;
+	/*
 	 * Asked before room is sought for a file, or a zone to be emptied, which
 	 * can take long, and before some others are planned: an error ends the
 	 * planning.  NULL: there is none.
@@ -118,7 +124,7 @@ struct e4l_plan_options {
 	 */
 	bool bounds_at_end;
 	bool longest_stays;		/* but the longest run, all the time */
-	uint64_t reserved[8];
+	uint64_t reserved[7];
 };
 
 /* A file as it is now. */
@@ -273,7 +279,7 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
  *  - What is already ideal is not touched, but to make room or long free runs,
  *    and a plan for the result without the latter, with no budget, is empty.
  * What the plan is does not depend on what the cache could keep, unless
- * room_bytes are not enough.
+ * room_bytes or plan_bytes are not enough.
  * Errors: E4L_ET_BAD_ARGUMENT (blocks that are given back are free already:
  * files share blocks, or the bitmaps are wrong), E4L_ET_CHANGED (a file's
  * extents are not found again as they were added), those of reread(), ENOMEM.
@@ -322,6 +328,7 @@ enum e4l_left_why {
 	E4L_LEFT_CROWDED,	/* nor can room be made for it */
 	E4L_LEFT_FREE_RUNS,	/* it would leave more, shorter free runs */
 	E4L_LEFT_TIME,		/* enough() said so before it was its turn */
+	E4L_LEFT_MEMORY,	/* plan_bytes were used up before it was */
 	E4L_LEFT_REASONS
 };
 

@@ -81,6 +81,12 @@ struct e4l_repack_options {
 	 * E4L_PLAN_FREE only.
 	 */
 	uint64_t room_bytes;
+	uint64_t plan_bytes;	/* see struct e4l_plan_options */
+	/*
+	 * Memory for one file, E4L_REPACK_EXTENT_BYTES for each of its extents: one
+	 * that has more stays as it is.  0: there is no limit.
+	 */
+	uint64_t file_bytes;
 	/*
 	 * Asked while the plan is made, unless nothing is in it yet: true, and
 	 * what is in it is done; other files are left.  NULL is allowed.
@@ -95,7 +101,7 @@ struct e4l_repack_options {
 	 */
 	uint64_t long_kept_blocks;
 	bool bounds_at_end, longest_stays;	/* see struct e4l_plan_options */
-	uint64_t reserved[8];
+	uint64_t reserved[6];
 };
 
 struct e4l_repack_result {
@@ -133,16 +139,14 @@ struct e4l_repack_result {
 	/* What was planned gives back so much, some of which it may take again. */
 	uint64_t planned_given_blocks;
 	uint64_t long_blocks_lacking;	/* likewise: see struct e4l_plan_free */
-	/* Of the file that has most, of those that may be moved. */
-	uint64_t most_fragments;
-	uint64_t reserved[4];
+	uint64_t reserved[5];
 };
 
 /*
- * What moving a file takes of memory for each of its fragments, beside the cache:
- * its extents, its tree, the steps that move it, and what they give.
+ * What repairing a file takes of memory for each of its extents, beside the cache:
+ * these, its tree, the steps that move it, and what they give.
  */
-#define E4L_REPACK_FRAGMENT_BYTES 60
+#define E4L_REPACK_EXTENT_BYTES 60
 
 /*
  * Repairs the layout of a filesystem that is open for writing, exclusively

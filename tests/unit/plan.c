@@ -1854,6 +1854,8 @@ static void limit_room(struct world *w)
 		w->opt.part_blocks = (4 + random() % 20) * ratio;
 	if (random() % 2)
 		w->opt.room_bytes = 16 * (1 + random() % 40);
+	if (random() % 4 == 0)
+		w->opt.plan_bytes = 1 + random() % 8000;
 	if (random() % 2)
 		w->opt.may_move = is_odd;
 	w->opt.long_run_blocks = (4 + random() % 16) * ratio;
@@ -1861,7 +1863,7 @@ static void limit_room(struct world *w)
 				  random() % 200 * ratio;
 }
 
-static uint64_t left_for_time(const struct e4l_plan *p)
+static uint64_t left_for(const struct e4l_plan *p, enum e4l_left_why why)
 {
 	const struct e4l_left *v;
 	uint64_t sum = 0;
@@ -1869,7 +1871,7 @@ static uint64_t left_for_time(const struct e4l_plan *p)
 
 	v = e4l_plan_left(p, &n);
 	for (i = 0; i < n; i++)
-		sum += v[i].why == E4L_LEFT_TIME ? v[i].extents : 0;
+		sum += v[i].why == why ? v[i].extents : 0;
 	return sum;
 }
 
@@ -1912,13 +1914,13 @@ START_TEST(makes_room_while_there_is_time)
 
 	e4l_plan_room(p, &room);
 	ck_assert_uint_eq(room.runs, 2);
-	ck_assert_uint_eq(left_for_time(p), 0);
+	ck_assert_uint_eq(left_for(p, E4L_LEFT_TIME), 0);
 	e4l_plan_free(p);
 	w->opt.enough = is_enough;
 	p = make_plan(w);
 	e4l_plan_room(p, &room);
 	ck_assert_uint_eq(room.runs, 1);
-	ck_assert_uint_eq(left_for_time(p), 1);
+	ck_assert_uint_eq(left_for(p, E4L_LEFT_TIME), 1);
 	e4l_plan_free(p);
 	free_world(w);
 }
@@ -2011,6 +2013,59 @@ START_TEST(plans_what_there_is_time_for)
 	w->opt.enough = NULL;
 	plan_and_carry_out(w);
 	ck_assert_uint_eq(w->steps, 0);
+	free_world(w);
+}
+END_TEST
+
+/* What a plan holds, as far as can be seen from here. */
+static uint64_t bytes_of(const struct e4l_plan *p)
+{
+	const struct e4l_step *steps;
+	uint64_t sum = 0;
+	size_t n, i;
+
+	steps = e4l_plan_steps(p, &n);
+	for (i = 0; i < n; i++)
+		sum += sizeof(steps[i]) +
+		       steps[i].n_new * sizeof(struct e4l_extent);
+	return sum;
+}
+
+/*
+ * Without memory for all of it, no plan is much larger than that; what cannot be
+ * better may be in the way of others.
+ */
+START_TEST(plans_what_there_is_memory_for)
+{
+	uint64_t before, bytes;
+	bool cut = false;
+	struct e4l_plan *p;
+	struct rereader r;
+	struct world *w;
+
+	srandom(_i);
+	w = crowded_world(_i % 4 ? 1 : 4);
+	r = (struct rereader) { .w = w };
+	w->opt.reread = reread;
+	w->opt.priv = &r;
+	/* those of one file more can be in it */
+	w->opt.plan_bytes = 1 + random() % 10000;
+	do {
+		before = all_fragments(w);
+		p = make_plan(w);
+		bytes = bytes_of(p);
+		carry_out_all(w, p);
+		check_map(w);
+		cut |= left_for(p, E4L_LEFT_MEMORY);
+		e4l_plan_free(p);
+		ck_assert_uint_le(all_fragments(w), before);
+		CHECK(bytes <= w->opt.plan_bytes + 30000);
+	} while (w->steps);
+	CHECK(cut || w->opt.plan_bytes > 2000);
+	w->opt.plan_bytes = 0;
+	p = make_plan(w);
+	CHECK(!left_for(p, E4L_LEFT_MEMORY));
+	e4l_plan_free(p);
 	free_world(w);
 }
 END_TEST
@@ -2846,6 +2901,7 @@ int main(void)
 	tcase_add_loop_test(tc, makes_room_within_limits, 0, 400);
 	tcase_add_loop_test(tc, makes_room_step_by_step, 0, 200);
 	tcase_add_loop_test(tc, plans_what_there_is_time_for, 0, 100);
+	tcase_add_loop_test(tc, plans_what_there_is_memory_for, 0, 100);
 	tcase_add_loop_test(tc, consolidates_free_space, 0, 600);
 	tcase_add_test(tc, tries_what_differs);
 	tcase_add_loop_test(tc, consolidates_what_there_is_time_for, 0, 100);

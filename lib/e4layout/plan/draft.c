@@ -14,8 +14,12 @@ errcode_t e4l_draft_go_on(const struct e4l_draft *d)
 
 bool e4l_draft_is_late(struct e4l_draft *d)
 {
-	if (!d->late && d->enough)
-		d->late = d->enough(d->priv);
+	if (d->late)
+		return true;
+	d->why_late = d->bytes > d->most_bytes ? E4L_LEFT_MEMORY :
+						 E4L_LEFT_TIME;
+	d->late = d->why_late == E4L_LEFT_MEMORY ||
+		  (d->enough && d->enough(d->priv));
 	return d->late;
 }
 
@@ -81,8 +85,10 @@ static void forget_extents(struct e4l_draft *d)
 	    last->ino != last[-2].ino || last->batch != last[-2].batch ||
 	    last->ino != last[-1].ino || last->batch != last[-1].batch)
 		return;
+	d->bytes -= e4l_step_bytes(&last[-1]);
 	free(last[-1].new_extents);
 	last[-1].new_extents = NULL;
+	d->bytes += e4l_step_bytes(&last[-1]);
 }
 
 /* @f is as @step leaves it. */
@@ -115,6 +121,7 @@ static errcode_t add_step(struct e4l_draft *d, struct e4l_file *f,
 	step->n_old = f->w.n_ex;
 	step->old_fragments = f->w.fragments;
 	d->steps[d->n_steps++] = *step;
+	d->bytes += e4l_step_bytes(step);
 	forget_extents(d);
 	return weigh_again(f, &d->steps[d->n_steps - 1]);
 }
@@ -148,6 +155,7 @@ errcode_t e4l_draft_amend(struct e4l_draft *d, struct e4l_file *f,
 	struct e4l_step *step = &d->steps[f->step - 1];
 	errcode_t err;
 
+	d->bytes -= e4l_step_bytes(step);
 	free(step->new_extents);
 	step->new_extents = ex;
 	step->n_new = n;
@@ -156,6 +164,7 @@ errcode_t e4l_draft_amend(struct e4l_draft *d, struct e4l_file *f,
 	if (!err)
 		err = e4l_step_shrink_tree(&d->disk, step);
 	f->n_tree = step->n_tree;
+	d->bytes += e4l_step_bytes(step);
 	return err;
 }
 

@@ -31,7 +31,10 @@ struct e4l_draft {
 	errcode_t (*go_on)(void *priv);		/* or NULL */
 	bool (*enough)(void *priv);		/* likewise */
 	void *priv;
-	bool late;				/* enough() said so */
+	uint64_t most_bytes;			/* plan_bytes, or E4L_NO_LIMIT */
+	bool late;				/* nothing more is looked for */
+	enum e4l_left_why why_late;
+	uint64_t bytes;				/* of files and steps */
 	struct e4l_keep keep;
 	uint64_t part_blocks;		/* see struct e4l_plan_options */
 	uint64_t in_long;		/* clusters to stay free in long runs */
@@ -45,7 +48,7 @@ struct e4l_draft {
 
 /* Asked wherever much may be tried: an error ends the plan. */
 errcode_t e4l_draft_go_on(const struct e4l_draft *d);
-/* Whether time is short: what is found by now must do. */
+/* Whether time or memory is short: what is found by now must do. */
 bool e4l_draft_is_late(struct e4l_draft *d);
 /* The same, once there are steps: nothing more is looked for. */
 bool e4l_draft_is_over(struct e4l_draft *d);

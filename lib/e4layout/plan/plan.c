@@ -81,6 +81,8 @@ static errcode_t begin_draft(struct e4l_plan *p)
 		.part_blocks = p->opt.part_blocks,
 		.go_on = p->opt.go_on, .enough = p->opt.enough,
 		.priv = p->opt.priv,
+		.most_bytes = p->opt.plan_bytes ? p->opt.plan_bytes :
+						  E4L_NO_LIMIT,
 	};
 	if (!d->disk.space)
 		return ENOMEM;
@@ -223,15 +225,52 @@ static errcode_t keep_place(struct e4l_plan *p, struct e4l_file *f,
 	return 0;
 }
 
+/* Blocks of the shortest run that @f lacks, if that is @why. */
+static uint64_t lacks(const struct e4l_plan *p, const struct e4l_file *f,
+		      enum e4l_left_why why)
+{
+	bool is_why = why == f->why && (why == E4L_LEFT_NO_ROOM ||
+					why == E4L_LEFT_CROWDED);
+
+	return is_why ? (uint64_t)f->lacks * p->opt.geo.cluster_blocks : 0;
+}
+
+static errcode_t add_left(struct e4l_plan *p, const struct e4l_file *f,
+			  enum e4l_left_why why, uint64_t extents)
+{
+	errcode_t err = e4l_grow(&p->left, p->n_left, sizeof(*p->left));
+
+	if (!err)
+		p->left[p->n_left++] = (struct e4l_left) {
+			.ino = f->ino, .why = why, .extents = extents,
+			.blocks = lacks(p, f, why),
+		};
+	return err;
+}
+
+/* There is no memory for it. */
+static errcode_t pass_over(struct e4l_plan *p, struct e4l_file *f)
+{
+	uint64_t *extents = &f->left[E4L_LEFT_MEMORY];
+
+	e4l_leave(f, E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT | E4L_PLAN_MOVE,
+		  E4L_LEFT_MEMORY);
+	return *extents ? add_left(p, f, E4L_LEFT_MEMORY, *extents) : 0;
+}
+
 static errcode_t keep_file(struct e4l_plan *p, struct e4l_file *f,
 			   const struct e4l_plan_file *file)
 {
 	struct e4l_draft *d = &p->draft;
-	errcode_t err = copy_tree(f, file);
+	errcode_t err;
 
+	if (d->bytes > d->most_bytes / 2)
+		return pass_over(p, f);
+	err = copy_tree(f, file);
 	if (err)
 		return err;
 	d->n_files++;
+	d->bytes += sizeof(*f) + (f->n_tree + 1) * sizeof(*f->tree);
 	return e4l_keep_put(&d->keep, f->ino, file->extents, file->n_extents,
 			    &f->kept);
 }
@@ -266,29 +305,6 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
 	    !f->left[E4L_LEFT_MISALIGNED])
 		err = keep_place(p, f, file, &done);
 	return err || done ? err : keep_file(p, f, file);
-}
-
-/* Blocks of the shortest run that @f lacks, if that is @why. */
-static uint64_t lacks(const struct e4l_plan *p, const struct e4l_file *f,
-		      enum e4l_left_why why)
-{
-	bool is_why = why == f->why && (why == E4L_LEFT_NO_ROOM ||
-					why == E4L_LEFT_CROWDED);
-
-	return is_why ? (uint64_t)f->lacks * p->opt.geo.cluster_blocks : 0;
-}
-
-static errcode_t add_left(struct e4l_plan *p, const struct e4l_file *f,
-			  enum e4l_left_why why, uint64_t extents)
-{
-	errcode_t err = e4l_grow(&p->left, p->n_left, sizeof(*p->left));
-
-	if (!err)
-		p->left[p->n_left++] = (struct e4l_left) {
-			.ino = f->ino, .why = why, .extents = extents,
-			.blocks = lacks(p, f, why),
-		};
-	return err;
 }
 
 /* Lists what is left of @f now that the plan is made. */
@@ -475,7 +491,7 @@ static errcode_t move_pass(struct e4l_plan *p, bool partial, bool *moved)
 		if (i % ASK_EACH == ASK_EACH - 1)
 			err = e4l_draft_go_on(&p->draft);
 		if (e4l_draft_is_over(&p->draft))
-			order[i]->why = E4L_LEFT_TIME;
+			order[i]->why = p->draft.why_late;
 		else if (!err)
 			err = move_file(p, order[i], partial, moved);
 	}
@@ -524,7 +540,7 @@ static errcode_t room_pass(struct e4l_plan *p, bool *made)
 	for (i = 0; i < n && !err; i++) {
 		err = e4l_draft_go_on(d);
 		if (e4l_draft_is_over(d))
-			d->files[files[i]].why = E4L_LEFT_TIME;
+			d->files[files[i]].why = d->why_late;
 		else if (!err)
 			err = e4l_room_make(&p->room, d, files[i],
 					    &p->opt.copy_budget_blocks, made);

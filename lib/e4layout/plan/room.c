@@ -336,7 +336,7 @@ static errcode_t make_for(struct e4l_room *r, struct e4l_draft *d, size_t file,
 		if (i < *first || m.k == 1)
 			continue;
 		if (e4l_draft_is_over(d)) {
-			d->files[file].why = E4L_LEFT_TIME;
+			d->files[file].why = d->why_late;
 			break;
 		}
 		err = e4l_draft_go_on(d);

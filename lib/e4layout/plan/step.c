@@ -5,6 +5,18 @@
 #include "runs.h"
 #include "step.h"
 
+uint64_t e4l_step_bytes(const struct e4l_step *step)
+{
+	size_t extents = step->new_extents ? step->n_new : 0;
+	size_t runs = step->n_zero + step->n_take + step->n_give;
+
+	return 2 * sizeof(*step) + extents * sizeof(*step->new_extents) +
+	       runs * sizeof(*step->give) +
+	       step->n_tree * sizeof(*step->tree) +
+	       (step->moves ? step->n_moves * sizeof(*step->moves) : 0) +
+	       (step->packed ? step->packed->bytes.max : 0);
+}
+
 void e4l_step_free(struct e4l_step *step)
 {
 	free(step->new_extents);

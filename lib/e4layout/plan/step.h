@@ -33,6 +33,9 @@ bool e4l_disk_allows(const struct e4l_disk *disk,
 /* How many blocks it gives. */
 uint64_t e4l_step_gives(const struct e4l_step *step);
 
+/* How much memory it takes, twice for itself, as when steps are put in order. */
+uint64_t e4l_step_bytes(const struct e4l_step *step);
+
 /* Frees what a step holds. */
 void e4l_step_free(struct e4l_step *step);
 

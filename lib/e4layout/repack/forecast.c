@@ -82,6 +82,8 @@ static const char *reason_to_keep(const struct e4l_forecast *f,
 		return "excluded";
 	if (p->map == E4L_MAP_INDIRECT)
 		return "indirect-mapped";
+	if (f->too_large)
+		return "too large for the memory that may be used";
 	if (!(opt->flags & E4L_REPACK_MOVE_IMMUTABLE) &&
 	    (p->inode->i_flags & EXT2_IMMUTABLE_FL))
 		return "immutable (--move=immutable)";
@@ -102,9 +104,6 @@ static errcode_t offer(struct e4l_forecast *f, const struct e4l_piece *p,
 		.tree = f->tree, .n_tree = f->n_tree,
 	};
 
-	if (allowed & E4L_PLAN_MOVE &&
-	    f->result->most_fragments < f->score->fragments)
-		f->result->most_fragments = f->score->fragments;
 	return allowed ? e4l_plan_add_file(f->plan, &file) : 0;
 }
 
@@ -253,12 +252,27 @@ static bool may_be_swap(const struct e4l_forecast *f, const struct e4l_piece *p)
 
 /* ------------------------------------------------------------ inodes come in */
 
+/* Whether the inode at hand is, with @more extents. */
+static bool is_too_large(const struct e4l_forecast *f, size_t more)
+{
+	const uint64_t most = f->opt->file_bytes / E4L_REPACK_EXTENT_BYTES;
+
+	return f->opt->file_bytes && f->n_extents + more > most;
+}
+
 errcode_t e4l_forecast_gather(struct e4l_forecast *f,
 			      const struct e4l_piece *p)
 {
 	errcode_t err;
 
 	f->damaged |= p->damaged;
+	if (p->first) {
+		f->n_extents = f->n_tree = 0;
+		f->too_large = false;
+	}
+	f->too_large |= is_too_large(f, p->n_extents);
+	if (f->too_large)
+		return 0;
 	if (p->first && p->last) {
 		f->extents = p->extents;
 		f->n_extents = p->n_extents;
@@ -266,8 +280,6 @@ errcode_t e4l_forecast_gather(struct e4l_forecast *f,
 		f->n_tree = p->n_tree;
 		return 0;
 	}
-	if (p->first)
-		f->n_extents = f->n_tree = 0;
 	err = e4l_append(&f->own_extents, &f->n_extents, &f->max_extents,
 			 p->extents, p->n_extents, sizeof(*f->own_extents));
 	if (!err)
@@ -406,6 +418,7 @@ static const char *const left_reasons[] = {
 			     "move, or there is no free run for it",
 	[E4L_LEFT_FREE_RUNS] = "it would leave more, shorter free runs",
 	[E4L_LEFT_TIME] = "there was no time to plan it: another run goes on",
+	[E4L_LEFT_MEMORY] = "the memory for the plan is used up",
 };
 
 /* Whether it may be saved by making room, where nobody asked for that. */
@@ -551,6 +564,7 @@ static void set_options(struct e4l_forecast *f)
 	plan->go_on = go_on;
 	plan->enough = is_enough;
 	plan->room_bytes = f->opt->room_bytes;
+	plan->plan_bytes = f->opt->plan_bytes;
 	plan->free_run_blocks = whole_clusters(plan, f->opt->free_run_blocks);
 	plan->most_free_runs = f->opt->most_free_runs;
 	plan->longest_kept_blocks = f->opt->longest_kept_blocks;

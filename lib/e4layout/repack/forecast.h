@@ -23,6 +23,7 @@ struct e4l_forecast {
 	size_t n_tree, max_tree;
 	struct e4l_extent *own_extents;
 	struct e4l_tree_block *own_tree;
+	bool too_large;			/* it has more than these: file_bytes */
 	const struct e4l_file_score *score;
 	const char *why;		/* it is left alone, or NULL */
 	/* inodes that may be swap files: they are asked about together */
