@@ -3,6 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
 #include "e4layout/format/csum.h"
 #include "e4layout/format/extent_tree.h"
 #include "unit.h"
@@ -323,6 +327,43 @@ START_TEST(crc_is_that_of_libext2fs)
 }
 END_TEST
 
+#ifdef __x86_64__
+/* Which parts of the registers the processor holds to be in use. */
+__attribute__((target("xsave"))) static uint64_t parts_in_use(void)
+{
+	return _xgetbv(1);
+}
+
+__attribute__((target("avx"))) static void clear_upper(void)
+{
+	_mm256_zeroupper();
+}
+
+static bool knows_parts_in_use(void)
+{
+	unsigned int a = 0, b, c, d;
+
+	return __builtin_cpu_supports("avx") &&
+	       __get_cpuid_count(13, 1, &a, &b, &c, &d) && a & 1 << 2;
+}
+
+/* Else what uses SSE afterwards takes long. */
+START_TEST(crc_leaves_no_vector_in_use)
+{
+	static char buf[4096];
+	uint64_t before;
+
+	if (!knows_parts_in_use())
+		return;
+	e4l_crc32c(0, buf, sizeof(buf));
+	clear_upper();
+	before = parts_in_use();
+	e4l_crc32c(0, buf, sizeof(buf));
+	ck_assert_uint_eq(parts_in_use(), before);
+}
+END_TEST
+#endif
+
 START_TEST(inode_csum_is_that_of_libext2fs)
 {
 	static const unsigned int sizes[] = { 128, 256, 1024 };
@@ -368,6 +409,9 @@ int main(void)
 	suite_add_tcase(suite, tc);
 	tc = tcase_create("csum");
 	tcase_add_loop_test(tc, crc_is_that_of_libext2fs, 0, 4);
+#ifdef __x86_64__
+	tcase_add_test(tc, crc_leaves_no_vector_in_use);
+#endif
 	tcase_add_loop_test(tc, inode_csum_is_that_of_libext2fs, 0, 60);
 	suite_add_tcase(suite, tc);
 	return unit_main(suite);
