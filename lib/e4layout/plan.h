@@ -22,7 +22,7 @@ extern "C" {
 /* What a filesystem fixes: its sizes, and what a transaction of it holds. */
 struct e4l_geometry {
 	uint32_t blocksize;		/* in bytes */
-	uint32_t cluster_blocks;	/* 1 without bigalloc */
+	uint32_t cluster_blocks;	/* a power of two; 1 without bigalloc */
 	uint32_t group_blocks;
 	uint32_t first_blk;		/* that group 0 begins with */
 	uint32_t groups_per_desc;	/* in one block; 0 is 1 */

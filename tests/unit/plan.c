@@ -1390,6 +1390,9 @@ START_TEST(knows_what_to_leave_alone)
 	w->opt.geo.cluster_blocks = 0;
 	ck_assert_int_eq(e4l_plan_new(&w->opt, &p), E4L_ET_BAD_ARGUMENT);
 	ck_assert_ptr_null(p);
+	w->opt.geo.cluster_blocks = w->opt.geo.group_blocks = 3;
+	ck_assert_int_eq(e4l_plan_new(&w->opt, &p), E4L_ET_BAD_ARGUMENT);
+	ck_assert_ptr_null(p);
 	w->opt.geo.cluster_blocks = 1;
 	ck_assert_int_eq(e4l_es_new(0, &w->opt.cache), 0);
 	ck_assert_int_eq(e4l_plan_new(&w->opt, &p), E4L_ET_BAD_ARGUMENT);

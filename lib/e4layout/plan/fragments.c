@@ -22,14 +22,15 @@ errcode_t e4l_fragments_add(struct e4l_fragments *list, uint64_t lc,
 errcode_t e4l_check_clusters(const struct e4l_extent *ex, size_t n,
 			     uint32_t ratio)
 {
+	unsigned int bits = e4l_cluster_bits(ratio);
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		if (ex[i].lblk % ratio != ex[i].pblk % ratio ||
-		    e4l_end_cluster(&ex[i], ratio) > UINT32_MAX ||
-		    (i && e4l_first_cluster(&ex[i], ratio) <
-			  e4l_end_cluster(&ex[i - 1], ratio) &&
-		     e4l_away(&ex[i], ratio) != e4l_away(&ex[i - 1], ratio)))
+		if ((ex[i].lblk ^ ex[i].pblk) & (ratio - 1) ||
+		    e4l_end_cluster(&ex[i], bits) > UINT32_MAX ||
+		    (i && e4l_first_cluster(&ex[i], bits) <
+			  e4l_end_cluster(&ex[i - 1], bits) &&
+		     e4l_away(&ex[i], bits) != e4l_away(&ex[i - 1], bits)))
 			return E4L_ET_BAD_ARGUMENT;
 	return 0;
 }
@@ -60,7 +61,9 @@ struct e4l_walk e4l_walk_list(const struct e4l_fragments *list)
 struct e4l_walk e4l_walk_extents(const struct e4l_extent *ex, size_t n,
 				 uint32_t ratio)
 {
-	return (struct e4l_walk) { .ex = ex, .n = n, .ratio = ratio };
+	return (struct e4l_walk) {
+		.ex = ex, .n = n, .bits = e4l_cluster_bits(ratio),
+	};
 }
 
 bool e4l_next_fragment(struct e4l_walk *walk, struct e4l_fragment *v)
@@ -78,11 +81,11 @@ bool e4l_next_fragment(struct e4l_walk *walk, struct e4l_fragment *v)
 		walk->ex++;
 		walk->n--;
 	} while (walk->n &&
-		 e4l_goes_on(walk->ex - 1, walk->ex, walk->ratio));
-	lc = e4l_first_cluster(first, walk->ratio);
+		 e4l_goes_on(walk->ex - 1, walk->ex, walk->bits));
+	lc = e4l_first_cluster(first, walk->bits);
 	*v = (struct e4l_fragment) {
-		.pc = lc + e4l_away(first, walk->ratio), .lc = lc,
-		.n = e4l_end_cluster(walk->ex - 1, walk->ratio) - lc,
+		.pc = lc + e4l_away(first, walk->bits), .lc = lc,
+		.n = e4l_end_cluster(walk->ex - 1, walk->bits) - lc,
 	};
 	return true;
 }

@@ -23,35 +23,43 @@ struct e4l_fragments {
 /* Appends one, or makes the last one longer. */
 errcode_t e4l_fragments_add(struct e4l_fragments *list, uint64_t lc,
 			    uint64_t pc, uint64_t n);
+
+/* A cluster has 1 << this many blocks: walks divide by that all the time. */
+static inline unsigned int e4l_cluster_bits(uint32_t ratio)
+{
+	return __builtin_ctz(ratio);
+}
+
 /* The clusters of an extent. */
 static inline uint64_t e4l_first_cluster(const struct e4l_extent *ex,
-					 uint32_t ratio)
+					 unsigned int bits)
 {
-	return ex->lblk / ratio;
+	return ex->lblk >> bits;
 }
 
 static inline uint64_t e4l_end_cluster(const struct e4l_extent *ex,
-				       uint32_t ratio)
+				       unsigned int bits)
 {
-	return (ex->lblk + (uint64_t)ex->len - 1) / ratio + 1;
+	return ((ex->lblk + (uint64_t)ex->len - 1) >> bits) + 1;
 }
 
 /* How far they are on the disk from their place in the file. */
-static inline uint64_t e4l_away(const struct e4l_extent *ex, uint32_t ratio)
+static inline uint64_t e4l_away(const struct e4l_extent *ex, unsigned int bits)
 {
-	return ex->pblk / ratio - ex->lblk / ratio;
+	return (ex->pblk >> bits) - (ex->lblk >> bits);
 }
 
 /* Whether @b, the next, is of the same fragment. */
 static inline bool e4l_goes_on(const struct e4l_extent *a,
-			       const struct e4l_extent *b, uint32_t ratio)
+			       const struct e4l_extent *b, unsigned int bits)
 {
-	return e4l_first_cluster(b, ratio) <= e4l_end_cluster(a, ratio) &&
-	       e4l_away(a, ratio) == e4l_away(b, ratio);
+	return e4l_first_cluster(b, bits) <= e4l_end_cluster(a, bits) &&
+	       e4l_away(a, bits) == e4l_away(b, bits);
 }
 
 /*
- * Whether the extents of a file can be counted in clusters of @ratio blocks.
+ * Whether the extents of a file can be counted in clusters of @ratio blocks, a
+ * power of two.
  * Error: E4L_ET_BAD_ARGUMENT (not aligned with them, or more than ext4 allows).
  */
 errcode_t e4l_check_clusters(const struct e4l_extent *ex, size_t n,
@@ -68,7 +76,7 @@ struct e4l_walk {
 	const struct e4l_fragment *v, *end;
 	const struct e4l_extent *ex;
 	size_t n;
-	uint32_t ratio;
+	unsigned int bits;
 };
 struct e4l_walk e4l_walk_list(const struct e4l_fragments *list);
 struct e4l_walk e4l_walk_extents(const struct e4l_extent *ex, size_t n,

@@ -41,6 +41,11 @@ struct e4l_plan {
 	uint64_t longest_blocks;	/* free run, once it is made */
 };
 
+static bool is_power_of_two(uint32_t n)
+{
+	return n && !(n & (n - 1));
+}
+
 static bool is_whole(const struct e4l_geometry *geo, uint64_t blocks)
 {
 	return blocks % geo->cluster_blocks == 0;
@@ -50,8 +55,8 @@ static bool is_valid(const struct e4l_plan_options *opt)
 {
 	const struct e4l_geometry *geo = &opt->geo;
 
-	return geo->blocksize && geo->cluster_blocks && geo->group_blocks &&
-	       is_whole(geo, geo->group_blocks) &&
+	return geo->blocksize && is_power_of_two(geo->cluster_blocks) &&
+	       geo->group_blocks && is_whole(geo, geo->group_blocks) &&
 	       is_whole(geo, geo->stripe_blocks) &&
 	       is_whole(geo, opt->part_blocks) &&
 	       is_whole(geo, opt->long_run_blocks) &&

@@ -243,23 +243,23 @@ static errcode_t add_units(struct split *s, struct e4l_shift ch)
 static struct e4l_fragment old_at(struct split *s, uint64_t lc,
 				  const struct e4l_fragment *new)
 {
-	uint32_t ratio = s->disk->geo->cluster_blocks;
+	unsigned int bits = e4l_cluster_bits(s->disk->geo->cluster_blocks);
 	const struct e4l_extent *ex = s->m->ex, *end = ex + s->m->n_ex;
-	const struct e4l_extent *a = ex + extent_at(s, lc * ratio), *b = a;
+	const struct e4l_extent *a = ex + extent_at(s, lc << bits), *b = a;
 	uint64_t from, to;
 
-	while (a > ex && e4l_first_cluster(a, ratio) > new->lc &&
-	       e4l_goes_on(a - 1, a, ratio))
+	while (a > ex && e4l_first_cluster(a, bits) > new->lc &&
+	       e4l_goes_on(a - 1, a, bits))
 		a--;
-	while (b + 1 < end && e4l_end_cluster(b, ratio) < end_of(new) &&
-	       e4l_goes_on(b, b + 1, ratio))
+	while (b + 1 < end && e4l_end_cluster(b, bits) < end_of(new) &&
+	       e4l_goes_on(b, b + 1, bits))
 		b++;
-	from = e4l_first_cluster(a, ratio);
+	from = e4l_first_cluster(a, bits);
 	from = from > new->lc ? from : new->lc;
-	to = e4l_end_cluster(b, ratio);
+	to = e4l_end_cluster(b, bits);
 	to = to < end_of(new) ? to : end_of(new);
 	return (struct e4l_fragment) {
-		.lc = from, .pc = from + e4l_away(a, ratio), .n = to - from,
+		.lc = from, .pc = from + e4l_away(a, bits), .n = to - from,
 	};
 }
 
@@ -452,9 +452,10 @@ struct walk {
 /* What is in one extent, and has moved or not. */
 static bool next_piece(struct walk *w, struct e4l_state_run *piece)
 {
-	uint64_t ratio = w->s->disk->geo->cluster_blocks, first, end;
+	unsigned int bits = e4l_cluster_bits(w->s->disk->geo->cluster_blocks);
 	const struct e4l_extent *ex = &w->s->m->ex[w->x];
 	const struct e4l_fragment *new = &w->s->m->new.v[w->t];
+	uint64_t first, end;
 
 	if (w->x < w->s->m->n_ex && w->at == ex->len) {
 		w->at = 0;
@@ -464,7 +465,7 @@ static bool next_piece(struct walk *w, struct e4l_state_run *piece)
 	if (w->x == w->s->m->n_ex)
 		return false;
 	first = ex->lblk + w->at;
-	while (end_of(new) <= first / ratio)
+	while (end_of(new) <= first >> bits)
 		new++;
 	w->t = new - w->s->m->new.v;
 	*piece = (struct e4l_state_run) {
@@ -472,10 +473,11 @@ static bool next_piece(struct walk *w, struct e4l_state_run *piece)
 		.len = ex->len - w->at, .unwritten = ex->unwritten,
 	};
 	end = end_of(new);
-	if (has_moved(&w->s->targets[w->t], first / ratio, &end))
-		piece->pblk = new->pc * ratio + (first - new->lc * ratio);
-	if (piece->len > end * ratio - first)
-		piece->len = end * ratio - first;
+	if (has_moved(&w->s->targets[w->t], first >> bits, &end))
+		piece->pblk = (new->pc << bits) +
+			      (first - ((uint64_t)new->lc << bits));
+	if (piece->len > (end << bits) - first)
+		piece->len = (end << bits) - first;
 	w->at += piece->len;
 	return true;
 }
