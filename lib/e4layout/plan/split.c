@@ -337,18 +337,17 @@ static errcode_t count_by_copy(struct split *s, size_t *n)
 	}
 }
 
-/* How many of the next @high units change @room blocks of bitmaps. */
+/* How many of the next @high units, mostly all, change @room blocks of bitmaps. */
 static errcode_t count_units(const struct split *s, size_t high, uint64_t room,
 			     size_t *n)
 {
 	uint64_t ratio = s->disk->geo->cluster_blocks;
-	size_t low = 0, mid, i;
+	size_t low = 0, mid = high, i;
 	errcode_t err = 0;
 
-	while (low < high && !err) {
+	for (; low < high && !err; mid = low + (high - low + 1) / 2) {
 		struct e4l_groups g = { .geo = s->disk->geo };
 
-		mid = low + (high - low + 1) / 2;
 		/* one after the other: neighbours are in one group, mostly */
 		for (i = 0; i < mid && !err; i++)
 			err = e4l_groups_add(&g, s->ahead[i].from * ratio, 1);
