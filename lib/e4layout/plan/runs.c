@@ -21,13 +21,6 @@ bool e4l_next_state_run(const struct e4l_extent *ex, size_t n, size_t *i,
 	return true;
 }
 
-bool e4l_runs_touch(const struct e4l_state_run *a,
-		    const struct e4l_state_run *b)
-{
-	return a->len && b->len && a->lblk + a->len == b->lblk &&
-	       a->pblk + a->len == b->pblk;
-}
-
 static uint32_t max_blocks(bool unwritten)
 {
 	return unwritten ? E4L_UNWRITTEN_MAX_BLOCKS : E4L_WRITTEN_MAX_BLOCKS;

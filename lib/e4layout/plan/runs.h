@@ -20,8 +20,12 @@ bool e4l_next_state_run(const struct e4l_extent *ex, size_t n, size_t *i,
 			struct e4l_state_run *run);
 
 /* Whether @b goes on where @a ends, in the file and on the disk. */
-bool e4l_runs_touch(const struct e4l_state_run *a,
-		    const struct e4l_state_run *b);
+static inline bool e4l_runs_touch(const struct e4l_state_run *a,
+				  const struct e4l_state_run *b)
+{
+	return a->len && b->len && a->lblk + a->len == b->lblk &&
+	       a->pblk + a->len == b->pblk;
+}
 
 /* Cuts a run into the fewest entries; returns how many.  @out may be NULL. */
 size_t e4l_cut_run(const struct e4l_state_run *run, struct e4l_extent *out);

@@ -443,41 +443,60 @@ enum outcome {
 /* The file's runs of one state, as they are once all units that moved have. */
 struct walk {
 	const struct split *s;
-	size_t x, t;			/* of s->m->ex and s->targets */
-	uint64_t at;			/* blocks of that extent gone through */
+	const struct e4l_extent *ex, *end;
+	uint64_t at;			/* blocks of *ex gone through */
+	size_t t;			/* of s->targets */
+	uint64_t stop;			/* the next before this block of the file */
+	bool moved;			/* have all moved, or none; if so: */
+	uint64_t away;			/* from there to the place on the disk */
 	struct e4l_state_run next;	/* not handed out yet */
 };
+
+static struct walk walk_file(const struct split *s)
+{
+	return (struct walk) {
+		.s = s, .ex = s->m->ex, .end = s->m->ex + s->m->n_ex,
+	};
+}
+
+/* Finds how far it is as at block @lblk of the file, which is mapped. */
+static void find_stop(struct walk *w, uint64_t lblk)
+{
+	unsigned int bits = e4l_cluster_bits(w->s->disk->geo->cluster_blocks);
+	const struct e4l_fragment *new = &w->s->m->new.v[w->t];
+	uint64_t end;
+
+	while (end_of(new) <= lblk >> bits)
+		new++;
+	w->t = new - w->s->m->new.v;
+	end = end_of(new);
+	w->moved = has_moved(&w->s->targets[w->t], lblk >> bits, &end);
+	w->away = (new->pc - new->lc) << bits;
+	w->stop = end << bits;
+}
 
 /* What is in one extent, and has moved or not. */
 static bool next_piece(struct walk *w, struct e4l_state_run *piece)
 {
-	unsigned int bits = e4l_cluster_bits(w->s->disk->geo->cluster_blocks);
-	const struct e4l_extent *ex = &w->s->m->ex[w->x];
-	const struct e4l_fragment *new = &w->s->m->new.v[w->t];
-	uint64_t first, end;
+	const struct e4l_extent *ex = w->ex;
+	uint64_t first, len;
 
-	if (w->x < w->s->m->n_ex && w->at == ex->len) {
-		w->at = 0;
-		w->x++;
-		ex++;
-	}
-	if (w->x == w->s->m->n_ex)
+	if (ex == w->end)
 		return false;
 	first = ex->lblk + w->at;
-	while (end_of(new) <= first >> bits)
-		new++;
-	w->t = new - w->s->m->new.v;
+	if (first >= w->stop)
+		find_stop(w, first);
+	len = ex->len - w->at;
+	len = len < w->stop - first ? len : w->stop - first;
 	*piece = (struct e4l_state_run) {
-		.lblk = first, .pblk = ex->pblk + w->at,
-		.len = ex->len - w->at, .unwritten = ex->unwritten,
+		.lblk = first, .len = len, .unwritten = ex->unwritten,
+		.pblk = w->moved ? first + w->away : ex->pblk + w->at,
 	};
-	end = end_of(new);
-	if (has_moved(&w->s->targets[w->t], first >> bits, &end))
-		piece->pblk = (new->pc << bits) +
-			      (first - ((uint64_t)new->lc << bits));
-	if (piece->len > (end << bits) - first)
-		piece->len = (end << bits) - first;
-	w->at += piece->len;
+	w->at += len;
+	if (w->at == ex->len) {
+		w->at = 0;
+		w->ex++;
+	}
 	return true;
 }
 
@@ -503,7 +522,7 @@ static bool next_run(struct walk *w, struct e4l_state_run *run)
 static blk64_t count_extents(const struct split *s, struct e4l_step *step)
 {
 	struct e4l_state_run last = { 0 }, run;
-	struct walk w = { .s = s };
+	struct walk w = walk_file(s);
 	blk64_t start = 0;
 
 	for (; next_run(&w, &run); last = run) {
@@ -518,7 +537,7 @@ static blk64_t count_extents(const struct split *s, struct e4l_step *step)
 static errcode_t list_extents(const struct split *s, struct e4l_step *step)
 {
 	struct e4l_state_run run;
-	struct walk w = { .s = s };
+	struct walk w = walk_file(s);
 	size_t n = 0;
 
 	e4l_packed_drop_extents(step);
@@ -575,7 +594,7 @@ static errcode_t make_part(struct split *s, size_t n, struct e4l_step *step,
 static errcode_t pack_extents(const struct split *s, struct e4l_step *step)
 {
 	struct e4l_state_run last = { 0 }, run;
-	struct walk w = { .s = s };
+	struct walk w = walk_file(s);
 	errcode_t err = 0;
 
 	for (; !err && next_run(&w, &run); last = run)
