@@ -455,6 +455,9 @@ void e4l_sorted_remove(struct e4l_sorted *s, struct e4l_pair p)
 		(--s->n_pairs - i) * sizeof(*s->pairs));
 	s->changed = true;
 	s->v[s->open].used -= grows_by(s, i, p);
+	/* so that what is before it is looked for where it is */
+	if (!i && s->n_pairs)
+		s->v[s->open].low = s->pairs[0];
 	if (s->v[s->open].most == p.value)
 		set_most(s);
 	take_next_in(s);

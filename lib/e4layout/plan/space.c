@@ -159,8 +159,8 @@ struct e4l_outlook e4l_space_outlook(const struct e4l_space *s)
 
 static errcode_t add_run(struct e4l_space *s, uint64_t start, uint64_t len)
 {
-	struct e4l_run left = at_or_before(s, start), all = { start, len };
 	struct e4l_run right = at_or_before(s, start + len);
+	struct e4l_run left = at_or_before(s, start), all = { start, len };
 	errcode_t err;
 
 	if (right.start == left.start)
