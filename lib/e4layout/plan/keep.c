@@ -9,6 +9,7 @@
 #include "runs.h"
 
 #define GET_ENTRIES	256		/* of the cache, at once */
+#define SUM_RUNS	128		/* likewise: to sum a few bytes takes long */
 
 /*
  * Files of more extents are read again each time, if they can be: that takes no
@@ -18,15 +19,22 @@
 
 static uint32_t sum_of(const struct e4l_extent *ex, size_t n)
 {
+	uint64_t buf[SUM_RUNS][4];
 	struct e4l_state_run run;
 	uint32_t sum = n;
-	size_t i = 0;
+	size_t i = 0, k = 0;
 
-	while (e4l_next_state_run(ex, n, &i, &run))
-		sum = e4l_crc32c(sum, (uint64_t [4]) {
-			run.lblk, run.len, run.pblk, run.unwritten,
-		}, 4 * sizeof(uint64_t));
-	return sum;
+	while (e4l_next_state_run(ex, n, &i, &run)) {
+		buf[k][0] = run.lblk;
+		buf[k][1] = run.len;
+		buf[k][2] = run.pblk;
+		buf[k][3] = run.unwritten;
+		if (++k < SUM_RUNS)
+			continue;
+		sum = e4l_crc32c(sum, buf, sizeof(buf));
+		k = 0;
+	}
+	return e4l_crc32c(sum, buf, k * sizeof(*buf));
 }
 
 static errcode_t insert(struct e4l_keep *k, ext2_ino_t ino, uint64_t lblk,
