@@ -48,12 +48,18 @@ static bool filefrag_expects(const struct e4l_extent *last,
 	       x->pblk == last->pblk + (x->lblk - last->lblk);
 }
 
-/* Closes the run of one state that is contiguous in the file. */
+/*
+ * Closes the run of one state that is contiguous in the file.  Most are short,
+ * and divisions take long.
+ */
 static void end_state_run(struct e4l_scorer *s)
 {
-	if (s->state_run_blocks)
-		s->score.ideal_extents += div_up(s->state_run_blocks,
-						 max_len(s->last.unwritten));
+	uint32_t max = max_len(s->last.unwritten);
+
+	if (s->state_run_blocks > max)
+		s->score.ideal_extents += div_up(s->state_run_blocks, max);
+	else if (s->state_run_blocks)
+		s->score.ideal_extents++;
 	s->state_run_blocks = 0;
 }
 
@@ -154,7 +160,7 @@ static uint64_t inode_clusters(const struct ext2_inode_large *inode,
 		n |= (uint64_t)inode->osd2.linux2.l_i_blocks_hi << 32;
 	if (!ext2fs_has_feature_huge_file(fs->super) ||
 	    !(inode->i_flags & EXT4_HUGE_FILE_FL))
-		n /= fs->blocksize / 512;
+		n >>= __builtin_ctz(fs->blocksize / 512);
 	return n >> fs->cluster_ratio_bits;
 }
 
