@@ -69,6 +69,10 @@ struct e4l_regroup_result {
  * generations and everything else stay.  A directory is regrouped when that
  * saves a block for every block of inodes that move at most; no directory needs
  * more blocks after than before.  What is bound to its number stays.
+ * Where too few inodes are free for that, inodes of all directories change places,
+ * by way of what is free, which must be one at least; by the same measure,
+ * and files with several names stay.  When stop() ends that in the middle, some
+ * directories may need more blocks until another run goes on.
  * Errors: as e4l_compact_dirs().
  */
 errcode_t e4l_regroup_inodes(struct e4l *e,

@@ -177,19 +177,118 @@ echo "$what: $reads, $least at best, $copy of a copy"
 [ "$reads" -le "$copy" ] || fail "$what: $reads, $copy of a copy"
 rm "$work/copy"
 
-# ---- and where there is hardly any, or none
-for free in 40 3 0; do
+# ---- and where there is hardly any: they change places
+# filled FREE NAME: a directory takes all inodes but so many.
+filled() {
+	n=$(dumpe2fs -h "$img" 2>/dev/null | sed -n 's/^Free inodes: *//p')
+	echo "many $2 count $((n - $1 - 1))" >>"$work/recipe"
+	check "$top_builddir/tests/tools/mkaged" -s "${seed:-1}" "$work/recipe" \
+		"$img"
+	same "$what: free inodes" "$(dumpe2fs -h "$img" 2>/dev/null |
+		sed -n 's/^Free inodes: *//p')" "$1"
+}
+
+# nearly PERCENT: as few blocks as so many of the fewest.
+nearly() {
+	echo "$what: $planned inodes, $had blocks before, $then after, $(of_inodes \
+		itable_blocks_ideal) at best"
+	[ $((then * 100)) -le $(($(of_inodes itable_blocks_ideal) * $1)) ] ||
+		fail "$what: $then blocks, at best $(of_inodes \
+			itable_blocks_ideal)"
+}
+
+for free in 40 3 1; do
 	what="$free free inodes"
 	made 'size 64M' 'mke2fs -b 1024 -N 2048' \
 		'tree /t dirs 40 files 40' 'many /rest count 300'
-	n=$(dumpe2fs -h "$img" 2>/dev/null | sed -n 's/^Free inodes: *//p')
-	echo "many /rest2 count $((n - free - 2))" >>"$work/recipe"
-	check "$top_builddir/tests/tools/mkaged" "$work/recipe" "$img"
+	filled $free /rest2
 	regrouped
-	echo "$what: $planned inodes, $had blocks before, $then after"
-	[ $free -lt 40 ] || [ "$then" -lt "$had" ] ||
-		fail "$what: nothing is gained"
+	settled
+	nearly 100
 done
+
+what='none is free'
+made 'size 64M' 'mke2fs -b 1024 -N 2048' 'tree /t dirs 40 files 40'
+filled 0 /rest
+regrouped
+same "$what: moved" "$planned" 0
+left 'no inode is free, and to change places takes one'
+check "$e4repack" -n --only=inodes "$img"
+grep -q 'no inode is free, and to change places takes one$' "$out" ||
+	fail "$what: $(cat "$out")"
+
+# what is left of many directories fits into no block with others
+what='rests'
+made 'size 64M' 'mke2fs -N 8192' 'tree /t dirs 250 files 26'
+filled 5 /rest
+regrouped
+settled
+nearly 135
+
+what='small directories'
+made 'size 64M' 'mke2fs -b 1024 -N 8192' 'tree /t dirs 1000 files 6'
+filled 2 /rest
+regrouped
+settled
+nearly 130
+
+# in each of several parts of the table they go round, and one of them, which has a
+# tree, must go away for the others; some have two names, and stay
+what='trees'
+trees() {
+	for part in a b c d; do
+		for d in 0 1 2 3; do
+			echo "dir /$part$d"
+			echo "dir /$part$d/sub"
+		done
+		for f in $(seq 8); do
+			for d in 0 1 2 3; do
+				echo "scatter /$part$d/f$f frags 6 blocks 1 gap 1"
+			done
+		done
+	done
+	echo 'link /a0/f3 /a0/sub/l'
+	echo 'link /b1/f5 /b2/sub/l'
+}
+made 'size 64M' 'mke2fs -b 1024 -N 256' "$(trees)"
+filled 1 /rest
+regrouped
+settled
+nearly 130
+
+# a bound one is in each fourth block, and stays
+what='bound ones in between'
+made 'size 64M' 'mke2fs -b 1024 -N 2048' 'tree /t dirs 40 files 40'
+filled 4 /rest
+number() {
+	debugfs -R "stat $1" "$img" 2>/dev/null | sed -n 's/^Inode: *\([0-9]*\) .*/\1/p'
+}
+printf '\002some bytes of a keyed hash' >"$work/evm"
+for f in $(seq 0 39); do
+	echo "ea_set -f $work/evm /t/d$((f % 10 * 4))/f$f security.evm"
+done >"$work/bind"
+check debugfs -w -f "$work/bind" "$img"
+regrouped
+nearly 110
+
+what='only some'
+made 'size 64M' 'mke2fs -b 1024 -N 2048' 'tree /t dirs 40 files 40'
+filled 4 /rest
+by_name "$img" >"$work/before"
+needs "$img" >"$work/needed"
+number=$(number /t/d3/f3)
+repack -n --only=inodes --exclude=/t/d3 "$img"
+then=$(of_inodes itable_blocks_after)
+repack --only=inodes --exclude=/t/d3 "$img"
+same "$what: blocks" "$(of_inodes itable_blocks_after)" "$then"
+[ $((then * 100)) -le $(($(of_inodes itable_blocks_ideal) * 115)) ] ||
+	fail "$what: $then blocks, at best $(of_inodes itable_blocks_ideal)"
+clean "$img"
+same "$what: excluded" "$(number /t/d3/f3)" "$number"
+by_name "$img" >"$work/after"
+unchanged "$work/before" "$work/after"
+needs "$img" >"$work/needs"
+never_worse "$work/needed" "$work/needs"
 
 # ---- random filesystems
 for seed in $(seq "${E4L_RANDOM:-12}"); do
@@ -222,6 +321,10 @@ if r.random() < 0.5:
 END
 	# a path that has several names cannot be deleted by some
 	check "$top_builddir/tests/tools/mkaged" -s "$seed" "$work/random" "$img"
+	if [ $((seed % 3)) = 0 ]; then
+		mv "$work/random" "$work/recipe"
+		filled $((seed % 5 + 1)) /rest
+	fi
 	regrouped
 	echo "$what: $planned inodes, $had blocks before, $then after"
 done
@@ -229,9 +332,6 @@ done
 # ---- what is bound to its number
 what='bound'
 made 'size 64M' 'mke2fs -b 1024 -N 4000' 'tree /t dirs 3 files 40'
-number() {
-	debugfs -R "stat $1" "$img" 2>/dev/null | sed -n 's/^Inode: *\([0-9]*\) .*/\1/p'
-}
 evm=$(number /t/d0/f7)
 over=$(number /t/d1/f9)
 parent=$(number /t/d1/f11)

@@ -10,6 +10,8 @@
  *  3. plan: directory by directory, those that need more than the fewest: which
  *     blocks to keep, what is free for the rest, and whether it is worth it;
  *     again as long as what moved has made room for others (regroup_plan.c);
+ *     where free inodes are too few for that, all change places
+ *     (regroup_exchange.c);
  *  4. apply: inode by inode, in transactions (renumber.c).
  *
  * A directory keeps the blocks of what is bound, and those that it shares with
@@ -124,10 +126,12 @@ static void count_done(struct regroup *r, const struct e4l_renumber *ren)
 
 	result->inodes_done = e4l_renumber_done(ren, &result->transactions);
 	for (i = 0; i < r->n_groups &&
-	     r->groups[i].end <= result->inodes_done; i++) {
-		result->dirs_done++;
-		result->blocks_after -= r->groups[i].saved;
-	}
+	     r->groups[i].end <= result->inodes_done; i++)
+		;
+	if (!i)
+		return;
+	result->dirs_done = r->groups[i - 1].dirs;
+	result->blocks_after = result->blocks_before - r->groups[i - 1].saved;
 }
 
 static errcode_t apply_moves(struct regroup *r, struct e4l_renumber *ren)

@@ -16,15 +16,12 @@
  * their blocks for each of its own: they are read for it.
  */
 #define MAX_OTHERS	64
-/* Memory for a move: in the plan, and twice in the map of numbers. */
-#define MOVE_BYTES	(sizeof(struct e4l_inode_move) + \
-			 4 * sizeof(struct renamed))
 
 static const char no_room[] = "no free inodes are close enough together";
 static const char not_worth[] = "more inodes would move than that is worth";
 static const char others[] = "other directories have names of its files";
 static const char not_asked[] = "holds files that were not asked for";
-static const char memory[] = "the memory that may be used is used up";
+const char e4l_regroup_memory[] = "the memory that may be used is used up";
 static const char no_time[] = "there was no time to plan it: another run goes on";
 
 /* -------------------------------------------------- numbers, as planned so far */
@@ -60,7 +57,7 @@ static errcode_t reserve_renamed(struct regroup *r, size_t more)
 	return 0;
 }
 
-static ext2_ino_t number_of(const struct regroup *r, ext2_ino_t ino)
+ext2_ino_t e4l_regroup_number_of(const struct regroup *r, ext2_ino_t ino)
 {
 	const struct renamed *s = r->renamed ? renamed_slot(r, ino) : NULL;
 
@@ -91,7 +88,7 @@ static const char *why_fixed(const struct regroup *r, ext2_ino_t ino,
 		return why;
 	if (!e4l_regroup_is_asked(r, ino))
 		return not_asked;
-	if (number_of(r, ino) != ino)
+	if (e4l_regroup_number_of(r, ino) != ino)
 		return others;
 	return (no_links || r->names_cut) && e4l_regroup_is_linked(r, ino) ?
 	       others : NULL;
@@ -106,7 +103,7 @@ static errcode_t add_member(struct regroup *r, ext2_ino_t ino, uint32_t hash,
 		return err;
 	r->m[r->n_m] = (struct member) {
 		.ino = ino, .hash = hash, .nth = r->n_m, .lblk = lblk,
-		.to = number_of(r, ino),
+		.to = e4l_regroup_number_of(r, ino),
 	};
 	r->n_m++;
 	return 0;
@@ -132,11 +129,11 @@ static errcode_t learn_member(struct regroup *r, uint32_t dir,
 }
 
 /* A directory moves with its blocks, and with the names of its children. */
-static const char *why_dir_fixed(const struct regroup *r)
+const char *e4l_regroup_dir_fixed(const struct regroup *r, uint32_t nr)
 {
-	const struct e4l_named_dir *dir = &r->g.dirs[r->dir];
+	const struct e4l_named_dir *dir = &r->g.dirs[nr];
 	const struct e4l_inode_move move = {
-		.from = dir->map.ino, .self = r->dir,
+		.from = dir->map.ino, .first = dir->map.ino, .self = nr,
 	};
 
 	if (dir->parent == E4L_NO_DIR)
@@ -171,10 +168,10 @@ static void judge_members(struct regroup *r, bool no_links)
 	struct member *m;
 
 	for (m = r->m; m < r->m + r->n_m; m++) {
-		m->to = number_of(r, m->ino);
+		m->to = e4l_regroup_number_of(r, m->ino);
 		m->why = why_fixed(r, m->ino, no_links);
 		if (!m->why && m->ino == map_of(r, r->dir)->ino)
-			m->why = why_dir_fixed(r);
+			m->why = e4l_regroup_dir_fixed(r, r->dir);
 	}
 }
 
@@ -540,7 +537,7 @@ static errcode_t add_other(struct regroup *r, uint32_t dir,
 {
 	(void)dir, (void)lblk;
 	return e4l_regroup_find(r, entry->ino) != E4L_NO_DIR ? 0 :
-	       e4l_regroup_add_ino(r, number_of(r, entry->ino));
+	       e4l_regroup_add_ino(r, e4l_regroup_number_of(r, entry->ino));
 }
 
 struct other {
@@ -587,7 +584,7 @@ static errcode_t weigh_others(struct regroup *r, bool *fair, uint32_t *saved)
 	*fair = find_others(r, v, &n);
 	for (i = 0; *fair && i < n && !err; i++) {
 		r->n_inos = 0;
-		err = e4l_regroup_add_ino(r, number_of(r, map_of(r,
+		err = e4l_regroup_add_ino(r, e4l_regroup_number_of(r, map_of(r,
 							v[i].dir)->ino));
 		if (!err)
 			err = e4l_regroup_read(r, v[i].dir, add_other);
@@ -614,7 +611,7 @@ static errcode_t add_move(struct regroup *r, const struct member *m)
 	if (err)
 		return err;
 	r->moves[r->n_moves++] = (struct e4l_inode_move) {
-		.from = m->ino, .to = m->to,
+		.from = m->ino, .to = m->to, .first = m->ino,
 		.self = self ? r->dir : E4L_NO_DIR,
 		.dir = r->dir, .lblk = m->lblk,
 	};
@@ -622,9 +619,16 @@ static errcode_t add_move(struct regroup *r, const struct member *m)
 	return 0;
 }
 
+struct group e4l_regroup_last_group(const struct regroup *r)
+{
+	return r->n_groups ? r->groups[r->n_groups - 1] :
+			     (struct group) { .end = 0 };
+}
+
 /* Makes it a part of the plan. */
 static errcode_t accept(struct regroup *r, uint32_t blocks, uint32_t saved)
 {
+	struct group last;
 	struct fate *fate = &r->fates[r->dir];
 	const struct member *m;
 	errcode_t err = e4l_grow(&r->groups, r->n_groups, sizeof(*r->groups));
@@ -634,8 +638,10 @@ static errcode_t accept(struct regroup *r, uint32_t blocks, uint32_t saved)
 			err = add_move(r, m);
 	if (err)
 		return err;
+	last = e4l_regroup_last_group(r);
 	r->groups[r->n_groups++] = (struct group) {
-		.end = r->n_moves, .saved = saved + fate->blocks - blocks,
+		.end = r->n_moves, .dirs = last.dirs + 1,
+		.saved = last.saved + saved + fate->blocks - blocks,
 	};
 	fate->blocks = blocks;
 	fate->planned = true;
@@ -701,11 +707,11 @@ static errcode_t try_both(struct regroup *r, bool no_links, const char **why)
 
 static errcode_t plan_dir(struct regroup *r, uint32_t dir)
 {
-	const char *why = memory;
+	const char *why = e4l_regroup_memory;
 	errcode_t err = 0;
 
 	r->dir = dir;
-	if (r->n_moves < r->opt->mem_bytes / 2 / MOVE_BYTES) {
+	if (r->n_moves < r->opt->mem_bytes / 2 / E4L_MOVE_BYTES) {
 		err = learn_members(r);
 		if (!err)
 			err = try_both(r, false, &why);
@@ -729,6 +735,14 @@ static bool is_over(struct regroup *r)
 static bool is_candidate(const struct fate *f)
 {
 	return f->wanted && !f->planned && f->blocks > f->ideal;
+}
+
+bool e4l_regroup_lacks_room(const struct regroup *r, uint32_t dir)
+{
+	const struct fate *f = &r->fates[dir];
+
+	return f->wanted && f->blocks > f->ideal &&
+	       (f->planned || f->why == no_room || f->why == not_worth);
 }
 
 static errcode_t plan_round(struct regroup *r)
@@ -815,7 +829,6 @@ errcode_t e4l_regroup_plan(struct regroup *r)
 	unsigned int rounds = 0;
 	uint64_t before;
 	errcode_t err = start_plan(r);
-	size_t i;
 
 	do {
 		before = result->dirs_planned;
@@ -823,12 +836,13 @@ errcode_t e4l_regroup_plan(struct regroup *r)
 			err = plan_round(r);
 	} while (!err && result->dirs_planned > before && !r->over &&
 		 ++rounds < MAX_ROUNDS);
+	if (!err && !r->over)
+		err = e4l_regroup_exchange(r);
 	if (err)
 		return err;
 	tell_skipped(r);
 	result->inodes_planned = r->n_moves;
-	result->planned_blocks_after = result->blocks_before;
-	for (i = 0; i < r->n_groups; i++)
-		result->planned_blocks_after -= r->groups[i].saved;
+	result->planned_blocks_after = result->blocks_before -
+				       e4l_regroup_last_group(r).saved;
 	return 0;
 }

@@ -20,11 +20,14 @@ struct renamed {
 	ext2_ino_t from, to;	/* 0: this slot is empty */
 };
 
-/* The moves of one directory, and all that they save. */
+/* Moves after which a run can be stopped, and what all until there come to. */
 struct group {
 	size_t end;		/* behind the last one */
-	uint32_t saved;
+	int64_t saved;		/* blocks */
+	uint64_t dirs;		/* that need fewer */
 };
+
+struct e4l_exchange;
 
 struct member {
 	ext2_ino_t ino;		/* first: see e4l_u32_cmp() */
@@ -69,6 +72,7 @@ struct regroup {
 	struct group *groups;
 	size_t n_groups;
 	bool over;			/* opt->enough() said so */
+	struct e4l_exchange *exchange;	/* that is being planned */
 	/* of the directory at hand */
 	uint32_t dir;
 	bool thrifty;			/* it is to take few free inodes */
@@ -95,6 +99,7 @@ static inline bool should_stop(const struct regroup *r)
 
 /* Why an inode stays. */
 extern const char e4l_regroup_too_large[];
+extern const char e4l_regroup_memory[];
 
 /* ------------------------------------------------------- regroup_names.c */
 
@@ -116,7 +121,27 @@ errcode_t e4l_regroup_learn_names(struct regroup *r);
 
 /* -------------------------------------------------------- regroup_plan.c */
 
+/* Memory for a move: in the plan, and twice in the map of numbers. */
+#define E4L_MOVE_BYTES	(sizeof(struct e4l_inode_move) + \
+			 4 * sizeof(struct renamed))
+
 /* Makes the moves, in groups, and tells what stays.  Errors as above. */
 errcode_t e4l_regroup_plan(struct regroup *r);
+/* The number that @ino has, as planned so far. */
+ext2_ino_t e4l_regroup_number_of(const struct regroup *r, ext2_ino_t ino);
+/* Why a directory's own inode must stay, or NULL. */
+const char *e4l_regroup_dir_fixed(const struct regroup *r, uint32_t dir);
+/* Whether a directory could need fewer blocks if more inodes were free. */
+bool e4l_regroup_lacks_room(const struct regroup *r, uint32_t dir);
+/* What all that is planned comes to. */
+struct group e4l_regroup_last_group(const struct regroup *r);
+
+/* ---------------------------------------------------- regroup_exchange.c */
+
+/*
+ * Then: has inodes change places, if that helps directories that lack room.  No
+ * other moves may be planned after it.  Errors as above.
+ */
+errcode_t e4l_regroup_exchange(struct regroup *r);
 
 #endif

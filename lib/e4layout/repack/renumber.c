@@ -80,7 +80,7 @@ uint64_t e4l_move_cost(const struct e4l_name_graph *g,
 	size_t n;
 
 	if (move->self == E4L_NO_DIR) {
-		e4l_names_of(g, move->from, &n);
+		e4l_names_of(g, move->first, &n);
 		return MOVE_BLOCKS + (n ? n : 1);
 	}
 	e4l_children_of(g, move->self, &n);
@@ -188,7 +188,7 @@ static errcode_t rename_file(struct e4l_renumber *r)
 	errcode_t err = 0;
 	size_t n, i;
 
-	name = e4l_names_of(r->g, move->from, &n);
+	name = e4l_names_of(r->g, move->first, &n);
 	if (!n)
 		err = rename_in(r, move->dir, move->lblk, &found);
 	for (i = 0; i < n && !err; i++)
@@ -284,6 +284,14 @@ static errcode_t rename_dir(struct e4l_renumber *r)
 
 /* ------------------------------------------------------------------- 3. tree */
 
+/* Commits what the transaction has, and begins another. */
+static errcode_t begin_next(struct e4l_renumber *r)
+{
+	errcode_t err = e4l_renumber_commit(r);
+
+	return err ? err : e4l_txn_begin(r->j, &r->txn);
+}
+
 static errcode_t note_tree(const struct e4l_piece *p, void *priv)
 {
 	struct e4l_renumber *r = priv;
@@ -298,21 +306,34 @@ static errcode_t note_tree(const struct e4l_piece *p, void *priv)
 	return err;
 }
 
-/* Finds the blocks whose checksums begin with its number. */
+/* Whether there are blocks whose checksums begin with its number. */
+static bool has_tree(const struct e4l_renumber *r)
+{
+	const struct ext2_inode_large *inode = r->inode;
+
+	return ext2fs_has_feature_metadata_csum(r->e->fs->super) &&
+	       inode->i_flags & EXT4_EXTENTS_FL &&
+	       !(inode->i_flags & EXT4_INLINE_DATA_FL) &&
+	       get_le16((const char *)inode->i_block + 6);
+}
+
+/*
+ * Finds them.  What is on the device is where it is in the transaction, unless the
+ * inode has moved before.
+ */
 static errcode_t find_tree(struct e4l_renumber *r)
 {
 	static const struct e4l_scan_ops ops = {
 		.piece = note_tree, .damage = e4l_refuse_damage,
 	};
-	const struct ext2_inode_large *inode = r->inode;
+	errcode_t err = 0;
 
 	r->n_tree = 0;
-	if (!ext2fs_has_feature_metadata_csum(r->e->fs->super) ||
-	    !(inode->i_flags & EXT4_EXTENTS_FL) ||
-	    inode->i_flags & EXT4_INLINE_DATA_FL ||
-	    !get_le16((const char *)inode->i_block + 6))
+	if (!has_tree(r))
 		return 0;
-	return e4l_scan_inode(r->e, r->move->from, &ops, r);
+	if (r->move->again)
+		err = begin_next(r);
+	return err ? err : e4l_scan_inode(r->e, r->move->from, &ops, r);
 }
 
 static errcode_t change_tree(struct e4l_renumber *r)
@@ -341,10 +362,7 @@ static errcode_t change_tree(struct e4l_renumber *r)
 
 /* ------------------------------------------------------------------- 4. move */
 
-/*
- * Reads the inode, and begins a transaction that has room for it.  What is on
- * the device is where it is in the transaction: no inode moves twice.
- */
+/* Reads the inode, and begins a transaction that has room for it. */
 static errcode_t prepare(struct e4l_renumber *r)
 {
 	uint64_t blocks = e4l_move_cost(r->g, r->move);
@@ -363,9 +381,7 @@ static errcode_t prepare(struct e4l_renumber *r)
 	blocks += r->n_tree;
 	if (err || blocks <= e4l_txn_room(r->txn))
 		return err;
-	err = e4l_renumber_commit(r);
-	if (!err)
-		err = e4l_txn_begin(r->j, &r->txn);
+	err = begin_next(r);
 	if (!err && blocks > e4l_txn_room(r->txn))
 		err = refuse(r, E4L_ET_TXN_FULL);
 	return err;

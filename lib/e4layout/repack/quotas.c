@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * In rounds, each of which shares out all blocks anew:
+ *
+ *  1. pinned directories get what they have;
+ *  2. whole: a directory that needs a whole block gets one, first where it has
+ *     most of it already;
+ *  3. rests: what is left, the largest first, goes into a block in which the
+ *     directory has something, or into the tightest room; in several, if it fits
+ *     into none.
+ *
+ * A directory that has more blocks then than before is pinned, for the next round.
+ * There is an end to that: with all of them pinned, nothing moves.
+ */
+#include "config.h"
+#include "quotas.h"
+#include "e4layout/base/array.h"
+
+/* Then those that gain nothing are pinned as well, and at last all. */
+#define MAX_ROUNDS	16
+
+#define NONE		UINT32_MAX
+
+struct share {
+	struct e4l_quotas *q;
+	size_t n_own;			/* cells that there were at first */
+	/* own cells: by directory, and those that have most first */
+	uint32_t *first, *by_dir, *by_count;
+	uint32_t *dirs;			/* those with larger rests first */
+	/* of directories */
+	uint32_t *need;			/* inodes that have no place yet */
+	uint32_t *had, *used;		/* blocks */
+	bool *pinned;
+	/* of blocks: by room, in lists */
+	uint16_t *left;
+	uint32_t *next, *prev;
+	uint32_t *head;
+	/* of the directory at hand: its cells, by block */
+	uint32_t *mine;
+	uint32_t *best;			/* and by the room in their blocks */
+};
+
+/* -------------------------------------------------------------- room in blocks */
+
+static void unlist(struct share *s, uint32_t block)
+{
+	if (s->prev[block] == NONE)
+		s->head[s->left[block]] = s->next[block];
+	else
+		s->next[s->prev[block]] = s->next[block];
+	if (s->next[block] != NONE)
+		s->prev[s->next[block]] = s->prev[block];
+}
+
+static void enlist(struct share *s, uint32_t block)
+{
+	uint32_t *head = &s->head[s->left[block]];
+
+	s->next[block] = *head;
+	s->prev[block] = NONE;
+	if (*head != NONE)
+		s->prev[*head] = block;
+	*head = block;
+}
+
+static void take(struct share *s, uint32_t block, uint32_t n)
+{
+	unlist(s, block);
+	s->left[block] -= n;
+	enlist(s, block);
+}
+
+/* Most of them in the order of their numbers. */
+static void list_blocks(struct share *s)
+{
+	uint32_t i;
+
+	for (i = 0; i <= s->q->per_block; i++)
+		s->head[i] = NONE;
+	for (i = s->q->blocks; i--; ) {
+		s->left[i] = s->q->room[i];
+		enlist(s, i);
+	}
+}
+
+/* A block with room for @n, and hardly more, or NONE. */
+static uint32_t find_tight(const struct share *s, uint32_t n)
+{
+	for (; n <= s->q->per_block; n++)
+		if (s->head[n] != NONE)
+			return s->head[n];
+	return NONE;
+}
+
+/* ------------------------------------------------------------- what is given */
+
+static void give(struct share *s, uint32_t nr, uint32_t n)
+{
+	struct e4l_cell *cell = &s->q->cells[nr];
+
+	if (!n)
+		return;
+	s->used[cell->dir] += !cell->quota && !cell->fixed;
+	cell->quota += n;
+	s->need[cell->dir] -= n;
+	take(s, cell->block, n);
+}
+
+/* Where the directory has no cell. */
+static errcode_t give_new(struct share *s, uint32_t dir, uint32_t block,
+			  uint32_t n)
+{
+	struct e4l_quotas *q = s->q;
+	errcode_t err = e4l_grow(&q->cells, q->n_cells, sizeof(*q->cells));
+
+	if (err)
+		return err;
+	q->cells[q->n_cells++] = (struct e4l_cell) {
+		.dir = dir, .block = block,
+	};
+	give(s, q->n_cells - 1, n);
+	return 0;
+}
+
+static uint32_t at_most(uint32_t n, uint32_t most)
+{
+	return n < most ? n : most;
+}
+
+/* ------------------------------------------------------------ 1. what is pinned */
+
+static void begin_round(struct share *s)
+{
+	struct e4l_cell *cell;
+	uint32_t i;
+
+	s->q->n_cells = s->n_own;
+	list_blocks(s);
+	for (i = 0; i < s->q->dirs; i++)
+		s->need[i] = s->used[i] = 0;
+	for (cell = s->q->cells; cell < s->q->cells + s->n_own; cell++) {
+		cell->quota = 0;
+		s->need[cell->dir] += cell->count;
+		s->used[cell->dir] += cell->fixed;
+	}
+	for (i = 0; i < s->n_own; i++)
+		if (s->pinned[s->q->cells[i].dir])
+			give(s, i, s->q->cells[i].count);
+}
+
+/* ------------------------------------------------------------------ 2. whole */
+
+/* Takes what is left of its blocks where that is @least and it needs it all. */
+static void give_own(struct share *s, uint32_t least)
+{
+	size_t i;
+
+	for (i = 0; i < s->n_own; i++) {
+		const struct e4l_cell *cell = &s->q->cells[s->by_count[i]];
+		uint32_t left = s->left[cell->block];
+
+		if (left >= least && s->need[cell->dir] >= left)
+			give(s, s->by_count[i], left);
+	}
+}
+
+/* Others for those that need more than they have. */
+static errcode_t give_whole(struct share *s)
+{
+	uint32_t whole = s->q->per_block, dir;
+	errcode_t err = 0;
+
+	for (dir = 0; dir < s->q->dirs && !err; dir++)
+		while (!err && s->need[dir] >= whole && s->head[whole] != NONE)
+			err = give_new(s, dir, s->head[whole], whole);
+	return err;
+}
+
+/* ------------------------------------------------------------------ 3. rests */
+
+/* One costs no more than another that has more of what it would hold. */
+static bool is_better(const struct e4l_cell *a, const struct e4l_cell *b)
+{
+	bool has = a->fixed || a->quota, had = b->fixed || b->quota;
+
+	return has != had ? has : a->count > b->count;
+}
+
+static void learn_own(struct share *s, uint32_t dir)
+{
+	uint32_t i, *best;
+
+	for (i = 0; i <= s->q->per_block; i++)
+		s->best[i] = NONE;
+	for (i = s->first[dir]; i < s->first[dir + 1]; i++) {
+		const struct e4l_cell *cell = &s->q->cells[s->by_dir[i]];
+
+		s->mine[cell->block] = s->by_dir[i];
+		best = &s->best[s->left[cell->block]];
+		if (*best == NONE || is_better(cell, &s->q->cells[*best]))
+			*best = s->by_dir[i];
+	}
+}
+
+static void forget_own(struct share *s, uint32_t dir)
+{
+	uint32_t i;
+
+	for (i = s->first[dir]; i < s->first[dir + 1]; i++)
+		s->mine[s->q->cells[s->by_dir[i]].block] = NONE;
+}
+
+/* The room that was best with @n is still there. */
+static bool has_own(const struct share *s, uint32_t n)
+{
+	uint32_t cell = s->best[n];
+
+	return cell != NONE && s->left[s->q->cells[cell].block] == n;
+}
+
+/* Its cell where there is room for @n that it can have at best, or NONE. */
+static uint32_t find_own(const struct share *s, uint32_t n)
+{
+	const struct e4l_cell *cells = s->q->cells;
+	uint32_t found = NONE, cell;
+
+	for (; n <= s->q->per_block; n++) {
+		cell = s->best[n];
+		if (has_own(s, n) && (found == NONE ||
+				      is_better(&cells[cell], &cells[found])))
+			found = cell;
+	}
+	return found;
+}
+
+/* The block with most room, one that it has if it can be; or NONE. */
+static uint32_t find_roomy(const struct share *s)
+{
+	uint32_t n;
+
+	for (n = s->q->per_block; n; n--)
+		if (s->head[n] != NONE)
+			return has_own(s, n) ? s->q->cells[s->best[n]].block :
+					       s->head[n];
+	return NONE;
+}
+
+/* Blocks that it has anyway save others. */
+static void give_fixed(struct share *s, uint32_t dir)
+{
+	uint32_t whole = s->q->per_block, i;
+
+	for (i = s->first[dir]; i < s->first[dir + 1] && s->need[dir]; i++) {
+		const struct e4l_cell *cell = &s->q->cells[s->by_dir[i]];
+		uint32_t need = s->need[dir];
+		uint32_t n = at_most(s->left[cell->block], need);
+
+		if (!cell->fixed)
+			continue;
+		if ((need - n + whole - 1) / whole == (need + whole - 1) / whole)
+			n = at_most(n, cell->count);
+		give(s, s->by_dir[i], n);
+	}
+}
+
+static errcode_t give_in(struct share *s, uint32_t dir, uint32_t block)
+{
+	uint32_t n = at_most(s->need[dir], s->left[block]);
+
+	if (s->mine[block] == NONE)
+		return give_new(s, dir, block, n);
+	give(s, s->mine[block], n);
+	return 0;
+}
+
+static errcode_t give_rest(struct share *s, uint32_t dir)
+{
+	errcode_t err = 0;
+	uint32_t block;
+
+	give_fixed(s, dir);
+	learn_own(s, dir);
+	while (s->need[dir] && !err) {
+		uint32_t own = find_own(s, s->need[dir]);
+
+		if (own != NONE) {
+			give(s, own, s->need[dir]);
+			break;
+		}
+		block = find_tight(s, s->need[dir]);
+		if (block == NONE)
+			block = find_roomy(s);
+		/* there is room for all that there is */
+		err = block == NONE ? EINVAL : give_in(s, dir, block);
+	}
+	forget_own(s, dir);
+	return err;
+}
+
+/* Sorts directories by what they still need, the largest first. */
+static void sort_dirs(struct share *s)
+{
+	uint32_t whole = s->q->per_block, *end = s->best, i, n, sum = 0;
+
+	for (i = 0; i <= whole; i++)
+		end[i] = 0;
+	for (i = 0; i < s->q->dirs; i++)
+		end[at_most(s->need[i], whole)]++;
+	for (i = whole + 1; i--; sum += n) {
+		n = end[i];
+		end[i] = sum;
+	}
+	for (i = 0; i < s->q->dirs; i++)
+		s->dirs[end[at_most(s->need[i], whole)]++] = i;
+}
+
+static errcode_t give_rests(struct share *s)
+{
+	errcode_t err = 0;
+	uint32_t i;
+
+	sort_dirs(s);
+	for (i = 0; i < s->q->dirs && !err && s->need[s->dirs[i]]; i++)
+		err = give_rest(s, s->dirs[i]);
+	return err;
+}
+
+/* -------------------------------------------------------------------- rounds */
+
+static errcode_t share_out(struct share *s)
+{
+	uint32_t whole = s->q->per_block;
+	errcode_t err;
+
+	begin_round(s);
+	give_own(s, whole);
+	err = give_whole(s);
+	if (err)
+		return err;
+	/* nearly whole ones, where others stay */
+	give_own(s, whole / 2 + 1);
+	return give_rests(s);
+}
+
+/* Pins those that would have more than @most blocks more.  Returns how many. */
+static uint32_t pin(struct share *s, int most)
+{
+	uint32_t n = 0, i;
+
+	for (i = 0; i < s->q->dirs; i++) {
+		if (s->pinned[i] ||
+		    (int64_t)s->used[i] - s->had[i] <= most)
+			continue;
+		s->pinned[i] = true;
+		n++;
+	}
+	return n;
+}
+
+static errcode_t go_round(struct share *s)
+{
+	unsigned int round = 0;
+	errcode_t err;
+
+	do {
+		err = share_out(s);
+		if (err || !pin(s, 0))
+			return err;
+		if (++round % MAX_ROUNDS == 0)
+			pin(s, round > MAX_ROUNDS ? INT32_MIN : -1);
+	} while (true);
+}
+
+/* Counting sorts of the own cells: by directory, and by count. */
+static void sort_cells(struct share *s)
+{
+	const struct e4l_cell *cells = s->q->cells;
+	uint32_t whole = s->q->per_block, *at = s->best, n, sum = 0;
+	size_t i;
+
+	for (i = 0; i < s->n_own; i++) {
+		s->first[cells[i].dir + 1]++;
+		s->had[cells[i].dir]++;
+		at[cells[i].count]++;
+	}
+	for (i = 0; i < s->q->dirs; i++)
+		s->first[i + 1] += s->first[i];
+	for (i = whole + 1; i--; sum += n) {
+		n = at[i];
+		at[i] = sum;
+	}
+	/* need is not yet what it is going to be */
+	for (i = 0; i < s->n_own; i++) {
+		s->by_count[at[cells[i].count]++] = i;
+		s->by_dir[s->first[cells[i].dir] +
+			  s->need[cells[i].dir]++] = i;
+	}
+}
+
+static errcode_t start(struct share *s)
+{
+	size_t dirs = s->q->dirs + 1, blocks = s->q->blocks + 1;
+	size_t per_block = s->q->per_block + 1;
+
+	s->first = calloc(dirs + 1, sizeof(*s->first));
+	s->by_dir = calloc(s->n_own + 1, sizeof(*s->by_dir));
+	s->by_count = calloc(s->n_own + 1, sizeof(*s->by_count));
+	s->dirs = calloc(dirs, sizeof(*s->dirs));
+	s->need = calloc(dirs, sizeof(*s->need));
+	s->had = calloc(dirs, sizeof(*s->had));
+	s->used = calloc(dirs, sizeof(*s->used));
+	s->pinned = calloc(dirs, sizeof(*s->pinned));
+	s->left = calloc(blocks, sizeof(*s->left));
+	s->next = calloc(blocks, sizeof(*s->next));
+	s->prev = calloc(blocks, sizeof(*s->prev));
+	s->mine = malloc(blocks * sizeof(*s->mine));
+	s->head = calloc(per_block, sizeof(*s->head));
+	s->best = calloc(per_block, sizeof(*s->best));
+	if (!s->first || !s->by_dir || !s->by_count || !s->dirs || !s->need ||
+	    !s->had || !s->used || !s->pinned || !s->left || !s->next ||
+	    !s->prev || !s->mine || !s->head || !s->best)
+		return ENOMEM;
+	memset(s->mine, 0xff, blocks * sizeof(*s->mine));
+	sort_cells(s);
+	return 0;
+}
+
+static void finish(struct share *s)
+{
+	free(s->first);
+	free(s->by_dir);
+	free(s->by_count);
+	free(s->dirs);
+	free(s->need);
+	free(s->had);
+	free(s->used);
+	free(s->pinned);
+	free(s->left);
+	free(s->next);
+	free(s->prev);
+	free(s->mine);
+	free(s->head);
+	free(s->best);
+}
+
+errcode_t e4l_quotas_make(struct e4l_quotas *q)
+{
+	struct share s = { .q = q, .n_own = q->n_cells };
+	errcode_t err = start(&s);
+
+	if (!err)
+		err = go_round(&s);
+	finish(&s);
+	return err;
+}

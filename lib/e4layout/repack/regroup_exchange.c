@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * regroup_exchange: inodes change places, where too few are free for windows:
+ *
+ *  1. members: every directory's inodes, by the block of the tables that has them,
+ *     as planned so far;
+ *  2. quotas: how many of whom a block is to hold (quotas.c);
+ *  3. flows: which inode leaves which block for which;
+ *  4. trails: the order in which each finds a free place (trails.c).  They become
+ *     moves, in groups after each of which no directory has more blocks than
+ *     before, unless that is a long way off.
+ *
+ * Files with several names stay where they are: each of their directories would have
+ * to be better off.
+ */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include "regroup_work.h"
+#include "quotas.h"
+#include "trails.h"
+#include "e4layout/base/array.h"
+#include "e4layout/plan/inode_room.h"
+
+/* Memory for an inode: here, as a cell, and on a trail, which takes 52 bytes. */
+#define MEMBER_BYTES	(sizeof(struct member_at) + sizeof(struct e4l_cell) + \
+			 sizeof(struct flow) + \
+			 sizeof(struct e4l_trail_move) + 52)
+
+/* It may be stopped after so many moves, even if that is worse for somebody. */
+#define GROUP_MOVES	64
+#define LONG_GROUP	16384
+
+#define SELF		UINT32_MAX	/* in place of where its name is */
+
+static const char several[] = "counting the names of an inode";
+static const char nowhere[] = "no inode is free, and to change places takes one";
+
+struct member_at {
+	uint32_t block;			/* first: index, or number until then */
+	uint32_t dir : 31, fixed : 1;
+	ext2_ino_t ino;			/* its number before all moves */
+	uint32_t lblk;			/* of its name, or SELF */
+};
+
+/* A member that leaves its cell for another. */
+struct flow {
+	uint32_t member, from, to;
+};
+
+struct e4l_exchange {
+	struct regroup *r;
+	struct member_at *m;
+	size_t n_m, most;
+	struct e4l_quotas q;
+	uint32_t *nr;			/* of blocks: their numbers */
+	uint16_t *room, *vacant;
+	struct flow *flows;
+	size_t n_flows;
+	struct e4l_trail_step *steps;
+	size_t n_steps;
+	/* as moves are added */
+	uint32_t *had, *has;		/* of directories: blocks */
+	uint32_t worse, better;		/* directories */
+	int64_t saved;			/* blocks */
+	ext2_ino_t left;		/* the place that was left last */
+	ext2_ino_t place;		/* that is free, or of what is away */
+	bool away;
+};
+
+/* --------------------------------------------------------------- 1. members */
+
+static errcode_t add_member(struct e4l_exchange *x, uint32_t dir,
+			    ext2_ino_t ino, uint32_t lblk, bool fixed)
+{
+	struct regroup *r = x->r;
+	errcode_t err;
+
+	if (x->n_m == x->most)
+		return 0;
+	err = e4l_grow(&x->m, x->n_m, sizeof(*x->m));
+	if (err)
+		return err;
+	x->m[x->n_m++] = (struct member_at) {
+		.block = (e4l_regroup_number_of(r, ino) - 1) / r->per_block,
+		.dir = dir, .fixed = fixed, .ino = ino, .lblk = lblk,
+	};
+	return 0;
+}
+
+static bool is_fixed(const struct regroup *r, ext2_ino_t ino)
+{
+	return e4l_numbers_why(r->numbers, ino) ||
+	       !e4l_regroup_is_asked(r, ino) || e4l_regroup_is_linked(r, ino);
+}
+
+static errcode_t learn_entry(struct regroup *r, uint32_t dir,
+			     const struct e4l_dirent *entry, uint32_t lblk)
+{
+	if (e4l_regroup_find(r, entry->ino) != E4L_NO_DIR)
+		return 0;
+	return add_member(r->exchange, dir, entry->ino, lblk,
+			  is_fixed(r, entry->ino));
+}
+
+static errcode_t learn_dir(struct e4l_exchange *x, uint32_t dir)
+{
+	struct regroup *r = x->r;
+	ext2_ino_t ino = map_of(r, dir)->ino;
+	errcode_t err = add_member(x, dir, ino, SELF, is_fixed(r, ino) ||
+				   e4l_regroup_dir_fixed(r, dir));
+
+	return err ? err : e4l_regroup_read(r, dir, learn_entry);
+}
+
+/* A block's, a directory's, and the directory itself, stand together. */
+static int by_place(const void *va, const void *vb)
+{
+	const struct member_at *a = va, *b = vb;
+
+	if (a->block != b->block)
+		return e4l_u32_cmp(&a->block, &b->block);
+	if (a->dir != b->dir)
+		return a->dir < b->dir ? -1 : 1;
+	if (a->fixed != b->fixed)
+		return a->fixed ? -1 : 1;
+	if ((a->lblk == SELF) != (b->lblk == SELF))
+		return a->lblk == SELF ? -1 : 1;
+	return e4l_u32_cmp(&a->ino, &b->ino);
+}
+
+static bool lacks_room(const struct regroup *r, uint32_t dir)
+{
+	return e4l_regroup_lacks_room(r, dir) && !r->fates[dir].planned;
+}
+
+/* Memory was used up by @dir, of which a part is not there to be judged. */
+static void drop_rest(struct e4l_exchange *x, uint32_t dir)
+{
+	while (x->n_m && x->m[x->n_m - 1].dir == dir)
+		x->n_m--;
+	for (; dir < x->r->g.n_dirs; dir++)
+		if (lacks_room(x->r, dir))
+			x->r->fates[dir].why = e4l_regroup_memory;
+}
+
+static errcode_t learn_all(struct e4l_exchange *x)
+{
+	struct regroup *r = x->r;
+	errcode_t err = 0;
+	uint32_t i;
+
+	for (i = 0; i < r->g.n_dirs && x->n_m < x->most && !err; i++)
+		err = should_stop(r) ? E4L_ET_INTERRUPTED : learn_dir(x, i);
+	if (x->n_m == x->most)
+		drop_rest(x, i ? i - 1 : 0);
+	if (!err && x->n_m)
+		qsort(x->m, x->n_m, sizeof(*x->m), by_place);
+	return err;
+}
+
+/* ---------------------------------------------------------------- 2. quotas */
+
+static uint16_t count_free(const struct regroup *r, uint32_t nr)
+{
+	ext2_ino_t first = nr * r->per_block + 1, end = first + r->per_block;
+	uint16_t n = 0;
+
+	while ((first = e4l_inode_free_in(r->e->fs, r->map, first, end))) {
+		first++;
+		n++;
+	}
+	return n;
+}
+
+/* Numbers the blocks that have members. */
+static errcode_t list_blocks(struct e4l_exchange *x)
+{
+	uint32_t nr, n = 0;
+	size_t i;
+
+	for (i = 0; i < x->n_m; i++)
+		n += !i || x->m[i].block != x->m[i - 1].block;
+	x->nr = calloc(n + 1, sizeof(*x->nr));
+	x->room = calloc(n + 1, sizeof(*x->room));
+	x->vacant = calloc(n + 1, sizeof(*x->vacant));
+	if (!x->nr || !x->room || !x->vacant)
+		return ENOMEM;
+	for (i = n = 0; i < x->n_m; i++) {
+		nr = x->m[i].block;
+		if (!n || nr != x->nr[n - 1]) {
+			x->nr[n] = nr;
+			x->vacant[n] = x->room[n] = count_free(x->r, nr);
+			n++;
+		}
+		x->m[i].block = n - 1;
+		x->room[n - 1] += !x->m[i].fixed;
+		if (x->room[n - 1] > x->r->per_block)
+			return e4l_fail(x->r->e, E4L_ET_DAMAGED, several,
+					x->m[i].ino, 0);
+	}
+	x->q.blocks = n;
+	return 0;
+}
+
+static errcode_t add_to_cell(struct e4l_exchange *x, const struct member_at *m)
+{
+	struct e4l_quotas *q = &x->q;
+	struct e4l_cell *cell = q->n_cells ? &q->cells[q->n_cells - 1] : NULL;
+	errcode_t err;
+
+	if (!cell || cell->block != m->block || cell->dir != m->dir) {
+		err = e4l_grow(&q->cells, q->n_cells, sizeof(*q->cells));
+		if (err)
+			return err;
+		cell = &q->cells[q->n_cells++];
+		*cell = (struct e4l_cell) { .dir = m->dir, .block = m->block };
+	}
+	if (m->fixed)
+		cell->fixed = true;
+	else
+		cell->count++;
+	return 0;
+}
+
+static errcode_t make_quotas(struct e4l_exchange *x)
+{
+	errcode_t err = list_blocks(x);
+	size_t i;
+
+	for (i = 0; i < x->n_m && !err; i++)
+		err = add_to_cell(x, &x->m[i]);
+	if (err)
+		return err;
+	x->q.dirs = x->r->g.n_dirs;
+	x->q.per_block = x->r->per_block;
+	x->q.room = x->room;
+	return e4l_quotas_make(&x->q);
+}
+
+/* ----------------------------------------------------------------- 3. flows */
+
+/* Cells that are to have more than they have, by directory. */
+struct wanting {
+	uint32_t *first;		/* of directories; moves on */
+	uint32_t *cell;
+};
+
+static uint32_t lacks(const struct e4l_cell *cell)
+{
+	return cell->quota > cell->count ? cell->quota - cell->count : 0;
+}
+
+/* Each as often as it wants an inode. */
+static errcode_t list_wanting(struct e4l_exchange *x, struct wanting *w)
+{
+	const struct e4l_quotas *q = &x->q;
+	uint32_t sum = 0, n;
+	size_t i, j;
+
+	w->first = calloc((size_t)q->dirs + 1, sizeof(*w->first));
+	if (!w->first)
+		return ENOMEM;
+	for (i = 0; i < q->n_cells; i++)
+		w->first[q->cells[i].dir] += lacks(&q->cells[i]);
+	for (i = 0; i < q->dirs; i++, sum += n) {
+		n = w->first[i];
+		w->first[i] = sum;
+	}
+	w->cell = calloc((size_t)sum + 1, sizeof(*w->cell));
+	x->flows = calloc((size_t)sum + 1, sizeof(*x->flows));
+	if (!w->cell || !x->flows)
+		return ENOMEM;
+	for (i = 0; i < q->n_cells; i++)
+		for (j = lacks(&q->cells[i]); j; j--)
+			w->cell[w->first[q->cells[i].dir]++] = i;
+	for (i = q->dirs; i; i--)
+		w->first[i] = w->first[i - 1];
+	w->first[0] = 0;
+	return 0;
+}
+
+/* The members of a cell, of which those at its end leave, go where they lack. */
+static void flow_out(struct e4l_exchange *x, struct wanting *w, uint32_t cell,
+		     size_t end)
+{
+	const struct e4l_cell *c = &x->q.cells[cell];
+	uint32_t n;
+
+	for (n = c->count; n > c->quota; n--)
+		x->flows[x->n_flows++] = (struct flow) {
+			.member = --end, .from = cell,
+			.to = w->cell[w->first[c->dir]++],
+		};
+}
+
+static errcode_t make_flows(struct e4l_exchange *x)
+{
+	struct wanting w = { .first = NULL };
+	errcode_t err = list_wanting(x, &w);
+	uint32_t cell = 0;
+	size_t i;
+
+	/* cells that have members are in their order */
+	for (i = 0; i < x->n_m && !err; i++)
+		if (i + 1 == x->n_m || x->m[i].block != x->m[i + 1].block ||
+		    x->m[i].dir != x->m[i + 1].dir)
+			flow_out(x, &w, cell++, i + 1);
+	free(w.first);
+	free(w.cell);
+	return err;
+}
+
+/* ---------------------------------------------------------------- 4. trails */
+
+static errcode_t make_trails(struct e4l_exchange *x)
+{
+	struct e4l_trail_move *moves = calloc(x->n_flows + 1, sizeof(*moves));
+	errcode_t err;
+	size_t i;
+
+	if (!moves)
+		return ENOMEM;
+	for (i = 0; i < x->n_flows; i++)
+		moves[i] = (struct e4l_trail_move) {
+			.from = x->q.cells[x->flows[i].from].block,
+			.to = x->q.cells[x->flows[i].to].block,
+			.heavy = x->m[x->flows[i].member].lblk == SELF,
+		};
+	err = e4l_trails_make(moves, x->n_flows, x->vacant, x->q.blocks,
+			      &x->steps, &x->n_steps);
+	free(moves);
+	return err;
+}
+
+static errcode_t count_blocks(struct e4l_exchange *x)
+{
+	const struct e4l_cell *cell = x->q.cells;
+	size_t i;
+
+	x->had = calloc((size_t)x->q.dirs + 1, sizeof(*x->had));
+	x->has = calloc((size_t)x->q.dirs + 1, sizeof(*x->has));
+	if (!x->had || !x->has)
+		return ENOMEM;
+	for (i = 0; i < x->q.n_cells; i++, cell++)
+		x->had[cell->dir] += cell->count || cell->fixed;
+	for (i = 0; i < x->q.dirs; i++)
+		x->has[i] = x->had[i];
+	return 0;
+}
+
+/* How many blocks fewer directories need that were asked for. */
+static uint64_t count_saved(const struct e4l_exchange *x)
+{
+	const struct e4l_cell *cell = x->q.cells;
+	int64_t saved = 0;
+	size_t i;
+
+	for (i = 0; i < x->q.n_cells; i++, cell++)
+		if (x->r->fates[cell->dir].wanted && !cell->fixed)
+			saved += !!cell->count - !!cell->quota;
+	return saved > 0 ? saved : 0;
+}
+
+static void count_dir(struct e4l_exchange *x, uint32_t dir, int sign)
+{
+	const struct fate *fate = &x->r->fates[dir];
+	bool counts = fate->wanted && !fate->planned;
+
+	x->worse += sign * (x->has[dir] > x->had[dir]);
+	x->better += sign * (counts && x->has[dir] < x->had[dir]);
+}
+
+/* A directory has a block more (1) or less (-1). */
+static void change_blocks(struct e4l_exchange *x, uint32_t dir, int more)
+{
+	count_dir(x, dir, -1);
+	x->has[dir] += more;
+	count_dir(x, dir, 1);
+	if (x->r->fates[dir].wanted)
+		x->saved -= more;
+}
+
+static void leave_cell(struct e4l_exchange *x, struct e4l_cell *cell)
+{
+	if (!--cell->count && !cell->fixed)
+		change_blocks(x, cell->dir, -1);
+}
+
+static void enter_cell(struct e4l_exchange *x, struct e4l_cell *cell)
+{
+	if (!cell->count++ && !cell->fixed)
+		change_blocks(x, cell->dir, 1);
+}
+
+static ext2_ino_t free_in(const struct e4l_exchange *x, uint32_t nr)
+{
+	ext2_ino_t first = nr * x->r->per_block + 1;
+
+	return e4l_inode_free_in(x->r->e->fs, x->r->map, first,
+				 first + x->r->per_block);
+}
+
+/* Any place that is free: as long as something goes round, it stays so. */
+static ext2_ino_t find_place(struct e4l_exchange *x)
+{
+	struct regroup *r = x->r;
+	ext2_ino_t inodes = r->e->fs->super->s_inodes_count;
+
+	if (x->place && ext2fs_test_inode_bitmap2(r->map, x->place))
+		x->place = free_in(x, (x->place - 1) / r->per_block);
+	if (!x->place)
+		x->place = e4l_inode_free_in(r->e->fs, r->map, 1, inodes +
+					     (inodes < UINT32_MAX));
+	return x->place;
+}
+
+static errcode_t add_move(struct e4l_exchange *x, const struct flow *flow,
+			  ext2_ino_t from, ext2_ino_t to, bool back)
+{
+	const struct member_at *m = &x->m[flow->member];
+	struct regroup *r = x->r;
+	errcode_t err = e4l_grow(&r->moves, r->n_moves, sizeof(*r->moves));
+
+	if (err || !to)
+		return err ? err : EINVAL;
+	r->moves[r->n_moves++] = (struct e4l_inode_move) {
+		.from = from, .to = to, .first = m->ino,
+		.again = from != m->ino || back,
+		.self = m->lblk == SELF ? m->dir : E4L_NO_DIR,
+		.dir = m->dir, .lblk = m->lblk,
+	};
+	ext2fs_mark_inode_bitmap2(r->map, to);
+	ext2fs_unmark_inode_bitmap2(r->map, from);
+	x->left = from;
+	return 0;
+}
+
+static errcode_t add_step(struct e4l_exchange *x,
+			  const struct e4l_trail_step *step)
+{
+	const struct flow *flow = &x->flows[step->move];
+	struct e4l_cell *to = &x->q.cells[flow->to];
+	ext2_ino_t ino = e4l_regroup_number_of(x->r, x->m[flow->member].ino);
+	errcode_t err = 0;
+
+	x->away = step->kind == E4L_TRAIL_AWAY ||
+		  (x->away && step->kind != E4L_TRAIL_BACK);
+	if (step->kind != E4L_TRAIL_BACK)
+		leave_cell(x, &x->q.cells[flow->from]);
+	if (step->kind != E4L_TRAIL_AWAY)
+		enter_cell(x, to);
+	switch (step->kind) {
+	case E4L_TRAIL_BEGIN:
+		err = add_move(x, flow, ino, free_in(x, x->nr[to->block]),
+			       false);
+		break;
+	case E4L_TRAIL_ON:
+		err = add_move(x, flow, ino, x->left, false);
+		break;
+	case E4L_TRAIL_AWAY:
+		err = add_move(x, flow, ino, find_place(x), false);
+		break;
+	case E4L_TRAIL_BACK:
+		err = add_move(x, flow, x->place, x->left, true);
+		break;
+	}
+	return err;
+}
+
+/* Whether a run may be stopped here. */
+static bool ends_group(const struct e4l_exchange *x, const struct group *last)
+{
+	size_t moves = x->r->n_moves - last->end;
+
+	return moves >= LONG_GROUP ||
+	       (moves >= GROUP_MOVES && !x->away && !x->worse &&
+		x->saved >= last->saved);
+}
+
+static errcode_t add_group(struct e4l_exchange *x, uint64_t dirs)
+{
+	struct regroup *r = x->r;
+	errcode_t err = e4l_grow(&r->groups, r->n_groups, sizeof(*r->groups));
+
+	if (!err)
+		r->groups[r->n_groups++] = (struct group) {
+			.end = r->n_moves, .saved = x->saved,
+			.dirs = dirs + x->better,
+		};
+	return err;
+}
+
+static errcode_t add_moves(struct e4l_exchange *x)
+{
+	struct group last = e4l_regroup_last_group(x->r);
+	uint64_t dirs = last.dirs;
+	errcode_t err = 0;
+	size_t i;
+
+	x->saved = last.saved;
+	for (i = 0; i < x->n_steps && !err; i++) {
+		err = add_step(x, &x->steps[i]);
+		if (err || (i + 1 < x->n_steps && !ends_group(x, &last)))
+			continue;
+		err = add_group(x, dirs);
+		last = e4l_regroup_last_group(x->r);
+	}
+	return err;
+}
+
+/* What it comes to, for each directory. */
+static void tell_fates(struct e4l_exchange *x)
+{
+	struct fate *fate = x->r->fates;
+	uint32_t i;
+
+	for (i = 0; i < x->q.dirs; i++, fate++) {
+		if (x->has[i] == x->had[i])
+			continue;
+		fate->blocks -= x->had[i] - x->has[i];
+		x->r->result->dirs_planned += fate->wanted && !fate->planned;
+		fate->planned = true;
+		fate->why = NULL;
+	}
+}
+
+static errcode_t make_plan(struct e4l_exchange *x)
+{
+	errcode_t err = learn_all(x);
+
+	if (!err)
+		err = make_quotas(x);
+	if (!err)
+		err = make_flows(x);
+	if (!err)
+		err = make_trails(x);
+	/* as for one directory: see try_dir() */
+	if (err || !x->n_steps ||
+	    x->n_steps > count_saved(x) * x->r->per_block)
+		return err;
+	err = count_blocks(x);
+	if (!err)
+		err = add_moves(x);
+	if (!err)
+		tell_fates(x);
+	return err;
+}
+
+static void free_all(struct e4l_exchange *x)
+{
+	free(x->m);
+	free(x->q.cells);
+	free(x->nr);
+	free(x->room);
+	free(x->vacant);
+	free(x->flows);
+	free(x->steps);
+	free(x->had);
+	free(x->has);
+}
+
+/* Why it would not help. */
+static void tell_nowhere(struct regroup *r)
+{
+	uint32_t i;
+
+	for (i = 0; i < r->g.n_dirs; i++)
+		if (lacks_room(r, i))
+			r->fates[i].why = nowhere;
+}
+
+static bool is_wanted(const struct regroup *r)
+{
+	uint32_t i;
+
+	for (i = 0; i < r->g.n_dirs; i++)
+		if (e4l_regroup_lacks_room(r, i))
+			return true;
+	return false;
+}
+
+errcode_t e4l_regroup_exchange(struct regroup *r)
+{
+	struct e4l_exchange x = { .r = r };
+	uint64_t left = r->opt->mem_bytes / 2;
+	errcode_t err;
+
+	if (!is_wanted(r))
+		return 0;
+	if (!find_place(&x)) {
+		tell_nowhere(r);
+		return 0;
+	}
+	left -= left < r->n_moves * E4L_MOVE_BYTES ?
+		left : r->n_moves * E4L_MOVE_BYTES;
+	x.most = left / MEMBER_BYTES;
+	r->exchange = &x;
+	err = make_plan(&x);
+	r->exchange = NULL;
+	free_all(&x);
+	return err;
+}

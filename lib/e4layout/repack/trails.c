@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Moves are edges between blocks.  Walked from its end, a trail is what moves one
+ * after the other: the first into a free place, each other into the place that
+ * the one before has left.
+ *
+ * A block that more come to than leave has free places, where trails begin, and
+ * one that more leave ends as many.  With an edge from each of these beginnings
+ * to a pool, and one from the pool to each end, as many come to any block as
+ * leave it, so that what is connected is one closed trail (Hierholzer).  First
+ * the one through the pool; then the others, which begin in a block that has a
+ * place nobody needs, or have one of them go away for a while.
+ */
+#include "config.h"
+#include "trails.h"
+#include "e4layout/base/array.h"
+
+#define POOLED	UINT32_MAX		/* in place of a move: to or from the pool */
+
+/* A block on the way, and the move that came from it. */
+struct stop {
+	uint32_t block, move;
+};
+
+struct trails {
+	const struct e4l_trail_move *moves;
+	size_t n;
+	uint32_t blocks;
+	uint32_t *first, *in;		/* moves, by where they go */
+	uint32_t *next;			/* of these, the first not used */
+	int32_t *excess;		/* of what comes; less what was pooled */
+	uint32_t *vacant;		/* free places, when that is done */
+	uint32_t begin;			/* no excess before this block */
+	struct stop *stack;
+	uint32_t *way;			/* of one trail, backwards */
+	size_t n_way;
+	struct e4l_trail_step *steps;
+	size_t n_steps;
+};
+
+/* A way from @block, against a move or the pool's edges; false: there is none. */
+static bool step_back(struct trails *t, uint32_t block, struct stop *ret)
+{
+	uint32_t pool = t->blocks;
+
+	if (block == pool) {
+		while (t->begin < pool && t->excess[t->begin] <= 0)
+			t->begin++;
+		if (t->begin == pool)
+			return false;
+		t->excess[t->begin]--;
+		*ret = (struct stop) { t->begin, POOLED };
+	} else if (t->next[block] < t->first[block + 1]) {
+		ret->move = t->in[t->next[block]++];
+		ret->block = t->moves[ret->move].from;
+	} else if (t->excess[block] < 0) {
+		t->excess[block]++;
+		*ret = (struct stop) { pool, POOLED };
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* All that is connected with @block, as one closed trail. */
+static void walk(struct trails *t, uint32_t block)
+{
+	size_t n = 1;
+
+	t->n_way = 0;
+	t->stack[0] = (struct stop) { block, POOLED };
+	while (n) {
+		if (step_back(t, t->stack[n - 1].block, &t->stack[n])) {
+			n++;
+			continue;
+		}
+		if (--n)
+			t->way[t->n_way++] = t->stack[n].move;
+	}
+}
+
+/* The @i-th of the trail, from the end of which they move. */
+static uint32_t nth(const struct trails *t, size_t i)
+{
+	return t->way[t->n_way - 1 - i % t->n_way];
+}
+
+static void add_step(struct trails *t, uint32_t move, enum e4l_trail_kind kind)
+{
+	t->steps[t->n_steps++] = (struct e4l_trail_step) { move, kind };
+}
+
+static void add_pooled(struct trails *t)
+{
+	enum e4l_trail_kind kind = E4L_TRAIL_BEGIN;
+	size_t i;
+
+	for (i = 0; i < t->n_way; i++) {
+		if (nth(t, i) == POOLED) {
+			kind = E4L_TRAIL_BEGIN;
+			continue;
+		}
+		add_step(t, nth(t, i), kind);
+		kind = E4L_TRAIL_ON;
+	}
+}
+
+/* Where it is best begun: *@away, and the one before must go away for it. */
+static size_t find_begin(const struct trails *t, bool *away)
+{
+	size_t light = 0, i;
+
+	*away = false;
+	for (i = 0; i < t->n_way; i++) {
+		const struct e4l_trail_move *move = &t->moves[nth(t, i)];
+
+		if (t->vacant[move->to])
+			return i;
+		if (!move->heavy)
+			light = i;
+	}
+	*away = true;
+	return light + 1;
+}
+
+static void add_closed(struct trails *t)
+{
+	bool away;
+	size_t begin = find_begin(t, &away), last = t->n_way - 1, i;
+
+	if (away)
+		add_step(t, nth(t, begin + last), E4L_TRAIL_AWAY);
+	for (i = 0; i <= last; i++)
+		add_step(t, nth(t, begin + i), away && i == last ?
+			 E4L_TRAIL_BACK : i || away ? E4L_TRAIL_ON :
+			 E4L_TRAIL_BEGIN);
+}
+
+/* Sorts the moves by where they go; how many more come than leave. */
+static void sort_moves(struct trails *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->n; i++) {
+		t->first[t->moves[i].to + 1]++;
+		t->excess[t->moves[i].to]++;
+		t->excess[t->moves[i].from]--;
+	}
+	for (i = 0; i < t->blocks; i++) {
+		t->first[i + 1] += t->first[i];
+		t->next[i] = t->first[i];
+	}
+	for (i = 0; i < t->n; i++)
+		t->in[t->next[t->moves[i].to]++] = i;
+	for (i = 0; i < t->blocks; i++)
+		t->next[i] = t->first[i];
+}
+
+static errcode_t count_vacant(struct trails *t, const uint16_t *vacant)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->blocks; i++) {
+		if (t->excess[i] > vacant[i])
+			return EINVAL;
+		t->vacant[i] = vacant[i] - t->excess[i];
+	}
+	return 0;
+}
+
+static errcode_t start(struct trails *t)
+{
+	size_t blocks = (size_t)t->blocks + 1, n = t->n + 1;
+
+	t->first = calloc(blocks + 1, sizeof(*t->first));
+	t->next = calloc(blocks, sizeof(*t->next));
+	t->excess = calloc(blocks, sizeof(*t->excess));
+	t->vacant = calloc(blocks, sizeof(*t->vacant));
+	t->in = calloc(n, sizeof(*t->in));
+	/* no more edges of the pool than moves that begin or end a trail */
+	t->stack = calloc(3 * n, sizeof(*t->stack));
+	t->way = calloc(3 * n, sizeof(*t->way));
+	/* one more for each closed trail, which has two moves at least */
+	t->steps = calloc(n + n / 2, sizeof(*t->steps));
+	return t->first && t->next && t->excess && t->vacant && t->in &&
+	       t->stack && t->way && t->steps ? 0 : ENOMEM;
+}
+
+static void finish(struct trails *t)
+{
+	free(t->first);
+	free(t->next);
+	free(t->excess);
+	free(t->vacant);
+	free(t->in);
+	free(t->stack);
+	free(t->way);
+	free(t->steps);
+}
+
+static void walk_all(struct trails *t)
+{
+	uint32_t i;
+
+	walk(t, t->blocks);
+	add_pooled(t);
+	for (i = 0; i < t->blocks; i++) {
+		if (t->next[i] == t->first[i + 1])
+			continue;
+		walk(t, i);
+		add_closed(t);
+	}
+}
+
+errcode_t e4l_trails_make(const struct e4l_trail_move *moves, size_t n,
+			  const uint16_t *vacant, uint32_t blocks,
+			  struct e4l_trail_step **steps, size_t *n_steps)
+{
+	struct trails t = { .moves = moves, .n = n, .blocks = blocks };
+	errcode_t err = start(&t);
+
+	*steps = NULL;
+	*n_steps = 0;
+	if (!err) {
+		sort_moves(&t);
+		err = count_vacant(&t, vacant);
+	}
+	if (!err) {
+		walk_all(&t);
+		*steps = t.steps;
+		*n_steps = t.n_steps;
+		t.steps = NULL;
+	}
+	finish(&t);
+	return err;
+}
