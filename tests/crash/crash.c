@@ -14,7 +14,8 @@ static const char usage[] =
 	"usage: crash [options] states|faults|kill\n"
 	"  -o OPERATION relocate (default), repack, steps, parts,\n"
 	"               room, room_steps, free, free_steps, together, together_steps,\n"
-	"               discard, tunables, change, compact, inodes or all\n"
+	"               discard, tunables, change, compact, inodes,\n"
+	"               exchange or all\n"
 	"  -c SCENARIO  only this one\n"
 	"  -n COUNT     states, faults of each kind, or kills per scenario\n"
 	"  -e NUMBER    states with all writes so far at each so-many-th one (1)\n"
@@ -49,6 +50,7 @@ static const struct op_row {
 	{ "change", op_change, true, false, false, NULL },
 	{ "compact", op_compact, true, false, false, NULL },
 	{ "inodes", op_inodes, false, false, false, inodes_recipe },
+	{ "exchange", op_exchange, false, false, false, exchange_recipe },
 	{ "all", op_all, true, false, false, all_recipe },
 };
 #define N_OPERATIONS (sizeof(operations) / sizeof(operations[0]))

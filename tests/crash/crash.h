@@ -124,10 +124,14 @@ errcode_t op_change(struct op_env *env);
 errcode_t op_compact(struct op_env *env);
 errcode_t op_compact_all(struct op_env *env);
 
-/* Gives inodes other numbers, a directory's in each run. */
+/*
+ * Gives inodes other numbers, few in each run; or has them change places, nearly as
+ * well as can be.
+ */
 errcode_t op_inodes(struct op_env *env);
+errcode_t op_exchange(struct op_env *env);
 /* What it works on. */
-extern const char inodes_recipe[];
+extern const char inodes_recipe[], exchange_recipe[];
 
 /* Does what e4repack --all does, of files and directories that it works on. */
 errcode_t op_all(struct op_env *env);

@@ -27,8 +27,33 @@ const char inodes_recipe[] =
 	"xattr /t/d1/f2 user.large size 400\n"
 	"htree\n";
 
+/*
+ * In each of several parts of the tables they change places, with one inode free;
+ * directories and trees among them.
+ */
+const char exchange_recipe[] =
+	"tree /ta dirs 5 files 7\n"
+	"dir /tb/one\n"
+	"dir /tb/two\n"
+	"dir /tb/two/sub\n"
+	"scatter /tb/one/f1 frags 6 blocks 1 gap 1\n"
+	"scatter /tb/two/f1 frags 6 blocks 1 gap 1\n"
+	"scatter /tb/two/sub/f1 frags 6 blocks 1 gap 1\n"
+	"scatter /tb/one/f2 frags 6 blocks 1 gap 1\n"
+	"scatter /tb/two/f2 frags 6 blocks 1 gap 1\n"
+	"scatter /tb/two/sub/f2 frags 6 blocks 1 gap 1\n"
+	"scatter /tb/one/f3 frags 6 blocks 1 gap 1\n"
+	"scatter /tb/two/f3 frags 6 blocks 1 gap 1\n"
+	"scatter /tb/two/sub/f3 frags 6 blocks 1 gap 1\n"
+	"tree /tc dirs 4 files 6 size 1K-2K\n"
+	"link /tc/d0/f0 /tc/d1/linked\n"
+	"tree /td dirs 8 files 5\n"
+	"many /tr left 1 perdir 140\n"
+	"htree\n";
+
 /* Ends a run in which as often as it takes to plan has been asked, and once. */
 struct turns {
+	struct op_env *env;
 	unsigned int asked, last;
 };
 
@@ -39,15 +64,25 @@ static bool stop(bool inside, void *priv)
 	return t->asked++ > t->last;
 }
 
-static errcode_t run(struct op_env *env, struct turns *t, bool dry_run,
+/* A transaction was committed, or it is the end. */
+static void progress(bool writing, uint64_t done, uint64_t total, void *priv)
+{
+	struct turns *t = priv;
+
+	if (writing && done)
+		t->env->mark(t->env->priv);
+}
+
+static errcode_t run(struct turns *t, bool dry_run,
 		     struct e4l_regroup_result *result)
 {
 	struct e4l_regroup_options opt = {
 		.dry_run = dry_run, .mem_bytes = MEM_BYTES,
-		.journal = env->external, .stop = stop, .priv = t,
+		.journal = t->env->external, .progress = progress,
+		.stop = stop, .priv = t,
 	};
 
-	return e4l_regroup_inodes(env->e, &opt, result);
+	return e4l_regroup_inodes(t->env->e, &opt, result);
 }
 
 errcode_t op_inodes(struct op_env *env)
@@ -56,15 +91,28 @@ errcode_t op_inodes(struct op_env *env)
 	errcode_t err;
 
 	do {
-		struct turns t = { .last = -1u };
+		struct turns t = { .env = env, .last = -1u };
 
-		err = run(env, &t, true, &result);
+		err = run(&t, true, &result);
 		t.last = t.asked;
 		t.asked = 0;
 		if (!err)
-			err = run(env, &t, false, &result);
-		if (!err)
-			env->mark(env->priv);
+			err = run(&t, false, &result);
 	} while (!err && result.transactions);
+	return err;
+}
+
+errcode_t op_exchange(struct op_env *env)
+{
+	struct turns t = { .env = env, .last = -1u };
+	struct e4l_regroup_result result;
+	errcode_t err = op_inodes(env);
+
+	if (!err)
+		err = run(&t, true, &result);
+	if (!err && result.blocks_before * 4 > result.blocks_ideal * 5)
+		fatal("%llu blocks of inode tables are left, and %llu would do",
+		      (unsigned long long)result.blocks_before,
+		      (unsigned long long)result.blocks_ideal);
 	return err;
 }

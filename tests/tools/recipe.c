@@ -595,12 +595,37 @@ static void do_append(struct args *a)
 	finish_file(a, n);
 }
 
+/* How many inodes are free. */
+static __u32 count_free_inos(struct lab *l)
+{
+	ext2_ino_t last = l->fs->super->s_inodes_count, ino;
+	__u32 n = 0;
+
+	for (ino = EXT2_FIRST_INO(l->fs->super); ino <= last; ino++)
+		n += !ext2fs_test_inode_bitmap2(l->fs->inode_map, ino);
+	return n;
+}
+
+/* As many as are asked for, or as leave so many inodes free, or one more. */
+static __u32 count_many(struct args *a, __u32 per_dir)
+{
+	__u32 left = opt_count(a, "left", UINT32_MAX), n;
+
+	if (left == UINT32_MAX)
+		return need_count(a, "count");
+	n = count_free_inos(a->l);
+	if (n <= left)
+		lab_fail(a->l, "fewer inodes are free");
+	n -= left;
+	return per_dir ? n - (n + per_dir) / (per_dir + 1) : n;
+}
+
 static void do_many(struct args *a)
 {
 	struct lab *l = a->l;
 	struct node *top = find_dir(l, arg(a, 1, "path")), *dir = top;
-	__u32 count = need_count(a, "count"), i;
 	__u32 per_dir = opt_count(a, "perdir", 0);
+	__u32 count = count_many(a, per_dir), i;
 	__u32 step = opt_count(a, "step", 1);
 	struct range size = opt_range(a, "size");
 	const char *prefix = opt_word(a, "name");

@@ -475,7 +475,7 @@ static bool ends_group(const struct e4l_exchange *x, const struct group *last)
 
 	return moves >= LONG_GROUP ||
 	       (moves >= GROUP_MOVES && !x->away && !x->worse &&
-		x->saved >= last->saved);
+		x->saved > last->saved);
 }
 
 static errcode_t add_group(struct e4l_exchange *x, uint64_t dirs)
