@@ -2,8 +2,9 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # With fast commits: what a file has is there after the power was cut, when it
-# was mapped by extents, or block by block, and synced after that.  Its two blocks
-# are allocated at once: chattr -e takes no file in two extents.
+# was mapped by extents, or block by block, and synced after that, and when it has
+# outgrown its inode; what has no extents does no harm.  The file's two blocks are
+# allocated at once: chattr -e takes no file in two extents.
 . "$(dirname "$0")/common.sh"
 
 # left FROM TO: which write is in block 0 of /f, of 1, and in block 1, of 2
@@ -38,14 +39,65 @@ mounted() {
 	start <<-END
 		mount -t ext4 \$disk /mnt && umount /mnt
 	END
+	[ "$(tail -n 1 "$work/lines")" = "exit 0" ] || {
+		echo "not mounted"
+		return 1
+	}
 	e2fsck -fn "$disk" >"$work/fsck" 2>&1 && return
 	echo "errors"
 	return 1
 }
 
+# mounts COMMANDS [MKE2FS OPTION...]: the power is cut after them, and then the
+# kernel replays the journal, and the disk has no errors
+mounts() {
+	commands=$1
+	shift
+	new_disk 32 "$@"
+	cut_power <<-END >/dev/null
+		fsync() {
+			dd if=/dev/null of=/mnt/\$1 count=0 conv=notrunc,fsync \
+				2>/dev/null || exit 1
+		}
+		mount -t ext4 -o noatime \$disk /mnt || exit 1
+		$commands
+		poweroff -f -n
+	END
+	mounted
+}
+
+# bytes PATH: how many it has that are "y" or the ends of lines
+bytes() {
+	debugfs -R "cat $1" "$disk" 2>/dev/null | tr -dc 'y\n' | wc -c
+}
+
+# outgrown: how many bytes of 8192 the file has that had 20 in its inode
+outgrown() {
+	mounts "
+		yes | head -c 20 >/mnt/f
+		sync
+		yes | head -c 8172 >>/mnt/f
+		fsync f" -O fast_commit,inline_data -I 256 &&
+		bytes /f
+}
+
+# directory: how many bytes of 4096 the file in it has
+directory() {
+	mounts "
+		: >/mnt/g
+		sync
+		mkdir /mnt/d
+		yes | head -c 4096 >/mnt/d/f
+		fsync d/f" -O fast_commit,^extent,^64bit &&
+		bytes /d/f
+}
+
 kernel=$stock
 echo "stock: extents, $(left blocks extents 2>"$work/err") (1 2 was written)"
 echo "stock: blocks, $(left extents blocks 2>"$work/err") (1 2 was written)"
+echo "stock: without extents, $(left blocks blocks 2>"$work/err") (1 2 was written)"
+echo "stock: outgrown, $(outgrown 2>"$work/err") (8192 were written)"
+echo "stock: a directory, $(directory 2>"$work/err") (4096 were written)"
 kernel=$patched
 for try in 1 2 3; do
 	got=$(left blocks extents)
@@ -54,3 +106,11 @@ for try in 1 2 3; do
 	[ "$got" = "1 2" ] || fail "to blocks: ${got:-nothing}, not 1 2"
 done
 echo "ok: synced after it was mapped in another way"
+got=$(left blocks blocks)
+[ "$got" = "1 2" ] || fail "without extents: ${got:-nothing}, not 1 2"
+got=$(directory)
+[ "$got" = 4096 ] || fail "in a directory without extents: ${got:-nothing}"
+echo "ok: without extents"
+got=$(outgrown)
+[ "$got" = 8192 ] || fail "it has outgrown its inode: ${got:-nothing}"
+echo "ok: it has outgrown its inode"

@@ -2,7 +2,8 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # With fast commits: what is written when a commit, full or fast, is nearly over,
-# and synced after that, is there after the power was cut.
+# and synced after that, is there after the power was cut; and what has been
+# committed in full is not replayed once more.
 . "$(dirname "$0")/common.sh"
 
 # bytes COMMAND: of 4096 there are, written while COMMAND commits
@@ -28,6 +29,33 @@ bytes() {
 	debugfs -R "cat /f" "$disk" 2>/dev/null | wc -c
 }
 
+# again: the kernel replays a fast commit, after a full one that a fast commit fell
+# back to, while which a directory was made
+again() {
+	new_disk 32 -O fast_commit
+	cut_power <<-END >/dev/null
+		mount -t ext4 -o noatime \$disk /mnt || exit 1
+		mkdir /mnt/a /mnt/b /mnt/a/d
+		: >/mnt/f
+		: >/mnt/g
+		sync
+		mv /mnt/a/d /mnt/b/d
+		touch /mnt/g
+		$fsync &
+		usleep 60000
+		mkdir /mnt/x
+		wait
+		writes once direct /mnt/f 0 1 || exit 1
+		dd if=/dev/null of=/mnt/f count=0 conv=notrunc,fsync \
+			2>/dev/null || exit 1
+		poweroff -f -n
+	END
+	boot <<-END
+		mount -t ext4 \$disk /mnt && umount /mnt
+	END
+	clean
+}
+
 fsync="dd if=/dev/null of=/mnt/g count=0 conv=notrunc,fsync 2>/dev/null"
 for after in 5 60; do
 	for how in sync "$fsync"; do
@@ -35,4 +63,5 @@ for after in 5 60; do
 		[ "$got" = 4096 ] || fail "$how: $got bytes of 4096 are there"
 	done
 done
+again
 echo "ok: written when a full and when a fast commit was nearly over"

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
+# lanes: um x86_64
+# With fast commits: fsync flushes the disk's cache also when it has waited for a
+# fast commit by somebody else; and once only, when there is nothing to commit.
+# Each write takes 200 ms, so that both are under way at once.
+. "$(dirname "$0")/common.sh"
+
+# flushes: of the disk, by fsync of /g; by that, and one of /f beside it, which
+# was written to; and by fsync of /f ten times
+flushes() {
+	new_disk 32 -O fast_commit
+	boot <<-END
+		fsync() {
+			dd if=/dev/null of=/mnt/\$1 count=0 conv=notrunc,fsync \
+				2>/dev/null || exit 1
+		}
+		beside() {
+			writes once direct /mnt/f 0 1 || exit 1
+			fsync f
+		}
+		# count COMMAND...: how many there are meanwhile
+		count() {
+			on=/sys/block/\${disk#/dev/}/stat
+			before=\$(awk '{ print \$16 }' \$on)
+			"\$@"
+			wait
+			awk -v n=\$before '{ print \$16 - n }' \$on
+		}
+		both() {
+			beside &
+			usleep 50000
+			fsync g
+		}
+		ten() {
+			for n in 1 2 3 4 5 6 7 8 9 10; do
+				fsync f
+			done
+		}
+		delay \$disk 0 200
+		mount -t ext4 -o noatime,commit=600 /dev/dm-0 /mnt || exit 1
+		: >/mnt/f
+		: >/mnt/g
+		writes once direct /mnt/f 0 0 || exit 1
+		sync
+		touch /mnt/g
+		count fsync g
+		touch /mnt/g
+		count both
+		sync
+		count ten
+		umount /mnt
+	END
+}
+
+kernel=$stock
+flushes | paste -sd ' ' | sed 's/^/stock: flushes, alone, both, and ten times: /'
+kernel=$patched
+flushes >"$work/flushes"
+{ read -r alone; read -r both; read -r ten; } <"$work/flushes"
+[ "$alone" -gt 0 ] || fail "fsync flushes nothing"
+[ "$both" -gt "$alone" ] || fail "beside another: $both flushes, as for one"
+[ "$ten" = 10 ] || fail "nothing to commit, ten times: $ten flushes"
+clean
+echo "ok: $alone, $both, and $ten flushes"
