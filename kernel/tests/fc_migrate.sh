@@ -33,9 +33,12 @@ left() {
 	done | paste -sd ' '
 }
 
-# mounted: the kernel replays the journal, and then the disk has no errors
+# mounted: the kernel, or $replayer, replays the journal, and then the disk has no
+# errors
+replayer=
 mounted() {
 	[ "$kernel" = "$patched" ] || complains=ok
+	kernel=${replayer:-$kernel}
 	start <<-END
 		mount -t ext4 \$disk /mnt && umount /mnt
 	END
@@ -92,10 +95,23 @@ directory() {
 		bytes /d/f
 }
 
+# appended: how many bytes of 12288 the file without extents has
+appended() {
+	mounts "
+		: >/mnt/f
+		migrate blocks /mnt/f || exit 1
+		yes | head -c 8192 >/mnt/f
+		sync
+		yes | head -c 4096 >>/mnt/f
+		fsync f" -O fast_commit &&
+		bytes /f
+}
+
 kernel=$stock
 echo "stock: extents, $(left blocks extents 2>"$work/err") (1 2 was written)"
 echo "stock: blocks, $(left extents blocks 2>"$work/err") (1 2 was written)"
 echo "stock: without extents, $(left blocks blocks 2>"$work/err") (1 2 was written)"
+echo "stock: without extents, $(appended 2>"$work/err") (12288 were written)"
 echo "stock: outgrown, $(outgrown 2>"$work/err") (8192 were written)"
 echo "stock: a directory, $(directory 2>"$work/err") (4096 were written)"
 kernel=$patched
@@ -108,9 +124,21 @@ done
 echo "ok: synced after it was mapped in another way"
 got=$(left blocks blocks)
 [ "$got" = "1 2" ] || fail "without extents: ${got:-nothing}, not 1 2"
+got=$(appended)
+[ "$got" = 12288 ] || fail "without extents: ${got:-nothing}, not 12288"
 got=$(directory)
 [ "$got" = 4096 ] || fail "in a directory without extents: ${got:-nothing}"
 echo "ok: without extents"
 got=$(outgrown)
 [ "$got" = 8192 ] || fail "it has outgrown its inode: ${got:-nothing}"
 echo "ok: it has outgrown its inode"
+
+kernel=$stock
+replayer=$patched
+for what in outgrown appended directory; do
+	got=$($what 2>"$work/err") || :
+	echo "logged by stock: $what: $got"
+	grep -q "^exit " "$work/lines" || fail "$what: replay panics"
+	[ $what != outgrown ] || [ "$got" = 8192 ] || fail "it is lost"
+done
+echo "ok: replayed what the stock kernel had logged"
