@@ -16,6 +16,8 @@
  * their blocks for each of its own: they are read for it.
  */
 #define MAX_OTHERS	64
+/* So many that are free side by side need not be counted. */
+#define MANY		256
 
 static const char no_room[] = "no free inodes are close enough together";
 static const char not_worth[] = "more inodes would move than that is worth";
@@ -270,12 +272,38 @@ static errcode_t add_target(struct regroup *r, ext2_ino_t ino)
 	return 0;
 }
 
+/* How many are free side by side, @ino among them; UINT32_MAX: MANY or more. */
+static uint32_t free_beside(const struct regroup *r, ext2_ino_t ino)
+{
+	ext2_ino_t last = r->e->fs->super->s_inodes_count, i;
+	uint32_t n = 0;
+
+	for (i = ino; n < MANY && i && i <= last &&
+	     !ext2fs_test_inode_bitmap2(r->map, i); i++)
+		n++;
+	for (i = ino - 1; n < MANY && i &&
+	     !ext2fs_test_inode_bitmap2(r->map, i); i--)
+		n++;
+	return n < MANY ? n : UINT32_MAX;
+}
+
+static void widen(uint32_t *narrow, uint32_t run)
+{
+	if (*narrow <= run)
+		*narrow = run < UINT32_MAX ? run + 1 : run;
+}
+
+/* No window is there now that is longer than what is free beside it. */
 static void free_number(struct regroup *r, ext2_ino_t ino)
 {
 	dgrp_t group = ext2fs_group_of_ino(r->e->fs, ino);
+	uint32_t run;
 
 	ext2fs_unmark_inode_bitmap2(r->map, ino);
-	r->narrow[0][group] = r->narrow[1][group] = UINT32_MAX;
+	run = free_beside(r, ino);
+	widen(&r->narrow[0][group], run);
+	widen(&r->narrow[1][group], run);
+	widen(&r->narrowest, run);
 }
 
 /* Keeps a block: what is free in it is for those that move.  @left shrinks. */
@@ -321,11 +349,15 @@ static ext2_ino_t find_window(struct regroup *r, uint32_t n)
 	dgrp_t own = ext2fs_group_of_ino(r->e->fs, map_of(r, r->dir)->ino);
 	ext2_ino_t ino = 0;
 
+	if (n >= r->narrowest)
+		return 0;
 	for (i = 0; i < groups && !ino; i++) {
 		ino = window_in_group(r, (own + i) % groups, n, true);
 		if (!ino)
 			ino = window_in_group(r, (own + i) % groups, n, false);
 	}
+	if (!ino)
+		r->narrowest = n;
 	return ino;
 }
 
@@ -794,6 +826,7 @@ static errcode_t start_plan(struct regroup *r)
 	r->narrow[1] = calloc(fs->group_desc_count, sizeof(**r->narrow));
 	if (!r->narrow[0] || !r->narrow[1])
 		return ENOMEM;
+	r->narrowest = UINT32_MAX;
 	for (g = 0; g < fs->group_desc_count; g++)
 		r->narrow[0][g] = r->narrow[1][g] = UINT32_MAX;
 	if (!fs->inode_map)

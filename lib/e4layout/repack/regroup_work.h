@@ -65,6 +65,7 @@ struct regroup {
 	ext2fs_inode_bitmap map;	/* as planned so far */
 	/* [group]: no window so long; [1]: none for which few reads do */
 	uint32_t *narrow[2];
+	uint32_t narrowest;		/* as [0], of all groups */
 	struct renamed *renamed;
 	size_t n_renamed, renamed_mask;
 	struct e4l_inode_move *moves;
