@@ -362,7 +362,10 @@ static bool report(const struct e4repack *r)
 {
 	if (r->args.verbose)
 		say_reads(r->target.name, r->e);
-	if (r->all && !r->all_done)
+	if (r->turns_over)
+		say("%s: stopped after %u turns, the most that a run takes: "
+		    "another run goes on", r->target.name, E4REPACK_TURNS);
+	else if (r->all && !r->all_done)
 		say("%s: stopped after %u parts: another run goes on",
 		    r->target.name, r->parts_done);
 	if (r->args.json)

@@ -28,6 +28,7 @@
 #define ONLY_MAPS	(ONLY_DEFAULT | ONLY_ROOM | ONLY_FREE)	/* e4l_repack() */
 
 #define E4REPACK_PARTS	4		/* of --all, in turns */
+#define E4REPACK_TURNS	64		/* at most, should there be no end */
 
 /* A file that was left alone. */
 struct skipped {
@@ -83,6 +84,7 @@ struct e4repack {
 	struct e4repack_sum sum;
 	unsigned int parts_done;	/* of --all */
 	bool all_done;			/* and there is nothing left to do */
+	bool turns_over;		/* there may be, after the last turn */
 	uint64_t most_free_runs, longest_kept_blocks;	/* likewise; or 0 */
 	uint64_t long_kept_blocks;	/* likewise, with most_free_runs */
 	/* these are, of the part at hand; but the longest stays as long */

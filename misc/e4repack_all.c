@@ -16,7 +16,6 @@ static const unsigned int parts[E4REPACK_PARTS] = {
 };
 
 #define TOGETHER	(ONLY_DEFAULT | ONLY_ROOM | ONLY_FREE)
-#define TURNS	64		/* at most, should there be no end to it */
 
 /* How far they have come. */
 struct turns {
@@ -42,7 +41,7 @@ static bool should_try(const struct e4repack *r, const struct turns *t)
 
 static bool is_done(const struct e4repack *r, const struct turns *t)
 {
-	unsigned int most = (r->dry_run ? 1 : TURNS) * E4REPACK_PARTS;
+	unsigned int most = (r->dry_run ? 1 : E4REPACK_TURNS) * E4REPACK_PARTS;
 
 	return t->n == most || (t->idle >= E4REPACK_PARTS && !should_try(r, t));
 }
@@ -159,7 +158,8 @@ static errcode_t do_all(struct e4repack *r, struct turns *t)
 		r->parts_done++;
 		t->idle = did_nothing(r) ? t->idle + 1 : 0;
 	}
-	r->all_done = true;
+	r->all_done = r->dry_run || t->idle >= E4REPACK_PARTS;
+	r->turns_over = !r->all_done;
 	return 0;
 }
 

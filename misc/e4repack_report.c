@@ -302,7 +302,8 @@ static void print_sum(const struct e4repack *r)
 	if (r->dry_run)
 		printf("Each part is planned for the filesystem as it is now; "
 		       "later parts will find what\nearlier ones leave, and all "
-		       "come in turns until none finds anything to do.\n");
+		       "come in turns until none finds anything to do, %u at "
+		       "most.\n", E4REPACK_TURNS);
 	else
 		printf("In all: %s copied, %s zeroed, %s saved in %s, %.1f s\n",
 		       SIZE(sum->bytes_copied), SIZE(sum->bytes_zeroed),

@@ -307,6 +307,8 @@ check "$e4repack" -n --all "$img"
 same headings "$(grep -c '^Part [1-4]: --only=' "$out")" 4
 grep -q '^Each part is planned for the filesystem as it is now' "$out" ||
 	fail "no word of what a forecast is: $(cat "$out")"
+grep -q 'until none finds anything to do, 64 at most\.$' "$out" ||
+	fail "no word of an end: $(cat "$out")"
 check "$e4repack" --all "$work/img0"
 same headings "$(grep -c '^Part [1-4]: --only=' "$out")" 4
 grep -q '^Part 7: --only=free$' "$out" || fail "one turn: $(cat "$out")"
