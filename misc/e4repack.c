@@ -392,8 +392,8 @@ static bool open_target(struct e4repack *r, const char *name)
 	if (r->online)
 		return e4repack_open_online(r, name);
 	if (r->dry_run)
-		return target_open_read(&r->target, name, r->args.partition,
-					"cache=off", r->args.quiet) &&
+		return target_open_plan(&r->target, name, r->args.partition,
+					&r->undo, "cache=off", r->args.quiet) &&
 		       is_whole(r);
 	return target_open_change(&r->target, name, r->args.partition,
 				  &r->undo, "cache=off");

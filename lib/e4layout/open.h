@@ -18,6 +18,7 @@ extern "C" {
 /* These go with E4L_OPEN_WRITE. */
 #define E4L_OPEN_UNPROTECTED	0x04	/* one without a journal, too */
 #define E4L_OPEN_UNDO		0x08	/* the manager records for e2undo(8) */
+#define E4L_OPEN_PLAN		0x10	/* but only to read it, for a plan */
 
 /* What is pointed to must stay valid until e4l_close(). */
 struct e4l_open_options {
@@ -58,6 +59,10 @@ struct e4l_open_options {
  * _UNDO, what has no journal.  Opens the device of an external journal, found
  * by its UUID, which whatever takes a journal's channel then uses when it gets
  * none.  Does not check the rest of the filesystem.
+ *
+ * With E4L_OPEN_PLAN as well, refuses the same, and then opens what it did not
+ * refuse, and the journal's device, to be read; nothing is written, and
+ * multiple mount protection is looked at, but not taken.
  *
  * Errors: E4L_ET_MOUNTED, E4L_ET_IN_USE, EBUSY, EXT2_ET_MMP_*, EROFS: it is
  * used, or cannot be written; E4L_ET_NOT_STORAGE, EXT2_ET_BAD_MAGIC,

@@ -237,10 +237,9 @@ static errcode_t still_ours(void *priv)
 	return e4l_still_ours(priv);
 }
 
-static bool set_up_undo(const char *file)
+/* @err is of undo_guard_setup(): true if there is none. */
+static bool has_undo(const char *file, errcode_t err)
 {
-	errcode_t err = undo_guard_setup(file, unix_io_manager);
-
 	if (err == EEXIST)
 		say("%s: exists already: give the undo file another name",
 		    file);
@@ -249,24 +248,47 @@ static bool set_up_undo(const char *file)
 	return !err;
 }
 
-bool target_open_change(struct target *t, const char *name, uint64_t partition,
+/* Opens what was located to change it, or, with E4L_OPEN_PLAN, to plan that. */
+static bool open_change(struct target *t, unsigned int flags,
 			const struct target_undo *undo, const char *io_options)
 {
-	unsigned int flags = E4L_OPEN_WRITE |
-			     (undo->file ? E4L_OPEN_UNDO : 0) |
-			     (undo->none ? E4L_OPEN_UNPROTECTED : 0);
+	bool plan = flags & E4L_OPEN_PLAN;
+	const char *file = undo->file;
 
-	if (!target_locate(t, name, partition))
-		return false;
+	flags |= E4L_OPEN_WRITE | (file ? E4L_OPEN_UNDO : 0) |
+		 (undo->none ? E4L_OPEN_UNPROTECTED : 0);
 	t->undo = undo;
-	if (undo->file && !set_up_undo(undo->file)) {
+	if (file && !has_undo(file, plan ? undo_guard_try(file) :
+			      undo_guard_setup(file, unix_io_manager))) {
 		target_free(t);
 		return false;
 	}
-	if (!open_target(t, flags, undo->file ? undo_io_manager : NULL,
-			 io_options))
+	return open_target(t, flags, file && !plan ? undo_io_manager : NULL,
+			   io_options);
+}
+
+bool target_open_change(struct target *t, const char *name, uint64_t partition,
+			const struct target_undo *undo, const char *io_options)
+{
+	if (!target_locate(t, name, partition) ||
+	    !open_change(t, 0, undo, io_options))
 		return false;
 	undo_guard_look(still_ours, t->e);
+	return true;
+}
+
+bool target_open_plan(struct target *t, const char *name, uint64_t partition,
+		      const struct target_undo *undo, const char *io_options,
+		      bool quiet)
+{
+	if (!target_locate(t, name, partition))
+		return false;
+	if (!t->is_dir && !t->subtree)
+		return open_change(t, E4L_OPEN_PLAN, undo, io_options);
+	if (!open_target(t, 0, NULL, io_options))
+		return false;
+	if (!quiet)
+		target_note_age(t);
 	return true;
 }
 

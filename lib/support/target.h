@@ -115,6 +115,15 @@ bool target_open_change(struct target *t, const char *name, uint64_t partition,
 			const struct target_undo *undo, const char *io_options);
 
 /*
+ * Opens @name to plan such a change: refuses whatever that refuses, with the same
+ * sentences, and then only reads.  But what is named by a directory is for a
+ * change while it is mounted, and is opened as by target_open_read().
+ */
+bool target_open_plan(struct target *t, const char *name, uint64_t partition,
+		      const struct target_undo *undo, const char *io_options,
+		      bool quiet);
+
+/*
  * Whether nobody else uses @t, which is a source, claimed or open to be
  * changed, nor has changed what is a source; false after saying so.  True of
  * what else is open for reading.

@@ -532,7 +532,7 @@ static struct struct_io_manager struct_guard_manager = {
 static io_manager guard_manager = &struct_guard_manager;
 
 /* undo_io does not notice when it cannot make its file. */
-static errcode_t try_to_make(const char *path)
+errcode_t undo_guard_try(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
@@ -544,7 +544,7 @@ static errcode_t try_to_make(const char *path)
 
 errcode_t undo_guard_setup(const char *undo_file, io_manager below_manager)
 {
-	errcode_t err = try_to_make(undo_file);
+	errcode_t err = undo_guard_try(undo_file);
 	char *copy;
 
 	if (err)

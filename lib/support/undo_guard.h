@@ -37,6 +37,9 @@
  */
 errcode_t undo_guard_setup(const char *undo_file, io_manager below);
 
+/* Whether that could be made; it is not there afterwards.  Errors as above. */
+errcode_t undo_guard_try(const char *undo_file);
+
 /*
  * Has @look called with @priv before what waits is written to the device: an
  * error of it is the end.  To be called when the filesystem is open.

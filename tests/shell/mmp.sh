@@ -90,7 +90,7 @@ killed() {
 for at in 4 $((n / 2)) $((n - 3)) $((n - 1)); do
 	fresh
 	killed "$at" "$e4repack" "$img"
-	for tool in "$e4repack" "$tune4fs -E dir_ireserve=64"; do
+	for tool in "$e4repack" "$e4repack -n" "$tune4fs -E dir_ireserve=64"; do
 		# shellcheck disable=SC2086
 		mustfail 1 $tool "$img"
 		says 'multiple mount protection: .* a program was killed'
@@ -115,7 +115,7 @@ for at in 0 8; do	# where the magic number is, and after it
 	fresh
 	head -c $((512 - at)) /dev/urandom | dd of="$img" bs=1 conv=notrunc \
 		seek=$((block * 4096 + at)) 2>/dev/null
-	for tool in "$e4repack" "$tune4fs -E dir_ireserve=64"; do
+	for tool in "$e4repack" "$e4repack -n" "$tune4fs -E dir_ireserve=64"; do
 		# shellcheck disable=SC2086
 		nowait $tool "$img"
 		same "$tool" "$status" 1

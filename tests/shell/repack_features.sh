@@ -18,7 +18,8 @@ planned_and_done() {
 	# shellcheck disable=SC2086
 	digest $flag "$img" >"$work/before"
 	before=$(written "$img")
-	repack -n "$@" "$img"
+	# shellcheck disable=SC2086
+	repack -n "$@" $protection "$img"
 	reported 'files_done 0' 'transactions 0'
 	same "$what: written by -n" "$(written "$img")" "$before"
 	planned=$(costs)

@@ -224,14 +224,14 @@ for recipe in default block-1k bigalloc no-csum quota; do
 done
 # half of it could be written when an accident happens
 crowd no-journal
-repack -n --only=index "$img"
+repack -n --only=index --no-undo "$img"
 same "$what: planned" "$(of_dirs planned)" 0
 left 'no free run is long enough'
 
 # ---- what is left alone, and why
 what='left alone'
 emptied ext2 htree "many /emptied count 400 name $long"
-repack -n --only=index "$img"
+repack -n --only=index --no-undo "$img"
 left indirect-mapped
 emptied default htree 'dir /other' "many /emptied count 400 name $long"
 check debugfs -w -R 'sif /emptied flags 0x81010' "$img"

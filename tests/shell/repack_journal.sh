@@ -26,6 +26,9 @@ sequence() {
 		sed -n 's/^Journal sequence: *//p'
 }
 was=$(sequence)
+repack -n --zeroout=off "$img"
+reported 'files_planned 21'
+same 'a plan' "$(sequence)" "$was"
 repack --zeroout=off "$img"
 reported 'files_planned 21' 'files_done 21'
 sound -j "$journal_loop" "$img"
@@ -61,11 +64,24 @@ for tool in "$e4repack" "$tune4fs -E dir_ireserve=128" "$e4debug -w -R stats"; d
 	cmp "$journal" "$work/journal_copy" || fail "journal changed"
 done
 
+# both PATTERN: a run refuses it, and so does a plan, with the same sentence.
+both() {
+	mustfail 1 "$e4repack" "$img"
+	one_sentence e4repack
+	says "$1"
+	cp "$err" "$work/sentence"
+	mustfail 1 "$e4repack" -n "$img"
+	cmp "$err" "$work/sentence" || fail "a plan: $(cat "$err")"
+	cmp "$img" "$work/copy" || fail "image changed"
+}
+
+# it cannot be written
+check blockdev --setro "$journal_loop"
+both "cannot open its journal's device $journal_loop: "
+check blockdev --setrw "$journal_loop"
+
 # not found
 uuid=01234567-89ab-cdef-0123-456789abcdef
 debugfs -w -R "ssv journal_uuid $uuid" "$img" >/dev/null 2>&1
 cp "$img" "$work/copy"
-mustfail 1 "$e4repack" "$img"
-one_sentence e4repack
-says "its journal is on a device that cannot be found: .* UUID=$uuid"
-cmp "$img" "$work/copy" || fail "image changed"
+both "its journal is on a device that cannot be found: .* UUID=$uuid"

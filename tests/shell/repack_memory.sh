@@ -47,7 +47,7 @@ left() {
 
 two 300000 4096
 for mem in 16M 50%; do
-	within 40 -n "--mem=$mem" "$work/img"
+	within 40 -n --no-undo "--mem=$mem" "$work/img"
 done
 two 300000 1024
 for mem in 16M 50%; do
@@ -64,10 +64,10 @@ for file in '<13>' '<14>'; do
 		fail "$file: another outcome with --mem=16M"
 done
 
-check "$e4repack" -n --json --mem=1M "$work/img"
+check "$e4repack" -n --json --no-undo --mem=1M "$work/img"
 same 'too large' "$(left 'too large for the memory that may be used')" 2
 same 'planned of what is too large' "$(json "$out" "d['files_planned']")" 0
-check "$top_builddir/bench/measured" 3 "$e4repack" -n --mem=1M "$work/img" \
+check "$top_builddir/bench/measured" 3 "$e4repack" -n --no-undo --mem=1M "$work/img" \
 	3>"$work/measured"
 kib=$(sed -n 's/^rss //p' "$work/measured")
 [ "$kib" -le $((buffers_kib + 10 * 1024)) ] ||

@@ -16,14 +16,25 @@ fresh() {
 	aged "$img" <"$work/recipe"
 }
 
-# refuse PATTERN [OPTION...]
+# both PATTERN [OPTION...] NAME: a run refuses it, and so does a plan, with the same
+# sentence.
+both() {
+	pattern=$1
+	shift
+	mustfail 1 "$e4repack" "$@"
+	one_sentence e4repack
+	says "^e4repack: $pattern"
+	cp "$err" "$work/sentence"
+	mustfail 1 "$e4repack" -n "$@"
+	cmp "$err" "$work/sentence" || fail "a plan: $(cat "$err")"
+}
+
+# refuse PATTERN [OPTION...]: both do, and nothing is changed.
 refuse() {
 	pattern=$1
 	shift
 	cp "$img" "$work/copy"
-	mustfail 1 "$e4repack" "$@" "$img"
-	one_sentence e4repack
-	says "^e4repack: $img: .*$pattern"
+	both "$img: .*$pattern" "$@" "$img"
 	cmp -s "$img" "$work/copy" || fail "image changed: $pattern"
 }
 
@@ -69,7 +80,6 @@ tree=$(debugfs -R 'ex /a' "$img" 2>/dev/null | awk '$1 == "0/" { print $8 }')
 printf x | dd of="$img" bs=1 seek=$((tree * 4096 + 100)) conv=notrunc \
 	status=none
 refuse "run e2fsck -f $img"
-refuse "run e2fsck -f $img" -n
 fresh
 bitmap=$(debugfs -R 'stats' "$img" 2>/dev/null |
 	sed -n 's/.*block bitmap at \([0-9]*\),.*/\1/p' | head -n 1)
@@ -82,10 +92,15 @@ fresh
 debugfs -w -R 'feature -has_journal' "$img" >/dev/null 2>&1
 e2fsck -fy "$img" >/dev/null 2>&1 || :
 refuse 'has no journal .*: give an undo file \(-z FILE\), or --no-undo'
-check "$e4repack" -n "$img"
+check "$e4repack" -n --no-undo "$img"
 : >"$work/undo"
-mustfail 1 "$e4repack" -z "$work/undo" "$img"
-says "$work/undo: exists already: give the undo file another name"
+both "$work/undo: exists already: give the undo file another name" \
+	-z "$work/undo" "$img"
+both "$work/none/undo: cannot make the undo file: No such file or directory" \
+	-z "$work/none/undo" "$img"
+rm "$work/undo"
+check "$e4repack" -n -z "$work/undo" "$img"
+[ ! -e "$work/undo" ] || fail "a plan has left an undo file"
 check "$e4repack" --no-undo "$img"
 clean "$img"
 
@@ -112,11 +127,8 @@ require_loop
 fresh
 mount_image "$img" "$work/mnt"
 for name in "$img" "$loop"; do
-	mustfail 1 "$e4repack" "$name"
-	one_sentence e4repack
-	says "is mounted on $work/mnt: unmount it first: umount $work/mnt"
-	check "$e4repack" -n "$name"
-	says "mounted on $work/mnt: the picture may be a moment old"
+	both "$name: is mounted on $work/mnt: unmount it first: umount $work/mnt" \
+		"$name"
 done
 check "$e4repack" -n "$work/mnt"
 says "mounted on $work/mnt: the picture may be a moment old"
@@ -127,3 +139,26 @@ for option in --verify --only=index --only=inodes --only=move,room --only=free; 
 done
 check "$e4repack" -n -q --json "$work/mnt" "$work/mnt/a"
 grep -q '"files_planned": 1,' "$out" || fail "a path below the mount point"
+check umount "$work/mnt"
+undefer "umount '$work/mnt'"
+both "$img: is attached to $loop: name that instead, or run losetup -d $loop" \
+	"$img"
+check "$e4repack" -n "$loop"
+detach "$loop"
+
+# what cannot be written
+loop=$(losetup -r --show -f "$img") || skip 'losetup -r does not work here'
+defer "losetup -d $loop"
+both "$loop: the device is read-only" "$loop"
+detach "$loop"
+if chattr +i "$img" 2>/dev/null; then
+	defer "chattr -i '$img'"
+	both "$img: cannot open for writing: Operation not permitted" "$img"
+	check chattr -i "$img"
+fi
+: >"$work/bound"
+mount --bind "$img" "$work/bound" &&
+	defer "umount '$work/bound'" &&
+	mount -o remount,bind,ro "$work/bound" ||
+	skip 'bind mounts do not work here'
+both "$work/bound: cannot open for writing: Read-only file system" "$work/bound"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What tools that write refuse: one sentence that says what to run, exit 1, and
-# not a byte changed.
+# not a byte changed.  What only plans a change refuses the same.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs dumpe2fs
 
@@ -14,13 +14,29 @@ fresh() {
 	mke2fs -qq -F -t ext4 -b 4096 "$@" "$img" 16M >/dev/null
 }
 
+# refused COMMAND...: opens it for writing, or to plan that, with the same sentence.
+refused() {
+	mustfail 1 "$@" write "$target"
+	cp "$err" "$work/sentence"
+	mustfail 1 "$@" plan "$target"
+	cmp "$err" "$work/sentence" || fail "a plan: $(cat "$err")"
+}
+
 # refuse PATTERN: opening $img for writing fails so and changes nothing.
 refuse() {
 	before=$(sha256sum <"$img")
-	mustfail 1 "$probe" write "$img"
+	target=$img
+	refused "$probe"
 	says "$1"
 	one_sentence '.*target_probe'
 	[ "$before" = "$(sha256sum <"$img")" ] || fail "image changed: $1"
+}
+
+# planned NAME: can be planned, and nothing is written.
+planned() {
+	before=$(sha256sum <"$1")
+	check "$probe" plan "$1"
+	[ "$before" = "$(sha256sum <"$1")" ] || fail "a plan has changed $1"
 }
 
 # poke PATTERN COMMAND...: debugfs commands on a fresh image, then refuse.
@@ -35,6 +51,7 @@ poke() {
 }
 
 fresh
+planned "$img"
 check "$probe" write "$img"
 
 poke 'needs recovery: run e2fsck -p ' 'feature needs_recovery'
@@ -82,9 +99,11 @@ refuse 'is truncated: the filesystem has 4096 blocks, the device 2048'
 
 # two at a time
 fresh
-hold "$probe" write "$img"
-refuse 'another program is at work on it'
-release
+for how in write plan; do
+	hold "$probe" $how "$img"
+	refuse 'another program is at work on it'
+	release
+done
 check "$probe" write "$img"
 
 if [ "$(id -u)" != 0 ] || ! losetup -f >/dev/null 2>&1; then
@@ -93,17 +112,20 @@ if [ "$(id -u)" != 0 ] || ! losetup -f >/dev/null 2>&1; then
 fi
 chmod 644 "$img"
 as_nobody test -x "$probe" && {
-	mustfail 1 as_nobody "$probe" write "$img"
+	target=$img
+	refused as_nobody "$probe"
 	says 'cannot open for writing: Permission denied'
 }
 attach "$img"
 refuse "is attached to $loop: name that instead, or run losetup -d $loop"
+planned "$loop"
 check "$probe" write "$loop"
 mkdir "$work/mnt"
 mount -t ext4 "$loop" "$work/mnt" || skip "mount does not work here"
 defer "umount '$work/mnt'"
 refuse "is mounted on $work/mnt: unmount it first: umount $work/mnt"
-mustfail 1 "$probe" write "$loop"
+target=$loop
+refused "$probe"
 says "is mounted on $work/mnt: "
 mustfail 1 "$probe" write "$work/mnt"
 says "is mounted on $work/mnt: "
@@ -113,14 +135,16 @@ umount "$work/mnt"
 detach "$loop"
 loop=$(losetup -r --show -f "$img") || skip "losetup does not work here"
 defer "losetup -d $loop"
-mustfail 1 "$probe" write "$loop"
+target=$loop
+refused "$probe"
 says "$loop: the device is read-only"
 detach "$loop"
 attach "$img"
 
 # by another name, by none, from another namespace, over a loop, read-only
 ln "$img" "$work/link"
-mustfail 1 "$probe" write "$work/link"
+target=$work/link
+refused "$probe"
 says "is attached to $loop: "
 detach "$loop"
 attach "$work/link"
@@ -132,7 +156,8 @@ attach "$img"
 hold unshare -m sh -c "mount -t ext4 -o ro $loop $work/mnt && echo mounted &&
 	exec cat"
 refuse "is mounted on $work/mnt in another mount namespace: .* -t $held "
-mustfail 1 "$probe" write "$loop"
+target=$loop
+refused "$probe"
 says "in another mount namespace"
 release
 detach "$loop"
@@ -140,15 +165,17 @@ detach "$loop"
 attach "$img"
 below=$loop
 attach "$img"
-mustfail 1 "$probe" write "$below"
+target=$below
+refused "$probe"
 says "is attached to $loop: "
 detach "$loop"
 attach "$below"
-mustfail 1 "$probe" write "$below"
+target=$below
+refused "$probe"
 says "is attached to $loop: "
 mount -t ext4 -o ro "$loop" "$work/mnt"
 for target in "$img" "$below" "$loop"; do
-	mustfail 1 "$probe" write "$target"
+	refused "$probe"
 	says "is mounted on $work/mnt: "
 done
 umount "$work/mnt"
@@ -171,7 +198,8 @@ attach "$img"
 for bytes in 100 '100 101 201 203' '100 201'; do
 	# shellcheck disable=SC2086
 	hold "$qemu_lock" "$img" $bytes
-	mustfail 1 "$probe" write "$loop"
+	target=$loop
+	refused "$probe"
 	says 'has locked it as qemu does: end that first'
 	release
 done

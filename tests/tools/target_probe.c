@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * target_probe read|write TARGET: opens a target as a tool would, prints what
+ * target_probe read|write|plan TARGET: opens a target as a tool would, prints what
  * it resolved to, waits for the end of its input, and closes it.
  */
 #include "config.h"
@@ -19,6 +19,8 @@ int main(int argc, char **argv)
 		return STATUS_USAGE;
 	if (!strcmp(argv[1], "write"))
 		ok = target_open_change(&t, argv[2], 0, &undo, NULL);
+	else if (!strcmp(argv[1], "plan"))
+		ok = target_open_plan(&t, argv[2], 0, &undo, NULL, false);
 	else
 		ok = target_open_read(&t, argv[2], 0, "cache=off", false);
 	if (!ok)

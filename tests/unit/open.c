@@ -204,6 +204,7 @@ START_TEST(refuses_to_change)
 		 s->command);
 	run(cmd);
 	refuses(E4L_OPEN_WRITE, s->err, s->words);
+	refuses(E4L_OPEN_WRITE | E4L_OPEN_PLAN, s->err, s->words);
 	must_close(must_open(E4L_OPEN_ALONE));	/* to read, it will do */
 	if (s->err != E4L_ET_NO_JOURNAL)
 		return;
@@ -216,6 +217,19 @@ START_TEST(refuses_unknown_features)
 {
 	run("debugfs -w -R 'feature FEATURE_I30' %1$s 2>/dev/null");
 	refuses(0, E4L_ET_UNKNOWN_FEATURE, "FEATURE_I30");
+}
+END_TEST
+
+/* It is open to be read, and nobody else may change it meanwhile. */
+START_TEST(plans)
+{
+	struct e4l *e = must_open(E4L_OPEN_WRITE | E4L_OPEN_PLAN);
+
+	ck_assert(!(e4l_fs(e)->flags & EXT2_FLAG_RW));
+	ck_assert_int_eq(e4l_still_ours(e), 0);
+	refuses(E4L_OPEN_WRITE, E4L_ET_IN_USE, "another program is at work");
+	must_close(e);
+	refuses(E4L_OPEN_PLAN, E4L_ET_BAD_ARGUMENT, "");
 }
 END_TEST
 
@@ -337,6 +351,7 @@ int main(void)
 	tcase_add_loop_test(tc, refuses_to_change, 0,
 			    sizeof(states) / sizeof(*states));
 	tcase_add_test(tc, refuses_unknown_features);
+	tcase_add_test(tc, plans);
 	tcase_add_test(tc, keeps_others_away);
 	tcase_add_test(tc, refuses_what_a_machine_has);
 	tcase_add_test(tc, notices_a_change);

@@ -3,7 +3,8 @@
  * 1. look: is it a device or an image, and who else uses it (hold.c).
  * 2. take: refuse who does, and lock (hold.c).
  * 3. peek: read the superblock alone, and refuse by tables (refusals.c).
- * 4. open, exclusively if to write; then the journal's device.
+ * 4. open, exclusively if to write; then the journal's device.  For a plan, both
+ *    are opened to write and closed, and then opened to read.
  */
 #include "config.h"
 #include <blkid/blkid.h>
@@ -18,7 +19,7 @@
 #include "refusals.h"
 
 #define ALONE (E4L_OPEN_ALONE | E4L_OPEN_WRITE)
-#define WITH_WRITE (E4L_OPEN_UNPROTECTED | E4L_OPEN_UNDO)
+#define WITH_WRITE (E4L_OPEN_UNPROTECTED | E4L_OPEN_UNDO | E4L_OPEN_PLAN)
 #define UUID_TEXT 37
 
 /* -------------------------------------------------------------------- steps */
@@ -190,16 +191,51 @@ static errcode_t still_ours(void *priv)
 	return e4l_still_ours(priv);
 }
 
+/* Lets go of @fs without having libext2fs write anything. */
+static errcode_t drop_fs(ext2_filsys fs)
+{
+	errcode_t err;
+
+	fs->image_io = NULL;
+	err = fs->io ? io_channel_close(fs->io) : 0;
+	fs->io = NULL;
+	ext2fs_free(fs);
+	return err;
+}
+
+/* Whether it could be opened to be written. */
+static errcode_t try_to_write(const struct e4l_hold *h)
+{
+	ext2_filsys fs;
+	errcode_t err = e4l_open_at(h, NULL, EXT2_FLAG_SUPER_ONLY |
+				    EXT2_FLAG_RW | EXT2_FLAG_EXCLUSIVE |
+				    EXT2_FLAG_SKIP_MMP, 0, 0, unix_io_manager,
+				    &fs);
+
+	if (err)
+		return err;
+	err = e4l_mmp_look(fs);
+	drop_fs(fs);
+	return err;
+}
+
+static int flags_to_open(unsigned int flags)
+{
+	return EXT2_FLAG_THREADS |
+	       (!(flags & E4L_OPEN_WRITE) ? 0 : EXT2_FLAG_EXCLUSIVE |
+		(flags & E4L_OPEN_PLAN ? EXT2_FLAG_SKIP_MMP : EXT2_FLAG_RW));
+}
+
 static errcode_t open_fs(struct e4l_hold *h, const struct e4l_open_options *o,
 			 ext2_filsys *ret)
 {
 	bool write = o->flags & E4L_OPEN_WRITE;
-	errcode_t err = e4l_open_at(h, o->io_options, EXT2_FLAG_THREADS |
-				    (write ? EXT2_FLAG_RW |
-					     EXT2_FLAG_EXCLUSIVE : 0), 0, 0,
-				    o->manager ? o->manager : unix_io_manager,
-				    ret);
+	errcode_t err = o->flags & E4L_OPEN_PLAN ? try_to_write(h) : 0;
 
+	if (!err)
+		err = e4l_open_at(h, o->io_options, flags_to_open(o->flags), 0,
+				  0, o->manager ? o->manager : unix_io_manager,
+				  ret);
 	if (err)
 		return write ? tell_write_error(h, err) :
 			       e4l_tell_open_error(h, err);
@@ -223,6 +259,19 @@ void e4l_read_as_suits(struct e4l *e, const struct e4l_hold *h)
 	e->reading = e4l_reading_for(e4l_in_use_rotates(h->in_use));
 }
 
+static errcode_t open_journal(struct e4l *e, const struct e4l_hold *h, bool plan)
+{
+	const int to_write = IO_FLAG_RW | IO_FLAG_EXCLUSIVE;
+	errcode_t err = e4l_journal_find(e->fs, &h->teller, to_write,
+					 &e->journal);
+
+	if (err || !plan || !e->journal)
+		return err;
+	io_channel_close(e->journal);
+	return e4l_journal_find(e->fs, &h->teller, IO_FLAG_EXCLUSIVE,
+				&e->journal);
+}
+
 /* Makes the context, which owns all of it from now on, also after an error. */
 static errcode_t make_context(struct e4l_hold *h, ext2_filsys fs,
 			      const struct e4l_open_options *o,
@@ -239,11 +288,10 @@ static errcode_t make_context(struct e4l_hold *h, ext2_filsys fs,
 	if (err || !(o->flags & E4L_OPEN_WRITE))
 		return err;
 	e4l_set_guard(*ret, still_ours, *ret);
-	return e4l_journal_find(fs, &h->teller, IO_FLAG_RW | IO_FLAG_EXCLUSIVE,
-				&(*ret)->journal);
+	return open_journal(*ret, h, o->flags & E4L_OPEN_PLAN);
 }
 
-/* Lets go of @fs without having libext2fs write anything. */
+/* Lets go of all of it. */
 static errcode_t let_go(struct e4l_hold *h, ext2_filsys fs, io_channel journal)
 {
 	errcode_t mmp = ext2fs_mmp_stop(fs), err, err2;
@@ -251,9 +299,7 @@ static errcode_t let_go(struct e4l_hold *h, ext2_filsys fs, io_channel journal)
 
 	err = journal ? io_channel_close(journal) : 0;
 	err = mmp ? mmp : err;
-	fs->image_io = NULL;
-	err2 = fs->io ? io_channel_close(fs->io) : 0;
-	fs->io = NULL;
+	err2 = drop_fs(fs);
 	err = err ? err : err2;
 	/* whoever heard that it is lost has said so */
 	if (err && (err != E4L_ET_NOT_OURS || !h->lost))
@@ -263,7 +309,6 @@ static errcode_t let_go(struct e4l_hold *h, ext2_filsys fs, io_channel journal)
 			 "protection still holds it: when the device works "
 			 "again, run tune2fs -f -E clear_mmp %s, and then "
 			 "e2fsck -p %s", h->e2fs_name, h->e2fs_name);
-	ext2fs_free(fs);
 	return err;
 }
 
@@ -283,7 +328,8 @@ static errcode_t check_options(const struct e4l_open_options *o)
 	if (o->flags & ~known || E4L_HAS_UNKNOWN(o))
 		return E4L_ET_OPTION;
 	if ((o->flags & WITH_WRITE && !write) ||
-	    (o->flags & E4L_OPEN_UNDO && !o->manager))
+	    (o->flags & E4L_OPEN_UNDO && !o->manager &&
+	     !(o->flags & E4L_OPEN_PLAN)))
 		return E4L_ET_BAD_ARGUMENT;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
 #include <e2p/e2p.h>
+#include <unistd.h>
 #include "refusals.h"
 
 /* ---------------------------------------------------------------- features */
@@ -172,6 +173,44 @@ static errcode_t refuse_held(ext2_filsys fs, const struct e4l_hold *h)
 	ext2fs_free_mem(&mmp);
 	/* opening it deals with the rest */
 	return held ? e4l_tell_mmp(h, EXT2_ET_MMP_FSCK_ON) : 0;
+}
+
+/* How long whoever uses it may take to say so again, as in ext2fs_mmp_start(). */
+static unsigned int seconds_to_wait(ext2_filsys fs, const struct mmp_struct *mmp)
+{
+	unsigned int seconds = fs->super->s_mmp_update_interval;
+
+	if (!seconds)
+		seconds = EXT4_MMP_UPDATE_INTERVAL;
+	if (mmp->mmp_check_interval > seconds)
+		seconds = mmp->mmp_check_interval;
+	return 2 * seconds + 1 < seconds + 60 ? 2 * seconds + 1 : seconds + 60;
+}
+
+errcode_t e4l_mmp_look(ext2_filsys fs)
+{
+	struct mmp_struct *mmp = NULL;
+	unsigned int seq;
+	errcode_t err;
+
+	if (!ext2fs_has_feature_mmp(fs->super))
+		return 0;
+	err = io_channel_alloc_buf(fs->io, 1, &mmp);
+	if (!err)
+		err = ext2fs_mmp_read(fs, fs->super->s_mmp_block, mmp);
+	seq = err ? EXT4_MMP_SEQ_CLEAN : mmp->mmp_seq;
+	if (!err && seq == EXT4_MMP_SEQ_FSCK)
+		err = EXT2_ET_MMP_FSCK_ON;
+	else if (!err && seq != EXT4_MMP_SEQ_CLEAN && seq > EXT4_MMP_SEQ_MAX)
+		err = EXT2_ET_MMP_UNKNOWN_SEQ;
+	if (!err && seq != EXT4_MMP_SEQ_CLEAN) {
+		sleep(seconds_to_wait(fs, mmp));
+		err = ext2fs_mmp_read(fs, fs->super->s_mmp_block, mmp);
+		if (!err && mmp->mmp_seq != seq)
+			err = EXT2_ET_MMP_FAILED;
+	}
+	ext2fs_free_mem(&mmp);
+	return err;
 }
 
 /* -------------------------------------------------------------------- state */

@@ -25,6 +25,14 @@ errcode_t e4l_refuse_to_change(ext2_filsys fs, const struct e4l_hold *h,
 /* Says what to do about @err of multiple mount protection; returns it. */
 errcode_t e4l_tell_mmp(const struct e4l_hold *h, errcode_t err);
 
+/*
+ * Whether somebody uses @fs, which was opened without that, by multiple mount
+ * protection, as opening it to write finds; but writes nothing.  Waits for as
+ * long as that if it is not said to be free.  Errors: EXT2_ET_MMP_*, and those of
+ * reading.
+ */
+errcode_t e4l_mmp_look(ext2_filsys fs);
+
 /* Whether the journal is on another device. */
 bool e4l_has_external_journal(const struct ext2_super_block *sb);
 
