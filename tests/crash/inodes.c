@@ -55,21 +55,23 @@ const char exchange_recipe[] =
 struct turns {
 	struct op_env *env;
 	unsigned int asked, last;
+	bool stopped;
 };
 
 static bool stop(bool inside, void *priv)
 {
 	struct turns *t = priv;
 
-	return t->asked++ > t->last;
+	t->stopped = t->asked++ > t->last;
+	return t->stopped;
 }
 
-/* A transaction was committed, or it is the end. */
+/* A transaction was committed; the last one is marked when all is closed. */
 static void progress(bool writing, uint64_t done, uint64_t total, void *priv)
 {
 	struct turns *t = priv;
 
-	if (writing && done)
+	if (writing && done && done < total && !t->stopped)
 		t->env->mark(t->env->priv);
 }
 
@@ -98,6 +100,8 @@ errcode_t op_inodes(struct op_env *env)
 		t.asked = 0;
 		if (!err)
 			err = run(&t, false, &result);
+		if (!err)
+			env->mark(env->priv);
 	} while (!err && result.transactions);
 	return err;
 }
