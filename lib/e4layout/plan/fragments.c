@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
 #include "e4layout/base/array.h"
+#include "e4layout/format/format.h"
 #include "fragments.h"
 
 errcode_t e4l_fragments_add(struct e4l_fragments *list, uint64_t lc,
@@ -90,17 +91,26 @@ bool e4l_next_fragment(struct e4l_walk *walk, struct e4l_fragment *v)
 	return true;
 }
 
+/* Where in the file the next fragment begins; FILE_MAX_BLOCKS: there is none. */
+static uint64_t comes_at(const struct e4l_walk *walk)
+{
+	if (walk->v != walk->end)
+		return walk->v->lc;
+	return walk->n ? e4l_first_cluster(walk->ex, walk->bits) :
+			 FILE_MAX_BLOCKS;
+}
+
 bool e4l_next_logical_run(struct e4l_walk *walk, struct e4l_logical_run *run)
 {
-	struct e4l_walk next = *walk;
 	struct e4l_fragment v;
 
-	*run = (struct e4l_logical_run) { .walk = *walk };
-	while (e4l_next_fragment(&next, &v) &&
-	       (!run->n || run->lc + run->len == v.lc)) {
-		run->lc = run->n++ ? run->lc : v.lc;
+	*run = (struct e4l_logical_run) {
+		.walk = *walk, .lc = comes_at(walk),
+	};
+	while (comes_at(walk) == run->lc + run->len &&
+	       e4l_next_fragment(walk, &v)) {
+		run->n++;
 		run->len += v.n;
-		*walk = next;
 	}
 	return run->n;
 }
