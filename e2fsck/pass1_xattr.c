@@ -203,15 +203,17 @@ static bool judge_list(struct list *l)
 const char *xattr_ibody_header(const struct check *ck,
 			       const struct ext2_inode_large *inode)
 {
-	const char *header = (const char *)inode + EXT2_GOOD_OLD_INODE_SIZE +
-			     inode->i_extra_isize;
+	const size_t size = EXT2_INODE_SIZE(ck->fs->super);
+	const char *header;
 
-	if (EXT2_INODE_SIZE(ck->fs->super) <= EXT2_GOOD_OLD_INODE_SIZE +
-	    inode->i_extra_isize + sizeof(uint32_t) ||
-	    inode->i_extra_isize % 4 ||
-	    *(const uint32_t *)header != EXT2_EXT_ATTR_MAGIC)
+	if (size == EXT2_GOOD_OLD_INODE_SIZE ||
+	    size <= EXT2_GOOD_OLD_INODE_SIZE + inode->i_extra_isize +
+		    sizeof(uint32_t) ||
+	    inode->i_extra_isize % 4)
 		return NULL;
-	return header;
+	header = (const char *)inode + EXT2_GOOD_OLD_INODE_SIZE +
+		 inode->i_extra_isize;
+	return *(const uint32_t *)header == EXT2_EXT_ATTR_MAGIC ? header : NULL;
 }
 
 /* The attributes in @inode's body; false if it has none. */
