@@ -127,6 +127,17 @@ static uint32_t at_most(uint32_t n, uint32_t most)
 	return n < most ? n : most;
 }
 
+/* Makes of how many have each number up to @most where they begin, @most first. */
+static void begin_at(uint32_t *count, uint32_t most)
+{
+	uint32_t i, n, sum = 0;
+
+	for (i = most + 1; i--; sum += n) {
+		n = count[i];
+		count[i] = sum;
+	}
+}
+
 /* ------------------------------------------------------------ 1. what is pinned */
 
 static void begin_round(struct share *s)
@@ -300,16 +311,13 @@ static errcode_t give_rest(struct share *s, uint32_t dir)
 /* Sorts directories by what they still need, the largest first. */
 static void sort_dirs(struct share *s)
 {
-	uint32_t whole = s->q->per_block, *end = s->best, i, n, sum = 0;
+	uint32_t whole = s->q->per_block, *end = s->best, i;
 
 	for (i = 0; i <= whole; i++)
 		end[i] = 0;
 	for (i = 0; i < s->q->dirs; i++)
 		end[at_most(s->need[i], whole)]++;
-	for (i = whole + 1; i--; sum += n) {
-		n = end[i];
-		end[i] = sum;
-	}
+	begin_at(end, whole);
 	for (i = 0; i < s->q->dirs; i++)
 		s->dirs[end[at_most(s->need[i], whole)]++] = i;
 }
@@ -375,7 +383,7 @@ static errcode_t go_round(struct share *s)
 static void sort_cells(struct share *s)
 {
 	const struct e4l_cell *cells = s->q->cells;
-	uint32_t whole = s->q->per_block, *at = s->best, n, sum = 0;
+	uint32_t *at = s->best;
 	size_t i;
 
 	for (i = 0; i < s->n_own; i++) {
@@ -385,10 +393,7 @@ static void sort_cells(struct share *s)
 	}
 	for (i = 0; i < s->q->dirs; i++)
 		s->first[i + 1] += s->first[i];
-	for (i = whole + 1; i--; sum += n) {
-		n = at[i];
-		at[i] = sum;
-	}
+	begin_at(at, s->q->per_block);
 	/* need is not yet what it is going to be */
 	for (i = 0; i < s->n_own; i++) {
 		s->by_count[at[cells[i].count]++] = i;

@@ -82,7 +82,7 @@ static errcode_t add_member(struct e4l_exchange *x, uint32_t dir,
 	if (err)
 		return err;
 	x->m[x->n_m++] = (struct member_at) {
-		.block = (e4l_regroup_number_of(r, ino) - 1) / r->per_block,
+		.block = block_of(r, e4l_regroup_number_of(r, ino)),
 		.dir = dir, .fixed = fixed, .ino = ino, .lblk = lblk,
 	};
 	return 0;
@@ -161,18 +161,6 @@ static errcode_t learn_all(struct e4l_exchange *x)
 
 /* ---------------------------------------------------------------- 2. quotas */
 
-static uint16_t count_free(const struct regroup *r, uint32_t nr)
-{
-	ext2_ino_t first = nr * r->per_block + 1, end = first + r->per_block;
-	uint16_t n = 0;
-
-	while ((first = e4l_inode_free_in(r->e->fs, r->map, first, end))) {
-		first++;
-		n++;
-	}
-	return n;
-}
-
 /* Numbers the blocks that have members. */
 static errcode_t list_blocks(struct e4l_exchange *x)
 {
@@ -190,7 +178,8 @@ static errcode_t list_blocks(struct e4l_exchange *x)
 		nr = x->m[i].block;
 		if (!n || nr != x->nr[n - 1]) {
 			x->nr[n] = nr;
-			x->vacant[n] = x->room[n] = count_free(x->r, nr);
+			x->vacant[n] = x->room[n] =
+				e4l_regroup_count_free(x->r, nr);
 			n++;
 		}
 		x->m[i].block = n - 1;
@@ -408,7 +397,7 @@ static ext2_ino_t find_place(struct e4l_exchange *x)
 	ext2_ino_t inodes = r->e->fs->super->s_inodes_count;
 
 	if (x->place && ext2fs_test_inode_bitmap2(r->map, x->place))
-		x->place = free_in(x, (x->place - 1) / r->per_block);
+		x->place = free_in(x, block_of(r, x->place));
 	if (!x->place)
 		x->place = e4l_inode_free_in(r->e->fs, r->map, 1, inodes +
 					     (inodes < UINT32_MAX));
@@ -436,36 +425,30 @@ static errcode_t add_move(struct e4l_exchange *x, const struct flow *flow,
 	return 0;
 }
 
+/* Where a step goes; 0: there is no such place. */
+static ext2_ino_t place_for(struct e4l_exchange *x, enum e4l_trail_kind kind,
+			    uint32_t block)
+{
+	if (kind == E4L_TRAIL_BEGIN)
+		return free_in(x, x->nr[block]);
+	return kind == E4L_TRAIL_AWAY ? find_place(x) : x->left;
+}
+
 static errcode_t add_step(struct e4l_exchange *x,
 			  const struct e4l_trail_step *step)
 {
 	const struct flow *flow = &x->flows[step->move];
 	struct e4l_cell *to = &x->q.cells[flow->to];
 	ext2_ino_t ino = e4l_regroup_number_of(x->r, x->m[flow->member].ino);
-	errcode_t err = 0;
+	bool back = step->kind == E4L_TRAIL_BACK;
 
-	x->away = step->kind == E4L_TRAIL_AWAY ||
-		  (x->away && step->kind != E4L_TRAIL_BACK);
-	if (step->kind != E4L_TRAIL_BACK)
+	if (!back)
 		leave_cell(x, &x->q.cells[flow->from]);
 	if (step->kind != E4L_TRAIL_AWAY)
 		enter_cell(x, to);
-	switch (step->kind) {
-	case E4L_TRAIL_BEGIN:
-		err = add_move(x, flow, ino, free_in(x, x->nr[to->block]),
-			       false);
-		break;
-	case E4L_TRAIL_ON:
-		err = add_move(x, flow, ino, x->left, false);
-		break;
-	case E4L_TRAIL_AWAY:
-		err = add_move(x, flow, ino, find_place(x), false);
-		break;
-	case E4L_TRAIL_BACK:
-		err = add_move(x, flow, x->place, x->left, true);
-		break;
-	}
-	return err;
+	x->away = step->kind == E4L_TRAIL_AWAY || (x->away && !back);
+	return add_move(x, flow, back ? x->place : ino,
+			place_for(x, step->kind, to->block), back);
 }
 
 /* Whether a run may be stopped here. */

@@ -185,15 +185,10 @@ static int by_number(const void *va, const void *vb)
 			   &((const struct member *)vb)->to);
 }
 
-static uint32_t block_of(const struct regroup *r, ext2_ino_t ino)
-{
-	return (ino - 1) / r->per_block;
-}
-
-static uint32_t count_free(const struct regroup *r, uint32_t nr)
+uint16_t e4l_regroup_count_free(const struct regroup *r, uint32_t nr)
 {
 	ext2_ino_t first = nr * r->per_block + 1, end = first + r->per_block;
-	uint32_t n = 0;
+	uint16_t n = 0;
 
 	while ((first = e4l_inode_free_in(r->e->fs, r->map, first, end))) {
 		first++;
@@ -218,7 +213,7 @@ static errcode_t learn_blocks(struct regroup *r)
 			if (err)
 				return err;
 			r->tb[r->n_tb++] = (struct tblock) {
-				.nr = nr, .free = count_free(r, nr),
+				.nr = nr, .free = e4l_regroup_count_free(r, nr),
 			};
 		}
 		r->tb[r->n_tb - 1].own++;

@@ -98,6 +98,12 @@ static inline bool should_stop(const struct regroup *r)
 	return r->opt->stop && r->opt->stop(false, r->opt->priv);
 }
 
+/* The block of the tables that has an inode. */
+static inline uint32_t block_of(const struct regroup *r, ext2_ino_t ino)
+{
+	return (ino - 1) / r->per_block;
+}
+
 /* Why an inode stays. */
 extern const char e4l_regroup_too_large[];
 extern const char e4l_regroup_memory[];
@@ -130,6 +136,8 @@ errcode_t e4l_regroup_learn_names(struct regroup *r);
 errcode_t e4l_regroup_plan(struct regroup *r);
 /* The number that @ino has, as planned so far. */
 ext2_ino_t e4l_regroup_number_of(const struct regroup *r, ext2_ino_t ino);
+/* How many inodes of block @nr of the tables are free, as planned so far. */
+uint16_t e4l_regroup_count_free(const struct regroup *r, uint32_t nr);
 /* Why a directory's own inode must stay, or NULL. */
 const char *e4l_regroup_dir_fixed(const struct regroup *r, uint32_t dir);
 /* Whether a directory could need fewer blocks if more inodes were free. */
