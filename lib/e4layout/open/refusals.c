@@ -157,6 +157,16 @@ errcode_t e4l_tell_mmp(const struct e4l_hold *h, errcode_t err)
 			error_message(err), h->e2fs_name, h->e2fs_name);
 }
 
+/* Sets *@mmp, which ext2fs_free_mem() frees, also after an error. */
+static errcode_t read_mmp(ext2_filsys fs, struct mmp_struct **mmp)
+{
+	errcode_t err;
+
+	*mmp = NULL;
+	err = io_channel_alloc_buf(fs->io, 1, mmp);
+	return err ? err : ext2fs_mmp_read(fs, fs->super->s_mmp_block, *mmp);
+}
+
 /* First of all: e2fsck -p refuses it too. */
 static errcode_t refuse_held(ext2_filsys fs, const struct e4l_hold *h)
 {
@@ -166,9 +176,7 @@ static errcode_t refuse_held(ext2_filsys fs, const struct e4l_hold *h)
 
 	if (!ext2fs_has_feature_mmp(fs->super))
 		return 0;
-	err = io_channel_alloc_buf(fs->io, 1, &mmp);
-	if (!err)
-		err = ext2fs_mmp_read(fs, fs->super->s_mmp_block, mmp);
+	err = read_mmp(fs, &mmp);
 	held = !err && mmp->mmp_seq == EXT4_MMP_SEQ_FSCK;
 	ext2fs_free_mem(&mmp);
 	/* opening it deals with the rest */
@@ -189,15 +197,13 @@ static unsigned int seconds_to_wait(ext2_filsys fs, const struct mmp_struct *mmp
 
 errcode_t e4l_mmp_look(ext2_filsys fs)
 {
-	struct mmp_struct *mmp = NULL;
+	struct mmp_struct *mmp;
 	unsigned int seq;
 	errcode_t err;
 
 	if (!ext2fs_has_feature_mmp(fs->super))
 		return 0;
-	err = io_channel_alloc_buf(fs->io, 1, &mmp);
-	if (!err)
-		err = ext2fs_mmp_read(fs, fs->super->s_mmp_block, mmp);
+	err = read_mmp(fs, &mmp);
 	seq = err ? EXT4_MMP_SEQ_CLEAN : mmp->mmp_seq;
 	if (!err && seq == EXT4_MMP_SEQ_FSCK)
 		err = EXT2_ET_MMP_FSCK_ON;
