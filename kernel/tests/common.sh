@@ -94,6 +94,7 @@ start() {
 
 # boot [OPTION...]: likewise, and prints what the script prints; fails when it
 # does.
+# shellcheck disable=SC2120
 boot() {
 	start "$@"
 	case $(tail -n 1 "$work/lines") in
@@ -168,6 +169,33 @@ ended() {
 		fail "the guest did not end"
 	}
 	mend
+}
+
+# replay: the kernel replays the journal of $disk.
+# shellcheck disable=SC2119
+replay() {
+	boot <<-END
+		mount -t ext4 \$disk /mnt && umount /mnt
+	END
+}
+
+# replayed: likewise, or $replayer does, and the disk has no errors then; says what
+# is wrong otherwise.  The stock kernel may complain.
+replayer=
+# shellcheck disable=SC2119
+replayed() {
+	[ "$kernel" = "$patched" ] || complains=ok
+	kernel=${replayer:-$kernel}
+	start <<-END
+		mount -t ext4 \$disk /mnt && umount /mnt
+	END
+	[ "$(tail -n 1 "$work/lines")" = "exit 0" ] || {
+		echo "not mounted"
+		return 1
+	}
+	e2fsck -fn "$disk" >"$work/fsck" 2>&1 && return
+	echo "errors"
+	return 1
 }
 
 # set_tunables NAME=VALUE[,...]: in the root directory of $disk.

@@ -22,13 +22,10 @@ bytes() {
 		usleep 50000
 		writes once direct /mnt/f 0 1 || exit 1
 		wait
-		dd if=/dev/null of=/mnt/f count=0 conv=notrunc,fsync \
-			2>/dev/null || exit 1
+		sync /mnt/f || exit 1
 		poweroff -f -n
 	END
-	boot <<-END
-		mount -t ext4 \$disk /mnt && umount /mnt
-	END
+	replay
 	clean
 	debugfs -R "cat /f" "$disk" 2>/dev/null | wc -c
 }

@@ -16,8 +16,7 @@ survives() {
 		sync
 		move /mnt/f /mnt/donor 16 || exit 1
 		writes once direct /mnt/f 0 1 || exit 1
-		dd if=/dev/null of=/mnt/f count=0 conv=notrunc,fsync \
-			2>/dev/null || exit 1
+		sync /mnt/f || exit 1
 		poweroff -f -n
 	END
 	recover

@@ -11,30 +11,26 @@
 flushes() {
 	new_disk 32 -O fast_commit
 	boot <<-END
-		fsync() {
-			dd if=/dev/null of=/mnt/\$1 count=0 conv=notrunc,fsync \
-				2>/dev/null || exit 1
-		}
 		beside() {
 			writes once direct /mnt/f 0 1 || exit 1
-			fsync f
+			sync /mnt/f || exit 1
 		}
 		# count COMMAND...: how many there are meanwhile
 		count() {
 			on=/sys/block/\${disk#/dev/}/stat
 			before=\$(awk '{ print \$16 }' \$on)
-			"\$@"
+			"\$@" || exit 1
 			wait
 			awk -v n=\$before '{ print \$16 - n }' \$on
 		}
 		both() {
 			beside &
 			usleep 50000
-			fsync g
+			sync /mnt/g || exit 1
 		}
 		ten() {
 			for n in 1 2 3 4 5 6 7 8 9 10; do
-				fsync f
+				sync /mnt/f || exit 1
 			done
 		}
 		delay \$disk 0 200
@@ -44,7 +40,7 @@ flushes() {
 		writes once direct /mnt/f 0 0 || exit 1
 		sync
 		touch /mnt/g
-		count fsync g
+		count sync /mnt/g
 		touch /mnt/g
 		count both
 		sync

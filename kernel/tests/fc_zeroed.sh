@@ -25,9 +25,7 @@ left() {
 		put 3
 		poweroff -f -n
 	END
-	start <<-END
-		mount -t ext4 \$disk /mnt && umount /mnt
-	END
+	replay
 	e2fsck -fn "$disk" >"$work/fsck" 2>&1 || fail "$1: $(cat "$work/fsck")"
 	debugfs -R 'cat /f' "$disk" 2>/dev/null | tail -c +12289 |
 		head -c 4096 | tr -dc y | wc -c
