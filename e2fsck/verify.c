@@ -114,7 +114,7 @@ bool verify_findings(const struct target *t, struct e4l *e,
 	if (!can_be_checked(t))
 		return false;
 	/* the check may take long: first what takes no time */
-	err = t->fs->flags & EXT2_FLAG_RW ? e4l_journal_probe(e, NULL) : 0;
+	err = e4l_journal_probe(e, NULL);
 	if (!err)
 		err = check_open(t, e, args, in, found);
 	if (err == E4L_ET_INTERRUPTED)

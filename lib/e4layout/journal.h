@@ -23,9 +23,9 @@ extern "C" {
 
 /*
  * Whether a transaction could be made, as far as a few reads tell: not the
- * bitmaps.  Errors: EXT2_ET_RO_FILSYS; E4L_ET_JOURNAL_RECOVERY, _CORRUPT,
- * _FORMAT, _NARROW, _DEVICE (the device is missing, or not this filesystem's),
- * _ERROR; ENOMEM and what reading returns.
+ * bitmaps.  The filesystem need not be open for writing.  Errors:
+ * E4L_ET_JOURNAL_RECOVERY, _CORRUPT, _FORMAT, _NARROW, _DEVICE (the device is
+ * missing, or not this filesystem's), _ERROR; ENOMEM and what reading returns.
  */
 errcode_t e4l_journal_probe(struct e4l *e, io_channel external);
 

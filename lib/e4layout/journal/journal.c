@@ -74,8 +74,6 @@ static errcode_t check_state(struct e4l_journal *j, io_channel external)
 	ext2_filsys fs = j->e->fs;
 	bool on_device = fs->super->s_journal_inum == 0;
 
-	if (!(fs->flags & EXT2_FLAG_RW))
-		return EXT2_ET_RO_FILSYS;
 	if (ext2fs_has_feature_journal_needs_recovery(fs->super))
 		return E4L_ET_JOURNAL_RECOVERY;
 	j->has_journal = ext2fs_has_feature_journal(fs->super);
@@ -161,6 +159,13 @@ static errcode_t set_up(struct e4l *e, io_channel external,
 	return err;
 }
 
+static errcode_t prepare_to_write(ext2_filsys fs)
+{
+	if (!(fs->flags & EXT2_FLAG_RW))
+		return EXT2_ET_RO_FILSYS;
+	return fs->block_map ? 0 : ext2fs_read_block_bitmap(fs);
+}
+
 errcode_t e4l_journal_open(struct e4l *e, io_channel external,
 			   struct e4l_journal **ret)
 {
@@ -168,13 +173,13 @@ errcode_t e4l_journal_open(struct e4l *e, io_channel external,
 	errcode_t err = set_up(e, external, &j);
 
 	*ret = NULL;
-	if (!err && !e->fs->block_map) {
-		err = ext2fs_read_block_bitmap(e->fs);
-		if (err)
-			journal_free(j);
-	}
 	if (err)
 		return cannot_open(e, err);
+	err = prepare_to_write(e->fs);
+	if (err) {
+		journal_free(j);
+		return cannot_open(e, err);
+	}
 	*ret = j;
 	return 0;
 }
