@@ -277,6 +277,17 @@ static uint64_t count_old(struct e4l_walk old)
 	return n;
 }
 
+static errcode_t try_anywhere(const struct e4l_disk *disk,
+			      struct e4l_mover *mover, bool partial,
+			      struct e4l_steps *steps)
+{
+	errcode_t err = try_move(disk, mover, 0, partial, steps);
+
+	if (err || steps->n || mover->why != E4L_LEFT_FREE_RUNS)
+		return err;
+	return try_move(disk, mover, mover->before.longest, partial, steps);
+}
+
 errcode_t e4l_move_file(const struct e4l_disk *disk, struct e4l_mover *mover,
 			bool partial, struct e4l_steps *steps)
 {
@@ -290,10 +301,8 @@ errcode_t e4l_move_file(const struct e4l_disk *disk, struct e4l_mover *mover,
 	if (err)
 		return err;
 	m->n_old = count_old(e4l_walk_old(disk, m));
-	err = try_move(disk, mover, 0, partial, steps);
-	if (!err && !steps->n && mover->why == E4L_LEFT_FREE_RUNS)
-		err = try_move(disk, mover, mover->before.longest, partial,
-			       steps);
+	if (!mover->only_short)
+		err = try_anywhere(disk, mover, partial, steps);
 	if (!err && !steps->n && mover->long_run &&
 	    (mover->why == E4L_LEFT_LONG_RUNS ||
 	     mover->why == E4L_LEFT_FREE_RUNS))

@@ -449,6 +449,27 @@ static errcode_t add_moves(struct e4l_plan *p, struct e4l_file *f,
 	return e4l_draft_add(&p->draft, f, steps->v, steps->n);
 }
 
+/*
+ * Whether @f, which would have taken from the long runs that are kept, most
+ * probably would again: unless what it grows by, or gives, is enough.
+ */
+static bool would_take_long(const struct e4l_plan *p, const struct e4l_file *f)
+{
+	const struct e4l_draft *d = &p->draft;
+
+	return f->why == E4L_LEFT_LONG_RUNS &&
+	       e4l_space_in_long(d->disk.space) < d->in_long + f->lacks;
+}
+
+/* Whether the others have a run for it. */
+static bool has_short(const struct e4l_plan *p, const struct e4l_file *f)
+{
+	uint64_t start;
+
+	return e4l_space_largest_below(p->draft.disk.space, long_clusters(p),
+				       &start) >= f->lacks;
+}
+
 static errcode_t move_file(struct e4l_plan *p, struct e4l_file *f,
 			   bool partial, bool *moved)
 {
@@ -462,6 +483,7 @@ static errcode_t move_file(struct e4l_plan *p, struct e4l_file *f,
 		},
 		.goal = f->goal, .why = f->why,
 		.long_run = long_clusters(p), .in_long = d->in_long,
+		.only_short = partial && would_take_long(p, f),
 	};
 	struct e4l_steps steps = { 0 };
 	struct e4l_extent *ex;
@@ -484,7 +506,10 @@ static errcode_t move_file(struct e4l_plan *p, struct e4l_file *f,
 	return err;
 }
 
-static errcode_t move_pass(struct e4l_plan *p, bool partial, bool *moved)
+/* How files are moved. */
+enum manner { MOVE_LIKELY, MOVE_PARTIAL, MOVE_WHOLE };
+
+static errcode_t move_pass(struct e4l_plan *p, enum manner manner, bool *moved)
 {
 	struct e4l_file **order;
 	size_t n, i;
@@ -497,25 +522,32 @@ static errcode_t move_pass(struct e4l_plan *p, bool partial, bool *moved)
 			err = e4l_draft_go_on(&p->draft);
 		if (e4l_draft_is_over(&p->draft))
 			order[i]->why = p->draft.why_late;
-		else if (!err)
-			err = move_file(p, order[i], partial, moved);
+		else if (!err && (manner != MOVE_LIKELY ||
+				  !would_take_long(p, order[i]) ||
+				  has_short(p, order[i])))
+			err = move_file(p, order[i], manner == MOVE_PARTIAL,
+					moved);
 	}
 	free(order);
 	return err ? err : e4l_draft_end_batch(&p->draft);
 }
 
-/* Moves until nothing is left to gain; partially only when no whole fits. */
+/*
+ * Moves until nothing is left to gain: partially only what most probably does not
+ * fit whole, and at last what would not have been expected to.
+ */
 static errcode_t move_all(struct e4l_plan *p, bool *changed)
 {
-	bool partial = false, moved;
+	enum manner manner = MOVE_LIKELY;
+	bool moved;
 	errcode_t err;
 
 	for (;;) {
-		err = move_pass(p, partial, &moved);
+		err = move_pass(p, manner, &moved);
 		*changed |= moved;
-		if (err || p->draft.late || (!moved && partial))
+		if (err || p->draft.late || (!moved && manner == MOVE_WHOLE))
 			return err;
-		partial = !moved;
+		manner = moved ? MOVE_LIKELY : manner + 1;
 	}
 }
 

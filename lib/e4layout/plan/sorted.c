@@ -32,7 +32,6 @@ struct e4l_sorted {
 	size_t n;
 	node_t unused, root;		/* 0: there is none */
 	node_t open;			/* the same; its pairs: */
-	bool is_last;			/* surely no leaf is behind it */
 	bool changed;			/* they are others than were packed */
 	bool knows_most;
 	size_t n_pairs;
@@ -148,7 +147,7 @@ static void pull_all(const struct e4l_sorted *s, node_t at, node_t i)
 static bool is_within(const struct e4l_sorted *s, struct e4l_pair p)
 {
 	return s->n_pairs && !before(p, s->v[s->open].low) &&
-	       (s->is_last || !before(s->pairs[s->n_pairs - 1], p));
+	       !before(s->pairs[s->n_pairs - 1], p);
 }
 
 /* The leaf that @p is in if it is in any: the last that is not behind it, or 0. */
@@ -249,7 +248,6 @@ static void open_leaf(struct e4l_sorted *s, node_t i)
 		return;
 	close_leaf(s);
 	s->open = i;
-	s->is_last = !leaf_behind(s, i);
 	unpack(s, &s->v[i]);
 }
 
@@ -369,7 +367,6 @@ static errcode_t split(struct e4l_sorted *s, size_t i, struct e4l_pair p)
 	n->most = most_of(s, s->pairs + k, s->n_pairs - k);
 	pack(n, s->pairs + k, s->n_pairs - k);
 	insert(s, &s->root, behind);
-	s->is_last = false;
 	s->n_pairs = k;
 	s->changed = true;
 	pack(&s->v[s->open], s->pairs, k);
