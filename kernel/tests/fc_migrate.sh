@@ -112,6 +112,11 @@ echo "ok: it has outgrown its inode"
 
 kernel=$stock
 replayer=$patched
+for how in "blocks extents" "extents blocks" "blocks blocks"; do
+	# shellcheck disable=SC2086
+	got=$(left $how)
+	[ "$got" = "1 2" ] || fail "logged by stock, $how: $got, not 1 2"
+done
 for what in outgrown appended directory; do
 	got=$($what 2>"$work/err") || :
 	echo "logged by stock: $what: $got"

@@ -2,7 +2,8 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # With fast commits: what was synced beside a file that has no name is there
-# after the power was cut, and what has got its first name, has it.
+# after the power was cut, also if the stock kernel has logged it, and what has got
+# its first name, has it.
 . "$(dirname "$0")/common.sh"
 
 # left HOW: how many bytes of 4096 are there of what was synced
@@ -35,3 +36,11 @@ for how in $ways; do
 	[ "$got" = 4096 ] || fail "$how: $got, not 4096"
 done
 echo "ok: synced beside files without a name, and with their first"
+
+kernel=$stock
+replayer=$patched
+for how in tmpfile unlinked replaced; do
+	got=$(left "$how")
+	[ "$got" = 4096 ] || fail "logged by stock, $how: $got, not 4096"
+done
+echo "ok: replayed what the stock kernel had logged"
