@@ -118,17 +118,15 @@ static errcode_t join_longest(struct joining *j, size_t most, bool *done)
 	uint64_t lc = j->old.lc, left = j->old.len, at, len;
 	errcode_t err = 0;
 
-	for (; left && count_new(j) <= most && !err; left -= len, lc += len) {
+	*done = e4l_space_holds(j->space, j->where->below, most, left);
+	for (; *done && left && !err; left -= len, lc += len) {
 		len = find_largest(j->where, &at);
-		if (!len)
-			break;
 		if (len >= left) {
 			len = left;
 			find_fit(j->where, len, &at);
 		}
 		err = take_at(j, lc, at, len);
 	}
-	*done = !left && count_new(j) <= most;
 	return err;
 }
 
@@ -198,20 +196,6 @@ static errcode_t undo_windows(struct joining *j)
 	return err;
 }
 
-/* Frees again what join_longest() took, all of it or not. */
-static errcode_t undo_longest(struct joining *j)
-{
-	struct e4l_fragments *out = j->new;
-	errcode_t err = 0;
-
-	while (out->n > j->first && !err) {
-		out->n--;
-		err = e4l_space_add(j->space, out->v[out->n].pc,
-				    out->v[out->n].n);
-	}
-	return err;
-}
-
 /*
  * The most fragments that are worth the copying instead of @before.  With every
  * single one saved accepted, files that nothing has room for are copied over
@@ -239,9 +223,6 @@ static errcode_t join_partly(struct joining *j, bool *done)
 		err = join_longest(j, windows <= most ? windows - 1 : most,
 				   done);
 	if (err || *done)
-		return err;
-	err = undo_longest(j);
-	if (err)
 		return err;
 	*done = windows <= most;
 	return *done ? join_windows(j) : 0;

@@ -438,6 +438,20 @@ uint64_t e4l_space_largest_below(const struct e4l_space *s, uint64_t len,
 	return len ? longest(s, len - 1, start) : 0;
 }
 
+bool e4l_space_holds(const struct e4l_space *s, uint64_t below, uint64_t most,
+		     uint64_t len)
+{
+	struct e4l_pair last = { below ? below - 1 : UINT64_MAX, UINT64_MAX };
+
+	for (; most && e4l_sorted_last(s->by_size, last, &last); most--) {
+		if (last.key >= len)
+			return true;
+		len -= last.key;
+		last.key -= !last.value--;
+	}
+	return false;
+}
+
 size_t e4l_space_list(const struct e4l_space *s, uint64_t at,
 		      struct e4l_run *runs, size_t max)
 {

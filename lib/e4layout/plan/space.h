@@ -85,6 +85,9 @@ uint64_t e4l_space_largest(const struct e4l_space *s, uint64_t *start);
 /* The same of the runs that are shorter than @len. */
 uint64_t e4l_space_largest_below(const struct e4l_space *s, uint64_t len,
 				 uint64_t *start);
+/* Whether @most runs, which are shorter than @below unless that is 0, hold @len. */
+bool e4l_space_holds(const struct e4l_space *s, uint64_t below, uint64_t most,
+		     uint64_t len);
 
 /*
  * The first runs, @max at most, that begin at @at or behind it, by place.
