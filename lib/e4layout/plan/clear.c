@@ -46,7 +46,10 @@ static struct e4l_run longest_in(const struct clearing *cl,
 	return best;
 }
 
-/* The cheapest window of @len in any stretch; false: there is none. */
+/*
+ * The cheapest window of @len in any stretch; false: there is none.  Where nothing
+ * is in the way, it costs its length.
+ */
 static errcode_t cheapest(const struct clearing *cl, uint64_t len,
 			  size_t *where, struct e4l_window *best, bool *found)
 {
@@ -55,7 +58,8 @@ static errcode_t cheapest(const struct clearing *cl, uint64_t len,
 	size_t i;
 
 	*found = false;
-	for (i = 0; i < cl->n_stretches && !err; i++) {
+	for (i = 0; i < cl->n_stretches && !err &&
+		    !(*found && best->cost == len); i++) {
 		if (cl->stretch[i].len < len)
 			continue;
 		ws.n = 0;
