@@ -451,7 +451,7 @@ static errcode_t add_moves(struct e4l_plan *p, struct e4l_file *f,
 
 /*
  * Whether @f, which would have taken from the long runs that are kept, most
- * probably would again: unless what it grows by, or gives, is enough.
+ * probably would again: unless what it gives is enough.
  */
 static bool would_take_long(const struct e4l_plan *p, const struct e4l_file *f)
 {
@@ -461,13 +461,20 @@ static bool would_take_long(const struct e4l_plan *p, const struct e4l_file *f)
 	       e4l_space_in_long(d->disk.space) < d->in_long + f->lacks;
 }
 
-/* Whether the others have a run for it. */
-static bool has_short(const struct e4l_plan *p, const struct e4l_file *f)
+/*
+ * Whether @f, which was not moved since it lacked a run, most probably still does:
+ * unless there is room for it where it is.
+ */
+static bool lacks_run(const struct e4l_plan *p, const struct e4l_file *f)
 {
+	const struct e4l_space *space = p->draft.disk.space;
 	uint64_t start;
 
-	return e4l_space_largest_below(p->draft.disk.space, long_clusters(p),
-				       &start) >= f->lacks;
+	if (f->why == E4L_LEFT_NO_ROOM)
+		return e4l_space_largest(space, &start) < f->lacks;
+	return would_take_long(p, f) &&
+	       e4l_space_largest_below(space, long_clusters(p), &start) <
+	       f->lacks;
 }
 
 static errcode_t move_file(struct e4l_plan *p, struct e4l_file *f,
@@ -523,8 +530,7 @@ static errcode_t move_pass(struct e4l_plan *p, enum manner manner, bool *moved)
 		if (e4l_draft_is_over(&p->draft))
 			order[i]->why = p->draft.why_late;
 		else if (!err && (manner != MOVE_LIKELY ||
-				  !would_take_long(p, order[i]) ||
-				  has_short(p, order[i])))
+				  !lacks_run(p, order[i])))
 			err = move_file(p, order[i], manner == MOVE_PARTIAL,
 					moved);
 	}
