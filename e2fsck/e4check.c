@@ -175,6 +175,7 @@ int main(int argc, char **argv)
 	struct e4check check = { .max_findings = DEFAULT_FINDINGS };
 	int first, status;
 
+	initialize_ext2_error_table();
 	first = args_parse(&tool, argc, argv, &check, &status);
 	if (first < 0)
 		return status == STATUS_USAGE ? FSCK_USAGE :
