@@ -242,7 +242,7 @@ repack -n --only=index --move=immutable "$img"
 same "$what: --move=immutable" "$(of_dirs planned)" 1
 check debugfs -w -R 'sif /emptied flags 0x81000' "$img"
 repack -n --only=index --max-bytes=1 "$img"
-left 'the budget of bytes to copy is used up'
+left 'it takes more than is left of the bytes to copy'
 repack -n --only=index --mem=4K "$img"
 left 'too large for the memory that may be used'
 repack -n --only=index --exclude=/emptied "$img"

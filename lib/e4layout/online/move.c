@@ -156,7 +156,7 @@ static const char *move_group(struct e4l_ways *w, struct e4l_file *f,
 	size_t n, i;
 
 	if (left != E4L_NO_LIMIT && left - w->result->copied_blocks < g->len)
-		return "the budget of bytes to copy is used up";
+		return "it takes more than is left of the bytes to copy";
 	why = e4l_donor_take(&w->donor, g->lblk, g->len, g->fragments, &slices,
 			     &n);
 	if (!why && is_moved(f, g, n))
