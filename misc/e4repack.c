@@ -435,6 +435,8 @@ static bool check_usage(const struct e4repack *r, int *status)
 		    "away");
 	else if (r->free_run && !r->all && !(r->only & ONLY_FREE))
 		say("--free-run=SIZE is for --only=free and --all");
+	else if (r->renumber_anyway && !r->all && !(r->only & ONLY_INODES))
+		say("--renumber-anyway is for --only=inodes and --all");
 	else if (r->map && r->args.json)
 		say("--map is for people: e4frag --json --map has it as JSON");
 	else

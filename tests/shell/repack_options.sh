@@ -66,6 +66,11 @@ wrong --keep=swap "$img"
 wrong --move=everything "$img"
 wrong --exclude
 wrong -z
+for option in --free-run=1M --renumber-anyway; do
+	mustfail 2 "$e4repack" --only=move "$option" "$img"
+	one_sentence e4repack
+	says "$option is for --only=|--free-run=SIZE is for --only="
+done
 
 for path in /none /d/none; do
 	mustfail 1 "$e4repack" "$img" "$path"
