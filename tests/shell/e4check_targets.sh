@@ -57,6 +57,9 @@ grep -q '^warning: super-doubtful, block 8193: ' "$out" || {
 printf 'none' | dd of="$img" bs=1 seek=$((8193 * 1024 + 56)) conv=notrunc \
 	status=none
 bad 'the superblock is damaged: .*: run e2fsck' "$img"
+mke2fs -qq -F -t ext4 -O 64bit "$img" 16M >/dev/null
+debugfs -w -R 'ssv desc_size 31' "$img" >/dev/null 2>&1
+bad 'the superblock is damaged: Block group descriptor size incorrect: run' "$img"
 
 # What it read is as it was.
 cp "$work/copy" "$img"
