@@ -75,7 +75,7 @@ static struct fuse_attr attributes(const struct disk *d, uint64_t node)
 
 	if (node != DISK_NODE)
 		return a;
-	a.mode = S_IFREG | 0444;
+	a.mode = S_IFREG | 0644;	/* who plans to write opens it so */
 	a.size = d->st.st_size;
 	a.blocks = a.size / 512;
 	a.blksize = 4096;
@@ -292,7 +292,7 @@ int main(int argc, char **argv)
 		 "fd=%d,rootmode=40000,user_id=0,group_id=0,max_read=%u",
 		 d.fuse, MAX_READ);
 	if (mount("one_head", argv[2], "fuse.one_head",
-		  MS_NODEV | MS_NOSUID | MS_RDONLY, options))
+		  MS_NODEV | MS_NOSUID, options))
 		err(1, "mounting %s", argv[2]);
 	while (!end) {
 		if (!d.n)
