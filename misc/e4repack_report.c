@@ -303,8 +303,8 @@ static void print_sum(const struct e4repack *r)
 		printf("Each part is planned for the filesystem as it is now; "
 		       "later parts will find what\nearlier ones leave, and all "
 		       "come in turns until none finds anything to do, %u at "
-		       "most.  A run holds\nback what would leave free space in "
-		       "more runs, or the longest shorter.\n", E4REPACK_TURNS);
+		       "most.\nA run holds back what would leave free space in "
+		       "more runs, or shorter ones.\n", E4REPACK_TURNS);
 	else
 		printf("In all: %s copied, %s zeroed, %s saved in %s, %.1f s\n",
 		       SIZE(sum->bytes_copied), SIZE(sum->bytes_zeroed),
