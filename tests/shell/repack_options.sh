@@ -66,11 +66,12 @@ wrong --keep=swap "$img"
 wrong --move=everything "$img"
 wrong --exclude
 wrong -z
-for option in --free-run=1M --renumber-anyway; do
-	mustfail 2 "$e4repack" --only=move "$option" "$img"
-	one_sentence e4repack
-	says "$option is for --only=|--free-run=SIZE is for --only="
-done
+mustfail 2 "$e4repack" --only=move --free-run=1M "$img"
+one_sentence e4repack
+says '^e4repack: --free-run=SIZE is for --only=free and --all$'
+mustfail 2 "$e4repack" --only=move --renumber-anyway "$img"
+one_sentence e4repack
+says '^e4repack: --renumber-anyway is for --only=inodes and --all$'
 
 for path in /none /d/none; do
 	mustfail 1 "$e4repack" "$img" "$path"

@@ -92,7 +92,7 @@ fresh
 journal=$(debugfs -R 'bmap <8> 0' "$img" 2>/dev/null)
 printf '\100' | dd of="$img" bs=1 seek=$((journal * 4096 + 0x28)) conv=notrunc \
 	status=none
-refuse 'journal'
+refuse 'the journal has a version or feature that this version does not know'
 
 # nothing protects the work
 fresh

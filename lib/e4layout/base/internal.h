@@ -34,6 +34,10 @@ struct e4l {
 	void *guard_priv;
 };
 
+/* Why something is left: for reports. */
+#define E4L_OVER_COPY_BUDGET "it takes more than is left of the bytes to copy"
+#define E4L_OVER_ZEROOUT_BUDGET "it takes more than is left of the bytes to zero"
+
 /* Sets the detail of @e and returns @err, for `return e4l_fail(...)`. */
 errcode_t e4l_fail(struct e4l *e, errcode_t err, const char *doing,
 		   ext2_ino_t ino, blk64_t blk);

@@ -8,6 +8,7 @@
 #include "config.h"
 #include <errno.h>
 #include <sys/ioctl.h>
+#include "e4layout/base/internal.h"
 #include "failure.h"
 #include "way.h"
 
@@ -62,7 +63,7 @@ static const char *join_piece(struct e4l_ways *w, struct e4l_file *f,
 		blocks += runs[*k].len;
 	if (budget != E4L_NO_LIMIT && (w->result->zeroed_blocks > budget ||
 	    blocks > budget - w->result->zeroed_blocks))
-		return "the budget of bytes to zero is used up";
+		return E4L_OVER_ZEROOUT_BUDGET;
 	return join_range(w, f, runs[i].lblk,
 			  (uint64_t)runs[*k - 1].lblk + runs[*k - 1].len);
 }

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "e4layout/base/internal.h"
 #include "e4layout/plan/fragments.h"
 #include "failure.h"
 #include "move_ext.h"
@@ -156,7 +157,7 @@ static const char *move_group(struct e4l_ways *w, struct e4l_file *f,
 	size_t n, i;
 
 	if (left != E4L_NO_LIMIT && left - w->result->copied_blocks < g->len)
-		return "it takes more than is left of the bytes to copy";
+		return E4L_OVER_COPY_BUDGET;
 	why = e4l_donor_take(&w->donor, g->lblk, g->len, g->fragments, &slices,
 			     &n);
 	if (!why && is_moved(f, g, n))

@@ -10,7 +10,7 @@ struct e4l_mover {
 	blk64_t goal;
 	uint64_t long_run;		/* clusters that make one; 0: none is */
 	uint64_t in_long;		/* clusters to stay free in those */
-	bool only_short;		/* in shorter ones: why says so already */
+	bool only_short;		/* shorter ones alone are tried */
 	enum e4l_left_why why;		/* it was not moved; stays if partial */
 	bool too_large;			/* no transactions hold it */
 	struct e4l_outlook before;	/* e4l_move_file()'s */

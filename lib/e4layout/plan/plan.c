@@ -467,14 +467,11 @@ static bool would_take_long(const struct e4l_plan *p, const struct e4l_file *f)
  */
 static bool lacks_run(const struct e4l_plan *p, const struct e4l_file *f)
 {
-	const struct e4l_space *space = p->draft.disk.space;
-	uint64_t start;
+	bool any = f->why == E4L_LEFT_NO_ROOM;
 
-	if (f->why == E4L_LEFT_NO_ROOM)
-		return e4l_space_largest(space, &start) < f->lacks;
-	return would_take_long(p, f) &&
-	       e4l_space_largest_below(space, long_clusters(p), &start) <
-	       f->lacks;
+	return (any || would_take_long(p, f)) &&
+	       !e4l_space_holds(p->draft.disk.space,
+				any ? 0 : long_clusters(p), 1, f->lacks);
 }
 
 static errcode_t move_file(struct e4l_plan *p, struct e4l_file *f,
@@ -513,7 +510,7 @@ static errcode_t move_file(struct e4l_plan *p, struct e4l_file *f,
 	return err;
 }
 
-/* How files are moved. */
+/* How files are moved: whole if that most probably can be, partially, whole. */
 enum manner { MOVE_LIKELY, MOVE_PARTIAL, MOVE_WHOLE };
 
 static errcode_t move_pass(struct e4l_plan *p, enum manner manner, bool *moved)

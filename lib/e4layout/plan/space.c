@@ -449,7 +449,7 @@ bool e4l_space_holds(const struct e4l_space *s, uint64_t below, uint64_t most,
 		len -= last.key;
 		last.key -= !last.value--;
 	}
-	return false;
+	return !len;
 }
 
 size_t e4l_space_list(const struct e4l_space *s, uint64_t at,

@@ -352,7 +352,7 @@ static errcode_t find_place(struct compact *c, struct dir *dir,
 	if (!*why && dir->new_blocks > MAX_BLOCKS)
 		*why = "too large for a map in its inode";
 	if (!*why && written > c->opt->write_budget_blocks)
-		*why = "it takes more than is left of the bytes to copy";
+		*why = E4L_OVER_COPY_BUDGET;
 	return *why ? 0 : e4l_dir_place(&c->seek, &dir->map, dir->new_blocks,
 					&dir->place, why);
 }

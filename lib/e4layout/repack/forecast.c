@@ -410,8 +410,8 @@ static errcode_t name_changed(struct e4l_forecast *f)
 static const char *const left_reasons[] = {
 	[E4L_LEFT_NO_ROOM] = "no free run is long enough",
 	[E4L_LEFT_LONG_RUNS] = "the last long free runs are kept",
-	[E4L_LEFT_COPY_BUDGET] = "it takes more than is left of the bytes to copy",
-	[E4L_LEFT_ZEROOUT_BUDGET] = "the budget of bytes to zero is used up",
+	[E4L_LEFT_COPY_BUDGET] = E4L_OVER_COPY_BUDGET,
+	[E4L_LEFT_ZEROOUT_BUDGET] = E4L_OVER_ZEROOUT_BUDGET,
 	[E4L_LEFT_MISALIGNED] = "its blocks are not aligned with clusters",
 	[E4L_LEFT_TXN] = "too large for the journal",
 	[E4L_LEFT_CROWDED] = "no room can be made: what is in the way cannot "
