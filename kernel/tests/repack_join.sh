@@ -37,7 +37,7 @@ repack() {
 }
 
 repack "$patched"
-grep -q "Left alone: .*budget of bytes to zero" "$work/got" ||
+grep -q "Left alone: .*left of the bytes to zero" "$work/got" ||
 	fail "the budget: $(cat "$work/got")"
 grep -q '"bytes_zeroed": 0' "$work/got" || fail "the last: $(cat "$work/got")"
 for name in file direct new; do
