@@ -29,6 +29,7 @@ static void begin_part(struct e4repack *r, unsigned int only)
 {
 	e4repack_forget(r);
 	r->only = only;
+	r->others_follow = false;
 	r->repairing.writing = false;
 	r->repairing.planned_from = repairing_seconds(&r->repairing);
 }
@@ -101,7 +102,8 @@ static errcode_t do_next(struct e4repack *r, struct turns *t, bool *done)
 
 	if (should_try(r, t))
 		return do_together(r, t, done);
-	begin_part(r, parts[t->n++ % E4REPACK_PARTS]);
+	begin_part(r, parts[t->n % E4REPACK_PARTS]);
+	r->others_follow = t->n++ < E4REPACK_PARTS && !r->dry_run;
 	err = e4repack_part(r);
 	*done = !err;
 	if (*done && r->only & ONLY_ROOM)
@@ -138,6 +140,13 @@ static bool did_nothing(const struct e4repack *r)
 	       !r->inodes.transactions;
 }
 
+/* In the first turn some files wait for what later parts leave. */
+static bool is_idle(const struct e4repack *r)
+{
+	return did_nothing(r) &&
+	       !(r->others_follow && r->result.files_skipped);
+}
+
 static errcode_t do_all(struct e4repack *r, struct turns *t)
 {
 	errcode_t err;
@@ -156,7 +165,7 @@ static errcode_t do_all(struct e4repack *r, struct turns *t)
 		if (!done)
 			continue;
 		r->parts_done++;
-		t->idle = did_nothing(r) ? t->idle + 1 : 0;
+		t->idle = is_idle(r) ? t->idle + 1 : 0;
 	}
 	r->all_done = r->dry_run || t->idle >= E4REPACK_PARTS;
 	r->turns_over = !r->all_done;

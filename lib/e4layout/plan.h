@@ -124,6 +124,17 @@ struct e4l_plan_options {
 	 */
 	bool bounds_at_end;
 	bool longest_stays;		/* but the longest run, all the time */
+	/*
+	 * With E4L_PLAN_FREE: a plan follows that puts files together.  If that
+	 * copies more than is free, one free run of a third of it, beside
+	 * longest_kept_blocks, will do, unless free_run_blocks says what does.
+	 */
+	bool files_follow;
+	/*
+	 * A plan follows that makes long free runs: what finds none that holds it
+	 * waits for it, and is neither moved in parts nor given room.
+	 */
+	bool free_follows;
 	uint64_t reserved[7];
 };
 

@@ -100,7 +100,8 @@ struct e4l_repack_options {
 	 * more are enough, should there be more of them now.
 	 */
 	uint64_t long_kept_blocks;
-	bool bounds_at_end, longest_stays;	/* see struct e4l_plan_options */
+	/* see struct e4l_plan_options */
+	bool bounds_at_end, longest_stays, files_follow, free_follows;
 	uint64_t reserved[6];
 };
 

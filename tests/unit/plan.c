@@ -1929,6 +1929,48 @@ START_TEST(makes_room_while_there_is_time)
 }
 END_TEST
 
+/* A file in four blocks, for which there are three free ones, in runs of two. */
+static struct world *short_runs_world(void)
+{
+	struct world *w = new_world(24, 1, 1);
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		add_extent(w, 0, (struct e4l_extent) {
+			.lblk = i, .pblk = 4 * i, .len = 1,
+		});
+	for (i = 0; i < w->clusters; i++)
+		if (i % 4 && i != 18 && i != 19 && i != 22)
+			w->state[i] = USED + w->files;
+	for (i = 16; i < w->clusters; i += 4)
+		w->state[i] = USED + w->files;
+	w->file[0].eof = 4;
+	w->file[0].allowed = E4L_PLAN_MOVE;
+	return w;
+}
+
+/* Where long free runs follow, what fits into none waits for one. */
+START_TEST(waits_for_long_runs)
+{
+	struct rereader r;
+	struct world *w = _i ? two_runs_world(&r) : short_runs_world();
+	struct e4l_plan *p;
+	unsigned int n;
+	size_t steps;
+
+	for (n = 0; n < 2; n++) {
+		w->opt.free_follows = n;
+		p = make_plan(w);
+		e4l_plan_steps(p, &steps);
+		ck_assert((steps == 0) == n);
+		ck_assert_uint_eq(left_for(p, E4L_LEFT_NO_ROOM),
+				  n ? (_i ? 2 : 3) : (_i ? 0 : 2));
+		e4l_plan_free(p);
+	}
+	free_world(w);
+}
+END_TEST
+
 /* With limits: each is kept, and who may not move aside moves to gain. */
 START_TEST(makes_room_within_limits)
 {
@@ -2573,6 +2615,49 @@ START_TEST(reaches_the_aim)
 }
 END_TEST
 
+/* 400 blocks, a hole behind each; and @n blocks of files in pieces, which stay. */
+static struct world *striped_world(struct rereader *r, unsigned int n)
+{
+	struct world *w = new_world(800 + n, 1, 400 + n / 4);
+	unsigned int i;
+
+	*r = (struct rereader) { .w = w };
+	w->opt.reread = reread;
+	w->opt.priv = r;
+	for (i = 0; i < 400; i++) {
+		add_extent(w, i, (struct e4l_extent) { .pblk = 2 * i, .len = 1 });
+		w->file[i].eof = 1;
+		w->file[i].allowed = E4L_PLAN_FREE;
+	}
+	for (i = 0; i < n; i++)
+		add_extent(w, 400 + i / 4, (struct e4l_extent) {
+			.lblk = i % 4, .pblk = 799 + n - i, .len = 1,
+		});
+	return w;
+}
+
+/*
+ * Files that take more than is free get one run of a third of what they take, if
+ * that can be; else there is as long a one as there can be.
+ */
+START_TEST(leaves_the_rest_to_files)
+{
+	const unsigned int pieces[] = { 300, 600, 1500 };
+	struct rereader r;
+	struct world *w = striped_world(&r, pieces[_i]);
+
+	w->opt.files_follow = true;
+	plan_and_carry_out(w);
+	if (pieces[_i] == 600) {
+		ck_assert_uint_ge(largest_free(w), 200);
+		ck_assert_uint_le(largest_free(w), 202);
+	} else {
+		ck_assert_uint_ge(largest_free(w), 360);
+	}
+	free_world(w);
+}
+END_TEST
+
 /*
  * Free space is in no more runs than there may be, and the longest no shorter, or
  * no further from that than before, whatever is done.
@@ -2901,6 +2986,7 @@ int main(void)
 	tcase_add_loop_test(tc, does_not_move_misaligned_blocks, 0, 5);
 	tcase_add_loop_test(tc, makes_room, 0, 400);
 	tcase_add_test(tc, makes_room_while_there_is_time);
+	tcase_add_loop_test(tc, waits_for_long_runs, 0, 2);
 	tcase_add_loop_test(tc, makes_room_within_limits, 0, 400);
 	tcase_add_loop_test(tc, makes_room_step_by_step, 0, 200);
 	tcase_add_loop_test(tc, plans_what_there_is_time_for, 0, 100);
@@ -2917,6 +3003,7 @@ int main(void)
 	tcase_add_loop_test(tc, trades_places, 0, 60);
 	tcase_add_loop_test(tc, leaves_half_of_a_run, 0, 100);
 	tcase_add_loop_test(tc, reaches_the_aim, 0, 60);
+	tcase_add_loop_test(tc, leaves_the_rest_to_files, 0, 3);
 	tcase_add_loop_test(tc, keeps_free_space_within_bounds, 0, 400);
 	tcase_add_loop_test(tc, fills_holes_with_ends, 0, 3);
 	tcase_add_test(tc, tries_holes_in_turn);

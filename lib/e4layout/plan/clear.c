@@ -403,16 +403,6 @@ static errcode_t clear(struct clearing *cl, uint64_t *budget)
 	return e4l_clear_take(cl->s.c, &cl->s.ev, budget);
 }
 
-static uint64_t count_free(const struct e4l_space *space)
-{
-	uint64_t at = 0, sum = 0;
-	struct e4l_run run;
-
-	for (; e4l_space_list(space, at, &run, 1); at = run.start + run.len)
-		sum += run.len;
-	return sum;
-}
-
 /* No zone is shorter than that, nor than two clusters. */
 static uint64_t lowest(uint64_t floor, uint64_t share)
 {
@@ -431,7 +421,7 @@ errcode_t e4l_clear_make(struct e4l_clear *c, struct e4l_draft *d,
 	cl = calloc(1, sizeof(*cl));
 	if (!cl)
 		return ENOMEM;
-	cl->free = count_free(d->disk.space);
+	cl->free = e4l_space_sum(d->disk.space);
 	cl->longest = e4l_space_largest(d->disk.space, &at);
 	c->floor = lowest(c->floor, cl->free / 4);
 	err = e4l_sweep_begin(&cl->s, c, d, *budget);

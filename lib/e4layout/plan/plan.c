@@ -23,6 +23,7 @@
 #define ASK_EACH	64		/* files to move that nothing is read of */
 #define CLEAR_PASSES	16		/* for long free runs, at most */
 #define BACK_PASSES	2		/* to where free space must be */
+#define FILES_SHARE	3		/* of files in one run: measured */
 
 /* What makes a file one that may be moved away. */
 #define AWAY	(E4L_PLAN_ROOM | E4L_PLAN_FREE)
@@ -36,6 +37,7 @@ struct e4l_plan {
 	struct e4l_clear clear;
 	bool clears;			/* likewise */
 	uint64_t in_long;		/* clusters that must be, see plan.h */
+	uint64_t to_follow;		/* blocks that files_follow copies */
 	struct e4l_left *left;
 	size_t n_left;
 	uint64_t longest_blocks;	/* free run, once it is made */
@@ -280,6 +282,22 @@ static errcode_t keep_file(struct e4l_plan *p, struct e4l_file *f,
 			    &f->kept);
 }
 
+/* What the plan that follows copies of the file. */
+static errcode_t weigh_following(struct e4l_plan *p,
+				 const struct e4l_plan_file *file)
+{
+	const struct e4l_rules rules = {
+		.allowed = E4L_PLAN_MOVE,
+		.cluster_blocks = p->opt.geo.cluster_blocks,
+	};
+	struct e4l_weight w;
+	errcode_t err = e4l_weigh(&rules, file->extents, file->n_extents, &w);
+
+	if (!err)
+		p->to_follow += w.cost;
+	return err == E4L_ET_BAD_ARGUMENT ? 0 : err;
+}
+
 errcode_t e4l_plan_add_file(struct e4l_plan *p,
 			    const struct e4l_plan_file *file)
 {
@@ -302,6 +320,8 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
 		return err;
 	f = &d->files[d->n_files];
 	err = weigh_file(p, file, f);
+	if (!err && p->opt.files_follow)
+		err = weigh_following(p, file);
 	p->makes_room |= f->rules.allowed & E4L_PLAN_ROOM;
 	p->clears |= f->rules.allowed & E4L_PLAN_FREE;
 	if (f->rules.allowed & AWAY)
@@ -551,6 +571,8 @@ static errcode_t move_all(struct e4l_plan *p, bool *changed)
 		if (err || p->draft.late || (!moved && manner == MOVE_WHOLE))
 			return err;
 		manner = moved ? MOVE_LIKELY : manner + 1;
+		if (manner == MOVE_PARTIAL && p->opt.free_follows)
+			manner = MOVE_WHOLE;
 	}
 }
 
@@ -564,7 +586,7 @@ static errcode_t room_pass(struct e4l_plan *p, bool *made)
 	size_t *files = NULL, n, i;
 	errcode_t err;
 
-	if (!p->makes_room)
+	if (!p->makes_room || p->opt.free_follows)
 		return 0;
 	err = move_order(p, &order, &n);
 	if (!err)
@@ -607,6 +629,25 @@ static errcode_t clear_once(struct e4l_plan *p)
 	if (!err)
 		err = e4l_fill_make(&p->clear, d, budget);
 	return err ? err : e4l_trade_make(&p->clear, d, budget);
+}
+
+/*
+ * Files that take more than is free use up all long runs, which are to be made
+ * once more then: so they get one, of a third of what they take, since what they
+ * leave holds the others.
+ */
+static void aim_for_files(struct e4l_plan *p)
+{
+	uint64_t ratio = p->opt.geo.cluster_blocks;
+	uint64_t all = e4l_space_sum(p->draft.disk.space);
+	uint64_t aim = (p->to_follow / FILES_SHARE +
+			p->opt.longest_kept_blocks) / ratio;
+
+	if (p->opt.free_run_blocks || p->to_follow / ratio <= all || aim >= all)
+		return;
+	p->clear.aim = aim;
+	if (p->clear.floor > aim)
+		p->clear.floor = aim;
 }
 
 /*
@@ -796,6 +837,7 @@ errcode_t e4l_plan_make(struct e4l_plan *p)
 		if (!err && !changed)
 			err = room_pass(p, &changed);
 	} while (changed && !err && !p->draft.late);
+	aim_for_files(p);
 	if (!err)
 		err = clear_pass(p);
 	if (!err)

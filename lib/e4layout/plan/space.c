@@ -452,6 +452,16 @@ bool e4l_space_holds(const struct e4l_space *s, uint64_t below, uint64_t most,
 	return !len;
 }
 
+uint64_t e4l_space_sum(const struct e4l_space *s)
+{
+	uint64_t at = 0, sum = 0;
+	struct e4l_run run;
+
+	for (; e4l_space_list(s, at, &run, 1); at = run.start + run.len)
+		sum += run.len;
+	return sum;
+}
+
 size_t e4l_space_list(const struct e4l_space *s, uint64_t at,
 		      struct e4l_run *runs, size_t max)
 {

@@ -89,6 +89,9 @@ uint64_t e4l_space_largest_below(const struct e4l_space *s, uint64_t len,
 bool e4l_space_holds(const struct e4l_space *s, uint64_t below, uint64_t most,
 		     uint64_t len);
 
+/* How many units are free in all. */
+uint64_t e4l_space_sum(const struct e4l_space *s);
+
 /*
  * The first runs, @max at most, that begin at @at or behind it, by place.
  * Returns how many.

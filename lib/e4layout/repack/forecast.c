@@ -570,6 +570,8 @@ static void set_options(struct e4l_forecast *f)
 	plan->longest_kept_blocks = f->opt->longest_kept_blocks;
 	plan->bounds_at_end = f->opt->bounds_at_end;
 	plan->longest_stays = f->opt->longest_stays;
+	plan->files_follow = f->opt->files_follow;
+	plan->free_follows = f->opt->free_follows;
 	plan->priv = f;
 	keep_long_runs(plan, f->e->fs, f->opt);
 	cut_moves(plan, f->opt->part_blocks);
