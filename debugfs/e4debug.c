@@ -60,8 +60,8 @@ static bool open_target(struct shell *s)
 {
 	if (s->write)
 		return target_open_change(&s->target, s->name, s->partition,
-					  &s->undo, "cache=off");
-	return target_open_read(&s->target, s->name, s->partition, "cache=off",
+					  &s->undo);
+	return target_open_read(&s->target, s->name, s->partition,
 				s->args.quiet);
 }
 

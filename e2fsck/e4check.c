@@ -141,7 +141,7 @@ static int run(struct e4check *check, const char *name)
 	struct target_doubt doubt;
 
 	if (!target_open_check(&check->target, name, check->args.partition,
-			       "cache=off", check->args.quiet, &doubt))
+			       check->args.quiet, &doubt))
 		return FSCK_FAILED;
 	if (check->target.subtree && !check->args.quiet)
 		say("%s: all of the filesystem is checked", name);

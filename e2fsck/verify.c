@@ -178,7 +178,7 @@ bool verify(const char *name, uint64_t partition)
 	errcode_t err;
 	bool sound;
 
-	if (!target_open_check(&t, name, partition, "cache=off", true, &doubt))
+	if (!target_open_check(&t, name, partition, true, &doubt))
 		return false;
 	opt.journal = t.journal;
 	findings_init(&found, MAX_SHOWN);

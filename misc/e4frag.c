@@ -373,7 +373,7 @@ static int run(struct e4frag *frag, const char *target)
 	bool ok;
 
 	if (!target_open_read(&frag->target, target, frag->args.partition,
-			      "cache=off", frag->args.quiet))
+			      frag->args.quiet))
 		return STATUS_FAILED;
 	if (frag->target.subtree && !frag->n_paths && !frag->args.quiet &&
 	    !frag->prometheus)

@@ -393,10 +393,10 @@ static bool open_target(struct e4repack *r, const char *name)
 		return e4repack_open_online(r, name);
 	if (r->dry_run)
 		return target_open_plan(&r->target, name, r->args.partition,
-					&r->undo, "cache=off", r->args.quiet) &&
+					&r->undo, r->args.quiet) &&
 		       is_whole(r);
 	return target_open_change(&r->target, name, r->args.partition,
-				  &r->undo, "cache=off");
+				  &r->undo);
 }
 
 static int run(struct e4repack *r, const char *name)

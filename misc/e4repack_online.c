@@ -52,8 +52,7 @@ bool e4repack_open_online(struct e4repack *r, const char *name)
 		    "that away", name, option);
 		return false;
 	}
-	if (!target_open_read(&r->target, name, r->args.partition, "cache=off",
-			      true))
+	if (!target_open_read(&r->target, name, r->args.partition, true))
 		return false;
 	if (is_root(r->target.mount_point))
 		return true;

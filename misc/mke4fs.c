@@ -354,11 +354,12 @@ static bool write_content(const struct config *c, struct e4l_tree *t,
 	if (!err)
 		return !c->source_fs || target_is_ours(c->source_fs);
 	where = e4l_tree_where(t);
+	e4l_detail_text(im->e, what, sizeof(what));
 	if (*where)
 		say_error(c->source ? c->source : c->from, where, err);
 	else
-		say_write_error(im->name, im->name,
-				e4l_detail_text(im->e, what, sizeof(what)), err);
+		say_write_error(im->name, im->name, *what ? what : "writing",
+				err);
 	return false;
 }
 

@@ -69,6 +69,7 @@ struct config {
 	bool dry_run, verify;
 	int64_t now;
 	bool clamp_times;
+	bool no_memory;			/* for the arguments */
 };
 
 /* mke4fs_args.c: false after saying what is wrong; *status: the exit code. */
@@ -77,6 +78,9 @@ void free_args(struct config *c);
 
 /* Says that @arg is wrong, and @what.  False. */
 bool usage(const char *what, const char *arg);
+
+/* Says that there is no memory for the arguments.  False. */
+bool no_memory(struct config *c);
 
 /* Something goes into the filesystem. */
 static inline bool fills(const struct config *c)

@@ -94,6 +94,13 @@ bool usage(const char *what, const char *arg)
 	return false;
 }
 
+bool no_memory(struct config *c)
+{
+	say("out of memory");
+	c->no_memory = true;
+	return false;
+}
+
 static bool parse_window(const char *arg, uint32_t *window)
 {
 	static const struct {
@@ -257,8 +264,7 @@ static bool set_time(struct config *c)
 		return usage("SOURCE_DATE_EPOCH is not a time before 2038",
 			     epoch);
 	c->clamp_times = true;
-	setenv("E2FSPROGS_FAKE_TIME", epoch, 1);
-	return true;
+	return !setenv("E2FSPROGS_FAKE_TIME", epoch, 1) || no_memory(c);
 }
 
 static bool take_operands(struct config *c, int argc, char **argv)
@@ -297,14 +303,20 @@ static bool parse_options(struct config *c, int argc, char **argv)
 	c->pass = calloc(room + 1, sizeof(*c->pass));
 	if (!letters || !c->pass) {
 		free(letters);
-		say("out of memory");
-		return false;
+		return no_memory(c);
 	}
 	while ((letter = getopt_long(argc, argv, letters, long_options,
 				     NULL)) != -1 && parse_one(c, letter))
 		;
 	free(letters);
 	return letter == -1;
+}
+
+static bool read_args(struct config *c, int argc, char **argv)
+{
+	return parse_options(c, argc, argv) &&
+	       (c->common.help || c->common.version ||
+		(set_time(c) && take_operands(c, argc, argv)));
 }
 
 bool parse_args(struct config *c, int argc, char **argv, int *status)
@@ -317,18 +329,18 @@ bool parse_args(struct config *c, int argc, char **argv, int *status)
 		say_error("/", "cannot open", errno);
 		return false;
 	}
-	*status = STATUS_USAGE;
-	if (!parse_options(c, argc, argv))
-		return false;
-	if (c->common.help || c->common.version) {
-		if (c->common.help)
-			print_help();
-		else
-			puts("mke4fs (" PACKAGE_NAME ") " PACKAGE_VERSION);
-		*status = say_done(STATUS_DONE);
+	if (!read_args(c, argc, argv)) {
+		*status = c->no_memory ? STATUS_FAILED : STATUS_USAGE;
 		return false;
 	}
-	return set_time(c) && take_operands(c, argc, argv);
+	if (!c->common.help && !c->common.version)
+		return true;
+	if (c->common.help)
+		print_help();
+	else
+		puts("mke4fs (" PACKAGE_NAME ") " PACKAGE_VERSION);
+	*status = say_done(STATUS_DONE);
+	return false;
 }
 
 void free_args(struct config *c)

@@ -116,12 +116,16 @@ static char **make_argv(const struct config *c, const char *path,
 	if (!c->growth.resize_inode || c->has_resize ||
 	    (bytes && bytes >= c->grow_bytes))
 		buf->resize[0] = '\0';
-	if ((c->extended || carry || *buf->resize) &&
-	    asprintf(&buf->extended, "-E%s%s%s%s", buf->resize,
-		     c->extended ? c->extended : "",
-		     c->extended && carry ? "," : "",
-		     carry ? c->carried : "") > 0)
+	if (c->extended || carry || *buf->resize) {
+		if (asprintf(&buf->extended, "-E%s%s%s%s", buf->resize,
+			     c->extended ? c->extended : "",
+			     c->extended && carry ? "," : "",
+			     carry ? c->carried : "") < 0) {
+			free(argv);
+			return NULL;
+		}
 		argv[n++] = buf->extended;
+	}
 	if (!inodes && !c->has_inodes)
 		inodes = c->growth.inodes;
 	snprintf(buf->inodes, sizeof(buf->inodes), "-N%llu",
@@ -339,7 +343,8 @@ static bool open_fs(const struct config *c, struct image *im, const char *path)
 	char io_options[40];
 	errcode_t err;
 
-	snprintf(io_options, sizeof(io_options), "offset=%llu",
+	/* why without a cache: see e4l_open_at() */
+	snprintf(io_options, sizeof(io_options), "cache=off&offset=%llu",
 		 (unsigned long long)c->offset_bytes);
 	err = ext2fs_open2(path, io_options, EXT2_FLAG_RW | EXT2_FLAG_64BITS |
 			   EXT2_FLAG_EXCLUSIVE | EXT2_FLAG_SKIP_MMP |

@@ -81,10 +81,9 @@ static bool take_root_label(struct config *c, const char *value)
 {
 	free(c->root_label);
 	c->root_label = strdup(value);
-	if (!c->root_label)
-		say("out of memory");
-	return c->root_label &&
-	       (*value || usage("-E root_selinux= wants a label", value));
+	return c->root_label ?
+	       *value || usage("-E root_selinux= wants a label", value) :
+	       no_memory(c);
 }
 
 static const struct extended {
@@ -127,15 +126,13 @@ static const struct extended {
 };
 
 /* Appends @word to a list with commas. */
-static bool add_word(char **list, const char *word)
+static bool add_word(struct config *c, char **list, const char *word)
 {
 	char *longer;
 
 	if (asprintf(&longer, "%s%s%s", *list ? *list : "", *list ? "," : "",
-		     word) < 0) {
-		say("out of memory");
-		return false;
-	}
+		     word) < 0)
+		return no_memory(c);
 	free(*list);
 	*list = longer;
 	return true;
@@ -155,8 +152,8 @@ static bool take_word(struct config *c, char *word)
 		note_seen(c, x->seen);
 		return (!x->take ||
 			x->take(c, word + len + (word[len] == '='))) &&
-		       add_word(x->fate == CARRY_OUT ? &c->carried :
-						       &c->extended, word);
+		       add_word(c, x->fate == CARRY_OUT ? &c->carried :
+							  &c->extended, word);
 	}
 	return usage("an extended option that mke4fs does not know", word);
 }
@@ -170,7 +167,7 @@ bool take_name_offset(struct config *c, uint64_t offset_bytes)
 			     c->name);
 	c->offset_bytes = offset_bytes;
 	snprintf(word, sizeof(word), "offset=%" PRIu64, offset_bytes);
-	return add_word(&c->extended, word);
+	return add_word(c, &c->extended, word);
 }
 
 /* Whether these tunables would be accepted. */
@@ -236,7 +233,7 @@ static bool take_features(struct config *c, char *list)
 				c->has_journal_feature =
 						journal_words[i].journal;
 	}
-	return add_word(&c->features, list);
+	return add_word(c, &c->features, list);
 }
 
 /* ------------------------------------------------------------------ letters */

@@ -75,8 +75,7 @@ bool keeper_open(struct keeper *p, const char *name, uint64_t partition)
 			say_error(name, "cannot open", errno);
 	} else {
 		*p = (struct keeper) { .name = name, .dir = -1, .sysfs = -1 };
-		p->opened = target_open_read(&p->target, name, partition, NULL,
-					     true);
+		p->opened = target_open_read(&p->target, name, partition, true);
 		ok = p->opened;
 		if (ok && p->target.mount_point)
 			ok = open_online(p);
@@ -170,8 +169,7 @@ static bool write_offline(struct keeper *p, const struct tune4fs *cfg,
 	bool ok;
 
 	keeper_close(p);
-	if (!target_open_change(&target, name, cfg->args.partition, &cfg->undo,
-				NULL))
+	if (!target_open_change(&target, name, cfg->args.partition, &cfg->undo))
 		return false;
 	ok = check_sound(&target, target.e, cfg);
 	if (ok)

@@ -26,7 +26,8 @@ struct e4l_open_options {
 	uint64_t offset_bytes;		/* where the filesystem begins */
 	uint64_t end_bytes;		/* where it has to end; 0: anywhere */
 	io_manager manager;		/* NULL: unix_io_manager */
-	const char *io_options;		/* for it, "cache=off"; NULL: none */
+	const char *io_options;		/* for it, beside "cache=off" for
+					   unix_io_manager; NULL: none */
 	/*
 	 * Told why something is refused or has failed, and what to do.
 	 * @sentence lacks its subject, "is mounted on /srv: unmount it first:

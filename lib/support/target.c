@@ -192,12 +192,12 @@ void target_note_age(const struct target *t)
 }
 
 static bool open_target(struct target *t, unsigned int flags,
-			io_manager manager, const char *io_options)
+			io_manager manager)
 {
 	const struct e4l_open_options options = {
 		.flags = flags, .offset_bytes = t->offset_bytes,
 		.end_bytes = t->end_bytes, .manager = manager,
-		.io_options = io_options, .say = target_tell, .priv = t,
+		.say = target_tell, .priv = t,
 	};
 
 	if (e4l_open(t->device, &options, &t->e)) {
@@ -214,10 +214,9 @@ static bool open_target(struct target *t, unsigned int flags,
 }
 
 bool target_open_read(struct target *t, const char *name, uint64_t partition,
-		      const char *io_options, bool quiet)
+		      bool quiet)
 {
-	if (!target_locate(t, name, partition) ||
-	    !open_target(t, 0, NULL, io_options))
+	if (!target_locate(t, name, partition) || !open_target(t, 0, NULL))
 		return false;
 	if (!quiet)
 		target_note_age(t);
@@ -227,7 +226,7 @@ bool target_open_read(struct target *t, const char *name, uint64_t partition,
 bool target_open_source(struct target *t, const char *name, uint64_t partition)
 {
 	return target_locate(t, name, partition) &&
-	       open_target(t, E4L_OPEN_ALONE, NULL, NULL);
+	       open_target(t, E4L_OPEN_ALONE, NULL);
 }
 
 /* ------------------------------------------------------------------- change */
@@ -250,7 +249,7 @@ static bool has_undo(const char *file, errcode_t err)
 
 /* Opens what was located to change it, or, with E4L_OPEN_PLAN, to plan that. */
 static bool open_change(struct target *t, unsigned int flags,
-			const struct target_undo *undo, const char *io_options)
+			const struct target_undo *undo)
 {
 	bool plan = flags & E4L_OPEN_PLAN;
 	const char *file = undo->file;
@@ -263,29 +262,26 @@ static bool open_change(struct target *t, unsigned int flags,
 		target_free(t);
 		return false;
 	}
-	return open_target(t, flags, file && !plan ? undo_io_manager : NULL,
-			   io_options);
+	return open_target(t, flags, file && !plan ? undo_io_manager : NULL);
 }
 
 bool target_open_change(struct target *t, const char *name, uint64_t partition,
-			const struct target_undo *undo, const char *io_options)
+			const struct target_undo *undo)
 {
-	if (!target_locate(t, name, partition) ||
-	    !open_change(t, 0, undo, io_options))
+	if (!target_locate(t, name, partition) || !open_change(t, 0, undo))
 		return false;
 	undo_guard_look(still_ours, t->e);
 	return true;
 }
 
 bool target_open_plan(struct target *t, const char *name, uint64_t partition,
-		      const struct target_undo *undo, const char *io_options,
-		      bool quiet)
+		      const struct target_undo *undo, bool quiet)
 {
 	if (!target_locate(t, name, partition))
 		return false;
 	if (!t->is_dir && !t->subtree)
-		return open_change(t, E4L_OPEN_PLAN, undo, io_options);
-	if (!open_target(t, 0, NULL, io_options))
+		return open_change(t, E4L_OPEN_PLAN, undo);
+	if (!open_target(t, 0, NULL))
 		return false;
 	if (!quiet)
 		target_note_age(t);

@@ -35,13 +35,12 @@ struct target {
 
 /*
  * Opens @name, or the partition of it that is numbered @partition (0: it is no
- * disk) to read it.  @io_options goes to the io_manager (e.g.
- * "cache=off"; may be NULL).  On failure says why and returns false; @t needs
- * no target_close() then.  Unless @quiet, says that the picture may be a
- * moment old when the filesystem is mounted, or has a journal to replay.
+ * disk) to read it.  On failure says why and returns false; @t needs no
+ * target_close() then.  Unless @quiet, says that the picture may be a moment old
+ * when the filesystem is mounted, or has a journal to replay.
  */
 bool target_open_read(struct target *t, const char *name, uint64_t partition,
-		      const char *io_options, bool quiet);
+		      bool quiet);
 
 /*
  * The same for what must stay as it is until @t is closed: refuses what is
@@ -66,8 +65,7 @@ struct target_doubt {
  * and, unless @quiet, a sentence says why.
  */
 bool target_open_check(struct target *t, const char *name, uint64_t partition,
-		       const char *io_options, bool quiet,
-		       struct target_doubt *doubt);
+		       bool quiet, struct target_doubt *doubt);
 
 /* A context over what that opened, as e4l_new(), and freed like it. */
 errcode_t target_new_context(const struct target *t, struct e4l **e);
@@ -112,7 +110,7 @@ struct target_undo {
  * undo file, which must not exist yet.
  */
 bool target_open_change(struct target *t, const char *name, uint64_t partition,
-			const struct target_undo *undo, const char *io_options);
+			const struct target_undo *undo);
 
 /*
  * Opens @name to plan such a change: refuses whatever that refuses, with the same
@@ -120,8 +118,7 @@ bool target_open_change(struct target *t, const char *name, uint64_t partition,
  * change while it is mounted, and is opened as by target_open_read().
  */
 bool target_open_plan(struct target *t, const char *name, uint64_t partition,
-		      const struct target_undo *undo, const char *io_options,
-		      bool quiet);
+		      const struct target_undo *undo, bool quiet);
 
 /*
  * Whether nobody else uses @t, which is a source, claimed or open to be

@@ -7,23 +7,22 @@
 #include "say.h"
 #include "target_internal.h"
 
-static errcode_t open_copy(struct target *t, const char *io_options,
-			   blk64_t super, unsigned int blocksize)
+static errcode_t open_copy(struct target *t, blk64_t super,
+			   unsigned int blocksize)
 {
-	return e4l_open_at(t->hold, io_options,
+	return e4l_open_at(t->hold, NULL,
 			   EXT2_FLAG_THREADS | EXT2_FLAG_SKIP_MMP, super,
 			   blocksize, unix_io_manager, &t->fs);
 }
 
 /* Where mke2fs puts the first copy, by block size. */
-static bool open_any_copy(struct target *t, const char *io_options,
-			  struct target_doubt *doubt)
+static bool open_any_copy(struct target *t, struct target_doubt *doubt)
 {
 	unsigned int blocksize = EXT2_MIN_BLOCK_SIZE;
 
 	for (; blocksize <= EXT2_MAX_BLOCK_SIZE; blocksize *= 2) {
 		doubt->backup = 8ULL * blocksize + (blocksize == 1024);
-		if (!open_copy(t, io_options, doubt->backup, blocksize))
+		if (!open_copy(t, doubt->backup, blocksize))
 			return true;
 	}
 	doubt->backup = 0;
@@ -31,18 +30,17 @@ static bool open_any_copy(struct target *t, const char *io_options,
 }
 
 /* The first copy, by what the first superblock says; or that one after all. */
-static bool open_next_copy(struct target *t, const char *io_options,
-			   struct target_doubt *doubt)
+static bool open_next_copy(struct target *t, struct target_doubt *doubt)
 {
 	unsigned int blocksize = t->fs->blocksize;
 
 	doubt->backup = t->fs->super->s_blocks_per_group +
 			t->fs->super->s_first_data_block;
 	ext2fs_close_free(&t->fs);
-	if (!open_copy(t, io_options, doubt->backup, blocksize))
+	if (!open_copy(t, doubt->backup, blocksize))
 		return true;
 	doubt->backup = 0;
-	return !open_copy(t, io_options, 0, 0);
+	return !open_copy(t, 0, 0);
 }
 
 static bool has_doubtful_super(errcode_t err)
@@ -63,16 +61,14 @@ errcode_t target_check_desc(const struct target *t)
 	return err == EXT2_ET_NO_MEMORY ? ENOMEM : err;
 }
 
-static bool open_doubtful(struct target *t, const char *io_options,
-			  struct target_doubt *doubt)
+static bool open_doubtful(struct target *t, struct target_doubt *doubt)
 {
-	errcode_t err = open_copy(t, io_options, 0, 0);
+	errcode_t err = open_copy(t, 0, 0);
 
 	*doubt = (struct target_doubt) { 0 };
 	if (err) {
 		doubt->super = err;
-		if (has_doubtful_super(err) &&
-		    open_any_copy(t, io_options, doubt))
+		if (has_doubtful_super(err) && open_any_copy(t, doubt))
 			return true;
 		if (!e4l_peek(t->hold, 0))	/* which says why not */
 			e4l_tell_open_error(t->hold, err);
@@ -86,7 +82,7 @@ static bool open_doubtful(struct target *t, const char *io_options,
 		return false;
 	}
 	return !doubt->groups || t->fs->group_desc_count == 1 ||
-	       open_next_copy(t, io_options, doubt);
+	       open_next_copy(t, doubt);
 }
 
 bool target_is_strange(const struct target *t)
@@ -111,12 +107,11 @@ static void open_journal(struct target *t, bool quiet)
 }
 
 bool target_open_check(struct target *t, const char *name, uint64_t partition,
-		       const char *io_options, bool quiet,
-		       struct target_doubt *doubt)
+		       bool quiet, struct target_doubt *doubt)
 {
 	if (!target_locate(t, name, partition))
 		return false;
-	if (target_look(t) && open_doubtful(t, io_options, doubt)) {
+	if (target_look(t) && open_doubtful(t, doubt)) {
 		if (!target_is_strange(t)) {
 			if (!quiet)
 				target_note_age(t);

@@ -17,8 +17,8 @@ short() {
 	run env FAIL_MALLOC="$nth" LD_PRELOAD="$shim" "$@"
 }
 
-# each FUNCTION COMMAND...: calls FUNCTION after each of the runs.  The last
-# word is the image, which is made anew for each.
+# each FUNCTION COMMAND...: calls FUNCTION after each of the runs.  The image is
+# made anew for each.
 each() {
 	judge=$1
 	shift
@@ -72,6 +72,14 @@ pages() {
 	echo old >"$work/page"
 }
 
+# What is made is what is made with memory, byte for byte.
+makes() {
+	reads "$@"
+	[ "$status" != 0 ] || cmp -s "$work/made" "$work/made.whole" ||
+		wrong "another image" "$@"
+	rm -f "$work/made"
+}
+
 # All but the root, which gets the attribute of tunables.
 digests() {
 	digest -z "$1" | grep -v '^2 '
@@ -105,3 +113,22 @@ each reads "$tune4fs" -n --set dir_ireserve=64 "$img"
 each writes "$e4repack" "$img"
 each writes "$tune4fs" --set dir_ireserve=64 "$img"
 each writes "$e4debug" -w -R repack "$img"
+
+# Each allocation: of blocks that are larger than those that unix_io_manager
+# opens with, which is when it makes its cache anew and nobody asks whether it
+# could.
+mkdir -p "$work/src/dir"
+echo content >"$work/src/file"
+ln -s file "$work/src/dir/link"
+rm "$work/whole"
+mke2fs -q -t ext4 -b 2048 -N 64 -J size=2 -d "$work/src" "$work/whole" 6M \
+	>/dev/null 2>&1 || fail 'no image'
+E4L_MALLOCS=0
+each reads "$tune4fs" -l "$img"
+SOURCE_DATE_EPOCH=1000000000
+export SOURCE_DATE_EPOCH
+seed=hash_seed=9f8c1c1e-3b7c-4a60-8a35-1d1d0a4f7a55
+set -- "$mke4fs" -q -U0b5a6c3e-7a0f-4d0e-9f1e-3d1c5a0c9a10 -E $seed
+cp "$work/whole" "$img"
+check "$@" --from="$img" "$work/made.whole" 8M
+each makes "$@" --from="$img" "$work/made" 8M

@@ -2,8 +2,8 @@
 /*
  * To be preloaded: the FAIL_MALLOC-th allocation of the process, counted from
  * 1, finds no memory; with FAIL_MALLOC_ON, none after it either.  When
- * FAIL_MALLOC_COUNT names a file, how many there were is written to it.  Exit
- * code 98: libext2fs has called abort().
+ * FAIL_MALLOC_COUNT names a file, how many there were is written to it.  What
+ * the process runs has memory.  Exit code 98: libext2fs has called abort().
  */
 #include "config.h"
 #include <dlfcn.h>
@@ -32,6 +32,7 @@ __attribute__((constructor)) static void start(void)
 	count = 0;
 	stays = getenv("FAIL_MALLOC_ON") != NULL;
 	fails_at = at ? strtoul(at, NULL, 10) : 0;
+	unsetenv("LD_PRELOAD");
 }
 
 __attribute__((destructor)) static void end(void)

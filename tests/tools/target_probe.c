@@ -18,11 +18,11 @@ int main(int argc, char **argv)
 	if (argc != 3)
 		return STATUS_USAGE;
 	if (!strcmp(argv[1], "write"))
-		ok = target_open_change(&t, argv[2], 0, &undo, NULL);
+		ok = target_open_change(&t, argv[2], 0, &undo);
 	else if (!strcmp(argv[1], "plan"))
-		ok = target_open_plan(&t, argv[2], 0, &undo, NULL, false);
+		ok = target_open_plan(&t, argv[2], 0, &undo, false);
 	else
-		ok = target_open_read(&t, argv[2], 0, "cache=off", false);
+		ok = target_open_read(&t, argv[2], 0, false);
 	if (!ok)
 		return STATUS_FAILED;
 	printf("device %s\n", t.device);

@@ -24,22 +24,29 @@
 
 /* -------------------------------------------------------------------- steps */
 
+/*
+ * unix_io_manager's cache is of no use to us, and when there is no memory for
+ * it at another block size, ext2fs_open2() goes on and reads to where none is.
+ */
+static const char *without_cache(io_manager manager)
+{
+	return manager == unix_io_manager ? "cache=off&" : "";
+}
+
 errcode_t e4l_open_at(const struct e4l_hold *h, const char *io_options,
 		      int flags, blk64_t super, unsigned int blocksize,
 		      io_manager manager, ext2_filsys *ret)
 {
-	const char *more = io_options ? io_options : "";
-	char *all = NULL;
+	char offset[40] = "", *all;
 	errcode_t err;
-	int n;
 
-	/* even without any, libext2fs must not look for them in the name */
-	n = h->offset_bytes ?
-	    asprintf(&all, "offset=%llu%s%s",
-		     (unsigned long long)h->offset_bytes, *more ? "&" : "",
-		     more) : asprintf(&all, "%s", more);
 	*ret = NULL;
-	if (n < 0)
+	if (h->offset_bytes)
+		snprintf(offset, sizeof(offset), "offset=%llu&",
+			 (unsigned long long)h->offset_bytes);
+	/* even without any, libext2fs must not look for them in the name */
+	if (asprintf(&all, "%s%s%s", without_cache(manager), offset,
+		     io_options ? io_options : "") < 0)
 		return ENOMEM;
 	err = ext2fs_open2(h->device, all, EXT2_FLAG_64BITS | flags, super,
 			   blocksize, manager, ret);
