@@ -266,13 +266,11 @@ static bool make_text(const struct e4frag *frag, struct page *page)
 	struct e4frag shown = bounded(frag);
 	size_t all = 0;
 	FILE *out = open_memstream(&page->text, &all);
-	bool failed;
 
 	if (!out)
 		return false;
 	e4frag_print_text(out, &shown);
-	failed = ferror(out);
-	if (fclose(out) || failed)
+	if (!text_close(out, &page->text))
 		return false;
 	page->text_bytes = all;
 	if (all > PAGE_TEXT_BYTES) {
@@ -313,7 +311,7 @@ bool e4frag_write_html(const struct e4frag *frag)
 	out = ok ? open_memstream(&bytes, &n) : NULL;
 	if (out)
 		put_page(out, &page);
-	if (!out || ferror(out) | fclose(out)) {
+	if (!out || !text_close(out, &bytes)) {
 		say_error(frag->html, "cannot make the page", ENOMEM);
 		ok = false;
 	}

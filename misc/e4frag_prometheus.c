@@ -165,7 +165,7 @@ static char *make_labels(const struct e4frag *frag)
 	ok = put_label(out, "device", t->e2fs_name, strlen(t->e2fs_name));
 	putc(',', out);
 	ok &= put_label(out, "mountpoint", mount, strlen(mount));
-	if (!fclose(out) && ok)
+	if (text_close(out, &labels) && ok)
 		return labels;
 	free(labels);
 	return NULL;
@@ -248,8 +248,8 @@ bool e4frag_print_prometheus(const struct e4frag *frag)
 	p.labels = labels;
 	p.out = labels ? open_memstream(&text, &n) : NULL;
 	if (p.out) {
-		ok = put_all(&p, frag) && !ferror(p.out);
-		ok &= !fclose(p.out);
+		ok = put_all(&p, frag);
+		ok &= text_close(p.out, &text);
 	}
 	if (!ok)
 		say_error(frag->target.name, "cannot make metrics", ENOMEM);

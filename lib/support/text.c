@@ -266,3 +266,10 @@ unsigned int text_limit(FILE *out)
 		return text_width(fd);
 	return UINT_MAX;
 }
+
+bool text_close(FILE *out, char *const *text)
+{
+	bool failed = ferror(out);
+
+	return !fclose(out) && !failed && *text;
+}

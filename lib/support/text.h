@@ -58,6 +58,12 @@ unsigned int text_limit(FILE *out);
  */
 unsigned int text_width(int fd);
 
+/*
+ * Closes @out, which open_memstream() has opened for @text; false: there was no
+ * memory for all of it, even when fclose() says nothing.
+ */
+bool text_close(FILE *out, char *const *text);
+
 /* A bar of @part / @whole of @width characters, terminated.  Returns @buf. */
 const char *text_bar(double part, double whole, unsigned int width, char *buf);
 
