@@ -89,7 +89,7 @@ struct e4repack {
 	uint64_t long_kept_blocks;	/* likewise, with most_free_runs */
 	/* these are, of the part at hand; but the longest stays as long */
 	bool bounds_at_end, longest_stays;
-	bool others_follow;		/* likewise: it is the first turn */
+	bool files_follow, free_follows;	/* likewise */
 	bool part_failed;		/* the next one */
 	json_t *parts;			/* reports; NULL: there was no memory */
 	/* of --only, or of one part: see e4repack_forget() */

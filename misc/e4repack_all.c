@@ -22,6 +22,7 @@ struct turns {
 	unsigned int n;			/* parts that were begun */
 	unsigned int idle;		/* the last so many did nothing */
 	uint64_t held_back;		/* extents, for free space */
+	bool files_wait;		/* what fits nowhere whole: first turn */
 };
 
 /* What the part before has left is not of this one. */
@@ -29,7 +30,7 @@ static void begin_part(struct e4repack *r, unsigned int only)
 {
 	e4repack_forget(r);
 	r->only = only;
-	r->others_follow = false;
+	r->files_follow = r->free_follows = false;
 	r->repairing.writing = false;
 	r->repairing.planned_from = repairing_seconds(&r->repairing);
 }
@@ -96,6 +97,11 @@ static errcode_t do_together(struct e4repack *r, struct turns *t, bool *done)
 	return err;
 }
 
+static bool is_first_turn(const struct e4repack *r, const struct turns *t)
+{
+	return t->n < E4REPACK_PARTS && !r->dry_run;
+}
+
 static errcode_t do_next(struct e4repack *r, struct turns *t, bool *done)
 {
 	errcode_t err;
@@ -103,9 +109,12 @@ static errcode_t do_next(struct e4repack *r, struct turns *t, bool *done)
 	if (should_try(r, t))
 		return do_together(r, t, done);
 	begin_part(r, parts[t->n % E4REPACK_PARTS]);
-	r->others_follow = t->n++ < E4REPACK_PARTS && !r->dry_run;
+	r->files_follow = r->only == ONLY_FREE && is_first_turn(r, t);
+	r->free_follows = r->only & ONLY_ROOM && t->files_wait;
+	t->n++;
 	err = e4repack_part(r);
 	*done = !err;
+	t->files_wait = r->result.free_for_files;
 	if (*done && r->only & ONLY_ROOM)
 		t->held_back = r->result.free_runs_extents;
 	return err;
@@ -140,11 +149,11 @@ static bool did_nothing(const struct e4repack *r)
 	       !r->inodes.transactions;
 }
 
-/* In the first turn some files wait for what later parts leave. */
+/* Some files may wait for what later parts leave. */
 static bool is_idle(const struct e4repack *r)
 {
-	return did_nothing(r) &&
-	       !(r->others_follow && r->result.files_skipped);
+	return did_nothing(r) && !r->free_follows &&
+	       !r->result.free_for_files;
 }
 
 static errcode_t do_all(struct e4repack *r, struct turns *t)

@@ -146,8 +146,7 @@ static errcode_t repack(struct e4repack *r)
 		.longest_kept_blocks = r->longest_kept_blocks,
 		.bounds_at_end = r->bounds_at_end,
 		.longest_stays = r->longest_stays,
-		.files_follow = r->others_follow && r->only == ONLY_FREE,
-		.free_follows = r->others_follow && r->only & ONLY_ROOM,
+		.files_follow = r->files_follow, .free_follows = r->free_follows,
 		/* long runs are what this part is for */
 		.long_kept_blocks = r->only == ONLY_FREE ? UINT64_MAX :
 				    r->long_kept_blocks,

@@ -372,7 +372,9 @@ struct e4l_plan_free {
 	uint64_t longest_before;	/* free run, in blocks */
 	/* With bounds_at_end: in long runs, less than must be. */
 	uint64_t long_blocks_lacking;
-	uint64_t reserved[3];
+	/* With files_follow: no longer run was sought than will do for them. */
+	uint64_t for_files;		/* 0 or 1 */
+	uint64_t reserved[2];
 };
 void e4l_plan_free_runs(const struct e4l_plan *p, struct e4l_plan_free *ret);
 

@@ -140,7 +140,8 @@ struct e4l_repack_result {
 	/* What was planned gives back so much, some of which it may take again. */
 	uint64_t planned_given_blocks;
 	uint64_t long_blocks_lacking;	/* likewise: see struct e4l_plan_free */
-	uint64_t reserved[5];
+	uint64_t free_for_files;	/* likewise */
+	uint64_t reserved[4];
 };
 
 /*

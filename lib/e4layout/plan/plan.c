@@ -645,6 +645,7 @@ static void aim_for_files(struct e4l_plan *p)
 
 	if (p->opt.free_run_blocks || p->to_follow / ratio <= all || aim >= all)
 		return;
+	p->clear.made.for_files = 1;
 	p->clear.aim = aim;
 	if (p->clear.floor > aim)
 		p->clear.floor = aim;

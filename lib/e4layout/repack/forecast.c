@@ -485,6 +485,7 @@ static errcode_t sum_up(struct e4l_forecast *f)
 	result->free_runs_after = free_runs.free_runs_after;
 	result->longest_free_before_blocks = free_runs.longest_before;
 	result->long_blocks_lacking = free_runs.long_blocks_lacking;
+	result->free_for_files = free_runs.for_files;
 	e4l_forecast_total(f, steps, n);
 	return e4l_forecast_files(steps, n, &result->files_planned);
 }
