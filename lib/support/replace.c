@@ -36,18 +36,15 @@ static int write_all(int fd, const char *bytes, size_t n)
 	return fsync(fd) ? errno : 0;
 }
 
-/* The new name is durable. */
-static int sync_directory(const char *path)
+/* The directory of @path, in which a new name can be made durable; -1: errno. */
+static int open_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	char *dir = slash ? strndup(path, slash - path + 1) : strdup(".");
 	int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	int err = !dir ? ENOMEM : fd < 0 || fsync(fd) ? errno : 0;
 
-	if (fd >= 0)
-		close(fd);
 	free(dir);
-	return err;
+	return fd;
 }
 
 static int write_beside(char *temporary, const char *path, const char *bytes,
@@ -87,7 +84,7 @@ bool replace_file(const char *path, const char *bytes, size_t n)
 {
 	char *temporary;
 	struct stat st;
-	int err;
+	int err, dir;
 
 	if (!lstat(path, &st) && !S_ISREG(st.st_mode)) {
 		say("%s: is no regular file, and is not replaced", path);
@@ -97,9 +94,14 @@ bool replace_file(const char *path, const char *bytes, size_t n)
 		say_error(path, "cannot write", ENOMEM);
 		return false;
 	}
-	err = write_undisturbed(temporary, path, bytes, n);
-	if (!err)
-		err = sync_directory(path);
+	/* whatever there may be no memory for comes before the new name */
+	dir = open_directory(path);
+	err = dir < 0 ? errno :
+	      write_undisturbed(temporary, path, bytes, n);
+	if (!err && fsync(dir))
+		err = errno;
+	if (dir >= 0)
+		close(dir);
 	free(temporary);
 	if (err)
 		say_write_error(path, path, "cannot write", err);
