@@ -3,7 +3,8 @@
 # lanes: um x86_64
 # Direct writes with O_DSYNC to a disk without a volatile cache, with fast
 # commits, in a transaction that these cannot be used for, and without a journal:
-# what was reported to be on disk is there after the power was cut.
+# what was reported to be on disk is there after the power was cut.  A file that
+# was synced is not taken for dirty by swapon.
 . "$(dirname "$0")/common.sh"
 
 # written OPTIONS COMMAND...: the last write to block 0 of /f, 1 or 2, that a
@@ -40,7 +41,23 @@ twice() {
 		"writes once dsync /mnt$1 0 1 || exit 1"
 }
 
+# swaps: whether a file that was written just before can be swapped to
+swaps() {
+	new_disk 64 -O $feature
+	boot <<-END >"$work/said" 2>&1
+		mount -t ext4 -o noatime \$disk /mnt || exit 1
+		touch /mnt/g
+		sync
+		dd if=/dev/zero of=/mnt/swap bs=1M count=4 2>/dev/null
+		chmod 600 /mnt/swap
+		busybox mkswap /mnt/swap >/dev/null &&
+			busybox swapon /mnt/swap && busybox swapoff /mnt/swap &&
+			umount /mnt
+	END
+}
+
 for feature in fast_commit ^has_journal; do
+	(swaps) || fail "swapon: $(cat "$work/said")"
 	for file in /g /f; do
 		kernel=$stock
 		got=$(twice $file)

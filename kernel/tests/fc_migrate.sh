@@ -84,6 +84,23 @@ appended() {
 		bytes /f
 }
 
+# reused: whether the disk has errors when the inode of a file without extents was
+# another's before
+reused() {
+	mounts "
+		: >/mnt/g
+		yes | head -c 8192 >/mnt/x
+		sync
+		rm /mnt/x
+		sync
+		echo y >/mnt/g
+		sync
+		: >/mnt/f
+		migrate blocks /mnt/f || exit 1
+		yes | head -c 8192 >/mnt/f
+		sync /mnt/f || exit 1" -O fast_commit
+}
+
 kernel=$stock
 echo "stock: extents, $(left blocks extents 2>"$work/err") (1 2 was written)"
 echo "stock: blocks, $(left extents blocks 2>"$work/err") (1 2 was written)"
@@ -123,4 +140,6 @@ for what in outgrown appended directory; do
 	grep -q "^exit " "$work/lines" || fail "$what: replay panics"
 	[ $what != outgrown ] || [ "$got" = 8192 ] || fail "it is lost"
 done
+got=$(reused 2>"$work/err") ||
+	fail "logged by stock: a used inode: $got: $(cat "$work/fsck")"
 echo "ok: replayed what the stock kernel had logged"
