@@ -22,6 +22,7 @@ struct turns {
 	unsigned int n;			/* parts that were begun */
 	unsigned int idle;		/* the last so many did nothing */
 	uint64_t held_back;		/* extents, for free space */
+	bool was_held_back;		/* ever, since bounds were set */
 	bool files_wait;		/* what fits nowhere whole: first turn */
 };
 
@@ -83,6 +84,7 @@ static errcode_t do_together(struct e4repack *r, struct turns *t, bool *done)
 	errcode_t err;
 
 	t->held_back = 0;
+	t->was_held_back = true;
 	r->bounds_at_end = true;
 	err = try_together(r, done);
 	if (!err && !*done && is_too_short(r)) {
@@ -156,12 +158,49 @@ static bool is_idle(const struct e4repack *r)
 	       !r->result.free_for_files;
 }
 
+/* Free space must be no worse than @l from now on. */
+static void set_bounds(struct e4repack *r, const struct looked *l)
+{
+	/* if nothing is free, what becomes free is a run */
+	r->most_free_runs = l->all.runs || r->dry_run ? l->all.runs : 1;
+	r->longest_kept_blocks = l->all.largest_blocks;
+	r->long_kept_blocks = l->in_long;
+}
+
+/*
+ * Another run would begin with what free space is now, and find another plan for
+ * what was held back: so this one does, unless that is what it has begun with.
+ */
+static errcode_t begin_anew(struct e4repack *r, struct turns *t)
+{
+	struct looked now = { .in_long = 0 };
+	errcode_t err = look_at_free_space(r, &now);
+
+	t->was_held_back = false;
+	if (err || (now.all.runs == r->most_free_runs &&
+		    now.all.largest_blocks == r->longest_kept_blocks &&
+		    now.in_long == r->long_kept_blocks))
+		return err;
+	set_bounds(r, &now);
+	t->idle = 0;
+	return 0;
+}
+
+/* Whether there is nothing left to do. */
+static errcode_t look_for_more(struct e4repack *r, struct turns *t, bool *over)
+{
+	errcode_t err = is_done(r, t) && t->was_held_back ? begin_anew(r, t) : 0;
+
+	*over = is_done(r, t);
+	return err;
+}
+
 static errcode_t do_all(struct e4repack *r, struct turns *t)
 {
+	bool over, done;
 	errcode_t err;
-	bool done;
 
-	while (!is_done(r, t)) {
+	while (!(err = look_for_more(r, t, &over)) && !over) {
 		if (r->parts_done && repairing_stop(&r->repairing))
 			return 0;
 		err = do_next(r, t, &done);
@@ -176,6 +215,8 @@ static errcode_t do_all(struct e4repack *r, struct turns *t)
 		r->parts_done++;
 		t->idle = is_idle(r) ? t->idle + 1 : 0;
 	}
+	if (err)
+		return err == E4L_ET_INTERRUPTED ? 0 : err;
 	r->all_done = r->dry_run || t->idle >= E4REPACK_PARTS;
 	r->turns_over = !r->all_done;
 	return 0;
@@ -188,10 +229,7 @@ errcode_t e4repack_all(struct e4repack *r)
 	errcode_t err = look_at_free_space(r, &before);
 
 	r->sum.free_runs_before = before.all.runs;
-	/* if nothing is free, what becomes free is a run */
-	r->most_free_runs = before.all.runs || r->dry_run ? before.all.runs : 1;
-	r->longest_kept_blocks = before.all.largest_blocks;
-	r->long_kept_blocks = before.in_long;
+	set_bounds(r, &before);
 	if (!err)
 		err = do_all(r, &t);
 	if (err || !r->all_done)
