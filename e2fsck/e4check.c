@@ -59,20 +59,22 @@ static void on_progress(const char *doing, uint64_t done, uint64_t all,
 	progress_update(&check->progress, done, all, io.bytes);
 }
 
-/* Paths of those findings that are shown.  Without them, inodes will do. */
-static void load_names(struct e4check *check)
+/* Paths of those findings that are shown. */
+static errcode_t load_names(struct e4check *check)
 {
 	struct findings *f = &check->found;
 	ext2_ino_t *wanted = calloc(f->n + 1, sizeof(*wanted));
+	errcode_t err = wanted ? 0 : ENOMEM;
 	size_t i, n = 0;
 
 	for (i = 0; wanted && i < f->n; i++)
 		if (f->v[i].ino &&
 		    f->v[i].ino <= check->target.fs->super->s_inodes_count)
 			wanted[n++] = f->v[i].ino;
-	if (n && e4l_names_load(check->e, wanted, n, &check->names))
-		check->names = NULL;
+	if (n)
+		err = e4l_names_load(check->e, wanted, n, &check->names);
 	free(wanted);
+	return err;
 }
 
 static errcode_t run_check(struct e4check *check)
@@ -96,7 +98,8 @@ static errcode_t run_check(struct e4check *check)
 	progress_end(&check->progress);
 	if (!err) {
 		findings_sort(&check->found);
-		load_names(check);
+		/* without them, inodes will do */
+		check->nameless = load_names(check);
 	}
 	interrupt_stop(&in);
 	return err;
@@ -120,8 +123,12 @@ static int verdict(const struct e4check *check, errcode_t err)
 		return FSCK_FAILED;
 	if (check->args.verbose)
 		say_reads(check->target.name, check->e);
+	if (check->nameless)
+		say_error(check->target.name, "cannot tell paths",
+			  check->nameless);
 	return (f->severity[SEVERITY_ERROR] ? FSCK_ERRORS : FSCK_CLEAN) |
-	       (f->count[F_JOURNAL_ABSENT] ? FSCK_FAILED : 0);
+	       (f->count[F_JOURNAL_ABSENT] || check->nameless ?
+		FSCK_FAILED : 0);
 }
 
 /* What was found before there was anything to check. */

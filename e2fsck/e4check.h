@@ -32,6 +32,7 @@ struct e4check {
 	/* the result */
 	struct findings found;
 	struct e4l_names *names;	/* of the inodes found; or NULL */
+	errcode_t nameless;		/* why there are none, or 0 */
 };
 
 /* Prints what was found; false after saying what failed. */

@@ -15,23 +15,22 @@
 
 /* -------------------------------------------------------------------- text */
 
-static bool print_place(const struct e4check *check,
+static void print_place(const struct e4check *check,
 			const struct finding *what)
 {
 	const char *path = e4check_path(check, what);
-	char *shown = path ? text_escape(path, strlen(path), TEXT_FOR_PEOPLE) :
-			     NULL;
 
 	if (what->ino)
 		printf(", inode %u", what->ino);
-	if (shown)
-		printf(" (%s)", shown);
+	if (path) {
+		fputs(" (", stdout);
+		text_put(stdout, path, strlen(path));
+		putchar(')');
+	}
 	if (what->has_group)
 		printf(", group %u", what->group);
 	if (what->blk)
 		printf(", block %llu", (unsigned long long)what->blk);
-	free(shown);
-	return true;
 }
 
 static void print_finding(const struct e4check *check,

@@ -305,6 +305,13 @@ static bool analyse(struct e4frag *frag)
 
 /* ------------------------------------------------------------------- report */
 
+static bool has_told(const struct e4frag *frag, bool ok)
+{
+	if (!ok)
+		say_error(frag->target.name, "cannot tell all paths", ENOMEM);
+	return ok;
+}
+
 static bool report(const struct e4frag *frag)
 {
 	if (frag->model.damaged_count && !frag->args.quiet) {
@@ -322,17 +329,14 @@ static bool report(const struct e4frag *frag)
 		return false;
 	if (frag->files)
 		return true;
-	if (frag->table) {
-		e4frag_print_worst(stdout, frag);
-		return true;
-	}
+	if (frag->table)
+		return has_told(frag, e4frag_print_worst(stdout, frag));
 	if (frag->prometheus)
 		return e4frag_print_prometheus(frag);
 	if (frag->args.json)
 		return e4frag_print_json(frag);
-	if (!frag->args.quiet)
-		e4frag_print_text(stdout, frag);
-	return true;
+	return frag->args.quiet ||
+	       has_told(frag, e4frag_print_text(stdout, frag));
 }
 
 /* Metrics of a part would be taken for those of the filesystem. */

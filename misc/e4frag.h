@@ -59,14 +59,19 @@ struct e4frag {
 /* The words of --sort, in the order of enum e4l_sort. */
 extern const char *const e4frag_sorts[];
 
+/*
+ * Each prints all that it has to, with inodes where there was no memory for
+ * their paths, which makes it false.
+ */
+
 /* Prints the summary for people to @out. */
-void e4frag_print_text(FILE *out, const struct e4frag *frag);
+bool e4frag_print_text(FILE *out, const struct e4frag *frag);
 
 /* Prints its tables: files, and the directories and groups asked for. */
-void e4frag_print_tables(FILE *out, const struct e4frag *frag);
+bool e4frag_print_tables(FILE *out, const struct e4frag *frag);
 
 /* Prints the table of the worst files without a title. */
-void e4frag_print_worst(FILE *out, const struct e4frag *frag);
+bool e4frag_print_worst(FILE *out, const struct e4frag *frag);
 
 /* Prints the object e4frag/1.  False after saying what failed. */
 bool e4frag_print_json(const struct e4frag *frag);

@@ -77,8 +77,9 @@ static json_t *drawn_object(const struct e4frag *frag, ext2_ino_t ino)
 	static const struct e4l_scan_ops ops = { .piece = draw_piece };
 	struct drawn d = { .extents = json_array() };
 	json_t *object;
+	errcode_t err = e4l_scan_inode(frag->e, ino, &ops, &d);
 
-	e4l_scan_inode(frag->e, ino, &ops, &d);
+	d.failed |= err == ENOMEM || err == EXT2_ET_NO_MEMORY;
 	object = json_pack("{s:o, s:I}", "extents", d.extents,
 			   "more", (json_int_t)d.more);
 	return json_checked(object, d.failed);
@@ -266,11 +267,9 @@ static bool make_text(const struct e4frag *frag, struct page *page)
 	struct e4frag shown = bounded(frag);
 	size_t all = 0;
 	FILE *out = open_memstream(&page->text, &all);
+	bool ok = out && e4frag_print_text(out, &shown);
 
-	if (!out)
-		return false;
-	e4frag_print_text(out, &shown);
-	if (!text_close(out, &page->text))
+	if (!out || !text_close(out, &page->text) || !ok)
 		return false;
 	page->text_bytes = all;
 	if (all > PAGE_TEXT_BYTES) {

@@ -18,6 +18,7 @@
 struct table {
 	const struct e4frag *frag;
 	char *path;
+	bool no_memory;			/* for one of them */
 };
 
 /* What people are shown of @path, or of an inode that has none. */
@@ -29,12 +30,16 @@ static const char *path_cell(struct table *table, const char *path,
 					 TEXT_FOR_PEOPLE) : NULL;
 	if (table->path)
 		return table->path;
+	table->no_memory |= path != NULL;
 	snprintf(buf, TABLE_CELL, "(inode %u)", ino);
 	return buf;
 }
 
-/* As table_print(); what is sorted by, column @sort, is always there. */
-static void print_sorted(FILE *out, const struct e4frag *frag,
+/*
+ * As table_print(); what is sorted by, column @sort, is always there.  False:
+ * there was no memory for a path.
+ */
+static bool print_sorted(FILE *out, const struct e4frag *frag,
 			 const struct table_column columns[COLUMNS],
 			 unsigned int sort, size_t rows, table_cell *cell)
 {
@@ -45,6 +50,7 @@ static void print_sorted(FILE *out, const struct e4frag *frag,
 	shown[sort].drop = 0;
 	table_print(out, shown, COLUMNS, rows, cell, &table);
 	free(table.path);
+	return !table.no_memory;
 }
 
 /* -------------------------------------------------------------------- files */
@@ -89,10 +95,10 @@ static const char *worst_cell(size_t row, unsigned int column,
 	return path_cell(table, w->path, w->ino, buf);
 }
 
-void e4frag_print_worst(FILE *out, const struct e4frag *frag)
+bool e4frag_print_worst(FILE *out, const struct e4frag *frag)
 {
-	print_sorted(out, frag, worst_columns, worst_sorts[frag->sort],
-		     frag->n_worst, worst_cell);
+	return print_sorted(out, frag, worst_columns, worst_sorts[frag->sort],
+			    frag->n_worst, worst_cell);
 }
 
 /* -------------------------------------------------------------- directories */
@@ -138,14 +144,14 @@ static const char *dirs_cell(size_t row, unsigned int column,
 	return path_cell(table, dirs_path(frag->dirs, row), s->ino, buf);
 }
 
-static void print_dirs(FILE *out, const struct e4frag *frag)
+static bool print_dirs(FILE *out, const struct e4frag *frag)
 {
 	if (!dirs_count(frag->dirs))
-		return;
+		return true;
 	fprintf(out, "\nWorst subtrees, by %s\n",
 		e4frag_sorts[frag->sort]);
-	print_sorted(out, frag, dirs_columns, dirs_sorts[frag->sort],
-		     dirs_count(frag->dirs), dirs_cell);
+	return print_sorted(out, frag, dirs_columns, dirs_sorts[frag->sort],
+			    dirs_count(frag->dirs), dirs_cell);
 }
 
 /* ------------------------------------------------------------------- groups */
@@ -179,8 +185,10 @@ static void print_groups(FILE *out, const struct e4frag *frag)
 		    frag->model.n_groups, group_cell, frag->model.groups);
 }
 
-void e4frag_print_tables(FILE *out, const struct e4frag *frag)
+bool e4frag_print_tables(FILE *out, const struct e4frag *frag)
 {
+	bool ok = true;
+
 	if (frag->map) {
 		putc('\n', out);
 		map_print(out, "Block map", frag->look.map,
@@ -189,10 +197,11 @@ void e4frag_print_tables(FILE *out, const struct e4frag *frag)
 	if (frag->n_worst) {
 		fprintf(out, "\nWorst files, by %s\n",
 			e4frag_sorts[frag->sort]);
-		e4frag_print_worst(out, frag);
+		ok = e4frag_print_worst(out, frag);
 	}
 	if (frag->dirs)
-		print_dirs(out, frag);
+		ok &= print_dirs(out, frag);
 	if (frag->groups)
 		print_groups(out, frag);
+	return ok;
 }

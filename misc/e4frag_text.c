@@ -36,15 +36,6 @@ static void line(FILE *out, const char *label, uint64_t n, const char *note,
 	putc('\n', out);
 }
 
-/* Prints @name as people can read it, whatever its bytes are. */
-static void put_name(FILE *out, const char *name, size_t len)
-{
-	char *text = text_escape(name, len, TEXT_FOR_PEOPLE);
-
-	fputs(text ? text : "?", out);
-	free(text);
-}
-
 static uint64_t blocks_size(const struct e4frag *frag, uint64_t blocks)
 {
 	return blocks * frag->target.fs->blocksize;
@@ -59,10 +50,10 @@ static void print_head(FILE *out, const struct e4frag *frag)
 	uint64_t blocks = ext2fs_blocks_count(sb);
 	size_t i;
 
-	put_name(out, frag->target.name, strlen(frag->target.name));
+	text_put(out, frag->target.name, strlen(frag->target.name));
 	if (*label) {
 		fputs(" \"", out);
-		put_name(out, label, strnlen(label, sizeof(sb->s_volume_name)));
+		text_put(out, label, strnlen(label, sizeof(sb->s_volume_name)));
 		putc('"', out);
 	}
 	fprintf(out, ": %s in blocks of %s, %s free\n",
@@ -71,7 +62,7 @@ static void print_head(FILE *out, const struct e4frag *frag)
 		PERCENT(frag->model.free_space.blocks, blocks));
 	for (i = 0; i < frag->n_paths; i++) {
 		fputs(i ? ", " : "only ", out);
-		put_name(out, frag->paths[i], strlen(frag->paths[i]));
+		text_put(out, frag->paths[i], strlen(frag->paths[i]));
 	}
 	fputs(frag->n_paths ? "\n\n" : "\n", out);
 }
@@ -299,17 +290,20 @@ static void print_peers(FILE *out, const struct e4frag *frag)
 	     PERCENT(e2fsck, e4frag_used_inodes(frag)));
 }
 
-void e4frag_print_text(FILE *out, const struct e4frag *frag)
+bool e4frag_print_text(FILE *out, const struct e4frag *frag)
 {
+	bool ok;
+
 	print_head(out, frag);
 	print_files(out, frag);
 	print_directories(out, frag);
 	print_free_space(out, frag);
-	e4frag_print_tables(out, frag);
+	ok = e4frag_print_tables(out, frag);
 	print_damaged(out, &frag->model);
 	if (frag->no_repair)
 		print_most(out, frag);
 	else
 		print_repair(out, frag);
 	print_peers(out, frag);
+	return ok;
 }

@@ -64,11 +64,9 @@ static bool has_reasons(const struct e4repack *r)
 static void print_head(const struct e4repack *r)
 {
 	const struct e4l_repack_result *result = &r->result;
-	char *name = text_escape(r->target.name, strlen(r->target.name),
-				 TEXT_FOR_PEOPLE);
 
-	printf("%s: ", name ? name : "?");
-	free(name);
+	text_put(stdout, r->target.name, strlen(r->target.name));
+	fputs(": ", stdout);
 	if (!has_plan(r))
 		printf("%s\n", e4repack_is_stopped(r) ?
 		       "stopped before there was a plan" : has_reasons(r) ?

@@ -92,7 +92,8 @@ struct e4l_names;
  * An inode that has several gets the one in the directory with the smallest
  * number, there the first in byte order.  Reads every directory once and,
  * when @wanted is given, their parents, level by level.  Memory: 16 bytes and
- * the name for each inode wanted (for NULL: in use) and each of their parents.
+ * the name for each inode wanted (for NULL: in use) and each of their parents,
+ * and 512 KiB.
  */
 errcode_t e4l_names_load(struct e4l *e, const ext2_ino_t *wanted, size_t n,
 			 struct e4l_names **ret);
@@ -101,8 +102,8 @@ errcode_t e4l_names_load(struct e4l *e, const ext2_ino_t *wanted, size_t n,
  * The full path of @ino, from the root's "/", terminated; it belongs to @names
  * and is valid until the next call.  Names are as on disk, but in names of
  * encrypted directories, '/' and NUL become '?'.  NULL: @ino was not asked
- * for, has no name, is not connected to the root, lies over 2048 directories
- * deep, or memory is short.
+ * for, has no name, is not connected to the root, or lies over 2048 directories
+ * deep.
  */
 const char *e4l_names_path(struct e4l_names *names, ext2_ino_t ino);
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "e4layout/base/array.h"
 #include "args.h"
 #include "say.h"
 
@@ -130,15 +129,6 @@ static bool set_bits(const struct args_option *opt, const char *arg,
 	return true;
 }
 
-/* When memory is short, too, the value cannot be taken. */
-static bool add_text(const char *arg, struct args_texts *texts)
-{
-	if (e4l_grow(&texts->v, texts->n, sizeof(*texts->v)))
-		return false;
-	texts->v[texts->n++] = arg;
-	return true;
-}
-
 static bool set_number(const struct args_option *opt, const char *arg,
 		       uint64_t *value)
 {
@@ -173,6 +163,7 @@ static bool set_option(const struct args_option *opt, const char *arg,
 		       void *config)
 {
 	void *member = (char *)config + opt->offset;
+	struct args_texts *texts = member;
 
 	switch (opt->kind) {
 	case ARGS_FLAG:
@@ -191,7 +182,8 @@ static bool set_option(const struct args_option *opt, const char *arg,
 		*(const char **)member = arg;
 		return true;
 	case ARGS_TEXTS:
-		return add_text(arg, member);
+		texts->v[texts->n++] = arg;
+		return true;
 	}
 	return false;
 }
@@ -206,9 +198,7 @@ static void say_bad_value(const struct args_option *opt, const char *arg)
 	for (i = 0; opt->choices && opt->choices[i] && n < sizeof(list); i++)
 		n += snprintf(list + n, sizeof(list) - n, "%s%s",
 			      i ? ", " : "", opt->choices[i]);
-	if (opt->kind == ARGS_TEXTS) {
-		say("--%s: '%s': %s", opt->name, arg, error_message(ENOMEM));
-	} else if (opt->kind == ARGS_CHOICE) {
+	if (opt->kind == ARGS_CHOICE) {
 		say("--%s: '%s' is none of %s", opt->name, arg, list);
 	} else if (opt->kind == ARGS_SET) {
 		say("--%s: '%s' is not a list, with commas, of %s", opt->name,
@@ -265,6 +255,25 @@ static bool make_tables(const struct args_tool *tool, char **letters,
 			*out++ = ':';
 	}
 	*out = '\0';
+	return true;
+}
+
+/* Each of @argc arguments may be one of an option's texts. */
+static bool make_room(const struct args_tool *tool, int argc, void *config)
+{
+	struct args_texts *texts;
+	const char **v;
+	unsigned int i;
+
+	for (i = 0; i < tool->n_options; i++) {
+		if (tool->options[i].kind != ARGS_TEXTS)
+			continue;
+		texts = (void *)((char *)config + tool->options[i].offset);
+		v = reallocarray(texts->v, texts->n + argc, sizeof(*v));
+		if (!v)
+			return false;
+		texts->v = v;
+	}
 	return true;
 }
 
@@ -343,7 +352,8 @@ int args_parse(const struct args_tool *tool, int argc, char **argv,
 	if (!say_start()) {
 		say_error("/", "cannot open", errno);
 		*status = STATUS_FAILED;
-	} else if (!make_tables(tool, &letters, &longs)) {
+	} else if (!make_tables(tool, &letters, &longs) ||
+		   !make_room(tool, argc, config)) {
 		say("%s", error_message(ENOMEM));
 		*status = STATUS_FAILED;
 	} else if (!parse_options(tool, argc, argv, config, letters, longs)) {

@@ -52,29 +52,67 @@ static bool is_control(uint32_t ch)
 	       (ch >= 0x2060 && ch <= 0x206f) || ch == 0xfeff;
 }
 
-char *text_escape(const char *name, size_t len, enum text_for use)
+size_t text_plain(const char *name, size_t len, enum text_for use, size_t *odd)
 {
 	const unsigned char *s = (const unsigned char *)name;
-	char *text = malloc(4 * len + 1), *out = text;
-	unsigned int n, i;
+	size_t at = 0;
+	unsigned int n;
 	uint32_t ch;
+
+	for (*odd = 0; at < len; at += n) {
+		n = utf8_decode(s + at, len - at, &ch);
+		if (n && ch != '\\' && ch &&
+		    (use == TEXT_FOR_JSON || !is_control(ch)))
+			continue;
+		*odd = n ? n : 1;
+		break;
+	}
+	return at;
+}
+
+char *text_hex(unsigned char byte, char hex[TEXT_HEX])
+{
+	static const char digits[] = "0123456789abcdef";
+
+	hex[0] = '\\';
+	hex[1] = 'x';
+	hex[2] = digits[byte >> 4];
+	hex[3] = digits[byte & 15];
+	return hex + TEXT_HEX;
+}
+
+char *text_escape(const char *name, size_t len, enum text_for use)
+{
+	char *text = malloc(TEXT_HEX * len + 1), *out = text;
+	const char *end = name + len;
+	size_t plain, odd;
 
 	if (!text)
 		return NULL;
-	for (; len; s += n, len -= n) {
-		n = utf8_decode(s, len, &ch);
-		if (n && ch != '\\' && ch &&
-		    (use == TEXT_FOR_JSON || !is_control(ch))) {
-			out = mempcpy(out, s, n);
-			continue;
-		}
-		if (!n)
-			n = 1;
-		for (i = 0; i < n; i++)
-			out += sprintf(out, "\\x%02x", s[i]);
+	while (name < end) {
+		plain = text_plain(name, end - name, use, &odd);
+		out = mempcpy(out, name, plain);
+		for (name += plain; odd; odd--)
+			out = text_hex(*name++, out);
 	}
 	*out = '\0';
 	return text;
+}
+
+void text_put(FILE *out, const char *name, size_t len)
+{
+	const char *end = name + len;
+	char hex[TEXT_HEX];
+	size_t plain, odd;
+
+	while (name < end) {
+		plain = text_plain(name, end - name, TEXT_FOR_PEOPLE, &odd);
+		fwrite(name, 1, plain, out);
+		for (name += plain; odd; odd--) {
+			text_hex(*name++, hex);
+			fwrite(hex, 1, TEXT_HEX, out);
+		}
+	}
 }
 
 /* ------------------------------------------------------------------- tables */

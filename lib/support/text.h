@@ -19,6 +19,20 @@ enum text_for { TEXT_FOR_PEOPLE, TEXT_FOR_JSON };
 /* The escaped form of the @len bytes of @name; to be freed; NULL: no memory. */
 char *text_escape(const char *name, size_t len, enum text_for use);
 
+/* Prints @name for people, which needs no memory. */
+void text_put(FILE *out, const char *name, size_t len);
+
+/*
+ * How many bytes at @name stay as they are; then come *@odd bytes of one
+ * character that do not, 0 at the end.
+ */
+size_t text_plain(const char *name, size_t len, enum text_for use,
+		  size_t *odd);
+
+/* Makes \xNN, which is not terminated, of @byte.  Returns its end. */
+#define TEXT_HEX 4
+char *text_hex(unsigned char byte, char hex[TEXT_HEX]);
+
 /* Room for the text of one cell. */
 #define TABLE_CELL 64
 

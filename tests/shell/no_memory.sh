@@ -52,11 +52,8 @@ reads() {
 	1|8|98) return ;;
 	*) wrong "$@" ;;
 	esac
-	# of a name there may be the inode's number only
 	for said in "$out" "$work/said"; do
-		sed -E "/_timestamp_/d;
-			s,^($img|\?):,IMG:,; s, \(?/[^ ]*$,,; s, \(/.*\),,;
-			s, \(inode .*,," "$said" >"$work/$(basename "$said").x"
+		sed /_timestamp_/d "$said" >"$work/$(basename "$said").x"
 	done
 	cmp -s "$work/.out.x" "$work/said.x" || wrong "another verdict" "$@"
 }
@@ -100,6 +97,7 @@ digests "$work/whole" >"$work/before"
 
 each reads "$e4check" --threads=1 "$img"
 each reads "$e4frag" --dirs "$img"
+each reads "$e4frag" --files "$img"
 each reads "$e4frag" --prometheus "$img"
 cp "$work/whole" "$img"
 check "$e4frag" --json "$img"
@@ -107,7 +105,9 @@ cp "$out" "$work/old.json"
 set -- "$e4frag" -q --compare="$work/old.json"
 check "$@" --html="$work/page.whole" "$img"
 each pages "$@" --html="$work/page" "$img"
-each reads "$e4repack" -n "$img"
+each reads "$e4repack" -n -v "$img"
+each reads "$e4debug" -R plan "$img"
+each reads "$e4debug" -R findings "$img"
 each reads "$tune4fs" -n --set dir_ireserve=64 "$img"
 each writes "$e4repack" "$img"
 each writes "$tune4fs" --set dir_ireserve=64 "$img"

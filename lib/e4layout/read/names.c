@@ -17,12 +17,19 @@
 
 /* A path has at most PATH_MAX bytes, of which each level takes two. */
 #define MAX_LEVELS 2048
-#define NEAR_LEVELS 8
+#define MAX_PATH_BYTES (MAX_LEVELS * (EXT2_NAME_LEN + 1) + 1)
 
 struct name {
 	ext2_ino_t ino, parent;
-	uint64_t offset : 56;		/* in the text */
+	uint64_t offset : 55;		/* in the text */
+	uint64_t on_path : 1;
 	uint64_t len : 8;
+};
+
+/* Of a path: the name, and the bytes up to its end. */
+struct level {
+	size_t name;			/* its number */
+	size_t bytes;
 };
 
 struct ino_vec {
@@ -40,10 +47,11 @@ struct e4l_names {
 	struct ino_vec wanted;		/* sorted; what is looked for */
 	uint64_t sieve[64];		/* a bit for the low bits of each */
 	struct ino_vec parents;		/* of the directories wanted */
+	size_t next;			/* after what was found last */
+	/* What was asked for last.  There is room for every path. */
 	char *path;
-	size_t path_max;
-	/* what was found last, by the level above the file */
-	size_t near[NEAR_LEVELS];
+	struct level level[MAX_LEVELS];
+	unsigned int depth;
 };
 
 static bool push(struct ino_vec *vec, ext2_ino_t ino)
@@ -92,11 +100,19 @@ static int name_cmp(const void *a, const void *b, void *arg)
 	return cmp ? cmp : (int)x->len - (int)y->len;
 }
 
+/* Leaves the last levels of the path, until there are @depth. */
+static void leave(struct e4l_names *names, unsigned int depth)
+{
+	while (names->depth > depth)
+		names->names[names->level[--names->depth].name].on_path = false;
+}
+
 /* Sorts, and keeps the first of each inode's names. */
 static void sort_names(struct e4l_names *names)
 {
 	size_t i, n = 0;
 
+	leave(names, 0);
 	if (names->n)
 		qsort_r(names->names, names->n, sizeof(*names->names),
 			name_cmp, names->text);
@@ -106,7 +122,7 @@ static void sort_names(struct e4l_names *names)
 	names->n = n;
 }
 
-static const struct name *find(const struct e4l_names *names, ext2_ino_t ino)
+static struct name *find(const struct e4l_names *names, ext2_ino_t ino)
 {
 	return names->n ? bsearch(&ino, names->names, names->n,
 				  sizeof(*names->names), e4l_u32_cmp) : NULL;
@@ -143,11 +159,14 @@ const struct e4l_dirs_ops e4l_names_ops = {
 
 errcode_t e4l_names_new(struct e4l *e, struct e4l_names **ret)
 {
-	*ret = calloc(1, sizeof(**ret));
-	if (!*ret)
+	struct e4l_names *names = calloc(1, sizeof(*names));
+
+	*ret = names;
+	if (!names)
 		return ENOMEM;
-	(*ret)->e = e;
-	return 0;
+	names->e = e;
+	names->path = malloc(MAX_PATH_BYTES);
+	return names->path ? 0 : ENOMEM;
 }
 
 errcode_t e4l_names_want(struct e4l_names *names, const ext2_ino_t *wanted,
@@ -264,10 +283,10 @@ errcode_t e4l_names_load(struct e4l *e, const ext2_ino_t *wanted, size_t n,
 {
 	errcode_t err = e4l_names_new(e, ret);
 
-	if (err)
-		return err;
-	(*ret)->all = !wanted;
-	err = e4l_names_want(*ret, wanted, n);
+	if (!err) {
+		(*ret)->all = !wanted;
+		err = e4l_names_want(*ret, wanted, n);
+	}
 	if (!err && (!wanted || (*ret)->wanted.n))
 		err = e4l_dirs_read(e, NULL, &e4l_names_ops, *ret);
 	if (!err)
@@ -281,75 +300,69 @@ errcode_t e4l_names_load(struct e4l *e, const ext2_ino_t *wanted, size_t n,
 
 /* -------------------------------------------------------------------- paths */
 
-/*
- * As find().  Paths are asked for in the order of inodes, and neighbours are
- * often in one directory.
- */
-static const struct name *find_near(struct e4l_names *names, ext2_ino_t ino,
-				    unsigned int level)
+/* Paths are asked for in the order of inodes, which is that of the names. */
+static struct name *find_next(struct e4l_names *names, ext2_ino_t ino)
 {
-	size_t *near = &names->near[level < NEAR_LEVELS ? level :
-						      NEAR_LEVELS - 1];
-	const struct name *name;
-	size_t i;
+	struct name *name = &names->names[names->next];
 
-	for (i = *near; i < names->n && i < *near + 2; i++) {
-		if (names->names[i].ino != ino)
-			continue;
-		*near = i;
-		return &names->names[i];
-	}
-	name = find(names, ino);
+	if (names->next >= names->n || name->ino != ino)
+		name = find(names, ino);
 	if (name)
-		*near = name - names->names;
+		names->next = name - names->names + 1;
 	return name;
 }
 
-/* Puts @name before what is in the path from @at on; returns the new start. */
-static size_t prepend(struct e4l_names *names, size_t at,
-		      const struct name *name)
+static size_t path_bytes(const struct e4l_names *names)
 {
-	char *to = names->path + at - name->len;
+	return names->depth ? names->level[names->depth - 1].bytes : 0;
+}
+
+/* Appends @name to the path. */
+static void enter(struct e4l_names *names, struct name *name)
+{
+	char *to = names->path + path_bytes(names);
 	const char *from = names->text + name->offset;
 	size_t i;
 
+	*to++ = '/';
 	for (i = 0; i < name->len; i++)
 		to[i] = from[i] && from[i] != '/' ? from[i] : '?';
-	to[-1] = '/';
-	return at - name->len - 1;
+	name->on_path = true;
+	names->level[names->depth++] = (struct level) {
+		name - names->names, to + name->len - names->path,
+	};
 }
 
+/*
+ * What is asked for is often beside or below what was asked for last: from @ino
+ * up to where that path is left, and down again.
+ */
 const char *e4l_names_path(struct e4l_names *names, ext2_ino_t ino)
 {
-	const struct name *name;
-	size_t bytes = 1, at;
-	unsigned int levels = 0;
-	ext2_ino_t i;
+	struct name *up[MAX_LEVELS], *name;
+	unsigned int n = 0, left = names->depth;
 
 	if (ino == EXT2_ROOT_INO)
 		return "/";
-	for (i = ino; i != EXT2_ROOT_INO; i = name->parent) {
-		name = find_near(names, i, levels);
-		if (!name || levels++ == MAX_LEVELS)
+	name = find_next(names, ino);
+	for (; name && !name->on_path; name = find(names, name->parent)) {
+		if (n == MAX_LEVELS)
 			return NULL;
-		bytes += name->len + 1;
+		up[n++] = name;
+		if (name->parent == EXT2_ROOT_INO)
+			break;
 	}
-	if (bytes > names->path_max) {
-		free(names->path);
-		names->path_max = bytes + 256;
-		names->path = malloc(names->path_max);
-		if (!names->path) {
-			names->path_max = 0;
-			return NULL;
-		}
-	}
-	at = names->path_max - 1;
-	names->path[at] = '\0';
-	for (i = ino, levels = 0; i != EXT2_ROOT_INO; i = name->parent) {
-		name = find_near(names, i, levels++);
-		at = prepend(names, at, name);
-	}
-	return names->path + at;
+	if (!name)
+		return NULL;
+	while (left && names->level[left - 1].name != name - names->names)
+		left--;
+	leave(names, left);
+	if (left + n > MAX_LEVELS)
+		return NULL;
+	while (n)
+		enter(names, up[--n]);
+	names->path[path_bytes(names)] = '\0';
+	return names->path;
 }
 
 void e4l_names_free(struct e4l_names *names)
