@@ -39,12 +39,12 @@ for how in named unnamed; do
 	kernel=$stock
 	bad=0
 	for ms in $moments; do
-		cut $how $ms >"$work/said" 2>&1 || bad=$((bad + 1))
+		cut $how "$ms" >"$work/said" 2>&1 || bad=$((bad + 1))
 	done
 	echo "stock: $how: $bad of 4 are not mounted"
 	kernel=$patched
 	for ms in $moments; do
-		got=$(cut $how $ms) || fail "$how, after $ms ms: $got"
+		got=$(cut $how "$ms") || fail "$how, after $ms ms: $got"
 	done
 done
 echo "ok: mounted after a fast commit that was cut"
