@@ -266,10 +266,10 @@ static bool make_text(const struct e4frag *frag, struct page *page)
 {
 	struct e4frag shown = bounded(frag);
 	size_t all = 0;
-	FILE *out = open_memstream(&page->text, &all);
+	FILE *out = text_open(&page->text, &all);
 	bool ok = out && e4frag_print_text(out, &shown);
 
-	if (!out || !text_close(out, &page->text) || !ok)
+	if (!out || !text_close(out) || !ok)
 		return false;
 	page->text_bytes = all;
 	if (all > PAGE_TEXT_BYTES) {
@@ -307,10 +307,10 @@ bool e4frag_write_html(const struct e4frag *frag)
 	FILE *out;
 	bool ok = make_parts(frag, &page);
 
-	out = ok ? open_memstream(&bytes, &n) : NULL;
+	out = ok ? text_open(&bytes, &n) : NULL;
 	if (out)
 		put_page(out, &page);
-	if (!out || !text_close(out, &bytes)) {
+	if (!out || !text_close(out)) {
 		say_error(frag->html, "cannot make the page", ENOMEM);
 		ok = false;
 	}

@@ -157,7 +157,7 @@ static char *make_labels(const struct e4frag *frag)
 	const char *mount = t->mount_point ? t->mount_point : "";
 	size_t n;
 	char *labels = NULL;
-	FILE *out = open_memstream(&labels, &n);
+	FILE *out = text_open(&labels, &n);
 	bool ok;
 
 	if (!out)
@@ -165,7 +165,7 @@ static char *make_labels(const struct e4frag *frag)
 	ok = put_label(out, "device", t->e2fs_name, strlen(t->e2fs_name));
 	putc(',', out);
 	ok &= put_label(out, "mountpoint", mount, strlen(mount));
-	if (text_close(out, &labels) && ok)
+	if (text_close(out) && ok)
 		return labels;
 	free(labels);
 	return NULL;
@@ -246,10 +246,10 @@ bool e4frag_print_prometheus(const struct e4frag *frag)
 	bool ok = false;
 
 	p.labels = labels;
-	p.out = labels ? open_memstream(&text, &n) : NULL;
+	p.out = labels ? text_open(&text, &n) : NULL;
 	if (p.out) {
 		ok = put_all(&p, frag);
-		ok &= text_close(p.out, &text);
+		ok &= text_close(p.out);
 	}
 	if (!ok)
 		say_error(frag->target.name, "cannot make metrics", ENOMEM);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "mke4fs.h"
 #include "support/say.h"
+#include "support/text.h"
 #include "support/units.h"
 
 #define BLOCKSIZE	4096u	/* of an image whose size is found here */
@@ -179,7 +180,7 @@ static int hear(int fd, pid_t pid, enum voice voice, const char *path,
 	FILE *in = fd >= 0 ? fdopen(fd, "r") : NULL;
 	char *text = NULL;
 	size_t len = 0;
-	FILE *kept = waits(voice) ? open_memstream(&text, &len) : NULL;
+	FILE *kept = waits(voice) ? text_open(&text, &len) : NULL;
 	int status;
 
 	if (in)

@@ -305,9 +305,57 @@ unsigned int text_limit(FILE *out)
 	return UINT_MAX;
 }
 
-bool text_close(FILE *out, char *const *text)
+/* Where a stream goes. */
+struct text_sink {
+	char **text;
+	size_t *n;
+};
+
+static ssize_t sink_write(void *cookie, const char *bytes, size_t n)
+{
+	const struct text_sink *sink = cookie;
+	char *more = realloc(*sink->text, *sink->n + n + 1);
+
+	if (!more)
+		return 0;
+	*sink->text = more;
+	memcpy(more + *sink->n, bytes, n);
+	*sink->n += n;
+	more[*sink->n] = '\0';
+	return n;
+}
+
+static int sink_close(void *cookie)
+{
+	free(cookie);
+	return 0;
+}
+
+FILE *text_open(char **text, size_t *n)
+{
+	const cookie_io_functions_t functions = {
+		.write = sink_write, .close = sink_close,
+	};
+	struct text_sink *sink = malloc(sizeof(*sink));
+	FILE *out = NULL;
+
+	*n = 0;
+	*text = calloc(1, 1);
+	if (sink && *text) {
+		*sink = (struct text_sink) { text, n };
+		out = fopencookie(sink, "w", functions);
+	}
+	if (!out) {
+		free(sink);
+		free(*text);
+		*text = NULL;
+	}
+	return out;
+}
+
+bool text_close(FILE *out)
 {
 	bool failed = ferror(out);
 
-	return !fclose(out) && !failed && *text;
+	return !fclose(out) && !failed;
 }

@@ -73,10 +73,13 @@ unsigned int text_limit(FILE *out);
 unsigned int text_width(int fd);
 
 /*
- * Closes @out, which open_memstream() has opened for @text; false: there was no
- * memory for all of it, even when fclose() says nothing.
+ * A stream into memory, as open_memstream(), which loses a character without a
+ * word where there was no memory for it; NULL: there is none.  *@text, which is
+ * the caller's to free, and the @n bytes of it are known when it is closed.
  */
-bool text_close(FILE *out, char *const *text);
+FILE *text_open(char **text, size_t *n);
+/* Closes what that opened; false: there was no memory for all of it. */
+bool text_close(FILE *out);
 
 /* A bar of @part / @whole of @width characters, terminated.  Returns @buf. */
 const char *text_bar(double part, double whole, unsigned int width, char *buf);
