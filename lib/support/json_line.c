@@ -6,8 +6,10 @@
 #include "e4layout/base/array.h"
 #include "json_line.h"
 #include "say.h"
+#include "text.h"
 
 #define DIGITS		20		/* of the largest uint64_t */
+#define ESCAPED		6		/* bytes that one byte takes at most */
 
 /* Makes room for @n bytes more. */
 static inline bool has_room(struct json_line *line, size_t n)
@@ -20,114 +22,201 @@ static inline bool has_room(struct json_line *line, size_t n)
 	return !line->failed;
 }
 
-static void add(struct json_line *line, const char *bytes, size_t n)
-{
-	if (!has_room(line, n))
-		return;
-	memcpy(line->text + line->used_bytes, bytes, n);
-	line->used_bytes += n;
-}
-
 static void add_text(struct json_line *line, const char *text)
 {
-	add(line, text, strlen(text));
+	size_t len = strlen(text);
+
+	if (!has_room(line, len))
+		return;
+	memcpy(line->text + line->used_bytes, text, len);
+	line->used_bytes += len;
 }
 
-/* Where the value goes, for which there is room for @n bytes; NULL: nowhere. */
-static char *add_key(struct json_line *line, const char *key, size_t n)
-{
-	size_t len = strlen(key);
-	char *to;
+#define KEY_BYTES (JSON_LINE_KEY + sizeof(",\"\":"))
 
-	if (!has_room(line, len + 4 + n))
-		return NULL;
-	to = line->text + line->used_bytes;
-	*to++ = line->used_bytes ? ',' : '{';
+static inline char *put_key(char *to, char before, const char *key)
+{
+	*to++ = before;
 	*to++ = '"';
-	to = mempcpy(to, key, len);
+	to = stpcpy(to, key);
 	*to++ = '"';
 	*to++ = ':';
-	line->used_bytes += len + 4;
+	return to;
+}
+
+/*
+ * Adds a key.  Returns where its value goes, which may have @n bytes and ends
+ * with end_value(); NULL: nowhere.
+ */
+static inline char *add_key(struct json_line *line, const char *key, size_t n)
+{
+	if (!has_room(line, KEY_BYTES + n))
+		return NULL;
+	return put_key(line->text + line->used_bytes,
+		       line->used_bytes ? ',' : '{', key);
+}
+
+static inline void end_value(struct json_line *line, const char *to)
+{
+	line->used_bytes = to - line->text;
+}
+
+static char *put_digits(char *to, uint64_t number)
+{
+	char digits[DIGITS], *first = digits + DIGITS;
+
+	if (number > INT64_MAX)
+		number = INT64_MAX;
+	do {
+		*--first = '0' + number % 10;
+		number /= 10;
+	} while (number);
+	return mempcpy(to, first, digits + DIGITS - first);
+}
+
+static inline char *put_number(char *to, uint64_t number)
+{
+	if (number >= 10)
+		return put_digits(to, number);
+	*to++ = '0' + number;	/* as most are */
 	return to;
 }
 
 void json_line_number(struct json_line *line, const char *key,
 		      uint64_t number)
 {
-	char *to = add_key(line, key, DIGITS), *first;
-	char digits[DIGITS];
+	char *to = add_key(line, key, DIGITS);
 
-	if (!to)
-		return;
-	if (number > INT64_MAX)
-		number = INT64_MAX;
-	first = digits + DIGITS;
-	do {
-		*--first = '0' + number % 10;
-		number /= 10;
-	} while (number);
-	memcpy(to, first, digits + DIGITS - first);
-	line->used_bytes += digits + DIGITS - first;
-}
-
-void json_line_word(struct json_line *line, const char *key, const char *word)
-{
-	add_key(line, key, 0);
-	add_text(line, "\"");
-	add_text(line, word);
-	add_text(line, "\"");
-}
-
-void json_line_boolean(struct json_line *line, const char *key, bool value)
-{
-	add_key(line, key, 0);
-	add_text(line, value ? "true" : "false");
-}
-
-/* Nothing in @name is written other than as it is. */
-static bool is_plain(const char *name)
-{
-	for (; *name; name++)
-		if (*name < ' ' || *name > '~' || *name == '"' ||
-		    *name == '\\')
-			return false;
-	return true;
-}
-
-static void add_escaped(struct json_line *line, const char *name)
-{
-	json_t *value = json_name(name);
-	char *text = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
-
-	if (text)
-		add_text(line, text);
-	else
-		line->failed = true;
-	free(text);
-	json_decref(value);
-}
-
-void json_line_name(struct json_line *line, const char *key, const char *name)
-{
-	if (name && is_plain(name)) {
-		json_line_word(line, key, name);
-		return;
-	}
-	add_key(line, key, 0);
-	if (name)
-		add_escaped(line, name);
-	else
-		add_text(line, "null");
+	if (to)
+		end_value(line, put_number(to, number));
 }
 
 void json_line_members(struct json_line *line, const void *base,
 		       const struct json_member *members, size_t n)
 {
+	char before = line->used_bytes ? ',' : '{', *to;
 	size_t i;
 
-	for (i = 0; i < n; i++)
-		json_line_number(line, members[i].key,
-				 json_member_value(base, &members[i]));
+	if (!has_room(line, n * (KEY_BYTES + DIGITS)))
+		return;
+	to = line->text + line->used_bytes;
+	for (i = 0; i < n; i++, before = ',')
+		to = put_number(put_key(to, before, members[i].key),
+				json_member_value(base, &members[i]));
+	end_value(line, to);
+}
+
+void json_line_word(struct json_line *line, const char *key, const char *word)
+{
+	char *to = add_key(line, key, strlen(word) + sizeof("\"\""));
+
+	if (!to)
+		return;
+	*to++ = '"';
+	to = stpcpy(to, word);
+	*to++ = '"';
+	end_value(line, to);
+}
+
+void json_line_boolean(struct json_line *line, const char *key, bool value)
+{
+	char *to = add_key(line, key, sizeof("false"));
+
+	if (to)
+		end_value(line, stpcpy(to, value ? "true" : "false"));
+}
+
+/* -------------------------------------------------------------------- names */
+
+#define BYTES(b) (UINT64_C(0x0101010101010101) * (b))
+
+/* Whether one of the eight bytes is less than @b, which is 128 at most. */
+static inline uint64_t has_less(uint64_t word, unsigned char b)
+{
+	return (word - BYTES(b)) & ~word & BYTES(0x80);
+}
+
+/* Whether no byte of eight is written other than as it is. */
+static inline bool are_plain(uint64_t w)
+{
+	return !((w & BYTES(0x80)) | has_less(w, ' ') |
+		 has_less(w ^ BYTES('"'), 1) | has_less(w ^ BYTES('\\'), 1));
+}
+
+static inline bool is_plain(char c)
+{
+	return c >= ' ' && c != '"' && c != '\\' && !(c & 0x80);
+}
+
+/* A character that JSON has no other way for than to escape it. */
+static char *put_control(char *to, unsigned char c)
+{
+	static const char names[] = "\bb\ff\nn\rr\tt\"\"";
+	const char *name = names;
+
+	for (; *name; name += 2)
+		if (*name == (char)c) {
+			*to++ = '\\';
+			*to++ = name[1];
+			return to;
+		}
+	return to + sprintf(to, "\\u%04X", c);
+}
+
+/* One character; returns how many of the @len bytes at @s that are. */
+static size_t put_char(char **to, const char *s, size_t len)
+{
+	bool odd;
+	unsigned int n = text_char(s, len, TEXT_FOR_JSON, &odd), i;
+
+	if (!odd && ((unsigned char)*s < ' ' || *s == '"')) {
+		*to = put_control(*to, *s);
+	} else if (!odd) {
+		*to = mempcpy(*to, s, n);
+	} else {
+		for (i = 0; i < n; i++) {
+			*(*to)++ = '\\';
+			*to = text_hex(s + i, 1, *to);
+		}
+	}
+	return n;
+}
+
+static char *put_name(char *to, const char *s, size_t len)
+{
+	const char *end = s + len;
+	uint64_t w;
+
+	while (s < end) {
+		for (; end - s >= 8; s += 8, to += 8) {
+			memcpy(&w, s, 8);
+			if (!are_plain(w))
+				break;
+			memcpy(to, &w, 8);
+		}
+		for (; s < end && is_plain(*s); s++)
+			*to++ = *s;
+		if (s < end)
+			s += put_char(&to, s, end - s);
+	}
+	return to;
+}
+
+void json_line_name(struct json_line *line, const char *key, const char *name)
+{
+	size_t len = name ? strlen(name) : 0;
+	char *to = add_key(line, key, ESCAPED * len + sizeof("null"));
+
+	if (!to)
+		return;
+	if (!name) {
+		to = stpcpy(to, "null");
+	} else {
+		*to++ = '"';
+		to = put_name(to, name, len);
+		*to++ = '"';
+	}
+	end_value(line, to);
 }
 
 json_t *json_line_value(struct json_line *line)

@@ -15,6 +15,8 @@ struct json_line {
 	bool failed;			/* no memory for all of it */
 };
 
+#define JSON_LINE_KEY 40	/* bytes of a key, at most */
+
 /*
  * Each adds a member.  Keys and words are written as they are; a number that
  * is larger than INT64_MAX, which JSON's readers have no integer for, as that.

@@ -11,6 +11,7 @@
 #include "units.h"
 
 #define MAX_COLUMNS 16
+#define MAX_CHAR 4		/* bytes, in UTF-8 */
 
 /* Of terminals. */
 #define DEFAULT_WIDTH 80
@@ -52,48 +53,42 @@ static bool is_control(uint32_t ch)
 	       (ch >= 0x2060 && ch <= 0x206f) || ch == 0xfeff;
 }
 
-size_t text_plain(const char *name, size_t len, enum text_for use, size_t *odd)
+unsigned int text_char(const char *name, size_t len, enum text_for use,
+		       bool *odd)
 {
-	const unsigned char *s = (const unsigned char *)name;
-	size_t at = 0;
-	unsigned int n;
 	uint32_t ch;
+	unsigned int n = utf8_decode((const unsigned char *)name, len, &ch);
 
-	for (*odd = 0; at < len; at += n) {
-		n = utf8_decode(s + at, len - at, &ch);
-		if (n && ch != '\\' && ch &&
-		    (use == TEXT_FOR_JSON || !is_control(ch)))
-			continue;
-		*odd = n ? n : 1;
-		break;
-	}
-	return at;
+	*odd = !n || ch == '\\' || !ch ||
+	       (use == TEXT_FOR_PEOPLE && is_control(ch));
+	return n ? n : 1;
 }
 
-char *text_hex(unsigned char byte, char hex[TEXT_HEX])
+char *text_hex(const char *bytes, size_t n, char *to)
 {
 	static const char digits[] = "0123456789abcdef";
+	const unsigned char *s = (const unsigned char *)bytes;
 
-	hex[0] = '\\';
-	hex[1] = 'x';
-	hex[2] = digits[byte >> 4];
-	hex[3] = digits[byte & 15];
-	return hex + TEXT_HEX;
+	for (; n--; s++) {
+		*to++ = '\\';
+		*to++ = 'x';
+		*to++ = digits[*s >> 4];
+		*to++ = digits[*s & 15];
+	}
+	return to;
 }
 
 char *text_escape(const char *name, size_t len, enum text_for use)
 {
 	char *text = malloc(TEXT_HEX * len + 1), *out = text;
-	const char *end = name + len;
-	size_t plain, odd;
+	unsigned int n;
+	bool odd;
 
 	if (!text)
 		return NULL;
-	while (name < end) {
-		plain = text_plain(name, end - name, use, &odd);
-		out = mempcpy(out, name, plain);
-		for (name += plain; odd; odd--)
-			out = text_hex(*name++, out);
+	for (; len; name += n, len -= n) {
+		n = text_char(name, len, use, &odd);
+		out = odd ? text_hex(name, n, out) : mempcpy(out, name, n);
 	}
 	*out = '\0';
 	return text;
@@ -101,17 +96,16 @@ char *text_escape(const char *name, size_t len, enum text_for use)
 
 void text_put(FILE *out, const char *name, size_t len)
 {
-	const char *end = name + len;
-	char hex[TEXT_HEX];
-	size_t plain, odd;
+	char hex[MAX_CHAR * TEXT_HEX];
+	unsigned int n;
+	bool odd;
 
-	while (name < end) {
-		plain = text_plain(name, end - name, TEXT_FOR_PEOPLE, &odd);
-		fwrite(name, 1, plain, out);
-		for (name += plain; odd; odd--) {
-			text_hex(*name++, hex);
-			fwrite(hex, 1, TEXT_HEX, out);
-		}
+	for (; len; name += n, len -= n) {
+		n = text_char(name, len, TEXT_FOR_PEOPLE, &odd);
+		if (odd)
+			fwrite(hex, 1, text_hex(name, n, hex) - hex, out);
+		else
+			fwrite(name, 1, n, out);
 	}
 }
 

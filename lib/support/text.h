@@ -23,15 +23,15 @@ char *text_escape(const char *name, size_t len, enum text_for use);
 void text_put(FILE *out, const char *name, size_t len);
 
 /*
- * How many bytes at @name stay as they are; then come *@odd bytes of one
- * character that do not, 0 at the end.
+ * The bytes of the first character of the @len at @name, which are some; whether
+ * it is @odd, so that each is written as \xNN.
  */
-size_t text_plain(const char *name, size_t len, enum text_for use,
-		  size_t *odd);
+unsigned int text_char(const char *name, size_t len, enum text_for use,
+		       bool *odd);
 
-/* Makes \xNN, which is not terminated, of @byte.  Returns its end. */
+/* Writes @n bytes as \xNN to @to, without an end.  Returns where that is. */
 #define TEXT_HEX 4
-char *text_hex(unsigned char byte, char hex[TEXT_HEX]);
+char *text_hex(const char *bytes, size_t n, char *to);
 
 /* Room for the text of one cell. */
 #define TABLE_CELL 64

@@ -261,6 +261,50 @@ START_TEST(writes_lines)
 }
 END_TEST
 
+/* Of all bytes, of few odd ones among letters, and of pieces of UTF-8. */
+static void draw_name(unsigned int *seed, unsigned int kind, char *name)
+{
+	static const char *const pieces[] = {
+		"a", "\"", "\\", "\n", "\x1f", "\x7f", "\xc3\xa9", "\xe2\x82\xac",
+		"\xf0\x9f\x98\x80", "\xed\xa0\x80", "\xe2\x82", "\xff", "/dir",
+	};
+	unsigned int len = rand_r(seed) % 60, i;
+	char *end = name;
+
+	for (i = 0; i < len; i++) {
+		if (kind && rand_r(seed) % 16 < (kind == 1 ? 15 : 4))
+			*end++ = 'a' + rand_r(seed) % 26;
+		else if (kind == 2)
+			end = stpcpy(end, pieces[rand_r(seed) % COUNT(pieces)]);
+		else
+			*end++ = 1 + rand_r(seed) % 255;
+	}
+	*end = '\0';
+}
+
+/* The bytes are jansson's. */
+START_TEST(writes_names_as_jansson)
+{
+	unsigned int seed = 54321, round;
+	struct json_line line = { 0 };
+	char name[256], *wanted;
+	json_t *object;
+
+	for (round = 0; round < 6000; round++) {
+		draw_name(&seed, round % 3, name);
+		json_line_name(&line, "name", name);
+		object = json_pack("{s:o}", "name", json_name(name));
+		wanted = json_dumps(object, JSON_COMPACT);
+		ck_assert_uint_eq(line.used_bytes, strlen(wanted) - 1);
+		ck_assert_mem_eq(line.text, wanted, line.used_bytes);
+		line.used_bytes = 0;
+		free(wanted);
+		json_decref(object);
+	}
+	json_line_free(&line);
+}
+END_TEST
+
 START_TEST(fills_bars)
 {
 	char bar[11];
@@ -700,6 +744,7 @@ int main(void)
 	tcase_add_loop_test(tc, escapes_names, 0, COUNT(names));
 	tcase_add_test(tc, escapes_reversibly);
 	tcase_add_loop_test(tc, writes_lines, 0, COUNT(names));
+	tcase_add_test(tc, writes_names_as_jansson);
 	tcase_add_test(tc, fills_bars);
 	tcase_add_test(tc, aligns_tables);
 	tcase_add_test(tc, narrows_tables);

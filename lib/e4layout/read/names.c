@@ -312,6 +312,22 @@ static struct name *find_next(struct e4l_names *names, ext2_ino_t ino)
 	return name;
 }
 
+/* The directory of @name, which is often where the path ends, or one above. */
+static struct name *parent_of(const struct e4l_names *names,
+			      const struct name *name)
+{
+	unsigned int i;
+
+	for (i = 1; i <= 2 && i <= names->depth; i++) {
+		struct name *last = &names->names[names->level[names->depth -
+							       i].name];
+
+		if (last->ino == name->parent)
+			return last;
+	}
+	return find(names, name->parent);
+}
+
 static size_t path_bytes(const struct e4l_names *names)
 {
 	return names->depth ? names->level[names->depth - 1].bytes : 0;
@@ -320,13 +336,14 @@ static size_t path_bytes(const struct e4l_names *names)
 /* Appends @name to the path. */
 static void enter(struct e4l_names *names, struct name *name)
 {
-	char *to = names->path + path_bytes(names);
-	const char *from = names->text + name->offset;
-	size_t i;
+	char *to = names->path + path_bytes(names), *odd;
+	unsigned int i;
 
 	*to++ = '/';
-	for (i = 0; i < name->len; i++)
-		to[i] = from[i] && from[i] != '/' ? from[i] : '?';
+	memcpy(to, names->text + name->offset, name->len);
+	for (i = 0; i < 2; i++)
+		while ((odd = memchr(to, "/"[i], name->len)))
+			*odd = '?';
 	name->on_path = true;
 	names->level[names->depth++] = (struct level) {
 		name - names->names, to + name->len - names->path,
@@ -345,7 +362,7 @@ const char *e4l_names_path(struct e4l_names *names, ext2_ino_t ino)
 	if (ino == EXT2_ROOT_INO)
 		return "/";
 	name = find_next(names, ino);
-	for (; name && !name->on_path; name = find(names, name->parent)) {
+	for (; name && !name->on_path; name = parent_of(names, name)) {
 		if (n == MAX_LEVELS)
 			return NULL;
 		up[n++] = name;
