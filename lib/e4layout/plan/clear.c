@@ -16,10 +16,17 @@
 #define ZONES	64		/* at most, in one plan */
 #define TRIES	8		/* while there are files that stay after all */
 
+/* Between things that stay; long enough for a zone. */
+struct stretch {
+	struct e4l_run run;
+	uint64_t len;			/* of a window that was asked for; or 0 */
+	struct e4l_window best;		/* the cheapest of these; empty: none */
+};
+
 struct clearing {
 	struct e4l_sweep s;
 	uint64_t free, longest;		/* clusters in all, in one run */
-	struct e4l_run *stretch;
+	struct stretch *stretch;
 	size_t n_stretches;
 	struct e4l_run zone[ZONES];
 	size_t n_zones;
@@ -46,89 +53,121 @@ static struct e4l_run longest_in(const struct clearing *cl,
 	return best;
 }
 
-/*
- * The cheapest window of @len in any stretch; false: there is none.  Where nothing
- * is in the way, it costs its length.
- */
-static errcode_t cheapest(const struct clearing *cl, uint64_t len,
-			  size_t *where, struct e4l_window *best, bool *found)
+static errcode_t add_stretch(struct clearing *cl, uint64_t start, uint64_t len)
 {
-	struct e4l_windows ws;
-	errcode_t err = 0;
-	size_t i;
-
-	*found = false;
-	for (i = 0; i < cl->n_stretches && !err &&
-		    !(*found && best->cost == len); i++) {
-		if (cl->stretch[i].len < len)
-			continue;
-		ws.n = 0;
-		err = e4l_windows_find(&cl->s.crowd, &cl->stretch[i], len, &ws);
-		if (err || !ws.n || (*found && ws.v->cost >= best->cost))
-			continue;
-		*best = *ws.v;
-		*where = i;
-		*found = true;
-	}
-	return err;
-}
-
-/* What is left of the stretch at @where, before and after @zone. */
-static errcode_t cut_stretch(struct clearing *cl, size_t where,
-			     const struct e4l_run *zone)
-{
-	struct e4l_run *old = &cl->stretch[where];
-	uint64_t end = old->start + old->len, stop = zone->start + zone->len;
 	errcode_t err;
 
-	old->len = zone->start - old->start;
+	if (len < cl->s.c->floor)
+		return 0;
 	err = e4l_grow(&cl->stretch, cl->n_stretches, sizeof(*cl->stretch));
 	if (!err)
-		cl->stretch[cl->n_stretches++] = (struct e4l_run) {
-			stop, end - stop,
+		cl->stretch[cl->n_stretches++] = (struct stretch) {
+			.run = { start, len },
 		};
 	return err;
 }
 
-static uint64_t longest_of(const struct e4l_run *v, size_t n)
+static errcode_t find_stretches(struct clearing *cl)
+{
+	struct e4l_run *runs = NULL;
+	size_t n, i;
+	errcode_t err = e4l_windows_stretches(&cl->s.crowd, &runs, &n);
+
+	cl->n_stretches = 0;
+	for (i = 0; i < n && !err; i++)
+		err = add_stretch(cl, runs[i].start, runs[i].len);
+	free(runs);
+	return err;
+}
+
+/* Zones of one length are chosen one after the other: what is in @s stays so. */
+static errcode_t look_in(const struct clearing *cl, struct stretch *s,
+			 uint64_t len)
+{
+	struct e4l_windows ws = { .n = 0 };
+	errcode_t err;
+
+	if (s->len == len)
+		return 0;
+	err = e4l_windows_find(&cl->s.crowd, &s->run, len, &ws);
+	s->len = len;
+	s->best = ws.n ? *ws.v : (struct e4l_window) { .cost = 0 };
+	return err;
+}
+
+/*
+ * The stretch with the cheapest window of @len; NULL: none has one.  Where nothing
+ * is in the way, it costs its length.
+ */
+static errcode_t cheapest(const struct clearing *cl, uint64_t len,
+			  struct stretch **best)
+{
+	struct stretch *s = cl->stretch;
+	errcode_t err = 0;
+
+	*best = NULL;
+	for (; s < cl->stretch + cl->n_stretches && !err &&
+	       !(*best && (*best)->best.cost == len); s++) {
+		if (s->run.len < len)
+			continue;
+		err = look_in(cl, s, len);
+		if (!err && s->best.run.len &&
+		    (!*best || s->best.cost < (*best)->best.cost))
+			*best = s;
+	}
+	return err;
+}
+
+/* What is left of @s, before and after @zone. */
+static errcode_t cut_stretch(struct clearing *cl, struct stretch *s,
+			     const struct e4l_run *zone)
+{
+	uint64_t end = s->run.start + s->run.len;
+	uint64_t stop = zone->start + zone->len;
+
+	s->run.len = zone->start - s->run.start;
+	s->len = 0;
+	return add_stretch(cl, stop, end - stop);
+}
+
+static uint64_t longest_stretch(const struct clearing *cl)
 {
 	uint64_t most = 0;
 	size_t i;
 
-	for (i = 0; i < n; i++)
-		if (v[i].len > most)
-			most = v[i].len;
+	for (i = 0; i < cl->n_stretches; i++)
+		if (cl->stretch[i].run.len > most)
+			most = cl->stretch[i].run.len;
 	return most;
 }
 
 /* One more zone of @len clusters at most; *@len is 0 if there is none. */
 static errcode_t add_zone(struct clearing *cl, uint64_t *len)
 {
-	struct e4l_window window = { .cost = 0 };
-	uint64_t most = longest_of(cl->stretch, cl->n_stretches);
-	struct e4l_run run;
-	bool found = false;
-	size_t where = 0;
+	uint64_t most = longest_stretch(cl);
+	struct stretch *s = NULL;
+	struct e4l_run zone, run;
 	errcode_t err = 0;
 
 	if (*len > most)
 		*len = most;
-	while (!err && !found && *len >= cl->s.c->floor) {
-		err = cheapest(cl, *len, &where, &window, &found);
+	while (!err && !s && *len >= cl->s.c->floor) {
+		err = cheapest(cl, *len, &s);
 		/* things that are partly in a stretch are not in it */
-		if (!found)
+		if (!s)
 			*len -= *len / SHARES + 1;
 	}
-	if (err || !found) {
+	if (err || !s) {
 		*len = 0;
 		return err;
 	}
-	run = longest_in(cl, &window.run);
+	zone = s->best.run;
+	run = longest_in(cl, &zone);
 	if (run.len >= *len - *len / 10)
-		window.run = run;	/* is fine as it is */
-	*len = window.run.len;
-	cl->zone[cl->n_zones++] = window.run;
-	return cut_stretch(cl, where, &window.run);
+		zone = run;	/* is fine as it is */
+	*len = zone.len;
+	cl->zone[cl->n_zones++] = zone;
+	return cut_stretch(cl, s, &zone);
 }
 
 /* Chooses zones of @volume clusters in all, and lists what is in them. */
@@ -138,10 +177,9 @@ static errcode_t choose_zones(struct clearing *cl, uint64_t volume)
 	uint64_t len = volume;
 	errcode_t err;
 
-	cl->n_zones = cl->n_stretches = 0;
+	cl->n_zones = 0;
 	e4l_evict_begin(&cl->s.ev);
-	err = e4l_windows_stretches(&cl->s.crowd, &cl->stretch,
-				    &cl->n_stretches);
+	err = find_stretches(cl);
 	while (!err && len && volume >= cl->s.c->floor && cl->n_zones < most) {
 		len = volume;
 		err = add_zone(cl, &len);
@@ -160,7 +198,13 @@ static errcode_t choose_zones(struct clearing *cl, uint64_t volume)
 /* The longest run that there would be. */
 static uint64_t longest_zone(const struct clearing *cl)
 {
-	return longest_of(cl->zone, cl->n_zones);
+	uint64_t most = 0;
+	size_t i;
+
+	for (i = 0; i < cl->n_zones; i++)
+		if (cl->zone[i].len > most)
+			most = cl->zone[i].len;
+	return most;
 }
 
 /* ------------------------------------------------------------ what can be done */
