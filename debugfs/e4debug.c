@@ -180,7 +180,8 @@ bool shell_do(struct shell *s, const char *line)
 		say_error(line, "cannot start", ENOMEM);
 		return false;
 	}
-	s->failed = false;
+	/* libss says that it has no memory for the words, and then 0 */
+	s->failed = *line != '!';
 	err = ss_execute_line(s->ss, copy);
 	free(copy);
 	if (err == SS_ET_COMMAND_NOT_FOUND)
