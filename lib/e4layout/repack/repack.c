@@ -239,6 +239,14 @@ struct rest {
 	int64_t extents, fragments;
 };
 
+/* What is left may also be that a file gives for others what it has won. */
+static uint64_t could_save(const struct rest *rest)
+{
+	int64_t saved = rest->extents > 0 ? rest->extents : rest->fragments;
+
+	return saved > 0 ? saved : 0;
+}
+
 /* The steps that a run which was stopped leaves to the next. */
 static errcode_t skip_the_rest(struct repack *r,
 			       const struct e4l_step *steps, size_t n)
@@ -264,8 +272,7 @@ static errcode_t skip_the_rest(struct repack *r,
 		}
 		e4l_forecast_skip(r->forecast, rest[i].ino,
 				  "the run was stopped before",
-				  rest[i].extents > 0 ? rest[i].extents :
-							rest[i].fragments);
+				  could_save(&rest[i]));
 	}
 	free(rest);
 	return 0;
