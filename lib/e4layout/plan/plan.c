@@ -112,15 +112,25 @@ static struct e4l_movables begin_movables(const struct e4l_plan_options *opt)
 	};
 }
 
+/* One free run of @clusters will do. */
+static void aim_at(struct e4l_clear *c, uint64_t clusters)
+{
+	c->aim = clusters;
+	if (c->floor > clusters)
+		c->floor = clusters;
+}
+
 static struct e4l_clear begin_clear(struct e4l_plan *p)
 {
 	uint64_t aim = p->opt.free_run_blocks / p->opt.geo.cluster_blocks;
-	uint64_t floor = long_clusters(p);
-
-	return (struct e4l_clear) {
-		.movables = &p->movables, .aim = aim ? aim : E4L_NO_LIMIT,
-		.floor = aim && aim < floor ? aim : floor,
+	struct e4l_clear c = {
+		.movables = &p->movables, .aim = E4L_NO_LIMIT,
+		.floor = long_clusters(p),
 	};
+
+	if (aim)
+		aim_at(&c, aim);
+	return c;
 }
 
 errcode_t e4l_plan_new(const struct e4l_plan_options *options,
@@ -320,7 +330,7 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
 		return err;
 	f = &d->files[d->n_files];
 	err = weigh_file(p, file, f);
-	if (!err && p->opt.files_follow)
+	if (!err && p->opt.files_follow && f->w.fragments > 1)
 		err = weigh_following(p, file);
 	p->makes_room |= f->rules.allowed & E4L_PLAN_ROOM;
 	p->clears |= f->rules.allowed & E4L_PLAN_FREE;
@@ -639,16 +649,17 @@ static errcode_t clear_once(struct e4l_plan *p)
 static void aim_for_files(struct e4l_plan *p)
 {
 	uint64_t ratio = p->opt.geo.cluster_blocks;
-	uint64_t all = e4l_space_sum(p->draft.disk.space);
 	uint64_t aim = (p->to_follow / FILES_SHARE +
 			p->opt.longest_kept_blocks) / ratio;
+	uint64_t all;
 
-	if (p->opt.free_run_blocks || p->to_follow / ratio <= all || aim >= all)
+	if (!p->to_follow || p->opt.free_run_blocks)
+		return;
+	all = e4l_space_sum(p->draft.disk.space);
+	if (p->to_follow / ratio <= all || aim >= all)
 		return;
 	p->clear.made.for_files = 1;
-	p->clear.aim = aim;
-	if (p->clear.floor > aim)
-		p->clear.floor = aim;
+	aim_at(&p->clear, aim);
 }
 
 /*
