@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include "e4layout/base/array.h"
 #include "text.h"
 #include "units.h"
 
@@ -302,20 +303,19 @@ unsigned int text_limit(FILE *out)
 /* Where a stream goes. */
 struct text_sink {
 	char **text;
-	size_t *n;
+	size_t *n, max;
 };
 
+/* What is there is terminated at any time. */
 static ssize_t sink_write(void *cookie, const char *bytes, size_t n)
 {
-	const struct text_sink *sink = cookie;
-	char *more = realloc(*sink->text, *sink->n + n + 1);
+	struct text_sink *sink = cookie;
 
-	if (!more)
+	if (e4l_reserve(sink->text, *sink->n, &sink->max, n + 1, 1))
 		return 0;
-	*sink->text = more;
-	memcpy(more + *sink->n, bytes, n);
+	memcpy(*sink->text + *sink->n, bytes, n);
 	*sink->n += n;
-	more[*sink->n] = '\0';
+	(*sink->text)[*sink->n] = '\0';
 	return n;
 }
 
@@ -336,7 +336,7 @@ FILE *text_open(char **text, size_t *n)
 	*n = 0;
 	*text = calloc(1, 1);
 	if (sink && *text) {
-		*sink = (struct text_sink) { text, n };
+		*sink = (struct text_sink) { .text = text, .n = n, .max = 1 };
 		out = fopencookie(sink, "w", functions);
 	}
 	if (!out) {
