@@ -258,23 +258,45 @@ static bool make_tables(const struct args_tool *tool, char **letters,
 	return true;
 }
 
+/* The next of @tool's texts in @config, from option @i on; NULL: no more. */
+static struct args_texts *next_texts(const struct args_tool *tool,
+				     void *config, unsigned int *i)
+{
+	const struct args_option *opt;
+
+	while (*i < tool->n_options) {
+		opt = &tool->options[(*i)++];
+		if (opt->kind == ARGS_TEXTS)
+			return (void *)((char *)config + opt->offset);
+	}
+	return NULL;
+}
+
 /* Each of @argc arguments may be one of an option's texts. */
 static bool make_room(const struct args_tool *tool, int argc, void *config)
 {
 	struct args_texts *texts;
+	unsigned int i = 0;
 	const char **v;
-	unsigned int i;
 
-	for (i = 0; i < tool->n_options; i++) {
-		if (tool->options[i].kind != ARGS_TEXTS)
-			continue;
-		texts = (void *)((char *)config + tool->options[i].offset);
+	while ((texts = next_texts(tool, config, &i))) {
 		v = reallocarray(texts->v, texts->n + argc, sizeof(*v));
 		if (!v)
 			return false;
 		texts->v = v;
 	}
 	return true;
+}
+
+static void free_texts(const struct args_tool *tool, void *config)
+{
+	struct args_texts *texts;
+	unsigned int i = 0;
+
+	while ((texts = next_texts(tool, config, &i))) {
+		free(texts->v);
+		*texts = (struct args_texts) { 0 };
+	}
 }
 
 /* What getopt refused: optopt is the letter, or 0 for an unknown long name. */
@@ -362,6 +384,8 @@ int args_parse(const struct args_tool *tool, int argc, char **argv,
 		first = check_operands(tool, argc - optind) ? optind :
 							      usage(status);
 	}
+	if (first < 0)
+		free_texts(tool, config);
 	free(letters);
 	free(longs);
 	return first;

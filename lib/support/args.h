@@ -62,7 +62,8 @@ struct args_tool {
  * Parses @argv into @config, whose members keep what they hold when their
  * option is not given.  Operands end up last in @argv.  Returns the index of
  * the first of them; otherwise, when everything has been said already (--help,
- * --version, a wrong option), -1, and *@status is what to exit with.
+ * --version, a wrong option), -1, *@status is what to exit with, and the
+ * configuration has no texts.
  */
 int args_parse(const struct args_tool *tool, int argc, char **argv,
 	       void *config, int *status);

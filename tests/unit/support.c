@@ -607,7 +607,7 @@ static const struct args_tool tool = {
 	.min_operands = 1, .max_operands = 2,
 };
 
-/* Splits @line at spaces and parses it. */
+/* Splits @line at spaces and parses it; the texts before are freed. */
 static int parse(const char *line, struct config *config, int *status)
 {
 	static char copy[200];
@@ -617,6 +617,7 @@ static int parse(const char *line, struct config *config, int *status)
 	strcpy(copy, line);
 	for (argv[0] = strtok_r(copy, " ", &save); argv[argc];)
 		argv[++argc] = strtok_r(NULL, " ", &save);
+	free(config->texts.v);
 	*config = (struct config) { .count = 5 };
 	*status = -1;
 	return args_parse(&tool, argc, argv, config, status);
@@ -624,7 +625,7 @@ static int parse(const char *line, struct config *config, int *status)
 
 START_TEST(parses_options)
 {
-	struct config c;
+	struct config c = { 0 };
 	int status;
 
 	ck_assert_int_eq(parse("t x", &c, &status), 1);
@@ -648,12 +649,13 @@ START_TEST(parses_options)
 	/* what follows -- is no option */
 	ck_assert_int_eq(parse("t -- -f --json", &c, &status), 2);
 	ck_assert(!c.flag && !c.common.json);
+	free(c.texts.v);
 }
 END_TEST
 
 START_TEST(parses_lists)
 {
-	struct config c;
+	struct config c = { 0 };
 	int status;
 
 	ck_assert_int_eq(parse("t x", &c, &status), 1);
@@ -666,9 +668,9 @@ START_TEST(parses_lists)
 	ck_assert_uint_eq(c.texts.n, 2);
 	ck_assert_str_eq(c.texts.v[0], "a");
 	ck_assert_str_eq(c.texts.v[1], "b,c");
-	free(c.texts.v);
 	ck_assert_int_eq(parse("t x --set=red --set=green", &c, &status), 3);
 	ck_assert_uint_eq(c.set, 2);
+	free(c.texts.v);
 }
 END_TEST
 
@@ -684,11 +686,12 @@ static const char *const wrong[] = {
 
 START_TEST(refuses_wrong_options)
 {
-	struct config c;
+	struct config c = { 0 };
 	int status;
 
 	ck_assert_int_eq(parse(wrong[_i], &c, &status), -1);
 	ck_assert_int_eq(status, 2);
+	ck_assert_ptr_null(c.texts.v);
 }
 END_TEST
 
