@@ -29,9 +29,15 @@ static errcode_t name_it(struct e4l_hold *h, const char *device)
 	return h->e2fs_name && h->device ? 0 : ENOMEM;
 }
 
+static errcode_t tell_unseen(const struct e4l_hold *h, errcode_t err)
+{
+	return e4l_tell_error(&h->teller, err, "cannot see who uses it");
+}
+
 static errcode_t look(struct e4l_hold *h)
 {
 	struct stat st;
+	errcode_t err;
 
 	if (stat(h->device, &st))
 		return e4l_tell_error(&h->teller, errno, "cannot open");
@@ -39,11 +45,10 @@ static errcode_t look(struct e4l_hold *h)
 		return e4l_tell(&h->teller, E4L_ET_NOT_STORAGE,
 				"is neither a block device nor an image file");
 	h->empty = S_ISREG(st.st_mode) && !st.st_size;
-	h->in_use = e4l_in_use_new(&st, h->offset_bytes, h->end_bytes);
-	if (!h->in_use)
-		return e4l_tell_error(&h->teller, ENOMEM, "cannot open");
-	e4l_in_use_find(h->in_use, &h->others);
-	return 0;
+	err = e4l_in_use_new(&st, h->offset_bytes, h->end_bytes, &h->in_use);
+	if (!err)
+		err = e4l_in_use_find(h->in_use, &h->others);
+	return err ? tell_unseen(h, err) : 0;
 }
 
 errcode_t e4l_hold_new(const char *device, uint64_t offset_bytes,
@@ -156,8 +161,11 @@ static errcode_t lock(struct e4l_hold *h, bool write)
 	err = write ? refuse_read_only(h) : 0;
 	if (!err)
 		err = lock_file(h, write ? LOCK_EX : LOCK_SH);
-	if (err || e4l_in_use_lock(h->in_use, h->lock_fd, write))
+	if (err)
 		return err;
+	err = e4l_in_use_lock(h->in_use, h->lock_fd, write);
+	if (err != E4L_ET_IN_USE)
+		return err ? tell_unseen(h, err) : 0;
 	return e4l_tell(&h->teller, E4L_ET_IN_USE, "a virtual machine or "
 			"another program has locked it as qemu does: end that "
 			"first");
@@ -181,6 +189,7 @@ errcode_t e4l_hold_take(struct e4l_hold *h, bool write)
 errcode_t e4l_hold_check(struct e4l_hold *h)
 {
 	struct e4l_in_use_by by;
+	errcode_t err;
 	bool used;
 
 	if (h->lock_fd < 0)
@@ -188,8 +197,9 @@ errcode_t e4l_hold_check(struct e4l_hold *h)
 	posix_fadvise(h->lock_fd, h->offset_bytes -
 		      h->offset_bytes % FORGET_BYTES, 2 * FORGET_BYTES,
 		      POSIX_FADV_DONTNEED);
-	used = e4l_in_use_find(h->in_use, &by);
+	err = e4l_in_use_find(h->in_use, &by);
+	used = by.mount_point || by.loop;
 	e4l_in_use_by_free(&by);
 	h->lost |= used;
-	return used ? E4L_ET_NOT_OURS : 0;
+	return used ? E4L_ET_NOT_OURS : err;
 }

@@ -47,6 +47,7 @@ errcode_t e4l_hold_take(struct e4l_hold *h, bool write);
  * E4L_ET_NOT_OURS when somebody else has come to use what was taken: an image
  * is not safe from being mounted or attached, since who does that asks for no
  * lock.  Says nothing.
+ * Errors besides: as e4l_in_use_find(); then it is not known.
  */
 errcode_t e4l_hold_check(struct e4l_hold *h);
 

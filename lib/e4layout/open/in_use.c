@@ -2,10 +2,14 @@
 /*
  * Bytes are a range of a block device or of a file.  e4l_in_use_new() follows
  * them down, through loop devices and partitions, to where they really are;
- * e4l_in_use_find() goes up from there to all that shows them.
+ * e4l_in_use_find() goes up from there to all that shows them.  Of what cannot
+ * be looked at, errno says whether it is not there, or could not be opened for
+ * want of memory or descriptors: then nothing is known.
  */
 #include "config.h"
 #include <dirent.h>
+#include <e4layout/e4l_err.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/loop.h>
 #include <linux/major.h>
@@ -42,25 +46,32 @@ struct window {
 	char file[4096];		/* its name, as far as it has one */
 };
 
-/* What the device with the folder @dir shows; false: nothing of that kind. */
+/*
+ * What the device with the folder @dir shows; false, and errno: nothing of that
+ * kind, or it cannot be seen.
+ */
 typedef bool look_fn(const char *dir, struct window *w);
 
 /* -------------------------------------------------------------------- sysfs */
 
-static bool read_sysfs(const char *dir, const char *file, char *buf, int size)
+/* The first line of @file, up to @size - 1 bytes; one read has all of it. */
+static bool read_sysfs(const char *dir, const char *file, char *buf,
+		       size_t size)
 {
 	char path[512];
-	FILE *f;
-	bool ok;
+	ssize_t n = -1;
+	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	ok = fgets(buf, size, f) != NULL;
-	fclose(f);
-	buf[ok ? strcspn(buf, "\n") : 0] = '\0';
-	return ok;
+	errno = 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, buf, size - 1);
+		close(fd);
+	}
+	buf[n > 0 ? n : 0] = '\0';
+	buf[strcspn(buf, "\n")] = '\0';
+	return n > 0;
 }
 
 static bool read_number(const char *dir, const char *file, uint64_t *n)
@@ -226,15 +237,34 @@ static bool go_up(const struct bytes *b, dev_t dev, const struct window *w,
 
 /* ----------------------------------------------------------------- downwards */
 
-struct e4l_in_use *e4l_in_use_new(const struct stat *st, uint64_t start,
-				   uint64_t end)
+/* Adds what is beneath the last level of @u, as far as that goes. */
+static errcode_t dig(struct e4l_in_use *u)
 {
-	struct e4l_in_use *u = calloc(1, sizeof(*u));
+	const struct bytes *last;
 	struct window w;
 	char dir[64];
 
+	for (; u->n < MAX_DEPTH; u->n++) {
+		last = &u->level[u->n - 1];
+		if (last->ino)
+			return 0;
+		sysfs_dir(last->dev, dir, sizeof(dir));
+		if (!look_through(dir, &w))
+			return e4l_unseen(errno);
+		u->level[u->n] = go_down(last, &w);
+	}
+	return 0;
+}
+
+errcode_t e4l_in_use_new(const struct stat *st, uint64_t start, uint64_t end,
+			 struct e4l_in_use **ret)
+{
+	struct e4l_in_use *u = calloc(1, sizeof(*u));
+	errcode_t err;
+
+	*ret = NULL;
 	if (!u)
-		return NULL;
+		return ENOMEM;
 	u->level[0] = (struct bytes) {
 		.dev = S_ISBLK(st->st_mode) ? st->st_rdev : st->st_dev,
 		.ino = S_ISBLK(st->st_mode) ? 0 : st->st_ino,
@@ -242,16 +272,14 @@ struct e4l_in_use *e4l_in_use_new(const struct stat *st, uint64_t start,
 	};
 	for (u->n = 0; u->n < MAX_DEPTH; u->n++)
 		u->fd[u->n] = -1;
-	for (u->n = 1; u->n < MAX_DEPTH; u->n++) {
-		const struct bytes *last = &u->level[u->n - 1];
-
-		sysfs_dir(last->dev, dir, sizeof(dir));
-		if (last->ino || !look_through(dir, &w))
-			break;
-		u->level[u->n] = go_down(last, &w);
-	}
+	u->n = 1;
+	err = dig(u);
 	u->level[u->n - 1].same = true;
-	return u;
+	if (err)
+		e4l_in_use_free(u);
+	else
+		*ret = u;
+	return err;
 }
 
 /*
@@ -319,9 +347,17 @@ struct search {
 	const struct e4l_in_use *u;
 	struct e4l_in_use_by *by;
 	unsigned int depth;
+	errcode_t err;	/* something was not seen */
 };
 
 static void climb(struct search *s, const struct bytes *b);
+
+/* For @error, something was not seen. */
+static void miss(struct search *s, int error)
+{
+	if (!s->err)
+		s->err = e4l_unseen(error);
+}
 
 static bool is_ours(const struct e4l_in_use *u, dev_t dev)
 {
@@ -348,13 +384,16 @@ static void note_mount(struct search *s, const struct bytes *b)
 {
 	bool same = b->same && !b->start;
 	struct e4l_in_use_by *by = s->by;
+	errcode_t err;
 	char *point;
 	pid_t pid;
 
 	if ((by->mount_point && (by->same || !same)) ||
 	    is_held_alone(s->u, b->dev))
 		return;
-	point = e4l_mount_point_anywhere(b->dev, &pid);
+	err = e4l_mount_point_anywhere(b->dev, &point, &pid);
+	if (err && !s->err)
+		s->err = err;
 	if (!point)
 		return;
 	free(by->mount_point);
@@ -372,8 +411,10 @@ static void climb_through(struct search *s, const struct bytes *b, dev_t dev,
 	if (!go_up(b, dev, w, &above))
 		return;
 	if (*w->file && !s->by->loop && !is_ours(s->u, dev) &&
-	    asprintf(&s->by->loop, "/dev/%s", name) < 0)
+	    asprintf(&s->by->loop, "/dev/%s", name) < 0) {
 		s->by->loop = NULL;
+		miss(s, ENOMEM);
+	}
 	climb(s, &above);
 }
 
@@ -386,6 +427,8 @@ static void climb_to(struct search *s, const struct bytes *b, const char *dir,
 
 	if (look(dir, &w) && read_dev(dir, "dev", &dev))
 		climb_through(s, b, dev, &w, name);
+	else
+		miss(s, errno);
 }
 
 /* Loop devices by their nodes: where there is no sysfs. */
@@ -398,6 +441,8 @@ static void climb_nodes(struct search *s, const struct bytes *b)
 	char path[300];
 	int fd;
 
+	if (!d)
+		miss(s, errno);
 	while (d && (entry = readdir(d))) {
 		snprintf(path, sizeof(path), "/dev/%s", entry->d_name);
 		if (strncmp(entry->d_name, "loop", 4) || stat(path, &st) ||
@@ -405,6 +450,8 @@ static void climb_nodes(struct search *s, const struct bytes *b)
 			continue;
 		snprintf(w.file, sizeof(w.file), "%s", path);
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (fd < 0)
+			miss(s, errno);
 		if (ask_loop(fd, &w))
 			climb_through(s, b, st.st_rdev, &w, entry->d_name);
 	}
@@ -420,6 +467,8 @@ static void climb_all(struct search *s, const struct bytes *b, const char *dir,
 	struct dirent *entry;
 	char path[400];
 
+	if (!d)
+		miss(s, errno);
 	while (d && (entry = readdir(d))) {
 		if (*entry->d_name == '.' ||
 		    strncmp(entry->d_name, prefix, strlen(prefix)))
@@ -457,13 +506,13 @@ static void climb(struct search *s, const struct bytes *b)
 	s->depth--;
 }
 
-bool e4l_in_use_find(const struct e4l_in_use *u, struct e4l_in_use_by *by)
+errcode_t e4l_in_use_find(const struct e4l_in_use *u, struct e4l_in_use_by *by)
 {
 	struct search s = { .u = u, .by = by };
 
 	*by = (struct e4l_in_use_by) { 0 };
 	climb(&s, &u->level[u->n - 1]);
-	return by->mount_point || by->loop;
+	return s.err;
 }
 
 void e4l_in_use_by_free(struct e4l_in_use_by *by)
@@ -558,21 +607,23 @@ static int open_beneath(const struct e4l_in_use *u, unsigned int i)
 	return fd;
 }
 
-bool e4l_in_use_lock(struct e4l_in_use *u, int fd, bool write)
+errcode_t e4l_in_use_lock(struct e4l_in_use *u, int fd, bool write)
 {
 	const struct intent *it = &intents[write];
 	unsigned int i;
 
 	take(fd, it);
 	if (is_held(fd, it))
-		return false;
+		return E4L_ET_IN_USE;
 	for (i = 0; i + 1 < u->n; i++) {
 		u->fd[i] = open_beneath(u, i);
+		if (u->fd[i] < 0 && e4l_unseen(errno))
+			return errno;
 		/* others may work on a disk's other partitions */
 		if (u->fd[i] >= 0 && u->level[i + 1].ino)
 			take(u->fd[i], it);
 		if (u->fd[i] >= 0 && is_held(u->fd[i], it))
-			return false;
+			return E4L_ET_IN_USE;
 	}
-	return true;
+	return 0;
 }

@@ -7,6 +7,7 @@
 #ifndef E4L_IN_USE_H
 #define E4L_IN_USE_H
 
+#include <et/com_err.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -24,11 +25,12 @@ struct e4l_in_use_by {
 
 /*
  * The bytes from @start up to @end (UINT64_MAX: all there are) of the block
- * device or the file that @st describes.  NULL: out of memory.
+ * device or the file that @st describes.
+ * Errors: as e4l_in_use_find(); *@ret is NULL then.
  */
-struct e4l_in_use *e4l_in_use_new(const struct stat *st, uint64_t start,
-				   uint64_t end);
-void e4l_in_use_free(struct e4l_in_use *u);
+errcode_t e4l_in_use_new(const struct stat *st, uint64_t start, uint64_t end,
+			 struct e4l_in_use **ret);
+void e4l_in_use_free(struct e4l_in_use *u);	/* NULL is allowed */
 
 /*
  * Whether the device that has these bytes in the end says that it rotates; of
@@ -45,17 +47,20 @@ void e4l_in_use_hold(struct e4l_in_use *u);
 
 /*
  * Finds out who uses these bytes, beside the devices that they are reached
- * through.  False when nobody does.
+ * through.
+ * Errors: ENOMEM, EMFILE, ENFILE, where not all was looked at; what @by has is
+ * true then, too, and is freed as well.
  */
-bool e4l_in_use_find(const struct e4l_in_use *u, struct e4l_in_use_by *by);
+errcode_t e4l_in_use_find(const struct e4l_in_use *u, struct e4l_in_use_by *by);
 void e4l_in_use_by_free(struct e4l_in_use_by *by);
 
 /*
  * Locks them as qemu locks its images, to @write or to have nobody else do so,
  * through @fd, which is open on the device or the file, and what lies beneath;
- * until @fd is closed and @u freed.  False when somebody holds a lock against
- * that.
+ * until @fd is closed and @u freed.
+ * Errors: E4L_ET_IN_USE when somebody holds a lock against that; as
+ * e4l_in_use_find().
  */
-bool e4l_in_use_lock(struct e4l_in_use *u, int fd, bool write);
+errcode_t e4l_in_use_lock(struct e4l_in_use *u, int fd, bool write);
 
 #endif

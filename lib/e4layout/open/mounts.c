@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
 #include <dirent.h>
+#include <errno.h>
 #include <ext2fs/ext2_fs.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -72,13 +73,22 @@ static int rank(const struct e4l_mount *m)
 	       !(vfs.f_flag & ST_RDONLY);
 }
 
-/* The best of the mounts of @dev in @file; of equal ones, the last. */
-static char *find_in(const char *file, dev_t dev)
+errcode_t e4l_unseen(int error)
+{
+	return error == ENOMEM || error == EMFILE || error == ENFILE ? error :
+								       0;
+}
+
+/*
+ * The best of the mounts of @dev in @file; of equal ones, the last.  *@found is
+ * NULL at first.
+ */
+static errcode_t find_in(const char *file, dev_t dev, char **found)
 {
 	FILE *f = fopen(file, "re");
-	char *line = NULL, *found = NULL;
+	int best = 0, is, error = f ? 0 : errno;
 	struct e4l_mount m;
-	int best = 0, is;
+	char *line = NULL;
 	size_t size = 0;
 
 	while (f && getline(&line, &size, f) > 0) {
@@ -88,13 +98,17 @@ static char *find_in(const char *file, dev_t dev)
 		if (is < best)
 			continue;
 		best = is;
-		free(found);
-		found = strdup(m.point);
+		free(*found);
+		*found = strdup(m.point);
+		if (!*found)
+			error = ENOMEM;
 	}
+	if (f && !feof(f))
+		error = errno;
 	free(line);
 	if (f)
 		fclose(f);
-	return found;
+	return e4l_unseen(error);
 }
 
 /* What a process sees: its mount namespace, from its root directory. */
@@ -137,30 +151,41 @@ static bool is_new_view(struct view **views, size_t *n, const struct view *v)
 	return true;
 }
 
-char *e4l_mount_point_anywhere(dev_t dev, pid_t *pid)
+/* In the mount namespaces of others. */
+static errcode_t find_elsewhere(dev_t dev, char **point, pid_t *pid)
 {
-	char *found = find_in("/proc/self/mountinfo", dev), path[64];
-	DIR *proc = found ? NULL : opendir("/proc");
+	DIR *proc = opendir("/proc");
+	errcode_t err = proc ? 0 : e4l_unseen(errno);
 	struct view *views = NULL, v;
 	struct dirent *d;
+	char path[64];
 	size_t n = 0;
 
-	*pid = 0;
 	if (view_of("self", &v))
 		is_new_view(&views, &n, &v);
-	while (proc && !found && (d = readdir(proc))) {
+	while (proc && !err && !*point && (d = readdir(proc))) {
 		if (!strtol(d->d_name, NULL, 10) || !view_of(d->d_name, &v) ||
 		    !is_new_view(&views, &n, &v))
 			continue;
 		snprintf(path, sizeof(path), "/proc/%.20s/mountinfo",
 			 d->d_name);
-		found = find_in(path, dev);
+		err = find_in(path, dev, point);
 		*pid = strtol(d->d_name, NULL, 10);
 	}
 	free(views);
 	if (proc)
 		closedir(proc);
-	return found;
+	return err;
+}
+
+errcode_t e4l_mount_point_anywhere(dev_t dev, char **point, pid_t *pid)
+{
+	errcode_t err;
+
+	*pid = 0;
+	*point = NULL;
+	err = find_in("/proc/self/mountinfo", dev, point);
+	return err || *point ? err : find_elsewhere(dev, point, pid);
 }
 
 bool e4l_mount_is_ext(const struct e4l_mount *m)

@@ -3,6 +3,7 @@
 #ifndef E4L_MOUNTS_H
 #define E4L_MOUNTS_H
 
+#include <et/com_err.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
@@ -26,11 +27,18 @@ bool e4l_mount_parse(char *line, struct e4l_mount *m);
 bool e4l_mount_is_ext(const struct e4l_mount *m);
 
 /*
- * Where the block device @dev is mounted (to be freed), or NULL: in our own
- * mount namespace (*@pid is 0), or in that of the process *@pid.  Where all of
- * it is seen and can be written is better than elsewhere.
+ * Where the block device @dev is mounted (*@point, to be freed), or NULL: in our
+ * own mount namespace (*@pid is 0), or in that of the process *@pid.  Where all
+ * of it is seen and can be written is better than elsewhere.
+ * Errors: ENOMEM, EMFILE, ENFILE, where not all could be looked at.
  */
-char *e4l_mount_point_anywhere(dev_t dev, pid_t *pid);
+errcode_t e4l_mount_point_anywhere(dev_t dev, char **point, pid_t *pid);
+
+/*
+ * @error where it is for want of memory or descriptors, so that nothing is known
+ * of what was to be opened; else 0: it is not there, or not for us to see.
+ */
+errcode_t e4l_unseen(int error);
 
 /* The device file of what is mounted (to be freed); NULL: no memory. */
 char *e4l_mount_device(const struct e4l_mount *m);

@@ -191,12 +191,13 @@ static errcode_t read_singly(struct e4l_source *s,
 
 struct e4l_reading e4l_source_reading(const struct e4l_tree *t)
 {
-	struct e4l_in_use *u;
+	struct e4l_in_use *u = NULL;
 	struct stat st;
 	bool rotates;
 
-	u = fstat(t->data_fd, &st) ? NULL : e4l_in_use_new(&st, 0, UINT64_MAX);
-	rotates = u && e4l_in_use_rotates(u);
+	rotates = !fstat(t->data_fd, &st) &&
+		  !e4l_in_use_new(&st, 0, UINT64_MAX, &u) &&
+		  e4l_in_use_rotates(u);
 	e4l_in_use_free(u);
 	return e4l_reading_for(rotates);
 }
