@@ -173,7 +173,10 @@ static bool waits(enum voice voice)
 	return voice == VOICE_QUESTION || voice == VOICE_FAILURE;
 }
 
-/* Hears @pid, by @fd if that is not -1, to its end.  As waitpid(2). */
+/*
+ * Hears @pid, by @fd if that is not -1, to its end.  As waitpid(2).  Who is not
+ * heard, for want of memory, is not waited for while it speaks, either.
+ */
 static int hear(int fd, pid_t pid, enum voice voice, const char *path,
 		const char *name)
 {
@@ -183,8 +186,12 @@ static int hear(int fd, pid_t pid, enum voice voice, const char *path,
 	FILE *kept = waits(voice) ? text_open(&text, &len) : NULL;
 	int status;
 
-	if (in)
+	if (in) {
 		pass_errors(in, path, name, kept ? kept : stderr);
+		fclose(in);
+	} else if (fd >= 0) {
+		close(fd);
+	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (kept)
@@ -192,10 +199,6 @@ static int hear(int fd, pid_t pid, enum voice voice, const char *path,
 	if (text && has_failed(status))
 		fputs(text, stderr);
 	free(text);
-	if (in)
-		fclose(in);
-	else if (fd >= 0)
-		close(fd);
 	return status;
 }
 
