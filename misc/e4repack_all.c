@@ -15,6 +15,29 @@ static const unsigned int parts[E4REPACK_PARTS] = {
 	ONLY_INDEX, ONLY_INODES, ONLY_FREE, ONLY_DEFAULT | ONLY_ROOM,
 };
 
+/* Free space at a time. */
+struct looked {
+	struct e4l_free_histogram all;
+	uint64_t long_blocks;		/* from which a run counts as long */
+	uint64_t in_long;		/* blocks in such runs */
+};
+
+static errcode_t count_run(const struct e4l_block_run *run, void *priv)
+{
+	struct looked *l = priv;
+
+	e4l_free_histogram_add(&l->all, run->len);
+	if (run->len >= l->long_blocks)
+		l->in_long += run->len;
+	return 0;
+}
+
+static errcode_t look_at_free_space(struct e4repack *r, struct looked *ret)
+{
+	ret->long_blocks = E4L_LONG_RUN_BYTES / r->target.fs->blocksize;
+	return e4l_free_space(r->e, count_run, NULL, ret);
+}
+
 #define TOGETHER	(ONLY_DEFAULT | ONLY_ROOM | ONLY_FREE)
 
 /* How far they have come. */
@@ -24,7 +47,17 @@ struct turns {
 	uint64_t held_back;		/* extents, for free space */
 	bool was_held_back;		/* ever, since bounds were set */
 	bool files_wait;		/* what fits nowhere whole: first turn */
+	struct looked before;
 };
+
+/* Free space must be no worse than @l from now on. */
+static void set_bounds(struct e4repack *r, const struct looked *l)
+{
+	/* if nothing is free, what becomes free is a run */
+	r->most_free_runs = l->all.runs ? l->all.runs : 1;
+	r->longest_kept_blocks = l->all.largest_blocks;
+	r->long_kept_blocks = l->in_long;
+}
 
 /* What the part before has left is not of this one. */
 static void begin_part(struct e4repack *r, unsigned int only)
@@ -99,9 +132,15 @@ static errcode_t do_together(struct e4repack *r, struct turns *t, bool *done)
 	return err;
 }
 
-static bool is_first_turn(const struct e4repack *r, const struct turns *t)
+static bool is_first_turn(const struct turns *t)
 {
-	return t->n < E4REPACK_PARTS && !r->dry_run;
+	return t->n < E4REPACK_PARTS;
+}
+
+/* A plan tells all that files would have of free space, whatever is held back. */
+static void unbind(struct e4repack *r)
+{
+	r->most_free_runs = r->longest_kept_blocks = r->long_kept_blocks = 0;
 }
 
 static errcode_t do_next(struct e4repack *r, struct turns *t, bool *done)
@@ -111,38 +150,19 @@ static errcode_t do_next(struct e4repack *r, struct turns *t, bool *done)
 	if (should_try(r, t))
 		return do_together(r, t, done);
 	begin_part(r, parts[t->n % E4REPACK_PARTS]);
-	r->files_follow = r->only == ONLY_FREE && is_first_turn(r, t);
-	r->free_follows = r->only & ONLY_ROOM && t->files_wait;
+	r->files_follow = r->only == ONLY_FREE && is_first_turn(t);
+	r->free_follows = r->only & ONLY_ROOM && t->files_wait && !r->dry_run;
 	t->n++;
+	if (r->dry_run && r->only == ONLY_FREE)
+		set_bounds(r, &t->before);
+	else if (r->dry_run)
+		unbind(r);
 	err = e4repack_part(r);
 	*done = !err;
 	t->files_wait = r->result.free_for_files;
 	if (*done && r->only & ONLY_ROOM)
 		t->held_back = r->result.free_runs_extents;
 	return err;
-}
-
-/* Free space at a time. */
-struct looked {
-	struct e4l_free_histogram all;
-	uint64_t long_blocks;		/* from which a run counts as long */
-	uint64_t in_long;		/* blocks in such runs */
-};
-
-static errcode_t count_run(const struct e4l_block_run *run, void *priv)
-{
-	struct looked *l = priv;
-
-	e4l_free_histogram_add(&l->all, run->len);
-	if (run->len >= l->long_blocks)
-		l->in_long += run->len;
-	return 0;
-}
-
-static errcode_t look_at_free_space(struct e4repack *r, struct looked *ret)
-{
-	ret->long_blocks = E4L_LONG_RUN_BYTES / r->target.fs->blocksize;
-	return r->dry_run ? 0 : e4l_free_space(r->e, count_run, NULL, ret);
 }
 
 static bool did_nothing(const struct e4repack *r)
@@ -156,15 +176,6 @@ static bool is_idle(const struct e4repack *r)
 {
 	return did_nothing(r) && !r->free_follows &&
 	       !r->result.free_for_files;
-}
-
-/* Free space must be no worse than @l from now on. */
-static void set_bounds(struct e4repack *r, const struct looked *l)
-{
-	/* if nothing is free, what becomes free is a run */
-	r->most_free_runs = l->all.runs || r->dry_run ? l->all.runs : 1;
-	r->longest_kept_blocks = l->all.largest_blocks;
-	r->long_kept_blocks = l->in_long;
 }
 
 /*
@@ -224,19 +235,19 @@ static errcode_t do_all(struct e4repack *r, struct turns *t)
 
 errcode_t e4repack_all(struct e4repack *r)
 {
-	struct looked before = { .in_long = 0 }, after = { .in_long = 0 };
+	struct looked after = { .in_long = 0 };
 	struct turns t = { .n = 0 };
-	errcode_t err = look_at_free_space(r, &before);
+	errcode_t err = look_at_free_space(r, &t.before);
 
-	r->sum.free_runs_before = before.all.runs;
-	set_bounds(r, &before);
+	r->sum.free_runs_before = t.before.all.runs;
+	set_bounds(r, &t.before);
 	if (!err)
 		err = do_all(r, &t);
-	if (err || !r->all_done)
+	if (err || !r->all_done || r->dry_run)
 		return err;
 	/* a signal would end this, too */
 	err = look_at_free_space(r, &after);
 	r->sum.free_runs_after = after.all.runs;
-	r->sum.free_runs_counted = !err && !r->dry_run;
+	r->sum.free_runs_counted = !err;
 	return err == E4L_ET_INTERRUPTED ? 0 : err;
 }
