@@ -2735,6 +2735,40 @@ START_TEST(fills_holes_with_ends)
 END_TEST
 
 /*
+ * Its pieces are written and unwritten in turns, so that slices of it that end
+ * elsewhere would be extents that it did not have.
+ */
+START_TEST(fills_no_hole_with_more_extents)
+{
+	struct world *w = new_world(400, 1, 2);
+	struct rereader r = { .w = w };
+	struct e4l_plan *p;
+	uint32_t i;
+
+	w->opt.reread = reread;
+	w->opt.priv = &r;
+	for (i = 0; i < 400; i++)
+		w->state[i] = i < 200 && i / 7 != 15 ? USED + 1 : FREE;
+	for (i = 0; i < 6; i++)
+		add_extent(w, 0, (struct e4l_extent) {
+			.pblk = i ? 290 - 10 * i : 20, .lblk = 10 * i,
+			.len = 10, .unwritten = i % 2,
+		});
+	add_tree(w, 0, 150);
+	w->file[0].eof = 60;
+	w->file[0].allowed = (ALL & ~E4L_PLAN_ZEROOUT) | E4L_PLAN_FREE;
+	w->opt.most_free_runs = free_runs(w);
+	w->opt.bounds_at_end = true;
+	p = make_plan(w);
+	carry_out_all(w, p);
+	ck_assert_uint_le(w->file[0].n, 6);
+	ck_assert_uint_lt(fragments_of(&w->file[0]), 6);
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
+/*
  * Holes that cannot be filled, before others that can: they are not tried again for
  * each of those.
  */
@@ -2862,14 +2896,17 @@ START_TEST(comes_back_to_few_runs)
 	struct e4l_plan *p;
 	struct world *w;
 	uint64_t *pieces;
+	size_t *extents;
 	unsigned int f;
 
 	srandom(_i);
 	w = _i % 2 ? settled_world(_i, &r) : loose_world(_i, &r);
 	pieces = calloc(w->files, sizeof(*pieces));
+	extents = calloc(w->files, sizeof(*extents));
 	for (f = 0; f < w->files; f++) {
 		w->file[f].allowed |= ALL | E4L_PLAN_ROOM;
 		pieces[f] = fragments_of(&w->file[f]);
+		extents[f] = w->file[f].n;
 	}
 	old = order_of(w);
 	longest = largest_free(w);
@@ -2885,9 +2922,12 @@ START_TEST(comes_back_to_few_runs)
 	new = order_of(w);
 	ck_assert_uint_le(new.fragments, old.fragments);
 	ck_assert_uint_le(new.tree_blocks, old.tree_blocks);
-	for (f = 0; f < w->files; f++)
+	for (f = 0; f < w->files; f++) {
 		CHECK(fragments_of(&w->file[f]) <= pieces[f]);
+		CHECK(w->file[f].n <= extents[f]);
+	}
 	free(pieces);
+	free(extents);
 	e4l_plan_free(p);
 	free_world(w);
 }
@@ -3006,6 +3046,7 @@ int main(void)
 	tcase_add_loop_test(tc, leaves_the_rest_to_files, 0, 3);
 	tcase_add_loop_test(tc, keeps_free_space_within_bounds, 0, 400);
 	tcase_add_loop_test(tc, fills_holes_with_ends, 0, 3);
+	tcase_add_test(tc, fills_no_hole_with_more_extents);
 	tcase_add_test(tc, tries_holes_in_turn);
 	tcase_add_loop_test(tc, fills_holes_with_slices, 0, 20);
 	tcase_add_loop_test(tc, counts_what_long_runs_lack, 0, 2);

@@ -30,12 +30,6 @@ struct cutting {
 
 /* ------------------------------------------------------------------- givers */
 
-static uint64_t spare(const struct e4l_file *f)
-{
-	return f->step && f->rules.allowed & E4L_PLAN_MOVE &&
-	       f->had > f->w.fragments ? f->had - f->w.fragments : 0;
-}
-
 static int most_first(const void *va, const void *vb)
 {
 	const struct giver *a = va, *b = vb;
@@ -49,17 +43,18 @@ static int most_first(const void *va, const void *vb)
 static errcode_t list_givers(const struct e4l_draft *d, struct giver **ret,
 			     size_t *n)
 {
+	uint64_t spare;
 	size_t i;
 
 	*n = 0;
 	*ret = calloc(d->n_files + 1, sizeof(**ret));
 	if (!*ret)
 		return ENOMEM;
-	for (i = 0; i < d->n_files; i++)
-		if (spare(&d->files[i]) > 1)
-			(*ret)[(*n)++] = (struct giver) {
-				i, spare(&d->files[i]),
-			};
+	for (i = 0; i < d->n_files; i++) {
+		spare = e4l_draft_spare(&d->files[i]);
+		if (spare > 1)
+			(*ret)[(*n)++] = (struct giver) { i, spare };
+	}
 	qsort(*ret, *n, sizeof(**ret), most_first);
 	return 0;
 }

@@ -126,6 +126,18 @@ static errcode_t add_step(struct e4l_draft *d, struct e4l_file *f,
 	return weigh_again(f, &d->steps[d->n_steps - 1]);
 }
 
+uint64_t e4l_draft_spare(const struct e4l_file *f)
+{
+	uint64_t fragments, extents;
+
+	if (!f->step || !(f->rules.allowed & E4L_PLAN_MOVE) ||
+	    f->had <= f->w.fragments || f->had_extents <= f->w.n_packed)
+		return 0;
+	fragments = f->had - f->w.fragments;
+	extents = f->had_extents - f->w.n_packed;
+	return fragments < extents ? fragments : extents;
+}
+
 errcode_t e4l_draft_add(struct e4l_draft *d, struct e4l_file *f,
 			struct e4l_step *steps, size_t n)
 {

@@ -14,6 +14,7 @@ struct e4l_file {
 	blk64_t goal;
 	struct e4l_kept kept;		/* its extents, before all steps */
 	uint64_t had;			/* fragments, before all steps */
+	size_t had_extents;		/* likewise */
 	size_t had_tree;		/* blocks, likewise */
 	/* after all its steps so far: */
 	struct e4l_weight w;
@@ -53,6 +54,11 @@ bool e4l_draft_is_late(struct e4l_draft *d);
 /* The same, once there are steps: nothing more is looked for. */
 bool e4l_draft_is_over(struct e4l_draft *d);
 
+/*
+ * Of how many fragments, each of which adds an extent, @f may have more and still
+ * no more of either than before all steps; 0 if it may not move, or does not.
+ */
+uint64_t e4l_draft_spare(const struct e4l_file *f);
 /* Whether packing alone would make @f smaller. */
 bool e4l_is_loose(const struct e4l_draft *d, const struct e4l_file *f);
 /* The most blocks of @f that are copied, or zeroed, in one step. */

@@ -213,6 +213,7 @@ static errcode_t weigh_file(const struct e4l_plan *p,
 	};
 	err = e4l_weigh(&f->rules, file->extents, file->n_extents, &f->w);
 	f->had = f->w.fragments;
+	f->had_extents = f->w.n_ex;
 	if (err != E4L_ET_BAD_ARGUMENT)
 		return err;
 	f->rules.allowed &= ~(E4L_PLAN_MOVE | AWAY);

@@ -36,8 +36,7 @@ static bool can_give(const struct plugging *p, const struct e4l_lodger *l)
 	const struct e4l_file *f = &p->s.d->files[l->at->whose];
 	size_t i;
 
-	if (!l->at->drafted || !f->step || f->w.fragments >= f->had ||
-	    !(f->rules.allowed & E4L_PLAN_MOVE))
+	if (!l->at->drafted || !e4l_draft_spare(f))
 		return false;
 	for (i = 0; i + 1 < ev->n_lodgers; i++)
 		if (ev->lodger[i].at->drafted &&
