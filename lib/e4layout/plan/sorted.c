@@ -12,7 +12,7 @@
 #include "packed.h"
 #include "sorted.h"
 
-#define LEAF_BYTES	214		/* a node has 256 then */
+#define LEAF_BYTES	86		/* a node has 128 then: measured */
 #define LEAF_PAIRS	(LEAF_BYTES / 2)	/* at most */
 
 /* The index of a node; 0: there is none. */
