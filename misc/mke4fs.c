@@ -105,7 +105,7 @@ static bool load_priorities(const char *name, struct e4l_tree *t)
 			say("%s: line %u: %s", name, number,
 			    error_message(err));
 	}
-	if (!err && ferror(f)) {
+	if (!err && !feof(f)) {
 		err = errno;
 		say_error(name, "cannot read", err);
 	}

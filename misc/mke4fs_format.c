@@ -233,19 +233,24 @@ static enum voice voice_of(const struct config *c, const char *path,
 		return VOICE_NONE;
 	if (path != c->device && !c->common.verbose)
 		return quiet ? VOICE_FAILURE : VOICE_ERRORS;
-	if (c->common.json)
+	/* what it asks, it asks where its stdout is a terminal */
+	if (c->common.json && (!isatty(1) || isatty(2)))
 		return VOICE_STDERR;
 	return quiet ? VOICE_QUESTION : VOICE_ALL;
 }
 
-/* Runs mke2fs with make_argv()'s arguments.  @silent: its failure is no news. */
+/*
+ * Runs mke2fs with make_argv()'s arguments.  @silent: its failure is no news;
+ * *@failed: it was one of mke2fs, and not that it could not be run.
+ */
 static bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
-		       uint64_t inodes, bool silent)
+		       uint64_t inodes, bool silent, bool *failed)
 {
 	struct arguments buf = { 0 };
 	char **argv = make_argv(c, path, bytes, inodes, &buf);
 	int status;
 
+	*failed = false;
 	if (!argv) {
 		say("out of memory");
 		return false;
@@ -255,7 +260,8 @@ static bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
 	free(argv);
 	if (status < 0)
 		return false;
-	if (!has_failed(status))
+	*failed = has_failed(status);
+	if (!*failed)
 		return true;
 	if (!silent && say_is_full(path))
 		say_write_error(c->device, path, "mke2fs failed", ENOSPC);
@@ -454,12 +460,14 @@ static bool try_size(const struct config *c, struct e4l_tree *t,
 		     uint64_t file_bytes, uint64_t bytes, uint64_t inodes,
 		     bool silent, struct image *im, errcode_t *err)
 {
+	bool failed;
+
 	if (!new_memory(im, file_bytes))
 		return false;
-	if (!run_mke2fs(c, im->path, bytes, inodes, silent)) {
+	if (!run_mke2fs(c, im->path, bytes, inodes, silent, &failed)) {
 		*err = E4L_ET_NO_SPACE;		/* perhaps: too small for it */
 		im->stats = (struct e4l_populate_stats) { 0 };
-		return silent;
+		return silent && failed;
 	}
 	if (!open_fs(c, im, im->path))
 		return false;
@@ -476,18 +484,21 @@ static bool try_size(const struct config *c, struct e4l_tree *t,
 
 /*
  * What mke2fs gives a filesystem of @bytes (0: as the user said) in a file of
- * @file_bytes.  False after it has said why it gives none, unless @silent.
+ * @file_bytes.  False after it has said why it gives none, unless @silent;
+ * *@failed: it was mke2fs that gave none.
  */
 static bool look_at_size(const struct config *c, uint64_t file_bytes,
-			 uint64_t bytes, bool silent, struct growth *g)
+			 uint64_t bytes, bool silent, bool *failed,
+			 struct growth *g)
 {
 	struct image im = { .name = c->device, .proto_fd = -1 };
 	struct ext2_inode journal = { 0 };
 	struct ext2_super_block *super;
 	errcode_t err;
 
+	*failed = false;
 	if (!new_memory(&im, file_bytes) ||
-	    !run_mke2fs(c, im.path, bytes, 0, silent))
+	    !run_mke2fs(c, im.path, bytes, 0, silent, failed))
 		goto failed;
 	if (!open_fs(c, &im, im.path))
 		goto failed;
@@ -521,12 +532,16 @@ static bool look_from_size(const struct config *c, uint64_t bytes,
 			   struct growth *g)
 {
 	uint64_t skip = c->offset_bytes;
+	bool failed = true;
 	int i;
 
-	for (i = 0; c->has_journal_option && i < DOUBLINGS; i++)
-		if (look_at_size(c, skip + (bytes << i), bytes << i, true, g))
+	for (i = 0; c->has_journal_option && failed && i < DOUBLINGS; i++)
+		if (look_at_size(c, skip + (bytes << i), bytes << i, true,
+				 &failed, g))
 			return true;
-	return look_at_size(c, skip + bytes, bytes, false, g);
+	if (!failed)
+		return false;
+	return look_at_size(c, skip + bytes, bytes, false, &failed, g);
 }
 
 /* mke2fs would say that one of its options is wrong, and list them all. */
@@ -549,17 +564,18 @@ bool find_growth(struct config *c, uint64_t device_bytes)
 {
 	struct growth now, then;
 	uint64_t bytes;
+	bool failed;
 
 	if (!c->grow_bytes)
 		return true;
 	if (!look_at_size(c, c->offset_bytes + c->grow_bytes, c->grow_bytes,
-			  false, &then))
+			  false, &failed, &then))
 		return false;
 	c->growth = then;
 	if (!c->size && !device_bytes)
 		return true;
 	c->growth.resize_inode = false;
-	if (!look_at_size(c, device_bytes, 0, false, &now))
+	if (!look_at_size(c, device_bytes, 0, false, &failed, &now))
 		return false;
 	c->growth = then;
 	bytes = now.blocks * now.block_bytes;
@@ -697,7 +713,9 @@ bool make_prototype(const struct config *c, struct e4l_tree *t,
 
 bool format_device(const struct config *c)
 {
-	return run_mke2fs(c, c->device, 0, 0, false);
+	bool failed;
+
+	return run_mke2fs(c, c->device, 0, 0, false, &failed);
 }
 
 bool plan_device(const struct config *c, struct e4l_tree *t, struct image *im)

@@ -146,3 +146,20 @@ inline 'feature -ext_attr'
 truncate -s 70000 "$work/inline/f" "$work/inline/g"
 inline "rm f" "rm g" "write $work/f f" "write $work/g g" \
 	'sif f size 70000' 'sif g size 70000'
+
+# a link's target with a byte 0 in it, which e2fsck does not mind if it is inline
+rm -f "$work/from" "$work/img"
+mkdir "$work/link"
+ln -s "$(printf 'y%.0s' $(seq 60))" "$work/link/l60"
+check mke2fs -q -t ext4 -I 256 -b 4096 \
+	-O inline_data,^metadata_csum,^uninit_bg -d "$work/link" "$work/from" 16M
+check debugfs -R 'imap /l60' "$work/from"
+at=$(awk '/located at block/ { sub(",", "", $4); print $4, $6 }' "$out")
+printf '\0\0' | dd of="$work/from" bs=1 conv=notrunc status=none \
+	seek=$((${at% *} * 4096 + ${at#* } + 40 + 30))
+clean "$work/from"
+mustfail 1 "$mke4fs" -q --from="$work/from" "$work/img"
+says 'l60: a symbolic link'
+[ ! -e "$work/img" ] || fail "an image is left behind"
+mustfail 3 "$mke4fs" -q --skip-damaged --from="$work/from" "$work/img"
+clean "$work/img"

@@ -78,12 +78,17 @@ says 'Invalid stride parameter'
 says 'disk: mke2fs failed'
 if command -v script >/dev/null; then
 	sum=$(sha256sum <"$work/disk")
-	script -qec "'$mke4fs' -q -d '$work/src' '$work/disk'" /dev/null \
-		<<-EOT >"$out" || :
-		n
-	EOT
-	grep -q Proceed "$out" || fail "-q: mke2fs did not ask"
-	same "what was not to be touched" "$(sha256sum <"$work/disk")" "$sum"
+	for asks in "-q -d '$work/src' '$work/disk'" \
+		"--json -d '$work/src' '$work/disk'" \
+		"--json '$work/disk' 2>'$work/said'" \
+		"-v --json -d '$work/src' '$work/disk' 2>'$work/said'"; do
+		script -qec "'$mke4fs' $asks" /dev/null <<-EOT >"$out" || :
+			n
+		EOT
+		grep -q Proceed "$out" || fail "$asks: mke2fs did not ask"
+		same "what was not to be touched" \
+			"$(sha256sum <"$work/disk")" "$sum"
+	done
 fi
 
 for bad in -z -S; do

@@ -208,8 +208,7 @@ static errcode_t fill(struct writer *me, const struct item *item, uint32_t skip,
 	case ITEM_TREE:
 		return fill_tree(p, &p->t->maps.v[item->ref], skip, len, buf);
 	case ITEM_XATTR:
-		e4l_pop_fill_xattr_block(p, item->ref, buf);
-		return 0;
+		return e4l_pop_fill_xattr_block(p, item->ref, buf);
 	case ITEM_BLOB:
 		fill_blob(p, item->ref, at, bytes, buf);
 		return 0;

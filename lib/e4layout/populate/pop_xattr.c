@@ -274,8 +274,8 @@ static void seal_block(const struct e4l_populate *p, uint64_t pblk,
 	h->h_checksum = ext2fs_cpu_to_le32(e4l_crc32c(crc, buf, p->bs));
 }
 
-void e4l_pop_fill_xattr_block(struct e4l_populate *p, uint32_t xplace,
-			      char *buf)
+errcode_t e4l_pop_fill_xattr_block(struct e4l_populate *p, uint32_t xplace,
+				   char *buf)
 {
 	const struct xplace *x = &p->xplaces.v[xplace];
 	/* An entry takes at least 16 bytes of the block. */
@@ -287,8 +287,10 @@ void e4l_pop_fill_xattr_block(struct e4l_populate *p, uint32_t xplace,
 	uint32_t n = 0, i, ea = 0, hash = 0;
 	struct walk w;
 
+	if (!s)
+		return ENOMEM;
 	memset(buf, 0, p->bs);
-	for (start(&w, p, x->set); s && next(&w);) {
+	for (start(&w, p, x->set); next(&w);) {
 		if (w.where == IN_INODE)
 			continue;
 		s[n] = (struct sorted) { w.rec, w.name, w.value, 0 };
@@ -296,12 +298,12 @@ void e4l_pop_fill_xattr_block(struct e4l_populate *p, uint32_t xplace,
 			s[n].ea_ino = p->t->nodes.v[x->ea_node + ea++].ino;
 		n++;
 	}
-	if (s)
-		qsort(s, n, sizeof(*s), in_block_order);
+	qsort(s, n, sizeof(*s), in_block_order);
 	for (i = 0; i < n; i++)
 		hash = hash << 16 ^ hash >> 16 ^ put_sorted(p, &a, &s[i]);
 	free(s);
 	seal_block(p, x->pblk, hash, x->refs, buf);
+	return 0;
 }
 
 void e4l_pop_fill_ibody(struct e4l_populate *p, const struct node *n,

@@ -163,8 +163,8 @@ errcode_t e4l_pop_place_xattrs(struct e4l_populate *p, uint32_t id);
 /* Bytes that the inode has for inline data beside i_block, plus 1; 0: none. */
 unsigned int e4l_pop_inline_room(const struct e4l_populate *p,
 				 const struct node *n);
-void e4l_pop_fill_xattr_block(struct e4l_populate *p, uint32_t xplace,
-			      char *buf);
+errcode_t e4l_pop_fill_xattr_block(struct e4l_populate *p, uint32_t xplace,
+				   char *buf);
 /* @area: the attribute space of @n's inode; @data: inline data past 60. */
 void e4l_pop_fill_ibody(struct e4l_populate *p, const struct node *n,
 			char *area, unsigned int area_bytes,

@@ -284,28 +284,38 @@ static uint64_t device_number(const struct ext2_inode_large *i)
 	return makedev(new >> 8 & 0xfff, (new & 0xff) | (new >> 12 & 0xfff00));
 }
 
-static errcode_t read_target(struct load *l, ext2_ino_t ino,
-			     struct e4l_entry *e)
+/* Of a symlink that is longer than what an inode has for its map. */
+static errcode_t read_long_target(struct load *l, ext2_ino_t ino, size_t size)
 {
 	unsigned int got = 0;
 	ext2_file_t file;
 	errcode_t err;
 
-	if (!e->size || e->size >= sizeof(l->target))
-		return E4L_ET_BAD_SYMLINK;
-	e->target = l->target;
-	if (ext2fs_is_fast_symlink((struct ext2_inode *)l->inode)) {
-		if (e->size > sizeof(l->inode->i_block))
-			return E4L_ET_BAD_SYMLINK;
-		memcpy(l->target, l->inode->i_block, e->size);
-		return 0;
-	}
 	err = ext2fs_file_open(l->fs, ino, 0, &file);
 	if (err)
 		return err;
-	err = ext2fs_file_read(file, l->target, e->size, &got);
+	err = ext2fs_file_read(file, l->target, size, &got);
 	ext2fs_file_close(file);
-	return err ? err : got == e->size ? 0 : E4L_ET_BAD_SYMLINK;
+	return err ? err : got == size ? 0 : E4L_ET_BAD_SYMLINK;
+}
+
+static errcode_t read_target(struct load *l, ext2_ino_t ino,
+			     struct e4l_entry *e)
+{
+	errcode_t err = 0;
+
+	if (!e->size || e->size >= sizeof(l->target))
+		return E4L_ET_BAD_SYMLINK;
+	e->target = l->target;
+	if (!ext2fs_is_fast_symlink((struct ext2_inode *)l->inode))
+		err = read_long_target(l, ino, e->size);
+	else if (e->size > sizeof(l->inode->i_block))
+		err = E4L_ET_BAD_SYMLINK;
+	else
+		memcpy(l->target, l->inode->i_block, e->size);
+	if (!err && memchr(l->target, 0, e->size))
+		err = E4L_ET_BAD_SYMLINK;
+	return err;
 }
 
 static errcode_t read_inode(struct load *l, ext2_ino_t ino)
