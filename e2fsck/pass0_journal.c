@@ -219,9 +219,11 @@ static errcode_t judge_external(struct check *ck)
 		FOUND(ck, JOURNAL_TWO);
 		return 0;
 	}
-	if (err || io_channel_read_blk64(io,
+	if (!err)
+		err = io_channel_read_blk64(io,
 			ext2fs_journal_sb_start(ck->fs->blocksize),
-			-JBD2_SUPER_BYTES, &s))
+			-JBD2_SUPER_BYTES, &s);
+	if (check_noted(ck, err))
 		FOUND(ck, JOURNAL_SUPER);
 	else
 		judge_journal_super(ck, 0, 0, &s, blocks);

@@ -240,17 +240,21 @@ static bool csum_ok(ext2_filsys fs, dgrp_t g, int kind, const void *bitmap)
 	return (e4l_crc32c(fs->csum_seed, bitmap, bytes) & mask) == want;
 }
 
+static bool is_uninit(ext2_filsys fs, dgrp_t g, int kind)
+{
+	return ext2fs_has_group_desc_csum(fs) &&
+	       ext2fs_bg_flags_test(fs, g, kind == BLOCK_BITMAP ?
+				    EXT2_BG_BLOCK_UNINIT :
+				    EXT2_BG_INODE_UNINIT);
+}
+
 /* The block of a bitmap, or 0 where the group has none yet. */
 static blk64_t bitmap_blk(ext2_filsys fs, dgrp_t g, int kind)
 {
-	bool block = kind == BLOCK_BITMAP;
-	blk64_t blk = block ? ext2fs_block_bitmap_loc(fs, g) :
-			      ext2fs_inode_bitmap_loc(fs, g);
-	int flag = block ? EXT2_BG_BLOCK_UNINIT : EXT2_BG_INODE_UNINIT;
+	blk64_t blk = kind == BLOCK_BITMAP ? ext2fs_block_bitmap_loc(fs, g) :
+					     ext2fs_inode_bitmap_loc(fs, g);
 
-	if (ext2fs_has_group_desc_csum(fs) &&
-	    ext2fs_bg_flags_test(fs, g, flag) &&
-	    ext2fs_group_desc_csum_verify(fs, g))
+	if (is_uninit(fs, g, kind) && ext2fs_group_desc_csum_verify(fs, g))
 		return 0;
 	return blk < ext2fs_blocks_count(fs->super) ? blk : 0;
 }
@@ -276,7 +280,8 @@ static void visit(const struct e4l_want *want, const void *block,
 		FOUND(ck, BITMAP_READ, IN_GROUP(g), .blk = want->blk);
 		return;
 	}
-	if (!csum_ok(ck->fs, g, kind, block))
+	/* e2fsck asks for none there, even where the descriptor is doubtful */
+	if (!is_uninit(ck->fs, g, kind) && !csum_ok(ck->fs, g, kind, block))
 		FOUND(ck, BITMAP_CSUM, IN_GROUP(g), .blk = want->blk);
 	judge(job, g, kind, block);
 }

@@ -15,32 +15,41 @@ static errcode_t open_copy(struct target *t, blk64_t super,
 			   blocksize, unix_io_manager, &t->fs);
 }
 
+static bool is_short_of_memory(errcode_t err)
+{
+	return err == ENOMEM || err == EXT2_ET_NO_MEMORY;
+}
+
 /* Where mke2fs puts the first copy, by block size. */
-static bool open_any_copy(struct target *t, struct target_doubt *doubt)
+static errcode_t open_any_copy(struct target *t, struct target_doubt *doubt)
 {
 	unsigned int blocksize = EXT2_MIN_BLOCK_SIZE;
+	errcode_t err = 0;
 
 	for (; blocksize <= EXT2_MAX_BLOCK_SIZE; blocksize *= 2) {
 		doubt->backup = 8ULL * blocksize + (blocksize == 1024);
-		if (!open_copy(t, doubt->backup, blocksize))
-			return true;
+		err = open_copy(t, doubt->backup, blocksize);
+		if (!err || is_short_of_memory(err))
+			return err;
 	}
 	doubt->backup = 0;
-	return false;
+	return err;
 }
 
 /* The first copy, by what the first superblock says; or that one after all. */
-static bool open_next_copy(struct target *t, struct target_doubt *doubt)
+static errcode_t open_next_copy(struct target *t, struct target_doubt *doubt)
 {
 	unsigned int blocksize = t->fs->blocksize;
+	errcode_t err;
 
 	doubt->backup = t->fs->super->s_blocks_per_group +
 			t->fs->super->s_first_data_block;
 	ext2fs_close_free(&t->fs);
-	if (!open_copy(t, doubt->backup, blocksize))
-		return true;
+	err = open_copy(t, doubt->backup, blocksize);
+	if (!err || is_short_of_memory(err))
+		return err;
 	doubt->backup = 0;
-	return !open_copy(t, 0, 0);
+	return open_copy(t, 0, 0);
 }
 
 static bool has_doubtful_super(errcode_t err)
@@ -61,19 +70,31 @@ errcode_t target_check_desc(const struct target *t)
 	return err == EXT2_ET_NO_MEMORY ? ENOMEM : err;
 }
 
+/* What is at the beginning is none: a copy may be. */
+static bool open_elsewhere(struct target *t, struct target_doubt *doubt)
+{
+	errcode_t err = doubt->super;
+
+	if (has_doubtful_super(err)) {
+		err = open_any_copy(t, doubt);
+		if (!err)
+			return true;
+		if (!is_short_of_memory(err))
+			err = doubt->super;
+	}
+	/* peeking says why it is none */
+	if (is_short_of_memory(err) || !e4l_peek(t->hold, 0))
+		e4l_tell_open_error(t->hold, err);
+	return false;
+}
+
 static bool open_doubtful(struct target *t, struct target_doubt *doubt)
 {
 	errcode_t err = open_copy(t, 0, 0);
 
-	*doubt = (struct target_doubt) { 0 };
-	if (err) {
-		doubt->super = err;
-		if (has_doubtful_super(err) && open_any_copy(t, doubt))
-			return true;
-		if (!e4l_peek(t->hold, 0))	/* which says why not */
-			e4l_tell_open_error(t->hold, err);
-		return false;
-	}
+	*doubt = (struct target_doubt) { .super = err };
+	if (err)
+		return open_elsewhere(t, doubt);
 	doubt->groups = target_check_desc(t);
 	if (doubt->groups == ENOMEM) {
 		say_error(t->name, "cannot check the group descriptors",
@@ -81,8 +102,12 @@ static bool open_doubtful(struct target *t, struct target_doubt *doubt)
 		ext2fs_close_free(&t->fs);
 		return false;
 	}
-	return !doubt->groups || t->fs->group_desc_count == 1 ||
-	       open_next_copy(t, doubt);
+	if (!doubt->groups || t->fs->group_desc_count == 1)
+		return true;
+	err = open_next_copy(t, doubt);
+	if (err)
+		e4l_tell_open_error(t->hold, err);
+	return !err;
 }
 
 bool target_is_strange(const struct target *t)
@@ -97,13 +122,19 @@ bool target_is_strange(const struct target *t)
 	return true;
 }
 
-/* Without the device, much can be checked all the same. */
-static void open_journal(struct target *t, bool quiet)
+/*
+ * Without the device, much can be checked all the same; but whether it is there
+ * must be known.
+ */
+static bool open_journal(struct target *t, bool quiet)
 {
 	const struct e4l_teller silent = { 0 };
+	errcode_t err = e4l_journal_find(t->fs, quiet ? &silent :
+					 &t->hold->teller, 0, &t->journal);
 
-	e4l_journal_find(t->fs, quiet ? &silent : &t->hold->teller, 0,
-			 &t->journal);
+	if (quiet && is_short_of_memory(err))
+		say_error(t->name, "cannot open its journal's device", ENOMEM);
+	return !is_short_of_memory(err);
 }
 
 bool target_open_check(struct target *t, const char *name, uint64_t partition,
@@ -115,8 +146,8 @@ bool target_open_check(struct target *t, const char *name, uint64_t partition,
 		if (!target_is_strange(t)) {
 			if (!quiet)
 				target_note_age(t);
-			open_journal(t, quiet);
-			return true;
+			if (open_journal(t, quiet))
+				return true;
 		}
 		ext2fs_close_free(&t->fs);
 	}

@@ -164,6 +164,23 @@ char *e4l_device_of_tag(const char *type, const char *value)
 	return device;
 }
 
+static errcode_t open_without_cache(const char *device, int io_flags,
+				    io_channel *ret)
+{
+	errcode_t err = unix_io_manager->open(device, io_flags, ret);
+
+	if (err) {
+		*ret = NULL;
+		return err;
+	}
+	err = io_channel_set_options(*ret, "cache=off");
+	if (err) {
+		io_channel_close(*ret);
+		*ret = NULL;
+	}
+	return err;
+}
+
 errcode_t e4l_journal_find(ext2_filsys fs, const struct e4l_teller *teller,
 			   int io_flags, io_channel *ret)
 {
@@ -179,9 +196,8 @@ errcode_t e4l_journal_find(ext2_filsys fs, const struct e4l_teller *teller,
 		return e4l_tell(teller, E4L_ET_JOURNAL_DEVICE, "its journal is "
 				"on a device that cannot be found: attach the "
 				"one with UUID=%s", text);
-	err = unix_io_manager->open(device, io_flags, ret);
+	err = open_without_cache(device, io_flags, ret);
 	if (err) {
-		*ret = NULL;
 		e4l_tell(teller, err, "cannot open its journal's device %s: "
 			 "%s%s", device, error_message(err), err == EBUSY ?
 			 ": something uses it: unmount or stop that first" :
