@@ -197,7 +197,7 @@ static bool do_lines(struct shell *s, FILE *in, const char *name)
 	char *line = NULL;
 	size_t room = 0;
 	bool ok = true;
-	ssize_t len;
+	ssize_t len = 0;
 
 	while (ok && !s->quit && (len = getline(&line, &room, in)) >= 0) {
 		number++;
@@ -208,7 +208,7 @@ static bool do_lines(struct shell *s, FILE *in, const char *name)
 			say("%s: line %lu: failed, nothing after it was done: "
 			    "%s", name, number, line);
 	}
-	if (ferror(in)) {
+	if (len < 0 && !feof(in)) {
 		say_error(name, "cannot read", errno);
 		ok = false;
 	}

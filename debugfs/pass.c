@@ -46,7 +46,10 @@ static bool is_refused(const char *line)
 	return false;
 }
 
-/* What it says is passed on, but for its banner; true if there was any. */
+/*
+ * What it says is passed on, but for its banner; true if there was any, or may
+ * have been.
+ */
 static bool pass_errors(FILE *errors)
 {
 	bool said = false;
@@ -58,6 +61,10 @@ static bool pass_errors(FILE *errors)
 		if (!strncmp(line, "debugfs 1.", 10))
 			continue;
 		fputs(line, stderr);
+		said = true;
+	}
+	if (!feof(errors)) {
+		say_error("debugfs", "cannot read what it says", errno);
 		said = true;
 	}
 	free(line);

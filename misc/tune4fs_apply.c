@@ -207,6 +207,10 @@ static int apply_new(const struct tune4fs *cfg, const struct seen *old,
 			status = STATUS_FAILED;
 		keeper_close(&p);
 	}
+	if (!feof(f)) {
+		say_error("/proc/self/mountinfo", "cannot read", errno);
+		status = STATUS_FAILED;
+	}
 	free(line);
 	fclose(f);
 	return status;

@@ -44,12 +44,15 @@ wrong() {
 	fail "allocation $nth fails: exit $status: $*"
 }
 
-# What only reads says all that it would say, or fails.
+# What only reads says all that it would say, or fails, and says that.
 reads() {
 	cmp -s "$img" "$work/whole" || wrong "wrote" "$@"
 	case $status in
 	0) ;;
-	1|8|98) return ;;
+	1|8)
+		[ -s "$err" ] || wrong "no word of it" "$@"
+		return ;;
+	98) return ;;
 	*) wrong "$@" ;;
 	esac
 	for said in "$out" "$work/said"; do
@@ -74,6 +77,12 @@ makes() {
 	[ "$status" != 0 ] || cmp -s "$work/made" "$work/made.whole" ||
 		wrong "another image" "$@"
 	rm -f "$work/made"
+}
+
+# What a script of e4debug asks for is done, or it fails.
+does() {
+	[ "$status" != 0 ] || debugfs -R 'stat /newdir' "$img" 2>/dev/null |
+		grep -q '^Inode:' || wrong "not done" "$@"
 }
 
 # All but the root, which gets the attribute of tunables.
@@ -118,12 +127,16 @@ each writes "$e4debug" -w -R repack "$img"
 # could.
 mkdir -p "$work/src/dir"
 echo content >"$work/src/file"
+printf 'y%.0s' $(seq 700) >"$work/value"
 ln -s file "$work/src/dir/link"
 rm "$work/whole"
 mke2fs -q -t ext4 -b 2048 -N 64 -J size=2 -d "$work/src" "$work/whole" 6M \
 	>/dev/null 2>&1 || fail 'no image'
+check debugfs -w -R "ea_set -f $work/value /file user.large" "$work/whole"
 E4L_MALLOCS=0
 each reads "$tune4fs" -l "$img"
+printf 'mkdir /newdir\n' >"$work/script"
+each does "$e4debug" -w -f "$work/script" "$img"
 SOURCE_DATE_EPOCH=1000000000
 export SOURCE_DATE_EPOCH
 seed=hash_seed=9f8c1c1e-3b7c-4a60-8a35-1d1d0a4f7a55
@@ -131,3 +144,13 @@ set -- "$mke4fs" -q -U0b5a6c3e-7a0f-4d0e-9f1e-3d1c5a0c9a10 -E $seed
 cp "$work/whole" "$img"
 check "$@" --from="$img" "$work/made.whole" 8M
 each makes "$@" --from="$img" "$work/made" 8M
+
+# Where the first superblock, or the first group descriptors, cannot be believed.
+check mke2fs -q -F -t ext4 -b 1024 -g 8192 \
+	-O ^metadata_csum,^uninit_bg,^has_journal "$work/sound" 24M
+cp "$work/sound" "$work/whole"
+check debugfs -w -R 'set_block_group 1 inode_table 3' "$work/whole"
+each reads "$e4check" --threads=1 --no-layout "$img"
+cp "$work/sound" "$work/whole"
+dd if=/dev/zero of="$work/whole" bs=1 seek=1080 count=2 conv=notrunc status=none
+each reads "$e4check" --threads=1 --no-layout "$img"
