@@ -28,13 +28,20 @@ static char *device_of_tag(const char *name)
 {
 	char *type, *value, *device = NULL;
 
+	errno = 0;
 	if (blkid_parse_tag_string(name, &type, &value)) {
-		say("%s: cannot understand the tag", name);
+		if (e4l_unseen(errno))
+			say_error(name, "cannot look for it", errno);
+		else
+			say("%s: cannot understand the tag", name);
 		return NULL;
 	}
+	errno = 0;
 	device = e4l_device_of_tag(type, value);
-	if (!device)
+	if (!device && !e4l_unseen(errno))
 		say("%s: no device has that %s", name, type);
+	else if (!device)
+		say_error(name, "cannot look for it", errno);
 	free(type);
 	free(value);
 	return device;
@@ -86,12 +93,16 @@ static bool take_mounted(struct target *t, const struct e4l_mount *m,
 
 static bool locate_dir(struct target *t)
 {
-	char *path = realpath(t->name, NULL), *line = NULL;
+	char *path, *line = NULL;
 	struct e4l_mount m;
 	bool ok;
 
+	errno = 0;
+	path = realpath(t->name, NULL);
 	ok = path && e4l_mount_around(path, &m, &line) && take_mounted(t, &m, path);
-	if (!ok)
+	if (!ok && e4l_unseen(errno))
+		say_error(t->name, "cannot see what is mounted there", errno);
+	else if (!ok)
 		say(access("/proc/self/mountinfo", R_OK) ?
 		    "%s: is a directory, and /proc does not say what is "
 		    "mounted there" :
@@ -185,38 +196,61 @@ static bool read_number(const char *dir, const char *name, const char *file,
 	return ok;
 }
 
+/* Whether @name, in the folder @dir, is the partition @number, from @start on. */
+static errcode_t is_partition(const char *dir, const char *name,
+			      uint64_t number, uint64_t start, bool *is)
+{
+	uint64_t n, at;
+
+	errno = 0;
+	*is = read_number(dir, name, "partition", &n) && n == number &&
+	      read_number(dir, name, "start", &at) && at == start;
+	return *is ? 0 : e4l_unseen(errno);
+}
+
 /*
  * The kernel's own device of the partition @number, if it has one where the
  * table says: what is cached of that and of the disk are two things.
  */
-static char *partition_node(dev_t disk, uint64_t number, uint64_t start)
+static errcode_t partition_node(dev_t disk, uint64_t number, uint64_t start,
+				char **node)
 {
 	struct dirent *entry;
-	char dir[64], *node = NULL;
-	uint64_t n, at;
+	errcode_t err;
+	char dir[64];
+	bool is;
 	DIR *d;
 
+	*node = NULL;
 	snprintf(dir, sizeof(dir), "/sys/dev/block/%u:%u", major(disk),
 		 minor(disk));
 	d = opendir(dir);
-	while (d && !node && (entry = readdir(d)))
-		if (read_number(dir, entry->d_name, "partition", &n) &&
-		    n == number &&
-		    read_number(dir, entry->d_name, "start", &at) &&
-		    at == start && asprintf(&node, "/dev/%s", entry->d_name) < 0)
-			node = NULL;
+	err = d ? 0 : e4l_unseen(errno);
+	while (d && !err && !*node && (entry = readdir(d))) {
+		err = is_partition(dir, entry->d_name, number, start, &is);
+		if (is && asprintf(node, "/dev/%s", entry->d_name) < 0) {
+			*node = NULL;
+			err = ENOMEM;
+		}
+	}
 	if (d)
 		closedir(d);
-	return node;
+	return err;
 }
 
 /* Goes from the disk to its partition. */
 static bool enter_partition(struct target *t, const struct stat *st,
 			    uint64_t number, uint64_t start, uint64_t sectors)
 {
-	char *node = S_ISBLK(st->st_mode) ?
-		     partition_node(st->st_rdev, number, start) : NULL;
+	char *node = NULL;
+	errcode_t err = S_ISBLK(st->st_mode) ?
+		partition_node(st->st_rdev, number, start, &node) : 0;
 
+	if (err) {
+		say_error(t->name, "cannot look for its partition's device",
+			  err);
+		return false;
+	}
 	if (S_ISREG(st->st_mode) &&
 	    start >= (uint64_t)st->st_size / SECTOR_BYTES) {
 		say("%s: is truncated: its partition %llu begins %llu sectors "
@@ -238,13 +272,18 @@ static bool find_partition(struct target *t, const struct stat *st,
 			   uint64_t number)
 {
 	char list[80] = "";
+	blkid_partition part;
+	blkid_partlist all;
 	blkid_probe probe;
-	blkid_partlist all = partitions_of(t->device, &probe);
-	blkid_partition part = all ?
-		blkid_partlist_get_partition_by_partno(all, number) : NULL;
-	bool ok = part && !blkid_partition_is_extended(part);
+	bool ok;
 
-	if (ok)
+	errno = 0;
+	all = partitions_of(t->device, &probe);
+	part = all ? blkid_partlist_get_partition_by_partno(all, number) : NULL;
+	ok = part && !blkid_partition_is_extended(part);
+	if (!part && e4l_unseen(errno))
+		say_error(t->name, "cannot read its table of partitions", errno);
+	else if (ok)
 		ok = enter_partition(t, st, number,
 				     blkid_partition_get_start(part),
 				     blkid_partition_get_size(part));

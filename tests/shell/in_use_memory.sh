@@ -49,3 +49,36 @@ defer "umount $work/mnt"
 in_use "$e4repack" -z "$work/undo" "$img"
 in_use "$mke4fs" -F "$img"
 in_use "$mke4fs" -F "$loop"
+
+# A partition is changed through the kernel's own device of it, whose cache is not
+# that of the disk: what that has is what the disk has.
+command -v sfdisk >/dev/null && command -v addpart >/dev/null || exit 0
+umount "$work/mnt"
+undefer "umount $work/mnt"
+disk=$work/disk
+truncate -s 12M "$disk"
+printf 'label: dos\n2048,16384\n' | sfdisk -q "$disk"
+attach "$disk"
+addpart "$loop" 1 2048 16384 2>/dev/null || exit 0
+part=${loop}p1
+[ -b "$part" ] || exit 0
+defer "delpart $loop 1"
+mke2fs -q -F -t ext4 "$part" || fail 'no filesystem'
+exec 9<"$part"
+
+# partition N KIB: without memory for the N-th allocation.
+partition() {
+	run env FAIL_MALLOC="$1" FAIL_MALLOC_COUNT="$work/count" \
+		LD_PRELOAD="$shim" "$tune4fs" \
+		--set extent_max_zeroout_kb="$2" --partition=1 "$loop"
+	sync "$part"
+	[ "$status" -lt 100 ] && cmp -n 8388608 "$part" "$disk" 0 1048576 >&2
+}
+
+partition 0 1 || bad=0
+for n in $(seq "$(cat "$work/count")"); do
+	[ ! "${bad-}" ] || break
+	partition "$n" $((n + 1)) || bad=$n
+done
+exec 9<&-	# or the partition cannot be deleted
+[ ! "${bad-}" ] || fail "allocation $bad fails: the disk was changed"
