@@ -2735,6 +2735,45 @@ START_TEST(fills_holes_with_ends)
 END_TEST
 
 /*
+ * No run holds the file; in parts it could move to two, but that costs too much, or
+ * leaves more free runs: that is why it stays, and not that none holds it.
+ */
+START_TEST(says_what_keeps_parts_back)
+{
+	static const enum e4l_left_why why[] = {
+		E4L_LEFT_NO_ROOM, E4L_LEFT_FREE_RUNS, E4L_LEFT_COPY_BUDGET,
+	};
+	struct world *w = new_world(240, 1, 2);
+	struct rereader r = { .w = w };
+	const struct e4l_left *left;
+	struct e4l_plan *p;
+	uint32_t i;
+	size_t n;
+
+	w->opt.reread = reread;
+	w->opt.priv = &r;
+	for (i = 0; i < 240; i++)
+		w->state[i] = i >= 200 && i % 20 < 10 ? FREE : USED + 1;
+	for (i = 0; i < 4; i++)
+		add_extent(w, 0, (struct e4l_extent) {
+			.pblk = 20 + 20 * i, .lblk = 5 * i, .len = 5,
+		});
+	w->file[0].eof = 20;
+	w->file[0].allowed = ALL | E4L_PLAN_ROOM;
+	w->opt.most_free_runs = _i == 1 ? 2 : 0;
+	w->opt.copy_budget_blocks = _i == 2 ? 4 : E4L_NO_LIMIT;
+	p = make_plan(w);
+	left = e4l_plan_left(p, &n);
+	ck_assert_uint_eq(n, 1);
+	ck_assert_int_eq(left->why == E4L_LEFT_CROWDED ? E4L_LEFT_NO_ROOM :
+			 left->why, why[_i]);
+	ck_assert_uint_eq(left->extents, _i ? 3 : 1);
+	e4l_plan_free(p);
+	free_world(w);
+}
+END_TEST
+
+/*
  * Its pieces are written and unwritten in turns, so that slices of it that end
  * elsewhere would be extents that it did not have.
  */
@@ -3046,6 +3085,7 @@ int main(void)
 	tcase_add_loop_test(tc, leaves_the_rest_to_files, 0, 3);
 	tcase_add_loop_test(tc, keeps_free_space_within_bounds, 0, 400);
 	tcase_add_loop_test(tc, fills_holes_with_ends, 0, 3);
+	tcase_add_loop_test(tc, says_what_keeps_parts_back, 0, 3);
 	tcase_add_test(tc, fills_no_hole_with_more_extents);
 	tcase_add_test(tc, tries_holes_in_turn);
 	tcase_add_loop_test(tc, fills_holes_with_slices, 0, 20);

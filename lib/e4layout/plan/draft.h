@@ -23,6 +23,7 @@ struct e4l_file {
 	size_t step;			/* its last step's index + 1, 0: none */
 	uint64_t left[E4L_LEFT_REASONS];	/* extents */
 	enum e4l_left_why why;		/* it was not moved */
+	enum e4l_left_why why_parts;	/* nor in parts, when that was tried */
 	uint32_t lacks;			/* clusters in one run, or 0 */
 };
 

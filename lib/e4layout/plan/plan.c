@@ -343,13 +343,23 @@ errcode_t e4l_plan_add_file(struct e4l_plan *p,
 	return err || done ? err : keep_file(p, f, file);
 }
 
+/* What fits nowhere as a whole may have been kept from moving in parts. */
+static enum e4l_left_why why_left(const struct e4l_file *f)
+{
+	bool fits = f->why != E4L_LEFT_NO_ROOM && f->why != E4L_LEFT_CROWDED;
+
+	return fits || (f->why_parts != E4L_LEFT_COPY_BUDGET &&
+			f->why_parts != E4L_LEFT_FREE_RUNS) ? f->why :
+							      f->why_parts;
+}
+
 /* Lists what is left of @f now that the plan is made. */
 static errcode_t list_left(struct e4l_plan *p, struct e4l_file *f)
 {
 	enum e4l_left_why why;
 	errcode_t err = 0;
 
-	f->left[f->why] += f->w.excess;
+	f->left[why_left(f)] += f->w.excess;
 	if (p->opt.zeroout_budget_blocks != E4L_NO_LIMIT)
 		f->left[E4L_LEFT_ZEROOUT_BUDGET] = f->w.n_zero;
 	for (why = 0; why < E4L_LEFT_REASONS && !err; why++)
@@ -530,6 +540,8 @@ static errcode_t move_file(struct e4l_plan *p, struct e4l_file *f,
 	mover.m.ex = ex;
 	err = e4l_move_file(&d->disk, &mover, partial, &steps);
 	f->why = mover.why;
+	if (partial)
+		f->why_parts = steps.n ? E4L_LEFT_NO_ROOM : mover.why;
 	f->lacks = mover.lacks;
 	if (mover.too_large)
 		e4l_leave(f, E4L_PLAN_MOVE, E4L_LEFT_TXN);
