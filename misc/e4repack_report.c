@@ -137,12 +137,19 @@ static void print_room(const struct e4repack *r)
 {
 	const struct e4l_repack_result *result = &r->result;
 
-	if (result->room_runs)
+	if (result->room_runs && !result->stopped)
 		printf("%-15s %13s   of these files, to make room: %s of what "
 		       "is copied saves %s\n", r->dry_run ? "To move away" :
 		       "Moved away", NUM(result->room_files),
 		       SIZE(e4repack_bytes(r, result->room_blocks)),
 		       THINGS(result->room_fragments, "fragment", "fragments"));
+}
+
+static uint64_t longest_bytes(const struct e4repack *r)
+{
+	return e4repack_bytes(r, r->result.stopped ?
+			      r->result.stopped_longest_blocks :
+			      r->result.longest_free_blocks);
 }
 
 /* As planned: what is moved for long free runs. */
@@ -152,15 +159,17 @@ static void print_zones(const struct e4repack *r)
 
 	if (!result->zones)
 		return;
-	printf("%-15s %13s   of these files, for long free runs: %s of what "
-	       "is copied\n", r->dry_run ? "To move away" : "Moved away",
-	       NUM(result->zone_files),
-	       SIZE(e4repack_bytes(r, result->zone_blocks)));
+	if (!result->stopped)
+		printf("%-15s %13s   of these files, for long free runs: %s of "
+		       "what is copied\n", r->dry_run ? "To move away" :
+		       "Moved away", NUM(result->zone_files),
+		       SIZE(e4repack_bytes(r, result->zone_blocks)));
 	printf("%-15s %13s   %s, %s before; the longest %s, %s before\n",
-	       "Free runs", NUM(result->free_runs_after),
+	       "Free runs", NUM(result->stopped ? result->stopped_free_runs :
+				result->free_runs_after),
 	       r->dry_run ? "then" : "after",
 	       NUM(result->free_runs_before),
-	       SIZE(e4repack_bytes(r, result->longest_free_blocks)),
+	       SIZE(longest_bytes(r)),
 	       SIZE(e4repack_bytes(r, result->longest_free_before_blocks)));
 }
 
@@ -171,10 +180,8 @@ static void print_zones(const struct e4repack *r)
 static void print_longest(const struct e4repack *r, uint64_t least,
 			  uint64_t most)
 {
-	const struct e4l_repack_result *result = &r->result;
-
 	printf("The longest free run %s %s", r->dry_run ? "would have" : "has",
-	       SIZE(e4repack_bytes(r, result->longest_free_blocks)));
+	       SIZE(longest_bytes(r)));
 	if (least)
 		printf("; what fits into none needs %s",
 		       SIZE(e4repack_bytes(r, least)));
@@ -450,7 +457,7 @@ static json_t *part_object(const struct e4repack *r)
 				   reasons_array(&r->reasons, "files",
 						 "extents"),
 				   "longest_free_bytes", (json_int_t)
-				   e4repack_bytes(r, result->longest_free_blocks),
+				   longest_bytes(r),
 				   "least_lacking_bytes", (json_int_t)
 				   e4repack_bytes(r, result->least_lacking_blocks),
 				   "most_lacking_bytes", (json_int_t)

@@ -141,7 +141,9 @@ struct e4l_repack_result {
 	uint64_t planned_given_blocks;
 	uint64_t long_blocks_lacking;	/* likewise: see struct e4l_plan_free */
 	uint64_t free_for_files;	/* likewise */
-	uint64_t reserved[4];
+	/* What a run that was stopped has left, in place of what was planned. */
+	uint64_t stopped_free_runs, stopped_longest_blocks;
+	uint64_t reserved[2];
 };
 
 /*

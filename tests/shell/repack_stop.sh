@@ -140,6 +140,10 @@ until [ "$(excess "$img")" = 0 ]; do
 	cp "$out" "$work/.report"
 	done=$((done + $(report bytes_copied)))
 	clean "$img"
+	check "$e4frag" -q --json "$img"
+	same 'the longest free run' "$(report longest_free_bytes)" \
+		"$(json "$out" "d['free_space']['largest_blocks'] *
+			d['filesystem']['block_size_bytes']")"
 done
 [ $runs -gt 1 ] || fail 'not stopped'
 same 'slow: fragments' "$(report fragments_after)" "$after"

@@ -289,6 +289,23 @@ static errcode_t count_done(struct repack *r,
 	return err;
 }
 
+static errcode_t count_free_run(const struct e4l_block_run *run, void *priv)
+{
+	e4l_free_histogram_add(priv, run->len);
+	return 0;
+}
+
+/* What a run that was stopped has left of free space is not what was planned. */
+static errcode_t look_at_free_space(struct repack *r)
+{
+	struct e4l_free_histogram now = { 0 };
+	errcode_t err = e4l_free_space(r->e, count_free_run, NULL, &now);
+
+	r->result->stopped_free_runs = now.runs;
+	r->result->stopped_longest_blocks = now.largest_blocks;
+	return err;
+}
+
 static errcode_t carry_out(struct repack *r)
 {
 	struct e4l_repack_result *result = r->result;
@@ -304,6 +321,8 @@ static errcode_t carry_out(struct repack *r)
 	err = apply_plan(r, steps, &n);
 	if (!err && result->stopped)
 		err = skip_the_rest(r, steps + n, all - n);
+	if (!err && result->stopped)
+		err = look_at_free_space(r);
 	e4l_forecast_total(r->forecast, steps, n);
 	if (count_done(r, steps + n, all - n) && !err)
 		err = ENOMEM;
