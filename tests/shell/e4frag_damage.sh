@@ -104,3 +104,18 @@ for features in metadata_csum metadata_csum_seed; do
 	same "$features: free blocks" "$(json "$out" \
 		'd["free_space"]["blocks"]')" 0
 done
+
+# Directories that lead to each other, and not to the root: what is in them has no
+# path, and all else has.
+mkdir -p "$work/src/A/d/e"
+touch "$work/src/A/f" "$work/src/A/d/g" "$work/src/A/d/e/h" "$work/src/z"
+rm -f "$img"
+check mke2fs -q -t ext4 -d "$work/src" "$img" 8M
+ino=$(debugfs -R 'stat /A' "$img" 2>/dev/null |
+	sed -n 's/^Inode: \([0-9]*\) .*/\1/p')
+check debugfs -w -R "ln <$ino> /A/d/loop" "$img"
+check debugfs -w -R 'unlink /A' "$img"
+run "$e4frag" --files --json "$img"
+same 'files without a path' "$(grep -c '"path":null' "$out")" 6
+same 'paths' "$(sed -n 's/.*"path":"\([^"]*\)".*/\1/p' "$out" | paste -sd' ')" \
+	'/ /lost+found /z'

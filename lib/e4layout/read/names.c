@@ -21,8 +21,9 @@
 
 struct name {
 	ext2_ino_t ino, parent;
-	uint64_t offset : 55;		/* in the text */
+	uint64_t offset : 54;		/* in the text */
 	uint64_t on_path : 1;
+	uint64_t lost : 1;		/* what it is in does not lead to the root */
 	uint64_t len : 8;
 };
 
@@ -351,6 +352,22 @@ static void enter(struct e4l_names *names, struct name *name)
 }
 
 /*
+ * The @n names of @up lead to @next, and not to the root if that is none, or one of
+ * them, as damage may have it: then no other path need follow them.
+ */
+static void note_lost(struct name *const *up, unsigned int n,
+		      const struct name *next)
+{
+	unsigned int i;
+	bool lost = !next;
+
+	for (i = 0; i < n && !lost; i++)
+		lost = up[i] == next;
+	for (i = 0; i < n; i++)
+		up[i]->lost |= lost;
+}
+
+/*
  * What is asked for is often beside or below what was asked for last: from @ino
  * up to where that path is left, and down again.
  */
@@ -358,19 +375,22 @@ const char *e4l_names_path(struct e4l_names *names, ext2_ino_t ino)
 {
 	struct name *up[MAX_LEVELS], *name;
 	unsigned int n = 0, left = names->depth;
+	bool top = false;
 
 	if (ino == EXT2_ROOT_INO)
 		return "/";
 	name = find_next(names, ino);
-	for (; name && !name->on_path; name = parent_of(names, name)) {
-		if (n == MAX_LEVELS)
-			return NULL;
+	while (name && !name->on_path && !name->lost && n < MAX_LEVELS) {
 		up[n++] = name;
-		if (name->parent == EXT2_ROOT_INO)
+		top = name->parent == EXT2_ROOT_INO;
+		if (top)
 			break;
+		name = parent_of(names, name);
 	}
-	if (!name)
+	if (!top && (!name || !name->on_path)) {
+		note_lost(up, n, name && name->lost ? NULL : name);
 		return NULL;
+	}
 	while (left && names->level[left - 1].name != name - names->names)
 		left--;
 	leave(names, left);
