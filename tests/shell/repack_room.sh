@@ -214,3 +214,34 @@ prints 'Moving others out of the way could save'
 check "$e4repack" -n $room "$img"
 prints 'the last long free runs are kept'
 ! grep 'Moving others' "$out" || fail "$what: room is named"
+
+# Trees of several new blocks, each of which has a cluster to itself: a file that stays
+# in hundreds of pieces has one.
+what="trees in clusters"
+aged "$img" <<'EOT'
+size 64M
+mke2fs -b 1024 -N 6144 -J size=1
+mke2fs -O bigalloc
+mke2fs -C 4096
+interleave /p0 count 388 rounds 2 blocks 2
+interleave /i0 count 23 rounds 30 blocks 16
+scatter /s0 frags 244 blocks 2 gap 3 alternate
+interleave /p1 count 570 rounds 2 blocks 2
+interleave /i1 count 19 rounds 6 blocks 16
+scatter /s1 frags 165 blocks 2 gap 7
+interleave /p2 count 430 rounds 2 blocks 3
+interleave /i2 count 42 rounds 3 blocks 4
+scatter /s2 frags 827 blocks 1 gap 3
+interleave /p3 count 591 rounds 2 blocks 1
+interleave /i3 count 10 rounds 13 blocks 1
+scatter /s3 frags 441 blocks 1 gap 1
+delete /i0 every 2
+file /late0 size 587K holes
+file /late1 size 469K holes
+many /fm count 50 size 709K
+EOT
+digest -z "$img" >"$work/before"
+repack --only=move,room "$img"
+repaired
+check "$e4frag" --files --json "$img"
+grep -q '"tree_blocks":[2-9]' "$out" || fail "$what: there is none"

@@ -45,10 +45,11 @@ struct ranges {
 	uint64_t blocks;
 };
 
-/* A tree, or a directory, in new blocks, which are contiguous. */
+/* A directory in new blocks, or a tree, each of whose blocks has its cluster. */
 struct new_blocks {
-	blk64_t blk;
+	blk64_t blk;			/* the first */
 	unsigned int n;
+	unsigned int apart;		/* from one to the next: 1, or a cluster */
 	char *data;
 };
 
@@ -199,7 +200,7 @@ static errcode_t note_data(struct e4l_apply *a,
 
 /* Nobody refers to it yet, so that it is written as data is. */
 static errcode_t note_blocks(struct e4l_apply *a, blk64_t blk, unsigned int n,
-			     char *data)
+			     unsigned int apart, char *data)
 {
 	errcode_t err = e4l_grow(&a->new, a->n_new, sizeof(*a->new));
 
@@ -208,7 +209,7 @@ static errcode_t note_blocks(struct e4l_apply *a, blk64_t blk, unsigned int n,
 		return err;
 	}
 	a->new[a->n_new++] = (struct new_blocks) {
-		.blk = blk, .n = n, .data = data,
+		.blk = blk, .n = n, .apart = apart, .data = data,
 	};
 	a->new_blocks += n;
 	return 0;
@@ -291,9 +292,10 @@ static errcode_t put_tree(struct e4l_apply *a, const struct e4l_step *step,
 		free(blocks);
 		return err;
 	}
-	return step->tree_is_new ? note_blocks(a, step->tree[0], step->n_tree,
-					       blocks) :
-				   journal_tree(a, step, blocks);
+	return step->tree_is_new ?
+	       note_blocks(a, step->tree[0], step->n_tree,
+			   EXT2FS_CLUSTER_RATIO(a->e->fs), blocks) :
+	       journal_tree(a, step, blocks);
 }
 
 /* i_blocks follows what the file has gained or lost; libext2fs knows how. */
@@ -391,7 +393,8 @@ errcode_t e4l_apply_dir(struct e4l_apply *a, const struct e4l_step *step,
 	}
 	if (dir->own)
 		return journal_dir(a, step->new_extents[0].pblk, dir);
-	return note_blocks(a, step->new_extents[0].pblk, dir->n, dir->blocks);
+	return note_blocks(a, step->new_extents[0].pblk, dir->n, 1,
+			   dir->blocks);
 }
 
 /* ------------------------------------------------------------------ 2. data */
@@ -695,19 +698,28 @@ static errcode_t zero_data(struct e4l_apply *a)
 	return err;
 }
 
+static errcode_t write_blocks(struct e4l_apply *a, const struct new_blocks *new)
+{
+	unsigned int at_once = new->apart == 1 ? new->n : 1, i;
+	size_t blocksize = a->e->fs->blocksize;
+	errcode_t err = 0;
+
+	for (i = 0; i < new->n && !err; i += at_once)
+		err = e4l_write(a->e, new->blk + i * new->apart, at_once,
+				new->data + i * blocksize);
+	if (err)
+		e4l_fail(a->e, err, "writing a new map, or a new directory", 0,
+			 new->blk);
+	return err;
+}
+
 static errcode_t write_new(struct e4l_apply *a)
 {
 	errcode_t err = 0;
 	size_t i;
 
-	for (i = 0; i < a->n_new && !err; i++) {
-		err = e4l_write(a->e, a->new[i].blk, a->new[i].n,
-				a->new[i].data);
-		if (err)
-			e4l_fail(a->e, err,
-				 "writing a new map, or a new directory", 0,
-				 a->new[i].blk);
-	}
+	for (i = 0; i < a->n_new && !err; i++)
+		err = write_blocks(a, &a->new[i]);
 	return err;
 }
 
