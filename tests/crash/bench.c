@@ -66,6 +66,10 @@ static const char crowded_clusters[] =
 	"file /big2 size 1200K holes gid 9\n"
 	"file /rest size 5200K\n";
 
+/* In one piece, in another group, it has more extents than a block of a tree holds. */
+static const char long_trees[] =
+	"scatter /a frags 120 blocks 36 gap 4 alternate\n";
+
 /* Holes that are shorter than any file, far from each other, and one long run. */
 #define HOLE(at) "file /gone/" #at " extents 0+1w@" #at "\n"
 static const char sparse[] =
@@ -124,6 +128,9 @@ const struct scenario scenarios[] = {
 	{ "crowded-bigalloc-4k", 4096, 24,
 	  "-O quota,bigalloc -C 16384 -J size=4", JOURNAL_INTERNAL,
 	  JBD2_CSUM_V3 | JBD2_64BIT, crowded_clusters, 0 },
+	{ "trees-bigalloc-1k", 1024, 24,
+	  "-O bigalloc -C 4096 -g 8192 -J size=1", JOURNAL_INTERNAL,
+	  JBD2_CSUM_V3 | JBD2_64BIT, long_trees, 0 },
 	{ "sparse-1k", 1024, 12, "-O quota -J size=1 -N 4096", JOURNAL_INTERNAL,
 	  JBD2_CSUM_V3 | JBD2_64BIT, sparse, 0 },
 };
