@@ -129,7 +129,7 @@ const struct scenario scenarios[] = {
 	  "-O quota,bigalloc -C 16384 -J size=4", JOURNAL_INTERNAL,
 	  JBD2_CSUM_V3 | JBD2_64BIT, crowded_clusters, 0 },
 	{ "trees-bigalloc-1k", 1024, 24,
-	  "-O bigalloc -C 4096 -g 8192 -J size=1", JOURNAL_INTERNAL,
+	  "-O bigalloc -C 4096 -g 2048 -J size=1", JOURNAL_INTERNAL,
 	  JBD2_CSUM_V3 | JBD2_64BIT, long_trees, 0 },
 	{ "sparse-1k", 1024, 12, "-O quota -J size=1 -N 4096", JOURNAL_INTERNAL,
 	  JBD2_CSUM_V3 | JBD2_64BIT, sparse, 0 },
