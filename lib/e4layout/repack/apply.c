@@ -45,12 +45,12 @@ struct ranges {
 	uint64_t blocks;
 };
 
-/* A directory in new blocks, or a tree, each of whose blocks has its cluster. */
+/* Of a tree, or a directory, in new blocks: some that are contiguous. */
 struct new_blocks {
-	blk64_t blk;			/* the first */
+	blk64_t blk;
 	unsigned int n;
-	unsigned int apart;		/* from one to the next: 1, or a cluster */
-	char *data;
+	const char *data;
+	char *own;			/* to be freed then; NULL: another's */
 };
 
 struct e4l_apply {
@@ -198,18 +198,18 @@ static errcode_t note_data(struct e4l_apply *a,
 	return err;
 }
 
-/* Nobody refers to it yet, so that it is written as data is. */
+/* Nobody refers to it yet, so that it is written as data is; takes @own over. */
 static errcode_t note_blocks(struct e4l_apply *a, blk64_t blk, unsigned int n,
-			     unsigned int apart, char *data)
+			     const char *data, char *own)
 {
 	errcode_t err = e4l_grow(&a->new, a->n_new, sizeof(*a->new));
 
 	if (err) {
-		free(data);
+		free(own);
 		return err;
 	}
 	a->new[a->n_new++] = (struct new_blocks) {
-		.blk = blk, .n = n, .apart = apart, .data = data,
+		.blk = blk, .n = n, .data = data, .own = own,
 	};
 	a->new_blocks += n;
 	return 0;
@@ -237,6 +237,24 @@ static errcode_t journal_tree(struct e4l_apply *a,
 	for (i = 0; i < step->n_tree && !err; i++)
 		err = journal_block(a, step->tree[i], blocks + i * blocksize);
 	free(blocks);
+	return err;
+}
+
+/* In new blocks, which are contiguous unless each has a cluster to itself. */
+static errcode_t note_tree(struct e4l_apply *a, const struct e4l_step *step,
+			   char *blocks)
+{
+	size_t blocksize = a->e->fs->blocksize, i, n;
+	char *own = blocks;
+	errcode_t err = 0;
+
+	for (i = 0; i < step->n_tree && !err; i += n, own = NULL) {
+		for (n = 1; i + n < step->n_tree &&
+			    step->tree[i + n] == step->tree[i] + n; n++)
+			;
+		err = note_blocks(a, step->tree[i], n, blocks + i * blocksize,
+				  own);
+	}
 	return err;
 }
 
@@ -292,10 +310,8 @@ static errcode_t put_tree(struct e4l_apply *a, const struct e4l_step *step,
 		free(blocks);
 		return err;
 	}
-	return step->tree_is_new ?
-	       note_blocks(a, step->tree[0], step->n_tree,
-			   EXT2FS_CLUSTER_RATIO(a->e->fs), blocks) :
-	       journal_tree(a, step, blocks);
+	return step->tree_is_new ? note_tree(a, step, blocks) :
+				   journal_tree(a, step, blocks);
 }
 
 /* i_blocks follows what the file has gained or lost; libext2fs knows how. */
@@ -393,7 +409,7 @@ errcode_t e4l_apply_dir(struct e4l_apply *a, const struct e4l_step *step,
 	}
 	if (dir->own)
 		return journal_dir(a, step->new_extents[0].pblk, dir);
-	return note_blocks(a, step->new_extents[0].pblk, dir->n, 1,
+	return note_blocks(a, step->new_extents[0].pblk, dir->n, dir->blocks,
 			   dir->blocks);
 }
 
@@ -698,28 +714,19 @@ static errcode_t zero_data(struct e4l_apply *a)
 	return err;
 }
 
-static errcode_t write_blocks(struct e4l_apply *a, const struct new_blocks *new)
-{
-	unsigned int at_once = new->apart == 1 ? new->n : 1, i;
-	size_t blocksize = a->e->fs->blocksize;
-	errcode_t err = 0;
-
-	for (i = 0; i < new->n && !err; i += at_once)
-		err = e4l_write(a->e, new->blk + i * new->apart, at_once,
-				new->data + i * blocksize);
-	if (err)
-		e4l_fail(a->e, err, "writing a new map, or a new directory", 0,
-			 new->blk);
-	return err;
-}
-
 static errcode_t write_new(struct e4l_apply *a)
 {
 	errcode_t err = 0;
 	size_t i;
 
-	for (i = 0; i < a->n_new && !err; i++)
-		err = write_blocks(a, &a->new[i]);
+	for (i = 0; i < a->n_new && !err; i++) {
+		err = e4l_write(a->e, a->new[i].blk, a->new[i].n,
+				a->new[i].data);
+		if (err)
+			e4l_fail(a->e, err,
+				 "writing a new map, or a new directory", 0,
+				 a->new[i].blk);
+	}
 	return err;
 }
 
@@ -728,7 +735,7 @@ static errcode_t write_new(struct e4l_apply *a)
 static void forget_batch(struct e4l_apply *a)
 {
 	while (a->n_new)
-		free(a->new[--a->n_new].data);
+		free(a->new[--a->n_new].own);
 	a->new_blocks = 0;
 	a->txn = NULL;
 	a->steps = 0;
