@@ -384,16 +384,13 @@ static void note_mount(struct search *s, const struct bytes *b)
 {
 	bool same = b->same && !b->start;
 	struct e4l_in_use_by *by = s->by;
-	errcode_t err;
 	char *point;
 	pid_t pid;
 
 	if ((by->mount_point && (by->same || !same)) ||
 	    is_held_alone(s->u, b->dev))
 		return;
-	err = e4l_mount_point_anywhere(b->dev, &point, &pid);
-	if (err && !s->err)
-		s->err = err;
+	miss(s, e4l_mount_point_anywhere(b->dev, &point, &pid));
 	if (!point)
 		return;
 	free(by->mount_point);
