@@ -22,6 +22,7 @@
 #include "layout.h"
 #include "metadata.h"
 #include "quota.h"
+#include "support/say.h"
 
 static errcode_t make_tables(struct check *ck)
 {
@@ -91,7 +92,7 @@ static errcode_t run_passes(struct check *ck)
 
 errcode_t check_noted(struct check *ck, errcode_t err)
 {
-	if (err == ENOMEM || err == EXT2_ET_NO_MEMORY)
+	if (say_is_no_memory(err))
 		findings_fail(ck->found);
 	return err;
 }

@@ -251,8 +251,7 @@ static errcode_t build_model(struct e4frag *frag)
 	if (!err && frag->dirs)
 		err = dirs_finish(frag->dirs, frag->sort, frag->top);
 	/* a report never says less because memory was short */
-	if (!err && (frag->no_repair == ENOMEM ||
-		     frag->no_repair == EXT2_ET_NO_MEMORY))
+	if (!err && say_is_no_memory(frag->no_repair))
 		err = frag->no_repair;
 	progress_end(&frag->progress);
 	e4l_forecast_free(frag->forecast);

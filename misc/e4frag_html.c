@@ -79,7 +79,7 @@ static json_t *drawn_object(const struct e4frag *frag, ext2_ino_t ino)
 	json_t *object;
 	errcode_t err = e4l_scan_inode(frag->e, ino, &ops, &d);
 
-	d.failed |= err == ENOMEM || err == EXT2_ET_NO_MEMORY;
+	d.failed |= say_is_no_memory(err);
 	object = json_pack("{s:o, s:I}", "extents", d.extents,
 			   "more", (json_int_t)d.more);
 	return json_checked(object, d.failed);

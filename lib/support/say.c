@@ -88,6 +88,11 @@ void say_e4l(const char *target, const struct e4l *e, errcode_t err)
 		say_error(target, "cannot go on", err);
 }
 
+bool say_is_no_memory(errcode_t err)
+{
+	return err == ENOMEM || err == EXT2_ET_NO_MEMORY;
+}
+
 bool say_is_damage(errcode_t err)
 {
 	static const errcode_t damage[] = {

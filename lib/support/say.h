@@ -44,6 +44,9 @@ void say_e4l(const char *target, const struct e4l *e, errcode_t err);
 /* Whether @err says that the filesystem is damaged: e2fsck is to be run. */
 bool say_is_damage(errcode_t err);
 
+/* Whether @err says that there is no memory: errno's, or libext2fs'. */
+bool say_is_no_memory(errcode_t err);
+
 /* e4l_tunables_change() refused the part of a list that begins at @where. */
 void say_tunable(const char *target, const char *where, errcode_t err);
 

@@ -15,11 +15,6 @@ static errcode_t open_copy(struct target *t, blk64_t super,
 			   blocksize, unix_io_manager, &t->fs);
 }
 
-static bool is_short_of_memory(errcode_t err)
-{
-	return err == ENOMEM || err == EXT2_ET_NO_MEMORY;
-}
-
 /* Where mke2fs puts the first copy, by block size. */
 static errcode_t open_any_copy(struct target *t, struct target_doubt *doubt)
 {
@@ -29,7 +24,7 @@ static errcode_t open_any_copy(struct target *t, struct target_doubt *doubt)
 	for (; blocksize <= EXT2_MAX_BLOCK_SIZE; blocksize *= 2) {
 		doubt->backup = 8ULL * blocksize + (blocksize == 1024);
 		err = open_copy(t, doubt->backup, blocksize);
-		if (!err || is_short_of_memory(err))
+		if (!err || say_is_no_memory(err))
 			return err;
 	}
 	doubt->backup = 0;
@@ -46,7 +41,7 @@ static errcode_t open_next_copy(struct target *t, struct target_doubt *doubt)
 			t->fs->super->s_first_data_block;
 	ext2fs_close_free(&t->fs);
 	err = open_copy(t, doubt->backup, blocksize);
-	if (!err || is_short_of_memory(err))
+	if (!err || say_is_no_memory(err))
 		return err;
 	doubt->backup = 0;
 	return open_copy(t, 0, 0);
@@ -79,11 +74,11 @@ static bool open_elsewhere(struct target *t, struct target_doubt *doubt)
 		err = open_any_copy(t, doubt);
 		if (!err)
 			return true;
-		if (!is_short_of_memory(err))
+		if (!say_is_no_memory(err))
 			err = doubt->super;
 	}
 	/* peeking says why it is none */
-	if (is_short_of_memory(err) || !e4l_peek(t->hold, 0))
+	if (say_is_no_memory(err) || !e4l_peek(t->hold, 0))
 		e4l_tell_open_error(t->hold, err);
 	return false;
 }
@@ -132,9 +127,9 @@ static bool open_journal(struct target *t, bool quiet)
 	errcode_t err = e4l_journal_find(t->fs, quiet ? &silent :
 					 &t->hold->teller, 0, &t->journal);
 
-	if (quiet && is_short_of_memory(err))
+	if (quiet && say_is_no_memory(err))
 		say_error(t->name, "cannot open its journal's device", ENOMEM);
-	return !is_short_of_memory(err);
+	return !say_is_no_memory(err);
 }
 
 bool target_open_check(struct target *t, const char *name, uint64_t partition,
