@@ -23,6 +23,12 @@ around() {
 	tail -c +$((start + 16777217)) "$1"
 }
 
+# noise SIZE: no two sectors of it are alike; random bytes may happen to have the
+# magic number of a superblock
+noise() {
+	seq 1 2000000 | head -c "$1"
+}
+
 # fill: the rest of the disk is noise, the filesystem has something to repair
 fill() {
 	aged "$work/part" <<-'EOF'
@@ -30,12 +36,10 @@ fill() {
 	scatter /bad frags 60 blocks 2 gap 1
 	scatter /keep frags 4 blocks 5 gap 3
 	EOF
-	head -c 9M /dev/urandom |
-		dd of="$disk" bs=1M seek=1 conv=notrunc status=none
+	noise 9M | dd of="$disk" bs=1M seek=1 conv=notrunc status=none
 	label_again
 	dd if="$work/part" of="$disk" bs=512 seek=20480 conv=notrunc status=none
-	head -c 6M /dev/urandom |
-		dd of="$disk" bs=1M seek=30 conv=notrunc status=none
+	noise 6M | dd of="$disk" bs=1M seek=30 conv=notrunc status=none
 }
 
 # shellcheck disable=SC2317	# label calls it
