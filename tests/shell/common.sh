@@ -124,20 +124,20 @@ gone() {
 
 # detach LOOP: before the end of the test.
 detach() {
-	file=$(losetup -nO BACK-FILE "$1")
+	looped_file=$(losetup -nO BACK-FILE "$1")
 	losetup -d "$1"
 	undefer "losetup -d $1"
-	gone "$1" "$file"
+	gone "$1" "$looped_file"
 }
 
 # umount DIR: and the loop device that mount -o loop made.
 umount() {
-	disk=$(findmnt -nfo SOURCE -M "$1") || :
-	file=
-	[ "$(losetup -nO AUTOCLEAR "$disk" 2>/dev/null | tr -d ' ')" != 1 ] ||
-		file=$(losetup -nO BACK-FILE "$disk")
+	looped=$(findmnt -nfo SOURCE -M "$1") || :
+	looped_file=
+	[ "$(losetup -nO AUTOCLEAR "$looped" 2>/dev/null | tr -d ' ')" != 1 ] ||
+		looped_file=$(losetup -nO BACK-FILE "$looped")
 	command umount "$1" || return
-	[ -z "$file" ] || gone "$disk" "$file"
+	[ -z "$looped_file" ] || gone "$looped" "$looped_file"
 }
 
 # mount_image IMAGE DIR [OPTIONS]: attaches and mounts; sets $loop.

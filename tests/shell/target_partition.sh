@@ -228,7 +228,7 @@ mustfail 1 "$mke4fs" -q --from="$disk" --partition=2 "$work/none"
 says "is mounted on $work/mnt"
 umount "$work/mnt"
 undefer "umount '$work/mnt'"
-loop=$(losetup -fP --show "$disk") || exit 0
+loop=$(losetup -fP --show "$disk")
 defer "losetup -d $loop"
 check "$e4repack" --partition=2 "$loop"
 check e2fsck -fn "$at"
