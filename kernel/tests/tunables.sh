@@ -43,7 +43,7 @@ new_disk 64
 expect "no attribute" defaults "0 32 200 0"
 set_attribute colour=red,dir_ireserve=64,smell=,extent_max_zeroout_kb=x
 expect "unknown names and bad values, one notice" defaults "64 32 200 1"
-set_attribute mb_prefetch=+4294967295,mb_max_to_scan=\ 3,inode_goal=99,mb_stats=1
+set_attribute mb_prefetch=+4294967295,mb_max_linear_groups=16,mb_max_to_scan=\ 3,inode_goal=99,mb_stats=1
 expect "numbers that are none, names that are for debugging" defaults \
 	"0 32 200 1"
 set_attribute "$(printf 'dir_ireserve=64\033[31m,\377\376=1,mb_max_to_scan=1')"

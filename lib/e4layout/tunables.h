@@ -61,7 +61,7 @@ const struct e4l_tunable_info *e4l_tunable_at(size_t i);
 const struct e4l_tunable_info *e4l_tunable_find(const char *name);
 
 /*
- * Writes the values that are accepted, e.g. "0 to 4294967295", to @buf, of
+ * Writes the values that are accepted, e.g. "0 to 65535", to @buf, of
  * @size bytes (160 are enough), always terminated.  Returns @buf.
  */
 const char *e4l_tunable_range(const struct e4l_tunable_info *info, char *buf,

@@ -22,6 +22,13 @@ static const struct e4l_tunable_word ireserve_words[] = {
 /* The allocator counts what it has found in 16 bits. */
 #define MAX_FOUND 65535
 
+/*
+ * Groups are looked up where there are 16 or more (MB_DEFAULT_LINEAR_SCAN_THRESHOLD
+ * in fs/ext4/mballoc.h).  Where as many as there are were tried before, the
+ * allocator goes on with a criterion that it has no look-up for, and warns.
+ */
+#define MAX_LINEAR 15
+
 static const struct e4l_tunable_info table[] = {
 	{ "dir_ireserve", E4L_TUNABLE_POWER_OF_TWO, 16, 4096, ireserve_words,
 	  "inodes", 0, NULL, "dir_ireserve",
@@ -41,7 +48,7 @@ static const struct e4l_tunable_info table[] = {
 	{ "mb_group_prealloc", E4L_TUNABLE_NUMBER, 0, MAX_GROUP_CLUSTERS, NULL,
 	  "clusters", E4L_TUNABLE_AUTO, "2.6.30", "mb_group_prealloc",
 	  "preallocated at once for small files; 0: nothing" },
-	{ "mb_max_linear_groups", E4L_TUNABLE_NUMBER, 0, UINT32_MAX, NULL,
+	{ "mb_max_linear_groups", E4L_TUNABLE_NUMBER, 0, MAX_LINEAR, NULL,
 	  "groups", E4L_TUNABLE_AUTO, "5.13", "mb_max_linear_groups",
 	  "tried in disk order before the best group is looked up" },
 	{ "mb_max_to_scan", E4L_TUNABLE_NUMBER, 0, MAX_FOUND, NULL,
