@@ -248,18 +248,23 @@ static uint64_t volume_of(const struct clearing *cl, unsigned int share)
 	return most / SHARES * share + most % SHARES * share / SHARES;
 }
 
-/* The largest share for which places are found, and its longest zone. */
-static errcode_t find_share(struct clearing *cl, unsigned int *share,
-			    uint64_t *longest)
+/*
+ * The largest share for which places are found, and its longest zone, if that may
+ * be longer than @least.  All is tried first, which most often is found room for.
+ */
+static errcode_t find_share(struct clearing *cl, uint64_t least,
+			    unsigned int *share, uint64_t *longest)
 {
-	unsigned int low = 0, high = SHARES + 1, mid;
+	unsigned int low = 0, high = SHARES + 1, mid = SHARES;
 	errcode_t err = 0;
 	bool fits, idle;
 
 	*longest = 0;
-	while (high - low > 1 && !err &&
-	       !(*longest && e4l_draft_is_late(cl->s.d))) {
-		mid = (low + high) / 2;
+	while (low < SHARES && volume_of(cl, low + 1) <= least)
+		low++;
+	for (; high - low > 1 && !err &&
+	       !(*longest && e4l_draft_is_late(cl->s.d));
+	     mid = (low + high) / 2) {
 		err = e4l_draft_go_on(cl->s.d);
 		if (!err)
 			err = place(cl, volume_of(cl, mid), &idle, &fits);
@@ -292,11 +297,25 @@ static uint64_t longest_moving(const struct clearing *cl)
 	return most;
 }
 
-/* Of things of which length it is best to make zones. */
+/* No zone can be longer, with things that stay as they are told now. */
+static errcode_t longest_possible(struct clearing *cl, uint64_t *len)
+{
+	errcode_t err = find_stretches(cl);
+
+	*len = longest_stretch(cl);
+	if (*len > volume_of(cl, SHARES))
+		*len = volume_of(cl, SHARES);
+	return err;
+}
+
+/*
+ * Of things of which length it is best to make zones.  The fewer may move, the
+ * shorter is what lies between those that stay.
+ */
 static errcode_t find_crowd(struct clearing *cl, unsigned int *share)
 {
 	uint64_t cap = cl->longest, best_cap = cap, longest, best = 0, last = 0;
-	uint64_t moving;
+	uint64_t moving, most;
 	unsigned int found;
 	errcode_t err = 0;
 
@@ -307,7 +326,10 @@ static errcode_t find_crowd(struct clearing *cl, unsigned int *share)
 		if (moving == last)
 			continue;	/* of the same things */
 		last = moving;
-		err = find_share(cl, &found, &longest);
+		err = longest_possible(cl, &most);
+		if (err || most <= best)
+			break;
+		err = find_share(cl, best, &found, &longest);
 		if (err || longest <= best)
 			continue;
 		best = longest;

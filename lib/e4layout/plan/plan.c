@@ -556,47 +556,62 @@ static errcode_t move_file(struct e4l_plan *p, struct e4l_file *f,
 /* How files are moved: whole if that most probably can be, partially, whole. */
 enum manner { MOVE_LIKELY, MOVE_PARTIAL, MOVE_WHOLE };
 
-static errcode_t move_pass(struct e4l_plan *p, enum manner manner, bool *moved)
+static errcode_t move_pass(struct e4l_plan *p, struct e4l_file **order, size_t n,
+			   enum manner manner, bool *moved)
 {
-	struct e4l_file **order;
-	size_t n, i;
-	errcode_t err;
+	errcode_t err = 0;
+	size_t i;
 
 	*moved = false;
-	err = move_order(p, &order, &n);
 	for (i = 0; i < n && !err; i++) {
 		if (i % ASK_EACH == ASK_EACH - 1)
 			err = e4l_draft_go_on(&p->draft);
+		if (!order[i]->w.excess ||
+		    (manner == MOVE_LIKELY && lacks_run(p, order[i])))
+			continue;
 		if (e4l_draft_is_over(&p->draft))
 			order[i]->why = p->draft.why_late;
-		else if (!err && (manner != MOVE_LIKELY ||
-				  !lacks_run(p, order[i])))
+		else if (!err)
 			err = move_file(p, order[i], manner == MOVE_PARTIAL,
 					moved);
 	}
-	free(order);
 	return err ? err : e4l_draft_end_batch(&p->draft);
 }
 
 /*
  * Moves until nothing is left to gain: partially only what most probably does not
- * fit whole, and at last what would not have been expected to.
+ * fit whole, and at last what would not have been expected to.  There may be as many
+ * passes as files, where each leaves what the next one needs: so they keep the
+ * order, unless less is left to copy.
  */
 static errcode_t move_all(struct e4l_plan *p, bool *changed)
 {
 	enum manner manner = MOVE_LIKELY;
-	bool moved;
-	errcode_t err;
+	struct e4l_file **order = NULL;
+	bool moved, keep = false;
+	errcode_t err = 0;
+	size_t n = 0;
 
 	for (;;) {
-		err = move_pass(p, manner, &moved);
+		if (!keep) {
+			free(order);
+			err = move_order(p, &order, &n);
+		}
+		if (!err)
+			err = move_pass(p, order, n, manner, &moved);
+		if (err)
+			break;
 		*changed |= moved;
-		if (err || p->draft.late || (!moved && manner == MOVE_WHOLE))
-			return err;
+		if (p->draft.late || (!moved && manner == MOVE_WHOLE))
+			break;
+		keep = moved && manner == MOVE_LIKELY &&
+		       p->opt.copy_budget_blocks == E4L_NO_LIMIT;
 		manner = moved ? MOVE_LIKELY : manner + 1;
 		if (manner == MOVE_PARTIAL && p->opt.free_follows)
 			manner = MOVE_WHOLE;
 	}
+	free(order);
+	return err;
 }
 
 /* --------------------------------------------------------------------- room */

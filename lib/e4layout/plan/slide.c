@@ -69,6 +69,21 @@ static bool is_affordable(const struct sliding *s, uint64_t budget)
 		s->s.ev.cost <= budget / s->s.d->disk.geo->cluster_blocks);
 }
 
+/*
+ * Whether judge() may find it good: a run that there is not after it lies in the
+ * window, or beside it, or is filled by something that moves.
+ */
+static bool may_be_good(const struct sliding *s,
+			const struct e4l_outlook *before)
+{
+	const struct e4l_evict *ev = &s->s.ev;
+	uint64_t filled = before->runs - ev->n_gaps;
+
+	if (filled > ev->n_lodgers)
+		filled = ev->n_lodgers;
+	return ev->cost / (ev->n_gaps + 1 + filled) <= s->s.c->floor;
+}
+
 /* Empties @window as far as nothing in it stays, if that is good. */
 static errcode_t empty(struct sliding *s, struct e4l_run window,
 		       uint64_t *budget, bool *done)
@@ -79,7 +94,7 @@ static errcode_t empty(struct sliding *s, struct e4l_run window,
 	*done = false;
 	e4l_evict_begin(&s->s.ev);
 	err = e4l_evict_look_through(&s->s.ev, &s->s.crowd, &window);
-	if (err || !is_affordable(s, *budget)) {
+	if (err || !is_affordable(s, *budget) || !may_be_good(s, &before)) {
 		e4l_evict_begin(&s->s.ev);
 		return err;
 	}
@@ -117,6 +132,7 @@ static errcode_t slide_all(struct sliding *s, uint64_t *budget)
 	errcode_t err = 0;
 
 	while (n < SLIDES && len >= c->floor && !err &&
+	       e4l_space_runs(s->s.d->disk.space) > 1 &&
 	       !e4l_draft_is_late(s->s.d)) {
 		err = e4l_draft_go_on(s->s.d);
 		if (!err)
