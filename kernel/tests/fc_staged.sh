@@ -27,17 +27,19 @@ bytes() {
 }
 
 # again: the kernel replays a fast commit, after a full one that a fast commit fell
-# back to, while which a directory was made.  If that came later, e2fsck is not
-# content, for replay does not count it in its parent, in stock Linux, too.
+# back to, for a file that has no name, while which a directory was made.  If that
+# came later, e2fsck is not content, for replay does not count it in its parent, in
+# stock Linux, too.
 again() {
 	new_disk 32 -O fast_commit
 	cut_power <<-END >/dev/null
 		mount -t ext4 -o noatime \$disk /mnt || exit 1
-		mkdir /mnt/a /mnt/b /mnt/a/d
 		: >/mnt/f
 		: >/mnt/g
+		exec 3>/mnt/gone
+		rm /mnt/gone
 		sync
-		mv /mnt/a/d /mnt/b/d
+		echo gone >&3
 		touch /mnt/g
 		sync /mnt/g &
 		usleep 60000
