@@ -556,26 +556,68 @@ static errcode_t move_file(struct e4l_plan *p, struct e4l_file *f,
 /* How files are moved: whole if that most probably can be, partially, whole. */
 enum manner { MOVE_LIKELY, MOVE_PARTIAL, MOVE_WHOLE };
 
-static errcode_t move_pass(struct e4l_plan *p, struct e4l_file **order, size_t n,
+/* The files to move, in order, from the first that is still in pieces. */
+struct queue {
+	struct e4l_file **v;
+	size_t n, first;
+	size_t looked;			/* at files, in all passes */
+	uint64_t least;			/* clusters that each lacks; 0: not known */
+};
+
+/* What of @f, which was not moved, is known of all that is left. */
+static void note_lacking(struct queue *q, const struct e4l_file *f)
+{
+	uint64_t lacks = f->why == E4L_LEFT_NO_ROOM ? f->lacks : 0;
+
+	if (f->w.excess && q->least > lacks)
+		q->least = lacks;
+}
+
+static void begin_pass(struct queue *q)
+{
+	size_t i;
+
+	while (q->first < q->n && !q->v[q->first]->w.excess)
+		q->first++;
+	if (q->least)
+		return;
+	q->least = UINT64_MAX;
+	for (i = q->first; i < q->n && q->least; i++)
+		note_lacking(q, q->v[i]);
+}
+
+/* A pass over whole files ends when there is no run for any of those to come. */
+static errcode_t move_pass(struct e4l_plan *p, struct queue *q,
 			   enum manner manner, bool *moved)
 {
+	struct e4l_draft *d = &p->draft;
+	bool likely = manner == MOVE_LIKELY;
 	errcode_t err = 0;
+	uint64_t at;
 	size_t i;
 
 	*moved = false;
-	for (i = 0; i < n && !err; i++) {
-		if (i % ASK_EACH == ASK_EACH - 1)
-			err = e4l_draft_go_on(&p->draft);
-		if (!order[i]->w.excess ||
-		    (manner == MOVE_LIKELY && lacks_run(p, order[i])))
+	begin_pass(q);
+	for (i = q->first; i < q->n && !err; i++) {
+		struct e4l_file *f = q->v[i];
+
+		if (++q->looked % ASK_EACH == 0)
+			err = e4l_draft_go_on(d);
+		if (!f->w.excess || (likely && lacks_run(p, f)))
 			continue;
-		if (e4l_draft_is_over(&p->draft))
-			order[i]->why = p->draft.why_late;
-		else if (!err)
-			err = move_file(p, order[i], manner == MOVE_PARTIAL,
-					moved);
+		if (e4l_draft_is_over(d)) {
+			f->why = d->why_late;
+			continue;
+		}
+		if (!err)
+			err = move_file(p, f, manner == MOVE_PARTIAL, moved);
+		note_lacking(q, f);
+		if (likely && e4l_space_largest(d->disk.space, &at) < q->least)
+			break;
 	}
-	return err ? err : e4l_draft_end_batch(&p->draft);
+	if (i == q->n)
+		q->least = 0;
+	return err ? err : e4l_draft_end_batch(d);
 }
 
 /*
@@ -587,18 +629,18 @@ static errcode_t move_pass(struct e4l_plan *p, struct e4l_file **order, size_t n
 static errcode_t move_all(struct e4l_plan *p, bool *changed)
 {
 	enum manner manner = MOVE_LIKELY;
-	struct e4l_file **order = NULL;
+	struct queue q = { .n = 0 };
 	bool moved, keep = false;
 	errcode_t err = 0;
-	size_t n = 0;
 
 	for (;;) {
 		if (!keep) {
-			free(order);
-			err = move_order(p, &order, &n);
+			free(q.v);
+			q = (struct queue) { .looked = q.looked };
+			err = move_order(p, &q.v, &q.n);
 		}
 		if (!err)
-			err = move_pass(p, order, n, manner, &moved);
+			err = move_pass(p, &q, manner, &moved);
 		if (err)
 			break;
 		*changed |= moved;
@@ -610,7 +652,7 @@ static errcode_t move_all(struct e4l_plan *p, bool *changed)
 		if (manner == MOVE_PARTIAL && p->opt.free_follows)
 			manner = MOVE_WHOLE;
 	}
-	free(order);
+	free(q.v);
 	return err;
 }
 
