@@ -51,6 +51,34 @@ in_use "$e4repack" -z "$work/undo" "$img"
 in_use "$mke4fs" -F "$img"
 in_use "$mke4fs" -F "$loop"
 
+# What cannot be seen of the devices, rather than what there is no memory for here.
+# unseen PATH CALL ERROR COMMAND...: each of the first calls of CALL for PATH fails.
+unseen() {
+	path=$1 call=$2 error=$3
+	shift 3
+	sum=$(sha256sum <"$img")
+	for n in 1 2 3; do
+		run strace -f -qq -o /dev/null -P "$path" \
+			-e inject="$call:error=$error:when=$n" "$@"
+		refused "$call of $path, the ${n}th" "$@"
+	done
+}
+if strace -qq -o /dev/null true 2>/dev/null; then
+	second=$(losetup --show -f "$img")
+	defer "losetup -d $second"
+	sysfs=/sys/dev/block/$(lsblk -dno MAJ:MIN "$second" | tr -d ' ')
+	for command in "$e4repack --all" "$mke4fs -F"; do
+		# shellcheck disable=SC2086
+		for path in "$sysfs/loop/backing_file" "$sysfs/dev" "$second" \
+			/sys/block /proc /proc/self/mountinfo; do
+			unseen "$path" openat ENFILE $command "$second"
+		done
+		# shellcheck disable=SC2086
+		unseen /sys/block getdents64 ENOMEM $command "$second"
+	done
+	detach "$second"
+fi
+
 # A partition is changed through the kernel's own device of it, whose cache is not
 # that of the disk: what that has is what the disk has.
 command -v sfdisk >/dev/null && command -v addpart >/dev/null || exit 0

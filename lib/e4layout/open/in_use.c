@@ -192,14 +192,21 @@ static bool look_through_partition(const char *dir, struct window *w)
 
 static bool look_through_loop(const char *dir, struct window *w)
 {
-	return read_sysfs(dir, "loop/backing_file", w->file, sizeof(w->file)) &&
-	       (ask_loop(open_node(dir, O_RDONLY), w) || guess_loop(dir, w));
+	if (!read_sysfs(dir, "loop/backing_file", w->file, sizeof(w->file)))
+		return false;
+	if (ask_loop(open_node(dir, O_RDONLY), w))
+		return true;
+	return !e4l_unseen(errno) && guess_loop(dir, w);
 }
 
-/* What the device with the folder @dir shows; false: nothing but itself. */
+/*
+ * What the device with the folder @dir shows; false: nothing but itself, or, by
+ * e4l_unseen(errno), that was not seen.
+ */
 static bool look_through(const char *dir, struct window *w)
 {
-	return look_through_loop(dir, w) || look_through_partition(dir, w);
+	return look_through_loop(dir, w) ||
+	       (!e4l_unseen(errno) && look_through_partition(dir, w));
 }
 
 static bool same_thing(const struct bytes *a, const struct bytes *b)
@@ -359,6 +366,18 @@ static void miss(struct search *s, int error)
 		s->err = e4l_unseen(error);
 }
 
+/* NULL: there is no more entry in @d, or it was not seen. */
+static struct dirent *next_entry(struct search *s, DIR *d)
+{
+	struct dirent *entry;
+
+	errno = 0;
+	entry = readdir(d);
+	if (!entry)
+		miss(s, errno);
+	return entry;
+}
+
 static bool is_ours(const struct e4l_in_use *u, dev_t dev)
 {
 	unsigned int i;
@@ -440,7 +459,7 @@ static void climb_nodes(struct search *s, const struct bytes *b)
 
 	if (!d)
 		miss(s, errno);
-	while (d && (entry = readdir(d))) {
+	while (d && (entry = next_entry(s, d))) {
 		snprintf(path, sizeof(path), "/dev/%s", entry->d_name);
 		if (strncmp(entry->d_name, "loop", 4) || stat(path, &st) ||
 		    !S_ISBLK(st.st_mode) || major(st.st_rdev) != LOOP_MAJOR)
@@ -466,7 +485,7 @@ static void climb_all(struct search *s, const struct bytes *b, const char *dir,
 
 	if (!d)
 		miss(s, errno);
-	while (d && (entry = readdir(d))) {
+	while (d && (entry = next_entry(s, d))) {
 		if (*entry->d_name == '.' ||
 		    strncmp(entry->d_name, prefix, strlen(prefix)))
 			continue;

@@ -163,9 +163,20 @@ static errcode_t find_elsewhere(dev_t dev, char **point, pid_t *pid)
 
 	if (view_of("self", &v))
 		is_new_view(&views, &n, &v);
-	while (proc && !err && !*point && (d = readdir(proc))) {
-		if (!strtol(d->d_name, NULL, 10) || !view_of(d->d_name, &v) ||
-		    !is_new_view(&views, &n, &v))
+	while (proc && !err && !*point) {
+		errno = 0;
+		d = readdir(proc);
+		if (!d) {
+			err = e4l_unseen(errno);
+			break;
+		}
+		if (!strtol(d->d_name, NULL, 10))
+			continue;
+		if (!view_of(d->d_name, &v)) {
+			err = e4l_unseen(errno);
+			continue;
+		}
+		if (!is_new_view(&views, &n, &v))
 			continue;
 		snprintf(path, sizeof(path), "/proc/%.20s/mountinfo",
 			 d->d_name);
