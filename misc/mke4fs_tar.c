@@ -280,6 +280,9 @@ static bool take_xattrs(struct tar *r, struct archive_entry *entry,
 		return complain(r, "out of memory");
 	while (n-- > 0 && archive_entry_xattr_next(entry, &x.name, &x.value,
 						   &x.size) == ARCHIVE_OK) {
+		/* libarchive goes on without what it has no memory for */
+		if (!x.name || !x.value)
+			return complain(r, "out of memory");
 		if (!check_xattr(r, &x))
 			return false;
 		for (i = 0; i < 2 && strcmp(x.name, acl_names[i]); i++)
