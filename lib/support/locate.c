@@ -226,7 +226,7 @@ static errcode_t partition_node(dev_t disk, uint64_t number, uint64_t start,
 		 minor(disk));
 	d = opendir(dir);
 	err = d ? 0 : e4l_unseen(errno);
-	while (d && !err && !*node && (entry = readdir(d))) {
+	while (d && !err && !*node && (entry = e4l_next_entry(d, &err))) {
 		err = is_partition(dir, entry->d_name, number, start, &is);
 		if (is && asprintf(node, "/dev/%s", entry->d_name) < 0) {
 			*node = NULL;

@@ -7,7 +7,6 @@
  * want of memory or descriptors: then nothing is known.
  */
 #include "config.h"
-#include <dirent.h>
 #include <e4layout/e4l_err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -366,18 +365,6 @@ static void miss(struct search *s, int error)
 		s->err = e4l_unseen(error);
 }
 
-/* NULL: there is no more entry in @d, or it was not seen. */
-static struct dirent *next_entry(struct search *s, DIR *d)
-{
-	struct dirent *entry;
-
-	errno = 0;
-	entry = readdir(d);
-	if (!entry)
-		miss(s, errno);
-	return entry;
-}
-
 static bool is_ours(const struct e4l_in_use *u, dev_t dev)
 {
 	unsigned int i;
@@ -459,7 +446,7 @@ static void climb_nodes(struct search *s, const struct bytes *b)
 
 	if (!d)
 		miss(s, errno);
-	while (d && (entry = next_entry(s, d))) {
+	while (d && (entry = e4l_next_entry(d, &s->err))) {
 		snprintf(path, sizeof(path), "/dev/%s", entry->d_name);
 		if (strncmp(entry->d_name, "loop", 4) || stat(path, &st) ||
 		    !S_ISBLK(st.st_mode) || major(st.st_rdev) != LOOP_MAJOR)
@@ -485,7 +472,7 @@ static void climb_all(struct search *s, const struct bytes *b, const char *dir,
 
 	if (!d)
 		miss(s, errno);
-	while (d && (entry = next_entry(s, d))) {
+	while (d && (entry = e4l_next_entry(d, &s->err))) {
 		if (*entry->d_name == '.' ||
 		    strncmp(entry->d_name, prefix, strlen(prefix)))
 			continue;

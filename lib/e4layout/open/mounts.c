@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
-#include <dirent.h>
 #include <errno.h>
 #include <ext2fs/ext2_fs.h>
 #include <fcntl.h>
@@ -77,6 +76,17 @@ errcode_t e4l_unseen(int error)
 {
 	return error == ENOMEM || error == EMFILE || error == ENFILE ? error :
 								       0;
+}
+
+struct dirent *e4l_next_entry(DIR *d, errcode_t *err)
+{
+	struct dirent *entry;
+
+	errno = 0;
+	entry = readdir(d);
+	if (!entry && !*err)
+		*err = e4l_unseen(errno);
+	return entry;
 }
 
 /*
@@ -163,13 +173,7 @@ static errcode_t find_elsewhere(dev_t dev, char **point, pid_t *pid)
 
 	if (view_of("self", &v))
 		is_new_view(&views, &n, &v);
-	while (proc && !err && !*point) {
-		errno = 0;
-		d = readdir(proc);
-		if (!d) {
-			err = e4l_unseen(errno);
-			break;
-		}
+	while (proc && !err && !*point && (d = e4l_next_entry(proc, &err))) {
 		if (!strtol(d->d_name, NULL, 10))
 			continue;
 		if (!view_of(d->d_name, &v)) {

@@ -3,6 +3,7 @@
 #ifndef E4L_MOUNTS_H
 #define E4L_MOUNTS_H
 
+#include <dirent.h>
 #include <et/com_err.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -39,6 +40,12 @@ errcode_t e4l_mount_point_anywhere(dev_t dev, char **point, pid_t *pid);
  * of what was to be opened; else 0: it is not there, or not for us to see.
  */
 errcode_t e4l_unseen(int error);
+
+/*
+ * The next entry of @d; NULL: there is none, or it was not seen, which *@err tells
+ * then as e4l_unseen() does, if it is 0 before.
+ */
+struct dirent *e4l_next_entry(DIR *d, errcode_t *err);
 
 /* The device file of what is mounted (to be freed); NULL: no memory. */
 char *e4l_mount_device(const struct e4l_mount *m);
