@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
+#include <errno.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -54,7 +55,7 @@ static void add_unless_ignored(sigset_t *signals, int sig)
 		sigaddset(signals, sig);
 }
 
-int interrupt_start(struct interrupt *in, struct e4l *e)
+errcode_t interrupt_start(struct interrupt *in, struct e4l *e)
 {
 	int err;
 
@@ -69,10 +70,12 @@ int interrupt_start(struct interrupt *in, struct e4l *e)
 	sigaddset(&in->awaited, END_SIGNAL);
 	pthread_sigmask(SIG_BLOCK, &in->awaited, &in->before);
 	err = pthread_create(&in->thread, NULL, wait_for_signal, in);
-	if (err)
-		pthread_sigmask(SIG_SETMASK, &in->before, NULL);
 	in->active = !err;
-	return err;
+	if (!err)
+		return 0;
+	pthread_sigmask(SIG_SETMASK, &in->before, NULL);
+	initialize_e4l_error_table();
+	return err == EAGAIN ? E4L_ET_NO_THREAD : err;
 }
 
 void interrupt_say(struct interrupt *in, const char *first, const char *second)

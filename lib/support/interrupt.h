@@ -25,9 +25,9 @@ struct interrupt {
  * interrupt_heard() true.  A second one kills the process.  Call it before
  * threads are made: they inherit the blocked signals (a thread of its own waits
  * for them, which needs no global state).
- * Returns 0 or an errno.
+ * Returns 0, E4L_ET_NO_THREAD, or an errno.
  */
-int interrupt_start(struct interrupt *in, struct e4l *e);
+errcode_t interrupt_start(struct interrupt *in, struct e4l *e);
 
 /*
  * From now on the first signal is answered at once, on stderr, by @first, and

@@ -3,6 +3,7 @@
 #ifndef E4L_INTERNAL_H
 #define E4L_INTERNAL_H
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
@@ -43,6 +44,15 @@ errcode_t e4l_fail(struct e4l *e, errcode_t err, const char *doing,
 		   ext2_ino_t ino, blk64_t blk);
 errcode_t e4l_fail_group(struct e4l *e, errcode_t err, const char *doing,
 			 dgrp_t group, blk64_t blk);
+
+/* pthread_create(3), whose EAGAIN tells nobody what to do. */
+static inline errcode_t e4l_start_thread(pthread_t *thread,
+					 void *(*run)(void *), void *priv)
+{
+	int err = pthread_create(thread, NULL, run, priv);
+
+	return err == EAGAIN ? E4L_ET_NO_THREAD : err;
+}
 
 /* The blocks that @bytes take. */
 static inline uint64_t e4l_blocks_of(uint64_t bytes, uint32_t blocksize)

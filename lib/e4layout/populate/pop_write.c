@@ -486,10 +486,10 @@ static errcode_t run_threads(struct writing *w, unsigned int n,
 {
 	pthread_t threads[MAX_WRITERS];
 	unsigned int i;
-	int err = 0;
+	errcode_t err = 0;
 
 	for (i = 0; i < n && !err; i++)
-		err = pthread_create(&threads[i], NULL, run, w);
+		err = e4l_start_thread(&threads[i], run, w);
 	for (n = err ? i - 1 : i; n--;)
 		pthread_join(threads[n], NULL);
 	return w->err ? w->err : err;

@@ -397,10 +397,10 @@ static errcode_t run(struct walk *w, unsigned int n, void *(*thread)(void *))
 {
 	pthread_t threads[MAX_WALKERS];
 	unsigned int i;
-	int err = 0;
+	errcode_t err = 0;
 
 	for (i = 0; i < n && !err; i++) {
-		err = pthread_create(&threads[i], NULL, thread, w);
+		err = e4l_start_thread(&threads[i], thread, w);
 		if (err)
 			fail(w, err, 0, NULL);
 	}
