@@ -162,3 +162,17 @@ END
 check "$e4repack" "$img"
 grep -q ': 1 of 1 file repaired in 1 transaction, ' "$out" ||
 	fail "$what: $(cat "$out")"
+
+what='a directory'
+aged "$img" <<END
+size 64M
+many /d count 900 size 4K
+END
+before=$(sha256sum <"$img")
+check "$e4repack" --only=move,merge "$img"
+grep -q '1 file, .* extents*: directories were not asked for' "$out" ||
+	fail "$what: $(cat "$out")"
+same "$what: as it was" "$(sha256sum <"$img")" "$before"
+check "$e4repack" --only=dirs "$img"
+check "$e4repack" -n --only=dirs "$img"
+grep -q 'there is nothing to repair' "$out" || fail "$what: $(cat "$out")"

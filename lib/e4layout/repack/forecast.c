@@ -160,6 +160,12 @@ static void skip_what_is_not_asked(struct e4l_forecast *f,
 				  excess + s.too_long + s.others);
 		return;
 	}
+	if (LINUX_S_ISDIR(p->inode->i_mode) &&
+	    !(f->opt->flags & E4L_REPACK_DIRS)) {
+		e4l_forecast_skip(f, p->ino, "directories were not asked for",
+				  excess);
+		return;
+	}
 	if (!(allowed & E4L_PLAN_MERGE))
 		e4l_forecast_skip(f, p->ino, "merging was not asked for",
 				  score->mergeable);
