@@ -669,6 +669,43 @@ START_TEST(discards_no_more_when_others_write)
 }
 END_TEST
 
+static errcode_t flush_once_fails(io_channel io)
+{
+	io->manager = unix_io_manager;
+	return EIO;
+}
+
+/*
+ * The kernel tells of what it could not write once, to whoever flushes first: what
+ * the last transaction put in its places may be lost, and so it stays in the log.
+ */
+START_TEST(remembers_that_a_flush_failed)
+{
+	struct e4l_journal *j;
+	struct e4l_txn *t;
+	struct image img;
+
+	image_make(&img, "", &formats[0]);
+	ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j), 0);
+	ck_assert_int_eq(change_file(&img, j, 9, 1), 0);
+	giver = *unix_io_manager;
+	giver.flush = flush_once_fails;
+	img.fs->io->manager = &giver;
+	img.fs->io->flags |= CHANNEL_FLAGS_THREADS;
+	ck_assert_int_eq(e4l_journal_flush_beside(j), EIO);
+	ck_assert_int_eq(e4l_journal_flush_beside(j), 0);
+	ck_assert_int_eq(e4l_txn_begin(j, &t), EIO);
+	ck_assert_int_eq(e4l_journal_close(j), EIO);
+	spoil_places(&img, 9);
+	image_drop(&img);
+	run(REPLAY, img.path);
+	image_open(&img);
+	ck_assert_uint_eq(count_blocks(&img, 9, 1), 9);
+	image_drop(&img);
+	image_remove(&img);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("journal");
@@ -693,6 +730,7 @@ int main(void)
 	tcase_add_test(tc, refuses_what_is_not_its_time);
 	tcase_add_test(tc, discards_what_is_free);
 	tcase_add_loop_test(tc, discards_nothing, 0, 2);
+	tcase_add_test(tc, remembers_that_a_flush_failed);
 	tcase_add_test(tc, discards_no_more_when_others_write);
 	suite_add_tcase(suite, tc);
 	return unit_main(suite);

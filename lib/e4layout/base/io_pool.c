@@ -67,13 +67,6 @@ errcode_t e4l_write(struct e4l *e, blk64_t blk, unsigned int count,
 	return err;
 }
 
-errcode_t e4l_flush(struct e4l *e)
-{
-	io_channel io = e->fs->io;
-
-	return io->flags & CHANNEL_FLAGS_THREADS ? io_channel_flush(io) : 0;
-}
-
 void e4l_readahead(struct e4l *e, blk64_t blk, blk64_t count)
 {
 	blk64_t piece = READAHEAD_BYTES / e->fs->blocksize;

@@ -25,9 +25,6 @@ errcode_t e4l_read(struct e4l *e, blk64_t blk, unsigned int count, void *buf);
 errcode_t e4l_write(struct e4l *e, blk64_t blk, unsigned int count,
 		    const void *buf);
 
-/* Starts to make durable what was written, if that can go on beside. */
-errcode_t e4l_flush(struct e4l *e);
-
 /* Announces that @count blocks from @blk will be read soon. */
 void e4l_readahead(struct e4l *e, blk64_t blk, blk64_t count);
 

@@ -59,6 +59,7 @@
  */
 #include "config.h"
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include "journal_internal.h"
@@ -106,9 +107,16 @@ static errcode_t same_supers(struct e4l_journal *j)
 	return err;
 }
 
-errcode_t e4l_journal_check(struct e4l_journal *j)
+errcode_t e4l_journal_failed(struct e4l_journal *j)
 {
 	if (!j->failed)
+		j->failed = atomic_load(&j->unflushed);
+	return j->failed;
+}
+
+errcode_t e4l_journal_check(struct e4l_journal *j)
+{
+	if (!e4l_journal_failed(j))
 		j->failed = same_supers(j);
 	return j->failed;
 }
@@ -225,6 +233,20 @@ errcode_t e4l_journal_flush(struct e4l_journal *j)
 	if (!err && j->has_journal && j->io != io)
 		err = io_channel_flush(j->io);
 	return err ? e4l_fail(j->e, err, "flushing the device", 0, 0) : 0;
+}
+
+errcode_t e4l_journal_flush_beside(struct e4l_journal *j)
+{
+	io_channel io = j->e->fs->io;
+	errcode_t err;
+
+	if (!(io->flags & CHANNEL_FLAGS_THREADS))
+		return 0;
+	err = io_channel_flush(io);
+	if (!err)
+		return 0;
+	atomic_store(&j->unflushed, err);
+	return e4l_fail(j->e, err, "flushing the device", 0, 0);
 }
 
 static errcode_t flush_and_look(struct e4l_journal *j)
@@ -347,7 +369,7 @@ errcode_t e4l_journal_close(struct e4l_journal *j)
 	if (!j)
 		return 0;
 	e4l_txn_abort(j->txn);
-	err = j->failed;
+	err = e4l_journal_failed(j);
 	if (!err && j->marked)
 		err = unmark(j);
 	if (!err && j->used.n)

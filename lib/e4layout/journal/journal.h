@@ -163,4 +163,12 @@ uint32_t e4l_journal_room(struct e4l *e, io_channel external);
  */
 errcode_t e4l_journal_check(struct e4l_journal *j);
 
+/*
+ * Has the device write what it was given so far, if that can go on beside other
+ * writes; from any thread.  The kernel tells of a failure once, and it may be
+ * one of what an earlier transaction put in its places: so the session has
+ * failed then, as after a commit that did.
+ */
+errcode_t e4l_journal_flush_beside(struct e4l_journal *j);
+
 #endif

@@ -49,6 +49,7 @@ struct e4l_journal {
 	uint64_t written_before; /* bytes, by the filesystem's channel */
 	bool marked;		/* the superblock says: session open */
 	errcode_t failed;	/* no more writes */
+	_Atomic(errcode_t) unflushed;	/* why a flush beside writes failed */
 	struct e4l_txn *txn;
 	struct e4l_discarded *discarded;	/* NULL: nothing is to be */
 	struct ranges used;	/* allocated or freed, if so */
@@ -85,6 +86,8 @@ errcode_t e4l_discard_used(struct e4l_journal *j);
 
 /* journal.c: flushes everything that was written so far. */
 errcode_t e4l_journal_flush(struct e4l_journal *j);
+/* Why nothing more may be written, or 0. */
+errcode_t e4l_journal_failed(struct e4l_journal *j);
 errcode_t e4l_journal_commit(struct e4l_journal *j,
 			     const struct txn_block *blocks, size_t n);
 

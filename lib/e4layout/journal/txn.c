@@ -700,7 +700,7 @@ errcode_t e4l_txn_begin(struct e4l_journal *j, struct e4l_txn **ret)
 	errcode_t err;
 
 	*ret = NULL;
-	if (j->failed)
+	if (e4l_journal_failed(j))
 		return j->failed;
 	if (j->txn)
 		return e4l_fail(j->e, E4L_ET_BAD_ARGUMENT,

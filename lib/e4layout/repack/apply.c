@@ -11,6 +11,7 @@
  */
 #include "config.h"
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -24,6 +25,7 @@
 #include "e4layout/plan/step.h"
 
 #define COPY_BYTES	(2u << 20)	/* written at once */
+#define FLUSH_BYTES	(32u << 20)	/* copied: then it is flushed */
 #define ZERO_BYTES	(1u << 20)
 #define ZERO_JOB_BYTES	(16u << 20)
 /* to copy and zero in a transaction of many steps */
@@ -433,6 +435,7 @@ struct copier {
 	struct e4l_apply *a;
 	size_t next;			/* of the copies */
 	uint64_t done;			/* blocks of it */
+	atomic_ullong unflushed;	/* blocks written */
 };
 
 static errcode_t copy_init(void *arg, void *priv)
@@ -544,11 +547,28 @@ static void copy_visit(const struct e4l_want *want, const void *block,
 				    want->blk);
 }
 
+/*
+ * Has the device write what was copied, while other threads read what is next.
+ * What is written last is left to the commit.
+ */
+static errcode_t flush_copies(struct copier *c)
+{
+	unsigned long long blocks = atomic_load(&c->unflushed);
+
+	if (blocks < FLUSH_BYTES / c->a->e->fs->blocksize ||
+	    !atomic_compare_exchange_strong(&c->unflushed, &blocks, 0))
+		return 0;
+	return e4l_journal_flush_beside(c->a->opt.journal);
+}
+
 static errcode_t copy_read(void *arg, void *priv)
 {
 	struct copier *c = priv;
 	struct copy_job *job = arg;
+	errcode_t err = flush_copies(c);
 
+	if (err)
+		return err;
 	job->e = c->a->e;
 	e4l_gather(job->e, job->wants, job->blocks, job->scratch, copy_visit,
 		   job);
@@ -599,6 +619,7 @@ static errcode_t copy_write(void *arg, void *priv)
 					t->to);
 		data += t->len * job->e->fs->blocksize;
 	}
+	atomic_fetch_add(&c->unflushed, job->blocks);
 	return err ? err : tell(c->a, job->blocks);
 }
 
@@ -678,7 +699,7 @@ static errcode_t zero_range(const struct zeroer *z, const struct range *r)
 static errcode_t zero_work(void *arg, void *priv)
 {
 	(void)arg;
-	return e4l_flush(((struct zeroer *)priv)->a->e);
+	return e4l_journal_flush_beside(((struct zeroer *)priv)->a->opt.journal);
 }
 
 static errcode_t zero_done(void *arg, void *priv)
