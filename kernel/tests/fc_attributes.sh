@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
+# lanes: um x86_64
+# With fast commits: a file with a block of attributes has its blocks counted when it
+# was replayed.
+. "$(dirname "$0")/common.sh"
+
+# left: how many bytes of 4096 there are of what was synced
+left() {
+	new_disk 32 -O fast_commit
+	: >"$work/empty"
+	head -c 3000 /dev/zero | tr '\0' a >"$work/value"
+	debugfs -w -R "write $work/empty f" "$disk" >/dev/null 2>&1
+	debugfs -w -R "ea_set -f $work/value f user.a" "$disk" >/dev/null 2>&1
+	cut_power <<-END >/dev/null
+		mount -t ext4 -o noatime,commit=300 \$disk /mnt || exit 1
+		: >/mnt/g
+		sync
+		head -c 4096 /dev/zero | tr '\\0' y |
+			dd of=/mnt/f bs=4096 conv=notrunc 2>/dev/null
+		sync /mnt/f
+		poweroff -f -n
+	END
+	replayed || return 0
+	debugfs -R "cat /f" "$disk" 2>/dev/null | tr -dc y | wc -c
+}
+
+kernel=$stock
+echo "stock: $(left 2>"$work/err")"
+kernel=$patched
+got=$(left)
+[ "$got" = 4096 ] || fail "$got, not 4096"
+echo "ok: blocks of files with attributes"

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
+# lanes: um x86_64
+# With fast commits: the disk has no errors, and what was synced, after the power
+# was cut beside a direct write that extends a file, which is on the list of orphans
+# meanwhile.
+. "$(dirname "$0")/common.sh"
+
+# left HOW FEATURE: how many bytes of 4096 there are of what was synced
+left() {
+	new_disk 32 -O "fast_commit,$2"
+	cut_power <<-END >/dev/null
+		mount -t ext4 -o noatime,commit=300 \$disk /mnt || exit 1
+		: >/mnt/g
+		umount /mnt
+		delay \$disk 0 100
+		mount -t ext4 -o noatime,commit=300 /dev/dm-0 /mnt || exit 1
+		extend $1 /mnt || exit 1
+	END
+	replayed || return 0
+	debugfs -R "cat /g" "$disk" 2>/dev/null | tr -dc y | wc -c
+}
+
+features="orphan_file ^orphan_file"
+for how in logged listed unlinked; do
+	for feature in $features; do
+		kernel=$stock
+		echo "stock: $how, $feature: $(left $how $feature 2>"$work/err")"
+		kernel=$patched
+		got=$(left $how $feature)
+		[ "$got" = 4096 ] || fail "$how, $feature: $got"
+	done
+done
+echo "ok: no errors beside direct writes that extend a file"

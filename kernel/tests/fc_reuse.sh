@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
+# lanes: um x86_64
+# With fast commits: a file that has the inode of one that was removed while
+# somebody had it open, has its own blocks alone; so has one whose inode the
+# filesystem that was on the disk before has left in the inode table.
+. "$(dirname "$0")/common.sh"
+
+# removed BLOCKS FEATURE: what there is of "new" at 12288, and how many bytes of
+# the removed file in it, which had as many fragments as BLOCKS, up to 24
+removed() {
+	new_disk 32 -O "fast_commit,$2"
+	cut_power <<-END >/dev/null
+		mount -t ext4 -o noatime,commit=300 \$disk /mnt || exit 1
+		for n in $1; do
+			head -c 4096 /dev/zero | tr '\\0' o |
+				dd of=/mnt/old bs=4096 seek=\$n conv=notrunc \
+				2>/dev/null
+		done
+		sync
+		exec 9</mnt/old
+		rm /mnt/old
+		sync
+		exec 9<&-
+		printf new | dd of=/mnt/new bs=4096 seek=3 conv=notrunc \
+			2>/dev/null
+		sync /mnt/new
+		poweroff -f -n
+	END
+	replayed || return 0
+	debugfs -R "cat /new" "$disk" >"$work/new" 2>/dev/null
+	tail -c 3 "$work/new"
+	echo " $(tr -dc o <"$work/new" | wc -c)"
+}
+
+# left OPTION: of how many of 45 new files there is what was synced, where the inode
+# table has 160 inodes of the filesystem before
+left() {
+	mkdir -p "$work/old"
+	for n in $(seq 160); do
+		head -c 81920 /dev/zero | tr '\0' o >"$work/old/f$n"
+	done
+	new_disk 32 -J size=4 -d "$work/old"
+	mke2fs -q -F -t ext4 -b 4096 -J size=4 -O fast_commit \
+		-E nodiscard,lazy_itable_init=1 "$disk"
+	cut_power <<-END >/dev/null
+		mount -t ext4 -o "noatime,commit=300$1" \$disk /mnt || exit 1
+		mkdir /mnt/d
+		sync
+		n=0
+		while [ \$n -lt 45 ]; do
+			echo new\$n >/mnt/n\$n
+			sync /mnt/n\$n
+			n=\$((n + 1))
+		done
+		poweroff -f -n
+	END
+	replayed || return 0
+	same=0
+	for n in $(seq 0 44); do
+		debugfs -R "cat /n$n" "$disk" 2>/dev/null | grep -qx "new$n" &&
+			same=$((same + 1))
+	done
+	echo "$same"
+}
+
+many="0 2 4 6 8 10 12 14 16 18 20 22"
+kernel=$stock
+for feature in orphan_file ^orphan_file; do
+	echo "stock: $feature: many fragments: $(removed "$many" $feature \
+		2>"$work/err"); few: $(removed "0 1" $feature 2>"$work/err")"
+done
+echo "stock: what was left in the inode table: $(left "" 2>"$work/err")"
+kernel=$patched
+for feature in orphan_file ^orphan_file; do
+	for blocks in "$many" "0 1"; do
+		got=$(removed "$blocks" $feature)
+		[ "$got" = "new 0" ] || fail "$feature, blocks $blocks: $got"
+	done
+done
+for option in "" ,noinit_itable; do
+	got=$(left "$option")
+	[ "$got" = 45 ] || fail "left in the inode table$option: $got of 45"
+done
+echo "ok: new files have their own blocks alone"
+
+kernel=$stock
+replayer=$patched
+removed "0 1" ^orphan_file >/dev/null
+debugfs -R "cat /new" "$disk" 2>/dev/null >"$work/new"
+got="$(tail -c 3 "$work/new") $(tr -dc o <"$work/new" | wc -c)"
+[ "$got" = "new 0" ] || fail "logged by stock: $got"
+got=$(left "")
+[ "$got" = 45 ] || fail "logged by stock: left in the inode table: $got of 45"
+echo "ok: replayed what the stock kernel had logged"
