@@ -135,6 +135,8 @@ mke2fs -q -t ext4 -b 2048 -N 64 -J size=2 -d "$work/src" "$work/whole" 6M \
 check debugfs -w -R "ea_set -f $work/value /file user.large" "$work/whole"
 E4L_MALLOCS=0
 each reads "$tune4fs" -l "$img"
+each reads "$e4repack" -n --all "$img"
+each reads "$e4check" --threads=1 "$img"
 printf 'mkdir /newdir\n' >"$work/script"
 each does "$e4debug" -w -f "$work/script" "$img"
 SOURCE_DATE_EPOCH=1000000000

@@ -145,8 +145,9 @@ static errcode_t scan(struct compact *c)
 		.progress = scan_progress,
 	};
 
-	c->lost_found = e4l_lost_found(c->e->fs);
-	return e4l_scan(c->e, 0, NULL, &ops, c);
+	errcode_t err = e4l_lost_found(c->e, &c->lost_found);
+
+	return err ? err : e4l_scan(c->e, 0, NULL, &ops, c);
 }
 
 /* --------------------------------------------------------------- one, read */

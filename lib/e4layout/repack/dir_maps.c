@@ -117,10 +117,14 @@ errcode_t e4l_dir_map_read(struct e4l *e, const struct e4l_dir_maps *maps,
 	return err;
 }
 
-ext2_ino_t e4l_lost_found(ext2_filsys fs)
+errcode_t e4l_lost_found(struct e4l *e, ext2_ino_t *ino)
 {
-	ext2_ino_t ino;
+	errcode_t err = ext2fs_lookup(e->fs, EXT2_ROOT_INO, "lost+found", 10,
+				      NULL, ino);
 
-	return ext2fs_lookup(fs, EXT2_ROOT_INO, "lost+found", 10, NULL, &ino) ?
-	       0 : ino;
+	if (!err)
+		return 0;
+	*ino = 0;
+	return err == EXT2_ET_FILE_NOT_FOUND ? 0 :
+	       e4l_fail(e, err, "looking for lost+found", EXT2_ROOT_INO, 0);
 }

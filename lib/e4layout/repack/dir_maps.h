@@ -51,7 +51,7 @@ errcode_t e4l_dir_map_read_run(struct e4l *e, const struct e4l_dir_maps *maps,
 errcode_t e4l_dir_map_read(struct e4l *e, const struct e4l_dir_maps *maps,
 			   const struct e4l_dir_map *map, char *to);
 
-/* lost+found, which is to stay as it is; 0: there is none. */
-ext2_ino_t e4l_lost_found(ext2_filsys fs);
+/* lost+found, which is to stay as it is; *@ino is 0: there is none. */
+errcode_t e4l_lost_found(struct e4l *e, ext2_ino_t *ino);
 
 #endif

@@ -211,7 +211,6 @@ errcode_t e4l_regroup_inodes(struct e4l *e,
 		.e = e, .opt = options, .result = result,
 		.per_block = EXT2_INODES_PER_BLOCK(e->fs->super),
 		.room = e4l_journal_room(e, options->journal),
-		.lost_found = e4l_lost_found(e->fs),
 	};
 	errcode_t err;
 
@@ -219,7 +218,9 @@ errcode_t e4l_regroup_inodes(struct e4l *e,
 	if (E4L_HAS_UNKNOWN(options))
 		return e4l_fail(e, E4L_ET_OPTION, "regrouping inodes", 0, 0);
 	e4l_fail(e, 0, NULL, 0, 0);
-	err = e4l_numbers_new(e, options->renumber_anyway, &r.numbers);
+	err = e4l_lost_found(e, &r.lost_found);
+	if (!err)
+		err = e4l_numbers_new(e, options->renumber_anyway, &r.numbers);
 	if (!err)
 		err = scan(&r);
 	if (!err)
