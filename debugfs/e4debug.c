@@ -180,12 +180,15 @@ bool shell_do(struct shell *s, const char *line)
 		say_error(line, "cannot start", ENOMEM);
 		return false;
 	}
-	/* libss says that it has no memory for the words, and then 0 */
 	s->failed = *line != '!';
+	s->request = NULL;
 	err = ss_execute_line(s->ss, copy);
 	free(copy);
 	if (err == SS_ET_COMMAND_NOT_FOUND)
 		return shell_pass(s, line);
+	/* libss returns 0 if it has no memory for the words */
+	if (!err && s->failed && !s->request)
+		err = ENOMEM;
 	if (err)
 		say_error(line, "cannot start", err);
 	return !err && !s->failed;
