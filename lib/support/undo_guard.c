@@ -351,6 +351,35 @@ static errcode_t sync_directory(const char *path)
 	return err;
 }
 
+/* undo_io does not notice when it cannot make its file, which it opens twice. */
+errcode_t undo_guard_try(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int second = fd < 0 ? -1 : dup(fd);
+	errcode_t err = second < 0 ? errno : 0;
+
+	if (fd >= 0) {
+		close(fd);
+		if (unlink(path) && !err)
+			err = errno;
+	}
+	if (second >= 0)
+		close(second);
+	return err;
+}
+
+/* Closes @io if undo_io could not go on with it. */
+static errcode_t prepare(io_channel io, bool undo)
+{
+	errcode_t err = io_channel_set_blksize(io, UNIT);
+
+	if (!err && !undo)
+		err = undo_failed(undo_guard_try(guard.undo_file));
+	if (err)
+		io_channel_close(io);
+	return err;
+}
+
 static errcode_t guard_open(const char *name, int flags, io_channel *ret)
 {
 	bool undo = !strcmp(name, guard.undo_file);
@@ -364,8 +393,9 @@ static errcode_t guard_open(const char *name, int flags, io_channel *ret)
 	if (!err)
 		err = guard.below->open(name, flags, place);
 	if (!err)
-		err = io_channel_set_blksize(*place, UNIT);
+		err = prepare(*place, undo);
 	if (err) {
+		*place = NULL;
 		if (undo)
 			unlink(name);
 		free(io);
@@ -530,17 +560,6 @@ static struct struct_io_manager struct_guard_manager = {
 };
 
 static io_manager guard_manager = &struct_guard_manager;
-
-/* undo_io does not notice when it cannot make its file. */
-errcode_t undo_guard_try(const char *path)
-{
-	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return errno;
-	close(fd);
-	return unlink(path) ? errno : 0;
-}
 
 errcode_t undo_guard_setup(const char *undo_file, io_manager below_manager)
 {

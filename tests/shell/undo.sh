@@ -118,6 +118,16 @@ fi
 # a full disk: nothing is written that could not be taken back
 [ "$(id -u)" = 0 ] || skip "not root: a full disk"
 mkdir "$work/small"
+# ---- descriptors for all but it
+fresh
+for n in 4 5 6 7; do
+	run sh -c 'ulimit -n "$0" && exec "$@"' "$n" "$e4repack" -q \
+		-z "$work/undo.few" "$img"
+	[ "$status" = 1 ] || fail "with $n descriptors: exit $status"
+	one_sentence e4repack
+	same_image "$n descriptors"
+done
+
 mount -t tmpfs -o size=64K none "$work/small" || skip "no tmpfs"
 defer "umount '$work/small'"
 undo=$work/small/undo
