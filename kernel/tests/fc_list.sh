@@ -25,9 +25,9 @@ features="orphan_file ^orphan_file"
 for how in logged listed unlinked; do
 	for feature in $features; do
 		kernel=$stock
-		echo "stock: $how, $feature: $(left $how $feature 2>"$work/err")"
+		echo "stock: $how, $feature: $(left "$how" "$feature" 2>"$work/err")"
 		kernel=$patched
-		got=$(left $how $feature)
+		got=$(left "$how" "$feature")
 		[ "$got" = 4096 ] || fail "$how, $feature: $got"
 	done
 done
