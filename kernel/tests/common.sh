@@ -220,6 +220,11 @@ extents() {
 		NR > 1 && $1 ~ /^[0-9]/ { n++ } END { print n + 0 }'
 }
 
+# bytes_of CHARACTER PATH: of how many bytes the file on $disk is that character.
+bytes_of() {
+	debugfs -R "cat $2" "$disk" 2>/dev/null | tr -dc "$1" | wc -c
+}
+
 # tree_blocks PATH: how many the file's extent tree has on $disk.
 tree_blocks() {
 	debugfs -R "dump_extents -n $1" "$disk" 2>/dev/null | awk '

@@ -22,7 +22,7 @@ left() {
 		poweroff -f -n
 	END
 	replayed || return 0
-	debugfs -R "cat /f" "$disk" 2>/dev/null | tr -dc y | wc -c
+	bytes_of y /f
 }
 
 kernel=$stock

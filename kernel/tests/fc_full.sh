@@ -23,8 +23,7 @@ synced() {
 		poweroff -f -n
 	END
 	replayed || return 0
-	bytes=$(debugfs -R "cat /g" "$disk" 2>/dev/null | tr -dc y | wc -c)
-	echo "$((bytes / 4096))"
+	echo "$(($(bytes_of y /g) / 4096))"
 }
 
 counts="13 14 15 16 30 31 32"

@@ -18,7 +18,7 @@ left() {
 		extend $1 /mnt || exit 1
 	END
 	replayed || return 0
-	debugfs -R "cat /g" "$disk" 2>/dev/null | tr -dc y | wc -c
+	bytes_of y /g
 }
 
 features="orphan_file ^orphan_file"

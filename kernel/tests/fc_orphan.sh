@@ -22,7 +22,7 @@ left() {
 	linked*) name=l ;;
 	*) name=g ;;
 	esac
-	debugfs -R "cat /$name" "$disk" 2>/dev/null | tr -dc y | wc -c
+	bytes_of y "/$name"
 }
 
 ways="tmpfile unlinked replaced linked linked-later"

@@ -6,6 +6,12 @@
 # filesystem that was on the disk before has left in the inode table.
 . "$(dirname "$0")/common.sh"
 
+# told: how "new" ends, and how many bytes of the removed file are in it.
+told() {
+	debugfs -R "cat /new" "$disk" 2>/dev/null | tail -c 3
+	echo " $(bytes_of o /new)"
+}
+
 # removed BLOCKS FEATURE: what there is of "new" at 12288, and how many bytes of
 # the removed file in it, which had as many fragments as BLOCKS, up to 24
 removed() {
@@ -28,9 +34,7 @@ removed() {
 		poweroff -f -n
 	END
 	replayed || return 0
-	debugfs -R "cat /new" "$disk" >"$work/new" 2>/dev/null
-	tail -c 3 "$work/new"
-	echo " $(tr -dc o <"$work/new" | wc -c)"
+	told
 }
 
 # left OPTION: of how many of 45 new files there is what was synced, where the inode
@@ -87,8 +91,7 @@ echo "ok: new files have their own blocks alone"
 kernel=$stock
 replayer=$patched
 removed "0 1" ^orphan_file >/dev/null
-debugfs -R "cat /new" "$disk" 2>/dev/null >"$work/new"
-got="$(tail -c 3 "$work/new") $(tr -dc o <"$work/new" | wc -c)"
+got=$(told)
 [ "$got" = "new 0" ] || fail "logged by stock: $got"
 got=$(left "")
 [ "$got" = 45 ] || fail "logged by stock: left in the inode table: $got of 45"
