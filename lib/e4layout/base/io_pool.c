@@ -67,6 +67,15 @@ errcode_t e4l_write(struct e4l *e, blk64_t blk, unsigned int count,
 	return err;
 }
 
+/* unix_io does so when the size of its blocks changes. */
+errcode_t e4l_renew_buffers(io_channel io)
+{
+	unsigned int size = io->block_size;
+	errcode_t err = io_channel_set_blksize(io, size == 1024 ? 2048 : 1024);
+
+	return err ? err : io_channel_set_blksize(io, size);
+}
+
 void e4l_readahead(struct e4l *e, blk64_t blk, blk64_t count)
 {
 	blk64_t piece = READAHEAD_BYTES / e->fs->blocksize;

@@ -25,6 +25,12 @@ errcode_t e4l_read(struct e4l *e, blk64_t blk, unsigned int count, void *buf);
 errcode_t e4l_write(struct e4l *e, blk64_t blk, unsigned int count,
 		    const void *buf);
 
+/*
+ * Has @io forget what it holds of blocks, and make the buffers for them anew, which
+ * fails without memory: ext2fs_open2() does not ask whether it could.
+ */
+errcode_t e4l_renew_buffers(io_channel io);
+
 /* Announces that @count blocks from @blk will be read soon. */
 void e4l_readahead(struct e4l *e, blk64_t blk, blk64_t count);
 

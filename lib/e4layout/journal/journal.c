@@ -62,6 +62,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include "e4layout/base/io_pool.h"
 #include "journal_internal.h"
 
 /* The journal's own device, if it has one. */
@@ -305,9 +306,7 @@ static errcode_t write_in_place(struct e4l_journal *j,
 	}
 	ext2fs_free_mem(&buf);
 	/* unix_io may hold older copies of what was written past its cache */
-	if (!err)
-		err = io_channel_set_blksize(io, bs == 1024 ? 2048 : 1024);
-	return err ? err : io_channel_set_blksize(io, bs);
+	return err ? err : e4l_renew_buffers(io);
 }
 
 static errcode_t commit(struct e4l_journal *j, const struct txn_block *blocks,

@@ -33,19 +33,6 @@ static const char *without_cache(io_manager manager)
 	return manager == unix_io_manager ? "cache=off&" : "";
 }
 
-/*
- * ext2fs_open2() does not look at what set_blksize says, without which the channel
- * may have no buffers.
- */
-static errcode_t check_buffers(ext2_filsys fs)
-{
-	unsigned int size = fs->io->block_size;
-	errcode_t err;
-
-	err = io_channel_set_blksize(fs->io, size == 1024 ? 2048 : 1024);
-	return err ? err : io_channel_set_blksize(fs->io, size);
-}
-
 errcode_t e4l_open_at(const struct e4l_hold *h, const char *io_options,
 		      int flags, blk64_t super, unsigned int blocksize,
 		      io_manager manager, ext2_filsys *ret)
@@ -65,7 +52,7 @@ errcode_t e4l_open_at(const struct e4l_hold *h, const char *io_options,
 			   blocksize, manager, ret);
 	free(all);
 	if (!err) {
-		err = check_buffers(*ret);
+		err = e4l_renew_buffers((*ret)->io);
 		if (err)
 			ext2fs_free(*ret);
 	}
