@@ -57,11 +57,11 @@ def can_drop_caches():
     return os.access("/proc/sys/vm/drop_caches", os.W_OK)
 
 
-def measure(command):
+def measure(command, stdout=subprocess.DEVNULL):
     reader, writer = os.pipe()
     child = subprocess.run(["bench/measured", str(writer), *command.argv],
                            stdin=subprocess.DEVNULL, pass_fds=[writer],
-                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                           stdout=stdout, stderr=subprocess.PIPE)
     os.close(writer)
     with open(reader) as f:
         took = {k: float(v) for k, v in (l.split() for l in f)}
