@@ -610,6 +610,17 @@ static int64_t slack(const struct config *c, const struct image *im,
 	       im->fs->blocksize - (int64_t)c->free_bytes;
 }
 
+static uint64_t in_blocks(uint64_t bytes)
+{
+	return (bytes + BLOCKSIZE - 1) / BLOCKSIZE * BLOCKSIZE;
+}
+
+/* Whether no size between them is worth trying. */
+static bool is_close(uint64_t small, uint64_t large)
+{
+	return large - small <= BLOCKSIZE || large - small <= large / 512;
+}
+
 /* The next size to try between what is too small and what is large enough. */
 static uint64_t next_size(uint64_t small, uint64_t large, uint64_t now,
 			  int64_t off)
@@ -617,7 +628,7 @@ static uint64_t next_size(uint64_t small, uint64_t large, uint64_t now,
 	uint64_t next = off > 0 ? now - off : now - off + (-off) / 64 +
 						       BLOCKSIZE;
 
-	next = (next + BLOCKSIZE - 1) / BLOCKSIZE * BLOCKSIZE;
+	next = in_blocks(next);
 	if (next <= small || (large && next >= large))
 		next = large ? (small + large) / 2 / BLOCKSIZE * BLOCKSIZE :
 			       small + (small >> 4) + (1 << 20);
@@ -644,11 +655,39 @@ static bool has_room_to_grow(const struct config *c, uint64_t bytes)
 	       say_no_growth(c, bytes);
 }
 
+/*
+ * What mke2fs alone makes of a size costs little beside a plan: makes *@large
+ * about the least that it takes above *@small, which it refuses, as that becomes
+ * the largest.  False after it has said what failed.
+ */
+static bool narrow(const struct config *c, const struct growth *g,
+		   uint64_t filled, uint64_t *small, uint64_t *large)
+{
+	struct image im = { .proto_fd = -1 };
+	bool taken, refused;
+	uint64_t mid;
+
+	while (!is_close(*small, *large)) {
+		mid = (*small + *large) / 2 / BLOCKSIZE * BLOCKSIZE;
+		if (!new_memory(&im, mid))
+			return false;
+		taken = run_mke2fs(c, im.path, mid,
+				   count_inodes(c, g, filled, mid), true,
+				   &refused);
+		drop_image(&im);
+		if (!taken && !refused)
+			return false;
+		*(taken ? large : small) = mid;
+	}
+	return true;
+}
+
 static bool find_smallest(const struct config *c, struct e4l_tree *t,
 			  struct image *im)
 {
 	uint64_t filled = e4l_tree_entries(t) * 33ULL / 32 + 64, inodes;
 	uint64_t small = 0, large = 0, now = (8 << 20) + filled * 300, tried;
+	uint64_t none = 0;		/* the last that mke2fs refused */
 	struct growth g = c->growth;
 	bool fits = false;
 	errcode_t err;
@@ -659,7 +698,7 @@ static bool find_smallest(const struct config *c, struct e4l_tree *t,
 	    !look_from_size(c, now + c->free_bytes, &g))
 		return false;
 	for (round = 0; round < ROUNDS; round++) {
-		tried = now;
+		tried = now = in_blocks(now);
 		inodes = count_inodes(c, &g, filled, now);
 		if (!try_size(c, t, now, now, inodes, true, im, &err))
 			return false;
@@ -671,18 +710,28 @@ static bool find_smallest(const struct config *c, struct e4l_tree *t,
 		}
 		if (err && err != E4L_ET_NO_SPACE)
 			break;
-		if (!im->fs && ++refused == REFUSALS)
-			break;
+		if (!im->fs) {
+			none = now;
+			if (++refused == REFUSALS)
+				break;
+		}
 		off = slack(c, im, now);
 		fits = !err && off >= 0;
 		if (fits)
 			large = now;
 		else
 			small = now;
-		if (fits && ((uint64_t)off < now / 256 ||
-			     large - small <= now / 512))
-			return has_room_to_grow(c, large);
+		if ((fits && (uint64_t)off < now / 256) ||
+		    (large && is_close(small, large)))
+			break;
 		now = next_size(small, large, now, off);
+		if (fits && none && small == none) {
+			now = large;
+			if (!narrow(c, &g, filled, &small, &now))
+				return false;
+			if (now == large)
+				break;
+		}
 	}
 	if (large && !(err && err != E4L_ET_NO_SPACE) &&
 	    (tried == large ||

@@ -94,3 +94,18 @@ for target in new there; do
 			fail "$writes writes, mke2fs -d $theirs"
 	fi
 done
+
+# the smallest size, where mke2fs refuses those that are nearly as large: each
+# prototype that is opened is planned
+python3 -c '
+import sys, tarfile
+with tarfile.open(sys.argv[1], "w", format=tarfile.USTAR_FORMAT) as tar:
+    for i in range(20000):
+        tar.addfile(tarfile.TarInfo("file%d" % i))' "$work/tar"
+rm "$work/img"
+check strace -o "$work/log" -e trace=openat \
+	"$mke4fs" -q -b 1024 -g 512 -d "$work/tar" "$work/img"
+clean "$work/img"
+plans=$(grep -c '"/proc/[0-9]*/fd/' "$work/log") || :
+[ "$plans" -gt 0 ] || fail "no prototype was opened"
+[ "$plans" -le 4 ] || fail "$plans sizes were planned"
