@@ -3,7 +3,7 @@
 # lanes: um x86_64
 # With fast commits: the disk has no errors, and what was synced, after the power
 # was cut beside a direct write that extends a file, which is on the list of orphans
-# meanwhile.
+# meanwhile, or after a directory was removed, which comes there as well.
 . "$(dirname "$0")/common.sh"
 
 # left HOW FEATURE: how many bytes of 4096 there are of what was synced
@@ -21,6 +21,24 @@ left() {
 	bytes_of y /g
 }
 
+# removed FIRST FEATURE: the same of what was synced after rmdir, with the directory's
+# inode, or with one from before if FIRST
+removed() {
+	new_disk 32 -O "fast_commit,$2"
+	cut_power <<-END >/dev/null
+		mount -t ext4 -o noatime,commit=300 \$disk /mnt || exit 1
+		[ ! "$1" ] || : >/mnt/new
+		mkdir /mnt/d
+		sync
+		rmdir /mnt/d
+		head -c 4096 /dev/zero | tr '\\0' y >/mnt/new
+		sync /mnt/new
+		poweroff -f -n
+	END
+	replayed || return 0
+	bytes_of y /new
+}
+
 features="orphan_file ^orphan_file"
 for how in logged listed unlinked; do
 	for feature in $features; do
@@ -31,4 +49,14 @@ for how in logged listed unlinked; do
 		[ "$got" = 4096 ] || fail "$how, $feature: $got"
 	done
 done
-echo "ok: no errors beside direct writes that extend a file"
+for first in "" first; do
+	for feature in $features; do
+		kernel=$stock
+		echo "stock: rmdir, ${first:-its inode}, $feature:" \
+			"$(removed "$first" "$feature" 2>"$work/err")"
+		kernel=$patched
+		got=$(removed "$first" "$feature")
+		[ "$got" = 4096 ] || fail "rmdir, ${first:-its inode}, $feature: $got"
+	done
+done
+echo "ok: no errors beside direct writes that extend a file, or after rmdir"

@@ -37,6 +37,24 @@ removed() {
 	told
 }
 
+# unlike: the same of a file that has the generation of an inode that was never used
+unlike() {
+	new_disk 32 -O fast_commit,^metadata_csum
+	cut_power <<-END >/dev/null
+		mount -t ext4 -o noatime,commit=300 \$disk /mnt || exit 1
+		mkdir /mnt/d
+		sync
+		: >/mnt/new
+		setversion 0 /mnt/new || exit 1
+		printf new | dd of=/mnt/new bs=4096 seek=3 conv=notrunc \
+			2>/dev/null
+		sync /mnt/new
+		poweroff -f -n
+	END
+	replayed || return 0
+	told
+}
+
 # left OPTION: of how many of 45 new files there is what was synced, where the inode
 # table has 160 inodes of the filesystem before
 left() {
@@ -82,6 +100,8 @@ for feature in orphan_file ^orphan_file; do
 		[ "$got" = "new 0" ] || fail "$feature, blocks $blocks: $got"
 	done
 done
+got=$(unlike)
+[ "$got" = "new 0" ] || fail "generation 0: $got"
 for option in "" ,noinit_itable; do
 	got=$(left "$option")
 	[ "$got" = 45 ] || fail "left in the inode table$option: $got of 45"
