@@ -603,14 +603,13 @@ static errcode_t move_pass(struct e4l_plan *p, struct queue *q,
 
 		if (++q->looked % ASK_EACH == 0)
 			err = e4l_draft_go_on(d);
-		if (!f->w.excess || (likely && lacks_run(p, f)))
+		if (err || !f->w.excess || (likely && lacks_run(p, f)))
 			continue;
 		if (e4l_draft_is_over(d)) {
 			f->why = d->why_late;
 			continue;
 		}
-		if (!err)
-			err = move_file(p, f, manner == MOVE_PARTIAL, moved);
+		err = move_file(p, f, manner == MOVE_PARTIAL, moved);
 		note_lacking(q, f);
 		if (likely && e4l_space_largest(d->disk.space, &at) < q->least)
 			break;
