@@ -655,93 +655,120 @@ static bool has_room_to_grow(const struct config *c, uint64_t bytes)
 	       say_no_growth(c, bytes);
 }
 
+/* For the smallest image; sizes are in bytes. */
+struct search {
+	const struct config *c;
+	struct growth growth;
+	uint64_t filled;	/* inodes for what is filled in */
+	uint64_t small, large;	/* the bounds so far; 0: there is none */
+	uint64_t none;		/* the last that mke2fs refused, or 0 */
+	int refused;		/* how many it did */
+	uint64_t next, tried;
+	errcode_t err;		/* of the last plan */
+};
+
+static uint64_t inodes_for(const struct search *s, uint64_t bytes)
+{
+	return count_inodes(s->c, &s->growth, s->filled, bytes);
+}
+
 /*
- * What mke2fs alone makes of a size costs little beside a plan: makes *@large
- * about the least that it takes above *@small, which it refuses, as that becomes
- * the largest.  False after it has said what failed.
+ * What mke2fs alone makes of a size costs little beside a plan: finds about the
+ * least that it takes between the bounds, where it refuses the lower one.  False
+ * after it has said what failed.
  */
-static bool narrow(const struct config *c, const struct growth *g,
-		   uint64_t filled, uint64_t *small, uint64_t *large)
+static bool narrow(struct search *s)
 {
 	struct image im = { .proto_fd = -1 };
 	bool taken, refused;
 	uint64_t mid;
 
-	while (!is_close(*small, *large)) {
-		mid = (*small + *large) / 2 / BLOCKSIZE * BLOCKSIZE;
+	s->next = s->large;
+	while (!is_close(s->small, s->next)) {
+		mid = (s->small + s->next) / 2 / BLOCKSIZE * BLOCKSIZE;
 		if (!new_memory(&im, mid))
 			return false;
-		taken = run_mke2fs(c, im.path, mid,
-				   count_inodes(c, g, filled, mid), true,
+		taken = run_mke2fs(s->c, im.path, mid, inodes_for(s, mid), true,
 				   &refused);
 		drop_image(&im);
 		if (!taken && !refused)
 			return false;
-		*(taken ? large : small) = mid;
+		*(taken ? &s->next : &s->small) = mid;
 	}
 	return true;
+}
+
+/* Moves one of the bounds, and finds what to try next; *@over: there is nothing. */
+static bool judge(struct search *s, const struct image *im, bool *over)
+{
+	int64_t off = slack(s->c, im, s->tried);
+	bool fits = !s->err && off >= 0;
+
+	*(fits ? &s->large : &s->small) = s->tried;
+	*over = (fits && (uint64_t)off < s->tried / 256) ||
+		(s->large && is_close(s->small, s->large));
+	if (*over)
+		return true;
+	s->next = next_size(s->small, s->large, s->tried, off);
+	if (!fits || !s->none || s->small != s->none)
+		return true;
+	if (!narrow(s))
+		return false;
+	*over = s->next == s->large;
+	return true;
+}
+
+/* Plans the next size.  False after it has said what failed. */
+static bool try_next(struct search *s, struct e4l_tree *t, struct image *im,
+		     bool *over)
+{
+	uint64_t inodes;
+
+	s->tried = s->next = in_blocks(s->next);
+	inodes = inodes_for(s, s->tried);
+	if (!try_size(s->c, t, s->tried, s->tried, inodes, true, im, &s->err))
+		return false;
+	if (inodes && im->stats.roomy_inodes > s->filled) {
+		s->next += (im->stats.roomy_inodes - s->filled) *
+			   EXT2_INODE_SIZE(im->fs->super);
+		s->filled = im->stats.roomy_inodes;
+		return true;
+	}
+	*over = s->err && s->err != E4L_ET_NO_SPACE;
+	if (!im->fs) {
+		s->none = s->tried;
+		*over |= ++s->refused == REFUSALS;
+	}
+	return *over || judge(s, im, over);
 }
 
 static bool find_smallest(const struct config *c, struct e4l_tree *t,
 			  struct image *im)
 {
-	uint64_t filled = e4l_tree_entries(t) * 33ULL / 32 + 64, inodes;
-	uint64_t small = 0, large = 0, now = (8 << 20) + filled * 300, tried;
-	uint64_t none = 0;		/* the last that mke2fs refused */
-	struct growth g = c->growth;
-	bool fits = false;
-	errcode_t err;
-	int64_t off;
-	int round, refused = 0;
+	struct search s = {
+		.c = c, .growth = c->growth,
+		.filled = e4l_tree_entries(t) * 33ULL / 32 + 64,
+	};
+	bool over = false;
+	int round;
 
-	if (c->free_bytes && !g.blocks &&
-	    !look_from_size(c, now + c->free_bytes, &g))
+	s.next = (8 << 20) + s.filled * 300;
+	if (c->free_bytes && !s.growth.blocks &&
+	    !look_from_size(c, s.next + c->free_bytes, &s.growth))
 		return false;
-	for (round = 0; round < ROUNDS; round++) {
-		tried = now = in_blocks(now);
-		inodes = count_inodes(c, &g, filled, now);
-		if (!try_size(c, t, now, now, inodes, true, im, &err))
+	for (round = 0; round < ROUNDS && !over; round++)
+		if (!try_next(&s, t, im, &over))
 			return false;
-		if (inodes && im->stats.roomy_inodes > filled) {
-			now += (im->stats.roomy_inodes - filled) *
-			       EXT2_INODE_SIZE(im->fs->super);
-			filled = im->stats.roomy_inodes;
-			continue;
-		}
-		if (err && err != E4L_ET_NO_SPACE)
-			break;
-		if (!im->fs) {
-			none = now;
-			if (++refused == REFUSALS)
-				break;
-		}
-		off = slack(c, im, now);
-		fits = !err && off >= 0;
-		if (fits)
-			large = now;
-		else
-			small = now;
-		if ((fits && (uint64_t)off < now / 256) ||
-		    (large && is_close(small, large)))
-			break;
-		now = next_size(small, large, now, off);
-		if (fits && none && small == none) {
-			now = large;
-			if (!narrow(c, &g, filled, &small, &now))
-				return false;
-			if (now == large)
-				break;
-		}
-	}
-	if (large && !(err && err != E4L_ET_NO_SPACE) &&
-	    (tried == large ||
-	     try_size(c, t, large, large, count_inodes(c, &g, filled, large),
-		      false, im, &err)) && !err)
-		return has_room_to_grow(c, large);
+	if (s.large && (!s.err || s.err == E4L_ET_NO_SPACE) &&
+	    (s.tried == s.large ||
+	     try_size(c, t, s.large, s.large, inodes_for(&s, s.large), false, im,
+		      &s.err)) && !s.err)
+		return has_room_to_grow(c, s.large);
 	if (im->fs)
-		say_plan(c, t, im, err);
+		say_plan(c, t, im, s.err);
 	else	/* once more, for what is said of it */
-		try_size(c, t, tried, tried, inodes, false, im, &err);
+		try_size(c, t, s.tried, s.tried, inodes_for(&s, s.tried), false,
+			 im, &s.err);
 	return false;
 }
 
