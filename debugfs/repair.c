@@ -152,7 +152,7 @@ bool do_free(struct shell *s, int argc, const char *const *argv)
 
 bool do_merge(struct shell *s, int argc, const char *const *argv)
 {
-	return start(s, E4L_PLAN_MERGE | E4L_REPACK_DIRS, argv[1]);
+	return start(s, E4L_PLAN_MERGE, argv[1]);
 }
 
 bool do_zeroout(struct shell *s, int argc, const char *const *argv)

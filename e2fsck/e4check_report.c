@@ -24,7 +24,7 @@ static void print_place(const struct e4check *check,
 		printf(", inode %u", what->ino);
 	if (path) {
 		fputs(" (", stdout);
-		text_put(stdout, path, strlen(path));
+		text_puts(stdout, path);
 		putchar(')');
 	}
 	if (what->has_group)
@@ -44,13 +44,19 @@ static void print_finding(const struct e4check *check,
 	printf(": %s\n", finding_text(what, text, sizeof(text)));
 }
 
-/* The command that fixes @id; NULL: there is none, or a mount has its turn. */
+/*
+ * The command that fixes @id; NULL: there is none, or a mount has its turn, or the
+ * filesystem forbids it.
+ */
 static const char *fix_of(const struct e4check *check, enum finding_id id)
 {
 	bool mount = check->target.mount_point ||
 		     check->found.count[F_JOURNAL_FAST];
+	bool stays = id == F_DIR_SPREAD &&
+		     ext2fs_has_feature_stable_inodes(
+				e4l_fs(check->e)->super);
 
-	return mount ? NULL : finding_table[id].fix;
+	return mount || stays ? NULL : finding_table[id].fix;
 }
 
 /* Each command that fixes something of what was found, once. */
@@ -70,11 +76,15 @@ static void print_fixes(const struct e4check *check)
 			continue;
 		said[n++] = fix;
 		parts += !strncmp(fix, "e4repack", strlen("e4repack"));
-		printf("to fix: %s %s\n", fix, check->target.e2fs_name);
+		printf("to fix: %s ", fix);
+		text_puts(stdout, check->target.e2fs_name);
+		putchar('\n');
 	}
-	if (parts > 1)
-		printf("or all that e4repack does: e4repack --all %s\n",
-		       check->target.e2fs_name);
+	if (parts > 1) {
+		printf("or all that e4repack does: e4repack --all ");
+		text_puts(stdout, check->target.e2fs_name);
+		putchar('\n');
+	}
 	if (check->target.mount_point && check->found.severity[SEVERITY_ERROR])
 		printf("to be sure: check it again while it is not mounted\n");
 }
@@ -85,7 +95,8 @@ static void print_summary(const struct e4check *check)
 	char errors[2 * UNITS_LEN], warnings[2 * UNITS_LEN];
 	char layout[2 * UNITS_LEN];
 
-	printf("%s: ", check->target.name);
+	text_puts(stdout, check->target.name);
+	printf(": ");
 	if (!check->layout_only)
 		printf("%s, %s, ", units_things(n[SEVERITY_ERROR], "error",
 						"errors", errors),
@@ -118,8 +129,9 @@ static json_t *finding_object(const struct e4check *check,
 	const char *path = e4check_path(check, what);
 	char text[TEXT_LEN];
 
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o}",
+	return json_pack("{s:s, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o}",
 			 "schema", "e4check/1",
+			 "target", json_name(check->target.name),
 			 "code", info->code,
 			 "severity", severity_names[info->severity],
 			 "inode", json_number_or_null(what->ino, what->ino),

@@ -204,7 +204,8 @@ json_t *page_before(const char *path, bool *cut)
 		return NULL;
 	}
 	if (!S_ISREG(st.st_mode) || st.st_size > MAX_BYTES) {
-		say("%s: is no report that e4frag --json made", path);
+		say("%s: is no %s", path, S_ISREG(st.st_mode) ?
+		    "report that e4frag --json made" : "regular file");
 		return NULL;
 	}
 	old = json_load_file(path, 0, &error);

@@ -50,7 +50,7 @@ static void print_head(FILE *out, const struct e4frag *frag)
 	uint64_t blocks = ext2fs_blocks_count(sb);
 	size_t i;
 
-	text_put(out, frag->target.name, strlen(frag->target.name));
+	text_puts(out, frag->target.name);
 	if (*label) {
 		fputs(" \"", out);
 		text_put(out, label, strnlen(label, sizeof(sb->s_volume_name)));
@@ -62,7 +62,7 @@ static void print_head(FILE *out, const struct e4frag *frag)
 		PERCENT(frag->model.free_space.blocks, blocks));
 	for (i = 0; i < frag->n_paths; i++) {
 		fputs(i ? ", " : "only ", out);
-		text_put(out, frag->paths[i], strlen(frag->paths[i]));
+		text_puts(out, frag->paths[i]);
 	}
 	fputs(frag->n_paths ? "\n\n" : "\n", out);
 }
@@ -242,7 +242,7 @@ static void print_repair(FILE *out, const struct e4frag *frag)
 		if (r->tree_blocks_before)
 			line(out, "  tree blocks",
 			     r->tree_blocks_before - r->tree_blocks_after,
-			     "of %s: --only=merge,dirs",
+			     "of %s: --only=merge,zeroout,move,dirs",
 			     NUM(r->tree_blocks_before));
 		line(out, "  in", r->files_planned,
 		     "file%s, copying %s and zeroing %s",

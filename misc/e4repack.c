@@ -386,15 +386,24 @@ static bool is_whole(struct e4repack *r)
 	return false;
 }
 
+static bool open_plan(struct e4repack *r, const char *name)
+{
+	if (!target_open_plan(&r->target, name, r->args.partition, &r->undo,
+			      r->args.quiet) || !is_whole(r))
+		return false;
+	if (r->target.mount_point && !r->args.quiet)
+		say("%s: the plan is that of a repair while nothing is mounted",
+		    name);
+	return true;
+}
+
 static bool open_target(struct e4repack *r, const char *name)
 {
 	r->online = !r->dry_run && e4repack_is_online(name);
 	if (r->online)
 		return e4repack_open_online(r, name);
 	if (r->dry_run)
-		return target_open_plan(&r->target, name, r->args.partition,
-					&r->undo, r->args.quiet) &&
-		       is_whole(r);
+		return open_plan(r, name);
 	return target_open_change(&r->target, name, r->args.partition,
 				  &r->undo);
 }

@@ -65,7 +65,7 @@ static void print_head(const struct e4repack *r)
 {
 	const struct e4l_repack_result *result = &r->result;
 
-	text_put(stdout, r->target.name, strlen(r->target.name));
+	text_puts(stdout, r->target.name);
 	fputs(": ", stdout);
 	if (!has_plan(r))
 		printf("%s\n", e4repack_is_stopped(r) ?
@@ -195,11 +195,14 @@ static void print_skipped(const struct e4repack *r)
 	if (r->n_skipped)
 		putchar('\n');
 	reasons_print(stdout, &r->reasons, "file", "files", "extent");
-	if (r->n_skipped && r->online)
+	if (r->n_skipped && r->online) {
 		printf("What is in use, another run may repair; the rest: "
-		       "umount %s; e4repack %s\n", r->target.mount_point,
-		       r->target.e2fs_name);
-	else if (r->n_skipped)
+		       "umount ");
+		text_puts(stdout, r->target.mount_point);
+		printf("; e4repack ");
+		text_puts(stdout, r->target.e2fs_name);
+		putchar('\n');
+	} else if (r->n_skipped)
 		print_longest(r, r->result.least_lacking_blocks,
 			      r->result.most_lacking_blocks);
 	if (r->result.no_room_extents)

@@ -27,6 +27,7 @@
 #include "support/locate.h"
 #include "support/progress.h"
 #include "support/say.h"
+#include "support/text.h"
 #include "support/target.h"
 #include "support/units.h"
 
@@ -494,16 +495,17 @@ static bool report(const struct config *c, struct e4l_tree *t,
 			"left_out", left_out));
 	if (c->common.quiet)
 		return true;
+	text_puts(stdout, c->device);
 	if (!fills(c))
-		printf("%s: nothing is filled in, %s %s free\n", c->device,
+		printf(": nothing is filled in, %s %s free\n",
 		       units_size(s->free_blocks * blocksize, bytes),
 		       c->dry_run ? "would be" : "are");
 	else if (c->dry_run)
-		printf("%s: %s would need %s\n", c->device,
+		printf(": %s would need %s\n",
 		       units_things(n_entries, "entry", "entries", entries),
 		       units_size(s->wanted_blocks * blocksize, bytes));
 	else
-		printf("%s: %s, %s in %s\n", c->device,
+		printf(": %s, %s in %s\n",
 		       units_things(n_entries, "entry", "entries", entries),
 		       units_size(s->written_blocks * blocksize, bytes),
 		       units_things(s->writes, "write", "writes", writes));

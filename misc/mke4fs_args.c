@@ -65,8 +65,8 @@ static void print_help(void)
 "                            the end of the argument: see tune4fs(8)\n"
 "      --free=SIZE           when SIZE is left out: what df(1) shows as\n"
 "                            available, with inodes for it\n"
-"      --grow-to=SIZE        inodes, journal and reserved descriptors as a\n"
-"                            filesystem of SIZE has them, for resize2fs(8)\n"
+"      --grow-to=SIZE        inodes and journal as a filesystem of SIZE has them,\n"
+"                            and descriptors reserved for it, for resize2fs(8)\n"
 "      --all-root            everything belongs to root\n"
 "      --uid-map=A:B[:N]     users A to A+N-1 become B to B+N-1\n"
 "      --gid-map=A:B[:N]     the same for groups\n"
@@ -280,8 +280,9 @@ static bool take_operands(struct config *c, int argc, char **argv)
 		say("-d and --from exclude each other");
 		return false;
 	}
-	if (c->skip_damaged && !c->from) {
-		say("--skip-damaged is for --from");
+	if ((c->skip_damaged || c->generation) && !c->from) {
+		say("%s is for --from", c->skip_damaged ? "--skip-damaged" :
+							  "--keep-generation");
 		return false;
 	}
 	if (c->common.partition && !c->from) {

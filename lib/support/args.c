@@ -23,7 +23,7 @@ static const struct args_option common_options[] = {
 	{ .name = "json", .kind = ARGS_FLAG, .offset = COMMON(json),
 	  .help = "report as JSON" },
 	{ .name = "quiet", .letter = 'q', .kind = ARGS_FLAG,
-	  .offset = COMMON(quiet), .help = "no report, no notes, no progress" },
+	  .offset = COMMON(quiet), .help = "no summary, no notes, no progress" },
 	{ .name = "verbose", .letter = 'v', .kind = ARGS_FLAG,
 	  .offset = COMMON(verbose), .help = "say more" },
 	{ .name = "progress", .kind = ARGS_CHOICE, .offset = COMMON(progress),

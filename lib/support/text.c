@@ -110,6 +110,11 @@ void text_put(FILE *out, const char *name, size_t len)
 	}
 }
 
+void text_puts(FILE *out, const char *name)
+{
+	text_put(out, name, strlen(name));
+}
+
 /* ------------------------------------------------------------------- tables */
 
 #define CUT "..."

@@ -21,6 +21,7 @@ char *text_escape(const char *name, size_t len, enum text_for use);
 
 /* Prints @name for people, which needs no memory. */
 void text_put(FILE *out, const char *name, size_t len);
+void text_puts(FILE *out, const char *name);
 
 /*
  * The bytes of the first character of the @len at @name, which are some; whether

@@ -4,6 +4,7 @@
 # there.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs
+require_program python3
 
 # every tunable has its row in the page of the format, and no other has one
 check mke2fs -q -F -t ext4 "$work/img" 8M
@@ -17,6 +18,33 @@ json "$out" '"\n".join("| `%s` | %s%d to %d | %s | %s | %s |" % (t["name"],
 # shellcheck disable=SC2016
 grep '^| `' "$top_srcdir/doc/tunables-format.md" | diff - "$work/rows" ||
 	fail 'doc/tunables-format.md does not have the tunables of the code'
+
+# what the README shows is what the tools print of its sample, but how long it took
+check "$top_builddir/tests/tools/mkaged" \
+	"$top_srcdir/tests/recipes/sample.recipe" "$work/sample.img"
+python3 - "$top_srcdir/README.md" "$work" "$e4frag" "$e4repack" <<'END' ||
+import os, re, subprocess, sys
+readme, work, *tools = sys.argv[1:]
+tools = {os.path.basename(tool): tool for tool in tools}
+
+def lines(text):
+    return re.sub(r", [0-9.]+ s$", "", text, flags=re.M).split("\n")
+
+found = re.findall(r"^    \$ build/misc/(.*)\n((?:(?:    (?!\$ ).*)?\n)+)",
+                   open(readme).read(), re.M)
+for command, shown in found:
+    tool, *args = command.split()
+    printed = iter(lines(subprocess.run([tools[tool], *args], cwd=work, text=True,
+                                        stdout=subprocess.PIPE,
+                                        check=True).stdout))
+    for line in lines(shown):
+        if line[4:] not in ("", "[...]") and line[4:] not in printed:
+            sys.exit(f"{command} does not print: {line[4:]}")
+if len(found) < 3:
+    sys.exit("where are the examples?")
+END
+	fail "README.md"
+rm "$work/sample.img"
 
 # files that pages name in backquotes
 for page in "$top_srcdir"/*.md "$top_srcdir"/doc/*.md \

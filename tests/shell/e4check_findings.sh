@@ -124,6 +124,29 @@ aged "$img" <"$work/recipe"
 only directory-spread '(/far): inode-table blocks with the directory.s inodes: '
 grep -q "^to fix: e4repack --only=inodes $img" "$out" ||
 	fail "no word of --only=inodes"
+
+# A name is shown as it is for people; each object of JSON has it.
+odd=$(printf '%s/e\033[31m' "$work")
+cp "$img" "$odd"
+check "$e4check" --layout-only "$odd"
+for line in '^to fix: e4repack --only=inodes .*/e.x1b\[31m$' \
+	'/e.x1b\[31m: 1 finding about the layout$'; do
+	grep -q "$line" "$out" || { show_run; fail "no line $line"; }
+done
+check "$e4check" --json --layout-only "$img" "$odd"
+python3 -c 'import json, sys
+named = [json.loads(line)["target"] for line in open(sys.argv[1])]
+sys.exit(named != sys.argv[2:])' "$out" "$img" "$odd" ||
+	{ show_run; fail "targets"; }
+
+# What stable_inodes forbids is no fix.
+check debugfs -w -R 'feature stable_inodes' "$odd"
+check "$e4check" --layout-only "$odd"
+found directory-spread
+! grep -q '^to fix' "$out" || { show_run; fail "a fix that is refused"; }
+check "$e4frag" "$odd"
+! grep -q 'only=inodes' "$out" || { show_run; fail "--only=inodes is refused"; }
+rm "$odd"
 {
 	echo 'size 32M'
 	for n in $(seq 30); do echo "file /near/$n size 1"; done
