@@ -44,19 +44,13 @@ static void print_finding(const struct e4check *check,
 	printf(": %s\n", finding_text(what, text, sizeof(text)));
 }
 
-/*
- * The command that fixes @id; NULL: there is none, or a mount has its turn, or the
- * filesystem forbids it.
- */
+/* The command that fixes @id; NULL: there is none, or a mount has its turn. */
 static const char *fix_of(const struct e4check *check, enum finding_id id)
 {
 	bool mount = check->target.mount_point ||
 		     check->found.count[F_JOURNAL_FAST];
-	bool stays = id == F_DIR_SPREAD &&
-		     ext2fs_has_feature_stable_inodes(
-				e4l_fs(check->e)->super);
 
-	return mount || stays ? NULL : finding_table[id].fix;
+	return mount ? NULL : finding_table[id].fix;
 }
 
 /* Each command that fixes something of what was found, once. */

@@ -170,8 +170,7 @@ static errcode_t on_locality(const struct e4l_dir_locality *dir, void *priv)
 	} else {
 		frag->linear += dir->wants_index;
 	}
-	if (dir->spread &&
-	    !ext2fs_has_feature_stable_inodes(e4l_fs(frag->e)->super)) {
+	if (dir->spread) {
 		frag->spread.count++;
 		frag->spread.itable_blocks += dir->itable_blocks;
 		frag->spread.spare_blocks += dir->itable_blocks -

@@ -30,7 +30,7 @@ struct e4l_dir_locality {
 	/*
 	 * What e4l_regroup_inodes() is good for: the inodes lie so far from
 	 * each other that a window of them would make a difference; a file
-	 * here and there may lie elsewhere.
+	 * here and there may lie elsewhere.  Never with stable_inodes.
 	 */
 	bool spread;
 };

@@ -70,7 +70,8 @@ static struct e4l_dir_locality counted(struct counter *c, ext2_ino_t dir)
 
 	c->l.dir = dir;
 	c->l.itable_blocks_ideal = (c->l.inodes + per_block - 1) / per_block;
-	c->l.spread = c->l.itable_blocks > 2 * c->l.itable_blocks_ideal +
+	c->l.spread = !ext2fs_has_feature_stable_inodes(c->fs->super) &&
+		      c->l.itable_blocks > 2 * c->l.itable_blocks_ideal +
 					   SPREAD_BLOCKS;
 	return c->l;
 }
