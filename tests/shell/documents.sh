@@ -19,7 +19,8 @@ json "$out" '"\n".join("| `%s` | %s%d to %d | %s | %s | %s |" % (t["name"],
 grep '^| `' "$top_srcdir/doc/tunables-format.md" | diff - "$work/rows" ||
 	fail 'doc/tunables-format.md does not have the tunables of the code'
 
-# what the README shows is what the tools print of its sample, but how long it took
+# what the README shows is what the tools print of its sample, but how long it took,
+# which says how many transactions there are
 check "$top_builddir/tests/tools/mkaged" \
 	"$top_srcdir/tests/recipes/sample.recipe" "$work/sample.img"
 python3 - "$top_srcdir/README.md" "$work" "$e4frag" "$e4repack" <<'END' ||
@@ -28,7 +29,8 @@ readme, work, *tools = sys.argv[1:]
 tools = {os.path.basename(tool): tool for tool in tools}
 
 def lines(text):
-    return re.sub(r", [0-9.]+ s$", "", text, flags=re.M).split("\n")
+    return re.sub(r" in [0-9]+ transactions?, [0-9.]+ s$", "", text,
+                  flags=re.M).split("\n")
 
 found = re.findall(r"^    \$ build/misc/(.*)\n((?:(?:    (?!\$ ).*)?\n)+)",
                    open(readme).read(), re.M)
