@@ -12,22 +12,13 @@ told() {
 	echo " $(bytes_of o /new)"
 }
 
-# removed BLOCKS FEATURE: what there is of "new" at 12288, and how many bytes of
-# the removed file in it, which had as many fragments as BLOCKS, up to 24
-removed() {
-	new_disk 32 -O "fast_commit,$2"
+# synced FEATURES SCRIPT: what there is of "new" at 12288, where it was synced after
+# SCRIPT, and how many bytes of the removed file
+synced() {
+	new_disk 32 -O "fast_commit,$1"
 	cut_power <<-END >/dev/null
 		mount -t ext4 -o noatime,commit=300 \$disk /mnt || exit 1
-		for n in $1; do
-			head -c 4096 /dev/zero | tr '\\0' o |
-				dd of=/mnt/old bs=4096 seek=\$n conv=notrunc \
-				2>/dev/null
-		done
-		sync
-		exec 9</mnt/old
-		rm /mnt/old
-		sync
-		exec 9<&-
+		$2
 		printf new | dd of=/mnt/new bs=4096 seek=3 conv=notrunc \
 			2>/dev/null
 		sync /mnt/new
@@ -37,22 +28,28 @@ removed() {
 	told
 }
 
-# unlike: the same of a file that has the generation of an inode that was never used
+# removed BLOCKS FEATURE: the same, where that had as many fragments as BLOCKS, up to 24
+removed() {
+	synced "$2" "
+		for n in $1; do
+			head -c 4096 /dev/zero | tr '\\0' o |
+				dd of=/mnt/old bs=4096 seek=\$n conv=notrunc \
+				2>/dev/null
+		done
+		sync
+		exec 9</mnt/old
+		rm /mnt/old
+		sync
+		exec 9<&-"
+}
+
+# unlike: the same, where it has the generation of an inode that was never used
 unlike() {
-	new_disk 32 -O fast_commit,^metadata_csum
-	cut_power <<-END >/dev/null
-		mount -t ext4 -o noatime,commit=300 \$disk /mnt || exit 1
+	synced ^metadata_csum "
 		mkdir /mnt/d
 		sync
 		: >/mnt/new
-		setversion 0 /mnt/new || exit 1
-		printf new | dd of=/mnt/new bs=4096 seek=3 conv=notrunc \
-			2>/dev/null
-		sync /mnt/new
-		poweroff -f -n
-	END
-	replayed || return 0
-	told
+		setversion 0 /mnt/new || exit 1"
 }
 
 # left OPTION: of how many of 45 new files there is what was synced, where the inode
