@@ -48,8 +48,7 @@ bool e4repack_open_online(struct e4repack *r, const char *name)
 	const char *option = offline_option(r);
 
 	if (option) {
-		say("%s: is mounted, which %s is not for: unmount it, or leave "
-		    "that away", name, option);
+		say_only_unmounted(name, option);
 		return false;
 	}
 	if (!target_open_read(&r->target, name, r->args.partition, true))

@@ -187,8 +187,7 @@ bool keeper_write(struct keeper *p, const struct tune4fs *cfg,
 	if (p->dir < 0)
 		return write_offline(p, cfg, t);
 	if (cfg->undo.file) {
-		say("%s: is mounted, which --undo-file is not for: unmount it, "
-		    "or leave that away", p->name);
+		say_only_unmounted(p->name, "--undo-file");
 		return false;
 	}
 	err = e4l_tunables_write_fd(p->dir, t);

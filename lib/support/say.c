@@ -88,6 +88,12 @@ void say_e4l(const char *target, const struct e4l *e, errcode_t err)
 		say_error(target, "cannot go on", err);
 }
 
+void say_only_unmounted(const char *target, const char *option)
+{
+	say("%s: is mounted, which %s is not for: unmount it, or leave that away",
+	    target, option);
+}
+
 bool say_is_no_memory(errcode_t err)
 {
 	return err == ENOMEM || err == EXT2_ET_NO_MEMORY;

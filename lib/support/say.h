@@ -47,6 +47,9 @@ bool say_is_damage(errcode_t err);
 /* Whether @err says that there is no memory: errno's, or libext2fs'. */
 bool say_is_no_memory(errcode_t err);
 
+/* @option was given for what is mounted, where it has no meaning. */
+void say_only_unmounted(const char *target, const char *option);
+
 /* e4l_tunables_change() refused the part of a list that begins at @where. */
 void say_tunable(const char *target, const char *where, errcode_t err);
 
