@@ -615,6 +615,11 @@ static uint64_t in_blocks(uint64_t bytes)
 	return (bytes + BLOCKSIZE - 1) / BLOCKSIZE * BLOCKSIZE;
 }
 
+static uint64_t between(uint64_t small, uint64_t large)
+{
+	return (small + large) / 2 / BLOCKSIZE * BLOCKSIZE;
+}
+
 /* Whether no size between them is worth trying. */
 static bool is_close(uint64_t small, uint64_t large)
 {
@@ -630,7 +635,7 @@ static uint64_t next_size(uint64_t small, uint64_t large, uint64_t now,
 
 	next = in_blocks(next);
 	if (next <= small || (large && next >= large))
-		next = large ? (small + large) / 2 / BLOCKSIZE * BLOCKSIZE :
+		next = large ? between(small, large) :
 			       small + (small >> 4) + (1 << 20);
 	return next;
 }
@@ -685,7 +690,7 @@ static bool narrow(struct search *s)
 
 	s->next = s->large;
 	while (!is_close(s->small, s->next)) {
-		mid = (s->small + s->next) / 2 / BLOCKSIZE * BLOCKSIZE;
+		mid = between(s->small, s->next);
 		if (!new_memory(&im, mid))
 			return false;
 		taken = run_mke2fs(s->c, im.path, mid, inodes_for(s, mid), true,
@@ -718,17 +723,21 @@ static bool judge(struct search *s, const struct image *im, bool *over)
 	return true;
 }
 
+static bool try_bytes(struct search *s, struct e4l_tree *t, struct image *im,
+		      uint64_t bytes, bool silent)
+{
+	return try_size(s->c, t, bytes, bytes, inodes_for(s, bytes), silent, im,
+			&s->err);
+}
+
 /* Plans the next size.  False after it has said what failed. */
 static bool try_next(struct search *s, struct e4l_tree *t, struct image *im,
 		     bool *over)
 {
-	uint64_t inodes;
-
 	s->tried = s->next = in_blocks(s->next);
-	inodes = inodes_for(s, s->tried);
-	if (!try_size(s->c, t, s->tried, s->tried, inodes, true, im, &s->err))
+	if (!try_bytes(s, t, im, s->tried, true))
 		return false;
-	if (inodes && im->stats.roomy_inodes > s->filled) {
+	if (inodes_for(s, s->tried) && im->stats.roomy_inodes > s->filled) {
 		s->next += (im->stats.roomy_inodes - s->filled) *
 			   EXT2_INODE_SIZE(im->fs->super);
 		s->filled = im->stats.roomy_inodes;
@@ -760,15 +769,13 @@ static bool find_smallest(const struct config *c, struct e4l_tree *t,
 		if (!try_next(&s, t, im, &over))
 			return false;
 	if (s.large && (!s.err || s.err == E4L_ET_NO_SPACE) &&
-	    (s.tried == s.large ||
-	     try_size(c, t, s.large, s.large, inodes_for(&s, s.large), false, im,
-		      &s.err)) && !s.err)
+	    (s.tried == s.large || try_bytes(&s, t, im, s.large, false)) &&
+	    !s.err)
 		return has_room_to_grow(c, s.large);
 	if (im->fs)
 		say_plan(c, t, im, s.err);
 	else	/* once more, for what is said of it */
-		try_size(c, t, s.tried, s.tried, inodes_for(&s, s.tried), false,
-			 im, &s.err);
+		try_bytes(&s, t, im, s.tried, false);
 	return false;
 }
 
