@@ -53,6 +53,14 @@ static const char *fix_of(const struct e4check *check, enum finding_id id)
 	return mount ? NULL : finding_table[id].fix;
 }
 
+static void print_command(const struct e4check *check, const char *what,
+			  const char *command)
+{
+	printf("%s: %s ", what, command);
+	text_puts(stdout, check->target.e2fs_name);
+	putchar('\n');
+}
+
 /* Each command that fixes something of what was found, once. */
 static void print_fixes(const struct e4check *check)
 {
@@ -70,15 +78,11 @@ static void print_fixes(const struct e4check *check)
 			continue;
 		said[n++] = fix;
 		parts += !strncmp(fix, "e4repack", strlen("e4repack"));
-		printf("to fix: %s ", fix);
-		text_puts(stdout, check->target.e2fs_name);
-		putchar('\n');
+		print_command(check, "to fix", fix);
 	}
-	if (parts > 1) {
-		printf("or all that e4repack does: e4repack --all ");
-		text_puts(stdout, check->target.e2fs_name);
-		putchar('\n');
-	}
+	if (parts > 1)
+		print_command(check, "or all that e4repack does",
+			      "e4repack --all");
 	if (check->target.mount_point && check->found.severity[SEVERITY_ERROR])
 		printf("to be sure: check it again while it is not mounted\n");
 }

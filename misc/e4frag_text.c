@@ -184,10 +184,11 @@ static void print_most(FILE *out, const struct e4frag *frag)
 	if (frag->no_repair == E4L_ET_DAMAGED && frag->target.mount_point)
 		fprintf(out, "  How much of that is not known: it was changed "
 			"meanwhile, or is damaged\n");
-	else if (frag->no_repair == E4L_ET_DAMAGED)
-		fprintf(out, "  once the damage is repaired: e2fsck -f %s\n",
-			frag->target.e2fs_name);
-	else if (frag->no_repair == EFBIG)
+	else if (frag->no_repair == E4L_ET_DAMAGED) {
+		fputs("  once the damage is repaired: e2fsck -f ", out);
+		text_puts(out, frag->target.e2fs_name);
+		fputc('\n', out);
+	} else if (frag->no_repair == EFBIG)
 		fprintf(out, "  How much of that with the free space there is, "
 			"e4repack -n says.\n");
 	else
@@ -221,6 +222,9 @@ static bool is_whole(const struct e4frag *frag)
 	return !frag->n_paths && !frag->target.subtree;
 }
 
+/* What saves extents and blocks of trees: words of --only. */
+#define MAPS_AND_DATA "merge,zeroout,move,dirs"
+
 /* What e4repack would say of its plan. */
 static void print_repair(FILE *out, const struct e4frag *frag)
 {
@@ -234,7 +238,7 @@ static void print_repair(FILE *out, const struct e4frag *frag)
 		fprintf(out, "\nThere is nothing to repair\n");
 	if (r->files_planned) {
 		line(out, "  extents", r->extents_before - r->extents_after,
-		     "of %s: --only=merge,zeroout,move,dirs",
+		     "of %s: --only=" MAPS_AND_DATA,
 		     NUM(r->extents_before));
 		line(out, "  fragments",
 		     r->fragments_before - r->fragments_after,
@@ -242,7 +246,7 @@ static void print_repair(FILE *out, const struct e4frag *frag)
 		if (r->tree_blocks_before)
 			line(out, "  tree blocks",
 			     r->tree_blocks_before - r->tree_blocks_after,
-			     "of %s: --only=merge,zeroout,move,dirs",
+			     "of %s: --only=" MAPS_AND_DATA,
 			     NUM(r->tree_blocks_before));
 		line(out, "  in", r->files_planned,
 		     "file%s, copying %s and zeroing %s",

@@ -125,7 +125,7 @@ only directory-spread '(/far): inode-table blocks with the directory.s inodes: '
 grep -q "^to fix: e4repack --only=inodes $img" "$out" ||
 	fail "no word of --only=inodes"
 
-# A name is shown as it is for people; each object of JSON has it.
+# What a name has of control characters is escaped; each object of JSON has it.
 odd=$(printf '%s/e\033[31m' "$work")
 cp "$img" "$odd"
 check "$e4check" --layout-only "$odd"
