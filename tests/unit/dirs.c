@@ -641,6 +641,29 @@ START_TEST(survives_loops)
 }
 END_TEST
 
+/* Where the root names nothing, there is not even a first name to look at. */
+START_TEST(tells_no_path_without_names)
+{
+	struct e4l_names *names;
+	ext2_filsys fs;
+	struct e4l *e;
+	ext2_ino_t f;
+
+	make_image("-t ext4 -b 1024 -N 4000 30M");
+	fs = open_image(EXT2_FLAG_RW);
+	ck_assert_int_eq(ext2fs_read_bitmaps(fs), 0);
+	ck_assert_int_eq(ext2fs_unlink(fs, 2, "lost+found", 0, 0), 0);
+	f = make_inode(fs, 2);
+	ck_assert_int_eq(e4l_new(fs, &e), 0);
+	ck_assert_int_eq(e4l_names_load(e, NULL, 0, &names), 0);
+	ck_assert_ptr_null(e4l_names_path(names, f));
+	e4l_names_free(names);
+	e4l_free(e);
+	ext2fs_close_free(&fs);
+	unlink(path);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("dirs");
@@ -651,6 +674,7 @@ int main(void)
 	tcase_add_test(tc, bounds_every_entry);
 	tcase_add_test(tc, steps_over_damage);
 	tcase_add_test(tc, survives_loops);
+	tcase_add_test(tc, tells_no_path_without_names);
 	suite_add_tcase(suite, tc);
 	return unit_main(suite);
 }

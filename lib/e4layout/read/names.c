@@ -304,9 +304,11 @@ errcode_t e4l_names_load(struct e4l *e, const ext2_ino_t *wanted, size_t n,
 /* Paths are asked for in the order of inodes, which is that of the names. */
 static struct name *find_next(struct e4l_names *names, ext2_ino_t ino)
 {
-	struct name *name = &names->names[names->next];
+	struct name *name;
 
-	if (names->next >= names->n || name->ino != ino)
+	if (names->next < names->n && names->names[names->next].ino == ino)
+		name = &names->names[names->next];
+	else
 		name = find(names, ino);
 	if (name)
 		names->next = name - names->names + 1;
