@@ -86,7 +86,7 @@ static errcode_t run_check(struct e4check *check)
 		.journal = check->target.journal,
 		.progress = on_progress, .priv = check,
 	};
-	struct interrupt in = { 0 };
+	struct interrupt in = { .active = false };
 	errcode_t err = target_new_context(&check->target, &check->e);
 
 	if (!err && check->threads)

@@ -283,7 +283,7 @@ static void say_failure(const struct e4frag *frag, errcode_t err)
 /* Reads everything that was asked for. */
 static bool analyse(struct e4frag *frag)
 {
-	struct interrupt in = { 0 };
+	struct interrupt in = { .active = false };
 	errcode_t err;
 
 	frag->groups_all = frag->target.fs->group_desc_count;

@@ -515,7 +515,7 @@ END_TEST
 
 START_TEST(hears_signals)
 {
-	struct interrupt in = { 0 };
+	struct interrupt in = { .active = false };
 
 	ck_assert(!interrupt_heard(&in));
 	ck_assert_int_eq(interrupt_start(&in, NULL), 0);
@@ -531,7 +531,7 @@ END_TEST
 /* On one processor the thread hears of it only when it is told to end. */
 START_TEST(hears_late_signals)
 {
-	struct interrupt in = { 0 };
+	struct interrupt in = { .active = false };
 	cpu_set_t all, one;
 	unsigned int i;
 

@@ -37,13 +37,13 @@ uint64_t e4l_groups_cost(struct e4l_groups *g)
 
 static errcode_t add_runs(struct e4l_groups *g, const struct e4l_step *step)
 {
-	const struct e4l_block_run *t = step->take, *end = t + step->n_take;
 	struct e4l_step_walk walk = { 0 };
 	struct e4l_block_run run;
 	errcode_t err = 0;
+	size_t i;
 
-	for (; t < end && !err; t++)
-		err = e4l_groups_add(g, t->pblk, t->len);
+	for (i = 0; i < step->n_take && !err; i++)
+		err = e4l_groups_add(g, step->take[i].pblk, step->take[i].len);
 	while (!err && e4l_step_next_given(step, &walk, &run))
 		err = e4l_groups_add(g, run.pblk, run.len);
 	return err;

@@ -465,17 +465,18 @@ errcode_t e4l_evict_try(const struct e4l_evict *ev,
 			errcode_t (*change)(struct e4l_space *s, uint64_t start,
 					    uint64_t len))
 {
-	const struct e4l_leaving *l = ev->leaving;
+	const struct e4l_steps *steps;
 	errcode_t err = 0;
 	size_t i, k;
 
 	for (i = 0; i < ev->n_gaps && !err; i++)
 		err = change(ev->d->disk.space, ev->gap[i].start,
 			     ev->gap[i].len);
-	for (; l < ev->leaving + ev->n_leaving && !err; l++)
-		for (k = 0; k < l->steps.n && !err; k++)
-			err = e4l_step_try(&ev->d->disk, &l->steps.v[k],
-					   change);
+	for (i = 0; i < ev->n_leaving && !err; i++) {
+		steps = &ev->leaving[i].steps;
+		for (k = 0; k < steps->n && !err; k++)
+			err = e4l_step_try(&ev->d->disk, &steps->v[k], change);
+	}
 	return err;
 }
 

@@ -2,6 +2,7 @@
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
+#include "e4layout/base/array.h"
 #include "cost.h"
 #include "pack.h"
 #include "runs.h"
@@ -12,12 +13,12 @@
 
 /* ------------------------------------------------------------ what to zero */
 
-/* The runs that may be zeroed, in the order of their files. */
+/* The runs that may be zeroed, in the order of their files; an array if none. */
 static errcode_t collect(struct e4l_draft *d, struct e4l_zero_run **runs,
 			 size_t *n)
 {
+	errcode_t err = e4l_grow(runs, 0, sizeof(**runs));
 	struct e4l_extent *ex;
-	errcode_t err = 0;
 	size_t i, n_ex;
 
 	for (i = 0; i < d->n_files && !err; i++) {

@@ -92,10 +92,11 @@ static bool is_in(const struct e4l_extent *ex, const struct e4l_block_run *run)
  */
 static void write_zeroed(struct extents *list, const struct e4l_step *step)
 {
-	const struct e4l_block_run *z = step->zero, *end = z + step->n_zero;
-	size_t i = 0, tried;
+	const struct e4l_block_run *z;
+	size_t i = 0, k, tried;
 
-	for (; list->n && z < end; z++) {
+	for (k = 0; list->n && k < step->n_zero; k++) {
+		z = &step->zero[k];
 		for (tried = 0; tried < list->n && !is_in(&list->v[i], z);
 		     tried++)
 			i = (i + 1) % list->n;

@@ -246,19 +246,19 @@ static uint32_t supply(struct e4l_populate *p, struct supply *s, uint32_t lblk,
 static errcode_t place_segs(struct e4l_populate *p, struct map *map)
 {
 	uint32_t n = map->n_seg, i, done, got;
-	struct seg *whole = NULL;
+	struct seg *whole;
 	struct supply s = { 0 };
 	uint64_t pblk;
 	errcode_t err = 0;
 
-	map->clusters = count_clusters(p, p->segs.v + map->seg, n);
-	s.left = map->clusters * p->ratio;
-	p->wanted += s.left;
 	whole = malloc((n + 1ULL) * sizeof(*whole));
 	if (!whole)
 		return ENOMEM;
 	if (n)
 		memcpy(whole, p->segs.v + map->seg, n * sizeof(*whole));
+	map->clusters = count_clusters(p, whole, n);
+	s.left = map->clusters * p->ratio;
+	p->wanted += s.left;
 	p->segs.n = map->seg;
 	for (i = 0; i < n && !err; i++) {
 		for (done = 0; done < whole[i].len && !err; done += got) {

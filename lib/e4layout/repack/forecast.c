@@ -420,8 +420,8 @@ static const char *const left_reasons[] = {
 	[E4L_LEFT_ZEROOUT_BUDGET] = E4L_OVER_ZEROOUT_BUDGET,
 	[E4L_LEFT_MISALIGNED] = "its blocks are not aligned with clusters",
 	[E4L_LEFT_TXN] = "too large for the journal",
-	[E4L_LEFT_CROWDED] = "no room can be made: what is in the way cannot "
-			     "move, or there is no free run for it",
+	[E4L_LEFT_CROWDED] = ("no room can be made: what is in the way cannot "
+			      "move, or there is no free run for it"),
 	[E4L_LEFT_FREE_RUNS] = "it would leave more, shorter free runs",
 	[E4L_LEFT_TIME] = "there was no time to plan it: another run goes on",
 	[E4L_LEFT_MEMORY] = "the memory for the plan is used up",
