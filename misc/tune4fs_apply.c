@@ -27,14 +27,15 @@
 static bool has_option(const char *options, const char *name)
 {
 	size_t len = strlen(name);
+	const char *comma;
 
-	while (options) {
-		if (!strncmp(options, name, len) && options[len] == '=')
-			return true;
-		options = strchr(options, ',');
-		options += options != NULL;
+	while (strncmp(options, name, len) || options[len] != '=') {
+		comma = strchr(options, ',');
+		if (!comma)
+			return false;
+		options = comma + 1;
 	}
-	return false;
+	return true;
 }
 
 /* Why the kernel cannot be given @v; false when it can, or has it already. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #define RATE_SECONDS 0.5	/* that it takes to measure a rate */
 #define REDRAW_SECONDS 0.1	/* on a terminal */
 #define LINE_SECONDS 1.0	/* elsewhere */
+#define MOST_LEFT 1e9		/* seconds; what would take longer is not known */
 
 static double seconds_since(const struct timespec *then)
 {
@@ -43,11 +43,11 @@ static void rate_text(uint64_t bytes, double seconds, char buf[PART_LEN])
 
 static void left_text(double part, double seconds, char buf[PART_LEN])
 {
-	uint64_t left = part > 0 ? seconds * (1 - part) / part + 0.5 : 0;
+	double left = part > 0 ? seconds * (1 - part) / part + 0.5 : MOST_LEFT;
 
-	if (part > 0)
-		snprintf(buf, PART_LEN, "  %" PRIu64 ":%02u left", left / 60,
-			 (unsigned int)(left % 60));
+	if (left < MOST_LEFT)
+		snprintf(buf, PART_LEN, "  %u:%02u left",
+			 (unsigned int)left / 60, (unsigned int)left % 60);
 	else
 		snprintf(buf, PART_LEN, "  --:-- left");
 }

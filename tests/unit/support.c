@@ -488,6 +488,8 @@ START_TEST(draws_progress)
 	}
 	ck_assert_ptr_nonnull(strstr(progress_text("x", 0, 9, 0, 1, 79, buf),
 				     "--:--"));
+	ck_assert_ptr_nonnull(strstr(progress_text("x", 1, UINT64_MAX, 0, 1, 79,
+						   buf), "--:--"));
 }
 END_TEST
 
