@@ -155,9 +155,19 @@ static bool check_sound(const struct target *t, struct e4l *e,
 	return sound;
 }
 
+/* What is mounted is the kernel's to write, which keeps nothing for an undo. */
+static bool has_only_its_options(const struct keeper *p,
+				 const struct tune4fs *cfg)
+{
+	if (p->dir >= 0 && cfg->undo.file)
+		say_only_unmounted(p->name, "--undo-file");
+	return p->dir < 0 || !cfg->undo.file;
+}
+
 bool keeper_check(struct keeper *p, const struct tune4fs *cfg)
 {
-	return p->dir >= 0 || check_sound(&p->target, p->e, cfg);
+	return has_only_its_options(p, cfg) &&
+	       (p->dir >= 0 || check_sound(&p->target, p->e, cfg));
 }
 
 static bool write_offline(struct keeper *p, const struct tune4fs *cfg,
@@ -184,12 +194,10 @@ bool keeper_write(struct keeper *p, const struct tune4fs *cfg,
 {
 	errcode_t err;
 
+	if (!has_only_its_options(p, cfg))
+		return false;
 	if (p->dir < 0)
 		return write_offline(p, cfg, t);
-	if (cfg->undo.file) {
-		say_only_unmounted(p->name, "--undo-file");
-		return false;
-	}
 	err = e4l_tunables_write_fd(p->dir, t);
 	if (err)
 		say_error(p->name, "changing the tunables", err);

@@ -87,8 +87,11 @@ setfattr -n $attr -v ../../../etc/passwd=1 "$mnt"
 mustfail 1 "$tune4fs" --apply "$mnt"
 says 'what is kept is damaged'
 check "$tune4fs" --clear "$mnt"
-mustfail 1 "$tune4fs" -z "$work/undo" -E mb_stream_req=4 "$mnt"
-says 'is mounted, which --undo-file is not for'
+for dry in '' -n; do
+	# shellcheck disable=SC2086
+	mustfail 1 "$tune4fs" $dry -z "$work/undo" -E mb_stream_req=4 "$mnt"
+	says 'is mounted, which --undo-file is not for'
+done
 getfattr -n $attr "$mnt" >/dev/null 2>&1 && fail "the attribute is there"
 
 # on line, then off line: the same bytes
