@@ -23,19 +23,17 @@
 #include "support/say.h"
 #include "tune4fs.h"
 
-/* Is @name= among the mount options, which are separated by commas? */
+/* Is @name= among the mount options, if any, which are separated by commas? */
 static bool has_option(const char *options, const char *name)
 {
 	size_t len = strlen(name);
-	const char *comma;
 
-	while (strncmp(options, name, len) || options[len] != '=') {
-		comma = strchr(options, ',');
-		if (!comma)
-			return false;
-		options = comma + 1;
+	while (options && (strncmp(options, name, len) || options[len] != '=')) {
+		options = strchr(options, ',');
+		if (options)
+			options++;
 	}
-	return true;
+	return options;
 }
 
 /* Why the kernel cannot be given @v; false when it can, or has it already. */
