@@ -222,7 +222,10 @@ static bool is_whole(const struct e4frag *frag)
 	return !frag->n_paths && !frag->target.subtree;
 }
 
-/* What saves extents and blocks of trees: words of --only. */
+/*
+ * What saves extents, fragments and blocks of trees: words of --only.  Blocks of
+ * trees that merging frees may be what fragments move to.
+ */
 #define MAPS_AND_DATA "merge,zeroout,move,dirs"
 
 /* What e4repack would say of its plan. */
@@ -242,7 +245,8 @@ static void print_repair(FILE *out, const struct e4frag *frag)
 		     NUM(r->extents_before));
 		line(out, "  fragments",
 		     r->fragments_before - r->fragments_after,
-		     "of %s: --only=move,dirs", NUM(r->fragments_before));
+		     "of %s: --only=" MAPS_AND_DATA,
+		     NUM(r->fragments_before));
 		if (r->tree_blocks_before)
 			line(out, "  tree blocks",
 			     r->tree_blocks_before - r->tree_blocks_after,

@@ -21,6 +21,8 @@
 #define ROUNDS		64	/* of the search for the smallest size */
 #define REFUSALS	16	/* by mke2fs: the size is not the reason */
 #define DOUBLINGS	13	/* of 8 MiB, to hold the largest journal */
+/* With fewer, mke2fs makes a journal only if it is asked for one. */
+#define JOURNAL_BLOCKS	2048u	/* as in ext2fs_default_journal_size() */
 
 extern char **environ;
 
@@ -36,8 +38,12 @@ enum voice {
 	VOICE_NONE,
 };
 
-/* Its stderr goes to @err_fd, unless that is -1. */
-static int spawn_mke2fs(char **argv, enum voice voice, int err_fd, pid_t *pid)
+/*
+ * Its stderr goes to @err_fd, unless that is -1; and so its stdout to @out_fd where
+ * that is not for the user.
+ */
+static int spawn_mke2fs(char **argv, enum voice voice, int err_fd, int out_fd,
+			pid_t *pid)
 {
 	static const char *const places[] = {
 		"mke2fs", "/sbin/mke2fs", "/usr/sbin/mke2fs",
@@ -56,7 +62,9 @@ static int spawn_mke2fs(char **argv, enum voice voice, int err_fd, pid_t *pid)
 	posix_spawn_file_actions_init(&actions);
 	if (voice == VOICE_STDERR)
 		posix_spawn_file_actions_adddup2(&actions, 2, 1);
-	if (voice >= VOICE_ERRORS)
+	if (voice >= VOICE_ERRORS && out_fd >= 0)
+		posix_spawn_file_actions_adddup2(&actions, out_fd, 1);
+	else if (voice >= VOICE_ERRORS)
 		posix_spawn_file_actions_addopen(&actions, 1, "/dev/null",
 						 O_WRONLY, 0);
 	if (err_fd >= 0)
@@ -112,16 +120,18 @@ static char **make_argv(const struct config *c, const char *path,
 		argv[n++] = "-O";
 		argv[n++] = c->features;
 	}
-	snprintf(buf->resize, sizeof(buf->resize), "resize=%llu,",
+	snprintf(buf->resize, sizeof(buf->resize), "%sresize=%llu",
+		 c->extended || carry ? "," : "",
 		 (unsigned long long)c->growth.blocks);
 	if (!c->growth.resize_inode || c->has_resize ||
 	    (bytes && bytes >= c->grow_bytes))
 		buf->resize[0] = '\0';
 	if (c->extended || carry || *buf->resize) {
-		if (asprintf(&buf->extended, "-E%s%s%s%s", buf->resize,
+		/* resize= last: what it depends on is to be said before */
+		if (asprintf(&buf->extended, "-E%s%s%s%s",
 			     c->extended ? c->extended : "",
 			     c->extended && carry ? "," : "",
-			     carry ? c->carried : "") < 0) {
+			     carry ? c->carried : "", buf->resize) < 0) {
 			free(argv);
 			return NULL;
 		}
@@ -160,6 +170,20 @@ static void pass_errors(FILE *in, const char *path, const char *name, FILE *to)
 			fputs(line, to);
 	}
 	free(line);
+}
+
+/* The same of what was written to @fd, which it closes; of -1 nothing. */
+static void pass_output(int fd, const char *path, const char *name)
+{
+	FILE *in = fd >= 0 ? fdopen(fd, "r") : NULL;
+
+	if (in) {
+		rewind(in);
+		pass_errors(in, path, name, stderr);
+		fclose(in);
+	} else if (fd >= 0) {
+		close(fd);
+	}
 }
 
 static bool has_failed(int status)
@@ -206,21 +230,31 @@ static int hear(int fd, pid_t pid, enum voice voice, const char *path,
 static int hear_mke2fs(const struct config *c, char **argv, enum voice voice,
 		       const char *path)
 {
-	int fd[2] = { -1, -1 }, err = 0;
+	/* why it fails it says on stdout at times */
+	int out = voice == VOICE_ERRORS || voice == VOICE_FAILURE ?
+		  memfd_create("mke2fs", MFD_CLOEXEC) : -1;
+	int fd[2] = { -1, -1 }, err = 0, status;
 	pid_t pid;
 
 	if ((path != c->device || waits(voice)) && pipe2(fd, O_CLOEXEC))
 		err = errno;
 	if (!err)
-		err = spawn_mke2fs(argv, voice, fd[1], &pid);
+		err = spawn_mke2fs(argv, voice, fd[1], out, &pid);
 	if (fd[1] >= 0)
 		close(fd[1]);
-	if (!err)
-		return hear(fd[0], pid, voice, path, c->device);
-	say_error("mke2fs", "cannot run", err);
-	if (fd[0] >= 0)
-		close(fd[0]);
-	return -1;
+	if (err) {
+		say_error("mke2fs", "cannot run", err);
+		status = -1;
+		if (fd[0] >= 0)
+			close(fd[0]);
+	} else {
+		status = hear(fd[0], pid, voice, path, c->device);
+	}
+	if (status >= 0 && has_failed(status))
+		pass_output(out, path, c->device);
+	else if (out >= 0)
+		close(out);
+	return status;
 }
 
 /* Even with -q, mke2fs ends a line that it never began. */
@@ -348,6 +382,17 @@ static void keep_seed(struct image *im)
 	}
 }
 
+/* mke2fs reckons -m before it rounds to clusters; e2fsck takes half at most. */
+static void bound_reserved(ext2_filsys fs)
+{
+	blk64_t half = ext2fs_blocks_count(fs->super) / 2;
+
+	if (ext2fs_r_blocks_count(fs->super) <= half)
+		return;
+	ext2fs_r_blocks_count_set(fs->super, half);
+	ext2fs_mark_super_dirty(fs);
+}
+
 static bool open_fs(const struct config *c, struct image *im, const char *path)
 {
 	char io_options[40];
@@ -376,6 +421,7 @@ static bool open_fs(const struct config *c, struct image *im, const char *path)
 		return false;
 	}
 	keep_seed(im);
+	bound_reserved(im->fs);
 	err = e4l_new(im->fs, &im->e);
 	if (err)
 		say_e4l(im->name, im->e, err);
@@ -527,7 +573,7 @@ failed:
 	return false;
 }
 
-/* The same of @bytes, or of the first size that has room for the journal. */
+/* The same of @bytes, or of the first size that has room for journal and inodes. */
 static bool look_from_size(const struct config *c, uint64_t bytes,
 			   struct growth *g)
 {
@@ -535,7 +581,7 @@ static bool look_from_size(const struct config *c, uint64_t bytes,
 	bool failed = true;
 	int i;
 
-	for (i = 0; c->has_journal_option && failed && i < DOUBLINGS; i++)
+	for (i = 0; failed && i < DOUBLINGS; i++)
 		if (look_at_size(c, skip + (bytes << i), bytes << i, true,
 				 &failed, g))
 			return true;
@@ -597,14 +643,22 @@ static uint64_t kept_blocks(const struct image *im)
 	       clusters * EXT2FS_CLUSTER_RATIO(im->fs);
 }
 
+static uint64_t missing_inodes(const struct image *im)
+{
+	return im->stats.wanted_inodes - im->stats.free_inodes;
+}
+
 /* How far a prototype is from the smallest size, in bytes; never exactly. */
 static int64_t slack(const struct config *c, const struct image *im,
-		     uint64_t size)
+		     uint64_t size, errcode_t err)
 {
 	const struct e4l_populate_stats *s = &im->stats;
 
 	if (!im->fs)
 		return -(int64_t)size;
+	if (err == E4L_ET_NO_INODES)
+		return -(int64_t)(missing_inodes(im) *
+				  (size / im->fs->super->s_inodes_count));
 	return ((int64_t)s->free_blocks - (int64_t)s->wanted_blocks -
 		(int64_t)(c->free_bytes ? kept_blocks(im) : 0)) *
 	       im->fs->blocksize - (int64_t)c->free_bytes;
@@ -670,6 +724,7 @@ struct search {
 	int refused;		/* how many it did */
 	uint64_t next, tried;
 	errcode_t err;		/* of the last plan */
+	bool looked_below;	/* where mke2fs makes no journal */
 };
 
 static uint64_t inodes_for(const struct search *s, uint64_t bytes)
@@ -706,10 +761,13 @@ static bool narrow(struct search *s)
 /* Moves one of the bounds, and finds what to try next; *@over: there is nothing. */
 static bool judge(struct search *s, const struct image *im, bool *over)
 {
-	int64_t off = slack(s->c, im, s->tried);
+	int64_t off = slack(s->c, im, s->tried, s->err);
 	bool fits = !s->err && off >= 0;
 
-	*(fits ? &s->large : &s->small) = s->tried;
+	if (fits && s->small > s->tried)	/* it had a journal */
+		s->small = 0;
+	if (fits || s->small < s->tried)
+		*(fits ? &s->large : &s->small) = s->tried;
 	*over = (fits && (uint64_t)off < s->tried / 256) ||
 		(s->large && is_close(s->small, s->large));
 	if (*over)
@@ -730,25 +788,76 @@ static bool try_bytes(struct search *s, struct e4l_tree *t, struct image *im,
 			&s->err);
 }
 
+/* Whether a larger size may do. */
+static bool is_too_small(const struct search *s)
+{
+	return s->err == E4L_ET_NO_SPACE ||
+	       (s->err == E4L_ET_NO_INODES && !s->c->has_inodes);
+}
+
+/*
+ * Asks for more inodes if so many are not enough.  mke2fs may give fewer than it
+ * is asked for: it rounds those of each group down to a multiple of 8.
+ */
+static bool ask_for_more(struct search *s, const struct image *im)
+{
+	uint64_t more = 0;
+
+	if (!inodes_for(s, s->tried))
+		return false;
+	if (im->stats.roomy_inodes > s->filled)
+		more = im->stats.roomy_inodes - s->filled;
+	else if (s->err == E4L_ET_NO_INODES)
+		more = missing_inodes(im) + 8ULL * im->fs->group_desc_count;
+	if (!more)
+		return false;
+	s->filled += more;
+	s->next += more * EXT2_INODE_SIZE(im->fs->super);
+	s->large = 0;		/* it had room for fewer */
+	return true;
+}
+
+/* The largest size without a journal, if that may do, or 0. */
+static uint64_t without_journal(const struct search *s, const struct image *im)
+{
+	uint64_t bytes = (JOURNAL_BLOCKS - 1) * im->fs->blocksize / BLOCKSIZE *
+			 BLOCKSIZE;
+
+	if (s->c->has_journal_option || s->c->has_journal_feature ||
+	    s->growth.journal_mib || s->tried <= bytes ||
+	    !ext2fs_has_feature_journal(im->fs->super))
+		return 0;
+	return im->stats.wanted_blocks < JOURNAL_BLOCKS &&
+	       s->c->free_bytes < bytes ? bytes : 0;
+}
+
 /* Plans the next size.  False after it has said what failed. */
 static bool try_next(struct search *s, struct e4l_tree *t, struct image *im,
 		     bool *over)
 {
+	uint64_t below;
+
 	s->tried = s->next = in_blocks(s->next);
 	if (!try_bytes(s, t, im, s->tried, true))
 		return false;
-	if (inodes_for(s, s->tried) && im->stats.roomy_inodes > s->filled) {
-		s->next += (im->stats.roomy_inodes - s->filled) *
-			   EXT2_INODE_SIZE(im->fs->super);
-		s->filled = im->stats.roomy_inodes;
+	if (im->fs && ask_for_more(s, im))
 		return true;
-	}
-	*over = s->err && s->err != E4L_ET_NO_SPACE;
+	*over = s->err && !is_too_small(s);
 	if (!im->fs) {
 		s->none = s->tried;
 		*over |= ++s->refused == REFUSALS;
 	}
-	return *over || judge(s, im, over);
+	if (*over)
+		return true;
+	if (!judge(s, im, over))
+		return false;
+	below = im->fs && !s->looked_below ? without_journal(s, im) : 0;
+	s->looked_below |= im->fs != NULL;
+	if (below) {
+		s->next = below;
+		*over = false;
+	}
+	return true;
 }
 
 static bool find_smallest(const struct config *c, struct e4l_tree *t,
@@ -768,7 +877,7 @@ static bool find_smallest(const struct config *c, struct e4l_tree *t,
 	for (round = 0; round < ROUNDS && !over; round++)
 		if (!try_next(&s, t, im, &over))
 			return false;
-	if (s.large && (!s.err || s.err == E4L_ET_NO_SPACE) &&
+	if (s.large && (!s.err || is_too_small(&s)) &&
 	    (s.tried == s.large || try_bytes(&s, t, im, s.large, false)) &&
 	    !s.err)
 		return has_room_to_grow(c, s.large);

@@ -1,0 +1,93 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Without SIZE an image is as small as it can be: what is filled in fits, and
+# into one that is a little smaller it does not.  Also where mke2fs gives fewer
+# inodes than it is asked for, or as many as the size has room for; where it
+# leaves the journal out of small ones; and where it refuses sizes.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/mke4fs_common.sh"
+
+# tree NAME FILES BYTES: so many of that size each, of random bytes
+tree() {
+	mkdir "$work/$1"
+	for i in $(seq "$2"); do
+		head -c "$3" /dev/urandom >"$work/$1/$i"
+	done
+}
+
+# smallest BLOCKSIZE TREE OPTION...: the image is smallest, and what mke2fs
+# makes of it and of one of 31/32 of its blocks is all that is needed to tell
+smallest() {
+	blocksize=$1 tree=$2
+	shift 2
+	check "$mke4fs" -q "$@" -d "$work/$tree" "$work/img"
+	clean "$work/img"
+	bytes=$(stat -c %s "$work/img")
+	inodes=$(dumpe2fs -h "$work/img" 2>/dev/null |
+		sed -n 's/^Inode count: *//p')
+	rm "$work/img"
+	less=$((bytes * 31 / 32 / blocksize))
+	mustfail 1 "$mke4fs" -q -n "$@" -b "$blocksize" -N "$inodes" \
+		-d "$work/$tree" "$work/img" $((less * blocksize / 1024))k
+	says "not enough blocks|mke2fs failed|too small for the journal"
+}
+
+tree few 30 20000
+tree many 100 10
+tree one 1 6000000
+
+smallest 4096 few
+smallest 1024 few -b 1024
+smallest 4096 few -I 512
+smallest 4096 few -I 512 -O fast_commit
+smallest 4096 one
+[ "$bytes" -lt 6200000 ] || fail "6,000,000 bytes take $bytes"
+smallest 1024 few -b 1024 -j
+
+# of the journal that is asked for, too
+check "$mke4fs" -q -b 1024 -j -d "$work/few" "$work/img"
+dumpe2fs -h "$work/img" 2>/dev/null | grep -q has_journal ||
+	fail "no journal, which was asked for"
+rm "$work/img"
+
+# fewer inodes the smaller it is: blocks are not what is wanting
+for ratio in 16384 65536; do
+	check "$mke4fs" -q -i $ratio -d "$work/many" "$work/img"
+	clean "$work/img"
+	bytes=$(stat -c %s "$work/img")
+	mustfail 1 "$mke4fs" -q -n -i $ratio -b 4096 -d "$work/many" \
+		"$work/img.less" $((bytes * 31 / 32 / 1024))k
+	says 'not enough inodes'
+	rm "$work/img"
+done
+mustfail 1 "$mke4fs" -q -N 50 -d "$work/many" "$work/img"
+says 'not enough inodes: 102 are needed'
+
+# inodes of a group are a multiple of 8: 11 in each of 30 become 8
+mkdir "$work/groups"
+for i in $(seq 250); do
+	fallocate -l 960000 "$work/groups/$i"
+done
+check "$mke4fs" -q -b 1024 -d "$work/groups" "$work/img"
+clean "$work/img"
+rm "$work/img"
+mkdir -p "$work/deep$(printf '/%0300d' 0 | sed 's,0,/d,g')"
+check "$mke4fs" -q -b 1024 -g 256 -G 2 -m 1 -d "$work/deep" "$work/img"
+clean "$work/img"
+rm "$work/img"
+
+# where mke2fs reserves more than half, since it rounds to clusters after that
+check "$mke4fs" -q -m 50 -O bigalloc -d "$work/one" "$work/img" 46000k
+clean "$work/img"
+rm "$work/img"
+
+# what the free space needs its inodes for: sizes that mke2fs refuses before
+check "$mke4fs" -q -I 4096 --free=10M -d "$work/few" "$work/img"
+clean "$work/img"
+rm "$work/img"
+check "$mke4fs" -q -n -E desc_size=64 --grow-to=1T -d "$work/few" "$work/img"
+
+# the reason why mke2fs fails is passed on where it says that on stdout
+mustfail 1 "$mke4fs" -b 4096 -O ^metadata_csum,metadata_csum_seed \
+	-d "$work/few" "$work/img"
+says 'feature requires'
