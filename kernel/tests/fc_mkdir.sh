@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
+# lanes: um x86_64
+# With fast commits: a directory that was made, or has grown, before the power was
+# cut is as it should be, and can be removed.
+. "$(dirname "$0")/common.sh"
+
+# cut BLOCKSIZE DO OPTION...: it is done in /mnt, and another file is synced
+cut() {
+	block=$1 do=$2
+	shift 2
+	new_disk 32 -O fast_commit "$@" -b "$block"
+	cut_power <<-END >/dev/null
+		mount -t ext4 -o noatime,commit=600 \$disk /mnt || exit 1
+		mkdir /mnt/before
+		: >/mnt/f
+		sync
+		cd /mnt
+		$do
+		: >/mnt/g
+		sync /mnt/g || exit 1
+		poweroff -f -n
+	END
+}
+
+# removed: replays, and removes the directories; says what is wrong
+removed() {
+	[ "$kernel" = "$patched" ] || complains=ok
+	start <<-END
+		mount -t ext4 \$disk /mnt || exit 1
+		rm -rf /mnt/before /mnt/made
+		umount /mnt
+	END
+	[ "$(tail -n 1 "$work/lines")" = "exit 0" ] || { echo fails; return 1; }
+	e2fsck -fn "$disk" >"$work/fsck" 2>&1 || { echo errors; return 1; }
+}
+
+make="mkdir made made/below"
+name=$(printf '%0200d' 0)
+grow="n=0
+while [ \$n -lt 40 ]; do : >before/$name\$n; n=\$((n + 1)); done"
+
+kernel=$stock
+bad=0
+for do in "$make" "$grow"; do
+	cut 1024 "$do"
+	replayed >/dev/null || bad=$((bad + 1))
+	cut 4096 "$do"
+	removed >/dev/null || bad=$((bad + 1))
+done
+echo "stock: $bad of 4 have errors"
+kernel=$patched
+complains=
+for how in "1024" "4096" "1024 -O inline_data" "4096 -O ^huge_file"; do
+	for do in "$make" "$grow"; do
+		for then in replayed removed; do
+			# shellcheck disable=SC2086
+			cut ${how%% *} "$do" ${how#"${how%% *}"}
+			got=$($then) || fail "blocks of $how: $do: $then: $got"
+		done
+	done
+done
+echo "ok: directories that were made, or have grown, are as they should be"
