@@ -12,6 +12,8 @@
  *	likewise, every STRIDE_KB
  *  writes once [direct|dsync] FILE BLOCK NR
  *	writes BLOCK, as the write NR would; "dsync" is direct, with O_DSYNC
+ *  writes part [late|fsync|osync] FILE OFFSET BYTES
+ *	writes so many letters there, through the page cache; "osync" is with O_SYNC
  *  writes eof [direct|sync] FILE
  *	writes the fourth block of ten, where 64 are preallocated
  *  writes check FILE BLOCKS COUNT SEED
@@ -120,6 +122,23 @@ static void write_once(char **argv)
 	close(fd);
 }
 
+static void write_part(char **argv)
+{
+	int osync = strcmp(argv[0], "osync") ? 0 : O_SYNC;
+	int fd = open(argv[1], O_WRONLY | O_CREAT | osync, 0644);
+	size_t len = atoi(argv[3]);
+	char *part = malloc(len);
+
+	if (fd < 0 || !part)
+		err(1, "%s", argv[1]);
+	memset(part, 'x', len);
+	if (pwrite(fd, part, len, atoi(argv[2])) != (ssize_t)len ||
+	    (!strcmp(argv[0], "fsync") && fsync(fd)))
+		err(1, "%s", argv[1]);
+	free(part);
+	close(fd);
+}
+
 /* Is @buf a whole write of @block, not before the one numbered @nr? */
 static int later_write(const char *buf, char *want, uint32_t block, uint32_t nr)
 {
@@ -167,6 +186,8 @@ int main(int argc, char **argv)
 		stride_writes(argv + 2);
 	else if (argc == 6 && !strcmp(argv[1], "once"))
 		write_once(argv + 2);
+	else if (argc == 6 && !strcmp(argv[1], "part"))
+		write_part(argv + 2);
 	else if (argc == 6 && !strcmp(argv[1], "check"))
 		check(argv + 2, 0);
 	else if (argc == 6 && !strcmp(argv[1], "survived"))
@@ -174,6 +195,6 @@ int main(int argc, char **argv)
 	else if (argc == 4 && !strcmp(argv[1], "eof"))
 		write_before_eof(argv + 2);
 	else
-		errx(2, "usage: writes random|stride|once|eof|check|survived ARGUMENT...");
+		errx(2, "usage: writes random|stride|once|part|eof|check|survived ARGUMENT...");
 	return 0;
 }

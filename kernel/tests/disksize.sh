@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
+# lanes: um x86_64
+# What is written with O_SYNC into a block that is there already is there after the
+# power was cut, also while a write further out waits for its blocks.
+. "$(dirname "$0")/common.sh"
+
+# bytes FEATURE BLOCKSIZE FIRST: of FIRST, a part of a block, and as many more that
+# there are of the file
+bytes() {
+	new_disk 32 -O "$1" -b "$2"
+	cut_power <<-END >/dev/null
+		mount -t ext4 -o noatime \$disk /mnt || exit 1
+		writes part fsync /mnt/f 0 $3 || exit 1
+		writes part late /mnt/f 16484 512 || exit 1
+		writes part osync /mnt/f $3 $3 || exit 1
+		poweroff -f -n
+	END
+	case $1 in
+	^has_journal) mend; clean ;;
+	*) replay; clean ;;
+	esac
+	debugfs -R "cat /f" "$disk" 2>/dev/null | head -c $((2 * $3)) |
+		tr -dc x | wc -c
+}
+
+kernel=$stock
+echo "stock: $(bytes has_journal 4096 1024) of 2048 bytes are there"
+kernel=$patched
+for feature in has_journal fast_commit fast_commit,inline_data ^has_journal; do
+	for blocksize in 1024 4096; do
+		first=$((blocksize / 4))
+		got=$(bytes $feature $blocksize $first) || fail "$feature: $got"
+		[ "$got" = $((2 * first)) ] ||
+			fail "$feature, blocks of $blocksize: $got bytes of $((2 * first))"
+	done
+done
+echo "ok: what was written with O_SYNC is there"
