@@ -155,12 +155,21 @@ static char **make_argv(const struct config *c, const char *path,
 	return argv;
 }
 
-/* Copies what is said of @path, which may be a prototype, as said of @name. */
-static void pass_errors(FILE *in, const char *path, const char *name, FILE *to)
+/*
+ * Copies what is said of @path, which may be a prototype, as said of @name.  It
+ * closes @fd, from which it comes; -1: nothing is said.
+ */
+static void pass_said(int fd, const char *path, const char *name, FILE *to)
 {
+	FILE *in = fd >= 0 ? fdopen(fd, "r") : NULL;
 	char *line = NULL, *at;
 	size_t room = 0;
 
+	if (!in) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
 	while (getline(&line, &room, in) >= 0) {
 		at = strstr(line, path);
 		if (at)
@@ -170,20 +179,7 @@ static void pass_errors(FILE *in, const char *path, const char *name, FILE *to)
 			fputs(line, to);
 	}
 	free(line);
-}
-
-/* The same of what was written to @fd, which it closes; of -1 nothing. */
-static void pass_output(int fd, const char *path, const char *name)
-{
-	FILE *in = fd >= 0 ? fdopen(fd, "r") : NULL;
-
-	if (in) {
-		rewind(in);
-		pass_errors(in, path, name, stderr);
-		fclose(in);
-	} else if (fd >= 0) {
-		close(fd);
-	}
+	fclose(in);
 }
 
 static bool has_failed(int status)
@@ -204,18 +200,12 @@ static bool waits(enum voice voice)
 static int hear(int fd, pid_t pid, enum voice voice, const char *path,
 		const char *name)
 {
-	FILE *in = fd >= 0 ? fdopen(fd, "r") : NULL;
 	char *text = NULL;
 	size_t len = 0;
 	FILE *kept = waits(voice) ? text_open(&text, &len) : NULL;
 	int status;
 
-	if (in) {
-		pass_errors(in, path, name, kept ? kept : stderr);
-		fclose(in);
-	} else if (fd >= 0) {
-		close(fd);
-	}
+	pass_said(fd, path, name, kept ? kept : stderr);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (kept)
@@ -250,10 +240,12 @@ static int hear_mke2fs(const struct config *c, char **argv, enum voice voice,
 	} else {
 		status = hear(fd[0], pid, voice, path, c->device);
 	}
-	if (status >= 0 && has_failed(status))
-		pass_output(out, path, c->device);
-	else if (out >= 0)
+	if (out >= 0 && status >= 0 && has_failed(status)) {
+		lseek(out, 0, SEEK_SET);
+		pass_said(out, path, c->device, stderr);
+	} else if (out >= 0) {
 		close(out);
+	}
 	return status;
 }
 

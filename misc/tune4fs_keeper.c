@@ -159,9 +159,10 @@ static bool check_sound(const struct target *t, struct e4l *e,
 static bool has_only_its_options(const struct keeper *p,
 				 const struct tune4fs *cfg)
 {
-	if (p->dir >= 0 && cfg->undo.file)
-		say_only_unmounted(p->name, "--undo-file");
-	return p->dir < 0 || !cfg->undo.file;
+	if (p->dir < 0 || !cfg->undo.file)
+		return true;
+	say_only_unmounted(p->name, "--undo-file");
+	return false;
 }
 
 bool keeper_check(struct keeper *p, const struct tune4fs *cfg)

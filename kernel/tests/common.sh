@@ -179,15 +179,18 @@ replay() {
 	END
 }
 
-# replayed: likewise, or $replayer does, and the disk has no errors then; says what
-# is wrong otherwise.  The stock kernel may complain.
+# replayed [COMMAND...]: likewise, or $replayer does, and runs COMMAND while it is
+# mounted; the disk has no errors then, or it says what is wrong.  The stock kernel
+# may complain.
 replayer=
 # shellcheck disable=SC2119
 replayed() {
 	[ "$kernel" = "$patched" ] || complains=ok
 	kernel=${replayer:-$kernel}
 	start <<-END
-		mount -t ext4 \$disk /mnt && umount /mnt
+		mount -t ext4 \$disk /mnt || exit 1
+		$*
+		umount /mnt
 	END
 	[ "$(tail -n 1 "$work/lines")" = "exit 0" ] || {
 		echo "not mounted"
