@@ -249,7 +249,10 @@ static bool parse_one(struct config *c, int letter)
 	}
 }
 
-/* SOURCE_DATE_EPOCH is what time it is, for mke2fs and libext2fs as well. */
+/*
+ * SOURCE_DATE_EPOCH is the time of mke2fs and libext2fs, too.  libext2fs takes
+ * the time 0 for one that is not set, and reads the clock: 1 is next to it.
+ */
 static bool set_time(struct config *c)
 {
 	const char *epoch = getenv("SOURCE_DATE_EPOCH");
@@ -264,7 +267,8 @@ static bool set_time(struct config *c)
 		return usage("SOURCE_DATE_EPOCH is not a time before 2038",
 			     epoch);
 	c->clamp_times = true;
-	return !setenv("E2FSPROGS_FAKE_TIME", epoch, 1) || no_memory(c);
+	return !setenv("E2FSPROGS_FAKE_TIME", c->now ? epoch : "1", 1) ||
+	       no_memory(c);
 }
 
 static bool take_operands(struct config *c, int argc, char **argv)

@@ -54,3 +54,18 @@ rm "$work/img2"
 SOURCE_DATE_EPOCH=1700000001
 image img2 "$work/src" -O inline_data,quota
 ! cmp -s "$work/img1" "$work/img2" || fail "the time makes no difference"
+
+# 0 is a time like any other
+SOURCE_DATE_EPOCH=0
+rm "$work/img3" "$work/img4"
+image img3 "$work/src"
+sleep 1.1
+image img4 "$work/copy"
+cmp "$work/img3" "$work/img4" || fail "with SOURCE_DATE_EPOCH=0 images differ"
+TZ=UTC dumpe2fs -h "$work/img3" 2>/dev/null >"$work/super"
+for time in 'Filesystem created' 'Last write time' 'Last checked'; do
+	grep -q "^$time: .* 1970$" "$work/super" || fail "$time is not in 1970"
+done
+debugfs -R 'stat small' "$work/img3" 2>/dev/null |
+	grep -q 'mtime: 0x00000000:00000000' || fail "a file is younger than 1970"
+clean "$work/img3"
