@@ -115,7 +115,7 @@ static bool load_priorities(const char *name, struct e4l_tree *t)
 	return !err;
 }
 
-static bool say_source(const char *name, struct e4l_tree *t, errcode_t err)
+bool say_source(const char *name, struct e4l_tree *t, errcode_t err)
 {
 	const char *where = e4l_tree_where(t);
 
@@ -128,7 +128,6 @@ static bool load_source(struct config *c, struct e4l_tree *t,
 			struct target *from, int *fd, json_t *left_out)
 {
 	struct stat st;
-	errcode_t err;
 
 	if (c->from) {
 		if (!target_open_source(from, c->from, c->common.partition))
@@ -144,8 +143,7 @@ static bool load_source(struct config *c, struct e4l_tree *t,
 	}
 	if (!strcmp(c->source, "-") || !S_ISDIR(st.st_mode))
 		return load_tar(c, t, fd);
-	err = e4l_tree_load_dir(t, c->source, c->threads);
-	return !err || say_source(c->source, t, err);
+	return load_dir(c, t);
 }
 
 /* What mke2fs would do with the root and with attributes. */

@@ -49,6 +49,7 @@ struct config {
 	struct growth growth;
 	uint64_t threads;
 	bool all_root, generation, numeric_acls, drop_acl_names, skip_damaged;
+	bool one_fs;			/* --one-file-system */
 	struct id_map uid_map[MAX_MAPS], gid_map[MAX_MAPS];
 	unsigned int n_uid_map, n_gid_map;
 
@@ -140,6 +141,12 @@ void drop_image(struct image *im);
  * device any more (MMP).  False after saying why not.
  */
 bool flush_image(const struct config *c, struct image *im);
+
+/* mke4fs.c: says what failed of the source @name.  False. */
+bool say_source(const char *name, struct e4l_tree *t, errcode_t err);
+
+/* mke4fs_dir.c: loads a directory. */
+bool load_dir(const struct config *c, struct e4l_tree *t);
 
 /* mke4fs_tar.c: loads a tar archive; its data go to an unlinked file. */
 bool load_tar(const struct config *c, struct e4l_tree *t, int *data_fd);

@@ -18,6 +18,7 @@ enum {
 	OPT_FREE, OPT_GROW, OPT_GENERATION, OPT_THREADS, OPT_VERIFY, OPT_JSON, OPT_QUIET,
 	OPT_VERBOSE, OPT_PROGRESS, OPT_HELP, OPT_VERSION, OPT_NUMERIC_ACLS,
 	OPT_DROP_ACL_NAMES, OPT_SKIP_DAMAGED, OPT_PARTITION,
+	OPT_ONE_FS,
 };
 
 static const struct option long_options[] = {
@@ -27,6 +28,7 @@ static const struct option long_options[] = {
 	{ "numeric-acls", no_argument, NULL, OPT_NUMERIC_ACLS },
 	{ "drop-acl-names", no_argument, NULL, OPT_DROP_ACL_NAMES },
 	{ "skip-damaged", no_argument, NULL, OPT_SKIP_DAMAGED },
+	{ "one-file-system", no_argument, NULL, OPT_ONE_FS },
 	{ "sort", required_argument, NULL, OPT_SORT },
 	{ "from", required_argument, NULL, OPT_FROM },
 	{ "partition", required_argument, NULL, OPT_PARTITION },
@@ -72,6 +74,7 @@ static void print_help(void)
 "      --gid-map=A:B[:N]     the same for groups\n"
 "      --numeric-acls        refuse names in an archive's ACLs\n"
 "      --drop-acl-names      leave out whom ACLs name without a number\n"
+"      --one-file-system     do not enter what is mounted in the directory SOURCE\n"
 "      --skip-damaged        with --from: leave out what is damaged, and say so\n"
 "      --keep-generation     with --from: the inodes' generations, too\n"
 "      --sort=FILE           lines of \"PRIORITY PATH\": higher ones come first\n"
@@ -196,6 +199,9 @@ static bool parse_one(struct config *c, int letter)
 	case OPT_SKIP_DAMAGED:
 		c->skip_damaged = true;
 		return true;
+	case OPT_ONE_FS:
+		c->one_fs = true;
+		return true;
 	case OPT_SORT:
 		c->sort = optarg;
 		return true;
@@ -287,6 +293,10 @@ static bool take_operands(struct config *c, int argc, char **argv)
 	if ((c->skip_damaged || c->generation) && !c->from) {
 		say("%s is for --from", c->skip_damaged ? "--skip-damaged" :
 							  "--keep-generation");
+		return false;
+	}
+	if (c->one_fs && !c->source) {
+		say("--one-file-system requires -d");
 		return false;
 	}
 	if (c->common.partition && !c->from) {

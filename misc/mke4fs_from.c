@@ -45,7 +45,8 @@ static errcode_t load(struct source *s, struct e4l_tree *t,
 
 	interrupt_watch(&s->in, s->e);
 	err = e4l_tree_load_fs(t, s->e, s->target->offset_bytes,
-			       s->c->generation ? E4L_LOAD_GENERATION : 0,
+			       (s->c->generation ? E4L_LOAD_GENERATION : 0) |
+			       (s->c->no_xattrs ? E4L_LOAD_NO_XATTRS : 0),
 			       damage);
 	interrupt_watch(&s->in, NULL);
 	if (err)

@@ -275,6 +275,8 @@ static bool take_xattrs(struct tar *r, struct archive_entry *entry,
 	struct e4l_tree_xattr x, acls[2] = { 0 };
 
 	r->n_xattrs = 0;
+	if (r->c->no_xattrs)
+		return true;
 	if (e4l_reserve(&r->xattrs, 0, &r->max_xattrs, n + 2,
 			sizeof(*r->xattrs)))
 		return complain(r, "out of memory");
@@ -283,6 +285,8 @@ static bool take_xattrs(struct tar *r, struct archive_entry *entry,
 		/* libarchive goes on without what it has no memory for */
 		if (!x.name || !x.value)
 			return complain(r, "out of memory");
+		if (e4l_xattr_is_private(x.name, x.value, x.size))
+			continue;
 		if (!check_xattr(r, &x))
 			return false;
 		for (i = 0; i < 2 && strcmp(x.name, acl_names[i]); i++)

@@ -75,6 +75,7 @@ static bool done(errcode_t err, struct e4l_tree *t, const char *source,
 
 static bool image(struct e4l *e, const char *source, const char *device)
 {
+	const struct e4l_dir_options options = { .threads = 2 };
 	struct e4l_tree *t;
 	int fd = open(device, O_RDWR | O_CLOEXEC);
 	bool filled;
@@ -82,7 +83,8 @@ static bool image(struct e4l *e, const char *source, const char *device)
 	if (fd < 0)
 		return done(errno, NULL, source, device);
 	filled = done(e4l_tree_new(&t), NULL, source, device) &&
-		 done(e4l_tree_load_dir(t, source, 2), t, source, source) &&
+		 done(e4l_tree_load_dir(t, source, &options), t, source,
+		      source) &&
 		 done(fill(e, t, fd), t, source, device);
 	e4l_tree_free(t);
 	close(fd);

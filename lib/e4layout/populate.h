@@ -59,7 +59,8 @@ struct e4l_populate_stats {
  * Errors: E4L_ET_NO_SPACE, E4L_ET_NO_INODES (the statistics say how much is
  * wanted), E4L_ET_CANNOT_POPULATE, E4L_ET_NOT_EMPTY, E4L_ET_NEEDS_FEATURE,
  * E4L_ET_DUPLICATE_NAME, E4L_ET_DIR_TOO_LARGE, E4L_ET_TOO_MANY_LINKS,
- * E4L_ET_FILE_TOO_LARGE, E4L_ET_XATTR_TOO_LARGE, E4L_ET_SYMLINK_BLOCK,
+ * E4L_ET_FILE_TOO_LARGE, E4L_ET_XATTR_TOO_LARGE (the values need EA inodes),
+ * E4L_ET_XATTR_TOO_MANY, E4L_ET_SYMLINK_BLOCK,
  * E4L_ET_LOST_FOUND, ENOMEM.
  */
 errcode_t e4l_populate_plan(struct e4l *e, struct e4l_tree *t,

@@ -3,6 +3,7 @@
 #ifndef E4LAYOUT_TREE_H
 #define E4LAYOUT_TREE_H
 
+#include <sys/stat.h>
 #include <time.h>
 #include <e4layout/tunables.h>
 
@@ -74,7 +75,7 @@ void e4l_tree_free(struct e4l_tree *t);
  * needs of it.  Errors: E4L_ET_NAME_TOO_LONG, E4L_ET_BAD_NAME (empty, dots, a
  * slash), E4L_ET_NOT_DIR (@parent is none), E4L_ET_BAD_ARGUMENT (its mode or its
  * stretches make no sense), E4L_ET_BAD_SYMLINK, E4L_ET_BAD_ACL,
- * E4L_ET_XATTR_TOO_LARGE, E4L_ET_TREE_TOO_LARGE, ENOMEM; the tree stays as it
+ * E4L_ET_XATTR_LIMIT, E4L_ET_TREE_TOO_LARGE, ENOMEM; the tree stays as it
  * was, and e4l_tree_where() says which entry it was.
  */
 errcode_t e4l_tree_add(struct e4l_tree *t, uint32_t parent, const char *name,
@@ -112,19 +113,47 @@ errcode_t e4l_tree_set_content(struct e4l_tree *t, uint32_t id,
 errcode_t e4l_tree_find(struct e4l_tree *t, uint32_t parent, const char *name,
 			size_t len, uint32_t *id);
 
+/* Flags for e4l_tree_load_dir(). */
+#define E4L_DIR_NO_XATTRS	0x1	/* do not ask for extended attributes */
+#define E4L_DIR_ONE_FS		0x2	/* do not enter what is mounted below */
+
+struct e4l_dir_options {
+	unsigned int threads;		/* 1 to 64 */
+	unsigned int flags;		/* E4L_DIR_* */
+	/* Leaves out the file with this st_dev and st_ino; NULL: none. */
+	const struct stat *exclude;
+	/*
+	 * Called for each file that is left out, and for each directory that is
+	 * not entered, by one thread at a time; may be NULL.  @why:
+	 * E4L_ET_IS_IMAGE, E4L_ET_MOUNTED_FILE or E4L_ET_MOUNTED_ON.
+	 */
+	void (*left_out)(const char *path, errcode_t why, void *priv);
+	void *priv;
+	uint64_t reserved[4];
+};
+
 /*
- * Loads the directory @path into a new tree, with @threads threads, 1 to 64.
- * The content of files is read when the image is written, at the sizes that
- * they have now: what a file has grown by is left out, one that has shrunk is
- * an error (E4L_ET_FILE_SHRANK).  Sockets, fifos, devices, hard links, holes,
- * extended attributes and ACLs are kept.  Errors are errno's;
- * e4l_tree_where() says which file.
+ * Loads the directory @path into a new tree.  The content of files is read when
+ * the image is written, at the sizes that they have now: what a file has grown
+ * by is left out, one that has shrunk is an error (E4L_ET_FILE_SHRANK).
+ * Sockets, fifos, devices, hard links, holes, extended attributes and ACLs are
+ * kept, but not the attributes of which e4l_xattr_is_private() is true.  Errors
+ * are errno's; e4l_tree_where() returns the file, and e4l_tree_attribute() the
+ * attribute.
  */
 errcode_t e4l_tree_load_dir(struct e4l_tree *t, const char *path,
-			    unsigned int threads);
+			    const struct e4l_dir_options *options);
+
+/*
+ * Returns whether the attribute @name belongs to the filesystem or the kernel
+ * that keeps it, and not to the user, so that a copy must not have it: XFS's
+ * copies of ACLs, or an EVM checksum, which is valid for one inode only.
+ */
+bool e4l_xattr_is_private(const char *name, const void *value, size_t size);
 
 /* Flags for e4l_tree_load_fs(). */
 #define E4L_LOAD_GENERATION	0x1	/* keep the inodes' generations */
+#define E4L_LOAD_NO_XATTRS	0x2	/* do not read extended attributes */
 
 /* How to load a filesystem that is damaged: without what cannot be copied. */
 struct e4l_load_damage {
@@ -213,6 +242,12 @@ uint32_t e4l_tree_entries(const struct e4l_tree *t);
 
 /* The path in the source that the last failure was about; may be empty. */
 const char *e4l_tree_where(const struct e4l_tree *t);
+
+/*
+ * The extended attribute that could not be read there; "list" if the names of
+ * the attributes could not; empty if the failure was another one.
+ */
+const char *e4l_tree_attribute(const struct e4l_tree *t);
 
 #ifdef __cplusplus
 }

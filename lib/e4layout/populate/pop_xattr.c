@@ -113,6 +113,13 @@ static errcode_t add_ea_inode(struct e4l_populate *p, struct xplace *x,
 	return 0;
 }
 
+/* With EA inodes only the names and the entries need room. */
+static errcode_t no_room(const struct e4l_populate *p)
+{
+	return ext2fs_has_feature_ea_inode(p->fs->super) ?
+	       E4L_ET_XATTR_TOO_MANY : E4L_ET_XATTR_TOO_LARGE;
+}
+
 static errcode_t new_place(struct e4l_populate *p, uint32_t set, uint32_t node)
 {
 	struct xplace x = { .set = set };
@@ -129,7 +136,7 @@ static errcode_t new_place(struct e4l_populate *p, uint32_t set, uint32_t node)
 		if (w.where == IN_EA_INODE)
 			err = add_ea_inode(p, &x, &w);
 		if (w.where == NOWHERE)
-			err = e4l_pop_fail(p, E4L_ET_XATTR_TOO_LARGE,
+			err = e4l_pop_fail(p, no_room(p),
 					   "placing extended attributes", node);
 	}
 	if (!err && vec_room(&p->xplaces, 1))

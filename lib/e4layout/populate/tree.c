@@ -547,6 +547,7 @@ errcode_t e4l_tree_fail(struct e4l_tree *t, errcode_t err, uint32_t node,
 	size_t len;
 
 	pthread_mutex_lock(&t->lock);
+	t->attr[0] = 0;
 	if (!node || node >= t->nodes.n)
 		t->where[0] = 0;
 	else if (!e4l_tree_path(t, node, t->where, sizeof(t->where)))
@@ -563,6 +564,11 @@ errcode_t e4l_tree_fail(struct e4l_tree *t, errcode_t err, uint32_t node,
 const char *e4l_tree_where(const struct e4l_tree *t)
 {
 	return t->where;
+}
+
+const char *e4l_tree_attribute(const struct e4l_tree *t)
+{
+	return t->attr;
 }
 
 /* ----------------------------------------------------------------- the tree */

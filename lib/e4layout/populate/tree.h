@@ -7,6 +7,7 @@
 #define E4L_TREE_H
 
 #include <limits.h>
+#include <linux/limits.h>
 #include <e4layout/tree.h>
 #include "e4layout/base/internal.h"
 #include "e4layout/format/format.h"
@@ -115,6 +116,7 @@ struct e4l_tree {
 	int data_fd;			/* content is found by position */
 	pthread_mutex_t lock;
 	char where[PATH_MAX];		/* what the last failure was about */
+	char attr[XATTR_NAME_MAX + 1];	/* and which of its attributes */
 };
 
 /* Makes room for one more element of @size bytes; keeps what there is. */
@@ -136,6 +138,9 @@ uint32_t e4l_time_nsec(uint64_t packed);
 errcode_t e4l_tree_intern(struct e4l_tree *t,
 			  const struct e4l_tree_xattr *attrs,
 			  size_t n, uint32_t *set);
+
+/* Whether ext4 has a place for the attribute @name. */
+bool e4l_tree_stores_xattr(const char *name);
 
 /* Makes the table of sets larger. */
 errcode_t e4l_tree_grow_sets(struct e4l_tree *t);

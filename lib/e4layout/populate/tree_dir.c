@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +18,7 @@
 #include "tree.h"
 
 #define MAX_WALKERS	64
+#define E4L_DIR_ALL_FLAGS (E4L_DIR_NO_XATTRS | E4L_DIR_ONE_FS)
 #define LIST_BYTES	65536	/* XATTR_LIST_MAX, XATTR_SIZE_MAX in Linux */
 /* The kernel allocates what it is offered; a little is enough for nearly all. */
 #define SHORT_BYTES	1024
@@ -30,6 +32,8 @@ struct known {
 
 struct walk {
 	struct e4l_tree *t;
+	struct e4l_dir_options o;
+	dev_t dev;		/* of the root */
 	pthread_mutex_t lock;	/* over all below, and the tree */
 	pthread_cond_t more;
 	VEC(uint32_t) todo;	/* directories */
@@ -47,6 +51,7 @@ struct walker {
 	VEC(struct e4l_stretch) stretches;
 	VEC(struct e4l_tree_xattr) xattrs;
 	VEC(char) values;
+	const char *attr;	/* that could not be read; NULL: none */
 	char list[LIST_BYTES];
 	char target[PATH_MAX];
 };
@@ -129,8 +134,14 @@ static errcode_t read_value(struct walker *me, const char *name,
 	if (len < 0 && errno == ERANGE)
 		len = lgetxattr(name, attr, me->values.v + me->values.n,
 				LIST_BYTES);
-	if (len < 0)	/* another process may have removed it */
-		return errno == ENODATA ? 0 : errno;
+	if (len < 0 && errno == ENODATA)	/* removed meanwhile */
+		return 0;
+	if (len < 0) {
+		me->attr = attr;
+		return errno;
+	}
+	if (e4l_xattr_is_private(attr, me->values.v + me->values.n, len))
+		return 0;
 	x = &me->xattrs.v[me->xattrs.n++];
 	*x = (struct e4l_tree_xattr) {
 		.name = attr, .size = len,
@@ -140,19 +151,26 @@ static errcode_t read_value(struct walker *me, const char *name,
 	return 0;
 }
 
+/* Attributes that the image cannot have are not read: that alone may fail. */
 static errcode_t read_xattrs(struct walker *me, const char *name)
 {
-	ssize_t len = llistxattr(name, me->list, SHORT_BYTES), at;
+	ssize_t len, at;
 	errcode_t err = 0;
 	size_t i;
 
+	me->xattrs.n = me->values.n = 0;
+	if (me->w->o.flags & E4L_DIR_NO_XATTRS)
+		return 0;
+	len = llistxattr(name, me->list, SHORT_BYTES);
 	if (len < 0 && errno == ERANGE)
 		len = llistxattr(name, me->list, sizeof(me->list));
-	me->xattrs.n = me->values.n = 0;
-	if (len < 0)
-		return errno == EOPNOTSUPP ? 0 : errno;
+	if (len < 0 && errno != EOPNOTSUPP && errno != ENOSYS) {
+		me->attr = "list";
+		return errno;
+	}
 	for (at = 0; at < len && !err; at += strlen(me->list + at) + 1)
-		err = read_value(me, name, me->list + at);
+		if (e4l_tree_stores_xattr(me->list + at))
+			err = read_value(me, name, me->list + at);
 	for (i = 0; i < me->xattrs.n; i++)
 		me->xattrs.v[i].value = me->values.v +
 					(size_t)me->xattrs.v[i].value;
@@ -192,9 +210,13 @@ static errcode_t describe(struct walker *me, const char *name,
 	return err;
 }
 
-/* Adds one inode of the directory @dir; the lock is held. */
+/*
+ * Adds one inode of the directory @dir; the lock is held.  @enters: what is in a
+ * directory is added, too.
+ */
 static errcode_t add_locked(struct walk *w, uint32_t dir, const char *name,
-			    const struct stat *st, const struct e4l_entry *e)
+			    const struct stat *st, const struct e4l_entry *e,
+			    bool enters)
 {
 	size_t len = strlen(name);
 	struct known *known;
@@ -213,7 +235,7 @@ static errcode_t add_locked(struct walk *w, uint32_t dir, const char *name,
 		return err;
 	}
 	err = e4l_tree_add(w->t, dir, name, len, e, &id);
-	if (!err && S_ISDIR(st->st_mode)) {
+	if (!err && S_ISDIR(st->st_mode) && enters) {
 		err = vec_room(&w->todo, 1);
 		if (!err) {
 			w->todo.v[w->todo.n++] = id;
@@ -223,19 +245,71 @@ static errcode_t add_locked(struct walk *w, uint32_t dir, const char *name,
 	return err;
 }
 
+/* Tells that @name in @dir is left out, or, of a directory, what is in it. */
+static errcode_t leave_out(struct walk *w, uint32_t dir, const char *name,
+			   errcode_t why)
+{
+	char *parent, *path = NULL;
+
+	if (!w->o.left_out)
+		return 0;
+	pthread_mutex_lock(&w->lock);
+	parent = e4l_tree_long_path(w->t, dir);
+	if (parent && asprintf(&path, "%s%s%s", dir == E4L_TREE_ROOT ? "" :
+			       parent, dir == E4L_TREE_ROOT ? "" : "/",
+			       name) < 0)
+		path = NULL;
+	if (path)
+		w->o.left_out(path, why, w->o.priv);
+	pthread_mutex_unlock(&w->lock);
+	free(parent);
+	free(path);
+	return parent && path ? 0 : ENOMEM;
+}
+
+static bool is_excluded(const struct walk *w, const struct stat *st)
+{
+	return w->o.exclude && st->st_ino == w->o.exclude->st_ino &&
+	       st->st_dev == w->o.exclude->st_dev;
+}
+
+/* Another filesystem's, or a part of this one that is mounted there. */
+static bool is_mounted_on(const struct walk *w, const char *name,
+			  const struct stat *st)
+{
+	struct statx stx;
+
+	if (!(w->o.flags & E4L_DIR_ONE_FS))
+		return false;
+	return st->st_dev != w->dev ||
+	       (!statx(AT_FDCWD, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+		       STATX_TYPE, &stx) &&
+		stx.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
 static errcode_t add_inode(struct walker *me, uint32_t dir, const char *name)
 {
 	struct e4l_entry e;
 	struct stat st;
+	bool enters;
 	errcode_t err;
 
 	if (lstat(name, &st))	/* another process may have removed it */
 		return errno == ENOENT ? 0 : errno;
+	if (is_excluded(me->w, &st))
+		return leave_out(me->w, dir, name, E4L_ET_IS_IMAGE);
+	enters = !is_mounted_on(me->w, name, &st);
+	if (!enters) {
+		err = leave_out(me->w, dir, name, S_ISDIR(st.st_mode) ?
+				E4L_ET_MOUNTED_ON : E4L_ET_MOUNTED_FILE);
+		if (err || !S_ISDIR(st.st_mode))
+			return err;
+	}
 	err = describe(me, name, &st, &e);
 	if (err)
 		return err;
 	pthread_mutex_lock(&me->w->lock);
-	err = add_locked(me->w, dir, name, &st, &e);
+	err = add_locked(me->w, dir, name, &st, &e, enters);
 	pthread_mutex_unlock(&me->w->lock);
 	return err;
 }
@@ -283,11 +357,13 @@ static errcode_t list(struct walker *me, int fd)
 }
 
 static errcode_t fail(struct walk *w, errcode_t err, uint32_t dir,
-		      const char *name)
+		      const char *name, const char *attr)
 {
 	pthread_mutex_lock(&w->lock);
 	if (!w->err) {
 		e4l_tree_fail(w->t, err, dir, name, name ? strlen(name) : 0);
+		snprintf(w->t->attr, sizeof(w->t->attr), "%s",
+			 attr ? attr : "");
 		w->err = err;
 	}
 	pthread_cond_broadcast(&w->more);
@@ -307,7 +383,7 @@ static void walk_dir(struct walker *me, uint32_t dir)
 	path = e4l_tree_long_path(w->t, dir);
 	pthread_mutex_unlock(&w->lock);
 	if (!path) {
-		fail(w, ENOMEM, dir, NULL);
+		fail(w, ENOMEM, dir, NULL, NULL);
 		return;
 	}
 	fd = e4l_tree_open_dir(w->t->root_fd, path, O_RDONLY);
@@ -315,20 +391,20 @@ static void walk_dir(struct walker *me, uint32_t dir)
 	free(path);
 	errno = err;
 	if (fd < 0 || fchdir(fd)) {
-		fail(w, errno, dir, NULL);
+		fail(w, errno, dir, NULL, NULL);
 		if (fd >= 0)
 			close(fd);
 		return;
 	}
 	err = list(me, fd);
 	if (err)
-		fail(w, err, dir, NULL);
+		fail(w, err, dir, NULL, NULL);
 	for (i = 0; i < me->found.n && !err; i++) {
 		const char *name = me->names.v + me->found.v[i].name;
 
 		err = add_inode(me, dir, name);
 		if (err)
-			fail(w, err, dir, name);
+			fail(w, err, dir, name, me->attr);
 	}
 }
 
@@ -342,7 +418,7 @@ static void *walk_thread(void *arg)
 
 	/* A working directory of its own makes short names enough. */
 	if (!me || unshare(CLONE_FS)) {
-		fail(w, me ? errno : ENOMEM, 0, NULL);
+		fail(w, me ? errno : ENOMEM, 0, NULL, NULL);
 		free(me);
 		return NULL;
 	}
@@ -382,10 +458,15 @@ static void *root_thread(void *arg)
 
 	if (!me || unshare(CLONE_FS) || fchdir(w->t->root_fd) ||
 	    stat(".", &st)) {
-		w->err = me ? errno : ENOMEM;
+		fail(w, me ? errno : ENOMEM, E4L_TREE_ROOT, NULL, NULL);
 	} else {
+		me->w = w;
+		w->dev = st.st_dev;
 		err = describe(me, ".", &st, &e);
-		w->err = err ? err : e4l_tree_set(w->t, E4L_TREE_ROOT, &e);
+		if (!err)
+			err = e4l_tree_set(w->t, E4L_TREE_ROOT, &e);
+		if (err)
+			fail(w, err, E4L_TREE_ROOT, NULL, me->attr);
 		free(me->xattrs.v);
 		free(me->values.v);
 	}
@@ -402,7 +483,7 @@ static errcode_t run(struct walk *w, unsigned int n, void *(*thread)(void *))
 	for (i = 0; i < n && !err; i++) {
 		err = e4l_start_thread(&threads[i], thread, w);
 		if (err)
-			fail(w, err, 0, NULL);
+			fail(w, err, 0, NULL, NULL);
 	}
 	for (n = err ? i - 1 : i; n--;)
 		pthread_join(threads[n], NULL);
@@ -410,12 +491,15 @@ static errcode_t run(struct walk *w, unsigned int n, void *(*thread)(void *))
 }
 
 errcode_t e4l_tree_load_dir(struct e4l_tree *t, const char *path,
-			    unsigned int threads)
+			    const struct e4l_dir_options *options)
 {
-	struct walk w = { .t = t, .mask = 63 };
+	struct walk w = { .t = t, .o = *options, .mask = 63 };
 	errcode_t err = ENOMEM;
 
-	if (!threads || threads > MAX_WALKERS || t->root_fd >= 0)
+	if (E4L_HAS_UNKNOWN(options) || options->flags & ~E4L_DIR_ALL_FLAGS)
+		return E4L_ET_OPTION;
+	if (!options->threads || options->threads > MAX_WALKERS ||
+	    t->root_fd >= 0)
 		return E4L_ET_BAD_ARGUMENT;
 	t->root_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (t->root_fd < 0)
@@ -427,7 +511,7 @@ errcode_t e4l_tree_load_dir(struct e4l_tree *t, const char *path,
 		w.todo.v[w.todo.n++] = E4L_TREE_ROOT;
 		err = run(&w, 1, root_thread);
 		if (!err)
-			err = run(&w, threads, walk_thread);
+			err = run(&w, options->threads, walk_thread);
 	}
 	free(w.known);
 	free(w.todo.v);

@@ -363,7 +363,7 @@ static errcode_t describe(struct load *l, ext2_ino_t ino, struct e4l_entry *e)
 		err = list_content(l, ino, e);
 	else if (S_ISCHR(i->i_mode) || S_ISBLK(i->i_mode))
 		e->rdev = device_number(i);
-	if (!err)
+	if (!err && !(l->flags & E4L_LOAD_NO_XATTRS))
 		err = list_xattrs(l, ino);
 	e->xattrs = l->xattrs.v;
 	e->n_xattrs = l->xattrs.n;
@@ -532,7 +532,7 @@ errcode_t e4l_tree_load_fs(struct e4l_tree *t, struct e4l *e,
 	const bool has_xattrs = ext2fs_has_feature_xattr(e->fs->super);
 	errcode_t err = ENOMEM;
 
-	if (flags & ~E4L_LOAD_GENERATION ||
+	if (flags & ~(E4L_LOAD_GENERATION | E4L_LOAD_NO_XATTRS) ||
 	    (damage && E4L_HAS_UNKNOWN(damage)))
 		return e4l_fail(e, E4L_ET_OPTION, "reading the source", 0, 0);
 	/* libext2fs looks for attributes with the feature only, Linux always. */

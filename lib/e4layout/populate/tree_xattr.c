@@ -42,6 +42,41 @@ static const struct prefix *find_prefix(const char *name)
 	return NULL;
 }
 
+bool e4l_tree_stores_xattr(const char *name)
+{
+	return find_prefix(name);
+}
+
+#define EVM_PORTABLE 5	/* EVM_XATTR_PORTABLE_DIGSIG in Linux */
+
+/* Attributes that xattr.conf(5) has copies skip, of the names that ext4 has. */
+bool e4l_xattr_is_private(const char *name, const void *value, size_t size)
+{
+	static const struct {
+		const char *name;
+		bool begins;		/* with it */
+	} private[] = {
+		{ "trusted.SGI_ACL_DEFAULT", false },
+		{ "trusted.SGI_ACL_FILE", false },
+		{ "trusted.SGI_CAP_FILE", false },
+		{ "trusted.SGI_MAC_FILE", false },
+		{ "trusted.SGI_DMI_", true },
+		{ "user.Beagle.", true },
+	};
+	const uint8_t *kind = value;
+	size_t i;
+
+	/* A portable signature is valid in a copy: image builders rely on it. */
+	if (!strcmp(name, "security.evm"))
+		return !size || *kind != EVM_PORTABLE;
+	for (i = 0; i < sizeof(private) / sizeof(*private); i++)
+		if (private[i].begins ?
+		    !strncmp(name, private[i].name, strlen(private[i].name)) :
+		    !strcmp(name, private[i].name))
+			return true;
+	return false;
+}
+
 /*
  * Turns an ACL as getxattr(2) gives it (version 2, then entries of 8 bytes)
  * into what ext4 stores: version 1, and only users and groups that are named
@@ -91,7 +126,7 @@ static errcode_t add_record(struct e4l_tree *t, const struct e4l_tree_xattr *x)
 		return 0;
 	name = x->name + strlen(prefix->text);
 	if (strlen(name) > 255 || x->size > MAX_XATTR_BYTES)
-		return E4L_ET_XATTR_TOO_LARGE;
+		return E4L_ET_XATTR_LIMIT;
 	rec = (struct xrecord) {
 		.index = prefix->index,
 		.name_len = strlen(name),

@@ -1,0 +1,170 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A directory gives what is the user's: not what its filesystem keeps for itself,
+# not the image that is being made, and, if asked, not what is mounted in it.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/mke4fs_common.sh"
+require_loop
+require_program tar
+
+cd "$work"
+# has IMAGE PATH
+has() {
+	debugfs -R "stat $2" "$1" 2>/dev/null | grep -q ^Inode
+}
+# attributes IMAGE PATH
+attributes() {
+	debugfs -R "ea_list $2" "$1" 2>/dev/null |
+		sed -n 's/^  \([^ (]*\) .*/\1/p' | sort | tr '\n' ' '
+}
+
+# attributes that xattr.conf(5) has copies skip
+truncate -s 32M host
+check mke2fs -q -F -t ext4 host
+mount_image host mnt
+mkdir mnt/s
+: >mnt/s/f
+for name in trusted.SGI_ACL_FILE trusted.SGI_ACL_DEFAULT trusted.SGI_CAP_FILE \
+	trusted.SGI_MAC_FILE trusted.SGI_DMI_DMIATTR user.Beagle.AttrTime; do
+	setfattr -n $name -v private mnt/s/f
+done
+setfattr -n trusted.SGI -v users mnt/s/f
+setfattr -n user.kept -v users mnt/s/f
+kept='trusted.SGI user.kept '
+check "$mke4fs" -q -d mnt/s img
+same 'attributes from a directory' "$(attributes img f)" "$kept"
+tar -C mnt/s --format=posix --xattrs --xattrs-include='*' -cf a.tar f
+rm img
+check "$mke4fs" -q -d a.tar img
+same 'attributes from an archive' "$(attributes img f)" "$kept"
+clean img
+rm img
+
+# only a portable EVM signature is valid in a copy
+if setfattr -n security.evm -v 0x02abcd mnt/s/f 2>/dev/null; then
+	check "$mke4fs" -q -d mnt/s img
+	same 'attributes' "$(attributes img f)" "$kept"
+	setfattr -n security.evm -v 0x05abcd mnt/s/f
+	rm img
+	check "$mke4fs" -q -d mnt/s img
+	same 'attributes' "$(attributes img f)" "security.evm $kept"
+	rm img
+fi
+
+# XFS shows an ACL twice
+if command -v mkfs.xfs >/dev/null && truncate -s 400M x &&
+	mkfs.xfs -q -f x && mkdir xfs && mount -o loop x xfs 2>/dev/null; then
+	defer "umount '$work/xfs'"
+	mkdir xfs/s
+	: >xfs/s/f
+	setfacl -m "$(seq -s, -f 'u:%g:r' 5001 5300)" xfs/s/f
+	check "$mke4fs" -q -b 4096 -d xfs/s img
+	same 'attributes of XFS' "$(attributes img f)" \
+		'system.posix_acl_access '
+	clean img
+	rm img
+fi
+
+# what is not wanted is not read, and what cannot be read is named
+shim=$top_builddir/tests/tools/.libs/blind_xattr.so
+if [ -e "$shim" ]; then
+	no_leak_check
+	ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0
+	mkdir plain
+	: >plain/f
+	mustfail 1 env LD_PRELOAD="$shim" "$mke4fs" -q -d plain img
+	one_sentence mke4fs
+	says 'security.selinux cannot be read: .*-E no_copy_xattrs'
+	check env LD_PRELOAD="$shim" "$mke4fs" -q -E no_copy_xattrs -d plain img
+	has img f || fail 'the file is missing'
+	rm img
+fi
+python3 - <<'P'
+import tarfile
+with tarfile.open('bad.tar', 'w', format=tarfile.PAX_FORMAT) as t:
+    i = tarfile.TarInfo('f')
+    i.pax_headers = {'SCHILY.xattr.security.capability': 'nonsense'}
+    t.addfile(i)
+with tarfile.open('many.tar', 'w', format=tarfile.PAX_FORMAT) as t:
+    i = tarfile.TarInfo('f')
+    i.pax_headers = {'SCHILY.xattr.user.%0200d' % n: 'x' for n in range(50)}
+    t.addfile(i)
+P
+mustfail 1 "$mke4fs" -q -b 4096 -d many.tar img
+says '\(-O ea_inode makes room\)'
+mustfail 1 "$mke4fs" -q -b 4096 -O ea_inode -d many.tar img
+says 'the names of the extended attributes do not fit into one block'
+mustfail 1 "$mke4fs" -q -d bad.tar img
+check "$mke4fs" -q -E no_copy_xattrs -d bad.tar img
+rm img
+setfattr -n user.kept -v users mnt/s
+command umount mnt
+undefer "umount 'mnt'"
+detach "$loop"
+check "$mke4fs" -q -E no_copy_xattrs --from=host img
+same 'attributes with --from' "$(attributes img s)" ''
+rm img
+
+# the image is not part of itself: by its name, a hard link, a symlink to it, or
+# through a loop device
+mkdir self
+seq 100 >self/a
+check "$mke4fs" -q -d self self/img
+mkdir self/d
+ln self/img self/d/link
+ln -s img self/symlink
+for target in self/img self/symlink self/d/../img; do
+	check "$mke4fs" -q -d self "$target"
+	says 'img: is left out: it is the image that is being made'
+	says 'd/link: is left out: it is the image that is being made'
+	! has self/img img || fail "$target: the image is in itself"
+	! has self/img d/link || fail "$target: the image is in itself"
+	for name in a d symlink; do
+		has self/img $name || fail "$target: $name is missing"
+	done
+done
+rm self/d/link
+attach self/img
+check "$mke4fs" -q -F -d self "$loop"
+says 'img: is left out: it is the image that is being made'
+! has "$loop" img || fail 'a loop device: the image is in itself'
+detach "$loop"
+clean self/img
+rm self/img
+check "$mke4fs" -q -d self self/img
+[ ! -s "$err" ] || fail 'something is left out of an image that is new'
+
+# mounts: all, or one filesystem
+mkdir -p one/other one/bind one/plain other
+: >one/file
+: >one/plain/in
+echo host >other/hosts
+mount -t tmpfs none one/other || skip 'no tmpfs'
+defer "command umount '$work/one/other'"
+mount --bind one/plain one/bind
+defer "command umount '$work/one/bind'"
+mount --bind other/hosts one/file
+defer "command umount '$work/one/file'"
+: >one/other/deep
+chmod 1770 one/other
+rm -f img
+check "$mke4fs" -q -d one img
+for name in other/deep bind/in plain/in; do
+	has img $name || fail "$name is missing"
+done
+rm img
+check "$mke4fs" --one-file-system -d one img
+says 'other: the directory is taken without its content: '
+says 'file: is left out: '
+has img other || fail 'the directory that something is mounted on is missing'
+has img plain/in || fail 'plain/in is missing'
+! has img other/deep || fail 'another filesystem was entered'
+! has img bind/in || fail 'a mount of the same filesystem was entered'
+! has img file || fail 'a file that is mounted was taken'
+clean img
+rm img
+check "$mke4fs" -q --one-file-system -d one img
+[ ! -s "$err" ] || fail 'it is not quiet'
+rm img
+mustfail 2 "$mke4fs" --one-file-system img 8M
+one_sentence mke4fs
