@@ -3,6 +3,7 @@
 #include "config.h"
 #include <string.h>
 #include "e4layout/format/dir_block.h"
+#include "e4layout/format/format.h"
 #include "check_internal.h"
 #include <ext2fs/ext3_extents.h>	/* wants ext2_fs.h before it */
 
@@ -173,20 +174,15 @@ static bool is_wrong_epoch(uint32_t seconds, uint32_t extra)
 	return seconds >> 31 && (extra & EXT4_EPOCH_MASK) == EXT4_EPOCH_MASK;
 }
 
-/* Is a field of the large inode there? */
-#define HAS(inode, field) \
-	(EXT2_GOOD_OLD_INODE_SIZE + (inode)->i_extra_isize >= \
-	 offsetof(struct ext2_inode_large, field) + sizeof((inode)->field))
-
 static bool has_wrong_epoch(const struct ext2_inode_large *i)
 {
-	return (HAS(i, i_atime_extra) &&
+	return (E4L_INODE_HAS(i, i_atime_extra) &&
 		is_wrong_epoch(i->i_atime, i->i_atime_extra)) ||
-	       (HAS(i, i_ctime_extra) &&
+	       (E4L_INODE_HAS(i, i_ctime_extra) &&
 		is_wrong_epoch(i->i_ctime, i->i_ctime_extra)) ||
-	       (HAS(i, i_mtime_extra) &&
+	       (E4L_INODE_HAS(i, i_mtime_extra) &&
 		is_wrong_epoch(i->i_mtime, i->i_mtime_extra)) ||
-	       (HAS(i, i_crtime_extra) &&
+	       (E4L_INODE_HAS(i, i_crtime_extra) &&
 		is_wrong_epoch(i->i_crtime, i->i_crtime_extra));
 }
 

@@ -10,7 +10,6 @@
 
 static const char prefixes[] = "KMGTPE";
 
-
 /* The digits at the start of *@text, which moves past them. */
 static bool parse_digits(const char **text, uint64_t *value)
 {
@@ -64,10 +63,16 @@ static uint64_t unit_bytes(const char *suffix)
 	return bytes;
 }
 
+/* @parts of UNITS_WHOLE, at most all, of @all; exact, without 128 bits. */
+static uint64_t parts_of(uint64_t all, uint64_t parts)
+{
+	return all / UNITS_WHOLE * parts +
+	       all % UNITS_WHOLE * parts / UNITS_WHOLE;
+}
+
 bool units_parse_size(const char *text, uint64_t *bytes)
 {
-	uint64_t value, millionths, unit;
-	unsigned __int128 sum;
+	uint64_t value, millionths, unit, sum;
 
 	if (!parse_digits(&text, &value) ||
 	    !parse_fraction(&text, &millionths))
@@ -75,9 +80,8 @@ bool units_parse_size(const char *text, uint64_t *bytes)
 	unit = unit_bytes(text);
 	if (!unit || (unit == 1 && millionths))
 		return false;
-	sum = (unsigned __int128)value * unit +
-	      (unsigned __int128)millionths * unit / UNITS_WHOLE;
-	if (sum > UINT64_MAX)
+	if (__builtin_mul_overflow(value, unit, &sum) ||
+	    __builtin_add_overflow(sum, parts_of(unit, millionths), &sum))
 		return false;
 	*bytes = sum;
 	return true;
@@ -102,8 +106,7 @@ bool units_parse_share(const char *text, struct units_share *share)
 
 uint64_t units_share_of(const struct units_share *share, uint64_t all_bytes)
 {
-	return share->parts ? (unsigned __int128)all_bytes * share->parts /
-			      UNITS_WHOLE : share->bytes;
+	return share->parts ? parts_of(all_bytes, share->parts) : share->bytes;
 }
 
 bool units_parse_count(const char *text, uint64_t *count)

@@ -46,6 +46,8 @@ static const struct {
 	{ "1MB", true, 1000000 },
 	{ "64mb", true, 64000000 },
 	{ "18EB", true, 18000000000000000000ULL },
+	{ "18.446744EB", true, 18446744000000000000ULL },
+	{ "18.5EB", false, 0 },
 	{ "19EB", false, 0 },
 	{ "12B", true, 12 },
 	{ "1.5G", true, 3ULL << 29 },
@@ -110,6 +112,17 @@ START_TEST(parses_shares)
 			  shares[_i].of_a_million);
 	ck_assert_uint_eq(units_share_of(&share, 0),
 			  share.parts ? 0 : shares[_i].of_a_million);
+}
+END_TEST
+
+START_TEST(takes_shares_of_any_size)
+{
+	static const struct units_share all = { .parts = UNITS_WHOLE };
+	static const struct units_share most = { .parts = UNITS_WHOLE - 1 };
+
+	ck_assert_uint_eq(units_share_of(&all, UINT64_MAX), UINT64_MAX);
+	ck_assert_uint_eq(units_share_of(&most, UINT64_MAX),
+			  18446725626965477905ULL);
 }
 END_TEST
 
@@ -744,6 +757,7 @@ int main(void)
 
 	tcase_add_loop_test(tc, parses_sizes, 0, COUNT(sizes));
 	tcase_add_loop_test(tc, parses_shares, 0, COUNT(shares));
+	tcase_add_test(tc, takes_shares_of_any_size);
 	tcase_add_test(tc, parses_counts);
 	tcase_add_test(tc, prints_sizes_and_counts);
 	tcase_add_loop_test(tc, escapes_names, 0, COUNT(names));

@@ -73,6 +73,11 @@ static inline void put_le64(void *at, uint64_t v)
 /* i_block as a whole: a map's root, inline data, or a symlink's target. */
 #define I_BLOCK_BYTES		60
 
+/* Does the extra part of a large inode, in host order, have @field? */
+#define E4L_INODE_HAS(inode, field) \
+	(EXT2_GOOD_OLD_INODE_SIZE + (inode)->i_extra_isize >= \
+	 offsetof(struct ext2_inode_large, field) + sizeof((inode)->field))
+
 /* ------------------------------------------------------------- extent trees */
 
 #define EXTENT_MAGIC		0xF30A

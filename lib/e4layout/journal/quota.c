@@ -208,8 +208,7 @@ static errcode_t find_entry(struct e4l_quota *q, enum e4l_quota_type type,
 static uint32_t project_of(ext2_filsys fs, const struct ext2_inode_large *inode)
 {
 	if (EXT2_INODE_SIZE(fs->super) <= EXT2_GOOD_OLD_INODE_SIZE ||
-	    !inode_includes(EXT2_GOOD_OLD_INODE_SIZE +
-				   inode->i_extra_isize, i_projid))
+	    !E4L_INODE_HAS(inode, i_projid))
 		return 0;
 	return inode->i_projid;
 }

@@ -168,7 +168,7 @@ static errcode_t note_old_inodes(struct e4l_populate *p)
 
 /* --------------------------------------------------------------- the source */
 
-static void clamp(uint64_t *time, uint64_t latest)
+static void no_later_than(uint64_t *time, uint64_t latest)
 {
 	if (*time > latest)
 		*time = latest;
@@ -185,10 +185,11 @@ static void clamp_times(struct e4l_populate *p)
 	for (i = E4L_TREE_ROOT; i < p->t->nodes.n; i++) {
 		struct node *n = &p->t->nodes.v[i];
 
-		clamp(&n->mtime, p->now);
+		no_later_than(&n->mtime, p->now);
 		n->atime = n->ctime = n->mtime;
 		if (n->extra)
-			clamp(&p->t->extras.v[n->extra].crtime, p->now);
+			no_later_than(&p->t->extras.v[n->extra].crtime,
+				      p->now);
 	}
 }
 

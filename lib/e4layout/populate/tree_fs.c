@@ -251,15 +251,9 @@ static struct timespec stamp(int32_t sec, uint32_t extra)
 	};
 }
 
-/* Whether the inode has the fields up to @offset of its extra part. */
-static bool has_extra(const struct load *l, size_t offset)
-{
-	return EXT2_INODE_SIZE(l->fs->super) > EXT2_GOOD_OLD_INODE_SIZE &&
-	       EXT2_GOOD_OLD_INODE_SIZE + l->inode->i_extra_isize >= offset;
-}
-
-#define HAS(l, field) has_extra((l), offsetof(struct ext2_inode_large, field) \
-				+ sizeof((l)->inode->field))
+#define HAS(l, field) \
+	(EXT2_INODE_SIZE((l)->fs->super) > EXT2_GOOD_OLD_INODE_SIZE && \
+	 E4L_INODE_HAS((l)->inode, field))
 
 static void read_times(const struct load *l, struct e4l_entry *e)
 {
