@@ -30,6 +30,7 @@
 #include <e4layout/extents.h>
 #include <e4layout/free_space.h>
 #include <e4layout/journal.h>
+#include <e4layout/layer.h>
 #include <e4layout/model.h>
 #include <e4layout/online.h>
 #include <e4layout/open.h>

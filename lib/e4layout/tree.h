@@ -56,12 +56,14 @@ struct e4l_entry {
 						 * are left out; of one name,
 						 * the first counts */
 	size_t n_xattrs;
-	bool from_ext4;		/* what follows counts */
+	bool from_ext4;		/* the values up to projid count */
 	struct timespec crtime;
 	uint32_t flags;		/* EXT2_*_FL, EXT4_*_FL: the user's own */
 	uint32_t generation;
 	uint32_t projid;
-	uint64_t reserved[8];
+	const char *path;	/* regular file in a layer from a directory: of
+				 * the content, below that; NULL: its own */
+	uint64_t reserved[7];
 };
 
 /* Creates a tree with a root that has no owner, time or attribute yet. */
@@ -133,8 +135,8 @@ struct e4l_dir_options {
 };
 
 /*
- * Loads the directory @path into a new tree.  The content of files is read when
- * the image is written, at the sizes that they have now: what a file has grown
+ * Loads the directory @path into a new tree, or as all of the layer at hand.  The
+ * content of files is read when the image is written, at the sizes that they have now: what a file has grown
  * by is left out, one that has shrunk is an error (E4L_ET_FILE_SHRANK).
  * Sockets, fifos, devices, hard links, holes, extended attributes and ACLs are
  * kept, but not the attributes of which e4l_xattr_is_private() is true.  Errors
@@ -181,7 +183,10 @@ errcode_t e4l_tree_load_fs(struct e4l_tree *t, struct e4l *e,
 			   uint64_t offset_bytes, unsigned int flags,
 			   const struct e4l_load_damage *damage);
 
-/* Where the content of files is, when it is not in a directory; borrowed. */
+/*
+ * Where the layer at hand has the content of files, when that is not in a
+ * directory; borrowed.
+ */
 void e4l_tree_set_data_fd(struct e4l_tree *t, int fd);
 
 /* Calls @map for the owner and group of each entry. */
@@ -248,6 +253,8 @@ const char *e4l_tree_where(const struct e4l_tree *t);
  * the attributes could not; empty if the failure was another one.
  */
 const char *e4l_tree_attribute(const struct e4l_tree *t);
+/* The name of the layer that it is from; NULL: it was given none. */
+const char *e4l_tree_where_source(const struct e4l_tree *t);
 
 #ifdef __cplusplus
 }

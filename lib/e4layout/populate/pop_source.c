@@ -22,35 +22,66 @@
 
 /* ------------------------------------------------------------------- by path */
 
+/* Whether the directory that @n's content is in is the one that is open. */
+static bool is_open(const struct e4l_source *s, const struct node *n)
+{
+	return s->dir && s->dir == n->parent && s->dir_source == n->source &&
+	       !n->pos;
+}
+
+/* Opens the directory of @n's content; NULL, or its name there, to be freed. */
+static char *open_dir(struct e4l_source *s, uint32_t id)
+{
+	const struct node *n = &s->t->nodes.v[id];
+	int root = s->t->sources.v[n->source].fd;
+	char *path = e4l_tree_source_path(s->t, id), *slash, *name = NULL;
+	int err = ENOMEM;
+
+	if (s->dir)
+		close(s->dir_fd);
+	s->dir = 0;
+	slash = path ? strrchr(path, '/') : NULL;
+	if (path)
+		name = strdup(slash ? slash + 1 : path);
+	if (!name)
+		goto out;
+	strcpy(slash ? slash : path, slash ? "" : ".");
+	s->dir_fd = e4l_tree_open_dir(root, *path ? path : (char *)"/", O_PATH);
+	err = errno;
+	if (s->dir_fd < 0) {
+		free(name);
+		name = NULL;
+		goto out;
+	}
+	s->dir = n->pos ? UINT32_MAX : n->parent;
+	s->dir_source = n->source;
+out:
+	free(path);
+	errno = err;
+	return name;
+}
+
 static int open_source(struct e4l_source *s, uint32_t id)
 {
 	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-	const struct e4l_tree *t = s->t;
-	const struct node *n = &t->nodes.v[id];
-	char *path;
+	const struct node *n = &s->t->nodes.v[id];
+	const char *name = node_name(s->t, n);
+	char *other = NULL;
 	int fd, err;
 
-	if (s->dir != n->parent) {
-		if (s->dir)
-			close(s->dir_fd);
-		s->dir = 0;
-		path = e4l_tree_long_path(t, n->parent);
-		if (!path) {
-			errno = ENOMEM;
+	if (!is_open(s, n)) {
+		other = open_dir(s, id);
+		if (!other)
 			return -1;
-		}
-		s->dir_fd = e4l_tree_open_dir(t->root_fd, path, O_PATH);
-		err = errno;
-		free(path);
-		errno = err;
-		if (s->dir_fd < 0)
-			return -1;
-		s->dir = n->parent;
+		name = other;
 	}
 	/* Only the owner may leave the time of access alone. */
-	fd = openat(s->dir_fd, node_name(t, n), flags | O_NOATIME);
+	fd = openat(s->dir_fd, name, flags | O_NOATIME);
 	if (fd < 0 && errno == EPERM)
-		fd = openat(s->dir_fd, node_name(t, n), flags);
+		fd = openat(s->dir_fd, name, flags);
+	err = errno;
+	free(other);
+	errno = err;
 	return fd;
 }
 
@@ -89,6 +120,7 @@ static errcode_t read_by_path(struct e4l_source *s, uint32_t id, uint64_t at,
 static errcode_t note(struct e4l_source *s, uint32_t id, uint64_t pos,
 		      size_t len, char *buf)
 {
+	uint16_t source = s->t->nodes.v[id].source;
 	struct e4l_source_range *last = s->wanted.n ?
 				&s->wanted.v[s->wanted.n - 1] : NULL;
 
@@ -101,6 +133,7 @@ static errcode_t note(struct e4l_source *s, uint32_t id, uint64_t pos,
 		return ENOMEM;
 	s->wanted.v[s->wanted.n++] = (struct e4l_source_range) {
 		.pos = pos, .buf = buf, .len = len, .node = id,
+		.source = source,
 	};
 	return 0;
 }
@@ -138,6 +171,15 @@ static errcode_t note_stretches(struct e4l_source *s, uint32_t id,
 	return err;
 }
 
+static int by_place(const void *a, const void *b)
+{
+	const struct e4l_source_range *x = a, *y = b;
+
+	if (x->source != y->source)
+		return x->source < y->source ? -1 : 1;
+	return x->pos < y->pos ? -1 : x->pos > y->pos;
+}
+
 /* How many of the sorted ranges from @r on one call should read. */
 static size_t request_length(const struct e4l_source *s,
 			     const struct e4l_source_range *r, size_t n)
@@ -146,7 +188,8 @@ static size_t request_length(const struct e4l_source *s,
 	size_t i;
 
 	for (i = 1; i < n && i < REQUEST_RANGES; i++) {
-		if (r[i].pos < end || r[i].pos - end > s->reading.gap_bytes ||
+		if (r[i].source != r->source || r[i].pos < end ||
+		    r[i].pos - end > s->reading.gap_bytes ||
 		    r[i].pos + r[i].len - r->pos > s->reading.gather_bytes)
 			break;
 		end = r[i].pos + r[i].len;
@@ -169,7 +212,7 @@ static bool read_request(struct e4l_source *s, const struct e4l_source_range *r,
 		v[parts++] = (struct iovec) { r[i].buf, r[i].len };
 		end = r[i].pos + r[i].len;
 	}
-	return preadv(s->t->data_fd, v, parts, r->pos) ==
+	return preadv(s->t->sources.v[r->source].fd, v, parts, r->pos) ==
 	       (ssize_t)(end - r->pos);
 }
 
@@ -180,7 +223,8 @@ static errcode_t read_singly(struct e4l_source *s,
 	errcode_t err = 0;
 
 	for (; n && !err; n--, r++) {
-		err = read_full(s->t->data_fd, r->buf, r->len, r->pos);
+		err = read_full(s->t->sources.v[r->source].fd, r->buf, r->len,
+				r->pos);
 		if (err)
 			e4l_tree_fail(s->t, err, r->node, NULL, 0);
 	}
@@ -189,17 +233,29 @@ static errcode_t read_singly(struct e4l_source *s,
 
 /* -------------------------------------------------------------------- public */
 
-struct e4l_reading e4l_source_reading(const struct e4l_tree *t)
+static bool rotates(int fd)
 {
 	struct e4l_in_use *u = NULL;
 	struct stat st;
-	bool rotates;
+	bool yes;
 
-	rotates = !fstat(t->data_fd, &st) &&
-		  !e4l_in_use_new(&st, 0, UINT64_MAX, &u) &&
-		  e4l_in_use_rotates(u);
+	yes = fd >= 0 && !fstat(fd, &st) &&
+	      !e4l_in_use_new(&st, 0, UINT64_MAX, &u) && e4l_in_use_rotates(u);
 	e4l_in_use_free(u);
-	return e4l_reading_for(rotates);
+	return yes;
+}
+
+struct e4l_reading e4l_source_reading(const struct e4l_tree *t)
+{
+	bool any = false;
+	size_t i;
+
+	/* Layers from one file follow each other. */
+	for (i = 0; i < t->sources.n && !any; i++)
+		any = !t->sources.v[i].by_path &&
+		      (!i || t->sources.v[i].fd != t->sources.v[i - 1].fd) &&
+		      rotates(t->sources.v[i].fd);
+	return e4l_reading_for(any);
 }
 
 errcode_t e4l_source_want(struct e4l_source *s, uint32_t id, uint64_t at,
@@ -207,16 +263,17 @@ errcode_t e4l_source_want(struct e4l_source *s, uint32_t id, uint64_t at,
 {
 	const struct e4l_tree *t = s->t;
 	const struct node *n = &t->nodes.v[id];
+	bool by_path = t->sources.v[n->source].by_path;
 	size_t have = at < n->size ? n->size - at : 0;
 	errcode_t err = 0;
 
 	if (have > len)
 		have = len;
-	if (t->root_fd < 0 && n->map && t->maps.v[n->map].n_stretch) {
+	if (!by_path && n->map && t->maps.v[n->map].n_stretch) {
 		err = note_stretches(s, id, &t->maps.v[n->map], at, len, buf);
 	} else {
 		memset(buf + have, 0, len - have);
-		if (have && t->root_fd >= 0)
+		if (have && by_path)
 			err = read_by_path(s, id, at, have, buf);
 		else if (have)
 			err = note(s, id, n->pos + at, have, buf);
@@ -236,10 +293,10 @@ errcode_t e4l_source_fetch(struct e4l_source *s)
 	if (n && !s->between)
 		return ENOMEM;
 	if (n)
-		qsort(r, n, sizeof(*r), e4l_u64_cmp);
+		qsort(r, n, sizeof(*r), by_place);
 	for (i = 0; i < n && n > 1; i += run) {
 		run = request_length(s, r + i, n - i);
-		e4l_announce(s->t->data_fd, r[i].pos, r[i + run - 1].pos +
+		e4l_announce(s->t->sources.v[r[i].source].fd, r[i].pos, r[i + run - 1].pos +
 			     r[i + run - 1].len - r[i].pos);
 	}
 	for (i = 0; i < n && !err; i += run) {

@@ -7,10 +7,11 @@
 
 /* Bytes of the data file that somebody wants at @buf, for @node. */
 struct e4l_source_range {
-	uint64_t pos;		/* the key that they are sorted by */
+	uint64_t pos;		/* in it: they are sorted by both */
 	char *buf;
 	size_t len;
 	uint32_t node;
+	uint16_t source;
 };
 
 /* Zeroed but for the first two before it is used. */
@@ -18,16 +19,11 @@ struct e4l_source {
 	struct e4l_tree *t;
 	struct e4l_reading reading;
 	uint32_t dir;		/* whose directory dir_fd is; 0: none */
+	uint16_t dir_source;	/* in this one */
 	int dir_fd;
 	VEC(struct e4l_source_range) wanted;
 	char *between;		/* for what lies between two ranges */
 };
-
-/* Whether content is found by position, so that it pays to want much at once. */
-static inline bool e4l_source_by_position(const struct e4l_tree *t)
-{
-	return t->root_fd < 0;
-}
 
 /* How to read from where @t has its content by position. */
 struct e4l_reading e4l_source_reading(const struct e4l_tree *t);

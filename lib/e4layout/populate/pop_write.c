@@ -545,8 +545,8 @@ errcode_t e4l_pop_write(struct e4l_populate *p)
 		w.total += p->items.v[k].len;
 	pthread_mutex_init(&w.lock, NULL);
 	pthread_cond_init(&w.free, NULL);
-	err = e4l_source_by_position(p->t) ? run_batches(&w, n) :
-					     run_parts(&w, n);
+	err = e4l_tree_is_by_path(p->t) ? run_parts(&w, n) :
+					  run_batches(&w, n);
 	pthread_cond_destroy(&w.free);
 	pthread_mutex_destroy(&w.lock);
 	free(w.bufs);

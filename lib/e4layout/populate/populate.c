@@ -290,7 +290,9 @@ errcode_t e4l_populate_plan(struct e4l *e, struct e4l_tree *t,
 	if (!p)
 		return ENOMEM;
 	*ret = p;
-	err = e4l_tree_drop_removed(t);
+	err = e4l_layer_end(t);
+	if (!err)
+		err = e4l_tree_drop_removed(t);
 	set_up(p, e, t, options);
 	if (!err)
 		err = check_fs(p, &root);

@@ -80,7 +80,7 @@ uint32_t e4l_time_nsec(uint64_t packed)
 	return e4l_time_is_marked(packed) ? 0 : low_bits(packed);
 }
 
-static uint64_t pack_timespec(const struct timespec *ts)
+uint64_t e4l_pack_timespec(const struct timespec *ts)
 {
 	return e4l_pack_time(ts->tv_sec, ts->tv_nsec);
 }
@@ -114,7 +114,7 @@ static errcode_t add_extra(struct e4l_tree *t, struct node *n,
 		return ENOMEM;
 	n->extra = t->extras.n;
 	t->extras.v[t->extras.n++] = (struct extra) {
-		.crtime = pack_timespec(&e->crtime), .flags = e->flags,
+		.crtime = e4l_pack_timespec(&e->crtime), .flags = e->flags,
 		.generation = e->generation, .projid = e->projid,
 	};
 	return 0;
@@ -155,7 +155,8 @@ static errcode_t describe(struct e4l_tree *t, struct node *n,
 
 	if (E4L_HAS_UNKNOWN(e))
 		return E4L_ET_OPTION;
-	if (!is_mode(e->mode) || !are_in_file(e))
+	if (!is_mode(e->mode) || !are_in_file(e) ||
+	    (e->path && !tree_source(t)->by_path))
 		return E4L_ET_BAD_ARGUMENT;
 	if (S_ISLNK(e->mode)) {
 		err = e->size && e->size < PATH_MAX ?
@@ -164,16 +165,22 @@ static errcode_t describe(struct e4l_tree *t, struct node *n,
 		if (err)
 			return err;
 		n->pos = target;
+	} else if (S_ISREG(e->mode) && e->path) {
+		err = e4l_tree_keep(t, e->path, strlen(e->path), &target);
+		if (err)
+			return err;
+		n->pos = target;
 	} else {
 		n->pos = S_ISREG(e->mode) ? e->pos : e->rdev;
 	}
+	n->source = n->layer = tree_layer(t);
 	n->mode = e->mode;
 	n->uid = e->uid;
 	n->gid = e->gid;
 	n->size = S_ISREG(e->mode) || S_ISLNK(e->mode) ? e->size : 0;
-	n->mtime = pack_timespec(&e->mtime);
-	n->atime = pack_timespec(&e->atime);
-	n->ctime = pack_timespec(&e->ctime);
+	n->mtime = e4l_pack_timespec(&e->mtime);
+	n->atime = e4l_pack_timespec(&e->atime);
+	n->ctime = e4l_pack_timespec(&e->ctime);
 	n->map = n->extra = 0;
 	err = add_stretches(t, n, e);
 	if (!err)
@@ -303,9 +310,26 @@ errcode_t e4l_tree_drop_removed(struct e4l_tree *t)
 	free(moved);
 	t->nodes.n = kept;
 	t->has_removed = false;
+	t->base = E4L_TREE_ROOT;
 	free(t->name_table);
 	t->name_table = NULL;
 	return 0;
+}
+
+/* The content of @id stays where it is, whatever becomes of its name. */
+static errcode_t keep_path(struct e4l_tree *t, uint32_t id)
+{
+	char *path = e4l_tree_source_path(t, id);
+	uint32_t at;
+	errcode_t err;
+
+	if (!path)
+		return ENOMEM;
+	err = e4l_tree_keep(t, path, strlen(path), &at);
+	free(path);
+	if (!err)
+		t->nodes.v[id].pos = at;
+	return err;
 }
 
 errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
@@ -329,8 +353,14 @@ errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
 		t->groups.v[t->groups.n++] = (struct link_group) { .links = 1 };
 	}
 	at = n->name;
+	if (S_ISREG(old->mode) && !old->pos &&
+	    t->sources.v[old->source].by_path && old->layer != tree_layer(t))
+		err = keep_path(t, id);
+	if (err)
+		return e4l_tree_fail(t, err, parent, name, len);
 	*n = *old;
 	n->name = at;
+	n->layer = tree_layer(t);
 	n->name_len = len;
 	n->parent = parent;
 	n->priority = PRIORITY_NONE;
@@ -358,10 +388,12 @@ errcode_t e4l_tree_set_content(struct e4l_tree *t, uint32_t id,
 		return e4l_tree_fail(t, err, id, NULL, 0);
 	n->size = entry->size;
 	n->pos = entry->pos;
+	n->source = tree_layer(t);
 	if (n->flags & NODE_GROUPED) {
 		g->size = n->size;
 		g->pos = n->pos;
 		g->map = n->map;
+		g->source = n->source;
 		g->has_content = true;
 	}
 	return 0;
@@ -381,6 +413,7 @@ void e4l_tree_share_content(struct e4l_tree *t)
 		n->size = g->size;
 		n->pos = g->pos;
 		n->map = g->map;
+		n->source = g->source;
 	}
 }
 
@@ -520,6 +553,35 @@ char *e4l_tree_long_path(const struct e4l_tree *t, uint32_t node)
 	return path;
 }
 
+char *e4l_tree_source_path(const struct e4l_tree *t, uint32_t node)
+{
+	const struct node *n = &t->nodes.v[node];
+	const struct source *s = &t->sources.v[n->source];
+	char *path, *at, *slash;
+	uint32_t i;
+
+	if (S_ISREG(n->mode) && n->pos)
+		return strdup(t->names.v + n->pos);
+	path = e4l_tree_long_path(t, node);
+	for (i = 0, at = path; path && i < s->depth; i++) {
+		slash = strchr(at, '/');
+		at = slash ? slash + 1 : at + strlen(at);
+	}
+	if (path && at != path)
+		memmove(path, *at ? at : ".", *at ? strlen(at) + 1 : 2);
+	return path;
+}
+
+bool e4l_tree_is_by_path(const struct e4l_tree *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->sources.n; i++)
+		if (t->sources.v[i].fd >= 0 && !t->sources.v[i].by_path)
+			return false;
+	return t->sources.v[0].by_path;
+}
+
 int e4l_tree_open_dir(int root, char *path, int flags)
 {
 	const int always = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -548,6 +610,9 @@ errcode_t e4l_tree_fail(struct e4l_tree *t, errcode_t err, uint32_t node,
 
 	pthread_mutex_lock(&t->lock);
 	t->attr[0] = 0;
+	t->where_name = node && node < t->nodes.n ?
+			t->sources.v[t->nodes.v[node].source].name :
+			tree_source(t)->name;
 	if (!node || node >= t->nodes.n)
 		t->where[0] = 0;
 	else if (!e4l_tree_path(t, node, t->where, sizeof(t->where)))
@@ -569,6 +634,11 @@ const char *e4l_tree_where(const struct e4l_tree *t)
 const char *e4l_tree_attribute(const struct e4l_tree *t)
 {
 	return t->attr;
+}
+
+const char *e4l_tree_where_source(const struct e4l_tree *t)
+{
+	return t->where_name ? t->names.v + t->where_name : NULL;
 }
 
 /* ----------------------------------------------------------------- the tree */
@@ -599,15 +669,21 @@ uint32_t e4l_tree_entries(const struct e4l_tree *t)
 
 void e4l_tree_set_data_fd(struct e4l_tree *t, int fd)
 {
-	t->data_fd = fd;
+	tree_source(t)->fd = fd;
 }
 
 void e4l_tree_free(struct e4l_tree *t)
 {
+	size_t i;
+
 	if (!t)
 		return;
-	if (t->root_fd >= 0)
-		close(t->root_fd);
+	for (i = 0; i < t->sources.n; i++)
+		if (t->sources.v[i].by_path)
+			close(t->sources.v[i].fd);
+	free(t->sources.v);
+	free(t->hidden.v);
+	free(t->emptied.v);
 	free(t->nodes.v);
 	free(t->names.v);
 	free(t->stretches.v);
@@ -625,7 +701,7 @@ void e4l_tree_free(struct e4l_tree *t)
 /* Element 0 of each array means "none". */
 static errcode_t reserve_zero(struct e4l_tree *t)
 {
-	if (vec_room(&t->nodes, 2) || vec_room(&t->names, 1) ||
+	if (vec_room(&t->nodes, 2) || vec_room(&t->sources, 1) || vec_room(&t->names, 1) ||
 	    vec_room(&t->maps, 1) || vec_room(&t->extras, 1) ||
 	    vec_room(&t->groups, 1) || vec_room(&t->sets, 1))
 		return ENOMEM;
@@ -635,6 +711,7 @@ static errcode_t reserve_zero(struct e4l_tree *t)
 	memset(t->extras.v, 0, sizeof(*t->extras.v));
 	memset(t->groups.v, 0, sizeof(*t->groups.v));
 	memset(t->sets.v, 0, sizeof(*t->sets.v));
+	t->sources.v[t->sources.n++] = (struct source) { .fd = -1 };
 	t->nodes.n = 2;
 	t->names.n = t->maps.n = t->extras.n = t->groups.n = t->sets.n = 1;
 	return e4l_tree_grow_sets(t);
@@ -648,7 +725,7 @@ errcode_t e4l_tree_new(struct e4l_tree **ret)
 	if (!t)
 		return ENOMEM;
 	initialize_e4l_error_table();
-	t->root_fd = t->data_fd = -1;
+	t->base = E4L_TREE_ROOT;
 	t->set_mask = 31;
 	t->name_mask = 63;
 	pthread_mutex_init(&t->lock, NULL);

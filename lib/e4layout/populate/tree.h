@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <linux/limits.h>
+#include <e4layout/layer.h>
 #include <e4layout/tree.h>
 #include "e4layout/base/internal.h"
 #include "e4layout/format/format.h"
@@ -28,8 +29,9 @@ struct node {
 	uint64_t size;
 	uint64_t mtime, atime, ctime;	/* see e4l_pack_time() */
 	/*
-	 * Where the content is in the source: a position in data_fd, a blob's
-	 * number, a symlink's target in the arena; for a device, its number.
+	 * The content: a position in a source's data, or, of a source that is a
+	 * directory, the path in the arena (0: the node's own); a blob's number;
+	 * a symlink's target in the arena; a device's number.
 	 */
 	uint64_t pos;
 	uint64_t pblk;		/* where the content goes, when in one run */
@@ -37,7 +39,10 @@ struct node {
 	uint32_t parent;
 	uint32_t child;		/* directory: first in order[]; or link group */
 	uint32_t n_child;
-	uint32_t hash;		/* of the name in its directory */
+	union {
+		uint32_t hash;	/* of the name in its directory, once planned */
+		uint32_t layer;	/* that the name is from, until then */
+	};
 	uint32_t uid, gid;
 	uint32_t ino;
 	uint32_t links;
@@ -46,6 +51,7 @@ struct node {
 	uint32_t extra;		/* struct extra, 0: none */
 	uint16_t mode;
 	int16_t priority;
+	uint16_t source;	/* of the content */
 	uint8_t name_len;
 	uint8_t flags;
 };
@@ -79,7 +85,16 @@ struct link_group {
 	uint32_t links;
 	uint64_t size, pos;	/* of content that came with a further name */
 	uint32_t map;
+	uint16_t source;
 	bool has_content;
+};
+
+/* Where the content of a layer's files is. */
+struct source {
+	int fd;			/* a directory or a file with data; -1: none */
+	bool by_path;		/* a directory; the fd is the tree's own */
+	uint32_t depth;		/* of the directory that it goes into */
+	uint32_t name;		/* for messages, in the arena; 0: none */
 };
 
 /* Extended attributes, which many inodes may share: see e4l_tree_intern(). */
@@ -112,11 +127,14 @@ struct e4l_tree {
 	uint32_t *name_table;		/* by parent and name: node index */
 	size_t name_mask, named;
 	bool has_removed;
-	int root_fd;			/* content is found by path; -1: not */
-	int data_fd;			/* content is found by position */
+	VEC(struct source) sources;	/* one for each layer; the last counts */
+	uint32_t base;			/* the directory that the layer is in */
+	struct node missing;		/* a directory that a layer left out */
+	VEC(uint32_t) hidden, emptied;	/* by the layer: whiteouts */
 	pthread_mutex_t lock;
 	char where[PATH_MAX];		/* what the last failure was about */
 	char attr[XATTR_NAME_MAX + 1];	/* and which of its attributes */
+	uint32_t where_name;		/* of its source, in the arena */
 };
 
 /* Makes room for one more element of @size bytes; keeps what there is. */
@@ -130,6 +148,7 @@ uint64_t e4l_tree_hash(const char *p, size_t len, uint64_t h);
  * that it cannot say becomes the nearest, and is marked.
  */
 uint64_t e4l_pack_time(int64_t sec, uint32_t nsec);
+uint64_t e4l_pack_timespec(const struct timespec *ts);
 bool e4l_time_is_marked(uint64_t packed);
 int64_t e4l_time_sec(uint64_t packed);
 uint32_t e4l_time_nsec(uint64_t packed);
@@ -159,6 +178,10 @@ static inline bool e4l_tree_has(const struct e4l_tree *t, uint32_t id)
 	return id >= E4L_TREE_ROOT && id < t->nodes.n;
 }
 
+/* Adds a directory that a layer left out. */
+errcode_t e4l_tree_make_dir(struct e4l_tree *t, uint32_t parent,
+			    const char *name, size_t len, uint32_t *id);
+
 /* A node without a name, for what the image itself needs. */
 errcode_t e4l_tree_add_hidden(struct e4l_tree *t, const struct node *proto,
 			      uint32_t *id);
@@ -169,6 +192,9 @@ bool e4l_tree_path(const struct e4l_tree *t, uint32_t node, char *buf,
 
 /* The same of any length, to be freed.  NULL: out of memory. */
 char *e4l_tree_long_path(const struct e4l_tree *t, uint32_t node);
+
+/* The path of @node in its source, to be freed.  NULL: out of memory. */
+char *e4l_tree_source_path(const struct e4l_tree *t, uint32_t node);
 
 /*
  * Opens the directory @path below @root, however long that is; cuts @path up.
@@ -185,6 +211,26 @@ void e4l_tree_share_content(struct e4l_tree *t);
 /* Notes what a failure was about: @name in @node (may be NULL), or @node. */
 errcode_t e4l_tree_fail(struct e4l_tree *t, errcode_t err, uint32_t node,
 			const char *name, size_t name_len);
+
+/* Whether all content is found by path. */
+bool e4l_tree_is_by_path(const struct e4l_tree *t);
+
+static inline struct source *tree_source(const struct e4l_tree *t)
+{
+	return &t->sources.v[t->sources.n - 1];
+}
+
+/* The number of the layer at hand, from 0 on. */
+static inline uint32_t tree_layer(const struct e4l_tree *t)
+{
+	return t->sources.n - 1;
+}
+
+/* Whether there is something that a name could be in the way of. */
+static inline bool tree_is_merged(const struct e4l_tree *t)
+{
+	return tree_layer(t) > 0;
+}
 
 /* The node that stands for @node's inode. */
 static inline uint32_t tree_owner(const struct e4l_tree *t, uint32_t node)

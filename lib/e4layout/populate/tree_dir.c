@@ -39,6 +39,7 @@ struct walk {
 	VEC(uint32_t) todo;	/* directories */
 	unsigned int busy;	/* threads that may add to it */
 	errcode_t err;
+	bool merges;		/* names may be there already */
 	struct known *known;
 	size_t n_known, mask;
 };
@@ -210,6 +211,26 @@ static errcode_t describe(struct walker *me, const char *name,
 	return err;
 }
 
+/* Adds @name, or puts it in the place of an earlier layer's. */
+static errcode_t add_name(struct walk *w, uint32_t dir, const char *name,
+			  size_t len, const struct e4l_entry *e, uint32_t *id)
+{
+	return w->merges ? e4l_tree_put(w->t, dir, name, len, e, id) :
+			   e4l_tree_add(w->t, dir, name, len, e, id);
+}
+
+static errcode_t link_name(struct walk *w, uint32_t dir, const char *name,
+			   size_t len, uint32_t id)
+{
+	uint32_t old = 0;
+	errcode_t err = w->merges ?
+			e4l_tree_find(w->t, dir, name, len, &old) : 0;
+
+	if (old)
+		e4l_tree_remove(w->t, old);
+	return err ? err : e4l_tree_link(w->t, dir, name, len, id);
+}
+
 /*
  * Adds one inode of the directory @dir; the lock is held.  @enters: what is in a
  * directory is added, too.
@@ -228,13 +249,13 @@ static errcode_t add_locked(struct walk *w, uint32_t dir, const char *name,
 			return ENOMEM;
 		known = known_slot(w, st->st_dev, st->st_ino);
 		if (known->node)
-			return e4l_tree_link(w->t, dir, name, len, known->node);
-		err = e4l_tree_add(w->t, dir, name, len, e, &id);
+			return link_name(w, dir, name, len, known->node);
+		err = add_name(w, dir, name, len, e, &id);
 		*known = (struct known) { st->st_dev, st->st_ino, id };
 		w->n_known++;
 		return err;
 	}
-	err = e4l_tree_add(w->t, dir, name, len, e, &id);
+	err = add_name(w, dir, name, len, e, &id);
 	if (!err && S_ISDIR(st->st_mode) && enters) {
 		err = vec_room(&w->todo, 1);
 		if (!err) {
@@ -380,13 +401,13 @@ static void walk_dir(struct walker *me, uint32_t dir)
 	int fd;
 
 	pthread_mutex_lock(&w->lock);
-	path = e4l_tree_long_path(w->t, dir);
+	path = e4l_tree_source_path(w->t, dir);
 	pthread_mutex_unlock(&w->lock);
 	if (!path) {
 		fail(w, ENOMEM, dir, NULL, NULL);
 		return;
 	}
-	fd = e4l_tree_open_dir(w->t->root_fd, path, O_RDONLY);
+	fd = e4l_tree_open_dir(tree_source(w->t)->fd, path, O_RDONLY);
 	err = errno;
 	free(path);
 	errno = err;
@@ -456,7 +477,7 @@ static void *root_thread(void *arg)
 	struct stat st;
 	errcode_t err;
 
-	if (!me || unshare(CLONE_FS) || fchdir(w->t->root_fd) ||
+	if (!me || unshare(CLONE_FS) || fchdir(tree_source(w->t)->fd) ||
 	    stat(".", &st)) {
 		fail(w, me ? errno : ENOMEM, E4L_TREE_ROOT, NULL, NULL);
 	} else {
@@ -464,7 +485,7 @@ static void *root_thread(void *arg)
 		w->dev = st.st_dev;
 		err = describe(me, ".", &st, &e);
 		if (!err)
-			err = e4l_tree_set(w->t, E4L_TREE_ROOT, &e);
+			err = e4l_tree_set(w->t, w->t->base, &e);
 		if (err)
 			fail(w, err, E4L_TREE_ROOT, NULL, me->attr);
 		free(me->xattrs.v);
@@ -493,22 +514,23 @@ static errcode_t run(struct walk *w, unsigned int n, void *(*thread)(void *))
 errcode_t e4l_tree_load_dir(struct e4l_tree *t, const char *path,
 			    const struct e4l_dir_options *options)
 {
-	struct walk w = { .t = t, .o = *options, .mask = 63 };
-	errcode_t err = ENOMEM;
+	struct walk w = { .t = t, .o = *options, .mask = 63,
+			  .merges = tree_is_merged(t) };
+	errcode_t err;
 
 	if (E4L_HAS_UNKNOWN(options) || options->flags & ~E4L_DIR_ALL_FLAGS)
 		return E4L_ET_OPTION;
-	if (!options->threads || options->threads > MAX_WALKERS ||
-	    t->root_fd >= 0)
+	if (!options->threads || options->threads > MAX_WALKERS)
 		return E4L_ET_BAD_ARGUMENT;
-	t->root_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (t->root_fd < 0)
-		return errno;
+	err = e4l_layer_open_dir(t, path);
+	if (err)
+		return err;
+	err = ENOMEM;
 	pthread_mutex_init(&w.lock, NULL);
 	pthread_cond_init(&w.more, NULL);
 	w.known = calloc(w.mask + 1, sizeof(*w.known));
 	if (w.known && !vec_room(&w.todo, 1)) {
-		w.todo.v[w.todo.n++] = E4L_TREE_ROOT;
+		w.todo.v[w.todo.n++] = t->base;
 		err = run(&w, 1, root_thread);
 		if (!err)
 			err = run(&w, options->threads, walk_thread);

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Layers: where a path leads in the tree, and what a layer hides of the layers
+ * below it.  Whiteouts take effect at a layer's end, all by one pass over the
+ * tree: an image may have as many of them as files.
+ */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <e4layout/layer.h>
+#include "tree.h"
+
+#define MAX_LINKS 40	/* as in Linux */
+
+/* -------------------------------------------------------------------- paths */
+
+/* The way along a path. */
+struct way {
+	struct e4l_tree *t;
+	uint32_t at;		/* the directory that has been reached */
+	const char *name;	/* the last component; NULL: there is none */
+	size_t len;
+	const char *rest;
+	char *expanded;		/* the path after a symbolic link; to be freed */
+	unsigned int links;
+	bool makes;		/* directories that are missing */
+};
+
+static bool is_dots(const struct way *w, size_t n)
+{
+	return w->len == n && !memcmp(w->name, "..", n);
+}
+
+/* Takes the next component; false at the end of the path. */
+static bool next_component(struct way *w)
+{
+	w->rest += strspn(w->rest, "/");
+	if (!*w->rest)
+		return false;
+	w->name = w->rest;
+	w->len = strcspn(w->rest, "/");
+	w->rest += w->len;
+	return true;
+}
+
+/* Whether only slashes and dots follow. */
+static bool is_last(const struct way *w)
+{
+	const char *at = w->rest;
+	size_t len;
+
+	for (at += strspn(at, "/"); *at; at += strspn(at, "/")) {
+		len = strcspn(at, "/");
+		if (len != 1 || *at != '.')
+			return false;
+		at++;
+	}
+	return true;
+}
+
+/* The way goes on along the target of the link @n. */
+static errcode_t follow(struct way *w, const struct node *n)
+{
+	const char *target = w->t->names.v + n->pos;
+	char *path;
+
+	if (++w->links > MAX_LINKS)
+		return E4L_ET_LINK_LOOP;
+	if (asprintf(&path, "%.*s/%s", (int)n->size, target, w->rest) < 0)
+		return ENOMEM;
+	if (*target == '/')
+		w->at = E4L_TREE_ROOT;
+	free(w->expanded);
+	w->rest = w->expanded = path;
+	return 0;
+}
+
+/* Goes into the component at hand. */
+static errcode_t step(struct way *w)
+{
+	struct e4l_tree *t = w->t;
+	uint32_t id;
+	errcode_t err;
+
+	err = e4l_tree_find(t, w->at, w->name, w->len, &id);
+	if (err)
+		return err;
+	if (id && S_ISLNK(t->nodes.v[id].mode))
+		return follow(w, &t->nodes.v[id]);
+	if (id && !S_ISDIR(t->nodes.v[id].mode))
+		return e4l_tree_fail(t, E4L_ET_NOT_DIR, id, NULL, 0);
+	if (!id && !w->makes)
+		return E4L_ET_NO_PATH;
+	if (!id)
+		err = e4l_tree_make_dir(t, w->at, w->name, w->len, &id);
+	if (!err)
+		w->at = id;
+	return err;
+}
+
+/* To the directory above, which a path may not name, but a link's target may. */
+static errcode_t step_up(struct way *w)
+{
+	if (!w->expanded)
+		return E4L_ET_DOT_DOT;
+	if (w->at == E4L_TREE_ROOT)
+		return E4L_ET_LEAVES_TREE;
+	w->at = w->t->nodes.v[w->at].parent;
+	return 0;
+}
+
+/*
+ * Goes to the directory of @path's last component, or with @whole into that,
+ * too.  Without a last component, the name is NULL.
+ */
+static errcode_t go(struct way *w, const char *path, bool whole)
+{
+	errcode_t err = 0;
+
+	w->at = w->t->base;
+	w->rest = path;
+	while (!err && next_component(w)) {
+		if (is_dots(w, 1))
+			w->name = NULL;
+		else if (is_dots(w, 2))
+			err = step_up(w);
+		else if (!whole && is_last(w))
+			return 0;
+		else
+			err = step(w);
+	}
+	w->name = NULL;
+	return err;
+}
+
+/* Notes what a failure was about, and frees what the way needed. */
+static errcode_t leave(struct way *w, const char *path, errcode_t err)
+{
+	free(w->expanded);
+	if (err == E4L_ET_DOT_DOT || err == E4L_ET_LEAVES_TREE ||
+	    err == E4L_ET_LINK_LOOP)
+		e4l_tree_fail(w->t, err, E4L_TREE_ROOT, path, strlen(path));
+	return err;
+}
+
+errcode_t e4l_layer_find(struct e4l_tree *t, const char *path, uint32_t *id)
+{
+	struct way w = { .t = t };
+	errcode_t err = go(&w, path, false);
+
+	*id = w.at;
+	if (!err && w.name)
+		err = e4l_tree_find(t, w.at, w.name, w.len, id);
+	if (err)
+		*id = 0;
+	return leave(&w, path, err == E4L_ET_NO_PATH ? 0 : err);
+}
+
+errcode_t e4l_layer_put(struct e4l_tree *t, const char *path,
+			const struct e4l_entry *entry, uint32_t *id)
+{
+	struct way w = { .t = t, .makes = true };
+	errcode_t err = go(&w, path, false);
+
+	*id = 0;
+	if (!err && w.name)
+		err = e4l_tree_put(t, w.at, w.name, w.len, entry, id);
+	else if (!err)
+		err = e4l_tree_set(t, *id = w.at, entry);
+	return leave(&w, path, err);
+}
+
+errcode_t e4l_layer_link(struct e4l_tree *t, const char *path,
+			 const char *target, uint32_t *id)
+{
+	struct way w = { .t = t, .makes = true };
+	errcode_t err = go(&w, path, false);
+	uint32_t old = 0;
+
+	*id = 0;
+	if (!err && !w.name)
+		err = E4L_ET_BAD_ARGUMENT;
+	if (!err)
+		err = e4l_layer_find(t, target, id);
+	if (!err)
+		err = e4l_tree_find(t, w.at, w.name, w.len, &old);
+	if (!err && old && old != *id) {
+		e4l_tree_remove(t, old);
+		err = e4l_layer_find(t, target, id);	/* may be in there */
+	}
+	if (!err && !*id)
+		err = E4L_ET_NO_TARGET;
+	if (!err && old != *id)
+		err = e4l_tree_link(t, w.at, w.name, w.len, *id);
+	return leave(&w, path, err);
+}
+
+/* ---------------------------------------------------------------- whiteouts */
+
+errcode_t e4l_layer_hide(struct e4l_tree *t, const char *path)
+{
+	uint32_t id;
+	errcode_t err = e4l_layer_find(t, path, &id);
+
+	if (err)
+		return err;
+	if (!id || id == E4L_TREE_ROOT)
+		return E4L_ET_HIDES_NOTHING;
+	if (vec_room(&t->hidden, 1))
+		return ENOMEM;
+	t->hidden.v[t->hidden.n++] = id;
+	return 0;
+}
+
+errcode_t e4l_layer_hide_below(struct e4l_tree *t, const char *path)
+{
+	struct way w = { .t = t };
+	errcode_t err = leave(&w, path, go(&w, path, true));
+
+	if (err)
+		return err == E4L_ET_NO_PATH ? E4L_ET_HIDES_NOTHING : err;
+	if (vec_room(&t->emptied, 1))
+		return ENOMEM;
+	t->emptied.v[t->emptied.n++] = w.at;
+	return 0;
+}
+
+/* What becomes of an entry at a layer's end. */
+#define HIDDEN	0x1	/* by a whiteout, or with its directory */
+#define EMPTIED	0x2	/* opaque */
+#define NEEDED	0x4	/* by an entry of the layer below it */
+
+/* A directory comes before its entries: backwards, needs reach it in time. */
+static void mark_needed(const struct e4l_tree *t, uint8_t *marks)
+{
+	size_t i;
+
+	for (i = t->nodes.n; --i > E4L_TREE_ROOT;) {
+		const struct node *n = &t->nodes.v[i];
+
+		if (!(n->flags & NODE_REMOVED) &&
+		    (n->layer == tree_layer(t) || marks[i] & NEEDED))
+			marks[n->parent] |= NEEDED;
+	}
+}
+
+static void hide_marked(struct e4l_tree *t, uint8_t *marks)
+{
+	size_t i;
+
+	for (i = E4L_TREE_ROOT + 1; i < t->nodes.n; i++) {
+		const struct node *n = &t->nodes.v[i];
+
+		if (marks[n->parent] & (HIDDEN | EMPTIED))
+			marks[i] |= HIDDEN;
+		if (marks[i] & HIDDEN && !(marks[i] & NEEDED) &&
+		    n->layer != tree_layer(t))
+			e4l_tree_remove(t, i);
+	}
+}
+
+errcode_t e4l_layer_end(struct e4l_tree *t)
+{
+	uint8_t *marks;
+	size_t i;
+
+	if (!t->hidden.n && !t->emptied.n)
+		return 0;
+	marks = calloc(t->nodes.n, sizeof(*marks));
+	if (!marks)
+		return ENOMEM;
+	for (i = 0; i < t->hidden.n; i++)
+		marks[t->hidden.v[i]] |= HIDDEN;
+	for (i = 0; i < t->emptied.n; i++)
+		marks[t->emptied.v[i]] |= EMPTIED;
+	mark_needed(t, marks);
+	hide_marked(t, marks);
+	t->hidden.n = t->emptied.n = 0;
+	free(marks);
+	return 0;
+}
+
+/* ------------------------------------------------------------------- layers */
+
+errcode_t e4l_tree_make_dir(struct e4l_tree *t, uint32_t parent,
+			    const char *name, size_t len, uint32_t *id)
+{
+	struct e4l_entry dir = { .mode = S_IFDIR | 0755 };
+	errcode_t err = e4l_tree_add(t, parent, name, len, &dir, id);
+	struct node *n;
+
+	if (err || !t->missing.mode)
+		return err;
+	n = &t->nodes.v[*id];
+	n->mode = t->missing.mode;
+	n->uid = t->missing.uid;
+	n->gid = t->missing.gid;
+	n->mtime = t->missing.mtime;
+	n->atime = t->missing.atime;
+	n->ctime = t->missing.ctime;
+	return 0;
+}
+
+static void note_missing(struct e4l_tree *t, const struct e4l_entry *e)
+{
+	t->missing = (struct node) { 0 };
+	if (!e)
+		return;
+	t->missing = (struct node) {
+		.mode = S_IFDIR | (e->mode & 07777),
+		.uid = e->uid, .gid = e->gid,
+		.mtime = e4l_pack_timespec(&e->mtime),
+		.atime = e4l_pack_timespec(&e->atime),
+		.ctime = e4l_pack_timespec(&e->ctime),
+	};
+}
+
+static uint32_t depth_of(const struct e4l_tree *t, uint32_t id)
+{
+	uint32_t n = 0;
+
+	for (; id != E4L_TREE_ROOT; id = t->nodes.v[id].parent)
+		n++;
+	return n;
+}
+
+/* A number for the layer; the first one of a new tree is there already. */
+static errcode_t add_source(struct e4l_tree *t, const char *name)
+{
+	struct source s = { .fd = -1 };
+	errcode_t err = 0;
+
+	if (t->sources.n > E4L_LAYER_MAX)
+		return E4L_ET_TREE_TOO_LARGE;
+	if (vec_room(&t->sources, 1))
+		return ENOMEM;
+	if (name)
+		err = e4l_tree_keep(t, name, strlen(name), &s.name);
+	if (err)
+		return err;
+	t->sources.n -= t->nodes.n == E4L_TREE_ROOT + 1 && t->sources.n == 1 &&
+			t->sources.v[0].fd < 0;
+	t->sources.v[t->sources.n++] = s;
+	return 0;
+}
+
+errcode_t e4l_layer_begin(struct e4l_tree *t, const struct e4l_layer *layer)
+{
+	struct way w = { .t = t, .makes = true };
+	const char *below = layer->below ? layer->below : "";
+	errcode_t err;
+
+	if (E4L_HAS_UNKNOWN(layer))
+		return E4L_ET_OPTION;
+	err = e4l_layer_end(t);
+	if (!err)
+		err = add_source(t, layer->name);
+	if (err)
+		return err;
+	note_missing(t, layer->missing);
+	t->base = E4L_TREE_ROOT;
+	err = leave(&w, below, go(&w, below, true));
+	t->base = w.at;
+	tree_source(t)->depth = depth_of(t, t->base);
+	return err;
+}
+
+errcode_t e4l_layer_open_dir(struct e4l_tree *t, const char *path)
+{
+	struct source *s = tree_source(t);
+
+	if (s->fd >= 0)
+		return E4L_ET_BAD_ARGUMENT;
+	s->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->fd < 0)
+		return errno;
+	s->by_path = true;
+	return 0;
+}
