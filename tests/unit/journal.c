@@ -530,6 +530,100 @@ START_TEST(refuses_what_is_not_its_time)
 }
 END_TEST
 
+/* Counts that no group can have, each by itself, are refused. */
+static const struct {
+	void (*set)(ext2_filsys fs, dgrp_t group, uint32_t n);
+	uint32_t n;
+} bad_counts[] = {
+	{ ext2fs_bg_itable_unused_set, 0xFFFFFFFF },
+	{ ext2fs_bg_itable_unused_set, 0x80000000 },
+	{ ext2fs_bg_free_blocks_count_set, 0xFFFF },
+	{ ext2fs_bg_free_inodes_count_set, 0xFFFF },
+	{ ext2fs_bg_used_dirs_count_set, 0xFFFF },
+};
+
+START_TEST(refuses_bad_counts)
+{
+	struct e4l_journal *j;
+	struct image img;
+
+	image_make(&img, "", &formats[0]);
+	bad_counts[_i].set(img.fs, 0, bad_counts[_i].n);
+	ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j),
+			 E4L_ET_GROUP_COUNT);
+	ck_assert_ptr_null(j);
+	ck_assert_int_eq(e4l_journal_probe(img.e, NULL), E4L_ET_GROUP_COUNT);
+	image_drop(&img);
+	ck_assert(is_sound(img.path));
+	image_remove(&img);
+}
+END_TEST
+
+/* A count that a change would bring out of range, too. */
+START_TEST(keeps_counts_in_range)
+{
+	struct e4l_journal *j;
+	struct e4l_txn *t;
+	struct image img;
+	uint32_t free_clusters;
+	blk64_t blk;
+	dgrp_t group;
+
+	image_make(&img, "", &formats[0]);
+	ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j), 0);
+	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
+	blk = ext2fs_blocks_count(img.fs->super) - 1;
+	group = ext2fs_group_of_blk2(img.fs, blk);
+	free_clusters = ext2fs_bg_free_blocks_count(img.fs, group);
+	ext2fs_bg_free_blocks_count_set(img.fs, group, 0);
+	ck_assert_int_eq(e4l_txn_alloc(t, blk, 1), E4L_ET_GROUP_COUNT);
+	ck_assert(!ext2fs_test_block_bitmap2(img.fs->block_map, blk));
+	ext2fs_bg_free_blocks_count_set(img.fs, group, free_clusters);
+	ck_assert_int_eq(e4l_txn_alloc(t, blk, 1), 0);
+	e4l_txn_abort(t);
+	ck_assert_uint_eq(ext2fs_bg_free_blocks_count(img.fs, group),
+			  free_clusters);
+
+	group = ext2fs_group_of_blk2(img.fs, img.blk[0]);
+	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
+	free_clusters = ext2fs_bg_free_blocks_count(img.fs, group);
+	ext2fs_bg_free_blocks_count_set(img.fs, group,
+		ext2fs_group_blocks_count(img.fs, group));
+	ck_assert_int_eq(e4l_txn_free(t, img.blk[0], 1), 0);
+	ck_assert_int_eq(e4l_txn_commit(t), E4L_ET_GROUP_COUNT);
+	ck_assert(ext2fs_test_block_bitmap2(img.fs->block_map, img.blk[0]));
+	ck_assert_int_eq(e4l_journal_close(j), 0);
+	image_drop(&img);
+	ck_assert(is_sound(img.path));
+	image_remove(&img);
+}
+END_TEST
+
+/* The superblock's free counts are the groups' after a session. */
+START_TEST(sums_up_counts)
+{
+	struct e4l_journal *j;
+	struct image img;
+	uint32_t inodes;
+	blk64_t blks;
+
+	image_make(&img, "", &formats[0]);
+	blks = ext2fs_free_blocks_count(img.fs->super);
+	inodes = img.fs->super->s_free_inodes_count;
+	ext2fs_free_blocks_count_set(img.fs->super, 1);
+	img.fs->super->s_free_inodes_count = 0;
+	ck_assert_int_eq(e4l_journal_open(img.e, NULL, &j), 0);
+	ck_assert_int_eq(change_file(&img, j, 10, 1), 0);
+	ck_assert_int_eq(e4l_journal_close(j), 0);
+	image_drop(&img);
+	image_open(&img);
+	ck_assert_uint_eq(ext2fs_free_blocks_count(img.fs->super), blks);
+	ck_assert_uint_eq(img.fs->super->s_free_inodes_count, inodes);
+	image_drop(&img);
+	image_remove(&img);
+}
+END_TEST
+
 /* ------------------------------------------------------------- discarding */
 
 static struct struct_io_manager giver;
@@ -728,6 +822,10 @@ int main(void)
 	tcase_add_test(tc, survives_random_superblocks);
 	tcase_add_test(tc, refuses_a_bad_checksum);
 	tcase_add_test(tc, refuses_what_is_not_its_time);
+	tcase_add_loop_test(tc, refuses_bad_counts, 0,
+			    sizeof(bad_counts) / sizeof(*bad_counts));
+	tcase_add_test(tc, keeps_counts_in_range);
+	tcase_add_test(tc, sums_up_counts);
 	tcase_add_test(tc, discards_what_is_free);
 	tcase_add_loop_test(tc, discards_nothing, 0, 2);
 	tcase_add_test(tc, remembers_that_a_flush_failed);

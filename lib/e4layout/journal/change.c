@@ -87,16 +87,18 @@ errcode_t e4l_change(struct e4l *e, io_channel external, const char *doing,
 				     void *priv),
 		     void *priv)
 {
-	const blk64_t free_blks = ext2fs_free_blocks_count(e->fs->super);
-	const uint32_t free_inodes = e->fs->super->s_free_inodes_count;
 	const struct change change = { fn, priv };
 	struct e4l_journal *j;
 	struct capture *c;
+	uint32_t free_inodes;
+	blk64_t free_blks;
 	errcode_t err, err2;
 
 	err = e4l_journal_open(e, external, &j);
 	if (err)
 		return err;
+	free_blks = ext2fs_free_blocks_count(e->fs->super);
+	free_inodes = e->fs->super->s_free_inodes_count;
 	err = capture_change(e->fs, &change, &c);
 	if (!err && quota_counts(e->fs, free_blks, free_inodes))
 		err = E4L_ET_CHANGE_QUOTA;

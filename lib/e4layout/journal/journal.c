@@ -158,6 +158,8 @@ static errcode_t set_up(struct e4l *e, io_channel external,
 	if (!err)
 		err = ask_guard(e);
 	if (!err)
+		err = e4l_counts_check(e);
+	if (!err)
 		err = e4l_super_read(j);
 	if (!err && j->has_journal)
 		err = e4l_log_setup(j);
@@ -172,6 +174,7 @@ static errcode_t prepare_to_write(ext2_filsys fs)
 {
 	if (!(fs->flags & EXT2_FLAG_RW))
 		return EXT2_ET_RO_FILSYS;
+	e4l_counts_total(fs);
 	return fs->block_map ? 0 : ext2fs_read_block_bitmap(fs);
 }
 

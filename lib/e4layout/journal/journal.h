@@ -50,6 +50,7 @@ struct e4l_txn;
  * nothing: a journal that is opened and closed leaves no trace.
  * Errors: EXT2_ET_RO_FILSYS; E4L_ET_JOURNAL_RECOVERY, _CORRUPT, _FORMAT,
  * _NARROW, _DEVICE (@external is missing, or not this filesystem's), _ERROR;
+ * E4L_ET_GROUP_COUNT (a group descriptor has a count that is out of range);
  * ENOMEM and what reading returns.  *@ret is then NULL.
  */
 errcode_t e4l_journal_open(struct e4l *e, io_channel external,

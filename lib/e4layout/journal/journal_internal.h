@@ -68,6 +68,21 @@ errcode_t e4l_super_mark(struct e4l_journal *j);
 errcode_t e4l_super_unmark(struct e4l_journal *j);
 void e4l_super_keep_checksum(struct ext2_super_block *sb, uint32_t checksum);
 
+/*
+ * counts.c: E4L_ET_GROUP_COUNT where a group descriptor's count is none that
+ * the group can have: any of them; the free clusters after @delta is added; the
+ * counts of the two groups before inode @from gets the number @to.
+ */
+errcode_t e4l_counts_check(struct e4l *e);
+errcode_t e4l_counts_add_clusters(struct e4l *e, dgrp_t group, int64_t delta);
+errcode_t e4l_counts_move_inode(struct e4l *e, ext2_ino_t from, ext2_ino_t to,
+				bool is_dir);
+/*
+ * Sets the superblock's free counts to the sums of the groups', as the kernel
+ * does when it mounts the filesystem: e2fsck accepts any other number there.
+ */
+void e4l_counts_total(ext2_filsys fs);
+
 /* journal_log.c: the log. */
 errcode_t e4l_log_setup(struct e4l_journal *j);
 errcode_t e4l_log_check(struct e4l_journal *j);

@@ -360,6 +360,25 @@ static errcode_t check_bits(struct e4l_txn *t, const struct range *r,
 	return 0;
 }
 
+/* Can the groups of @r have as many free clusters as set_range() counts? */
+static errcode_t check_counts(struct e4l_txn *t, struct range r, bool in_use)
+{
+	ext2_filsys fs = txn_fs(t);
+	errcode_t err = 0;
+	dgrp_t group;
+
+	while (!err && r.count) {
+		struct range part = first_part(fs, &r, &group);
+		int64_t clusters = EXT2FS_NUM_B2C(fs, part.count);
+
+		err = e4l_counts_add_clusters(t->j->e, group,
+					      in_use ? -clusters : clusters);
+		r.blk += part.count;
+		r.count -= part.count;
+	}
+	return err;
+}
+
 /* Changes bitmap, group descriptors and free counts in memory. */
 static void set_range(ext2_filsys fs, struct range r, bool in_use)
 {
@@ -411,8 +430,12 @@ static errcode_t note_range(struct e4l_txn *t, struct ranges *list,
 errcode_t e4l_txn_alloc(struct e4l_txn *t, blk64_t blk, blk64_t count)
 {
 	struct range r = { blk, count };
-	errcode_t err = note_range(t, &t->allocs, r, false);
+	errcode_t err = check_range(t, &r);
 
+	if (!err)
+		err = check_counts(t, r, true);
+	if (!err)
+		err = note_range(t, &t->allocs, r, false);
 	if (!err)
 		set_range(txn_fs(t), r, true);
 	return err;
@@ -454,6 +477,8 @@ static errcode_t apply_frees(struct e4l_txn *t,
 
 	for (i = 0; i < t->frees.n; i++) {
 		err = check_bits(t, &t->frees.r[i], true);
+		if (!err)
+			err = check_counts(t, t->frees.r[i], false);
 		if (err)
 			break;
 		set_range(txn_fs(t), t->frees.r[i], false);
@@ -581,6 +606,8 @@ errcode_t e4l_txn_move_inode(struct e4l_txn *t, ext2_ino_t from, ext2_ino_t to,
 	struct moved *m;
 	errcode_t err = check_move(t, from, to);
 
+	if (!err)
+		err = e4l_counts_move_inode(t->j->e, from, to, is_dir);
 	if (!err)
 		err = reserve_inode(t, from);
 	if (!err)

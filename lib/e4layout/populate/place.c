@@ -99,11 +99,14 @@ static ext2_ino_t used_in(const struct e4l_place *p, ext2_ino_t first,
 
 /* -------------------------------------------------- the uninitialised table */
 
+/* Inodes at the start of the table that may be in use, and are not zeroed. */
 static uint32_t table_used(const struct e4l_place *p, dgrp_t group)
 {
+	uint32_t unused = ext2fs_bg_itable_unused(p->fs, group);
+
 	if (ext2fs_bg_flags_test(p->fs, group, EXT2_BG_INODE_UNINIT))
 		return 0;
-	return per_group(p) - ext2fs_bg_itable_unused(p->fs, group);
+	return unused <= per_group(p) ? per_group(p) - unused : per_group(p);
 }
 
 /* Zeroes the end of an inode-table block, from byte @from of it. */
