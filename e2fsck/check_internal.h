@@ -177,11 +177,18 @@ static inline uint64_t next_known(const struct check *ck, uint64_t ino,
 /* ------------------------------------------------------------ pass 1 shares */
 
 /*
- * Judges an inode that is in use but for what it maps, and adds its kind to
- * ck->kind.  From any thread.
+ * Judges an inode that is in use, except for its map, and adds its kind to
+ * ck->kind.  Returns whether its map and attributes count: a reserved inode
+ * without a link whose feature is off has none.  From any thread.
  */
-void inode_judge(struct check *ck, ext2_ino_t ino, blk64_t blk,
+bool inode_judge(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		 const struct ext2_inode_large *inode);
+
+/* Does the inode have a link or a block? */
+static inline bool inode_holds_anything(const struct ext2_inode *inode)
+{
+	return inode->i_links_count || inode->i_blocks || inode->i_block[0];
+}
 
 /*
  * Adds finding @id: the inode is not of its type.  Nobody asks one without a

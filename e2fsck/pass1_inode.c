@@ -27,9 +27,14 @@ bool inode_is_skipped(struct check *ck, ext2_ino_t ino)
 	dgrp_t group = (ino - 1) / per;
 	uint32_t unused = ext2fs_bg_itable_unused(ck->fs, group);
 
-	/* more than there are is nonsense, and judged with the group */
-	return ext2fs_bg_flags_test(ck->fs, group, EXT2_BG_INODE_UNINIT) ||
-	       (unused <= per && (ino - 1) % per + unused >= per);
+	if (ext2fs_bg_flags_test(ck->fs, group, EXT2_BG_INODE_UNINIT))
+		return true;
+	/* a count above that of the group's inodes hides all of them */
+	if (ext2fs_has_group_desc_csum(ck->fs))
+		return (uint64_t)(ino - 1) % per + unused >= per;
+	/* without checksums e2fsck reads the inode, and only tests its number,
+	 * in 32 bits */
+	return ino >= group * per + 1 + per - unused;
 }
 
 errcode_t inode_read(struct check *ck, ext2_ino_t ino,
@@ -115,26 +120,52 @@ static void judge_flags(struct check *ck, ext2_ino_t ino, blk64_t blk,
 					  !ext2fs_has_feature_casefold(sb))) ||
 	    !content_flags_ok(ck->fs, ino, inode))
 		FOUND(ck, INODE_FLAGS, .ino = ino, .blk = blk, .got = flags);
+}
+
+/* The flags and the header that matter to the map alone. */
+static void judge_map_flags(struct check *ck, ext2_ino_t ino, blk64_t blk,
+			    const struct ext2_inode *inode)
+{
+	uint32_t flags = inode->i_flags;
+
 	if (flags & EXT4_EXTENTS_FL && has_small_root(inode) &&
 	    ext2fs_inode_has_valid_blocks2(ck->fs, (void *)inode))
 		FOUND(ck, EXTENT_HEADER, .ino = ino, .blk = blk);
 	if (flags & EXT2_INDEX_FL && ino != EXT2_BAD_INO &&
 	    (!LINUX_S_ISDIR(inode->i_mode) ||
-	     !ext2fs_has_feature_dir_index(sb)))
+	     !ext2fs_has_feature_dir_index(ck->fs->super)))
 		FOUND(ck, HTREE_FLAG, .ino = ino, .blk = blk);
+}
+
+/* Sectors that a directory has before its size may have high bits. */
+static bool is_large_dir(const struct ext2_super_block *sb,
+			 const struct ext2_inode *inode)
+{
+	return inode->i_blocks >= 1ULL << (29 - EXT2_BLOCK_SIZE_BITS(sb));
 }
 
 static bool has_high_bits(struct ext2_super_block *sb,
 			  const struct ext2_inode *inode)
 {
-	if (sb->s_creator_os == EXT2_OS_HURD)
+	if (LINUX_S_ISDIR(inode->i_mode) && inode->i_size_high &&
+	    !ext2fs_has_feature_largedir(sb) && !is_large_dir(sb, inode))
+		return true;
+	/* other systems have other fields there, or none */
+	if (sb->s_creator_os != EXT2_OS_LINUX)
 		return false;
-	return (LINUX_S_ISDIR(inode->i_mode) && inode->i_size_high &&
-		!ext2fs_has_feature_largedir(sb)) ||
-	       (inode->osd2.linux2.l_i_file_acl_high &&
+	return (inode->osd2.linux2.l_i_file_acl_high &&
 		!ext2fs_has_feature_64bit(sb)) ||
 	       (inode->osd2.linux2.l_i_blocks_hi &&
 		!ext2fs_has_feature_huge_file(sb));
+}
+
+/* Linux has high bits of i_blocks in the place of the Hurd's two fields. */
+static bool has_fragment(const struct ext2_super_block *sb,
+			 const struct ext2_inode *inode)
+{
+	return inode->i_faddr || (sb->s_creator_os == EXT2_OS_HURD &&
+				  (inode->osd2.hurd2.h_i_frag ||
+				   inode->osd2.hurd2.h_i_fsize));
 }
 
 static void judge_odd_fields(struct check *ck, ext2_ino_t ino, blk64_t blk,
@@ -150,11 +181,11 @@ static void judge_odd_fields(struct check *ck, ext2_ino_t ino, blk64_t blk,
 	if (inode->i_flags & EXT4_EA_INODE_FL) {
 		if (!LINUX_S_ISREG(inode->i_mode))
 			FOUND(ck, EA_INODE_TYPE, .ino = ino, .blk = blk);
-		if (inode->i_faddr || has_high_bits(sb, inode))
+		if (has_fragment(sb, inode) || has_high_bits(sb, inode))
 			FOUND(ck, INODE_UNREAD, .ino = ino, .blk = blk);
 		return;
 	}
-	if (inode->i_faddr)
+	if (has_fragment(sb, inode))
 		FOUND(ck, INODE_FRAGMENT, .ino = ino, .blk = blk);
 	if (has_high_bits(sb, inode))
 		FOUND(ck, INODE_HIGH_BITS, .ino = ino, .blk = blk);
@@ -346,15 +377,11 @@ static void judge_inline(struct check *ck, ext2_ino_t ino, blk64_t blk,
 
 /* ---------------------------------------------------------- reserved inodes */
 
-static bool holds_anything(const struct ext2_inode *inode)
-{
-	return inode->i_links_count || inode->i_blocks || inode->i_block[0];
-}
-
 /* An inode that the superblock gives a purpose: a regular file. */
 static bool purpose_ok(const struct ext2_inode *inode, bool wanted)
 {
-	return wanted ? LINUX_S_ISREG(inode->i_mode) : !holds_anything(inode);
+	return wanted ? LINUX_S_ISREG(inode->i_mode) :
+	       !inode_holds_anything(inode);
 }
 
 /*
@@ -428,21 +455,24 @@ static uint8_t judge_used(struct check *ck, ext2_ino_t ino, blk64_t blk,
 	return kind;
 }
 
-void inode_judge(struct check *ck, ext2_ino_t ino, blk64_t blk,
+bool inode_judge(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		 const struct ext2_inode_large *inode)
 {
 	const struct ext2_inode *small = (const struct ext2_inode *)inode;
+	bool done;
 
 	judge_flags(ck, ino, blk, small);
-	if (judge_reserved(ck, ino, blk, small)) {
-		ck->kind[ino] = KIND_USED | KIND_NO_NAME;
-		return;
-	}
-	if ((ino < EXT2_FIRST_INODE(ck->fs->super) && ino != EXT2_ROOT_INO) ||
+	done = judge_reserved(ck, ino, blk, small);
+	if (done ||
+	    (ino < EXT2_FIRST_INODE(ck->fs->super) && ino != EXT2_ROOT_INO) ||
 	    (!inode->i_links_count && has_purpose(ck->fs->super, ino)))
 		ck->kind[ino] = KIND_USED | KIND_NO_NAME;
-	if (!inode->i_links_count)
-		return;
+	if (!done && !inode->i_links_count)
+		return false;
+	judge_map_flags(ck, ino, blk, small);
+	if (done)
+		return true;
 	ck->links[ino] = inode->i_links_count;
 	ck->kind[ino] |= judge_used(ck, ino, blk, inode);
+	return true;
 }

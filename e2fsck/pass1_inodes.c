@@ -38,6 +38,14 @@ static void judge_dtime(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		      .got = inode->i_dtime);
 }
 
+/* A deleted inode may keep its map, a reserved one needs no link. */
+static bool is_in_use(const struct check *ck, ext2_ino_t ino,
+		      const struct ext2_inode *inode)
+{
+	return has_purpose(ck->fs->super, ino) ? inode_holds_anything(inode) :
+						 inode->i_links_count;
+}
+
 static enum e4l_map bad_blocks_map(const struct ext2_inode_large *inode)
 {
 	return inode->i_flags & EXT4_EXTENTS_FL &&
@@ -49,6 +57,7 @@ static bool look_inode(ext2_ino_t ino, blk64_t blk, const void *raw,
 		       const struct ext2_inode_large *inode, enum e4l_map *map,
 		       void *priv)
 {
+	const struct ext2_inode *small = (const struct ext2_inode *)inode;
 	struct check *ck = priv;
 
 	if (is_bad_block(ck, blk)) {
@@ -60,12 +69,17 @@ static bool look_inode(ext2_ino_t ino, blk64_t blk, const void *raw,
 	if (!csum_ok(ck->fs, ino, raw))
 		FOUND(ck, INODE_CSUM, .ino = ino, .blk = blk);
 	judge_dtime(ck, ino, blk, inode);
+	/* the scan reads the whole table if it cannot trust the descriptor */
+	if (is_in_use(ck, ino, small) && inode_is_skipped(ck, ino) &&
+	    ext2fs_has_group_desc_csum(ck->fs))
+		FOUND(ck, INODE_SKIPPED, .ino = ino, .blk = blk);
 	if (!inode->i_links_count && !has_purpose(ck->fs->super, ino)) {
 		if (inode->i_mode && !inode->i_dtime)
 			FOUND(ck, INODE_NO_DTIME, .ino = ino, .blk = blk);
 		return false;
 	}
-	inode_judge(ck, ino, blk, inode);
+	if (!inode_judge(ck, ino, blk, inode))
+		return false;
 	if (ino == EXT2_BAD_INO)	/* has a map, and no mode */
 		*map = bad_blocks_map(inode);
 	return true;

@@ -136,6 +136,31 @@ static errcode_t claim_tree(struct file_walk *w, const struct e4l_piece *p)
 	return err;
 }
 
+/*
+ * A file of the Hurd can have a passive translator: one more block, which the
+ * inode names beside its map.
+ */
+static errcode_t claim_translator(struct file_walk *w,
+				  const struct e4l_piece *p)
+{
+	blk64_t blk = p->inode->osd1.hurd1.h_i_translator;
+	struct check *ck = w->ck;
+
+	if (ck->fs->super->s_creator_os != EXT2_OS_HURD ||
+	    p->map != E4L_MAP_INDIRECT || !blk)
+		return 0;
+	if (!in_filesystem(ck->fs, blk)) {
+		FOUND(ck, MAP_RANGE, .ino = p->ino, .blk = blk);
+		return 0;
+	}
+	w->f.clusters++;
+	if (p->ino == EXT2_BAD_INO)
+		return claim_anyway(ck, blk, 1);
+	if (p->ino == EXT2_RESIZE_INO)
+		return 0;
+	return claim_clusters(ck, p->ino, blk, EXT2FS_B2C(ck->fs, blk), 1);
+}
+
 /* ------------------------------------------------------------- directories */
 
 static errcode_t add_run(struct check *ck, uint32_t dir, blk64_t pblk,
@@ -527,6 +552,8 @@ static errcode_t end_file(struct file_walk *w, const struct e4l_piece *p)
 
 static errcode_t begin_file(struct file_walk *w, const struct e4l_piece *p)
 {
+	errcode_t err;
+
 	w->f = (struct file) {
 		.ino = p->ino, .last_lblk = NO_BLOCK,
 		.last_written = NO_BLOCK,
@@ -535,7 +562,8 @@ static errcode_t begin_file(struct file_walk *w, const struct e4l_piece *p)
 	};
 	if (w->f.encrypted)
 		w->f.policy = encryption_policy(w->ck, p->inode);
-	return w->f.is_dir ? begin_dir(w, p) : 0;
+	err = claim_translator(w, p);
+	return err || !w->f.is_dir ? err : begin_dir(w, p);
 }
 
 errcode_t walk_piece(struct file_walk *w, const struct e4l_piece *p)

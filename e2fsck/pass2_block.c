@@ -305,6 +305,9 @@ static void judge_part(struct dir_judge *j, struct part *p)
 		judge_entry(j, p, &e);
 		p->off += e.rec_len;
 	}
+	/* "." is as long as the block */
+	if (p->entry < 2)
+		FOUND(j->ck, DIR_DOTDOT, .ino = p->dir->ino, .blk = p->blk);
 }
 
 /* ------------------------------------------------------------------ blocks */

@@ -1,0 +1,202 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# If e2fsck -fn finds a filesystem unclean, e4check has an error and no tool
+# writes to the filesystem; if e2fsck finds it clean, e4check has no error.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_program mke2fs e2fsck debugfs dumpe2fs
+img=$work/img
+echo text >"$work/text"
+
+# made MKE2FS-OPTION...: a new image of 8 MiB.
+made() {
+	rm -f "$img"
+	check mke2fs -q -F -b 1024 "$@" "$img" 8M
+}
+
+# change REQUEST...: by one debugfs.
+change() {
+	printf '%s\n' "$@" >"$work/requests"
+	run debugfs -w -f "$work/requests" "$img"
+	# debugfs ends with 0 whatever happens
+	[ "$(grep -cv '^debugfs [0-9]' "$err")" = 0 ] ||
+		{ show_run; fail "$*"; }
+}
+
+# ask REQUEST: what debugfs prints of the image.
+ask() {
+	debugfs -R "$1" "$img" 2>/dev/null
+}
+
+# clean WHAT: both programs find the image clean.
+clean() {
+	run e2fsck -fn "$img"
+	[ "$status" = 0 ] || { show_run; fail "$1: e2fsck finds it unclean"; }
+	run "$e4check" --no-layout "$img"
+	[ "$status" = 0 ] || { show_run; fail "$1: not clean"; }
+}
+
+# unclean CODE WHAT: both find it unclean, and no tool writes to it.
+unclean() {
+	run e2fsck -fn "$img"
+	[ "$status" != 0 ] || fail "$2: e2fsck finds it clean"
+	run "$e4check" --no-layout "$img"
+	[ "$status" = 4 ] || { show_run; fail "$2: exit $status"; }
+	grep -q "^error: $1[,:] " "$out" || { show_run; fail "$2: no $1"; }
+	sum=$(sha256sum <"$img")
+	mustfail 1 "$e4repack" --no-undo --only=inodes,index "$img"
+	mustfail 1 "$tune4fs" --no-undo -E dir_ireserve=64 "$img"
+	mustfail 1 "$e4debug" -w --no-undo -R 'mkdir /new' "$img"
+	same "$2: the refused image" "$(sha256sum <"$img")" "$sum"
+}
+
+# ---- counts in a group descriptor
+
+# group N NAME: a number that the descriptor of group N has.
+group() {
+	dumpe2fs "$img" 2>/dev/null | awk -v "group=Group $1:" -v "name=$2" '
+		index($0, group) == 1 { found = 1 }
+		found && $0 ~ name { print $(NF - 2); exit }'
+}
+
+# hidden GROUP VALUE CHECKSUM: the group counts VALUE inodes as unused.
+hidden() {
+	cp "$work/files" "$img"
+	set -- "$@" entry-skipped
+	change "set_bg $1 itable_unused $2" "$([ "$3" = stale ] ||
+		echo "set_bg $1 checksum calc")"
+	unclean "$4" "group $1 counts $2, checksum $3"
+}
+
+made -t ext4 -g 1024 -N 512 -O ^flex_bg,^resize_inode,64bit -J size=1
+for n in $(seq 1 80); do
+	echo "write $work/text f$n"
+done >"$work/requests"
+debugfs -w -f "$work/requests" "$img" >/dev/null 2>&1
+run e2fsck -fy "$img"
+clean 'files in several groups'
+cp "$img" "$work/files"
+unused=$(group 1 'unused inodes')
+for sum in renewed stale; do
+	for value in 64 65 128 65535 65536 0x7fffffff 0xffffffff \
+		$((0x80000000 + ${unused:-0})); do
+		hidden 1 "$value" "$sum"
+	done
+	hidden 0 65 "$sum" group-root-unused
+	hidden 0 0xffffffff "$sum" group-root-unused
+done
+# all of a group's inodes are free: e2fsck has nothing to read there
+cp "$work/files" "$img"
+change 'set_bg 5 itable_unused 65' 'set_bg 5 checksum calc'
+clean 'a group without inodes in use counts too many'
+grep -q '^warning: group-itable-unused, group 5' "$out" ||
+	fail 'no word of the group'
+sum=$(sha256sum <"$img")
+mustfail 1 "$e4repack" --no-undo "$img"
+says 'group 5\): a count in the group descriptor is out of range'
+same 'the image with such a count' "$(sha256sum <"$img")" "$sum"
+for field in free_blocks_count free_inodes_count used_dirs_count; do
+	cp "$work/files" "$img"
+	change "set_bg 2 $field 0xffff" 'set_bg 2 checksum calc'
+	unclean "group-$(case $field in
+		free_blocks*) echo free-blocks ;;
+		free_inodes*) echo free-inodes ;;
+		*) echo directories ;; esac)" "$field"
+done
+
+# The superblock's free counts may be anything: what is written is right.
+cp "$work/files" "$img"
+change 'ssv free_blocks_count 1' 'ssv free_inodes_count 0'
+clean 'the superblock counts nothing free'
+check "$e4repack" --no-undo --only=inodes "$img"
+check "$e4debug" -w --no-undo -R 'mkdir /new' "$img"
+sound "$img"
+sb=$(dumpe2fs -h "$img" 2>/dev/null | sed -n 's/^Free \(.*s\): *//p' | xargs)
+groups=$(dumpe2fs "$img" 2>/dev/null | awk '
+	/free blocks,.*free inodes/ { b += $1; i += $4 } END { print b, i }')
+same 'free counts of the superblock' "$sb" "$groups"
+
+# ---- a directory without ".."
+
+# covered DIR: "." of DIR is as long as its block.
+covered() {
+	block=$(ask "bmap $1 0")
+	printf '\000\004' | dd of="$img" bs=1 seek=$((block * 1024 + 4)) \
+		conv=notrunc status=none
+}
+made -t ext4 -O ^metadata_csum,^dir_index
+change 'mkdir d' 'mkdir d/e' "write $work/text d/f"
+clean 'directories'
+cp "$img" "$work/dirs"
+covered d/e
+change 'sif d links_count 2'
+unclean dir-dotdot 'an empty directory'
+cp "$work/dirs" "$img"
+covered /
+unclean dir-dotdot 'the root'
+
+# ---- the Hurd's fields
+
+# A file t with a translator's block, as settrans makes it.
+made -t ext2 -o hurd -I 128
+change "write $work/text f" "write $work/text t" "write $work/text g"
+block=$(ask 'bmap t 0')
+inode=$(ask 'stat t' | sed -n 's/^Inode: \([0-9]*\).*/\1/p')
+change "sif f translator $block" 'unlink t' "clri <$inode>" "freei <$inode>"
+run e2fsck -fy "$img"
+clean 'a translator'
+same 'the block of the translator' "$(ask "testb $block")" \
+	"Block $block marked in use"
+cp "$img" "$work/hurd"
+for dir in / lost+found; do
+	free=$(ask 'ffb 1' | sed 's/.*: //')
+	change "sif $dir translator $free" "setb $free"
+	run e2fsck -fy "$img"
+	clean "a translator of $dir"
+	cp "$work/hurd" "$img"
+done
+# damaged CODE REQUEST...: of the image with the translator
+damaged() {
+	code=$1
+	shift
+	cp "$work/hurd" "$img"
+	change "$@"
+	unclean "$code" "$*"
+}
+for value in 8192 0x7fffffff 0xffffffff; do
+	damaged map-range "sif f translator $value"
+done
+damaged block-metadata 'sif f translator 5'
+damaged block-shared "sif g translator $block"
+damaged block-shared "sif f translator $(ask 'bmap f 0')"
+damaged block-bitmap-lost 'sif f translator 0'
+damaged block-bitmap-free "freeb $block"
+damaged inode-fragment 'sif f frag 1'
+damaged inode-fragment 'sif f fsize 1'
+damaged inode-high-bits 'sif lost+found size 0x100003000'
+cp "$work/hurd" "$img"
+change 'sif f blocks 77' 'sif f author 5'
+clean "fields of the Hurd that e2fsck does not check"
+# the same bytes in a filesystem of Linux are a version
+made -t ext4
+change "write $work/text f" 'sif f translator 0xffffffff'
+run e2fsck -fy "$img"
+clean 'a version'
+
+# ---- reserved inodes whose feature is off
+made -t ext4 -O ^has_journal,^quota,^metadata_csum
+cp "$img" "$work/reserved"
+for inode in 3 4 8; do
+	for request in 'flags 0x80000' 'flags 0x1000' 'flags 0x81000' \
+		'size 77777' 'file_acl 7' 'mode 0100644' 'generation 5' \
+		'block[3] 99' 'block[IND] 0xffffffff' 'uid 5' 'faddr 5' \
+		'dtime @1700000000' 'size 0x900000000'; do
+		cp "$work/reserved" "$img"
+		change "sif <$inode> $request"
+		clean "inode $inode: $request"
+	done
+	for request in 'links_count 1' 'blocks 2' 'block[0] 99'; do
+		cp "$work/reserved" "$img"
+		change "sif <$inode> $request"
+		unclean inode-reserved "inode $inode: $request"
+	done
+done
