@@ -12,6 +12,8 @@
 #define FIX_FSCK		"e2fsck -fy"
 #define FIX_RECOVER		"e2fsck -p"
 #define FIX_CLEAR_MMP		"tune2fs -f -E clear_mmp"
+/* e2fsck ends with 12 without a change, and tune2fs leaves the UUID there */
+#define FIX_CLEAR_JOURNAL_UUID	"debugfs -w -R 'ssv journal_uuid clear'"
 #define FIX_REPACK_MERGE	"e4repack --only=merge"
 #define FIX_REPACK_ZERO	"e4repack --only=merge,zeroout"
 #define FIX_REPACK_MOVE	"e4repack"

@@ -216,7 +216,7 @@ static errcode_t judge_external(struct check *ck)
 	}
 	err = e4l_log_device(ck->fs, io, &blocks);
 	if (err == E4L_ET_JOURNAL_DEVICE) {
-		FOUND(ck, JOURNAL_TWO);
+		FOUND(ck, JOURNAL_OTHER);
 		return 0;
 	}
 	if (!err)

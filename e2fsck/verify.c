@@ -2,7 +2,9 @@
 #include "config.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include "support/progress.h"
 #include "support/say.h"
 #include "verify.h"
@@ -10,6 +12,7 @@
 #define MAX_SHOWN	20
 #define TEXT_LEN	160
 #define PLACE_LEN	80
+#define ADVICE_LEN	(PATH_MAX + 80)
 
 /* ", inode N, group N, block N", those that there are.  Returns @buf. */
 static const char *describe_place(const struct finding *what,
@@ -92,17 +95,33 @@ static bool can_be_checked(const struct target *t)
 	return !err;
 }
 
+/* Writes ": run COMMAND TARGET" to @buf, or nothing.  Returns @buf. */
+static const char *advice(const struct target *t, enum finding_id id,
+			  char buf[ADVICE_LEN])
+{
+	const char *fix = finding_table[id].fix;
+
+	*buf = '\0';
+	/* e2fsck may ask: -y is for who has read all findings */
+	if (fix && !strcmp(fix, "e2fsck -fy"))
+		fix = "e2fsck -f";
+	if (fix)
+		snprintf(buf, ADVICE_LEN, ": run %s %s", fix, t->e2fs_name);
+	return buf;
+}
+
 static void say_refusal(const struct target *t, const struct findings *found)
 {
 	uint64_t more = found->severity[SEVERITY_ERROR] - 1;
-	char text[TEXT_LEN], place[PLACE_LEN], others[64] = "";
+	char text[TEXT_LEN], place[PLACE_LEN], run[ADVICE_LEN], others[64] = "";
 
 	if (more)
 		snprintf(others, sizeof(others), ", and %" PRIu64 " more "
 			 "error%s, see e4check(8)", more, more > 1 ? "s" : "");
-	say("%s: %s%s: %s%s: run e2fsck -f %s; nothing was written", t->name,
+	say("%s: %s%s: %s%s%s; nothing was written", t->name,
 	    finding_table[found->v->id].code, describe_place(found->v, place),
-	    finding_text(found->v, text, sizeof(text)), others, t->e2fs_name);
+	    finding_text(found->v, text, sizeof(text)), others,
+	    advice(t, found->v->id, run));
 }
 
 bool verify_findings(const struct target *t, struct e4l *e,

@@ -200,3 +200,20 @@ for inode in 3 4 8; do
 		unclean inode-reserved "inode $inode: $request"
 	done
 done
+
+# ---- what e4check says would repair the filesystem does
+
+# repaired: the last command that e4check printed leaves no error.
+repaired() {
+	command=$(sed -n 's/^to fix: //p' "$out")
+	sh -c "$command" >/dev/null 2>&1 || :
+	clean "after $command"
+}
+for options in has_journal ^has_journal; do
+	made -t ext4 -O "$options"
+	change 'ssv journal_uuid 11111111-2222-3333-4444-555555555555'
+	unclean journal-two "a UUID of an external journal, $options"
+	says "run debugfs -w -R 'ssv journal_uuid clear' $img; nothing"
+	run "$e4check" --no-layout "$img"
+	repaired
+done
