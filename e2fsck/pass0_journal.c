@@ -72,13 +72,23 @@ static bool is_whole(struct check *ck, ext2_ino_t ino,
 		has_blocks(ck, ino, inode));
 }
 
+/*
+ * Is the superblock's copy of the journal's map an extent tree?  libext2fs swaps
+ * the copy on a big endian machine unless it begins with a sound extent header.
+ */
+static bool copy_is_tree(const struct ext2_super_block *sb)
+{
+	return !ext2fs_extent_header_verify((void *)sb->s_jnl_blocks,
+					    sizeof(sb->s_jnl_blocks)) ||
+	       (sb->s_jnl_blocks[0] & 0xFFFF) == EXTENT_MAGIC;
+}
+
 /* The superblock's copy of the journal's map and size. */
 static bool read_copy(const struct ext2_super_block *sb,
 		      struct ext2_inode *inode)
 {
-	/* the copy does not tell an extent tree from a map of blocks */
-	if (sb->s_jnl_backup_type != BACKUP_BLOCKS ||
-	    (sb->s_jnl_blocks[0] & 0xFFFF) == EXTENT_MAGIC)
+	/* the copy has no flags that could say that it is an extent tree */
+	if (sb->s_jnl_backup_type != BACKUP_BLOCKS || copy_is_tree(sb))
 		return false;
 	memset(inode, 0, sizeof(*inode));
 	memcpy(inode->i_block, sb->s_jnl_blocks, sizeof(inode->i_block));

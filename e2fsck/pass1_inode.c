@@ -4,6 +4,7 @@
 #include <string.h>
 #include "e4layout/format/dir_block.h"
 #include "e4layout/format/format.h"
+#include "e4layout/format/host_inode.h"
 #include "check_internal.h"
 #include <ext2fs/ext3_extents.h>	/* wants ext2_fs.h before it */
 
@@ -49,13 +50,15 @@ errcode_t inode_read(struct check *ck, ext2_ino_t ino,
 	return err == EXT2_ET_INODE_CSUM_INVALID ? 0 : err;
 }
 
-/* Does i_block begin as an extent tree does? */
+/* Does i_block begin as an extent tree does, whatever the inode's flags say? */
 static bool has_extent_header(const struct ext2_inode *inode)
 {
-	const struct ext3_extent_header *h = (const void *)inode->i_block;
+	uint32_t i_block[EXT2_N_BLOCKS];
+	const struct ext3_extent_header *h = (const void *)i_block;
 	unsigned int room = (sizeof(inode->i_block) - sizeof(*h)) /
 			    sizeof(struct ext3_extent);
 
+	e4l_disk_i_block(inode, i_block);
 	return ext2fs_le16_to_cpu(h->eh_magic) == EXT3_EXT_MAGIC &&
 	       ext2fs_le16_to_cpu(h->eh_entries) <=
 	       ext2fs_le16_to_cpu(h->eh_max) &&

@@ -408,11 +408,11 @@ static void judge_inline_dots(struct dir_judge *j, struct part *p,
 }
 
 void dir_judge_inline(struct dir_judge *j, struct dir *dir,
-		      const struct ext2_inode_large *raw)
+		      const struct ext2_inode_large *inode)
 {
 	struct check *ck = j->ck;
 	struct part p = {
-		.dir = dir, .buf = (const char *)raw->i_block,
+		.dir = dir, .buf = (const char *)inode->i_block,
 		.len = I_BLOCK_BYTES, .off = DIR_INLINE_PARENT,
 		.hashed = dir->flags & DIR_CASEFOLD &&
 			  dir->flags & DIR_ENCRYPTED,
@@ -420,7 +420,7 @@ void dir_judge_inline(struct dir_judge *j, struct dir *dir,
 	const char *value;
 	size_t len;
 
-	value = e4l_inline_value(raw, EXT2_INODE_SIZE(ck->fs->super), &len);
+	value = e4l_inline_value(inode, EXT2_INODE_SIZE(ck->fs->super), &len);
 	if (!value)
 		return;		/* judged with the inode */
 	if (len % 4 || (len && len < DIR_ENTRY_BYTES)) {
@@ -428,7 +428,7 @@ void dir_judge_inline(struct dir_judge *j, struct dir *dir,
 		      .got = I_BLOCK_BYTES + len);
 		return;
 	}
-	judge_inline_dots(j, &p, ext2fs_le32_to_cpu(raw->i_block[0]));
+	judge_inline_dots(j, &p, ext2fs_le32_to_cpu(inode->i_block[0]));
 	judge_part(j, &p);
 	p.buf = value;
 	p.len = len;

@@ -22,8 +22,8 @@ void dir_judge_release(struct dir_judge *j);
 void dir_judge_block(struct dir_judge *j, struct dir *dir, blk64_t blk,
 		     uint32_t lblk, const void *block);
 
-/* @raw is the inode of an inline directory, as on disk. */
+/* @inode is the inode of an inline directory, in host order. */
 void dir_judge_inline(struct dir_judge *j, struct dir *dir,
-		      const struct ext2_inode_large *raw);
+		      const struct ext2_inode_large *inode);
 
 #endif

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "e4layout/format/dir_block.h"
+#include "e4layout/format/host_inode.h"
 #include "e4layout/base/io_pool.h"
 #include "layout.h"
 #include "pass2_block.h"
@@ -42,6 +43,7 @@ struct job {
 	size_t n;
 	size_t runs;			/* of all, up to this job's end */
 	char *scratch;
+	void *inode;			/* in host order */
 	struct dir_judge judge;
 	struct e4l_tally_part part;
 };
@@ -79,16 +81,20 @@ static int run_cmp(const void *a, const void *b)
 
 /* ------------------------------------------------------------------ blocks */
 
-/* The inode of an inline directory, in its block of the inode table. */
-static const struct ext2_inode_large *inode_in(const struct check *ck,
+/*
+ * The inode of an inline directory, from its block of the inode table: in host
+ * order, and valid until the next call for @job.
+ */
+static const struct ext2_inode_large *inode_in(struct job *job,
 					       const struct dir *dir,
 					       const char *block)
 {
-	unsigned int at = (dir->ino - 1) % ck->fs->super->s_inodes_per_group %
-			  EXT2_INODES_PER_BLOCK(ck->fs->super);
+	ext2_filsys fs = job->p->ck->fs;
+	unsigned int at = (dir->ino - 1) % fs->super->s_inodes_per_group %
+			  EXT2_INODES_PER_BLOCK(fs->super);
 
-	return (const void *)(block +
-			      (size_t)at * EXT2_INODE_SIZE(ck->fs->super));
+	return e4l_host_inode(fs, job->inode, block +
+			      (size_t)at * EXT2_INODE_SIZE(fs->super));
 }
 
 static void judge(struct job *job, struct dir *dir, const struct e4l_want *want,
@@ -96,7 +102,7 @@ static void judge(struct job *job, struct dir *dir, const struct e4l_want *want,
 {
 	if (job->of[want->slot].is_inline)
 		dir_judge_inline(&job->judge, dir,
-				 inode_in(job->p->ck, dir, block));
+				 inode_in(job, dir, block));
 	else
 		dir_judge_block(&job->judge, dir, want->blk,
 				job->of[want->slot].lblk, block);
@@ -112,7 +118,7 @@ static void tally(struct job *job, struct dir *dir, const struct e4l_want *want,
 			       job->of[want->slot].lblk, want->blk, block);
 	else if (block)
 		e4l_part_inline(&job->part, dir->ino,
-				inode_in(job->p->ck, dir, block));
+				inode_in(job, dir, block));
 }
 
 static void visit(const struct e4l_want *want, const void *block,
@@ -203,7 +209,9 @@ static errcode_t job_init(void *arg, void *priv)
 	errcode_t err;
 
 	job->p = priv;
-	if (posix_memalign((void **)&job->scratch, 4096, E4L_GATHER_BYTES))
+	job->inode = malloc(EXT2_INODE_SIZE(job->p->ck->fs->super));
+	if (!job->inode ||
+	    posix_memalign((void **)&job->scratch, 4096, E4L_GATHER_BYTES))
 		return ENOMEM;
 	err = dir_judge_init(&job->judge, job->p->ck);
 	return err || !job->p->tally ? err :
@@ -216,6 +224,7 @@ static void job_release(void *arg, void *priv)
 
 	e4l_part_release(&job->part);
 	dir_judge_release(&job->judge);
+	free(job->inode);
 	free(job->scratch);
 }
 

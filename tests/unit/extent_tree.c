@@ -29,32 +29,49 @@ struct node {
 	uint32_t csum;
 };
 
-static struct node leaf(unsigned int n)
+static __u16 le16(unsigned int v)
 {
-	struct node node = { .magic = 0xF30A, .entries = n, .max = 84 };
+	return ext2fs_cpu_to_le16(v);
+}
 
-	return node;
+static __u32 le32(uint32_t v)
+{
+	return ext2fs_cpu_to_le32(v);
+}
+
+static struct node leaf(void)
+{
+	return (struct node) { .magic = le16(0xF30A), .max = le16(84) };
+}
+
+/* The index of a new entry. */
+static unsigned int add_entry(struct node *node)
+{
+	unsigned int i = ext2fs_le16_to_cpu(node->entries);
+
+	node->entries = le16(i + 1);
+	return i;
 }
 
 static void add_run(struct node *node, uint32_t lblk, uint16_t len,
 		    uint64_t pblk)
 {
-	unsigned int i = node->entries++;
+	unsigned int i = add_entry(node);
 
-	node->entry[i].a = lblk;
-	node->entry[i].b = len;
-	node->entry[i].c = pblk >> 32;
-	node->entry[i].d = pblk;
+	node->entry[i].a = le32(lblk);
+	node->entry[i].b = le16(len);
+	node->entry[i].c = le16(pblk >> 32);
+	node->entry[i].d = le32(pblk);
 }
 
 static void add_child(struct node *node, uint32_t lblk, uint64_t pblk)
 {
-	unsigned int i = node->entries++;
+	unsigned int i = add_entry(node);
 
-	node->entry[i].a = lblk;
-	node->entry[i].b = pblk;
-	node->entry[i].c = pblk >> 16;
-	node->entry[i].d = pblk >> 32;
+	node->entry[i].a = le32(lblk);
+	node->entry[i].b = le16(pblk);
+	node->entry[i].c = le16(pblk >> 16);
+	node->entry[i].d = le32(pblk >> 32);
 }
 
 static const struct e4l_node_pos any = { .last = 0xFFFFFFFE };
@@ -83,7 +100,7 @@ static void assert_damage(size_t i, errcode_t why)
 
 START_TEST(decodes_a_leaf)
 {
-	struct node node = leaf(0);
+	struct node node = leaf();
 
 	add_run(&node, 0, 10, 100);
 	add_run(&node, 10, 32768 + 5, 110);
@@ -102,7 +119,7 @@ END_TEST
 
 START_TEST(steps_over_bad_runs)
 {
-	struct node node = leaf(0);
+	struct node node = leaf();
 
 	add_run(&node, 5, 5, 100);
 	add_run(&node, 9, 1, 200);		/* overlaps */
@@ -130,7 +147,7 @@ END_TEST
 /* What a leaf maps must lie in what its parent gave it. */
 START_TEST(bounds_a_leaf)
 {
-	struct node node = leaf(0);
+	struct node node = leaf();
 	struct e4l_node_pos pos = { .first = 100, .last = 199 };
 
 	add_run(&node, 99, 1, 100);
@@ -148,10 +165,10 @@ END_TEST
 
 START_TEST(decodes_an_index)
 {
-	struct node node = leaf(0);
+	struct node node = leaf();
 	struct e4l_node_pos pos = { .level = 3, .first = 10, .last = 1000 };
 
-	node.depth = 3;
+	node.depth = le16(3);
 	add_child(&node, 10, 50);
 	add_child(&node, 100, 60);
 	add_child(&node, 90, 70);		/* backwards */
@@ -174,21 +191,21 @@ END_TEST
 
 START_TEST(refuses_bad_headers)
 {
-	struct node node = leaf(0), bad;
+	struct node node = leaf(), bad;
 
 	bad = node;
-	bad.magic = 0xF30B;
+	bad.magic = le16(0xF30B);
 	ck_assert_int_eq(decode(&bad, &any), E4L_ET_EXTENT_MAGIC);
 	bad = node;
-	bad.depth = 1;
+	bad.depth = le16(1);
 	ck_assert_int_eq(decode(&bad, &any), E4L_ET_EXTENT_DEPTH);
 	bad = node;
-	bad.max = 85;			/* one more than fits */
+	bad.max = le16(85);			/* one more than fits */
 	ck_assert_int_eq(decode(&bad, &any), E4L_ET_EXTENT_COUNT);
 	bad = node;
-	bad.entries = 85;
+	bad.entries = le16(85);
 	ck_assert_int_eq(decode(&bad, &any), E4L_ET_EXTENT_COUNT);
-	bad.max = bad.entries = 65535;
+	bad.max = bad.entries = le16(65535);
 	ck_assert_int_eq(decode(&bad, &any), E4L_ET_EXTENT_COUNT);
 	ck_assert_uint_eq(out.n, 0);
 }
@@ -196,13 +213,13 @@ END_TEST
 
 START_TEST(verifies_tree_blocks)
 {
-	struct node node = leaf(0);
+	struct node node = leaf();
 	struct e4l_node_pos pos = { .blk = 77, .last = 1000 };
 
 	super.s_feature_ro_compat = EXT4_FEATURE_RO_COMPAT_METADATA_CSUM;
 	pos.seed = e4l_inode_seed(&fs, 12, 34);
 	add_run(&node, 0, 10, 100);
-	node.csum = e4l_crc32c(pos.seed, &node, 12 * 85);
+	node.csum = le32(e4l_crc32c(pos.seed, &node, 12 * 85));
 	ck_assert_int_eq(decode(&node, &pos), 0);
 	node.entry[83].d ^= 1;
 	ck_assert_int_eq(decode(&node, &pos), E4L_ET_EXTENT_CSUM);
@@ -213,21 +230,21 @@ END_TEST
 
 START_TEST(limits_the_depth)
 {
-	struct node node = leaf(0);
+	struct node node = leaf();
 	unsigned int depth;
 
-	node.max = 4;
-	node.depth = 6;
+	node.max = le16(4);
+	node.depth = le16(6);
 	out.n = 0;
 	ck_assert_int_eq(e4l_decode_extent_root(&fs, &node, &depth, &out),
 			 E4L_ET_EXTENT_DEPTH);
 	ck_assert_uint_eq(depth, 0);
-	node.depth = 5;
+	node.depth = le16(5);
 	add_child(&node, 0, 50);
 	ck_assert_int_eq(e4l_decode_extent_root(&fs, &node, &depth, &out), 0);
 	ck_assert_uint_eq(depth, 5);
 	assert_token(0, TOKEN_NODE, 50, 0, 0xFFFFFFFE);
-	node.max = 5;
+	node.max = le16(5);
 	ck_assert_int_eq(e4l_decode_extent_root(&fs, &node, &depth, &out),
 			 E4L_ET_EXTENT_COUNT);
 }
@@ -237,8 +254,10 @@ START_TEST(decodes_an_indirect_root)
 {
 	uint32_t i_block[15] = { 100, 101, 102, 0, 103, 104, 200, 0, 0, 0, 0,
 				 10000, 500, 600, 700 };
-	unsigned int depth;
+	unsigned int depth, i;
 
+	for (i = 0; i < 15; i++)
+		i_block[i] = le32(i_block[i]);
 	out.n = 0;
 	ck_assert_int_eq(e4l_decode_indirect_root(&fs, i_block, &depth, &out),
 			 0);
@@ -263,7 +282,7 @@ START_TEST(stops_at_the_last_logical_block)
 	unsigned int depth;
 
 	fs.blocksize = 65536;
-	i_block[14] = 700;
+	i_block[14] = le32(700);
 	out.n = 0;
 	ck_assert_int_eq(e4l_decode_indirect_root(&fs, i_block, &depth, &out),
 			 0);
@@ -286,10 +305,10 @@ START_TEST(survives_random_nodes)
 	srand(_i);
 	for (i = 0; i < 256; i++)
 		raw[i] = rand() & (rand() % 2 ? 0xFFFF : 0x7FFFFFFF);
-	node->magic = 0xF30A;
-	node->depth = pos.level;
-	node->entries = rand() % 86;
-	node->max = 84;
+	node->magic = le16(0xF30A);
+	node->depth = le16(pos.level);
+	node->entries = le16(rand() % 86);
+	node->max = le16(84);
 	if (decode(node, &pos)) {
 		ck_assert_uint_eq(out.n, 0);
 		return;
@@ -379,7 +398,7 @@ START_TEST(inode_csum_is_that_of_libext2fs)
 	srand(_i);
 	for (i = 0; i < sizeof(u.raw); i++)
 		u.raw[i] = rand();
-	u.inode.i_extra_isize = _i % 2 ? 32 : 0;
+	u.inode.i_extra_isize = le16(_i % 2 ? 32 : 0);
 	ck_assert_int_eq(ext2fs_inode_csum_set(&fs, 12, &u.inode), 0);
 	ck_assert(e4l_inode_csum_ok(&fs, 12, u.raw));
 	ck_assert(!e4l_inode_csum_ok(&fs, 13, u.raw));

@@ -31,6 +31,7 @@ struct e4l_xattr_walk e4l_xattr_block(const char *block, size_t bytes)
 		return w;
 	w.at = block + sizeof(*head);
 	w.values = block;
+	w.on_disk = true;
 	w.end = block + bytes;
 	return w;
 }
@@ -38,6 +39,7 @@ struct e4l_xattr_walk e4l_xattr_block(const char *block, size_t bytes)
 bool e4l_xattr_next(struct e4l_xattr_walk *w, struct e4l_xattr *x)
 {
 	const struct ext2_ext_attr_entry *e = (const void *)w->at;
+	uint32_t ino, size, offset;
 	size_t room;
 
 	if (w->end - w->at < (ptrdiff_t)sizeof(*e) ||
@@ -49,12 +51,17 @@ bool e4l_xattr_next(struct e4l_xattr_walk *w, struct e4l_xattr *x)
 		.name_len = e->e_name_len,
 	};
 	w->at += EXT2_EXT_ATTR_LEN(e->e_name_len);
+	ino = w->on_disk ? ext2fs_le32_to_cpu(e->e_value_inum) :
+			   e->e_value_inum;
+	size = w->on_disk ? ext2fs_le32_to_cpu(e->e_value_size) :
+			    e->e_value_size;
+	offset = w->on_disk ? ext2fs_le16_to_cpu(e->e_value_offs) :
+			      e->e_value_offs;
 	room = w->end - w->values;
-	if (e->e_value_inum || e->e_value_offs > room ||
-	    e->e_value_size > room - e->e_value_offs)
+	if (ino || offset > room || size > room - offset)
 		return true;
-	x->value = w->values + e->e_value_offs;
-	x->len = e->e_value_size;
+	x->value = w->values + offset;
+	x->len = size;
 	return true;
 }
 

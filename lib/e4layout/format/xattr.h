@@ -27,12 +27,19 @@ struct e4l_xattr {
 struct e4l_xattr_walk {
 	const char *at, *end;	/* of the entries that are left */
 	const char *values;	/* where their offsets count from */
+	bool on_disk;		/* numbers are in the disk's byte order */
 };
 
-/* @inode has @bytes.  What has no attributes has an empty walk. */
+/*
+ * Starts a walk over the attributes in @inode, which has @bytes and is in host
+ * order.  The walk is empty if @inode has no attributes.
+ */
 struct e4l_xattr_walk e4l_xattr_inode(const struct ext2_inode_large *inode,
 				      size_t bytes);
-/* @block is a block of them, of which nothing has been checked. */
+/*
+ * Starts a walk over the attributes in @block, which has @bytes, is as on disk,
+ * and need not have been checked.
+ */
 struct e4l_xattr_walk e4l_xattr_block(const char *block, size_t bytes);
 
 /* The next one; false: there is none, or none that can be believed. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "e4layout/base/array.h"
+#include "e4layout/format/host_inode.h"
 #include "journal_internal.h"
 
 /* Groups of which a bitmap is written. */
@@ -198,18 +199,6 @@ static errcode_t locate_inode(struct e4l_txn *t, ext2_ino_t ino, blk64_t *blk,
 	return 0;
 }
 
-/* Host to disk order and back is the same exchange of bytes. */
-static void swap_inode(ext2_filsys fs, void *to, const void *from,
-		       int hostorder)
-{
-	size_t size = EXT2_INODE_SIZE(fs->super);
-
-	memcpy(to, from, size);
-#ifdef WORDS_BIGENDIAN
-	ext2fs_swap_inode_full(fs, to, (void *)from, hostorder, size);
-#endif
-}
-
 errcode_t e4l_txn_read_inode(struct e4l_txn *t, ext2_ino_t ino, void *inode)
 {
 	const void *block;
@@ -220,7 +209,8 @@ errcode_t e4l_txn_read_inode(struct e4l_txn *t, ext2_ino_t ino, void *inode)
 	if (!err)
 		err = look_at_block(t, blk, &block);
 	if (!err)
-		swap_inode(txn_fs(t), inode, (const char *)block + offset, 0);
+		e4l_inode_to_host(txn_fs(t), inode,
+				  (const char *)block + offset);
 	return err;
 }
 
@@ -239,7 +229,7 @@ errcode_t e4l_txn_put_inode(struct e4l_txn *t, ext2_ino_t ino,
 	if (err)
 		return err;
 	data = (uint8_t *)data + offset;
-	swap_inode(fs, data, inode, 1);
+	e4l_inode_to_disk(fs, data, inode);
 	return ext2fs_inode_csum_set(fs, ino, data);
 }
 

@@ -15,6 +15,7 @@
 #include <string.h>
 #include "e4layout/format/csum.h"
 #include "e4layout/format/extent_tree.h"
+#include "e4layout/format/host_inode.h"
 #include "e4layout/base/io_pool.h"
 #include "scan.h"
 
@@ -226,20 +227,6 @@ static bool scan_next(void *arg, void *priv)
 
 /* ---------------------------------------------------------------- 2. inodes */
 
-/* The inode in host order; @space has @bytes and is used where they differ. */
-static const struct ext2_inode *host_inode(struct scan *s, const char *raw,
-					   struct ext2_inode_large *space,
-					   size_t bytes)
-{
-#ifdef WORDS_BIGENDIAN
-	ext2fs_swap_inode_full(s->e->fs, space,
-			       (struct ext2_inode_large *)raw, 0, bytes);
-	return (struct ext2_inode *)space;
-#else
-	return (const struct ext2_inode *)raw;
-#endif
-}
-
 static enum e4l_map map_of(ext2_filsys fs, const struct ext2_inode *inode)
 {
 	if (inode->i_flags & EXT4_INLINE_DATA_FL)
@@ -313,12 +300,12 @@ static errcode_t look_at_one(struct job *job, ext2_ino_t ino, uint32_t index)
 	struct scan *s = job->s;
 	size_t offset = (size_t)index * s->inode_bytes;
 	const char *raw = job->raw + offset;
-	const struct ext2_inode *inode = host_inode(s, raw, job->host_inode,
-						    s->inode_bytes);
-	enum e4l_map map = map_of(s->e->fs, inode);
+	const struct ext2_inode_large *inode =
+		e4l_host_inode(s->e->fs, job->host_inode, raw);
+	enum e4l_map map = map_of(s->e->fs, (const void *)inode);
 	blk64_t blk = job->chunk.blk + index / s->inodes_per_block;
 
-	if (!s->look->inode(ino, blk, raw, (const void *)inode, &map, s->priv))
+	if (!s->look->inode(ino, blk, raw, inode, &map, s->priv))
 		return 0;
 	return decode_inode(job, ino, offset, map);
 }
@@ -329,7 +316,6 @@ static errcode_t decode_one(struct job *job, uint32_t index)
 	ext2_filsys fs = s->e->fs;
 	size_t offset = (size_t)index * s->inode_bytes;
 	const char *raw = job->raw + offset;
-	struct ext2_inode_large space;
 	const struct ext2_inode *inode;
 	ext2_ino_t ino = job->chunk.group * fs->super->s_inodes_per_group +
 			 job->chunk.first + index + 1;
@@ -339,7 +325,7 @@ static errcode_t decode_one(struct job *job, uint32_t index)
 	if (!((const struct ext2_inode *)raw)->i_links_count ||
 	    (s->only && !(job->wanted[index / 8] & 1 << index % 8)))
 		return 0;
-	inode = host_inode(s, raw, &space, EXT2_GOOD_OLD_INODE_SIZE);
+	inode = (const void *)e4l_host_inode(fs, job->host_inode, raw);
 	if ((s->flags & E4L_SCAN_DIRS) && !LINUX_S_ISDIR(inode->i_mode))
 		return 0;
 	if (!e4l_inode_csum_ok(fs, ino, raw))
@@ -424,12 +410,12 @@ static void look_at_node(struct job *job, const struct node *node,
 			 const void *block)
 {
 	struct scan *s = job->s;
-	const struct ext2_inode *inode;
+	const struct ext2_inode_large *inode;
 
-	inode = host_inode(s, job->raw + node->inode.pblk, job->host_inode,
-			   s->inode_bytes);
-	s->look->node(node->inode.lblk, (const void *)inode, &node->pos,
-		      node->indirect, block, s->priv);
+	inode = e4l_host_inode(s->e->fs, job->host_inode,
+			       job->raw + node->inode.pblk);
+	s->look->node(node->inode.lblk, inode, &node->pos, node->indirect,
+		      block, s->priv);
 }
 
 /* Only an inode with tree blocks needs one. */
@@ -585,9 +571,8 @@ static void begin_inode(struct job *job, const struct e4l_token *t)
 		.depth = t->level,
 	};
 	if (t->pblk != NO_INODE)
-		s->piece.inode = (const struct ext2_inode_large *)
-			host_inode(s, job->raw + t->pblk, s->host_inode,
-				   s->inode_bytes);
+		s->piece.inode = e4l_host_inode(s->e->fs, s->host_inode,
+						job->raw + t->pblk);
 }
 
 static void add_extent(struct scan *s, const struct e4l_token *t)
