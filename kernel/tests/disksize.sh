@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
+# series: fixes
 # What is written with O_SYNC into a block that is there already is there after the
 # power was cut, also while a write further out waits for its blocks.
 . "$(dirname "$0")/common.sh"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
+# series: fixes
 # es_shrinker_info while the inodes that it names come and go: what it says of
 # one holds for an inode that is on the list, which has extents.
 . "$(dirname "$0")/common.sh"

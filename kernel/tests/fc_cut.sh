@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
+# series: fixes
 # With fast commits: the disk can be mounted after the power was cut while one of
 # several blocks was being written, or given up for a file that has no name.
 . "$(dirname "$0")/common.sh"

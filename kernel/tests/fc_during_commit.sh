@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
+# series: fixes
 # What is written while a transaction that fast commits cannot be used for is
 # committed, and synced after that, is there after the power was cut.  Each write
 # takes 60 ms, so that the commit is still under way.  The kernel replays it, for

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
+# series: fixes
 # With fast commits: a disk can be mounted when the power was cut after any number
 # of them, also when their area was full to the last block, and has all of them.
 . "$(dirname "$0")/common.sh"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
+# series: fixes
 # With fast commits: fsync returns while a file whose data is in its inode has
 # more that is not written yet, behind a gap, and what is synced of that file later
 # is there after the power was cut.

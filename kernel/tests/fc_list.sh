@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
+# series: fixes
 # With fast commits: the disk has no errors, and what was synced, after the power
 # was cut beside a direct write that extends a file, which is on the list of orphans
 # meanwhile, or after a directory was removed, which comes there as well.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
+# series: fixes
 # With fast commits: what a file has is there after the power was cut, when it
 # was mapped by extents, or block by block, and synced after that, and when it has
 # outgrown its inode; what has no extents does no harm.  The file's two blocks are

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
+# series: fixes
 # With fast commits: the journal is aborted while files are mapped by extents,
 # and their handle waits for another transaction.  The calls fail, and that is
 # all.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
+# series: fixes
 # With fast commits: a directory that was made, or has grown, before the power was
 # cut is as it should be, and can be removed.
 . "$(dirname "$0")/common.sh"

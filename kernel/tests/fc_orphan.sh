@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
+# series: fixes
 # With fast commits: what was synced beside a file that has no name is there
 # after the power was cut, also if the stock kernel has logged it, and what has got
 # its first name, has it.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
+# series: fixes
 # With fast commits: a file that has the inode of one that was removed while
 # somebody had it open, has its own blocks alone; so has one whose inode the
 # filesystem that was on the disk before has left in the inode table.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
+# series: fixes
 # With fast commits: fsync flushes the disk's cache also when it has waited for a
 # fast commit by somebody else; and once only, when there is nothing to commit.
 # Each write takes 200 ms, so that both are under way at once.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
+# series: fixes
 # With a goal, the inodes in front of it can be used, too.
 . "$(dirname "$0")/common.sh"
 
