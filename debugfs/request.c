@@ -3,7 +3,7 @@
 #include "config.h"
 #include <stdio.h>
 #include <string.h>
-#include "e2fsck/verify.h"
+#include "support/verify.h"
 #include "support/say.h"
 #include "support/undo_guard.h"
 #include "e4debug.h"

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "e2fsck/check.h"
+#include "e4layout/check/check.h"
 #include "support/say.h"
 #include "change.h"
 
@@ -84,17 +84,17 @@ static json_t *findings_array(const struct findings *f)
 
 	for (i = 0; i < f->n; i++) {
 		const struct finding *x = &f->v[i];
-		const struct finding_info *info = &finding_table[x->id];
+		const struct finding_info *info = &e4l_finding_table[x->id];
 
 		failed |= json_array_append_new(rows,
 			json_pack("{s:s, s:s, s:o, s:o, s:o, s:s}",
-				  "severity", severity_names[info->severity],
+				  "severity", e4l_severity_names[info->severity],
 				  "code", info->code,
 				  "inode", json_number_or_null(x->ino, x->ino),
 				  "block", json_number_or_null(x->blk, x->blk),
 				  "group", json_number_or_null(x->has_group,
 							  x->group),
-				  "text", finding_text(x, text,
+				  "text", e4l_finding_text(x, text,
 						       sizeof(text))));
 	}
 	return json_checked(rows, failed);
@@ -115,7 +115,7 @@ static void on_progress(const char *doing, uint64_t done, uint64_t all,
 
 bool do_findings(struct shell *s, int argc, const char *const *argv)
 {
-	const struct check_options opt = {
+	const struct e4l_check_options opt = {
 		.journal = s->target.journal,
 		.progress = on_progress, .priv = s,
 	};
@@ -123,17 +123,17 @@ bool do_findings(struct shell *s, int argc, const char *const *argv)
 	errcode_t err;
 	bool ok;
 
-	findings_init(&found, MAX_FINDINGS);
-	err = check_run(s->e, &opt, &found);
+	e4l_findings_init(&found, MAX_FINDINGS);
+	err = e4l_check_run(s->e, &opt, &found);
 	progress_end(&s->progress);
-	findings_sort(&found);
+	e4l_findings_sort(&found);
 	ok = err ? shell_fails_e4l(s, "cannot check", err) :
 		   shell_show(s, json_pack("{s:I, s:I, s:I, s:o}", "errors",
-			(json_int_t)found.severity[SEVERITY_ERROR],
+			(json_int_t)found.severity[E4L_SEVERITY_ERROR],
 			"warnings",
-			(json_int_t)found.severity[SEVERITY_WARNING],
-			"layout", (json_int_t)found.severity[SEVERITY_LAYOUT],
+			(json_int_t)found.severity[E4L_SEVERITY_WARNING],
+			"layout", (json_int_t)found.severity[E4L_SEVERITY_LAYOUT],
 			"findings", findings_array(&found)));
-	findings_free(&found);
+	e4l_findings_free(&found);
 	return ok;
 }

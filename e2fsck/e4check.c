@@ -79,10 +79,10 @@ static errcode_t load_names(struct e4check *check)
 
 static errcode_t run_check(struct e4check *check)
 {
-	struct check_options opt = {
-		.no_layout = check->no_layout,
-		.layout_only = check->layout_only,
-		.mounted = check->target.mount_point,
+	const struct e4l_check_options opt = {
+		.flags = (check->no_layout ? E4L_CHECK_NO_LAYOUT : 0) |
+			 (check->layout_only ? E4L_CHECK_LAYOUT_ONLY : 0) |
+			 (check->target.mount_point ? E4L_CHECK_MOUNTED : 0),
 		.journal = check->target.journal,
 		.progress = on_progress, .priv = check,
 	};
@@ -94,10 +94,10 @@ static errcode_t run_check(struct e4check *check)
 	if (!err)
 		err = interrupt_start(&in, check->e);
 	if (!err)
-		err = check_run(check->e, &opt, &check->found);
+		err = e4l_check_run(check->e, &opt, &check->found);
 	progress_end(&check->progress);
 	if (!err) {
-		findings_sort(&check->found);
+		e4l_findings_sort(&check->found);
 		/* without them, inodes will do */
 		check->nameless = load_names(check);
 	}
@@ -126,7 +126,7 @@ static int verdict(const struct e4check *check, errcode_t err)
 	if (check->nameless)
 		say_error(check->target.name, "cannot tell paths",
 			  check->nameless);
-	return (f->severity[SEVERITY_ERROR] ? FSCK_ERRORS : FSCK_CLEAN) |
+	return (f->severity[E4L_SEVERITY_ERROR] ? FSCK_ERRORS : FSCK_CLEAN) |
 	       (f->count[F_JOURNAL_ABSENT] || check->nameless ?
 		FSCK_FAILED : 0);
 }
@@ -137,9 +137,9 @@ static void note_doubt(struct e4check *check, const struct target_doubt *doubt)
 	struct finding at = { .blk = doubt->backup };
 
 	if (doubt->super)
-		findings_add(&check->found, F_SUPER_DOUBTFUL, at);
+		e4l_findings_add(&check->found, F_SUPER_DOUBTFUL, at);
 	if (doubt->groups)
-		findings_add(&check->found, F_GROUPS_DOUBTFUL, at);
+		e4l_findings_add(&check->found, F_GROUPS_DOUBTFUL, at);
 }
 
 static int run(struct e4check *check, const char *name)
@@ -152,12 +152,12 @@ static int run(struct e4check *check, const char *name)
 		return FSCK_FAILED;
 	if (check->target.subtree && !check->args.quiet)
 		say("%s: all of the filesystem is checked", name);
-	findings_init(&check->found, check->max_findings);
+	e4l_findings_init(&check->found, check->max_findings);
 	if (!check->layout_only)
 		note_doubt(check, &doubt);
 	status = verdict(check, run_check(check));
 	e4l_names_free(check->names);
-	findings_free(&check->found);
+	e4l_findings_free(&check->found);
 	e4l_free(check->e);
 	if (!target_close(&check->target))
 		status |= FSCK_FAILED;

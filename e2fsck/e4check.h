@@ -3,7 +3,8 @@
 #ifndef E4CHECK_H
 #define E4CHECK_H
 
-#include "check.h"
+#include <e4layout/e4layout.h>
+#include "e4layout/check/check.h"
 #include "support/args.h"
 #include "support/progress.h"
 #include "support/target.h"

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "support/fixes.h"
 #include "support/json.h"
 #include "support/say.h"
 #include "support/text.h"
 #include "support/units.h"
 #include "e4check.h"
 
-#define TEXT_LEN 160
 
 /* -------------------------------------------------------------------- text */
 
@@ -36,12 +36,12 @@ static void print_place(const struct e4check *check,
 static void print_finding(const struct e4check *check,
 			  const struct finding *what)
 {
-	const struct finding_info *info = &finding_table[what->id];
-	char text[TEXT_LEN];
+	const struct finding_info *info = &e4l_finding_table[what->id];
+	char text[FINDING_TEXT_LEN];
 
-	printf("%s: %s", severity_names[info->severity], info->code);
+	printf("%s: %s", e4l_severity_names[info->severity], info->code);
 	print_place(check, what);
-	printf(": %s\n", finding_text(what, text, sizeof(text)));
+	printf(": %s\n", e4l_finding_text(what, text, sizeof(text)));
 }
 
 /* The command that fixes @id; NULL: there is none, or a mount has its turn. */
@@ -50,7 +50,7 @@ static const char *fix_of(const struct e4check *check, enum finding_id id)
 	bool mount = check->target.mount_point ||
 		     check->found.count[F_JOURNAL_FAST];
 
-	return mount ? NULL : finding_table[id].fix;
+	return mount ? NULL : fix_command(e4l_finding_table[id].fix);
 }
 
 static void print_command(const struct e4check *check, const char *what,
@@ -83,7 +83,7 @@ static void print_fixes(const struct e4check *check)
 	if (parts > 1)
 		print_command(check, "or all that e4repack does",
 			      "e4repack --all");
-	if (check->target.mount_point && check->found.severity[SEVERITY_ERROR])
+	if (check->target.mount_point && check->found.severity[E4L_SEVERITY_ERROR])
 		printf("to be sure: check it again while it is not mounted\n");
 }
 
@@ -96,12 +96,12 @@ static void print_summary(const struct e4check *check)
 	text_puts(stdout, check->target.name);
 	printf(": ");
 	if (!check->layout_only)
-		printf("%s, %s, ", units_things(n[SEVERITY_ERROR], "error",
+		printf("%s, %s, ", units_things(n[E4L_SEVERITY_ERROR], "error",
 						"errors", errors),
-		       units_things(n[SEVERITY_WARNING], "warning", "warnings",
+		       units_things(n[E4L_SEVERITY_WARNING], "warning", "warnings",
 				    warnings));
 	printf("%s about the layout\n",
-	       units_things(n[SEVERITY_LAYOUT], "finding", "findings", layout));
+	       units_things(n[E4L_SEVERITY_LAYOUT], "finding", "findings", layout));
 }
 
 bool e4check_print_text(const struct e4check *check)
@@ -123,21 +123,21 @@ bool e4check_print_text(const struct e4check *check)
 static json_t *finding_object(const struct e4check *check,
 			      const struct finding *what)
 {
-	const struct finding_info *info = &finding_table[what->id];
+	const struct finding_info *info = &e4l_finding_table[what->id];
 	const char *path = e4check_path(check, what);
-	char text[TEXT_LEN];
+	char text[FINDING_TEXT_LEN];
 
 	return json_pack("{s:s, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o}",
 			 "schema", "e4check/1",
 			 "target", json_name(check->target.name),
 			 "code", info->code,
-			 "severity", severity_names[info->severity],
+			 "severity", e4l_severity_names[info->severity],
 			 "inode", json_number_or_null(what->ino, what->ino),
 			 "path", path ? json_name(path) : json_null(),
 			 "block", json_number_or_null(what->blk, what->blk),
 			 "group", json_number_or_null(what->has_group,
 						      what->group),
-			 "text", finding_text(what, text, sizeof(text)),
+			 "text", e4l_finding_text(what, text, sizeof(text)),
 			 "peer", json_text_or_null(info->peer),
 			 "fix", json_text_or_null(fix_of(check, what->id)));
 }

@@ -5,7 +5,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "e2fsck/verify.h"
+#include "support/verify.h"
 #include "support/say.h"
 #include "support/undo_guard.h"
 #include "e4repack.h"

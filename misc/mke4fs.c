@@ -21,7 +21,7 @@
 #include <unistd.h>
 #include <linux/fs.h>
 #include "mke4fs.h"
-#include "e2fsck/verify.h"
+#include "support/verify.h"
 #include "support/interrupt.h"
 #include "support/json.h"
 #include "support/locate.h"

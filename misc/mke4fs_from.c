@@ -6,7 +6,7 @@
 #include "config.h"
 #include <errno.h>
 #include "mke4fs.h"
-#include "e2fsck/verify.h"
+#include "support/verify.h"
 #include "support/say.h"
 
 /* More errors than these are more than can be told apart. */
@@ -71,7 +71,7 @@ static bool mark_damage(const struct source *s, const struct findings *found,
 {
 	size_t i;
 
-	if (found->failed || found->severity[SEVERITY_ERROR] > MAX_ERRORS) {
+	if (found->failed || found->severity[E4L_SEVERITY_ERROR] > MAX_ERRORS) {
 		say("%s: has too many errors: run e2fsck -f %s", s->c->from,
 		    s->target->e2fs_name);
 		return false;
@@ -79,7 +79,7 @@ static bool mark_damage(const struct source *s, const struct findings *found,
 	for (i = 0; i < found->n; i++) {
 		const struct finding *f = &found->v[i];
 
-		if (!finding_spoils_inode(f) ||
+		if (!e4l_finding_spoils_inode(f) ||
 		    f->ino > s->target->fs->super->s_inodes_count)
 			continue;
 		ext2fs_mark_inode_bitmap2(damage->inodes, f->ino);
@@ -98,7 +98,7 @@ static bool load_damaged(struct source *s, struct e4l_tree *t)
 	errcode_t err;
 	bool done;
 
-	findings_init(&found, MAX_ERRORS);
+	e4l_findings_init(&found, MAX_ERRORS);
 	err = ext2fs_allocate_inode_bitmap(s->target->fs, "damaged inodes",
 					   &damage.inodes);
 	if (!err)
@@ -113,7 +113,7 @@ static bool load_damaged(struct source *s, struct e4l_tree *t)
 		ext2fs_free_inode_bitmap(damage.inodes);
 	if (damage.sharing)
 		ext2fs_free_inode_bitmap(damage.sharing);
-	findings_free(&found);
+	e4l_findings_free(&found);
 	return done;
 }
 

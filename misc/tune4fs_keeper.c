@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-#include "e2fsck/verify.h"
+#include "support/verify.h"
 #include "support/say.h"
 #include "support/undo_guard.h"
 #include "tune4fs.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * repair DEVICE: repairs the layout of a filesystem that nobody uses.
+ * repair DEVICE: repacks a filesystem that is not in use.  The library refuses
+ * a damaged one.
  *
  *	cc repair.c $(pkg-config --cflags --libs e4layout)
  */
@@ -28,13 +29,15 @@ static bool repair(struct e4l *e, const char *device)
 	errcode_t err = e4l_repack(e, &options, &result);
 	char what[160];
 
-	if (err)
+	if (err) {
 		fprintf(stderr, "%s: %s: %s\n", device,
 			e4l_detail_text(e, what, sizeof(what)),
 			error_message(err));
+		return false;
+	}
 	printf("%s: %" PRIu64 " extents became %" PRIu64 "\n", device,
 	       result.extents_before, result.extents_after);
-	return !err;
+	return true;
 }
 
 int main(int argc, char **argv)

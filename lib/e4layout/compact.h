@@ -70,9 +70,9 @@ struct e4l_compact_result {
  * have no index but more than one block of entries.  Leaves are filled to 80 %.
  * lost+found stays as it is.  Entries, times and everything else that a
  * directory has stay; the order in which readdir(3) gives its entries may not.
- * Errors: as e4l_repack(); E4L_ET_DAMAGED: a directory's block is not what it
- * should be.  Every block must be known to have one owner: the caller has
- * checked the filesystem.
+ * Unless this is a dry run, the filesystem is checked first, see e4l_check().
+ * Errors: as e4l_repack(); E4L_ET_DAMAGED: that check found errors, or a
+ * directory's block is not what it should be.
  */
 errcode_t e4l_compact_dirs(struct e4l *e,
 			   const struct e4l_compact_options *options,

@@ -22,6 +22,7 @@
 #ifndef E4LAYOUT_H
 #define E4LAYOUT_H
 
+#include <e4layout/check.h>
 #include <e4layout/compact.h>
 #include <e4layout/context.h>
 #include <e4layout/dirent.h>

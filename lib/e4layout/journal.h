@@ -44,6 +44,7 @@ struct e4l_discarded {
  * change is: only to blocks that it has allocated here or that are unwritten,
  * and never to what it has freed.  @doing is for e4l_detail().  Nothing is
  * written to the filesystem when nothing changes.
+ * The filesystem is checked first, see e4l_check(): E4L_ET_DAMAGED.
  * Errors: @fn's; ENOSPC; E4L_ET_CHANGE_QUOTA (the filesystem counts what users
  * have, and @fn changed that); those of e4l_journal_probe(), and of reading and
  * writing.  After one, let go of the filesystem by e4l_close() or

@@ -154,7 +154,8 @@ struct e4l_repack_result {
 
 /*
  * Repairs the layout of a filesystem that is open for writing, exclusively
- * (or, with dry_run, for reading): scans, makes a plan, and carries it out in
+ * (or, with dry_run, for reading): checks it, unless the last e4l_check() found
+ * no errors or this is a dry run; scans, makes a plan, and carries it out in
  * transactions of the filesystem's own journal.  Before anything is written,
  * every block of every inode must have been found to belong to it alone and to
  * be in use; anything that cannot be read or believed ends the run.

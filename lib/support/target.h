@@ -71,12 +71,6 @@ bool target_open_check(struct target *t, const char *name, uint64_t partition,
 errcode_t target_new_context(const struct target *t, struct e4l **e);
 
 /*
- * Whether the group descriptors of @t, which is open, make sense to libext2fs.
- * ENOMEM says nothing about them.
- */
-errcode_t target_check_desc(const struct target *t);
-
-/*
  * True after saying what of @t, which is open, is not known, so that it cannot
  * be checked: a feature, or the encoding of names.
  */

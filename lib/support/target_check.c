@@ -2,6 +2,7 @@
 /* Opens what may be damaged, to find out what is wrong with it. */
 #include "config.h"
 #include <errno.h>
+#include "e4layout/check/check.h"
 #include "e4layout/open/opened.h"
 #include "e4layout/open/refusals.h"
 #include "say.h"
@@ -53,18 +54,6 @@ static bool has_doubtful_super(errcode_t err)
 	       err == EXT2_ET_CORRUPT_SUPERBLOCK;
 }
 
-/* In a map of runs: one of bits takes 512 MiB for 16 TiB. */
-errcode_t target_check_desc(const struct target *t)
-{
-	int before = t->fs->default_bitmap_type;
-	errcode_t err;
-
-	t->fs->default_bitmap_type = EXT2FS_BMAP64_RBTREE;
-	err = ext2fs_check_desc(t->fs);
-	t->fs->default_bitmap_type = before;
-	return err == EXT2_ET_NO_MEMORY ? ENOMEM : err;
-}
-
 /* What is at the beginning is none: a copy may be. */
 static bool open_elsewhere(struct target *t, struct target_doubt *doubt)
 {
@@ -90,7 +79,7 @@ static bool open_doubtful(struct target *t, struct target_doubt *doubt)
 	*doubt = (struct target_doubt) { .super = err };
 	if (err)
 		return open_elsewhere(t, doubt);
-	doubt->groups = target_check_desc(t);
+	doubt->groups = e4l_check_groups(t->fs);
 	if (doubt->groups == ENOMEM) {
 		say_error(t->name, "cannot check the group descriptors",
 			  ENOMEM);

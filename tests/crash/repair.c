@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include "e2fsck/verify.h"
+#include "support/verify.h"
 #include "crash.h"
 
 extern char **environ;

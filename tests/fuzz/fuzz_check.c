@@ -5,11 +5,10 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "e2fsck/check.h"
+#include "e4layout/check/check.h"
 #include "mem_io.h"
 
 #define MAX_FINDINGS 20
-#define TEXT_LEN 160
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -22,24 +21,24 @@ static void require(bool ok)
 static void check_found(struct findings *found)
 {
 	uint64_t sum = 0;
-	char text[TEXT_LEN];
+	char text[FINDING_TEXT_LEN];
 	size_t i;
 
-	findings_sort(found);
+	e4l_findings_sort(found);
 	require(found->n <= MAX_FINDINGS);
 	for (i = 0; i < FINDING_IDS; i++)
 		sum += found->count[i];
-	for (i = 0; i < SEVERITIES; i++)
+	for (i = 0; i < E4L_SEVERITIES; i++)
 		sum -= found->severity[i];
 	require(!sum);
 	for (i = 0; i < found->n; i++)
-		require(strlen(finding_text(&found->v[i], text,
+		require(strlen(e4l_finding_text(&found->v[i], text,
 					    sizeof(text))));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct check_options options;
+	static const struct e4l_check_options options;
 	struct findings found;
 	ext2_filsys fs;
 	struct e4l *e;
@@ -48,10 +47,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!e)
 		return 0;
 	e4l_set_threads(e, 1);
-	findings_init(&found, MAX_FINDINGS);
-	if (!check_run(e, &options, &found))
+	e4l_findings_init(&found, MAX_FINDINGS);
+	if (!e4l_check_run(e, &options, &found))
 		check_found(&found);
-	findings_free(&found);
+	e4l_findings_free(&found);
 	mem_io_close(e, fs);
 	return 0;
 }

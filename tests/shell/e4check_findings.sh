@@ -5,7 +5,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs e2fsck /usr/bin/python3
 
-table=$top_srcdir/e2fsck/findings.def
+table=$top_srcdir/lib/e4layout/check/findings.def
 img=$work/img
 
 manual() {
@@ -16,7 +16,6 @@ manual "$table" ||
 	fail "e4check.8 has another table: run e2fsck/findings-man"
 ! grep -q '^\.SS SPDX' "$top_srcdir/e2fsck/e4check.8" ||
 	fail "a licence is a section of e4check.8"
-cp "$top_srcdir/e2fsck/findings.c" "$work"
 sed 's/wrong with it/amiss/; s/has no name"/has none"/' "$table" \
 	>"$work/findings.def"
 ! manual "$work/findings.def" || fail "another table would pass too"

@@ -36,6 +36,11 @@ refuse "$img" 'the filesystem has recorded errors: run e2fsck -f '
 refuse "$work/none" 'cannot open: '
 cp "$work/aged" "$img"
 
+# the library itself checks what it is about to change
+debugfs -w -R 'set_inode_field /split links_count 3' "$img" >/dev/null 2>&1
+refuse "$img" 'inode-links .inode [0-9]*.: the filesystem is damaged'
+cp "$work/aged" "$img"
+
 if [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1; then
 	mount_image "$img" "$work/mnt" ro
 	refuse "$loop" "is mounted on $work/mnt: unmount it first: "

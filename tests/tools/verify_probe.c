@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* verify_probe IMAGE: checks it as tools do after they have written. */
 #include "config.h"
-#include "e2fsck/verify.h"
+#include "support/verify.h"
 #include "support/say.h"
 
 int main(int argc, char **argv)

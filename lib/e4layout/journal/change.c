@@ -3,6 +3,7 @@
 #include "config.h"
 #include <errno.h>
 #include <string.h>
+#include "e4layout/check/check.h"
 #include "capture_io.h"
 #include "journal.h"
 
@@ -94,7 +95,9 @@ errcode_t e4l_change(struct e4l *e, io_channel external, const char *doing,
 	blk64_t free_blks;
 	errcode_t err, err2;
 
-	err = e4l_journal_open(e, external, &j);
+	err = e4l_require_sound(e, external);
+	if (!err)
+		err = e4l_journal_open(e, external, &j);
 	if (err)
 		return err;
 	free_blks = ext2fs_free_blocks_count(e->fs->super);

@@ -5,12 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "e4layout/base/io_pool.h"
-#include "e4layout/format/format.h"
 #include "quota.h"
-
-const uint32_t e4l_quota_magics[QUOTA_TYPES] = {
-	0xd9c01f11, 0xd9c01927, 0xd9c03f14,
-};
 
 /* What one user, group or project uses. */
 struct record {
@@ -31,14 +26,6 @@ struct e4l_quota {
 };
 
 static const char doing[] = "looking for what quota counts";
-
-void e4l_quota_inodes(const struct ext2_super_block *sb,
-		      ext2_ino_t inos[QUOTA_TYPES])
-{
-	inos[QUOTA_USER] = sb->s_usr_quota_inum;
-	inos[QUOTA_GROUP] = sb->s_grp_quota_inum;
-	inos[QUOTA_PROJECT] = sb->s_prj_quota_inum;
-}
 
 static int by_id(const void *a, const void *b)
 {
@@ -204,22 +191,6 @@ static errcode_t find_entry(struct e4l_quota *q, enum e4l_quota_type type,
 }
 
 /* ------------------------------------------------------------------ counting */
-
-static uint32_t project_of(ext2_filsys fs, const struct ext2_inode_large *inode)
-{
-	if (EXT2_INODE_SIZE(fs->super) <= EXT2_GOOD_OLD_INODE_SIZE ||
-	    !E4L_INODE_HAS(inode, i_projid))
-		return 0;
-	return inode->i_projid;
-}
-
-uint32_t e4l_quota_owner(ext2_filsys fs, const struct ext2_inode_large *inode,
-			 enum e4l_quota_type type)
-{
-	if (type == QUOTA_PROJECT)
-		return project_of(fs, inode);
-	return type == QUOTA_USER ? inode_uid(*inode) : inode_gid(*inode);
-}
 
 /* The inode of an attribute's value is counted where the attribute is. */
 static bool is_counted(const struct e4l_quota *q,

@@ -22,6 +22,7 @@
 #include <e4layout/dirs.h>
 #include "apply.h"
 #include "dir_place.h"
+#include "e4layout/check/check.h"
 #include "e4layout/base/array.h"
 #include "e4layout/base/io_pool.h"
 #include "e4layout/format/dir_block.h"
@@ -599,7 +600,9 @@ errcode_t e4l_compact_dirs(struct e4l *e,
 		return e4l_fail(e, E4L_ET_OPTION, "compacting directories", 0,
 				0);
 	e4l_fail(e, 0, NULL, 0, 0);
-	err = scan(&c);
+	err = options->dry_run ? 0 : e4l_require_sound(e, options->journal);
+	if (!err)
+		err = scan(&c);
 	if (!err)
 		err = plan(&c);
 	if (!err && result->dirs_planned && !options->dry_run)

@@ -28,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "regroup_work.h"
+#include "e4layout/check/check.h"
 #include "e4layout/base/array.h"
 #include "e4layout/format/format.h"
 #include "e4layout/read/scan.h"
@@ -218,7 +219,9 @@ errcode_t e4l_regroup_inodes(struct e4l *e,
 	if (E4L_HAS_UNKNOWN(options))
 		return e4l_fail(e, E4L_ET_OPTION, "regrouping inodes", 0, 0);
 	e4l_fail(e, 0, NULL, 0, 0);
-	err = e4l_lost_found(e, &r.lost_found);
+	err = options->dry_run ? 0 : e4l_require_sound(e, options->journal);
+	if (!err)
+		err = e4l_lost_found(e, &r.lost_found);
 	if (!err)
 		err = e4l_numbers_new(e, options->renumber_anyway, &r.numbers);
 	if (!err)

@@ -16,6 +16,7 @@
 #include <e4layout/repack.h>
 #include <e4layout/score.h>
 #include "e4layout/base/array.h"
+#include "e4layout/check/check.h"
 #include "apply.h"
 #include "claims.h"
 #include "forecast.h"
@@ -336,7 +337,9 @@ errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_options *options,
 	errcode_t err;
 
 	e4l_fail(e, 0, NULL, 0, 0);
-	err = e4l_forecast_new(e, options, result, &r.forecast);
+	err = options->dry_run ? 0 : e4l_require_sound(e, options->journal);
+	if (!err)
+		err = e4l_forecast_new(e, options, result, &r.forecast);
 	if (!err)
 		err = e4l_claims_new(e, &r.claims);
 	if (!err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Single changes, of which e4l_tunables_change() makes a list. */
+/* tunables: single changes, and the attributes that keep the list. */
 #ifndef E4L_TUNABLES_INTERNAL_H
 #define E4L_TUNABLES_INTERNAL_H
 
@@ -21,6 +21,15 @@ errcode_t e4l_tunable_number(const struct e4l_tunable_info *info,
  */
 errcode_t e4l_tunables_set(struct e4l_tunables *t, const char *name,
 			   const char *value, bool force);
+
+struct ext2_xattr_handle;
+
+/*
+ * Reads all attributes of the root directory; the caller closes *@handle by
+ * ext2fs_xattrs_close().  Errors: EXT2_ET_MISSING_EA_FEATURE, those of reading.
+ */
+errcode_t e4l_root_attributes(ext2_filsys fs,
+			      struct ext2_xattr_handle **handle);
 
 /* Removes @name; true when it was set. */
 bool e4l_tunables_remove(struct e4l_tunables *t, const char *name);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The blocks that the bad-blocks inode lists. */
+#ifndef E4L_CHECK_BAD_BLOCKS_H
+#define E4L_CHECK_BAD_BLOCKS_H
+
+#include "check_internal.h"
+
+/* Reads the list, and judges which of the filesystem's own blocks it names. */
+errcode_t e4l_pass1_bad_blocks(struct check *ck);
+void e4l_bad_blocks_free(struct check *ck);
+
+/* Does the list name @blk?  From any thread. */
+bool e4l_is_bad_block(const struct check *ck, blk64_t blk);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A context is an attribute: a policy and a nonce.  Formats: fscrypt_context_v1
+ * and _v2 in Linux' fs/crypto/fscrypt_private.h.
+ */
+#include "config.h"
+#include <stdlib.h>
+#include <string.h>
+#include "e4layout/format/csum.h"
+#include "encryption.h"
+#include <ext2fs/ext2_ext_attr.h>	/* wants ext2fs.h before it */
+
+/* Policies that stand for something else; any above is a hash. */
+enum { NO_POLICY, UNKNOWN_POLICY, FUTURE_POLICY, FIRST_POLICY };
+
+/* Inodes side by side, of one policy. */
+struct policy_run {
+	ext2_ino_t first, last;
+	uint32_t policy;
+};
+
+struct policies {
+	struct policy_run *v;
+	size_t n;
+};
+
+/* By version: the bytes of a context, and of the policy that it begins with. */
+static const struct {
+	size_t context, policy;
+} contexts[] = { { 0, 0 }, { 28, 12 }, { 40, 24 } };
+
+/*
+ * Contexts have an index of their own.  An index that stands for no prefix
+ * makes the same name of "c" to libext2fs.
+ */
+static bool has_no_prefix(uint8_t index)
+{
+	static const bool prefix[] = {
+		[1] = true, [2] = true, [3] = true, [4] = true, [6] = true,
+		[7] = true, [8] = true, [10] = true,
+	};
+
+	return index >= sizeof(prefix) || !prefix[index];
+}
+
+/* The context's entry among those from @first to @end; NULL: none. */
+static const struct ext2_ext_attr_entry *find_entry(const char *first,
+						    const char *end)
+{
+	const struct ext2_ext_attr_entry *x;
+	const char *p = first, *name;
+
+	while ((x = e4l_xattr_walk(&p, end))) {
+		name = (const char *)(x + 1);
+		/* a NUL ends a name, as it does for libext2fs */
+		if (has_no_prefix(x->e_name_index) &&
+		    strnlen(name, x->e_name_len) == 1 && *name == 'c')
+			return x;
+	}
+	return NULL;
+}
+
+/* The value of the context in the inode; NULL: it has none there. */
+static const uint8_t *find_context(struct check *ck,
+				   const struct ext2_inode_large *inode,
+				   size_t *len)
+{
+	const char *end = (const char *)inode +
+			  EXT2_INODE_SIZE(ck->fs->super);
+	const char *header = e4l_xattr_ibody_header(ck, inode), *first;
+	const struct ext2_ext_attr_entry *x;
+
+	if (!header)
+		return NULL;
+	first = header + sizeof(uint32_t);
+	x = find_entry(first, end);
+	if (!x || x->e_value_inum || !e4l_xattr_ibody_readable(ck, inode))
+		return NULL;
+	*len = x->e_value_size;
+	return (const uint8_t *)first + x->e_value_offs;
+}
+
+bool e4l_encryption_in_list(const char *first, const char *end)
+{
+	return find_entry(first, end);
+}
+
+uint32_t e4l_encryption_policy(struct check *ck,
+			       const struct ext2_inode_large *inode)
+{
+	size_t len = 0;
+	const uint8_t *context = find_context(ck, inode, &len);
+	uint32_t hash;
+
+	if (!context)
+		return ext2fs_file_acl_block(ck->fs, (void *)inode) ?
+		       UNKNOWN_POLICY : NO_POLICY;
+	if (!len || !context[0])
+		return NO_POLICY;
+	if (context[0] >= sizeof(contexts) / sizeof(*contexts))
+		return FUTURE_POLICY;
+	if (len != contexts[context[0]].context)
+		return NO_POLICY;
+	hash = e4l_crc32c(~0u, context, contexts[context[0]].policy);
+	return hash < FIRST_POLICY ? FIRST_POLICY : hash;
+}
+
+bool e4l_encryption_in_block(uint32_t policy)
+{
+	return policy == UNKNOWN_POLICY;
+}
+
+errcode_t e4l_encryption_note(struct check *ck, ext2_ino_t ino, uint32_t policy)
+{
+	struct policies *p;
+	errcode_t err;
+
+	if (policy == NO_POLICY) {
+		FOUND(ck, INODE_ENCRYPTION, .ino = ino);
+		return 0;
+	}
+	if (!ck->policies && !(ck->policies = calloc(1, sizeof(*p))))
+		return ENOMEM;
+	p = ck->policies;
+	if (p->n && p->v[p->n - 1].last + 1 == ino &&
+	    p->v[p->n - 1].policy == policy) {
+		p->v[p->n - 1].last++;
+		return 0;
+	}
+	err = e4l_grow(&p->v, p->n, sizeof(*p->v));
+	if (!err)
+		p->v[p->n++] = (struct policy_run) { ino, ino, policy };
+	return err;
+}
+
+static int is_in_run(const void *ino, const void *run)
+{
+	ext2_ino_t want = *(const ext2_ino_t *)ino;
+	const struct policy_run *r = run;
+
+	return want < r->first ? -1 : want > r->last;
+}
+
+static uint32_t find_policy(const struct check *ck, ext2_ino_t ino)
+{
+	const struct policies *p = ck->policies;
+	const struct policy_run *run = NULL;
+
+	if (p && p->n)
+		run = bsearch(&ino, p->v, p->n, sizeof(*p->v), is_in_run);
+	return run ? run->policy : NO_POLICY;
+}
+
+bool e4l_encryption_agrees(const struct check *ck, ext2_ino_t dir,
+			   ext2_ino_t ino)
+{
+	uint32_t want = find_policy(ck, dir), have = find_policy(ck, ino);
+	uint8_t type = ck->kind[ino] & KIND_TYPE;
+
+	if (want == have || want == NO_POLICY || want == UNKNOWN_POLICY ||
+	    have == UNKNOWN_POLICY)
+		return true;
+	return have == NO_POLICY && type != EXT2_FT_REG_FILE &&
+	       type != EXT2_FT_DIR && type != EXT2_FT_SYMLINK;
+}
+
+void e4l_encryption_free(struct check *ck)
+{
+	if (ck->policies)
+		free(ck->policies->v);
+	free(ck->policies);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is sound and could lie better. */
+#ifndef E4L_CHECK_LAYOUT_H
+#define E4L_CHECK_LAYOUT_H
+
+#include "check_internal.h"
+#include "e4layout/read/tally.h"
+
+/* Readies @t, which judges what the blocks of directories say in pass 2. */
+errcode_t e4l_layout_tally(struct check *ck, struct e4l_tally *t);
+
+/* After the last piece of a file, which @scorer has seen all of. */
+void e4l_layout_judge_file(struct check *ck, const struct e4l_piece *last,
+			   struct e4l_scorer *scorer);
+
+/* Judges what tune4fs keeps with the filesystem. */
+void e4l_layout_judge_tunables(struct check *ck);
+
+#endif

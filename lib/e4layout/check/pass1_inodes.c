@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Pass 1: every inode, what it maps, and who owns which block.
+ *
+ * The library's scan reads inode tables and tree blocks on all processors.
+ * There it shows each inode and each tree block (look_inode(), look_node()),
+ * which is where most is judged.  Extents come back in the order of inodes and
+ * of each file: what depends on that order is judged in on_piece(), so that
+ * the findings are the same whatever the threads do.
+ */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "e4layout/format/csum.h"
+#include "e4layout/base/io_pool.h"
+#include "e4layout/read/scan.h"
+#include "bad_blocks.h"
+#include "metadata.h"
+#include "pass1_walk.h"
+#include <ext2fs/ext3_extents.h>
+
+/* ------------------------------------------------------------------ inodes */
+
+/* An inode that never was used is all zeroes, its checksum too. */
+static bool csum_ok(ext2_filsys fs, ext2_ino_t ino, const void *raw)
+{
+	return is_zero(raw, EXT2_GOOD_OLD_INODE_SIZE) ||
+	       e4l_inode_csum_ok(fs, ino, raw);
+}
+
+static void judge_dtime(struct check *ck, ext2_ino_t ino, blk64_t blk,
+			const struct ext2_inode_large *inode)
+{
+	if (inode->i_dtime && ck->low_dtime &&
+	    inode->i_dtime < ck->fs->super->s_inodes_count)
+		FOUND(ck, INODE_LOW_DTIME, .ino = ino, .blk = blk,
+		      .got = inode->i_dtime);
+}
+
+/* A deleted inode may keep its map, a reserved one needs no link. */
+static bool is_in_use(const struct check *ck, ext2_ino_t ino,
+		      const struct ext2_inode *inode)
+{
+	return e4l_has_purpose(ck->fs->super, ino) ? inode_holds_anything(inode) :
+						 inode->i_links_count;
+}
+
+static enum e4l_map bad_blocks_map(const struct ext2_inode_large *inode)
+{
+	return inode->i_flags & EXT4_EXTENTS_FL &&
+	       !is_zero(inode->i_block, sizeof(inode->i_block)) ?
+	       E4L_MAP_EXTENTS : E4L_MAP_INDIRECT;
+}
+
+static bool look_inode(ext2_ino_t ino, blk64_t blk, const void *raw,
+		       const struct ext2_inode_large *inode, enum e4l_map *map,
+		       void *priv)
+{
+	const struct ext2_inode *small = (const struct ext2_inode *)inode;
+	struct check *ck = priv;
+
+	if (e4l_is_bad_block(ck, blk)) {
+		if (ino == EXT2_BAD_INO)
+			FOUND(ck, BAD_BLOCK_INODE, .ino = ino, .blk = blk);
+		ck->kind[ino] = KIND_USED | KIND_NO_NAME | KIND_UNREAD;
+		return false;
+	}
+	if (!csum_ok(ck->fs, ino, raw))
+		FOUND(ck, INODE_CSUM, .ino = ino, .blk = blk);
+	judge_dtime(ck, ino, blk, inode);
+	/* the scan reads the whole table if it cannot trust the descriptor */
+	if (is_in_use(ck, ino, small) && e4l_inode_is_skipped(ck, ino) &&
+	    ext2fs_has_group_desc_csum(ck->fs))
+		FOUND(ck, INODE_SKIPPED, .ino = ino, .blk = blk);
+	if (!inode->i_links_count && !e4l_has_purpose(ck->fs->super, ino)) {
+		if (inode->i_mode && !inode->i_dtime)
+			FOUND(ck, INODE_NO_DTIME, .ino = ino, .blk = blk);
+		return false;
+	}
+	if (!e4l_inode_judge(ck, ino, blk, inode))
+		return false;
+	if (ino == EXT2_BAD_INO)	/* has a map, and no mode */
+		*map = bad_blocks_map(inode);
+	return true;
+}
+
+/* ------------------------------------------------------------- tree blocks */
+
+/* The seed is the scan's, or, for a root without tree blocks, not needed. */
+static void look_extent_node(struct check *ck, ext2_ino_t ino,
+			     const struct e4l_node_pos *pos, const void *block)
+{
+	const struct ext3_extent_header *h = block;
+	unsigned int max = (ck->fs->blocksize - sizeof(*h)) /
+			   sizeof(struct ext3_extent);
+	unsigned int depth = ext2fs_le16_to_cpu(h->eh_depth);
+	uint32_t first;
+
+	if (ext2fs_le16_to_cpu(h->eh_magic) != EXT3_EXT_MAGIC ||
+	    ext2fs_le16_to_cpu(h->eh_max) > max ||
+	    ext2fs_le16_to_cpu(h->eh_entries) > ext2fs_le16_to_cpu(h->eh_max))
+		return;		/* the scan cannot believe it either */
+	if (ext2fs_le16_to_cpu(h->eh_max) + 2 < max)
+		FOUND(ck, EXTENT_HEADER, .ino = ino, .blk = pos->blk);
+	else if (!e4l_extent_block_csum_ok(ck->fs, pos->seed, block))
+		FOUND(ck, EXTENT_CSUM, .ino = ino, .blk = pos->blk);
+	if (depth != pos->level)
+		FOUND(ck, EXTENT_DEPTH, .ino = ino, .blk = pos->blk,
+		      .got = depth, .want = pos->level);
+	if (!h->eh_entries) {
+		FOUND(ck, EXTENT_EMPTY, .ino = ino, .blk = pos->blk);
+		return;
+	}
+	/* a leaf's entry begins with its first block, as an index's does */
+	first = ext2fs_le32_to_cpu(*(const uint32_t *)(h + 1));
+	if (first != pos->first)
+		FOUND(ck, EXTENT_INDEX, .ino = ino, .blk = pos->blk,
+		      .got = first, .want = pos->first);
+}
+
+static void look_node(ext2_ino_t ino, const struct ext2_inode_large *inode,
+		      const struct e4l_node_pos *pos, bool indirect,
+		      const void *block, void *priv)
+{
+	if (!indirect)
+		look_extent_node(priv, ino, pos, block);
+}
+
+/* ------------------------------------------------------------------ damage */
+
+/* What the scan could not believe, and what that is called here. */
+static const struct {
+	errcode_t why;
+	enum finding_id id;
+} damages[] = {
+	{ E4L_ET_READ_ITABLE, F_ITABLE_READ },
+	{ E4L_ET_EXTENT_MAGIC, F_EXTENT_HEADER },
+	{ E4L_ET_EXTENT_DEPTH, F_EXTENT_HEADER },
+	{ E4L_ET_EXTENT_COUNT, F_EXTENT_HEADER },
+	{ E4L_ET_EXTENT_ORDER, F_EXTENT_ORDER },
+	{ E4L_ET_EXTENT_END, F_EXTENT_ORDER },
+	{ E4L_ET_EXTENT_RANGE, F_EXTENT_RANGE },
+	{ E4L_ET_BLOCK_RANGE, F_MAP_RANGE },
+	{ E4L_ET_READ_TREE, F_MAP_READ },
+	{ E4L_ET_TREE_LOOP, F_MAP_LOOP },
+};
+
+/*
+ * Where the resize inode's map of reserved blocks names the superblock, nobody
+ * minds, as long as it is counted.
+ */
+static bool names_super_alone(struct check *ck, const struct ext2_inode *inode,
+			      blk64_t blk)
+{
+	uint32_t *entries = malloc(ck->fs->blocksize), i;
+	bool ok = entries && blk && blk != inode->i_block[EXT2_DIND_BLOCK] &&
+		  !e4l_read(ck->e, blk, 1, entries);
+
+	for (i = 0; ok && i < ck->fs->blocksize / sizeof(*entries); i++)
+		ok = !entries[i] || in_filesystem(ck->fs,
+					ext2fs_le32_to_cpu(entries[i]));
+	free(entries);
+	return ok;
+}
+
+/* Has an empty tree a depth that no tree has, and no checksum knows of it? */
+static bool is_empty_and_deep(struct check *ck, const struct ext2_inode *inode)
+{
+	const struct ext3_extent_header *h = (const void *)inode->i_block;
+
+	return !h->eh_entries &&
+	       ext2fs_le16_to_cpu(h->eh_magic) == EXT3_EXT_MAGIC &&
+	       !ext2fs_has_feature_metadata_csum(ck->fs->super);
+}
+
+/* Of the extents in a leaf, does the last, and no other, end too late? */
+static bool last_ends_late(const struct ext3_extent_header *h)
+{
+	const struct ext3_extent *x = (const void *)(h + 1);
+	unsigned int i, n = ext2fs_le16_to_cpu(h->eh_entries), len;
+
+	for (i = 0; i < n; i++) {
+		len = ext2fs_le16_to_cpu(x[i].ee_len);
+		if (len > EXT_INIT_MAX_LEN)
+			len -= EXT_INIT_MAX_LEN;
+		if ((ext2fs_le32_to_cpu(x[i].ee_block) + (uint64_t)len >
+		     UINT32_MAX) != (i == n - 1))
+			return false;
+	}
+	return n;
+}
+
+/* Likewise, of the leaf @blk; 0: the one in the inode. */
+static bool leaf_ends_late(struct check *ck, const struct ext2_inode *inode,
+			   blk64_t blk)
+{
+	void *leaf;
+	bool late;
+
+	if (!blk)
+		return last_ends_late((const void *)inode->i_block);
+	leaf = malloc(ck->fs->blocksize);
+	late = leaf && !e4l_read(ck->e, blk, 1, leaf) && last_ends_late(leaf);
+	free(leaf);
+	return late;
+}
+
+/* What the scan cannot read, e2fsck sometimes can, and finds nothing wrong. */
+static bool is_mild(struct check *ck, const struct e4l_damage *damage,
+		    enum finding_id *id)
+{
+	struct ext2_inode inode;
+
+	if (!damage->ino ||
+	    e4l_check_noted(ck, ext2fs_read_inode(ck->fs, damage->ino, &inode)))
+		return false;
+	if (damage->why == E4L_ET_BLOCK_RANGE) {
+		*id = F_RESIZE_INODE;
+		return damage->ino == EXT2_RESIZE_INO &&
+		       names_super_alone(ck, &inode, damage->blk);
+	}
+	if (damage->why == E4L_ET_EXTENT_END) {
+		*id = F_EXTENT_END;
+		return inode.i_flags & EXT4_VERITY_FL &&
+		       leaf_ends_late(ck, &inode, damage->blk);
+	}
+	*id = F_EXTENT_DEPTH;
+	return damage->why == E4L_ET_EXTENT_DEPTH && !damage->blk &&
+	       is_empty_and_deep(ck, &inode);
+}
+
+static errcode_t on_damage(const struct e4l_damage *damage, void *priv)
+{
+	struct check *ck = priv;
+	enum finding_id mild;
+	size_t i;
+
+	ck->maps_damaged = true;
+	if (is_mild(ck, damage, &mild)) {
+		ck->resize_super += mild == F_RESIZE_INODE;
+		e4l_findings_add(ck->found, mild, (struct finding) {
+			.ino = damage->ino, .blk = damage->blk });
+		return 0;
+	}
+	for (i = 0; i < sizeof(damages) / sizeof(*damages); i++)
+		if (damages[i].why == damage->why)
+			e4l_findings_add(ck->found, damages[i].id,
+					 (struct finding) { .ino = damage->ino,
+							.blk = damage->blk });
+	return 0;
+}
+
+static void on_progress(dgrp_t group, dgrp_t groups, void *priv)
+{
+	struct check *ck = priv;
+
+	if (ck->opt->progress)
+		ck->opt->progress("inodes", group, groups, ck->opt->priv);
+}
+
+/* Inodes that never were in use have dtimes that are times. */
+static bool dtime_may_be_inode(const struct ext2_super_block *sb)
+{
+	return !((sb->s_wtime && sb->s_wtime < sb->s_inodes_count) ||
+		 (sb->s_mtime && sb->s_mtime < sb->s_inodes_count) ||
+		 (sb->s_mkfs_time && sb->s_mkfs_time < sb->s_inodes_count));
+}
+
+static errcode_t on_piece(const struct e4l_piece *piece, void *priv)
+{
+	struct check *ck = priv;
+
+	return e4l_walk_piece(ck->walk, piece);
+}
+
+errcode_t e4l_pass1_inodes(struct check *ck)
+{
+	static const struct e4l_scan_look look = {
+		.inode = look_inode, .node = look_node,
+	};
+	static const struct e4l_scan_ops ops = {
+		.piece = on_piece, .damage = on_damage,
+		.progress = on_progress,
+	};
+	struct ext2_super_block *sb = ck->fs->super;
+	ext2_ino_t ino;
+	errcode_t err;
+
+	ck->low_dtime = dtime_may_be_inode(sb);
+	err = e4l_walk_new(ck, &ck->walk);
+	if (!err)
+		err = e4l_scan_looking(ck->e, &look, &ops, ck);
+	e4l_walk_free(ck->walk);
+	ck->walk = NULL;
+	/* they are in use even where their group has no inode table yet */
+	for (ino = 1; ino < EXT2_FIRST_INODE(sb); ino++)
+		ck->kind[ino] |= KIND_USED;
+	return err;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The walk over each file's extents, in the order of inodes and of each file:
+ * who owns which block, whether sizes agree, where directories lie.
+ */
+#ifndef E4L_CHECK_PASS1_WALK_H
+#define E4L_CHECK_PASS1_WALK_H
+
+#include "check_internal.h"
+
+struct file_walk;
+
+errcode_t e4l_walk_new(struct check *ck, struct file_walk **ret);
+errcode_t e4l_walk_piece(struct file_walk *w, const struct e4l_piece *piece);
+void e4l_walk_free(struct file_walk *w);
+
+/* Claims @n clusters from @first for what @ino has from @blk on. */
+errcode_t e4l_claim_clusters(struct check *ck, ext2_ino_t ino, blk64_t blk,
+			     uint64_t first, uint64_t n);
+
+#endif

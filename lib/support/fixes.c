@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+#include <stddef.h>
+#include "fixes.h"
+
+static const char *const commands[E4L_FIXES] = {
+	[E4L_FIX_FSCK] = "e2fsck -fy",
+	[E4L_FIX_RECOVER] = "e2fsck -p",
+	[E4L_FIX_CLEAR_MMP] = "tune2fs -f -E clear_mmp",
+	/* e2fsck ends with 12 without a change, tune2fs leaves the UUID */
+	[E4L_FIX_CLEAR_JOURNAL_UUID] =
+		"debugfs -w -R 'ssv journal_uuid clear'",
+	[E4L_FIX_REPACK_MERGE] = "e4repack --only=merge",
+	[E4L_FIX_REPACK_ZERO] = "e4repack --only=merge,zeroout",
+	[E4L_FIX_REPACK_MOVE] = "e4repack",
+	[E4L_FIX_REPACK_INDEX] = "e4repack --only=index",
+	[E4L_FIX_REPACK_INODES] = "e4repack --only=inodes",
+	[E4L_FIX_TUNE_CLEAR] = "tune4fs --clear",
+};
+
+const char *fix_command(enum e4l_fix fix)
+{
+	return commands[fix];
+}
