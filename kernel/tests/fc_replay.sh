@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
-# series: layout
 # Fast commits that free inodes are replayed.
 . "$(dirname "$0")/common.sh"
 new_disk 32 -O fast_commit

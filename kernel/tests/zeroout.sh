@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
+# releases: 6.12
 # Extents of a preallocated file after random writes of 4 KiB, each to disk
 # before the next or all in the end, by chunk limit: a default mount of the
 # patched kernel must give what the stock kernel gives with dioread_lock, buffered

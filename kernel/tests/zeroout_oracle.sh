@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
+# releases: 6.12
 # The library's zero-out rule against the patched kernel: random preallocated
 # files and random writes on a default mount, for several chunk limits and two
 # block sizes.  What is written and unwritten must be the same; with
