@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <linux/fs.h>
-#include "mke4fs.h"
+#include "mke4fs_source.h"
 #include "support/verify.h"
 #include "support/interrupt.h"
 #include "support/json.h"
@@ -123,27 +123,16 @@ bool say_source(const char *name, struct e4l_tree *t, errcode_t err)
 	return false;
 }
 
-/* *@fd is the file with the data, when there is one that is no filesystem. */
 static bool load_source(struct config *c, struct e4l_tree *t,
-			struct target *from, int *fd, json_t *left_out)
+			struct target *from, struct spool *spool,
+			json_t *left_out)
 {
-	struct stat st;
-
-	if (c->from) {
-		if (!target_open_source(from, c->from, c->common.partition))
-			return false;
-		c->source_fs = from;
-		return load_image(c, t, from, left_out);
-	}
-	if (!c->source)
-		return true;
-	if (strcmp(c->source, "-") && stat(c->source, &st)) {
-		say_error(c->source, "cannot read", errno);
+	if (!c->from)
+		return load_sources(c, t, spool);
+	if (!target_open_source(from, c->from, c->common.partition))
 		return false;
-	}
-	if (!strcmp(c->source, "-") || !S_ISDIR(st.st_mode))
-		return load_tar(c, t, fd);
-	return load_dir(c, t);
+	c->source_fs = from;
+	return load_image(c, t, from, left_out);
 }
 
 /* What mke2fs would do with the root and with attributes. */
@@ -159,10 +148,11 @@ static bool carry_out(const struct config *c, struct e4l_tree *t)
 		e4l_tree_drop_xattrs(t);
 	err = map_source(c, t);
 	if (err)
-		return say_source(c->source ? c->source : c->from, t, err);
+		return say_source(source_name(c, t), t, err);
 	if (c->has_root_owner)
-		e4l_tree_set_owner(t, E4L_TREE_ROOT, c->root_uid, c->root_gid);
-	if (c->has_root_perms)
+		err = e4l_tree_set_owner(t, E4L_TREE_ROOT, c->root_uid,
+					 c->root_gid);
+	if (!err && c->has_root_perms)
 		err = e4l_tree_set_perms(t, E4L_TREE_ROOT, c->root_perms);
 	if (!err && c->root_label)
 		err = e4l_tree_set_xattr(t, E4L_TREE_ROOT, &label);
@@ -180,7 +170,7 @@ static bool change_tunables(const struct config *c, struct e4l_tree *t,
 
 	if (err && err != ENOMEM) {
 		say("%s: its tunables are damaged (%s): %s",
-		    c->source ? c->source : c->from, error_message(err),
+		    source_name(c, t), error_message(err),
 		    c->tunables ? "they are replaced" : "they are kept so");
 		*tunables = e4l_tunables_new();
 		err = *tunables ? 0 : ENOMEM;
@@ -355,7 +345,7 @@ static bool write_content(const struct config *c, struct e4l_tree *t,
 	where = e4l_tree_where(t);
 	e4l_detail_text(im->e, what, sizeof(what));
 	if (*where)
-		say_error(c->source ? c->source : c->from, where, err);
+		say_error(source_name(c, t), where, err);
 	else
 		say_write_error(im->name, im->name, *what ? what : "writing",
 				err);
@@ -576,7 +566,8 @@ int main(int argc, char **argv)
 	struct e4l_tree *t = NULL;
 	struct config c;
 	uint64_t bytes;
-	int status, fd = -1;
+	struct spool spool = { .fd = -1 };
+	int status;
 	bool done;
 
 	initialize_ext2_error_table();
@@ -590,7 +581,7 @@ int main(int argc, char **argv)
 	}
 	done = find_device(&c) && look_at_device(c.device, &bytes) &&
 	       begins_within(&c, bytes) &&
-	       load_source(&c, t, &from, &fd, left_out) &&
+	       load_source(&c, t, &from, &spool, left_out) &&
 	       carry_out(&c, t) && settle_tunables(&c, t) &&
 	       run(&c, t, bytes, left_out);
 	if (c.source_fs)
@@ -599,8 +590,7 @@ int main(int argc, char **argv)
 		status = json_array_size(left_out) ? STATUS_LEFT_OUT :
 						     STATUS_DONE;
 	status = say_done(status);
-	if (fd >= 0)
-		close(fd);
+	spool_free(&spool);
 out:
 	e4l_tree_free(t);
 	json_decref(left_out);

@@ -36,7 +36,11 @@ struct passed {
 
 struct config {
 	struct args_common common;
-	const char *source;		/* -d; NULL: nothing to fill with */
+	struct args_texts sources;	/* -d, each over those before */
+	struct args_texts manifests;	/* over all of them */
+	const char *platform;		/* NULL: this machine's */
+	const char *oci_config;		/* where an image's goes; NULL: nowhere */
+	uint64_t max_bytes;		/* of archives, unpacked; 0: not said */
 	const char *from;		/* --from */
 	struct target *source_fs;	/* the same, open; else NULL */
 	const char *sort;
@@ -86,7 +90,7 @@ bool no_memory(struct config *c);
 /* Something goes into the filesystem. */
 static inline bool fills(const struct config *c)
 {
-	return c->source || c->from || c->tunables;
+	return c->sources.n || c->manifests.n || c->from || c->tunables;
 }
 
 /* mke4fs_pass.c: mke2fs' letters for getopt(3), then @more; to be freed. */
@@ -145,11 +149,17 @@ bool flush_image(const struct config *c, struct image *im);
 /* mke4fs.c: says what failed of the source @name.  False. */
 bool say_source(const char *name, struct e4l_tree *t, errcode_t err);
 
-/* mke4fs_dir.c: loads a directory. */
-bool load_dir(const struct config *c, struct e4l_tree *t);
+struct spool;
 
-/* mke4fs_tar.c: loads a tar archive; its data go to an unlinked file. */
-bool load_tar(const struct config *c, struct e4l_tree *t, int *data_fd);
+/*
+ * mke4fs_source.c: loads all sources, in their order.  @spool is where archives
+ * have their content from then on.  False after saying why not.
+ */
+bool load_sources(const struct config *c, struct e4l_tree *t,
+		  struct spool *spool);
+
+/* What to name in messages about the content. */
+const char *source_name(const struct config *c, const struct e4l_tree *t);
 
 /*
  * mke4fs_from.c: loads the filesystem @from, which stays open until it has
@@ -161,16 +171,16 @@ bool load_image(const struct config *c, struct e4l_tree *t,
 
 struct archive;
 struct archive_entry;
+struct load;
 
 /* mke4fs_acl.c: the ACLs of an archive's entries. */
 struct acls {
-	const struct config *c;
-	const char *path;		/* of the entry at hand */
+	const struct load *l;
 	struct archive *names;		/* looks them up */
 	uint8_t *value[2];
 };
 
-bool acls_start(struct acls *a, const struct config *c);
+bool acls_start(struct acls *a, const struct load *l);
 void acls_end(struct acls *a);
 
 /*

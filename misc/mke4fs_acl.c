@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include "mke4fs.h"
+#include "mke4fs_source.h"
 #include "support/say.h"
 
 /* linux/posix_acl.h: tags, in the order that entries have. */
@@ -31,12 +31,6 @@ struct acl {
 	struct acl_entry *v;
 	size_t n;
 };
-
-static bool complain(const struct acls *a, const char *what)
-{
-	say("%s: %s: %s", a->c->source, a->path, what);
-	return false;
-}
 
 static bool is_named(const struct acl_entry *e)
 {
@@ -75,7 +69,7 @@ static bool find_id(struct acls *a, uint16_t tag, const char *who, int id,
 {
 	int64_t found = id < INT_MAX ? id : -1;
 
-	if (found < 0 && who && !a->c->numeric_acls)
+	if (found < 0 && who && !a->l->c->numeric_acls)
 		found = tag == TAG_USER ?
 			archive_write_disk_uid(a->names, who, -1) :
 			archive_write_disk_gid(a->names, who, -1);
@@ -86,17 +80,17 @@ static bool find_id(struct acls *a, uint16_t tag, const char *who, int id,
 /* What happens to an entry for @who, who has no number. */
 static bool skip_name(struct acls *a, const char *who)
 {
-	const char *why = a->c->numeric_acls ? "without a number" :
+	const char *why = a->l->c->numeric_acls ? "without a number" :
 			  "whom this host does not know";
 
 	who = who ? who : "somebody";
-	if (a->c->drop_acl_names)
+	if (a->l->c->drop_acl_names)
 		say("%s: %s: its ACL's entry for %s, %s, is left out",
-		    a->c->source, a->path, who, why);
+		    a->l->name, a->l->path, who, why);
 	else
 		say("%s: %s: its ACL names %s, %s (--drop-acl-names leaves "
-		    "such entries out)", a->c->source, a->path, who, why);
-	return a->c->drop_acl_names;
+		    "such entries out)", a->l->name, a->l->path, who, why);
+	return a->l->c->drop_acl_names;
 }
 
 static bool read_text(struct acls *a, struct archive_entry *entry, int type,
@@ -111,7 +105,7 @@ static bool read_text(struct acls *a, struct archive_entry *entry, int type,
 		return true;
 	acl->v = calloc(n, sizeof(*acl->v));
 	if (!acl->v)
-		return complain(a, "out of memory");
+		return complain(a->l, "out of memory");
 	while (acl->n < (size_t)n && archive_entry_acl_next(entry, type, &kind,
 			&perm, &tag, &id, &who) == ARCHIVE_OK) {
 		e = &acl->v[acl->n];
@@ -139,10 +133,10 @@ static bool read_xattr(struct acls *a, const struct e4l_tree_xattr *x,
 	if (x->size < HEADER_BYTES ||
 	    (x->size - HEADER_BYTES) % ENTRY_BYTES ||
 	    get_le(p, HEADER_BYTES) != XATTR_VERSION)
-		return complain(a, "its ACL cannot be understood");
+		return complain(a->l, "its ACL cannot be understood");
 	acl->v = calloc(x->size / ENTRY_BYTES + 1, sizeof(*acl->v));
 	if (!acl->v)
-		return complain(a, "out of memory");
+		return complain(a->l, "out of memory");
 	for (p += HEADER_BYTES; p < end; p += ENTRY_BYTES)
 		acl->v[acl->n++] = (struct acl_entry) {
 			.tag = get_le(p, 2), .perm = get_le(p + 2, 2),
@@ -215,7 +209,7 @@ static bool write_xattr(struct acls *a, const struct acl *acl, uint8_t **value,
 	size_t i;
 
 	if (!p)
-		return complain(a, "out of memory");
+		return complain(a->l, "out of memory");
 	free(*value);
 	*value = p;
 	x->value = p;
@@ -242,7 +236,7 @@ bool acls_take(struct acls *a, struct archive_entry *entry, bool is_default,
 	if (!done || !acl.n)
 		goto out;
 	qsort(acl.v, acl.n, sizeof(*acl.v), by_tag);
-	done = is_valid(&acl) || complain(a, "its ACL cannot be understood");
+	done = is_valid(&acl) || complain(a->l, "its ACL cannot be understood");
 	if (!done)
 		goto out;
 	if (!is_default)
@@ -255,9 +249,9 @@ out:
 	return done;
 }
 
-bool acls_start(struct acls *a, const struct config *c)
+bool acls_start(struct acls *a, const struct load *l)
 {
-	*a = (struct acls) { .c = c, .names = archive_write_disk_new() };
+	*a = (struct acls) { .l = l, .names = archive_write_disk_new() };
 	if (a->names && archive_write_disk_set_standard_lookup(a->names) ==
 			ARCHIVE_OK)
 		return true;

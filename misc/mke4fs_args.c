@@ -18,7 +18,7 @@ enum {
 	OPT_FREE, OPT_GROW, OPT_GENERATION, OPT_THREADS, OPT_VERIFY, OPT_JSON, OPT_QUIET,
 	OPT_VERBOSE, OPT_PROGRESS, OPT_HELP, OPT_VERSION, OPT_NUMERIC_ACLS,
 	OPT_DROP_ACL_NAMES, OPT_SKIP_DAMAGED, OPT_PARTITION,
-	OPT_ONE_FS,
+	OPT_ONE_FS, OPT_MANIFEST, OPT_MAX_SIZE,
 };
 
 static const struct option long_options[] = {
@@ -29,6 +29,8 @@ static const struct option long_options[] = {
 	{ "drop-acl-names", no_argument, NULL, OPT_DROP_ACL_NAMES },
 	{ "skip-damaged", no_argument, NULL, OPT_SKIP_DAMAGED },
 	{ "one-file-system", no_argument, NULL, OPT_ONE_FS },
+	{ "manifest", required_argument, NULL, OPT_MANIFEST },
+	{ "max-size", required_argument, NULL, OPT_MAX_SIZE },
 	{ "sort", required_argument, NULL, OPT_SORT },
 	{ "from", required_argument, NULL, OPT_FROM },
 	{ "partition", required_argument, NULL, OPT_PARTITION },
@@ -49,13 +51,16 @@ static const struct option long_options[] = {
 static void print_help(void)
 {
 	puts(
-"Usage: mke4fs [MKE2FS-OPTIONS] [-d SOURCE | --from=IMAGE] [OPTION]... DEVICE\n"
+"Usage: mke4fs [MKE2FS-OPTIONS] [-d SOURCE... | --from=IMAGE] [OPTION]... DEVICE\n"
 "       [SIZE]\n"
 "Make an ext4 filesystem with mke2fs and fill it from a directory, a tar\n"
 "archive or another ext4 filesystem, each file in one piece.\n"
 "\n"
-"  -d SOURCE                 a directory, or an archive: tar, cpio or zip\n"
-"                            (- is stdin)\n"
+"  -d SOURCE[:/PATH]         a directory, an archive (tar, cpio or zip; - is\n"
+"                            stdin) or, with layer:FILE, an image's layer;\n"
+"                            several: each over those before, below PATH\n"
+"      --manifest=FILE       an mtree(5) of files to add or to change\n"
+"      --max-size=SIZE       refuse archives that are larger, unpacked\n"
 "      --from=IMAGE          an ext4 image or unmounted device to copy\n"
 "      --partition=N         the partition of IMAGE, a disk, that is meant\n"
 "  -R low|normal|high|N|off|exact\n"
@@ -175,7 +180,7 @@ static bool parse_one(struct config *c, int letter)
 {
 	switch (letter) {
 	case 'd':
-		c->source = optarg;
+		c->sources.v[c->sources.n++] = optarg;
 		return true;
 	case 'R':
 		c->has_window = true;
@@ -202,6 +207,12 @@ static bool parse_one(struct config *c, int letter)
 	case OPT_ONE_FS:
 		c->one_fs = true;
 		return true;
+	case OPT_MANIFEST:
+		c->manifests.v[c->manifests.n++] = optarg;
+		return true;
+	case OPT_MAX_SIZE:
+		return (units_parse_size(optarg, &c->max_bytes) &&
+			c->max_bytes) || usage("not a size", optarg);
 	case OPT_SORT:
 		c->sort = optarg;
 		return true;
@@ -286,8 +297,9 @@ static bool take_operands(struct config *c, int argc, char **argv)
 	}
 	c->name = argv[optind];
 	c->size = argv[optind + 1];
-	if (c->source && c->from) {
-		say("-d and --from exclude each other");
+	if ((c->sources.n || c->manifests.n) && c->from) {
+		say("%s and --from exclude each other",
+		    c->sources.n ? "-d" : "--manifest");
 		return false;
 	}
 	if ((c->skip_damaged || c->generation) && !c->from) {
@@ -295,7 +307,7 @@ static bool take_operands(struct config *c, int argc, char **argv)
 							  "--keep-generation");
 		return false;
 	}
-	if (c->one_fs && !c->source) {
+	if (c->one_fs && !c->sources.n) {
 		say("--one-file-system requires -d");
 		return false;
 	}
@@ -316,7 +328,9 @@ static bool parse_options(struct config *c, int argc, char **argv)
 	for (i = 1; i < argc; i++)
 		room += strlen(argv[i]);
 	c->pass = calloc(room + 1, sizeof(*c->pass));
-	if (!letters || !c->pass) {
+	c->sources.v = calloc(argc, sizeof(*c->sources.v));
+	c->manifests.v = calloc(argc, sizeof(*c->manifests.v));
+	if (!letters || !c->pass || !c->sources.v || !c->manifests.v) {
 		free(letters);
 		return no_memory(c);
 	}
@@ -362,6 +376,8 @@ void free_args(struct config *c)
 {
 	free(c->device);
 	free(c->pass);
+	free(c->sources.v);
+	free(c->manifests.v);
 	free(c->extended);
 	free(c->carried);
 	free(c->features);

@@ -7,7 +7,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include <linux/loop.h>
-#include "mke4fs.h"
+#include "mke4fs_source.h"
 #include "support/say.h"
 
 /* The file behind a loop device, or behind a partition of one. */
@@ -38,34 +38,39 @@ static bool find_image(const struct config *c, struct stat *st)
 
 static void note_left_out(const char *path, errcode_t why, void *priv)
 {
-	const struct config *c = priv;
+	const struct load *l = priv;
 
-	if (why == E4L_ET_MOUNTED_ON && !c->common.quiet)
+	if (why == E4L_ET_MOUNTED_ON && !l->c->common.quiet)
 		say("%s: %s: the directory is taken without its content: %s",
-		    c->source, path, error_message(why));
-	else if (why == E4L_ET_IS_IMAGE || !c->common.quiet)
-		say("%s: %s: is left out: %s", c->source, path,
+		    l->name, path, error_message(why));
+	else if (why == E4L_ET_IS_IMAGE || !l->c->common.quiet)
+		say("%s: %s: is left out: %s", l->name, path,
 		    error_message(why));
 }
 
-bool load_dir(const struct config *c, struct e4l_tree *t)
+bool load_dir(struct load *l, const char *path)
 {
+	const struct config *c = l->c;
 	struct stat image;
 	const struct e4l_dir_options options = {
 		.threads = c->threads,
 		.flags = (c->no_xattrs ? E4L_DIR_NO_XATTRS : 0) |
 			 (c->one_fs ? E4L_DIR_ONE_FS : 0),
 		.exclude = find_image(c, &image) ? &image : NULL,
-		.left_out = note_left_out, .priv = (void *)c,
+		.left_out = note_left_out, .priv = l,
 	};
-	errcode_t err = e4l_tree_load_dir(t, c->source, &options);
-	const char *attr = e4l_tree_attribute(t);
+	const char *attr;
+	errcode_t err;
 
+	if (!begin_layer(l, false))
+		return false;
+	err = e4l_tree_load_dir(l->t, path, &options);
+	attr = e4l_tree_attribute(l->t);
 	if (err && *attr) {
 		say("%s: %s: its attribute %s cannot be read: %s: "
-		    "-E no_copy_xattrs leaves all attributes out", c->source,
-		    e4l_tree_where(t), attr, error_message(err));
+		    "-E no_copy_xattrs leaves all attributes out", l->name,
+		    e4l_tree_where(l->t), attr, error_message(err));
 		return false;
 	}
-	return !err || say_source(c->source, t, err);
+	return !err || say_source(l->name, l->t, err);
 }

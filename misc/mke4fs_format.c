@@ -458,7 +458,7 @@ static void say_no_room(const struct image *im, errcode_t err)
 static void say_plan(const struct config *c, struct e4l_tree *t,
 		     const struct image *im, errcode_t err)
 {
-	const char *source = c->source ? c->source : c->from;
+	const char *source = source_name(c, t);
 	const char *where = e4l_tree_where(t);
 
 	if (err == E4L_ET_NO_SPACE || err == E4L_ET_NO_INODES)

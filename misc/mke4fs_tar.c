@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Loads an archive.  The data go to an unlinked file beside the image first:
- * what an archive holds, and so where things go, is known at its end only.
+ * Loads an archive, which may be a layer.
  *
  * Rules: a leading "/" or "./" is dropped; ".." is refused; directories that
  * are not in the archive are made; of two entries of one name the last counts,
@@ -18,183 +17,72 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
-#include "mke4fs.h"
+#include "mke4fs_source.h"
 #include "support/say.h"
+#include "support/units.h"
 
 #define READ_BYTES (1u << 20)
-#define HOLE_BYTES (32u << 10)	/* zeroes, at a multiple of it in the file */
 #define MAX_MAJOR 0xfff			/* what Linux and ext4 have room for */
 #define MAX_MINOR 0xfffff
 #define MAX_ID (UINT32_MAX - 1)		/* the last one means nobody */
 #define MAX_XATTR_NAME 255		/* with its namespace */
 #define MAX_XATTR_BYTES 65536
 
-static const char zeroes[HOLE_BYTES];
-
 struct tar {
-	const struct config *c;
-	struct e4l_tree *t;
+	struct load *l;
+	const struct tar_input *in;
+	bool broken;			/* the input has said why */
 	struct archive *a;
-	const char *path;		/* of the entry at hand */
-	int fd;				/* the data */
-	uint64_t end;			/* of them */
-	struct e4l_stretch *stretches;
-	size_t n_stretches;
-	uint64_t taken_end;		/* in the file, of what came so far */
-	uint64_t zero_end;		/* likewise, of zeroes */
 	struct e4l_tree_xattr *xattrs;
 	size_t n_xattrs, max_xattrs;
 	struct acls acls;
 };
 
-static bool complain(const struct tar *r, const char *what)
-{
-	say("%s: %s: %s", r->c->source, r->path ? r->path : "archive", what);
-	return false;
-}
-
 /* Of the attribute @name of the entry at hand. */
 static bool complain_xattr(const struct tar *r, const char *name,
 			   const char *what)
 {
-	say("%s: %s: its attribute %s %s", r->c->source, r->path, name, what);
+	say("%s: %s: its attribute %s %s", r->l->name, r->l->path, name, what);
 	return false;
-}
-
-static bool complain_tree(const struct tar *r, errcode_t err)
-{
-	return complain(r, err == E4L_ET_NOT_DIR ?
-			"what the archive has it in is no directory" :
-			error_message(err));
 }
 
 static bool complain_archive(const struct tar *r)
 {
 	const char *why = archive_error_string(r->a);
 
+	if (r->broken)
+		return false;
 	if (!archive_format(r->a) && archive_errno(r->a) == EILSEQ) {
 		say("%s: neither a directory nor a tar, cpio or zip archive",
-		    r->c->source);
+		    r->l->name);
 		return false;
 	}
-	return complain(r, why ? why : "cannot be read");
+	return complain(r->l, why ? why : "cannot be read");
 }
 
 /* --------------------------------------------------------------------- data */
 
-/* An unlinked file where the image will be, or else where TMPDIR says. */
-static int open_spool(const char *device)
+/* Bytes that no source has that is what it seems to be. */
+#define MANY_BYTES	(64ULL << 30)
+#define MANY_TIMES	100
+
+/* Whether the archive has not become larger than it may. */
+static bool is_within(const struct tar *r)
 {
-	const char *slash = strrchr(device, '/'), *tmp = getenv("TMPDIR");
-	char *dir;
-	int fd = -1;
+	uint64_t packed = archive_filter_bytes(r->a, -1);
+	uint64_t bytes = archive_filter_bytes(r->a, 0) + *r->l->taken;
+	uint64_t limit = r->l->c->max_bytes;
+	char a[UNITS_LEN];
 
-	if (strncmp(device, "/dev/", 5)) {
-		dir = slash ? strndup(device, slash - device + 1) : strdup(".");
-		if (dir)
-			fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-		free(dir);
-	}
-	return fd >= 0 ? fd : open(tmp ? tmp : "/tmp", O_TMPFILE | O_RDWR |
-				   O_CLOEXEC, 0600);
-}
-
-/* Makes room for one more stretch. */
-static bool grow_stretches(struct tar *r)
-{
-	return !e4l_grow(&r->stretches, r->n_stretches, sizeof(*r->stretches)) ||
-	       complain(r, "out of memory");
-}
-
-static bool add_stretch(struct tar *r, uint64_t offset, uint64_t bytes)
-{
-	struct e4l_stretch *last;
-
-	if (r->n_stretches) {
-		last = &r->stretches[r->n_stretches - 1];
-		if (last->offset + last->bytes == offset) {
-			last->bytes += bytes;
-			return true;
-		}
-	}
-	if (!grow_stretches(r))
-		return false;
-	r->stretches[r->n_stretches++] = (struct e4l_stretch) {
-		.offset = offset, .bytes = bytes, .pos = r->end,
-	};
-	return true;
-}
-
-static bool put_data(struct tar *r, const char *buf, size_t len)
-{
-	ssize_t put;
-
-	for (; len; len -= put, buf += put, r->end += put) {
-		put = pwrite(r->fd, buf, len, r->end);
-		if (put < 0 && errno != EINTR) {
-			say_error("the temporary file", "cannot write", errno);
-			return false;
-		}
-		if (put < 0)
-			put = 0;
-	}
-	return true;
-}
-
-static bool put_stretch(struct tar *r, const char *buf, size_t len,
-		      uint64_t offset)
-{
-	return !len || (add_stretch(r, offset, len) && put_data(r, buf, len));
-}
-
-/* Takes back the last @bytes of the last stretch. */
-static void drop_data(struct tar *r, uint64_t bytes)
-{
-	if (!bytes)
-		return;
-	r->stretches[r->n_stretches - 1].bytes -= bytes;
-	r->n_stretches -= !r->stretches[r->n_stretches - 1].bytes;
-	r->end -= bytes;
-}
-
-/*
- * Whether a place for a hole ends with these @len bytes, which are within one,
- * and all of it is zeroes.  What was put of it before is taken back.
- */
-static bool ends_hole(struct tar *r, const char *buf, size_t len,
-		      uint64_t offset)
-{
-	size_t before = offset % HOLE_BYTES;
-
-	if ((before && r->zero_end != offset) || memcmp(buf, zeroes, len))
-		return false;
-	r->zero_end = offset + len;
-	if (before + len < HOLE_BYTES)
-		return false;
-	drop_data(r, before);
-	return true;
-}
-
-/* Puts what is no hole of @len bytes. */
-static bool take_stretch(struct tar *r, const char *buf, size_t len,
-			 uint64_t offset)
-{
-	size_t from = 0, at, n;
-
-	if (offset < r->taken_end)
-		return complain(r, "its data overlap");
-	r->taken_end = offset + len;
-	for (at = 0; at < len; at += n) {
-		n = HOLE_BYTES - (offset + at) % HOLE_BYTES;
-		if (n > len - at)
-			n = len - at;
-		if (!ends_hole(r, buf + at, n, offset + at))
-			continue;
-		if (!put_stretch(r, buf + from, at - from, offset + from))
-			return false;
-		from = at + n;
-	}
-	return put_stretch(r, buf + from, len - from, offset + from);
+	if (!limit)
+		limit = packed > MANY_BYTES / MANY_TIMES ? packed * MANY_TIMES :
+							   MANY_BYTES;
+	if (bytes <= limit)
+		return true;
+	say("%s: %s: unpacked, it has more than %s: --max-size permits more",
+	    r->l->name, r->l->path ? r->l->path : "archive",
+	    units_size(limit, a));
+	return false;
 }
 
 /* Copies the data of the entry at hand, noting where they are. */
@@ -205,18 +93,18 @@ static bool take_data(struct tar *r, uint64_t size)
 	size_t len;
 	int got;
 
-	r->n_stretches = 0;
-	r->taken_end = r->zero_end = 0;
-	if (!grow_stretches(r))	/* not NULL: all may be a hole */
+	if (!spool_begin(r->l))
 		return false;
 	while ((got = archive_read_data_block(r->a, &buf, &len, &offset)) ==
 	       ARCHIVE_OK) {
+		if (!is_within(r))
+			return false;
 		if (!len)
 			continue;
 		if (offset < 0 || (uint64_t)offset > size ||
 		    len > size - offset)
-			return complain(r, "it has more data than its size");
-		if (!take_stretch(r, buf, len, offset))
+			return complain(r->l, "it has more data than its size");
+		if (!spool_take(r->l, buf, len, offset))
 			return false;
 	}
 	return got == ARCHIVE_EOF || complain_archive(r);
@@ -234,7 +122,6 @@ static bool take_acls(struct tar *r, struct archive_entry *entry,
 {
 	unsigned int i;
 
-	r->acls.path = r->path;
 	for (i = 0; i < 2; i++) {
 		struct e4l_tree_xattr x = found[i];
 
@@ -275,16 +162,16 @@ static bool take_xattrs(struct tar *r, struct archive_entry *entry,
 	struct e4l_tree_xattr x, acls[2] = { 0 };
 
 	r->n_xattrs = 0;
-	if (r->c->no_xattrs)
+	if (r->l->c->no_xattrs)
 		return true;
 	if (e4l_reserve(&r->xattrs, 0, &r->max_xattrs, n + 2,
 			sizeof(*r->xattrs)))
-		return complain(r, "out of memory");
+		return complain(r->l, "out of memory");
 	while (n-- > 0 && archive_entry_xattr_next(entry, &x.name, &x.value,
 						   &x.size) == ARCHIVE_OK) {
 		/* libarchive goes on without what it has no memory for */
 		if (!x.name || !x.value)
-			return complain(r, "out of memory");
+			return complain(r->l, "out of memory");
 		if (e4l_xattr_is_private(x.name, x.value, x.size))
 			continue;
 		if (!check_xattr(r, &x))
@@ -299,72 +186,16 @@ static bool take_xattrs(struct tar *r, struct archive_entry *entry,
 	return take_acls(r, entry, acls, mode);
 }
 
-/* -------------------------------------------------------------------- names */
-
-/*
- * Finds the directory that the last part of r->path goes into, making those
- * that are missing; *@name and *@len are that part, empty for the root itself.
- */
-static bool find_parent(struct tar *r, uint32_t *parent, const char **name,
-			size_t *len)
-{
-	struct e4l_entry dir = {
-		.mode = S_IFDIR | 0755, .mtime.tv_sec = r->c->now,
-		.atime.tv_sec = r->c->now, .ctime.tv_sec = r->c->now,
-	};
-	const char *at = r->path;
-	errcode_t err = 0;
-	uint32_t id;
-
-	*parent = E4L_TREE_ROOT;
-	for (*len = 0, *name = at; ; at += *len) {
-		at += strspn(at, "/");
-		if (!*at)
-			return true;
-		if (*len && !(*len == 1 && **name == '.')) {
-			err = e4l_tree_find(r->t, *parent, *name, *len, &id);
-			if (!err && !id)
-				err = e4l_tree_add(r->t, *parent, *name, *len,
-						   &dir, &id);
-			if (err)
-				return complain_tree(r, err);
-			*parent = id;
-		}
-		*name = at;
-		*len = strcspn(at, "/");
-		if (*len == 2 && at[0] == '.' && at[1] == '.')
-			return complain(r, "a path with .. is not taken");
-	}
-}
-
-/* The entry at @path, or 0. */
-static uint32_t look_up(struct tar *r, const char *path)
-{
-	uint32_t id = E4L_TREE_ROOT;
-	size_t len;
-
-	for (; id && *path; path += len) {
-		len = strcspn(path, "/");
-		if (len && !(len == 1 && *path == '.') &&
-		    e4l_tree_find(r->t, id, path, len, &id))
-			return 0;
-		len += path[len] == '/';
-	}
-	return id;
-}
-
 /* ------------------------------------------------------------------- entries */
 
 /* Takes the data of the entry at hand, whose size @e says. */
 static bool take_content(struct tar *r, struct e4l_entry *e)
 {
-	e->pos = r->end;
+	uint64_t pos = r->l->spool->end;
+
 	if (!take_data(r, e->size))
 		return false;
-	if (r->n_stretches != 1 || r->stretches->bytes != e->size) {
-		e->stretches = r->stretches;
-		e->n_stretches = r->n_stretches;
-	}
+	spool_describe(r->l->spool, pos, e);
 	return true;
 }
 
@@ -381,12 +212,12 @@ static bool describe(struct tar *r, struct archive_entry *entry,
 	const char *target = archive_entry_symlink(entry);
 
 	if (uid < 0 || uid > MAX_ID || gid < 0 || gid > MAX_ID)
-		return complain(r, "its owner or group is not a number up to "
+		return complain(r->l, "its owner or group is not a number up to "
 				"4294967294");
 	if (is_device(entry) &&
 	    ((uint64_t)archive_entry_rdevmajor(entry) > MAX_MAJOR ||
 	     (uint64_t)archive_entry_rdevminor(entry) > MAX_MINOR))
-		return complain(r, "Linux has no such device number");
+		return complain(r->l, "Linux has no such device number");
 	*e = (struct e4l_entry) {
 		.mode = archive_entry_mode(entry), .uid = uid, .gid = gid,
 		.size = archive_entry_size(entry),
@@ -412,59 +243,126 @@ static bool describe(struct tar *r, struct archive_entry *entry,
 }
 
 /* In cpio's archives, the data may come with the last of a file's names. */
-static bool take_link(struct tar *r, struct archive_entry *entry,
-		      uint32_t parent, const char *name, size_t len)
+static bool take_link(struct tar *r, struct archive_entry *entry)
 {
 	const char *target = archive_entry_hardlink(entry);
 	struct e4l_entry e = { .size = archive_entry_size(entry) };
-	uint32_t id = look_up(r, target), old;
-	errcode_t err = e4l_tree_find(r->t, parent, name, len, &old);
+	uint32_t id;
+	errcode_t err = e4l_layer_link(r->l->t, r->l->path, target, &id);
 
-	if (old && old != id) {
-		e4l_tree_remove(r->t, old);
-		id = look_up(r, target);	/* it may have been in there */
-	}
-	if (!id) {
+	if (err == E4L_ET_NO_TARGET) {
 		say("%s: %s: a hard link to %s, which is not there",
-		    r->c->source, r->path, target);
+		    r->l->name, r->l->path, target);
 		return false;
 	}
-	if (!err && old != id)
-		err = e4l_tree_link(r->t, parent, name, len, id);
 	if (!err && e.size && archive_entry_filetype(entry) == AE_IFREG) {
 		if (!take_content(r, &e))
 			return false;
-		err = e4l_tree_set_content(r->t, id, &e);
+		err = e4l_tree_set_content(r->l->t, id, &e);
 	}
 	if (err == E4L_ET_BAD_ARGUMENT)
-		return complain(r, "a hard link to what cannot have one");
-	return !err || complain_tree(r, err);
+		return complain(r->l, "a hard link to what cannot have one");
+	return !err || complain_tree(r->l, err);
+}
+
+/* Whether a path is the layer's directory itself. */
+static bool is_root(const char *path)
+{
+	size_t len;
+
+	for (path += strspn(path, "/"); *path; path += strspn(path, "/")) {
+		len = strcspn(path, "/");
+		if (len != 1 || *path != '.')
+			return false;
+		path += len;
+	}
+	return true;
+}
+
+/* What a layer says of other layers' entries is in names. */
+#define WHITEOUT	".wh."
+#define WHITEOUT_META	".wh..wh."
+#define WHITEOUT_OPAQUE	".wh..wh..opq"
+
+/* Where the last component of @path begins, without slashes behind it. */
+static const char *last_component(const char *path)
+{
+	const char *end = path + strlen(path);
+
+	while (end > path && end[-1] == '/')
+		end--;
+	while (end > path && end[-1] != '/')
+		end--;
+	return end;
+}
+
+static bool is_whiteout(const struct load *l)
+{
+	return l->is_layer && !strncmp(last_component(l->path), WHITEOUT,
+				       strlen(WHITEOUT));
+}
+
+/* Other names with WHITEOUT_META are what AUFS keeps for itself. */
+static bool take_whiteout(struct tar *r)
+{
+	const char *name = last_component(r->l->path);
+	size_t len = name - r->l->path;
+	bool opaque = !strcmp(name, WHITEOUT_OPAQUE);
+	char *path = NULL;
+	errcode_t err = 0;
+
+	if (!opaque && !strncmp(name, WHITEOUT_META, strlen(WHITEOUT_META)))
+		return true;
+	name += strlen(WHITEOUT);
+	if (!opaque && (!*name || *name == '/'))
+		return complain(r->l, "a whiteout without a name");
+	if (asprintf(&path, "%.*s%s", (int)len, r->l->path,
+		     opaque ? "" : name) < 0)
+		return complain(r->l, "out of memory");
+	err = opaque ? e4l_layer_hide_below(r->l->t, path) :
+		       e4l_layer_hide(r->l->t, path);
+	free(path);
+	if (err == E4L_ET_HIDES_NOTHING && opaque)
+		return true;	/* of a directory that is new */
+	if (err == E4L_ET_HIDES_NOTHING)
+		return complain_tree(r->l, err) || true;
+	return !err || complain_tree(r->l, err);
 }
 
 static bool take_entry(struct tar *r, struct archive_entry *entry)
 {
-	const char *name;
+	struct load *l = r->l;
 	struct e4l_entry e;
-	uint32_t parent, id;
+	uint32_t id;
 	errcode_t err;
-	bool is_dot;
-	size_t len;
 
-	r->path = archive_entry_pathname(entry);
-	if (!r->path)
-		return complain(r, "a name cannot be read");
-	if (!find_parent(r, &parent, &name, &len))
-		return false;
-	is_dot = !len || (len == 1 && *name == '.');
-	if (archive_entry_hardlink(entry) && !is_dot)
-		return take_link(r, entry, parent, name, len);
+	l->path = archive_entry_pathname(entry);
+	if (!l->path)
+		return complain(l, "a name cannot be read");
+	if (is_whiteout(l))
+		return take_whiteout(r);
+	if (archive_entry_hardlink(entry) && !is_root(l->path))
+		return take_link(r, entry);
 	if (!describe(r, entry, &e))
 		return false;
-	if (is_dot && !S_ISDIR(e.mode))
-		return complain(r, "only a directory can be the root");
-	err = is_dot ? e4l_tree_set(r->t, parent, &e) :
-		       e4l_tree_put(r->t, parent, name, len, &e, &id);
-	return !err || complain_tree(r, err);
+	if (is_root(l->path) && !S_ISDIR(e.mode))
+		return complain(l, "only a directory can be the root");
+	err = e4l_layer_put(l->t, l->path, &e, &id);
+	return !err || complain_tree(l, err);
+}
+
+/* ------------------------------------------------------------------- archive */
+
+static la_ssize_t read_input(struct archive *a, void *priv, const void **buf)
+{
+	struct tar *r = priv;
+	ssize_t n = r->in->read(r->in->priv, buf);
+
+	if (n < 0) {
+		r->broken = true;
+		archive_set_error(a, EIO, "cannot be read");
+	}
+	return n;
 }
 
 /*
@@ -473,18 +371,22 @@ static bool take_entry(struct tar *r, struct archive_entry *entry)
  */
 static bool open_archive(struct tar *r)
 {
-	const char *name = strcmp(r->c->source, "-") ? r->c->source : NULL;
+	const char *path = r->in->path;
+	int got;
 
 	r->a = archive_read_new();
 	if (!r->a)
-		return complain(r, "out of memory");
+		return complain(r->l, "out of memory");
 	archive_read_support_filter_all(r->a);
 	archive_read_support_format_tar(r->a);
 	archive_read_support_format_cpio(r->a);
 	archive_read_support_format_zip(r->a);
-	if (archive_read_open_filename(r->a, name, READ_BYTES) != ARCHIVE_OK)
-		return complain_archive(r);
-	return true;
+	if (r->in->read)
+		got = archive_read_open(r->a, r, NULL, read_input, NULL);
+	else
+		got = archive_read_open_filename(r->a, strcmp(path, "-") ?
+						 path : NULL, READ_BYTES);
+	return got == ARCHIVE_OK || complain_archive(r);
 }
 
 /* An image begins with zeroes, as an archive does that has nothing in it. */
@@ -492,14 +394,14 @@ static bool is_archive(const struct tar *r)
 {
 	const off_t at = SUPERBLOCK_OFFSET +
 			 offsetof(struct ext2_super_block, s_magic);
-	const char *name = r->c->source;
+	const char *path = r->in->path;
 	uint16_t magic = 0;
 	struct stat st;
 	int fd;
 
-	if (stat(name, &st) || !(S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)))
+	if (!path || stat(path, &st) || !(S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)))
 		return true;
-	fd = open(name, O_RDONLY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || pread(fd, &magic, sizeof(magic), at) < 0)
 		magic = 0;
 	if (fd >= 0)
@@ -507,7 +409,7 @@ static bool is_archive(const struct tar *r)
 	if (ext2fs_le16_to_cpu(magic) != EXT2_SUPER_MAGIC)
 		return true;
 	say("%s: holds an ext2, ext3 or ext4 filesystem and no archive: copy it "
-	    "with --from=%s", name, name);
+	    "with --from=%s", path, path);
 	return false;
 }
 
@@ -521,42 +423,38 @@ static bool take_all(struct tar *r)
 	       got == ARCHIVE_WARN) {
 		/* Such as a name that should be UTF-8: it is taken as it is. */
 		if (got == ARCHIVE_WARN) {
-			r->path = archive_entry_pathname(entry);
+			r->l->path = archive_entry_pathname(entry);
 			complain_archive(r);
 		}
 		empty = false;
-		if (!take_entry(r, entry))
+		if (!is_within(r) || !take_entry(r, entry))
 			return false;
 	}
-	r->path = NULL;
+	r->l->path = NULL;
 	if (got == ARCHIVE_EOF)
 		return !empty || is_archive(r);
 	return complain_archive(r);
 }
 
-bool load_tar(const struct config *c, struct e4l_tree *t, int *data_fd)
+bool load_tar(struct load *l, const struct tar_input *in)
 {
 	/* Names that an archive has in UTF-8 stay so. */
 	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
 	locale_t before = utf8 ? uselocale(utf8) : NULL;
-	struct tar r = { .c = c, .t = t };
+	struct tar r = { .l = l, .in = in };
 	bool done;
 
-	r.fd = open_spool(c->device);
-	if (r.fd < 0) {
-		say_error("the temporary file", "cannot make", errno);
-		return false;
-	}
-	done = acls_start(&r.acls, c) && open_archive(&r) && take_all(&r);
+	done = spool_open(l) && begin_layer(l, true) &&
+	       acls_start(&r.acls, l) && open_archive(&r) && take_all(&r);
+	if (done)
+		*l->taken += archive_filter_bytes(r.a, 0);
 	archive_read_free(r.a);
-	free(r.stretches);
 	free(r.xattrs);
 	acls_end(&r.acls);
 	if (utf8) {
 		uselocale(before);
 		freelocale(utf8);
 	}
-	*data_fd = r.fd;
-	e4l_tree_set_data_fd(t, r.fd);
+	l->path = NULL;
 	return done;
 }

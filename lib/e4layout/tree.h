@@ -106,7 +106,7 @@ errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
 
 /*
  * Gives @id, a regular file, and all its other names the content that @entry
- * says (size, pos, stretches); the rest of @entry is not looked at.
+ * says (size, pos or path, stretches); the rest of @entry is not looked at.
  */
 errcode_t e4l_tree_set_content(struct e4l_tree *t, uint32_t id,
 			       const struct e4l_entry *entry);
@@ -194,9 +194,22 @@ void e4l_tree_map_owners(struct e4l_tree *t,
 			 void (*map)(uint32_t *uid, uint32_t *gid, void *priv),
 			 void *priv);
 
-/* Changes one entry's owner and group. */
-void e4l_tree_set_owner(struct e4l_tree *t, uint32_t id, uint32_t uid,
-			uint32_t gid);
+/*
+ * Describes an entry: its mode, owner, size, time of modification, and a
+ * symbolic link's target or a device's number.  Pointers are the tree's until it
+ * changes.
+ */
+errcode_t e4l_tree_get(const struct e4l_tree *t, uint32_t id,
+		       struct e4l_entry *entry);
+
+/*
+ * Changes the owner and group, or the time of modification, of an entry and its
+ * other names.  Errors: ENOMEM.
+ */
+errcode_t e4l_tree_set_owner(struct e4l_tree *t, uint32_t id, uint32_t uid,
+			     uint32_t gid);
+errcode_t e4l_tree_set_mtime(struct e4l_tree *t, uint32_t id,
+			     const struct timespec *mtime);
 
 /*
  * Changes one entry's permissions (07777) and its ACL, as chmod(2) does; after

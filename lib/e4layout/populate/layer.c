@@ -268,6 +268,7 @@ errcode_t e4l_layer_end(struct e4l_tree *t)
 	uint8_t *marks;
 	size_t i;
 
+	e4l_tree_share_changes(t);
 	if (!t->hidden.n && !t->emptied.n)
 		return 0;
 	marks = calloc(t->nodes.n, sizeof(*marks));

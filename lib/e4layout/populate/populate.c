@@ -268,7 +268,6 @@ static void set_up(struct e4l_populate *p, struct e4l *e, struct e4l_tree *t,
 	p->now = e4l_pack_time(o->now, 0);
 	p->first_map = t->maps.n;
 	p->first_extra = t->extras.n;
-	e4l_tree_share_content(t);
 	p->stats.free_inodes = fs->super->s_free_inodes_count;
 }
 

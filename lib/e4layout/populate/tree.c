@@ -369,52 +369,121 @@ errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
 	return 0;
 }
 
-errcode_t e4l_tree_set_content(struct e4l_tree *t, uint32_t id,
-			       const struct e4l_entry *entry)
+errcode_t e4l_tree_change(struct e4l_tree *t, uint32_t id, struct node **ret)
 {
-	struct node *n = &t->nodes.v[id];
-	struct link_group *g;
-	errcode_t err = 0;
+	struct link_group *g = &t->groups.v[t->nodes.v[id].child];
 
-	if (!e4l_tree_has(t, id) || !S_ISREG(n->mode) || !are_in_file(entry))
-		return E4L_ET_BAD_ARGUMENT;
-	g = &t->groups.v[n->child];
-	if (E4L_HAS_UNKNOWN(entry))
-		err = E4L_ET_OPTION;
-	n->map = 0;
-	if (!err)
-		err = add_stretches(t, n, entry);
-	if (err)
-		return e4l_tree_fail(t, err, id, NULL, 0);
-	n->size = entry->size;
-	n->pos = entry->pos;
-	n->source = tree_layer(t);
-	if (n->flags & NODE_GROUPED) {
-		g->size = n->size;
-		g->pos = n->pos;
-		g->map = n->map;
-		g->source = n->source;
-		g->has_content = true;
+	*ret = &t->nodes.v[id];
+	if (!((*ret)->flags & NODE_GROUPED))
+		return 0;
+	if (!g->changed) {
+		if (vec_room(&t->changed, 1))
+			return ENOMEM;
+		g->changed = t->changed.n;
+		t->changed.v[t->changed.n++] = **ret;
 	}
+	*ret = &t->changed.v[g->changed];
 	return 0;
 }
 
-void e4l_tree_share_content(struct e4l_tree *t)
+static void copy_inode(struct node *to, const struct node *from)
 {
-	const struct link_group *g;
+	to->mode = from->mode;
+	to->uid = from->uid;
+	to->gid = from->gid;
+	to->size = from->size;
+	to->pos = from->pos;
+	to->source = from->source;
+	to->map = from->map;
+	to->extra = from->extra;
+	to->xattr = from->xattr;
+	to->mtime = from->mtime;
+	to->atime = from->atime;
+	to->ctime = from->ctime;
+}
+
+void e4l_tree_share_changes(struct e4l_tree *t)
+{
 	struct node *n;
+	uint32_t changed;
 	size_t i;
 
+	if (t->changed.n == 1)
+		return;
 	for (i = E4L_TREE_ROOT; i < t->nodes.n; i++) {
 		n = &t->nodes.v[i];
-		g = &t->groups.v[n->child];
-		if (!(n->flags & NODE_GROUPED) || !g->has_content)
-			continue;
-		n->size = g->size;
-		n->pos = g->pos;
-		n->map = g->map;
-		n->source = g->source;
+		changed = n->flags & NODE_GROUPED ?
+			  t->groups.v[n->child].changed : 0;
+		if (changed)
+			copy_inode(n, &t->changed.v[changed]);
 	}
+	for (i = 0; i < t->groups.n; i++)
+		t->groups.v[i].changed = 0;
+	t->changed.n = 1;
+}
+
+errcode_t e4l_tree_set_content(struct e4l_tree *t, uint32_t id,
+			       const struct e4l_entry *entry)
+{
+	uint32_t path = 0;
+	struct node *n;
+	errcode_t err;
+
+	if (E4L_HAS_UNKNOWN(entry))
+		return E4L_ET_OPTION;
+	if (!e4l_tree_has(t, id) || !S_ISREG(t->nodes.v[id].mode) ||
+	    !are_in_file(entry) || (entry->path && !tree_source(t)->by_path))
+		return E4L_ET_BAD_ARGUMENT;
+	err = e4l_tree_change(t, id, &n);
+	if (!err && entry->path)
+		err = e4l_tree_keep(t, entry->path, strlen(entry->path), &path);
+	if (!err) {
+		n->map = 0;
+		err = add_stretches(t, n, entry);
+	}
+	if (err)
+		return e4l_tree_fail(t, err, id, NULL, 0);
+	n->size = entry->size;
+	n->pos = entry->path ? path : entry->pos;
+	n->source = tree_layer(t);
+	return 0;
+}
+
+errcode_t e4l_tree_get(const struct e4l_tree *t, uint32_t id,
+		       struct e4l_entry *entry)
+{
+	const struct node *n = &t->nodes.v[id];
+
+	*entry = (struct e4l_entry) { 0 };
+	if (!e4l_tree_has(t, id))
+		return E4L_ET_BAD_ARGUMENT;
+	if (n->flags & NODE_GROUPED && t->groups.v[n->child].changed)
+		n = &t->changed.v[t->groups.v[n->child].changed];
+	entry->mode = n->mode;
+	entry->uid = n->uid;
+	entry->gid = n->gid;
+	entry->size = n->size;
+	entry->mtime.tv_sec = e4l_time_sec(n->mtime);
+	entry->mtime.tv_nsec = e4l_time_nsec(n->mtime);
+	if (S_ISLNK(n->mode))
+		entry->target = t->names.v + n->pos;
+	else if (!S_ISREG(n->mode))
+		entry->rdev = n->pos;
+	return 0;
+}
+
+errcode_t e4l_tree_set_mtime(struct e4l_tree *t, uint32_t id,
+			     const struct timespec *mtime)
+{
+	struct node *n;
+	errcode_t err;
+
+	if (!e4l_tree_has(t, id))
+		return E4L_ET_BAD_ARGUMENT;
+	err = e4l_tree_change(t, id, &n);
+	if (!err)
+		n->mtime = e4l_pack_timespec(mtime);
+	return err;
 }
 
 errcode_t e4l_tree_add_hidden(struct e4l_tree *t, const struct node *proto,
@@ -649,17 +718,25 @@ void e4l_tree_map_owners(struct e4l_tree *t,
 {
 	size_t i;
 
+	e4l_tree_share_changes(t);
 	for (i = E4L_TREE_ROOT; i < t->nodes.n; i++)
 		map(&t->nodes.v[i].uid, &t->nodes.v[i].gid, priv);
 }
 
-void e4l_tree_set_owner(struct e4l_tree *t, uint32_t id, uint32_t uid,
-			uint32_t gid)
+errcode_t e4l_tree_set_owner(struct e4l_tree *t, uint32_t id, uint32_t uid,
+			     uint32_t gid)
 {
+	struct node *n;
+	errcode_t err;
+
 	if (!e4l_tree_has(t, id))
-		return;
-	t->nodes.v[id].uid = uid;
-	t->nodes.v[id].gid = gid;
+		return E4L_ET_BAD_ARGUMENT;
+	err = e4l_tree_change(t, id, &n);
+	if (err)
+		return err;
+	n->uid = uid;
+	n->gid = gid;
+	return 0;
 }
 
 uint32_t e4l_tree_entries(const struct e4l_tree *t)
@@ -690,6 +767,7 @@ void e4l_tree_free(struct e4l_tree *t)
 	free(t->maps.v);
 	free(t->extras.v);
 	free(t->groups.v);
+	free(t->changed.v);
 	free(t->sets.v);
 	free(t->xbytes.v);
 	free(t->set_table);
@@ -703,7 +781,8 @@ static errcode_t reserve_zero(struct e4l_tree *t)
 {
 	if (vec_room(&t->nodes, 2) || vec_room(&t->sources, 1) || vec_room(&t->names, 1) ||
 	    vec_room(&t->maps, 1) || vec_room(&t->extras, 1) ||
-	    vec_room(&t->groups, 1) || vec_room(&t->sets, 1))
+	    vec_room(&t->groups, 1) || vec_room(&t->sets, 1) ||
+	    vec_room(&t->changed, 1))
 		return ENOMEM;
 	memset(t->nodes.v, 0, 2 * sizeof(*t->nodes.v));
 	t->names.v[0] = 0;
@@ -711,6 +790,7 @@ static errcode_t reserve_zero(struct e4l_tree *t)
 	memset(t->extras.v, 0, sizeof(*t->extras.v));
 	memset(t->groups.v, 0, sizeof(*t->groups.v));
 	memset(t->sets.v, 0, sizeof(*t->sets.v));
+	t->changed.n = 1;
 	t->sources.v[t->sources.n++] = (struct source) { .fd = -1 };
 	t->nodes.n = 2;
 	t->names.n = t->maps.n = t->extras.n = t->groups.n = t->sets.n = 1;

@@ -83,10 +83,7 @@ struct map {
 struct link_group {
 	uint32_t owner;		/* the node that stands for the inode */
 	uint32_t links;
-	uint64_t size, pos;	/* of content that came with a further name */
-	uint32_t map;
-	uint16_t source;
-	bool has_content;
+	uint32_t changed;	/* what the inode has become; 0: unchanged */
 };
 
 /* Where the content of a layer's files is. */
@@ -120,6 +117,7 @@ struct e4l_tree {
 	VEC(struct map) maps;
 	VEC(struct extra) extras;
 	VEC(struct link_group) groups;
+	VEC(struct node) changed;	/* inodes: see e4l_tree_share_changes() */
 	VEC(struct xset) sets;
 	VEC(char) xbytes;
 	uint32_t *set_table;		/* by hash: set index */
@@ -205,8 +203,14 @@ int e4l_tree_open_dir(int root, char *path, int flags);
 /* Takes out what was removed, with all below: others are renumbered. */
 errcode_t e4l_tree_drop_removed(struct e4l_tree *t);
 
-/* Gives all names of an inode the content that came with one of them. */
-void e4l_tree_share_content(struct e4l_tree *t);
+/*
+ * Where a change to the inode of @id is made: in its node, or, if it has several
+ * names, in a node that stands for all of them.  Errors: ENOMEM.
+ */
+errcode_t e4l_tree_change(struct e4l_tree *t, uint32_t id, struct node **ret);
+
+/* Gives all names of an inode the changes that were made by one of them. */
+void e4l_tree_share_changes(struct e4l_tree *t);
 
 /* Notes what a failure was about: @name in @node (may be NULL), or @node. */
 errcode_t e4l_tree_fail(struct e4l_tree *t, errcode_t err, uint32_t node,

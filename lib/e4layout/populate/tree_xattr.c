@@ -367,6 +367,7 @@ errcode_t e4l_tree_map_ids(struct e4l_tree *t,
 	errcode_t err = new_set ? 0 : ENOMEM;
 	size_t i;
 
+	e4l_tree_share_changes(t);
 	for (set = 1; set < n && !err; set++)
 		err = map_set(t, &ids, set, &new_set[set]);
 	for (i = E4L_TREE_ROOT; i < t->nodes.n; i++) {
@@ -425,17 +426,20 @@ static errcode_t copy_set(struct e4l_tree *t, const struct xset *set,
 errcode_t e4l_tree_set_xattr(struct e4l_tree *t, uint32_t id,
 			     const struct e4l_tree_xattr *x)
 {
-	uint32_t *set = &t->nodes.v[id].xattr;
 	size_t at = t->xbytes.n;
+	struct node *n;
 	errcode_t err;
 
 	if (!e4l_tree_has(t, id))
 		return E4L_ET_BAD_ARGUMENT;
-	err = copy_set(t, &t->sets.v[*set], x);
+	err = e4l_tree_change(t, id, &n);
+	if (err)
+		return err;
+	err = copy_set(t, &t->sets.v[n->xattr], x);
 	if (!err && t->xbytes.n == at)
-		*set = 0;
+		n->xattr = 0;
 	else if (!err)
-		err = find_set(t, at, set);
+		err = find_set(t, at, &n->xattr);
 	if (err)
 		t->xbytes.n = at;
 	return err;
@@ -445,6 +449,7 @@ void e4l_tree_drop_xattrs(struct e4l_tree *t)
 {
 	size_t i;
 
+	e4l_tree_share_changes(t);
 	for (i = E4L_TREE_ROOT; i < t->nodes.n; i++)
 		t->nodes.v[i].xattr = 0;
 }
@@ -509,13 +514,16 @@ static errcode_t copy_acl(const struct e4l_tree *t, const struct xset *set,
 
 errcode_t e4l_tree_set_perms(struct e4l_tree *t, uint32_t id, uint32_t perms)
 {
-	struct node *n = &t->nodes.v[id];
 	struct e4l_tree_xattr x = { .name = "system.posix_acl_access" };
+	struct node *n;
 	uint8_t *acl;
 	errcode_t err;
 
 	if (!e4l_tree_has(t, id))
 		return E4L_ET_BAD_ARGUMENT;
+	err = e4l_tree_change(t, id, &n);
+	if (err)
+		return err;
 	err = copy_acl(t, &t->sets.v[n->xattr], &acl, &x.size);
 	if (acl) {
 		change_acl(acl, x.size, perms);

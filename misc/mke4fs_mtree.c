@@ -1,0 +1,630 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Applies a manifest, mtree(5), over what the tree has.  libarchive's reader of
+ * that format does not tell which keywords an entry had, knows no extended
+ * attributes, and fills in what is missing from files that happen to have the
+ * entry's path in the working directory: so there is a reader here.
+ */
+#include "config.h"
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <nettle/base64.h>
+#include "e4layout/base/array.h"
+#include "mke4fs_source.h"
+#include "support/say.h"
+
+#define MAX_XATTR_BYTES	65536
+#define MAX_ID		(UINT32_MAX - 1)	/* the last one means nobody */
+
+struct xattr {
+	char *name;			/* what follows "xattr." */
+	uint8_t *value;
+	size_t size;
+};
+
+/* What the keywords say of an entry. */
+struct spec {
+	uint32_t set;			/* HAS_* */
+	uint32_t type;			/* S_IF* */
+	uint32_t mode, uid, gid;
+	uint64_t size, rdev;
+	struct timespec mtime;
+	char *target, *content;
+	struct xattr *xattrs;
+	size_t n_xattrs;
+};
+
+enum {
+	HAS_TYPE = 0x01, HAS_MODE = 0x02, HAS_UID = 0x04, HAS_GID = 0x08,
+	HAS_SIZE = 0x10, HAS_DEVICE = 0x20, HAS_TIME = 0x40, HAS_TARGET = 0x80,
+	HAS_CONTENT = 0x100,
+};
+
+struct mtree {
+	struct load *l;
+	unsigned int line;
+	struct spec set;		/* what /set said */
+	char *cwd;			/* the directory of names without "/" */
+};
+
+/* ------------------------------------------------------------------ keywords */
+
+/* What strvis(3) wrote, in place; false: it did not. */
+static bool unvis(char *s)
+{
+	static const char letters[] = "sntrabvfE", values[] = " \n\t\r\a\b\v\f\033";
+	const char *letter;
+	char *out = s;
+	int value, i;
+
+	for (; *s; s++) {
+		if (*s != '\\') {
+			*out++ = *s;
+			continue;
+		}
+		s++;
+		if (*s >= '0' && *s <= '3' && isdigit((unsigned char)s[1])) {
+			for (value = i = 0; i < 3 && *s >= '0' && *s <= '7';
+			     i++)
+				value = value * 8 + *s++ - '0';
+			s--;
+			if (i < 3 || !value || value > 255)
+				return false;
+			*out++ = value;
+			continue;
+		}
+		letter = *s ? strchr(letters, *s) : NULL;
+		if (!*s || (!letter && isalnum((unsigned char)*s)))
+			return false;
+		*out++ = letter ? values[letter - letters] : *s;
+	}
+	*out = '\0';
+	return true;
+}
+
+static bool take_number(const char *value, int base, uint64_t max, uint64_t *n)
+{
+	char *end;
+
+	errno = 0;
+	*n = strtoull(value, &end, base);
+	return isdigit((unsigned char)*value) && !errno && !*end && *n <= max;
+}
+
+static bool take_u32(const char *value, int base, uint32_t max, uint32_t *n)
+{
+	uint64_t wide;
+	bool done = take_number(value, base, max, &wide);
+
+	*n = wide;
+	return done;
+}
+
+static bool take_type(struct spec *s, const char *value)
+{
+	static const struct {
+		const char *name;
+		uint32_t type;
+	} types[] = {
+		{ "file", S_IFREG }, { "dir", S_IFDIR }, { "link", S_IFLNK },
+		{ "char", S_IFCHR }, { "block", S_IFBLK }, { "fifo", S_IFIFO },
+		{ "socket", S_IFSOCK },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(types) / sizeof(*types); i++) {
+		if (strcmp(types[i].name, value))
+			continue;
+		s->type = types[i].type;
+		return true;
+	}
+	return false;
+}
+
+static bool take_mode(struct spec *s, const char *value)
+{
+	return take_u32(value, 8, 07777, &s->mode);
+}
+
+static bool take_uid(struct spec *s, const char *value)
+{
+	return take_u32(value, 10, MAX_ID, &s->uid);
+}
+
+static bool take_gid(struct spec *s, const char *value)
+{
+	return take_u32(value, 10, MAX_ID, &s->gid);
+}
+
+static bool take_size(struct spec *s, const char *value)
+{
+	return take_number(value, 10, INT64_MAX, &s->size);
+}
+
+/* SECONDS[.NANOSECONDS]: a number, not a fraction, as libarchive has it, too. */
+static bool take_time(struct spec *s, const char *value)
+{
+	char *end;
+
+	errno = 0;
+	s->mtime.tv_sec = strtoll(value, &end, 10);
+	s->mtime.tv_nsec = 0;
+	if (errno || end == value || (*end && *end != '.'))
+		return false;
+	if (!*end)
+		return true;
+	s->mtime.tv_nsec = strtol(end + 1, &end, 10);
+	return !*end && s->mtime.tv_nsec >= 0 && s->mtime.tv_nsec < 1000000000;
+}
+
+/* FORMAT,MAJOR,MINOR or Linux' own number. */
+static bool take_device(struct spec *s, const char *value)
+{
+	unsigned int major, minor;
+	uint64_t n;
+	char end;
+
+	if (sscanf(value, "native,%u,%u%c", &major, &minor, &end) == 2 ||
+	    sscanf(value, "linux,%u,%u%c", &major, &minor, &end) == 2) {
+		s->rdev = makedev(major, minor);
+		return major <= 0xfff && minor <= 0xfffff;
+	}
+	if (!take_number(value, 0, UINT32_MAX, &n))
+		return false;
+	s->rdev = n;
+	return true;
+}
+
+static bool keep_text(char **text, const char *value)
+{
+	free(*text);
+	*text = strdup(value);
+	return *text && unvis(*text) && **text;
+}
+
+static bool take_target(struct spec *s, const char *value)
+{
+	return keep_text(&s->target, value);
+}
+
+static bool take_contents(struct spec *s, const char *value)
+{
+	return keep_text(&s->content, value);
+}
+
+static bool take_nothing(struct spec *s, const char *value)
+{
+	(void)s;
+	(void)value;
+	return true;
+}
+
+static const struct keyword {
+	const char *name;
+	uint32_t has;
+	bool (*take)(struct spec *s, const char *value);
+} keywords[] = {
+	{ "type", HAS_TYPE, take_type },
+	{ "mode", HAS_MODE, take_mode },
+	{ "uid", HAS_UID, take_uid },
+	{ "gid", HAS_GID, take_gid },
+	{ "size", HAS_SIZE, take_size },
+	{ "time", HAS_TIME, take_time },
+	{ "device", HAS_DEVICE, take_device },
+	{ "resdevice", 0, take_nothing },
+	{ "link", HAS_TARGET, take_target },
+	{ "contents", HAS_CONTENT, take_contents },
+	{ "content", HAS_CONTENT, take_contents },
+	/* Names of owners are not looked up: see uid and gid. */
+	{ "uname", 0, take_nothing }, { "gname", 0, take_nothing },
+	/* What is there to be checked, and not to be made. */
+	{ "cksum", 0, take_nothing }, { "inode", 0, take_nothing },
+	{ "md5", 0, take_nothing }, { "md5digest", 0, take_nothing },
+	{ "nlink", 0, take_nothing }, { "nochange", 0, take_nothing },
+	{ "optional", 0, take_nothing }, { "ignore", 0, take_nothing },
+	{ "rmd160", 0, take_nothing }, { "rmd160digest", 0, take_nothing },
+	{ "ripemd160digest", 0, take_nothing },
+	{ "sha1", 0, take_nothing }, { "sha1digest", 0, take_nothing },
+	{ "sha256", 0, take_nothing }, { "sha256digest", 0, take_nothing },
+	{ "sha384", 0, take_nothing }, { "sha384digest", 0, take_nothing },
+	{ "sha512", 0, take_nothing }, { "sha512digest", 0, take_nothing },
+	{ "tags", 0, take_nothing }, { "flags", 0, take_nothing },
+};
+
+static void free_spec(struct spec *s)
+{
+	while (s->n_xattrs--) {
+		free(s->xattrs[s->n_xattrs].name);
+		free(s->xattrs[s->n_xattrs].value);
+	}
+	free(s->xattrs);
+	free(s->target);
+	free(s->content);
+}
+
+static bool refuse(const struct mtree *m, const char *what, const char *arg)
+{
+	say("%s: line %u: %s: %s", m->l->name, m->line, arg, what);
+	return false;
+}
+
+static bool no_room(const struct mtree *m)
+{
+	return refuse(m, "out of memory", "manifest");
+}
+
+/* "NAME=VALUE", in base64, as go-mtree and umoci write it. */
+static bool take_xattr(const struct mtree *m, struct spec *s, const char *word)
+{
+	const char *equals = strchr(word, '=');
+	size_t len = equals ? strlen(equals + 1) : 0, size;
+	struct base64_decode_ctx ctx;
+	struct xattr *x;
+
+	if (!equals || equals == word)
+		return refuse(m, "not xattr.NAME=VALUE", word);
+	if (e4l_grow(&s->xattrs, s->n_xattrs, sizeof(*s->xattrs)))
+		return no_room(m);
+	x = &s->xattrs[s->n_xattrs++];
+	size = BASE64_DECODE_LENGTH(len);
+	*x = (struct xattr) {
+		.name = strndup(word, equals - word), .value = malloc(size + 1),
+	};
+	if (!x->name || !x->value || !unvis(x->name))
+		return no_room(m);
+	base64_decode_init(&ctx);
+	if (!base64_decode_update(&ctx, &size, x->value, len, equals + 1) ||
+	    !base64_decode_final(&ctx))
+		return refuse(m, "its value is not base64", x->name);
+	x->size = size;
+	return size <= MAX_XATTR_BYTES ||
+	       refuse(m, "it has more than 65536 bytes", x->name);
+}
+
+static bool take_keyword(const struct mtree *m, struct spec *s, char *word)
+{
+	size_t len = strcspn(word, "="), i;
+	const struct keyword *k;
+
+	if (!strncmp(word, "xattr.", 6))
+		return take_xattr(m, s, word + 6);
+	for (i = 0; i < sizeof(keywords) / sizeof(*keywords); i++) {
+		k = &keywords[i];
+		if (strlen(k->name) != len || strncmp(k->name, word, len))
+			continue;
+		s->set |= k->has;
+		return k->take(s, word + len + (word[len] == '=')) ||
+		       refuse(m, "a value that mtree(5) does not have", word);
+	}
+	return refuse(m, "an unknown keyword", word);
+}
+
+static bool take_keywords(const struct mtree *m, struct spec *s, char *words)
+{
+	char *word, *rest = words;
+
+	while ((word = strsep(&rest, " \t")))
+		if (*word && !take_keyword(m, s, word))
+			return false;
+	return true;
+}
+
+/* "/unset KEYWORD..." or "/unset all" */
+static bool unset(struct mtree *m, char *words)
+{
+	char *word, *rest = words;
+	size_t i;
+
+	while ((word = strsep(&rest, " \t"))) {
+		if (!strcmp(word, "all"))
+			m->set.set = 0;
+		for (i = 0; i < sizeof(keywords) / sizeof(*keywords); i++)
+			if (!strcmp(keywords[i].name, word))
+				m->set.set &= ~keywords[i].has;
+	}
+	return true;
+}
+
+/* ------------------------------------------------------------------- entries */
+
+static bool fail(const struct mtree *m, errcode_t err)
+{
+	return refuse(m, error_message(err), m->l->path);
+}
+
+/* The type that other keywords imply. */
+static uint32_t type_of(const struct spec *s)
+{
+	if (s->set & HAS_TYPE)
+		return s->type;
+	return s->set & HAS_TARGET ? S_IFLNK :
+	       s->set & HAS_CONTENT ? S_IFREG : 0;
+}
+
+/* What file gives the content; @e is an entry of type and size. */
+static bool find_content(const struct mtree *m, const struct spec *s,
+			 struct e4l_entry *e)
+{
+	struct stat st;
+
+	e->path = s->content;
+	if (stat(s->content, &st)) {
+		say_error(m->l->name, s->content, errno);
+		return false;
+	}
+	if (!S_ISREG(st.st_mode))
+		return refuse(m, "no regular file, so it has no content",
+			      s->content);
+	if (s->set & HAS_SIZE && s->size != (uint64_t)st.st_size)
+		return refuse(m, "its size is not what the manifest says",
+			      s->content);
+	e->size = st.st_size;
+	return true;
+}
+
+/* A new entry, or one of another type than was there. */
+static bool put_new(struct mtree *m, const struct spec *s, uint32_t type,
+		    uint32_t *id)
+{
+	struct e4l_entry e = {
+		.mode = type | (type == S_IFDIR ? 0755 :
+				type == S_IFLNK ? 0777 : 0644),
+		.mtime.tv_sec = m->l->c->now, .rdev = s->rdev,
+		.target = s->target,
+	};
+	errcode_t err;
+
+	if (!type)
+		return refuse(m, "it is not in a source, and type= is missing",
+			      m->l->path);
+	if (type == S_IFLNK && !(s->set & HAS_TARGET))
+		return refuse(m, "link= is missing", m->l->path);
+	if ((type == S_IFCHR || type == S_IFBLK) && !(s->set & HAS_DEVICE))
+		return refuse(m, "device= is missing", m->l->path);
+	if (type == S_IFREG && s->set & HAS_SIZE && s->size &&
+	    !(s->set & HAS_CONTENT))
+		return refuse(m, "contents= is missing", m->l->path);
+	if (type == S_IFLNK)
+		e.size = strlen(s->target);
+	if (type == S_IFREG && s->set & HAS_CONTENT && !find_content(m, s, &e))
+		return false;
+	if (s->set & HAS_TIME)
+		e.mtime = s->mtime;
+	e.atime = e.ctime = e.mtime;
+	err = e4l_layer_put(m->l->t, m->l->path, &e, id);
+	return !err || fail(m, err);
+}
+
+/* What the keywords change of the entry @id, which is @e now. */
+static bool change(struct mtree *m, const struct spec *s, uint32_t id,
+		   const struct e4l_entry *e)
+{
+	struct e4l_tree *t = m->l->t;
+	struct e4l_entry content = { 0 };
+	errcode_t err = 0;
+	size_t i;
+
+	if (s->set & HAS_CONTENT && S_ISREG(e->mode)) {
+		if (!find_content(m, s, &content))
+			return false;
+		err = e4l_tree_set_content(t, id, &content);
+	}
+	if (!err && s->set & (HAS_UID | HAS_GID))
+		err = e4l_tree_set_owner(t, id,
+				s->set & HAS_UID ? s->uid : e->uid,
+				s->set & HAS_GID ? s->gid : e->gid);
+	if (!err && s->set & HAS_MODE && !S_ISLNK(e->mode))
+		err = e4l_tree_set_perms(t, id, s->mode);
+	if (!err && s->set & HAS_TIME)
+		err = e4l_tree_set_mtime(t, id, &s->mtime);
+	for (i = 0; i < s->n_xattrs && !err; i++) {
+		const struct e4l_tree_xattr x = {
+			.name = s->xattrs[i].name, .value = s->xattrs[i].value,
+			.size = s->xattrs[i].size,
+		};
+
+		err = e4l_tree_set_xattr(t, id, &x);
+	}
+	return !err || fail(m, err);
+}
+
+/* Whether the link target or the device number is what @e has. */
+static bool is_same(const struct spec *s, uint32_t type,
+		    const struct e4l_entry *e)
+{
+	if (type && type != (e->mode & S_IFMT))
+		return false;
+	if (S_ISLNK(e->mode) && s->set & HAS_TARGET)
+		return !strcmp(e->target, s->target);
+	if ((S_ISCHR(e->mode) || S_ISBLK(e->mode)) && s->set & HAS_DEVICE)
+		return e->rdev == s->rdev;
+	return true;
+}
+
+static bool apply(struct mtree *m, const struct spec *s)
+{
+	uint32_t type = type_of(s), id;
+	struct e4l_entry e;
+	errcode_t err;
+
+	if (s->set & HAS_CONTENT && type != S_IFREG)
+		return refuse(m, "contents= is for type=file", m->l->path);
+	err = e4l_layer_find(m->l->t, m->l->path, &id);
+	if (err)
+		return fail(m, err);
+	if (!id || e4l_tree_get(m->l->t, id, &e) || !is_same(s, type, &e)) {
+		if (!put_new(m, s, type, &id))
+			return false;
+		e4l_tree_get(m->l->t, id, &e);
+	} else if (S_ISREG(e.mode) && s->set & HAS_SIZE &&
+		   !(s->set & HAS_CONTENT) && s->size != e.size) {
+		return refuse(m, "its size is not what the manifest says",
+			      m->l->path);
+	}
+	return change(m, s, id, &e);
+}
+
+/* --------------------------------------------------------------------- lines */
+
+/* The entry's path: below the directory at hand, unless it has a slash. */
+static char *find_path(const struct mtree *m, const char *name)
+{
+	char *path;
+
+	if (strchr(name, '/') || !*m->cwd)
+		return strdup(name);
+	return asprintf(&path, "%s/%s", m->cwd, name) < 0 ? NULL : path;
+}
+
+static bool take_entry(struct mtree *m, char *name, char *words)
+{
+	struct spec s = m->set;
+	bool is_full = strchr(name, '/'), done = false;
+	char *path = NULL;
+
+	s.target = m->set.target ? strdup(m->set.target) : NULL;
+	s.content = NULL;
+	if (!unvis(name)) {
+		refuse(m, "a name that mtree(5) does not have", name);
+		goto out;
+	}
+	path = find_path(m, name);
+	if (!path || (m->set.target && !s.target)) {
+		no_room(m);
+		goto out;
+	}
+	m->l->path = path;
+	done = take_keywords(m, &s, words) && apply(m, &s);
+	if (done && !is_full && type_of(&s) == S_IFDIR) {
+		free(m->cwd);
+		m->cwd = path;
+		path = NULL;
+	}
+out:
+	m->l->path = NULL;
+	free_spec(&s);
+	free(path);
+	return done;
+}
+
+static bool go_up(struct mtree *m)
+{
+	char *slash = strrchr(m->cwd, '/');
+
+	if (!*m->cwd)
+		return refuse(m, "it leaves the directory that is the root",
+			      "..");
+	*(slash ? slash : m->cwd) = '\0';
+	return true;
+}
+
+static bool take_line(struct mtree *m, char *line)
+{
+	char *words, *word;
+
+	line += strspn(line, " \t");
+	if (!*line || *line == '#')
+		return true;
+	words = line;
+	word = strsep(&words, " \t");
+	if (!words)
+		words = word + strlen(word);
+	if (!strcmp(word, "/set")) {
+		if (strstr(words, "xattr.") || strstr(words, "content"))
+			return refuse(m, "only an entry can have contents or "
+				      "extended attributes", word);
+		return take_keywords(m, &m->set, words);
+	}
+	if (!strcmp(word, "/unset"))
+		return unset(m, words);
+	if (!strcmp(word, ".."))
+		return go_up(m);
+	return take_entry(m, word, words);
+}
+
+/* Appends the next line of @f to the first @len bytes; -1: there is none. */
+static ssize_t append_line(FILE *f, char **line, size_t *room, size_t len)
+{
+	char *next = NULL, *longer;
+	size_t next_room = 0;
+	ssize_t more = getline(&next, &next_room, f);
+
+	longer = more < 0 ? NULL : realloc(*line, len + more + 1);
+	if (longer) {
+		memcpy(longer + len, next, more + 1);
+		*line = longer;
+		*room = len + more + 1;
+	}
+	free(next);
+	return longer ? more : -1;
+}
+
+/*
+ * Reads a line, with those that a backslash joins to it; *@failed: not because
+ * it was the last one.
+ */
+static bool read_line(struct mtree *m, FILE *f, char **line, size_t *room,
+		      bool *failed)
+{
+	ssize_t len = getline(line, room, f), more = len;
+
+	while (more >= 0) {
+		m->line++;
+		if (len && (*line)[len - 1] == '\n')
+			(*line)[--len] = '\0';
+		if (!len || (*line)[len - 1] != '\\')
+			break;
+		(*line)[--len] = '\0';
+		more = append_line(f, line, room, len);
+		len += more;
+	}
+	if (more < 0 || strlen(*line) != (size_t)len) {
+		*failed = !feof(f) || len >= 0;
+		if (ferror(f))
+			say_error(m->l->name, "cannot read", EIO);
+		else if (*failed)
+			refuse(m, "a line that does not end, or has a NUL byte",
+			       "manifest");
+		return false;
+	}
+	return true;
+}
+
+bool load_manifest(struct load *l, const char *path)
+{
+	struct mtree m = { .l = l, .cwd = strdup("") };
+	FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
+	char *line = NULL;
+	bool done = false, failed = false;
+	size_t room = 0;
+	errcode_t err;
+
+	l->name = path;
+	l->below = l->path = NULL;
+	if (!f || !m.cwd) {
+		say_error(path, "cannot open", f ? ENOMEM : errno);
+		goto out;
+	}
+	/* The content of files is where their names lead from here. */
+	done = begin_layer(l, false);
+	err = done ? e4l_layer_open_dir(l->t, ".") : 0;
+	if (err) {
+		say_error(path, "opening the working directory", err);
+		done = false;
+	}
+	while (done && read_line(&m, f, &line, &room, &failed))
+		done = take_line(&m, line);
+	done = done && !failed;
+out:
+	if (f && f != stdin)
+		fclose(f);
+	free(line);
+	free(m.cwd);
+	free_spec(&m.set);
+	return done;
+}

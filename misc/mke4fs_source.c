@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The sources of an image, one layer of its tree after the other. */
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "mke4fs_source.h"
+#include "support/say.h"
+
+bool complain(const struct load *l, const char *what)
+{
+	say("%s: %s: %s", l->name, l->path ? l->path : "archive", what);
+	return false;
+}
+
+bool complain_tree(const struct load *l, errcode_t err)
+{
+	return complain(l, err == E4L_ET_NOT_DIR ?
+			"what the archive has it in is no directory" :
+			error_message(err));
+}
+
+bool begin_layer(const struct load *l, bool spooled)
+{
+	const struct e4l_entry dir = {
+		.mode = S_IFDIR | 0755, .mtime.tv_sec = l->c->now,
+		.atime.tv_sec = l->c->now, .ctime.tv_sec = l->c->now,
+	};
+	const struct e4l_layer layer = {
+		.name = l->name, .below = l->below, .missing = &dir,
+	};
+	errcode_t err = e4l_layer_begin(l->t, &layer);
+
+	if (err) {
+		say_error(l->name, l->below ? l->below : "beginning a layer",
+			  err);
+		return false;
+	}
+	if (spooled)
+		e4l_tree_set_data_fd(l->t, l->spool->fd);
+	return true;
+}
+
+const char *source_name(const struct config *c, const struct e4l_tree *t)
+{
+	const char *name = e4l_tree_where_source(t);
+
+	if (name || c->from)
+		return name ? name : c->from;
+	return c->sources.n ? c->sources.v[0] :
+	       c->manifests.n ? c->manifests.v[0] : NULL;
+}
+
+/* ------------------------------------------------------------------ sources */
+
+static bool load_archive(struct load *l, const char *path)
+{
+	const struct tar_input in = { .path = path };
+
+	return load_tar(l, &in);
+}
+
+static bool load_layer(struct load *l, const char *path)
+{
+	l->is_layer = true;
+	return load_archive(l, path);
+}
+
+/* A directory or an archive. */
+static bool load_files(struct load *l, const char *path)
+{
+	struct stat st;
+
+	if (!strcmp(path, "-"))
+		return load_archive(l, path);
+	if (stat(path, &st)) {
+		say_error(path, "cannot read", errno);
+		return false;
+	}
+	return S_ISDIR(st.st_mode) ? load_dir(l, path) : load_archive(l, path);
+}
+
+/* How -d says what is no file of the tree, or no plain archive. */
+static const struct kind {
+	const char *prefix;
+	bool (*load)(struct load *l, const char *path);
+} kinds[] = {
+	{ "layer:", load_layer },
+	{ "", load_files },		/* last: all names begin so */
+};
+
+/* Cuts ":/PATH" off, unless a file is called so.  NULL: there is none. */
+static char *cut_below(char *name)
+{
+	char *at = NULL, *next = name;
+	struct stat st;
+
+	while ((next = strstr(next, ":/"))) {
+		at = next;
+		next += 2;
+	}
+	if (!at || at == name || !stat(name, &st))
+		return NULL;
+	*at = '\0';
+	return at + 1;
+}
+
+static bool load_one(struct load *l, const char *name)
+{
+	char *copy = strdup(name), *path = copy;
+	const struct kind *kind = kinds;
+	bool done;
+
+	if (!copy) {
+		say("out of memory");
+		return false;
+	}
+	while (strncmp(path, kind->prefix, strlen(kind->prefix)))
+		kind++;
+	path += strlen(kind->prefix);
+	l->name = name;
+	l->path = NULL;
+	l->is_layer = false;
+	l->below = cut_below(path);
+	/* in messages, a file is called as it is */
+	if (kind->load == load_files)
+		l->name = path;
+	done = kind->load(l, path);
+	free(copy);
+	return done;
+}
+
+static bool end_layers(struct e4l_tree *t)
+{
+	errcode_t err = e4l_layer_end(t);
+
+	if (err)
+		say("%s", error_message(err));
+	return !err;
+}
+
+bool load_sources(const struct config *c, struct e4l_tree *t,
+		  struct spool *spool)
+{
+	uint64_t taken = 0;
+	struct load l = {
+		.c = c, .t = t, .spool = spool, .taken = &taken,
+	};
+	bool done = true;
+	size_t i;
+
+	for (i = 0; i < c->sources.n && done; i++)
+		done = load_one(&l, c->sources.v[i]);
+	for (i = 0; i < c->manifests.n && done; i++)
+		done = load_manifest(&l, c->manifests.v[i]);
+	return done && end_layers(t);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The content of archives, in an unlinked file beside the image. */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "e4layout/base/array.h"
+#include "mke4fs_source.h"
+#include "support/say.h"
+
+#define HOLE_BYTES (32u << 10)	/* zeroes, at a multiple of it in the file */
+
+static const char zeroes[HOLE_BYTES];
+
+/* An unlinked file where the image will be, or else where TMPDIR says. */
+static int make_file(const char *device)
+{
+	const char *slash = strrchr(device, '/'), *tmp = getenv("TMPDIR");
+	char *dir;
+	int fd = -1;
+
+	if (strncmp(device, "/dev/", 5)) {
+		dir = slash ? strndup(device, slash - device + 1) : strdup(".");
+		if (dir)
+			fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		free(dir);
+	}
+	return fd >= 0 ? fd : open(tmp ? tmp : "/tmp", O_TMPFILE | O_RDWR |
+				   O_CLOEXEC, 0600);
+}
+
+bool spool_open(const struct load *l)
+{
+	if (l->spool->fd < 0)
+		l->spool->fd = make_file(l->c->device);
+	if (l->spool->fd >= 0)
+		return true;
+	say_error("the temporary file", "cannot make", errno);
+	return false;
+}
+
+/* Makes room for one more stretch. */
+static bool grow_stretches(const struct load *l)
+{
+	struct spool *s = l->spool;
+
+	return !e4l_grow(&s->stretches, s->n_stretches, sizeof(*s->stretches)) ||
+	       complain(l, "out of memory");
+}
+
+bool spool_begin(const struct load *l)
+{
+	struct spool *s = l->spool;
+
+	s->n_stretches = 0;
+	s->taken_end = s->zero_end = 0;
+	return grow_stretches(l);	/* not NULL: all may be a hole */
+}
+
+static bool add_stretch(const struct load *l, uint64_t offset, uint64_t bytes)
+{
+	struct spool *s = l->spool;
+	struct e4l_stretch *last;
+
+	if (s->n_stretches) {
+		last = &s->stretches[s->n_stretches - 1];
+		if (last->offset + last->bytes == offset) {
+			last->bytes += bytes;
+			return true;
+		}
+	}
+	if (!grow_stretches(l))
+		return false;
+	s->stretches[s->n_stretches++] = (struct e4l_stretch) {
+		.offset = offset, .bytes = bytes, .pos = s->end,
+	};
+	return true;
+}
+
+static bool put_data(struct spool *s, const char *buf, size_t len)
+{
+	ssize_t put;
+
+	for (; len; len -= put, buf += put, s->end += put) {
+		put = pwrite(s->fd, buf, len, s->end);
+		if (put < 0 && errno != EINTR) {
+			say_error("the temporary file", "cannot write", errno);
+			return false;
+		}
+		if (put < 0)
+			put = 0;
+	}
+	return true;
+}
+
+static bool put_stretch(const struct load *l, const char *buf, size_t len,
+			uint64_t offset)
+{
+	return !len || (add_stretch(l, offset, len) &&
+			put_data(l->spool, buf, len));
+}
+
+/* Takes back the last @bytes of the last stretch. */
+static void drop_data(struct spool *s, uint64_t bytes)
+{
+	if (!bytes)
+		return;
+	s->stretches[s->n_stretches - 1].bytes -= bytes;
+	s->n_stretches -= !s->stretches[s->n_stretches - 1].bytes;
+	s->end -= bytes;
+}
+
+/*
+ * Whether a place for a hole ends with these @len bytes, which are within one,
+ * and all of it is zeroes.  What was put of it before is taken back.
+ */
+static bool ends_hole(struct spool *s, const char *buf, size_t len,
+		      uint64_t offset)
+{
+	size_t before = offset % HOLE_BYTES;
+
+	if ((before && s->zero_end != offset) || memcmp(buf, zeroes, len))
+		return false;
+	s->zero_end = offset + len;
+	if (before + len < HOLE_BYTES)
+		return false;
+	drop_data(s, before);
+	return true;
+}
+
+bool spool_take(const struct load *l, const char *buf, size_t len,
+		uint64_t offset)
+{
+	struct spool *s = l->spool;
+	size_t from = 0, at, n;
+
+	if (offset < s->taken_end)
+		return complain(l, "its data overlap");
+	s->taken_end = offset + len;
+	for (at = 0; at < len; at += n) {
+		n = HOLE_BYTES - (offset + at) % HOLE_BYTES;
+		if (n > len - at)
+			n = len - at;
+		if (!ends_hole(s, buf + at, n, offset + at))
+			continue;
+		if (!put_stretch(l, buf + from, at - from, offset + from))
+			return false;
+		from = at + n;
+	}
+	return put_stretch(l, buf + from, len - from, offset + from);
+}
+
+void spool_describe(const struct spool *s, uint64_t pos, struct e4l_entry *e)
+{
+	e->pos = pos;
+	if (s->n_stretches != 1 || s->stretches->bytes != e->size) {
+		e->stretches = s->stretches;
+		e->n_stretches = s->n_stretches;
+	}
+}
+
+void spool_free(struct spool *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	free(s->stretches);
+}
