@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* e4check: says what is wrong with an ext4 filesystem, and changes nothing. */
+/* e4check: checks an ext4 filesystem, and changes nothing. */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -15,30 +15,29 @@
 #define AT(member) offsetof(struct e4check, member)
 static const struct args_option options[] = {
 	{ .name = "layout-only", .kind = ARGS_FLAG, .offset = AT(layout_only),
-	  .help = "tell what could lie better, and nothing else" },
+	  .help = "report layout problems only" },
 	{ .name = "no-layout", .kind = ARGS_FLAG, .offset = AT(no_layout),
-	  .help = "tell what is wrong, and nothing else" },
+	  .help = "report errors and warnings only" },
 	{ .name = "max-findings", .kind = ARGS_COUNT,
 	  .offset = AT(max_findings), .value = "N", .max = MAX_FINDINGS,
-	  .help = "show N findings, the worst first (default 1000)" },
+	  .help = "show the N most severe findings (default: 1000)" },
 	{ .name = "threads", .kind = ARGS_COUNT,
 	  .offset = AT(threads), .value = "N", .min = 1, .max = MAX_THREADS,
-	  .help = "work with N threads (default: one per processor)" },
+	  .help = "use N threads (default: one per processor)" },
 	{ .letter = 'n', .kind = ARGS_FLAG, .offset = AT(fsck_n),
-	  .help = "change nothing, as always; for fsck" },
+	  .help = "ignored, for fsck(8): nothing is ever changed" },
 	{ .letter = 'f', .kind = ARGS_FLAG, .offset = AT(fsck_f),
-	  .help = "check all, as always; for fsck" },
+	  .help = "ignored, for fsck(8): the check is always full" },
 	{ .letter = 'C', .kind = ARGS_TEXT, .offset = AT(fsck_fd),
-	  .value = "FD", .help = "0: as --progress=always; for fsck" },
+	  .value = "FD", .help = "for fsck(8): 0 is the same as --progress=always" },
 	{ .letter = 'p', .kind = ARGS_FLAG, .offset = AT(fsck_fixes),
-	  .help = "refused: e2fsck -p fixes" },
+	  .help = "refused: use e2fsck -p" },
 	{ .letter = 'y', .kind = ARGS_FLAG, .offset = AT(fsck_fixes),
-	  .help = "refused: e2fsck -y fixes" },
+	  .help = "refused: use e2fsck -fy" },
 };
 static const struct args_tool tool = {
 	.operands = "TARGET...",
-	.purpose = "Say what is wrong with an ext4 filesystem, and what could "
-		   "lie better.",
+	.purpose = "Check an ext4 filesystem and report layout problems.",
 	.options = options,
 	.n_options = sizeof(options) / sizeof(*options),
 	.min_operands = 1, .max_operands = -1,
@@ -110,8 +109,8 @@ static int verdict(const struct e4check *check, errcode_t err)
 	const struct findings *f = &check->found;
 
 	if (err == E4L_ET_INTERRUPTED) {
-		say("%s: interrupted: nothing was changed, and nothing is "
-		    "known", check->target.name);
+		say("%s: interrupted: the check is incomplete; nothing was "
+		    "changed", check->target.name);
 		return FSCK_CANCELED;
 	}
 	if (err) {
@@ -124,7 +123,7 @@ static int verdict(const struct e4check *check, errcode_t err)
 	if (check->args.verbose)
 		say_reads(check->target.name, check->e);
 	if (check->nameless)
-		say_error(check->target.name, "cannot tell paths",
+		say_error(check->target.name, "cannot determine paths",
 			  check->nameless);
 	return (f->severity[E4L_SEVERITY_ERROR] ? FSCK_ERRORS : FSCK_CLEAN) |
 	       (f->count[F_JOURNAL_ABSENT] || check->nameless ?
@@ -151,7 +150,7 @@ static int run(struct e4check *check, const char *name)
 			       check->args.quiet, &doubt))
 		return FSCK_FAILED;
 	if (check->target.subtree && !check->args.quiet)
-		say("%s: all of the filesystem is checked", name);
+		say("%s: checking the whole filesystem", name);
 	e4l_findings_init(&check->found, check->max_findings);
 	if (!check->layout_only)
 		note_doubt(check, &doubt);
@@ -188,14 +187,15 @@ int main(int argc, char **argv)
 		return status == STATUS_USAGE ? FSCK_USAGE :
 		       status == STATUS_FAILED ? FSCK_FAILED : status;
 	if (check.fsck_fixes) {
-		say("changes nothing: to fix it, run e2fsck -p or e2fsck -fy %s",
+		say("-p and -y are not supported: to repair the filesystem, "
+		    "run e2fsck -p or e2fsck -fy %s",
 		    argv[first]);
 		return FSCK_USAGE;
 	}
 	if (check.fsck_fd && !strcmp(check.fsck_fd, "0"))
 		check.args.progress = PROGRESS_ALWAYS;
 	if (check.layout_only && check.no_layout) {
-		say("--layout-only and --no-layout exclude each other");
+		say("--layout-only and --no-layout cannot be given together");
 		return FSCK_USAGE;
 	}
 	status = run_all(&check, argv + first);

@@ -84,7 +84,7 @@ static void print_fixes(const struct e4check *check)
 		print_command(check, "or all that e4repack does",
 			      "e4repack --all");
 	if (check->target.mount_point && check->found.severity[E4L_SEVERITY_ERROR])
-		printf("to be sure: check it again while it is not mounted\n");
+		puts("the filesystem is mounted: check it again unmounted");
 }
 
 static void print_summary(const struct e4check *check)
@@ -100,8 +100,8 @@ static void print_summary(const struct e4check *check)
 						"errors", errors),
 		       units_things(n[E4L_SEVERITY_WARNING], "warning", "warnings",
 				    warnings));
-	printf("%s about the layout\n",
-	       units_things(n[E4L_SEVERITY_LAYOUT], "finding", "findings", layout));
+	puts(units_things(n[E4L_SEVERITY_LAYOUT], "layout problem",
+			  "layout problems", layout));
 }
 
 bool e4check_print_text(const struct e4check *check)

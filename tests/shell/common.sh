@@ -12,25 +12,14 @@ PATH=$PATH:/usr/sbin:/sbin
 export LC_ALL PATH
 unset COLUMNS NO_COLOR
 
-# built DIR NAME: the tool itself, not libtool's script around it, which takes
-# ten times as long.
-built() {
-	if [ -e "$top_builddir/$1/.libs/$2" ]; then
-		echo "$top_builddir/$1/.libs/$2"
-	else
-		echo "$top_builddir/$1/$2"
-	fi
-}
-LD_LIBRARY_PATH=$top_builddir/lib/e4layout/.libs
-export LD_LIBRARY_PATH
 # shellcheck disable=SC2034
 {
-	e4check=$(built e2fsck e4check)
-	e4debug=$(built debugfs e4debug)
-	e4frag=$(built misc e4frag)
-	e4repack=$(built misc e4repack)
-	mke4fs=$(built misc mke4fs)
-	tune4fs=$(built misc tune4fs)
+	e4check=$top_builddir/e2fsck/e4check
+	e4debug=$top_builddir/debugfs/e4debug
+	e4frag=$top_builddir/misc/e4frag
+	e4repack=$top_builddir/misc/e4repack
+	mke4fs=$top_builddir/misc/mke4fs
+	tune4fs=$top_builddir/misc/tune4fs
 }
 
 test_name=$(basename "$0" .sh)

@@ -44,5 +44,5 @@ check mke2fs -q -t ext4 -b 4096 "$work/img" 16M
 check debugfs -w -R 'sif <2> links_count 7' "$work/img"
 run "$e4check" "$work/img"
 same "exit code" "$status" 4
-grep -q '^error: inode-links, inode 2 (/): the inode counts 7 links, there are 3$' \
+grep -q '^error: inode-links, inode 2 (/): .* 7, .* 3$' \
 	"$out" || fail "does not name the fault"

@@ -42,7 +42,7 @@ check "$e4check" -n -C 0 "$img"
 says '^inodes \[#* *\] *[0-9]* %'
 for option in -p -y; do
 	mustfail 16 "$e4check" "$option" "$img"
-	says "^e4check: changes nothing: .* e2fsck -p or e2fsck -fy $img$"
+	says "^e4check: -p and -y .* e2fsck -p or e2fsck -fy $img$"
 done
 
 wrong() {
@@ -72,7 +72,7 @@ same "exit code" "$status" 4
 sed 's/:.*//' "$out" | uniq | head -n 3 >"$work/order"
 same "order" "$(tr '\n' ' ' <"$work/order")" "error warning layout "
 tail -n 1 "$out" >"$work/sum"
-grep -q ': 1 error, 1 warning, [0-9]* findings about the layout$' \
+grep -q ': 1 error, 1 warning, [0-9]* layout problems$' \
 	"$work/sum" || fail "the summary is $(cat "$work/sum")"
 grep -q "^to fix: e2fsck -fy $img$" "$out" || fail "no word of e2fsck -fy"
 grep -q "^to fix: e4repack $img$" "$out" || fail "no word of e4repack"
@@ -89,7 +89,7 @@ same "exit code" "$status" 4
 
 check "$e4check" --layout-only "$img"
 ! grep -Eq '^(error|warning):' "$out" || fail "--layout-only tells more"
-grep -q '^layout: fragmented, inode [0-9]* (/data/broken): fragments of the file: 3, ' \
+grep -q '^layout: fragmented, inode [0-9]* (/data/broken): .* 3 fragments, ' \
 	"$out" || fail "--layout-only does not tell"
 run "$e4check" --no-layout "$img"
 same "exit code" "$status" 4

@@ -38,7 +38,7 @@ check "$e4frag" "$mnt/mail"
 says "only what is in this directory is shown; $mnt is all"
 says "is in the filesystem that is mounted on $mnt: the picture may be a "
 run "$e4check" "$mnt/mail"
-says "$mnt/mail: all of the filesystem is checked"
+says "$mnt/mail: checking the whole filesystem"
 check "$e4debug" -R stats "$mnt/mail"
 
 # a part of it, mounted elsewhere
