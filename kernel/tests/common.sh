@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# What every guest test has: $work, a directory of its own; $lane; $stock and
-# $patched, the kernels; $guest, the guests' programs; $top_builddir, where the
-# tools are, or nothing.
+# Environment of every guest test: $work is a directory of its own; $lane;
+# $stock and $patched are the kernels; $release is their release; $guest has the
+# helper programs of the guests; $top_builddir is a build of the tools, or empty.
 set -eu
 : "${work:?}" "${lane:?}" "${stock:?}" "${patched:?}" "${initrd:?}"
 PATH=$PATH:/usr/sbin:/sbin
 LC_ALL=C
 export PATH LC_ALL
-# The guests' clocks may be ahead of this machine's.
+# The clock of a guest can be ahead of the clock of the host.
 printf '[options]\nbroken_system_clock = true\n' >"$work/e2fsck.conf"
 E2FSCK_CONFIG=$work/e2fsck.conf
 export E2FSCK_CONFIG
@@ -25,7 +25,7 @@ skip() {
 	exit 77
 }
 
-# new_disk MIB [MKE2FS OPTION...]: a fresh $disk.
+# new_disk MIB [MKE2FS OPTION...]: create a filesystem on a new $disk.
 disk=$work/disk
 new_disk() {
 	mib=$1
@@ -35,12 +35,12 @@ new_disk() {
 	mke2fs -q -F -t ext4 -b 4096 -E lazy_itable_init=0 "$@" "$disk"
 }
 
-# In the guests' environment: no registers that User Mode Linux may not keep
-# (configs/um.patch).
+# Keep the programs of a guest from using registers that User Mode Linux may not
+# save (configs/um-6.12.patch).
 plain=GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX,-AVX2,-AVX_Fast_Unaligned_Load
 plain=$plain,-AVX512F,-AVX512VL,-AVX512BW
 
-# run_guest [OPTION...]: boots $kernel with $disk, for BOOT_SECONDS at most.
+# run_guest [OPTION...]: boot $kernel with $disk, for BOOT_SECONDS at most.
 run_guest() {
 	: >"$work/out"
 	case $lane in
@@ -66,13 +66,13 @@ run_guest() {
 	esac
 }
 
-# What KCSAN reports goes to $RACES, and is no failure.
+# Reports of KCSAN are written to $RACES and are no failure.
 races=^\$
 [ "${lane%-kcsan}" = "$lane" ] || races='BUG: KCSAN: '
 
-# start [OPTION...]: runs the shell script on stdin in a guest, to $work/lines.
-# Fails when the kernel complains, of tasks that hang as well, but for what
-# $expected says; that this machine is slow is no failure.
+# start [OPTION...]: run the shell script on stdin in a guest, and save its output
+# in $work/lines.  Fail if the kernel reports a problem, including hung tasks,
+# other than $expected.  Skip the test if the guest takes too long.
 start() {
 	mkdir -p "$work/case"
 	cat >"$work/case/case"
@@ -92,8 +92,7 @@ start() {
 		skip "the guest was not done in $BOOT_SECONDS seconds"
 }
 
-# boot [OPTION...]: likewise, and prints what the script prints; fails when it
-# does.
+# boot [OPTION...]: start a script, print its output, and fail if the script fails.
 # shellcheck disable=SC2120
 boot() {
 	start "$@"
@@ -106,8 +105,8 @@ boot() {
 	esac
 }
 
-# cut_power [OPTION...]: likewise, for a script that ends in "poweroff -f -n";
-# writes that were under way then may fail, and the journal with them.
+# cut_power [OPTION...]: start a script that ends in "poweroff -f -n", and print its
+# output.  Writes in flight may fail then, and abort the journal.
 cut_power() {
 	expected='ext4_end_bio.*I/O error\|Detected aborted journal'
 	expected="$expected\|Journal has aborted\|mark_inode_dirty error"
@@ -117,7 +116,7 @@ cut_power() {
 	cat "$work/lines"
 }
 
-# garbage_disk MIB [MKE2FS OPTION...]: likewise, full of 0xAA but for metadata.
+# garbage_disk MIB [MKE2FS OPTION...]: new_disk on a disk that is full of 0xAA.
 garbage_disk() {
 	mib=$1
 	shift
@@ -126,7 +125,7 @@ garbage_disk() {
 	mke2fs -q -F -t ext4 -b 4096 -E nodiscard,lazy_itable_init=0 "$@" "$disk"
 }
 
-# clean [OPTION]...: $disk has no errors; the options are e2fsck's.
+# clean [OPTION]...: fail if e2fsck, with OPTIONs, or e4check finds errors on $disk.
 # shellcheck disable=SC2120,SC2119
 clean() {
 	e2fsck -fn "$@" "$disk" >"$work/fsck" 2>&1 || {
@@ -140,12 +139,12 @@ clean() {
 	}
 }
 
-# What it may say then: also that trees of extents could be smaller.
+# Output of e2fsck that recover() accepts.
 after_cut="^\$|^e2fsck |^Pass |recovering journal\$|^Clearing orphaned inode"
 after_cut="$after_cut|^Free (blocks|inodes) count wrong \(|^Fix\\? yes|Optimize\\? yes"
 after_cut="$after_cut|FILE SYSTEM WAS MODIFIED|: clean, |files .*blocks\$"
 
-# mend: e2fsck replays the journal of $disk and mends what it finds.
+# mend: let e2fsck replay the journal of $disk and repair it.
 mend() {
 	e2fsck -fy "$disk" >"$work/fsck" 2>&1 || [ $? = 1 ] || {
 		head -n 20 "$work/fsck" >&2
@@ -153,16 +152,16 @@ mend() {
 	}
 }
 
-# recover: likewise, lets orphans go and counts what is free, which the superblock
-# need not know; and there are no other errors.
+# recover: let e2fsck replay the journal of $disk; fail if it finds errors other than
+# orphans and the free counts of the superblock.
 recover() {
 	mend
 	! grep -Ev "$after_cut" "$work/fsck" >&2 || fail "e2fsck found that"
 	clean
 }
 
-# ended: the guest did, although its file system was shut down, and e2fsck can
-# recover $disk.
+# ended: fail unless the guest ended normally, although its filesystem was shut
+# down, and let e2fsck repair $disk.
 ended() {
 	[ "$(tail -n 1 "$work/lines")" = "exit 0" ] || {
 		tail -n 20 "$work/console" "$work/lines" >&2
@@ -171,7 +170,7 @@ ended() {
 	mend
 }
 
-# replay: the kernel replays the journal of $disk.
+# replay: let the kernel replay the journal of $disk.
 # shellcheck disable=SC2119
 replay() {
 	boot <<-END
@@ -179,9 +178,9 @@ replay() {
 	END
 }
 
-# replayed [COMMAND...]: likewise, or $replayer does, and runs COMMAND while it is
-# mounted; the disk has no errors then, or it says what is wrong.  The stock kernel
-# may complain.
+# replayed [COMMAND...]: let $kernel, or $replayer if that is set, replay the journal
+# of $disk, and run COMMAND while it is mounted.  If it cannot be mounted or has
+# errors, print that and fail.  Messages of the stock kernel are accepted.
 replayer=
 # shellcheck disable=SC2119
 replayed() {
@@ -201,7 +200,7 @@ replayed() {
 	return 1
 }
 
-# set_tunables NAME=VALUE[,...]: in the root directory of $disk.
+# set_tunables NAME=VALUE[,...]: store tunables in the root directory of $disk.
 set_tunables() {
 	if [ "${top_builddir-}" ]; then
 		"$top_builddir/misc/tune4fs" -q -E "$1" "$disk" >/dev/null
@@ -210,32 +209,32 @@ set_tunables() {
 	fi
 }
 
-# set_attribute TEXT: likewise, whatever it is.
+# set_attribute TEXT: store any text in the attribute for tunables.
 set_attribute() {
 	printf %s "$1" >"$work/text"
 	debugfs -w -R "ea_set -f $work/text / trusted.ext4.tunables" "$disk" \
 		>/dev/null 2>&1
 }
 
-# extents PATH: how many the file has on $disk.
+# extents PATH: print the number of extents of the file on $disk.
 extents() {
 	debugfs -R "dump_extents -l $1" "$disk" 2>/dev/null | awk '
 		NR > 1 && $1 ~ /^[0-9]/ { n++ } END { print n + 0 }'
 }
 
-# bytes_of CHARACTER PATH: of how many bytes the file on $disk is that character.
+# bytes_of CHARACTER PATH: print how often the file on $disk has CHARACTER.
 bytes_of() {
 	debugfs -R "cat $2" "$disk" 2>/dev/null | tr -dc "$1" | wc -c
 }
 
-# tree_blocks PATH: how many the file's extent tree has on $disk.
+# tree_blocks PATH: print the number of blocks of the file's extent tree on $disk.
 tree_blocks() {
 	debugfs -R "dump_extents -n $1" "$disk" 2>/dev/null | awk '
 		NR > 1 && $1 != "0/" { n++ } END { print n + 0 }'
 }
 
-# take_e4repack: to the guest, with what it is linked to; LD_LIBRARY_PATH=/lib
-# there.
+# take_e4repack: copy e4repack and its libraries to the guest, which has to set
+# LD_LIBRARY_PATH=/lib.
 take_e4repack() {
 	[ "${top_builddir-}" ] || skip "e4repack is not there"
 	mkdir -p "$work/case/lib" "$work/case/lib64"

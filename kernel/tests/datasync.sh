@@ -2,15 +2,14 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# Direct writes with O_DSYNC to a disk without a volatile cache, with fast
-# commits, in a transaction that these cannot be used for, and without a journal:
-# what was reported to be on disk is there after the power was cut.  A file that
-# was synced is not taken for dirty by swapon.
+# Direct O_DSYNC writes on a disk without a volatile cache: with fast commits in an
+# ineligible transaction, and without a journal, a write that was acknowledged
+# survives a power cut. swapon accepts a file that was synced.
 . "$(dirname "$0")/common.sh"
 
-# written OPTIONS COMMAND...: the last write to block 0 of /f, 1 or 2, that a
-# crash leaves on a disk with $feature; COMMAND writes once the transaction is
-# ineligible
+# written OPTIONS COMMAND...: print the last write to block 0 of $file, 1 or 2, that
+# survives a power cut on a disk with $feature. COMMAND writes after the transaction
+# became ineligible.
 written() {
 	options=$1
 	shift
@@ -34,15 +33,15 @@ written() {
 		tr -d ' '
 }
 
-# twice FILE: the block is allocated, or the extent converted, by a write that
-# nobody waited for
+# twice FILE: a write without O_DSYNC allocates the block or converts the extent
+# before the O_DSYNC write
 twice() {
 	file=$1
 	written defaults "writes once direct /mnt$1 0 0 || exit 1;" \
 		"writes once dsync /mnt$1 0 1 || exit 1"
 }
 
-# swaps: whether a file that was written just before can be swapped to
+# swaps: succeed if swapon accepts a file that was written just before
 swaps() {
 	new_disk 64 -O $feature
 	boot <<-END >"$work/said" 2>&1

@@ -2,12 +2,12 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# What is written with O_SYNC into a block that is there already is there after the
-# power was cut, also while a write further out waits for its blocks.
+# An O_SYNC write into an allocated block survives a power cut, also while a write
+# beyond it waits for delayed allocation.
 . "$(dirname "$0")/common.sh"
 
-# bytes FEATURE BLOCKSIZE FIRST: of FIRST, a part of a block, and as many more that
-# there are of the file
+# bytes FEATURE BLOCKSIZE FIRST: write FIRST bytes, a part of a block, and then
+# FIRST bytes with O_SYNC; print the size of the file after a power cut
 bytes() {
 	new_disk 32 -O "$1" -b "$2"
 	cut_power <<-END >/dev/null

@@ -2,8 +2,8 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
 # series: fixes
-# es_shrinker_info while the inodes that it names come and go: what it says of
-# one holds for an inode that is on the list, which has extents.
+# Reading es_shrinker_info while inodes are evicted: an inode that it shows has
+# extents, as inodes on the list have.
 . "$(dirname "$0")/common.sh"
 new_disk 64
 boot <<-END >"$work/got"

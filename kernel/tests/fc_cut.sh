@@ -2,12 +2,14 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# With fast commits: the disk can be mounted after the power was cut while one of
-# several blocks was being written, or given up for a file that has no name.
+# Fast commits: the filesystem can be mounted if the power was cut while a fast
+# commit of several blocks was being written, or was abandoned because of an
+# unlinked file.
 . "$(dirname "$0")/common.sh"
 
-# cut HOW MS: the power is cut after so long a fast commit of 60 inodes, each block
-# of which takes 100 ms; HOW: whether a file that is written to is "named"
+# cut HOW MS: cut the power MS ms after the start of a fast commit of 60 inodes
+# whose blocks take 100 ms each. HOW is "named" if the file being written has a
+# name.
 cut() {
 	new_disk 64 -O fast_commit
 	cut_power <<-END >/dev/null

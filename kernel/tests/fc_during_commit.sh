@@ -2,14 +2,14 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
 # series: fixes
-# What is written while a transaction that fast commits cannot be used for is
-# committed, and synced after that, is there after the power was cut.  Each write
-# takes 60 ms, so that the commit is still under way.  The kernel replays it, for
-# e2fsck 1.47.0 gives the directories, whose inodes are beside that of the file,
-# their links from before the commit.
+# Fast commits: data that is written while an ineligible transaction is being
+# committed, and synced afterwards, survives a power cut. Each write to the disk
+# takes 60 ms, so that the commit is still in progress. The kernel replays the
+# journal: e2fsck 1.47.0 restores old link counts of directories that share an inode
+# table block with the file.
 . "$(dirname "$0")/common.sh"
 
-# bytes: how many of 4096 there are
+# bytes: print how many of 4096 synced bytes are there after a power cut
 bytes() {
 	new_disk 32 -O fast_commit
 	cut_power <<-END >/dev/null

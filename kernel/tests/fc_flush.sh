@@ -2,12 +2,12 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# With fast commits: what is synced after the journal was flushed is there after
-# the power was cut.
+# Fast commits: data that is synced after the journal was flushed survives a power
+# cut.
 . "$(dirname "$0")/common.sh"
 
-# lost FLUSH BLOCKSIZE: how many of two files are not as they were synced after
-# that; one is new, one was longer before
+# lost FLUSH BLOCKSIZE: print how many of two files differ from what was synced
+# after FLUSH. One file is new, the other one was longer before.
 lost() {
 	new_disk 32 -O fast_commit -b "$2"
 	cut_power <<-END >/dev/null

@@ -2,11 +2,11 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# With fast commits: a disk can be mounted when the power was cut after any number
-# of them, also when their area was full to the last block, and has all of them.
+# Fast commits: after a power cut the filesystem can be mounted and has all synced
+# data, for any number of fast commits, including a completely filled area.
 . "$(dirname "$0")/common.sh"
 
-# synced N: how many blocks there are of N, each of which was synced
+# synced N: sync N blocks one by one and print how many survive a power cut
 synced() {
 	new_disk 32 -O fast_commit
 	cut_power <<-END >/dev/null

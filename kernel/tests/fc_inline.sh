@@ -2,12 +2,12 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# With fast commits: fsync returns while a file whose data is in its inode has
-# more that is not written yet, behind a gap, and what is synced of that file later
-# is there after the power was cut.
+# Fast commits and inline data: fsync() returns while another file with inline data
+# has unwritten data behind a hole. Data of that file that is synced later survives
+# a power cut.
 . "$(dirname "$0")/common.sh"
 
-# returned: prints "yes" if the first fsync did, within 10 seconds
+# returned: print "yes" if the first fsync() returned within 10 seconds
 returned() {
 	new_disk 32 -I 256 -O fast_commit,inline_data
 	cut_power <<-END

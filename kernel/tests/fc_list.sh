@@ -2,12 +2,12 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# With fast commits: the disk has no errors, and what was synced, after the power
-# was cut beside a direct write that extends a file, which is on the list of orphans
-# meanwhile, or after a directory was removed, which comes there as well.
+# Fast commits and the orphan list: after a power cut, synced data is there and the
+# filesystem has no errors, next to a direct write that extends a file, and after
+# rmdir.
 . "$(dirname "$0")/common.sh"
 
-# left HOW FEATURE: how many bytes of 4096 there are of what was synced
+# left HOW FEATURE: print how many of 4096 synced bytes are there after a power cut
 left() {
 	new_disk 32 -O "fast_commit,$2"
 	cut_power <<-END >/dev/null
@@ -22,8 +22,8 @@ left() {
 	bytes_of y /g
 }
 
-# removed FIRST FEATURE: the same of what was synced after rmdir, with the directory's
-# inode, or with one from before if FIRST
+# removed FIRST FEATURE: print the same for data that was synced after rmdir, in a
+# file that reuses the directory's inode, or with FIRST in an older file
 removed() {
 	new_disk 32 -O "fast_commit,$2"
 	cut_power <<-END >/dev/null

@@ -2,13 +2,14 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# With fast commits: what a file has is there after the power was cut, when it
-# was mapped by extents, or block by block, and synced after that, and when it has
-# outgrown its inode; what has no extents does no harm.  The file's two blocks are
-# allocated at once: chattr -e takes no file in two extents.
+# Fast commits and inode formats: synced data survives a power cut after chattr +e
+# or -e and after a file outgrew its inode, and files without extents are not
+# damaged. The two blocks of the file are allocated at once, because chattr -e does
+# not support files with two extents.
 . "$(dirname "$0")/common.sh"
 
-# left FROM TO: which write is in block 0 of /f, of 1, and in block 1, of 2
+# left FROM TO: print the numbers of the writes that are in block 0, of write 1, and
+# in block 1, of write 2
 left() {
 	new_disk 32 -O fast_commit
 	cut_power <<-END >/dev/null
@@ -33,8 +34,8 @@ left() {
 	done | paste -sd ' '
 }
 
-# mounts COMMANDS [MKE2FS OPTION...]: the power is cut after them, and then the
-# kernel replays the journal, and the disk has no errors
+# mounts COMMANDS [MKE2FS OPTION...]: run COMMANDS and cut the power; succeed if the
+# kernel replays the journal and the filesystem has no errors
 mounts() {
 	commands=$1
 	shift
@@ -47,12 +48,12 @@ mounts() {
 	replayed
 }
 
-# bytes PATH: how many it has that are "y" or the ends of lines
+# bytes PATH: print the number of bytes that are "y" or newline
 bytes() {
 	debugfs -R "cat $1" "$disk" 2>/dev/null | tr -dc 'y\n' | wc -c
 }
 
-# outgrown: how many bytes of 8192 the file has that had 20 in its inode
+# outgrown: print how many of 8192 bytes a file has that had 20 bytes of inline data
 outgrown() {
 	mounts "
 		yes | head -c 20 >/mnt/f
@@ -62,7 +63,7 @@ outgrown() {
 		bytes /f
 }
 
-# directory: how many bytes of 4096 the file in it has
+# directory: print how many of 4096 bytes a file in a directory without extents has
 directory() {
 	mounts "
 		: >/mnt/g
@@ -73,7 +74,7 @@ directory() {
 		bytes /d/f
 }
 
-# appended: how many bytes of 12288 the file without extents has
+# appended: print how many of 12288 bytes a file without extents has
 appended() {
 	mounts "
 		: >/mnt/f
@@ -85,8 +86,8 @@ appended() {
 		bytes /f
 }
 
-# reused: whether the disk has errors when the inode of a file without extents was
-# another's before
+# reused: succeed if the filesystem has no errors after a file without extents
+# reused an inode number
 reused() {
 	mounts "
 		: >/mnt/g

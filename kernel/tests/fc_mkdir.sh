@@ -2,11 +2,11 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# With fast commits: a directory that was made, or has grown, before the power was
-# cut is as it should be, and can be removed.
+# Fast commits: after a power cut, directories that were created or that grew have
+# no errors and can be removed.
 . "$(dirname "$0")/common.sh"
 
-# cut BLOCKSIZE DO OPTION...: it is done in /mnt, and another file is synced
+# cut BLOCKSIZE DO OPTION...: run DO in /mnt, sync another file, and cut the power
 cut() {
 	block=$1 do=$2
 	shift 2
@@ -24,7 +24,7 @@ cut() {
 	END
 }
 
-# removed: replays, and removes the directories; says what is wrong
+# removed: replay, remove the directories, and print what is wrong
 removed() {
 	replayed rm -rf /mnt/before /mnt/made
 }

@@ -2,11 +2,11 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# With fast commits: what is written, and synced, to a file whose blocks were
-# moved before is there after the power was cut.
+# Fast commits: data that is written and synced after EXT4_IOC_MOVE_EXT survives a
+# power cut.
 . "$(dirname "$0")/common.sh"
 
-# survives: which write to block 0 of /f, 1 or 2, does
+# survives: print which write to block 0 of /f, 1 or 2, survives
 survives() {
 	new_disk 32 -O fast_commit
 	cut_power <<-END >/dev/null

@@ -2,12 +2,12 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# With fast commits: what was synced beside a file that has no name is there
-# after the power was cut, also if the stock kernel has logged it, and what has got
-# its first name, has it.
+# Fast commits: data that was synced while another file without a name was in use
+# survives a power cut, also if the stock kernel logged that file. A file that got
+# its first name has that name.
 . "$(dirname "$0")/common.sh"
 
-# left HOW: how many bytes of 4096 are there of what was synced
+# left HOW: print how many of 4096 synced bytes are there after a power cut
 left() {
 	new_disk 32 -O fast_commit
 	cut_power <<-END >/dev/null

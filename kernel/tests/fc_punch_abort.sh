@@ -2,9 +2,8 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# With fast commits: the journal is aborted while holes are punched in files that
-# are mapped block by block, and the handle waits for another transaction.  The
-# calls fail, and that is all.
+# Fast commits: if the journal is aborted while holes are punched in files without
+# extents, and their handles are restarted, the calls fail without further damage.
 . "$(dirname "$0")/common.sh"
 
 for tenths in 1 2 3 4 5 6; do

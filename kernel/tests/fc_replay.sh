@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
-# Fast commits that free inodes are replayed.
+# Fast commits that remove files are replayed, with dir_ireserve.
 . "$(dirname "$0")/common.sh"
 new_disk 32 -O fast_commit
 cut_power <<-END >/dev/null

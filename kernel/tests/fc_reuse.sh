@@ -2,19 +2,19 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# With fast commits: a file that has the inode of one that was removed while
-# somebody had it open, has its own blocks alone; so has one whose inode the
-# filesystem that was on the disk before has left in the inode table.
+# Fast commits: a new file has only its own blocks if it reuses the inode number of
+# a file that was removed while it was open, or of a file that an older filesystem
+# left in the inode table.
 . "$(dirname "$0")/common.sh"
 
-# told: how "new" ends, and how many bytes of the removed file are in it.
+# told: print the last bytes of "new" and how many bytes of the removed file it has
 told() {
 	debugfs -R "cat /new" "$disk" 2>/dev/null | tail -c 3
 	echo " $(bytes_of o /new)"
 }
 
-# synced FEATURES SCRIPT: what there is of "new" at 12288, where it was synced after
-# SCRIPT, and how many bytes of the removed file
+# synced FEATURES SCRIPT: run SCRIPT, sync 3 bytes at 12288 of "new", cut the power,
+# and print what told prints
 synced() {
 	new_disk 32 -O "fast_commit,$1"
 	cut_power <<-END >/dev/null
@@ -29,7 +29,8 @@ synced() {
 	told
 }
 
-# removed BLOCKS FEATURE: the same, where that had as many fragments as BLOCKS, up to 24
+# removed BLOCKS FEATURE: print the same, with a removed file that has an extent for
+# each of BLOCKS
 removed() {
 	synced "$2" "
 		for n in $1; do
@@ -44,7 +45,7 @@ removed() {
 		exec 9<&-"
 }
 
-# unlike: the same, where it has the generation of an inode that was never used
+# unlike: print the same, with the generation of an inode that was never used
 unlike() {
 	synced ^metadata_csum "
 		mkdir /mnt/d
@@ -53,8 +54,8 @@ unlike() {
 		setversion 0 /mnt/new || exit 1"
 }
 
-# left OPTION: of how many of 45 new files there is what was synced, where the inode
-# table has 160 inodes of the filesystem before
+# left OPTION: print how many of 45 synced files are intact if the inode table has
+# 160 inodes of an older filesystem
 left() {
 	mkdir -p "$work/old"
 	for n in $(seq 160); do

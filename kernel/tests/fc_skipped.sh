@@ -2,13 +2,13 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# With fast commits: fsync flushes the disk's cache also when it has waited for a
-# fast commit by somebody else; and once only, when there is nothing to commit.
-# Each write takes 200 ms, so that both are under way at once.
+# Fast commits: fsync() flushes the disk cache if it relied on the fast commit of
+# another task, and only once if there is nothing to commit. Each write to the disk
+# takes 200 ms, so that both tasks run at once.
 . "$(dirname "$0")/common.sh"
 
-# flushes: of the disk, by fsync of /g; by that, and one of /f beside it, which
-# was written to; and by fsync of /f ten times
+# flushes: print the number of cache flushes for fsync() of /g, for fsync() of /g
+# next to a write and fsync() of /f, and for ten times fsync() of /f
 flushes() {
 	new_disk 32 -O fast_commit
 	boot <<-END
@@ -16,7 +16,7 @@ flushes() {
 			writes once direct /mnt/f 0 1 || exit 1
 			sync /mnt/f || exit 1
 		}
-		# count COMMAND...: how many there are meanwhile
+		# count COMMAND...: print the number of flushes meanwhile
 		count() {
 			on=/sys/block/\${disk#/dev/}/stat
 			before=\$(awk '{ print \$16 }' \$on)

@@ -2,12 +2,13 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# With fast commits: what is written when a commit, full or fast, is nearly over,
-# and synced after that, is there after the power was cut; and what has been
-# committed in full is not replayed once more.
+# Fast commits: data that is written when a full or fast commit is about to end, and
+# synced afterwards, survives a power cut. Changes that were committed in full are
+# not replayed again.
 . "$(dirname "$0")/common.sh"
 
-# bytes COMMAND: of 4096 there are, written while COMMAND commits
+# bytes COMMAND: print how many of 4096 bytes survive that were written while
+# COMMAND committed
 bytes() {
 	new_disk 32 -O fast_commit
 	cut_power <<-END >/dev/null
@@ -27,10 +28,10 @@ bytes() {
 	debugfs -R "cat /f" "$disk" 2>/dev/null | wc -c
 }
 
-# again: the kernel replays a fast commit, after a full one that a fast commit fell
-# back to, for a file that has no name, while which a directory was made.  If that
-# came later, e2fsck is not content, for replay does not count it in its parent, in
-# stock Linux, too.
+# again: replay a fast commit after a full commit that a fast commit fell back to
+# because of an unlinked file. A directory is created during that full commit. If it
+# is created later, e2fsck reports a wrong link count of its parent with the stock
+# kernel.
 again() {
 	new_disk 32 -O fast_commit
 	cut_power <<-END >/dev/null

@@ -2,11 +2,12 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# With fast commits: what is written and synced where an extent was zeroed before
-# is there after the power was cut.
+# Fast commits: data that is written and synced to a block that was zeroed out
+# before survives a power cut.
 . "$(dirname "$0")/common.sh"
 
-# left OPTIONS: how many bytes of 4096 are there of what was synced last
+# left OPTIONS: print how many of the last 4096 synced bytes are there after a power
+# cut
 left() {
 	new_disk 32 -O fast_commit
 	cut_power <<-END >/dev/null
@@ -32,8 +33,7 @@ left() {
 		head -c 4096 | tr -dc y | wc -c
 }
 
-# nowhere: likewise of block 30, when there is no room for a split, neither of the
-# extent in two nor of the first half
+# nowhere: print the same for block 30 if there is no free block to split the extent
 nowhere() {
 	new_disk 32 -m 0 -O fast_commit
 	cut_power <<-END >"$work/said"
