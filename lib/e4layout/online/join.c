@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * join: EXT4_IOC_JOIN_EXTENTS of kernel/linux-6.12.  The kernel zeroes short
+ * join: EXT4_IOC_JOIN_EXTENTS of the patches in kernel/.  The kernel zeroes short
  * unwritten runs on the device and marks them written, while it keeps writers
  * of all kinds away; it looks for them itself, so that it does not matter what
  * has changed since the file was mapped.
@@ -35,7 +35,10 @@ static const struct e4l_reason reasons[] = {
 	{ 0, "changed while it was joined, or the kernel refused" },
 };
 
-/* One range of the file, in blocks. */
+/*
+ * Join one range of the file, in blocks.  A signal or a freezer ends the ioctl
+ * early: continue, unless the caller wants to stop.
+ */
 static const char *join_range(struct e4l_ways *w, struct e4l_file *f,
 			      uint64_t lblk, uint64_t end)
 {
@@ -44,11 +47,18 @@ static const char *join_range(struct e4l_ways *w, struct e4l_file *f,
 		.start = lblk * bs, .len = (end - lblk) * bs,
 		.longest = w->opt->zeroout_max_blocks * bs,
 	};
-	int error = ioctl(f->fd, EXT4_IOC_JOIN_EXTENTS, &join) ? errno : 0;
+	int error;
 
-	w->result->zeroed_blocks += join.zeroed / bs;
-	e4l_ways_stop(w, join.zeroed / bs);
-	return error ? e4l_reason_text(error, reasons) : NULL;
+	do {
+		error = ioctl(f->fd, EXT4_IOC_JOIN_EXTENTS, &join) ? errno : 0;
+		if (join.done > join.len)
+			join.done = join.len;
+		join.start += join.done;
+		join.len -= join.done;
+		w->result->zeroed_blocks += join.zeroed / bs;
+		e4l_ways_stop(w, join.zeroed / bs);
+	} while (error == EINTR && join.len && !e4l_ways_ended(w));
+	return error && error != EINTR ? e4l_reason_text(error, reasons) : NULL;
 }
 
 /* The piece that begins with runs[i]: runs[*k] begins the next one. */
