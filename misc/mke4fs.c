@@ -26,6 +26,7 @@
 #include "support/json.h"
 #include "support/locate.h"
 #include "support/progress.h"
+#include "support/replace.h"
 #include "support/say.h"
 #include "support/text.h"
 #include "support/target.h"
@@ -113,14 +114,6 @@ static bool load_priorities(const char *name, struct e4l_tree *t)
 	free(line);
 	fclose(f);
 	return !err;
-}
-
-bool say_source(const char *name, struct e4l_tree *t, errcode_t err)
-{
-	const char *where = e4l_tree_where(t);
-
-	say_error(name, *where ? where : "cannot read", err);
-	return false;
 }
 
 static bool load_source(struct config *c, struct e4l_tree *t,
@@ -552,6 +545,9 @@ static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes,
 		else if (!c->dry_run)
 			done = overwrite(c, t, &im);
 	}
+	if (done && c->oci_config && !c->dry_run)
+		done = replace_file(c->oci_config, c->config_text,
+				    c->config_len);
 	done = done && report(c, t, &im, blocksize, left_out);
 	drop_image(&im);
 	if (done && c->verify && !c->dry_run)

@@ -40,6 +40,8 @@ struct config {
 	struct args_texts manifests;	/* over all of them */
 	const char *platform;		/* NULL: this machine's */
 	const char *oci_config;		/* where an image's goes; NULL: nowhere */
+	char *config_text;		/* what goes there; to be freed */
+	size_t config_len;
 	uint64_t max_bytes;		/* of archives, unpacked; 0: not said */
 	const char *from;		/* --from */
 	struct target *source_fs;	/* the same, open; else NULL */
@@ -146,7 +148,7 @@ void drop_image(struct image *im);
  */
 bool flush_image(const struct config *c, struct image *im);
 
-/* mke4fs.c: says what failed of the source @name.  False. */
+/* mke4fs_source.c: says what failed of the source @name.  False. */
 bool say_source(const char *name, struct e4l_tree *t, errcode_t err);
 
 struct spool;
@@ -155,8 +157,10 @@ struct spool;
  * mke4fs_source.c: loads all sources, in their order.  @spool is where archives
  * have their content from then on.  False after saying why not.
  */
-bool load_sources(const struct config *c, struct e4l_tree *t,
-		  struct spool *spool);
+bool load_sources(struct config *c, struct e4l_tree *t, struct spool *spool);
+
+/* mke4fs_oci.c: whether @text is OS/ARCHITECTURE[/VARIANT]. */
+bool platform_is_valid(const char *text);
 
 /* What to name in messages about the content. */
 const char *source_name(const struct config *c, const struct e4l_tree *t);

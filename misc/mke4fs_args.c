@@ -19,6 +19,7 @@ enum {
 	OPT_VERBOSE, OPT_PROGRESS, OPT_HELP, OPT_VERSION, OPT_NUMERIC_ACLS,
 	OPT_DROP_ACL_NAMES, OPT_SKIP_DAMAGED, OPT_PARTITION,
 	OPT_ONE_FS, OPT_MANIFEST, OPT_MAX_SIZE,
+	OPT_PLATFORM, OPT_OCI_CONFIG,
 };
 
 static const struct option long_options[] = {
@@ -30,6 +31,8 @@ static const struct option long_options[] = {
 	{ "skip-damaged", no_argument, NULL, OPT_SKIP_DAMAGED },
 	{ "one-file-system", no_argument, NULL, OPT_ONE_FS },
 	{ "manifest", required_argument, NULL, OPT_MANIFEST },
+	{ "platform", required_argument, NULL, OPT_PLATFORM },
+	{ "oci-config", required_argument, NULL, OPT_OCI_CONFIG },
 	{ "max-size", required_argument, NULL, OPT_MAX_SIZE },
 	{ "sort", required_argument, NULL, OPT_SORT },
 	{ "from", required_argument, NULL, OPT_FROM },
@@ -59,6 +62,11 @@ static void print_help(void)
 "  -d SOURCE[:/PATH]         a directory, an archive (tar, cpio or zip; - is\n"
 "                            stdin) or, with layer:FILE, an image's layer;\n"
 "                            several: each over those before, below PATH\n"
+"                            or oci:DIR[:TAG|@DIGEST], oci-archive:FILE[:TAG],\n"
+"                            docker-archive:FILE[:NAME]: a container image\n"
+"      --platform=OS/ARCH[/VARIANT]\n"
+"                            of container images (default: this machine's)\n"
+"      --oci-config=FILE     write the image's configuration to FILE\n"
 "      --manifest=FILE       an mtree(5) of files to add or to change\n"
 "      --max-size=SIZE       refuse archives that are larger, unpacked\n"
 "      --from=IMAGE          an ext4 image or unmounted device to copy\n"
@@ -209,6 +217,13 @@ static bool parse_one(struct config *c, int letter)
 		return true;
 	case OPT_MANIFEST:
 		c->manifests.v[c->manifests.n++] = optarg;
+		return true;
+	case OPT_PLATFORM:
+		c->platform = optarg;
+		return platform_is_valid(optarg) ||
+		       usage("not OS/ARCHITECTURE[/VARIANT]", optarg);
+	case OPT_OCI_CONFIG:
+		c->oci_config = optarg;
 		return true;
 	case OPT_MAX_SIZE:
 		return (units_parse_size(optarg, &c->max_bytes) &&
@@ -382,4 +397,5 @@ void free_args(struct config *c)
 	free(c->carried);
 	free(c->features);
 	free(c->root_label);
+	free(c->config_text);
 }

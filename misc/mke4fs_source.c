@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "mke4fs_source.h"
+#include "mke4fs_oci.h"
 #include "support/say.h"
 
 bool complain(const struct load *l, const char *what)
@@ -19,6 +19,14 @@ bool complain_tree(const struct load *l, errcode_t err)
 	return complain(l, err == E4L_ET_NOT_DIR ?
 			"what the archive has it in is no directory" :
 			error_message(err));
+}
+
+bool say_source(const char *name, struct e4l_tree *t, errcode_t err)
+{
+	const char *where = e4l_tree_where(t);
+
+	say_error(name, *where ? where : "cannot read", err);
+	return false;
 }
 
 bool begin_layer(const struct load *l, bool spooled)
@@ -87,6 +95,9 @@ static const struct kind {
 	bool (*load)(struct load *l, const char *path);
 } kinds[] = {
 	{ "layer:", load_layer },
+	{ "oci:", load_oci },
+	{ "oci-archive:", load_oci_archive },
+	{ "docker-archive:", load_docker_archive },
 	{ "", load_files },		/* last: all names begin so */
 };
 
@@ -140,12 +151,12 @@ static bool end_layers(struct e4l_tree *t)
 	return !err;
 }
 
-bool load_sources(const struct config *c, struct e4l_tree *t,
-		  struct spool *spool)
+bool load_sources(struct config *c, struct e4l_tree *t, struct spool *spool)
 {
 	uint64_t taken = 0;
 	struct load l = {
 		.c = c, .t = t, .spool = spool, .taken = &taken,
+		.config_text = &c->config_text, .config_len = &c->config_len,
 	};
 	bool done = true;
 	size_t i;
@@ -154,5 +165,9 @@ bool load_sources(const struct config *c, struct e4l_tree *t,
 		done = load_one(&l, c->sources.v[i]);
 	for (i = 0; i < c->manifests.n && done; i++)
 		done = load_manifest(&l, c->manifests.v[i]);
+	if (done && c->oci_config && !c->config_text) {
+		say("--oci-config: no source is a container image");
+		done = false;
+	}
 	return done && end_layers(t);
 }

@@ -28,6 +28,8 @@ struct load {
 	const char *below;		/* where it goes in the tree; NULL: root */
 	const char *path;		/* of the entry at hand; NULL: none */
 	bool is_layer;			/* some names are whiteouts */
+	char **config_text;		/* of a container image, kept here */
+	size_t *config_len;
 	uint64_t *taken;		/* bytes so far of all archives, unpacked */
 };
 

@@ -8,7 +8,8 @@
 check "$mke4fs" --help
 [ "$(wc -L <"$out")" -le 80 ] || fail "--help is wider than 80 columns"
 for option in d from R E free grow-to all-root uid-map gid-map numeric-acls \
-	drop-acl-names skip-damaged keep-generation manifest max-size sort \
+	drop-acl-names skip-damaged keep-generation manifest max-size platform \
+	oci-config sort \
 	threads n progress json quiet verbose help version; do
 	grep -Eq -e "(^|[ ,-])-?-$option([ =,.]|\$)" "$out" ||
 		fail "--help does not know $option"

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Container images as sources. */
+#ifndef MKE4FS_OCI_H
+#define MKE4FS_OCI_H
+
+#include "mke4fs_blob.h"
+
+/* DIR[:TAG|@DIGEST], FILE[:TAG|@DIGEST] and FILE[:NAME]. */
+bool load_oci(struct load *l, const char *path);
+bool load_oci_archive(struct load *l, const char *path);
+bool load_docker_archive(struct load *l, const char *path);
+
+/* An image layout, or what docker save writes; of @ref, or NULL. */
+bool load_stored(struct load *l, const struct store *store, const char *ref,
+		 bool is_docker);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * libFuzzer: whatever a container image, its layers and a manifest hold, reading
+ * them is safe.  The input is files, each behind a line "=== NAME"; a blob is the
+ * file that is called like its digest's first character.  Digests do not count,
+ * for no input would have them.
+ */
+#include "config.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "misc/mke4fs_oci.h"
+
+#define BEGIN "\n=== "
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct input {
+	const uint8_t *data;
+	size_t size;
+};
+
+static bool find(void *priv, const char *name, const void **bytes, size_t *size)
+{
+	const struct input *in = priv;
+	const uint8_t *at = in->data, *end = at + in->size, *next;
+	size_t len;
+
+	if (!strncmp(name, "blobs/sha256/", 13)) {
+		name += 13;
+		len = 1;
+	} else {
+		len = strlen(name);
+	}
+	while ((at = memmem(at, end - at, BEGIN, strlen(BEGIN)))) {
+		at += strlen(BEGIN);
+		if ((size_t)(end - at) <= len || memcmp(at, name, len) ||
+		    at[len] != '\n')
+			continue;
+		at += len + 1;
+		next = memmem(at, end - at, BEGIN, strlen(BEGIN));
+		*bytes = at;
+		*size = (next ? next : end) - at;
+		return true;
+	}
+	return false;
+}
+
+/* A manifest is a file. */
+static void apply_manifest(struct load *l, struct input *in)
+{
+	const void *bytes;
+	char path[40];
+	size_t size;
+	int fd;
+
+	if (!find(in, "mtree", &bytes, &size))
+		return;
+	fd = memfd_create("mtree", 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (fd >= 0 && write(fd, bytes, size) == (ssize_t)size)
+		load_manifest(l, path);
+	close(fd);
+}
+
+static void load(struct input *in, bool is_docker)
+{
+	struct config c = {
+		.device = (char *)"/dev/fuzz", .max_bytes = 8 << 20,
+		.numeric_acls = true, .threads = 1,
+	};
+	struct spool spool = { .fd = -1 };
+	char *config_text = NULL;
+	uint64_t taken = 0;
+	size_t config_len;
+	struct load l = {
+		.c = &c, .spool = &spool, .name = "fuzz", .taken = &taken,
+		.config_text = &config_text, .config_len = &config_len,
+	};
+	const struct store store = {
+		.l = &l, .unchecked = true, .find = find, .priv = in,
+	};
+
+	if (e4l_tree_new(&l.t))
+		abort();
+	load_stored(&l, &store, NULL, is_docker);
+	apply_manifest(&l, in);
+	if (e4l_layer_end(l.t))
+		abort();
+	e4l_tree_free(l.t);
+	spool_free(&spool);
+	free(config_text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input in = { data, size };
+
+	initialize_ext2_error_table();
+	load(&in, false);
+	load(&in, true);
+	return 0;
+}
