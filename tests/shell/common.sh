@@ -41,6 +41,7 @@ undefer() {
 
 undo_all() {
 	status=$?
+	[ $status != 0 ] || [ ! "$skipped_part" ] || status=77
 	trap - EXIT
 	printf '%s' "$undo_list" | while IFS= read -r line; do
 		eval "$line" </dev/null || :
@@ -61,6 +62,40 @@ fail() {
 skip() {
 	echo "$test_name: skipped: $*" >&2
 	exit 77
+}
+
+# skip_part REASON: the test goes on without a part of it, and ends as skipped if
+# all else passes.
+skipped_part=
+skip_part() {
+	echo "$test_name: skipped in part: $*" >&2
+	skipped_part=yes
+}
+
+# has_program PROGRAM, can_trace, can_unshare, is_root, can_mount: conditions of a part of a
+# test, which is reported as skipped if they fail.
+has_program() {
+	command -v "$1" >/dev/null || { skip_part "no $1"; return 1; }
+}
+
+can_trace() {
+	has_program strace || return 1
+	strace -qq -o /dev/null true 2>/dev/null ||
+		{ skip_part "no ptrace"; return 1; }
+}
+
+can_unshare() {
+	unshare -m true 2>/dev/null ||
+		{ skip_part "no mount namespaces"; return 1; }
+}
+
+is_root() {
+	[ "$(id -u)" = 0 ] || { skip_part "not root"; return 1; }
+}
+
+can_mount() {
+	is_root || return 1
+	losetup -f >/dev/null 2>&1 || { skip_part "no loop devices"; return 1; }
 }
 
 require_program() {

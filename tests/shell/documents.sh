@@ -59,8 +59,8 @@ for page in "$top_srcdir"/*.md "$top_srcdir"/doc/*.md \
 done
 
 # the archive of a release has every file but those about git
-[ -d "$top_srcdir/.git" ] || [ -f "$top_srcdir/.git" ] || exit 0
-command -v git >/dev/null || exit 0
+[ -e "$top_srcdir/.git" ] || skip "the archive of a release: no git checkout"
+require_program git
 unset MAKEFLAGS MFLAGS MAKELEVEL
 check make -s -C "$top_builddir" distdir distdir="$work/dist"
 (cd "$work/dist" && find . -type f | sed 's,^\./,,' | sort) >"$work/have"

@@ -144,7 +144,7 @@ mustfail 1 "$e4frag" -q --html=/dev/null "$img"
 mustfail 1 "$e4frag" -q --html="$work/none/page" "$img"
 one_sentence e4frag
 cmp "$img" "$work/copy"
-if [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1; then
+if can_mount; then
 	attach "$work/copy"
 	for target in "$loop" "$img"; do
 		mustfail 1 "$e4frag" -q --html="$work/copy" "$target"

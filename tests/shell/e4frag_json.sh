@@ -21,7 +21,7 @@ aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 name=$(printf 'bad\377byte\\and\nline"\342\202\254')
 printf 'cd data\nmkdir "odd dir"\n' | debugfs -w -f - "$img" >/dev/null 2>&1
 printf 'x' >"$work/$name"
-if [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1; then
+if can_mount; then
 	attach "$img"
 	mkdir "$work/mnt"
 	mount -t ext4 "$loop" "$work/mnt" && {
@@ -71,7 +71,7 @@ check "$e4frag" --files --min-extents=3 "$img" /data
 same "filtered" "$(sort "$out" | sed 's/.*"path":"\([^"]*\)".*/\1/' |
 	sort | tr '\n' ' ')" '/data/broken /data/deep/tree '
 
-[ "${odd-}" ] || exit 0
+[ "${odd-}" ] || skip "a name that is not UTF-8: cannot mount"
 check "$e4frag" --files "$img" /data
 grep -qF '"path":"/data/bad\\xffbyte\\x5cand\nline\"'"$(printf '\342\202\254')" \
 	"$out" || fail "the odd name is not written as promised"

@@ -130,7 +130,7 @@ if [ -e "$unit" ] && command -v systemd-analyze >/dev/null; then
 fi
 
 # the service's command, as it would be for what is mounted
-if [ -e "$unit" ] && [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1; then
+if [ -e "$unit" ] && can_mount; then
 	mount_image "$img" "$work/mnt \"x"
 	# shellcheck disable=SC2016
 	command=$(sed -n 's/^ExecStart=[^ ]*e4frag //p' "$unit" | sed \

@@ -63,7 +63,7 @@ unseen() {
 		refused "$call of $path, the ${n}th" "$@"
 	done
 }
-if strace -qq -o /dev/null true 2>/dev/null; then
+if can_trace; then
 	second=$(losetup --show -f "$img")
 	defer "losetup -d $second"
 	sysfs=/sys/dev/block/$(lsblk -dno MAJ:MIN "$second" | tr -d ' ')
@@ -81,16 +81,16 @@ fi
 
 # A partition is changed through the kernel's own device of it, whose cache is not
 # that of the disk: what that has is what the disk has.
-command -v sfdisk >/dev/null && command -v addpart >/dev/null || exit 0
+require_program sfdisk addpart
 umount "$work/mnt"
 undefer "umount $work/mnt"
 disk=$work/disk
 truncate -s 12M "$disk"
 printf 'label: dos\n2048,16384\n' | sfdisk -q "$disk"
 attach "$disk"
-addpart "$loop" 1 2048 16384 2>/dev/null || exit 0
+addpart "$loop" 1 2048 16384 2>/dev/null || skip "no partitions of loop devices"
 part=${loop}p1
-[ -b "$part" ] || exit 0
+[ -b "$part" ] || skip "no device of a partition: no udev"
 defer "delpart $loop 1"
 mke2fs -q -F -t ext4 "$part" || fail 'no filesystem'
 exec 9<"$part"

@@ -41,7 +41,7 @@ debugfs -w -R 'set_inode_field /split links_count 3' "$img" >/dev/null 2>&1
 refuse "$img" 'inode-links .inode [0-9]*.: the filesystem is damaged'
 cp "$work/aged" "$img"
 
-if [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1; then
+if can_mount; then
 	mount_image "$img" "$work/mnt" ro
 	refuse "$loop" "is mounted on $work/mnt: unmount it first: "
 	refuse "$img" "is mounted on $work/mnt: unmount it first: "
@@ -49,13 +49,10 @@ if [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1; then
 	undefer "umount '$work/mnt'"
 	refuse "$img" "is attached to $loop: "
 	detach "$loop"
-else
-	echo "not tried, for want of root and loop devices: mounted, attached"
 fi
 
 # somebody comes while it writes, each write of which waits
-if [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1 &&
-	strace -qq -o "$work/trace" true 2>/dev/null; then
+if can_mount && can_trace; then
 	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 \
 		strace -f -qq -o "$work/trace" -e trace=pwrite64 \
 		-e inject=pwrite64:delay_enter=200000 \
@@ -66,8 +63,6 @@ if [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1 &&
 	says 'somebody else has mounted or changed the filesystem'
 	detach "$loop"
 	cp "$work/aged" "$img"
-else
-	echo "not tried, for want of root, loop devices or strace: meanwhile"
 fi
 
 check "$repair" "$img"

@@ -35,7 +35,7 @@ for page in "$top_srcdir"/misc/*.8 "$top_srcdir"/debugfs/*.8 \
 			grep -q "^\.BR $tool (8)$" ||
 			fail "$overview does not name $tool" ;;
 	esac
-	if command -v mandoc >/dev/null; then
+	if has_program mandoc; then
 		check mandoc -T lint -W warning "$page"
 	fi
 done
@@ -59,5 +59,5 @@ printf '%s\n' '#include <stdint.h>' '#include <stdio.h>' \
 	'void example(const char *device)' '{' >"$work/example.c"
 cat "$work/lines" >>"$work/example.c"
 echo '}' >>"$work/example.c"
-! command -v cc >/dev/null || check cc -fsyntax-only -Wall -Werror \
+! has_program cc || check cc -fsyntax-only -Wall -Werror \
 	-I"$top_srcdir/lib" -I"$top_builddir/lib" "$work/example.c"

@@ -92,7 +92,7 @@ done
 
 # a full disk
 mkdir "$work/full"
-if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=8M none "$work/full"; then
+if is_root && mount -t tmpfs -o size=8M none "$work/full"; then
 	defer "umount '$work/full'"
 	mustfail 1 "$mke4fs" -q -d "$work/src" "$work/full/img"
 	one_sentence mke4fs

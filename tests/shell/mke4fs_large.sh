@@ -96,7 +96,7 @@ grep -q 'Indirect levels: 1' "$out" || fail "no index"
 leaves=$(debugfs -R 'stat /' "$work/img" 2>/dev/null |
 	sed -n '/^User:/s/.*Size: \([0-9]*\).*/\1/p')
 [ $((leaves / 4096)) -le 6100 ] || fail "$leaves bytes for a million entries"
-if [ "$(id -u)" = 0 ] && mkdir "$work/mnt" &&
+if is_root && mkdir "$work/mnt" &&
 	mount -t ext4 -o loop,ro "$work/img" "$work/mnt" 2>/dev/null; then
 	defer "umount '$work/mnt' 2>/dev/null"
 	for i in 0 1 31337 500000 999999; do

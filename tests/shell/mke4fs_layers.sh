@@ -216,7 +216,7 @@ chown 5 expected/f
 equals img expected
 
 # What bsdtar writes for a directory is taken back, with the content from there.
-if command -v bsdtar >/dev/null; then
+if has_program bsdtar; then
 	bsdtar -C one -cf one.mtree --format=mtree \
 		--options='!all,type,mode,uid,gid,time,link,size' .
 	sed 's|^\./\(.*\) type=file\(.*\)|./\1 type=file contents=one/\1\2|

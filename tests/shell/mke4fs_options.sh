@@ -77,7 +77,7 @@ check "$mke4fs" -q -F -b 1024 -d "$work/src" "$work/disk"
 mustfail 1 "$mke4fs" -q -F -d "$work/src" -E stride=x "$work/disk"
 says 'Invalid stride parameter'
 says 'disk: mke2fs failed'
-if command -v script >/dev/null; then
+if has_program script; then
 	sum=$(sha256sum <"$work/disk")
 	for asks in "-q -d '$work/src' '$work/disk'" \
 		"--json -d '$work/src' '$work/disk'" \
@@ -140,7 +140,7 @@ check "$mke4fs" -q -d "$work/src" 'y?offset=4096' 16M
 mv 'y?offset=4096' y
 clean y
 cd "$work"
-[ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1 || exit 0
+can_mount || exit 0
 mke2fs -qq -F -L "e4l-$$" "$work/disk" 16M
 attach "$work/disk"
 check "$mke4fs" -q -d "$work/src" "LABEL=e4l-$$"

@@ -64,7 +64,7 @@ for format in gnu posix; do
 done
 
 # cpio has a linked file's data once, in newc with the last of its names
-if command -v cpio >/dev/null; then
+if has_program cpio; then
 	mkdir "$work/links"
 	seq 2000 >"$work/links/a"
 	ln -s a "$work/links/sym"

@@ -65,7 +65,7 @@ run strace -f -qq -o "$work/trace" -e trace=clock_nanosleep,fsync \
 [ "$status" = 1 ] || fail "exit $status with an error in the middle"
 free_again "an error"
 mkdir "$work/small"
-if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=64K none "$work/small"; then
+if is_root && mount -t tmpfs -o size=64K none "$work/small"; then
 	defer "umount '$work/small'"
 	fresh
 	ends 1 "$e4repack" -z "$work/small/undo" "$img"

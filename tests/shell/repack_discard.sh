@@ -135,7 +135,7 @@ if [ -e "$shim" ]; then
 	refused 95 0 'discards nothing: what was freed keeps its place'
 	refused 5 1 'cannot discard: Input/output error: all .* was done'
 else
-	echo 'no fail_io.so: not tried what refuses'
+	skip_part 'devices that refuse: built without shared libraries'
 fi
 
 # ---- what cannot be taken back

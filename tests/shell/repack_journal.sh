@@ -50,7 +50,7 @@ cp "$img" "$work/copy"
 cp "$journal" "$work/journal_copy"
 calls=write,writev,pwrite64,pwritev,pwritev2,fallocate,ftruncate
 spy=
-strace -qq -o "$work/trace" true &&
+can_trace &&
 	spy="strace -f -qq -e signal=none -o $work/trace -e trace=$calls
 		-P $img -P $journal -P $journal_loop -P $work/undo"
 for tool in "$e4repack" "$tune4fs -E dir_ireserve=128" "$e4debug -w -R stats"; do

@@ -119,8 +119,7 @@ truncate -s 4200G "$work/large" 2>/dev/null &&
 		>/dev/null 2>&1 && {
 	both "$work/large: .*more than 32 bits: mount the filesystem once" \
 		"$work/large"
-	if command -v strace >/dev/null && strace -qq -o "$work/trace" true
-	then
+	if can_trace; then
 		run strace -f -qq -o "$work/trace" -P "$work/large" \
 			-e trace=pread64,read "$e4repack" "$work/large"
 		reads=$(grep -c read "$work/trace")

@@ -30,7 +30,7 @@ nm -g --defined-only "$lib/libe4layout.a" 2>/dev/null |
 	fail "libe4layout.a exports $(paste -sd' ' "$work/strange")"
 
 # the shared one has those of the map
-[ -e "$lib/libe4layout.so" ] || exit 0
+[ -e "$lib/libe4layout.so" ] || skip "exported names: no shared library"
 nm -D --defined-only "$lib/libe4layout.so" | sed 's/.* //; s/@.*//' |
 	grep -v '^E4LAYOUT' | sort >"$work/exported"
 { of_map E4LAYOUT_0.1; of_map E4LAYOUT_PRIVATE; } | sort |

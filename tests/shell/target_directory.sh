@@ -26,7 +26,7 @@ paths "$mnt/mail" | grep -q 'letter' || fail "not what is below"
 ! paths "$mnt/mail" | grep -q 'outside' || fail "more than what is below"
 same "a name that is in it twice" "$(paths "$mnt$mnt/twice")" \
 	"$mnt/twice $mnt/twice/file "
-if command -v strace >/dev/null && strace -qq -o "$work/trace" true; then
+if can_trace; then
 	# as before Linux 5.8, whose statx knows of no mounts
 	check env ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o "$work/trace" \
 		-e inject=statx:error=ENOSYS "$e4frag" "$mnt/mail"

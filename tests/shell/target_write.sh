@@ -106,10 +106,7 @@ for how in write plan; do
 done
 check "$probe" write "$img"
 
-if [ "$(id -u)" != 0 ] || ! losetup -f >/dev/null 2>&1; then
-	echo "not tried, for want of root and loop devices: mounted, attached"
-	exit 0
-fi
+can_mount || exit 0
 chmod 644 "$img"
 as_nobody test -x "$probe" && {
 	target=$img

@@ -26,7 +26,7 @@ wanted=$(sed -n 's/.*ENV{SYSTEMD_WANTS}+="\([^"]*\)".*/\1/p' "$rules")
 require_loop
 require_program mke2fs getfattr findmnt
 # udev's own word on the rule, in a namespace where nothing else has rules
-if command -v udevadm >/dev/null && unshare -m true 2>/dev/null; then
+if has_program udevadm && can_unshare; then
 	echo 'ENV{ID_FS_TYPE}="ext4"' >"$work/00-type.rules"
 	truncate -s 1M "$work/any"
 	attach "$work/any"

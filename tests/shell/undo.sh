@@ -103,7 +103,7 @@ kills() {
 	[ "$refused" -le 1 ] || fail "e2undo refused $refused times"
 }
 
-if command -v strace >/dev/null && strace -qq -o "$work/trace" true; then
+if can_trace; then
 	for features in has_journal ^has_journal; do
 		fresh $features
 		rm -f "$undo"
@@ -111,8 +111,6 @@ if command -v strace >/dev/null && strace -qq -o "$work/trace" true; then
 			"$e4repack" --zeroout=1M -z "$undo" "$img"
 		kills "$(grep -c pwrite64 "$work/trace")"
 	done
-else
-	echo "not tried, for want of strace: kills"
 fi
 
 # a full disk: nothing is written that could not be taken back
