@@ -166,6 +166,31 @@ cp "$work/valued" "$img"
 change "write $work/text g"
 change 'set_inode_field g flags 0x280000'
 clean 'a file with the flag'
+for size in 1999 2001 0x1000007d0 0; do
+	cp "$work/valued" "$img"
+	change "set_inode_field <14> size $size"
+	newer ea-inode "a value of 2000 bytes in an inode of $size"
+done
+cp "$work/valued" "$img"
+change 'set_inode_field <9> flags 0x200000'
+newer ea-inode-type 'a reserved inode with the flag'
+
+# A link whose target fits the inode has no block: the block's number, of one
+# byte, is the target.
+made -O ^extent,^64bit,^has_journal
+change "symlink l $(printf 'long/%.0s' $(seq 20))"
+change 'set_inode_field l size 1'
+newer inode-symlink 'a short link with a block'
+
+# ---- an empty extent tree may say any depth
+for options in metadata_csum ^metadata_csum; do
+	made -O "$options"
+	change 'write /dev/null f'
+	for depth in 1 6 0xffff; do
+		change "sif f block[1] $((depth * 65536 + 4))"
+		clean "$options, an empty tree of depth $depth"
+	done
+done
 
 # ---- inodes that are opened by their number need no name
 made

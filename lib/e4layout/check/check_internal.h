@@ -75,7 +75,7 @@ struct xattr_use {
 /* An attribute whose value is in an inode of its own. */
 struct ea_use {
 	ext2_ino_t ea_ino, ino;
-	uint32_t hash;		/* as the attribute has it */
+	uint32_t hash, size;	/* as the attribute has them */
 	uint32_t name_hash, signed_name_hash;
 	uint32_t generation;
 };

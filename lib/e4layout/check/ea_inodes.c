@@ -43,7 +43,8 @@ bool e4l_ea_inode_is_lustre(struct check *ck, const struct ea_use *u)
 static void judge_use(struct check *ck, const struct ea_use *u,
 		      struct ext2_inode *ea)
 {
-	if (!(ea->i_flags & EXT4_EA_INODE_FL) ||
+	if (!(ea->i_flags & EXT4_EA_INODE_FL) || !u->size ||
+	    u->size != EXT2_I_SIZE(ea) ||
 	    e4l_inode_is_skipped(ck, u->ea_ino))
 		FOUND(ck, EA_INODE, .ino = u->ino, .got = u->ea_ino);
 	else if (!hash_ok(u, ea) && !is_lustre(u, ea))

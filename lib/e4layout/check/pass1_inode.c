@@ -123,6 +123,8 @@ static void judge_flags(struct check *ck, ext2_ino_t ino, blk64_t blk,
 					  !ext2fs_has_feature_casefold(sb))) ||
 	    !content_flags_ok(ck->fs, ino, inode))
 		FOUND(ck, INODE_FLAGS, .ino = ino, .blk = blk, .got = flags);
+	if (flags & EXT4_EA_INODE_FL && !LINUX_S_ISREG(inode->i_mode))
+		FOUND(ck, EA_INODE_TYPE, .ino = ino, .blk = blk);
 }
 
 /* The flags and the header that matter to the map alone. */
@@ -182,8 +184,6 @@ static void judge_odd_fields(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		      .got = inode->i_flags);
 	/* an inode without a name is not looked at so closely */
 	if (inode->i_flags & EXT4_EA_INODE_FL) {
-		if (!LINUX_S_ISREG(inode->i_mode))
-			FOUND(ck, EA_INODE_TYPE, .ino = ino, .blk = blk);
 		if (has_fragment(sb, inode) || has_high_bits(sb, inode))
 			FOUND(ck, INODE_UNREAD, .ino = ino, .blk = blk);
 		return;

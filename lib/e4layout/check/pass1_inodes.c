@@ -164,14 +164,13 @@ static bool names_super_alone(struct check *ck, const struct ext2_inode *inode,
 	return ok;
 }
 
-/* Has an empty tree a depth that no tree has, and no checksum knows of it? */
-static bool is_empty_and_deep(struct check *ck, const struct ext2_inode *inode)
+/* Does an empty tree have a depth that no tree has? */
+static bool is_empty_and_deep(const struct ext2_inode *inode)
 {
 	const struct ext3_extent_header *h = (const void *)inode->i_block;
 
 	return !h->eh_entries &&
-	       ext2fs_le16_to_cpu(h->eh_magic) == EXT3_EXT_MAGIC &&
-	       !ext2fs_has_feature_metadata_csum(ck->fs->super);
+	       ext2fs_le16_to_cpu(h->eh_magic) == EXT3_EXT_MAGIC;
 }
 
 /* Of the extents in a leaf, does the last, and no other, end too late? */
@@ -227,7 +226,7 @@ static bool is_mild(struct check *ck, const struct e4l_damage *damage,
 	}
 	*id = F_EXTENT_DEPTH;
 	return damage->why == E4L_ET_EXTENT_DEPTH && !damage->blk &&
-	       is_empty_and_deep(ck, &inode);
+	       is_empty_and_deep(&inode);
 }
 
 static errcode_t on_damage(const struct e4l_damage *damage, void *priv)

@@ -455,9 +455,16 @@ static errcode_t note_symlink(struct file_walk *w, const struct e4l_piece *p)
 	struct ext2_inode *inode = (struct ext2_inode *)p->inode;
 	errcode_t err;
 
-	if (p->map == E4L_MAP_INLINE || ext2fs_is_fast_symlink(inode) ||
+	if (p->map == E4L_MAP_INLINE ||
 	    (ck->kind[p->ino] & KIND_TYPE) != EXT2_FT_SYMLINK)
 		return 0;
+	/* a target that fits the inode is there, and not in a block */
+	if (ext2fs_is_fast_symlink(inode)) {
+		if (w->f.extents)
+			e4l_inode_wrong_type(ck, p->ino, 0, p->inode,
+					 F_INODE_SYMLINK);
+		return 0;
+	}
 	if (w->f.extents != 1 || w->f.first.lblk || w->f.first.len != 1 ||
 	    p->depth) {
 		e4l_inode_wrong_type(ck, p->ino, 0, p->inode, F_INODE_SYMLINK);

@@ -81,6 +81,7 @@ static struct ea_use ea_use(const struct list *l,
 
 	return (struct ea_use) {
 		.ino = l->ino, .ea_ino = e->e_value_inum, .hash = e->e_hash,
+		.size = e->e_value_size,
 		.name_hash = ext2fs_ext_attr_hash_entry(e, NULL),
 		.signed_name_hash = ext2fs_ext_attr_hash_entry_signed(e, NULL),
 		.generation = l->generation,
