@@ -5,6 +5,7 @@
  * writes where, in hexadecimal.
  * corrupt --apply N IMAGE: changes the image so.
  * corrupt --check IMAGE: that all checksums in it are what seal.c computes.
+ * corrupt --random SEED N IMAGE: as --list, N random cases.
  */
 #include "config.h"
 #include <errno.h>
@@ -40,7 +41,7 @@ void put(struct corpus *c, uint64_t at, const void *bytes, uint32_t len)
 	memcpy(c->img + at, bytes, len);
 }
 
-static void undo(struct corpus *c)
+void undo_case(struct corpus *c)
 {
 	while (c->n_edits) {
 		struct edit *e = &c->edits[--c->n_edits];
@@ -66,17 +67,17 @@ void try_bytes(struct corpus *c, const struct site *s, const char *field,
 {
 	bool sealable;
 
-	if (!memcmp(c->img + at, bytes, len))
+	if (c->spots || !memcmp(c->img + at, bytes, len))
 		return;
 	put(c, at, bytes, len);
 	s->seal(c, s);
 	sealable = changed(c, 1) && !memcmp(c->img + at, bytes, len);
 	if (sealable)
 		c->emit(c, s, field, value, "sealed");
-	undo(c);
+	undo_case(c);
 	put(c, at, bytes, len);
 	c->emit(c, s, field, value, sealable ? "stale" : "plain");
-	undo(c);
+	undo_case(c);
 }
 
 /* ---- what is done with the cases ---- */
@@ -130,7 +131,7 @@ static void check_case(struct corpus *c, const struct site *s,
 	unsigned int i;
 
 	c->number++;
-	undo(c);
+	undo_case(c);
 	if (!strcmp(s->name, "inode-free"))
 		return;
 	s->seal(c, s);
@@ -175,13 +176,19 @@ int main(int argc, char **argv)
 	} else if (argc == 4 && !strcmp(argv[1], "--apply")) {
 		c.emit = apply_case;
 		c.wanted = strtoul(argv[2], NULL, 10);
+	} else if (argc == 5 && !strcmp(argv[1], "--random")) {
+		c.emit = print_case;
 	} else {
-		fputs("Usage: corrupt --list|--check|--apply N IMAGE\n",
-		      stderr);
+		fputs("Usage: corrupt --list|--check|--apply N|--random SEED N "
+		      "IMAGE\n", stderr);
 		return 2;
 	}
 	load(&c, argv[argc - 1]);
-	try_image(&c);
+	if (argc == 5)
+		try_randomly(&c, strtoull(argv[2], NULL, 10),
+			     strtoul(argv[3], NULL, 10));
+	else
+		try_image(&c);
 	ext2fs_close_free(&c.fs);
 	free(c.img);
 	if (c.emit == apply_case)

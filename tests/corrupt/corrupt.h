@@ -3,7 +3,8 @@
  * The corpus of corruptions: an image is walked (sites.c), each structure in it
  * has a table of fields (fields.c), each field gets hostile values, and each
  * value makes one or two cases: with the checksums over it computed anew
- * (seal.c), so that the value itself is judged, and with stale ones.
+ * (seal.c), so that the value itself is judged, and with stale ones.  Random
+ * cases (random.c) change one to three fields or bytes of any structure.
  *
  * The image is sound and its owner's own, so that nothing here needs to be
  * careful with it; failures end the program.
@@ -78,12 +79,15 @@ struct corpus {
 	void (*emit)(struct corpus *c, const struct site *s, const char *field,
 		     const char *value, const char *mode);
 	uint32_t wanted; /* by --apply */
+	struct spots *spots; /* random.c: gathers fields instead of cases */
 };
 
 /* corrupt.c */
 void die_if(errcode_t err, const char *doing);
 /* Changes the image and keeps what was there. */
 void put(struct corpus *c, uint64_t at, const void *bytes, uint32_t len);
+/* Puts all of it back. */
+void undo_case(struct corpus *c);
 /* The cases of one value, whose bytes these are. */
 void try_bytes(struct corpus *c, const struct site *s, const char *field,
 	       uint64_t at, uint32_t len, const void *bytes, const char *value);
@@ -105,6 +109,13 @@ void try_field(struct corpus *c, const struct site *s, const struct field *f);
 
 /* sites.c: all cases of an image. */
 void try_image(struct corpus *c);
+
+/*
+ * random.c.  A walk notes each field, or, without one, any byte of the site's
+ * block; then cases are made of them.
+ */
+void note_spot(struct corpus *c, const struct site *s, const struct field *f);
+void try_randomly(struct corpus *c, uint64_t seed, uint32_t cases);
 
 /* seal.c */
 seal_fn seal_nothing, seal_super, seal_group, seal_block_bitmap,

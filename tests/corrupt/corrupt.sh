@@ -7,6 +7,7 @@
 #
 # E4L_CORRUPT_EACH: cases of each field of each structure (1); 0 is all of
 #	them, which takes half an hour
+# E4L_CORRUPT_RANDOM: random cases of each image (10)
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck debugfs prlimit /usr/bin/python3
 
@@ -71,6 +72,15 @@ fails_with '^CRASH e4check: .*: a leak$'
 corpus --each "${E4L_CORRUPT_EACH:-1}" --judge "$judge"
 cat "$out"
 [ "$status" = 0 ] || fail "the two disagree, or one of them crashed"
+
+# Random cases of these images, and of the images of all programs that write
+# ext4 and are installed.
+mkdir "$work/images"
+"$top_srcdir/tests/corrupt/writers/make" "$top_builddir" "$work/images"
+corpus --random "${E4L_CORRUPT_RANDOM:-10}" --images "$work/images" \
+	--judge "$judge"
+cat "$out"
+[ "$status" = 0 ] || fail "the two disagree on a random case"
 
 # An index at an odd place, which was once read as if it were aligned; a
 # directory whose last block is so far away that memory was short; an index that

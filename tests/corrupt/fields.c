@@ -422,6 +422,10 @@ void try_field(struct corpus *c, const struct site *s, const struct field *f)
 	uint64_t old = original(c, s, f), sign = 1ULL << (8 * f->width - 1);
 	uint64_t blocks = ext2fs_blocks_count(super);
 
+	if (c->spots) {
+		note_spot(c, s, f);
+		return;
+	}
 	switch (f->kind & ~BE) {
 	case NUM:
 		TRY({ "0", 0 }, { "1", 1 }, { "max", ~0ULL },

@@ -37,6 +37,12 @@ static struct site in_block(struct corpus *c, const struct site *owner,
 
 /* ---- superblocks and descriptors ---- */
 
+/* The first group and the last, or, for random cases, all of them. */
+static bool is_visited(const struct corpus *c, dgrp_t group)
+{
+	return c->spots || !group || group + 1 == c->fs->group_desc_count;
+}
+
 static void visit_super(struct corpus *c, uint64_t at, dgrp_t group,
 			const char *name)
 {
@@ -69,10 +75,9 @@ static void visit_supers(struct corpus *c)
 	dgrp_t group;
 
 	visit_super(c, SUPERBLOCK_OFFSET, 0, "super");
-	visit_group(c, group_at(c, 0), 0, "group");
-	if (fs->group_desc_count > 1)
-		visit_group(c, group_at(c, fs->group_desc_count - 1),
-			    fs->group_desc_count - 1, "group");
+	for (group = 0; group < fs->group_desc_count; group++)
+		if (is_visited(c, group))
+			visit_group(c, group_at(c, group), group, "group");
 	for (group = 1; group < fs->group_desc_count; group++) {
 		ext2fs_super_and_bgd_loc2(fs, group, &super, &old_desc,
 					  &new_desc, NULL);
@@ -110,6 +115,10 @@ static void visit_bitmap(struct corpus *c, const struct site *s, uint32_t bits)
 	uint8_t none[16] = { 0 }, full[16];
 	int used;
 
+	if (c->spots) {
+		note_spot(c, s, NULL);
+		return;
+	}
 	for (used = 0; used < 2; used++) {
 		for (bit = 0; bit < bits; bit++)
 			if (bit_is_set(c, s->at, bit) == used)
@@ -155,9 +164,11 @@ static void visit_bitmaps_of(struct corpus *c, dgrp_t group)
 
 static void visit_bitmaps(struct corpus *c)
 {
-	visit_bitmaps_of(c, 0);
-	if (c->fs->group_desc_count > 1)
-		visit_bitmaps_of(c, c->fs->group_desc_count - 1);
+	dgrp_t group;
+
+	for (group = 0; group < c->fs->group_desc_count; group++)
+		if (is_visited(c, group))
+			visit_bitmaps_of(c, group);
 }
 
 /* ---- maps ---- */
@@ -678,7 +689,7 @@ static void visit_inodes(struct corpus *c)
 	for (ino = 1; ino <= c->fs->super->s_inodes_count; ino++) {
 		die_if(ext2fs_read_inode(c->fs, ino, &inode), "an inode");
 		kind_of(c, ino, &inode, kind, sizeof(kind));
-		if (n < MAX_KINDS && !seen(kinds, &n, kind))
+		if (n < MAX_KINDS && (!seen(kinds, &n, kind) || c->spots))
 			visit_inode(c, ino, &inode, kind);
 	}
 }
@@ -693,10 +704,10 @@ static void choose_targets(struct corpus *c)
 
 	c->table_blk = ext2fs_inode_table_loc(fs, 0);
 	c->bitmap_blk = ext2fs_block_bitmap_loc(fs, 0);
-	die_if(ext2fs_find_first_zero_block_bitmap2(fs->block_map,
+	if (ext2fs_find_first_zero_block_bitmap2(fs->block_map,
 		fs->super->s_first_data_block,
-		ext2fs_blocks_count(fs->super) - 1, &c->free_blk),
-	       "a free block");
+		ext2fs_blocks_count(fs->super) - 1, &c->free_blk))
+		c->free_blk = ext2fs_blocks_count(fs->super) - 1;
 	for (ino = fs->super->s_inodes_count; ino > EXT2_FIRST_INO(fs->super);
 	     ino--) {
 		die_if(ext2fs_read_inode(fs, ino, &inode), "an inode");
@@ -708,8 +719,10 @@ static void choose_targets(struct corpus *c)
 			 !(inode.i_flags & EXT4_INLINE_DATA_FL))
 			c->file_ino = ino;
 	}
-	die_if(ext2fs_bmap2(fs, c->file_ino, NULL, NULL, 0, 0, NULL,
-			    &c->data_blk), "a file's block");
+	c->data_blk = c->free_blk;
+	if (c->file_ino)
+		die_if(ext2fs_bmap2(fs, c->file_ino, NULL, NULL, 0, 0, NULL,
+				    &c->data_blk), "a file's block");
 }
 
 void try_image(struct corpus *c)
