@@ -166,6 +166,8 @@ for value in 8192 0x7fffffff 0xffffffff; do
 	damaged map-range "sif f translator $value"
 done
 damaged block-metadata 'sif f translator 5'
+damaged block-metadata 'sif <1> translator 5'
+damaged map-range 'sif <1> translator 0x7fffffff'
 damaged block-shared "sif g translator $block"
 damaged block-shared "sif f translator $(ask 'bmap f 0')"
 damaged block-bitmap-lost 'sif f translator 0'

@@ -154,6 +154,8 @@ static errcode_t claim_translator(struct file_walk *w,
 		return 0;
 	}
 	w->f.clusters++;
+	if (p->ino == EXT2_BAD_INO && e4l_metadata_meets(ck, blk, 1))
+		FOUND(ck, BLOCK_METADATA, .ino = p->ino, .blk = blk, .got = 1);
 	if (p->ino == EXT2_BAD_INO)
 		return e4l_claim_anyway(ck, blk, 1);
 	if (p->ino == EXT2_RESIZE_INO)
