@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
+#include "e4layout/base/stat.h"
 #include "support/repairing.h"
 #include "support/say.h"
 #include "change.h"
@@ -386,7 +387,7 @@ static bool open_source(struct writing *w)
 	struct stat st;
 
 	w->fd = open(w->source, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (w->fd < 0 || fstat(w->fd, &st))
+	if (w->fd < 0 || e4l_fstat(w->fd, &st))
 		return shell_fails(w->s, w->source, errno);
 	if (!S_ISREG(st.st_mode)) {
 		say("%s: %s: not a regular file", w->s->request, w->source);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "e4layout/base/stat.h"
 #include "support/interrupt.h"
 #include "support/repairing.h"
 #include "support/say.h"
@@ -353,7 +354,7 @@ static bool is_same_file(const struct stat *a, const char *path)
 {
 	struct stat b;
 
-	return path && !stat(path, &b) && a->st_dev == b.st_dev &&
+	return path && !e4l_stat(path, &b) && a->st_dev == b.st_dev &&
 	       a->st_ino == b.st_ino;
 }
 
@@ -362,7 +363,7 @@ static bool can_replace(const struct e4frag *frag, const char *file)
 {
 	struct stat st;
 
-	if (!file || lstat(file, &st) || !S_ISREG(st.st_mode))
+	if (!file || e4l_lstat(file, &st) || !S_ISREG(st.st_mode))
 		return true;
 	if (!is_same_file(&st, frag->target.device) &&
 	    !is_same_file(&st, frag->compare))

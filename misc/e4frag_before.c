@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "e4layout/base/stat.h"
 #include "support/say.h"
 #include "e4frag_page.h"
 
@@ -199,7 +200,7 @@ json_t *page_before(const char *path, bool *cut)
 	json_error_t error;
 	json_t *old, *page;
 
-	if (stat(path, &st)) {
+	if (e4l_stat(path, &st)) {
 		say_error(path, "cannot be read", errno);
 		return NULL;
 	}

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "e4layout/base/stat.h"
 #include "support/say.h"
 #include "e4repack.h"
 
@@ -18,7 +19,7 @@ bool e4repack_is_online(const char *name)
 {
 	struct stat st;
 
-	return !stat(name, &st) && S_ISDIR(st.st_mode);
+	return !e4l_stat(name, &st) && S_ISDIR(st.st_mode);
 }
 
 /* What has no meaning while it is mounted. */
@@ -39,7 +40,7 @@ static bool is_root(const char *mount_point)
 {
 	struct stat st;
 
-	return mount_point && !stat(mount_point, &st) &&
+	return mount_point && !e4l_stat(mount_point, &st) &&
 	       st.st_ino == EXT2_ROOT_INO;
 }
 

@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <linux/fs.h>
+#include "e4layout/base/stat.h"
 #include "mke4fs_source.h"
 #include "support/verify.h"
 #include "support/interrupt.h"
@@ -221,7 +222,7 @@ static bool look_at_device(const char *name, uint64_t *bytes)
 	int fd, err;
 
 	*bytes = 0;
-	if (stat(name, &st)) {
+	if (e4l_stat(name, &st)) {
 		if (errno == ENOENT)
 			return true;
 		say_error(name, "cannot use", errno);
@@ -257,7 +258,7 @@ static bool open_target(const char *name, bool create, struct target_file *tf)
 {
 	struct stat st;
 
-	tf->is_new = create && stat(name, &st);
+	tf->is_new = create && e4l_stat(name, &st);
 	tf->fd = open(name, O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0666);
 	if (tf->fd < 0) {
 		say_error(name, "cannot open", errno);
@@ -368,7 +369,7 @@ static bool fill_new(const struct config *c, struct e4l_tree *t,
 	done = open_target(c->device, true, &tf);
 	if (!done)
 		goto out;
-	done = !fstat(im->proto_fd, &st) && !ftruncate(tf.fd, st.st_size);
+	done = !e4l_fstat(im->proto_fd, &st) && !ftruncate(tf.fd, st.st_size);
 	if (!done)
 		say_error(c->device, "setting its size", errno);
 	/* First the prototype: some of its blocks are filled up afterwards. */

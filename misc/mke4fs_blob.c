@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "e4layout/base/stat.h"
 #include "mke4fs_blob.h"
 #include "support/say.h"
 
@@ -189,7 +190,7 @@ static bool open_file(struct blob *b, bool may_lack)
 	free(path);
 	if (b->fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return lacks(b, may_lack);
-	if (b->fd < 0 || fstat(b->fd, &st))
+	if (b->fd < 0 || e4l_fstat(b->fd, &st))
 		return fail(b, error_message(errno));
 	return S_ISREG(st.st_mode) || fail(b, "it is no regular file");
 }

@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include <linux/loop.h>
+#include "e4layout/base/stat.h"
 #include "mke4fs_source.h"
 #include "support/say.h"
 
@@ -30,7 +31,7 @@ static bool find_looped(const char *device, struct stat *st)
 /* The file that will hold the image, if there is one already. */
 static bool find_image(const struct config *c, struct stat *st)
 {
-	if (stat(c->device, st))
+	if (e4l_stat(c->device, st))
 		return false;
 	return S_ISBLK(st->st_mode) ? find_looped(c->device, st) :
 				      S_ISREG(st->st_mode);

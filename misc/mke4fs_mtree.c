@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <nettle/base64.h>
+#include "e4layout/base/stat.h"
 #include "e4layout/base/array.h"
 #include "mke4fs_source.h"
 #include "support/say.h"
@@ -33,7 +34,7 @@ struct spec {
 	uint32_t type;			/* S_IF* */
 	uint32_t mode, uid, gid;
 	uint64_t size, rdev;
-	struct timespec mtime;
+	struct e4l_time mtime;
 	char *target, *content;
 	struct xattr *xattrs;
 	size_t n_xattrs;
@@ -149,6 +150,7 @@ static bool take_size(struct spec *s, const char *value)
 /* SECONDS[.NANOSECONDS]: a number, not a fraction, as libarchive has it, too. */
 static bool take_time(struct spec *s, const char *value)
 {
+	unsigned long nsec;
 	char *end;
 
 	errno = 0;
@@ -158,8 +160,9 @@ static bool take_time(struct spec *s, const char *value)
 		return false;
 	if (!*end)
 		return true;
-	s->mtime.tv_nsec = strtol(end + 1, &end, 10);
-	return !*end && s->mtime.tv_nsec >= 0 && s->mtime.tv_nsec < 1000000000;
+	nsec = strtoul(end + 1, &end, 10);
+	s->mtime.tv_nsec = (uint32_t)nsec;
+	return !*end && nsec < 1000000000;
 }
 
 /* FORMAT,MAJOR,MINOR or Linux' own number. */
@@ -353,7 +356,7 @@ static bool find_content(const struct mtree *m, const struct spec *s,
 	struct stat st;
 
 	e->path = s->content;
-	if (stat(s->content, &st)) {
+	if (e4l_stat(s->content, &st)) {
 		say_error(m->l->name, s->content, errno);
 		return false;
 	}

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include "e4layout/base/stat.h"
 #include "mke4fs_blob.h"
 #include "mke4fs_oci.h"
 #include "support/say.h"
@@ -561,14 +562,14 @@ static const char *cut_ref(char *path)
 	bool found;
 	char sign;
 
-	if (!stat(path, &st))
+	if (!e4l_stat(path, &st))
 		return NULL;
 	for (i = strlen(path); i-- > 1;) {
 		sign = path[i];
 		if (sign != ':' && sign != '@')
 			continue;
 		path[i] = '\0';
-		found = !stat(path, &st);
+		found = !e4l_stat(path, &st);
 		if (found)
 			return path + i + 1;
 		path[i] = sign;
@@ -600,7 +601,7 @@ static bool load_from(struct load *l, const char *path, bool is_archive,
 
 	if (!copy)
 		say("out of memory");
-	else if (stat(copy, &st))
+	else if (e4l_stat(copy, &st))
 		say_error(l->name, copy, errno);
 	else if (is_archive && !S_ISREG(st.st_mode))
 		say("%s: %s: an archive has to be a regular file, for it is "

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "e4layout/base/stat.h"
 #include "mke4fs_oci.h"
 #include "support/say.h"
 
@@ -82,7 +83,7 @@ static bool load_files(struct load *l, const char *path)
 
 	if (!strcmp(path, "-"))
 		return load_archive(l, path);
-	if (stat(path, &st)) {
+	if (e4l_stat(path, &st)) {
 		say_error(path, "cannot read", errno);
 		return false;
 	}
@@ -111,7 +112,7 @@ static char *cut_below(char *name)
 		at = next;
 		next += 2;
 	}
-	if (!at || at == name || !stat(name, &st))
+	if (!at || at == name || !e4l_stat(name, &st))
 		return NULL;
 	*at = '\0';
 	return at + 1;

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
+#include "e4layout/base/stat.h"
 #include "mke4fs_source.h"
 #include "support/say.h"
 #include "support/units.h"
@@ -228,10 +229,10 @@ static bool describe(struct tar *r, struct archive_entry *entry,
 	};
 	e->atime = e->ctime = e->mtime;
 	if (archive_entry_atime_is_set(entry))
-		e->atime = (struct timespec) { archive_entry_atime(entry),
+		e->atime = (struct e4l_time) { archive_entry_atime(entry),
 			archive_entry_atime_nsec(entry) };
 	if (archive_entry_ctime_is_set(entry))
-		e->ctime = (struct timespec) { archive_entry_ctime(entry),
+		e->ctime = (struct e4l_time) { archive_entry_ctime(entry),
 			archive_entry_ctime_nsec(entry) };
 	if (S_ISLNK(e->mode))
 		e->size = target ? strlen(target) : 0;
@@ -399,7 +400,8 @@ static bool is_archive(const struct tar *r)
 	struct stat st;
 	int fd;
 
-	if (!path || stat(path, &st) || !(S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)))
+	if (!path || e4l_stat(path, &st) ||
+	    !(S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)))
 		return true;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || pread(fd, &magic, sizeof(magic), at) < 0)

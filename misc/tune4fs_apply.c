@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
+#include "e4layout/base/stat.h"
 #include "e4layout/open/mounts.h"
 #include "support/say.h"
 #include "tune4fs.h"
@@ -171,8 +172,8 @@ static bool open_mounted(struct keeper *p, const struct e4l_mount *m,
 	if (!keeper_open_mount(p, m->point))
 		goto no;
 	p->options = m->options;
-	if (p->sysfs < 0 || fstat(p->dir, &st) || st.st_dev != m->dev ||
-	    st.st_ino != EXT2_ROOT_INO || fstat(p->sysfs, &st))
+	if (p->sysfs < 0 || e4l_fstat(p->dir, &st) || st.st_dev != m->dev ||
+	    st.st_ino != EXT2_ROOT_INO || e4l_fstat(p->sysfs, &st))
 		goto no;
 	*ino = st.st_ino;
 	return true;

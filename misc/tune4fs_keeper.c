@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "e4layout/base/stat.h"
 #include "support/verify.h"
 #include "support/say.h"
 #include "support/undo_guard.h"
@@ -42,7 +43,7 @@ bool keeper_open_mount(struct keeper *p, const char *point)
 		.name = point, .mount_point = point, .sysfs = -1,
 	};
 	p->dir = open(point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (p->dir < 0 || fstat(p->dir, &st))
+	if (p->dir < 0 || e4l_fstat(p->dir, &st))
 		return false;
 	p->sysfs = open_sysfs(st.st_dev);
 	return true;
@@ -69,7 +70,7 @@ bool keeper_open(struct keeper *p, const char *name, uint64_t partition)
 	struct stat st;
 	bool ok;
 
-	if (!partition && !stat(name, &st) && S_ISDIR(st.st_mode)) {
+	if (!partition && !e4l_stat(name, &st) && S_ISDIR(st.st_mode)) {
 		ok = keeper_open_mount(p, name);
 		if (!ok)
 			say_error(name, "cannot open", errno);
@@ -250,5 +251,6 @@ bool keeper_writable(const struct keeper *p, const struct e4l_tunable_info *info
 {
 	struct stat st;
 
-	return !fstatat(p->sysfs, info->sysfs, &st, 0) && st.st_mode & 0222;
+	return !e4l_fstatat(p->sysfs, info->sysfs, 0, &st, NULL) &&
+	       st.st_mode & 0222;
 }

@@ -41,6 +41,12 @@ struct e4l_tree_xattr {
 	size_t size;
 };
 
+/* Since 1970; 64 bits, whatever time_t has. */
+struct e4l_time {
+	int64_t tv_sec;
+	uint32_t tv_nsec;
+};
+
 /* One file of any kind.  Everything that is pointed to is copied. */
 struct e4l_entry {
 	uint32_t mode;		/* as in stat(2), the file type as well */
@@ -48,7 +54,7 @@ struct e4l_entry {
 	uint64_t size;		/* regular file, symlink */
 	uint64_t rdev;		/* device */
 	uint64_t pos;		/* regular file without stretches: in the data */
-	struct timespec mtime, atime, ctime;
+	struct e4l_time mtime, atime, ctime;
 	const char *target;	/* symlink: size bytes */
 	const struct e4l_stretch *stretches;	/* NULL: all is data */
 	size_t n_stretches;
@@ -57,7 +63,7 @@ struct e4l_entry {
 						 * the first counts */
 	size_t n_xattrs;
 	bool from_ext4;		/* the values up to projid count */
-	struct timespec crtime;
+	struct e4l_time crtime;
 	uint32_t flags;		/* EXT2_*_FL, EXT4_*_FL: the user's own */
 	uint32_t generation;
 	uint32_t projid;
@@ -209,7 +215,7 @@ errcode_t e4l_tree_get(const struct e4l_tree *t, uint32_t id,
 errcode_t e4l_tree_set_owner(struct e4l_tree *t, uint32_t id, uint32_t uid,
 			     uint32_t gid);
 errcode_t e4l_tree_set_mtime(struct e4l_tree *t, uint32_t id,
-			     const struct timespec *mtime);
+			     const struct e4l_time *mtime);
 
 /*
  * Changes one entry's permissions (07777) and its ACL, as chmod(2) does; after

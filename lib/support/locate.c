@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "e4layout/base/stat.h"
 #include "e4layout/open/mounts.h"
 #include "e4layout/open/opened.h"
 #include "locate.h"
@@ -332,9 +333,9 @@ static bool locate_file(struct target *t, uint64_t partition)
 		say_error(t->name, "cannot open", ENOMEM);
 		return false;
 	}
-	err = stat(t->device, &st) ? errno : 0;
+	err = e4l_stat(t->device, &st) ? errno : 0;
 	if (err == ENOENT && cut_offset(t))
-		err = stat(t->device, &st) ? errno : 0;
+		err = e4l_stat(t->device, &st) ? errno : 0;
 	else if (err == ENOENT && is_bad_offset(t))
 		return false;
 	if (err) {
@@ -354,7 +355,7 @@ static bool is_new(const struct target *t)
 {
 	struct stat st;
 
-	return stat(t->device, &st) && errno == ENOENT;
+	return e4l_stat(t->device, &st) && errno == ENOENT;
 }
 
 bool locate_new(struct target *t)
@@ -380,7 +381,7 @@ static bool locate_any(struct target *t, uint64_t partition)
 	bool tag = is_tag(t->name);
 	struct stat st;
 
-	if (!tag && (stat(t->name, &st) || !S_ISDIR(st.st_mode)))
+	if (!tag && (e4l_stat(t->name, &st) || !S_ISDIR(st.st_mode)))
 		return locate_file(t, partition);
 	if (partition) {
 		say("%s: --partition goes with a disk or the image of one",

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "e4layout/base/stat.h"
 #include "replace.h"
 #include "say.h"
 
@@ -18,7 +19,7 @@ static int set_mode(int fd, const char *path)
 	struct stat old;
 
 	umask(mask);
-	return fchmod(fd, lstat(path, &old) ? 0666 & ~mask :
+	return fchmod(fd, e4l_lstat(path, &old) ? 0666 & ~mask :
 					      old.st_mode & 0777) ? errno : 0;
 }
 
@@ -86,7 +87,7 @@ bool replace_file(const char *path, const char *bytes, size_t n)
 	struct stat st;
 	int err, dir;
 
-	if (!lstat(path, &st) && !S_ISREG(st.st_mode)) {
+	if (!e4l_lstat(path, &st) && !S_ISREG(st.st_mode)) {
 		say("%s: is no regular file, and is not replaced", path);
 		return false;
 	}

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#include "e4layout/base/stat.h"
 #include "say.h"
 #include "text.h"
 #include "units.h"
@@ -62,7 +63,8 @@ bool say_is_full(const char *path)
 	struct statvfs fs;
 	struct stat st;
 
-	return !stat(path, &st) && S_ISREG(st.st_mode) && !statvfs(path, &fs) &&
+	return !e4l_stat(path, &st) && S_ISREG(st.st_mode) &&
+	       !statvfs(path, &fs) &&
 	       fs.f_blocks && fs.f_bavail * fs.f_frsize < ROOM_BYTES;
 }
 

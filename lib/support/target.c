@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "e4layout/base/stat.h"
 #include "e4layout/open/mounts.h"
 #include "e4layout/open/opened.h"
 #include "locate.h"
@@ -57,7 +58,7 @@ static bool say_layout_of_file(const struct target *t)
 	struct stat st;
 	bool said;
 
-	said = path && !stat(path, &st) && S_ISREG(st.st_mode) &&
+	said = path && !e4l_stat(path, &st) && S_ISREG(st.st_mode) &&
 	       e4l_mount_around(path, &m, &line) && e4l_mount_is_ext(&m);
 	if (said)
 		say("%s: holds no ext2, ext3 or ext4 filesystem; the layout of "

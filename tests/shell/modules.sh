@@ -50,3 +50,8 @@ says 'lib/e4layout/plan/other.c: which layer is it of?'
 run "$work/tree/scripts/modules" --functions
 same "exit of --functions" "$status" 1
 says 'lib/e4layout/read/scan.c: 63 lines: int f'
+
+# stat(2) fails for a file that is dated after 2038 where time_t has 32 bits
+mustfail 1 grep -rnE '(^|[^_[:alnum:]])[lf]?stat(at)?\([^2]' --include='*.c' \
+	"$top_srcdir/lib" "$top_srcdir/misc" "$top_srcdir/debugfs" \
+	"$top_srcdir/e2fsck"

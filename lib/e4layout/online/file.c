@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
+#include "e4layout/base/stat.h"
 #include "failure.h"
 #include "file.h"
 
@@ -52,7 +53,7 @@ static int look(struct e4l_file *f, int root_fd, ext2_ino_t ino,
 	unsigned int version = 0;
 	struct stat root;
 
-	if (fstat(root_fd, &root) || fstat(f->fd, &f->st))
+	if (e4l_fstat(root_fd, &root) || e4l_fstat(f->fd, &f->st))
 		return errno;
 	if (!S_ISREG(f->st.st_mode) || f->st.st_dev != root.st_dev ||
 	    f->st.st_ino != ino)

@@ -18,6 +18,7 @@
 #include <e4layout/dirs.h>
 #include <e4layout/online.h>
 #include "e4layout/base/array.h"
+#include "e4layout/base/stat.h"
 #include "e4layout/repack/forecast.h"
 #include "failure.h"
 #include "way.h"
@@ -424,11 +425,11 @@ static errcode_t open_root(struct online *o, const char *mount_point)
 	struct stat st, device;
 
 	o->root_fd = open(mount_point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (o->root_fd < 0 || fstat(o->root_fd, &st) ||
+	if (o->root_fd < 0 || e4l_fstat(o->root_fd, &st) ||
 	    fstatvfs(o->root_fd, &vfs))
 		return e4l_fail(o->e, errno, "opening the mount point", 0, 0);
 	if (st.st_ino != EXT2_ROOT_INO ||
-	    (!stat(o->e->fs->device_name, &device) &&
+	    (!e4l_stat(o->e->fs->device_name, &device) &&
 	     S_ISBLK(device.st_mode) && device.st_rdev != st.st_dev))
 		return e4l_fail(o->e, E4L_ET_BAD_ARGUMENT,
 				"looking for the root of the filesystem where "

@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include "e4layout/base/stat.h"
 #include "hold.h"
 
 /* Pages that hold the superblock, whatever size they have. */
@@ -39,7 +40,7 @@ static errcode_t look(struct e4l_hold *h)
 	struct stat st;
 	errcode_t err;
 
-	if (stat(h->device, &st))
+	if (e4l_stat(h->device, &st))
 		return e4l_tell_error(&h->teller, errno, "cannot open");
 	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
 		return e4l_tell(&h->teller, E4L_ET_NOT_STORAGE,
@@ -128,7 +129,7 @@ static errcode_t lock_file(const struct e4l_hold *h, int kind)
 {
 	struct stat st;
 
-	if (fstat(h->lock_fd, &st) || !S_ISREG(st.st_mode) ||
+	if (e4l_fstat(h->lock_fd, &st) || !S_ISREG(st.st_mode) ||
 	    !flock(h->lock_fd, kind | LOCK_NB))
 		return 0;
 	if (errno == EWOULDBLOCK)

@@ -18,6 +18,7 @@
 #include <sys/ioctl.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "e4layout/base/stat.h"
 #include "in_use.h"
 #include "mounts.h"
 
@@ -114,7 +115,7 @@ static int open_node(const char *dir, int flags)
 	link[len] = '\0';
 	snprintf(node, sizeof(node), "/dev/%s", basename(link));
 	fd = open(node, flags | O_CLOEXEC | O_NONBLOCK);
-	if (fd >= 0 && (fstat(fd, &st) || st.st_rdev != dev)) {
+	if (fd >= 0 && (e4l_fstat(fd, &st) || st.st_rdev != dev)) {
 		close(fd);
 		fd = -1;
 	}
@@ -164,7 +165,8 @@ static bool guess_loop(const char *dir, struct window *w)
 	uint64_t start, size;
 	struct stat st;
 
-	if (stat(w->file, &st) || !read_number(dir, "loop/offset", &start) ||
+	if (e4l_stat(w->file, &st) ||
+	    !read_number(dir, "loop/offset", &start) ||
 	    !read_number(dir, "loop/sizelimit", &size))
 		return false;
 	if (S_ISBLK(st.st_mode))
@@ -448,7 +450,7 @@ static void climb_nodes(struct search *s, const struct bytes *b)
 		miss(s, errno);
 	while (d && (entry = e4l_next_entry(d, &s->err))) {
 		snprintf(path, sizeof(path), "/dev/%s", entry->d_name);
-		if (strncmp(entry->d_name, "loop", 4) || stat(path, &st) ||
+		if (strncmp(entry->d_name, "loop", 4) || e4l_stat(path, &st) ||
 		    !S_ISBLK(st.st_mode) || major(st.st_rdev) != LOOP_MAJOR)
 			continue;
 		snprintf(w.file, sizeof(w.file), "%s", path);
@@ -602,7 +604,7 @@ static int open_beneath(const struct e4l_in_use *u, unsigned int i)
 	if (!look_through(dir, &w))
 		return -1;
 	fd = open(w.file, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && (fstat(fd, &st) || st.st_dev != under->dev ||
+	if (fd >= 0 && (e4l_fstat(fd, &st) || st.st_dev != under->dev ||
 			st.st_ino != under->ino)) {
 		close(fd);
 		fd = -1;

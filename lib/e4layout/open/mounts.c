@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
+#include "e4layout/base/stat.h"
 #include "mounts.h"
 
 /* Undoes the kernel's \ooo for space, tab, newline and backslash. */
@@ -65,7 +66,7 @@ static int rank(const struct e4l_mount *m)
 	struct statvfs vfs;
 	struct stat st;
 
-	if (stat(m->point, &st) || st.st_dev != m->dev ||
+	if (e4l_stat(m->point, &st) || st.st_dev != m->dev ||
 	    statvfs(m->point, &vfs))
 		return 0;
 	return 1 + 2 * (st.st_ino == EXT2_ROOT_INO) +
@@ -133,10 +134,10 @@ static bool view_of(const char *pid, struct view *v)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%s/ns/mnt", pid);
-	if (stat(path, &space))
+	if (e4l_stat(path, &space))
 		return false;
 	snprintf(path, sizeof(path), "/proc/%s/root", pid);
-	if (stat(path, &root))
+	if (e4l_stat(path, &root))
 		return false;
 	*v = (struct view) { space.st_ino, root.st_ino, root.st_dev };
 	return true;
@@ -215,7 +216,7 @@ char *e4l_mount_device(const struct e4l_mount *m)
 	struct stat st;
 	char *path;
 
-	if (!stat(m->source, &st) && S_ISBLK(st.st_mode) &&
+	if (!e4l_stat(m->source, &st) && S_ISBLK(st.st_mode) &&
 	    st.st_rdev == m->dev)
 		return strdup(m->source);
 	return asprintf(&path, "/dev/block/%u:%u", major(m->dev),

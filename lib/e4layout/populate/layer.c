@@ -314,9 +314,9 @@ static void note_missing(struct e4l_tree *t, const struct e4l_entry *e)
 	t->missing = (struct node) {
 		.mode = S_IFDIR | (e->mode & 07777),
 		.uid = e->uid, .gid = e->gid,
-		.mtime = e4l_pack_timespec(&e->mtime),
-		.atime = e4l_pack_timespec(&e->atime),
-		.ctime = e4l_pack_timespec(&e->ctime),
+		.mtime = e4l_pack_stamp(&e->mtime),
+		.atime = e4l_pack_stamp(&e->atime),
+		.ctime = e4l_pack_stamp(&e->ctime),
 	};
 }
 

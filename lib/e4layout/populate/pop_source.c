@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "e4layout/base/array.h"
 #include "e4layout/base/io_pool.h"
+#include "e4layout/base/stat.h"
 #include "e4layout/open/in_use.h"
 #include "pop_source.h"
 
@@ -239,7 +240,7 @@ static bool rotates(int fd)
 	struct stat st;
 	bool yes;
 
-	yes = fd >= 0 && !fstat(fd, &st) &&
+	yes = fd >= 0 && !e4l_fstat(fd, &st) &&
 	      !e4l_in_use_new(&st, 0, UINT64_MAX, &u) && e4l_in_use_rotates(u);
 	e4l_in_use_free(u);
 	return yes;

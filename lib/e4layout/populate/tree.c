@@ -80,9 +80,9 @@ uint32_t e4l_time_nsec(uint64_t packed)
 	return e4l_time_is_marked(packed) ? 0 : low_bits(packed);
 }
 
-uint64_t e4l_pack_timespec(const struct timespec *ts)
+uint64_t e4l_pack_stamp(const struct e4l_time *t)
 {
-	return e4l_pack_time(ts->tv_sec, ts->tv_nsec);
+	return e4l_pack_time(t->tv_sec, t->tv_nsec);
 }
 
 /* -------------------------------------------------------------------- nodes */
@@ -114,7 +114,7 @@ static errcode_t add_extra(struct e4l_tree *t, struct node *n,
 		return ENOMEM;
 	n->extra = t->extras.n;
 	t->extras.v[t->extras.n++] = (struct extra) {
-		.crtime = e4l_pack_timespec(&e->crtime), .flags = e->flags,
+		.crtime = e4l_pack_stamp(&e->crtime), .flags = e->flags,
 		.generation = e->generation, .projid = e->projid,
 	};
 	return 0;
@@ -178,9 +178,9 @@ static errcode_t describe(struct e4l_tree *t, struct node *n,
 	n->uid = e->uid;
 	n->gid = e->gid;
 	n->size = S_ISREG(e->mode) || S_ISLNK(e->mode) ? e->size : 0;
-	n->mtime = e4l_pack_timespec(&e->mtime);
-	n->atime = e4l_pack_timespec(&e->atime);
-	n->ctime = e4l_pack_timespec(&e->ctime);
+	n->mtime = e4l_pack_stamp(&e->mtime);
+	n->atime = e4l_pack_stamp(&e->atime);
+	n->ctime = e4l_pack_stamp(&e->ctime);
 	n->map = n->extra = 0;
 	err = add_stretches(t, n, e);
 	if (!err)
@@ -473,7 +473,7 @@ errcode_t e4l_tree_get(const struct e4l_tree *t, uint32_t id,
 }
 
 errcode_t e4l_tree_set_mtime(struct e4l_tree *t, uint32_t id,
-			     const struct timespec *mtime)
+			     const struct e4l_time *mtime)
 {
 	struct node *n;
 	errcode_t err;
@@ -482,7 +482,7 @@ errcode_t e4l_tree_set_mtime(struct e4l_tree *t, uint32_t id,
 		return E4L_ET_BAD_ARGUMENT;
 	err = e4l_tree_change(t, id, &n);
 	if (!err)
-		n->mtime = e4l_pack_timespec(mtime);
+		n->mtime = e4l_pack_stamp(mtime);
 	return err;
 }
 

@@ -146,7 +146,7 @@ uint64_t e4l_tree_hash(const char *p, size_t len, uint64_t h);
  * that it cannot say becomes the nearest, and is marked.
  */
 uint64_t e4l_pack_time(int64_t sec, uint32_t nsec);
-uint64_t e4l_pack_timespec(const struct timespec *ts);
+uint64_t e4l_pack_stamp(const struct e4l_time *t);
 bool e4l_time_is_marked(uint64_t packed);
 int64_t e4l_time_sec(uint64_t packed);
 uint32_t e4l_time_nsec(uint64_t packed);

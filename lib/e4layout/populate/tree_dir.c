@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+#include "e4layout/base/stat.h"
 #include "tree.h"
 
 #define MAX_WALKERS	64
@@ -178,9 +179,15 @@ static errcode_t read_xattrs(struct walker *me, const char *name)
 	return err;
 }
 
+static struct e4l_time time_of(const struct statx_timestamp *t)
+{
+	return (struct e4l_time) { .tv_sec = t->tv_sec, .tv_nsec = t->tv_nsec };
+}
+
 /* Describes the inode @name of the working directory. */
 static errcode_t describe(struct walker *me, const char *name,
-			  const struct stat *st, struct e4l_entry *e)
+			  const struct stat *st, const struct statx *stx,
+			  struct e4l_entry *e)
 {
 	ssize_t len;
 	errcode_t err;
@@ -188,8 +195,9 @@ static errcode_t describe(struct walker *me, const char *name,
 	*e = (struct e4l_entry) {
 		.mode = st->st_mode, .uid = st->st_uid, .gid = st->st_gid,
 		.size = st->st_size, .rdev = st->st_rdev,
-		.mtime = st->st_mtim, .atime = st->st_atim,
-		.ctime = st->st_ctim,
+		.mtime = time_of(&stx->stx_mtime),
+		.atime = time_of(&stx->stx_atime),
+		.ctime = time_of(&stx->stx_ctime),
 	};
 	if (S_ISLNK(st->st_mode)) {
 		len = readlink(name, me->target, sizeof(me->target));
@@ -295,38 +303,35 @@ static bool is_excluded(const struct walk *w, const struct stat *st)
 }
 
 /* Another filesystem's, or a part of this one that is mounted there. */
-static bool is_mounted_on(const struct walk *w, const char *name,
-			  const struct stat *st)
+static bool is_mounted_on(const struct walk *w, const struct stat *st,
+			  const struct statx *stx)
 {
-	struct statx stx;
-
-	if (!(w->o.flags & E4L_DIR_ONE_FS))
-		return false;
-	return st->st_dev != w->dev ||
-	       (!statx(AT_FDCWD, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
-		       STATX_TYPE, &stx) &&
-		stx.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+	return w->o.flags & E4L_DIR_ONE_FS &&
+	       (st->st_dev != w->dev ||
+		stx->stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }
 
 static errcode_t add_inode(struct walker *me, uint32_t dir, const char *name)
 {
 	struct e4l_entry e;
+	struct statx stx;
 	struct stat st;
 	bool enters;
 	errcode_t err;
 
-	if (lstat(name, &st))	/* another process may have removed it */
+	/* another process may have removed it */
+	if (e4l_fstatat(AT_FDCWD, name, AT_SYMLINK_NOFOLLOW, &st, &stx))
 		return errno == ENOENT ? 0 : errno;
 	if (is_excluded(me->w, &st))
 		return leave_out(me->w, dir, name, E4L_ET_IS_IMAGE);
-	enters = !is_mounted_on(me->w, name, &st);
+	enters = !is_mounted_on(me->w, &st, &stx);
 	if (!enters) {
 		err = leave_out(me->w, dir, name, S_ISDIR(st.st_mode) ?
 				E4L_ET_MOUNTED_ON : E4L_ET_MOUNTED_FILE);
 		if (err || !S_ISDIR(st.st_mode))
 			return err;
 	}
-	err = describe(me, name, &st, &e);
+	err = describe(me, name, &st, &stx, &e);
 	if (err)
 		return err;
 	pthread_mutex_lock(&me->w->lock);
@@ -474,16 +479,17 @@ static void *root_thread(void *arg)
 	struct walk *w = arg;
 	struct walker *me = calloc(1, sizeof(*me));
 	struct e4l_entry e;
+	struct statx stx;
 	struct stat st;
 	errcode_t err;
 
 	if (!me || unshare(CLONE_FS) || fchdir(tree_source(w->t)->fd) ||
-	    stat(".", &st)) {
+	    e4l_fstatat(AT_FDCWD, ".", 0, &st, &stx)) {
 		fail(w, me ? errno : ENOMEM, E4L_TREE_ROOT, NULL, NULL);
 	} else {
 		me->w = w;
 		w->dev = st.st_dev;
-		err = describe(me, ".", &st, &e);
+		err = describe(me, ".", &st, &stx, &e);
 		if (!err)
 			err = e4l_tree_set(w->t, w->t->base, &e);
 		if (err)

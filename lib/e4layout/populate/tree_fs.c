@@ -243,9 +243,9 @@ static errcode_t list_xattrs(struct load *l, ext2_ino_t ino)
 
 /* ------------------------------------------------------------------- inodes */
 
-static struct timespec stamp(int32_t sec, uint32_t extra)
+static struct e4l_time stamp(int32_t sec, uint32_t extra)
 {
-	return (struct timespec) {
+	return (struct e4l_time) {
 		.tv_sec = sec + ((int64_t)(extra & 3) << 32),
 		.tv_nsec = extra >> 2,
 	};

@@ -11,6 +11,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 #include "e4layout/base/internal.h"
+#include "e4layout/base/stat.h"
 #include "tunables.h"
 
 errcode_t e4l_root_attributes(ext2_filsys fs, struct ext2_xattr_handle **handle)
@@ -76,7 +77,7 @@ static errcode_t check_root(int fd)
 	struct statfs fs;
 	struct stat st;
 
-	if (fstatfs(fd, &fs) || fstat(fd, &st))
+	if (fstatfs(fd, &fs) || e4l_fstat(fd, &st))
 		return errno;
 	if (fs.f_type != EXT2_SUPER_MAGIC || st.st_ino != EXT2_ROOT_INO)
 		return E4L_ET_NOT_EXT4_ROOT;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * stat: stat(2) for files of any date.  struct_ext2_filsys has a time_t, so
+ * time_t has as many bits here as in libext2fs.  Where those are 32, as in
+ * Debian's i386, stat(2) fails for files that are dated after January 2038;
+ * statx(2) has 64 bits everywhere.
+ */
+#ifndef E4L_STAT_H
+#define E4L_STAT_H
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+/*
+ * fstatat(2) that leaves the times in @st 0: those are in @stx, which may be
+ * NULL.  Returns 0, or -1 and sets errno.
+ */
+static inline int e4l_fstatat(int dir, const char *path, int flags,
+			      struct stat *st, struct statx *stx)
+{
+	struct statx own;
+
+	if (!stx)
+		stx = &own;
+	if (statx(dir, path, flags | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, stx))
+		return -1;
+	memset(st, 0, sizeof(*st));
+	st->st_dev = makedev(stx->stx_dev_major, stx->stx_dev_minor);
+	st->st_ino = stx->stx_ino;
+	st->st_mode = stx->stx_mode;
+	st->st_nlink = stx->stx_nlink;
+	st->st_uid = stx->stx_uid;
+	st->st_gid = stx->stx_gid;
+	st->st_rdev = makedev(stx->stx_rdev_major, stx->stx_rdev_minor);
+	st->st_size = (off_t)stx->stx_size;
+	st->st_blksize = (blksize_t)stx->stx_blksize;
+	st->st_blocks = (blkcnt_t)stx->stx_blocks;
+	return 0;
+}
+
+static inline int e4l_stat(const char *path, struct stat *st)
+{
+	return e4l_fstatat(AT_FDCWD, path, 0, st, NULL);
+}
+
+static inline int e4l_lstat(const char *path, struct stat *st)
+{
+	return e4l_fstatat(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, st, NULL);
+}
+
+static inline int e4l_fstat(int fd, struct stat *st)
+{
+	return e4l_fstatat(fd, "", AT_EMPTY_PATH, st, NULL);
+}
+
+#endif
