@@ -10,6 +10,20 @@
 #include <et/com_err.h>
 
 /*
+ * malloc(3) and calloc(3) for @n elements of @size bytes, where @n comes from
+ * the disk: NULL if size_t cannot count the bytes, as on 32-bit machines.
+ */
+static inline void *e4l_array_alloc(uint64_t n, size_t size)
+{
+	return (size_t)n == n ? reallocarray(NULL, n, size) : NULL;
+}
+
+static inline void *e4l_array_zalloc(uint64_t n, size_t size)
+{
+	return (size_t)n == n ? calloc(n, size) : NULL;
+}
+
+/*
  * Makes room for one element more in the array at *@array, of @n elements of
  * @size bytes.  Its room is the power of two that holds what it has, so that an
  * array belongs to this function alone; it may be emptied and filled again.

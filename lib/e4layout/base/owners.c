@@ -30,17 +30,22 @@ struct page {
 
 struct e4l_owners {
 	uint64_t n_pages;
-	struct page pages[];
+	struct page *pages;
 };
 
 struct e4l_owners *e4l_owners_new(uint64_t clusters)
 {
 	uint64_t n = (clusters + PAGE_CLUSTERS - 1) >> PAGE_BITS;
-	struct e4l_owners *o = calloc(1, sizeof(*o) + n * sizeof(*o->pages));
+	struct e4l_owners *o = calloc(1, sizeof(*o));
 
-	if (o)
-		o->n_pages = n;
-	return o;
+	if (!o)
+		return NULL;
+	o->n_pages = n;
+	o->pages = e4l_array_zalloc(n, sizeof(*o->pages));
+	if (o->pages)
+		return o;
+	free(o);
+	return NULL;
 }
 
 void e4l_owners_free(struct e4l_owners *o)
@@ -51,6 +56,7 @@ void e4l_owners_free(struct e4l_owners *o)
 		return;
 	for (i = 0; i < o->n_pages; i++)
 		free(o->pages[i].runs);
+	free(o->pages);
 	free(o);
 }
 

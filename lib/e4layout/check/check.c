@@ -31,9 +31,9 @@ static errcode_t make_tables(struct check *ck)
 	uint64_t n = (uint64_t)sb->s_inodes_count + 1;
 	blk64_t last = ext2fs_blocks_count(sb) - 1;
 
-	ck->kind = calloc(n, sizeof(*ck->kind));
-	ck->links = calloc(n, sizeof(*ck->links));
-	ck->counted = calloc(n, sizeof(*ck->counted));
+	ck->kind = e4l_array_zalloc(n, sizeof(*ck->kind));
+	ck->links = e4l_array_zalloc(n, sizeof(*ck->links));
+	ck->counted = e4l_array_zalloc(n, sizeof(*ck->counted));
 	ck->owners = e4l_owners_new(EXT2FS_B2C(ck->fs, last) + 1);
 	return ck->kind && ck->links && ck->counted && ck->owners ? 0 : ENOMEM;
 }

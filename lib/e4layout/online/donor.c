@@ -188,7 +188,7 @@ const char *e4l_donor_take(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 	int err;
 
 	*n = 0;
-	*slices = calloc(fragments, sizeof(**slices));
+	*slices = e4l_array_zalloc(fragments, sizeof(**slices));
 	if (!*slices)
 		return e4l_failure_text(ENOMEM);
 	if (take_one(d, lblk, len, *slices)) {

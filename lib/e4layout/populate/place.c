@@ -22,6 +22,7 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
+#include "e4layout/base/array.h"
 #include "e4layout/base/internal.h"
 #include "e4layout/format/dir_block.h"
 #include "e4layout/plan/inode_room.h"
@@ -261,7 +262,7 @@ static errcode_t own_double(struct e4l_place *p)
 	uint32_t old_n = p->own_mask + 1, i;
 	struct own *old = p->own;
 
-	p->own = calloc(old_n * 2ULL, sizeof(*p->own));
+	p->own = e4l_array_zalloc(old_n * 2ULL, sizeof(*p->own));
 	if (!p->own) {
 		p->own = old;
 		return ENOMEM;
@@ -938,7 +939,7 @@ errcode_t e4l_place_new(struct e4l *e, uint32_t window, unsigned int flags,
 			 sizeof(*p->hint));
 	p->zeroed = calloc(fs->group_desc_count, sizeof(*p->zeroed));
 	p->shared = calloc(fs->group_desc_count, sizeof(*p->shared));
-	p->own = calloc(p->own_mask + 1ULL, sizeof(*p->own));
+	p->own = e4l_array_zalloc(p->own_mask + 1ULL, sizeof(*p->own));
 	p->gaps = calloc(p->per_block, sizeof(*p->gaps));
 	if (!p->hint || !p->zeroed || !p->shared || !p->own || !p->gaps) {
 		e4l_place_free(p);

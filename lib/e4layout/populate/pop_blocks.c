@@ -62,7 +62,7 @@ errcode_t e4l_pop_load_free(struct e4l_populate *p)
 	}
 	for (p->leaves = 1; p->leaves < p->runs.n; p->leaves *= 2)
 		;
-	p->longest = calloc(p->leaves * 2ULL, sizeof(*p->longest));
+	p->longest = e4l_array_zalloc(p->leaves * 2ULL, sizeof(*p->longest));
 	if (!p->longest)
 		return ENOMEM;
 	for (i = 0; i < p->runs.n; i++)
@@ -251,7 +251,7 @@ static errcode_t place_segs(struct e4l_populate *p, struct map *map)
 	uint64_t pblk;
 	errcode_t err = 0;
 
-	whole = malloc((n + 1ULL) * sizeof(*whole));
+	whole = e4l_array_alloc(n + 1ULL, sizeof(*whole));
 	if (!whole)
 		return ENOMEM;
 	if (n)

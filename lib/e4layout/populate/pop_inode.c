@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include "e4layout/base/array.h"
 #include "e4layout/format/extent_tree_build.h"
 #include "populate.h"
 
@@ -60,8 +61,8 @@ errcode_t e4l_pop_make_tree(struct e4l_populate *p, const struct map *map,
 {
 	const struct node *n = &p->t->nodes.v[map->node];
 	uint64_t count = e4l_pop_extents(p->segs.v + map->seg, map->n_seg);
-	struct e4l_extent *e = malloc((count + 1) * sizeof(*e));
-	blk64_t *pblk = malloc((map->n_tree + 1ULL) * sizeof(*pblk));
+	struct e4l_extent *e = e4l_array_alloc(count + 1, sizeof(*e));
+	blk64_t *pblk = e4l_array_alloc(map->n_tree + 1ULL, sizeof(*pblk));
 	errcode_t err = e && pblk ? 0 : ENOMEM;
 	uint32_t i;
 
@@ -93,7 +94,7 @@ static errcode_t put_root(struct e4l_populate *p, const struct node *n,
 				      e4l_pop_extents(&one, 1), NULL, root,
 				      NULL);
 	}
-	blocks = malloc((map->n_tree + 1ULL) * p->bs);
+	blocks = e4l_array_alloc(map->n_tree + 1ULL, p->bs);
 	if (blocks)
 		err = e4l_pop_make_tree(p, map, root, blocks);
 	free(blocks);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "e4layout/base/array.h"
 #include "place.h"
 #include "populate.h"
 
@@ -326,7 +327,7 @@ static errcode_t count_roomy(struct e4l_populate *p)
 	uint32_t unit = exact ? p->bs / p->isize : p->o.window, n, gap, left;
 	uint64_t sum = EXT2_FIRST_INO(p->fs->super) + p->t->nodes.n -
 		       p->first_hidden;
-	uint32_t *gaps = calloc(unit + 1ULL, sizeof(*gaps));
+	uint32_t *gaps = e4l_array_zalloc(unit + 1ULL, sizeof(*gaps));
 	size_t d;
 
 	if (!gaps)
@@ -410,7 +411,7 @@ static errcode_t index_inodes(struct e4l_populate *p)
 {
 	uint32_t i;
 
-	p->by_ino = calloc(p->max_ino + 1ULL, sizeof(*p->by_ino));
+	p->by_ino = e4l_array_zalloc(p->max_ino + 1ULL, sizeof(*p->by_ino));
 	if (!p->by_ino)
 		return ENOMEM;
 	for (i = E4L_TREE_ROOT; i < p->t->nodes.n; i++)

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "e4layout/base/array.h"
 #include "e4layout/format/extent_tree_build.h"
 #include "pop_source.h"
 #include "populate.h"
@@ -163,7 +164,7 @@ static errcode_t fill_tree(struct e4l_populate *p, const struct map *map,
 	errcode_t err = ENOMEM;
 	uint32_t i;
 
-	blocks = malloc((size_t)map->n_tree * p->bs);
+	blocks = e4l_array_alloc(map->n_tree, p->bs);
 	if (blocks)
 		err = e4l_pop_make_tree(p, map, root, blocks);
 	memset(buf, 0, (size_t)len * p->bs);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "e4layout/base/array.h"
 #include "populate.h"
 
 errcode_t e4l_pop_fail(struct e4l_populate *p, errcode_t err, const char *doing,
@@ -158,7 +159,7 @@ static errcode_t note_old_inodes(struct e4l_populate *p)
 	for (at = 1; at <= last && !ext2fs_find_first_set_inode_bitmap2(
 			p->fs->inode_map, at, last, &ino); at = ino + 1)
 		p->max_old = ino;
-	p->old = calloc(p->max_old + 1ULL, 1);
+	p->old = e4l_array_zalloc(p->max_old + 1ULL, 1);
 	if (!p->old)
 		return ENOMEM;
 	for (ino = 1; ino <= p->max_old; ino++)

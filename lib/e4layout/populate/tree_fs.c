@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include "e4layout/base/array.h"
 #include "e4layout/format/dir_block.h"
 #include "tree.h"
 
@@ -531,7 +532,7 @@ errcode_t e4l_tree_load_fs(struct e4l_tree *t, struct e4l *e,
 		return e4l_fail(e, E4L_ET_OPTION, "reading the source", 0, 0);
 	/* libext2fs looks for attributes with the feature only, Linux always. */
 	ext2fs_set_feature_xattr(e->fs->super);
-	l.known = calloc(e->fs->super->s_inodes_count + 1ULL,
+	l.known = e4l_array_zalloc(e->fs->super->s_inodes_count + 1ULL,
 			 sizeof(*l.known));
 	l.inode = calloc(1, EXT2_INODE_SIZE(e->fs->super));
 	if (l.known && l.inode)

@@ -286,7 +286,7 @@ static errcode_t read_dir(struct compact *c, const struct dir *dir,
 			.indexed = dir->map.flags & EXT2_INDEX_FL &&
 				   ext2fs_has_feature_dir_index(fs->super),
 		},
-		.blocks = malloc(dir->map.blocks * fs->blocksize),
+		.blocks = e4l_array_alloc(dir->map.blocks, fs->blocksize),
 	};
 	if (!x->blocks)
 		return ENOMEM;

@@ -333,7 +333,8 @@ void e4l_forecast_total(struct e4l_forecast *f,
 	result->tree_blocks_after = result->tree_blocks_before;
 	for (; n; n--, steps++) {
 		result->tree_blocks_after += e4l_step_grows(f->e->fs, steps);
-		result->extents_after += steps->n_new - steps->n_old;
+		result->extents_after += steps->n_new;
+		result->extents_after -= steps->n_old;
 		result->fragments_after += steps->new_fragments -
 					   steps->old_fragments;
 	}

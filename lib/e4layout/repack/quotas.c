@@ -418,7 +418,7 @@ static errcode_t start(struct share *s)
 	s->left = calloc(blocks, sizeof(*s->left));
 	s->next = calloc(blocks, sizeof(*s->next));
 	s->prev = calloc(blocks, sizeof(*s->prev));
-	s->mine = malloc(blocks * sizeof(*s->mine));
+	s->mine = e4l_array_alloc(blocks, sizeof(*s->mine));
 	s->head = calloc(per_block, sizeof(*s->head));
 	s->best = calloc(per_block, sizeof(*s->best));
 	if (!s->first || !s->by_dir || !s->by_count || !s->dirs || !s->need ||
