@@ -47,6 +47,7 @@ struct config {
 	struct target *source_fs;	/* the same, open; else NULL */
 	const char *sort;
 	const char *name, *size;	/* the operands */
+	const char *called;		/* the name by which mke2fs is run */
 	char *device;			/* what the name means; to be freed */
 	const char *tunables;		/* -E tunables=; changes to make */
 	uint32_t window;

@@ -363,10 +363,28 @@ static bool read_args(struct config *c, int argc, char **argv)
 		(set_time(c) && take_operands(c, argc, argv)));
 }
 
+/*
+ * By its name mke2fs chooses what it makes: ext4, unless this program is run by
+ * another name of mke2fs.
+ */
+static const char *find_name(void)
+{
+	static const char *const names[] = {
+		"mke2fs", "mkfs.ext2", "mkfs.ext3", "mkfs.ext4",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(program_invocation_short_name, names[i]))
+			return names[i];
+	return "mkfs.ext4";
+}
+
 bool parse_args(struct config *c, int argc, char **argv, int *status)
 {
 	*c = (struct config) {
 		.window = E4L_WINDOW_EXACT, .threads = DEFAULT_THREADS,
+		.called = find_name(),
 	};
 	*status = STATUS_FAILED;
 	if (!say_start()) {

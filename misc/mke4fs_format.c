@@ -3,6 +3,7 @@
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -38,6 +39,45 @@ enum voice {
 	VOICE_NONE,
 };
 
+/* Whether @path can be run, and is not this very program by mke2fs' name. */
+static bool is_mke2fs(const char *path, const struct stat *own)
+{
+	struct stat st;
+
+	return !access(path, X_OK) && !stat(path, &st) && S_ISREG(st.st_mode) &&
+	       (st.st_dev != own->st_dev || st.st_ino != own->st_ino);
+}
+
+/*
+ * Finds mke2fs in @path, of PATH_MAX bytes.  Where mke4fs has been put in its
+ * place, it is what dpkg-divert(1) calls it.
+ */
+static bool find_mke2fs(char *path)
+{
+	static const char *const names[] = { "mke2fs", "mke2fs.distrib" };
+	const char *dirs = getenv("PATH"), *dir;
+	struct stat own = { 0 };
+	char *all;
+	size_t i, len;
+	bool found = false;
+
+	stat("/proc/self/exe", &own);
+	if (asprintf(&all, "%s:/sbin:/usr/sbin", dirs ? dirs : "") < 0)
+		return false;
+	for (i = 0; i < 2 && !found; i++) {
+		for (dir = all; *dir && !found; dir += len + (dir[len] == ':')) {
+			len = strcspn(dir, ":");
+			if (!len || snprintf(path, PATH_MAX, "%.*s/%s",
+					     (int)len, dir, names[i]) >=
+				    PATH_MAX)
+				continue;
+			found = is_mke2fs(path, &own);
+		}
+	}
+	free(all);
+	return found;
+}
+
 /*
  * Its stderr goes to @err_fd, unless that is -1; and so its stdout to @out_fd where
  * that is not for the user.
@@ -45,15 +85,14 @@ enum voice {
 static int spawn_mke2fs(char **argv, enum voice voice, int err_fd, int out_fd,
 			pid_t *pid)
 {
-	static const char *const places[] = {
-		"mke2fs", "/sbin/mke2fs", "/usr/sbin/mke2fs",
-	};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	sigset_t none;
-	int err = ENOENT;
-	size_t i;
+	char path[PATH_MAX];
+	int err;
 
+	if (!find_mke2fs(path))
+		return ENOENT;
 	/* Signals that wait for us are not to wait for it. */
 	sigemptyset(&none);
 	posix_spawnattr_init(&attr);
@@ -72,9 +111,7 @@ static int spawn_mke2fs(char **argv, enum voice voice, int err_fd, int out_fd,
 	if (voice == VOICE_NONE)
 		posix_spawn_file_actions_addopen(&actions, 2, "/dev/null",
 						 O_WRONLY, 0);
-	for (i = 0; i < 3 && err == ENOENT; i++)
-		err = posix_spawnp(pid, places[i], &actions, &attr, argv,
-				   environ);
+	err = posix_spawn(pid, path, &actions, &attr, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attr);
 	return err;
@@ -99,8 +136,7 @@ static char **make_argv(const struct config *c, const char *path,
 
 	if (!argv)
 		return NULL;
-	/* By this name it makes ext4, unless it is told otherwise. */
-	argv[n++] = "mkfs.ext4";
+	argv[n++] = (char *)c->called;
 	if ((bytes || c->growth.blocks) && !c->has_blocksize)
 		argv[n++] = "-b4096";
 	if (!c->common.verbose)
