@@ -955,14 +955,42 @@ static int judge_file(const struct log *log, int worker, int file,
 	return bad;
 }
 
-static int judge_worker(const struct log *log, int worker, const char *dir)
+/* Check the contents of all files, with the names that they had at @moment. */
+static int judge_moment(const struct log *log, int worker, const char *top,
+			int moment)
 {
 	struct model *m = calloc(1, sizeof(*m));
-	struct found *f = calloc(1, sizeof(*f));
-	int first = synced(log), moment, n, d, slot, bad = 0;
-	char top[64], path[128];
+	int n, dir, slot, bad = 0;
+	char path[128];
 
-	if (!m || !f)
+	if (!m)
+		err(1, "memory");
+	model_init(m);
+	for (n = 1; n <= moment; n++)
+		if (log->ops[n - 1].state != FAILED)
+			apply(m, &log->ops[n - 1], n);
+	for (dir = 0; dir < DIRS; dir++)
+		for (slot = 0; slot < SLOTS; slot++)
+			if (m->name[dir][slot]) {
+				name_path(path, top, dir, slot);
+				bad += judge_file(log, worker,
+						  m->name[dir][slot], path);
+			}
+	free(m);
+	return bad;
+}
+
+/*
+ * The names alone can be those of several moments: a file may have been replaced
+ * by another one of the same name.  The contents must fit one of them.
+ */
+static int judge_worker(const struct log *log, int worker, const char *dir)
+{
+	struct found *f = calloc(1, sizeof(*f));
+	int first = synced(log), moment, bad = 1;
+	char top[64];
+
+	if (!f)
 		err(1, "memory");
 	snprintf(top, sizeof(top), "%s/w%d", dir, worker);
 	look(f, top);
@@ -971,22 +999,13 @@ static int judge_worker(const struct log *log, int worker, const char *dir)
 		printf("worker %d: the names are of no moment from %d to %d\n",
 		       worker, first, log->n);
 		print_names(f);
-		return 1;
 	}
-	model_init(m);
-	for (n = 1; n <= moment; n++)
-		if (log->ops[n - 1].state != FAILED)
-			apply(m, &log->ops[n - 1], n);
-	for (d = 0; d < DIRS; d++)
-		for (slot = 0; slot < SLOTS; slot++)
-			if (m->name[d][slot]) {
-				name_path(path, top, d, slot);
-				bad += judge_file(log, worker, m->name[d][slot],
-						  path);
-			}
-	printf("worker %d: %d operations, synced to %d, found %d\n", worker,
-	       log->n, first, moment);
-	free(m);
+	while (moment >= 0) {
+		bad = judge_moment(log, worker, top, moment);
+		printf("worker %d: %d operations, synced to %d, found %d%s\n",
+		       worker, log->n, first, moment, bad ? ", or later" : "");
+		moment = bad ? find_moment(log, f, moment + 1) : -1;
+	}
 	free(f);
 	return bad;
 }
