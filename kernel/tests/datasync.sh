@@ -68,7 +68,6 @@ for feature in fast_commit ^has_journal; do
 		echo "ok: $feature, $file"
 	done
 
-	[ "$release" = 6.12 ] || continue
 	file=/f
 	got=$(written extent_max_zeroout_kb=64 \
 		"writes once dsync /mnt/f 0 1 || exit 1")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
-# releases: 6.12
 # The power is cut while blocks are written to preallocated files, on a disk
 # that was full of 0xAA: afterwards there are zeroes or what was written,
 # and all that was reported to be on disk.

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
-# releases: 6.12
 # No block is left for the extent tree while a preallocated file is written to:
 # all writes succeed, and nothing of the 0xAA that was on the disk is seen.
 . "$(dirname "$0")/common.sh"

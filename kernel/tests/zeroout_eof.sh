@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
-# releases: 6.12
 # What is preallocated past the end of a file stays unwritten.  Up to it, a direct
 # write is zeroed around after a long one that is done.
 . "$(dirname "$0")/common.sh"

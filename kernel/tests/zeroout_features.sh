@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
-# releases: 6.12
 # Zero-out with blocks smaller than a page, fast commits, an external journal,
 # and encryption: the power is cut while preallocated files are written to, on a
 # disk that was full of 0xAA; the guest's own replay must leave zeroes or what

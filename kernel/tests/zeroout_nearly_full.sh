@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
-# releases: 6.12
 # On a nearly full disk, a page fault in a hole allocates a block at once, and
 # does not wait for direct writes beside it: zeroes do not go over these.  Each
 # write takes 20 ms.  With one CPU no disk is ever nearly full, unless

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
-# releases: 6.12
 # Several processes write a preallocated file at once, in every way: no zeroes
 # go over what is in flight.  The kernels of kernel/guards fail here.
 . "$(dirname "$0")/common.sh"
