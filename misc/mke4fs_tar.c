@@ -11,6 +11,7 @@
 #include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,18 @@
 #include "e4layout/base/array.h"
 #include "e4layout/base/stat.h"
 #include "mke4fs_source.h"
+#include "mke4fs_stream.h"
+#include "mke4fs_zip.h"
 #include "support/say.h"
 #include "support/units.h"
 
 #define READ_BYTES (1u << 20)
+#define TAR_BLOCK_BYTES 512
+#define TAR_MAGIC_AT 257
+#define MAX_DEPTH 4	/* archives in what is packed among archives */
+/* The files in a zip archive may be larger than the archive by so much. */
+#define ZIP_FREE_BYTES (1ULL << 30)
+#define ZIP_RATIO (1u << 16)
 #define MAX_MAJOR 0xfff			/* what Linux and ext4 have room for */
 #define MAX_MINOR 0xfffff
 #define MAX_ID (UINT32_MAX - 1)		/* the last one means nobody */
@@ -33,7 +42,17 @@ struct tar {
 	struct load *l;
 	const struct tar_input *in;
 	bool broken;			/* the input has said why */
+	int fd;				/* of a file; or else -1 */
+	bool is_device;
+	struct stream bottom;		/* all that is read */
 	struct archive *a;
+	uint64_t begin;			/* of it, in what is unpacked */
+	uint64_t unpacked;		/* bytes of the archives before it */
+	unsigned int n_archives;	/* that have been taken */
+	uint64_t n_members;		/* with the one at hand */
+	bool has_blocks;		/* of zeroes, perhaps: an empty one */
+	uint64_t most_bytes;		/* that files may have in all */
+	uint64_t taken_bytes;		/* that they have so far */
 	struct e4l_tree_xattr *xattrs;
 	size_t n_xattrs, max_xattrs;
 	struct acls acls;
@@ -47,17 +66,28 @@ static bool complain_xattr(const struct tar *r, const char *name,
 	return false;
 }
 
+static bool is_archive(const struct tar *r);
+
+static bool complain_format(const struct tar *r)
+{
+	if (r->n_archives)
+		say("%s: goes on behind the end of an archive, at byte %" PRIu64
+		    " of what is unpacked, with what is no archive",
+		    r->l->name, r->begin);
+	else if (is_archive(r))
+		say("%s: neither a directory nor a tar, cpio or zip archive",
+		    r->l->name);
+	return false;
+}
+
 static bool complain_archive(const struct tar *r)
 {
 	const char *why = archive_error_string(r->a);
 
 	if (r->broken)
 		return false;
-	if (!archive_format(r->a) && archive_errno(r->a) == EILSEQ) {
-		say("%s: neither a directory nor a tar, cpio or zip archive",
-		    r->l->name);
-		return false;
-	}
+	if (!archive_format(r->a) && archive_errno(r->a) == EILSEQ)
+		return complain_format(r);
 	return complain(r->l, why ? why : "cannot be read");
 }
 
@@ -70,8 +100,9 @@ static bool complain_archive(const struct tar *r)
 /* Whether the archive has not become larger than it may. */
 static bool is_within(const struct tar *r)
 {
-	uint64_t packed = archive_filter_bytes(r->a, -1);
-	uint64_t bytes = archive_filter_bytes(r->a, 0) + *r->l->taken;
+	uint64_t packed = r->bottom.at;
+	uint64_t bytes = r->unpacked + archive_filter_bytes(r->a, 0) +
+			 *r->l->taken;
 	uint64_t limit = r->l->c->max_bytes;
 	char a[UNITS_LEN];
 
@@ -105,6 +136,11 @@ static bool take_data(struct tar *r, uint64_t size)
 		if (offset < 0 || (uint64_t)offset > size ||
 		    len > size - offset)
 			return complain(r->l, "it has more data than its size");
+		r->taken_bytes += len;
+		if (r->taken_bytes > r->most_bytes)
+			return complain(r->l, "the archive unpacks to "
+					"implausibly many bytes for its size: "
+					"--max-size permits more");
 		if (!spool_take(r->l, buf, len, offset))
 			return false;
 	}
@@ -189,13 +225,21 @@ static bool take_xattrs(struct tar *r, struct archive_entry *entry,
 
 /* ------------------------------------------------------------------- entries */
 
-/* Takes the data of the entry at hand, whose size @e says. */
-static bool take_content(struct tar *r, struct e4l_entry *e)
+/*
+ * Takes the data of the entry at hand.  The size that @e says is that of a
+ * sparse file; others have the one of their data: libarchive may have the size
+ * from a field that does not apply, or not know it before their end.
+ */
+static bool take_content(struct tar *r, struct archive_entry *entry,
+			 struct e4l_entry *e)
 {
+	bool is_sparse = archive_entry_sparse_count(entry) > 0;
 	uint64_t pos = r->l->spool->end;
 
-	if (!take_data(r, e->size))
+	if (!take_data(r, is_sparse ? e->size : INT64_MAX))
 		return false;
+	if (!is_sparse)
+		e->size = r->l->spool->taken_end;
 	spool_describe(r->l->spool, pos, e);
 	return true;
 }
@@ -234,13 +278,15 @@ static bool describe(struct tar *r, struct archive_entry *entry,
 	if (archive_entry_ctime_is_set(entry))
 		e->ctime = (struct e4l_time) { archive_entry_ctime(entry),
 			archive_entry_ctime_nsec(entry) };
-	if (S_ISLNK(e->mode))
+	if (S_ISLNK(e->mode)) {
 		e->size = target ? strlen(target) : 0;
+		e->mode = S_IFLNK | 0777;	/* Linux has no other */
+	}
 	if (!take_xattrs(r, entry, &e->mode))
 		return false;
 	e->xattrs = r->xattrs;
 	e->n_xattrs = r->n_xattrs;
-	return !S_ISREG(e->mode) || !e->size || take_content(r, e);
+	return !S_ISREG(e->mode) || take_content(r, entry, e);
 }
 
 /* In cpio's archives, the data may come with the last of a file's names. */
@@ -257,9 +303,10 @@ static bool take_link(struct tar *r, struct archive_entry *entry)
 		return false;
 	}
 	if (!err && e.size && archive_entry_filetype(entry) == AE_IFREG) {
-		if (!take_content(r, &e))
+		if (!take_content(r, entry, &e))
 			return false;
-		err = e4l_tree_set_content(r->l->t, id, &e);
+		/* of none, the size may be one that does not apply */
+		err = e.size ? e4l_tree_set_content(r->l->t, id, &e) : 0;
 	}
 	if (err == E4L_ET_BAD_ARGUMENT)
 		return complain(r->l, "a hard link to what cannot have one");
@@ -338,8 +385,11 @@ static bool take_entry(struct tar *r, struct archive_entry *entry)
 	errcode_t err;
 
 	l->path = archive_entry_pathname(entry);
-	if (!l->path)
-		return complain(l, "a name cannot be read");
+	if (!l->path || !*l->path) {
+		say("%s: the name of its member %" PRIu64 " %s", l->name,
+		    r->n_members, l->path ? "is empty" : "cannot be read");
+		return false;
+	}
 	if (is_whiteout(l))
 		return take_whiteout(r);
 	if (archive_entry_hardlink(entry) && !is_root(l->path))
@@ -352,42 +402,127 @@ static bool take_entry(struct tar *r, struct archive_entry *entry)
 	return !err || complain_tree(l, err);
 }
 
-/* ------------------------------------------------------------------- archive */
+/* --------------------------------------------------------------- one archive */
 
-static la_ssize_t read_input(struct archive *a, void *priv, const void **buf)
+static bool take_all(struct tar *r)
 {
-	struct tar *r = priv;
-	ssize_t n = r->in->read(r->in->priv, buf);
+	struct archive_entry *entry;
+	int got;
 
-	if (n < 0) {
-		r->broken = true;
-		archive_set_error(a, EIO, "cannot be read");
+	while ((got = archive_read_next_header(r->a, &entry)) == ARCHIVE_OK ||
+	       got == ARCHIVE_WARN) {
+		r->n_members++;
+		/* Such as a name that should be UTF-8: it is taken as it is. */
+		if (got == ARCHIVE_WARN) {
+			r->l->path = archive_entry_pathname(entry);
+			complain_archive(r);
+		}
+		if (!is_within(r) || !take_entry(r, entry))
+			return false;
 	}
-	return n;
+	r->l->path = NULL;
+	return got == ARCHIVE_EOF || complain_archive(r);
+}
+
+static bool new_archive(struct tar *r)
+{
+	r->a = archive_read_new();
+	return r->a || complain(r->l, "out of memory");
+}
+
+/* How much was unpacked counts for all archives together. */
+static void free_archive(struct tar *r)
+{
+	r->unpacked += archive_filter_bytes(r->a, 0);
+	archive_read_free(r->a);
+	r->a = NULL;
+}
+
+static bool complain_stream(const struct tar *r, const struct stream *s)
+{
+	if (!r->broken)
+		say("%s: cannot read: %s", r->l->name, s->why);
+	return false;
 }
 
 /*
- * Formats that say what a file is, and that nothing else looks like: a list of
- * words would do as an mtree.
+ * The archive that @s is at.  What comes before the next one is zeroes, @unit
+ * of them at a time: whole blocks behind a tar archive, as with --ignore-zeros
+ * of tar(1), and any behind others, as Linux takes an initramfs.
+ * Formats are those that say what a file is, and that nothing else looks like:
+ * a list of words would do as an mtree.
  */
-static bool open_archive(struct tar *r)
+static bool take_archive(struct tar *r, struct stream *s, size_t *unit)
 {
-	const char *path = r->in->path;
-	int got;
+	uint64_t end;
+	int format;
+	bool done;
 
-	r->a = archive_read_new();
-	if (!r->a)
-		return complain(r->l, "out of memory");
-	archive_read_support_filter_all(r->a);
+	r->begin = s->at;
+	if (!new_archive(r))
+		return false;
 	archive_read_support_format_tar(r->a);
 	archive_read_support_format_cpio(r->a);
-	archive_read_support_format_zip(r->a);
-	if (r->in->read)
-		got = archive_read_open(r->a, r, NULL, read_input, NULL);
+	archive_read_support_format_zip_streamable(r->a);
+	if (archive_read_open(r->a, s, NULL, stream_read, NULL) != ARCHIVE_OK)
+		done = complain_archive(r);
 	else
-		got = archive_read_open_filename(r->a, strcmp(path, "-") ?
-						 path : NULL, READ_BYTES);
-	return got == ARCHIVE_OK || complain_archive(r);
+		done = take_all(r);
+	end = r->begin + archive_filter_bytes(r->a, 0);
+	format = archive_format(r->a) & ARCHIVE_FORMAT_BASE_MASK;
+	free_archive(r);
+	if (!done)
+		return false;
+	r->n_archives++;
+	*unit = format == ARCHIVE_FORMAT_TAR ? TAR_BLOCK_BYTES : 1;
+	return (stream_seek(s, end) && (format != ARCHIVE_FORMAT_ZIP ||
+		zip_skip_directory(s))) || complain_stream(r, s);
+}
+
+/* ------------------------------------------------- one archive behind another */
+
+/* In the header of a tar archive that has a name of no bytes, zeroes count. */
+static size_t first_unit(struct stream *s)
+{
+	char h[TAR_BLOCK_BYTES];
+
+	return stream_peek(s, h, sizeof(h)) == sizeof(h) &&
+	       !memcmp(h + TAR_MAGIC_AT, "ustar", 5) ? sizeof(h) : 1;
+}
+
+static bool take_stream(struct tar *r, struct stream *s, unsigned int depth);
+
+static bool take_packed(struct tar *r, struct stream *s, unsigned int depth)
+{
+	return depth < MAX_DEPTH ? take_stream(r, s, depth) :
+	       complain(r->l, "is packed in what is packed too many times");
+}
+
+/* All that is in @s.  A device goes on behind the end of an archive. */
+static bool take_stream(struct tar *r, struct stream *s, unsigned int depth)
+{
+	size_t unit = first_unit(s);
+	struct stream inner;
+	bool packed, done;
+
+	while (stream_skip_zeroes(s, unit)) {
+		if (!stream_unpack(&inner, s, &packed))
+			break;
+		if (packed) {
+			unit = 1;
+			inner.max_bytes = r->l->c->max_bytes;
+			done = take_packed(r, &inner, depth + 1);
+			stream_close(&inner);
+		} else {
+			done = take_archive(r, s, &unit);
+		}
+		if (!done)
+			return false;
+		if (!depth && r->is_device)
+			return true;
+	}
+	r->has_blocks |= s->at >= TAR_BLOCK_BYTES;
+	return !s->err || complain_stream(r, s);
 }
 
 /* An image begins with zeroes, as an archive does that has nothing in it. */
@@ -415,27 +550,102 @@ static bool is_archive(const struct tar *r)
 	return false;
 }
 
-static bool take_all(struct tar *r)
+static ssize_t read_input(void *priv, const void **buf)
 {
-	struct archive_entry *entry;
-	bool empty = true;
-	int got;
+	struct tar *r = priv;
+	ssize_t n = r->in->read(r->in->priv, buf);
 
-	while ((got = archive_read_next_header(r->a, &entry)) == ARCHIVE_OK ||
-	       got == ARCHIVE_WARN) {
-		/* Such as a name that should be UTF-8: it is taken as it is. */
-		if (got == ARCHIVE_WARN) {
-			r->l->path = archive_entry_pathname(entry);
-			complain_archive(r);
-		}
-		empty = false;
-		if (!is_within(r) || !take_entry(r, entry))
-			return false;
+	r->broken |= n < 0;
+	return n;
+}
+
+static bool take_archives(struct tar *r)
+{
+	struct stream *s = &r->bottom;
+	bool done;
+
+	if (!stream_open(s, r->fd))
+		return complain(r->l, "out of memory");
+	if (r->in->read) {
+		s->read = read_input;
+		s->priv = r;
 	}
-	r->l->path = NULL;
-	if (got == ARCHIVE_EOF)
-		return !empty || is_archive(r);
-	return complain_archive(r);
+	done = take_stream(r, s, 0);
+	if (done && !r->n_archives)
+		done = r->has_blocks ? is_archive(r) : complain_format(r);
+	stream_close(s);
+	return done;
+}
+
+/* --------------------------------------------------------------------- zip */
+
+/*
+ * A zip archive in a file is read from the directory at its end, which alone
+ * has the modes of its files.
+ */
+static bool take_zip(struct tar *r, const struct stat *st)
+{
+	bool done;
+
+	if (!zip_is_whole(r->fd, st->st_size))
+		return complain(r->l, "has more in it than the zip archive that "
+				"it ends with: unpack it, and name the "
+				"directory");
+	r->most_bytes = r->l->c->max_bytes;
+	if (!r->most_bytes)
+		r->most_bytes = ZIP_FREE_BYTES + st->st_size * ZIP_RATIO;
+	if (!new_archive(r))
+		return false;
+	archive_read_support_format_zip(r->a);
+	done = archive_read_open_fd(r->a, r->fd, READ_BYTES) == ARCHIVE_OK ?
+	       take_all(r) : complain_archive(r);
+	free_archive(r);
+	return done;
+}
+
+/* Whether libarchive takes the file for a zip archive. */
+static bool is_zip(const struct tar *r)
+{
+	struct archive *a = archive_read_new();
+	struct archive_entry *entry;
+	bool is = false;
+
+	if (!a)
+		return false;
+	archive_read_support_filter_all(a);
+	archive_read_support_format_tar(a);
+	archive_read_support_format_cpio(a);
+	archive_read_support_format_zip(a);
+	if (archive_read_open_fd(a, r->fd, READ_BYTES) == ARCHIVE_OK) {
+		archive_read_next_header(a, &entry);
+		is = archive_filter_code(a, 0) == ARCHIVE_FILTER_NONE &&
+		     (archive_format(a) & ARCHIVE_FORMAT_BASE_MASK) ==
+		     ARCHIVE_FORMAT_ZIP;
+	}
+	archive_read_free(a);
+	return is;
+}
+
+static bool take_file(struct tar *r)
+{
+	bool zip = false, done;
+	struct stat st;
+
+	r->fd = strcmp(r->in->path, "-") ?
+		open(r->in->path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	if (r->fd < 0 || fstat(r->fd, &st)) {
+		say_error(r->l->name, "cannot read", errno);
+		return false;
+	}
+	r->is_device = S_ISBLK(st.st_mode) || S_ISCHR(st.st_mode);
+	if (S_ISREG(st.st_mode) && !lseek(r->fd, 0, SEEK_CUR)) {
+		zip = is_zip(r);
+		lseek(r->fd, 0, SEEK_SET);
+	}
+	done = zip ? take_zip(r, &st) : take_archives(r);
+	if (r->fd != STDIN_FILENO)
+		close(r->fd);
+	return done;
 }
 
 bool load_tar(struct load *l, const struct tar_input *in)
@@ -443,14 +653,15 @@ bool load_tar(struct load *l, const struct tar_input *in)
 	/* Names that an archive has in UTF-8 stay so. */
 	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
 	locale_t before = utf8 ? uselocale(utf8) : NULL;
-	struct tar r = { .l = l, .in = in };
+	struct tar r = {
+		.l = l, .in = in, .fd = -1, .most_bytes = UINT64_MAX,
+	};
 	bool done;
 
 	done = spool_open(l) && begin_layer(l, true) &&
-	       acls_start(&r.acls, l) && open_archive(&r) && take_all(&r);
-	if (done)
-		*l->taken += archive_filter_bytes(r.a, 0);
-	archive_read_free(r.a);
+	       acls_start(&r.acls, l) &&
+	       (in->read ? take_archives(&r) : take_file(&r));
+	*l->taken += r.unpacked;
 	free(r.xattrs);
 	acls_end(&r.acls);
 	if (utf8) {

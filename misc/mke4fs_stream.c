@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "mke4fs_stream.h"
+
+#define BLOCK_BYTES (1u << 20)
+
+/*
+ * What is packed may become so large without a question, and larger by so many
+ * bytes for each byte that is read: more than any method makes of one (but
+ * bzip2, of zeroes), less than what is packed several times can become.
+ */
+#define FREE_BYTES (1ULL << 30)
+#define ONCE_RATIO (1u << 21)
+#define TWICE_RATIO (1u << 16)
+
+static la_ssize_t fail(struct stream *s, int err, const char *why)
+{
+	s->err = err ? err : EIO;
+	snprintf(s->why, sizeof(s->why), "%s", why);
+	return ARCHIVE_FATAL;
+}
+
+bool stream_open(struct stream *s, int fd)
+{
+	*s = (struct stream) { .fd = fd };
+	s->block[0] = malloc(BLOCK_BYTES);
+	s->block[1] = malloc(BLOCK_BYTES);
+	if (s->block[0] && s->block[1])
+		return true;
+	stream_close(s);
+	return false;
+}
+
+/* How many bytes one that is read may become. */
+static unsigned int ratio(const struct stream *s)
+{
+	return archive_filter_code(s->raw, 0) > 0 &&
+	       archive_filter_code(s->raw, 1) > 0 ? TWICE_RATIO : ONCE_RATIO;
+}
+
+static bool is_bomb(struct stream *s)
+{
+	uint64_t read = archive_filter_bytes(s->raw, -1) + 1;
+
+	/* what is read ahead does not count: the caller counts the rest */
+	if (s->max_bytes ?
+	    s->unpacked / 2 <= s->max_bytes / 2 + 2 * BLOCK_BYTES :
+	    s->unpacked <= FREE_BYTES ||
+	    (s->unpacked - FREE_BYTES) / ratio(s) <= read)
+		return false;
+	fail(s, EFBIG, s->max_bytes ?
+	     "it unpacks to more than --max-size permits" :
+	     "it unpacks to implausibly many bytes for its size: --max-size "
+	     "permits more");
+	return true;
+}
+
+static la_ssize_t read_file(struct stream *s, char *buf)
+{
+	size_t len = 0;
+	ssize_t got = 1;
+
+	while (len < BLOCK_BYTES && got) {
+		got = read(s->fd, buf + len, BLOCK_BYTES - len);
+		if (got < 0 && errno != EINTR)
+			return fail(s, errno, strerror(errno));
+		len += got > 0 ? got : 0;
+	}
+	return len;
+}
+
+/* What s->read gives is copied: it is gone when that is called again. */
+static la_ssize_t read_given(struct stream *s, char *buf)
+{
+	size_t len = 0, n;
+	const void *given;
+	ssize_t got = 1;
+
+	while (len < BLOCK_BYTES && got) {
+		if (!s->n_given) {
+			got = s->read(s->priv, &given);
+			if (got < 0)
+				return fail(s, EIO, "cannot be read");
+			s->given = given;
+			s->n_given = got;
+		}
+		n = s->n_given < BLOCK_BYTES - len ? s->n_given :
+						     BLOCK_BYTES - len;
+		memcpy(buf + len, s->given, n);
+		len += n;
+		s->given += n;
+		s->n_given -= n;
+	}
+	return len;
+}
+
+static la_ssize_t read_packed(struct stream *s, char *buf)
+{
+	la_ssize_t got = archive_read_data(s->raw, buf, BLOCK_BYTES);
+	const char *why = got < 0 ? archive_error_string(s->raw) : NULL;
+
+	if (got < 0)
+		return fail(s, archive_errno(s->raw), why ? why :
+			    "it cannot be unpacked");
+	s->unpacked += got;
+	return is_bomb(s) ? ARCHIVE_FATAL : got;
+}
+
+/* Reads one more block in the place of the older one. */
+static la_ssize_t read_block(struct stream *s)
+{
+	char *oldest = s->block[0];
+	la_ssize_t got;
+
+	if (s->err)
+		return ARCHIVE_FATAL;
+	got = s->raw ? read_packed(s, oldest) :
+	      s->read ? read_given(s, oldest) : read_file(s, oldest);
+	if (got <= 0)
+		return got;
+	s->begin += s->len[0];
+	s->block[0] = s->block[1];
+	s->len[0] = s->len[1];
+	s->block[1] = oldest;
+	s->len[1] = got;
+	return got;
+}
+
+/* The next bytes, which stay the next ones; 0 at the end. */
+static la_ssize_t look(struct stream *s, const char **buf)
+{
+	uint64_t off = s->at - s->begin;
+	la_ssize_t got;
+
+	if (off >= s->len[0] + s->len[1]) {
+		got = read_block(s);
+		if (got <= 0)
+			return got;
+		off = s->at - s->begin;
+	}
+	if (off < s->len[0]) {
+		*buf = s->block[0] + off;
+		return s->len[0] - off;
+	}
+	*buf = s->block[1] + (off - s->len[0]);
+	return s->len[1] - (off - s->len[0]);
+}
+
+la_ssize_t stream_read(struct archive *a, void *priv, const void **buf)
+{
+	struct stream *s = priv;
+	const char *at = NULL;
+	la_ssize_t got = look(s, &at);
+
+	if (got < 0) {
+		archive_set_error(a, s->err, "%s", s->why);
+		return got;
+	}
+	*buf = at;
+	s->at += got;
+	return got;
+}
+
+bool stream_seek(struct stream *s, uint64_t at)
+{
+	if (s->err)
+		return false;
+	if (at < s->begin || at > s->begin + s->len[0] + s->len[1]) {
+		fail(s, EIO, "the end of an archive in it cannot be found");
+		return false;
+	}
+	s->at = at;
+	return true;
+}
+
+bool stream_skip(struct stream *s, uint64_t bytes)
+{
+	const char *buf;
+	la_ssize_t got;
+
+	while (bytes && (got = look(s, &buf)) > 0) {
+		if ((uint64_t)got > bytes)
+			got = bytes;
+		bytes -= got;
+		s->at += got;
+	}
+	return !s->err;
+}
+
+size_t stream_peek(struct stream *s, void *buf, size_t len)
+{
+	const uint64_t first = s->at;
+	const char *from;
+	size_t done = 0, n;
+	la_ssize_t got;
+
+	while (done < len && (got = look(s, &from)) > 0) {
+		n = (size_t)got < len - done ? (size_t)got : len - done;
+		memcpy((char *)buf + done, from, n);
+		done += n;
+		s->at += n;
+	}
+	s->at = first;
+	return done;
+}
+
+/* How many of @len bytes are zeroes before the first other one. */
+static size_t count_zeroes(const char *buf, size_t len)
+{
+	size_t n = 0;
+
+	if (len && !*buf && !memcmp(buf, buf + 1, len - 1))
+		return len;
+	while (n < len && !buf[n])
+		n++;
+	return n;
+}
+
+bool stream_skip_zeroes(struct stream *s, size_t unit)
+{
+	const uint64_t first = s->at;
+	uint64_t zeroes = 0;
+	const char *buf;
+	la_ssize_t got;
+	size_t n = 0;
+
+	while ((got = look(s, &buf)) > 0) {
+		n = count_zeroes(buf, got);
+		zeroes += n;
+		s->at += n;
+		if (n < (size_t)got)
+			break;
+	}
+	if (got <= 0)
+		return false;
+	return stream_seek(s, first + zeroes / unit * unit);
+}
+
+bool stream_unpack(struct stream *s, struct stream *below, bool *packed)
+{
+	struct archive_entry *entry;
+	int got = ARCHIVE_FATAL;
+
+	*packed = false;
+	if (!stream_open(s, -1)) {
+		fail(below, ENOMEM, "out of memory");
+		return false;
+	}
+	s->below = below;
+	s->first = below->at;
+	s->raw = archive_read_new();
+	if (!s->raw) {
+		fail(below, ENOMEM, "out of memory");
+	} else {
+		archive_read_support_filter_all(s->raw);
+		archive_read_support_format_raw(s->raw);
+		archive_read_support_format_empty(s->raw);
+		got = archive_read_open(s->raw, below, NULL, stream_read, NULL);
+		if (got == ARCHIVE_OK)
+			got = archive_read_next_header(s->raw, &entry);
+	}
+	if (!below->err && got < ARCHIVE_WARN) {
+		const char *why = archive_error_string(s->raw);
+
+		fail(below, archive_errno(s->raw), why ? why :
+		     "it cannot be unpacked");
+	}
+	if (!below->err && archive_filter_code(s->raw, 0) > 0) {
+		*packed = true;
+		return true;
+	}
+	archive_read_free(s->raw);
+	s->raw = NULL;
+	stream_close(s);
+	return !below->err && stream_seek(below, s->first);
+}
+
+void stream_close(struct stream *s)
+{
+	if (s->raw) {
+		stream_seek(s->below, s->first +
+			    archive_filter_bytes(s->raw, -1));
+		archive_read_free(s->raw);
+	}
+	s->raw = NULL;
+	free(s->block[0]);
+	free(s->block[1]);
+	s->block[0] = s->block[1] = NULL;
+}

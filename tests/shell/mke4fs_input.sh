@@ -1,0 +1,235 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# All of an archive is read, or what is not read is an error: several archives
+# one behind the other, packed or not; sizes that do not apply; what unpacks
+# without an end.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/mke4fs_common.sh"
+require_program cpio tar gzip xz zstd bzip2 python3
+
+cd "$work"
+# has IMAGE PATH CONTENT
+has() {
+	same "$2" "$(debugfs -R "cat $2" "$1" 2>/dev/null)" "$3"
+}
+pack() {
+	(cd "$1" && find . | cpio -o --quiet -H newc)
+}
+zeroes() {
+	head -c "$1" /dev/zero
+}
+# both FILE: it gives what a and b have
+both() {
+	rm -f img
+	check "$mke4fs" -q -d "$1" img
+	has img one/x 1
+	has img two/y 2
+	has img same second
+	clean img
+	"$mke4fs" -q -d - img2 <"$1" || fail "$1: not from its redirection"
+	rm -f img2
+	# shellcheck disable=SC2002
+	cat "$1" | "$mke4fs" -q -d - img2 || fail "$1: not from a pipe"
+	has img2 two/y 2
+	rm -f img2
+}
+
+mkdir -p a/one b/two
+echo 1 >a/one/x
+echo 2 >b/two/y
+echo first >a/same
+echo second >b/same
+pack a >a.cpio
+pack b >b.cpio
+tar -C a -cf a.tar .
+tar -C b -cf b.tar .
+
+# cpio, as Linux takes an initramfs
+cat a.cpio b.cpio >all && both all
+{ cat a.cpio; gzip -c b.cpio; } >all && both all
+{ cat a.cpio; zeroes 4; gzip -c b.cpio; } >all && both all
+{ gzip -c a.cpio; zeroes 100; gzip -c b.cpio; zeroes 512; } >all && both all
+{ cat a.cpio; zeroes 3000000; zstd -qc b.cpio; } >all && both all
+{ cat a.cpio; xz -c --check=crc32 b.cpio; } >all && both all
+{ gzip -c a.cpio; cat b.cpio; } >all && both all
+cat a.cpio b.cpio | gzip >all && both all
+cat a.cpio b.cpio | bzip2 >all && both all
+{ cat a.cpio; zeroes 512; cat b.cpio; } | zstd -q >all && both all
+# tar, with the rule of --ignore-zeros
+cat a.tar b.tar >all && both all
+cat a.tar b.tar | xz >all && both all
+{ gzip -c a.tar; gzip -c b.tar; } >all && both all
+{ gzip -c a.tar; zeroes 1000; gzip -c b.tar; } >all && both all
+{ cat a.tar; gzip -c b.tar; } >all && both all
+{ cat a.cpio b.tar; } >all && both all
+# many, of sizes around those of the blocks that are read
+: >all
+for i in $(seq 40); do
+	mkdir -p "m/$i"
+	head -c $((1048576 / 8 * (i % 11) + i)) /dev/urandom >"m/$i/data"
+	pack m >>all
+	cp "m/$i/data" "want$i"
+	rm -r m
+	zeroes $((i * i)) >>all
+done
+rm -f img
+check "$mke4fs" -q -d all img
+for i in $(seq 40); do
+	debugfs -R "dump $i/data got" img 2>/dev/null
+	cmp got "want$i" || fail "archive $i of many differs"
+done
+rm -f want* all
+
+# anything else behind an archive is refused
+for archive in a.cpio a.tar; do
+	for packer in cat gzip bzip2 xz zstd; do
+		{ $packer <$archive; zeroes 512; echo garbage; } >all
+		rm -f img
+		mustfail 1 "$mke4fs" -q -d all img
+		one_sentence mke4fs
+		{ cat $archive; echo garbage; } | $packer >all
+		mustfail 1 "$mke4fs" -q -d all img
+		one_sentence mke4fs
+	done
+	{ cat $archive; zeroes 512; echo garbage; } >all
+	mustfail 1 "$mke4fs" -q -d all img
+	says 'goes on behind the end of an archive, at byte [0-9]*'
+	gzip -c b.cpio | head -c 100 >half
+	cat $archive half >all
+	mustfail 1 "$mke4fs" -q -d all img
+	one_sentence mke4fs
+done
+[ ! -e img ] || fail 'an image was left'
+# but not on a device, which is larger than what was written to it
+if [ "$(id -u)" = 0 ] && truncate -s 1M disk && attach disk; then
+	{ cat a.tar; zeroes 512; echo garbage; } >"$loop"
+	check "$mke4fs" -q -d "$loop" img
+	has img one/x 1
+	rm img
+	detach "$loop"
+fi
+# zip archives: one, which may have a program before it
+python3 - <<'P'
+import zipfile
+for n in 'one', 'two':
+    with zipfile.ZipFile(n + '.zip', 'w') as z:
+        z.writestr(n + '/x', n + '\n')
+P
+{ echo '#!/bin/sh'; cat one.zip; } >sfx.zip
+for source in one.zip sfx.zip; do
+	check "$mke4fs" -q -d $source img
+	has img one/x one
+	rm img
+done
+cat one.zip two.zip >all
+mustfail 1 "$mke4fs" -q -d all img
+says 'has more in it than the zip archive'
+{ cat one.zip; echo garbage; } >all
+mustfail 1 "$mke4fs" -q -d all img
+one_sentence mke4fs
+cat one.zip | "$mke4fs" -q -d - img || fail 'no zip archive from a pipe'
+has img one/x one
+rm img
+cat one.zip two.zip | "$mke4fs" -q -d - img || fail 'not two from a pipe'
+has img one/x one
+has img two/x two
+rm img
+
+# sizes: of the data, not from fields that do not apply
+printf '14 bytes here\n' >a/plain
+seq 5000 >a/longer
+tar --format=gnu -C a -cf t.tar plain longer
+python3 - <<'P'
+d = bytearray(open('t.tar', 'rb').read())
+at = 0
+for real in b'00000004200\0', b'00000000005\0':
+    h = d[at:at + 512]
+    h[483:495] = real
+    h[148:156] = b' ' * 8
+    h[148:156] = b'%06o\0 ' % sum(h)
+    size = int(h[124:135], 8)
+    d[at:at + 512] = h
+    at += 512 + (size + 511) // 512 * 512
+open('t.tar', 'wb').write(d)
+
+# a hard link with such a field leaves the file alone
+import tarfile
+with tarfile.open('l.tar', 'w', format=tarfile.GNU_FORMAT) as t:
+    t.add('a/plain', 'plain')
+    i = tarfile.TarInfo('link')
+    i.type, i.linkname = tarfile.LNKTYPE, 'plain'
+    t.addfile(i)
+d = bytearray(open('l.tar', 'rb').read())
+h = d[1024:1536]
+h[483:495] = b'00000004200\0'
+h[148:156] = b' ' * 8
+h[148:156] = b'%06o\0 ' % sum(h)
+d[1024:1536] = h
+open('l.tar', 'wb').write(d)
+P
+for archive in t.tar l.tar; do
+	check "$mke4fs" -q -d $archive img
+	has img plain '14 bytes here'
+	[ $archive = l.tar ] || has img longer "$(cat a/longer)"
+	[ $archive = t.tar ] || has img link '14 bytes here'
+	clean img
+	rm img
+done
+# which a zip archive has behind the data, when it is written to a pipe
+if command -v zip >/dev/null; then
+	(cd a && zip -q - plain longer | cat) >stream.zip
+	cat stream.zip | "$mke4fs" -q -d - img
+	has img plain '14 bytes here'
+	has img longer "$(cat a/longer)"
+	rm img
+fi
+# sparse files keep theirs
+truncate -s 100000 a/hole
+{ seq 100; truncate -s 200000 /dev/stdout; } >a/tail 2>/dev/null
+truncate -s 200000 a/tail
+for format in gnu posix; do
+	tar -C a --format=$format -S -cf s.tar hole tail
+	check "$mke4fs" -q -d s.tar img
+	for name in hole tail; do
+		debugfs -R "dump $name got" img 2>/dev/null
+		cmp got a/$name || fail "$name differs"
+	done
+	rm img
+done
+
+# modes of symbolic links are those of Linux; a name is never an empty word
+python3 - <<'P'
+import io, tarfile
+with tarfile.open('links.tar', 'w') as t:
+    for mode in 0, 0o644, 0o755, 0o7777:
+        i = tarfile.TarInfo('link%o' % mode)
+        i.type, i.linkname, i.mode = tarfile.SYMTYPE, 'x', mode
+        t.addfile(i)
+with tarfile.open('noname.tar', 'w') as t:
+    t.add('a/plain', 'plain')
+    t.addfile(tarfile.TarInfo(''))
+P
+check "$mke4fs" -q -d links.tar img
+for mode in 0 644 755 7777; do
+	debugfs -R "stat link$mode" img 2>/dev/null |
+		grep -q 'Type: symlink.*Mode:  0777 ' ||
+		fail "a link of mode $mode has not become one of 0777"
+done
+rm img
+mustfail 1 "$mke4fs" -q -d noname.tar img
+says 'noname.tar: the name of its member 2 is empty'
+
+# packed several times, a few bytes become any number
+python3 - <<'P'
+import gzip
+d = gzip.compress(bytes(1 << 26), 9)
+d = gzip.compress(d * 3000, 9)
+d = gzip.compress(gzip.compress(d, 9), 9)
+open('bomb.gz', 'wb').write(d)
+P
+mustfail 1 "$mke4fs" -q -d bomb.gz img
+one_sentence mke4fs
+says 'bomb.gz: cannot read: it unpacks to implausibly many bytes'
+# what is packed once may be all zeroes
+zeroes 300000000 | bzip2 >z.bz2
+check "$mke4fs" -q -d z.bz2 img
