@@ -27,7 +27,7 @@
 /* LABEL=x and the like; NULL after saying what is wrong. */
 static char *device_of_tag(const char *name)
 {
-	char *type, *value, *device = NULL;
+	char *type, *value, *device, *other = NULL;
 
 	errno = 0;
 	if (blkid_parse_tag_string(name, &type, &value)) {
@@ -38,11 +38,18 @@ static char *device_of_tag(const char *name)
 		return NULL;
 	}
 	errno = 0;
-	device = e4l_device_of_tag(type, value);
-	if (!device && !e4l_unseen(errno))
+	device = e4l_device_of_tag(type, value, &other);
+	if (device && other) {
+		say("%s: two devices have that %s, %s and %s: name the device "
+		    "that is meant", name, type, device, other);
+		free(device);
+		device = NULL;
+	} else if (!device && !e4l_unseen(errno)) {
 		say("%s: no device has that %s", name, type);
-	else if (!device)
+	} else if (!device) {
 		say_error(name, "cannot look for it", errno);
+	}
+	free(other);
 	free(type);
 	free(value);
 	return device;

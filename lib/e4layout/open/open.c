@@ -8,10 +8,13 @@
  */
 #include "config.h"
 #include <blkid/blkid.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include "e4layout/base/internal.h"
 #include "e4layout/base/io_pool.h"
@@ -152,21 +155,79 @@ static bool has_tag(const char *device, const char *type, const char *value)
 	return same;
 }
 
-char *e4l_device_of_tag(const char *type, const char *value)
+/* Whether another device is made of it, as multipath's is of its paths. */
+static bool has_holder(dev_t dev)
 {
-	char *device = blkid_evaluate_tag(type, value, NULL);
-	blkid_cache fresh;
+	struct dirent *entry;
+	bool has = false;
+	char path[64];
+	DIR *d;
 
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/holders",
+		 major(dev), minor(dev));
+	d = opendir(path);
+	while (d && !has && (entry = readdir(d)))
+		has = *entry->d_name != '.';
+	if (d)
+		closedir(d);
+	return has;
+}
+
+struct tagged {
+	char *name[2];		/* of devices; the second: another one */
+	dev_t dev;		/* of the first */
+};
+
+static void note_tagged(struct tagged *t, const char *name)
+{
+	struct stat st;
+
+	if (!name || stat(name, &st) || has_holder(st.st_rdev) ||
+	    (t->name[0] && st.st_rdev == t->dev))
+		return;
+	if (!t->name[0]) {
+		t->dev = st.st_rdev;
+		t->name[0] = strdup(name);
+	} else if (!t->name[1]) {
+		t->name[1] = strdup(name);
+	}
+}
+
+/* Looks at all devices, as far as we may. */
+static void list_tagged(struct tagged *t, const char *type, const char *value)
+{
+	blkid_dev_iterate at;
+	blkid_cache cache;
+	blkid_dev dev;
+
+	if (blkid_get_cache(&cache, "/dev/null"))
+		return;
+	blkid_probe_all(cache);
+	at = blkid_dev_iterate_begin(cache);
+	if (at && !blkid_dev_set_search(at, type, value))
+		while (!blkid_dev_next(at, &dev))
+			note_tagged(t, blkid_dev_devname(dev));
+	if (at)
+		blkid_dev_iterate_end(at);
+	blkid_put_cache(cache);
+}
+
+char *e4l_device_of_tag(const char *type, const char *value, char **other)
+{
+	struct tagged t = { 0 };
+	char *device;
+
+	list_tagged(&t, type, value);
+	*other = t.name[1];
+	if (t.name[0])
+		return t.name[0];
+	/* devices that only others may look at: what is known of them */
+	device = blkid_evaluate_tag(type, value, NULL);
 	if (device && (!strncmp(type, "PART", 4) ||
 		       has_tag(device, type, value)))
 		return device;
 	free(device);
-	device = NULL;
-	if (!blkid_get_cache(&fresh, "/dev/null")) {
-		device = blkid_get_devname(fresh, type, value);
-		blkid_put_cache(fresh);
-	}
-	return device;
+	return NULL;
 }
 
 static errcode_t open_without_cache(const char *device, int io_flags,
@@ -189,14 +250,22 @@ static errcode_t open_without_cache(const char *device, int io_flags,
 errcode_t e4l_journal_find(ext2_filsys fs, const struct e4l_teller *teller,
 			   int io_flags, io_channel *ret)
 {
-	char text[UUID_TEXT], *device;
+	char text[UUID_TEXT], *device, *other;
 	errcode_t err;
 
 	*ret = NULL;
 	if (!e4l_has_external_journal(fs->super))
 		return 0;
 	uuid_text(fs->super->s_journal_uuid, text);
-	device = e4l_device_of_tag("UUID", text);
+	device = e4l_device_of_tag("UUID", text, &other);
+	if (device && other) {
+		err = e4l_tell(teller, E4L_ET_JOURNAL_DEVICE, "two devices have "
+			       "the UUID of its journal, %s and %s: detach the "
+			       "one that is not its journal", device, other);
+		free(device);
+		free(other);
+		return err;
+	}
 	if (!device)
 		return e4l_tell(teller, E4L_ET_JOURNAL_DEVICE, "its journal is "
 				"on a device that cannot be found: attach the "

@@ -20,11 +20,13 @@ errcode_t e4l_tell_open_error(const struct e4l_hold *h, errcode_t err);
 errcode_t e4l_peek(const struct e4l_hold *h, unsigned int flags);
 
 /*
- * The device with a tag, as "UUID" and its value; to be freed; NULL: none.  What
- * libblkid and udev remember of a filesystem's tags may be some seconds old, and
- * another image may be attached by now: the device itself is looked at.
+ * Returns the device with a tag, as "UUID" and its value; NULL: there is none.
+ * *@other is another device that has the tag, as after a copy of a disk, or
+ * NULL.  Both are to be freed.  A device that another one is made of, as the
+ * paths of a multipath device, does not count.  All devices are looked at: what
+ * libblkid and udev remember of tags may be some seconds old.
  */
-char *e4l_device_of_tag(const char *type, const char *value);
+char *e4l_device_of_tag(const char *type, const char *value, char **other);
 
 /*
  * Opens the device of @fs's journal, if it has one, found by its UUID; *@ret is

@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A label or a UUID that two devices have, as after dd, names none of them: no
+# tool takes one, and each names both.  The same of the UUID of a journal.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_loop
+require_program mke2fs blkid dumpe2fs
+
+cd "$work"
+truncate -s 16M one
+check mke2fs -q -F -t ext4 -L "twice-$$" one
+cp one two
+mkdir src
+attach one
+first=$loop
+check "$e4frag" "LABEL=twice-$$"
+attach two
+second=$loop
+uuid=$(blkid -c /dev/null -p -s UUID -o value "$first")
+
+for tag in "LABEL=twice-$$" "UUID=$uuid"; do
+	for tool in "$e4frag" "$e4check" "$e4repack --no-undo" \
+		"$e4debug -R files" "$tune4fs -l" \
+		"$tune4fs --no-undo -E dir_ireserve=64" \
+		"$mke4fs -q -F -d src"; do
+		# shellcheck disable=SC2086
+		run $tool "$tag"
+		[ "$status" != 0 ] || fail "$tool takes one of two"
+		says "two devices have that ${tag%%=*}, "
+		says "$first"
+		says "$second"
+	done
+	run "$mke4fs" -q --from="$tag" img
+	[ "$status" != 0 ] || fail '--from takes one of two'
+	says "$second"
+done
+cmp "$first" "$second" || fail 'one of them was changed'
+detach "$first"
+check "$e4frag" "LABEL=twice-$$"
+detach "$second"
+
+truncate -s 8M journal
+check mke2fs -q -F -b 4096 -O journal_dev journal
+cp journal copy
+attach journal
+first=$loop
+check mke2fs -q -F -b 4096 -t ext4 -J device="$first" one
+check "$e4repack" -n one
+attach copy
+for options in -n ''; do
+	# shellcheck disable=SC2086
+	mustfail 1 "$e4repack" $options one
+	one_sentence e4repack
+	says 'two devices have the UUID of its journal, '
+	says "$first"
+	says "$loop"
+done
