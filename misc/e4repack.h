@@ -70,6 +70,7 @@ struct e4repack {
 	struct target target;
 	bool online;			/* it is mounted, and is repaired so */
 	struct pace pace;		/* of --rate */
+	unsigned int busy_naps;		/* of --idle, on a busy machine */
 	struct e4l *e;
 	struct e4l_es_cache *cache;	/* of extents */
 	ext2fs_inode_bitmap only_inodes, exclude_inodes;

@@ -14,6 +14,7 @@
 #include "e4repack.h"
 
 #define NAP_SECONDS 0.2
+#define NAPS_TO_NOTE 10
 
 bool e4repack_is_online(const char *name)
 {
@@ -54,10 +55,11 @@ bool e4repack_open_online(struct e4repack *r, const char *name)
 	}
 	if (!target_open_read(&r->target, name, r->args.partition, true))
 		return false;
-	if (is_root(r->target.mount_point))
+	if (!is_root(r->target.mount_point))
+		say("%s: the root of its filesystem is mounted where it cannot "
+		    "be seen from here", name);
+	else if (target_has_no_errors(&r->target))
 		return true;
-	say("%s: the root of its filesystem is mounted where it cannot be seen "
-	    "from here", name);
 	target_close(&r->target);
 	return false;
 }
@@ -90,6 +92,19 @@ static double ahead(struct e4repack *r, uint64_t bytes)
 			 (double)now.tv_sec + (double)now.tv_nsec / 1e9);
 }
 
+/* With --idle, minutes may pass: tell once why. */
+static void note_wait(struct e4repack *r)
+{
+	double load;
+
+	if (r->args.quiet || ++r->busy_naps != NAPS_TO_NOTE ||
+	    getloadavg(&load, 1) != 1)
+		return;
+	say("%s: --idle: waits while other processes run: the load average of "
+	    "%.1f is above the number of CPUs, %ld", r->target.name, load,
+	    sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 /* Takes a nap where it has to wait, and says so. */
 static bool pace(uint64_t bytes, void *priv)
 {
@@ -98,8 +113,10 @@ static bool pace(uint64_t bytes, void *priv)
 
 	if (r->rate != UINT64_MAX)
 		seconds = ahead(r, bytes);
-	if (seconds <= 0 && r->idle && is_busy())
+	if (seconds <= 0 && r->idle && is_busy()) {
+		note_wait(r);
 		seconds = NAP_SECONDS;
+	}
 	if (seconds <= 0)
 		return false;
 	rest(seconds < NAP_SECONDS ? seconds : NAP_SECONDS);

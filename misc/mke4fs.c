@@ -444,7 +444,7 @@ static void warn_of_times(const struct image *im)
 		    "which is taken", im->name,
 		    files(s->far_times, " has", "s have", n),
 		    small ? "2038-01-19 (inodes of 256 bytes, -I 256, reach to "
-			    "2446-05-10)" : "2446-05-10");
+			    "2310-04-04)" : "2310-04-04");
 	if (s->cut_times)
 		say("%s: %s times lose their fractions of a second: inodes of "
 		    "128 bytes have no room for them (-I 256)", im->name,

@@ -633,7 +633,7 @@ static bool take_file(struct tar *r)
 
 	r->fd = strcmp(r->in->path, "-") ?
 		open(r->in->path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
-	if (r->fd < 0 || fstat(r->fd, &st)) {
+	if (r->fd < 0 || e4l_fstat(r->fd, &st)) {
 		say_error(r->l->name, "cannot read", errno);
 		return false;
 	}

@@ -172,6 +172,16 @@ bool keeper_check(struct keeper *p, const struct tune4fs *cfg)
 	       (p->dir >= 0 || check_sound(&p->target, p->e, cfg));
 }
 
+static void say_change_error(const struct target *t, errcode_t err)
+{
+	if (err == EXT2_ET_MISSING_EA_FEATURE)
+		say("%s: the filesystem lacks the feature ext_attr: run "
+		    "debugfs -w -R 'feature ext_attr' %s", t->name,
+		    t->e2fs_name);
+	else
+		say_e4l(t->name, t->e, err);
+}
+
 static bool write_offline(struct keeper *p, const struct tune4fs *cfg,
 			  const struct e4l_tunables *t)
 {
@@ -187,7 +197,7 @@ static bool write_offline(struct keeper *p, const struct tune4fs *cfg,
 	if (ok)
 		err = e4l_tunables_write(target.e, NULL, t);
 	if (err && !undo_guard_failed())
-		say_e4l(name, target.e, err);
+		say_change_error(&target, err);
 	return target_close(&target) && ok && !err;
 }
 

@@ -180,6 +180,7 @@ struct e4l_load_damage {
  * e4l_tree_set_data_fd(), and must not change.  Memory, beside the tree: 4
  * bytes for each inode of the filesystem.
  * Errors: those of e4l_tree_add() and of libext2fs, E4L_ET_DIR_CORRUPT,
+ * E4L_ET_ENCRYPTED (with @damage, too),
  * E4L_ET_DANGLING, E4L_ET_EXTENT_RANGE, E4L_ET_EXTENT_ORDER,
  * E4L_ET_INTERRUPTED; e4l_tree_where() says which file.  With @damage (may be
  * NULL) what fails so is left out: a file, a directory with all below it, or

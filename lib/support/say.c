@@ -2,10 +2,12 @@
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -16,9 +18,15 @@
 
 #define ROOM_BYTES (1u << 20)
 
+/*
+ * A write beyond the limit of ulimit -f is an error like others, which is told,
+ * and not the end of the process in the middle of its work.
+ */
 bool say_start(void)
 {
 	int fd;
+
+	signal(SIGXFSZ, SIG_IGN);
 
 	do {
 		fd = open("/", O_PATH);	/* neither read from nor written to */
@@ -49,9 +57,20 @@ void say(const char *fmt, ...)
 	free(shown);
 }
 
+/* At the limit, the write that goes beyond it may be cut short first. */
+const char *say_why(errcode_t err)
+{
+	struct rlimit limit;
+
+	if ((err == EFBIG || err == EXT2_ET_SHORT_WRITE) &&
+	    !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY)
+		return "File too large for the limit of this shell (ulimit -f)";
+	return error_message(err);
+}
+
 void say_error(const char *target, const char *what, errcode_t err)
 {
-	say("%s: %s: %s", target, what, error_message(err));
+	say("%s: %s: %s", target, what, say_why(err));
 }
 
 /*

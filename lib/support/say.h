@@ -25,7 +25,10 @@ bool say_start(void);
 /* "tool: SENTENCE".  @fmt has no newline at its end. */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* "tool: TARGET: WHAT: why", why from the tables of com_err. */
+/* The text of @err, or of what a limit on the size of files does. */
+const char *say_why(errcode_t err);
+
+/* "tool: TARGET: WHAT: why", why from say_why(). */
 void say_error(const char *target, const char *what, errcode_t err);
 
 /*

@@ -6,6 +6,7 @@
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,25 +14,44 @@
 #include "e4layout/base/stat.h"
 #include "e4layout/open/mounts.h"
 #include "e4layout/open/opened.h"
+#include "e4layout/open/refusals.h"
 #include "locate.h"
 #include "say.h"
 #include "target_internal.h"
+#include "text.h"
 #include "undo_guard.h"
+
+#define QEMU_NBD "run qemu-nbd -c /dev/nbd0 $, and name /dev/nbd0"
 
 /* ------------------------------------------------------------ no filesystem */
 
-/* Images that hold a disk in a form of their own. */
+/* Files that hold a disk, or a filesystem, in a form of their own. */
 static const struct container {
 	const char *magic;	/* at their beginning */
 	const char *name;
+	const char *how;	/* to get at it: the file's name is for each $ */
 } containers[] = {
-	{ "QFI\xfb", "qcow2" },
-	{ "KDMV", "VMDK" },
-	{ "vhdxfile", "VHDX" },
-	{ "<<< ", "VDI" },
+	{ "QFI\xfb", "a qcow2 image", QEMU_NBD },
+	{ "KDMV", "a VMDK image", QEMU_NBD },
+	{ "COWD", "a VMDK image", QEMU_NBD },
+	{ "# Disk D", "the description of a VMDK image", QEMU_NBD },
+	{ "vhdxfile", "a VHDX image", QEMU_NBD },
+	{ "conectix", "a VHD image", QEMU_NBD },
+	{ "<<< ", "a VDI image", QEMU_NBD },
+	{ "\x3a\xff\x26\xed", "an Android sparse image",
+	  "run simg2img $ $.img, and name $.img" },
+	{ "\x1f\x8b", "compressed", "run gunzip -k $, and name the result" },
+	{ "BZh", "compressed", "run bunzip2 -k $, and name the result" },
+	{ "\xfd" "7zXZ", "compressed", "run unxz -k $, and name the result" },
+	{ "\x28\xb5\x2f\xfd", "compressed",
+	  "run unzstd $, and name the result" },
+	{ "\x04\x22\x4d\x18", "compressed",
+	  "run unlz4 $ $.img, and name $.img" },
+	{ "LUKS\xba\xbe", "encrypted with LUKS",
+	  "run cryptsetup open $ NAME, and name /dev/mapper/NAME" },
 };
 
-static const char *container_of(const struct target *t)
+static const struct container *container_of(const struct target *t)
 {
 	int fd = open(t->device, O_RDONLY | O_CLOEXEC);
 	char start[8] = "";
@@ -45,9 +65,27 @@ static const char *container_of(const struct target *t)
 		magic = containers[i].magic;
 		if (len == sizeof(start) &&
 		    !memcmp(start, magic, strlen(magic)))
-			return containers[i].name;
+			return &containers[i];
 	}
 	return NULL;
+}
+
+static bool say_container(const struct target *t, const struct container *c)
+{
+	char *how = NULL;
+	size_t len = 0;
+	FILE *f = text_open(&how, &len);
+	const char *at;
+
+	for (at = c->how; f && *at; at++)
+		fprintf(f, *at == '$' ? "%s" : "%.1s",
+			*at == '$' ? t->device : at);
+	if (f)
+		fclose(f);
+	if (how)
+		say("%s: is %s: %s", t->name, c->name, how);
+	free(how);
+	return how;
 }
 
 /* A file may have been meant for what is known of it, not for what it holds. */
@@ -71,15 +109,14 @@ static bool say_layout_of_file(const struct target *t)
 /* False: there is nothing more to say than that it is no filesystem. */
 static bool say_what_it_is(const struct target *t)
 {
-	const char *container = container_of(t);
+	const struct container *container = container_of(t);
 	char list[80];
 
 	if (t->offset_bytes || t->end_bytes != UINT64_MAX)
 		return false;
 	if (container)
-		say("%s: is a %s image: attach it with qemu-nbd -c /dev/nbd0 "
-		    "%s, and name that device", t->name, container, t->device);
-	else if (locate_partitions(t->device, list, sizeof(list)))
+		return say_container(t, container);
+	if (locate_partitions(t->device, list, sizeof(list)))
 		say("%s: is a disk with partitions: choose one (%s) with "
 		    "--partition=N", t->name, list);
 	else
@@ -91,7 +128,7 @@ static bool say_what_it_is(const struct target *t)
 
 static void say_undo_error(const struct target *t)
 {
-	const char *why = error_message(undo_guard_failed());
+	const char *why = say_why(undo_guard_failed());
 	const char *undo = t->undo->file;
 
 	if (undo_guard_changed())
@@ -284,9 +321,18 @@ bool target_open_plan(struct target *t, const char *name, uint64_t partition,
 		return open_change(t, E4L_OPEN_PLAN, undo);
 	if (!open_target(t, 0, NULL))
 		return false;
+	if (!target_has_no_errors(t)) {
+		target_close(t);
+		return false;
+	}
 	if (!quiet)
 		target_note_age(t);
 	return true;
+}
+
+bool target_has_no_errors(const struct target *t)
+{
+	return !e4l_refuse_errors(t->fs, t->hold);
 }
 
 bool target_claim(struct target *t, const char *name, uint64_t offset_bytes)

@@ -107,9 +107,16 @@ bool target_open_change(struct target *t, const char *name, uint64_t partition,
 			const struct target_undo *undo);
 
 /*
+ * Whether a filesystem that is mounted may be changed: false after telling that
+ * it has recorded errors, as for one that is not mounted.
+ */
+bool target_has_no_errors(const struct target *t);
+
+/*
  * Opens @name to plan such a change: refuses whatever that refuses, with the same
  * sentences, and then only reads.  But what is named by a directory is for a
- * change while it is mounted, and is opened as by target_open_read().
+ * change while it is mounted, and is opened as by target_open_read(); only
+ * recorded errors are refused.
  */
 bool target_open_plan(struct target *t, const char *name, uint64_t partition,
 		      const struct target_undo *undo, bool quiet);

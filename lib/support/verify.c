@@ -117,7 +117,7 @@ static void say_refusal(const struct target *t, const struct findings *found)
 
 	if (more)
 		snprintf(others, sizeof(others), ", and %" PRIu64 " more "
-			 "error%s, see e4check(8)", more, more > 1 ? "s" : "");
+			 "error%s", more, more > 1 ? "s" : "");
 	say("%s: %s%s: %s%s%s; nothing was written", t->name,
 	    e4l_finding_table[found->v->id].code,
 	    describe_place(found->v, place),

@@ -39,13 +39,28 @@ disk=$work/disk
 truncate -s 4M "$disk"
 mustfail 1 "$probe" read "$disk"
 says 'holds no ext2, ext3 or ext4 filesystem'
-for magic in 'QFI\373' KDMV vhdxfile '<<< Oracle VM'; do
+while read -r magic says; do
 	# shellcheck disable=SC2059
-	printf "$magic" | dd of="$disk" conv=notrunc status=none
+	printf "$magic        " | dd of="$disk" conv=notrunc status=none
 	mustfail 1 "$probe" read "$disk"
-	says 'is a (qcow2|VMDK|VHDX|VDI) image: attach it with qemu-nbd '
+	says "$says"
 	one_sentence '.*target_probe'
-done
+done <<EOF
+QFI\\373 is a qcow2 image: run qemu-nbd -c /dev/nbd0 $disk, and name /dev/nbd0
+KDMV is a VMDK image: run qemu-nbd
+COWD is a VMDK image: run qemu-nbd
+#\\040Disk\\040DescriptorFile is the description of a VMDK image: run qemu-nbd
+vhdxfile is a VHDX image: run qemu-nbd
+conectix is a VHD image: run qemu-nbd
+<<<\\040Oracle is a VDI image: run qemu-nbd
+\\072\\377\\046\\355 is an Android sparse image: run simg2img $disk $disk.img, and name $disk.img
+\\037\\213 is compressed: run gunzip -k $disk,
+BZh is compressed: run bunzip2 -k $disk,
+\\3757zXZ is compressed: run unxz -k $disk,
+\\050\\265\\057\\375 is compressed: run unzstd $disk,
+\\004\\042\\115\\030 is compressed: run unlz4 $disk $disk.img,
+LUKS\\272\\276 is encrypted with LUKS: run cryptsetup open $disk NAME,
+EOF
 # a DOS label with one partition, from 1 MiB on
 truncate -s 0 "$disk"
 truncate -s 4M "$disk"

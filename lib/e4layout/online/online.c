@@ -19,6 +19,8 @@
 #include <e4layout/online.h>
 #include "e4layout/base/array.h"
 #include "e4layout/base/stat.h"
+#include "e4layout/open/opened.h"
+#include "e4layout/open/refusals.h"
 #include "e4layout/repack/forecast.h"
 #include "failure.h"
 #include "way.h"
@@ -76,6 +78,9 @@ static const char *reason_to_leave(const struct e4l_piece *p)
 {
 	if (!LINUX_S_ISREG(p->inode->i_mode))
 		return "directories are repaired while nothing is mounted";
+	/* its name on disk is cipher text, and Linux moves no such file */
+	if (p->inode->i_flags & EXT4_ENCRYPT_FL)
+		return "encrypted: it is moved while nothing is mounted";
 	if (p->inode->i_mode & 0111)
 		return "executable: nobody could start it meanwhile";
 	return NULL;
@@ -457,10 +462,13 @@ errcode_t e4l_online(struct e4l *e, const char *mount_point,
 			.behind = { .failed = on_failed, .priv = &o },
 		},
 	};
+	const struct e4l_hold *hold = e4l_hold_of(e);
 	errcode_t err;
 
 	e4l_fail(e, 0, NULL, 0, 0);
-	err = e4l_forecast_new(e, options, result, &o.forecast);
+	err = hold ? e4l_refuse_errors(e->fs, hold) : 0;
+	if (!err)
+		err = e4l_forecast_new(e, options, result, &o.forecast);
 	if (!err && (options->dry_run || options->discard || options->cache))
 		err = E4L_ET_OPTION;
 	if (!err)

@@ -125,12 +125,14 @@ static errcode_t refuse_attached(const struct e4l_hold *h)
 }
 
 /* Only images: a device is opened with O_EXCL, and udev locks it to look. */
-static errcode_t lock_file(const struct e4l_hold *h, int kind)
+static errcode_t lock_file(struct e4l_hold *h, int kind)
 {
 	struct stat st;
 
-	if (e4l_fstat(h->lock_fd, &st) || !S_ISREG(st.st_mode) ||
-	    !flock(h->lock_fd, kind | LOCK_NB))
+	if (e4l_fstat(h->lock_fd, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	h->file_bytes = st.st_size;
+	if (!flock(h->lock_fd, kind | LOCK_NB))
 		return 0;
 	if (errno == EWOULDBLOCK)
 		return e4l_tell(&h->teller, E4L_ET_IN_USE, "another program "
@@ -183,6 +185,15 @@ errcode_t e4l_hold_take(struct e4l_hold *h, bool write)
 
 /* -------------------------------------------------------------------- check */
 
+/* A write behind the end would make the file longer again, with a hole. */
+static bool is_shorter(const struct e4l_hold *h)
+{
+	struct stat st;
+
+	return h->file_bytes && !e4l_fstat(h->lock_fd, &st) &&
+	       st.st_size < h->file_bytes;
+}
+
 /*
  * What the kernel has in its cache of the superblock can be older than what is
  * there, when a device lies over another.
@@ -195,6 +206,10 @@ errcode_t e4l_hold_check(struct e4l_hold *h)
 
 	if (h->lock_fd < 0)
 		return 0;
+	if (is_shorter(h)) {
+		h->lost = true;
+		return E4L_ET_SHORTER;
+	}
 	posix_fadvise(h->lock_fd, h->offset_bytes -
 		      h->offset_bytes % FORGET_BYTES, 2 * FORGET_BYTES,
 		      POSIX_FADV_DONTNEED);

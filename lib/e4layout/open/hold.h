@@ -17,6 +17,7 @@ struct e4l_hold {
 	struct e4l_in_use *in_use;
 	struct e4l_in_use_by others;	/* who used it when it was looked at */
 	int lock_fd;		/* open on @device; -1: nothing is locked */
+	off_t file_bytes;	/* of an image, when it was locked */
 	bool lost;		/* somebody else was seen to use it since */
 	struct e4l_teller teller;
 };

@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include "e4layout/base/internal.h"
 #include "e4layout/base/io_pool.h"
+#include "e4layout/base/stat.h"
 #include "opened.h"
 #include "refusals.h"
 
@@ -182,7 +183,7 @@ static void note_tagged(struct tagged *t, const char *name)
 {
 	struct stat st;
 
-	if (!name || stat(name, &st) || has_holder(st.st_rdev) ||
+	if (!name || e4l_stat(name, &st) || has_holder(st.st_rdev) ||
 	    (t->name[0] && st.st_rdev == t->dev))
 		return;
 	if (!t->name[0]) {

@@ -283,19 +283,31 @@ static const struct refusal {
 	  "e2fsck -E unshare_blocks -f" },
 };
 
+static errcode_t tell_refusal(const struct refusal *r, const struct e4l_hold *h)
+{
+	if (!r->run)
+		return e4l_tell(&h->teller, r->err, "%s", r->why);
+	return e4l_tell(&h->teller, r->err, "%s: run %s %s", r->why, r->run,
+			h->e2fs_name);
+}
+
 static errcode_t refuse_state(ext2_filsys fs, const struct e4l_hold *h)
 {
 	const struct refusal *r = refusals;
 
 	for (; r < refusals + sizeof(refusals) / sizeof(*refusals); r++)
 		if (r->applies(fs->super))
-			break;
-	if (r == refusals + sizeof(refusals) / sizeof(*refusals))
-		return 0;
-	if (!r->run)
-		return e4l_tell(&h->teller, r->err, "%s", r->why);
-	return e4l_tell(&h->teller, r->err, "%s: run %s %s", r->why, r->run,
-			h->e2fs_name);
+			return tell_refusal(r, h);
+	return 0;
+}
+
+errcode_t e4l_refuse_errors(ext2_filsys fs, const struct e4l_hold *h)
+{
+	const struct refusal *r = refusals;
+
+	while (r->applies != has_errors)
+		r++;
+	return r->applies(fs->super) ? tell_refusal(r, h) : 0;
 }
 
 errcode_t e4l_refuse_to_change(ext2_filsys fs, const struct e4l_hold *h,

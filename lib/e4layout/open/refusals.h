@@ -36,4 +36,10 @@ errcode_t e4l_mmp_look(ext2_filsys fs);
 /* Whether the journal is on another device. */
 bool e4l_has_external_journal(const struct ext2_super_block *sb);
 
+/*
+ * Refuses a filesystem in which the kernel or e2fsck has recorded errors, as
+ * e4l_refuse_to_change() does: for changes of a mounted filesystem.
+ */
+errcode_t e4l_refuse_errors(ext2_filsys fs, const struct e4l_hold *h);
+
 #endif

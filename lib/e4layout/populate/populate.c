@@ -207,9 +207,13 @@ static errcode_t check_tree(struct e4l_populate *p)
 		x = &p->t->extras.v[n->extra];
 		if ((x->projid && !ext2fs_has_feature_project(sb)) ||
 		    (x->flags & EXT4_VERITY_FL &&
-		     !ext2fs_has_feature_verity(sb)) ||
-		    x->flags & (EXT4_ENCRYPT_FL | EXT4_CASEFOLD_FL))
+		     !ext2fs_has_feature_verity(sb)))
 			return e4l_pop_fail(p, E4L_ET_NEEDS_FEATURE,
+					    "checking the source", i);
+		if (x->flags & (EXT4_ENCRYPT_FL | EXT4_CASEFOLD_FL))
+			return e4l_pop_fail(p, x->flags & EXT4_ENCRYPT_FL ?
+					    E4L_ET_ENCRYPTED :
+					    E4L_ET_CASEFOLDED,
 					    "checking the source", i);
 		if (S_ISLNK(n->mode) && n->size >= p->bs)
 			return e4l_pop_fail(p, E4L_ET_SYMLINK_BLOCK,

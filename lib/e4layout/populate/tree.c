@@ -44,17 +44,21 @@ uint64_t e4l_tree_hash(const char *p, size_t len, uint64_t h)
 /* -------------------------------------------------------------------- times */
 
 #define LEAST_SEC (-(1LL << 31))
+/*
+ * ext4 has two bits for the epoch.  Of the epoch 3, 2310-04-04 to 2378, e2fsck
+ * takes times for ones before 1970 that an old kernel has written, and changes
+ * them.
+ */
+#define MOST_SEC ((3LL << 32) - (1LL << 31) - 1)
 #define SECOND_NSEC 1000000000u
 #define MARK_NSEC SECOND_NSEC		/* no time has so many */
 
 uint64_t e4l_pack_time(int64_t sec, uint32_t nsec)
 {
-	const int64_t most = LEAST_SEC + (1LL << 34) - 1;
-
 	if (nsec >= SECOND_NSEC)
 		nsec = 0;
-	if (sec < LEAST_SEC || sec > most) {
-		sec = sec < 0 ? LEAST_SEC : most;
+	if (sec < LEAST_SEC || sec > MOST_SEC) {
+		sec = sec < 0 ? LEAST_SEC : MOST_SEC;
 		nsec = MARK_NSEC;
 	}
 	return (uint64_t)(sec - LEAST_SEC) << 30 | nsec;

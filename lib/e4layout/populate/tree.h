@@ -142,8 +142,8 @@ errcode_t e4l_vec_grow(void *vec, size_t size, size_t more);
 uint64_t e4l_tree_hash(const char *p, size_t len, uint64_t h);
 
 /*
- * 34 bits of seconds from 1901 on, 30 of nanoseconds: what ext4 can say.  A time
- * that it cannot say becomes the nearest, and is marked.
+ * 34 bits of seconds from 1901 on, 30 of nanoseconds.  A time that ext4 and
+ * e2fsck cannot keep becomes the nearest that they can, and is marked.
  */
 uint64_t e4l_pack_time(int64_t sec, uint32_t nsec);
 uint64_t e4l_pack_stamp(const struct e4l_time *t);

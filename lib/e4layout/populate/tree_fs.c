@@ -340,6 +340,9 @@ static errcode_t describe(struct load *l, ext2_ino_t ino, struct e4l_entry *e)
 
 	if (!err && !is_file(i))
 		err = E4L_ET_DANGLING;
+	/* before anything that is cipher text fails in another way */
+	if (!err && i->i_flags & EXT4_ENCRYPT_FL)
+		err = E4L_ET_ENCRYPTED;
 	if (err)
 		return err;
 	*e = (struct e4l_entry) {
@@ -443,7 +446,7 @@ static int take_name(ext2_ino_t dir, int entry, struct ext2_dir_entry *d,
 /* What @err, which e4l_tree_where() is about, means: nothing, or the end. */
 static errcode_t leave_out(const struct load *l, errcode_t err)
 {
-	if (!err || !l->damage || err == ENOMEM ||
+	if (!err || !l->damage || err == ENOMEM || err == E4L_ET_ENCRYPTED ||
 	    err == E4L_ET_INTERRUPTED || err == E4L_ET_TREE_TOO_LARGE)
 		return err;
 	l->damage->left_out(e4l_tree_where(l->t), err, l->damage->priv);

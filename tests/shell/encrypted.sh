@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Of encrypted files, whose names on disk are cipher text, the reason is given
+# that they are encrypted, and not what fails because of that.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_loop
+require_program mke2fs python3
+
+cd "$work"
+truncate -s 64M img
+check mke2fs -q -F -t ext4 -O encrypt img
+mount_image img mnt
+mkdir mnt/private mnt/empty
+python3 - mnt mnt/private <<'P' || skip 'the kernel does not encrypt'
+import fcntl, os, struct, sys
+arg = bytearray(struct.pack('<II32sII', 2, 0, b'', 64, 0) + bytes(32) +
+                bytes(range(64)))
+fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0xC0506617, arg, True)
+policy = struct.pack('<BBBBB3s16s', 2, 1, 4, 0, 0, bytes(3), bytes(arg[8:24]))
+fcntl.ioctl(os.open(sys.argv[2], os.O_RDONLY), 0x800c6613, policy)
+P
+for _ in $(seq 20); do
+	for f in a b c; do
+		head -c 30000 /dev/urandom >>mnt/private/$f
+	done
+	command sync -f mnt
+done
+# names of which some have a "/" in their cipher text
+for i in $(seq 60); do
+	: >mnt/private/name$i
+done
+command sync -f mnt
+check "$e4repack" mnt
+! grep 'renamed or removed' "$out" || fail 'nobody has renamed anything'
+grep -q 'encrypted: ' "$out" || fail 'it does not tell that they are encrypted'
+umount mnt
+undefer "umount 'mnt'"
+for options in '' '-O encrypt' --skip-damaged '-E no_copy_xattrs'; do
+	# shellcheck disable=SC2086
+	mustfail 1 "$mke4fs" -q $options --from="$loop" out
+	one_sentence mke4fs
+	says ': private: it is encrypted: '
+done

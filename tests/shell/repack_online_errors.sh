@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A mounted filesystem in which errors are recorded is refused with the sentence
+# that it is refused with when it is not mounted, to be planned and to be changed;
+# nothing overrides that.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_loop
+require_program mke2fs debugfs
+
+cd "$work"
+truncate -s 64M img
+check mke2fs -q -F -t ext4 img
+mount_image img mnt
+for _ in $(seq 30); do
+	for f in a b; do
+		head -c 30000 /dev/urandom >>mnt/$f
+		command sync -f mnt
+	done
+done
+command umount mnt
+undefer "umount 'mnt'"
+debugfs -w -R 'ssv error_count 3' "$loop" 2>/dev/null
+debugfs -w -R 'ssv state 2' "$loop" 2>/dev/null
+mustfail 1 "$e4repack" "$loop"
+cp "$err" offline
+grep -q 'has recorded errors: run e2fsck -f' offline ||
+	fail 'another refusal of what is not mounted'
+mount "$loop" mnt
+defer "umount '$work/mnt'"
+filefrag -v mnt/a mnt/b >before
+for options in '' -n --idle --only=move --rate=1M; do
+	# shellcheck disable=SC2086
+	mustfail 1 "$e4repack" $options mnt
+	sed "s|^e4repack: mnt: |e4repack: $loop: |" "$err" >online
+	cmp online offline || fail "another sentence with '$options'"
+done
+filefrag -v mnt/a mnt/b | cmp - before || fail 'files were moved'
+check "$e4frag" mnt
+command umount mnt
+undefer "umount '$work/mnt'"
+run e2fsck -fy "$loop"
+mount "$loop" mnt
+defer "umount '$work/mnt'"
+check "$e4repack" mnt
