@@ -35,12 +35,14 @@ remount="mount -o remount,ro /mnt || exit 1
 mount -o remount,rw /mnt || exit 1"
 freeze="fsfreeze --freeze /mnt || exit 1
 fsfreeze --unfreeze /mnt || exit 1"
+checkpoint="checkpoint /mnt || exit 1"
 
 kernel=$stock
-echo "stock: $(lost "$remount" 1024) of 2 files are lost"
+echo "stock: $(lost "$remount" 1024) of 2 files are lost after a remount"
+echo "stock: $(lost "$checkpoint" 1024) of 2 files are lost after a checkpoint"
 kernel=$patched
 for blocksize in 1024 4096; do
-	for flush in "$remount" "$freeze"; do
+	for flush in "$remount" "$freeze" "$checkpoint"; do
 		got=$(lost "$flush" $blocksize) || fail "$flush: $got"
 		[ "$got" = 0 ] ||
 			fail "blocks of $blocksize, $flush: $got of 2 files are lost"

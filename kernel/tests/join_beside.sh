@@ -3,7 +3,7 @@
 # lanes: um x86_64
 # Several processes write, zero, punch and truncate a file in every way while its
 # extents are joined again and again: nothing is lost, and nothing of the 0xAA
-# that was on the disk is seen.  The kernels of kernel/guards fail here.
+# that was on the disk is seen.  With the patches of linux-6.12/guards this test fails.
 . "$(dirname "$0")/common.sh"
 count=${JOIN_COUNT:-400}
 

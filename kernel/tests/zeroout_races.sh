@@ -2,7 +2,7 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # Several processes write a preallocated file at once, in every way: no zeroes
-# go over what is in flight.  The kernels of kernel/guards fail here.
+# go over what is in flight.  With the patches of linux-6.12/guards this test fails.
 . "$(dirname "$0")/common.sh"
 
 hows="De Dee Dm Bm Dn Bn Dz Bz Bzm BDn"
