@@ -11,6 +11,11 @@ LC_ALL=C.UTF-8
 PATH=$PATH:/usr/sbin:/sbin
 export LC_ALL PATH
 unset COLUMNS NO_COLOR
+# without E4L_SYSTEM_MKE2FS, mke2fs has the same defaults on every system
+if [ ! "${E4L_SYSTEM_MKE2FS:-}" ]; then
+	MKE2FS_CONFIG=$top_srcdir/tests/mke2fs.conf
+	export MKE2FS_CONFIG
+fi
 
 # shellcheck disable=SC2034
 {

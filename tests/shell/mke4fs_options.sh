@@ -33,7 +33,7 @@ says_of() {
 }
 
 check "$mke4fs" -q -d "$work/src" -b 1024 -g 2048 -G 4 -I 512 -m 3 -L label \
-	-M /last -N 512 -o linux -r 1 -e remount-ro -J size=2 -D -K -v \
+	-M /last -N 512 -o linux -e remount-ro -J size=2 -D -K -v \
 	-U 01234567-89ab-cdef-0123-456789abcdef -T small -i 8192 "$img" 16M
 clean "$img"
 for line in 'volume name: +label' 'mounted on: +/last' 'Inode count: +512' \

@@ -489,7 +489,7 @@ START_TEST(zeroes_what_e2fsck_will_read)
 	int d, f;
 	dgrp_t g;
 
-	make_image(&r, "-N 4096 -O ^metadata_csum,uninit_bg "
+	make_image(&r, "-N 4096 -O ^metadata_csum,^orphan_file,uninit_bg "
 		   "-E lazy_itable_init=1 -b 1024 -g 4096 %s 16M");
 	open_fs(&r, 64, E4L_PLACE_HASH_ORDER);
 	for (g = 0; g < r.fs->group_desc_count; g++)
