@@ -173,6 +173,12 @@ request_fn do_write;
 
 /* ------------------------------------------------------------------- pass.c */
 
+/*
+ * What posix_spawnp(3) is to start: @built_in, which configure found, or where
+ * that does not exist the same name in PATH.
+ */
+char *program_path(char *built_in);
+
 /* Has the system's debugfs carry out @line. */
 bool shell_pass(struct shell *s, const char *line);
 

@@ -113,7 +113,7 @@ static int start(const struct shell *s, char *const *argv, int out, int errors,
 		err = posix_spawn_file_actions_adddup2(&actions, errors,
 						       STDERR_FILENO);
 	if (!err)
-		err = posix_spawn(pid, argv[0], &actions, &attr, argv, environ);
+		err = posix_spawnp(pid, argv[0], &actions, &attr, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attr);
 	return err;
@@ -166,6 +166,13 @@ out:
 	return ok;
 }
 
+char *program_path(char *built_in)
+{
+	char *slash = strrchr(built_in, '/');
+
+	return slash && access(built_in, X_OK) ? slash + 1 : built_in;
+}
+
 struct passing {
 	const char *line, *device;
 	bool write;
@@ -174,7 +181,8 @@ struct passing {
 static bool pass(struct shell *s, void *priv)
 {
 	const struct passing *p = priv;
-	char program[] = DEBUGFS, write[] = "-w", request[] = "-R";
+	char built_in[] = DEBUGFS, *program = program_path(built_in);
+	char write[] = "-w", request[] = "-R";
 	char *argv[6], **arg = argv;
 	errcode_t err;
 	bool ok;

@@ -295,13 +295,13 @@ bool do_regroup(struct shell *s, int argc, const char *const *argv)
 
 static bool run_e2undo(struct shell *s, const char *device)
 {
-	char program[] = E2UNDO;
+	char built_in[] = E2UNDO, *program = program_path(built_in);
 	char *argv[] = { program, (char *)s->undo.file, (char *)device, NULL };
 	int status, err;
 	pid_t pid;
 
 	fflush(stdout);
-	err = posix_spawn(&pid, program, NULL, NULL, argv, environ);
+	err = posix_spawnp(&pid, program, NULL, NULL, argv, environ);
 	if (err) {
 		say_error(program, "cannot start", err);
 		return false;
