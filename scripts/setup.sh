@@ -5,11 +5,25 @@
 PATH=$PATH:/usr/sbin:/sbin
 export PATH
 
+# listed_packages ARCHITECTURE KIND...: those of scripts/packages, but for what
+# Debian does not have on that architecture.
+listed_packages() {
+	listed_for=$1
+	shift
+	for kind; do
+		awk -v kind="$kind" -v without="!$listed_for" '$1 == kind {
+			for (i = 3; i <= NF && $i != without; i++)
+				;
+			if (i > NF)
+				print $2
+		}' "$top/scripts/packages"
+	done
+}
+
 # missing_packages KIND...: those of scripts/packages that are not installed.
 missing_packages() {
-	for kind; do
-		sed -n "s/^$kind  *//p" "$top/scripts/packages"
-	done | while read -r package; do
+	listed_packages "$(dpkg --print-architecture)" "$@" |
+		while read -r package; do
 		dpkg-query -W -f '${Status}\n' "$package" 2>/dev/null |
 			grep -q '^install ok installed$' || echo "$package"
 	done | tr '\n' ' '
@@ -39,6 +53,8 @@ build() {
 	[ -x "$top/configure" ] || "$top/autogen.sh" >/dev/null 2>&1 ||
 		"$top/autogen.sh"
 	mkdir -p "$dir"
+	# where Debian does not have it, libext2fs computes checksums
+	pkg-config --exists libisal || set -- --without-isal "$@"
 	[ -f "$dir/Makefile" ] || (cd "$dir" && "$top/configure" -q "$@") ||
 		return
 	make -s -C "$dir" -j"$(nproc)"
