@@ -88,7 +88,7 @@ static bool complain_archive(const struct tar *r)
 		return false;
 	if (!archive_format(r->a) && archive_errno(r->a) == EILSEQ)
 		return complain_format(r);
-	return complain(r->l, why ? why : "cannot be read");
+	return complain(r->l, why ? why : "is truncated or damaged");
 }
 
 /* --------------------------------------------------------------------- data */
@@ -498,14 +498,17 @@ static bool take_packed(struct tar *r, struct stream *s, unsigned int depth)
 	       complain(r->l, "is packed in what is packed too many times");
 }
 
-/* All that is in @s.  A device goes on behind the end of an archive. */
+/*
+ * All that is in @s.  A device goes on behind the end of an archive, of which it
+ * may have no more than that end: zeroes, as all of /dev/zero is.
+ */
 static bool take_stream(struct tar *r, struct stream *s, unsigned int depth)
 {
 	size_t unit = first_unit(s);
 	struct stream inner;
-	bool packed, done;
+	bool device = !depth && r->is_device, packed, done;
 
-	while (stream_skip_zeroes(s, unit)) {
+	while (device || stream_skip_zeroes(s, unit)) {
 		if (!stream_unpack(&inner, s, &packed))
 			break;
 		if (packed) {
@@ -518,7 +521,7 @@ static bool take_stream(struct tar *r, struct stream *s, unsigned int depth)
 		}
 		if (!done)
 			return false;
-		if (!depth && r->is_device)
+		if (device)
 			return true;
 	}
 	r->has_blocks |= s->at >= TAR_BLOCK_BYTES;
@@ -571,8 +574,9 @@ static bool take_archives(struct tar *r)
 		s->priv = r;
 	}
 	done = take_stream(r, s, 0);
-	if (done && !r->n_archives)
-		done = r->has_blocks ? is_archive(r) : complain_format(r);
+	if (done && !r->n_members)
+		done = r->n_archives || r->has_blocks ? is_archive(r) :
+							complain_format(r);
 	stream_close(s);
 	return done;
 }

@@ -107,6 +107,16 @@ if [ "$(id -u)" = 0 ] && truncate -s 1M disk && attach disk; then
 	has img one/x 1
 	rm img
 	detach "$loop"
+	check mke2fs -q -F disk 1M
+	attach disk
+	mustfail 1 "$mke4fs" -q -d "$loop" img
+	says 'and no archive: copy it with --from='
+	detach "$loop"
+fi
+# which may have nothing but the end of one
+if [ -c /dev/zero ]; then
+	check timeout 60 "$mke4fs" -q -d /dev/zero img
+	rm img
 fi
 # zip archives: one, which may have a program before it
 python3 - <<'P'

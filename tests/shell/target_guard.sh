@@ -10,7 +10,7 @@ require_strace
 
 mke2fs -qq -F -t ext4 "$work/img" 16M >/dev/null
 attach "$work/img"
-check strace -f -e trace=openat,newfstatat,stat -o "$work/calls" \
+check strace -f -e trace=openat,newfstatat,stat,statx -o "$work/calls" \
 	"$e4debug" -w -R 'mkdir /new' "$loop"
 asked=$(grep -c '"/sys/block/loop[0-9]*/loop/backing_file"' "$work/calls")
 unused=$(grep '"/sys/block/loop[0-9]*/loop/backing_file"' "$work/calls" |
