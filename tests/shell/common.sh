@@ -122,6 +122,11 @@ require_strace() {
 	strace -qq -o /dev/null true 2>/dev/null || skip "no ptrace"
 }
 
+# built_with LIBRARY: ARCHIVE, ISAL or READLINE, which configure can leave out.
+built_with() {
+	grep -q "^#define HAVE_$1 1" "$top_builddir/config.h"
+}
+
 require_root() {
 	[ "$(id -u)" = 0 ] || skip "not root"
 }

@@ -4,8 +4,7 @@
 # ends what runs, but not the shell.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs tmux pgrep
-grep -q '^#define HAVE_READLINE 1' "$top_builddir/config.h" ||
-	skip 'built without readline'
+built_with READLINE || skip 'built without readline'
 
 img=$work/img
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"

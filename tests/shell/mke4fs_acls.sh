@@ -4,6 +4,7 @@
 # an archive may have names in place of numbers, or attributes.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
+require_archives
 require_loop
 require_program tar getfacl
 

@@ -4,6 +4,7 @@
 # of all kinds: the same as making one file after the other.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
+require_archives
 require_loop
 
 # changing FILE DIR SEED: an archive, and the directory that it stands for

@@ -3,6 +3,16 @@
 # What the tests of mke4fs share; after common.sh.
 require_program mke2fs e2fsck debugfs getfattr setfattr setfacl
 
+# Without libarchive mke4fs refuses an archive before it writes anything.
+require_archives() {
+	! built_with ARCHIVE || return 0
+	printf x >"$work/archive"
+	mustfail 1 "$mke4fs" -d "$work/archive" "$work/img" 16M
+	says "$work/archive: cannot read an archive: .* without libarchive"
+	[ ! -e "$work/img" ] || fail "mke4fs wrote before it refused an archive"
+	skip 'built without libarchive'
+}
+
 # value IMAGE NAME: of its superblock
 value() {
 	dumpe2fs -h "$1" 2>/dev/null | sed -n "s/^$2: *//p"

@@ -3,6 +3,7 @@
 # Trees whose paths are longer than any that a call takes, from every source.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
+require_archives
 require_loop
 cd "$work"
 

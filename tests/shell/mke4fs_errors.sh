@@ -4,6 +4,7 @@
 # leaves nothing behind.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
+require_archives
 
 # refuse PATTERN ARGUMENTS...: fails so, and makes no image.
 refuse() {

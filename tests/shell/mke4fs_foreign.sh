@@ -4,6 +4,7 @@
 # not the image that is being made, and, if asked, not what is mounted in it.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
+require_archives
 require_loop
 require_program tar
 

@@ -5,6 +5,7 @@
 # numbers need more than 32 bits.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
+require_archives
 
 # names FORMAT COUNT TYPE [MORE]: an archive of so many entries on stdout
 names() {

@@ -4,6 +4,7 @@
 # with whiteouts, and manifests.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
+require_archives
 require_loop
 require_program tar python3
 

@@ -3,6 +3,7 @@
 # Container images: what mke4fs makes of them is what umoci unpacks as root.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
+require_archives
 require_loop
 require_program umoci skopeo python3
 

@@ -4,6 +4,7 @@
 # creation, with other numbers of threads, from an archive.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
+require_archives
 require_program tar
 
 SOURCE_DATE_EPOCH=1700000000

@@ -4,6 +4,7 @@
 # and a copy of that image; with ids mapped; onto a device.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
+require_archives
 require_loop
 require_program tar gzip xz
 

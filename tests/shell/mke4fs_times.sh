@@ -3,6 +3,7 @@
 # Times that inodes have no room for: what becomes of them, and that it is said.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
+require_archives
 cd "$work"
 
 python3 - <<'EOT'

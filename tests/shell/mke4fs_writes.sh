@@ -4,6 +4,7 @@
 # anything read back; into a new image, and into one that is there.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
+require_archives
 require_program python3
 require_strace
 

@@ -4,6 +4,7 @@
 # content stays, and how the archive is read in pieces makes no difference.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
+require_archives
 require_program tar gzip python3
 
 mkdir "$work/src"

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
-#include <isa-l/crc.h>
 #include <stddef.h>
 #include <string.h>
+#ifdef HAVE_ISAL
+#include <isa-l/crc.h>
 #ifdef __x86_64__
 #include <immintrin.h>
+#endif
 #endif
 #include "csum.h"
 #include "format.h"
@@ -17,10 +19,11 @@
 /* i_extra_isize from which i_checksum_hi exists */
 #define EXTRA_ISIZE_CSUM_HI	4
 
+#ifdef HAVE_ISAL
 /*
- * ISA-L's functions for AVX-512 leave the upper parts of the vector registers in
- * use.  While they are, it takes the processor some hundred cycles to come from
- * one of these functions to SSE, which all else here is compiled to.
+ * ISA-L's AVX-512 functions leave the upper halves of the vector registers dirty.
+ * Until those are cleared, each SSE instruction, which the rest of this program
+ * is compiled to, costs the processor some hundred cycles.
  */
 #ifdef __x86_64__
 __attribute__((target("avx"))) static void clear_upper_avx(void)
@@ -45,6 +48,12 @@ uint32_t e4l_crc32c(uint32_t crc, const void *buf, size_t len)
 	clear_upper();
 	return crc;
 }
+#else
+uint32_t e4l_crc32c(uint32_t crc, const void *buf, size_t len)
+{
+	return ext2fs_crc32c_le(crc, buf, len);
+}
+#endif
 
 uint32_t e4l_inode_seed(ext2_filsys fs, ext2_ino_t ino, uint32_t generation)
 {
