@@ -190,3 +190,13 @@ check debugfs -w -R 'sif <2> checksum 0x1' "$img"
 run "$tune4fs" "$img"
 same 'a damaged root' "$status" 1
 says ": run e2fsck -f $img\$"
+
+# without the feature for attributes: what sets it, and does
+truncate -s 16M "$work/plain"
+check mke2fs -q -F -t ext4 -O ^ext_attr "$work/plain"
+mustfail 1 "$tune4fs" --no-undo -E dir_ireserve=64 "$work/plain"
+one_sentence tune4fs
+says "lacks the feature ext_attr: run debugfs -w -R 'feature ext_attr' $work/plain"
+check debugfs -w -R 'feature ext_attr' "$work/plain"
+check "$tune4fs" --no-undo -E dir_ireserve=64 "$work/plain"
+sound "$work/plain"
