@@ -110,7 +110,7 @@ boot() {
 cut_power() {
 	expected='ext4_end_bio.*I/O error\|Detected aborted journal'
 	expected="$expected\|Journal has aborted\|mark_inode_dirty error"
-	expected="$expected\|ext4_convert_unwritten_extents.*returned -30"
+	expected="$expected\|EXT4-fs warning.*-30"
 	start "$@"
 	expected=
 	! grep '^exit ' "$work/lines" >&2 || fail "the power was not cut"
