@@ -478,17 +478,40 @@ static errcode_t plan(const struct config *c, struct e4l_tree *t,
 	return err;
 }
 
-static void say_no_room(const struct image *im, errcode_t err)
+/* " A are needed, B are free (C are missing)", if so many are. */
+static void add_missing(FILE *f, const char *what, uint64_t wanted,
+			uint64_t free, uint32_t unit_bytes, const char *advice)
+{
+	char a[UNITS_LEN], b[UNITS_LEN], c[UNITS_LEN];
+	uint64_t missing = wanted - free;
+
+	if (wanted <= free)
+		return;
+	fprintf(f, "%s not enough %s: %s are needed, %s are free (%s are "
+		"missing%s)", ftell(f) ? "," : "", what, units_count(wanted, a),
+		units_count(free, b), unit_bytes ?
+		units_size(missing * unit_bytes, c) : units_count(missing, c),
+		advice);
+}
+
+static void say_no_room(const struct image *im)
 {
 	const struct e4l_populate_stats *s = &im->stats;
-	bool blocks = err == E4L_ET_NO_SPACE;
-	uint64_t wanted = blocks ? s->wanted_blocks : s->wanted_inodes;
-	uint64_t free = blocks ? s->free_blocks : s->free_inodes;
-	char a[UNITS_LEN], b[UNITS_LEN];
+	char *text = NULL;
+	size_t len;
+	FILE *f = text_open(&text, &len);
 
-	say("%s: not enough %s: %s are needed, %s are free%s", im->name,
-	    blocks ? "blocks" : "inodes", units_count(wanted, a),
-	    units_count(free, b), blocks ? "" : " (-N sets how many there are)");
+	if (f) {
+		add_missing(f, "blocks", s->wanted_blocks, s->free_blocks,
+			    im->fs->blocksize, "");
+		add_missing(f, "inodes", s->wanted_inodes, s->free_inodes, 0,
+			    "; -N sets how many there are");
+	}
+	if (f && text_close(f))
+		say("%s:%s", im->name, text);
+	else
+		say("%s: there is not enough room", im->name);
+	free(text);
 }
 
 static void say_plan(const struct config *c, struct e4l_tree *t,
@@ -498,7 +521,7 @@ static void say_plan(const struct config *c, struct e4l_tree *t,
 	const char *where = e4l_tree_where(t);
 
 	if (err == E4L_ET_NO_SPACE || err == E4L_ET_NO_INODES)
-		say_no_room(im, err);
+		say_no_room(im);
 	else if (*where)
 		say_error(source ? source : im->name, where, err);
 	else

@@ -37,7 +37,7 @@ struct e4l_populate_target {
 
 struct e4l_populate_stats {
 	uint64_t wanted_blocks, free_blocks;
-	uint64_t wanted_inodes, free_inodes;	/* wanted: with the root */
+	uint64_t wanted_inodes, free_inodes;	/* with the root's */
 	uint64_t roomy_inodes;		/* a filesystem of so many has room */
 					/* for what the window asks for */
 	uint64_t writes;		/* calls */
@@ -56,8 +56,8 @@ struct e4l_populate_stats {
  * e4l_populate_write(), it must be closed without flushing (ext2fs_free()).
  * Both are borrowed until e4l_populate_free(), which *@ret needs after an
  * error too (it may be NULL); @t can be planned again then.
- * Errors: E4L_ET_NO_SPACE, E4L_ET_NO_INODES (the statistics say how much is
- * wanted), E4L_ET_CANNOT_POPULATE, E4L_ET_NOT_EMPTY, E4L_ET_NEEDS_FEATURE,
+ * Errors: E4L_ET_NO_SPACE, E4L_ET_NO_INODES (after either, the statistics have
+ * both counts), E4L_ET_CANNOT_POPULATE, E4L_ET_NOT_EMPTY, E4L_ET_NEEDS_FEATURE,
  * E4L_ET_DUPLICATE_NAME, E4L_ET_DIR_TOO_LARGE, E4L_ET_TOO_MANY_LINKS,
  * E4L_ET_FILE_TOO_LARGE, E4L_ET_XATTR_TOO_LARGE (the values need EA inodes),
  * E4L_ET_XATTR_TOO_MANY, E4L_ET_SYMLINK_BLOCK,

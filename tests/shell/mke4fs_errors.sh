@@ -38,11 +38,14 @@ mkdir "$work/src"
 head -c 3000000 /dev/urandom >"$work/src/file"
 
 # no room
-refuse 'not enough blocks: [0-9,]+ are needed, [0-9,]+ are free' \
+refuse 'not enough blocks: [0-9,]+ are needed, [0-9,]+ are free .[0-9.]+ MiB are missing.$' \
 	-d "$work/src" "$work/img" 2M
 (cd "$work/src" && mkdir many && cd many && seq 500 | xargs touch)
 refuse 'not enough inodes: 504 are needed, [0-9]+ are free' \
 	-d "$work/src" -N 64 "$work/img" 16M
+says 'are free .[0-9]+ are missing; -N sets how many there are.$'
+refuse 'not enough blocks: .* MiB are missing., not enough inodes: 504 are' \
+	-d "$work/src" -N 64 "$work/img" 2M
 head -c 4M /dev/urandom >"$work/disk"
 sum=$(sha256sum <"$work/disk")
 mustfail 1 "$mke4fs" -F -d "$work/src" "$work/disk"

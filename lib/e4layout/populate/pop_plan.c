@@ -392,8 +392,10 @@ static errcode_t assign_inodes(struct e4l_populate *p)
 	err = count_roomy(p);
 	if (err)
 		return err;
-	if (p->wanted_inodes - 1 - !!p->lost_found >
-	    p->fs->super->s_free_inodes_count)
+	/* The root and lost+found have theirs. */
+	p->stats.free_inodes = p->fs->super->s_free_inodes_count + 1 +
+			       !!p->lost_found;
+	if (p->wanted_inodes > p->stats.free_inodes)
 		return e4l_pop_fail(p, E4L_ET_NO_INODES, "placing inodes", 0);
 	err = e4l_place_new(p->e, window, E4L_PLACE_PACK | E4L_PLACE_NO_READ |
 			    E4L_PLACE_NO_ZERO, &place);
@@ -454,6 +456,13 @@ static int in_disk_order(const void *a, const void *b)
 	return x->pblk < y->pblk ? -1 : x->pblk > y->pblk;
 }
 
+static errcode_t find_blocks(struct e4l_populate *p)
+{
+	errcode_t err = e4l_pop_load_free(p);
+
+	return err ? err : e4l_pop_place_blocks(p);
+}
+
 errcode_t e4l_pop_plan(struct e4l_populate *p)
 {
 	errcode_t err;
@@ -474,9 +483,9 @@ errcode_t e4l_pop_plan(struct e4l_populate *p)
 	if (!err)
 		err = assign_inodes(p);
 	if (!err)
-		err = e4l_pop_load_free(p);
-	if (!err)
-		err = e4l_pop_place_blocks(p);
+		err = find_blocks(p);
+	else if (err == E4L_ET_NO_INODES && find_blocks(p) == ENOMEM)
+		err = ENOMEM;	/* blocks are counted for the statistics */
 	if (!err)
 		err = e4l_pop_quota(p);
 	p->stats.wanted_blocks = p->wanted;
