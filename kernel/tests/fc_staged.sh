@@ -28,7 +28,7 @@ bytes() {
 	debugfs -R "cat /f" "$disk" 2>/dev/null | wc -c
 }
 
-# again: replay a fast commit after a full commit that a fast commit fell back to
+# again: replay and check a fast commit after a full commit that a fast commit fell back to
 # because of an unlinked file. A directory is created during that full commit. If it
 # is created later, e2fsck reports a wrong link count of its parent with the stock
 # kernel.
@@ -51,7 +51,7 @@ again() {
 		sync /mnt/f || exit 1
 		poweroff -f -n
 	END
-	replay
+	replayed && echo "replayed"
 }
 
 for after in 5 60; do
@@ -60,5 +60,10 @@ for after in 5 60; do
 		[ "$got" = 4096 ] || fail "$how: $got bytes of 4096 are there"
 	done
 done
-again
+kernel=$stock
+echo "stock: changes of a transaction that was committed in full: $(again 2>"$work/err")"
+kernel=$patched
+complains=
+got=$(again)
+[ "$got" = replayed ] || fail "changes of a transaction that was committed in full: $got"
 echo "ok: written when a full and when a fast commit was nearly over"
