@@ -23,6 +23,8 @@ enum e4l_fix {
 	E4L_FIX_RECOVER,	/* e2fsck, or a mount, replaying the journal */
 	E4L_FIX_CLEAR_MMP,	/* clearing multiple mount protection */
 	E4L_FIX_CLEAR_JOURNAL_UUID,	/* clearing s_journal_uuid */
+	E4L_FIX_WRITE_BACKUPS,	/* writing all backups of superblock and
+				 * group descriptors */
 	E4L_FIX_REPACK_MERGE,	/* a repack of trees, without zeroing */
 	E4L_FIX_REPACK_ZERO,	/* a repack of trees */
 	E4L_FIX_REPACK_MOVE,	/* a repack of files */

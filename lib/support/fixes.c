@@ -10,6 +10,9 @@ static const char *const commands[E4L_FIXES] = {
 	/* e2fsck ends with 12 without a change, tune2fs leaves the UUID */
 	[E4L_FIX_CLEAR_JOURNAL_UUID] =
 		"debugfs -w -R 'ssv journal_uuid clear'",
+	/* e2fsck and tune2fs leave a backup alone if the primary is sound */
+	[E4L_FIX_WRITE_BACKUPS] =
+		"(echo dirty; echo close -a) | debugfs -w -f -",
 	[E4L_FIX_REPACK_MERGE] = "e4repack --only=merge",
 	[E4L_FIX_REPACK_ZERO] = "e4repack --only=merge,zeroout",
 	[E4L_FIX_REPACK_MOVE] = "e4repack",

@@ -205,11 +205,14 @@ done
 
 # ---- what e4check says would repair the filesystem does
 
-# repaired: the last command that e4check printed leaves no error.
+# repaired CODE: the command that e4check printed leaves no finding.
 repaired() {
 	command=$(sed -n 's/^to fix: //p' "$out")
 	sh -c "$command" >/dev/null 2>&1 || :
-	clean "after $command"
+	clean "$1, after $command"
+	grep -Eq '^(error|warning): ' "$out" &&
+		{ show_run; fail "$1: $command leaves a finding"; }
+	return 0
 }
 for options in has_journal ^has_journal; do
 	made -t ext4 -O "$options"
@@ -217,5 +220,17 @@ for options in has_journal ^has_journal; do
 	unclean journal-two "a UUID of an external journal, $options"
 	says "run debugfs -w -R 'ssv journal_uuid clear' $img; nothing"
 	run "$e4check" --no-layout "$img"
-	repaired
+	repaired journal-two
+done
+
+# A backup of the superblock, and one of the group descriptors.
+for block in 8193 8194; do
+	rm -f "$img"
+	check mke2fs -q -F -t ext4 -b 1024 "$img" 24M
+	dd if=/dev/zero of="$img" bs=1024 seek=$block count=1 conv=notrunc \
+		status=none
+	clean "a backup in block $block"
+	grep -Eq '^warning: backup-(super|descriptors)' "$out" ||
+		fail "no word of the backup in block $block"
+	repaired "the backup in block $block"
 done
