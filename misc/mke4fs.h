@@ -160,9 +160,6 @@ struct spool;
  */
 bool load_sources(struct config *c, struct e4l_tree *t, struct spool *spool);
 
-/* mke4fs_oci.c: whether @text is OS/ARCHITECTURE[/VARIANT]. */
-bool platform_is_valid(const char *text);
-
 /* What to name in messages about the content. */
 const char *source_name(const struct config *c, const struct e4l_tree *t);
 

@@ -184,6 +184,25 @@ static bool parse_progress(const char *arg, unsigned int *progress)
 	return usage("not auto, always or never", arg);
 }
 
+/* Whether @text is OS/ARCHITECTURE[/VARIANT]. */
+static bool is_platform(const char *text)
+{
+	size_t len;
+	int n;
+
+	for (n = 1; n <= 3; n++) {
+		len = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-");
+		text += len;
+		if (!len || len > 31)
+			return false;
+		if (!*text)
+			return n >= 2;
+		if (*text++ != '/')
+			return false;
+	}
+	return false;
+}
+
 static bool parse_one(struct config *c, int letter)
 {
 	switch (letter) {
@@ -220,7 +239,7 @@ static bool parse_one(struct config *c, int letter)
 		return true;
 	case OPT_PLATFORM:
 		c->platform = optarg;
-		return platform_is_valid(optarg) ||
+		return is_platform(optarg) ||
 		       usage("not OS/ARCHITECTURE[/VARIANT]", optarg);
 	case OPT_OCI_CONFIG:
 		c->oci_config = optarg;

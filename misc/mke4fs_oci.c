@@ -78,18 +78,6 @@ static struct platform host_platform(void)
 	return p;
 }
 
-bool platform_is_valid(const char *text)
-{
-	struct platform p;
-	char end;
-	int n;
-
-	n = sscanf(text, "%31[a-z0-9._-]/%31[a-z0-9._-]/%31[a-z0-9._-]%c", p.os,
-		   p.arch, p.variant, &end);
-	return n == 3 || (n == 2 && strlen(p.os) + strlen(p.arch) + 1 ==
-				     strlen(text));
-}
-
 static struct platform find_platform(const struct config *c)
 {
 	struct platform p = { .os = "" };
