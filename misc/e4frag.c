@@ -2,13 +2,13 @@
 /* e4frag: says how an ext4 filesystem is laid out, and changes nothing. */
 #include "config.h"
 #include <errno.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "e4layout/base/stat.h"
+#include "support/heap.h"
 #include "support/interrupt.h"
 #include "support/repairing.h"
 #include "support/say.h"
@@ -437,8 +437,7 @@ int main(int argc, char **argv)
 	};
 	int first, status;
 
-	/* malloc would raise it, and the heap grow with the holes they leave */
-	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+	heap_set_large(LARGE_BYTES);
 	first = args_parse(&tool, argc, argv, &frag, &status);
 	if (first < 0)
 		return status;

@@ -2,10 +2,10 @@
 /* e4repack: repairs the layout of an ext4 filesystem, mounted or not. */
 #include "config.h"
 #include <errno.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "support/verify.h"
+#include "support/heap.h"
 #include "support/say.h"
 #include "support/undo_guard.h"
 #include "e4repack.h"
@@ -464,8 +464,7 @@ int main(int argc, char **argv)
 	int first, status;
 	errcode_t err;
 
-	/* malloc would raise it, and the heap grow with the holes they leave */
-	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+	heap_set_large(LARGE_BYTES);
 	first = args_parse(&tool, argc, argv, &r, &status);
 	r.paths = (const char **)argv + first + 1;
 	r.n_paths = argc - first - 1;

@@ -26,9 +26,16 @@ struct moved {
 	uint32_t unused;
 };
 
+/* A block that the transaction writes. */
+struct block_entry {
+	struct txn_block b;		/* the key */
+	struct block_entry *next, **link;	/* in e4l_txn.entries, in no order */
+};
+
 struct e4l_txn {
 	struct e4l_journal *j;
-	void *tree;			/* tsearch() of struct txn_block */
+	void *tree;			/* tsearch() of struct block_entry */
+	struct block_entry *entries;
 	size_t n;
 	struct ranges allocs, frees;
 	struct groups groups, inode_groups;
@@ -45,20 +52,45 @@ static ext2_filsys txn_fs(const struct e4l_txn *t)
 
 /* --------------------------------------------------------------- blocks */
 
-static struct txn_block *find_block(const struct e4l_txn *t, blk64_t blk)
+static struct block_entry *find_entry(const struct e4l_txn *t, blk64_t blk)
 {
 	struct txn_block key = { .blk = blk };
 	void *node = tfind(&key, &t->tree, e4l_u64_cmp);
 
-	return node ? *(struct txn_block **)node : NULL;
+	return node ? *(struct block_entry **)node : NULL;
 }
 
-static void free_block(void *arg)
+static struct txn_block *find_block(const struct e4l_txn *t, blk64_t blk)
 {
-	struct txn_block *b = arg;
+	struct block_entry *e = find_entry(t, blk);
 
-	free(b->data);
-	free(b);
+	return e ? &e->b : NULL;
+}
+
+static void free_entry(void *arg)
+{
+	struct block_entry *e = arg;
+
+	free(e->b.data);
+	free(e);
+}
+
+static void link_entry(struct e4l_txn *t, struct block_entry *e)
+{
+	e->next = t->entries;
+	e->link = &t->entries;
+	if (e->next)
+		e->next->link = &e->next;
+	t->entries = e;
+	t->n++;
+}
+
+static void unlink_entry(struct e4l_txn *t, struct block_entry *e)
+{
+	*e->link = e->next;
+	if (e->next)
+		e->next->link = e->link;
+	t->n--;
 }
 
 /* Adds @blk, filled with zeroes. */
@@ -66,7 +98,7 @@ static errcode_t add_block(struct e4l_txn *t, blk64_t blk,
 			   struct txn_block **ret)
 {
 	ext2_filsys fs = txn_fs(t);
-	struct txn_block *b;
+	struct block_entry *e;
 
 	if (blk <= fs->super->s_first_data_block ||
 	    blk >= ext2fs_blocks_count(fs->super))
@@ -75,17 +107,17 @@ static errcode_t add_block(struct e4l_txn *t, blk64_t blk,
 	if (!e4l_txn_room(t))
 		return e4l_fail(t->j->e, E4L_ET_TXN_FULL,
 				"changing a block", 0, blk);
-	b = calloc(1, sizeof(*b));
-	if (!b)
+	e = calloc(1, sizeof(*e));
+	if (!e)
 		return ENOMEM;
-	b->blk = blk;
-	b->data = calloc(1, fs->blocksize);
-	if (!b->data || !tsearch(b, &t->tree, e4l_u64_cmp)) {
-		free_block(b);
+	e->b.blk = blk;
+	e->b.data = calloc(1, fs->blocksize);
+	if (!e->b.data || !tsearch(e, &t->tree, e4l_u64_cmp)) {
+		free_entry(e);
 		return ENOMEM;
 	}
-	t->n++;
-	*ret = b;
+	link_entry(t, e);
+	*ret = &e->b;
 	return 0;
 }
 
@@ -128,13 +160,13 @@ static errcode_t look_at_block(struct e4l_txn *t, blk64_t blk,
 /* The transaction is not to write @blk after all. */
 static void forget_block(struct e4l_txn *t, blk64_t blk)
 {
-	struct txn_block *b = find_block(t, blk);
+	struct block_entry *e = find_entry(t, blk);
 
-	if (!b)
+	if (!e)
 		return;
-	tdelete(b, &t->tree, e4l_u64_cmp);
-	free_block(b);
-	t->n--;
+	tdelete(e, &t->tree, e4l_u64_cmp);
+	unlink_entry(t, e);
+	free_entry(e);
 }
 
 errcode_t e4l_txn_edit_block(struct e4l_txn *t, blk64_t blk, void **data)
@@ -739,7 +771,7 @@ errcode_t e4l_txn_begin(struct e4l_journal *j, struct e4l_txn **ret)
 static void txn_destroy(struct e4l_txn *t)
 {
 	t->j->txn = NULL;
-	tdestroy(t->tree, free_block);
+	tdestroy(t->tree, free_entry);
 	free(t->allocs.r);
 	free(t->frees.r);
 	free(t->groups.v);
@@ -760,22 +792,18 @@ void e4l_txn_abort(struct e4l_txn *t)
 	txn_destroy(t);
 }
 
-static void collect(const void *node, VISIT which, void *arg)
-{
-	struct txn_block **next = arg;
-
-	if (which == postorder || which == leaf)
-		*(*next)++ = **(const struct txn_block *const *)node;
-}
-
 /* The blocks in disk order; the data stays the transaction's. */
 static struct txn_block *sorted_blocks(const struct e4l_txn *t)
 {
 	struct txn_block *blocks = calloc(t->n + 1, sizeof(*blocks));
-	struct txn_block *next = blocks;
+	const struct block_entry *e;
+	size_t n = 0;
 
-	if (blocks)
-		twalk_r(t->tree, collect, &next);
+	if (!blocks)
+		return NULL;
+	for (e = t->entries; e; e = e->next)
+		blocks[n++] = e->b;
+	qsort(blocks, n, sizeof(*blocks), e4l_u64_cmp);
 	return blocks;
 }
 

@@ -8,6 +8,10 @@
 #include <unistd.h>
 #include "resident.h"
 
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ	22	/* Linux 5.14; not in every C library */
+#endif
+
 /*
  * What is asked for at once: of more, the kernel reads only as much as the
  * device's read-ahead, which can be as little as this.
@@ -90,7 +94,7 @@ bool e4l_resident_hold(struct e4l_resident *r)
 	/* not mlock(), which does nothing where a sanitizer is linked */
 	if (!r->map || !syscall(SYS_mlock, r->map, bytes_of(r)))
 		return r->map;
-	/* what is mapped is not dropped for nothing */
+	/* a page that is mapped is not dropped without need */
 	madvise(r->map, bytes_of(r), MADV_POPULATE_READ);
 	return false;
 }

@@ -101,6 +101,14 @@ static void sysfs_dir(dev_t dev, char *dir, size_t size)
 	snprintf(dir, size, "/sys/dev/block/%u:%u", major(dev), minor(dev));
 }
 
+/* The part of @path behind its last slash; C libraries disagree on basename(). */
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 /* Opens the node of the device whose folder in sysfs is @dir. */
 static int open_node(const char *dir, int flags)
 {
@@ -113,7 +121,7 @@ static int open_node(const char *dir, int flags)
 	if (len < 0 || !read_dev(dir, "dev", &dev))
 		return -1;
 	link[len] = '\0';
-	snprintf(node, sizeof(node), "/dev/%s", basename(link));
+	snprintf(node, sizeof(node), "/dev/%s", last_part(link));
 	fd = open(node, flags | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0 && (e4l_fstat(fd, &st) || st.st_rdev != dev)) {
 		close(fd);
@@ -303,7 +311,7 @@ static void read_rotational(const char *dir, bool *rotates)
 	snprintf(link, sizeof(link), "%s/device/driver", dir);
 	len = readlink(link, driver, sizeof(driver) - 1);
 	driver[len < 0 ? 0 : len] = '\0';
-	if (!strcmp(basename(driver), "virtio_blk"))
+	if (!strcmp(last_part(driver), "virtio_blk"))
 		*rotates = false;
 	else if (read_number(dir, "queue/rotational", &n) ||
 		 read_number(dir, "../queue/rotational", &n))
@@ -500,7 +508,7 @@ static void climb(struct search *s, const struct bytes *b)
 		len = readlink(dir, link, sizeof(link) - 1);
 		link[len > 0 ? len : 0] = '\0';
 		if (*link)
-			climb_all(s, b, dir, basename(link),
+			climb_all(s, b, dir, last_part(link),
 				  look_through_partition);
 	}
 	/* only whole devices are there: none of them is a partition */
