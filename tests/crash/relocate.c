@@ -236,7 +236,9 @@ static bool is_movable(ext2_filsys fs, ext2_ino_t ino)
 	struct ext2_inode inode;
 	struct ext3_extent_header *root = (void *)inode.i_block;
 
-	return !ext2fs_read_inode(fs, ino, &inode) && inode.i_links_count &&
+	/* a block of the orphan file has a checksum of where it is */
+	return ino != fs->super->s_orphan_file_inum &&
+	       !ext2fs_read_inode(fs, ino, &inode) && inode.i_links_count &&
 	       inode.i_flags & EXT4_EXTENTS_FL && root->eh_entries;
 }
 
