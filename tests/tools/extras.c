@@ -23,7 +23,8 @@ void extra_encryption(struct lab *l, ext2_ino_t ino, char *slot)
 {
 	struct ext2_inode_large *inode = (struct ext2_inode_large *)slot;
 	size_t bytes = EXT2_INODE_SIZE(l->fs->super);
-	size_t start = EXT2_GOOD_OLD_INODE_SIZE + inode->i_extra_isize;
+	size_t start = EXT2_GOOD_OLD_INODE_SIZE +
+		       ext2fs_le16_to_cpu(inode->i_extra_isize);
 	struct encryption_context context = {
 		.version = 2,
 		.contents_mode = EXT4_ENCRYPTION_MODE_AES_256_XTS,
@@ -67,6 +68,11 @@ static void set_inline(struct lab *l, struct node *n)
 	if (node_is_dir(n)) {
 		memcpy(buf, &parent, sizeof(parent));
 		memcpy(buf + sizeof(parent), n->x->dir, INLINE_DIR_BYTES);
+#ifdef WORDS_BIGENDIAN
+		check_inode(l, n, ext2fs_dirent_swab_out2(
+				l->fs, buf + sizeof(parent), INLINE_DIR_BYTES,
+				0), "its entries");
+#endif
 	} else {
 		emit_fill(buf, div_up(n->size_bytes, 8) * 8,
 			  emit_key(l, ino, 0));

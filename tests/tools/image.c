@@ -601,6 +601,17 @@ ext2_ino_t dir_find(struct lab *l, const struct node *dir, const char *name,
 	return 0;
 }
 
+/*
+ * The bytes of a removed entry stay in the block, as they do in Linux.  libext2fs
+ * swaps only entries that it can walk to, so these bytes need the disk's order.
+ */
+static void leave_on_disk(struct ext2_dir_entry *de)
+{
+	de->inode = ext2fs_cpu_to_le32(de->inode);
+	de->rec_len = ext2fs_cpu_to_le16(de->rec_len);
+	de->name_len = ext2fs_cpu_to_le16(de->name_len);
+}
+
 /* Gives the room of the entry at @off to the one before it, if there is one. */
 static void entry_remove(struct lab *l, struct node *dir, size_t off,
 			 size_t *prev)
@@ -613,6 +624,7 @@ static void entry_remove(struct lab *l, struct node *dir, size_t off,
 		return;
 	}
 	ext2fs_set_rec_len(l->fs, rec_len(l, before) + rec_len(l, de), before);
+	leave_on_disk(de);
 	if (dir->x->last_off == off)
 		dir->x->last_off = *prev;
 }
