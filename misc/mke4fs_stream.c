@@ -79,13 +79,15 @@ static la_ssize_t read_given(struct stream *s, char *buf)
 {
 	size_t len = 0, n;
 	const void *given;
-	ssize_t got = 1;
+	ssize_t got;
 
-	while (len < BLOCK_BYTES && got) {
+	while (len < BLOCK_BYTES) {
 		if (!s->n_given) {
 			got = s->read(s->priv, &given);
 			if (got < 0)
 				return fail(s, EIO, "cannot be read");
+			if (!got)
+				break;
 			s->given = given;
 			s->n_given = got;
 		}
