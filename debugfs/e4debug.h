@@ -11,7 +11,7 @@
  *  draw.c      one that draws
  *  journal.c   one that lists transactions
  *  settings.c  tunables, and what a check finds
- *  repair.c    requests that carry out a plan
+ *  repack.c    requests that plan or improve the layout
  *  change.c    requests that change names and maps; what writing ones share
  *  write.c     one that copies a file of the host
  *  pass.c      other requests, by the system's debugfs
@@ -163,9 +163,9 @@ request_fn do_map;
 request_fn do_journal;
 /* settings.c */
 request_fn do_tunables, do_findings;
-/* repair.c */
-request_fn do_plan, do_repack, do_room, do_free, do_merge, do_zeroout;
-request_fn do_compact, do_regroup, do_undo;
+/* repack.c */
+request_fn do_plan, do_repack, do_files, do_trees, do_directories, do_free,
+	   do_inodes, do_undo;
 /* change.c */
 request_fn do_mkdir, do_link, do_fallocate, do_punch;
 /* write.c */

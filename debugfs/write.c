@@ -14,11 +14,12 @@
 #include <unistd.h>
 #include "e4layout/base/array.h"
 #include "e4layout/base/stat.h"
-#include "support/repairing.h"
 #include "support/say.h"
 #include "change.h"
 
 #define CHUNK_BYTES (1u << 20)
+
+#define DEFAULT_ZEROOUT_KB 32	/* the kernel's */
 
 struct writing {
 	struct shell *s;
@@ -277,16 +278,16 @@ static errcode_t plan_map(struct writing *w)
 {
 	const uint32_t bs = w->s->target.fs->blocksize;
 	struct e4l_zeroout_file *z;
-	uint64_t limit_bytes;
+	uint32_t kb = DEFAULT_ZEROOUT_KB;
 	errcode_t err;
 
-	err = repairing_zeroout(w->s->e, &limit_bytes);
+	err = e4l_tunables_get(w->s->e, "extent_max_zeroout_kb", &kb);
 	if (!err)
 		err = e4l_zeroout_file_new(w->f.extents, w->f.n_extents, bs,
 					   file_blocks(w->s, &w->f), &z);
 	if (err)
 		return err;
-	err = e4l_zeroout_file_write(z, 0, w->blocks, limit_bytes / bs,
+	err = e4l_zeroout_file_write(z, 0, w->blocks, kb * 1024ULL / bs,
 				     note_zero, w);
 	if (!err) {
 		w->n_after = e4l_zeroout_file_extents(z, NULL);

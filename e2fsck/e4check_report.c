@@ -81,7 +81,7 @@ static void print_fixes(const struct e4check *check)
 		print_command(check, "to fix", fix);
 	}
 	if (parts > 1)
-		print_command(check, "or all that e4repack does",
+		print_command(check, "or all of these",
 			      "e4repack --all");
 	if (check->target.mount_point && check->found.severity[E4L_SEVERITY_ERROR])
 		puts("the filesystem is mounted: check it again unmounted");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* e4frag: says how an ext4 filesystem is laid out, and changes nothing. */
+/* e4frag: reports how an ext4 filesystem is laid out, and changes nothing. */
 #include "config.h"
 #include <errno.h>
 #include <stdio.h>
@@ -10,15 +10,11 @@
 #include "e4layout/base/stat.h"
 #include "support/heap.h"
 #include "support/interrupt.h"
-#include "support/repairing.h"
 #include "support/say.h"
 #include "e4frag.h"
 
 #define DEFAULT_TOP	10
 
-/* For the forecast: extents that are kept, and with how many it is not made. */
-#define FORECAST_BYTES	(64 << 20)
-#define MAX_FORECAST	(1 << 20)
 #define FILES_BYTES	(256 << 10)	/* of lines, between two writes */
 #define MAX_TOP		1000000
 
@@ -103,7 +99,7 @@ static errcode_t on_file(const struct e4l_file *file, void *priv)
 	return EIO;
 }
 
-/* Is there more to print than --files? */
+/* Whether there is more to print than --files. */
 static bool has_report(const struct e4frag *frag)
 {
 	if (frag->files || frag->table)
@@ -112,41 +108,41 @@ static bool has_report(const struct e4frag *frag)
 	       !frag->args.quiet;
 }
 
-/* ------------------------------------------------- what a repair could do now */
-
-static void on_left(ext2_ino_t ino, const char *why, uint64_t extents,
-		    void *priv)
+/* Zeroing can leave one extent for each logical run. */
+static uint64_t spare_tree(const struct e4frag *frag,
+			   const struct e4l_file_score *score)
 {
-	reasons_add(priv, why, extents);
+	uint64_t least = e4l_ideal_tree_blocks(score->logical_runs,
+					       frag->target.fs->blocksize);
+
+	return score->tree_blocks > least ? score->tree_blocks - least : 0;
 }
 
-/* Whatever is wrong with it, the report is made. */
-static errcode_t give_up_forecast(struct e4frag *frag, errcode_t err)
+/* What a repack could improve; block-mapped files are never repacked. */
+static void count_improvable(struct e4frag *frag,
+			     const struct e4l_piece *piece,
+			     const struct e4l_file_score *score)
 {
-	if (err) {
-		frag->no_repair = err;
-		e4l_forecast_free(frag->forecast);
-		frag->forecast = NULL;
-	}
-	return 0;
+	if (piece->map == E4L_MAP_INDIRECT ||
+	    !e4l_is_file(frag->target.fs, piece->ino))
+		return;
+	frag->improvable.files += e4l_score_can_be_better(score) ||
+				  score->fragments > score->logical_runs;
+	frag->improvable.fragments += score->fragments - score->logical_runs;
+	frag->improvable.tree_blocks += spare_tree(frag, score);
 }
 
 static errcode_t on_piece(const struct e4l_piece *piece,
 			  const struct e4l_file_score *score, void *priv)
 {
 	struct e4frag *frag = priv;
-	errcode_t err;
 
 	look_piece(&frag->look, piece, score);
 	if (frag->dirs)
 		dirs_piece(frag->dirs, piece, score);
-	if (!frag->forecast)
-		return 0;
-	if (score && e4l_score_can_be_better(score))
-		frag->forecast_extents += score->extents;
-	err = frag->forecast_extents > MAX_FORECAST ? EFBIG :
-	      e4l_forecast_piece(piece, score, frag->forecast);
-	return give_up_forecast(frag, err);
+	if (score)
+		count_improvable(frag, piece, score);
+	return 0;
 }
 
 static errcode_t on_free_run(const struct e4l_block_run *run, void *priv)
@@ -154,9 +150,7 @@ static errcode_t on_free_run(const struct e4l_block_run *run, void *priv)
 	struct e4frag *frag = priv;
 
 	look_free_run(&frag->look, run);
-	return !frag->forecast ? 0 :
-	       give_up_forecast(frag, e4l_forecast_free_run(run,
-							    frag->forecast));
+	return 0;
 }
 
 static errcode_t on_locality(const struct e4l_dir_locality *dir, void *priv)
@@ -180,45 +174,10 @@ static errcode_t on_locality(const struct e4l_dir_locality *dir, void *priv)
 	return 0;
 }
 
-/*
- * What e4repack does unless it is told otherwise, but for files that could be
- * swap: to tell these, their data would have to be read.
- */
-static errcode_t begin_forecast(struct e4frag *frag,
-				struct e4l_repack_options *opt)
-{
-	uint64_t zeroout_bytes;
-	errcode_t err = repairing_zeroout(frag->e, &zeroout_bytes);
-
-	*opt = (struct e4l_repack_options) {
-		.flags = REPAIRING_ALL | E4L_REPACK_MOVE_SWAP, .dry_run = true,
-		.zeroout_max_blocks = repairing_blocks(frag->e, zeroout_bytes),
-		.zeroout_budget_blocks = E4L_NO_LIMIT,
-		.copy_budget_blocks = E4L_NO_LIMIT,
-		.only = frag->only,
-		.skipped = on_left, .priv = &frag->left,
-	};
-	if (!err)
-		err = e4l_es_new(FORECAST_BYTES, &frag->cache);
-	opt->cache = frag->cache;
-	return err ? err : e4l_forecast_new(frag->e, opt, &frag->repair,
-					    &frag->forecast);
-}
-
-/* e4repack touches nothing that is damaged. */
-static void make_forecast(struct e4frag *frag)
-{
-	if (frag->model.damaged_count)
-		frag->no_repair = E4L_ET_DAMAGED;
-	else if (frag->forecast)
-		frag->no_repair = e4l_forecast_make(frag->forecast);
-}
-
 /* ---------------------------------------------------------------- the model */
 
 static errcode_t build_model(struct e4frag *frag)
 {
-	struct e4l_repack_options repair;
 	struct e4l_model_options opt = {
 		.flags = (frag->groups ? E4L_MODEL_GROUPS : 0) |
 			 (frag->files ? E4L_MODEL_FILE_PATHS : 0),
@@ -236,8 +195,6 @@ static errcode_t build_model(struct e4frag *frag)
 	};
 	errcode_t err;
 
-	if (has_report(frag))
-		frag->no_repair = begin_forecast(frag, &repair);
 	progress_start(&frag->progress, &frag->args, "scanning");
 	err = look_begin(&frag->look, frag->target.fs,
 			 frag->map || frag->html);
@@ -245,18 +202,11 @@ static errcode_t build_model(struct e4frag *frag)
 		err = dirs_new(frag->e, frag->only, &frag->dirs);
 	if (!err)
 		err = e4l_model_build(frag->e, &opt, &frag->model);
-	if (!err) {
+	if (!err)
 		look_end(&frag->look);
-		make_forecast(frag);
-	}
 	if (!err && frag->dirs)
 		err = dirs_finish(frag->dirs, frag->sort, frag->top);
-	/* a report never says less because memory was short */
-	if (!err && say_is_no_memory(frag->no_repair))
-		err = frag->no_repair;
 	progress_end(&frag->progress);
-	e4l_forecast_free(frag->forecast);
-	e4l_es_free(frag->cache);
 	return err;
 }
 

@@ -9,7 +9,6 @@
 #include "support/args.h"
 #include "support/json_line.h"
 #include "support/progress.h"
-#include "support/reasons.h"
 #include "support/target.h"
 #include "e4frag_dirs.h"
 #include "e4frag_look.h"
@@ -33,9 +32,6 @@ struct e4frag {
 	dgrp_t groups_done, groups_all;
 	struct json_line line;		/* of --files */
 	struct dirs *dirs;		/* NULL: not asked for */
-	struct e4l_forecast *forecast;	/* NULL: there is none */
-	struct e4l_es_cache *cache;	/* of its extents */
-	uint64_t forecast_extents;	/* in files that could be better */
 	bool failure_said;
 	/* the result */
 	struct e4l_model model;
@@ -43,8 +39,10 @@ struct e4frag {
 	json_t *before;			/* to compare with, or NULL */
 	bool before_cut;		/* its paths are */
 	size_t n_worst;			/* of the model's, those that are bad */
-	struct e4l_repack_result repair;	/* that could be made now */
-	struct reasons left;		/* by it, and why */
+	struct {
+		/* beyond the fewest that copying and zeroing could leave */
+		uint64_t files, fragments, tree_blocks;
+	} improvable;
 	struct {
 		uint64_t count, blocks, spare_blocks;
 	} sparse;			/* directories: see e4l_dir_locality */
@@ -52,8 +50,6 @@ struct e4frag {
 	struct {
 		uint64_t count, itable_blocks, spare_blocks;
 	} spread;			/* directories, likewise */
-	errcode_t no_repair;		/* why nothing is known of it, or 0;
-					 * EFBIG: it would take much memory */
 };
 
 /* The words of --sort, in the order of enum e4l_sort. */

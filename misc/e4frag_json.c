@@ -258,15 +258,6 @@ static json_t *peers_object(const struct e4frag *frag)
 			 "e2fsck", e2fsck);
 }
 
-#define REPAIR(key) { #key, offsetof(struct e4l_repack_result, key) }
-static const struct json_member repair_members[] = {
-	REPAIR(files_planned),
-	REPAIR(extents_before), REPAIR(extents_after),
-	REPAIR(fragments_before), REPAIR(fragments_after),
-	REPAIR(tree_blocks_before), REPAIR(tree_blocks_after),
-	REPAIR(no_room_extents),
-};
-
 /* What is at most to be gained from the inodes of directories. */
 static json_t *spread_object(const struct e4frag *frag)
 {
@@ -278,32 +269,29 @@ static json_t *spread_object(const struct e4frag *frag)
 			 (json_int_t)frag->spread.spare_blocks);
 }
 
-/* What a repair would do now; null where that cannot be said. */
-static json_t *repair_object(const struct e4frag *frag)
+/* Upper bounds of what a repack saves. */
+static json_t *repack_object(const struct e4frag *frag)
 {
-	uint64_t bs = frag->target.fs->blocksize;
-	json_t *object;
-	int failed;
+	const struct e4l_model *m = &frag->model;
 
-	if (frag->no_repair)
-		return json_null();
-	object = json_members(&frag->repair, repair_members,
-			      COUNT(repair_members));
-	failed = json_object_set_new(object, "bytes_to_copy",
-			json_integer(frag->repair.planned_copy_blocks * bs)) |
-		 json_object_set_new(object, "bytes_to_zero",
-			json_integer(frag->repair.planned_zero_blocks * bs)) |
-		 json_object_set_new(object, "left_alone",
-			reasons_array(&frag->left, "files", "extents")) |
-		 json_object_set_new(object, "directories",
-			json_pack("{s:I, s:I, s:I, s:I, s:o}",
-				  "linear", (json_int_t)frag->linear,
-				  "count", (json_int_t)frag->sparse.count,
-				  "blocks", (json_int_t)frag->sparse.blocks,
-				  "spare_blocks",
-				  (json_int_t)frag->sparse.spare_blocks,
-				  "spread", spread_object(frag)));
-	return json_checked(object, failed);
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:o}",
+			 "files", (json_int_t)frag->improvable.files,
+			 "extents", (json_int_t)
+			 (m->files.excess_extents -
+			  m->indirect.excess_extents + m->files.splits),
+			 "fragments", (json_int_t)frag->improvable.fragments,
+			 "tree_blocks",
+			 (json_int_t)frag->improvable.tree_blocks,
+			 "free_extents", (json_int_t)
+			 (m->free_space.runs ? m->free_space.runs - 1 : 0),
+			 "directories",
+			 json_pack("{s:I, s:I, s:I, s:I, s:o}",
+				   "linear", (json_int_t)frag->linear,
+				   "count", (json_int_t)frag->sparse.count,
+				   "blocks", (json_int_t)frag->sparse.blocks,
+				   "spare_blocks",
+				   (json_int_t)frag->sparse.spare_blocks,
+				   "spread", spread_object(frag)));
 }
 
 json_t *e4frag_report(const struct e4frag *frag)
@@ -328,7 +316,7 @@ json_t *e4frag_report(const struct e4frag *frag)
 			   histogram_array(&frag->look.locality, "min_blocks",
 					   "max_blocks", "directories"),
 			   "worst", worst_array(frag),
-			   "repair", repair_object(frag),
+			   "repack", repack_object(frag),
 			   "damaged", damaged_array(m),
 			   "damaged_count", (json_int_t)m->damaged_count,
 			   "peers", peers_object(frag));

@@ -39,55 +39,37 @@ static const struct metric model_metrics[] = {
 	  true, M(files.unwritten_blocks) },
 	{ "extents", "Leaf entries of extent trees.", false,
 	  M(files.extents) },
-	{ "unwritten_extents", "Leaf entries of what is only preallocated.",
+	{ "unwritten_extents", "Leaf entries of preallocated space.",
 	  false, M(files.unwritten_extents) },
-	{ "fragments", "Runs contiguous in a file and on the disk.", false,
+	{ "fragments", "Fragments: contiguous in a file and on the disk.", false,
 	  M(files.fragments) },
 	{ "ideal_extents", "The fewest extents that could hold the same.",
 	  false, M(files.ideal_extents) },
 	{ "excess_extents", "Extents beyond the ideal.", false,
 	  M(files.excess_extents) },
-	{ "splits", "Extents that are contiguous, written beside unwritten.",
+	{ "splits", "Contiguous extents that differ only in state.",
 	  false, M(files.splits) },
 	{ "mergeable", "Extents that are contiguous and alike.", false,
 	  M(files.mergeable) },
 	{ "tree_bytes", "Blocks of extent trees and indirect maps.", true,
 	  M(files.tree_blocks) },
-	{ "ideal_tree_bytes", "What would do for them.", true,
+	{ "ideal_tree_bytes", "The fewest that could do.", true,
 	  M(files.ideal_tree_blocks) },
 	{ "indirect_mapped_files", "Files without extents.", false,
 	  M(files.indirect_mapped) },
 	{ "directory_itable_bytes",
 	  "Inode table blocks read to list all directories with their inodes.",
 	  true, M(directories.itable_blocks) },
-	{ "ideal_directory_itable_bytes", "What would do for them.", true,
+	{ "ideal_directory_itable_bytes", "The fewest that could do.", true,
 	  M(directories.itable_blocks_ideal) },
-	{ "unused_inodes_read_by_fsck", "Inodes that e2fsck reads in vain.",
+	{ "unused_inodes_read_by_fsck", "Unused inodes that e2fsck has to scan.",
 	  false, M(directories.unused_inodes_read_by_fsck) },
 	{ "free_bytes", "Free blocks.", true, M(free_space.blocks) },
-	{ "free_runs", "Runs of free blocks.", false, M(free_space.runs) },
-	{ "largest_free_run_bytes", "The longest run of free blocks.", true,
+	{ "free_extents", "Free extents.", false, M(free_space.runs) },
+	{ "largest_free_extent_bytes", "The largest free extent.", true,
 	  M(free_space.largest_blocks) },
-	{ "damaged_places", "Places stepped over because they are damaged.",
+	{ "damaged_places", "Damaged places that were skipped.",
 	  false, M(damaged_count) },
-};
-
-#define R(member) offsetof(struct e4l_repack_result, member)
-static const struct metric repair_metrics[] = {
-	{ "repair_files", "Files that e4repack would repair now.", false,
-	  R(files_planned) },
-	{ "repair_extents_before", "Extents of these files.", false,
-	  R(extents_before) },
-	{ "repair_extents_after", "Extents they would have.", false,
-	  R(extents_after) },
-	{ "repair_fragments_before", "Fragments of these files.", false,
-	  R(fragments_before) },
-	{ "repair_fragments_after", "Fragments they would have.", false,
-	  R(fragments_after) },
-	{ "repair_copy_bytes", "Data that a repair would copy.", true,
-	  R(planned_copy_blocks) },
-	{ "repair_zero_bytes", "Unwritten space that a repair would zero.",
-	  true, R(planned_zero_blocks) },
 };
 
 /* Where metrics go, and the labels that all of them have. */
@@ -194,10 +176,10 @@ static void put_free_sizes(const struct prom *p, const struct e4frag *frag)
 	uint64_t blocks = ext2fs_blocks_count(frag->target.fs->super);
 	int i;
 
-	put_head(p, "free_bytes_by_run",
-		 "Free blocks in runs of min_bytes and more, below the next.");
+	put_head(p, "free_bytes_by_extent",
+		 "Free blocks in extents of min_bytes and more.");
 	for (i = 0; i < E4L_FREE_BUCKETS && 1ULL << i <= blocks; i++)
-		fprintf(p->out, "e4layout_free_bytes_by_run{%s,min_bytes=\"%"
+		fprintf(p->out, "e4layout_free_bytes_by_extent{%s,min_bytes=\"%"
 			PRIu64 "\"} %" PRIu64 "\n", p->labels,
 			p->block_bytes << i,
 			h->bucket[i].blocks * p->block_bytes);
@@ -213,9 +195,13 @@ static bool put_all(const struct prom *p, const struct e4frag *frag)
 		ext2fs_blocks_count(frag->target.fs->super) * p->block_bytes);
 	put_metrics(p, model_metrics, COUNT(model_metrics), &frag->model);
 	put_free_sizes(p, frag);
-	if (!frag->no_repair)
-		put_metrics(p, repair_metrics, COUNT(repair_metrics),
-			    &frag->repair);
+	put_one(p, "repack_files", "Files that a repack could improve.",
+		frag->improvable.files);
+	put_one(p, "repack_extents",
+		"Extents that a repack could save, at most.",
+		frag->model.files.excess_extents -
+		frag->model.indirect.excess_extents +
+		frag->model.files.splits);
 	return ok;
 }
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* e4repack: repairs the layout of an ext4 filesystem, mounted or not. */
+/* e4repack: improves the layout of an ext4 filesystem, mounted or not. */
 #include "config.h"
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "support/verify.h"
+#include <unistd.h>
+#include "e4layout/base/array.h"
 #include "support/heap.h"
 #include "support/say.h"
 #include "support/undo_guard.h"
+#include "support/verify.h"
 #include "e4repack.h"
 
 #define MAX_BYTES		(1ULL << 62)
@@ -17,83 +20,199 @@
 
 #define DEFAULT_MEM		{ .parts = UNITS_WHOLE / 4 }
 
-/* Their flags are in e4repack_part.c. */
+/* Whatever --mem is, a plan may take so much. */
+#define MEM_ANYWAY		(32u << 20)
+
 const char *const e4repack_only_words[] = {
-	"merge", "zeroout", "move", "dirs", "index", "inodes", "room", "free",
-	NULL
+	"files", "trees", "directories", "free", "inodes", NULL
+};
+const unsigned int e4repack_only_flags[] = {
+	E4L_REPACK_FILES, E4L_REPACK_TREES, E4L_REPACK_DIRS, E4L_REPACK_FREE,
+	E4L_REPACK_INODES,
 };
 static const char *const move_words[] = { "immutable", "swap", NULL };
+static const unsigned int move_flags[] = {
+	E4L_REPACK_MOVE_IMMUTABLE, E4L_REPACK_MOVE_SWAP,
+};
 static const char *const zeroout_words[] = { "off", NULL };
 
 #define AT(member) offsetof(struct e4repack, member)
 static const struct args_option options[] = {
 	{ .name = "dry-run", .letter = 'n', .kind = ARGS_FLAG,
-	  .offset = AT(dry_run), .help = "print the plan and what it costs, "
-					 "change nothing" },
+	  .offset = AT(dry_run), .help = "print the plan and its cost, change "
+					 "nothing" },
+	{ .name = "inodes", .kind = ARGS_FLAG, .offset = AT(inodes),
+	  .help = "also regroup inodes (new inode numbers)" },
 	{ .name = "only", .kind = ARGS_SET, .offset = AT(only),
 	  .value = "WORD,...", .choices = e4repack_only_words,
-	  .help = "only merge,zeroout,move,dirs,index,inodes,room,free" },
+	  .help = "only files,trees,directories,free,inodes" },
 	{ .name = "all", .kind = ARGS_FLAG, .offset = AT(all),
-	  .help = "all of these, in the order that copies least" },
+	  .help = "the default and --inodes" },
+	{ .name = "no-move", .kind = ARGS_FLAG, .offset = AT(no_move),
+	  .help = "copy no data: improve extent trees only" },
 	{ .name = "free-run", .kind = ARGS_SIZE, .offset = AT(free_run),
 	  .value = "SIZE", .min = 1, .max = MAX_BYTES,
-	  .help = "with free or --all: one free run of SIZE will do" },
+	  .help = "evacuate regions of at most SIZE" },
 	{ .name = "zeroout", .kind = ARGS_SIZE, .offset = AT(zeroout_bytes),
 	  .value = "SIZE", .max = MAX_BYTES, .choices = zeroout_words,
-	  .help = "zero unwritten runs up to SIZE, or off" },
+	  .help = "zero unwritten extents up to SIZE, or off" },
 	{ .name = "zeroout-budget", .kind = ARGS_SHARE,
 	  .offset = AT(zeroout_budget), .value = "SIZE", .max = MAX_BYTES,
-	  .help = "zero no more than SIZE (or N% of TARGET) in all" },
+	  .help = "zero at most SIZE (or N% of TARGET) in total" },
 	{ .name = "max-bytes", .kind = ARGS_SHARE, .offset = AT(max_copy),
 	  .value = "SIZE", .max = MAX_BYTES,
-	  .help = "copy no more than SIZE (or N% of TARGET) in all" },
+	  .help = "copy at most SIZE (or N% of TARGET) in total" },
 	{ .name = "max-time", .kind = ARGS_COUNT, .offset = AT(max_seconds),
 	  .value = "SECONDS", .min = 1, .max = UINT32_MAX,
-	  .help = "stop after that time" },
+	  .help = "stop after SECONDS" },
 	{ .name = "rate", .kind = ARGS_SIZE, .offset = AT(rate),
 	  .value = "SIZE", .min = 1, .max = MAX_BYTES,
-	  .help = "mounted: copy at most SIZE a second" },
+	  .help = "mounted: copy at most SIZE per second" },
 	{ .name = "idle", .kind = ARGS_FLAG, .offset = AT(idle),
-	  .help = "mounted: give way to others" },
+	  .help = "mounted: yield to other programs" },
 	{ .name = "min-excess", .kind = ARGS_COUNT, .offset = AT(min_excess),
 	  .value = "N", .max = UINT32_MAX,
-	  .help = "leave files with fewer extents to save" },
+	  .help = "skip files with fewer than N excess extents" },
 	{ .name = "mem", .kind = ARGS_SHARE, .offset = AT(mem),
 	  .value = "SIZE", .max = MAX_BYTES,
-	  .help = "keep extents in SIZE (or N%) of memory" },
+	  .help = "limit memory to SIZE (or N%), plus 32M" },
 	{ .name = "exclude", .kind = ARGS_TEXTS, .offset = AT(exclude),
-	  .value = "PATH", .help = "leave that file or subtree (repeatable)" },
+	  .value = "PATH", .help = "skip that file or subtree (repeatable)" },
 	{ .name = "move", .kind = ARGS_SET, .offset = AT(move),
 	  .value = "WORD,...", .choices = move_words,
-	  .help = "repair immutable files, swap files as well" },
+	  .help = "also move immutable files, swap files" },
 	{ .name = "renumber-anyway", .kind = ARGS_FLAG,
 	  .offset = AT(renumber_anyway),
-	  .help = "renumber what overlay filesystems know as well" },
+	  .help = "also renumber inodes referenced by overlayfs" },
 	{ .name = "discard", .kind = ARGS_FLAG, .offset = AT(discard),
-	  .help = "give what the run has freed back to the device" },
+	  .help = "discard the blocks that the run frees" },
 	{ .name = "map", .kind = ARGS_FLAG, .offset = AT(map),
-	  .help = "show what the blocks are in, before and after" },
+	  .help = "draw the block groups before and after" },
 	{ .name = "undo-file", .letter = 'z', .kind = ARGS_TEXT,
 	  .offset = AT(undo.file), .value = "FILE",
-	  .help = "save what is overwritten for e2undo(8)" },
+	  .help = "save overwritten blocks for e2undo(8)" },
 	{ .name = "no-undo", .kind = ARGS_FLAG, .offset = AT(undo.none),
-	  .help = "work without journal and undo file" },
+	  .help = "allow a run without journal and undo file" },
 	{ .name = "verify", .kind = ARGS_FLAG, .offset = AT(verify),
-	  .help = "check the filesystem afterwards, as e4check(8) does" },
+	  .help = "check the filesystem again afterwards" },
 };
 static const struct args_tool tool = {
 	.operands = "TARGET [PATH...]",
-	.purpose = "Repair the layout of an ext4 filesystem, or of the files "
-		   "and subtrees PATH of\nit; while it is mounted, when TARGET "
-		   "is a directory in it.",
+	.purpose = "Defragment the files of an ext4 filesystem and "
+		   "consolidate its free space, or\ndefragment the files and "
+		   "subtrees PATH.  If TARGET is a directory, the\nfilesystem "
+		   "stays mounted.",
 	.options = options,
 	.n_options = sizeof(options) / sizeof(*options),
 	.min_operands = 1, .max_operands = -1,
 };
 
+/* -------------------------------------------------------------- the library */
+
+static bool should_stop(bool inside, void *priv)
+{
+	(void)inside;
+	return repacking_stop(&((struct e4repack *)priv)->repacking);
+}
+
+static bool is_enough(void *priv)
+{
+	return repacking_enough(&((struct e4repack *)priv)->repacking);
+}
+
+static void on_progress(bool writing, uint64_t done, uint64_t total,
+			void *priv)
+{
+	repacking_progress(&((struct e4repack *)priv)->repacking, writing,
+			   done, total);
+}
+
+static void on_planned(const struct e4l_repack_result *result, void *priv)
+{
+	struct e4repack *r = priv;
+
+	r->planned = true;
+	if (r->dry_run)
+		return;
+	progress_end(&r->progress);
+	if (!r->args.json && !r->args.quiet)
+		e4repack_print_planned(r, result);
+	repacking_writes(&r->repacking);
+}
+
+static void on_skipped(const struct e4l_skipped *s, void *priv)
+{
+	struct e4repack *r = priv;
+
+	if (!r->args.json)
+		return;
+	if (e4l_grow(&r->skipped, r->n_skipped, sizeof(*r->skipped)))
+		r->no_memory = true;
+	else
+		r->skipped[r->n_skipped++] = *s;
+}
+
+/* Whole blocks of a budget. */
+static uint64_t budget(const struct e4repack *r,
+		       const struct units_share *share)
+{
+	uint64_t bs = r->target.fs->blocksize;
+	uint64_t all = ext2fs_blocks_count(r->target.fs->super) * bs;
+
+	return share->bytes == NOT_GIVEN ? E4L_NO_LIMIT :
+					   units_share_of(share, all) / bs;
+}
+
+static uint64_t mem_bytes(const struct e4repack *r)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+	uint64_t all = pages > 0 && size > 0 ? (uint64_t)pages * size :
+					       UINT64_MAX;
+
+	return units_share_of(&r->mem, all) + MEM_ANYWAY;
+}
+
+static uint32_t zero_extent_blocks(const struct e4repack *r)
+{
+	uint64_t blocks = r->zeroout_bytes / r->target.fs->blocksize;
+
+	return r->zeroout_bytes == NOT_GIVEN ? E4L_ZERO_AS_SET :
+	       blocks < E4L_ZERO_AS_SET ? blocks : E4L_ZERO_AS_SET - 1;
+}
+
+static errcode_t repack(struct e4repack *r)
+{
+	const uint64_t bs = r->target.fs->blocksize;
+	const struct e4l_repack_what what = {
+		.flags = r->flags | (r->target.mount_point && !r->online ?
+				     E4L_REPACK_CHANGING : 0),
+		.min_excess = r->min_excess,
+		.only = r->only_inodes, .exclude = r->exclude_inodes,
+		.free_run_blocks = r->free_run / bs + !!(r->free_run % bs),
+	};
+	const struct e4l_repack_limits limits = {
+		.copy_blocks = budget(r, &r->max_copy),
+		.zero_blocks = budget(r, &r->zeroout_budget),
+		.zero_extent_blocks = zero_extent_blocks(r),
+		.mem_bytes = mem_bytes(r),
+	};
+	const struct e4l_repack_callbacks callbacks = {
+		.skipped = on_skipped, .planned = on_planned,
+		.progress = on_progress, .stop = should_stop,
+		.enough = is_enough, .priv = r,
+	};
+	errcode_t err;
+
+	progress_start(&r->progress, &r->args, "planning");
+	err = r->online ? e4repack_online(r, &what, &limits, &callbacks) :
+	      e4l_repack(r->e, &what, &limits, &callbacks, &r->result);
+	progress_end(&r->progress);
+	return !err && r->no_memory ? ENOMEM : err;
+}
+
 /* --------------------------------------------------------------------- work */
 
-/* What is said at once to who wants the writing to end. */
+/* The answers to signals once the writing has begun. */
 static void answer_signals(void *priv)
 {
 	struct e4repack *r = priv;
@@ -104,16 +223,15 @@ static void answer_signals(void *priv)
 	if (ext2fs_has_feature_mmp(sb))
 		snprintf(mmp, sizeof(mmp), "tune2fs -f -E clear_mmp %s, and ",
 			 device);
-	snprintf(r->first, sizeof(r->first), "%s: finishing this transaction; "
-		 "a second signal ends at once", name);
+	snprintf(r->first, sizeof(r->first), "%s: finishing the transaction; "
+		 "a second signal ends the run at once", name);
 	if (r->undo.file)
-		snprintf(r->second, sizeof(r->second), "%s: ended in a "
-			 "transaction: see SAFETY in e4repack(8) for what to "
-			 "do with %s", name, r->undo.file);
+		snprintf(r->second, sizeof(r->second), "%s: ended inside a "
+			 "transaction: see SAFETY in e4repack(8) about %s",
+			 name, r->undo.file);
 	else
-		snprintf(r->second, sizeof(r->second), "%s: ended in a "
-			 "transaction, which is done or not: run %se2fsck -p "
-			 "%s", name, mmp, device);
+		snprintf(r->second, sizeof(r->second), "%s: ended inside a "
+			 "transaction: run %se2fsck -p %s", name, mmp, device);
 	interrupt_say(&r->interrupt, r->first, r->second);
 }
 
@@ -123,53 +241,46 @@ static bool is_damage(errcode_t err)
 	return err == E4L_ET_CHANGED || say_is_damage(err);
 }
 
-static void say_before(const struct e4repack *r, const char *whose,
-		       uint64_t done, uint64_t planned, const char *what)
-{
-	say("%s: %s%llu of %llu %s before: run e2fsck -f %s, and then e4repack "
-	    "again", r->target.name, whose, (unsigned long long)done,
-	    (unsigned long long)planned, what, r->target.e2fs_name);
-}
-
-static void say_failure(const struct e4repack *r, errcode_t err)
+static void say_why_failed(const struct e4repack *r, errcode_t err)
 {
 	const char *name = r->target.name;
 	char what[160];
 
 	if (err == E4L_ET_INTERRUPTED)
-		say("%s: stopped before there was a plan: nothing was changed",
+		say("%s: interrupted during planning; nothing was changed",
 		    name);
 	else if (r->online && err == EROFS)
-		say("%s: is mounted read-only on %s: repair it unmounted", name,
+		say("%s: mounted read-only on %s: repack it unmounted", name,
 		    r->target.mount_point);
 	else if (is_damage(err) && r->target.mount_point)
-		say("%s: %s: %s: it is mounted, and was changed meanwhile, or "
-		    "is damaged", name, e4l_detail_text(r->e, what,
-							sizeof(what)),
+		say("%s: %s: %s: the mounted filesystem was changed during "
+		    "the run, or is damaged", name,
+		    e4l_detail_text(r->e, what, sizeof(what)),
 		    error_message(err));
-	else if (is_damage(err) && !r->result.transactions)
+	else if (is_damage(err) && !r->result.done.transactions)
 		say("%s: %s: %s: run e2fsck -f %s", name,
 		    e4l_detail_text(r->e, what, sizeof(what)),
 		    error_message(err), r->target.e2fs_name);
 	else
 		say_e4l(name, r->e, err);
-	if (r->online && r->result.files_done)
-		say("%s: %llu of %llu files were repaired before", name,
-		    (unsigned long long)r->result.files_done,
-		    (unsigned long long)r->result.files_planned);
-	if (r->result.transactions)
-		say_before(r, "", r->result.files_done,
-			   r->result.files_planned, "files were repaired");
-	if (r->inodes.transactions)
-		say_before(r, "the inodes of ", r->inodes.dirs_done,
-			   r->inodes.dirs_planned, "directories were moved");
-	if (r->parts_done && r->sum.transactions)
-		say("%s: %u parts were done before: run e2fsck -f %s, and "
-		    "then e4repack again", r->target.name, r->parts_done,
-		    r->target.e2fs_name);
 }
 
-/* What was repaired stays so without a map of it. */
+static void say_failure(const struct e4repack *r, errcode_t err)
+{
+	unsigned long long n = r->result.done.transactions;
+
+	say_why_failed(r, err);
+	if (r->online && r->result.files_done)
+		say("%s: %llu of %llu files were repacked before the failure",
+		    r->target.name, (unsigned long long)r->result.files_done,
+		    (unsigned long long)r->result.files_planned);
+	if (n)
+		say("%s: %llu transaction%s committed before the failure: run "
+		    "e2fsck -f %s, and then e4repack again", r->target.name, n,
+		    n == 1 ? " was" : "s were", r->target.e2fs_name);
+}
+
+/* What was repacked stays so without a map of it. */
 static void map_after(struct e4repack *r)
 {
 	errcode_t err = e4repack_map(r, false, &r->after);
@@ -184,18 +295,18 @@ static void map_after(struct e4repack *r)
 	say_e4l(r->target.name, r->e, err);
 }
 
-/* What was done stays done: who reads JSON is told, too. */
-static void report_failed(struct e4repack *r)
+static errcode_t find_inodes(struct e4repack *r, bool *said)
 {
-	if (!r->args.json || !r->sum.transactions)
-		return;
-	r->part_failed = true;
-	e4repack_end_part(r);
-	e4repack_print_json(r);
+	errcode_t err = target_only(&r->target, r->e, r->paths, r->n_paths,
+				    &r->only_inodes, said);
+
+	return err ? err : target_subtree(&r->target, r->e, r->exclude.v,
+					  r->exclude.n, &r->exclude_inodes,
+					  said);
 }
 
 /*
- * Checks what is at rest, plans, and repairs unless it is a dry run.  What is
+ * Checks what is at rest, plans, and repacks unless it is a dry run.  What is
  * mounted changes while it is read.
  */
 static bool work(struct e4repack *r)
@@ -204,97 +315,60 @@ static bool work(struct e4repack *r)
 	errcode_t err;
 
 	r->e = r->target.e;
-	r->repairing = (struct repairing) {
-		.e = r->e, .args = &r->args, .interrupt = &r->interrupt,
-		.progress = &r->progress, .start = r->start,
-		.max_seconds = r->max_seconds,
-		.writes = r->online ? NULL : answer_signals, .priv = r,
-	};
+	r->repacking.e = r->e;
 	if (!r->target.mount_point &&
 	    !verify_before(&r->target, r->e, &r->args, &r->interrupt))
 		return false;
-	err = target_only(&r->target, r->e, r->paths, r->n_paths,
-			  &r->only_inodes, &said);
-	if (!err)
-		err = target_subtree(&r->target, r->e, r->exclude.v,
-				     r->exclude.n, &r->exclude_inodes, &said);
+	err = find_inodes(r, &said);
 	if (!err)
 		err = e4repack_map(r, true, &r->before);
 	if (!err)
-		err = r->all ? e4repack_all(r) : e4repack_part(r);
-	if (!err && !r->all)
-		e4repack_end_part(r);
-	if (!err && !r->dry_run && !r->online)
+		err = repack(r);
+	r->seconds = repacking_seconds(&r->repacking);
+	if (!err && !r->dry_run)
 		map_after(r);
-	if (err && !said && !undo_guard_failed())
+	if (err && !said)
 		say_failure(r, err);
-	if (err && r->all)
-		report_failed(r);
 	return !err;
 }
 
-static void say_memory(const struct e4repack *r)
-{
-	char most[UNITS_LEN], limit[UNITS_LEN], gone[UNITS_LEN], n[UNITS_LEN];
-	struct e4l_es_stats stats;
-
-	e4l_es_get_stats(r->cache, &stats);
-	say("%s: extents in at most %s of %s of memory, %s forgotten, "
-	    "%s files read again", r->target.name,
-	    units_size(stats.max_bytes, most),
-	    units_size(stats.limit_bytes, limit),
-	    units_count(stats.reclaimed, gone),
-	    units_count(r->result.files_reread, n));
-}
+/* ------------------------------------------------------------------- report */
 
 /* Which limit has stopped it, if it was not a signal. */
 static const char *by_what(const struct e4repack *r)
 {
-	return repairing_seconds(&r->repairing) >= r->max_seconds ?
+	return repacking_seconds(&r->repacking) >= r->repacking.max_seconds ?
 	       " by --max-time" : "";
 }
 
-static void say_stopped(const struct e4repack *r, uint64_t done,
-			uint64_t planned, const char *of)
-{
-	say("%s: stopped%s after %llu of %llu %s: another run goes on",
-	    r->target.name, by_what(r), (unsigned long long)done,
-	    (unsigned long long)planned, of);
-}
-
-/*
- * What the device has not taken back: all is repaired nevertheless.  That it
- * cannot is no failure.
- */
+/* That the device cannot discard is no failure. */
 static void say_discarded(struct e4repack *r)
 {
-	errcode_t err = r->result.discarded.err ? r->result.discarded.err :
-						  r->dirs.discarded.err;
+	errcode_t err = r->result.discard_err;
 
 	if (err == EXT2_ET_UNIMPLEMENTED)
-		say("%s: discards nothing: what was freed keeps its place on "
-		    "the device", r->target.name);
+		say("%s: the device does not support discard",
+		    r->target.name);
 	else if (err)
-		say("%s: cannot discard: %s: all that is reported was done, "
-		    "but what was freed keeps its place on the device",
+		say("%s: cannot discard: %s: the repack itself is complete",
 		    r->target.name, error_message(err));
 	r->failed |= err && err != EXT2_ET_UNIMPLEMENTED;
 }
 
-static void say_stops(const struct e4repack *r)
+static void say_stopped(const struct e4repack *r)
 {
-	if (r->result.stopped && r->online && !r->result.files_planned)
-		say("%s: stopped%s before there was a plan: nothing was changed",
+	const struct e4l_repack_result *result = &r->result;
+
+	if (!result->stopped)
+		return;
+	if (r->online && !result->files_planned)
+		say("%s: stopped%s during planning; nothing was changed",
 		    r->target.name, by_what(r));
-	else if (r->result.stopped)
-		say_stopped(r, r->result.files_done, r->result.files_planned,
-			    "files");
-	if (r->dirs.stopped)
-		say_stopped(r, r->dirs.dirs_done, r->dirs.dirs_planned,
-			    "directories");
-	if (r->inodes.stopped)
-		say_stopped(r, r->inodes.dirs_done, r->inodes.dirs_planned,
-			    "directories' inodes");
+	else
+		say("%s: stopped%s after %llu of %llu files: another run "
+		    "continues", r->target.name, by_what(r),
+		    (unsigned long long)result->files_done,
+		    (unsigned long long)result->files_planned);
 }
 
 /* What the process lacked, if that is what failed, or NULL. */
@@ -305,7 +379,7 @@ static const char *lacking(errcode_t failure)
 	       failure == ENFILE ? "more open files (fs.file-max)" : NULL;
 }
 
-/* Others were repaired, or were looked at. */
+/* Other files were repacked. */
 static void say_failed_files(struct e4repack *r)
 {
 	unsigned long long failed = r->result.files_failed;
@@ -316,84 +390,47 @@ static void say_failed_files(struct e4repack *r)
 		return;
 	r->failed = true;
 	if (lacking(failure))
-		say("%s: %s: %llu of %llu files could not be repaired: run it "
-		    "again with %s", r->target.name, error_message(failure),
-		    failed, planned, lacking(failure));
+		say("%s: %s: %llu of %llu files failed: run e4repack again "
+		    "with %s", r->target.name, error_message(failure), failed,
+		    planned, lacking(failure));
 	else
-		say("%s: %s: %llu of %llu files could not be repaired: see "
-		    "what the kernel says (dmesg), and run e2fsck -f %s while "
-		    "nothing is mounted", r->target.name,
-		    error_message(failure), failed, planned,
-		    r->target.e2fs_name);
+		say("%s: %s: %llu of %llu files failed: see the kernel's "
+		    "messages (dmesg), and run e2fsck -f %s on the unmounted "
+		    "filesystem", r->target.name, error_message(failure),
+		    failed, planned, r->target.e2fs_name);
 }
 
-/* What the report says of what was done, or planned. */
-static void add_up(struct e4repack *r)
+static bool report(struct e4repack *r)
 {
-	const struct e4l_compact_result *dirs = &r->dirs;
-
-	r->sum.bytes_copied += e4repack_copy_bytes(r);
-	r->sum.bytes_zeroed += e4repack_zero_bytes(r);
-	r->sum.bytes_discarded += e4repack_discarded_bytes(r);
-	r->sum.extents_saved += r->result.extents_before -
-				r->result.extents_after;
-	if (!(r->only & ONLY_MAPS))	/* else they are among these */
-		r->sum.extents_saved += dirs->done_old_maps.extents -
-					dirs->done_maps.extents;
-}
-
-void e4repack_end_part(struct e4repack *r)
-{
-	r->seconds = repairing_seconds(&r->repairing) -
-		     r->repairing.planned_from;
-	add_up(r);
 	say_discarded(r);
 	say_failed_files(r);
-	if (r->args.verbose && r->cache)
-		say_memory(r);
-	say_stops(r);
-	if (r->args.json)
-		e4repack_keep_object(r);
-	else if (!r->args.quiet)
-		e4repack_print_part(r);
-}
-
-static bool report(const struct e4repack *r)
-{
+	say_stopped(r);
 	if (r->args.verbose)
 		say_reads(r->target.name, r->e);
-	if (r->turns_over)
-		say("%s: stopped after %u turns, the most that a run takes: "
-		    "another run goes on", r->target.name, E4REPACK_TURNS);
-	else if (r->all && !r->all_done)
-		say("%s: stopped after %u parts: another run goes on",
-		    r->target.name, r->parts_done);
 	if (r->args.json)
 		return e4repack_print_json(r);
 	if (!r->args.quiet)
-		e4repack_print_end(r);
+		e4repack_print(r);
 	return true;
 }
 
-/* A directory in a filesystem is not all of it. */
-static bool is_whole(struct e4repack *r)
+/* What was committed before a failure is in the report. */
+static void report_failed(struct e4repack *r)
 {
-	if (!r->all || !r->target.subtree)
-		return true;
-	say("%s: is a directory, and --all is for whole filesystems: name %s",
-	    r->target.name, r->target.mount_point);
-	target_close(&r->target);
-	return false;
+	r->failed = true;
+	if (r->args.json && r->result.done.transactions)
+		e4repack_print_json(r);
 }
+
+/* --------------------------------------------------------------------- whole */
 
 static bool open_plan(struct e4repack *r, const char *name)
 {
 	if (!target_open_plan(&r->target, name, r->args.partition, &r->undo,
-			      r->args.quiet) || !is_whole(r))
+			      r->args.quiet))
 		return false;
 	if (r->target.mount_point && !r->args.quiet)
-		say("%s: the plan is that of a repair while nothing is mounted",
-		    name);
+		say("%s: the plan is for an unmounted repack", name);
 	return true;
 }
 
@@ -408,22 +445,29 @@ static bool open_target(struct e4repack *r, const char *name)
 				  &r->undo);
 }
 
+static void release(struct e4repack *r)
+{
+	if (r->only_inodes)
+		ext2fs_free_inode_bitmap(r->only_inodes);
+	if (r->exclude_inodes)
+		ext2fs_free_inode_bitmap(r->exclude_inodes);
+	free(r->skipped);
+	block_map_free(r->before);
+	block_map_free(r->after);
+}
+
 static int run(struct e4repack *r, const char *name)
 {
 	bool ok;
 
 	if (!open_target(r, name))
 		return STATUS_FAILED;
-	r->parts = json_array();
-	ok = work(r) && report(r);
-	if (r->only_inodes)
-		ext2fs_free_inode_bitmap(r->only_inodes);
-	if (r->exclude_inodes)
-		ext2fs_free_inode_bitmap(r->exclude_inodes);
-	e4repack_forget(r);
-	json_decref(r->parts);
-	block_map_free(r->before);
-	block_map_free(r->after);
+	ok = work(r);
+	if (ok)
+		ok = report(r);
+	else
+		report_failed(r);
+	release(r);
 	ok &= !r->failed;
 	ok &= target_close(&r->target);
 	if (ok && r->verify && !r->dry_run && !r->online)
@@ -431,27 +475,81 @@ static int run(struct e4repack *r, const char *name)
 	return ok ? STATUS_DONE : STATUS_FAILED;
 }
 
-/* What cannot be asked for together. */
-static bool check_usage(const struct e4repack *r, int *status)
+static unsigned int flags_of(unsigned int bits, const unsigned int *flags)
 {
+	unsigned int sum = 0, i;
+
+	for (i = 0; bits >> i; i++)
+		if (bits >> i & 1)
+			sum |= flags[i];
+	return sum;
+}
+
+static void set_flags(struct e4repack *r)
+{
+	r->flags = flags_of(r->only, e4repack_only_flags) |
+		   flags_of(r->move, move_flags);
+	if (!r->only)
+		r->flags |= E4L_REPACK_DEFAULT;
+	if (r->inodes || r->all)
+		r->flags |= E4L_REPACK_INODES;
+	if (r->no_move)
+		r->flags |= E4L_REPACK_NO_MOVE;
+	if (r->discard)
+		r->flags |= E4L_REPACK_DISCARD;
+	if (r->dry_run)
+		r->flags |= E4L_REPACK_DRY_RUN;
+	if (r->renumber_anyway)
+		r->flags |= E4L_REPACK_RENUMBER_OVERLAY;
+}
+
+/* Options that contradict each other. */
+static const char *contradiction(const struct e4repack *r)
+{
+	unsigned int flags = r->flags;
+
 	if (r->discard && r->undo.file)
-		say("--discard and --undo-file cannot be given together: what "
-		    "is discarded cannot be brought back");
-	else if (r->all && r->only)
-		say("--all and --only cannot be given together");
-	else if (r->all && r->n_paths)
-		say("--all is for whole filesystems: leave it or the paths "
-		    "away");
-	else if (r->free_run && !r->all && !(r->only & ONLY_FREE))
-		say("--free-run=SIZE is for --only=free and --all");
-	else if (r->renumber_anyway && !r->all && !(r->only & ONLY_INODES))
-		say("--renumber-anyway is for --only=inodes and --all");
-	else if (r->map && r->args.json)
-		say("--map is for people: e4frag --json --map has it as JSON");
-	else
-		return true;
-	*status = STATUS_USAGE;
-	return false;
+		return "--discard and --undo-file cannot be given together: "
+		       "discarded blocks cannot be restored";
+	if (r->all && r->only)
+		return "--all and --only cannot be given together";
+	if (r->no_move && flags & E4L_REPACK_INODES)
+		return "--no-move and --inodes cannot be given together";
+	if (r->no_move && !(flags & (E4L_REPACK_TREES | E4L_REPACK_DIRS)))
+		return "--no-move requires trees or directories in --only";
+	if (r->free_run && (r->no_move || !(flags & E4L_REPACK_FREE)))
+		return "--free-run requires free in --only";
+	if (r->n_paths && r->only && flags & E4L_REPACK_FREE)
+		return "--only=free requires a whole filesystem, without PATH";
+	if (r->n_paths && r->free_run)
+		return "--free-run requires a whole filesystem, without PATH";
+	if (r->renumber_anyway && !(flags & E4L_REPACK_INODES))
+		return "--renumber-anyway requires --inodes";
+	if (r->map && r->args.json)
+		return "--map and --json cannot be given together: "
+		       "e4frag --json --map has the map";
+	return NULL;
+}
+
+static int start(struct e4repack *r, const char *name)
+{
+	errcode_t err;
+	int status;
+
+	r->repacking = (struct repacking) {
+		.args = &r->args, .interrupt = &r->interrupt,
+		.progress = &r->progress,
+		.max_seconds = r->max_seconds == NOT_GIVEN ?
+			       HUGE_VAL : (double)r->max_seconds,
+		.writes = answer_signals, .priv = r,
+	};
+	clock_gettime(CLOCK_MONOTONIC, &r->repacking.start);
+	err = interrupt_start(&r->interrupt, NULL);
+	if (err)
+		say_error(name, "cannot start", err);
+	status = err ? STATUS_FAILED : run(r, name);
+	interrupt_stop(&r->interrupt);
+	return status;
 }
 
 int main(int argc, char **argv)
@@ -462,23 +560,20 @@ int main(int argc, char **argv)
 		.max_seconds = NOT_GIVEN, .rate = NOT_GIVEN, .mem = DEFAULT_MEM,
 	};
 	int first, status;
-	errcode_t err;
 
 	heap_set_large(LARGE_BYTES);
 	first = args_parse(&tool, argc, argv, &r, &status);
+	if (first < 0)
+		return status;
 	r.paths = (const char **)argv + first + 1;
 	r.n_paths = argc - first - 1;
-	if (first >= 0 && check_usage(&r, &status)) {
-		if (!r.only)
-			r.only = ONLY_DEFAULT;
-		clock_gettime(CLOCK_MONOTONIC, &r.start);
-		err = interrupt_start(&r.interrupt, NULL);
-		if (err)
-			say_error(argv[first], "cannot start", err);
-		status = err ? STATUS_FAILED : run(&r, argv[first]);
-		interrupt_stop(&r.interrupt);
-		status = say_done(status);
+	set_flags(&r);
+	if (contradiction(&r)) {
+		say("%s", contradiction(&r));
+		status = STATUS_USAGE;
+	} else {
+		status = start(&r, argv[first]);
 	}
 	free(r.exclude.v);
-	return status;
+	return say_done(status);
 }

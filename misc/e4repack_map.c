@@ -18,7 +18,7 @@ static errcode_t on_free_run(const struct e4l_block_run *run, void *priv)
 
 static void on_progress(dgrp_t group, dgrp_t groups, void *priv)
 {
-	repairing_progress(&((struct e4repack *)priv)->repairing, false, group,
+	repacking_progress(&((struct e4repack *)priv)->repacking, false, group,
 			   groups);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A repair of what is mounted: what is meant, and how fast it goes. */
+/* A mounted filesystem: which options apply, and how fast it goes. */
 #include "config.h"
 #include <errno.h>
 #include <linux/ioprio.h>
@@ -23,18 +23,19 @@ bool e4repack_is_online(const char *name)
 	return !e4l_stat(name, &st) && S_ISDIR(st.st_mode);
 }
 
-/* What has no meaning while it is mounted. */
+/* An option that requires an unmounted filesystem, or NULL. */
 static const char *offline_option(const struct e4repack *r)
 {
 	return r->undo.file ? "--undo-file" : r->undo.none ? "--no-undo" :
 	       r->discard ? "--discard" : r->verify ? "--verify" :
 	       r->map ? "--map" : r->move ? "--move" :
 	       r->renumber_anyway ? "--renumber-anyway" :
-	       r->all ? "--all" :
-	       r->only & ONLY_INDEX ? "--only=index" :
-	       r->only & ONLY_INODES ? "--only=inodes" :
-	       r->only & ONLY_ROOM ? "--only=room" :
-	       r->only & ONLY_FREE ? "--only=free" : NULL;
+	       r->all ? "--all" : r->inodes ? "--inodes" :
+	       r->free_run ? "--free-run" :
+	       r->flags & E4L_REPACK_INODES ? "--only=inodes" :
+	       r->only && r->flags & E4L_REPACK_FREE ? "--only=free" :
+	       r->only && r->flags & E4L_REPACK_DIRS ? "--only=directories" :
+	       NULL;
 }
 
 static bool is_root(const char *mount_point)
@@ -56,8 +57,8 @@ bool e4repack_open_online(struct e4repack *r, const char *name)
 	if (!target_open_read(&r->target, name, r->args.partition, true))
 		return false;
 	if (!is_root(r->target.mount_point))
-		say("%s: the root of its filesystem is mounted where it cannot "
-		    "be seen from here", name);
+		say("%s: the root directory of the filesystem is not visible "
+		    "in this mount namespace", name);
 	else if (target_has_no_errors(&r->target))
 		return true;
 	target_close(&r->target);
@@ -123,30 +124,24 @@ static bool pace(uint64_t bytes, void *priv)
 	return true;
 }
 
-/* Nothing was done, and what has been counted is not all there is. */
-static void stop_scanning(struct e4repack *r)
-{
-	e4repack_forget(r);
-	r->result.stopped = true;
-}
-
 errcode_t e4repack_online(struct e4repack *r,
-			  const struct e4l_repack_options *opt)
+			  const struct e4l_repack_what *what,
+			  const struct e4l_repack_limits *limits,
+			  const struct e4l_repack_callbacks *callbacks)
 {
 	bool paced = r->idle || r->rate != UINT64_MAX;
 	errcode_t err;
 
-	signal(SIGXFSZ, SIG_IGN);	/* no space is to be had, then */
+	signal(SIGXFSZ, SIG_IGN);	/* reported as no space */
 	if (r->idle)
 		syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
 			IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
-	progress_start(&r->progress, &r->args, "scanning");
-	err = e4l_online(r->e, r->target.mount_point, opt, paced ? pace : NULL,
-			 &r->result);
-	progress_end(&r->progress);
-	if (err == E4L_ET_INTERRUPTED) {
-		stop_scanning(r);
-		err = 0;
-	}
-	return err ? err : r->no_memory ? ENOMEM : 0;
+	err = e4l_online(r->e, r->target.mount_point, what, limits, callbacks,
+			 paced ? pace : NULL, &r->result);
+	if (err != E4L_ET_INTERRUPTED)
+		return err;
+	/* nothing was done, and the sums are not complete */
+	r->result = (struct e4l_repack_result) { .stopped = true };
+	r->n_skipped = 0;
+	return 0;
 }

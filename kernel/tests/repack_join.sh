@@ -19,7 +19,7 @@ repack() {
 		join mosaic /mnt/file $blocks 1 || exit 1
 		writes random direct /mnt/direct $blocks 2000 5 || exit 1
 		exec 8</mnt/file
-		/e4repack --zeroout=1M --zeroout-budget=4M --only=zeroout /mnt \
+		/e4repack --zeroout=1M --zeroout-budget=4M --only=trees /mnt \
 			2>&1 || exit 1
 		writes random direct /mnt/new 2048 1500 6 &
 		/e4repack --zeroout=1M /mnt 2>&1 || exit 1

@@ -23,7 +23,6 @@
 #define E4LAYOUT_H
 
 #include <e4layout/check.h>
-#include <e4layout/compact.h>
 #include <e4layout/context.h>
 #include <e4layout/dirent.h>
 #include <e4layout/dirs.h>
@@ -36,10 +35,8 @@
 #include <e4layout/online.h>
 #include <e4layout/open.h>
 #include <e4layout/place.h>
-#include <e4layout/plan.h>
 #include <e4layout/plug_io.h>
 #include <e4layout/populate.h>
-#include <e4layout/regroup.h>
 #include <e4layout/repack.h>
 #include <e4layout/scan.h>
 #include <e4layout/score.h>

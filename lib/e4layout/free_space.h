@@ -23,11 +23,8 @@ errcode_t e4l_free_space(struct e4l *e,
 			 errcode_t (*damage)(const struct e4l_damage *, void *),
 			 void *priv);
 
-/*
- * A free run of so many bytes is long: large files go into such runs, which are
- * what a repair keeps.
- */
-#define E4L_LONG_RUN_BYTES (1u << 20)
+/* A free extent of so many bytes is large: large files fit into such extents. */
+#define E4L_LARGE_FREE_BYTES (1u << 20)
 
 /* Free runs of 2^i to 2^(i+1)-1 blocks are counted at [i]. */
 #define E4L_FREE_BUCKETS 48

@@ -125,6 +125,7 @@ struct e4l_model {
 		uint64_t ideal_tree_blocks;
 		uint64_t indirect_mapped;	/* files */
 		uint64_t inline_data;		/* files */
+		uint64_t logical_runs;		/* the fewest fragments */
 	} files;
 	struct {
 		uint64_t count;			/* whose contents were read */

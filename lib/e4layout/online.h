@@ -11,11 +11,12 @@ extern "C" {
 
 /*
  * Repairs files of the filesystem that @e has open for reading, through
- * @mount_point, where its root is seen, mounted to be written.  Of @options,
- * dry_run, journal, cache, part_blocks and discard must not be set, progress()
- * hears of blocks of files that are done, also where nothing was copied, and
- * stop() is asked between pieces.
- * @options->priv goes to @pace as well, which is told of the bytes that were
+ * @mount_point, where its root is seen, mounted for writing.  Of @what, only
+ * E4L_REPACK_FILES and E4L_REPACK_TREES have an effect, and E4L_REPACK_DRY_RUN,
+ * _DISCARD, _INODES and a journal's channel must not be given.  progress()
+ * reports blocks of files that are done, also where nothing was copied, and
+ * stop() is called between pieces.
+ * @pace gets the callbacks' priv, and the bytes that were
  * just copied or zeroed, may take a moment, and is called again, with 0, as long
  * as it returns true: what others need is looked after in between.  NULL: as
  * fast as possible.
@@ -24,22 +25,23 @@ extern "C" {
  * was scanned, and is asked for its extents again, before anything is done.
  * Runs of short fragments are swapped with free space in one piece
  * (EXT4_IOC_MOVE_EXT), also while others write to the file.  What the kernel does
- * not move is told to skipped(), with the reason, as is what only e4l_repack()
- * does; where fast commits are on, nothing is moved: Linux up to 6.19 does not
- * tell them of it, so that the next fsync() of the file is lost in a power cut.
- * Unwritten runs are zeroed, as zeroout_max_blocks and
- * zeroout_budget_blocks say, if the kernel has EXT4_IOC_JOIN_EXTENTS, and stay
- * otherwise.  A twentieth of the filesystem is kept free for others.  Contents,
+ * not move is reported by skipped(), with the reason, as is what only
+ * e4l_repack() does.  With fast commits, nothing is moved: Linux up to 6.19 does
+ * not log a move for them, so that the next fsync() of the file is lost in a
+ * power cut.  Unwritten extents are zeroed, as @limits say, if the kernel has
+ * EXT4_IOC_JOIN_EXTENTS, and stay otherwise.  A twentieth of the filesystem is kept free for others.  Contents,
  * sizes and times stay.
- * Counts of result->transactions are not known, and those of extents are what
- * the device says afterwards.  Another run goes on where this one ended.
+ * result->done.transactions is not known, and result->after is what
+ * the device shows afterwards.  Another run continues where this one ended.
  *
  * Errors: E4L_ET_BAD_ARGUMENT (@mount_point shows another filesystem, or not
  * its root), EROFS (it is mounted to be read), E4L_ET_OPTION, E4L_ET_INTERRUPTED
  * (before anything was changed), ENOMEM, and those of scanning.
  */
 errcode_t e4l_online(struct e4l *e, const char *mount_point,
-		     const struct e4l_repack_options *options,
+		     const struct e4l_repack_what *what,
+		     const struct e4l_repack_limits *limits,
+		     const struct e4l_repack_callbacks *callbacks,
 		     bool (*pace)(uint64_t bytes, void *priv),
 		     struct e4l_repack_result *result);
 

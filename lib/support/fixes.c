@@ -13,10 +13,10 @@ static const char *const commands[E4L_FIXES] = {
 	/* e2fsck and tune2fs leave a backup alone if the primary is sound */
 	[E4L_FIX_WRITE_BACKUPS] =
 		"(echo dirty; echo close -a) | debugfs -w -f -",
-	[E4L_FIX_REPACK_MERGE] = "e4repack --only=merge",
-	[E4L_FIX_REPACK_ZERO] = "e4repack --only=merge,zeroout",
+	[E4L_FIX_REPACK_MERGE] = "e4repack --only=trees",
+	[E4L_FIX_REPACK_ZERO] = "e4repack --only=trees",
 	[E4L_FIX_REPACK_MOVE] = "e4repack",
-	[E4L_FIX_REPACK_INDEX] = "e4repack --only=index",
+	[E4L_FIX_REPACK_INDEX] = "e4repack --only=directories",
 	[E4L_FIX_REPACK_INODES] = "e4repack --only=inodes",
 	[E4L_FIX_TUNE_CLEAR] = "tune4fs --clear",
 };

@@ -3,6 +3,7 @@
 #include <e2p/e2p.h>
 #include <uuid/uuid.h>
 #include "json_layout.h"
+#include "skips.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -126,27 +127,63 @@ json_t *json_filesystem(ext2_filsys fs)
 			 "features", features_array(sb));
 }
 
-json_t *json_room(const struct e4l_repack_result *result, unsigned int bs)
+#define LAYOUT(key, member) { key, offsetof(struct e4l_layout, member) }
+static const struct json_member layout_members[] = {
+	LAYOUT("files", files), LAYOUT("fragmented_files", fragmented_files),
+	LAYOUT("extents", extents), LAYOUT("fragments", fragments),
+	LAYOUT("excess_fragments", excess_fragments),
+	LAYOUT("tree_blocks", tree_blocks),
+	LAYOUT("directory_blocks", dir_blocks),
+	LAYOUT("itable_blocks", itable_blocks),
+	LAYOUT("itable_blocks_ideal", itable_blocks_ideal),
+	LAYOUT("free_blocks", free_blocks),
+	LAYOUT("free_extents", free_extents),
+	LAYOUT("largest_free_blocks", largest_free_blocks),
+	LAYOUT("large_free_blocks", large_free_blocks),
+};
+
+static json_t *layout_object(const struct e4l_layout *l)
 {
-	return json_pack("{s:I, s:I, s:I, s:I}",
-			 "runs", (json_int_t)result->room_runs,
-			 "fragments_saved", (json_int_t)result->room_fragments,
-			 "files_moved_away", (json_int_t)result->room_files,
-			 "bytes_to_copy_away",
-			 (json_int_t)(result->room_blocks * bs));
+	return json_members(l, layout_members,
+			    sizeof(layout_members) / sizeof(*layout_members));
 }
 
-json_t *json_free_runs(const struct e4l_repack_result *result, unsigned int bs)
+/* Keys tell whether it is planned or done by where the object is. */
+static json_t *cost_object(const struct e4l_repack_cost *cost, uint64_t files,
+			   uint64_t dirs, uint64_t inode_dirs, unsigned int bs)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
-			 "zones", (json_int_t)result->zones,
-			 "files_moved_away", (json_int_t)result->zone_files,
-			 "bytes_to_copy_away",
-			 (json_int_t)(result->zone_blocks * bs),
-			 "runs_before", (json_int_t)result->free_runs_before,
-			 "runs_after", (json_int_t)result->free_runs_after,
-			 "longest_before_bytes", (json_int_t)
-			 (result->longest_free_before_blocks * bs),
-			 "longest_after_bytes", (json_int_t)
-			 (result->longest_free_blocks * bs));
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+			 "files", (json_int_t)files,
+			 "directories", (json_int_t)dirs,
+			 "inode_directories", (json_int_t)inode_dirs,
+			 "bytes_copied",
+			 (json_int_t)(cost->copied_blocks * bs),
+			 "bytes_zeroed",
+			 (json_int_t)(cost->zeroed_blocks * bs),
+			 "directory_blocks", (json_int_t)cost->dir_blocks,
+			 "inodes", (json_int_t)cost->inodes,
+			 "bytes_discarded",
+			 (json_int_t)(cost->discarded_blocks * bs),
+			 "transactions", (json_int_t)cost->transactions);
+}
+
+json_t *json_repack(const struct e4l_repack_result *r, unsigned int bs)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b, s:I, s:I, s:I}",
+			 "before", layout_object(&r->before),
+			 "after", layout_object(&r->after),
+			 "planned",
+			 cost_object(&r->planned, r->files_planned,
+				     r->dirs_planned, r->inode_dirs_planned,
+				     bs),
+			 "done",
+			 cost_object(&r->done, r->files_done, r->dirs_done,
+				     r->inode_dirs_done, bs),
+			 "skipped", skips_array(r),
+			 "stopped", r->stopped,
+			 "indexes_planned", (json_int_t)r->indexes_planned,
+			 "least_lacking_bytes",
+			 (json_int_t)(r->least_lacking_blocks * bs),
+			 "most_lacking_bytes",
+			 (json_int_t)(r->most_lacking_blocks * bs));
 }

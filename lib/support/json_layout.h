@@ -19,10 +19,11 @@ json_t *json_score(const struct e4l_file_score *score);
 void json_line_score(struct json_line *line,
 		     const struct e4l_file_score *score);
 
-/* What a plan makes room for, and at what cost. */
-json_t *json_room(const struct e4l_repack_result *result, unsigned int bs);
-/* What it does for long free runs, likewise. */
-json_t *json_free_runs(const struct e4l_repack_result *result, unsigned int bs);
+/*
+ * The layout before and after a repack, what is planned and done, what is
+ * skipped.  @bs: bytes in a block.
+ */
+json_t *json_repack(const struct e4l_repack_result *r, unsigned int bs);
 
 json_t *json_free_space(const struct e4l_free_histogram *h);
 

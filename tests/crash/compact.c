@@ -6,6 +6,7 @@
 #include "config.h"
 #include <stdio.h>
 #include <string.h>
+#include "e4layout/repack/compact.h"
 #include "crash.h"
 
 #define NAMES 1000		/* at most: as two blocks hold */
@@ -192,15 +193,18 @@ static errcode_t fill(ext2_filsys fs, io_channel device, void *priv)
 
 errcode_t op_compact_all(struct op_env *env)
 {
-	struct e4l_compact_options opt = {
-		.write_budget_blocks = 1, .mem_bytes = MEM_BYTES,
-		.journal = env->external,
+	struct e4l_repack_result unused;
+	struct e4l_repack_run run = {
+		.what = { .journal = env->external },
+		/* a directory at a time */
+		.limits = { .copy_blocks = 1, .mem_bytes = MEM_BYTES },
+		.result = &unused,
 	};
 	struct e4l_compact_result result;
 	errcode_t err;
 
 	do {
-		err = e4l_compact_dirs(env->e, &opt, &result);
+		err = e4l_compact_dirs(env->e, &run, false, false, &result);
 		if (!err)
 			env->mark(env->priv);
 	} while (!err && result.transactions);

@@ -39,8 +39,6 @@ static const struct op_row {
 	{ "repack", op_repack, false, true, false, NULL },
 	{ "steps", op_steps, false, true, false, NULL },
 	{ "parts", op_parts, false, true, false, NULL },
-	{ "room", op_room, false, true, false, NULL },
-	{ "room_steps", op_room_steps, false, true, false, NULL },
 	{ "free", op_free, false, true, false, NULL },
 	{ "free_steps", op_free_steps, false, true, false, NULL },
 	{ "together", op_together, false, true, false, NULL },
@@ -265,7 +263,7 @@ static size_t test_faults(struct bench *b, const struct settings *set)
 	enum tap_fault fault;
 	const char *wrong;
 
-	step = (calls - 1) / set->how.wanted + 1;
+	step = calls ? (calls - 1) / set->how.wanted + 1 : 1;
 	for (fault = 0; fault < TAP_FAULTS; fault++) {
 		for (at = 1 + fault % step; at <= calls; at += step, done++) {
 			wrong = test_fault(b, set->op->run, &x, fault, at,

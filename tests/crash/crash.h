@@ -106,8 +106,6 @@ errcode_t op_steps(struct op_env *env);
 errcode_t op_parts(struct op_env *env);
 
 /* Others are moved out of the way: all in one run; each step in its own. */
-errcode_t op_room(struct op_env *env);
-errcode_t op_room_steps(struct op_env *env);
 errcode_t op_free(struct op_env *env);
 errcode_t op_free_steps(struct op_env *env);
 /* Both, and the ends of files go where that leaves fewer free runs. */

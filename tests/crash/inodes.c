@@ -5,6 +5,7 @@
  * hard links, trees, and all kinds of inodes.
  */
 #include "config.h"
+#include "e4layout/repack/regroup.h"
 #include "crash.h"
 
 #define MEM_BYTES (64u << 20)
@@ -54,6 +55,7 @@ const char exchange_recipe[] =
 /* Ends a run in which as often as it takes to plan has been asked, and once. */
 struct turns {
 	struct op_env *env;
+	uint64_t moves;			/* that are planned */
 	unsigned int asked, last;
 	bool stopped;
 };
@@ -71,20 +73,22 @@ static void progress(bool writing, uint64_t done, uint64_t total, void *priv)
 {
 	struct turns *t = priv;
 
-	if (writing && done && done < total && !t->stopped)
+	if (writing && done < t->moves && !t->stopped)
 		t->env->mark(t->env->priv);
 }
 
 static errcode_t run(struct turns *t, bool dry_run,
 		     struct e4l_regroup_result *result)
 {
-	struct e4l_regroup_options opt = {
-		.dry_run = dry_run, .mem_bytes = MEM_BYTES,
-		.journal = t->env->external, .progress = progress,
-		.stop = stop, .priv = t,
+	struct e4l_repack_result unused;
+	struct e4l_repack_run run = {
+		.what = { .journal = t->env->external },
+		.limits = { .mem_bytes = MEM_BYTES },
+		.cb = { .progress = progress, .stop = stop, .priv = t },
+		.result = &unused,
 	};
 
-	return e4l_regroup_inodes(t->env->e, &opt, result);
+	return e4l_regroup_inodes(t->env->e, &run, dry_run, false, 0, result);
 }
 
 errcode_t op_inodes(struct op_env *env)
@@ -97,6 +101,7 @@ errcode_t op_inodes(struct op_env *env)
 
 		err = run(&t, true, &result);
 		t.last = t.asked;
+		t.moves = result.inodes_planned;
 		t.asked = 0;
 		if (!err)
 			err = run(&t, false, &result);

@@ -1,38 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* e4l_repack(), until there is nothing left to do; and all that e4repack --all does. */
+/* e4l_repack(), until there is nothing left to do. */
 #include "config.h"
 #include "crash.h"
 
 #define ZEROOUT_BLOCKS 64
 #define PART_BLOCKS 50
-#define TOGETHER (E4L_PLAN_ROOM | E4L_PLAN_FREE)
-#define FREE_ROUNDS 30		/* a plan after each step may go another way */
+#define ROUNDS 30		/* a plan after each step may go another way */
+#define ALL_AT_ONCE (-1u)
+/* without directories, the contents of which compaction changes */
+#define FILES (E4L_REPACK_FILES | E4L_REPACK_TREES)
 
 struct run {
 	struct op_env *env;
 	unsigned int max, asked;	/* steps */
-	unsigned int planning;		/* asked before those, while it plans */
+	bool planned;			/* it writes from now on */
 };
 
-static bool count(bool inside, void *priv)
+static void planned(const struct e4l_repack_result *result, void *priv)
 {
-	++*(unsigned int *)priv;
-	return false;
-}
-
-/* How often is asked before there is a plan. */
-static errcode_t count_planning(struct op_env *env,
-				const struct e4l_repack_options *options,
-				unsigned int *asked)
-{
-	struct e4l_repack_options opt = *options;
-	struct e4l_repack_result result;
-
-	opt.dry_run = true;
-	opt.stop = count;
-	opt.priv = asked;
-	*asked = 0;
-	return e4l_repack(env->e, &opt, &result);
+	((struct run *)priv)->planned = true;
 }
 
 /* Asked before each step, and after the transaction that had no room for it. */
@@ -40,105 +26,96 @@ static bool stop(bool inside, void *priv)
 {
 	struct run *run = priv;
 
-	if (inside)
+	if (inside || !run->planned)
 		return false;
-	if (run->planning) {
-		run->planning--;
-		return false;
-	}
 	if (run->asked++ == run->max)
 		return true;
 	run->env->mark(run->env->priv);
 	return false;
 }
 
-static errcode_t repack(struct op_env *env, unsigned int more_flags,
-			unsigned int max, uint64_t part_blocks, bool discard)
+/* A run that was not stopped has done what was planned. */
+static errcode_t check_result(const struct e4l_repack_result *r)
+{
+	const struct e4l_layout *before = &r->before, *after = &r->after;
+
+	return after->excess_fragments > before->excess_fragments ||
+	       after->tree_blocks > before->tree_blocks ||
+	       (!r->stopped && r->files_done != r->files_planned) ?
+	       E4L_ET_BAD_ARGUMENT : r->discard_err;
+}
+
+static errcode_t repack(struct op_env *env, unsigned int flags,
+			unsigned int max, uint64_t part_blocks)
 {
 	struct run run = { .env = env, .max = max };
-	struct e4l_repack_options opt = {
-		.flags = E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT | E4L_PLAN_MOVE |
-			 E4L_REPACK_DIRS | more_flags,
-		.zeroout_max_blocks = ZEROOUT_BLOCKS,
-		.zeroout_budget_blocks = E4L_NO_LIMIT,
-		.copy_budget_blocks = E4L_NO_LIMIT,
-		.journal = env->external, .part_blocks = part_blocks,
-		.stop = stop, .priv = &run, .discard = discard,
-		.most_free_runs = more_flags == TOGETHER,
-		.bounds_at_end = more_flags == TOGETHER,
+	const struct e4l_repack_what what = {
+		.flags = flags, .journal = env->external,
+	};
+	const struct e4l_repack_limits limits = {
+		.copy_blocks = E4L_NO_LIMIT, .zero_blocks = E4L_NO_LIMIT,
+		.zero_extent_blocks = ZEROOUT_BLOCKS,
+		.part_blocks = part_blocks,
+	};
+	const struct e4l_repack_callbacks callbacks = {
+		.planned = planned, .stop = stop, .priv = &run,
 	};
 	struct e4l_repack_result result;
-	unsigned int rounds = more_flags == TOGETHER && max == -1u ? 2 :
-			      more_flags & E4L_PLAN_FREE ? FREE_ROUNDS : -1;
+	unsigned int rounds = ROUNDS;
 	errcode_t err;
 
 	do {
 		run.asked = 0;
-		err = count_planning(env, &opt, &run.planning);
-		if (!err)
-			err = e4l_repack(env->e, &opt, &result);
+		run.planned = false;
+		err = e4l_repack(env->e, &what, &limits, &callbacks, &result);
 		if (!err)
 			env->mark(env->priv);
-		if (!err && (result.extents_after > result.extents_before ||
-			     result.fragments_after > result.fragments_before))
-			err = E4L_ET_BAD_ARGUMENT;
 		if (!err)
-			err = result.discarded.err;
-	} while (!err && result.transactions && --rounds);
+			err = check_result(&result);
+	} while (!err && result.done.transactions && --rounds);
 	return err;
 }
 
 errcode_t op_repack(struct op_env *env)
 {
-	return repack(env, 0, -1, 0, false);
+	return repack(env, FILES, ALL_AT_ONCE, 0);
 }
 
 errcode_t op_steps(struct op_env *env)
 {
-	return repack(env, 0, 1, 0, false);
+	return repack(env, FILES, 1, 0);
 }
 
 errcode_t op_parts(struct op_env *env)
 {
-	return repack(env, 0, 1, PART_BLOCKS, false);
-}
-
-errcode_t op_room(struct op_env *env)
-{
-	return repack(env, E4L_PLAN_ROOM, -1, PART_BLOCKS, false);
-}
-
-errcode_t op_room_steps(struct op_env *env)
-{
-	return repack(env, E4L_PLAN_ROOM, 1, 0, false);
+	return repack(env, FILES, 1, PART_BLOCKS);
 }
 
 errcode_t op_free(struct op_env *env)
 {
-	return repack(env, E4L_PLAN_FREE, -1, PART_BLOCKS, false);
+	return repack(env, E4L_REPACK_FREE, ALL_AT_ONCE, PART_BLOCKS);
 }
 
 errcode_t op_free_steps(struct op_env *env)
 {
-	return repack(env, E4L_PLAN_FREE, 1, 0, false);
+	return repack(env, E4L_REPACK_FREE, 1, 0);
 }
 
 errcode_t op_together(struct op_env *env)
 {
-	return repack(env, TOGETHER, -1, PART_BLOCKS, false);
+	return repack(env, FILES | E4L_REPACK_FREE, ALL_AT_ONCE, PART_BLOCKS);
 }
 
 errcode_t op_together_steps(struct op_env *env)
 {
-	return repack(env, TOGETHER, 1, 0, false);
+	return repack(env, FILES | E4L_REPACK_FREE, 1, 0);
 }
 
 errcode_t op_discard(struct op_env *env)
 {
-	return repack(env, 0, 1, PART_BLOCKS, true);
+	return repack(env, FILES | E4L_REPACK_DISCARD, 1, PART_BLOCKS);
 }
 
-/* Long free runs are made, and room, in scenarios that are crowded. */
 const char all_recipe[] =
 	"many /gone count 30 name a_name_that_takes_room_in_its_directory_\n"
 	"delete /gone percent 90\n"
@@ -150,14 +127,6 @@ const char all_recipe[] =
 
 errcode_t op_all(struct op_env *env)
 {
-	static const operation parts[] = {
-		op_compact_all, op_inodes, op_free, op_room, op_free,
-		op_together,
-	};
-	errcode_t err = 0;
-	size_t i;
-
-	for (i = 0; i < sizeof(parts) / sizeof(*parts) && !err; i++)
-		err = parts[i](env);
-	return err;
+	return repack(env, E4L_REPACK_DEFAULT | E4L_REPACK_INODES,
+		      ALL_AT_ONCE, PART_BLOCKS);
 }

@@ -500,9 +500,9 @@ struct digest *make_refs(const struct bench *b, const struct tap_log *log,
 		if (!b->changes_content && ref[i].content != ref[0].content)
 			fatal("%s: transaction %zu changes a file",
 			      b->sc->name, i);
-		else if (same(&ref[i], &ref[i - 1]))
-			fatal("%s: transaction %zu changes no extent",
-			      b->sc->name, i);
+	/* one may change tree blocks alone, as e2fsck does with the map before */
+	if (*n > 1 && same(&ref[0], &ref[*n - 1]))
+		fatal("%s: no transaction changes an extent", b->sc->name);
 	machine_close(&m);
 	return ref;
 }

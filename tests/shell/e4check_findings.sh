@@ -68,7 +68,7 @@ check "$e4check" --layout-only "$img"
 found unwritten-mosaic
 grep -q '(/a): 4 extents are contiguous, .*' \
 	"$out" || fail "does not count the splits"
-grep -q "^to fix: e4repack --only=merge,zeroout $img$" "$out" ||
+grep -q "^to fix: e4repack --only=trees $img$" "$out" ||
 	fail "no word of zeroing"
 check "$e4repack" -q --zeroout=1M "$img"
 sound "$img"
@@ -176,9 +176,9 @@ check "$e4check" --layout-only "$img"
 found directory-sparse
 grep -q '(/d): .* [0-9]* blocks, .* [0-9]*$' "$out" ||
 	fail "does not count a directory's blocks"
-grep -q "^to fix: e4repack --only=index $img" "$out" ||
-	fail "no word of --only=index"
-check "$e4repack" -q --only=index "$img"
+grep -q "^to fix: e4repack --only=directories $img" "$out" ||
+	fail "no word of --only=directories"
+check "$e4repack" -q --only=directories "$img"
 check "$e4check" --layout-only "$img"
 ! grep -q '^layout: directory-[^s]*sparse' "$out" || { show_run; fail "not fixed"; }
 
@@ -189,7 +189,7 @@ many /linear count 400 name a-name-that-takes-room-
 END
 check "$e4check" --layout-only "$img"
 found directory-linear
-check "$e4repack" -q --only=index "$img"
+check "$e4repack" -q --only=directories "$img"
 check "$e4check" --layout-only "$img"
 ! grep -q '^layout: directory-linear' "$out" ||
 	{ show_run; fail "not fixed"; }

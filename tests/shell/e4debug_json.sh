@@ -34,10 +34,11 @@ cat >"$work/requests" <<-END
 	plan
 	plan <14>
 	repack /data/broken
-	merge
-	zeroout /split 1M
-	compact /data
-	regroup /data
+	files
+	trees /split 1M
+	directories /data
+	free
+	inodes /data
 	write $work/host /host
 	tunables
 	tunables dir_ireserve=64

@@ -38,36 +38,35 @@ make_image
 image=$(sha256sum <"$img")
 check "$e4debug" --json -R plan "$img"
 cp "$out" "$work/plan"
-same 'planned' "$(json "$work/plan" 'd["files_done"], d["transactions"],
-	d["files_planned"] > 3')" '(0, 0, True)'
+same 'planned' "$(json "$work/plan" 'd["done"]["files"],
+	d["done"]["transactions"], d["planned"]["files"] > 3')" '(0, 0, True)'
 check "$e4debug" --json -R 'plan /data/broken' "$img"
 cp "$out" "$work/plan"
-same 'planned for one' "$(json "$work/plan" 'd["files_planned"],
-	d["fragments_before"], d["fragments_after"], d["planned_copy_blocks"]')" \
-	'(1, 3, 1, 8)'
+same 'planned for one' "$(json "$work/plan" 'd["planned"]["files"],
+	d["before"]["fragments"], d["after"]["fragments"]')" '(1, 3, 1)'
 mustfail 1 "$e4debug" -R 'plan /missing' "$img"
 mustfail 1 "$e4debug" -R 'repack' "$img"
 says 'is open for reading: start e4debug with -w'
 same 'the image' "$(sha256sum <"$img")" "$image"
 
-do_json 'merge /data/joinable' 'extents /data/joinable' 'frag /data/broken'
-same 'merged' "$(line 1 'd["files_done"], d["extents_after"]')" '(1, 1)'
+do_json 'trees /data/joinable' 'extents /data/joinable' 'frag /data/broken'
+same 'merged' "$(line 1 'd["done"]["files"], d["after"]["extents"]')" '(1, 1)'
 same 'one extent' "$(line 2 'len(d["extents"])')" 1
 same 'another' "$(line 3 'd["fragments"]')" 3
 same_content
 
-do_json 'map /mosaic' 'zeroout /mosaic 4K' 'zeroout /mosaic 8K' \
+do_json 'map /mosaic' 'trees /mosaic 4K' 'trees /mosaic 8K' \
 	'frag /mosaic' 'map /mosaic' 'cachestat'
-same 'too short' "$(line 2 'd["zeroed_blocks"]')" 0
-same 'zeroed' "$(line 3 'd["zeroed_blocks"] >= 126')" True
+same 'too short' "$(line 2 'd["done"]["bytes_zeroed"]')" 0
+same 'zeroed' "$(line 3 'd["done"]["bytes_zeroed"] >= 126 * 4096')" True
 same 'joined' "$(line 4 'd["extents"] <= 2')" True
 same 'cached anew' "$(line 6 'd["entries"] <= 3')" True
 same_content
 
 do_json 'repack <14>' 'extents <14>' repack plan
-same 'repacked' "$(line 1 'd["files_done"], d["fragments_after"]')" '(1, 1)'
+same 'repacked' "$(line 1 'd["done"]["files"], d["after"]["fragments"]')" '(1, 1)'
 same 'one fragment' "$(line 2 'd["fragments"]')" 1
-same 'nothing left' "$(line 4 'd["files_planned"]')" 0
+same 'nothing left' "$(line 4 'd["planned"]["files"]')" 0
 same_content
 
 # inodes of all directories, and then there is nothing to do
@@ -78,13 +77,15 @@ mke2fs -b 1024 -N 4000
 tree /t dirs 5 files 40
 END
 "$top_builddir/tests/tools/fsdigest" -n "$img" | sort >"$work/before"
-do_json 'regroup /t' findings regroup
-same 'regrouped' "$(line 1 'd["dirs_planned"], d["dirs_done"],
-	d["inodes_done"] > 150, d["blocks_after"] == d["blocks_ideal"]')" \
+do_json 'inodes /t' findings inodes
+same 'regrouped' "$(line 1 'd["planned"]["inode_directories"],
+	d["done"]["inode_directories"], d["done"]["inodes"] > 150,
+	d["after"]["itable_blocks"] == d["after"]["itable_blocks_ideal"]')" \
 	'(5, 5, True, True)'
 same 'found' "$(line 2 '[f["code"] for f in d["findings"]
 	if f["code"] == "directory-spread"]')" '[]'
-same 'again' "$(line 3 'd["inodes_planned"], d["transactions"]')" '(0, 0)'
+same 'again' "$(line 3 'd["planned"]["inodes"], d["done"]["transactions"]')" \
+	'(0, 0)'
 clean "$img"
 "$top_builddir/tests/tools/fsdigest" -n "$img" | sort >"$work/after"
 unchanged "$work/before" "$work/after"
@@ -101,15 +102,17 @@ delete /b percent 95
 END
 check debugfs -w -R 'sif /b flags 0x80010' "$img"
 "$top_builddir/tests/tools/fsdigest" -e "$img" >"$work/before"
-do_json 'compact /a' findings compact
-same 'compacted' "$(line 1 'd["dirs_planned"], d["dirs_done"],
-	d["done_blocks"] < d["done_old_blocks"], d["transactions"]')" \
+do_json 'directories /a' findings directories
+same 'compacted' "$(line 1 'd["planned"]["directories"],
+	d["done"]["directories"], d["after"]["directory_blocks"] <
+	d["before"]["directory_blocks"], d["done"]["transactions"]')" \
 	'(1, 1, True, 1)'
 same 'found' "$(line 2 '[f["code"] for f in d["findings"]
 	if f["code"] in ("directory-sparse", "directory-linear")]')" \
 	"['directory-sparse']"
-same 'left' "$(line 3 'd["dirs_done"], d["dirs_skipped"]')" '(0, 1)'
-says '^e4debug: compact: directory <[0-9]*> stays as it is: immutable$'
+same 'left' "$(line 3 'd["done"]["directories"], [s["reason"]
+	for s in d["skipped"] if s["kind"] == "directory"]')" "(0, ['immutable'])"
+says '^e4debug: directories: directory <[0-9]*> is skipped: immutable$'
 clean "$img"
 "$top_builddir/tests/tools/fsdigest" -e "$img" >"$work/after"
 unchanged "$work/before" "$work/after"
@@ -121,7 +124,7 @@ digest "$img" >"$work/digest"
 undo="-z $work/undo"
 do_json 'repack' 'mkdir /new' 'link /split /new/split' \
 	'tunables dir_ireserve=64' 'extents /new/split' 'frag /data/broken'
-same 'repacked' "$(line 1 'd["files_done"] > 3')" True
+same 'repacked' "$(line 1 'd["done"]["files"] > 3')" True
 same 'linked' "$(line 3 'd["inode"]')" 12
 same 'in one piece' "$(line 4 'd["fragments"]')" 1
 clean "$img"

@@ -25,14 +25,13 @@ done
 is files 'd["files"]["count"]'
 is mapped_bytes 'd["files"]["blocks"] * d["filesystem"]["block_size_bytes"]'
 is free_bytes 'd["free_space"]["blocks"] * d["filesystem"]["block_size_bytes"]'
-is largest_free_run_bytes 'd["free_space"]["largest_blocks"] *
+is largest_free_extent_bytes 'd["free_space"]["largest_blocks"] *
 	d["filesystem"]["block_size_bytes"]'
 is damaged_places 0
-is repair_files 'd["repair"]["files_planned"]'
-is repair_extents_after 'd["repair"]["extents_after"]'
-is repair_copy_bytes 'd["repair"]["bytes_to_copy"]'
+is repack_files 'd["repack"]["files"]'
+is repack_extents 'd["repack"]["extents"]'
 is size_bytes 'd["filesystem"]["blocks"] * d["filesystem"]["block_size_bytes"]'
-same 'free runs' "$(awk '/^e4layout_free_bytes_by_run/ { n += $2 }
+same 'free extents' "$(awk '/^e4layout_free_bytes_by_extent/ { n += $2 }
 	END { print n }' "$work/metrics")" \
 	"$(sed -n 's/^e4layout_free_bytes{.*} //p' "$work/metrics")"
 

@@ -89,16 +89,16 @@ PKG_CONFIG_SYSROOT_DIR=
 export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
 flags=$(pkg-config --define-variable=prefix="$root$(variable prefix)" \
 	--cflags --libs e4layout)
-for example in image repair report; do
+for example in image repack report; do
 	source=$(variable docdir)/examples/$example.c
 	installed "$source"
 	# shellcheck disable=SC2086
 	check cc -Wall -Werror -o "$work/$example" "$root$source" $flags
 done
 aged "$work/img" <"$top_srcdir/tests/shell/layout.recipe"
-check "$work/repair" "$work/img"
-grep -q 'extents became' "$out" || fail "nothing was repaired"
-run "$work/repair" "$work"
+check "$work/repack" "$work/img"
+grep -q 'extents became' "$out" || fail "nothing was repacked"
+run "$work/repack" "$work"
 says "^$work: is neither a block device nor an image file"
 check "$work/report" "$work/img"
 check mke2fs -q -F -t ext4 "$work/new" 8M

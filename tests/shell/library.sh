@@ -5,7 +5,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs
 
-repair=$top_builddir/doc/examples/repair
+repair=$top_builddir/doc/examples/repack
 fsdigest=$top_builddir/tests/tools/fsdigest
 img=$work/img
 
@@ -26,7 +26,7 @@ cp "$img" "$work/aged"
 
 # it needs no part of lib/support
 if [ -e "$top_builddir/lib/e4layout/.libs/libe4layout.so" ]; then
-	nm -D --undefined-only "$top_builddir/doc/examples/.libs/repair" |
+	nm -D --undefined-only "$top_builddir/doc/examples/.libs/repack" |
 		sed -n 's/.* \(e4l_[a-z0-9_]*\).*/\1/p' >"$work/used"
 	grep -q '^e4l_open$' "$work/used" || fail "it does not use e4l_open()"
 fi

@@ -1,27 +1,69 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=sh disable=SC2154
-# What the tests of e4repack --all share; sourced after repack_common.sh.
+# What the tests of whole repacks share; sourced after repack_common.sh.
 
-# all KEY: what the last report says of all parts.
-all() {
-	json "$work/.report" "d['$1']"
-}
-
-# by_name IMAGE: all that must stay.
+# by_name IMAGE: all that must stay, whatever the inode numbers are.
 by_name() {
-	digest -enz "$1" | sort
+	digest -nz "$1" | sort
 }
 
-# layout IMAGE: what a repair must not make worse, and what it is there for.
-layout() {
+# measured IMAGE: its layout, as e4frag reports it, in e4repack's words.
+measured() {
 	check "$e4frag" -q --json "$1"
-	json "$out" "'\n'.join(f'{k} {v}' for k, v in {
+	json "$out" "json.dumps({
+		'files': d['files']['count'],
+		'fragmented_files': d['files']['fragmented'],
+		'extents': d['files']['extents'],
 		'fragments': d['files']['fragments'],
-		'excess': d['files']['excess_extents'],
-		'trees': d['files']['tree_blocks'],
-		'itables': d['directories']['itable_blocks'],
-		'runs': d['free_space']['extents'],
-		'shorter': -d['free_space']['largest_blocks']}.items())"
+		'tree_blocks': d['files']['tree_blocks'],
+		'itable_blocks': d['directories']['itable_blocks'],
+		'itable_blocks_ideal': d['directories']['itable_blocks_ideal'],
+		'free_blocks': d['free_space']['blocks'],
+		'free_extents': d['free_space']['extents'],
+		'largest_free_blocks': d['free_space']['largest_blocks']})"
+}
+
+# is_measured KEY: the last report's layout of that name is what e4frag reports.
+is_measured() {
+	measured "$img" >"$work/measured"
+	/usr/bin/python3 - "$work/.report" "$1" "$work/measured" <<-'PYTHON' ||
+	import json, sys
+	got = json.load(open(sys.argv[1]))[sys.argv[2]]
+	want = json.load(open(sys.argv[3]))
+	wrong = {k: (got[k], want[k]) for k in want if got[k] != want[k]}
+	if wrong:
+	    sys.exit(f"{sys.argv[2]}: reported and measured: {wrong}")
+	PYTHON
+		fail "$what: the report differs from e4frag's"
+}
+
+# agrees OPTION...: repacks $img; a dry run has planned exactly what was done, and
+# both reports show what e4frag measures.
+agrees() {
+	before=$(written "$img")
+	repack -n "$@" "$img"
+	same "$what: written by -n" "$(written "$img")" "$before"
+	is_measured before
+	cp "$work/.report" "$work/dry"
+	repack "$@" "$img"
+	is_measured after
+	/usr/bin/python3 - "$work/dry" "$work/.report" <<-'PYTHON' ||
+	import json, sys
+	dry, run = (json.load(open(name)) for name in sys.argv[1:])
+	bad = [key for key in ('before', 'planned', 'skipped', 'skipped_inodes',
+	                       'what') if dry[key] != run[key]]
+	inexact = ('large_free_blocks',)
+	bad += [f'after.{key}: {dry["after"][key]}, {run["after"][key]}'
+	        for key in run['after']
+	        if key not in inexact and dry['after'][key] != run['after'][key]]
+	bad += [f'{key}: {run["planned"][key]}, {run["done"][key]}'
+	        for key in run['done']
+	        if key not in ('transactions', 'bytes_discarded') and
+	        run['planned'][key] != run['done'][key]]
+	if bad:
+	    sys.exit('\n'.join(bad))
+	PYTHON
+		fail "$what: -n and the run differ"
 }
 
 # kept: $img is sound, and has what it had.
@@ -31,37 +73,43 @@ kept() {
 	unchanged "$work/before" "$work/after"
 }
 
-# no_worse: nothing in $work/then is more than in $work/now.
+# no_worse: the last report shows nothing that is worse than before.
 no_worse() {
-	layout "$img" >"$work/then"
-	paste -d' ' "$work/now" "$work/then" | while read -r key was _ is; do
-		[ "$is" -le "$was" ] || fail "$what: $key: $was, then $is"
-	done
-	echo "$what: $(paste -sd' ' "$work/now"), then" \
-		"$(paste -sd' ' "$work/then")"
+	/usr/bin/python3 - "$work/.report" <<-'PYTHON' ||
+	import json, sys
+	d = json.load(open(sys.argv[1]))
+	was, now = d['before'], d['after']
+	bad = [key for key in ('fragmented_files', 'extents', 'fragments',
+	                       'excess_fragments', 'tree_blocks',
+	                       'directory_blocks', 'itable_blocks')
+	       if now[key] > was[key]]
+	if 10 * now['largest_free_blocks'] < 9 * was['largest_free_blocks']:
+	    bad.append('largest_free_blocks')
+	if bad:
+	    sys.exit('\n'.join(f'{key}: {was[key]}, then {now[key]}'
+	                       for key in bad))
+	PYTHON
+		fail "$what: worse"
+	echo "$what: $(json "$work/.report" "', '.join(f'{k} {d[\"before\"][k]} > {d[\"after\"][k]}'
+		for k in ('excess_fragments', 'tree_blocks', 'itable_blocks',
+		'free_extents', 'largest_free_blocks'))")"
 }
 
-# repaired: the last run did what it is for.
-repaired() {
-	kept
-	no_worse
-	left=$(json "$work/.report" "sum(x['extents'] for x in [p for p in
-		d['parts'] if p['only'][0] == 'merge'][-1]['left_alone'])")
-	[ "$(sed -n 's/^excess //p' "$work/then")" -le "$left" ] ||
-		fail "$what: excess, and $left extents left alone"
-	case $(json "$work/.report" \
-		"'/'.join(p['only'][0] for p in d['parts'])") in
-	index/inodes/free/merge | index/inodes/free/merge/*) ;;
-	*) fail "$what: other parts" ;;
-	esac
-	for key in bytes_copied bytes_zeroed bytes_discarded; do
-		same "$what: $key" "$(all $key)" \
-			"$(json "$work/.report" "sum(p['$key'] for p in d['parts'])")"
-	done
+# all_saved: what is left was skipped.
+all_saved() {
+	left=$(json "$work/.report" "sum(s['saved'] for s in d['skipped']
+		if s['kind'] == 'file')")
+	[ "$(report after.excess_fragments)" -le "$left" ] ||
+		fail "$what: excess, and $left extents were skipped"
 }
 
-# begins_with IMAGE: what there was in it.
-begins_with() {
-	layout "$1" >"$work/now"
-	by_name "$1" >"$work/before"
+# until_done OPTION...: repacks $img until there is nothing to do.
+until_done() {
+	runs=0
+	while :; do
+		repack "$@" "$img"
+		[ "$(report done.transactions)" != 0 ] || break
+		runs=$((runs + 1))
+		[ "$runs" -le 8 ] || fail "$what: no end after $runs runs"
+	done
 }

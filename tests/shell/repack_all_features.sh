@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack --all on a filesystem of every feature set: nothing is worse for it,
-# every name leads to what it led to, e2fsck and e4check find nothing, and a second
-# run has nothing to do.  FEATURES='RECIPE...' picks some.
+# e4repack --all on a filesystem of every feature set: a dry run plans exactly what
+# is done, the reports show what e4frag measures, nothing is worse for it, every
+# name leads to what it led to, and e2fsck and e4check find nothing.
+# FEATURES='RECIPE...' picks some.
 [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
@@ -31,14 +32,16 @@ work_on() {
 	if [ "$what" = external-journal ] && ! has_journal; then
 		return 0
 	fi
-	begins_with "$img"
-	digest -ez "$img" >"$work/numbers"
-	repack --all ${protection:+"$protection"} "$img"
-	repaired
-	digest -ez "$img" | cmp -s "$work/numbers" - ||
+	by_name "$img" >"$work/before"
+	digest -z "$img" >"$work/numbers"
+	agrees --all ${protection:+"$protection"}
+	kept
+	no_worse
+	all_saved
+	digest -z "$img" | cmp -s "$work/numbers" - ||
 		renumbered=$((renumbered + 1))
-	repack --all ${protection:+"$protection"} "$img"
-	same "$what: transactions of a second run" "$(all transactions)" 0
+	until_done --all ${protection:+"$protection"}
+	kept
 	[ -z "$journal" ] || detach "$loop"
 	images=$((images + 1))
 }

@@ -45,9 +45,9 @@ aged "$img" <"$work/recipe"
 digest -z "$img" >"$work/before"
 while read -r path budget extents bytes; do
 	what="$path, $budget KiB"
-	repack --only=zeroout --zeroout=1M \
+	repack --only=trees --zeroout=1M \
 		--zeroout-budget="${budget}K" "$img" "$path"
-	reported "extents_after $extents" "bytes_zeroed $bytes"
+	reported "after.extents $extents" "cost.bytes_zeroed $bytes"
 done <"$work/cases"
 digest -z "$img" >"$work/after"
 unchanged "$work/before" "$work/after"

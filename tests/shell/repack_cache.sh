@@ -79,7 +79,7 @@ repair_with() {
 } | aged "$img"
 digest -z "$img" >"$work/before"
 for options in --zeroout=1M '--zeroout=1M --zeroout-budget=8M --max-bytes=10M' \
-	'--zeroout=12K --only=merge,zeroout'; do
+	'--zeroout=12K --only=trees'; do
 	for mem in 1G 0 64K 512K; do
 		# shellcheck disable=SC2086
 		plan_with $mem $options
@@ -112,9 +112,9 @@ what="memory"
 resident() {
 	ASAN_OPTIONS=${ASAN_OPTIONS:-}:quarantine_size_mb=1 check \
 		"$top_builddir/bench/measured" 3 "$e4repack" -n -q --json \
-		--only=move --max-bytes=0 "$@" "$work/large" 3>"$work/measured"
+		--only=files --max-bytes=0 "$@" "$work/large" 3>"$work/measured"
 	cp "$out" "$work/.report"
-	reported 'files_planned 0'
+	reported 'planned.files 0'
 	sed -n 's/^rss //p' "$work/measured"
 }
 all=$(resident)

@@ -7,8 +7,9 @@ img=$work/img
 what=repack			# what is being tried, for complaints
 
 # digest [-z] IMAGE: of every inode but the quota files, which e2fsck checks.
+# Directories are compared by their entries, since a repack compacts them.
 digest() {
-	"$top_builddir/tests/tools/fsdigest" "$@" >"$work/.digest" ||
+	"$top_builddir/tests/tools/fsdigest" -e "$@" >"$work/.digest" ||
 		fail "fsdigest $*"
 	while [ $# -gt 1 ]; do shift; done
 	quota=$(dumpe2fs -h "$1" 2>/dev/null |
@@ -26,9 +27,24 @@ repack() {
 	cp "$out" "$work/.report"
 }
 
-# report KEY: what the last repack said.
+# report KEY: what the last repack reported, as planned.files; cost.KEY is that of
+# the plan of a dry run, or else of what was done.
 report() {
-	sed -n "s/^  \"$1\": \([^,]*\),*\$/\1/p" "$work/.report"
+	/usr/bin/python3 -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+d["cost"] = d["planned"] if d["dry_run"] else d["done"]
+for l in d["before"], d["after"]:
+    l["largest_free_bytes"] = l["largest_free_blocks"] * d["block_size_bytes"]
+for key in sys.argv[2].split("."):
+    d = d[key]
+print(json.dumps(d))' "$work/.report" "$1"
+}
+
+# skipped REASON: how many files and directories the last repack skipped for it.
+skipped() {
+	json "$work/.report" \
+		"sum(s['count'] for s in d['skipped'] if s['reason'] == '$1')"
 }
 
 # reported "KEY VALUE"...: the last repack said so.
@@ -56,10 +72,11 @@ nothing_to_do() {
 	shift
 	before=$(written "$image")
 	repack "$@" "$image"
-	reported 'files_planned 0' 'files_done 0' 'transactions 0' \
-		'bytes_copied 0' 'bytes_zeroed 0'
-	same "$what: extents" "$(report extents_after)" \
-		"$(report extents_before)"
+	reported 'planned.files 0' 'planned.directories 0' 'done.files 0' \
+		'done.transactions 0' 'cost.bytes_copied 0' \
+		'cost.bytes_zeroed 0'
+	same "$what: extents" "$(report after.extents)" \
+		"$(report before.extents)"
 	# who opens for writing says so in the MMP block
 	[ "$what" = mmp ] || same "$what: written" "$(written "$image")" \
 		"$before"

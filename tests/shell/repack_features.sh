@@ -20,15 +20,15 @@ planned_and_done() {
 	before=$(written "$img")
 	# shellcheck disable=SC2086
 	repack -n "$@" $protection "$img"
-	reported 'files_done 0' 'transactions 0'
+	reported 'done.files 0' 'done.transactions 0'
 	same "$what: written by -n" "$(written "$img")" "$before"
 	planned=$(costs)
-	files=$(report files_planned)
+	files=$(report planned.files)
 	# shellcheck disable=SC2086
 	repack "$@" $protection "$img"
-	reported "files_done $files"
+	reported "done.files $files"
 	same "$what: the plan" "$(costs)" "$planned"
-	[ "$files" = 0 ] || [ "$(report transactions)" -gt 0 ] ||
+	[ "$files" = 0 ] || [ "$(report done.transactions)" -gt 0 ] ||
 		fail "$what: no transaction"
 	clean "$img"
 	# shellcheck disable=SC2086

@@ -28,8 +28,8 @@ repaired() {
 # emptied BEFORE-RUNS BEFORE-FRAGMENTS: the last run did as it said.
 emptied() {
 	repaired
-	[ "$(report bytes_copied)" = "$(planned bytes_to_copy_away)" ] ||
-		fail "$what: copied $(report bytes_copied)"
+	[ "$(report cost.bytes_copied)" = "$(planned bytes_to_copy_away)" ] ||
+		fail "$what: copied $(report cost.bytes_copied)"
 	same "$what: free runs" "$(free_space "$img" extents)" \
 		"$(planned runs_after)"
 	[ "$(planned runs_after)" -le "$1" ] || fail "$what: more free runs"
@@ -69,7 +69,7 @@ while read -r unit blocks size options; do
 	# a budget that is not enough is kept
 	cp --sparse=always "$img" "$work/copy"
 	repack $free --max-bytes=64K "$work/copy"
-	[ "$(report bytes_copied)" -le 65536 ] || fail "$what: --max-bytes"
+	[ "$(report cost.bytes_copied)" -le 65536 ] || fail "$what: --max-bytes"
 	clean "$work/copy"
 
 	# an aim is reached, by less, and then there is nothing to do
@@ -80,13 +80,13 @@ while read -r unit blocks size options; do
 	[ $(($(free_space "$work/aim" largest_blocks) * bytes)) -ge "$aim" ] ||
 		fail "$what: --free-run=$aim: $(free_space "$work/aim" largest_blocks)"
 	same "$what: zones" "$(planned zones)" 1
-	less=$(report bytes_copied)
+	less=$(report cost.bytes_copied)
 	nothing_to_do "$work/aim" $free --free-run="$aim"
 
 	repack -n $free "$img"
 	copy=$(planned bytes_to_copy_away)
 	repack $free "$img"
-	reported "bytes_copied $copy"
+	reported "cost.bytes_copied $copy"
 	emptied "$runs" "$fragments"
 	[ "$less" -lt "$copy" ] || fail "$what: --free-run copies $less of $copy"
 	then=$(free_space "$img" largest_blocks)
@@ -108,10 +108,10 @@ unit=4 blocks=1
 dusty 64M '-b 4096 -J size=4'
 digest -z "$img" >"$work/before"
 repack $free --exclude=/ "$img"
-reported 'bytes_copied 0'
+reported 'cost.bytes_copied 0'
 repack $free "$img" /small/d1
 repaired
-[ "$(report bytes_copied)" -gt 0 ] || fail "$what: nothing was moved"
+[ "$(report cost.bytes_copied)" -gt 0 ] || fail "$what: nothing was moved"
 
 # striped: the numbers of the inodes that begin on a stripe of two blocks, and
 # have two or more, and their first block

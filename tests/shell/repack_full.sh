@@ -65,7 +65,7 @@ rm "$work/repaired"
 # nor does making room, which leaves no more to be repaired
 cp --sparse=always "$img" "$work/repaired"
 cp "$work/.report" "$work/plain"
-repack --only=merge,zeroout,move,dirs,room "$work/repaired"
+repack --only=trees,files,directories "$work/repaired"
 room_left=$(excess "$work/repaired")
 clean "$work/repaired"
 digest -z "$work/repaired" >"$work/after"

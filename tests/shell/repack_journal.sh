@@ -27,10 +27,10 @@ sequence() {
 }
 was=$(sequence)
 repack -n --zeroout=off "$img"
-reported 'files_planned 21'
+reported 'planned.files 21'
 same 'a plan' "$(sequence)" "$was"
 repack --zeroout=off "$img"
-reported 'files_planned 21' 'files_done 21'
+reported 'planned.files 21' 'done.files 21'
 sound -j "$journal_loop" "$img"
 digest "$img" >"$work/after"
 unchanged "$work/before" "$work/after"

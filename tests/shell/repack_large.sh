@@ -21,21 +21,21 @@ large() {
 	clean "$img"
 	digest -z "$img" >"$work/before"
 	repack -n --zeroout=off "$img"
-	planned=$(report files_planned)
+	planned=$(report planned.files)
 	repack --zeroout=off "$img"
-	same "$what: done" "$(report files_done)" "$planned"
+	same "$what: done" "$(report done.files)" "$planned"
 	[ "$planned" -gt 0 ] || fail "$what: nothing to do"
-	same "$what: skipped" "$(report files_skipped)" '[]'
+	same "$what: skipped" "$(report skipped_inodes)" '[]'
 	clean "$img"
 	digest -z "$img" >"$work/after"
 	unchanged "$work/before" "$work/after"
 	same "$what: excess" "$(excess "$img")" 0
-	echo "$what: $(report transactions) transactions"
+	echo "$what: $(report done.transactions) transactions"
 }
 
 # several: one transaction would not have been enough
 several() {
-	[ "$(report transactions)" -ge 2 ] || fail "$what: one transaction"
+	[ "$(report done.transactions)" -ge 2 ] || fail "$what: one transaction"
 }
 
 large "two in each of hundreds of groups" "" \

@@ -33,7 +33,7 @@ within() {
 	max_kib=$((buffers_kib + 8 * 1024 + fragments * $1 / 1024))
 	shift
 	check "$top_builddir/bench/measured" 3 "$e4repack" "$@" 3>"$work/measured"
-	grep -q "^Fragments  *[0-9]*,00[0-9]  *[0-9]\{1,2\}$" "$out" ||
+	grep -q "^Excess fragments  *[0-9]*,[0-9]*  *0$" "$out" ||
 		fail "not all is moved: $(cat "$out")"
 	kib=$(sed -n 's/^rss //p' "$work/measured")
 	echo "$*: $fragments fragments: $kib KiB of $max_kib"
@@ -42,7 +42,7 @@ within() {
 
 # left WHY: how many files the last run names for that.
 left() {
-	json "$out" "sum(f['why'] == '$1' for f in d['files_skipped'])"
+	json "$out" "sum(s['count'] for s in d['skipped'] if s['reason'] == '$1')"
 }
 
 two 300000 4096
@@ -65,8 +65,8 @@ for file in '<13>' '<14>'; do
 done
 
 check "$e4repack" -n --json --no-undo --mem=1M "$work/img"
-same 'too large' "$(left 'too large for the memory that may be used')" 2
-same 'planned of what is too large' "$(json "$out" "d['files_planned']")" 0
+same 'too large' "$(left memory)" 2
+same 'planned of what is too large' "$(json "$out" "d['planned']['files']")" 0
 check "$top_builddir/bench/measured" 3 "$e4repack" -n --no-undo --mem=1M "$work/img" \
 	3>"$work/measured"
 kib=$(sed -n 's/^rss //p' "$work/measured")
@@ -86,8 +86,8 @@ while :; do
 		--mem=0 "$work/img" 3>"$work/measured"
 	runs=$((runs + 1))
 	kib=$(sed -n 's/^rss //p' "$work/measured")
-	some=$(json "$out" "d['files_done']")
-	waiting=$(left 'the memory for the plan is used up')
+	some=$(json "$out" "d['done']['files']")
+	waiting=$(left memory)
 	echo "run $runs: $some files, $waiting wait, $kib KiB"
 	[ "$kib" -le $((buffers_kib + 40 * 1024)) ] || fail "takes $kib KiB"
 	[ "$waiting" != 0 ] || break

@@ -34,8 +34,8 @@ finished() {
 	undefer "kill $pid 2>/dev/null"
 	same "$what: exit status" "$status" 1
 	one_sentence e4repack
-	says "$1: [0-9]+ of 30 files could not be repaired: .*e2fsck -f $loop"
-	grep -q "^Left alone: .*: $2\$" "$out" || {
+	says "$1: [0-9]+ of 30 files failed: .*e2fsck -f $loop"
+	grep -q "^Skipped: .*: $2\$" "$out" || {
 		show_run
 		fail "$what: the report does not say why"
 	}
@@ -52,14 +52,14 @@ EXT4_IOC_SHUTDOWN, NOLOGFLUSH = 0x8004587d, 2
 fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), EXT4_IOC_SHUTDOWN,
             struct.pack("I", NOLOGFLUSH))
 END
-finished 'Input/output error' 'reading or writing failed'
+finished 'Input/output error' 'I/O error'
 
 trigger() {
 	echo 1 >"/sys/fs/ext4/$(basename "$loop")/trigger_fs_error"
 }
 begin "an error" errors=remount-ro
 if trigger 2>/dev/null; then
-	finished 'Read-only file system' 'the filesystem has become read-only'
+	finished 'Read-only file system' 'the filesystem became read-only'
 else
 	kill "$pid"
 	wait "$pid" || :
@@ -85,16 +85,16 @@ fails() {
 	undefer "losetup -d $loop"
 }
 reasons() {
-	json "$out" '[[d[k] for k in ("files_done", "files_planned")],
-		[(l["files"], l["why"]) for l in d["left_alone"]]]'
+	json "$out" '[[d[k]["files"] for k in ("done", "planned")],
+		[(l["count"], l["reason"]) for l in d["skipped"]]]'
 }
 for error in EIO EROFS; do
 	fails openat2:error=$error:when=3 1
-	says ': 1 of 30 files could not be repaired'
-	same "files, after $error" "$(json "$out" 'd["files_done"]')" 29
+	says ': 1 of 30 files failed'
+	same "files, after $error" "$(json "$out" 'd["done"]["files"]')" 29
 done
 fails openat2:error=ENFILE 1
-says ': 30 of 30 files could not be repaired: run it again with more open files'
+says ': 30 of 30 files failed: run e4repack again with more open files'
 # no more than a few files are open where no more may be
 cp --sparse=always "$work/img0" "$work/img"
 mount_image "$work/img" "$work/mnt"
@@ -107,17 +107,17 @@ undefer "losetup -d $loop"
 # which file it is, is not known then: it was not renamed
 for call in fstat,newfstatat ioctl; do
 	fails $call:error=ENOTTY:when=1 1 f3
-	says ': Inappropriate ioctl for device: 1 of 30 files could not be'
+	says ': Inappropriate ioctl for device: 1 of 30 files failed'
 	same "files, without $call" "$(reasons)" \
 		"[[29, 30], [(1, 'cannot be looked at')]]"
 done
 # what cannot be read must not be held: Linux tries to without an end
 fails pread64:error=EIO:when=1 1 f3
 same "files, one of which cannot be read" "$(reasons)" \
-	"[[29, 30], [(1, 'reading or writing failed')]]"
+	"[[29, 30], [(1, 'I/O error')]]"
 fails fallocate:error=EDQUOT 0
 same "files, without quota" "$(reasons)" \
 	"[[0, 30], [(30, 'a quota leaves no room to move it')]]"
 fails fallocate:error=EOPNOTSUPP 0
 same "files, without donors" "$(reasons)" \
-	"[[0, 30], [(30, 'no space could be taken for it')]]"
+	"[[0, 30], [(30, 'no space could be reserved')]]"

@@ -12,13 +12,13 @@ END
 check tune2fs -O fast_commit "$work/img"
 mount_image "$work/img" "$work/mnt"
 check "$e4repack" --json "$work/mnt"
-same "what it does" "$(json "$out" '[d["bytes_copied"], d["files_done"],
-	[(l["files"], l["why"]) for l in d["left_alone"]]]')" \
-	"[0, 0, [(10, 'moved while nothing is mounted: a power cut and fast commits would hurt it')]]"
+same "what it does" "$(json "$out" '[d["done"]["bytes_copied"], d["done"]["files"],
+	[(l["count"], l["reason"]) for l in d["skipped"]]]')" \
+	"[0, 0, [(10, 'fast-commit')]]"
 umount "$work/mnt"
 undefer "umount '$work/mnt'"
 losetup -d "$loop"
 undefer "losetup -d $loop"
 check "$e4repack" --json "$work/img"
-same "files, unmounted" "$(json "$out" 'd["files_done"]')" 10
+same "files, unmounted" "$(json "$out" 'd["done"]["files"]')" 10
 sound "$work/img"

@@ -59,13 +59,13 @@ done
 same "MiB that fit in" "$(write_all)" "$alone"
 wait "$pid" || { show_run; fail "it failed"; }
 undefer "kill $pid 2>/dev/null"
-grep -q '^Left alone: .*the free space that is left is kept for others' \
+grep -q '^Skipped: .*the remaining free space is reserved for other programs' \
 	"$out" || { show_run; fail "it does not say why it has ended"; }
 md5sum --quiet -c "$work/sums" || fail "other contents"
 
 # and where there is no more than the reserve, it takes nothing
 check "$e4repack" --json "$work/mnt"
-same "bytes copied" "$(json "$out" 'd["bytes_copied"]')" 0
+same "bytes copied" "$(json "$out" 'd["done"]["bytes_copied"]')" 0
 umount "$work/mnt"
 undefer "umount '$work/mnt'"
 sound "$work/img"

@@ -21,8 +21,8 @@ lost='and it cannot be put back: compare it with a backup'
 # with END, that is what is said instead
 put_back() {
 	case ${4-$back} in
-	"$back") expected="cannot be written: $back" ;;
-	*) expected="cannot be written, $4" ;;
+	"$back") expected=put-back ;;
+	*) expected=lost ;;
 	esac
 	cp --sparse=always "$work/img0" "$work/img"
 	mount_image "$work/img" "$work/mnt"
@@ -33,10 +33,10 @@ put_back() {
 	[ "$1" != writers ] || end_writers
 	same "$1: exit status" "$status" 1
 	one_sentence e4repack
-	why="$(json "$out" '[l["why"] for l in d["left_alone"]
-		if "cannot be written" in l["why"]]')"
+	why="$(json "$out" '[l["reason"] for l in d["skipped"]
+		if l["reason"] in ("put-back", "lost")]')"
 	same "$1: what became of it" "$why" \
-		"['where it was moved to $expected']"
+		"['$expected']"
 	[ "$2" ] || same "$1: fragments" "$(filefrag "$work"/mnt/data/*)" \
 		"$before"
 	[ ! -e "$work/holder" ] || end_holder
@@ -125,6 +125,6 @@ interleave /data count 40 rounds 8 blocks 4
 END
 mount_image "$work/img" "$work/mnt"
 run env FAIL_ONCE=1 LD_PRELOAD="$shim" "$e4repack" --json "$work/mnt"
-same "files that are done or left alone" "$(json "$out" '[d["files_done"] +
-	sum(l["files"] for l in d["left_alone"]), len(d["left_alone"])]')" \
+same "files that are done or left alone" "$(json "$out" '[d["done"]["files"] +
+	sum(l["count"] for l in d["skipped"]), len(d["skipped"])]')" \
 	'[40, 2]'

@@ -55,9 +55,9 @@ for k in range(100):
 END
 kill -0 "$pid" 2>/dev/null || fail "it has ended already"
 finish
-same "files repaired" "$(json "$out" 'd["files_done"]')" 20
+same "files repaired" "$(json "$out" 'd["done"]["files"]')" 20
 same "fragments saved in those that are there" "$(json "$out" \
-	'd["fragments_before"] - d["fragments_after"]')" $((19 * 7))
+	'd["before"]["fragments"] - d["after"]["fragments"]')" $((19 * 7))
 end
 
 losetup -d "$loop"
@@ -71,7 +71,7 @@ done
 sync -f "$work/mnt"
 finish
 same "fragments saved by it and by the second" "$(json "$out" \
-	'd["fragments_before"] - d["fragments_after"]')" $((20 * 7))
+	'd["before"]["fragments"] - d["after"]["fragments"]')" $((20 * 7))
 end
 
 # what the second has repaired since the first looked is not copied once more
@@ -90,6 +90,6 @@ until grep -qs fallocate "$work/trace"; do
 done
 "$e4repack" -q "$work/mnt" || fail "the second one fails"
 finish
-same "what the first copies" "$(json "$out" '[d[k] for k in ("bytes_copied",
-	"files_done", "stopped")]')" '[0, 20, False]'
+same "what the first copies" "$(json "$out" '[d["done"]["bytes_copied"],
+	d["done"]["files"], d["stopped"]]')" '[0, 20, False]'
 end

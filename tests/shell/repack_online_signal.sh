@@ -18,7 +18,7 @@ env --default-signal=INT "$e4repack" --progress=always --rate=1M "$work/mnt" >"$
 pid=$!
 defer "kill $pid 2>/dev/null"
 for _ in $(seq 600); do
-	shown=$(grep -c 'repairing.* [1-9][0-9]* %.*iB/s.*[0-9]:[0-9][0-9] left' \
+	shown=$(grep -c 'repacking.* [1-9][0-9]* %.*iB/s.*[0-9]:[0-9][0-9] left' \
 		"$err") || :
 	[ "$shown" -lt 2 ] || break
 	sleep 0.1
@@ -31,12 +31,12 @@ for signal in INT TERM; do
 	wait "$pid" || status=$?
 	undefer "kill $pid 2>/dev/null"
 	same "exit status" "$status" 0
-	says 'stopped after [0-9]+ of [0-9]+ files: another run goes on'
+	says 'stopped after [0-9]+ of [0-9]+ files: another run continues'
 	grep -Eq ' of [0-9]+ files? repaired while mounted' "$out" || {
 		show_run
 		fail "no report"
 	}
-	grep -q '^Left alone: .*: the run was stopped' "$out" || {
+	grep -q '^Skipped: .*: interrupted before its turn' "$out" || {
 		show_run
 		fail "the rest is not named"
 	}
@@ -54,7 +54,7 @@ for signal in INT TERM; do
 	done
 done
 
-# another run goes on
+# another run continues
 check "$e4repack" --json "$work/mnt"
 same "fragments" "$(filefrag "$work"/mnt/small/* "$work/mnt/big" |
 	grep -vc ': 1 extent found')" 0
@@ -79,9 +79,9 @@ nothing() {
 	wait "$pid" || status=$?
 	same "exit status" "$status" 0
 	one_sentence e4repack
-	says "stopped$1 before there was a plan: nothing was changed"
-	same "what was done" "$(json "$out" '[d[k] for k in ("online",
-		"stopped", "files_done", "bytes_copied")]')" '[True, True, 0, 0]'
+	says "stopped$1 during planning; nothing was changed"
+	same "what was done" "$(json "$out" '[d["online"], d["stopped"],
+		d["done"]["files"], d["done"]["bytes_copied"]]')" '[True, True, 0, 0]'
 }
 slow --max-time=1
 nothing ' by --max-time'
@@ -113,4 +113,4 @@ kill -TERM "$pid"
 wait "$pid" || { show_run; fail "it failed"; }
 undefer "kill $pid 2>/dev/null"
 same "files that are done or left alone" "$(json "$out" 'd["stopped"] and
-	d["files_done"] + sum(l["files"] for l in d["left_alone"])')" 20
+	d["done"]["files"] + sum(l["count"] for l in d["skipped"])')" 20

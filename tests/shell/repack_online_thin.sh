@@ -79,17 +79,17 @@ for free in 1 4 9 21; do
 	limit 0
 	same "exit status, with $free MiB" "$status" 1
 	one_sentence e4repack
-	says 'error: [1-9][0-9]* of 12 files could not be repaired: see '
+	says 'error: [1-9][0-9]* of 12 files failed: see '
 	/usr/bin/python3 - "$out" <<'END' || { show_run; fail "other reasons"; }
 import json, sys
 d = json.load(open(sys.argv[1]))
-left = {e["why"]: e["files"] for e in d["left_alone"]}
-back = left.pop("where it was moved to cannot be written: it was put back", 0)
-other = left.pop("the device does not take what is moved", 0)
+left = {e["reason"]: e["count"] for e in d["skipped"]}
+back = left.pop("put-back", 0)
+other = left.pop("device", 0)
 # another piece of the large one had failed before
-back += left.pop("reading or writing failed", 0)
-sys.exit(bool(left) or not back or d["files_done"] + back + other != 12 or
-         d["fragments_before"] - d["fragments_after"] < d["files_done"] * 7)
+back += left.pop("io-error", 0)
+sys.exit(bool(left) or not back or d["done"]["files"] + back + other != 12 or
+         d["before"]["fragments"] - d["after"]["fragments"] < d["done"]["files"] * 7)
 END
 	intact "in memory"
 	umount "$work/mnt"
@@ -97,7 +97,7 @@ END
 	intact "on the disk"
 	[ "$(fragments)" -le "$before" ] || fail "more fragments"
 
-	# with space, another run goes on
+	# with space, another run continues
 	check "$e4repack" "$work/mnt"
 	same "fragments" "$(fragments)" 12
 	intact "after the second run"

@@ -37,7 +37,7 @@ follows() {
 	done
 	digest -z "$img" >"$work/before"
 	repack --zeroout=1M "$img"
-	[ "$(report files_done)" -ge 316 ] || fail "$what: not all was done"
+	[ "$(report done.files)" -ge 316 ] || fail "$what: not all was done"
 	clean "$img"
 	digest -z "$img" >"$work/after"
 	unchanged "$work/before" "$work/after"

@@ -189,7 +189,7 @@ for seed in ${SEEDS:-2 7 11 12 15 18 19 23 25 28 31 38 153 4050}; do
 
 	cp --sparse=always "$work/img0" "$img"
 	what="seed $seed, -n --all"
-	repack --only=index "$img"
+	repack --only=directories "$img"
 	repack --only=inodes "$img"
 	repack -n --all "$img"
 	free_foretold >"$work/forecast"
@@ -208,7 +208,7 @@ for seed in ${SEEDS:-2 7 11 12 15 18 19 23 25 28 31 38 153 4050}; do
 	foretold >"$work/done"
 	diff "$work/forecast" "$work/done" || fail "$what: not as foretold"
 	kept
-	[ "$(report files_planned)" = 0 ] || for pair in extents_after:extents \
+	[ "$(report planned.files)" = 0 ] || for pair in extents_after:extents \
 		fragments_after:fragments tree_blocks_after:trees \
 		longest_free_bytes:longest; do
 		same "$what: ${pair%:*}" "$(report "${pair%:*}")" \

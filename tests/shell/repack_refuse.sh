@@ -137,13 +137,13 @@ for name in "$img" "$loop"; do
 done
 check "$e4repack" -n "$work/mnt"
 says "mounted on $work/mnt: the picture may be a moment old"
-for option in --verify --only=index --only=inodes --only=move,room --only=free; do
+for option in --verify --inodes --only=directories --only=inodes --only=free; do
 	mustfail 1 "$e4repack" "$option" "$work/mnt"
 	one_sentence e4repack
 	says "is mounted, which ${option%%=*}[a-z=]* is not for"
 done
 check "$e4repack" -n -q --json "$work/mnt" "$work/mnt/a"
-grep -q '"files_planned": 1,' "$out" || fail "a path below the mount point"
+same 'planned' "$(json "$out" 'd["planned"]["files"]')" 1 || fail "a path below the mount point"
 check umount "$work/mnt"
 undefer "umount '$work/mnt'"
 both "$img: is attached to $loop: name that instead, or run losetup -d $loop" \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A signal ends the work after the running transaction: what was done is done,
-# and another run goes on.  A kill at any moment leaves what e2fsck brings back.
+# and another run continues.  A kill at any moment leaves what e2fsck brings back.
 #
 # E4L_KILLS: how many kills on the way (20)
 # E4L_KILL_SEED: of their moments (1)
@@ -32,8 +32,8 @@ now_ms() {
 start=$(now_ms)
 repack --zeroout=1M "$img"
 whole=$(($(now_ms) - start + 1))
-planned=$(report files_planned)
-[ "$(report transactions)" -ge 3 ] || fail "too few transactions to stop in"
+planned=$(report planned.files)
+[ "$(report done.transactions)" -ge 3 ] || fail "too few transactions to stop in"
 clean "$img"
 
 # begin: a run on the image as it was; sets $pid.
@@ -70,22 +70,22 @@ for signal in INT TERM; do
 		digest -z "$img" >"$work/after"
 		unchanged "$work/before" "$work/after"
 		[ "$status" = 0 ] || continue
-		[ "$(report files_done)" = "$planned" ] && continue
-		[ "$(report transactions)" = 0 ] || break
+		[ "$(report done.files)" = "$planned" ] && continue
+		[ "$(report done.transactions)" = 0 ] || break
 	done
 	[ "$status" = 0 ] || fail "$what: exit $status"
 	cp "$work/said" "$err"
 	[ "$(wc -l <"$err")" = 2 ] || { show_run; fail "not two sentences"; }
-	says "finishing this transaction; a second signal ends at once$"
-	says "stopped after $(report files_done) of $planned files: another run"
-	echo "$what: $(report files_done) of $planned files," \
-		"$(report transactions) transactions"
+	says "finishing the transaction; a second signal ends the run at once$"
+	says "stopped after $(report done.files) of $planned files: another run"
+	echo "$what: $(report done.files) of $planned files," \
+		"$(report done.transactions) transactions"
 	same "$what: extents" "$("$e4frag" --json "$img" |
 		sed -n '/^  "files"/,/^  }/s/^    "extents": \([0-9]*\),/\1/p')" \
-		"$(report extents_after)"
+		"$(report after.extents)"
 	repack --zeroout=1M "$img"
-	same "$what: the rest" "$(report files_done)" \
-		"$(report files_planned)"
+	same "$what: the rest" "$(report done.files)" \
+		"$(report planned.files)"
 	same "$what: excess" "$(excess "$img")" 0
 	clean "$img"
 	digest -z "$img" >"$work/after"
@@ -131,7 +131,7 @@ for try in $(seq 30); do
 	begin
 	while ! writing && kill -0 $pid 2>/dev/null; do :; done
 	kill -INT $pid 2>/dev/null || :
-	while ! grep -q 'finishing this' "$err" && kill -0 $pid 2>/dev/null; do
+	while ! grep -q 'finishing the' "$err" && kill -0 $pid 2>/dev/null; do
 		:
 	done
 	end INT
@@ -146,5 +146,5 @@ for try in $(seq 30); do
 done
 same "$what: exit" "$run_status" 130
 cp "$work/said" "$err"
-says "finishing this transaction"
-says "ended in a transaction, which is done or not: run e2fsck -p $img$"
+says "finishing the transaction"
+says "ended inside a transaction: run e2fsck -p $img$"

@@ -32,8 +32,8 @@ stopped() {
 # went_on: another run, with nobody to stop it, finishes.
 went_on() {
 	repack --zeroout=4M "$img"
-	same "$what: the rest" "$(report files_done)" \
-		"$(report files_planned)"
+	same "$what: the rest" "$(report done.files)" \
+		"$(report planned.files)"
 	same "$what: excess" "$(excess "$img")" 0
 	clean "$img"
 	digest -z "$img" >"$work/after"
@@ -64,7 +64,7 @@ stopped 2 31 'asked 31, stopped 1, files 20 of 21, copied 5180, zeroed 0, fragme
 same "$what: fragments" "$(of_path /big fragments)" 177
 went_on
 # what was copied stays where it is, and is not copied again
-same "$what: copied then" "$(report bytes_copied)" $(((16444 - 5180) * 4096))
+same "$what: copied then" "$(report cost.bytes_copied)" $(((16444 - 5180) * 4096))
 same "$what: the large file" "$(where /big)" "$whole"
 
 # stopped after each part, it ends there, too, with nothing copied twice
@@ -89,9 +89,9 @@ again
 copied=0
 for run in $(seq 100); do
 	repack --max-bytes=20M "$img"
-	[ "$(report files_planned)" -gt 0 ] || break
-	[ "$(report bytes_copied)" -le 20971520 ] || fail 'over the budget'
-	copied=$((copied + $(report bytes_copied)))
+	[ "$(report planned.files)" -gt 0 ] || break
+	[ "$(report cost.bytes_copied)" -le 20971520 ] || fail 'over the budget'
+	copied=$((copied + $(report cost.bytes_copied)))
 done
 [ $copied -le $((16444 * 4096)) ] ||
 	fail "budget after budget copied $copied bytes"
@@ -124,8 +124,8 @@ size 256M
 scatter /big frags 256 blocks 64 gap 32
 END
 repack "$img"
-after=$(report fragments_after)
-copied=$(report bytes_copied)
+after=$(report after.fragments)
+copied=$(report cost.bytes_copied)
 again
 runs=0
 done=0
@@ -136,17 +136,17 @@ until [ "$(excess "$img")" = 0 ]; do
 		-e inject=pwrite64:delay_enter=150000 \
 		"$e4repack" --json --max-time=2 "$img"
 	# a busy machine has no plan by then
-	[ "$status" = 0 ] || { says 'before there was a plan'; continue; }
+	[ "$status" = 0 ] || { says 'interrupted during planning'; continue; }
 	cp "$out" "$work/.report"
-	done=$((done + $(report bytes_copied)))
+	done=$((done + $(report cost.bytes_copied)))
 	clean "$img"
 	check "$e4frag" -q --json "$img"
-	same 'the longest free run' "$(report longest_free_bytes)" \
+	same 'the longest free run' "$(report after.largest_free_bytes)" \
 		"$(json "$out" "d['free_space']['largest_blocks'] *
 			d['filesystem']['block_size_bytes']")"
 done
 [ $runs -gt 1 ] || fail 'not stopped'
-same 'slow: fragments' "$(report fragments_after)" "$after"
+same 'slow: fragments' "$(report after.fragments)" "$after"
 same 'slow: copied' $done "$copied"
 digest -z "$img" >"$work/after"
 unchanged "$work/before" "$work/after"

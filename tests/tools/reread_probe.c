@@ -33,17 +33,20 @@ static void on_progress(bool writing, uint64_t done, uint64_t total, void *priv)
 int main(int argc, char **argv)
 {
 	struct probe p = { .offset = argc == 3 ? atoll(argv[2]) : 0 };
-	struct e4l_repack_options opt = {
-		.flags = E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT | E4L_PLAN_MOVE,
-		.zeroout_max_blocks = 16,
-		.zeroout_budget_blocks = E4L_NO_LIMIT,
-		.copy_budget_blocks = E4L_NO_LIMIT,
+	const struct e4l_repack_what what = {
+		.flags = E4L_REPACK_FILES | E4L_REPACK_TREES,
+	};
+	const struct e4l_repack_limits limits = {
+		.copy_blocks = E4L_NO_LIMIT, .zero_blocks = E4L_NO_LIMIT,
+		.zero_extent_blocks = 16, .mem_bytes = 1,
+	};
+	const struct e4l_repack_callbacks callbacks = {
 		.progress = on_progress, .priv = &p,
 	};
 	struct e4l_repack_result result = { 0 };
 	struct e4l *e = NULL;
 	ext2_filsys fs;
-	char what[160];
+	char text[160];
 	errcode_t fail;
 
 	if (argc != 3)
@@ -58,16 +61,12 @@ int main(int argc, char **argv)
 		errx(2, "%s: cannot open", argv[1]);
 	fail = e4l_new(fs, &e);
 	if (!fail)
-		fail = e4l_es_new(0, &opt.cache);
-	if (!fail)
-		fail = e4l_repack(e, &opt, &result);
+		fail = e4l_repack(e, &what, &limits, &callbacks, &result);
 	if (fail)
-		printf("%s: %s\n", e4l_detail_text(e, what, sizeof(what)),
+		printf("%s: %s\n", e4l_detail_text(e, text, sizeof(text)),
 		       error_message(fail));
-	printf("read again %llu, transactions %llu\n",
-	       (unsigned long long)result.files_reread,
-	       (unsigned long long)result.transactions);
-	e4l_es_free(opt.cache);
+	printf("transactions %llu\n",
+	       (unsigned long long)result.done.transactions);
 	e4l_free(e);
 	ext2fs_free(fs);
 	return fail ? 1 : 0;

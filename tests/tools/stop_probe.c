@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * stop_probe IMAGE MIB N [inside]: moves what is in pieces, in parts of MIB, and
- * stops when it is asked for the Nth time between steps, or inside a
- * transaction.  Prints how often it was asked, what was done, and what was left
+ * stops when it is asked for the Nth time after planning, between steps, or
+ * inside a transaction.  Prints how often it was asked, what was done, and what was left
  * for the next run.
  *
  * stop_probe IMAGE inodes: moves inodes, with time to plan for one directory.
@@ -16,7 +16,7 @@
 
 struct probe {
 	unsigned int asked, stop_at;
-	bool inside, stopped;
+	bool inside, planned, stopped;
 	uint64_t files_left, extents_left;
 };
 
@@ -24,20 +24,26 @@ static bool stop(bool inside, void *priv)
 {
 	struct probe *p = priv;
 
+	if (!p->planned)
+		return false;
 	p->asked += inside == p->inside;
 	p->stopped |= inside == p->inside && p->asked == p->stop_at;
 	return p->stopped;
 }
 
-static void skipped(ext2_ino_t ino, const char *why, uint64_t extents,
-		    void *priv)
+static void skipped(const struct e4l_skipped *s, void *priv)
 {
 	struct probe *p = priv;
 
-	if (!ino || strcmp(why, "the run was stopped before"))
+	if (s->why != E4L_SKIP_STOPPED)
 		return;
 	p->files_left++;
-	p->extents_left += extents;
+	p->extents_left += s->saved;
+}
+
+static void planned(const struct e4l_repack_result *result, void *priv)
+{
+	((struct probe *)priv)->planned = true;
 }
 
 static bool is_enough(void *priv)
@@ -47,25 +53,35 @@ static bool is_enough(void *priv)
 
 static errcode_t regroup(struct e4l *e)
 {
-	struct e4l_regroup_options opt = {
-		.mem_bytes = 64u << 20, .enough = is_enough,
-	};
-	struct e4l_regroup_result result;
-	errcode_t fail = e4l_regroup_inodes(e, &opt, &result);
+	const struct e4l_repack_what what = { .flags = E4L_REPACK_INODES };
+	const struct e4l_repack_callbacks callbacks = { .enough = is_enough };
+	const struct e4l_skips *left;
+	struct e4l_repack_result result;
+	errcode_t fail = e4l_repack(e, &what, NULL, &callbacks, &result);
 
+	left = &result.skips[E4L_SKIP_INODES][E4L_SKIP_TIME];
 	if (!fail)
 		printf("planned %llu, done %llu, left %llu\n",
-		       (unsigned long long)result.dirs_planned,
-		       (unsigned long long)result.dirs_done,
-		       (unsigned long long)result.dirs_skipped);
+		       (unsigned long long)result.inode_dirs_planned,
+		       (unsigned long long)result.inode_dirs_done,
+		       (unsigned long long)left->count);
 	return fail;
 }
 
-static errcode_t repack(struct e4l *e, const struct e4l_repack_options *opt)
+static errcode_t repack(struct e4l *e, uint64_t part_blocks, struct probe *p)
 {
-	const struct probe *p = opt->priv;
+	const struct e4l_repack_what what = {
+		.flags = E4L_REPACK_FILES | E4L_REPACK_TREES,
+	};
+	const struct e4l_repack_limits limits = {
+		.copy_blocks = E4L_NO_LIMIT, .zero_blocks = E4L_NO_LIMIT,
+		.zero_extent_blocks = 1024, .part_blocks = part_blocks,
+	};
+	const struct e4l_repack_callbacks callbacks = {
+		.stop = stop, .skipped = skipped, .planned = planned, .priv = p,
+	};
 	struct e4l_repack_result result = { 0 };
-	errcode_t fail = e4l_repack(e, opt, &result);
+	errcode_t fail = e4l_repack(e, &what, &limits, &callbacks, &result);
 
 	if (!fail)
 		printf("asked %u, stopped %d, files %llu of %llu, "
@@ -75,11 +91,11 @@ static errcode_t repack(struct e4l *e, const struct e4l_repack_options *opt)
 		       p->asked, result.stopped,
 		       (unsigned long long)result.files_done,
 		       (unsigned long long)result.files_planned,
-		       (unsigned long long)result.transactions,
-		       (unsigned long long)result.copied_blocks,
-		       (unsigned long long)result.zeroed_blocks,
-		       (unsigned long long)result.fragments_before,
-		       (unsigned long long)result.fragments_after,
+		       (unsigned long long)result.done.transactions,
+		       (unsigned long long)result.done.copied_blocks,
+		       (unsigned long long)result.done.zeroed_blocks,
+		       (unsigned long long)result.before.fragments,
+		       (unsigned long long)result.after.fragments,
 		       (unsigned long long)p->files_left,
 		       (unsigned long long)p->extents_left);
 	return fail;
@@ -90,14 +106,8 @@ int main(int argc, char **argv)
 	struct probe p = {
 		.stop_at = argc > 3 ? atoi(argv[3]) : 0, .inside = argc == 5,
 	};
-	struct e4l_repack_options opt = {
-		.flags = E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT | E4L_PLAN_MOVE,
-		.zeroout_max_blocks = 1024,
-		.zeroout_budget_blocks = E4L_NO_LIMIT,
-		.copy_budget_blocks = E4L_NO_LIMIT,
-		.stop = stop, .skipped = skipped, .priv = &p,
-	};
 	bool inodes = argc == 3 && !strcmp(argv[2], "inodes");
+	uint64_t part_blocks;
 	struct e4l *e = NULL;
 	ext2_filsys fs;
 	errcode_t fail;
@@ -108,10 +118,10 @@ int main(int argc, char **argv)
 			    EXT2_FLAG_RW, 0, 0, unix_io_manager, &fs);
 	if (fail)
 		errx(2, "%s: cannot open", argv[1]);
-	opt.part_blocks = atoi(argv[2]) * (1ULL << 20) / fs->blocksize;
+	part_blocks = atoi(argv[2]) * (1ULL << 20) / fs->blocksize;
 	fail = e4l_new(fs, &e);
 	if (!fail)
-		fail = inodes ? regroup(e) : repack(e, &opt);
+		fail = inodes ? regroup(e) : repack(e, part_blocks, &p);
 	if (fail)
 		errx(1, "%s: %s", argv[1], error_message(fail));
 	e4l_free(e);

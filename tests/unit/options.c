@@ -77,56 +77,24 @@ START_TEST(refuses_to_read)
 }
 END_TEST
 
-START_TEST(refuses_to_repair)
+START_TEST(refuses_to_repack)
 {
-	struct e4l_repack_options repack = { .dry_run = true };
-	struct e4l_compact_options compact = { .dry_run = true };
-	struct e4l_regroup_options regroup = { .dry_run = true };
+	struct e4l_repack_limits limits = E4L_REPACK_NO_LIMITS;
+	struct e4l_repack_what what = { .flags = NEWER_FLAG };
+	struct e4l_repack_callbacks callbacks = { .priv = NULL };
 	struct e4l_repack_result repacked;
-	struct e4l_compact_result compacted;
-	struct e4l_regroup_result regrouped;
 
-	repack.flags = NEWER_FLAG;
-	REFUSED(e4l_repack(e, &repack, &repacked));
-	repack.flags = 0;
-	NEWER(repack);
-	REFUSED(e4l_repack(e, &repack, &repacked));
+	REFUSED(e4l_repack(e, &what, NULL, NULL, &repacked));
+	what.flags = E4L_REPACK_DEFAULT | E4L_REPACK_DRY_RUN;
+	ck_assert_int_eq(e4l_repack(e, &what, &limits, &callbacks, &repacked),
+			 0);
+	NEWER(limits);
+	REFUSED(e4l_repack(e, &what, &limits, NULL, &repacked));
+	NEWER(callbacks);
+	REFUSED(e4l_repack(e, &what, NULL, &callbacks, &repacked));
+	NEWER(what);
+	REFUSED(e4l_repack(e, &what, NULL, NULL, &repacked));
 	ck_assert_uint_eq(repacked.files_done, 0);
-	NEWER(compact);
-	REFUSED(e4l_compact_dirs(e, &compact, &compacted));
-	ck_assert_uint_eq(compacted.dirs_done, 0);
-	NEWER(regroup);
-	REFUSED(e4l_regroup_inodes(e, &regroup, &regrouped));
-	ck_assert_uint_eq(regrouped.dirs_done, 0);
-}
-END_TEST
-
-START_TEST(refuses_to_plan)
-{
-	struct e4l_plan_options options = {
-		.geo = {
-			.blocksize = 4096, .cluster_blocks = 1,
-			.group_blocks = 32768,
-		},
-	}, newer;
-	struct e4l_plan_file file = { .ino = 12 };
-	struct e4l_plan *plan;
-
-	ck_assert_int_eq(e4l_plan_new(&options, &plan), 0);
-	ck_assert_int_eq(e4l_plan_add_file(plan, &file), 0);
-	file.allowed = NEWER_FLAG;
-	REFUSED(e4l_plan_add_file(plan, &file));
-	file.allowed = 0;
-	NEWER(file);
-	REFUSED(e4l_plan_add_file(plan, &file));
-	e4l_plan_free(plan);
-	newer = options;
-	NEWER(newer);
-	REFUSED(e4l_plan_new(&newer, &plan));
-	newer = options;
-	NEWER(newer.geo);
-	REFUSED(e4l_plan_new(&newer, &plan));
-	ck_assert_ptr_null(plan);
 }
 END_TEST
 
@@ -175,23 +143,18 @@ END_TEST
 
 START_TEST(leaves_what_is_reserved)
 {
-	const struct e4l_repack_options repack = { .dry_run = true };
-	const struct e4l_compact_options compact = { .dry_run = true };
-	const struct e4l_regroup_options regroup = { .dry_run = true };
-	struct e4l_compact_result compacted;
-	struct e4l_regroup_result regrouped;
+	const struct e4l_repack_what what = {
+		.flags = E4L_REPACK_DEFAULT | E4L_REPACK_INODES |
+			 E4L_REPACK_DRY_RUN,
+	};
 	struct e4l_repack_result repacked;
 	struct e4l_es_stats es_stats;
 	struct e4l_io_stats io_stats;
 	struct e4l_es_cache *cache;
 	struct e4l_model model;
 
-	LEAVES_RESERVED(repacked, e4l_repack(e, &repack, &repacked));
+	LEAVES_RESERVED(repacked, e4l_repack(e, &what, NULL, NULL, &repacked));
 	ck_assert_uint_eq(repacked.files_done, 0);
-	LEAVES_RESERVED(compacted, e4l_compact_dirs(e, &compact, &compacted));
-	LEAVES_RESERVED(regrouped,
-			e4l_regroup_inodes(e, &regroup, &regrouped));
-	ck_assert_uint_eq(compacted.dirs_done, 0);
 	LEAVES_RESERVED(model, e4l_model_build(e, NULL, &model));
 	ck_assert_uint_eq(model.files.directories, 2);
 	LEAVES_RESERVED(model, (memset(&model, 0, offsetof(struct e4l_model,
@@ -212,8 +175,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, set_up, tear_down);
 	tcase_add_test(tc, refuses_to_read);
-	tcase_add_test(tc, refuses_to_repair);
-	tcase_add_test(tc, refuses_to_plan);
+	tcase_add_test(tc, refuses_to_repack);
 	tcase_add_test(tc, refuses_to_populate);
 	tcase_add_test(tc, leaves_what_is_reserved);
 	suite_add_tcase(suite, tc);

@@ -34,11 +34,15 @@ struct e4l {
 	bool sound;		/* by the last check, see e4l_check() */
 	errcode_t (*guard)(void *priv);	/* NULL: none */
 	void *guard_priv;
+	struct e4l *over;		/* of an overlay: what is below it */
 };
 
-/* Why something is left: for reports. */
-#define E4L_OVER_COPY_BUDGET "it takes more than is left of the bytes to copy"
-#define E4L_OVER_ZEROOUT_BUDGET "it takes more than is left of the bytes to zero"
+/* Whether e4l_interrupt() was called. */
+static inline bool e4l_is_interrupted(const struct e4l *e)
+{
+	return atomic_load_explicit(&e->interrupted, memory_order_relaxed) ||
+	       (e->over && atomic_load(&e->over->interrupted));
+}
 
 /* Sets the detail of @e and returns @err, for `return e4l_fail(...)`. */
 errcode_t e4l_fail(struct e4l *e, errcode_t err, const char *doing,

@@ -254,7 +254,7 @@ static void work_one(struct pipe *p)
 	unsigned int slot = number % p->slots;
 	errcode_t err = 0;
 
-	if (atomic_load_explicit(&p->e->interrupted, memory_order_relaxed))
+	if (e4l_is_interrupted(p->e))
 		err = E4L_ET_INTERRUPTED;
 	if (!err)
 		err = ready_slot(p, slot);

@@ -569,6 +569,9 @@ errcode_t e4l_log_write(struct e4l_journal *j, const struct txn_block *blocks,
 	size_t done, part;
 	errcode_t err;
 
+	/* nobody replays the log of an overlay */
+	if (j->e->over)
+		return 0;
 	w.room = LOG_WRITE_BYTES / j->e->fs->blocksize;
 	err = io_channel_alloc_buf(j->io, w.room, &w.buf);
 	if (err)

@@ -174,14 +174,14 @@ static int refill(struct e4l_donor *d, uint64_t len)
 }
 
 static const struct e4l_reason reasons[] = {
-	{ ENOSPC, "the free space that is left is kept for others" },
-	{ EDQUOT, "a quota leaves no room to move it" },
-	{ EACCES, "no space may be taken in the root directory for it" },
-	{ EPERM, "no space may be taken in the root directory for it" },
-	{ 0, "no space could be taken for it" },
+	{ ENOSPC, E4L_SKIP_RESERVE },
+	{ EDQUOT, E4L_SKIP_QUOTA },
+	{ EACCES, E4L_SKIP_DONOR_PERMISSION },
+	{ EPERM, E4L_SKIP_DONOR_PERMISSION },
+	{ 0, E4L_SKIP_DONOR },
 };
 
-const char *e4l_donor_take(struct e4l_donor *d, uint64_t lblk, uint64_t len,
+enum e4l_skip e4l_donor_take(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 			   uint64_t fragments, struct e4l_slice **slices,
 			   size_t *n)
 {
@@ -190,15 +190,15 @@ const char *e4l_donor_take(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 	*n = 0;
 	*slices = e4l_array_zalloc(fragments, sizeof(**slices));
 	if (!*slices)
-		return e4l_failure_text(ENOMEM);
+		return e4l_failure_skip(ENOMEM);
 	if (take_one(d, lblk, len, *slices)) {
 		*n = 1;
-		return NULL;
+		return E4L_SKIP_NONE;
 	}
 	err = refill(d, len);
 	if (err)
-		return e4l_reason_text(err, reasons);
+		return e4l_reason_skip(err, reasons);
 	*n = take_one(d, lblk, len, *slices) ? 1 :
 	     take_all(d, lblk, len, *slices, fragments - 1);
-	return *n ? NULL : "no free run is long enough";
+	return *n ? E4L_SKIP_NONE : E4L_SKIP_NO_SPACE;
 }

@@ -32,9 +32,9 @@ void e4l_donor_close(struct e4l_donor *d);
 /*
  * Finds @len blocks in fewer than @fragments slices, each of which begins at
  * the same place in a page as @lblk, and what precedes it, demand.
- * *@slices is to be freed.  Returns why there are none (static text), or NULL.
+ * *@slices is to be freed.  Returns why there are none, or E4L_SKIP_NONE.
  */
-const char *e4l_donor_take(struct e4l_donor *d, uint64_t lblk, uint64_t len,
+enum e4l_skip e4l_donor_take(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 			   uint64_t fragments, struct e4l_slice **slices,
 			   size_t *n);
 

@@ -5,42 +5,42 @@
 #include "failure.h"
 
 static const struct e4l_reason failures[] = {
-	{ EIO, "reading or writing failed" },
-	{ EUCLEAN, "is damaged, as the kernel says" },
-	{ EBADMSG, "is damaged, as the kernel says: a checksum is wrong" },
-	{ EROFS, "the filesystem has become read-only" },
-	{ ENOMEM, "memory is short" },
-	{ EMFILE, "too many files are open" },
-	{ ENFILE, "too many files are open everywhere" },
+	{ EIO, E4L_SKIP_IO_ERROR },
+	{ EUCLEAN, E4L_SKIP_DAMAGED },
+	{ EBADMSG, E4L_SKIP_CHECKSUM },
+	{ EROFS, E4L_SKIP_READ_ONLY },
+	{ ENOMEM, E4L_SKIP_NO_MEMORY },
+	{ EMFILE, E4L_SKIP_OPEN_FILES },
+	{ ENFILE, E4L_SKIP_OPEN_FILES_ALL },
 };
 
 #define END (failures + sizeof(failures) / sizeof(*failures))
 
-const char *e4l_failure_text(int error)
+enum e4l_skip e4l_failure_skip(int error)
 {
 	const struct e4l_reason *f;
 
 	for (f = failures; f < END; f++)
 		if (f->error == error)
-			return f->text;
-	return NULL;
+			return f->why;
+	return E4L_SKIP_NONE;
 }
 
-const char *e4l_reason_text(int error, const struct e4l_reason *reasons)
+enum e4l_skip e4l_reason_skip(int error, const struct e4l_reason *reasons)
 {
-	const char *failure = e4l_failure_text(error);
+	enum e4l_skip failure = e4l_failure_skip(error);
 
 	while (reasons->error && reasons->error != error)
 		reasons++;
-	return failure ? failure : reasons->text;
+	return failure ? failure : reasons->why;
 }
 
-int e4l_failure_errno(const char *text)
+int e4l_failure_errno(enum e4l_skip why)
 {
 	const struct e4l_reason *f;
 
 	for (f = failures; f < END; f++)
-		if (f->text == text)
+		if (f->why == why)
 			return f->error;
 	return 0;
 }

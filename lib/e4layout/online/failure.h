@@ -3,19 +3,21 @@
 #ifndef E4L_FAILURE_H
 #define E4L_FAILURE_H
 
-/* What failed where an errno says so (static text), or NULL. */
-const char *e4l_failure_text(int error);
+#include <e4layout/repack.h>
 
-/* What an errno says of a file (static text). */
+/* What failed where an errno says so, or E4L_SKIP_NONE. */
+enum e4l_skip e4l_failure_skip(int error);
+
+/* What an errno means for a file. */
 struct e4l_reason {
 	int error;		/* 0: all others; the last of a list */
-	const char *text;
+	enum e4l_skip why;
 };
 
-/* e4l_failure_text(@error), or what @reasons has for it. */
-const char *e4l_reason_text(int error, const struct e4l_reason *reasons);
+/* e4l_failure_skip(@error), or what @reasons has for it. */
+enum e4l_skip e4l_reason_skip(int error, const struct e4l_reason *reasons);
 
-/* The errno of which e4l_failure_text() has given @text, or 0. */
-int e4l_failure_errno(const char *text);
+/* The errno for which e4l_failure_skip() returns @why, or 0. */
+int e4l_failure_errno(enum e4l_skip why);
 
 #endif

@@ -35,15 +35,15 @@ static int open_below(int root_fd, const char *path, uint64_t more)
 }
 
 static const struct e4l_reason reasons[] = {
-	{ ETXTBSY, "is being executed, or swapped to" },
-	{ EWOULDBLOCK, "in use: somebody holds a lease on it" },
-	{ ENOENT, "was renamed or removed meanwhile" },
-	{ ELOOP, "was renamed or removed meanwhile" },
-	{ ENOTDIR, "was renamed or removed meanwhile" },
-	{ EXDEV, "hidden below another mount" },
-	{ EACCES, "may not be opened for writing" },
-	{ EPERM, "may not be opened for writing" },
-	{ 0, "cannot be opened" },
+	{ ETXTBSY, E4L_SKIP_EXECUTED },
+	{ EWOULDBLOCK, E4L_SKIP_LEASED },
+	{ ENOENT, E4L_SKIP_CHANGED },
+	{ ELOOP, E4L_SKIP_CHANGED },
+	{ ENOTDIR, E4L_SKIP_CHANGED },
+	{ EXDEV, E4L_SKIP_HIDDEN },
+	{ EACCES, E4L_SKIP_PERMISSION },
+	{ EPERM, E4L_SKIP_PERMISSION },
+	{ 0, E4L_SKIP_NOT_OPENED },
 };
 
 /* Returns an errno: ESTALE if it is another file. */
@@ -63,7 +63,7 @@ static int look(struct e4l_file *f, int root_fd, ext2_ino_t ino,
 	return version == generation ? 0 : ESTALE;
 }
 
-const char *e4l_file_open(int root_fd, const char *path, ext2_ino_t ino,
+enum e4l_skip e4l_file_open(int root_fd, const char *path, ext2_ino_t ino,
 			  uint32_t generation, uint32_t blocksize,
 			  struct e4l_file *ret)
 {
@@ -76,14 +76,14 @@ const char *e4l_file_open(int root_fd, const char *path, ext2_ino_t ino,
 	if (ret->fd < 0 && errno == EPERM)
 		ret->fd = open_below(root_fd, path, 0);
 	if (ret->fd < 0)
-		return e4l_reason_text(errno, reasons);
+		return e4l_reason_skip(errno, reasons);
 	err = look(ret, root_fd, ino, generation);
 	if (!err)
-		return NULL;
+		return E4L_SKIP_NONE;
 	e4l_file_close(ret);
 	ret->failure = err == ESTALE ? 0 : err;
-	return err == ESTALE ? "was renamed or removed meanwhile" :
-			       "cannot be looked at";
+	return err == ESTALE ? E4L_SKIP_CHANGED :
+			       E4L_SKIP_NOT_OPENED;
 }
 
 void e4l_file_close(struct e4l_file *f)

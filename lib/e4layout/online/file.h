@@ -4,7 +4,7 @@
 #define E4L_ONLINE_FILE_H
 
 #include <sys/stat.h>
-#include <e4layout/extents.h>
+#include <e4layout/repack.h>
 
 struct e4l_file {
 	int fd;			/* to read and write */
@@ -19,9 +19,9 @@ struct e4l_file {
 /*
  * Opens @path, below the directory @root_fd and on its filesystem, without
  * following links, if it is the regular file @ino of @generation.  Returns why
- * not (static text), or NULL; @ret->failure says whether that is a refusal.
+ * not, or E4L_SKIP_NONE; @ret->failure says whether that is a refusal.
  */
-const char *e4l_file_open(int root_fd, const char *path, ext2_ino_t ino,
+enum e4l_skip e4l_file_open(int root_fd, const char *path, ext2_ino_t ino,
 			  uint32_t generation, uint32_t blocksize,
 			  struct e4l_file *ret);
 void e4l_file_close(struct e4l_file *f);

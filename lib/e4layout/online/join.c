@@ -29,23 +29,23 @@ bool e4l_way_joins(int root_fd)
 }
 
 static const struct e4l_reason reasons[] = {
-	{ EOPNOTSUPP, "the kernel joins no such file" },
-	{ ETXTBSY, "is being executed, or swapped to" },
-	{ EPERM, "may not be changed" },
-	{ 0, "changed while it was joined, or the kernel refused" },
+	{ EOPNOTSUPP, E4L_SKIP_UNSUPPORTED },
+	{ ETXTBSY, E4L_SKIP_EXECUTED },
+	{ EPERM, E4L_SKIP_PERMISSION },
+	{ 0, E4L_SKIP_REFUSED },
 };
 
 /*
  * Join one range of the file, in blocks.  A signal or a freezer ends the ioctl
  * early: continue, unless the caller wants to stop.
  */
-static const char *join_range(struct e4l_ways *w, struct e4l_file *f,
+static enum e4l_skip join_range(struct e4l_ways *w, struct e4l_file *f,
 			      uint64_t lblk, uint64_t end)
 {
 	uint64_t bs = f->blocksize;
 	struct join_extents join = {
 		.start = lblk * bs, .len = (end - lblk) * bs,
-		.longest = w->opt->zeroout_max_blocks * bs,
+		.longest = w->limits->zero_extent_blocks * bs,
 	};
 	int error;
 
@@ -55,38 +55,39 @@ static const char *join_range(struct e4l_ways *w, struct e4l_file *f,
 			join.done = join.len;
 		join.start += join.done;
 		join.len -= join.done;
-		w->result->zeroed_blocks += join.zeroed / bs;
+		w->result->done.zeroed_blocks += join.zeroed / bs;
 		e4l_ways_stop(w, join.zeroed / bs);
 	} while (error == EINTR && join.len && !e4l_ways_ended(w));
-	return error && error != EINTR ? e4l_reason_text(error, reasons) : NULL;
+	return error && error != EINTR ? e4l_reason_skip(error, reasons) :
+					 E4L_SKIP_NONE;
 }
 
 /* The piece that begins with runs[i]: runs[*k] begins the next one. */
-static const char *join_piece(struct e4l_ways *w, struct e4l_file *f,
+static enum e4l_skip join_piece(struct e4l_ways *w, struct e4l_file *f,
 			      const struct e4l_zero_run *runs, size_t n,
 			      size_t i, size_t *k)
 {
 	uint64_t piece = PIECE_BYTES / f->blocksize, blocks = runs[i].len;
-	uint64_t budget = w->opt->zeroout_budget_blocks;
+	uint64_t budget = w->limits->zero_blocks;
 
 	for (*k = i + 1; *k < n && blocks + runs[*k].len <= piece; ++*k)
 		blocks += runs[*k].len;
-	if (budget != E4L_NO_LIMIT && (w->result->zeroed_blocks > budget ||
-	    blocks > budget - w->result->zeroed_blocks))
-		return E4L_OVER_ZEROOUT_BUDGET;
+	if (budget != E4L_NO_LIMIT && (w->result->done.zeroed_blocks > budget ||
+	    blocks > budget - w->result->done.zeroed_blocks))
+		return E4L_SKIP_ZERO_LIMIT;
 	return join_range(w, f, runs[i].lblk,
 			  (uint64_t)runs[*k - 1].lblk + runs[*k - 1].len);
 }
 
-const char *e4l_way_join(struct e4l_ways *w, struct e4l_file *f,
+enum e4l_skip e4l_way_join(struct e4l_ways *w, struct e4l_file *f,
 			 const struct e4l_zero_run *runs, size_t n,
 			 uint64_t *left)
 {
-	const char *why = NULL;
+	enum e4l_skip why = E4L_SKIP_NONE;
 	size_t i, k;
 
 	if (n && !w->journal)
-		why = "without a journal, a power cut would hurt what is joined";
+		why = E4L_SKIP_NO_JOURNAL;
 	for (i = 0; i < n && !why && !e4l_ways_ended(w); ) {
 		why = join_piece(w, f, runs, n, i, &k);
 		if (!why)

@@ -22,14 +22,14 @@
 #define LARGE_BYTES	(32u << 20)	/* such a fragment stays */
 
 static const struct e4l_reason reasons[] = {
-	{ EBUSY, "in use: its pages are held in memory" },
-	{ EOPNOTSUPP, "the kernel moves no such file" },
-	{ ETXTBSY, "is being executed, or swapped to" },
-	{ EPERM, "may not be moved" },
-	{ EACCES, "may not be moved" },
-	{ ENOSPC, "the free space that is left is kept for others" },
-	{ EDQUOT, "a quota leaves no room to move it" },
-	{ 0, "changed while it was moved, or the kernel refused" },
+	{ EBUSY, E4L_SKIP_PAGES },
+	{ EOPNOTSUPP, E4L_SKIP_UNSUPPORTED },
+	{ ETXTBSY, E4L_SKIP_EXECUTED },
+	{ EPERM, E4L_SKIP_PERMISSION },
+	{ EACCES, E4L_SKIP_PERMISSION },
+	{ ENOSPC, E4L_SKIP_RESERVE },
+	{ EDQUOT, E4L_SKIP_QUOTA },
+	{ 0, E4L_SKIP_REFUSED },
 };
 
 /* What is going to be swapped, of which nothing is yet. */
@@ -80,7 +80,7 @@ static uint64_t swap(struct e4l_ways *w, struct e4l_file *f,
 	moved = m.orig_start - p.start;
 	if (moved && *error == EBUSY)
 		*error = 0;
-	w->result->copied_blocks += moved;
+	w->result->done.copied_blocks += moved;
 	return moved;
 }
 
@@ -114,7 +114,7 @@ static uint64_t swap_piece(struct e4l_ways *w, struct e4l_file *f,
 	return m.len;
 }
 
-static const char *swap_slice(struct e4l_ways *w, struct e4l_file *f,
+static enum e4l_skip swap_slice(struct e4l_ways *w, struct e4l_file *f,
 			      uint64_t lblk, struct e4l_slice s)
 {
 	uint64_t piece = PIECE_BYTES / f->blocksize, moved, len;
@@ -124,15 +124,15 @@ static const char *swap_slice(struct e4l_ways *w, struct e4l_file *f,
 				s.pblk += moved, lblk += moved) {
 		len = s.len < piece ? s.len : piece;
 		if (!e4l_donor_has_room(&w->donor))
-			return "the free space that is left is kept for others";
+			return E4L_SKIP_RESERVE;
 		moved = swap_piece(w, f, (struct move_extent) {
 			.donor_fd = w->donor.file.fd, .orig_start = lblk,
 			.donor_start = s.lblk, .len = len,
 		}, s.pblk, &error);
 		if (e4l_ways_stop(w, moved) && !error)
-			return NULL;
+			return E4L_SKIP_NONE;
 	}
-	return error ? e4l_reason_text(error, reasons) : NULL;
+	return error ? e4l_reason_skip(error, reasons) : E4L_SKIP_NONE;
 }
 
 /* Short fragments that are contiguous in the file. */
@@ -148,16 +148,16 @@ static bool is_moved(const struct e4l_file *f, const struct group *g, size_t n)
 	return e4l_file_count(f->fd, g->lblk * bs, g->len * bs) <= n;
 }
 
-static const char *move_group(struct e4l_ways *w, struct e4l_file *f,
+static enum e4l_skip move_group(struct e4l_ways *w, struct e4l_file *f,
 			      const struct group *g)
 {
-	uint64_t left = w->opt->copy_budget_blocks, lblk = g->lblk;
+	uint64_t left = w->limits->copy_blocks, lblk = g->lblk;
 	struct e4l_slice *slices;
-	const char *why;
+	enum e4l_skip why;
 	size_t n, i;
 
-	if (left != E4L_NO_LIMIT && left - w->result->copied_blocks < g->len)
-		return E4L_OVER_COPY_BUDGET;
+	if (left != E4L_NO_LIMIT && left - w->result->done.copied_blocks < g->len)
+		return E4L_SKIP_COPY_LIMIT;
 	why = e4l_donor_take(&w->donor, g->lblk, g->len, g->fragments, &slices,
 			     &n);
 	if (!why && is_moved(f, g, n))
@@ -185,22 +185,21 @@ static size_t next_group(const struct e4l_fragment *v, size_t n,
 	return k ? k : 1;
 }
 
-const char *e4l_way_move(struct e4l_ways *w, struct e4l_file *f,
+enum e4l_skip e4l_way_move(struct e4l_ways *w, struct e4l_file *f,
 			 const struct e4l_rules *rules)
 {
 	struct e4l_fragments list;
-	const char *why = "its fragments are long already", *failed;
+	enum e4l_skip why = E4L_SKIP_LARGE_FRAGMENTS, failed;
 	struct group g;
 	bool tried = false;
 	size_t i, k;
 
 	if (!w->journal)
-		return "without a journal, a power cut would hurt what is moved";
+		return E4L_SKIP_NO_JOURNAL;
 	if (w->fast_commits)
-		return "moved while nothing is mounted: a power cut and fast "
-		       "commits would hurt it";
+		return E4L_SKIP_FAST_COMMIT;
 	if (e4l_fragments_of(f->ex, f->n, 1, &list))
-		return e4l_failure_text(ENOMEM);
+		return e4l_failure_skip(ENOMEM);
 	for (i = 0; i < list.n && !e4l_ways_ended(w); i += k) {
 		k = next_group(list.v + i, list.n - i,
 			       LARGE_BYTES / f->blocksize, rules->eof_blk, &g);

@@ -17,11 +17,12 @@
 #include <unistd.h>
 #include <e4layout/dirs.h>
 #include <e4layout/online.h>
+#include "e4layout/plan/plan.h"
 #include "e4layout/base/array.h"
 #include "e4layout/base/stat.h"
 #include "e4layout/open/opened.h"
 #include "e4layout/open/refusals.h"
-#include "e4layout/repack/forecast.h"
+#include "e4layout/repack/candidates.h"
 #include "failure.h"
 #include "way.h"
 
@@ -38,8 +39,8 @@ struct candidate {
 
 struct online {
 	struct e4l *e;
-	const struct e4l_repack_options *opt;
-	struct e4l_forecast *forecast;
+	struct e4l_repack_run run;
+	struct e4l_candidates candidates;
 	struct e4l_scorer scorer;	/* of the inode at hand */
 	struct candidate *v;
 	size_t n;
@@ -49,19 +50,19 @@ struct online {
 	bool joins;			/* the kernel does */
 };
 
-static void fail(struct online *o, struct candidate *c, const char *why,
+static void fail(struct online *o, struct candidate *c, enum e4l_skip why,
 		 uint64_t extents, int error)
 {
-	struct e4l_repack_result *result = o->ways.result;
+	struct e4l_repack_result *result = o->run.result;
 
-	e4l_forecast_skip(o->forecast, c->ino, why, extents);
+	e4l_run_skip(&o->run, E4L_SKIP_FILE, c->ino, why, extents);
 	result->failure = error;
 	result->files_failed += !c->failed;
 	c->failed = true;
 }
 
-/* Unless @why is NULL; it tells whether something failed, too. */
-static void skip(struct online *o, struct candidate *c, const char *why,
+/* Unless @why is E4L_SKIP_NONE; it tells whether something failed, too. */
+static void skip(struct online *o, struct candidate *c, enum e4l_skip why,
 		 uint64_t extents)
 {
 	int failure = e4l_failure_errno(why);
@@ -69,21 +70,21 @@ static void skip(struct online *o, struct candidate *c, const char *why,
 	if (failure)
 		fail(o, c, why, extents, failure);
 	else if (why)
-		e4l_forecast_skip(o->forecast, c->ino, why, extents);
+		e4l_run_skip(&o->run, E4L_SKIP_FILE, c->ino, why, extents);
 }
 
 /* ------------------------------------------------------------------ 1. find */
 
-static const char *reason_to_leave(const struct e4l_piece *p)
+static enum e4l_skip reason_to_leave(const struct e4l_piece *p)
 {
 	if (!LINUX_S_ISREG(p->inode->i_mode))
-		return "directories are repaired while nothing is mounted";
+		return E4L_SKIP_OFFLINE_DIRS;
 	/* its name on disk is cipher text, and Linux moves no such file */
 	if (p->inode->i_flags & EXT4_ENCRYPT_FL)
-		return "encrypted: it is moved while nothing is mounted";
+		return E4L_SKIP_UNSUPPORTED;
 	if (p->inode->i_mode & 0111)
-		return "executable: nobody could start it meanwhile";
-	return NULL;
+		return E4L_SKIP_EXECUTABLE;
+	return E4L_SKIP_NONE;
 }
 
 /* What of a file may be zeroed, and what that saves; *@runs is to be freed. */
@@ -95,7 +96,7 @@ static errcode_t find_runs(const struct online *o, uint64_t size,
 	uint32_t blocksize = o->e->fs->blocksize;
 	struct e4l_rules rules = {
 		.allowed = E4L_PLAN_ZEROOUT, .cluster_blocks = 1,
-		.zeroout_max_blocks = o->opt->zeroout_max_blocks,
+		.zeroout_max_blocks = o->run.limits.zero_extent_blocks,
 		.eof_blk = e4l_blocks_of(size, blocksize),
 	};
 	errcode_t err;
@@ -116,7 +117,7 @@ static errcode_t find_runs(const struct online *o, uint64_t size,
 
 /* What joining the file that is scanned would save, if it is asked for. */
 static errcode_t weigh_join(const struct online *o,
-			    const struct e4l_forecast *f,
+			    const struct e4l_candidates *f,
 			    const struct e4l_piece *p, unsigned int allowed,
 			    uint64_t *gain)
 {
@@ -125,7 +126,7 @@ static errcode_t weigh_join(const struct online *o,
 	size_t n;
 
 	*gain = 0;
-	if (!(allowed & E4L_PLAN_ZEROOUT))
+	if (!(allowed & E4L_MAY_ZERO))
 		return 0;
 	err = find_runs(o, EXT2_I_SIZE((struct ext2_inode *)p->inode),
 			f->extents, f->n_extents, &runs, &n, gain);
@@ -133,27 +134,28 @@ static errcode_t weigh_join(const struct online *o,
 	return err;
 }
 
-static errcode_t offer(const struct e4l_forecast *f, const struct e4l_piece *p,
-		       unsigned int allowed, void *priv)
+static errcode_t offer(const struct e4l_candidates *f,
+		       const struct e4l_piece *p, unsigned int allowed,
+		       void *priv)
 {
 	struct online *o = priv;
 	const struct e4l_file_score *s = f->score;
-	const char *why = reason_to_leave(p);
+	enum e4l_skip why = reason_to_leave(p);
 	uint64_t moves, joins;
 	errcode_t err = weigh_join(o, f, p, allowed, &joins);
 
-	moves = allowed & E4L_PLAN_MOVE ? s->fragments - s->logical_runs : 0;
-	if (allowed & E4L_PLAN_MERGE)
-		e4l_forecast_skip(o->forecast, p->ino,
-				  "merged while nothing is mounted",
-				  s->mergeable);
+	moves = allowed & E4L_MAY_MOVE ? s->fragments - s->logical_runs : 0;
+	if (allowed & E4L_MAY_PACK)
+		e4l_run_skip(&o->run, E4L_SKIP_FILE, p->ino,
+			     E4L_SKIP_OFFLINE_TREES, s->mergeable);
 	if (!o->joins) {
-		e4l_forecast_skip(o->forecast, p->ino,
-				  "zeroed while nothing is mounted", joins);
+		e4l_run_skip(&o->run, E4L_SKIP_FILE, p->ino,
+			     E4L_SKIP_OFFLINE_TREES, joins);
 		joins = 0;
 	}
 	if (why)
-		e4l_forecast_skip(o->forecast, p->ino, why, moves + joins);
+		e4l_run_skip(&o->run, E4L_SKIP_FILE, p->ino, why,
+			     moves + joins);
 	if (err || why || !(moves + joins))
 		return err;
 	err = e4l_grow(&o->v, o->n, sizeof(*o->v));
@@ -169,7 +171,7 @@ static errcode_t offer(const struct e4l_forecast *f, const struct e4l_piece *p,
 static errcode_t scan_piece(const struct e4l_piece *p, void *priv)
 {
 	struct online *o = priv;
-	errcode_t err = e4l_forecast_gather(o->forecast, p);
+	errcode_t err = e4l_candidates_gather(&o->candidates, p);
 
 	if (p->first)
 		o->scorer = (struct e4l_scorer) { 0 };
@@ -177,15 +179,12 @@ static errcode_t scan_piece(const struct e4l_piece *p, void *priv)
 	if (err || !p->last)
 		return err;
 	e4l_score_finish(&o->scorer, p, o->e->fs);
-	return e4l_forecast_end(o->forecast, p, &o->scorer.score);
+	return e4l_candidates_inode(&o->candidates, p, &o->scorer.score);
 }
 
 static void scan_progress(dgrp_t group, dgrp_t groups, void *priv)
 {
-	struct online *o = priv;
-
-	if (o->opt->progress)
-		o->opt->progress(false, group, groups, o->opt->priv);
+	e4l_run_scanned(&((struct online *)priv)->run, group, groups);
 }
 
 static errcode_t find(struct online *o)
@@ -195,10 +194,14 @@ static errcode_t find(struct online *o)
 	};
 	errcode_t err;
 
-	o->forecast->offer = offer;
-	o->forecast->offer_priv = o;
-	err = e4l_scan(o->e, 0, o->opt->only, &ops, o);
-	return err ? err : e4l_forecast_end_all(o->forecast);
+	o->candidates.offer = offer;
+	o->candidates.priv = o;
+	err = e4l_scan(o->e, 0, o->run.what.only, &ops, o);
+	/* what looks damaged has changed meanwhile */
+	if (!err)
+		err = e4l_candidates_settle_all(&o->candidates);
+	o->run.result->before = o->candidates.layout;
+	return err;
 }
 
 /* ------------------------------------------------------------------ 2. name */
@@ -225,23 +228,18 @@ static errcode_t name(struct online *o)
 	free(inos);
 	if (o->n)
 		qsort(o->v, o->n, sizeof(*o->v), by_reward);
-	o->ways.result->files_planned = o->n;
+	o->run.result->files_planned = o->n;
 	return err;
 }
 
 /* ---------------------------------------------------------------- 3. repair */
 
-/* Why the run has ended (static text), or NULL. */
-static const char *ended(const struct online *o)
+/* Why the run has ended, or E4L_SKIP_NONE. */
+static enum e4l_skip ended(const struct online *o)
 {
-	return o->ways.broken ? "the device does not take what is moved" :
-	       o->ways.result->stopped ? "the run was stopped before" : NULL;
+	return o->ways.broken ? E4L_SKIP_DEVICE :
+	       o->run.result->stopped ? E4L_SKIP_STOPPED : E4L_SKIP_NONE;
 }
-
-#define WAS_PUT_BACK	"where it was moved to cannot be written: it was put " \
-			"back"
-#define IS_LOST		"where it was moved to cannot be written, and it " \
-			"cannot be put back: compare it with a backup"
 
 /* See struct e4l_behind; the file may count as done. */
 static void on_failed(ext2_ino_t ino, bool put_back, void *priv)
@@ -254,25 +252,25 @@ static void on_failed(ext2_ino_t ino, bool put_back, void *priv)
 		c++;
 	if (c == o->v + o->n)
 		return;
-	o->ways.result->files_done -= c->done;
+	o->run.result->files_done -= c->done;
 	/* that it was put back is no news where another reason was given */
-	fail(o, c, put_back ? WAS_PUT_BACK : IS_LOST,
+	fail(o, c, put_back ? E4L_SKIP_PUT_BACK : E4L_SKIP_LOST,
 	     c->told && put_back ? 0 : c->moves, EIO);
 	c->done = false;
 	c->told = true;
 }
 
-/* Returns why its blocks are not known (static text), or NULL. */
-static const char *map(struct e4l_file *f)
+/* Returns why its blocks are not known, or E4L_SKIP_NONE. */
+static enum e4l_skip map(struct e4l_file *f)
 {
 	int err = e4l_file_map(f->fd, false, f);
 
 	if (!err && f->unsettled)
 		err = e4l_file_map(f->fd, true, f);
-	if (e4l_failure_text(err))
-		return e4l_failure_text(err);
-	return err ? "the kernel does not say where it is" :
-	       f->unsettled ? "in use: it is being written" : NULL;
+	if (e4l_failure_skip(err))
+		return e4l_failure_skip(err);
+	return err ? E4L_SKIP_NOT_MAPPED :
+	       f->unsettled ? E4L_SKIP_BEING_WRITTEN : E4L_SKIP_NONE;
 }
 
 /* True when nothing is left that could be done here. */
@@ -283,11 +281,11 @@ static bool move(struct online *o, struct candidate *c, struct e4l_file *f)
 		.eof_blk = e4l_blocks_of(f->st.st_size, f->blocksize),
 	};
 	struct e4l_weight w, left;
-	const char *why;
+	enum e4l_skip why;
 	bool cut;
 
 	if (e4l_weigh(&rules, f->ex, f->n, &w)) {
-		skip(o, c, e4l_failure_text(ENOMEM), c->moves);
+		skip(o, c, e4l_failure_skip(ENOMEM), c->moves);
 		return false;
 	}
 	c->touched = true;
@@ -312,14 +310,14 @@ static bool move(struct online *o, struct candidate *c, struct e4l_file *f)
 static bool join(struct online *o, struct candidate *c, struct e4l_file *f)
 {
 	struct e4l_zero_run *runs;
-	const char *why = ended(o);
+	enum e4l_skip why = ended(o);
 	uint64_t left = c->joins;
 	size_t n;
 
 	if (!why && c->touched)
 		why = map(f);
 	if (!why && find_runs(o, f->st.st_size, f->ex, f->n, &runs, &n, &left))
-		why = e4l_failure_text(ENOMEM);
+		why = e4l_failure_skip(ENOMEM);
 	if (!why) {
 		c->touched |= n;
 		why = e4l_way_join(&o->ways, f, runs, n, &left);
@@ -333,14 +331,15 @@ static bool join(struct online *o, struct candidate *c, struct e4l_file *f)
 
 static void repair(struct online *o, struct candidate *c)
 {
-	const char *path = e4l_names_path(o->names, c->ino), *why;
+	const char *path = e4l_names_path(o->names, c->ino);
+	enum e4l_skip why;
 	struct e4l_file f = { .fd = -1 };
 
 	do
 		why = path ? e4l_file_open(o->root_fd, path, c->ino,
 					   c->generation,
 					   o->e->fs->blocksize, &f) :
-			     "was renamed or removed meanwhile";
+			     E4L_SKIP_CHANGED;
 	while (e4l_behind_close_for(&o->ways.behind, e4l_failure_errno(why)));
 	if (f.failure)
 		fail(o, c, why, c->moves + c->joins, f.failure);
@@ -354,7 +353,7 @@ static void repair(struct online *o, struct candidate *c)
 	if (!why && c->joins)
 		c->done &= join(o, c, &f);
 	c->done &= !c->told;
-	o->ways.result->files_done += c->done;
+	o->run.result->files_done += c->done;
 	e4l_file_close(&f);
 }
 
@@ -380,7 +379,7 @@ static void repair_all(struct online *o)
 static errcode_t recount_piece(const struct e4l_piece *p, void *priv)
 {
 	struct online *o = priv;
-	struct e4l_repack_result *result = o->ways.result;
+	struct e4l_layout *after = &o->run.result->after;
 	const struct e4l_file_score *was, *is = &o->scorer.score;
 	const struct candidate key = { .ino = p->ino }, *c;
 
@@ -392,9 +391,13 @@ static errcode_t recount_piece(const struct e4l_piece *p, void *priv)
 	if (!c || c->generation != p->inode->i_generation)
 		return 0;
 	was = &c->score;
-	result->extents_after += is->extents - was->extents;
-	result->fragments_after += is->fragments - was->fragments;
-	result->tree_blocks_after += is->tree_blocks - was->tree_blocks;
+	after->extents += is->extents - was->extents;
+	after->fragments += is->fragments - was->fragments;
+	after->excess_fragments += is->fragments - is->logical_runs -
+				   (was->fragments - was->logical_runs);
+	after->fragmented_files += is->fragments > is->logical_runs;
+	after->fragmented_files -= was->fragments > was->logical_runs;
+	after->tree_blocks += is->tree_blocks - was->tree_blocks;
 	return 0;
 }
 
@@ -402,14 +405,11 @@ static errcode_t recount_piece(const struct e4l_piece *p, void *priv)
 static errcode_t recount(struct online *o)
 {
 	static const struct e4l_scan_ops ops = { .piece = recount_piece };
-	struct e4l_repack_result *result = o->ways.result;
 	ext2fs_inode_bitmap touched = NULL;
 	errcode_t err;
 	size_t i;
 
-	result->extents_after = result->extents_before;
-	result->fragments_after = result->fragments_before;
-	result->tree_blocks_after = result->tree_blocks_before;
+	o->run.result->after = o->run.result->before;
 	err = ext2fs_allocate_inode_bitmap(o->e->fs, "touched", &touched);
 	for (i = 0; i < o->n && !err; i++)
 		if (o->v[i].touched)
@@ -446,15 +446,70 @@ static errcode_t open_root(struct online *o, const char *mount_point)
 			      o->e->fs->blocksize, &o->ways.behind);
 }
 
+static errcode_t count_free(const struct e4l_block_run *run, void *priv)
+{
+	const struct online *o = ((void **)priv)[0];
+	struct e4l_layout *l = ((void **)priv)[1];
+	uint64_t bs = o->e->fs->blocksize;
+
+	l->free_blocks += run->len;
+	l->free_extents++;
+	if (run->len > l->largest_free_blocks)
+		l->largest_free_blocks = run->len;
+	if (run->len * bs >= E4L_LARGE_FREE_BYTES)
+		l->large_free_blocks += run->len;
+	return 0;
+}
+
+/* As the device has it, which may be a moment old. */
+static errcode_t look_at_free_space(struct online *o, struct e4l_layout *l)
+{
+	void *priv[] = { o, l };
+
+	l->free_blocks = l->free_extents = 0;
+	l->largest_free_blocks = l->large_free_blocks = 0;
+	return e4l_free_space(o->e, count_free, NULL, priv);
+}
+
+static bool is_offline_only(const struct e4l_repack_what *what)
+{
+	return what->flags & (E4L_REPACK_DRY_RUN | E4L_REPACK_DISCARD |
+			      E4L_REPACK_INODES) || what->journal;
+}
+
+static errcode_t run(struct online *o, const char *mount_point)
+{
+	struct e4l_repack_result *result = o->run.result;
+	errcode_t err = open_root(o, mount_point);
+
+	o->joins = !err && e4l_way_joins(o->root_fd);
+	if (!err)
+		err = find(o);
+	if (!err)
+		err = look_at_free_space(o, &result->before);
+	if (!err)
+		err = name(o);
+	if (!err)
+		repair_all(o);
+	if (!err)
+		err = recount(o);
+	if (!err)
+		err = look_at_free_space(o, &result->after);
+	return err;
+}
+
 errcode_t e4l_online(struct e4l *e, const char *mount_point,
-		     const struct e4l_repack_options *options,
+		     const struct e4l_repack_what *what,
+		     const struct e4l_repack_limits *limits,
+		     const struct e4l_repack_callbacks *callbacks,
 		     bool (*pace)(uint64_t bytes, void *priv),
 		     struct e4l_repack_result *result)
 {
 	struct online o = {
-		.e = e, .opt = options, .root_fd = -1,
+		.e = e, .root_fd = -1,
 		.ways = {
-			.opt = options, .pace = pace, .result = result,
+			.limits = &o.run.limits, .cb = &o.run.cb,
+			.pace = pace, .result = result,
 			.journal = ext2fs_has_feature_journal(e->fs->super),
 			.fast_commits =
 				ext2fs_has_feature_fast_commit(e->fs->super),
@@ -463,31 +518,26 @@ errcode_t e4l_online(struct e4l *e, const char *mount_point,
 		},
 	};
 	const struct e4l_hold *hold = e4l_hold_of(e);
-	errcode_t err;
+	errcode_t err, err2;
 
 	e4l_fail(e, 0, NULL, 0, 0);
-	err = hold ? e4l_refuse_errors(e->fs, hold) : 0;
+	err = e4l_run_begin(e, what, limits, callbacks, result, &o.run);
+	err2 = hold && !err ? e4l_refuse_errors(e->fs, hold) : 0;
 	if (!err)
-		err = e4l_forecast_new(e, options, result, &o.forecast);
-	if (!err && (options->dry_run || options->discard || options->cache))
+		err = err2;
+	o.run.scans = 1;
+	if (!err && is_offline_only(what))
 		err = E4L_ET_OPTION;
 	if (!err)
-		err = open_root(&o, mount_point);
-	o.joins = !err && e4l_way_joins(o.root_fd);
+		err = e4l_candidates_begin(&o.candidates, e, &o.run);
 	if (!err)
-		err = find(&o);
-	if (!err)
-		err = name(&o);
-	if (!err)
-		repair_all(&o);
-	if (!err)
-		err = recount(&o);
+		err = run(&o, mount_point);
 	e4l_names_free(o.names);
-	e4l_forecast_free(o.forecast);
+	e4l_candidates_end(&o.candidates);
 	free(o.v);
 	if (o.root_fd >= 0)
 		close(o.root_fd);
 	if (err && !e->detail.doing)
-		e4l_fail(e, err, "repairing the layout", 0, 0);
+		e4l_fail(e, err, "repacking the mounted filesystem", 0, 0);
 	return err;
 }

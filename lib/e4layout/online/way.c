@@ -4,7 +4,7 @@
 
 static bool is_stopped(struct e4l_ways *w)
 {
-	if (w->opt->stop && w->opt->stop(false, w->opt->priv))
+	if (w->cb->stop && w->cb->stop(false, w->cb->priv))
 		w->result->stopped = true;
 	return e4l_ways_ended(w);
 }
@@ -13,9 +13,9 @@ static void show(const struct e4l_ways *w)
 {
 	uint64_t done = w->done_blocks + w->moved_blocks;
 
-	if (w->opt->progress)
-		w->opt->progress(true, done < w->all_blocks ? done :
-				 w->all_blocks, w->all_blocks, w->opt->priv);
+	if (w->cb->progress)
+		w->cb->progress(true, done < w->all_blocks ? done :
+				w->all_blocks, w->all_blocks, w->cb->priv);
 }
 
 void e4l_ways_file_done(struct e4l_ways *w, uint64_t blocks)
@@ -33,7 +33,7 @@ bool e4l_ways_stop(struct e4l_ways *w, uint64_t blocks)
 	show(w);
 	if (w->pace && bytes) {
 		e4l_behind_finish(&w->behind);
-		for (; w->pace(bytes, w->opt->priv) && !is_stopped(w); bytes = 0) {
+		for (; w->pace(bytes, w->cb->priv) && !is_stopped(w); bytes = 0) {
 			e4l_donor_has_room(&w->donor);
 			show(w);
 		}

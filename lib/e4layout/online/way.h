@@ -25,7 +25,8 @@
 
 /* What all files of a run share. */
 struct e4l_ways {
-	const struct e4l_repack_options *opt;
+	const struct e4l_repack_limits *limits;
+	const struct e4l_repack_callbacks *cb;
 	bool (*pace)(uint64_t bytes, void *priv);
 	struct e4l_repack_result *result;
 	struct e4l_donor donor;
@@ -54,16 +55,16 @@ bool e4l_ways_stop(struct e4l_ways *w, uint64_t blocks);
 
 /*
  * Takes a file that was just mapped.  Returns why something could not be done
- * (static text), or NULL.
+ * or E4L_SKIP_NONE.
  */
-const char *e4l_way_move(struct e4l_ways *w, struct e4l_file *f,
+enum e4l_skip e4l_way_move(struct e4l_ways *w, struct e4l_file *f,
 			 const struct e4l_rules *rules);
 
 /*
  * The same for @runs of it, in logical order, which become written; those that
  * stay would save *@left extents.
  */
-const char *e4l_way_join(struct e4l_ways *w, struct e4l_file *f,
+enum e4l_skip e4l_way_join(struct e4l_ways *w, struct e4l_file *f,
 			 const struct e4l_zero_run *runs, size_t n,
 			 uint64_t *left);
 

@@ -37,15 +37,13 @@ uint64_t e4l_groups_cost(struct e4l_groups *g)
 
 static errcode_t add_runs(struct e4l_groups *g, const struct e4l_step *step)
 {
-	struct e4l_step_walk walk = { 0 };
-	struct e4l_block_run run;
 	errcode_t err = 0;
 	size_t i;
 
 	for (i = 0; i < step->n_take && !err; i++)
 		err = e4l_groups_add(g, step->take[i].pblk, step->take[i].len);
-	while (!err && e4l_step_next_given(step, &walk, &run))
-		err = e4l_groups_add(g, run.pblk, run.len);
+	for (i = 0; i < step->n_give && !err; i++)
+		err = e4l_groups_add(g, step->give[i].pblk, step->give[i].len);
 	return err;
 }
 

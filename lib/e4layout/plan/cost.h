@@ -3,7 +3,7 @@
 #ifndef E4L_COST_H
 #define E4L_COST_H
 
-#include <e4layout/plan.h>
+#include "step.h"
 
 /*
  * The most metadata blocks that @step changes: its inode's, its tree's unless

@@ -1,159 +1,39 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The planner.  Fragments are moved first, as often as what that frees makes
- * more moves possible; then runs are zeroed in the layout that results, and
- * trees are packed; and all that again for as long as something changes, since
- * tree blocks that are not needed any more are free space, too.
- */
+/* plan: attempts at a plan, of which the best is kept, if it is any good. */
 #include "config.h"
+#include <e4layout/context.h>
 #include "e4layout/base/array.h"
-#include "e4layout/base/internal.h"
-#include "clear.h"
-#include "cut.h"
-#include "draft.h"
-#include "fill.h"
-#include "move.h"
-#include "pack.h"
-#include "plug.h"
-#include "room.h"
-#include "runs.h"
-#include "slide.h"
-#include "trade.h"
+#include "entry.h"
+#include "work.h"
+#include "zero.h"
 
-#define ASK_EACH	64		/* files to move that nothing is read of */
-#define CLEAR_PASSES	16		/* for long free runs, at most */
-#define BACK_PASSES	2		/* to where free space must be */
-#define FILES_SHARE	3		/* of files in one run: measured */
-
-/* What makes a file one that may be moved away. */
-#define AWAY	(E4L_PLAN_ROOM | E4L_PLAN_FREE)
+#define LARGE_PERCENT	95	/* of free space, in large free extents */
+#define NEAR_PERCENT	95	/* the largest, of what walls allow */
+#define LOSS_PERCENT	90	/* of the largest stays where excess falls */
+#define WORTH_PERCENT	5	/* of free space, that a plan for it must gain */
+#define GENERATIONS	64	/* of long items */
+#define ROUNDS		16	/* that improve what there is so far */
+#define SHARE_STEP	8	/* thousandths that a share is found by */
 
 struct e4l_plan {
-	struct e4l_plan_options opt;	/* budgets are what is left of them */
-	struct e4l_draft draft;
-	struct e4l_movables movables;
-	struct e4l_room room;
-	bool makes_room;		/* some file may be moved for it */
-	struct e4l_clear clear;
-	bool clears;			/* likewise */
-	uint64_t in_long;		/* clusters that must be, see plan.h */
-	uint64_t to_follow;		/* blocks that files_follow copies */
-	struct e4l_left *left;
-	size_t n_left;
-	uint64_t longest_blocks;	/* free run, once it is made */
+	struct e4l_places model;
+	struct e4l_plan_result result;
+	struct e4l_plan_move *move;
+	size_t n_moves;
+	uint32_t stretch;		/* clusters, the longest without walls */
+	bool late;
 };
-
-static bool is_power_of_two(uint32_t n)
-{
-	return n && !(n & (n - 1));
-}
-
-static bool is_whole(const struct e4l_geometry *geo, uint64_t blocks)
-{
-	return blocks % geo->cluster_blocks == 0;
-}
-
-static bool is_valid(const struct e4l_plan_options *opt)
-{
-	const struct e4l_geometry *geo = &opt->geo;
-
-	return geo->blocksize && is_power_of_two(geo->cluster_blocks) &&
-	       geo->group_blocks && is_whole(geo, geo->group_blocks) &&
-	       is_whole(geo, geo->stripe_blocks) &&
-	       is_whole(geo, opt->part_blocks) &&
-	       is_whole(geo, opt->long_run_blocks) &&
-	       is_whole(geo, opt->free_run_blocks) &&
-	       (opt->reread || !opt->cache);
-}
-
-static uint64_t long_clusters(const struct e4l_plan *p)
-{
-	return p->opt.long_run_blocks / p->opt.geo.cluster_blocks;
-}
-
-static errcode_t begin_draft(struct e4l_plan *p)
-{
-	uint64_t unit = p->opt.long_run_blocks ? long_clusters(p) : UINT64_MAX;
-	struct e4l_draft *d = &p->draft;
-	errcode_t err = 0;
-
-	*d = (struct e4l_draft) {
-		.disk = {
-			.geo = &p->opt.geo, .space = e4l_space_new(),
-		},
-		.keep = {
-			.cache = p->opt.cache, .reread = p->opt.reread,
-			.priv = p->opt.priv,
-		},
-		.part_blocks = p->opt.part_blocks,
-		.go_on = p->opt.go_on, .enough = p->opt.enough,
-		.priv = p->opt.priv,
-		.most_bytes = p->opt.plan_bytes ? p->opt.plan_bytes :
-						  E4L_NO_LIMIT,
-	};
-	if (!d->disk.space)
-		return ENOMEM;
-	if (!p->opt.bounds_at_end)
-		d->disk.most_runs = p->opt.most_free_runs;
-	if (!p->opt.bounds_at_end || p->opt.longest_stays)
-		d->disk.least_longest = p->opt.longest_kept_blocks /
-					p->opt.geo.cluster_blocks;
-	if (!p->opt.cache)
-		err = e4l_es_new(E4L_NO_LIMIT, &d->keep.cache);
-	return err ? err : e4l_space_count(d->disk.space, unit);
-}
-
-static struct e4l_movables begin_movables(const struct e4l_plan_options *opt)
-{
-	return (struct e4l_movables) {
-		.may_move = opt->may_move, .priv = opt->priv,
-		.most = opt->room_bytes ? opt->room_bytes /
-			sizeof(struct e4l_movable) : SIZE_MAX,
-	};
-}
-
-/* One free run of @clusters will do. */
-static void aim_at(struct e4l_clear *c, uint64_t clusters)
-{
-	c->aim = clusters;
-	if (c->floor > clusters)
-		c->floor = clusters;
-}
-
-static struct e4l_clear begin_clear(struct e4l_plan *p)
-{
-	uint64_t aim = p->opt.free_run_blocks / p->opt.geo.cluster_blocks;
-	struct e4l_clear c = {
-		.movables = &p->movables, .aim = E4L_NO_LIMIT,
-		.floor = long_clusters(p),
-	};
-
-	if (aim)
-		aim_at(&c, aim);
-	return c;
-}
 
 errcode_t e4l_plan_new(const struct e4l_plan_options *options,
 		       struct e4l_plan **ret)
 {
-	struct e4l_plan *p;
+	struct e4l_plan *p = calloc(1, sizeof(*p));
 	errcode_t err;
 
 	*ret = NULL;
-	if (E4L_HAS_UNKNOWN(options) || E4L_HAS_UNKNOWN(&options->geo))
-		return E4L_ET_OPTION;
-	if (!is_valid(options))
-		return E4L_ET_BAD_ARGUMENT;
-	p = calloc(1, sizeof(*p));
 	if (!p)
 		return ENOMEM;
-	p->opt = *options;
-	if (p->opt.zeroout_max_blocks > E4L_UNWRITTEN_MAX_BLOCKS)
-		p->opt.zeroout_max_blocks = E4L_UNWRITTEN_MAX_BLOCKS;
-	p->movables = begin_movables(options);
-	p->room = (struct e4l_room) { .movables = &p->movables };
-	p->clear = begin_clear(p);
-	err = begin_draft(p);
+	err = e4l_places_begin(&p->model, options);
 	if (err)
 		e4l_plan_free(p);
 	else
@@ -165,781 +45,687 @@ void e4l_plan_free(struct e4l_plan *p)
 {
 	if (!p)
 		return;
-	e4l_draft_free(&p->draft);
-	if (!p->opt.cache)
-		e4l_es_free(p->draft.keep.cache);
-	free(p->movables.v);
-	free(p->left);
+	e4l_places_free(&p->model);
+	free(p->move);
 	free(p);
+}
+
+struct e4l_places *e4l_plan_model(const struct e4l_plan *p)
+{
+	return (struct e4l_places *)&p->model;
 }
 
 errcode_t e4l_plan_add_free(const struct e4l_block_run *run, void *plan)
 {
-	struct e4l_plan *p = plan;
-
-	return e4l_space_add_run(p->draft.disk.space, run,
-				 p->opt.geo.cluster_blocks);
-}
-
-/* ------------------------------------------------------------------- files */
-
-static errcode_t copy_tree(struct e4l_file *f,
-			   const struct e4l_plan_file *file)
-{
-	size_t i;
-
-	f->tree = calloc(f->n_tree + 1, sizeof(*f->tree));
-	if (!f->tree)
-		return ENOMEM;
-	for (i = 0; i < f->n_tree; i++)
-		f->tree[i] = file->tree[i].pblk;
-	qsort(f->tree, f->n_tree, sizeof(*f->tree), e4l_u64_cmp);
-	return 0;
-}
-
-static errcode_t weigh_file(const struct e4l_plan *p,
-			    const struct e4l_plan_file *file, struct e4l_file *f)
-{
-	errcode_t err;
-
-	*f = (struct e4l_file) {
-		.ino = file->ino, .goal = file->goal,
-		.n_tree = file->n_tree, .had_tree = file->n_tree,
-		.rules = {
-			.allowed = file->allowed, .eof_blk = file->eof_blk,
-			.cluster_blocks = p->opt.geo.cluster_blocks,
-			.zeroout_max_blocks = p->opt.zeroout_max_blocks,
-		},
-	};
-	err = e4l_weigh(&f->rules, file->extents, file->n_extents, &f->w);
-	f->had = f->w.fragments;
-	f->had_extents = f->w.n_ex;
-	if (err != E4L_ET_BAD_ARGUMENT)
-		return err;
-	f->rules.allowed &= ~(E4L_PLAN_MOVE | AWAY);
-	f->left[E4L_LEFT_MISALIGNED] = f->w.fragments - 1;
-	return 0;
-}
-
-/*
- * A file that nothing can be gained from may be moved to make room: *@done if
- * no more is to be kept of it than its place, or nothing.
- */
-static errcode_t keep_place(struct e4l_plan *p, struct e4l_file *f,
-			    const struct e4l_plan_file *file, bool *done)
-{
-	struct e4l_movables *list = &p->movables;
-	errcode_t err = 0;
-
-	*done = !(f->rules.allowed & E4L_PLAN_ROOM) || !file->n_extents ||
-		list->n >= list->most;
-	if (!*done && !f->n_tree)
-		err = e4l_movables_add(list, f->ino, file->extents,
-				       file->n_extents,
-				       p->opt.geo.cluster_blocks, done);
-	if (err != E4L_ET_BAD_ARGUMENT)
-		return err;
-	*done = true;
-	return 0;
-}
-
-/* Blocks of the shortest run that @f lacks, if that is @why. */
-static uint64_t lacks(const struct e4l_plan *p, const struct e4l_file *f,
-		      enum e4l_left_why why)
-{
-	bool is_why = why == f->why && (why == E4L_LEFT_NO_ROOM ||
-					why == E4L_LEFT_CROWDED);
-
-	return is_why ? (uint64_t)f->lacks * p->opt.geo.cluster_blocks : 0;
-}
-
-static errcode_t add_left(struct e4l_plan *p, const struct e4l_file *f,
-			  enum e4l_left_why why, uint64_t extents)
-{
-	errcode_t err = e4l_grow(&p->left, p->n_left, sizeof(*p->left));
-
-	if (!err)
-		p->left[p->n_left++] = (struct e4l_left) {
-			.ino = f->ino, .why = why, .extents = extents,
-			.blocks = lacks(p, f, why),
-		};
-	return err;
-}
-
-/* There is no memory for it. */
-static errcode_t pass_over(struct e4l_plan *p, struct e4l_file *f)
-{
-	uint64_t *extents = &f->left[E4L_LEFT_MEMORY];
-
-	e4l_leave(f, E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT | E4L_PLAN_MOVE,
-		  E4L_LEFT_MEMORY);
-	return *extents ? add_left(p, f, E4L_LEFT_MEMORY, *extents) : 0;
-}
-
-static errcode_t keep_file(struct e4l_plan *p, struct e4l_file *f,
-			   const struct e4l_plan_file *file)
-{
-	struct e4l_draft *d = &p->draft;
-	errcode_t err;
-
-	if (d->bytes > d->most_bytes / 2)
-		return pass_over(p, f);
-	err = copy_tree(f, file);
-	if (err)
-		return err;
-	d->n_files++;
-	d->bytes += sizeof(*f) + (f->n_tree + 1) * sizeof(*f->tree);
-	return e4l_keep_put(&d->keep, f->ino, file->extents, file->n_extents,
-			    &f->kept);
-}
-
-/* What the plan that follows copies of the file. */
-static errcode_t weigh_following(struct e4l_plan *p,
-				 const struct e4l_plan_file *file)
-{
-	const struct e4l_rules rules = {
-		.allowed = E4L_PLAN_MOVE,
-		.cluster_blocks = p->opt.geo.cluster_blocks,
-	};
-	struct e4l_weight w;
-	errcode_t err = e4l_weigh(&rules, file->extents, file->n_extents, &w);
-
-	if (!err)
-		p->to_follow += w.cost;
-	return err == E4L_ET_BAD_ARGUMENT ? 0 : err;
+	return e4l_places_add_free(&((struct e4l_plan *)plan)->model, run);
 }
 
 errcode_t e4l_plan_add_file(struct e4l_plan *p,
 			    const struct e4l_plan_file *file)
 {
-	struct e4l_draft *d = &p->draft;
-	struct e4l_file *f;
-	bool done = false;
-	errcode_t err;
-
-	if (file->allowed & ~(E4L_PLAN_MERGE | E4L_PLAN_ZEROOUT |
-			      E4L_PLAN_MOVE | AWAY) ||
-	    E4L_HAS_UNKNOWN(file))
-		return E4L_ET_OPTION;
-	if (!e4l_well_formed(file->extents, file->n_extents) ||
-	    file->n_tree < e4l_ideal_tree_blocks(file->n_extents,
-						 p->opt.geo.blocksize) ||
-	    (file->allowed & AWAY && !p->opt.reread))
-		return E4L_ET_BAD_ARGUMENT;
-	err = e4l_grow(&d->files, d->n_files, sizeof(*d->files));
-	if (err)
-		return err;
-	f = &d->files[d->n_files];
-	err = weigh_file(p, file, f);
-	if (!err && p->opt.files_follow && f->w.fragments > 1)
-		err = weigh_following(p, file);
-	p->makes_room |= f->rules.allowed & E4L_PLAN_ROOM;
-	p->clears |= f->rules.allowed & E4L_PLAN_FREE;
-	if (f->rules.allowed & AWAY)
-		f->rules.allowed |= E4L_PLAN_ROOM;
-	if (!err && !f->w.excess && !f->w.n_zero && !e4l_is_loose(d, f) &&
-	    !f->left[E4L_LEFT_MISALIGNED])
-		err = keep_place(p, f, file, &done);
-	return err || done ? err : keep_file(p, f, file);
+	return e4l_places_add(&p->model, file);
 }
 
-/* What fits nowhere as a whole may have been kept from moving in parts. */
-static enum e4l_left_why why_left(const struct e4l_file *f)
+const struct e4l_plan_move *e4l_plan_moves(const struct e4l_plan *p, size_t *n)
 {
-	bool fits = f->why != E4L_LEFT_NO_ROOM && f->why != E4L_LEFT_CROWDED;
-
-	return fits || (f->why_parts != E4L_LEFT_COPY_BUDGET &&
-			f->why_parts != E4L_LEFT_FREE_RUNS) ? f->why :
-							      f->why_parts;
+	*n = p->n_moves;
+	return p->move;
 }
 
-/* Lists what is left of @f now that the plan is made. */
-static errcode_t list_left(struct e4l_plan *p, struct e4l_file *f)
+ext2_ino_t e4l_plan_ino(const struct e4l_plan *p, uint32_t file)
 {
-	enum e4l_left_why why;
-	errcode_t err = 0;
-
-	f->left[why_left(f)] += f->w.excess;
-	if (p->opt.zeroout_budget_blocks != E4L_NO_LIMIT)
-		f->left[E4L_LEFT_ZEROOUT_BUDGET] = f->w.n_zero;
-	for (why = 0; why < E4L_LEFT_REASONS && !err; why++)
-		if (f->left[why])
-			err = add_left(p, f, why, f->left[why]);
-	return err;
+	return p->model.owner[file].ino;
 }
 
-static errcode_t list_all_left(struct e4l_plan *p)
+uint64_t e4l_plan_extents(const struct e4l_plan *p, uint32_t file)
 {
-	struct e4l_draft *d = &p->draft;
-	errcode_t err = 0;
-	size_t i;
-
-	for (i = 0; i < d->n_files && !err; i++)
-		err = list_left(p, &d->files[i]);
-	return err;
+	return p->model.owner[file].extents;
 }
 
-const struct e4l_left *e4l_plan_left(const struct e4l_plan *p, size_t *n)
+const struct e4l_plan_result *e4l_plan_result(const struct e4l_plan *p)
 {
-	*n = p->n_left;
-	return p->left;
+	return &p->result;
 }
 
-static uint64_t find_longest(const struct e4l_plan *p)
+const struct e4l_plan_skipped *e4l_plan_skipped(const struct e4l_plan *p,
+						size_t *n)
 {
-	uint64_t at;
-
-	return e4l_space_largest(p->draft.disk.space, &at) *
-	       p->opt.geo.cluster_blocks;
+	*n = p->model.n_skipped;
+	return p->model.skipped;
 }
 
-uint64_t e4l_plan_longest(const struct e4l_plan *p)
+/* --------------------------------------------------------------------- goals */
+
+/* How long the largest free extent can become. */
+static uint64_t possible(const struct e4l_plan *p, const struct e4l_look *look)
 {
-	return p->longest_blocks;
+	uint64_t most = look->free < p->stretch ? look->free : p->stretch;
+	uint64_t cap = p->model.opt.region_blocks /
+		       p->model.opt.geo.cluster_blocks;
+
+	return cap && cap < most ? cap : most;
 }
 
-/* ------------------------------------------------------------------ moving */
-
-static int best_first(const void *va, const void *vb)
+static bool meets_goals(const struct e4l_plan *p, const struct e4l_look *look)
 {
-	const struct e4l_file *a = *(struct e4l_file *const *)va;
-	const struct e4l_file *b = *(struct e4l_file *const *)vb;
-	/* neither number exceeds 2^32 */
-	uint64_t gain_a = a->w.excess * b->w.cost;
-	uint64_t gain_b = b->w.excess * a->w.cost;
-
-	if (gain_a != gain_b)
-		return gain_a > gain_b ? -1 : 1;
-	return a->ino < b->ino ? -1 : a->ino > b->ino;
-}
-
-static unsigned int magnitude(const struct e4l_file *f)
-{
-	return 63 - __builtin_clzll(f->w.longest | 1);
+	return look->large * 100 >= look->free * LARGE_PERCENT &&
+	       look->largest * 100 >= possible(p, look) * NEAR_PERCENT;
 }
 
 /*
- * Of what is about as long, neighbours: where all of them move, what they leave is
- * one run for the next.
+ * Whether free space is no worse than it was.  Where excess falls, a little of the
+ * largest free extent may go, and of the large ones as much as leaves free space
+ * good, or a little if it is not to be consolidated.
  */
-static int longest_first(const void *va, const void *vb)
+static bool is_guarded(const struct e4l_plan *p, const struct e4l_look *was,
+		       const struct e4l_look *is)
 {
-	const struct e4l_file *a = *(struct e4l_file *const *)va;
-	const struct e4l_file *b = *(struct e4l_file *const *)vb;
+	bool falls = is->excess < was->excess;
+	uint64_t percent = falls ? LOSS_PERCENT : 100;
+	bool large = is->large >= was->large ||
+		     (falls && is->large * 100 >= is->free * LARGE_PERCENT) ||
+		     (falls && !p->model.opt.free_space &&
+		      is->large * 100 >= was->large * LOSS_PERCENT);
 
-	if (magnitude(a) != magnitude(b))
-		return magnitude(a) > magnitude(b) ? -1 : 1;
-	if (a->goal != b->goal)
-		return a->goal < b->goal ? -1 : 1;
-	return a->ino < b->ino ? -1 : a->ino > b->ino;
+	return is->excess <= was->excess && large &&
+	       is->largest * 100 >= was->largest * percent;
 }
 
-/*
- * Puts the files to move in order: first those that the budget is best spent
- * on, of them the ones that need the longest runs before others break them;
- * then the others, best first, should something be left.
- */
-static errcode_t move_order(struct e4l_plan *p, struct e4l_file ***ret,
-			    size_t *n_ret)
+/* Whether a plan that leads from @was to @is is worth carrying out. */
+static bool is_worth(const struct e4l_plan *p, const struct e4l_look *was,
+		     const struct e4l_look *is)
 {
-	struct e4l_draft *d = &p->draft;
-	uint64_t left = p->opt.copy_budget_blocks;
-	struct e4l_file **all, **order;
-	size_t i, n = 0, taken = 0, rest;
+	uint64_t step = was->free * WORTH_PERCENT / 100 + 1;
 
-	*ret = NULL;
-	*n_ret = 0;
-	all = calloc(d->n_files + 1, sizeof(*all));
-	order = calloc(d->n_files + 1, sizeof(*order));
-	if (!all || !order) {
-		free(all);
-		free(order);
+	if (is->excess < was->excess)
+		return true;
+	if (!p->model.opt.free_space || meets_goals(p, was))
+		return false;
+	return is->large >= was->large + step ||
+	       (is->largest >= was->largest + step &&
+		is->largest * 100 >= was->largest * (100 + WORTH_PERCENT));
+}
+
+/* The less, the better; 0: nothing is left to do. */
+static uint64_t score(const struct e4l_plan *p, const struct e4l_look *look)
+{
+	bool good = !p->model.opt.free_space || meets_goals(p, look);
+
+	if (!look->excess && good)
+		return 0;
+	return 1 + look->excess * 1000 +
+	       (good ? 0 : (look->free - look->large) * 999 /
+			   (look->free + 1));
+}
+
+/* ------------------------------------------------------------------- attempts */
+
+static errcode_t run_generation(struct e4l_work *w, const uint8_t *only)
+{
+	errcode_t err = e4l_work_items(w, only);
+
+	if (!err && only)
+		err = e4l_target_reserve(w);
+	if (!err)
+		err = e4l_target_choose(w, !only);
+	return err ? err : e4l_schedule_run(w);
+}
+
+/* A logical run in fragments. */
+struct broken {
+	uint32_t len, run;
+};
+
+/* Chooses the shortest that together fit into the largest free extent. */
+static errcode_t choose_long(const struct e4l_work *w, uint64_t room,
+			     uint8_t *only, bool *any)
+{
+	const struct e4l_places *m = w->m;
+	struct broken *v = calloc(m->n_items + 1, sizeof(*v));
+	uint32_t i, n = 0;
+
+	*any = false;
+	if (!v)
 		return ENOMEM;
+	memset(only, 0, m->n_items);
+	for (i = 0; i < m->n_items; i++)
+		if (m->item[i].n > 1 && m->item[i].len <= room &&
+		    m->owner[m->item[i].file].allowed & E4L_PLAN_MOVE &&
+		    e4l_work_pieces(w, i) > 1)
+			v[n++] = (struct broken) { m->item[i].len, i };
+	qsort(v, n, sizeof(*v), e4l_u32_cmp);
+	for (i = 0; i < n && v[i].len <= room; i++) {
+		room -= v[i].len;
+		only[v[i].run] = true;
+		*any = true;
 	}
-	for (i = 0; i < d->n_files; i++)
-		if (d->files[i].w.excess)
-			all[n++] = &d->files[i];
-	qsort(all, n, sizeof(*all), best_first);
-	for (i = 0, rest = 0; i < n; i++) {
-		if (all[i]->w.cost <= left) {
-			left -= left == E4L_NO_LIMIT ? 0 : all[i]->w.cost;
-			order[taken++] = all[i];
-		} else {
-			all[rest++] = all[i];
-		}
-	}
-	qsort(order, taken, sizeof(*order), longest_first);
-	memcpy(order + taken, all, rest * sizeof(*all));
-	free(all);
-	*ret = order;
-	*n_ret = n;
+	free(v);
 	return 0;
 }
 
-/* Adds the steps, if there are any, and pays for them. */
-static errcode_t add_moves(struct e4l_plan *p, struct e4l_file *f,
-			   const struct e4l_steps *steps)
-{
-	uint64_t *budget = &p->opt.copy_budget_blocks;
-	size_t i;
-
-	if (!steps->n)
-		return 0;
-	for (i = 0; i < steps->n && *budget != E4L_NO_LIMIT; i++)
-		*budget -= steps->v[i].bytes_to_copy / p->opt.geo.blocksize;
-	return e4l_draft_add(&p->draft, f, steps->v, steps->n);
-}
-
-/*
- * Whether @f, which would have taken from the long runs that are kept, most
- * probably would again: unless what it gives is enough.
- */
-static bool would_take_long(const struct e4l_plan *p, const struct e4l_file *f)
-{
-	const struct e4l_draft *d = &p->draft;
-
-	return f->why == E4L_LEFT_LONG_RUNS &&
-	       e4l_space_in_long(d->disk.space) < d->in_long + f->lacks;
-}
-
-/*
- * Whether @f, which was not moved since it lacked a run, most probably still does:
- * unless there is room for it where it is.
- */
-static bool lacks_run(const struct e4l_plan *p, const struct e4l_file *f)
-{
-	bool any = f->why == E4L_LEFT_NO_ROOM;
-
-	return (any || would_take_long(p, f)) &&
-	       !e4l_space_holds(p->draft.disk.space,
-				any ? 0 : long_clusters(p), 1, f->lacks);
-}
-
-static errcode_t move_file(struct e4l_plan *p, struct e4l_file *f,
-			   bool partial, bool *moved)
-{
-	struct e4l_draft *d = &p->draft;
-	struct e4l_mover mover = {
-		.m = {
-			.n_entries = f->w.n_ex,
-			.tree = f->tree, .n_tree = f->n_tree,
-			.budget = p->opt.copy_budget_blocks,
-			.part = e4l_part_blocks(d, f),
-		},
-		.goal = f->goal, .why = f->why,
-		.long_run = long_clusters(p), .in_long = d->in_long,
-		.only_short = partial && would_take_long(p, f),
-	};
-	struct e4l_steps steps = { 0 };
-	struct e4l_extent *ex;
-	errcode_t err;
-
-	err = e4l_draft_extents(d, f, &ex, &mover.m.n_ex);
-	if (err)
-		return err;
-	mover.m.ex = ex;
-	err = e4l_move_file(&d->disk, &mover, partial, &steps);
-	f->why = mover.why;
-	if (partial)
-		f->why_parts = steps.n ? E4L_LEFT_NO_ROOM : mover.why;
-	f->lacks = mover.lacks;
-	if (mover.too_large)
-		e4l_leave(f, E4L_PLAN_MOVE, E4L_LEFT_TXN);
-	if (!err)
-		err = add_moves(p, f, &steps);
-	*moved |= steps.n;
-	free(ex);
-	free(steps.v);
-	return err;
-}
-
-/* How files are moved: whole if that most probably can be, partially, whole. */
-enum manner { MOVE_LIKELY, MOVE_PARTIAL, MOVE_WHOLE };
-
-/* The files to move, in order, from the first that is still in pieces. */
-struct queue {
-	struct e4l_file **v;
-	size_t n, first;
-	size_t looked;			/* at files, in all passes */
-	uint64_t least;			/* clusters that each lacks; 0: not known */
+/* Where everything is, to come back to. */
+struct backup {
+	struct e4l_frag *frag;
+	uint64_t *used, *unwritten;
+	uint8_t *finished;
+	struct e4l_work was;
 };
 
-/* What of @f, which was not moved, is known of all that is left. */
-static void note_lacking(struct queue *q, const struct e4l_file *f)
+static void free_backup(struct backup *b)
 {
-	uint64_t lacks = f->why == E4L_LEFT_NO_ROOM ? f->lacks : 0;
-
-	if (f->w.excess && q->least > lacks)
-		q->least = lacks;
+	free(b->frag);
+	free(b->used);
+	free(b->unwritten);
+	free(b->finished);
 }
 
-static void begin_pass(struct queue *q)
+static errcode_t take_backup(const struct e4l_work *w, struct backup *b)
 {
-	size_t i;
+	size_t map = w->m->clusters / 8;
+	size_t states = w->unwritten ? map * w->m->opt.geo.cluster_blocks : 0;
 
-	while (q->first < q->n && !q->v[q->first]->w.excess)
-		q->first++;
-	if (q->least)
-		return;
-	q->least = UINT64_MAX;
-	for (i = q->first; i < q->n && q->least; i++)
-		note_lacking(q, q->v[i]);
+	*b = (struct backup) {
+		.frag = malloc((w->n_frags + 1ull) * sizeof(*b->frag)),
+		.used = malloc(map), .unwritten = malloc(states + 1),
+		.finished = malloc(w->m->n_owners + 1ull), .was = *w,
+	};
+	if (!b->frag || !b->used || !b->unwritten || !b->finished)
+		return ENOMEM;
+	memcpy(b->frag, w->frag, w->n_frags * sizeof(*b->frag));
+	memcpy(b->used, w->used, map);
+	if (states)
+		memcpy(b->unwritten, w->unwritten, states);
+	memcpy(b->finished, w->finished, w->m->n_owners);
+	return 0;
 }
 
-/* A pass over whole files ends when there is no run for any of those to come. */
-static errcode_t move_pass(struct e4l_plan *p, struct queue *q,
-			   enum manner manner, bool *moved)
+static void restore(struct e4l_work *w, const struct backup *b)
 {
-	struct e4l_draft *d = &p->draft;
-	bool likely = manner == MOVE_LIKELY;
-	errcode_t err = 0;
-	uint64_t at;
-	size_t i;
+	size_t map = w->m->clusters / 8;
 
-	*moved = false;
-	begin_pass(q);
-	for (i = q->first; i < q->n && !err; i++) {
-		struct e4l_file *f = q->v[i];
+	memcpy(w->frag, b->frag, b->was.n_frags * sizeof(*b->frag));
+	memcpy(w->used, b->used, map);
+	if (w->unwritten)
+		memcpy(w->unwritten, b->unwritten,
+		       map * w->m->opt.geo.cluster_blocks);
+	memcpy(w->finished, b->finished, w->m->n_owners);
+	w->n_frags = b->was.n_frags;
+	w->n_moves = b->was.n_moves;
+	w->n_settled = b->was.n_settled;
+	w->batch = b->was.batch;
+	w->excess = b->was.excess;
+	w->copied = b->was.copied;
+	w->copied_twice = b->was.copied_twice;
+	w->zeroed = b->was.zeroed;
+}
 
-		if (++q->looked % ASK_EACH == 0)
-			err = e4l_draft_go_on(d);
-		if (err || !f->w.excess || (likely && lacks_run(p, f)))
-			continue;
-		if (e4l_draft_is_over(d)) {
-			f->why = d->why_late;
-			continue;
-		}
-		err = move_file(p, f, manner == MOVE_PARTIAL, moved);
-		note_lacking(q, f);
-		if (likely && e4l_space_largest(d->disk.space, &at) < q->least)
-			break;
+/* One generation of long items, unless it makes matters worse. */
+static errcode_t try_generation(struct e4l_work *w, const uint8_t *only,
+				bool *good)
+{
+	struct e4l_look was, is;
+	struct backup b;
+	errcode_t err = take_backup(w, &b);
+
+	e4l_work_look(w, &was);
+	if (!err)
+		err = run_generation(w, only);
+	if (!err) {
+		w->excess = e4l_work_excess(w);
+		e4l_work_look(w, &is);
+		*good = is.excess < was.excess &&
+			is.large * 10 >= was.large * 9;
+		if (!*good)
+			restore(w, &b);
 	}
-	if (i == q->n)
-		q->least = 0;
-	return err ? err : e4l_draft_end_batch(d);
-}
-
-/*
- * Moves until nothing is left to gain: partially only what most probably does not
- * fit whole, and at last what would not have been expected to.  There may be as many
- * passes as files, where each leaves what the next one needs: so they keep the
- * order, unless less is left to copy.
- */
-static errcode_t move_all(struct e4l_plan *p, bool *changed)
-{
-	enum manner manner = MOVE_LIKELY;
-	struct queue q = { .n = 0 };
-	bool moved, keep = false;
-	errcode_t err = 0;
-
-	for (;;) {
-		if (!keep) {
-			free(q.v);
-			q = (struct queue) { .looked = q.looked };
-			err = move_order(p, &q.v, &q.n);
-		}
-		if (!err)
-			err = move_pass(p, &q, manner, &moved);
-		if (err)
-			break;
-		*changed |= moved;
-		if (p->draft.late || (!moved && manner == MOVE_WHOLE))
-			break;
-		keep = moved && manner == MOVE_LIKELY &&
-		       p->opt.copy_budget_blocks == E4L_NO_LIMIT;
-		manner = moved ? MOVE_LIKELY : manner + 1;
-		if (manner == MOVE_PARTIAL && p->opt.free_follows)
-			manner = MOVE_WHOLE;
-	}
-	free(q.v);
+	free_backup(&b);
 	return err;
 }
 
-/* --------------------------------------------------------------------- room */
-
-/* Makes room for what is still in fragments, if that is asked for. */
-static errcode_t room_pass(struct e4l_plan *p, bool *made)
-{
-	struct e4l_draft *d = &p->draft;
-	struct e4l_file **order = NULL;
-	size_t *files = NULL, n, i;
-	errcode_t err;
-
-	if (!p->makes_room || p->opt.free_follows)
-		return 0;
-	err = move_order(p, &order, &n);
-	if (!err)
-		files = calloc(n + 1, sizeof(*files));
-	if (!err && !files)
-		err = ENOMEM;
-	/* new files of the draft may move all of them in memory */
-	for (i = 0; i < n && !err; i++)
-		files[i] = order[i] - d->files;
-	free(order);
-	if (!err && n)
-		err = e4l_room_begin(&p->room, d);
-	for (i = 0; i < n && !err; i++) {
-		err = e4l_draft_go_on(d);
-		if (e4l_draft_is_over(d))
-			d->files[files[i]].why = d->why_late;
-		else if (!err)
-			err = e4l_room_make(&p->room, d, files[i],
-					    &p->opt.copy_budget_blocks, made);
-	}
-	free(files);
-	return err;
-}
-
-void e4l_plan_room(const struct e4l_plan *p, struct e4l_plan_room *ret)
-{
-	e4l_copy_out(ret, &p->room.made);
-}
-
-/* --------------------------------------------------------------- free space */
-
-static errcode_t clear_once(struct e4l_plan *p)
-{
-	uint64_t *budget = &p->opt.copy_budget_blocks;
-	struct e4l_draft *d = &p->draft;
-	errcode_t err = e4l_clear_make(&p->clear, d, budget);
-
-	if (!err)
-		err = e4l_slide_make(&p->clear, d, budget);
-	if (!err)
-		err = e4l_fill_make(&p->clear, d, budget);
-	return err ? err : e4l_trade_make(&p->clear, d, budget);
-}
-
 /*
- * Files that take more than is free use up all long runs, which are to be made
- * once more then: so they get one, of a third of what they take, since what they
- * leave holds the others.
+ * Items that take more than half of free space: as many at a time as the largest
+ * free extent holds, the shortest first.
  */
-static void aim_for_files(struct e4l_plan *p)
+static errcode_t join_long(struct e4l_work *w)
 {
-	uint64_t ratio = p->opt.geo.cluster_blocks;
-	uint64_t aim = (p->to_follow / FILES_SHARE +
-			p->opt.longest_kept_blocks) / ratio;
-	uint64_t all;
-
-	if (!p->to_follow || p->opt.free_run_blocks)
-		return;
-	all = e4l_space_sum(p->draft.disk.space);
-	if (p->to_follow / ratio <= all || aim >= all)
-		return;
-	p->clear.made.for_files = 1;
-	aim_at(&p->clear, aim);
-}
-
-/*
- * What one pass has moved is out of the way of the next, in which only what has
- * not moved yet does.
- */
-static errcode_t clear_pass(struct e4l_plan *p)
-{
-	struct e4l_plan_free *made = &p->clear.made;
-	struct e4l_disk *disk = &p->draft.disk;
-	const struct e4l_outlook now = e4l_space_outlook(disk->space);
-	uint64_t before = UINT64_MAX;
+	uint8_t *only = calloc(w->m->n_items + 1, 1);
 	unsigned int n = 0;
-	errcode_t err = 0;
+	struct e4l_look look, first;
+	bool good = true;
+	errcode_t err = only ? 0 : ENOMEM;
 
-	if (disk->least_longest < now.longest)
-		disk->least_longest = now.longest;
-	if (p->opt.bounds_at_end)
-		p->draft.in_long = p->in_long < now.in_long ? p->in_long :
-							      now.in_long;
-
-	while (p->clears && !p->draft.late && !err && n++ < CLEAR_PASSES &&
-	       made->blocks_away != before) {
-		before = made->blocks_away;
-		err = clear_once(p);
+	e4l_work_look(w, &first);
+	while (!err && good && n < GENERATIONS && w->excess && !w->late) {
+		e4l_work_look(w, &look);
+		err = choose_long(w, look.largest, only, &good);
+		if (!err && good)
+			err = try_generation(w, only, &good);
+		n += good;
 	}
-	made->free_runs_after = e4l_space_runs(p->draft.disk.space);
+	e4l_work_look(w, &look);
+	if (!err && n && look.largest < first.largest && w->how.regions) {
+		memset(only, 0, w->m->n_items);
+		err = run_generation(w, only);	/* for free space once more */
+		w->excess = e4l_work_excess(w);
+	}
+	free(only);
 	return err;
 }
 
-/* Whether free space is not yet what it must be at the end. */
-static bool is_beyond(const struct e4l_plan *p, const struct e4l_outlook *aim)
+/* One more generation on top of what there is; *@better, or it is dropped. */
+static errcode_t try_again(struct e4l_plan *p, struct e4l_work *w,
+			   uint32_t part, bool *better)
 {
-	return p->opt.bounds_at_end && p->clears && !p->draft.late &&
-	       !e4l_plug_is_enough(p->draft.disk.space, aim);
-}
+	struct e4l_look was, is;
+	struct backup b;
+	errcode_t err = take_backup(w, &b);
 
-/* One step on the way there: things move twice, then there are plugs, then slices. */
-static errcode_t go_back(struct e4l_plan *p, const struct e4l_outlook *aim)
-{
-	uint64_t *budget = &p->opt.copy_budget_blocks;
-	errcode_t err = clear_pass(p);
-
-	if (!err && is_beyond(p, aim))
-		err = e4l_plug_make(&p->clear, &p->draft, aim, budget);
-	if (!err && is_beyond(p, aim))
-		err = e4l_cut_make(&p->clear, &p->draft, aim->runs, budget);
+	*better = false;
+	e4l_work_look(w, &was);
+	w->how.part = part;
+	if (!err)
+		err = run_generation(w, NULL);
+	if (!err) {
+		w->excess = e4l_work_excess(w);
+		err = join_long(w);
+	}
+	if (!err) {
+		e4l_work_look(w, &is);
+		*better = is_guarded(p, &was, &is) && is_worth(p, &was, &is);
+		if (!*better)
+			restore(w, &b);
+	}
+	free_backup(&b);
 	return err;
 }
 
-/* Brings it there, as far as can be: the run that slices leave can be filled, too. */
-static errcode_t come_back(struct e4l_plan *p)
+/* Goes on until a second run would find nothing to do. */
+static errcode_t improve(struct e4l_plan *p, struct e4l_work *w)
 {
-	const struct e4l_outlook aim = {
-		.runs = p->opt.most_free_runs,
-		.longest = p->opt.longest_kept_blocks /
-			   p->opt.geo.cluster_blocks,
-	};
+	static const uint32_t parts[] = { 2, 3, 5, 1 };
+	unsigned int rounds, i = 0;
+	struct e4l_look look;
 	errcode_t err = 0;
-	unsigned int i;
+	bool better;
 
-	p->clear.again = true;
-	for (i = 0; i < BACK_PASSES && !err && is_beyond(p, &aim); i++)
-		err = go_back(p, &aim);
-	p->clear.made.free_runs_after = e4l_space_runs(p->draft.disk.space);
+	for (rounds = 0; rounds < ROUNDS && i < 4 && !err; rounds++) {
+		e4l_work_look(w, &look);
+		if (!score(p, &look) || w->late)
+			break;
+		err = try_again(p, w, parts[i], &better);
+		i = better ? 0 : i + 1;
+	}
 	return err;
 }
 
-void e4l_plan_free_runs(const struct e4l_plan *p, struct e4l_plan_free *ret)
+static errcode_t attempt(struct e4l_plan *p, const struct e4l_attempt *how,
+			 struct e4l_work *w)
 {
-	e4l_copy_out(ret, &p->clear.made);
+	errcode_t err = e4l_work_begin(w, &p->model, how);
+
+	if (!err)
+		err = run_generation(w, NULL);
+	if (!err) {
+		w->excess = e4l_work_excess(w);
+		if (how->share == E4L_WHOLE_SHARE)
+			err = join_long(w);
+		if (!err && how->share == E4L_WHOLE_SHARE)
+			err = improve(p, w);
+	}
+	return err;
 }
 
-/* -------------------------------------------------------------------- steps */
-
-/* A step and what its file's steps of the batch, which are neighbours, gain. */
-struct ranked {
-	const struct e4l_step *step;
-	double worth;
+/* The best attempt so far. */
+struct best {
+	struct e4l_work work;
+	struct e4l_look look;
+	uint64_t score;
+	bool any;
+	bool whole;		/* all there is to do can be done as a whole */
 };
 
-static double worth(const struct e4l_step *step, size_t n)
+static bool is_affordable(const struct e4l_plan *p, const struct e4l_work *w)
 {
-	double gain = 0, cost = 1;
+	return w->copied <= p->model.opt.copy_budget_blocks;
+}
 
-	for (; n; n--, step++) {
-		gain += (double)step->n_old - step->n_new +
-			step->fragments_saved;
-		cost += step->bytes_to_copy + step->bytes_to_zero;
+/* Takes over @w if it is better than what there is; *@good: it can be used. */
+static void offer(struct e4l_plan *p, const struct e4l_look *was,
+		  struct e4l_work *w, struct best *best, bool *good)
+{
+	struct e4l_look look;
+	uint64_t s;
+
+	e4l_work_look(w, &look);
+	s = score(p, &look);
+	*good = is_guarded(p, was, &look) && is_affordable(p, w);
+	best->whole |= *good && w->how.share == E4L_WHOLE_SHARE;
+	p->late |= w->late;
+	if (!*good || !is_worth(p, was, &look) ||
+	    (best->any && s >= best->score)) {
+		e4l_work_free(w);
+		return;
 	}
-	return gain / cost;
+	e4l_work_free(&best->work);
+	*best = (struct best) {
+		.work = *w, .look = look, .score = s, .any = true,
+		.whole = best->whole,
+	};
+}
+
+static errcode_t try_attempt(struct e4l_plan *p, const struct e4l_look *was,
+			     const struct e4l_attempt *how, struct best *best,
+			     bool *good)
+{
+	struct e4l_work w;
+	errcode_t err = attempt(p, how, &w);
+
+	if (err)
+		e4l_work_free(&w);
+	else
+		offer(p, was, &w, best, good);
+	return err;
+}
+
+/*
+ * What the guard or the budget refuses as a whole is done in part: the largest
+ * share of what there is to do that they allow.
+ */
+static errcode_t try_shares(struct e4l_plan *p, const struct e4l_look *was,
+			    bool regions, struct best *best)
+{
+	uint32_t low = 0, high = E4L_WHOLE_SHARE;
+	errcode_t err = 0;
+	bool good;
+
+	while (!err && high - low > SHARE_STEP && !p->late) {
+		const struct e4l_attempt how = {
+			.part = 2, .share = (low + high) / 2,
+			.regions = regions,
+		};
+
+		err = try_attempt(p, was, &how, best, &good);
+		if (!err && good)
+			low = how.share;
+		else
+			high = how.share;
+	}
+	return err;
+}
+
+/* Attempts from the first on, until one leaves nothing to do. */
+static errcode_t try_each(struct e4l_plan *p, const struct e4l_look *was,
+			  const struct e4l_attempt *how, size_t n,
+			  struct best *best)
+{
+	errcode_t err = 0;
+	bool good;
+
+	for (; n && !err && !p->late && !(best->any && !best->score);
+	     n--, how++)
+		err = try_attempt(p, was, how, best, &good);
+	return err;
+}
+
+static errcode_t try_all(struct e4l_plan *p, const struct e4l_look *was,
+			 struct best *best)
+{
+	static const struct e4l_attempt all[] = {
+		{ .part = 2, .share = E4L_WHOLE_SHARE },
+		{ .part = 2, .share = E4L_WHOLE_SHARE, .regions = true },
+		{ .part = 3, .share = E4L_WHOLE_SHARE, .regions = true },
+		{ .part = 5, .share = E4L_WHOLE_SHARE, .regions = true },
+		{ .part = 1, .share = E4L_WHOLE_SHARE, .regions = true },
+	};
+	bool met = meets_goals(p, was), regions = p->model.opt.free_space;
+	size_t n = regions ? sizeof(all) / sizeof(*all) : 1;
+	errcode_t err = 0;
+
+	if (!was->excess && (met || !regions))
+		return 0;
+	/* free space that is good stays so, unless files need it */
+	if (regions && !met)
+		err = try_each(p, was, all + 1, n - 1, best);
+	else
+		err = try_each(p, was, all, n, best);
+	if (!err && !best->any && !best->whole)
+		err = try_shares(p, was, regions && !met, best);
+	if (!err && !best->any && !best->whole && regions && !met)
+		err = try_shares(p, was, false, best);
+	return err;
+}
+
+/* -------------------------------------------------------------------- result */
+
+/* Walls are what is in use by no fragment that is known. */
+static errcode_t find_stretch(struct e4l_plan *p)
+{
+	const struct e4l_places *m = &p->model;
+	uint64_t *walls = malloc(m->clusters / 8);
+	struct e4l_span run = { 0 };
+	uint32_t i;
+
+	if (!walls)
+		return ENOMEM;
+	memcpy(walls, m->used, m->clusters / 8);
+	for (i = 0; i < m->n_frags; i++)
+		e4l_map_set(walls, m->frag[i].start,
+			    m->frag[i].start + m->frag[i].len, false);
+	for (i = 0; i < m->n_spares; i++)
+		e4l_map_set(walls, m->spare[i], m->spare[i] + 1, false);
+	while (e4l_map_next_clear(walls, m->clusters, &run))
+		if (run.len > p->stretch)
+			p->stretch = run.len;
+	free(walls);
+	return 0;
+}
+
+static void state_of(const struct e4l_plan *p, const struct e4l_look *look,
+		     struct e4l_plan_state *state)
+{
+	uint64_t ratio = p->model.opt.geo.cluster_blocks;
+	uint32_t i, runs = 0;
+
+	for (i = 0; i < p->model.n_owners; i++)
+		runs += p->model.owner[i].n_items - p->model.owner[i].n_kept;
+	*state = (struct e4l_plan_state) {
+		.fragments = runs + look->excess, .excess = look->excess,
+		.free_extents = look->extents,
+		.free_blocks = look->free * ratio,
+		.largest_free_blocks = look->largest * ratio,
+		.large_free_blocks = look->large * ratio,
+	};
+}
+
+/* How many files are in fragments, of those that are known. */
+static uint64_t count_broken(const struct e4l_work *w)
+{
+	uint64_t n = 0;
+	uint32_t i, k;
+
+	for (i = 0; i < w->m->n_owners; i++) {
+		const struct e4l_owner *o = &w->m->owner[i];
+
+		for (k = 0; k < o->n_items; k++)
+			if (e4l_work_pieces(w, o->first_item + k) > 1)
+				break;
+		n += k < o->n_items;
+	}
+	return n;
+}
+
+/* Why logical run @i is left in fragments. */
+static enum e4l_plan_skip why_left(const struct e4l_plan *p,
+				   const struct e4l_look *look, uint32_t i)
+{
+	uint64_t len = p->model.item[i].len;
+
+	if (p->late)
+		return E4L_PLAN_SKIP_TIME;
+	if (p->model.opt.copy_budget_blocks != E4L_NO_LIMIT)
+		return E4L_PLAN_SKIP_COPY_BUDGET;
+	return len > look->largest ? E4L_PLAN_SKIP_NO_ROOM :
+				     E4L_PLAN_SKIP_GUARD;
+}
+
+/* Lists what is left of file @file. */
+static errcode_t list_left(struct e4l_plan *p, const struct e4l_work *w,
+			   const struct e4l_look *look, uint32_t file)
+{
+	uint64_t left[E4L_PLAN_SKIP_REASONS] = { 0 }, blocks = 0, len;
+	const struct e4l_owner *o = &p->model.owner[file];
+	enum e4l_plan_skip why;
+	errcode_t err = 0;
+	uint32_t i, pieces;
+
+	if (!(o->allowed & E4L_PLAN_MOVE))
+		return 0;
+	for (i = o->first_item; i < o->first_item + o->n_items; i++) {
+		pieces = e4l_work_pieces(w, i);
+		if (pieces == 1)
+			continue;
+		why = why_left(p, look, i);
+		left[why] += pieces - 1;
+		len = (uint64_t)p->model.item[i].len *
+		      p->model.opt.geo.cluster_blocks;
+		if (why == E4L_PLAN_SKIP_NO_ROOM && (!blocks || len < blocks))
+			blocks = len;
+	}
+	for (why = 0; why < E4L_PLAN_SKIP_REASONS && !err; why++)
+		err = e4l_places_skip(&p->model, o->ino, why, left[why],
+				     why == E4L_PLAN_SKIP_NO_ROOM ? blocks : 0);
+	return err;
+}
+
+/* Runs that the budget does not buy, by file. */
+static errcode_t list_unzeroed(struct e4l_plan *p)
+{
+	const struct e4l_places *m = &p->model;
+	errcode_t err = 0;
+	uint64_t left;
+	size_t i, k;
+
+	for (i = 0; i < m->n_zero && !err; i = k) {
+		left = 0;
+		for (k = i; k < m->n_zero && m->zero[k].file == m->zero[i].file;
+		     k++)
+			left += !m->zero[k].chosen && !m->zero[k].banned;
+		err = e4l_places_skip(&p->model, m->owner[m->zero[i].file].ino,
+				     E4L_PLAN_SKIP_ZEROOUT_BUDGET, left, 0);
+	}
+	return err;
 }
 
 static int in_order(const void *va, const void *vb)
 {
-	const struct ranked *a = va, *b = vb;
+	const struct e4l_plan_move *a = va, *b = vb;
 
-	if (a->step->batch != b->step->batch)
-		return a->step->batch < b->step->batch ? -1 : 1;
-	if (a->worth != b->worth)
-		return a->worth > b->worth ? -1 : 1;
-	if (a->step->ino != b->step->ino)
-		return a->step->ino < b->step->ino ? -1 : 1;
-	return a->step < b->step ? -1 : a->step > b->step;
+	if (a->batch != b->batch)
+		return a->batch < b->batch ? -1 : 1;
+	if (a->file != b->file)
+		return a->file < b->file ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return a->lstart < b->lstart ? -1 : a->lstart > b->lstart;
 }
 
-static errcode_t sort_steps(struct e4l_draft *d)
+/* Counts batches and files, and drops the numbers of empty batches. */
+static errcode_t number(struct e4l_plan *p)
 {
-	struct ranked *ranked = calloc(d->n_steps + 1, sizeof(*ranked));
-	struct e4l_step *steps = calloc(d->n_steps + 1, sizeof(*steps));
-	size_t i, k, n;
+	uint8_t *seen = calloc(p->model.n_owners + 1ull, 1);
+	uint32_t last = E4L_NONE;
+	size_t i;
 
-	if (!ranked || !steps) {
-		free(ranked);
-		free(steps);
+	if (!seen)
 		return ENOMEM;
-	}
-	for (i = 0; i < d->n_steps; i += n) {
-		const struct e4l_step *step = &d->steps[i];
+	for (i = 0; i < p->n_moves; i++) {
+		struct e4l_plan_move *m = &p->move[i];
 
-		for (n = 1; i + n < d->n_steps && step[n].ino == step->ino &&
-			    step[n].batch == step->batch; n++)
-			;
-		for (k = 0; k < n; k++)
-			ranked[i + k] = (struct ranked) {
-				.step = step + k,
-				.worth = k ? ranked[i].worth : worth(step, n),
-			};
+		p->result.batches += m->batch != last;
+		last = m->batch;
+		m->batch = p->result.batches - 1;
+		p->result.files += !seen[m->file];
+		seen[m->file] = true;
 	}
-	qsort(ranked, d->n_steps, sizeof(*ranked), in_order);
-	for (i = 0; i < d->n_steps; i++)
-		steps[i] = *ranked[i].step;
-	free(ranked);
-	free(d->steps);
-	d->steps = steps;
+	p->result.moves = p->n_moves;
+	free(seen);
 	return 0;
 }
 
-/* How many free runs there may be with room made: as many as now, or may be. */
-static uint64_t room_runs(const struct e4l_plan *p)
-{
-	uint64_t now = p->clear.made.free_runs_before;
+/* No attempt: files are packed where they are. */
+static const struct e4l_attempt nothing = { .part = 2 };
 
-	if (p->opt.bounds_at_end)
-		return UINT64_MAX;
-	return now > p->opt.most_free_runs ? now : p->opt.most_free_runs;
+/* Takes over the moves of @w, and says what they lead to. */
+static errcode_t conclude(struct e4l_plan *p, struct e4l_work *w)
+{
+	struct e4l_plan_result *r = &p->result;
+	struct e4l_look look;
+	errcode_t err = e4l_schedule_finish(w);
+	uint32_t i;
+
+	if (err)
+		return err;
+	e4l_work_look(w, &look);
+	state_of(p, &look, &r->after);
+	r->after.fragmented_files = count_broken(w);
+	r->copy_blocks = w->copied;
+	r->twice_blocks = w->copied_twice;
+	r->zero_blocks = w->zeroed;
+	for (i = 0; i < p->model.n_owners && !err; i++)
+		err = list_left(p, w, &look, i);
+	if (!err)
+		err = list_unzeroed(p);
+	p->move = w->move;
+	p->n_moves = w->n_moves;
+	w->move = NULL;
+	if (p->n_moves)
+		qsort(p->move, p->n_moves, sizeof(*p->move), in_order);
+	return err ? err : number(p);
 }
 
-/* Notes what there is of free space, and how much of it files may use. */
-static void look_at_space(struct e4l_plan *p)
+static errcode_t choose_zeroes(struct e4l_places *m)
 {
-	uint64_t kept = p->opt.long_blocks_kept / p->opt.geo.cluster_blocks;
-	struct e4l_draft *d = &p->draft;
-
-	p->in_long = e4l_space_in_long(d->disk.space);
-	if (p->in_long > kept)
-		p->in_long = kept;
-	d->in_long = p->opt.bounds_at_end ? 0 : p->in_long;
-	p->clear.made.free_runs_before = e4l_space_runs(d->disk.space);
-	p->clear.made.longest_before = find_longest(p);
-	p->room.free_runs = room_runs(p);
+	if (!m->n_zero || m->opt.zeroout_budget_blocks == E4L_NO_LIMIT)
+		return 0;
+	return e4l_zero_choose(m->zero, m->n_zero,
+			       m->opt.zeroout_budget_blocks);
 }
 
-/* What is in long runs now may be less than must be, if bounds are at the end. */
-static void count_lacking(struct e4l_plan *p)
+/* How everything is before the plan. */
+static errcode_t look_at_start(struct e4l_plan *p, struct e4l_look *was)
 {
-	uint64_t now = e4l_space_in_long(p->draft.disk.space);
+	struct e4l_work w;
+	errcode_t err = e4l_work_begin(&w, &p->model, &nothing);
 
-	if (p->opt.bounds_at_end && now < p->in_long)
-		p->clear.made.long_blocks_lacking =
-			(p->in_long - now) * p->opt.geo.cluster_blocks;
+	if (!err) {
+		e4l_work_look(&w, was);
+		state_of(p, was, &p->result.before);
+		p->result.before.fragmented_files = count_broken(&w);
+		p->result.stretch_blocks = (uint64_t)p->stretch *
+					   p->model.opt.geo.cluster_blocks;
+	}
+	e4l_work_free(&w);
+	return err;
 }
 
 errcode_t e4l_plan_make(struct e4l_plan *p)
 {
-	struct e4l_draft *d = &p->draft;
-	bool changed;
-	errcode_t err;
+	struct best best = { .any = false };
+	struct e4l_look was;
+	errcode_t err = e4l_places_check(&p->model);
 
-	look_at_space(p);
-	do {
-		changed = false;
-		err = move_all(p, &changed);
-		if (!err)
-			err = e4l_pack_files(d, &p->opt.zeroout_budget_blocks,
-					     &changed);
-		if (!err && !changed)
-			err = room_pass(p, &changed);
-	} while (changed && !err && !p->draft.late);
-	aim_for_files(p);
 	if (!err)
-		err = clear_pass(p);
+		err = choose_zeroes(&p->model);
 	if (!err)
-		err = come_back(p);
-	count_lacking(p);
+		err = find_stretch(p);
 	if (!err)
-		err = list_all_left(p);
-	/* what carries the steps out needs the memory */
-	p->longest_blocks = find_longest(p);
-	e4l_space_free(d->disk.space);
-	d->disk.space = NULL;
-	return err ? err : sort_steps(d);
-}
-
-uint64_t e4l_plan_reread(const struct e4l_plan *p)
-{
-	return p->draft.keep.files_reread;
-}
-
-const struct e4l_step *e4l_plan_steps(const struct e4l_plan *p, size_t *n)
-{
-	*n = p->draft.n_steps;
-	return p->draft.steps;
+		err = look_at_start(p, &was);
+	if (!err)
+		err = try_all(p, &was, &best);
+	if (!err && !best.any)
+		err = e4l_work_begin(&best.work, &p->model, &nothing);
+	if (!err)
+		err = conclude(p, &best.work);
+	e4l_work_free(&best.work);
+	return err;
 }

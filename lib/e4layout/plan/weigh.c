@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
-#include <e4layout/plan.h>
+#include "plan.h"
 #include "e4layout/base/array.h"
 #include "fragments.h"
 #include "runs.h"

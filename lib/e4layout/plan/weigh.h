@@ -39,6 +39,7 @@ struct e4l_zero_run {
 	uint8_t gain;			/* extents: 1 or 2 */
 	bool chosen;
 	bool banned;			/* it was found to save nothing */
+	bool in_place;			/* it saves some while nothing moves */
 };
 
 /*

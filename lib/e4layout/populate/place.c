@@ -25,7 +25,7 @@
 #include "e4layout/base/array.h"
 #include "e4layout/base/internal.h"
 #include "e4layout/format/dir_block.h"
-#include "e4layout/plan/inode_room.h"
+#include "e4layout/repack/inode_room.h"
 #include "place.h"
 
 #define CLASSES		16	/* window sizes: window << 0 to 15 */

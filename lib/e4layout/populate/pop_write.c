@@ -316,7 +316,7 @@ static errcode_t fill_part(struct writer *me, const struct part *part)
 	uint64_t at = part->pblk, begin;
 	errcode_t err = 0;
 
-	if (atomic_load(&p->e->interrupted))
+	if (e4l_is_interrupted(p->e))
 		return E4L_ET_INTERRUPTED;
 	buf += (at - part->chunk->pblk) * p->bs;
 	for (; at < part->end && !err; item++, skip = 0) {

@@ -472,7 +472,7 @@ static errcode_t load_dir(struct load *l, struct todo dir)
 		memcpy(&ino, n.bytes.v + at, sizeof(ino));
 		at += sizeof(ino);
 		len = n.bytes.v[at++];
-		err = atomic_load(&l->e->interrupted) ? E4L_ET_INTERRUPTED :
+		err = e4l_is_interrupted(l->e) ? E4L_ET_INTERRUPTED :
 		      leave_out(l, add(l, ino, n.bytes.v + at, len));
 		at += len;
 	}

@@ -172,6 +172,7 @@ static void add_totals(struct e4l_model *m, const struct e4l_piece *p,
 	m->files.unwritten_extents += s->unwritten_extents;
 	m->files.fragments += s->fragments;
 	m->files.ideal_extents += s->ideal_extents;
+	m->files.logical_runs += s->logical_runs;
 	m->files.excess_extents += s->extents - s->ideal_extents;
 	m->files.splits += s->splits;
 	m->files.mergeable += s->mergeable;

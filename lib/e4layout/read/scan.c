@@ -693,7 +693,7 @@ static errcode_t read_on(struct job *job, struct walk *w)
 
 	if (!err)
 		err = resolve_nodes(job, &more);
-	if (!err && atomic_load(&job->s->e->interrupted))
+	if (!err && e4l_is_interrupted(job->s->e))
 		err = E4L_ET_INTERRUPTED;
 	return err;
 }

@@ -21,7 +21,6 @@
 #include "e4layout/base/io_pool.h"
 #include "e4layout/journal/journal.h"
 #include "e4layout/plan/cost.h"
-#include "e4layout/plan/packed.h"
 #include "e4layout/plan/step.h"
 
 #define COPY_BYTES	(2u << 20)	/* written at once */
@@ -65,10 +64,6 @@ struct e4l_apply {
 	struct new_blocks *new;
 	size_t n_new;
 	uint64_t new_blocks;		/* of all of them */
-	/* what the last step left its file with, for the next; perhaps own */
-	const struct e4l_extent *extents;
-	size_t n_extents;
-	struct e4l_extent *own;
 	uint64_t commit_bytes;		/* see make_room() */
 	uint64_t unasked_blocks;	/* written since stop() was asked */
 	double asked;			/* when */
@@ -124,6 +119,7 @@ struct e4l_geometry e4l_geometry_of(struct e4l *e, io_channel external)
 		.groups_per_desc = EXT2_DESC_PER_BLOCK(fs->super),
 		.quota_blocks = QUOTA_TXN_BLOCKS,
 		.stripe_blocks = stripe_of(fs),
+		.blocks = ext2fs_blocks_count(fs->super),
 	};
 }
 
@@ -170,30 +166,28 @@ errcode_t e4l_apply_make_room(struct e4l_apply *a,
 static errcode_t exchange_blocks(struct e4l_apply *a,
 				 const struct e4l_step *step)
 {
-	struct e4l_step_walk walk = { 0 };
-	struct e4l_block_run run;
 	errcode_t err = 0;
 	size_t i;
 
 	for (i = 0; i < step->n_take && !err; i++)
 		err = e4l_txn_alloc(a->txn, step->take[i].pblk,
 				    step->take[i].len);
-	while (!err && e4l_step_next_given(step, &walk, &run))
-		err = e4l_txn_free(a->txn, run.pblk, run.len);
+	for (i = 0; i < step->n_give && !err; i++)
+		err = e4l_txn_free(a->txn, step->give[i].pblk,
+				   step->give[i].len);
 	return err;
 }
 
 static errcode_t note_data(struct e4l_apply *a,
 			   const struct e4l_step *step)
 {
-	struct e4l_step_walk walk = { 0 };
-	struct e4l_move m;
+	const struct e4l_move *m = step->moves, *end = m + step->n_moves;
 	errcode_t err = 0;
 	size_t i;
 
-	while (!err && e4l_step_next_move(step, &walk, &m))
-		if (m.copy)
-			err = push(&a->copies, m.from, m.to, m.len);
+	for (; m < end && !err; m++)
+		if (m->copy)
+			err = push(&a->copies, m->from, m->to, m->len);
 	for (i = 0; i < step->n_zero && !err; i++)
 		err = push(&a->zeroes, 0, step->zero[i].pblk,
 			   step->zero[i].len);
@@ -274,26 +268,6 @@ static errcode_t journal_dir(struct e4l_apply *a, blk64_t blk,
 	return err;
 }
 
-/* What the file's extents are going to be. */
-static errcode_t find_extents(struct e4l_apply *a,
-			      const struct e4l_step *step)
-{
-	struct e4l_extent *own = NULL;
-	errcode_t err = 0;
-
-	if (e4l_packed_has_extents(step))
-		err = e4l_step_extents(NULL, 0, step, &own);
-	else if (!step->new_extents)
-		err = e4l_step_extents(a->extents, a->n_extents, step, &own);
-	if (err)
-		return err;
-	free(a->own);
-	a->own = own;
-	a->extents = own ? own : step->new_extents;
-	a->n_extents = step->n_new;
-	return 0;
-}
-
 /* Builds the tree; @root gets what the inode holds of it. */
 static errcode_t put_tree(struct e4l_apply *a, const struct e4l_step *step,
 			  uint32_t generation, void *root)
@@ -303,11 +277,9 @@ static errcode_t put_tree(struct e4l_apply *a, const struct e4l_step *step,
 
 	if (!blocks)
 		return ENOMEM;
-	err = find_extents(a, step);
-	if (!err)
-		err = e4l_extent_tree_build(a->e->fs, step->ino, generation,
-				     a->extents, a->n_extents, step->tree,
-				     root, blocks);
+	err = e4l_extent_tree_build(a->e->fs, step->ino, generation,
+				    step->new_extents, step->n_new, step->tree,
+				    root, blocks);
 	if (err) {
 		free(blocks);
 		return err;
@@ -832,7 +804,6 @@ void e4l_apply_close(struct e4l_apply *a)
 		return;
 	e4l_txn_abort(a->txn);
 	forget_batch(a);
-	free(a->own);
 	free(a->new);
 	free(a->copies.v);
 	free(a->zeroes.v);

@@ -6,8 +6,8 @@
 #ifndef E4L_APPLY_H
 #define E4L_APPLY_H
 
-#include <e4layout/plan.h>
 #include "e4layout/journal/quota.h"
+#include "e4layout/plan/step.h"
 
 struct e4l_apply;
 
@@ -52,7 +52,7 @@ errcode_t e4l_apply_make_room(struct e4l_apply *a,
 
 /*
  * Adds a step, for which room was made, to the running transaction, or begins
- * one.  Its new extents must stay until the next is added.  Errors as "any other"
+ * one.  Errors as "any other"
  * above.
  */
 errcode_t e4l_apply_step(struct e4l_apply *a, const struct e4l_step *step);

@@ -6,7 +6,7 @@
 #include "e4layout/base/owners.h"
 #include "claims.h"
 #include "e4layout/format/own_blocks.h"
-#include "e4layout/plan/space.h"
+#include "e4layout/repack/space.h"
 
 struct e4l_claims {
 	struct e4l *e;

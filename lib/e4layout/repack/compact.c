@@ -18,11 +18,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <e4layout/compact.h>
 #include <e4layout/dirs.h>
 #include "apply.h"
+#include "compact.h"
 #include "dir_place.h"
-#include "e4layout/check/check.h"
 #include "e4layout/base/array.h"
 #include "e4layout/base/io_pool.h"
 #include "e4layout/format/dir_block.h"
@@ -38,7 +37,7 @@
 
 struct dir {
 	struct e4l_dir_map map;
-	const char *why;		/* it must stay as it is; or NULL */
+	enum e4l_skip why;		/* it must stay as it is */
 	/* the plan */
 	uint32_t new_blocks;		/* 0: it stays as it is */
 	bool indexed;			/* as it will be */
@@ -47,7 +46,8 @@ struct dir {
 
 struct compact {
 	struct e4l *e;			/* first: see e4l_refuse_damage() */
-	const struct e4l_compact_options *opt;
+	struct e4l_repack_run *run;
+	bool quiet;
 	struct e4l_compact_result *result;
 	ext2_ino_t lost_found;
 	struct dir *dirs;
@@ -67,38 +67,31 @@ struct content {
 
 /* ------------------------------------------------------------------ 1. scan */
 
-/* Why a directory is left alone however many blocks it has, or NULL. */
-static const char *reason_to_keep(const struct compact *c,
+/* Why a directory is left alone however many blocks it has. */
+static enum e4l_skip reason_to_keep(const struct compact *c,
 				  const struct e4l_piece *p)
 {
-	if (c->opt->exclude &&
-	    ext2fs_test_inode_bitmap2(c->opt->exclude, p->ino))
-		return "excluded";
-	if (p->map != E4L_MAP_EXTENTS)
-		return "indirect-mapped";
-	if (p->inode->i_flags & EXT2_IMMUTABLE_FL && !c->opt->move_immutable)
-		return "immutable";
-	return NULL;
-}
+	const struct e4l_repack_what *what = &c->run->what;
 
-static void note_lacking(struct e4l_compact_result *result, uint32_t blocks)
-{
-	if (blocks > result->most_lacking_blocks)
-		result->most_lacking_blocks = blocks;
-	if (!result->least_lacking_blocks ||
-	    blocks < result->least_lacking_blocks)
-		result->least_lacking_blocks = blocks;
+	if (what->exclude && ext2fs_test_inode_bitmap2(what->exclude, p->ino))
+		return E4L_SKIP_EXCLUDED;
+	if (p->map != E4L_MAP_EXTENTS)
+		return E4L_SKIP_INDIRECT;
+	if (p->inode->i_flags & EXT2_IMMUTABLE_FL &&
+	    !(what->flags & E4L_REPACK_MOVE_IMMUTABLE))
+		return E4L_SKIP_IMMUTABLE;
+	return E4L_SKIP_NONE;
 }
 
 /* @saved: the blocks that it could have less, 0 if nobody knows. */
-static void skip(struct compact *c, const struct dir *dir, const char *why,
+static void skip(struct compact *c, const struct dir *dir, enum e4l_skip why,
 		 uint64_t saved)
 {
-	if (why == e4l_dir_no_room)
-		note_lacking(c->result, dir->new_blocks);
-	c->result->dirs_skipped++;
-	if (c->opt->skipped)
-		c->opt->skipped(dir->map.ino, why, saved, c->opt->priv);
+	if (c->quiet)
+		return;
+	if (why == E4L_SKIP_NO_SPACE)
+		e4l_run_lacks(c->run, dir->new_blocks);
+	e4l_run_skip(c->run, E4L_SKIP_DIR, dir->map.ino, why, saved);
 }
 
 /* Whether it is a directory of several blocks that is to be looked at. */
@@ -108,8 +101,7 @@ static bool is_wanted(const struct compact *c, const struct e4l_piece *p)
 	       p->map != E4L_MAP_INLINE && p->ino != c->lost_found &&
 	       EXT2_I_SIZE((struct ext2_inode *)p->inode) >
 	       c->e->fs->blocksize &&
-	       (!c->opt->only ||
-		ext2fs_test_inode_bitmap2(c->opt->only, p->ino));
+	       e4l_run_selects(c->run, p->ino);
 }
 
 static errcode_t scan_piece(const struct e4l_piece *p, void *priv)
@@ -135,8 +127,8 @@ static void scan_progress(dgrp_t group, dgrp_t groups, void *priv)
 {
 	struct compact *c = priv;
 
-	if (c->opt->progress)
-		c->opt->progress(false, group, groups, c->opt->priv);
+	if (!c->quiet)
+		e4l_run_scanned(c->run, group, groups);
 }
 
 static errcode_t scan(struct compact *c)
@@ -346,15 +338,15 @@ static errcode_t find_better(const struct dir *dir, struct content *x,
 
 /* Finds a place for what is worth it, or says why there is none. */
 static errcode_t find_place(struct compact *c, struct dir *dir,
-			    const char **why)
+			    enum e4l_skip *why)
 {
 	uint64_t written = c->result->planned_blocks + dir->new_blocks;
 
 	*why = dir->why;
 	if (!*why && dir->new_blocks > MAX_BLOCKS)
-		*why = "too large for a map in its inode";
-	if (!*why && written > c->opt->write_budget_blocks)
-		*why = E4L_OVER_COPY_BUDGET;
+		*why = E4L_SKIP_DIR_LARGE;
+	if (!*why && written > c->run->limits.copy_blocks)
+		*why = E4L_SKIP_COPY_LIMIT;
 	return *why ? 0 : e4l_dir_place(&c->seek, &dir->map, dir->new_blocks,
 					&dir->place, why);
 }
@@ -365,7 +357,7 @@ static errcode_t add_dir(struct compact *c, struct dir *dir, bool indexed,
 {
 	uint64_t had = dir->map.blocks;
 	uint64_t saved = had > s->blocks ? had - s->blocks : 0;
-	const char *why;
+	enum e4l_skip why;
 	errcode_t err;
 
 	dir->new_blocks = s->blocks;
@@ -392,20 +384,21 @@ static errcode_t plan_dir(struct compact *c, struct dir *dir)
 	struct content x = { 0 };
 	errcode_t err;
 
-	if (dir->map.blocks > c->opt->mem_bytes / MEM_FACTOR /
-			  c->e->fs->blocksize) {
-		skip(c, dir, "too large for the memory that may be used", 0);
+	if (c->run->limits.mem_bytes &&
+	    dir->map.blocks > c->run->limits.mem_bytes / MEM_FACTOR /
+			      c->e->fs->blocksize) {
+		skip(c, dir, E4L_SKIP_MEMORY, 0);
 		return 0;
 	}
 	if (!e4l_dir_map_is_whole(&c->maps, &dir->map)) {
-		skip(c, dir, "has blocks that are missing or not written", 0);
+		skip(c, dir, E4L_SKIP_DIR_HOLES, 0);
 		return 0;
 	}
 	err = read_dir(c, dir, &x);
 	if (!err)
 		err = find_better(dir, &x, &s);
 	if (err == E4L_ET_DIR_TOO_LARGE) {
-		skip(c, dir, "has more entries than an index can have", 0);
+		skip(c, dir, E4L_SKIP_DIR_ENTRIES, 0);
 		err = 0;
 	} else if (!err && s.blocks) {
 		err = add_dir(c, dir, x.use.indexed, &s);
@@ -432,26 +425,19 @@ static errcode_t plan(struct compact *c)
 
 	c->seek = (struct e4l_dir_seek) {
 		.fs = c->e->fs, .maps = &c->maps,
-		.disk = {
-			.geo = &c->geo, .space = space,
-			.most_runs = c->opt->most_free_runs,
-			.least_longest = c->opt->longest_kept_blocks /
-					 c->geo.cluster_blocks,
-		},
+		.disk = { .geo = &c->geo, .space = space },
 	};
 	if (!err)
 		err = e4l_free_space(c->e, add_free, e4l_refuse_damage, c);
 	if (!err)
 		c->seek.longest = e4l_space_largest(space, &at);
+	c->seek.disk.least_longest = c->seek.longest;
 	for (i = 0; i < c->n_dirs && !err; i++) {
-		if (c->opt->stop && c->opt->stop(false, c->opt->priv))
+		if (e4l_run_stop(c->run, false))
 			err = E4L_ET_INTERRUPTED;
 		else
 			err = plan_dir(c, &c->dirs[i]);
 	}
-	if (!err)
-		c->result->longest_free_blocks = c->geo.cluster_blocks *
-			e4l_space_largest(space, &at);
 	return err;
 }
 
@@ -507,23 +493,19 @@ static errcode_t apply_dir(struct compact *c, struct e4l_apply *a,
 /* Applies what is planned, until it is time to stop. */
 static errcode_t apply_dirs(struct compact *c, struct e4l_apply *a)
 {
-	uint64_t written = 0;
 	errcode_t err = 0;
 	size_t i;
 
 	for (i = 0; i < c->n_dirs && !err; i++) {
 		if (!c->dirs[i].new_blocks)
 			continue;
-		if (c->opt->stop && c->opt->stop(false, c->opt->priv)) {
+		if (!c->e->over && e4l_run_stop(c->run, false)) {
 			c->result->stopped = true;
 			break;
 		}
 		err = apply_dir(c, a, &c->dirs[i]);
-		written += c->dirs[i].new_blocks;
-		if (c->opt->progress)
-			c->opt->progress(true, written,
-					 c->result->planned_blocks,
-					 c->opt->priv);
+		if (!err && !c->e->over)
+			e4l_run_wrote(c->run, c->dirs[i].new_blocks);
 	}
 	return err ? err : e4l_apply_commit(a);
 }
@@ -533,11 +515,13 @@ static void count_maps(const struct compact *c, const struct dir *dir)
 {
 	struct e4l_map_size *old = &c->result->done_old_maps;
 	struct e4l_map_size *new = &c->result->done_maps;
+	uint64_t fragments = e4l_count_fragments(c->maps.extents +
+						 dir->map.extent,
+						 dir->map.n_extents, NULL);
 
 	old->extents += dir->map.n_extents;
-	old->fragments += e4l_count_fragments(c->maps.extents +
-					      dir->map.extent,
-					      dir->map.n_extents, NULL);
+	old->fragments += fragments;
+	old->fragmented += fragments > 1;
 	old->tree_blocks += dir->map.n_tree;
 	new->extents += (dir->new_blocks + E4L_WRITTEN_MAX_BLOCKS - 1) /
 			E4L_WRITTEN_MAX_BLOCKS;
@@ -569,8 +553,8 @@ static errcode_t carry_out(struct compact *c)
 
 	err = e4l_quota_new(c->e, &opt.quota);
 	if (!err)
-		err = e4l_journal_open(c->e, c->opt->journal, &opt.journal);
-	if (!err && c->opt->discard)
+		err = e4l_journal_open(c->e, e4l_run_journal(c->run, c->e), &opt.journal);
+	if (!err && !c->e->over && e4l_run_has(c->run, E4L_REPACK_DISCARD))
 		e4l_journal_discard(opt.journal, &c->result->discarded);
 	if (!err)
 		err = e4l_apply_open(c->e, &opt, &a);
@@ -585,27 +569,21 @@ static errcode_t carry_out(struct compact *c)
 	return err ? err : err2;
 }
 
-errcode_t e4l_compact_dirs(struct e4l *e,
-			   const struct e4l_compact_options *options,
-			   struct e4l_compact_result *result)
+errcode_t e4l_compact_dirs(struct e4l *e, struct e4l_repack_run *run, bool dry,
+			   bool quiet, struct e4l_compact_result *result)
 {
 	struct compact c = {
-		.e = e, .opt = options, .result = result,
-		.geo = e4l_geometry_of(e, options->journal),
+		.e = e, .run = run, .quiet = quiet, .result = result,
+		.geo = e4l_geometry_of(e, e4l_run_journal(run, e)),
 	};
 	errcode_t err;
 
-	e4l_clear(result);
-	if (E4L_HAS_UNKNOWN(options))
-		return e4l_fail(e, E4L_ET_OPTION, "compacting directories", 0,
-				0);
+	*result = (struct e4l_compact_result) { 0 };
 	e4l_fail(e, 0, NULL, 0, 0);
-	err = options->dry_run ? 0 : e4l_require_sound(e, options->journal);
-	if (!err)
-		err = scan(&c);
+	err = scan(&c);
 	if (!err)
 		err = plan(&c);
-	if (!err && result->dirs_planned && !options->dry_run)
+	if (!err && result->dirs_planned && !dry)
 		err = carry_out(&c);
 	e4l_space_free(c.seek.disk.space);
 	free(c.dirs);

@@ -8,10 +8,6 @@
 #define ROOT_EXTENTS	4	/* that an inode holds without a tree */
 #define LITTLE		16	/* one of so many parts */
 
-const char e4l_dir_no_room[] = "no free run is long enough";
-static const char too_large[] = "too large for the journal";
-static const char more_runs[] = "it would leave more, shorter free runs";
-
 /* ------------------------------------------------------------ what it has */
 
 static int by_start(const void *va, const void *vb)
@@ -163,7 +159,7 @@ struct seeking {
 	uint32_t blocks;
 	struct e4l_outlook before;
 	struct e4l_run own;		/* the longest that it has */
-	const char *why;
+	enum e4l_skip why;
 };
 
 static errcode_t find_own(struct seeking *s)
@@ -270,12 +266,12 @@ static errcode_t judge(struct seeking *s, const struct e4l_disk *disk,
 		cost += s->blocks;
 	if (cost > disk->geo->txn_blocks) {
 		if (!place->own)
-			s->why = too_large;
+			s->why = E4L_SKIP_JOURNAL;
 		return 0;
 	}
-	err = e4l_steps_allowed(disk, &s->before, step, 1, good);
+	err = e4l_disk_allows(disk, &s->before, step, good);
 	if (!err && !*good)
-		s->why = more_runs;
+		s->why = E4L_SKIP_FREE_SPACE;
 	return err;
 }
 
@@ -294,7 +290,7 @@ static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
 	place->given = e4l_step_gives(&step);
 	/* never committed, so that nothing goes there in this run */
 	if (!err && *good)
-		err = e4l_step_give(disk, &step, 0);
+		err = e4l_disk_give(disk, &step);
 	else if (!err && !place->own)
 		err = e4l_space_add(disk->space, start, n);
 	e4l_dir_step_free(&step);
@@ -356,10 +352,10 @@ static errcode_t try_all(struct seeking *s, struct e4l_dir_place *place,
 
 errcode_t e4l_dir_place(const struct e4l_dir_seek *seek,
 			const struct e4l_dir_map *map, uint32_t blocks,
-			struct e4l_dir_place *place, const char **why)
+			struct e4l_dir_place *place, enum e4l_skip *why)
 {
 	struct seeking s = {
-		.seek = seek, .map = map, .blocks = blocks, .why = e4l_dir_no_room,
+		.seek = seek, .map = map, .blocks = blocks, .why = E4L_SKIP_NO_SPACE,
 		.before = e4l_space_outlook(seek->disk.space),
 	};
 	bool good = false;
@@ -367,6 +363,6 @@ errcode_t e4l_dir_place(const struct e4l_dir_seek *seek,
 
 	if (!err)
 		err = try_all(&s, place, &good);
-	*why = good ? NULL : s.why;
+	*why = good ? E4L_SKIP_NONE : s.why;
 	return err;
 }

@@ -6,8 +6,9 @@
 #ifndef E4L_DIR_PLACE_H
 #define E4L_DIR_PLACE_H
 
+#include <e4layout/repack.h>
 #include "dir_maps.h"
-#include "e4layout/plan/step.h"
+#include "dir_space.h"
 
 /* One run of whole clusters. */
 struct e4l_dir_place {
@@ -16,9 +17,6 @@ struct e4l_dir_place {
 	bool own;
 	uint64_t given;		/* blocks that are free then */
 };
-
-/* Why there is no place: the directory lacks a free run. */
-extern const char e4l_dir_no_room[];
 
 /* What places are sought for; free space is as it is to be so far. */
 struct e4l_dir_seek {
@@ -30,11 +28,11 @@ struct e4l_dir_seek {
 
 /*
  * Finds room for @blocks, and takes it; what the directory has is given back.
- * *@why is NULL, or static text: there is none.  Errors: ENOMEM.
+ * *@why: there is none, or E4L_SKIP_NONE.  Errors: ENOMEM.
  */
 errcode_t e4l_dir_place(const struct e4l_dir_seek *seek,
 			const struct e4l_dir_map *map, uint32_t blocks,
-			struct e4l_dir_place *place, const char **why);
+			struct e4l_dir_place *place, enum e4l_skip *why);
 
 /* The step for that, but for what is written; to be freed in any case. */
 errcode_t e4l_dir_step(const struct e4l_dir_seek *seek,

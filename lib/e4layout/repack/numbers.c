@@ -29,19 +29,9 @@
 #define FB_INO32_GEN		1	/* types of handles: FILEID_* */
 #define FB_INO32_GEN_PARENT	2
 
-const char e4l_numbers_own[] = "holds what is the filesystem's own";
-static const char stable[] = "stable_inodes promises that numbers stay";
-static const char policy[] = "holds what is encrypted for its number";
-static const char no_policy[] = "holds what is encrypted by a policy that is "
-				"not known";
-static const char evm[] = "holds files whose number security.evm signs";
-static const char overlay[] = "holds files that an overlay filesystem knows "
-			      "by number (--renumber-anyway)";
-static const char owner[] = "holds files that an attribute's inode names";
-
 struct bound {
 	ext2_ino_t ino;		/* first: see e4l_u32_cmp() */
-	const char *why;
+	enum e4l_skip why;
 };
 
 /* A block of attributes, and whose it is. */
@@ -63,7 +53,7 @@ struct e4l_numbers {
 };
 
 errcode_t e4l_numbers_bind(struct e4l_numbers *n, ext2_ino_t ino,
-			   const char *why)
+			   enum e4l_skip why)
 {
 	errcode_t err = e4l_grow(&n->bound, n->n_bound, sizeof(*n->bound));
 
@@ -85,7 +75,7 @@ static bool is_overlay(const struct e4l_xattr *x)
 static errcode_t bind_number(struct e4l_numbers *n, ext2_ino_t ino)
 {
 	return ino && ino <= n->e->fs->super->s_inodes_count ?
-	       e4l_numbers_bind(n, ino, overlay) : 0;
+	       e4l_numbers_bind(n, ino, E4L_SKIP_OVERLAY) : 0;
 }
 
 /* Binds what the handle leads to, if that is in this filesystem. */
@@ -117,9 +107,9 @@ static errcode_t bind_policy(struct e4l_numbers *n, ext2_ino_t ino,
 {
 	if (!x->value || x->len < CONTEXT_BYTES || !x->value[0] ||
 	    x->value[0] > POLICY_VERSIONS)
-		return e4l_numbers_bind(n, ino, no_policy);
+		return e4l_numbers_bind(n, ino, E4L_SKIP_UNKNOWN_POLICY);
 	return x->value[POLICY_FLAGS_AT] & POLICY_IV_INO ?
-	       e4l_numbers_bind(n, ino, policy) : 0;
+	       e4l_numbers_bind(n, ino, E4L_SKIP_ENCRYPTED_INODES) : 0;
 }
 
 /* *@has_policy is set if there is one. */
@@ -135,7 +125,7 @@ static errcode_t look(struct e4l_numbers *n, ext2_ino_t ino,
 			err = bind_policy(n, ino, &x);
 		} else if (e4l_xattr_is(&x, XATTR_INDEX_SECURITY, "evm") &&
 			   (!x.len || x.value[0] != EVM_PORTABLE)) {
-			err = e4l_numbers_bind(n, ino, evm);
+			err = e4l_numbers_bind(n, ino, E4L_SKIP_EVM);
 		} else if (!n->anyway && is_overlay(&x)) {
 			err = bind_handle(n, &x);
 		}
@@ -175,7 +165,7 @@ static errcode_t read_users(struct e4l_numbers *n)
 			err = look(n, u->ino, e4l_xattr_block(n->block, bs),
 				   &has_policy);
 		if (!err && u->wants_policy && !has_policy)
-			err = e4l_numbers_bind(n, u->ino, no_policy);
+			err = e4l_numbers_bind(n, u->ino, E4L_SKIP_UNKNOWN_POLICY);
 	}
 	n->n_users = 0;
 	return err;
@@ -207,14 +197,14 @@ errcode_t e4l_numbers_piece(struct e4l_numbers *n, const struct e4l_piece *p)
 	if (inode->i_flags & EXT4_EA_INODE_FL)
 		return inode->i_mtime && inode->i_mtime <=
 					 fs->super->s_inodes_count ?
-		       e4l_numbers_bind(n, inode->i_mtime, owner) : 0;
+		       e4l_numbers_bind(n, inode->i_mtime, E4L_SKIP_XATTR_INODES) : 0;
 	err = look(n, p->ino, e4l_xattr_inode(p->inode, bytes), &found);
 	user.wants_policy = encrypted && !found;
 	if (err)
 		return err;
 	if (user.blk)
 		return add_user(n, &user);
-	return user.wants_policy ? e4l_numbers_bind(n, p->ino, no_policy) : 0;
+	return user.wants_policy ? e4l_numbers_bind(n, p->ino, E4L_SKIP_UNKNOWN_POLICY) : 0;
 }
 
 errcode_t e4l_numbers_finish(struct e4l_numbers *n)
@@ -237,18 +227,18 @@ static bool is_own(const struct e4l_numbers *n, ext2_ino_t ino)
 	return ino < EXT2_FIRST_INO(n->e->fs->super);
 }
 
-const char *e4l_numbers_why(const struct e4l_numbers *n, ext2_ino_t ino)
+enum e4l_skip e4l_numbers_why(const struct e4l_numbers *n, ext2_ino_t ino)
 {
 	size_t i;
 
 	if (is_own(n, ino))
-		return e4l_numbers_own;
+		return E4L_SKIP_OWN_INODES;
 	if (ext2fs_has_feature_stable_inodes(n->e->fs->super))
-		return stable;
+		return E4L_SKIP_STABLE_INODES;
 	i = e4l_lower_bound(&ino, n->bound, n->n_bound, sizeof(*n->bound),
 			    e4l_u32_cmp);
 	return i < n->n_bound && n->bound[i].ino == ino ? n->bound[i].why :
-							  NULL;
+							  E4L_SKIP_NONE;
 }
 
 errcode_t e4l_numbers_new(struct e4l *e, bool anyway, struct e4l_numbers **ret)

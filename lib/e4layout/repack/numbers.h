@@ -18,7 +18,7 @@
 #ifndef E4L_NUMBERS_H
 #define E4L_NUMBERS_H
 
-#include <e4layout/scan.h>
+#include <e4layout/repack.h>
 #include "e4layout/base/internal.h"
 
 struct e4l_numbers;
@@ -35,17 +35,14 @@ void e4l_numbers_free(struct e4l_numbers *n);
 errcode_t e4l_numbers_piece(struct e4l_numbers *n,
 			    const struct e4l_piece *piece);
 
-/* Binds one more, for that reason: static text. */
+/* Binds one more, for that reason. */
 errcode_t e4l_numbers_bind(struct e4l_numbers *n, ext2_ino_t ino,
-			   const char *why);
+			   enum e4l_skip why);
 
 /* After all of these, once.  Errors: as e4l_numbers_piece(). */
 errcode_t e4l_numbers_finish(struct e4l_numbers *n);
 
-/* Then: why an inode must keep its number; NULL: it need not. */
-const char *e4l_numbers_why(const struct e4l_numbers *n, ext2_ino_t ino);
-
-/* The reason of those that are the filesystem's own. */
-extern const char e4l_numbers_own[];
+/* Then: why an inode must keep its number, or E4L_SKIP_NONE. */
+enum e4l_skip e4l_numbers_why(const struct e4l_numbers *n, ext2_ino_t ino);
 
 #endif

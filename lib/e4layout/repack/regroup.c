@@ -16,7 +16,7 @@
  *
  * A directory keeps the blocks of what is bound, and those that it shares with
  * nobody and has half of; the rest moves into windows of blocks, by the rule by
- * which new images are filled (plan/inode_room.h), from its own group on, in the
+ * which new images are filled (repack/inode_room.h), from its own group on, in the
  * order of the index.  In each group, a window comes first for which Linux reads
  * as seldom as it can: what `ls -l` of a directory waits for is reads, and not
  * blocks.  Worth it: at most as many inodes move as the blocks that
@@ -28,12 +28,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "regroup_work.h"
-#include "e4layout/check/check.h"
 #include "e4layout/base/array.h"
 #include "e4layout/format/format.h"
 #include "e4layout/read/scan.h"
-
-const char e4l_regroup_too_large[] = "holds what is too large for the journal";
 
 /* ------------------------------------------------------------------ 1. scan */
 
@@ -85,7 +82,7 @@ static errcode_t scan_piece(const struct e4l_piece *p, void *priv)
 	if (!err && p->last &&
 	    r->tree_blocks + p->inode->i_links_count + 16 > r->room)
 		err = e4l_numbers_bind(r->numbers, p->ino,
-				       e4l_regroup_too_large);
+				       E4L_SKIP_JOURNAL);
 	return err;
 }
 
@@ -93,8 +90,8 @@ static void scan_progress(dgrp_t group, dgrp_t groups, void *priv)
 {
 	struct regroup *r = priv;
 
-	if (r->opt->progress)
-		r->opt->progress(false, group, groups, r->opt->priv);
+	if (!r->quiet)
+		e4l_run_scanned(r->run, group, groups);
 }
 
 static errcode_t scan(struct regroup *r)
@@ -107,16 +104,16 @@ static errcode_t scan(struct regroup *r)
 
 	if (!err && r->lost_found)
 		err = e4l_numbers_bind(r->numbers, r->lost_found,
-				       e4l_numbers_own);
+				       E4L_SKIP_OWN_INODES);
 	return err ? err : e4l_numbers_finish(r->numbers);
 }
 
 /* ----------------------------------------------------------------- 4. apply */
 
-static void tell_progress(struct regroup *r, uint64_t done)
+static void tell_progress(struct regroup *r, uint64_t more)
 {
-	if (r->opt->progress)
-		r->opt->progress(true, done, r->n_moves, r->opt->priv);
+	if (!r->e->over)
+		e4l_run_wrote(r->run, more);
 }
 
 /* What the transactions that were committed have done. */
@@ -139,26 +136,27 @@ static errcode_t apply_moves(struct regroup *r, struct e4l_renumber *ren)
 {
 	uint64_t last = 0, now;
 	errcode_t err = 0;
-	size_t i, next = 0;
+	size_t i, next = 0, told = 0;
 
-	tell_progress(r, 0);
 	for (i = 0; i < r->n_groups && !err; i++) {
-		if (should_stop(r)) {
+		if (!r->e->over && should_stop(r)) {
 			r->result->stopped = true;
 			break;
 		}
 		for (; next < r->groups[i].end && !err; next++) {
 			err = e4l_renumber_add(ren, &r->moves[next]);
 			e4l_renumber_done(ren, &now);
-			if (!err && now > last)
-				tell_progress(r, next);
+			if (!err && now > last) {
+				tell_progress(r, next - told);
+				told = next;
+			}
 			last = now;
 		}
 	}
 	if (!err)
 		err = e4l_renumber_commit(ren);
 	if (!err)
-		tell_progress(r, next);
+		tell_progress(r, next - told);
 	return err;
 }
 
@@ -168,7 +166,7 @@ static errcode_t carry_out(struct regroup *r)
 	struct e4l_renumber *ren = NULL;
 	errcode_t err, err2;
 
-	err = e4l_journal_open(r->e, r->opt->journal, &j);
+	err = e4l_journal_open(r->e, e4l_run_journal(r->run, r->e), &j);
 	if (!err)
 		err = e4l_renumber_open(r->e, j, &r->g, &ren);
 	if (!err) {
@@ -204,35 +202,32 @@ static void free_all(struct regroup *r)
 	free(r->inos);
 }
 
-errcode_t e4l_regroup_inodes(struct e4l *e,
-			     const struct e4l_regroup_options *options,
+errcode_t e4l_regroup_inodes(struct e4l *e, struct e4l_repack_run *run,
+			     bool dry, bool quiet, uint64_t end_at,
 			     struct e4l_regroup_result *result)
 {
 	struct regroup r = {
-		.e = e, .opt = options, .result = result,
+		.e = e, .run = run, .quiet = quiet, .end_at = end_at, .result = result,
 		.per_block = EXT2_INODES_PER_BLOCK(e->fs->super),
-		.room = e4l_journal_room(e, options->journal),
+		.room = e4l_journal_room(e, e4l_run_journal(run, e)),
 	};
 	errcode_t err;
 
-	e4l_clear(result);
-	if (E4L_HAS_UNKNOWN(options))
-		return e4l_fail(e, E4L_ET_OPTION, "regrouping inodes", 0, 0);
+	*result = (struct e4l_regroup_result) { 0 };
 	e4l_fail(e, 0, NULL, 0, 0);
-	err = options->dry_run ? 0 : e4l_require_sound(e, options->journal);
+	err = e4l_lost_found(e, &r.lost_found);
 	if (!err)
-		err = e4l_lost_found(e, &r.lost_found);
-	if (!err)
-		err = e4l_numbers_new(e, options->renumber_anyway, &r.numbers);
+		err = e4l_numbers_new(e, e4l_run_has(run,
+				E4L_REPACK_RENUMBER_OVERLAY), &r.numbers);
 	if (!err)
 		err = scan(&r);
 	if (!err)
 		err = e4l_regroup_learn_names(&r);
 	if (!err)
 		err = e4l_regroup_plan(&r);
-	result->blocks_after = options->dry_run ? result->planned_blocks_after :
+	result->blocks_after = dry ? result->planned_blocks_after :
 						  result->blocks_before;
-	if (!err && r.n_moves && !options->dry_run)
+	if (!err && r.n_moves && !dry)
 		err = carry_out(&r);
 	free_all(&r);
 	if (err && !e->detail.doing)

@@ -20,7 +20,7 @@
 #include "quotas.h"
 #include "trails.h"
 #include "e4layout/base/array.h"
-#include "e4layout/plan/inode_room.h"
+#include "e4layout/repack/inode_room.h"
 
 /* Memory for an inode: here, as a cell, and on a trail, which takes 52 bytes. */
 #define MEMBER_BYTES	(sizeof(struct member_at) + sizeof(struct e4l_cell) + \
@@ -34,7 +34,6 @@
 #define SELF		UINT32_MAX	/* in place of where its name is */
 
 static const char several[] = "counting the names of an inode";
-static const char nowhere[] = "no inode is free, and to change places takes one";
 
 struct member_at {
 	uint32_t block;			/* first: index, or number until then */
@@ -141,7 +140,7 @@ static void drop_rest(struct e4l_exchange *x, uint32_t dir)
 		x->n_m--;
 	for (; dir < x->r->g.n_dirs; dir++)
 		if (lacks_room(x->r, dir))
-			x->r->fates[dir].why = e4l_regroup_memory;
+			x->r->fates[dir].why = E4L_SKIP_MEMORY;
 }
 
 static errcode_t learn_all(struct e4l_exchange *x)
@@ -504,7 +503,7 @@ static void tell_fates(struct e4l_exchange *x)
 		fate->blocks -= x->had[i] - x->has[i];
 		x->r->result->dirs_planned += fate->wanted && !fate->planned;
 		fate->planned = true;
-		fate->why = NULL;
+		fate->why = E4L_SKIP_NONE;
 	}
 }
 
@@ -550,7 +549,7 @@ static void tell_nowhere(struct regroup *r)
 
 	for (i = 0; i < r->g.n_dirs; i++)
 		if (lacks_room(r, i))
-			r->fates[i].why = nowhere;
+			r->fates[i].why = E4L_SKIP_INODES_FULL;
 }
 
 static bool is_wanted(const struct regroup *r)
@@ -566,7 +565,7 @@ static bool is_wanted(const struct regroup *r)
 errcode_t e4l_regroup_exchange(struct regroup *r)
 {
 	struct e4l_exchange x = { .r = r };
-	uint64_t left = r->opt->mem_bytes / 2;
+	uint64_t left = e4l_regroup_mem(r) / 2;
 	errcode_t err;
 
 	if (!is_wanted(r))

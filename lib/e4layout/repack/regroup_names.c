@@ -117,7 +117,7 @@ static errcode_t learn_name(struct regroup *r, uint32_t dir,
 		return 0;
 	}
 	if (e4l_regroup_is_linked(r, entry->ino)) {
-		r->names_cut |= g->n_names >= r->opt->mem_bytes / 2 /
+		r->names_cut |= g->n_names >= e4l_regroup_mem(r) / 2 /
 					      sizeof(*g->names);
 		err = r->names_cut ? 0 : e4l_grow(&g->names, g->n_names,
 						  sizeof(*g->names));
@@ -133,10 +133,10 @@ static errcode_t learn_name(struct regroup *r, uint32_t dir,
 
 bool e4l_regroup_is_asked(const struct regroup *r, ext2_ino_t ino)
 {
-	return (!r->opt->only ||
-		ext2fs_test_inode_bitmap2(r->opt->only, ino)) &&
-	       (!r->opt->exclude ||
-		!ext2fs_test_inode_bitmap2(r->opt->exclude, ino));
+	ext2fs_inode_bitmap exclude = r->run->what.exclude;
+
+	return e4l_run_selects(r->run, ino) &&
+	       (!exclude || !ext2fs_test_inode_bitmap2(exclude, ino));
 }
 
 static errcode_t learn_dir(struct regroup *r, uint32_t dir)

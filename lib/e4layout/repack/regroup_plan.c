@@ -8,7 +8,7 @@
 #include "e4layout/base/array.h"
 #include "e4layout/format/dir_block.h"
 #include "e4layout/format/format.h"
-#include "e4layout/plan/inode_room.h"
+#include "e4layout/repack/inode_room.h"
 
 #define MAX_ROUNDS	8
 /*
@@ -18,13 +18,6 @@
 #define MAX_OTHERS	64
 /* So many that are free side by side need not be counted. */
 #define MANY		256
-
-static const char no_room[] = "no free inodes are close enough together";
-static const char not_worth[] = "more inodes would move than that is worth";
-static const char others[] = "other directories have names of its files";
-static const char not_asked[] = "holds files that were not asked for";
-const char e4l_regroup_memory[] = "the memory that may be used is used up";
-static const char no_time[] = "there was no time to plan it: another run goes on";
 
 /* -------------------------------------------------- numbers, as planned so far */
 
@@ -81,19 +74,19 @@ static void unset_number(struct regroup *r, ext2_ino_t from)
 
 /* --------------------------------------------------------- one, its members */
 
-static const char *why_fixed(const struct regroup *r, ext2_ino_t ino,
+static enum e4l_skip why_fixed(const struct regroup *r, ext2_ino_t ino,
 			     bool no_links)
 {
-	const char *why = e4l_numbers_why(r->numbers, ino);
+	enum e4l_skip why = e4l_numbers_why(r->numbers, ino);
 
 	if (why)
 		return why;
 	if (!e4l_regroup_is_asked(r, ino))
-		return not_asked;
+		return E4L_SKIP_NOT_SELECTED;
 	if (e4l_regroup_number_of(r, ino) != ino)
-		return others;
+		return E4L_SKIP_LINKS;
 	return (no_links || r->names_cut) && e4l_regroup_is_linked(r, ino) ?
-	       others : NULL;
+	       E4L_SKIP_LINKS : E4L_SKIP_NONE;
 }
 
 static errcode_t add_member(struct regroup *r, ext2_ino_t ino, uint32_t hash,
@@ -131,7 +124,7 @@ static errcode_t learn_member(struct regroup *r, uint32_t dir,
 }
 
 /* A directory moves with its blocks, and with the names of its children. */
-const char *e4l_regroup_dir_fixed(const struct regroup *r, uint32_t nr)
+enum e4l_skip e4l_regroup_dir_fixed(const struct regroup *r, uint32_t nr)
 {
 	const struct e4l_named_dir *dir = &r->g.dirs[nr];
 	const struct e4l_inode_move move = {
@@ -139,9 +132,9 @@ const char *e4l_regroup_dir_fixed(const struct regroup *r, uint32_t nr)
 	};
 
 	if (dir->parent == E4L_NO_DIR)
-		return e4l_numbers_own;
+		return E4L_SKIP_OWN_INODES;
 	return e4l_move_cost(&r->g, &move) + dir->map.n_tree > r->room ?
-	       e4l_regroup_too_large : NULL;
+	       E4L_SKIP_JOURNAL : E4L_SKIP_NONE;
 }
 
 /* Each member once. */
@@ -217,7 +210,7 @@ static errcode_t learn_blocks(struct regroup *r)
 			};
 		}
 		r->tb[r->n_tb - 1].own++;
-		r->tb[r->n_tb - 1].fixed += m->why != NULL;
+		r->tb[r->n_tb - 1].fixed += m->why != E4L_SKIP_NONE;
 	}
 	return 0;
 }
@@ -672,24 +665,24 @@ static errcode_t accept(struct regroup *r, uint32_t blocks, uint32_t saved)
 	};
 	fate->blocks = blocks;
 	fate->planned = true;
-	fate->why = NULL;
+	fate->why = E4L_SKIP_NONE;
 	r->result->dirs_planned++;
 	return 0;
 }
 
 /* What holds the directory back, when nothing is gained. */
-static const char *why_nothing(const struct regroup *r)
+static enum e4l_skip why_nothing(const struct regroup *r)
 {
 	const struct member *m;
 
 	for (m = r->m; m < r->m + r->n_m; m++)
-		if (m->why && m->why != e4l_numbers_own)
+		if (m->why && m->why != E4L_SKIP_OWN_INODES)
 			return m->why;
-	return no_room;
+	return E4L_SKIP_NO_INODES;
 }
 
-/* Tries it; *@why is NULL if it became a part of the plan. */
-static errcode_t try_dir(struct regroup *r, bool no_links, const char **why)
+/* Tries it; *@why is E4L_SKIP_NONE if it became a part of the plan. */
+static errcode_t try_dir(struct regroup *r, bool no_links, enum e4l_skip *why)
 {
 	uint32_t had = r->fates[r->dir].blocks, blocks = had, saved = 0;
 	bool enough, fair = true;
@@ -704,15 +697,15 @@ static errcode_t try_dir(struct regroup *r, bool no_links, const char **why)
 		err = assign(r, &moving);
 	if (!err)
 		err = own_blocks(r, &blocks);
-	*why = NULL;
+	*why = E4L_SKIP_NONE;
 	if (!err && blocks >= had)
 		*why = why_nothing(r);
 	else if (!err && moving > (uint64_t)(had - blocks) * r->per_block)
-		*why = not_worth;
+		*why = E4L_SKIP_NOT_WORTH;
 	if (!err && !*why)
 		err = weigh_others(r, &fair, &saved);
 	if (!err && !*why && !fair)
-		*why = others;
+		*why = E4L_SKIP_LINKS;
 	if (!err && !*why)
 		return accept(r, blocks, saved);
 	take_back(r);
@@ -720,7 +713,7 @@ static errcode_t try_dir(struct regroup *r, bool no_links, const char **why)
 }
 
 /* Windows first, then what is free where it is. */
-static errcode_t try_both(struct regroup *r, bool no_links, const char **why)
+static errcode_t try_both(struct regroup *r, bool no_links, enum e4l_skip *why)
 {
 	errcode_t err;
 
@@ -734,15 +727,15 @@ static errcode_t try_both(struct regroup *r, bool no_links, const char **why)
 
 static errcode_t plan_dir(struct regroup *r, uint32_t dir)
 {
-	const char *why = e4l_regroup_memory;
+	enum e4l_skip why = E4L_SKIP_MEMORY;
 	errcode_t err = 0;
 
 	r->dir = dir;
-	if (r->n_moves < r->opt->mem_bytes / 2 / E4L_MOVE_BYTES) {
+	if (r->n_moves < e4l_regroup_mem(r) / 2 / E4L_MOVE_BYTES) {
 		err = learn_members(r);
 		if (!err)
 			err = try_both(r, false, &why);
-		if (!err && why == others)
+		if (!err && why == E4L_SKIP_LINKS)
 			err = try_both(r, true, &why);
 	}
 	r->fates[dir].why = why;
@@ -754,8 +747,12 @@ static errcode_t plan_dir(struct regroup *r, uint32_t dir)
 /* Whether no more is to be planned than there is. */
 static bool is_over(struct regroup *r)
 {
-	if (!r->over && r->n_groups && r->opt->enough)
-		r->over = r->opt->enough(r->opt->priv);
+	if (!r->over && r->n_groups && ++r->asked)
+		r->over = r->end_at ? r->asked == r->end_at :
+			  r->run->cb.enough &&
+			  r->run->cb.enough(r->run->cb.priv);
+	if (r->over)
+		r->result->ended_at = r->asked;
 	return r->over;
 }
 
@@ -769,7 +766,7 @@ bool e4l_regroup_lacks_room(const struct regroup *r, uint32_t dir)
 	const struct fate *f = &r->fates[dir];
 
 	return f->wanted && f->blocks > f->ideal &&
-	       (f->planned || f->why == no_room || f->why == not_worth);
+	       (f->planned || f->why == E4L_SKIP_NO_INODES || f->why == E4L_SKIP_NOT_WORTH);
 }
 
 static errcode_t plan_round(struct regroup *r)
@@ -781,7 +778,7 @@ static errcode_t plan_round(struct regroup *r)
 		if (!is_candidate(&r->fates[i]))
 			continue;
 		if (is_over(r))
-			r->fates[i].why = no_time;
+			r->fates[i].why = E4L_SKIP_TIME;
 		else
 			err = should_stop(r) ? E4L_ET_INTERRUPTED :
 					       plan_dir(r, i);
@@ -839,15 +836,15 @@ static void tell_skipped(struct regroup *r)
 {
 	uint32_t i;
 
+	if (r->quiet)
+		return;
 	for (i = 0; i < r->g.n_dirs; i++) {
 		const struct fate *f = &r->fates[i];
 
 		if (!is_candidate(f) || !f->why)
 			continue;
-		r->result->dirs_skipped++;
-		if (r->opt->skipped)
-			r->opt->skipped(map_of(r, i)->ino, f->why,
-					f->blocks - f->ideal, r->opt->priv);
+		e4l_run_skip(r->run, E4L_SKIP_INODES, map_of(r, i)->ino, f->why,
+			     f->blocks - f->ideal);
 	}
 }
 

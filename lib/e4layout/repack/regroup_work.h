@@ -3,7 +3,7 @@
 #ifndef E4L_REGROUP_WORK_H
 #define E4L_REGROUP_WORK_H
 
-#include <e4layout/regroup.h>
+#include "regroup.h"
 #include "e4layout/read/dirs.h"
 #include "e4layout/read/tally.h"
 #include "numbers.h"
@@ -12,7 +12,7 @@
 /* What the plan knows of a directory. */
 struct fate {
 	uint32_t blocks, ideal;	/* of the tables: as planned so far, fewest */
-	const char *why;	/* it stays as it is */
+	enum e4l_skip why;	/* it stays as it is */
 	bool wanted, planned;
 };
 
@@ -33,7 +33,7 @@ struct member {
 	ext2_ino_t ino;		/* first: see e4l_u32_cmp() */
 	uint32_t hash, nth;	/* in the order of the directory */
 	uint32_t lblk;
-	const char *why;	/* it must not move */
+	enum e4l_skip why;	/* it must not move */
 	ext2_ino_t to;
 };
 
@@ -47,7 +47,8 @@ struct tblock {
 
 struct regroup {
 	struct e4l *e;			/* first: see e4l_refuse_damage() */
-	const struct e4l_regroup_options *opt;
+	struct e4l_repack_run *run;
+	bool quiet;
 	struct e4l_regroup_result *result;
 	struct e4l_numbers *numbers;
 	struct e4l_name_graph g;
@@ -72,7 +73,8 @@ struct regroup {
 	size_t n_moves;
 	struct group *groups;
 	size_t n_groups;
-	bool over;			/* opt->enough() said so */
+	bool over;			/* enough() said so */
+	uint64_t asked, end_at;		/* see struct e4l_regroup_result */
 	struct e4l_exchange *exchange;	/* that is being planned */
 	/* of the directory at hand */
 	uint32_t dir;
@@ -95,7 +97,15 @@ static inline const struct e4l_dir_map *map_of(const struct regroup *r,
 
 static inline bool should_stop(const struct regroup *r)
 {
-	return r->opt->stop && r->opt->stop(false, r->opt->priv);
+	return e4l_run_stop(r->run, false);
+}
+
+/* Memory for the plan, and as much for where hard links are. */
+static inline uint64_t e4l_regroup_mem(const struct regroup *r)
+{
+	uint64_t bytes = r->run->limits.mem_bytes;
+
+	return bytes ? bytes : UINT64_MAX;
 }
 
 /* The block of the tables that has an inode. */
@@ -105,8 +115,6 @@ static inline uint32_t block_of(const struct regroup *r, ext2_ino_t ino)
 }
 
 /* Why an inode stays. */
-extern const char e4l_regroup_too_large[];
-extern const char e4l_regroup_memory[];
 
 /* ------------------------------------------------------- regroup_names.c */
 
@@ -139,7 +147,7 @@ ext2_ino_t e4l_regroup_number_of(const struct regroup *r, ext2_ino_t ino);
 /* How many inodes of block @nr of the tables are free, as planned so far. */
 uint16_t e4l_regroup_count_free(const struct regroup *r, uint32_t nr);
 /* Why a directory's own inode must stay, or NULL. */
-const char *e4l_regroup_dir_fixed(const struct regroup *r, uint32_t dir);
+enum e4l_skip e4l_regroup_dir_fixed(const struct regroup *r, uint32_t dir);
 /* Whether a directory could need fewer blocks if more inodes were free. */
 bool e4l_regroup_lacks_room(const struct regroup *r, uint32_t dir);
 /* What all that is planned comes to. */

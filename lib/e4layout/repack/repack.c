@@ -1,358 +1,317 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * repack: from a filesystem to a better one.
+ * repack: a whole run.
  *
- *  1. scan: every inode claims its blocks; those that could be better are given
- *     to the planner.
- *  2. check: no block has two owners, none that is owned is free.
- *  3. plan: pure, but for files whose extents the cache has forgotten, which
- *     are read again.
- *  4. apply: step by step, in transactions.
+ *  1. simulate: directories are compacted and inodes regrouped in an overlay,
+ *     which writes nothing;
+ *  2. plan: files, trees and free space, as the overlay has them;
+ *  3. the caller hears what is planned, exactly;
+ *  4. carry out: 1 once more on the filesystem itself, which leads to the same,
+ *     then the plan.
  */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <e4layout/repack.h>
-#include <e4layout/score.h>
-#include "e4layout/base/array.h"
+#include <e4layout/model.h>
+#include "compact.h"
+#include "maps.h"
+#include "overlay.h"
+#include "regroup.h"
+#include "run.h"
 #include "e4layout/check/check.h"
-#include "apply.h"
-#include "claims.h"
-#include "forecast.h"
-#include "e4layout/journal/journal.h"
 #include "e4layout/read/scan.h"
 
 struct repack {
-	struct e4l *e;			/* first: see e4l_refuse_damage() */
-	const struct e4l_repack_options *opt;
-	struct e4l_repack_result *result;
-	struct e4l_claims *claims;
-	struct e4l_forecast *forecast;
-	struct e4l_scorer scorer;	/* of the inode at hand */
-	/* what apply has written so far */
-	uint64_t written, to_write;
+	struct e4l *e;
+	struct e4l_repack_run run;
+	struct e4l *overlay;		/* NULL: nothing was simulated */
+	struct e4l_compact_result dirs;	/* as simulated */
+	struct e4l_regroup_result inodes;
+	struct e4l_maps *maps;
 };
 
-/* ------------------------------------------------------------------ 1. scan */
-
-/* What of it looks damaged has changed while it was read. */
-static bool is_changing(const struct repack *r)
+static bool compacts(const struct repack *r)
 {
-	return r->opt->dry_run && r->opt->changing;
+	return e4l_run_has(&r->run, E4L_REPACK_DIRS) &&
+	       !e4l_run_has(&r->run, E4L_REPACK_NO_MOVE);
 }
 
-/* Whether @err is such a difference, which is forgotten then. */
-static bool has_changed(struct repack *r, errcode_t err)
+static bool regroups(const struct repack *r)
 {
-	if (!is_changing(r) || (err != E4L_ET_BLOCK_SHARED &&
-				err != E4L_ET_BLOCK_NOT_IN_USE))
-		return false;
-	e4l_fail(r->e, 0, NULL, 0, 0);
-	return true;
+	return e4l_run_has(&r->run, E4L_REPACK_INODES);
 }
 
-/* The last piece of an inode has come. */
-static errcode_t end_inode(struct repack *r, const struct e4l_piece *p)
-{
-	const struct e4l_forecast *f = r->forecast;
-	errcode_t err = 0;
+/* -------------------------------------------------------------- 1. simulate */
 
-	/* the resize inode's map is the backup descriptors */
-	if (p->ino != EXT2_RESIZE_INO)
-		err = e4l_claims_file(r->claims, p->ino, f->extents,
-				      f->n_extents, f->tree, f->n_tree);
+/* What looks damaged while others write is passed over. */
+static errcode_t forgive(struct repack *r, errcode_t err)
+{
+	if (!err || err == E4L_ET_INTERRUPTED || err == ENOMEM ||
+	    !e4l_run_has(&r->run, E4L_REPACK_CHANGING))
+		return err;
+	e4l_fail(r->overlay, 0, NULL, 0, 0);
+	e4l_overlay_free(r->overlay);
+	r->overlay = NULL;
+	r->dirs = (struct e4l_compact_result) { 0 };
+	r->inodes = (struct e4l_regroup_result) { 0 };
+	return 0;
+}
+
+static errcode_t simulate(struct repack *r)
+{
+	errcode_t err = e4l_overlay_new(r->e, r->run.what.journal, &r->overlay);
+
+	if (!err && compacts(r))
+		err = e4l_compact_dirs(r->overlay, &r->run, false, false,
+				       &r->dirs);
+	if (!err && regroups(r))
+		err = e4l_regroup_inodes(r->overlay, &r->run, false, false, 0,
+					 &r->inodes);
+	return r->overlay ? forgive(r, err) : err;
+}
+
+/* ------------------------------------------------------------------ 2. plan */
+
+struct counting {
+	struct e4l_layout *layout;
+	uint64_t large_blocks;
+};
+
+static errcode_t count_free(const struct e4l_block_run *run, void *priv)
+{
+	const struct counting *c = priv;
+	struct e4l_layout *l = c->layout;
+
+	l->free_blocks += run->len;
+	l->free_extents++;
+	if (run->len > l->largest_free_blocks)
+		l->largest_free_blocks = run->len;
+	if (run->len >= c->large_blocks)
+		l->large_free_blocks += run->len;
+	return 0;
+}
+
+/* Free space as the filesystem has it, before anything is done. */
+static errcode_t look_at_free_space(struct repack *r, struct e4l_layout *l)
+{
+	uint64_t large = E4L_LARGE_FREE_BYTES / r->e->fs->blocksize;
+	uint64_t cluster = EXT2FS_CLUSTER_RATIO(r->e->fs);
+	struct counting c = { l, large < cluster ? cluster : large };
+
+	return e4l_free_space(r->e, count_free, NULL, &c);
+}
+
+/* The plan has counted what compaction left: what was before is known, too. */
+static void add_dirs(struct repack *r, const struct e4l_layout *free)
+{
+	struct e4l_layout *before = &r->run.result->before;
+	const struct e4l_map_size *old = &r->dirs.done_old_maps;
+	const struct e4l_map_size *new = &r->dirs.done_maps;
+
+	before->free_blocks = free->free_blocks;
+	before->free_extents = free->free_extents;
+	before->largest_free_blocks = free->largest_free_blocks;
+	before->large_free_blocks = free->large_free_blocks;
+	before->extents += old->extents - new->extents;
+	before->fragments += old->fragments - new->fragments;
+	before->excess_fragments += old->fragments - new->fragments;
+	before->fragmented_files += old->fragmented - new->fragmented;
+	before->tree_blocks += old->tree_blocks - new->tree_blocks;
+	before->dir_blocks += r->dirs.done_old_blocks - r->dirs.done_blocks;
+}
+
+static void add_planned(struct repack *r)
+{
+	struct e4l_repack_result *result = r->run.result;
+
+	result->dirs_planned = r->dirs.dirs_done;
+	result->indexes_planned = r->dirs.indexes_planned;
+	result->inode_dirs_planned = r->inodes.dirs_done;
+	result->planned.dir_blocks = r->dirs.done_blocks;
+	result->planned.inodes = r->inodes.inodes_done;
+	result->planned.transactions += r->dirs.transactions +
+					r->inodes.transactions;
+	result->planned.discarded_blocks += r->dirs.planned_given_blocks;
+	if (!e4l_run_has(&r->run, E4L_REPACK_DISCARD))
+		result->planned.discarded_blocks = 0;
+	if (!regroups(r))
+		return;
+	result->before.itable_blocks = r->inodes.blocks_before;
+	result->before.itable_blocks_ideal = r->inodes.blocks_ideal;
+	result->after.itable_blocks = r->inodes.blocks_after;
+	result->after.itable_blocks_ideal = r->inodes.blocks_ideal;
+}
+
+static errcode_t plan(struct repack *r)
+{
+	struct e4l_layout free = { 0 };
+	struct e4l *e = r->overlay ? r->overlay : r->e;
+	uint64_t *copy = &r->run.limits.copy_blocks;
+	errcode_t err = look_at_free_space(r, &free);
+
+	if (*copy != E4L_NO_LIMIT)
+		*copy -= *copy < r->dirs.done_blocks ? *copy :
+						       r->dirs.done_blocks;
 	if (!err)
-		err = e4l_claims_xattr(r->claims, p->ino,
-				ext2fs_file_acl_block(r->e->fs,
-					(struct ext2_inode *)p->inode));
+		err = e4l_maps_plan(e, &r->run, &r->maps);
 	if (err)
-		return has_changed(r, err) ? 0 : err;
-	e4l_score_finish(&r->scorer, p, r->e->fs);
-	return e4l_forecast_end(r->forecast, p, &r->scorer.score);
+		return err;
+	add_dirs(r, &free);
+	add_planned(r);
+	return 0;
 }
 
-static errcode_t scan_piece(const struct e4l_piece *p, void *priv)
-{
-	struct repack *r = priv;
-	errcode_t err = e4l_forecast_gather(r->forecast, p);
+/* ------------------------------------------------------------- 4. carry out */
 
-	if (p->first)
-		r->scorer = (struct e4l_scorer) { 0 };
-	e4l_score_piece(&r->scorer, p);
-	return err || !p->last ? err : end_inode(r, p);
+static uint64_t to_write(const struct e4l_repack_cost *planned)
+{
+	return planned->copied_blocks + planned->zeroed_blocks +
+	       planned->dir_blocks + planned->inodes;
 }
 
-static void scan_progress(dgrp_t group, dgrp_t groups, void *priv)
+/* The same is planned again: a stop is no end of the planning here. */
+static errcode_t stop_instead(struct repack *r, errcode_t err)
 {
-	struct repack *r = priv;
-
-	if (r->opt->progress)
-		r->opt->progress(false, group, groups, r->opt->priv);
-}
-
-static errcode_t scan(struct repack *r)
-{
-	const struct e4l_scan_ops ops = {
-		.piece = scan_piece, .progress = scan_progress,
-		.damage = is_changing(r) ? NULL : e4l_refuse_damage,
-	};
-
-	return e4l_scan(r->e, 0, NULL, &ops, r);
-}
-
-/* --------------------------------------------------------- 2. check, 3. plan */
-
-static errcode_t add_free_run(const struct e4l_block_run *run, void *priv)
-{
-	struct repack *r = priv;
-	errcode_t err = e4l_claims_free_run(r->claims, run);
-
-	if (err)
-		return has_changed(r, err) ? 0 : err;
-	return e4l_forecast_free_run(run, r->forecast);
-}
-
-static errcode_t make_plan(struct repack *r)
-{
-	errcode_t err = e4l_claims_check(r->claims);
-
-	if (has_changed(r, err))
-		err = 0;
-	if (!err)
-		err = e4l_free_space(r->e, add_free_run, is_changing(r) ? NULL :
-				     e4l_refuse_damage, r);
-	e4l_claims_free(r->claims);
-	r->claims = NULL;
-	return err ? err : e4l_forecast_make(r->forecast);
-}
-
-/* ----------------------------------------------------------------- 4. apply */
-
-static void write_progress(uint64_t blocks, void *priv)
-{
-	struct repack *r = priv;
-
-	r->written += blocks;
-	if (r->opt->progress)
-		r->opt->progress(true, r->written, r->to_write, r->opt->priv);
-}
-
-static bool should_stop(bool inside, void *priv)
-{
-	struct repack *r = priv;
-
-	return r->opt->stop && r->opt->stop(inside, r->opt->priv);
-}
-
-static errcode_t apply_steps(struct repack *r, struct e4l_apply *a,
-			     const struct e4l_step *steps, size_t *n)
-{
-	size_t i;
-	errcode_t err = 0;
-
-	for (i = 0; i < *n; i++) {
-		err = e4l_apply_make_room(a, &steps[i], 0);
-		if (err)
-			break;
-		r->result->stopped = should_stop(false, r);
-		if (r->result->stopped)
-			break;
-		err = e4l_apply_step(a, &steps[i]);
-		if (err)
-			break;
-	}
-	*n = i;
-	if (!err)
-		err = e4l_apply_commit(a);
 	if (err != E4L_ET_INTERRUPTED)
 		return err;
-	r->result->stopped = true;
+	e4l_fail(r->e, 0, NULL, 0, 0);
+	r->run.result->stopped = true;
 	return 0;
 }
 
-/* Quota counts tree blocks too: can it count what is going to change? */
-static errcode_t check_quota(struct repack *r, struct e4l_quota *q,
-			     const struct e4l_step *steps, size_t n)
+static void count_dirs(struct repack *r, const struct e4l_compact_result *done)
 {
-	ext2_filsys fs = r->e->fs;
-	struct ext2_inode *inode = malloc(EXT2_INODE_SIZE(fs->super));
-	errcode_t err = inode ? 0 : ENOMEM;
+	struct e4l_repack_result *result = r->run.result;
 
-	for (; q && n && !err; n--, steps++) {
-		int64_t more = e4l_step_grows(fs, steps);
-
-		if (!more)
-			continue;
-		err = ext2fs_read_inode_full(fs, steps->ino, inode,
-					     EXT2_INODE_SIZE(fs->super));
-		if (err)
-			e4l_fail(r->e, err, "reading an inode", steps->ino, 0);
-		else
-			err = e4l_quota_check(q, steps->ino, inode, more *
-					      EXT2_CLUSTER_SIZE(fs->super));
-	}
-	free(inode);
-	return err;
+	result->dirs_done = done->dirs_done;
+	result->done.dir_blocks = done->done_blocks;
+	result->done.transactions += done->transactions;
+	result->done.discarded_blocks += done->discarded.blocks;
+	if (done->discarded.err)
+		result->discard_err = done->discarded.err;
+	result->stopped |= done->stopped;
 }
 
-static errcode_t apply_plan(struct repack *r, const struct e4l_step *steps,
-			    size_t *n)
+static errcode_t do_dirs(struct repack *r)
 {
-	struct e4l_apply_options opt = {
-		.geo = &r->forecast->plan_opt.geo,
-		.part_blocks = r->forecast->plan_opt.part_blocks,
-		.progress = write_progress,
-		.stop = should_stop, .priv = r,
+	struct e4l_compact_result done;
+	errcode_t err;
+
+	if (!r->dirs.dirs_done)
+		return 0;
+	err = e4l_compact_dirs(r->e, &r->run, false, true, &done);
+	count_dirs(r, &done);
+	return stop_instead(r, err);
+}
+
+static errcode_t do_inodes(struct repack *r)
+{
+	struct e4l_repack_result *result = r->run.result;
+	struct e4l_regroup_result done;
+	errcode_t err;
+
+	if (!r->inodes.inodes_done || result->stopped)
+		return 0;
+	err = e4l_regroup_inodes(r->e, &r->run, false, true,
+				 r->inodes.ended_at, &done);
+	result->inode_dirs_done = done.dirs_done;
+	result->done.inodes = done.inodes_done;
+	result->done.transactions += done.transactions;
+	result->stopped |= done.stopped;
+	return stop_instead(r, err);
+}
+
+static errcode_t measure_piece(const struct e4l_piece *p,
+			       const struct e4l_file_score *score, void *priv)
+{
+	struct e4l_layout *l = priv;
+
+	if (p->last && score && LINUX_S_ISDIR(p->inode->i_mode))
+		l->dir_blocks += score->blocks;
+	return 0;
+}
+
+/* What a run has left that ended early is not what was planned. */
+static errcode_t measure(struct repack *r)
+{
+	struct e4l_layout *after = &r->run.result->after;
+	struct e4l_layout now = { 0 };
+	struct e4l_model_options opt = {
+		.only = r->run.what.only, .piece = measure_piece, .sees = &now,
 	};
-	struct e4l_apply *a = NULL;
-	struct e4l_apply_stats stats;
-	errcode_t err, err2;
+	struct e4l_model model;
+	errcode_t err = look_at_free_space(r, &now);
 
-	err = e4l_quota_new(r->e, &opt.quota);
 	if (!err)
-		err = check_quota(r, opt.quota, steps, *n);
-	if (!err)
-		err = e4l_journal_open(r->e, r->opt->journal, &opt.journal);
-	if (!err && r->opt->discard)
-		e4l_journal_discard(opt.journal, &r->result->discarded);
-	if (!err)
-		err = e4l_apply_open(r->e, &opt, &a);
-	if (err) {
-		*n = 0;
-	} else {
-		err = apply_steps(r, a, steps, n);
-		e4l_apply_stats(a, &stats);
-		*n = stats.steps;
-		r->result->copied_blocks = stats.copied_blocks;
-		r->result->zeroed_blocks = stats.zeroed_blocks;
-		r->result->transactions = stats.transactions;
-	}
-	e4l_apply_close(a);
-	err2 = e4l_journal_close(opt.journal);
-	e4l_quota_free(opt.quota);
-	return err ? err : err2;
-}
-
-/* What steps that were not done would have saved of a file. */
-struct rest {
-	ext2_ino_t ino;			/* first: see e4l_u32_cmp() */
-	int64_t extents, fragments;
-};
-
-/* What is left may also be that a file gives for others what it has won. */
-static uint64_t could_save(const struct rest *rest)
-{
-	int64_t saved = rest->extents > 0 ? rest->extents : rest->fragments;
-
-	return saved > 0 ? saved : 0;
-}
-
-/* The steps that a run which was stopped leaves to the next. */
-static errcode_t skip_the_rest(struct repack *r,
-			       const struct e4l_step *steps, size_t n)
-{
-	struct rest *rest = calloc(n + 1, sizeof(*rest));
-	size_t i;
-
-	if (!rest)
-		return ENOMEM;
-	for (i = 0; i < n; i++, steps++)
-		rest[i] = (struct rest) {
-			.ino = steps->ino,
-			.extents = (int64_t)(steps->n_old - steps->n_new),
-			.fragments = (int64_t)(steps->old_fragments -
-					       steps->new_fragments),
-		};
-	qsort(rest, n, sizeof(*rest), e4l_u32_cmp);
-	for (i = 0; i < n; i++) {
-		if (i + 1 < n && rest[i + 1].ino == rest[i].ino) {
-			rest[i + 1].extents += rest[i].extents;
-			rest[i + 1].fragments += rest[i].fragments;
-			continue;
-		}
-		e4l_forecast_skip(r->forecast, rest[i].ino,
-				  "the run was stopped before",
-				  could_save(&rest[i]));
-	}
-	free(rest);
+		err = e4l_model_build(r->e, &opt, &model);
+	if (err)
+		return err;
+	now.files = model.files.count;
+	now.fragmented_files = model.files.fragmented;
+	now.extents = model.files.extents;
+	now.fragments = model.files.fragments;
+	now.excess_fragments = model.files.fragments - model.files.logical_runs;
+	now.tree_blocks = model.files.tree_blocks;
+	now.itable_blocks = model.directories.itable_blocks;
+	now.itable_blocks_ideal = model.directories.itable_blocks_ideal;
+	e4l_model_free(&model);
+	*after = now;
 	return 0;
-}
-
-/* Files of which something is left to do have not been done. */
-static errcode_t count_done(struct repack *r,
-			    const struct e4l_step *rest, size_t n)
-{
-	uint64_t left;
-	errcode_t err = e4l_forecast_files(rest, n, &left);
-
-	r->result->files_done = err ? 0 : r->result->files_planned - left;
-	return err;
-}
-
-static errcode_t count_free_run(const struct e4l_block_run *run, void *priv)
-{
-	e4l_free_histogram_add(priv, run->len);
-	return 0;
-}
-
-/* What a run that was stopped has left of free space is not what was planned. */
-static errcode_t look_at_free_space(struct repack *r)
-{
-	struct e4l_free_histogram now = { 0 };
-	errcode_t err = e4l_free_space(r->e, count_free_run, NULL, &now);
-
-	r->result->stopped_free_runs = now.runs;
-	r->result->stopped_longest_blocks = now.largest_blocks;
-	return err;
 }
 
 static errcode_t carry_out(struct repack *r)
 {
-	struct e4l_repack_result *result = r->result;
-	const struct e4l_step *steps;
-	size_t all, n;
-	errcode_t err = 0;
+	struct e4l_repack_result *result = r->run.result;
+	errcode_t err;
 
-	steps = e4l_plan_steps(r->forecast->plan, &all);
-	if (!all || r->opt->dry_run)
-		return 0;
-	r->to_write = result->planned_copy_blocks + result->planned_zero_blocks;
-	n = all;
-	err = apply_plan(r, steps, &n);
+	r->run.to_write = to_write(&result->planned);
+	err = do_dirs(r);
+	if (!err)
+		err = do_inodes(r);
+	if (!err && !result->stopped && e4l_maps_has_plan(r->maps))
+		err = e4l_maps_apply(r->maps, r->e);
 	if (!err && result->stopped)
-		err = skip_the_rest(r, steps + n, all - n);
-	if (!err && result->stopped)
-		err = look_at_free_space(r);
-	e4l_forecast_total(r->forecast, steps, n);
-	if (count_done(r, steps + n, all - n) && !err)
-		err = ENOMEM;
+		err = measure(r);
 	return err;
 }
 
-errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_options *options,
+static bool has_plan(const struct repack *r)
+{
+	return r->dirs.dirs_done || r->inodes.inodes_done ||
+	       e4l_maps_has_plan(r->maps);
+}
+
+static void plan_scans(struct repack *r)
+{
+	r->run.scans = 1 + compacts(r) + regroups(r);
+}
+
+errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_what *what,
+		     const struct e4l_repack_limits *limits,
+		     const struct e4l_repack_callbacks *callbacks,
 		     struct e4l_repack_result *result)
 {
-	struct repack r = { .e = e, .opt = options, .result = result };
+	struct repack r = { .e = e };
 	errcode_t err;
 
 	e4l_fail(e, 0, NULL, 0, 0);
-	err = options->dry_run ? 0 : e4l_require_sound(e, options->journal);
+	err = e4l_run_begin(e, what, limits, callbacks, result, &r.run);
+	plan_scans(&r);
+	if (!err && !e4l_run_has(&r.run, E4L_REPACK_DRY_RUN))
+		err = e4l_require_sound(e, what->journal);
+	if (!err && (compacts(&r) || regroups(&r)))
+		err = simulate(&r);
 	if (!err)
-		err = e4l_forecast_new(e, options, result, &r.forecast);
-	if (!err)
-		err = e4l_claims_new(e, &r.claims);
-	if (!err)
-		err = scan(&r);
-	if (!err)
-		err = make_plan(&r);
-	e4l_claims_free(r.claims);
-	if (!err)
-		err = carry_out(&r);
-	else if (r.forecast)
-		e4l_forecast_total(r.forecast, NULL, 0);
-	e4l_forecast_free(r.forecast);
+		err = plan(&r);
+	if (!err && has_plan(&r)) {
+		if (r.run.cb.planned)
+			r.run.cb.planned(result, r.run.cb.priv);
+		if (!e4l_run_has(&r.run, E4L_REPACK_DRY_RUN))
+			err = carry_out(&r);
+	}
+	e4l_maps_free(r.maps);
+	e4l_overlay_free(r.overlay);
 	if (err && !e->detail.doing)
-		e4l_fail(e, err, "repairing the layout", 0, 0);
+		e4l_fail(e, err, "repacking the filesystem", 0, 0);
 	return err;
 }

@@ -78,11 +78,11 @@ static void visit(const struct e4l_want *want, const void *block, errcode_t why,
 	uint64_t at = signature_at(want->slot % PAGE_SIZES);
 
 	if (!block)
-		f->why = "cannot be read";
+		f->why = E4L_SKIP_UNREADABLE;
 	else if (!f->why &&
 		 is_signature((const char *)block +
 			      at % a->e->fs->blocksize))
-		f->why = "a swap file (--move=swap)";
+		f->why = E4L_SKIP_SWAP;
 }
 
 bool e4l_swap_fits(uint64_t size_bytes)
@@ -100,7 +100,7 @@ errcode_t e4l_swap_ask(struct e4l *e, struct e4l_swap_file *files, size_t n,
 	if (!a.wants)
 		return ENOMEM;
 	for (i = 0; i < n; i++) {
-		files[i].why = NULL;
+		files[i].why = E4L_SKIP_NONE;
 		want_file(&a, i);
 	}
 	e4l_gather(e, a.wants, a.n, scratch, visit, &a);

@@ -6,7 +6,7 @@
 #ifndef E4L_SWAP_H
 #define E4L_SWAP_H
 
-#include <e4layout/scan.h>
+#include <e4layout/repack.h>
 #include "e4layout/base/io_pool.h"
 
 /* A file that may be one, and what came of it. */
@@ -14,7 +14,7 @@ struct e4l_swap_file {
 	const struct e4l_extent *extents;
 	size_t n_extents;
 	uint64_t size_bytes;
-	const char *why;	/* it must be taken for one, or NULL */
+	enum e4l_skip why;	/* E4L_SKIP_SWAP, _UNREADABLE, or _NONE */
 };
 
 /* Whether a file of that size can be one: others need not be asked about. */

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "forecast.h"
+#include "candidates.h"
 #include "swap.h"
 #include "e4layout/base/array.h"
 #include "e4layout/read/scan.h"
@@ -24,16 +24,17 @@ struct e4l_waiting {
 };
 
 /* Asks about the inode at hand alone. */
-static errcode_t ask_now(struct e4l_forecast *f, const struct e4l_piece *p)
+static errcode_t ask_now(struct e4l_candidates *c, const struct e4l_piece *p)
 {
 	struct e4l_swap_file file = {
-		.extents = f->extents, .n_extents = f->n_extents,
+		.extents = c->extents, .n_extents = c->n_extents,
 		.size_bytes = EXT2_I_SIZE(p->inode),
 	};
-	errcode_t err = e4l_swap_ask(f->e, &file, 1, f->scratch);
+	errcode_t err = e4l_swap_ask(c->e, &file, 1, c->scratch);
 
-	f->why = file.why;
-	return err ? err : e4l_forecast_end_inode(f, p);
+	c->why = file.why;
+	c->asked = true;
+	return err ? err : e4l_candidates_settle(c, p);
 }
 
 /* Appends @bytes to what is at *@at; returns them. */
@@ -47,76 +48,77 @@ static void *put(char **at, const void *v, size_t bytes)
 	return to;
 }
 
-errcode_t e4l_forecast_wait(struct e4l_forecast *f, const struct e4l_piece *p)
+errcode_t e4l_candidates_wait(struct e4l_candidates *c, const struct e4l_piece *p)
 {
-	size_t inode_bytes = EXT2_INODE_SIZE(f->e->fs->super);
-	size_t extents = f->n_extents * sizeof(*f->extents);
-	size_t tree = f->n_tree * sizeof(*f->tree);
+	size_t inode_bytes = EXT2_INODE_SIZE(c->e->fs->super);
+	size_t extents = c->n_extents * sizeof(*c->extents);
+	size_t tree = c->n_tree * sizeof(*c->tree);
 	size_t bytes = sizeof(struct e4l_waiting) + extents + tree + inode_bytes;
 	struct e4l_waiting *w;
 	errcode_t err;
 	char *at;
 
 	if (bytes > ONE_BYTES)
-		return ask_now(f, p);
-	err = e4l_grow(&f->waiting, f->n_waiting, sizeof(*f->waiting));
+		return ask_now(c, p);
+	err = e4l_grow(&c->waiting, c->n_waiting, sizeof(*c->waiting));
 	w = err ? NULL : malloc(bytes);
 	if (!w)
 		return ENOMEM;
 	w->piece = *p;
-	w->score = *f->score;
+	w->score = *c->score;
 	at = w->copies;
-	w->piece.extents = put(&at, f->extents, extents);
-	w->piece.n_extents = f->n_extents;
-	w->piece.tree = put(&at, f->tree, tree);
-	w->piece.n_tree = f->n_tree;
+	w->piece.extents = put(&at, c->extents, extents);
+	w->piece.n_extents = c->n_extents;
+	w->piece.tree = put(&at, c->tree, tree);
+	w->piece.n_tree = c->n_tree;
 	w->piece.inode = put(&at, p->inode, inode_bytes);
-	f->waiting[f->n_waiting++] = w;
-	f->waiting_bytes += bytes;
-	return f->waiting_bytes < WAITING_BYTES ? 0 : e4l_forecast_end_all(f);
+	c->waiting[c->n_waiting++] = w;
+	c->waiting_bytes += bytes;
+	return c->waiting_bytes < WAITING_BYTES ? 0 : e4l_candidates_settle_all(c);
 }
 
-static errcode_t ask_waiting(struct e4l_forecast *f,
+static errcode_t ask_waiting(struct e4l_candidates *c,
 			     struct e4l_swap_file *files)
 {
 	size_t i;
 
-	for (i = 0; i < f->n_waiting; i++) {
-		const struct e4l_piece *p = &f->waiting[i]->piece;
+	for (i = 0; i < c->n_waiting; i++) {
+		const struct e4l_piece *p = &c->waiting[i]->piece;
 
 		files[i] = (struct e4l_swap_file) {
 			.extents = p->extents, .n_extents = p->n_extents,
 			.size_bytes = EXT2_I_SIZE(p->inode),
 		};
 	}
-	return e4l_swap_ask(f->e, files, f->n_waiting, f->scratch);
+	return e4l_swap_ask(c->e, files, c->n_waiting, c->scratch);
 }
 
-void e4l_forecast_forget_waiting(struct e4l_forecast *f)
+void e4l_candidates_forget_waiting(struct e4l_candidates *c)
 {
-	while (f->n_waiting)
-		free(f->waiting[--f->n_waiting]);
-	f->waiting_bytes = 0;
+	while (c->n_waiting)
+		free(c->waiting[--c->n_waiting]);
+	c->waiting_bytes = 0;
 }
 
-errcode_t e4l_forecast_end_all(struct e4l_forecast *f)
+errcode_t e4l_candidates_settle_all(struct e4l_candidates *c)
 {
-	struct e4l_swap_file *files = calloc(f->n_waiting + 1, sizeof(*files));
-	errcode_t err = files ? ask_waiting(f, files) : ENOMEM;
+	struct e4l_swap_file *files = calloc(c->n_waiting + 1, sizeof(*files));
+	errcode_t err = files ? ask_waiting(c, files) : ENOMEM;
 	size_t i;
 
-	for (i = 0; i < f->n_waiting && !err; i++) {
-		const struct e4l_waiting *w = f->waiting[i];
+	for (i = 0; i < c->n_waiting && !err; i++) {
+		const struct e4l_waiting *w = c->waiting[i];
 
-		f->extents = w->piece.extents;
-		f->n_extents = w->piece.n_extents;
-		f->tree = w->piece.tree;
-		f->n_tree = w->piece.n_tree;
-		f->score = &w->score;
-		f->why = files[i].why;
-		err = e4l_forecast_end_inode(f, &w->piece);
+		c->extents = w->piece.extents;
+		c->n_extents = w->piece.n_extents;
+		c->tree = w->piece.tree;
+		c->n_tree = w->piece.n_tree;
+		c->score = &w->score;
+		c->why = files[i].why;
+		c->asked = true;
+		err = e4l_candidates_settle(c, &w->piece);
 	}
 	free(files);
-	e4l_forecast_forget_waiting(f);
+	e4l_candidates_forget_waiting(c);
 	return err;
 }

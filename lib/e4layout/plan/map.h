@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* map: one bit for each cluster, in words.  Ranges exclude their end. */
+#ifndef E4L_MAP_H
+#define E4L_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define E4L_NONE	UINT32_MAX	/* no cluster, item, or fragment */
+#define E4L_WORD_BITS	64
+
+/* Clusters that are contiguous on the disk. */
+struct e4l_span {
+	uint32_t start, len;
+};
+
+static inline bool e4l_map_test(const uint64_t *map, uint32_t i)
+{
+	return map[i / E4L_WORD_BITS] >> i % E4L_WORD_BITS & 1;
+}
+
+void e4l_map_set(uint64_t *map, uint32_t start, uint32_t end, bool value);
+
+/* The first bit of [start, end) that is @value, or @end. */
+uint32_t e4l_map_next(const uint64_t *map, uint32_t start, uint32_t end,
+		      bool value);
+
+/* How many bits of [start, end) are set. */
+uint32_t e4l_map_count(const uint64_t *map, uint32_t start, uint32_t end);
+
+/*
+ * The next run of clear bits in [run->start + run->len, @end), which begins
+ * with { 0, 0 }.  False: there is none.
+ */
+static inline bool e4l_map_next_clear(const uint64_t *map, uint32_t end,
+				      struct e4l_span *run)
+{
+	run->start = e4l_map_next(map, run->start + run->len, end, false);
+	run->len = e4l_map_next(map, run->start, end, true) - run->start;
+	return run->len;
+}
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+#include "e4layout/base/array.h"
+#include "memory.h"
+
+/* What the planner needs at most for each, beside the maps of clusters. */
+#define FRAG_BYTES	64
+#define ITEM_BYTES	64
+#define OWNER_BYTES	(2 * sizeof(struct e4l_owner))
+#define MAPS		10		/* of clusters */
+
+/* The files of one kind may take half of it; then a quarter of them goes. */
+#define KINDS		2
+
+static uint64_t bytes_of(uint64_t frags, uint64_t items)
+{
+	return frags * FRAG_BYTES + items * ITEM_BYTES + OWNER_BYTES;
+}
+
+static uint64_t owner_bytes(const struct e4l_owner *o)
+{
+	return bytes_of(o->fragments + (uint64_t)o->n_kept, o->n_items);
+}
+
+static bool is_whole(const struct e4l_owner *o)
+{
+	return o->fragments + (uint64_t)o->n_kept <= o->n_items;
+}
+
+static uint64_t budget(const struct e4l_places *m)
+{
+	uint64_t maps = (uint64_t)m->clusters / 8 * MAPS;
+
+	return m->opt.mem_bytes > maps ? m->opt.mem_bytes - maps : 0;
+}
+
+static uint32_t segment_of(const struct e4l_places *m, uint32_t cluster)
+{
+	return (uint64_t)cluster * E4L_SEGMENTS / m->clusters;
+}
+
+/* By which files of its kind are kept: the greatest. */
+static uint32_t worth(const struct e4l_places *m, const struct e4l_owner *o)
+{
+	uint64_t len = 0;
+	uint32_t i;
+
+	if (is_whole(o))
+		return UINT32_MAX - m->fill[segment_of(m, m->frag[
+				m->item[o->first_item].first].start)];
+	for (i = 0; i < o->n_items; i++)
+		len += m->item[o->first_item + i].len;
+	len = (uint64_t)o->fragments * 4096 / (len ? len : 1);
+	return len < UINT32_MAX ? len : UINT32_MAX;
+}
+
+/* Which worth three quarters of the @kind's files have at least. */
+static errcode_t find_least(const struct e4l_places *m, bool whole,
+			    uint32_t *least)
+{
+	uint32_t *v = calloc(m->n_owners + 1, sizeof(*v)), n = 0, i;
+
+	if (!v)
+		return ENOMEM;
+	for (i = 0; i < m->n_owners; i++)
+		if (m->owner[i].n_items && is_whole(&m->owner[i]) == whole)
+			v[n++] = worth(m, &m->owner[i]);
+	qsort(v, n, sizeof(*v), e4l_u32_cmp);
+	*least = v[n / 4];
+	free(v);
+	return 0;
+}
+
+/* Moves what is kept of owner @o to the end of what is kept so far. */
+static void keep(struct e4l_places *m, struct e4l_owner o)
+{
+	uint32_t first = m->n_items, base, i, f;
+
+	for (i = 0; i < o.n_items; i++) {
+		struct e4l_item it = m->item[o.first_item + i];
+
+		base = m->n_frags;
+		for (f = 0; f < it.n; f++, m->n_frags++) {
+			m->frag[m->n_frags] = m->frag[it.first + f];
+			m->frag[m->n_frags].item = m->n_items;
+			m->frag[m->n_frags].next = f + 1 < it.n ?
+				m->n_frags + 1 : E4L_NONE;
+		}
+		it.first = base;
+		it.file = m->n_owners;
+		m->item[m->n_items++] = it;
+	}
+	o.first_item = first;
+	for (i = 0; i < o.n_spare; i++)
+		m->spare[m->n_spares + i] = m->spare[o.first_spare + i];
+	o.first_spare = m->n_spares;
+	m->n_spares += o.n_spare;
+	m->owner[m->n_owners++] = o;
+}
+
+/* What is not kept is a wall, and may still be packed. */
+static errcode_t drop(struct e4l_places *m, const struct e4l_owner *o)
+{
+	struct e4l_owner rest = *o;
+
+	rest.allowed &= E4L_PLAN_PACK | E4L_PLAN_ZEROOUT;
+	rest.n_items = rest.n_spare = rest.n_kept = 0;
+	if (rest.loose || rest.zeroes)
+		keep(m, rest);
+	return is_whole(o) ? 0 :
+	       e4l_places_skip(m, o->ino, E4L_PLAN_SKIP_MEMORY,
+			      o->fragments - 1, 0);
+}
+
+static errcode_t drop_least(struct e4l_places *m, bool whole, uint32_t least)
+{
+	uint32_t n = m->n_owners, i;
+	size_t z = 0, k = 0;
+	errcode_t err = 0;
+
+	m->n_owners = m->n_items = m->n_frags = m->n_spares = 0;
+	for (i = 0; i < n && !err; i++) {
+		const struct e4l_owner o = m->owner[i];
+		uint32_t before = m->n_owners;
+
+		if (o.n_items && is_whole(&o) == whole && worth(m, &o) <= least)
+			err = drop(m, &o);
+		else
+			keep(m, o);
+		for (; z < m->n_zero && m->zero[z].file == i; z++)
+			if (m->n_owners > before) {
+				m->zero[k] = m->zero[z];
+				m->zero[k++].file = before;
+			}
+	}
+	/* those of the file that is about to be added */
+	for (; z < m->n_zero; z++, k++) {
+		m->zero[k] = m->zero[z];
+		m->zero[k].file = m->n_owners;
+	}
+	m->n_zero = k;
+	return err;
+}
+
+/* How much the files of one kind take. */
+static uint64_t sum(const struct e4l_places *m, bool whole)
+{
+	uint64_t bytes = 0;
+	uint32_t i;
+
+	for (i = 0; i < m->n_owners; i++)
+		if (is_whole(&m->owner[i]) == whole)
+			bytes += owner_bytes(&m->owner[i]);
+	return bytes;
+}
+
+static errcode_t drop_some(struct e4l_places *m)
+{
+	bool whole = sum(m, true) > sum(m, false);
+	uint32_t least;
+	errcode_t err = find_least(m, whole, &least);
+
+	if (err)
+		return err;
+	if (whole)
+		m->dropped_fill = UINT32_MAX - least;
+	else
+		m->dropped_density = least;
+	return drop_least(m, whole, least);
+}
+
+/* Whether a file is of what was dropped before. */
+static bool is_dropped(struct e4l_places *m, const struct e4l_plan_file *file,
+		       uint64_t fragments)
+{
+	uint64_t blocks = 0, start;
+	uint32_t *fill, clusters;
+	size_t i;
+
+	for (i = 0; i < file->n_extents; i++)
+		blocks += file->extents[i].len;
+	clusters = blocks / m->opt.geo.cluster_blocks + 1;
+	if (fragments > 1)
+		return m->dropped_density &&
+		       fragments * 4096 / clusters <= m->dropped_density;
+	start = file->extents->pblk / m->opt.geo.cluster_blocks;
+	fill = &m->fill[segment_of(m, start)];
+	*fill += *fill < UINT32_MAX - clusters ? clusters : 0;
+	return *fill >= m->dropped_fill;
+}
+
+errcode_t e4l_memory_make_room(struct e4l_places *m,
+			       const struct e4l_plan_file *file,
+			       struct e4l_owner *o)
+{
+	uint64_t fragments = file->n_extents, most = budget(m), used;
+	errcode_t err = 0;
+
+	if (!m->opt.mem_bytes ||
+	    !(o->allowed & (E4L_PLAN_MOVE | E4L_PLAN_AWAY)))
+		return 0;
+	used = bytes_of(m->n_frags, m->n_items) +
+	       (uint64_t)m->n_owners * OWNER_BYTES +
+	       bytes_of(fragments + file->n_tree, fragments);
+	if (used > most && m->n_owners)
+		err = drop_some(m);
+	if (err || (used <= most && !is_dropped(m, file, fragments)))
+		return err;
+	if (used <= most || bytes_of(fragments, fragments) > most / KINDS ||
+	    is_dropped(m, file, fragments)) {
+		o->allowed &= E4L_PLAN_PACK | E4L_PLAN_ZEROOUT;
+		return fragments == 1 ? 0 :
+		       e4l_places_skip(m, file->ino, E4L_PLAN_SKIP_MEMORY,
+				      fragments - 1, 0);
+	}
+	return 0;
+}

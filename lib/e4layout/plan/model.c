@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+#include <e4layout/context.h>
+#include "e4layout/base/array.h"
+#include "cost.h"
+#include "fragments.h"
+#include "memory.h"
+#include "model.h"
+#include "runs.h"
+#include "zero.h"
+
+/* What a step changes beside tree blocks, at least, when it is cut in parts. */
+#define LEAST_TXN	24
+
+static bool is_power_of_two(uint32_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+static bool is_valid(const struct e4l_plan_options *opt)
+{
+	const struct e4l_geometry *geo = &opt->geo;
+	uint32_t ratio = geo->cluster_blocks;
+
+	return geo->blocksize && is_power_of_two(ratio) && geo->blocks &&
+	       geo->group_blocks && geo->group_blocks % ratio == 0 &&
+	       geo->stripe_blocks % ratio == 0;
+}
+
+/* The clusters that are looked at: maps of them take half of the memory. */
+static uint32_t window(const struct e4l_plan_options *opt)
+{
+	uint32_t ratio = opt->geo.cluster_blocks;
+	uint64_t most = (UINT32_MAX - E4L_WORD_BITS) / ratio;
+	uint64_t clusters = (opt->geo.blocks + ratio - 1) / ratio;
+
+	if (opt->mem_bytes && most > opt->mem_bytes / 2)
+		most = opt->mem_bytes / 2;
+	if (clusters > most)
+		clusters = most;
+	return (clusters + E4L_WORD_BITS - 1) / E4L_WORD_BITS * E4L_WORD_BITS;
+}
+
+errcode_t e4l_places_begin(struct e4l_places *m,
+			  const struct e4l_plan_options *options)
+{
+	uint32_t ratio = options->geo.cluster_blocks;
+	size_t bytes;
+
+	*m = (struct e4l_places) { .opt = *options };
+	if (!is_valid(options))
+		return E4L_ET_BAD_ARGUMENT;
+	if (m->opt.zeroout_max_blocks > E4L_UNWRITTEN_MAX_BLOCKS)
+		m->opt.zeroout_max_blocks = E4L_UNWRITTEN_MAX_BLOCKS;
+	m->clusters = window(options);
+	m->large = options->large_blocks / ratio;
+	if (!m->large)
+		m->large = 1;
+	m->dropped_fill = UINT32_MAX;
+	bytes = m->clusters / 8;
+	m->used = malloc(bytes);
+	m->fill = calloc(E4L_SEGMENTS, sizeof(*m->fill));
+	if (!m->used || !m->fill)
+		return ENOMEM;
+	memset(m->used, 0xff, bytes);
+	return 0;
+}
+
+void e4l_places_free(struct e4l_places *m)
+{
+	free(m->used);
+	free(m->unwritten);
+	free(m->frag);
+	free(m->item);
+	free(m->owner);
+	free(m->spare);
+	free(m->zero);
+	free(m->skipped);
+	free(m->fill);
+}
+
+errcode_t e4l_places_skip(struct e4l_places *m, ext2_ino_t ino, enum e4l_plan_skip why,
+			 uint64_t extents, uint64_t blocks)
+{
+	errcode_t err;
+
+	if (!extents)
+		return 0;
+	err = e4l_grow(&m->skipped, m->n_skipped, sizeof(*m->skipped));
+	if (!err)
+		m->skipped[m->n_skipped++] = (struct e4l_plan_skipped) {
+			.ino = ino, .why = why, .extents = extents,
+			.blocks = blocks,
+		};
+	return err;
+}
+
+errcode_t e4l_places_add_free(struct e4l_places *m,
+			     const struct e4l_block_run *run)
+{
+	uint32_t ratio = m->opt.geo.cluster_blocks;
+	uint64_t first = (run->pblk + ratio - 1) / ratio;
+	uint64_t end = (run->pblk + run->len) / ratio;
+
+	if (end > m->clusters)
+		end = m->clusters;
+	if (first < end)
+		e4l_map_set(m->used, first, end, false);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- unwritten */
+
+uint64_t e4l_places_written(const uint64_t *unwritten, uint32_t ratio,
+			   uint32_t start, uint32_t len)
+{
+	uint64_t blocks = (uint64_t)len * ratio;
+
+	if (!unwritten)
+		return blocks;
+	return blocks - e4l_map_count(unwritten, start * ratio,
+				      (start + len) * ratio);
+}
+
+/* Blocks of clusters in use that a move need not copy. */
+static errcode_t mark_unwritten(struct e4l_places *m, blk64_t start, blk64_t end)
+{
+	uint64_t blocks = (uint64_t)m->clusters * m->opt.geo.cluster_blocks;
+
+	if (start >= end)
+		return 0;
+	if (!m->unwritten)
+		m->unwritten = calloc(blocks / E4L_WORD_BITS, sizeof(uint64_t));
+	if (!m->unwritten)
+		return ENOMEM;
+	e4l_map_set(m->unwritten, start, end, true);
+	return 0;
+}
+
+/* The same for the parts of the clusters of @ex that no extent is in. */
+static errcode_t mark_holes(struct e4l_places *m, const struct e4l_extent *ex,
+			    const struct e4l_extent *prev,
+			    const struct e4l_extent *next)
+{
+	uint32_t ratio = m->opt.geo.cluster_blocks;
+	blk64_t first = ex->pblk / ratio * ratio, end = ex->pblk + ex->len;
+	blk64_t last = (end + ratio - 1) / ratio * ratio;
+	errcode_t err;
+
+	if (prev && prev->pblk + prev->len > first && prev->pblk < ex->pblk)
+		first = prev->pblk + prev->len;
+	if (next && next->pblk < last && next->pblk >= end)
+		last = end;		/* as its hole before it */
+	err = mark_unwritten(m, first, ex->pblk);
+	return err ? err : mark_unwritten(m, end, last);
+}
+
+static errcode_t note_states(struct e4l_places *m,
+			     const struct e4l_plan_file *file)
+{
+	bool clusters = m->opt.geo.cluster_blocks > 1;
+	const struct e4l_extent *ex = file->extents;
+	size_t n = file->n_extents, i;
+	errcode_t err = 0;
+
+	for (i = 0; i < n && !err; i++) {
+		if (ex[i].unwritten)
+			err = mark_unwritten(m, ex[i].pblk,
+					     ex[i].pblk + ex[i].len);
+		if (!err && clusters)
+			err = mark_holes(m, &ex[i], i ? &ex[i - 1] : NULL,
+					 i + 1 < n ? &ex[i + 1] : NULL);
+	}
+	return err;
+}
+
+/* ------------------------------------------------------------- what is ideal */
+
+/*
+ * The extents as they would be if each logical run were one fragment, for a file
+ * that may be moved; else as they are.
+ */
+static struct e4l_extent *joined(const struct e4l_plan_file *file,
+				 unsigned int allowed)
+{
+	size_t n = file->n_extents, i;
+	struct e4l_extent *ex = calloc(n + 1, sizeof(*ex));
+
+	if (!ex)
+		return NULL;
+	memcpy(ex, file->extents, n * sizeof(*ex));
+	/* as far from each other as logical runs are in the file */
+	for (i = 0; i < n && allowed & E4L_PLAN_MOVE; i++)
+		ex[i].pblk = ex[i].lblk;
+	return ex;
+}
+
+/* Marks those of the @n @runs that save extents of the file as it is. */
+static errcode_t mark_in_place(const struct e4l_rules *rules,
+			       const struct e4l_plan_file *file,
+			       struct e4l_zero_run *runs, size_t n)
+{
+	struct e4l_zero_run *now = NULL;
+	size_t n_now = 0, i, k;
+	errcode_t err = n ? e4l_find_zero_runs(rules, file->extents,
+					       file->n_extents, 0, &now,
+					       &n_now) : 0;
+
+	for (i = 0, k = 0; i < n && k < n_now; i++) {
+		while (k < n_now && now[k].lblk < runs[i].lblk)
+			k++;
+		runs[i].in_place = k < n_now && now[k].lblk == runs[i].lblk &&
+				   now[k].len == runs[i].len;
+	}
+	free(now);
+	return err;
+}
+
+/* Adds the runs of a file that may be zeroed; it would have *@n extents then. */
+static errcode_t add_zero_runs(struct e4l_places *m,
+			       const struct e4l_plan_file *file,
+			       unsigned int allowed, struct e4l_extent *ex,
+			       size_t *n)
+{
+	const struct e4l_rules rules = {
+		.allowed = allowed, .eof_blk = file->eof_blk,
+		.cluster_blocks = m->opt.geo.cluster_blocks,
+		.zeroout_max_blocks = m->opt.zeroout_max_blocks,
+	};
+	struct e4l_block_run *zero = NULL;
+	size_t first = m->n_zero, n_zero = 0, i;
+	bool trimmed;
+	errcode_t err;
+
+	*n = file->n_extents;
+	err = e4l_find_zero_runs(&rules, ex, *n, m->n_owners, &m->zero,
+				 &m->n_zero);
+	for (i = first; i < m->n_zero; i++)
+		m->zero[i].chosen = true;
+	if (!err)
+		err = mark_in_place(&rules, file, m->zero + first,
+				    m->n_zero - first);
+	if (!err && m->n_zero > first)
+		err = e4l_zero_trim(ex, *n, m->zero + first,
+				    m->n_zero - first, &trimmed);
+	if (!err && m->opt.zeroout_budget_blocks == E4L_NO_LIMIT)
+		err = e4l_zero_apply(ex, *n, m->zero + first,
+				     m->n_zero - first, &zero, &n_zero);
+	free(zero);
+	*n = e4l_pack(ex, *n, NULL);
+	return err;
+}
+
+/* With how many extents the file will do, and which runs of it may be zeroed. */
+static errcode_t count_joined(struct e4l_places *m,
+			      const struct e4l_plan_file *file,
+			      unsigned int allowed, size_t *n)
+{
+	struct e4l_extent *ex;
+	errcode_t err;
+
+	*n = 1;
+	if (file->n_extents == 1)
+		return 0;
+	ex = joined(file, allowed);
+	err = ex ? add_zero_runs(m, file, allowed, ex, n) : ENOMEM;
+	free(ex);
+	return err;
+}
+
+/* How many tree blocks the file will need, and whether it gains by packing. */
+static errcode_t weigh(struct e4l_places *m, const struct e4l_plan_file *file,
+		       struct e4l_owner *o)
+{
+	size_t before = m->n_zero, n, packed;
+	errcode_t err = count_joined(m, file, o->allowed, &n);
+
+	packed = e4l_pack(file->extents, file->n_extents, NULL);
+	o->zeroes = m->n_zero > before;
+	o->loose = file->n_extents - packed;
+	o->extents = file->n_extents;
+	o->packed = packed;
+	o->joined = n;
+	o->n_kept = e4l_ideal_tree_blocks(n, m->opt.geo.blocksize);
+	if (o->n_kept > file->n_tree ||
+	    !(o->allowed & (E4L_PLAN_PACK | E4L_PLAN_MOVE)))
+		o->n_kept = file->n_tree;
+	if (!(o->allowed & E4L_PLAN_PACK)) {
+		o->loose = 0;
+		return err;
+	}
+	o->n_surplus = file->n_tree -
+		       e4l_ideal_tree_blocks(packed, m->opt.geo.blocksize);
+	if (!o->loose && o->n_surplus)
+		o->loose = 1;
+	return err;
+}
+
+/* --------------------------------------------------------------- fragments */
+
+static errcode_t add_frag(struct e4l_places *m, const struct e4l_fragment *v)
+{
+	errcode_t err = e4l_reserve(&m->frag, m->n_frags, &m->max_frags, 1,
+				    sizeof(*m->frag));
+
+	if (err)
+		return err;
+	m->frag[m->n_frags] = (struct e4l_frag) {
+		.start = v->pc, .len = v->n, .lstart = v->lc,
+		.item = m->n_items - 1, .next = E4L_NONE,
+	};
+	if (m->item[m->n_items - 1].n++)
+		m->frag[m->n_frags - 1].next = m->n_frags;
+	m->item[m->n_items - 1].len += v->n;
+	m->n_frags++;
+	return 0;
+}
+
+static errcode_t add_item(struct e4l_places *m, struct e4l_owner *o)
+{
+	errcode_t err = e4l_reserve(&m->item, m->n_items, &m->max_items, 1,
+				    sizeof(*m->item));
+
+	if (err)
+		return err;
+	m->item[m->n_items++] = (struct e4l_item) {
+		.first = m->n_frags, .file = m->n_owners,
+	};
+	o->n_items++;
+	return 0;
+}
+
+static errcode_t add_runs(struct e4l_places *m, const struct e4l_plan_file *file,
+			  struct e4l_owner *o)
+{
+	struct e4l_walk walk = e4l_walk_extents(file->extents, file->n_extents,
+						m->opt.geo.cluster_blocks);
+	uint64_t end = E4L_NO_LIMIT;
+	struct e4l_fragment v;
+	errcode_t err = 0;
+
+	while (!err && e4l_next_fragment(&walk, &v)) {
+		if (v.lc != end)
+			err = add_item(m, o);
+		if (!err)
+			err = add_frag(m, &v);
+		o->fragments++;
+		end = v.lc + (uint64_t)v.n;
+	}
+	return err;
+}
+
+/* Tree blocks that the file will not need, from the @i'th on. */
+static errcode_t add_spares(struct e4l_places *m,
+			    const struct e4l_plan_file *file,
+			    struct e4l_owner *o, size_t i)
+{
+	errcode_t err = 0;
+
+	o->first_spare = m->n_spares;
+	if (o->n_surplus > file->n_tree - i)
+		o->n_surplus = file->n_tree - i;
+	for (; i < file->n_tree && !err; i++, o->n_spare++) {
+		err = e4l_reserve(&m->spare, m->n_spares, &m->max_spares, 1,
+				  sizeof(*m->spare));
+		if (!err)
+			m->spare[m->n_spares++] = file->tree[i].pblk /
+						  m->opt.geo.cluster_blocks;
+	}
+	return err;
+}
+
+static errcode_t add_tree(struct e4l_places *m, const struct e4l_plan_file *file,
+			  struct e4l_owner *o)
+{
+	uint32_t ratio = m->opt.geo.cluster_blocks;
+	errcode_t err = 0;
+	size_t i;
+
+	for (i = 0; i < o->n_kept && !err; i++) {
+		err = add_item(m, o);
+		if (!err)
+			err = add_frag(m, &(struct e4l_fragment) {
+					.pc = file->tree[i].pblk / ratio,
+					.n = 1, .lc = E4L_NONE });
+	}
+	return err ? err : add_spares(m, file, o, o->n_kept);
+}
+
+static bool is_within(const struct e4l_places *m,
+		      const struct e4l_plan_file *file)
+{
+	uint64_t end = (uint64_t)m->clusters * m->opt.geo.cluster_blocks;
+	size_t i;
+
+	for (i = 0; i < file->n_extents; i++)
+		if (file->extents[i].pblk + file->extents[i].len > end)
+			return false;
+	for (i = 0; i < file->n_tree; i++)
+		if (file->tree[i].pblk >= end)
+			return false;
+	return true;
+}
+
+/* Whether each step of it fits into a transaction, however small it is cut. */
+static bool fits_txn(const struct e4l_places *m,
+		     const struct e4l_plan_file *file)
+{
+	const struct e4l_geometry *geo = &m->opt.geo;
+	uint64_t need = e4l_ideal_tree_blocks(
+				e4l_pack(file->extents, file->n_extents, NULL),
+				geo->blocksize);
+	/* a bitmap and a descriptor for each that goes */
+	uint64_t spare = 2 * (file->n_tree - need);
+	uint64_t groups = geo->blocks / geo->group_blocks + 1;
+
+	if (spare > 2 * groups)
+		spare = 2 * groups;
+	return !geo->txn_blocks || file->n_tree + spare + LEAST_TXN +
+				   geo->quota_blocks <= geo->txn_blocks;
+}
+
+/* What keeps the file from being changed, or from being moved. */
+static errcode_t restrict_file(struct e4l_places *m,
+			       const struct e4l_plan_file *file,
+			       unsigned int *allowed)
+{
+	const unsigned int in_place = E4L_PLAN_PACK | E4L_PLAN_ZEROOUT;
+	uint64_t fragments = e4l_count_fragments(file->extents,
+						 file->n_extents, NULL);
+	uint64_t excess = file->n_extents > fragments ?
+			  file->n_extents - 1 : fragments - 1;
+	enum e4l_plan_skip why;
+
+	if (!fits_txn(m, file)) {
+		*allowed = 0;
+		why = E4L_PLAN_SKIP_TXN;
+	} else if (e4l_check_clusters(file->extents, file->n_extents,
+				      m->opt.geo.cluster_blocks)) {
+		*allowed &= in_place;
+		why = E4L_PLAN_SKIP_MISALIGNED;
+	} else if (!is_within(m, file)) {
+		*allowed &= in_place;
+		why = E4L_PLAN_SKIP_MEMORY;
+	} else {
+		return 0;
+	}
+	return e4l_places_skip(m, file->ino, why, excess, 0);
+}
+
+static errcode_t add_owner(struct e4l_places *m,
+			   const struct e4l_plan_file *file,
+			   struct e4l_owner *o)
+{
+	errcode_t err = 0;
+
+	o->first_item = m->n_items;
+	if (o->allowed & (E4L_PLAN_MOVE | E4L_PLAN_AWAY)) {
+		err = add_runs(m, file, o);
+		if (!err)
+			err = add_tree(m, file, o);
+		if (!err)
+			err = note_states(m, file);
+	} else if (!o->loose && !o->zeroes) {
+		return 0;
+	} else if (is_within(m, file)) {
+		/* it stays, and so does what it needs of its tree */
+		err = add_spares(m, file, o, o->n_kept);
+		o->n_kept = 0;
+	}
+	if (!err)
+		err = e4l_reserve(&m->owner, m->n_owners, &m->max_owners, 1,
+				  sizeof(*m->owner));
+	if (!err)
+		m->owner[m->n_owners++] = *o;
+	return err;
+}
+
+errcode_t e4l_places_add(struct e4l_places *m, const struct e4l_plan_file *file)
+{
+	struct e4l_owner o = {
+		.ino = file->ino, .allowed = file->allowed,
+	};
+	errcode_t err;
+
+	if (!e4l_well_formed(file->extents, file->n_extents) ||
+	    file->n_tree < e4l_ideal_tree_blocks(file->n_extents,
+						 m->opt.geo.blocksize))
+		return E4L_ET_BAD_ARGUMENT;
+	if (!o.allowed || !file->n_extents)
+		return 0;
+	err = restrict_file(m, file, &o.allowed);
+	if (err || !o.allowed)
+		return err;
+	o.goal = file->goal / m->opt.geo.cluster_blocks;
+	err = weigh(m, file, &o);
+	if (!err)
+		err = e4l_memory_make_room(m, file, &o);
+	return err ? err : add_owner(m, file, &o);
+}
+
+errcode_t e4l_places_check(const struct e4l_places *m)
+{
+	uint64_t *seen = calloc(m->clusters / E4L_WORD_BITS, sizeof(*seen));
+	errcode_t err = 0;
+	uint32_t i, end;
+
+	if (!seen)
+		return ENOMEM;
+	for (i = 0; i < m->n_frags + m->n_spares && !err; i++) {
+		const struct e4l_span run = i < m->n_frags ?
+			(struct e4l_span) { m->frag[i].start, m->frag[i].len } :
+			(struct e4l_span) { m->spare[i - m->n_frags], 1 };
+
+		end = run.start + run.len;
+		if (e4l_map_next(m->used, run.start, end, false) < end ||
+		    e4l_map_next(seen, run.start, end, true) < end)
+			err = E4L_ET_BLOCK_SHARED;
+		e4l_map_set(seen, run.start, end, true);
+	}
+	free(seen);
+	return err;
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* moves: what the schedule decides takes effect on the attempt at hand. */
+#include "config.h"
+#include "e4layout/base/array.h"
+#include "work.h"
+#include "zero.h"
+
+static errcode_t add_move(struct e4l_work *w, const struct e4l_plan_move *move)
+{
+	errcode_t err = e4l_reserve(&w->move, w->n_moves, &w->max_moves, 1,
+				    sizeof(*w->move));
+
+	if (err)
+		return err;
+	w->move[w->n_moves] = *move;
+	w->move[w->n_moves++].batch = w->batch;
+	return 0;
+}
+
+/* Unwritten blocks stay so where they go. */
+static void move_states(struct e4l_work *w, uint32_t from, uint32_t to,
+			uint32_t len)
+{
+	uint32_t ratio = w->m->opt.geo.cluster_blocks, at, end;
+
+	from *= ratio;
+	to *= ratio;
+	len *= ratio;
+	e4l_map_set(w->unwritten, to, to + len, false);
+	for (at = from; ; at = end) {
+		at = e4l_map_next(w->unwritten, at, from + len, true);
+		if (at == from + len)
+			return;
+		end = e4l_map_next(w->unwritten, at, from + len, false);
+		e4l_map_set(w->unwritten, to + (at - from), to + (end - from),
+			    true);
+	}
+}
+
+/* Fragment @f goes to @to; @waits: it moves once more. */
+static void put_fragment(struct e4l_work *w, uint32_t f, uint32_t to,
+			 bool waits)
+{
+	struct e4l_frag *frag = &w->frag[f];
+	uint64_t blocks = frag->lstart == E4L_NONE ? 0 :	/* a tree block */
+			  e4l_places_written(w->unwritten,
+					    w->m->opt.geo.cluster_blocks,
+					    frag->start, frag->len);
+
+	w->copied += blocks;
+	w->copied_twice += waits ? blocks : 0;
+	if (w->unwritten)
+		move_states(w, frag->start, to, frag->len);
+	e4l_map_set(w->used, to, to + frag->len, true);
+	e4l_map_set(w->given, frag->start, frag->start + frag->len, true);
+	e4l_map_set(w->loose, frag->start, frag->start + frag->len, false);
+	if (waits)
+		e4l_map_set(w->loose, to, to + frag->len, true);
+	frag->start = to;
+}
+
+static void note_source(const struct e4l_frag *f, struct e4l_plan_move *move)
+{
+	move->sum += e4l_place_sum(f->start, f->len);
+	move->len += f->len;
+}
+
+static struct e4l_plan_move begin_move(const struct e4l_work *w, uint32_t f,
+				       uint32_t file, uint32_t to)
+{
+	const struct e4l_frag *frag = &w->frag[f];
+	bool tree = frag->lstart == E4L_NONE;
+
+	return (struct e4l_plan_move) {
+		.file = file, .to = to,
+		.kind = tree ? E4L_MOVE_TREE : E4L_MOVE_DATA,
+		.lstart = tree ? frag->start : frag->lstart,
+	};
+}
+
+/* An item is as it should be. */
+static errcode_t end_item(struct e4l_work *w, uint32_t i)
+{
+	uint32_t file = w->item[i].file;
+
+	w->state[i] = E4L_MOVED;
+	w->to_move -= w->item[i].len;
+	if (!w->broken[i])
+		return 0;
+	w->broken[i] = false;
+	return --w->broken_items[file] ? 0 : e4l_move_finish(w, file);
+}
+
+/* How many fragments an item is in. */
+static uint32_t count_pieces(const struct e4l_work *w, uint32_t i)
+{
+	uint32_t f = w->item[i].first, end = E4L_NONE, pieces = 0, n;
+
+	for (n = w->item[i].n; n; n--, f = w->frag[f].next) {
+		pieces += w->frag[f].start != end;
+		end = w->frag[f].start + w->frag[f].len;
+	}
+	return pieces;
+}
+
+/* The fragments of an item that is in one piece now are one. */
+static void merge_fragments(struct e4l_work *w, uint32_t i)
+{
+	struct e4l_item *it = &w->item[i];
+	struct e4l_frag *first = &w->frag[it->first];
+	uint32_t f = first->next;
+
+	for (; it->n > 1; it->n--) {
+		first->len += w->frag[f].len;
+		first->next = w->frag[f].next;
+		w->frag[f].len = 0;
+		f = first->next;
+	}
+}
+
+static errcode_t waits_whole(struct e4l_work *w, uint32_t i)
+{
+	if (!w->broken[i])
+		return 0;
+	w->broken[i] = false;
+	return --w->broken_items[w->item[i].file] ? 0 :
+	       e4l_move_finish(w, w->item[i].file);
+}
+
+errcode_t e4l_move_item(struct e4l_work *w, uint32_t i, uint32_t to,
+			bool waits)
+{
+	const struct e4l_item *it = &w->item[i];
+	struct e4l_plan_move move = begin_move(w, it->first, it->file, to);
+	uint32_t f = it->first, n;
+	errcode_t err;
+
+	for (n = it->n; n; n--, f = w->frag[f].next)
+		note_source(&w->frag[f], &move);
+	err = add_move(w, &move);
+	if (err)
+		return err;
+	w->excess -= count_pieces(w, i) - 1;
+	for (n = it->n, f = it->first; n; n--, f = w->frag[f].next) {
+		put_fragment(w, f, to, waits);
+		to += w->frag[f].len;
+	}
+	merge_fragments(w, i);
+	return waits ? waits_whole(w, i) : end_item(w, i);
+}
+
+errcode_t e4l_move_rest(struct e4l_work *w, uint32_t i, uint32_t to)
+{
+	const struct e4l_item *it = &w->item[i];
+	uint32_t f = it->first, n, next;
+	struct e4l_plan_move move = { 0 };
+	errcode_t err = 0;
+
+	w->excess -= count_pieces(w, i) - 1;
+	for (n = it->n; n && !err; n--, f = next) {
+		next = w->frag[f].next;
+		if (w->frag[f].start != to) {
+			if (!move.len)
+				move = begin_move(w, f, it->file, to);
+			note_source(&w->frag[f], &move);
+			put_fragment(w, f, to, false);
+		}
+		to += w->frag[f].len;
+		if (move.len && (n == 1 || w->frag[next].start == to)) {
+			err = add_move(w, &move);
+			move.len = 0;
+		}
+	}
+	if (err)
+		return err;
+	merge_fragments(w, i);
+	return end_item(w, i);
+}
+
+errcode_t e4l_move_fragment(struct e4l_work *w, uint32_t f, uint32_t to)
+{
+	struct e4l_plan_move move = begin_move(w, f,
+				w->item[w->frag[f].item].file, to);
+	errcode_t err;
+
+	note_source(&w->frag[f], &move);
+	w->touched[w->frag[f].item] = w->batch;
+	err = add_move(w, &move);
+	if (!err)
+		put_fragment(w, f, to, true);
+	return err;
+}
+
+/* The chosen runs of a file, as far as they are in fragment @f, are written. */
+static void write_zeroed_in(struct e4l_work *w, const struct e4l_frag *f,
+			    const struct e4l_zero_run **run, size_t *n)
+{
+	uint64_t ratio = w->m->opt.geo.cluster_blocks;
+	uint64_t lblk = f->lstart * ratio, end = lblk + f->len * ratio;
+	uint64_t away = f->start * ratio - lblk, from, to;
+
+	for (; *n && (*run)->lblk < end; --*n, ++*run) {
+		from = (*run)->lblk > lblk ? (*run)->lblk : lblk;
+		to = (*run)->lblk + (uint64_t)(*run)->len;
+		if ((*run)->chosen)
+			e4l_map_set(w->unwritten, from + away,
+				    (to < end ? to : end) + away, false);
+		if (to > end)
+			return;		/* it goes on in the next one */
+	}
+}
+
+static void write_zeroed(struct e4l_work *w, uint32_t file)
+{
+	const struct e4l_owner *o = &w->m->owner[file];
+	const struct e4l_zero_run *run;
+	uint32_t i, f;
+	size_t n;
+
+	run = e4l_zero_of_file(w->m->zero, w->m->n_zero, file, &n);
+	for (i = 0; i < o->n_items - o->n_kept && n; i++) {
+		f = w->m->item[o->first_item + i].first;
+		for (; f != E4L_NONE && n; f = w->frag[f].next)
+			write_zeroed_in(w, &w->frag[f], &run, &n);
+	}
+}
+
+static bool is_whole(const struct e4l_work *w, const struct e4l_owner *o)
+{
+	uint32_t i;
+
+	for (i = 0; i < o->n_items; i++)
+		if (e4l_work_pieces(w, o->first_item + i) > 1)
+			return false;
+	return true;
+}
+
+/* How many blocks of the chosen ones are worth zeroing. */
+static uint64_t count_zeroes(const struct e4l_work *w, uint32_t file,
+			     bool whole)
+{
+	const struct e4l_zero_run *run;
+	uint64_t blocks = 0;
+	size_t n;
+
+	if (!w->m->owner[file].zeroes)
+		return 0;
+	run = e4l_zero_of_file(w->m->zero, w->m->n_zero, file, &n);
+	for (; n; n--, run++)
+		if (run->chosen && (whole || run->in_place))
+			blocks += run->len;
+	return blocks;
+}
+
+/* Spare tree blocks [@i, @end) of a file go. */
+static void give_spares(struct e4l_work *w, const struct e4l_owner *o,
+			uint32_t i, uint32_t end)
+{
+	uint32_t c;
+
+	for (; i < end; i++) {
+		c = w->m->spare[o->first_spare + i];
+		e4l_map_set(w->given, c, c + 1, true);
+		e4l_map_set(w->loose, c, c + 1, false);
+	}
+}
+
+errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file)
+{
+	const struct e4l_owner *o = &w->m->owner[file];
+	uint64_t zeroes;
+	uint32_t n, first;
+	bool whole;
+
+	if (w->finished[file] == E4L_FINISHED)
+		return 0;
+	whole = is_whole(w, o);
+	n = whole ? o->n_spare : o->n_surplus;
+	if (w->finished[file] == E4L_PACKED)
+		n -= o->n_surplus;
+	w->finished[file] = E4L_FINISHED;
+	zeroes = count_zeroes(w, file, whole);
+	w->zeroed += zeroes;
+	if (!n && !o->loose && !zeroes)
+		return 0;
+	/* else it is not known how many of them it needs */
+	if (whole)
+		w->cuts[file] = 0;
+	first = whole ? 0 : o->n_spare - o->n_surplus;
+	give_spares(w, o, first, first + n);
+	return add_move(w, &(struct e4l_plan_move) {
+			.file = file, .kind = E4L_MOVE_FINISH,
+			.lstart = E4L_NONE });
+}
+
+errcode_t e4l_move_pack(struct e4l_work *w, uint32_t file)
+{
+	const struct e4l_owner *o = &w->m->owner[file];
+
+	if (w->finished[file] != E4L_AS_BEFORE || !o->n_surplus)
+		return 0;
+	w->finished[file] = E4L_PACKED;
+	give_spares(w, o, o->n_spare - o->n_surplus, o->n_spare);
+	return add_move(w, &(struct e4l_plan_move) {
+			.file = file, .kind = E4L_MOVE_PACK,
+			.lstart = E4L_NONE });
+}
+
+/* Whether the file can have one extent more with the tree blocks that it has. */
+static bool has_tree(const struct e4l_work *w, uint32_t file)
+{
+	const struct e4l_owner *o = &w->m->owner[file];
+	uint64_t extents = o->extents, tree = o->n_kept + (uint64_t)o->n_spare;
+
+	if (w->finished[file] == E4L_PACKED) {
+		extents = o->packed;
+		tree -= o->n_surplus;
+	} else if (w->finished[file] == E4L_FINISHED) {
+		extents = o->joined;
+		tree = o->n_kept;
+	}
+	return e4l_ideal_tree_blocks(extents + w->cuts[file] + 1,
+				     w->m->opt.geo.blocksize) <= tree;
+}
+
+bool e4l_work_may_split(const struct e4l_work *w, uint32_t f)
+{
+	return w->excess < w->start_excess && w->frag[f].lstart != E4L_NONE &&
+	       has_tree(w, w->item[w->frag[f].item].file);
+}
+
+errcode_t e4l_work_split(struct e4l_work *w, uint32_t f, uint32_t keep,
+			 uint32_t *rest)
+{
+	errcode_t err = e4l_reserve(&w->frag, w->n_frags, &w->max_frags, 1,
+				    sizeof(*w->frag));
+	struct e4l_frag *old = &w->frag[f];
+
+	if (err)
+		return err;
+	*rest = w->n_frags++;
+	w->frag[*rest] = (struct e4l_frag) {
+		.start = old->start + keep, .len = old->len - keep,
+		.lstart = old->lstart + keep, .item = old->item,
+		.next = old->next,
+	};
+	old->len = keep;
+	old->next = *rest;
+	w->item[old->item].n++;
+	w->cuts[w->item[old->item].file]++;
+	w->excess++;
+	return 0;
+}
+
+void e4l_end_batch(struct e4l_work *w)
+{
+	uint32_t i;
+
+	/* a step moves before it zeroes */
+	for (; w->n_settled < w->n_moves && w->unwritten; w->n_settled++)
+		if (w->move[w->n_settled].kind == E4L_MOVE_FINISH)
+			write_zeroed(w, w->move[w->n_settled].file);
+	for (i = 0; i < w->m->clusters / E4L_WORD_BITS; i++)
+		if (w->given[i]) {
+			w->used[i] &= ~w->given[i];
+			w->given[i] = 0;
+		}
+	w->batch++;
+}

@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+#include <e4layout/context.h>
+#include "e4layout/base/array.h"
+#include "cost.h"
+#include "entry.h"
+#include "make.h"
+#include "runs.h"
+#include "steps.h"
+#include "work.h"
+#include "zero.h"
+
+#define TREE_PARTS	8	/* a part copies so many blocks for each of a tree */
+
+/* The moves of one file in one batch. */
+struct job {
+	struct e4l_plan *p;
+	const struct e4l_geometry *geo;
+	uint32_t file;
+	const struct e4l_plan_move *tree_moves;
+	size_t n_tree_moves;
+	bool pack, finish;
+	struct e4l_fragments todo;	/* what is still to move */
+	/* the file as of the last step */
+	struct e4l_extent *ex;
+	size_t n_ex;
+	blk64_t *tree;
+	size_t n_tree;
+};
+
+/* -------------------------------------------------------------------- checks */
+
+/* How many clusters of the move are in @f, and where: see e4l_place_sum(). */
+static void add_overlap(const struct e4l_plan_move *m,
+			const struct e4l_fragment *f, uint32_t *len,
+			uint32_t *sum)
+{
+	uint64_t from = m->lstart > f->lc ? m->lstart : f->lc;
+	uint64_t end = (uint64_t)f->lc + f->n;
+	uint64_t to = (uint64_t)m->lstart + m->len;
+
+	if (end < to)
+		to = end;
+	if (from >= to)
+		return;
+	*len += to - from;
+	*sum += e4l_place_sum(f->pc + (from - f->lc), to - from);
+}
+
+/* Whether what the @n moves are about is where the plan has it. */
+static errcode_t check_places(const struct e4l_geometry *geo,
+			      const struct e4l_plan_move *m, size_t n,
+			      const struct e4l_extent *ex, size_t n_ex)
+{
+	struct e4l_walk walk = e4l_walk_extents(ex, n_ex, geo->cluster_blocks);
+	const struct e4l_plan_move *end = m + n;
+	uint32_t len = 0, sum = 0;
+	struct e4l_fragment f;
+	errcode_t err = n ? e4l_check_clusters(ex, n_ex, geo->cluster_blocks) :
+			    0;
+
+	while (!err && m < end && e4l_next_fragment(&walk, &f)) {
+		while (m < end) {
+			add_overlap(m, &f, &len, &sum);
+			if (len < m->len)
+				break;
+			if (sum != m->sum)
+				return E4L_ET_CHANGED;
+			m++;
+			len = sum = 0;
+		}
+	}
+	return err || m < end ? E4L_ET_CHANGED : 0;
+}
+
+/* ---------------------------------------------------------------------- tree */
+
+/* The less, the longer the plan keeps tree block @blk. */
+enum rank { KEPT, SPARE, SURPLUS, RANKS };
+
+static enum rank rank_of(const struct job *j, blk64_t blk)
+{
+	const struct e4l_places *m = e4l_plan_model(j->p);
+	const struct e4l_owner *o = &m->owner[j->file];
+	uint32_t cluster = blk / j->geo->cluster_blocks, i;
+
+	for (i = o->n_items - o->n_kept; i < o->n_items; i++)
+		if (m->frag[m->item[o->first_item + i].first].start == cluster)
+			return KEPT;
+	for (i = o->n_spare - o->n_surplus; i < o->n_spare; i++)
+		if (m->spare[o->first_spare + i] == cluster)
+			return SURPLUS;
+	return SPARE;
+}
+
+/* The tree block is at @to from now on. */
+static void note_kept(struct job *j, uint32_t from, uint32_t to)
+{
+	struct e4l_places *m = e4l_plan_model(j->p);
+	const struct e4l_owner *o = &m->owner[j->file];
+	uint32_t i;
+
+	for (i = o->n_items - o->n_kept; i < o->n_items; i++) {
+		struct e4l_frag *f;
+
+		f = &m->frag[m->item[o->first_item + i].first];
+		if (f->start != from)
+			continue;
+		f->start = to;
+		return;
+	}
+}
+
+/* Where tree block @blk goes; E4L_NONE: it stays. */
+static uint32_t tree_target(const struct job *j, blk64_t blk)
+{
+	uint32_t cluster = blk / j->geo->cluster_blocks;
+	size_t i;
+
+	for (i = 0; i < j->n_tree_moves; i++)
+		if (j->tree_moves[i].lstart == cluster)
+			return j->tree_moves[i].to;
+	return E4L_NONE;
+}
+
+static errcode_t give_block(const struct job *j, struct e4l_step *step,
+			    blk64_t blk)
+{
+	uint32_t ratio = j->geo->cluster_blocks;
+
+	return e4l_step_add_run(&step->give, &step->n_give,
+				blk / ratio * ratio, ratio);
+}
+
+/* Puts tree block @blk into the step's tree, perhaps at another place. */
+static errcode_t use_block(struct job *j, struct e4l_step *step, blk64_t blk)
+{
+	uint32_t ratio = j->geo->cluster_blocks, to = tree_target(j, blk);
+	errcode_t err;
+
+	if (to == E4L_NONE) {
+		step->tree[step->n_tree++] = blk;
+		return 0;
+	}
+	err = give_block(j, step, blk);
+	if (!err)
+		err = e4l_step_add_run(&step->take, &step->n_take,
+				       (blk64_t)to * ratio, ratio);
+	step->tree[step->n_tree++] = (blk64_t)to * ratio;
+	return err;
+}
+
+/*
+ * The tree of @step: as many blocks as it needs, of those first that the plan keeps
+ * longest; the others go.  *@fits: there are enough.
+ */
+static errcode_t put_tree(struct job *j, struct e4l_step *step, bool *fits)
+{
+	size_t need = e4l_ideal_tree_blocks(step->n_new, j->geo->blocksize);
+	size_t left[RANKS] = { 0 }, rest = need, i;
+	enum rank rank;
+	errcode_t err = 0;
+
+	*fits = need <= j->n_tree;
+	step->tree = calloc(need + 1, sizeof(*step->tree));
+	if (!step->tree)
+		return ENOMEM;
+	if (!*fits)
+		return 0;
+	for (i = 0; i < j->n_tree; i++)
+		left[rank_of(j, j->tree[i])]++;
+	for (rank = KEPT; rank < RANKS; rank++) {
+		left[rank] = left[rank] < rest ? left[rank] : rest;
+		rest -= left[rank];
+	}
+	for (i = 0; i < j->n_tree && !err; i++) {
+		rank = rank_of(j, j->tree[i]);
+		if (!left[rank]) {
+			err = give_block(j, step, j->tree[i]);
+			continue;
+		}
+		left[rank]--;
+		err = use_block(j, step, j->tree[i]);
+	}
+	if (step->n_tree)
+		qsort(step->tree, step->n_tree, sizeof(*step->tree),
+		      e4l_u64_cmp);
+	return err;
+}
+
+/* --------------------------------------------------------------------- steps */
+
+/* The fewest extents for which a file needs @tree blocks, or as many as can be. */
+static uint64_t fewest_extents(const struct job *j, uint64_t tree)
+{
+	uint64_t low = 0, high = tree * j->geo->blocksize + 1, mid;
+
+	for (; high - low > 1; ) {
+		mid = low + (high - low) / 2;
+		if (e4l_ideal_tree_blocks(mid, j->geo->blocksize) <= tree)
+			low = mid;
+		else
+			high = mid;
+	}
+	tree = e4l_ideal_tree_blocks(low, j->geo->blocksize);
+	for (low = 0; high - low > 1; ) {
+		mid = low + (high - low) / 2;
+		if (e4l_ideal_tree_blocks(mid, j->geo->blocksize) < tree)
+			low = mid;
+		else
+			high = mid;
+	}
+	return tree ? high : 0;
+}
+
+/*
+ * Cuts extents, of which there are too few for the tree that the file has: it may
+ * need this tree again before its fragments are joined.
+ */
+static errcode_t fill_tree(const struct job *j, struct e4l_step *step)
+{
+	size_t want = fewest_extents(j, j->n_tree), n = 0, i, more;
+	struct e4l_extent *v;
+
+	if (step->n_new >= want)
+		return 0;
+	v = calloc(want + 1, sizeof(*v));
+	if (!v)
+		return ENOMEM;
+	more = want - step->n_new;
+	for (i = 0; i < step->n_new; i++) {
+		struct e4l_extent x = step->new_extents[i];
+
+		for (; more && x.len > 1; more--, x.lblk++, x.pblk++, x.len--) {
+			v[n] = x;
+			v[n++].len = 1;
+		}
+		v[n++] = x;
+	}
+	free(step->new_extents);
+	step->new_extents = v;
+	step->n_new = n;
+	return 0;
+}
+
+static errcode_t zero(const struct job *j, struct e4l_step *step)
+{
+	const struct e4l_places *m = e4l_plan_model(j->p);
+	const struct e4l_zero_run *runs;
+	size_t n, i;
+	errcode_t err;
+
+	runs = e4l_zero_of_file(m->zero, m->n_zero, j->file, &n);
+	err = e4l_zero_apply(step->new_extents, step->n_new, runs, n,
+			     &step->zero, &step->n_zero);
+	for (i = 0; i < step->n_zero; i++)
+		step->bytes_to_zero += step->zero[i].len * j->geo->blocksize;
+	step->n_new = e4l_pack(step->new_extents, step->n_new,
+			       step->new_extents);
+	return err;
+}
+
+/* The step that moves @part; *@fits: tree and transaction hold it. */
+static errcode_t make_step(struct job *j, const struct e4l_fragments *part,
+			   bool last, struct e4l_step *step, bool *fits_tree,
+			   bool *fits_txn)
+{
+	errcode_t err;
+
+	*step = (struct e4l_step) {
+		.ino = e4l_plan_ino(j->p, j->file),
+	};
+	*fits_tree = *fits_txn = false;
+	err = e4l_step_map(j->geo, j->ex, j->n_ex, part, step);
+	if (!err)
+		err = e4l_step_exchange(j->geo, j->ex, j->n_ex, part, step);
+	if (!err && last && j->finish)
+		err = zero(j, step);
+	if (!err && !(last && j->pack))
+		err = fill_tree(j, step);
+	if (!err)
+		err = put_tree(j, step, fits_tree);
+	if (!err && *fits_tree)
+		err = e4l_step_fits(j->geo, step, 0, fits_txn);
+	return err;
+}
+
+/* The first @most clusters of what is to do. */
+static errcode_t cut_part(const struct job *j, uint64_t most,
+			  struct e4l_fragments *part)
+{
+	const struct e4l_fragment *v = j->todo.v, *end = v + j->todo.n;
+	errcode_t err = 0;
+	uint64_t n;
+
+	*part = (struct e4l_fragments) { 0 };
+	for (; v < end && most && !err; v++, most -= n) {
+		n = v->n < most ? v->n : most;
+		err = e4l_grow(&part->v, part->n, sizeof(*part->v));
+		if (!err)
+			part->v[part->n++] = (struct e4l_fragment) {
+				v->pc, v->lc, n,
+			};
+	}
+	return err;
+}
+
+/*
+ * How many clusters it is up to the end of the extent in which @most of them end, or
+ * of the fragment.
+ */
+static uint64_t up_to_end(const struct job *j, uint64_t most, bool fragment)
+{
+	unsigned int bits = e4l_cluster_bits(j->geo->cluster_blocks);
+	const struct e4l_fragment *v = j->todo.v, *end = v + j->todo.n;
+	uint64_t sum = 0, lc, ex_end = 0;
+	size_t i;
+
+	for (; v < end && sum + v->n < most; v++)
+		sum += v->n;
+	if (v == end)
+		return sum;
+	lc = v->lc + (most - sum) - 1;
+	for (i = 0; i < j->n_ex; i++) {
+		ex_end = e4l_end_cluster(&j->ex[i], bits);
+		if (ex_end > lc && (!fragment || i + 1 == j->n_ex ||
+				    !e4l_goes_on(&j->ex[i], &j->ex[i + 1],
+						 bits)))
+			break;
+	}
+	if (i == j->n_ex || ex_end - v->lc > v->n)
+		return sum + v->n;
+	return sum + (ex_end - v->lc);
+}
+
+static uint64_t count_todo(const struct job *j)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < j->todo.n; i++)
+		sum += j->todo.v[i].n;
+	return sum;
+}
+
+/* Of what is to do, @n clusters are done. */
+static void drop_todo(struct job *j, uint64_t n)
+{
+	struct e4l_fragment *v = j->todo.v;
+	size_t i = 0;
+
+	for (; i < j->todo.n && v[i].n <= n; i++)
+		n -= v[i].n;
+	if (!i && !n)
+		return;
+	memmove(v, v + i, (j->todo.n - i) * sizeof(*v));
+	j->todo.n -= i;
+	if (j->todo.n) {
+		v->pc += n;
+		v->lc += n;
+		v->n -= n;
+	}
+}
+
+/* The file is as @step leaves it. */
+static errcode_t adopt(struct job *j, struct e4l_step *step)
+{
+	size_t i;
+
+	for (i = 0; i < j->n_tree; i++) {
+		uint32_t to = tree_target(j, j->tree[i]);
+
+		if (to != E4L_NONE)
+			note_kept(j, j->tree[i] / j->geo->cluster_blocks, to);
+	}
+	j->n_tree_moves = 0;
+	free(j->ex);
+	free(j->tree);
+	j->ex = step->new_extents;
+	j->n_ex = step->n_new;
+	j->tree = step->tree;
+	j->n_tree = step->n_tree;
+	step->new_extents = NULL;
+	step->tree = NULL;
+	return 0;
+}
+
+/*
+ * Makes the largest step of up to @most clusters that fits; *@done of them.  It goes on
+ * to the end of a fragment that would be cut in two, if a transaction holds that.
+ */
+static errcode_t next_step(struct job *j, uint64_t most, struct e4l_step *step,
+			   uint64_t *done)
+{
+	uint64_t all = count_todo(j), end;
+	bool fits_tree, fits_txn, longer = false, may_grow = false;
+	struct e4l_fragments part;
+	errcode_t err;
+
+	*done = most < all ? most : all;
+	for (;;) {
+		err = cut_part(j, *done, &part);
+		if (!err)
+			err = make_step(j, &part, *done == all, step,
+					&fits_tree, &fits_txn);
+		free(part.v);
+		if (err)
+			return err;
+		if (fits_tree && fits_txn) {
+			end = up_to_end(j, *done, true);
+			if (may_grow || end <= *done ||
+			    step->new_fragments <= step->old_fragments)
+				return 0;
+			e4l_step_free(step);
+			*done = end;
+			longer = true;
+			continue;
+		}
+		e4l_step_free(step);
+		if (longer) {
+			longer = false;
+			may_grow = true;
+			*done = most < all ? most : all;
+		} else if (!fits_tree && up_to_end(j, *done, false) > *done) {
+			/* an extent that is cut in two is one too many */
+			*done = up_to_end(j, *done, false);
+		} else if (fits_tree && *done > 1 && most > 1) {
+			most = *done = (*done < most ? *done : most) / 2;
+		} else {
+			return fits_tree ? E4L_ET_TXN_FULL : E4L_ET_CHANGED;
+		}
+	}
+}
+
+static errcode_t run_job(struct job *j, uint32_t batch, uint64_t part,
+			 errcode_t (*visit)(const struct e4l_step *, void *),
+			 void *priv)
+{
+	struct e4l_step step = { 0 };
+	uint64_t done;
+	errcode_t err;
+
+	do {
+		err = next_step(j, part, &step, &done);
+		if (err)
+			break;
+		drop_todo(j, done);
+		step.batch = batch;
+		err = visit(&step, priv);
+		if (!err)
+			err = adopt(j, &step);
+		e4l_step_free(&step);
+	} while (!err && j->todo.n);
+	e4l_step_free(&step);
+	return err;
+}
+
+static errcode_t begin_job(struct job *j, const struct e4l_plan_now *now)
+{
+	size_t i;
+
+	j->ex = calloc(now->n_extents + 1, sizeof(*j->ex));
+	j->tree = calloc(now->n_tree + 1, sizeof(*j->tree));
+	if (!j->ex || !j->tree)
+		return ENOMEM;
+	memcpy(j->ex, now->extents, now->n_extents * sizeof(*j->ex));
+	j->n_ex = now->n_extents;
+	for (i = 0; i < now->n_tree; i++)
+		j->tree[i] = now->tree[i].pblk;
+	j->n_tree = now->n_tree;
+	return 0;
+}
+
+static void end_job(struct job *j)
+{
+	free(j->ex);
+	free(j->tree);
+	free(j->todo.v);
+}
+
+/* Sorts out what the moves, which are in order, are about. */
+static errcode_t take_moves(struct job *j, const struct e4l_plan_move *m,
+			    size_t n)
+{
+	errcode_t err;
+	size_t i = 0;
+
+	while (i < n && m[i].kind == E4L_MOVE_DATA)
+		i++;
+	err = check_places(j->geo, m, i, j->ex, j->n_ex);
+	for (j->tree_moves = m + i; i < n && m[i].kind == E4L_MOVE_TREE; i++)
+		j->n_tree_moves++;
+	j->pack = i < n;
+	j->finish = i < n && m[n - 1].kind == E4L_MOVE_FINISH;
+	for (i = 0; i < n && m[i].kind == E4L_MOVE_DATA && !err; i++) {
+		err = e4l_grow(&j->todo.v, j->todo.n, sizeof(*j->todo.v));
+		if (!err)
+			j->todo.v[j->todo.n++] = (struct e4l_fragment) {
+				m[i].to, m[i].lstart, m[i].len,
+			};
+	}
+	return err;
+}
+
+/* A step of a file with a large tree writes all of it: so it copies more. */
+static uint64_t part_clusters(const struct e4l_plan *p, size_t n_tree)
+{
+	const struct e4l_plan_options *opt = &e4l_plan_model(p)->opt;
+	uint64_t blocks = opt->part_blocks;
+
+	if (!blocks)
+		return E4L_NO_LIMIT;
+	if (blocks < n_tree * TREE_PARTS)
+		blocks = n_tree * TREE_PARTS;
+	blocks /= opt->geo.cluster_blocks;
+	return blocks ? blocks : 1;
+}
+
+errcode_t e4l_plan_steps(struct e4l_plan *p, const struct e4l_plan_move *moves,
+			 size_t n, const struct e4l_plan_now *now,
+			 errcode_t (*visit)(const struct e4l_step *step,
+					    void *priv), void *priv)
+{
+	struct job j = {
+		.p = p, .geo = &e4l_plan_model(p)->opt.geo,
+		.file = moves->file,
+	};
+	errcode_t err = begin_job(&j, now);
+
+	if (!err)
+		err = take_moves(&j, moves, n);
+	if (!err)
+		err = run_job(&j, moves->batch, part_clusters(p, now->n_tree),
+			      visit, priv);
+	end_job(&j);
+	return err;
+}
+
+/* ------------------------------------------------------------------- outcome */
+
+/* How many of the moves are of the first one's batch. */
+static size_t count_of_batch(const struct e4l_plan_move *m, size_t n)
+{
+	size_t i;
+
+	for (i = 1; i < n && m[i].batch == m->batch; i++)
+		;
+	return i;
+}
+
+/* The extents of the file once one batch is done. */
+static errcode_t map_batch(struct job *j)
+{
+	struct e4l_step step = { 0 };
+	errcode_t err = e4l_step_map(j->geo, j->ex, j->n_ex, &j->todo, &step);
+
+	if (!err && j->finish)
+		err = zero(j, &step);
+	if (!err && !j->pack)
+		err = fill_tree(j, &step);
+	if (!err) {
+		j->n_tree = e4l_ideal_tree_blocks(step.n_new,
+						  j->geo->blocksize);
+		free(j->ex);
+		j->ex = step.new_extents;
+		j->n_ex = step.n_new;
+		step.new_extents = NULL;
+	}
+	e4l_step_free(&step);
+	j->todo.n = 0;
+	return err;
+}
+
+errcode_t e4l_plan_outcome(const struct e4l_plan *p,
+			   const struct e4l_plan_move *moves, size_t n,
+			   const struct e4l_plan_now *now,
+			   struct e4l_plan_outcome *ret)
+{
+	struct job j = {
+		.p = (struct e4l_plan *)p, .file = moves->file,
+		.geo = &e4l_plan_model(p)->opt.geo,
+	};
+	errcode_t err = begin_job(&j, now);
+	size_t of_batch;
+
+	for (; n && !err; n -= of_batch, moves += of_batch) {
+		of_batch = count_of_batch(moves, n);
+		err = take_moves(&j, moves, of_batch);
+		if (!err)
+			err = map_batch(&j);
+	}
+	ret->old_fragments = e4l_count_fragments(now->extents, now->n_extents,
+						 NULL);
+	ret->extents = j.n_ex;
+	ret->fragments = e4l_count_fragments(j.ex, j.n_ex, NULL);
+	ret->tree_blocks = e4l_ideal_tree_blocks(j.n_ex, j.geo->blocksize);
+	end_job(&j);
+	return err;
+}

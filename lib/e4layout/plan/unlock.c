@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* unlock: items that block each other's slots wait elsewhere. */
+#include "config.h"
+#include "e4layout/base/array.h"
+#include "work.h"
+
+#define TREE	0x80000000u	/* in struct place: spare tree blocks of a file */
+
+/* What is in the way: a fragment, or a spare tree block of a file. */
+struct place {
+	uint32_t start, what;
+};
+
+/* A slot, and how far it is from being free. */
+struct candidate {
+	uint32_t key, slot;
+};
+
+struct unlock {
+	struct e4l_work *w;
+	struct candidate *slot;		/* those that are chosen */
+	uint32_t n_slots;
+	uint64_t *chosen;		/* a map of them */
+	struct place *place;
+	uint32_t n_places;
+};
+
+static int by_key(const void *va, const void *vb)
+{
+	const struct candidate *a = va, *b = vb;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return a->slot < b->slot ? -1 : a->slot > b->slot;
+}
+
+/* How much of a slot is in use, but for what is there for good. */
+static uint32_t count_used(const struct e4l_work *w, const struct e4l_slot *s)
+{
+	uint32_t used = e4l_map_count(w->used, s->start, s->start + s->len);
+	uint32_t at = s->start, f, n;
+
+	if (s->owner == E4L_NONE)
+		return used;
+	f = w->item[s->owner].first;
+	for (n = w->item[s->owner].n; n; n--, f = w->frag[f].next) {
+		if (w->frag[f].start == at)
+			used -= w->frag[f].len;
+		at += w->frag[f].len;
+	}
+	return used;
+}
+
+static errcode_t list_slots(struct unlock *u)
+{
+	struct e4l_work *w = u->w;
+	uint32_t k;
+
+	u->slot = calloc(w->n_slots + 1, sizeof(*u->slot));
+	u->chosen = calloc(w->m->clusters / E4L_WORD_BITS, sizeof(uint64_t));
+	if (!u->slot || !u->chosen)
+		return ENOMEM;
+	for (k = 0; k < w->n_slots; k++) {
+		const struct e4l_slot *s = &w->slot[k];
+
+		/* long slots are worth a little more */
+		u->slot[k] = (struct candidate) {
+			count_used(w, s) * 1024ull / s->len +
+			__builtin_clz(s->len) * 32, k,
+		};
+	}
+	qsort(u->slot, w->n_slots, sizeof(*u->slot), by_key);
+	return 0;
+}
+
+/*
+ * Chooses slots, and marks in w->scratch where nothing may wait: outside of regions
+ * if these hold half of what is free, and in what is about to be free.
+ */
+static void choose_slots(struct unlock *u, uint64_t most)
+{
+	struct e4l_work *w = u->w;
+	uint32_t words = w->m->clusters / E4L_WORD_BITS, i, k, used, unused;
+	uint64_t in_regions = 0, room, away = 0, all;
+	bool anywhere;
+
+	all = w->m->clusters - e4l_map_count(w->used, 0, w->m->clusters);
+	for (i = 0; i < words; i++)
+		in_regions += __builtin_popcountll(~w->used[i] & w->region[i]);
+	anywhere = in_regions <= all / 2;
+	room = anywhere ? all : in_regions;
+	if (most > room / 4 + 1)
+		most = room / 4 + 1;
+	for (i = 0; i < words; i++)
+		w->scratch[i] = w->used[i] | (anywhere ? 0 : ~w->region[i]);
+	for (k = 0; k < w->n_slots && away < most; k++) {
+		const struct e4l_slot *s = &w->slot[u->slot[k].slot];
+
+		used = count_used(w, s);
+		unused = anywhere ? s->len - e4l_map_count(w->used, s->start,
+						s->start + s->len) : 0;
+		if (unused > room || away + used > room - unused)
+			continue;
+		away += used;
+		room -= unused;
+		u->slot[u->n_slots++] = u->slot[k];
+		e4l_map_set(w->scratch, s->start, s->start + s->len, true);
+		e4l_map_set(u->chosen, s->start, s->start + s->len, true);
+	}
+}
+
+static errcode_t add_place(struct unlock *u, uint32_t start, uint32_t len,
+			   uint32_t what)
+{
+	uint32_t end = start + len;
+	errcode_t err;
+
+	if (e4l_map_next(u->chosen, start, end, true) == end)
+		return 0;
+	err = e4l_grow(&u->place, u->n_places, sizeof(*u->place));
+	if (!err)
+		u->place[u->n_places++] = (struct place) { start, what };
+	return err;
+}
+
+/* What is in the chosen slots of all that is to move. */
+static errcode_t list_places(struct unlock *u)
+{
+	const struct e4l_work *w = u->w;
+	const struct e4l_owner *o = w->m->owner;
+	errcode_t err = 0;
+	uint32_t k, f, n;
+
+	for (k = 0; k < w->n_order && !err; k++) {
+		f = w->item[w->order[k]].first;
+		for (n = w->item[w->order[k]].n; n && !err; n--) {
+			err = add_place(u, w->frag[f].start, w->frag[f].len, f);
+			f = w->frag[f].next;
+		}
+	}
+	for (k = 0; k < w->m->n_owners && !err; k++, o++) {
+		if (!w->broken_items[k] || w->finished[k] == E4L_FINISHED)
+			continue;
+		for (n = 0; n < o->n_spare - o->n_surplus && !err; n++)
+			err = add_place(u, w->m->spare[o->first_spare + n], 1,
+					TREE | k);
+	}
+	if (u->n_places)
+		qsort(u->place, u->n_places, sizeof(*u->place), e4l_u32_cmp);
+	return err;
+}
+
+/* A file whose tree is in the way waits whole, so that it has none. */
+static errcode_t file_waits(struct e4l_work *w, uint32_t file)
+{
+	const struct e4l_owner *o = &w->m->owner[file];
+	errcode_t err = 0;
+	uint32_t k, i, to;
+
+	for (k = 0; k < o->n_items && !err; k++) {
+		i = w->of[o->first_item + k];
+		if (i == E4L_NONE || !w->broken[i] || w->touched[i] == w->batch)
+			continue;
+		to = e4l_fit_take(&w->fit, w->item[i].len);
+		if (to == E4L_NONE)
+			break;
+		err = e4l_move_item(w, i, to, true);
+	}
+	return err;
+}
+
+/* Cuts off what of fragment *@f is not in [start, end), if it may be cut. */
+static errcode_t cut_out(struct e4l_work *w, uint32_t *f, uint32_t start,
+			 uint32_t end)
+{
+	uint32_t at = w->frag[*f].start, rest;
+	errcode_t err = 0;
+
+	if (at < start && e4l_work_may_split(w, *f))
+		err = e4l_work_split(w, *f, start - at, f);
+	at = w->frag[*f].start;
+	if (!err && at + w->frag[*f].len > end && at < end &&
+	    e4l_work_may_split(w, *f))
+		err = e4l_work_split(w, *f, end - at, &rest);
+	return err;
+}
+
+/* Moves fragment @f to where it may wait, in parts if it must; *@full: it cannot. */
+static errcode_t fragment_waits(struct e4l_work *w, uint32_t f, bool *full)
+{
+	uint32_t to, most, rest = f;
+	errcode_t err = 0;
+
+	for (; !err && rest != E4L_NONE; f = rest) {
+		rest = E4L_NONE;
+		to = e4l_fit_take(&w->fit, w->frag[f].len);
+		if (to == E4L_NONE) {
+			most = e4l_fit_longest(&w->fit);
+			*full = !most || most >= w->frag[f].len ||
+				!e4l_work_may_split(w, f);
+			if (*full)
+				return 0;
+			err = e4l_work_split(w, f, most, &rest);
+			to = e4l_fit_take(&w->fit, most);
+		}
+		if (!err)
+			err = e4l_move_fragment(w, f, to);
+	}
+	return err;
+}
+
+/* Whether fragment @f is where it belongs in its item's own slot. */
+static bool is_at_home(const struct e4l_work *w, const struct e4l_slot *s,
+		       const struct e4l_frag *f)
+{
+	const struct e4l_frag *first = &w->frag[w->item[f->item].first];
+
+	return s->owner == f->item &&
+	       f->start - s->start == f->lstart - first->lstart;
+}
+
+/* Evacuates one place from slot @s. */
+static errcode_t evacuate(struct e4l_work *w, const struct e4l_slot *s,
+			  const struct place *p, bool *full)
+{
+	const struct e4l_frag *frag;
+	uint32_t f = p->what, to;
+	errcode_t err;
+
+	if (p->what & TREE)
+		return file_waits(w, p->what & ~TREE);
+	frag = &w->frag[f];
+	/* it has gone, or is not in it */
+	if (frag->start != p->start || frag->start + frag->len <= s->start ||
+	    is_at_home(w, s, frag))
+		return 0;
+	if (w->item[frag->item].n == 1) {
+		to = e4l_fit_take(&w->fit, frag->len);
+		if (to != E4L_NONE)
+			return e4l_move_item(w, frag->item, to, true);
+	}
+	err = cut_out(w, &f, s->start, s->start + s->len);
+	return err ? err : fragment_waits(w, f, full);
+}
+
+static errcode_t evacuate_slot(struct unlock *u, const struct e4l_slot *s,
+			       bool *full)
+{
+	const struct e4l_span key = { s->start, 0 };
+	uint32_t i = e4l_lower_bound(&key, u->place, u->n_places,
+				     sizeof(*u->place), e4l_u32_cmp);
+	errcode_t err = 0;
+
+	/* the one before may reach into it */
+	for (i -= !!i; i < u->n_places && !err && !*full; i++) {
+		if (u->place[i].start >= s->start + s->len)
+			break;
+		err = evacuate(u->w, s, &u->place[i], full);
+	}
+	return err;
+}
+
+errcode_t e4l_unlock(struct e4l_work *w, uint64_t most)
+{
+	struct unlock u = { .w = w };
+	errcode_t err = list_slots(&u);
+	bool full;
+	uint32_t k;
+
+	if (!err) {
+		choose_slots(&u, most);
+		err = list_places(&u);
+	}
+	if (!err)
+		err = e4l_fit_begin(&w->fit, w->scratch, w->m->clusters);
+	for (k = 0; k < u.n_slots && !err; k++) {
+		full = false;
+		err = evacuate_slot(&u, &w->slot[u.slot[k].slot], &full);
+	}
+	free(u.slot);
+	free(u.chosen);
+	free(u.place);
+	return err;
+}

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config.h"
+#include "e4layout/base/array.h"
+#include "work.h"
+
+/* A radix sort's digit. */
+#define DIGIT_BITS	11
+#define DIGITS		(1u << DIGIT_BITS)
+
+static uint64_t *new_map(const struct e4l_places *m)
+{
+	return calloc(m->clusters / E4L_WORD_BITS, sizeof(uint64_t));
+}
+
+static uint64_t *copy_map(const uint64_t *map, uint64_t bits)
+{
+	uint64_t *copy = malloc(bits / 8);
+
+	if (copy)
+		memcpy(copy, map, bits / 8);
+	return copy;
+}
+
+/* Arrays that have an element for each item: all grow together. */
+static errcode_t grow_items(struct e4l_work *w)
+{
+	void *arrays[] = {
+		&w->item, &w->state, &w->broken, &w->home, &w->next, &w->touched,
+		&w->order,
+	};
+	const size_t sizes[] = {
+		sizeof(*w->item), 1, 1, sizeof(*w->home), sizeof(*w->next),
+		sizeof(*w->touched), sizeof(*w->order),
+	};
+	size_t max = w->max_items, i;
+	errcode_t err = 0;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(*sizes) && !err; i++) {
+		max = w->max_items;
+		err = e4l_reserve(arrays[i], w->n_items, &max, 1, sizes[i]);
+	}
+	if (!err)
+		w->max_items = max;
+	return err;
+}
+
+static errcode_t copy_fragments(struct e4l_work *w)
+{
+	const struct e4l_places *m = w->m;
+	errcode_t err = e4l_append(&w->frag, &(size_t) { 0 }, &w->max_frags,
+				   m->frag, m->n_frags, sizeof(*w->frag));
+
+	w->n_frags = m->n_frags;
+	return err;
+}
+
+static errcode_t copy_files(struct e4l_work *w)
+{
+	const struct e4l_places *m = w->m;
+
+	w->of = calloc(m->n_items + 1, sizeof(*w->of));
+	w->broken_items = calloc(m->n_owners + 1, sizeof(*w->broken_items));
+	w->cuts = calloc(m->n_owners + 1, sizeof(*w->cuts));
+	w->finished = calloc(m->n_owners + 1, sizeof(*w->finished));
+	w->head = malloc(E4L_FIT_EXACT * sizeof(*w->head));
+	if (!w->of || !w->broken_items || !w->cuts || !w->finished ||
+	    !w->head)
+		return ENOMEM;
+	return 0;
+}
+
+static errcode_t make_maps(struct e4l_work *w)
+{
+	const struct e4l_places *m = w->m;
+	uint64_t blocks = (uint64_t)m->clusters * m->opt.geo.cluster_blocks;
+
+	w->used = copy_map(m->used, m->clusters);
+	w->walls = new_map(m);
+	w->loose = new_map(m);
+	w->region = new_map(m);
+	w->homes = new_map(m);
+	w->given = new_map(m);
+	w->scratch = new_map(m);
+	if (m->unwritten)
+		w->unwritten = copy_map(m->unwritten, blocks);
+	return w->used && w->walls && w->loose && w->region && w->homes &&
+	       w->given && w->scratch && !w->unwritten == !m->unwritten ?
+	       0 : ENOMEM;
+}
+
+uint64_t e4l_work_excess(const struct e4l_work *w)
+{
+	uint64_t excess = 0;
+	uint32_t i;
+
+	for (i = 0; i < w->m->n_items; i++)
+		excess += e4l_work_pieces(w, i) - 1;
+	return excess;
+}
+
+errcode_t e4l_work_begin(struct e4l_work *w, struct e4l_places *m,
+			 const struct e4l_attempt *how)
+{
+	errcode_t err;
+
+	*w = (struct e4l_work) { .m = m, .how = *how };
+	err = copy_fragments(w);
+	if (!err)
+		err = copy_files(w);
+	if (!err)
+		err = make_maps(w);
+	if (err)
+		return err;
+	w->start_excess = w->excess = e4l_work_excess(w);
+	return 0;
+}
+
+void e4l_work_free(struct e4l_work *w)
+{
+	void *all[] = {
+		w->move, w->frag, w->item, w->state, w->broken, w->home,
+		w->next, w->touched, w->order, w->of, w->broken_items, w->cuts,
+		w->finished, w->by_place, w->used, w->unwritten, w->walls,
+		w->loose, w->region, w->homes, w->given, w->scratch, w->slot,
+		w->head,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(all) / sizeof(*all); i++)
+		free(all[i]);
+	e4l_fit_free(&w->fit);
+	*w = (struct e4l_work) { 0 };
+}
+
+/* ------------------------------------------------------------------ figures */
+
+uint32_t e4l_work_pieces(const struct e4l_work *w, uint32_t i)
+{
+	uint32_t f = w->m->item[i].first, end = E4L_NONE, n = 0;
+
+	for (; f != E4L_NONE; f = w->frag[f].next) {
+		n += w->frag[f].start != end;
+		end = w->frag[f].start + w->frag[f].len;
+	}
+	return n;
+}
+
+void e4l_work_look(const struct e4l_work *w, struct e4l_look *look)
+{
+	struct e4l_span run = { 0 };
+
+	*look = (struct e4l_look) { .excess = w->excess };
+	while (e4l_map_next_clear(w->used, w->m->clusters, &run)) {
+		look->extents++;
+		look->free += run.len;
+		if (run.len >= w->m->large)
+			look->large += run.len;
+		if (run.len > look->largest)
+			look->largest = run.len;
+	}
+}
+
+/* ----------------------------------------------------------------- by place */
+
+static void count_digits(const struct e4l_work *w, const uint32_t *v,
+			 unsigned int shift, uint32_t *count)
+{
+	uint32_t i;
+
+	memset(count, 0, (DIGITS + 1) * sizeof(*count));
+	for (i = 0; i < w->n_by_place; i++)
+		count[(w->frag[v[i]].start >> shift & (DIGITS - 1)) + 1]++;
+	for (i = 0; i < DIGITS; i++)
+		count[i + 1] += count[i];
+}
+
+static errcode_t sort_by_place(struct e4l_work *w)
+{
+	uint32_t *from = calloc(w->n_frags + 1, sizeof(*from));
+	uint32_t *to = calloc(w->n_frags + 1, sizeof(*to)), *swap, i;
+	uint32_t *count = calloc(DIGITS + 1, sizeof(*count));
+	bool ok = from && to && count;
+	unsigned int shift;
+
+	/* but those that were merged with others */
+	for (i = 0, w->n_by_place = 0; ok && i < w->n_frags; i++)
+		if (w->frag[i].len)
+			from[w->n_by_place++] = i;
+	for (shift = 0; ok && shift < 32; shift += DIGIT_BITS) {
+		count_digits(w, from, shift, count);
+		for (i = 0; i < w->n_by_place; i++)
+			to[count[w->frag[from[i]].start >> shift &
+				 (DIGITS - 1)]++] = from[i];
+		swap = from;
+		from = to;
+		to = swap;
+	}
+	free(count);
+	free(to);
+	free(w->by_place);
+	w->by_place = from;
+	return ok ? 0 : ENOMEM;
+}
+
+uint32_t e4l_work_behind(const struct e4l_work *w, uint32_t cluster)
+{
+	uint32_t low = 0, high = w->n_by_place, mid;
+
+	while (low < high) {
+		const struct e4l_frag *f;
+
+		mid = low + (high - low) / 2;
+		f = &w->frag[w->by_place[mid]];
+		if (f->start + f->len > cluster)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
+}
+
+/* -------------------------------------------------------------------- items */
+
+void e4l_work_mark(const struct e4l_work *w, uint64_t *map, uint32_t i,
+		   bool value)
+{
+	const struct e4l_item *it = &w->item[i];
+	const struct e4l_frag *f;
+	uint32_t n, at = it->first;
+
+	for (n = it->n; n; n--, at = f->next) {
+		f = &w->frag[at];
+		e4l_map_set(map, f->start, f->start + f->len, value);
+	}
+}
+
+void e4l_work_loosen(struct e4l_work *w, uint32_t i)
+{
+	w->state[i] = E4L_LOOSE;
+	e4l_work_mark(w, w->loose, i, true);
+}
+
+/* Fragments [@f, @end) are one item. */
+static errcode_t add_item(struct e4l_work *w, uint32_t f, uint32_t end,
+			  uint32_t file, bool broken)
+{
+	struct e4l_item *it;
+	errcode_t err = grow_items(w);
+	uint32_t i = w->n_items;
+
+	if (err)
+		return err;
+	it = &w->item[i];
+	*it = (struct e4l_item) { .first = f, .file = file };
+	for (; f != end; f = w->frag[f].next, it->n++) {
+		it->len += w->frag[f].len;
+		w->frag[f].item = i;
+	}
+	w->state[i] = w->m->owner[file].allowed & E4L_PLAN_AWAY || broken ?
+		      E4L_KEPT : E4L_PINNED;
+	w->broken[i] = broken;
+	w->home[i] = w->touched[i] = E4L_NONE;
+	w->n_items++;
+	return 0;
+}
+
+/* Each fragment of logical run @i is an item. */
+static errcode_t add_fragments(struct e4l_work *w, uint32_t i)
+{
+	const struct e4l_item *run = &w->m->item[i];
+	uint32_t f, end, next;
+	errcode_t err = 0;
+
+	for (f = run->first; f != E4L_NONE && !err; f = next) {
+		end = w->frag[f].start;
+		for (next = f; next != E4L_NONE && w->frag[next].start == end;
+		     next = w->frag[next].next)
+			end += w->frag[next].len;
+		err = add_item(w, f, next, run->file, false);
+	}
+	return err;
+}
+
+/* How many fragments of 2^20 clusters there are too many. */
+static uint64_t density(const struct e4l_work *w, uint32_t i, uint32_t pieces)
+{
+	return ((uint64_t)(pieces - 1) << 20) / w->m->item[i].len;
+}
+
+struct dense {
+	uint64_t density;
+	uint32_t len;
+};
+
+static int densest_first(const void *va, const void *vb)
+{
+	return e4l_u64_cmp(vb, va);
+}
+
+/* Which density those have at least that are in the share. */
+static errcode_t find_density(const struct e4l_work *w, uint64_t *least)
+{
+	const struct e4l_places *m = w->m;
+	struct dense *v = calloc(m->n_items + 1, sizeof(*v));
+	uint64_t sum = 0;
+	uint32_t i, n = 0, pieces;
+
+	*least = UINT64_MAX;
+	if (!v)
+		return ENOMEM;
+	for (i = 0; i < m->n_items; i++) {
+		pieces = e4l_work_pieces(w, i);
+		if (pieces == 1)
+			continue;
+		v[n++] = (struct dense) { density(w, i, pieces),
+					  m->item[i].len };
+		sum += m->item[i].len;
+	}
+	qsort(v, n, sizeof(*v), densest_first);
+	sum = sum * w->how.share / E4L_WHOLE_SHARE;
+	for (i = 0; i < n && v[i].len <= sum; i++) {
+		sum -= v[i].len;
+		*least = v[i].density;
+	}
+	free(v);
+	return 0;
+}
+
+static void begin_maps(struct e4l_work *w)
+{
+	const struct e4l_places *m = w->m;
+	size_t bytes = m->clusters / 8;
+	uint32_t f;
+
+	memset(w->loose, 0, bytes);
+	memset(w->region, 0, bytes);
+	memset(w->homes, 0, bytes);
+	memcpy(w->walls, w->used, bytes);
+	for (f = 0; f < w->n_frags; f++)
+		e4l_map_set(w->walls, w->frag[f].start,
+			    w->frag[f].start + w->frag[f].len, false);
+	w->free_end = m->clusters - e4l_map_count(w->used, 0, m->clusters);
+	w->large_item = w->free_end / w->how.part;
+}
+
+/* Whether logical run @i, which is in fragments, is to be one item. */
+static bool is_joined(const struct e4l_work *w, uint32_t i, uint32_t pieces,
+		      const uint8_t *only, uint64_t least)
+{
+	const struct e4l_item *run = &w->m->item[i];
+
+	if (!(w->m->owner[run->file].allowed & E4L_PLAN_MOVE))
+		return false;
+	if (only)
+		return only[i];
+	/* a long one may find a home */
+	return (run->len <= w->large_item || run->len >= w->m->large) &&
+	       density(w, i, pieces) >= least;
+}
+
+/* Fragments of logical run @i that lie side by side by now are one. */
+static void merge_neighbours(struct e4l_work *w, uint32_t i)
+{
+	struct e4l_frag *f = &w->frag[w->m->item[i].first], *next;
+
+	while (f->next != E4L_NONE) {
+		next = &w->frag[f->next];
+		if (f->start + f->len != next->start) {
+			f = next;
+			continue;
+		}
+		f->len += next->len;
+		f->next = next->next;
+		next->len = 0;
+	}
+}
+
+static errcode_t add_run(struct e4l_work *w, uint32_t i, const uint8_t *only,
+			 uint64_t least)
+{
+	const struct e4l_item *run = &w->m->item[i];
+	uint32_t pieces;
+	bool broken;
+
+	merge_neighbours(w, i);
+	pieces = e4l_work_pieces(w, i);
+	broken = pieces > 1;
+	w->broken_items[run->file] += broken;
+	w->of[i] = E4L_NONE;
+	if (broken && !is_joined(w, i, pieces, only, least))
+		return add_fragments(w, i);
+	w->of[i] = w->n_items;
+	return add_item(w, run->first, E4L_NONE, run->file, broken);
+}
+
+/* Whether all of the file is going to be whole. */
+static bool is_to_be_whole(const struct e4l_work *w, const struct e4l_owner *o)
+{
+	uint32_t i;
+
+	for (i = 0; i < o->n_items; i++)
+		if (w->of[o->first_item + i] == E4L_NONE)
+			return false;
+	return true;
+}
+
+/* Spare tree blocks go when the file is packed, or whole. */
+static void lift_spares(struct e4l_work *w, uint32_t file)
+{
+	const struct e4l_owner *o = &w->m->owner[file];
+	uint32_t i = o->n_spare - o->n_surplus, end = o->n_spare, c;
+
+	if (w->finished[file] == E4L_FINISHED)
+		return;
+	if (w->finished[file] == E4L_PACKED)
+		end = i;
+	if ((o->allowed & E4L_PLAN_PACK || w->broken_items[file]) &&
+	    is_to_be_whole(w, o))
+		i = 0;
+	for (; i < end; i++) {
+		c = w->m->spare[o->first_spare + i];
+		e4l_map_set(w->walls, c, c + 1, false);
+		e4l_map_set(w->loose, c, c + 1, true);
+		w->free_end++;
+	}
+}
+
+/* What is to be joined is loose; what cannot move, or not at once, is a wall. */
+static void sort_out(struct e4l_work *w, bool any_length)
+{
+	uint32_t i;
+	bool is_long;
+
+	for (i = 0; i < w->n_items; i++) {
+		is_long = w->item[i].len > w->large_item;
+		if (w->broken[i] && (any_length || !is_long)) {
+			e4l_work_loosen(w, i);
+			continue;
+		}
+		if (is_long && !w->broken[i])
+			w->state[i] = E4L_PINNED;
+		if (is_long || w->state[i] == E4L_PINNED)
+			e4l_work_mark(w, w->walls, i, true);
+	}
+}
+
+errcode_t e4l_work_items(struct e4l_work *w, const uint8_t *only)
+{
+	const struct e4l_places *m = w->m;
+	uint64_t least = 0;
+	errcode_t err = 0;
+	uint32_t i;
+
+	w->n_items = w->n_homes = w->n_order = w->n_slots = 0;
+	w->to_move = 0;
+	memset(w->broken_items, 0, m->n_owners * sizeof(*w->broken_items));
+	begin_maps(w);
+	if (w->how.share < E4L_WHOLE_SHARE)
+		err = find_density(w, &least);
+	for (i = 0; i < m->n_items && !err; i++)
+		err = add_run(w, i, only, least);
+	if (!err)
+		err = sort_by_place(w);
+	if (err)
+		return err;
+	for (i = 0; i < m->n_owners; i++)
+		lift_spares(w, i);
+	sort_out(w, only);
+	return 0;
+}
+
+/* Whether item @i is in fragments, too long to move, and has no home. */
+static bool is_lost(const struct e4l_work *w, uint32_t i)
+{
+	return i != E4L_NONE && w->broken[i] && w->state[i] != E4L_LOOSE &&
+	       w->item[i].len > w->large_item && w->home[i] == E4L_NONE;
+}
+
+errcode_t e4l_work_scatter(struct e4l_work *w)
+{
+	errcode_t err = 0;
+	uint32_t i, k;
+
+	for (i = 0; i < w->m->n_items && !err; i++) {
+		if (!is_lost(w, w->of[i]))
+			continue;
+		e4l_work_mark(w, w->walls, w->of[i], false);
+		w->item[w->of[i]].n = w->item[w->of[i]].len = 0;
+		w->state[w->of[i]] = E4L_MOVED;
+		w->of[i] = E4L_NONE;
+		k = w->n_items;
+		err = add_fragments(w, i);
+		for (; k < w->n_items; k++)
+			if (w->state[k] == E4L_PINNED ||
+			    w->item[k].len > w->large_item) {
+				w->state[k] = E4L_PINNED;
+				e4l_work_mark(w, w->walls, k, true);
+			}
+	}
+	return err;
+}

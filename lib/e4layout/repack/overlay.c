@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "config.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "overlay.h"
+
+#define FIRST_SLOTS 1024	/* a power of two */
+
+/* A block that was written; data NULL: the slot is empty. */
+struct slot {
+	uint64_t blk;
+	uint8_t *data;
+};
+
+struct overlay {
+	io_channel below;
+	size_t bs;
+	struct slot *slots;
+	size_t n, n_slots;
+	pthread_rwlock_t lock;
+};
+
+/* ---------------------------------------------------------- blocks in memory */
+
+static struct slot *find_slot(const struct overlay *o, uint64_t blk)
+{
+	size_t i = blk * 0x9e3779b97f4a7c15ULL >> 20;
+
+	for (;; i++) {
+		struct slot *s = &o->slots[i & (o->n_slots - 1)];
+
+		if (!s->data || s->blk == blk)
+			return s;
+	}
+}
+
+static errcode_t make_slots(struct overlay *o)
+{
+	struct slot *old = o->slots;
+	size_t n_old = o->n_slots, i;
+
+	o->n_slots = n_old ? 2 * n_old : FIRST_SLOTS;
+	o->slots = calloc(o->n_slots, sizeof(*o->slots));
+	if (!o->slots) {
+		o->slots = old;
+		o->n_slots = n_old;
+		return ENOMEM;
+	}
+	for (i = 0; i < n_old; i++)
+		if (old[i].data)
+			*find_slot(o, old[i].blk) = old[i];
+	free(old);
+	return 0;
+}
+
+static errcode_t read_block(struct overlay *o, uint64_t blk, void *buf)
+{
+	return io_channel_read_blk64(o->below, blk, -(int)o->bs, buf);
+}
+
+/* The data of @blk in memory, read from below unless @whole is to be written. */
+static errcode_t take_block(struct overlay *o, uint64_t blk, bool whole,
+			    uint8_t **ret)
+{
+	errcode_t err = 2 * (o->n + 1) > o->n_slots ? make_slots(o) : 0;
+	struct slot *s = err ? NULL : find_slot(o, blk);
+	uint8_t *data;
+
+	if (err)
+		return err;
+	*ret = s->data;
+	if (s->data)
+		return 0;
+	data = malloc(o->bs);
+	if (!data)
+		return ENOMEM;
+	err = whole ? 0 : read_block(o, blk, data);
+	if (err) {
+		free(data);
+		return err;
+	}
+	*s = (struct slot) { blk, data };
+	o->n++;
+	*ret = data;
+	return 0;
+}
+
+/* The part of @len bytes from @at on that lies in one block. */
+static size_t part_of(const struct overlay *o, uint64_t at, size_t len)
+{
+	size_t rest = o->bs - at % o->bs;
+
+	return len < rest ? len : rest;
+}
+
+static errcode_t put_bytes(struct overlay *o, uint64_t at, size_t len,
+			   const uint8_t *from)
+{
+	errcode_t err = 0;
+	uint8_t *data;
+	size_t part;
+
+	for (; len && !err; len -= part, at += part, from += part) {
+		part = part_of(o, at, len);
+		err = take_block(o, at / o->bs, part == o->bs, &data);
+		if (!err)
+			memcpy(data + at % o->bs, from, part);
+	}
+	return err;
+}
+
+/* What was written of @len bytes from @at on replaces what was read. */
+static void get_written(struct overlay *o, uint64_t at, size_t len,
+			uint8_t *to)
+{
+	const struct slot *s;
+	size_t part;
+
+	for (; len && o->n; len -= part, at += part, to += part) {
+		part = part_of(o, at, len);
+		s = find_slot(o, at / o->bs);
+		if (s->data)
+			memcpy(to, s->data + at % o->bs, part);
+	}
+}
+
+/* A range that does not begin with a block: the superblock. */
+static errcode_t get_bytes(struct overlay *o, uint64_t at, size_t len,
+			   uint8_t *to)
+{
+	uint8_t *block = malloc(o->bs);
+	errcode_t err = block ? 0 : ENOMEM;
+	size_t part;
+
+	for (; len && !err; len -= part, at += part, to += part) {
+		part = part_of(o, at, len);
+		err = read_block(o, at / o->bs, block);
+		if (!err)
+			memcpy(to, block + at % o->bs, part);
+	}
+	free(block);
+	return err;
+}
+
+/* -------------------------------------------------------------- the channel */
+
+/* Bytes that a count of the io_manager's stands for. */
+static size_t span_bytes(io_channel io, int count)
+{
+	return count < 0 ? -(size_t)count : (size_t)count * io->block_size;
+}
+
+static errcode_t overlay_read(io_channel io, unsigned long long blk, int count,
+			      void *data)
+{
+	struct overlay *o = io->private_data;
+	size_t len = span_bytes(io, count);
+	uint64_t at = blk * (uint64_t)io->block_size;
+	errcode_t err;
+
+	if (at % o->bs)
+		err = get_bytes(o, at, len, data);
+	else
+		err = io_channel_read_blk64(o->below, at / o->bs, -(int)len,
+					    data);
+	if (err)
+		return err;
+	pthread_rwlock_rdlock(&o->lock);
+	get_written(o, at, len, data);
+	pthread_rwlock_unlock(&o->lock);
+	return 0;
+}
+
+static errcode_t overlay_write(io_channel io, unsigned long long blk,
+			       int count, const void *data)
+{
+	struct overlay *o = io->private_data;
+	errcode_t err;
+
+	pthread_rwlock_wrlock(&o->lock);
+	err = put_bytes(o, blk * (uint64_t)io->block_size,
+			span_bytes(io, count), data);
+	pthread_rwlock_unlock(&o->lock);
+	return err;
+}
+
+static errcode_t overlay_read_blk(io_channel io, unsigned long blk, int count,
+				  void *data)
+{
+	return overlay_read(io, blk, count, data);
+}
+
+static errcode_t overlay_write_blk(io_channel io, unsigned long blk, int count,
+				   const void *data)
+{
+	return overlay_write(io, blk, count, data);
+}
+
+static errcode_t overlay_write_byte(io_channel io, unsigned long offset,
+				    int count, const void *data)
+{
+	struct overlay *o = io->private_data;
+	errcode_t err;
+
+	pthread_rwlock_wrlock(&o->lock);
+	err = put_bytes(o, offset, count, data);
+	pthread_rwlock_unlock(&o->lock);
+	return err;
+}
+
+static errcode_t overlay_set_blksize(io_channel io, int blksize)
+{
+	io->block_size = blksize;
+	return 0;
+}
+
+static errcode_t overlay_flush(io_channel io)
+{
+	(void)io;
+	return 0;
+}
+
+static errcode_t overlay_readahead(io_channel io, unsigned long long blk,
+				   unsigned long long count)
+{
+	struct overlay *o = io->private_data;
+
+	return io_channel_cache_readahead(o->below, blk, count);
+}
+
+static errcode_t overlay_close(io_channel io)
+{
+	struct overlay *o = io->private_data;
+	size_t i;
+
+	if (--io->refcount > 0)
+		return 0;
+	for (i = 0; i < o->n_slots; i++)
+		free(o->slots[i].data);
+	free(o->slots);
+	pthread_rwlock_destroy(&o->lock);
+	free(o);
+	free(io);
+	return 0;
+}
+
+static const struct struct_io_manager overlay_manager = {
+	.magic = EXT2_ET_MAGIC_IO_MANAGER,
+	.name = "overlay",
+	.close = overlay_close,
+	.set_blksize = overlay_set_blksize,
+	.flush = overlay_flush,
+	.read_blk = overlay_read_blk,
+	.write_blk = overlay_write_blk,
+	.write_byte = overlay_write_byte,
+	.read_blk64 = overlay_read,
+	.write_blk64 = overlay_write,
+	.cache_readahead = overlay_readahead,
+};
+
+/* @below, whose blocks have @bs bytes, stays the caller's. */
+static errcode_t put_over(io_channel below, size_t bs, io_channel *ret)
+{
+	struct overlay *o = calloc(1, sizeof(*o));
+	io_channel io = calloc(1, sizeof(*io));
+
+	*ret = NULL;
+	if (!o || !io) {
+		free(o);
+		free(io);
+		return ENOMEM;
+	}
+	o->below = below;
+	o->bs = bs;
+	pthread_rwlock_init(&o->lock, NULL);
+	*io = (struct struct_io_channel) {
+		.magic = EXT2_ET_MAGIC_IO_CHANNEL,
+		.manager = (io_manager)&overlay_manager,
+		.name = below->name,
+		.block_size = bs,
+		.refcount = 1,
+		.private_data = o,
+		.align = below->align,
+		.flags = below->flags & CHANNEL_FLAGS_THREADS,
+	};
+	*ret = io;
+	return 0;
+}
+
+/* ------------------------------------------------------------- the filesystem */
+
+static void free_copy(ext2_filsys fs)
+{
+	/* it is shared with the original */
+	ext2fs_flush_icache(fs);
+	ext2fs_free(fs);
+}
+
+/* A copy of @e's filesystem, to be changed, with an overlay under it. */
+static errcode_t copy_fs(struct e4l *e, ext2_filsys *ret)
+{
+	int users = e->fs->io->refcount;
+	io_channel io;
+	errcode_t err = put_over(e->fs->io, e->fs->blocksize, &io);
+
+	if (err)
+		return err;
+	err = ext2fs_dup_handle(e->fs, ret);
+	if (err) {
+		overlay_close(io);
+		return err;
+	}
+	/* the copy closes the overlay, and not what is below */
+	e->fs->io->refcount = users;
+	(*ret)->io = (*ret)->image_io = io;
+	(*ret)->flags |= EXT2_FLAG_RW;
+	ext2fs_flush_icache(*ret);
+	return 0;
+}
+
+errcode_t e4l_overlay_new(struct e4l *e, io_channel external, struct e4l **ret)
+{
+	io_channel journal = external ? external : e->journal;
+	ext2_filsys fs;
+	struct e4l *o;
+	errcode_t err = copy_fs(e, &fs);
+
+	*ret = NULL;
+	if (err)
+		return err;
+	err = e4l_new(fs, &o);
+	if (!err && journal)
+		err = io_channel_set_blksize(journal, fs->blocksize);
+	if (!err && journal)
+		err = put_over(journal, fs->blocksize, &o->journal);
+	if (err) {
+		e4l_free(o);
+		free_copy(fs);
+		return err;
+	}
+	o->over = e;
+	o->threads = e->threads;
+	o->reading = e->reading;
+	*ret = o;
+	return 0;
+}
+
+void e4l_overlay_free(struct e4l *o)
+{
+	if (!o)
+		return;
+	if (o->detail.doing)
+		o->over->detail = o->detail;
+	atomic_fetch_add(&o->over->reads, atomic_load(&o->reads));
+	atomic_fetch_add(&o->over->read_bytes, atomic_load(&o->read_bytes));
+	if (o->journal)
+		overlay_close(o->journal);
+	free_copy(o->fs);
+	e4l_free(o);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* reread: the maps of some files, read again together. */
+#ifndef E4L_REREAD_H
+#define E4L_REREAD_H
+
+#include "e4layout/base/internal.h"
+#include "e4layout/plan/steps.h"
+
+/* Zeroed when it begins; freed by e4l_reread_free(). */
+struct e4l_reread {
+	struct e4l *e;			/* first: see e4l_refuse_damage() */
+	struct e4l_reread_file *files;	/* by inode */
+	struct e4l_extent *extents;
+	struct e4l_tree_block *tree;
+	size_t n_files, n_extents, max_extents, n_tree, max_tree;
+};
+
+/* Reads the @n files @inos.  Errors: E4L_ET_DAMAGED, those of reading, ENOMEM. */
+errcode_t e4l_reread(struct e4l *e, const ext2_ino_t *inos, size_t n,
+		     struct e4l_reread *ret);
+/* False: the inode is not in use. */
+bool e4l_reread_find(const struct e4l_reread *r, ext2_ino_t ino,
+		     struct e4l_plan_now *now);
+void e4l_reread_free(struct e4l_reread *r);
+
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "config.h"
+#include <e4layout/tunables.h>
+#include "run.h"
+
+#define KNOWN_FLAGS (E4L_REPACK_DEFAULT | E4L_REPACK_INODES | \
+		     E4L_REPACK_NO_MOVE | E4L_REPACK_MOVE_IMMUTABLE | \
+		     E4L_REPACK_MOVE_SWAP | E4L_REPACK_RENUMBER_OVERLAY | \
+		     E4L_REPACK_DISCARD | E4L_REPACK_DRY_RUN | \
+		     E4L_REPACK_CHANGING)
+
+#define DEFAULT_ZEROOUT_KB 32	/* the kernel's */
+
+static errcode_t find_zero_extent(struct e4l *e, uint32_t *blocks)
+{
+	uint32_t kb = DEFAULT_ZEROOUT_KB;
+	errcode_t err;
+
+	if (*blocks != E4L_ZERO_AS_SET)
+		return 0;
+	err = e4l_tunables_get(e, "extent_max_zeroout_kb", &kb);
+	*blocks = (uint64_t)kb * 1024 / e->fs->blocksize;
+	return err;
+}
+
+errcode_t e4l_run_begin(struct e4l *e, const struct e4l_repack_what *what,
+			const struct e4l_repack_limits *limits,
+			const struct e4l_repack_callbacks *callbacks,
+			struct e4l_repack_result *result,
+			struct e4l_repack_run *run)
+{
+	static const struct e4l_repack_limits no_limits = E4L_REPACK_NO_LIMITS;
+	static const struct e4l_repack_callbacks none;
+
+	*run = (struct e4l_repack_run) {
+		.what = *what, .limits = limits ? *limits : no_limits,
+		.cb = callbacks ? *callbacks : none, .result = result,
+	};
+	e4l_clear(result);
+	/* what was not selected stays where it is */
+	if (what->only)
+		run->what.flags &= ~E4L_REPACK_FREE;
+	if (what->flags & ~KNOWN_FLAGS || E4L_HAS_UNKNOWN(what) ||
+	    E4L_HAS_UNKNOWN(&run->limits) || E4L_HAS_UNKNOWN(&run->cb))
+		return e4l_fail(e, E4L_ET_OPTION, "planning the repack", 0, 0);
+	return find_zero_extent(e, &run->limits.zero_extent_blocks);
+}
+
+void e4l_run_skip(struct e4l_repack_run *run, enum e4l_skip_kind kind,
+		  ext2_ino_t ino, enum e4l_skip why, uint64_t saved)
+{
+	const struct e4l_skipped skipped = {
+		.ino = ino, .kind = kind, .why = why, .saved = saved,
+	};
+	struct e4l_skips *s = &run->result->skips[kind][why];
+
+	if (!why || (kind == E4L_SKIP_FILE && !saved))
+		return;
+	s->count++;
+	s->saved += saved;
+	if (run->cb.skipped)
+		run->cb.skipped(&skipped, run->cb.priv);
+}
+
+void e4l_run_lacks(struct e4l_repack_run *run, uint64_t blocks)
+{
+	struct e4l_repack_result *result = run->result;
+
+	if (blocks > result->most_lacking_blocks)
+		result->most_lacking_blocks = blocks;
+	if (blocks && (!result->least_lacking_blocks ||
+		       blocks < result->least_lacking_blocks))
+		result->least_lacking_blocks = blocks;
+}
+
+bool e4l_run_stop(struct e4l_repack_run *run, bool inside)
+{
+	return run->cb.stop && run->cb.stop(inside, run->cb.priv);
+}
+
+void e4l_run_scanned(struct e4l_repack_run *run, dgrp_t group, dgrp_t groups)
+{
+	if (run->cb.progress)
+		run->cb.progress(false,
+				 (uint64_t)run->scans_done * groups + group,
+				 (uint64_t)run->scans * groups, run->cb.priv);
+	run->scans_done += group == groups;
+}
+
+void e4l_run_wrote(struct e4l_repack_run *run, uint64_t amount)
+{
+	run->written += amount;
+	if (run->cb.progress)
+		run->cb.progress(true, run->written, run->to_write,
+				 run->cb.priv);
+}

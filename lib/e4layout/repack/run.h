@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* run: what all phases of a repack share. */
+#ifndef E4L_REPACK_RUN_H
+#define E4L_REPACK_RUN_H
+
+#include <e4layout/repack.h>
+#include "e4layout/base/internal.h"
+
+struct e4l_repack_run {
+	struct e4l_repack_what what;
+	struct e4l_repack_limits limits;	/* zero_extent_blocks is known */
+	struct e4l_repack_callbacks cb;
+	struct e4l_repack_result *result;
+	/* for progress(): scans of the planning, then what is written */
+	unsigned int scans, scans_done;
+	uint64_t written, to_write;
+};
+
+static inline bool e4l_run_has(const struct e4l_repack_run *run,
+			       unsigned int flag)
+{
+	return run->what.flags & flag;
+}
+
+/* The journal device's channel for @e, which may be an overlay. */
+static inline io_channel e4l_run_journal(const struct e4l_repack_run *run,
+					 const struct e4l *e)
+{
+	return e->over ? NULL : run->what.journal;
+}
+
+/* Whether inode @ino is among those that were selected. */
+static inline bool e4l_run_selects(const struct e4l_repack_run *run,
+				   ext2_ino_t ino)
+{
+	return !run->what.only ||
+	       ext2fs_test_inode_bitmap2(run->what.only, ino);
+}
+
+/*
+ * Fills *@run from the caller's arguments.  Errors: E4L_ET_OPTION, and those of
+ * reading the filesystem's tunables.
+ */
+errcode_t e4l_run_begin(struct e4l *e, const struct e4l_repack_what *what,
+			const struct e4l_repack_limits *limits,
+			const struct e4l_repack_callbacks *callbacks,
+			struct e4l_repack_result *result,
+			struct e4l_repack_run *run);
+
+/* Counts and reports what is skipped, unless @saved is 0 for a file. */
+void e4l_run_skip(struct e4l_repack_run *run, enum e4l_skip_kind kind,
+		  ext2_ino_t ino, enum e4l_skip why, uint64_t saved);
+
+/* A file or directory lacks a free extent of @blocks; 0: it does not. */
+void e4l_run_lacks(struct e4l_repack_run *run, uint64_t blocks);
+
+/* Asks stop(); may be given to threads. */
+bool e4l_run_stop(struct e4l_repack_run *run, bool inside);
+
+/* One scan of the planning has come to @group of @groups. */
+void e4l_run_scanned(struct e4l_repack_run *run, dgrp_t group, dgrp_t groups);
+
+/* @amount more blocks or inodes were written. */
+void e4l_run_wrote(struct e4l_repack_run *run, uint64_t amount);
+
+#endif

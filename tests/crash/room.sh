@@ -1,7 +1,0 @@
-#!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-or-later
-# Power cuts, I/O errors and kills while files are moved out of each other's
-# way: in one run, and each step in a run of its own.
-. "${top_srcdir:?}/tests/crash/common.sh"
-
-crowded room

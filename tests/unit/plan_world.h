@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A filesystem in memory, on which plans are made and carried out. */
+#ifndef PLAN_WORLD_H
+#define PLAN_WORLD_H
+
+#include <string.h>
+#include "e4layout/plan/steps.h"
+#include "e4layout/plan/runs.h"
+#include "unit.h"
+
+#define BLOCKSIZE	512	/* so small that trees have few entries */
+
+enum { FREE, WALL, USED };	/* USED + i: a cluster of file i */
+
+struct file {
+	unsigned int allowed;
+	struct e4l_extent *ex;
+	struct e4l_tree_block *tree;
+	size_t n, n_tree;
+	uint64_t eof;
+};
+
+struct world {
+	struct e4l_plan_options opt;
+	uint64_t clusters;
+	uint32_t *state;		/* of clusters */
+	uint64_t *content;		/* of blocks */
+	struct file *file;
+	unsigned int files;
+	/* while a plan is carried out */
+	struct e4l_plan *plan;
+	uint8_t *was_free, *taken, *given;	/* in this batch */
+	uint64_t copied, zeroed, steps;
+	uint64_t least_largest;
+};
+
+struct figures {
+	uint64_t excess, free_blocks, extents, largest, large, fragments;
+};
+
+struct world *new_world(uint64_t clusters, uint32_t ratio, unsigned int files);
+void free_world(struct world *w);
+void add_extent(struct world *w, unsigned int f, struct e4l_extent ex);
+/* Tree blocks for all files, as many as they need, and @more of 4 a few more. */
+void add_trees(struct world *w, unsigned int more);
+
+/* Adds everything to a new planner. */
+struct e4l_plan *fill_plan(const struct world *w);
+struct e4l_plan *make_plan(const struct world *w);
+
+/* Carries the plan out, and checks each step and each batch. */
+void run_plan(struct world *w, struct e4l_plan *p);
+void get_figures(const struct world *w, struct figures *f);
+
+/* Random, aged: @full percent, files of up to @most clusters. */
+struct world *aged_world(uint64_t clusters, uint32_t ratio, unsigned int full,
+			 uint32_t most, unsigned int walls);
+
+/* What the reader of file @f sees at each of its blocks, by logical block. */
+uint64_t *get_view(const struct world *w, unsigned int f, uint64_t *n);
+
+#endif
