@@ -1,12 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Pages that state what the code knows agree with it, and what they name is
-# there.
+# Documents agree with the code, and the files that they name exist.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs
 require_program python3
 
-# every tunable has its row in the page of the format, and no other has one
+# doc/tunables-format.md lists exactly the tunables of the code.
 check mke2fs -q -F -t ext4 "$work/img" 8M
 check "$tune4fs" --json "$work/img"
 # shellcheck disable=SC2016
@@ -19,8 +18,7 @@ json "$out" '"\n".join("| `%s` | %s%d to %d | %s | %s | %s |" % (t["name"],
 grep '^| `' "$top_srcdir/doc/tunables-format.md" | diff - "$work/rows" ||
 	fail 'doc/tunables-format.md does not have the tunables of the code'
 
-# what the README shows is what the tools print of its sample, but how long it took,
-# which says how many transactions there are
+# The README shows what the tools print about the sample, except for run times.
 check "$top_builddir/tests/tools/mkaged" \
 	"$top_srcdir/tests/recipes/sample.recipe" "$work/sample.img"
 python3 - "$top_srcdir/README.md" "$work" "$e4frag" "$e4repack" <<'END' ||
@@ -29,8 +27,7 @@ readme, work, *tools = sys.argv[1:]
 tools = {os.path.basename(tool): tool for tool in tools}
 
 def lines(text):
-    return re.sub(r" in [0-9]+ transactions?, [0-9.]+ s$", "", text,
-                  flags=re.M).split("\n")
+    return re.sub(r" in [0-9.]+ s$", "", text, flags=re.M).split("\n")
 
 found = re.findall(r"^    \$ build/misc/(.*)\n((?:(?:    (?!\$ ).*)?\n)+)",
                    open(readme).read(), re.M)
@@ -48,7 +45,7 @@ END
 	fail "README.md"
 rm "$work/sample.img"
 
-# files that pages name in backquotes
+# The files that documents name in backquotes exist.
 for page in "$top_srcdir"/*.md "$top_srcdir"/doc/*.md \
 	"$top_srcdir"/tests/README.md; do
 	# shellcheck disable=SC2016
@@ -58,7 +55,7 @@ for page in "$top_srcdir"/*.md "$top_srcdir"/doc/*.md \
 	done
 done
 
-# the archive of a release has every file but those about git
+# The archive of a release has all files except those about git.
 [ -e "$top_srcdir/.git" ] || skip "the archive of a release: no git checkout"
 require_program git
 unset MAKEFLAGS MFLAGS MAKELEVEL
