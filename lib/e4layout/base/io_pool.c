@@ -15,7 +15,6 @@
  * head that goes to a place near by and waits for it to come round takes as long
  * as for some 800 KiB, but many requests wait at once, and what lies between is
  * read for nothing where they are served in passing.
- * doc/performance.md has the measurements.
  */
 struct e4l_reading e4l_reading_for(bool rotates)
 {

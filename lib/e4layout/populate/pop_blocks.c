@@ -14,7 +14,7 @@
 #include "e4layout/base/array.h"
 #include "populate.h"
 
-/* What a write of its own costs: see doc/performance.md. */
+/* Gaps up to this size cost less to write than another write. */
 #define BRIDGE_BYTES (32u << 10)
 
 /* -------------------------------------------------------------- free blocks */
