@@ -74,6 +74,68 @@ static void print_table(json_t *rows)
 	table_print(stdout, columns, n, json_array_size(rows), row_cell, rows);
 }
 
+/* Objects with the same members, such as "before" and "after". */
+struct beside {
+	json_t *objects[MAX_COLUMNS];
+	unsigned int n;
+};
+
+static const char *beside_cell(size_t row, unsigned int column,
+			       char buf[TABLE_CELL], const void *priv)
+{
+	const struct beside *b = priv;
+	void *at = json_object_iter(b->objects[0]);
+	const char *key;
+
+	while (row-- && at)
+		at = json_object_iter_next(b->objects[0], at);
+	if (!at)
+		return "";
+	key = json_object_iter_key(at);
+	return column ? cell(json_object_get(b->objects[column - 1], key), buf) :
+			label(key, buf);
+}
+
+static bool same_members(json_t *a, json_t *b)
+{
+	const char *key;
+	json_t *value;
+
+	if (!json_is_object(b) || json_object_size(a) != json_object_size(b))
+		return false;
+	json_object_foreach(a, key, value)
+		if (!json_object_get(b, key))
+			return false;
+	return true;
+}
+
+/*
+ * Prints a table with a row for each member and a column for each object: the
+ * one at @at, and the following ones with the same members.  Returns the
+ * position of the last object.
+ */
+static void *print_beside(json_t *object, void *at)
+{
+	struct table_column columns[MAX_COLUMNS] = { { .title = "" } };
+	char titles[MAX_COLUMNS][TABLE_CELL];
+	struct beside b = { .n = 0 };
+	void *last = at;
+
+	columns[0].left = true;
+	b.objects[0] = json_object_iter_value(at);
+	while (at && b.n < MAX_COLUMNS - 1 &&
+	       same_members(b.objects[0], json_object_iter_value(at))) {
+		b.objects[b.n++] = json_object_iter_value(at);
+		columns[b.n].title = label(json_object_iter_key(at),
+					   titles[b.n]);
+		last = at;
+		at = json_object_iter_next(object, at);
+	}
+	table_print(stdout, columns, b.n + 1, json_object_size(b.objects[0]),
+		    beside_cell, &b);
+	return last;
+}
+
 static void print_words(const char *name, const json_t *words)
 {
 	const json_t *word;
@@ -85,20 +147,29 @@ static void print_words(const char *name, const json_t *words)
 	putchar('\n');
 }
 
-static void print_object(json_t *object)
+static void print_member(const char *key, json_t *value)
 {
 	char name[TABLE_CELL], buf[TABLE_CELL];
-	const char *key;
-	json_t *value;
 
-	json_object_foreach(object, key, value) {
-		label(key, name);
-		if (!json_is_array(value))
-			printf("%-26s %s\n", name, cell(value, buf));
-		else if (json_is_string(json_array_get(value, 0)))
-			print_words(name, value);
-		else if (json_array_size(value))
-			print_table(value);
+	label(key, name);
+	if (!json_is_array(value))
+		printf("%-26s %s\n", name, cell(value, buf));
+	else if (json_is_string(json_array_get(value, 0)))
+		print_words(name, value);
+	else if (json_array_size(value))
+		print_table(value);
+}
+
+static void print_object(json_t *object)
+{
+	void *at = json_object_iter(object);
+
+	for (; at; at = json_object_iter_next(object, at)) {
+		if (json_is_object(json_object_iter_value(at)))
+			at = print_beside(object, at);
+		else
+			print_member(json_object_iter_key(at),
+				     json_object_iter_value(at));
 	}
 }
 

@@ -37,7 +37,6 @@ installed "$(variable docdir)/e4debug-1.json"
 installed "$(variable docdir)/e4frag-1.json"
 installed "$(variable docdir)/e4frag-file-1.json"
 installed "$(variable docdir)/e4repack-1.json"
-installed "$(variable docdir)/e4repack-all-1.json"
 installed "$(variable docdir)/mke4fs-1.json"
 installed "$(variable docdir)/tune4fs-1.json"
 units=$(variable systemdsystemunitdir)
