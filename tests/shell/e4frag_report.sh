@@ -105,8 +105,8 @@ same "damaged block" "$(json "$out" 'd["damaged"][0]["block"]')" "$blk"
 check "$e4frag" "$img"
 grep -q "^  inode [0-9]*, block $blk, the extent tree" "$out" ||
 	fail "text: the damage is not named"
-grep -q '  1   place was stepped over and counts for nothing$' "$out" ||
-	fail "text: 1 place is not one"
+grep -q ' 1   damaged place was skipped and is not counted$' "$out" ||
+	fail "text: not 1 damaged place"
 
 # the longest bar, and one of each
 aged "$img" <<'END'
@@ -115,6 +115,6 @@ dir /empty
 END
 check "$e4frag" "$img" /empty
 grep -q ' 0 regular, 1 directory$' "$out" || fail "text: not 1 directory"
-grep -q ' in 1 run, the largest ' "$out" || fail "text: not 1 run"
+grep -q ' in 1 extent, the largest ' "$out" || fail "text: not 1 free extent"
 grep -q ' 100\.0 %  #*$' "$out" || fail "text: no bar is full"
 [ "$(wc -L <"$out")" -le 80 ] || fail "the longest bar is too long"
