@@ -325,6 +325,10 @@ static errcode_t note_outcome(struct e4l_maps *m, ext2_ino_t ino,
 		.fragments = (int64_t)(then->old_fragments - then->fragments),
 		.tree_blocks = (int64_t)(now->n_tree - then->tree_blocks),
 	};
+	if (now->n_tree > then->tree_blocks)
+		m->run->result->planned.discarded_blocks +=
+			(now->n_tree - then->tree_blocks) *
+			m->opt.geo.cluster_blocks;
 	return 0;
 }
 
@@ -355,8 +359,19 @@ static errcode_t look_at_some(struct e4l_maps *m,
 	return err;
 }
 
+/* Each moved cluster is freed, even if nothing of it is copied. */
+static uint64_t freed_by(const struct e4l_maps *m,
+			 const struct e4l_plan_move *v)
+{
+	uint64_t ratio = m->opt.geo.cluster_blocks;
+
+	return v->kind == E4L_MOVE_DATA ? v->len * ratio :
+	       v->kind == E4L_MOVE_TREE ? ratio : 0;
+}
+
 static errcode_t look_ahead(struct e4l_maps *m)
 {
+	uint64_t *discarded = &m->run->result->planned.discarded_blocks;
 	const struct e4l_plan_move *moves;
 	struct e4l_plan_move *v;
 	size_t n, i, k;
@@ -368,6 +383,8 @@ static errcode_t look_ahead(struct e4l_maps *m)
 		return ENOMEM;
 	if (n)
 		memcpy(v, moves, n * sizeof(*v));
+	for (i = 0; i < n; i++)
+		*discarded += freed_by(m, &v[i]);
 	qsort(v, n, sizeof(*v), by_file);
 	for (i = 0; i < n && !err; i += k) {
 		k = n - i;
@@ -458,7 +475,6 @@ static errcode_t sum_up(struct e4l_maps *m)
 		err = e4l_maps_set_after(m, m->planned, m->n_planned);
 	result->planned.copied_blocks += r->copy_blocks;
 	result->planned.zeroed_blocks += r->zero_blocks;
-	result->planned.discarded_blocks += r->copy_blocks;
 	result->files_planned = r->files;
 	result->after.free_extents = r->after.free_extents;
 	result->after.largest_free_blocks = r->after.largest_free_blocks;
