@@ -32,7 +32,7 @@ plan_something() {
 	for try in 1 2 3 4 5; do
 		run "$e4repack" -n -q "$work/mnt"
 		[ "$status" != 0 ] || return 0
-		grep -q 'it is mounted, and was changed meanwhile' "$err" ||
+		grep -q 'the mounted filesystem was changed during the run' "$err" ||
 			break
 	done
 	show_run

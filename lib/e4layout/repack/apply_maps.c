@@ -39,7 +39,7 @@ errcode_t e4l_maps_reread(struct e4l_maps *m, struct e4l *e,
 		inos[k++] = e4l_plan_ino(m->plan, moves[i].file);
 	}
 	*n = i;
-	err = e4l_reread(e, inos, k, ret);
+	err = e4l_reread(e, inos, k, e4l_maps_is_changing(m), ret);
 	free(inos);
 	return err;
 }

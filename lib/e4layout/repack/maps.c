@@ -23,8 +23,7 @@
 
 /* ------------------------------------------------------------------ 1. scan */
 
-/* What of it looks damaged has changed while it was read. */
-static bool is_changing(const struct e4l_maps *m)
+bool e4l_maps_is_changing(const struct e4l_maps *m)
 {
 	return e4l_run_has(m->run, E4L_REPACK_DRY_RUN) &&
 	       e4l_run_has(m->run, E4L_REPACK_CHANGING);
@@ -33,7 +32,7 @@ static bool is_changing(const struct e4l_maps *m)
 /* Whether @err is such a difference, which is forgotten then. */
 static bool has_changed(struct e4l_maps *m, errcode_t err)
 {
-	if (!is_changing(m) || (err != E4L_ET_BLOCK_SHARED &&
+	if (!e4l_maps_is_changing(m) || (err != E4L_ET_BLOCK_SHARED &&
 				err != E4L_ET_BLOCK_NOT_IN_USE))
 		return false;
 	e4l_fail(m->e, 0, NULL, 0, 0);
@@ -75,7 +74,7 @@ static errcode_t begin_locality(struct e4l_maps *m)
 {
 	const struct e4l_dirs_ops ops = {
 		.locality = add_locality,
-		.damage = is_changing(m) ? NULL : e4l_refuse_damage,
+		.damage = e4l_maps_is_changing(m) ? NULL : e4l_refuse_damage,
 	};
 
 	return e4l_run_has(m->run, E4L_REPACK_INODES) ? 0 :
@@ -104,7 +103,7 @@ static errcode_t scan(struct e4l_maps *m)
 {
 	const struct e4l_scan_ops ops = {
 		.piece = scan_piece, .progress = scan_progress,
-		.damage = is_changing(m) ? NULL : e4l_refuse_damage,
+		.damage = e4l_maps_is_changing(m) ? NULL : e4l_refuse_damage,
 	};
 	errcode_t err = begin_locality(m);
 
@@ -259,13 +258,14 @@ static errcode_t add_free_run(const struct e4l_block_run *run, void *priv)
 
 static errcode_t check_owners(struct e4l_maps *m)
 {
+	bool changing = e4l_maps_is_changing(m);
 	errcode_t err = e4l_claims_check(m->claims);
 
 	if (has_changed(m, err))
 		err = 0;
 	if (!err)
-		err = e4l_free_space(m->e, add_free_run, is_changing(m) ? NULL :
-				     e4l_refuse_damage, m);
+		err = e4l_free_space(m->e, add_free_run,
+				     changing ? NULL : e4l_refuse_damage, m);
 	e4l_claims_free(m->claims);
 	m->claims = NULL;
 	return err;
@@ -352,6 +352,9 @@ static errcode_t look_at_some(struct e4l_maps *m,
 		      E4L_ET_CHANGED;
 		if (!err)
 			err = note_outcome(m, ino, &now, &then);
+		/* what the plan does to the file is not known */
+		else if (err == E4L_ET_CHANGED && e4l_maps_is_changing(m))
+			err = 0;
 		if (err == E4L_ET_CHANGED)
 			e4l_fail(m->e, err, "reading a file again", ino, 0);
 	}

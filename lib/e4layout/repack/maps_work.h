@@ -36,6 +36,8 @@ struct e4l_maps {
 	uint64_t large_free;		/* of it, in large extents */
 };
 
+/* A plan of a mounted filesystem: apparent damage is a change meanwhile. */
+bool e4l_maps_is_changing(const struct e4l_maps *m);
 /* The layout when the changes @v are made. */
 errcode_t e4l_maps_set_after(struct e4l_maps *m,
 			     const struct e4l_file_change *v, size_t n);

@@ -53,10 +53,10 @@ static errcode_t judge_damage(const struct e4l_damage *damage, void *priv)
 }
 
 errcode_t e4l_reread(struct e4l *e, const ext2_ino_t *inos, size_t n,
-		     struct e4l_reread *ret)
+		     bool changing, struct e4l_reread *ret)
 {
-	static const struct e4l_scan_ops ops = {
-		.piece = keep_piece, .damage = judge_damage,
+	const struct e4l_scan_ops ops = {
+		.piece = keep_piece, .damage = changing ? NULL : judge_damage,
 	};
 	int type = e->fs->default_bitmap_type;
 	ext2fs_inode_bitmap only;

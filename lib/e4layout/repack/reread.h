@@ -15,9 +15,13 @@ struct e4l_reread {
 	size_t n_files, n_extents, max_extents, n_tree, max_tree;
 };
 
-/* Reads the @n files @inos.  Errors: E4L_ET_DAMAGED, those of reading, ENOMEM. */
+/*
+ * Reads the @n files @inos.  @changing: the filesystem is mounted and its files are
+ * only looked at, so that damage is skipped.
+ * Errors: E4L_ET_DAMAGED, those of reading, ENOMEM.
+ */
 errcode_t e4l_reread(struct e4l *e, const ext2_ino_t *inos, size_t n,
-		     struct e4l_reread *ret);
+		     bool changing, struct e4l_reread *ret);
 /* False: the inode is not in use. */
 bool e4l_reread_find(const struct e4l_reread *r, ext2_ino_t ino,
 		     struct e4l_plan_now *now);
