@@ -43,7 +43,7 @@ unclean() {
 	[ "$status" = 4 ] || { show_run; fail "$2: exit $status"; }
 	grep -q "^error: $1[,:] " "$out" || { show_run; fail "$2: no $1"; }
 	sum=$(sha256sum <"$img")
-	mustfail 1 "$e4repack" --no-undo --only=inodes,index "$img"
+	mustfail 1 "$e4repack" --no-undo --only=inodes,directories "$img"
 	mustfail 1 "$tune4fs" --no-undo -E dir_ireserve=64 "$img"
 	mustfail 1 "$e4debug" -w --no-undo -R 'mkdir /new' "$img"
 	same "$2: the refused image" "$(sha256sum <"$img")" "$sum"

@@ -83,7 +83,7 @@ for size in 256 128; do
 	blocks=$(field f Blockcount)
 	change "sif f blocks $((blocks - 2))"
 	unclean inode-blocks "i_blocks without a value, inodes of $size bytes"
-	want="i_blocks is $((blocks - 2)), counted $blocks\$"
+	want="i_blocks is $((blocks - 2)), but should be $blocks\$"
 	grep -q "$want" "$out" || { show_run; fail "other numbers: $want"; }
 done
 

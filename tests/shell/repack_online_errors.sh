@@ -28,7 +28,7 @@ grep -q 'has recorded errors: run e2fsck -f' offline ||
 mount "$loop" mnt
 defer "umount '$work/mnt'"
 filefrag -v mnt/a mnt/b >before
-for options in '' -n --idle --only=move --rate=1M; do
+for options in '' -n --idle --only=files --rate=1M; do
 	# shellcheck disable=SC2086
 	mustfail 1 "$e4repack" $options mnt
 	sed "s|^e4repack: mnt: |e4repack: $loop: |" "$err" >online
