@@ -36,22 +36,33 @@ bool stream_open(struct stream *s, int fd)
 	return false;
 }
 
-/* How many bytes one that is read may become. */
-static unsigned int ratio(const struct stream *s)
+static bool is_packed_twice(const struct stream *s)
 {
-	return archive_filter_code(s->raw, 0) > 0 &&
-	       archive_filter_code(s->raw, 1) > 0 ? TWICE_RATIO : ONCE_RATIO;
+	return s->below->below || (s->raw &&
+		archive_filter_code(s->raw, 0) > 0 &&
+		archive_filter_code(s->raw, 1) > 0);
+}
+
+/* How many bytes of the file @s was unpacked from. */
+static uint64_t packed_bytes(const struct stream *s)
+{
+	if (s->raw && !s->below->below)
+		return archive_filter_bytes(s->raw, -1);
+	while (s->below)
+		s = s->below;
+	return s->at;
 }
 
 static bool is_bomb(struct stream *s)
 {
-	uint64_t read = archive_filter_bytes(s->raw, -1) + 1;
+	uint64_t read = packed_bytes(s) + 1;
+	unsigned int ratio = is_packed_twice(s) ? TWICE_RATIO : ONCE_RATIO;
 
 	/* what is read ahead does not count: the caller counts the rest */
 	if (s->max_bytes ?
 	    s->unpacked / 2 <= s->max_bytes / 2 + 2 * BLOCK_BYTES :
 	    s->unpacked <= FREE_BYTES ||
-	    (s->unpacked - FREE_BYTES) / ratio(s) <= read)
+	    (s->unpacked - FREE_BYTES) / ratio <= read)
 		return false;
 	fail(s, EFBIG, s->max_bytes ?
 	     "it unpacks to more than --max-size permits" :
@@ -113,6 +124,64 @@ static la_ssize_t read_packed(struct stream *s, char *buf)
 	return is_bomb(s) ? ARCHIVE_FATAL : got;
 }
 
+static la_ssize_t look(struct stream *s, const char **buf);
+
+static bool is_gzip(struct stream *s)
+{
+	unsigned char h[3];
+
+	return stream_peek(s, h, sizeof(h)) == sizeof(h) &&
+	       h[0] == 0x1f && h[1] == 0x8b && h[2] == Z_DEFLATED;
+}
+
+/* Unpacks from the next bytes of s->below.  1: the gzip member goes on. */
+static la_ssize_t inflate_some(struct stream *s)
+{
+	z_stream *z = s->gzip;
+	struct stream *below = s->below;
+	const char *in = NULL;
+	la_ssize_t got;
+	int ret;
+
+	if (s->gzip_ended && !is_gzip(below))
+		return below->err ? fail(s, below->err, below->why) : 0;
+	if (s->gzip_ended)
+		inflateReset(z);
+	got = look(below, &in);
+	if (got <= 0)
+		return got ? fail(s, below->err, below->why) :
+			     fail(s, EIO, "its gzip data is truncated");
+	z->next_in = (const Bytef *)in;
+	z->avail_in = got;
+	ret = inflate(z, Z_NO_FLUSH);
+	below->at += got - z->avail_in;
+	s->gzip_ended = ret == Z_STREAM_END;
+	if (ret == Z_MEM_ERROR)
+		return fail(s, ENOMEM, "out of memory");
+	if (ret == Z_OK || ret == Z_STREAM_END)
+		return 1;
+	fail(s, EIO, "");
+	snprintf(s->why, sizeof(s->why), "its gzip data is damaged: %s",
+		 z->msg ? z->msg : "it cannot be unpacked");
+	return ARCHIVE_FATAL;
+}
+
+/* All members of a gzip file, one behind the other, are one stream. */
+static la_ssize_t read_gzip(struct stream *s, char *buf)
+{
+	z_stream *z = s->gzip;
+	la_ssize_t got = 1;
+
+	z->next_out = (Bytef *)buf;
+	z->avail_out = BLOCK_BYTES;
+	while (got > 0 && z->avail_out)
+		got = inflate_some(s);
+	if (got < 0)
+		return got;
+	s->unpacked += BLOCK_BYTES - z->avail_out;
+	return is_bomb(s) ? ARCHIVE_FATAL : BLOCK_BYTES - z->avail_out;
+}
+
 /* Reads one more block in the place of the older one. */
 static la_ssize_t read_block(struct stream *s)
 {
@@ -122,6 +191,7 @@ static la_ssize_t read_block(struct stream *s)
 	if (s->err)
 		return ARCHIVE_FATAL;
 	got = s->raw ? read_packed(s, oldest) :
+	      s->gzip ? read_gzip(s, oldest) :
 	      s->read ? read_given(s, oldest) : read_file(s, oldest);
 	if (got <= 0)
 		return got;
@@ -243,6 +313,40 @@ bool stream_skip_zeroes(struct stream *s, size_t unit)
 	return stream_seek(s, first + zeroes / unit * unit);
 }
 
+/*
+ * libarchive ignores the checksums of gzip: it would hand out damaged data.
+ * All other filters of libarchive are supported.
+ */
+static bool unpack_gzip(struct stream *s)
+{
+	const int any_gzip = 15 + 16;
+
+	s->gzip = calloc(1, sizeof(*s->gzip));
+	if (s->gzip && inflateInit2(s->gzip, any_gzip) == Z_OK)
+		return true;
+	free(s->gzip);
+	s->gzip = NULL;
+	stream_close(s);
+	fail(s->below, ENOMEM, "out of memory");
+	return false;
+}
+
+static void support_filters(struct archive *a)
+{
+	archive_read_support_filter_bzip2(a);
+	archive_read_support_filter_compress(a);
+	archive_read_support_filter_grzip(a);
+	archive_read_support_filter_lrzip(a);
+	archive_read_support_filter_lz4(a);
+	archive_read_support_filter_lzip(a);
+	archive_read_support_filter_lzma(a);
+	archive_read_support_filter_lzop(a);
+	archive_read_support_filter_rpm(a);
+	archive_read_support_filter_uu(a);
+	archive_read_support_filter_xz(a);
+	archive_read_support_filter_zstd(a);
+}
+
 bool stream_unpack(struct stream *s, struct stream *below, bool *packed)
 {
 	struct archive_entry *entry;
@@ -255,11 +359,14 @@ bool stream_unpack(struct stream *s, struct stream *below, bool *packed)
 	}
 	s->below = below;
 	s->first = below->at;
+	*packed = is_gzip(below);
+	if (*packed)
+		return unpack_gzip(s);
 	s->raw = archive_read_new();
 	if (!s->raw) {
 		fail(below, ENOMEM, "out of memory");
 	} else {
-		archive_read_support_filter_all(s->raw);
+		support_filters(s->raw);
 		archive_read_support_format_raw(s->raw);
 		archive_read_support_format_empty(s->raw);
 		got = archive_read_open(s->raw, below, NULL, stream_read, NULL);
@@ -290,6 +397,10 @@ void stream_close(struct stream *s)
 		archive_read_free(s->raw);
 	}
 	s->raw = NULL;
+	if (s->gzip)
+		inflateEnd(s->gzip);
+	free(s->gzip);
+	s->gzip = NULL;
 	free(s->block[0]);
 	free(s->block[1]);
 	s->block[0] = s->block[1] = NULL;

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <archive.h>
+#define ZLIB_CONST
+#include <zlib.h>
 
 struct stream {
 	int fd;				/* unless bytes are given by: */
@@ -21,7 +23,9 @@ struct stream {
 	size_t n_given;
 	uint64_t max_bytes;		/* unpacked; 0: what is plausible */
 	/* or unless it is unpacked: */
-	struct archive *raw;		/* NULL: it is the file */
+	struct archive *raw;		/* or: */
+	z_stream *gzip;			/* both NULL: it is the file */
+	bool gzip_ended;		/* the member at hand */
 	struct stream *below;		/* what is unpacked */
 	uint64_t first;			/* byte of it */
 	char *block[2];			/* the last two that were read */

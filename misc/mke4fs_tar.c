@@ -28,7 +28,7 @@
 #define READ_BYTES (1u << 20)
 #define TAR_BLOCK_BYTES 512
 #define TAR_MAGIC_AT 257
-#define MAX_DEPTH 4	/* archives in what is packed among archives */
+#define MAX_DEPTH 8	/* archives in what is packed among archives */
 /* The files in a zip archive may be larger than the archive by so much. */
 #define ZIP_FREE_BYTES (1ULL << 30)
 #define ZIP_RATIO (1u << 16)
@@ -404,6 +404,17 @@ static bool take_entry(struct tar *r, struct archive_entry *entry)
 
 /* --------------------------------------------------------------- one archive */
 
+/*
+ * Whether libarchive warns that it found no header where the next member should
+ * begin, and searched for one: members can be lost.
+ */
+static bool has_skipped(const struct tar *r)
+{
+	const char *why = archive_error_string(r->a);
+
+	return why && !strncmp(why, "Skipped ", strlen("Skipped "));
+}
+
 static bool take_all(struct tar *r)
 {
 	struct archive_entry *entry;
@@ -416,6 +427,8 @@ static bool take_all(struct tar *r)
 		if (got == ARCHIVE_WARN) {
 			r->l->path = archive_entry_pathname(entry);
 			complain_archive(r);
+			if (has_skipped(r))
+				return false;
 		}
 		if (!is_within(r) || !take_entry(r, entry))
 			return false;

@@ -229,6 +229,53 @@ rm img
 mustfail 1 "$mke4fs" -q -d noname.tar img
 says 'noname.tar: the name of its member 2 is empty'
 
+# a changed byte shows by the checksum of what is packed, wherever the byte is
+mkdir sums
+head -c 20000 /dev/urandom >sums/random
+tar -C sums -cf sums.tar random
+cat >change.py <<'P'
+import sys
+d = bytearray(open(sys.argv[1], 'rb').read())
+d[int(sys.argv[2])] ^= int(sys.argv[3])
+open('changed', 'wb').write(d)
+P
+for packer in gzip bzip2 xz 'zstd -q --check'; do
+	$packer <sums.tar >packed
+	len=$(stat -c %s packed)
+	for at in 600 5000 19000 $((len - 7)) $((len - 3)); do
+		python3 change.py packed "$at" 4
+		mustfail 1 "$mke4fs" -q -d changed img
+		one_sentence mke4fs
+	done
+	for at in 100 15000 $((len - 8)) $((len - 1)); do
+		head -c "$at" packed >changed
+		mustfail 1 "$mke4fs" -q -d changed img
+		one_sentence mke4fs
+	done
+done
+# in each member of a gzip file, and below another packer
+{ head -c 7000 sums.tar | gzip; tail -c +7001 sums.tar | gzip; } >packed
+check "$mke4fs" -q -d packed img
+debugfs -R 'dump random got' img 2>/dev/null
+cmp got sums/random || fail 'a tar archive in two gzip members differs'
+rm img
+python3 change.py packed 6000 1
+mustfail 1 "$mke4fs" -q -d changed img
+says 'changed: .*its gzip data is damaged: incorrect data check'
+xz <changed >packed
+mustfail 1 "$mke4fs" -q -d packed img
+says 'packed: .*its gzip data is damaged: incorrect data check'
+
+# libarchive searches for the next member of a cpio archive if it is not there
+python3 - <<'P'
+d = open('a.cpio', 'rb').read()
+at = d.rindex(b'070701', 0, d.rindex(b'070701'))
+open('all', 'wb').write(d[:at] + b'x' + d[at:])
+P
+mustfail 1 "$mke4fs" -q -d all img
+one_sentence mke4fs
+says 'Skipped'
+
 # packed several times, a few bytes become any number
 python3 - <<'P'
 import gzip
