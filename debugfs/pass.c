@@ -29,7 +29,7 @@ static const struct refused {
 	{ "journal_close", BY_ITSELF }, { "jc", BY_ITSELF },
 	{ "open_filesys", FORGOTTEN "use open" },
 	{ "close_filesys", FORGOTTEN "use close" },
-	{ "init_filesys", "would overwrite what is there: use mke4fs" },
+	{ "init_filesys", "would overwrite the filesystem: use mke4fs" },
 };
 
 static bool is_refused(const char *line)

@@ -81,9 +81,9 @@ static bool find_id(struct acls *a, uint16_t tag, const char *who, int id,
 static bool skip_name(struct acls *a, const char *who)
 {
 	const char *why = a->l->c->numeric_acls ? "without a number" :
-			  "whom this host does not know";
+			  "which this host does not know";
 
-	who = who ? who : "somebody";
+	who = who ? who : "(no name)";
 	if (a->l->c->drop_acl_names)
 		say("%s: %s: its ACL's entry for %s, %s, is left out",
 		    a->l->name, a->l->path, who, why);

@@ -87,7 +87,7 @@ static void print_help(void)
 "      --gid-map=A:B[:N]     the same for groups\n"
 "      --numeric-acls        refuse names in an archive's ACLs\n"
 "      --drop-acl-names      leave out whom ACLs name without a number\n"
-"      --one-file-system     do not enter what is mounted in the directory SOURCE\n"
+"      --one-file-system     do not enter mount points below SOURCE\n"
 "      --skip-damaged        with --from: leave out what is damaged, and say so\n"
 "      --keep-generation     with --from: the inodes' generations, too\n"
 "      --sort=FILE           lines of \"PRIORITY PATH\": higher ones come first\n"

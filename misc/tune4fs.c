@@ -21,7 +21,7 @@ static const struct args_option options[] = {
 	{ .name = "apply-all", .kind = ARGS_FLAG, .offset = AT(apply_all),
 	  .help = "the same for every mounted filesystem" },
 	{ .name = "watch", .kind = ARGS_FLAG, .offset = AT(watch),
-	  .help = "with --apply-all: go on with what is mounted later" },
+	  .help = "with --apply-all: also apply to later mounts" },
 	{ .name = "dry-run", .letter = 'n', .kind = ARGS_FLAG,
 	  .offset = AT(dry_run), .help = "say what would change, change "
 					 "nothing" },

@@ -42,9 +42,9 @@ static const char *skip_text(const struct skipped *s, char *buf, size_t size)
 		snprintf(buf, size, "needs Linux %s or newer", info->since);
 		return buf;
 	case SKIP_READ_ONLY:
-		return "this kernel shows it and lets nobody change it";
+		return "read-only in this kernel";
 	case SKIP_OPTION:
-		return "left alone: a mount option sets it";
+		return "not applied: a mount option sets it";
 	case SKIP_REFUSED:
 		snprintf(buf, size, "the kernel refuses it: %s",
 			 strerror(s->error));

@@ -199,10 +199,11 @@ static void say_bad_value(const struct args_option *opt, const char *arg)
 		n += snprintf(list + n, sizeof(list) - n, "%s%s",
 			      i ? ", " : "", opt->choices[i]);
 	if (opt->kind == ARGS_CHOICE) {
-		say("--%s: '%s' is none of %s", opt->name, arg, list);
+		say("--%s: invalid value '%s' (expected one of: %s)",
+		    opt->name, arg, list);
 	} else if (opt->kind == ARGS_SET) {
-		say("--%s: '%s' is not a list, with commas, of %s", opt->name,
-		    arg, list);
+		say("--%s: invalid list '%s' (expected words separated by "
+		    "commas: %s)", opt->name, arg, list);
 	} else if (opt->kind == ARGS_SIZE) {
 		say("--%s: '%s' is not %s%sa size from %s to %s", opt->name,
 		    arg, list, *list ? " or " : "",

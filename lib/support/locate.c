@@ -109,11 +109,11 @@ static bool locate_dir(struct target *t)
 	path = realpath(t->name, NULL);
 	ok = path && e4l_mount_around(path, &m, &line) && take_mounted(t, &m, path);
 	if (!ok && e4l_unseen(errno))
-		say_error(t->name, "cannot see what is mounted there", errno);
+		say_error(t->name, "cannot determine its filesystem", errno);
 	else if (!ok)
 		say(access("/proc/self/mountinfo", R_OK) ?
-		    "%s: is a directory, and /proc does not say what is "
-		    "mounted there" :
+		    "%s: is a directory, and its filesystem cannot be "
+		    "determined: /proc/self/mountinfo is not readable" :
 		    "%s: is a directory and not on an ext4 filesystem",
 		    t->name);
 	free(line);

@@ -133,8 +133,8 @@ static void say_undo_error(const struct target *t)
 
 	if (undo_guard_changed())
 		say("%s: cannot write the undo file %s: %s: nothing was "
-		    "changed after that: to take back what was done before, "
-		    "run e2undo %s %s, and then e2fsck -fy %s", t->name, undo,
+		    "changed after that: to undo the earlier changes, run "
+		    "e2undo %s %s, and then e2fsck -fy %s", t->name, undo,
 		    why, undo, t->device, t->device);
 	else
 		say("%s: cannot write the undo file %s: %s: nothing was "

@@ -113,7 +113,7 @@ stops() {
 		for when in mounted unmounted; do
 			try "${point%:*}" "${point#*:}" $when
 			same "$what: exit" "$code" 1
-			grep -q 'somebody else has mounted or changed' \
+			grep -q 'another program mounted or changed' \
 				"$work/said" ||
 				fail "$what: $(cat "$work/said")"
 		done

@@ -126,10 +126,10 @@ user:4000000000:rw-,group::r--,mask::rw-,other::---"
 rm "$work/img"
 mustfail 1 "$mke4fs" -q -d "$work/a.tar" "$work/img"
 one_sentence mke4fs
-says 'a: its ACL names nobody-at-all, whom this host does not know'
+says 'a: its ACL names nobody-at-all, which this host does not know'
 check "$mke4fs" -q --drop-acl-names -d "$work/a.tar" "$work/img"
-says 'a: its ACL.s entry for nobody-at-all, whom'
-says 'a: its ACL.s entry for 4000000000, whom'
+says 'a: its ACL.s entry for nobody-at-all, which'
+says 'a: its ACL.s entry for 4000000000, which'
 acls_are "$work/img" a "660 user::rw- group::r-- mask::rw- other::---"
 
 # as attributes, which count more than the text

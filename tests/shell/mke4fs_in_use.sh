@@ -82,7 +82,7 @@ mount -o loop "$img" "$mnt"
 umount "$mnt"
 exec 9>&-
 wait $copying && fail "a copy of what was mounted meanwhile"
-says "$img: cannot go on: somebody else has mounted or changed the filesystem"
+says "$img: cannot go on: another program mounted or changed the filesystem"
 [ ! -e "$work/none" ] || fail "a copy is left"
 sha256sum "$img" >"$work/sum"
 

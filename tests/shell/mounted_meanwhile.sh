@@ -46,7 +46,7 @@ for options in ro,noload rw; do
 	}
 	before=$(sha256sum <"$img")
 	echo 'mkdir /new' >&9
-	close_shell 'somebody else has mounted or changed the filesystem'
+	close_shell 'another program mounted or changed the filesystem'
 	[ "$before" = "$(sha256sum <"$img")" ] || fail "$options: it wrote"
 	umount "$work/mnt"
 	undefer "umount '$work/mnt'"
@@ -74,5 +74,5 @@ until grep -q pwrite64 "$work/trace"; do sleep 0.1; done
 mount -t ext4 -o loop,ro,noload "$img" "$work/mnt"
 wait $! && fail "e4repack does not stop"
 umount "$work/mnt"
-says 'somebody else has mounted or changed the filesystem'
+says 'another program mounted or changed the filesystem'
 one_sentence e4repack

@@ -179,9 +179,9 @@ for csum in metadata_csum ^metadata_csum; do
 	itable=$((${at% *} * bs + ${at#* }))
 	head -c 2 /dev/zero >"$work/links"
 	spoilt $csum $((itable + 26)) "$work/links" \
-		"reading a file again \(inode $inode\): a file is not what it was"
+		"reading a file again \(inode $inode\): a file changed after it was read"
 done
 # the first entry's place, which nothing but what was read before contradicts
 tail -c +$((leaf + 12 + 12 + 8 + 1)) "$small" | head -c 4 >"$work/place"
 spoilt ^metadata_csum $((leaf + 12 + 8)) "$work/place" \
-	"reading a file again \(inode $inode\): a file is not what it was"
+	"reading a file again \(inode $inode\): a file changed after it was read"

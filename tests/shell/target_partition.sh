@@ -134,14 +134,14 @@ check "$e4repack" --partition=5 "$disk"
 # what e2fsprogs does not do at an offset
 before=$(sha256sum <"$disk")
 mustfail 1 "$e4repack" -z "$work/undo" --partition=5 "$disk"
-says "e2undo does not go with an offset .* losetup -f --show -o $start $disk "
+says "e2undo is not supported for an offset .* losetup -f --show -o $start $disk "
 [ ! -e "$work/undo" ] || fail "an undo file is left"
 [ "$before" = "$(sha256sum <"$disk")" ] || fail "the disk has changed"
 mke2fs -qq -F -t ext4 -O mmp -E offset=$start "$disk" 16M >/dev/null
 before=$(sha256sum <"$disk")
 check "$e4check" "$at"
 mustfail 1 "$tune4fs" --set dir_ireserve=64 "$at"
-says 'multiple mount protection does not go with an offset'
+says 'multiple mount protection is not supported for an offset'
 [ "$before" = "$(sha256sum <"$disk")" ] || fail "the disk has changed"
 
 # a filesystem that reaches beyond its partition

@@ -67,7 +67,7 @@ for pair in mb_max_to_scan=300 mb_min_to_scan=20 mb_order2_req=3 \
 done
 check "$tune4fs" -E max_writeback_mb_bump=64 "$mnt"
 check "$tune4fs" --apply "$mnt"
-says 'max_writeback_mb_bump=64: this kernel shows it and lets nobody'
+says 'max_writeback_mb_bump=64: read-only in this kernel'
 check "$tune4fs" -E ^max_writeback_mb_bump,mb_group_prealloc=524288 "$mnt"
 run "$tune4fs" --apply "$mnt"
 [ "$status" = 1 ] || fail "a group cannot have so many clusters"

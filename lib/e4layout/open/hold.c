@@ -32,7 +32,7 @@ static errcode_t name_it(struct e4l_hold *h, const char *device)
 
 static errcode_t tell_unseen(const struct e4l_hold *h, errcode_t err)
 {
-	return e4l_tell_error(&h->teller, err, "cannot see who uses it");
+	return e4l_tell_error(&h->teller, err, "cannot determine whether it is in use");
 }
 
 static errcode_t look(struct e4l_hold *h)

@@ -128,9 +128,9 @@ static errcode_t refuse_misplaced(ext2_filsys fs, const struct e4l_hold *h,
 		what = "e2undo";
 	if (!what)
 		return 0;
-	return e4l_tell(&h->teller, E4L_ET_AT_OFFSET, "%s does not go with an "
-			"offset or a partition of an image: name the device "
-			"that losetup -f --show -o %llu %s makes", what,
+	return e4l_tell(&h->teller, E4L_ET_AT_OFFSET, "%s is not supported "
+			"for an offset or a partition of an image: name the "
+			"device that losetup -f --show -o %llu %s makes", what,
 			(unsigned long long)h->offset_bytes, h->device);
 }
 
@@ -140,8 +140,8 @@ static errcode_t refuse_misplaced(ext2_filsys fs, const struct e4l_hold *h,
 static errcode_t tell_torn(const struct e4l_hold *h, errcode_t err)
 {
 	return e4l_tell(&h->teller, err, "the block of multiple mount "
-			"protection is damaged: %s: if nobody uses it, on this "
-			"host or another, run tune2fs -f -E clear_mmp %s, and "
+			"protection is damaged: %s: if no host uses the "
+			"filesystem, run tune2fs -f -E clear_mmp %s, and "
 			"then e2fsck -p %s", error_message(err), h->e2fs_name,
 			h->e2fs_name);
 }
@@ -151,9 +151,9 @@ errcode_t e4l_tell_mmp(const struct e4l_hold *h, errcode_t err)
 	if (err == EXT2_ET_MMP_MAGIC_INVALID || err == EXT2_ET_MMP_CSUM_INVALID)
 		return tell_torn(h, err);
 	return e4l_tell(&h->teller, err, "multiple mount protection: %s: wait "
-			"for whoever uses it, on this host or another; if "
-			"nobody does, since a program was killed, run tune2fs "
-			"-f -E clear_mmp %s, and then e2fsck -p %s",
+			"until the filesystem is free; if no host uses it, "
+			"because a program was killed, run tune2fs -f -E "
+			"clear_mmp %s, and then e2fsck -p %s",
 			error_message(err), h->e2fs_name, h->e2fs_name);
 }
 
