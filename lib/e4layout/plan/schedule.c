@@ -72,7 +72,9 @@ static void begin_queues(struct e4l_work *w)
 	for (k = n; k--; ) {
 		i = w->order[k];
 		len = w->item[i].len;
-		if (w->home[i] != E4L_NONE || len >= E4L_FIT_EXACT)
+		/* the others have slots of their own */
+		if (w->home[i] != E4L_NONE || len >= E4L_FIT_EXACT ||
+		    e4l_work_is_aligned(w, i))
 			continue;
 		w->next[i] = w->head[len];
 		w->head[len] = i;
@@ -249,8 +251,8 @@ static errcode_t place_rest(struct e4l_work *w, bool in_regions)
 		w->scratch[k] = w->used[k] | (in_regions ? 0 : w->region[k]);
 	err = e4l_fit_begin(&w->fit, w->scratch, w->m->clusters);
 	for (k = 0; k < w->n_order && !err; k++) {
-		to = e4l_fit_take(&w->fit, w->item[w->order[k]].len);
-		if (to != E4L_NONE)
+		err = e4l_work_take(w, w->order[k], &to);
+		if (!err && to != E4L_NONE)
 			err = e4l_move_item(w, w->order[k], to, false);
 	}
 	e4l_end_batch(w);

@@ -379,7 +379,6 @@ static void choose_homes(struct e4l_work *w, bool is_long)
 /* An item that gets a slot of its own. */
 struct special {
 	uint32_t len, item;
-	bool aligned;
 };
 
 static int longest_first(const void *va, const void *vb)
@@ -389,20 +388,6 @@ static int longest_first(const void *va, const void *vb)
 	if (a->len != b->len)
 		return a->len > b->len ? -1 : 1;
 	return a->item < b->item ? -1 : a->item > b->item;
-}
-
-static uint32_t stripe_of(const struct e4l_work *w)
-{
-	return w->m->opt.geo.stripe_blocks / w->m->opt.geo.cluster_blocks;
-}
-
-/* What begins on a RAID's stripe, and is one, does so where it goes. */
-static bool is_aligned(const struct e4l_work *w, uint32_t i)
-{
-	uint32_t stripe = stripe_of(w);
-
-	return stripe && !w->broken[i] && w->item[i].len >= stripe &&
-	       w->frag[w->item[i].first].start % stripe == 0;
 }
 
 static errcode_t add_slot(struct e4l_work *w, uint32_t start, uint32_t len,
@@ -424,19 +409,16 @@ static errcode_t count_loose(const struct e4l_work *w, uint32_t *count,
 	uint32_t i;
 
 	for (i = 0; i < w->n_items && !err; i++) {
-		bool aligned;
-
 		if (w->state[i] != E4L_LOOSE || w->home[i] != E4L_NONE)
 			continue;
-		aligned = is_aligned(w, i);
-		if (w->item[i].len < E4L_FIT_EXACT && !aligned) {
+		if (w->item[i].len < E4L_FIT_EXACT &&
+		    !e4l_work_is_aligned(w, i)) {
 			count[w->item[i].len]++;
 			continue;
 		}
 		err = e4l_grow(v, *n, sizeof(**v));
 		if (!err)
-			(*v)[(*n)++] = (struct special) { w->item[i].len, i,
-							  aligned };
+			(*v)[(*n)++] = (struct special) { w->item[i].len, i };
 	}
 	if (*n)
 		qsort(*v, *n, sizeof(**v), longest_first);
@@ -464,10 +446,7 @@ static errcode_t place_specials(struct e4l_work *w, const struct special *v,
 	size_t i;
 
 	for (i = 0; i < n && !err; i++) {
-		start = v[i].aligned ? E4L_NONE : e4l_fit_take(&w->fit, v[i].len);
-		if (v[i].aligned)
-			err = e4l_fit_take_aligned(&w->fit, v[i].len,
-						   stripe_of(w), &start);
+		err = e4l_work_take(w, v[i].item, &start);
 		if (start == E4L_NONE)
 			add_lack(lack, v[i].len, 1);
 		else if (!err)

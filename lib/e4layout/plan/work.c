@@ -234,6 +234,33 @@ void e4l_work_mark(const struct e4l_work *w, uint64_t *map, uint32_t i,
 	}
 }
 
+uint32_t e4l_work_stripe(const struct e4l_work *w)
+{
+	return w->m->opt.geo.stripe_blocks / w->m->opt.geo.cluster_blocks;
+}
+
+/* The model has the place in which the plan found the item. */
+bool e4l_work_is_aligned(const struct e4l_work *w, uint32_t i)
+{
+	uint32_t stripe = e4l_work_stripe(w), f = w->item[i].first;
+	const struct e4l_frag *first = f < w->m->n_frags ? &w->m->frag[f] :
+							  &w->frag[f];
+
+	return stripe && !w->broken[i] && w->item[i].len >= stripe &&
+	       first->start % stripe == 0;
+}
+
+errcode_t e4l_work_take(struct e4l_work *w, uint32_t i, uint32_t *to)
+{
+	uint32_t len = w->item[i].len;
+
+	if (e4l_work_is_aligned(w, i))
+		return e4l_fit_take_aligned(&w->fit, len, e4l_work_stripe(w),
+					    to);
+	*to = e4l_fit_take(&w->fit, len);
+	return 0;
+}
+
 void e4l_work_loosen(struct e4l_work *w, uint32_t i)
 {
 	w->state[i] = E4L_LOOSE;

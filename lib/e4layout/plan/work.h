@@ -102,6 +102,13 @@ void e4l_work_free(struct e4l_work *w);
 /* Splits logical runs into items; of long ones in fragments only @only. */
 errcode_t e4l_work_items(struct e4l_work *w, const uint8_t *only);
 
+/* A RAID's stripe, in clusters; 0: none. */
+uint32_t e4l_work_stripe(const struct e4l_work *w);
+/* Item @i began on a stripe, and is as long, so that it has to where it goes. */
+bool e4l_work_is_aligned(const struct e4l_work *w, uint32_t i);
+/* Takes a place for item @i, on a stripe if it has to be; *@to: E4L_NONE. */
+errcode_t e4l_work_take(struct e4l_work *w, uint32_t i, uint32_t *to);
+
 /* How many fragments logical run @i of the model is in. */
 uint32_t e4l_work_pieces(const struct e4l_work *w, uint32_t i);
 /* Fragments beyond one for each logical run, counted anew. */
