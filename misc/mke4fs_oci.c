@@ -270,8 +270,8 @@ static bool load_manifest_of(struct oci *o, const struct descriptor *d)
 {
 	struct descriptor config;
 	char *text, *config_text;
-	json_t *json = read_document(o, d, &text, &config.size), *layers, *c;
 	size_t len;
+	json_t *json = read_document(o, d, &text, &len), *layers, *c;
 	bool done = false;
 
 	free(text);
