@@ -37,6 +37,26 @@ static bool find_image(const struct config *c, struct stat *st)
 				      S_ISREG(st->st_mode);
 }
 
+static bool is_image(const struct config *c, const struct stat *st)
+{
+	struct stat image;
+
+	if (S_ISBLK(st->st_mode))
+		return !e4l_stat(c->device, &image) &&
+		       S_ISBLK(image.st_mode) && image.st_rdev == st->st_rdev;
+	return S_ISREG(st->st_mode) && find_image(c, &image) &&
+	       image.st_ino == st->st_ino && image.st_dev == st->st_dev;
+}
+
+bool refuse_image(const struct load *l, const struct stat *st)
+{
+	if (!is_image(l->c, st))
+		return false;
+	say("%s: the source is the same file as the image %s: name another "
+	    "image", l->name, l->c->device);
+	return true;
+}
+
 static void note_left_out(const char *path, errcode_t why, void *priv)
 {
 	const struct load *l = priv;

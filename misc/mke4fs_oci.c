@@ -594,7 +594,7 @@ static bool load_from(struct load *l, const char *path, bool is_archive,
 	else if (is_archive && !S_ISREG(st.st_mode))
 		say("%s: %s: an archive has to be a regular file, for it is "
 		    "read several times", l->name, copy);
-	else
+	else if (!refuse_image(l, &st))
 		done = load_stored(l, &store, ref, is_docker);
 	free(copy);
 	return done;

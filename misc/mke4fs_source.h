@@ -3,6 +3,7 @@
 #ifndef MKE4FS_SOURCE_H
 #define MKE4FS_SOURCE_H
 
+#include <sys/stat.h>
 #include "mke4fs.h"
 
 /*
@@ -59,6 +60,9 @@ void spool_free(struct spool *s);
 
 /* mke4fs_dir.c: loads the directory @path. */
 bool load_dir(struct load *l, const char *path);
+
+/* Whether the source with @st is the image that is being made; says so. */
+bool refuse_image(const struct load *l, const struct stat *st);
 
 /* An archive that is read: from a file, or piece by piece by a function. */
 struct tar_input {

@@ -655,6 +655,11 @@ static bool take_file(struct tar *r)
 		return false;
 	}
 	r->is_device = S_ISBLK(st.st_mode) || S_ISCHR(st.st_mode);
+	if (refuse_image(r->l, &st)) {
+		if (r->fd != STDIN_FILENO)
+			close(r->fd);
+		return false;
+	}
 	if (S_ISREG(st.st_mode) && !lseek(r->fd, 0, SEEK_CUR)) {
 		zip = is_zip(r);
 		lseek(r->fd, 0, SEEK_SET);

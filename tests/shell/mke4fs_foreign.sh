@@ -135,6 +135,27 @@ rm self/img
 check "$mke4fs" -q -d self self/img
 [ ! -s "$err" ] || fail 'something is left out of an image that is new'
 
+# nor does it overwrite the archive that it is made of
+tar -cf self.tar self
+truncate -s 4M self.tar
+cp self.tar self.copy
+ln self.tar self.link
+for source in self.tar self.link layer:self.tar oci-archive:self.tar \
+	docker-archive:self.tar; do
+	mustfail 1 "$mke4fs" -q -F -d "$source" self.tar
+	says 'the source is the same file as the image self.tar'
+done
+mustfail 1 sh -c '"$0" -q -F -d - self.tar <self.tar' "$mke4fs"
+says '-: the source is the same file as the image self.tar'
+attach self.tar
+mustfail 1 "$mke4fs" -q -F -d self.tar "$loop"
+says 'self.tar: the source is the same file as the image'
+mustfail 1 "$mke4fs" -q -F -d "$loop" "$loop"
+says 'the source is the same file as the image'
+detach "$loop"
+cmp self.tar self.copy || fail 'the archive has changed'
+rm self.tar self.link self.copy
+
 # mounts: all, or one filesystem
 mkdir -p one/other one/bind one/plain other
 : >one/file
