@@ -105,19 +105,19 @@ undefer "umount '$work/mnt'"
 losetup -d "$loop"
 undefer "losetup -d $loop"
 # which file it is, is not known then: it was not renamed
-for call in fstat,newfstatat ioctl; do
-	fails $call:error=ENOTTY:when=1 1 f3
+for call in fstat,newfstatat,statx ioctl; do
+	fails "$call:error=ENOTTY:when=1" 1 f3
 	says ': Inappropriate ioctl for device: 1 of 30 files failed'
 	same "files, without $call" "$(reasons)" \
-		"[[29, 30], [(1, 'cannot be looked at')]]"
+		"[[29, 30], [(1, 'not-opened')]]"
 done
 # what cannot be read must not be held: Linux tries to without an end
 fails pread64:error=EIO:when=1 1 f3
 same "files, one of which cannot be read" "$(reasons)" \
-	"[[29, 30], [(1, 'I/O error')]]"
+	"[[29, 30], [(1, 'io-error')]]"
 fails fallocate:error=EDQUOT 0
 same "files, without quota" "$(reasons)" \
-	"[[0, 30], [(30, 'a quota leaves no room to move it')]]"
+	"[[0, 30], [(30, 'quota')]]"
 fails fallocate:error=EOPNOTSUPP 0
 same "files, without donors" "$(reasons)" \
-	"[[0, 30], [(30, 'no space could be reserved')]]"
+	"[[0, 30], [(30, 'donor')]]"

@@ -32,7 +32,7 @@ for signal in INT TERM; do
 	undefer "kill $pid 2>/dev/null"
 	same "exit status" "$status" 0
 	says 'stopped after [0-9]+ of [0-9]+ files: another run continues'
-	grep -Eq ' of [0-9]+ files? repaired while mounted' "$out" || {
+	grep -q ': partly repacked while mounted in ' "$out" || {
 		show_run
 		fail "no report"
 	}
