@@ -290,11 +290,12 @@ static errcode_t put_over(io_channel below, size_t bs, io_channel *ret)
 
 /* ------------------------------------------------------------- the filesystem */
 
-static void free_copy(ext2_filsys fs)
+/* The original must not see the inodes of the copy, nor the copy old ones. */
+static void own_icache(ext2_filsys copy)
 {
-	/* it is shared with the original */
-	ext2fs_flush_icache(fs);
-	ext2fs_free(fs);
+	if (copy->icache)
+		ext2fs_free_inode_cache(copy->icache);
+	copy->icache = NULL;
 }
 
 /* A copy of @e's filesystem, to be changed, with an overlay under it. */
@@ -315,7 +316,7 @@ static errcode_t copy_fs(struct e4l *e, ext2_filsys *ret)
 	e->fs->io->refcount = users;
 	(*ret)->io = (*ret)->image_io = io;
 	(*ret)->flags |= EXT2_FLAG_RW;
-	ext2fs_flush_icache(*ret);
+	own_icache(*ret);
 	return 0;
 }
 
@@ -336,7 +337,7 @@ errcode_t e4l_overlay_new(struct e4l *e, io_channel external, struct e4l **ret)
 		err = put_over(journal, fs->blocksize, &o->journal);
 	if (err) {
 		e4l_free(o);
-		free_copy(fs);
+		ext2fs_free(fs);
 		return err;
 	}
 	o->over = e;
@@ -356,6 +357,6 @@ void e4l_overlay_free(struct e4l *o)
 	atomic_fetch_add(&o->over->read_bytes, atomic_load(&o->read_bytes));
 	if (o->journal)
 		overlay_close(o->journal);
-	free_copy(o->fs);
+	ext2fs_free(o->fs);
 	e4l_free(o);
 }
