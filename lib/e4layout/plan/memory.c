@@ -4,7 +4,7 @@
 #include "memory.h"
 
 /* What the planner needs at most for each, beside the maps of clusters. */
-#define FRAG_BYTES	64
+#define FRAG_BYTES	96
 #define ITEM_BYTES	64
 #define OWNER_BYTES	(2 * sizeof(struct e4l_owner))
 #define MAPS		10		/* of clusters */
@@ -54,9 +54,14 @@ static uint32_t worth(const struct e4l_places *m, const struct e4l_owner *o)
 	return len < UINT32_MAX ? len : UINT32_MAX;
 }
 
-/* Which worth three quarters of the @kind's files have at least. */
+/* A quarter of a kind's files: those of less worth, and so many @equal to it. */
+struct quarter {
+	uint32_t least, equal;
+};
+
+/* Which quarter of the files of that kind is worth the least. */
 static errcode_t find_least(const struct e4l_places *m, bool whole,
-			    uint32_t *least)
+			    struct quarter *q)
 {
 	uint32_t *v = calloc(m->n_owners + 1, sizeof(*v)), n = 0, i;
 
@@ -66,7 +71,9 @@ static errcode_t find_least(const struct e4l_places *m, bool whole,
 		if (m->owner[i].n_items && is_whole(&m->owner[i]) == whole)
 			v[n++] = worth(m, &m->owner[i]);
 	qsort(v, n, sizeof(*v), e4l_u32_cmp);
-	*least = v[n / 4];
+	*q = (struct quarter) { .least = v[n / 4], .equal = 1 };
+	for (i = n / 4; i && v[i - 1] == q->least; i--)
+		q->equal++;
 	free(v);
 	return 0;
 }
@@ -112,7 +119,17 @@ static errcode_t drop(struct e4l_places *m, const struct e4l_owner *o)
 			      o->fragments - 1, 0);
 }
 
-static errcode_t drop_least(struct e4l_places *m, bool whole, uint32_t least)
+/* Whether the file is of that quarter. */
+static bool is_least(uint32_t worth, struct quarter *q)
+{
+	if (worth == q->least && q->equal) {
+		q->equal--;
+		return true;
+	}
+	return worth < q->least;
+}
+
+static errcode_t drop_least(struct e4l_places *m, bool whole, struct quarter q)
 {
 	uint32_t n = m->n_owners, i;
 	size_t z = 0, k = 0;
@@ -123,7 +140,8 @@ static errcode_t drop_least(struct e4l_places *m, bool whole, uint32_t least)
 		const struct e4l_owner o = m->owner[i];
 		uint32_t before = m->n_owners;
 
-		if (o.n_items && is_whole(&o) == whole && worth(m, &o) <= least)
+		if (o.n_items && is_whole(&o) == whole &&
+		    is_least(worth(m, &o), &q))
 			err = drop(m, &o);
 		else
 			keep(m, o);
@@ -157,16 +175,16 @@ static uint64_t sum(const struct e4l_places *m, bool whole)
 static errcode_t drop_some(struct e4l_places *m)
 {
 	bool whole = sum(m, true) > sum(m, false);
-	uint32_t least;
-	errcode_t err = find_least(m, whole, &least);
+	struct quarter q;
+	errcode_t err = find_least(m, whole, &q);
 
 	if (err)
 		return err;
 	if (whole)
-		m->dropped_fill = UINT32_MAX - least;
+		m->dropped_fill = UINT32_MAX - q.least;
 	else
-		m->dropped_density = least;
-	return drop_least(m, whole, least);
+		m->dropped_density = q.least;
+	return drop_least(m, whole, q);
 }
 
 /* Whether a file is of what was dropped before. */
