@@ -63,9 +63,10 @@ image img3 "$work/src"
 sleep 1.1
 image img4 "$work/copy"
 cmp "$work/img3" "$work/img4" || fail "with SOURCE_DATE_EPOCH=0 images differ"
-TZ=UTC dumpe2fs -h "$work/img3" 2>/dev/null >"$work/super"
-for time in 'Filesystem created' 'Last write time' 'Last checked'; do
-	grep -q "^$time: .* 1970$" "$work/super" || fail "$time is not in 1970"
+# s_wtime, s_lastcheck and s_mkfs_time: dumpe2fs 1.47.2 does not print the last
+for offset in 1072 1088 1288; do
+	same "the time at byte $offset" \
+		"$(od -An -tu4 -j $offset -N 4 "$work/img3" | tr -d ' ')" 0
 done
 debugfs -R 'stat small' "$work/img3" 2>/dev/null |
 	grep -q 'mtime: 0x00000000:00000000' || fail "a file is younger than 1970"
