@@ -84,7 +84,8 @@ for option in '' --json; do
 	rm -f "$work/new"
 	full "$mke4fs" ${option:+"$option"} -d "$work/tree" "$work/new" 8M
 	for request in stats frag extents\ / map freespace locality\ / tree\ / \
-		plan repack merge zeroout\ / "write $work/tree/file /n$option" \
+		plan repack files trees directories free inodes \
+		"write $work/tree/file /n$option" \
 		tunables tunables\ dir_ireserve=64 journal findings cachestat \
 		help '?' list_requests ls stat\ / 'bmap / 0' \
 		"dump / /dev/stdout" logdump show_super_stats ncheck\ 2; do
