@@ -3,25 +3,41 @@
 # What the steps of scripts/lane share, inside the chroot.
 set -eu
 
+# before_the_end COMMAND...: ends COMMAND 15 seconds before DEADLINE, if set.
+before_the_end() {
+	if [ "${DEADLINE:-}" ]; then
+		seconds=$((DEADLINE - 15 - $(date +%s)))
+		[ "$seconds" -gt 0 ] || seconds=1
+		set -- timeout -k 5 "$seconds" "$@"
+	fi
+	"$@"
+}
+
 # make_tests TEST...: one line for each that failed or was skipped, the end of
-# what a failed one printed, and the sum.
+# what a failed one printed, and the sum.  Returns 124 if DEADLINE ended make.
 make_tests() {
-	status=0
-	make -s -k -C /build --output-sync -j"$(nproc)" check TESTS="$*" \
-		>/build/check.log 2>&1 || status=$?
+	status=0 unseen=FAIL why="did not run: see /build/check.log" failed=
+	before_the_end make -s -k -C /build --output-sync -j"$(nproc)" check \
+		TESTS="$*" >/build/check.log 2>&1 || status=$?
+	case $status in
+	124 | 137) status=124 unseen=SKIP why="not done in time" ;;
+	esac
 	for test; do
 		trs=/build/${test%.*}.trs
 		if [ ! -e "$trs" ]; then
-			echo "FAIL: $test: did not run: see /build/check.log"
+			echo "$unseen: $test: $why"
 		elif grep -qE '^:test-result: *(FAIL|ERROR|XPASS)' "$trs"; then
 			echo "FAIL: $test"
-			grep -vE '^(ok|PASS:) ' "${trs%.trs}.log" | tail -n 30
+			failed=yes
+			grep -vE '^(ok|PASS:) ' "${trs%.trs}.log" |
+				tail -n 30 | sed 's/^/    /'
 		elif grep -q '^:test-result: *SKIP' "$trs"; then
 			echo "SKIP: $test: $(tail -n 1 "${trs%.trs}.log")"
 		fi
 	done
 	cat /build/tests/*/*.trs | awk '/^:test-result: *PASS/ { n++ }
 		END { print n + 0, "passed" }'
+	[ ! "$failed" ] || return 1
 	return $status
 }
 
