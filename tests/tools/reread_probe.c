@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * reread_probe IMAGE OFFSET: repairs an image and keeps no extents, so that all
- * are read again.  When the first reading is over, its standard input goes to
- * OFFSET in the image; with none, the image ends there.  Prints what failed.
+ * reread_probe IMAGE OFFSET: repacks an image.  When the first reading is over, its
+ * standard input goes to OFFSET in the image; with none, the image ends there.
+ * Prints what failed, and how many transactions there were.
  */
 #include "config.h"
 #include <err.h>
