@@ -316,38 +316,58 @@ static uint64_t density(const struct e4l_work *w, uint32_t i, uint32_t pieces)
 
 struct dense {
 	uint64_t density;
-	uint32_t len;
+	uint32_t len, run;
 };
 
 static int densest_first(const void *va, const void *vb)
 {
-	return e4l_u64_cmp(vb, va);
+	const struct dense *a = va, *b = vb;
+
+	if (a->density != b->density)
+		return a->density > b->density ? -1 : 1;
+	return a->run < b->run ? -1 : a->run > b->run;
 }
 
-/* Which density those have at least that are in the share. */
-static errcode_t find_density(const struct e4l_work *w, uint64_t *least)
+/* How many clusters the attempt's share of @all is, within the budget. */
+static uint64_t share_of(const struct e4l_work *w, uint64_t all)
+{
+	const struct e4l_plan_options *opt = &w->m->opt;
+	uint64_t budget = opt->copy_budget_blocks / opt->geo.cluster_blocks;
+
+	if (opt->copy_budget_blocks != E4L_NO_LIMIT && budget < all)
+		all = budget;
+	return all * w->how.share / E4L_WHOLE_SHARE;
+}
+
+/* Which logical runs are in the share, the densest first: *@chosen; to be freed. */
+static errcode_t choose_share(const struct e4l_work *w, uint8_t **chosen)
 {
 	const struct e4l_places *m = w->m;
 	struct dense *v = calloc(m->n_items + 1, sizeof(*v));
 	uint64_t sum = 0;
 	uint32_t i, n = 0, pieces;
 
-	*least = UINT64_MAX;
-	if (!v)
+	*chosen = calloc(m->n_items + 1, 1);
+	if (!v || !*chosen) {
+		free(v);
 		return ENOMEM;
+	}
 	for (i = 0; i < m->n_items; i++) {
 		pieces = e4l_work_pieces(w, i);
-		if (pieces == 1)
+		if (pieces == 1 || !(m->owner[m->item[i].file].allowed &
+				     E4L_PLAN_MOVE))
 			continue;
 		v[n++] = (struct dense) { density(w, i, pieces),
-					  m->item[i].len };
+					  m->item[i].len, i };
 		sum += m->item[i].len;
 	}
 	qsort(v, n, sizeof(*v), densest_first);
-	sum = sum * w->how.share / E4L_WHOLE_SHARE;
-	for (i = 0; i < n && v[i].len <= sum; i++) {
+	sum = share_of(w, sum);
+	for (i = 0; i < n; i++) {
+		if (v[i].len > sum)
+			continue;
 		sum -= v[i].len;
-		*least = v[i].density;
+		(*chosen)[v[i].run] = true;
 	}
 	free(v);
 	return 0;
@@ -371,8 +391,8 @@ static void begin_maps(struct e4l_work *w)
 }
 
 /* Whether logical run @i, which is in fragments, is to be one item. */
-static bool is_joined(const struct e4l_work *w, uint32_t i, uint32_t pieces,
-		      const uint8_t *only, uint64_t least)
+static bool is_joined(const struct e4l_work *w, uint32_t i,
+		      const uint8_t *only, const uint8_t *share)
 {
 	const struct e4l_item *run = &w->m->item[i];
 
@@ -382,7 +402,7 @@ static bool is_joined(const struct e4l_work *w, uint32_t i, uint32_t pieces,
 		return only[i];
 	/* a long one may find a home */
 	return (run->len <= w->large_item || run->len >= w->m->large) &&
-	       density(w, i, pieces) >= least;
+	       (!share || share[i]);
 }
 
 /* Fragments of logical run @i that lie side by side by now are one. */
@@ -403,18 +423,16 @@ static void merge_neighbours(struct e4l_work *w, uint32_t i)
 }
 
 static errcode_t add_run(struct e4l_work *w, uint32_t i, const uint8_t *only,
-			 uint64_t least)
+			 const uint8_t *share)
 {
 	const struct e4l_item *run = &w->m->item[i];
-	uint32_t pieces;
 	bool broken;
 
 	merge_neighbours(w, i);
-	pieces = e4l_work_pieces(w, i);
-	broken = pieces > 1;
+	broken = e4l_work_pieces(w, i) > 1;
 	w->broken_items[run->file] += broken;
 	w->of[i] = E4L_NONE;
-	if (broken && !is_joined(w, i, pieces, only, least))
+	if (broken && !is_joined(w, i, only, share))
 		return add_fragments(w, i);
 	w->of[i] = w->n_items;
 	return add_item(w, run->first, E4L_NONE, run->file, broken);
@@ -474,7 +492,7 @@ static void sort_out(struct e4l_work *w, bool any_length)
 errcode_t e4l_work_items(struct e4l_work *w, const uint8_t *only)
 {
 	const struct e4l_places *m = w->m;
-	uint64_t least = 0;
+	uint8_t *share = NULL;
 	errcode_t err = 0;
 	uint32_t i;
 
@@ -483,9 +501,10 @@ errcode_t e4l_work_items(struct e4l_work *w, const uint8_t *only)
 	memset(w->broken_items, 0, m->n_owners * sizeof(*w->broken_items));
 	begin_maps(w);
 	if (w->how.share < E4L_WHOLE_SHARE)
-		err = find_density(w, &least);
+		err = choose_share(w, &share);
 	for (i = 0; i < m->n_items && !err; i++)
-		err = add_run(w, i, only, least);
+		err = add_run(w, i, only, share);
+	free(share);
 	if (!err)
 		err = sort_by_place(w);
 	if (err)
