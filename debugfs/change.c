@@ -93,7 +93,8 @@ static bool check_parent(const struct shell *s, const char *path,
 			 const struct ext2_inode *dir)
 {
 	if (!LINUX_S_ISDIR(dir->i_mode))
-		return refuse(s, path, "what leads there is not a directory");
+		return refuse(s, path,
+			      "a component of the path is not a directory");
 	if (dir->i_flags & (EXT4_ENCRYPT_FL | EXT4_CASEFOLD_FL))
 		return refuse(s, path, "its directory is encrypted or folds "
 				       "case: mount the filesystem");

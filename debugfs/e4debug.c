@@ -19,20 +19,19 @@ static const struct args_option options[] = {
 	  .offset = AT(write), .help = "open for writing" },
 	{ .name = "request", .letter = 'R', .kind = ARGS_TEXT,
 	  .offset = AT(line), .value = "REQUEST",
-	  .help = "carry out one request and exit" },
+	  .help = "run one request and exit" },
 	{ .name = "file", .letter = 'f', .kind = ARGS_TEXT, .offset = AT(file),
-	  .value = "FILE", .help = "carry out the requests in FILE (-: "
+	  .value = "FILE", .help = "run the requests in FILE (-: "
 				   "standard input)" },
 	{ .name = "undo-file", .letter = 'z', .kind = ARGS_TEXT,
 	  .offset = AT(undo.file), .value = "FILE",
-	  .help = "save what is overwritten for e2undo(8)" },
+	  .help = "save overwritten blocks for e2undo(8)" },
 	{ .name = "no-undo", .kind = ARGS_FLAG, .offset = AT(undo.none),
 	  .help = "change a filesystem without journal or undo file" },
 };
 static const struct args_tool tool = {
 	.operands = "[TARGET]",
-	.purpose = "Look at the layout of an ext4 filesystem, and change it, "
-		   "request by request.",
+	.purpose = "Examine and change the layout of an ext4 filesystem.",
 	.options = options,
 	.n_options = sizeof(options) / sizeof(*options),
 	.min_operands = 0, .max_operands = 1,
@@ -208,7 +207,7 @@ static bool do_lines(struct shell *s, FILE *in, const char *name)
 			line[len - 1] = '\0';
 		ok = shell_do(s, line);
 		if (!ok)
-			say("%s: line %lu: failed, nothing after it was done: "
+			say("%s: line %lu: failed, later requests were not run: "
 			    "%s", name, number, line);
 	}
 	if (len < 0 && !feof(in)) {
@@ -268,9 +267,9 @@ static int run(struct shell *s, const char *target)
 static bool check_usage(const struct shell *s)
 {
 	if (s->line && s->file)
-		say("--request and --file exclude each other");
+		say("--request and --file cannot be given together");
 	else if ((s->undo.file || s->undo.none) && !s->write)
-		say("--undo-file and --no-undo go with --write");
+		say("--undo-file and --no-undo require --write");
 	else
 		return true;
 	return false;

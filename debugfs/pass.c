@@ -64,7 +64,7 @@ static bool pass_errors(FILE *errors)
 		said = true;
 	}
 	if (!feof(errors)) {
-		say_error("debugfs", "cannot read what it says", errno);
+		say_error("debugfs", "cannot read its output", errno);
 		said = true;
 	}
 	free(line);

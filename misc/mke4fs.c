@@ -388,7 +388,7 @@ static void spoil(const struct config *c, int fd)
 
 	if (pwrite(fd, none, sizeof(none), c->offset_bytes +
 		   SUPERBLOCK_OFFSET) != sizeof(none))
-		say_error(c->device, "removing what is half done", errno);
+		say_error(c->device, "removing the incomplete image", errno);
 }
 
 static bool fill_device(const struct config *c, struct e4l_tree *t,

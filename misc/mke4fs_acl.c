@@ -133,7 +133,7 @@ static bool read_xattr(struct acls *a, const struct e4l_tree_xattr *x,
 	if (x->size < HEADER_BYTES ||
 	    (x->size - HEADER_BYTES) % ENTRY_BYTES ||
 	    get_le(p, HEADER_BYTES) != XATTR_VERSION)
-		return complain(a->l, "its ACL cannot be understood");
+		return complain(a->l, "its ACL is invalid");
 	acl->v = calloc(x->size / ENTRY_BYTES + 1, sizeof(*acl->v));
 	if (!acl->v)
 		return complain(a->l, "out of memory");
@@ -236,7 +236,7 @@ bool acls_take(struct acls *a, struct archive_entry *entry, bool is_default,
 	if (!done || !acl.n)
 		goto out;
 	qsort(acl.v, acl.n, sizeof(*acl.v), by_tag);
-	done = is_valid(&acl) || complain(a->l, "its ACL cannot be understood");
+	done = is_valid(&acl) || complain(a->l, "its ACL is invalid");
 	if (!done)
 		goto out;
 	if (!is_default)

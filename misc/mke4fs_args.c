@@ -329,7 +329,7 @@ static bool take_operands(struct config *c, int argc, char **argv)
 	c->name = argv[optind];
 	c->size = argv[optind + 1];
 	if ((c->sources.n || c->manifests.n) && c->from) {
-		say("%s and --from exclude each other",
+		say("%s and --from cannot be given together",
 		    c->sources.n ? "-d" : "--manifest");
 		return false;
 	}
@@ -343,7 +343,7 @@ static bool take_operands(struct config *c, int argc, char **argv)
 		return false;
 	}
 	if (c->common.partition && !c->from) {
-		say("--partition goes with --from");
+		say("--partition requires --from");
 		return false;
 	}
 	return true;

@@ -445,7 +445,7 @@ static bool open_fs(const struct config *c, struct image *im, const char *path)
 	if (!err)
 		err = ext2fs_read_bitmaps(im->fs);
 	if (err) {
-		say_error(im->name, "opening what mke2fs made", err);
+		say_error(im->name, "opening the new filesystem", err);
 		return false;
 	}
 	keep_seed(im);

@@ -41,7 +41,7 @@ static bool take_offset(struct config *c, const char *value)
 	c->offset_bytes = strtoull(value, &end, 0);
 	return (!errno && isdigit((unsigned char)*value) && !*end &&
 		c->offset_bytes <= INT64_MAX) ||
-	       usage("-E offset= wants a number of bytes", value);
+	       usage("-E offset= requires a number of bytes", value);
 }
 
 /* Without a value, they are the caller's. */
@@ -54,12 +54,12 @@ static bool take_root_owner(struct config *c, const char *value)
 	if (*value) {
 		uid = strtoull(value, &end, 0);
 		if (*end != ':')
-			return usage("-E root_owner= wants UID:GID", value);
+			return usage("-E root_owner= requires UID:GID", value);
 		gid = strtoull(end + 1, &end, 0);
 	}
 	/* The last number means nobody. */
 	if (errno || *end || uid >= UINT32_MAX || gid >= UINT32_MAX)
-		return usage("-E root_owner= wants UID:GID, to 4294967294",
+		return usage("-E root_owner= requires UID:GID, to 4294967294",
 			     value);
 	c->root_uid = uid;
 	c->root_gid = gid;
@@ -74,7 +74,7 @@ static bool take_root_perms(struct config *c, const char *value)
 	c->root_perms = strtoul(value, &end, 8);
 	c->has_root_perms = true;
 	return (end != value && !*end && c->root_perms <= 07777) ||
-	       usage("-E root_perms= wants an octal number to 7777", value);
+	       usage("-E root_perms= requires an octal number to 7777", value);
 }
 
 static bool take_root_label(struct config *c, const char *value)
@@ -82,7 +82,7 @@ static bool take_root_label(struct config *c, const char *value)
 	free(c->root_label);
 	c->root_label = strdup(value);
 	return c->root_label ?
-	       *value || usage("-E root_selinux= wants a label", value) :
+	       *value || usage("-E root_selinux= requires a label", value) :
 	       no_memory(c);
 }
 
@@ -163,7 +163,7 @@ bool take_name_offset(struct config *c, uint64_t offset_bytes)
 	char word[40];
 
 	if (c->has_offset)
-		return usage("-E offset= and ?offset= exclude each other",
+		return usage("-E offset= and ?offset= cannot be given together",
 			     c->name);
 	c->offset_bytes = offset_bytes;
 	snprintf(word, sizeof(word), "offset=%" PRIu64, offset_bytes);
@@ -280,7 +280,7 @@ static const struct letter {
 	{ .letter = 'U', .has_value = true },
 	{ .letter = 'v', .seen = SEEN(common.verbose) },
 	{ .letter = 'z', .has_value = true, .fate = REFUSE,
-	  .why = "what is filled in could not be undone" },
+	  .why = "the copied files could not be undone" },
 };
 #define N_LETTERS (sizeof(letters) / sizeof(*letters))
 

@@ -18,7 +18,7 @@ bool complain(const struct load *l, const char *what)
 bool complain_tree(const struct load *l, errcode_t err)
 {
 	return complain(l, err == E4L_ET_NOT_DIR ?
-			"what the archive has it in is no directory" :
+			"its parent in the archive is not a directory" :
 			error_message(err));
 }
 

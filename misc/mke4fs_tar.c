@@ -71,7 +71,7 @@ static bool is_archive(const struct tar *r);
 static bool complain_format(const struct tar *r)
 {
 	if (r->n_archives)
-		say("%s: goes on behind the end of an archive, at byte %" PRIu64
+		say("%s: has data after the end of an archive, at byte %" PRIu64
 		    " of what is unpacked, with what is no archive",
 		    r->l->name, r->begin);
 	else if (is_archive(r))
@@ -298,7 +298,7 @@ static bool take_link(struct tar *r, struct archive_entry *entry)
 	errcode_t err = e4l_layer_link(r->l->t, r->l->path, target, &id);
 
 	if (err == E4L_ET_NO_TARGET) {
-		say("%s: %s: a hard link to %s, which is not there",
+		say("%s: %s: a hard link to %s, which does not exist",
 		    r->l->name, r->l->path, target);
 		return false;
 	}
@@ -309,7 +309,8 @@ static bool take_link(struct tar *r, struct archive_entry *entry)
 		err = e.size ? e4l_tree_set_content(r->l->t, id, &e) : 0;
 	}
 	if (err == E4L_ET_BAD_ARGUMENT)
-		return complain(r->l, "a hard link to what cannot have one");
+		return complain(r->l,
+				"a hard link to a file that cannot have one");
 	return !err || complain_tree(r->l, err);
 }
 
@@ -508,7 +509,7 @@ static bool take_stream(struct tar *r, struct stream *s, unsigned int depth);
 static bool take_packed(struct tar *r, struct stream *s, unsigned int depth)
 {
 	return depth < MAX_DEPTH ? take_stream(r, s, depth) :
-	       complain(r->l, "is packed in what is packed too many times");
+	       complain(r->l, "is compressed too many times");
 }
 
 /*

@@ -10,33 +10,32 @@
 #define AT(member) offsetof(struct tune4fs, member)
 static const struct args_option options[] = {
 	{ .name = "list", .letter = 'l', .kind = ARGS_FLAG, .offset = AT(list),
-	  .help = "show what is kept and what is running (default)" },
+	  .help = "show stored and running values (default)" },
 	{ .name = "set", .letter = 'E', .kind = ARGS_TEXTS, .offset = AT(sets),
-	  .value = "LIST", .help = "name=value to keep, ^name to remove, "
-				   "separated by commas" },
+	  .value = "LIST",
+	  .help = "store name=value, remove ^name (comma-separated)" },
 	{ .name = "clear", .kind = ARGS_FLAG, .offset = AT(clear),
-	  .help = "remove all that is kept" },
+	  .help = "remove all stored tunables" },
 	{ .name = "apply", .kind = ARGS_FLAG, .offset = AT(apply),
-	  .help = "give the running kernel what is kept" },
+	  .help = "apply the stored tunables to the kernel" },
 	{ .name = "apply-all", .kind = ARGS_FLAG, .offset = AT(apply_all),
-	  .help = "the same for every mounted filesystem" },
+	  .help = "apply to every mounted filesystem" },
 	{ .name = "watch", .kind = ARGS_FLAG, .offset = AT(watch),
 	  .help = "with --apply-all: also apply to later mounts" },
 	{ .name = "dry-run", .letter = 'n', .kind = ARGS_FLAG,
-	  .offset = AT(dry_run), .help = "say what would change, change "
-					 "nothing" },
+	  .offset = AT(dry_run), .help = "print the changes, change nothing" },
 	{ .name = "force", .letter = 'f', .kind = ARGS_FLAG,
-	  .offset = AT(force), .help = "keep names that are not known, too" },
+	  .offset = AT(force), .help = "also store unknown names" },
 	{ .name = "undo-file", .letter = 'z', .kind = ARGS_TEXT,
 	  .offset = AT(undo.file), .value = "FILE",
-	  .help = "save what is overwritten for e2undo(8)" },
+	  .help = "save overwritten blocks for e2undo(8)" },
 	{ .name = "no-undo", .kind = ARGS_FLAG, .offset = AT(undo.none),
 	  .help = "change a filesystem without journal or undo file" },
 };
 static const struct args_tool tool = {
 	.operands = "[TARGET]",
 	.purpose = "Show, set and apply the tunables that an ext4 filesystem "
-		   "keeps.",
+		   "stores.",
 	.options = options,
 	.n_options = sizeof(options) / sizeof(*options),
 	.min_operands = 0, .max_operands = 1,
@@ -193,10 +192,10 @@ static bool check_usage(const struct tune4fs *cfg, const char *name)
 		      !!cfg->set;
 
 	if (actions > 1)
-		say("--list, --set, --clear, --apply and --apply-all exclude "
-		    "one another");
+		say("--list, --set, --clear, --apply and --apply-all cannot be "
+		    "given together");
 	else if (cfg->watch && !cfg->apply_all)
-		say("--watch goes with --apply-all");
+		say("--watch requires --apply-all");
 	else if (cfg->apply_all && name)
 		say("--apply-all takes no target");
 	else if (!cfg->apply_all && !name)

@@ -129,7 +129,7 @@ int apply_one(const struct tune4fs *cfg, const char *name)
 		say("%s: is not mounted: only a running kernel can be given "
 		    "values", name);
 	else if (p.sysfs < 0)
-		say("%s: the kernel shows nothing of it in /sys/fs/ext4", name);
+		say("%s: not found in /sys/fs/ext4", name);
 	else
 		status = apply_place(cfg, &p);
 	keeper_close(&p);

@@ -132,7 +132,7 @@ bool keeper_read(struct keeper *p, struct e4l_tunables **t)
 	errcode_t err = keeper_get(p, t);
 
 	if (keeper_is_damage(err))
-		say("%s: what is kept is damaged: %s: to remove it, run "
+		say("%s: the stored tunables are damaged: %s: to remove it, run "
 		    "tune4fs --clear %s", p->name, error_message(err), p->name);
 	else if (err)
 		keeper_say(p, err);

@@ -31,9 +31,9 @@ static const char *skip_text(const struct skipped *s, char *buf, size_t size)
 
 	switch (s->why) {
 	case SKIP_UNKNOWN:
-		return "kept, but not known to this version";
+		return "stored, but not known to this version";
 	case SKIP_RANGE:
-		snprintf(buf, size, "kept, but not applied: it takes %s",
+		snprintf(buf, size, "stored, but not applied: it takes %s",
 			 e4l_tunable_range(info, range, sizeof(range)));
 		return buf;
 	case SKIP_PATCH:

@@ -85,7 +85,7 @@ errcode_t e4l_open(const char *device, const struct e4l_open_options *options,
  * allowed.  libext2fs writes nothing: what was changed in its memory alone is
  * dropped.  What was made of @e, a journal or names, must be closed before.
  * Errors: what closing returns, after say(), which is told once more, with
- * E4L_ET_MMP_KEPT, when multiple mount protection could not be let go of; but
+ * E4L_ET_MMP_KEPT, when multiple mount protection could not be released; but
  * nothing when E4L_ET_NOT_OURS has been returned before.
  */
 errcode_t e4l_close(struct e4l *e);

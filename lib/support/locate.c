@@ -353,7 +353,7 @@ static bool locate_file(struct target *t, uint64_t partition)
 		return true;
 	if (!t->offset_bytes)
 		return find_partition(t, &st, partition);
-	say("%s: --partition and an offset exclude each other", t->name);
+	say("%s: --partition and an offset cannot be given together", t->name);
 	return false;
 }
 

@@ -28,7 +28,7 @@ refused() {
 	run "$e4debug" "$@" -f "$work/file" "$img"
 	same "exit code of $line" "$status" 1
 	says "$pattern"
-	says "^e4debug: .*/file: line 3: failed, nothing after it was done"
+	says "^e4debug: .*/file: line 3: failed, later requests were not run"
 	! grep -q 'list the requests' "$out" || fail "went on after $line"
 }
 refused 'stat /nix' '^/nix: File not found'

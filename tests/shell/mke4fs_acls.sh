@@ -185,5 +185,5 @@ for bad in access=user::rw-,user:5:rw-,group::r--,other::--- \
 	rm -f "$work/img"
 	mustfail 1 "$mke4fs" -q -d "$work/a.tar" "$work/img"
 	one_sentence mke4fs
-	says 'a: its ACL cannot be understood'
+	says 'a: its ACL is invalid'
 done

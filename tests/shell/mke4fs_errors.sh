@@ -108,16 +108,16 @@ refuse 'longer than 255' -d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("a/../../b")
 EOT
-refuse 'a/../../b: a path with \.\. is not taken' -d "$work/a.tar" "$work/img"
+refuse 'a/../../b: a path contains \.\.' -d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("b", type=tarfile.LNKTYPE, linkname="a")
 EOT
-refuse 'b: a hard link to a, which is not there' -d "$work/a.tar" "$work/img"
+refuse 'b: a hard link to a, which does not exist' -d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("a", type=tarfile.DIRTYPE)
 add("b", type=tarfile.LNKTYPE, linkname="a")
 EOT
-refuse 'b: a hard link to what cannot have one' -d "$work/a.tar" "$work/img"
+refuse 'b: a hard link to a file that cannot have one' -d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("a", type=tarfile.SYMTYPE, linkname="/etc")
 add("a/b", b"2")
@@ -140,7 +140,7 @@ archive "$work/a.tar" <<'EOT'
 add("a", pax_headers={"SCHILY.acl.access":
     "user::rw-,user:nobody-at-all:rw-,group::r--,mask::rw-,other::r--"})
 EOT
-refuse 'a: its ACL names nobody-at-all, whom' -d "$work/a.tar" \
+refuse 'a: its ACL names nobody-at-all, which' -d "$work/a.tar" \
 	"$work/img"
 # of two attributes of one name, as bsdtar writes them too, the last counts
 python3 - "$work/a.tar" <<'EOT'
@@ -176,7 +176,7 @@ archive "$work/a.tar" <<'EOT'
 add("a", b"1")
 add("a/b", b"2")
 EOT
-refuse 'a.tar: a/b: what the archive has it in is no directory' -d "$work/a.tar" "$work/img"
+refuse 'a.tar: a/b: its parent in the archive is not a directory' -d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("a", uid=-1, pax_headers={"uid": "99999999999"})
 EOT

@@ -93,7 +93,7 @@ for archive in a.cpio a.tar; do
 	done
 	{ cat $archive; zeroes 512; echo garbage; } >all
 	mustfail 1 "$mke4fs" -q -d all img
-	says 'goes on behind the end of an archive, at byte [0-9]*'
+	says 'has data after the end of an archive, at byte [0-9]*'
 	gzip -c b.cpio | head -c 100 >half
 	cat $archive half >all
 	mustfail 1 "$mke4fs" -q -d all img

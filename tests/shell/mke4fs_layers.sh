@@ -153,9 +153,9 @@ one_sentence mke4fs
 # A directory that an earlier layer has as a symbolic link.
 make_image -d usr.tar -d layer:into.tar
 same "usr/lib/a" "$(debugfs -R 'cat usr/lib/a' img 2>/dev/null)" a
-refuse 'layer:out.tar: up/a: a symbolic link on the way leaves the tree' \
+refuse 'layer:out.tar: up/a: a symbolic link in the path leads out of the tree' \
 	-d usr.tar -d layer:out.tar
-refuse 'layer:round.tar: loop/a: too many symbolic links on the way' \
+refuse 'layer:round.tar: loop/a: too many symbolic links in the path' \
 	-d usr.tar -d layer:round.tar
 refuse 'd/.wh.: a whiteout without a name' -d layer:empty-name.tar
 refuse 'root.tar: \.: only a directory can be the root' -d root.tar
@@ -258,7 +258,7 @@ bad_line 'three: no regular file' 'x contents=three'
 bad_line 'three/f: its size is not what' 'x contents=three/f size=5'
 bad_line 'f: its size is not what' 'f type=file size=5'
 bad_line 'user.a: its value is not base64' 'f xattr.user.a=!!'
-bad_line 'a/../b: a path with .. is not taken' 'a/../b type=file'
+bad_line 'a/../b: a path contains ..' 'a/../b type=file'
 bad_line '\.\.: it leaves the directory' '..'
 bad_line '.*x5cx: a name that mtree.5. does not have' '\x type=file'
 printf 'f mode=0\0\n' >bad

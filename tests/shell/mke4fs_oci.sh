@@ -310,10 +310,10 @@ EOT
 broken 'oci-layout: it is missing' <<'EOT'
 os.unlink(top + "/oci-layout")
 EOT
-broken 'layer 1: a/../b: a path with .. is not taken' <<'EOT'
+broken 'layer 1: a/../b: a path contains ..' <<'EOT'
 index(manifest([layer(("a/../b", b""))]))
 EOT
-broken 'layer 2: b: a hard link to a, which is not there' <<'EOT'
+broken 'layer 2: b: a hard link to a, which does not exist' <<'EOT'
 index(manifest([one, layer(("b", "a"))]))
 EOT
 broken 'longer than 255' <<'EOT'

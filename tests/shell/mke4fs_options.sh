@@ -123,7 +123,7 @@ for name in 'x?offset=1M' 'x?offset=' 'x?offset=-1' 'x?partition=1' \
 	'x?offset=9223372036854775808'; do
 	refuse_name "$name" 'a number of bytes: FILE\?offset=BYTES$'
 done
-refuse_name 'x?offset=1048576' 'exclude each other' -Eoffset=1048576
+refuse_name 'x?offset=1048576' 'cannot be given together' -Eoffset=1048576
 mustfail 2 "$mke4fs" -E offset=-1 -d "$work/src" x 16M
 mustfail 2 "$mke4fs" -E offset=9223372036854775808 -d "$work/src" x 16M
 check "$mke4fs" --json --verify -d "$work/src" 'x?offset=1048576' 16M

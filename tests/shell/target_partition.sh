@@ -78,7 +78,7 @@ for wrong in offset=1M offset=-1 offset= offset=99999999999999999999 \
 	one_sentence e4frag
 done
 mustfail 1 "$e4frag" --partition=5 "$at"
-says 'exclude each other'
+says 'cannot be given together'
 mustfail 2 "$e4frag" --partition=0 "$disk"
 
 # the same report as of the filesystem alone
@@ -122,7 +122,7 @@ for from in "$disk --partition=5" "$at"; do
 	debugfs -R "cat /keep" "$work/part" 2>/dev/null | cmp - "$work/a"
 done
 mustfail 2 "$mke4fs" --partition=5 -d "$work/files" "$work/none"
-says '--partition goes with --from'
+says '--partition requires --from'
 
 # commands that are printed can be run
 debugfs -w -R 'ssv error_count 1' "$at" >/dev/null 2>&1

@@ -80,12 +80,12 @@ setfattr -n $attr -v 'mb_order2_req=33,future=1,mb_min_to_scan=11' "$mnt"
 run "$tune4fs" --apply "$mnt"
 [ "$status" = 1 ] || fail "mb_order2_req=33 is no failure"
 out_is 'mb_min_to_scan: 20 -> 11'
-says 'mb_order2_req=33: kept, but not applied: it takes 0 to 32'
-says 'future=1: kept, but not known'
+says 'mb_order2_req=33: stored, but not applied: it takes 0 to 32'
+says 'future=1: stored, but not known'
 runs mb_order2_req 3
 setfattr -n $attr -v ../../../etc/passwd=1 "$mnt"
 mustfail 1 "$tune4fs" --apply "$mnt"
-says 'what is kept is damaged'
+says 'the stored tunables are damaged'
 check "$tune4fs" --clear "$mnt"
 for dry in '' -n; do
 	# shellcheck disable=SC2086
@@ -136,7 +136,7 @@ says 'not the root directory of a mounted ext4'
 can_unshare || exit 0
 check unshare -m sh -c 'mount -t tmpfs none /sys/fs/ext4 && '\
 '"$0" --apply-all && "$0" -l "$1" && ! "$0" --apply "$1"' "$tune4fs" "$mnt"
-says 'shows nothing of it in /sys/fs/ext4'
+says 'not found in /sys/fs/ext4'
 check unshare -m sh -c 'mount -t tmpfs none /sys/fs && "$0" --apply-all' \
 	"$tune4fs"
 [ ! -s "$err" ] || { show_run; fail "not harmless"; }

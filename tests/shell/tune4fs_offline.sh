@@ -91,10 +91,10 @@ for twice in mb_order2_req=1,mb_order2_req=2 mb_order2_req=2,mb_order2_req=2 \
 		-E "${twice#*,}"
 done
 refuse 1 "is not mounted" --apply
-refuse 2 "exclude one another" -l --clear
-refuse 2 "exclude one another" -E mb_order2_req=1 --apply
+refuse 2 "cannot be given together" -l --clear
+refuse 2 "cannot be given together" -E mb_order2_req=1 --apply
 refuse 2 "takes no target" --apply-all
-refuse 2 "goes with --apply-all" --watch
+refuse 2 "requires --apply-all" --watch
 mustfail 2 "$tune4fs"
 says 'target is missing'
 mustfail 1 "$tune4fs" -l "$work"
@@ -122,7 +122,7 @@ for bad in 'a=1,a=2' 'a/b=1' 'a=1\0' '\0' 'no_value' 'mb_order2_req=1,' 'A=1' \
 	# shellcheck disable=SC2059
 	printf "$bad" >"$work/v"
 	poke "$work/v"
-	refuse 1 'what is kept is damaged: ' -l
+	refuse 1 'the stored tunables are damaged: ' -l
 	refuse 1 'run tune4fs --clear' -E mb_order2_req=1
 	check "$tune4fs" --clear "$img"
 	out_is 'trusted.ext4.tunables: damaged -> not set'

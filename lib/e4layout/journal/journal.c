@@ -89,7 +89,7 @@ static errcode_t ask_guard(struct e4l *e)
 {
 	errcode_t err = e->guard ? e->guard(e->guard_priv) : 0;
 
-	return err ? e4l_fail(e, err, "looking who else uses the filesystem",
+	return err ? e4l_fail(e, err, "checking for other users",
 			      0, 0) : 0;
 }
 

@@ -25,7 +25,7 @@ struct e4l_quota {
 	char *buf;			/* of one block */
 };
 
-static const char doing[] = "looking for what quota counts";
+static const char doing[] = "reading the quota usage";
 
 static int by_id(const void *a, const void *b)
 {
