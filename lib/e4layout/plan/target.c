@@ -5,6 +5,7 @@
 #include "work.h"
 
 #define REGIONS_PERCENT	97	/* of what will be free, in regions at first */
+#define NEAR_PERCENT	96	/* the largest region, of the longest that can be */
 #define GIVEN_THOUSANDTHS 19	/* of that, which regions may give back */
 /* No more regions are made for less than so many large free extents, or so much. */
 #define LEAST_REGION	4
@@ -164,11 +165,11 @@ static uint32_t longest_stretch(const struct e4l_work *w)
 }
 
 /*
- * The cheapest window of each stretch that is not much shorter than @len: as long
- * as that, or as the stretch.
+ * The cheapest window of each stretch of @least clusters and more: as long as
+ * @len, or as the stretch.
  */
 static errcode_t list_windows(const struct e4l_work *w, uint32_t len,
-			      struct window **v, uint32_t *n)
+			      uint32_t least, struct window **v, uint32_t *n)
 {
 	struct e4l_span s = { 0 };
 	struct kept k;
@@ -178,7 +179,7 @@ static errcode_t list_windows(const struct e4l_work *w, uint32_t len,
 	*v = NULL;
 	*n = 0;
 	while (!err && e4l_map_next_clear(w->walls, w->m->clusters, &s)) {
-		if (s.len < len - len / 8)
+		if (s.len < least)
 			continue;
 		err = e4l_grow(v, *n, sizeof(**v));
 		while (!err && i < k.n && end_of(&k.run[i]) <= s.start)
@@ -224,6 +225,22 @@ static uint32_t next_length(const struct e4l_work *w, uint64_t rest, bool first)
 }
 
 /*
+ * The shortest stretch that a region of @len clusters may be made in instead of a
+ * longer one.  The first region becomes the largest free extent.
+ */
+static uint32_t least_length(const struct e4l_work *w, uint32_t len, bool first)
+{
+	uint64_t most = longest_stretch(w);
+
+	if (!first)
+		return len - len / 8;
+	if (most > w->free_end)
+		most = w->free_end;
+	most = most * NEAR_PERCENT / 100 + 1;
+	return most < len ? most : len;
+}
+
+/*
  * Regions: the longest that walls allow, where the least is to be copied.  *@first
  * is the first of them.
  */
@@ -232,14 +249,15 @@ static errcode_t choose_regions(struct e4l_work *w, struct e4l_span *first)
 	uint64_t rest = w->free_end * REGIONS_PERCENT / 100 * w->how.share /
 			E4L_WHOLE_SHARE;
 	struct window *v;
-	uint32_t len, n, i;
+	uint32_t len, least, n, i;
 	errcode_t err = 0;
 
 	*first = (struct e4l_span) { 0 };
 	if (!rest && w->free_end)
 		rest = 1;
 	while (!err && (len = next_length(w, rest, !first->len))) {
-		err = list_windows(w, len, &v, &n);
+		least = least_length(w, len, !first->len);
+		err = list_windows(w, len, least, &v, &n);
 		for (i = 0; i < n && !err && v[i].run.len <= rest; i++) {
 			if (!make_region(w, &v[i].run))
 				break;	/* there are new walls */
