@@ -5,7 +5,7 @@
 
 #define ZEROOUT_BLOCKS 64
 #define PART_BLOCKS 50
-#define ROUNDS 30		/* a plan after each step may go another way */
+#define ROUNDS 30		/* of a step each, which may go another way */
 #define ALL_AT_ONCE (-1u)
 /* without directories, the contents of which compaction changes */
 #define FILES (E4L_REPACK_FILES | E4L_REPACK_TREES)
@@ -34,6 +34,15 @@ static bool stop(bool inside, void *priv)
 	return false;
 }
 
+/* Hears of each transaction that gives inodes new numbers, too. */
+static void progress(bool writing, uint64_t done, uint64_t total, void *priv)
+{
+	struct run *run = priv;
+
+	if (writing)
+		run->env->mark(run->env->priv);
+}
+
 /* A run that was not stopped has done what was planned. */
 static errcode_t check_result(const struct e4l_repack_result *r)
 {
@@ -59,9 +68,10 @@ static errcode_t repack(struct op_env *env, unsigned int flags,
 	};
 	const struct e4l_repack_callbacks callbacks = {
 		.planned = planned, .stop = stop, .priv = &run,
+		.progress = flags & E4L_REPACK_INODES ? progress : NULL,
 	};
 	struct e4l_repack_result result;
-	unsigned int rounds = ROUNDS;
+	unsigned int rounds = max == ALL_AT_ONCE ? 2 : ROUNDS;
 	errcode_t err;
 
 	do {
@@ -73,7 +83,9 @@ static errcode_t repack(struct op_env *env, unsigned int flags,
 		if (!err)
 			err = check_result(&result);
 	} while (!err && result.done.transactions && --rounds);
-	return err;
+	/* a whole run leaves nothing to do */
+	return !err && max == ALL_AT_ONCE && result.done.transactions ?
+	       E4L_ET_BAD_ARGUMENT : err;
 }
 
 errcode_t op_repack(struct op_env *env)
