@@ -79,6 +79,8 @@ no_worse() {
 	import json, sys
 	d = json.load(open(sys.argv[1]))
 	was, now = d['before'], d['after']
+	# the root of an index is a block more
+	was['directory_blocks'] += d['indexes_planned']
 	bad = [key for key in ('fragmented_files', 'extents', 'fragments',
 	                       'excess_fragments', 'tree_blocks',
 	                       'directory_blocks', 'itable_blocks')
