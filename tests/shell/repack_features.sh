@@ -6,9 +6,14 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 
-# What a plan and its execution have in common.
+# What a plan and its execution have in common, and what was done of it.
 costs() {
-	grep -vE '"(seconds|files_done|transactions|dry_run)"' "$work/.report"
+	json "$work/.report" "json.dumps({k: v for k, v in d.items() if k not in
+		('planned', 'done', 'dry_run', 'seconds')}, indent=1)"
+}
+cost_of() {
+	json "$work/.report" "json.dumps({k: v for k, v in d['$1'].items() if
+		k not in ('seconds', 'transactions')}, indent=1)"
 }
 
 # planned_and_done DIGEST-OPTION OPTION...: plans, repairs, compares.
@@ -22,12 +27,14 @@ planned_and_done() {
 	repack -n "$@" $protection "$img"
 	reported 'done.files 0' 'done.transactions 0'
 	same "$what: written by -n" "$(written "$img")" "$before"
-	planned=$(costs)
+	planned=$(costs) cost=$(cost_of planned)
 	files=$(report planned.files)
 	# shellcheck disable=SC2086
 	repack "$@" $protection "$img"
 	reported "done.files $files"
 	same "$what: the plan" "$(costs)" "$planned"
+	same "$what: its cost" "$(cost_of planned)" "$cost"
+	same "$what: what was done" "$(cost_of done)" "$cost"
 	[ "$files" = 0 ] || [ "$(report done.transactions)" -gt 0 ] ||
 		fail "$what: no transaction"
 	clean "$img"

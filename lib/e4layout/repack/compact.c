@@ -34,6 +34,8 @@
 #define MAX_BLOCKS	(4 * E4L_WRITTEN_MAX_BLOCKS)	/* without a tree */
 /* Bytes of memory for a byte of a directory: it, its entries, the new one. */
 #define MEM_FACTOR	5
+/* Directories may take one of so many parts of the largest free extent. */
+#define LOSS_PART	32
 
 struct dir {
 	struct e4l_dir_map map;
@@ -431,7 +433,8 @@ static errcode_t plan(struct compact *c)
 		err = e4l_free_space(c->e, add_free, e4l_refuse_damage, c);
 	if (!err)
 		c->seek.longest = e4l_space_largest(space, &at);
-	c->seek.disk.least_longest = c->seek.longest;
+	c->seek.disk.least_longest = c->seek.longest -
+				     c->seek.longest / LOSS_PART;
 	for (i = 0; i < c->n_dirs && !err; i++) {
 		if (e4l_run_stop(c->run, false))
 			err = E4L_ET_INTERRUPTED;
