@@ -13,12 +13,12 @@ const STATES = ["other", "contiguous", "fragmented", "split", "unwritten",
 		"free"];
 const restricted = sides.some(r => r.paths);
 const MEANING = {
-	other: restricted ? "in use by anything that is not shown" :
-	       "metadata: in use, but not by files' contents",
-	contiguous: "of files that are not fragmented and have no splits",
-	fragmented: "of files that have more fragments than they need",
-	split: "of files that are contiguous, but written beside unwritten",
-	unwritten: "preallocated and not written",
+	other: restricted ? "in use by files that are not shown, or by metadata" :
+	       "metadata",
+	contiguous: "files without excess fragments and splits",
+	fragmented: "files with more fragments than they need",
+	split: "contiguous files that are split by written/unwritten state",
+	unwritten: "preallocated, unwritten",
 	free: "free",
 };
 
@@ -119,14 +119,14 @@ const SUMS = [
 	["Directories", r => r.directories.count],
 	["itable blocks", r => r.directories.itable_blocks],
 	["Free blocks", r => r.free_space.blocks],
-	["free runs", r => r.free_space.extents],
+	["free extents", r => r.free_space.extents],
 ];
 
 function showSums() {
 	const rows = SUMS.map(([title, of]) =>
 		[title, ...sides.map(r => count(of(r)))]);
 
-	rows.push(["largest free run", ...sides.map(longest)]);
+	rows.push(["largest free extent", ...sides.map(longest)]);
 	section("sums").append(make("div", { class: "sides fit" },
 		table(before ? `Before is ${safe(data.before_name)}.` :
 			"The words are those of the report.",
