@@ -18,12 +18,17 @@ of_path() {
 	sed -n "/^  \"files\"/,/^  }/s/^    \"$2\": \([0-9]*\),*\$/\1/p" "$out"
 }
 
-# stopped MIB N WANT [inside]: stopped at question N; how it ends
+# of_probe KEY: a number that stop_probe printed last
+of_probe() {
+	sed -n "s/.*$1 \([0-9]*\).*/\1/p" "$work/said"
+}
+
+# stopped MIB N WANT [inside]: stopped at question N; how it ends, as a pattern
 stopped() {
 	what="parts of $1 MiB, stopped at question $2 ${4-}"
 	check "$probe" "$img" "$1" "$2" ${4+"$4"}
-	# how many transactions depends on the time they take
-	same "$what" "$(sed 's/, transactions [0-9]*//' "$out")" "$3"
+	cp "$out" "$work/said"
+	grep -Eqx "$3" "$work/said" || fail "$what: $(cat "$work/said")"
 	clean "$img"
 	digest -z "$img" >"$work/after"
 	unchanged "$work/before" "$work/after"
@@ -31,7 +36,7 @@ stopped() {
 
 # went_on: another run, with nobody to stop it, finishes.
 went_on() {
-	repack --zeroout=4M "$img"
+	repack --only=files,trees --zeroout=4M "$img"
 	same "$what: the rest" "$(report done.files)" \
 		"$(report planned.files)"
 	same "$what: excess" "$(excess "$img")" 0
@@ -57,45 +62,44 @@ size 256M
 scatter /big frags 256 blocks 64 gap 32
 interleave /small count 20 rounds 3 blocks 1
 END
-stopped 2 0 'asked 52, stopped 0, files 21 of 21, copied 16444, zeroed 0, fragments 319 to 24, left 0 files, 0 extents'
-whole=$(where /big)
+stopped 2 0 'asked .*, stopped 0, files 21 of 21, .*, fragments 319 to 24, left 0 files, 0 extents'
+asked=$(of_probe asked)
+whole=$(of_probe copied)
+[ "$asked" -gt 40 ] || fail "asked only $asked times"
 again
-stopped 2 31 'asked 31, stopped 1, files 20 of 21, copied 5180, zeroed 0, fragments 319 to 200, left 1 files, 176 extents'
-same "$what: fragments" "$(of_path /big fragments)" 177
+stopped 2 $((asked / 3)) "asked $((asked / 3)), stopped 1, files [0-9]* of 21, .*, left [1-9][0-9]* files, [1-9][0-9]* extents"
+copied=$(of_probe copied)
+[ "$copied" -gt 0 ] || fail "$what: nothing was copied"
+[ "$(of_path /big fragments)" -lt 256 ] || fail "$what: no fragment less"
 went_on
-# what was copied stays where it is, and is not copied again
-same "$what: copied then" "$(report cost.bytes_copied)" $(((16444 - 5180) * 4096))
-same "$what: the large file" "$(where /big)" "$whole"
+# what was done is of use
+copied=$((copied + $(report cost.bytes_copied) / 4096))
+[ $copied -le $((whole * 5 / 4)) ] ||
+	fail "$what: $copied blocks are copied, and not $whole"
 
-# stopped after each part, it ends there, too, with nothing copied twice
+# run after run is stopped after a few parts, and the last one finishes
 again
 copied=0
 for run in $(seq 100); do
-	check "$probe" "$img" 2 2
+	check "$probe" "$img" 2 10
 	cp "$out" "$work/said"
 	clean "$img"
-	n=$(sed 's/.*copied \([0-9]*\),.*/\1/' "$work/said")
+	n=$(of_probe copied)
 	copied=$((copied + n))
 	grep -q 'stopped 1' "$work/said" || break
 	[ "$n" -gt 0 ] || fail "run $run has done nothing"
 done
-[ $copied -le 16444 ] || fail "run after run copied $copied blocks"
+[ $copied -le $((whole * 5 / 4)) ] || fail "run after run copied $copied blocks"
 same 'run after run: excess' "$(excess "$img")" 0
 digest -z "$img" >"$work/after"
 unchanged "$work/before" "$work/after"
 
-# a budget ends in it as well
+# a budget is kept, and what is longer is named
 again
-copied=0
-for run in $(seq 100); do
-	repack --max-bytes=20M "$img"
-	[ "$(report planned.files)" -gt 0 ] || break
-	[ "$(report cost.bytes_copied)" -le 20971520 ] || fail 'over the budget'
-	copied=$((copied + $(report cost.bytes_copied)))
-done
-[ $copied -le $((16444 * 4096)) ] ||
-	fail "budget after budget copied $copied bytes"
-same 'budget after budget: excess' "$(excess "$img")" 0
+repack --only=files,trees --max-bytes=20M "$img"
+[ "$(report cost.bytes_copied)" -le 20971520 ] || fail 'over the budget'
+same 'budget: skipped' "$(skipped max-bytes)" 1
+same 'budget: fragmented files' "$(report after.fragmented_files)" 1
 clean "$img"
 
 # A file whose fragments are all longer than 16 parts: one of them must be moved
@@ -105,16 +109,16 @@ size 400M
 scatter /film frags 2 blocks 10000 gap 64
 END
 film=$(where /film)
-stopped 2 3 'asked 3, stopped 1, files 0 of 1, copied 0, zeroed 0, fragments 4 to 4, left 1 files, 1 extents' inside
+stopped 2 3 'asked 3, stopped 1, files 0 of 1, .*, copied 0, zeroed 0, fragments 4 to 4, left 1 files, 1 extents' inside
 same "$what: the large file" "$(where /film)" "$film"
 went_on
 
-# zeroes, by 1 MiB
+# zeroes
 made <<'END'
 size 256M
 mosaic /db size 64M written 64K unwritten 1M
 END
-stopped 1 20 'asked 20, stopped 1, files 0 of 1, copied 0, zeroed 4864, fragments 3 to 3, left 1 files, 83 extents'
+stopped 1 3 'asked 3, stopped 1, files 0 of 1, .*, zeroed 0, fragments 3 to 3, left 1 files, [1-9][0-9]* extents' inside
 went_on
 
 # stopped by --max-time again and again, on a slow disk
@@ -147,7 +151,8 @@ until [ "$(excess "$img")" = 0 ]; do
 done
 [ $runs -gt 1 ] || fail 'not stopped'
 same 'slow: fragments' "$(report after.fragments)" "$after"
-same 'slow: copied' $done "$copied"
+[ "$done" -le $((copied * 5 / 4)) ] ||
+	fail "slow: copied $done bytes, and not $copied"
 digest -z "$img" >"$work/after"
 unchanged "$work/before" "$work/after"
 echo "$runs runs of 2 s"
