@@ -66,9 +66,9 @@ static errcode_t note_step(struct work *w, const struct e4l_step *step)
 		return err;
 	m->done[m->n_done++] = (struct e4l_file_change) {
 		.ino = step->ino,
-		.extents = (int64_t)(step->n_old - step->n_new),
-		.fragments = (int64_t)(step->old_fragments -
-				       step->new_fragments),
+		.extents = (int64_t)step->n_old - (int64_t)step->n_new,
+		.fragments = (int64_t)step->old_fragments -
+			     (int64_t)step->new_fragments,
 		.tree_blocks = -e4l_step_grows(w->e->fs, step),
 		.end = w->begin,
 	};
