@@ -65,7 +65,7 @@ saved=$(json "$out" 'd["before"]["directory_blocks"] -
 	d["after"]["directory_blocks"]')
 check "$e4frag" --json "$img"
 spare=$(json "$out" 'd["repack"]["directories"]["spare_blocks"]')
-[ "$spare" -gt 0 ] && [ "$spare" -le "$saved" ] ||
+{ [ "$spare" -gt 0 ] && [ "$spare" -le "$saved" ]; } ||
 	fail "$spare spare, and $saved are saved"
 check "$e4frag" "$img"
 prints "^  dir blocks  *$spare   of [0-9]* in sparse directories\$"

@@ -27,7 +27,7 @@ for _ in $(seq 20); do
 done
 # names of which some have a "/" in their cipher text
 for i in $(seq 60); do
-	: >mnt/private/name$i
+	: >"mnt/private/name$i"
 done
 command sync -f mnt
 check "$e4repack" mnt

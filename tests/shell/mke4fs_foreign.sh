@@ -145,6 +145,7 @@ for source in self.tar self.link layer:self.tar oci-archive:self.tar \
 	mustfail 1 "$mke4fs" -q -F -d "$source" self.tar
 	says 'the source is the same file as the image self.tar'
 done
+# shellcheck disable=SC2016
 mustfail 1 sh -c '"$0" -q -F -d - self.tar <self.tar' "$mke4fs"
 says '-: the source is the same file as the image self.tar'
 attach self.tar

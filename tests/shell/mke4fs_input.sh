@@ -66,7 +66,7 @@ cat a.tar b.tar | xz >all && both all
 : >all
 for i in $(seq 40); do
 	mkdir -p "m/$i"
-	head -c $((1048576 / 8 * (i % 11) + i)) /dev/urandom >"m/$i/data"
+	head -c $((131072 * (i % 11) + i)) /dev/urandom >"m/$i/data"
 	pack m >>all
 	cp "m/$i/data" "want$i"
 	rm -r m
@@ -137,6 +137,7 @@ says 'has more in it than the zip archive'
 { cat one.zip; echo garbage; } >all
 mustfail 1 "$mke4fs" -q -d all img
 one_sentence mke4fs
+# shellcheck disable=SC2002
 cat one.zip | "$mke4fs" -q -d - img || fail 'no zip archive from a pipe'
 has img one/x one
 rm img
@@ -188,6 +189,7 @@ done
 # which a zip archive has behind the data, when it is written to a pipe
 if command -v zip >/dev/null; then
 	(cd a && zip -q - plain longer | cat) >stream.zip
+	# shellcheck disable=SC2002
 	cat stream.zip | "$mke4fs" -q -d - img
 	has img plain '14 bytes here'
 	has img longer "$(cat a/longer)"

@@ -34,7 +34,7 @@ planned_and_done() {
 	reported "done.files $files"
 	same "$what: the plan" "$(costs)" "$planned"
 	same "$what: its cost" "$(cost_of planned)" "$cost"
-	same "$what: what was done" "$(cost_of done)" "$cost"
+	same "$what: what was done" "$(cost_of "done")" "$cost"
 	[ "$files" = 0 ] || [ "$(report done.transactions)" -gt 0 ] ||
 		fail "$what: no transaction"
 	clean "$img"

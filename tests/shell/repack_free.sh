@@ -68,7 +68,7 @@ while read -r unit blocks size options; do
 
 	# regions of an eighth of free space; a second run has nothing to do
 	cp --sparse=always "$img" "$work/cap"
-	cap=$((all / 8 * bytes))
+	cap=$((all * bytes / 8 / bytes * bytes))
 	repack $free --free-run="$cap" "$work/cap"
 	then=$(free_space "$work/cap" largest_blocks)
 	[ $((then * bytes * 100)) -ge $((cap * 95)) ] ||
