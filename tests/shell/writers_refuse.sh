@@ -59,7 +59,7 @@ refused() {
 	refuses "$tune4fs" -n -E dir_ireserve=64 "$img"
 	refuses "$e4debug" -w -R 'mkdir /new' "$img"
 	refuses "$e4debug" -w -R 'link /a /b' "$img"
-	refuses "$e4debug" -w -R 'merge' "$img"
+	refuses "$e4debug" -w -R 'trees' "$img"
 	refuses "$e4debug" -w -R 'tunables dir_ireserve=64' "$img"
 }
 
