@@ -327,7 +327,7 @@ static bool work(struct e4repack *r)
 	r->seconds = repacking_seconds(&r->repacking);
 	if (!err && !r->dry_run)
 		map_after(r);
-	if (err && !said)
+	if (err && !said && !undo_guard_failed())
 		say_failure(r, err);
 	return !err;
 }

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "e4layout/base/stat.h"
 #include "mke4fs.h"
 #include "support/say.h"
 #include "support/text.h"
@@ -44,7 +45,7 @@ static bool is_mke2fs(const char *path, const struct stat *own)
 {
 	struct stat st;
 
-	return !access(path, X_OK) && !stat(path, &st) && S_ISREG(st.st_mode) &&
+	return !access(path, X_OK) && !e4l_stat(path, &st) && S_ISREG(st.st_mode) &&
 	       (st.st_dev != own->st_dev || st.st_ino != own->st_ino);
 }
 
@@ -61,7 +62,7 @@ static bool find_mke2fs(char *path)
 	size_t i, len;
 	bool found = false;
 
-	stat("/proc/self/exe", &own);
+	e4l_stat("/proc/self/exe", &own);
 	if (asprintf(&all, "%s:/sbin:/usr/sbin", dirs ? dirs : "") < 0)
 		return false;
 	for (i = 0; i < 2 && !found; i++) {

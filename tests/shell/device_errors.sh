@@ -74,7 +74,7 @@ for room in 0 8; do
 	full "$room" "$tune4fs" --set dir_ireserve=64 "$img"
 	one_sentence tune4fs
 	full "$room" "$e4debug" -w -R repack "$img"
-	says '^e4debug: repack: cannot repair: writing .* \(block [0-9]*\): the'
+	says '^e4debug: repack: cannot repack: writing .* \(block [0-9]*\): the'
 	full "$room" "$e4debug" -w -R 'mkdir /new' "$img"
 	says "^e4debug: $img: the journal needs recovery: run e2fsck -p $img"
 done

@@ -65,8 +65,9 @@ image img4 "$work/copy"
 cmp "$work/img3" "$work/img4" || fail "with SOURCE_DATE_EPOCH=0 images differ"
 # s_wtime, s_lastcheck and s_mkfs_time: dumpe2fs 1.47.2 does not print the last
 for offset in 1072 1088 1288; do
-	same "the time at byte $offset" \
-		"$(od -An -tu4 -j $offset -N 4 "$work/img3" | tr -d ' ')" 0
+	# libext2fs takes 0 for no time: the superblock may have second 1
+	time=$(od -An -tu4 -j $offset -N 4 "$work/img3" | tr -d ' ')
+	[ "$time" -le 1 ] || fail "the time at byte $offset: $time"
 done
 debugfs -R 'stat small' "$work/img3" 2>/dev/null |
 	grep -q 'mtime: 0x00000000:00000000' || fail "a file is younger than 1970"
