@@ -142,6 +142,7 @@ enum e4l_skip {
 	E4L_SKIP_OPEN_FILES,
 	E4L_SKIP_OPEN_FILES_ALL,
 	E4L_SKIP_OFFLINE_DIRS,	/* only e4l_repack() does these */
+	E4L_SKIP_OFFLINE_ENCRYPTED,	/* the kernel does not move encrypted files */
 	E4L_SKIP_OFFLINE_TREES,
 	E4L_SKIP_NO_JOURNAL,
 	E4L_SKIP_FAST_COMMIT,

@@ -89,6 +89,9 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 	[E4L_SKIP_OPEN_FILES] = { "open-files", "too many open files" },
 	[E4L_SKIP_OPEN_FILES_ALL] = { "open-files-all", "too many open files "
 				      "in the system" },
+	[E4L_SKIP_OFFLINE_ENCRYPTED] = {
+		"offline-encrypted",
+		"encrypted files can only be repacked unmounted" },
 	[E4L_SKIP_OFFLINE_DIRS] = { "offline-directories", "directories can "
 				    "only be repacked unmounted" },
 	[E4L_SKIP_OFFLINE_TREES] = { "offline-trees", "extents can only be "

@@ -32,7 +32,7 @@ done
 command sync -f mnt
 check "$e4repack" mnt
 ! grep 'renamed or removed' "$out" || fail 'nobody has renamed anything'
-grep -qi 'encrypted' "$out" || fail 'it does not tell that they are encrypted'
+grep -qi 'encrypted' "$out" || { show_run; fail 'it does not tell that they are encrypted'; }
 umount mnt
 undefer "umount 'mnt'"
 for options in '' '-O encrypt' --skip-damaged '-E no_copy_xattrs'; do

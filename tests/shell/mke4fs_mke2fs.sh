@@ -164,10 +164,10 @@ refuse '-E stride=8,android_sparse' '^mke4fs: android_sparse: '
 refuse '-E stride=8,no_such=1' '^mke4fs: no_such=1: .*does not know'
 refuse '-E root_owner=5' 'root_owner= requires'
 refuse '-E root_owner=5:6x' 'root_owner= requires'
-refuse '-E root_perms=8' 'root_perms= wants'
-refuse '-E root_perms=17777' 'root_perms= wants'
-refuse '-E root_perms' 'root_perms= wants'
-refuse '-E offset=x' 'offset= wants'
+refuse '-E root_perms=8' 'root_perms= requires'
+refuse '-E root_perms=17777' 'root_perms= requires'
+refuse '-E root_perms' 'root_perms= requires'
+refuse '-E offset=x' 'offset= requires'
 
 # ------------------------------------------------- all that mke2fs itself has
 run mke2fs -q -E no_such_option=1 x.img 16M

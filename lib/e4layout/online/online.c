@@ -79,9 +79,9 @@ static enum e4l_skip reason_to_leave(const struct e4l_piece *p)
 {
 	if (!LINUX_S_ISREG(p->inode->i_mode))
 		return E4L_SKIP_OFFLINE_DIRS;
-	/* its name on disk is cipher text, and Linux moves no such file */
+	/* the name on disk is cipher text, and Linux moves no such file */
 	if (p->inode->i_flags & EXT4_ENCRYPT_FL)
-		return E4L_SKIP_UNSUPPORTED;
+		return E4L_SKIP_OFFLINE_ENCRYPTED;
 	if (p->inode->i_mode & 0111)
 		return E4L_SKIP_EXECUTABLE;
 	return E4L_SKIP_NONE;
