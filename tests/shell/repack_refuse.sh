@@ -146,7 +146,7 @@ check "$e4repack" -n -q --json "$work/mnt" "$work/mnt/a"
 same 'planned' "$(json "$out" 'd["planned"]["files"]')" 1 || fail "a path below the mount point"
 check umount "$work/mnt"
 undefer "umount '$work/mnt'"
-both "$img: is attached to $loop: name that instead, or run losetup -d $loop" \
+both "$img: is attached to $loop: detach it first: losetup -d $loop" \
 	"$img"
 check "$e4repack" -n "$loop"
 detach "$loop"

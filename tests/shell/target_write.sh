@@ -114,7 +114,7 @@ as_nobody test -x "$probe" && {
 	says 'cannot open for writing: Permission denied'
 }
 attach "$img"
-refuse "is attached to $loop: name that instead, or run losetup -d $loop"
+refuse "is attached to $loop: detach it first: losetup -d $loop"
 planned "$loop"
 check "$probe" write "$loop"
 mkdir "$work/mnt"

@@ -120,7 +120,7 @@ static errcode_t refuse_attached(const struct e4l_hold *h)
 	const char *loop = h->others.loop;
 
 	return loop ? e4l_tell(&h->teller, E4L_ET_IN_USE,
-			       "is attached to %s: name that instead, or run "
+			       "is attached to %s: detach it first: "
 			       "losetup -d %s", loop, loop) : 0;
 }
 
