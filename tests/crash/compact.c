@@ -6,7 +6,7 @@
 #include "config.h"
 #include <stdio.h>
 #include <string.h>
-#include "e4layout/repack/compact.h"
+#include "e4layout/dirs/compact.h"
 #include "crash.h"
 
 #define NAMES 1000		/* at most: as two blocks hold */

@@ -5,7 +5,7 @@
  * hard links, trees, and all kinds of inodes.
  */
 #include "config.h"
-#include "e4layout/repack/regroup.h"
+#include "e4layout/inodes/regroup.h"
 #include "crash.h"
 
 #define MEM_BYTES (64u << 20)

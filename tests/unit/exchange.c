@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "e4layout/base/array.h"
-#include "e4layout/repack/quotas.h"
-#include "e4layout/repack/trails.h"
+#include "e4layout/inodes/block_shares.h"
+#include "e4layout/inodes/trails.h"
 #include "unit.h"
 
 #define BLOCKS		60

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <e4layout/e4layout.h>
-#include "e4layout/populate/place.h"
+#include "e4layout/inodes/place.h"
 #include "unit.h"
 
 struct rig {

@@ -2,7 +2,7 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
-#include "e4layout/repack/sorted.h"
+#include "e4layout/dirs/sorted.h"
 #include "unit.h"
 
 /* The model: an array in order. */

@@ -2,7 +2,7 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
-#include "e4layout/repack/space.h"
+#include "e4layout/dirs/space.h"
 #include "unit.h"
 
 /* The model: a byte for each unit. */

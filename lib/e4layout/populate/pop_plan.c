@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "e4layout/base/array.h"
-#include "place.h"
+#include "e4layout/inodes/place.h"
 #include "populate.h"
 
 /* ---------------------------------------------------------- order of names */

@@ -6,7 +6,7 @@
 #ifndef E4L_CANDIDATES_H
 #define E4L_CANDIDATES_H
 
-#include "run.h"
+#include "e4layout/apply/run.h"
 
 /* What may be done to a file. */
 #define E4L_MAY_PACK	0x01	/* merge its extents, pack its tree */

@@ -6,7 +6,10 @@
 #include "e4layout/base/owners.h"
 #include "claims.h"
 #include "e4layout/format/own_blocks.h"
-#include "e4layout/repack/space.h"
+
+struct run {
+	uint64_t start, len;	/* clusters */
+};
 
 struct e4l_claims {
 	struct e4l *e;
@@ -17,7 +20,7 @@ struct e4l_claims {
 		uint64_t cluster;
 	} *xattr;
 	size_t n_xattr;
-	struct e4l_run *runs;		/* of the file at hand */
+	struct run *runs;		/* of the file at hand */
 	size_t max_runs;
 };
 
@@ -122,12 +125,12 @@ static errcode_t collect_runs(struct e4l_claims *c, ext2_ino_t ino,
 		uint64_t last = EXT2FS_B2C(fs, extents[i].pblk +
 					       extents[i].len - 1);
 
-		c->runs[i] = (struct e4l_run) { first, last - first + 1 };
+		c->runs[i] = (struct run) { first, last - first + 1 };
 	}
 	if (n)
 		qsort(c->runs, n, sizeof(*c->runs), e4l_u64_cmp);
 	for (i = 0; i < n; i++) {
-		struct e4l_run *prev = *used ? &c->runs[*used - 1] : NULL;
+		struct run *prev = *used ? &c->runs[*used - 1] : NULL;
 		uint64_t shared = prev && prev->start + prev->len >
 				  c->runs[i].start ?
 				  prev->start + prev->len - c->runs[i].start :
@@ -139,7 +142,7 @@ static errcode_t collect_runs(struct e4l_claims *c, ext2_ino_t ino,
 					EXT2FS_C2B(fs, c->runs[i].start));
 		if (shared == c->runs[i].len)
 			continue;
-		c->runs[(*used)++] = (struct e4l_run) {
+		c->runs[(*used)++] = (struct run) {
 			c->runs[i].start + shared, c->runs[i].len - shared };
 	}
 	return 0;

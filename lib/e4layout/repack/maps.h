@@ -5,7 +5,7 @@
 #ifndef E4L_REPACK_MAPS_H
 #define E4L_REPACK_MAPS_H
 
-#include "run.h"
+#include "e4layout/apply/run.h"
 
 struct e4l_maps;
 

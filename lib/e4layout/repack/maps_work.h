@@ -4,7 +4,7 @@
 #define E4L_MAPS_WORK_H
 
 #include <e4layout/dirs.h>
-#include "apply.h"
+#include "e4layout/apply/apply.h"
 #include "candidates.h"
 #include "claims.h"
 #include "maps.h"

@@ -13,11 +13,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <e4layout/model.h>
-#include "compact.h"
+#include "e4layout/dirs/compact.h"
 #include "maps.h"
 #include "overlay.h"
-#include "regroup.h"
-#include "run.h"
+#include "e4layout/inodes/regroup.h"
+#include "e4layout/apply/run.h"
 #include "e4layout/check/check.h"
 #include "e4layout/read/scan.h"
 

@@ -3,7 +3,7 @@
 #ifndef E4L_COMPACT_H
 #define E4L_COMPACT_H
 
-#include "run.h"
+#include "e4layout/apply/run.h"
 
 /* How large the maps of some directories are. */
 struct e4l_map_size {

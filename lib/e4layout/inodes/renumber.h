@@ -7,7 +7,7 @@
 #ifndef E4L_RENUMBER_H
 #define E4L_RENUMBER_H
 
-#include "dir_maps.h"
+#include "e4layout/dirs/dir_maps.h"
 #include "e4layout/journal/journal.h"
 
 #define E4L_NO_DIR UINT32_MAX

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
-#include "inode_room.h"
+#include "windows.h"
 
 ext2_ino_t e4l_inode_free_in(ext2_filsys fs, ext2fs_inode_bitmap map,
 			     ext2_ino_t first, ext2_ino_t end)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * inode_room: where in the inode tables, by a bitmap of inodes, so many lie side
+ * windows: where in the inode tables, by a bitmap of inodes, so many lie side
  * by side in as few blocks as so many can.  The rule for new images and for what
  * exists.  Pure.
  */
-#ifndef E4L_INODE_ROOM_H
-#define E4L_INODE_ROOM_H
+#ifndef E4L_INODE_WINDOWS_H
+#define E4L_INODE_WINDOWS_H
 
 #include <e4layout/context.h>
 

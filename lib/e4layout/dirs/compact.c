@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <e4layout/dirs.h>
-#include "apply.h"
+#include "e4layout/apply/apply.h"
 #include "compact.h"
 #include "dir_place.h"
 #include "e4layout/base/array.h"

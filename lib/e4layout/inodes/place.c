@@ -25,8 +25,8 @@
 #include "e4layout/base/array.h"
 #include "e4layout/base/internal.h"
 #include "e4layout/format/dir_block.h"
-#include "e4layout/repack/inode_room.h"
 #include "place.h"
+#include "windows.h"
 
 #define CLASSES		16	/* window sizes: window << 0 to 15 */
 #define MIN_WINDOW	16

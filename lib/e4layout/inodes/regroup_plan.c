@@ -8,7 +8,7 @@
 #include "e4layout/base/array.h"
 #include "e4layout/format/dir_block.h"
 #include "e4layout/format/format.h"
-#include "e4layout/repack/inode_room.h"
+#include "windows.h"
 
 #define MAX_ROUNDS	8
 /*

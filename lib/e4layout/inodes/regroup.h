@@ -3,7 +3,7 @@
 #ifndef E4L_REGROUP_H
 #define E4L_REGROUP_H
 
-#include "run.h"
+#include "e4layout/apply/run.h"
 
 struct e4l_regroup_result {
 	uint64_t dirs_planned, dirs_done;

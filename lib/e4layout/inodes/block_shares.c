@@ -13,7 +13,7 @@
  * There is an end to that: with all of them pinned, nothing moves.
  */
 #include "config.h"
-#include "quotas.h"
+#include "block_shares.h"
 #include "e4layout/base/array.h"
 
 /* Then those that gain nothing are pinned as well, and at last all. */

@@ -17,10 +17,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "regroup_work.h"
-#include "quotas.h"
+#include "block_shares.h"
 #include "trails.h"
 #include "e4layout/base/array.h"
-#include "e4layout/repack/inode_room.h"
+#include "windows.h"
 
 /* Memory for an inode: here, as a cell, and on a trail, which takes 52 bytes. */
 #define MEMBER_BYTES	(sizeof(struct member_at) + sizeof(struct e4l_cell) + \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * quotas: how many inodes of which directory each block of the inode tables is
+ * block_shares: how many inodes of which directory each block of the inode tables is
  * to hold, where hardly one is free and they must change places.  Pure.
  */
-#ifndef E4L_QUOTAS_H
-#define E4L_QUOTAS_H
+#ifndef E4L_BLOCK_SHARES_H
+#define E4L_BLOCK_SHARES_H
 
 #include <stdbool.h>
 #include <stddef.h>
