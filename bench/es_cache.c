@@ -18,7 +18,7 @@
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "e4layout/read/es_cache.h"
+#include "../debugfs/es_cache.h"
 
 /* ----------------------------------------------------------------- policies */
 

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <e4layout/e4layout.h>
+#include "../debugfs/zeroout.h"
 
 #define BLOCKSIZE 4096
 #define MAX_EXTENTS 4096

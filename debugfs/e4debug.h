@@ -26,6 +26,7 @@
 #include <ss/ss.h>
 #include <e4layout/e4layout.h>
 #include "e4layout/format/format.h"
+#include "es_cache.h"
 #include "support/args.h"
 #include "support/interrupt.h"
 #include "support/json.h"

@@ -16,6 +16,7 @@
 #include "e4layout/base/stat.h"
 #include "support/say.h"
 #include "change.h"
+#include "zeroout.h"
 
 #define CHUNK_BYTES (1u << 20)
 

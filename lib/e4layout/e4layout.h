@@ -26,7 +26,6 @@
 #include <e4layout/context.h>
 #include <e4layout/dirent.h>
 #include <e4layout/dirs.h>
-#include <e4layout/es_cache.h>
 #include <e4layout/extents.h>
 #include <e4layout/free_space.h>
 #include <e4layout/journal.h>
@@ -42,6 +41,5 @@
 #include <e4layout/score.h>
 #include <e4layout/tree.h>
 #include <e4layout/tunables.h>
-#include <e4layout/zeroout.h>
 
 #endif

@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <e4layout/e4layout.h>
+#include "../../debugfs/zeroout.h"
 
 #define MAX_FILES 1000
 #define MAX_EXTENTS 20000

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <e4layout/e4layout.h>
-#include "e4layout/read/es_cache.h"
+#include "../../debugfs/es_cache.h"
 #include "unit.h"
 
 /* The model: for each block what was said of it last. */

@@ -148,9 +148,7 @@ START_TEST(leaves_what_is_reserved)
 			 E4L_REPACK_DRY_RUN,
 	};
 	struct e4l_repack_result repacked;
-	struct e4l_es_stats es_stats;
 	struct e4l_io_stats io_stats;
-	struct e4l_es_cache *cache;
 	struct e4l_model model;
 
 	LEAVES_RESERVED(repacked, e4l_repack(e, &what, NULL, NULL, &repacked));
@@ -161,10 +159,6 @@ START_TEST(leaves_what_is_reserved)
 							  reserved)),
 				e4l_model_free(&model)));
 	LEAVES_RESERVED(io_stats, e4l_get_io_stats(e, &io_stats));
-	ck_assert_int_eq(e4l_es_new(1 << 20, &cache), 0);
-	LEAVES_RESERVED(es_stats, e4l_es_get_stats(cache, &es_stats));
-	ck_assert_uint_eq(es_stats.limit_bytes, 1 << 20);
-	e4l_es_free(cache);
 }
 END_TEST
 

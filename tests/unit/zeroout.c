@@ -4,7 +4,7 @@
 #include <string.h>
 #include <e4layout/e4layout.h>
 #include "e4layout/base/internal.h"
-#include "e4layout/read/zeroout.h"
+#include "../../debugfs/zeroout.h"
 #include "unit.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

@@ -1,8 +1,8 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The extent status cache.
  *
- * Each inode has a treap (see space.c) of what is known, by place in the file,
+ * Each inode has a treap of what is known, by place in the file,
  * and a queue of its reclaimable entries for each age.  Entries begin inactive.
  * A hit marks its entry; who reclaims goes round the inodes that have inactive
  * entries, forgets the oldest, and makes those with the mark active instead.
@@ -721,5 +721,5 @@ bool e4l_es_lookup(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
 
 void e4l_es_get_stats(const struct e4l_es_cache *c, struct e4l_es_stats *stats)
 {
-	e4l_copy_out(stats, &c->stats);
+	*stats = c->stats;
 }

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How a write turns an unwritten extent into written ones: the kernel's rule,
  * and a file in memory to apply it to.
