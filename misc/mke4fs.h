@@ -105,50 +105,6 @@ bool take_mke2fs_option(struct config *c, int letter, char *value);
 /* The offset that is part of the name; false after saying what is wrong. */
 bool take_name_offset(struct config *c, uint64_t offset_bytes);
 
-/*
- * mke4fs_format.c: a filesystem that mke2fs made and that is planned.  In
- * memory first, where nothing is at risk; for a new image that is the one.
- */
-struct image {
-	const char *name;
-	char path[64];			/* of a prototype */
-	int proto_fd;			/* -1: it is the device itself */
-	ext2_filsys fs;
-	struct e4l *e;
-	struct e4l_populate *plan;
-	struct e4l_populate_stats stats;
-	bool has_seed;			/* all that are made hash alike */
-	uint32_t hash_seed[4];
-};
-
-/*
- * Looks at what --grow-to asks for of a device of so many bytes (0: it is to be
- * made).  False after saying why it cannot be.
- */
-bool find_growth(struct config *c, uint64_t device_bytes);
-
-/*
- * Makes a prototype of the size that @c says, or else of @device_bytes, or,
- * when that is 0, of the smallest size that fits, and plans it.
- */
-bool make_prototype(const struct config *c, struct e4l_tree *t,
-		    uint64_t device_bytes, struct image *im);
-
-/* Runs mke2fs on the device of @c.  False after saying why not. */
-bool format_device(const struct config *c);
-
-/* Opens and plans the formatted device of @c, after drop_image(). */
-bool plan_device(const struct config *c, struct e4l_tree *t, struct image *im);
-
-/* Closes everything, without writing what libext2fs still holds. */
-void drop_image(struct image *im);
-
-/*
- * Writes bitmaps, descriptors and superblocks, and then that nobody has the
- * device any more (MMP).  False after saying why not.
- */
-bool flush_image(const struct config *c, struct image *im);
-
 /* mke4fs_source.c: says what failed of the source @name.  False. */
 bool say_source(const char *name, struct e4l_tree *t, errcode_t err);
 

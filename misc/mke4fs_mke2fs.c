@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Running mke2fs, and passing on its messages. */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "e4layout/base/stat.h"
+#include "mke4fs_image.h"
+#include "support/say.h"
+#include "support/text.h"
+
+extern char **environ;
+
+/* What becomes of what mke2fs says. */
+enum voice {
+	VOICE_ALL,	/* a question may be among it */
+	VOICE_STDERR,	/* all of it goes there */
+	VOICE_QUESTION,	/* and errors, if it fails */
+	VOICE_ERRORS,
+	VOICE_FAILURE,	/* errors, if it fails */
+	VOICE_NONE,
+};
+
+/* Whether @path can be run, and is not this very program by mke2fs' name. */
+static bool is_mke2fs(const char *path, const struct stat *own)
+{
+	struct stat st;
+
+	return !access(path, X_OK) && !e4l_stat(path, &st) && S_ISREG(st.st_mode) &&
+	       (st.st_dev != own->st_dev || st.st_ino != own->st_ino);
+}
+
+/*
+ * Finds mke2fs in @path, of PATH_MAX bytes.  Where mke4fs has been put in its
+ * place, it is what dpkg-divert(1) calls it.
+ */
+static bool find_mke2fs(char *path)
+{
+	static const char *const names[] = { "mke2fs", "mke2fs.distrib" };
+	const char *dirs = getenv("PATH"), *dir;
+	struct stat own = { 0 };
+	char *all;
+	size_t i, len;
+	bool found = false;
+
+	e4l_stat("/proc/self/exe", &own);
+	if (asprintf(&all, "%s:/sbin:/usr/sbin", dirs ? dirs : "") < 0)
+		return false;
+	for (i = 0; i < 2 && !found; i++) {
+		for (dir = all; *dir && !found; dir += len + (dir[len] == ':')) {
+			len = strcspn(dir, ":");
+			if (!len || snprintf(path, PATH_MAX, "%.*s/%s",
+					     (int)len, dir, names[i]) >=
+				    PATH_MAX)
+				continue;
+			found = is_mke2fs(path, &own);
+		}
+	}
+	free(all);
+	return found;
+}
+
+/*
+ * Its stderr goes to @err_fd, unless that is -1; and so its stdout to @out_fd where
+ * that is not for the user.
+ */
+static int spawn_mke2fs(char **argv, enum voice voice, int err_fd, int out_fd,
+			pid_t *pid)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none;
+	char path[PATH_MAX];
+	int err;
+
+	if (!find_mke2fs(path))
+		return ENOENT;
+	/* Signals that wait for us are not to wait for it. */
+	sigemptyset(&none);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	posix_spawn_file_actions_init(&actions);
+	if (voice == VOICE_STDERR)
+		posix_spawn_file_actions_adddup2(&actions, 2, 1);
+	if (voice >= VOICE_ERRORS && out_fd >= 0)
+		posix_spawn_file_actions_adddup2(&actions, out_fd, 1);
+	else if (voice >= VOICE_ERRORS)
+		posix_spawn_file_actions_addopen(&actions, 1, "/dev/null",
+						 O_WRONLY, 0);
+	if (err_fd >= 0)
+		posix_spawn_file_actions_adddup2(&actions, err_fd, 2);
+	if (voice == VOICE_NONE)
+		posix_spawn_file_actions_addopen(&actions, 2, "/dev/null",
+						 O_WRONLY, 0);
+	err = posix_spawn(pid, path, &actions, &attr, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
+	return err;
+}
+
+struct arguments {
+	char *extended;
+	char inodes[32], size[32], journal[32], resize[40];
+};
+
+/*
+ * The arguments for mke2fs on @path, whose last texts are in @buf.
+ * @inodes: how many are wanted, 0: as it likes.  @bytes: the size, 0: as the
+ * user said.  To be freed.
+ */
+static char **make_argv(const struct config *c, const char *path,
+			uint64_t bytes, uint64_t inodes, struct arguments *buf)
+{
+	char **argv = calloc(c->n_pass * 2 + 12, sizeof(*argv));
+	bool carry = c->carried && !fills(c);
+	int n = 0, i;
+
+	if (!argv)
+		return NULL;
+	argv[n++] = (char *)c->called;
+	if ((bytes || c->growth.blocks) && !c->has_blocksize)
+		argv[n++] = "-b4096";
+	if (!c->common.verbose)
+		argv[n++] = "-q";
+	snprintf(buf->journal, sizeof(buf->journal), "-Jsize=%u",
+		 c->growth.journal_mib);
+	if (c->growth.journal_mib)	/* before -J, which then counts */
+		argv[n++] = buf->journal;
+	for (i = 0; i < c->n_pass; i++) {
+		if (c->pass[i].device_only && path != c->device)
+			continue;
+		argv[n++] = c->pass[i].option;
+		if (c->pass[i].value)
+			argv[n++] = c->pass[i].value;
+	}
+	if (c->features) {
+		argv[n++] = "-O";
+		argv[n++] = c->features;
+	}
+	snprintf(buf->resize, sizeof(buf->resize), "%sresize=%llu",
+		 c->extended || carry ? "," : "",
+		 (unsigned long long)c->growth.blocks);
+	if (!c->growth.resize_inode || c->has_resize ||
+	    (bytes && bytes >= c->grow_bytes))
+		buf->resize[0] = '\0';
+	if (c->extended || carry || *buf->resize) {
+		/* resize= last: what it depends on is to be said before */
+		if (asprintf(&buf->extended, "-E%s%s%s%s",
+			     c->extended ? c->extended : "",
+			     c->extended && carry ? "," : "",
+			     carry ? c->carried : "", buf->resize) < 0) {
+			free(argv);
+			return NULL;
+		}
+		argv[n++] = buf->extended;
+	}
+	if (!inodes && !c->has_inodes)
+		inodes = c->growth.inodes;
+	snprintf(buf->inodes, sizeof(buf->inodes), "-N%llu",
+		 (unsigned long long)inodes);
+	if (!inodes)
+		buf->inodes[0] = '\0';
+	if (*buf->inodes)
+		argv[n++] = buf->inodes;
+	argv[n++] = (char *)path;
+	snprintf(buf->size, sizeof(buf->size), "%lluk",
+		 (unsigned long long)bytes >> 10);
+	if (bytes)
+		argv[n++] = buf->size;
+	else if (c->size)
+		argv[n++] = (char *)c->size;
+	return argv;
+}
+
+/*
+ * Copies what is said of @path, which may be a prototype, as said of @name.  It
+ * closes @fd, from which it comes; -1: nothing is said.
+ */
+static void pass_said(int fd, const char *path, const char *name, FILE *to)
+{
+	FILE *in = fd >= 0 ? fdopen(fd, "r") : NULL;
+	char *line = NULL, *at;
+	size_t room = 0;
+
+	if (!in) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while (getline(&line, &room, in) >= 0) {
+		at = strstr(line, path);
+		if (at)
+			fprintf(to, "%.*s%s%s", (int)(at - line), line, name,
+				at + strlen(path));
+		else
+			fputs(line, to);
+	}
+	free(line);
+	fclose(in);
+}
+
+static bool has_failed(int status)
+{
+	return !WIFEXITED(status) || WEXITSTATUS(status);
+}
+
+/* Whether what is said waits for what comes of it. */
+static bool waits(enum voice voice)
+{
+	return voice == VOICE_QUESTION || voice == VOICE_FAILURE;
+}
+
+/*
+ * Hears @pid, by @fd if that is not -1, to its end.  As waitpid(2).  Who is not
+ * heard, for want of memory, is not waited for while it speaks, either.
+ */
+static int hear(int fd, pid_t pid, enum voice voice, const char *path,
+		const char *name)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *kept = waits(voice) ? text_open(&text, &len) : NULL;
+	int status;
+
+	pass_said(fd, path, name, kept ? kept : stderr);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (kept)
+		fclose(kept);
+	if (text && has_failed(status))
+		fputs(text, stderr);
+	free(text);
+	return status;
+}
+
+/* Spawns mke2fs, and hears it to its end.  As waitpid(2); -1: said already. */
+static int hear_mke2fs(const struct config *c, char **argv, enum voice voice,
+		       const char *path)
+{
+	/* why it fails it says on stdout at times */
+	int out = voice == VOICE_ERRORS || voice == VOICE_FAILURE ?
+		  memfd_create("mke2fs", MFD_CLOEXEC) : -1;
+	int fd[2] = { -1, -1 }, err = 0, status;
+	pid_t pid;
+
+	if ((path != c->device || waits(voice)) && pipe2(fd, O_CLOEXEC))
+		err = errno;
+	if (!err)
+		err = spawn_mke2fs(argv, voice, fd[1], out, &pid);
+	if (fd[1] >= 0)
+		close(fd[1]);
+	if (err) {
+		say_error("mke2fs", "cannot run", err);
+		status = -1;
+		if (fd[0] >= 0)
+			close(fd[0]);
+	} else {
+		status = hear(fd[0], pid, voice, path, c->device);
+	}
+	if (out >= 0 && status >= 0 && has_failed(status)) {
+		lseek(out, 0, SEEK_SET);
+		pass_said(out, path, c->device, stderr);
+	} else if (out >= 0) {
+		close(out);
+	}
+	return status;
+}
+
+/* Even with -q, mke2fs ends a line that it never began. */
+static enum voice voice_of(const struct config *c, const char *path,
+			   bool silent)
+{
+	bool quiet = c->common.quiet && !c->common.verbose;
+
+	if (silent)
+		return VOICE_NONE;
+	if (path != c->device && !c->common.verbose)
+		return quiet ? VOICE_FAILURE : VOICE_ERRORS;
+	/* what it asks, it asks where its stdout is a terminal */
+	if (c->common.json && (!isatty(1) || isatty(2)))
+		return VOICE_STDERR;
+	return quiet ? VOICE_QUESTION : VOICE_ALL;
+}
+
+bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
+		uint64_t inodes, bool silent, bool *failed)
+{
+	struct arguments buf = { 0 };
+	char **argv = make_argv(c, path, bytes, inodes, &buf);
+	int status;
+
+	*failed = false;
+	if (!argv) {
+		say("out of memory");
+		return false;
+	}
+	status = hear_mke2fs(c, argv, voice_of(c, path, silent), path);
+	free(buf.extended);
+	free(argv);
+	if (status < 0)
+		return false;
+	*failed = has_failed(status);
+	if (!*failed)
+		return true;
+	if (!silent && say_is_full(path))
+		say_write_error(c->device, path, "mke2fs failed", ENOSPC);
+	else if (!silent)
+		say("%s: mke2fs failed", c->device);
+	return false;
+}
