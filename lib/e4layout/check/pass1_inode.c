@@ -134,7 +134,7 @@ static void judge_map_flags(struct check *ck, ext2_ino_t ino, blk64_t blk,
 	uint32_t flags = inode->i_flags;
 
 	if (flags & EXT4_EXTENTS_FL && has_small_root(inode) &&
-	    ext2fs_inode_has_valid_blocks2(ck->fs, (void *)inode))
+	    inode_has_map(ck->fs, inode))
 		FOUND(ck, EXTENT_HEADER, .ino = ino, .blk = blk);
 	if (flags & EXT2_INDEX_FL && ino != EXT2_BAD_INO &&
 	    (!LINUX_S_ISDIR(inode->i_mode) ||

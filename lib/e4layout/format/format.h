@@ -73,6 +73,20 @@ static inline void put_le64(void *at, uint64_t v)
 /* i_block as a whole: a map's root, inline data, or a symlink's target. */
 #define I_BLOCK_BYTES		60
 
+/*
+ * Does i_block, of an inode in host order, hold a map?  With ea_inode, i_blocks
+ * counts values in inodes, too: only its size shows where the target of a
+ * symbolic link is.
+ */
+static inline bool inode_has_map(ext2_filsys fs, const struct ext2_inode *inode)
+{
+	struct ext2_inode *i = (struct ext2_inode *)inode;
+
+	return !(ext2fs_has_feature_ea_inode(fs->super) &&
+		 ext2fs_is_fast_symlink(i)) &&
+	       ext2fs_inode_has_valid_blocks2(fs, i);
+}
+
 /* Does the extra part of a large inode, in host order, have @field? */
 #define E4L_INODE_HAS(inode, field) \
 	(EXT2_GOOD_OLD_INODE_SIZE + (inode)->i_extra_isize >= \

@@ -512,8 +512,8 @@ static errcode_t note_shared(struct load *l)
 	l->noting_shared = true;
 	for (; !err && at <= last && !ext2fs_find_first_set_inode_bitmap2(
 			l->damage->sharing, at, last, &ino); at = ino + 1)
-		if (!read_inode(l, ino) && ext2fs_inode_has_valid_blocks2(
-				l->fs, (struct ext2_inode *)l->inode))
+		if (!read_inode(l, ino) &&
+		    inode_has_map(l->fs, (struct ext2_inode *)l->inode))
 			list_blocks(l, ino);	/* as far as it goes */
 	l->noting_shared = false;
 	return err;

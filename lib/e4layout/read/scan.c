@@ -231,7 +231,7 @@ static enum e4l_map map_of(ext2_filsys fs, const struct ext2_inode *inode)
 {
 	if (inode->i_flags & EXT4_INLINE_DATA_FL)
 		return E4L_MAP_INLINE;
-	if (!ext2fs_inode_has_valid_blocks2(fs, (struct ext2_inode *)inode))
+	if (!inode_has_map(fs, inode))
 		return E4L_MAP_NONE;
 	return inode->i_flags & EXT4_EXTENTS_FL ? E4L_MAP_EXTENTS :
 						  E4L_MAP_INDIRECT;
