@@ -42,11 +42,14 @@ static void put_fragment(struct e4l_work *w, uint32_t f, uint32_t to,
 			 bool waits)
 {
 	struct e4l_frag *frag = &w->frag[f];
+	uint32_t file = w->item[frag->item].file;
 	uint64_t blocks = frag->lstart == E4L_NONE ? 0 :	/* a tree block */
 			  e4l_places_written(w->unwritten,
 					    w->m->opt.geo.cluster_blocks,
 					    frag->start, frag->len);
 
+	if (w->finished[file] == E4L_FINISHED)
+		w->finished[file] = E4L_REOPENED;
 	w->copied += blocks;
 	w->copied_twice += waits ? blocks : 0;
 	if (w->unwritten)
@@ -268,26 +271,36 @@ static void give_spares(struct e4l_work *w, const struct e4l_owner *o,
 errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file)
 {
 	const struct e4l_owner *o = &w->m->owner[file];
+	uint8_t *state = &w->finished[file];
+	bool whole = *state < E4L_FINISHED && is_whole(w, o);
+	uint32_t first = whole ? 0 : o->n_spare - o->n_surplus;
+	uint32_t end = *state < E4L_PACKED ? o->n_spare :
+		       o->n_spare - o->n_surplus;
 	uint64_t zeroes;
-	uint32_t n, first;
-	bool whole;
 
-	if (w->finished[file] == E4L_FINISHED)
+	if (*state >= E4L_FINISHED || (*state == E4L_IMPROVED && !whole))
 		return 0;
-	whole = is_whole(w, o);
-	n = whole ? o->n_spare : o->n_surplus;
-	if (w->finished[file] == E4L_PACKED)
-		n -= o->n_surplus;
-	w->finished[file] = E4L_FINISHED;
 	zeroes = count_zeroes(w, file, whole);
+	if (*state == E4L_IMPROVED)
+		zeroes -= count_zeroes(w, file, false);
 	w->zeroed += zeroes;
-	if (!n && !o->loose && !zeroes)
-		return 0;
 	/* else it is not known how many of them it needs */
 	if (whole)
 		w->cuts[file] = 0;
-	first = whole ? 0 : o->n_spare - o->n_surplus;
-	give_spares(w, o, first, first + n);
+	*state = whole ? E4L_FINISHED : E4L_IMPROVED;
+	if (first == end && !o->loose && !zeroes)
+		return 0;
+	give_spares(w, o, first, end);
+	return add_move(w, &(struct e4l_plan_move) {
+			.file = file, .kind = E4L_MOVE_FINISH,
+			.lstart = E4L_NONE });
+}
+
+errcode_t e4l_move_repack(struct e4l_work *w, uint32_t file)
+{
+	if (w->finished[file] != E4L_REOPENED || !w->m->owner[file].n_kept)
+		return 0;
+	w->finished[file] = E4L_FINISHED;
 	return add_move(w, &(struct e4l_plan_move) {
 			.file = file, .kind = E4L_MOVE_FINISH,
 			.lstart = E4L_NONE });
@@ -312,10 +325,11 @@ static bool has_tree(const struct e4l_work *w, uint32_t file)
 	const struct e4l_owner *o = &w->m->owner[file];
 	uint64_t extents = o->extents, tree = o->n_kept + (uint64_t)o->n_spare;
 
-	if (w->finished[file] == E4L_PACKED) {
+	if (w->finished[file] == E4L_PACKED ||
+	    w->finished[file] == E4L_IMPROVED) {
 		extents = o->packed;
 		tree -= o->n_surplus;
-	} else if (w->finished[file] == E4L_FINISHED) {
+	} else if (w->finished[file] >= E4L_FINISHED) {
 		extents = o->joined;
 		tree = o->n_kept;
 	}

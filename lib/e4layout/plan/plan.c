@@ -168,7 +168,10 @@ static errcode_t run_generation(struct e4l_work *w, const uint8_t *only)
 		err = e4l_target_reserve(w);
 	if (!err)
 		err = e4l_target_choose(w, !only);
-	return err ? err : e4l_schedule_run(w);
+	if (!err)
+		err = e4l_schedule_run(w);
+	w->excess = e4l_work_excess(w);
+	return err;
 }
 
 /* A logical run in fragments. */
@@ -203,82 +206,24 @@ static errcode_t choose_long(const struct e4l_work *w, uint64_t room,
 	return 0;
 }
 
-/* Where everything is, to come back to. */
-struct backup {
-	struct e4l_frag *frag;
-	uint64_t *used, *unwritten;
-	uint8_t *finished;
-	struct e4l_work was;
-};
-
-static void free_backup(struct backup *b)
-{
-	free(b->frag);
-	free(b->used);
-	free(b->unwritten);
-	free(b->finished);
-}
-
-static errcode_t take_backup(const struct e4l_work *w, struct backup *b)
-{
-	size_t map = w->m->clusters / 8;
-	size_t states = w->unwritten ? map * w->m->opt.geo.cluster_blocks : 0;
-
-	*b = (struct backup) {
-		.frag = malloc((w->n_frags + 1ull) * sizeof(*b->frag)),
-		.used = malloc(map), .unwritten = malloc(states + 1),
-		.finished = malloc(w->m->n_owners + 1ull), .was = *w,
-	};
-	if (!b->frag || !b->used || !b->unwritten || !b->finished)
-		return ENOMEM;
-	memcpy(b->frag, w->frag, w->n_frags * sizeof(*b->frag));
-	memcpy(b->used, w->used, map);
-	if (states)
-		memcpy(b->unwritten, w->unwritten, states);
-	memcpy(b->finished, w->finished, w->m->n_owners);
-	return 0;
-}
-
-static void restore(struct e4l_work *w, const struct backup *b)
-{
-	size_t map = w->m->clusters / 8;
-
-	memcpy(w->frag, b->frag, b->was.n_frags * sizeof(*b->frag));
-	memcpy(w->used, b->used, map);
-	if (w->unwritten)
-		memcpy(w->unwritten, b->unwritten,
-		       map * w->m->opt.geo.cluster_blocks);
-	memcpy(w->finished, b->finished, w->m->n_owners);
-	w->n_frags = b->was.n_frags;
-	w->n_moves = b->was.n_moves;
-	w->n_settled = b->was.n_settled;
-	w->batch = b->was.batch;
-	w->excess = b->was.excess;
-	w->copied = b->was.copied;
-	w->copied_twice = b->was.copied_twice;
-	w->zeroed = b->was.zeroed;
-}
-
-/* One generation of long items, unless it makes matters worse. */
+/* One generation of long items; *@good, or @w is as before. */
 static errcode_t try_generation(struct e4l_work *w, const uint8_t *only,
 				bool *good)
 {
 	struct e4l_look was, is;
-	struct backup b;
-	errcode_t err = take_backup(w, &b);
+	struct e4l_work next;
+	errcode_t err = e4l_work_copy(&next, w);
 
+	*good = false;
 	e4l_work_look(w, &was);
 	if (!err)
-		err = run_generation(w, only);
+		err = run_generation(&next, only);
 	if (!err) {
-		w->excess = e4l_work_excess(w);
-		e4l_work_look(w, &is);
+		e4l_work_look(&next, &is);
 		*good = is.excess < was.excess &&
 			is.large * 10 >= was.large * 9;
-		if (!*good)
-			restore(w, &b);
 	}
-	free_backup(&b);
+	e4l_work_adopt(w, &next, *good);
 	return err;
 }
 
@@ -306,81 +251,22 @@ static errcode_t join_long(struct e4l_work *w)
 	if (!err && n && look.largest < first.largest && w->how.regions) {
 		memset(only, 0, w->m->n_items);
 		err = run_generation(w, only);	/* for free space once more */
-		w->excess = e4l_work_excess(w);
 	}
 	free(only);
 	return err;
 }
 
-/* One more generation on top of what there is; *@better, or it is dropped. */
-static errcode_t try_again(struct e4l_plan *p, struct e4l_work *w,
-			   uint32_t part, bool *better)
-{
-	struct e4l_look was, is;
-	struct backup b;
-	errcode_t err = take_backup(w, &b);
+/* ---------------------------------------------------------------------- rounds */
 
-	*better = false;
-	e4l_work_look(w, &was);
-	w->how.part = part;
-	if (!err)
-		err = run_generation(w, NULL);
-	if (!err) {
-		w->excess = e4l_work_excess(w);
-		err = join_long(w);
-	}
-	if (!err) {
-		e4l_work_look(w, &is);
-		*better = is_guarded(p, &was, &is) && is_worth(p, &was, &is);
-		if (!*better)
-			restore(w, &b);
-	}
-	free_backup(&b);
-	return err;
-}
-
-/* Goes on until a second run would find nothing to do. */
-static errcode_t improve(struct e4l_plan *p, struct e4l_work *w)
-{
-	static const uint32_t parts[] = { 2, 3, 5, 1 };
-	unsigned int rounds, i = 0;
-	struct e4l_look look;
-	errcode_t err = 0;
-	bool better;
-
-	for (rounds = 0; rounds < ROUNDS && i < 4 && !err; rounds++) {
-		e4l_work_look(w, &look);
-		if (!score(p, &look) || w->late)
-			break;
-		err = try_again(p, w, parts[i], &better);
-		i = better ? 0 : i + 1;
-	}
-	return err;
-}
-
-static errcode_t attempt(struct e4l_plan *p, const struct e4l_attempt *how,
-			 struct e4l_work *w)
-{
-	errcode_t err = e4l_work_begin(w, &p->model, how);
-
-	if (!err)
-		err = run_generation(w, NULL);
-	if (!err) {
-		w->excess = e4l_work_excess(w);
-		if (how->share == E4L_WHOLE_SHARE)
-			err = join_long(w);
-		if (!err && how->share == E4L_WHOLE_SHARE)
-			err = improve(p, w);
-	}
-	return err;
-}
-
-/* The best attempt so far. */
-struct best {
-	struct e4l_work work;
-	struct e4l_look look;
-	uint64_t score;
-	bool any;
+/* What the attempts of a round begin with, and the best of them. */
+struct round {
+	struct e4l_plan *p;
+	const struct e4l_work *base;
+	const struct e4l_look *first;	/* before the first round */
+	struct e4l_look was;		/* before this one */
+	struct e4l_work best;
+	uint64_t score;			/* of the best */
+	bool any;			/* there is one */
 	bool whole;		/* all there is to do can be done as a whole */
 };
 
@@ -390,40 +276,42 @@ static bool is_affordable(const struct e4l_plan *p, const struct e4l_work *w)
 }
 
 /* Takes over @w if it is better than what there is; *@good: it can be used. */
-static void offer(struct e4l_plan *p, const struct e4l_look *was,
-		  struct e4l_work *w, struct best *best, bool *good)
+static void offer(struct round *r, struct e4l_work *w, bool *good)
 {
-	struct e4l_look look;
+	struct e4l_look is;
+	bool better;
 	uint64_t s;
 
-	e4l_work_look(w, &look);
-	s = score(p, &look);
-	*good = is_guarded(p, was, &look) && is_affordable(p, w);
-	best->whole |= *good && w->how.share == E4L_WHOLE_SHARE;
-	p->late |= w->late;
-	if (!*good || !is_worth(p, was, &look) ||
-	    (best->any && s >= best->score)) {
-		e4l_work_free(w);
-		return;
-	}
-	e4l_work_free(&best->work);
-	*best = (struct best) {
-		.work = *w, .look = look, .score = s, .any = true,
-		.whole = best->whole,
-	};
+	e4l_work_look(w, &is);
+	s = score(r->p, &is);
+	*good = is_guarded(r->p, &r->was, &is) &&
+		is_guarded(r->p, r->first, &is) && is_affordable(r->p, w);
+	better = *good && is_worth(r->p, &r->was, &is) &&
+		 (!r->any || s < r->score);
+	r->whole |= *good && w->how.share == E4L_WHOLE_SHARE;
+	r->p->late |= w->late;
+	if (better)
+		r->score = s;
+	r->any |= better;
+	e4l_work_adopt(&r->best, w, better);
 }
 
-static errcode_t try_attempt(struct e4l_plan *p, const struct e4l_look *was,
-			     const struct e4l_attempt *how, struct best *best,
-			     bool *good)
+static errcode_t attempt(struct round *r, const struct e4l_attempt *how,
+			 bool *good)
 {
 	struct e4l_work w;
-	errcode_t err = attempt(p, how, &w);
+	errcode_t err = e4l_work_copy(&w, r->base);
 
+	w.how = *how;
+	w.start_excess = w.excess;
+	if (!err)
+		err = run_generation(&w, NULL);
+	if (!err && how->share == E4L_WHOLE_SHARE)
+		err = join_long(&w);
 	if (err)
 		e4l_work_free(&w);
 	else
-		offer(p, was, &w, best, good);
+		offer(r, &w, good);
 	return err;
 }
 
@@ -431,20 +319,19 @@ static errcode_t try_attempt(struct e4l_plan *p, const struct e4l_look *was,
  * What the guard or the budget refuses as a whole is done in part: the largest
  * share of what there is to do that they allow.
  */
-static errcode_t try_shares(struct e4l_plan *p, const struct e4l_look *was,
-			    bool regions, struct best *best)
+static errcode_t try_shares(struct round *r, bool regions)
 {
 	uint32_t low = 0, high = E4L_WHOLE_SHARE;
 	errcode_t err = 0;
 	bool good;
 
-	while (!err && high - low > SHARE_STEP && !p->late) {
+	while (!err && high - low > SHARE_STEP && !r->p->late) {
 		const struct e4l_attempt how = {
 			.part = 2, .share = (low + high) / 2,
 			.regions = regions,
 		};
 
-		err = try_attempt(p, was, &how, best, &good);
+		err = attempt(r, &how, &good);
 		if (!err && good)
 			low = how.share;
 		else
@@ -453,45 +340,63 @@ static errcode_t try_shares(struct e4l_plan *p, const struct e4l_look *was,
 	return err;
 }
 
-/* Attempts from the first on, until one leaves nothing to do. */
-static errcode_t try_each(struct e4l_plan *p, const struct e4l_look *was,
-			  const struct e4l_attempt *how, size_t n,
-			  struct best *best)
+/* Attempts with one more way to order things, until one leaves nothing to do. */
+static errcode_t try_whole(struct round *r, bool regions)
 {
+	static const uint32_t parts[] = { 2, 3, 5, 1 };
 	errcode_t err = 0;
+	unsigned int i;
 	bool good;
 
-	for (; n && !err && !p->late && !(best->any && !best->score);
-	     n--, how++)
-		err = try_attempt(p, was, how, best, &good);
+	for (i = 0; i < 4 && !err && !r->p->late && !(r->any && !r->score);
+	     i++)
+		err = attempt(r, &(struct e4l_attempt) { .part = parts[i],
+				.share = E4L_WHOLE_SHARE,
+				.regions = regions }, &good);
 	return err;
 }
 
-static errcode_t try_all(struct e4l_plan *p, const struct e4l_look *was,
-			 struct best *best)
+/* With and without regions; files come before free space in a budget. */
+static errcode_t try_all(struct round *r)
 {
-	static const struct e4l_attempt all[] = {
-		{ .part = 2, .share = E4L_WHOLE_SHARE },
-		{ .part = 2, .share = E4L_WHOLE_SHARE, .regions = true },
-		{ .part = 3, .share = E4L_WHOLE_SHARE, .regions = true },
-		{ .part = 5, .share = E4L_WHOLE_SHARE, .regions = true },
-		{ .part = 1, .share = E4L_WHOLE_SHARE, .regions = true },
-	};
-	bool met = meets_goals(p, was), regions = p->model.opt.free_space;
-	size_t n = regions ? sizeof(all) / sizeof(*all) : 1;
+	const struct e4l_plan_options *opt = &r->p->model.opt;
+	bool met = !opt->free_space || meets_goals(r->p, &r->was);
+	bool files = met || opt->copy_budget_blocks != E4L_NO_LIMIT;
 	errcode_t err = 0;
 
-	if (!was->excess && (met || !regions))
-		return 0;
-	/* free space that is good stays so, unless files need it */
-	if (regions && !met)
-		err = try_each(p, was, all + 1, n - 1, best);
-	else
-		err = try_each(p, was, all, n, best);
-	if (!err && !best->any && !best->whole)
-		err = try_shares(p, was, regions && !met, best);
-	if (!err && !best->any && !best->whole && regions && !met)
-		err = try_shares(p, was, false, best);
+	if (files && r->was.excess)
+		err = try_whole(r, false);
+	if (!err && files && r->was.excess && !r->any && !r->whole)
+		err = try_shares(r, false);
+	if (err || r->any || !opt->free_space)
+		return err;
+	r->whole = false;
+	err = try_whole(r, true);
+	if (!err && !met && !r->any && !r->whole)
+		err = try_shares(r, true);
+	if (!err && !files && r->was.excess && !r->any && !r->whole)
+		err = try_shares(r, false);
+	return err;
+}
+
+/* Attempts on top of the best so far, until nothing is better: nor a second run. */
+static errcode_t run_rounds(struct e4l_plan *p, const struct e4l_look *first,
+			    struct e4l_work *w)
+{
+	unsigned int n = 0;
+	errcode_t err = 0;
+	bool goes_on = true;
+
+	for (; goes_on && n < ROUNDS && !err && !p->late; n++) {
+		struct round r = { .p = p, .base = w, .first = first };
+
+		e4l_work_look(w, &r.was);
+		if (!score(p, &r.was))
+			break;
+		err = try_all(&r);
+		goes_on = r.any;
+		e4l_work_adopt(w, &r.best, !err && r.any);
+	}
 	return err;
 }
 
@@ -652,9 +557,6 @@ static errcode_t number(struct e4l_plan *p)
 	return 0;
 }
 
-/* No attempt: files are packed where they are. */
-static const struct e4l_attempt nothing = { .part = 2 };
-
 /* Takes over the moves of @w, and says what they lead to. */
 static errcode_t conclude(struct e4l_plan *p, struct e4l_work *w)
 {
@@ -691,26 +593,9 @@ static errcode_t choose_zeroes(struct e4l_places *m)
 			       m->opt.zeroout_budget_blocks);
 }
 
-/* How everything is before the plan. */
-static errcode_t look_at_start(struct e4l_plan *p, struct e4l_look *was)
-{
-	struct e4l_work w;
-	errcode_t err = e4l_work_begin(&w, &p->model, &nothing);
-
-	if (!err) {
-		e4l_work_look(&w, was);
-		state_of(p, was, &p->result.before);
-		p->result.before.fragmented_files = count_broken(&w);
-		p->result.stretch_blocks = (uint64_t)p->stretch *
-					   p->model.opt.geo.cluster_blocks;
-	}
-	e4l_work_free(&w);
-	return err;
-}
-
 errcode_t e4l_plan_make(struct e4l_plan *p)
 {
-	struct best best = { .any = false };
+	struct e4l_work w = { 0 };
 	struct e4l_look was;
 	errcode_t err = e4l_places_check(&p->model);
 
@@ -719,13 +604,17 @@ errcode_t e4l_plan_make(struct e4l_plan *p)
 	if (!err)
 		err = find_stretch(p);
 	if (!err)
-		err = look_at_start(p, &was);
+		err = e4l_work_begin(&w, &p->model);
+	if (!err) {
+		e4l_work_look(&w, &was);
+		state_of(p, &was, &p->result.before);
+		p->result.before.fragmented_files = count_broken(&w);
+		p->result.stretch_blocks = (uint64_t)p->stretch *
+					   p->model.opt.geo.cluster_blocks;
+		err = run_rounds(p, &was, &w);
+	}
 	if (!err)
-		err = try_all(p, &was, &best);
-	if (!err && !best.any)
-		err = e4l_work_begin(&best.work, &p->model, &nothing);
-	if (!err)
-		err = conclude(p, &best.work);
-	e4l_work_free(&best.work);
+		err = conclude(p, &w);
+	e4l_work_free(&w);
 	return err;
 }

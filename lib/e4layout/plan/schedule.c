@@ -328,7 +328,10 @@ errcode_t e4l_schedule_run(struct e4l_work *w)
 errcode_t e4l_schedule_finish(struct e4l_work *w)
 {
 	errcode_t err = finish(w, true);
+	uint32_t i;
 
+	for (i = 0; i < w->m->n_owners && !err; i++)
+		err = e4l_move_repack(w, i);
 	e4l_end_batch(w);
 	return err;
 }

@@ -139,7 +139,7 @@ static errcode_t list_places(struct unlock *u)
 		}
 	}
 	for (k = 0; k < w->m->n_owners && !err; k++, o++) {
-		if (!w->broken_items[k] || w->finished[k] == E4L_FINISHED)
+		if (!w->broken_items[k] || w->finished[k] >= E4L_FINISHED)
 			continue;
 		for (n = 0; n < o->n_spare - o->n_surplus && !err; n++)
 			err = add_place(u, w->m->spare[o->first_spare + n], 1,

@@ -12,15 +12,6 @@ static uint64_t *new_map(const struct e4l_places *m)
 	return calloc(m->clusters / E4L_WORD_BITS, sizeof(uint64_t));
 }
 
-static uint64_t *copy_map(const uint64_t *map, uint64_t bits)
-{
-	uint64_t *copy = malloc(bits / 8);
-
-	if (copy)
-		memcpy(copy, map, bits / 8);
-	return copy;
-}
-
 /* Arrays that have an element for each item: all grow together. */
 static errcode_t grow_items(struct e4l_work *w)
 {
@@ -44,48 +35,53 @@ static errcode_t grow_items(struct e4l_work *w)
 	return err;
 }
 
-static errcode_t copy_fragments(struct e4l_work *w)
+/* A copy of the first @bytes, with room for one element more. */
+static void *copy_of(const void *array, uint64_t bytes)
 {
-	const struct e4l_places *m = w->m;
-	errcode_t err = e4l_append(&w->frag, &(size_t) { 0 }, &w->max_frags,
-				   m->frag, m->n_frags, sizeof(*w->frag));
+	void *copy = calloc(1, bytes + sizeof(uint64_t));
 
-	w->n_frags = m->n_frags;
-	return err;
+	if (copy && array)
+		memcpy(copy, array, bytes);
+	return copy;
 }
 
-static errcode_t copy_files(struct e4l_work *w)
+/* What is not as the model has it: it is copied from attempt to attempt. */
+static errcode_t copy_state(struct e4l_work *to, const struct e4l_work *from)
+{
+	const struct e4l_places *m = to->m;
+	uint64_t map = m->clusters / 8;
+
+	to->max_frags = from->n_frags;
+	to->max_moves = from->n_moves;
+	to->frag = copy_of(from->frag, from->n_frags * sizeof(*to->frag));
+	to->move = copy_of(from->move, from->n_moves * sizeof(*to->move));
+	to->used = copy_of(from->used, map);
+	if (m->unwritten)
+		to->unwritten = copy_of(from->unwritten,
+					map * m->opt.geo.cluster_blocks);
+	to->cuts = copy_of(from->cuts, m->n_owners * sizeof(*to->cuts));
+	to->finished = copy_of(from->finished, m->n_owners);
+	return to->frag && to->move && to->used &&
+	       !to->unwritten == !m->unwritten && to->cuts && to->finished ?
+	       0 : ENOMEM;
+}
+
+/* What each generation begins anew. */
+static errcode_t make_scratch(struct e4l_work *w)
 {
 	const struct e4l_places *m = w->m;
 
 	w->of = calloc(m->n_items + 1, sizeof(*w->of));
 	w->broken_items = calloc(m->n_owners + 1, sizeof(*w->broken_items));
-	w->cuts = calloc(m->n_owners + 1, sizeof(*w->cuts));
-	w->finished = calloc(m->n_owners + 1, sizeof(*w->finished));
 	w->head = malloc(E4L_FIT_EXACT * sizeof(*w->head));
-	if (!w->of || !w->broken_items || !w->cuts || !w->finished ||
-	    !w->head)
-		return ENOMEM;
-	return 0;
-}
-
-static errcode_t make_maps(struct e4l_work *w)
-{
-	const struct e4l_places *m = w->m;
-	uint64_t blocks = (uint64_t)m->clusters * m->opt.geo.cluster_blocks;
-
-	w->used = copy_map(m->used, m->clusters);
 	w->walls = new_map(m);
 	w->loose = new_map(m);
 	w->region = new_map(m);
 	w->homes = new_map(m);
 	w->given = new_map(m);
 	w->scratch = new_map(m);
-	if (m->unwritten)
-		w->unwritten = copy_map(m->unwritten, blocks);
-	return w->used && w->walls && w->loose && w->region && w->homes &&
-	       w->given && w->scratch && !w->unwritten == !m->unwritten ?
-	       0 : ENOMEM;
+	return w->of && w->broken_items && w->head && w->walls && w->loose &&
+	       w->region && w->homes && w->given && w->scratch ? 0 : ENOMEM;
 }
 
 uint64_t e4l_work_excess(const struct e4l_work *w)
@@ -98,21 +94,46 @@ uint64_t e4l_work_excess(const struct e4l_work *w)
 	return excess;
 }
 
-errcode_t e4l_work_begin(struct e4l_work *w, struct e4l_places *m,
-			 const struct e4l_attempt *how)
+errcode_t e4l_work_copy(struct e4l_work *to, const struct e4l_work *from)
 {
 	errcode_t err;
 
-	*w = (struct e4l_work) { .m = m, .how = *how };
-	err = copy_fragments(w);
+	*to = (struct e4l_work) {
+		.m = from->m, .how = from->how, .batch = from->batch,
+		.start_excess = from->start_excess, .excess = from->excess,
+		.n_moves = from->n_moves, .n_settled = from->n_settled,
+		.n_frags = from->n_frags, .copied = from->copied,
+		.copied_twice = from->copied_twice, .zeroed = from->zeroed,
+	};
+	err = copy_state(to, from);
+	return err ? err : make_scratch(to);
+}
+
+errcode_t e4l_work_begin(struct e4l_work *w, struct e4l_places *m)
+{
+	const struct e4l_work start = {
+		.m = m, .how = { .part = 2, .share = E4L_WHOLE_SHARE },
+		.frag = m->frag, .n_frags = m->n_frags, .used = m->used,
+		.unwritten = m->unwritten,
+	};
+	errcode_t err = e4l_work_copy(w, &start);
+
 	if (!err)
-		err = copy_files(w);
-	if (!err)
-		err = make_maps(w);
-	if (err)
-		return err;
-	w->start_excess = w->excess = e4l_work_excess(w);
-	return 0;
+		w->start_excess = w->excess = e4l_work_excess(w);
+	return err;
+}
+
+void e4l_work_adopt(struct e4l_work *w, struct e4l_work *next, bool take)
+{
+	bool late = next->late;
+
+	if (take) {
+		e4l_work_free(w);
+		*w = *next;
+	} else {
+		e4l_work_free(next);
+	}
+	w->late |= late;
 }
 
 void e4l_work_free(struct e4l_work *w)
@@ -455,9 +476,9 @@ static void lift_spares(struct e4l_work *w, uint32_t file)
 	const struct e4l_owner *o = &w->m->owner[file];
 	uint32_t i = o->n_spare - o->n_surplus, end = o->n_spare, c;
 
-	if (w->finished[file] == E4L_FINISHED)
+	if (w->finished[file] >= E4L_FINISHED)
 		return;
-	if (w->finished[file] == E4L_PACKED)
+	if (w->finished[file] >= E4L_PACKED)
 		end = i;
 	if ((o->allowed & E4L_PLAN_PACK || w->broken_items[file]) &&
 	    is_to_be_whole(w, o))

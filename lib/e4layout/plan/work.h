@@ -19,7 +19,9 @@ enum e4l_item_state {
 enum e4l_file_state {
 	E4L_AS_BEFORE,
 	E4L_PACKED,		/* its surplus tree blocks are free */
+	E4L_IMPROVED,		/* what could be zeroed while in fragments, is */
 	E4L_FINISHED,		/* it is as it should be */
+	E4L_REOPENED,		/* but was moved after that */
 };
 
 /* How an attempt differs from others. */
@@ -27,7 +29,6 @@ struct e4l_attempt {
 	uint32_t part;		/* longer than free space / @part comes last */
 	uint32_t share;		/* of all there is to do, in thousandths */
 	bool regions;		/* consolidate free space */
-	bool settled;		/* it need not be better than it is */
 };
 #define E4L_WHOLE_SHARE	1000u
 
@@ -95,8 +96,12 @@ struct e4l_work {
 	bool late;			/* enough() has ended it */
 };
 
-errcode_t e4l_work_begin(struct e4l_work *w, struct e4l_places *m,
-			 const struct e4l_attempt *how);
+/* How everything is before the plan.  ENOMEM; e4l_work_free() in any case. */
+errcode_t e4l_work_begin(struct e4l_work *w, struct e4l_places *m);
+/* Another attempt that goes on where @from is.  Likewise. */
+errcode_t e4l_work_copy(struct e4l_work *to, const struct e4l_work *from);
+/* Frees one of the two: @w becomes @next, if that is to be taken. */
+void e4l_work_adopt(struct e4l_work *w, struct e4l_work *next, bool take);
 void e4l_work_free(struct e4l_work *w);
 
 /* Splits logical runs into items; of long ones in fragments only @only. */
@@ -160,6 +165,8 @@ errcode_t e4l_move_pack(struct e4l_work *w, uint32_t file);
 errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file);
 /* Whether a fragment may be cut: see e4l_work_split(). */
 bool e4l_work_may_split(const struct e4l_work *w, uint32_t f);
+/* Once more, since its tree was kept from shrinking while it was moved. */
+errcode_t e4l_move_repack(struct e4l_work *w, uint32_t file);
 /* Cuts @f behind @keep clusters; *@rest is the new fragment. */
 errcode_t e4l_work_split(struct e4l_work *w, uint32_t f, uint32_t keep,
 			 uint32_t *rest);
