@@ -402,12 +402,26 @@ static bool judge_xattr_place(struct check *ck, ext2_ino_t ino, blk64_t acl)
 	return false;
 }
 
+/*
+ * The values in inodes that attributes in the body of @p name.  e2fsck does not
+ * read these attributes in an inode that has a purpose, such as the journal's.
+ */
+static struct xattr_values body_values(struct check *ck,
+				       const struct e4l_piece *p)
+{
+	uint8_t kind = ck->kind[p->ino];
+
+	if (kind & KIND_NO_NAME && !(kind & KIND_TYPE))
+		return (struct xattr_values) { 0 };
+	return e4l_xattr_ibody_values(ck, p->inode);
+}
+
 /* The clusters of @p, but for values that its attribute block names. */
 static uint64_t count_clusters(struct file_walk *w, const struct e4l_piece *p,
 			       bool has_acl, uint64_t stated)
 {
 	struct check *ck = w->ck;
-	struct xattr_values values = e4l_xattr_ibody_values(ck, p->inode);
+	struct xattr_values values = body_values(ck, p);
 	uint64_t counted = w->f.clusters + has_acl + values.clusters;
 
 	if (values.n && stated < counted)
@@ -551,7 +565,7 @@ static errcode_t end_file(struct file_walk *w, const struct e4l_piece *p)
 		err = end_dir(w, p);
 	if (!err)
 		err = e4l_usage_charge(ck, p->ino, p->inode, owned,
-				       1 + e4l_xattr_ibody_values(ck, p->inode).n);
+				       1 + body_values(ck, p).n);
 	if (!err && w->f.encrypted)
 		err = e4l_encryption_note(ck, p->ino, w->f.policy);
 	if (w->score && !p->damaged)
