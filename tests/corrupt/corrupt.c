@@ -6,6 +6,8 @@
  * corrupt --apply N IMAGE: changes the image so.
  * corrupt --check IMAGE: that all checksums in it are what seal.c computes.
  * corrupt --random SEED N IMAGE: as --list, N random cases.
+ * corrupt --set CHANGE... IMAGE: changes fields of the image; see set.c.
+ * corrupt --where STRUCTURE IMAGE: the byte at which its block or inode begins.
  */
 #include "config.h"
 #include <errno.h>
@@ -67,7 +69,7 @@ void try_bytes(struct corpus *c, const struct site *s, const char *field,
 {
 	bool sealable;
 
-	if (c->spots || !memcmp(c->img + at, bytes, len))
+	if (c->note || !memcmp(c->img + at, bytes, len))
 		return;
 	put(c, at, bytes, len);
 	s->seal(c, s);
@@ -99,26 +101,33 @@ static void print_case(struct corpus *c, const struct site *s,
 	putchar('\n');
 }
 
-static void apply_case(struct corpus *c, const struct site *s,
-		       const char *field, const char *value, const char *mode)
+static void write_edits(const struct corpus *c)
 {
-	int fd;
+	const char *name = c->fs->device_name;
+	int fd = open(name, O_WRONLY);
 	unsigned int i;
 
-	if (c->number++ != c->wanted)
-		return;
-	fd = open(c->fs->device_name, O_WRONLY);
 	if (fd < 0)
-		die_if(errno, c->fs->device_name);
+		die_if(errno, name);
 	for (i = 0; i < c->n_edits; i++) {
 		const struct edit *e = &c->edits[i];
 
 		if (pwrite(fd, c->img + e->at, e->len, e->at) != e->len)
-			die_if(errno ? errno : EIO, c->fs->device_name);
+			die_if(errno ? errno : EIO, name);
 	}
+	if (close(fd))
+		die_if(errno, name);
+}
+
+static void apply_case(struct corpus *c, const struct site *s,
+		       const char *field, const char *value, const char *mode)
+{
+	if (c->number++ != c->wanted)
+		return;
+	write_edits(c);
 	printf("%s %" PRIu32 ": %s=%s (%s)\n", s->name, s->number, field,
 	       value, mode);
-	exit(close(fd) ? 1 : 0);
+	exit(0);
 }
 
 /*
@@ -178,17 +187,24 @@ int main(int argc, char **argv)
 		c.wanted = strtoul(argv[2], NULL, 10);
 	} else if (argc == 5 && !strcmp(argv[1], "--random")) {
 		c.emit = print_case;
-	} else {
-		fputs("Usage: corrupt --list|--check|--apply N|--random SEED N "
-		      "IMAGE\n", stderr);
+	} else if (argc < 4 || (strcmp(argv[1], "--set") &&
+				strcmp(argv[1], "--where"))) {
+		fputs("Usage: corrupt --list|--check|--apply N|--random SEED N|"
+		      "--set CHANGE...|--where STRUCTURE IMAGE\n", stderr);
 		return 2;
 	}
 	load(&c, argv[argc - 1]);
-	if (argc == 5)
+	if (!strcmp(argv[1], "--where")) {
+		printf("%" PRIu64 "\n", where_is(&c, argv[2]));
+	} else if (!c.emit) {
+		set_fields(&c, argv + 2, argc - 3);
+		write_edits(&c);
+	} else if (argc == 5) {
 		try_randomly(&c, strtoull(argv[2], NULL, 10),
 			     strtoul(argv[3], NULL, 10));
-	else
+	} else {
 		try_image(&c);
+	}
 	ext2fs_close_free(&c.fs);
 	free(c.img);
 	if (c.emit == apply_case)

@@ -44,6 +44,10 @@ struct site;
 /* Computes anew the checksums over a site, and those over these. */
 typedef void seal_fn(struct corpus *c, const struct site *s);
 
+/* Notes a field, or, without one, any byte of the site's block. */
+typedef void note_fn(struct corpus *c, const struct site *s,
+		     const struct field *f);
+
 /* Where one structure is in the image. */
 struct site {
 	const char *name;
@@ -63,7 +67,7 @@ struct edit {
 	uint8_t old[256];
 };
 
-#define MAX_EDITS 16
+#define MAX_EDITS 64
 
 struct corpus {
 	ext2_filsys fs;
@@ -79,7 +83,10 @@ struct corpus {
 	void (*emit)(struct corpus *c, const struct site *s, const char *field,
 		     const char *value, const char *mode);
 	uint32_t wanted; /* by --apply */
-	struct spots *spots; /* random.c: gathers fields instead of cases */
+	/* gathers fields instead of cases, of each group and inode */
+	note_fn *note;
+	struct spots *spots;	/* random.c */
+	struct wishes *wishes;	/* set.c */
 };
 
 /* corrupt.c */
@@ -104,18 +111,22 @@ extern const struct field super_fields[], group_fields[], inode_fields[],
 	block_slot_fields[], ino_slot_fields[], slot_fields[], byte_fields[];
 /* All cases of one structure. */
 void try_site(struct corpus *c, const struct site *s);
+/* What a field holds now. */
+uint64_t get_field(const struct corpus *c, const struct site *s,
+		   const struct field *f);
 /* All cases of one field of it. */
 void try_field(struct corpus *c, const struct site *s, const struct field *f);
 
 /* sites.c: all cases of an image. */
 void try_image(struct corpus *c);
 
-/*
- * random.c.  A walk notes each field, or, without one, any byte of the site's
- * block; then cases are made of them.
- */
-void note_spot(struct corpus *c, const struct site *s, const struct field *f);
+/* random.c: a walk notes each field; then cases are made of them. */
 void try_randomly(struct corpus *c, uint64_t seed, uint32_t cases);
+
+/* set.c: makes these changes.  Ends the program if one is not possible. */
+void set_fields(struct corpus *c, char **changes, size_t n);
+/* Where the block or inode of a structure begins, in bytes. */
+uint64_t where_is(struct corpus *c, const char *structure);
 
 /* seal.c */
 seal_fn seal_nothing, seal_super, seal_group, seal_block_bitmap,

@@ -327,8 +327,8 @@ const struct field byte_fields[] = { { "byte", 0, 1, NAME }, END };
 
 /* ---- values ---- */
 
-static uint64_t original(const struct corpus *c, const struct site *s,
-			 const struct field *f)
+uint64_t get_field(const struct corpus *c, const struct site *s,
+		   const struct field *f)
 {
 	uint64_t value = 0;
 	unsigned int i;
@@ -419,11 +419,11 @@ static void try_modes(struct corpus *c, const struct site *s,
 void try_field(struct corpus *c, const struct site *s, const struct field *f)
 {
 	struct ext2_super_block *super = c->fs->super;
-	uint64_t old = original(c, s, f), sign = 1ULL << (8 * f->width - 1);
+	uint64_t old = get_field(c, s, f), sign = 1ULL << (8 * f->width - 1);
 	uint64_t blocks = ext2fs_blocks_count(super);
 
-	if (c->spots) {
-		note_spot(c, s, f);
+	if (c->note) {
+		c->note(c, s, f);
 		return;
 	}
 	switch (f->kind & ~BE) {

@@ -44,7 +44,8 @@ static uint64_t below(struct spots *all, uint64_t n)
 
 /* ---- what there is ---- */
 
-void note_spot(struct corpus *c, const struct site *s, const struct field *f)
+static void note_spot(struct corpus *c, const struct site *s,
+		      const struct field *f)
 {
 	struct spots *all = c->spots;
 	struct spot *spot;
@@ -256,7 +257,9 @@ void try_randomly(struct corpus *c, uint64_t seed, uint32_t cases)
 	size_t i;
 
 	c->spots = &all;
+	c->note = note_spot;
 	try_image(c);
+	c->note = NULL;
 	sort_spots(&all);
 	while (cases--) {
 		make_case(c);

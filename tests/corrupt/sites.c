@@ -40,7 +40,7 @@ static struct site in_block(struct corpus *c, const struct site *owner,
 /* The first group and the last, or, for random cases, all of them. */
 static bool is_visited(const struct corpus *c, dgrp_t group)
 {
-	return c->spots || !group || group + 1 == c->fs->group_desc_count;
+	return c->note || !group || group + 1 == c->fs->group_desc_count;
 }
 
 static void visit_super(struct corpus *c, uint64_t at, dgrp_t group,
@@ -115,8 +115,8 @@ static void visit_bitmap(struct corpus *c, const struct site *s, uint32_t bits)
 	uint8_t none[16] = { 0 }, full[16];
 	int used;
 
-	if (c->spots) {
-		note_spot(c, s, NULL);
+	if (c->note) {
+		c->note(c, s, NULL);
 		return;
 	}
 	for (used = 0; used < 2; used++) {
@@ -689,7 +689,7 @@ static void visit_inodes(struct corpus *c)
 	for (ino = 1; ino <= c->fs->super->s_inodes_count; ino++) {
 		die_if(ext2fs_read_inode(c->fs, ino, &inode), "an inode");
 		kind_of(c, ino, &inode, kind, sizeof(kind));
-		if (n < MAX_KINDS && (!seen(kinds, &n, kind) || c->spots))
+		if (n < MAX_KINDS && (!seen(kinds, &n, kind) || c->note))
 			visit_inode(c, ino, &inode, kind);
 	}
 }
