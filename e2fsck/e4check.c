@@ -95,11 +95,9 @@ static errcode_t run_check(struct e4check *check)
 	if (!err)
 		err = e4l_check_run(check->e, &opt, &check->found);
 	progress_end(&check->progress);
-	if (!err) {
-		e4l_findings_sort(&check->found);
-		/* without them, inodes will do */
+	e4l_findings_sort(&check->found);
+	if (!err)	/* without paths, inodes will do */
 		check->nameless = load_names(check);
-	}
 	interrupt_stop(&in);
 	return err;
 }
@@ -113,7 +111,7 @@ static int verdict(const struct e4check *check, errcode_t err)
 		    "changed", check->target.name);
 		return FSCK_CANCELED;
 	}
-	if (err) {
+	if (err && !f->count[F_SUPER_FIELD]) {
 		say_e4l(check->target.name, check->e, err);
 		return FSCK_FAILED;
 	}
@@ -126,7 +124,7 @@ static int verdict(const struct e4check *check, errcode_t err)
 		say_error(check->target.name, "cannot determine paths",
 			  check->nameless);
 	return (f->severity[E4L_SEVERITY_ERROR] ? FSCK_ERRORS : FSCK_CLEAN) |
-	       (f->count[F_JOURNAL_ABSENT] || check->nameless ?
+	       (err || f->count[F_JOURNAL_ABSENT] || check->nameless ?
 		FSCK_FAILED : 0);
 }
 
