@@ -73,6 +73,7 @@ struct config {
 	bool has_root_owner, has_root_perms, no_xattrs;
 	uint32_t root_uid, root_gid, root_perms;
 	char *root_label;
+	char *journal;			/* -J, with the device of a tag; or NULL */
 
 	bool dry_run, verify;
 	int64_t now;

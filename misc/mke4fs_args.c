@@ -431,5 +431,6 @@ void free_args(struct config *c)
 	free(c->carried);
 	free(c->features);
 	free(c->root_label);
+	free(c->journal);
 	free(c->config_text);
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "mke4fs.h"
+#include "support/locate.h"
 #include "support/say.h"
 
 enum fate {
@@ -236,6 +237,62 @@ static bool take_features(struct config *c, char *list)
 	return add_word(c, &c->features, list);
 }
 
+/* ------------------------------------------------------------------ journal */
+
+static void hand_on(struct config *c, int letter, char *value, bool device_only)
+{
+	c->pass[c->n_pass++] = (struct passed) {
+		.option = { '-', letter }, .value = value,
+		.device_only = device_only,
+	};
+}
+
+/* The tag in -J device=TAG,...; NULL if there is none. */
+static const char *journal_tag(const char *options)
+{
+	static const char name[] = "device=";
+	const char *word;
+
+	for (word = options; *word; word += strcspn(word, ","), word += !!*word)
+		if (!strncmp(word, name, strlen(name)))
+			return word + strlen(name);
+	return NULL;
+}
+
+/* mke2fs takes one of two devices that have a label: it gets the device. */
+static bool take_journal(struct config *c, char *options)
+{
+	const char *word = journal_tag(options);
+	size_t len = word ? strcspn(word, ",") : 0;
+	char *tag = word ? strndup(word, len) : NULL, *device;
+	bool ok = true;
+
+	if (!word) {
+		hand_on(c, 'J', options, false);
+		return true;
+	}
+	if (!tag)
+		return no_memory(c);
+	device = locate_tag(tag, &ok);
+	free(tag);
+	if (ok && !device)
+		hand_on(c, 'J', options, false);
+	if (!device)
+		return ok;
+	if (c->journal) {
+		free(device);
+		return usage("-J device= is given twice", options);
+	}
+	if (asprintf(&c->journal, "%.*s%s%s", (int)(word - options), options,
+		     device, word + len) < 0)
+		c->journal = NULL;
+	free(device);
+	if (!c->journal)
+		return no_memory(c);
+	hand_on(c, 'J', c->journal, false);
+	return true;
+}
+
 /* ------------------------------------------------------------------ letters */
 
 static const struct letter {
@@ -261,7 +318,7 @@ static const struct letter {
 	{ .letter = 'I', .has_value = true },
 	{ .letter = 'j', .seen = SEEN(has_journal_option) },
 	{ .letter = 'J', .has_value = true,
-	  .seen = SEEN(has_journal_option) },
+	  .seen = SEEN(has_journal_option), .take = take_journal },
 	{ .letter = 'K' },
 	{ .letter = 'l', .has_value = true },
 	{ .letter = 'L', .has_value = true },
@@ -301,8 +358,8 @@ char *mke2fs_letters(const char *more)
 
 bool take_mke2fs_option(struct config *c, int letter, char *value)
 {
+	const char option[] = { '-', letter, '\0' };
 	const struct letter *l = letters;
-	struct passed p = { .option = { '-', letter }, .value = value };
 
 	while (l->letter != letter)
 		l++;
@@ -310,8 +367,7 @@ bool take_mke2fs_option(struct config *c, int letter, char *value)
 	if (l->take)
 		return l->take(c, value);
 	if (l->fate == REFUSE)
-		return usage(l->why, p.option);
-	p.device_only = l->fate == DEVICE_ONLY;
-	c->pass[c->n_pass++] = p;
+		return usage(l->why, option);
+	hand_on(c, letter, value, l->fate == DEVICE_ONLY);
 	return true;
 }

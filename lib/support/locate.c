@@ -68,6 +68,14 @@ static bool is_tag(const char *name)
 	return false;
 }
 
+char *locate_tag(const char *name, bool *ok)
+{
+	char *device = is_tag(name) ? device_of_tag(name) : NULL;
+
+	*ok = device || !is_tag(name);
+	return device;
+}
+
 /* -------------------------------------------------------------- directories */
 
 const char *path_below(const char *path, const char *dir)

@@ -16,6 +16,13 @@
 bool locate(struct target *t, uint64_t partition);
 
 /*
+ * The device that @name means, which begins with LABEL=, UUID= or the like.
+ * The caller frees it.  NULL: @name is no tag, or *@ok is false, after saying
+ * what is wrong.
+ */
+char *locate_tag(const char *name, bool *ok);
+
+/*
  * The same for what is made: sets @t->device and @t->offset_bytes by @t->name,
  * of a file that need not be there yet.
  */

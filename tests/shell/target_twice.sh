@@ -55,3 +55,30 @@ for options in -n ''; do
 	says "$first"
 	says "$loop"
 done
+
+# mke2fs would take one of them
+truncate -s 8M labelled
+check mke2fs -q -F -b 4096 -O journal_dev -L "journal-$$" labelled
+cp labelled relabelled
+attach labelled
+first=$loop
+for command in "$mke4fs -q" "$mke4fs -q -d src"; do
+	rm -f img
+	# shellcheck disable=SC2086
+	check $command -b 4096 -J "device=LABEL=journal-$$" img 16M
+	check dumpe2fs -h img
+	grep -q "^Journal UUID: *$(blkid -p -s UUID -o value "$first")" "$out" ||
+		fail "-J device=LABEL= does not name the journal"
+done
+attach relabelled
+for command in "$mke4fs -q" "$mke4fs -q -d src"; do
+	rm -f img
+	# shellcheck disable=SC2086
+	run $command -b 4096 -J "device=LABEL=journal-$$" img 16M
+	[ "$status" != 0 ] || fail '-J takes one of two devices'
+	one_sentence mke4fs
+	says "LABEL=journal-$$: two devices have that LABEL, "
+	says "$first"
+	says "$loop"
+	[ ! -e img ] || fail 'an image was made without its journal'
+done
