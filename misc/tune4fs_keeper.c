@@ -166,10 +166,26 @@ static bool has_only_its_options(const struct keeper *p,
 	return false;
 }
 
+/* A mounted filesystem is not checked, but may have recorded errors. */
+static bool mount_has_no_errors(const struct keeper *p)
+{
+	struct target t;
+	bool ok;
+
+	if (p->opened)
+		return target_has_no_errors(&p->target);
+	if (!target_open_read(&t, p->name, 0, true))
+		return false;
+	ok = target_has_no_errors(&t);
+	target_close(&t);
+	return ok;
+}
+
 bool keeper_check(struct keeper *p, const struct tune4fs *cfg)
 {
 	return has_only_its_options(p, cfg) &&
-	       (p->dir >= 0 || check_sound(&p->target, p->e, cfg));
+	       (p->dir >= 0 ? mount_has_no_errors(p) :
+			      check_sound(&p->target, p->e, cfg));
 }
 
 static void say_change_error(const struct target *t, errcode_t err)
@@ -210,6 +226,8 @@ bool keeper_write(struct keeper *p, const struct tune4fs *cfg,
 		return false;
 	if (p->dir < 0)
 		return write_offline(p, cfg, t);
+	if (!mount_has_no_errors(p))
+		return false;
 	err = e4l_tunables_write_fd(p->dir, t);
 	if (err)
 		say_error(p->name, "changing the tunables", err);

@@ -5,7 +5,7 @@
 # nothing overrides that.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
-require_program mke2fs debugfs
+require_program mke2fs debugfs setfattr
 
 cd "$work"
 truncate -s 64M img
@@ -36,9 +36,23 @@ for options in '' -n --idle --only=files --rate=1M; do
 done
 filefrag -v mnt/a mnt/b | cmp - before || fail 'files were moved'
 check "$e4frag" mnt
+for options in '-E mb_order2_req=3' '-n -E mb_order2_req=3' --clear; do
+	for target in mnt "$loop"; do
+		[ "$options" != --clear ] ||
+			setfattr -n trusted.ext4.tunables -v dir_ireserve=64 mnt
+		# shellcheck disable=SC2086
+		mustfail 1 "$tune4fs" $options "$target"
+		sed "s|^tune4fs: [^:]*: |e4repack: $loop: |" "$err" >online
+		cmp online offline || fail "tune4fs $options $target"
+	done
+done
+check "$tune4fs" -l mnt
+grep -Eq 'dir_ireserve +64' "$out" || fail 'the tunables were changed'
+setfattr -x trusted.ext4.tunables mnt
 command umount mnt
 undefer "umount '$work/mnt'"
 run e2fsck -fy "$loop"
 mount "$loop" mnt
 defer "umount '$work/mnt'"
 check "$e4repack" mnt
+check "$tune4fs" -E mb_order2_req=3 mnt
