@@ -293,6 +293,16 @@ static size_t count_zeroes(const char *buf, size_t len)
 	return n;
 }
 
+static bool is_endless(struct stream *s, uint64_t zeroes)
+{
+	if (!s->endless ||
+	    zeroes <= (s->max_bytes ? s->max_bytes : FREE_BYTES))
+		return false;
+	fail(s, EFBIG, "it goes on with nothing but zeroes: --max-size permits "
+	     "more than 1 GiB of them");
+	return true;
+}
+
 bool stream_skip_zeroes(struct stream *s, size_t unit)
 {
 	const uint64_t first = s->at;
@@ -307,6 +317,8 @@ bool stream_skip_zeroes(struct stream *s, size_t unit)
 		s->at += n;
 		if (n < (size_t)got)
 			break;
+		if (is_endless(s, zeroes))
+			return false;
 	}
 	if (got <= 0)
 		return false;

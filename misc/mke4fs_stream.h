@@ -22,6 +22,7 @@ struct stream {
 	const char *given;		/* by it, not taken so far */
 	size_t n_given;
 	uint64_t max_bytes;		/* unpacked; 0: what is plausible */
+	bool endless;			/* may be: zeroes have a limit, too */
 	/* or unless it is unpacked: */
 	struct archive *raw;		/* or: */
 	z_stream *gzip;			/* both NULL: it is the file */
@@ -68,7 +69,10 @@ bool stream_skip(struct stream *s, uint64_t bytes);
 /* Copies up to @len of the next bytes, and stays before them; how many. */
 size_t stream_peek(struct stream *s, void *buf, size_t len);
 
-/* Skips zeroes, @unit of them at a time.  Whether the stream goes on then. */
+/*
+ * Skips zeroes, @unit of them at a time.  Whether the stream goes on then: not
+ * at its end, nor after an error.
+ */
 bool stream_skip_zeroes(struct stream *s, size_t unit);
 
 #endif

@@ -43,7 +43,7 @@ struct tar {
 	const struct tar_input *in;
 	bool broken;			/* the input has said why */
 	int fd;				/* of a file; or else -1 */
-	bool is_device;
+	bool is_device, is_endless;	/* it is; it may be */
 	struct stream bottom;		/* all that is read */
 	struct archive *a;
 	uint64_t begin;			/* of it, in what is unpacked */
@@ -587,6 +587,8 @@ static bool take_archives(struct tar *r)
 		s->read = read_input;
 		s->priv = r;
 	}
+	s->endless = r->is_endless;
+	s->max_bytes = r->l->c->max_bytes;
 	done = take_stream(r, s, 0);
 	if (done && !r->n_members)
 		done = r->n_archives || r->has_blocks ? is_archive(r) :
@@ -656,6 +658,7 @@ static bool take_file(struct tar *r)
 		return false;
 	}
 	r->is_device = S_ISBLK(st.st_mode) || S_ISCHR(st.st_mode);
+	r->is_endless = !S_ISREG(st.st_mode);
 	if (refuse_image(r->l, &st)) {
 		if (r->fd != STDIN_FILENO)
 			close(r->fd);

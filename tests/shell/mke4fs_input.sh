@@ -289,6 +289,20 @@ P
 mustfail 1 "$mke4fs" -q -d bomb.gz img
 one_sentence mke4fs
 says 'bomb.gz: cannot read: it unpacks to implausibly many bytes'
+# a pipe can have zeroes without end, instead of an archive or behind one
+for first in /dev/null a.tar; do
+	# shellcheck disable=SC2016
+	mustfail 1 sh -c 'cat "$1" /dev/zero | "$0" -q -d - img' "$mke4fs" $first
+	one_sentence mke4fs
+	says 'cannot read: it goes on with nothing but zeroes: --max-size'
+	# shellcheck disable=SC2016
+	mustfail 1 sh -c 'cat "$1" /dev/zero |
+		"$0" -q --max-size=2M -d - img' "$mke4fs" $first
+	says 'cannot read: it goes on with nothing but zeroes: --max-size'
+done
+# shellcheck disable=SC2016
+check sh -c 'head -c 100M /dev/zero | cat a.tar - | "$0" -q -d - img' "$mke4fs"
+
 # what is packed once may be all zeroes
 zeroes 300000000 | bzip2 >z.bz2
 check "$mke4fs" -q -d z.bz2 img
