@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "e4layout/inodes/place.h"
+#include "e4layout/journal/change.h"
+#include "e4layout/tunables/tunables.h"
 #include "support/say.h"
 #include "support/undo_guard.h"
 #include "support/units.h"

@@ -4,6 +4,7 @@
 #define E4DEBUG_CHANGE_H
 
 #include "e4debug.h"
+#include "e4layout/journal/change.h"
 
 /*
  * After every change, whether it was @ok: what is known of the filesystem is

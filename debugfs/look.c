@@ -3,6 +3,9 @@
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
+#include "e4layout/format/tree_size.h"
+#include "e4layout/read/dirs.h"
+#include "e4layout/read/free_space.h"
 #include "support/json_layout.h"
 #include "support/say.h"
 #include "support/units.h"

@@ -3,6 +3,7 @@
 #include "config.h"
 #include <stdio.h>
 #include <string.h>
+#include "e4layout/base/io_stats.h"
 #include "support/verify.h"
 #include "support/say.h"
 #include "support/undo_guard.h"

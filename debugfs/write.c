@@ -13,7 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
+#include "e4layout/base/plug_io.h"
 #include "e4layout/base/stat.h"
+#include "e4layout/tunables/tunables.h"
 #include "support/say.h"
 #include "change.h"
 #include "zeroout.h"

@@ -14,6 +14,7 @@
 #include "e4layout/base/array.h"
 #include "e4layout/base/internal.h"
 #include "e4layout/format/format.h"
+#include "e4layout/format/tree_size.h"
 #include "zeroout.h"
 
 struct leaf {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "e4layout/base/io_stats.h"
 #include "support/interrupt.h"
 #include "support/say.h"
 #include "e4check.h"

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "e4layout/base/io_stats.h"
 #include "e4layout/base/stat.h"
+#include "e4layout/format/tree_size.h"
 #include "support/heap.h"
 #include "support/interrupt.h"
 #include "support/say.h"

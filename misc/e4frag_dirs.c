@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "e4layout/base/array.h"
+#include "e4layout/format/dirent.h"
+#include "e4layout/read/dirs.h"
 #include "e4frag_dirs.h"
 
 #define UNIT_INODES 1024

@@ -21,6 +21,7 @@
 #include <unistd.h>
 #include <linux/fs.h>
 #include "e4layout/base/stat.h"
+#include "e4layout/populate/tree_edit.h"
 #include "mke4fs_image.h"
 #include "mke4fs_source.h"
 #include "support/verify.h"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <linux/loop.h>
 #include "e4layout/base/stat.h"
+#include "e4layout/populate/tree_edit.h"
 #include "mke4fs_source.h"
 #include "support/say.h"
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "e4layout/base/plug_io.h"
 #include "mke4fs_image.h"
 #include "support/say.h"
 #include "support/text.h"

@@ -16,6 +16,8 @@
 #include <nettle/base64.h>
 #include "e4layout/base/stat.h"
 #include "e4layout/base/array.h"
+#include "e4layout/populate/layer.h"
+#include "e4layout/populate/tree_edit.h"
 #include "mke4fs_source.h"
 #include "support/say.h"
 

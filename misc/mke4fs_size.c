@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "e4layout/populate/tree_edit.h"
 #include "mke4fs_image.h"
 #include "support/say.h"
 #include "support/units.h"

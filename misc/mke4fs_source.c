@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "e4layout/base/stat.h"
+#include "e4layout/populate/layer.h"
+#include "e4layout/populate/tree_edit.h"
 #include "mke4fs_oci.h"
 #include "support/say.h"
 

@@ -19,6 +19,8 @@
 #include <unistd.h>
 #include "e4layout/base/array.h"
 #include "e4layout/base/stat.h"
+#include "e4layout/populate/layer.h"
+#include "e4layout/populate/tree_edit.h"
 #include "mke4fs_source.h"
 #include "mke4fs_stream.h"
 #include "mke4fs_zip.h"

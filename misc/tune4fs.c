@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "e4layout/tunables/tunables.h"
 #include "support/say.h"
 #include "tune4fs.h"
 

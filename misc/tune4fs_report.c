@@ -3,6 +3,7 @@
 #include "config.h"
 #include <stdio.h>
 #include <string.h>
+#include "e4layout/tunables/tunables.h"
 #include "support/json.h"
 #include "support/say.h"
 #include "support/text.h"

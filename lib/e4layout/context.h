@@ -14,6 +14,24 @@
 extern "C" {
 #endif
 
+/* The version of the headers, for conditional compilation. */
+#define E4L_VERSION_MAJOR	0
+#define E4L_VERSION_MINOR	1
+#define E4L_VERSION_PATCH	0
+/* Versions compare as numbers: E4L_VERSION >= E4L_VERSION_CODE(1, 2, 0). */
+#define E4L_VERSION_CODE(major, minor, patch) \
+	((major) << 16 | (minor) << 8 | (patch))
+#define E4L_VERSION \
+	E4L_VERSION_CODE(E4L_VERSION_MAJOR, E4L_VERSION_MINOR, \
+			 E4L_VERSION_PATCH)
+
+/*
+ * Returns the E4L_VERSION of the library that the program runs with, which can be
+ * newer than the headers.  *@text, unless @text is NULL, is the version as text,
+ * "1.2.0": static.
+ */
+unsigned int e4l_version(const char **text);
+
 /* Opaque: a filesystem as this library sees it. */
 struct e4l;
 
@@ -70,39 +88,12 @@ const char *e4l_detail_text(const struct e4l *e, char *buf, size_t size);
 errcode_t e4l_set_threads(struct e4l *e, unsigned int threads);
 
 /*
- * Has @guard called with @priv whenever a change of the filesystem is about to
- * begin, to be committed or to be ended, never twice at a time: an error from
- * it, E4L_ET_NOT_OURS when somebody else uses the device, is the end before
- * anything more is written.  For contexts of e4l_new(): those of e4l_open() have
- * one.  In any case the library makes sure that the filesystem's superblock and
- * the journal's are still what they were when they were read or written last:
- * they are not once somebody has mounted the filesystem to write, or has
- * repaired it.
- */
-void e4l_set_guard(struct e4l *e, errcode_t (*guard)(void *priv), void *priv);
-
-/*
  * Asks whatever runs on @e to stop soon with E4L_ET_INTERRUPTED.  Safe to call
  * from a signal handler and from any thread; stays in force until
  * e4l_clear_interrupt().
  */
 void e4l_interrupt(struct e4l *e);
 void e4l_clear_interrupt(struct e4l *e);
-
-/*
- * Reads that were made through @e.  With e4l_open(), gaps are larger where the
- * device that it is on in the end, beneath loop devices and partitions, rotates.
- */
-struct e4l_io_stats {
-	uint64_t reads;		/* calls to the io_manager */
-	uint64_t bytes;		/* bytes they asked for */
-	uint64_t readaheads;	/* ranges announced to the kernel beforehand */
-	uint64_t gap_bytes;	/* what is read along between wanted blocks */
-	uint64_t gather_bytes;	/* what one call reads of such at most */
-	bool rotates;		/* why so */
-	uint64_t reserved[1];
-};
-void e4l_get_io_stats(const struct e4l *e, struct e4l_io_stats *stats);
 
 #ifdef __cplusplus
 }

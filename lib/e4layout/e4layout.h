@@ -24,17 +24,12 @@
 
 #include <e4layout/check.h>
 #include <e4layout/context.h>
-#include <e4layout/dirent.h>
 #include <e4layout/dirs.h>
 #include <e4layout/extents.h>
 #include <e4layout/free_space.h>
-#include <e4layout/journal.h>
-#include <e4layout/layer.h>
 #include <e4layout/model.h>
 #include <e4layout/online.h>
 #include <e4layout/open.h>
-#include <e4layout/place.h>
-#include <e4layout/plug_io.h>
 #include <e4layout/populate.h>
 #include <e4layout/repack.h>
 #include <e4layout/scan.h>

@@ -40,21 +40,6 @@ struct e4l_tree_block {
 	uint32_t level;		/* 0: maps data; n: maps blocks of level n-1 */
 };
 
-/*
- * Entries that one extent-tree block of @blocksize bytes holds: the header and
- * each entry are 12 bytes, and the checksum's 4 bytes fit in what is left.
- */
-static inline uint32_t e4l_entries_per_block(uint32_t blocksize)
-{
-	return (blocksize - 12) / 12;
-}
-
-/*
- * The fewest tree blocks for @extents leaf entries: none for four, which the
- * inode itself holds; more need a tree whose root has at most four children.
- */
-uint64_t e4l_ideal_tree_blocks(uint64_t extents, uint32_t blocksize);
-
 #ifdef __cplusplus
 }
 #endif

@@ -38,9 +38,6 @@ struct e4l_free_histogram {
 	} bucket[E4L_FREE_BUCKETS];
 };
 
-/* Adds a run of @len blocks, at least 1.  Pure. */
-void e4l_free_histogram_add(struct e4l_free_histogram *h, uint64_t len);
-
 #ifdef __cplusplus
 }
 #endif

@@ -4,7 +4,6 @@
 #define E4LAYOUT_REPACK_H
 
 #include <e4layout/free_space.h>
-#include <e4layout/journal.h>
 #include <e4layout/score.h>
 
 #ifdef __cplusplus
@@ -64,7 +63,8 @@ struct e4l_repack_what {
 	ext2fs_inode_bitmap only, exclude;
 	/* No region that is made free is longer; 0: no limit. */
 	uint64_t free_run_blocks;
-	/* The journal device's channel, see <e4layout/journal.h>. */
+	/* The journal device's channel, see
+	 * e4l_open(); NULL if that has opened it, or there is none. */
 	io_channel journal;
 	uint64_t reserved[8];
 };

@@ -93,29 +93,9 @@ errcode_t e4l_tree_add(struct e4l_tree *t, uint32_t parent, const char *name,
 errcode_t e4l_tree_set(struct e4l_tree *t, uint32_t id,
 		       const struct e4l_entry *entry);
 
-/*
- * Adds @name, or replaces what has it: a directory in place of a directory
- * keeps what is in it; otherwise the old entry goes as in e4l_tree_remove().
- */
-errcode_t e4l_tree_put(struct e4l_tree *t, uint32_t parent, const char *name,
-		       size_t len, const struct e4l_entry *entry, uint32_t *id);
-
-/*
- * Takes a name, not the root's, and all below it out of the tree.  Other names
- * of the same file stay.  Planning renumbers the entries that are left.
- */
-void e4l_tree_remove(struct e4l_tree *t, uint32_t id);
-
 /* Adds a further name of @id, which is not a directory. */
 errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
 			size_t len, uint32_t id);
-
-/*
- * Gives @id, a regular file, and all its other names the content that @entry
- * says (size, pos or path, stretches); the rest of @entry is not looked at.
- */
-errcode_t e4l_tree_set_content(struct e4l_tree *t, uint32_t id,
-			       const struct e4l_entry *entry);
 
 /* *@id is the entry called @name in @parent, 0 when there is none. */
 errcode_t e4l_tree_find(struct e4l_tree *t, uint32_t parent, const char *name,
@@ -151,13 +131,6 @@ struct e4l_dir_options {
  */
 errcode_t e4l_tree_load_dir(struct e4l_tree *t, const char *path,
 			    const struct e4l_dir_options *options);
-
-/*
- * Returns whether the attribute @name belongs to the filesystem or the kernel
- * that keeps it, and not to the user, so that a copy must not have it: XFS's
- * copies of ACLs, or an EVM checksum, which is valid for one inode only.
- */
-bool e4l_xattr_is_private(const char *name, const void *value, size_t size);
 
 /* Flags for e4l_tree_load_fs(). */
 #define E4L_LOAD_GENERATION	0x1	/* keep the inodes' generations */
@@ -202,39 +175,6 @@ void e4l_tree_map_owners(struct e4l_tree *t,
 			 void *priv);
 
 /*
- * Describes an entry: its mode, owner, size, time of modification, and a
- * symbolic link's target or a device's number.  Pointers are the tree's until it
- * changes.
- */
-errcode_t e4l_tree_get(const struct e4l_tree *t, uint32_t id,
-		       struct e4l_entry *entry);
-
-/*
- * Changes the owner and group, or the time of modification, of an entry and its
- * other names.  Errors: ENOMEM.
- */
-errcode_t e4l_tree_set_owner(struct e4l_tree *t, uint32_t id, uint32_t uid,
-			     uint32_t gid);
-errcode_t e4l_tree_set_mtime(struct e4l_tree *t, uint32_t id,
-			     const struct e4l_time *mtime);
-
-/*
- * Changes one entry's permissions (07777) and its ACL, as chmod(2) does; after
- * an error (ENOMEM) it is as it was.
- */
-errcode_t e4l_tree_set_perms(struct e4l_tree *t, uint32_t id, uint32_t perms);
-
-/*
- * Gives an entry an attribute, or takes it away when the value is empty.
- * Errors: those of e4l_tree_add() on attributes.
- */
-errcode_t e4l_tree_set_xattr(struct e4l_tree *t, uint32_t id,
-			     const struct e4l_tree_xattr *x);
-
-/* No entry has attributes any more. */
-void e4l_tree_drop_xattrs(struct e4l_tree *t);
-
-/*
  * Calls @map for the users and groups that ACLs name, one at a time (the other
  * number counts for nothing), and for the users that file capabilities belong
  * to.  Errors, after which nothing is mapped: E4L_ET_BAD_ACL,
@@ -253,28 +193,18 @@ errcode_t e4l_tree_set_priority(struct e4l_tree *t, const char *path,
 				int priority);
 
 /*
- * The tunables that the image will keep: an attribute of the root as others
- * are.  Errors: those of e4l_tunables_parse(), when the source's are damaged;
- * setting replaces them all the same.
+ * Stores @tunables (borrowed) in the image, as an attribute of the root.  No
+ * tunables: removes the attribute.  Errors: ENOMEM, E4L_ET_XATTR_LIMIT; the tree
+ * is unchanged.
  */
-errcode_t e4l_tree_get_tunables(const struct e4l_tree *t,
-				struct e4l_tunables **ret);
 errcode_t e4l_tree_set_tunables(struct e4l_tree *t,
 				const struct e4l_tunables *tunables);
 
-/* The entries, further names included, and those removed until planning. */
-uint32_t e4l_tree_entries(const struct e4l_tree *t);
-
-/* The path in the source that the last failure was about; may be empty. */
-const char *e4l_tree_where(const struct e4l_tree *t);
-
 /*
- * The extended attribute that could not be read there; "list" if the names of
- * the attributes could not; empty if the failure was another one.
+ * Returns the path in the source that the last failure was about, or "".  The
+ * text belongs to the tree and is valid until the next call on the tree.
  */
-const char *e4l_tree_attribute(const struct e4l_tree *t);
-/* The name of the layer that it is from; NULL: it was given none. */
-const char *e4l_tree_where_source(const struct e4l_tree *t);
+const char *e4l_tree_where(const struct e4l_tree *t);
 
 #ifdef __cplusplus
 }

@@ -57,9 +57,6 @@ struct e4l_tunable_info {
 /* The table, in byte order of the names; NULL past its end. */
 const struct e4l_tunable_info *e4l_tunable_at(size_t i);
 
-/* The row for @name, NULL when it is not known. */
-const struct e4l_tunable_info *e4l_tunable_find(const char *name);
-
 /*
  * Writes the values that are accepted, e.g. "0 to 65535", to @buf, of
  * @size bytes (160 are enough), always terminated.  Returns @buf.
@@ -82,15 +79,6 @@ struct e4l_tunable {
 /* An empty set, or NULL without memory. */
 struct e4l_tunables *e4l_tunables_new(void);
 void e4l_tunables_free(struct e4l_tunables *t);
-
-/*
- * Reads @len bytes of the attribute's text.  Unknown names, and known ones
- * with a value that is out of the range, are kept and can be told apart.
- * Errors: E4L_ET_TUNABLES_LONG, E4L_ET_TUNABLE_SYNTAX, E4L_ET_TUNABLE_TWICE,
- * ENOMEM; then *@ret is NULL.  Otherwise the caller frees it.
- */
-errcode_t e4l_tunables_parse(const void *text, size_t len,
-			     struct e4l_tunables **ret);
 
 size_t e4l_tunables_count(const struct e4l_tunables *t);
 
@@ -115,25 +103,12 @@ errcode_t e4l_tunables_change(struct e4l_tunables *t, const char *spec,
 			      bool force, const char **where);
 
 /*
- * Writes the canonical text to @buf, of at least E4L_TUNABLES_MAX + 1 bytes,
- * terminated.  Returns its length.
- */
-size_t e4l_tunables_text(const struct e4l_tunables *t, char *buf);
-
-/*
  * Reads the tunables of a filesystem that is not mounted (or of a mounted one
  * as they were on disk a moment ago).  Without the attribute the set is empty.
  * Errors: those of e4l_tunables_parse(), and what libext2fs finds wrong with
  * the root directory's attributes.  *@ret is then NULL.
  */
 errcode_t e4l_tunables_read(struct e4l *e, struct e4l_tunables **ret);
-
-/*
- * The number that the filesystem keeps for @name.  *@number stays as it is
- * when there is none or none that is valid, so let it hold the default.
- * Errors: as e4l_tunables_read().
- */
-errcode_t e4l_tunables_get(struct e4l *e, const char *name, uint32_t *number);
 
 /*
  * Stores the tunables, or removes the attribute when @t is empty, in one

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
 #include "repacking.h"
+#include "e4layout/base/io_stats.h"
 
 double repacking_seconds(const struct repacking *r)
 {

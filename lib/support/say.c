@@ -11,7 +11,9 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#include "e4layout/base/io_stats.h"
 #include "e4layout/base/stat.h"
+#include "e4layout/tunables/tunables.h"
 #include "say.h"
 #include "text.h"
 #include "units.h"

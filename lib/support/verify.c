@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include "e4layout/base/io_stats.h"
+#include "e4layout/journal/change.h"
 #include "support/fixes.h"
 #include "support/progress.h"
 #include "support/say.h"

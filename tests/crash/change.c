@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "e4layout/journal/change.h"
 #include "crash.h"
 
 #define ROUNDS 3

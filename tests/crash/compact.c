@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "e4layout/dirs/compact.h"
+#include "e4layout/journal/change.h"
 #include "crash.h"
 
 #define NAMES 1000		/* at most: as two blocks hold */

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 #include <string.h>
+#include "e4layout/tunables/tunables.h"
 #include "crash.h"
 
 #define LARGE 700	/* bytes; more than an inode has room for */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "e4layout/populate/layer.h"
 #include "misc/mke4fs_oci.h"
 
 #define BEGIN "\n=== "

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <e4layout/e4layout.h>
+#include "e4layout/tunables/tunables.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

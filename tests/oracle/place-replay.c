@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 #include <e4layout/e4layout.h>
+#include "e4layout/inodes/place.h"
 
 struct replay {
 	ext2_filsys fs;

@@ -19,6 +19,22 @@ static ext2_filsys make_fs(char *path)
 	return fs;
 }
 
+START_TEST(knows_its_version)
+{
+	const char *text;
+	char want[32];
+
+	snprintf(want, sizeof(want), "%d.%d.%d", E4L_VERSION_MAJOR,
+		 E4L_VERSION_MINOR, E4L_VERSION_PATCH);
+	ck_assert_str_eq(PACKAGE_VERSION, want);
+	ck_assert_uint_eq(e4l_version(&text), E4L_VERSION);
+	ck_assert_str_eq(text, want);
+	ck_assert_uint_eq(e4l_version(NULL), E4L_VERSION);
+	ck_assert_uint_lt(E4L_VERSION_CODE(0, 255, 255),
+			  E4L_VERSION_CODE(1, 0, 0));
+}
+END_TEST
+
 START_TEST(checks_the_device_size)
 {
 	char path[] = "/tmp/e4l-context-XXXXXX";
@@ -74,6 +90,7 @@ int main(void)
 	Suite *suite = suite_create("context");
 	TCase *tc = tcase_create("context");
 
+	tcase_add_test(tc, knows_its_version);
 	tcase_add_test(tc, checks_the_device_size);
 	tcase_add_test(tc, checks_the_geometry);
 	tcase_add_test(tc, names_what_failed);

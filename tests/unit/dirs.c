@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "e4layout/format/dir_block.h"
+#include "e4layout/format/dirent.h"
 #include "e4layout/read/dirs.h"
 #include "unit.h"
 

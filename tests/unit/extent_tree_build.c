@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "e4layout/format/extent_tree_build.h"
+#include "e4layout/format/tree_size.h"
 #include "unit.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <e4layout/e4layout.h>
 #include "e4layout/base/internal.h"
+#include "e4layout/read/free_space.h"
 #include "unit.h"
 
 /* What mke2fs is asked for, and how full the image gets, in percent. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
 #include <errno.h>
+#include "e4layout/journal/change.h"
 #include "journal.h"
 
 /* 1: it has changed something, and all is well now */

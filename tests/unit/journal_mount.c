@@ -2,6 +2,7 @@
 /* The running kernel replays what the library left in the journal. */
 #include "config.h"
 #include <errno.h>
+#include "e4layout/base/internal.h"
 #include "journal.h"
 
 /* Another program may have the loop device open for a moment, as udev has. */

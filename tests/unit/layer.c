@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <e4layout/e4layout.h>
+#include "e4layout/populate/layer.h"
 #include "e4layout/populate/tree.h"
+#include "e4layout/populate/tree_edit.h"
 #include "unit.h"
 
 enum what { END, LAYER, DIR, REG, SYM, LINK, HIDE, EMPTY };

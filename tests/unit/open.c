@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <e4layout/e4layout.h>
+#include "e4layout/journal/change.h"
 #include "unit.h"
 
 static char path[40];

@@ -8,6 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 #include <e4layout/e4layout.h>
+#include "e4layout/base/io_stats.h"
+#include "e4layout/inodes/place.h"
+#include "e4layout/populate/tree_edit.h"
+#include "e4layout/read/dirs.h"
 #include "unit.h"
 
 static char path[40];

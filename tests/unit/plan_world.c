@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "config.h"
 #include "plan_world.h"
+#include "e4layout/format/tree_size.h"
 
 #define GARBAGE	UINT64_MAX
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <e4layout/e4layout.h>
+#include "e4layout/populate/tree_edit.h"
 #include "unit.h"
 
 #define DATA_BYTES	(2u << 20)	/* content is taken from so many bytes */

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <e4layout/e4layout.h>
 #include "e4layout/base/internal.h"
+#include "e4layout/format/tree_size.h"
 #include "unit.h"
 
 #define MAX_BLOCKS	400000

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <e4layout/e4layout.h>
 #include "e4layout/base/internal.h"
+#include "e4layout/tunables/tunables.h"
 #include "unit.h"
 
 #define SELINUX "system_u:object_r:root_t:s0"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "config.h"
 #include <e4layout/tunables.h>
+#include "e4layout/tunables/tunables.h"
 #include "run.h"
 
 #define KNOWN_FLAGS (E4L_REPACK_DEFAULT | E4L_REPACK_INODES | \

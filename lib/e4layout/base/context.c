@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "io_stats.h"
 #include "internal.h"
 #include "io_pool.h"
 
@@ -77,6 +78,13 @@ static errcode_t check_device_size(struct e4l *e)
 			 last);
 	ext2fs_free_mem(&buf);
 	return err;
+}
+
+unsigned int e4l_version(const char **text)
+{
+	if (text)
+		*text = PACKAGE_VERSION;
+	return E4L_VERSION;
 }
 
 errcode_t e4l_new(ext2_filsys fs, struct e4l **ret)

@@ -86,6 +86,18 @@ static inline bool e4l_any_byte(const void *bytes, size_t n)
 #define e4l_copy_out(result, from) \
 	memcpy(result, from, E4L_KNOWN_BYTES(result))
 
+/*
+ * Has @guard called with @priv whenever a change of the filesystem is about to
+ * begin, to be committed or to be ended, never twice at a time: an error from
+ * it, E4L_ET_NOT_OURS when somebody else uses the device, is the end before
+ * anything more is written.  For contexts of e4l_new(): those of e4l_open() have
+ * one.  In any case the library makes sure that the filesystem's superblock and
+ * the journal's are still what they were when they were read or written last:
+ * they are not once somebody has mounted the filesystem to write, or has
+ * repaired it.
+ */
+void e4l_set_guard(struct e4l *e, errcode_t (*guard)(void *priv), void *priv);
+
 /* The block that holds @group's descriptor. */
 blk64_t e4l_descriptor_blk(ext2_filsys fs, dgrp_t group);
 

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <e4layout/plug_io.h>
 #include "internal.h"
 #include "plug_io.h"
 

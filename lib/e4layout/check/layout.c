@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
 #include "layout.h"
+#include "e4layout/read/dirs.h"
 
 /*
  * A file whose written head is followed by a preallocated tail has one split,

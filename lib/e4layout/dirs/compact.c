@@ -26,6 +26,7 @@
 #include "e4layout/base/io_pool.h"
 #include "e4layout/format/dir_block.h"
 #include "e4layout/format/dir_use.h"
+#include "e4layout/format/dirent.h"
 #include "e4layout/format/format.h"
 #include "e4layout/journal/journal.h"
 #include "e4layout/plan/runs.h"

@@ -4,6 +4,7 @@
 #define E4L_COMPACT_H
 
 #include "e4layout/apply/run.h"
+#include "e4layout/journal/change.h"
 
 /* How large the maps of some directories are. */
 struct e4l_map_size {

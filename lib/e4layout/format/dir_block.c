@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
 #include <string.h>
+#include "dirent.h"
 #include "csum.h"
 #include "dir_block.h"
 #include "xattr.h"

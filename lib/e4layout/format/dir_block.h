@@ -7,8 +7,8 @@
 #ifndef E4L_DIR_BLOCK_H
 #define E4L_DIR_BLOCK_H
 
-#include <e4layout/dirent.h>
 #include "e4layout/base/internal.h"
+#include "dirent.h"
 #include "format.h"
 
 /*

@@ -4,8 +4,21 @@
 #include <string.h>
 #include "csum.h"
 #include "extent_tree_build.h"
+#include "tree_size.h"
 
 #define UNWRITTEN_BIAS		32768	/* added to ee_len */
+
+uint64_t e4l_ideal_tree_blocks(uint64_t extents, uint32_t blocksize)
+{
+	uint64_t per_block = e4l_entries_per_block(blocksize);
+	uint64_t level = extents, total = 0;
+
+	while (level > EXTENT_ROOT_ENTRIES) {
+		level = level / per_block + (level % per_block != 0);
+		total += level;
+	}
+	return total;
+}
 
 void e4l_extent_tree_shape(uint64_t extents, uint32_t blocksize,
 		    struct e4l_extent_tree_shape *shape)

@@ -25,6 +25,7 @@
 #include "e4layout/base/array.h"
 #include "e4layout/base/internal.h"
 #include "e4layout/format/dir_block.h"
+#include "e4layout/format/dirent.h"
 #include "place.h"
 #include "windows.h"
 

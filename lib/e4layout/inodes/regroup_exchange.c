@@ -20,6 +20,7 @@
 #include "block_shares.h"
 #include "trails.h"
 #include "e4layout/base/array.h"
+#include "e4layout/format/dirent.h"
 #include "windows.h"
 
 /* Memory for an inode: here, as a cell, and on a trail, which takes 52 bytes. */

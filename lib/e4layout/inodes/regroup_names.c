@@ -7,6 +7,7 @@
 #include "e4layout/base/array.h"
 #include "e4layout/base/io_pool.h"
 #include "e4layout/format/dir_block.h"
+#include "e4layout/format/dirent.h"
 #include "e4layout/format/format.h"
 
 #define READ_BYTES	(1u << 20)

@@ -7,6 +7,7 @@
 #include "regroup_work.h"
 #include "e4layout/base/array.h"
 #include "e4layout/format/dir_block.h"
+#include "e4layout/format/dirent.h"
 #include "e4layout/format/format.h"
 #include "windows.h"
 

@@ -4,6 +4,7 @@
 #define E4L_REGROUP_WORK_H
 
 #include "regroup.h"
+#include "e4layout/format/dirent.h"
 #include "e4layout/read/dirs.h"
 #include "e4layout/read/tally.h"
 #include "numbers.h"

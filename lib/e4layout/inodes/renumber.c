@@ -20,6 +20,7 @@
 #include "e4layout/base/array.h"
 #include "e4layout/format/csum.h"
 #include "e4layout/format/dir_block.h"
+#include "e4layout/format/dirent.h"
 #include "e4layout/format/extent_tree.h"
 #include "e4layout/format/format.h"
 #include "e4layout/read/scan.h"

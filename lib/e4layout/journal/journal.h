@@ -3,7 +3,7 @@
 #ifndef E4L_JOURNAL_H
 #define E4L_JOURNAL_H
 
-#include <e4layout/journal.h>
+#include "change.h"
 #include "e4layout/base/internal.h"
 
 /*

@@ -4,8 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <e4layout/journal.h>
+#include <ext2fs/ext2fs.h>
 #include <ext2fs/ext2_ext_attr.h>
+#include "change.h"
 #include "e4layout/tunables/tunables.h"
 
 /*

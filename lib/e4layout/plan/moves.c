@@ -2,6 +2,7 @@
 /* moves: what the schedule decides takes effect on the attempt at hand. */
 #include "config.h"
 #include "e4layout/base/array.h"
+#include "e4layout/format/tree_size.h"
 #include "work.h"
 #include "zero.h"
 

@@ -2,6 +2,7 @@
 #include "config.h"
 #include <e4layout/context.h>
 #include "e4layout/base/array.h"
+#include "e4layout/format/tree_size.h"
 #include "cost.h"
 #include "entry.h"
 #include "make.h"

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <e4layout/layer.h>
 #include "tree.h"
 
 #define MAX_LINKS 40	/* as in Linux */

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <e4layout/extents.h>
 #include "e4layout/base/array.h"
+#include "e4layout/format/tree_size.h"
 #include "populate.h"
 
 /* Gaps up to this size cost less to write than another write. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "layer.h"
 #include "e4layout/base/array.h"
 #include "populate.h"
 

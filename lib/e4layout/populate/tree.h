@@ -8,10 +8,11 @@
 
 #include <limits.h>
 #include <linux/limits.h>
-#include <e4layout/layer.h>
 #include <e4layout/tree.h>
 #include "e4layout/base/internal.h"
 #include "e4layout/format/format.h"
+#include "layer.h"
+#include "tree_edit.h"
 
 /* struct node: flags */
 #define NODE_GROUPED	0x01	/* has several names: see link_group() */

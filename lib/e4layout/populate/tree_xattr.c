@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "e4layout/tunables/tunables.h"
 #include "tree.h"
 
 #define MAX_XATTR_BYTES 65536	/* XATTR_SIZE_MAX in Linux */

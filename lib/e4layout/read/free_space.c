@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <e4layout/free_space.h>
+#include "free_space.h"
 #include "e4layout/base/array.h"
 #include "e4layout/format/csum.h"
 #include "e4layout/base/io_pool.h"

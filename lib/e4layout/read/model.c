@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <e4layout/model.h>
+#include "free_space.h"
 #include "e4layout/base/array.h"
+#include "e4layout/format/dirent.h"
 #include "dirs.h"
 
 struct build {

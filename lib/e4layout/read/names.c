@@ -13,6 +13,7 @@
 #include <string.h>
 #include "e4layout/base/array.h"
 #include "e4layout/format/dir_block.h"
+#include "e4layout/format/dirent.h"
 #include "dirs.h"
 
 /* A path has at most PATH_MAX bytes, of which each level takes two. */

@@ -3,6 +3,7 @@
 #include "config.h"
 #include <e4layout/score.h>
 #include "e4layout/base/internal.h"
+#include "e4layout/format/tree_size.h"
 
 /* The inode itself holds this many leaf entries. */
 #define ROOT_ENTRIES 4
@@ -10,18 +11,6 @@
 static uint64_t div_up(uint64_t n, uint64_t d)
 {
 	return n / d + (n % d != 0);
-}
-
-uint64_t e4l_ideal_tree_blocks(uint64_t extents, uint32_t blocksize)
-{
-	uint64_t per_block = e4l_entries_per_block(blocksize);
-	uint64_t level = extents, total = 0;
-
-	while (level > ROOT_ENTRIES) {
-		level = div_up(level, per_block);
-		total += level;
-	}
-	return total;
 }
 
 static uint32_t max_len(bool unwritten)

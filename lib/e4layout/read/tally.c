@@ -9,8 +9,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "dirs.h"
 #include "e4layout/base/array.h"
 #include "e4layout/format/dir_block.h"
+#include "e4layout/format/dirent.h"
 #include "tally.h"
 
 #define ROUND_BYTES	(8u << 20)	/* of directories of several blocks */

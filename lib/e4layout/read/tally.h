@@ -12,6 +12,7 @@
 #define E4L_TALLY_H
 
 #include <e4layout/dirs.h>
+#include "dirs.h"
 #include "e4layout/base/internal.h"
 #include "e4layout/format/dir_use.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "maps_work.h"
 #include "e4layout/base/array.h"
+#include "e4layout/journal/change.h"
 #include "e4layout/journal/journal.h"
 
 #define REREAD_EXTENTS	(256u << 10)	/* that are read again together */

@@ -16,6 +16,8 @@
 #include "reread.h"
 #include "e4layout/base/array.h"
 #include "e4layout/plan/steps.h"
+#include "e4layout/read/dirs.h"
+#include "e4layout/read/free_space.h"
 #include "e4layout/read/scan.h"
 
 #define PART_BYTES	(16u << 20)	/* what is copied at once of a file */

@@ -7,6 +7,7 @@
 #include "config.h"
 #include <string.h>
 #include <e4layout/tunables.h>
+#include "tunables.h"
 #include "e4layout/base/internal.h"
 
 static const struct e4l_tunable_word ireserve_words[] = {

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* journal: changes of metadata, in transactions. */
-#ifndef E4LAYOUT_JOURNAL_H
-#define E4LAYOUT_JOURNAL_H
+/* change: changes of metadata, in transactions. */
+#ifndef E4L_CHANGE_H
+#define E4L_CHANGE_H
 
 #include <e4layout/context.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /*
  * This library changes a filesystem's metadata in transactions only, of which
@@ -56,7 +52,4 @@ errcode_t e4l_change(struct e4l *e, io_channel external, const char *doing,
 				     void *priv),
 		     void *priv);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

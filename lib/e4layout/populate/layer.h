@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* layer: a source that is applied over what a tree has. */
-#ifndef E4LAYOUT_LAYER_H
-#define E4LAYOUT_LAYER_H
+#ifndef E4L_LAYER_H
+#define E4L_LAYER_H
 
 #include <e4layout/tree.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 #define E4L_LAYER_MAX	65535u
 
@@ -71,7 +67,4 @@ errcode_t e4l_layer_link(struct e4l_tree *t, const char *path,
 errcode_t e4l_layer_hide(struct e4l_tree *t, const char *path);
 errcode_t e4l_layer_hide_below(struct e4l_tree *t, const char *path);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* dirent: one name in a directory. */
-#ifndef E4LAYOUT_DIRENT_H
-#define E4LAYOUT_DIRENT_H
+#ifndef E4L_DIRENT_H
+#define E4L_DIRENT_H
 
 #include <e4layout/context.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* One name in a directory. */
 struct e4l_dirent {
@@ -23,7 +19,4 @@ struct e4l_dirent {
 	const char *name;
 };
 
-#ifdef __cplusplus
-}
-#endif
 #endif
