@@ -122,12 +122,13 @@ struct e4l_dir_options {
 
 /*
  * Loads the directory @path into a new tree, or as all of the layer at hand.  The
- * content of files is read when the image is written, at the sizes that they have now: what a file has grown
- * by is left out, one that has shrunk is an error (E4L_ET_FILE_SHRANK).
- * Sockets, fifos, devices, hard links, holes, extended attributes and ACLs are
- * kept, but not the attributes of which e4l_xattr_is_private() is true.  Errors
- * are errno's; e4l_tree_where() returns the file, and e4l_tree_attribute() the
- * attribute.
+ * content of files is read when the image is written, at the sizes that they
+ * have now: what a file has grown by is left out, one that has shrunk is an
+ * error (E4L_ET_FILE_SHRANK).  Sockets, fifos, devices, hard links, holes,
+ * extended attributes and ACLs are kept, but not the attributes of which
+ * e4l_xattr_is_private() is true.  Errors are errno's, or E4L_ET_LOCKED for an
+ * encrypted directory without its key; e4l_tree_where() returns the file, and
+ * e4l_tree_attribute() the attribute.
  */
 errcode_t e4l_tree_load_dir(struct e4l_tree *t, const char *path,
 			    const struct e4l_dir_options *options);
@@ -153,7 +154,7 @@ struct e4l_load_damage {
  * e4l_tree_set_data_fd(), and must not change.  Memory, beside the tree: 4
  * bytes for each inode of the filesystem.
  * Errors: those of e4l_tree_add() and of libext2fs, E4L_ET_DIR_CORRUPT,
- * E4L_ET_ENCRYPTED (with @damage, too),
+ * E4L_ET_ENCRYPTED (with @damage, too), E4L_ET_TRANSLATOR,
  * E4L_ET_DANGLING, E4L_ET_EXTENT_RANGE, E4L_ET_EXTENT_ORDER,
  * E4L_ET_INTERRUPTED; e4l_tree_where() says which file.  With @damage (may be
  * NULL) what fails so is left out: a file, a directory with all below it, or

@@ -147,6 +147,13 @@ clean 'a translator'
 same 'the block of the translator' "$(ask "testb $block")" \
 	"Block $block marked in use"
 cp "$img" "$work/hurd"
+rm -f "$work/copy"
+mustfail 1 "$mke4fs" -q --from "$img" "$work/copy"
+one_sentence mke4fs
+says ': f: it has a translator of the GNU Hurd, which cannot be copied'
+mustfail 3 "$mke4fs" -q --from "$img" --skip-damaged "$work/copy"
+says ' f: .*it has a translator of the GNU Hurd'
+rm "$work/copy"
 for dir in / lost+found; do
 	free=$(ask 'ffb 1' | sed 's/.*: //')
 	change "sif $dir translator $free" "setb $free"

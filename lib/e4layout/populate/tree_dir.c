@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/fscrypt.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -382,6 +384,43 @@ static errcode_t list(struct walker *me, int fd)
 	return len;
 }
 
+/*
+ * Does the kernel lack the key of an encrypted directory, so that it makes up
+ * names?  The keys of policies of version 1 can be in a process's keyring, which
+ * the kernel does not report.
+ */
+static bool is_locked(int fd)
+{
+	struct fscrypt_get_policy_ex_arg get = {
+		.policy_size = sizeof(get.policy),
+	};
+	struct fscrypt_get_key_status_arg key = {
+		.key_spec.type = FSCRYPT_KEY_SPEC_TYPE_IDENTIFIER,
+	};
+	struct statx stx;
+	struct stat st;
+
+	if (e4l_fstatat(fd, "", AT_EMPTY_PATH, &st, &stx) ||
+	    !(stx.stx_attributes & STATX_ATTR_ENCRYPTED) ||
+	    ioctl(fd, FS_IOC_GET_ENCRYPTION_POLICY_EX, &get) ||
+	    get.policy.version != FSCRYPT_POLICY_V2)
+		return false;
+	memcpy(key.key_spec.u.identifier,
+	       get.policy.v2.master_key_identifier,
+	       sizeof(key.key_spec.u.identifier));
+	return !ioctl(fd, FS_IOC_GET_ENCRYPTION_KEY_STATUS, &key) &&
+	       key.status != FSCRYPT_KEY_STATUS_PRESENT;
+}
+
+/* Lists what a directory holds, if it can be read. */
+static errcode_t list_readable(struct walker *me, int fd)
+{
+	bool locked = is_locked(fd);
+	errcode_t err = list(me, fd);
+
+	return !err && locked && me->found.n ? E4L_ET_LOCKED : err;
+}
+
 static errcode_t fail(struct walk *w, errcode_t err, uint32_t dir,
 		      const char *name, const char *attr)
 {
@@ -422,7 +461,7 @@ static void walk_dir(struct walker *me, uint32_t dir)
 			close(fd);
 		return;
 	}
-	err = list(me, fd);
+	err = list_readable(me, fd);
 	if (err)
 		fail(w, err, dir, NULL, NULL);
 	for (i = 0; i < me->found.n && !err; i++) {

@@ -343,6 +343,9 @@ static errcode_t describe(struct load *l, ext2_ino_t ino, struct e4l_entry *e)
 	/* before anything that is cipher text fails in another way */
 	if (!err && i->i_flags & EXT4_ENCRYPT_FL)
 		err = E4L_ET_ENCRYPTED;
+	if (!err && l->fs->super->s_creator_os == EXT2_OS_HURD &&
+	    i->osd1.hurd1.h_i_translator)
+		err = E4L_ET_TRANSLATOR;
 	if (err)
 		return err;
 	*e = (struct e4l_entry) {
