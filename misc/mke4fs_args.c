@@ -312,8 +312,8 @@ static bool set_time(struct config *c)
 	errno = 0;
 	c->now = strtoll(epoch, &end, 10);
 	if (errno || *end || c->now < 0 || c->now > INT32_MAX)
-		return usage("SOURCE_DATE_EPOCH is not a time before 2038",
-			     epoch);
+		return usage("SOURCE_DATE_EPOCH requires seconds since 1970, "
+			     "from 0 to 2147483647", epoch);
 	c->clamp_times = true;
 	return !setenv("E2FSPROGS_FAKE_TIME", c->now ? epoch : "1", 1) ||
 	       no_memory(c);

@@ -114,7 +114,8 @@ static la_ssize_t read_given(struct stream *s, char *buf)
 
 static la_ssize_t read_packed(struct stream *s, char *buf)
 {
-	la_ssize_t got = archive_read_data(s->raw, buf, BLOCK_BYTES);
+	la_ssize_t got = s->raw_empty ? 0 :
+			 archive_read_data(s->raw, buf, BLOCK_BYTES);
 	const char *why = got < 0 ? archive_error_string(s->raw) : NULL;
 
 	if (got < 0)
@@ -392,6 +393,7 @@ bool stream_unpack(struct stream *s, struct stream *below, bool *packed)
 		     "it cannot be unpacked");
 	}
 	if (!below->err && archive_filter_code(s->raw, 0) > 0) {
+		s->raw_empty = got == ARCHIVE_EOF;
 		*packed = true;
 		return true;
 	}

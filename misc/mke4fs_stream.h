@@ -25,6 +25,7 @@ struct stream {
 	bool endless;			/* may be: zeroes have a limit, too */
 	/* or unless it is unpacked: */
 	struct archive *raw;		/* or: */
+	bool raw_empty;			/* unpacked, it has no bytes */
 	z_stream *gzip;			/* both NULL: it is the file */
 	bool gzip_ended;		/* the member at hand */
 	struct stream *below;		/* what is unpacked */

@@ -397,6 +397,9 @@ static bool take_entry(struct tar *r, struct archive_entry *entry)
 		return take_whiteout(r);
 	if (archive_entry_hardlink(entry) && !is_root(l->path))
 		return take_link(r, entry);
+	if (!archive_entry_filetype(entry))
+		return complain(l, "its type is unknown: the volumes of a "
+				"multi-volume archive have to be joined first");
 	if (!describe(r, entry, &e))
 		return false;
 	if (is_root(l->path) && !S_ISDIR(e.mode))

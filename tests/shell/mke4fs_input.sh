@@ -289,6 +289,53 @@ P
 mustfail 1 "$mke4fs" -q -d bomb.gz img
 one_sentence mke4fs
 says 'bomb.gz: cannot read: it unpacks to implausibly many bytes'
+# a packed stream of no bytes is no archive, and harmless beside one
+printf '\004\042\115\030\144\100\247\000\000\000\000\005\135\314\002' >none.lz4
+python3 - <<'P'
+import lzma, struct
+lz = lzma.compress(b'', format=lzma.FORMAT_ALONE, filters=[
+    {'id': lzma.FILTER_LZMA1, 'dict_size': 1 << 16}])[13:]
+m = b'LZIP\x01\x10' + lz + struct.pack('<IQ', 0, 0)
+open('none.lz', 'wb').write(m + struct.pack('<Q', len(m) + 8))
+P
+: | xz >none.xz
+: | zstd -q >none.zst
+: | bzip2 >none.bz2
+for none in none.lz4 none.lz none.xz none.zst none.bz2; do
+	rm -f img
+	mustfail 1 "$mke4fs" -q -d $none img
+	one_sentence mke4fs
+	says "$none: neither a directory nor a tar, cpio or zip archive"
+done
+# libarchive reads nothing else behind the other three
+for none in none.lz4 none.bz2; do
+	cat $none a.tar b.tar >all && both all
+	cat a.tar $none b.tar $none >all && both all
+done
+for none in none.lz none.xz none.zst; do
+	cat $none a.tar b.tar >all
+	rm -f img
+	mustfail 1 "$mke4fs" -q -d all img
+	one_sentence mke4fs
+done
+
+# what is no file says so
+python3 - <<'P'
+import tarfile
+t = tarfile.TarInfo('continued')
+t.size, t.type = 3, b'M'
+open('volume2.tar', 'wb').write(t.tobuf(tarfile.GNU_FORMAT) + b'abc' +
+                                bytes(509 + 1024))
+P
+rm -f img
+mustfail 1 "$mke4fs" -q -d volume2.tar img
+one_sentence mke4fs
+says 'continued: its type is unknown: the volumes of a multi-volume archive'
+for epoch in -1 abc 0x10 1e3 2147483648 99999999999999999999; do
+	mustfail 2 env SOURCE_DATE_EPOCH=$epoch "$mke4fs" -q -d a.tar img
+	says 'SOURCE_DATE_EPOCH requires seconds since 1970, from 0 to 2147483647'
+done
+
 # a pipe can have zeroes without end, instead of an archive or behind one
 for first in /dev/null a.tar; do
 	# shellcheck disable=SC2016
