@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Loads a directory, without the image that is being made. */
 #include "config.h"
+#include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -12,20 +16,87 @@
 #include "mke4fs_source.h"
 #include "support/say.h"
 
+#define MAX_STACKED	8	/* devices over each other */
+
+/* The path of a block device, by its number; false if it has none. */
+static bool device_path(dev_t dev, char path[PATH_MAX])
+{
+	char link[64], target[PATH_MAX];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(dev),
+		 minor(dev));
+	len = readlink(link, target, sizeof(target) - 1);
+	if (len < 0)
+		return false;
+	target[len] = '\0';
+	return snprintf(path, PATH_MAX, "/dev%s", strrchr(target, '/')) <
+	       PATH_MAX;
+}
+
+/* The kernel encodes numbers of devices as stat(2) does, but in 32 bits. */
+static dev_t decode_device(uint64_t encoded)
+{
+	return makedev(encoded >> 8 & 0xfff,
+		       (encoded & 0xff) | (encoded >> 12 & 0xfff00));
+}
+
+static bool find_below(const char *device, struct stat *st, unsigned int depth);
+
+/* The file behind what a device such as dm's consists of. */
+static bool find_slave(dev_t dev, struct stat *st, unsigned int depth)
+{
+	char dir[64], path[PATH_MAX];
+	struct dirent *entry;
+	bool found = false;
+	DIR *slaves;
+
+	snprintf(dir, sizeof(dir), "/sys/dev/block/%u:%u/slaves", major(dev),
+		 minor(dev));
+	slaves = opendir(dir);
+	while (slaves && !found && (entry = readdir(slaves))) {
+		if (*entry->d_name == '.')
+			continue;
+		snprintf(path, sizeof(path), "/dev/%s", entry->d_name);
+		found = find_below(path, st, depth + 1);
+	}
+	if (slaves)
+		closedir(slaves);
+	return found;
+}
+
 /* The file behind a loop device, or behind a partition of one. */
-static bool find_looped(const char *device, struct stat *st)
+static bool find_looped(int fd, struct stat *st, unsigned int depth)
 {
 	struct loop_info64 info = { 0 };
-	int fd = open(device, O_RDONLY | O_CLOEXEC);
-	bool found = fd >= 0 && !ioctl(fd, LOOP_GET_STATUS64, &info);
+	char path[PATH_MAX];
 
-	if (fd >= 0)
-		close(fd);
-	/* The kernel encodes the number as stat(2) does, but in 32 bits. */
-	st->st_dev = makedev(info.lo_device >> 8 & 0xfff,
-			     (info.lo_device & 0xff) |
-			     (info.lo_device >> 12 & 0xfff00));
+	if (ioctl(fd, LOOP_GET_STATUS64, &info))
+		return false;
+	if (info.lo_rdevice)
+		return device_path(decode_device(info.lo_rdevice), path) &&
+		       find_below(path, st, depth + 1);
+	st->st_dev = decode_device(info.lo_device);
 	st->st_ino = info.lo_inode;
+	return true;
+}
+
+/* The file behind @device, through loop devices and other stacked ones. */
+static bool find_below(const char *device, struct stat *st, unsigned int depth)
+{
+	struct stat own;
+	bool found;
+	int fd;
+
+	if (depth > MAX_STACKED)
+		return false;
+	fd = open(device, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	found = !e4l_fstat(fd, &own) && S_ISBLK(own.st_mode) &&
+		(find_looped(fd, st, depth) ||
+		 find_slave(own.st_rdev, st, depth));
+	close(fd);
 	return found;
 }
 
@@ -34,7 +105,7 @@ static bool find_image(const struct config *c, struct stat *st)
 {
 	if (e4l_stat(c->device, st))
 		return false;
-	return S_ISBLK(st->st_mode) ? find_looped(c->device, st) :
+	return S_ISBLK(st->st_mode) ? find_below(c->device, st, 0) :
 				      S_ISREG(st->st_mode);
 }
 

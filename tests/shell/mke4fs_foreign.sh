@@ -129,7 +129,25 @@ attach self/img
 check "$mke4fs" -q -F -d self "$loop"
 says 'img: is left out: it is the image that is being made'
 ! has "$loop" img || fail 'a loop device: the image is in itself'
+lower=$loop
+attach "$lower"
+check "$mke4fs" -q -F -d self "$loop"
+says 'img: is left out: it is the image that is being made'
+! has "$loop" img || fail 'a loop device over another: the image is in itself'
 detach "$loop"
+sectors=$(blockdev --getsz "$lower")
+if has_program dmsetup && dmsetup create "self-$$" \
+	--table "0 $sectors linear $lower 0" 2>/dev/null; then
+	defer "dmsetup remove self-$$"
+	dmsetup mknodes
+	check "$mke4fs" -q -F -d self "/dev/mapper/self-$$"
+	says 'img: is left out: it is the image that is being made'
+	dmsetup remove "self-$$"
+	undefer "dmsetup remove self-$$"
+else
+	skip_part 'no device mapper'
+fi
+detach "$lower"
 clean self/img
 rm self/img
 check "$mke4fs" -q -d self self/img
