@@ -29,6 +29,16 @@ static bool csum_ok(ext2_filsys fs, ext2_ino_t ino, const void *raw)
 	       e4l_inode_csum_ok(fs, ino, raw);
 }
 
+/* e2fsck cannot read the inode of an attribute's value then, and ends. */
+static void wrong_csum(struct check *ck, ext2_ino_t ino, blk64_t blk,
+		       const struct ext2_inode *inode)
+{
+	if (inode->i_flags & EXT4_EA_INODE_FL && inode->i_links_count)
+		FOUND(ck, EA_INODE_CSUM, .ino = ino, .blk = blk, .got = ino);
+	else
+		FOUND(ck, INODE_CSUM, .ino = ino, .blk = blk);
+}
+
 static void judge_dtime(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			const struct ext2_inode_large *inode)
 {
@@ -67,7 +77,7 @@ static bool look_inode(ext2_ino_t ino, blk64_t blk, const void *raw,
 		return false;
 	}
 	if (!csum_ok(ck->fs, ino, raw))
-		FOUND(ck, INODE_CSUM, .ino = ino, .blk = blk);
+		wrong_csum(ck, ino, blk, small);
 	judge_dtime(ck, ino, blk, inode);
 	/* the scan reads the whole table if it cannot trust the descriptor */
 	if (is_in_use(ck, ino, small) && e4l_inode_is_skipped(ck, ino) &&
