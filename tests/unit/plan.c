@@ -4,6 +4,7 @@
 #include "plan_world.h"
 
 #define WORLDS	120
+#define BUDGETS	60
 #define MOST_RUNS 8	/* on filesystems that are nearly full */
 
 /* The views of all files, to be compared with later ones. */
@@ -139,6 +140,56 @@ START_TEST(keeps_promises)
 }
 END_TEST
 
+/* With a quarter of what there is to copy, half of all excess and more is saved. */
+START_TEST(spends_budgets)
+{
+	uint64_t excess = 0, saved = 0;
+	struct figures before, after;
+	struct world *w;
+	unsigned int i;
+
+	for (i = 1; i < BUDGETS; i++) {
+		w = random_world(i, 1);
+		run_world(w);
+		before.excess = w->copied / 4;
+		free_world(w);
+		w = random_world(i, 1);
+		w->opt.copy_budget_blocks = before.excess;
+		get_figures(w, &before);
+		run_world(w);
+		get_figures(w, &after);
+		excess += before.excess;
+		saved += before.excess - after.excess;
+		free_world(w);
+	}
+	ck_assert_uint_ge(saved * 2, excess);
+}
+END_TEST
+
+/* A file that is longer than any free extent, or the budget, is joined in parts. */
+START_TEST(joins_parts)
+{
+	struct world *w = new_world(2048, 1, 1);
+	struct figures f;
+	uint32_t i;
+
+	w->state[0] = WALL;
+	for (i = 0; i < 100; i++)
+		add_extent(w, 0, (struct e4l_extent) {
+				.lblk = i * 6, .pblk = 1 + i * 7, .len = 6 });
+	for (i = 700; i < 2048; i++)
+		w->state[i] = i % (_i ? 64 : 2048) ? FREE : WALL;
+	w->file[0].allowed = E4L_PLAN_MOVE | E4L_PLAN_AWAY;
+	add_trees(w, 0);
+	w->opt.free_space = false;
+	w->opt.copy_budget_blocks = _i ? E4L_NO_LIMIT : 60;
+	run_world(w);
+	get_figures(w, &f);
+	ck_assert_uint_le(f.excess, _i ? 30 : 96);
+	free_world(w);
+}
+END_TEST
+
 static Suite *plan_suite(void)
 {
 	Suite *s = suite_create("plan");
@@ -146,6 +197,8 @@ static Suite *plan_suite(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, keeps_promises, 1, WORLDS);
+	tcase_add_test(t, spends_budgets);
+	tcase_add_loop_test(t, joins_parts, 0, 2);
 	suite_add_tcase(s, t);
 	return s;
 }

@@ -345,7 +345,7 @@ void run_plan(struct world *w, struct e4l_plan *p)
 {
 	struct figures before, after;
 	const struct e4l_plan_move *m;
-	size_t n, i, k;
+	size_t n, i, k, done = 0;
 
 	w->plan = p;
 	w->was_free = calloc(w->clusters, 1);
@@ -358,8 +358,11 @@ void run_plan(struct world *w, struct e4l_plan *p)
 		uint32_t batch = m[i].batch;
 
 		begin_batch(w);
-		for (; i < n && m[i].batch == batch; i += k)
+		for (; i < n && m[i].batch == batch; i += k) {
 			k = run_file(w, m + i, n - i);
+			if (w->stop_after && ++done == w->stop_after)
+				n = i + k;
+		}
 		end_batch(w);
 		get_figures(w, &after);
 		CHECK(after.excess <= before.excess);

@@ -31,7 +31,7 @@ struct world {
 	struct e4l_plan *plan;
 	uint8_t *was_free, *taken, *given;	/* in this batch */
 	uint64_t copied, zeroed, steps;
-	uint64_t least_largest;
+	size_t stop_after;		/* so many files; 0: goes on to the end */
 };
 
 struct figures {

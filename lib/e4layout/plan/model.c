@@ -196,27 +196,6 @@ static struct e4l_extent *joined(const struct e4l_plan_file *file,
 	return ex;
 }
 
-/* Marks those of the @n @runs that save extents of the file as it is. */
-static errcode_t mark_in_place(const struct e4l_rules *rules,
-			       const struct e4l_plan_file *file,
-			       struct e4l_zero_run *runs, size_t n)
-{
-	struct e4l_zero_run *now = NULL;
-	size_t n_now = 0, i, k;
-	errcode_t err = n ? e4l_find_zero_runs(rules, file->extents,
-					       file->n_extents, 0, &now,
-					       &n_now) : 0;
-
-	for (i = 0, k = 0; i < n && k < n_now; i++) {
-		while (k < n_now && now[k].lblk < runs[i].lblk)
-			k++;
-		runs[i].in_place = k < n_now && now[k].lblk == runs[i].lblk &&
-				   now[k].len == runs[i].len;
-	}
-	free(now);
-	return err;
-}
-
 /* Adds the runs of a file that may be zeroed; it would have *@n extents then. */
 static errcode_t add_zero_runs(struct e4l_places *m,
 			       const struct e4l_plan_file *file,
@@ -238,9 +217,6 @@ static errcode_t add_zero_runs(struct e4l_places *m,
 				 &m->n_zero);
 	for (i = first; i < m->n_zero; i++)
 		m->zero[i].chosen = true;
-	if (!err)
-		err = mark_in_place(&rules, file, m->zero + first,
-				    m->n_zero - first);
 	if (!err && m->n_zero > first)
 		err = e4l_zero_trim(ex, *n, m->zero + first,
 				    m->n_zero - first, &trimmed);

@@ -195,38 +195,71 @@ errcode_t e4l_move_fragment(struct e4l_work *w, uint32_t f, uint32_t to)
 	return err;
 }
 
-/* The chosen runs of a file, as far as they are in fragment @f, are written. */
-static void write_zeroed_in(struct e4l_work *w, const struct e4l_frag *f,
-			    const struct e4l_zero_run **run, size_t *n)
+/*
+ * The fragment that begins with *@f, in blocks, with neighbours that have come to
+ * lie behind it; *@f is the next then.
+ */
+static struct e4l_extent next_stretch(const struct e4l_work *w, uint32_t *f)
 {
-	uint64_t ratio = w->m->opt.geo.cluster_blocks;
-	uint64_t lblk = f->lstart * ratio, end = lblk + f->len * ratio;
-	uint64_t away = f->start * ratio - lblk, from, to;
+	uint32_t ratio = w->m->opt.geo.cluster_blocks, n = 0;
+	const struct e4l_frag *first = &w->frag[*f];
 
-	for (; *n && (*run)->lblk < end; --*n, ++*run) {
-		from = (*run)->lblk > lblk ? (*run)->lblk : lblk;
-		to = (*run)->lblk + (uint64_t)(*run)->len;
-		if ((*run)->chosen)
-			e4l_map_set(w->unwritten, from + away,
-				    (to < end ? to : end) + away, false);
-		if (to > end)
-			return;		/* it goes on in the next one */
-	}
+	do {
+		n += w->frag[*f].len;
+		*f = w->frag[*f].next;
+	} while (*f != E4L_NONE && w->frag[*f].start == first->start + n);
+	return (struct e4l_extent) {
+		.lblk = first->lstart * ratio, .len = n * ratio,
+		.pblk = (blk64_t)first->start * ratio,
+	};
 }
 
-static void write_zeroed(struct e4l_work *w, uint32_t file)
+/* Whether zeroing the run saves extents while @s is a fragment. */
+static bool saves_extents(const struct e4l_zero_run *run,
+			  const struct e4l_extent *s)
+{
+	uint64_t end = run->lblk + (uint64_t)run->len;
+	uint64_t s_end = s->lblk + (uint64_t)s->len;
+
+	return run->chosen && end <= s_end &&
+	       ((run->before && run->lblk > s->lblk) ||
+		(run->behind && end < s_end));
+}
+
+/* How many blocks are to be zeroed where they are; @write: they are written now. */
+static uint64_t zero_runs(struct e4l_work *w, uint32_t file, bool write)
 {
 	const struct e4l_owner *o = &w->m->owner[file];
 	const struct e4l_zero_run *run;
+	uint64_t blocks = 0, at;
+	struct e4l_extent s;
 	uint32_t i, f;
 	size_t n;
 
+	if (!o->zeroes)
+		return 0;
 	run = e4l_zero_of_file(w->m->zero, w->m->n_zero, file, &n);
-	for (i = 0; i < o->n_items - o->n_kept && n; i++) {
+	/* where a file is that cannot move is not known */
+	for (; n && !o->n_items; n--, run++)
+		blocks += run->chosen ? run->len : 0;
+	for (i = 0; w->unwritten && i < o->n_items - o->n_kept && n; i++) {
 		f = w->m->item[o->first_item + i].first;
-		for (; f != E4L_NONE && n; f = w->frag[f].next)
-			write_zeroed_in(w, &w->frag[f], &run, &n);
+		while (f != E4L_NONE && n) {
+			s = next_stretch(w, &f);
+			for (; n && run->lblk < s.lblk + (uint64_t)s.len;
+			     n--, run++) {
+				at = s.pblk + (run->lblk - s.lblk);
+				if (!saves_extents(run, &s) ||
+				    !e4l_map_test(w->unwritten, at))
+					continue;
+				blocks += run->len;
+				if (write)
+					e4l_map_set(w->unwritten, at,
+						    at + run->len, false);
+			}
+		}
 	}
+	return blocks;
 }
 
 static bool is_whole(const struct e4l_work *w, const struct e4l_owner *o)
@@ -237,23 +270,6 @@ static bool is_whole(const struct e4l_work *w, const struct e4l_owner *o)
 		if (e4l_work_pieces(w, o->first_item + i) > 1)
 			return false;
 	return true;
-}
-
-/* How many blocks of the chosen ones are worth zeroing. */
-static uint64_t count_zeroes(const struct e4l_work *w, uint32_t file,
-			     bool whole)
-{
-	const struct e4l_zero_run *run;
-	uint64_t blocks = 0;
-	size_t n;
-
-	if (!w->m->owner[file].zeroes)
-		return 0;
-	run = e4l_zero_of_file(w->m->zero, w->m->n_zero, file, &n);
-	for (; n; n--, run++)
-		if (run->chosen && (whole || run->in_place))
-			blocks += run->len;
-	return blocks;
 }
 
 /* Spare tree blocks [@i, @end) of a file go. */
@@ -279,11 +295,11 @@ errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file)
 		       o->n_spare - o->n_surplus;
 	uint64_t zeroes;
 
-	if (*state >= E4L_FINISHED || (*state == E4L_IMPROVED && !whole))
+	if (*state >= E4L_FINISHED)
 		return 0;
-	zeroes = count_zeroes(w, file, whole);
-	if (*state == E4L_IMPROVED)
-		zeroes -= count_zeroes(w, file, false);
+	zeroes = zero_runs(w, file, false);
+	if (*state == E4L_IMPROVED && !whole && !zeroes)
+		return 0;
 	w->zeroed += zeroes;
 	/* else it is not known how many of them it needs */
 	if (whole)
@@ -374,7 +390,7 @@ void e4l_end_batch(struct e4l_work *w)
 	/* a step moves before it zeroes */
 	for (; w->n_settled < w->n_moves && w->unwritten; w->n_settled++)
 		if (w->move[w->n_settled].kind == E4L_MOVE_FINISH)
-			write_zeroed(w, w->move[w->n_settled].file);
+			zero_runs(w, w->move[w->n_settled].file, true);
 	for (i = 0; i < w->m->clusters / E4L_WORD_BITS; i++)
 		if (w->given[i]) {
 			w->used[i] &= ~w->given[i];

@@ -340,19 +340,26 @@ static errcode_t try_shares(struct round *r, bool regions)
 	return err;
 }
 
-/* Attempts with one more way to order things, until one leaves nothing to do. */
+/* One more way to order things after another, until one leaves nothing to do. */
 static errcode_t try_whole(struct round *r, bool regions)
 {
-	static const uint32_t parts[] = { 2, 3, 5, 1 };
+	static const struct e4l_attempt ways[] = {
+		{ .part = 2 }, { .part = 3 }, { .part = 5 }, { .part = 1 },
+		{ .part = 2, .cut = true },
+	};
+	struct e4l_attempt how;
 	errcode_t err = 0;
-	unsigned int i;
+	size_t i;
 	bool good;
 
-	for (i = 0; i < 4 && !err && !r->p->late && !(r->any && !r->score);
-	     i++)
-		err = attempt(r, &(struct e4l_attempt) { .part = parts[i],
-				.share = E4L_WHOLE_SHARE,
-				.regions = regions }, &good);
+	for (i = 0; i < sizeof(ways) / sizeof(*ways) && !err; i++) {
+		if (r->p->late || (r->any && !r->score))
+			break;
+		how = ways[i];
+		how.share = E4L_WHOLE_SHARE;
+		how.regions = regions;
+		err = attempt(r, &how, &good);
+	}
 	return err;
 }
 

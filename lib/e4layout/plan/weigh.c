@@ -71,6 +71,8 @@ errcode_t e4l_find_zero_runs(const struct e4l_rules *rules,
 			(*runs)[*n] = (struct e4l_zero_run) {
 				.file = file, .lblk = run.lblk,
 				.len = run.len, .gain = gain,
+				.before = e4l_runs_touch(&prev, &run),
+				.behind = e4l_runs_touch(&run, &next),
 			};
 		++*n;
 	}

@@ -37,9 +37,9 @@ struct e4l_zero_run {
 	uint32_t lblk;
 	uint32_t len;
 	uint8_t gain;			/* extents: 1 or 2 */
+	bool before, behind;		/* where its neighbours are */
 	bool chosen;
 	bool banned;			/* it was found to save nothing */
-	bool in_place;			/* it saves some while nothing moves */
 };
 
 /*

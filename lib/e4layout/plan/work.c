@@ -312,21 +312,57 @@ static errcode_t add_item(struct e4l_work *w, uint32_t f, uint32_t end,
 	return 0;
 }
 
-/* Each fragment of logical run @i is an item. */
-static errcode_t add_fragments(struct e4l_work *w, uint32_t i)
+/*
+ * Where the part ends that begins with fragment @f: as many fragments as have
+ * @limit clusters together.  *@len of them; *@n: how many fragments.
+ */
+static uint32_t end_of_part(const struct e4l_work *w, uint32_t f, uint64_t limit,
+			    uint64_t *len, uint32_t *n)
+{
+	uint32_t end = w->frag[f].start;
+
+	*n = 1;
+	for (*len = 0; f != E4L_NONE; f = w->frag[f].next) {
+		if (w->frag[f].start != end) {
+			if (*len + w->frag[f].len > limit)
+				break;
+			++*n;
+		}
+		*len += w->frag[f].len;
+		end = w->frag[f].start + w->frag[f].len;
+	}
+	return f;
+}
+
+/*
+ * Logical run @i is not joined as a whole: but parts of it are, each of up to @most
+ * clusters, and of @all together.
+ */
+static errcode_t add_parts(struct e4l_work *w, uint32_t i, uint64_t most,
+			   uint64_t all)
 {
 	const struct e4l_item *run = &w->m->item[i];
-	uint32_t f, end, next;
+	uint32_t f, next, n;
+	uint64_t len;
 	errcode_t err = 0;
 
 	for (f = run->first; f != E4L_NONE && !err; f = next) {
-		end = w->frag[f].start;
-		for (next = f; next != E4L_NONE && w->frag[next].start == end;
-		     next = w->frag[next].next)
-			end += w->frag[next].len;
-		err = add_item(w, f, next, run->file, false);
+		next = end_of_part(w, f, most < all ? most : all, &len, &n);
+		err = add_item(w, f, next, run->file, n > 1);
+		if (n == 1)
+			continue;
+		w->broken_items[run->file]++;
+		all -= len;
 	}
 	return err;
+}
+
+/* How long parts of run @i are if it is too long to be joined. */
+static uint32_t part_length(const struct e4l_work *w, uint32_t i)
+{
+	const struct e4l_owner *o = &w->m->owner[w->m->item[i].file];
+
+	return w->how.cut && o->allowed & E4L_PLAN_MOVE ? w->large_item / 2 : 0;
 }
 
 /* How many fragments of 2^20 clusters there are too many. */
@@ -360,19 +396,13 @@ static uint64_t share_of(const struct e4l_work *w, uint64_t all)
 	return all * w->how.share / E4L_WHOLE_SHARE;
 }
 
-/* Which logical runs are in the share, the densest first: *@chosen; to be freed. */
-static errcode_t choose_share(const struct e4l_work *w, uint8_t **chosen)
+/* All logical runs that may be joined, the densest first. */
+static uint32_t list_dense(const struct e4l_work *w, struct dense *v,
+			   uint64_t *sum)
 {
 	const struct e4l_places *m = w->m;
-	struct dense *v = calloc(m->n_items + 1, sizeof(*v));
-	uint64_t sum = 0;
 	uint32_t i, n = 0, pieces;
 
-	*chosen = calloc(m->n_items + 1, 1);
-	if (!v || !*chosen) {
-		free(v);
-		return ENOMEM;
-	}
 	for (i = 0; i < m->n_items; i++) {
 		pieces = e4l_work_pieces(w, i);
 		if (pieces == 1 || !(m->owner[m->item[i].file].allowed &
@@ -380,15 +410,40 @@ static errcode_t choose_share(const struct e4l_work *w, uint8_t **chosen)
 			continue;
 		v[n++] = (struct dense) { density(w, i, pieces),
 					  m->item[i].len, i };
-		sum += m->item[i].len;
+		*sum += m->item[i].len;
 	}
 	qsort(v, n, sizeof(*v), densest_first);
+	return n;
+}
+
+/*
+ * How much of each logical run is in the share: *@share, to be freed.  What is too
+ * long for the rest of it does not keep others out, and is done in part then.
+ */
+static errcode_t choose_share(const struct e4l_work *w, uint32_t **share)
+{
+	struct dense *v = calloc(w->m->n_items + 1, sizeof(*v));
+	uint32_t i, n;
+	uint64_t sum = 0;
+
+	*share = calloc(w->m->n_items + 1, sizeof(**share));
+	if (!v || !*share) {
+		free(v);
+		return ENOMEM;
+	}
+	n = list_dense(w, v, &sum);
 	sum = share_of(w, sum);
 	for (i = 0; i < n; i++) {
 		if (v[i].len > sum)
 			continue;
 		sum -= v[i].len;
-		(*chosen)[v[i].run] = true;
+		(*share)[v[i].run] = v[i].len;
+	}
+	for (i = 0; i < n && sum; i++) {
+		if ((*share)[v[i].run])
+			continue;
+		(*share)[v[i].run] = sum;
+		break;
 	}
 	free(v);
 	return 0;
@@ -413,7 +468,7 @@ static void begin_maps(struct e4l_work *w)
 
 /* Whether logical run @i, which is in fragments, is to be one item. */
 static bool is_joined(const struct e4l_work *w, uint32_t i,
-		      const uint8_t *only, const uint8_t *share)
+		      const uint8_t *only, const uint32_t *share)
 {
 	const struct e4l_item *run = &w->m->item[i];
 
@@ -423,7 +478,7 @@ static bool is_joined(const struct e4l_work *w, uint32_t i,
 		return only[i];
 	/* a long one may find a home */
 	return (run->len <= w->large_item || run->len >= w->m->large) &&
-	       (!share || share[i]);
+	       (!share || share[i] >= run->len);
 }
 
 /* Fragments of logical run @i that lie side by side by now are one. */
@@ -444,7 +499,7 @@ static void merge_neighbours(struct e4l_work *w, uint32_t i)
 }
 
 static errcode_t add_run(struct e4l_work *w, uint32_t i, const uint8_t *only,
-			 const uint8_t *share)
+			 const uint32_t *share)
 {
 	const struct e4l_item *run = &w->m->item[i];
 	bool broken;
@@ -454,7 +509,9 @@ static errcode_t add_run(struct e4l_work *w, uint32_t i, const uint8_t *only,
 	w->broken_items[run->file] += broken;
 	w->of[i] = E4L_NONE;
 	if (broken && !is_joined(w, i, only, share))
-		return add_fragments(w, i);
+		return share ? add_parts(w, i, share[i], share[i]) :
+		       add_parts(w, i, only ? 0 : part_length(w, i),
+				 UINT64_MAX);
 	w->of[i] = w->n_items;
 	return add_item(w, run->first, E4L_NONE, run->file, broken);
 }
@@ -492,28 +549,24 @@ static void lift_spares(struct e4l_work *w, uint32_t file)
 }
 
 /* What is to be joined is loose; what cannot move, or not at once, is a wall. */
-static void sort_out(struct e4l_work *w, bool any_length)
+static void sort_out(struct e4l_work *w, uint32_t i, bool any_length)
 {
-	uint32_t i;
-	bool is_long;
+	bool is_long = w->item[i].len > w->large_item;
 
-	for (i = 0; i < w->n_items; i++) {
-		is_long = w->item[i].len > w->large_item;
-		if (w->broken[i] && (any_length || !is_long)) {
-			e4l_work_loosen(w, i);
-			continue;
-		}
-		if (is_long && !w->broken[i])
-			w->state[i] = E4L_PINNED;
-		if (is_long || w->state[i] == E4L_PINNED)
-			e4l_work_mark(w, w->walls, i, true);
+	if (w->broken[i] && (any_length || !is_long)) {
+		e4l_work_loosen(w, i);
+		return;
 	}
+	if (is_long && !w->broken[i])
+		w->state[i] = E4L_PINNED;
+	if (is_long || w->state[i] == E4L_PINNED)
+		e4l_work_mark(w, w->walls, i, true);
 }
 
 errcode_t e4l_work_items(struct e4l_work *w, const uint8_t *only)
 {
 	const struct e4l_places *m = w->m;
-	uint8_t *share = NULL;
+	uint32_t *share = NULL;
 	errcode_t err = 0;
 	uint32_t i;
 
@@ -532,7 +585,8 @@ errcode_t e4l_work_items(struct e4l_work *w, const uint8_t *only)
 		return err;
 	for (i = 0; i < m->n_owners; i++)
 		lift_spares(w, i);
-	sort_out(w, only);
+	for (i = 0; i < w->n_items; i++)
+		sort_out(w, i, only);
 	return 0;
 }
 
@@ -556,13 +610,9 @@ errcode_t e4l_work_scatter(struct e4l_work *w)
 		w->state[w->of[i]] = E4L_MOVED;
 		w->of[i] = E4L_NONE;
 		k = w->n_items;
-		err = add_fragments(w, i);
+		err = add_parts(w, i, part_length(w, i), UINT64_MAX);
 		for (; k < w->n_items; k++)
-			if (w->state[k] == E4L_PINNED ||
-			    w->item[k].len > w->large_item) {
-				w->state[k] = E4L_PINNED;
-				e4l_work_mark(w, w->walls, k, true);
-			}
+			sort_out(w, k, false);
 	}
 	return err;
 }

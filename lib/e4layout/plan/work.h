@@ -29,6 +29,7 @@ struct e4l_attempt {
 	uint32_t part;		/* longer than free space / @part comes last */
 	uint32_t share;		/* of all there is to do, in thousandths */
 	bool regions;		/* consolidate free space */
+	bool cut;		/* join what is too long in parts */
 };
 #define E4L_WHOLE_SHARE	1000u
 
