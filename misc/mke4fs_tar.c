@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
 #include "e4layout/base/stat.h"
@@ -55,6 +56,7 @@ struct tar {
 	bool has_blocks;		/* of zeroes, perhaps: an empty one */
 	uint64_t most_bytes;		/* that files may have in all */
 	uint64_t taken_bytes;		/* that they have so far */
+	uint64_t n_old;			/* files with a time before 1970 */
 	struct e4l_tree_xattr *xattrs;
 	size_t n_xattrs, max_xattrs;
 	struct acls acls;
@@ -280,6 +282,8 @@ static bool describe(struct tar *r, struct archive_entry *entry,
 	if (archive_entry_ctime_is_set(entry))
 		e->ctime = (struct e4l_time) { archive_entry_ctime(entry),
 			archive_entry_ctime_nsec(entry) };
+	r->n_old += e->mtime.tv_sec < 0 || e->atime.tv_sec < 0 ||
+		    e->ctime.tv_sec < 0;
 	if (S_ISLNK(e->mode)) {
 		e->size = target ? strlen(target) : 0;
 		e->mode = S_IFLNK | 0777;	/* Linux has no other */
@@ -679,6 +683,21 @@ static bool take_file(struct tar *r)
 	return done;
 }
 
+/*
+ * If time_t has 32 bits, as in Debian's i386, libarchive drops the upper bits of
+ * all times: 2040 becomes 1903.
+ */
+static void warn_of_old(const struct tar *r)
+{
+	char n[UNITS_LEN];
+
+	if (sizeof(time_t) < sizeof(int64_t) && r->n_old)
+		say("%s: %s %s a time before 1970, which may be a time after "
+		    "2038-01-19 in the archive: libarchive has 32-bit times on "
+		    "this system", r->l->name, units_count(r->n_old, n),
+		    r->n_old == 1 ? "file has" : "files have");
+}
+
 bool load_tar(struct load *l, const struct tar_input *in)
 {
 	/* Names that an archive has in UTF-8 stay so. */
@@ -692,6 +711,8 @@ bool load_tar(struct load *l, const struct tar_input *in)
 	done = spool_open(l) && begin_layer(l, true) &&
 	       acls_start(&r.acls, l) &&
 	       (in->read ? take_archives(&r) : take_file(&r));
+	if (done)
+		warn_of_old(&r);
 	*l->taken += r.unpacked;
 	free(r.xattrs);
 	acls_end(&r.acls);

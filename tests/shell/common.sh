@@ -127,6 +127,12 @@ built_with() {
 	grep -q "^#define HAVE_$1 1" "$top_builddir/config.h"
 }
 
+# short_times: time_t has 32 bits, as on Debian's i386.  Most programs cannot stat
+# a file of 2040 there, and libarchive cannot represent its date.
+short_times() {
+	grep -q '^#define SIZEOF_TIME_T 4' "$top_builddir/config.h"
+}
+
 require_root() {
 	[ "$(id -u)" = 0 ] || skip "not root"
 }

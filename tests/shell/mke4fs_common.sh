@@ -32,6 +32,22 @@ grown() {
 	sound "$1"
 }
 
+# list_attributes: of the files whose names are read.  getfattr(1) fails for files
+# of 2040 where time_t has 32 bits.
+list_attributes() {
+	python3 -c '
+import os, sys
+for path in sys.stdin.buffer.read().split(b"\0"):
+    for name in sorted(os.listxattr(path, follow_symlinks=False)) if path else ():
+        value = os.getxattr(path, name, follow_symlinks=False)
+        print(path, name, value.hex())'
+}
+
+# near_times DIR: a sample whose times archives and all programs can represent.
+near_times() {
+	! short_times || touch -d '2030-01-02 03:04:05.000000001 UTC' "$1/nothing"
+}
+
 # list_tree DIR: a line for everything that a copy has to have, and sums.
 list_tree() {
 	(
@@ -45,7 +61,7 @@ list_tree() {
 		find . -path ./lost+found -prune -o -type f -print0 | sort -z |
 			xargs -0r b2sum
 		find . -path ./lost+found -prune -o -print0 | sort -z |
-			xargs -0r getfattr -h -d -m - -e hex -- 2>/dev/null
+			list_attributes
 		find . -path ./lost+found -prune -o -type f -links +1 \
 			-printf '%i %P\n' | sort | awk '
 			{ if ($1 in first) print first[$1], $2
@@ -65,7 +81,7 @@ equals() {
 		skip "mount does not work here"
 	list_tree "$2" >"$work/want"
 	list_tree "$work/mnt" >"$work/got"
-	if command -v rsync >/dev/null; then
+	if command -v rsync >/dev/null && ! short_times; then
 		rsync -n -aHAXci --delete --exclude=/lost+found "$2/" \
 			"$work/mnt" >"$work/differs" 2>&1 ||
 			echo "rsync failed" >>"$work/differs"

@@ -23,6 +23,7 @@ image() {
 sample "$work/src"
 rm "$work/src/sock"		# archives have none
 touch -d '1960-01-02 03:04:05 UTC' "$work/src/dir"
+near_times "$work/src"
 # the same in another order, at other times, with other inode numbers
 mkdir "$work/copy"
 (cd "$work/src" && find . -mindepth 1 -maxdepth 1 | sort -r) |

@@ -35,6 +35,7 @@ free=$(dumpe2fs -h "$work/img" 2>/dev/null | sed -n 's/^Free blocks: *//p')
 # before 1970 as if they were after
 rm "$work/src/sock"
 touch -d '1960-01-02 03:04:05 UTC' "$work/src/dir"
+near_times "$work/src"
 tar -C "$work/src" --format=posix --xattrs --xattrs-include='*' --acls -S \
 	-cf "$work/a.tar" . 2>/dev/null
 gzip -k "$work/a.tar"
