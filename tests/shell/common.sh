@@ -194,6 +194,13 @@ as_nobody() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
 }
 
+# nobody_reaches PROGRAM: that user can run PROGRAM and look at $work, which lies
+# below no directory of mode 0700.
+nobody_reaches() {
+	as_nobody test -x "$1" -a -x "$work" ||
+		{ skip_part "$1 or $work is below a private directory"; return 1; }
+}
+
 # run COMMAND...: keeps $out, $err (files) and $status.
 out=$work/.out
 err=$work/.err

@@ -86,7 +86,7 @@ if [ "$(id -u)" != 0 ]; then
 	skip "mounted and attached: not root"
 fi
 require_program setpriv
-if as_nobody test -x "$e4frag"; then
+if nobody_reaches "$e4frag"; then
 	mustfail 1 as_nobody "$e4frag" "$img"
 	says "^e4frag: $img: cannot open: Permission denied"
 	one_sentence e4frag

@@ -113,10 +113,9 @@ cmp img first || fail 'the same image twice is not the same'
 # without root, and with the tag left out where there is one image only
 chmod -R a+rX .
 cp first unprivileged
-if command -v setpriv >/dev/null && [ "$(id -u)" = 0 ]; then
+if is_root && nobody_reaches "$mke4fs"; then
 	mkdir -m 777 theirs
-	check setpriv --reuid=65534 --regid=65534 --clear-groups \
-		"$mke4fs" -q -U "$uuid" -E "hash_seed=$uuid" \
+	check as_nobody "$mke4fs" -q -U "$uuid" -E "hash_seed=$uuid" \
 		-d oci:"$work/oci" "$work/theirs/img"
 	cmp theirs/img first || fail 'without root it is another image'
 fi

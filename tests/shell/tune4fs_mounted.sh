@@ -98,7 +98,7 @@ getfattr -n $attr "$mnt" >/dev/null 2>&1 && fail "the attribute is there"
 setfattr -n $attr -v mb_order2_req=1,dir_ireserve=64 "$mnt"
 check "$tune4fs" -E mb_order2_req=1,dir_ireserve=high "$mnt"
 kept_is dir_ireserve=128,mb_order2_req=1
-if as_nobody test -x "$tune4fs"; then
+if nobody_reaches "$tune4fs"; then
 	mustfail 1 as_nobody "$tune4fs" "$mnt" # sees dir, not the attribute
 	says 'Operation not permitted'
 fi
