@@ -3,10 +3,6 @@
 # Power cuts, I/O errors and kills while one part of a whole repair follows another.
 . "${top_srcdir:?}/tests/crash/common.sh"
 for scenario in csum3-64bit-1k external-1k undo-1k crowded-bigalloc-4k; do
-	states -o all -c $scenario -n "$draw"
-	crash -o all -c $scenario -n "$faults" faults ||
-		fail "$scenario: faults"
-	crash -o all -c $scenario -n "$faults" kill ||
-		fail "$scenario: kills"
+	trial -o all -c $scenario
 done
 count_states

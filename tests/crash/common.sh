@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2034
 # What the tests that call the crash harness start with.
 #
 # E4L_CRASH_STATES: states to draw for each scenario (50)
@@ -7,11 +7,14 @@
 #	from 2 on flushes are left out likewise, three times less
 # E4L_CRASH_FAULTS: faults of each kind, and kills (2)
 # E4L_CRASH_SEED: for the samples (1)
+# E4L_CRASH_ONCE: if set, leave out scenarios with which another operation makes
+#	nearly the same transactions
 set -u
 draw=${E4L_CRASH_STATES:-50}
 each=${E4L_CRASH_EACH:-1}
 faults=${E4L_CRASH_FAULTS:-2}
 seed=${E4L_CRASH_SEED:-1}
+once=${E4L_CRASH_ONCE:-}
 # make runs other tests beside this one
 crash() {
 	"${top_builddir:?}/tests/crash/crash" -j 1 -s "$seed" -e "$each" "$@"
@@ -38,8 +41,18 @@ fail() {
 # states OPTION...: draws states, none of which may be lost, and counts them.
 total=0
 states() {
-	crash "$@" states >"$TMPDIR/out" 2>&1 ||
-		{ cat "$TMPDIR/out"; fail "states $*"; }
+	counted "$@" states
+}
+
+# trial OPTION...: states, I/O errors and kills.
+trial() {
+	counted "$@" -n "$draw" -a "$faults" states faults kill
+}
+
+# counted ARGUMENT...: calls crash, and counts the states.
+counted() {
+	crash "$@" >"$TMPDIR/out" 2>&1 ||
+		{ cat "$TMPDIR/out"; fail "$*"; }
 	cat "$TMPDIR/out"
 	total=$((total + $(sed -n 's/.*: \([0-9]*\) states (.*/\1/p' \
 		"$TMPDIR/out" | paste -sd+)))
@@ -56,26 +69,21 @@ count_states() {
 	echo "$total states in all, none lost"
 }
 
-# accidents OPERATION: power cuts, I/O errors and kills in every scenario.
+# accidents OPERATION [OPTION...]: power cuts, I/O errors and kills in every scenario.
 accidents() {
-	states -o "$1" -n "$draw"
-	crash -o "$1" -n "$faults" faults || fail "$1: faults"
-	crash -o "$1" -n "$faults" kill || fail "$1: kills"
+	trial -o "$@"
 	count_states
 }
 
 # crowded OPERATION [SCENARIO]: the same where files must move out of the way, which
-# takes writes; and step by step.
+# takes writes; and, unless $steps is empty, step by step.
+steps=yes
 crowded() {
 	for scenario in crowded-1k crowded-bigalloc-4k ${2:-}; do
-		for operation in "$1" "$1_steps"; do
-			states -o "$operation" -c "$scenario" -n "$draw"
+		for operation in "$1" ${steps:+"$1_steps"}; do
+			trial -o "$operation" -c "$scenario"
 			[ "$(writes)" -gt 0 ] ||
 				fail "$operation: nothing moves away"
-			crash -o "$operation" -c "$scenario" -n "$faults" \
-				faults || fail "$operation: faults"
-			crash -o "$operation" -c "$scenario" -n "$faults" kill ||
-				fail "$operation: kills"
 		done
 	done
 	count_states

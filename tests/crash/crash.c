@@ -11,13 +11,15 @@
 #include "crash.h"
 
 static const char usage[] =
-	"usage: crash [options] states|faults|kill\n"
+	"usage: crash [options] states|faults|kill...\n"
 	"  -o OPERATION relocate (default), repack, steps, parts,\n"
 	"               room, room_steps, free, free_steps, together, together_steps,\n"
 	"               discard, tunables, change, compact, inodes,\n"
 	"               exchange or all\n"
 	"  -c SCENARIO  only this one\n"
+	"  -x SCENARIO  not this one\n"
 	"  -n COUNT     states, faults of each kind, or kills per scenario\n"
+	"  -a COUNT     faults of each kind, and kills, if not as many as states\n"
 	"  -e NUMBER    states with all writes so far at each so-many-th one (1)\n"
 	"  -s SEED      of the samples\n"
 	"  -j JOBS      processes\n"
@@ -25,6 +27,7 @@ static const char usage[] =
 	"  -d           discard before the transaction, not after it\n"
 	"  -r           let data reuse blocks whose freeing is not durable\n"
 	"  -m           let the running kernel replay, by a loop mount\n"
+	"  -1           end the states of a scenario with the first that is lost\n"
 	"  -l           list the scenarios\n";
 
 static const struct op_row {
@@ -55,8 +58,9 @@ static const struct op_row {
 
 struct settings {
 	const struct op_row *op;
-	const char *only;
+	const char *only, *except;
 	struct sampling how;
+	size_t accidents;		/* faults of each kind, and kills */
 	size_t drop_flush;
 	bool early_discards;
 	enum plant plant;
@@ -113,13 +117,29 @@ static void record(struct bench *b, struct tap_log *log, operation op,
 		      error_message(err));
 }
 
-static size_t test_recovery(struct bench *b, const struct tap_log *log,
+/* An undisturbed run of the operation; the rest is made when it is needed. */
+struct recorded {
+	struct tap_log log;
+	uint64_t last;			/* the contents at the end */
+	struct refs refs[2];		/* of the journal; of the undo file */
+};
+
+static const struct refs *refs_of(const struct bench *b, struct recorded *r,
+				  bool undo)
+{
+	if (!r->refs[undo].v)
+		r->refs[undo] = make_refs(b, &r->log, undo);
+	return &r->refs[undo];
+}
+
+static size_t test_recovery(struct bench *b, struct recorded *r,
 			    struct sampling how, bool undo)
 {
+	const struct tap_log *log = &r->log;
 	struct verdict v;
 
 	how.undo = undo;
-	v = check_states(b, log, &how);
+	v = check_states(b, log, refs_of(b, r, undo), &how);
 	printf("%s%s: %zu transactions, %zu writes, %zu flushes: "
 	       "%zu states (%zu more repeated), %zu lost\n", b->sc->name,
 	       undo ? ", taken back" : "", count_events(log, TAP_MARK),
@@ -128,21 +148,15 @@ static size_t test_recovery(struct bench *b, const struct tap_log *log,
 	return v.lost;
 }
 
-static size_t test_states(struct bench *b, const struct settings *set)
+static size_t test_states(struct bench *b, struct recorded *r,
+			  const struct settings *set)
 {
-	struct tap_log log = { 0 };
 	size_t lost = 0;
 
-	record(b, &log, set->op->run, set->plant);
-	if (set->drop_flush)
-		drop_flush(&log, set->drop_flush);
-	if (set->early_discards)
-		discard_early(&log);
 	if (b->sc->flags & SCENARIO_UNDO)
-		lost += test_recovery(b, &log, set->how, true);
+		lost += test_recovery(b, r, set->how, true);
 	if (b->sc->journal != JOURNAL_NONE)
-		lost += test_recovery(b, &log, set->how, false);
-	tap_clear(&log);
+		lost += test_recovery(b, r, set->how, false);
 	return lost;
 }
 
@@ -159,19 +173,13 @@ static struct world bench_world(const struct bench *b, bool undo)
 	return w;
 }
 
-/* What the files may be after an accident, and are when all has been done. */
-struct expected {
-	struct digest *ref;
-	size_t n;
-	uint64_t last;
-};
-
-static bool is_expected(const struct expected *x, bool undo, uint64_t content)
+/* Whether files may be so after an accident. */
+static bool is_expected(const struct refs *refs, bool undo, uint64_t content)
 {
-	size_t n = undo ? 1 : x->n, i;
+	size_t n = undo ? 1 : refs->n, i;
 
 	for (i = 0; i < n; i++)
-		if (x->ref[i].content == content)
+		if (refs->v[i].content == content)
 			return true;
 	return false;
 }
@@ -187,9 +195,11 @@ static bool by_undo(const struct bench *b, size_t accident)
  * Repairs what an accident left, runs the operation again, compares.  Returns
  * NULL or what is wrong.
  */
-static const char *recover(struct bench *b, operation op,
-			   const struct expected *x, bool undo)
+static const char *recover(struct bench *b, operation op, struct recorded *r,
+			   bool undo)
 {
+	const struct refs *refs = refs_of(b, r,
+					  b->sc->journal == JOURNAL_NONE);
 	struct world w = bench_world(b, undo);
 	const char *wrong;
 	struct digest d;
@@ -198,7 +208,7 @@ static const char *recover(struct bench *b, operation op,
 	wrong = repair_state(&w, &d);
 	if (wrong)
 		return wrong;
-	if (!is_expected(x, undo, d.content))
+	if (!is_expected(refs, undo, d.content))
 		return "a file has changed";
 	unlink(b->path[DEV_UNDO]);
 	w.undo = false;
@@ -208,7 +218,7 @@ static const char *recover(struct bench *b, operation op,
 	wrong = repair_state(&w, &d);
 	if (wrong)
 		return wrong;
-	return d.content == x->last ? NULL : "a file has changed";
+	return d.content == r->last ? NULL : "a file has changed";
 }
 
 static uint64_t content_of(const struct bench *b)
@@ -222,23 +232,9 @@ static uint64_t content_of(const struct bench *b)
 	return d.content;
 }
 
-/* Runs the operation undisturbed.  Returns how many writes and flushes it is. */
-static size_t expect(struct bench *b, operation op, struct expected *x)
-{
-	struct tap_log log = { 0 };
-	size_t calls;
-
-	record(b, &log, op, PLANT_NOTHING);
-	x->ref = make_refs(b, &log, 0, b->sc->journal == JOURNAL_NONE, &x->n);
-	x->last = content_of(b);
-	calls = log.calls;
-	tap_clear(&log);
-	return calls;
-}
-
 /* An error at the @at-th write or flush: it must be reported. */
 static const char *test_fault(struct bench *b, operation op,
-			      const struct expected *x, enum tap_fault fault,
+			      struct recorded *r, enum tap_fault fault,
 			      size_t at, bool undo)
 {
 	struct tap_log log = { .fail_at = at, .fault = fault };
@@ -249,24 +245,24 @@ static const char *test_fault(struct bench *b, operation op,
 	if (!err && log.failed)
 		return "not reported";
 	tap_clear(&log);
-	return recover(b, op, x, undo);
+	return recover(b, op, r, undo);
 }
 
-static size_t test_faults(struct bench *b, const struct settings *set)
+static size_t test_faults(struct bench *b, struct recorded *r,
+			  const struct settings *set)
 {
 	static const char *const names[TAP_FAULTS] = {
 		"EIO at", "EIO from", "ENOSPC at", "short write at",
 	};
-	struct expected x;
-	size_t calls = expect(b, set->op->run, &x);
+	size_t calls = r->log.calls;
 	size_t lost = 0, done = 0, step, at;
 	enum tap_fault fault;
 	const char *wrong;
 
-	step = calls ? (calls - 1) / set->how.wanted + 1 : 1;
+	step = calls ? (calls - 1) / set->accidents + 1 : 1;
 	for (fault = 0; fault < TAP_FAULTS; fault++) {
 		for (at = 1 + fault % step; at <= calls; at += step, done++) {
-			wrong = test_fault(b, set->op->run, &x, fault, at,
+			wrong = test_fault(b, set->op->run, r, fault, at,
 					   by_undo(b, done));
 			if (wrong && !lost++)
 				printf("# lost: %s write or flush %zu: %s\n",
@@ -275,14 +271,13 @@ static size_t test_faults(struct bench *b, const struct settings *set)
 	}
 	printf("%s: %zu writes and flushes: %zu faults, %zu lost\n",
 	       b->sc->name, calls, done, lost);
-	free(x.ref);
 	return lost;
 }
 
 /* Runs the operation in a process that is killed after a while. */
 static const char *test_kill(struct bench *b, operation op,
-			     const struct expected *x, useconds_t after,
-			     bool undo, bool *killed)
+			     struct recorded *r, useconds_t after, bool undo,
+			     bool *killed)
 {
 	int status;
 	pid_t pid;
@@ -299,23 +294,22 @@ static const char *test_kill(struct bench *b, operation op,
 	*killed = WIFSIGNALED(status);
 	if (!*killed && WEXITSTATUS(status))
 		return "the operation failed";
-	return recover(b, op, x, undo);
+	return recover(b, op, r, undo);
 }
 
 /* Kills that come after the end do not count, and make the next come sooner. */
-static size_t test_kills(struct bench *b, const struct settings *set)
+static size_t test_kills(struct bench *b, struct recorded *r,
+			 const struct settings *set)
 {
-	struct expected x;
 	useconds_t longest = 1000, after;
 	size_t lost = 0, kills = 0;
 	const char *wrong;
 	bool killed;
 
-	expect(b, set->op->run, &x);
 	srandom(set->how.seed);
-	while (kills < set->how.wanted) {
+	while (kills < set->accidents) {
 		after = random() % longest;
-		wrong = test_kill(b, set->op->run, &x, after,
+		wrong = test_kill(b, set->op->run, r, after,
 				  by_undo(b, kills), &killed);
 		if (wrong && !lost++)
 			printf("# lost: killed after %u us: %s\n", after,
@@ -325,17 +319,40 @@ static size_t test_kills(struct bench *b, const struct settings *set)
 			  longest - longest / 8;
 	}
 	printf("%s: %zu kills, %zu lost\n", b->sc->name, kills, lost);
-	free(x.ref);
 	return lost;
 }
 
 /* -------------------------------------------------------------- options */
 
-static size_t run_scenario(const struct scenario *sc, const char *kind,
+static void record_all(struct bench *b, struct recorded *r,
+		       const struct settings *set)
+{
+	*r = (struct recorded) { .last = 0 };
+	record(b, &r->log, set->op->run, set->plant);
+	r->last = content_of(b);
+	if (set->drop_flush)
+		drop_flush(&r->log, set->drop_flush);
+	if (set->early_discards)
+		discard_early(&r->log);
+}
+
+static size_t test_kind(struct bench *b, struct recorded *r, const char *kind,
+			const struct settings *set)
+{
+	if (!strcmp(kind, "states"))
+		return test_states(b, r, set);
+	if (!strcmp(kind, "faults"))
+		return test_faults(b, r, set);
+	return test_kills(b, r, set);
+}
+
+/* @kinds ends with NULL. */
+static size_t run_scenario(const struct scenario *sc, char **kinds,
 			   struct settings *set)
 {
+	struct recorded r;
 	struct bench b;
-	size_t lost;
+	size_t lost = 0;
 
 	/* e2fsck looks for journal devices, and would find the other job's */
 	if (set->how.mount && sc->journal == JOURNAL_EXTERNAL)
@@ -343,19 +360,20 @@ static size_t run_scenario(const struct scenario *sc, const char *kind,
 	bench_make(&b, sc, set->op->renumbers);
 	b.changes_content = set->op->changes_content;
 	b.renumbers = set->op->renumbers;
-	if (!strcmp(kind, "states"))
-		lost = test_states(&b, set);
-	else if (!strcmp(kind, "faults"))
-		lost = test_faults(&b, set);
-	else
-		lost = test_kills(&b, set);
+	record_all(&b, &r, set);
+	for (; *kinds; kinds++)
+		lost += test_kind(&b, &r, *kinds, set);
+	tap_clear(&r.log);
+	free(r.refs[false].v);
+	free(r.refs[true].v);
 	bench_remove(&b);
 	return lost;
 }
 
 static bool can_run(const struct scenario *sc, const struct settings *set)
 {
-	if (set->only && strcmp(set->only, sc->name))
+	if ((set->only && strcmp(set->only, sc->name)) ||
+	    (set->except && !strcmp(set->except, sc->name)))
 		return false;
 	if ((set->how.mount && sc->flags) || (sc->recipe && !set->op->repairs && !set->op->renumbers))
 		return false;
@@ -392,13 +410,17 @@ static int parse(int argc, char **argv, struct settings *set)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "o:c:n:e:s:j:f:drml")) != -1) {
+	while ((c = getopt(argc, argv, "o:c:x:n:a:e:s:j:f:drm1l")) != -1) {
 		if (c == 'o')
 			set->op = find_operation(optarg);
 		else if (c == 'c')
 			set->only = optarg;
+		else if (c == 'x')
+			set->except = optarg;
 		else if (c == 'n')
 			set->how.wanted = strtoul(optarg, NULL, 0);
+		else if (c == 'a')
+			set->accidents = strtoul(optarg, NULL, 0);
 		else if (c == 'e')
 			set->how.each = strtoul(optarg, NULL, 0);
 		else if (c == 's')
@@ -413,13 +435,17 @@ static int parse(int argc, char **argv, struct settings *set)
 			set->plant = PLANT_EARLY_REUSE;
 		else if (c == 'm')
 			set->how.mount = true;
+		else if (c == '1')
+			set->how.first_loss = true;
 		else if (c == 'l')
 			exit(list());
 		else
 			return 1;
 	}
-	return optind != argc - 1 || !set->how.wanted ||
-		!set->how.each || !set->how.jobs;
+	if (!set->accidents)
+		set->accidents = set->how.wanted;
+	return optind >= argc || !set->how.wanted || !set->how.each ||
+		!set->how.jobs;
 }
 
 int main(int argc, char **argv)
@@ -441,7 +467,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < n_scenarios; i++) {
 		if (!can_run(&scenarios[i], &set))
 			continue;
-		lost += run_scenario(&scenarios[i], argv[optind], &set);
+		lost += run_scenario(&scenarios[i], argv + optind, &set);
 		done++;
 	}
 	if (!done)

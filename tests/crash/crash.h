@@ -179,13 +179,18 @@ struct world {
  */
 const char *repair_state(const struct world *w, struct digest *d);
 
+/* What the filesystem is after each transaction, repaired. */
+struct refs {
+	struct digest *v;	/* the first is before all of them */
+	size_t n;
+};
+
 /*
- * What the filesystem is after each transaction of @log, repaired; the first
- * is before all of them, and the only one where an undo file takes all back
- * (@undo).  @n: how many; to be freed.  @job numbers the files that are used.
+ * Those of @log.  Where an undo file takes all back (@undo), there is only the
+ * first.  To be freed.
  */
-struct digest *make_refs(const struct bench *b, const struct tap_log *log,
-			 unsigned int job, bool undo, size_t *n);
+struct refs make_refs(const struct bench *b, const struct tap_log *log,
+		      bool undo);
 
 struct verdict {
 	size_t states;		/* different ones that were checked */
@@ -200,13 +205,15 @@ struct sampling {
 	unsigned int seed;
 	unsigned int jobs;	/* processes that share the work */
 	bool undo, mount;	/* see struct world */
+	bool first_loss;	/* go no further than there */
 };
 
 /*
- * Checks prefixes of @log and states drawn at random.  Prints what is wrong
- * with the first of the lost states.
+ * Checks prefixes of @log and states drawn at random against @refs.  Prints
+ * what is wrong with the first of the lost states.
  */
 struct verdict check_states(const struct bench *b, const struct tap_log *log,
+			    const struct refs *refs,
 			    const struct sampling *how);
 
 #endif

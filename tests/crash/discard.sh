@@ -6,10 +6,6 @@
 . "${top_srcdir:?}/tests/crash/common.sh"
 for scenario in nocsum-1k csum3-64bit-1k csum3-4k bigalloc-4k external-1k \
 	quota-4k parts-1k; do
-	states -o discard -c $scenario -n "$draw"
-	crash -o discard -c $scenario -n "$faults" faults ||
-		fail "$scenario: faults"
-	crash -o discard -c $scenario -n "$faults" kill ||
-		fail "$scenario: kills"
+	trial -o discard -c $scenario
 done
 count_states

@@ -46,12 +46,12 @@ struct machine {
 	size_t marks;			/* transactions made so far */
 	uint64_t *seen;			/* hashes of states, open addressing */
 	size_t seen_size;
-	struct digest *ref;		/* by number of transactions made */
-	size_t n_ref;
+	const struct refs *refs;
 	uint64_t random;
 	unsigned int job, jobs;
 	struct verdict *verdict;
 	bool repaired;			/* the files are not what memory is */
+	bool first_loss;		/* which ends it */
 };
 
 static uint32_t rnd(struct machine *m, uint32_t below)
@@ -313,10 +313,10 @@ static bool same(const struct digest *a, const struct digest *b)
 /* The transactions reported as made must be there, and perhaps one more. */
 static const char *judge(const struct machine *m, const struct digest *d)
 {
-	const struct digest *ref = &m->ref[m->w.undo ? 0 : m->marks];
+	const struct digest *ref = &m->refs->v[m->w.undo ? 0 : m->marks];
 
 	if (same(d, ref) ||
-	    (!m->w.undo && m->marks + 1 < m->n_ref && same(d, &ref[1])))
+	    (!m->w.undo && m->marks + 1 < m->refs->n && same(d, &ref[1])))
 		return NULL;
 	return d->content != ref->content ?
 	       "a file has changed" : "neither before nor after the transaction";
@@ -432,6 +432,11 @@ static size_t pending_weight(const struct machine *m)
 	return window_weight(m->n_pending, sectors);
 }
 
+static bool is_over(const struct machine *m)
+{
+	return m->first_loss && m->verdict->lost;
+}
+
 /*
  * Goes through the log: there is a state with all writes so far at each @each-th
  * event.  At the end of each stretch between flushes, or of some of them when
@@ -451,14 +456,14 @@ static void walk(struct machine *m, size_t each, double attempts)
 
 		for (i = 0; i < TAP_DEVICES; i++)
 			len[i] = m->dev[i].len;
-		for (i = 0; i <= draws; i++) {
+		for (i = 0; i <= draws && !is_over(m); i++) {
 			if (i)
 				state_sample(m, at);
 			else if (end || at % each == 0)
 				state_all(m, at);
 			take_back(m, len);
 		}
-		if (at == m->log->n)
+		if (at == m->log->n || is_over(m))
 			break;
 		if (is_write(m, ev))
 			m->pending[m->n_pending++] = at;
@@ -471,40 +476,40 @@ static void walk(struct machine *m, size_t each, double attempts)
 
 /* ------------------------------------------------------------ all of it */
 
-struct digest *make_refs(const struct bench *b, const struct tap_log *log,
-			 unsigned int job, bool undo, size_t *n)
+struct refs make_refs(const struct bench *b, const struct tap_log *log,
+		      bool undo)
 {
 	struct digest *ref = NULL;
 	struct machine m;
 	const char *wrong;
-	size_t at, i;
+	size_t n = 0, at, i;
 
-	machine_open(&m, b, log, job, undo);
-	for (at = 0, *n = 0; at <= log->n; at++) {
+	machine_open(&m, b, log, 0, undo);
+	for (at = 0; at <= log->n; at++) {
 		const struct tap_event *ev = at ? &log->ev[at - 1] : NULL;
 
 		if (ev && is_write(&m, ev))
 			apply(&m, ev, 100);
 		if (ev && (m.w.undo || ev->type != TAP_MARK))
 			continue;
-		ref = check_alloc(reallocarray(ref, *n + 1, sizeof(*ref)));
+		ref = check_alloc(reallocarray(ref, n + 1, sizeof(*ref)));
 		write_patches(&m);
-		wrong = repair_state(&m.w, &ref[*n]);
+		wrong = repair_state(&m.w, &ref[n]);
 		if (wrong)
 			fatal("%s: after transaction %zu: %s", b->sc->name,
-			      *n, wrong);
-		++*n;
+			      n, wrong);
+		n++;
 		restore_files(&m);
 	}
-	for (i = 1; i < *n; i++)
+	for (i = 1; i < n; i++)
 		if (!b->changes_content && ref[i].content != ref[0].content)
 			fatal("%s: transaction %zu changes a file",
 			      b->sc->name, i);
 	/* one may change tree blocks alone, as e2fsck does with the map before */
-	if (*n > 1 && same(&ref[0], &ref[*n - 1]))
+	if (n > 1 && same(&ref[0], &ref[n - 1]))
 		fatal("%s: no transaction changes an extent", b->sc->name);
 	machine_close(&m);
-	return ref;
+	return (struct refs) { ref, n };
 }
 
 /* Of all stretches together; the log's devices taken as one. */
@@ -529,6 +534,7 @@ static void run_job(struct machine *m, const struct sampling *how)
 {
 	m->jobs = how->jobs;
 	m->w.mount = how->mount;
+	m->first_loss = how->first_loss;
 	m->random = how->seed * 0x9e3779b97f4a7c15ull + 1;
 	m->seen_size = 4 * (how->wanted + m->log->n) + 4096;
 	m->seen = check_alloc(calloc(m->seen_size, sizeof(*m->seen)));
@@ -536,10 +542,10 @@ static void run_job(struct machine *m, const struct sampling *how)
 }
 
 struct verdict check_states(const struct bench *b, const struct tap_log *log,
+			    const struct refs *refs,
 			    const struct sampling *how)
 {
-	size_t bytes = how->jobs * sizeof(struct verdict), n_ref;
-	struct digest *ref = make_refs(b, log, how->jobs, how->undo, &n_ref);
+	size_t bytes = how->jobs * sizeof(struct verdict);
 	struct verdict *v, sum;
 	unsigned int i;
 	int status;
@@ -555,8 +561,7 @@ struct verdict check_states(const struct bench *b, const struct tap_log *log,
 		if (fork())
 			continue;
 		machine_open(&m, b, log, i, how->undo);
-		m.ref = ref;
-		m.n_ref = n_ref;
+		m.refs = refs;
 		m.verdict = &v[i];
 		run_job(&m, how);
 		machine_close(&m);
@@ -569,6 +574,5 @@ struct verdict check_states(const struct bench *b, const struct tap_log *log,
 	for (i = 1; i < how->jobs; i++)
 		sum.lost += v[i].lost;
 	munmap(v, bytes);
-	free(ref);
 	return sum;
 }

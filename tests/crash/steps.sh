@@ -3,4 +3,13 @@
 # Power cuts, I/O errors and kills while a layout is repaired, each step in a run
 # of its own.
 . "${top_srcdir:?}/tests/crash/common.sh"
-accidents steps
+if [ "$once" ]; then
+	# in most others a step is all that repack.sh does
+	for scenario in quota-1k external-quota-1k inline-4k \
+		crowded-bigalloc-4k; do
+		trial -o steps -c $scenario
+	done
+	count_states
+else
+	accidents steps
+fi
