@@ -3,4 +3,4 @@
 # Power cuts, I/O errors and kills while inodes change places: every name leads to
 # what it led to.
 . "${top_srcdir:?}/tests/crash/common.sh"
-accidents exchange ${once:+-x split-1k}
+accidents exchange ${quick:+-x split-1k}

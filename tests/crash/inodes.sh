@@ -3,4 +3,4 @@
 # Power cuts, I/O errors and kills while inodes get other numbers: every name
 # leads to what it led to.
 . "${top_srcdir:?}/tests/crash/common.sh"
-accidents inodes ${once:+-x split-1k}
+accidents inodes ${quick:+-x split-1k}

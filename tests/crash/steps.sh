@@ -3,7 +3,7 @@
 # Power cuts, I/O errors and kills while a layout is repaired, each step in a run
 # of its own.
 . "${top_srcdir:?}/tests/crash/common.sh"
-if [ "$once" ]; then
+if [ "$quick" ]; then
 	# in most others a step is all that repack.sh does
 	for scenario in quota-1k external-quota-1k inline-4k \
 		crowded-bigalloc-4k; do

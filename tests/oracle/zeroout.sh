@@ -5,11 +5,12 @@
 # block sizes.  The simulation must give the extents that are then on disk.
 # A flush that somebody else starts in the middle of a write makes two writes of
 # it, so a difference counts when it comes three times.
-# E4L_ORACLE_FILES: files per limit with 4 KiB blocks (default 80);
+# E4L_ORACLE_FILES: files per limit with 4 KiB blocks (default 80, with E4L_QUICK 20);
 # E4L_ORACLE_SEED: the first seed.
 
 set -u
-files=${E4L_ORACLE_FILES:-80}
+files=${E4L_ORACLE_FILES:-${E4L_QUICK:+20}}
+files=${files:-80}
 first_seed=${E4L_ORACLE_SEED:-1}
 limits="0 28 64 128 256 512 1024"
 tool=${top_builddir:-.}/tests/oracle/zeroout-files

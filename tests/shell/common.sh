@@ -63,6 +63,12 @@ fail() {
 	exit 1
 }
 
+# in_full: unless scripts/check runs without --full, which leaves out what takes
+# longest.
+in_full() {
+	[ ! "${E4L_QUICK:-}" ]
+}
+
 # skip REASON: ends the test as skipped.
 skip() {
 	echo "$test_name: skipped: $*" >&2
