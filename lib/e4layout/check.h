@@ -88,6 +88,7 @@ struct e4l_check_result {
 
 /*
  * Checks the whole filesystem of @e without changing it, as e2fsck -fn does.
+ * @options may be NULL.
  * e4l_interrupt() ends the check.  After a check without errors, functions that
  * change the filesystem of @e do not check it again; if the caller then changes
  * the filesystem in any other way, the caller must check it again.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* context: a filesystem as this library sees it, and the last failure. */
+/* context: the handle of an open filesystem, and the last failure. */
 #ifndef E4LAYOUT_CONTEXT_H
 #define E4LAYOUT_CONTEXT_H
 
@@ -26,13 +26,13 @@ extern "C" {
 			 E4L_VERSION_PATCH)
 
 /*
- * Returns the E4L_VERSION of the library that the program runs with, which can be
- * newer than the headers.  *@text, unless @text is NULL, is the version as text,
- * "1.2.0": static.
+ * Returns the E4L_VERSION of the library that the program runs with, which can
+ * be newer than the headers.  *@text, unless @text is NULL, is the version as
+ * text, "1.2.0": static.
  */
 unsigned int e4l_version(const char **text);
 
-/* Opaque: a filesystem as this library sees it. */
+/* Opaque: the context of an open filesystem. */
 struct e4l;
 
 /* Where the last failure on a context happened. */
@@ -46,53 +46,58 @@ struct e4l_detail {
 };
 
 /*
- * Creates a context over @fs, for who has one already: e4l_open() also refuses
- * what is mounted, attached, locked or held by anybody else, or not in a state
- * to be changed, and looks for who comes later.  Nothing of that is done here:
- * whoever changes @fs answers for it.  @fs is borrowed: it must stay open, and
- * must not be used by the caller while one of the functions below runs, until
- * e4l_free().  @fs must have been opened with EXT2_FLAG_64BITS; opened with
- * EXT2_FLAG_THREADS as well, reads run in parallel.  Checks the geometry and
- * the device's size: after this, every block number below
- * ext2fs_blocks_count() can be read.
- * Errors: E4L_ET_TRUNCATED, E4L_ET_BAD_GEOMETRY, ENOMEM.  On an error *@ret
- * is a context all the same when memory allowed (for e4l_detail()); it can
- * only be freed.  Otherwise it is NULL.
+ * Creates a context for an open filesystem.  Programs that change a filesystem
+ * should use e4l_open(): unlike e4l_open(), e4l_new() does not test whether the
+ * filesystem is mounted, in use, or in a state that makes changes unsafe.
+ *
+ * @fs is borrowed until e4l_free(): it must stay open, and the caller must not
+ * use it while a function of this library runs.  @fs must have been opened with
+ * EXT2_FLAG_64BITS.  With EXT2_FLAG_THREADS, reads run in parallel.  The
+ * geometry and the size of the device are checked, so that each block below
+ * ext2fs_blocks_count() can be read afterwards.
+ *
+ * Errors:  E4L_ET_TRUNCATED, E4L_ET_BAD_GEOMETRY, ENOMEM.  After an error,
+ * *@ret is NULL or a context that is only good for e4l_detail() and e4l_free().
  */
 errcode_t e4l_new(ext2_filsys fs, struct e4l **ret);
 
 /*
- * Frees @e of e4l_new() and what it holds, but not its filesystem.  NULL is
+ * Frees a context of e4l_new(), without closing its filesystem.  NULL is
  * allowed.
  */
 void e4l_free(struct e4l *e);
 
-/* The filesystem that was opened by e4l_open(), or given to e4l_new(). */
+/*
+ * Returns the filesystem of @e.  It belongs to e4l_open()'s context, or to the
+ * caller of e4l_new().
+ */
 ext2_filsys e4l_fs(const struct e4l *e);
 
-/* What the last failure was about; valid until the next call on @e. */
+/*
+ * Returns the operation, inode, block and group of the last failure.  The
+ * result belongs to @e and is valid until the next call with @e.
+ */
 const struct e4l_detail *e4l_detail(const struct e4l *e);
 
 /*
- * Writes "DOING (inode N, block N, group N)" for the last failure to @buf, of
- * @size bytes, always terminated.  Returns @buf.
+ * Writes "OPERATION (inode N, block N, group N)" of the last failure to @buf of
+ * @size bytes, always terminated with NUL.  Returns @buf.
  */
 const char *e4l_detail_text(const struct e4l *e, char *buf, size_t size);
 
 /*
- * How many threads may work at once, 1 to 64.  The default is the number of
- * processors, at least 2.  Many requests are in flight in any case, since
- * ranges are announced before they are read: more threads only get in each
- * other's way.
+ * Sets the largest number of threads that work at the same time, 1 to 64.  The
+ * default is the number of processors, at least 2.  Error: E4L_ET_BAD_ARGUMENT,
+ * and the number is unchanged.
  */
 errcode_t e4l_set_threads(struct e4l *e, unsigned int threads);
 
 /*
- * Asks whatever runs on @e to stop soon with E4L_ET_INTERRUPTED.  Safe to call
- * from a signal handler and from any thread; stays in force until
- * e4l_clear_interrupt().
+ * Makes the running and all later functions on @e fail with E4L_ET_INTERRUPTED,
+ * until e4l_clear_interrupt().  Any thread and any signal handler may call it.
  */
 void e4l_interrupt(struct e4l *e);
+/* Ends the effect of e4l_interrupt(). */
 void e4l_clear_interrupt(struct e4l *e);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* model: the layout of a whole filesystem in one structure. */
+/* model: the layout of a whole filesystem. */
 #ifndef E4LAYOUT_MODEL_H
 #define E4LAYOUT_MODEL_H
 
@@ -12,10 +12,8 @@ extern "C" {
 #endif
 
 /*
- * Which inodes are files here: those in use from the first that is not
- * reserved (s_first_ino), and the root directory.  The journal, resize, quota,
- * orphan-file and bad-blocks inodes are not, wherever they are; they count
- * only in e2fsck's own figures, as they do there.
+ * Returns whether inode @ino, in use, counts as a file: the root directory, and
+ * inodes from s_first_ino on, without those of journal, quota and orphan file.
  */
 static inline bool e4l_is_file(ext2_filsys fs, ext2_ino_t ino)
 {
@@ -28,7 +26,7 @@ static inline bool e4l_is_file(ext2_filsys fs, ext2_ino_t ino)
 	       ino != sb->s_prj_quota_inum && ino != sb->s_orphan_file_inum;
 }
 
-/* One file, as handed to e4l_model_options.file. */
+/* A file, for e4l_model_options.file(); valid during the call. */
 struct e4l_file {
 	ext2_ino_t ino;
 	const struct ext2_inode_large *inode;	/* see struct e4l_piece */
@@ -39,7 +37,7 @@ struct e4l_file {
 	const char *path;	/* see e4l_names_path(); NULL if not asked for */
 };
 
-/* By what the worst files are the worst; equal ones by inode number. */
+/* The order of the worst files; equal files are ordered by inode number. */
 enum e4l_sort {
 	E4L_SORT_EXCESS,	/* extents - ideal_extents */
 	E4L_SORT_EXTENTS,
@@ -51,29 +49,27 @@ enum e4l_sort {
 #define E4L_MODEL_GROUPS	0x1	/* a row for each block group */
 #define E4L_MODEL_FILE_PATHS	0x2	/* file() gets paths; see e4l_names */
 
-/* What e4l_model_build() is to do.  All zeroes are valid: totals only. */
+/* Options of e4l_model_build().  All zeroes: totals only. */
 struct e4l_model_options {
 	unsigned int flags;
 	/*
-	 * Restricts files and directories (not the free space, nor e2fsck's
-	 * unused inodes) to an inode bitmap, as e4l_subtree() makes it; NULL:
-	 * everything.  Borrowed.
+	 * Restricts files and directories, but not free space, to an inode
+	 * bitmap such as that of e4l_subtree().  Borrowed.  NULL: everything.
 	 */
 	ext2fs_inode_bitmap only;
-	size_t top;		/* how many worst files to keep */
+	size_t top;		/* number of worst files to report */
 	enum e4l_sort sort;
-	uint64_t min_extents;	/* others are not among the worst, nor given
-				 * to file(); they are in the totals */
-	size_t max_damaged;	/* how many damages to keep; all are counted */
+	uint64_t min_extents;	/* fewer: not among the worst, no call of
+				 * file(); the totals count them */
+	size_t max_damaged;	/* number of damages to report */
 	/* Called for each file in inode order; see e4l_scan_ops.piece. */
 	errcode_t (*file)(const struct e4l_file *file, void *priv);
 	void (*progress)(dgrp_t group, dgrp_t groups, void *priv);
 	void *priv;
 	/*
-	 * What the model is made of, for somebody else, with @sees: pieces (with
-	 * the last of an inode its score, else NULL) and directories, then free
-	 * runs.  NULL: nobody.  A result other than 0 ends the scan with that
-	 * result.
+	 * Called with @sees for each piece (@score is NULL except for the last
+	 * piece of an inode), each directory and each free extent.  NULL: no
+	 * calls.  A result other than 0 ends the scan with that result.
 	 */
 	errcode_t (*piece)(const struct e4l_piece *piece,
 			   const struct e4l_file_score *score, void *sees);
@@ -89,14 +85,14 @@ struct e4l_worst_file {
 	enum e4l_map map;
 	uint64_t size_bytes;
 	struct e4l_file_score score;
-	char *path;		/* NULL: it has none */
+	char *path;		/* NULL: no path */
 	uint64_t reserved[2];
 };
 
 struct e4l_group_row {
 	uint64_t blocks;		/* fewer in the last group */
-	struct e4l_free_histogram free_space;	/* runs cut at its borders */
-	uint32_t inodes_used;		/* by its descriptor */
+	struct e4l_free_histogram free_space;	/* extents end at the group */
+	uint32_t inodes_used;		/* in the group descriptor */
 	uint32_t unused_inodes_read_by_fsck;
 	/* of the files whose inode is in the group */
 	uint64_t files, directories;
@@ -111,7 +107,7 @@ struct e4l_model {
 		uint64_t directories;
 		/* more fragments than logical runs */
 		uint64_t fragmented;
-		/* sums of what struct e4l_file_score has */
+		/* sums of struct e4l_file_score */
 		uint64_t blocks;
 		uint64_t unwritten_blocks;
 		uint64_t extents;
@@ -128,20 +124,20 @@ struct e4l_model {
 		uint64_t logical_runs;		/* the fewest fragments */
 	} files;
 	struct {
-		uint64_t count;			/* whose contents were read */
+		uint64_t count;			/* directories read */
 		/* sums of struct e4l_dir_locality */
 		uint64_t inodes;
 		uint64_t itable_blocks;
 		uint64_t itable_blocks_ideal;
 		/*
-		 * What e2fsck reads in vain, over all groups: inodes before
-		 * itable_unused (without that field: all) that are not in use.
+		 * Unused inodes that e2fsck has to scan, in all groups: those
+		 * before itable_unused.
 		 */
 		uint64_t unused_inodes_read_by_fsck;
 	} directories;
 	struct e4l_free_histogram free_space;
-	/* The peers' figures for the same files (filefrag and e4defrag, which
-	 * walk names, count a file with two names twice). */
+	/* The same files as other programs count them.  filefrag and e4defrag
+	 * count a file with two names twice. */
 	struct {
 		/* filefrag, over regular files and directories */
 		uint64_t filefrag_extents;
@@ -153,12 +149,12 @@ struct e4l_model {
 	} peers;
 	struct e4l_worst_file *worst;	/* the worst first */
 	size_t n_worst;
-	struct e4l_damage *damaged;	/* the first, as they were met */
+	struct e4l_damage *damaged;	/* the first ones */
 	size_t n_damaged;
 	uint64_t damaged_count;		/* all */
 	struct e4l_group_row *groups;	/* NULL unless asked for */
 	dgrp_t n_groups;
-	/* Of files, what indirect-mapped ones have beyond the ideal. */
+	/* The part of the excess that is in indirect-mapped files. */
 	struct {
 		uint64_t excess_extents;
 		uint64_t excess_tree_blocks;
@@ -167,16 +163,17 @@ struct e4l_model {
 };
 
 /*
- * Reads the whole filesystem and fills *@model, whose content the caller frees
- * with e4l_model_free(), after an error too.  @options may be NULL.  Memory is
- * bounded as for e4l_scan() and e4l_dirs_add_piece(), but for what @options ask
- * for.
+ * Reads the whole filesystem and fills *@model.  @options may be NULL.  The
+ * caller frees the content of *@model with e4l_model_free(), also after an
+ * error.  Memory: a constant for each thread, 8 MiB, and the reports that
+ * @options ask for.  Damage does not end the scan; model->damaged_count counts
+ * it.  Errors: of a callback; E4L_ET_OPTION, E4L_ET_INTERRUPTED, ENOMEM.
  */
 errcode_t e4l_model_build(struct e4l *e,
 			  const struct e4l_model_options *options,
 			  struct e4l_model *model);
 
-/* Frees what @model holds and clears it. */
+/* Frees the content of @model and clears it. */
 void e4l_model_free(struct e4l_model *model);
 
 #ifdef __cplusplus

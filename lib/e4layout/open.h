@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* open: a filesystem that nobody else uses, or only to be read. */
+/* open: opening a filesystem safely. */
 #ifndef E4LAYOUT_OPEN_H
 #define E4LAYOUT_OPEN_H
 
@@ -10,30 +10,29 @@ extern "C" {
 #endif
 
 /*
- * Without one of the first two, a filesystem is read whatever its state and
- * whoever uses it: what is mounted or has a journal to replay can look damaged.
+ * Flags for e4l_open().  Without E4L_OPEN_ALONE and E4L_OPEN_WRITE, a
+ * filesystem is opened for reading, in any state and also while it is mounted:
+ * a filesystem that changes during a call can look damaged.
  */
-#define E4L_OPEN_ALONE		0x01	/* to read what stays as it is */
-#define E4L_OPEN_WRITE		0x02	/* to change it, alone as well */
-/* These go with E4L_OPEN_WRITE. */
-#define E4L_OPEN_UNPROTECTED	0x04	/* one without a journal, too */
-#define E4L_OPEN_UNDO		0x08	/* the manager records for e2undo(8) */
-#define E4L_OPEN_PLAN		0x10	/* but only to read it, for a plan */
+#define E4L_OPEN_ALONE		0x01	/* read; refuse it if it is in use */
+#define E4L_OPEN_WRITE		0x02	/* change; refuse it if it is in use */
+/* These flags require E4L_OPEN_WRITE. */
+#define E4L_OPEN_UNPROTECTED	0x04	/* allow a filesystem without journal */
+#define E4L_OPEN_UNDO		0x08	/* @manager records for e2undo(8) */
+#define E4L_OPEN_PLAN		0x10	/* refuse the same, but open for reading */
 
-/* What is pointed to must stay valid until e4l_close(). */
+/* Options of e4l_open().  Pointers must stay valid until e4l_close(). */
 struct e4l_open_options {
 	unsigned int flags;		/* E4L_OPEN_* */
-	uint64_t offset_bytes;		/* where the filesystem begins */
-	uint64_t end_bytes;		/* where it has to end; 0: anywhere */
+	uint64_t offset_bytes;		/* start of the filesystem */
+	uint64_t end_bytes;		/* its largest end; 0: no limit */
 	io_manager manager;		/* NULL: unix_io_manager */
-	const char *io_options;		/* for it, beside "cache=off" for
-					   unix_io_manager; NULL: none */
+	const char *io_options;		/* for @manager; NULL: none */
 	/*
-	 * Told why something is refused or has failed, and what to do.
-	 * @sentence lacks its subject, "is mounted on /srv: unmount it first:
-	 * umount /srv", and is meant to follow a name and ": ".  It has no
-	 * newline and is valid during the call; names in it have whatever
-	 * bytes they have on the system.  NULL is allowed.
+	 * Called once before e4l_open() or e4l_close() fails, with the reason
+	 * and the remedy.  @sentence follows "DEVICE: ", for example "is mounted
+	 * on /srv: unmount it first: umount /srv".  It has no newline and is
+	 * valid during the call.  NULL: no call.
 	 */
 	void (*say)(const char *sentence, errcode_t err, void *priv);
 	void *priv;
@@ -41,64 +40,58 @@ struct e4l_open_options {
 };
 
 /*
- * Opens the filesystem on @device, a block device or an image file, and makes a
- * context of it as e4l_new() does, which owns it: e4l_fs(*@ret) is it, and
- * e4l_close() closes it.  @options may be NULL: to read, and to say nothing.
+ * Opens the filesystem on @device, a block device or an image file, and creates
+ * a context that owns it.  @options may be NULL: open for reading.
  *
- * With E4L_OPEN_ALONE or _WRITE, refuses what is mounted, in whatever mount
- * namespace that can be seen, attached to a loop device, or locked by another
- * program (flock(2), or as qemu does), through whatever partitions, loop
- * devices and links; keeps others away by the same locks until e4l_close(), and
- * makes sure, before and after each transaction and in e4l_still_ours(), that
- * nobody has come all the same.
+ * With E4L_OPEN_ALONE or E4L_OPEN_WRITE, e4l_open() refuses a device that is
+ * mounted (in any mount namespace that is visible), attached to a loop device,
+ * or locked by another program (flock(2), or as qemu does), also through
+ * partitions, loop devices and links.  It holds the same locks until
+ * e4l_close().
  *
- * With E4L_OPEN_WRITE, opens it exclusively, which refuses swap, RAID, LVM and
- * everything else that holds a device, and what multiple mount protection says
- * is in use on any host; before that, and before anything is written, refuses
- * what a change could hurt: a feature that is not known, a journal to be
- * replayed, recorded errors, orphaned inodes, and, without _UNPROTECTED or
- * _UNDO, what has no journal.  Opens the device of an external journal, found
- * by its UUID, which whatever takes a journal's channel then uses when it gets
- * none.  Does not check the rest of the filesystem.
+ * With E4L_OPEN_WRITE, it also opens the device exclusively, which refuses swap
+ * space, RAID and LVM, and refuses a filesystem that multiple mount protection
+ * reports as in use, or that has an unknown feature, a journal to be replayed,
+ * recorded errors, orphaned inodes, or no journal (unless E4L_OPEN_UNPROTECTED
+ * or E4L_OPEN_UNDO is given).  The device of an external journal is found by
+ * its UUID and opened, too.  The functions that change the filesystem check the
+ * rest of it, see e4l_check().
  *
- * With E4L_OPEN_PLAN as well, refuses the same, and then opens what it did not
- * refuse, and the journal's device, to be read; nothing is written, and
- * multiple mount protection is looked at, but not taken.
+ * E4L_OPEN_WRITE with E4L_OPEN_PLAN refuses the same and then opens for
+ * reading.
  *
- * Errors: E4L_ET_MOUNTED, E4L_ET_IN_USE, EBUSY, EXT2_ET_MMP_*, EROFS: it is
- * used, or cannot be written; E4L_ET_NOT_STORAGE, EXT2_ET_BAD_MAGIC,
- * E4L_ET_IS_JOURNAL, E4L_ET_TRUNCATED, E4L_ET_UNKNOWN_FEATURE: it holds no
- * filesystem that could be opened; E4L_ET_JOURNAL_RECOVERY, E4L_ET_NOT_CLEAN,
- * E4L_ET_BLOCK_SHARED, EXT2_ET_RO_FILSYS: something has to be run first;
- * E4L_ET_NO_JOURNAL, E4L_ET_JOURNAL_DEVICE, E4L_ET_UNDO_JOURNAL,
- * E4L_ET_AT_OFFSET: nothing would protect the change; E4L_ET_OPTION: an option
- * that this version does not know; E4L_ET_BAD_ARGUMENT: one that does not go
- * with the others; those of e4l_new(), of ext2fs_open2() and of the system.
- * say() has been called, *@ret is NULL, and nothing is open or locked, nor has
- * been written, but the block of multiple mount protection, which is as before.
+ * Errors:  E4L_ET_MOUNTED, E4L_ET_IN_USE, EBUSY, EXT2_ET_MMP_*, EROFS: in use,
+ * or not writable; E4L_ET_NOT_STORAGE, EXT2_ET_BAD_MAGIC, E4L_ET_IS_JOURNAL,
+ * E4L_ET_TRUNCATED, E4L_ET_UNKNOWN_FEATURE: not a supported filesystem;
+ * E4L_ET_JOURNAL_RECOVERY, E4L_ET_NOT_CLEAN, E4L_ET_BLOCK_SHARED,
+ * EXT2_ET_RO_FILSYS: e2fsck has to run first; E4L_ET_NO_JOURNAL,
+ * E4L_ET_JOURNAL_DEVICE, E4L_ET_UNDO_JOURNAL, E4L_ET_AT_OFFSET: nothing would
+ * protect a change; E4L_ET_OPTION, E4L_ET_BAD_ARGUMENT: wrong options; errors
+ * of e4l_new(), ext2fs_open2() and the system.  After an error, *@ret is NULL,
+ * and nothing is open, locked or written.
  */
 errcode_t e4l_open(const char *device, const struct e4l_open_options *options,
 		   struct e4l **ret);
 
 /*
- * Closes what e4l_open() opened, and frees @e, also after an error; NULL is
- * allowed.  libext2fs writes nothing: what was changed in its memory alone is
- * dropped.  What was made of @e, a journal or names, must be closed before.
- * Errors: what closing returns, after say(), which is told once more, with
- * E4L_ET_MMP_KEPT, when multiple mount protection could not be released; but
- * nothing when E4L_ET_NOT_OURS has been returned before.
+ * Closes a filesystem of e4l_open() and frees @e, also if it fails.  NULL is
+ * allowed.  Objects that were made with @e must be freed before.  Changes in
+ * libext2fs' memory that were not written are dropped.  Errors: of close(2);
+ * E4L_ET_MMP_KEPT if multiple mount protection could not be released.
  */
 errcode_t e4l_close(struct e4l *e);
 
 /*
- * Where the filesystem was mounted when it was opened, seen from here, or NULL;
- * valid until e4l_close().
+ * Returns where the filesystem was mounted when it was opened, or NULL.  The
+ * text belongs to @e.
  */
 const char *e4l_mount_point(const struct e4l *e);
 
 /*
- * E4L_ET_NOT_OURS when somebody else has come to use what was opened with
- * E4L_OPEN_ALONE or _WRITE, or has changed what was opened to be read alone.
+ * Tests whether the filesystem of e4l_open() is still unused by others.
+ * Functions that change a filesystem call it before and after each
+ * transaction.  Error:  E4L_ET_NOT_OURS, if another program mounted or changed
+ * a filesystem that was opened with E4L_OPEN_ALONE or E4L_OPEN_WRITE.
  */
 errcode_t e4l_still_ours(struct e4l *e);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* populate: planning and writing an image. */
+/* populate: filling a new filesystem with a tree of files. */
 #ifndef E4LAYOUT_POPULATE_H
 #define E4LAYOUT_POPULATE_H
 
@@ -9,27 +9,28 @@
 extern "C" {
 #endif
 
-/* Opaque: an image that is planned to the last block. */
+/* Opaque: the plan of an image. */
 struct e4l_populate;
 
+/* A window for each directory, of the size that it needs. */
 #define E4L_WINDOW_EXACT UINT32_MAX
 
 struct e4l_populate_options {
-	uint64_t offset_bytes;	/* of the filesystem on the device */
-	uint32_t window;	/* as e4l_place_new(), or E4L_WINDOW_EXACT */
-	unsigned int threads;	/* from 1; at most 24 are used; 2 MiB each; */
-				/* with a data file one for each 8 begun, */
-				/* with 16 MiB */
-	int64_t now;		/* of what the image itself needs */
-	bool clamp_times;	/* no time after now, and reproducible ones */
+	uint64_t offset_bytes;	/* start of the filesystem on the device */
+	/* Inodes reserved for each directory: a power of two from 16 to 4096,
+	 * 0 for none, or E4L_WINDOW_EXACT. */
+	uint32_t window;
+	unsigned int threads;	/* 1 to 24; 2 MiB of memory each */
+	int64_t now;		/* time of new inodes, seconds since 1970 */
+	bool clamp_times;	/* no time is later than @now */
 	uint64_t reserved[8];
 };
 
-/* Where the image goes. */
+/* The device or file that gets the image. */
 struct e4l_populate_target {
-	int fd;			/* for writing */
-	int direct_fd;		/* the same with O_DIRECT, or -1 */
-	/* Blocks done of all; from any thread, one at a time; may be NULL. */
+	int fd;			/* open for writing; borrowed */
+	int direct_fd;		/* the same, with O_DIRECT; -1: none */
+	/* @done of @total blocks.  Calls never overlap.  May be NULL. */
 	void (*progress)(uint64_t done, uint64_t total, void *priv);
 	void *priv;
 	uint64_t reserved[4];
@@ -37,46 +38,49 @@ struct e4l_populate_target {
 
 struct e4l_populate_stats {
 	uint64_t wanted_blocks, free_blocks;
-	uint64_t wanted_inodes, free_inodes;	/* with the root's */
-	uint64_t roomy_inodes;		/* a filesystem of so many has room */
-					/* for what the window asks for */
-	uint64_t writes;		/* calls */
+	uint64_t wanted_inodes, free_inodes;	/* with the root */
+	uint64_t roomy_inodes;		/* inodes that all windows need */
+	uint64_t writes;		/* calls of write(2) */
 	uint64_t written_blocks;
-	uint64_t far_times;		/* files with a time that inodes */
-					/* cannot say: it is the nearest */
-	uint64_t cut_times;		/* with a fraction of a second that */
-					/* they have no room for */
+	uint64_t far_times;		/* files with a time out of range, */
+					/* which gets the nearest value */
+	uint64_t cut_times;		/* files that lose the fraction of */
+					/* a second */
 	uint64_t reserved[8];
 };
 
 /*
- * Plans how @e's filesystem, new from mke2fs, opened for writing, its bitmaps
- * loaded, gets the content of @t.  Nothing is written; the bitmaps and counts
- * of the filesystem change in memory, so that after an error, or without
- * e4l_populate_write(), it must be closed without flushing (ext2fs_free()).
- * Both are borrowed until e4l_populate_free(), which *@ret needs after an
- * error too (it may be NULL); @t can be planned again then.
- * Errors: E4L_ET_NO_SPACE, E4L_ET_NO_INODES (after either, the statistics have
- * both counts), E4L_ET_CANNOT_POPULATE, E4L_ET_NOT_EMPTY, E4L_ET_NEEDS_FEATURE,
- * E4L_ET_DUPLICATE_NAME, E4L_ET_DIR_TOO_LARGE, E4L_ET_TOO_MANY_LINKS,
- * E4L_ET_FILE_TOO_LARGE, E4L_ET_XATTR_TOO_LARGE (the values need EA inodes),
- * E4L_ET_XATTR_TOO_MANY, E4L_ET_SYMLINK_BLOCK,
- * E4L_ET_LOST_FOUND, ENOMEM.
+ * Plans where the files of @t go in @e's filesystem.  The filesystem must be
+ * new from mke2fs, open for writing, with its bitmaps loaded.  Nothing is
+ * written, but bitmaps and counts in memory change: after an error, or without
+ * e4l_populate_write(), close the filesystem without flushing (ext2fs_free()).
+ * @e and @t are borrowed until e4l_populate_free(), which the caller calls also
+ * after an error; @t can then be planned again.  Errors:  E4L_ET_NO_SPACE,
+ * E4L_ET_NO_INODES (the statistics have both counts); E4L_ET_CANNOT_POPULATE,
+ * E4L_ET_NOT_EMPTY, E4L_ET_NEEDS_FEATURE, E4L_ET_LOST_FOUND: the filesystem is
+ * not suitable; E4L_ET_DUPLICATE_NAME, E4L_ET_DIR_TOO_LARGE,
+ * E4L_ET_TOO_MANY_LINKS, E4L_ET_FILE_TOO_LARGE, E4L_ET_XATTR_TOO_LARGE,
+ * E4L_ET_XATTR_TOO_MANY, E4L_ET_SYMLINK_BLOCK: a file does not fit, see
+ * e4l_tree_where(); E4L_ET_OPTION, ENOMEM.
  */
 errcode_t e4l_populate_plan(struct e4l *e, struct e4l_tree *t,
 			    const struct e4l_populate_options *options,
 			    struct e4l_populate **ret);
 
 /*
- * Writes all content, directories and inodes with large writes to @target;
- * closing the filesystem then writes its bitmaps, descriptors and superblocks.
- * Nothing is synced.  After an error the device's content is useless.
+ * Writes contents, directories and inodes to @target.  The caller then writes
+ * bitmaps, descriptors and superblocks with ext2fs_flush(), and calls
+ * fsync(2).  Errors:  E4L_ET_FILE_SHRANK, E4L_ET_OPTION, E4L_ET_INTERRUPTED,
+ * ENOMEM, and those of reading and writing.  After an error, the device must be
+ * formatted again.
  */
 errcode_t e4l_populate_write(struct e4l_populate *p,
 			     const struct e4l_populate_target *target);
 
+/* Fills *@stats, also after an error of e4l_populate_plan(). */
 void e4l_populate_get_stats(const struct e4l_populate *p,
 			    struct e4l_populate_stats *stats);
+/* Frees @p.  NULL is allowed. */
 void e4l_populate_free(struct e4l_populate *p);
 
 #ifdef __cplusplus

@@ -25,12 +25,12 @@ enum e4l_map {
 struct e4l_piece {
 	ext2_ino_t ino;
 	bool first, last;
-	bool damaged;		/* something of its map was stepped over */
+	bool damaged;		/* a part of its map was skipped */
 	enum e4l_map map;
 	unsigned int depth;	/* levels of tree blocks: 0 = all in the inode */
 	/*
-	 * The inode in host byte order; s_inode_size bytes are valid.  Like the
-	 * arrays it belongs to the scan and is valid during the call only.
+	 * The inode in host byte order, s_inode_size bytes.  It and the arrays
+	 * below belong to the scan and are valid during the call only.
 	 */
 	const struct ext2_inode_large *inode;
 	/* the next piece may go on with the last run of an indirect map */
@@ -41,10 +41,10 @@ struct e4l_piece {
 	size_t n_tree;
 };
 
-/* Something that could not be read or believed, and was stepped over. */
+/* Damaged metadata that was skipped. */
 struct e4l_damage {
-	ext2_ino_t ino;		/* 0: none in particular */
-	blk64_t blk;		/* a tree's, an inode table's, ...; 0: none */
+	ext2_ino_t ino;		/* 0: no inode is concerned */
+	blk64_t blk;		/* 0: no block is concerned */
 	errcode_t why;
 };
 
@@ -55,11 +55,10 @@ struct e4l_scan_ops {
 	 * with that result.
 	 */
 	errcode_t (*piece)(const struct e4l_piece *piece, void *priv);
-	/* Likewise for damage, before the piece it concerns; may be NULL. */
+	/* Called for damage, before the piece of its inode; may be NULL. */
 	errcode_t (*damage)(const struct e4l_damage *damage, void *priv);
 	/*
-	 * Groups are done up to @group of @groups, at the end up to all; may
-	 * be NULL.
+	 * Called when the scan has finished @group of @groups; may be NULL.
 	 */
 	void (*progress)(dgrp_t group, dgrp_t groups, void *priv);
 	void (*reserved[4])(void);
@@ -70,18 +69,19 @@ struct e4l_scan_ops {
 #define E4L_SCAN_DIRS		0x2	/* directories only */
 
 /*
- * Streams every inode in use (link count above 0), in inode order, with its
- * extents.  @only, when not NULL, is an inode bitmap (ext2fs) that restricts
- * the scan; only the inode-table blocks that hold its inodes are read.
- * Memory is bounded by a constant per thread, whatever the filesystem holds.
- * Damage does not end the scan; a result of 0 means that the end was reached.
+ * Calls @ops for each inode in use (link count above 0), in inode order, with
+ * its extents.  @only, an inode bitmap of libext2fs or NULL, restricts the
+ * scan; it is borrowed during the call.  @ops is borrowed during the call; each
+ * callback gets @priv.  Memory: a constant for each thread.  Damage does not
+ * end the scan.  Errors: of a callback; E4L_ET_OPTION, E4L_ET_INTERRUPTED,
+ * ENOMEM.
  */
 errcode_t e4l_scan(struct e4l *e, unsigned int flags, ext2fs_inode_bitmap only,
 		   const struct e4l_scan_ops *ops, void *priv);
 
 /*
- * The same for inode @ino alone, if it is in use.  Error: E4L_ET_BAD_ARGUMENT,
- * it is not 1 to s_inodes_count.
+ * Calls @ops for inode @ino, if it is in use.  Errors: those of e4l_scan();
+ * E4L_ET_BAD_ARGUMENT if @ino is not from 1 to s_inodes_count.
  */
 errcode_t e4l_scan_inode(struct e4l *e, ext2_ino_t ino,
 			 const struct e4l_scan_ops *ops, void *priv);

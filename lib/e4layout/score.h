@@ -37,18 +37,16 @@ struct e4l_file_score {
 	uint64_t mergeable;
 	uint64_t tree_blocks;
 	uint64_t ideal_tree_blocks;
-	/* what the peers would say of it */
-	uint64_t filefrag_extents;	/* filefrag's "extents found" */
-	/* e4defrag's extents: FIEMAP joins entries of one fragment and state,
-	 * at least once the kernel has them cached */
-	uint64_t fiemap_extents;
-	bool non_contiguous;		/* counted by e2fsck */
+	/* as other programs count */
+	uint64_t filefrag_extents;	/* filefrag: "extents found" */
+	uint64_t fiemap_extents;	/* e4defrag, and ioctl FIEMAP */
+	bool non_contiguous;		/* e2fsck: a non-contiguous file */
 	uint64_t reserved[4];
 };
 
 /*
- * Scores one file piece by piece; start from all zeroes.  The fields beside
- * the score belong to the functions below.
+ * The state of scoring one file.  It begins with zeroes; only @score is for the
+ * caller.
  */
 struct e4l_scorer {
 	struct e4l_file_score score;
@@ -60,26 +58,24 @@ struct e4l_scorer {
 };
 
 /*
- * Adds a piece.  Pieces may be cut anywhere, but each tree block must be in
- * the piece of the first extent below it or later, and after the extents
- * before it.  Pure: reads and writes nothing but its arguments.
+ * Adds a piece of a file, as e4l_scan() delivers it, to @s.  Pure: it reads and
+ * writes nothing but its arguments, and cannot fail.
  */
 void e4l_score_piece(struct e4l_scorer *s, const struct e4l_piece *piece);
 
 /*
- * Completes the score after the last piece of a file.  @fs gives the block
- * size and the group size and is not changed.
+ * Completes s->score after the last piece of a file, @last.  @fs provides the
+ * block size and the group size and is unchanged.  Cannot fail.
  *
- * non_contiguous follows e2fsck's pass 1: some block is not behind the one
- * before it in the file's order (which includes the blocks of an indirect map,
- * but not those of an extent tree; holes count for nothing), and i_blocks is
- * less than a block group; never for the resize inode and the bad blocks
- * inode.
+ * non_contiguous follows e2fsck's pass 1: a block does not follow the block
+ * before it in the file (the blocks of an indirect map count, those of an
+ * extent tree do not), and i_blocks is less than a block group.  It is false
+ * for the resize inode and the bad blocks inode.
  */
 void e4l_score_finish(struct e4l_scorer *s, const struct e4l_piece *last,
 		      ext2_filsys fs);
 
-/* Whether anything of a file is not as it could be, given room enough. */
+/* Returns whether a repack with enough free space would improve the file. */
 static inline bool e4l_score_can_be_better(const struct e4l_file_score *s)
 {
 	return s->extents > s->ideal_extents || s->splits ||

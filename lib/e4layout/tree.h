@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tree: what goes into an image. */
+/* tree: the files of a new image. */
 #ifndef E4LAYOUT_TREE_H
 #define E4LAYOUT_TREE_H
 
@@ -12,28 +12,28 @@ extern "C" {
 #endif
 
 /*
- * Opaque: what will be in an image; entries are told apart by the numbers that
- * e4l_tree_add() and the like give.  With another number a function changes
- * nothing, and if it has a result, that is E4L_ET_BAD_ARGUMENT.
+ * Opaque: the files of a new image.  Each entry has a number, which
+ * e4l_tree_add() and e4l_tree_find() return.  A number without entry is
+ * E4L_ET_BAD_ARGUMENT.
  */
 struct e4l_tree;
 
-#define E4L_TREE_ROOT 1u	/* always there; 0 is no entry */
+#define E4L_TREE_ROOT 1u	/* the root; 0 is no entry */
 
 /*
- * A stretch of a file's content.  What is between stretches is a hole.  What is
- * written ends where the file does, but in a file from ext4.
+ * A stretch of a file's content.  Between stretches are holes.  Stretches end
+ * with the file, except in files from ext4.
  */
 struct e4l_stretch {
 	uint64_t offset;	/* in the file, bytes; ascending, no overlaps */
 	uint64_t bytes;
 	uint64_t pos;		/* in the data file: e4l_tree_set_data_fd() */
-	bool unwritten;		/* preallocated: has a place, reads as zeroes */
+	bool unwritten;		/* preallocated, reads as zeroes */
 };
 
 /*
- * @name as getxattr(2) has it; ACLs in that function's format, or as ext4
- * stores them.
+ * An extended attribute: @name as for getxattr(2).  ACLs have the format of
+ * getxattr(2) or of ext4.
  */
 struct e4l_tree_xattr {
 	const char *name;
@@ -41,69 +41,82 @@ struct e4l_tree_xattr {
 	size_t size;
 };
 
-/* Since 1970; 64 bits, whatever time_t has. */
+/* Time since 1970, with 64 bits on all systems. */
 struct e4l_time {
 	int64_t tv_sec;
 	uint32_t tv_nsec;
 };
 
-/* One file of any kind.  Everything that is pointed to is copied. */
+/* A file of any type.  Functions copy everything that is pointed to. */
 struct e4l_entry {
-	uint32_t mode;		/* as in stat(2), the file type as well */
+	uint32_t mode;		/* file type and permissions, as st_mode */
 	uint32_t uid, gid;
 	uint64_t size;		/* regular file, symlink */
 	uint64_t rdev;		/* device */
-	uint64_t pos;		/* regular file without stretches: in the data */
+	uint64_t pos;		/* without stretches: position in the data */
 	struct e4l_time mtime, atime, ctime;
 	const char *target;	/* symlink: size bytes */
 	const struct e4l_stretch *stretches;	/* NULL: all is data */
 	size_t n_stretches;
 	const struct e4l_tree_xattr *xattrs;	/* other namespaces than ext4's
-						 * are left out; of one name,
-						 * the first counts */
+						 * are skipped; the first of
+						 * each name counts */
 	size_t n_xattrs;
-	bool from_ext4;		/* the values up to projid count */
+	bool from_ext4;		/* crtime to projid are valid */
 	struct e4l_time crtime;
-	uint32_t flags;		/* EXT2_*_FL, EXT4_*_FL: the user's own */
+	uint32_t flags;		/* EXT2_*_FL, EXT4_*_FL, as users can set */
 	uint32_t generation;
 	uint32_t projid;
-	const char *path;	/* regular file in a layer from a directory: of
-				 * the content, below that; NULL: its own */
+	const char *path;	/* file with the content, in the directory that
+				 * was loaded; NULL: the entry's own path */
 	uint64_t reserved[7];
 };
 
-/* Creates a tree with a root that has no owner, time or attribute yet. */
+/*
+ * Creates a tree that has only a root.  The caller frees it with
+ * e4l_tree_free().  Error:  ENOMEM, and *@ret is NULL.
+ */
 errcode_t e4l_tree_new(struct e4l_tree **ret);
+/* Frees @t.  NULL is allowed. */
 void e4l_tree_free(struct e4l_tree *t);
 
 /*
- * Adds @name, of @len bytes, to the directory @parent; *@id is the new entry.
- * Whether the name is there already is not looked at: see e4l_tree_find();
- * planning refuses duplicates.  Memory: 104 bytes, the name, and what an image
- * needs of it.  Errors: E4L_ET_NAME_TOO_LONG, E4L_ET_BAD_NAME (empty, dots, a
- * slash), E4L_ET_NOT_DIR (@parent is none), E4L_ET_BAD_ARGUMENT (its mode or its
- * stretches make no sense), E4L_ET_BAD_SYMLINK, E4L_ET_BAD_ACL,
- * E4L_ET_XATTR_LIMIT, E4L_ET_TREE_TOO_LARGE, ENOMEM; the tree stays as it
- * was, and e4l_tree_where() says which entry it was.
+ * Adds @name of @len bytes to the directory @parent.  *@id is the new entry.  A
+ * name that exists already is not detected here, but when the image is
+ * planned.  Memory: 104 bytes and the name.  Errors:  E4L_ET_NAME_TOO_LONG,
+ * E4L_ET_BAD_NAME (empty, ".", "..", or with '/'), E4L_ET_NOT_DIR,
+ * E4L_ET_BAD_ARGUMENT (wrong mode or stretches), E4L_ET_BAD_SYMLINK,
+ * E4L_ET_BAD_ACL, E4L_ET_XATTR_LIMIT, E4L_ET_TREE_TOO_LARGE, E4L_ET_OPTION,
+ * ENOMEM.  The tree is unchanged, and e4l_tree_where() returns the path.
  */
 errcode_t e4l_tree_add(struct e4l_tree *t, uint32_t parent, const char *name,
 		       size_t len, const struct e4l_entry *entry, uint32_t *id);
 
-/* Replaces all but the name; directories stay such, others never become one. */
+/*
+ * Replaces all of an entry except its name.  Directories cannot become other
+ * files, nor other files directories.  Errors: those of e4l_tree_add(); the
+ * entry is unchanged.
+ */
 errcode_t e4l_tree_set(struct e4l_tree *t, uint32_t id,
 		       const struct e4l_entry *entry);
 
-/* Adds a further name of @id, which is not a directory. */
+/*
+ * Adds another name of @id, which is not a directory.  Errors: those of
+ * e4l_tree_add(); the tree is unchanged.
+ */
 errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
 			size_t len, uint32_t id);
 
-/* *@id is the entry called @name in @parent, 0 when there is none. */
+/*
+ * Finds @name of @len bytes in the directory @parent:  *@id is the entry, or 0
+ * if there is none.  Errors:  E4L_ET_NOT_DIR, ENOMEM.
+ */
 errcode_t e4l_tree_find(struct e4l_tree *t, uint32_t parent, const char *name,
 			size_t len, uint32_t *id);
 
 /* Flags for e4l_tree_load_dir(). */
-#define E4L_DIR_NO_XATTRS	0x1	/* do not ask for extended attributes */
-#define E4L_DIR_ONE_FS		0x2	/* do not enter what is mounted below */
+#define E4L_DIR_NO_XATTRS	0x1	/* do not read extended attributes */
+#define E4L_DIR_ONE_FS		0x2	/* do not enter mount points */
 
 struct e4l_dir_options {
 	unsigned int threads;		/* 1 to 64 */
@@ -111,8 +124,8 @@ struct e4l_dir_options {
 	/* Leaves out the file with this st_dev and st_ino; NULL: none. */
 	const struct stat *exclude;
 	/*
-	 * Called for each file that is left out, and for each directory that is
-	 * not entered, by one thread at a time; may be NULL.  @why:
+	 * Called for each skipped file and each directory that is not entered.
+	 * Calls never overlap.  May be NULL.  @why:
 	 * E4L_ET_IS_IMAGE, E4L_ET_MOUNTED_FILE or E4L_ET_MOUNTED_ON.
 	 */
 	void (*left_out)(const char *path, errcode_t why, void *priv);
@@ -121,14 +134,14 @@ struct e4l_dir_options {
 };
 
 /*
- * Loads the directory @path into a new tree, or as all of the layer at hand.  The
- * content of files is read when the image is written, at the sizes that they
- * have now: what a file has grown by is left out, one that has shrunk is an
- * error (E4L_ET_FILE_SHRANK).  Sockets, fifos, devices, hard links, holes,
- * extended attributes and ACLs are kept, but not the attributes of which
- * e4l_xattr_is_private() is true.  Errors are errno's, or E4L_ET_LOCKED for an
- * encrypted directory without its key; e4l_tree_where() returns the file, and
- * e4l_tree_attribute() the attribute.
+ * Loads the directory @path into a new tree.  Sockets, fifos, devices, hard
+ * links, holes, extended attributes and ACLs are kept, except attributes that
+ * belong to the filesystem or the kernel.  e4l_populate_write() reads the
+ * contents of files; data that was appended in between is left out, and a file
+ * that has become shorter is the error E4L_ET_FILE_SHRANK.  Errors: errno
+ * values, E4L_ET_LOCKED (an encrypted directory without its key),
+ * E4L_ET_OPTION, and those of e4l_tree_add(); e4l_tree_where() returns the
+ * file.  After an error, @t can only be freed.
  */
 errcode_t e4l_tree_load_dir(struct e4l_tree *t, const char *path,
 			    const struct e4l_dir_options *options);
@@ -137,11 +150,11 @@ errcode_t e4l_tree_load_dir(struct e4l_tree *t, const char *path,
 #define E4L_LOAD_GENERATION	0x1	/* keep the inodes' generations */
 #define E4L_LOAD_NO_XATTRS	0x2	/* do not read extended attributes */
 
-/* How to load a filesystem that is damaged: without what cannot be copied. */
+/* Options for a damaged filesystem: files to skip.  Bitmaps are borrowed. */
 struct e4l_load_damage {
-	ext2fs_inode_bitmap inodes;	/* that are left out */
-	ext2fs_inode_bitmap sharing;	/* whoever has a block of these, too */
-	/* Called for each name that is left out, and why. */
+	ext2fs_inode_bitmap inodes;	/* skip these */
+	ext2fs_inode_bitmap sharing;	/* skip files that share their blocks */
+	/* Called for each skipped name. */
 	void (*left_out)(const char *path, errcode_t why, void *priv);
 	void *priv;
 	uint64_t reserved[4];
@@ -149,54 +162,54 @@ struct e4l_load_damage {
 
 /*
  * Loads @e's filesystem, which begins @offset_bytes into its device, into a new
- * tree: everything that ext4 keeps of a file, preallocated stretches and those
- * behind the end of file included.  The device itself is then the data, for
- * e4l_tree_set_data_fd(), and must not change.  Memory, beside the tree: 4
- * bytes for each inode of the filesystem.
- * Errors: those of e4l_tree_add() and of libext2fs, E4L_ET_DIR_CORRUPT,
- * E4L_ET_ENCRYPTED (with @damage, too), E4L_ET_TRANSLATOR,
- * E4L_ET_DANGLING, E4L_ET_EXTENT_RANGE, E4L_ET_EXTENT_ORDER,
- * E4L_ET_INTERRUPTED; e4l_tree_where() says which file.  With @damage (may be
- * NULL) what fails so is left out: a file, a directory with all below it, or
- * the rest of a directory; the root must be sound.
+ * tree, with all properties that ext4 has, and preallocated extents.  The
+ * device then has the data: give it to e4l_tree_set_data_fd(); it must not
+ * change.  Memory: that of the tree, and 4 bytes for each inode of the
+ * filesystem.  @damage (may be NULL): skip damaged files, directories with all
+ * below them, and damaged parts of directories.  Errors: those of
+ * e4l_tree_add() and of libext2fs; E4L_ET_DIR_CORRUPT, E4L_ET_ENCRYPTED (also
+ * with @damage), E4L_ET_TRANSLATOR, E4L_ET_DANGLING, E4L_ET_EXTENT_RANGE,
+ * E4L_ET_EXTENT_ORDER, E4L_ET_OPTION, E4L_ET_INTERRUPTED; e4l_tree_where()
+ * returns the file.  After an error, @t can only be freed.
  */
 errcode_t e4l_tree_load_fs(struct e4l_tree *t, struct e4l *e,
 			   uint64_t offset_bytes, unsigned int flags,
 			   const struct e4l_load_damage *damage);
 
 /*
- * Where the layer at hand has the content of files, when that is not in a
- * directory; borrowed.
+ * Sets the file with the contents of all files that are not in a directory.
+ * @fd is borrowed until the image is written.
  */
 void e4l_tree_set_data_fd(struct e4l_tree *t, int fd);
 
-/* Calls @map for the owner and group of each entry. */
+/* Calls @map, which can change the numbers, for the owner of each entry. */
 void e4l_tree_map_owners(struct e4l_tree *t,
 			 void (*map)(uint32_t *uid, uint32_t *gid, void *priv),
 			 void *priv);
 
 /*
- * Calls @map for the users and groups that ACLs name, one at a time (the other
- * number counts for nothing), and for the users that file capabilities belong
- * to.  Errors, after which nothing is mapped: E4L_ET_BAD_ACL,
- * E4L_ET_ACL_MERGED, ENOMEM; e4l_tree_where() says which file.
+ * Calls @map for each user and each group in ACLs (one of @uid and @gid is NULL
+ * or to be ignored), and for the users of file capabilities.  Errors, with all
+ * entries unchanged:  E4L_ET_BAD_ACL, E4L_ET_ACL_MERGED, ENOMEM;
+ * e4l_tree_where() returns the file.
  */
 errcode_t e4l_tree_map_ids(struct e4l_tree *t,
 			   void (*map)(uint32_t *uid, uint32_t *gid,
 				       void *priv), void *priv);
 
 /*
- * Files of a higher priority (-32767 to 32767; 0 for those that get none) come
- * first on the disk; a directory's is that of all it holds.
- * Errors: E4L_ET_NO_PATH, E4L_ET_BAD_ARGUMENT.
+ * Sets the priority of the file or directory @path: -32767 to 32767, default
+ * 0.  Files of a higher priority are placed first on the device; a directory's
+ * priority is that of all files below it.  Errors:  E4L_ET_NO_PATH,
+ * E4L_ET_BAD_ARGUMENT.
  */
 errcode_t e4l_tree_set_priority(struct e4l_tree *t, const char *path,
 				int priority);
 
 /*
  * Stores @tunables (borrowed) in the image, as an attribute of the root.  No
- * tunables: removes the attribute.  Errors: ENOMEM, E4L_ET_XATTR_LIMIT; the tree
- * is unchanged.
+ * tunables: removes the attribute.  Errors:  ENOMEM, E4L_ET_XATTR_LIMIT; the
+ * tree is unchanged.
  */
 errcode_t e4l_tree_set_tunables(struct e4l_tree *t,
 				const struct e4l_tunables *tunables);

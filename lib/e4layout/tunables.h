@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tunables: settings that stay with a filesystem. */
+/* tunables: settings that are stored in a filesystem. */
 #ifndef E4LAYOUT_TUNABLES_H
 #define E4LAYOUT_TUNABLES_H
 
@@ -10,17 +10,15 @@ extern "C" {
 #endif
 
 /*
- * Tunables kept with the filesystem, in the extended attribute
- * trusted.ext4.tunables of the root directory.  Its value is text:
+ * Tunables are stored in the extended attribute trusted.ext4.tunables of the
+ * root directory.  Its value is text:
  *
- *	name=value[,name=value...]
+ *
  *
  * at most E4L_TUNABLES_MAX bytes without a NUL.  A name has 1 to
  * E4L_TUNABLE_NAME_MAX of a-z, 0-9 and '_'; a value has one or more printable
- * ASCII characters other than space, ',' and '='.  No name comes twice.  An
- * empty value of the attribute means that nothing is set.  Canonical text, the
- * only kind written here, has its names in byte order and its numbers in
- * decimal.
+ * ASCII characters other than space, ',' and '='.  Names are unique.  The
+ * library writes names in byte order and numbers in decimal.
  */
 #define E4L_TUNABLES_XATTR	"trusted.ext4.tunables"
 #define E4L_TUNABLES_MAX	1024u
@@ -31,16 +29,16 @@ enum e4l_tunable_type {
 	E4L_TUNABLE_POWER_OF_TWO,	/* 0, or a power of two, min to max */
 };
 
-/* A name that a value may have, e.g. "low" for 16. */
+/* A word for a value, such as "low" for 16. */
 struct e4l_tunable_word {
 	const char *word;
 	uint32_t number;
 };
 
-/* No default holds everywhere: the kernel derives it from the filesystem. */
+/* The kernel derives the default from the filesystem. */
 #define E4L_TUNABLE_AUTO	(-1)
 
-/* What is known of a tunable. */
+/* A known tunable.  All texts are static. */
 struct e4l_tunable_info {
 	const char *name;
 	enum e4l_tunable_type type;
@@ -48,87 +46,96 @@ struct e4l_tunable_info {
 	const struct e4l_tunable_word *words;	/* ends with a NULL word */
 	const char *unit;	/* of the value, plural; "" for a switch */
 	int64_t default_number;	/* the kernel's, or E4L_TUNABLE_AUTO */
-	const char *since;	/* the first kernel that has it; NULL: none,
-				 * it needs the patches in kernel/ */
+	const char *since;	/* the first kernel with it; NULL: only with the
+				 * patches of e4layout */
 	const char *sysfs;	/* its file in /sys/fs/ext4/DEVICE/ */
 	const char *meaning;	/* one line */
 };
 
-/* The table, in byte order of the names; NULL past its end. */
+/* Returns the known tunable @i, in byte order of the names; NULL: no more. */
 const struct e4l_tunable_info *e4l_tunable_at(size_t i);
 
 /*
- * Writes the values that are accepted, e.g. "0 to 65535", to @buf, of
- * @size bytes (160 are enough), always terminated.  Returns @buf.
+ * Writes the valid values, such as "0 to 65535", to @buf of @size bytes (160
+ * are enough), terminated with NUL.  Returns @buf.
  */
 const char *e4l_tunable_range(const struct e4l_tunable_info *info, char *buf,
 			      size_t size);
 
-/* Opaque: what an attribute says, in canonical order. */
+/* Opaque: a set of tunables, ordered by name. */
 struct e4l_tunables;
 
-/* One of them; the strings live until the tunable is changed or freed. */
+/* A tunable of a set; texts are valid until the set changes. */
 struct e4l_tunable {
-	const struct e4l_tunable_info *info;	/* NULL: unknown, kept as is */
+	const struct e4l_tunable_info *info;	/* NULL: unknown */
 	const char *name;
 	const char *value;
-	bool valid;		/* known, and the value is in the range */
-	uint32_t number;	/* when valid */
+	bool valid;		/* known, and the value is in range */
+	uint32_t number;	/* if @valid */
 };
 
-/* An empty set, or NULL without memory. */
+/* Returns an empty set, which the caller frees; NULL: no memory. */
 struct e4l_tunables *e4l_tunables_new(void);
+/* Frees @t.  NULL is allowed. */
 void e4l_tunables_free(struct e4l_tunables *t);
 
+/* Returns the number of tunables in @t. */
 size_t e4l_tunables_count(const struct e4l_tunables *t);
 
-/* The tunable at @i, below the count, in canonical order. */
+/* Returns tunable @i (0 to the count - 1) in byte order; it belongs to @t. */
 const struct e4l_tunable *e4l_tunables_at(const struct e4l_tunables *t,
 					  size_t i);
 
-/* The tunable of that name, or NULL. */
+/* Returns the tunable @name, or NULL; it belongs to @t. */
 const struct e4l_tunable *e4l_tunables_find(const struct e4l_tunables *t,
 					    const char *name);
 
 /*
- * Makes the changes that @spec lists, `name=value` or `^name`, separated by
- * commas.  At the first that is refused it stops, and *@where points to it in
- * @spec; those before it have been made.  Removing what is not set is no
- * error.  A known one is stored as a decimal number; an unknown one is refused
- * unless @force, and then stored as it is.
- * Errors: E4L_ET_TUNABLE_UNKNOWN, E4L_ET_TUNABLE_RANGE, E4L_ET_TUNABLE_SYNTAX,
- * E4L_ET_TUNABLES_LONG, E4L_ET_TUNABLE_TWICE, ENOMEM.
+ * Makes the changes of @spec: "name=value" or "^name" (remove), separated by
+ * commas.  Removing a tunable that is not set is no error.  Unknown names are
+ * refused unless @force is true.  Errors:  E4L_ET_TUNABLE_UNKNOWN,
+ * E4L_ET_TUNABLE_RANGE, E4L_ET_TUNABLE_SYNTAX, E4L_ET_TUNABLES_LONG,
+ * E4L_ET_TUNABLE_TWICE, ENOMEM.  *@where then points to the refused change in
+ * @spec; the changes before it have been made.
  */
 errcode_t e4l_tunables_change(struct e4l_tunables *t, const char *spec,
 			      bool force, const char **where);
 
 /*
- * Reads the tunables of a filesystem that is not mounted (or of a mounted one
- * as they were on disk a moment ago).  Without the attribute the set is empty.
- * Errors: those of e4l_tunables_parse(), and what libext2fs finds wrong with
- * the root directory's attributes.  *@ret is then NULL.
+ * Reads the tunables of @e's filesystem; without the attribute, *@ret is empty.
+ * The caller frees *@ret.  Unknown tunables and invalid values are in the set.
+ * Errors, with *@ret NULL: E4L_ET_TUNABLES_LONG, E4L_ET_TUNABLE_SYNTAX,
+ * E4L_ET_TUNABLE_TWICE, ENOMEM, and those of libext2fs.
  */
 errcode_t e4l_tunables_read(struct e4l *e, struct e4l_tunables **ret);
 
 /*
- * Stores the tunables, or removes the attribute when @t is empty, in one
- * transaction of the filesystem's journal (<e4layout/journal.h> says what
- * @external is).  Writes nothing when the attribute is like that already.
- * Errors: ENOSPC (neither the inode nor an attribute block has room, or no
- * block is free); E4L_ET_TUNABLES_QUOTA; those of e4l_change().  After one, let
- * go of the filesystem by e4l_close() or ext2fs_free(); nothing has been written
- * unless it was the commit that failed.
+ * Stores @t in @e's filesystem, or removes the attribute if @t is empty, in one
+ * transaction.  Nothing is written if the attribute is the same already.
+ * @external: the channel of an external journal's device, borrowed; NULL:
+ * e4l_open() has opened it, or there is none.  The filesystem is checked first,
+ * see e4l_check().  Errors:  ENOSPC (neither the inode nor an attribute block
+ * has room, or no block is free), E4L_ET_TUNABLES_QUOTA, E4L_ET_DAMAGED,
+ * E4L_ET_JOURNAL_*, ENOMEM, and those of reading and writing.  After an error,
+ * close the filesystem with e4l_close() or ext2fs_free(); the tunables on the
+ * device are the old ones or the new ones.
  */
 errcode_t e4l_tunables_write(struct e4l *e, io_channel external,
 			     const struct e4l_tunables *t);
 
 /*
- * The same for a mounted filesystem, through a descriptor of its root
- * directory.  What was written is durable.
- * Errors: E4L_ET_NOT_EXT4_ROOT, EPERM without CAP_SYS_ADMIN, those of
- * e4l_tunables_parse(), and errno's of fgetxattr(2) and fsetxattr(2).
+ * Reads the tunables of a mounted filesystem through @fd, a descriptor of its
+ * root directory.  The caller frees *@ret.  Errors, with *@ret NULL:
+ * E4L_ET_NOT_EXT4_ROOT, EPERM without CAP_SYS_ADMIN, those of
+ * e4l_tunables_read(), and errno values of fgetxattr(2).
  */
 errcode_t e4l_tunables_read_fd(int fd, struct e4l_tunables **ret);
+
+/*
+ * Stores the tunables of a mounted filesystem through @fd, a descriptor of its
+ * root directory; they are durable afterwards.  Errors, with the tunables
+ * unchanged: those of e4l_tunables_read_fd(), and errno values of fsetxattr(2).
+ */
 errcode_t e4l_tunables_write_fd(int fd, const struct e4l_tunables *t);
 
 #ifdef __cplusplus

@@ -3,7 +3,7 @@
 # make install DESTDIR= puts all in place, and a program can be built with it.
 # shellcheck disable=SC2016
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
-require_program make pkg-config cc
+require_program make pkg-config cc debugfs
 [ -f "$top_builddir/Makefile" ] || fail "no Makefile in $top_builddir"
 
 # not the options of the make that runs this
@@ -31,6 +31,9 @@ for tool in e4check e4debug e4frag e4repack mke4fs tune4fs; do
 	installed "$(variable bashcompletiondir)/$tool"
 done
 installed "$(variable mandir)/man3/libe4layout.3"
+for page in "$top_srcdir"/lib/e4layout/man/*.3; do
+	installed "$(variable mandir)/man3/$(basename "$page")"
+done
 installed "$(variable mandir)/man7/e4layout.7"
 installed "$(variable docdir)/e4check-1.json"
 installed "$(variable docdir)/e4debug-1.json"
@@ -88,13 +91,36 @@ PKG_CONFIG_SYSROOT_DIR=
 export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
 flags=$(pkg-config --define-variable=prefix="$root$(variable prefix)" \
 	--cflags --libs e4layout)
-for example in image repack report; do
-	source=$(variable docdir)/examples/$example.c
+source_dir=$(variable docdir)/examples
+for example in image minimal repack report; do
+	source=$source_dir/$example.c
 	installed "$source"
 	# shellcheck disable=SC2086
 	check cc -Wall -Werror -o "$work/$example" "$root$source" $flags
 done
 aged "$work/img" <"$top_srcdir/tests/shell/layout.recipe"
+
+# the smallest program that links the installed library refuses a damaged image
+[ "$(sed '1,/^$/d; /^$/d' "$root$source_dir/minimal.c" | wc -l)" -le 15 ] ||
+	fail "minimal.c has more than 15 lines of code"
+cp "$work/img" "$work/damaged"
+debugfs -w -R 'set_inode_field /split links_count 3' "$work/damaged" \
+	>/dev/null 2>&1
+before=$(sha256sum <"$work/damaged")
+run "$work/minimal" "$work/damaged"
+same "exit of minimal" "$status" 1
+grep -q '^1 errors, 0 extents: the filesystem is damaged' "$out" || {
+	show_run
+	fail "minimal.c does not report the damage"
+}
+same "bytes of a damaged image" "$(sha256sum <"$work/damaged")" "$before"
+cp "$work/img" "$work/sound"
+check "$work/minimal" "$work/sound"
+grep -q '^0 errors, [1-9][0-9]* extents: ' "$out" || {
+	show_run
+	fail "minimal.c does not report"
+}
+sound "$work/sound"
 check "$work/repack" "$work/img"
 grep -q 'extents became' "$out" || fail "nothing was repacked"
 run "$work/repack" "$work"

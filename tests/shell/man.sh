@@ -43,10 +43,11 @@ done
 # the library's manual: each header has its line, and each name is the library's
 for header in "$top_srcdir"/lib/e4layout/*.h; do
 	name=$(basename "$header")
-	[ "$name" = e4layout.h ] || grep -q "^\.I $name$" "$library" ||
+	[ "$name" = e4layout.h ] || grep -qE "^\.IR .*\b$name " "$library" ||
 		fail "$library does not name $name"
 done
-grep -oE '\be4l_[a-z_]+( \(|\()' "$library" | tr -d ' (' | sort -u |
+sed 's/^\.BR e4l_[a-z]* (3).*//' "$library" |
+	grep -oE '\be4l_[a-z_]+( \(|\()' | tr -d ' (' | sort -u |
 	while read -r name; do
 	grep -q "^	$name;" "$top_srcdir/lib/e4layout/e4layout.map" ||
 		fail "$library: the library has no $name()"

@@ -188,9 +188,12 @@ static void pass_on(const struct e4l_check_options *options,
 errcode_t e4l_check(struct e4l *e, const struct e4l_check_options *options,
 		    struct e4l_check_result *result)
 {
+	static const struct e4l_check_options none = { .flags = 0 };
 	struct findings found;
 	errcode_t err;
 
+	if (!options)
+		options = &none;
 	e4l_fail(e, 0, NULL, 0, 0);
 	e4l_clear(result);
 	if (E4L_HAS_UNKNOWN(options))
