@@ -119,12 +119,32 @@ static bool load_priorities(const char *name, struct e4l_tree *t)
 	return !err;
 }
 
+/* Is the source, perhaps at an offset, in the file of the image? */
+static bool is_in_image(const struct config *c)
+{
+	const char *mark = strstr(c->from, "?offset=");
+	struct stat from, image;
+	char *path = mark ? strndup(c->from, mark - c->from) : NULL;
+	bool same;
+
+	same = (!mark || path) && !e4l_stat(path ? path : c->from, &from) &&
+	       !e4l_stat(c->device, &image) && S_ISREG(from.st_mode) &&
+	       from.st_ino == image.st_ino && from.st_dev == image.st_dev;
+	free(path);
+	return same;
+}
+
 static bool load_source(struct config *c, struct e4l_tree *t,
 			struct target *from, struct spool *spool,
 			json_t *left_out)
 {
 	if (!c->from)
 		return load_sources(c, t, spool);
+	if (is_in_image(c)) {
+		say("%s: the source is the same file as the image %s: name "
+		    "another image", c->from, c->device);
+		return false;
+	}
 	if (!target_open_source(from, c->from, c->common.partition))
 		return false;
 	c->source_fs = from;

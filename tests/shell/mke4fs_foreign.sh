@@ -153,6 +153,17 @@ rm self/img
 check "$mke4fs" -q -d self self/img
 [ ! -s "$err" ] || fail 'something is left out of an image that is new'
 
+# nor does it overwrite the filesystem that it is made of
+ln self/img self/link
+sum=$(sha256sum <self/img)
+for from in self/img self/link 'self/img?offset=0'; do
+	mustfail 1 "$mke4fs" -q --from="$from" self/img
+	one_sentence mke4fs
+	says "$(printf '%s' "$from" | tr '?' .): the source is the same file as the image self/img"
+done
+same 'the source' "$(sha256sum <self/img)" "$sum"
+rm self/link
+
 # nor does it overwrite the archive that it is made of
 tar -cf self.tar self
 truncate -s 4M self.tar
