@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Files for which one transaction of the smallest journal is too small: blocks
-# in hundreds of groups, tens of thousands of extents.  A tree larger than the
-# journal is skipped.
+# in hundreds of groups, tens of thousands of extents.  A file whose tree stays
+# larger than the journal is skipped.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 
@@ -48,7 +48,10 @@ large "tens of thousands of extents" "-J size=8" \
 	"scatter /many frags 40000 blocks 2 gap 150 shuffle alternate"
 several
 
-# a tree that no transaction holds: it is skipped, and the report has the reason
+large "a tree that no transaction holds, until the file is in one piece" "" \
+	"scatter /many frags 30000 blocks 1 gap 1"
+
+# a tree that no transaction holds before or after: it is skipped, and the report has the reason
 what="a tree that no transaction holds"
 aged "$img" <<'END'
 size 8G

@@ -397,6 +397,52 @@ static bool fits_txn(const struct e4l_places *m,
 				   geo->quota_blocks <= geo->txn_blocks;
 }
 
+/* The most extents that the file has in one fragment. */
+static size_t count_states(const struct e4l_plan_file *file)
+{
+	uint64_t blocks = 0;
+	size_t n = 1, i;
+
+	for (i = 0; i < file->n_extents; i++) {
+		blocks += file->extents[i].len;
+		n += i && file->extents[i].unwritten !=
+			  file->extents[i - 1].unwritten;
+	}
+	return n + blocks / (E4L_UNWRITTEN_MAX_BLOCKS / 2);
+}
+
+/*
+ * Whether a transaction holds the file's move in one piece, after which it has a
+ * small tree: what it takes and gives may be in so many groups.
+ */
+static errcode_t fits_at_once(const struct e4l_places *m,
+			      const struct e4l_plan_file *file, bool *fits)
+{
+	const struct e4l_geometry *geo = &m->opt.geo;
+	struct e4l_walk walk = e4l_walk_extents(file->extents, file->n_extents,
+						geo->cluster_blocks);
+	struct e4l_groups g = { .geo = geo };
+	struct e4l_logical_run run;
+	uint64_t cost;
+	errcode_t err = 0;
+	size_t i;
+
+	e4l_next_logical_run(&walk, &run);
+	for (i = 0; i < file->n_extents && !err; i++)
+		err = e4l_groups_add(&g, file->extents[i].pblk,
+				     file->extents[i].len);
+	for (i = 0; i < file->n_tree && !err; i++)
+		err = e4l_groups_add(&g, file->tree[i].pblk, 1);
+	cost = LEAST_TXN + geo->quota_blocks + e4l_groups_cost(&g) +
+	       2 * (run.len * geo->cluster_blocks / geo->group_blocks + 2) +
+	       e4l_ideal_tree_blocks(count_states(file), geo->blocksize);
+	free(g.v);
+	/* and it has no other logical run, which would need the tree */
+	*fits = file->allowed & E4L_PLAN_MOVE && cost <= geo->txn_blocks &&
+		!e4l_next_logical_run(&walk, &run);
+	return err;
+}
+
 /* What keeps the file from being changed, or from being moved. */
 static errcode_t restrict_file(struct e4l_places *m,
 			       const struct e4l_plan_file *file,
@@ -408,8 +454,16 @@ static errcode_t restrict_file(struct e4l_places *m,
 	uint64_t excess = file->n_extents > fragments ?
 			  file->n_extents - 1 : fragments - 1;
 	enum e4l_plan_skip why;
+	bool at_once = false;
+	errcode_t err = 0;
 
-	if (!fits_txn(m, file)) {
+	if (!fits_txn(m, file))
+		err = fits_at_once(m, file, &at_once);
+	if (at_once)
+		*allowed = E4L_PLAN_MOVE | E4L_OWNER_AT_ONCE;
+	if (err)
+		return err;
+	if (!at_once && !fits_txn(m, file)) {
 		*allowed = 0;
 		why = E4L_PLAN_SKIP_TXN;
 	} else if (e4l_check_clusters(file->extents, file->n_extents,

@@ -20,6 +20,9 @@ struct e4l_item {
 	uint32_t len, first, n, file;
 };
 
+/* In ->allowed: no transaction holds its tree, so that it moves at once, or not. */
+#define E4L_OWNER_AT_ONCE	0x100
+
 struct e4l_owner {
 	ext2_ino_t ino;
 	uint32_t goal;			/* a cluster of the inode's group */

@@ -389,12 +389,14 @@ static errcode_t adopt(struct job *j, struct e4l_step *step)
 /*
  * Makes the largest step of up to @most clusters that fits; *@done of them.  It goes on
  * to the end of a fragment that would be cut in two, if a transaction holds that.
+ * Where no transaction holds a part, it may hold the whole, whose tree is small.
  */
 static errcode_t next_step(struct job *j, uint64_t most, struct e4l_step *step,
 			   uint64_t *done)
 {
 	uint64_t all = count_todo(j), end;
 	bool fits_tree, fits_txn, longer = false, may_grow = false;
+	bool at_once = false;
 	struct e4l_fragments part;
 	errcode_t err;
 
@@ -425,6 +427,10 @@ static errcode_t next_step(struct job *j, uint64_t most, struct e4l_step *step,
 		} else if (!fits_tree && up_to_end(j, *done, false) > *done) {
 			/* an extent that is cut in two is one too many */
 			*done = up_to_end(j, *done, false);
+		} else if (fits_tree && !at_once && *done < all) {
+			/* all of it may need a much smaller tree */
+			at_once = true;
+			*done = all;
 		} else if (fits_tree && *done > 1 && most > 1) {
 			most = *done = (*done < most ? *done : most) / 2;
 		} else {

@@ -362,7 +362,8 @@ static uint32_t part_length(const struct e4l_work *w, uint32_t i)
 {
 	const struct e4l_owner *o = &w->m->owner[w->m->item[i].file];
 
-	return w->how.cut && o->allowed & E4L_PLAN_MOVE ? w->large_item / 2 : 0;
+	return w->how.cut && o->allowed & E4L_PLAN_MOVE &&
+	       !(o->allowed & E4L_OWNER_AT_ONCE) ? w->large_item / 2 : 0;
 }
 
 /* How many fragments of 2^20 clusters there are too many. */
@@ -440,7 +441,9 @@ static errcode_t choose_share(const struct e4l_work *w, uint32_t **share)
 		(*share)[v[i].run] = v[i].len;
 	}
 	for (i = 0; i < n && sum; i++) {
-		if ((*share)[v[i].run])
+		if ((*share)[v[i].run] ||
+		    w->m->owner[w->m->item[v[i].run].file].allowed &
+		    E4L_OWNER_AT_ONCE)
 			continue;
 		(*share)[v[i].run] = sum;
 		break;
