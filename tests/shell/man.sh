@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Manual pages format without a warning, have their sections, and name every tool
-# and every header.
+# Manual pages format without warnings at 80 and 120 columns, have at most 500 lines
+# at 80 columns, have their sections in the order of man-pages(7), and name every
+# tool and every header.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program man
 
-# sections PAGE: what it has to have.
+# sections PAGE: the required sections.
 sections() {
 	printf '%s\n' NAME DESCRIPTION 'SEE ALSO'
 	case $1 in
@@ -14,14 +15,21 @@ sections() {
 	esac
 }
 
+order='NAME|SYNOPSIS|DESCRIPTION|OPTIONS|EXIT STATUS|RETURN VALUE|ENVIRONMENT|FILES|NOTES|EXAMPLES|SEE ALSO'
 overview=$top_srcdir/doc/e4layout.7
 library=$top_srcdir/lib/e4layout/libe4layout.3
 for page in "$top_srcdir"/misc/*.8 "$top_srcdir"/debugfs/*.8 \
 	"$top_srcdir"/e2fsck/*.8 "$overview" "$library"; do
 	[ -e "$page" ] || fail "there is no $page"
-	MANWIDTH=80 run man --warnings -E UTF-8 -l -Tutf8 "$page"
-	[ "$status" = 0 ] || fail "man cannot format $page"
-	[ ! -s "$err" ] || { show_run; fail "$page"; }
+	for width in 120 80; do
+		MANWIDTH=$width run man --warnings -E UTF-8 -l -Tutf8 "$page"
+		[ "$status" = 0 ] || fail "man cannot format $page"
+		[ ! -s "$err" ] || { show_run; fail "$page"; }
+	done
+	[ "$(wc -l <"$out")" -le 500 ] || fail "$page: more than 500 lines"
+	sed -n 's/^\.SH //p' "$page" | grep -xE "$order" >"$work/sections"
+	echo "$order" | tr '|' '\n' | grep -xFf "$work/sections" |
+		diff "$work/sections" - || fail "$page: sections are out of order"
 	sections "$page" | while read -r section; do
 		grep -q "^\.SH $section\$" "$page" ||
 			fail "$page: no section $section"
