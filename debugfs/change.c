@@ -27,10 +27,10 @@ bool shell_changed(struct shell *s, bool ok)
 	if (ok)
 		return true;
 	if (undo_guard_changed())
-		say("%s: %s is closed now: e2undo %s %s takes all back",
+		say("%s: %s was closed: to undo all changes, run e2undo %s %s",
 		    s->request, s->name, s->undo.file, s->target.device);
 	else
-		say("%s: %s is closed now: nothing was changed", s->request,
+		say("%s: %s was closed: nothing was changed", s->request,
 		    s->name);
 	shell_close(s);
 	return false;
@@ -99,11 +99,12 @@ static bool check_parent(const struct shell *s, const char *path,
 		return refuse(s, path,
 			      "a component of the path is not a directory");
 	if (dir->i_flags & (EXT4_ENCRYPT_FL | EXT4_CASEFOLD_FL))
-		return refuse(s, path, "its directory is encrypted or folds "
-				       "case: mount the filesystem");
+		return refuse(s, path, "the directory is encrypted or "
+				       "case-insensitive: mount the "
+				       "filesystem");
 	if (dir->i_flags & EXT4_PROJINHERIT_FL)
-		return refuse(s, path, "its directory hands on a project: "
-				       "mount the filesystem");
+		return refuse(s, path, "the directory passes its project ID "
+				       "on: mount the filesystem");
 	return true;
 }
 
@@ -128,7 +129,7 @@ bool name_find(struct shell *s, const char *path, struct name_at *p)
 	if (err)
 		return shell_fails(s, path, err);
 	if (!*p->name || !strcmp(p->name, ".") || !strcmp(p->name, ".."))
-		return refuse(s, path, "not a name");
+		return refuse(s, path, "not a file name");
 	if (strlen(p->name) > EXT2_NAME_LEN)
 		return shell_fails(s, path, E4L_ET_NAME_TOO_LONG);
 	if (!check_parent(s, path, &dir))
@@ -206,9 +207,10 @@ bool do_mkdir(struct shell *s, int argc, const char *const *argv)
 	if (!name_find_new(s, argv[1], &n.at))
 		return false;
 	if (n.at.full)
-		return refuse(s, argv[1], "its directory has as many as it "
-					  "may have");
-	return shell_change(s, argv[1], "making the directory", make_dir, &n);
+		return refuse(s, argv[1],
+			"the directory has the maximum number of "
+			"subdirectories");
+	return shell_change(s, argv[1], "creating the directory", make_dir, &n);
 }
 
 static errcode_t make_link(ext2_filsys fs, io_channel device, void *priv)
@@ -261,11 +263,13 @@ bool do_link(struct shell *s, int argc, const char *const *argv)
 		return shell_fails(s, argv[1], err);
 	if (LINUX_S_ISDIR(inode.i_mode) || !inode.i_links_count ||
 	    n.ino < EXT2_FIRST_INODE(s->target.fs->super))
-		return refuse(s, argv[1], "not a file that may have names");
+		return refuse(s, argv[1],
+			"a reserved inode or a directory cannot get a further "
+			"name");
 	if (inode.i_links_count >= EXT2_LINK_MAX)
 		return shell_fails(s, argv[1], EMLINK);
 	n.type = type_of(inode.i_mode);
-	return shell_change(s, argv[2], "making the link", make_link, &n);
+	return shell_change(s, argv[2], "creating the link", make_link, &n);
 }
 
 /* ------------------------------------------------------------------- ranges */
@@ -279,14 +283,14 @@ bool file_may_change(const struct shell *s, const char *path,
 	    f->ino < EXT2_FIRST_INODE(s->target.fs->super))
 		return refuse(s, path, "not a regular file");
 	if (f->damaged)
-		return refuse(s, path, "is damaged: run e2fsck -f");
+		return refuse(s, path, "the file is damaged: run e2fsck -f");
 	if (flags & (EXT4_ENCRYPT_FL | EXT4_VERITY_FL))
-		return refuse(s, path, "is encrypted or sealed: mount the "
-				       "filesystem");
+		return refuse(s, path, "the file is encrypted or uses "
+				       "fs-verity: mount the filesystem");
 	if (flags & (EXT2_IMMUTABLE_FL | EXT2_APPEND_FL))
-		return refuse(s, path, "is immutable or append-only");
+		return refuse(s, path, "the file is immutable or append-only");
 	if (!(flags & EXT4_EXTENTS_FL))
-		return refuse(s, path, "is not mapped by extents");
+		return refuse(s, path, "the file has no extents");
 	return true;
 }
 
@@ -305,8 +309,8 @@ static bool parse_bytes(const struct shell *s, const char *text, uint64_t size,
 	struct units_share share;
 
 	if (!units_parse_share(text, &share))
-		return refuse(s, text, "is neither a size such as 1.5M nor a "
-				       "part of the file such as 10%");
+		return refuse(s, text, "neither a size such as 1.5M nor a part "
+				       "of the file such as 10%");
 	*bytes = units_share_of(&share, size);
 	if (share.parts && share.parts < UNITS_WHOLE)
 		*bytes -= *bytes % bs;
@@ -323,9 +327,9 @@ static bool parse_range(const struct shell *s, const char *const *argv,
 	    !parse_bytes(s, argv[3], size, &len))
 		return false;
 	if (!len)
-		return refuse(s, argv[3], "is less than a block");
+		return refuse(s, argv[3], "less than a block");
 	if (*offset > max * bs || len > max * bs - *offset)
-		return refuse(s, argv[1], "no file is as large as that");
+		return refuse(s, argv[1], "larger than the maximum file size");
 	*end = *offset + len;
 	return true;
 }

@@ -110,12 +110,12 @@ bool do_open(struct shell *s, int argc, const char *const *argv)
 	uint64_t partition = 0;
 
 	if (s->open) {
-		say("open: %s is open: close it first", s->name);
+		say("open: %s is already open: run close first", s->name);
 		return false;
 	}
 	if (argc > 2 && (!units_parse_count(argv[2], &partition) ||
 			 !partition)) {
-		say("open: %s: is not the number of a partition", argv[2]);
+		say("open: %s: not a partition number", argv[2]);
 		return false;
 	}
 	s->checked = false;
@@ -137,8 +137,8 @@ bool do_help(struct shell *s, int argc, const char *const *argv)
 			 shell_usage(r->command_names[0]));
 		printf("%-36s %s\n", form, r->info_string);
 	}
-	printf("%-36s %s\n", "others", "go to debugfs(8): debugfs -R lr lists "
-	       "them");
+	printf("%-36s %s\n", "other requests",
+	       "passed to debugfs(8); debugfs -R lr lists them");
 	return true;
 }
 
@@ -171,12 +171,12 @@ bool shell_do(struct shell *s, const char *line)
 	if (!*line || *line == '#')
 		return true;
 	if (!is_balanced(line)) {
-		say("a quote is not closed: %s", line);
+		say("missing closing quote: %s", line);
 		return false;
 	}
 	copy = strdup(line);
 	if (!copy) {
-		say_error(line, "cannot start", ENOMEM);
+		say_error(line, "cannot run the request", ENOMEM);
 		return false;
 	}
 	s->failed = *line != '!';
@@ -189,7 +189,7 @@ bool shell_do(struct shell *s, const char *line)
 	if (!err && s->failed && !s->request)
 		err = ENOMEM;
 	if (err)
-		say_error(line, "cannot start", err);
+		say_error(line, "cannot run the request", err);
 	return !err && !s->failed;
 }
 

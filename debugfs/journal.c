@@ -322,11 +322,12 @@ bool do_journal(struct shell *s, int argc, const char *const *argv)
 	bool ok;
 
 	if (!ext2fs_has_feature_journal(s->target.fs->super)) {
-		say("journal: %s: has none", s->name);
+		say("journal: %s: the filesystem has no journal", s->name);
 		return false;
 	}
 	if (!s->target.fs->super->s_journal_inum) {
-		say("journal: %s: is on another device: logdump -f reads it",
+		say("journal: %s: the journal is on another device: use "
+		    "logdump -f",
 		    s->name);
 		return false;
 	}

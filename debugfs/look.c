@@ -316,7 +316,7 @@ bool do_tree(struct shell *s, int argc, const char *const *argv)
 	bool ok = file_open(s, argv[1], &f);
 
 	if (ok && f.map != E4L_MAP_EXTENTS) {
-		say("tree: %s: has no extent tree: map %s", argv[1],
+		say("tree: %s: no extent tree: use map %s", argv[1],
 		    json_map_name(f.map));
 		ok = false;
 	}

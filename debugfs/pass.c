@@ -14,9 +14,9 @@
 #include "e4debug.h"
 
 /* Each request gets a debugfs of its own, which forgets at its end. */
-#define FORGOTTEN "would be forgotten when the request ends: "
+#define FORGOTTEN "has no effect, because each request runs in a new debugfs: "
 #define BY_PATH FORGOTTEN "give full paths"
-#define BY_ITSELF FORGOTTEN "run debugfs itself"
+#define BY_ITSELF FORGOTTEN "run debugfs directly"
 static const struct refused {
 	const char *name, *why;
 } refused[] = {
@@ -64,7 +64,7 @@ static bool pass_errors(FILE *errors)
 		said = true;
 	}
 	if (!feof(errors)) {
-		say_error("debugfs", "cannot read its output", errno);
+		say_error("debugfs", "cannot read the output", errno);
 		said = true;
 	}
 	free(line);
@@ -133,7 +133,7 @@ static bool hear(char *const *argv, pid_t pid, int out, FILE *errors)
 		;
 	said = pass_errors(errors);
 	if (printed && WIFSIGNALED(status))
-		say("%s: was ended by signal %d", argv[0], WTERMSIG(status));
+		say("%s: ended by signal %d", argv[0], WTERMSIG(status));
 	return printed && !said && WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
@@ -160,7 +160,7 @@ static bool run(const struct shell *s, char *const *argv)
 		ok = hear(argv, pid, fd[0], errors);
 out:
 	if (err)
-		say_error(argv[0], "cannot start", err);
+		say_error(argv[0], "cannot run", err);
 	if (errors)
 		fclose(errors);
 	return ok;
@@ -197,7 +197,7 @@ static bool pass(struct shell *s, void *priv)
 	*arg = NULL;
 	err = interrupt_start(&s->interrupt, NULL);
 	if (err) {
-		say_error(program, "cannot start", err);
+		say_error(program, "cannot run", err);
 		return false;
 	}
 	ok = run(s, argv);

@@ -172,15 +172,16 @@ static bool run_e2undo(struct shell *s, const char *device)
 	fflush(stdout);
 	err = posix_spawnp(&pid, program, NULL, NULL, argv, environ);
 	if (err) {
-		say_error(program, "cannot start", err);
+		say_error(program, "cannot run", err);
 		return false;
 	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return true;
-	say("%s %s %s failed: run it again with -f, unless something has "
-	    "mounted or checked the filesystem since", program, s->undo.file,
+	say("%s %s %s failed: unless the filesystem was mounted or checked "
+	    "since the change, run the command again with -f",
+	    program, s->undo.file,
 	    device);
 	return false;
 }

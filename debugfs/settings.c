@@ -26,7 +26,7 @@ static json_t *tunables_array(const struct e4l_tunables *t)
 			json_pack("{s:s, s:s, s:b, s:s}", "name", x->name,
 				  "value", x->value, "valid", x->valid,
 				  "meaning", x->info ? x->info->meaning :
-						       "not known"));
+						       "unknown to this version"));
 	}
 	return json_checked(rows, failed);
 }

@@ -259,8 +259,8 @@ static bool check_range(const struct writing *w)
 			continue;
 		say("%s: %s: block %llu %s", w->s->request, w->at.path,
 		    (unsigned long long)at, es.state == E4L_ES_HOLE ?
-		    "is a hole: fallocate it first" :
-		    "has content: it is never overwritten");
+		    "is a hole: run fallocate first" :
+		    "has content, which e4debug does not overwrite");
 		return false;
 	}
 	return true;
@@ -412,7 +412,8 @@ static bool change_new(struct writing *w)
 	errcode_t err;
 
 	if (!ext2fs_has_feature_extents(w->s->target.fs->super)) {
-		say("%s: %s: has no extents: mount it", w->s->request,
+		say("%s: %s: no extents: mount the filesystem and write the "
+		    "file there", w->s->request,
 		    w->s->name);
 		return false;
 	}

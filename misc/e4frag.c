@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* e4frag: reports how an ext4 filesystem is laid out, and changes nothing. */
+/* e4frag: reports the layout of an ext4 filesystem, and changes nothing. */
 #include "config.h"
 #include <errno.h>
 #include <stdio.h>
@@ -17,13 +17,16 @@
 
 #define DEFAULT_TOP	10
 
-#define FILES_BYTES	(256 << 10)	/* of lines, between two writes */
+#define FILES_BYTES	(256 << 10)	/* bytes of output between two writes */
 #define MAX_TOP		1000000
 
-/* From this on a block of memory is mapped by itself. */
+/*
+ * malloc() maps each block of at least this size separately, so that free()
+ * returns it.
+ */
 #define LARGE_BYTES	(128 << 10)
 
-/* How many damaged places to name; all are counted. */
+/* Damaged structures that the report names; all are counted. */
 #define DAMAGED_IN_TEXT	10
 #define DAMAGED_IN_JSON	1000
 
@@ -47,11 +50,11 @@ static const struct args_option options[] = {
 	  .help = "list files as json lines or as a table" },
 	{ .name = "prometheus", .kind = ARGS_TEXT, .offset = AT(prometheus),
 	  .value = "FILE", .implied = "-",
-	  .help = "print metrics for Prometheus only" },
+	  .help = "print only metrics for Prometheus" },
 	{ .name = "dirs", .kind = ARGS_FLAG, .offset = AT(by_dir),
 	  .help = "show the worst subtrees" },
 	{ .name = "html", .kind = ARGS_TEXT, .offset = AT(html),
-	  .value = "FILE", .help = "write an HTML page with pictures" },
+	  .value = "FILE", .help = "write an HTML page with a block map" },
 	{ .name = "compare", .kind = ARGS_TEXT, .offset = AT(compare),
 	  .value = "OLD.json",
 	  .help = "compare with an earlier --json report" },
@@ -59,7 +62,7 @@ static const struct args_option options[] = {
 	  .help = "draw the block map" },
 	{ .name = "groups", .kind = ARGS_FLAG, .offset = AT(groups),
 	  .help = "show a row for each block group" },
-	{ .name = "top", .letter = 'n', .kind = ARGS_COUNT, .offset = AT(top),
+	{ .name = "top", .kind = ARGS_COUNT, .offset = AT(top),
 	  .value = "N", .max = MAX_TOP,
 	  .help = "show the N worst files (default 10)" },
 	{ .name = "sort", .kind = ARGS_CHOICE, .offset = AT(sort),
@@ -101,7 +104,7 @@ static errcode_t on_file(const struct e4l_file *file, void *priv)
 	return EIO;
 }
 
-/* Whether there is more to print than --files. */
+/* Whether a report is printed, and not only --files. */
 static bool has_report(const struct e4frag *frag)
 {
 	if (frag->files || frag->table)
@@ -110,7 +113,10 @@ static bool has_report(const struct e4frag *frag)
 	       !frag->args.quiet;
 }
 
-/* Zeroing can leave one extent for each logical run. */
+/*
+ * Returns how many tree blocks zeroing could save: it can leave one extent for
+ * each logical run.
+ */
 static uint64_t spare_tree(const struct e4frag *frag,
 			   const struct e4l_file_score *score)
 {
@@ -120,7 +126,7 @@ static uint64_t spare_tree(const struct e4frag *frag,
 	return score->tree_blocks > least ? score->tree_blocks - least : 0;
 }
 
-/* What a repack could improve; block-mapped files are never repacked. */
+/* Counts what a repack could improve. Block-mapped files are never repacked. */
 static void count_improvable(struct e4frag *frag,
 			     const struct e4l_piece *piece,
 			     const struct e4l_file_score *score)
@@ -212,7 +218,7 @@ static errcode_t build_model(struct e4frag *frag)
 	return err;
 }
 
-/* A file that has no more extents than it needs is not among the worst. */
+/* Returns how many of the worst files have excess extents. */
 static size_t count_worst(const struct e4frag *frag)
 {
 	size_t n = frag->model.n_worst;
@@ -226,14 +232,14 @@ static size_t count_worst(const struct e4frag *frag)
 static void say_failure(const struct e4frag *frag, errcode_t err)
 {
 	if (err == E4L_ET_INTERRUPTED)
-		say("%s: interrupted: %u of %u block groups were read, "
-		    "nothing was changed", frag->target.name,
-		    frag->groups_done, frag->groups_all);
+		say("%s: interrupted after %u of %u block groups; nothing was "
+		    "changed", frag->target.name, frag->groups_done,
+		    frag->groups_all);
 	else if (!frag->failure_said)
 		say_e4l(frag->target.name, frag->e, err);
 }
 
-/* Reads everything that was asked for. */
+/* Reads the filesystem for all requested reports. */
 static bool analyse(struct e4frag *frag)
 {
 	struct interrupt in = { .active = false };
@@ -260,7 +266,8 @@ static bool analyse(struct e4frag *frag)
 static bool has_told(const struct e4frag *frag, bool ok)
 {
 	if (!ok)
-		say_error(frag->target.name, "cannot tell all paths", ENOMEM);
+		say_error(frag->target.name, "cannot determine all paths",
+					     ENOMEM);
 	return ok;
 }
 
@@ -268,12 +275,12 @@ static bool report(const struct e4frag *frag)
 {
 	if (frag->model.damaged_count && !frag->args.quiet) {
 		if (frag->target.mount_point)
-			say("%s: damage was stepped over: it is mounted, and "
-			    "was changed meanwhile, or is damaged",
-			    frag->target.name);
+			say("%s: damaged structures were skipped: the mounted "
+			    "filesystem was changed during the run, or is "
+			    "damaged", frag->target.name);
 		else
-			say("%s: damage was stepped over: run e2fsck -fn %s",
-			    frag->target.name, frag->target.e2fs_name);
+			say("%s: damaged structures were skipped: "
+			    "run e2fsck -fn %s", frag->target.name, frag->target.e2fs_name);
 	}
 	if (frag->args.verbose)
 		say_reads(frag->target.name, frag->e);
@@ -291,12 +298,13 @@ static bool report(const struct e4frag *frag)
 	       has_told(frag, e4frag_print_text(stdout, frag));
 }
 
-/* Metrics of a part would be taken for those of the filesystem. */
+/* Metrics of a subtree would be mistaken for metrics of the filesystem. */
 static bool is_whole(const struct e4frag *frag)
 {
 	if (!frag->prometheus || (!frag->target.subtree && !frag->n_paths))
 		return true;
-	say("%s: --prometheus is of a whole filesystem: give %s, without paths",
+	say("%s: --prometheus requires a whole filesystem: give %s as TARGET, "
+	    "without PATH",
 	    frag->target.name, frag->target.mount_point ?
 	    frag->target.mount_point : frag->target.device);
 	return false;
@@ -310,7 +318,10 @@ static bool is_same_file(const struct stat *a, const char *path)
 	       a->st_ino == b.st_ino;
 }
 
-/* Not what is read or behind a device; replace_file() sees to the rest. */
+/*
+ * Whether @file may be replaced: it must be neither an input file nor attached
+ * to a device.  replace_file() checks the file itself.
+ */
 static bool can_replace(const struct e4frag *frag, const char *file)
 {
 	struct stat st;
@@ -320,7 +331,8 @@ static bool can_replace(const struct e4frag *frag, const char *file)
 	if (!is_same_file(&st, frag->target.device) &&
 	    !is_same_file(&st, frag->compare))
 		return !target_is_attached(file);
-	say("%s: would be replaced, and is read: name another file", file);
+	say("%s: the output file is also an input file: give another output "
+	    "file", file);
 	return false;
 }
 
@@ -333,7 +345,8 @@ static int run(struct e4frag *frag, const char *target)
 		return STATUS_FAILED;
 	if (frag->target.subtree && !frag->n_paths && !frag->args.quiet &&
 	    !frag->prometheus)
-		say("%s: only what is in this directory is shown; %s is all",
+		say("%s: only this subtree is reported; for the whole "
+		    "filesystem, give %s",
 		    target, frag->target.mount_point ?
 		    frag->target.mount_point : frag->target.device);
 	ok = is_whole(frag) && can_replace(frag, frag->html) &&
@@ -350,33 +363,35 @@ static int run(struct e4frag *frag, const char *target)
 	return ok ? STATUS_DONE : STATUS_FAILED;
 }
 
-/* What is printed is one thing. */
+/* Checks that at most one format of output is requested. */
 static bool are_together(const struct e4frag *frag)
 {
 	if (frag->table && frag->args.json) {
-		say("--files=table is not JSON: --files=json is");
+		say("--files=table and --json cannot be given together: use "
+		    "--files=json");
 		return false;
 	}
 	if ((frag->files || frag->table) && (frag->by_dir || frag->map)) {
-		say("--files goes with neither --dirs nor --map");
+		say("--files cannot be given together with --dirs or --map");
 		return false;
 	}
 	if (!frag->prometheus || (!frag->files && !frag->table &&
 				  !frag->groups && !frag->by_dir &&
 				  !frag->map && !frag->args.json))
 		return e4frag_can_write_prometheus(frag);
-	say("--prometheus goes with none of --files, --dirs, --map, --groups "
-	    "and --json");
+	say("--prometheus cannot be given together with --files, --dirs, "
+	    "--map, --groups or --json");
 	return false;
 }
 
 static bool has_page(const struct e4frag *frag)
 {
 	if (frag->compare && !frag->html)
-		say("--compare needs --html");
+		say("--compare requires --html");
 	else if (frag->html && (frag->files || frag->table ||
 				frag->prometheus))
-		say("--html goes with neither --files nor --prometheus");
+		say("--html cannot be given together with --files or "
+		    "--prometheus");
 	else
 		return true;
 	return false;

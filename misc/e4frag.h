@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What e4frag's main file and its report writers share. */
+/* Declarations that e4frag's main file and report writers share. */
 #ifndef E4FRAG_H
 #define E4FRAG_H
 
@@ -14,89 +14,95 @@
 #include "e4frag_look.h"
 
 struct e4frag {
-	/* what was asked for */
+	/* options */
 	struct args_common args;	/* must be first: see support/args.h */
-	unsigned int files_form;	/* of --files */
+	unsigned int files_form;	/* form of --files */
 	bool files, table, groups, map, by_dir;
-	const char *prometheus;		/* a file, or - */
-	const char *html, *compare;	/* files, or NULL */
+	const char *prometheus;		/* a file, or "-"; NULL: no metrics */
+	const char *html, *compare;	/* files; NULL: not given */
 	uint64_t top, min_extents;
 	unsigned int sort;		/* enum e4l_sort */
 	const char **paths;
 	size_t n_paths;
-	/* the work */
+	/* state of the run */
 	struct target target;
 	struct e4l *e;
-	ext2fs_inode_bitmap only;	/* NULL: everything */
+	ext2fs_inode_bitmap only;	/* NULL: all inodes */
 	struct progress progress;
 	dgrp_t groups_done, groups_all;
-	struct json_line line;		/* of --files */
-	struct dirs *dirs;		/* NULL: not asked for */
+	struct json_line line;		/* a line of --files */
+	struct dirs *dirs;		/* NULL: not requested */
 	bool failure_said;
-	/* the result */
+	/* results */
 	struct e4l_model model;
 	struct look look;
-	json_t *before;			/* to compare with, or NULL */
-	bool before_cut;		/* its paths are */
-	size_t n_worst;			/* of the model's, those that are bad */
+	/* the report to compare with, or NULL */
+	json_t *before;
+	bool before_cut;		/* paths in @before are truncated */
+	/* number of the model's worst files that have excess extents */
+	size_t n_worst;
 	struct {
-		/* beyond the fewest that copying and zeroing could leave */
+		/* what a repack could save at most */
 		uint64_t files, fragments, tree_blocks;
 	} improvable;
 	struct {
 		uint64_t count, blocks, spare_blocks;
-	} sparse;			/* directories: see e4l_dir_locality */
-	uint64_t linear;		/* others that want an index */
+	} sparse;			/* sparse directories: see
+					 * e4l_dir_locality */
+	uint64_t linear;		/* other directories without an index */
 	struct {
 		uint64_t count, itable_blocks, spare_blocks;
-	} spread;			/* directories, likewise */
+	} spread;			/* directories with scattered inodes */
 };
 
 /* The words of --sort, in the order of enum e4l_sort. */
 extern const char *const e4frag_sorts[];
 
 /*
- * Each prints all that it has to, with inodes where there was no memory for
- * their paths, which makes it false.
+ * Functions that print paths return false if there was no memory for a path;
+ * inode numbers are printed then.
  */
 
-/* Prints the summary for people to @out. */
+/* Prints the text summary to @out. */
 bool e4frag_print_text(FILE *out, const struct e4frag *frag);
 
-/* Prints its tables: files, and the directories and groups asked for. */
+/* Prints the tables of files and, if requested, of directories and groups. */
 bool e4frag_print_tables(FILE *out, const struct e4frag *frag);
 
 /* Prints the table of the worst files without a title. */
 bool e4frag_print_worst(FILE *out, const struct e4frag *frag);
 
-/* Prints the object e4frag/1.  False after saying what failed. */
+/* Prints the object e4frag/1. Returns false after printing an error. */
 bool e4frag_print_json(const struct e4frag *frag);
 
-/* The same object; NULL: no memory. */
+/* Returns the object e4frag/1. NULL: no memory. */
 json_t *e4frag_report(const struct e4frag *frag);
 
 /*
- * Before the work: what is --html compared with?  False after saying what is
- * wrong.
+ * Reads the report of --compare before the run.  Returns false after printing
+ * an error.
  */
 bool e4frag_begin_html(struct e4frag *frag);
 
-/* Replaces the page.  False after saying what failed. */
+/* Replaces the HTML page. Returns false after printing an error. */
 bool e4frag_write_html(const struct e4frag *frag);
 
-/* Prints one line of --files.  False after saying what failed. */
+/* Prints one line of --files. Returns false after printing an error. */
 bool e4frag_print_file(struct json_line *line, const struct e4l_file *file);
 
 /*
- * Prints the report as metrics, or replaces the file that was asked for.  False
- * after saying what failed.
+ * Prints the metrics, or replaces the file of --prometheus.  Returns false
+ * after printing an error.
  */
 bool e4frag_print_prometheus(const struct e4frag *frag);
 
-/* Whether it can be that file; false after saying why not. */
+/*
+ * Whether the file of --prometheus has a valid name.  Otherwise prints an
+ * error.
+ */
 bool e4frag_can_write_prometheus(const struct e4frag *frag);
 
-/* How many inodes are in use, as the superblock says. */
+/* Returns the number of used inodes in the superblock. */
 static inline uint32_t e4frag_used_inodes(const struct e4frag *frag)
 {
 	const struct ext2_super_block *sb = frag->target.fs->super;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What --compare shows of an older report, which anybody may have made. */
+/* Reads the report of --compare, which is untrusted input. */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -44,7 +44,10 @@ static const char *const map_keys[] = {
 	"cells_per_group", "cells", NULL
 };
 
-/* The members @keys of @from, all numbers; NULL: it has not all of them. */
+/*
+ * Returns the members @keys of @from, which must be numbers.  NULL: a member is
+ * missing.
+ */
 static json_t *numbers(const json_t *from, const char *const *keys)
 {
 	json_t *to = json_object(), *value;
@@ -59,7 +62,10 @@ static json_t *numbers(const json_t *from, const char *const *keys)
 	return json_checked(to, failed);
 }
 
-/* The same of up to @max elements of an array. */
+/*
+ * Returns the members of up to @max elements of an array.  NULL: a member is
+ * missing.
+ */
 static json_t *rows(const json_t *from, const char *const *keys, size_t max)
 {
 	json_t *to = json_array();
@@ -108,7 +114,7 @@ static json_t *free_space_object(const json_t *from)
 
 /* ---------------------------------------------------------------------- map */
 
-/* One number for each cell. */
+/* Returns one number for each cell. */
 static json_t *state_array(const json_t *from, size_t cells)
 {
 	json_t *to = json_array(), *value;
@@ -129,7 +135,7 @@ static uint64_t number_of(const json_t *object, const char *key)
 	return json_integer_value(json_object_get(object, key));
 }
 
-/* Do cells and groups agree with each other? */
+/* Whether the numbers of cells and groups are consistent. */
 static bool is_divided(const json_t *map)
 {
 	uint64_t groups = number_of(map, "groups");
@@ -201,20 +207,20 @@ json_t *page_before(const char *path, bool *cut)
 	json_t *old, *page;
 
 	if (e4l_stat(path, &st)) {
-		say_error(path, "cannot be read", errno);
+		say_error(path, "cannot read", errno);
 		return NULL;
 	}
 	if (!S_ISREG(st.st_mode) || st.st_size > MAX_BYTES) {
-		say("%s: is no %s", path, S_ISREG(st.st_mode) ?
-		    "report that e4frag --json made" : "regular file");
+		say("%s: not a %s", path, S_ISREG(st.st_mode) ?
+		    "report of e4frag --json" : "regular file");
 		return NULL;
 	}
 	old = json_load_file(path, 0, &error);
 	page = all_of(old, cut);
 	if (!old)
-		say("%s: cannot be read: %s", path, error.text);
+		say("%s: cannot read: %s", path, error.text);
 	else if (!page)
-		say("%s: is no report that e4frag --json made", path);
+		say("%s: not a report of e4frag --json", path);
 	json_decref(old);
 	return page;
 }

@@ -22,22 +22,26 @@
 
 struct dirs {
 	struct e4l *e;
-	struct subtree *rows;		/* by inode */
+	struct subtree *rows;		/* sorted by inode number */
 	size_t n_rows;
-	uint32_t **in;			/* units; the row + 1 that an inode is
-					 * in, 0: none */
+	/* by inode, in units: index of the directory's row plus 1; 0: none */
+	uint32_t **in;
 	size_t n_units;
-	size_t last;			/* the row whose entries come in */
-	struct e4l_dirs *reader;	/* of 1 */
-	/* the result */
-	uint32_t *worst;		/* rows */
+	/* row of the directory whose entries are being read */
+	size_t last;
+	struct e4l_dirs *reader;	/* reader of phase 1 */
+	/* results */
+	uint32_t *worst;		/* row numbers */
 	size_t n_worst;
 	char **paths;
 };
 
 /* ------------------------------------------------------- which row is it in */
 
-/* Where the row of @ino is kept; NULL: no unit has it, or no memory. */
+/*
+ * Returns the place of the row number of @ino; NULL: its unit has no used
+ * inode, or no memory.
+ */
 static uint32_t *row_of(struct dirs *d, ext2_ino_t ino, bool make)
 {
 	uint32_t **unit = &d->in[(ino - 1) / UNIT_INODES];
@@ -47,7 +51,7 @@ static uint32_t *row_of(struct dirs *d, ext2_ino_t ino, bool make)
 	return *unit ? &(*unit)[(ino - 1) % UNIT_INODES] : NULL;
 }
 
-/* The row that @ino is in; NULL: none. */
+/* Returns the row of the directory that contains @ino; NULL: none. */
 static struct subtree *parent_of(struct dirs *d, ext2_ino_t ino)
 {
 	uint32_t *row = row_of(d, ino, false);
@@ -61,7 +65,10 @@ static struct subtree *find_row(struct dirs *d, ext2_ino_t ino)
 				   e4l_u32_cmp) : NULL;
 }
 
-/* An inode that has several names is in the directory with the least number. */
+/*
+ * An inode with several names belongs to the directory with the smallest
+ * number.
+ */
 static errcode_t on_entry(const struct e4l_dirent *entry, void *priv)
 {
 	struct dirs *d = priv;
@@ -166,7 +173,10 @@ static void add_row(struct subtree *to, const struct subtree *row)
 	to->splits += row->splits;
 }
 
-/* @done has room for the number of each row. */
+/*
+ * Adds each row to the row of its parent.  @done has room for the number of
+ * each row.
+ */
 static void add_up(struct dirs *d, uint32_t *done)
 {
 	struct subtree *to;

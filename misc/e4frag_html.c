@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --html: the report and its pictures as one page. */
+/* --html: the report with charts as one page. */
 #include "config.h"
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "support/text.h"
 #include "e4frag_page.h"
 
-/* misc/e4frag_page, as one string with three marks */
+/* misc/e4frag_page as one string with three marks */
 static const char template[] =
 #include "e4frag_template.h"
 ;
@@ -25,7 +25,7 @@ json_t *page_path(const char *path, bool *cut)
 	if (len <= PAGE_PATH_BYTES)
 		return json_string(path);
 	*cut = true;
-	/* a name has up to 255 bytes, and each of them up to four here */
+	/* An escaped name has up to 4 * 255 bytes. */
 	path = strchr(path + len - PAGE_PATH_BYTES, '/');
 	if (asprintf(&end, "...%s", path ? path : "") < 0)
 		return NULL;
@@ -71,7 +71,10 @@ static errcode_t draw_piece(const struct e4l_piece *piece, void *priv)
 	return 0;
 }
 
-/* Whatever of it cannot be read is not drawn. */
+/*
+ * Returns the extents of a file to draw.  Extents that cannot be read are
+ * omitted.
+ */
 static json_t *drawn_object(const struct e4frag *frag, ext2_ino_t ino)
 {
 	static const struct e4l_scan_ops ops = { .piece = draw_piece };
@@ -130,7 +133,7 @@ static json_t *directories_array(const struct e4frag *frag, bool *cut)
 
 /* --------------------------------------------------------------------- data */
 
-/* As much of the report as a page shows. */
+/* Returns a copy of the report that is limited to the contents of a page. */
 static struct e4frag bounded(const struct e4frag *frag)
 {
 	struct e4frag page = *frag;
@@ -189,7 +192,7 @@ static json_t *data_object(const struct e4frag *frag, bool text_cut)
 
 /* --------------------------------------------------------------------- page */
 
-/* As text of HTML, in elements and in attributes. */
+/* Escapes text for elements and attributes of HTML. */
 static void put_escaped(FILE *out, const char *text, size_t len)
 {
 	for (; len; text++, len--)
@@ -211,7 +214,10 @@ static void put_escaped(FILE *out, const char *text, size_t len)
 		}
 }
 
-/* Within strings, which is where JSON has it, '<' can be written otherwise. */
+/*
+ * Writes JSON into a script element: '<' is escaped, which JSON permits in
+ * strings.
+ */
 static void put_data(FILE *out, const char *json)
 {
 	for (; *json; json++)
@@ -261,7 +267,7 @@ static void put_page(FILE *out, const struct page *page)
 	fputs(at, out);
 }
 
-/* The report for people, up to the last line that there is room for. */
+/* Makes the text report, up to the last line that fits into the page. */
 static bool make_text(const struct e4frag *frag, struct page *page)
 {
 	struct e4frag shown = bounded(frag);
@@ -311,7 +317,7 @@ bool e4frag_write_html(const struct e4frag *frag)
 	if (out)
 		put_page(out, &page);
 	if (!out || !text_close(out)) {
-		say_error(frag->html, "cannot make the page", ENOMEM);
+		say_error(frag->html, "cannot write the HTML page", ENOMEM);
 		ok = false;
 	}
 	ok = ok && replace_file(frag->html, bytes, n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The object e4frag/1 and the lines of --files; doc/schema has both. */
+/* The object e4frag/1 and the lines of --files. doc/schema describes both. */
 #include "config.h"
 #include <string.h>
 #include <sys/stat.h>
@@ -138,7 +138,10 @@ static json_t *groups_array(const struct e4l_model *m)
 	return json_checked(array, failed);
 }
 
-/* Buckets up to the last with something in it; keys say what is counted. */
+/*
+ * Writes buckets up to the last one that is not empty.  @keys names the counted
+ * things.
+ */
 static json_t *histogram_array(const struct look_histogram *h, const char *min,
 			       const char *max, const char *counted)
 {
@@ -230,7 +233,10 @@ static json_t *paths_array(const struct e4frag *frag)
 
 /* ----------------------------------------------------------------- objects */
 
-/* Each peer's figures, and which of our words its word stands for. */
+/*
+ * Returns the figures of another tool, and the term of e4frag that its term
+ * corresponds to.
+ */
 static json_t *peer_object(const struct e4l_model *m, const char *word,
 			   const struct json_member *members, size_t n)
 {
@@ -258,7 +264,7 @@ static json_t *peers_object(const struct e4frag *frag)
 			 "e2fsck", e2fsck);
 }
 
-/* What is at most to be gained from the inodes of directories. */
+/* Returns the upper bounds of what regrouping inodes could save. */
 static json_t *spread_object(const struct e4frag *frag)
 {
 	return json_pack("{s:I, s:I, s:I}",
@@ -269,7 +275,7 @@ static json_t *spread_object(const struct e4frag *frag)
 			 (json_int_t)frag->spread.spare_blocks);
 }
 
-/* Upper bounds of what a repack saves. */
+/* Returns the upper bounds of what a repack could save. */
 static json_t *repack_object(const struct e4frag *frag)
 {
 	const struct e4l_model *m = &frag->model;

@@ -1,23 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --html: a page of its own, and what it is compared with. */
+/* Contents of the page of --html. */
 #ifndef E4FRAG_PAGE_H
 #define E4FRAG_PAGE_H
 
 #include "e4frag.h"
 
-/* A page is below 2 MB whatever it shows, since it shows no more than this. */
+/*
+ * Limits of the page's contents, which keep the page below 2 MB: files with
+ * drawn extents
+ */
 #define PAGE_FILES	20
-#define PAGE_EXTENTS	300		/* of each of these */
-#define PAGE_PATH_BYTES	1024		/* of each path, escaped */
-#define PAGE_TEXT_BYTES	(64 << 10)	/* of the report */
-#define PAGE_BEFORE_BYTES (512 << 10)	/* of what is compared with */
+#define PAGE_EXTENTS	300		/* extents of each file */
+#define PAGE_PATH_BYTES	1024		/* bytes of each path, escaped */
+#define PAGE_TEXT_BYTES	(64 << 10)	/* bytes of the text report */
+#define PAGE_BEFORE_BYTES (512 << 10)	/* bytes of the report of --compare */
 
-/* The end of a long path, with dots before it; *@cut then becomes true. */
+/*
+ * Returns the end of a long path after dots, and sets *@cut to true.  NULL: no
+ * memory.
+ */
 json_t *page_path(const char *path, bool *cut);
 
 /*
- * Of the object e4frag/1 in the file @path what a page shows, and no more,
- * whoever made that file.  NULL after saying what is wrong.
+ * Reads a report e4frag/1 of any origin, and returns only what a page shows.
+ * NULL after printing an error.
  */
 json_t *page_before(const char *path, bool *cut);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The report as metrics, in Prometheus' text format, which node_exporter's
- * textfile collector reads.
+ * The report as metrics in Prometheus' text format for node_exporter's textfile
+ * collector.
  */
 #include "config.h"
 #include <errno.h>
@@ -16,11 +16,12 @@
 #include "support/text.h"
 #include "e4frag.h"
 
-#define SUFFIX	".prom"		/* of the files that node_exporter reads */
+/* suffix of the files that node_exporter reads */
+#define SUFFIX	".prom"
 
 struct metric {
 	const char *name, *help;
-	bool blocks;			/* shown in bytes */
+	bool blocks;			/* converted from blocks to bytes */
 	size_t offset;
 };
 
@@ -43,13 +44,15 @@ static const struct metric model_metrics[] = {
 	  false, M(files.unwritten_extents) },
 	{ "fragments", "Fragments: contiguous in a file and on the disk.", false,
 	  M(files.fragments) },
-	{ "ideal_extents", "The fewest extents that could hold the same.",
+	{ "ideal_extents", "Fewest extents that could hold the same data.",
 	  false, M(files.ideal_extents) },
 	{ "excess_extents", "Extents beyond the ideal.", false,
 	  M(files.excess_extents) },
-	{ "splits", "Contiguous extents that differ only in state.",
+	{ "splits", "Contiguous extents that differ only in written/unwritten "
+		    "state.",
 	  false, M(files.splits) },
-	{ "mergeable", "Extents that are contiguous and alike.", false,
+	{ "mergeable", "Contiguous extents of the same state that could be one "
+		       "extent.", false,
 	  M(files.mergeable) },
 	{ "tree_bytes", "Blocks of extent trees and indirect maps.", true,
 	  M(files.tree_blocks) },
@@ -66,13 +69,13 @@ static const struct metric model_metrics[] = {
 	  false, M(directories.unused_inodes_read_by_fsck) },
 	{ "free_bytes", "Free blocks.", true, M(free_space.blocks) },
 	{ "free_extents", "Free extents.", false, M(free_space.runs) },
-	{ "largest_free_extent_bytes", "The largest free extent.", true,
+	{ "largest_free_extent_bytes", "Size of the largest free extent.", true,
 	  M(free_space.largest_blocks) },
-	{ "damaged_places", "Damaged places that were skipped.",
+	{ "damaged_places", "Damaged structures that were skipped.",
 	  false, M(damaged_count) },
 };
 
-/* Where metrics go, and the labels that all of them have. */
+/* The output, and the labels of all metrics. */
 struct prom {
 	FILE *out;
 	const char *labels;
@@ -111,9 +114,8 @@ static void put_metrics(const struct prom *p, const struct metric *m, size_t n,
 }
 
 /*
- * Adds NAME="VALUE".  A value is valid UTF-8, and has a backslash before
- * quotes, newlines and backslashes, of which names from the report have some.
- * False: no memory.
+ * Appends NAME="VALUE".  Quotes, newlines and backslashes of the value, which
+ * is UTF-8, are escaped with a backslash.  Returns false: no memory.
  */
 static bool put_label(FILE *out, const char *name, const char *value,
 		      size_t len)
@@ -161,7 +163,7 @@ static bool put_info(const struct prom *p, const struct e4frag *frag)
 	bool ok;
 
 	uuid_unparse(sb->s_uuid, uuid);
-	put_head(p, "info", "1, with what a filesystem is called.");
+	put_head(p, "info", "Always 1; the labels identify the filesystem.");
 	fprintf(p->out, "e4layout_info{%s,uuid=\"%s\",", p->labels, uuid);
 	ok = put_label(p->out, "label", label,
 		       strnlen(label, sizeof(sb->s_volume_name)));
@@ -169,7 +171,7 @@ static bool put_info(const struct prom *p, const struct e4frag *frag)
 	return ok;
 }
 
-/* Each size that the filesystem has room for, so that no series ends. */
+/* Writes all sizes that the filesystem could have, so that no series ends. */
 static void put_free_sizes(const struct prom *p, const struct e4frag *frag)
 {
 	const struct e4l_free_histogram *h = &frag->model.free_space;
@@ -177,7 +179,7 @@ static void put_free_sizes(const struct prom *p, const struct e4frag *frag)
 	int i;
 
 	put_head(p, "free_bytes_by_extent",
-		 "Free blocks in extents of min_bytes and more.");
+		 "Free blocks in free extents of at least min_bytes.");
 	for (i = 0; i < E4L_FREE_BUCKETS && 1ULL << i <= blocks; i++)
 		fprintf(p->out, "e4layout_free_bytes_by_extent{%s,min_bytes=\"%"
 			PRIu64 "\"} %" PRIu64 "\n", p->labels,
@@ -189,13 +191,15 @@ static bool put_all(const struct prom *p, const struct e4frag *frag)
 {
 	bool ok = put_info(p, frag);
 
-	put_one(p, "scan_timestamp_seconds", "When the filesystem was read.",
+	put_one(p, "scan_timestamp_seconds",
+		"Time when the filesystem was read, in seconds since 1970.",
 		time(NULL));
-	put_one(p, "size_bytes", "The size of the filesystem.",
+	put_one(p, "size_bytes", "Size of the filesystem.",
 		ext2fs_blocks_count(frag->target.fs->super) * p->block_bytes);
 	put_metrics(p, model_metrics, COUNT(model_metrics), &frag->model);
 	put_free_sizes(p, frag);
-	put_one(p, "repack_files", "Files that a repack could improve.",
+	put_one(p, "repack_files", "Files with extents that a repack could "
+				   "save.",
 		frag->improvable.files);
 	put_one(p, "repack_extents",
 		"Extents that a repack could save, at most.",
@@ -220,7 +224,7 @@ bool e4frag_can_write_prometheus(const struct e4frag *frag)
 	if (!file || !strcmp(file, "-") || has_suffix(file))
 		return true;
 	say("--prometheus: '%s' does not end in " SUFFIX
-	    ", as what node_exporter reads does", file);
+	    ", as node_exporter requires", file);
 	return false;
 }
 
@@ -238,11 +242,12 @@ bool e4frag_print_prometheus(const struct e4frag *frag)
 		ok &= text_close(p.out);
 	}
 	if (!ok)
-		say_error(frag->target.name, "cannot make metrics", ENOMEM);
+		say_error(frag->target.name, "cannot format the metrics",
+					     ENOMEM);
 	else if (strcmp(frag->prometheus, "-"))
 		ok = replace_file(frag->prometheus, text, n);
 	else
-		fwrite(text, 1, n, stdout);	/* say_done() tells */
+		fwrite(text, 1, n, stdout);	/* say_done() reports errors */
 	free(text);
 	free(labels);
 	return ok;

@@ -11,17 +11,17 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-/* Of a table of files or directories. */
+/* Columns of a table of files or directories. */
 #define COLUMNS 7
 
-/* What cells are made of, and the last path that was. */
+/* The data of the cells, and the last path. */
 struct table {
 	const struct e4frag *frag;
 	char *path;
-	bool no_memory;			/* for one of them */
+	bool no_memory;			/* no memory for a path */
 };
 
-/* What people are shown of @path, or of an inode that has none. */
+/* Returns @path, or the inode number if the path is unknown, for people. */
 static const char *path_cell(struct table *table, const char *path,
 			     ext2_ino_t ino, char buf[TABLE_CELL])
 {
@@ -36,8 +36,8 @@ static const char *path_cell(struct table *table, const char *path,
 }
 
 /*
- * As table_print(); what is sorted by, column @sort, is always there.  False:
- * there was no memory for a path.
+ * As table_print(), but never omits the column @sort, by which the rows are
+ * sorted.  Returns false: no memory for a path.
  */
 static bool print_sorted(FILE *out, const struct e4frag *frag,
 			 const struct table_column columns[COLUMNS],
@@ -157,8 +157,8 @@ static bool print_dirs(FILE *out, const struct e4frag *frag)
 /* ------------------------------------------------------------------- groups */
 
 static const struct table_column group_columns[] = {
-	{ .title = "group" }, { .title = "free blocks" },
-	{ "in runs", .drop = 1 },
+	{ .title = "group" }, { .title = "free" },
+	{ "free extents", .drop = 1 },
 	{ "largest", .drop = 4 }, { "inodes", .drop = 5 },
 	{ "fragmented", .drop = 3 }, { "extents", .drop = 2 },
 	{ .title = "ideal" },
@@ -180,7 +180,8 @@ static const char *group_cell(size_t row, unsigned int column,
 
 static void print_groups(FILE *out, const struct e4frag *frag)
 {
-	fprintf(out, "\nBlock groups (files count where their inode is)\n");
+	fprintf(out, "\nBlock groups (each file is counted in the group of its "
+		     "inode)\n");
 	table_print(out, group_columns, COUNT(group_columns),
 		    frag->model.n_groups, group_cell, frag->model.groups);
 }

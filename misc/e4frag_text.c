@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The summary for people: 80 columns, the answer first. */
+/* The text summary in 80 columns, the most important figures first. */
 #include "config.h"
 #include <stdarg.h>
 #include <errno.h>
@@ -11,16 +11,16 @@
 #include "e4frag.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
-#define BAR_WIDTH 25	/* what is before it takes 55 of 80 columns */
+#define BAR_WIDTH 25	/* the text before a bar takes 55 of 80 columns */
 
-/* Numbers as text; what they return lives as long as the caller's block. */
+/* Numbers as text, in buffers that live as long as the caller's block. */
 #define NUM(n) units_count(n, (char[UNITS_LEN]){ 0 })
 #define THINGS(n, one, many) \
 	units_things(n, one, many, (char[2 * UNITS_LEN]){ 0 })
 #define SIZE(n) units_size(n, (char[UNITS_LEN]){ 0 })
 #define PERCENT(part, whole) units_percent(part, whole, (char[UNITS_LEN]){ 0 })
 
-/* "LABEL   1,234,567   NOTE": one line of a section. */
+/* Prints one line of a section: "LABEL 1,234,567 NOTE". */
 static void line(FILE *out, const char *label, uint64_t n, const char *note,
 		 ...) __attribute__((format(printf, 4, 5)));
 
@@ -89,7 +89,7 @@ static void print_files(FILE *out, const struct e4frag *frag)
 	line(out, "  splits", m->files.splits,
 	     "contiguous, but split by written/unwritten state");
 	line(out, "  mergeable", m->files.mergeable,
-	     "contiguous and of one state, but two entries");
+	     "contiguous extents of the same state");
 	line(out, "Tree blocks", m->files.tree_blocks, "%s; %s (%s) would do",
 	     SIZE(blocks_size(frag, m->files.tree_blocks)),
 	     NUM(m->files.ideal_tree_blocks),
@@ -152,8 +152,8 @@ static void print_damaged(FILE *out, const struct e4l_model *m)
 	putc('\n', out);
 	line(out, "Damaged", m->damaged_count,
 	     m->damaged_count == 1 ?
-	     "damaged place was skipped and is not counted" :
-	     "damaged places were skipped and are not counted");
+	     "damaged structure was skipped and is not counted" :
+	     "damaged structures were skipped and are not counted");
 	for (i = 0; i < m->n_damaged; i++, d++) {
 		putc(' ', out);
 		if (d->ino)
@@ -167,7 +167,7 @@ static void print_damaged(FILE *out, const struct e4l_model *m)
 		fprintf(out, "  ...\n");
 }
 
-/* Whether most of the free space is in extents that are not large. */
+/* Whether most of the free space is in extents below 1 MiB. */
 static bool is_dust(const struct e4frag *frag)
 {
 	const struct e4l_free_histogram *h = &frag->model.free_space;
@@ -180,7 +180,10 @@ static bool is_dust(const struct e4frag *frag)
 	return h->runs > 1 && blocks > h->blocks / 2;
 }
 
-/* Bounds: some files cannot move, and free space may be short. */
+/*
+ * The figures are upper bounds: some files cannot move, and free space can be
+ * short.
+ */
 static void print_repack(FILE *out, const struct e4frag *frag)
 {
 	const struct e4l_model *m = &frag->model;

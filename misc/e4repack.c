@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* e4repack: improves the layout of an ext4 filesystem, mounted or not. */
+/* e4repack: improves the layout of a mounted or unmounted ext4 filesystem. */
 #include "config.h"
 #include <errno.h>
 #include <math.h>
@@ -15,12 +15,15 @@
 
 #define MAX_BYTES		(1ULL << 62)
 
-/* From this on a block of memory is mapped by itself. */
+/*
+ * malloc() maps each block of at least this size separately, so that free()
+ * returns it.
+ */
 #define LARGE_BYTES		(1 << 20)
 
 #define DEFAULT_MEM		{ .parts = UNITS_WHOLE / 4 }
 
-/* Whatever --mem is, a plan may take so much. */
+/* A plan may use this much memory in addition to --mem. */
 #define MEM_ANYWAY		(32u << 20)
 
 const char *const e4repack_only_words[] = {
@@ -47,7 +50,7 @@ static const struct args_option options[] = {
 	  .value = "WORD,...", .choices = e4repack_only_words,
 	  .help = "only files,trees,directories,free,inodes" },
 	{ .name = "all", .kind = ARGS_FLAG, .offset = AT(all),
-	  .help = "the default and --inodes" },
+	  .help = "repack everything, as with --inodes" },
 	{ .name = "no-move", .kind = ARGS_FLAG, .offset = AT(no_move),
 	  .help = "copy no data: improve extent trees only" },
 	{ .name = "free-run", .kind = ARGS_SIZE, .offset = AT(free_run),
@@ -152,7 +155,7 @@ static void on_skipped(const struct e4l_skipped *s, void *priv)
 		r->skipped[r->n_skipped++] = *s;
 }
 
-/* Whole blocks of a budget. */
+/* Converts a budget in bytes to whole blocks. */
 static uint64_t budget(const struct e4repack *r,
 		       const struct units_share *share)
 {
@@ -212,7 +215,7 @@ static errcode_t repack(struct e4repack *r)
 
 /* --------------------------------------------------------------------- work */
 
-/* The answers to signals once the writing has begun. */
+/* Sets the answers to signals when the writing begins. */
 static void answer_signals(void *priv)
 {
 	struct e4repack *r = priv;
@@ -226,16 +229,20 @@ static void answer_signals(void *priv)
 	snprintf(r->first, sizeof(r->first), "%s: finishing the transaction; "
 		 "a second signal ends the run at once", name);
 	if (r->undo.file)
-		snprintf(r->second, sizeof(r->second), "%s: ended inside a "
-			 "transaction: see SAFETY in e4repack(8) about %s",
-			 name, r->undo.file);
+		snprintf(r->second, sizeof(r->second),
+			"%s: the run ended inside a transaction: see SAFETY in "
+			"e4repack(8) about %s", name, r->undo.file);
 	else
-		snprintf(r->second, sizeof(r->second), "%s: ended inside a "
-			 "transaction: run %se2fsck -p %s", name, mmp, device);
+		snprintf(r->second, sizeof(r->second),
+			"%s: the run ended inside a transaction: run %se2fsck "
+			"-p %s", name, mmp, device);
 	interrupt_say(&r->interrupt, r->first, r->second);
 }
 
-/* Damage, or what looks like it where a mounted filesystem goes on changing. */
+/*
+ * Whether @err is damage, or an inconsistency that changes of a mounted
+ * filesystem can cause.
+ */
 static bool is_damage(errcode_t err)
 {
 	return err == E4L_ET_CHANGED || say_is_damage(err);
@@ -250,8 +257,8 @@ static void say_why_failed(const struct e4repack *r, errcode_t err)
 		say("%s: interrupted during planning; nothing was changed",
 		    name);
 	else if (r->online && err == EROFS)
-		say("%s: mounted read-only on %s: repack it unmounted", name,
-		    r->target.mount_point);
+		say("%s: mounted read-only on %s: unmount the filesystem first",
+		    name, r->target.mount_point);
 	else if (is_damage(err) && r->target.mount_point)
 		say("%s: %s: %s: the mounted filesystem was changed during "
 		    "the run, or is damaged", name,
@@ -280,7 +287,7 @@ static void say_failure(const struct e4repack *r, errcode_t err)
 		    n == 1 ? " was" : "s were", r->target.e2fs_name);
 }
 
-/* What was repacked stays so without a map of it. */
+/* A failure to draw the map does not affect the completed repack. */
 static void map_after(struct e4repack *r)
 {
 	errcode_t err = e4repack_map(r, false, &r->after);
@@ -306,8 +313,9 @@ static errcode_t find_inodes(struct e4repack *r, bool *said)
 }
 
 /*
- * Checks what is at rest, plans, and repacks unless it is a dry run.  What is
- * mounted changes while it is read.
+ * Checks the filesystem unless it is mounted, plans, and repacks unless it is a
+ * dry run.  A mounted filesystem changes while it is read, so that a check is
+ * impossible.
  */
 static bool work(struct e4repack *r)
 {
@@ -334,14 +342,14 @@ static bool work(struct e4repack *r)
 
 /* ------------------------------------------------------------------- report */
 
-/* Which limit has stopped it, if it was not a signal. */
+/* Returns the limit that stopped the run, or an empty string. */
 static const char *by_what(const struct e4repack *r)
 {
 	return repacking_seconds(&r->repacking) >= r->repacking.max_seconds ?
 	       " by --max-time" : "";
 }
 
-/* That the device cannot discard is no failure. */
+/* Reports that the device could not discard, which is not a failure. */
 static void say_discarded(struct e4repack *r)
 {
 	errcode_t err = r->result.discard_err;
@@ -371,7 +379,7 @@ static void say_stopped(const struct e4repack *r)
 		    (unsigned long long)result->files_planned);
 }
 
-/* What the process lacked, if that is what failed, or NULL. */
+/* Returns the resource that the process lacks, or NULL. */
 static const char *lacking(errcode_t failure)
 {
 	return failure == ENOMEM ? "more memory" :
@@ -379,7 +387,7 @@ static const char *lacking(errcode_t failure)
 	       failure == ENFILE ? "more open files (fs.file-max)" : NULL;
 }
 
-/* Other files were repacked. */
+/* Reports files that could not be repacked while other files were. */
 static void say_failed_files(struct e4repack *r)
 {
 	unsigned long long failed = r->result.files_failed;
@@ -414,7 +422,9 @@ static bool report(struct e4repack *r)
 	return true;
 }
 
-/* What was committed before a failure is in the report. */
+/*
+ * Prints the report of the transactions that were committed before a failure.
+ */
 static void report_failed(struct e4repack *r)
 {
 	r->failed = true;
@@ -430,7 +440,8 @@ static bool open_plan(struct e4repack *r, const char *name)
 			      r->args.quiet))
 		return false;
 	if (r->target.mount_point && !r->args.quiet)
-		say("%s: the plan is for an unmounted repack", name);
+		say("%s: this plan is for a repack of the unmounted filesystem",
+		    name);
 	return true;
 }
 
@@ -503,7 +514,7 @@ static void set_flags(struct e4repack *r)
 		r->flags |= E4L_REPACK_RENUMBER_OVERLAY;
 }
 
-/* Options that contradict each other. */
+/* Returns a message about options that cannot be combined, or NULL. */
 static const char *contradiction(const struct e4repack *r)
 {
 	unsigned int flags = r->flags;
@@ -526,8 +537,8 @@ static const char *contradiction(const struct e4repack *r)
 	if (r->renumber_anyway && !(flags & E4L_REPACK_INODES))
 		return "--renumber-anyway requires --inodes";
 	if (r->map && r->args.json)
-		return "--map and --json cannot be given together: "
-		       "e4frag --json --map has the map";
+		return "--map and --json cannot be given together: use e4frag "
+		       "--json --map";
 	return NULL;
 }
 
@@ -546,7 +557,7 @@ static int start(struct e4repack *r, const char *name)
 	clock_gettime(CLOCK_MONOTONIC, &r->repacking.start);
 	err = interrupt_start(&r->interrupt, NULL);
 	if (err)
-		say_error(name, "cannot start", err);
+		say_error(name, "cannot start the signal thread", err);
 	status = err ? STATUS_FAILED : run(r, name);
 	interrupt_stop(&r->interrupt);
 	return status;

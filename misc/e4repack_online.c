@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A mounted filesystem: which options apply, and how fast it goes. */
+/* A mounted filesystem: supported options, and limits of speed. */
 #include "config.h"
 #include <errno.h>
 #include <linux/ioprio.h>
@@ -23,7 +23,7 @@ bool e4repack_is_online(const char *name)
 	return !e4l_stat(name, &st) && S_ISDIR(st.st_mode);
 }
 
-/* An option that requires an unmounted filesystem, or NULL. */
+/* Returns a given option that requires an unmounted filesystem, or NULL. */
 static const char *offline_option(const struct e4repack *r)
 {
 	return r->undo.file ? "--undo-file" : r->undo.none ? "--no-undo" :
@@ -83,7 +83,7 @@ static bool is_busy(void)
 	       load > (double)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* How many seconds what has been written is ahead of --rate. */
+/* Returns for how many seconds to wait because of --rate. */
 static double ahead(struct e4repack *r, uint64_t bytes)
 {
 	struct timespec now;
@@ -93,7 +93,7 @@ static double ahead(struct e4repack *r, uint64_t bytes)
 			 (double)now.tv_sec + (double)now.tv_nsec / 1e9);
 }
 
-/* With --idle, minutes may pass: tell once why. */
+/* With --idle, a wait can take minutes: reports the reason once. */
 static void note_wait(struct e4repack *r)
 {
 	double load;
@@ -101,12 +101,12 @@ static void note_wait(struct e4repack *r)
 	if (r->args.quiet || ++r->busy_naps != NAPS_TO_NOTE ||
 	    getloadavg(&load, 1) != 1)
 		return;
-	say("%s: --idle: waits while other processes run: the load average of "
-	    "%.1f is above the number of CPUs, %ld", r->target.name, load,
+	say("%s: --idle: waiting for other processes: the load average (%.1f) "
+	    "is above the number of CPUs (%ld)", r->target.name, load,
 	    sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-/* Takes a nap where it has to wait, and says so. */
+/* Waits if necessary, and reports it. */
 static bool pace(uint64_t bytes, void *priv)
 {
 	struct e4repack *r = priv;
@@ -132,7 +132,7 @@ errcode_t e4repack_online(struct e4repack *r,
 	bool paced = r->idle || r->rate != UINT64_MAX;
 	errcode_t err;
 
-	signal(SIGXFSZ, SIG_IGN);	/* reported as no space */
+	signal(SIGXFSZ, SIG_IGN);	/* reported as ENOSPC */
 	if (r->idle)
 		syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
 			IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
@@ -140,7 +140,7 @@ errcode_t e4repack_online(struct e4repack *r,
 			 paced ? pace : NULL, &r->result);
 	if (err != E4L_ET_INTERRUPTED)
 		return err;
-	/* nothing was done, and the sums are not complete */
+	/* Nothing was done, and the sums are not complete. */
 	r->result = (struct e4l_repack_result) { .stopped = true };
 	r->n_skipped = 0;
 	return 0;

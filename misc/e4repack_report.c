@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The report for people: one table, the cost, what was skipped, what is left. */
+/*
+ * The text report: a table of the layout, the cost, the skipped files, and
+ * further options.
+ */
 #include "config.h"
 #include <stdio.h>
 #include "support/map_text.h"
@@ -9,7 +12,7 @@
 #include "support/units.h"
 #include "e4repack.h"
 
-/* Numbers as text; what they return lives as long as the caller's block. */
+/* Numbers as text, in buffers that live as long as the caller's block. */
 #define NUM(n) units_count(n, (char[UNITS_LEN]){ 0 })
 #define THINGS(n, one, many) \
 	units_things(n, one, many, (char[2 * UNITS_LEN]){ 0 })
@@ -76,8 +79,8 @@ void e4repack_print_planned(const struct e4repack *r,
 static const struct row {
 	const char *label;
 	size_t offset;
-	bool blocks;			/* shown as a size */
-	bool offline;			/* not known of a mounted filesystem */
+	bool blocks;			/* converted to a size */
+	bool offline;			/* unknown for a mounted filesystem */
 } rows[] = {
 	{ .label = "Files fragmented", .offset = LAYOUT(fragmented_files) },
 	{ .label = "Extents", .offset = LAYOUT(extents) },
@@ -126,7 +129,10 @@ static void print_table(const struct e4repack *r)
 
 /* ---------------------------------------------------------------------- cost */
 
-/* "LABEL   1.2 GiB": one line of the cost; @planned: the word for a dry run. */
+/*
+ * Prints one line of the cost: "LABEL 1.2 GiB".  @planned: the label in a dry
+ * run.
+ */
 static void print_cost_line(const struct e4repack *r, const char *done,
 			    const char *planned, const char *value)
 {

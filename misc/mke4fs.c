@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mke4fs: make and fill an ext4 filesystem.
+ * mke4fs: makes and fills an ext4 filesystem.
  *
- *  1. Load the source: names, attributes, sizes.
- *  2. Let mke2fs make a prototype in memory, and plan on it where everything
- *     goes.  What cannot be done shows here, before anything is written.
- *  3. A new image: write what the prototype has, and the content where the
- *     plan says.  A device or an existing file: let mke2fs format it, plan
- *     again, write the content, close.
+ * 1.  Load the source: names, attributes, sizes.
+ *
+ * 2.  Let mke2fs make a prototype in memory, and plan the places of all files
+ * on it.  Problems are found here, before anything is written.
+ *
+ * 3.  For a new image, write the prototype and the contents at the planned
+ * places.  For a device or an existing file, let mke2fs format it, plan again,
+ * and write the contents.
  */
 #include "config.h"
 #include <errno.h>
@@ -36,7 +38,7 @@
 #include "support/units.h"
 
 #define COPY_BYTES (4u << 20)
-#define STATUS_LEFT_OUT 3	/* done, but for what --skip-damaged names */
+#define STATUS_LEFT_OUT 3	/* success, but --skip-damaged omitted files */
 
 /* ------------------------------------------------------------------- source */
 
@@ -70,7 +72,10 @@ static void map_owner(uint32_t *uid, uint32_t *gid, void *priv)
 		map_pair(uid, gid, priv);
 }
 
-/* Owners, and then all other users and groups that the source has numbers of. */
+/*
+ * Maps the owners of all files, and the users and groups in ACLs and
+ * capabilities.
+ */
 static errcode_t map_source(const struct config *c, struct e4l_tree *t)
 {
 	e4l_tree_map_owners(t, map_owner, (void *)c);
@@ -79,7 +84,10 @@ static errcode_t map_source(const struct config *c, struct e4l_tree *t)
 	return e4l_tree_map_ids(t, map_pair, (void *)c);
 }
 
-/* Lines of "PRIORITY PATH"; empty ones and those that begin with # are not. */
+/*
+ * Reads lines of "PRIORITY PATH".  Empty lines and lines that begin with # are
+ * ignored.
+ */
 static bool load_priorities(const char *name, struct e4l_tree *t)
 {
 	FILE *f = fopen(name, "re");
@@ -151,7 +159,10 @@ static bool load_source(struct config *c, struct e4l_tree *t,
 	return load_image(c, t, from, left_out);
 }
 
-/* What mke2fs would do with the root and with attributes. */
+/*
+ * Applies the -E options about the root directory and attributes, which mke2fs
+ * would apply itself.
+ */
 static bool carry_out(const struct config *c, struct e4l_tree *t)
 {
 	struct e4l_tree_xattr label = {
@@ -177,7 +188,7 @@ static bool carry_out(const struct config *c, struct e4l_tree *t)
 	return !err;
 }
 
-/* The tunables that the source keeps, with the changes that -E asks for. */
+/* Takes the tunables of the source, with the changes of -E. */
 static bool change_tunables(const struct config *c, struct e4l_tree *t,
 			    struct e4l_tunables **tunables)
 {
@@ -185,9 +196,11 @@ static bool change_tunables(const struct config *c, struct e4l_tree *t,
 	errcode_t err = e4l_tree_get_tunables(t, tunables);
 
 	if (err && err != ENOMEM) {
-		say("%s: its tunables are damaged (%s): %s",
+		say("%s: the stored tunables are damaged (%s): %s",
 		    source_name(c, t), error_message(err),
-		    c->tunables ? "they are replaced" : "they are kept so");
+		    c->tunables ?
+		    "the new filesystem gets only the tunables of -E" :
+		    "the new filesystem gets the damaged copy");
 		*tunables = e4l_tunables_new();
 		err = *tunables ? 0 : ENOMEM;
 	}
@@ -204,7 +217,7 @@ out:
 	return !err;
 }
 
-/* Sets the tunables; without -R, inodes are kept together as they say. */
+/* Sets the tunables. Without -R, the tunable dir_ireserve is used. */
 static bool settle_tunables(struct config *c, struct e4l_tree *t)
 {
 	struct e4l_tunables *tunables = NULL;
@@ -223,10 +236,13 @@ static bool settle_tunables(struct config *c, struct e4l_tree *t)
 
 struct target_file {
 	int fd, direct_fd;
-	bool is_new;		/* made here, gone again after a failure */
+	bool is_new;		/* created here, and removed after a failure */
 };
 
-/* Where DEVICE is, which may be a tag or begin at an offset. */
+/*
+ * Determines the device or image of DEVICE, which can be a tag or have an
+ * offset.
+ */
 static bool find_device(struct config *c)
 {
 	struct target t = { .name = c->name };
@@ -237,7 +253,7 @@ static bool find_device(struct config *c)
 	return !t.offset_bytes || take_name_offset(c, t.offset_bytes);
 }
 
-/* What DEVICE is: 0 bytes for a file that has to be made. */
+/* Sets *@bytes to the size of DEVICE; 0: the file must be created. */
 static bool look_at_device(const char *name, uint64_t *bytes)
 {
 	struct stat st;
@@ -254,7 +270,7 @@ static bool look_at_device(const char *name, uint64_t *bytes)
 	if (S_ISREG(st.st_mode))
 		return true;
 	if (!S_ISBLK(st.st_mode)) {
-		say("%s: neither a block device nor a file", name);
+		say("%s: neither a block device nor a regular file", name);
 		return false;
 	}
 	fd = open(name, O_RDONLY | O_CLOEXEC);
@@ -266,13 +282,17 @@ static bool look_at_device(const char *name, uint64_t *bytes)
 	return !err;
 }
 
-/* mke2fs, which would take the size from there on, does not end then. */
+/*
+ * Checks that the filesystem begins on the device: mke2fs does not end
+ * otherwise.
+ */
 static bool begins_within(const struct config *c, uint64_t bytes)
 {
 	if (!bytes || c->size || c->offset_bytes < bytes)
 		return true;
-	say("%s: ends before the filesystem would begin, at %" PRIu64 " bytes: "
-	    "give a smaller offset, or SIZE", c->device, c->offset_bytes);
+	say("%s: the device ends before the offset of the filesystem, %" PRIu64
+	    " bytes: give a smaller offset, or SIZE", c->device,
+	    c->offset_bytes);
 	return false;
 }
 
@@ -286,7 +306,7 @@ static bool open_target(const char *name, bool create, struct target_file *tf)
 		say_error(name, "cannot open", errno);
 		return false;
 	}
-	/* Without the page cache where that can be done: half the copying. */
+	/* O_DIRECT avoids a copy to the page cache. */
 	tf->direct_fd = open(name, O_WRONLY | O_CLOEXEC | O_DIRECT);
 	return true;
 }
@@ -305,7 +325,7 @@ static bool close_target(const char *name, struct target_file *tf, bool done)
 	return done;
 }
 
-/* Copies what mke2fs and libext2fs put into the prototype. */
+/* Copies the metadata that mke2fs and libext2fs wrote to the prototype. */
 static bool copy_prototype(const struct image *im, int fd)
 {
 	char *buf = malloc(COPY_BYTES);
@@ -339,7 +359,7 @@ static void show_progress(uint64_t done, uint64_t total, void *priv)
 	progress_update(priv, done, total, 0);
 }
 
-/* Writes the content of @im, which is planned, to @tf. */
+/* Writes the contents of the planned image @im to @tf. */
 static bool write_content(const struct config *c, struct e4l_tree *t,
 			  struct image *im, struct target_file *tf)
 {
@@ -368,7 +388,9 @@ static bool write_content(const struct config *c, struct e4l_tree *t,
 	return false;
 }
 
-/* From the first write to the last one, a signal ends the work in order. */
+/*
+ * From the first write to the last, a signal ends the work after cleaning up.
+ */
 static bool hear_signals(const char *name, struct e4l *e, struct interrupt *in)
 {
 	errcode_t err = interrupt_start(in, e);
@@ -393,8 +415,11 @@ static bool fill_new(const struct config *c, struct e4l_tree *t,
 		goto out;
 	done = !e4l_fstat(im->proto_fd, &st) && !ftruncate(tf.fd, st.st_size);
 	if (!done)
-		say_error(c->device, "setting its size", errno);
-	/* First the prototype: some of its blocks are filled up afterwards. */
+		say_error(c->device, "setting the size of the image", errno);
+	/*
+	 * The prototype is copied first, because the contents change some of
+	 * its blocks.
+	 */
 	done = done && flush_image(c, im) && copy_prototype(im, tf.fd) &&
 	       (!fills(c) || write_content(c, t, im, &tf));
 	done = close_target(c->device, &tf, done);
@@ -403,7 +428,10 @@ out:
 	return done;
 }
 
-/* Takes the superblock away, so that nobody mounts what is half done. */
+/*
+ * Overwrites the superblock, so that an incomplete filesystem cannot be
+ * mounted.
+ */
 static void spoil(const struct config *c, int fd)
 {
 	const char none[SUPERBLOCK_SIZE] = { 0 };
@@ -434,7 +462,7 @@ static bool fill_device(const struct config *c, struct e4l_tree *t,
 	if (!opened)
 		return false;
 	if (!done && !target_is_used(own)) {
-		/* What libext2fs holds may not come after it. */
+		/* libext2fs must not write after the image was released. */
 		drop_image(im);
 		spoil(c, tf.fd);
 	}
@@ -443,7 +471,7 @@ static bool fill_device(const struct config *c, struct e4l_tree *t,
 
 /* ------------------------------------------------------------------- report */
 
-/* "1 file@one" or "N file@many", in @buf. */
+/* Writes "1 file@one" or "N file@many" to @buf. */
 static const char *files(uint64_t n, const char *one, const char *many,
 			 char buf[2 * UNITS_LEN])
 {
@@ -454,7 +482,7 @@ static const char *files(uint64_t n, const char *one, const char *many,
 	return buf;
 }
 
-/* What of the source's times the inodes have no room for. */
+/* Reports timestamps that the inodes cannot store. */
 static void warn_of_times(const struct image *im)
 {
 	const struct e4l_populate_stats *s = &im->stats;
@@ -462,14 +490,14 @@ static void warn_of_times(const struct image *im)
 	char n[2 * UNITS_LEN];
 
 	if (s->far_times)
-		say("%s: %s a time outside 1901-12-13 to %s, the nearest of "
-		    "which is taken", im->name,
+		say("%s: %s a timestamp outside 1901-12-13 to %s, which is set "
+		    "to the nearest of these dates", im->name,
 		    files(s->far_times, " has", "s have", n),
-		    small ? "2038-01-19 (inodes of 256 bytes, -I 256, reach to "
+		    small ? "2038-01-19 (-I 256 extends the range to "
 			    "2310-04-04)" : "2310-04-04");
 	if (s->cut_times)
-		say("%s: %s times lose their fractions of a second: inodes of "
-		    "128 bytes have no room for them (-I 256)", im->name,
+		say("%s: %s timestamps are rounded down to seconds (-I 256 "
+		    "keeps the fractions)", im->name,
 		    files(s->cut_times, "'s", "s'", n));
 }
 
@@ -501,7 +529,7 @@ static bool report(const struct config *c, struct e4l_tree *t,
 		return true;
 	text_puts(stdout, c->device);
 	if (!fills(c))
-		printf(": nothing is filled in, %s %s free\n",
+		printf(": empty filesystem, %s %s free\n",
 		       units_size(s->free_blocks * blocksize, bytes),
 		       c->dry_run ? "would be" : "are");
 	else if (c->dry_run)
@@ -529,7 +557,10 @@ static bool verify_made(const struct config *c)
 	return done;
 }
 
-/* Overwrites what is there; nobody else may use it meanwhile. */
+/*
+ * Formats and fills an existing device or image, which no other program may use
+ * meanwhile.
+ */
 static bool overwrite(const struct config *c, struct e4l_tree *t,
 		      struct image *im)
 {
@@ -553,7 +584,8 @@ static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes,
 	if (c->sort && !load_priorities(c->sort, t))
 		return false;
 	if (c->wants_check && !bytes) {
-		say("%s: -c: a new image has no blocks that could be bad",
+		say("%s: -c is not supported for a new image: only a device "
+		    "can have bad blocks",
 		    c->device);
 		return false;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts of mke4fs share. */
+/* Declarations that the parts of mke4fs share. */
 #ifndef MKE4FS_H
 #define MKE4FS_H
 
@@ -10,120 +10,146 @@
 
 #define MAX_MAPS 64
 
-/* Ids from @from on, @n of them, become those from @to on. */
+/* Maps @n IDs from @from on to @to and the following IDs. */
 struct id_map {
 	uint32_t from, to, n;
 };
 
-/* What mke2fs would give a filesystem of the size that --grow-to says. */
+/*
+ * Properties of a filesystem of the size of --grow-to, as mke2fs would make it.
+ */
 struct growth {
-	uint64_t blocks;		/* 0: not asked for */
+	uint64_t blocks;		/* 0: --grow-to was not given */
 	uint64_t block_bytes;
 	uint64_t group_bytes;
-	uint64_t inode_bytes;		/* for each inode */
+	uint64_t inode_bytes;		/* bytes for each inode */
 	uint32_t group_inodes;
-	uint64_t inodes;		/* of a size that was given; else 0 */
-	uint32_t journal_mib;		/* 0: it has none inside */
+	/* inodes of the given initial size, or 0 */
+	uint64_t inodes;
+	uint32_t journal_mib;		/* 0: no internal journal */
 	bool resize_inode;
 };
 
 /* An option for mke2fs. */
 struct passed {
 	char option[3];
-	char *value;			/* NULL: none */
-	bool device_only;		/* not for a prototype */
+	char *value;			/* NULL: no value */
+	bool device_only;		/* not used for a prototype */
 };
 
 struct config {
 	struct args_common common;
-	struct args_texts sources;	/* -d, each over those before */
-	struct args_texts manifests;	/* over all of them */
-	const char *platform;		/* NULL: this machine's */
-	const char *oci_config;		/* where an image's goes; NULL: nowhere */
-	char *config_text;		/* what goes there; to be freed */
+	/* -d; later sources replace files of earlier ones */
+	struct args_texts sources;
+	struct args_texts manifests;	/* applied after all sources */
+	const char *platform;		/* NULL: this machine's platform */
+	/*
+	 * file for the configuration of a container image; NULL: not requested
+	 */
+	const char *oci_config;
+	/* the configuration; freed by the owner */
+	char *config_text;
 	size_t config_len;
-	uint64_t max_bytes;		/* of archives, unpacked; 0: not said */
-	const char *from;		/* --from */
-	struct target *source_fs;	/* the same, open; else NULL */
+	/* limit of unpacked archives; 0: not given */
+	uint64_t max_bytes;
+	const char *from;		/* argument of --from */
+	/* the open filesystem of --from, or NULL */
+	struct target *source_fs;
 	const char *sort;
-	const char *name, *size;	/* the operands */
-	const char *called;		/* the name by which mke2fs is run */
-	char *device;			/* what the name means; to be freed */
-	const char *tunables;		/* -E tunables=; changes to make */
+	const char *name, *size;	/* operands */
+	const char *called;		/* argv[0] of mke2fs */
+	/* device or image that the name refers to; freed by the owner */
+	char *device;
+	const char *tunables;		/* changes of -E tunables= */
 	uint32_t window;
-	bool has_window;		/* -R */
+	bool has_window;		/* -R was given */
 	uint64_t free_bytes, grow_bytes;
 	struct growth growth;
 	uint64_t threads;
 	bool all_root, generation, numeric_acls, drop_acl_names, skip_damaged;
-	bool one_fs;			/* --one-file-system */
+	bool one_fs;			/* --one-file-system was given */
 	struct id_map uid_map[MAX_MAPS], gid_map[MAX_MAPS];
 	unsigned int n_uid_map, n_gid_map;
 
-	/* For mke2fs, and what is known of it. */
+	/* Options for mke2fs, and their values that mke4fs uses. */
 	struct passed *pass;
 	int n_pass;
-	char *features, *extended;	/* -O, -E: all of them; may be NULL */
-	char *carried;			/* of -E: what is carried out here */
+	/* all arguments of -O and -E; NULL: none */
+	char *features, *extended;
+	/* -E options that mke4fs applies itself */
+	char *carried;
 	bool has_blocksize, has_inodes, has_ratio, has_resize;
 	bool has_journal_option, has_journal_feature, wants_check, has_offset;
 	uint64_t offset_bytes;
 
-	/* What is carried out. */
+	/* -E options that mke4fs applies itself. */
 	bool has_root_owner, has_root_perms, no_xattrs;
 	uint32_t root_uid, root_gid, root_perms;
 	char *root_label;
-	char *journal;			/* -J, with the device of a tag; or NULL */
+	/* -J, with a tag replaced by its device; or NULL */
+	char *journal;
 
 	bool dry_run, verify;
 	int64_t now;
 	bool clamp_times;
-	bool no_memory;			/* for the arguments */
+	bool no_memory;			/* no memory for the arguments */
 };
 
-/* mke4fs_args.c: false after saying what is wrong; *status: the exit code. */
+/*
+ * In mke4fs_args.c.  Returns false after printing an error; *@status is the
+ * exit status.
+ */
 bool parse_args(struct config *c, int argc, char **argv, int *status);
 void free_args(struct config *c);
 
-/* Says that @arg is wrong, and @what.  False. */
+/* Reports that the argument @arg is invalid because of @what. Returns false. */
 bool usage(const char *what, const char *arg);
 
-/* Says that there is no memory for the arguments.  False. */
+/* Reports a lack of memory for the arguments. Returns false. */
 bool no_memory(struct config *c);
 
-/* Something goes into the filesystem. */
+/* Whether files are copied to the filesystem. */
 static inline bool fills(const struct config *c)
 {
 	return c->sources.n || c->manifests.n || c->from || c->tunables;
 }
 
-/* mke4fs_pass.c: mke2fs' letters for getopt(3), then @more; to be freed. */
+/*
+ * In mke4fs_pass.c.  Returns mke2fs' letters for getopt(3) and @more; the
+ * caller frees the string.
+ */
 char *mke2fs_letters(const char *more);
 
-/* One of them; false after saying what is wrong.  @value is borrowed. */
+/*
+ * Takes one option of mke2fs.  Returns false after printing an error.  @value
+ * is borrowed.
+ */
 bool take_mke2fs_option(struct config *c, int letter, char *value);
 
-/* The offset that is part of the name; false after saying what is wrong. */
+/*
+ * Takes an offset in the name of DEVICE.  Returns false after printing an
+ * error.
+ */
 bool take_name_offset(struct config *c, uint64_t offset_bytes);
 
-/* mke4fs_source.c: says what failed of the source @name.  False. */
+/* In mke4fs_source.c. Prints the error of the source @name. Returns false. */
 bool say_source(const char *name, struct e4l_tree *t, errcode_t err);
 
 struct spool;
 
 /*
- * mke4fs_source.c: loads all sources, in their order.  @spool is where archives
- * have their content from then on.  False after saying why not.
+ * In mke4fs_source.c.  Loads all sources in order.  @spool is the file with the
+ * contents of archives.  Returns false after printing an error.
  */
 bool load_sources(struct config *c, struct e4l_tree *t, struct spool *spool);
 
-/* What to name in messages about the content. */
+/* Returns the name for messages about the contents. */
 const char *source_name(const struct config *c, const struct e4l_tree *t);
 
 /*
- * mke4fs_from.c: loads the filesystem @from, which stays open until it has
- * been copied; what --skip-damaged leaves out is said, and its path added to
- * @left_out, an array in JSON.
+ * In mke4fs_from.c.  Loads the filesystem of --from, which stays open until it
+ * has been copied.  Files that --skip-damaged omits are reported, and their
+ * paths are added to the JSON array @left_out.
  */
 bool load_image(const struct config *c, struct e4l_tree *t,
 		struct target *from, json_t *left_out);
@@ -132,10 +158,10 @@ struct archive;
 struct archive_entry;
 struct load;
 
-/* mke4fs_acl.c: the ACLs of an archive's entries. */
+/* In mke4fs_acl.c: the ACLs of an archive's entries. */
 struct acls {
 	const struct load *l;
-	struct archive *names;		/* looks them up */
+	struct archive *names;		/* resolves names of users and groups */
 	uint8_t *value[2];
 };
 
@@ -143,9 +169,9 @@ bool acls_start(struct acls *a, const struct load *l);
 void acls_end(struct acls *a);
 
 /*
- * Sets @x, whose value is what the entry has as an attribute or NULL, to its
- * ACL in getxattr(2)'s form: until the next call, and NULL for none.  @mode
- * becomes what the ACL says.  False after saying why not.
+ * Sets @x to the ACL of the entry in the form of getxattr(2), or @x->value to
+ * NULL if there is none; valid until the next call.  Updates @mode by the ACL.
+ * Returns false after printing an error.
  */
 bool acls_take(struct acls *a, struct archive_entry *entry, bool is_default,
 	       struct e4l_tree_xattr *x, uint32_t *mode);

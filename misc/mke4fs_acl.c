@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The ACLs of an archive's entries: as text, in which users and groups may have
- * numbers or names only, or as getxattr(2) gives them.
+ * The ACLs of an archive's entries: as text, with numbers or only names of
+ * users and groups, or in the form of getxattr(2).
  */
 #include "config.h"
 #include <archive.h>
@@ -12,7 +12,7 @@
 #include "mke4fs_source.h"
 #include "support/say.h"
 
-/* linux/posix_acl.h: tags, in the order that entries have. */
+/* Tags of linux/posix_acl.h, in the order of entries. */
 enum {
 	TAG_USER_OBJ = 0x01, TAG_USER = 0x02, TAG_GROUP_OBJ = 0x04,
 	TAG_GROUP = 0x08, TAG_MASK = 0x10, TAG_OTHER = 0x20,
@@ -61,8 +61,8 @@ static uint16_t tag_of(int tag)
 }
 
 /*
- * The number of who is called @who: @id, which libarchive has no more than
- * INT_MAX for, or what this host says.
+ * Returns the ID of the user or group @who: @id, which libarchive limits to
+ * INT_MAX, or the ID on this host.
  */
 static bool find_id(struct acls *a, uint16_t tag, const char *who, int id,
 		    uint32_t *ret)
@@ -77,19 +77,19 @@ static bool find_id(struct acls *a, uint16_t tag, const char *who, int id,
 	return found >= 0;
 }
 
-/* What happens to an entry for @who, who has no number. */
+/* Handles an entry for @who, whose ID is unknown. */
 static bool skip_name(struct acls *a, const char *who)
 {
-	const char *why = a->l->c->numeric_acls ? "without a number" :
-			  "which this host does not know";
+	const char *why = a->l->c->numeric_acls ? "has no numeric ID" :
+			  "is unknown on this host";
 
 	who = who ? who : "(no name)";
 	if (a->l->c->drop_acl_names)
-		say("%s: %s: its ACL's entry for %s, %s, is left out",
+		say("%s: %s: ACL entry omitted: %s %s",
 		    a->l->name, a->l->path, who, why);
 	else
-		say("%s: %s: its ACL names %s, %s (--drop-acl-names leaves "
-		    "such entries out)", a->l->name, a->l->path, who, why);
+		say("%s: %s: %s, in an ACL, %s (--drop-acl-names omits such "
+		    "entries)", a->l->name, a->l->path, who, why);
 	return a->l->c->drop_acl_names;
 }
 
@@ -100,7 +100,7 @@ static bool read_text(struct acls *a, struct archive_entry *entry, int type,
 	struct acl_entry *e;
 	const char *who;
 
-	/* The mode's three are not counted as an ACL. */
+	/* The three entries of the mode do not count as an ACL. */
 	if (n <= (type == ARCHIVE_ENTRY_ACL_TYPE_ACCESS ? 3 : 0))
 		return true;
 	acl->v = calloc(n, sizeof(*acl->v));
@@ -133,7 +133,7 @@ static bool read_xattr(struct acls *a, const struct e4l_tree_xattr *x,
 	if (x->size < HEADER_BYTES ||
 	    (x->size - HEADER_BYTES) % ENTRY_BYTES ||
 	    get_le(p, HEADER_BYTES) != XATTR_VERSION)
-		return complain(a->l, "its ACL is invalid");
+		return complain(a->l, "invalid ACL");
 	acl->v = calloc(x->size / ENTRY_BYTES + 1, sizeof(*acl->v));
 	if (!acl->v)
 		return complain(a->l, "out of memory");
@@ -156,7 +156,10 @@ static int by_tag(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Sorted: what setxattr(2) takes.  Who is named needs a mask. */
+/*
+ * Whether setxattr(2) would accept the sorted ACL: entries for named users and
+ * groups require a mask.
+ */
 static bool is_valid(const struct acl *acl)
 {
 	const unsigned int base = TAG_USER_OBJ | TAG_GROUP_OBJ | TAG_OTHER;
@@ -182,7 +185,7 @@ static void put_le(uint8_t *p, uint32_t value, unsigned int bytes)
 		*p++ = value;
 }
 
-/* In @mode, the mask stands for what the owning group may. */
+/* In @mode, the mask replaces the permissions of the owning group. */
 static void set_mode(const struct acl *acl, uint32_t *mode)
 {
 	static const struct {
@@ -201,7 +204,7 @@ static void set_mode(const struct acl *acl, uint32_t *mode)
 					acl->v[i].perm << shifts[k].shift;
 }
 
-/* The ACL in getxattr(2)'s form. */
+/* Writes the ACL in the form of getxattr(2). */
 static bool write_xattr(struct acls *a, const struct acl *acl, uint8_t **value,
 			struct e4l_tree_xattr *x)
 {
@@ -236,12 +239,12 @@ bool acls_take(struct acls *a, struct archive_entry *entry, bool is_default,
 	if (!done || !acl.n)
 		goto out;
 	qsort(acl.v, acl.n, sizeof(*acl.v), by_tag);
-	done = is_valid(&acl) || complain(a->l, "its ACL is invalid");
+	done = is_valid(&acl) || complain(a->l, "invalid ACL");
 	if (!done)
 		goto out;
 	if (!is_default)
 		set_mode(&acl, mode);
-	/* Three entries of one's own say what the mode does. */
+	/* An access ACL of three entries is equivalent to the mode. */
 	if (is_default || acl.n > 3)
 		done = write_xattr(a, &acl, &a->value[is_default], x);
 out:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* mke4fs' options, and mke2fs', which are passed on. */
+/* The options of mke4fs, and the options of mke2fs, which are passed on. */
 #include "config.h"
 #include <errno.h>
 #include <getopt.h>
@@ -103,7 +103,7 @@ static void print_help(void)
 
 bool usage(const char *what, const char *arg)
 {
-	say("%s: %s (--help shows the usage)", arg, what);
+	say("%s: %s", arg, what);
 	return false;
 }
 
@@ -133,8 +133,8 @@ static bool parse_window(const char *arg, uint32_t *window)
 		}
 	}
 	if (!units_parse_count(arg, &n) || n < 16 || n > 4096 || n & (n - 1))
-		return usage("not low, normal, high, off, exact or a power of "
-			     "two from 16 to 4096", arg);
+		return usage("-R: expected low, normal, high, off, exact or a "
+			     "power of two from 16 to 4096", arg);
 	*window = n;
 	return true;
 }
@@ -157,12 +157,13 @@ static bool parse_map(const char *arg, struct id_map *maps, unsigned int *n)
 		if (*end++ != ':')
 			break;
 	}
-	/* The last number means nobody. */
+	/* UINT32_MAX is not a valid ID. */
 	if (*end || i < 1 || i > 2 || !v[2] || v[0] + v[2] > UINT32_MAX ||
 	    v[1] + v[2] > UINT32_MAX)
-		return usage("not A:B or A:B:N, of numbers to 4294967294", arg);
+		return usage("expected A:B or A:B:N, with numbers up to "
+			     "4294967294", arg);
 	if (*n == MAX_MAPS)
-		return usage("too many maps", arg);
+		return usage("too many --uid-map or --gid-map options", arg);
 	maps[(*n)++] = (struct id_map) { v[0], v[1], v[2] };
 	return true;
 }
@@ -178,7 +179,7 @@ static bool parse_progress(const char *arg, unsigned int *progress)
 			return true;
 		}
 	}
-	return usage("not auto, always or never", arg);
+	return usage("--progress: expected auto, always or never", arg);
 }
 
 /* Whether @text is OS/ARCHITECTURE[/VARIANT]. */
@@ -237,13 +238,14 @@ static bool parse_one(struct config *c, int letter)
 	case OPT_PLATFORM:
 		c->platform = optarg;
 		return is_platform(optarg) ||
-		       usage("not OS/ARCHITECTURE[/VARIANT]", optarg);
+		       usage("--platform: expected OS/ARCHITECTURE[/VARIANT]",
+			     optarg);
 	case OPT_OCI_CONFIG:
 		c->oci_config = optarg;
 		return true;
 	case OPT_MAX_SIZE:
 		return (units_parse_size(optarg, &c->max_bytes) &&
-			c->max_bytes) || usage("not a size", optarg);
+			c->max_bytes) || usage("expected a size", optarg);
 	case OPT_SORT:
 		c->sort = optarg;
 		return true;
@@ -254,20 +256,22 @@ static bool parse_one(struct config *c, int letter)
 		return (units_parse_count(optarg, &c->common.partition) &&
 			c->common.partition >= 1 &&
 			c->common.partition <= MAX_PARTITION) ||
-		       usage("not the number of a partition", optarg);
+		       usage("--partition: expected a partition number",
+			     optarg);
 	case OPT_FREE:
 		return units_parse_size(optarg, &c->free_bytes) ||
-		       usage("not a size", optarg);
+		       usage("expected a size", optarg);
 	case OPT_GROW:
 		return units_parse_size(optarg, &c->grow_bytes) ||
-		       usage("not a size", optarg);
+		       usage("expected a size", optarg);
 	case OPT_GENERATION:
 		c->generation = true;
 		return true;
 	case OPT_THREADS:
 		return (units_parse_count(optarg, &c->threads) &&
 			c->threads >= 1 && c->threads <= 24) ||
-		       usage("not a number from 1 to 24", optarg);
+		       usage("--threads: expected a number from 1 to 24",
+			     optarg);
 	case OPT_PROGRESS:
 		return parse_progress(optarg, &c->common.progress);
 	case OPT_VERIFY:
@@ -298,8 +302,8 @@ static bool parse_one(struct config *c, int letter)
 }
 
 /*
- * SOURCE_DATE_EPOCH is the time of mke2fs and libext2fs, too.  libext2fs takes
- * the time 0 for one that is not set, and reads the clock: 1 is next to it.
+ * Sets the time of mke4fs, mke2fs and libext2fs by SOURCE_DATE_EPOCH.
+ * libext2fs reads the clock if its time is 0, so that 1 is used instead of 0.
  */
 static bool set_time(struct config *c)
 {
@@ -322,8 +326,7 @@ static bool set_time(struct config *c)
 static bool take_operands(struct config *c, int argc, char **argv)
 {
 	if (optind >= argc || argc - optind > 2) {
-		say("%s (--help shows the usage)", optind >= argc ?
-		    "no device is given" : "too many operands");
+		say(optind >= argc ? "DEVICE is missing" : "too many operands");
 		return false;
 	}
 	c->name = argv[optind];
@@ -334,7 +337,7 @@ static bool take_operands(struct config *c, int argc, char **argv)
 		return false;
 	}
 	if ((c->skip_damaged || c->generation) && !c->from) {
-		say("%s is for --from", c->skip_damaged ? "--skip-damaged" :
+		say("%s requires --from", c->skip_damaged ? "--skip-damaged" :
 							  "--keep-generation");
 		return false;
 	}
@@ -349,11 +352,11 @@ static bool take_operands(struct config *c, int argc, char **argv)
 	return true;
 }
 
-/* False after saying what is wrong. */
+/* Returns false after printing an error. */
 static bool parse_options(struct config *c, int argc, char **argv)
 {
 	char *letters = mke2fs_letters("d:R:nhV");
-	size_t room = 0;	/* an argument may be many letters */
+	size_t room = 0;	/* one argument can have many letters */
 	int letter, i;
 
 	for (i = 1; i < argc; i++)
@@ -380,8 +383,8 @@ static bool read_args(struct config *c, int argc, char **argv)
 }
 
 /*
- * By its name mke2fs chooses what it makes: ext4, unless this program is run by
- * another name of mke2fs.
+ * Returns argv[0] for mke2fs, which selects the filesystem type: ext4 unless
+ * mke4fs itself was run under a name of mke2fs.
  */
 static const char *find_name(void)
 {
@@ -409,6 +412,9 @@ bool parse_args(struct config *c, int argc, char **argv, int *status)
 	}
 	if (!read_args(c, argc, argv)) {
 		*status = c->no_memory ? STATUS_FAILED : STATUS_USAGE;
+		if (!c->no_memory)
+			fprintf(stderr, "Try '%s --help'.\n",
+				program_invocation_short_name);
 		return false;
 	}
 	if (!c->common.help && !c->common.version)

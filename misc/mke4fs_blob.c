@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Blobs, read piece by piece.  The digest is known at the end: until then
- * nothing but memory and the unlinked file has changed.  An archive is searched
- * from its beginning for each blob, which costs one header for each of its
- * files.
+ * Blobs, read in pieces.  The digest is verified at the end; until then, only
+ * memory and the unlinked file have changed.  An archive is searched from its
+ * start for each blob, which reads one header for each of its files.
  */
 #include "config.h"
 #include <archive.h>
@@ -20,8 +19,10 @@
 #include "support/say.h"
 
 #define READ_BYTES	(1u << 20)
-#define MAX_TEXT	(4u << 20)	/* of a manifest, says the specification */
-#define MAX_LINKS	4		/* docker save writes one at most */
+/* largest manifest by the specification */
+#define MAX_TEXT	(4u << 20)
+/* docker save writes at most one link */
+#define MAX_LINKS	4
 
 /* ------------------------------------------------------------------- digests */
 
@@ -86,7 +87,7 @@ static bool fail_archive(struct blob *b, struct archive *a)
 {
 	const char *why = archive_error_string(a);
 
-	return fail(b, why ? why : "cannot be read");
+	return fail(b, why ? why : "cannot read");
 }
 
 static ssize_t read_archive(struct blob *b, struct archive *a, const void **buf)
@@ -104,7 +105,7 @@ static ssize_t read_archive(struct blob *b, struct archive *a, const void **buf)
 				   (fail_archive(b, a), (ssize_t)-1);
 }
 
-/* The next bytes as they are in the store. */
+/* Returns the next bytes as stored. */
 static ssize_t read_packed(struct blob *b, const void **buf)
 {
 	ssize_t n;
@@ -131,7 +132,7 @@ static la_ssize_t feed(struct archive *a, void *priv, const void **buf)
 	ssize_t n = read_packed(priv, buf);
 
 	if (n < 0)
-		archive_set_error(a, EIO, "cannot be read");
+		archive_set_error(a, EIO, "cannot read");
 	return n;
 }
 
@@ -147,13 +148,13 @@ ssize_t blob_read(void *blob, const void **buf)
 		b->got += n;
 		hash(b, *buf, n);
 		if (b->got > b->size && !b->s->find)
-			fail(b, "it is larger than its descriptor says");
+			fail(b, "larger than the size in its descriptor");
 	} else if (!n) {
 		b->ended = true;
 		if (b->size != UINT64_MAX && b->got < b->size && !b->s->find)
-			fail(b, "it is smaller than its descriptor says");
+			fail(b, "smaller than the size in its descriptor");
 		else if (!has_digest(b))
-			fail(b, "its content does not have its digest");
+			fail(b, "the content does not match the digest");
 	}
 	return b->failed ? -1 : n;
 }
@@ -175,7 +176,7 @@ static bool lacks(struct blob *b, bool may_lack)
 {
 	if (may_lack)
 		b->failed = true;
-	return fail(b, "it is missing");
+	return fail(b, "file is missing");
 }
 
 static bool open_file(struct blob *b, bool may_lack)
@@ -192,10 +193,10 @@ static bool open_file(struct blob *b, bool may_lack)
 		return lacks(b, may_lack);
 	if (b->fd < 0 || e4l_fstat(b->fd, &st))
 		return fail(b, error_message(errno));
-	return S_ISREG(st.st_mode) || fail(b, "it is no regular file");
+	return S_ISREG(st.st_mode) || fail(b, "not a regular file");
 }
 
-/* "./NAME" is NAME. */
+/* Removes "./" from the start of @name. */
 static const char *plain_name(const char *name)
 {
 	while (!strncmp(name, "./", 2))
@@ -203,7 +204,10 @@ static const char *plain_name(const char *name)
 	return name;
 }
 
-/* The name that the link @from, to @target, stands for; to be freed. */
+/*
+ * Returns the name that the link @from with the target @target refers to; the
+ * caller frees it.
+ */
 static char *link_name(const char *from, const char *target)
 {
 	const char *slash = strrchr(from, '/');
@@ -230,7 +234,10 @@ static bool start_archive(struct blob *b)
 	       ARCHIVE_OK || fail_archive(b, b->in);
 }
 
-/* Goes to the entry called @name; NULL after a message, or *@lacking. */
+/*
+ * Searches the entry @name.  NULL after printing an error, or after setting
+ * *@lacking.
+ */
 static struct archive_entry *find_entry(struct blob *b, const char *name,
 					bool *lacking)
 {
@@ -250,7 +257,9 @@ static struct archive_entry *find_entry(struct blob *b, const char *name,
 	return NULL;
 }
 
-/* docker save has a layer that is there twice as a link. */
+/*
+ * Opens a file of the archive.  docker save stores a repeated layer as a link.
+ */
 static bool open_member(struct blob *b, bool may_lack)
 {
 	char *name = strdup(plain_name(b->name)), *next;
@@ -278,7 +287,7 @@ static bool open_member(struct blob *b, bool may_lack)
 	else if (!name)
 		fail(b, "out of memory");
 	else if (links > MAX_LINKS)
-		fail(b, "it is a link to a link to a link");
+		fail(b, "too many levels of links");
 	free(name);
 	return !b->failed;
 }
@@ -293,7 +302,7 @@ static bool open_memory(struct blob *b, bool may_lack)
 	return true;
 }
 
-/* Begins to unpack whatever the file is packed with. */
+/* Starts to decompress the file, whatever its compression. */
 static bool start_unpacking(struct blob *b)
 {
 	struct archive_entry *entry;
@@ -310,7 +319,7 @@ static bool start_unpacking(struct blob *b)
 	got = archive_read_next_header(b->plain, &entry);
 	b->ended = got == ARCHIVE_EOF;
 	if (b->ended && !has_digest(b))
-		return fail(b, "its content does not have its digest");
+		return fail(b, "the content does not match the digest");
 	return b->ended || got == ARCHIVE_OK || fail_archive(b, b->plain);
 }
 
@@ -351,14 +360,14 @@ static char *read_text(struct blob *b, size_t *len)
 						NULL;
 		if (!longer) {
 			fail(b, *len + n > MAX_TEXT ?
-			     "it has more than 4 MiB" : "out of memory");
+			     "larger than 4 MiB" : "out of memory");
 			break;
 		}
 		text = longer;
 		memcpy(text + *len, buf, n);
 	}
 	if (!b->failed && !text)
-		fail(b, "it is empty");
+		fail(b, "the file is empty");
 	if (b->failed) {
 		free(text);
 		return NULL;

@@ -1,46 +1,53 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Blobs of a container image: in a directory or in an archive, checked. */
+/*
+ * Blobs of a container image, in a directory or an archive, with verified
+ * digests.
+ */
 #ifndef MKE4FS_BLOB_H
 #define MKE4FS_BLOB_H
 
 #include <nettle/sha2.h>
 #include "mke4fs_source.h"
 
-/* Where an image's files are. */
+/* The files of an image. */
 struct store {
 	const struct load *l;
 	const char *path;
 	bool is_archive;
-	bool unchecked;			/* digests do not count: for fuzzing */
-	/* Instead of both, for fuzzing: the file's bytes; false: none. */
+	/* digests are not verified (for fuzzing) */
+	bool unchecked;
+	/*
+	 * Replaces both for fuzzing: returns the bytes of a file; false: no
+	 * such file.
+	 */
 	bool (*find)(void *priv, const char *name, const void **bytes,
 		     size_t *size);
 	void *priv;
 };
 
-/* "sha256:" or "sha512:" and lower-case digits. */
+/* "sha256:" or "sha512:" and lower-case hexadecimal digits. */
 struct digest {
 	char text[8 + 2 * SHA512_DIGEST_SIZE];
 	bool is_512;
 };
 
-/* Whether @text is a digest. */
+/* Whether @text is a digest; sets @d. */
 bool digest_parse(struct digest *d, const char *text);
 
-/* Its file in an image layout, in @name. */
+/* Writes the file name of the digest in an image layout to @name. */
 #define BLOB_NAME_LEN (sizeof(struct digest) + 8)
 void digest_name(const struct digest *d, char name[BLOB_NAME_LEN]);
 
-/* A file that is being read. */
+/* An open file. */
 struct blob {
 	const struct store *s;
 	const char *name;
-	const struct digest *digest;	/* NULL: it has none */
-	uint64_t size;			/* that it has to have, or UINT64_MAX */
+	const struct digest *digest;	/* NULL: no digest */
+	uint64_t size;			/* required size; UINT64_MAX: any */
 	uint64_t got;
 	int fd;
-	struct archive *in;		/* that holds it */
-	struct archive *plain;		/* unpacks it */
+	struct archive *in;		/* archive that contains the file */
+	struct archive *plain;		/* decompressor */
 	const void *mem;
 	char *buf;
 	union {
@@ -51,23 +58,29 @@ struct blob {
 };
 
 /*
- * Opens the file @name, with a digest and a size that it must have.  @unpacks:
- * they are those of what compression it has hides.  False after a message, or
- * with @may_lack without one when there is no such file.  blob_close() in any
- * case.
+ * Opens the file @name, which must have the digest and the size.  @unpacks: the
+ * digest and size are of the uncompressed data.  Returns false after printing
+ * an error; with @may_lack, also false, without an error, if the file does not
+ * exist.  Call blob_close() in any case.
  */
 bool blob_open(struct blob *b, const struct store *s, const char *name,
 	       const struct digest *digest, uint64_t size, bool unpacks,
 	       bool may_lack);
 
-/* struct tar_input: the next bytes; the end is reached only if all is right. */
+/*
+ * As struct tar_input: returns the next bytes.  The end is reached only if
+ * digest and size match.
+ */
 ssize_t blob_read(void *blob, const void **buf);
 
-/* Reads to the end.  False after a message. */
+/* Reads to the end. Returns false after printing an error. */
 bool blob_finish(struct blob *b);
 void blob_close(struct blob *b);
 
-/* All of a file that is a document, to be freed, and its size. */
+/*
+ * Returns a whole document, which the caller frees, and its size.  NULL after
+ * printing an error.
+ */
 char *blob_text(const struct store *s, const char *name,
 		const struct digest *digest, uint64_t size, size_t *len);
 

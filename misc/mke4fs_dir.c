@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Loads a directory, without the image that is being made. */
+/* Loads a directory, without the image that is being written. */
 #include "config.h"
 #include <dirent.h>
 #include <fcntl.h>
@@ -100,7 +100,7 @@ static bool find_below(const char *device, struct stat *st, unsigned int depth)
 	return found;
 }
 
-/* The file that will hold the image, if there is one already. */
+/* Finds the existing file of the new image. */
 static bool find_image(const struct config *c, struct stat *st)
 {
 	if (e4l_stat(c->device, st))
@@ -124,8 +124,8 @@ bool refuse_image(const struct load *l, const struct stat *st)
 {
 	if (!is_image(l->c, st))
 		return false;
-	say("%s: the source is the same file as the image %s: name another "
-	    "image", l->name, l->c->device);
+	say("%s: the source is the image %s itself: give another image",
+	    l->name, l->c->device);
 	return true;
 }
 
@@ -134,10 +134,10 @@ static void note_left_out(const char *path, errcode_t why, void *priv)
 	const struct load *l = priv;
 
 	if (why == E4L_ET_MOUNTED_ON && !l->c->common.quiet)
-		say("%s: %s: the directory is taken without its content: %s",
+		say("%s: %s: the contents of the directory are omitted: %s",
 		    l->name, path, error_message(why));
 	else if (why == E4L_ET_IS_IMAGE || !l->c->common.quiet)
-		say("%s: %s: is left out: %s", l->name, path,
+		say("%s: %s: omitted: %s", l->name, path,
 		    error_message(why));
 }
 
@@ -160,8 +160,8 @@ bool load_dir(struct load *l, const char *path)
 	err = e4l_tree_load_dir(l->t, path, &options);
 	attr = e4l_tree_attribute(l->t);
 	if (err && *attr) {
-		say("%s: %s: its attribute %s cannot be read: %s: "
-		    "-E no_copy_xattrs leaves all attributes out", l->name,
+		say("%s: %s: cannot read the extended attribute %s: %s (-E "
+		    "no_copy_xattrs omits all attributes)", l->name,
 		    e4l_tree_where(l->t), attr, error_message(err));
 		return false;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Loads another filesystem, after the check that e4check makes: what is damaged
- * there would be copied as if it were sound.
+ * Loads another filesystem.  The filesystem is checked first, because damaged
+ * files would be copied as if they were sound.
  */
 #include "config.h"
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "support/verify.h"
 #include "support/say.h"
 
-/* More errors than these are more than can be told apart. */
+/* More errors are not recorded. */
 #define MAX_ERRORS (1u << 20)
 
 struct source {
@@ -29,11 +29,11 @@ static bool is_clean(const struct source *s)
 		return true;
 	if (ext2fs_has_feature_journal_needs_recovery(sb) &&
 	    ext2fs_has_feature_fast_commit(sb))
-		say("%s: is not clean: mount it and unmount it first, since "
-		    "with fast commits e2fsck may lose what was committed",
+		say("%s: the journal contains fast commits, which e2fsck can "
+		    "lose: mount and unmount the filesystem first",
 		    s->c->from);
 	else
-		say("%s: is not clean: run e2fsck %s first", s->c->from,
+		say("%s: not clean: run e2fsck %s first", s->c->from,
 		    s->target->e2fs_name);
 	return false;
 }
@@ -61,18 +61,18 @@ static void note_left_out(const char *path, errcode_t why, void *priv)
 {
 	struct source *s = priv;
 
-	say("%s: %s: is left out: %s", s->c->from, path, error_message(why));
+	say("%s: %s: omitted: %s", s->c->from, path, error_message(why));
 	json_array_append_new(s->left_out, json_name(path));
 }
 
-/* Marks the inodes that errors were found in. */
+/* Marks the inodes that have errors. */
 static bool mark_damage(const struct source *s, const struct findings *found,
 			const struct e4l_load_damage *damage)
 {
 	size_t i;
 
 	if (found->failed || found->severity[E4L_SEVERITY_ERROR] > MAX_ERRORS) {
-		say("%s: has too many errors: run e2fsck -f %s", s->c->from,
+		say("%s: too many errors: run e2fsck -f %s", s->c->from,
 		    s->target->e2fs_name);
 		return false;
 	}
@@ -105,7 +105,7 @@ static bool load_damaged(struct source *s, struct e4l_tree *t)
 		err = ext2fs_allocate_inode_bitmap(s->target->fs,
 				"inodes that share blocks", &damage.sharing);
 	if (err)
-		say_error(s->c->from, "noting damage", err);
+		say_error(s->c->from, "recording damaged inodes", err);
 	done = !err && verify_findings(s->target, s->e, &s->c->common, &s->in,
 				       &found) &&
 	       mark_damage(s, &found, &damage) && !load(s, t, &damage);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A filesystem that mke2fs made: opening, planning, and writing to the device. */
+/* A filesystem made by mke2fs: opening, planning, and writing to the device. */
 #include "config.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +26,8 @@ void drop_image(struct image *im)
 }
 
 /*
- * Writes the block by which hosts know whether somebody else has the device,
- * if there is one.  An image that is to be the same anywhere names no host.
+ * Writes the MMP block, if any.  A reproducible image must not contain the name
+ * of this host.
  */
 static errcode_t write_mmp(const struct config *c, ext2_filsys fs, uint32_t seq)
 {
@@ -69,8 +69,8 @@ bool flush_image(const struct config *c, struct image *im)
 }
 
 /*
- * How full the leaves of directories become depends on the seed, which mke2fs
- * draws each time: the first one stays, so that what fitted still fits.
+ * Keeps the hash seed of the first prototype: mke2fs chooses a new one each
+ * time, which changes how full the leaves of directories become.
  */
 static void keep_seed(struct image *im)
 {
@@ -87,7 +87,10 @@ static void keep_seed(struct image *im)
 	}
 }
 
-/* mke2fs reckons -m before it rounds to clusters; e2fsck takes half at most. */
+/*
+ * mke2fs applies -m before it rounds to clusters; e2fsck accepts at most half
+ * of the blocks.
+ */
 static void bound_reserved(ext2_filsys fs)
 {
 	blk64_t half = ext2fs_blocks_count(fs->super) / 2;
@@ -103,7 +106,7 @@ bool open_image(const struct config *c, struct image *im, const char *path)
 	char io_options[40];
 	errcode_t err;
 
-	/* why without a cache: see e4l_open_at() */
+	/* e4l_open_at() explains why there is no cache */
 	snprintf(io_options, sizeof(io_options), "cache=off&offset=%llu",
 		 (unsigned long long)c->offset_bytes);
 	err = ext2fs_open2(path, io_options, EXT2_FLAG_RW | EXT2_FLAG_64BITS |
@@ -113,7 +116,8 @@ bool open_image(const struct config *c, struct image *im, const char *path)
 	if (!err && !fills(c))
 		return true;
 	if (!err && ext2fs_has_feature_journal_dev(im->fs->super)) {
-		say("%s: nothing can be filled into a journal (-O journal_dev)",
+		say("%s: files cannot be copied into an external journal (-O "
+		    "journal_dev)",
 		    im->name);
 		return false;
 	}
@@ -155,7 +159,7 @@ errcode_t plan_image(const struct config *c, struct e4l_tree *t,
 	return err;
 }
 
-/* " A are needed, B are free (C are missing)", if so many are. */
+/* Appends "A are needed, B are free (C are missing)" if C is not 0. */
 static void add_missing(FILE *f, const char *what, uint64_t wanted,
 			uint64_t free, uint32_t unit_bytes, const char *advice)
 {
@@ -182,12 +186,12 @@ static void say_no_room(const struct image *im)
 		add_missing(f, "blocks", s->wanted_blocks, s->free_blocks,
 			    im->fs->blocksize, "");
 		add_missing(f, "inodes", s->wanted_inodes, s->free_inodes, 0,
-			    "; -N sets how many there are");
+			    "; -N sets the number of inodes");
 	}
 	if (f && text_close(f))
 		say("%s:%s", im->name, text);
 	else
-		say("%s: there is not enough room", im->name);
+		say("%s: not enough space", im->name);
 	free(text);
 }
 
@@ -220,7 +224,7 @@ bool plan_device(const struct config *c, struct e4l_tree *t, struct image *im)
 		return false;
 	err = write_mmp(c, im->fs, EXT4_MMP_SEQ_FSCK);
 	if (err) {
-		say_error(im->name, "keeping other hosts away", err);
+		say_error(im->name, "starting multiple mount protection", err);
 		return false;
 	}
 	err = plan_image(c, t, im);

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The filesystem that mke2fs makes, from the search for its size to the device. */
+/*
+ * The filesystem that mke2fs makes, from the search for its size to the device.
+ */
 #ifndef MKE4FS_IMAGE_H
 #define MKE4FS_IMAGE_H
 
 #include "mke4fs.h"
 
 /*
- * A filesystem that mke2fs made.  A prototype is in memory, where a failure costs
- * nothing; a new image is a copy of the last prototype.
+ * A filesystem made by mke2fs.  A prototype is in memory, where a failure
+ * changes nothing; a new image is a copy of the last prototype.
  */
 struct image {
 	const char *name;
-	char path[64];			/* of a prototype */
-	int proto_fd;			/* -1: it is the device itself */
+	char path[64];			/* path of a prototype */
+	int proto_fd;			/* -1: the device itself */
 	ext2_filsys fs;
 	struct e4l *e;
 	struct e4l_populate *plan;
 	struct e4l_populate_stats stats;
-	bool has_seed;			/* all that are made hash alike */
+	/* all prototypes use the same hash seed */
+	bool has_seed;
 	uint32_t hash_seed[4];
 };
 

@@ -272,7 +272,7 @@ static bool take_xattr(const struct mtree *m, struct spec *s, const char *word)
 	struct xattr *x;
 
 	if (!equals || equals == word)
-		return refuse(m, "not xattr.NAME=VALUE", word);
+		return refuse(m, "expected xattr.NAME=VALUE", word);
 	if (e4l_grow(&s->xattrs, s->n_xattrs, sizeof(*s->xattrs)))
 		return no_room(m);
 	x = &s->xattrs[s->n_xattrs++];
@@ -285,10 +285,10 @@ static bool take_xattr(const struct mtree *m, struct spec *s, const char *word)
 	base64_decode_init(&ctx);
 	if (!base64_decode_update(&ctx, &size, x->value, len, equals + 1) ||
 	    !base64_decode_final(&ctx))
-		return refuse(m, "its value is not base64", x->name);
+		return refuse(m, "the value is not valid base64", x->name);
 	x->size = size;
 	return size <= MAX_XATTR_BYTES ||
-	       refuse(m, "it has more than 65536 bytes", x->name);
+	       refuse(m, "the value is longer than 65536 bytes", x->name);
 }
 
 static bool take_keyword(const struct mtree *m, struct spec *s, char *word)
@@ -304,9 +304,9 @@ static bool take_keyword(const struct mtree *m, struct spec *s, char *word)
 			continue;
 		s->set |= k->has;
 		return k->take(s, word + len + (word[len] == '=')) ||
-		       refuse(m, "a value that mtree(5) does not have", word);
+		       refuse(m, "invalid value (see mtree(5))", word);
 	}
-	return refuse(m, "an unknown keyword", word);
+	return refuse(m, "unknown keyword", word);
 }
 
 static bool take_keywords(const struct mtree *m, struct spec *s, char *words)
@@ -363,10 +363,10 @@ static bool find_content(const struct mtree *m, const struct spec *s,
 		return false;
 	}
 	if (!S_ISREG(st.st_mode))
-		return refuse(m, "no regular file, so it has no content",
+		return refuse(m, "not a regular file",
 			      s->content);
 	if (s->set & HAS_SIZE && s->size != (uint64_t)st.st_size)
-		return refuse(m, "its size is not what the manifest says",
+		return refuse(m, "the size differs from size= in the manifest",
 			      s->content);
 	e->size = st.st_size;
 	return true;
@@ -385,15 +385,17 @@ static bool put_new(struct mtree *m, const struct spec *s, uint32_t type,
 	errcode_t err;
 
 	if (!type)
-		return refuse(m, "it is not in a source, and type= is missing",
+		return refuse(m, "a file that is in no source requires type=",
 			      m->l->path);
 	if (type == S_IFLNK && !(s->set & HAS_TARGET))
-		return refuse(m, "link= is missing", m->l->path);
+		return refuse(m, "type=link requires link=", m->l->path);
 	if ((type == S_IFCHR || type == S_IFBLK) && !(s->set & HAS_DEVICE))
-		return refuse(m, "device= is missing", m->l->path);
+		return refuse(m, "type=block and type=char require device=",
+				 m->l->path);
 	if (type == S_IFREG && s->set & HAS_SIZE && s->size &&
 	    !(s->set & HAS_CONTENT))
-		return refuse(m, "contents= is missing", m->l->path);
+		return refuse(m, "a new file with a size requires contents=",
+				 m->l->path);
 	if (type == S_IFLNK)
 		e.size = strlen(s->target);
 	if (type == S_IFREG && s->set & HAS_CONTENT && !find_content(m, s, &e))
@@ -458,7 +460,7 @@ static bool apply(struct mtree *m, const struct spec *s)
 	errcode_t err;
 
 	if (s->set & HAS_CONTENT && type != S_IFREG)
-		return refuse(m, "contents= is for type=file", m->l->path);
+		return refuse(m, "contents= requires type=file", m->l->path);
 	err = e4l_layer_find(m->l->t, m->l->path, &id);
 	if (err)
 		return fail(m, err);
@@ -468,7 +470,7 @@ static bool apply(struct mtree *m, const struct spec *s)
 		e4l_tree_get(m->l->t, id, &e);
 	} else if (S_ISREG(e.mode) && s->set & HAS_SIZE &&
 		   !(s->set & HAS_CONTENT) && s->size != e.size) {
-		return refuse(m, "its size is not what the manifest says",
+		return refuse(m, "the size differs from size= in the manifest",
 			      m->l->path);
 	}
 	return change(m, s, id, &e);
@@ -495,7 +497,7 @@ static bool take_entry(struct mtree *m, char *name, char *words)
 	s.target = m->set.target ? strdup(m->set.target) : NULL;
 	s.content = NULL;
 	if (!unvis(name)) {
-		refuse(m, "a name that mtree(5) does not have", name);
+		refuse(m, "invalid file name (see mtree(5))", name);
 		goto out;
 	}
 	path = find_path(m, name);
@@ -522,7 +524,7 @@ static bool go_up(struct mtree *m)
 	char *slash = strrchr(m->cwd, '/');
 
 	if (!*m->cwd)
-		return refuse(m, "it leaves the directory that is the root",
+		return refuse(m, "above the root directory",
 			      "..");
 	*(slash ? slash : m->cwd) = '\0';
 	return true;
@@ -541,8 +543,9 @@ static bool take_line(struct mtree *m, char *line)
 		words = word + strlen(word);
 	if (!strcmp(word, "/set")) {
 		if (strstr(words, "xattr.") || strstr(words, "content"))
-			return refuse(m, "only an entry can have contents or "
-				      "extended attributes", word);
+			return refuse(m,
+				"contents and extended attributes are not "
+				"allowed in /set", word);
 		return take_keywords(m, &m->set, words);
 	}
 	if (!strcmp(word, "/unset"))
@@ -593,7 +596,8 @@ static bool read_line(struct mtree *m, FILE *f, char **line, size_t *room,
 		if (ferror(f))
 			say_error(m->l->name, "cannot read", EIO);
 		else if (*failed)
-			refuse(m, "a line that does not end, or has a NUL byte",
+			refuse(m, "a line has no newline, or contains a NUL "
+				  "byte",
 			       "manifest");
 		return false;
 	}

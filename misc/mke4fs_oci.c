@@ -117,7 +117,7 @@ static json_t *parse(const struct oci *o, const char *name, const char *text,
 
 	if (json && json_is_object(json))
 		return json;
-	snprintf(what, sizeof(what), "it is no JSON object%s%s",
+	snprintf(what, sizeof(what), "not a JSON object%s%s",
 		 json ? "" : ": ", json ? "" : error.text);
 	refuse(o, name, what);
 	json_decref(json);
@@ -148,8 +148,8 @@ static bool read_descriptor(const struct oci *o, const char *where,
 	d->media_type = text_of(json, "mediaType");
 	d->size = size;
 	if (!digest_parse(&d->digest, text_of(json, "digest")))
-		return refuse(o, where, "a descriptor has no digest, or one that is "
-			      "neither sha256 nor sha512");
+		return refuse(o, where,
+			"a descriptor has no sha256 or sha512 digest");
 	return (json_is_integer(json_object_get(json, "size")) && size >= 0) ||
 	       refuse(o, where, "a descriptor has no size");
 }
@@ -242,8 +242,9 @@ static bool load_oci_layers(struct oci *o, const json_t *layers)
 		if (!read_descriptor(o, where, json, &d))
 			return false;
 		if (media_of(d.media_type) == MEDIA_FOREIGN)
-			return refuse(o, where, "a foreign layer, which has to be "
-				      "fetched from somewhere else");
+			return refuse(o, where,
+				"foreign layers, which have to be downloaded, "
+				"are not supported");
 		if (media_of(d.media_type) != MEDIA_LAYER)
 			return refuse_media(o, where, d.media_type);
 		digest_name(&d.digest, name);
@@ -262,8 +263,8 @@ static bool take_config(struct oci *o, const char *where, json_t *config,
 	*o->l->config_text = text;
 	*o->l->config_len = len;
 	return !o->l->c->platform || suits(o, config) ||
-	       refuse(o, where, "the image is for another platform than "
-		      "--platform");
+	       refuse(o, where, "the image is for a platform other than "
+				"--platform");
 }
 
 static bool load_manifest_of(struct oci *o, const struct descriptor *d)
@@ -280,7 +281,7 @@ static bool load_manifest_of(struct oci *o, const struct descriptor *d)
 	layers = json_object_get(json, "layers");
 	if (!json_is_array(layers) ||
 	    json_array_size(layers) > MAX_OCI_LAYERS) {
-		refuse(o, "manifest", "it has no layers, or more than 4096");
+		refuse(o, "manifest", "no layers, or more than 4096");
 		goto out;
 	}
 	if (!read_descriptor(o, "manifest", json_object_get(json, "config"),
@@ -342,14 +343,15 @@ static const json_t *choose(const struct oci *o, const json_t *index,
 	if (n == 1 && !json_object_get(found, "platform"))
 		return found;
 	if (!n && by_ref && o->ref)
-		refuse(o, o->ref, "the image layout has nothing of this name");
+		refuse(o, o->ref, "no image of this name in the image layout");
 	else if (!n || (!n_suited && n_plain < n))
-		say("%s: index: there is no image for %s/%s%s%s", o->name,
+		say("%s: index: no image for the platform %s/%s%s%s (see "
+		    "--platform)", o->name,
 		    o->platform.os, o->platform.arch,
 		    *o->platform.variant ? "/" : "", o->platform.variant);
 	else
-		refuse(o, "index", "there are several images: append :TAG or "
-		       "@DIGEST");
+		refuse(o, "index", "contains several images: append :TAG or "
+				   "@DIGEST to the file name");
 	return NULL;
 }
 
@@ -380,7 +382,7 @@ static bool load_index(struct oci *o, json_t *index)
 		json_decref((json_t *)json);
 	}
 	if (depth == MAX_INDEXES)
-		refuse(o, "index", "indexes name each other more than 8 deep");
+		refuse(o, "index", "indexes are nested more than 8 deep");
 	json_decref(index);
 	return done;
 }
@@ -396,7 +398,7 @@ static json_t *read_named(const struct oci *o, const char *name, bool is_list)
 	if (text && is_list) {
 		json = json_loadb(text, len, 0, &error);
 		if (!json_is_array(json)) {
-			refuse(o, name, "it is no JSON array");
+			refuse(o, name, "not a JSON array");
 			json_decref(json);
 			json = NULL;
 		}
@@ -414,7 +416,7 @@ static bool load_layout(struct oci *o)
 				      2);
 
 	if (json && !known)
-		refuse(o, "oci-layout", "its version is not 1");
+		refuse(o, "oci-layout", "imageLayoutVersion is not 1");
 	json_decref(json);
 	json = known ? read_named(o, "index.json", false) : NULL;
 	return json && load_index(o, json);
@@ -466,8 +468,9 @@ static const json_t *choose_docker(const struct oci *o, const json_t *list)
 	}
 	if (n == 1)
 		return found;
-	refuse(o, "manifest.json", n ? "there are several images: append :NAME" :
-	       "there is no image of this name");
+	refuse(o, "manifest.json", n ? "contains several images: append :NAME "
+				       "to the file name" :
+	       "no image of this name");
 	return NULL;
 }
 
@@ -495,8 +498,8 @@ static bool load_docker_layers(struct oci *o, const json_t *names)
 	if (!json_is_array(names) || !json_is_array(ids) ||
 	    json_array_size(ids) != json_array_size(names) ||
 	    json_array_size(names) > MAX_OCI_LAYERS)
-		return refuse(o, "manifest.json", "its layers are not those of "
-			      "the configuration");
+		return refuse(o, "manifest.json",
+			"the layers differ from those in the configuration");
 	json_array_foreach(names, i, json) {
 		name = json_string_value(json);
 		id = json_string_value(json_array_get(ids, i));
@@ -522,7 +525,7 @@ static bool load_docker(struct oci *o)
 	if (!image)
 		goto out;
 	if (!*name) {
-		refuse(o, "manifest.json", "it names no configuration");
+		refuse(o, "manifest.json", "no configuration is named");
 		goto out;
 	}
 	text = blob_text(&o->store, name, digest_in_name(name, &digest),
@@ -592,8 +595,8 @@ static bool load_from(struct load *l, const char *path, bool is_archive,
 	else if (e4l_stat(copy, &st))
 		say_error(l->name, copy, errno);
 	else if (is_archive && !S_ISREG(st.st_mode))
-		say("%s: %s: an archive has to be a regular file, for it is "
-		    "read several times", l->name, copy);
+		say("%s: %s: not a regular file: an image archive is read "
+		    "several times", l->name, copy);
 	else if (!refuse_image(l, &st))
 		done = load_stored(l, &store, ref, is_docker);
 	free(copy);

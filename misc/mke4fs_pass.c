@@ -95,8 +95,8 @@ static const struct extended {
 	const char *why;
 } extended[] = {
 	{ .name = "android_sparse", .fate = REFUSE,
-	  .why = "cannot be filled: make a plain image, and have img2simg "
-		 "convert it" },
+	  .why = "files cannot be copied into a sparse image: make a plain "
+		 "image, and convert it with img2simg" },
 	{ .name = "assume_storage_prezeroed" },
 	{ .name = "desc-size" },
 	{ .name = "desc_size" },
@@ -156,7 +156,7 @@ static bool take_word(struct config *c, char *word)
 		       add_word(c, x->fate == CARRY_OUT ? &c->carried :
 							  &c->extended, word);
 	}
-	return usage("an extended option that mke4fs does not know", word);
+	return usage("unknown extended option", word);
 }
 
 bool take_name_offset(struct config *c, uint64_t offset_bytes)
@@ -331,13 +331,14 @@ static const struct letter {
 	{ .letter = 'q', .seen = SEEN(common.quiet) },
 	{ .letter = 'r', .has_value = true },
 	{ .letter = 's', .has_value = true },
-	{ .letter = 'S', .fate = REFUSE, .why = "nothing could be filled" },
+	{ .letter = 'S', .fate = REFUSE, .why = "files cannot be copied with "
+						"this option" },
 	{ .letter = 't', .has_value = true },
 	{ .letter = 'T', .has_value = true },
 	{ .letter = 'U', .has_value = true },
 	{ .letter = 'v', .seen = SEEN(common.verbose) },
 	{ .letter = 'z', .has_value = true, .fate = REFUSE,
-	  .why = "the copied files could not be undone" },
+	  .why = "an undo file does not cover the copied files" },
 };
 #define N_LETTERS (sizeof(letters) / sizeof(*letters))
 

@@ -24,7 +24,7 @@ static bool new_memory(struct image *im, uint64_t bytes)
 	drop_image(im);
 	im->proto_fd = memfd_create("mke4fs", 0);
 	if (im->proto_fd < 0 || ftruncate(im->proto_fd, bytes)) {
-		say_error("memory", "making a prototype", errno);
+		say_error("memory", "creating the prototype", errno);
 		return false;
 	}
 	snprintf(im->path, sizeof(im->path), "/proc/%d/fd/%d", (int)getpid(),
@@ -62,7 +62,7 @@ static bool try_size(const struct config *c, struct e4l_tree *t,
 		return true;
 	}
 	if (!silent)
-		say("%s: too small for the journal that is asked for", im->name);
+		say("%s: too small for the requested journal", im->name);
 	drop_image(im);
 	*err = E4L_ET_NO_SPACE;
 	return silent;
@@ -92,7 +92,7 @@ static bool look_at_size(const struct config *c, uint64_t file_bytes,
 	err = super->s_journal_inum ? ext2fs_read_inode(im.fs,
 				super->s_journal_inum, &journal) : 0;
 	if (err) {
-		say_error(c->device, "looking at a journal", err);
+		say_error(c->device, "reading the journal's inode", err);
 		goto failed;
 	}
 	*g = (struct growth) {
@@ -135,7 +135,7 @@ static bool say_no_growth(const struct config *c, uint64_t bytes)
 {
 	char now[UNITS_LEN], then[UNITS_LEN];
 
-	say("%s: --grow-to: %s is no growth: it has %s from the beginning",
+	say("%s: --grow-to: %s is not larger than the initial size, %s",
 	    c->device, units_size(c->grow_bytes, then), units_size(bytes, now));
 	return false;
 }

@@ -20,7 +20,7 @@ bool complain(const struct load *l, const char *what)
 bool complain_tree(const struct load *l, errcode_t err)
 {
 	return complain(l, err == E4L_ET_NOT_DIR ?
-			"its parent in the archive is not a directory" :
+			"the parent directory in the archive is not a directory" :
 			error_message(err));
 }
 
@@ -44,7 +44,7 @@ bool begin_layer(const struct load *l, bool spooled)
 	errcode_t err = e4l_layer_begin(l->t, &layer);
 
 	if (err) {
-		say_error(l->name, l->below ? l->below : "beginning a layer",
+		say_error(l->name, l->below ? l->below : "starting a layer",
 			  err);
 		return false;
 	}
@@ -169,7 +169,7 @@ bool load_sources(struct config *c, struct e4l_tree *t, struct spool *spool)
 	for (i = 0; i < c->manifests.n && done; i++)
 		done = load_manifest(&l, c->manifests.v[i]);
 	if (done && c->oci_config && !c->config_text) {
-		say("--oci-config: no source is a container image");
+		say("--oci-config requires a container image as SOURCE");
 		done = false;
 	}
 	return done && end_layers(t);

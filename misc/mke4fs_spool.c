@@ -37,7 +37,7 @@ bool spool_open(const struct load *l)
 		l->spool->fd = make_file(l->c->device);
 	if (l->spool->fd >= 0)
 		return true;
-	say_error("the temporary file", "cannot make", errno);
+	say_error("the temporary file", "cannot create", errno);
 	return false;
 }
 
@@ -137,7 +137,7 @@ bool spool_take(const struct load *l, const char *buf, size_t len,
 	size_t from = 0, at, n;
 
 	if (offset < s->taken_end)
-		return complain(l, "its data overlap");
+		return complain(l, "data segments overlap");
 	s->taken_end = offset + len;
 	for (at = 0; at < len; at += n) {
 		n = HOLE_BYTES - (offset + at) % HOLE_BYTES;

@@ -65,9 +65,9 @@ static bool is_bomb(struct stream *s)
 	    (s->unpacked - FREE_BYTES) / ratio <= read)
 		return false;
 	fail(s, EFBIG, s->max_bytes ?
-	     "it unpacks to more than --max-size permits" :
-	     "it unpacks to implausibly many bytes for its size: --max-size "
-	     "permits more");
+	     "the unpacked size exceeds --max-size" :
+	     "the unpacked size is implausibly large (--max-size=SIZE allows "
+	     "it)");
 	return true;
 }
 
@@ -96,7 +96,7 @@ static la_ssize_t read_given(struct stream *s, char *buf)
 		if (!s->n_given) {
 			got = s->read(s->priv, &given);
 			if (got < 0)
-				return fail(s, EIO, "cannot be read");
+				return fail(s, EIO, "cannot read");
 			if (!got)
 				break;
 			s->given = given;
@@ -120,7 +120,7 @@ static la_ssize_t read_packed(struct stream *s, char *buf)
 
 	if (got < 0)
 		return fail(s, archive_errno(s->raw), why ? why :
-			    "it cannot be unpacked");
+			    "cannot unpack");
 	s->unpacked += got;
 	return is_bomb(s) ? ARCHIVE_FATAL : got;
 }
@@ -151,7 +151,7 @@ static la_ssize_t inflate_some(struct stream *s)
 	got = look(below, &in);
 	if (got <= 0)
 		return got ? fail(s, below->err, below->why) :
-			     fail(s, EIO, "its gzip data is truncated");
+			     fail(s, EIO, "truncated gzip data");
 	z->next_in = (const Bytef *)in;
 	z->avail_in = got;
 	ret = inflate(z, Z_NO_FLUSH);
@@ -162,8 +162,8 @@ static la_ssize_t inflate_some(struct stream *s)
 	if (ret == Z_OK || ret == Z_STREAM_END)
 		return 1;
 	fail(s, EIO, "");
-	snprintf(s->why, sizeof(s->why), "its gzip data is damaged: %s",
-		 z->msg ? z->msg : "it cannot be unpacked");
+	snprintf(s->why, sizeof(s->why), "damaged gzip data: %s",
+		 z->msg ? z->msg : "cannot unpack");
 	return ARCHIVE_FATAL;
 }
 
@@ -244,7 +244,7 @@ bool stream_seek(struct stream *s, uint64_t at)
 	if (s->err)
 		return false;
 	if (at < s->begin || at > s->begin + s->len[0] + s->len[1]) {
-		fail(s, EIO, "the end of an archive in it cannot be found");
+		fail(s, EIO, "cannot find the end of the archive");
 		return false;
 	}
 	s->at = at;
@@ -299,8 +299,7 @@ static bool is_endless(struct stream *s, uint64_t zeroes)
 	if (!s->endless ||
 	    zeroes <= (s->max_bytes ? s->max_bytes : FREE_BYTES))
 		return false;
-	fail(s, EFBIG, "it goes on with nothing but zeroes: --max-size permits "
-	     "more than 1 GiB of them");
+	fail(s, EFBIG, "too many zeroes (--max-size=SIZE allows more)");
 	return true;
 }
 
@@ -390,7 +389,7 @@ bool stream_unpack(struct stream *s, struct stream *below, bool *packed)
 		const char *why = archive_error_string(s->raw);
 
 		fail(below, archive_errno(s->raw), why ? why :
-		     "it cannot be unpacked");
+		     "cannot unpack");
 	}
 	if (!below->err && archive_filter_code(s->raw, 0) > 0) {
 		s->raw_empty = got == ARCHIVE_EOF;

@@ -66,7 +66,7 @@ struct tar {
 static bool complain_xattr(const struct tar *r, const char *name,
 			   const char *what)
 {
-	say("%s: %s: its attribute %s %s", r->l->name, r->l->path, name, what);
+	say("%s: %s: extended attribute %s: %s", r->l->name, r->l->path, name, what);
 	return false;
 }
 
@@ -75,8 +75,8 @@ static bool is_archive(const struct tar *r);
 static bool complain_format(const struct tar *r)
 {
 	if (r->n_archives)
-		say("%s: has data after the end of an archive, at byte %" PRIu64
-		    " of what is unpacked, with what is no archive",
+		say("%s: unknown data after the end of the archive, at byte "
+		    "%" PRIu64 " of the unpacked data",
 		    r->l->name, r->begin);
 	else if (is_archive(r))
 		say("%s: neither a directory nor a tar, cpio or zip archive",
@@ -92,7 +92,7 @@ static bool complain_archive(const struct tar *r)
 		return false;
 	if (!archive_format(r->a) && archive_errno(r->a) == EILSEQ)
 		return complain_format(r);
-	return complain(r->l, why ? why : "is truncated or damaged");
+	return complain(r->l, why ? why : "truncated or damaged");
 }
 
 /* --------------------------------------------------------------------- data */
@@ -115,7 +115,8 @@ static bool is_within(const struct tar *r)
 							   MANY_BYTES;
 	if (bytes <= limit)
 		return true;
-	say("%s: %s: unpacked, it has more than %s: --max-size permits more",
+	say("%s: %s: the unpacked size exceeds %s (--max-size=SIZE allows "
+	    "more)",
 	    r->l->name, r->l->path ? r->l->path : "archive",
 	    units_size(limit, a));
 	return false;
@@ -139,12 +140,13 @@ static bool take_data(struct tar *r, uint64_t size)
 			continue;
 		if (offset < 0 || (uint64_t)offset > size ||
 		    len > size - offset)
-			return complain(r->l, "it has more data than its size");
+			return complain(r->l,
+				"more data than the size of the file");
 		r->taken_bytes += len;
 		if (r->taken_bytes > r->most_bytes)
-			return complain(r->l, "the archive unpacks to "
-					"implausibly many bytes for its size: "
-					"--max-size permits more");
+			return complain(r->l,
+				"the unpacked size is implausibly large "
+				"(--max-size=SIZE allows it)");
 		if (!spool_take(r->l, buf, len, offset))
 			return false;
 	}
@@ -187,12 +189,14 @@ static bool check_xattr(const struct tar *r, const struct e4l_tree_xattr *x)
 {
 	if (strlen(x->name) > MAX_XATTR_NAME)
 		return complain_xattr(r, x->name,
-				      "has a name of more than 255 bytes");
+				      "the name is longer than 255 bytes");
 	if (x->size > MAX_XATTR_BYTES)
-		return complain_xattr(r, x->name, "has more than 65536 bytes");
+		return complain_xattr(r, x->name,
+			"the value is longer than 65536 bytes");
 	if (!strcmp(x->name, "security.capability") &&
 	    !is_capability(x->value, x->size))
-		return complain_xattr(r, x->name, "cannot be understood");
+		return complain_xattr(r, x->name,
+			"the value is not a valid file capability");
 	return true;
 }
 
@@ -261,12 +265,13 @@ static bool describe(struct tar *r, struct archive_entry *entry,
 	const char *target = archive_entry_symlink(entry);
 
 	if (uid < 0 || uid > MAX_ID || gid < 0 || gid > MAX_ID)
-		return complain(r->l, "its owner or group is not a number up to "
-				"4294967294");
+		return complain(r->l, "the owner or group ID is not between 0 "
+				      "and 4294967294");
 	if (is_device(entry) &&
 	    ((uint64_t)archive_entry_rdevmajor(entry) > MAX_MAJOR ||
 	     (uint64_t)archive_entry_rdevminor(entry) > MAX_MINOR))
-		return complain(r->l, "Linux has no such device number");
+		return complain(r->l, "the device number is out of range for "
+				      "Linux");
 	*e = (struct e4l_entry) {
 		.mode = archive_entry_mode(entry), .uid = uid, .gid = gid,
 		.size = archive_entry_size(entry),
@@ -316,7 +321,7 @@ static bool take_link(struct tar *r, struct archive_entry *entry)
 	}
 	if (err == E4L_ET_BAD_ARGUMENT)
 		return complain(r->l,
-				"a hard link to a file that cannot have one");
+			"a hard link to a directory or a reserved file");
 	return !err || complain_tree(r->l, err);
 }
 
@@ -370,7 +375,7 @@ static bool take_whiteout(struct tar *r)
 		return true;
 	name += strlen(WHITEOUT);
 	if (!opaque && (!*name || *name == '/'))
-		return complain(r->l, "a whiteout without a name");
+		return complain(r->l, "a whiteout without a file name");
 	if (asprintf(&path, "%.*s%s", (int)len, r->l->path,
 		     opaque ? "" : name) < 0)
 		return complain(r->l, "out of memory");
@@ -393,7 +398,7 @@ static bool take_entry(struct tar *r, struct archive_entry *entry)
 
 	l->path = archive_entry_pathname(entry);
 	if (!l->path || !*l->path) {
-		say("%s: the name of its member %" PRIu64 " %s", l->name,
+		say("%s: the file name of member %" PRIu64 " %s", l->name,
 		    r->n_members, l->path ? "is empty" : "cannot be read");
 		return false;
 	}
@@ -518,7 +523,7 @@ static bool take_stream(struct tar *r, struct stream *s, unsigned int depth);
 static bool take_packed(struct tar *r, struct stream *s, unsigned int depth)
 {
 	return depth < MAX_DEPTH ? take_stream(r, s, depth) :
-	       complain(r->l, "is compressed too many times");
+	       complain(r->l, "too many levels of compression");
 }
 
 /*
@@ -571,8 +576,8 @@ static bool is_archive(const struct tar *r)
 		close(fd);
 	if (ext2fs_le16_to_cpu(magic) != EXT2_SUPER_MAGIC)
 		return true;
-	say("%s: holds an ext2, ext3 or ext4 filesystem and no archive: copy it "
-	    "with --from=%s", path, path);
+	say("%s: an ext2, ext3 or ext4 filesystem, not an archive: use "
+	    "--from=%s", path, path);
 	return false;
 }
 
@@ -617,9 +622,9 @@ static bool take_zip(struct tar *r, const struct stat *st)
 	bool done;
 
 	if (!zip_is_whole(r->fd, st->st_size))
-		return complain(r->l, "has more in it than the zip archive that "
-				"it ends with: unpack it, and name the "
-				"directory");
+		return complain(r->l, "contains more than the zip archive at "
+				      "its end: unpack it, and give the "
+				      "directory to -d");
 	r->most_bytes = r->l->c->max_bytes;
 	if (!r->most_bytes)
 		r->most_bytes = ZIP_FREE_BYTES + st->st_size * ZIP_RATIO;

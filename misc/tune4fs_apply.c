@@ -126,8 +126,8 @@ int apply_one(const struct tune4fs *cfg, const char *name)
 	if (!keeper_open(&p, name, cfg->args.partition))
 		return status;
 	if (p.dir < 0)
-		say("%s: is not mounted: only a running kernel can be given "
-		    "values", name);
+		say("%s: not mounted: tunables can be applied only to a "
+		    "mounted filesystem", name);
 	else if (p.sysfs < 0)
 		say("%s: not found in /sys/fs/ext4", name);
 	else
@@ -238,7 +238,8 @@ static int watch(const struct tune4fs *cfg, struct seen *old)
 	fds[0].fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	fds[1].fd = signalfd(-1, &set, SFD_CLOEXEC);
 	if (fds[0].fd < 0 || fds[1].fd < 0) {
-		say_error("/proc/self/mountinfo", "cannot watch", errno);
+		say_error("/proc/self/mountinfo", "cannot watch for mounts",
+						  errno);
 		return STATUS_FAILED;
 	}
 	do {

@@ -148,7 +148,7 @@ static bool check_sound(const struct target *t, struct e4l *e,
 	bool sound;
 
 	if (err) {
-		say_error(t->name, "cannot start", err);
+		say_error(t->name, "cannot start the signal thread", err);
 		return false;
 	}
 	sound = verify_before(t, e, &cfg->args, &in);

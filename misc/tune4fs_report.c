@@ -34,7 +34,7 @@ static const char *skip_text(const struct skipped *s, char *buf, size_t size)
 	case SKIP_UNKNOWN:
 		return "stored, but not known to this version";
 	case SKIP_RANGE:
-		snprintf(buf, size, "stored, but not applied: it takes %s",
+		snprintf(buf, size, "stored, but not applied: expected %s",
 			 e4l_tunable_range(info, range, sizeof(range)));
 		return buf;
 	case SKIP_PATCH:
@@ -171,7 +171,7 @@ static void print_table(const struct report *r, const struct rows *rows)
 	for (i = 0; i < rows->n; i++) {
 		v = rows->row[i].kept;
 		if (v && v->info && !v->valid)
-			say("%s: %s=%s: out of range: it takes %s",
+			say("%s: %s=%s: out of range: expected %s",
 			    r->keeper->name, v->name, v->value,
 			    e4l_tunable_range(v->info, range, sizeof(range)));
 	}

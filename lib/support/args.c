@@ -8,7 +8,7 @@
 #include "args.h"
 #include "say.h"
 
-/* Where the values of long options begin: above every letter. */
+/* The first value for long options: above all letters. */
 #define LONG_BASE 256
 
 static const char *const progress_choices[] = {
@@ -19,7 +19,7 @@ static const char *const progress_choices[] = {
 static const struct args_option common_options[] = {
 	{ .name = "partition", .kind = ARGS_COUNT,
 	  .offset = COMMON(partition), .value = "N", .min = 1,
-	  .max = MAX_PARTITION, .help = "TARGET is a disk: its partition N" },
+	  .max = MAX_PARTITION, .help = "use partition N of the disk TARGET" },
 	{ .name = "json", .kind = ARGS_FLAG, .offset = COMMON(json),
 	  .help = "report as JSON" },
 	{ .name = "quiet", .letter = 'q', .kind = ARGS_FLAG,
@@ -30,7 +30,7 @@ static const struct args_option common_options[] = {
 	  .value = "WHEN", .choices = progress_choices,
 	  .help = "auto (on a terminal), always or never" },
 	{ .name = "help", .letter = 'h', .kind = ARGS_FLAG,
-	  .offset = COMMON(help), .help = "show this and exit" },
+	  .offset = COMMON(help), .help = "show this help and exit" },
 	{ .name = "version", .letter = 'V', .kind = ARGS_FLAG,
 	  .offset = COMMON(version), .help = "show the version and exit" },
 };
@@ -48,7 +48,7 @@ static unsigned int option_count(const struct args_tool *tool)
 	return tool->n_options + N_COMMON;
 }
 
-/* The row that getopt_long()'s result @c stands for. */
+/* Returns the row of the table for the result @c of getopt_long(). */
 static const struct args_option *option_found(const struct args_tool *tool,
 					      int c)
 {
@@ -95,7 +95,7 @@ static void print_version(void)
 	       PACKAGE_VERSION, version);
 }
 
-/* The first @len characters of @arg are one of the choices. */
+/* Whether the first @len characters of @arg are one of the option's choices. */
 static bool find_choice(const struct args_option *opt, const char *arg,
 			size_t len, unsigned int *value)
 {
@@ -158,7 +158,7 @@ static bool set_share(const struct args_option *opt, const char *arg,
 	return true;
 }
 
-/* False when @arg is not a value that the option takes. */
+/* Returns false if @arg is not a valid value of the option. */
 static bool set_option(const struct args_option *opt, const char *arg,
 		       void *config)
 {
@@ -188,7 +188,7 @@ static bool set_option(const struct args_option *opt, const char *arg,
 	return false;
 }
 
-/* Which values an option takes, for the sentence that refuses another. */
+/* Prints the valid values of an option. */
 static void say_bad_value(const struct args_option *opt, const char *arg)
 {
 	char list[120] = "", low[UNITS_LEN], high[UNITS_LEN];
@@ -209,7 +209,7 @@ static void say_bad_value(const struct args_option *opt, const char *arg)
 		    arg, list, *list ? " or " : "",
 		    units_size(opt->min, low), units_size(opt->max, high));
 	} else if (opt->kind == ARGS_SHARE) {
-		say("--%s: '%s' is neither a size up to %s nor a part such as "
+		say("--%s: '%s' is neither a size up to %s nor a share such as "
 		    "10%%", opt->name, arg, units_size(opt->max, high));
 	} else {
 		say("--%s: '%s' is not a number from %llu to %llu", opt->name,
@@ -226,8 +226,8 @@ static int usage(int *status)
 }
 
 /*
- * getopt's tables.  Neither can be too small: a row has one letter and one
- * long name at most.
+ * Makes the tables of getopt_long().  A row has at most one letter and one long
+ * name, which bounds the size of both tables.
  */
 static bool make_tables(const struct args_tool *tool, char **letters,
 			struct option **longs)
@@ -259,7 +259,7 @@ static bool make_tables(const struct args_tool *tool, char **letters,
 	return true;
 }
 
-/* The next of @tool's texts in @config, from option @i on; NULL: no more. */
+/* Returns the next ARGS_TEXTS member in @config from row @i on, or NULL. */
 static struct args_texts *next_texts(const struct args_tool *tool,
 				     void *config, unsigned int *i)
 {
@@ -273,7 +273,9 @@ static struct args_texts *next_texts(const struct args_tool *tool,
 	return NULL;
 }
 
-/* Each of @argc arguments may be one of an option's texts. */
+/*
+ * Allocates each ARGS_TEXTS array for @argc texts, the largest possible number.
+ */
 static bool make_room(const struct args_tool *tool, int argc, void *config)
 {
 	struct args_texts *texts;
@@ -300,7 +302,10 @@ static void free_texts(const struct args_tool *tool, void *config)
 	}
 }
 
-/* What getopt refused: optopt is the letter, or 0 for an unknown long name. */
+/*
+ * Prints the option that getopt_long() refused.  optopt is the letter, or 0 for
+ * an unknown long name.
+ */
 static void say_refused(int c, char **argv)
 {
 	const char *word = argv[optind - 1];
@@ -323,7 +328,7 @@ static bool parse_options(const struct args_tool *tool, int argc, char **argv,
 	const char *value;
 	int c;
 
-	optind = 0;	/* starts getopt anew */
+	optind = 0;	/* restarts getopt */
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
 		if (c == '?' || c == ':') {
@@ -351,7 +356,7 @@ static bool check_operands(const struct args_tool *tool, int count)
 	return false;
 }
 
-/* --help and --version, when they were given. */
+/* Whether --help or --version was given and has been printed. */
 static bool answered(const struct args_tool *tool,
 		     const struct args_common *common, int *status)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Options as tables: adding one is adding a row. */
+/* Options of the tools as tables: a new option is a new row. */
 #ifndef SUPPORT_ARGS_H
 #define SUPPORT_ARGS_H
 
@@ -11,28 +11,39 @@
 enum args_kind {
 	ARGS_FLAG,	/* bool */
 	ARGS_COUNT,	/* uint64_t, from min to max */
-	/* uint64_t in bytes, from min to max; a word of choices is its index */
+	/*
+	 * uint64_t in bytes, from min to max; a word of choices gives its index
+	 */
 	ARGS_SIZE,
-	ARGS_SHARE,	/* struct units_share: a size up to max, or a part */
+	/* struct units_share: a size up to max, or a percentage */
+	ARGS_SHARE,
 	ARGS_CHOICE,	/* unsigned int, the index in choices */
-	/* unsigned int, a bit for each of choices in a list with commas */
+	/*
+	 * unsigned int: a bit for each word of choices in a comma-separated
+	 * list
+	 */
 	ARGS_SET,
 	ARGS_TEXT,	/* const char *, points into argv */
-	ARGS_TEXTS,	/* struct args_texts, one for each time it is given */
+	ARGS_TEXTS,	/* struct args_texts, one text for each occurrence */
 };
 
 struct args_texts {
-	const char **v;		/* to be freed; the texts point into argv */
+	/* freed by the caller; the texts point into argv */
+	const char **v;
 	size_t n;
 };
 
 struct args_option {
-	const char *name;		/* without the dashes; NULL: none */
-	char letter;			/* 0: none */
+	/* without the dashes; NULL: no long name */
+	const char *name;
+	char letter;			/* 0: no letter */
 	enum args_kind kind;
-	size_t offset;			/* of its value in the configuration */
-	const char *value;		/* what --help calls it; NULL: a flag */
-	const char *implied;		/* if none is given; NULL: one must be */
+	/* offset of the value in the configuration */
+	size_t offset;
+	/* name of the value in --help; NULL: the option has no value */
+	const char *value;
+	/* value if the option has none; NULL: the value is required */
+	const char *implied;
 	const char *help;
 	uint64_t min, max;
 	const char *const *choices;	/* NULL-terminated */
@@ -47,7 +58,8 @@ struct args_common {
 	bool help, version;
 	bool json, quiet, verbose;
 	unsigned int progress;		/* enum args_progress */
-	uint64_t partition;		/* of the target; 0: it is no disk */
+	/* partition number of the target; 0: no partition */
+	uint64_t partition;
 };
 
 struct args_tool {
@@ -59,11 +71,13 @@ struct args_tool {
 };
 
 /*
- * Parses @argv into @config, whose members keep what they hold when their
- * option is not given.  Operands end up last in @argv.  Returns the index of
- * the first of them; otherwise, when everything has been said already (--help,
- * --version, a wrong option), -1, *@status is what to exit with, and the
- * configuration has no texts.
+ * Parses @argv into @config.  Members whose options are not given keep their
+ * values.  Moves the operands to the end of @argv and returns the index of the
+ * first operand.
+ *
+ * Returns -1 if the program must exit: after --help, --version or a usage
+ * error, which have been printed.  *@status is then the exit status, and
+ * @config owns no texts.
  */
 int args_parse(const struct args_tool *tool, int argc, char **argv,
 	       void *config, int *status);

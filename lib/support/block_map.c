@@ -16,19 +16,23 @@ const char *const block_state_names[BLOCK_STATES] = {
 struct block_map_state {
 	ext2_filsys fs;
 	/*
-	 * How a file's written blocks count is known with its last piece: until
-	 * then they are here, by cell, and which cells have some.
+	 * The written blocks of the current file by cell, and the cells that
+	 * have some: their state is known only when the last piece of the file
+	 * arrives.
 	 */
 	uint64_t *written;
 	size_t *touched, n_touched;
-	/* where the last extent of the file ended, and in what state; 0: none */
+	/*
+	 * end and state of the last extent of the current file; 0: no extent
+	 * yet
+	 */
 	blk64_t end;
 	bool unwritten;
 };
 
 /* -------------------------------------------------------------------- cells */
 
-/* The cell of @blk, which is in a group. */
+/* Returns the cell of block @blk of a group. */
 static size_t cell_of(const struct block_map *map, blk64_t blk)
 {
 	ext2_filsys fs = map->s->fs;
@@ -53,7 +57,10 @@ blk64_t block_map_first(const struct block_map *map, size_t i)
 	return i < map->n_cells ? first : ext2fs_blocks_count(fs->super);
 }
 
-/* Cells are even where a power of two of them is in a group. */
+/*
+ * Chooses the cells: if a group has several cells, their number is a power of
+ * two, so that the cells have equal sizes.
+ */
 static void divide(struct block_map *map, size_t max_cells)
 {
 	ext2_filsys fs = map->s->fs;
@@ -69,7 +76,7 @@ static void divide(struct block_map *map, size_t max_cells)
 	map->n_cells = cell_of(map, ext2fs_blocks_count(fs->super) - 1) + 1;
 }
 
-/* Calls @add for the part of the blocks in each cell. */
+/* Calls @add for the part of a range of blocks in each cell. */
 static void spread(struct block_map *map, blk64_t blk, blk64_t len,
 		   void (*add)(struct block_map *map, size_t cell, blk64_t n,
 			       enum block_state state),
@@ -119,7 +126,7 @@ static void add_content(struct block_map *map, blk64_t blk, blk64_t end,
 		       BLOCK_UNWRITTEN);
 }
 
-/* The rest of the last extent's cluster. */
+/* Counts the rest of the last extent's cluster. */
 static void end_cluster(struct block_map *map)
 {
 	struct block_map_state *s = map->s;
@@ -137,7 +144,8 @@ static void add_extent(struct block_map *map, const struct e4l_extent *x)
 	blk64_t blk = x->pblk & ~mask;
 
 	if (s->end > blk && s->end <= x->pblk)
-		blk = s->end;	/* in the cluster of the last one */
+		/* continues in the cluster of the last extent */
+		blk = s->end;
 	else if (s->end != x->pblk)
 		end_cluster(map);
 	add_content(map, blk, x->pblk + x->len, x->unwritten);
@@ -190,7 +198,7 @@ struct block_map_cell block_map_sum(const struct block_map *map, size_t i,
 	return sum;
 }
 
-/* Damage can have more blocks in a cell than there are. */
+/* Damage can add more blocks to a cell than the cell has. */
 void block_map_finish(struct block_map *map)
 {
 	uint64_t known;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The commands that fix what a check finds. */
+/* The commands that fix the findings of a check. */
 #ifndef SUPPORT_FIXES_H
 #define SUPPORT_FIXES_H
 
 #include <e4layout/check.h>
 
-/* The command, to be followed by its target; NULL: no command fixes it. */
+/*
+ * Returns the command for @fix, to which the target must be appended, or NULL
+ * if no command fixes the finding.
+ */
 const char *fix_command(enum e4l_fix fix);
 
 #endif

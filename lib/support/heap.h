@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The C library's heap; include config.h before. */
+/* Settings of the C library's heap. Include config.h first. */
 #ifndef SUPPORT_HEAP_H
 #define SUPPORT_HEAP_H
 
@@ -8,10 +8,10 @@
 #endif
 
 /*
- * Makes malloc() take blocks of @bytes or more from the kernel, and give them back
- * when they are freed.  glibc would raise the limit with each block that is freed,
- * and the heap would grow with the holes of large blocks.  A C library without
- * mallopt(), such as musl, has a fixed limit.
+ * Makes malloc() allocate blocks of @bytes or more with mmap(), so that free()
+ * returns them to the kernel.  By default, glibc raises this limit whenever
+ * such a block is freed, and the heap then grows by the holes of freed blocks.
+ * C libraries without mallopt(), such as musl, have a fixed limit.
  */
 static inline void heap_set_large(int bytes)
 {

@@ -14,8 +14,8 @@ static void answer(const char *sentence)
 }
 
 /*
- * Ends the thread; nobody else sends it.  Cancelling it would need memory, and
- * end the process where there is none.  (valgrind keeps SIGRTMAX for itself.)
+ * The signal that ends the waiting thread.  pthread_cancel() needs memory, and
+ * ends the process if there is none.  valgrind reserves SIGRTMAX.
  */
 #define END_SIGNAL SIGRTMIN
 
@@ -39,14 +39,14 @@ static void *wait_for_signal(void *priv)
 		e4l_interrupt(e);
 	if (!next_signal(in, &sig))
 		return NULL;
-	/* whoever asks twice does not want to wait */
+	/* A user who sends a second signal does not want to wait. */
 	answer(atomic_load(&in->second));
 	pthread_sigmask(SIG_UNBLOCK, &in->signals, NULL);
 	kill(getpid(), sig);
 	return NULL;
 }
 
-/* What was ignored when the process started stays so. */
+/* Adds @signal to @signals unless the process ignored it at its start. */
 static void add_unless_ignored(sigset_t *signals, int sig)
 {
 	struct sigaction now;
@@ -92,8 +92,8 @@ void interrupt_watch(struct interrupt *in, struct e4l *e)
 }
 
 /*
- * The thread takes what is sent to it alone before what is sent to the process: a
- * first signal may wait behind the end still, and came before it.
+ * Looks for a pending signal.  The thread receives END_SIGNAL before a SIGINT
+ * that was sent to the process, even if SIGINT was sent first.
  */
 static void take_late(struct interrupt *in)
 {

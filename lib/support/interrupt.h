@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* SIGINT and SIGTERM end work at its next safe point. */
+/* SIGINT and SIGTERM end the work at its next safe point. */
 #ifndef SUPPORT_INTERRUPT_H
 #define SUPPORT_INTERRUPT_H
 
@@ -12,7 +12,8 @@
 struct interrupt {
 	_Atomic(struct e4l *) e;
 	sigset_t signals, before;
-	sigset_t awaited;	/* these, and the one that ends the thread */
+	/* @signals, and the signal that ends the thread */
+	sigset_t awaited;
 	pthread_t thread;
 	bool active;
 	atomic_bool heard;
@@ -20,35 +21,40 @@ struct interrupt {
 };
 
 /*
- * From now on the first SIGINT or SIGTERM calls e4l_interrupt() on @e, so that
- * what runs on it ends with E4L_ET_INTERRUPTED; with a NULL it only makes
- * interrupt_heard() true.  A second one kills the process.  Call it before
- * threads are made: they inherit the blocked signals (a thread of its own waits
- * for them, which needs no global state).
- * Returns 0, E4L_ET_NO_THREAD, or an errno.
+ * After this call, the first SIGINT or SIGTERM calls e4l_interrupt() on @e, so
+ * that functions on @e end with E4L_ET_INTERRUPTED.  If @e is NULL, the signal
+ * only makes interrupt_heard() true.  The second signal kills the process.
+ *
+ * Call this function before any thread is created, because threads inherit the
+ * blocked signals.  A separate thread waits for the signals, so that no global
+ * state is needed.  Returns 0, E4L_ET_NO_THREAD, or an errno.
  */
 errcode_t interrupt_start(struct interrupt *in, struct e4l *e);
 
 /*
- * From now on the first signal is answered at once, on stderr, by @first, and
- * the second, which kills the process, by @second; both are borrowed.
+ * Sets the texts that are printed to stderr at once: @first at the first
+ * signal, and @second at the second signal, which kills the process.  Both are
+ * borrowed.
  */
 void interrupt_say(struct interrupt *in, const char *first,
 		   const char *second);
 
 /*
- * @e is interrupted, too; at once when there was a signal already.  NULL: from
- * now on nobody is.
+ * Also interrupts @e, at once if a signal has already arrived.  NULL: no
+ * context is interrupted from now on.
  */
 void interrupt_watch(struct interrupt *in, struct e4l *e);
 
-/* Whether there was a signal.  For any thread. */
+/* Whether a signal has arrived. Any thread can call this function. */
 static inline bool interrupt_heard(struct interrupt *in)
 {
 	return atomic_load(&in->heard);
 }
 
-/* Back to what was before interrupt_start().  @e can be freed then. */
+/*
+ * Restores the signal handling from before interrupt_start().  @e can be freed
+ * afterwards.
+ */
 void interrupt_stop(struct interrupt *in);
 
 #endif

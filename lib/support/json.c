@@ -53,7 +53,7 @@ json_t *json_text_or_null(const char *text)
 	return text ? json_string(text) : json_null();
 }
 
-/* What stdout refuses, say_done() says at the end. */
+/* say_done() reports errors of writing to stdout. */
 static bool write_json(json_t *object, size_t flags)
 {
 	bool ok = object &&
@@ -62,7 +62,7 @@ static bool write_json(json_t *object, size_t flags)
 		  putchar('\n') != EOF;
 
 	if (!ok && !ferror(stdout))
-		say_error("the report", "cannot make JSON", ENOMEM);
+		say_error("the report", "cannot format JSON", ENOMEM);
 	json_decref(object);
 	return ok;
 }

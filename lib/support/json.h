@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* JSON for reports: objects from tables of members, JSON Lines. */
+/* JSON for reports: objects from tables of members, and JSON Lines. */
 #ifndef SUPPORT_JSON_H
 #define SUPPORT_JSON_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A uint64_t member of a struct, and its key. */
+/* A uint64_t member of a struct, and its key in JSON. */
 struct json_member {
 	const char *key;
 	size_t offset;
@@ -19,31 +19,34 @@ static inline uint64_t json_member_value(const void *base,
 	return *(const uint64_t *)((const char *)base + member->offset);
 }
 
-/* An object of the @n members of the struct at @base; NULL: no memory. */
+/* Makes an object of the @n members of the struct at @base. NULL: no memory. */
 json_t *json_members(const void *base, const struct json_member *members,
 		     size_t n);
 
 /*
- * @value, or NULL after freeing it when something @failed while it was filled.
- * jansson's functions take a NULL anywhere, fail, and free what they were
- * given, so that one test at the end is enough.
+ * Returns @value; if @failed is not 0, frees @value and returns NULL.
+ * jansson's functions accept NULL, fail, and free their arguments, so that one
+ * check after filling an object is enough.
  */
 json_t *json_checked(json_t *value, int failed);
 
-/* null where there is none; NULL: no memory. */
+/* Returns @number, or null if @there is false. NULL: no memory. */
 json_t *json_number_or_null(bool there, json_int_t number);
 json_t *json_text_or_null(const char *text);
 
-/* A file name, escaped as text.h says; NULL: no memory. */
+/* Returns a file name, escaped as text.h describes. NULL: no memory. */
 json_t *json_name(const char *name);
 
-/* Adds what text_escape() makes of a C string of at most @max bytes. */
+/*
+ * Returns the escaped form (text_escape()) of a C string of at most @max bytes.
+ * NULL: no memory.
+ */
 json_t *json_field(const char *text, size_t max);
 
 /*
- * Writes @object and a newline to stdout, in one line or indented, and frees
- * it.  False after saying what failed, also for a NULL, which means that
- * memory ran out while it was made; but what stdout refuses, say_done() says.
+ * Writes @object and a newline to stdout, indented or on one line, and frees
+ * @object.  Returns false after reporting a lack of memory, also if @object is
+ * NULL.  say_done() reports errors of writing to stdout.
  */
 bool json_write(json_t *object);
 bool json_write_line(json_t *object);

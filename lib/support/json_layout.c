@@ -53,7 +53,9 @@ json_t *json_files(const struct e4l_model *m)
 	return json_members(m, files_members, COUNT(files_members));
 }
 
-/* From runs of one block up to the longest, in powers of two. */
+/*
+ * One member for each power of two, from one block to the longest free extent.
+ */
 static json_t *histogram_array(const struct e4l_free_histogram *h)
 {
 	json_t *array = json_array();
@@ -148,7 +150,9 @@ static json_t *layout_object(const struct e4l_layout *l)
 			    sizeof(layout_members) / sizeof(*layout_members));
 }
 
-/* Keys tell whether it is planned or done by where the object is. */
+/*
+ * The object's place in the report shows whether the cost is planned or done.
+ */
 static json_t *cost_object(const struct e4l_repack_cost *cost, uint64_t files,
 			   uint64_t dirs, uint64_t inode_dirs, unsigned int bs)
 {

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What several reports say of a layout: objects that are to be freed. */
+/*
+ * JSON objects that several reports contain.  The caller frees them.  NULL: no
+ * memory.
+ */
 #ifndef SUPPORT_JSON_LAYOUT_H
 #define SUPPORT_JSON_LAYOUT_H
 
 #include <e4layout/e4layout.h>
 #include "json_line.h"
 
-/* Name, sizes and features. */
+/* Returns the name, sizes and features of a filesystem. */
 json_t *json_filesystem(ext2_filsys fs);
 
-/* Sums over the files of a model. */
+/* Returns the sums over the files of a model. */
 json_t *json_files(const struct e4l_model *m);
 
-/* "extents" and the like. */
+/* Returns the name of a map type, such as "extents". */
 const char *json_map_name(enum e4l_map map);
 
 json_t *json_score(const struct e4l_file_score *score);
@@ -20,8 +23,8 @@ void json_line_score(struct json_line *line,
 		     const struct e4l_file_score *score);
 
 /*
- * The layout before and after a repack, what is planned and done, what is
- * skipped.  @bs: bytes in a block.
+ * Returns the layout before and after a repack, the planned and done cost, and
+ * the skipped files.  @bs is the block size in bytes.
  */
 json_t *json_repack(const struct e4l_repack_result *r, unsigned int bs);
 

@@ -8,10 +8,10 @@
 #include "say.h"
 #include "text.h"
 
-#define DIGITS		20		/* of the largest uint64_t */
-#define ESCAPED		6		/* bytes that one byte takes at most */
+#define DIGITS		20		/* digits of the largest uint64_t */
+#define ESCAPED		6		/* most bytes for one escaped byte */
 
-/* Makes room for @n bytes more. */
+/* Makes room for @n more bytes. */
 static inline bool has_room(struct json_line *line, size_t n)
 {
 	if (line->room_bytes - line->used_bytes >= n && !line->failed)
@@ -45,8 +45,8 @@ static inline char *put_key(char *to, char before, const char *key)
 }
 
 /*
- * Adds a key.  Returns where its value goes, which may have @n bytes and ends
- * with end_value(); NULL: nowhere.
+ * Adds a key.  Returns the place for its value of at most @n bytes, which
+ * end_value() completes.  NULL: no memory.
  */
 static inline char *add_key(struct json_line *line, const char *key, size_t n)
 {
@@ -78,7 +78,7 @@ static inline char *put_number(char *to, uint64_t number)
 {
 	if (number >= 10)
 		return put_digits(to, number);
-	*to++ = '0' + number;	/* as most are */
+	*to++ = '0' + number;	/* most numbers have one digit */
 	return to;
 }
 
@@ -130,13 +130,13 @@ void json_line_boolean(struct json_line *line, const char *key, bool value)
 
 #define BYTES(b) (UINT64_C(0x0101010101010101) * (b))
 
-/* Whether one of the eight bytes is less than @b, which is 128 at most. */
+/* Whether one of the eight bytes is less than @b, which is at most 128. */
 static inline uint64_t has_less(uint64_t word, unsigned char b)
 {
 	return (word - BYTES(b)) & ~word & BYTES(0x80);
 }
 
-/* Whether no byte of eight is written other than as it is. */
+/* Whether no byte of eight needs escaping. */
 static inline bool are_plain(uint64_t w)
 {
 	return !((w & BYTES(0x80)) | has_less(w, ' ') |
@@ -148,7 +148,7 @@ static inline bool is_plain(char c)
 	return c >= ' ' && c != '"' && c != '\\' && !(c & 0x80);
 }
 
-/* A character that JSON has no other way for than to escape it. */
+/* Writes a control character as \uNNNN. */
 static char *put_control(char *to, unsigned char c)
 {
 	static const char names[] = "\bb\ff\nn\rr\tt\"\"";
@@ -163,7 +163,7 @@ static char *put_control(char *to, unsigned char c)
 	return to + sprintf(to, "\\u%04X", c);
 }
 
-/* One character; returns how many of the @len bytes at @s that are. */
+/* Writes one character. Returns how many of the @len bytes at @s it has. */
 static size_t put_char(char **to, const char *s, size_t len)
 {
 	bool odd;
@@ -240,7 +240,7 @@ bool json_line_end(struct json_line *line)
 	     fwrite(line->text, 1, line->used_bytes, stdout) ==
 	     line->used_bytes;
 	if (line->failed)
-		say_error("the report", "cannot make JSON", ENOMEM);
+		say_error("the report", "cannot format JSON", ENOMEM);
 	line->used_bytes = 0;
 	line->failed = false;
 	return ok;

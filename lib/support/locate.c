@@ -20,11 +20,12 @@
 #define LARGE_SECTOR_BYTES 4096
 #define PART_LEN	12	/* ", " and a number */
 #define OFFSET		"?offset="
-#define PARTITION	"?partition="	/* which nobody takes */
+/* rejected like a wrong offset: partitions are selected with --partition */
+#define PARTITION	"?partition="
 
 /* --------------------------------------------------------------------- tags */
 
-/* LABEL=x and the like; NULL after saying what is wrong. */
+/* Returns the device of a tag such as LABEL=x; NULL after printing an error. */
 static char *device_of_tag(const char *name)
 {
 	char *type, *value, *device, *other = NULL;
@@ -32,22 +33,22 @@ static char *device_of_tag(const char *name)
 	errno = 0;
 	if (blkid_parse_tag_string(name, &type, &value)) {
 		if (e4l_unseen(errno))
-			say_error(name, "cannot look for it", errno);
+			say_error(name, "cannot search for the device", errno);
 		else
-			say("%s: cannot understand the tag", name);
+			say("%s: invalid tag (expected NAME=VALUE)", name);
 		return NULL;
 	}
 	errno = 0;
 	device = e4l_device_of_tag(type, value, &other);
 	if (device && other) {
-		say("%s: two devices have that %s, %s and %s: name the device "
-		    "that is meant", name, type, device, other);
+		say("%s: two devices have this %s, %s and %s: give the name of "
+		    "the device", name, type, device, other);
 		free(device);
 		device = NULL;
 	} else if (!device && !e4l_unseen(errno)) {
-		say("%s: no device has that %s", name, type);
+		say("%s: no device has this %s", name, type);
 	} else if (!device) {
-		say_error(name, "cannot look for it", errno);
+		say_error(name, "cannot search for the device", errno);
 	}
 	free(other);
 	free(type);
@@ -89,7 +90,10 @@ const char *path_below(const char *path, const char *dir)
 	return path[len] ? path + len : "/";
 }
 
-/* Takes what @m shows at @path, without symlinks, which is below it. */
+/*
+ * Takes the filesystem of mount @m for @path, which has no symbolic links and
+ * is below the mount point.  Returns false if @m is not an ext filesystem.
+ */
 static bool take_mounted(struct target *t, const struct e4l_mount *m,
 			 const char *path)
 {
@@ -117,12 +121,13 @@ static bool locate_dir(struct target *t)
 	path = realpath(t->name, NULL);
 	ok = path && e4l_mount_around(path, &m, &line) && take_mounted(t, &m, path);
 	if (!ok && e4l_unseen(errno))
-		say_error(t->name, "cannot determine its filesystem", errno);
+		say_error(t->name, "cannot determine the filesystem of the "
+				   "directory", errno);
 	else if (!ok)
 		say(access("/proc/self/mountinfo", R_OK) ?
-		    "%s: is a directory, and its filesystem cannot be "
-		    "determined: /proc/self/mountinfo is not readable" :
-		    "%s: is a directory and not on an ext4 filesystem",
+		    "%s: cannot determine the filesystem of the directory: "
+		    "/proc/self/mountinfo is not readable" :
+		    "%s: the directory is not on an ext4 filesystem",
 		    t->name);
 	free(line);
 	free(path);
@@ -131,7 +136,10 @@ static bool locate_dir(struct target *t)
 
 /* --------------------------------------------------------------- partitions */
 
-/* With sectors of so many bytes; 0: what the device has, or 512. */
+/*
+ * Lists the partitions with sectors of @sector bytes; 0: the size that the
+ * device has, or 512 for a file.
+ */
 static blkid_partlist list_partitions(const char *device, unsigned int sector,
 				      blkid_probe *probe)
 {
@@ -150,8 +158,9 @@ static bool is_gpt(blkid_partlist all)
 }
 
 /*
- * An image does not say which sectors the disk had; a GPT does, by where it
- * begins.  The partitions are in sectors of 512 bytes all the same.
+ * Lists the partitions of a disk or disk image.  An image does not record the
+ * sector size of its disk, but the position of a GPT shows it.  libblkid
+ * returns positions in units of 512 bytes in either case.
  */
 static blkid_partlist partitions_of(const char *device, blkid_probe *probe)
 {
@@ -212,7 +221,10 @@ static bool read_number(const char *dir, const char *name, const char *file,
 	return ok;
 }
 
-/* Whether @name, in the folder @dir, is the partition @number, from @start on. */
+/*
+ * Sets *@is if @name in the directory @dir is partition @number that begins at
+ * sector @start.
+ */
 static errcode_t is_partition(const char *dir, const char *name,
 			      uint64_t number, uint64_t start, bool *is)
 {
@@ -225,8 +237,9 @@ static errcode_t is_partition(const char *dir, const char *name,
 }
 
 /*
- * The kernel's own device of the partition @number, if it has one where the
- * table says: what is cached of that and of the disk are two things.
+ * Sets *@node to the kernel's device of partition @number if it begins at
+ * @start, otherwise to NULL.  The device must be used if it exists, because the
+ * kernel caches a partition and its disk separately.
  */
 static errcode_t partition_node(dev_t disk, uint64_t number, uint64_t start,
 				char **node)
@@ -254,7 +267,7 @@ static errcode_t partition_node(dev_t disk, uint64_t number, uint64_t start,
 	return err;
 }
 
-/* Goes from the disk to its partition. */
+/* Makes @t refer to the partition instead of the disk. */
 static bool enter_partition(struct target *t, const struct stat *st,
 			    uint64_t number, uint64_t start, uint64_t sectors)
 {
@@ -263,14 +276,15 @@ static bool enter_partition(struct target *t, const struct stat *st,
 		partition_node(st->st_rdev, number, start, &node) : 0;
 
 	if (err) {
-		say_error(t->name, "cannot look for its partition's device",
+		say_error(t->name, "cannot search for the device of the "
+				   "partition",
 			  err);
 		return false;
 	}
 	if (S_ISREG(st->st_mode) &&
 	    start >= (uint64_t)st->st_size / SECTOR_BYTES) {
-		say("%s: is truncated: its partition %llu begins %llu sectors "
-		    "into it, behind its end", t->name,
+		say("%s: truncated disk image: partition %llu begins at sector "
+		    "%llu, beyond the end of the image", t->name,
 		    (unsigned long long)number, (unsigned long long)start);
 		return false;
 	}
@@ -298,23 +312,24 @@ static bool find_partition(struct target *t, const struct stat *st,
 	part = all ? blkid_partlist_get_partition_by_partno(all, number) : NULL;
 	ok = part && !blkid_partition_is_extended(part);
 	if (!part && e4l_unseen(errno))
-		say_error(t->name, "cannot read its table of partitions", errno);
+		say_error(t->name, "cannot read the partition table", errno);
 	else if (ok)
 		ok = enter_partition(t, st, number,
 				     blkid_partition_get_start(part),
 				     blkid_partition_get_size(part));
 	else if (locate_partitions(t->device, list, sizeof(list)))
-		say("%s: has no partition %llu for a filesystem, but %s",
+		say("%s: no partition %llu that can hold a filesystem "
+		    "(expected one of: %s)",
 		    t->name, (unsigned long long)number, list);
 	else
-		say("%s: has no table of partitions", t->name);
+		say("%s: no partition table found", t->name);
 	blkid_free_probe(probe);
 	return ok;
 }
 
 /* -------------------------------------------------------------------- names */
 
-/* NAME?offset=BYTES, as e2fsprogs takes it; @t->device becomes NAME. */
+/* Cuts ?offset=BYTES, in the form of e2fsprogs, off @t->device. */
 static bool cut_offset(struct target *t)
 {
 	char *mark = strstr(t->device, OFFSET);
@@ -327,17 +342,22 @@ static bool cut_offset(struct target *t)
 	return true;
 }
 
-/* The name of a file that is not there asks for a place in one, but wrongly. */
+/*
+ * Prints an error if the name of a missing file has an invalid offset or a
+ * partition in it.
+ */
 static bool is_bad_offset(const struct target *t)
 {
 	if (!strstr(t->name, OFFSET) && !strstr(t->name, PARTITION))
 		return false;
-	say("%s: where it begins in the file is a number of bytes: "
-	    "FILE" OFFSET "BYTES", t->name);
+	say("%s: invalid offset (expected FILE" OFFSET "BYTES)", t->name);
 	return true;
 }
 
-/* A device or an image; a file that has the very name is it. */
+/*
+ * Locates a device or an image.  A file whose whole name is @t->name takes
+ * precedence over an offset.
+ */
 static bool locate_file(struct target *t, uint64_t partition)
 {
 	struct stat st;
@@ -381,7 +401,7 @@ bool locate_new(struct target *t)
 	}
 	t->device = strdup(t->name);
 	if (!t->device) {
-		say_error(t->name, "cannot make", ENOMEM);
+		say_error(t->name, "cannot create", ENOMEM);
 		return false;
 	}
 	if (!is_new(t) || cut_offset(t) || !is_bad_offset(t))
@@ -399,7 +419,7 @@ static bool locate_any(struct target *t, uint64_t partition)
 	if (!tag && (e4l_stat(t->name, &st) || !S_ISDIR(st.st_mode)))
 		return locate_file(t, partition);
 	if (partition) {
-		say("%s: --partition goes with a disk or the image of one",
+		say("%s: --partition requires a disk or a disk image",
 		    t->name);
 		return false;
 	}

@@ -11,12 +11,12 @@
 
 #define MAX_ROWS 16
 #define DEFAULT_WIDTH 80
-#define LABEL_WIDTH 12		/* before a line, where there is room for it */
+#define LABEL_WIDTH 12		/* columns before a line, if they fit */
 #define LABEL_FROM 40
 
 static const struct look {
 	char character;
-	const char *colour;		/* SGR */
+	const char *colour;		/* SGR code */
 	unsigned int weight;
 } looks[BLOCK_STATES] = {
 	[BLOCK_OTHER] = { 'o', "34", 1 },
@@ -31,8 +31,10 @@ struct drawing {
 	FILE *out;
 	const struct block_map *map;
 	unsigned int block_bytes;
-	unsigned int width, label;	/* of a line; of that, before the map */
-	size_t cells;			/* of a character; the last has fewer */
+	/* columns of a line; columns of the label before the map */
+	unsigned int width, label;
+	/* cells of a character; the last character has fewer */
+	size_t cells;
 	bool colours;
 };
 
@@ -63,7 +65,7 @@ static void put_label(const struct drawing *d, size_t i)
 				   d->block_bytes, size));
 }
 
-/* One line from cell @i on; returns the first cell behind it. */
+/* Prints one line from cell @i on. Returns the first cell of the next line. */
 static size_t put_line(const struct drawing *d, size_t i)
 {
 	enum block_state state, last = BLOCK_STATES;
@@ -85,7 +87,7 @@ static size_t put_line(const struct drawing *d, size_t i)
 	return i;
 }
 
-/* What each character is, and how much of the filesystem. */
+/* Prints the meaning of each character and the share of each state. */
 static void put_legend(const struct drawing *d)
 {
 	struct block_map_cell whole = block_map_sum(d->map, 0,

@@ -7,11 +7,11 @@
 #include "block_map.h"
 
 /*
- * Prints @map under @title: at most 16 lines, as wide as text_limit() says or
- * 80, with a character for the same number of cells each, and what share of all
- * blocks each state has.  A character is that of the state most of its blocks
- * are in; fragmented and split ones count four times, lest they not be seen.
- * In colours if @out is a terminal and NO_COLOR is not in the environment.
+ * Prints @map under @title in at most 16 lines of text_limit() columns (or 80),
+ * and the share of each state.  Each character stands for the same number of
+ * cells, and shows the state of most of their blocks.  Fragmented and split
+ * blocks count four times, so that they are visible.  Colours are used if @out
+ * is a terminal and NO_COLOR is not set.
  */
 void map_print(FILE *out, const char *title, const struct block_map *map,
 	       unsigned int block_bytes);

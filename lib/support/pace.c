@@ -2,7 +2,8 @@
 #include "config.h"
 #include "pace.h"
 
-#define MADE_UP_FOR 0.5		/* seconds: what writing a piece may take */
+/* the longest time, in seconds, by which slow writes are made up for */
+#define MADE_UP_FOR 0.5
 
 double pace_wait(struct pace *p, uint64_t bytes, uint64_t bytes_per_second,
 		 double now)

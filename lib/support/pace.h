@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* pace: how long to wait so that no more than so much is written a second. */
+/* pace: limits a rate of writing by waiting. */
 #ifndef SUPPORT_PACE_H
 #define SUPPORT_PACE_H
 
 #include <stdint.h>
 
 struct pace {
-	double free_at;		/* when what was written has had its time */
+	double free_at;		/* time at which the next write may begin */
 };
 
 /*
- * @bytes have just been written, at the time @now in seconds: how many seconds
- * to wait, none if that is not positive.  Time in which nothing was written is
- * not made up for by more than half a second.
+ * Returns how many seconds to wait after @bytes were written at time @now (in
+ * seconds), so that at most @rate bytes are written each second; 0 or less: do
+ * not wait.  Idle time is credited for at most half a second.
  */
 double pace_wait(struct pace *p, uint64_t bytes, uint64_t bytes_per_second,
 		 double now);

@@ -7,13 +7,14 @@
 #include "text.h"
 #include "units.h"
 
-#define BAR_WIDTH 24		/* columns, if there is room */
-#define MIN_BAR_WIDTH 5		/* less says nothing */
+#define BAR_WIDTH 24		/* columns, if they fit */
+#define MIN_BAR_WIDTH 5		/* a shorter bar is not drawn */
 #define PART_LEN 64
-#define RATE_SECONDS 0.5	/* that it takes to measure a rate */
-#define REDRAW_SECONDS 0.1	/* on a terminal */
-#define LINE_SECONDS 1.0	/* elsewhere */
-#define MOST_LEFT 1e9		/* seconds; what would take longer is not known */
+#define RATE_SECONDS 0.5	/* no rate is shown earlier */
+#define REDRAW_SECONDS 0.1	/* shortest interval on a terminal */
+#define LINE_SECONDS 1.0	/* shortest interval otherwise */
+/* longest remaining time in seconds that is shown */
+#define MOST_LEFT 1e9
 
 static double seconds_since(const struct timespec *then)
 {
@@ -23,14 +24,14 @@ static double seconds_since(const struct timespec *then)
 	return now.tv_sec - then->tv_sec + (now.tv_nsec - then->tv_nsec) / 1e9;
 }
 
-/* Adds @part to @line if both fit into @width. */
+/* Appends @part to @line if both fit into @width. */
 static void add(char line[PROGRESS_LEN], const char *part, unsigned int width)
 {
 	if (strlen(line) + strlen(part) <= width)
 		strcat(line, part);
 }
 
-/* "  12 MiB/s"; too early, it would be a guess, and a wild one. */
+/* Writes " 12 MiB/s" to the line, unless it is too early for a useful rate. */
 static void rate_text(uint64_t bytes, double seconds, char buf[PART_LEN])
 {
 	char rate[UNITS_LEN];
@@ -98,10 +99,13 @@ void progress_update(struct progress *p, uint64_t done, uint64_t total,
 	double pause = p->terminal ? REDRAW_SECONDS : LINE_SECONDS;
 	char buf[PROGRESS_LEN];
 
-	/* the last step always shows, so that short work leaves a trace */
+	/* The last step is always shown, so that short work leaves a trace. */
 	if (!p->doing || (done < total && seconds_since(&p->last) < pause))
 		return;
-	/* the last column stays free, lest the cursor move to the next line */
+	/*
+	 * The last column stays empty, so that the cursor does not move to the
+	 * next line.
+	 */
 	progress_text(p->doing, done, total, bytes, seconds_since(&p->start),
 		      text_width(STDERR_FILENO) - 1, buf);
 	fprintf(stderr, p->terminal ? "\r%s\033[K" : "%s\n", buf);
@@ -112,7 +116,8 @@ void progress_update(struct progress *p, uint64_t done, uint64_t total,
 void progress_end(struct progress *p)
 {
 	if (p->shown && p->terminal)
-		fputs("\r\033[K", stderr);	/* and a "^C" behind it */
+		/* also clears a "^C" after the bar */
+		fputs("\r\033[K", stderr);
 	p->doing = NULL;
 	p->shown = false;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A progress bar on stderr, with rate and time left. */
+/* A progress bar on stderr, with rate and remaining time. */
 #ifndef SUPPORT_PROGRESS_H
 #define SUPPORT_PROGRESS_H
 
@@ -8,34 +8,39 @@
 #include <time.h>
 #include "args.h"
 
-/* Room for progress_text(). */
+/* Size of the buffer for progress_text(). */
 #define PROGRESS_LEN 80
 
 struct progress {
-	const char *doing;	/* NULL: shows nothing */
+	const char *doing;	/* NULL: nothing is shown */
 	bool terminal;
 	bool shown;
 	struct timespec start, last;
 };
 
 /*
- * Starts a bar for @doing (static text, one word or two).  As @args say:
- * always, never, or on a terminal only; never when they say quiet.  On a
- * terminal the bar stays on its line; elsewhere each step is a line.
+ * Starts a bar for @doing (static text, one or two words), if @args ask for
+ * progress: always, never, or on a terminal only; never with --quiet.  On a
+ * terminal, the bar stays on its line; elsewhere, each step is a line.
  */
 void progress_start(struct progress *p, const struct args_common *args,
 		    const char *doing);
 
-/* @done of @total are done, and @bytes were read or written so far. */
+/*
+ * @done of @total units are done, and @bytes have been read or written so far.
+ */
 void progress_update(struct progress *p, uint64_t done, uint64_t total,
 		     uint64_t bytes);
 
-/* Takes the bar off the terminal.  Allowed at any time, more than once. */
+/*
+ * Removes the bar from the terminal.  Can be called at any time, also
+ * repeatedly.
+ */
 void progress_end(struct progress *p);
 
 /*
- * The bar itself, in at most @width columns: pure.  @seconds have passed.  What
- * does not fit is left out, the bar first.  Returns @buf.
+ * Writes the bar to @buf, in at most @width columns, after @seconds.  Parts
+ * that do not fit are omitted, the bar first.  Returns @buf.  No side effects.
  */
 const char *progress_text(const char *doing, uint64_t done, uint64_t total,
 			  uint64_t bytes, double seconds, unsigned int width,

@@ -11,36 +11,36 @@
 #include "interrupt.h"
 #include "progress.h"
 
-/* All but the last is the caller's, and borrowed. */
+/* All members except @p are set by the caller, and borrowed. */
 struct repacking {
 	struct e4l *e;
 	const struct args_common *args;
 	struct interrupt *interrupt;
 	struct progress *progress;
 	struct timespec start;
-	double max_seconds;		/* after it; HUGE_VAL: no limit */
-	/* Called before anything is written, with priv; may be NULL. */
+	double max_seconds;		/* HUGE_VAL: no limit */
+	/* Called with @priv before anything is written; may be NULL. */
 	void (*writes)(void *priv);
 	void *priv;
 	bool writing;
 };
 
-/* Seconds since r->start. */
+/* Returns the seconds since r->start. */
 double repacking_seconds(const struct repacking *r);
 
-/* For e4l_repack_callbacks.stop: there was a signal, or time is over. */
+/* For e4l_repack_callbacks.stop: a signal has arrived, or the time is over. */
 bool repacking_stop(const struct repacking *r);
 
-/* For e4l_repack_callbacks.enough: half of the time that there was is over. */
+/* For e4l_repack_callbacks.enough: half of the available time is over. */
 bool repacking_enough(const struct repacking *r);
 
-/* The planning is over: from now on progress is that of writing. */
+/* The planning is over: progress from now on is progress of writing. */
 void repacking_writes(struct repacking *r);
 
 /*
- * For e4l_repack_callbacks.progress.  A scan can be interrupted anywhere.  Once
- * anything is written, only stop() ends the work: at its end the last of the
- * scan must not be interrupted, lest the writing be.
+ * For e4l_repack_callbacks.progress.  A scan can be interrupted at any point.
+ * Once writing begins, only stop() ends the work: the end of the last scan must
+ * not be interrupted, because that would interrupt the writing too.
  */
 void repacking_progress(struct repacking *r, bool writing, uint64_t done,
 			uint64_t total);

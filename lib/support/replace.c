@@ -12,7 +12,10 @@
 #include "replace.h"
 #include "say.h"
 
-/* As the file at @path has it, or like one that was just created. */
+/*
+ * Gives the new file the mode of the file at @path, or the default mode of a
+ * new file.
+ */
 static int set_mode(int fd, const char *path)
 {
 	mode_t mask = umask(0);
@@ -37,7 +40,10 @@ static int write_all(int fd, const char *bytes, size_t n)
 	return fsync(fd) ? errno : 0;
 }
 
-/* The directory of @path, in which a new name can be made durable; -1: errno. */
+/*
+ * Opens the directory of @path, in which the new name is made durable; -1:
+ * errno.
+ */
 static int open_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -67,7 +73,10 @@ static int write_beside(char *temporary, const char *path, const char *bytes,
 	return err;
 }
 
-/* A signal that would end us does so when nothing is left beside @path. */
+/*
+ * Blocks signals while the temporary file exists, so that a signal that ends
+ * the process leaves no file beside @path.
+ */
 static int write_undisturbed(char *temporary, const char *path,
 			     const char *bytes, size_t n)
 {
@@ -88,14 +97,16 @@ bool replace_file(const char *path, const char *bytes, size_t n)
 	int err, dir;
 
 	if (!e4l_lstat(path, &st) && !S_ISREG(st.st_mode)) {
-		say("%s: is no regular file, and is not replaced", path);
+		say("%s: not a regular file; not replaced", path);
 		return false;
 	}
 	if (asprintf(&temporary, "%s.XXXXXX", path) < 0) {
 		say_error(path, "cannot write", ENOMEM);
 		return false;
 	}
-	/* whatever there may be no memory for comes before the new name */
+	/*
+	 * Everything that can lack memory comes before the new name is created.
+	 */
 	dir = open_directory(path);
 	err = dir < 0 ? errno :
 	      write_undisturbed(temporary, path, bytes, n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A file that others read while it is replaced. */
+/* Replaces a file atomically while other programs read it. */
 #ifndef SUPPORT_REPLACE_H
 #define SUPPORT_REPLACE_H
 
@@ -7,11 +7,12 @@
 #include <stddef.h>
 
 /*
- * Makes the @n bytes @bytes the content of the file @path: whoever reads it
- * has all of the old or all of the new one, also after a power cut.  There may
- * be none; what is there and no regular file, or a symbolic link, is refused.
- * The new file has the old one's permissions, and the caller as its owner.
- * False after saying what failed; the old file is what it was then.
+ * Replaces the content of the file @path by the @n bytes @bytes.  A reader sees
+ * the complete old or the complete new content, also after a power failure.
+ * @path need not exist; if it exists, it must be a regular file and not a
+ * symbolic link.  The new file has the permissions of the old file, and the
+ * caller as its owner.  Returns false after printing an error; the old file is
+ * unchanged then.
  */
 bool replace_file(const char *path, const char *bytes, size_t n);
 

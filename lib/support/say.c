@@ -21,8 +21,8 @@
 #define ROOM_BYTES (1u << 20)
 
 /*
- * A write beyond the limit of ulimit -f is an error like others, which is told,
- * and not the end of the process in the middle of its work.
+ * Makes a write beyond ulimit -f an error that is reported, and not a signal
+ * that ends the process.
  */
 bool say_start(void)
 {
@@ -31,7 +31,7 @@ bool say_start(void)
 	signal(SIGXFSZ, SIG_IGN);
 
 	do {
-		fd = open("/", O_PATH);	/* neither read from nor written to */
+		fd = open("/", O_PATH);	/* can be neither read nor written */
 	} while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd < 0)
 		return false;
@@ -49,7 +49,7 @@ void say(const char *fmt, ...)
 	va_start(args, fmt);
 	len = vasprintf(&text, fmt, args);
 	va_end(args);
-	/* Names in it may be anybody's, and meant for a terminal. */
+	/* Untrusted names in the text must not control the terminal. */
 	if (len >= 0)
 		shown = text_escape(text, len, TEXT_FOR_PEOPLE);
 	fprintf(stderr, "%s: %s\n", program_invocation_short_name,
@@ -59,7 +59,9 @@ void say(const char *fmt, ...)
 	free(shown);
 }
 
-/* At the limit, the write that goes beyond it may be cut short first. */
+/*
+ * The write that goes beyond the limit of the file size can be cut short first.
+ */
 const char *say_why(errcode_t err)
 {
 	struct rlimit limit;
@@ -76,8 +78,8 @@ void say_error(const char *target, const char *what, errcode_t err)
 }
 
 /*
- * A disk that is full may keep some blocks for what describes its files; memory
- * has no number of blocks.
+ * A full disk can reserve some blocks for metadata.  tmpfs has no number of
+ * blocks.
  */
 bool say_is_full(const char *path)
 {
@@ -93,8 +95,8 @@ void say_write_error(const char *target, const char *path, const char *what,
 		     errcode_t err)
 {
 	if ((err == ENOSPC || err == EXT2_ET_SHORT_WRITE) && say_is_full(path))
-		say("%s: %s: the disk that %s is on is full: make room there, "
-		    "and run this again", target, what, path);
+		say("%s: %s: the disk that contains %s is full: free space "
+		    "there, and run the command again", target, what, path);
 	else
 		say_error(target, what, err);
 }
@@ -108,12 +110,12 @@ void say_e4l(const char *target, const struct e4l *e, errcode_t err)
 	if (e && *what)
 		say_write_error(target, e4l_fs(e)->device_name, what, err);
 	else
-		say_error(target, "cannot go on", err);
+		say_error(target, "cannot continue", err);
 }
 
 void say_only_unmounted(const char *target, const char *option)
 {
-	say("%s: is mounted, which %s is not for: unmount it, or leave that away",
+	say("%s: mounted: %s requires an unmounted filesystem",
 	    target, option);
 }
 
@@ -154,13 +156,14 @@ void say_tunable(const char *target, const char *where, errcode_t err)
 		info = e4l_tunable_find(name);
 	free(name);
 	if (err == E4L_ET_TUNABLE_RANGE && info)
-		say("%s: '%.*s': it takes %s", target, len, where,
+		say("%s: '%.*s': value out of range (expected %s)",
+		    target, len, where,
 		    e4l_tunable_range(info, range, sizeof(range)));
 	else if (err == E4L_ET_TUNABLE_UNKNOWN)
-		say("%s: '%.*s': no such tunable is known (tune4fs --force "
-		    "keeps it all the same)", target, len, where);
+		say("%s: '%.*s': unknown tunable (tune4fs --force stores it "
+		    "anyway)", target, len, where);
 	else if (err == E4L_ET_TUNABLE_SYNTAX)
-		say("%s: '%.*s': is neither name=value nor ^name", target, len,
+		say("%s: '%.*s': expected name=value or ^name", target, len,
 		    where);
 	else
 		say("%s: '%.*s': %s", target, len, where, error_message(err));
@@ -173,19 +176,22 @@ void say_reads(const char *target, const struct e4l *e)
 	struct e4l_io_stats io;
 
 	e4l_get_io_stats(e, &io);
-	say("%s: %s in %s reads, %s of them announced; blocks with gaps of up "
-	    "to %s in one read of up to %s, as suits %s", target,
+	say("%s: read %s in %s requests, %s of them ahead; requests of up to "
+	    "%s bridge gaps of up to %s, as suits a %s", target,
 	    units_size(io.bytes, size), units_count(io.reads, reads),
-	    units_count(io.readaheads, ahead), units_size(io.gap_bytes, gap),
-	    units_size(io.gather_bytes, gather),
-	    io.rotates ? "a disk that rotates" : "what does not rotate");
+	    units_count(io.readaheads, ahead), units_size(io.gather_bytes, gather),
+	    units_size(io.gap_bytes, gap),
+	    io.rotates ? "rotating device" : "non-rotating device");
 }
 
 int say_done(int status)
 {
 	bool lost = ferror(stdout);
 
-	/* What is lost already: nobody remembers why, but another try tells. */
+	/*
+	 * The reason of an earlier failure is lost, but another write fails in
+	 * the same way.
+	 */
 	if (lost)
 		putchar('\n');
 	errno = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One sentence on stderr, after the name of the tool. */
+/* Messages on stderr, after the name of the tool. */
 #ifndef SUPPORT_SAY_H
 #define SUPPORT_SAY_H
 
@@ -7,7 +7,7 @@
 #include <et/com_err.h>
 #include <e4layout/e4layout.h>
 
-/* Exit codes of every tool but e4check. */
+/* Exit statuses of all tools except e4check. */
 enum {
 	STATUS_DONE = 0,
 	STATUS_FAILED = 1,
@@ -15,53 +15,57 @@ enum {
 };
 
 /*
- * Keeps standard input, output and error from being what is opened next when
- * the caller closed them: a report would be written into the filesystem.  Each
- * of them fails with EBADF, as before.  To be called first of all; false: not
- * possible, and nothing may be opened.
+ * Call this function first.  If the caller closed standard input, output or
+ * error, makes sure that no file opened later gets their descriptors: a report
+ * would be written into the filesystem.  Reads and writes through them still
+ * fail with EBADF.  Returns false if this is not possible; nothing may be
+ * opened then.
  */
 bool say_start(void);
 
-/* "tool: SENTENCE".  @fmt has no newline at its end. */
+/* Prints "tool: SENTENCE". @fmt has no newline at its end. */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* The text of @err, or of what a limit on the size of files does. */
+/* Returns the text of @err, or of the effect of a limit on the file size. */
 const char *say_why(errcode_t err);
 
-/* "tool: TARGET: WHAT: why", why from say_why(). */
+/* Prints "tool: TARGET: WHAT: why", with why from say_why(). */
 void say_error(const char *target, const char *what, errcode_t err);
 
 /*
- * The same for what is written to the device or image @path: where there is no
- * more room for an image, what to do.
+ * As say_error(), for a failed write to the device or image @path.  If the disk
+ * that contains the image is full, prints the remedy as well.
  */
 void say_write_error(const char *target, const char *path, const char *what,
 		     errcode_t err);
 
-/* Whether @path is a file on a disk without room for another. */
+/* Whether @path is a file on a disk that is full. */
 bool say_is_full(const char *path);
 
-/* The same for a failure of the library; WHAT is the detail of @e. */
+/* As say_error(), for a failure of the library; WHAT is the detail of @e. */
 void say_e4l(const char *target, const struct e4l *e, errcode_t err);
 
-/* Whether @err says that the filesystem is damaged: e2fsck is to be run. */
+/* Whether @err means that the filesystem is damaged and e2fsck must be run. */
 bool say_is_damage(errcode_t err);
 
-/* Whether @err says that there is no memory: errno's, or libext2fs'. */
+/* Whether @err is one of the errors for a lack of memory. */
 bool say_is_no_memory(errcode_t err);
 
-/* @option was given for what is mounted, where it has no meaning. */
+/* Reports that @option cannot be used on a mounted filesystem. */
 void say_only_unmounted(const char *target, const char *option);
 
-/* e4l_tunables_change() refused the part of a list that begins at @where. */
+/*
+ * Reports why e4l_tunables_change() refused the part of a list that begins at
+ * @where.
+ */
 void say_tunable(const char *target, const char *where, errcode_t err);
 
-/* What the reading through @e cost, for --verbose. */
+/* Prints the number and size of the reads through @e, for --verbose. */
 void say_reads(const char *target, const struct e4l *e);
 
 /*
- * Flushes stdout, which is where a full disk or a broken pipe shows.  Returns
- * @status, or STATUS_FAILED after a sentence.
+ * Flushes stdout, which reveals a full disk or a broken pipe.  Returns @status,
+ * or STATUS_FAILED after printing an error.
  */
 int say_done(int status);
 

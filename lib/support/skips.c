@@ -32,7 +32,8 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 	[E4L_SKIP_ENCRYPTED] = { "encrypted", "unwritten extents of an "
 				 "encrypted file cannot be zeroed" },
 	[E4L_SKIP_UNWRITTEN_LONG] = {
-		"unwritten-long", "unwritten extents are too long to zero",
+		"unwritten-long", "unwritten extents are longer than the "
+				  "zeroing limit",
 		"--zeroout=SIZE" },
 	[E4L_SKIP_BEYOND_END] = { "beyond-end", "preallocated beyond the end "
 				  "of the file" },
@@ -51,7 +52,7 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 	[E4L_SKIP_MEMORY] = { "memory", "needs more memory", "--mem=SIZE" },
 	[E4L_SKIP_TIME] = { "time", "not planned within --max-time",
 			    "--max-time=SECONDS" },
-	[E4L_SKIP_STOPPED] = { "stopped", "interrupted before its turn" },
+	[E4L_SKIP_STOPPED] = { "stopped", "not reached before the interrupt" },
 	[E4L_SKIP_DIR_LARGE] = { "directory-large", "the extents do not fit "
 				 "in the inode" },
 	[E4L_SKIP_DIR_HOLES] = { "directory-holes", "blocks are missing or "
@@ -73,8 +74,8 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 				    "that stores attributes" },
 	[E4L_SKIP_NO_INODES] = { "no-free-inodes", "no free inodes are close "
 				 "enough together" },
-	[E4L_SKIP_NOT_WORTH] = { "not-worth", "too many inodes would get new "
-				 "numbers for the gain" },
+	[E4L_SKIP_NOT_WORTH] = { "not-worth",
+		"too many inodes would be renumbered for the gain" },
 	[E4L_SKIP_LINKS] = { "links", "other directories have hard links to "
 			     "the files" },
 	[E4L_SKIP_INODES_FULL] = { "inodes-full", "no free inode to exchange "
@@ -117,8 +118,8 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 				   "moving it" },
 	[E4L_SKIP_REFUSED] = { "refused", "changed during the move, or refused "
 			       "by the kernel" },
-	[E4L_SKIP_LARGE_FRAGMENTS] = { "large-fragments", "its fragments are "
-				       "large already" },
+	[E4L_SKIP_LARGE_FRAGMENTS] = { "large-fragments",
+		"fragments are already large" },
 	[E4L_SKIP_RESERVE] = { "reserve", "the remaining free space is "
 			       "reserved for other programs" },
 	[E4L_SKIP_QUOTA] = { "quota", "disk quota exceeded" },
@@ -137,7 +138,9 @@ const char *const skip_kinds[E4L_SKIP_KINDS] = {
 	[E4L_SKIP_INODES] = "inodes",
 };
 
-/* What is counted and saved, one and many. */
+/*
+ * The unit of what is skipped and of what it would save: singular and plural.
+ */
 static const struct {
 	const char *one, *many, *saved_one, *saved_many;
 } nouns[E4L_SKIP_KINDS] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a repack skips, as texts and in JSON. */
+/* The skipped files, directories and inodes of a repack, as text and JSON. */
 #ifndef SUPPORT_SKIPS_H
 #define SUPPORT_SKIPS_H
 
@@ -7,23 +7,27 @@
 #include <stdio.h>
 #include <e4layout/e4layout.h>
 
-/* A reason: its name in JSON, and what people read. */
+/* A reason: its name in JSON, and its text. */
 struct skip_text {
 	const char *code, *text;
-	const char *option;	/* that would change it, or NULL */
+	/* the option that would include the file, or NULL */
+	const char *option;
 };
 extern const struct skip_text skip_texts[E4L_SKIP_REASONS];
 
-/* "file", "directory" or "inodes", in JSON. */
+/* The names in JSON: "file", "directory" or "inodes". */
 extern const char *const skip_kinds[E4L_SKIP_KINDS];
 
 /*
- * Prints "Skipped: 6 files (334 extents): why" for each reason, what could save
- * most first.
+ * Prints "Skipped: 6 files (334 extents): why" for each reason, the largest
+ * possible saving first.
  */
 void skips_print(FILE *out, const struct e4l_repack_result *result);
 
-/* An array of objects in the same order; NULL: no memory. */
+/*
+ * Returns an array with an object for each reason, the largest possible saving
+ * first.  NULL: no memory.
+ */
 json_t *skips_array(const struct e4l_repack_result *result);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From what the user named to what e4l_open() opens, which refuses what is not
- * safe; here that is said, with what only a tool knows of it.
+ * Opens targets by the names that users give.  e4l_open() refuses unsafe
+ * targets; this file prints the refusals, and adds what only a tool knows.
  */
 #include "config.h"
 #include <errno.h>
@@ -21,15 +21,16 @@
 #include "text.h"
 #include "undo_guard.h"
 
-#define QEMU_NBD "run qemu-nbd -c /dev/nbd0 $, and name /dev/nbd0"
+#define QEMU_NBD "run qemu-nbd -c /dev/nbd0 $, and give /dev/nbd0"
 
 /* ------------------------------------------------------------ no filesystem */
 
-/* Files that hold a disk, or a filesystem, in a form of their own. */
+/* Formats of files that contain a disk or a filesystem. */
 static const struct container {
-	const char *magic;	/* at their beginning */
+	const char *magic;	/* at the start of the file */
 	const char *name;
-	const char *how;	/* to get at it: the file's name is for each $ */
+	/* the remedy; each $ stands for the name of the file */
+	const char *how;
 } containers[] = {
 	{ "QFI\xfb", "a qcow2 image", QEMU_NBD },
 	{ "KDMV", "a VMDK image", QEMU_NBD },
@@ -39,16 +40,19 @@ static const struct container {
 	{ "conectix", "a VHD image", QEMU_NBD },
 	{ "<<< ", "a VDI image", QEMU_NBD },
 	{ "\x3a\xff\x26\xed", "an Android sparse image",
-	  "run simg2img $ $.img, and name $.img" },
-	{ "\x1f\x8b", "compressed", "run gunzip -k $, and name the result" },
-	{ "BZh", "compressed", "run bunzip2 -k $, and name the result" },
-	{ "\xfd" "7zXZ", "compressed", "run unxz -k $, and name the result" },
+	  "run simg2img $ $.img, and give $.img" },
+	{ "\x1f\x8b", "compressed", "run gunzip -k $, and give the "
+				    "uncompressed file" },
+	{ "BZh", "compressed", "run bunzip2 -k $, and give the uncompressed "
+			       "file" },
+	{ "\xfd" "7zXZ", "compressed", "run unxz -k $, and give the "
+				       "uncompressed file" },
 	{ "\x28\xb5\x2f\xfd", "compressed",
-	  "run unzstd $, and name the result" },
+	  "run unzstd $, and give the uncompressed file" },
 	{ "\x04\x22\x4d\x18", "compressed",
-	  "run unlz4 $ $.img, and name $.img" },
+	  "run unlz4 $ $.img, and give $.img" },
 	{ "LUKS\xba\xbe", "encrypted with LUKS",
-	  "run cryptsetup open $ NAME, and name /dev/mapper/NAME" },
+	  "run cryptsetup open $ NAME, and give /dev/mapper/NAME" },
 };
 
 static const struct container *container_of(const struct target *t)
@@ -88,7 +92,10 @@ static bool say_container(const struct target *t, const struct container *c)
 	return how;
 }
 
-/* A file may have been meant for what is known of it, not for what it holds. */
+/*
+ * If the target is an ordinary file on an ext4 filesystem, recommends e4frag
+ * with its path.  Returns false if it is not.
+ */
 static bool say_layout_of_file(const struct target *t)
 {
 	char *path = realpath(t->device, NULL), *line = NULL;
@@ -99,14 +106,18 @@ static bool say_layout_of_file(const struct target *t)
 	said = path && !e4l_stat(path, &st) && S_ISREG(st.st_mode) &&
 	       e4l_mount_around(path, &m, &line) && e4l_mount_is_ext(&m);
 	if (said)
-		say("%s: holds no ext2, ext3 or ext4 filesystem; the layout of "
-		    "the file itself: e4frag %s %s", t->name, m.point, path);
+		say("%s: contains no ext2, ext3 or ext4 filesystem; to report "
+		    "the layout of the file itself, run e4frag %s %s",
+		    t->name, m.point, path);
 	free(line);
 	free(path);
 	return said;
 }
 
-/* False: there is nothing more to say than that it is no filesystem. */
+/*
+ * Describes a target that is not a filesystem.  Returns false if there is
+ * nothing to add to the library's message.
+ */
 static bool say_what_it_is(const struct target *t)
 {
 	const struct container *container = container_of(t);
@@ -138,18 +149,22 @@ static void say_undo_error(const struct target *t)
 		    why, undo, t->device, t->device);
 	else
 		say("%s: cannot write the undo file %s: %s: nothing was "
-		    "changed: put it where there is more room", t->name, undo,
+		    "changed: give an undo file on a disk with more free space",
+		    t->name, undo,
 		    why);
 }
 
-/* What the library cannot know to recommend. */
+/*
+ * Remedies that the library cannot recommend, because they are options of the
+ * tools.
+ */
 static const struct advice {
 	errcode_t err;
 	const char *text;
 } advice[] = {
 	{ E4L_ET_NO_JOURNAL, ": give an undo file (-z FILE), or --no-undo" },
-	{ E4L_ET_UNDO_JOURNAL, ": leave -z away, the journal protects the "
-			       "change" },
+	{ E4L_ET_UNDO_JOURNAL, ": run the command without -z: the journal "
+			       "protects the change" },
 };
 
 static const char *advice_on(errcode_t err)
@@ -169,19 +184,20 @@ void target_tell(const char *sentence, errcode_t err, void *priv)
 
 	if (err == EXT2_ET_BAD_MAGIC && say_what_it_is(t))
 		return;
-	/* e2undo puts that block back, too */
+	/* e2undo also restores the MMP block */
 	if (err == E4L_ET_MMP_KEPT && undo_guard_changed())
 		return;
 	if (err != E4L_ET_MMP_KEPT && undo_guard_failed())
 		say_undo_error(t);
 	else if (err == EACCES && (t->is_dir || t->subtree))
-		say("%s: cannot open its device %s: %s: run it as root",
+		say("%s: cannot open the device %s: %s: run the command as "
+		    "root",
 		    t->name, t->device, error_message(err));
 	else if (t->e && (err == ENOSPC || err == EXT2_ET_SHORT_WRITE))
 		say_write_error(t->name, t->device, "cannot close", err);
 	else
 		say("%s: %s%s%s", t->name,
-		    inside ? "is in the filesystem that " : "", sentence,
+		    inside ? "in the filesystem " : "", sentence,
 		    advice_on(err));
 }
 
@@ -219,14 +235,14 @@ void target_free(struct target *t)
 void target_note_age(const struct target *t)
 {
 	if (t->mount_point && t->subtree)
-		say("%s: is in the filesystem that is mounted on %s: the "
-		    "picture may be a moment old", t->name, t->mount_point);
+		say("%s: in the filesystem mounted on %s: the report may lack "
+		    "the latest changes", t->name, t->mount_point);
 	else if (t->mount_point)
-		say("%s: mounted on %s: the picture may be a moment old",
+		say("%s: mounted on %s: the report may lack the latest changes",
 		    t->name, t->mount_point);
 	else if (ext2fs_has_feature_journal_needs_recovery(t->fs->super))
-		say("%s: the journal was not replayed: the picture may be "
-		    "older than the last changes", t->name);
+		say("%s: the journal was not replayed: the report may lack the "
+		    "latest changes", t->name);
 }
 
 static bool open_target(struct target *t, unsigned int flags,
@@ -274,18 +290,23 @@ static errcode_t still_ours(void *priv)
 	return e4l_still_ours(priv);
 }
 
-/* @err is of undo_guard_setup(): true if there is none. */
+/*
+ * Returns true if @err of undo_guard_setup() is 0; otherwise prints the error.
+ */
 static bool has_undo(const char *file, errcode_t err)
 {
 	if (err == EEXIST)
-		say("%s: exists already: give the undo file another name",
+		say("%s: the file exists: give another name for the undo file",
 		    file);
 	else if (err)
-		say_error(file, "cannot make the undo file", err);
+		say_error(file, "cannot create the undo file", err);
 	return !err;
 }
 
-/* Opens what was located to change it, or, with E4L_OPEN_PLAN, to plan that. */
+/*
+ * Opens the located target for a change or, with E4L_OPEN_PLAN, to plan a
+ * change.
+ */
 static bool open_change(struct target *t, unsigned int flags,
 			const struct target_undo *undo)
 {
@@ -361,7 +382,7 @@ bool target_is_attached(const char *path)
 	else if (target_look(&t))
 		attached = t.hold->others.loop || t.hold->others.mount_point;
 	if (attached && t.hold)
-		say("%s: is the image behind %s: name another file", path,
+		say("%s: the image is in use by %s: give another file", path,
 		    t.hold->others.loop ? t.hold->others.loop :
 					  t.hold->others.mount_point);
 	target_free(&t);
@@ -388,13 +409,16 @@ bool target_is_ours(const struct target *t)
 	errcode_t err = look_again(t);
 
 	if (err)
-		say_error(t->name, "cannot go on", err);
+		say_error(t->name, "cannot continue", err);
 	return !err;
 }
 
 /* -------------------------------------------------------------------- paths */
 
-/* With a mount point as the target, paths below it may be given in full. */
+/*
+ * Removes the mount point from the start of @path if the target was given as a
+ * mount point.
+ */
 static const char *strip_mount_point(const struct target *t, const char *path)
 {
 	const char *below = t->is_dir ? path_below(path, t->name) : NULL;
@@ -416,7 +440,7 @@ errcode_t target_subtree(const struct target *t, struct e4l *e,
 		return 0;
 	for (i = 0; i < n; i++) {
 		if (!*paths[i]) {
-			say("%s: a path is empty", t->name);
+			say("%s: a PATH is empty", t->name);
 			*said = true;
 			return E4L_ET_NO_PATH;
 		}

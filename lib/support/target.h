@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a tool works on: a block device, an image file, a partition of one or
- * what begins at an offset in it (IMAGE?offset=BYTES); LABEL=, UUID=,
- * PARTLABEL= or PARTUUID=; the mount point of a filesystem, or a directory in it.
+ * The target of a tool: a block device, an image file, a partition of a disk, a
+ * filesystem at an offset (IMAGE?offset=BYTES), a tag (LABEL=, UUID=,
+ * PARTLABEL=, PARTUUID=), a mount point, or a directory of a mounted
+ * filesystem.
  */
 #ifndef SUPPORT_TARGET_H
 #define SUPPORT_TARGET_H
@@ -17,142 +18,155 @@ struct e4l_hold;
 
 struct target {
 	const char *name;	/* as the user gave it */
-	char *device;		/* the device or image that it means */
-	uint64_t offset_bytes;	/* where in it the filesystem begins, and what */
-	uint64_t end_bytes;	/* it may not reach beyond; UINT64_MAX: nothing */
-	char *subtree;		/* the directory that was given; NULL: none */
-	bool is_dir;		/* the user gave the mount point */
-	const struct target_undo *undo;	/* of target_open_change() */
-	struct e4l *e;		/* NULL: of target_open_check() or _claim() */
-	struct e4l_hold *hold;	/* of @e, or ours */
+	char *device;		/* the device or image that @name refers to */
+	uint64_t offset_bytes;	/* start of the filesystem on @device */
+	/* the filesystem ends before this byte; UINT64_MAX: no limit */
+	uint64_t end_bytes;
+	/* path of the given directory in the filesystem; NULL: none */
+	char *subtree;
+	bool is_dir;		/* @name is a mount point */
+	const struct target_undo *undo;	/* set by target_open_change() */
+	/* NULL after target_open_check() and target_claim() */
+	struct e4l *e;
+	/* belongs to @e, or to this struct if @e is NULL */
+	struct e4l_hold *hold;
 	ext2_filsys fs;
-	/* What @hold and @e have of it. */
-	const char *e2fs_name;	/* for e2fsprogs' tools */
-	const char *mount_point; /* NULL: not mounted where we could see it */
-	io_channel journal;	/* of an external journal's device, or NULL */
-	int lock_fd;		/* of target_open_source() */
+	/* Borrowed from @hold or @e: */
+	const char *e2fs_name;	/* name for the tools of e2fsprogs */
+	const char *mount_point; /* NULL: not mounted in this mount namespace */
+	/* channel of an external journal's device, or NULL */
+	io_channel journal;
+	int lock_fd;		/* set by target_open_source() */
 };
 
 /*
- * Opens @name, or the partition of it that is numbered @partition (0: it is no
- * disk) to read it.  On failure says why and returns false; @t needs no
- * target_close() then.  Unless @quiet, says that the picture may be a moment old
- * when the filesystem is mounted, or has a journal to replay.
+ * Opens @name, or partition @partition of it (0: no partition), for reading.
+ * On failure, prints why and returns false; @t must not be closed then.  Unless
+ * @quiet, prints a note if the filesystem is mounted or has a journal to
+ * replay, because the report can lack the latest changes.
  */
 bool target_open_read(struct target *t, const char *name, uint64_t partition,
 		      bool quiet);
 
 /*
- * The same for what must stay as it is until @t is closed: refuses what is
- * mounted anywhere or attached, and keeps away who asks for locks; @t->lock_fd is
- * open for reading.
+ * As target_open_read(), for a source that must not change until
+ * target_close().  Refuses a source that is mounted anywhere or attached, and
+ * takes a shared lock; @t->lock_fd is open for reading.
  */
 bool target_open_source(struct target *t, const char *name, uint64_t partition);
 
-/* What of a filesystem that was opened all the same cannot be believed. */
+/* The damaged parts of a filesystem that was opened nevertheless. */
 struct target_doubt {
-	errcode_t super;	/* why not the first superblock; 0: it can */
-	errcode_t groups;	/* why not the first group descriptors */
-	blk64_t backup;		/* the copy in use instead; 0: none */
+	errcode_t super;	/* error of the primary superblock; 0: valid */
+	/* error of the primary group descriptors; 0: valid */
+	errcode_t groups;
+	/* block of the backup superblock in use; 0: the primary one is used */
+	blk64_t backup;
 };
 
 /*
- * Opens @name to find out what is wrong with it: as target_open_read(), but
- * goes on with the first copy of the superblock and the group descriptors where
- * the first ones cannot be believed, as e2fsck does; *@doubt tells.  Refuses
- * every feature that is not known, also those that do not hinder reading.
- * Opens the device of an external journal too; without it @t->journal is NULL,
- * and, unless @quiet, a sentence says why.
+ * Opens @name for a check.  Like target_open_read(), but uses the first backup
+ * of the superblock and of the group descriptors if the primary ones are
+ * damaged, as e2fsck does; *@doubt returns the errors.  Refuses all unknown
+ * features, also those that permit reading.  Also opens the device of an
+ * external journal.  If the device is missing, @t->journal is NULL, and, unless
+ * @quiet, a message is printed.
  */
 bool target_open_check(struct target *t, const char *name, uint64_t partition,
 		       bool quiet, struct target_doubt *doubt);
 
-/* A context over what that opened, as e4l_new(), and freed like it. */
+/*
+ * Makes a context for a target opened by target_open_check(), as e4l_new()
+ * does.  Free it with e4l_free().
+ */
 errcode_t target_new_context(const struct target *t, struct e4l **e);
 
 /*
- * True after saying what of @t, which is open, is not known, so that it cannot
- * be checked: a feature, or the encoding of names.
+ * Returns true, after printing the reason, if the open target @t has a feature
+ * or a name encoding that this version cannot check.
  */
 bool target_is_strange(const struct target *t);
 
 /*
- * Takes the device or the file @name from @offset_bytes on to overwrite all of
- * it, whatever it holds: refuses what is in use, and keeps others away until
- * target_release().  False after saying why not.
+ * Takes the device or file @name from @offset_bytes on, to overwrite it
+ * completely.  Refuses a device in use, and keeps other programs away until
+ * target_release().  Returns false after printing an error.
  */
 bool target_claim(struct target *t, const char *name, uint64_t offset_bytes);
 void target_release(struct target *t);
 
 /*
- * Whether the regular file @path is what a device or a mount shows, so that it
- * must not be replaced; true after saying so, or why that cannot be told.
+ * Returns true, after printing a message, if the regular file @path is attached
+ * to a loop device or mounted, or if this cannot be determined: such a file
+ * must not be replaced.
  */
 bool target_is_attached(const char *path);
 
-/* What protects a change of a filesystem, beside its journal. */
+/* Protection of a change in addition to the journal. */
 struct target_undo {
-	const char *file;	/* for e2undo(8); NULL: none */
-	bool none;		/* nothing has to */
+	/* undo file for e2undo(8); NULL: no undo file */
+	const char *file;
+	bool none;		/* no protection is required */
 };
 
 /*
- * Opens @name to change it in transactions, for this process alone.  Refuses
- * whatever could be hurt by that, with a sentence that says what to run
- * instead, before anything is written; so also a filesystem without a journal,
- * unless @undo, which must live as long as @t, says otherwise.  Records to the
- * undo file, which must not exist yet.
+ * Opens @name exclusively, to change it in transactions.  Before anything is
+ * written, refuses every state that makes a change unsafe, and prints the
+ * remedy.  A filesystem without a journal is refused unless @undo permits the
+ * change; @undo is borrowed until target_close().  Old contents are recorded to
+ * the undo file, which must not exist.
  */
 bool target_open_change(struct target *t, const char *name, uint64_t partition,
 			const struct target_undo *undo);
 
 /*
- * Whether a filesystem that is mounted may be changed: false after telling that
- * it has recorded errors, as for one that is not mounted.
+ * Returns whether a mounted filesystem may be changed: false, after printing a
+ * message, if the filesystem has recorded errors.
  */
 bool target_has_no_errors(const struct target *t);
 
 /*
- * Opens @name to plan such a change: refuses whatever that refuses, with the same
- * sentences, and then only reads.  But what is named by a directory is for a
- * change while it is mounted, and is opened as by target_open_read(); only
- * recorded errors are refused.
+ * Opens @name for reading, to plan a change: refuses the same states as
+ * target_open_change(), with the same messages.  A directory of a mounted
+ * filesystem is opened as by target_open_read(), and refused only if the
+ * filesystem has recorded errors.
  */
 bool target_open_plan(struct target *t, const char *name, uint64_t partition,
 		      const struct target_undo *undo, bool quiet);
 
 /*
- * Whether nobody else uses @t, which is a source, claimed or open to be
- * changed, nor has changed what is a source; false after saying so.  True of
- * what else is open for reading.
+ * Returns whether no other program uses @t (a source, a claimed target, or a
+ * target open for changes), and whether a source is unchanged.  Otherwise
+ * prints a message and returns false.  Always true for a target open for
+ * reading.
  */
 bool target_is_ours(const struct target *t);
 
-/* Whether somebody else does use it; says nothing. */
+/* Returns whether another program uses @t. Prints nothing. */
 bool target_is_used(const struct target *t);
 
 /*
  * Makes an inode bitmap of the @n files and subtrees @paths, as e4l_subtree()
- * does; to be freed; NULL for no paths.  When @t was given as a mount point,
- * paths may begin with it, and lose it.  When *@said is true, the error is a
- * path's fault and has been said.
+ * does; the caller frees it.  Without paths, *@ret is NULL.  If @t was given as
+ * a mount point, paths may begin with the mount point, which is removed.  If
+ * *@said is true, the error is caused by a path and has been printed.
  */
 errcode_t target_subtree(const struct target *t, struct e4l *e,
 			 const char **paths, size_t n,
 			 ext2fs_inode_bitmap *ret, bool *said);
 
 /*
- * The same for what a tool is to work on: without paths, the directory that @t
- * was given as, if it was.
+ * As target_subtree(), but without paths, the bitmap is of the directory that
+ * @t was given as, if any.
  */
 errcode_t target_only(const struct target *t, struct e4l *e,
 		      const char **paths, size_t n, ext2fs_inode_bitmap *ret,
 		      bool *said);
 
 /*
- * Closes @t and frees what it holds; what was changed by the library stays as
- * it is, and libext2fs writes nothing.  False after saying what failed; if that
- * was the undo file (undo_guard_failed()), what to do now.
+ * Closes @t and frees its memory; libext2fs writes nothing at this point.
+ * Returns false after printing the error.  If the undo file failed
+ * (undo_guard_failed()), the message contains the remedy.
  */
 bool target_close(struct target *t);
 

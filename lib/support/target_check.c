@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opens what may be damaged, to find out what is wrong with it. */
+/* Opens a filesystem that can be damaged, to check it. */
 #include "config.h"
 #include <errno.h>
 #include "e4layout/check/check.h"
@@ -16,7 +16,10 @@ static errcode_t open_copy(struct target *t, blk64_t super,
 			   blocksize, unix_io_manager, &t->fs);
 }
 
-/* Where mke2fs puts the first copy, by block size. */
+/*
+ * Opens the first backup superblock at the places where mke2fs writes it, for
+ * each block size.
+ */
 static errcode_t open_any_copy(struct target *t, struct target_doubt *doubt)
 {
 	unsigned int blocksize = EXT2_MIN_BLOCK_SIZE;
@@ -32,7 +35,10 @@ static errcode_t open_any_copy(struct target *t, struct target_doubt *doubt)
 	return err;
 }
 
-/* The first copy, by what the first superblock says; or that one after all. */
+/*
+ * Opens the first backup at the place that the primary superblock implies, or
+ * else at any of mke2fs' places.
+ */
 static errcode_t open_next_copy(struct target *t, struct target_doubt *doubt)
 {
 	unsigned int blocksize = t->fs->blocksize;
@@ -54,7 +60,7 @@ static bool has_doubtful_super(errcode_t err)
 	       err == EXT2_ET_CORRUPT_SUPERBLOCK;
 }
 
-/* What is at the beginning is none: a copy may be. */
+/* Opens a backup if there is no filesystem at the start of the device. */
 static bool open_elsewhere(struct target *t, struct target_doubt *doubt)
 {
 	errcode_t err = doubt->super;
@@ -66,7 +72,7 @@ static bool open_elsewhere(struct target *t, struct target_doubt *doubt)
 		if (!say_is_no_memory(err))
 			err = doubt->super;
 	}
-	/* peeking says why it is none */
+	/* e4l_peek() prints why this is no filesystem */
 	if (say_is_no_memory(err) || !e4l_peek(t->hold, 0))
 		e4l_tell_open_error(t->hold, err);
 	return false;
@@ -101,14 +107,14 @@ bool target_is_strange(const struct target *t)
 		return true;
 	if (!ext2fs_has_feature_casefold(t->fs->super) || t->fs->encoding)
 		return false;
-	say("%s: names are in encoding %u, which this version does not know: "
-	    "use a newer one", t->name, t->fs->super->s_encoding);
+	say("%s: file names use encoding %u, which this version of e4layout "
+	    "does not support", t->name, t->fs->super->s_encoding);
 	return true;
 }
 
 /*
- * Without the device, much can be checked all the same; but whether it is there
- * must be known.
+ * Opens the device of an external journal.  If it is missing, the rest of the
+ * filesystem can be checked.
  */
 static bool open_journal(struct target *t, bool quiet)
 {
@@ -117,7 +123,7 @@ static bool open_journal(struct target *t, bool quiet)
 					 &t->hold->teller, 0, &t->journal);
 
 	if (quiet && say_is_no_memory(err))
-		say_error(t->name, "cannot open its journal's device", ENOMEM);
+		say_error(t->name, "cannot open the journal device", ENOMEM);
 	return !say_is_no_memory(err);
 }
 

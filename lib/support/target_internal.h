@@ -1,27 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What opening a target in different ways has in common. */
+/* Functions that the different ways to open a target share. */
 #ifndef SUPPORT_TARGET_INTERNAL_H
 #define SUPPORT_TARGET_INTERNAL_H
 
 #include "e4layout/open/hold.h"
 #include "target.h"
 
-/* From the name to the device; false, with nothing to free: it says why. */
+/*
+ * Sets @t by @name.  Returns false, with nothing to free, after printing an
+ * error.
+ */
 bool target_locate(struct target *t, const char *name, uint64_t partition);
 
-/* Who uses it?  False after saying why it can be nothing; still to be freed. */
+/*
+ * Determines the users of the target.  Returns false after printing why the
+ * target cannot be used; @t must be freed in either case.
+ */
 bool target_look(struct target *t);
 
-/* Says that what is read may be older than what is there. */
+/* Prints a note if the report can lack the latest changes. */
 void target_note_age(const struct target *t);
 
-/* Puts the library's @sentence about @priv, a target, into the tools' words. */
+/*
+ * Prints the library's @sentence about the target @priv in the form of the
+ * tools' messages.
+ */
 void target_tell(const char *sentence, errcode_t err, void *priv);
 
-/* Frees @t, which is not open. */
+/* Frees a target that is not open. */
 void target_free(struct target *t);
 
-/* Closes what target_open_check() opened; the names stay. */
+/* Closes a target opened by target_open_check(); its names stay valid. */
 errcode_t target_close_check(struct target *t);
 
 #endif

@@ -12,15 +12,15 @@
 #include "units.h"
 
 #define MAX_COLUMNS 16
-#define MAX_CHAR 4		/* bytes, in UTF-8 */
+#define MAX_CHAR 4		/* bytes of a UTF-8 character */
 
-/* Of terminals. */
+/* Default width of a terminal. */
 #define DEFAULT_WIDTH 80
 #define MAX_WIDTH 1024
 
 /*
- * Decodes one character of the @len bytes at @s.  Returns how many bytes it
- * takes, or 0 when they are not valid UTF-8 (RFC 3629: shortest form, no
+ * Decodes one character of the @len bytes at @s.  Returns its length in bytes,
+ * or 0 if the bytes are not valid UTF-8 (RFC 3629: shortest form, no
  * surrogates, at most U+10FFFF).
  */
 static unsigned int utf8_decode(const unsigned char *s, size_t len,
@@ -45,7 +45,7 @@ static unsigned int utf8_decode(const unsigned char *s, size_t len,
 	return n;
 }
 
-/* Characters that would change how the rest of a line looks. */
+/* Whether the character would change the appearance of the rest of the line. */
 static bool is_control(uint32_t ch)
 {
 	return ch < 0x20 || (ch >= 0x7f && ch < 0xa0) ||
@@ -118,9 +118,10 @@ void text_puts(FILE *out, const char *name)
 /* ------------------------------------------------------------------- tables */
 
 #define CUT "..."
-#define LEAST_NAME 20		/* columns, before others are left out for it */
+/* Columns for the last column, before other columns are omitted for it. */
+#define LEAST_NAME 20
 
-/* How many columns a terminal takes for a character. */
+/* Returns how many columns of a terminal the character takes. */
 static unsigned int columns_of(uint32_t ch)
 {
 	static const struct { uint32_t first, last; } wide[] = {
@@ -131,7 +132,7 @@ static unsigned int columns_of(uint32_t ch)
 	unsigned int i;
 
 	if (ch >= 0x300 && ch < 0x370)
-		return 0;	/* combines with the one before */
+		return 0;	/* combines with the previous character */
 	for (i = 0; i < sizeof(wide) / sizeof(*wide); i++)
 		if (ch >= wide[i].first && ch <= wide[i].last)
 			return 2;
@@ -139,8 +140,8 @@ static unsigned int columns_of(uint32_t ch)
 }
 
 /*
- * The bytes of what must not be cut apart at the start of @text, which is
- * escaped, and the columns that they take.
+ * Returns the bytes of the first unit of the escaped text @text that must not
+ * be cut, and sets the columns that it takes.
  */
 static size_t next_piece(const char *text, unsigned int *columns)
 {
@@ -163,7 +164,10 @@ static unsigned int text_columns(const char *text)
 	return columns;
 }
 
-/* Prints the end of @text, which tells more of a path than its start. */
+/*
+ * Prints the end of @text, because the end of a path is more useful than its
+ * start.
+ */
 static void print_cut(FILE *out, const char *text, unsigned int room)
 {
 	unsigned int columns = text_columns(text), n;
@@ -193,7 +197,7 @@ static void print_cell(FILE *out, const struct table_column *column,
 		putc('\n', out);
 }
 
-/* What columns with these widths take; -1: is left out. */
+/* Returns the total width of the columns; width -1: omitted. */
 static unsigned int width_of(const int *width, unsigned int n)
 {
 	unsigned int all = 0, c;
@@ -204,7 +208,7 @@ static unsigned int width_of(const int *width, unsigned int n)
 	return all;
 }
 
-/* Leaves out and shortens what @columns say until they fit into @limit. */
+/* Omits and shortens columns until they fit into @limit. */
 static void fit(const struct table_column *columns, unsigned int n_columns,
 		int *width, unsigned int limit)
 {
@@ -305,13 +309,13 @@ unsigned int text_limit(FILE *out)
 	return UINT_MAX;
 }
 
-/* Where a stream goes. */
+/* The target of a memory stream. */
 struct text_sink {
 	char **text;
 	size_t *n, max;
 };
 
-/* What is there is terminated at any time. */
+/* The text is terminated after each write. */
 static ssize_t sink_write(void *cookie, const char *bytes, size_t n)
 {
 	struct text_sink *sink = cookie;

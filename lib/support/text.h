@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names and tables in a report for people, and names in JSON. */
+/* Names and tables in text reports, and names in JSON. */
 #ifndef SUPPORT_TEXT_H
 #define SUPPORT_TEXT_H
 
@@ -8,81 +8,94 @@
 #include <stdio.h>
 
 /*
- * File names are bytes.  In a report, a byte that is not part of valid UTF-8
- * and a backslash are written as \xNN, two lower-case hexadecimal digits, so
- * that replacing every \xNN by its byte gives the name back.  Text for people
- * also has control characters that way (C0, C1, DEL, and the line and
- * direction controls of Unicode); JSON has its own escapes for those.
+ * File names are bytes.  In a report, a backslash, and each byte that is not
+ * part of valid UTF-8, is written as \xNN (two lower-case hexadecimal digits):
+ * replacing each \xNN by its byte gives the name.  Text for people also has
+ * control characters in this form (C0, C1, DEL, and the line and direction
+ * controls of Unicode); JSON has its own escapes for them.
  */
 enum text_for { TEXT_FOR_PEOPLE, TEXT_FOR_JSON };
 
-/* The escaped form of the @len bytes of @name; to be freed; NULL: no memory. */
+/*
+ * Returns the escaped form of the @len bytes of @name; the caller frees it.
+ * NULL: no memory.
+ */
 char *text_escape(const char *name, size_t len, enum text_for use);
 
-/* Prints @name for people, which needs no memory. */
+/* Prints @name for people. Needs no memory. */
 void text_put(FILE *out, const char *name, size_t len);
 void text_puts(FILE *out, const char *name);
 
 /*
- * The bytes of the first character of the @len at @name, which are some; whether
- * it is @odd, so that each is written as \xNN.
+ * Returns the length in bytes of the first character of the @len (at least 1)
+ * bytes at @name.  *@odd: each of these bytes is written as \xNN.
  */
 unsigned int text_char(const char *name, size_t len, enum text_for use,
 		       bool *odd);
 
-/* Writes @n bytes as \xNN to @to, without an end.  Returns where that is. */
+/* Writes @n bytes as \xNN to @to, without a terminator. Returns the end. */
 #define TEXT_HEX 4
 char *text_hex(const char *bytes, size_t n, char *to);
 
-/* Room for the text of one cell. */
+/* Size of the buffer for a cell. */
 #define TABLE_CELL 64
 
 struct table_column {
 	const char *title;
-	bool left;	/* aligned to the left; numbers are to the right */
-	/* where a terminal is narrow: the last column is shortened, and before
-	 * that others are left out, the highest number first; 0: never */
-	bool cut;
+	/* aligned to the left; numbers are aligned to the right */
+	bool left;
+	bool cut;	/* shortened if the terminal is too narrow */
+	/*
+	 * If the terminal is too narrow, columns are omitted before the last
+	 * column is shortened, the highest number first; 0: never omitted.
+	 */
 	unsigned int drop;
 };
 
 /*
- * Gives the text of a cell, in @buf or wherever it stays valid until the next
- * call.  Asked twice for each cell: first to measure, then to print.
+ * Returns the text of a cell, in @buf or in memory that stays valid until the
+ * next call.  Called twice for each cell: to measure, and to print.
  */
 typedef const char *table_cell(size_t row, unsigned int column,
 			       char buf[TABLE_CELL], const void *priv);
 
 /*
- * Prints titles and @rows rows, indented by two.  Widths count bytes, so
- * names belong in the last column, which is not padded when it is to the left.
+ * Prints the titles and @rows rows, indented by two columns.  Widths are
+ * counted in bytes; names belong in the last column, which is not padded if it
+ * is aligned to the left.
  */
 void table_print(FILE *out, const struct table_column *columns,
 		 unsigned int n_columns, size_t rows, table_cell *cell,
 		 const void *priv);
 
 /*
- * How wide a line on @out may be: as wide as the terminal, or as COLUMNS in the
- * environment says where standard output is none; else UINT_MAX.
+ * Returns the width of a line on @out: of the terminal, or of COLUMNS in the
+ * environment if @out is not a terminal; otherwise UINT_MAX.
  */
 unsigned int text_limit(FILE *out);
 
 /*
- * Columns of the terminal @fd; where it is none, those that the environment's
- * COLUMNS says, or 80.  From 1 to 1024.
+ * Returns the columns of the terminal @fd, or of COLUMNS in the environment, or
+ * 80.  The result is from 1 to 1024.
  */
 unsigned int text_width(int fd);
 
 /*
- * A stream into memory, as open_memstream(), which loses a character without a
- * word where there was no memory for it; NULL: there is none.  *@text, which is
- * the caller's to free, and the @n bytes of it are known when it is closed.
+ * Opens a memory stream.  Unlike with open_memstream(), text that is lost for
+ * lack of memory is reported by text_close().  NULL: no memory.  After
+ * text_close(), *@text has @n bytes, and the caller frees it.
  */
 FILE *text_open(char **text, size_t *n);
-/* Closes what that opened; false: there was no memory for all of it. */
+/*
+ * Closes a stream of text_open().  Returns false if text was lost for lack of
+ * memory.
+ */
 bool text_close(FILE *out);
 
-/* A bar of @part / @whole of @width characters, terminated.  Returns @buf. */
+/*
+ * Draws @part / @whole as a bar of @width characters to @buf, terminated.
+ * Returns @buf.
+ */
 const char *text_bar(double part, double whole, unsigned int width, char *buf);
 
 #endif

@@ -12,11 +12,11 @@
 #include <e4layout/e4layout.h>
 #include "undo_guard.h"
 
-#define UNIT		1024		/* blocks of what is below */
-#define MAX_WRITES	1024		/* that wait at a time */
+#define UNIT		1024		/* bytes in a block of an undo file */
+#define MAX_WRITES	1024		/* most writes that wait */
 #define MAX_BYTES	(16u << 20)
 
-/* The first block of an undo file; numbers are little-endian. */
+/* The first block of an undo file. Numbers are little-endian. */
 struct undo_header {
 	char magic[8];
 	uint64_t num_keys, super_offset, key_offset;
@@ -28,35 +28,46 @@ struct undo_header {
 	uint32_t header_crc;
 };
 
-/* A write that waits. */
+/* A waiting write. */
 struct chunk {
 	struct chunk *next;
-	unsigned long long at;		/* bytes from the start */
+	/* bytes from the start of the device or undo file */
+	unsigned long long at;
 	size_t len;
 	unsigned char data[];
 };
 
 /*
- * undo_io keeps its own setup in globals, and io_manager.open() has no other
- * way in either.
+ * Global state, because undo_io has global state too, and io_manager.open()
+ * takes no private pointer.
  */
 static struct {
 	char *undo_file;
 	io_manager below;
-	io_channel device, undo;	/* below the guard; NULL: closed */
-	unsigned long long next; /* block of the next record; 0: none so far */
+	/* channels below the guard; NULL: closed */
+	io_channel device, undo;
+	/* block of the next record; 0: no record yet */
+	unsigned long long next;
 	struct undo_header header;
-	struct ext2_super_block super;	/* as found or written last */
+	struct ext2_super_block super;	/* as found or as written last */
 	bool super_known;
-	struct chunk *keys;	/* of the undo file: the last write counts */
-	bool recorded;		/* and not durable yet */
-	struct chunk *writes, **end;	/* to the device, in order */
+	/*
+	 * writes of keys to the undo file: for each block, the last write
+	 * counts
+	 */
+	struct chunk *keys;
+	/* records have been written that are not durable */
+	bool recorded;
+	struct chunk *writes, **end;	/* writes to the device, in order */
 	size_t n_writes, bytes;
-	pthread_mutex_t lock;	/* of @writes: any thread may read */
-	unsigned long long mmp_at;	/* the MMP block; 0: none */
-	bool changed;		/* the device, but for the MMP block */
+	/* protects @writes, because any thread can read */
+	pthread_mutex_t lock;
+	unsigned long long mmp_at;	/* offset of the MMP block; 0: none */
+	/* the device was changed, apart from the MMP block */
+	bool changed;
 	errcode_t failed, undo_failed;
-	errcode_t (*look)(void *priv);	/* who else uses the device; or NULL */
+	/* looks for other users of the device; NULL: no check */
+	errcode_t (*look)(void *priv);
 	void *look_priv;
 } guard = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -86,7 +97,7 @@ static errcode_t put(io_channel io, unsigned long long at, size_t len,
 	return io_channel_write_blk64(io, at / UNIT, -(int)len, data);
 }
 
-/* Adds a write to the end of a list; NULL: no memory. */
+/* Appends a write to a list. NULL: no memory. */
 static struct chunk *append(struct chunk **end, unsigned long long at,
 			    size_t len, const void *data)
 {
@@ -120,8 +131,8 @@ static void drop_writes(void)
 /* ------------------------------------------------------------ the undo file */
 
 /*
- * Writes the header with the superblock that was found or written last: by this,
- * e2undo knows that nobody else has changed the filesystem since.
+ * Writes the header with the superblock that was found or written last.  e2undo
+ * compares it with the device's superblock, to detect later changes.
  */
 static errcode_t stamp(void)
 {
@@ -180,7 +191,9 @@ static errcode_t put_index(void)
 	return err ? err : io_channel_flush(guard.undo);
 }
 
-/* Makes the records durable, then the keys, then header and superblock. */
+/*
+ * Makes the records durable, then the keys, then the header and the superblock.
+ */
 static errcode_t settle(void)
 {
 	errcode_t err;
@@ -195,13 +208,14 @@ static errcode_t settle(void)
 }
 
 /*
- * Records are written to the next block, or, when the manager has just taken
- * that for keys, to the one after it.  Everything before that is keys.
+ * Whether block @blk of the undo file has keys.  A record is written to the
+ * next block or, if undo_io has just used that block for keys, to the block
+ * after it.  Everything before it is keys.
  */
 static bool is_keys(unsigned long long blk)
 {
 	if (!guard.next && blk < 3)
-		return false;		/* an empty file is being laid out */
+		return false;		/* the empty file is being laid out */
 	if (guard.next && blk < guard.next)
 		return true;
 	guard.next = blk + 1;
@@ -235,7 +249,7 @@ static errcode_t write_undo(io_channel io, unsigned long long blk, int count,
 	}
 	if (blk == ext2fs_le64_to_cpu(guard.header.super_offset) &&
 	    count == -SUPERBLOCK_SIZE)
-		return 0;		/* stamp() has a newer one */
+		return 0;		/* stamp() writes a newer header */
 	return undo_failed(is_keys(blk) ? hold_keys(at, len, data) :
 					  put(guard.undo, at, len, data));
 }
@@ -251,12 +265,12 @@ static errcode_t put_write(const struct chunk *c)
 	if (err || c->at >= SUPERBLOCK_OFFSET + SUPERBLOCK_SIZE ||
 	    c->at + c->len <= SUPERBLOCK_OFFSET)
 		return err;
-	guard.recorded = true;		/* flushed with the device */
+	guard.recorded = true;		/* durable after the next flush */
 	guard.super_known = false;
 	return undo_failed(stamp());
 }
 
-/* That can have taken long: is the device still ours? */
+/* Looks whether another program has started to use the device. */
 static errcode_t look(void)
 {
 	errcode_t err = guard.look ? guard.look(guard.look_priv) : 0;
@@ -270,7 +284,10 @@ static errcode_t look(void)
 	return err;
 }
 
-/* Writes all that waits, once what it replaces is safe. */
+/*
+ * Writes all waiting writes to the device, after the replaced contents are
+ * durable.
+ */
 static errcode_t drain(void)
 {
 	struct chunk *c;
@@ -291,7 +308,7 @@ static errcode_t write_device(unsigned long long at, size_t len,
 {
 	struct chunk *c;
 
-	/* whoever gives up still has to let go of it */
+	/* MMP must be released even after a failure. */
 	if (guard.failed && guard.mmp_at && at == guard.mmp_at)
 		return put(guard.device, at, len, data);
 	if (guard.failed)
@@ -315,7 +332,7 @@ static errcode_t drain_locked(void)
 	return err;
 }
 
-/* What is read is what it is going to be. */
+/* Overlays the waiting writes on data that was read from the device. */
 static void overlay(unsigned long long at, size_t len, uint8_t *data)
 {
 	const struct chunk *c;
@@ -333,7 +350,7 @@ static void overlay(unsigned long long at, size_t len, uint8_t *data)
 
 /* ------------------------------------------------------------- the manager */
 
-/* The undo file is new: its name must survive as well. */
+/* Makes the name of the new undo file durable. */
 static errcode_t sync_directory(const char *path)
 {
 	char *copy = strdup(path);
@@ -351,7 +368,10 @@ static errcode_t sync_directory(const char *path)
 	return err;
 }
 
-/* undo_io does not notice when it cannot make its file, which it opens twice. */
+/*
+ * undo_io opens its file twice, and does not notice if it cannot create the
+ * file.
+ */
 errcode_t undo_guard_try(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -368,7 +388,7 @@ errcode_t undo_guard_try(const char *path)
 	return err;
 }
 
-/* Closes @io if undo_io could not go on with it. */
+/* Closes @io if undo_io cannot use it. */
 static errcode_t prepare(io_channel io, bool undo)
 {
 	errcode_t err = io_channel_set_blksize(io, UNIT);
@@ -401,7 +421,7 @@ static errcode_t guard_open(const char *name, int flags, io_channel *ret)
 		free(io);
 		return err;
 	}
-	/* an error says that there is none */
+	/* an error means that the channel has no cache */
 	io_channel_set_options(*place, "cache=off");
 	io->private_data = *place;
 	io->magic = EXT2_ET_MAGIC_IO_CHANNEL;
@@ -524,7 +544,7 @@ static errcode_t guard_set_option(io_channel io, const char *option,
 	       EXT2_ET_INVALID_ARGUMENT;
 }
 
-/* undo_io calls this without asking whether it is there. */
+/* undo_io calls this function without checking that it exists. */
 static errcode_t guard_get_stats(io_channel io, io_stats *stats)
 {
 	io_manager manager = below(io)->manager;

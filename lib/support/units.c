@@ -10,7 +10,7 @@
 
 static const char prefixes[] = "KMGTPE";
 
-/* The digits at the start of *@text, which moves past them. */
+/* Reads the digits at *@text, and moves *@text behind them. */
 static bool parse_digits(const char **text, uint64_t *value)
 {
 	char *end;
@@ -23,7 +23,7 @@ static bool parse_digits(const char **text, uint64_t *value)
 	return errno == 0;
 }
 
-/* The digits behind a point, as millionths; more than six are not taken. */
+/* Reads the digits after a decimal point as millionths; at most six digits. */
 static bool parse_fraction(const char **text, uint64_t *millionths)
 {
 	uint32_t digit = UNITS_WHOLE / 10;
@@ -41,7 +41,7 @@ static bool parse_fraction(const char **text, uint64_t *millionths)
 	return true;
 }
 
-/* The bytes of a unit; 0 when @suffix is none. */
+/* Returns the bytes of a unit; 0 if @suffix is not a unit. */
 static uint64_t unit_bytes(const char *suffix)
 {
 	uint64_t step, bytes;
@@ -63,7 +63,10 @@ static uint64_t unit_bytes(const char *suffix)
 	return bytes;
 }
 
-/* @parts of UNITS_WHOLE, at most all, of @all; exact, without 128 bits. */
+/*
+ * Returns @parts millionths of @all, exactly, without 128-bit numbers; @parts
+ * is at most UNITS_WHOLE.
+ */
 static uint64_t parts_of(uint64_t all, uint64_t parts)
 {
 	return all / UNITS_WHOLE * parts +
@@ -128,7 +131,7 @@ const char *units_size(uint64_t bytes, char buf[UNITS_LEN])
 		snprintf(buf, UNITS_LEN, "%u B", (unsigned int)bytes);
 		return buf;
 	}
-	/* what would print as 1024 belongs to the next unit */
+	/* a value that would print as 1024 is printed in the next unit */
 	for (i = -1; value >= 1023.5 && prefixes[i + 1]; i++)
 		value /= 1024;
 	snprintf(buf, UNITS_LEN, value >= 9.95 || value == (unsigned int)value ?

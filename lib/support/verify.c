@@ -15,7 +15,10 @@
 #define PLACE_LEN	80
 #define ADVICE_LEN	(PATH_MAX + 80)
 
-/* ", inode N, group N, block N", those that there are.  Returns @buf. */
+/*
+ * Writes ", inode N, group N, block N" to @buf, without unknown parts.  Returns
+ * @buf.
+ */
 static const char *describe_place(const struct finding *what,
 				  char buf[PLACE_LEN])
 {
@@ -58,8 +61,8 @@ static void on_progress(const char *doing, uint64_t done, uint64_t all,
 }
 
 /*
- * Checks @t, of which libext2fs' memory (bitmaps, descriptors) stays as it is.
- * A signal that @in hears ends it with E4L_ET_INTERRUPTED.
+ * Checks @t without changing libext2fs' bitmaps and descriptors in memory.  A
+ * signal that @in receives ends the check with E4L_ET_INTERRUPTED.
  */
 static errcode_t check_open(const struct target *t, struct e4l *e,
 			    const struct args_common *args,
@@ -80,7 +83,7 @@ static errcode_t check_open(const struct target *t, struct e4l *e,
 	return err || !interrupt_heard(in) ? err : E4L_ET_INTERRUPTED;
 }
 
-/* What the passes take for granted, and the other ways to open make sure of. */
+/* Checks the preconditions of the passes. */
 static bool can_be_checked(const struct target *t)
 {
 	errcode_t err;
@@ -96,12 +99,12 @@ static bool can_be_checked(const struct target *t)
 	return !err;
 }
 
-/* Writes ": run COMMAND TARGET" to @buf, or nothing.  Returns @buf. */
+/* Writes ": run COMMAND TARGET" to @buf, or an empty string. Returns @buf. */
 static const char *advice(const struct target *t, enum finding_id id,
 			  char buf[ADVICE_LEN])
 {
 	enum e4l_fix fix = e4l_finding_table[id].fix;
-	/* e2fsck may ask: -y is for who has read all findings */
+	/* e2fsck without -y asks: the user has not seen all findings */
 	const char *command = fix == E4L_FIX_FSCK ? "e2fsck -f" :
 						    fix_command(fix);
 
@@ -135,12 +138,14 @@ bool verify_findings(const struct target *t, struct e4l *e,
 
 	if (!can_be_checked(t))
 		return false;
-	/* the check may take long: first what takes no time */
+	/*
+	 * The journal is checked first, because the full check can take long.
+	 */
 	err = e4l_journal_probe(e, NULL);
 	if (!err)
 		err = check_open(t, e, args, in, found);
 	if (err == E4L_ET_INTERRUPTED)
-		say("%s: stopped while it was checked: nothing was changed",
+		say("%s: interrupted during the check; nothing was changed",
 		    t->name);
 	else if (err)
 		say_e4l(t->name, e, err);
@@ -175,7 +180,7 @@ static void tell(const char *name, const struct finding *what)
 	    e4l_finding_text(what, text, sizeof(text)));
 }
 
-/* Says what is wrong; true when nothing is. */
+/* Prints the findings. Returns true if there are no errors. */
 static bool is_sound(const struct target *t, struct findings *found)
 {
 	uint64_t errors = found->severity[E4L_SEVERITY_ERROR];
@@ -185,7 +190,7 @@ static bool is_sound(const struct target *t, struct findings *found)
 	for (i = 0; i < found->n && i < errors; i++)
 		tell(t->name, &found->v[i]);
 	if (errors)
-		say("%s: is not sound: %" PRIu64 " error%s: run e2fsck -f %s",
+		say("%s: the filesystem has %" PRIu64 " error%s: run e2fsck -f %s",
 		    t->name, errors, errors > 1 ? "s" : "", t->e2fs_name);
 	return !errors;
 }
@@ -210,7 +215,7 @@ bool verify(const char *name, uint64_t partition)
 	if (err)
 		say_e4l(name, e, err);
 	if (doubt.super || doubt.groups)
-		say("%s: is not sound: %s", name,
+		say("%s: the filesystem is damaged: %s", name,
 		    error_message(doubt.super ? doubt.super : doubt.groups));
 	sound = !err && !doubt.super && !doubt.groups && is_sound(&t, &found);
 	e4l_findings_free(&found);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The check, for programs that write a filesystem: before, and after. */
+/* Checks before and after changes, for tools that write to a filesystem. */
 #ifndef SUPPORT_VERIFY_H
 #define SUPPORT_VERIFY_H
 
@@ -11,27 +11,26 @@
 #include "e4layout/check/check.h"
 
 /*
- * Checks the filesystem of @t and @e, which the caller has open, but for its
- * layout, before anything is done with it.  Reads only.  Shows its progress as
- * @args say; a signal that @in hears ends it.  What is found is added to @found,
- * which is sorted then.  False after saying why it cannot be checked.
+ * Checks the open filesystem of @t and @e, without its layout, for a tool that
+ * is about to change it.  Reads only.  Shows progress as @args ask for; a
+ * signal that @in receives ends the check.  Adds the findings to @found and
+ * sorts it.  Returns false after printing why the filesystem cannot be checked.
  */
 bool verify_findings(const struct target *t, struct e4l *e,
 		     const struct args_common *args, struct interrupt *in,
 		     struct findings *found);
 
 /*
- * The same, before anything is written to it.  False after saying why nothing
- * may be written: the first error and how many more there are, or why it cannot
- * be checked.
+ * As verify_findings(), but also returns false if there are errors, after
+ * printing the first error and the number of other errors.
  */
 bool verify_before(const struct target *t, struct e4l *e,
 		   const struct args_common *args, struct interrupt *in);
 
 /*
- * Checks the filesystem on @name, or in its partition (0: it is no disk), which
- * nobody has open.  False after saying what is wrong with it, or why it cannot be
- * checked.
+ * Checks the filesystem on @name, or in its partition @partition (0: no
+ * partition), which must not be open.  Returns false after printing the errors,
+ * or why the filesystem cannot be checked.
  */
 bool verify(const char *name, uint64_t partition);
 

@@ -35,7 +35,7 @@ for mode in '' -r; do
 		"$e4debug -w -R stats"; do
 		# shellcheck disable=SC2086
 		mustfail 1 $tool "$img"
-		says 'has locked it as qemu does: end that first'
+		says 'locked by a virtual machine .qemu. or another program'
 	done
 	[ ! -e "$work/undo" ] || fail "an undo file is left"
 	[ "$sum" = "$(sha256sum <"$img")" ] || fail "image changed"

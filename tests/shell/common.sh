@@ -273,9 +273,10 @@ says() {
 	fail "stderr does not say: $1"
 }
 
-# one_sentence TOOL: the last command's stderr is one line that starts so.
+# one_sentence TOOL: the last command's stderr is one line that begins with TOOL, and,
+# after a usage error, a hint at --help.
 one_sentence() {
-	[ "$(wc -l <"$err")" = 1 ] && grep -q "^$1: ..*" "$err" && return
+	[ "$(grep -cvx "Try '$1 --help'\." "$err")" = 1 ] && grep -q "^$1: ..*" "$err" && return
 	show_run
 	fail "stderr is not one sentence"
 }

@@ -65,7 +65,7 @@ full() {
 	head -c 100M /dev/zero >"$work/disk/fill" 2>/dev/null || :
 	truncate -s -"${room}K" "$work/disk/fill"
 	mustfail 1 "$@"
-	says ": the disk that ${file-$img} is on is full: make room there, and run this again$"
+	says ": the disk that contains ${file-$img} is full: free space there, and run the command again$"
 }
 # a write that has no room at all, and one that has some
 for room in 0 8; do

@@ -17,7 +17,7 @@ for options in '' --layout-only --no-layout '--max-findings 3' '--max-findings 0
 	# shellcheck disable=SC2086
 	check "$e4check" $options "$img"
 	case $options in
-	*-v*) says '^e4check: .* in [0-9,]* reads' ;;
+	*-v*) says '^e4check: .*: read .* in [0-9,]* requests' ;;
 	*) [ ! -s "$err" ] || fail "$options: talks on stderr" ;;
 	esac
 	case $options in

@@ -15,12 +15,12 @@ bad() {
 }
 
 bad 'cannot open: No such file or directory' "$work/none"
-bad 'is a directory and not on an ext4 filesystem' /proc
-bad 'is neither a block device nor an image file' /dev/null
+bad 'the directory is not on an ext4 filesystem' /proc
+bad 'neither a block device nor an image file' /dev/null
 : >"$img"
-bad 'is empty' "$img"
+bad 'the file is empty' "$img"
 yes 'a long text' | head -c 300000 >"$img"
-bad 'holds no ext2, ext3 or ext4 filesystem' "$img"
+bad 'contains no ext2, ext3 or ext4 filesystem' "$img"
 
 for blocksize in 1024 4096; do
 	rm -f "$img"
@@ -28,13 +28,13 @@ for blocksize in 1024 4096; do
 	for at in 1 1023 1024 1500 2047 2048 10000 100000 1000000 8388607; do
 		cp "$img" "$work/short"
 		truncate -s "$at" "$work/short"
-		bad '(ends within|is truncated: |holds no )' "$work/short"
+		bad '(the device ends inside|truncated: |contains no )' "$work/short"
 	done
 done
 
 rm -f "$img"
 mke2fs -qq -F -O journal_dev "$img" 8M >/dev/null
-bad 'is an external journal: name the filesystem' "$img"
+bad 'an external journal, not a filesystem' "$img"
 
 # Every feature has to be known, those that do not hinder readers too.
 for feature in FEATURE_I29 FEATURE_R29 FEATURE_C29; do
@@ -78,7 +78,7 @@ can_mount || exit 0
 mount_image "$img" "$work/mnt"
 for name in "$img" "$loop" "$work/mnt"; do
 	run "$e4check" "$name"
-	says "$name: mounted on $work/mnt: the picture may be a moment old"
+	says "$name: mounted on $work/mnt: the report may lack the latest changes"
 	one_sentence e4check
 	[ "$status" = 0 ] || [ "$status" = 4 ] || fail "exit $status mounted"
 	! grep -Eq '^[a-z]*: (journal-|orphan-|mmp-)' "$out" ||

@@ -41,12 +41,12 @@ refused 'extents <30>' 'inode 30 is not in use'
 refused 'extents' '^e4debug: usage: extents PATH'
 refused 'frag a b' '^e4debug: usage: frag '
 refused 'locality /split' 'not a directory'
-refused 'tree /data/old' 'has no extent tree: map indirect'
-refused 'frag "a' 'a quote is not closed'
+refused 'tree /data/old' 'no extent tree: use map indirect'
+refused 'frag "a' 'missing closing quote'
 for line in 'cd /data' 'change_working_directory /data' 'chroot /data' \
 	'change_root_directory /data' 'lcd /' 'set_current_time 20260101' \
 	'journal_open' 'jo' 'jw' 'jc' 'close_filesys' "open_filesys $img"; do
-	refused "$line" 'would be forgotten'
+	refused "$line" 'has no effect'
 done
 refused "init_filesys $work/new 100" 'would overwrite'
 [ ! -e "$work/new" ] || fail 'init_filesys was carried out'
@@ -55,7 +55,7 @@ for line in '?' lr list_requests; do
 	grep -q '^quit  *leave$' "$out" || fail "$line does not list requests"
 done
 check "$e4debug" -R q "$img"
-refused "open $img" 'is open: close it first'
+refused "open $img" 'is already open: run close first'
 refused 'mkdir /new' 'mkdir'
 
 : >"$work/file"

@@ -129,7 +129,7 @@ same 'linked' "$(line 3 'd["inode"]')" 12
 same 'in one piece' "$(line 4 'd["fragments"]')" 1
 clean "$img"
 mustfail 1 "$e4debug" -w -z "$work/undo" -R stats "$img"
-says 'exists already'
+says 'the file exists'
 check e2undo "$work/undo" "$img"
 digest "$img" >"$work/digest.back"
 unchanged "$work/digest" "$work/digest.back"

@@ -72,7 +72,7 @@ same 'replayed' "$(figure journal 'd["state"], [t for t in d["transactions"]
 rm "$img"
 mke2fs -q -F -t ext4 -O ^has_journal "$img" 16M
 mustfail 1 "$e4debug" -R journal "$img"
-says 'journal: .*: has none'
+says 'journal: .*: the filesystem has no journal'
 
 # ----------------------------------------------------------------- findings
 rm "$img"

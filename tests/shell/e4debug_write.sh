@@ -60,12 +60,12 @@ all_requests() {
 	refused 'mkdir /new' 'File exists'
 	refused 'mkdir /missing/sub' 'mkdir: /missing/sub: File not found'
 	refused 'mkdir /split/sub' 'not a directory'
-	refused 'mkdir /new/..' 'not a name'
+	refused 'mkdir /new/..' 'not a file name'
 	request 'link /split /new/again'
 	same 'links' "$(debugfs -R 'stat /split' "$img" 2>/dev/null |
 		sed -n 's/^Links: \([0-9]*\).*/\1/p')" 2
-	refused 'link /new /dir' 'not a file that may have names'
-	refused 'link <8> /journal' 'not a file that may have names'
+	refused 'link /new /dir' 'cannot get a further name'
+	refused 'link <8> /journal' 'cannot get a further name'
 	refused 'link /split /new/again' 'File exists'
 
 	for file in large small empty holes; do
@@ -104,9 +104,9 @@ all_requests() {
 		d["extents"][0]["blocks"] * '"$size")" "('hole', 65536)"
 	refused "write $work/small /new/wal" 'block 0 is a hole'
 	refused 'punch /new/wal 100 100' 'only whole blocks'
-	refused 'punch /new/wal 0 1X' '1X: is neither a size'
+	refused 'punch /new/wal 0 1X' '1X: neither a size'
 	refused 'punch /new 0 4K' 'not a regular file'
-	refused 'fallocate /new/wal 0 20T' 'as large as that'
+	refused 'fallocate /new/wal 0 20T' 'larger than the maximum'
 	request 'fallocate /new/wal 0 64K'
 	request "write $work/small /new/wal"
 	dd if="$work/small" of="$work/wanted" conv=notrunc status=none
@@ -144,7 +144,7 @@ for request in 'mkdir /new' "write $work/small /new"; do
 	what=$request
 	digest "$img" >"$work/before"
 	mustfail 1 "$e4debug" -w -R "$request" "$img"
-	says 'counts what users have: mount it'
+	says 'has quotas: mount the filesystem'
 	digest "$img" >"$work/after"
 	unchanged "$work/before" "$work/after"
 	sound "$img"

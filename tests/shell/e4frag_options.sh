@@ -11,7 +11,7 @@ documented "$e4frag" misc/e4frag.8 files prometheus dirs map html= compare= grou
 	top= sort= min-extents= json \
 	quiet verbose progress= help version
 
-for options in '' --groups --dirs --map '--top 3' '-n 0' \
+for options in '' --groups --dirs --map '--top 3' '--top=0' \
 	'--sort=excess' '--sort extents' \
 	'--sort=fragments' '--sort=size' '--min-extents=7' --quiet '-q -v' \
 	--progress=never --progress=auto --json --files '--files --json' \
@@ -19,7 +19,7 @@ for options in '' --groups --dirs --map '--top 3' '-n 0' \
 	# shellcheck disable=SC2086
 	check "$e4frag" $options "$img"
 	case $options in
-	*-v*) says '^e4frag: .* in [0-9,]* reads' ;;
+	*-v*) says '^e4frag: .*: read .* in [0-9,]* requests' ;;
 	*) [ ! -s "$err" ] || fail "$options: talks on stderr" ;;
 	esac
 	case $options in
@@ -42,6 +42,7 @@ wrong() {
 wrong
 wrong --nosuch "$img"
 wrong -x "$img"
+wrong -n 3 "$img"
 wrong --top "$img"
 wrong --top= "$img"
 wrong --top=-1 "$img"

@@ -78,10 +78,10 @@ grep -v timestamp_seconds "$file" | cmp -s - "$work/wanted" ||
 # what must not be replaced, and what cannot be
 mkdir "$work/dir/x.prom"
 mustfail 1 "$e4frag" --prometheus="$work/dir/x.prom" "$img"
-says 'x\.prom: is no regular file'
+says 'x\.prom: not a regular file'
 ln -s "$img" "$work/dir/y.prom"
 mustfail 1 "$e4frag" --prometheus="$work/dir/y.prom" "$img"
-says 'y\.prom: is no regular file'
+says 'y\.prom: not a regular file'
 mustfail 1 "$e4frag" --prometheus="$work/none/x.prom" "$img"
 says 'none/x\.prom: cannot write: No such file'
 mustfail 2 "$e4frag" --prometheus="$img" "$img"
@@ -89,11 +89,11 @@ says "does not end in \.prom"
 one_sentence e4frag
 cp "$img" "$work/dir/z.prom"
 mustfail 1 "$e4frag" --prometheus="$work/dir/z.prom" "$work/dir/z.prom"
-says 'z\.prom: would be replaced, and is read'
+says 'z\.prom: the output file is also an input file'
 cmp "$img" "$work/dir/z.prom"
 mustfail 2 "$e4frag" --prometheus --json "$img"
 mustfail 1 "$e4frag" --prometheus "$img" /data
-says 'is of a whole filesystem'
+says 'requires a whole filesystem'
 
 # every metric that the pages for fleets use is one
 fleet=$top_srcdir/doc/fleet
@@ -140,7 +140,7 @@ if [ -e "$unit" ] && can_mount; then
 	grep -qF "{device=\"$loop\",mountpoint=\"$work/mnt \\\"x\"}" \
 		"$work/mounted" || fail 'not the labels of what is mounted'
 	mustfail 1 "$e4frag" --prometheus "$work/mnt \"x/data"
-	says 'is of a whole filesystem'
+	says 'requires a whole filesystem'
 else
 	cp "$work/metrics" "$work/mounted"
 fi

@@ -98,14 +98,14 @@ blk=$(debugfs -R 'ex /data/deep/tree' "$img" 2>/dev/null |
 	awk '$1 == "0/" { print $8; exit }')
 dd if=/dev/zero of="$img" bs=4096 seek="$blk" count=1 conv=notrunc status=none
 check "$e4frag" --json "$img"
-says 'damage was stepped over: run e2fsck -fn'
+says 'damaged structures were skipped: run e2fsck -fn'
 same "damaged" "$(json "$out" 'len(d["damaged"]), d["damaged_count"]')" \
 	'(1, 1)'
 same "damaged block" "$(json "$out" 'd["damaged"][0]["block"]')" "$blk"
 check "$e4frag" "$img"
 grep -q "^  inode [0-9]*, block $blk, the extent tree" "$out" ||
 	fail "text: the damage is not named"
-grep -q ' 1   damaged place was skipped and is not counted$' "$out" ||
+grep -q ' 1   damaged structure was skipped and is not counted$' "$out" ||
 	fail "text: not 1 damaged place"
 
 # the longest bar, and one of each

@@ -16,17 +16,17 @@ bad() {
 
 bad 'cannot open: No such file or directory' "$work/none"
 bad 'cannot open: Not a directory' "$top_srcdir/README.md/x"
-bad 'is a directory and not on an ext4 filesystem' /proc
-bad 'is neither a block device nor an image file' /dev/null
-bad 'no device has that UUID' UUID=00000000-1111-2222-3333-444444444444
+bad 'the directory is not on an ext4 filesystem' /proc
+bad 'neither a block device nor an image file' /dev/null
+bad 'no device has this UUID' UUID=00000000-1111-2222-3333-444444444444
 : >"$img"
-bad 'is empty' "$img"
+bad 'the file is empty' "$img"
 echo 'Just a text.' >"$img"
-bad 'ends within .* or no ext4 filesystem' "$img"
+bad 'the device ends inside .* or not an ext4 filesystem' "$img"
 truncate -s 100K "$img"
-bad 'holds no ext2, ext3 or ext4 filesystem' "$img"
+bad 'contains no ext2, ext3 or ext4 filesystem' "$img"
 yes 'a long text' | head -c 300000 >"$img"
-bad 'holds no ext2, ext3 or ext4 filesystem' "$img"
+bad 'contains no ext2, ext3 or ext4 filesystem' "$img"
 
 # truncated in each structure, for each of a few geometries
 bytes_of() {
@@ -42,7 +42,7 @@ truncated() {
 		4000000 $((8 * 1024 * 1024 - 1)); do
 		cp "$img" "$work/short"
 		truncate -s "$at" "$work/short"
-		bad '(ends within the filesystem|is truncated: )' "$work/short"
+		bad '(the device ends inside the filesystem|truncated: )' "$work/short"
 	done
 }
 for geometry in '-b 1024' '-b 4096' '-b 4096 -O meta_bg,^resize_inode' \
@@ -55,7 +55,7 @@ done
 
 rm -f "$img"
 mke2fs -qq -F -O journal_dev "$img" 8M >/dev/null
-bad 'is an external journal: name the filesystem' "$img"
+bad 'an external journal, not a filesystem' "$img"
 rm -f "$img"
 mke2fs -qq -F -t ext4 "$img" 8M >/dev/null
 debugfs -w -R 'feature FEATURE_I29' "$img" >/dev/null 2>&1
@@ -72,7 +72,7 @@ rm -f "$img"
 mke2fs -qq -F -t ext4 "$img" 8M >/dev/null
 debugfs -w -R 'feature needs_recovery' "$img" >/dev/null 2>&1
 check "$e4frag" "$img"
-says 'the journal was not replayed: the picture may be older'
+says 'the journal was not replayed: the report may lack'
 debugfs -w -R 'feature -needs_recovery' "$img" >/dev/null 2>&1
 mustfail 1 "$e4frag" "$img" /no/such/path
 says "^e4frag: $img: /no/such/path: no such file or directory"
@@ -96,7 +96,7 @@ can_mount || exit 0
 mount_image "$img" "$work/mnt"
 for name in "$img" "$loop" "$work/mnt"; do
 	check "$e4frag" "$name"
-	says "$name: mounted on $work/mnt: the picture may be a moment old"
+	says "$name: mounted on $work/mnt: the report may lack the latest changes"
 	one_sentence e4frag
 	check "$e4frag" -q "$name"
 	[ ! -s "$err" ] || fail "--quiet talks about the mount"
@@ -111,7 +111,7 @@ dd if=/dev/zero of="$work/damaged" bs=4096 seek="$blk" count=1 conv=notrunc \
 	status=none
 mount_image "$work/damaged" "$work/mnt2"
 check "$e4frag" "$work/mnt2"
-says 'it is mounted, and was changed meanwhile, or is damaged$'
+says 'the mounted filesystem was changed during the run, or is damaged$'
 grep -q '^Damaged  *1 ' "$out" ||
 	fail "mounted and damaged: $(cat "$out")"
 if grep -q e2fsck\ -f "$out" "$err"; then

@@ -45,7 +45,7 @@ for options in '' '-O encrypt' --skip-damaged '-E no_copy_xattrs'; do
 	# shellcheck disable=SC2086
 	mustfail 1 "$mke4fs" -q $options --from="$loop" out
 	one_sentence mke4fs
-	says ': private: it is encrypted: '
+	says ': private: the file is encrypted: '
 done
 
 # Without the key, the kernel makes up names and the targets of links.

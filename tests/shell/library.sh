@@ -43,11 +43,11 @@ cp "$work/aged" "$img"
 
 if can_mount; then
 	mount_image "$img" "$work/mnt" ro
-	refuse "$loop" "is mounted on $work/mnt: unmount it first: "
-	refuse "$img" "is mounted on $work/mnt: unmount it first: "
+	refuse "$loop" "mounted on $work/mnt: unmount it first: "
+	refuse "$img" "mounted on $work/mnt: unmount it first: "
 	umount "$work/mnt"
 	undefer "umount '$work/mnt'"
-	refuse "$img" "is attached to $loop: "
+	refuse "$img" "attached to $loop: "
 	detach "$loop"
 fi
 

@@ -115,10 +115,10 @@ acls_are "$work/img" a "660 user::rw- user:$daemon:rw- user:4321:r-- group::---\
 rm "$work/img"
 mustfail 1 "$mke4fs" -q --numeric-acls -d "$work/a.tar" "$work/img"
 one_sentence mke4fs
-says 'a: its ACL names daemon, without a number'
+says 'a: daemon, in an ACL, has no numeric ID'
 [ ! -e "$work/img" ] || fail "an image is left behind"
 check "$mke4fs" -q --numeric-acls --drop-acl-names -d "$work/a.tar" "$work/img"
-says 'a: its ACL.s entry for daemon, without a number, is left out'
+says 'a: ACL entry omitted: daemon has no numeric ID'
 acls_are "$work/img" a \
 	"660 user::rw- user:4321:r-- group::--- mask::rw- other::---"
 archive "$work/a.tar" SCHILY.acl.access="user::rw-,user:nobody-at-all:rw-,\
@@ -126,10 +126,10 @@ user:4000000000:rw-,group::r--,mask::rw-,other::---"
 rm "$work/img"
 mustfail 1 "$mke4fs" -q -d "$work/a.tar" "$work/img"
 one_sentence mke4fs
-says 'a: its ACL names nobody-at-all, which this host does not know'
+says 'a: nobody-at-all, in an ACL, is unknown on this host'
 check "$mke4fs" -q --drop-acl-names -d "$work/a.tar" "$work/img"
-says 'a: its ACL.s entry for nobody-at-all, which'
-says 'a: its ACL.s entry for 4000000000, which'
+says 'a: ACL entry omitted: nobody-at-all is unknown'
+says 'a: ACL entry omitted: 4000000000 is unknown'
 acls_are "$work/img" a "660 user::rw- group::r-- mask::rw- other::---"
 
 # as attributes, which count more than the text
@@ -185,5 +185,5 @@ for bad in access=user::rw-,user:5:rw-,group::r--,other::--- \
 	rm -f "$work/img"
 	mustfail 1 "$mke4fs" -q -d "$work/a.tar" "$work/img"
 	one_sentence mke4fs
-	says 'a: its ACL is invalid'
+	says 'a: invalid ACL'
 done

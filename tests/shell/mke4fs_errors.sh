@@ -43,7 +43,7 @@ refuse 'not enough blocks: [0-9,]+ are needed, [0-9,]+ are free .[0-9.]+ MiB are
 (cd "$work/src" && mkdir many && cd many && seq 500 | xargs touch)
 refuse 'not enough inodes: 504 are needed, [0-9]+ are free' \
 	-d "$work/src" -N 64 "$work/img" 16M
-says 'are free .[0-9]+ are missing; -N sets how many there are.$'
+says 'are free .[0-9]+ are missing; -N sets the number of inodes.$'
 refuse 'not enough blocks: .* MiB are missing., not enough inodes: 504 are' \
 	-d "$work/src" -N 64 "$work/img" 2M
 head -c 4M /dev/urandom >"$work/disk"
@@ -117,7 +117,7 @@ archive "$work/a.tar" <<'EOT'
 add("a", type=tarfile.DIRTYPE)
 add("b", type=tarfile.LNKTYPE, linkname="a")
 EOT
-refuse 'b: a hard link to a file that cannot have one' -d "$work/a.tar" "$work/img"
+refuse 'b: a hard link to a directory or a reserved file' -d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("a", type=tarfile.SYMTYPE, linkname="/etc")
 add("a/b", b"2")
@@ -140,7 +140,7 @@ archive "$work/a.tar" <<'EOT'
 add("a", pax_headers={"SCHILY.acl.access":
     "user::rw-,user:nobody-at-all:rw-,group::r--,mask::rw-,other::r--"})
 EOT
-refuse 'a: its ACL names nobody-at-all, which' -d "$work/a.tar" \
+refuse 'a: nobody-at-all, in an ACL, is unknown' -d "$work/a.tar" \
 	"$work/img"
 # of two attributes of one name, as bsdtar writes them too, the last counts
 python3 - "$work/a.tar" <<'EOT'
@@ -176,11 +176,11 @@ archive "$work/a.tar" <<'EOT'
 add("a", b"1")
 add("a/b", b"2")
 EOT
-refuse 'a.tar: a/b: its parent in the archive is not a directory' -d "$work/a.tar" "$work/img"
+refuse 'a.tar: a/b: the parent directory in the archive is not a directory' -d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("a", uid=-1, pax_headers={"uid": "99999999999"})
 EOT
-not_id='its owner or group is not a number up to 4294967294'
+not_id='the owner or group ID is not between 0 and 4294967294'
 refuse "a: $not_id" -d "$work/a.tar" "$work/img"
 for id in uid gid; do
 	archive "$work/a.tar" <<EOT
@@ -191,12 +191,12 @@ done
 archive "$work/a.tar" <<'EOT'
 add("a", pax_headers={"SCHILY.xattr.user." + "n" * 251: "v"})
 EOT
-refuse 'a: its attribute user.n* has a name of more than 255 bytes' \
+refuse 'a: extended attribute user.n*: the name is longer than 255 bytes' \
 	-d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("a", pax_headers={"SCHILY.xattr.user.v": "v" * 65537})
 EOT
-refuse 'a: its attribute user.v has more than 65536 bytes' \
+refuse 'a: extended attribute user.v: the value is longer than 65536 bytes' \
 	-d "$work/a.tar" "$work/img"
 for value in x '\1\0\0\1' '\1\0\0\3' '\2\0\0\2'; do
 	archive "$work/a.tar" <<EOT
@@ -204,7 +204,7 @@ value = "$value"
 add("a", pax_headers={"SCHILY.xattr.security.capability":
     value + "\0" * (len(value) // 4 * 16)})
 EOT
-	refuse 'a: its attribute security.capability cannot be understood' \
+	refuse 'a: extended attribute security.capability: the value is not a valid file capability' \
 		-d "$work/a.tar" "$work/img"
 done
 archive "$work/a.tar" <<'EOT'
@@ -215,26 +215,26 @@ refuse 'a.tar: \.: only a directory can be the root' \
 archive "$work/a.tar" <<'EOT'
 add("lost+found", b"1")
 EOT
-refuse 'a.tar: lost\+found: lost\+found can only be a directory' \
+refuse 'a.tar: lost\+found: lost\+found must be a directory' \
 	-d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("dir/a", type=tarfile.SYMTYPE, linkname="x" * 4096)
 EOT
-refuse "a.tar: dir/a: a symbolic link's target is .*longer than 4095" \
+refuse "a.tar: dir/a: the target of a symbolic link is .*longer than 4095" \
 	-d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("dir/a", type=tarfile.SYMTYPE, linkname="x" * 1024)
 EOT
-refuse "a.tar: dir/a: a symbolic link's target has to be shorter than a block" \
+refuse "a.tar: dir/a: the target of a symbolic link must be shorter than a block" \
 	-q -b 1024 -d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("a", type=tarfile.CHRTYPE, devmajor=4096, devminor=7)
 EOT
-refuse 'a: Linux has no such device number' -d "$work/a.tar" "$work/img"
+refuse 'a: the device number is out of range for Linux' -d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("a", type=tarfile.BLKTYPE, devmajor=7, devminor=1048576)
 EOT
-refuse 'a: Linux has no such device number' -d "$work/a.tar" "$work/img"
+refuse 'a: the device number is out of range for Linux' -d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("a", b"x" * 50000)
 EOT
@@ -276,20 +276,20 @@ rm "$work/img"
 check mke2fs -q -t ext4 "$work/from" 8M
 check debugfs -w -R 'feature needs_recovery' "$work/from"
 refuse 'run e2fsck' --from="$work/from" "$work/img"
-refuse 'holds no ext2' --from="$work/src/file" "$work/img"
+refuse 'contains no ext2' --from="$work/src/file" "$work/img"
 
 # an image begins as an empty archive does
-refuse "from: holds an .* and no archive: copy it with --from=$work/from" \
+refuse "from: an ext2, .* not an archive: use --from=$work/from" \
 	-d "$work/from" "$work/img"
 
 # what ends before it begins
 mustfail 1 timeout 10 "$mke4fs" "$work/from?offset=99999999999999"
-says 'from: ends before the filesystem would begin, at 99999999999999 bytes: '
+says 'from: the device ends before the offset of the filesystem, 99999999999999 bytes: '
 
 # what cannot hold one, which is not waited for
 mkfifo "$work/fifo"
 mustfail 1 timeout 10 "$mke4fs" "$work/fifo"
-says 'fifo: neither a block device nor a file'
+says 'fifo: neither a block device nor a regular file'
 
 # usage
 for bad in '-R 17' '-R some' '--uid-map=1' '--uid-map=1:2:0' \

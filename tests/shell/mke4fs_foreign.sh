@@ -75,7 +75,7 @@ if [ -e "$shim" ]; then
 	: >plain/f
 	mustfail 1 env LD_PRELOAD="$shim" "$mke4fs" -q -d plain img
 	one_sentence mke4fs
-	says 'security.selinux cannot be read: .*-E no_copy_xattrs'
+	says 'cannot read the extended attribute security.selinux: .*-E no_copy_xattrs'
 	check env LD_PRELOAD="$shim" "$mke4fs" -q -E no_copy_xattrs -d plain img
 	has img f || fail 'the file is missing'
 	rm img
@@ -92,7 +92,7 @@ with tarfile.open('many.tar', 'w', format=tarfile.PAX_FORMAT) as t:
     t.addfile(i)
 P
 mustfail 1 "$mke4fs" -q -b 4096 -d many.tar img
-says '\(-O ea_inode makes room\)'
+says '\(-O ea_inode allows more\)'
 mustfail 1 "$mke4fs" -q -b 4096 -O ea_inode -d many.tar img
 says 'the names of the extended attributes do not fit into one block'
 mustfail 1 "$mke4fs" -q -d bad.tar img
@@ -116,8 +116,8 @@ ln self/img self/d/link
 ln -s img self/symlink
 for target in self/img self/symlink self/d/../img; do
 	check "$mke4fs" -q -d self "$target"
-	says 'img: is left out: it is the image that is being made'
-	says 'd/link: is left out: it is the image that is being made'
+	says 'img: omitted: the file is the image that is being written'
+	says 'd/link: omitted: the file is the image that is being written'
 	! has self/img img || fail "$target: the image is in itself"
 	! has self/img d/link || fail "$target: the image is in itself"
 	for name in a d symlink; do
@@ -127,7 +127,7 @@ done
 rm self/d/link
 attach self/img
 check "$mke4fs" -q -F -d self "$loop"
-says 'img: is left out: it is the image that is being made'
+says 'img: omitted: the file is the image that is being written'
 ! has "$loop" img || fail 'a loop device: the image is in itself'
 lower=$loop
 attach "$lower"
@@ -172,16 +172,16 @@ ln self.tar self.link
 for source in self.tar self.link layer:self.tar oci-archive:self.tar \
 	docker-archive:self.tar; do
 	mustfail 1 "$mke4fs" -q -F -d "$source" self.tar
-	says 'the source is the same file as the image self.tar'
+	says 'the source is the image self.tar itself'
 done
 # shellcheck disable=SC2016
 mustfail 1 sh -c '"$0" -q -F -d - self.tar <self.tar' "$mke4fs"
-says '-: the source is the same file as the image self.tar'
+says '-: the source is the image self.tar itself'
 attach self.tar
 mustfail 1 "$mke4fs" -q -F -d self.tar "$loop"
-says 'self.tar: the source is the same file as the image'
+says 'self.tar: the source is the image'
 mustfail 1 "$mke4fs" -q -F -d "$loop" "$loop"
-says 'the source is the same file as the image'
+says 'the source is the image'
 detach "$loop"
 cmp self.tar self.copy || fail 'the archive has changed'
 rm self.tar self.link self.copy
@@ -206,8 +206,8 @@ for name in other/deep bind/in plain/in; do
 done
 rm img
 check "$mke4fs" --one-file-system -d one img
-says 'other: the directory is taken without its content: '
-says 'file: is left out: '
+says 'other: the contents of the directory are omitted: '
+says 'file: omitted: '
 has img other || fail 'the directory that something is mounted on is missing'
 has img plain/in || fail 'plain/in is missing'
 ! has img other/deep || fail 'another filesystem was entered'

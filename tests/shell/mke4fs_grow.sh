@@ -35,14 +35,14 @@ rm img
 refuse() {
 	mustfail 1 "$mke4fs" -q --grow-to=16M -d "$@"
 	one_sentence mke4fs
-	says 'img: --grow-to: 16 MiB is no growth: it has [0-9.]* MiB from the'
+	says 'img: --grow-to: 16 MiB is not larger than the initial size, [0-9.]* MiB'
 	[ ! -s img ] || fail "an image is left behind"
 }
 refuse src img 64M
 refuse src img 16M
 truncate -s 20M disk
 mustfail 1 "$mke4fs" -q -F --grow-to=16M -d src disk
-says 'disk: --grow-to: 16 MiB is no growth: it has 20 MiB from the beginning'
+says 'disk: --grow-to: 16 MiB is not larger than the initial size, 20 MiB'
 mkdir large
 head -c 20M /dev/zero >large/file
 refuse large img

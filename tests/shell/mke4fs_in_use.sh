@@ -27,11 +27,11 @@ attach "$img"
 for force in "" "-F" "-F -F"; do
 	for source in "" "-d $work/files"; do
 		# shellcheck disable=SC2086
-		refused "$img: is attached to $loop" $force $source "$img"
+		refused "$img: attached to $loop" $force $source "$img"
 	done
 done
-refused "is attached to $loop" -E offset=1048576 -d "$work/files" "$img" 8M
-refused "$img: is attached to $loop" --from="$img" "$work/none"
+refused "attached to $loop" -E offset=1048576 -d "$work/files" "$img" 8M
+refused "$img: attached to $loop" --from="$img" "$work/none"
 
 # another namespace, and a mount of it that begins elsewhere
 hold unshare -m sh -c "mount -t ext4 -o ro,noload $loop $mnt && echo mounted &&
@@ -50,26 +50,26 @@ detach "$loop"
 mount -t ext4 -o "loop,ro,noload,offset=1048576" "$work/disk" "$mnt"
 defer "umount '$mnt'"
 mustfail 1 "$mke4fs" -q -F -d "$work/files" "$work/disk"
-says "is mounted on $mnt"
+says "mounted on $mnt"
 mustfail 1 "$mke4fs" -q --from="$work/disk?offset=1048576" "$work/none"
-says "is mounted on $mnt"
+says "mounted on $mnt"
 [ ! -e "$work/none" ] || fail "an image is left"
 umount "$mnt"
 undefer "umount '$mnt'"
 
 # as qemu locks: who reads and lets nobody write may be copied from
 hold "$qemu_lock" "$img" 100 201 203
-refused 'has locked it as qemu does' -F -d "$work/files" "$img"
+refused 'locked by a virtual machine' -F -d "$work/files" "$img"
 rm -f "$work/copy"
 check "$mke4fs" -q --from="$img" "$work/copy"
 release
 hold "$qemu_lock" "$img" 100 101 201 203
-refused 'has locked it as qemu does' -F -d "$work/files" "$img"
-refused 'has locked it as qemu does' --from="$img" "$work/none"
+refused 'locked by a virtual machine' -F -d "$work/files" "$img"
+refused 'locked by a virtual machine' --from="$img" "$work/none"
 release
 hold "$top_builddir/tests/tools/target_probe" write "$img"
-refused 'another program is at work on it' -F -d "$work/files" "$img"
-refused 'another program is at work on it' --from="$img" "$work/none"
+refused 'locked by another program' -F -d "$work/files" "$img"
+refused 'locked by another program' --from="$img" "$work/none"
 release
 
 # mounted and unmounted again while it is copied: from a pipe comes what is
@@ -82,11 +82,11 @@ mount -o loop "$img" "$mnt"
 umount "$mnt"
 exec 9>&-
 wait $copying && fail "a copy of what was mounted meanwhile"
-says "$img: cannot go on: another program mounted or changed the filesystem"
+says "$img: cannot continue: another program mounted or changed the filesystem"
 [ ! -e "$work/none" ] || fail "a copy is left"
 sha256sum "$img" >"$work/sum"
 
 # itself
-refused 'another program is at work on it' -F --from="$img" "$img"
+refused 'locked by another program' -F --from="$img" "$img"
 check "$mke4fs" -q -F -d "$work/files" "$img"
 sound "$img"

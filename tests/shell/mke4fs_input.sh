@@ -93,7 +93,7 @@ for archive in a.cpio a.tar; do
 	done
 	{ cat $archive; zeroes 512; echo garbage; } >all
 	mustfail 1 "$mke4fs" -q -d all img
-	says 'has data after the end of an archive, at byte [0-9]*'
+	says 'unknown data after the end of the archive, at byte [0-9]*'
 	gzip -c b.cpio | head -c 100 >half
 	cat $archive half >all
 	mustfail 1 "$mke4fs" -q -d all img
@@ -110,7 +110,7 @@ if [ "$(id -u)" = 0 ] && truncate -s 1M disk && attach disk; then
 	check mke2fs -q -F disk 1M
 	attach disk
 	mustfail 1 "$mke4fs" -q -d "$loop" img
-	says 'and no archive: copy it with --from='
+	says 'not an archive: use --from='
 	detach "$loop"
 fi
 # which may have nothing but the end of one
@@ -133,7 +133,7 @@ for source in one.zip sfx.zip; do
 done
 cat one.zip two.zip >all
 mustfail 1 "$mke4fs" -q -d all img
-says 'has more in it than the zip archive'
+says 'contains more than the zip archive'
 { cat one.zip; echo garbage; } >all
 mustfail 1 "$mke4fs" -q -d all img
 one_sentence mke4fs
@@ -229,7 +229,7 @@ for mode in 0 644 755 7777; do
 done
 rm img
 mustfail 1 "$mke4fs" -q -d noname.tar img
-says 'noname.tar: the name of its member 2 is empty'
+says 'noname.tar: the file name of member 2 is empty'
 
 # a changed byte shows by the checksum of what is packed, wherever the byte is
 mkdir sums
@@ -263,10 +263,10 @@ cmp got sums/random || fail 'a tar archive in two gzip members differs'
 rm img
 python3 change.py packed 6000 1
 mustfail 1 "$mke4fs" -q -d changed img
-says 'changed: .*its gzip data is damaged: incorrect data check'
+says 'changed: .*damaged gzip data: incorrect data check'
 xz <changed >packed
 mustfail 1 "$mke4fs" -q -d packed img
-says 'packed: .*its gzip data is damaged: incorrect data check'
+says 'packed: .*damaged gzip data: incorrect data check'
 
 # libarchive searches for the next member of a cpio archive if it is not there
 python3 - <<'P'
@@ -288,7 +288,7 @@ open('bomb.gz', 'wb').write(d)
 P
 mustfail 1 "$mke4fs" -q -d bomb.gz img
 one_sentence mke4fs
-says 'bomb.gz: cannot read: it unpacks to implausibly many bytes'
+says 'bomb.gz: cannot read: the unpacked size is implausibly large'
 # a packed stream of no bytes is no archive, and harmless beside one
 printf '\004\042\115\030\144\100\247\000\000\000\000\005\135\314\002' >none.lz4
 python3 - <<'P'
@@ -341,11 +341,11 @@ for first in /dev/null a.tar; do
 	# shellcheck disable=SC2016
 	mustfail 1 sh -c 'cat "$1" /dev/zero | "$0" -q -d - img' "$mke4fs" $first
 	one_sentence mke4fs
-	says 'cannot read: it goes on with nothing but zeroes: --max-size'
+	says 'cannot read: too many zeroes .--max-size'
 	# shellcheck disable=SC2016
 	mustfail 1 sh -c 'cat "$1" /dev/zero |
 		"$0" -q --max-size=2M -d - img' "$mke4fs" $first
-	says 'cannot read: it goes on with nothing but zeroes: --max-size'
+	says 'cannot read: too many zeroes .--max-size'
 done
 # shellcheck disable=SC2016
 check sh -c 'head -c 100M /dev/zero | cat a.tar - | "$0" -q -d - img' "$mke4fs"

@@ -153,20 +153,20 @@ one_sentence mke4fs
 # A directory that an earlier layer has as a symbolic link.
 make_image -d usr.tar -d layer:into.tar
 same "usr/lib/a" "$(debugfs -R 'cat usr/lib/a' img 2>/dev/null)" a
-refuse 'layer:out.tar: up/a: a symbolic link in the path leads out of the tree' \
+refuse 'layer:out.tar: up/a: a symbolic link in the path leads out of the source' \
 	-d usr.tar -d layer:out.tar
 refuse 'layer:round.tar: loop/a: too many symbolic links in the path' \
 	-d usr.tar -d layer:round.tar
-refuse 'd/.wh.: a whiteout without a name' -d layer:empty-name.tar
+refuse 'd/.wh.: a whiteout without a file name' -d layer:empty-name.tar
 refuse 'root.tar: \.: only a directory can be the root' -d root.tar
 refuse 'three: /below/f/x: not a directory' -d three:/below -d three:/below/f/x
 
 # --max-size: what is unpacked, of all archives together
 head -c 3M /dev/zero >zeroes
 tar -czf bomb.tar.gz zeroes
-refuse 'bomb.tar.gz: zeroes: unpacked, it has more than 2 MiB: --max-size' \
+refuse 'bomb.tar.gz: zeroes: the unpacked size exceeds 2 MiB .--max-size' \
 	--max-size=2M -d bomb.tar.gz
-refuse 'more than 4 MiB' --max-size=4M -d bomb.tar.gz -d bomb.tar.gz
+refuse 'exceeds 4 MiB' --max-size=4M -d bomb.tar.gz -d bomb.tar.gz
 make_image --max-size=4M -d bomb.tar.gz
 
 # Manifests.
@@ -245,24 +245,24 @@ bad_line() {
 	printf '%s\n' "$2" >bad
 	refuse "bad: line 1: $1" -d three --manifest=bad
 }
-bad_line 'x: it is not in a source, and type= is missing' 'x uid=1'
-bad_line 'colour=red: an unknown keyword' 'f colour=red'
-bad_line 'mode=999: a value that mtree.5. does not have' 'f mode=999'
-bad_line 'uid=-1: a value' 'f uid=-1'
-bad_line 'type=door: a value' 'f type=door'
-bad_line 'x: link= is missing' 'x type=link'
-bad_line 'x: device= is missing' 'x type=char'
-bad_line 'x: contents= is missing' 'x type=file size=5'
-bad_line 'f: contents= is for type=file' 'f type=dir contents=three/f'
-bad_line 'three: no regular file' 'x contents=three'
-bad_line 'three/f: its size is not what' 'x contents=three/f size=5'
-bad_line 'f: its size is not what' 'f type=file size=5'
-bad_line 'user.a: its value is not base64' 'f xattr.user.a=!!'
+bad_line 'x: a file that is in no source requires type=' 'x uid=1'
+bad_line 'colour=red: unknown keyword' 'f colour=red'
+bad_line 'mode=999: invalid value .see mtree' 'f mode=999'
+bad_line 'uid=-1: invalid value' 'f uid=-1'
+bad_line 'type=door: invalid value' 'f type=door'
+bad_line 'x: type=link requires link=' 'x type=link'
+bad_line 'x: type=block and type=char require device=' 'x type=char'
+bad_line 'x: a new file with a size requires contents=' 'x type=file size=5'
+bad_line 'f: contents= requires type=file' 'f type=dir contents=three/f'
+bad_line 'three: not a regular file' 'x contents=three'
+bad_line 'three/f: the size differs from' 'x contents=three/f size=5'
+bad_line 'f: the size differs from' 'f type=file size=5'
+bad_line 'user.a: the value is not valid base64' 'f xattr.user.a=!!'
 bad_line 'a/../b: a path contains ..' 'a/../b type=file'
-bad_line '\.\.: it leaves the directory' '..'
-bad_line '.*x5cx: a name that mtree.5. does not have' '\x type=file'
+bad_line '\.\.: above the root directory' '..'
+bad_line '.*x5cx: invalid file name' '\x type=file'
 printf 'f mode=0\0\n' >bad
-refuse 'bad: line 1: manifest: a line that does not end, or has a NUL byte' \
+refuse 'bad: line 1: manifest: a line has no newline, or contains a NUL byte' \
 	--manifest=bad
 refuse 'not-there: cannot open' --manifest=not-there
 printf 'x contents=not-there\n' >bad

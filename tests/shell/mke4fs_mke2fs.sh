@@ -161,7 +161,7 @@ refuse() {
 refuse -S '^mke4fs: -S: '
 refuse '-z undo' '^mke4fs: -z: '
 refuse '-E stride=8,android_sparse' '^mke4fs: android_sparse: '
-refuse '-E stride=8,no_such=1' '^mke4fs: no_such=1: .*does not know'
+refuse '-E stride=8,no_such=1' '^mke4fs: no_such=1: unknown extended option'
 refuse '-E root_owner=5' 'root_owner= requires'
 refuse '-E root_owner=5:6x' 'root_owner= requires'
 refuse '-E root_perms=8' 'root_perms= requires'

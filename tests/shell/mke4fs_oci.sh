@@ -235,21 +235,21 @@ x86_64)
 	take -d oci:multi:all
 	same "this machine's" "$(debugfs -R 'cat arch' img 2>/dev/null)" amd64 ;;
 esac
-refuse 'there is no image for linux/mips' -d oci:multi:all \
+refuse 'no image for the platform linux/mips' -d oci:multi:all \
 	--platform=linux/mips
-refuse 'another platform than' -d oci:multi:plain --platform=linux/s390x
-refuse 'nowhere: the image layout has nothing of this name' -d oci:multi:nowhere
+refuse 'a platform other than' -d oci:multi:plain --platform=linux/s390x
+refuse 'nowhere: no image of this name in the image layout' -d oci:multi:nowhere
 refuse 'several images' -d oci:multi
 mustfail 2 "$mke4fs" --platform=linux -d oci:multi img
 mustfail 1 "$mke4fs" -q --oci-config=x -d own img
-says 'no source is a container image'
+says '--oci-config requires a container image'
 
 broken() {	# broken SENTENCE, with the image on stdin
 	image bad
 	refuse "$1" -d oci:bad
 	[ ! -e img ] || fail 'an image is left'
 }
-broken 'layer 1: blobs/sha256/[0-9a-f]*: its content does not have its digest' <<'EOT'
+broken 'layer 1: blobs/sha256/[0-9a-f]*: the content does not match the digest' <<'EOT'
 index(manifest([one]))
 data = bytearray(open(path(one), "rb").read())
 data[4] ^= 1                    # the time, which gzip does not check
@@ -259,11 +259,11 @@ broken 'layer 1: .*(truncated|smaller|Truncated)' <<'EOT'
 index(manifest([one]))
 os.truncate(path(one), one["size"] - 10)
 EOT
-broken 'it is larger than its descriptor says' <<'EOT'
+broken 'larger than the size in its descriptor' <<'EOT'
 index(manifest([one]))
 open(path(one), "ab").write(b"more")
 EOT
-broken 'layer 2: blobs.*: it is missing' <<'EOT'
+broken 'layer 2: blobs.*: file is missing' <<'EOT'
 two = layer(("g", b"two"))
 index(manifest([one, two]))
 os.unlink(path(two))
@@ -271,42 +271,42 @@ EOT
 broken "layer 1: the media type 'text/plain' is not supported" <<'EOT'
 index(manifest([dict(one, mediaType="text/plain")]))
 EOT
-broken 'layer 1: a foreign layer' <<'EOT'
+broken 'layer 1: foreign layers' <<'EOT'
 index(manifest([dict(one, urls=["https://example.com/"],
     mediaType="application/vnd.docker.image.rootfs.foreign.diff.tar.gzip")]))
 EOT
-broken 'a descriptor has no digest' <<'EOT'
+broken 'a descriptor has no sha256' <<'EOT'
 index(manifest([dict(one, digest="sha256:../../../etc/passwd")]))
 EOT
-broken 'a descriptor has no digest' <<'EOT'
+broken 'a descriptor has no sha256' <<'EOT'
 index(manifest([dict(one, digest="md5:d41d8cd98f00b204e9800998ecf8427e")]))
 EOT
 broken 'a descriptor has no size' <<'EOT'
 index(manifest([dict(one, size=-1)]))
 EOT
-broken 'it has no layers' <<'EOT'
+broken 'manifest: no layers' <<'EOT'
 index(blob({"config": config()}, OCI + "manifest.v1+json"))
 EOT
 broken 'config: the media type .* is not supported' <<'EOT'
 index(manifest([one], dict(config(), mediaType="application/x-helm")))
 EOT
-broken 'is no JSON object' <<'EOT'
+broken 'not a JSON object' <<'EOT'
 index(blob(b"{ not", OCI + "manifest.v1+json"))
 EOT
-broken 'more than 4 MiB' <<'EOT'
+broken 'larger than 4 MiB' <<'EOT'
 index(blob(b"{" + b" " * (5 << 20) + b"}", OCI + "manifest.v1+json"))
 EOT
-broken 'indexes name each other more than 8 deep' <<'EOT'
+broken 'indexes are nested more than 8 deep' <<'EOT'
 d = manifest([one])
 for n in range(12):
     d = blob({"manifests": [d]}, OCI + "index.v1+json")
 index(d)
 EOT
-broken 'its version is not 1' <<'EOT'
+broken 'imageLayoutVersion is not 1' <<'EOT'
 index(manifest([one]))
 open(top + "/oci-layout", "w").write('{"imageLayoutVersion": "2.0"}')
 EOT
-broken 'oci-layout: it is missing' <<'EOT'
+broken 'oci-layout: file is missing' <<'EOT'
 os.unlink(top + "/oci-layout")
 EOT
 broken 'layer 1: a/../b: a path contains ..' <<'EOT'
@@ -325,7 +325,7 @@ EOT
 image bomb <<'EOT'
 index(manifest([layer(("zeroes", bytes(30 << 20)))]))
 EOT
-refuse 'layer 1: zeroes: unpacked, it has more than 10 MiB' -d oci:bomb \
+refuse 'layer 1: zeroes: the unpacked size exceeds 10 MiB' -d oci:bomb \
 	--max-size=10M
 
 # 200 layers, each with a name of 255 bytes and a link to the one before
@@ -366,10 +366,10 @@ def change(name, what):
 for what in "lost", "wrong", "more":
     change(what + ".tar", what)
 EOT
-refuse 'it is missing' -d docker-archive:lost.tar
-refuse 'its content does not have its digest' -d docker-archive:wrong.tar
-refuse 'its layers are not those of the configuration' \
+refuse 'file is missing' -d docker-archive:lost.tar
+refuse 'the content does not match the digest' -d docker-archive:wrong.tar
+refuse 'the layers differ from those in the configuration' \
 	-d docker-archive:more.tar
-refuse 'there is no image of this name' -d docker-archive:docker.tar:other
-refuse 'an archive has to be a regular file' -d oci-archive:own
-refuse 'oci-layout: it is missing' -d oci-archive:docker.tar
+refuse 'no image of this name' -d docker-archive:docker.tar:other
+refuse 'not a regular file' -d oci-archive:own
+refuse 'oci-layout: file is missing' -d oci-archive:docker.tar

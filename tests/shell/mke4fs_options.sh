@@ -102,7 +102,7 @@ says 'missing: cannot open: No such file'
 mustfail 1 "$mke4fs" -d "$work/src" "$work/no/img" 16M
 one_sentence mke4fs
 mustfail 1 "$mke4fs" -q -d "$work/src" /dev/null
-says '/dev/null: neither a block device nor a file'
+says '/dev/null: neither a block device nor a regular file'
 if "$mke4fs" --help >/dev/full 2>"$err"; then
 	fail "a full disk goes unnoticed"
 fi
@@ -117,11 +117,11 @@ refuse_name() {
 mkdir "$work/empty"
 cd "$work/empty"
 for tag in LABEL UUID PARTLABEL PARTUUID; do
-	refuse_name "$tag=no-such-$$" "$tag=no-such-$$: no device has that "
+	refuse_name "$tag=no-such-$$" "$tag=no-such-$$: no device has this "
 done
 for name in 'x?offset=1M' 'x?offset=' 'x?offset=-1' 'x?partition=1' \
 	'x?offset=9223372036854775808'; do
-	refuse_name "$name" 'a number of bytes: FILE\?offset=BYTES$'
+	refuse_name "$name" 'invalid offset .expected FILE\?offset=BYTES.$'
 done
 refuse_name 'x?offset=1048576' 'cannot be given together' -Eoffset=1048576
 mustfail 2 "$mke4fs" -E offset=-1 -d "$work/src" x 16M

@@ -64,14 +64,14 @@ refuse() {
 	says "$pattern"
 	[ ! -e "$work/none" ] || fail "an image is left behind: $*"
 }
-refuse 2 "'dir_ireserve=65': it takes 0, or a power of two from 16 to 4096" \
+refuse 2 "'dir_ireserve=65': value out of range .expected 0, or a power of two from 16 to 4096" \
 	-E hash_seed=$uuid,tunables=mb_order2_req=1,dir_ireserve=65
-refuse 2 "'mb_order2_req=33': it takes 0 to 32" -E tunables=mb_order2_req=33
-refuse 2 "'mb_order2_req=-1': it takes 0 to 32" -E tunables=mb_order2_req=-1
-refuse 2 "'future=1': no such tunable is known" -E tunables=future=1
-refuse 2 "'stride=4': no such tunable is known" -E tunables=mb_order2_req=1,stride=4
-refuse 2 "'mb_order2_req': is neither name=value nor" -E tunables=mb_order2_req
-refuse 2 "is neither name=value nor" -E tunables=
+refuse 2 "'mb_order2_req=33': value out of range .expected 0 to 32" -E tunables=mb_order2_req=33
+refuse 2 "'mb_order2_req=-1': value out of range .expected 0 to 32" -E tunables=mb_order2_req=-1
+refuse 2 "'future=1': unknown tunable" -E tunables=future=1
+refuse 2 "'stride=4': unknown tunable" -E tunables=mb_order2_req=1,stride=4
+refuse 2 "'mb_order2_req': expected name=value or" -E tunables=mb_order2_req
+refuse 2 "expected name=value or" -E tunables=
 refuse 2 "is given twice" -E tunables=mb_order2_req=1 -E tunables=mb_order2_req=0
 head -c 32M /dev/urandom >"$work/disk"
 sum=$(sha256sum <"$work/disk")
@@ -113,9 +113,9 @@ for bad in 'future=x/../y,mb_order2_req=77' 'mb_order2_req=1,mb_order2_req=1' 'a
 	make img --from="$work/from"
 	same "the copy" "$(kept img)" "$bad"
 done
-says 'from: its tunables are damaged \(.*\): they are kept so'
+says 'from: the stored tunables are damaged \(.*\): the new filesystem gets the damaged copy'
 make img --from="$work/from" -E tunables=mb_order2_req=1
-says 'they are replaced'
+says 'gets only the tunables of -E'
 same "the tunables" "$(kept img)" mb_order2_req=1
 
 # the same bytes as tune4fs makes, and as the kernel sees and makes

@@ -95,7 +95,7 @@ for at in 4 $((n / 2)) $((n - 3)) $((n - 1)); do
 	for tool in "$e4repack" "$e4repack -n" "$tune4fs -E dir_ireserve=64"; do
 		# shellcheck disable=SC2086
 		mustfail 1 $tool "$img"
-		says 'multiple mount protection: .* a program was killed'
+		says 'multiple mount protection: .* after a crash'
 	done
 	fix=$(sed -n 's/.*run \(tune2fs [^,]*\), and then .*/\1/p' "$err")
 	check_mmp=$(sed -n 's/.*, and then \(e2fsck .*\)/\1/p' "$err")
@@ -121,7 +121,7 @@ for at in 0 8; do	# where the magic number is, and after it
 		# shellcheck disable=SC2086
 		nowait $tool "$img"
 		same "$tool" "$status" 1
-		says ': the block of multiple mount protection is damaged: '
+		says ': the multiple mount protection block is damaged: '
 	done
 	fix=$(sed -n 's/.*run \(tune2fs [^,]*\), and then .*/\1/p' "$err")
 	# shellcheck disable=SC2086
@@ -151,7 +151,7 @@ run strace -f -qq -o "$work/trace" -P "$img" -e trace=pwrite64,write \
 	-e inject=pwrite64:error=EIO:when=5+ -e inject=write:error=EIO \
 	"$e4repack" "$img"
 same 'exit with a lost device' "$status" 1
-says "still holds it: .* run tune2fs -f -E clear_mmp $img, and then e2fsck -p"
+says "could not be released: .* run tune2fs -f -E clear_mmp $img, and then e2fsck -p"
 run strace -qq -o "$work/trace" -e trace=clock_nanosleep \
 	-e inject=clock_nanosleep:retval=0 tune2fs -f -E clear_mmp "$img"
 run e2fsck -p "$img"

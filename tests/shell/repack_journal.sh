@@ -57,8 +57,8 @@ for tool in "$e4repack" "$tune4fs -E dir_ireserve=128" "$e4debug -w -R stats"; d
 	# shellcheck disable=SC2086
 	mustfail 1 $spy $tool -z "$work/undo" "$img"
 	[ ! -s "$work/trace" ] || fail "written: $(cat "$work/trace")"
-	says "$img: its journal is on another device, which an undo file does"
-	says 'leave -z away, the journal protects the change'
+	says "$img: the journal is on another device, which an undo file does"
+	says 'run the command without -z: the journal protects the change'
 	[ ! -e "$work/undo" ] || fail "the undo file is left"
 	cmp "$img" "$work/copy" || fail "image changed"
 	cmp "$journal" "$work/journal_copy" || fail "journal changed"
@@ -77,11 +77,11 @@ both() {
 
 # it cannot be written
 check blockdev --setro "$journal_loop"
-both "cannot open its journal's device $journal_loop: "
+both "cannot open the journal device $journal_loop: "
 check blockdev --setrw "$journal_loop"
 
 # not found
 uuid=01234567-89ab-cdef-0123-456789abcdef
 debugfs -w -R "ssv journal_uuid $uuid" "$img" >/dev/null 2>&1
 cp "$img" "$work/copy"
-both "its journal is on a device that cannot be found: .* UUID=$uuid"
+both "the journal device was not found: .* UUID=$uuid"

@@ -13,7 +13,7 @@ size 64M
 interleave /data count 10 rounds 8 blocks 4
 END
 cp "$work/img" "$work/before"
-why='--idle: waits while other processes run: the load average of 4096.[23] is above the number of CPUs, [0-9]+$'
+why='--idle: waiting for other processes: the load average .4096.[23]. is above the number of CPUs .[0-9]+.$'
 for quiet in '' --quiet; do
 	cp "$work/before" "$work/img"
 	mount_image "$work/img" "$work/mnt"

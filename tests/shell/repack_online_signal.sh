@@ -36,7 +36,7 @@ for signal in INT TERM; do
 		show_run
 		fail "no report"
 	}
-	grep -q '^Skipped: .*: interrupted before its turn' "$out" || {
+	grep -q '^Skipped: .*: not reached before the interrupt' "$out" || {
 		show_run
 		fail "the rest is not named"
 	}

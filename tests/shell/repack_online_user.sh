@@ -17,7 +17,7 @@ fragments() { filefrag "$@" | sed 's/.*: \([0-9]*\) ex.*/\1/' | sort -n | tail -
 
 mustfail 1 as_nobody "$e4repack" "$work/mnt/own"
 one_sentence e4repack
-says "cannot open its device $loop: Permission denied: run it as root"
+says "cannot open the device $loop: Permission denied: run the command as root"
 
 # who may read the device: their files, if they may make some in the root
 mode=$(stat -c %a "$loop")

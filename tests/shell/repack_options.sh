@@ -23,7 +23,7 @@ for options in '' -n --dry-run --inodes --all --no-move --free-run=4M \
 	# shellcheck disable=SC2086
 	check "$e4repack" $options "$img"
 	case $options in
-	*' -v'*) says '^e4repack: .* in [0-9,]* reads' ;;
+	*' -v'*) says '^e4repack: .*: read .* in [0-9,]* requests' ;;
 	*) [ ! -s "$err" ] || fail "$options: talks on stderr" ;;
 	esac
 	case $options in

@@ -63,7 +63,7 @@ poke 'not cleanly unmounted: run e2fsck -f ' 'ssv state 0'
 poke 'orphaned inodes: run e2fsck -f ' 'ssv last_orphan 12'
 poke 'read-only: run tune2fs ' 'feature read-only'
 poke 'share blocks: run e2fsck ' 'feature shared_blocks'
-poke 'feature FEATURE_C30, which.* use a newer' 'feature FEATURE_C30'
+poke 'feature FEATURE_C30, which.* does not support' 'feature FEATURE_C30'
 
 # what only a scan finds: cross-linked blocks, and blocks that are marked free
 fresh
@@ -92,18 +92,18 @@ fresh
 journal=$(debugfs -R 'bmap <8> 0' "$img" 2>/dev/null)
 printf '\100' | dd of="$img" bs=1 seek=$((journal * 4096 + 0x28)) conv=notrunc \
 	status=none
-refuse 'the journal has a version or feature that this version does not know'
+refuse 'the journal has a version or feature that this version of e4layout does not support'
 
 # nothing protects the work
 fresh
 debugfs -w -R 'feature -has_journal' "$img" >/dev/null 2>&1
 e2fsck -fy "$img" >/dev/null 2>&1 || :
-refuse 'has no journal .*: give an undo file \(-z FILE\), or --no-undo'
+refuse 'no journal protects .*: give an undo file \(-z FILE\), or --no-undo'
 check "$e4repack" -n --no-undo "$img"
 : >"$work/undo"
-both "$work/undo: exists already: give the undo file another name" \
+both "$work/undo: the file exists: give another name for the undo file" \
 	-z "$work/undo" "$img"
-both "$work/none/undo: cannot make the undo file: No such file or directory" \
+both "$work/none/undo: cannot create the undo file: No such file or directory" \
 	-z "$work/none/undo" "$img"
 rm "$work/undo"
 check "$e4repack" -n -z "$work/undo" "$img"
@@ -117,7 +117,7 @@ truncate -s 4200G "$work/large" 2>/dev/null &&
 	mke2fs -qq -F -t ext4 -b 1024 -O bigalloc,64bit -C 65536 -N 16384 \
 		-J size=1 -E lazy_itable_init=1,nodiscard "$work/large" \
 		>/dev/null 2>&1 && {
-	both "$work/large: .*more than 32 bits: mount the filesystem once" \
+	both "$work/large: .*32-bit block numbers only: mount the filesystem once" \
 		"$work/large"
 	if can_trace; then
 		run strace -f -qq -o "$work/trace" -P "$work/large" \
@@ -132,21 +132,21 @@ require_loop
 fresh
 mount_image "$img" "$work/mnt"
 for name in "$img" "$loop"; do
-	both "$name: is mounted on $work/mnt: unmount it first: umount $work/mnt" \
+	both "$name: mounted on $work/mnt: unmount it first: umount $work/mnt" \
 		"$name"
 done
 check "$e4repack" -n "$work/mnt"
-says "mounted on $work/mnt: the picture may be a moment old"
+says "mounted on $work/mnt: the report may lack the latest changes"
 for option in --verify --inodes --only=directories --only=inodes --only=free; do
 	mustfail 1 "$e4repack" "$option" "$work/mnt"
 	one_sentence e4repack
-	says "is mounted, which ${option%%=*}[a-z=]* is not for"
+	says "mounted: ${option%%=*}[a-z=]* requires an unmounted filesystem"
 done
 check "$e4repack" -n -q --json "$work/mnt" "$work/mnt/a"
 same 'planned' "$(json "$out" 'd["planned"]["files"]')" 1 || fail "a path below the mount point"
 check umount "$work/mnt"
 undefer "umount '$work/mnt'"
-both "$img: is attached to $loop: detach it first: losetup -d $loop" \
+both "$img: attached to $loop: detach the loop device first: losetup -d $loop" \
 	"$img"
 check "$e4repack" -n "$loop"
 detach "$loop"

@@ -26,8 +26,8 @@ esac
 # reads COMMAND...: how many there were, in $reads; says whether it rotates
 reads() {
 	check "$@" -v "$loop"
-	says "as suits $suits"
-	reads=$(sed -nE 's/.* in ([0-9,]+) reads?, .*/\1/p' "$err" | tr -d ,)
+	says "as suits a $suits"
+	reads=$(sed -nE 's/.* in ([0-9,]+) requests, .*/\1/p' "$err" | tr -d ,)
 	cp "$out" "$work/out-$rotates"
 }
 
@@ -35,8 +35,8 @@ for tool in "$e4frag --json" "$e4check --json" "$e4repack -n --json"; do
 	# shellcheck disable=SC2086
 	for rotates in 0 1; do
 		echo $rotates >"$flag"
-		suits="what does not rotate"
-		[ $rotates = 0 ] || suits="a disk that rotates"
+		suits="non-rotating device"
+		[ $rotates = 0 ] || suits="rotating device"
 		before=${reads:-}
 		reads $tool
 	done

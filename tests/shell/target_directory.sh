@@ -35,8 +35,8 @@ ln -s "$mnt/mail" "$work/link"
 same "a link to it" "$(paths "$work/link/new")" "$(paths "$mnt/mail/new")"
 same "paths of its filesystem" "$(paths "$mnt/mail" /outside)" "/outside "
 check "$e4frag" "$mnt/mail"
-says "only what is in this directory is shown; $mnt is all"
-says "is in the filesystem that is mounted on $mnt: the picture may be a "
+says "only this subtree is reported; for the whole filesystem, give $mnt"
+says "in the filesystem mounted on $mnt: the report may lack "
 run "$e4check" "$mnt/mail"
 says "$mnt/mail: checking the whole filesystem"
 check "$e4debug" -R stats "$mnt/mail"
@@ -50,17 +50,17 @@ same "below it" "$(paths "$work/bind/new")" "$(paths "$mnt/mail/new")"
 
 # who writes
 mustfail 1 "$tune4fs" --clear "$mnt/mail"
-says "$mnt/mail: .*(is in the filesystem that is mounted on |not the root directory of a mounted ext4)"
+says "$mnt/mail: .*(in the filesystem mounted on |not the root directory of a mounted ext4)"
 one_sentence tune4fs
 mustfail 1 "$e4frag" --partition=1 "$mnt/mail"
-says '--partition goes with a disk or the image of one'
+says '--partition requires a disk or a disk image'
 mustfail 1 "$e4frag" "$mnt/mail?offset=0"
-says 'is neither a block device nor an image file'
+says 'neither a block device nor an image file'
 
 # a file is what it holds, on whatever it lies
 head -c 300000 /dev/urandom >"$mnt/broken.img"
 mustfail 8 "$e4check" "$mnt/broken.img"
-says "holds no ext2.*; the layout of the file itself: e4frag $mnt $mnt/broken.img"
+says "contains no ext2.*; to report the layout of the file itself, run e4frag $mnt $mnt/broken.img"
 sync -f "$mnt"
 same "what is advised" "$(paths "$mnt" "$mnt/broken.img")" "/broken.img "
 mke2fs -qq -F -t ext4 "$mnt/broken.img" 4M >/dev/null

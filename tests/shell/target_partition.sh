@@ -64,17 +64,17 @@ at="$disk?offset=$start"
 mustfail 1 "$e4frag" "$disk"
 says "$disk: is a disk with partitions: choose one \(1, 5\) with --partition=N"
 mustfail 1 "$e4frag" --partition=3 "$disk"
-says "$disk: has no partition 3 for a filesystem, but 1, 5"
+says "$disk: no partition 3 that can hold a filesystem .expected one of: 1, 5."
 mustfail 1 "$e4frag" --partition=2 "$disk"
-says 'has no partition 2 for a filesystem'
+says 'no partition 2 that can hold a filesystem'
 mustfail 1 "$e4frag" --partition=1 "$work/part"
-says 'has no table of partitions'
+says 'no partition table found'
 mustfail 1 "$e4frag" "$disk?offset=1048576"
-says "no ext2, ext3 or ext4 filesystem begins 1048576 bytes into $disk"
+says "no ext2, ext3 or ext4 filesystem at byte 1048576 of $disk"
 for wrong in offset=1M offset=-1 offset= offset=99999999999999999999 \
 	partition=1; do
 	mustfail 1 "$e4frag" "$disk?$wrong"
-	says 'where it begins in the file is a number of bytes: FILE\?offset='
+	says 'invalid offset .expected FILE\?offset='
 	one_sentence e4frag
 done
 mustfail 1 "$e4frag" --partition=5 "$at"
@@ -153,7 +153,7 @@ start=18432, size=36864, type=5
 start=20480, size=16384, type=83
 EOF
 mustfail 1 "$e4repack" --partition=5 "$disk"
-says 'is truncated: the filesystem has 4096 blocks, the device 2048'
+says 'truncated: the filesystem has 4096 blocks, but the device has only 2048'
 
 label <<EOF
 label: gpt
@@ -164,7 +164,7 @@ dd if="$work/part" of="$disk" bs=512 seek=20480 conv=notrunc status=none
 check "$e4repack" --partition=2 "$disk"
 check e2fsck -fn "$at"
 mustfail 1 "$e4repack" --partition=1 "$disk"
-says 'no ext2, ext3 or ext4 filesystem begins 1048576 bytes into'
+says 'no ext2, ext3 or ext4 filesystem at byte 1048576 of'
 
 # more partitions than are named
 mv "$disk" "$work/kept"
@@ -183,10 +183,10 @@ EOF
 cp "$disk" "$work/cut"
 truncate -s 10M "$work/cut"
 mustfail 1 "$e4repack" --partition=1 "$work/cut"
-says "cut: is truncated: its partition 1 begins 20480 sectors into it, behind"
+says "cut: truncated disk image: partition 1 begins at sector 20480, beyond"
 printf '\0\0\0\0' | dd of="$disk" bs=1 seek=454 conv=notrunc status=none
 mustfail 1 "$e4frag" --partition=1 "$disk"
-says "no ext2, ext3 or ext4 filesystem begins 0 bytes into $disk"
+says "no ext2, ext3 or ext4 filesystem at byte 0 of $disk"
 
 mv "$work/kept" "$disk"
 
@@ -221,11 +221,11 @@ mount -o "loop,offset=$start" "$disk" "$work/mnt" ||
 	skip "mount does not work here"
 defer "umount '$work/mnt'"
 mustfail 1 "$e4repack" --partition=2 "$disk"
-says "is mounted on $work/mnt"
+says "mounted on $work/mnt"
 check "$e4frag" "$at"
-says "mounted on $work/mnt: the picture may be a moment old"
+says "mounted on $work/mnt: the report may lack the latest changes"
 mustfail 1 "$mke4fs" -q --from="$disk" --partition=2 "$work/none"
-says "is mounted on $work/mnt"
+says "mounted on $work/mnt"
 umount "$work/mnt"
 undefer "umount '$work/mnt'"
 loop=$(losetup -fP --show "$disk")

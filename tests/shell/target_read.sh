@@ -18,11 +18,11 @@ for name in "$loop" "$work/a b" "$work/../$(basename "$work")/a b"; do
 	check "$probe" read "$name"
 	grep -qx "device $loop" "$out" || fail "$name is not $loop"
 	grep -qx "mounted $work/a b" "$out" || fail "$name is not mounted"
-	says 'mounted on .*: the picture may be a moment old'
+	says 'mounted on .*: the report may lack the latest changes'
 	one_sentence '.*target_probe'
 done
 check "$probe" read "$img"
-says 'the picture may be a moment old'
+says 'the report may lack the latest changes'
 
 uuid=$(blkid -p -s UUID -o value "$loop")
 for name in "LABEL=e4l-$$" "UUID=$uuid"; do
@@ -30,15 +30,15 @@ for name in "LABEL=e4l-$$" "UUID=$uuid"; do
 	grep -qx "mounted $work/a b" "$out" || fail "$name is not found"
 done
 mustfail 1 "$probe" read "LABEL=e4l-no-such-$$"
-says 'no device has that LABEL'
+says 'no device has this LABEL'
 mustfail 1 "$probe" read /proc
-says 'is a directory and not on an ext4 filesystem'
+says 'the directory is not on an ext4 filesystem'
 
 # what holds a disk and no filesystem says what to do
 disk=$work/disk
 truncate -s 4M "$disk"
 mustfail 1 "$probe" read "$disk"
-says 'holds no ext2, ext3 or ext4 filesystem'
+says 'contains no ext2, ext3 or ext4 filesystem'
 while read -r magic says; do
 	# shellcheck disable=SC2059
 	printf "$magic        " | dd of="$disk" conv=notrunc status=none
@@ -46,14 +46,14 @@ while read -r magic says; do
 	says "$says"
 	one_sentence '.*target_probe'
 done <<EOF
-QFI\\373 is a qcow2 image: run qemu-nbd -c /dev/nbd0 $disk, and name /dev/nbd0
+QFI\\373 is a qcow2 image: run qemu-nbd -c /dev/nbd0 $disk, and give /dev/nbd0
 KDMV is a VMDK image: run qemu-nbd
 COWD is a VMDK image: run qemu-nbd
 #\\040Disk\\040DescriptorFile is the description of a VMDK image: run qemu-nbd
 vhdxfile is a VHDX image: run qemu-nbd
 conectix is a VHD image: run qemu-nbd
 <<<\\040Oracle is a VDI image: run qemu-nbd
-\\072\\377\\046\\355 is an Android sparse image: run simg2img $disk $disk.img, and name $disk.img
+\\072\\377\\046\\355 is an Android sparse image: run simg2img $disk $disk.img, and give $disk.img
 \\037\\213 is compressed: run gunzip -k $disk,
 BZh is compressed: run bunzip2 -k $disk,
 \\3757zXZ is compressed: run unxz -k $disk,

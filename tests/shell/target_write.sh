@@ -61,9 +61,9 @@ poke 'not cleanly unmounted: run e2fsck -f ' 'ssv state 0'
 poke 'orphaned inodes: run e2fsck -f ' 'ssv last_orphan 12'
 poke 'read-only: run tune2fs ' 'feature read-only'
 poke 'share blocks: run e2fsck ' 'feature shared_blocks'
-poke 'feature FEATURE_C30, which.* use a newer' 'feature FEATURE_C30'
-poke 'feature FEATURE_R30, which.* use a newer' 'feature FEATURE_R30'
-poke 'feature FEATURE_I30, which.* use a newer' 'feature FEATURE_I30'
+poke 'feature FEATURE_C30, which.* does not support' 'feature FEATURE_C30'
+poke 'feature FEATURE_R30, which.* does not support' 'feature FEATURE_R30'
+poke 'feature FEATURE_I30, which.* does not support' 'feature FEATURE_I30'
 
 # a name is all name, though libext2fs knows options that follow a "?"
 plain=$img
@@ -92,16 +92,16 @@ printf 'PMM\342' | dd of="$img" bs=1 seek=$((mmp * 4096 + 4)) conv=notrunc \
 refuse 'multiple mount protection: .* tune2fs -f -E clear_mmp '
 
 fresh -O journal_dev
-refuse 'is an external journal: '
+refuse 'an external journal, not a filesystem'
 fresh
 truncate -s 8M "$img"
-refuse 'is truncated: the filesystem has 4096 blocks, the device 2048'
+refuse 'truncated: the filesystem has 4096 blocks, but the device has only 2048'
 
 # two at a time
 fresh
 for how in write plan; do
 	hold "$probe" $how "$img"
-	refuse 'another program is at work on it'
+	refuse 'locked by another program'
 	release
 done
 check "$probe" write "$img"
@@ -114,18 +114,18 @@ as_nobody test -x "$probe" && {
 	says 'cannot open for writing: Permission denied'
 }
 attach "$img"
-refuse "is attached to $loop: detach it first: losetup -d $loop"
+refuse "attached to $loop: detach the loop device first: losetup -d $loop"
 planned "$loop"
 check "$probe" write "$loop"
 mkdir "$work/mnt"
 mount -t ext4 "$loop" "$work/mnt" || skip "mount does not work here"
 defer "umount '$work/mnt'"
-refuse "is mounted on $work/mnt: unmount it first: umount $work/mnt"
+refuse "mounted on $work/mnt: unmount it first: umount $work/mnt"
 target=$loop
 refused "$probe"
-says "is mounted on $work/mnt: "
+says "mounted on $work/mnt: "
 mustfail 1 "$probe" write "$work/mnt"
-says "is mounted on $work/mnt: "
+says "mounted on $work/mnt: "
 umount "$work/mnt"
 
 # the device itself cannot be written
@@ -142,17 +142,17 @@ attach "$img"
 ln "$img" "$work/link"
 target=$work/link
 refused "$probe"
-says "is attached to $loop: "
+says "attached to $loop: "
 detach "$loop"
 attach "$work/link"
 rm "$work/link"
-refuse "is attached to $loop: "
+refuse "attached to $loop: "
 detach "$loop"
 
 attach "$img"
 hold unshare -m sh -c "mount -t ext4 -o ro $loop $work/mnt && echo mounted &&
 	exec cat"
-refuse "is mounted on $work/mnt in another mount namespace: .* -t $held "
+refuse "mounted on $work/mnt in another mount namespace: .* -t $held "
 target=$loop
 refused "$probe"
 says "in another mount namespace"
@@ -164,16 +164,16 @@ below=$loop
 attach "$img"
 target=$below
 refused "$probe"
-says "is attached to $loop: "
+says "attached to $loop: "
 detach "$loop"
 attach "$below"
 target=$below
 refused "$probe"
-says "is attached to $loop: "
+says "attached to $loop: "
 mount -t ext4 -o ro "$loop" "$work/mnt"
 for target in "$img" "$below" "$loop"; do
 	refused "$probe"
-	says "is mounted on $work/mnt: "
+	says "mounted on $work/mnt: "
 done
 umount "$work/mnt"
 check "$probe" write "$loop"
@@ -185,7 +185,7 @@ attach "$img"
 mount -t ext4 -o ro,noload "$loop" "$work/mnt"
 mustfail 1 unshare -m sh -c "umount /sys 2>/dev/null ||
 	mount -t tmpfs none /sys; exec $probe write $img"
-says "is mounted on $work/mnt"
+says "mounted on $work/mnt"
 umount "$work/mnt"
 detach "$loop"
 
@@ -197,12 +197,12 @@ for bytes in 100 '100 101 201 203' '100 201'; do
 	hold "$qemu_lock" "$img" $bytes
 	target=$loop
 	refused "$probe"
-	says 'has locked it as qemu does: end that first'
+	says 'locked by a virtual machine .qemu. or another program'
 	release
 done
 detach "$loop"
 hold "$qemu_lock" "$img" 100 101 201 203
-refuse 'has locked it as qemu does: end that first'
+refuse 'locked by a virtual machine .qemu. or another program'
 release
 hold "$probe" write "$img"
 for bytes in 100 '100 101'; do

@@ -80,7 +80,7 @@ setfattr -n $attr -v 'mb_order2_req=33,future=1,mb_min_to_scan=11' "$mnt"
 run "$tune4fs" --apply "$mnt"
 [ "$status" = 1 ] || fail "mb_order2_req=33 is no failure"
 out_is 'mb_min_to_scan: 20 -> 11'
-says 'mb_order2_req=33: stored, but not applied: it takes 0 to 32'
+says 'mb_order2_req=33: stored, but not applied: expected 0 to 32'
 says 'future=1: stored, but not known'
 runs mb_order2_req 3
 setfattr -n $attr -v ../../../etc/passwd=1 "$mnt"
@@ -90,7 +90,7 @@ check "$tune4fs" --clear "$mnt"
 for dry in '' -n; do
 	# shellcheck disable=SC2086
 	mustfail 1 "$tune4fs" $dry -z "$work/undo" -E mb_stream_req=4 "$mnt"
-	says 'is mounted, which --undo-file is not for'
+	says 'mounted: --undo-file requires an unmounted filesystem'
 done
 getfattr -n $attr "$mnt" >/dev/null 2>&1 && fail "the attribute is there"
 

@@ -69,18 +69,18 @@ out_is 'dir_ireserve: 128 -> 0'
 check "$tune4fs" -n --clear "$img"
 [ "$before" = "$(sha256sum <"$img")" ] || fail "-n changed the image"
 check "$tune4fs" "$img"
-grep -Eq '^ +dir_ireserve +128 +- +0 +inodes +inodes in a window' "$out" ||
+grep -Eq '^ +dir_ireserve +128 +- +0 +inodes +inodes reserved together' "$out" ||
 	{ show_run; fail "not in the list"; }
 
 # refused
-refuse 1 "'dir_ireserve=65': it takes 0, or a power of two from 16 to 4096" \
+refuse 1 "'dir_ireserve=65': value out of range .expected 0, or a power of two from 16 to 4096" \
 	-E mb_order2_req=1,dir_ireserve=65
-refuse 1 "'mb_order2_req=33': it takes 0 to 32" -E mb_order2_req=33
-refuse 1 "'mb_order2_req=-1': it takes" -E mb_order2_req=-1
-refuse 1 "'mb_order2_req=33': it takes" -f -E mb_order2_req=33
-refuse 1 "'future=1': no such tunable is known .tune4fs --force" -E future=1
-refuse 1 "'\.\./x=1': is neither" -f -E ../x=1
-refuse 1 "'mb_order2_req': is neither name=value nor" -E mb_order2_req
+refuse 1 "'mb_order2_req=33': value out of range .expected 0 to 32" -E mb_order2_req=33
+refuse 1 "'mb_order2_req=-1': value out of range .expected" -E mb_order2_req=-1
+refuse 1 "'mb_order2_req=33': value out of range .expected" -f -E mb_order2_req=33
+refuse 1 "'future=1': unknown tunable .tune4fs --force" -E future=1
+refuse 1 "'\.\./x=1': expected name" -f -E ../x=1
+refuse 1 "'mb_order2_req': expected name=value or" -E mb_order2_req
 refuse 1 "longer than 1024" -f -E \
 	"future=$(head -c 1020 /dev/zero | tr '\0' x)"
 for twice in mb_order2_req=1,mb_order2_req=2 mb_order2_req=2,mb_order2_req=2 \
@@ -90,7 +90,7 @@ for twice in mb_order2_req=1,mb_order2_req=2 mb_order2_req=2,mb_order2_req=2 \
 	refuse 1 ": a tunable is set twice$" -E "${twice%,*}" \
 		-E "${twice#*,}"
 done
-refuse 1 "is not mounted" --apply
+refuse 1 "not mounted" --apply
 refuse 2 "cannot be given together" -l --clear
 refuse 2 "cannot be given together" -E mb_order2_req=1 --apply
 refuse 2 "takes no target" --apply-all
@@ -106,7 +106,7 @@ poke "$work/v"
 check "$tune4fs" -E extent_max_zeroout_kb=64 "$img"
 attribute 'dir_ireserve=64,extent_max_zeroout_kb=64,future=x/../y,mb_order2_req=77'
 check "$tune4fs" -l "$img"
-says 'mb_order2_req=77: out of range: it takes 0 to 32'
+says 'mb_order2_req=77: out of range: expected 0 to 32'
 grep -Eq '^ +future +x/\.\./y +- .*not known' "$out" || fail "not listed"
 check "$tune4fs" -f -E future=2 "$img"
 attribute 'dir_ireserve=64,extent_max_zeroout_kb=64,future=2,mb_order2_req=77'
@@ -173,11 +173,11 @@ attribute "$value"
 
 # without a journal: an undo file, or say that none is wanted
 fresh -O ^has_journal
-refuse 1 'no journal that would protect.*-z FILE' -E mb_order2_req=1
+refuse 1 'no journal protects.*-z FILE' -E mb_order2_req=1
 original=$(sha256sum <"$img")
 check "$tune4fs" -z "$work/undo" -E mb_order2_req=1 "$img"
 attribute mb_order2_req=1
-refuse 1 'exists already' -z "$work/undo" -E mb_order2_req=0
+refuse 1 'the file exists' -z "$work/undo" -E mb_order2_req=0
 e2undo "$work/undo" "$img" >/dev/null 2>&1 || fail "e2undo"
 [ "$original" = "$(sha256sum <"$img")" ] || fail "e2undo did not undo it"
 check "$tune4fs" --no-undo -E mb_order2_req=1 "$img"

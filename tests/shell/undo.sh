@@ -33,11 +33,11 @@ fresh
 for tool in "$e4repack" "$tune4fs -E dir_ireserve=64" "$e4debug -w -R stats"; do
 	# shellcheck disable=SC2086
 	mustfail 1 $tool -z "$work/none/undo" "$img"
-	says "$work/none/undo: cannot make the undo file: No such file"
+	says "$work/none/undo: cannot create the undo file: No such file"
 	: >"$undo"
 	# shellcheck disable=SC2086
 	mustfail 1 $tool -z "$undo" "$img"
-	says "$undo: exists already: give the undo file another name"
+	says "$undo: the file exists: give another name for the undo file"
 	rm "$undo"
 done
 
@@ -133,7 +133,7 @@ fresh
 mustfail 1 "$e4repack" -z "$undo" "$img"
 one_sentence e4repack
 says "$img: cannot write the undo file $undo: No space left on device: "
-says 'nothing was changed: put it where there is more room'
+says 'nothing was changed: give an undo file on a disk with more free space'
 same_image 'a full disk'
 no_file 'a full disk'
 mount -o remount,size=1M "$work/small"

@@ -95,6 +95,6 @@ refused '' 'sif /whole block[5] 4097'
 fresh
 check debugfs -w -R 'feature FEATURE_C13' "$img"
 mustfail 1 "$mke4fs" -q --from="$img" "$work/new" 32M
-says 'feature FEATURE_C13, which this version does not know: use a newer one'
+says 'feature FEATURE_C13, which this version of e4layout does not support'
 mustfail 1 "$e4repack" -n "$img"
-says 'feature FEATURE_C13, which this version does not know: use a newer one'
+says 'feature FEATURE_C13, which this version of e4layout does not support'

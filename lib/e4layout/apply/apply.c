@@ -363,7 +363,8 @@ static errcode_t apply(struct e4l_apply *a, const struct e4l_step *step,
 	if (!err)
 		a->steps++;
 	if (err && !a->e->detail.doing)
-		e4l_fail(a->e, err, "giving a file a new map", step->ino, 0);
+		e4l_fail(a->e, err, "writing a new map for a file",
+				    step->ino, 0);
 	return err;
 }
 

@@ -126,5 +126,5 @@ errcode_t e4l_lost_found(struct e4l *e, ext2_ino_t *ino)
 		return 0;
 	*ino = 0;
 	return err == EXT2_ET_FILE_NOT_FOUND ? 0 :
-	       e4l_fail(e, err, "looking for lost+found", EXT2_ROOT_INO, 0);
+	       e4l_fail(e, err, "finding lost+found", EXT2_ROOT_INO, 0);
 }

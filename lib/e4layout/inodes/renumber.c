@@ -92,7 +92,7 @@ uint64_t e4l_move_cost(const struct e4l_name_graph *g,
 
 static errcode_t refuse(struct e4l_renumber *r, errcode_t err)
 {
-	return e4l_fail(r->e, err, "giving an inode a new number",
+	return e4l_fail(r->e, err, "renumbering an inode",
 			r->move->from, 0);
 }
 

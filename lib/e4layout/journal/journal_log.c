@@ -295,7 +295,7 @@ errcode_t e4l_log_check(struct e4l_journal *j)
 
 	if (!err && memcmp(&now, &j->jsb, sizeof(now)))
 		err = e4l_fail(j->e, E4L_ET_NOT_OURS,
-			       "looking at the journal's superblock", 0, 0);
+			       "checking the journal's superblock", 0, 0);
 	return err;
 }
 

@@ -128,7 +128,7 @@ static uint64_t bytes_written(ext2_filsys fs)
 
 static errcode_t not_ours(struct e4l_journal *j)
 {
-	return e4l_fail(j->e, E4L_ET_NOT_OURS, "looking at the superblock", 0,
+	return e4l_fail(j->e, E4L_ET_NOT_OURS, "checking the superblock", 0,
 			0);
 }
 

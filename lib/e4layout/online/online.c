@@ -437,10 +437,10 @@ static errcode_t open_root(struct online *o, const char *mount_point)
 	    (!e4l_stat(o->e->fs->device_name, &device) &&
 	     S_ISBLK(device.st_mode) && device.st_rdev != st.st_dev))
 		return e4l_fail(o->e, E4L_ET_BAD_ARGUMENT,
-				"looking for the root of the filesystem where "
-				"it is mounted", 0, 0);
+				"finding the root directory at the mount point",
+				0, 0);
 	if (vfs.f_flag & ST_RDONLY)
-		return e4l_fail(o->e, EROFS, "writing where it is mounted", 0,
+		return e4l_fail(o->e, EROFS, "writing to the mount point", 0,
 				0);
 	return e4l_donor_init(&o->ways.donor, o->root_fd,
 			      o->e->fs->blocksize, &o->ways.behind);

@@ -32,7 +32,8 @@ static errcode_t name_it(struct e4l_hold *h, const char *device)
 
 static errcode_t tell_unseen(const struct e4l_hold *h, errcode_t err)
 {
-	return e4l_tell_error(&h->teller, err, "cannot determine whether it is in use");
+	return e4l_tell_error(&h->teller, err,
+		"cannot determine whether the device is in use");
 }
 
 static errcode_t look(struct e4l_hold *h)
@@ -44,7 +45,7 @@ static errcode_t look(struct e4l_hold *h)
 		return e4l_tell_error(&h->teller, errno, "cannot open");
 	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
 		return e4l_tell(&h->teller, E4L_ET_NOT_STORAGE,
-				"is neither a block device nor an image file");
+				"neither a block device nor an image file");
 	h->empty = S_ISREG(st.st_mode) && !st.st_size;
 	err = e4l_in_use_new(&st, h->offset_bytes, h->end_bytes, &h->in_use);
 	if (!err)
@@ -106,12 +107,12 @@ static errcode_t refuse_mounted(const struct e4l_hold *h)
 		return 0;
 	if (by->pid)
 		return e4l_tell(&h->teller, E4L_ET_MOUNTED,
-				"is mounted on %s in another mount namespace: "
+				"mounted on %s in another mount namespace: "
 				"unmount it first: nsenter -m -t %d umount %s",
 				by->mount_point, (int)by->pid,
 				by->mount_point);
 	return e4l_tell(&h->teller, E4L_ET_MOUNTED,
-			"is mounted on %s: unmount it first: umount %s",
+			"mounted on %s: unmount it first: umount %s",
 			by->mount_point, by->mount_point);
 }
 
@@ -120,7 +121,7 @@ static errcode_t refuse_attached(const struct e4l_hold *h)
 	const char *loop = h->others.loop;
 
 	return loop ? e4l_tell(&h->teller, E4L_ET_IN_USE,
-			       "is attached to %s: detach it first: "
+			       "attached to %s: detach the loop device first: "
 			       "losetup -d %s", loop, loop) : 0;
 }
 
@@ -135,8 +136,9 @@ static errcode_t lock_file(struct e4l_hold *h, int kind)
 	if (!flock(h->lock_fd, kind | LOCK_NB))
 		return 0;
 	if (errno == EWOULDBLOCK)
-		return e4l_tell(&h->teller, E4L_ET_IN_USE, "another program "
-				"is at work on it: wait for it to end");
+		return e4l_tell(&h->teller, E4L_ET_IN_USE,
+			"locked by another program: wait until that program "
+			"ends");
 	return e4l_tell_error(&h->teller, errno, "cannot lock");
 }
 
@@ -147,8 +149,7 @@ static errcode_t refuse_read_only(const struct e4l_hold *h)
 	if (ioctl(h->lock_fd, BLKROGET, &read_only) || !read_only)
 		return 0;
 	return e4l_tell(&h->teller, EROFS, "the device is read-only (see "
-			"blockdev --report %s): attach it so that it can be "
-			"written", h->device);
+					   "blockdev --report %s)", h->device);
 }
 
 /* Nobody who mounts or attaches an image asks for one: see e4l_hold_check(). */
@@ -169,9 +170,9 @@ static errcode_t lock(struct e4l_hold *h, bool write)
 	err = e4l_in_use_lock(h->in_use, h->lock_fd, write);
 	if (err != E4L_ET_IN_USE)
 		return err ? tell_unseen(h, err) : 0;
-	return e4l_tell(&h->teller, E4L_ET_IN_USE, "a virtual machine or "
-			"another program has locked it as qemu does: end that "
-			"first");
+	return e4l_tell(&h->teller, E4L_ET_IN_USE,
+		"locked by a virtual machine (qemu) or another program: stop "
+		"that program first");
 }
 
 errcode_t e4l_hold_take(struct e4l_hold *h, bool write)

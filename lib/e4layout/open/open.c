@@ -68,11 +68,11 @@ errcode_t e4l_open_at(const struct e4l_hold *h, const char *io_options,
 static errcode_t tell_no_filesystem(const struct e4l_hold *h, errcode_t err)
 {
 	if (!h->offset_bytes && h->end_bytes == UINT64_MAX)
-		return e4l_tell(&h->teller, err, "holds no ext2, ext3 or ext4 "
-				"filesystem");
-	return e4l_tell(&h->teller, err, "no ext2, ext3 or ext4 filesystem "
-			"begins %llu bytes into %s",
-			(unsigned long long)h->offset_bytes, h->device);
+		return e4l_tell(&h->teller, err,
+			"contains no ext2, ext3 or ext4 filesystem");
+	return e4l_tell(&h->teller, err,
+		"no ext2, ext3 or ext4 filesystem at byte %llu of %s",
+		(unsigned long long)h->offset_bytes, h->device);
 }
 
 errcode_t e4l_tell_open_error(const struct e4l_hold *h, errcode_t err)
@@ -81,9 +81,9 @@ errcode_t e4l_tell_open_error(const struct e4l_hold *h, errcode_t err)
 	case EXT2_ET_BAD_MAGIC:
 		return tell_no_filesystem(h, err);
 	case EXT2_ET_SHORT_READ:
-		return e4l_tell(&h->teller, err, "ends within the filesystem's "
-				"own tables: it is truncated, or no ext4 "
-				"filesystem");
+		return e4l_tell(&h->teller, err,
+			"the device ends inside the filesystem's metadata: "
+			"truncated, or not an ext4 filesystem");
 	case EXT2_ET_SB_CSUM_INVALID:
 	case EXT2_ET_CORRUPT_SUPERBLOCK:
 	case EXT2_ET_BAD_DESC_SIZE:
@@ -120,7 +120,8 @@ errcode_t e4l_peek(const struct e4l_hold *h, unsigned int flags)
 	errcode_t err;
 
 	if (h->empty)
-		return e4l_tell(&h->teller, E4L_ET_TRUNCATED, "is empty");
+		return e4l_tell(&h->teller, E4L_ET_TRUNCATED,
+			"the file is empty");
 	err = e4l_open_at(h, NULL, EXT2_FLAG_SUPER_ONLY | EXT2_FLAG_FORCE |
 			  EXT2_FLAG_SKIP_MMP, 0, 0, unix_io_manager, &fs);
 	if (err)
@@ -260,22 +261,23 @@ errcode_t e4l_journal_find(ext2_filsys fs, const struct e4l_teller *teller,
 	uuid_text(fs->super->s_journal_uuid, text);
 	device = e4l_device_of_tag("UUID", text, &other);
 	if (device && other) {
-		err = e4l_tell(teller, E4L_ET_JOURNAL_DEVICE, "two devices have "
-			       "the UUID of its journal, %s and %s: detach the "
-			       "one that is not its journal", device, other);
+		err = e4l_tell(teller, E4L_ET_JOURNAL_DEVICE,
+			"two devices have the UUID of the journal, %s and %s: "
+			"detach the one that is not the journal", device,
+			other);
 		free(device);
 		free(other);
 		return err;
 	}
 	if (!device)
-		return e4l_tell(teller, E4L_ET_JOURNAL_DEVICE, "its journal is "
-				"on a device that cannot be found: attach the "
-				"one with UUID=%s", text);
+		return e4l_tell(teller, E4L_ET_JOURNAL_DEVICE,
+			"the journal device was not found: attach the device "
+			"with UUID=%s", text);
 	err = open_without_cache(device, io_flags, ret);
 	if (err) {
-		e4l_tell(teller, err, "cannot open its journal's device %s: "
+		e4l_tell(teller, err, "cannot open the journal device %s: "
 			 "%s%s", device, error_message(err), err == EBUSY ?
-			 ": something uses it: unmount or stop that first" :
+			 ": stop the program that uses the device" :
 			 "");
 	}
 	free(device);
@@ -404,9 +406,9 @@ static errcode_t let_go(struct e4l_hold *h, ext2_filsys fs, io_channel journal)
 		e4l_tell_error(&h->teller, err, "cannot close");
 	if (kept)
 		e4l_tell(&h->teller, E4L_ET_MMP_KEPT, "multiple mount "
-			 "protection still holds it: when the device works "
-			 "again, run tune2fs -f -E clear_mmp %s, and then "
-			 "e2fsck -p %s", h->e2fs_name, h->e2fs_name);
+			 "protection could not be released: when the device "
+			 "works again, run tune2fs -f -E clear_mmp %s, and "
+			 "then e2fsck -p %s", h->e2fs_name, h->e2fs_name);
 	return err;
 }
 

@@ -39,8 +39,8 @@ static errcode_t refuse_feature(const struct e4l_hold *h, int set,
 	if (!unknown)
 		return 0;
 	return e4l_tell(&h->teller, E4L_ET_UNKNOWN_FEATURE,
-			"the filesystem has the feature %s, which this "
-			"version does not know: use a newer one",
+			"the filesystem has the feature %s, which this version "
+			"of e4layout does not support",
 			e2p_feature2string(set, unknown & -unknown));
 }
 
@@ -56,9 +56,10 @@ static errcode_t refuse_truncated(ext2_filsys fs, const struct e4l_hold *h)
 	       (have - h->offset_bytes) / fs->blocksize : 0;
 	if (have >= want)
 		return 0;
-	return e4l_tell(&h->teller, E4L_ET_TRUNCATED, "is truncated: the "
-			"filesystem has %llu blocks, the device %llu",
-			(unsigned long long)want, (unsigned long long)have);
+	return e4l_tell(&h->teller, E4L_ET_TRUNCATED,
+		"truncated: the filesystem has %llu blocks, but the device has "
+		"only %llu", (unsigned long long)want,
+		(unsigned long long)have);
 }
 
 errcode_t e4l_refuse_to_read(ext2_filsys fs, const struct e4l_hold *h)
@@ -71,8 +72,9 @@ errcode_t e4l_refuse_to_read(ext2_filsys fs, const struct e4l_hold *h)
 	if (err)
 		return err;
 	if (sb->s_feature_incompat & EXT3_FEATURE_INCOMPAT_JOURNAL_DEV)
-		return e4l_tell(&h->teller, E4L_ET_IS_JOURNAL, "is an external "
-				"journal: name the filesystem that uses it");
+		return e4l_tell(&h->teller, E4L_ET_IS_JOURNAL,
+			"an external journal, not a filesystem: give the "
+			"filesystem that uses the journal");
 	return refuse_truncated(fs, h);
 }
 
@@ -103,12 +105,12 @@ static errcode_t refuse_unprotected(ext2_filsys fs, const struct e4l_hold *h,
 	const unsigned int other = E4L_OPEN_UNDO | E4L_OPEN_UNPROTECTED;
 
 	if (!ext2fs_has_feature_journal(fs->super) && !(flags & other))
-		return e4l_tell(&h->teller, E4L_ET_NO_JOURNAL, "has no journal "
-				"that would protect the change");
+		return e4l_tell(&h->teller, E4L_ET_NO_JOURNAL,
+			"no journal protects the change");
 	if (flags & E4L_OPEN_UNDO && e4l_has_external_journal(fs->super))
-		return e4l_tell(&h->teller, E4L_ET_UNDO_JOURNAL, "its journal "
-				"is on another device, which an undo file does "
-				"not cover");
+		return e4l_tell(&h->teller, E4L_ET_UNDO_JOURNAL,
+			"the journal is on another device, which an undo file "
+			"does not cover");
 	return 0;
 }
 
@@ -128,10 +130,10 @@ static errcode_t refuse_misplaced(ext2_filsys fs, const struct e4l_hold *h,
 		what = "e2undo";
 	if (!what)
 		return 0;
-	return e4l_tell(&h->teller, E4L_ET_AT_OFFSET, "%s is not supported "
-			"for an offset or a partition of an image: name the "
-			"device that losetup -f --show -o %llu %s makes", what,
-			(unsigned long long)h->offset_bytes, h->device);
+	return e4l_tell(&h->teller, E4L_ET_AT_OFFSET,
+		"%s is not supported for an offset or a partition of an image: "
+		"give the device that losetup -f --show -o %llu %s creates",
+		what, (unsigned long long)h->offset_bytes, h->device);
 }
 
 /* ---------------------------------------------------------------------- MMP */
@@ -139,11 +141,11 @@ static errcode_t refuse_misplaced(ext2_filsys fs, const struct e4l_hold *h,
 /* What a power cut in the middle of a write of that block leaves. */
 static errcode_t tell_torn(const struct e4l_hold *h, errcode_t err)
 {
-	return e4l_tell(&h->teller, err, "the block of multiple mount "
-			"protection is damaged: %s: if no host uses the "
-			"filesystem, run tune2fs -f -E clear_mmp %s, and "
-			"then e2fsck -p %s", error_message(err), h->e2fs_name,
-			h->e2fs_name);
+	return e4l_tell(&h->teller, err,
+		"the multiple mount protection block is damaged: %s: if no "
+		"host uses the filesystem, run tune2fs -f -E clear_mmp %s, and "
+		"then e2fsck -p %s", error_message(err), h->e2fs_name,
+		h->e2fs_name);
 }
 
 errcode_t e4l_tell_mmp(const struct e4l_hold *h, errcode_t err)
@@ -151,9 +153,8 @@ errcode_t e4l_tell_mmp(const struct e4l_hold *h, errcode_t err)
 	if (err == EXT2_ET_MMP_MAGIC_INVALID || err == EXT2_ET_MMP_CSUM_INVALID)
 		return tell_torn(h, err);
 	return e4l_tell(&h->teller, err, "multiple mount protection: %s: wait "
-			"until the filesystem is free; if no host uses it, "
-			"because a program was killed, run tune2fs -f -E "
-			"clear_mmp %s, and then e2fsck -p %s",
+			"until no host uses the filesystem; after a crash, "
+			"run tune2fs -f -E clear_mmp %s, and then e2fsck -p %s",
 			error_message(err), h->e2fs_name, h->e2fs_name);
 }
 
@@ -266,8 +267,8 @@ static const struct refusal {
 	const char *run;	/* before the device's name; NULL: nothing */
 } refusals[] = {
 	{ needs_mount, E4L_ET_JOURNAL_RECOVERY,
-	  "the journal needs recovery: mount the filesystem and unmount it, "
-	  "since with fast commits e2fsck may lose what was committed", NULL },
+	  "the journal contains fast commits, which e2fsck can lose: mount and "
+	  "unmount the filesystem first", NULL },
 	{ needs_recovery, E4L_ET_JOURNAL_RECOVERY,
 	  "the journal needs recovery", "e2fsck -p" },
 	{ has_errors, E4L_ET_NOT_CLEAN,

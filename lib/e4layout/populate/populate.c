@@ -143,10 +143,10 @@ static errcode_t adopt_lost_found(struct e4l_populate *p, ext2_ino_t ino)
 				   &p->lost_found);
 	}
 	if (err)
-		return e4l_fail(p->e, err, "taking lost+found over", ino, 0);
+		return e4l_fail(p->e, err, "adding lost+found", ino, 0);
 	if (!S_ISDIR(p->t->nodes.v[p->lost_found].mode))
 		return e4l_pop_fail(p, E4L_ET_LOST_FOUND,
-				    "taking lost+found over",
+				    "adding lost+found",
 				    p->lost_found);
 	p->t->nodes.v[p->lost_found].ino = ino;
 	p->lost_found_blocks = EXT2_I_SIZE(&inode) / p->bs;
