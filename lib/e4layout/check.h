@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* check: whether a filesystem is sound, and how its layout could be better. */
+/* check: errors and layout problems of a filesystem. */
 #ifndef E4LAYOUT_CHECK_H
 #define E4LAYOUT_CHECK_H
 
@@ -10,21 +10,25 @@ extern "C" {
 #endif
 
 enum e4l_severity {
-	E4L_SEVERITY_ERROR,	/* e2fsck -fn ends with exit code 4 for it */
-	E4L_SEVERITY_WARNING,	/* e2fsck reports it, and ends with 0 */
+	E4L_SEVERITY_ERROR,	/* e2fsck -fn ends with exit status 4 */
+	/*
+	 * e2fsck reports it and ends with exit status 0, or does not check it
+	 */
+	E4L_SEVERITY_WARNING,
 	E4L_SEVERITY_LAYOUT,	/* sound, but could be laid out better */
 	E4L_SEVERITIES
 };
 
-/* What fixes a finding. */
+/* The program that fixes a finding. */
 enum e4l_fix {
-	E4L_FIX_NOTHING,	/* no program does */
-	E4L_FIX_FSCK,		/* e2fsck, asked to repair everything */
-	E4L_FIX_RECOVER,	/* e2fsck, or a mount, replaying the journal */
+	E4L_FIX_NOTHING,	/* no program */
+	E4L_FIX_FSCK,		/* e2fsck -fy */
+	/* e2fsck -p, or a mount: both replay the journal */
+	E4L_FIX_RECOVER,
 	E4L_FIX_CLEAR_MMP,	/* clearing multiple mount protection */
 	E4L_FIX_CLEAR_JOURNAL_UUID,	/* clearing s_journal_uuid */
-	E4L_FIX_WRITE_BACKUPS,	/* writing all backups of superblock and
-				 * group descriptors */
+	/* writing all backups of the superblock and the group descriptors */
+	E4L_FIX_WRITE_BACKUPS,
 	E4L_FIX_REPACK_MERGE,	/* a repack of trees, without zeroing */
 	E4L_FIX_REPACK_ZERO,	/* a repack of trees */
 	E4L_FIX_REPACK_MOVE,	/* a repack of files */
@@ -39,11 +43,14 @@ struct e4l_finding {
 	const char *code;	/* static text that never changes: "inode-mode" */
 	enum e4l_severity severity;
 	const char *text;	/* one sentence; valid during the callback */
-	const char *e2fsck;	/* the problem in e2fsck's words: static text
-				 * such as "PR_1_MODE"; or NULL */
+	/*
+	 * name of the problem in e2fsck's problem.h, static text such as
+	 * "PR_1_MODE"; or NULL
+	 */
+	const char *e2fsck;
 	enum e4l_fix fix;
-	ext2_ino_t ino;		/* 0: no inode is concerned */
-	blk64_t blk;		/* 0: no block is concerned */
+	ext2_ino_t ino;		/* 0: none */
+	blk64_t blk;		/* 0: none */
 	dgrp_t group;		/* meaningful when has_group is set */
 	bool has_group;
 	uint64_t reserved[4];
@@ -53,23 +60,23 @@ struct e4l_finding {
 #define E4L_CHECK_LAYOUT_ONLY	0x2	/* layout only */
 /*
  * The filesystem is mounted: a journal in use, orphans and multiple mount
- * protection are no findings.
+ * protection are not reported.
  */
 #define E4L_CHECK_MOUNTED	0x4
 
 struct e4l_check_options {
 	unsigned int flags;	/* E4L_CHECK_* */
 	/*
-	 * How many findings are passed to finding(): the most severe ones,
-	 * ordered by severity, inode, group and block.
+	 * Number of findings passed to finding(): the most severe ones, ordered
+	 * by severity, inode, group and block.
 	 */
 	size_t max_findings;
 	/*
-	 * The channel of an external journal's device, borrowed.  NULL:
-	 * e4l_open() has opened it, or the journal is not external.
+	 * The channel of an external journal's device, borrowed.  NULL: opened
+	 * by e4l_open(), or there is no external journal.
 	 */
 	io_channel journal;
-	/* Called for each finding when the check has ended.  May be NULL. */
+	/* Called for each finding at the end of the check. May be NULL. */
 	void (*finding)(const struct e4l_finding *finding, void *priv);
 	/*
 	 * Called while the check runs, from one thread at a time.  @doing is
@@ -82,7 +89,7 @@ struct e4l_check_options {
 };
 
 struct e4l_check_result {
-	uint64_t errors, warnings, layout;	/* findings, all of them */
+	uint64_t errors, warnings, layout;	/* numbers of all findings */
 	uint64_t reserved[3];
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* extents: extents of files, and the blocks of their trees. */
+/* extents: extents of files, and blocks of extent trees. */
 #ifndef E4LAYOUT_EXTENTS_H
 #define E4LAYOUT_EXTENTS_H
 
@@ -9,14 +9,16 @@
 extern "C" {
 #endif
 
-/* The most blocks one leaf entry holds, written and unwritten (ext4_extents.h
- * in Linux: EXT_INIT_MAX_LEN, EXT_UNWRITTEN_MAX_LEN). */
+/*
+ * The most blocks in one written or unwritten leaf entry (EXT_INIT_MAX_LEN and
+ * EXT_UNWRITTEN_MAX_LEN in Linux).
+ */
 #define E4L_WRITTEN_MAX_BLOCKS		32768u
 #define E4L_UNWRITTEN_MAX_BLOCKS	32767u
 
 /*
- * One leaf entry of an extent tree, or one contiguous run of an
- * indirect-mapped file (whose length is not limited by the constants above).
+ * One leaf entry of an extent tree, or one contiguous range of an
+ * indirect-mapped file, whose length is not limited by the constants above.
  * pblk + len never exceeds the filesystem, lblk + len never exceeds 2^32, and
  * len is never 0.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* repack: brings a filesystem closer to its best layout. */
+/* repack: improves the layout of a filesystem. */
 #ifndef E4LAYOUT_REPACK_H
 #define E4LAYOUT_REPACK_H
 
@@ -10,15 +10,15 @@
 extern "C" {
 #endif
 
-/* What to improve: one or more of these. */
-#define E4L_REPACK_FILES	0x0001	/* each file in one fragment */
+/* The parts of the layout to improve: one or more of: */
+#define E4L_REPACK_FILES	0x0001	/* defragment files */
 #define E4L_REPACK_TREES	0x0002	/* merge extents, zero short
 					   unwritten ones, small trees */
-#define E4L_REPACK_DIRS		0x0004	/* directories in few blocks */
-#define E4L_REPACK_FREE		0x0008	/* free space in large extents */
-#define E4L_REPACK_INODES	0x0010	/* each directory's inodes together:
-					   new inode numbers */
-/* All that keeps inode numbers. */
+#define E4L_REPACK_DIRS		0x0004	/* rebuild and defragment directories */
+#define E4L_REPACK_FREE		0x0008	/* consolidate free space */
+/* group the inodes of each directory, which get new numbers */
+#define E4L_REPACK_INODES	0x0010
+/* All parts that do not change inode numbers. */
 #define E4L_REPACK_DEFAULT \
 	(E4L_REPACK_FILES | E4L_REPACK_TREES | E4L_REPACK_DIRS | \
 	 E4L_REPACK_FREE)
@@ -26,60 +26,68 @@ extern "C" {
 /* Copy no data: only extent trees are improved. */
 #define E4L_REPACK_NO_MOVE	0x0020
 /*
- * Boot loaders record the blocks of immutable files, and hibernation those of
- * swap files: without these flags such files are skipped.
+ * Without these flags, immutable files, whose blocks boot loaders record, and
+ * swap files, whose blocks hibernation records, are skipped.
  */
 #define E4L_REPACK_MOVE_IMMUTABLE 0x0040
 #define E4L_REPACK_MOVE_SWAP	0x0080
 /*
- * Renumber inodes that an overlay filesystem refers to by number: only safe if
- * it is not mounted and does not use the index.
+ * Also renumber inodes referenced by overlayfs.  This is safe only if the
+ * overlay is not mounted and does not use the index.
  */
 #define E4L_REPACK_RENUMBER_OVERLAY 0x0100
 /*
- * Discard the blocks that the run has used and that are free when it ends.  No
- * undo file can bring them back.
+ * Discard the blocks that the run used and that are free at its end.  An undo
+ * file cannot restore these blocks.
  */
 #define E4L_REPACK_DISCARD	0x0200
 /* Plan only: nothing is written, and @e may be open for reading. */
 #define E4L_REPACK_DRY_RUN	0x0400
 /*
- * With E4L_REPACK_DRY_RUN: other programs write to the filesystem meanwhile, so
- * what looks damaged is passed over.
+ * With E4L_REPACK_DRY_RUN: other programs write to the filesystem, so that
+ * inconsistencies are skipped and not reported as damage.
  */
 #define E4L_REPACK_CHANGING	0x0800
 
 #define E4L_NO_LIMIT	UINT64_MAX
 
-/* What to do.  Inode bitmaps and the channel are borrowed. */
+/* The work of e4l_repack(). Inode bitmaps and the channel are borrowed. */
 struct e4l_repack_what {
 	unsigned int flags;		/* E4L_REPACK_* */
-	/* Files with fewer excess extents and splits than this are skipped. */
+	/* Files with fewer excess extents and splits are skipped. */
 	uint64_t min_excess;
 	/*
-	 * Only these inodes, and not those; NULL: all, none.  With @only, no
-	 * other file moves and free space is not consolidated.
+	 * Restricts the run to the inodes in @only, without the inodes in
+	 * @exclude; NULL: no restriction.  With @only, no other file moves, and
+	 * free space is not consolidated.
 	 */
 	ext2fs_inode_bitmap only, exclude;
-	/* No region that is made free is longer; 0: no limit. */
+	/* Length of the longest evacuated region; 0: no limit. */
 	uint64_t free_run_blocks;
-	/* The journal device's channel, see
-	 * e4l_open(); NULL if that has opened it, or there is none. */
+	/*
+	 * Channel of an external journal's device; NULL: opened by e4l_open(),
+	 * or there is no external journal.
+	 */
 	io_channel journal;
 	uint64_t reserved[8];
 };
 
-/* The longest unwritten extents to zero are those that the tunable
- * extent_max_zeroout_kb of the filesystem names, or 32 KiB. */
+/*
+ * Zero unwritten extents up to the length in the tunable extent_max_zeroout_kb
+ * of the filesystem, or up to 32 KiB without the tunable.
+ */
 #define E4L_ZERO_AS_SET		UINT32_MAX
 
 struct e4l_repack_limits {
-	uint64_t copy_blocks;		/* in all; E4L_NO_LIMIT */
-	uint64_t zero_blocks;		/* in all; E4L_NO_LIMIT */
-	uint32_t zero_extent_blocks;	/* longer unwritten extents stay */
-	/* For the plan, and half of it for one file; 0: no limit. */
+	uint64_t copy_blocks;		/* total; E4L_NO_LIMIT: no limit */
+	uint64_t zero_blocks;		/* total; E4L_NO_LIMIT: no limit */
+	/* longer unwritten extents are not zeroed */
+	uint32_t zero_extent_blocks;
+	/*
+	 * Memory for the plan; a single file can use half of it; 0: no limit.
+	 */
 	uint64_t mem_bytes;
-	/* Data that is copied at once of a file, in blocks; 0: 16 MiB. */
+	/* Blocks of a file that are copied at once; 0: 16 MiB. */
 	uint64_t part_blocks;
 	uint64_t reserved[8];
 };
@@ -88,52 +96,58 @@ struct e4l_repack_limits {
 	.zero_extent_blocks = E4L_ZERO_AS_SET, \
 }
 
-/* Why a file, a directory or a directory's inodes are skipped. */
+/*
+ * The reason why a file, a directory or the inodes of a directory are skipped.
+ */
 enum e4l_skip {
 	E4L_SKIP_NONE,
-	/* as asked */
+	/* Options of the caller: */
 	E4L_SKIP_EXCLUDED,
 	E4L_SKIP_MIN_EXCESS,
 	E4L_SKIP_NOT_FILES,	/* without E4L_REPACK_FILES */
 	E4L_SKIP_NOT_TREES,
 	E4L_SKIP_NOT_DIRS,
-	E4L_SKIP_NOT_SELECTED,	/* inodes that are not in @only */
+	E4L_SKIP_NOT_SELECTED,	/* some inodes are not in @only */
 	E4L_SKIP_NO_MOVE,
-	/* by the file */
+	/* Properties of the file: */
 	E4L_SKIP_INDIRECT,	/* block-mapped */
 	E4L_SKIP_IMMUTABLE,
 	E4L_SKIP_SWAP,
 	E4L_SKIP_UNREADABLE,
-	E4L_SKIP_ENCRYPTED,	/* is not zeroed */
+	/* unwritten extents of encrypted files are not zeroed */
+	E4L_SKIP_ENCRYPTED,
 	E4L_SKIP_UNWRITTEN_LONG,	/* longer than zero_extent_blocks */
 	E4L_SKIP_BEYOND_END,	/* unwritten extents beyond the end of file */
 	E4L_SKIP_MISALIGNED,	/* not aligned to clusters */
-	/* by free space and limits */
+	/* Free space and limits: */
 	E4L_SKIP_NO_SPACE,	/* no free extent is large enough */
-	E4L_SKIP_FREE_SPACE,	/* free space would get worse */
+	E4L_SKIP_FREE_SPACE,	/* free space would become worse */
 	E4L_SKIP_COPY_LIMIT,
 	E4L_SKIP_ZERO_LIMIT,
 	E4L_SKIP_JOURNAL,	/* too large for a transaction */
 	E4L_SKIP_MEMORY,
 	E4L_SKIP_TIME,		/* enough() ended the planning */
 	E4L_SKIP_STOPPED,	/* stop() ended the run */
-	/* directories */
-	E4L_SKIP_DIR_LARGE,	/* its map does not fit in the inode */
+	/* Properties of the directory: */
+	E4L_SKIP_DIR_LARGE,	/* the extent map does not fit in the inode */
 	E4L_SKIP_DIR_HOLES,
-	E4L_SKIP_DIR_ENTRIES,	/* more than an index can have */
-	/* inodes of a directory */
-	E4L_SKIP_OWN_INODES,	/* of the filesystem itself */
+	E4L_SKIP_DIR_ENTRIES,	/* more entries than an index can hold */
+	/* Properties of the directory's inodes: */
+	E4L_SKIP_OWN_INODES,	/* inodes of the filesystem itself */
 	E4L_SKIP_STABLE_INODES,
-	E4L_SKIP_ENCRYPTED_INODES,	/* keys depend on the number */
+	/* encryption keys depend on the inode number */
+	E4L_SKIP_ENCRYPTED_INODES,
 	E4L_SKIP_UNKNOWN_POLICY,
-	E4L_SKIP_EVM,		/* security.evm signs the number */
+	E4L_SKIP_EVM,		/* security.evm signs the inode number */
 	E4L_SKIP_OVERLAY,	/* see E4L_REPACK_RENUMBER_OVERLAY */
 	E4L_SKIP_XATTR_INODES,
 	E4L_SKIP_NO_INODES,	/* no free inodes close together */
-	E4L_SKIP_NOT_WORTH,	/* too many inodes for what it saves */
-	E4L_SKIP_LINKS,		/* other directories have names of its files */
-	E4L_SKIP_INODES_FULL,	/* no free inode at all */
-	/* of a mounted filesystem */
+	/* the gain is too small for the number of renumbered inodes */
+	E4L_SKIP_NOT_WORTH,
+	/* other directories have hard links to the files */
+	E4L_SKIP_LINKS,
+	E4L_SKIP_INODES_FULL,	/* no free inode */
+	/* Mounted filesystems only: */
 	E4L_SKIP_IO_ERROR,
 	E4L_SKIP_DAMAGED,
 	E4L_SKIP_CHECKSUM,
@@ -141,13 +155,13 @@ enum e4l_skip {
 	E4L_SKIP_NO_MEMORY,
 	E4L_SKIP_OPEN_FILES,
 	E4L_SKIP_OPEN_FILES_ALL,
-	E4L_SKIP_OFFLINE_DIRS,	/* only e4l_repack() does these */
+	E4L_SKIP_OFFLINE_DIRS,	/* only e4l_repack() repacks directories */
 	E4L_SKIP_OFFLINE_ENCRYPTED,	/* the kernel does not move encrypted files */
 	E4L_SKIP_OFFLINE_TREES,
 	E4L_SKIP_NO_JOURNAL,
 	E4L_SKIP_FAST_COMMIT,
 	E4L_SKIP_EXECUTABLE,
-	E4L_SKIP_EXECUTED,	/* running, or swapped to */
+	E4L_SKIP_EXECUTED,	/* the file is running, or in use as swap */
 	E4L_SKIP_LEASED,
 	E4L_SKIP_CHANGED,	/* renamed, removed, or written to */
 	E4L_SKIP_HIDDEN,	/* below another mount */
@@ -155,21 +169,23 @@ enum e4l_skip {
 	E4L_SKIP_NOT_OPENED,
 	E4L_SKIP_NOT_MAPPED,	/* the kernel does not report its extents */
 	E4L_SKIP_BEING_WRITTEN,
-	E4L_SKIP_PAGES,		/* the kernel cannot lock its pages */
-	E4L_SKIP_UNSUPPORTED,	/* by the kernel, for such a file */
-	E4L_SKIP_REFUSED,	/* by the kernel, for another reason */
-	E4L_SKIP_LARGE_FRAGMENTS,	/* moving them gains little */
-	E4L_SKIP_RESERVE,	/* the free space is kept for others */
+	/* the kernel cannot lock the pages of the file */
+	E4L_SKIP_PAGES,
+	E4L_SKIP_UNSUPPORTED,	/* the kernel does not support this file */
+	E4L_SKIP_REFUSED,	/* the kernel refuses for another reason */
+	E4L_SKIP_LARGE_FRAGMENTS,	/* fragments are already large */
+	/* the remaining free space is reserved for other programs */
+	E4L_SKIP_RESERVE,
 	E4L_SKIP_QUOTA,
 	E4L_SKIP_DONOR_PERMISSION,
 	E4L_SKIP_DONOR,		/* no space could be reserved */
-	E4L_SKIP_DEVICE,	/* the device does not take the data */
-	E4L_SKIP_PUT_BACK,	/* after a write error */
-	E4L_SKIP_LOST,		/* after a write error */
+	E4L_SKIP_DEVICE,	/* the device failed to write the data */
+	E4L_SKIP_PUT_BACK,	/* moved back after a write error */
+	E4L_SKIP_LOST,		/* lost after a write error */
 	E4L_SKIP_REASONS
 };
 
-/* What an e4l_skipped is about, and what it could have saved. */
+/* The kind of object in struct e4l_skipped, and the unit of @saved. */
 enum e4l_skip_kind {
 	E4L_SKIP_FILE,		/* extents (or fragments) */
 	E4L_SKIP_DIR,		/* blocks of the directory */
@@ -184,7 +200,7 @@ struct e4l_skipped {
 	uint64_t saved;		/* 0: unknown */
 };
 
-/* How a filesystem, or what was selected in it, is laid out. */
+/* The layout of a filesystem, or of the selected inodes. */
 struct e4l_layout {
 	uint64_t files;			/* of any type */
 	uint64_t fragmented_files;	/* more fragments than logical runs */
@@ -193,24 +209,27 @@ struct e4l_layout {
 					   run */
 	uint64_t tree_blocks;
 	uint64_t dir_blocks;		/* of directories, without trees */
-	/* Inode-table blocks that hold each directory's inode with those of
-	 * its entries, and the fewest that could. */
+	/*
+	 * Inode-table blocks that hold the inode of each directory and the
+	 * inodes of its entries, and the smallest possible number.
+	 */
 	uint64_t itable_blocks, itable_blocks_ideal;
-	/* of the whole filesystem, whatever was selected */
+	/* Free space of the whole filesystem: */
 	uint64_t free_blocks, free_extents, largest_free_blocks;
-	uint64_t large_free_blocks;	/* in extents of E4L_LARGE_FREE_BYTES
-					   and more */
+	/* in extents of at least E4L_LARGE_FREE_BYTES */
+	uint64_t large_free_blocks;
 	uint64_t reserved[4];
 };
 
-/* What a run costs. */
+/* The cost of a run. */
 struct e4l_repack_cost {
-	uint64_t copied_blocks;		/* of files and directories moved */
+	/* blocks of files and directories that move */
+	uint64_t copied_blocks;
 	uint64_t zeroed_blocks;
-	uint64_t dir_blocks;		/* of directories that are built anew */
-	uint64_t inodes;		/* that get new numbers */
+	uint64_t dir_blocks;		/* blocks of rebuilt directories */
+	uint64_t inodes;		/* renumbered inodes */
 	uint64_t transactions;
-	uint64_t discarded_blocks;	/* planned: at most */
+	uint64_t discarded_blocks;	/* in a plan: upper bound */
 	uint64_t reserved[2];
 };
 
@@ -219,44 +238,57 @@ struct e4l_skips {
 };
 
 struct e4l_repack_result {
-	/* @after: as planned until the run has ended. */
+	/* @after is the planned layout until the run ends. */
 	struct e4l_layout before, after;
 	struct e4l_repack_cost planned, done;
-	/* Files that are moved or whose trees are written; directories that
-	 * are built anew; directories whose inodes are regrouped. */
+	/*
+	 * Files that move or get new extent trees, rebuilt directories, and
+	 * directories whose inodes are regrouped.
+	 */
 	uint64_t files_planned, files_done;
 	uint64_t dirs_planned, dirs_done, indexes_planned;
 	uint64_t inode_dirs_planned, inode_dirs_done;
 	struct e4l_skips skips[E4L_SKIP_KINDS][E4L_SKIP_REASONS];
-	/* Free extents that skipped files and directories need: the smallest
-	 * and the largest; 0: none do. */
+	/*
+	 * Shortest and longest free extent that skipped files and directories
+	 * need; 0: none.
+	 */
 	uint64_t least_lacking_blocks, most_lacking_blocks;
-	bool stopped;			/* by stop(): another run continues */
+	/* stop() ended the run; another run continues */
+	bool stopped;
 	errcode_t discard_err;	/* EXT2_ET_UNIMPLEMENTED: not supported */
-	/* Of a mounted filesystem: files that failed, and the last errno. */
+	/*
+	 * Mounted filesystems only: number of files that failed, and the last
+	 * errno.
+	 */
 	uint64_t files_failed, failure;
 	uint64_t reserved[8];
 };
 
-/* All may be NULL; each gets @priv. */
+/* All callbacks may be NULL; each gets @priv. */
 struct e4l_repack_callbacks {
 	void (*skipped)(const struct e4l_skipped *s, void *priv);
-	/* The plan is made: @result->planned and ->after, and nothing is
-	 * written yet.  Not called when nothing is to be done. */
+	/*
+	 * The plan is complete: @result has ->planned and ->after, and nothing
+	 * is written yet.  Not called if there is nothing to do.
+	 */
 	void (*planned)(const struct e4l_repack_result *result, void *priv);
 	/* @done of @total groups scanned, or blocks and inodes written. */
 	void (*progress)(bool writing, uint64_t done, uint64_t total,
 			 void *priv);
 	/*
-	 * True ends the run.  Called while it plans: E4L_ET_INTERRUPTED, and
-	 * nothing is written.  Called between steps: the run ends after the
-	 * transaction.  Called @inside a transaction that copies and zeroes
-	 * more than 16 parts, after each of them or after 2 s: the transaction
-	 * is dropped, and only free and unwritten blocks have been written.
+	 * Returns true to end the run.  During planning, the run then ends with
+	 * E4L_ET_INTERRUPTED, and nothing is written.  Between steps, the run
+	 * ends after the transaction.  @inside a transaction that copies and
+	 * zeroes more than 16 parts, stop() is called after each part or after
+	 * 2 s; the transaction is dropped, and only free and unwritten blocks
+	 * have been written.
 	 */
 	bool (*stop)(bool inside, void *priv);
-	/* Called while it plans, once something is in the plan: true ends the
-	 * planning, and what is planned is done. */
+	/*
+	 * Called during planning, once the plan is not empty.  Returns true to
+	 * end the planning; the plan is then carried out.
+	 */
 	bool (*enough)(void *priv);
 	void *priv;
 	uint64_t reserved[8];

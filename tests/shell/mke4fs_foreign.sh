@@ -132,7 +132,7 @@ says 'img: omitted: the file is the image that is being written'
 lower=$loop
 attach "$lower"
 check "$mke4fs" -q -F -d self "$loop"
-says 'img: is left out: it is the image that is being made'
+says 'img: omitted: the file is the image that is being written'
 ! has "$loop" img || fail 'a loop device over another: the image is in itself'
 detach "$loop"
 sectors=$(blockdev --getsz "$lower")
@@ -141,7 +141,7 @@ if has_program dmsetup && dmsetup create "self-$$" \
 	defer "dmsetup remove self-$$"
 	dmsetup mknodes
 	check "$mke4fs" -q -F -d self "/dev/mapper/self-$$"
-	says 'img: is left out: it is the image that is being made'
+	says 'img: omitted: the file is the image that is being written'
 	dmsetup remove "self-$$"
 	undefer "dmsetup remove self-$$"
 else
