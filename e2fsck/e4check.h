@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What e4check's main file and its report writers share. */
+/* Declarations that e4check's main file and report writer share. */
 #ifndef E4CHECK_H
 #define E4CHECK_H
 
@@ -9,38 +9,40 @@
 #include "support/progress.h"
 #include "support/target.h"
 
-/* Exit codes, as fsck(8) has them. */
+/* Exit statuses of fsck(8). */
 enum {
 	FSCK_CLEAN = 0,
-	FSCK_ERRORS = 4,	/* found, and left as they are */
+	FSCK_ERRORS = 4,	/* errors were found and left uncorrected */
 	FSCK_FAILED = 8,
 	FSCK_USAGE = 16,
 	FSCK_CANCELED = 32,
 };
 
 struct e4check {
-	/* what was asked for */
+	/* options */
 	struct args_common args;	/* must be first: see support/args.h */
 	bool layout_only, no_layout;
-	bool fsck_n, fsck_f, fsck_fixes;	/* as fsck(8) passes them */
+	bool fsck_n, fsck_f, fsck_fixes;	/* options of fsck(8) */
 	const char *fsck_fd;
 	uint64_t max_findings, threads;
-	/* the work */
+	/* state of the run */
 	struct target target;
 	struct e4l *e;
 	struct progress progress;
 	const char *doing;
-	/* the result */
+	/* results */
 	struct findings found;
-	struct e4l_names *names;	/* of the inodes found; or NULL */
-	errcode_t nameless;		/* why there are none, or 0 */
+	/* paths of the inodes with findings, or NULL */
+	struct e4l_names *names;
+	/* the reason why @names is NULL, or 0 */
+	errcode_t nameless;
 };
 
-/* Prints what was found; false after saying what failed. */
+/* Prints the findings. Returns false after printing an error. */
 bool e4check_print_text(const struct e4check *check);
 bool e4check_print_json(const struct e4check *check);
 
-/* The path of the inode that @what is about; NULL: unknown. */
+/* Returns the path of the inode of @what; NULL: unknown. */
 static inline const char *e4check_path(const struct e4check *check,
 				       const struct finding *what)
 {

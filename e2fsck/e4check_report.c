@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What was found, for people and as JSON Lines (e4check/1). */
+/* The findings as text and as JSON Lines (e4check/1). */
 #include "config.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,7 +44,10 @@ static void print_finding(const struct e4check *check,
 	printf(": %s\n", e4l_finding_text(what, text, sizeof(text)));
 }
 
-/* The command that fixes @id; NULL: there is none, or a mount has its turn. */
+/*
+ * Returns the command that fixes @id; NULL: no command, or the filesystem is
+ * mounted.
+ */
 static const char *fix_of(const struct e4check *check, enum finding_id id)
 {
 	bool mount = check->target.mount_point ||
@@ -61,7 +64,7 @@ static void print_command(const struct e4check *check, const char *what,
 	putchar('\n');
 }
 
-/* Each command that fixes something of what was found, once. */
+/* Prints each command that fixes a finding once. */
 static void print_fixes(const struct e4check *check)
 {
 	const char *said[FINDING_IDS];

@@ -10,11 +10,14 @@
 #include "support/say.h"
 #include "support/units.h"
 
-#define BLOCKSIZE	4096u	/* of an image whose size is found here */
-#define ROUNDS		64	/* of the search for the smallest size */
-#define REFUSALS	16	/* by mke2fs: the size is not the reason */
-#define DOUBLINGS	13	/* of 8 MiB, to hold the largest journal */
-/* With fewer, mke2fs makes a journal only if it is asked for one. */
+/* block size of an image of the smallest size */
+#define BLOCKSIZE	4096u
+#define ROUNDS		64	/* largest number of rounds of the search */
+/* after so many failures of mke2fs, the size is not the reason */
+#define REFUSALS	16
+/* doublings of 8 MiB until the largest journal fits */
+#define DOUBLINGS	13
+/* mke2fs makes a journal in smaller filesystems only on request. */
 #define JOURNAL_BLOCKS	2048u	/* as in ext2fs_default_journal_size() */
 
 /* --------------------------------------------------------------- prototypes */
@@ -32,7 +35,10 @@ static bool new_memory(struct image *im, uint64_t bytes)
 	return true;
 }
 
-/* mke2fs leaves a journal out that it has no room for. */
+/*
+ * Whether the requested journal exists: mke2fs omits a journal that does not
+ * fit.
+ */
 static bool has_journal_asked_for(const struct config *c,
 				  const struct image *im)
 {
@@ -41,7 +47,10 @@ static bool has_journal_asked_for(const struct config *c,
 	       ext2fs_has_feature_journal_dev(im->fs->super);
 }
 
-/* One prototype of @bytes (0: as the user said); *@err is the plan's. */
+/*
+ * Makes and plans one prototype of @bytes (0: the size in @c); *@err is the
+ * result of planning.
+ */
 static bool try_size(const struct config *c, struct e4l_tree *t,
 		     uint64_t file_bytes, uint64_t bytes, uint64_t inodes,
 		     bool silent, struct image *im, errcode_t *err)
@@ -51,7 +60,8 @@ static bool try_size(const struct config *c, struct e4l_tree *t,
 	if (!new_memory(im, file_bytes))
 		return false;
 	if (!run_mke2fs(c, im->path, bytes, inodes, silent, &failed)) {
-		*err = E4L_ET_NO_SPACE;		/* perhaps: too small for it */
+		/* the size can be too small for mke2fs */
+		*err = E4L_ET_NO_SPACE;
 		im->stats = (struct e4l_populate_stats) { 0 };
 		return silent && failed;
 	}
@@ -113,7 +123,10 @@ failed:
 	return false;
 }
 
-/* The same of @bytes, or of the first size that has room for journal and inodes. */
+/*
+ * As look_at_size(), for @bytes or the first larger size that has space for the
+ * journal and inodes.
+ */
 static bool look_from_size(const struct config *c, uint64_t bytes,
 			   struct growth *g)
 {
@@ -130,7 +143,7 @@ static bool look_from_size(const struct config *c, uint64_t bytes,
 	return look_at_size(c, skip + bytes, bytes, false, &failed, g);
 }
 
-/* mke2fs would say that one of its options is wrong, and list them all. */
+/* Prints the error here, because mke2fs would print all of its options. */
 static bool say_no_growth(const struct config *c, uint64_t bytes)
 {
 	char now[UNITS_LEN], then[UNITS_LEN];
@@ -140,7 +153,7 @@ static bool say_no_growth(const struct config *c, uint64_t bytes)
 	return false;
 }
 
-/* Groups that are added later will have as many as those of @bytes. */
+/* Returns the inodes of a filesystem that grows to @bytes. */
 static uint64_t growth_inodes(const struct growth *g, uint64_t bytes)
 {
 	return (bytes + g->group_bytes - 1) / g->group_bytes * g->group_inodes;
@@ -169,7 +182,7 @@ bool find_growth(struct config *c, uint64_t device_bytes)
 	return bytes < c->grow_bytes || say_no_growth(c, bytes);
 }
 
-/* What nobody but root can have, and what the kernel keeps for itself. */
+/* Returns the blocks that are reserved for root and for the kernel. */
 static uint64_t kept_blocks(const struct image *im)
 {
 	uint64_t clusters = ext2fs_blocks_count(im->fs->super) /
@@ -188,7 +201,7 @@ static uint64_t missing_inodes(const struct image *im)
 	return im->stats.wanted_inodes - im->stats.free_inodes;
 }
 
-/* How far a prototype is from the smallest size, in bytes; never exactly. */
+/* Estimates how many bytes the prototype has too many; negative: too few. */
 static int64_t slack(const struct config *c, const struct image *im,
 		     uint64_t size, errcode_t err)
 {
@@ -214,13 +227,16 @@ static uint64_t between(uint64_t small, uint64_t large)
 	return (small + large) / 2 / BLOCKSIZE * BLOCKSIZE;
 }
 
-/* Whether no size between them is worth trying. */
+/* Whether the bounds are so close that no other size is tried. */
 static bool is_close(uint64_t small, uint64_t large)
 {
 	return large - small <= BLOCKSIZE || large - small <= large / 512;
 }
 
-/* The next size to try between what is too small and what is large enough. */
+/*
+ * Returns the next size to try between a size that is too small and one that is
+ * large enough.
+ */
 static uint64_t next_size(uint64_t small, uint64_t large, uint64_t now,
 			  int64_t off)
 {
@@ -234,7 +250,9 @@ static uint64_t next_size(uint64_t small, uint64_t large, uint64_t now,
 	return next;
 }
 
-/* Inodes for an image of @bytes, @filled of them for what is filled in. */
+/*
+ * Returns the inodes for an image of @bytes, @filled of them for copied files.
+ */
 static uint64_t count_inodes(const struct config *c, const struct growth *g,
 			     uint64_t filled, uint64_t bytes)
 {
@@ -254,17 +272,17 @@ static bool has_room_to_grow(const struct config *c, uint64_t bytes)
 	       say_no_growth(c, bytes);
 }
 
-/* For the smallest image; sizes are in bytes. */
+/* State of the search for the smallest image; sizes are in bytes. */
 struct search {
 	const struct config *c;
 	struct growth growth;
-	uint64_t filled;	/* inodes for what is filled in */
-	uint64_t small, large;	/* the bounds so far; 0: there is none */
-	uint64_t none;		/* the last that mke2fs refused, or 0 */
-	int refused;		/* how many it did */
+	uint64_t filled;	/* inodes of the copied files */
+	uint64_t small, large;	/* bounds so far; 0: none */
+	uint64_t none;		/* the last size that mke2fs refused, or 0 */
+	int refused;		/* number of sizes that mke2fs refused */
 	uint64_t next, tried;
-	errcode_t err;		/* of the last plan */
-	bool looked_below;	/* where mke2fs makes no journal */
+	errcode_t err;		/* result of the last plan */
+	bool looked_below;	/* sizes without a journal have been tried */
 };
 
 static uint64_t inodes_for(const struct search *s, uint64_t bytes)
@@ -298,13 +316,17 @@ static bool narrow(struct search *s)
 	return true;
 }
 
-/* Moves one of the bounds, and finds what to try next; *@over: there is nothing. */
+/*
+ * Moves one of the bounds, and determines the next size; *@over: the search has
+ * ended.
+ */
 static bool judge(struct search *s, const struct image *im, bool *over)
 {
 	int64_t off = slack(s->c, im, s->tried, s->err);
 	bool fits = !s->err && off >= 0;
 
-	if (fits && s->small > s->tried)	/* it had a journal */
+	/* the previous prototype had a journal */
+	if (fits && s->small > s->tried)
 		s->small = 0;
 	if (fits || s->small < s->tried)
 		*(fits ? &s->large : &s->small) = s->tried;
@@ -328,7 +350,7 @@ static bool try_bytes(struct search *s, struct e4l_tree *t, struct image *im,
 			&s->err);
 }
 
-/* Whether a larger size may do. */
+/* Whether a larger size can succeed. */
 static bool is_too_small(const struct search *s)
 {
 	return s->err == E4L_ET_NO_SPACE ||
@@ -353,11 +375,11 @@ static bool ask_for_more(struct search *s, const struct image *im)
 		return false;
 	s->filled += more;
 	s->next += more * EXT2_INODE_SIZE(im->fs->super);
-	s->large = 0;		/* it had room for fewer */
+	s->large = 0;		/* it had space for fewer inodes */
 	return true;
 }
 
-/* The largest size without a journal, if that may do, or 0. */
+/* Returns the largest size without a journal, if it can succeed, or 0. */
 static uint64_t without_journal(const struct search *s, const struct image *im)
 {
 	uint64_t bytes = (JOURNAL_BLOCKS - 1) * im->fs->blocksize / BLOCKSIZE *
@@ -371,7 +393,7 @@ static uint64_t without_journal(const struct search *s, const struct image *im)
 	       s->c->free_bytes < bytes ? bytes : 0;
 }
 
-/* Plans the next size.  False after it has said what failed. */
+/* Plans the next size. Returns false after printing an error. */
 static bool try_next(struct search *s, struct e4l_tree *t, struct image *im,
 		     bool *over)
 {
@@ -423,7 +445,7 @@ static bool find_smallest(const struct config *c, struct e4l_tree *t,
 		return has_room_to_grow(c, s.large);
 	if (im->fs)
 		say_plan(c, t, im, s.err);
-	else	/* once more, for what is said of it */
+	else	/* repeated to print the error */
 		try_bytes(&s, t, im, s.tried, false);
 	return false;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The sources of an image, one layer of its tree after the other. */
+/* Loads the sources of an image: each source is a layer of the tree. */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ static bool load_layer(struct load *l, const char *path)
 	return load_archive(l, path);
 }
 
-/* A directory or an archive. */
+/* Loads a directory or an archive. */
 static bool load_files(struct load *l, const char *path)
 {
 	struct stat st;
@@ -92,7 +92,7 @@ static bool load_files(struct load *l, const char *path)
 	return S_ISDIR(st.st_mode) ? load_dir(l, path) : load_archive(l, path);
 }
 
-/* How -d says what is no file of the tree, or no plain archive. */
+/* The prefixes of -d. */
 static const struct kind {
 	const char *prefix;
 	bool (*load)(struct load *l, const char *path);
@@ -101,10 +101,13 @@ static const struct kind {
 	{ "oci:", load_oci },
 	{ "oci-archive:", load_oci_archive },
 	{ "docker-archive:", load_docker_archive },
-	{ "", load_files },		/* last: all names begin so */
+	{ "", load_files },		/* last: matches all names */
 };
 
-/* Cuts ":/PATH" off, unless a file is called so.  NULL: there is none. */
+/*
+ * Cuts ":/PATH" off @name, unless a file has the whole name.  Returns the path,
+ * or NULL.
+ */
 static char *cut_below(char *name)
 {
 	char *at = NULL, *next = name;
@@ -137,7 +140,7 @@ static bool load_one(struct load *l, const char *name)
 	l->path = NULL;
 	l->is_layer = false;
 	l->below = cut_below(path);
-	/* in messages, a file is called as it is */
+	/* messages contain the name as given */
 	if (kind->load == load_files)
 		l->name = path;
 	done = kind->load(l, path);

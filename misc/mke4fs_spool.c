@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The content of archives, in an unlinked file beside the image. */
+/* The contents of archives, in an unlinked file beside the image. */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 static const char zeroes[HOLE_BYTES];
 
-/* An unlinked file where the image will be, or else where TMPDIR says. */
+/* Creates an unlinked file beside the image, or else in TMPDIR. */
 static int make_file(const char *device)
 {
 	const char *slash = strrchr(device, '/'), *tmp = getenv("TMPDIR");
@@ -56,7 +56,8 @@ bool spool_begin(const struct load *l)
 
 	s->n_stretches = 0;
 	s->taken_end = s->zero_end = 0;
-	return grow_stretches(l);	/* not NULL: all may be a hole */
+	/* the array must not be NULL, even if the file is one hole */
+	return grow_stretches(l);
 }
 
 static bool add_stretch(const struct load *l, uint64_t offset, uint64_t bytes)
@@ -102,7 +103,7 @@ static bool put_stretch(const struct load *l, const char *buf, size_t len,
 			put_data(l->spool, buf, len));
 }
 
-/* Takes back the last @bytes of the last stretch. */
+/* Removes the last @bytes of the last stretch. */
 static void drop_data(struct spool *s, uint64_t bytes)
 {
 	if (!bytes)

@@ -16,27 +16,30 @@
 #include <zlib.h>
 
 struct stream {
-	int fd;				/* unless bytes are given by: */
+	int fd;				/* -1: use @read */
 	ssize_t (*read)(void *priv, const void **buf);	/* 0: the end */
 	void *priv;
-	const char *given;		/* by it, not taken so far */
+	/* bytes from @read that have not been used */
+	const char *given;
 	size_t n_given;
-	uint64_t max_bytes;		/* unpacked; 0: what is plausible */
-	bool endless;			/* may be: zeroes have a limit, too */
+	/* limit of unpacked bytes; 0: a plausible size */
+	uint64_t max_bytes;
+	/* the input can be endless, so that zeroes are limited */
+	bool endless;
 	/* or unless it is unpacked: */
 	struct archive *raw;		/* or: */
 	bool raw_empty;			/* unpacked, it has no bytes */
-	z_stream *gzip;			/* both NULL: it is the file */
-	bool gzip_ended;		/* the member at hand */
-	struct stream *below;		/* what is unpacked */
+	z_stream *gzip;			/* both NULL: not compressed */
+	bool gzip_ended;		/* the current gzip member has ended */
+	struct stream *below;		/* the compressed stream */
 	uint64_t first;			/* byte of it */
-	char *block[2];			/* the last two that were read */
+	char *block[2];			/* the last two blocks that were read */
 	size_t len[2];
-	uint64_t begin;			/* of block[0], in the stream */
-	uint64_t at;			/* the next byte to hand out */
-	uint64_t unpacked;		/* bytes so far */
-	int err;			/* errno's; 0: none */
-	char why[160];			/* with an error */
+	uint64_t begin;			/* offset of block[0] in the stream */
+	uint64_t at;			/* offset of the next byte */
+	uint64_t unpacked;		/* unpacked bytes so far */
+	int err;			/* errno; 0: no error */
+	char why[160];			/* text of the error */
 };
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* tune4fs: tunables that an ext4 filesystem keeps across mounts. */
+/* tune4fs: stores tunables in an ext4 filesystem and applies them. */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -50,7 +50,10 @@ static void add_change(struct report *r, const char *name, const char *from,
 	};
 }
 
-/* What is in @a and not the same in @b; @gone: only what is not there. */
+/*
+ * Reports the tunables of @a that @b lacks or has with another value; @gone:
+ * only the lacking ones.
+ */
 static void compare(struct report *r, const struct e4l_tunables *a,
 		    const struct e4l_tunables *b, bool gone)
 {
@@ -73,7 +76,7 @@ static bool write_changes(const struct tune4fs *cfg, struct keeper *p,
 	return cfg->dry_run ? keeper_check(p, cfg) : keeper_write(p, cfg, t);
 }
 
-/* Stores @after, and says how it differs from @before. */
+/* Stores @after, and reports the differences from @before. */
 static bool store(const struct tune4fs *cfg, struct keeper *p,
 		  const struct e4l_tunables *before,
 		  const struct e4l_tunables *after)
@@ -118,7 +121,7 @@ static bool change(const struct tune4fs *cfg, struct keeper *p)
 	return ok;
 }
 
-/* Damage can be removed as well, though nobody knows what it said. */
+/* Removes the attribute, also if it is damaged and cannot be read. */
 static bool clear(const struct tune4fs *cfg, struct keeper *p)
 {
 	struct e4l_tunables *before, *none = e4l_tunables_new();
@@ -166,7 +169,7 @@ static bool list(const struct tune4fs *cfg, struct keeper *p)
 	return ok;
 }
 
-/* Makes one list of those of several -E. */
+/* Joins the lists of all -E options. */
 static bool join_sets(struct tune4fs *cfg)
 {
 	size_t i, room = 0;
@@ -186,7 +189,7 @@ static bool join_sets(struct tune4fs *cfg)
 	return true;
 }
 
-/* One thing at a time, and a target for all but --apply-all. */
+/* Checks that one action is given, with a target unless it is --apply-all. */
 static bool check_usage(const struct tune4fs *cfg, const char *name)
 {
 	int actions = cfg->list + cfg->clear + cfg->apply + cfg->apply_all +

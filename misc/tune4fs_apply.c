@@ -24,7 +24,7 @@
 #include "support/say.h"
 #include "tune4fs.h"
 
-/* Is @name= among the mount options, if any, which are separated by commas? */
+/* Whether the comma-separated mount options contain @name=. */
 static bool has_option(const char *options, const char *name)
 {
 	size_t len = strlen(name);
@@ -37,7 +37,10 @@ static bool has_option(const char *options, const char *name)
 	return options;
 }
 
-/* Why the kernel cannot be given @v; false when it can, or has it already. */
+/*
+ * Sets the reason why the kernel cannot take @v; returns false if it can, or
+ * has the value already.
+ */
 static bool is_skipped(const struct keeper *p, const struct e4l_tunable *v,
 		       uint32_t *running, struct skipped *no)
 {
@@ -92,7 +95,7 @@ static void apply_tunable(struct report *r, const struct e4l_tunable *v)
 	r->n_changes++;
 }
 
-/* Applies what @p keeps, and says what changed. */
+/* Applies the stored tunables of @p, and reports the changes. */
 static int apply_place(const struct tune4fs *cfg, struct keeper *p)
 {
 	struct report *r = calloc(1, sizeof(*r));
@@ -136,7 +139,7 @@ int apply_one(const struct tune4fs *cfg, const char *name)
 	return status;
 }
 
-/* Filesystems that have been dealt with. */
+/* Filesystems that have been handled. */
 struct seen {
 	ino_t *ino;
 	size_t n;
@@ -161,8 +164,8 @@ static bool add(struct seen *s, ino_t ino)
 }
 
 /*
- * The filesystem mounted as @m says, unless something else covers it; its
- * number is *@ino.
+ * Opens the filesystem of mount @m, unless another mount covers it; *@ino is
+ * the inode number of its directory in sysfs.
  */
 static bool open_mounted(struct keeper *p, const struct e4l_mount *m,
 			 ino_t *ino)
@@ -182,7 +185,10 @@ no:
 	return false;
 }
 
-/* Applies to what is mounted and not in @old; @now is what is mounted. */
+/*
+ * Applies the tunables of mounted filesystems that are not in @old, and
+ * collects all mounted filesystems in @now.
+ */
 static int apply_new(const struct tune4fs *cfg, const struct seen *old,
 		     struct seen *now)
 {
@@ -216,7 +222,7 @@ static int apply_new(const struct tune4fs *cfg, const struct seen *old,
 	return status;
 }
 
-/* Waits for a change of what is mounted; false when it is time to end. */
+/* Waits for a change of the mounts. Returns false at a signal. */
 static bool wait_for_mount(struct pollfd fds[2])
 {
 	while (poll(fds, 2, -1) < 0)

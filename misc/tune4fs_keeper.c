@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where tunables are kept, mounted or not, and where the kernel has them. */
+/* Access to the stored tunables and to the values of the kernel. */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "support/undo_guard.h"
 #include "tune4fs.h"
 
-/* /sys/fs/ext4/DEVICE, the device's name being the kernel's own; -1: none. */
+/* Opens /sys/fs/ext4/DEVICE, with the kernel's name of the device; -1: none. */
 static int open_sysfs(dev_t dev)
 {
 	char link[64], target[512], path[600];
@@ -49,7 +49,9 @@ bool keeper_open_mount(struct keeper *p, const char *point)
 	return true;
 }
 
-/* Leaves @p->target to keeper_close(), since the mount point's name is there. */
+/*
+ * keeper_close() closes @p->target, because it has the name of the mount point.
+ */
 static bool open_online(struct keeper *p)
 {
 	struct target target = p->target;
@@ -139,7 +141,7 @@ bool keeper_read(struct keeper *p, struct e4l_tunables **t)
 	return !err;
 }
 
-/* What e4check(8) finds errors in is not written to. */
+/* A filesystem with errors is not written to. */
 static bool check_sound(const struct target *t, struct e4l *e,
 			const struct tune4fs *cfg)
 {
@@ -156,7 +158,10 @@ static bool check_sound(const struct target *t, struct e4l *e,
 	return sound;
 }
 
-/* What is mounted is the kernel's to write, which keeps nothing for an undo. */
+/*
+ * Options for unmounted filesystems are refused: the kernel writes a mounted
+ * filesystem, and records nothing for an undo.
+ */
 static bool has_only_its_options(const struct keeper *p,
 				 const struct tune4fs *cfg)
 {
@@ -166,7 +171,10 @@ static bool has_only_its_options(const struct keeper *p,
 	return false;
 }
 
-/* A mounted filesystem is not checked, but may have recorded errors. */
+/*
+ * A mounted filesystem cannot be checked; it is refused if it has recorded
+ * errors.
+ */
 static bool mount_has_no_errors(const struct keeper *p)
 {
 	struct target t;

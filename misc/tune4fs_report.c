@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What tune4fs prints: a table, lines of changes, or JSON. */
+/* The reports of tune4fs: a table, lines of changes, or JSON. */
 #include "config.h"
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static const struct {
 	[SKIP_REFUSED] = { "refused", true },
 };
 
-/* Why, for people; in @buf or not. */
+/* Returns the reason as text, in @buf or static. */
 static const char *skip_text(const struct skipped *s, char *buf, size_t size)
 {
 	const struct e4l_tunable_info *info = s->tunable->info;
@@ -80,7 +80,7 @@ bool report_failed(const struct report *r)
 
 /* ------------------------------------------------------------------- rows */
 
-/* A row: what the table knows, what the filesystem keeps, or both. */
+/* A row of the table: a known tunable, a stored tunable, or both. */
 struct row {
 	const struct e4l_tunable_info *info;
 	const struct e4l_tunable *kept;
@@ -103,7 +103,9 @@ static void add_row(const struct report *r, struct rows *rows,
 	row->runs = info && !keeper_running(r->keeper, info, &row->running);
 }
 
-/* The known ones in the order of the table, then the others. */
+/*
+ * Collects known tunables in the order of the table, then unknown stored ones.
+ */
 static void collect_rows(const struct report *r, struct rows *rows)
 {
 	const struct e4l_tunables *t = r->tunables;
