@@ -2,6 +2,31 @@
 # shellcheck shell=sh
 # What the steps of scripts/lane share, inside the chroot.
 set -eu
+top=/src
+. "$top/scripts/setup.sh"
+build=/build			# where make_tests and listed work
+
+# lane_build DIR OPTION...: the tree and the programs of the tests.
+lane_build() {
+	dir=$1
+	shift
+	[ ! "${LANE_QUICK:-}" ] || set -- CFLAGS=-O1 "$@"
+	build "$dir" --enable-werror "$@"
+	make -s -C "$dir" -j"$(nproc)" check TESTS=
+}
+
+# cross_setup: sets $sysroot, $triplet and $emulator for the processor that the
+# lane is named after.
+# shellcheck disable=SC2034
+cross_setup() {
+	sysroot=/sysroot-$LANE
+	QEMU_LD_PREFIX=$sysroot
+	export QEMU_LD_PREFIX
+	case $LANE in
+	arm64) triplet=aarch64-linux-gnu emulator=qemu-aarch64 ;;
+	*) triplet=$LANE-linux-gnu emulator=qemu-$LANE ;;
+	esac
+}
 
 # before_the_end COMMAND...: ends COMMAND 15 seconds before DEADLINE, if set.
 before_the_end() {
@@ -16,14 +41,14 @@ before_the_end() {
 # make_tests TEST...: one line for each that failed or was skipped, the end of
 # what a failed one printed, and the sum.  Returns 124 if DEADLINE ended make.
 make_tests() {
-	status=0 unseen=FAIL why="did not run: see /build/check.log" failed=
-	before_the_end make -s -k -C /build --output-sync -j"$(nproc)" check \
-		TESTS="$*" >/build/check.log 2>&1 || status=$?
+	status=0 unseen=FAIL why="did not run: see $build/check.log" failed=
+	before_the_end make -s -k -C "$build" --output-sync -j"$(nproc)" check \
+		TESTS="$*" >"$build/check.log" 2>&1 || status=$?
 	case $status in
 	124 | 137) status=124 unseen=SKIP why="not done in time" ;;
 	esac
 	for test; do
-		trs=/build/${test%.*}.trs
+		trs=$build/${test%.*}.trs
 		if [ ! -e "$trs" ]; then
 			echo "$unseen: $test: $why"
 		elif grep -qE '^:test-result: *(FAIL|ERROR|XPASS)' "$trs"; then
@@ -35,7 +60,7 @@ make_tests() {
 			echo "SKIP: $test: $(tail -n 1 "${trs%.trs}.log")"
 		fi
 	done
-	cat /build/tests/*/*.trs | awk '/^:test-result: *PASS/ { n++ }
+	cat "$build"/tests/*/*.trs | awk '/^:test-result: *PASS/ { n++ }
 		END { print n + 0, "passed" }'
 	[ ! "$failed" ] || return 1
 	return $status
@@ -43,5 +68,5 @@ make_tests() {
 
 # listed VARIABLE: the tests in a variable of the Makefile.
 listed() {
-	make -s -C /build --eval "listed: ; @echo \$($1)" listed
+	make -s -C "$build" --eval "listed: ; @echo \$($1)" listed
 }
