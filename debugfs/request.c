@@ -89,7 +89,7 @@ const char *shell_usage(const char *name)
 static bool is_writable(const struct shell *s)
 {
 	if (!s->write)
-		say("%s: %s is open for reading: start e4debug with -w",
+		say("%s: %s is open read-only: start e4debug with -w",
 		    s->request, s->name);
 	return s->write;
 }

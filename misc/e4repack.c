@@ -58,7 +58,7 @@ static const struct args_option options[] = {
 	  .help = "evacuate regions of at most SIZE" },
 	{ .name = "zeroout", .kind = ARGS_SIZE, .offset = AT(zeroout_bytes),
 	  .value = "SIZE", .max = MAX_BYTES, .choices = zeroout_words,
-	  .help = "zero unwritten extents up to SIZE, or off" },
+	  .help = "zero unwritten extents up to SIZE; off: none" },
 	{ .name = "zeroout-budget", .kind = ARGS_SHARE,
 	  .offset = AT(zeroout_budget), .value = "SIZE", .max = MAX_BYTES,
 	  .help = "zero at most SIZE (or N% of TARGET) in total" },

@@ -60,7 +60,8 @@ static bool take_root_owner(struct config *c, const char *value)
 	}
 	/* The last number means nobody. */
 	if (errno || *end || uid >= UINT32_MAX || gid >= UINT32_MAX)
-		return usage("-E root_owner= requires UID:GID, to 4294967294",
+		return usage("-E root_owner= requires UID:GID, with IDs up to "
+			     "4294967294",
 			     value);
 	c->root_uid = uid;
 	c->root_gid = gid;

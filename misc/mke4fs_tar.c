@@ -407,12 +407,12 @@ static bool take_entry(struct tar *r, struct archive_entry *entry)
 	if (archive_entry_hardlink(entry) && !is_root(l->path))
 		return take_link(r, entry);
 	if (!archive_entry_filetype(entry))
-		return complain(l, "its type is unknown: the volumes of a "
-				"multi-volume archive have to be joined first");
+		return complain(l, "unknown file type (join the volumes of a "
+				   "multi-volume archive first)");
 	if (!describe(r, entry, &e))
 		return false;
 	if (is_root(l->path) && !S_ISDIR(e.mode))
-		return complain(l, "only a directory can be the root");
+		return complain(l, "the root must be a directory");
 	err = e4l_layer_put(l->t, l->path, &e, &id);
 	return !err || complain_tree(l, err);
 }

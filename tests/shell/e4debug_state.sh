@@ -22,7 +22,7 @@ same 'nothing logged' "$(figure journal 'd["transactions"]')" '[]'
 values='d["count"], [(t["name"], t["value"]) for t in d["tunables"]]'
 same 'none kept' "$(figure tunables "$values")" '(0, [])'
 mustfail 1 "$e4debug" -R 'tunables dir_ireserve=64' "$img"
-says 'is open for reading'
+says 'is open read-only'
 write=-w
 same 'one kept' "$(figure 'tunables dir_ireserve=normal' "$values")" \
 	"(1, [('dir_ireserve', '64')])"

@@ -54,7 +54,7 @@ defer "umount '$work/mnt'"
 for dir in mnt mnt/links mnt/private; do
 	mustfail 1 "$mke4fs" -q -d "$dir" out
 	one_sentence mke4fs
-	says 'it is encrypted, and its key is missing: unlock it first'
+	says 'the directory is encrypted and its key is missing: unlock the directory'
 done
 check python3 unlock mnt
 check "$mke4fs" -q -d mnt out

@@ -210,7 +210,7 @@ done
 archive "$work/a.tar" <<'EOT'
 add(".", b"1")
 EOT
-refuse 'a.tar: \.: only a directory can be the root' \
+refuse 'a.tar: \.: the root must be a directory' \
 	-d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("lost+found", b"1")

@@ -330,7 +330,7 @@ P
 rm -f img
 mustfail 1 "$mke4fs" -q -d volume2.tar img
 one_sentence mke4fs
-says 'continued: its type is unknown: the volumes of a multi-volume archive'
+says 'continued: unknown file type .join the volumes of a multi-volume archive'
 for epoch in -1 abc 0x10 1e3 2147483648 99999999999999999999; do
 	mustfail 2 env SOURCE_DATE_EPOCH=$epoch "$mke4fs" -q -d a.tar img
 	says 'SOURCE_DATE_EPOCH requires seconds since 1970, from 0 to 2147483647'

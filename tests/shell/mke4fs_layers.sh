@@ -158,7 +158,7 @@ refuse 'layer:out.tar: up/a: a symbolic link in the path leads out of the source
 refuse 'layer:round.tar: loop/a: too many symbolic links in the path' \
 	-d usr.tar -d layer:round.tar
 refuse 'd/.wh.: a whiteout without a file name' -d layer:empty-name.tar
-refuse 'root.tar: \.: only a directory can be the root' -d root.tar
+refuse 'root.tar: \.: the root must be a directory' -d root.tar
 refuse 'three: /below/f/x: not a directory' -d three:/below -d three:/below/f/x
 
 # --max-size: what is unpacked, of all archives together

@@ -27,7 +27,7 @@ struct e4l_claims {
 /* Extents that are sorted at once where they do not share clusters. */
 #define AT_ONCE		(1u << 16)
 
-static const char doing[] = "checking who owns which block";
+static const char doing[] = "checking the owners of blocks";
 
 /* Claims one run of clusters. */
 static errcode_t claim(struct e4l_claims *c, ext2_ino_t ino, uint64_t start,
