@@ -22,15 +22,16 @@
 #include "support/say.h"
 
 #define MAX_XATTR_BYTES	65536
-#define MAX_ID		(UINT32_MAX - 1)	/* the last one means nobody */
+/* UINT32_MAX is not a valid ID */
+#define MAX_ID		(UINT32_MAX - 1)
 
 struct xattr {
-	char *name;			/* what follows "xattr." */
+	char *name;			/* name without "xattr." */
 	uint8_t *value;
 	size_t size;
 };
 
-/* What the keywords say of an entry. */
+/* The keywords of an entry. */
 struct spec {
 	uint32_t set;			/* HAS_* */
 	uint32_t type;			/* S_IF* */
@@ -51,13 +52,15 @@ enum {
 struct mtree {
 	struct load *l;
 	unsigned int line;
-	struct spec set;		/* what /set said */
+	struct spec set;		/* keywords of /set */
 	char *cwd;			/* the directory of names without "/" */
 };
 
 /* ------------------------------------------------------------------ keywords */
 
-/* What strvis(3) wrote, in place; false: it did not. */
+/*
+ * Decodes the encoding of strvis(3) in place.  Returns false if it is invalid.
+ */
 static bool unvis(char *s)
 {
 	static const char letters[] = "sntrabvfE", values[] = " \n\t\r\a\b\v\f\033";
@@ -225,9 +228,9 @@ static const struct keyword {
 	{ "link", HAS_TARGET, take_target },
 	{ "contents", HAS_CONTENT, take_contents },
 	{ "content", HAS_CONTENT, take_contents },
-	/* Names of owners are not looked up: see uid and gid. */
+	/* Names of owners are ignored: uid and gid are used. */
 	{ "uname", 0, take_nothing }, { "gname", 0, take_nothing },
-	/* What is there to be checked, and not to be made. */
+	/* Keywords for verification are ignored. */
 	{ "cksum", 0, take_nothing }, { "inode", 0, take_nothing },
 	{ "md5", 0, take_nothing }, { "md5digest", 0, take_nothing },
 	{ "nlink", 0, take_nothing }, { "nochange", 0, take_nothing },
@@ -342,7 +345,7 @@ static bool fail(const struct mtree *m, errcode_t err)
 	return refuse(m, error_message(err), m->l->path);
 }
 
-/* The type that other keywords imply. */
+/* Returns the type, which other keywords can imply. */
 static uint32_t type_of(const struct spec *s)
 {
 	if (s->set & HAS_TYPE)
@@ -351,7 +354,7 @@ static uint32_t type_of(const struct spec *s)
 	       s->set & HAS_CONTENT ? S_IFREG : 0;
 }
 
-/* What file gives the content; @e is an entry of type and size. */
+/* Finds the file with the contents; @e has its type and size. */
 static bool find_content(const struct mtree *m, const struct spec *s,
 			 struct e4l_entry *e)
 {
@@ -372,7 +375,7 @@ static bool find_content(const struct mtree *m, const struct spec *s,
 	return true;
 }
 
-/* A new entry, or one of another type than was there. */
+/* Adds a new entry, or replaces an entry of another type. */
 static bool put_new(struct mtree *m, const struct spec *s, uint32_t type,
 		    uint32_t *id)
 {
@@ -407,7 +410,7 @@ static bool put_new(struct mtree *m, const struct spec *s, uint32_t type,
 	return !err || fail(m, err);
 }
 
-/* What the keywords change of the entry @id, which is @e now. */
+/* Applies the keywords to the entry @id; @e is the current entry. */
 static bool change(struct mtree *m, const struct spec *s, uint32_t id,
 		   const struct e4l_entry *e)
 {
@@ -440,7 +443,7 @@ static bool change(struct mtree *m, const struct spec *s, uint32_t id,
 	return !err || fail(m, err);
 }
 
-/* Whether the link target or the device number is what @e has. */
+/* Whether @e has the same link target or device number. */
 static bool is_same(const struct spec *s, uint32_t type,
 		    const struct e4l_entry *e)
 {
@@ -478,7 +481,10 @@ static bool apply(struct mtree *m, const struct spec *s)
 
 /* --------------------------------------------------------------------- lines */
 
-/* The entry's path: below the directory at hand, unless it has a slash. */
+/*
+ * Returns the path of the entry: below the current directory, unless the name
+ * has a slash.
+ */
 static char *find_path(const struct mtree *m, const char *name)
 {
 	char *path;
@@ -555,7 +561,9 @@ static bool take_line(struct mtree *m, char *line)
 	return take_entry(m, word, words);
 }
 
-/* Appends the next line of @f to the first @len bytes; -1: there is none. */
+/*
+ * Appends the next line of @f to the first @len bytes.  Returns -1 at the end.
+ */
 static ssize_t append_line(FILE *f, char **line, size_t *room, size_t len)
 {
 	char *next = NULL, *longer;
@@ -573,8 +581,8 @@ static ssize_t append_line(FILE *f, char **line, size_t *room, size_t len)
 }
 
 /*
- * Reads a line, with those that a backslash joins to it; *@failed: not because
- * it was the last one.
+ * Reads a line and its continuation lines (after a backslash).  Returns false
+ * at the end, or with *@failed at an error.
  */
 static bool read_line(struct mtree *m, FILE *f, char **line, size_t *room,
 		      bool *failed)
@@ -619,7 +627,7 @@ bool load_manifest(struct load *l, const char *path)
 		say_error(path, "cannot open", f ? ENOMEM : errno);
 		goto out;
 	}
-	/* The content of files is where their names lead from here. */
+	/* Names of contents are relative to the working directory. */
 	done = begin_layer(l, false);
 	err = done ? e4l_layer_open_dir(l->t, ".") : 0;
 	if (err) {

@@ -17,25 +17,25 @@
 #include "mke4fs_oci.h"
 #include "support/say.h"
 
-#define MAX_INDEXES	8	/* an index may name an index */
+#define MAX_INDEXES	8	/* nesting depth of indexes */
 #define MAX_OCI_LAYERS	4096
 #define REF_NAME	"org.opencontainers.image.ref.name"
 
 struct platform {
-	char os[32], arch[32], variant[32];	/* the last may be empty */
+	char os[32], arch[32], variant[32];	/* @variant can be empty */
 };
 
 struct descriptor {
-	const char *media_type;		/* the document's */
+	const char *media_type;		/* media type of the document */
 	struct digest digest;
 	uint64_t size;
 };
 
 struct oci {
 	struct load *l;
-	const char *name;		/* of the source */
+	const char *name;		/* name of the source */
 	struct store store;
-	const char *ref;		/* a tag or a digest, or NULL */
+	const char *ref;		/* requested tag or digest, or NULL */
 	struct platform platform;
 	json_t *config;
 };
@@ -48,7 +48,7 @@ static bool refuse(const struct oci *o, const char *where, const char *what)
 
 /* ----------------------------------------------------------------- platforms */
 
-/* How Go calls what uname(2) says. */
+/* Names of architectures in Go, by the machine of uname(2). */
 static const struct {
 	const char *machine, *arch, *variant;
 } machines[] = {
@@ -95,7 +95,9 @@ static const char *text_of(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-/* Whether @object, with os, architecture and variant, is the one wanted. */
+/*
+ * Whether the os, architecture and variant of @object are the requested ones.
+ */
 static bool suits(const struct oci *o, const json_t *object)
 {
 	const struct platform *p = &o->platform;
@@ -154,7 +156,7 @@ static bool read_descriptor(const struct oci *o, const char *where,
 	       refuse(o, where, "a descriptor has no size");
 }
 
-/* What documents and layers are called. */
+/* Media types of documents and layers. */
 enum media {
 	MEDIA_UNKNOWN, MEDIA_INDEX, MEDIA_MANIFEST, MEDIA_CONFIG, MEDIA_LAYER,
 	MEDIA_FOREIGN,
@@ -254,7 +256,10 @@ static bool load_oci_layers(struct oci *o, const json_t *layers)
 	return true;
 }
 
-/* Checks what the configuration says, and keeps it for --oci-config. */
+/*
+ * Checks the platform in the configuration, and keeps the configuration for
+ * --oci-config.
+ */
 static bool take_config(struct oci *o, const char *where, json_t *config,
 			char *text, size_t len)
 {
@@ -301,7 +306,7 @@ out:
 
 /* -------------------------------------------------------------------- indexes */
 
-/* Whether the reference, if there is one, is @json's. */
+/* Whether @json has the given reference, or no reference was given. */
 static bool is_meant(const struct oci *o, const json_t *json)
 {
 	const json_t *notes = json_object_get(json, "annotations");
@@ -310,13 +315,16 @@ static bool is_meant(const struct oci *o, const json_t *json)
 	       !strcmp(text_of(notes, REF_NAME), o->ref);
 }
 
-/* What builders add beside images, such as attestations, has no platform. */
+/*
+ * Whether the entry is no image, such as an attestation: the platform is
+ * unknown.
+ */
 static bool is_beside(const json_t *platform)
 {
 	return platform && !strcmp(text_of(platform, "os"), "unknown");
 }
 
-/* The one of @index that is meant; NULL after saying why there is none. */
+/* Returns the requested image of @index. NULL after printing an error. */
 static const json_t *choose(const struct oci *o, const json_t *index,
 			    bool by_ref)
 {
@@ -387,7 +395,7 @@ static bool load_index(struct oci *o, json_t *index)
 	return done;
 }
 
-/* A document that no digest names. */
+/* Reads a document without a digest. */
 static json_t *read_named(const struct oci *o, const char *name, bool is_list)
 {
 	size_t len;
@@ -440,7 +448,7 @@ static bool is_name(const char *name, const char *ref)
 	return false;
 }
 
-/* Whether one of the image's names is the one that is meant. */
+/* Whether the image has the requested name. */
 static bool has_name(const struct oci *o, const json_t *image)
 {
 	const json_t *names = json_object_get(image, "RepoTags"), *name;
@@ -474,7 +482,7 @@ static const json_t *choose_docker(const struct oci *o, const json_t *list)
 	return NULL;
 }
 
-/* The digest that is part of a configuration's name; NULL: there is none. */
+/* Returns the digest in the name of a configuration; NULL: none. */
 static const struct digest *digest_in_name(const char *name, struct digest *d)
 {
 	const char *slash = strrchr(name, '/');
@@ -486,7 +494,10 @@ static const struct digest *digest_in_name(const char *name, struct digest *d)
 				".json")) ? d : NULL;
 }
 
-/* Each layer has the digest that the configuration has for it, unpacked. */
+/*
+ * Loads the layers.  The configuration has the digests of the uncompressed
+ * layers.
+ */
 static bool load_docker_layers(struct oci *o, const json_t *names)
 {
 	const json_t *rootfs = json_object_get(o->config, "rootfs");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mke2fs' options, and what becomes of each.  What is in no table is refused:
- * an option that nobody heeds would be worse than none.
+ * The options of mke2fs, and what mke4fs does with each.  Options that are in
+ * no table are refused, because an ignored option would be worse.
  */
 #include "config.h"
 #include <ctype.h>
@@ -17,9 +17,10 @@
 #include "support/say.h"
 
 enum fate {
-	HAND_ON,	/* to mke2fs: the rule */
-	DEVICE_ONLY,	/* to the mke2fs that formats the device */
-	CARRY_OUT,	/* on what is filled in; without that, mke2fs does */
+	HAND_ON,	/* passed to mke2fs (default) */
+	DEVICE_ONLY,	/* passed to the mke2fs that formats the device */
+	/* applied to the copied files; without files, passed to mke2fs */
+	CARRY_OUT,
 	REFUSE,
 };
 
@@ -45,7 +46,7 @@ static bool take_offset(struct config *c, const char *value)
 	       usage("-E offset= requires a number of bytes", value);
 }
 
-/* Without a value, they are the caller's. */
+/* Without a value, the owner is the caller. */
 static bool take_root_owner(struct config *c, const char *value)
 {
 	unsigned long long uid = getuid(), gid = getgid();
@@ -58,7 +59,7 @@ static bool take_root_owner(struct config *c, const char *value)
 			return usage("-E root_owner= requires UID:GID", value);
 		gid = strtoull(end + 1, &end, 0);
 	}
-	/* The last number means nobody. */
+	/* UINT32_MAX is not a valid ID. */
 	if (errno || *end || uid >= UINT32_MAX || gid >= UINT32_MAX)
 		return usage("-E root_owner= requires UID:GID, with IDs up to "
 			     "4294967294",
@@ -172,7 +173,7 @@ bool take_name_offset(struct config *c, uint64_t offset_bytes)
 	return add_word(c, &c->extended, word);
 }
 
-/* Whether these tunables would be accepted. */
+/* Whether the tunables are valid. Otherwise prints an error. */
 static bool check_tunables(const char *list)
 {
 	struct e4l_tunables *t = e4l_tunables_new();
@@ -186,7 +187,9 @@ static bool check_tunables(const char *list)
 	return !err;
 }
 
-/* Tunables are all of @list from their name on. */
+/*
+ * Takes the list of -E.  Everything after "tunables=" is the list of tunables.
+ */
 static bool take_extended(struct config *c, char *list)
 {
 	char *word = list, *end;
@@ -210,7 +213,7 @@ static bool take_extended(struct config *c, char *list)
 
 /* ----------------------------------------------------------------- features */
 
-/* What the features say of a journal; the last word counts. */
+/* Features that affect the journal; the last word counts. */
 static const struct {
 	const char *word;
 	bool journal;
@@ -220,7 +223,7 @@ static const struct {
 	{ "none", false },
 };
 
-/* Those of several -O add up. */
+/* The arguments of several -O are joined. */
 static bool take_features(struct config *c, char *list)
 {
 	const char *at;
@@ -260,7 +263,10 @@ static const char *journal_tag(const char *options)
 	return NULL;
 }
 
-/* mke2fs takes one of two devices that have a label: it gets the device. */
+/*
+ * Replaces the tag by its device: if two devices have the label, mke2fs would
+ * use any of them.
+ */
 static bool take_journal(struct config *c, char *options)
 {
 	const char *word = journal_tag(options);

@@ -79,9 +79,9 @@ static bool try_size(const struct config *c, struct e4l_tree *t,
 }
 
 /*
- * What mke2fs gives a filesystem of @bytes (0: as the user said) in a file of
- * @file_bytes.  False after it has said why it gives none, unless @silent;
- * *@failed: it was mke2fs that gave none.
+ * Determines the properties of a filesystem that mke2fs makes with @bytes (0:
+ * the size in @c) in a file of @file_bytes.  Returns false after printing the
+ * error of mke2fs unless @silent; *@failed: mke2fs failed.
  */
 static bool look_at_size(const struct config *c, uint64_t file_bytes,
 			 uint64_t bytes, bool silent, bool *failed,
@@ -291,9 +291,9 @@ static uint64_t inodes_for(const struct search *s, uint64_t bytes)
 }
 
 /*
- * What mke2fs alone makes of a size costs little beside a plan: finds about the
- * least that it takes between the bounds, where it refuses the lower one.  False
- * after it has said what failed.
+ * Running only mke2fs is cheap compared with planning: if mke2fs refuses the
+ * lower bound, raises it to about the smallest size that mke2fs accepts.
+ * Returns false after printing an error.
  */
 static bool narrow(struct search *s)
 {
@@ -358,8 +358,8 @@ static bool is_too_small(const struct search *s)
 }
 
 /*
- * Asks for more inodes if so many are not enough.  mke2fs may give fewer than it
- * is asked for: it rounds those of each group down to a multiple of 8.
+ * Requests more inodes if the prototype has too few.  mke2fs can make fewer
+ * than requested: it rounds the inodes of a group down to a multiple of 8.
  */
 static bool ask_for_more(struct search *s, const struct image *im)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Loads an archive, which may be a layer.
- *
- * Rules: a leading "/" or "./" is dropped; ".." is refused; directories that
- * are not in the archive are made; of two entries of one name the last counts,
- * of whatever kinds they are; numbers say who owns what, not names.
+ * Loads an archive, which can be a layer.  A leading "/" or "./" is dropped,
+ * and ".." is refused.  Missing directories are created.  Of two entries with
+ * one name, the last is used, whatever their types.  Owners are taken by
+ * number, not by name.
  */
 #include "config.h"
 #include <archive.h>
@@ -31,38 +30,45 @@
 #define READ_BYTES (1u << 20)
 #define TAR_BLOCK_BYTES 512
 #define TAR_MAGIC_AT 257
-#define MAX_DEPTH 8	/* archives in what is packed among archives */
-/* The files in a zip archive may be larger than the archive by so much. */
+#define MAX_DEPTH 8	/* nesting depth of compressed archives */
+/*
+ * The files of a zip archive can exceed the size of the archive by this much.
+ */
 #define ZIP_FREE_BYTES (1ULL << 30)
 #define ZIP_RATIO (1u << 16)
-#define MAX_MAJOR 0xfff			/* what Linux and ext4 have room for */
+#define MAX_MAJOR 0xfff			/* limits of Linux and ext4 */
 #define MAX_MINOR 0xfffff
-#define MAX_ID (UINT32_MAX - 1)		/* the last one means nobody */
+#define MAX_ID (UINT32_MAX - 1)		/* UINT32_MAX is not a valid ID */
 #define MAX_XATTR_NAME 255		/* with its namespace */
 #define MAX_XATTR_BYTES 65536
 
 struct tar {
 	struct load *l;
 	const struct tar_input *in;
-	bool broken;			/* the input has said why */
-	int fd;				/* of a file; or else -1 */
-	bool is_device, is_endless;	/* it is; it may be */
-	struct stream bottom;		/* all that is read */
+	bool broken;			/* the input has printed an error */
+	int fd;				/* -1: not a file */
+	/* the input is a device; the input can be endless */
+	bool is_device, is_endless;
+	struct stream bottom;		/* the uncompressed input */
 	struct archive *a;
-	uint64_t begin;			/* of it, in what is unpacked */
-	uint64_t unpacked;		/* bytes of the archives before it */
-	unsigned int n_archives;	/* that have been taken */
-	uint64_t n_members;		/* with the one at hand */
-	bool has_blocks;		/* of zeroes, perhaps: an empty one */
-	uint64_t most_bytes;		/* that files may have in all */
-	uint64_t taken_bytes;		/* that they have so far */
+	/* start of the current archive in the unpacked data */
+	uint64_t begin;
+	/* unpacked bytes of the previous archives */
+	uint64_t unpacked;
+	unsigned int n_archives;	/* number of archives that were read */
+	/* number of members, with the current one */
+	uint64_t n_members;
+	/* blocks were found, which can be zeroes of an empty archive */
+	bool has_blocks;
+	uint64_t most_bytes;		/* limit of the bytes of all files */
+	uint64_t taken_bytes;		/* bytes of all files so far */
 	uint64_t n_old;			/* files with a time before 1970 */
 	struct e4l_tree_xattr *xattrs;
 	size_t n_xattrs, max_xattrs;
 	struct acls acls;
 };
 
-/* Of the attribute @name of the entry at hand. */
+/* Prints an error about the attribute @name of the current entry. */
 static bool complain_xattr(const struct tar *r, const char *name,
 			   const char *what)
 {
@@ -97,11 +103,11 @@ static bool complain_archive(const struct tar *r)
 
 /* --------------------------------------------------------------------- data */
 
-/* Bytes that no source has that is what it seems to be. */
+/* No plausible source has this many bytes. */
 #define MANY_BYTES	(64ULL << 30)
 #define MANY_TIMES	100
 
-/* Whether the archive has not become larger than it may. */
+/* Whether the unpacked archive is within its limit. */
 static bool is_within(const struct tar *r)
 {
 	uint64_t packed = r->bottom.at;
@@ -122,7 +128,7 @@ static bool is_within(const struct tar *r)
 	return false;
 }
 
-/* Copies the data of the entry at hand, noting where they are. */
+/* Copies the data of the current entry to the spool. */
 static bool take_data(struct tar *r, uint64_t size)
 {
 	const void *buf;
@@ -159,7 +165,10 @@ static const char *const acl_names[] = {
 	"system.posix_acl_access", "system.posix_acl_default",
 };
 
-/* Adds the ACLs, which @found are as attributes: these have numbers for all. */
+/*
+ * Adds the ACLs.  ACLs that @found has as attributes take precedence, because
+ * they have numbers.
+ */
 static bool take_acls(struct tar *r, struct archive_entry *entry,
 		      const struct e4l_tree_xattr *found, uint32_t *mode)
 {
@@ -177,14 +186,17 @@ static bool take_acls(struct tar *r, struct archive_entry *entry,
 	return true;
 }
 
-/* As setxattr(2) takes it: struct vfs_cap_data and vfs_ns_cap_data in Linux. */
+/*
+ * Whether setxattr(2) would accept the value: struct vfs_cap_data or
+ * vfs_ns_cap_data of Linux.
+ */
 static bool is_capability(const uint8_t *v, size_t size)
 {
 	return ((size == 20 && v[3] == 2) || (size == 24 && v[3] == 3)) &&
 	       v[0] <= 1 && !v[1] && !v[2];
 }
 
-/* Whether Linux could read the attribute. */
+/* Whether Linux could read the attribute. Otherwise prints an error. */
 static bool check_xattr(const struct tar *r, const struct e4l_tree_xattr *x)
 {
 	if (strlen(x->name) > MAX_XATTR_NAME)
@@ -291,7 +303,8 @@ static bool describe(struct tar *r, struct archive_entry *entry,
 		    e->ctime.tv_sec < 0;
 	if (S_ISLNK(e->mode)) {
 		e->size = target ? strlen(target) : 0;
-		e->mode = S_IFLNK | 0777;	/* Linux has no other */
+		/* Linux has no other modes of symbolic links */
+		e->mode = S_IFLNK | 0777;
 	}
 	if (!take_xattrs(r, entry, &e->mode))
 		return false;
@@ -325,7 +338,7 @@ static bool take_link(struct tar *r, struct archive_entry *entry)
 	return !err || complain_tree(r->l, err);
 }
 
-/* Whether a path is the layer's directory itself. */
+/* Whether the path is the root directory of the layer. */
 static bool is_root(const char *path)
 {
 	size_t len;
@@ -339,12 +352,15 @@ static bool is_root(const char *path)
 	return true;
 }
 
-/* What a layer says of other layers' entries is in names. */
+/* Names by which a layer removes entries of earlier layers. */
 #define WHITEOUT	".wh."
 #define WHITEOUT_META	".wh..wh."
 #define WHITEOUT_OPAQUE	".wh..wh..opq"
 
-/* Where the last component of @path begins, without slashes behind it. */
+/*
+ * Returns the start of the last component of @path, which can have slashes
+ * behind it.
+ */
 static const char *last_component(const char *path)
 {
 	const char *end = path + strlen(path);
@@ -362,7 +378,7 @@ static bool is_whiteout(const struct load *l)
 				       strlen(WHITEOUT));
 }
 
-/* Other names with WHITEOUT_META are what AUFS keeps for itself. */
+/* Other names that begin with WHITEOUT_META belong to AUFS. */
 static bool take_whiteout(struct tar *r)
 {
 	const char *name = last_component(r->l->path);
@@ -458,7 +474,7 @@ static bool new_archive(struct tar *r)
 	return r->a || complain(r->l, "out of memory");
 }
 
-/* How much was unpacked counts for all archives together. */
+/* Adds the unpacked bytes to the bytes of all archives. */
 static void free_archive(struct tar *r)
 {
 	r->unpacked += archive_filter_bytes(r->a, 0);
@@ -509,7 +525,7 @@ static bool take_archive(struct tar *r, struct stream *s, size_t *unit)
 
 /* ------------------------------------------------- one archive behind another */
 
-/* In the header of a tar archive that has a name of no bytes, zeroes count. */
+/* In the header of a tar archive, an empty name is zeroes. */
 static size_t first_unit(struct stream *s)
 {
 	char h[TAR_BLOCK_BYTES];
@@ -556,7 +572,10 @@ static bool take_stream(struct tar *r, struct stream *s, unsigned int depth)
 	return !s->err || complain_stream(r, s);
 }
 
-/* An image begins with zeroes, as an archive does that has nothing in it. */
+/*
+ * Whether the input is an archive: a filesystem image begins with zeroes, like
+ * an empty archive.
+ */
 static bool is_archive(const struct tar *r)
 {
 	const off_t at = SUPERBLOCK_OFFSET +
@@ -637,7 +656,7 @@ static bool take_zip(struct tar *r, const struct stat *st)
 	return done;
 }
 
-/* Whether libarchive takes the file for a zip archive. */
+/* Whether libarchive recognizes the file as a zip archive. */
 static bool is_zip(const struct tar *r)
 {
 	struct archive *a = archive_read_new();
@@ -705,7 +724,7 @@ static void warn_of_old(const struct tar *r)
 
 bool load_tar(struct load *l, const struct tar_input *in)
 {
-	/* Names that an archive has in UTF-8 stay so. */
+	/* Keeps names that are stored in UTF-8 unchanged. */
 	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
 	locale_t before = utf8 ? uselocale(utf8) : NULL;
 	struct tar r = {

@@ -34,7 +34,10 @@ bool locate_new(struct target *t);
  */
 bool locate_partitions(const char *device, char *list, size_t size);
 
-/* What is behind the directory @dir in @path, "/" for itself, or NULL. */
+/*
+ * Returns the part of @path below the directory @dir, "/" for the directory
+ * itself, or NULL if @path is not below it.
+ */
 const char *path_below(const char *path, const char *dir);
 
 #endif
