@@ -40,6 +40,7 @@ static const struct args_tool tool = {
 	.options = options,
 	.n_options = sizeof(options) / sizeof(*options),
 	.min_operands = 0, .max_operands = 1,
+	.no_verbose = true,
 };
 
 static void add_change(struct report *r, const char *name, const char *from,

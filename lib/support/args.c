@@ -16,6 +16,7 @@ static const char *const progress_choices[] = {
 };
 
 #define COMMON(member) offsetof(struct args_common, member)
+#define VERBOSE 3	/* the index of --verbose */
 static const struct args_option common_options[] = {
 	{ .name = "partition", .kind = ARGS_COUNT,
 	  .offset = COMMON(partition), .value = "N", .min = 1,
@@ -24,7 +25,8 @@ static const struct args_option common_options[] = {
 	  .help = "report as JSON" },
 	{ .name = "quiet", .letter = 'q', .kind = ARGS_FLAG,
 	  .offset = COMMON(quiet), .help = "no summary, no notes, no progress" },
-	{ .name = "verbose", .letter = 'v', .kind = ARGS_FLAG,
+	[VERBOSE] = {
+	  .name = "verbose", .letter = 'v', .kind = ARGS_FLAG,
 	  .offset = COMMON(verbose), .help = "say more" },
 	{ .name = "progress", .kind = ARGS_CHOICE, .offset = COMMON(progress),
 	  .value = "WHEN", .choices = progress_choices,
@@ -39,13 +41,19 @@ static const struct args_option common_options[] = {
 static const struct args_option *option_at(const struct args_tool *tool,
 					   unsigned int i)
 {
-	return i < tool->n_options ? &tool->options[i] :
-				     &common_options[i - tool->n_options];
+	const struct args_option *common = common_options;
+
+	if (i < tool->n_options)
+		return &tool->options[i];
+	common += i - tool->n_options;
+	if (tool->no_verbose && common >= &common_options[VERBOSE])
+		common++;
+	return common;
 }
 
 static unsigned int option_count(const struct args_tool *tool)
 {
-	return tool->n_options + N_COMMON;
+	return tool->n_options + N_COMMON - tool->no_verbose;
 }
 
 /* Returns the row of the table for the result @c of getopt_long(). */

@@ -68,6 +68,7 @@ struct args_tool {
 	const struct args_option *options;
 	unsigned int n_options;
 	int min_operands, max_operands;	/* max -1: no limit */
+	bool no_verbose;		/* the tool has no --verbose */
 };
 
 /*

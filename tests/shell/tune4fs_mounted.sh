@@ -65,10 +65,7 @@ for pair in mb_max_to_scan=300 mb_min_to_scan=20 mb_order2_req=3 \
 	runs "$name" "${pair#*=}"
 	check "$tune4fs" -E "^$name" "$mnt"
 done
-check "$tune4fs" -E max_writeback_mb_bump=64 "$mnt"
-check "$tune4fs" --apply "$mnt"
-says 'max_writeback_mb_bump=64: read-only in this kernel'
-check "$tune4fs" -E ^max_writeback_mb_bump,mb_group_prealloc=524288 "$mnt"
+check "$tune4fs" -E mb_group_prealloc=524288 "$mnt"
 run "$tune4fs" --apply "$mnt"
 [ "$status" = 1 ] || fail "a group cannot have so many clusters"
 says 'mb_group_prealloc=524288: the kernel refuses it: Invalid argument'

@@ -99,8 +99,7 @@ START_TEST(gives_each_inode_once_to_the_last)
 
 	srand(_i);
 	make_image(&r, shapes[_i / N_WINDOWS]);
-	open_fs(&r, windows[_i % N_WINDOWS], E4L_PLACE_NO_READ |
-		(_i & 1 ? E4L_PLACE_HASH_ORDER : 0));
+	open_fs(&r, windows[_i % N_WINDOWS], E4L_PLACE_NO_READ);
 	for (i = 0; ino; i++) {
 		bool dir = rand() % 8 == 0 && n_dirs < 300;
 
@@ -129,7 +128,7 @@ START_TEST(keeps_to_windows_in_turns)
 	struct rig r;
 
 	make_image(&r, "-N 400000 %s 512M");
-	open_fs(&r, 16, E4L_PLACE_HASH_ORDER);
+	open_fs(&r, 16, 0);
 	for (d = 0; d < n; d++) {
 		snprintf(name, sizeof(name), "dir%u", d);
 		dirs[d] = take(&r, EXT2_ROOT_INO, true, name);
@@ -349,38 +348,6 @@ START_TEST(windows_grow_with_the_directory)
 }
 END_TEST
 
-/* The windows follow the names' hashes when that is asked for. */
-START_TEST(hash_order_is_readdir_order)
-{
-	unsigned int i, descents = 0;
-	ext2_dirhash_t hash[40], h;
-	ext2_ino_t ino[40], dir;
-	char name[20];
-	struct rig r;
-	int j;
-
-	make_image(&r, "-N 64000 %s 256M");
-	open_fs(&r, 4096, E4L_PLACE_HASH_ORDER);
-	dir = take(&r, EXT2_ROOT_INO, true, "d");
-	for (i = 0; i < 40; i++) {
-		snprintf(name, sizeof(name), "name-%u", i);
-		ext2fs_dirhash2(r.fs->super->s_def_hash_version +
-				(r.fs->super->s_flags &
-				 EXT2_FLAGS_UNSIGNED_HASH ? 3 : 0),
-				name, strlen(name), NULL, 0,
-				r.fs->super->s_hash_seed, &h, NULL);
-		ino[i] = take(&r, dir, false, name);
-		for (j = i; j && hash[j - 1] > h; j--) {
-			hash[j] = hash[j - 1];
-			descents += ino[i] > ino[j - 1];
-		}
-		hash[j] = h;
-	}
-	ck_assert_uint_lt(descents, 300);
-	drop(&r);
-}
-END_TEST
-
 /* ------------------------------------------------------- what is on the disk */
 
 static ext2_ino_t add_dir(struct rig *r, ext2_ino_t parent, const char *name)
@@ -491,7 +458,7 @@ START_TEST(zeroes_what_e2fsck_will_read)
 
 	make_image(&r, "-N 4096 -O ^metadata_csum,^orphan_file,uninit_bg "
 		   "-E lazy_itable_init=1 -b 1024 -g 4096 %s 16M");
-	open_fs(&r, 64, E4L_PLACE_HASH_ORDER);
+	open_fs(&r, 64, 0);
 	for (g = 0; g < r.fs->group_desc_count; g++)
 		ext2fs_bg_flags_clear(r.fs, g, EXT2_BG_INODE_ZEROED);
 	soil_tables(&r);
@@ -581,7 +548,6 @@ int main(void)
 	tcase_add_test(tc, begins_where_the_last_inode_was_found);
 	tcase_add_loop_test(tc, goes_where_a_share_is_free, 0, 2);
 	tcase_add_test(tc, windows_grow_with_the_directory);
-	tcase_add_test(tc, hash_order_is_readdir_order);
 	tcase_add_loop_test(tc, finds_its_window_again, 0, 2);
 	tcase_add_test(tc, zeroes_what_e2fsck_will_read);
 	tcase_add_loop_test(tc, exact_windows_take_the_fewest_blocks, 0, 4);

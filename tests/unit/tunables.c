@@ -245,7 +245,7 @@ START_TEST(table_is_consistent)
 			 (long long)info->default_number);
 		ck_assert_int_eq(e4l_tunable_number(info, text, &n), 0);
 	}
-	ck_assert_uint_eq(i, 13);
+	ck_assert_uint_eq(i, 12);
 	ck_assert_ptr_null(e4l_tunable_find("../x"));
 }
 END_TEST

@@ -698,20 +698,13 @@ static ext2_ino_t grow(struct e4l_place *p, ext2_ino_t dir, uint32_t len)
 
 /* ------------------------------------------------------------------- files */
 
-/*
- * A free inode of the directory's own window: from the place that the name's
- * hash has in it when that is wanted, otherwise from where it is looked first.
- */
-static ext2_ino_t in_window(const struct e4l_place *p, const struct own *own,
-			    const char *name)
+/* A free inode of the directory's own window, from own->from on. */
+static ext2_ino_t in_window(const struct e4l_place *p, const struct own *own)
 {
-	ext2_ino_t end = own->first + own->len, start = own->from, ino;
+	ext2_ino_t end = own->first + own->len;
+	ext2_ino_t ino = free_in(p, own->from, end);
 
-	if (p->flags & E4L_PLACE_HASH_ORDER && name)
-		start = own->first +
-			((uint64_t)name_hash(p, name) * own->len >> 32);
-	ino = free_in(p, start, end);
-	return ino ? ino : free_in(p, own->first, start);
+	return ino ? ino : free_in(p, own->first, own->from);
 }
 
 /* Had no other directory of the group a file made since this one had? */
@@ -752,7 +745,7 @@ static ext2_ino_t place_file(struct e4l_place *p, ext2_ino_t dir,
 	else if (!own->len)
 		ino = recover(p, dir, name ? name : "");
 	else if (own->len > HAD_TURNS)
-		ino = in_window(p, own, name);
+		ino = in_window(p, own);
 	if (!ino && p->window)
 		ino = beyond_window(p, dir, group, alone);
 	if (!ino) {
@@ -915,8 +908,7 @@ errcode_t e4l_place_new(struct e4l *e, uint32_t window, unsigned int flags,
 	struct e4l_place *p;
 
 	*ret = NULL;
-	if (flags & ~(E4L_PLACE_HASH_ORDER | E4L_PLACE_PACK |
-		      E4L_PLACE_NO_READ | E4L_PLACE_NO_ZERO))
+	if (flags & ~(E4L_PLACE_PACK | E4L_PLACE_NO_READ | E4L_PLACE_NO_ZERO))
 		return e4l_fail(e, E4L_ET_OPTION,
 				"starting the inode placement", 0, 0);
 	if (window && (window < MIN_WINDOW || window > MAX_WINDOW ||

@@ -9,10 +9,9 @@
 struct e4l_place;
 
 /* Flags for e4l_place_new(). */
-#define E4L_PLACE_HASH_ORDER	0x1	/* in a window, by the name's hash */
-#define E4L_PLACE_PACK		0x2	/* not by Orlov; each a window at once */
-#define E4L_PLACE_NO_READ	0x4	/* directories are not on disk yet */
-#define E4L_PLACE_NO_ZERO	0x8	/* the caller writes whole tables */
+#define E4L_PLACE_PACK		0x1	/* not by Orlov; each a window at once */
+#define E4L_PLACE_NO_READ	0x2	/* directories are not on disk yet */
+#define E4L_PLACE_NO_ZERO	0x4	/* the caller writes whole tables */
 
 /*
  * Creates an allocator over @e's filesystem, whose inode bitmap must be loaded;
@@ -33,9 +32,9 @@ void e4l_place_free(struct e4l_place *p);
  *    (Documentation/filesystems/ext4/allocators.rst in Linux), beginning where
  *    the last inode for @parent was found.  With
  *    E4L_PLACE_PACK each gets such a window to itself, close to the last one.
- *  - A file goes into its directory's own window (with E4L_PLACE_HASH_ORDER, to
- *    the place of its hash), which after opening is found from the entries in
- *    the directory block that will get @name, or from the directory's inode.
+ *  - A file goes into its directory's own window, which after opening is found
+ *    from the entries in the directory block that will get @name, or from the
+ *    directory's inode.
  *    Where it has none or that is full: into the window that the group shares,
  *    unless files of another directory in the group were placed in between, more
  *    often than once; else into a new window of its own, of twice the size of
