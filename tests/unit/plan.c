@@ -5,6 +5,9 @@
 
 #define WORLDS	120
 #define BUDGETS	60
+#define STOPS	50
+#define MOST_STOPS 100
+#define SLACK	128	/* blocks */
 #define MOST_RUNS 8	/* on filesystems that are nearly full */
 
 /* The views of all files, to be compared with later ones. */
@@ -190,6 +193,38 @@ START_TEST(joins_parts)
 }
 END_TEST
 
+/*
+ * Stopped after a few files, again and again: the runs end, and copy less than twice
+ * as much as a run that is not stopped.  Runs that consolidate free space may copy
+ * the same files again and again.
+ */
+START_TEST(gets_on)
+{
+	struct world *w = random_world(_i, _i % 5 ? 1 : 4);
+	uint64_t copied = 0, all;
+	unsigned int runs = 0;
+	struct e4l_plan *p;
+	size_t moves;
+
+	w->opt.free_space = false;
+	p = make_plan(w);
+	all = e4l_plan_result(p)->copy_blocks;
+	e4l_plan_moves(p, &moves);
+	w->stop_after = moves / 20 + 1;
+	for (; moves && runs < MOST_STOPS; runs++) {
+		run_plan(w, p);
+		copied += w->copied;
+		e4l_plan_free(p);
+		p = make_plan(w);
+		e4l_plan_moves(p, &moves);
+	}
+	e4l_plan_free(p);
+	ck_assert_uint_eq(moves, 0);
+	ck_assert_uint_le(copied, all * 2 + SLACK);
+	free_world(w);
+}
+END_TEST
+
 static Suite *plan_suite(void)
 {
 	Suite *s = suite_create("plan");
@@ -198,6 +233,7 @@ static Suite *plan_suite(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, keeps_promises, 1, WORLDS);
 	tcase_add_test(t, spends_budgets);
+	tcase_add_loop_test(t, gets_on, 1, STOPS);
 	tcase_add_loop_test(t, joins_parts, 0, 2);
 	suite_add_tcase(s, t);
 	return s;

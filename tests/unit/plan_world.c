@@ -365,7 +365,8 @@ void run_plan(struct world *w, struct e4l_plan *p)
 		}
 		end_batch(w);
 		get_figures(w, &after);
-		CHECK(after.excess <= before.excess);
+		/* a promise for whole batches */
+		CHECK(w->stop_after || after.excess <= before.excess);
 	}
 	free(w->was_free);
 	free(w->taken);
