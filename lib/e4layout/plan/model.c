@@ -71,6 +71,8 @@ void e4l_places_free(struct e4l_places *m)
 {
 	free(m->used);
 	free(m->unwritten);
+	free(m->other_free);
+	free(m->look);
 	free(m->frag);
 	free(m->item);
 	free(m->owner);
@@ -107,6 +109,26 @@ errcode_t e4l_places_add_free(struct e4l_places *m,
 		end = m->clusters;
 	if (first < end)
 		e4l_map_set(m->used, first, end, false);
+	return 0;
+}
+
+errcode_t e4l_places_add_other_free(struct e4l_places *m,
+				    const struct e4l_block_run *run)
+{
+	uint32_t ratio = m->opt.geo.cluster_blocks;
+	uint64_t first = (run->pblk + ratio - 1) / ratio;
+	uint64_t end = (run->pblk + run->len) / ratio;
+
+	if (!m->other_free) {
+		m->other_free = calloc(m->clusters / 8, 1);
+		m->look = malloc(m->clusters / 8);
+	}
+	if (!m->other_free || !m->look)
+		return ENOMEM;
+	if (end > m->clusters)
+		end = m->clusters;
+	if (first < end)
+		e4l_map_set(m->other_free, first, end, true);
 	return 0;
 }
 
@@ -512,11 +534,13 @@ errcode_t e4l_places_add(struct e4l_places *m, const struct e4l_plan_file *file)
 	struct e4l_owner o = {
 		.ino = file->ino, .allowed = file->allowed,
 	};
+	bool has_tree = file->n_tree || file->allowed & E4L_PLAN_PACK;
 	errcode_t err;
 
 	if (!e4l_well_formed(file->extents, file->n_extents) ||
-	    file->n_tree < e4l_ideal_tree_blocks(file->n_extents,
-						 m->opt.geo.blocksize))
+	    (has_tree && file->n_tree <
+			 e4l_ideal_tree_blocks(file->n_extents,
+					       m->opt.geo.blocksize)))
 		return E4L_ET_BAD_ARGUMENT;
 	if (!o.allowed || !file->n_extents)
 		return 0;

@@ -44,6 +44,8 @@ struct e4l_places {
 	uint32_t clusters;		/* a multiple of 64 */
 	uint32_t large;			/* clusters of a large free extent */
 	uint64_t *used, *unwritten;	/* maps; the latter of blocks, or NULL */
+	uint64_t *other_free;		/* used, and counted as free; or NULL */
+	uint64_t *look;			/* scratch of its size */
 	struct e4l_frag *frag;
 	struct e4l_item *item;
 	struct e4l_owner *owner;
@@ -68,6 +70,8 @@ errcode_t e4l_places_begin(struct e4l_places *m,
 errcode_t e4l_places_add(struct e4l_places *m, const struct e4l_plan_file *file);
 errcode_t e4l_places_add_free(struct e4l_places *m,
 			     const struct e4l_block_run *run);
+errcode_t e4l_places_add_other_free(struct e4l_places *m,
+				    const struct e4l_block_run *run);
 /* Everything is added: two owners of one cluster are found here. */
 errcode_t e4l_places_check(const struct e4l_places *m);
 void e4l_places_free(struct e4l_places *m);

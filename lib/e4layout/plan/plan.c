@@ -60,6 +60,12 @@ errcode_t e4l_plan_add_free(const struct e4l_block_run *run, void *plan)
 	return e4l_places_add_free(&((struct e4l_plan *)plan)->model, run);
 }
 
+errcode_t e4l_plan_add_other_free(const struct e4l_block_run *run, void *plan)
+{
+	return e4l_places_add_other_free(&((struct e4l_plan *)plan)->model,
+					 run);
+}
+
 errcode_t e4l_plan_add_file(struct e4l_plan *p,
 			    const struct e4l_plan_file *file)
 {

@@ -63,6 +63,7 @@ struct e4l_plan_file {
 	blk64_t goal;			/* a block of the inode's group */
 	const struct e4l_extent *extents;	/* in logical order */
 	size_t n_extents;
+	/* None without E4L_PLAN_PACK: tree blocks stay where they are. */
 	const struct e4l_tree_block *tree;
 	size_t n_tree;
 };
@@ -78,6 +79,12 @@ void e4l_plan_free(struct e4l_plan *p);
 
 /* Adds a free extent; fits e4l_free_space().  Only whole clusters count. */
 errcode_t e4l_plan_add_free(const struct e4l_block_run *run, void *plan);
+
+/*
+ * Adds a free extent that the plan must not use: it is a wall, but counts as free
+ * space, which a plan must not make worse.
+ */
+errcode_t e4l_plan_add_other_free(const struct e4l_block_run *run, void *plan);
 
 /*
  * Adds a file, of which the planner keeps no more than where its fragments are.

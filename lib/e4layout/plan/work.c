@@ -166,12 +166,24 @@ uint32_t e4l_work_pieces(const struct e4l_work *w, uint32_t i)
 	return n;
 }
 
+/* What is no free space, whether the plan may use that or not. */
+static const uint64_t *in_use(const struct e4l_work *w)
+{
+	const uint64_t *other = w->m->other_free;
+	uint32_t i;
+
+	for (i = 0; other && i < w->m->clusters / E4L_WORD_BITS; i++)
+		w->m->look[i] = w->used[i] & ~other[i];
+	return other ? w->m->look : w->used;
+}
+
 void e4l_work_look(const struct e4l_work *w, struct e4l_look *look)
 {
+	const uint64_t *used = in_use(w);
 	struct e4l_span run = { 0 };
 
 	*look = (struct e4l_look) { .excess = w->excess };
-	while (e4l_map_next_clear(w->used, w->m->clusters, &run)) {
+	while (e4l_map_next_clear(used, w->m->clusters, &run)) {
 		look->extents++;
 		look->free += run.len;
 		if (run.len >= w->m->large)
