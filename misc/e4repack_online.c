@@ -31,9 +31,7 @@ static const char *offline_option(const struct e4repack *r)
 	       r->map ? "--map" : r->move ? "--move" :
 	       r->renumber_anyway ? "--renumber-anyway" :
 	       r->all ? "--all" : r->inodes ? "--inodes" :
-	       r->free_run ? "--free-run" :
 	       r->flags & E4L_REPACK_INODES ? "--only=inodes" :
-	       r->only && r->flags & E4L_REPACK_FREE ? "--only=free" :
 	       r->only && r->flags & E4L_REPACK_DIRS ? "--only=directories" :
 	       NULL;
 }

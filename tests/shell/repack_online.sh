@@ -38,6 +38,10 @@ mosaic(top + "/open", 512)
 interleaved([f"{top}/small/{i}" for i in range(200)], 8)
 interleaved([f"{top}/other/{i}" for i in range(20)], 8)
 interleaved([top + "/a.out", top + "/b.out"], 8, 0o755)
+# the execute permission alone is no reason to skip a file
+for name, head in ("a.out", b"\177ELF"), ("b.out", b"data"):
+    with open(f"{top}/{name}", "r+b") as f:
+        f.write(head)
 EOF
 (cd "$work/mnt" && find . -type f -exec md5sum {} +) >"$work/sums"
 stamps() { (cd "$work/mnt" && find . -type f -printf '%p %T@ %s %m\n' | sort); }
@@ -109,7 +113,7 @@ EOF
 interleave
 free=$(stat -fc %a "$work/mnt")
 all=$(stat -fc %b "$work/mnt")
-fallocate -l $(((free - all / 20 + 100) * 4096)) "$work/mnt/ballast"
+fallocate -l $(((free - all / 100 + 100) * 4096)) "$work/mnt/ballast"
 check "$e4repack" "$work/mnt"
 left 'the remaining free space is reserved for other programs'
 rm "$work/mnt/ballast"

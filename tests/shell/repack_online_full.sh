@@ -11,13 +11,14 @@ mount_image "$work/img" "$work/mnt"
 /usr/bin/python3 - "$work/mnt" 88 <<'END'
 import os, sys
 top, percent = sys.argv[1], int(sys.argv[2])
-fds = [os.open(f"{top}/{n}", os.O_RDWR | os.O_CREAT, 0o644) for n in "ab"]
-for k in range(3000):
+fds = [os.open(f"{top}/f{n}", os.O_RDWR | os.O_CREAT, 0o644)
+       for n in range(200)]
+for k in range(30):
     for fd in fds:
         os.posix_fallocate(fd, k * 4096, 4096)
-for fd in fds:
-    for k in range(3000):
-        os.pwrite(fd, bytes([1 + k % 251]) * 4096, k * 4096)
+for n, fd in enumerate(fds):
+    for k in range(30):
+        os.pwrite(fd, bytes([1 + (k + n) % 251]) * 4096, k * 4096)
     os.fsync(fd)
 vfs = os.statvfs(top)
 fill = vfs.f_bavail - vfs.f_blocks * (100 - percent) // 100
@@ -25,7 +26,7 @@ with open(f"{top}/fill", "w") as f:
     os.posix_fallocate(f.fileno(), 0, fill * 4096)
 END
 sync -f "$work/mnt"
-md5sum "$work/mnt/a" "$work/mnt/b" >"$work/sums"
+md5sum "$work"/mnt/f[0-9]* >"$work/sums"
 
 # writes until there is no space, 1 MiB after the other, and says how many
 write_all() {

@@ -80,12 +80,12 @@ undefer "losetup -d $loop"
 require_strace
 cp --sparse=always "$work/img0" "$work/img"
 mount_image "$work/img" "$work/mnt"
-strace -D -f -qq -o "$work/trace" -e trace=fallocate \
-	-e inject=fallocate:delay_exit=5000000:when=1 \
+strace -D -f -qq -o "$work/trace" -e trace=openat2 \
+	-e inject=openat2:delay_enter=5000000:when=1 \
 	"$e4repack" --json "$work/mnt" >"$out" 2>"$err" &
 pid=$!
 defer "kill $pid 2>/dev/null; wait $pid"
-until grep -qs fallocate "$work/trace"; do
+until grep -qs openat2 "$work/trace"; do
 	sleep 0.01
 done
 "$e4repack" -q "$work/mnt" || fail "the second one fails"

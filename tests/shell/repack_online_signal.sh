@@ -43,13 +43,12 @@ for signal in INT TERM; do
 	[ "$signal" = INT ] || break
 	(cd "$work/mnt" && md5sum --quiet -c "$work/sums") ||
 		fail "other contents"
-	"$e4repack" --rate=500K "$work/mnt" >"$out" 2>"$err" &
+	"$e4repack" --progress=always --rate=500K "$work/mnt" >"$out" \
+		2>"$err" &
 	pid=$!
 	defer "kill $pid 2>/dev/null"
 	for _ in $(seq 600); do
-		donor=$(find "/proc/$pid/fd" -lname '*(deleted)' 2>/dev/null ||
-			:)
-		[ -z "$donor" ] || break
+		grep -q 'repacking.* [1-9][0-9]* %' "$err" && break
 		sleep 0.05
 	done
 done

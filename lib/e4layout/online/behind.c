@@ -47,6 +47,7 @@ static int write_out(const struct e4l_moved *m)
 /* What of it is left to be put back. */
 struct back {
 	const struct e4l_moved *m;
+	const struct e4l_exchange *x;	/* at hand */
 	int naps;
 };
 
@@ -64,8 +65,8 @@ static int wait_for_writers(const struct move_extent *left, void *priv)
 	return 0;
 }
 
-/* The blocks of @x among those where it was moved to, in *@part. */
-static bool moved_part(const struct e4l_moved *m, const struct e4l_extent *x,
+/* The blocks of @x among those where @m was moved to, in *@part. */
+static bool moved_part(const struct e4l_exchange *m, const struct e4l_extent *x,
 		       struct e4l_extent *part)
 {
 	uint64_t from = x->pblk, to = x->pblk + x->len;
@@ -107,7 +108,8 @@ static void swap_back(struct back *back, const unsigned char *page,
 		bool held = is_held(m, page, lblk);
 		struct move_extent swap = {
 			.donor_fd = m->donor_fd, .orig_start = lblk,
-			.donor_start = m->donor_lblk + (lblk - m->lblk),
+			.donor_start = back->x->donor_lblk +
+				       (lblk - back->x->lblk),
 		};
 
 		for (next = lblk + 1; next < end &&
@@ -121,17 +123,20 @@ static void swap_back(struct back *back, const unsigned char *page,
 }
 
 /* What others have shifted in the file has left the memory. */
-static void swap_all_back(const struct e4l_moved *m, const struct e4l_file *f,
+static void swap_all_back(const struct e4l_moved *m, const struct e4l_open_file *f,
 			  const unsigned char *page)
 {
 	struct back back = { .m = m };
 	struct e4l_extent x;
-	size_t i;
+	size_t i, k;
 
-	for (i = 0; i < f->n; i++)
-		if (moved_part(m, &f->ex[i], &x) &&
-		    x.pblk - m->pblk == x.lblk - m->lblk)
-			swap_back(&back, page, &x);
+	for (k = 0; k < m->n; k++) {
+		back.x = &m->v[k];
+		for (i = 0; i < f->n; i++)
+			if (moved_part(back.x, &f->ex[i], &x) &&
+			    x.pblk - back.x->pblk == x.lblk - back.x->lblk)
+				swap_back(&back, page, &x);
+	}
 }
 
 /* Whether nothing is read from these blocks of the file. */
@@ -145,20 +150,22 @@ static bool is_empty(const struct e4l_moved *m, const struct e4l_extent *x)
 }
 
 /* Whether the file has nothing more where it was moved to. */
-static bool is_back(const struct e4l_moved *m, const struct e4l_file *f)
+static bool is_back(const struct e4l_moved *m, const struct e4l_open_file *f)
 {
 	struct e4l_extent x;
-	size_t i;
+	size_t i, k;
 
-	for (i = 0; i < f->n; i++)
-		if (moved_part(m, &f->ex[i], &x) && !is_empty(m, &x))
-			return false;
+	for (k = 0; k < m->n; k++)
+		for (i = 0; i < f->n; i++)
+			if (moved_part(&m->v[k], &f->ex[i], &x) &&
+			    !is_empty(m, &x))
+				return false;
 	return true;
 }
 
 static bool put_back(const struct e4l_moved *m)
 {
-	struct e4l_file f = { .fd = -1, .blocksize = m->blocksize };
+	struct e4l_open_file f = { .fd = -1, .blocksize = m->blocksize };
 	unsigned char *page = calloc(m->pages.n, 1);
 	bool back;
 
@@ -175,8 +182,9 @@ static bool put_back(const struct e4l_moved *m)
 
 static void finish(struct e4l_behind *b, struct e4l_moved *m)
 {
-	bool failed = write_out(m) && m->len, back = !failed || put_back(m);
+	bool failed = write_out(m) && m->n, back = !failed || put_back(m);
 
+	b->broken |= failed;
 	if (failed)
 		b->failed(m->ino, back, b->priv);
 	/* until it is dropped, what is lost can be read */
@@ -185,6 +193,7 @@ static void finish(struct e4l_behind *b, struct e4l_moved *m)
 	else
 		e4l_resident_free(&m->pages);
 	close(m->pages.fd);
+	free(m->v);
 }
 
 static void finish_first(struct e4l_behind *b)

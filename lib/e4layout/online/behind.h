@@ -11,15 +11,20 @@
 #include <ext2fs/ext2fs.h>
 #include "resident.h"
 
-#define E4L_BEHIND	32
+#define E4L_BEHIND	64
 
-/* Blocks of a file that were swapped with those of a donor. */
+/* Blocks of a file that are at @pblk, where the donor's were. */
+struct e4l_exchange {
+	uint64_t lblk, donor_lblk, pblk, len;
+};
+
+/* A part of a file that was exchanged with parts of a donor. */
 struct e4l_moved {
 	struct e4l_resident pages;	/* whose fd is e4l_behind_open()'s */
 	ext2_ino_t ino;
 	int donor_fd;			/* borrowed */
-	uint64_t lblk, donor_lblk, len;
-	uint64_t pblk;			/* the donor's, where it is now */
+	struct e4l_exchange *v;		/* freed when it is finished */
+	size_t n;
 	uint32_t blocksize;
 };
 
@@ -27,6 +32,7 @@ struct e4l_moved {
 struct e4l_behind {
 	struct e4l_moved v[E4L_BEHIND];
 	size_t first, n, pages;
+	bool broken;			/* some of it could not be written */
 	/* One could not be written; all of it is where it was, or is not. */
 	void (*failed)(ext2_ino_t ino, bool put_back, void *priv);
 	void *priv;

@@ -3,14 +3,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include "donor.h"
 #include "failure.h"
 #include "e4layout/base/array.h"
 
-#define SHARED_BYTES	(64u << 20)	/* of a donor for many files */
-#define RESERVE_SHARE	20		/* one of so many blocks */
+#define SPARE_PERCENT	5	/* of the filesystem, that stays free */
+#define AVAIL_PERCENT	1	/* of it, for users other than root */
+#define CHUNK_BYTES	(1ull << 30)	/* that are reserved at once */
 
 errcode_t e4l_donor_init(struct e4l_donor *d, int root_fd, uint32_t blocksize,
 			 struct e4l_behind *behind)
@@ -23,7 +25,8 @@ errcode_t e4l_donor_init(struct e4l_donor *d, int root_fd, uint32_t blocksize,
 	};
 	if (fstatvfs(root_fd, &s))
 		return errno;
-	d->reserve_blocks = s.f_blocks / RESERVE_SHARE;
+	d->spare_blocks = s.f_blocks * SPARE_PERCENT / 100;
+	d->spare_avail_blocks = s.f_blocks * AVAIL_PERCENT / 100;
 	return 0;
 }
 
@@ -32,145 +35,222 @@ void e4l_donor_close(struct e4l_donor *d)
 	if (d->behind)
 		e4l_behind_finish(d->behind);
 	e4l_file_close(&d->file);
-	free(d->free);
-	d->free = NULL;
-	d->n_free = 0;
+	free(d->v);
+	free(d->taken);
+	free(d->given);
+	d->v = d->taken = d->given = NULL;
+	d->n = d->max = d->n_taken = d->max_taken = 0;
+	d->n_given = d->max_given = 0;
 }
 
-static uint64_t available(const struct e4l_donor *d)
+/* Blocks that may be reserved; negative: as many are missing in the reserve. */
+static int64_t room(const struct e4l_donor *d)
 {
 	struct statvfs s;
+	int64_t all, avail;
 
-	return fstatvfs(d->root_fd, &s) ? 0 : s.f_bavail;
+	if (fstatvfs(d->root_fd, &s))
+		return 0;
+	all = (int64_t)(s.f_bfree - d->spare_blocks);
+	avail = (int64_t)(s.f_bavail - d->spare_avail_blocks);
+	return all < avail ? all : avail;
 }
 
-bool e4l_donor_has_room(struct e4l_donor *d)
+/* ---------------------------------------------------------------------- map */
+
+static errcode_t append(struct e4l_slice **v, size_t *n, size_t *max,
+			struct e4l_slice s)
 {
-	if (available(d) < d->reserve_blocks / 2)
-		e4l_donor_close(d);
-	return d->file.fd >= 0;
+	struct e4l_slice *last = *n ? &(*v)[*n - 1] : NULL;
+
+	if (last && last->pblk + last->len == s.pblk &&
+	    last->lblk + last->len == s.lblk) {
+		last->len += s.len;
+		return 0;
+	}
+	return s.len ? e4l_append(v, n, max, &s, 1, sizeof(s)) : 0;
 }
 
-/* What the allocator gave, as slices. */
-static int note_slices(struct e4l_donor *d)
+static void sort(struct e4l_slice *v, size_t n)
 {
-	struct e4l_file *f = &d->file;
-	struct e4l_slice *last = NULL;
-	blk64_t next = 0;
+	if (n)
+		qsort(v, n, sizeof(*v), e4l_u64_cmp);
+}
+
+static int map(struct e4l_donor *d)
+{
+	int err = e4l_file_map(d->file.fd, false, &d->file);
 	size_t i;
 
-	for (i = 0; i < f->n; i++) {
-		const struct e4l_extent *x = &f->ex[i];
+	d->n = d->n_taken = d->n_given = 0;
+	for (i = 0; i < d->file.n && !err; i++) {
+		const struct e4l_extent *x = &d->file.ex[i];
 
-		if (last && x->pblk == next &&
-		    last->lblk + last->len == x->lblk) {
-			last->len += x->len;
-		} else {
-			if (e4l_grow(&d->free, d->n_free, sizeof(*d->free)))
-				return ENOMEM;
-			last = &d->free[d->n_free++];
-			*last = (struct e4l_slice) {
-				x->lblk, x->pblk, x->len,
-			};
-		}
-		next = x->pblk + x->len;
+		err = (int)append(&d->v, &d->n, &d->max, (struct e4l_slice) {
+			x->pblk, x->lblk, x->len });
 	}
+	sort(d->v, d->n);
+	return err;
+}
+
+/* The extent of @f that has @lblk, or the one behind it. */
+static size_t extent_at(const struct e4l_open_file *f, uint64_t lblk)
+{
+	size_t low = 0, high = f->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (f->ex[mid].lblk + (uint64_t)f->ex[mid].len <= lblk)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+errcode_t e4l_donor_note(struct e4l_donor *d, const struct e4l_open_file *f,
+			 const struct e4l_exchange *x)
+{
+	const struct e4l_slice taken = { x->pblk, x->donor_lblk, x->len };
+	uint64_t end = x->lblk + x->len, from, to;
+	size_t i = extent_at(f, x->lblk);
+	errcode_t err = append(&d->taken, &d->n_taken, &d->max_taken, taken);
+
+	for (; i < f->n && f->ex[i].lblk < end && !err; i++) {
+		from = f->ex[i].lblk;
+		to = from + f->ex[i].len < end ? from + f->ex[i].len : end;
+		if (from < x->lblk)
+			from = x->lblk;
+		err = append(&d->given, &d->n_given, &d->max_given,
+			     (struct e4l_slice) {
+			f->ex[i].pblk + (from - f->ex[i].lblk),
+			x->donor_lblk + (from - x->lblk), to - from });
+	}
+	return err;
+}
+
+/* The next slice of what the donor had without what was taken, or of what was given. */
+struct merge {
+	const struct e4l_slice *v, *end, *taken, *taken_end, *given, *given_end;
+	struct e4l_slice rest;		/* of the slice at hand */
+};
+
+static bool next_kept(struct merge *m)
+{
+	const struct e4l_slice *t;
+	uint64_t skip;
+
+	for (;;) {
+		if (!m->rest.len) {
+			if (m->v == m->end)
+				return false;
+			m->rest = *m->v++;
+		}
+		while (m->taken != m->taken_end &&
+		       m->taken->pblk + m->taken->len <= m->rest.pblk)
+			m->taken++;
+		t = m->taken;
+		if (t == m->taken_end || t->pblk > m->rest.pblk)
+			return true;
+		skip = t->pblk + t->len - m->rest.pblk;
+		if (skip > m->rest.len)
+			skip = m->rest.len;
+		m->rest.pblk += skip;
+		m->rest.lblk += skip;
+		m->rest.len -= skip;
+	}
+}
+
+/* What of m->rest comes before the next taken block. */
+static struct e4l_slice take_kept(struct merge *m)
+{
+	struct e4l_slice s = m->rest;
+
+	if (m->taken != m->taken_end && m->taken->pblk < s.pblk + s.len)
+		s.len = m->taken->pblk - s.pblk;
+	m->rest.pblk += s.len;
+	m->rest.lblk += s.len;
+	m->rest.len -= s.len;
+	return s;
+}
+
+/* Applies the notes to the map; those of what was given only after a commit. */
+static errcode_t update(struct e4l_donor *d, bool committed)
+{
+	struct e4l_slice *v = NULL;
+	size_t n = 0, max = 0;
+	struct merge m;
+	errcode_t err = 0;
+	bool kept;
+
+	sort(d->taken, d->n_taken);
+	if (committed)
+		sort(d->given, d->n_given);
+	m = (struct merge) {
+		.v = d->v, .end = d->v + d->n,
+		.taken = d->taken, .taken_end = d->taken + d->n_taken,
+		.given = d->given,
+		.given_end = d->given + (committed ? d->n_given : 0),
+	};
+	while (!err) {
+		kept = next_kept(&m);
+		if (m.given != m.given_end &&
+		    (!kept || m.given->pblk < m.rest.pblk))
+			err = append(&v, &n, &max, *m.given++);
+		else if (kept)
+			err = append(&v, &n, &max, take_kept(&m));
+		else
+			break;
+	}
+	if (err) {
+		free(v);
+		return err;
+	}
+	free(d->v);
+	d->v = v;
+	d->n = n;
+	d->max = max;
+	d->n_taken = 0;
+	if (committed)
+		d->n_given = 0;
 	return 0;
 }
 
-/* The first @len blocks of @s, which are not in it any more. */
-static struct e4l_slice take(struct e4l_slice *s, uint64_t len)
+/* ------------------------------------------------------------------ reserve */
+
+static int create(struct e4l_donor *d)
 {
-	struct e4l_slice taken = { s->lblk, s->pblk, len };
-
-	s->lblk += len;
-	s->pblk += len;
-	s->len -= len;
-	return taken;
-}
-
-/* A new donor of @blocks, as the allocator gives them. */
-static int fill(struct e4l_donor *d, uint64_t blocks)
-{
-	int err;
-
-	e4l_donor_close(d);
-	d->file = (struct e4l_file) {
+	d->file = (struct e4l_open_file) {
 		.blocksize = d->blocksize,
 		.fd = openat(d->root_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC,
 			     0600),
 	};
-	if (d->file.fd < 0)
-		return errno;
-	/* posix_fallocate() would write where the kernel does not do this */
-	err = fallocate(d->file.fd, 0, 0, (off_t)blocks * d->blocksize) ?
-	      errno : 0;
-	if (!err)
-		err = e4l_file_map(d->file.fd, false, &d->file);
-	if (!err)
-		err = note_slices(d);
-	if (err)
-		e4l_donor_close(d);
-	return err;
+	return d->file.fd < 0 ? errno : 0;
 }
 
-/* Blocks to leave out of @s so that it begins as in a page as @lblk does. */
-static uint64_t pad(const struct e4l_donor *d, const struct e4l_slice *s,
-		    uint64_t lblk)
+/*
+ * fsync() commits a transaction if it changes the inode.  Blocks that other files
+ * have freed are free only after a commit.
+ */
+static int commit(const struct e4l_donor *d)
 {
-	uint64_t page = sysconf(_SC_PAGESIZE), in_page;
-
-	in_page = page > d->blocksize ? page / d->blocksize : 1;
-	return (lblk % in_page + in_page - s->lblk % in_page) % in_page;
+	return fchmod(d->file.fd, 0600) || fsync(d->file.fd) ? errno : 0;
 }
 
-/* The shortest slice that holds all of it. */
-static bool take_one(struct e4l_donor *d, uint64_t lblk, uint64_t len,
-		     struct e4l_slice *ret)
+/* Stops early if space runs out: what it has then is enough. */
+static int fill(struct e4l_donor *d, uint64_t blocks)
 {
-	struct e4l_slice *s, *best = NULL;
+	uint64_t bytes = blocks * d->blocksize, at, len;
+	int err = ftruncate(d->file.fd, (off_t)bytes) ? errno : 0;
 
-	for (s = d->free; s < d->free + d->n_free; s++)
-		if (s->len >= len + pad(d, s, lblk) &&
-		    (!best || s->len < best->len))
-			best = s;
-	if (!best)
-		return false;
-	take(best, pad(d, best, lblk));
-	*ret = take(best, len);
-	return true;
-}
-
-/* All of a donor that was made for it, in several slices. */
-static size_t take_all(struct e4l_donor *d, uint64_t lblk, uint64_t len,
-		       struct e4l_slice *ret, size_t most)
-{
-	struct e4l_slice *s;
-	size_t n = 0;
-
-	for (s = d->free; len && s < d->free + d->n_free && n < most; s++) {
-		if (pad(d, s, lblk))
-			return 0;
-		ret[n] = take(s, s->len < len ? s->len : len);
-		lblk += ret[n].len;
-		len -= ret[n++].len;
+	for (at = 0; at < bytes && !err && room(d) > 0; at += len) {
+		len = bytes - at < CHUNK_BYTES ? bytes - at : CHUNK_BYTES;
+		/* posix_fallocate() writes if the filesystem cannot do this */
+		if (fallocate(d->file.fd, 0, (off_t)at, (off_t)len))
+			err = errno;
 	}
-	return len ? 0 : n;
-}
-
-static int refill(struct e4l_donor *d, uint64_t len)
-{
-	uint64_t shared = SHARED_BYTES / d->blocksize, room;
-
-	e4l_donor_close(d);
-	room = available(d);
-	if (room < d->reserve_blocks || room - d->reserve_blocks < len)
-		return ENOSPC;
-	room -= d->reserve_blocks;
-	if (shared > room / 4)
-		shared = room / 4;
-	/* whole pages more, so that where it begins in one is no matter */
-	return fill(d, (len > shared / 4 ? len : shared) + 64);
+	return err;
 }
 
 static const struct e4l_reason reasons[] = {
@@ -181,24 +261,167 @@ static const struct e4l_reason reasons[] = {
 	{ 0, E4L_SKIP_DONOR },
 };
 
-enum e4l_skip e4l_donor_take(struct e4l_donor *d, uint64_t lblk, uint64_t len,
-			   uint64_t fragments, struct e4l_slice **slices,
-			   size_t *n)
+enum e4l_skip e4l_donor_reserve(struct e4l_donor *d, uint64_t blocks)
+{
+	int64_t most = room(d);
+	int err, err2;
+
+	if (most <= 0)
+		return E4L_SKIP_RESERVE;
+	if (blocks > (uint64_t)most)
+		blocks = most;
+	/* no file has more */
+	if (blocks > UINT32_MAX - 1)
+		blocks = UINT32_MAX - 1;
+	err = create(d);
+	if (!err)
+		err = commit(d);
+	if (!err)
+		err = fill(d, blocks);
+	err2 = d->file.fd < 0 ? 0 : map(d);
+	if (d->n && !err2 && (!err || err == ENOSPC || err == EDQUOT))
+		return E4L_SKIP_NONE;
+	e4l_donor_close(d);
+	return e4l_reason_skip(err ? err : err2 ? err2 : ENOSPC, reasons);
+}
+
+int e4l_donor_commit(struct e4l_donor *d, bool remap)
 {
 	int err;
 
-	*n = 0;
-	*slices = e4l_array_zalloc(fragments, sizeof(**slices));
-	if (!*slices)
-		return e4l_failure_skip(ENOMEM);
-	if (take_one(d, lblk, len, *slices)) {
-		*n = 1;
-		return E4L_SKIP_NONE;
-	}
-	err = refill(d, len);
+	e4l_behind_finish(d->behind);
+	/* a commit must not be written to a device that refuses data */
+	if (d->behind->broken)
+		return EIO;
+	err = commit(d);
 	if (err)
-		return e4l_reason_skip(err, reasons);
-	*n = take_one(d, lblk, len, *slices) ? 1 :
-	     take_all(d, lblk, len, *slices, fragments - 1);
-	return *n ? E4L_SKIP_NONE : E4L_SKIP_NO_SPACE;
+		return err;
+	return remap || update(d, true) ? map(d) : 0;
+}
+
+/* ---------------------------------------------------------------- find, take */
+
+bool e4l_donor_at(const struct e4l_donor *d, uint64_t pblk, uint64_t len,
+		  struct e4l_slice *slice)
+{
+	uint64_t after = pblk + 1, skip;
+	size_t i = e4l_lower_bound(&after, d->v, d->n, sizeof(*d->v),
+				   e4l_u64_cmp);
+
+	if (!i || pblk - d->v[i - 1].pblk >= d->v[i - 1].len)
+		return false;
+	*slice = d->v[i - 1];
+	skip = pblk - slice->pblk;
+	slice->pblk += skip;
+	slice->lblk += skip;
+	slice->len -= skip;
+	if (slice->len > len)
+		slice->len = len;
+	return true;
+}
+
+/* Blocks to leave out so that @s begins at the same offset in a page as @lblk. */
+static uint64_t pad(const struct e4l_donor *d, const struct e4l_slice *s,
+		    uint64_t lblk)
+{
+	uint64_t page = sysconf(_SC_PAGESIZE), in_page;
+
+	in_page = page > d->blocksize ? page / d->blocksize : 1;
+	return (lblk % in_page + in_page - s->lblk % in_page) % in_page;
+}
+
+bool e4l_donor_fits(const struct e4l_donor *d, uint64_t lblk, uint64_t pblk,
+		    uint64_t len)
+{
+	struct e4l_slice s;
+
+	for (; len; lblk += s.len, pblk += s.len, len -= s.len)
+		if (!e4l_donor_at(d, pblk, len, &s) || pad(d, &s, lblk))
+			return false;
+	return true;
+}
+
+bool e4l_donor_find(struct e4l_donor *d, uint64_t lblk, uint64_t len,
+		    uint64_t *pblk)
+{
+	struct e4l_slice *s, *best = NULL;
+
+	if (d->n_taken && update(d, false))
+		return false;
+	for (s = d->v; s < d->v + d->n; s++)
+		if (s->len >= len + pad(d, s, lblk) &&
+		    (!best || s->len < best->len))
+			best = s;
+	if (!best)
+		return false;
+	*pblk = best->pblk + pad(d, best, lblk);
+	return true;
+}
+
+/* --------------------------------------------------------------- give back */
+
+static int by_length(const void *a, const void *b)
+{
+	const struct e4l_slice *x = a, *y = b;
+
+	return x->len != y->len ? (x->len < y->len) - (x->len > y->len) :
+				  e4l_u64_cmp(a, b);
+}
+
+/* The ends of the largest slices: what a plan leaves free lies there. */
+static void punch(struct e4l_donor *d, uint64_t blocks)
+{
+	uint64_t bs = d->blocksize, len;
+	size_t i;
+
+	if (d->n)
+		qsort(d->v, d->n, sizeof(*d->v), by_length);
+	for (i = 0; i < d->n && blocks; i++) {
+		const struct e4l_slice *s = &d->v[i];
+
+		len = s->len < blocks ? s->len : blocks;
+		if (fallocate(d->file.fd,
+			      FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			      (off_t)((s->lblk + s->len - len) * bs),
+			      (off_t)(len * bs)))
+			return;
+		blocks -= len;
+	}
+}
+
+int e4l_donor_keep(struct e4l_donor *d, uint64_t blocks)
+{
+	uint64_t kept = 0;
+	size_t i;
+
+	if (d->n)
+		qsort(d->v, d->n, sizeof(*d->v), by_length);
+	for (i = d->n; i && kept < blocks; i--)
+		kept += d->v[i - 1].len;
+	d->n = i;
+	if (kept > blocks)
+		d->v[d->n++] = (struct e4l_slice) {
+			.lblk = d->v[i].lblk + d->v[i].len - (kept - blocks),
+			.len = kept - blocks,
+		};
+	punch(d, UINT64_MAX);
+	return e4l_donor_commit(d, true);
+}
+
+bool e4l_donor_has_room(struct e4l_donor *d)
+{
+	int64_t left = d->file.fd < 0 ? 0 : room(d);
+
+	if (d->file.fd < 0)
+		return false;
+	/* what the donor's tree takes changes a little */
+	if (left + (int64_t)(d->spare_avail_blocks / 4) >= 0)
+		return true;
+	d->gave_back = true;
+	if (!e4l_donor_commit(d, true))
+		punch(d, (uint64_t)-left + d->spare_avail_blocks);
+	if (!e4l_donor_commit(d, true) && d->n)
+		return true;
+	e4l_donor_close(d);
+	return false;
 }

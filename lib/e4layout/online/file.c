@@ -47,7 +47,7 @@ static const struct e4l_reason reasons[] = {
 };
 
 /* Returns an errno: ESTALE if it is another file. */
-static int look(struct e4l_file *f, int root_fd, ext2_ino_t ino,
+static int look(struct e4l_open_file *f, int root_fd, ext2_ino_t ino,
 		uint32_t generation)
 {
 	unsigned int version = 0;
@@ -65,11 +65,11 @@ static int look(struct e4l_file *f, int root_fd, ext2_ino_t ino,
 
 enum e4l_skip e4l_file_open(int root_fd, const char *path, ext2_ino_t ino,
 			  uint32_t generation, uint32_t blocksize,
-			  struct e4l_file *ret)
+			  struct e4l_open_file *ret)
 {
 	int err;
 
-	*ret = (struct e4l_file) { .fd = -1, .blocksize = blocksize };
+	*ret = (struct e4l_open_file) { .fd = -1, .blocksize = blocksize };
 	while (*path == '/')
 		path++;
 	ret->fd = open_below(root_fd, path, O_NOATIME);
@@ -86,7 +86,7 @@ enum e4l_skip e4l_file_open(int root_fd, const char *path, ext2_ino_t ino,
 			       E4L_SKIP_NOT_OPENED;
 }
 
-void e4l_file_close(struct e4l_file *f)
+void e4l_file_close(struct e4l_open_file *f)
 {
 	if (f->fd >= 0)
 		close(f->fd);
@@ -98,7 +98,7 @@ void e4l_file_close(struct e4l_file *f)
 
 /* ---------------------------------------------------------------------- map */
 
-static int add_extent(struct e4l_file *f, const struct fiemap_extent *x)
+static int add_extent(struct e4l_open_file *f, const struct fiemap_extent *x)
 {
 	uint64_t bs = f->blocksize, last = (x->fe_logical + x->fe_length) / bs;
 	struct e4l_extent ex = {
@@ -117,7 +117,7 @@ static int add_extent(struct e4l_file *f, const struct fiemap_extent *x)
 	return e4l_append(&f->ex, &f->n, &f->max, &ex, 1, sizeof(ex));
 }
 
-static int map_some(int fd, struct fiemap *map, struct e4l_file *f)
+static int map_some(int fd, struct fiemap *map, struct e4l_open_file *f)
 {
 	unsigned int i;
 	int err;
@@ -139,7 +139,7 @@ static int map_some(int fd, struct fiemap *map, struct e4l_file *f)
 	return 0;
 }
 
-int e4l_file_map(int fd, bool settle, struct e4l_file *f)
+int e4l_file_map(int fd, bool settle, struct e4l_open_file *f)
 {
 	struct fiemap *map = calloc(1, sizeof(*map) +
 				    MAP_AT_ONCE * sizeof(struct fiemap_extent));

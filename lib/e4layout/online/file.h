@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <e4layout/repack.h>
 
-struct e4l_file {
+struct e4l_open_file {
 	int fd;			/* to read and write */
 	struct stat st;		/* when it was opened */
 	uint32_t blocksize;
@@ -23,14 +23,14 @@ struct e4l_file {
  */
 enum e4l_skip e4l_file_open(int root_fd, const char *path, ext2_ino_t ino,
 			  uint32_t generation, uint32_t blocksize,
-			  struct e4l_file *ret);
-void e4l_file_close(struct e4l_file *f);
+			  struct e4l_open_file *ret);
+void e4l_file_close(struct e4l_open_file *f);
 
 /*
  * Asks where its blocks are, after what is dirty has been written if @settle.
  * Entries are as FIEMAP joins them.  Returns an errno.
  */
-int e4l_file_map(int fd, bool settle, struct e4l_file *f);
+int e4l_file_map(int fd, bool settle, struct e4l_open_file *f);
 
 /* How many extents FIEMAP has of @len bytes from @at on; UINT32_MAX: unknown. */
 uint32_t e4l_file_count(int fd, off_t at, off_t len);

@@ -39,7 +39,7 @@ static const struct e4l_reason reasons[] = {
  * Join one range of the file, in blocks.  A signal or a freezer ends the ioctl
  * early: continue, unless the caller wants to stop.
  */
-static enum e4l_skip join_range(struct e4l_ways *w, struct e4l_file *f,
+static enum e4l_skip join_range(struct e4l_ways *w, struct e4l_open_file *f,
 			      uint64_t lblk, uint64_t end)
 {
 	uint64_t bs = f->blocksize;
@@ -63,7 +63,7 @@ static enum e4l_skip join_range(struct e4l_ways *w, struct e4l_file *f,
 }
 
 /* The piece that begins with runs[i]: runs[*k] begins the next one. */
-static enum e4l_skip join_piece(struct e4l_ways *w, struct e4l_file *f,
+static enum e4l_skip join_piece(struct e4l_ways *w, struct e4l_open_file *f,
 			      const struct e4l_zero_run *runs, size_t n,
 			      size_t i, size_t *k)
 {
@@ -79,7 +79,7 @@ static enum e4l_skip join_piece(struct e4l_ways *w, struct e4l_file *f,
 			  (uint64_t)runs[*k - 1].lblk + runs[*k - 1].len);
 }
 
-enum e4l_skip e4l_way_join(struct e4l_ways *w, struct e4l_file *f,
+enum e4l_skip e4l_way_join(struct e4l_ways *w, struct e4l_open_file *f,
 			 const struct e4l_zero_run *runs, size_t n,
 			 uint64_t *left)
 {

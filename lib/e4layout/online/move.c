@@ -11,15 +11,13 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "e4layout/base/internal.h"
-#include "e4layout/plan/fragments.h"
+#include "e4layout/base/array.h"
 #include "failure.h"
 #include "move_ext.h"
 #include "way.h"
 
 #define MOVE_TRIES	3	/* while the kernel says EBUSY */
 #define PIECE_BYTES	(4u << 20)
-#define LARGE_BYTES	(32u << 20)	/* such a fragment stays */
 
 static const struct e4l_reason reasons[] = {
 	{ EBUSY, E4L_SKIP_PAGES },
@@ -32,184 +30,139 @@ static const struct e4l_reason reasons[] = {
 	{ 0, E4L_SKIP_REFUSED },
 };
 
-/* What is going to be swapped, of which nothing is yet. */
+/* A part of a file that is exchanged at once; nothing of it is yet. */
 struct piece {
 	struct e4l_ways *w;
-	struct e4l_file *f;
+	struct e4l_open_file *f;
 	struct e4l_resident *pages;
-	uint64_t start;
+	uint64_t lblk, len;
+	bool begun;
 	int tries;
 };
 
 /*
- * Once some of it was swapped, pages have to stay in memory: the rest is
- * another piece then.
+ * Once some of the piece was exchanged, its pages have to stay in memory: the
+ * rest is another piece then.
  */
 static int unpin(const struct move_extent *left, void *priv)
 {
 	struct piece *p = priv;
-	off_t bs = p->f->blocksize, at = left->orig_start * bs;
+	off_t bs = p->f->blocksize, at = p->lblk * bs;
 
-	if (left->orig_start != p->start || p->tries++ == MOVE_TRIES)
+	if (p->begun || left->orig_start != p->lblk || p->tries++ == MOVE_TRIES)
 		return EBUSY;
 	e4l_resident_let_go(p->pages);
-	if (e4l_file_write_out(p->f->fd, at, left->len * bs))
+	if (e4l_file_write_out(p->f->fd, at, p->len * bs))
 		return EIO;
-	posix_fadvise(p->f->fd, at, left->len * bs, POSIX_FADV_DONTNEED);
+	posix_fadvise(p->f->fd, at, p->len * bs, POSIX_FADV_DONTNEED);
 	if (e4l_resident_read(p->pages))
 		return EIO;
 	e4l_behind_hold(&p->w->behind, p->pages);
 	return 0;
 }
 
-/* Returns how many blocks were swapped; fewer without an error: ask again. */
-static uint64_t swap(struct e4l_ways *w, struct e4l_file *f,
-		     struct e4l_resident *pages, struct move_extent m,
-		     int *error)
+/* Exchanges the file's blocks from @lblk on with @s; returns an errno. */
+static int exchange(struct piece *p, uint64_t lblk, const struct e4l_slice *s,
+		    struct e4l_moved *m)
 {
-	struct piece p = {
-		.w = w, .f = f, .pages = pages, .start = m.orig_start,
+	struct move_extent x = {
+		.donor_fd = p->w->donor.file.fd, .orig_start = lblk,
+		.donor_start = s->lblk, .len = s->len,
 	};
+	int err = (int)e4l_grow(&m->v, m->n, sizeof(*m->v));
 	uint64_t moved;
 
-	*error = 0;
-	e4l_behind_hold(&w->behind, pages);
-	if (w->broken)
-		return 0;
-	*error = e4l_move_ext(f->fd, &m, unpin, &p);
-	moved = m.orig_start - p.start;
-	if (moved && *error == EBUSY)
-		*error = 0;
-	w->result->done.copied_blocks += moved;
-	return moved;
+	if (!err)
+		err = e4l_move_ext(p->f->fd, &x, unpin, p);
+	moved = x.orig_start - lblk;
+	p->begun |= moved;
+	p->w->result->done.copied_blocks += moved;
+	if (!moved)
+		return err;
+	m->v[m->n++] = (struct e4l_exchange) {
+		.lblk = lblk, .donor_lblk = s->lblk, .pblk = s->pblk,
+		.len = moved,
+	};
+	/* without the note, the blocks are not used again */
+	if (e4l_donor_note(&p->w->donor, p->f, &m->v[m->n - 1]) && !err)
+		err = ENOMEM;
+	return err;
 }
 
-/* The same; it stays in the donor until it is on the disk. */
-static uint64_t swap_piece(struct e4l_ways *w, struct e4l_file *f,
-			   struct move_extent x, uint64_t pblk, int *error)
+/*
+ * Exchanges a piece, or the first part of it if the kernel refuses the rest for
+ * now; *@done is how much.
+ */
+static int exchange_held(struct piece *p, uint64_t pblk, struct e4l_moved *m,
+			 uint64_t *done)
+{
+	struct e4l_slice s;
+	int err = 0;
+
+	e4l_behind_hold(&p->w->behind, p->pages);
+	if (p->w->broken)
+		return 0;
+	for (*done = 0; *done < p->len && !err; *done += s.len) {
+		if (!e4l_donor_at(&p->w->donor, pblk + *done, p->len - *done,
+				  &s))
+			return ENOSPC;
+		err = exchange(p, p->lblk + *done, &s, m);
+		if (err && m->n && m->v[m->n - 1].lblk == p->lblk + *done)
+			*done += m->v[m->n - 1].len;
+		if (err)
+			break;
+	}
+	return err == EBUSY && *done ? 0 : err;
+}
+
+/* The blocks that the piece leaves stay in the donor until it is on the disk. */
+static int move_piece(struct e4l_ways *w, struct e4l_open_file *f, uint64_t lblk,
+		      uint64_t len, uint64_t pblk, uint64_t *done)
 {
 	struct e4l_moved m = {
-		.ino = f->st.st_ino, .donor_fd = x.donor_fd,
-		.lblk = x.orig_start, .donor_lblk = x.donor_start,
-		.pblk = pblk, .blocksize = f->blocksize,
+		.ino = f->st.st_ino, .donor_fd = w->donor.file.fd,
+		.blocksize = f->blocksize,
 	};
-	off_t at = (off_t)x.orig_start * f->blocksize;
-	size_t len = x.len * f->blocksize;
+	struct piece p = {
+		.w = w, .f = f, .pages = &m.pages, .lblk = lblk, .len = len,
+	};
+	off_t at = (off_t)lblk * f->blocksize;
+	size_t bytes = len * f->blocksize;
 	int fd = e4l_behind_open(&w->behind, f->fd);
+	int err = fd < 0 ? errno : 0;
 
-	*error = fd < 0 ? errno : 0;
+	*done = 0;
 	/* an error of before is not to be taken for one of this */
-	if (!*error && e4l_file_write_out(fd, at, len))
-		*error = EIO;
-	if (*error) {
+	if (!err && e4l_file_write_out(fd, at, bytes))
+		err = EIO;
+	if (err) {
 		if (fd >= 0)
 			close(fd);
-		return 0;
+		return err;
 	}
-	e4l_resident_note(fd, at, len, &m.pages);
-	*error = e4l_resident_read(&m.pages);
-	if (!*error)
-		m.len = swap(w, f, &m.pages, x, error);
+	e4l_resident_note(fd, at, bytes, &m.pages);
+	err = e4l_resident_read(&m.pages);
+	if (!err)
+		err = exchange_held(&p, pblk, &m, done);
 	e4l_behind_add(&w->behind, &m);
-	return m.len;
+	return err;
 }
 
-static enum e4l_skip swap_slice(struct e4l_ways *w, struct e4l_file *f,
-			      uint64_t lblk, struct e4l_slice s)
+enum e4l_skip e4l_way_move(struct e4l_ways *w, struct e4l_open_file *f,
+			   uint64_t lblk, uint64_t *len, uint64_t pblk)
 {
-	uint64_t piece = PIECE_BYTES / f->blocksize, moved, len;
-	int error = 0;
+	uint64_t most = PIECE_BYTES / f->blocksize, done;
+	int err = 0;
 
-	for (; s.len && !error; s.len -= moved, s.lblk += moved,
-				s.pblk += moved, lblk += moved) {
-		len = s.len < piece ? s.len : piece;
-		if (!e4l_donor_has_room(&w->donor))
+	for (; *len && !err; lblk += done, pblk += done) {
+		if (!e4l_donor_has_room(&w->donor) ||
+		    !e4l_donor_fits(&w->donor, lblk, pblk, 1))
 			return E4L_SKIP_RESERVE;
-		moved = swap_piece(w, f, (struct move_extent) {
-			.donor_fd = w->donor.file.fd, .orig_start = lblk,
-			.donor_start = s.lblk, .len = len,
-		}, s.pblk, &error);
-		if (e4l_ways_stop(w, moved) && !error)
+		err = move_piece(w, f, lblk, *len < most ? *len : most, pblk,
+				 &done);
+		*len -= done;
+		if (e4l_ways_stop(w, done) && !err)
 			return E4L_SKIP_NONE;
 	}
-	return error ? e4l_reason_skip(error, reasons) : E4L_SKIP_NONE;
-}
-
-/* Short fragments that are contiguous in the file. */
-struct group {
-	uint64_t lblk, len, fragments;
-};
-
-/* Whether it is in @n pieces already: another run may be at work. */
-static bool is_moved(const struct e4l_file *f, const struct group *g, size_t n)
-{
-	off_t bs = f->blocksize;
-
-	return e4l_file_count(f->fd, g->lblk * bs, g->len * bs) <= n;
-}
-
-static enum e4l_skip move_group(struct e4l_ways *w, struct e4l_file *f,
-			      const struct group *g)
-{
-	uint64_t left = w->limits->copy_blocks, lblk = g->lblk;
-	struct e4l_slice *slices;
-	enum e4l_skip why;
-	size_t n, i;
-
-	if (left != E4L_NO_LIMIT && left - w->result->done.copied_blocks < g->len)
-		return E4L_SKIP_COPY_LIMIT;
-	why = e4l_donor_take(&w->donor, g->lblk, g->len, g->fragments, &slices,
-			     &n);
-	if (!why && is_moved(f, g, n))
-		n = 0;
-	for (i = 0; i < n && !why && !e4l_ways_ended(w); i++) {
-		why = swap_slice(w, f, lblk, slices[i]);
-		lblk += slices[i].len;
-	}
-	free(slices);
-	return why;
-}
-
-/* The group that begins with the fragment @v, in @n; how many it takes. */
-static size_t next_group(const struct e4l_fragment *v, size_t n,
-			 uint64_t large, uint64_t eof, struct group *g)
-{
-	size_t k = 0;
-
-	*g = (struct group) { .lblk = v->lc };
-	while (k < n && v[k].n < large && v[k].lc == g->lblk + g->len &&
-	       v[k].lc + v[k].n <= eof) {
-		g->len += v[k++].n;
-		g->fragments++;
-	}
-	return k ? k : 1;
-}
-
-enum e4l_skip e4l_way_move(struct e4l_ways *w, struct e4l_file *f,
-			 const struct e4l_rules *rules)
-{
-	struct e4l_fragments list;
-	enum e4l_skip why = E4L_SKIP_LARGE_FRAGMENTS, failed;
-	struct group g;
-	bool tried = false;
-	size_t i, k;
-
-	if (!w->journal)
-		return E4L_SKIP_NO_JOURNAL;
-	if (w->fast_commits)
-		return E4L_SKIP_FAST_COMMIT;
-	if (e4l_fragments_of(f->ex, f->n, 1, &list))
-		return e4l_failure_skip(ENOMEM);
-	for (i = 0; i < list.n && !e4l_ways_ended(w); i += k) {
-		k = next_group(list.v + i, list.n - i,
-			       LARGE_BYTES / f->blocksize, rules->eof_blk, &g);
-		if (g.fragments < 2)
-			continue;
-		failed = move_group(w, f, &g);
-		if (failed || !tried)
-			why = failed;
-		tried = true;
-	}
-	free(list.v);
-	return why;
+	return err ? e4l_reason_skip(err, reasons) : E4L_SKIP_NONE;
 }

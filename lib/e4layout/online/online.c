@@ -2,11 +2,13 @@
 /*
  * online: from a mounted filesystem to a better one.
  *
- *  1. find: the device is scanned; it changes meanwhile, so that what looks
- *     damaged is passed over.
- *  2. name: where the candidates are; the most rewarding come first.
- *  3. repair: each is opened, looked at again, moved, and joined.
- *  4. count: what the device says of them now.
+ *  1. find: the device is scanned.  Other programs change it meanwhile, so that
+ *     apparent damage is skipped.
+ *  2. plan: the donor reserves free space, which is all the free space that the
+ *     planner may use.  Everything else that cannot move is a wall.
+ *  3. carry out (carry.c): batch by batch, the kernel exchanges blocks of files
+ *     with blocks of the donor.
+ *  4. count: what the device shows afterwards.
  */
 #include "config.h"
 #include <errno.h>
@@ -15,83 +17,69 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
-#include <e4layout/dirs.h>
-#include <e4layout/online.h>
-#include "e4layout/plan/plan.h"
+#include <e4layout/model.h>
 #include "e4layout/base/array.h"
 #include "e4layout/base/stat.h"
 #include "e4layout/open/opened.h"
 #include "e4layout/open/refusals.h"
-#include "e4layout/repack/candidates.h"
-#include "failure.h"
-#include "way.h"
+#include "e4layout/plan/map.h"
+#include "e4layout/apply/apply.h"
+#include "work.h"
 
-struct candidate {
-	ext2_ino_t ino;
-	uint32_t generation;
-	uint64_t moves, joins;		/* extents that either saves */
-	uint64_t blocks;
-	struct e4l_file_score score;	/* when it was found */
-	bool touched, done;
-	bool told;			/* why it was not moved */
-	bool failed;			/* something did with it */
-};
-
-struct online {
-	struct e4l *e;
-	struct e4l_repack_run run;
-	struct e4l_candidates candidates;
-	struct e4l_scorer scorer;	/* of the inode at hand */
-	struct candidate *v;
-	size_t n;
-	struct e4l_names *names;
-	int root_fd;
-	struct e4l_ways ways;
-	bool joins;			/* the kernel does */
-};
-
-static void fail(struct online *o, struct candidate *c, enum e4l_skip why,
-		 uint64_t extents, int error)
-{
-	struct e4l_repack_result *result = o->run.result;
-
-	e4l_run_skip(&o->run, E4L_SKIP_FILE, c->ino, why, extents);
-	result->failure = error;
-	result->files_failed += !c->failed;
-	c->failed = true;
-}
-
-/* Unless @why is E4L_SKIP_NONE; it tells whether something failed, too. */
-static void skip(struct online *o, struct candidate *c, enum e4l_skip why,
-		 uint64_t extents)
-{
-	int failure = e4l_failure_errno(why);
-
-	if (failure)
-		fail(o, c, why, extents, failure);
-	else if (why)
-		e4l_run_skip(&o->run, E4L_SKIP_FILE, c->ino, why, extents);
-}
+#define MEM_ANYWAY	(16u << 20)	/* for a plan, whatever the limit is */
+#define LARGE_PERCENT	95	/* of free space, in large free extents */
+#define LEAST_BYTES	(16u << 20)	/* that are reserved, if there are as many */
+#define SMALL_SHARE	16	/* of free space, one of so many blocks */
 
 /* ------------------------------------------------------------------ 1. find */
 
-static enum e4l_skip reason_to_leave(const struct e4l_piece *p)
+/* Why the file cannot move while it is mounted, or E4L_SKIP_NONE. */
+static enum e4l_skip reason_to_leave(const struct e4l_online *o,
+				     const struct e4l_piece *p)
 {
+	const struct ext2_super_block *sb = o->e->fs->super;
+
 	if (!LINUX_S_ISREG(p->inode->i_mode))
 		return E4L_SKIP_OFFLINE_DIRS;
 	/* the name on disk is cipher text, and Linux moves no such file */
 	if (p->inode->i_flags & EXT4_ENCRYPT_FL)
 		return E4L_SKIP_OFFLINE_ENCRYPTED;
-	if (p->inode->i_mode & 0111)
-		return E4L_SKIP_EXECUTABLE;
+	if (!o->ways.journal)
+		return E4L_SKIP_NO_JOURNAL;
+	/* Linux up to 6.19 does not log the exchange for fast commits */
+	if (ext2fs_has_feature_fast_commit((struct ext2_super_block *)sb))
+		return E4L_SKIP_FAST_COMMIT;
+	if (EXT2FS_CLUSTER_RATIO(o->e->fs) > 1)
+		return E4L_SKIP_UNSUPPORTED;
+	/* a plan of all files would mostly be of files that it cannot open */
+	if (geteuid() && inode_uid(*p->inode) != geteuid())
+		return E4L_SKIP_PERMISSION;
 	return E4L_SKIP_NONE;
 }
 
-/* What of a file may be zeroed, and what that saves; *@runs is to be freed. */
-static errcode_t find_runs(const struct online *o, uint64_t size,
-			   const struct e4l_extent *ex, size_t n_ex,
-			   struct e4l_zero_run **runs, size_t *n,
-			   uint64_t *gain)
+/* Whether the file whose first extent is @ex begins as a program does. */
+static bool is_program(struct e4l_online *o, const struct e4l_extent *ex)
+{
+	return ex->lblk || ex->unwritten ||
+	       io_channel_read_blk64(o->e->fs->io, ex->pblk, 1, o->block) ||
+	       e4l_is_program(&o->programs, o->block, o->e->fs->blocksize);
+}
+
+/* Asked for files that are in the way. */
+static bool may_move(ext2_ino_t ino, const struct e4l_extent *ex, size_t n,
+		     void *priv)
+{
+	struct e4l_online *o = priv;
+
+	if (ext2fs_test_inode_bitmap2(o->executable, ino) &&
+	    is_program(o, ex))
+		return false;
+	return e4l_candidates_may_move(&o->candidates, ino, ex, n);
+}
+
+errcode_t e4l_online_runs(const struct e4l_online *o, uint64_t size,
+			  const struct e4l_extent *ex, size_t n_ex,
+			  struct e4l_zero_run **runs, size_t *n, uint64_t *gain)
 {
 	uint32_t blocksize = o->e->fs->blocksize;
 	struct e4l_rules rules = {
@@ -115,8 +103,13 @@ static errcode_t find_runs(const struct online *o, uint64_t size,
 	return err;
 }
 
+static uint64_t size_of(const struct e4l_piece *p)
+{
+	return EXT2_I_SIZE((struct ext2_inode *)p->inode);
+}
+
 /* What joining the file that is scanned would save, if it is asked for. */
-static errcode_t weigh_join(const struct online *o,
+static errcode_t weigh_join(const struct e4l_online *o,
 			    const struct e4l_candidates *f,
 			    const struct e4l_piece *p, unsigned int allowed,
 			    uint64_t *gain)
@@ -128,19 +121,143 @@ static errcode_t weigh_join(const struct online *o,
 	*gain = 0;
 	if (!(allowed & E4L_MAY_ZERO))
 		return 0;
-	err = find_runs(o, EXT2_I_SIZE((struct ext2_inode *)p->inode),
-			f->extents, f->n_extents, &runs, &n, gain);
+	err = e4l_online_runs(o, size_of(p), f->extents, f->n_extents, &runs,
+			      &n, gain);
 	free(runs);
 	return err;
+}
+
+uint64_t e4l_online_excess(const struct e4l_extent *ex, size_t n)
+{
+	uint64_t excess = 0;
+	size_t i;
+
+	for (i = 1; i < n; i++)
+		excess += ex[i - 1].lblk + (uint64_t)ex[i - 1].len ==
+				ex[i].lblk &&
+			  ex[i - 1].pblk + ex[i - 1].len != ex[i].pblk;
+	return excess;
+}
+
+/* The kernel exchanges no blocks beyond the end of a file: how many extents end
+ * before @eof; *@cut is how much of the last one does. */
+static size_t before_end(const struct e4l_extent *ex, size_t n, uint64_t eof,
+			 struct e4l_extent *cut)
+{
+	while (n && ex[n - 1].lblk >= eof)
+		n--;
+	if (!n)
+		return 0;
+	*cut = ex[n - 1];
+	if (cut->lblk + (uint64_t)cut->len > eof)
+		cut->len = (uint32_t)(eof - cut->lblk);
+	return n;
+}
+
+/* Marks the blocks of a file, unless another file has some of them. */
+static bool claim(struct e4l_online *o, const struct e4l_extent *ex, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (ex[i].pblk + ex[i].len > o->n_claimed ||
+		    e4l_map_next(o->claimed, ex[i].pblk,
+				 ex[i].pblk + ex[i].len, true) <
+		    ex[i].pblk + ex[i].len)
+			return false;
+	for (i = 0; i < n; i++)
+		e4l_map_set(o->claimed, ex[i].pblk, ex[i].pblk + ex[i].len,
+			    true);
+	return true;
+}
+
+static errcode_t add_candidate(struct e4l_online *o, const struct e4l_piece *p,
+			       const struct e4l_file_score *s, uint64_t moves,
+			       uint64_t joins)
+{
+	errcode_t err = e4l_grow(&o->v, o->n, sizeof(*o->v));
+
+	if (!err)
+		o->v[o->n++] = (struct e4l_candidate) {
+			.ino = p->ino, .generation = p->inode->i_generation,
+			.moves = (uint32_t)moves, .joins = (uint32_t)joins,
+			.extents = (uint32_t)s->extents,
+			.fragments = (uint32_t)s->fragments,
+			.runs = (uint32_t)s->logical_runs,
+			.tree_blocks = (uint32_t)s->tree_blocks,
+		};
+	return err;
+}
+
+static unsigned int plan_flags(const struct e4l_online *o,
+			       const struct e4l_piece *p, unsigned int allowed)
+{
+	bool ask = allowed & E4L_MAY_ASK ||
+		   ext2fs_test_inode_bitmap2(o->executable, p->ino);
+
+	return (allowed & E4L_MAY_MOVE ? E4L_PLAN_MOVE : 0) |
+	       (allowed & E4L_MAY_AWAY ? E4L_PLAN_AWAY : 0) |
+	       (allowed & E4L_MAY_AWAY && ask ? E4L_PLAN_ASK : 0);
+}
+
+/* Adds the file at hand, whose blocks may move. */
+static errcode_t add_to_plan(struct e4l_online *o,
+			     const struct e4l_candidates *f,
+			     const struct e4l_piece *p, unsigned int allowed)
+{
+	ext2_filsys fs = o->e->fs;
+	struct e4l_plan_file file = {
+		.ino = p->ino, .allowed = plan_flags(o, p, allowed),
+		.eof_blk = e4l_blocks_of(size_of(p), fs->blocksize),
+		.goal = ext2fs_group_first_block2(fs, (p->ino - 1) /
+					fs->super->s_inodes_per_group),
+	};
+	struct e4l_extent *ex;
+	errcode_t err;
+
+	if (!file.allowed)
+		return 0;
+	ex = e4l_array_alloc(f->n_extents + 1, sizeof(*ex));
+	if (!ex)
+		return ENOMEM;
+	memcpy(ex, f->extents, f->n_extents * sizeof(*ex));
+	file.n_extents = before_end(ex, f->n_extents, file.eof_blk,
+				    ex + f->n_extents);
+	if (file.n_extents)
+		ex[file.n_extents - 1] = ex[f->n_extents];
+	file.extents = ex;
+	err = claim(o, ex, file.n_extents) ?
+	      e4l_plan_add_file(o->plan, &file) : 0;
+	if (!err && allowed & E4L_MAY_MOVE)
+		e4l_run_skip(&o->run, E4L_SKIP_FILE, p->ino,
+			     E4L_SKIP_BEYOND_END, f->score->fragments -
+			     f->score->logical_runs -
+			     e4l_online_excess(ex, file.n_extents));
+	free(ex);
+	return err;
+}
+
+/* Why the file stays, or E4L_SKIP_NONE: also what is not known of a whole file. */
+static enum e4l_skip reason_to_keep(struct e4l_online *o,
+				    const struct e4l_candidates *f,
+				    const struct e4l_piece *p, uint64_t gain)
+{
+	enum e4l_skip why = reason_to_leave(o, p);
+
+	if (why || !(p->inode->i_mode & 0111) || !f->n_extents)
+		return why;
+	ext2fs_mark_inode_bitmap2(o->executable, p->ino);
+	return gain && is_program(o, f->extents) ? E4L_SKIP_EXECUTABLE :
+						   E4L_SKIP_NONE;
 }
 
 static errcode_t offer(const struct e4l_candidates *f,
 		       const struct e4l_piece *p, unsigned int allowed,
 		       void *priv)
 {
-	struct online *o = priv;
+	struct e4l_online *o = priv;
 	const struct e4l_file_score *s = f->score;
-	enum e4l_skip why = reason_to_leave(p);
+	enum e4l_skip why;
 	uint64_t moves, joins;
 	errcode_t err = weigh_join(o, f, p, allowed, &joins);
 
@@ -153,24 +270,46 @@ static errcode_t offer(const struct e4l_candidates *f,
 			     E4L_SKIP_OFFLINE_TREES, joins);
 		joins = 0;
 	}
+	why = reason_to_keep(o, f, p, moves + joins);
 	if (why)
 		e4l_run_skip(&o->run, E4L_SKIP_FILE, p->ino, why,
 			     moves + joins);
-	if (err || why || !(moves + joins))
+	if (err || why)
 		return err;
-	err = e4l_grow(&o->v, o->n, sizeof(*o->v));
-	if (!err)
-		o->v[o->n++] = (struct candidate) {
-			.ino = p->ino, .generation = p->inode->i_generation,
-			.moves = moves, .joins = joins,
-			.blocks = s->blocks, .score = *s,
-		};
-	return err;
+	o->excess += moves;
+	o->excess_blocks += moves ? s->blocks : 0;
+	err = add_candidate(o, p, s, moves, joins);
+	return err ? err : add_to_plan(o, f, p, allowed);
+}
+
+static errcode_t count_free(const struct e4l_block_run *run, void *priv)
+{
+	const struct e4l_online *o = ((void **)priv)[0];
+	struct e4l_layout *l = ((void **)priv)[1];
+	uint64_t bs = o->e->fs->blocksize;
+
+	l->free_blocks += run->len;
+	l->free_extents++;
+	if (run->len > l->largest_free_blocks)
+		l->largest_free_blocks = run->len;
+	if (run->len * bs >= E4L_LARGE_FREE_BYTES)
+		l->large_free_blocks += run->len;
+	return 0;
+}
+
+/* As the device has it, which may be a moment old. */
+static errcode_t look_at_free_space(struct e4l_online *o, struct e4l_layout *l)
+{
+	void *priv[] = { o, l };
+
+	l->free_blocks = l->free_extents = 0;
+	l->largest_free_blocks = l->large_free_blocks = 0;
+	return e4l_free_space(o->e, count_free, NULL, priv);
 }
 
 static errcode_t scan_piece(const struct e4l_piece *p, void *priv)
 {
-	struct online *o = priv;
+	struct e4l_online *o = priv;
 	errcode_t err = e4l_candidates_gather(&o->candidates, p);
 
 	if (p->first)
@@ -184,10 +323,17 @@ static errcode_t scan_piece(const struct e4l_piece *p, void *priv)
 
 static void scan_progress(dgrp_t group, dgrp_t groups, void *priv)
 {
-	e4l_run_scanned(&((struct online *)priv)->run, group, groups);
+	e4l_run_scanned(&((struct e4l_online *)priv)->run, group, groups);
 }
 
-static errcode_t find(struct online *o)
+/* The layout of the files, beside that of free space. */
+static errcode_t add_layout(struct e4l_online *o)
+{
+	o->run.result->before = o->candidates.layout;
+	return look_at_free_space(o, &o->run.result->before);
+}
+
+static errcode_t find(struct e4l_online *o)
 {
 	static const struct e4l_scan_ops ops = {
 		.piece = scan_piece, .progress = scan_progress,
@@ -200,231 +346,204 @@ static errcode_t find(struct online *o)
 	/* what looks damaged has changed meanwhile */
 	if (!err)
 		err = e4l_candidates_settle_all(&o->candidates);
-	o->run.result->before = o->candidates.layout;
-	return err;
-}
-
-/* ------------------------------------------------------------------ 2. name */
-
-static int by_reward(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-	double rx = (double)(x->moves + x->joins) / (double)x->blocks;
-	double ry = (double)(y->moves + y->joins) / (double)y->blocks;
-
-	return rx != ry ? (rx < ry) - (rx > ry) : e4l_u32_cmp(a, b);
-}
-
-static errcode_t name(struct online *o)
-{
-	ext2_ino_t *inos = calloc(o->n + 1, sizeof(*inos));
-	errcode_t err = inos ? 0 : ENOMEM;
-	size_t i;
-
-	for (i = 0; i < o->n && !err; i++)
-		inos[i] = o->v[i].ino;
-	if (!err)
-		err = e4l_names_load(o->e, inos, o->n, &o->names);
-	free(inos);
 	if (o->n)
-		qsort(o->v, o->n, sizeof(*o->v), by_reward);
-	o->run.result->files_planned = o->n;
+		qsort(o->v, o->n, sizeof(*o->v), e4l_u32_cmp);
+	return err ? err : add_layout(o);
+}
+
+/* ------------------------------------------------------------------ 2. plan */
+
+static errcode_t go_on(void *priv)
+{
+	return e4l_run_stop(&((struct e4l_online *)priv)->run, false) ?
+	       E4L_ET_INTERRUPTED : 0;
+}
+
+static bool is_enough(void *priv)
+{
+	const struct e4l_repack_callbacks *cb =
+		&((struct e4l_online *)priv)->run.cb;
+
+	return cb->enough && cb->enough(cb->priv);
+}
+
+/* Whether free space is to be better, and could be. */
+static bool consolidates(const struct e4l_online *o)
+{
+	const struct e4l_layout *l = &o->run.result->before;
+
+	return e4l_run_has(&o->run, E4L_REPACK_FREE) && l->free_extents > 1 &&
+	       l->large_free_blocks * 100 < l->free_blocks * LARGE_PERCENT;
+}
+
+static errcode_t begin_plan(struct e4l_online *o)
+{
+	ext2_filsys fs = o->e->fs;
+	const struct e4l_repack_limits *limits = &o->run.limits;
+	struct e4l_plan_options opt = {
+		.geo = e4l_geometry_of(o->e, NULL),
+		.zeroout_budget_blocks = E4L_NO_LIMIT,
+		.copy_budget_blocks = limits->copy_blocks,
+		.large_blocks = E4L_LARGE_FREE_BYTES / fs->blocksize,
+		.region_blocks = o->run.what.free_run_blocks,
+		.free_space = e4l_run_has(&o->run, E4L_REPACK_FREE),
+		.may_move = may_move, .go_on = go_on, .enough = is_enough,
+		.priv = o, .mem_bytes = limits->mem_bytes ?
+			MEM_ANYWAY + limits->mem_bytes / 2 : 0,
+	};
+	uint64_t blocks = ext2fs_blocks_count(fs->super);
+
+	/* the kernel sees to its transactions */
+	opt.geo.txn_blocks = 0;
+	opt.geo.cluster_blocks = 1;
+	o->n_claimed = blocks < UINT32_MAX - E4L_WORD_BITS ?
+		       (uint32_t)blocks : UINT32_MAX - E4L_WORD_BITS;
+	o->claimed = calloc(o->n_claimed / E4L_WORD_BITS + 1,
+			    sizeof(*o->claimed));
+	o->block = malloc(fs->blocksize);
+	if (!o->claimed || !o->block)
+		return ENOMEM;
+	return e4l_plan_new(&opt, &o->plan);
+}
+
+/* Adds a part of the donor, without blocks that a scanned file had. */
+static errcode_t add_free(struct e4l_online *o, const struct e4l_slice *s)
+{
+	uint64_t end = s->pblk + s->len, next;
+	struct e4l_block_run run = { .pblk = s->pblk };
+	errcode_t err = 0;
+
+	if (end > o->n_claimed)
+		end = o->n_claimed;
+	for (; run.pblk < end && !err; run.pblk = next) {
+		next = e4l_map_next(o->claimed, run.pblk, end, true);
+		run.len = next - run.pblk;
+		if (run.len)
+			err = e4l_plan_add_free(&run, o->plan);
+		next = e4l_map_next(o->claimed, next, end, false);
+	}
 	return err;
 }
 
-/* ---------------------------------------------------------------- 3. repair */
-
-/* Why the run has ended, or E4L_SKIP_NONE. */
-static enum e4l_skip ended(const struct online *o)
+/*
+ * If free space is good, and the fragmented files are small beside it, a part is
+ * enough for them.  Otherwise the more is reserved, the better the plan.
+ */
+static uint64_t to_keep(const struct e4l_online *o)
 {
-	return o->ways.broken ? E4L_SKIP_DEVICE :
-	       o->run.result->stopped ? E4L_SKIP_STOPPED : E4L_SKIP_NONE;
+	const struct e4l_layout *l = &o->run.result->before;
+
+	if (l->large_free_blocks * 100 < l->free_blocks * LARGE_PERCENT ||
+	    o->excess_blocks > l->free_blocks / SMALL_SHARE)
+		return UINT64_MAX;
+	return 2 * o->excess_blocks + LEAST_BYTES / o->e->fs->blocksize;
 }
 
-/* See struct e4l_behind; the file may count as done. */
-static void on_failed(ext2_ino_t ino, bool put_back, void *priv)
+static const enum e4l_skip skips[] = {
+	[E4L_PLAN_SKIP_NO_ROOM] = E4L_SKIP_NO_SPACE,
+	[E4L_PLAN_SKIP_GUARD] = E4L_SKIP_FREE_SPACE,
+	[E4L_PLAN_SKIP_COPY_BUDGET] = E4L_SKIP_COPY_LIMIT,
+	[E4L_PLAN_SKIP_ZEROOUT_BUDGET] = E4L_SKIP_ZERO_LIMIT,
+	[E4L_PLAN_SKIP_MISALIGNED] = E4L_SKIP_MISALIGNED,
+	[E4L_PLAN_SKIP_TXN] = E4L_SKIP_JOURNAL,
+	[E4L_PLAN_SKIP_TIME] = E4L_SKIP_TIME,
+	[E4L_PLAN_SKIP_MEMORY] = E4L_SKIP_MEMORY,
+};
+
+static void skip_left(struct e4l_online *o)
 {
-	struct online *o = priv;
-	struct candidate *c = o->v;
-
-	o->ways.broken = true;
-	while (c < o->v + o->n && c->ino != ino)
-		c++;
-	if (c == o->v + o->n)
-		return;
-	o->run.result->files_done -= c->done;
-	/* that it was put back is no news where another reason was given */
-	fail(o, c, put_back ? E4L_SKIP_PUT_BACK : E4L_SKIP_LOST,
-	     c->told && put_back ? 0 : c->moves, EIO);
-	c->done = false;
-	c->told = true;
-}
-
-/* Returns why its blocks are not known, or E4L_SKIP_NONE. */
-static enum e4l_skip map(struct e4l_file *f)
-{
-	int err = e4l_file_map(f->fd, false, f);
-
-	if (!err && f->unsettled)
-		err = e4l_file_map(f->fd, true, f);
-	if (e4l_failure_skip(err))
-		return e4l_failure_skip(err);
-	return err ? E4L_SKIP_NOT_MAPPED :
-	       f->unsettled ? E4L_SKIP_BEING_WRITTEN : E4L_SKIP_NONE;
-}
-
-/* True when nothing is left that could be done here. */
-static bool move(struct online *o, struct candidate *c, struct e4l_file *f)
-{
-	struct e4l_rules rules = {
-		.allowed = E4L_PLAN_MOVE, .cluster_blocks = 1,
-		.eof_blk = e4l_blocks_of(f->st.st_size, f->blocksize),
-	};
-	struct e4l_weight w, left;
-	enum e4l_skip why;
-	bool cut;
-
-	if (e4l_weigh(&rules, f->ex, f->n, &w)) {
-		skip(o, c, e4l_failure_skip(ENOMEM), c->moves);
-		return false;
-	}
-	c->touched = true;
-	if (!w.excess)
-		return true;
-	why = e4l_way_move(&o->ways, f, &rules);
-	cut = !why && ended(o);
-	if (cut)
-		why = ended(o);
-	if (why && !map(f) && !e4l_weigh(&rules, f->ex, f->n, &left))
-		w.excess = left.excess;
-	/* the run has ended with its last piece */
-	if (cut && !w.excess)
-		return true;
-	if (why && !c->told)
-		skip(o, c, why, w.excess);
-	c->told |= !!why;
-	return !why;
-}
-
-/* Likewise; what was moved has more runs that are contiguous. */
-static bool join(struct online *o, struct candidate *c, struct e4l_file *f)
-{
-	struct e4l_zero_run *runs;
-	enum e4l_skip why = ended(o);
-	uint64_t left = c->joins;
+	const struct e4l_plan_skipped *s;
 	size_t n;
 
-	if (!why && c->touched)
-		why = map(f);
-	if (!why && find_runs(o, f->st.st_size, f->ex, f->n, &runs, &n, &left))
-		why = e4l_failure_skip(ENOMEM);
-	if (!why) {
-		c->touched |= n;
-		why = e4l_way_join(&o->ways, f, runs, n, &left);
-		free(runs);
+	for (s = e4l_plan_skipped(o->plan, &n); n; n--, s++) {
+		e4l_run_lacks(&o->run, s->blocks);
+		e4l_run_skip(&o->run, E4L_SKIP_FILE, s->ino, skips[s->why],
+			     s->extents);
 	}
-	if (!why && left)
-		why = ended(o);
-	skip(o, c, why, left);
-	return !why;
 }
 
-static void repair(struct online *o, struct candidate *c)
+static errcode_t add_other_free(const struct e4l_block_run *run, void *priv)
 {
-	const char *path = e4l_names_path(o->names, c->ino);
+	return e4l_plan_add_other_free(run, ((struct e4l_online *)priv)->plan);
+}
+
+static errcode_t plan(struct e4l_online *o)
+{
+	struct e4l_donor *d = &o->ways.donor;
+	uint64_t blocks = to_keep(o);
 	enum e4l_skip why;
-	struct e4l_file f = { .fd = -1 };
-
-	do
-		why = path ? e4l_file_open(o->root_fd, path, c->ino,
-					   c->generation,
-					   o->e->fs->blocksize, &f) :
-			     E4L_SKIP_CHANGED;
-	while (e4l_behind_close_for(&o->ways.behind, e4l_failure_errno(why)));
-	if (f.failure)
-		fail(o, c, why, c->moves + c->joins, f.failure);
-	else
-		skip(o, c, why, c->moves + c->joins);
-	if (why)
-		return;
-	why = map(&f);
-	skip(o, c, why, c->moves + c->joins);
-	c->done = !why && (!c->moves || move(o, c, &f));
-	if (!why && c->joins)
-		c->done &= join(o, c, &f);
-	c->done &= !c->told;
-	o->run.result->files_done += c->done;
-	e4l_file_close(&f);
-}
-
-static void repair_all(struct online *o)
-{
+	errcode_t err;
 	size_t i;
 
-	for (i = 0; i < o->n; i++)
-		o->ways.all_blocks += o->v[i].blocks;
-	for (i = 0; i < o->n; i++) {
-		if (e4l_ways_stop(&o->ways, 0))
-			skip(o, &o->v[i], ended(o),
-			     o->v[i].moves + o->v[i].joins);
-		else
-			repair(o, &o->v[i]);
-		e4l_ways_file_done(&o->ways, o->v[i].blocks);
-	}
-	e4l_donor_close(&o->ways.donor);
+	if (!o->excess && (!o->n || !consolidates(o)))
+		return 0;
+	why = e4l_donor_reserve(d, UINT64_MAX);
+	if (why)
+		return e4l_online_skip_all(o, why);
+	if (blocks != UINT64_MAX && e4l_donor_keep(d, blocks))
+		return e4l_online_skip_all(o, E4L_SKIP_DONOR);
+	/* the donor's blocks are in use now */
+	err = e4l_free_space(o->e, add_other_free, NULL, o);
+	for (i = 0; i < d->n && !err; i++)
+		err = add_free(o, &d->v[i]);
+	if (!err)
+		err = e4l_plan_make(o->plan);
+	if (!err)
+		skip_left(o);
+	return err;
 }
 
 /* ----------------------------------------------------------------- 4. count */
 
 static errcode_t recount_piece(const struct e4l_piece *p, void *priv)
 {
-	struct online *o = priv;
+	struct e4l_online *o = priv;
 	struct e4l_layout *after = &o->run.result->after;
-	const struct e4l_file_score *was, *is = &o->scorer.score;
-	const struct candidate key = { .ino = p->ino }, *c;
+	const struct e4l_file_score *is = &o->scorer.score;
+	const struct e4l_candidate *was;
 
 	if (p->first)
 		o->scorer = (struct e4l_scorer) { 0 };
 	e4l_score_piece(&o->scorer, p);
-	c = p->last && !p->damaged ?
-	    bsearch(&key, o->v, o->n, sizeof(key), e4l_u32_cmp) : NULL;
-	if (!c || c->generation != p->inode->i_generation)
+	was = p->last && !p->damaged ?
+	      bsearch(&p->ino, o->v, o->n, sizeof(*o->v), e4l_u32_cmp) : NULL;
+	if (!was || was->generation != p->inode->i_generation)
 		return 0;
-	was = &c->score;
 	after->extents += is->extents - was->extents;
 	after->fragments += is->fragments - was->fragments;
 	after->excess_fragments += is->fragments - is->logical_runs -
-				   (was->fragments - was->logical_runs);
+				   (was->fragments - was->runs);
 	after->fragmented_files += is->fragments > is->logical_runs;
-	after->fragmented_files -= was->fragments > was->logical_runs;
+	after->fragmented_files -= was->fragments > was->runs;
 	after->tree_blocks += is->tree_blocks - was->tree_blocks;
 	return 0;
 }
 
 /* What was removed, replaced or is damaged now counts as it was. */
-static errcode_t recount(struct online *o)
+static errcode_t recount(struct e4l_online *o)
 {
 	static const struct e4l_scan_ops ops = { .piece = recount_piece };
-	ext2fs_inode_bitmap touched = NULL;
+	struct e4l_repack_result *result = o->run.result;
+	ext2fs_inode_bitmap opened = NULL;
+	bool any = false;
 	errcode_t err;
 	size_t i;
 
-	o->run.result->after = o->run.result->before;
-	err = ext2fs_allocate_inode_bitmap(o->e->fs, "touched", &touched);
+	result->after = result->before;
+	err = ext2fs_allocate_inode_bitmap(o->e->fs, "opened", &opened);
 	for (i = 0; i < o->n && !err; i++)
-		if (o->v[i].touched)
-			ext2fs_mark_inode_bitmap2(touched, o->v[i].ino);
-	if (o->n)
-		qsort(o->v, o->n, sizeof(*o->v), e4l_u32_cmp);
-	if (!err)
-		err = e4l_scan(o->e, 0, touched, &ops, o);
-	ext2fs_free_inode_bitmap(touched);
-	return err;
+		if (o->v[i].opened) {
+			ext2fs_mark_inode_bitmap2(opened, o->v[i].ino);
+			any = true;
+		}
+	if (!err && any)
+		err = e4l_scan(o->e, 0, opened, &ops, o);
+	ext2fs_free_inode_bitmap(opened);
+	return err ? err : look_at_free_space(o, &result->after);
 }
 
 /* -------------------------------------------------------------------- whole */
-
-static errcode_t open_root(struct online *o, const char *mount_point)
+static errcode_t open_root(struct e4l_online *o, const char *mount_point)
 {
 	struct statvfs vfs;
 	struct stat st, device;
@@ -446,56 +565,48 @@ static errcode_t open_root(struct online *o, const char *mount_point)
 			      o->e->fs->blocksize, &o->ways.behind);
 }
 
-static errcode_t count_free(const struct e4l_block_run *run, void *priv)
-{
-	const struct online *o = ((void **)priv)[0];
-	struct e4l_layout *l = ((void **)priv)[1];
-	uint64_t bs = o->e->fs->blocksize;
-
-	l->free_blocks += run->len;
-	l->free_extents++;
-	if (run->len > l->largest_free_blocks)
-		l->largest_free_blocks = run->len;
-	if (run->len * bs >= E4L_LARGE_FREE_BYTES)
-		l->large_free_blocks += run->len;
-	return 0;
-}
-
-/* As the device has it, which may be a moment old. */
-static errcode_t look_at_free_space(struct online *o, struct e4l_layout *l)
-{
-	void *priv[] = { o, l };
-
-	l->free_blocks = l->free_extents = 0;
-	l->largest_free_blocks = l->large_free_blocks = 0;
-	return e4l_free_space(o->e, count_free, NULL, priv);
-}
-
 static bool is_offline_only(const struct e4l_repack_what *what)
 {
 	return what->flags & (E4L_REPACK_DRY_RUN | E4L_REPACK_DISCARD |
 			      E4L_REPACK_INODES) || what->journal;
 }
 
-static errcode_t run(struct online *o, const char *mount_point)
+static errcode_t run(struct e4l_online *o, const char *mount_point)
 {
-	struct e4l_repack_result *result = o->run.result;
 	errcode_t err = open_root(o, mount_point);
 
 	o->joins = !err && e4l_way_joins(o->root_fd);
 	if (!err)
+		err = e4l_programs_read(&o->programs, E4L_BINFMT_MISC);
+	if (!err)
+		err = ext2fs_allocate_inode_bitmap(o->e->fs, "executable",
+						   &o->executable);
+	if (!err)
+		err = look_at_free_space(o, &o->run.result->before);
+	if (!err)
+		err = begin_plan(o);
+	if (!err)
 		err = find(o);
 	if (!err)
-		err = look_at_free_space(o, &result->before);
+		err = plan(o);
 	if (!err)
-		err = name(o);
-	if (!err)
-		repair_all(o);
-	if (!err)
-		err = recount(o);
-	if (!err)
-		err = look_at_free_space(o, &result->after);
-	return err;
+		err = e4l_online_carry_out(o);
+	e4l_donor_close(&o->ways.donor);
+	return err ? err : recount(o);
+}
+
+static void end(struct e4l_online *o)
+{
+	e4l_names_free(o->names);
+	e4l_candidates_end(&o->candidates);
+	e4l_programs_free(&o->programs);
+	e4l_plan_free(o->plan);
+	ext2fs_free_inode_bitmap(o->executable);
+	free(o->claimed);
+	free(o->block);
+	free(o->v);
+	if (o->root_fd >= 0)
+		close(o->root_fd);
 }
 
 errcode_t e4l_online(struct e4l *e, const char *mount_point,
@@ -505,16 +616,14 @@ errcode_t e4l_online(struct e4l *e, const char *mount_point,
 		     bool (*pace)(uint64_t bytes, void *priv),
 		     struct e4l_repack_result *result)
 {
-	struct online o = {
+	struct e4l_online o = {
 		.e = e, .root_fd = -1,
 		.ways = {
 			.limits = &o.run.limits, .cb = &o.run.cb,
 			.pace = pace, .result = result,
 			.journal = ext2fs_has_feature_journal(e->fs->super),
-			.fast_commits =
-				ext2fs_has_feature_fast_commit(e->fs->super),
 			.donor.file.fd = -1,
-			.behind = { .failed = on_failed, .priv = &o },
+			.behind = { .failed = e4l_online_failed, .priv = &o },
 		},
 	};
 	const struct e4l_hold *hold = e4l_hold_of(e);
@@ -532,11 +641,7 @@ errcode_t e4l_online(struct e4l *e, const char *mount_point,
 		err = e4l_candidates_begin(&o.candidates, e, &o.run);
 	if (!err)
 		err = run(&o, mount_point);
-	e4l_names_free(o.names);
-	e4l_candidates_end(&o.candidates);
-	free(o.v);
-	if (o.root_fd >= 0)
-		close(o.root_fd);
+	end(&o);
 	if (err && !e->detail.doing)
 		e4l_fail(e, err, "repacking the mounted filesystem", 0, 0);
 	return err;

@@ -31,8 +31,7 @@ struct e4l_ways {
 	struct e4l_repack_result *result;
 	struct e4l_donor donor;
 	struct e4l_behind behind;
-	bool journal;			/* protects what is moved */
-	bool fast_commits;		/* do not */
+	bool journal;			/* of the filesystem */
 	bool broken;			/* the device does not take it */
 	/* for progress(): of files that are done, of the one at hand, of all */
 	uint64_t done_blocks, moved_blocks, all_blocks;
@@ -54,17 +53,19 @@ static inline bool e4l_ways_ended(const struct e4l_ways *w)
 bool e4l_ways_stop(struct e4l_ways *w, uint64_t blocks);
 
 /*
- * Takes a file that was just mapped.  Returns why something could not be done
- * or E4L_SKIP_NONE.
+ * Moves *@len blocks of the file from @lblk on, which are contiguous in it, to
+ * @pblk and behind it, which the donor has (e4l_donor_fits()).  Returns why that
+ * could not be done, or E4L_SKIP_NONE; also if the run was stopped.  *@len is how
+ * many are left.
  */
-enum e4l_skip e4l_way_move(struct e4l_ways *w, struct e4l_file *f,
-			 const struct e4l_rules *rules);
+enum e4l_skip e4l_way_move(struct e4l_ways *w, struct e4l_open_file *f,
+			   uint64_t lblk, uint64_t *len, uint64_t pblk);
 
 /*
- * The same for @runs of it, in logical order, which become written; those that
+ * Joins @runs of the file, in logical order, which become written; those that
  * stay would save *@left extents.
  */
-enum e4l_skip e4l_way_join(struct e4l_ways *w, struct e4l_file *f,
+enum e4l_skip e4l_way_join(struct e4l_ways *w, struct e4l_open_file *f,
 			 const struct e4l_zero_run *runs, size_t n,
 			 uint64_t *left);
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * program: which files the kernel could execute.  While a file is open for
+ * writing, execve(2) of it fails (ETXTBSY).
+ */
+#ifndef E4L_PROGRAM_H
+#define E4L_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <et/com_err.h>
+
+/* A format registered with binfmt_misc. */
+struct e4l_format {
+	size_t offset, len;
+	unsigned char *magic, *mask;	/* @len bytes each, allocated together */
+};
+
+struct e4l_programs {
+	struct e4l_format *v;
+	size_t n;
+	bool by_name;			/* some formats are file names */
+};
+
+/*
+ * Reads the registered formats from the directory @path; if it cannot be read,
+ * none are registered.  To be freed in any case.  Errors: ENOMEM.
+ */
+errcode_t e4l_programs_read(struct e4l_programs *p, const char *path);
+void e4l_programs_free(struct e4l_programs *p);
+
+/*
+ * Whether a file with an execute permission that begins with the @len bytes @head
+ * could be executed: ELF, "#!", a registered format.  If formats are registered by
+ * file name, every such file could be.
+ */
+bool e4l_is_program(const struct e4l_programs *p, const unsigned char *head,
+		    size_t len);
+
+#define E4L_BINFMT_MISC "/proc/sys/fs/binfmt_misc"
+
+#endif
