@@ -33,7 +33,10 @@ struct name_at {
 	bool full;		/* no directory more */
 };
 
-/* Finds it; false after saying why nothing can be put there. */
+/*
+ * Finds the directory for a new name.  Returns false after printing why the
+ * name cannot be created.
+ */
 bool name_find(struct shell *s, const char *path, struct name_at *p);
 
 /* An inode for something new there. */

@@ -651,7 +651,7 @@ errcode_t e4l_es_insert(struct e4l_es_cache *c, ext2_ino_t ino,
 	inode = get_inode(c, ino);
 	if (!inode)
 		return ENOMEM;
-	/* most often what comes is behind all that is known */
+	/* new entries are usually behind all known ones */
 	last = last_entry(inode);
 	behind = !last || end_of(last) <= es->lblk;
 	if (!behind && is_known(inode, es))

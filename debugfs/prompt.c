@@ -24,7 +24,7 @@ static struct shell *completing;
 
 /* What completes a word. */
 struct candidates {
-	const char *word;	/* as far as it is there */
+	const char *word;	/* the typed start of the word */
 	size_t len;
 	const char *before;	/* stays in front of what is found */
 	char **v;		/* ends with a NULL */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * write: a file of the host goes into a new file, or into one that was
- * preallocated.  In both cases data goes to blocks that nobody can read yet,
- * through a plug, and one transaction then makes it the file's.
+ * write: copies a file of the host to a new or preallocated file.  Data goes to
+ * blocks that no inode refers to, or to unwritten extents, through a plug; one
+ * transaction then adds the blocks to the file.
  */
 #include "config.h"
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* zeroout: the rule by which unwritten extents are converted. */
+/* zeroout: a model of how the kernel converts unwritten extents. */
 #ifndef E4DEBUG_ZEROOUT_H
 #define E4DEBUG_ZEROOUT_H
 

@@ -59,7 +59,7 @@ static void on_progress(const char *doing, uint64_t done, uint64_t all,
 	progress_update(&check->progress, done, all, io.bytes);
 }
 
-/* Paths of those findings that are shown. */
+/* Loads the paths of the inodes in the shown findings. */
 static errcode_t load_names(struct e4check *check)
 {
 	struct findings *f = &check->found;
@@ -97,7 +97,7 @@ static errcode_t run_check(struct e4check *check)
 		err = e4l_check_run(check->e, &opt, &check->found);
 	progress_end(&check->progress);
 	e4l_findings_sort(&check->found);
-	if (!err)	/* without paths, inodes will do */
+	if (!err)	/* without paths, inode numbers are printed */
 		check->nameless = load_names(check);
 	interrupt_stop(&in);
 	return err;
@@ -129,7 +129,7 @@ static int verdict(const struct e4check *check, errcode_t err)
 		FSCK_FAILED : 0);
 }
 
-/* What was found before there was anything to check. */
+/* Adds findings for damage that was found while opening the filesystem. */
 static void note_doubt(struct e4check *check, const struct target_doubt *doubt)
 {
 	struct finding at = { .blk = doubt->backup };
@@ -162,7 +162,10 @@ static int run(struct e4check *check, const char *name)
 	return status;
 }
 
-/* One after the other, each anew; what was found of any counts, as in fsck. */
+/*
+ * Checks the targets in turn.  The exit status is the bitwise OR of all, as for
+ * fsck.
+ */
 static int run_all(const struct e4check *wanted, char **names)
 {
 	struct e4check check;

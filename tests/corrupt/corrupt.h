@@ -48,7 +48,7 @@ typedef void seal_fn(struct corpus *c, const struct site *s);
 typedef void note_fn(struct corpus *c, const struct site *s,
 		     const struct field *f);
 
-/* Where one structure is in the image. */
+/* The position of one structure in the image. */
 struct site {
 	const char *name;
 	const struct field *fields;

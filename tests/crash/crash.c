@@ -60,7 +60,8 @@ struct settings {
 	const struct op_row *op;
 	const char *only, *except;
 	struct sampling how;
-	size_t accidents;		/* faults of each kind, and kills */
+	/* number of faults of each kind, and of kills */
+	size_t accidents;
 	size_t drop_flush;
 	bool early_discards;
 	enum plant plant;

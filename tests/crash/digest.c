@@ -30,7 +30,8 @@ struct walk {
 	uint8_t *buf;			/* of one block */
 	uint64_t content, layout;
 	uint64_t size;			/* of the file */
-	bool numbers;			/* its blocks hold those of inodes */
+	/* the blocks of the file contain inode numbers */
+	bool numbers;
 	uint64_t *names;		/* of each inode, or NULL */
 	ext2_ino_t dir;			/* whose names are read */
 	uint64_t path;			/* and its own */

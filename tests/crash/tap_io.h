@@ -40,7 +40,8 @@ struct tap_log {
 	const char *paths[TAP_DEVICES];	/* the index is the device */
 	struct tap_event *ev;
 	size_t n, room;
-	size_t marked;		/* how many were in transactions, or before */
+	/* number of writes up to the last marked transaction */
+	size_t marked;
 	size_t calls;		/* writes and flushes so far */
 	size_t fail_at;		/* which of them fails; 0: none */
 	enum tap_fault fault;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Everything that reads: the whole model of a mutated image, with every file's
- * path, and once more below one directory.
+ * Builds the whole model of a mutated image with all paths, and once more the
+ * model of one subtree.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -33,7 +33,7 @@ static void must(errcode_t ret, const char *what, const char *path)
 		errx(1, "%s %s: %s", what, path, error_message(ret));
 }
 
-/* The directory that @path is in; sets *@name to its last part. */
+/* Returns the directory of @path, and sets *@name to the last component. */
 static ext2_ino_t parent_of(struct replay *r, char *path, char **name)
 {
 	char *slash = strrchr(path, '/');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the system's mke2fs, tune2fs and e2fsck do for us, so that any feature set can
- * be had, and always the same bytes: UUID, clock and configuration are ours.
+ * Runs mke2fs, tune2fs and e2fsck of the system, for all features, with fixed
+ * UUID, clock and configuration, so that the output is always the same.
  */
 #include "config.h"
 #include <errno.h>

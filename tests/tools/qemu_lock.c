@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * qemu_lock IMAGE BYTE...: locks IMAGE as qemu does, says so, and keeps it until
- * its input ends.  A byte from 100 is for what is done with the image, one from
- * 200 for what nobody else may do; the lock belongs to the open file and not to
- * the process.  Fails where another holds the counterpart of a byte.
+ * qemu_lock IMAGE BYTE...: locks bytes of IMAGE as qemu does, prints a line,
+ * and holds the locks until the end of its input.  Bytes from 100 on stand for
+ * operations on the image, and bytes from 200 on for operations that other
+ * programs must not do.  The locks belong to the open file and not to the
+ * process.  Fails if another program has locked the counterpart of a byte.
  */
 #include "config.h"
 #include <fcntl.h>

@@ -363,7 +363,10 @@ static void compare_subtree(struct e4l *e)
 	ext2fs_free_inode_bitmap(below);
 }
 
-/* debugfs ncheck prints every name of an inode; ours must be one of them. */
+/*
+ * debugfs ncheck prints every name of an inode; the name of the library must be
+ * one of these names.
+ */
 static void compare_ncheck(struct e4l *e)
 {
 	ext2_ino_t ino = want.links[rnd(want.n_links)].ino;

@@ -17,7 +17,7 @@ enum what { END, LAYER, DIR, REG, SYM, LINK, HIDE, EMPTY };
 struct step {
 	enum what what;
 	const char *path, *target;
-	errcode_t err;			/* that it fails with */
+	errcode_t err;			/* expected error */
 };
 
 #define BEGIN			{ .what = LAYER }

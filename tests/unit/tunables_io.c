@@ -173,7 +173,7 @@ static void check_refused(struct image *img, const char *text,
 	run("%scmp %s %2$s.before && rm %2$s.before", "", img->path);
 }
 
-/* Files of each power of two, twice, leave no block free. */
+/* Fills all blocks: two files of each power of two. */
 static void fill(struct image *img)
 {
 	uint32_t inodes;

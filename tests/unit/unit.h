@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What every unit test program needs: a main() that runs one suite. */
+/* The main() of a unit test program, which runs one suite. */
 #ifndef E4L_UNIT_H
 #define E4L_UNIT_H
 

@@ -156,7 +156,7 @@ static bool write_both(struct e4l_zeroout_file *f, struct model *m,
 		CHECK(!m->zeroed);
 		return false;
 	}
-	/* a write touches a chunk at each of its ends */
+	/* a write zeroes at most one chunk at each of its ends */
 	CHECK(m->zeroed <= 2 * (uint64_t)max);
 	for (i = lblk; i < lblk + len; i++) {
 		CHECK(!m->b[i].zeroed);

@@ -31,7 +31,7 @@ struct e4l {
 	pthread_mutex_t io_lock;	/* held around reads of a channel that
 					 * cannot be shared by threads */
 	atomic_ullong reads, read_bytes, readaheads;
-	bool sound;		/* by the last check, see e4l_check() */
+	bool sound;		/* the last e4l_check() found no errors */
 	errcode_t (*guard)(void *priv);	/* NULL: none */
 	void *guard_priv;
 	struct e4l *over;		/* of an overlay: what is below it */

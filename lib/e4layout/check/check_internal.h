@@ -44,7 +44,7 @@ struct dir {
 #define DIR_HAD_INDEX	0x20	/* its inode says so */
 #define DIR_STAYS	0x40	/* its map is not one to build it anew */
 
-/* Blocks of a directory, side by side. */
+/* Contiguous blocks of a directory. */
 struct dir_run {
 	uint64_t pblk : 48;
 	uint64_t len : 16;

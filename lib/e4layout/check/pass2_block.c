@@ -341,7 +341,7 @@ static enum dx_type type_of(struct check *ck, const struct dir *dir,
 	return e4l_htree_is_node(ck, block) ? DX_NODE : DX_LEAF;
 }
 
-/* Judges the checksum; returns how many bytes the entries have. */
+/* Checks the checksum of the block. Returns the number of bytes for entries. */
 static unsigned int judge_csum(struct check *ck, const struct dir *dir,
 			       blk64_t blk, enum dx_type type,
 			       const void *block)

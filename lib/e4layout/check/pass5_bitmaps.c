@@ -119,7 +119,7 @@ static void judge_free_blocks(struct job *job, dgrp_t g, uint32_t n)
 		      .got = ext2fs_bg_free_blocks_count(ck->fs, g));
 }
 
-/* @have: as on disk, or NULL where there is none. */
+/* @have: the bitmap on disk, or NULL if it is uninitialized. */
 static void judge_block_bitmap(struct job *job, dgrp_t g, const uint8_t *have)
 {
 	struct check *ck = job->b->ck;

@@ -22,7 +22,8 @@ struct node {
 	struct e4l_pair low;		/* none of its pairs is before it */
 	uint64_t most;			/* value of them, or 0 */
 	uint64_t most_below;		/* in the subtree, likewise */
-	node_t kid[2];			/* kid[0]: the next unused one */
+	/* children; of an unused node, kid[0] is the next unused node */
+	node_t kid[2];
 	uint16_t used;			/* bytes, once it is packed */
 	uint8_t bytes[LEAF_BYTES];
 };

@@ -41,7 +41,8 @@ struct e4l_dir_shape {
 	uint32_t *start;	/* [leaf]: its first entry; to be freed */
 	uint32_t leaves;
 	unsigned int levels;		/* of index blocks below the root */
-	uint32_t index[E4L_DIR_MAX_LEVELS];	/* their number, from the top */
+	/* number of index blocks on each level, from the top */
+	uint32_t index[E4L_DIR_MAX_LEVELS];
 	uint32_t blocks;
 };
 

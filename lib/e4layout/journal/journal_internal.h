@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the journal's parts share: session, log, superblock, transaction. */
+/*
+ * Declarations that the parts of the journal code share: session, log,
+ * superblock, transaction.
+ */
 #ifndef E4L_JOURNALP_H
 #define E4L_JOURNALP_H
 

@@ -12,7 +12,7 @@
 #include "e4layout/format/host_inode.h"
 #include "journal_internal.h"
 
-/* Groups of which a bitmap is written. */
+/* Groups with a changed bitmap. */
 struct groups {
 	dgrp_t *v;
 	size_t n;

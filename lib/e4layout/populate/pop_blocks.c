@@ -156,7 +156,7 @@ static errcode_t cut_segs(struct e4l_populate *p, uint32_t id)
 		if (end > FILE_LAST_LBLK + 1ULL)
 			return E4L_ET_FILE_TOO_LARGE;
 		last = map->n_seg ? &p->segs.v[p->segs.n - 1] : NULL;
-		/* A block that is partly data is data. */
+		/* A block that is partly written counts as written. */
 		if (last && first < done && last->unwritten &&
 		    !stretch->unwritten && --last->len == 0) {
 			p->segs.n--;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Filling a new filesystem: what is refused, and what the image keeps. */
+/* Fills a new filesystem: refusals, and properties that the image keeps. */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>

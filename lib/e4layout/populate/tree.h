@@ -91,7 +91,7 @@ struct link_group {
 struct source {
 	int fd;			/* a directory or a file with data; -1: none */
 	bool by_path;		/* a directory; the fd is the tree's own */
-	uint32_t depth;		/* of the directory that it goes into */
+	uint32_t depth;		/* depth of the parent directory */
 	uint32_t name;		/* for messages, in the arena; 0: none */
 };
 

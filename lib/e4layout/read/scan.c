@@ -71,7 +71,7 @@ struct scan {
 /* A tree block that is being read. */
 struct node {
 	size_t token;		/* where it stands */
-	struct e4l_token inode;	/* whose it is */
+	struct e4l_token inode;	/* the owner of the block */
 	struct e4l_node_pos pos;
 	bool indirect;
 };

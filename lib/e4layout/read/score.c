@@ -94,9 +94,9 @@ static void add_extent(struct e4l_scorer *s, const struct e4l_extent *x,
 }
 
 /*
- * A run of an indirect map as e2fsck sees it: the map blocks come where a walk
- * meets them, before the first block that they map, which may be amid a run.
- * @t is the first tree block not met yet.
+ * Counts a range of an indirect map as e2fsck does: map blocks come in the
+ * order of a walk, before the first block that they map, which can be inside of
+ * the range.  @t is the first tree block that has not been counted.
  */
 static void e2fsck_indirect(struct e4l_scorer *s, const struct e4l_piece *piece,
 			    struct e4l_extent x, size_t *t)

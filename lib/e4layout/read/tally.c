@@ -292,7 +292,7 @@ static errcode_t keep_pairs(struct e4l_tally *t,
 	return 0;
 }
 
-/* Tells what one part found, but for the entries. */
+/* Passes the results of one part on, except for the entries. */
 static errcode_t deliver(struct e4l_tally *t, const struct e4l_tally_part *part)
 {
 	errcode_t err = 0;

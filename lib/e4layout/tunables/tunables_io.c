@@ -84,7 +84,7 @@ static errcode_t check_root(int fd)
 	return 0;
 }
 
-/* The kernel hides the trusted attributes from everybody else. */
+/* The kernel shows trusted attributes only with CAP_SYS_ADMIN. */
 static bool may_see_trusted(void)
 {
 	struct __user_cap_header_struct head = {
