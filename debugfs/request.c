@@ -9,7 +9,7 @@
 #include "support/undo_guard.h"
 #include "e4debug.h"
 
-/* In order. */
+/* Compared as numbers: a request with a larger value needs more. */
 enum needs {
 	NOTHING = 0,
 	OPEN = 1,		/* an open filesystem */

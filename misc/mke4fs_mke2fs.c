@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Running mke2fs, and passing on its messages. */
+/* Runs mke2fs, and passes its messages on. */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -19,17 +19,17 @@
 
 extern char **environ;
 
-/* What becomes of what mke2fs says. */
+/* How the output of mke2fs is handled. */
 enum voice {
-	VOICE_ALL,	/* a question may be among it */
-	VOICE_STDERR,	/* all of it goes there */
-	VOICE_QUESTION,	/* and errors, if it fails */
+	VOICE_ALL,	/* print everything, because there can be a question */
+	VOICE_STDERR,	/* print everything on stderr */
+	VOICE_QUESTION,	/* print questions, and errors if mke2fs fails */
 	VOICE_ERRORS,
-	VOICE_FAILURE,	/* errors, if it fails */
+	VOICE_FAILURE,	/* print errors if mke2fs fails */
 	VOICE_NONE,
 };
 
-/* Whether @path can be run, and is not this very program by mke2fs' name. */
+/* Whether @path is executable, and not mke4fs itself under the name mke2fs. */
 static bool is_mke2fs(const char *path, const struct stat *own)
 {
 	struct stat st;
@@ -113,9 +113,9 @@ struct arguments {
 };
 
 /*
- * The arguments for mke2fs on @path, whose last texts are in @buf.
- * @inodes: how many are wanted, 0: as it likes.  @bytes: the size, 0: as the
- * user said.  To be freed.
+ * Returns the arguments of mke2fs on @path; the caller frees the array, and the
+ * last arguments are in @buf.  @inodes: requested inodes; 0: the default.
+ * @bytes: size of the filesystem; 0: the size in @c.
  */
 static char **make_argv(const struct config *c, const char *path,
 			uint64_t bytes, uint64_t inodes, struct arguments *buf)
@@ -213,7 +213,7 @@ static bool has_failed(int status)
 	return !WIFEXITED(status) || WEXITSTATUS(status);
 }
 
-/* Whether what is said waits for what comes of it. */
+/* Whether the output is printed only when the result is known. */
 static bool waits(enum voice voice)
 {
 	return voice == VOICE_QUESTION || voice == VOICE_FAILURE;
@@ -246,7 +246,7 @@ static int hear(int fd, pid_t pid, enum voice voice, const char *path,
 static int hear_mke2fs(const struct config *c, char **argv, enum voice voice,
 		       const char *path)
 {
-	/* why it fails it says on stdout at times */
+	/* mke2fs prints some errors on stdout */
 	int out = voice == VOICE_ERRORS || voice == VOICE_FAILURE ?
 		  memfd_create("mke2fs", MFD_CLOEXEC) : -1;
 	int fd[2] = { -1, -1 }, err = 0, status;

@@ -220,7 +220,7 @@ static void make_change(struct corpus *c, struct change *change, bool sealed)
 		change->site->seal(c, change->site);
 }
 
-/* Of several changes the fields and values are lists. */
+/* If there are several changes, fields and values are lists. */
 static void make_case(struct corpus *c)
 {
 	static const unsigned int counts[] = { 1, 1, 1, 1, 1, 2, 2, 2, 2, 3 };

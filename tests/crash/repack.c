@@ -13,7 +13,8 @@
 struct run {
 	struct op_env *env;
 	unsigned int max, asked;	/* steps */
-	bool planned;			/* it writes from now on */
+	/* the plan is complete: later writes belong to the repack */
+	bool planned;
 };
 
 static void planned(const struct e4l_repack_result *result, void *priv)

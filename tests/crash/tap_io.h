@@ -45,7 +45,7 @@ struct tap_log {
 	size_t calls;		/* writes and flushes so far */
 	size_t fail_at;		/* which of them fails; 0: none */
 	enum tap_fault fault;
-	size_t failed;		/* how many did */
+	size_t failed;		/* number of failed writes */
 	bool excused;		/* flushes that fail now are not counted */
 };
 

@@ -137,8 +137,8 @@ static void compare(const struct model *m, const struct e4l_zeroout_file *f)
 }
 
 /*
- * Writes to @f and to @m, and checks what was zeroed.  False: refused, since
- * there is a hole.
+ * Writes to @f and to @m, and compares the zeroed blocks.  Returns false if the
+ * write was refused because of a hole.
  */
 static bool write_both(struct e4l_zeroout_file *f, struct model *m,
 		       uint32_t lblk, uint32_t len, uint32_t max, uint64_t eof)

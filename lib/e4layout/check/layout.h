@@ -13,7 +13,7 @@ errcode_t e4l_layout_tally(struct check *ck, struct e4l_tally *t);
 void e4l_layout_judge_file(struct check *ck, const struct e4l_piece *last,
 			   struct e4l_scorer *scorer);
 
-/* Judges what tune4fs keeps with the filesystem. */
+/* Checks the tunables that are stored in the filesystem. */
 void e4l_layout_judge_tunables(struct check *ck);
 
 #endif

@@ -200,7 +200,10 @@ static bool last_ends_late(const struct ext3_extent_header *h)
 	return n;
 }
 
-/* Likewise, of the leaf @blk; 0: the one in the inode. */
+/*
+ * Whether the last extent of leaf @blk (0: the leaf in the inode) ends too
+ * late.
+ */
 static bool leaf_ends_late(struct check *ck, const struct ext2_inode *inode,
 			   blk64_t blk)
 {

@@ -388,7 +388,7 @@ static void judge_missing(struct blocks *b, size_t at, size_t n,
 	uint64_t clusters = l->values_in_inodes.clusters;
 	struct xattr_use *use = &b->uses[at];
 
-	/* of Lustre's there is one user */
+	/* an inode of Lustre has one user */
 	if (clusters && use->missing < clusters)
 		clusters -= lustre_clusters(l);
 	for (; n; n--, use++) {

@@ -29,7 +29,7 @@ bool e4l_dir_wants_index(const struct e4l_dir_use *u);
 /* Whether it is to have an index, and has none. */
 bool e4l_dir_is_outgrown(const struct e4l_dir_use *u);
 
-/* Whether its leaves are so empty that it must have lost entries. */
+/* Whether the leaves are so empty that the directory has lost entries. */
 bool e4l_dir_is_sparse(const struct e4l_dir_use *u);
 
 /*

@@ -514,7 +514,7 @@ static errcode_t apply_frees(struct e4l_txn *t,
 
 /* ------------------------------------------------------- moving inodes */
 
-/* What @group counts of inodes changes by @delta in use. */
+/* Changes the inode counts of @group by @delta inodes in use. */
 static void count_inode(ext2_filsys fs, ext2_ino_t ino, bool is_dir, int delta)
 {
 	dgrp_t group = ext2fs_group_of_ino(fs, ino);

@@ -583,7 +583,7 @@ static bool is_locked(int fd, off_t byte)
 	return !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
 }
 
-/* Whether another program holds a lock that conflicts with @i. */
+/* Whether another program holds a lock that conflicts with @it. */
 static bool is_held(int fd, const struct intent *it)
 {
 	off_t i;

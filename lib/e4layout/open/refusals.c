@@ -98,7 +98,9 @@ bool e4l_has_external_journal(const struct ext2_super_block *sb)
 	       !sb->s_journal_inum;
 }
 
-/* After e2undo, an external journal would be replayed over what was undone. */
+/*
+ * After e2undo, an external journal would be replayed over the restored blocks.
+ */
 static errcode_t refuse_unprotected(ext2_filsys fs, const struct e4l_hold *h,
 				    unsigned int flags)
 {

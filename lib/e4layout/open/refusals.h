@@ -22,7 +22,7 @@ errcode_t e4l_refuse_unknown(ext2_filsys fs, const struct e4l_hold *h);
 errcode_t e4l_refuse_to_change(ext2_filsys fs, const struct e4l_hold *h,
 			       unsigned int flags);
 
-/* Says what to do about @err of multiple mount protection; returns it. */
+/* Reports @err of multiple mount protection with the remedy. Returns @err. */
 errcode_t e4l_tell_mmp(const struct e4l_hold *h, errcode_t err);
 
 /*

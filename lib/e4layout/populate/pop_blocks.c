@@ -243,7 +243,7 @@ static uint32_t supply(struct e4l_populate *p, struct supply *s, uint32_t lblk,
 	return room;
 }
 
-/* Gives the runs of @map their places, cutting those that need several. */
+/* Assigns places to the ranges of @map, and cuts ranges that need several. */
 static errcode_t place_segs(struct e4l_populate *p, struct map *map)
 {
 	uint32_t n = map->n_seg, i, done, got;

@@ -181,7 +181,7 @@ static int by_place(const void *a, const void *b)
 	return x->pos < y->pos ? -1 : x->pos > y->pos;
 }
 
-/* How many of the sorted ranges from @r on one call should read. */
+/* Returns how many of the sorted ranges from @r on are read by one call. */
 static size_t request_length(const struct e4l_source *s,
 			     const struct e4l_source_range *r, size_t n)
 {

@@ -557,7 +557,7 @@ errcode_t e4l_tree_find(struct e4l_tree *t, uint32_t parent, const char *name,
 	return 0;
 }
 
-/* The node at @path below the root, or 0. */
+/* Sets the node at @path, or 0. */
 static errcode_t find_path(struct e4l_tree *t, const char *path, uint32_t *id)
 {
 	errcode_t err = 0;

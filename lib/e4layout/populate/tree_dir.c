@@ -23,7 +23,10 @@
 #define MAX_WALKERS	64
 #define E4L_DIR_ALL_FLAGS (E4L_DIR_NO_XATTRS | E4L_DIR_ONE_FS)
 #define LIST_BYTES	65536	/* XATTR_LIST_MAX, XATTR_SIZE_MAX in Linux */
-/* The kernel allocates what it is offered; a little is enough for nearly all. */
+/*
+ * The kernel allocates a buffer of the offered size; a small size is enough for
+ * nearly all values.
+ */
 #define SHORT_BYTES	1024
 
 /* A name of an inode that has others. */
@@ -512,7 +515,10 @@ static void *walk_thread(void *arg)
 	return NULL;
 }
 
-/* The root's own attributes; in a thread, since it changes directory. */
+/*
+ * Reads the attributes of the root directory, in a thread with its own working
+ * directory.
+ */
 static void *root_thread(void *arg)
 {
 	struct walk *w = arg;

@@ -234,7 +234,7 @@ size_t e4l_tree_record(const struct e4l_tree *t, size_t at, struct xrecord *rec,
 /* --------------------------------------------------------------------- ids */
 
 #define ACL_USER_OBJ	0x01
-#define ACL_USER	0x02	/* its entries have an id */
+#define ACL_USER	0x02	/* entries with an ID */
 #define ACL_GROUP_OBJ	0x04
 #define ACL_GROUP	0x08	/* likewise */
 #define ACL_MASK	0x10

@@ -35,7 +35,7 @@ struct e4l_dirs {
 	uint32_t in_run;		/* blocks of it */
 };
 
-/* Blocks side by side on the disk, mostly of different directories. */
+/* Contiguous blocks on the disk, usually of several directories. */
 struct job {
 	struct e4l_dirs *d;
 	struct e4l_want wants[E4L_PART_BLOCKS];

@@ -403,7 +403,7 @@ static void job_release(void *arg, void *priv)
 	free(job->why);
 }
 
-/* Bitmaps must be whole bytes, and one block must hold one. */
+/* Each bitmap must consist of whole bytes and fit in one block. */
 static bool geometry_ok(ext2_filsys fs)
 {
 	uint64_t clusters = EXT2_CLUSTERS_PER_GROUP(fs->super);

@@ -16,7 +16,8 @@
 #include "tally.h"
 
 #define ROUND_BYTES	(8u << 20)	/* of directories of several blocks */
-#define SPREAD_BLOCKS	4	/* of few inodes, which may lie anywhere */
+/* directories of few inodes can have this many blocks */
+#define SPREAD_BLOCKS	4
 
 static bool get_bit(const uint8_t *bits, ext2_ino_t ino)
 {

@@ -16,7 +16,7 @@
 /* The entries are sorted by name; each owns one allocation, its name's. */
 struct e4l_tunables {
 	size_t count;
-	size_t len;		/* of the canonical text */
+	size_t len;		/* length of the canonical text */
 	struct e4l_tunable at[MAX_COUNT];
 };
 
