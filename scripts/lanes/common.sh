@@ -28,6 +28,18 @@ cross_setup() {
 	esac
 }
 
+# wrap_programs DIR: a build directory whose programs are scripts that run those
+# of the emulated processor.
+wrap_programs() {
+	for program in misc/e4frag misc/e4repack misc/mke4fs misc/tune4fs \
+		e2fsck/e4check debugfs/e4debug tests/tools/mkaged; do
+		mkdir -p "$1/${program%/*}"
+		printf '#!/bin/sh\nexec %s /build-%s/%s "$@"\n' "$emulator" \
+			"$LANE" "$program" >"$1/$program"
+		chmod +x "$1/$program"
+	done
+}
+
 # before_the_end COMMAND...: ends COMMAND 15 seconds before DEADLINE, if set.
 before_the_end() {
 	if [ "${DEADLINE:-}" ]; then
