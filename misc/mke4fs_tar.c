@@ -405,6 +405,21 @@ static bool take_whiteout(struct tar *r)
 	return !err || complain_tree(r->l, err);
 }
 
+static bool has_known_type(struct archive_entry *entry)
+{
+	switch (archive_entry_filetype(entry)) {
+	case AE_IFREG:
+	case AE_IFLNK:
+	case AE_IFSOCK:
+	case AE_IFCHR:
+	case AE_IFBLK:
+	case AE_IFDIR:
+	case AE_IFIFO:
+		return true;
+	}
+	return false;
+}
+
 static bool take_entry(struct tar *r, struct archive_entry *entry)
 {
 	struct load *l = r->l;
@@ -422,9 +437,11 @@ static bool take_entry(struct tar *r, struct archive_entry *entry)
 		return take_whiteout(r);
 	if (archive_entry_hardlink(entry) && !is_root(l->path))
 		return take_link(r, entry);
-	if (!archive_entry_filetype(entry))
+	if (!has_known_type(entry))
 		return complain(l, "unknown file type (join the volumes of a "
 				   "multi-volume archive first)");
+	if (archive_entry_mode(entry) & ~(AE_IFMT | 07777))
+		return complain(l, "mode out of range");
 	if (!describe(r, entry, &e))
 		return false;
 	if (is_root(l->path) && !S_ISDIR(e.mode))

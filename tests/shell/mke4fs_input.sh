@@ -331,6 +331,19 @@ rm -f img
 mustfail 1 "$mke4fs" -q -d volume2.tar img
 one_sentence mke4fs
 says 'continued: unknown file type .join the volumes of a multi-volume archive'
+python3 - <<'P'
+import tarfile
+d = bytearray(open('volume2.tar', 'rb').read())
+d[156:157] = b'0'
+d[100:108] = b'\xad000644\0'
+d[148:156] = b' ' * 8
+d[148:156] = b'%06o\0 ' % sum(d[:512])
+first = tarfile.TarInfo('first').tobuf(tarfile.GNU_FORMAT)
+open('mode.tar', 'wb').write(first + d)
+P
+mustfail 1 "$mke4fs" -q -d mode.tar img
+one_sentence mke4fs
+says 'continued: (mode out of range|unknown file type)'
 for epoch in -1 abc 0x10 1e3 2147483648 99999999999999999999; do
 	mustfail 2 env SOURCE_DATE_EPOCH=$epoch "$mke4fs" -q -d a.tar img
 	says 'SOURCE_DATE_EPOCH requires seconds since 1970, from 0 to 2147483647'
