@@ -49,8 +49,7 @@ static void put_fragment(struct e4l_work *w, uint32_t f, uint32_t to,
 					    w->m->opt.geo.cluster_blocks,
 					    frag->start, frag->len);
 
-	if (w->finished[file] == E4L_FINISHED)
-		w->finished[file] = E4L_REOPENED;
+	w->moved[file] = true;
 	w->copied += blocks;
 	w->copied_twice += waits ? blocks : 0;
 	if (w->unwritten)
@@ -308,6 +307,7 @@ errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file)
 	if (first == end && !o->loose && !zeroes)
 		return 0;
 	give_spares(w, o, first, end);
+	w->moved[file] = false;
 	return add_move(w, &(struct e4l_plan_move) {
 			.file = file, .kind = E4L_MOVE_FINISH,
 			.lstart = E4L_NONE });
@@ -315,9 +315,15 @@ errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file)
 
 errcode_t e4l_move_repack(struct e4l_work *w, uint32_t file)
 {
-	if (w->finished[file] != E4L_REOPENED || !w->m->owner[file].n_kept)
+	const struct e4l_owner *o = &w->m->owner[file];
+	uint32_t tree = o->n_kept;
+
+	if (w->finished[file] < E4L_FINISHED)
+		tree += o->n_spare;
+	if (!w->moved[file] || !tree ||
+	    !(o->allowed & (E4L_PLAN_PACK | E4L_PLAN_ZEROOUT)))
 		return 0;
-	w->finished[file] = E4L_FINISHED;
+	w->moved[file] = false;
 	return add_move(w, &(struct e4l_plan_move) {
 			.file = file, .kind = E4L_MOVE_FINISH,
 			.lstart = E4L_NONE });

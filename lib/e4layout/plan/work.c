@@ -61,9 +61,10 @@ static errcode_t copy_state(struct e4l_work *to, const struct e4l_work *from)
 					map * m->opt.geo.cluster_blocks);
 	to->cuts = copy_of(from->cuts, m->n_owners * sizeof(*to->cuts));
 	to->finished = copy_of(from->finished, m->n_owners);
+	to->moved = copy_of(from->moved, m->n_owners);
 	return to->frag && to->move && to->used &&
-	       !to->unwritten == !m->unwritten && to->cuts && to->finished ?
-	       0 : ENOMEM;
+	       !to->unwritten == !m->unwritten && to->cuts && to->finished &&
+	       to->moved ? 0 : ENOMEM;
 }
 
 /* What each generation begins anew. */
@@ -141,9 +142,9 @@ void e4l_work_free(struct e4l_work *w)
 	void *all[] = {
 		w->move, w->frag, w->item, w->state, w->broken, w->home,
 		w->next, w->touched, w->order, w->of, w->broken_items, w->cuts,
-		w->finished, w->by_place, w->used, w->unwritten, w->walls,
-		w->loose, w->region, w->homes, w->given, w->scratch, w->slot,
-		w->head,
+		w->finished, w->moved, w->by_place, w->used, w->unwritten,
+		w->walls, w->loose, w->region, w->homes, w->given, w->scratch,
+		w->slot, w->head,
 	};
 	size_t i;
 

@@ -21,7 +21,6 @@ enum e4l_file_state {
 	E4L_PACKED,		/* its surplus tree blocks are free */
 	E4L_IMPROVED,		/* what could be zeroed while in fragments, is */
 	E4L_FINISHED,		/* it is as it should be */
-	E4L_REOPENED,		/* but was moved after that */
 };
 
 /* How an attempt differs from others. */
@@ -73,6 +72,7 @@ struct e4l_work {
 	uint32_t *broken_items;		/* of each file */
 	uint32_t *cuts;			/* of each file: extents that are more */
 	uint8_t *finished;		/* of each file: enum e4l_file_state */
+	uint8_t *moved;			/* of each file: after it was packed last */
 	uint32_t *by_place;		/* fragments, as the attempt began */
 	uint32_t n_by_place;
 	/* maps */
@@ -166,7 +166,7 @@ errcode_t e4l_move_pack(struct e4l_work *w, uint32_t file);
 errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file);
 /* Whether a fragment may be cut: see e4l_work_split(). */
 bool e4l_work_may_split(const struct e4l_work *w, uint32_t f);
-/* Once more, since its tree was kept from shrinking while it was moved. */
+/* Packs the file if it was moved: moves keep its tree from shrinking. */
 errcode_t e4l_move_repack(struct e4l_work *w, uint32_t file);
 /* Cuts @f behind @keep clusters; *@rest is the new fragment. */
 errcode_t e4l_work_split(struct e4l_work *w, uint32_t f, uint32_t keep,
