@@ -50,13 +50,13 @@ same "entries" "$(json report.json 'd["entries"]')" 0
 same "free blocks" "$(json report.json 'd["free_blocks"]')" \
 	"$(dumpe2fs -h ours 2>/dev/null | sed -n 's/^Free blocks: *//p')"
 
-# what cannot be filled, and what cannot be at all, is said before
+# targets that files cannot be copied into are refused before anything is written
 rm ours
 for options in '-t ext2' '-t ext3' '-O journal_dev'; do
 	# shellcheck disable=SC2086
 	mustfail 1 "$mke4fs" $options -d src ours 16M
 	one_sentence mke4fs
-	says 'filled'
+	says 'cannot be '
 done
 mustfail 1 "$mke4fs" -O nonsense -d src ours
 says 'Invalid filesystem option set: nonsense'
