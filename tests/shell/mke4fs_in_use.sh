@@ -87,6 +87,6 @@ says "$img: cannot continue: another program mounted or changed the filesystem"
 sha256sum "$img" >"$work/sum"
 
 # itself
-refused 'locked by another program' -F --from="$img" "$img"
+refused 'the source is the same file as the image' -F --from="$img" "$img"
 check "$mke4fs" -q -F -d "$work/files" "$img"
 sound "$img"

@@ -36,7 +36,9 @@ static void begin_order(struct e4l_work *w)
 		w->order[w->n_order++] = i;
 		w->to_move += w->item[i].len;
 	}
-	qsort_r(w->order, w->n_order, sizeof(*w->order), densest_first, w);
+	if (w->n_order)
+		qsort_r(w->order, w->n_order, sizeof(*w->order), densest_first,
+			w);
 }
 
 /* Those with an owner last; the others by length, and then by place. */

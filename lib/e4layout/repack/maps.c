@@ -406,7 +406,8 @@ static size_t join_changes(struct e4l_file_change *v, size_t n)
 {
 	size_t i, k = 0;
 
-	qsort(v, n, sizeof(*v), e4l_u32_cmp);
+	if (n)
+		qsort(v, n, sizeof(*v), e4l_u32_cmp);
 	for (i = 0; i < n; i++) {
 		if (k && v[k - 1].ino == v[i].ino) {
 			v[k - 1].excess += v[i].excess;
