@@ -313,16 +313,68 @@ errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file)
 			.lstart = E4L_NONE });
 }
 
+/* How many extents stretch @s has at least. */
+static uint64_t count_extents(const struct e4l_work *w,
+			      const struct e4l_extent *s)
+{
+	uint64_t end = s->pblk + s->len, at = s->pblk, next, n = 0;
+	bool unwritten = false;
+
+	for (; at < end; at = next) {
+		next = end;
+		if (w->unwritten) {
+			unwritten = e4l_map_test(w->unwritten, at);
+			next = e4l_map_next(w->unwritten, at, end, !unwritten);
+		}
+		n += (next - at + E4L_WRITTEN_MAX_BLOCKS - 1 + unwritten) /
+		     E4L_WRITTEN_MAX_BLOCKS;
+	}
+	return n;
+}
+
+/* Whether the file needs no tree blocks where it is now. */
+static bool fits_inode(const struct e4l_work *w, const struct e4l_owner *o)
+{
+	uint64_t extents = 0;
+	struct e4l_extent s;
+	uint32_t i, f;
+
+	for (i = 0; i < o->n_items - o->n_kept; i++) {
+		f = w->m->item[o->first_item + i].first;
+		while (f != E4L_NONE) {
+			s = next_stretch(w, &f);
+			extents += count_extents(w, &s);
+		}
+	}
+	return !e4l_ideal_tree_blocks(extents, w->m->opt.geo.blocksize);
+}
+
+/* All tree blocks of a file that is not finished go. */
+static void give_tree(struct e4l_work *w, const struct e4l_owner *o, bool packed)
+{
+	const struct e4l_frag *frag;
+	uint32_t i;
+
+	give_spares(w, o, 0, o->n_spare - (packed ? o->n_surplus : 0));
+	for (i = o->n_items - o->n_kept; i < o->n_items; i++) {
+		frag = &w->frag[w->m->item[o->first_item + i].first];
+		e4l_map_set(w->given, frag->start, frag->start + frag->len,
+			    true);
+	}
+}
+
 errcode_t e4l_move_repack(struct e4l_work *w, uint32_t file)
 {
 	const struct e4l_owner *o = &w->m->owner[file];
-	uint32_t tree = o->n_kept;
+	bool finished = w->finished[file] >= E4L_FINISHED;
 
-	if (w->finished[file] < E4L_FINISHED)
-		tree += o->n_spare;
-	if (!w->moved[file] || !tree ||
-	    !(o->allowed & (E4L_PLAN_PACK | E4L_PLAN_ZEROOUT)))
+	if (!w->moved[file] || !(o->allowed & E4L_PLAN_PACK) ||
+	    !(o->n_kept + (finished ? 0 : o->n_spare)))
 		return 0;
+	if (!finished && !fits_inode(w, o))
+		return 0;
+	if (!finished)
+		give_tree(w, o, w->finished[file] >= E4L_PACKED);
 	w->moved[file] = false;
 	return add_move(w, &(struct e4l_plan_move) {
 			.file = file, .kind = E4L_MOVE_FINISH,

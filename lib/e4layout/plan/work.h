@@ -166,7 +166,10 @@ errcode_t e4l_move_pack(struct e4l_work *w, uint32_t file);
 errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file);
 /* Whether a fragment may be cut: see e4l_work_split(). */
 bool e4l_work_may_split(const struct e4l_work *w, uint32_t f);
-/* Packs the file if it was moved: moves keep its tree from shrinking. */
+/*
+ * Packs the file if it was moved, because moves keep its tree from shrinking.  A
+ * file that is still in fragments is packed if it needs no tree at all.
+ */
 errcode_t e4l_move_repack(struct e4l_work *w, uint32_t file);
 /* Cuts @f behind @keep clusters; *@rest is the new fragment. */
 errcode_t e4l_work_split(struct e4l_work *w, uint32_t f, uint32_t keep,
