@@ -179,8 +179,9 @@ static la_ssize_t read_gzip(struct stream *s, char *buf)
 		got = inflate_some(s);
 	if (got < 0)
 		return got;
-	s->unpacked += BLOCK_BYTES - z->avail_out;
-	return is_bomb(s) ? ARCHIVE_FATAL : BLOCK_BYTES - z->avail_out;
+	got = BLOCK_BYTES - (la_ssize_t)z->avail_out;
+	s->unpacked += got;
+	return is_bomb(s) ? ARCHIVE_FATAL : got;
 }
 
 /* Reads one more block in the place of the older one. */
