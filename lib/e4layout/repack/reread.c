@@ -81,6 +81,8 @@ bool e4l_reread_find(const struct e4l_reread *r, ext2_ino_t ino,
 {
 	const struct e4l_reread_file *f;
 
+	if (!r->n_files)
+		return false;
 	f = bsearch(&ino, r->files, r->n_files, sizeof(*r->files), e4l_u32_cmp);
 	if (!f)
 		return false;
