@@ -4,6 +4,7 @@
 # with exit status 0.  Image files stand for the devices.  Commands that need a mount,
 # systemd or a network are skipped by name.  documents.sh runs the commands of README.md.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+no_leak_check
 require_program python3 mke2fs e2fsck jq
 
 # The tools; less copies its input, git prints a fixed date, and e2fsck asks nothing.

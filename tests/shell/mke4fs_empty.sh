@@ -61,7 +61,7 @@ done
 mustfail 1 "$mke4fs" -O nonsense -d src ours
 says 'Invalid filesystem option set: nonsense'
 mustfail 1 "$mke4fs" -c -d src ours 16M
-says '^mke4fs: ours: -c: '
+says '^mke4fs: ours: -c is not supported '
 [ ! -e ours ] || fail "an image is left behind"
 
 # a journal that is asked for is there, whatever the size
