@@ -20,6 +20,7 @@ mount_image "$work/img" "$work/mnt"
 
 # it moves within one file: what is done, a rate, and the time that is left
 # (a shell has what runs in the background ignore SIGINT)
+: >"$err"
 env --default-signal=INT "$e4repack" --progress=always --rate=1M "$work/mnt" >"$out" 2>"$err" &
 pid=$!
 defer "kill $pid 2>/dev/null"
