@@ -284,6 +284,14 @@ static void give_spares(struct e4l_work *w, const struct e4l_owner *o,
 	}
 }
 
+/* The tree of the file is packed; @kind is E4L_MOVE_PACK or E4L_MOVE_FINISH. */
+static errcode_t add_pack(struct e4l_work *w, uint32_t file,
+			  unsigned int kind)
+{
+	return add_move(w, &(struct e4l_plan_move) {
+			.file = file, .kind = kind, .lstart = E4L_NONE });
+}
+
 errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file)
 {
 	const struct e4l_owner *o = &w->m->owner[file];
@@ -308,9 +316,7 @@ errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file)
 		return 0;
 	give_spares(w, o, first, end);
 	w->moved[file] = false;
-	return add_move(w, &(struct e4l_plan_move) {
-			.file = file, .kind = E4L_MOVE_FINISH,
-			.lstart = E4L_NONE });
+	return add_pack(w, file, E4L_MOVE_FINISH);
 }
 
 /* How many extents stretch @s has at least. */
@@ -376,9 +382,7 @@ errcode_t e4l_move_repack(struct e4l_work *w, uint32_t file)
 	if (!finished)
 		give_tree(w, o, w->finished[file] >= E4L_PACKED);
 	w->moved[file] = false;
-	return add_move(w, &(struct e4l_plan_move) {
-			.file = file, .kind = E4L_MOVE_FINISH,
-			.lstart = E4L_NONE });
+	return add_pack(w, file, E4L_MOVE_FINISH);
 }
 
 errcode_t e4l_move_pack(struct e4l_work *w, uint32_t file)
@@ -389,9 +393,7 @@ errcode_t e4l_move_pack(struct e4l_work *w, uint32_t file)
 		return 0;
 	w->finished[file] = E4L_PACKED;
 	give_spares(w, o, o->n_spare - o->n_surplus, o->n_spare);
-	return add_move(w, &(struct e4l_plan_move) {
-			.file = file, .kind = E4L_MOVE_PACK,
-			.lstart = E4L_NONE });
+	return add_pack(w, file, E4L_MOVE_PACK);
 }
 
 /* Whether the file can have one extent more with the tree blocks that it has. */
