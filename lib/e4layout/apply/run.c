@@ -74,6 +74,28 @@ void e4l_run_lacks(struct e4l_repack_run *run, uint64_t blocks)
 		result->least_lacking_blocks = blocks;
 }
 
+void e4l_run_skip_left(struct e4l_repack_run *run, const struct e4l_plan *p)
+{
+	static const enum e4l_skip skips[] = {
+		[E4L_PLAN_SKIP_NO_ROOM] = E4L_SKIP_NO_SPACE,
+		[E4L_PLAN_SKIP_GUARD] = E4L_SKIP_FREE_SPACE,
+		[E4L_PLAN_SKIP_COPY_BUDGET] = E4L_SKIP_COPY_LIMIT,
+		[E4L_PLAN_SKIP_ZEROOUT_BUDGET] = E4L_SKIP_ZERO_LIMIT,
+		[E4L_PLAN_SKIP_MISALIGNED] = E4L_SKIP_MISALIGNED,
+		[E4L_PLAN_SKIP_TXN] = E4L_SKIP_JOURNAL,
+		[E4L_PLAN_SKIP_TIME] = E4L_SKIP_TIME,
+		[E4L_PLAN_SKIP_MEMORY] = E4L_SKIP_MEMORY,
+	};
+	const struct e4l_plan_skipped *s;
+	size_t n;
+
+	for (s = e4l_plan_skipped(p, &n); n; n--, s++) {
+		e4l_run_lacks(run, s->blocks);
+		e4l_run_skip(run, E4L_SKIP_FILE, s->ino, skips[s->why],
+			     s->extents);
+	}
+}
+
 bool e4l_run_stop(struct e4l_repack_run *run, bool inside)
 {
 	return run->cb.stop && run->cb.stop(inside, run->cb.priv);

@@ -5,6 +5,7 @@
 
 #include <e4layout/repack.h>
 #include "e4layout/base/internal.h"
+#include "e4layout/plan/plan.h"
 
 struct e4l_repack_run {
 	struct e4l_repack_what what;
@@ -53,6 +54,8 @@ void e4l_run_skip(struct e4l_repack_run *run, enum e4l_skip_kind kind,
 
 /* A file or directory lacks a free extent of @blocks; 0: it does not. */
 void e4l_run_lacks(struct e4l_repack_run *run, uint64_t blocks);
+/* Reports each file that @p leaves in fragments or does not pack, and why. */
+void e4l_run_skip_left(struct e4l_repack_run *run, const struct e4l_plan *p);
 
 /* Asks stop(); may be given to threads. */
 bool e4l_run_stop(struct e4l_repack_run *run, bool inside);

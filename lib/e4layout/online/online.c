@@ -439,29 +439,6 @@ static uint64_t to_keep(const struct e4l_online *o)
 	return 2 * o->excess_blocks + LEAST_BYTES / o->e->fs->blocksize;
 }
 
-static const enum e4l_skip skips[] = {
-	[E4L_PLAN_SKIP_NO_ROOM] = E4L_SKIP_NO_SPACE,
-	[E4L_PLAN_SKIP_GUARD] = E4L_SKIP_FREE_SPACE,
-	[E4L_PLAN_SKIP_COPY_BUDGET] = E4L_SKIP_COPY_LIMIT,
-	[E4L_PLAN_SKIP_ZEROOUT_BUDGET] = E4L_SKIP_ZERO_LIMIT,
-	[E4L_PLAN_SKIP_MISALIGNED] = E4L_SKIP_MISALIGNED,
-	[E4L_PLAN_SKIP_TXN] = E4L_SKIP_JOURNAL,
-	[E4L_PLAN_SKIP_TIME] = E4L_SKIP_TIME,
-	[E4L_PLAN_SKIP_MEMORY] = E4L_SKIP_MEMORY,
-};
-
-static void skip_left(struct e4l_online *o)
-{
-	const struct e4l_plan_skipped *s;
-	size_t n;
-
-	for (s = e4l_plan_skipped(o->plan, &n); n; n--, s++) {
-		e4l_run_lacks(&o->run, s->blocks);
-		e4l_run_skip(&o->run, E4L_SKIP_FILE, s->ino, skips[s->why],
-			     s->extents);
-	}
-}
-
 static errcode_t add_other_free(const struct e4l_block_run *run, void *priv)
 {
 	return e4l_plan_add_other_free(run, ((struct e4l_online *)priv)->plan);
@@ -489,7 +466,7 @@ static errcode_t plan(struct e4l_online *o)
 	if (!err)
 		err = e4l_plan_make(o->plan);
 	if (!err)
-		skip_left(o);
+		e4l_run_skip_left(&o->run, o->plan);
 	return err;
 }
 

@@ -273,29 +273,6 @@ static errcode_t check_owners(struct e4l_maps *m)
 	return err;
 }
 
-static const enum e4l_skip skips[] = {
-	[E4L_PLAN_SKIP_NO_ROOM] = E4L_SKIP_NO_SPACE,
-	[E4L_PLAN_SKIP_GUARD] = E4L_SKIP_FREE_SPACE,
-	[E4L_PLAN_SKIP_COPY_BUDGET] = E4L_SKIP_COPY_LIMIT,
-	[E4L_PLAN_SKIP_ZEROOUT_BUDGET] = E4L_SKIP_ZERO_LIMIT,
-	[E4L_PLAN_SKIP_MISALIGNED] = E4L_SKIP_MISALIGNED,
-	[E4L_PLAN_SKIP_TXN] = E4L_SKIP_JOURNAL,
-	[E4L_PLAN_SKIP_TIME] = E4L_SKIP_TIME,
-	[E4L_PLAN_SKIP_MEMORY] = E4L_SKIP_MEMORY,
-};
-
-static void skip_left(struct e4l_maps *m)
-{
-	const struct e4l_plan_skipped *s;
-	size_t n;
-
-	for (s = e4l_plan_skipped(m->plan, &n); n; n--, s++) {
-		e4l_run_lacks(m->run, s->blocks);
-		e4l_run_skip(m->run, E4L_SKIP_FILE, s->ino, skips[s->why],
-			     s->extents);
-	}
-}
-
 /* -------------------------------------------------- what files will have then */
 
 /* Moves of one file, in the order of batches. */
@@ -501,7 +478,7 @@ static errcode_t make_plan(struct e4l_maps *m)
 	e4l_maps_set_free(m, &result->after);
 	if (err)
 		return err;
-	skip_left(m);
+	e4l_run_skip_left(m->run, m->plan);
 	return sum_up(m);
 }
 
