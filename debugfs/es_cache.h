@@ -83,7 +83,7 @@ void e4l_es_get_stats(const struct e4l_es_cache *c, struct e4l_es_stats *stats);
 
 /* -------------------------------------- inside, for bench/es_cache and tests */
 
-/* A list's head, and first member of what is on it: a ring. */
+/* A circular, doubly linked list: its head, or the first member of an element. */
 struct es_link {
 	struct es_link *prev, *next;
 };
@@ -155,7 +155,10 @@ uint64_t e4l_es_shrink(struct e4l_es_cache *c, uint64_t want);
 /* Whether so many entries of a new inode fit without forgetting others. */
 bool e4l_es_has_room(const struct e4l_es_cache *c, uint64_t entries);
 
-/* What remains of an inode without entries goes by e4l_es_drop_empty(). */
+/*
+ * Forgets @entry.  It does not free an inode that has no entries then: see
+ * e4l_es_drop_empty().
+ */
 void e4l_es_drop(struct e4l_es_cache *c, struct es_inode *inode,
 		 struct es_entry *entry);
 void e4l_es_drop_empty(struct e4l_es_cache *c, struct es_inode *inode);

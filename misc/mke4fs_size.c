@@ -317,8 +317,8 @@ static bool narrow(struct search *s)
 }
 
 /*
- * Moves one of the bounds, and determines the next size; *@over: the search has
- * ended.
+ * Narrows the bounds of the search by the result for this size, and chooses the
+ * next size to try.  Sets *@over if the search has ended.
  */
 static bool judge(struct search *s, const struct image *im, bool *over)
 {

@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 /*
- * Entries that one extent-tree block of @blocksize bytes holds: the header and
- * each entry are 12 bytes, and the checksum's 4 bytes fit in what is left.
+ * Returns how many entries one extent-tree block of @blocksize bytes holds.  The
+ * header and each entry have 12 bytes.  The remainder, 4 bytes or more, holds the
+ * checksum.
  */
 static inline uint32_t e4l_entries_per_block(uint32_t blocksize)
 {

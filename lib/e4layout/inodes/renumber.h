@@ -48,7 +48,7 @@ const struct e4l_name *e4l_names_of(const struct e4l_name_graph *g,
 struct e4l_inode_move {
 	ext2_ino_t from, to;
 	ext2_ino_t first;	/* its number in the graph */
-	bool again;		/* it has moved before, since then */
+	bool again;		/* this run has moved it before */
 	uint32_t self;		/* index, of a directory; or E4L_NO_DIR */
 	/* A file with one name has it here. */
 	uint32_t dir, lblk;

@@ -175,7 +175,10 @@ static struct e4l_slice take_kept(struct merge *m)
 	return s;
 }
 
-/* Applies the notes to the map; those of what was given only after a commit. */
+/*
+ * Removes the blocks that files have taken from the map.  Adds the blocks that files
+ * have left, if the transaction of the exchange is @committed.
+ */
 static errcode_t update(struct e4l_donor *d, bool committed)
 {
 	struct e4l_slice *v = NULL;
@@ -246,7 +249,7 @@ static int fill(struct e4l_donor *d, uint64_t blocks)
 
 	for (at = 0; at < bytes && !err && room(d) > 0; at += len) {
 		len = bytes - at < CHUNK_BYTES ? bytes - at : CHUNK_BYTES;
-		/* posix_fallocate() writes if the filesystem cannot do this */
+		/* posix_fallocate() writes zeroes where this is not supported */
 		if (fallocate(d->file.fd, 0, (off_t)at, (off_t)len))
 			err = errno;
 	}

@@ -26,7 +26,7 @@ struct e4l_donor {
 	struct e4l_open_file file;		/* fd -1: none */
 	struct e4l_slice *v;		/* by place, as of the last commit */
 	size_t n, max;
-	struct e4l_slice *taken, *given;	/* since then */
+	struct e4l_slice *taken, *given;	/* since @v was made */
 	size_t n_taken, max_taken, n_given, max_given;
 	bool gave_back;			/* others needed some of it */
 };

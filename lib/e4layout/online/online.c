@@ -28,7 +28,7 @@
 
 #define MEM_ANYWAY	(16u << 20)	/* for a plan, whatever the limit is */
 #define LARGE_PERCENT	95	/* of free space, in large free extents */
-#define LEAST_BYTES	(16u << 20)	/* that are reserved, if there are as many */
+#define LEAST_BYTES	(16u << 20)	/* to reserve, or all free space if less */
 #define SMALL_SHARE	16	/* of free space, one of so many blocks */
 
 /* ------------------------------------------------------------------ 1. find */

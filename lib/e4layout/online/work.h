@@ -17,7 +17,7 @@ struct e4l_candidate {
 	uint32_t left;			/* moves of the plan that are not done */
 	/* when it was found */
 	uint32_t extents, fragments, runs, tree_blocks;
-	bool opened;			/* since then */
+	bool opened;			/* by this run */
 	bool done;
 	bool told;			/* why it was not moved */
 	bool failed;			/* something did with it */

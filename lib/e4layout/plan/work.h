@@ -99,7 +99,10 @@ struct e4l_work {
 
 /* How everything is before the plan.  ENOMEM; e4l_work_free() in any case. */
 errcode_t e4l_work_begin(struct e4l_work *w, struct e4l_places *m);
-/* Another attempt that goes on where @from is.  Likewise. */
+/*
+ * Begins an attempt in the state of @from.  Errors: ENOMEM.  Call e4l_work_free() also
+ * after an error.
+ */
 errcode_t e4l_work_copy(struct e4l_work *to, const struct e4l_work *from);
 /* Frees one of the two: @w becomes @next, if that is to be taken. */
 void e4l_work_adopt(struct e4l_work *w, struct e4l_work *next, bool take);
