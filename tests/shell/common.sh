@@ -83,6 +83,16 @@ skip_part() {
 	skipped_part=yes
 }
 
+# man_formats PAGE: man formats it without a warning, in 500 lines at most.
+man_formats() {
+	for width in 120 80; do
+		MANWIDTH=$width run man --warnings -E UTF-8 -l -Tutf8 "$1"
+		[ "$status" = 0 ] || fail "man cannot format $1"
+		[ ! -s "$err" ] || { show_run; fail "$1"; }
+	done
+	[ "$(wc -l <"$out")" -le 500 ] || fail "$1: more than 500 lines"
+}
+
 # has_program PROGRAM, can_trace, can_unshare, is_root, can_mount: conditions of a part of a
 # test, which is reported as skipped if they fail.
 has_program() {

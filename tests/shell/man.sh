@@ -21,12 +21,7 @@ library=$top_srcdir/lib/e4layout/libe4layout.3
 for page in "$top_srcdir"/misc/*.8 "$top_srcdir"/debugfs/*.8 \
 	"$top_srcdir"/e2fsck/*.8 "$overview" "$library"; do
 	[ -e "$page" ] || fail "there is no $page"
-	for width in 120 80; do
-		MANWIDTH=$width run man --warnings -E UTF-8 -l -Tutf8 "$page"
-		[ "$status" = 0 ] || fail "man cannot format $page"
-		[ ! -s "$err" ] || { show_run; fail "$page"; }
-	done
-	[ "$(wc -l <"$out")" -le 500 ] || fail "$page: more than 500 lines"
+	man_formats "$page"
 	sed -n 's/^\.SH //p' "$page" | grep -xE "$order" >"$work/sections"
 	echo "$order" | tr '|' '\n' | grep -xFf "$work/sections" |
 		diff "$work/sections" - || fail "$page: sections are out of order"

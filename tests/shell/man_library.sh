@@ -8,12 +8,7 @@ lib=$top_srcdir/lib/e4layout
 
 check /usr/bin/python3 "$lib/headers-man" --check "$lib/e4layout.map" "$lib"
 for page in "$lib"/man/*.3; do
-	for width in 120 80; do
-		MANWIDTH=$width run man --warnings -E UTF-8 -l -Tutf8 "$page"
-		[ "$status" = 0 ] || fail "man cannot format $page"
-		[ ! -s "$err" ] || { show_run; fail "$page"; }
-	done
-	[ "$(wc -l <"$out")" -le 500 ] || fail "$page: more than 500 lines"
+	man_formats "$page"
 	name=$(basename "$page" .3)
 	grep -q "^\.BR $name (3)" "$lib/libe4layout.3" ||
 		fail "libe4layout.3 does not name $name(3)"
