@@ -92,7 +92,6 @@ struct config {
 	bool dry_run, verify;
 	int64_t now;
 	bool clamp_times;
-	bool no_memory;			/* no memory for the arguments */
 };
 
 /*
@@ -102,8 +101,8 @@ struct config {
 bool parse_args(struct config *c, int argc, char **argv, int *status);
 void free_args(struct config *c);
 
-/* Reports that the argument @arg is invalid because of @what. Returns false. */
-bool usage(const char *what, const char *arg);
+/* Reports that @value is not what the option expects.  Returns false. */
+bool usage(const char *option, const char *value, const char *expected);
 
 /* Reports a lack of memory for the arguments. Returns false. */
 bool no_memory(struct config *c);
@@ -114,17 +113,15 @@ static inline bool fills(const struct config *c)
 	return c->sources.n || c->manifests.n || c->from || c->tunables;
 }
 
-/*
- * In mke4fs_pass.c.  Returns mke2fs' letters for getopt(3) and @more; the
- * caller frees the string.
- */
-char *mke2fs_letters(const char *more);
+/* The letters of mke2fs's options that are no options of mke4fs. */
+#define MKE2FS_LETTERS "b:cC:De:Fg:G:i:I:jJ:Kl:L:m:M:N:o:O:r:s:St:T:U:z:"
 
 /*
- * Takes one option of mke2fs.  Returns false after printing an error.  @value
- * is borrowed.
+ * In mke4fs_pass.c: take one option of mke2fs.  @value is borrowed.  Return
+ * false after printing an error.
  */
-bool take_mke2fs_option(struct config *c, int letter, char *value);
+bool take_mke2fs_option(void *config, int letter, char *value);
+bool take_extended(void *config, char *value);
 
 /*
  * Takes an offset in the name of DEVICE.  Returns false after printing an

@@ -129,7 +129,9 @@ static char **make_argv(const struct config *c, const char *path,
 	argv[n++] = (char *)c->called;
 	if ((bytes || c->growth.blocks) && !c->has_blocksize)
 		argv[n++] = "-b4096";
-	if (!c->common.verbose)
+	if (c->common.verbose)
+		argv[n++] = "-v";
+	if (c->common.quiet || !c->common.verbose)
 		argv[n++] = "-q";
 	snprintf(buf->journal, sizeof(buf->journal), "-Jsize=%u",
 		 c->growth.journal_mib);

@@ -43,7 +43,7 @@ static bool take_offset(struct config *c, const char *value)
 	c->offset_bytes = strtoull(value, &end, 0);
 	return (!errno && isdigit((unsigned char)*value) && !*end &&
 		c->offset_bytes <= INT64_MAX) ||
-	       usage("-E offset= requires a number of bytes", value);
+	       usage("-E offset=", value, "a number of bytes");
 }
 
 /* Without a value, the owner is the caller. */
@@ -56,14 +56,13 @@ static bool take_root_owner(struct config *c, const char *value)
 	if (*value) {
 		uid = strtoull(value, &end, 0);
 		if (*end != ':')
-			return usage("-E root_owner= requires UID:GID", value);
+			return usage("-E root_owner=", value, "UID:GID");
 		gid = strtoull(end + 1, &end, 0);
 	}
 	/* UINT32_MAX is not a valid ID. */
 	if (errno || *end || uid >= UINT32_MAX || gid >= UINT32_MAX)
-		return usage("-E root_owner= requires UID:GID, with IDs up to "
-			     "4294967294",
-			     value);
+		return usage("-E root_owner=", value, "UID:GID, with IDs up to "
+			     "4294967294");
 	c->root_uid = uid;
 	c->root_gid = gid;
 	c->has_root_owner = true;
@@ -77,16 +76,16 @@ static bool take_root_perms(struct config *c, const char *value)
 	c->root_perms = strtoul(value, &end, 8);
 	c->has_root_perms = true;
 	return (end != value && !*end && c->root_perms <= 07777) ||
-	       usage("-E root_perms= requires an octal number to 7777", value);
+	       usage("-E root_perms=", value, "an octal number up to 7777");
 }
 
 static bool take_root_label(struct config *c, const char *value)
 {
 	free(c->root_label);
 	c->root_label = strdup(value);
-	return c->root_label ?
-	       *value || usage("-E root_selinux= requires a label", value) :
-	       no_memory(c);
+	if (!c->root_label)
+		return no_memory(c);
+	return *value || usage("-E root_selinux=", value, "a label");
 }
 
 static const struct extended {
@@ -150,24 +149,29 @@ static bool take_word(struct config *c, char *word)
 		x = &extended[i];
 		if (strlen(x->name) != len || strncmp(x->name, word, len))
 			continue;
-		if (x->fate == REFUSE)
-			return usage(x->why, x->name);
+		if (x->fate == REFUSE) {
+			say("-E %s: %s", x->name, x->why);
+			return false;
+		}
 		note_seen(c, x->seen);
 		return (!x->take ||
 			x->take(c, word + len + (word[len] == '='))) &&
 		       add_word(c, x->fate == CARRY_OUT ? &c->carried :
 							  &c->extended, word);
 	}
-	return usage("unknown extended option", word);
+	say("unknown option '-E %s'", word);
+	return false;
 }
 
 bool take_name_offset(struct config *c, uint64_t offset_bytes)
 {
 	char word[40];
 
-	if (c->has_offset)
-		return usage("-E offset= and ?offset= cannot be given together",
-			     c->name);
+	if (c->has_offset) {
+		say("%s: -E offset= and ?offset= cannot be given together",
+		    c->name);
+		return false;
+	}
 	c->offset_bytes = offset_bytes;
 	snprintf(word, sizeof(word), "offset=%" PRIu64, offset_bytes);
 	return add_word(c, &c->extended, word);
@@ -190,15 +194,17 @@ static bool check_tunables(const char *list)
 /*
  * Takes the list of -E.  Everything after "tunables=" is the list of tunables.
  */
-static bool take_extended(struct config *c, char *list)
+bool take_extended(void *config, char *list)
 {
+	struct config *c = config;
 	char *word = list, *end;
 
 	for (; *word; word = end) {
 		if (!strncmp(word, "tunables=", 9)) {
-			if (c->tunables)
-				return usage("-E tunables= is given twice",
-					     word + 9);
+			if (c->tunables) {
+				say("-E tunables= is given twice");
+				return false;
+			}
 			c->tunables = word + 9;
 			return check_tunables(c->tunables);
 		}
@@ -243,12 +249,19 @@ static bool take_features(struct config *c, char *list)
 
 /* ------------------------------------------------------------------ journal */
 
-static void hand_on(struct config *c, int letter, char *value, bool device_only)
+static bool hand_on(struct config *c, int letter, char *value, bool device_only)
 {
-	c->pass[c->n_pass++] = (struct passed) {
+	struct passed *pass = reallocarray(c->pass, c->n_pass + 1,
+					   sizeof(*pass));
+
+	if (!pass)
+		return no_memory(c);
+	c->pass = pass;
+	pass[c->n_pass++] = (struct passed) {
 		.option = { '-', letter }, .value = value,
 		.device_only = device_only,
 	};
+	return true;
 }
 
 /* The tag in -J device=TAG,...; NULL if there is none. */
@@ -274,21 +287,18 @@ static bool take_journal(struct config *c, char *options)
 	char *tag = word ? strndup(word, len) : NULL, *device;
 	bool ok = true;
 
-	if (!word) {
-		hand_on(c, 'J', options, false);
-		return true;
-	}
+	if (!word)
+		return hand_on(c, 'J', options, false);
 	if (!tag)
 		return no_memory(c);
 	device = locate_tag(tag, &ok);
 	free(tag);
-	if (ok && !device)
-		hand_on(c, 'J', options, false);
 	if (!device)
-		return ok;
+		return ok && hand_on(c, 'J', options, false);
 	if (c->journal) {
 		free(device);
-		return usage("-J device= is given twice", options);
+		say("-J device= is given twice");
+		return false;
 	}
 	if (asprintf(&c->journal, "%.*s%s%s", (int)(word - options), options,
 		     device, word + len) < 0)
@@ -296,86 +306,50 @@ static bool take_journal(struct config *c, char *options)
 	free(device);
 	if (!c->journal)
 		return no_memory(c);
-	hand_on(c, 'J', c->journal, false);
-	return true;
+	return hand_on(c, 'J', c->journal, false);
 }
 
 /* ------------------------------------------------------------------ letters */
 
+/* The letters that are not only passed to mke2fs. */
 static const struct letter {
 	char letter;
-	bool has_value;
 	enum fate fate;
 	size_t seen;
 	bool (*take)(struct config *c, char *value);
 	const char *why;
 } letters[] = {
-	{ .letter = 'b', .has_value = true,
-	  .seen = SEEN(has_blocksize) },
+	{ .letter = 'b', .seen = SEEN(has_blocksize) },
 	{ .letter = 'c', .fate = DEVICE_ONLY, .seen = SEEN(wants_check) },
-	{ .letter = 'C', .has_value = true },
 	{ .letter = 'D', .fate = DEVICE_ONLY },
-	{ .letter = 'e', .has_value = true },
-	{ .letter = 'E', .has_value = true, .take = take_extended },
-	{ .letter = 'F' },
-	{ .letter = 'g', .has_value = true },
-	{ .letter = 'G', .has_value = true },
-	{ .letter = 'i', .has_value = true,
-	  .seen = SEEN(has_ratio) },
-	{ .letter = 'I', .has_value = true },
+	{ .letter = 'i', .seen = SEEN(has_ratio) },
 	{ .letter = 'j', .seen = SEEN(has_journal_option) },
-	{ .letter = 'J', .has_value = true,
-	  .seen = SEEN(has_journal_option), .take = take_journal },
-	{ .letter = 'K' },
-	{ .letter = 'l', .has_value = true },
-	{ .letter = 'L', .has_value = true },
-	{ .letter = 'm', .has_value = true },
-	{ .letter = 'M', .has_value = true },
-	{ .letter = 'N', .has_value = true,
-	  .seen = SEEN(has_inodes) },
-	{ .letter = 'o', .has_value = true },
-	{ .letter = 'O', .has_value = true, .take = take_features },
-	{ .letter = 'q', .seen = SEEN(common.quiet) },
-	{ .letter = 'r', .has_value = true },
-	{ .letter = 's', .has_value = true },
-	{ .letter = 'S', .fate = REFUSE, .why = "files cannot be copied with "
-						"this option" },
-	{ .letter = 't', .has_value = true },
-	{ .letter = 'T', .has_value = true },
-	{ .letter = 'U', .has_value = true },
-	{ .letter = 'v', .seen = SEEN(common.verbose) },
-	{ .letter = 'z', .has_value = true, .fate = REFUSE,
+	{ .letter = 'J', .seen = SEEN(has_journal_option),
+	  .take = take_journal },
+	{ .letter = 'N', .seen = SEEN(has_inodes) },
+	{ .letter = 'O', .take = take_features },
+	{ .letter = 'S', .fate = REFUSE,
+	  .why = "files cannot be copied with this option" },
+	{ .letter = 'z', .fate = REFUSE,
 	  .why = "an undo file does not cover the copied files" },
 };
-#define N_LETTERS (sizeof(letters) / sizeof(*letters))
 
-char *mke2fs_letters(const char *more)
+bool take_mke2fs_option(void *config, int letter, char *value)
 {
-	char *list = malloc(2 * N_LETTERS + strlen(more) + 1), *out = list;
+	static const struct letter passed = { .fate = HAND_ON };
+	const struct letter *l = &passed;
+	struct config *c = config;
 	size_t i;
 
-	for (i = 0; list && i < N_LETTERS; i++) {
-		*out++ = letters[i].letter;
-		if (letters[i].has_value)
-			*out++ = ':';
-	}
-	if (list)
-		strcpy(out, more);
-	return list;
-}
-
-bool take_mke2fs_option(struct config *c, int letter, char *value)
-{
-	const char option[] = { '-', letter, '\0' };
-	const struct letter *l = letters;
-
-	while (l->letter != letter)
-		l++;
+	for (i = 0; i < sizeof(letters) / sizeof(*letters); i++)
+		if (letters[i].letter == letter)
+			l = &letters[i];
 	note_seen(c, l->seen);
 	if (l->take)
 		return l->take(c, value);
-	if (l->fate == REFUSE)
-		return usage(l->why, option);
-	hand_on(c, letter, value, l->fate == DEVICE_ONLY);
-	return true;
+	if (l->fate == REFUSE) {
+		say("-%c: %s", letter, l->why);
+		return false;
+	}
+	return hand_on(c, letter, value, l->fate == DEVICE_ONLY);
 }

@@ -56,7 +56,23 @@ static unsigned int option_count(const struct args_tool *tool)
 	return tool->n_options + N_COMMON - tool->no_verbose;
 }
 
-/* Returns the row of the table for the result @c of getopt_long(). */
+/* Whether row @i is a common option that a row of the tool replaces. */
+static bool is_replaced(const struct args_tool *tool, unsigned int i)
+{
+	const char *name = option_at(tool, i)->name;
+	unsigned int own;
+
+	for (own = 0; i >= tool->n_options && own < tool->n_options; own++)
+		if (tool->options[own].name &&
+		    !strcmp(tool->options[own].name, name))
+			return true;
+	return false;
+}
+
+/*
+ * Returns the row of the table for the result @c of getopt_long(), or NULL if
+ * @c is a letter of another program.
+ */
 static const struct args_option *option_found(const struct args_tool *tool,
 					      int c)
 {
@@ -64,14 +80,28 @@ static const struct args_option *option_found(const struct args_tool *tool,
 
 	if (c >= LONG_BASE)
 		return option_at(tool, c - LONG_BASE);
-	for (i = 0; option_at(tool, i)->letter != c; i++)
-		;
-	return option_at(tool, i);
+	for (i = 0; i < option_count(tool); i++)
+		if (option_at(tool, i)->letter == c)
+			return option_at(tool, i);
+	return NULL;
+}
+
+#define HELP_COLUMN 28
+
+/* Prints @help from HELP_COLUMN on; the cursor is in column @at. */
+static void print_lines(const char *help, int at)
+{
+	size_t len;
+
+	for (; *help; help += len + (help[len] == '\n'), at = 0) {
+		len = strcspn(help, "\n");
+		printf("%*s%.*s\n", HELP_COLUMN - at, "", (int)len, help);
+	}
 }
 
 static void print_option(const struct args_option *opt)
 {
-	char left[40];
+	char left[60];
 	int n;
 
 	n = opt->letter ? snprintf(left, sizeof(left), "-%c%s", opt->letter,
@@ -81,7 +111,12 @@ static void print_option(const struct args_option *opt)
 		 opt->name ? "--" : "", opt->name ? opt->name : "",
 		 opt->implied ? "[" : "", opt->name && opt->value ? "=" : "",
 		 opt->value ? opt->value : "", opt->implied ? "]" : "");
-	printf("  %-25s %s\n", left, opt->help);
+	n = printf("  %s", left);
+	if (n >= HELP_COLUMN) {
+		putchar('\n');
+		n = 0;
+	}
+	print_lines(opt->help, n);
 }
 
 static void print_help(const struct args_tool *tool)
@@ -91,7 +126,8 @@ static void print_help(const struct args_tool *tool)
 	printf("Usage: %s [options] %s\n%s\n\n", program_invocation_short_name,
 	       tool->operands, tool->purpose);
 	for (i = 0; i < option_count(tool); i++)
-		print_option(option_at(tool, i));
+		if (!is_replaced(tool, i))
+			print_option(option_at(tool, i));
 }
 
 static void print_version(void)
@@ -166,9 +202,11 @@ static bool set_share(const struct args_option *opt, const char *arg,
 	return true;
 }
 
-/* Returns false if @arg is not a valid value of the option. */
-static bool set_option(const struct args_option *opt, const char *arg,
-		       void *config)
+/*
+ * Returns false if @arg is not a valid value of the option.  A function of a
+ * row prints its errors itself.
+ */
+static bool set_option(const struct args_option *opt, char *arg, void *config)
 {
 	void *member = (char *)config + opt->offset;
 	struct args_texts *texts = member;
@@ -192,11 +230,13 @@ static bool set_option(const struct args_option *opt, const char *arg,
 	case ARGS_TEXTS:
 		texts->v[texts->n++] = arg;
 		return true;
+	case ARGS_TAKE:
+		return opt->take(config, arg);
 	}
 	return false;
 }
 
-/* Prints the valid values of an option. */
+/* Prints the valid values of an option that has no function of its own. */
 static void say_bad_value(const struct args_option *opt, const char *arg)
 {
 	char list[120] = "", low[UNITS_LEN], high[UNITS_LEN];
@@ -219,17 +259,19 @@ static void say_bad_value(const struct args_option *opt, const char *arg)
 	} else if (opt->kind == ARGS_SHARE) {
 		say("--%s: '%s' is neither a size up to %s nor a share such as "
 		    "10%%", opt->name, arg, units_size(opt->max, high));
-	} else {
+	} else if (opt->kind == ARGS_COUNT) {
 		say("--%s: '%s' is not a number from %llu to %llu", opt->name,
 		    arg, (unsigned long long)opt->min,
 		    (unsigned long long)opt->max);
 	}
 }
 
-static int usage(int *status)
+static int usage(const struct args_common *common, int *status)
 {
-	fprintf(stderr, "Try '%s --help'.\n", program_invocation_short_name);
-	*status = STATUS_USAGE;
+	*status = common->no_memory ? STATUS_FAILED : STATUS_USAGE;
+	if (!common->no_memory)
+		fprintf(stderr, "Try '%s --help'.\n",
+			program_invocation_short_name);
 	return -1;
 }
 
@@ -241,9 +283,10 @@ static bool make_tables(const struct args_tool *tool, char **letters,
 			struct option **longs)
 {
 	unsigned int i, count = option_count(tool);
+	const char *more = tool->letters ? tool->letters : "";
 	char *out;
 
-	*letters = malloc(2 * count + 2);
+	*letters = malloc(2 * count + strlen(more) + 2);
 	*longs = calloc(count + 1, sizeof(**longs));
 	if (!*letters || !*longs)
 		return false;
@@ -253,7 +296,8 @@ static bool make_tables(const struct args_tool *tool, char **letters,
 		const struct args_option *opt = option_at(tool, i);
 
 		(*longs)[i] = (struct option) {
-			.name = opt->name ? opt->name : "",
+			.name = opt->name && !is_replaced(tool, i) ? opt->name :
+								     "",
 			.val = LONG_BASE + i,
 			.has_arg = opt->implied ? optional_argument :
 				   opt->value ? required_argument : no_argument,
@@ -263,7 +307,7 @@ static bool make_tables(const struct args_tool *tool, char **letters,
 		if (opt->letter && opt->value)
 			*out++ = ':';
 	}
-	*out = '\0';
+	strcpy(out, more);
 	return true;
 }
 
@@ -328,12 +372,27 @@ static void say_refused(int c, char **argv)
 		say("unknown option '%s'", word);
 }
 
+/*
+ * Takes the option @c of getopt_long().  Returns false after printing an error.
+ */
+static bool take_option(const struct args_tool *tool, int c, void *config)
+{
+	const struct args_option *opt = option_found(tool, c);
+	char *value;
+
+	if (!opt)
+		return tool->take_letter(config, c, optarg);
+	value = optarg ? optarg : (char *)opt->implied;
+	if (set_option(opt, value, config))
+		return true;
+	say_bad_value(opt, value);
+	return false;
+}
+
 static bool parse_options(const struct args_tool *tool, int argc, char **argv,
 			  void *config, const char *letters,
 			  const struct option *longs)
 {
-	const struct args_option *opt;
-	const char *value;
 	int c;
 
 	optind = 0;	/* restarts getopt */
@@ -343,12 +402,8 @@ static bool parse_options(const struct args_tool *tool, int argc, char **argv,
 			say_refused(c, argv);
 			return false;
 		}
-		opt = option_found(tool, c);
-		value = optarg ? optarg : opt->implied;
-		if (!set_option(opt, value, config)) {
-			say_bad_value(opt, value);
+		if (!take_option(tool, c, config))
 			return false;
-		}
 	}
 	return true;
 }
@@ -393,10 +448,10 @@ int args_parse(const struct args_tool *tool, int argc, char **argv,
 		say("%s", error_message(ENOMEM));
 		*status = STATUS_FAILED;
 	} else if (!parse_options(tool, argc, argv, config, letters, longs)) {
-		usage(status);
+		usage(config, status);
 	} else if (!answered(tool, config, status)) {
 		first = check_operands(tool, argc - optind) ? optind :
-							      usage(status);
+						usage(config, status);
 	}
 	if (first < 0)
 		free_texts(tool, config);

@@ -25,6 +25,7 @@ enum args_kind {
 	ARGS_SET,
 	ARGS_TEXT,	/* const char *, points into argv */
 	ARGS_TEXTS,	/* struct args_texts, one text for each occurrence */
+	ARGS_TAKE,	/* calls the function of the row */
 };
 
 struct args_texts {
@@ -44,9 +45,14 @@ struct args_option {
 	const char *value;
 	/* value if the option has none; NULL: the value is required */
 	const char *implied;
-	const char *help;
+	const char *help;		/* lines are indented in --help */
 	uint64_t min, max;
 	const char *const *choices;	/* NULL-terminated */
+	/*
+	 * for ARGS_TAKE: takes @value, which points into argv.  Returns false
+	 * after printing an error.
+	 */
+	bool (*take)(void *config, char *value);
 };
 
 #define MAX_PARTITION 65535
@@ -60,15 +66,25 @@ struct args_common {
 	unsigned int progress;		/* enum args_progress */
 	/* partition number of the target; 0: no partition */
 	uint64_t partition;
+	/* a function returned false for lack of memory: not a usage error */
+	bool no_memory;
 };
 
 struct args_tool {
 	const char *operands;		/* e.g. "TARGET [PATH...]" */
-	const char *purpose;		/* one sentence for --help */
+	const char *purpose;		/* printed by --help */
+	/* A row replaces the common option of the same name. */
 	const struct args_option *options;
 	unsigned int n_options;
 	int min_operands, max_operands;	/* max -1: no limit */
 	bool no_verbose;		/* the tool has no --verbose */
+	/*
+	 * letters of another program, as for getopt(3), which --help does not
+	 * list; NULL: none.  @take_letter returns false after printing an
+	 * error; @value points into argv, or is NULL.
+	 */
+	const char *letters;
+	bool (*take_letter)(void *config, int letter, char *value);
 };
 
 /*

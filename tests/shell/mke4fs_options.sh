@@ -19,7 +19,7 @@ for option in d from R E free grow-to all-root uid-map gid-map numeric-acls \
 done
 for option in --version -V; do
 	check "$mke4fs" $option
-	grep -q '^mke4fs (.*) [0-9]' "$out" || fail "$option shows none"
+	grep -q '^mke4fs [0-9].* (libext2fs ' "$out" || fail "$option shows none"
 done
 
 mkdir "$work/src"

@@ -590,7 +590,29 @@ struct config {
 	unsigned int choice, set;
 	const char *text;
 	struct args_texts texts;
+	const char *taken;
+	char letters[8];
 };
+
+static bool take(void *config, char *value)
+{
+	struct config *c = config;
+
+	c->taken = value;
+	c->common.no_memory = !strcmp(value, "much");
+	return !c->common.no_memory && strcmp(value, "bad");
+}
+
+static bool take_letter(void *config, int letter, char *value)
+{
+	struct config *c = config;
+	size_t n = strlen(c->letters);
+
+	c->letters[n] = letter;
+	if (value)
+		c->taken = value;
+	return letter != 'z';
+}
 
 static const char *const off[] = { "off", NULL };
 static const char *const choices[] = { "red", "green", NULL };
@@ -615,11 +637,17 @@ static const struct args_option options[] = {
 	  .help = "" },
 	{ .name = "each", .kind = ARGS_TEXTS, .value = "TEXT",
 	  .offset = offsetof(struct config, texts), .help = "" },
+	{ .name = "take", .kind = ARGS_TAKE, .take = take, .value = "TEXT",
+	  .help = "" },
+	{ .name = "partition", .letter = 'p', .kind = ARGS_COUNT, .value = "N",
+	  .offset = offsetof(struct config, common.partition), .help = "",
+	  .max = 3 },
 };
 static const struct args_tool tool = {
 	.operands = "TARGET [PATH]", .purpose = "Tests.", .options = options,
 	.n_options = sizeof(options) / sizeof(*options),
 	.min_operands = 1, .max_operands = 2,
+	.letters = "k:lz", .take_letter = take_letter,
 };
 
 /* Splits @line at spaces and parses it; the texts before are freed. */
@@ -689,8 +717,41 @@ START_TEST(parses_lists)
 }
 END_TEST
 
+START_TEST(calls_functions)
+{
+	struct config c = { 0 };
+	int status;
+
+	ck_assert_int_eq(parse("t x --take=this", &c, &status), 2);
+	ck_assert_str_eq(c.taken, "this");
+	ck_assert_int_eq(parse("t x --take=much", &c, &status), -1);
+	ck_assert_int_eq(status, 1);
+	ck_assert_int_eq(parse("t x -lflk value", &c, &status), 3);
+	ck_assert_str_eq(c.letters, "llk");
+	ck_assert_str_eq(c.taken, "value");
+	ck_assert(c.flag);
+	free(c.texts.v);
+}
+END_TEST
+
+/* An abbreviation of a name that replaces a common one is not ambiguous. */
+START_TEST(replaces_common_options)
+{
+	struct config c = { 0 };
+	int status;
+
+	ck_assert_int_eq(parse("t x --partition=0 -p 3", &c, &status), 4);
+	ck_assert_uint_eq(c.common.partition, 3);
+	ck_assert_int_eq(parse("t x --part=2", &c, &status), 2);
+	ck_assert_uint_eq(c.common.partition, 2);
+	ck_assert_int_eq(parse("t x --partition=4", &c, &status), -1);
+	free(c.texts.v);
+}
+END_TEST
+
 static const char *const wrong[] = {
-	"t", "t x y z", "t x --nosuch", "t x -z", "t x --json=yes",
+	"t", "t x y z", "t x --nosuch", "t x -z", "t x -m", "t x -k",
+	"t x --take=bad", "t x --take", "t x --json=yes",
 	"t x -n", "t x --count", "t x -n 0", "t x -n 11", "t x -n 5x",
 	"t x --share=2M",
 	"t x --share=101%", "t x --share=x", "t x --size=2M", "t x --size=big", "t x --choice=blue",
@@ -775,6 +836,8 @@ int main(void)
 	tcase_add_test_raise_signal(tc, dies_when_asked_twice, SIGTERM);
 	tcase_add_test(tc, parses_options);
 	tcase_add_test(tc, parses_lists);
+	tcase_add_test(tc, calls_functions);
+	tcase_add_test(tc, replaces_common_options);
 	tcase_add_loop_test(tc, refuses_wrong_options, 0, COUNT(wrong));
 	tcase_add_test(tc, parses_mountinfo);
 	suite_add_tcase(suite, tc);
