@@ -4,8 +4,8 @@
 #define PLAN_WORLD_H
 
 #include <string.h>
-#include "e4layout/plan/steps.h"
-#include "e4layout/plan/runs.h"
+#include "e4layout/apply/steps.h"
+#include "e4layout/read/runs.h"
 #include "unit.h"
 
 #define BLOCKSIZE	512	/* so small that trees have few entries */

@@ -20,8 +20,8 @@
 #include "e4layout/format/extent_tree_build.h"
 #include "e4layout/base/io_pool.h"
 #include "e4layout/journal/journal.h"
-#include "e4layout/plan/cost.h"
-#include "e4layout/plan/step.h"
+#include "cost.h"
+#include "step.h"
 
 #define COPY_BYTES	(2u << 20)	/* written at once */
 #define FLUSH_BYTES	(32u << 20)	/* copied: then it is flushed */

@@ -7,7 +7,7 @@
 #define E4L_APPLY_H
 
 #include "e4layout/journal/quota.h"
-#include "e4layout/plan/step.h"
+#include "step.h"
 
 struct e4l_apply;
 

@@ -29,7 +29,7 @@
 #include "e4layout/format/dirent.h"
 #include "e4layout/format/format.h"
 #include "e4layout/journal/journal.h"
-#include "e4layout/plan/runs.h"
+#include "e4layout/read/runs.h"
 #include "e4layout/read/scan.h"
 
 #define MAX_BLOCKS	(4 * E4L_WRITTEN_MAX_BLOCKS)	/* without a tree */

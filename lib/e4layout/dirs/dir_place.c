@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "dir_place.h"
-#include "e4layout/plan/cost.h"
+#include "e4layout/apply/cost.h"
 
 #define ROOT_EXTENTS	4	/* that an inode holds without a tree */
 #define LITTLE		16	/* one of so many parts */

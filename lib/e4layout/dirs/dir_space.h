@@ -3,7 +3,7 @@
 #ifndef E4L_DIR_SPACE_H
 #define E4L_DIR_SPACE_H
 
-#include "e4layout/plan/step.h"
+#include "e4layout/apply/step.h"
 #include "space.h"
 
 struct e4l_disk {

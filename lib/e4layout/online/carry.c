@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "e4layout/base/array.h"
-#include "e4layout/plan/work.h"
 #include "failure.h"
 #include "work.h"
 

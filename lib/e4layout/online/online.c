@@ -22,7 +22,7 @@
 #include "e4layout/base/stat.h"
 #include "e4layout/open/opened.h"
 #include "e4layout/open/refusals.h"
-#include "e4layout/plan/map.h"
+#include "e4layout/base/map.h"
 #include "e4layout/apply/apply.h"
 #include "work.h"
 
@@ -82,18 +82,14 @@ errcode_t e4l_online_runs(const struct e4l_online *o, uint64_t size,
 			  struct e4l_zero_run **runs, size_t *n, uint64_t *gain)
 {
 	uint32_t blocksize = o->e->fs->blocksize;
-	struct e4l_rules rules = {
-		.allowed = E4L_PLAN_ZEROOUT, .cluster_blocks = 1,
-		.zeroout_max_blocks = o->run.limits.zero_extent_blocks,
-		.eof_blk = e4l_blocks_of(size, blocksize),
-	};
 	errcode_t err;
 	size_t i;
 
 	*runs = NULL;
 	*n = 0;
 	*gain = 0;
-	err = e4l_find_zero_runs(&rules, ex, n_ex, 0, runs, n);
+	err = e4l_find_zero_runs(ex, n_ex, o->run.limits.zero_extent_blocks,
+				 e4l_blocks_of(size, blocksize), 0, runs, n);
 	for (i = 0; i < *n; i++)
 		*gain += (*runs)[i].gain;
 	if (err) {

@@ -21,7 +21,7 @@
 #include <e4layout/repack.h>
 #include "donor.h"
 #include "behind.h"
-#include "e4layout/plan/weigh.h"
+#include "e4layout/plan/zero.h"
 
 /* What all files of a run share. */
 struct e4l_ways {

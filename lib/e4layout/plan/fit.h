@@ -4,7 +4,7 @@
 #define E4L_FIT_H
 
 #include <et/com_err.h>
-#include "map.h"
+#include "e4layout/base/map.h"
 
 /*
  * Lengths below this have a list each; longer ones share a list with those

@@ -3,15 +3,11 @@
 #include <e4layout/context.h>
 #include "e4layout/base/array.h"
 #include "e4layout/format/tree_size.h"
-#include "cost.h"
-#include "fragments.h"
+#include "e4layout/read/fragments.h"
 #include "memory.h"
 #include "model.h"
-#include "runs.h"
+#include "e4layout/read/runs.h"
 #include "zero.h"
-
-/* What a step changes beside tree blocks, at least, when it is cut in parts. */
-#define LEAST_TXN	24
 
 static bool is_power_of_two(uint32_t n)
 {
@@ -224,19 +220,16 @@ static errcode_t add_zero_runs(struct e4l_places *m,
 			       unsigned int allowed, struct e4l_extent *ex,
 			       size_t *n)
 {
-	const struct e4l_rules rules = {
-		.allowed = allowed, .eof_blk = file->eof_blk,
-		.cluster_blocks = m->opt.geo.cluster_blocks,
-		.zeroout_max_blocks = m->opt.zeroout_max_blocks,
-	};
 	struct e4l_block_run *zero = NULL;
 	size_t first = m->n_zero, n_zero = 0, i;
 	bool trimmed;
 	errcode_t err;
 
 	*n = file->n_extents;
-	err = e4l_find_zero_runs(&rules, ex, *n, m->n_owners, &m->zero,
-				 &m->n_zero);
+	err = allowed & E4L_PLAN_ZEROOUT ?
+	      e4l_find_zero_runs(ex, *n, m->opt.zeroout_max_blocks,
+				 file->eof_blk, m->n_owners, &m->zero,
+				 &m->n_zero) : 0;
 	for (i = first; i < m->n_zero; i++)
 		m->zero[i].chosen = true;
 	if (!err && m->n_zero > first)
@@ -401,104 +394,24 @@ static bool is_within(const struct e4l_places *m,
 	return true;
 }
 
-/* Whether each step of it fits into a transaction, however small it is cut. */
-static bool fits_txn(const struct e4l_places *m,
-		     const struct e4l_plan_file *file)
-{
-	const struct e4l_geometry *geo = &m->opt.geo;
-	uint64_t need = e4l_ideal_tree_blocks(
-				e4l_pack(file->extents, file->n_extents, NULL),
-				geo->blocksize);
-	/* a bitmap and a descriptor for each that goes */
-	uint64_t spare = 2 * (file->n_tree - need);
-	uint64_t groups = geo->blocks / geo->group_blocks + 1;
-
-	if (spare > 2 * groups)
-		spare = 2 * groups;
-	return !geo->txn_blocks || file->n_tree + spare + LEAST_TXN +
-				   geo->quota_blocks <= geo->txn_blocks;
-}
-
-/* The most extents that the file has in one fragment. */
-static size_t count_states(const struct e4l_plan_file *file)
-{
-	uint64_t blocks = 0;
-	size_t n = 1, i;
-
-	for (i = 0; i < file->n_extents; i++) {
-		blocks += file->extents[i].len;
-		n += i && file->extents[i].unwritten !=
-			  file->extents[i - 1].unwritten;
-	}
-	return n + blocks / (E4L_UNWRITTEN_MAX_BLOCKS / 2);
-}
-
-/*
- * Whether a transaction holds the file's move in one piece, after which it has a
- * small tree: what it takes and gives may be in so many groups.
- */
-static errcode_t fits_at_once(const struct e4l_places *m,
-			      const struct e4l_plan_file *file, bool *fits)
-{
-	const struct e4l_geometry *geo = &m->opt.geo;
-	struct e4l_walk walk = e4l_walk_extents(file->extents, file->n_extents,
-						geo->cluster_blocks);
-	struct e4l_groups g = { .geo = geo };
-	struct e4l_logical_run run;
-	uint64_t cost;
-	errcode_t err = 0;
-	size_t i;
-
-	e4l_next_logical_run(&walk, &run);
-	for (i = 0; i < file->n_extents && !err; i++)
-		err = e4l_groups_add(&g, file->extents[i].pblk,
-				     file->extents[i].len);
-	for (i = 0; i < file->n_tree && !err; i++)
-		err = e4l_groups_add(&g, file->tree[i].pblk, 1);
-	cost = LEAST_TXN + geo->quota_blocks + e4l_groups_cost(&g) +
-	       2 * (run.len * geo->cluster_blocks / geo->group_blocks + 2) +
-	       e4l_ideal_tree_blocks(count_states(file), geo->blocksize);
-	free(g.v);
-	/* and it has no other logical run, which would need the tree */
-	*fits = file->allowed & E4L_PLAN_MOVE && cost <= geo->txn_blocks &&
-		!e4l_next_logical_run(&walk, &run);
-	return err;
-}
-
-/* What keeps the file from being changed, or from being moved. */
+/* What keeps the file from being moved. */
 static errcode_t restrict_file(struct e4l_places *m,
 			       const struct e4l_plan_file *file,
 			       unsigned int *allowed)
 {
-	const unsigned int in_place = E4L_PLAN_PACK | E4L_PLAN_ZEROOUT;
 	uint64_t fragments = e4l_count_fragments(file->extents,
 						 file->n_extents, NULL);
-	uint64_t excess = file->n_extents > fragments ?
-			  file->n_extents - 1 : fragments - 1;
-	enum e4l_plan_skip why;
-	bool at_once = false;
-	errcode_t err = 0;
+	enum e4l_plan_skip why = E4L_PLAN_SKIP_MEMORY;
 
-	if (!fits_txn(m, file))
-		err = fits_at_once(m, file, &at_once);
-	if (at_once)
-		*allowed = E4L_PLAN_MOVE | E4L_OWNER_AT_ONCE;
-	if (err)
-		return err;
-	if (!at_once && !fits_txn(m, file)) {
-		*allowed = 0;
-		why = E4L_PLAN_SKIP_TXN;
-	} else if (e4l_check_clusters(file->extents, file->n_extents,
-				      m->opt.geo.cluster_blocks)) {
-		*allowed &= in_place;
+	if (e4l_check_clusters(file->extents, file->n_extents,
+			       m->opt.geo.cluster_blocks))
 		why = E4L_PLAN_SKIP_MISALIGNED;
-	} else if (!is_within(m, file)) {
-		*allowed &= in_place;
-		why = E4L_PLAN_SKIP_MEMORY;
-	} else {
+	else if (is_within(m, file))
 		return 0;
-	}
-	return e4l_places_skip(m, file->ino, why, excess, 0);
+	*allowed &= E4L_PLAN_PACK | E4L_PLAN_ZEROOUT;
+	return e4l_places_skip(m, file->ino, why,
+			       (file->n_extents > fragments ?
+				file->n_extents : fragments) - 1, 0);
 }
 
 static errcode_t add_owner(struct e4l_places *m,

@@ -3,9 +3,9 @@
 #ifndef E4L_PLAN_MODEL_H
 #define E4L_PLAN_MODEL_H
 
-#include "map.h"
+#include "e4layout/base/map.h"
 #include "plan.h"
-#include "weigh.h"
+#include "zero.h"
 
 /*
  * @next is the next fragment of the same logical run, or E4L_NONE; @lstart is
@@ -19,9 +19,6 @@ struct e4l_frag {
 struct e4l_item {
 	uint32_t len, first, n, file;
 };
-
-/* In ->allowed: no transaction holds its tree, so that it moves at once, or not. */
-#define E4L_OWNER_AT_ONCE	0x100
 
 struct e4l_owner {
 	ext2_ino_t ino;
@@ -61,6 +58,9 @@ struct e4l_places {
 	uint32_t dropped_fill;		/* whole files in fuller segments */
 	uint32_t *fill;			/* whole files in each segment */
 };
+
+/* The files of a plan, for those who carry it out. */
+struct e4l_places *e4l_plan_model(const struct e4l_plan *p);
 
 /* Of the disk, for which the sums of whole files are kept. */
 #define E4L_SEGMENTS	4096u

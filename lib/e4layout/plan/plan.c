@@ -3,7 +3,6 @@
 #include "config.h"
 #include <e4layout/context.h>
 #include "e4layout/base/array.h"
-#include "entry.h"
 #include "work.h"
 #include "zero.h"
 

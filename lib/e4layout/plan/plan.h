@@ -10,14 +10,14 @@
  *  - A slot is a target, start and length, for any item of that length.
  *
  * e4l_plan_new(), e4l_plan_add_file() and e4l_plan_add_free() for everything,
- * e4l_plan_make(); then the moves, and the steps that carry them out (steps.h).
+ * e4l_plan_make(); then the moves, which apply/steps.h turns into steps.
  */
 #ifndef E4L_PLAN_H
 #define E4L_PLAN_H
 
 #include <e4layout/extents.h>
 #include <e4layout/free_space.h>
-#include "step.h"
+#include "e4layout/format/geometry.h"
 
 #ifndef E4L_NO_LIMIT
 #define E4L_NO_LIMIT	UINT64_MAX
@@ -29,6 +29,7 @@
 #define E4L_PLAN_MOVE	0x4	/* join its fragments */
 #define E4L_PLAN_AWAY	0x8	/* evacuate it from a region or a slot */
 #define E4L_PLAN_ASK	0x10	/* but ask may_move() before */
+#define E4L_PLAN_AT_ONCE 0x20	/* only as a whole: no transaction holds its tree */
 
 struct e4l_plan_options {
 	struct e4l_geometry geo;
@@ -133,7 +134,6 @@ enum e4l_plan_skip {
 	E4L_PLAN_SKIP_GUARD,		/* free space would get worse */
 	E4L_PLAN_SKIP_COPY_BUDGET,
 	E4L_PLAN_SKIP_ZEROOUT_BUDGET,
-	E4L_PLAN_SKIP_TXN,		/* no transactions of txn_blocks hold it */
 	E4L_PLAN_SKIP_MISALIGNED,	/* its blocks do not fit into clusters */
 	E4L_PLAN_SKIP_TIME,		/* enough() ended the plan */
 	E4L_PLAN_SKIP_MEMORY,	/* mem_bytes do not hold its fragments */
@@ -171,5 +171,15 @@ const struct e4l_plan_move *e4l_plan_moves(const struct e4l_plan *p, size_t *n);
 ext2_ino_t e4l_plan_ino(const struct e4l_plan *p, uint32_t file);
 /* How many extents it had. */
 uint64_t e4l_plan_extents(const struct e4l_plan *p, uint32_t file);
+
+/*
+ * Tells where clusters are, in a way that does not depend on how they are cut:
+ * the sum of the numbers of @len clusters from @start on.
+ */
+static inline uint32_t e4l_place_sum(uint64_t start, uint64_t len)
+{
+	return (uint32_t)(start * len + (len & 1 ? (len - 1) / 2 * len :
+						   len / 2 * (len - 1)));
+}
 
 #endif

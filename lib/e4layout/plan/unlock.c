@@ -234,7 +234,7 @@ static errcode_t evacuate(struct e4l_work *w, const struct e4l_slot *s,
 	if (frag->start != p->start || frag->start + frag->len <= s->start ||
 	    is_at_home(w, s, frag))
 		return 0;
-	if (w->m->owner[w->item[frag->item].file].allowed & E4L_OWNER_AT_ONCE)
+	if (w->m->owner[w->item[frag->item].file].allowed & E4L_PLAN_AT_ONCE)
 		return file_waits(w, w->item[frag->item].file);
 	if (w->item[frag->item].n == 1) {
 		to = e4l_fit_take(&w->fit, frag->len);

@@ -376,7 +376,7 @@ static uint32_t part_length(const struct e4l_work *w, uint32_t i)
 	const struct e4l_owner *o = &w->m->owner[w->m->item[i].file];
 
 	return w->how.cut && o->allowed & E4L_PLAN_MOVE &&
-	       !(o->allowed & E4L_OWNER_AT_ONCE) ? w->large_item / 2 : 0;
+	       !(o->allowed & E4L_PLAN_AT_ONCE) ? w->large_item / 2 : 0;
 }
 
 /* How many fragments of 2^20 clusters there are too many. */
@@ -456,7 +456,7 @@ static errcode_t choose_share(const struct e4l_work *w, uint32_t **share)
 	for (i = 0; i < n && sum; i++) {
 		if ((*share)[v[i].run] ||
 		    w->m->owner[w->m->item[v[i].run].file].allowed &
-		    E4L_OWNER_AT_ONCE)
+		    E4L_PLAN_AT_ONCE)
 			continue;
 		(*share)[v[i].run] = sum;
 		break;

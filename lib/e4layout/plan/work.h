@@ -180,14 +180,4 @@ errcode_t e4l_work_split(struct e4l_work *w, uint32_t f, uint32_t keep,
 /* What the moves of the batch leave is free then. */
 void e4l_end_batch(struct e4l_work *w);
 
-/*
- * Tells where clusters are, in a way that does not depend on how they are cut:
- * the sum of the numbers of @len clusters from @start on.
- */
-static inline uint32_t e4l_place_sum(uint64_t start, uint64_t len)
-{
-	return (uint32_t)(start * len + (len & 1 ? (len - 1) / 2 * len :
-						   len / 2 * (len - 1)));
-}
-
 #endif

@@ -1,8 +1,40 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
 #include "e4layout/base/array.h"
-#include "runs.h"
+#include "e4layout/read/runs.h"
 #include "zero.h"
+
+errcode_t e4l_find_zero_runs(const struct e4l_extent *ex, size_t n_ex,
+			     uint32_t max_blocks, uint64_t eof_blk,
+			     size_t file, struct e4l_zero_run **runs,
+			     size_t *n)
+{
+	struct e4l_state_run prev, run = { 0 }, next;
+	unsigned int gain;
+	size_t i = 0;
+	errcode_t err;
+
+	for (e4l_next_state_run(ex, n_ex, &i, &next); next.len; ) {
+		prev = run;
+		run = next;
+		e4l_next_state_run(ex, n_ex, &i, &next);
+		gain = e4l_runs_touch(&prev, &run) +
+		       e4l_runs_touch(&run, &next);
+		if (!run.unwritten || run.len > max_blocks ||
+		    !gain || run.lblk + run.len > eof_blk)
+			continue;
+		err = e4l_grow(runs, *n, sizeof(**runs));
+		if (err)
+			return err;
+		(*runs)[(*n)++] = (struct e4l_zero_run) {
+			.file = file, .lblk = run.lblk,
+			.len = run.len, .gain = gain,
+			.before = e4l_runs_touch(&prev, &run),
+			.behind = e4l_runs_touch(&run, &next),
+		};
+	}
+	return 0;
+}
 
 static uint64_t entries(uint64_t len)
 {

@@ -3,7 +3,27 @@
 #ifndef E4L_ZERO_H
 #define E4L_ZERO_H
 
-#include "weigh.h"
+#include <e4layout/extents.h>
+
+/* An unwritten run that may be zeroed. */
+struct e4l_zero_run {
+	size_t file;
+	uint32_t lblk;
+	uint32_t len;
+	uint8_t gain;			/* extents: 1 or 2 */
+	bool before, behind;		/* where its neighbours are */
+	bool chosen;
+	bool banned;			/* it was found to save nothing */
+};
+
+/*
+ * Appends the unwritten runs of @ex of up to @max_blocks that end before @eof_blk
+ * and save extents if they are zeroed, in logical order, as of @file.
+ */
+errcode_t e4l_find_zero_runs(const struct e4l_extent *ex, size_t n_ex,
+			     uint32_t max_blocks, uint64_t eof_blk,
+			     size_t file, struct e4l_zero_run **runs,
+			     size_t *n);
 
 /* Chooses among @runs, but for those that are banned, what @budget buys. */
 errcode_t e4l_zero_choose(struct e4l_zero_run *runs, size_t n,

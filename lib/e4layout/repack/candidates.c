@@ -12,7 +12,7 @@
 #include "swap.h"
 #include "e4layout/base/array.h"
 #include "e4layout/base/io_pool.h"
-#include "e4layout/plan/runs.h"
+#include "e4layout/read/runs.h"
 
 /* --------------------------------------------------------------- which files */
 

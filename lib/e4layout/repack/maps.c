@@ -15,7 +15,8 @@
 #include "maps_work.h"
 #include "reread.h"
 #include "e4layout/base/array.h"
-#include "e4layout/plan/steps.h"
+#include "e4layout/apply/limits.h"
+#include "e4layout/apply/steps.h"
 #include "e4layout/read/dirs.h"
 #include "e4layout/read/free_space.h"
 #include "e4layout/read/scan.h"
@@ -169,6 +170,13 @@ static errcode_t offer(const struct e4l_candidates *c,
 
 	if (c->score->fragments > c->score->logical_runs)
 		err = note_excess(m, c, p->ino);
+	if (err || !file.allowed || !c->n_extents)
+		return err;
+	err = e4l_limit_to_txn(&m->opt.geo, &file);
+	if (!err && !file.allowed)
+		e4l_run_skip(m->run, E4L_SKIP_FILE, p->ino, E4L_SKIP_JOURNAL,
+			     (c->n_extents > c->score->fragments ?
+			      c->n_extents : c->score->fragments) - 1);
 	return err || !file.allowed ? err : e4l_plan_add_file(m->plan, &file);
 }
 

@@ -4,7 +4,7 @@
 #define E4L_REREAD_H
 
 #include "e4layout/base/internal.h"
-#include "e4layout/plan/steps.h"
+#include "e4layout/apply/steps.h"
 
 /* Zeroed when it begins; freed by e4l_reread_free(). */
 struct e4l_reread {

@@ -33,12 +33,6 @@ size_t e4l_cut_run(const struct e4l_state_run *run, struct e4l_extent *out);
 /* The same for @n extents, in place when @out is @ex. */
 size_t e4l_pack(const struct e4l_extent *ex, size_t n, struct e4l_extent *out);
 
-/*
- * Merges neighbours of @n extents in place, as long as @least are left; returns
- * how many there are then.
- */
-size_t e4l_merge(struct e4l_extent *ex, size_t n, size_t least);
-
 /* Whether the extents are in order, and none is longer than an entry may be. */
 bool e4l_well_formed(const struct e4l_extent *ex, size_t n);
 

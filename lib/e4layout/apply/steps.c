@@ -4,12 +4,11 @@
 #include "e4layout/base/array.h"
 #include "e4layout/format/tree_size.h"
 #include "cost.h"
-#include "entry.h"
 #include "make.h"
-#include "runs.h"
+#include "e4layout/read/runs.h"
 #include "steps.h"
-#include "work.h"
-#include "zero.h"
+#include "e4layout/plan/model.h"
+#include "e4layout/plan/zero.h"
 
 #define TREE_PARTS	8	/* a part copies so many blocks for each of a tree */
 

@@ -2,7 +2,7 @@
 #include "config.h"
 #include "e4layout/base/array.h"
 #include "make.h"
-#include "runs.h"
+#include "e4layout/read/runs.h"
 
 void e4l_step_free(struct e4l_step *step)
 {

@@ -64,9 +64,6 @@ static inline bool e4l_goes_on(const struct e4l_extent *a,
  */
 errcode_t e4l_check_clusters(const struct e4l_extent *ex, size_t n,
 			     uint32_t ratio);
-/* Its fragments.  Errors: ENOMEM, the same. */
-errcode_t e4l_fragments_of(const struct e4l_extent *ex, size_t n,
-			   uint32_t ratio, struct e4l_fragments *ret);
 
 /*
  * What is to come of a list of fragments, or of those of extents for which
@@ -82,16 +79,6 @@ struct e4l_walk e4l_walk_list(const struct e4l_fragments *list);
 struct e4l_walk e4l_walk_extents(const struct e4l_extent *ex, size_t n,
 				 uint32_t ratio);
 bool e4l_next_fragment(struct e4l_walk *walk, struct e4l_fragment *v);
-
-/* Fragments that are contiguous in the file. */
-struct e4l_logical_run {
-	struct e4l_walk walk;		/* the first of them comes next */
-	size_t n;			/* fragments */
-	uint64_t lc, len;		/* clusters */
-};
-bool e4l_next_logical_run(struct e4l_walk *walk, struct e4l_logical_run *run);
-/* How many of the @n at @v are one; its length. */
-size_t e4l_logical_run(const struct e4l_fragment *v, size_t n, uint64_t *len);
 
 /* Clusters that are contiguous before and after, perhaps at the same place. */
 struct e4l_shift {

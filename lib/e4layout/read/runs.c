@@ -53,25 +53,6 @@ size_t e4l_pack(const struct e4l_extent *ex, size_t n, struct e4l_extent *out)
 	return count;
 }
 
-static bool can_merge(const struct e4l_extent *a, const struct e4l_extent *b)
-{
-	return a->unwritten == b->unwritten && a->lblk + a->len == b->lblk &&
-	       a->pblk + a->len == b->pblk &&
-	       a->len + b->len <= max_blocks(a->unwritten);
-}
-
-size_t e4l_merge(struct e4l_extent *ex, size_t n, size_t least)
-{
-	size_t i, k = 0;
-
-	for (i = 1; i < n; i++)
-		if (n - i + k >= least && can_merge(&ex[k], &ex[i]))
-			ex[k].len += ex[i].len;
-		else
-			ex[++k] = ex[i];
-	return n ? k + 1 : 0;
-}
-
 bool e4l_well_formed(const struct e4l_extent *ex, size_t n)
 {
 	uint64_t end = 0;

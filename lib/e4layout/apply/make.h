@@ -3,7 +3,7 @@
 #ifndef E4L_STEP_MAKE_H
 #define E4L_STEP_MAKE_H
 
-#include "fragments.h"
+#include "e4layout/read/fragments.h"
 #include "step.h"
 
 /* Appends a run, or makes the last one longer.  ENOMEM. */

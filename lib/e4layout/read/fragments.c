@@ -36,24 +36,6 @@ errcode_t e4l_check_clusters(const struct e4l_extent *ex, size_t n,
 	return 0;
 }
 
-errcode_t e4l_fragments_of(const struct e4l_extent *ex, size_t n,
-			   uint32_t ratio, struct e4l_fragments *ret)
-{
-	struct e4l_walk walk = e4l_walk_extents(ex, n, ratio);
-	struct e4l_fragments list = { 0 };
-	errcode_t err = e4l_check_clusters(ex, n, ratio);
-	struct e4l_fragment v;
-
-	while (!err && e4l_next_fragment(&walk, &v))
-		err = e4l_fragments_add(&list, v.lc, v.pc, v.n);
-	if (err) {
-		free(list.v);
-		list = (struct e4l_fragments) { 0 };
-	}
-	*ret = list;
-	return err;
-}
-
 struct e4l_walk e4l_walk_list(const struct e4l_fragments *list)
 {
 	return (struct e4l_walk) { .v = list->v, .end = list->v + list->n };
@@ -89,40 +71,6 @@ bool e4l_next_fragment(struct e4l_walk *walk, struct e4l_fragment *v)
 		.n = e4l_end_cluster(walk->ex - 1, walk->bits) - lc,
 	};
 	return true;
-}
-
-/* Where in the file the next fragment begins; FILE_MAX_BLOCKS: there is none. */
-static uint64_t comes_at(const struct e4l_walk *walk)
-{
-	if (walk->v != walk->end)
-		return walk->v->lc;
-	return walk->n ? e4l_first_cluster(walk->ex, walk->bits) :
-			 FILE_MAX_BLOCKS;
-}
-
-bool e4l_next_logical_run(struct e4l_walk *walk, struct e4l_logical_run *run)
-{
-	struct e4l_fragment v;
-
-	*run = (struct e4l_logical_run) {
-		.walk = *walk, .lc = comes_at(walk),
-	};
-	while (comes_at(walk) == run->lc + run->len &&
-	       e4l_next_fragment(walk, &v)) {
-		run->n++;
-		run->len += v.n;
-	}
-	return run->n;
-}
-
-size_t e4l_logical_run(const struct e4l_fragment *v, size_t n, uint64_t *len)
-{
-	size_t i;
-
-	*len = v[0].n;
-	for (i = 1; i < n && v[i - 1].lc + v[i - 1].n == v[i].lc; i++)
-		*len += v[i].n;
-	return i;
 }
 
 errcode_t e4l_each_shift(struct e4l_walk old,

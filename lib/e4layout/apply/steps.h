@@ -3,7 +3,8 @@
 #ifndef E4L_STEPS_H
 #define E4L_STEPS_H
 
-#include "plan.h"
+#include "e4layout/plan/plan.h"
+#include "step.h"
 
 /* A file as it is when its turn comes. */
 struct e4l_plan_now {

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* geometry: the sizes of a filesystem and of its journal. */
+#ifndef E4L_GEOMETRY_H
+#define E4L_GEOMETRY_H
+
+#include <stdint.h>
+
+/* What a filesystem fixes: its sizes, and what a transaction of it holds. */
+struct e4l_geometry {
+	uint32_t blocksize;		/* in bytes */
+	uint32_t cluster_blocks;	/* a power of two; 1 without bigalloc */
+	uint32_t group_blocks;
+	uint32_t first_blk;		/* that group 0 begins with */
+	uint32_t groups_per_desc;	/* in one block; 0 is 1 */
+	uint32_t txn_blocks;		/* of metadata; 0: no limit */
+	uint32_t quota_blocks;		/* that one step changes at most */
+	/*
+	 * A RAID's stripe, whole clusters: what begins on one, and is as long,
+	 * does so where it is evacuated to.  0: there is none.
+	 */
+	uint32_t stripe_blocks;
+	uint64_t blocks;		/* of the filesystem */
+};
+
+#endif
