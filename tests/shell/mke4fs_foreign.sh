@@ -125,6 +125,19 @@ for target in self/img self/symlink self/d/../img; do
 	done
 done
 rm self/d/link
+mkdir upper work merged
+if mount -t overlay -o "lowerdir=self,upperdir=upper,workdir=work" self \
+	merged 2>/dev/null; then
+	defer "umount 'merged'"
+	check "$mke4fs" -q -d merged self/img
+	says 'img: omitted: the file is the image that is being written'
+	! has self/img img || fail 'an overlay: the image is in itself'
+	has self/img a || fail 'an overlay: a file is missing'
+	command umount merged
+	undefer "umount 'merged'"
+else
+	skip_part 'no overlay can be mounted here'
+fi
 attach self/img
 check "$mke4fs" -q -F -d self "$loop"
 says 'img: omitted: the file is the image that is being written'

@@ -13,8 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/fscrypt.h>
+#include <linux/magic.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 #include "e4layout/base/stat.h"
@@ -301,10 +303,24 @@ static errcode_t leave_out(struct walk *w, uint32_t dir, const char *name,
 	return parent && path ? 0 : ENOMEM;
 }
 
-static bool is_excluded(const struct walk *w, const struct stat *st)
+/* An overlay shows the inode number of a file below it, on a device of its own. */
+static bool is_overlaid(const char *name, const struct stat *st,
+			const struct stat *below)
 {
-	return w->o.exclude && st->st_ino == w->o.exclude->st_ino &&
-	       st->st_dev == w->o.exclude->st_dev;
+	struct statfs fs;
+
+	return S_ISREG(st->st_mode) && st->st_size == below->st_size &&
+	       st->st_blocks == below->st_blocks && !statfs(name, &fs) &&
+	       (uint32_t)fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+static bool is_excluded(const struct walk *w, const char *name,
+			const struct stat *st)
+{
+	const struct stat *image = w->o.exclude;
+
+	return image && st->st_ino == image->st_ino &&
+	       (st->st_dev == image->st_dev || is_overlaid(name, st, image));
 }
 
 /* Another filesystem's, or a part of this one that is mounted there. */
@@ -327,7 +343,7 @@ static errcode_t add_inode(struct walker *me, uint32_t dir, const char *name)
 	/* another process may have removed it */
 	if (e4l_fstatat(AT_FDCWD, name, AT_SYMLINK_NOFOLLOW, &st, &stx))
 		return errno == ENOENT ? 0 : errno;
-	if (is_excluded(me->w, &st))
+	if (is_excluded(me->w, name, &st))
 		return leave_out(me->w, dir, name, E4L_ET_IS_IMAGE);
 	enters = !is_mounted_on(me->w, &st, &stx);
 	if (!enters) {
