@@ -121,7 +121,10 @@ errcode_t e4l_tree_find(struct e4l_tree *t, uint32_t parent, const char *name,
 struct e4l_dir_options {
 	unsigned int threads;		/* 1 to 64 */
 	unsigned int flags;		/* E4L_DIR_* */
-	/* Leaves out the file with this st_dev and st_ino; NULL: none. */
+	/*
+	 * Leaves out the file with this st_dev and st_ino, also where an overlay
+	 * shows it (the same st_ino, st_size and st_blocks); NULL: none.
+	 */
 	const struct stat *exclude;
 	/*
 	 * Called for each skipped file and each directory that is not entered.
