@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * How a transaction with new maps comes about:
+ * How a transaction gives files new maps:
  *
- *  1. e4l_apply_step(): what the step takes is allocated and what it gives is
- *     freed, in the transaction; the new tree is built; the inode points there;
- *     what has to be copied and zeroed is noted.
- *  2. e4l_apply_commit(): the notes are carried out, in large pieces, several
- *     at a time: every destination is free on the device, or unwritten;
- *  3. the transaction is committed, which makes the copies durable first.
+ *  1. e4l_apply_step() allocates the blocks that the step takes, frees the
+ *     blocks that the step gives, builds the new tree, and makes the inode
+ *     point to the tree.  The blocks to copy and to zero are noted.
+ *  2. e4l_apply_commit() copies and zeroes the noted blocks, in large requests
+ *     and several at a time.  Every destination is free on the device, or
+ *     unwritten.
+ *  3. The transaction is committed.  The journal flushes the copies first.
  */
 #include "config.h"
 #include <errno.h>
@@ -23,19 +24,19 @@
 #include "cost.h"
 #include "step.h"
 
-#define COPY_BYTES	(2u << 20)	/* written at once */
-#define FLUSH_BYTES	(32u << 20)	/* copied: then it is flushed */
+#define COPY_BYTES	(2u << 20)	/* bytes per copy job */
+#define FLUSH_BYTES	(32u << 20)	/* copied bytes between two flushes */
 #define ZERO_BYTES	(1u << 20)
 #define ZERO_JOB_BYTES	(16u << 20)
-/* to copy and zero in a transaction of many steps */
+/* limits of the bytes to copy and zero in a transaction of several steps */
 #define MAX_COMMIT_BYTES (256u << 20)
 #define MIN_COMMIT_BYTES (1u << 20)
 #define FIRST_COMMIT_BYTES (16u << 20)
-#define PARTS		16	/* that a transaction is finished with */
-#define COMMIT_SECONDS	2		/* that it should take at most */
+#define PARTS		16 /* parts in which e4l_apply_commit() asks stop() */
+#define COMMIT_SECONDS	2		/* target duration of a commit */
 
 struct range {
-	blk64_t from;		/* source, when copied */
+	blk64_t from;		/* source of a copy */
 	blk64_t to;
 	uint64_t len;
 };
@@ -46,27 +47,28 @@ struct ranges {
 	uint64_t blocks;
 };
 
-/* Of a tree, or a directory, in new blocks: some that are contiguous. */
+/* Contiguous new blocks of a tree or a directory. */
 struct new_blocks {
 	blk64_t blk;
 	unsigned int n;
 	const char *data;
-	char *own;			/* to be freed then; NULL: another's */
+	char *own;	/* buffer to free; NULL: owned elsewhere */
 };
 
 struct e4l_apply {
 	struct e4l *e;
 	struct e4l_apply_options opt;
 	struct e4l_txn *txn;
-	unsigned int batch;		/* of the steps in it */
+	unsigned int batch;		/* batch of the transaction's steps */
 	uint64_t steps;
 	struct ranges copies, zeroes;
 	struct new_blocks *new;
 	size_t n_new;
-	uint64_t new_blocks;		/* of all of them */
-	uint64_t commit_bytes;		/* see make_room() */
-	uint64_t unasked_blocks;	/* written since stop() was asked */
-	double asked;			/* when */
+	uint64_t new_blocks;		/* sum of the blocks in @new */
+	uint64_t commit_bytes;		/* limit; see adjust() */
+	/* blocks written after the last call of stop() */
+	uint64_t unasked_blocks;
+	double asked;	/* time of the last call of stop(), in seconds */
 	struct e4l_apply_stats stats;
 };
 
@@ -92,8 +94,9 @@ static int by_to(const void *a, const void *b)
 /* ------------------------------------------------------------- 1. one step */
 
 /*
- * As ext4_get_stripe_size() of Linux has it, but for the mount option: without a
- * width the stride, neither beyond a group nor of parts of clusters.
+ * Like Linux' ext4_get_stripe_size(), but without the mount option: the stripe
+ * width, or the stride if no width fits into a group.  0 if the result is not a
+ * multiple of the cluster size.
  */
 static uint32_t stripe_of(ext2_filsys fs)
 {
@@ -123,7 +126,10 @@ struct e4l_geometry e4l_geometry_of(struct e4l *e, io_channel external)
 	};
 }
 
-/* All clusters but the filesystem's last are whole. */
+/*
+ * The number of clusters that @blocks fill; the filesystem's last cluster may
+ * be partial.
+ */
 static uint64_t clusters_of(ext2_filsys fs, uint64_t blocks)
 {
 	return EXT2FS_B2C(fs, blocks + EXT2FS_CLUSTER_RATIO(fs) - 1);
@@ -194,7 +200,10 @@ static errcode_t note_data(struct e4l_apply *a,
 	return err;
 }
 
-/* Nobody refers to it yet, so that it is written as data is; takes @own over. */
+/*
+ * Notes new blocks, which are written like data: no metadata on disk refers to
+ * the blocks before the commit.  Takes ownership of @own.
+ */
 static errcode_t note_blocks(struct e4l_apply *a, blk64_t blk, unsigned int n,
 			     const char *data, char *own)
 {
@@ -211,7 +220,7 @@ static errcode_t note_blocks(struct e4l_apply *a, blk64_t blk, unsigned int n,
 	return 0;
 }
 
-/* A block that the file has already. */
+/* Journals new content of a block that the file already owns. */
 static errcode_t journal_block(struct e4l_apply *a, blk64_t blk,
 			       const char *from)
 {
@@ -223,7 +232,9 @@ static errcode_t journal_block(struct e4l_apply *a, blk64_t blk,
 	return err;
 }
 
-/* In blocks that the file's tree has already. */
+/*
+ * Journals a tree in blocks that the file's tree already owns.  Frees @blocks.
+ */
 static errcode_t journal_tree(struct e4l_apply *a,
 			      const struct e4l_step *step, char *blocks)
 {
@@ -236,7 +247,10 @@ static errcode_t journal_tree(struct e4l_apply *a,
 	return err;
 }
 
-/* In new blocks, which are contiguous unless each has a cluster to itself. */
+/*
+ * Notes a tree in new blocks.  With bigalloc, each block has its own cluster,
+ * otherwise the blocks are contiguous.
+ */
 static errcode_t note_tree(struct e4l_apply *a, const struct e4l_step *step,
 			   char *blocks)
 {
@@ -254,7 +268,10 @@ static errcode_t note_tree(struct e4l_apply *a, const struct e4l_step *step,
 	return err;
 }
 
-/* In blocks that the directory has already, from @blk on. */
+/*
+ * Journals a directory in blocks that it already owns, beginning with @blk.
+ * Frees the blocks of @dir.
+ */
 static errcode_t journal_dir(struct e4l_apply *a, blk64_t blk,
 			     const struct e4l_new_dir *dir)
 {
@@ -268,7 +285,7 @@ static errcode_t journal_dir(struct e4l_apply *a, blk64_t blk,
 	return err;
 }
 
-/* Builds the tree; @root gets what the inode holds of it. */
+/* Builds the tree; @root receives the part of the tree in the inode. */
 static errcode_t put_tree(struct e4l_apply *a, const struct e4l_step *step,
 			  uint32_t generation, void *root)
 {
@@ -288,7 +305,7 @@ static errcode_t put_tree(struct e4l_apply *a, const struct e4l_step *step,
 				   journal_tree(a, step, blocks);
 }
 
-/* i_blocks follows what the file has gained or lost; libext2fs knows how. */
+/* Adjusts i_blocks to the allocated clusters, as libext2fs counts i_blocks. */
 static errcode_t count_in_inode(ext2_filsys fs, struct ext2_inode *inode,
 				const struct e4l_step *step)
 {
@@ -300,7 +317,7 @@ static errcode_t count_in_inode(ext2_filsys fs, struct ext2_inode *inode,
 			  ext2fs_iblk_sub_blocks(fs, inode, -more);
 }
 
-/* Its size and form follow its blocks. */
+/* Sets a directory's size and index flag for its new blocks. */
 static errcode_t change_dir(ext2_filsys fs, struct ext2_inode *inode,
 			    const struct e4l_new_dir *dir)
 {
@@ -313,7 +330,10 @@ static errcode_t change_dir(ext2_filsys fs, struct ext2_inode *inode,
 				     (ext2_off64_t)dir->n * fs->blocksize);
 }
 
-/* The inode points to the new tree; without @dir, nothing else changes. */
+/*
+ * Makes the inode point to the new tree.  @dir: a directory's new content, or
+ * NULL.
+ */
 static errcode_t put_inode(struct e4l_apply *a,
 			   const struct e4l_step *step,
 			   const struct e4l_new_dir *dir)
@@ -391,12 +411,12 @@ errcode_t e4l_apply_dir(struct e4l_apply *a, const struct e4l_step *step,
 /* ------------------------------------------------------------------ 2. data */
 
 /*
- * Destinations, in disk order, and where their blocks come from: what is read
- * for all of them together is fewer, larger reads.
+ * Destinations in disk order, with their sources: fewer and larger reads can
+ * fetch the sources of all destinations.
  */
 struct copy_job {
 	struct e4l *e;
-	struct range *targets;		/* their blocks, in turn, are in @buf */
+	struct range *targets;	/* @buf has their blocks in the same order */
 	size_t n_targets;
 	unsigned int blocks;
 	char *buf, *scratch;
@@ -406,9 +426,9 @@ struct copy_job {
 
 struct copier {
 	struct e4l_apply *a;
-	size_t next;			/* of the copies */
-	uint64_t done;			/* blocks of it */
-	atomic_ullong unflushed;	/* blocks written */
+	size_t next;			/* index of the next copy */
+	uint64_t done;	/* blocks of that copy already given to jobs */
+	atomic_ullong unflushed;	/* blocks written, but not flushed */
 };
 
 static errcode_t copy_init(void *arg, void *priv)
@@ -441,7 +461,10 @@ static bool is_behind(const struct range *a, blk64_t to)
 	return a->to + a->len == to;
 }
 
-/* Whether destinations that are neighbours, from the next on, exceed @room. */
+/*
+ * Whether the adjacent destinations that begin with the next one exceed @room
+ * blocks.
+ */
 static bool exceeds(const struct copier *c, unsigned int room)
 {
 	const struct ranges *copies = &c->a->copies;
@@ -454,7 +477,7 @@ static bool exceeds(const struct copier *c, unsigned int room)
 	return blocks > room;
 }
 
-/* Adds @len blocks, from @done on, of the next range to copy. */
+/* Adds the next @len blocks of the range at c->next. */
 static void add_copies(const struct copier *c, struct copy_job *job,
 		       uint64_t len)
 {
@@ -475,7 +498,10 @@ static void add_copies(const struct copier *c, struct copy_job *job,
 		};
 }
 
-/* Fills a buffer; neighbours that it has no room for go into the next. */
+/*
+ * Fills a buffer.  Adjacent destinations that do not fit go into the next
+ * buffer.
+ */
 static bool copy_next(void *arg, void *priv)
 {
 	struct copier *c = priv;
@@ -521,8 +547,8 @@ static void copy_visit(const struct e4l_want *want, const void *block,
 }
 
 /*
- * Has the device write what was copied, while other threads read what is next.
- * What is written last is left to the commit.
+ * Flushes the copied blocks while other threads read.  The commit flushes the
+ * blocks that are written last.
  */
 static errcode_t flush_copies(struct copier *c)
 {
@@ -557,8 +583,8 @@ static double now(void)
 }
 
 /*
- * @blocks more are written: is it time to ask whether to go on?  What takes no
- * longer than transactions should is worth finishing.
+ * Reports that @blocks more blocks are written, and asks stop() from time to
+ * time.  A commit that takes less than COMMIT_SECONDS is worth finishing.
  */
 static errcode_t tell(struct e4l_apply *a, uint64_t blocks)
 {
@@ -611,7 +637,7 @@ static errcode_t copy_data(struct e4l_apply *a)
 	return e4l_pipe_run(a->e, &ops, &c);
 }
 
-/* Ranges to zero, by one thread. */
+/* Ranges that one thread zeroes. */
 struct zero_job {
 	const struct range *ranges;
 	size_t n;
@@ -620,7 +646,7 @@ struct zero_job {
 
 struct zeroer {
 	struct e4l_apply *a;
-	size_t next;			/* of the zeroes */
+	size_t next;			/* index of the next range */
 	void *zeroes;
 };
 
@@ -666,8 +692,8 @@ static errcode_t zero_range(const struct zeroer *z, const struct range *r)
 }
 
 /*
- * Flushes what earlier jobs have written, so that the device is at work while
- * one thread goes on to fill the kernel's cache.
+ * Flushes the blocks that earlier jobs have written, so that the device works
+ * while another thread fills the page cache.
  */
 static errcode_t zero_work(void *arg, void *priv)
 {
@@ -737,7 +763,9 @@ static void forget_batch(struct e4l_apply *a)
 	a->copies.blocks = a->zeroes.blocks = 0;
 }
 
-/* The next transaction's size, from the time that this one took. */
+/*
+ * Sets the size of the next transaction from the duration of the last commit.
+ */
 static void adjust(struct e4l_apply *a, double seconds)
 {
 	if (seconds > COMMIT_SECONDS && a->commit_bytes > MIN_COMMIT_BYTES)

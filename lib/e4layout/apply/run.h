@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* run: what all phases of a repack share. */
+/* run: the state that all phases of a repack share. */
 #ifndef E4L_REPACK_RUN_H
 #define E4L_REPACK_RUN_H
 
@@ -9,10 +9,13 @@
 
 struct e4l_repack_run {
 	struct e4l_repack_what what;
-	struct e4l_repack_limits limits;	/* zero_extent_blocks is known */
+	struct e4l_repack_limits limits; /* zero_extent_blocks is resolved */
 	struct e4l_repack_callbacks cb;
 	struct e4l_repack_result *result;
-	/* for progress(): scans of the planning, then what is written */
+	/*
+	 * for progress(): scans during planning, blocks or inodes during
+	 * writing
+	 */
 	unsigned int scans, scans_done;
 	uint64_t written, to_write;
 };
@@ -23,14 +26,14 @@ static inline bool e4l_run_has(const struct e4l_repack_run *run,
 	return run->what.flags & flag;
 }
 
-/* The journal device's channel for @e, which may be an overlay. */
+/* The journal device's channel, or NULL if @e is an overlay. */
 static inline io_channel e4l_run_journal(const struct e4l_repack_run *run,
 					 const struct e4l *e)
 {
 	return e->over ? NULL : run->what.journal;
 }
 
-/* Whether inode @ino is among those that were selected. */
+/* Whether inode @ino is selected. */
 static inline bool e4l_run_selects(const struct e4l_repack_run *run,
 				   ext2_ino_t ino)
 {
@@ -48,22 +51,30 @@ errcode_t e4l_run_begin(struct e4l *e, const struct e4l_repack_what *what,
 			struct e4l_repack_result *result,
 			struct e4l_repack_run *run);
 
-/* Counts and reports what is skipped, unless @saved is 0 for a file. */
+/*
+ * Counts and reports a skipped file, directory or inode.  A file with @saved 0
+ * is not reported.
+ */
 void e4l_run_skip(struct e4l_repack_run *run, enum e4l_skip_kind kind,
 		  ext2_ino_t ino, enum e4l_skip why, uint64_t saved);
 
-/* A file or directory lacks a free extent of @blocks; 0: it does not. */
+/*
+ * Notes that a file or directory needs a free extent of @blocks; 0 is ignored.
+ */
 void e4l_run_lacks(struct e4l_repack_run *run, uint64_t blocks);
-/* Reports each file that @p leaves in fragments or does not pack, and why. */
+/*
+ * Reports each file that @p leaves fragmented or does not pack, with the
+ * reason.
+ */
 void e4l_run_skip_left(struct e4l_repack_run *run, const struct e4l_plan *p);
 
-/* Asks stop(); may be given to threads. */
+/* Calls stop().  May be called by any thread. */
 bool e4l_run_stop(struct e4l_repack_run *run, bool inside);
 
-/* One scan of the planning has come to @group of @groups. */
+/* Reports that a scan during planning has reached @group of @groups. */
 void e4l_run_scanned(struct e4l_repack_run *run, dgrp_t group, dgrp_t groups);
 
-/* @amount more blocks or inodes were written. */
+/* Reports that @amount more blocks or inodes were written. */
 void e4l_run_wrote(struct e4l_repack_run *run, uint64_t amount);
 
 #endif

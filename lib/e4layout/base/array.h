@@ -24,10 +24,10 @@ static inline void *e4l_array_zalloc(uint64_t n, size_t size)
 }
 
 /*
- * Makes room for one element more in the array at *@array, of @n elements of
- * @size bytes.  Its room is the power of two that holds what it has, so that an
- * array belongs to this function alone; it may be emptied and filled again.
- * ENOMEM: it is as it was.
+ * Reserves one more element in the array at *@array, of @n elements of @size
+ * bytes.  The capacity is the power of two that holds @n elements: only this
+ * function may allocate the array.  An array can be emptied and filled again.
+ * ENOMEM: the array is unchanged.
  */
 static inline errcode_t e4l_grow(void *array, size_t n, size_t size)
 {
@@ -44,9 +44,9 @@ static inline errcode_t e4l_grow(void *array, size_t n, size_t size)
 }
 
 /*
- * Makes room for @more elements more in the array at *@array, of @n elements of
- * @size bytes with room for *@max, which it keeps when it is emptied.  ENOMEM:
- * it is as it was.
+ * Reserves @more elements in the array at *@array, of @n elements of @size
+ * bytes and a capacity of *@max elements, which an emptied array keeps.
+ * ENOMEM: the array is unchanged.
  */
 static inline errcode_t e4l_reserve(void *array, size_t n, size_t *max,
 				    size_t more, size_t size)
@@ -65,7 +65,11 @@ static inline errcode_t e4l_reserve(void *array, size_t n, size_t *max,
 	return 0;
 }
 
-/* Appends @n_add elements at @add to such an array of *@n elements. */
+/*
+ * Appends @n_add elements from @add to the array at *@array, of *@n elements of
+ * @size bytes and a capacity of *@max elements.  ENOMEM: the array is
+ * unchanged.
+ */
 static inline errcode_t e4l_append(void *array, size_t *n, size_t *max,
 				   const void *add, size_t n_add, size_t size)
 {
@@ -83,7 +87,7 @@ static inline errcode_t e4l_append(void *array, size_t *n, size_t *max,
 
 /*
  * The index of the first element of a sorted array that is not less than @key,
- * or @n; @cmp compares an element with the key.
+ * or @n.  @cmp compares an element with the key.
  */
 static inline size_t e4l_lower_bound(const void *key, const void *array,
 				     size_t n, size_t size,
@@ -102,7 +106,7 @@ static inline size_t e4l_lower_bound(const void *key, const void *array,
 	return low;
 }
 
-/* These two also for structs whose first member is the key. */
+/* Compare integers, or structs whose first member is the integer. */
 static inline int e4l_u32_cmp(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;

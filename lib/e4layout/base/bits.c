@@ -18,8 +18,9 @@ void e4l_bits_set(uint8_t *map, unsigned int first, unsigned int last)
 }
 
 /*
- * Sums in fields of 2, 4 and 8 bits, side by side (Warren, "Hacker's Delight",
- * 5-1): the compiler's own is a call where the processor need not know how.
+ * Counts the bits of @word with sums in fields of 2, 4 and 8 bits (Warren,
+ * "Hacker's Delight", 5-1).  __builtin_popcount() is a library call on
+ * processors without a popcount instruction.
  */
 static unsigned int count_ones(uint64_t word)
 {
@@ -31,7 +32,10 @@ static unsigned int count_ones(uint64_t word)
 	return word * 0x0101010101010101 >> 56;
 }
 
-/* The bits of the word of @i, from @i on. */
+/*
+ * The 64-bit word of @map that contains bit @i, shifted so that bit @i is bit
+ * 0.
+ */
 static uint64_t word_from(const uint8_t *map, unsigned int i)
 {
 	uint64_t word;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The context: a borrowed filesystem, checked once, and the last failure. */
+/*
+ * The context: a borrowed filesystem, checked once, and the detail of the last
+ * failure.
+ */
 #include "config.h"
 #include <errno.h>
 #include <stdio.h>
@@ -34,7 +37,10 @@ errcode_t e4l_fail_group(struct e4l *e, errcode_t err, const char *doing,
 	return err;
 }
 
-/* What ext2fs_open2() lets pass and the rest of the library relies on. */
+/*
+ * Checks properties that the library relies on and ext2fs_open2() does not
+ * check.
+ */
 static errcode_t check_geometry(struct e4l *e)
 {
 	ext2_filsys fs = e->fs;
@@ -57,8 +63,8 @@ static errcode_t check_geometry(struct e4l *e)
 }
 
 /*
- * The last block must exist: nothing else tells a truncated image early.  A
- * negative count is in bytes, and passes by unix_io's cache.
+ * Reads the last block, which detects a truncated image early.  A negative
+ * count is in bytes and bypasses unix_io's cache.
  */
 static errcode_t check_device_size(struct e4l *e)
 {
@@ -196,7 +202,7 @@ blk64_t e4l_descriptor_blk(ext2_filsys fs, dgrp_t group)
 	if (ext2fs_has_feature_meta_bg(sb) && i >= sb->s_first_meta_bg)
 		return ext2fs_descriptor_block_loc2(fs,
 					sb->s_first_data_block, i);
-	/* with bigalloc, block 0 of 1024 bytes holds no superblock */
+	/* with bigalloc and blocks of 1024 bytes, block 0 has no superblock */
 	return sb->s_first_data_block + 1 + i +
 	       (!sb->s_first_data_block && fs->blocksize == 1024);
 }

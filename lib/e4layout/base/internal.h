@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the library's modules share and nobody else sees. */
+/* Declarations that the library's modules share, but do not export. */
 #ifndef E4L_INTERNAL_H
 #define E4L_INTERNAL_H
 
@@ -14,27 +14,28 @@ struct e4l_hold;
 
 /* How to read from a device: see e4l_reading_for(). */
 struct e4l_reading {
-	uint32_t gap_bytes;	/* between two wanted ranges: read along */
-	uint32_t gather_bytes;	/* at most by one call */
+	/* largest gap between wanted ranges to read as well */
+	uint32_t gap_bytes;
+	uint32_t gather_bytes;	/* largest size of a gathering read */
 	bool rotates;
 };
 
 struct e4l {
 	ext2_filsys fs;
-	struct e4l_hold *hold;	/* of e4l_open(); NULL: of e4l_new() */
-	io_channel journal;	/* the journal's device that e4l_open() found */
+	struct e4l_hold *hold;	/* set by e4l_open(); NULL with e4l_new() */
+	io_channel journal;	/* journal device that e4l_open() has found */
 	unsigned int threads;
 	struct e4l_reading reading;
 	atomic_bool interrupted;
 	struct e4l_detail detail;
-	pthread_mutex_t detail_lock;	/* a failing thread may set it */
-	pthread_mutex_t io_lock;	/* held around reads of a channel that
-					 * cannot be shared by threads */
+	pthread_mutex_t detail_lock;	/* protects the detail of a failure */
+	/* held during reads of a channel that threads cannot share */
+	pthread_mutex_t io_lock;
 	atomic_ullong reads, read_bytes, readaheads;
-	bool sound;		/* the last e4l_check() found no errors */
-	errcode_t (*guard)(void *priv);	/* NULL: none */
+	bool sound;		/* the last e4l_check() has found no errors */
+	errcode_t (*guard)(void *priv);	/* may be NULL */
 	void *guard_priv;
-	struct e4l *over;		/* of an overlay: what is below it */
+	struct e4l *over;	/* context below an overlay, else NULL */
 };
 
 /* Whether e4l_interrupt() was called. */
@@ -44,13 +45,18 @@ static inline bool e4l_is_interrupted(const struct e4l *e)
 	       (e->over && atomic_load(&e->over->interrupted));
 }
 
-/* Sets the detail of @e and returns @err, for `return e4l_fail(...)`. */
+/*
+ * Sets the failure detail of @e and returns @err, for `return e4l_fail(...)`.
+ */
 errcode_t e4l_fail(struct e4l *e, errcode_t err, const char *doing,
 		   ext2_ino_t ino, blk64_t blk);
 errcode_t e4l_fail_group(struct e4l *e, errcode_t err, const char *doing,
 			 dgrp_t group, blk64_t blk);
 
-/* pthread_create(3), whose EAGAIN tells nobody what to do. */
+/*
+ * pthread_create(3), with ENOMEM in place of EAGAIN, whose message is
+ * misleading.
+ */
 static inline errcode_t e4l_start_thread(pthread_t *thread,
 					 void *(*run)(void *), void *priv)
 {
@@ -59,16 +65,17 @@ static inline errcode_t e4l_start_thread(pthread_t *thread,
 	return err == EAGAIN ? E4L_ET_NO_THREAD : err;
 }
 
-/* The blocks that @bytes take. */
+/* The number of blocks that @bytes occupy, rounded up. */
 static inline uint64_t e4l_blocks_of(uint64_t bytes, uint32_t blocksize)
 {
 	return bytes / blocksize + (bytes % blocksize != 0);
 }
 
 /*
- * A program's structs are as large as when it was built, and what this version
- * reserves in them can have a meaning in that one: options with something there
- * are refused (E4L_ET_OPTION), and of results only what is known here is set.
+ * A program's structs have the size of the library version at build time, and a
+ * newer version can define members that are reserved here: options with a
+ * non-zero reserved byte are refused (E4L_ET_OPTION), and only members that
+ * this version knows are set in results.
  */
 static inline bool e4l_any_byte(const void *bytes, size_t n)
 {
@@ -87,14 +94,14 @@ static inline bool e4l_any_byte(const void *bytes, size_t n)
 	memcpy(result, from, E4L_KNOWN_BYTES(result))
 
 /*
- * Has @guard called with @priv whenever a change of the filesystem is about to
- * begin, to be committed or to be ended, never twice at a time: an error from
- * it, E4L_ET_NOT_OURS when somebody else uses the device, is the end before
- * anything more is written.  For contexts of e4l_new(): those of e4l_open() have
- * one.  In any case the library makes sure that the filesystem's superblock and
- * the journal's are still what they were when they were read or written last:
- * they are not once somebody has mounted the filesystem to write, or has
- * repaired it.
+ * Makes the library call @guard with @priv before a change of the filesystem
+ * begins, is committed and ends, never from two threads at a time.  If @guard
+ * returns an error (E4L_ET_NOT_OURS: another program uses the device), the
+ * change fails and nothing more is written.  Use this with contexts of
+ * e4l_new(); e4l_open() sets a guard.  With or without a guard, the library
+ * checks that the superblocks of the filesystem and of the journal have not
+ * changed after the last read or write: they differ if another program has
+ * mounted the filesystem for writing, or has repaired it.
  */
 void e4l_set_guard(struct e4l *e, errcode_t (*guard)(void *priv), void *priv);
 

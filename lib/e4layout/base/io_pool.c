@@ -9,12 +9,12 @@
 #include "io_pool.h"
 
 /*
- * A hole between two wanted blocks is read through when that takes no longer
- * than another request.  Without a head, at 1.2 GB/s and some 12 us a request
- * (queue depth 16), that is as much as 14 KiB; with warm caches, less than 8.  A
- * head that goes to a place near by and waits for it to come round takes as long
- * as for some 800 KiB, but many requests wait at once, and what lies between is
- * read for nothing where they are served in passing.
+ * A gap between two wanted blocks is read if the transfer takes no longer than
+ * another request.  On an SSD with 1.2 GB/s and 12 us per request (queue depth
+ * 16), the break-even gap is 14 KiB; with warm caches, less than 8 KiB.  On a
+ * disk, a short seek and the rotational delay take as long as 800 KiB of
+ * transfer, but the disk can reorder queued requests and serve many in one
+ * revolution: large gaps are then read for nothing.
  */
 struct e4l_reading e4l_reading_for(bool rotates)
 {
@@ -23,9 +23,9 @@ struct e4l_reading e4l_reading_for(bool rotates)
 }
 
 /*
- * One announcement.  The kernel caps a single one at the larger of the
- * device's readahead and its largest request, which is 128 KiB at the least on
- * common devices; what is beyond the cap would be dropped silently.
+ * The size of one readahead request.  The kernel silently limits a request to
+ * the larger of the device's readahead size and its largest I/O size: at least
+ * 128 KiB on common devices.
  */
 #define READAHEAD_BYTES (128u << 10)
 
@@ -47,7 +47,7 @@ errcode_t e4l_read(struct e4l *e, blk64_t blk, unsigned int count, void *buf)
 	return err;
 }
 
-/* A negative count is in bytes, and passes by unix_io's cache. */
+/* A negative count is in bytes and bypasses unix_io's cache. */
 errcode_t e4l_write(struct e4l *e, blk64_t blk, unsigned int count,
 		    const void *buf)
 {
@@ -66,7 +66,7 @@ errcode_t e4l_write(struct e4l *e, blk64_t blk, unsigned int count,
 	return err;
 }
 
-/* unix_io does so when the size of its blocks changes. */
+/* unix_io allocates its cache again if the block size changes. */
 errcode_t e4l_renew_buffers(io_channel io)
 {
 	unsigned int size = io->block_size;
@@ -103,8 +103,8 @@ void e4l_announce(int fd, uint64_t pos, uint64_t bytes)
 /* ------------------------------------------------------------------- gather */
 
 /*
- * How many of the sorted @wants one read should fetch; the read is *@count
- * blocks long.
+ * How many of the sorted @wants one read should fetch; *@count is the length of
+ * the read in blocks.
  */
 static size_t run_length(const struct e4l *e, const struct e4l_want *wants,
 			 size_t n, unsigned int *count)
@@ -125,7 +125,7 @@ static size_t run_length(const struct e4l *e, const struct e4l_want *wants,
 	return i;
 }
 
-/* A run that failed as a whole: its wanted blocks one by one. */
+/* Reads the wanted blocks of a failed read one by one. */
 static void visit_singly(struct e4l *e, const struct e4l_want *wants, size_t n,
 			 void *scratch,
 			 void (*visit)(const struct e4l_want *, const void *,
@@ -177,15 +177,15 @@ struct pipe {
 	struct e4l *e;
 	const struct e4l_pipe_ops *ops;
 	void *priv;
-	char *jobs;		/* @slots of ops->job_bytes */
+	char *jobs;		/* @slots elements of ops->job_bytes */
 	enum job_state *state;
 	errcode_t *result;
-	unsigned int slots, ready;	/* the first are initialized */
-	unsigned int helpers;		/* threads beside the caller's */
+	unsigned int slots, ready;	/* @ready slots are initialized */
+	unsigned int helpers;	/* number of threads without the caller's */
 	pthread_t helper[MAX_HELPERS];
-	uint64_t filled, finished;	/* jobs so far; slot = number % slots */
-	bool finishing;		/* a thread is in done() */
-	bool ended;		/* next() has no more, or something failed */
+	uint64_t filled, finished; /* counts of jobs; slot = number % slots */
+	bool finishing;		/* a thread is inside done() */
+	bool ended;		/* next() returned false, or a job failed */
 	errcode_t err;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -203,7 +203,10 @@ static void fail_locked(struct pipe *p, errcode_t err)
 	p->ended = true;
 }
 
-/* Finishes the oldest job, whose work is over.  Drops the lock meanwhile. */
+/*
+ * Finishes the oldest job, whose work is done.  Drops the lock while done()
+ * runs.
+ */
 static void finish_one(struct pipe *p)
 {
 	uint64_t number = p->finished;
@@ -223,7 +226,7 @@ static void finish_one(struct pipe *p)
 	p->finished++;
 }
 
-/* Makes a slot ready, when it is used for the first time. */
+/* Initializes a slot before its first use. */
 static errcode_t ready_slot(struct pipe *p, unsigned int slot)
 {
 	if (slot < p->ready)
@@ -235,8 +238,8 @@ static errcode_t ready_slot(struct pipe *p, unsigned int slot)
 static void *worker(void *arg);
 
 /*
- * Where a second job is found, there may be more: each calls another thread.
- * Fewer threads than asked for are enough.
+ * Starts another thread if there is more than one job.  A failure to start a
+ * thread is ignored: fewer threads are enough.
  */
 static void call_helper(struct pipe *p)
 {
@@ -246,7 +249,7 @@ static void call_helper(struct pipe *p)
 		p->helpers++;
 }
 
-/* Fills and works on one job.  Drops the lock while it works. */
+/* Fills a job and works on it.  Drops the lock while work() runs. */
 static void work_one(struct pipe *p)
 {
 	uint64_t number = p->filled;

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * io_pool: how the library reads, and how it keeps several reads and several
- * processors busy.
+ * io_pool: reads with many requests in flight and several threads.
  *
- * Everything goes through the filesystem's io_channel, so that undo, test and
- * fault managers stay in effect.  Parallelism comes from two places: ranges
- * are announced (io_channel_cache_readahead) well before they are read, so
- * that the device has many requests in flight, and jobs run on several threads.
- * Since only what was announced is fetched, and nothing else is ever missed in
- * the page cache, the kernel's own readahead has no occasion to start.
+ * All I/O goes through the filesystem's io_channel, so that undo, test and
+ * fault managers stay in effect.  Parallelism has two sources: ranges are
+ * announced (io_channel_cache_readahead) well before they are read, which keeps
+ * many requests in flight, and jobs run on several threads.  All reads hit
+ * announced ranges, so that the kernel's own readahead does not start.
  */
 #ifndef E4L_IO_POOL_H
 #define E4L_IO_POOL_H
@@ -19,38 +17,41 @@
 errcode_t e4l_read(struct e4l *e, blk64_t blk, unsigned int count, void *buf);
 
 /*
- * Writes @count blocks from @buf to @blk at once: unix_io's cache would write a
- * few of them one by one, later.  Does not set the detail.
+ * Writes @count blocks from @buf to @blk at once, and bypasses unix_io's cache,
+ * which would write small requests block by block later.  Does not set the
+ * detail.
  */
 errcode_t e4l_write(struct e4l *e, blk64_t blk, unsigned int count,
 		    const void *buf);
 
 /*
- * Has @io forget what it holds of blocks, and make the buffers for them anew, which
- * fails without memory: ext2fs_open2() does not ask whether it could.
+ * Invalidates the cached blocks of @io and allocates its cache again.  ENOMEM
+ * or EXT2_ET_NO_MEMORY: no memory, which ext2fs_open2() does not check.
  */
 errcode_t e4l_renew_buffers(io_channel io);
 
 /* Announces that @count blocks from @blk will be read soon. */
 void e4l_readahead(struct e4l *e, blk64_t blk, blk64_t count);
 
-/* The same of any file, in bytes. */
+/* Announces that @bytes at byte @pos of the file @fd will be read soon. */
 void e4l_announce(int fd, uint64_t pos, uint64_t bytes);
 
-/* How to read from what has to move a head, or has none as far as is known. */
+/*
+ * Sizes of reads for a device that rotates (a disk), or does not or is unknown.
+ */
 struct e4l_reading e4l_reading_for(bool rotates);
 
-/* One block that somebody wants. */
+/* One wanted block. */
 struct e4l_want {
 	blk64_t blk;
-	uint32_t slot;		/* the caller's; the order they came in */
+	uint32_t slot;		/* the caller's number for the block */
 };
 
 /*
  * Reads the @n blocks of @wants, which it sorts by block: in disk order,
- * coalesced into large reads, all announced first.  Calls @visit for each with
- * the block's content, or with NULL and why it could not be read.  @scratch has
- * E4L_GATHER_BYTES, the most that is read by one call.
+ * coalesced into large reads, all announced first.  Calls @visit for each block
+ * with its content, or with NULL and the error.  @scratch has E4L_GATHER_BYTES,
+ * the largest size of a read.
  */
 #define E4L_GATHER_BYTES (1u << 20)
 void e4l_gather(struct e4l *e, struct e4l_want *wants, size_t n, void *scratch,
@@ -68,21 +69,24 @@ void e4l_gather(struct e4l *e, struct e4l_want *wants, size_t n, void *scratch,
 struct e4l_pipe_ops {
 	size_t job_bytes;
 	/*
-	 * Prepares and releases one of the job slots, which start zeroed, as
-	 * they are needed; like next().
+	 * Prepare and release a job slot, which starts zeroed.  Slots are
+	 * prepared on their first use, under the pipeline's lock.
 	 */
 	errcode_t (*init)(void *job, void *priv);
 	void (*release)(void *job, void *priv);
-	/* Fills @job; false when there is nothing left. */
+	/* Fills @job; false: there are no more jobs. */
 	bool (*next)(void *job, void *priv);
-	/* A result other than 0 ends the pipeline, in order. */
+	/*
+	 * Work on a job, and finish a job in order.  An error ends the
+	 * pipeline.
+	 */
 	errcode_t (*work)(void *job, void *priv);
 	errcode_t (*done)(void *job, void *priv);
 };
 
 /*
- * Runs jobs until next() has no more, one fails, or e4l_interrupt() is called
- * (E4L_ET_INTERRUPTED).
+ * Runs jobs until next() returns false, a job fails, or e4l_interrupt() is
+ * called (E4L_ET_INTERRUPTED).
  */
 errcode_t e4l_pipe_run(struct e4l *e, const struct e4l_pipe_ops *ops,
 		       void *priv);

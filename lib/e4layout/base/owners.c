@@ -11,10 +11,10 @@
 #define PAGE_BITS	15
 #define PAGE_CLUSTERS	(1u << PAGE_BITS)
 #define PAGE_MAP_BYTES	(PAGE_CLUSTERS / 8)
-/* From so many runs on, a bitmap is smaller. */
+/* A bitmap is smaller than more than MAX_RUNS runs. */
 #define MAX_RUNS	(PAGE_MAP_BYTES / sizeof(struct run))
 
-/* Clusters of a page, both ends inclusive. */
+/* A run of clusters in a page, both ends inclusive. */
 struct run {
 	uint16_t first, last;
 };
@@ -22,7 +22,7 @@ struct run {
 struct page {
 	union {
 		struct run *runs;
-		uint8_t *map;	/* when @dense */
+		uint8_t *map;	/* if @dense */
 	};
 	uint16_t n;
 	bool dense;
@@ -65,7 +65,7 @@ static bool map_test(const uint8_t *map, unsigned int i)
 	return map[i / 8] >> i % 8 & 1;
 }
 
-/* The first run that ends at or after @cluster. */
+/* The index of the first run that ends at or after @cluster. */
 static unsigned int find_run(const struct page *p, unsigned int cluster)
 {
 	unsigned int low = 0, high = p->n;
@@ -108,7 +108,10 @@ static errcode_t insert_run(struct page *p, unsigned int at, struct run run)
 	return 0;
 }
 
-/* Counts what of [@first, @last] is claimed; *@hit is the first of it. */
+/*
+ * The number of claimed clusters in [@first, @last]; *@hit is the first of
+ * them.
+ */
 static unsigned int count_taken(const struct page *p, unsigned int first,
 				unsigned int last, unsigned int *hit)
 {
@@ -129,7 +132,7 @@ static unsigned int count_taken(const struct page *p, unsigned int first,
 	return n;
 }
 
-/* Puts [@first, @last] in, joined with what it meets. */
+/* Claims [@first, @last], and joins overlapping and adjacent runs. */
 static errcode_t add_run(struct page *p, unsigned int first, unsigned int last)
 {
 	unsigned int at = find_run(p, first ? first - 1 : 0), end = at;
@@ -169,7 +172,10 @@ static errcode_t claim_in_page(struct page *p, unsigned int first,
 	return 0;
 }
 
-/* How many of @len clusters from @at of a page on are in it. */
+/*
+ * How many of @len clusters, beginning with cluster @at of a page, are in the
+ * page.
+ */
 static unsigned int part_in_page(unsigned int at, uint64_t len)
 {
 	return len < PAGE_CLUSTERS - at ? len : PAGE_CLUSTERS - at;
@@ -214,7 +220,10 @@ errcode_t e4l_owners_claim(struct e4l_owners *o, uint64_t start, uint64_t len,
 	return err;
 }
 
-/* The bits of [@first, @last] of a page, from bit @to of @bits on. */
+/*
+ * Copies the bits of [@first, @last] of a page to @bits, beginning with bit
+ * @to.
+ */
 static void page_bits(const struct page *p, unsigned int first,
 		      unsigned int last, uint32_t to, uint8_t *bits)
 {
@@ -255,7 +264,9 @@ void e4l_owners_bits(const struct e4l_owners *o, uint64_t start, uint32_t n,
 		page_bits(&o->pages[start >> PAGE_BITS], at, at + part - 1, to,
 			  bits);
 	}
-	/* a page's bitmap may have had more than was asked for */
+	/*
+	 * clear bits beyond the range, which a copied byte of a bitmap may set
+	 */
 	if (to % 8)
 		bits[to / 8] &= (1 << to % 8) - 1;
 }

@@ -2,11 +2,11 @@
 /*
  * A write-combining io_manager.
  *
- * What is written is held in an arena of fixed units and found through a hash
- * table; unplugging sorts the units by their place on the device and issues
- * each consecutive stretch as one large write.  Units are the smallest block
- * that ext4 knows, so that changing the channel's block size (as writing the
- * superblock does) needs no unplugging.
+ * Held data are in an arena of fixed units, found through a hash table.
+ * Unplugging sorts the units by their place on the device and issues each
+ * contiguous range as one large write.  A unit is the smallest ext4 block, so
+ * that a change of the channel's block size (as for a write of the superblock)
+ * needs no unplugging.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -17,26 +17,27 @@
 
 #define UNIT		1024u
 #define UNIT_SHIFT	10
-#define ISSUE_UNITS	(4u << 20 >> UNIT_SHIFT)	/* the largest write */
+/* units in the largest write */
+#define ISSUE_UNITS	(4u << 20 >> UNIT_SHIFT)
 #define MIN_LIMIT	(1u << 20)
 #define MAX_LIMIT	(1ULL << 40)
 
 struct plug {
 	io_channel under;
 	struct e4l_plug_stats stats;
-	uint32_t capacity;	/* units that the arena holds */
-	uint32_t used;		/* slots given out; some may be free again */
+	uint32_t capacity;	/* units in the arena */
+	uint32_t used;		/* slots in use, including freed ones */
 	uint32_t held;		/* units in the table */
 	uint32_t mask;		/* table size - 1 */
 	/*
-	 * All four are parts of one mapping that takes memory as it is used,
-	 * so that unplugging never has to allocate.
+	 * The arrays share one mapping, whose memory is taken on first use, so
+	 * that unplugging never has to allocate.
 	 */
 	uint64_t *unit;		/* by slot: the unit's place on the device */
 	uint32_t *table;	/* hash table of slot + 1, 0: empty */
-	uint32_t *order;	/* slots, sorted for the unplugging */
+	uint32_t *order;	/* slots in the order of unplugging */
 	char *arena;		/* by slot: the unit's content */
-	char *stage;		/* where a stretch is put together */
+	char *stage;		/* buffer for one write */
 	void *map;
 	size_t map_bytes;
 };
@@ -53,7 +54,7 @@ static uint32_t bucket(const struct plug *p, uint64_t unit)
 	return (unit * 0x9e3779b97f4a7c15ULL >> 32) & p->mask;
 }
 
-/* The content held for @unit, or NULL. */
+/* The held content of @unit, or NULL. */
 static char *find(const struct plug *p, uint64_t unit)
 {
 	uint32_t b = bucket(p, unit);
@@ -79,7 +80,10 @@ static void enter(struct plug *p, uint32_t slot)
 	p->held++;
 }
 
-/* The content of @unit, which is held from now on.  There must be room. */
+/*
+ * Adds @unit to the held units and returns its content.  The arena must have
+ * room.
+ */
 static char *hold(struct plug *p, uint64_t unit)
 {
 	char *content = find(p, unit);
@@ -122,7 +126,10 @@ static int by_unit(const void *a, const void *b, void *priv)
 	return x < y ? -1 : x > y;
 }
 
-/* Writes @bytes at @offset, both multiples of UNIT, with any block size. */
+/*
+ * Writes @bytes at @offset, both multiples of UNIT, whatever the channel's
+ * block size.
+ */
 static errcode_t issue(struct plug *p, uint64_t offset, size_t bytes,
 		       const void *buf)
 {
@@ -144,7 +151,9 @@ static errcode_t issue(struct plug *p, uint64_t offset, size_t bytes,
 	return err ? err : err2;
 }
 
-/* Issues the stretch at order[at]; *len is the number of its units. */
+/*
+ * Writes the contiguous units that begin with order[at]; *@len is their number.
+ */
 static errcode_t issue_stretch(struct plug *p, uint32_t n, uint32_t at,
 			       uint32_t *len)
 {
@@ -164,8 +173,8 @@ static errcode_t issue_stretch(struct plug *p, uint32_t n, uint32_t at,
 }
 
 /*
- * Issues all that is held.  What could not be written stays held, and its
- * slots keep their places; the arena is empty again when all is written.
+ * Writes all held units.  Units that could not be written stay held in their
+ * slots.  The arena is empty if all units were written.
  */
 static errcode_t unplug(struct plug *p)
 {
@@ -193,7 +202,7 @@ static errcode_t unplug(struct plug *p)
 	return err;
 }
 
-/* Room for @units more, by unplugging when there is none. */
+/* Makes room for @units more, by unplugging if necessary. */
 static errcode_t make_room(struct plug *p, uint64_t units)
 {
 	return p->used + units > p->capacity ? unplug(p) : 0;
@@ -202,8 +211,8 @@ static errcode_t make_room(struct plug *p, uint64_t units)
 /* ---------------------------------------------------------------- reading */
 
 /*
- * Reads @bytes from the block boundary at @offset: the blocks that are held
- * in full are not asked for, so that they may lie past the device's end.
+ * Reads @bytes from the block boundary at @offset.  Blocks that are entirely
+ * held are not read from the device, and may lie beyond its end.
  */
 static errcode_t read_range(struct plug *p, uint64_t offset, size_t bytes,
 			    char *buf)
@@ -272,8 +281,8 @@ static errcode_t plug_read_blk(io_channel channel, unsigned long block,
 /* ---------------------------------------------------------------- writing */
 
 /*
- * Holds the whole of the unit that a write covers in part, as it is on the
- * device now; past the device's end it is zeroes.
+ * Holds a unit that a write covers in part, with the device's content, or
+ * zeroes beyond the end of the device.
  */
 static errcode_t hold_unit(struct plug *p, uint64_t unit)
 {
@@ -296,7 +305,7 @@ static errcode_t hold_unit(struct plug *p, uint64_t unit)
 	return err;
 }
 
-/* Holds @bytes at @offset, neither of which need be a multiple of anything. */
+/* Holds @bytes at @offset, without any alignment. */
 static errcode_t write_range(struct plug *p, uint64_t offset, size_t bytes,
 			     const char *buf)
 {
@@ -496,7 +505,10 @@ static struct struct_io_manager plug_manager = {
 	.zeroout	 = plug_zeroout,
 };
 
-/* Lays the arrays out in one mapping that is not backed until it is used. */
+/*
+ * Allocates the arrays in one mapping, which takes no memory before its first
+ * use.
+ */
 static errcode_t map_arrays(struct plug *p, uint64_t limit_bytes)
 {
 	size_t table, n = limit_bytes / UNIT;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * stat: stat(2) for files of any date.  struct_ext2_filsys has a time_t, so
- * time_t has as many bits here as in libext2fs.  Where those are 32, as in
- * Debian's i386, stat(2) fails for files that are dated after January 2038;
- * statx(2) has 64 bits everywhere.
+ * stat: stat(2) for files of any date.  struct struct_ext2_filsys contains a
+ * time_t, so the program's time_t must have the same size as in libext2fs.  If
+ * time_t has 32 bits, as on Debian's i386, stat(2) fails for files that are
+ * dated after January 2038; statx(2) has 64-bit times everywhere.
  */
 #ifndef E4L_STAT_H
 #define E4L_STAT_H
@@ -15,7 +15,7 @@
 #include <sys/sysmacros.h>
 
 /*
- * fstatat(2) that leaves the times in @st 0: those are in @stx, which may be
+ * fstatat(2) that sets the times in @st to 0.  @stx has the times; it may be
  * NULL.  Returns 0, or -1 and sets errno.
  */
 static inline int e4l_fstatat(int dir, const char *path, int flags,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* bytes: lists of numbers in few bytes. */
+/* bytes: a compact list of integers. */
 #ifndef E4L_BYTES_H
 #define E4L_BYTES_H
 
@@ -7,22 +7,22 @@
 #include <stdint.h>
 #include "e4layout/base/array.h"
 
-#define E4L_NUMBER_BYTES 10		/* of 64 bits, 7 in each, at most */
+#define E4L_NUMBER_BYTES 10	/* at most, for 64 bits with 7 bits per byte */
 
 struct e4l_bytes {
 	uint8_t *v;
 	size_t n, max;
 };
 
-/* Makes room for three numbers.  ENOMEM: nothing has changed. */
+/* Reserves space for three numbers.  ENOMEM: the list is unchanged. */
 static inline errcode_t e4l_bytes_reserve(struct e4l_bytes *o)
 {
 	return e4l_reserve(&o->v, o->n, &o->max, 3 * E4L_NUMBER_BYTES, 1);
 }
 
 /*
- * Appends a number, for which there is room: seven bits in a byte, the low ones
- * first; the eighth: there is more.
+ * Appends @number as base-128 digits, the low 7 bits first; bit 7 of a byte
+ * means that more bytes follow.  Space must be reserved.
  */
 static inline void e4l_put_number(struct e4l_bytes *o, uint64_t number)
 {
@@ -31,13 +31,13 @@ static inline void e4l_put_number(struct e4l_bytes *o, uint64_t number)
 	o->v[o->n++] = number;
 }
 
-/* How many bytes that takes. */
+/* The number of bytes that @number takes in a list. */
 static inline size_t e4l_number_bytes(uint64_t number)
 {
 	return (70 - __builtin_clzll(number | 1)) / 7;
 }
 
-/* The number at *@at, behind which *@at is then. */
+/* Decodes the number at *@at and advances *@at. */
 static inline uint64_t e4l_take_number(const uint8_t *v, size_t *at)
 {
 	uint64_t number = v[*at] & 0x7F;
@@ -48,7 +48,10 @@ static inline uint64_t e4l_take_number(const uint8_t *v, size_t *at)
 	return number;
 }
 
-/* How far @number is from @before: twice as much, and one more if it is less. */
+/*
+ * The difference @number - @before as an unsigned integer: twice a positive
+ * difference; for a negative one, the complement of twice the difference.
+ */
 static inline uint64_t e4l_apart(uint64_t number, uint64_t before)
 {
 	uint64_t apart = number - before;
@@ -56,7 +59,7 @@ static inline uint64_t e4l_apart(uint64_t number, uint64_t before)
 	return apart << 1 ^ (apart >> 63 ? UINT64_MAX : 0);
 }
 
-/* The same for that. */
+/* Appends and decodes a number as the difference to @before. */
 static inline void e4l_put_apart(struct e4l_bytes *o, uint64_t number,
 				 uint64_t before)
 {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * compact: directories that have many more blocks than their entries need, or
- * have outgrown the linear form, are built anew.
+ * compact: rebuilds directories that have many more blocks than their entries
+ * need, or that have several blocks and no index.
  *
- *  1. scan: which directories have several blocks, and where;
- *  2. plan: each is read and checked; where building it anew gains something,
- *     a run for the new blocks is found, free or its own (dir_place.c);
- *  3. apply: each is read again and built; what it had is freed and the inode
- *     points to what is new in one transaction.
+ *  1. scan: find the directories with several blocks, and their extents;
+ *  2. plan: read and check each directory; if a rebuild saves blocks or adds an
+ *     index, find a free extent, or part of the directory's own blocks, for the
+ *     new blocks (dir_place.c);
+ *  3. apply: read each directory again and rebuild it; a transaction frees the
+ *     old blocks and makes the inode point to the new blocks.
  *
- * The kernel never gives a directory's blocks back, and splits a leaf that is
- * full into halves: a directory whose leaves are less than half full has lost
- * entries.  New leaves are filled as e2fsck -D fills them (e2fsck.conf(5):
- * indexed_dir_slack_percentage is 20), so that there is room for inserts.
+ * The kernel never frees a directory's blocks, and splits a full leaf into
+ * halves: a directory whose leaves are less than half full has lost entries.
+ * New leaves are filled as e2fsck -D fills them (e2fsck.conf(5):
+ * indexed_dir_slack_percentage is 20), so that new entries fit.
  */
 #include "config.h"
 #include <errno.h>
@@ -32,18 +33,19 @@
 #include "e4layout/read/runs.h"
 #include "e4layout/read/scan.h"
 
-#define MAX_BLOCKS	(4 * E4L_WRITTEN_MAX_BLOCKS)	/* without a tree */
-/* Bytes of memory for a byte of a directory: it, its entries, the new one. */
+/* extents in the inode, without a tree */
+#define MAX_BLOCKS	(4 * E4L_WRITTEN_MAX_BLOCKS)
+/* Memory per byte of a directory: its old blocks, entries and new blocks. */
 #define MEM_FACTOR	5
-/* Directories may take one of so many parts of the largest free extent. */
+/* Directories may use 1/LOSS_PART of the largest free extent. */
 #define LOSS_PART	32
 
 struct dir {
 	struct e4l_dir_map map;
-	enum e4l_skip why;		/* it must stay as it is */
+	enum e4l_skip why;		/* reason to skip the directory */
 	/* the plan */
-	uint32_t new_blocks;		/* 0: it stays as it is */
-	bool indexed;			/* as it will be */
+	uint32_t new_blocks;		/* 0: not rebuilt */
+	bool indexed;			/* the rebuilt directory has an index */
 	struct e4l_dir_place place;
 };
 
@@ -55,22 +57,22 @@ struct compact {
 	ext2_ino_t lost_found;
 	struct dir *dirs;
 	size_t n_dirs;
-	struct e4l_dir_maps maps;	/* of all of them */
+	struct e4l_dir_maps maps;	/* extents of all directories */
 	struct e4l_dir_seek seek;
 	struct e4l_geometry geo;
 };
 
-/* A directory's content, and the entries in it. */
+/* A directory's content and entries. */
 struct content {
 	struct e4l_dir_builder b;
-	struct e4l_dir_use use;		/* as it is */
+	struct e4l_dir_use use;		/* the old blocks */
 	char *blocks;
-	struct e4l_new_dirent *v;	/* names are in the blocks */
+	struct e4l_new_dirent *v;	/* names point into @blocks */
 };
 
 /* ------------------------------------------------------------------ 1. scan */
 
-/* Why a directory is left alone however many blocks it has. */
+/* Why a directory must not be rebuilt, whatever its number of blocks. */
 static enum e4l_skip reason_to_keep(const struct compact *c,
 				  const struct e4l_piece *p)
 {
@@ -86,7 +88,7 @@ static enum e4l_skip reason_to_keep(const struct compact *c,
 	return E4L_SKIP_NONE;
 }
 
-/* @saved: the blocks that it could have less, 0 if nobody knows. */
+/* @saved: the number of blocks that a rebuild would save; 0: unknown. */
 static void skip(struct compact *c, const struct dir *dir, enum e4l_skip why,
 		 uint64_t saved)
 {
@@ -97,7 +99,7 @@ static void skip(struct compact *c, const struct dir *dir, enum e4l_skip why,
 	e4l_run_skip(c->run, E4L_SKIP_DIR, dir->map.ino, why, saved);
 }
 
-/* Whether it is a directory of several blocks that is to be looked at. */
+/* Whether the piece belongs to a selected directory of several blocks. */
 static bool is_wanted(const struct compact *c, const struct e4l_piece *p)
 {
 	return LINUX_S_ISDIR(p->inode->i_mode) && p->inode->i_links_count &&
@@ -161,7 +163,10 @@ static bool keeps_hashes(const struct dir *dir)
 	       dir->map.flags & EXT4_CASEFOLD_FL;
 }
 
-/* False: there is no room for them in the entry, which ends at @end. */
+/*
+ * Reads the hashes behind a name; false: the entry, which ends at @end, is too
+ * short.
+ */
 static bool read_hashes(struct e4l_new_dirent *d, const char *end)
 {
 	const char *at = d->name - DIRENT_HEAD_BYTES +
@@ -174,7 +179,7 @@ static bool read_hashes(struct e4l_new_dirent *d, const char *end)
 	return true;
 }
 
-/* @end is where the entry ends. */
+/* Adds an entry that ends at @end. */
 static errcode_t add_entry(struct content *x, const struct e4l_dirent *entry,
 			   const char *end)
 {
@@ -226,7 +231,10 @@ static errcode_t read_entries(struct compact *c, const struct dir *dir,
 			      dir->map.ino, 0) : 0;
 }
 
-/* By hash, and what has the same hash in readdir's order. */
+/*
+ * Orders entries by hash, and entries with equal hashes by name, as readdir(3)
+ * returns them.
+ */
 static int by_hash(const void *va, const void *vb)
 {
 	const struct e4l_new_dirent *a = va, *b = vb;
@@ -248,7 +256,7 @@ static void get_entry(uint32_t i, struct e4l_new_dirent *entry,
 	*entry = ((const struct content *)priv)->v[i];
 }
 
-/* The function that the index has, or would have. */
+/* The hash function of the index, or of an index that would be added. */
 static uint8_t hash_version(const struct compact *c, const struct dir *dir,
 			    const struct content *x)
 {
@@ -261,7 +269,7 @@ static uint8_t hash_version(const struct compact *c, const struct dir *dir,
 				     c->e->fs->super->s_def_hash_version;
 }
 
-/* Sets up *@x, which is to be freed in any case. */
+/* Reads a directory into *@x, which must be freed even after an error. */
 static errcode_t read_dir(struct compact *c, const struct dir *dir,
 			  struct content *x)
 {
@@ -294,7 +302,7 @@ static errcode_t read_dir(struct compact *c, const struct dir *dir,
 
 /* ------------------------------------------------------------------ 2. plan */
 
-/* In the order of an index. */
+/* Sorts the entries by hash, as an index requires. */
 static errcode_t sort_entries(const struct dir *dir, struct content *x)
 {
 	ext2_filsys fs = x->b.fs;
@@ -313,7 +321,10 @@ static errcode_t sort_entries(const struct dir *dir, struct content *x)
 	return err;
 }
 
-/* The form that it is to have; the entries are in its order then. */
+/*
+ * Finds the shape of the rebuilt directory; sorts the entries if it has an
+ * index.
+ */
 static errcode_t find_shape(const struct dir *dir, struct content *x,
 			    struct e4l_dir_shape *s)
 {
@@ -324,7 +335,10 @@ static errcode_t find_shape(const struct dir *dir, struct content *x,
 	return err ? err : e4l_dir_shape(&x->b, indexed, s);
 }
 
-/* A shape that is worth it, or one of no blocks. */
+/*
+ * Finds the shape of the rebuilt directory; s->blocks is 0 if a rebuild gains
+ * nothing.
+ */
 static errcode_t find_better(const struct dir *dir, struct content *x,
 			     struct e4l_dir_shape *s)
 {
@@ -339,7 +353,7 @@ static errcode_t find_better(const struct dir *dir, struct content *x,
 	return err;
 }
 
-/* Finds a place for what is worth it, or says why there is none. */
+/* Finds a place for the new blocks, or sets *@why. */
 static errcode_t find_place(struct compact *c, struct dir *dir,
 			    enum e4l_skip *why)
 {
@@ -354,7 +368,7 @@ static errcode_t find_place(struct compact *c, struct dir *dir,
 					&dir->place, why);
 }
 
-/* It is worth it: plans it, or says why not. */
+/* Plans a rebuild, or skips the directory with the reason. */
 static errcode_t add_dir(struct compact *c, struct dir *dir, bool indexed,
 			 const struct e4l_dir_shape *s)
 {
@@ -447,7 +461,7 @@ static errcode_t plan(struct compact *c)
 
 /* ----------------------------------------------------------------- 3. apply */
 
-/* The blocks of the directory as it is to be; to be freed. */
+/* Builds the directory's new blocks, which must be freed. */
 static errcode_t build(struct compact *c, const struct dir *dir,
 		       char **blocks)
 {
@@ -494,7 +508,7 @@ static errcode_t apply_dir(struct compact *c, struct e4l_apply *a,
 	return err;
 }
 
-/* Applies what is planned, until it is time to stop. */
+/* Rebuilds the planned directories, until stop() returns true. */
 static errcode_t apply_dirs(struct compact *c, struct e4l_apply *a)
 {
 	errcode_t err = 0;
@@ -514,7 +528,7 @@ static errcode_t apply_dirs(struct compact *c, struct e4l_apply *a)
 	return err ? err : e4l_apply_commit(a);
 }
 
-/* The map that the directory had, and the one that it has. */
+/* Counts the map sizes before and after the rebuild. */
 static void count_maps(const struct compact *c, const struct dir *dir)
 {
 	struct e4l_map_size *old = &c->result->done_old_maps;
@@ -532,7 +546,7 @@ static void count_maps(const struct compact *c, const struct dir *dir)
 	new->fragments++;
 }
 
-/* What the transactions that were committed have done. */
+/* Counts the rebuilds in committed transactions. */
 static void count_done(struct compact *c, const struct e4l_apply_stats *stats)
 {
 	size_t i;

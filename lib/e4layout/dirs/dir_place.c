@@ -5,8 +5,9 @@
 #include "dir_place.h"
 #include "e4layout/apply/cost.h"
 
-#define ROOT_EXTENTS	4	/* that an inode holds without a tree */
-#define LITTLE		16	/* one of so many parts */
+#define ROOT_EXTENTS	4	/* extents in the inode, without a tree */
+/* 1/LITTLE is a small loss of the largest free extent */
+#define LITTLE		16
 
 /* ------------------------------------------------------------ what it has */
 
@@ -17,7 +18,10 @@ static int by_start(const void *va, const void *vb)
 	return a->pblk < b->pblk ? -1 : a->pblk > b->pblk;
 }
 
-/* Joins runs that overlap or touch; @v is sorted.  Returns how many are left. */
+/*
+ * Joins the runs of the sorted @v that overlap or touch.  Returns the new
+ * number.
+ */
 static size_t join_runs(struct e4l_block_run *v, size_t n)
 {
 	struct e4l_block_run *last = v;
@@ -34,7 +38,10 @@ static size_t join_runs(struct e4l_block_run *v, size_t n)
 	return n ? last - v + 1 : 0;
 }
 
-/* The clusters that a directory has, each once; there is room for one run more. */
+/*
+ * Lists the clusters that a directory owns as runs, each cluster once.  The
+ * array has space for one more run.
+ */
 static errcode_t list_clusters(const struct e4l_dir_seek *seek,
 			       const struct e4l_dir_map *map,
 			       struct e4l_block_run **ret, size_t *n_ret)
@@ -70,7 +77,10 @@ static errcode_t list_clusters(const struct e4l_dir_seek *seek,
 	return 0;
 }
 
-/* Leaves out what it keeps, which is part of one of the step's runs. */
+/*
+ * Removes the run that the directory keeps, which is part of one run of the
+ * step, from the runs that the step gives.
+ */
 static void keep_run(struct e4l_step *step, blk64_t pblk, uint64_t len)
 {
 	struct e4l_block_run *v = step->give;
@@ -78,7 +88,9 @@ static void keep_run(struct e4l_step *step, blk64_t pblk, uint64_t len)
 
 	while (v[i].pblk + v[i].len <= pblk)
 		i++;
-	/* what is behind it goes to the end: their order does not matter */
+	/*
+	 * put the rest behind the kept run at the end: the order is arbitrary
+	 */
 	v[step->n_give].pblk = pblk + len;
 	v[step->n_give].len = v[i].pblk + v[i].len - (pblk + len);
 	v[i].len = pblk - v[i].pblk;
@@ -105,7 +117,7 @@ void e4l_dir_step_free(struct e4l_step *step)
 	free(step->give);
 }
 
-/* The new map, which is in the inode. */
+/* Writes the new map, which fits into the inode. */
 static void put_extents(struct e4l_step *step, blk64_t to, uint32_t blocks)
 {
 	uint32_t done, len;
@@ -158,7 +170,7 @@ struct seeking {
 	const struct e4l_dir_map *map;
 	uint32_t blocks;
 	struct e4l_outlook before;
-	struct e4l_run own;		/* the longest that it has */
+	struct e4l_run own;	/* longest run of the directory's clusters */
 	enum e4l_skip why;
 };
 
@@ -194,7 +206,10 @@ static bool near_inode(const struct seeking *s, uint64_t n, uint64_t *start)
 	return e4l_space_fit(s->seek->disk.space, n, &near, start);
 }
 
-/* So that what is freed joins the rest of a free run. */
+/*
+ * Finds free space before the directory's own run, so that the freed blocks
+ * join the rest of the free extent.
+ */
 static bool before_own(const struct seeking *s, uint64_t n, uint64_t *start)
 {
 	uint64_t len = e4l_space_before(s->seek->disk.space, s->own.start);
@@ -238,7 +253,7 @@ static bool end_of_longest(const struct seeking *s, uint64_t n,
 	return len >= n;
 }
 
-/* Best first. */
+/* In order of preference. */
 static const struct {
 	bool (*find)(const struct seeking *s, uint64_t n, uint64_t *start);
 	bool own;
@@ -249,7 +264,10 @@ static const struct {
 	{ tightest, false }, { end_of_longest, false },
 };
 
-/* Whether a transaction holds it, and free space may be as it is then. */
+/*
+ * Whether the step fits into a transaction, and @disk allows the resulting free
+ * space.
+ */
 static errcode_t judge(struct seeking *s, const struct e4l_disk *disk,
 		       const struct e4l_dir_place *place,
 		       struct e4l_step *step, bool *good)
@@ -275,7 +293,7 @@ static errcode_t judge(struct seeking *s, const struct e4l_disk *disk,
 	return err;
 }
 
-/* Takes one place, if it is good. */
+/* Plans the rebuild at one place, if the result is good. */
 static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
 			   struct e4l_dir_place *place, bool *good)
 {
@@ -288,7 +306,7 @@ static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
 		return err;
 	err = judge(s, disk, place, &step, good);
 	place->given = e4l_step_gives(&step);
-	/* never committed, so that nothing goes there in this run */
+	/* never committed: no other directory uses these blocks in this run */
 	if (!err && *good)
 		err = e4l_disk_give(disk, &step);
 	else if (!err && !place->own)
@@ -297,7 +315,7 @@ static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
 	return err;
 }
 
-/* Tries its own blocks as well only with @own. */
+/* Tries all places; places in the directory's own blocks only with @own. */
 static errcode_t try_places(struct seeking *s, const struct e4l_disk *disk,
 			    bool own, struct e4l_dir_place *place, bool *good)
 {
@@ -320,20 +338,21 @@ static errcode_t try_places(struct seeking *s, const struct e4l_disk *disk,
 }
 
 /*
- * What may become of free space, best first: it loses nothing; a little of its
- * longest run; or nothing, where the directory stays in the way of what others
- * around it give back; or what the caller allows.
+ * Tries limits on the resulting free space, best first: no loss at all; a small
+ * loss of the largest free extent; no loss at all, but in the directory's own
+ * blocks, where the directory separates the space that its neighbours free; the
+ * limits of the caller.
  */
 static errcode_t try_all(struct seeking *s, struct e4l_dir_place *place,
 			 bool *good)
 {
 	struct e4l_disk asked = s->seek->disk, strict = asked, kind;
-	/* without a journal, an accident would leave half of it */
+	/* without a journal, a crash would leave a half-written directory */
 	bool own = ext2fs_has_feature_journal(s->seek->fs->super);
 	uint64_t longest = s->seek->longest;
 	errcode_t err;
 
-	/* if nothing is free, what becomes free is a run */
+	/* if nothing is free, the freed blocks are the first run */
 	strict.most_runs = s->before.runs ? s->before.runs : 1;
 	strict.least_longest = s->before.longest;
 	kind = strict;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * dir_place: where a directory that is built anew goes: where it leaves free space
- * no worse than it is, if there is such a place.
+ * dir_place: finds a place for a rebuilt directory that makes free space no
+ * worse, if there is one.
  */
 #ifndef E4L_DIR_PLACE_H
 #define E4L_DIR_PLACE_H
@@ -10,31 +10,38 @@
 #include "dir_maps.h"
 #include "dir_space.h"
 
-/* One run of whole clusters. */
+/* The place of a rebuilt directory: one run of whole clusters. */
 struct e4l_dir_place {
 	blk64_t to;		/* the first block */
-	/* They are the directory's already: it goes there by way of the journal. */
+	/* The directory already owns the blocks: its content is journaled. */
 	bool own;
-	uint64_t given;		/* blocks that are free then */
+	uint64_t given;		/* blocks that become free */
 };
 
-/* What places are sought for; free space is as it is to be so far. */
+/*
+ * Input for finding places.  @disk has the free space after the rebuilds that
+ * are already planned.
+ */
 struct e4l_dir_seek {
 	ext2_filsys fs;
 	const struct e4l_dir_maps *maps;
 	struct e4l_disk disk;
-	uint64_t longest;	/* free run at first */
+	uint64_t longest; /* largest free extent before the first rebuild */
 };
 
 /*
- * Finds room for @blocks, and takes it; what the directory has is given back.
- * *@why: there is none, or E4L_SKIP_NONE.  Errors: ENOMEM.
+ * Finds a place for @blocks blocks.  Takes the place from free space and gives
+ * the directory's old blocks to free space.  *@why: E4L_SKIP_NONE, or why there
+ * is no place.  Errors: ENOMEM.
  */
 errcode_t e4l_dir_place(const struct e4l_dir_seek *seek,
 			const struct e4l_dir_map *map, uint32_t blocks,
 			struct e4l_dir_place *place, enum e4l_skip *why);
 
-/* The step for that, but for what is written; to be freed in any case. */
+/*
+ * Makes the step that rebuilds a directory at @place, without the content.
+ * Call e4l_dir_step_free() even after an error.
+ */
 errcode_t e4l_dir_step(const struct e4l_dir_seek *seek,
 		       const struct e4l_dir_map *map, uint32_t blocks,
 		       const struct e4l_dir_place *place,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* dir_space: free space while directories get new places. */
+/* dir_space: free space while directories are rebuilt. */
 #ifndef E4L_DIR_SPACE_H
 #define E4L_DIR_SPACE_H
 
@@ -9,21 +9,21 @@
 struct e4l_disk {
 	const struct e4l_geometry *geo;
 	struct e4l_space *space;
-	/* Free space stays in as many extents at most (0: any), and one as long: */
+	/* limits on the number of free runs (0: none) and on the longest run */
 	uint64_t most_runs;
 	uint64_t least_longest;
 };
 
 /*
- * Whether free space, which was like @before, may be as it is once @step, of which
- * what it takes is taken, gives what it gives: within the bounds, or no further from
- * them than before.
+ * Whether free space may be as it is after @step, whose taken runs are already
+ * taken and whose given runs are not yet free: the result is within the limits
+ * of @disk, or no further from the limits than @before.
  */
 errcode_t e4l_disk_allows(const struct e4l_disk *disk,
 			  const struct e4l_outlook *before,
 			  const struct e4l_step *step, bool *allowed);
 
-/* Gives the free space what @step gives. */
+/* Gives the runs that @step gives to free space. */
 errcode_t e4l_disk_give(const struct e4l_disk *disk,
 			const struct e4l_step *step);
 

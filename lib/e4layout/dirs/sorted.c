@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A treap (Seidel and Aragon, "Randomized search trees", 1996) of leaves, each of
- * which holds neighbours, packed: what each number is more than the one before.
- * Nodes are in one array, and known by their index; priorities are a hash of
- * that.  One leaf at a time is open: an array of pairs, which is packed again
- * when another is opened.
+ * A treap (Seidel and Aragon, "Randomized search trees", 1996) of leaves.  Each
+ * leaf has consecutive pairs, packed as differences to the previous pair.
+ * Nodes are in one array and are identified by their index; a node's priority
+ * is a hash of its index.  One leaf at a time is open: its pairs are unpacked
+ * in an array, and are packed again when another leaf is opened.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -12,34 +12,34 @@
 #include "bytes.h"
 #include "sorted.h"
 
-#define LEAF_BYTES	86		/* a node has 128 then: measured */
-#define LEAF_PAIRS	(LEAF_BYTES / 2)	/* at most */
+#define LEAF_BYTES	86	/* the size that makes a node 128 bytes */
+#define LEAF_PAIRS	(LEAF_BYTES / 2) /* largest number of pairs in a leaf */
 
-/* The index of a node; 0: there is none. */
+/* The index of a node; 0: none. */
 typedef uint32_t node_t;
 
 struct node {
-	struct e4l_pair low;		/* none of its pairs is before it */
-	uint64_t most;			/* value of them, or 0 */
-	uint64_t most_below;		/* in the subtree, likewise */
-	/* children; of an unused node, kid[0] is the next unused node */
+	struct e4l_pair low;		/* lower bound of the leaf's pairs */
+	uint64_t most;			/* largest value in the leaf, or 0 */
+	uint64_t most_below;		/* largest value in the subtree, or 0 */
+	/* children; in an unused node, kid[0] is the next unused node */
 	node_t kid[2];
-	uint16_t used;			/* bytes, once it is packed */
+	uint16_t used;			/* bytes of the packed pairs */
 	uint8_t bytes[LEAF_BYTES];
 };
 
 struct e4l_sorted {
-	struct node *v;			/* the first is not used */
+	struct node *v;			/* v[0] is not used */
 	size_t n;
 	node_t unused, root;		/* 0: there is none */
-	node_t open;			/* the same; its pairs: */
-	bool changed;			/* they are others than were packed */
+	node_t open;	/* 0: none; the open leaf's pairs are in @pairs */
+	bool changed;	/* @pairs differ from the packed pairs */
 	bool knows_most;
 	size_t n_pairs;
 	struct e4l_pair pairs[LEAF_PAIRS + 1];
 };
 
-/* NULL for 0; until the next node is made. */
+/* The node @i, or NULL for 0.  new_leaf() invalidates the pointer. */
 static struct node *node_of(const struct e4l_sorted *s, node_t i)
 {
 	return i ? &s->v[i] : NULL;
@@ -65,7 +65,7 @@ static void pull(const struct e4l_sorted *s, struct node *n)
 	}
 }
 
-/* Parts @i into what is before @p and what is not. */
+/* Splits the subtree @i into the leaves before @p and the other leaves. */
 static void part(const struct e4l_sorted *s, node_t i, struct e4l_pair p,
 		 node_t *low, node_t *high)
 {
@@ -134,7 +134,7 @@ static void erase(const struct e4l_sorted *s, node_t *at, node_t i)
 	pull(s, top);
 }
 
-/* @i, which is at or below @at, has got another most. */
+/* Updates most_below on the path from @at to the changed leaf @i. */
 static void pull_all(const struct e4l_sorted *s, node_t at, node_t i)
 {
 	struct node *top = node_of(s, at);
@@ -144,14 +144,17 @@ static void pull_all(const struct e4l_sorted *s, node_t at, node_t i)
 	pull(s, top);
 }
 
-/* Whether it is surely in the open leaf. */
+/* Whether @p lies in the open leaf's range; false: unknown. */
 static bool is_within(const struct e4l_sorted *s, struct e4l_pair p)
 {
 	return s->n_pairs && !before(p, s->v[s->open].low) &&
 	       !before(s->pairs[s->n_pairs - 1], p);
 }
 
-/* The leaf that @p is in if it is in any: the last that is not behind it, or 0. */
+/*
+ * The leaf that may contain @p: the last leaf that does not begin behind @p, or
+ * 0.
+ */
 static node_t leaf_of(const struct e4l_sorted *s, struct e4l_pair p)
 {
 	node_t i = s->root, best = 0;
@@ -168,7 +171,7 @@ static node_t leaf_of(const struct e4l_sorted *s, struct e4l_pair p)
 	return best;
 }
 
-/* The leaf behind @i, or 0. */
+/* The next leaf behind @i, or 0. */
 static node_t leaf_behind(const struct e4l_sorted *s, node_t i)
 {
 	struct e4l_pair low = s->v[i].low;
@@ -193,14 +196,14 @@ static void put_pair(struct e4l_bytes *o, struct e4l_pair p,
 	e4l_put_apart(o, p.value, last.value);
 }
 
-/* How many bytes it takes behind @last. */
+/* The packed size of @p behind @last, in bytes. */
 static size_t size_of(struct e4l_pair p, struct e4l_pair last)
 {
 	return e4l_number_bytes(p.key - last.key) +
 	       e4l_number_bytes(e4l_apart(p.value, last.value));
 }
 
-/* Appends the pairs of @n to those that are open. */
+/* Appends the pairs of @n to the open pairs. */
 static void unpack(struct e4l_sorted *s, const struct node *n)
 {
 	struct e4l_pair p = { 0 };
@@ -213,7 +216,7 @@ static void unpack(struct e4l_sorted *s, const struct node *n)
 	}
 }
 
-/* Packs @count pairs, which fit. */
+/* Packs @count pairs, which must fit. */
 static void pack(struct node *n, const struct e4l_pair *pairs, size_t count)
 {
 	struct e4l_bytes o = { .v = n->bytes };
@@ -224,7 +227,7 @@ static void pack(struct node *n, const struct e4l_pair *pairs, size_t count)
 	n->used = o.n;
 }
 
-/* The leaf @i is one no more. */
+/* Removes the leaf @i. */
 static void drop(struct e4l_sorted *s, node_t i)
 {
 	erase(s, &s->root, i);
@@ -268,7 +271,7 @@ static size_t find(const struct e4l_sorted *s, struct e4l_pair p)
 	return low;
 }
 
-/* How many bytes more the open leaf has if @p comes at the @i'th place. */
+/* By how many bytes the open leaf grows if @p is inserted at index @i. */
 static size_t grows_by(const struct e4l_sorted *s, size_t i, struct e4l_pair p)
 {
 	struct e4l_pair last = i ? s->pairs[i - 1] : (struct e4l_pair) { 0 };
@@ -289,7 +292,7 @@ static uint64_t most_of(const struct e4l_sorted *s,
 	return most;
 }
 
-/* Of the pairs of the open leaf. */
+/* Sets the largest value of the open leaf. */
 static void set_most(struct e4l_sorted *s)
 {
 	uint64_t most = most_of(s, s->pairs, s->n_pairs);
@@ -318,7 +321,7 @@ void e4l_sorted_free(struct e4l_sorted *s)
 	free(s);
 }
 
-/* Makes a leaf that nothing is in yet; pointers to others may change. */
+/* Allocates an empty leaf; invalidates pointers to nodes. */
 static errcode_t new_leaf(struct e4l_sorted *s, node_t *i)
 {
 	errcode_t err;
@@ -339,7 +342,7 @@ static errcode_t new_leaf(struct e4l_sorted *s, node_t *i)
 	return 0;
 }
 
-/* How many open pairs have at least half of the bytes. */
+/* How many open pairs take half of the bytes. */
 static size_t half(const struct e4l_sorted *s)
 {
 	struct e4l_pair last = { 0 };
@@ -351,8 +354,8 @@ static size_t half(const struct e4l_sorted *s)
 }
 
 /*
- * Makes two leaves of the open one, which has no room for @p at the @i'th place.
- * What is added in order, up or down, leaves full ones behind.
+ * Splits the open leaf, which has no space for @p at index @i.  Insertions in
+ * ascending or descending order leave full leaves behind.
  */
 static errcode_t split(struct e4l_sorted *s, size_t i, struct e4l_pair p)
 {
@@ -375,7 +378,7 @@ static errcode_t split(struct e4l_sorted *s, size_t i, struct e4l_pair p)
 	return 0;
 }
 
-/* The leaf that @p is to be in; there is one. */
+/* The leaf where @p is to be inserted; there must be a leaf. */
 static node_t leaf_for(const struct e4l_sorted *s, struct e4l_pair p)
 {
 	node_t i = leaf_of(s, p);
@@ -429,7 +432,7 @@ errcode_t e4l_sorted_add(struct e4l_sorted *s, struct e4l_pair p)
 	return 0;
 }
 
-/* The open leaf, if it has become short, takes the next in, if that is, too. */
+/* Merges the next leaf into the open leaf if the leaves are short. */
 static void take_next_in(struct e4l_sorted *s)
 {
 	struct node *n = &s->v[s->open];
@@ -453,7 +456,9 @@ void e4l_sorted_remove(struct e4l_sorted *s, struct e4l_pair p)
 		(--s->n_pairs - i) * sizeof(*s->pairs));
 	s->changed = true;
 	s->v[s->open].used -= grows_by(s, i, p);
-	/* so that what is before it is looked for where it is */
+	/*
+	 * keep the lower bound exact, so that a search finds the previous pair
+	 */
 	if (!i && s->n_pairs)
 		s->v[s->open].low = s->pairs[0];
 	if (s->v[s->open].most == p.value)
@@ -501,7 +506,10 @@ bool e4l_sorted_last(struct e4l_sorted *s, struct e4l_pair p,
 	return true;
 }
 
-/* The first leaf below @at, and behind @low, that has a value of @least. */
+/*
+ * The first leaf of the subtree @at, behind @low, with a value of at least
+ * @least.
+ */
 static node_t leaf_with(const struct e4l_sorted *s, node_t at,
 			struct e4l_pair low, uint64_t least)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Runs are pairs of their start and their length and, but for what is only
- * counted, of their length and their start.
+ * A run is stored as the pair (start, length), sorted by place, and as (length,
+ * start), sorted by size.  A space that only counts runs has no order by size.
  */
 #include "config.h"
 #include <errno.h>
@@ -12,16 +12,16 @@
 
 struct e4l_space {
 	struct e4l_sorted *by_place;
-	struct e4l_sorted *by_size;	/* NULL: it only counts */
-	struct e4l_bytes given;		/* not free before the next commit */
-	uint64_t given_end;		/* of the last run of it */
-	uint64_t n_given;		/* runs */
+	struct e4l_sorted *by_size;	/* NULL: the space only counts */
+	struct e4l_bytes given;	/* runs that become free with the next commit */
+	uint64_t given_end;		/* end of the last run in @given */
+	uint64_t n_given;		/* number of runs in @given */
 	uint64_t unit, in_long;		/* see e4l_space_in_long() */
 	uint64_t runs;
-	struct e4l_space *later;	/* with what was given; or NULL */
+	struct e4l_space *later; /* free space after the next commit, or NULL */
 };
 
-/* How many fits are looked at to find a close one among tight ones. */
+/* How many fitting runs are examined to find a close or a tight one. */
 #define FITS 32
 
 static struct e4l_pair place_of(struct e4l_run run)
@@ -44,13 +44,13 @@ static struct e4l_run run_of(struct e4l_pair size)
 	return (struct e4l_run) { .start = size.value, .len = size.key };
 }
 
-/* What a run of @len is in e4l_space_in_long(). */
+/* The contribution of a run of @len to e4l_space_in_long(). */
 static uint64_t if_long(const struct e4l_space *s, uint64_t len)
 {
 	return s->unit && len >= s->unit ? len : 0;
 }
 
-/* Puts a run in, which touches no other.  ENOMEM: nothing has changed. */
+/* Adds a run that touches no other run.  ENOMEM: nothing has changed. */
 static errcode_t put_run(struct e4l_space *s, struct e4l_run run)
 {
 	errcode_t err = e4l_sorted_add(s->by_place, place_of(run));
@@ -77,7 +77,7 @@ static void drop_run(struct e4l_space *s, struct e4l_run run)
 		e4l_sorted_remove(s->by_size, size_of(run));
 }
 
-/* The run that is there grows or shrinks, between its neighbours. */
+/* Replaces the free run @run by @to; @to overlaps no other run. */
 static errcode_t resize(struct e4l_space *s, struct e4l_run run,
 			struct e4l_run to)
 {
@@ -89,8 +89,7 @@ static errcode_t resize(struct e4l_space *s, struct e4l_run run,
 }
 
 /*
- * The run that holds @at or, if @at is not free, the last one before it; or one
- * of no length.
+ * The run that contains @at, or the last run before @at, or a run of length 0.
  */
 static struct e4l_run at_or_before(const struct e4l_space *s, uint64_t at)
 {
@@ -243,7 +242,7 @@ errcode_t e4l_space_give(struct e4l_space *s, uint64_t start, uint64_t len)
 	return 0;
 }
 
-/* Whether nothing of @run is free. */
+/* Whether no unit of @run is free. */
 static bool is_taken(const struct e4l_space *s, struct e4l_run run)
 {
 	struct e4l_run last = at_or_before(s, run.start + run.len - 1);
@@ -274,7 +273,9 @@ errcode_t e4l_space_in_long_with(const struct e4l_space *s,
 		run = run_at(next);
 		if (!is_taken(later, run))
 			return E4L_ET_BAD_ARGUMENT;
-		/* a run of @len ends at @end: it goes on, or is a new one */
+		/*
+		 * a run of @len ends at @end: extend it, or begin another run
+		 */
 		if (!len || run.start != end) {
 			sum += if_long(later, len);
 			len = e4l_space_before(later, run.start);
@@ -302,7 +303,9 @@ errcode_t e4l_space_untry_give(struct e4l_space *s, uint64_t start,
 	return take_run(s->later, start, len);
 }
 
-/* Makes one run of all that is free in @run, which is all of it then. */
+/*
+ * Makes the whole of @run free and one run; parts of @run may be free already.
+ */
 static errcode_t fill_run(struct e4l_space *s, struct e4l_run run)
 {
 	struct e4l_run part;
@@ -317,7 +320,7 @@ static errcode_t fill_run(struct e4l_space *s, struct e4l_run run)
 	}
 }
 
-/* What was given is free in the runs that will be. */
+/* Copies the runs of @later, in which the given runs are free. */
 static errcode_t commit_all(struct e4l_space *s)
 {
 	struct e4l_pair next = { 0 };
@@ -347,8 +350,9 @@ static errcode_t commit_each(struct e4l_space *s)
 }
 
 /*
- * Of more runs than there are in the end, most are parts of one, which is not put
- * together of them: that would take the memory of all at a time.
+ * With more given runs than final runs, most given runs are parts of a final
+ * run.  Copying the final runs avoids the memory for all parts at the same
+ * time.
  */
 errcode_t e4l_space_commit(struct e4l_space *s)
 {
@@ -361,7 +365,10 @@ errcode_t e4l_space_commit(struct e4l_space *s)
 	return err;
 }
 
-/* The shortest run of at least @len among the first that begin in @near. */
+/*
+ * The shortest of the first runs that begin in @near and have at least @len
+ * units.
+ */
 static bool fit_near(const struct e4l_space *s, uint64_t len,
 		     const struct e4l_run *near, struct e4l_run *best)
 {
@@ -385,7 +392,7 @@ static uint64_t apart(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* The closest to @place of the @left tightest runs of at least @len. */
+/* Of the @left shortest runs of at least @len, the one closest to @place. */
 static bool fit_tight(const struct e4l_space *s, uint64_t len, uint64_t place,
 		      unsigned int left, struct e4l_run *best)
 {
@@ -415,7 +422,7 @@ bool e4l_space_fit(const struct e4l_space *s, uint64_t len,
 	return found;
 }
 
-/* The longest run, the last of those, that is no longer than @len. */
+/* The longest run of at most @len units; of several, the last. */
 static uint64_t longest(const struct e4l_space *s, uint64_t len,
 			uint64_t *start)
 {
