@@ -1,43 +1,50 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * In rounds, each of which shares out all blocks anew:
+ * Quotas are assigned in rounds.  Each round assigns all blocks again:
  *
- *  1. pinned directories get what they have;
- *  2. whole: a directory that needs a whole block gets one, first where it has
- *     most of it already;
- *  3. rests: what is left, the largest first, goes into a block in which the
- *     directory has something, or into the tightest room; in several, if it fits
- *     into none.
+ *  1. pinned directories keep their inodes in place;
+ *  2. whole blocks: a directory that needs a whole block gets one, preferably a
+ *     block in which it already has most inodes;
+ *  3. rests: the remaining inodes of each directory, the largest rest first, go
+ *     into a block in which the directory already has inodes, or into the block
+ *     with the tightest fit, or into several blocks if no block has enough
+ *     space.
  *
- * A directory that has more blocks then than before is pinned, for the next round.
- * There is an end to that: with all of them pinned, nothing moves.
+ * A directory that has more blocks after a round than before is pinned for the
+ * next round.  The rounds end at the latest when all directories are pinned:
+ * then nothing moves.
  */
 #include "config.h"
 #include "block_shares.h"
 #include "e4layout/base/array.h"
 
-/* Then those that gain nothing are pinned as well, and at last all. */
+/*
+ * After MAX_ROUNDS rounds, directories that gain nothing are pinned as well,
+ * and finally all directories.
+ */
 #define MAX_ROUNDS	16
 
 #define NONE		UINT32_MAX
 
 struct share {
 	struct e4l_quotas *q;
-	size_t n_own;			/* cells that there were at first */
-	/* own cells: by directory, and those that have most first */
+	size_t n_own;			/* number of cells in the input */
+	/* own cells, by directory, and in descending order of count */
 	uint32_t *first, *by_dir, *by_count;
-	uint32_t *dirs;			/* those with larger rests first */
-	/* of directories */
-	uint32_t *need;			/* inodes that have no place yet */
-	uint32_t *had, *used;		/* blocks */
+	uint32_t *dirs;	/* directories in descending order of their rests */
+	/* per directory */
+	uint32_t *need;			/* inodes without a block so far */
+	uint32_t *had, *used;		/* numbers of blocks */
 	bool *pinned;
-	/* of blocks: by room, in lists */
+	/*
+	 * per block: free space, and lists of blocks with the same free space
+	 */
 	uint16_t *left;
 	uint32_t *next, *prev;
 	uint32_t *head;
-	/* of the directory at hand: its cells, by block */
+	/* per block: the current directory's cell */
 	uint32_t *mine;
-	uint32_t *best;			/* and by the room in their blocks */
+	uint32_t *best;	/* per free space: the current directory's best cell */
 };
 
 /* -------------------------------------------------------------- room in blocks */
@@ -70,7 +77,7 @@ static void take(struct share *s, uint32_t block, uint32_t n)
 	enlist(s, block);
 }
 
-/* Most of them in the order of their numbers. */
+/* Inserts all blocks into the lists, which results in ascending order. */
 static void list_blocks(struct share *s)
 {
 	uint32_t i;
@@ -83,7 +90,7 @@ static void list_blocks(struct share *s)
 	}
 }
 
-/* A block with room for @n, and hardly more, or NONE. */
+/* The block with the least free space of at least @n, or NONE. */
 static uint32_t find_tight(const struct share *s, uint32_t n)
 {
 	for (; n <= s->q->per_block; n++)
@@ -106,7 +113,7 @@ static void give(struct share *s, uint32_t nr, uint32_t n)
 	take(s, cell->block, n);
 }
 
-/* Where the directory has no cell. */
+/* Gives a directory @n inodes of a block in which it has no cell. */
 static errcode_t give_new(struct share *s, uint32_t dir, uint32_t block,
 			  uint32_t n)
 {
@@ -127,7 +134,9 @@ static uint32_t at_most(uint32_t n, uint32_t most)
 	return n < most ? n : most;
 }
 
-/* Makes of how many have each number up to @most where they begin, @most first. */
+/*
+ * Converts the count of each number into the start index of a descending sort.
+ */
 static void begin_at(uint32_t *count, uint32_t most)
 {
 	uint32_t i, n, sum = 0;
@@ -161,7 +170,10 @@ static void begin_round(struct share *s)
 
 /* ------------------------------------------------------------------ 2. whole */
 
-/* Takes what is left of its blocks where that is @least and it needs it all. */
+/*
+ * Gives each directory the free space of its own blocks, if that is at least
+ * @least and the directory needs all of it.
+ */
 static void give_own(struct share *s, uint32_t least)
 {
 	size_t i;
@@ -175,7 +187,7 @@ static void give_own(struct share *s, uint32_t least)
 	}
 }
 
-/* Others for those that need more than they have. */
+/* Gives whole empty blocks to directories that need them. */
 static errcode_t give_whole(struct share *s)
 {
 	uint32_t whole = s->q->per_block, dir;
@@ -189,7 +201,10 @@ static errcode_t give_whole(struct share *s)
 
 /* ------------------------------------------------------------------ 3. rests */
 
-/* One costs no more than another that has more of what it would hold. */
+/*
+ * Whether cell @a is preferable: a block that the directory uses in any case,
+ * or the block with more of its inodes.
+ */
 static bool is_better(const struct e4l_cell *a, const struct e4l_cell *b)
 {
 	bool has = a->fixed || a->quota, had = b->fixed || b->quota;
@@ -221,7 +236,7 @@ static void forget_own(struct share *s, uint32_t dir)
 		s->mine[s->q->cells[s->by_dir[i]].block] = NONE;
 }
 
-/* The room that was best with @n is still there. */
+/* Whether the directory's best cell with free space @n still has that much. */
 static bool has_own(const struct share *s, uint32_t n)
 {
 	uint32_t cell = s->best[n];
@@ -229,7 +244,7 @@ static bool has_own(const struct share *s, uint32_t n)
 	return cell != NONE && s->left[s->q->cells[cell].block] == n;
 }
 
-/* Its cell where there is room for @n that it can have at best, or NONE. */
+/* The directory's best cell with free space of at least @n, or NONE. */
 static uint32_t find_own(const struct share *s, uint32_t n)
 {
 	const struct e4l_cell *cells = s->q->cells;
@@ -244,7 +259,10 @@ static uint32_t find_own(const struct share *s, uint32_t n)
 	return found;
 }
 
-/* The block with most room, one that it has if it can be; or NONE. */
+/*
+ * The block with the most free space, preferably one of the directory's own; or
+ * NONE.
+ */
 static uint32_t find_roomy(const struct share *s)
 {
 	uint32_t n;
@@ -256,7 +274,10 @@ static uint32_t find_roomy(const struct share *s)
 	return NONE;
 }
 
-/* Blocks that it has anyway save others. */
+/*
+ * Fills blocks that hold fixed inodes of the directory: they cost no further
+ * block.
+ */
 static void give_fixed(struct share *s, uint32_t dir)
 {
 	uint32_t whole = s->q->per_block, i;
@@ -301,14 +322,14 @@ static errcode_t give_rest(struct share *s, uint32_t dir)
 		block = find_tight(s, s->need[dir]);
 		if (block == NONE)
 			block = find_roomy(s);
-		/* there is room for all that there is */
+		/* the free space of all blocks is enough for all inodes */
 		err = block == NONE ? EINVAL : give_in(s, dir, block);
 	}
 	forget_own(s, dir);
 	return err;
 }
 
-/* Sorts directories by what they still need, the largest first. */
+/* Sorts directories by their rests, the largest first. */
 static void sort_dirs(struct share *s)
 {
 	uint32_t whole = s->q->per_block, *end = s->best, i;
@@ -345,12 +366,15 @@ static errcode_t share_out(struct share *s)
 	err = give_whole(s);
 	if (err)
 		return err;
-	/* nearly whole ones, where others stay */
+	/* blocks that are mostly free, beside inodes of pinned directories */
 	give_own(s, whole / 2 + 1);
 	return give_rests(s);
 }
 
-/* Pins those that would have more than @most blocks more.  Returns how many. */
+/*
+ * Pins directories that would have more than @most additional blocks.  Returns
+ * the number of directories pinned.
+ */
 static uint32_t pin(struct share *s, int most)
 {
 	uint32_t n = 0, i;
@@ -394,7 +418,7 @@ static void sort_cells(struct share *s)
 	for (i = 0; i < s->q->dirs; i++)
 		s->first[i + 1] += s->first[i];
 	begin_at(at, s->q->per_block);
-	/* need is not yet what it is going to be */
+	/* s->need is a cursor here; begin_round() sets it */
 	for (i = 0; i < s->n_own; i++) {
 		s->by_count[at[cells[i].count]++] = i;
 		s->by_dir[s->first[cells[i].dir] +

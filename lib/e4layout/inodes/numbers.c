@@ -8,25 +8,27 @@
 #include "e4layout/format/format.h"
 #include "e4layout/format/xattr.h"
 
-#define ROUND_BLOCKS	(64u << 10)	/* of attributes, read at a time */
+/* blocks of attributes per round of reads */
+#define ROUND_BLOCKS	(64u << 10)
 
-/* In include/uapi/linux/fscrypt.h and fs/crypto/ of Linux. */
+/* See include/uapi/linux/fscrypt.h and fs/crypto/ in Linux. */
 #define POLICY_VERSIONS		2
-#define POLICY_FLAGS_AT		3	/* in either version of a context */
-#define POLICY_IV_INO		(0x08 | 0x10)	/* IV_INO_LBLK_64, _32 */
-#define CONTEXT_BYTES		28	/* of version 1, the shorter one */
+#define POLICY_FLAGS_AT		3 /* offset in contexts of both versions */
+/* IV_INO_LBLK_64 and IV_INO_LBLK_32 */
+#define POLICY_IV_INO		(0x08 | 0x10)
+#define CONTEXT_BYTES		28 /* size of version 1, the smaller version */
 
-/* security.evm: in security/integrity/integrity.h of Linux. */
+/* security.evm: see security/integrity/integrity.h in Linux. */
 #define EVM_PORTABLE		5
 
-/* struct ovl_fb in fs/overlayfs/ of Linux, before the handle in it. */
+/* struct ovl_fb in fs/overlayfs/ of Linux, up to its file handle. */
 #define FB_MAGIC		0xfb
 #define FB_MAGIC_AT		1
 #define FB_TYPE_AT		4
 #define FB_UUID_AT		5
 #define FB_INO_AT		21
-#define FB_PARENT_AT		29	/* its parent's, in type 2 */
-#define FB_INO32_GEN		1	/* types of handles: FILEID_* */
+#define FB_PARENT_AT		29 /* the parent's inode number, in type 2 */
+#define FB_INO32_GEN		1	/* types of file handles: FILEID_* */
 #define FB_INO32_GEN_PARENT	2
 
 struct bound {
@@ -34,7 +36,7 @@ struct bound {
 	enum e4l_skip why;
 };
 
-/* A block of attributes, and whose it is. */
+/* A block of attributes, and the inode that refers to the block. */
 struct user {
 	blk64_t blk;		/* first: see e4l_u64_cmp() */
 	ext2_ino_t ino;
@@ -78,7 +80,10 @@ static errcode_t bind_number(struct e4l_numbers *n, ext2_ino_t ino)
 	       e4l_numbers_bind(n, ino, E4L_SKIP_OVERLAY) : 0;
 }
 
-/* Binds what the handle leads to, if that is in this filesystem. */
+/*
+ * Binds the inode of an overlayfs file handle, if the handle is for this
+ * filesystem.
+ */
 static errcode_t bind_handle(struct e4l_numbers *n, const struct e4l_xattr *x)
 {
 	static const char none[16];
@@ -101,7 +106,7 @@ static errcode_t bind_handle(struct e4l_numbers *n, const struct e4l_xattr *x)
 	return bind_number(n, get_le32(v + FB_PARENT_AT));
 }
 
-/* A context of encryption: what it says of numbers. */
+/* Binds the inode if its encryption context depends on the inode number. */
 static errcode_t bind_policy(struct e4l_numbers *n, ext2_ino_t ino,
 			     const struct e4l_xattr *x)
 {
@@ -112,7 +117,10 @@ static errcode_t bind_policy(struct e4l_numbers *n, ext2_ino_t ino,
 	       e4l_numbers_bind(n, ino, E4L_SKIP_ENCRYPTED_INODES) : 0;
 }
 
-/* *@has_policy is set if there is one. */
+/*
+ * Examines the attributes of an inode; sets *@has_policy if one is an
+ * encryption context.
+ */
 static errcode_t look(struct e4l_numbers *n, ext2_ino_t ino,
 		      struct e4l_xattr_walk w, bool *has_policy)
 {
@@ -145,7 +153,7 @@ static errcode_t read_block(struct e4l_numbers *n, const struct user *u)
 		     0;
 }
 
-/* Reads the blocks of attributes that have come so far. */
+/* Reads the blocks of attributes collected so far. */
 static errcode_t read_users(struct e4l_numbers *n)
 {
 	size_t bs = n->e->fs->blocksize, i;

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Inode placement, by the rule of the kernel's dir_ireserve (fs/ext4/ireserve.c
- * of the series in kernel/): what is made in one go shares aligned windows of
- * inodes; a directory gets its own when files are made in turns in several.
+ * of the series in kernel/): files that are created in one go share aligned
+ * windows of inodes; a directory gets its own window if files are created
+ * alternately in several directories.
  *
- *  1. A directory: Orlov's group, beginning where the last inode for the parent
- *     was found, and in it the window that the group shares.
- *  2. A file: the directory's own window (remembered, or read from the entries
- *     beside the new name, or the one that the directory itself is in); if no
- *     other directory of the group had a file made in between, and the first
- *     time that one had, the window that the group shares; else a new window of
- *     its own, of twice the size.
- *  3. Whatever finds nothing: the first free inode from Orlov's group on for a
- *     directory, and from that of find_group_other() on for a file.
+ *  1. A directory: the group that Orlov's rule picks, beginning with the group
+ *     of the last inode found for the parent; in the group, the shared window.
+ *  2. A file: the directory's own window (remembered, or found from the entries
+ *     near the new name, or from the directory's inode).  Without a free inode
+ *     there: the group's shared window, if at most once another directory of
+ *     the group has got a file in between; else a new own window of twice the
+ *     size.
+ *  3. Otherwise: the first free inode, beginning with Orlov's group for a
+ *     directory, and with the group of find_group_other() for a file.
  *
- * With E4L_PLACE_PACK no window is shared: each directory gets one at once.
+ * With E4L_PLACE_PACK, no window is shared: each directory gets its own at
+ * once.
  *
- * Where things are is always read from the bitmaps; the hints and the memory of
- * windows only save searching.
+ * Free inodes are always read from the bitmaps; hints and remembered windows
+ * only speed up the search.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -29,29 +31,31 @@
 #include "place.h"
 #include "windows.h"
 
-#define CLASSES		16	/* window sizes: window << 0 to 15 */
+#define CLASSES		16	/* window sizes: window << 0 to window << 15 */
 #define MIN_WINDOW	16
 #define MAX_WINDOW	4096
-#define LEAF_TRIES	8	/* entries whose neighbourhood is looked at */
+#define LEAF_TRIES	8 /* number of entries whose inodes are examined */
 
-/* What is known of a directory: the last of its own windows. */
+/* State of a directory: the last of its own windows. */
 struct own {
-	ext2_ino_t dir;		/* 0: this slot is empty */
-	dgrp_t last;		/* where an inode was looked for last, for it */
+	ext2_ino_t dir;		/* 0: empty slot */
+	dgrp_t last;	/* group of the last search for this directory */
 	ext2_ino_t first;
-	ext2_ino_t from;	/* where to look in it first */
-	uint32_t len;		/* 0: not known; or, if it has none: */
+	ext2_ino_t from;	/* first inode to examine in the window */
+	/* 0: unknown; or, without an own window, HAS_NONE or HAD_TURNS */
+	uint32_t len;
 };
 #define HAS_NONE	1
-#define HAD_TURNS	2	/* and another directory was in between once */
+/* no own window, and another directory got a file in between once */
+#define HAD_TURNS	2
 
-/* What is known of a group. */
+/* State of a group. */
 struct shared {
-	ext2_ino_t end;		/* of the window that it shares; 0: none */
-	ext2_ino_t last;	/* directory that had a file; 0: a mkdir */
+	ext2_ino_t end;		/* end of the shared window; 0: none */
+	ext2_ino_t last;	/* last directory that got a file; 0: mkdir */
 };
 
-/* Free inodes at the end of an inode-table block, for exact windows. */
+/* Free inodes at the end of an inode-table block, for e4l_place_window(). */
 struct gaps {
 	ext2_ino_t *first;
 	size_t n, room;
@@ -60,17 +64,18 @@ struct gaps {
 struct e4l_place {
 	struct e4l *e;
 	ext2_filsys fs;
-	uint32_t window;	/* 0: none */
+	uint32_t window;	/* 0: no windows */
 	unsigned int flags;
-	dgrp_t pack_group;	/* with E4L_PLACE_PACK: where to look first */
-	uint32_t *hint;		/* [group][class]: no empty window below */
-	uint32_t *zeroed;	/* [group]: inodes that zero_table() did */
+	dgrp_t pack_group;	/* with E4L_PLACE_PACK: first group to search */
+	uint32_t *hint;	/* [group][class]: no empty window below this index */
+	/* [group]: number of inodes that zero_table() has zeroed */
+	uint32_t *zeroed;
 	struct shared *shared;	/* [group] */
 	struct own *own;
 	uint32_t own_n, own_mask;
-	uint32_t per_block;	/* inodes in a block of the inode table */
-	ext2_ino_t frontier;	/* for exact windows */
-	struct gaps *gaps;	/* [free inodes in the gap] */
+	uint32_t per_block;	/* inodes per block of the inode table */
+	ext2_ino_t frontier;	/* next inode for e4l_place_window() */
+	struct gaps *gaps;	/* [number of free inodes] */
 	uint64_t unused0, free0;
 	struct e4l_place_stats stats;
 };
@@ -101,7 +106,10 @@ static ext2_ino_t used_in(const struct e4l_place *p, ext2_ino_t first,
 
 /* -------------------------------------------------- the uninitialised table */
 
-/* Inodes at the start of the table that may be in use, and are not zeroed. */
+/*
+ * The number of inodes at the start of the table that may be in use.  The rest
+ * of the table may never have been zeroed.
+ */
 static uint32_t table_used(const struct e4l_place *p, dgrp_t group)
 {
 	uint32_t unused = ext2fs_bg_itable_unused(p->fs, group);
@@ -111,7 +119,7 @@ static uint32_t table_used(const struct e4l_place *p, dgrp_t group)
 	return unused <= per_group(p) ? per_group(p) - unused : per_group(p);
 }
 
-/* Zeroes the end of an inode-table block, from byte @from of it. */
+/* Zeroes an inode-table block from byte @from to its end. */
 static errcode_t zero_tail(struct e4l_place *p, blk64_t blk, unsigned int from)
 {
 	ext2_filsys fs = p->fs;
@@ -131,8 +139,8 @@ static errcode_t zero_tail(struct e4l_place *p, blk64_t blk, unsigned int from)
 }
 
 /*
- * Where the table was never zeroed, what lies between the last inode in use
- * and @ino may look like inodes once @ino is in use: zeroes it first.
+ * Zeroes the table up to @ino if it was never zeroed: garbage between the last
+ * inode in use and @ino would look like inodes once @ino is in use.
  */
 static errcode_t zero_table(struct e4l_place *p, ext2_ino_t ino)
 {
@@ -168,7 +176,7 @@ static errcode_t zero_table(struct e4l_place *p, ext2_ino_t ino)
 
 /* ------------------------------------------------------------------ windows */
 
-/* Size class of a window; its length is window << class. */
+/* The size class of a window; the window's length is window << class. */
 static unsigned int class_of(const struct e4l_place *p, uint32_t len)
 {
 	unsigned int class = 0;
@@ -200,7 +208,10 @@ static ext2_ino_t empty_in_group(struct e4l_place *p, dgrp_t group,
 	return 0;
 }
 
-/* A free inode of the window that @group shares, or of a new one, or 0. */
+/*
+ * A free inode of the window that @group shares, or of a new shared window, or
+ * 0.
+ */
 static ext2_ino_t shared_in_group(struct e4l_place *p, dgrp_t group)
 {
 	struct shared *s = &p->shared[group];
@@ -217,8 +228,8 @@ static ext2_ino_t shared_in_group(struct e4l_place *p, dgrp_t group)
 }
 
 /*
- * A free inode from @group on, round the filesystem: of an empty window of @len
- * inodes, or if @len is 0 of the window that is shared; or 0.
+ * A free inode from @group on, round the filesystem, or 0: of an empty window
+ * of @len inodes or, if @len is 0, of a shared window.
  */
 static ext2_ino_t window_from(struct e4l_place *p, dgrp_t group, uint32_t len)
 {
@@ -276,7 +287,10 @@ static errcode_t own_double(struct e4l_place *p)
 	return 0;
 }
 
-/* Has a slot for @dir: where nothing is known yet, its own group comes first. */
+/*
+ * Makes sure that @dir has a slot.  In a new slot, the search begins with the
+ * directory's own group.
+ */
 static errcode_t know(struct e4l_place *p, ext2_ino_t dir)
 {
 	struct own *own;
@@ -317,7 +331,9 @@ static dgrp_t groups_per_flex(const struct e4l_place *p)
 	return 1U << sb->s_log_groups_per_flex;
 }
 
-/* What is free and how many directories there are in [group, group + n). */
+/*
+ * Sums of the free inodes, free blocks and directories in [group, group + n).
+ */
 static struct flex flex_of(const struct e4l_place *p, dgrp_t group, dgrp_t n)
 {
 	struct flex f = { 0 };
@@ -342,7 +358,7 @@ static uint32_t hash_as(const struct e4l_place *p, int version,
 	return hash;
 }
 
-/* As the filesystem's directories have it. */
+/* The hash of @name, with the hash version of the filesystem's directories. */
 static uint32_t name_hash(const struct e4l_place *p, const char *name)
 {
 	const struct ext2_super_block *sb = p->fs->super;
@@ -351,8 +367,8 @@ static uint32_t name_hash(const struct e4l_place *p, const char *name)
 }
 
 /*
- * No flex group is good enough: the first group from @parent's on that has its
- * share of the inodes that are free.
+ * The first group from @parent's group on with at least the average number of
+ * free inodes; used if no flex group is good enough.
  */
 static dgrp_t fair_group(const struct e4l_place *p, ext2_ino_t parent)
 {
@@ -369,8 +385,9 @@ static dgrp_t fair_group(const struct e4l_place *p, ext2_ino_t parent)
 }
 
 /*
- * Directories at the top are spread: to the flex group with the fewest, the
- * first of these from the name's hash on, whichever hash directories have.
+ * Spreads top-level directories: the flex group with the fewest directories; of
+ * several, the first from the hash of @name on.  The hash does not depend on
+ * the hash version of the filesystem's directories.
  */
 static dgrp_t spread_group(const struct e4l_place *p, ext2_ino_t parent,
 			   const char *name)
@@ -393,7 +410,10 @@ static dgrp_t spread_group(const struct e4l_place *p, ext2_ino_t parent,
 	return best;
 }
 
-/* The others stay near the last one, unless it is crowded there. */
+/*
+ * Places other directories near the last one, unless its flex group is too
+ * full.
+ */
 static dgrp_t near_group(const struct e4l_place *p, ext2_ino_t parent,
 			 dgrp_t last)
 {
@@ -435,8 +455,8 @@ static bool in_flex_of(const struct e4l_place *p, dgrp_t group, dgrp_t *ret)
 }
 
 /*
- * Without flex groups: @group, or, by a quadratic hash of @dir, another one that
- * has free blocks, too; if there is none, the next that has an inode.
+ * Without flex groups: @group or, by a quadratic hash of @dir, another group
+ * with free inodes and free blocks; otherwise the next group with a free inode.
  */
 static dgrp_t other_group(const struct e4l_place *p, ext2_ino_t dir,
 			  dgrp_t group)
@@ -455,7 +475,7 @@ static dgrp_t other_group(const struct e4l_place *p, ext2_ino_t dir,
 	return (group + i) % n;
 }
 
-/* Where there is no window for a file: Linux's find_group_other(). */
+/* The group for a file without a window: Linux's find_group_other(). */
 static dgrp_t usual_group(const struct e4l_place *p, ext2_ino_t dir,
 			  dgrp_t last)
 {
@@ -502,7 +522,7 @@ static ext2_ino_t place_dir(struct e4l_place *p, ext2_ino_t parent,
 
 /* ------------------------------------- the entries beside those of a new name */
 
-/* The entries of an index block: how many there are, bounded by its size. */
+/* The entries of an index block; *@n is their number, bounded by @size. */
 static const struct ext2_dx_entry *dx_entries(const char *buf, size_t size,
 					      unsigned int at, uint32_t *n)
 {
@@ -565,7 +585,7 @@ static errcode_t read_leaf(struct e4l_place *p, ext2_ino_t dir,
 }
 
 /*
- * Collects the inodes of a block's entries that are no directories.  Returns
+ * Collects the inodes of a block's entries that are not directories.  Returns
  * their number n; number i of the last LEAF_TRIES is at inos[i % LEAF_TRIES].
  */
 static unsigned int leaf_inodes(const struct e4l_place *p, const char *buf,
@@ -586,7 +606,7 @@ static unsigned int leaf_inodes(const struct e4l_place *p, const char *buf,
 	return n;
 }
 
-/* Blocks of entries; the root of an index has none. */
+/* The number of blocks with entries, without the root of an index. */
 static uint64_t entry_blocks(const struct e4l_place *p,
 			     struct ext2_inode *inode)
 {
@@ -596,7 +616,7 @@ static uint64_t entry_blocks(const struct e4l_place *p,
 							      blocks;
 }
 
-/* The length of the last of the windows that hold @entries inodes. */
+/* The length of the last window, if windows hold @entries inodes. */
 static uint32_t last_window_len(const struct e4l_place *p, uint64_t entries)
 {
 	uint64_t len = p->window, room = 0;
@@ -607,9 +627,10 @@ static uint32_t last_window_len(const struct e4l_place *p, uint64_t entries)
 }
 
 /*
- * A free inode of the window of @len inodes that @near is in, which is taken for
- * @dir's own, or 0; not of the one that the group shares now.  From @near on,
- * for what comes before may be another's when @len was estimated too long.
+ * Takes over the window of @len inodes that contains @near as @dir's own
+ * window, unless the group shares that window.  Returns a free inode at or
+ * behind @near, or 0: inodes before @near may belong to another directory's
+ * window if @len is an overestimate.
  */
 static ext2_ino_t near_inode(struct e4l_place *p, ext2_ino_t dir,
 			     ext2_ino_t near, uint32_t len)
@@ -632,9 +653,8 @@ static ext2_ino_t near_inode(struct e4l_place *p, ext2_ino_t dir,
 }
 
 /*
- * Reads the block of @dir's entries that @name will be among: their number,
- * and the inodes of the last, as leaf_inodes() does.  Directories that cannot
- * be read are not this module's to report.
+ * Reads the block of @dir that will contain @name.  Returns the number of its
+ * entries, and inodes as leaf_inodes().  Read errors are not reported here.
  */
 static unsigned int entries_near(struct e4l_place *p, ext2_ino_t dir,
 				 struct ext2_inode *inode, const char *name,
@@ -657,7 +677,7 @@ static unsigned int entries_near(struct e4l_place *p, ext2_ino_t dir,
 	return n;
 }
 
-/* A free inode of @dir's window, of which nothing is remembered, or 0. */
+/* Finds @dir's window from its entries.  Returns a free inode, or 0. */
 static ext2_ino_t recover(struct e4l_place *p, ext2_ino_t dir, const char *name)
 {
 	ext2_ino_t inos[LEAF_TRIES], ino = 0;
@@ -679,7 +699,10 @@ static ext2_ino_t recover(struct e4l_place *p, ext2_ino_t dir, const char *name)
 	return ino;
 }
 
-/* A new window for a directory whose last one had @len inodes, or 0. */
+/*
+ * Allocates a new window for a directory whose last window had @len inodes.
+ * Returns a free inode, or 0.
+ */
 static ext2_ino_t grow(struct e4l_place *p, ext2_ino_t dir, uint32_t len)
 {
 	ext2_ino_t first = 0;
@@ -698,7 +721,9 @@ static ext2_ino_t grow(struct e4l_place *p, ext2_ino_t dir, uint32_t len)
 
 /* ------------------------------------------------------------------- files */
 
-/* A free inode of the directory's own window, from own->from on. */
+/*
+ * A free inode of the directory's own window, beginning with own->from, or 0.
+ */
 static ext2_ino_t in_window(const struct e4l_place *p, const struct own *own)
 {
 	ext2_ino_t end = own->first + own->len;
@@ -707,7 +732,7 @@ static ext2_ino_t in_window(const struct e4l_place *p, const struct own *own)
 	return ino ? ino : free_in(p, own->first, own->from);
 }
 
-/* Had no other directory of the group a file made since this one had? */
+/* Whether @dir is also the last directory in its group that got a file. */
 static bool is_alone(struct e4l_place *p, ext2_ino_t dir, dgrp_t group)
 {
 	ext2_ino_t last = p->shared[group].last;
@@ -716,7 +741,10 @@ static bool is_alone(struct e4l_place *p, ext2_ino_t dir, dgrp_t group)
 	return shares(p) && (!last || last == dir);
 }
 
-/* Nothing is free in @dir's own window: one of what is shared, or a new one. */
+/*
+ * @dir's own window is full: a free inode of the shared window or of a new
+ * window.
+ */
 static ext2_ino_t beyond_window(struct e4l_place *p, ext2_ino_t dir,
 				dgrp_t group, bool alone)
 {
@@ -800,7 +828,7 @@ static errcode_t push_gap(struct e4l_place *p, ext2_ino_t first, uint32_t n)
 	return 0;
 }
 
-/* The smallest gap that holds @n inodes and is still free, or 0. */
+/* Removes the smallest gap that still has @n free inodes; 0: none. */
 static ext2_ino_t pop_gap(struct e4l_place *p, uint32_t n, errcode_t *err)
 {
 	uint32_t size;
@@ -820,8 +848,8 @@ static ext2_ino_t pop_gap(struct e4l_place *p, uint32_t n, errcode_t *err)
 }
 
 /*
- * Advances the frontier to where @n inodes are free and take the fewest blocks;
- * what is left of the block where they do not is a gap.
+ * Advances the frontier to @n free inodes that occupy the fewest possible
+ * blocks.  The skipped rest of a block becomes a gap.
  */
 static errcode_t advance(struct e4l_place *p, uint32_t n, ext2_ino_t *ret)
 {

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * regroup: what a directory holds is put together in the inode tables.
+ * regroup: groups each directory's inodes together in the inode tables.
  *
- *  1. scan: where directories lie, which files have several names, and which
- *     inodes are bound to their numbers;
- *  2. names: all directories are read: whose child is which, where the names of
- *     files with several are, and how many blocks of the tables each needs
- *     (regroup_names.c);
- *  3. plan: directory by directory, those that need more than the fewest: which
- *     blocks to keep, what is free for the rest, and whether it is worth it;
- *     again as long as what moved has made room for others (regroup_plan.c);
- *     where free inodes are too few for that, all change places
- *     (regroup_exchange.c);
- *  4. apply: inode by inode, in transactions (renumber.c).
+ *  1. scan: find the directories' extents, files with several names, and inodes
+ *     that must keep their numbers;
+ *  2. names: read all directories to find the children of each, the names of
+ *     files with several names, and how many inode-table blocks each directory
+ *     needs (regroup_names.c);
+ *  3. plan: for each directory that needs more than the fewest blocks: choose
+ *     the blocks to keep, find free inodes for the rest, and accept the moves
+ *     if they are worthwhile; repeat while moves free inodes that other
+ *     directories can use (regroup_plan.c); if there are too few free inodes,
+ *     exchange inodes (regroup_exchange.c);
+ *  4. apply: move inode by inode, in transactions (renumber.c).
  *
- * A directory keeps the blocks of what is bound, and those that it shares with
- * nobody and has half of; the rest moves into windows of blocks, by the rule by
- * which new images are filled (repack/inode_room.h), from its own group on, in the
- * order of the index.  In each group, a window comes first for which Linux reads
- * as seldom as it can: what `ls -l` of a directory waits for is reads, and not
- * blocks.  Worth it: at most as many inodes move as the blocks that
- * are saved would hold.  Where that is not so, or where there is no window, what
- * is free in all blocks that the directory has is looked at.
+ * A directory keeps the blocks of its bound inodes, and the unshared blocks
+ * that are at least half full of its inodes.  The other inodes move into
+ * windows of blocks, as in new images (inodes/windows.h), beginning with the
+ * directory's group, in the order of the index.  In each group, windows that
+ * Linux reads with the fewest requests come first: requests, not blocks,
+ * determine the time of `ls -l`.  Moves are worthwhile if at most as many
+ * inodes move as the saved blocks can hold.  If they are not, or without a
+ * window, the free inodes in the directory's own blocks are used.
  */
 #include "config.h"
 #include <errno.h>
@@ -116,7 +116,7 @@ static void tell_progress(struct regroup *r, uint64_t more)
 		e4l_run_wrote(r->run, more);
 }
 
-/* What the transactions that were committed have done. */
+/* Counts the moves in committed transactions. */
 static void count_done(struct regroup *r, const struct e4l_renumber *ren)
 {
 	struct e4l_regroup_result *result = r->result;

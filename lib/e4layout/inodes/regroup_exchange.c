@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * regroup_exchange: inodes change places, if too few are free for windows:
+ * regroup_exchange: exchanges inodes, if there are too few free inodes for
+ * windows:
  *
- *  1. members: the inodes of every directory, by the block of the tables that
- *     holds them in the plan so far;
- *  2. quotas: how many inodes of which directory each block gets
+ *  1. members: list the inodes of every directory, by the block of the inode
+ *     tables that holds them in the plan so far;
+ *  2. quotas: assign the number of inodes per directory and block
  *     (block_shares.c);
- *  3. flows: which inode moves from which block to which;
- *  4. trails: an order in which each inode finds a free place (trails.c).  They
- *     become moves, in groups.  After each group, no directory has more blocks
- *     than before, unless the next such state is far away.
+ *  3. flows: choose the inodes that move, with their old and new blocks;
+ *  4. trails: order the moves so that each inode finds a free place (trails.c),
+ *     and group them.  After a group, no directory has more blocks than before,
+ *     unless such a state is more than LONG_GROUP moves away.
  *
- * Files with several names stay where they are, because each of their directories
- * would have to gain.
+ * Files with several names stay, because all of their directories would have to
+ * gain.
  *
- * Why windows alone are not enough: of 4224 inodes in 64 directories that grew in
- * turns, with 109 free, windows reduce 4106 inode-table blocks to 3670, and
- * exchanges to 1034.  With 445 free, windows reach the minimum.
+ * Why windows alone are not enough: of 4224 inodes in 64 directories whose
+ * files were created alternately, with 109 free inodes, windows reduce 4106
+ * inode-table blocks to 3670, and exchanges to 1034.  With 445 free inodes,
+ * windows reach the minimum.
  */
 #include "config.h"
 #include <errno.h>
@@ -28,27 +30,32 @@
 #include "e4layout/format/dirent.h"
 #include "windows.h"
 
-/* Memory for an inode: here, as a cell, and on a trail, which takes 52 bytes. */
+/* Memory per inode: a member, a cell, a flow, and 52 bytes for its trail. */
 #define MEMBER_BYTES	(sizeof(struct member_at) + sizeof(struct e4l_cell) + \
 			 sizeof(struct flow) + \
 			 sizeof(struct e4l_trail_move) + 52)
 
-/* It may be stopped after so many moves, even if that is worse for somebody. */
+/*
+ * After LONG_GROUP moves, a run may be stopped even if a directory has more
+ * blocks than before.
+ */
 #define GROUP_MOVES	64
 #define LONG_GROUP	16384
 
-#define SELF		UINT32_MAX	/* in place of where its name is */
+/* directory's own inode, in place of a block number */
+#define SELF		UINT32_MAX
 
 static const char several[] = "counting the names of an inode";
 
 struct member_at {
-	uint32_t block;			/* first: index, or number until then */
+	/* first: index; the block's number until list_blocks() */
+	uint32_t block;
 	uint32_t dir : 31, fixed : 1;
-	ext2_ino_t ino;			/* its number before all moves */
-	uint32_t lblk;			/* of its name, or SELF */
+	ext2_ino_t ino;			/* inode number before all moves */
+	uint32_t lblk;			/* block of the entry, or SELF */
 };
 
-/* A member that leaves its cell for another. */
+/* A member that moves to another cell. */
 struct flow {
 	uint32_t member, from, to;
 };
@@ -58,18 +65,19 @@ struct e4l_exchange {
 	struct member_at *m;
 	size_t n_m, most;
 	struct e4l_quotas q;
-	uint32_t *nr;			/* of blocks: their numbers */
+	uint32_t *nr;			/* numbers of the blocks */
 	uint16_t *room, *vacant;
 	struct flow *flows;
 	size_t n_flows;
 	struct e4l_trail_step *steps;
 	size_t n_steps;
-	/* as moves are added */
-	uint32_t *had, *has;		/* of directories: blocks */
-	uint32_t worse, better;		/* directories */
-	int64_t saved;			/* blocks */
-	ext2_ino_t left;		/* the place that was left last */
-	ext2_ino_t place;		/* that is free, or of what is away */
+	/* updated for each added move */
+	uint32_t *had, *has;		/* per directory: number of blocks */
+	uint32_t worse, better;		/* numbers of directories */
+	int64_t saved;			/* number of blocks */
+	ext2_ino_t left;		/* place that the last move freed */
+	/* a free place, or the place of the inode that is away */
+	ext2_ino_t place;
 	bool away;
 };
 
@@ -118,7 +126,7 @@ static errcode_t learn_dir(struct e4l_exchange *x, uint32_t dir)
 	return err ? err : e4l_regroup_read(r, dir, learn_entry);
 }
 
-/* A block's, a directory's, and the directory itself, stand together. */
+/* Sorts by block and directory, with a directory's own inode first. */
 static int by_place(const void *va, const void *vb)
 {
 	const struct member_at *a = va, *b = vb;
@@ -139,7 +147,10 @@ static bool lacks_room(const struct regroup *r, uint32_t dir)
 	return e4l_regroup_lacks_room(r, dir) && !r->fates[dir].planned;
 }
 
-/* Memory was used up by @dir, of which a part is not there to be judged. */
+/*
+ * Drops the members of @dir and excludes all later directories: memory is used
+ * up.
+ */
 static void drop_rest(struct e4l_exchange *x, uint32_t dir)
 {
 	while (x->n_m && x->m[x->n_m - 1].dir == dir)
@@ -234,9 +245,9 @@ static errcode_t make_quotas(struct e4l_exchange *x)
 
 /* ----------------------------------------------------------------- 3. flows */
 
-/* Cells that are to have more than they have, by directory. */
+/* Cells whose quota exceeds their count, by directory. */
 struct wanting {
-	uint32_t *first;		/* of directories; moves on */
+	uint32_t *first;	/* per directory; advances as cells are used */
 	uint32_t *cell;
 };
 
@@ -245,7 +256,7 @@ static uint32_t lacks(const struct e4l_cell *cell)
 	return cell->quota > cell->count ? cell->quota - cell->count : 0;
 }
 
-/* Each as often as it wants an inode. */
+/* Lists each cell as often as it lacks an inode. */
 static errcode_t list_wanting(struct e4l_exchange *x, struct wanting *w)
 {
 	const struct e4l_quotas *q = &x->q;
@@ -274,7 +285,7 @@ static errcode_t list_wanting(struct e4l_exchange *x, struct wanting *w)
 	return 0;
 }
 
-/* The members of a cell, of which those at its end leave, go where they lack. */
+/* Moves members at the end of a cell to cells that lack members. */
 static void flow_out(struct e4l_exchange *x, struct wanting *w, uint32_t cell,
 		     size_t end)
 {
@@ -295,7 +306,7 @@ static errcode_t make_flows(struct e4l_exchange *x)
 	uint32_t cell = 0;
 	size_t i;
 
-	/* cells that have members are in their order */
+	/* cells with members are in the order of the members */
 	for (i = 0; i < x->n_m && !err; i++)
 		if (i + 1 == x->n_m || x->m[i].block != x->m[i + 1].block ||
 		    x->m[i].dir != x->m[i + 1].dir)
@@ -343,7 +354,7 @@ static errcode_t count_blocks(struct e4l_exchange *x)
 	return 0;
 }
 
-/* How many blocks fewer directories need that were asked for. */
+/* By how many blocks the selected directories shrink. */
 static uint64_t count_saved(const struct e4l_exchange *x)
 {
 	const struct e4l_cell *cell = x->q.cells;
@@ -365,7 +376,7 @@ static void count_dir(struct e4l_exchange *x, uint32_t dir, int sign)
 	x->better += sign * (counts && x->has[dir] < x->had[dir]);
 }
 
-/* A directory has a block more (1) or less (-1). */
+/* Changes a directory's number of blocks by @more, 1 or -1. */
 static void change_blocks(struct e4l_exchange *x, uint32_t dir, int more)
 {
 	count_dir(x, dir, -1);
@@ -395,7 +406,10 @@ static ext2_ino_t free_in(const struct e4l_exchange *x, uint32_t nr)
 				 first + x->r->per_block);
 }
 
-/* Any place that is free: as long as something goes round, it stays so. */
+/*
+ * Any free place.  The number of free places does not change while a cycle
+ * moves.
+ */
 static ext2_ino_t find_place(struct e4l_exchange *x)
 {
 	struct regroup *r = x->r;
@@ -430,7 +444,7 @@ static errcode_t add_move(struct e4l_exchange *x, const struct flow *flow,
 	return 0;
 }
 
-/* Where a step goes; 0: there is no such place. */
+/* The target place of a step; 0: none. */
 static ext2_ino_t place_for(struct e4l_exchange *x, enum e4l_trail_kind kind,
 			    uint32_t block)
 {
@@ -456,7 +470,7 @@ static errcode_t add_step(struct e4l_exchange *x,
 			place_for(x, step->kind, to->block), back);
 }
 
-/* Whether a run may be stopped here. */
+/* Whether a group ends here, after which a run may be stopped. */
 static bool ends_group(const struct e4l_exchange *x, const struct group *last)
 {
 	size_t moves = x->r->n_moves - last->end;
@@ -497,7 +511,7 @@ static errcode_t add_moves(struct e4l_exchange *x)
 	return err;
 }
 
-/* What it comes to, for each directory. */
+/* Records the result for each directory. */
 static void tell_fates(struct e4l_exchange *x)
 {
 	struct fate *fate = x->r->fates;
@@ -523,7 +537,7 @@ static errcode_t make_plan(struct e4l_exchange *x)
 		err = make_flows(x);
 	if (!err)
 		err = make_trails(x);
-	/* as for one directory: see try_dir() */
+	/* the same condition as for a single directory: see try_dir() */
 	if (err || !x->n_steps ||
 	    x->n_steps > count_saved(x) * x->r->per_block)
 		return err;
@@ -548,7 +562,7 @@ static void free_all(struct e4l_exchange *x)
 	free(x->has);
 }
 
-/* Why it would not help. */
+/* Records why an exchange does not help. */
 static void tell_nowhere(struct regroup *r)
 {
 	uint32_t i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* regroup_names: all directories are read: see regroup.c. */
+/* regroup_names: reads all directories; see regroup.c. */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static errcode_t walk_inline(struct regroup *r, uint32_t dir,
 	return err ? err : walk(r, dir, w, 0, fn);
 }
 
-/* Calls @fn for each entry but the dots. */
+/* Calls @fn for each entry except "." and "..". */
 errcode_t e4l_regroup_read(struct regroup *r, uint32_t dir,
 			   e4l_regroup_entry fn)
 {
@@ -77,7 +77,7 @@ errcode_t e4l_regroup_read(struct regroup *r, uint32_t dir,
 	return err;
 }
 
-/* The index of a directory, or E4L_NO_DIR. */
+/* The index of directory @ino, or E4L_NO_DIR. */
 uint32_t e4l_regroup_find(const struct regroup *r, ext2_ino_t ino)
 {
 	size_t i = e4l_lower_bound(&ino, r->g.dirs, r->g.n_dirs,

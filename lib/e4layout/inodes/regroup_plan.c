@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* regroup_plan: which inodes move where: see regroup.c. */
+/* regroup_plan: plans which inodes move where; see regroup.c. */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -13,11 +13,12 @@
 
 #define MAX_ROUNDS	8
 /*
- * Other directories of its hard links that a directory is weighed against, and
- * their blocks for each of its own: they are read for it.
+ * Limits for the other directories that contain hard links to a directory's
+ * files: their number, and their blocks per block of the directory.  All of
+ * them are read.
  */
 #define MAX_OTHERS	64
-/* So many that are free side by side need not be counted. */
+/* Runs of free inodes are counted up to MANY. */
 #define MANY		256
 
 /* -------------------------------------------------- numbers, as planned so far */
@@ -66,7 +67,7 @@ static void set_number(struct regroup *r, ext2_ino_t from, ext2_ino_t to)
 	r->n_renamed++;
 }
 
-/* Only of what was set last. */
+/* @from must be the number that was set last. */
 static void unset_number(struct regroup *r, ext2_ino_t from)
 {
 	*renamed_slot(r, from) = (struct renamed) { 0 };
@@ -120,11 +121,14 @@ static errcode_t learn_member(struct regroup *r, uint32_t dir,
 			    map->flags & EXT4_CASEFOLD_FL, sb->s_hash_seed,
 			    &hash, NULL))
 		hash = 0;
-	/* 0 is the directory's own */
+	/* hash 0 is the directory's own inode */
 	return add_member(r, entry->ino, hash | 1, lblk);
 }
 
-/* A directory moves with its blocks, and with the names of its children. */
+/*
+ * A directory can only move if its blocks and its children's ".." entries can
+ * change.
+ */
 enum e4l_skip e4l_regroup_dir_fixed(const struct regroup *r, uint32_t nr)
 {
 	const struct e4l_named_dir *dir = &r->g.dirs[nr];
@@ -138,7 +142,7 @@ enum e4l_skip e4l_regroup_dir_fixed(const struct regroup *r, uint32_t nr)
 	       E4L_SKIP_JOURNAL : E4L_SKIP_NONE;
 }
 
-/* Each member once. */
+/* Lists each member once. */
 static errcode_t learn_members(struct regroup *r)
 {
 	size_t i, n = 0;
@@ -158,7 +162,7 @@ static errcode_t learn_members(struct regroup *r)
 	return 0;
 }
 
-/* Who must stay. */
+/* Sets the reason for each member that must not move. */
 static void judge_members(struct regroup *r, bool no_links)
 {
 	struct member *m;
@@ -191,7 +195,7 @@ uint16_t e4l_regroup_count_free(const struct regroup *r, uint32_t nr)
 	return n;
 }
 
-/* The blocks of the tables that have members. */
+/* Lists the inode-table blocks that contain members. */
 static errcode_t learn_blocks(struct regroup *r)
 {
 	const struct member *m;
@@ -222,8 +226,8 @@ static uint32_t room_in(const struct tblock *b)
 }
 
 /*
- * Whether a block is as good as one of a window, because it has nobody else's
- * inodes; and does not only lie somewhere else.
+ * Whether a block is as good as a block of a window: it has no inodes of other
+ * directories, and is not less than half full of the directory's inodes.
  */
 static bool is_good(const struct regroup *r, const struct tblock *b)
 {
@@ -233,7 +237,10 @@ static bool is_good(const struct regroup *r, const struct tblock *b)
 	       (r->thrifty || b->own * 2 >= most);
 }
 
-/* First what must be kept, then what is good, then what holds most. */
+/*
+ * Sorts blocks: blocks with fixed members first, then good blocks, then blocks
+ * with most members.
+ */
 static int by_worth(const void *va, const void *vb)
 {
 	const struct tblock *a = va, *b = vb;
@@ -261,7 +268,10 @@ static errcode_t add_target(struct regroup *r, ext2_ino_t ino)
 	return 0;
 }
 
-/* How many are free side by side, @ino among them; UINT32_MAX: MANY or more. */
+/*
+ * The length of the run of free inodes that contains @ino; UINT32_MAX: MANY or
+ * more.
+ */
 static uint32_t free_beside(const struct regroup *r, ext2_ino_t ino)
 {
 	ext2_ino_t last = r->e->fs->super->s_inodes_count, i;
@@ -282,7 +292,7 @@ static void widen(uint32_t *narrow, uint32_t run)
 		*narrow = run < UINT32_MAX ? run + 1 : run;
 }
 
-/* No window is there now that is longer than what is free beside it. */
+/* Frees @ino, and updates the longest known windows of its group. */
 static void free_number(struct regroup *r, ext2_ino_t ino)
 {
 	dgrp_t group = ext2fs_group_of_ino(r->e->fs, ino);
@@ -295,7 +305,7 @@ static void free_number(struct regroup *r, ext2_ino_t ino)
 	widen(&r->narrowest, run);
 }
 
-/* Keeps a block: what is free in it is for those that move.  @left shrinks. */
+/* Keeps a block: its free inodes are targets.  Reduces @left. */
 static errcode_t keep_block(struct regroup *r, struct tblock *b, uint32_t *left)
 {
 	ext2_ino_t first = b->nr * r->per_block + 1;
@@ -329,8 +339,9 @@ static ext2_ino_t window_in_group(struct regroup *r, dgrp_t group, uint32_t n,
 }
 
 /*
- * From the directory's own group on, round the filesystem; in each, where it is
- * read at once if it can be.
+ * Finds a window of @n inodes, from the directory's own group on, round the
+ * filesystem; in each group, preferably one that Linux reads with the fewest
+ * requests.
  */
 static ext2_ino_t find_window(struct regroup *r, uint32_t n)
 {
@@ -351,8 +362,8 @@ static ext2_ino_t find_window(struct regroup *r, uint32_t n)
 }
 
 /*
- * If few free inodes are to be taken: the block behind @first that holds @n and
- * has most of them already.  It would be one more place to look at.
+ * In thrifty mode: of the blocks behind @first with room for @n inodes, the
+ * block with the most members.  Keeping it adds one block.
  */
 static struct tblock *find_tail(struct regroup *r, size_t first, uint32_t n)
 {
@@ -367,7 +378,7 @@ static struct tblock *find_tail(struct regroup *r, size_t first, uint32_t n)
 	return best;
 }
 
-/* The next one that is not kept, or NULL. */
+/* The next block that is not kept, or NULL. */
 static struct tblock *find_rest(struct regroup *r, size_t first)
 {
 	for (; first < r->n_tb; first++)
@@ -394,7 +405,7 @@ static errcode_t take_window(struct regroup *r, uint32_t *left, bool *found)
 	return err;
 }
 
-/* Room for @left more, in new blocks as far as there are any. */
+/* Reserves places for @left more inodes, in windows if possible. */
 static errcode_t take_windows(struct regroup *r, size_t first, uint32_t left,
 			      bool *enough)
 {
@@ -424,7 +435,10 @@ static errcode_t take_windows(struct regroup *r, size_t first, uint32_t left,
 	return err;
 }
 
-/* How many of the blocks from @first on hold @left; more than there are: none. */
+/*
+ * How many blocks from @first on hold @left inodes; more than exist if all of
+ * them are too small.
+ */
 static size_t own_needed(const struct regroup *r, size_t first, uint32_t left)
 {
 	size_t i;
@@ -434,7 +448,7 @@ static size_t own_needed(const struct regroup *r, size_t first, uint32_t left)
 	return left ? SIZE_MAX : i - first;
 }
 
-/* Chooses what to keep and finds room for the rest. */
+/* Chooses the blocks to keep and finds places for the other members. */
 static errcode_t choose(struct regroup *r, bool *enough)
 {
 	uint32_t left = r->n_m;
@@ -491,7 +505,7 @@ static bool is_kept(const struct regroup *r, ext2_ino_t ino)
 	return b && b->keep;
 }
 
-/* Gives those that move their numbers; the rest of the room is free again. */
+/* Assigns new numbers to the moving members; frees the unused places. */
 static errcode_t assign(struct regroup *r, size_t *moving)
 {
 	size_t used = 0;
@@ -522,7 +536,7 @@ static bool moves(const struct member *m)
 	return !m->why && m->to != m->ino;
 }
 
-/* As though nothing had been assigned. */
+/* Undoes assign(). */
 static void take_back(struct regroup *r)
 {
 	struct member *m;
@@ -565,7 +579,10 @@ struct other {
 	uint32_t dir, blocks;
 };
 
-/* The directories where what moves has names as well; false: too much to read. */
+/*
+ * The other directories that contain names of moving files; false: too much to
+ * read.
+ */
 static bool find_others(const struct regroup *r, struct other *v, size_t *n)
 {
 	uint64_t left = 1 + (uint64_t)map_of(r, r->dir)->blocks, blocks;
@@ -594,7 +611,10 @@ static bool find_others(const struct regroup *r, struct other *v, size_t *n)
 	return true;
 }
 
-/* No other directory may be worse off; *@saved: what they save. */
+/*
+ * Checks that no other directory needs more blocks; *@saved is the number of
+ * blocks that other directories save.
+ */
 static errcode_t weigh_others(struct regroup *r, bool *fair, uint32_t *saved)
 {
 	struct other v[MAX_OTHERS];
@@ -646,7 +666,7 @@ struct group e4l_regroup_last_group(const struct regroup *r)
 			     (struct group) { .end = 0 };
 }
 
-/* Makes it a part of the plan. */
+/* Adds the moves to the plan. */
 static errcode_t accept(struct regroup *r, uint32_t blocks, uint32_t saved)
 {
 	struct group last;
@@ -671,7 +691,7 @@ static errcode_t accept(struct regroup *r, uint32_t blocks, uint32_t saved)
 	return 0;
 }
 
-/* What holds the directory back, when nothing is gained. */
+/* The reason why the directory gains nothing. */
 static enum e4l_skip why_nothing(const struct regroup *r)
 {
 	const struct member *m;
@@ -682,7 +702,9 @@ static enum e4l_skip why_nothing(const struct regroup *r)
 	return E4L_SKIP_NO_INODES;
 }
 
-/* Tries it; *@why is E4L_SKIP_NONE if it became a part of the plan. */
+/*
+ * Plans the directory; *@why is E4L_SKIP_NONE if moves were added to the plan.
+ */
 static errcode_t try_dir(struct regroup *r, bool no_links, enum e4l_skip *why)
 {
 	uint32_t had = r->fates[r->dir].blocks, blocks = had, saved = 0;
@@ -713,7 +735,7 @@ static errcode_t try_dir(struct regroup *r, bool no_links, enum e4l_skip *why)
 	return err;
 }
 
-/* Windows first, then what is free where it is. */
+/* Tries windows first, then free inodes in the directory's own blocks. */
 static errcode_t try_both(struct regroup *r, bool no_links, enum e4l_skip *why)
 {
 	errcode_t err;
@@ -745,7 +767,7 @@ static errcode_t plan_dir(struct regroup *r, uint32_t dir)
 
 /* ------------------------------------------------------------------ 3. plan */
 
-/* Whether no more is to be planned than there is. */
+/* Whether enough() has ended the planning. */
 static bool is_over(struct regroup *r)
 {
 	if (!r->over && r->n_groups && ++r->asked)
@@ -787,7 +809,7 @@ static errcode_t plan_round(struct regroup *r)
 	return err;
 }
 
-/* Inodes behind what is known to be zeroed are not there to be used. */
+/* Marks inodes behind the zeroed part of an inode table as in use. */
 static void keep_off_tables(struct regroup *r)
 {
 	ext2_filsys fs = r->e->fs;
@@ -832,7 +854,7 @@ static errcode_t start_plan(struct regroup *r)
 	return 0;
 }
 
-/* What stays as it is, and why. */
+/* Reports the directories that are skipped, with the reason. */
 static void tell_skipped(struct regroup *r)
 {
 	uint32_t i;

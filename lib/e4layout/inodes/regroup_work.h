@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* regroup_work: what the parts of regroup share. */
+/* regroup_work: types and functions that the parts of regroup share. */
 #ifndef E4L_REGROUP_WORK_H
 #define E4L_REGROUP_WORK_H
 
@@ -10,39 +10,43 @@
 #include "numbers.h"
 #include "renumber.h"
 
-/* What the plan knows of a directory. */
+/* State of a directory in the plan. */
 struct fate {
-	uint32_t blocks, ideal;	/* of the tables: as planned so far, fewest */
-	enum e4l_skip why;	/* it stays as it is */
+	/* inode-table blocks: as planned so far, and fewest possible */
+	uint32_t blocks, ideal;
+	enum e4l_skip why;	/* reason to skip the directory */
 	bool wanted, planned;
 };
 
 struct renamed {
-	ext2_ino_t from, to;	/* 0: this slot is empty */
+	ext2_ino_t from, to;	/* 0: empty slot */
 };
 
-/* Moves after which a run can be stopped, and what all until there come to. */
+/*
+ * Moves after which a run may be stopped; @saved and @dirs include all earlier
+ * groups.
+ */
 struct group {
-	size_t end;		/* behind the last one */
-	int64_t saved;		/* blocks */
-	uint64_t dirs;		/* that need fewer */
+	size_t end;		/* index behind the last move */
+	int64_t saved;		/* saved blocks */
+	uint64_t dirs;		/* directories that need fewer blocks */
 };
 
 struct e4l_exchange;
 
 struct member {
 	ext2_ino_t ino;		/* first: see e4l_u32_cmp() */
-	uint32_t hash, nth;	/* in the order of the directory */
+	uint32_t hash, nth;	/* order in the directory */
 	uint32_t lblk;
-	enum e4l_skip why;	/* it must not move */
+	enum e4l_skip why;	/* reason why the inode must not move */
 	ext2_ino_t to;
 };
 
-/* A block of the inode tables with some of them. */
+/* A block of the inode tables that contains members. */
 struct tblock {
 	uint32_t nr;
 	uint32_t own, fixed, free;
-	bool good;		/* it is to be kept if what it holds is needed */
+	bool good;		/* keep it if its members need a place */
 	bool keep;
 };
 
@@ -53,40 +57,44 @@ struct regroup {
 	struct e4l_regroup_result *result;
 	struct e4l_numbers *numbers;
 	struct e4l_name_graph g;
-	struct fate *fates;		/* of g.dirs */
+	struct fate *fates;		/* parallel to g.dirs */
 	ext2_ino_t lost_found;
 	uint32_t per_block;
-	uint64_t room;			/* blocks in a transaction */
-	uint64_t tree_blocks;		/* of the inode at hand */
+	uint64_t room;	/* capacity of a transaction in blocks */
+	uint64_t tree_blocks;		/* tree blocks of the current inode */
 	ext2_ino_t *linked;		/* files with several names */
 	size_t n_linked;
-	bool names_cut;			/* not all of their names are known */
-	char *buf;			/* READ_BYTES */
+	bool names_cut;	/* memory limit: some names are not listed */
+	char *buf;			/* READ_BYTES long */
 	struct ext2_inode_large *inode;
 	/* the plan */
-	ext2fs_inode_bitmap map;	/* as planned so far */
-	/* [group]: no window so long; [1]: none for which few reads do */
+	ext2fs_inode_bitmap map; /* inode bitmap after the planned moves */
+	/*
+	 * [group]: no window has this length; narrow[1]: no window that Linux
+	 * reads with the fewest requests
+	 */
 	uint32_t *narrow[2];
-	uint32_t narrowest;		/* as [0], of all groups */
+	uint32_t narrowest;		/* minimum of narrow[0] of all groups */
 	struct renamed *renamed;
 	size_t n_renamed, renamed_mask;
 	struct e4l_inode_move *moves;
 	size_t n_moves;
 	struct group *groups;
 	size_t n_groups;
-	bool over;			/* enough() said so */
-	uint64_t asked, end_at;		/* see struct e4l_regroup_result */
-	struct e4l_exchange *exchange;	/* that is being planned */
-	/* of the directory at hand */
+	bool over;			/* enough() returned true */
+	/* number of enough() calls; see struct e4l_regroup_result */
+	uint64_t asked, end_at;
+	struct e4l_exchange *exchange;	/* the exchange that is being planned */
+	/* the current directory */
 	uint32_t dir;
-	bool thrifty;			/* it is to take few free inodes */
+	bool thrifty;			/* use few free inodes */
 	struct member *m;
 	size_t n_m;
 	struct tblock *tb;
 	size_t n_tb;
 	ext2_ino_t *targets;
 	size_t n_targets;
-	ext2_ino_t *inos;		/* of any directory */
+	ext2_ino_t *inos;	/* inode numbers of a directory's entries */
 	size_t n_inos;
 };
 
@@ -101,7 +109,10 @@ static inline bool should_stop(const struct regroup *r)
 	return e4l_run_stop(r->run, false);
 }
 
-/* Memory for the plan, and as much for where hard links are. */
+/*
+ * The memory limit of the plan, which is also the limit for names of hard
+ * links.
+ */
 static inline uint64_t e4l_regroup_mem(const struct regroup *r)
 {
 	uint64_t bytes = r->run->limits.mem_bytes;
@@ -109,20 +120,20 @@ static inline uint64_t e4l_regroup_mem(const struct regroup *r)
 	return bytes ? bytes : UINT64_MAX;
 }
 
-/* The block of the tables that has an inode. */
+/* The number of the inode-table block that contains @ino. */
 static inline uint32_t block_of(const struct regroup *r, ext2_ino_t ino)
 {
 	return (ino - 1) / r->per_block;
 }
 
-/* Why an inode stays. */
+/* Called for each entry of directory @dir, which is in block @lblk. */
 
 /* ------------------------------------------------------- regroup_names.c */
 
 typedef errcode_t (*e4l_regroup_entry)(struct regroup *r, uint32_t dir,
 			      const struct e4l_dirent *entry, uint32_t lblk);
 
-/* Calls @fn for each entry of a directory but the dots. */
+/* Calls @fn for each entry except "." and "..". */
 errcode_t e4l_regroup_read(struct regroup *r, uint32_t dir,
 			   e4l_regroup_entry fn);
 /* The index of directory @ino, or E4L_NO_DIR. */
@@ -132,33 +143,39 @@ bool e4l_regroup_is_linked(const struct regroup *r, ext2_ino_t ino);
 bool e4l_regroup_is_asked(const struct regroup *r, ext2_ino_t ino);
 /* Appends to r->inos. */
 errcode_t e4l_regroup_add_ino(struct regroup *r, ext2_ino_t ino);
-/* Reads all directories.  E4L_ET_INTERRUPTED: stop() said so. */
+/* Reads all directories.  E4L_ET_INTERRUPTED: stop() returned true. */
 errcode_t e4l_regroup_learn_names(struct regroup *r);
 
 /* -------------------------------------------------------- regroup_plan.c */
 
-/* Memory for a move: in the plan, and twice in the map of numbers. */
+/* Memory per move: the move, and up to four slots of the map of numbers. */
 #define E4L_MOVE_BYTES	(sizeof(struct e4l_inode_move) + \
 			 4 * sizeof(struct renamed))
 
-/* Makes the moves, in groups, and tells what stays.  Errors as above. */
+/*
+ * Plans the moves, in groups, and reports the skipped directories.  Errors: as
+ * e4l_regroup_learn_names().
+ */
 errcode_t e4l_regroup_plan(struct regroup *r);
-/* The number that @ino has, as planned so far. */
+/* The number of inode @ino after the planned moves. */
 ext2_ino_t e4l_regroup_number_of(const struct regroup *r, ext2_ino_t ino);
-/* How many inodes of block @nr of the tables are free, as planned so far. */
+/*
+ * The number of free inodes in inode-table block @nr after the planned moves.
+ */
 uint16_t e4l_regroup_count_free(const struct regroup *r, uint32_t nr);
-/* Why a directory's own inode must stay, or NULL. */
+/* Why a directory's own inode must not move, or E4L_SKIP_NONE. */
 enum e4l_skip e4l_regroup_dir_fixed(const struct regroup *r, uint32_t dir);
 /* Whether a directory could need fewer blocks if more inodes were free. */
 bool e4l_regroup_lacks_room(const struct regroup *r, uint32_t dir);
-/* What all that is planned comes to. */
+/* The last group of the plan, which has the totals. */
 struct group e4l_regroup_last_group(const struct regroup *r);
 
 /* ---------------------------------------------------- regroup_exchange.c */
 
 /*
- * Then: has inodes change places, if that helps directories that lack room.  No
- * other moves may be planned after it.  Errors as above.
+ * Plans exchanges of inodes, if they help directories that lack free inodes.
+ * Call after e4l_regroup_plan(); no other moves may be planned afterwards.
+ * Errors: as e4l_regroup_learn_names().
  */
 errcode_t e4l_regroup_exchange(struct regroup *r);
 

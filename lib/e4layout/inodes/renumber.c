@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * How an inode gets a new number, all in one transaction:
+ * How an inode gets a new number, in one transaction:
  *
- *  1. every entry that names it, in whatever directories, says the new one; as
- *     many must be found as it has links;
- *  2. of a directory, "." and the ".." of its subdirectories as well, and all
- *     its blocks get checksums that begin with the new number;
- *  3. so do the blocks of its extent tree;
- *  4. its bytes move, and bitmaps and descriptors follow.
+ *  1. every entry that refers to the inode, in any directory, gets the new
+ *     number; the number of such entries must equal the link count;
+ *  2. for a directory, "." and the ".." of its subdirectories change as well,
+ *     and all its blocks get checksums that are seeded with the new number;
+ *  3. the blocks of its extent tree get new checksums as well;
+ *  4. the inode's bytes move, and bitmaps and descriptors are updated.
  *
- * After each move, what the transaction has is sound in itself: the next may
- * change the same blocks, and take the place that this one left.
+ * The transaction is consistent after each move: the next move may change the
+ * same blocks, and may use the freed place.
  */
 #include "config.h"
 #include <errno.h>
@@ -25,7 +25,7 @@
 #include "e4layout/format/format.h"
 #include "e4layout/read/scan.h"
 
-/* Two blocks of inode tables, of bitmaps and of descriptors. */
+/* Two blocks each of inode tables, bitmaps and descriptors. */
 #define MOVE_BLOCKS 6
 
 struct e4l_renumber {
@@ -34,11 +34,11 @@ struct e4l_renumber {
 	struct e4l_name_graph *g;
 	struct e4l_txn *txn;
 	uint64_t added, done, transactions;
-	/* the move at hand */
+	/* the current move */
 	const struct e4l_inode_move *move;
 	struct ext2_inode_large *inode;
-	struct ext2_inode_large *other;	/* of a directory, inline */
-	blk64_t *tree;			/* where its tree is */
+	struct ext2_inode_large *other;	/* inode of an inline directory */
+	blk64_t *tree;			/* blocks of its extent tree */
 	size_t n_tree;
 };
 
@@ -96,7 +96,7 @@ static errcode_t refuse(struct e4l_renumber *r, errcode_t err)
 			r->move->from, 0);
 }
 
-/* Puts the new number into the entries of @w that have the old one. */
+/* Replaces the old number by the new one in the entries of @w. */
 static errcode_t rename_entries(struct e4l_renumber *r, struct e4l_dir_walk *w,
 				uint32_t *found)
 {
@@ -139,7 +139,7 @@ static errcode_t rename_inline(struct e4l_renumber *r,
 	return err ? err : e4l_txn_put_inode(r->txn, map->ino, r->other);
 }
 
-/* A directory's block in the transaction, whose checksum is right. */
+/* A directory block in the transaction, with a verified checksum. */
 static errcode_t edit_dir_block(struct e4l_renumber *r,
 				const struct e4l_dir_map *map, uint64_t lblk,
 				void **data)
@@ -201,7 +201,7 @@ static errcode_t rename_file(struct e4l_renumber *r)
 
 /* ------------------------------------------------------------ 2. directories */
 
-/* The number in ".", or in "..", of a block that begins with these. */
+/* Changes the number in "." or ".." of a directory's first block. */
 static errcode_t change_dots(struct e4l_renumber *r, char *block, bool parent)
 {
 	uint32_t bs = r->e->fs->blocksize;
@@ -220,7 +220,7 @@ static errcode_t change_dots(struct e4l_renumber *r, char *block, bool parent)
 	return 0;
 }
 
-/* ".." of a directory whose parent moves. */
+/* Changes ".." of a subdirectory of the moved directory. */
 static errcode_t change_child(struct e4l_renumber *r,
 			      const struct e4l_dir_map *map)
 {
@@ -244,7 +244,7 @@ static errcode_t change_child(struct e4l_renumber *r,
 	return e4l_txn_put_inode(r->txn, map->ino, r->other);
 }
 
-/* All of its own blocks, for its new number. */
+/* Updates the checksums of a directory's own blocks, and its ".". */
 static errcode_t change_blocks(struct e4l_renumber *r, struct e4l_dir_map *map)
 {
 	bool all = ext2fs_has_feature_metadata_csum(r->e->fs->super);
@@ -285,7 +285,7 @@ static errcode_t rename_dir(struct e4l_renumber *r)
 
 /* ------------------------------------------------------------------- 3. tree */
 
-/* Commits what the transaction has, and begins another. */
+/* Commits the transaction and begins another one. */
 static errcode_t begin_next(struct e4l_renumber *r)
 {
 	errcode_t err = e4l_renumber_commit(r);
@@ -307,7 +307,7 @@ static errcode_t note_tree(const struct e4l_piece *p, void *priv)
 	return err;
 }
 
-/* Whether there are blocks whose checksums begin with its number. */
+/* Whether the inode has extent tree blocks with checksums. */
 static bool has_tree(const struct e4l_renumber *r)
 {
 	const struct ext2_inode_large *inode = r->inode;
@@ -319,8 +319,8 @@ static bool has_tree(const struct e4l_renumber *r)
 }
 
 /*
- * Finds them.  What is on the device is where it is in the transaction, unless the
- * inode has moved before.
+ * Finds the blocks of the extent tree.  Tree blocks on the device have the same
+ * place in the transaction, unless this run has already moved the inode.
  */
 static errcode_t find_tree(struct e4l_renumber *r)
 {
@@ -363,7 +363,7 @@ static errcode_t change_tree(struct e4l_renumber *r)
 
 /* ------------------------------------------------------------------- 4. move */
 
-/* Reads the inode, and begins a transaction that has room for it. */
+/* Reads the inode, and begins a transaction with enough space. */
 static errcode_t prepare(struct e4l_renumber *r)
 {
 	uint64_t blocks = e4l_move_cost(r->g, r->move);

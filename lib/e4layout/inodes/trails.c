@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Moves are edges between blocks.  Walked from its end, a trail is what moves one
- * after the other: the first into a free place, each other into the place that
- * the one before has left.
+ * Moves are edges between blocks.  A trail, walked from its end, is a sequence
+ * of moves: the first inode moves into a free place, and each other inode into
+ * the place that the previous one has left.
  *
- * A block that more come to than leave has free places, where trails begin, and
- * one that more leave ends as many.  With an edge from each of these beginnings
- * to a pool, and one from the pool to each end, as many come to any block as
- * leave it, so that what is connected is one closed trail (Hierholzer).  First
- * the one through the pool; then the others, which begin in a block that has a
- * place nobody needs, or have one of them go away for a while.
+ * A block with more arrivals than departures has free places, where trails
+ * begin; in a block with more departures, as many trails end.  With an edge
+ * from each beginning to a pool, and an edge from the pool to each end, every
+ * block has as many arrivals as departures, so that each connected component is
+ * one closed trail (Hierholzer).  The trail through the pool comes first.  Each
+ * other trail begins in a block with a spare free place, or one of its inodes
+ * moves away temporarily.
  */
 #include "config.h"
 #include "trails.h"
 #include "e4layout/base/array.h"
 
-#define POOLED	UINT32_MAX		/* in place of a move: to or from the pool */
+#define POOLED	UINT32_MAX /* an edge to or from the pool, in place of a move */
 
-/* A block on the way, and the move that came from it. */
+/* A block on the trail, and the move that has led from this block. */
 struct stop {
 	uint32_t block, move;
 };
@@ -26,19 +27,19 @@ struct trails {
 	const struct e4l_trail_move *moves;
 	size_t n;
 	uint32_t blocks;
-	uint32_t *first, *in;		/* moves, by where they go */
-	uint32_t *next;			/* of these, the first not used */
-	int32_t *excess;		/* of what comes; less what was pooled */
-	uint32_t *vacant;		/* free places, when that is done */
-	uint32_t begin;			/* no excess before this block */
+	uint32_t *first, *in;		/* moves, sorted by destination */
+	uint32_t *next;			/* per destination: first unused move */
+	int32_t *excess; /* per block: arrivals - departures - pool edges */
+	uint32_t *vacant;	/* per block: free places after all moves */
+	uint32_t begin;	/* no block before this one has excess */
 	struct stop *stack;
-	uint32_t *way;			/* of one trail, backwards */
+	uint32_t *way;			/* one trail, in reverse order */
 	size_t n_way;
 	struct e4l_trail_step *steps;
 	size_t n_steps;
 };
 
-/* A way from @block, against a move or the pool's edges; false: there is none. */
+/* Follows a move or a pool edge backwards from @block; false: none is left. */
 static bool step_back(struct trails *t, uint32_t block, struct stop *ret)
 {
 	uint32_t pool = t->blocks;
@@ -62,7 +63,7 @@ static bool step_back(struct trails *t, uint32_t block, struct stop *ret)
 	return true;
 }
 
-/* All that is connected with @block, as one closed trail. */
+/* Collects the component that contains @block as one closed trail. */
 static void walk(struct trails *t, uint32_t block)
 {
 	size_t n = 1;
@@ -79,7 +80,7 @@ static void walk(struct trails *t, uint32_t block)
 	}
 }
 
-/* The @i-th of the trail, from the end of which they move. */
+/* Stop number @i of the trail, in the order of the moves. */
 static uint32_t nth(const struct trails *t, size_t i)
 {
 	return t->way[t->n_way - 1 - i % t->n_way];
@@ -105,7 +106,9 @@ static void add_pooled(struct trails *t)
 	}
 }
 
-/* Where it is best begun: *@away, and the one before must go away for it. */
+/*
+ * The best start of a trail; *@away: the previous inode must move away for it.
+ */
 static size_t find_begin(const struct trails *t, bool *away)
 {
 	size_t light = 0, i;
@@ -136,7 +139,7 @@ static void add_closed(struct trails *t)
 			 E4L_TRAIL_BEGIN);
 }
 
-/* Sorts the moves by where they go; how many more come than leave. */
+/* Sorts the moves by destination, and computes the excess of each block. */
 static void sort_moves(struct trails *t)
 {
 	size_t i;
@@ -177,10 +180,10 @@ static errcode_t start(struct trails *t)
 	t->excess = calloc(blocks, sizeof(*t->excess));
 	t->vacant = calloc(blocks, sizeof(*t->vacant));
 	t->in = calloc(n, sizeof(*t->in));
-	/* no more edges of the pool than moves that begin or end a trail */
+	/* pool edges: at most one per move that begins or ends a trail */
 	t->stack = calloc(3 * n, sizeof(*t->stack));
 	t->way = calloc(3 * n, sizeof(*t->way));
-	/* one more for each closed trail, which has two moves at least */
+	/* one extra step per closed trail, which has at least two moves */
 	t->steps = calloc(n + n / 2, sizeof(*t->steps));
 	return t->first && t->next && t->excess && t->vacant && t->in &&
 	       t->stack && t->way && t->steps ? 0 : ENOMEM;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * trails: in which order inodes move from block to block of the inode tables so
- * that each finds a free place.  Pure.
+ * trails: orders moves of inodes between blocks of the inode tables so that
+ * each inode finds a free place.  Does no I/O.
  */
 #ifndef E4L_TRAILS_H
 #define E4L_TRAILS_H
@@ -12,30 +12,35 @@
 #include <et/com_err.h>
 
 struct e4l_trail_move {
-	uint32_t from, to;	/* blocks, which differ */
-	bool heavy;		/* it is not to move twice if others can */
+	uint32_t from, to;	/* two different blocks */
+	bool heavy;		/* avoid moving this inode twice */
 };
 
-/* Where a move goes. */
+/* The destination of a move. */
 enum e4l_trail_kind {
-	E4L_TRAIL_BEGIN,	/* to a free place of its block */
-	E4L_TRAIL_ON,		/* to the place that the step before left */
-	E4L_TRAIL_AWAY,		/* to any free place, which it leaves again */
-	E4L_TRAIL_BACK,		/* from there, as E4L_TRAIL_ON */
+	E4L_TRAIL_BEGIN,	/* a free place of the destination block */
+	E4L_TRAIL_ON,		/* the place that the previous step has left */
+	E4L_TRAIL_AWAY,		/* any free place, temporarily */
+	/*
+	 * from the temporary place to the place that the previous step has left
+	 */
+	E4L_TRAIL_BACK,
 };
 
 struct e4l_trail_step {
-	uint32_t move;		/* index */
+	uint32_t move;		/* index of the move */
 	enum e4l_trail_kind kind;
 };
 
 /*
- * Orders all @n moves between @blocks blocks.  @vacant: how many places are free
- * in each; together with those that leave a block they are enough for those that
- * come.  If moves go round and no block that they touch has a free place, one
- * of them takes two steps, and never two at a time: then one free place is needed
- * anywhere.  *@steps, by malloc(3), is the caller's.  Takes time for each move,
- * and 52 bytes, 12 of which are *@steps.  Errors: ENOMEM; EINVAL, there is not enough room.
+ * Orders all @n moves between @blocks blocks.  @vacant: the number of free
+ * places in each block, which together with the departures must be enough for
+ * the arrivals.  If moves form a cycle and no block of the cycle has a free
+ * place, one of the inodes takes two steps; at most one inode is away at a
+ * time, so that one free place anywhere is enough.  The caller frees *@steps
+ * with free(3).  Time: proportional to the number of moves.  Memory: 52 bytes
+ * per move, of which *@steps takes 12.  Errors: ENOMEM; EINVAL: there are too
+ * few free places.
  */
 errcode_t e4l_trails_make(const struct e4l_trail_move *moves, size_t n,
 			  const uint16_t *vacant, uint32_t blocks,

@@ -27,7 +27,10 @@ ext2_ino_t e4l_inode_used_in(ext2_filsys fs, ext2fs_inode_bitmap map,
 	return ino;
 }
 
-/* Where they begin if they are to be read at once: there, or with the next read. */
+/*
+ * The first start at or behind @start where Linux reads the window with the
+ * fewest requests: @start itself, or the next read's boundary.
+ */
 static uint64_t ahead_start(ext2_filsys fs, ext2_ino_t start, uint32_t n)
 {
 	uint32_t per_block = EXT2_INODES_PER_BLOCK(fs->super);
@@ -39,7 +42,7 @@ static uint64_t ahead_start(ext2_filsys fs, ext2_ino_t start, uint32_t n)
 			   1) / per_block;
 	uint64_t rest = blocks % E4L_TABLE_AHEAD;
 
-	/* what is more than whole reads must not need two */
+	/* the remainder of the window must fit into one read */
 	if (!skip || (rest && skip + rest <= E4L_TABLE_AHEAD))
 		return start;
 	return start - (start - 1) % per_block +

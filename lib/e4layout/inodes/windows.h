@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * windows: where in the inode tables, by a bitmap of inodes, so many lie side
- * by side in as few blocks as so many can.  The rule for new images and for what
- * exists.  Pure.
+ * windows: finds runs of free inodes that occupy as few blocks of the inode
+ * tables as possible, in a bitmap of inodes.  Used for new and existing
+ * filesystems.  Does no I/O.
  */
 #ifndef E4L_INODE_WINDOWS_H
 #define E4L_INODE_WINDOWS_H
@@ -18,8 +18,8 @@ ext2_ino_t e4l_inode_used_in(ext2_filsys fs, ext2fs_inode_bitmap map,
 			     ext2_ino_t first, ext2_ino_t end);
 
 /*
- * Where @n inodes that could begin at @at do begin: there, or with the next
- * block of @per_block of them, if they take fewer blocks then.
+ * The first start of @n inodes at or behind @at: @at, or the next block of
+ * @per_block inodes if they occupy fewer blocks from there.
  */
 static inline ext2_ino_t e4l_inode_window_start(uint32_t per_block,
 						ext2_ino_t at, uint32_t n)
@@ -31,14 +31,14 @@ static inline ext2_ino_t e4l_inode_window_start(uint32_t per_block,
 }
 
 /*
- * So many blocks of a table, aligned on the device, does Linux read at once when
- * it needs one of them (inode_readahead_blks, which has this default).
+ * The number of inode-table blocks that Linux reads with one request, aligned
+ * on the device (default of inode_readahead_blks).
  */
 #define E4L_TABLE_AHEAD	32
 
 /*
- * The first window of @n free inodes in [@first, @end) of @map, or 0.  They are
- * of one group.  @ahead: of those alone for which Linux reads as seldom as it can.
+ * The first window of @n free inodes in [@first, @end) of @map, within one
+ * group, or 0.  @ahead: only windows that Linux reads with the fewest requests.
  */
 ext2_ino_t e4l_inode_window(ext2_filsys fs, ext2fs_inode_bitmap map,
 			    ext2_ino_t first, uint64_t end, uint32_t n,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Layers: where a path leads in the tree, and what a layer hides of the layers
- * below it.  Whiteouts take effect at a layer's end, all by one pass over the
- * tree: an image may have as many of them as files.
+ * Layers: resolves paths in the tree, and hides entries of lower layers.
+ * Whiteouts take effect at the end of a layer, all in one pass over the tree:
+ * an image may have as many whiteouts as files.
  */
 #include "config.h"
 #include <errno.h>
@@ -13,20 +13,21 @@
 #include <unistd.h>
 #include "tree.h"
 
-#define MAX_LINKS 40	/* as in Linux */
+#define MAX_LINKS 40	/* the limit of Linux */
 
 /* -------------------------------------------------------------------- paths */
 
-/* The way along a path. */
+/* A path while it is resolved. */
 struct way {
 	struct e4l_tree *t;
-	uint32_t at;		/* the directory that has been reached */
-	const char *name;	/* the last component; NULL: there is none */
+	uint32_t at;		/* current directory */
+	const char *name;	/* current component; NULL: none */
 	size_t len;
 	const char *rest;
-	char *expanded;		/* the path after a symbolic link; to be freed */
+	/* the path with a symbolic link expanded; to be freed */
+	char *expanded;
 	unsigned int links;
-	bool makes;		/* directories that are missing */
+	bool makes;		/* create missing directories */
 };
 
 static bool is_dots(const struct way *w, size_t n)
@@ -46,7 +47,7 @@ static bool next_component(struct way *w)
 	return true;
 }
 
-/* Whether only slashes and dots follow. */
+/* Whether only slashes and "." components follow. */
 static bool is_last(const struct way *w)
 {
 	const char *at = w->rest;
@@ -61,7 +62,7 @@ static bool is_last(const struct way *w)
 	return true;
 }
 
-/* The way goes on along the target of the link @n. */
+/* Continues with the target of the symbolic link @n. */
 static errcode_t follow(struct way *w, const struct node *n)
 {
 	const char *target = w->t->names.v + n->pos;
@@ -78,7 +79,7 @@ static errcode_t follow(struct way *w, const struct node *n)
 	return 0;
 }
 
-/* Goes into the component at hand. */
+/* Enters the current component. */
 static errcode_t step(struct way *w)
 {
 	struct e4l_tree *t = w->t;
@@ -101,7 +102,7 @@ static errcode_t step(struct way *w)
 	return err;
 }
 
-/* To the directory above, which a path may not name, but a link's target may. */
+/* Enters the parent directory.  Only a link's target may contain "..". */
 static errcode_t step_up(struct way *w)
 {
 	if (!w->expanded)
@@ -113,8 +114,9 @@ static errcode_t step_up(struct way *w)
 }
 
 /*
- * Goes to the directory of @path's last component, or with @whole into that,
- * too.  Without a last component, the name is NULL.
+ * Resolves @path up to the directory of its last component or, with @whole,
+ * including the last component.  If there is no last component, the name is
+ * NULL.
  */
 static errcode_t go(struct way *w, const char *path, bool whole)
 {
@@ -136,7 +138,7 @@ static errcode_t go(struct way *w, const char *path, bool whole)
 	return err;
 }
 
-/* Notes what a failure was about, and frees what the way needed. */
+/* Sets the detail of a failure, and frees the expanded path. */
 static errcode_t leave(struct way *w, const char *path, errcode_t err)
 {
 	free(w->expanded);
@@ -189,7 +191,8 @@ errcode_t e4l_layer_link(struct e4l_tree *t, const char *path,
 		err = e4l_tree_find(t, w.at, w.name, w.len, &old);
 	if (!err && old && old != *id) {
 		e4l_tree_remove(t, old);
-		err = e4l_layer_find(t, target, id);	/* may be in there */
+		/* the array may have moved */
+		err = e4l_layer_find(t, target, id);
 	}
 	if (!err && !*id)
 		err = E4L_ET_NO_TARGET;
@@ -228,12 +231,15 @@ errcode_t e4l_layer_hide_below(struct e4l_tree *t, const char *path)
 	return 0;
 }
 
-/* What becomes of an entry at a layer's end. */
-#define HIDDEN	0x1	/* by a whiteout, or with its directory */
-#define EMPTIED	0x2	/* opaque */
-#define NEEDED	0x4	/* by an entry of the layer below it */
+/* What happens to an entry at the end of a layer. */
+#define HIDDEN	0x1	/* by a whiteout, or because its directory is hidden */
+#define EMPTIED	0x2	/* an opaque directory */
+#define NEEDED	0x4	/* directory of an entry of the layer */
 
-/* A directory comes before its entries: backwards, needs reach it in time. */
+/*
+ * Marks the ancestors of the layer's entries.  A directory precedes its
+ * entries: the loop runs backwards.
+ */
 static void mark_needed(const struct e4l_tree *t, uint8_t *marks)
 {
 	size_t i;
@@ -328,7 +334,10 @@ static uint32_t depth_of(const struct e4l_tree *t, uint32_t id)
 	return n;
 }
 
-/* A number for the layer; the first one of a new tree is there already. */
+/*
+ * Adds the layer's source.  The first layer of a new tree uses the tree's own
+ * source.
+ */
 static errcode_t add_source(struct e4l_tree *t, const char *name)
 {
 	struct source s = { .fd = -1 };

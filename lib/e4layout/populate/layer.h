@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* layer: a source that is applied over what a tree has. */
+/* layer: a source that is applied on top of a tree. */
 #ifndef E4L_LAYER_H
 #define E4L_LAYER_H
 
@@ -7,24 +7,28 @@
 
 #define E4L_LAYER_MAX	65535u
 
-/* How a layer is applied.  Everything that is pointed to is copied. */
+/* How a layer is applied.  All strings and entries are copied. */
 struct e4l_layer {
-	const char *name;	/* of the source, for messages; may be NULL */
-	const char *below;	/* the directory that it goes into; NULL: root */
-	const struct e4l_entry *missing;	/* directories that the source
-				 * leaves out; attributes do not count */
+	const char *name; /* name of the source in messages; may be NULL */
+	/* the layer's directory in the tree; NULL: the root */
+	const char *below;
+	/*
+	 * attributes of directories that the source lacks, without extended
+	 * attributes
+	 */
+	const struct e4l_entry *missing;
 	uint64_t reserved[4];
 };
 
 /*
- * Begins a layer: entries that are added from now on replace earlier layers'
- * entries of the same path.  A directory over a directory keeps the entries
- * below it.  Layers cannot begin once the tree has been planned.
+ * Begins a layer: added entries replace entries of earlier layers with the same
+ * path.  A directory in place of a directory keeps the entries below it.  No
+ * layer can begin after the tree has been planned.
  *
  * Paths of the functions below are relative to the layer's directory; a leading
- * "/" and "." components do not count.  A symbolic link on the way to the last
- * component is followed within the tree, as in a process whose root the tree is.
- * Missing directories on the way are made by those functions that add.
+ * "/" and "." components are ignored.  A symbolic link before the last
+ * component is followed inside the tree, like in a process whose root is the
+ * tree.  Functions that add entries create missing directories of the path.
  *
  * Errors: E4L_ET_DOT_DOT (".." in a path), E4L_ET_LEAVES_TREE, E4L_ET_LINK_LOOP
  * (more than 40 symbolic links), E4L_ET_NOT_DIR, E4L_ET_TREE_TOO_LARGE, ENOMEM,
@@ -33,36 +37,39 @@ struct e4l_layer {
 errcode_t e4l_layer_begin(struct e4l_tree *t, const struct e4l_layer *layer);
 
 /*
- * Ends the layer: now its whiteouts take effect on earlier layers' entries.
- * Beginning another layer and planning end it as well.  Errors: ENOMEM.
+ * Ends the layer: its whiteouts take effect on entries of earlier layers.
+ * Beginning another layer, and planning, end a layer as well.  Errors: ENOMEM.
  */
 errcode_t e4l_layer_end(struct e4l_tree *t);
 
-/* The layer's content is below the directory @path.  Errors are errno's. */
+/*
+ * Sets the directory @path as the source of the layer's content.  Errors: errno
+ * values.
+ */
 errcode_t e4l_layer_open_dir(struct e4l_tree *t, const char *path);
 
-/* *@id is the entry at @path, 0 when there is none. */
+/* Sets *@id to the entry at @path, or to 0 if there is none. */
 errcode_t e4l_layer_find(struct e4l_tree *t, const char *path, uint32_t *id);
 
 /*
- * Puts an entry at @path: as e4l_tree_put(), and with an empty path as
- * e4l_tree_set() of the layer's directory.
+ * Puts an entry at @path, as e4l_tree_put() does; with an empty path, sets the
+ * attributes of the layer's directory, as e4l_tree_set() does.
  */
 errcode_t e4l_layer_put(struct e4l_tree *t, const char *path,
 			const struct e4l_entry *entry, uint32_t *id);
 
 /*
- * Makes @path a further name of the file at @target, both below the layer's
- * directory; *@id is that file.  Errors: E4L_ET_NO_TARGET as well.
+ * Makes @path another name of the file at @target; both paths are relative to
+ * the layer's directory.  *@id is the file.  Errors: also E4L_ET_NO_TARGET.
  */
 errcode_t e4l_layer_link(struct e4l_tree *t, const char *path,
 			 const char *target, uint32_t *id);
 
 /*
- * Hides the earlier layers' entry at @path (a whiteout), or all earlier layers'
- * entries below the directory @path (an opaque directory).  Entries of the layer
- * itself stay, wherever they come.  Errors: E4L_ET_HIDES_NOTHING as well, which
- * changes nothing.
+ * Hides the entry of earlier layers at @path (a whiteout), or all entries of
+ * earlier layers below the directory @path (an opaque directory).  Entries of
+ * the layer itself stay, whatever their order.  Errors: also
+ * E4L_ET_HIDES_NOTHING, after which nothing has changed.
  */
 errcode_t e4l_layer_hide(struct e4l_tree *t, const char *path);
 errcode_t e4l_layer_hide_below(struct e4l_tree *t, const char *path);

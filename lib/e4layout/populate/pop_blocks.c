@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What goes to which block.  Each thing takes the first stretch of free blocks
- * that holds it whole, so that the order on the disk is the order of the calls,
- * but for what fills the ends of stretches.  Only what is larger than every
- * stretch is cut, into the fewest parts.
+ * Assigns blocks.  Each item takes the first free extent that holds all of it,
+ * so that the order on disk is the order of the calls, except for items that
+ * fill the ends of free extents.  Only an item that is larger than every free
+ * extent is split, into the fewest parts.
  */
 #include "config.h"
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "e4layout/format/tree_size.h"
 #include "populate.h"
 
-/* Gaps up to this size cost less to write than another write. */
+/* Writing a gap of up to BRIDGE_BYTES costs less than a separate write. */
 #define BRIDGE_BYTES (32u << 10)
 
 /* -------------------------------------------------------------- free blocks */
@@ -72,8 +72,9 @@ errcode_t e4l_pop_load_free(struct e4l_populate *p)
 }
 
 /*
- * Takes @len blocks in one stretch, rounded up to clusters; when there is none,
- * as many as the longest has.  Returns how many, 0: none is free.  *@pblk.
+ * Takes @len blocks, rounded up to clusters, from one free extent; if none is
+ * large enough, takes the largest free extent.  Returns the number of blocks, 0
+ * if none is free.  *@pblk is the first block.
  */
 static uint64_t take(struct e4l_populate *p, uint64_t len, uint64_t *pblk)
 {
@@ -110,7 +111,7 @@ static errcode_t add_item(struct e4l_populate *p, enum item_kind kind,
 	return 0;
 }
 
-/* Places @len blocks of one kind together; *@pblk is where. */
+/* Places @len contiguous blocks of one kind; *@pblk is the first block. */
 static errcode_t place(struct e4l_populate *p, enum item_kind kind,
 		       uint32_t len, uint32_t ref, uint64_t *pblk)
 {
@@ -138,7 +139,7 @@ errcode_t e4l_pop_commit_blocks(struct e4l_populate *p)
 
 /* ------------------------------------------------- files that are not plain */
 
-/* Turns a file's stretches into runs of blocks that have no place yet. */
+/* Converts a file's stretches into runs of blocks without a place. */
 static errcode_t cut_segs(struct e4l_populate *p, uint32_t id)
 {
 	struct map *map = &p->t->maps.v[p->t->nodes.v[id].map];
@@ -188,7 +189,7 @@ static errcode_t cut_segs(struct e4l_populate *p, uint32_t id)
 	return 0;
 }
 
-/* Clusters that runs of blocks touch. */
+/* The number of clusters that runs of blocks touch. */
 static uint64_t count_clusters(const struct e4l_populate *p,
 			       const struct seg *s, uint32_t n)
 {
@@ -205,17 +206,18 @@ static uint64_t count_clusters(const struct e4l_populate *p,
 	return clusters;
 }
 
-/* Hands out the blocks of a file, cluster by cluster, in logical order. */
+/* Supplies the blocks of a file, cluster by cluster, in logical order. */
 struct supply {
-	uint64_t left;		/* blocks still to be taken */
-	uint64_t pblk, len;	/* of the stretch in hand */
-	uint64_t cluster;	/* logical, of the last block given; +1 */
-	uint64_t at;		/* where that cluster is */
+	uint64_t left;		/* blocks not taken yet */
+	uint64_t pblk, len;	/* the current free extent */
+	/* logical number of the last supplied cluster, plus 1 */
+	uint64_t cluster;
+	uint64_t at;		/* physical block of that cluster */
 };
 
 /*
- * Places the first blocks of a run; returns how many go together, 0 when none
- * are free.
+ * Places the first blocks of a run.  Returns how many blocks are contiguous; 0:
+ * no space.
  */
 static uint32_t supply(struct e4l_populate *p, struct supply *s, uint32_t lblk,
 		       uint32_t len, uint64_t *pblk)
@@ -243,7 +245,7 @@ static uint32_t supply(struct e4l_populate *p, struct supply *s, uint32_t lblk,
 	return room;
 }
 
-/* Assigns places to the ranges of @map, and cuts ranges that need several. */
+/* Assigns places to the runs of @map; splits runs that need several places. */
 static errcode_t place_segs(struct e4l_populate *p, struct map *map)
 {
 	uint32_t n = map->n_seg, i, done, got;
@@ -268,7 +270,8 @@ static errcode_t place_segs(struct e4l_populate *p, struct map *map)
 			got = supply(p, &s, part.lblk + done, part.len - done,
 				     &pblk);
 			if (!got)
-				goto out;	/* the plan will not be used */
+				/* out of space: the plan is not used */
+				goto out;
 			part.lblk += done;
 			part.len = got;
 			part.pblk = pblk;
@@ -294,8 +297,8 @@ out:
 }
 
 /*
- * Whether run @i of @map, which is unwritten, is so short between what is
- * written that its zeroes cost less than another write.
+ * Whether the unwritten run @i of @map lies between written runs and is so
+ * short that writing its zeroes costs less than a separate write.
  */
 static bool is_bridge(const struct e4l_populate *p, const struct map *map,
 		      uint32_t i)
@@ -332,7 +335,7 @@ static errcode_t place_mapped(struct e4l_populate *p, uint32_t id)
 		     p->t->nodes.v[id].map, &map->tree_pblk);
 }
 
-/* Whether @len blocks in one run fit in an inode. */
+/* Whether the extents of @len contiguous blocks fit in an inode. */
 static bool fits_root(uint64_t len)
 {
 	return len <= (uint64_t)EXTENT_ROOT_ENTRIES * E4L_WRITTEN_MAX_BLOCKS;
@@ -340,7 +343,7 @@ static bool fits_root(uint64_t len)
 
 /* ------------------------------------------------------------------- things */
 
-/* Places all of @id's content: in one run, or cut where no stretch is enough. */
+/* Places the content of @id: contiguously if possible, else split. */
 static errcode_t place_whole(struct e4l_populate *p, enum item_kind kind,
 			     uint32_t id)
 {
@@ -391,7 +394,7 @@ static errcode_t place_dir(struct e4l_populate *p, uint32_t id)
 	return place_whole(p, ITEM_DIR, id);
 }
 
-/* Blocks of attributes, and then of the values that are inodes' content. */
+/* Places blocks of attributes, then the content of EA inodes. */
 static errcode_t place_attributes(struct e4l_populate *p)
 {
 	errcode_t err = 0;
@@ -405,10 +408,10 @@ static errcode_t place_attributes(struct e4l_populate *p)
 	return err;
 }
 
-/* Files in the order of the walk, and where each comes in the image. */
+/* Files in the order of the walk, with their sort keys. */
 struct files {
 	uint32_t *id;
-	uint64_t *key;		/* priority, then place in the walk */
+	uint64_t *key;		/* priority, then position in the walk */
 	size_t n;
 };
 
@@ -444,7 +447,9 @@ static errcode_t place_symlink(struct e4l_populate *p, uint32_t id)
 	return place(p, ITEM_SYMLINK, 1, id, &n->pblk);
 }
 
-/* Directories first, then small things, then files by priority and walk. */
+/*
+ * Places directories first, then small items, then files by priority and walk.
+ */
 errcode_t e4l_pop_place_blocks(struct e4l_populate *p)
 {
 	size_t total = p->t->nodes.n, d;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Directory blocks, built from children that are sorted by their hashes.  A
- * directory of one block is linear; a larger one is an htree with full leaves.
+ * Builds directory blocks from children that are sorted by their hashes.  A
+ * directory of one block is linear; a larger directory is an htree with full
+ * leaves.
  */
 #include "config.h"
 #include <errno.h>
@@ -11,7 +12,7 @@
 #include "e4layout/format/dir_build.h"
 #include "populate.h"
 
-/* What a builder asks for entries of. */
+/* Source of a builder's entries. */
 struct children {
 	const struct e4l_populate *p;
 	const struct node *dir;
@@ -76,7 +77,9 @@ static struct e4l_dir_builder builder(const struct children *c)
 	};
 }
 
-/* From so many blocks on, a shape is worth keeping: it is asked for again. */
+/*
+ * The shape of a directory of KEPT_BLOCKS or more is kept for its other parts.
+ */
 #define KEPT_BLOCKS	128
 
 static const struct e4l_dir_shape *find_shape(const struct e4l_populate *p,
@@ -92,7 +95,7 @@ static const struct e4l_dir_shape *find_shape(const struct e4l_populate *p,
 	return NULL;
 }
 
-/* Takes over @s. */
+/* Takes ownership of the content of @s. */
 static errcode_t keep_shape(struct e4l_populate *p, uint32_t node,
 			    const struct e4l_dir_shape *s)
 {

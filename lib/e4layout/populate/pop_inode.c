@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Inodes and extent trees.  Formats: Documentation/filesystems/ext4/inodes.rst
- * and ifork.rst in Linux.
+ * Builds inodes and extent trees.  Formats:
+ * Documentation/filesystems/ext4/inodes.rst and ifork.rst in Linux.
  */
 #include "config.h"
 #include <errno.h>
@@ -31,7 +31,7 @@ uint64_t e4l_pop_extents(const struct seg *seg, uint32_t n)
 	return extents;
 }
 
-/* Cuts runs into what an entry can say. */
+/* Splits runs at the maximum length of an extent. */
 static void list_extents(const struct seg *seg, uint32_t n,
 			 struct e4l_extent *e)
 {
@@ -78,7 +78,7 @@ errcode_t e4l_pop_make_tree(struct e4l_populate *p, const struct map *map,
 	return err;
 }
 
-/* The root of @n's tree. */
+/* Builds the root of @n's tree. */
 static errcode_t put_root(struct e4l_populate *p, const struct node *n,
 			  char *root)
 {
@@ -140,7 +140,7 @@ static uint32_t low_time(uint64_t packed)
 	return ext2fs_cpu_to_le32((uint32_t)e4l_time_sec(packed));
 }
 
-/* The times; without room for more than 32 bits they stop in 2038. */
+/* Sets the times.  Small inodes have 32 bits per time, which end in 2038. */
 static void put_times(const struct e4l_populate *p, const struct node *n,
 		      struct ext2_inode_large *i)
 {
@@ -184,7 +184,10 @@ static void put_size(const struct e4l_populate *p, const struct node *n,
 	i->osd2.linux2.l_i_blocks_hi = ext2fs_cpu_to_le16(sectors >> 32);
 }
 
-/* Device numbers: 8:8 bits where they fit, otherwise the new form. */
+/*
+ * Stores a device number: with 8 bits for major and minor if possible,
+ * otherwise in the new format.
+ */
 static void put_device(uint64_t rdev, uint32_t *block)
 {
 	uint32_t major = major(rdev), minor = minor(rdev);
@@ -224,7 +227,7 @@ static errcode_t put_content(struct e4l_populate *p, uint32_t id,
 	return 0;
 }
 
-/* What only another ext4 filesystem gave, and what EA inodes keep here. */
+/* Sets attributes that only ext4 sources have, and the fields of EA inodes. */
 static void put_extra(const struct e4l_populate *p, const struct node *n,
 		      struct ext2_inode_large *i, uint32_t *flags)
 {
@@ -257,7 +260,10 @@ errcode_t e4l_pop_fill_inode(struct e4l_populate *p, uint32_t id,
 	i->osd2.linux2.l_i_uid_high = ext2fs_cpu_to_le16(n->uid >> 16);
 	i->i_gid = ext2fs_cpu_to_le16(n->gid & 0xffff);
 	i->osd2.linux2.l_i_gid_high = ext2fs_cpu_to_le16(n->gid >> 16);
-	/* More subdirectories than that are not counted: dir_nlink. */
+	/*
+	 * With dir_nlink, a link count of 1 means that subdirectories are not
+	 * counted.
+	 */
 	if (S_ISDIR(n->mode) && links >= EXT2_LINK_MAX)
 		links = 1;
 	i->i_links_count = ext2fs_cpu_to_le16(links);

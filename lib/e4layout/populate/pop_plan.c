@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The plan: which order things have, which inode each one gets.  It depends on
- * the names, sizes and attributes in the tree and on nothing else, so that the
- * same tree gives the same image however it was read.
+ * The plan: the order of all items, and the inode numbers.  The plan depends
+ * only on the names, sizes and attributes in the tree: the same tree results in
+ * the same image, whatever the order of reading.
  */
 #include "config.h"
 #include <errno.h>
@@ -28,12 +28,15 @@ static errcode_t hash(const struct e4l_populate *p, const struct node *n,
 			       sb->s_hash_seed, major, minor);
 }
 
-/* A child to be sorted: most are told apart without looking at them. */
+/* A child to sort.  The hash is enough to order most children. */
 struct child {
 	uint32_t hash, id;
 };
 
-/* The order of readdir(3) among those of one hash; what has none, by name. */
+/*
+ * Orders children with equal hashes as readdir(3) returns them, and children
+ * without a hash by name.
+ */
 static int by_name(const struct e4l_populate *p, uint32_t a, uint32_t b)
 {
 	const struct node *x = &p->t->nodes.v[a], *y = &p->t->nodes.v[b];
@@ -89,7 +92,7 @@ static errcode_t list_children(struct e4l_populate *p)
 	return 0;
 }
 
-/* Sorts the children of @dir with room for them in @c. */
+/* Sorts the children of @dir; @c has space for them. */
 static errcode_t sort_dir(struct e4l_populate *p, const struct node *dir,
 			  struct child *c)
 {
@@ -131,7 +134,7 @@ static errcode_t sort_children(struct e4l_populate *p)
 
 /* ----------------------------------------------------------------- the walk */
 
-/* What a child of @dir is in the walk: whose inode, whose priority. */
+/* Visits a child of @dir: sets the owner and the priority of its inode. */
 static errcode_t meet(struct e4l_populate *p, struct node *dir, uint32_t id)
 {
 	struct node *n = &p->t->nodes.v[id];
@@ -171,7 +174,7 @@ static void reverse(uint32_t *v, size_t n)
 	}
 }
 
-/* Directories from the root on, each before what is in it. */
+/* Lists directories from the root on, parents before children. */
 static errcode_t walk(struct e4l_populate *p)
 {
 	VEC(uint32_t) stack = { 0 };
@@ -214,7 +217,7 @@ static errcode_t walk(struct e4l_populate *p)
 
 /* -------------------------------------------------- attributes and inlining */
 
-/* Whether the content is better off in the inode. */
+/* Whether the content should be stored in the inode. */
 static bool goes_inline(struct e4l_populate *p, const struct node *n)
 {
 	const unsigned int in_block = sizeof(((struct ext2_inode *)0)->i_block);
@@ -242,7 +245,7 @@ static errcode_t prepare(struct e4l_populate *p, uint32_t id)
 	if (err)
 		return e4l_pop_fail(p, err, "dividing a directory", id);
 	err = e4l_pop_place_xattrs(p, id);
-	n = &p->t->nodes.v[id];		/* may have moved */
+	n = &p->t->nodes.v[id];		/* the array may have moved */
 	if (!err && goes_inline(p, n)) {
 		n->flags |= NODE_INLINE;
 		if (S_ISDIR(n->mode))
@@ -284,7 +287,7 @@ static bool needs_ino(const struct node *n)
 	return stands(n) && !n->ino;
 }
 
-/* Finds an inode for @id alone. */
+/* Finds an inode for @id only. */
 static errcode_t assign_one(struct e4l_populate *p, struct e4l_place *place,
 			    uint32_t id)
 {
@@ -306,7 +309,7 @@ static bool is_own_child(const struct node *n)
 	return !S_ISDIR(n->mode) && needs_ino(n);
 }
 
-/* How many inodes a directory and its files still need. */
+/* The number of inodes that a directory and its files still need. */
 static uint32_t family(const struct e4l_populate *p, uint32_t dir)
 {
 	const struct node *d = &p->t->nodes.v[dir];
@@ -318,8 +321,8 @@ static uint32_t family(const struct e4l_populate *p, uint32_t dir)
 }
 
 /*
- * How many inodes there should be, so that each directory has its window: with
- * exact ones, the smallest gap that another left, or a block of its own.
+ * Counts the inodes of an image in which each directory has its own window;
+ * with E4L_WINDOW_EXACT, the window is the smallest gap, or blocks of its own.
  */
 static errcode_t count_roomy(struct e4l_populate *p)
 {
@@ -350,7 +353,7 @@ static errcode_t count_roomy(struct e4l_populate *p)
 	return 0;
 }
 
-/* A directory and its files: side by side where there is room for that. */
+/* Assigns inodes to a directory and its files, contiguous if possible. */
 static errcode_t assign_dir(struct e4l_populate *p, struct e4l_place *place,
 			    uint32_t dir)
 {
@@ -392,7 +395,7 @@ static errcode_t assign_inodes(struct e4l_populate *p)
 	err = count_roomy(p);
 	if (err)
 		return err;
-	/* The root and lost+found have theirs. */
+	/* without the root and lost+found, whose inodes are in use */
 	p->stats.free_inodes = p->fs->super->s_free_inodes_count + 1 +
 			       !!p->lost_found;
 	if (p->wanted_inodes > p->stats.free_inodes)
@@ -424,7 +427,7 @@ static errcode_t index_inodes(struct e4l_populate *p)
 
 /* ------------------------------------------------------------- inode tables */
 
-/* The part of each group's inode table that has to be written. */
+/* Places the written part of each group's inode table. */
 static errcode_t place_tables(struct e4l_populate *p)
 {
 	uint32_t ipg = p->fs->super->s_inodes_per_group, last;
@@ -485,7 +488,7 @@ errcode_t e4l_pop_plan(struct e4l_populate *p)
 	if (!err)
 		err = find_blocks(p);
 	else if (err == E4L_ET_NO_INODES && find_blocks(p) == ENOMEM)
-		err = ENOMEM;	/* blocks are counted for the statistics */
+		err = ENOMEM;	/* the statistics need the number of blocks */
 	if (!err)
 		err = e4l_pop_quota(p);
 	p->stats.wanted_blocks = p->wanted;

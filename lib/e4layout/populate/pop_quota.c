@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Quota files with the usage that the image will have. */
+/* Builds quota files with the usage of the planned image. */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 struct usage {
 	uint32_t id;
-	uint64_t inodes;	/* 0: this slot is empty */
+	uint64_t inodes;	/* 0: empty slot */
 	uint64_t bytes;
 };
 
@@ -87,8 +87,8 @@ static errcode_t count(struct e4l_populate *p, enum e4l_quota_type type,
 struct file {
 	VEC(char) bytes;
 	uint32_t blocks;
-	uint32_t entries_block;	/* the one being filled */
-	uint32_t entries;	/* in it */
+	uint32_t entries_block;	/* block that is being filled */
+	uint32_t entries;	/* number of entries in that block */
 };
 
 static errcode_t add_block(struct file *f, uint32_t *ret)
@@ -101,7 +101,9 @@ static errcode_t add_block(struct file *f, uint32_t *ret)
 	return 0;
 }
 
-/* Where the tree refers to the block of @id's entry; makes the way there. */
+/*
+ * Finds the reference to the block of @id's entry; creates missing tree blocks.
+ */
 static errcode_t find_ref(struct file *f, uint32_t id, size_t *ref)
 {
 	uint32_t block = QUOTA_ROOT_BLOCK, next;
@@ -186,7 +188,7 @@ static int free_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t blockcnt,
 	return 0;
 }
 
-/* Gives @ino's file the content of @f, which belongs to the plan then. */
+/* Sets the content of the file @ino to @f, which the plan takes over. */
 static errcode_t set_content(struct e4l_populate *p, ext2_ino_t ino,
 			     struct file *f)
 {

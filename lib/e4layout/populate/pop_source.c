@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Reads the content of files.  In a directory they are found by path, and read
- * one by one.  In a device or an archive they are found by position, and what is
- * wanted is noted first: then it is read in the order in which it lies there,
- * what is near together by one call, all announced before.
+ * Reads the content of files.  Files of a source directory are opened by path
+ * and read one by one.  Files of a device or an archive are read by position:
+ * ranges are collected first, then read in the order of the source; one call
+ * reads several nearby ranges, and all ranges are announced before.
  */
 #include "config.h"
 #include <errno.h>
@@ -18,19 +18,25 @@
 #include "e4layout/open/in_use.h"
 #include "pop_source.h"
 
-/* Two entries of a vector for each: what is between two ranges is read, too. */
+/*
+ * A request of REQUEST_RANGES has two iovec elements per range: the range, and
+ * the gap before it.
+ */
 #define REQUEST_RANGES	512
 
 /* ------------------------------------------------------------------- by path */
 
-/* Whether the directory that @n's content is in is the one that is open. */
+/* Whether s->dir_fd is the directory that contains @n's content. */
 static bool is_open(const struct e4l_source *s, const struct node *n)
 {
 	return s->dir && s->dir == n->parent && s->dir_source == n->source &&
 	       !n->pos;
 }
 
-/* Opens the directory of @n's content; NULL, or its name there, to be freed. */
+/*
+ * Opens the directory that contains @id's content.  Returns the file name,
+ * which must be freed, or NULL.
+ */
 static char *open_dir(struct e4l_source *s, uint32_t id)
 {
 	const struct node *n = &s->t->nodes.v[id];
@@ -76,7 +82,7 @@ static int open_source(struct e4l_source *s, uint32_t id)
 			return -1;
 		name = other;
 	}
-	/* Only the owner may leave the time of access alone. */
+	/* O_NOATIME requires the owner or CAP_FOWNER. */
 	fd = openat(s->dir_fd, name, flags | O_NOATIME);
 	if (fd < 0 && errno == EPERM)
 		fd = openat(s->dir_fd, name, flags);
@@ -100,7 +106,7 @@ static errcode_t read_full(int fd, char *buf, size_t len, uint64_t pos)
 	return 0;
 }
 
-/* Reads from the source's file of the same name. */
+/* Reads from the file in the source directory. */
 static errcode_t read_by_path(struct e4l_source *s, uint32_t id, uint64_t at,
 			      size_t len, char *buf)
 {
@@ -117,7 +123,7 @@ static errcode_t read_by_path(struct e4l_source *s, uint32_t id, uint64_t at,
 
 /* --------------------------------------------------------------- by position */
 
-/* Notes a range, unless it is only more of the one before. */
+/* Adds a range, or extends the previous range. */
 static errcode_t note(struct e4l_source *s, uint32_t id, uint64_t pos,
 		      size_t len, char *buf)
 {
@@ -139,7 +145,10 @@ static errcode_t note(struct e4l_source *s, uint32_t id, uint64_t pos,
 	return 0;
 }
 
-/* Notes what the stretches say is in [at, at + len), and zeroes the rest. */
+/*
+ * Adds the ranges of the stretches in [at, at + len), and zeroes the rest of
+ * @buf.
+ */
 static errcode_t note_stretches(struct e4l_source *s, uint32_t id,
 				const struct map *map, uint64_t at, size_t len,
 				char *buf)
@@ -149,7 +158,7 @@ static errcode_t note_stretches(struct e4l_source *s, uint32_t id,
 	uint64_t from, to, done = at, end = at + len;
 	errcode_t err = 0;
 
-	while (lo < hi) {	/* the first stretch that ends behind @at */
+	while (lo < hi) { /* find the first stretch that ends behind @at */
 		mid = (lo + hi) / 2;
 		if (stretch[mid].offset + stretch[mid].bytes <= at)
 			lo = mid + 1;
@@ -181,7 +190,7 @@ static int by_place(const void *a, const void *b)
 	return x->pos < y->pos ? -1 : x->pos > y->pos;
 }
 
-/* Returns how many of the sorted ranges from @r on are read by one call. */
+/* How many of the sorted ranges from @r on one call reads. */
 static size_t request_length(const struct e4l_source *s,
 			     const struct e4l_source_range *r, size_t n)
 {
@@ -198,7 +207,7 @@ static size_t request_length(const struct e4l_source *s,
 	return i;
 }
 
-/* Reads @n ranges that are near together; false: not all of it came. */
+/* Reads @n nearby ranges; false: a read failed or was short. */
 static bool read_request(struct e4l_source *s, const struct e4l_source_range *r,
 			 size_t n)
 {
@@ -217,7 +226,7 @@ static bool read_request(struct e4l_source *s, const struct e4l_source_range *r,
 	       (ssize_t)(end - r->pos);
 }
 
-/* Range by range, to say which file it was. */
+/* Reads range by range, to find the file whose range fails. */
 static errcode_t read_singly(struct e4l_source *s,
 			     const struct e4l_source_range *r, size_t n)
 {
@@ -251,7 +260,7 @@ struct e4l_reading e4l_source_reading(const struct e4l_tree *t)
 	bool any = false;
 	size_t i;
 
-	/* Layers from one file follow each other. */
+	/* Layers from one file have consecutive sources. */
 	for (i = 0; i < t->sources.n && !any; i++)
 		any = !t->sources.v[i].by_path &&
 		      (!i || t->sources.v[i].fd != t->sources.v[i - 1].fd) &&

@@ -1,45 +1,49 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* pop_source: the content of a tree's files, as one thread reads it. */
+/* pop_source: reads the content of a tree's files, for one thread. */
 #ifndef E4L_POP_SOURCE_H
 #define E4L_POP_SOURCE_H
 
 #include "tree.h"
 
-/* Bytes of the data file that somebody wants at @buf, for @node. */
+/* A range of the source's data file to read into @buf, for @node. */
 struct e4l_source_range {
-	uint64_t pos;		/* in it: they are sorted by both */
+	/* position in that source; ranges are sorted by source and position */
+	uint64_t pos;
 	char *buf;
 	size_t len;
 	uint32_t node;
 	uint16_t source;
 };
 
-/* Zeroed but for the first two before it is used. */
+/* All members except @t and @reading start zeroed. */
 struct e4l_source {
 	struct e4l_tree *t;
 	struct e4l_reading reading;
-	uint32_t dir;		/* whose directory dir_fd is; 0: none */
-	uint16_t dir_source;	/* in this one */
+	uint32_t dir;	/* node whose directory is open as dir_fd; 0: none */
+	uint16_t dir_source;	/* source of that directory */
 	int dir_fd;
 	VEC(struct e4l_source_range) wanted;
-	char *between;		/* for what lies between two ranges */
+	char *between;		/* buffer for gaps between ranges */
 };
 
-/* How to read from where @t has its content by position. */
+/* The sizes of reads for the device that has @t's content by position. */
 struct e4l_reading e4l_source_reading(const struct e4l_tree *t);
 
 /*
- * Has @len bytes of @id's content from @at on in @buf, zeroes where it has none,
- * at the latest once e4l_source_fetch() is done.  Errors, with what they are
- * about on the tree: errno's, E4L_ET_FILE_SHRANK.
+ * Reads @len bytes of @id's content at offset @at into @buf, with zeroes for
+ * holes.  The buffer may be filled only by e4l_source_fetch().  Errors, with
+ * the detail set in the tree: errno values, E4L_ET_FILE_SHRANK.
  */
 errcode_t e4l_source_want(struct e4l_source *s, uint32_t id, uint64_t at,
 			  size_t len, char *buf);
 
-/* Reads all that was wanted, in the order of the data file.  The same errors. */
+/*
+ * Reads all ranges of e4l_source_want(), in the order of the data file.
+ * Errors: as e4l_source_want().
+ */
 errcode_t e4l_source_fetch(struct e4l_source *s);
 
-/* Frees what @s has. */
+/* Frees the resources of @s, but not @s. */
 void e4l_source_close(struct e4l_source *s);
 
 #endif

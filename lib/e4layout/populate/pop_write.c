@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Writes the planned image.  The items are in disk order.  A chunk is a stretch
- * of them that is in one piece on the disk, at most CHUNK_BYTES, and is written
- * by one call.  Of a directory, several threads fill it, from the source and
- * from the plan, a part at a time, and the last of them writes it.  Of a device
- * or an archive, one thread takes a batch of chunks, so that what they need can
- * be read in the order in which it lies there.  So reading and writing overlap,
- * many reads are in flight, each block is written once, and the result does not
- * depend on who did what.
+ * Writes the planned image.  The items are in disk order.  A chunk is a
+ * physically contiguous range of items of at most CHUNK_BYTES, and is written
+ * by one call.  If the source is a directory, several threads fill a chunk in
+ * parts, from the source and from the plan, and the thread that finishes the
+ * last part writes the chunk.  If the source is a device or an archive, one
+ * thread takes a batch of chunks and reads their content in the order of the
+ * source.  Reads and writes overlap, many reads are in flight, each block is
+ * written once, and the result does not depend on the order of the threads.
  */
 #include "config.h"
 #include <errno.h>
@@ -27,58 +27,64 @@
 #define MAX_WRITERS	24
 #define BATCH_BYTES	((size_t)16 << 20)
 #define BATCH_CHUNKS	64
-#define BATCH_THREADS	8	/* of which one has a batch, in their room */
+/* per batch of chunks, which uses the memory of that many threads */
+#define BATCH_THREADS	8
 
 struct chunk {
-	uint64_t pblk, end;	/* blocks; what has been handed out so far */
-	unsigned int busy;	/* threads that fill it */
-	bool whole;		/* all of it has been handed out */
+	/* blocks: begin, and end of the parts taken so far */
+	uint64_t pblk, end;
+	unsigned int busy;	/* number of threads that fill parts */
+	bool whole;		/* all parts are taken */
 	bool in_use;
 	char *buf;
 };
 
-/* What one thread fills at a time: items from one on. */
+/* Work unit of a thread: the blocks [pblk, end), beginning inside an item. */
 struct part {
 	struct chunk *chunk;
 	size_t item;
-	uint32_t skip;		/* blocks of the first item that are done */
+	/* blocks of the first item that belong to earlier parts */
+	uint32_t skip;
 	uint64_t pblk, end;
 };
 
-/* What one thread fills and writes by itself, each chunk in one part. */
+/* Chunks that one thread fills and writes, with one part per chunk. */
 struct batch {
 	struct chunk chunks[BATCH_CHUNKS];
 	struct part parts[BATCH_CHUNKS];
 	unsigned int n;
-	char *buf;		/* BATCH_BYTES */
+	char *buf;		/* BATCH_BYTES long */
 };
 
 struct writing {
 	struct e4l_populate *p;
-	pthread_mutex_t lock;	/* over all below, and p->fs->io */
-	pthread_cond_t free;	/* a chunk is not in use any more */
-	size_t item;		/* the first that was not handed out whole */
+	pthread_mutex_t lock;	/* protects all members below, and p->fs->io */
+	pthread_cond_t free;	/* signalled when a chunk becomes free */
+	size_t item;		/* first item of the next part */
 	uint32_t skip;
 	struct chunk chunks[MAX_WRITERS];
 	unsigned int n_chunks;
-	struct chunk *open;	/* that the next part may belong to */
+	struct chunk *open;	/* chunk to which the next part may belong */
 	uint32_t part_bytes;
-	struct e4l_source source;	/* as each thread's begins */
-	unsigned int batches;	/* threads that have theirs */
+	struct e4l_source source; /* initial value of each thread's source */
+	unsigned int batches;	/* threads that have a batch buffer */
 	char *bufs;
-	uint64_t done, total;	/* blocks */
+	uint64_t done, total;	/* numbers of blocks */
 	errcode_t err;
 };
 
 struct writer {
 	struct writing *w;
 	struct e4l_source source;
-	struct e4l_source now;	/* for what is needed at once */
+	struct e4l_source now;	/* for content that is needed immediately */
 };
 
 /* ------------------------------------------------------------- inode tables */
 
-/* What mke2fs put into a block of an inode table, without what is free. */
+/*
+ * Reads a block of an inode table that mke2fs has written, and zeroes free
+ * inodes.
+ */
 static errcode_t read_old_inodes(struct writer *me, uint64_t pblk,
 				 uint64_t first_ino, char *buf)
 {
@@ -156,7 +162,7 @@ static void fill_blob(struct e4l_populate *p, uint32_t id, uint64_t at,
 	memset(buf + have, 0, len - have);
 }
 
-/* Tree blocks are a cluster apart. */
+/* Tree blocks are one cluster apart. */
 static errcode_t fill_tree(struct e4l_populate *p, const struct map *map,
 			   uint32_t skip, uint32_t len, char *buf)
 {
@@ -176,7 +182,10 @@ static errcode_t fill_tree(struct e4l_populate *p, const struct map *map,
 	return err;
 }
 
-/* Fills @buf with blocks [skip, skip + len) of an item, or wants them there. */
+/*
+ * Fills @buf with the blocks [skip, skip + len) of an item, or adds ranges to
+ * read.
+ */
 static errcode_t fill(struct writer *me, const struct item *item, uint32_t skip,
 		      uint32_t len, char *buf)
 {
@@ -222,9 +231,8 @@ static errcode_t fill(struct writer *me, const struct item *item, uint32_t skip,
 /* -------------------------------------------------------------------- parts */
 
 /*
- * Whether the next item goes on where @end is, within the @size bytes, aligned,
- * that hold @pblk.  Within a cluster, blocks that nothing is in are ours too,
- * and do not end a stretch.
+ * Whether the next item continues at @end, inside the @size-aligned range of
+ * @pblk.  Unused blocks of an allocated cluster do not end a chunk.
  */
 static bool goes_on(const struct writing *w, uint64_t pblk, uint64_t end,
 		    unsigned int size)
@@ -238,7 +246,7 @@ static bool goes_on(const struct writing *w, uint64_t pblk, uint64_t end,
 	       (i->pblk + w->skip) / blocks == pblk / blocks;
 }
 
-/* The chunk that the next part belongs to; NULL when none is free. */
+/* The chunk for the next part; NULL: no chunk is free. */
 static struct chunk *find_chunk(struct writing *w)
 {
 	const struct item *i = &w->p->items.v[w->item];
@@ -260,7 +268,7 @@ static struct chunk *find_chunk(struct writing *w)
 	return NULL;
 }
 
-/* Cuts the next part off what is left, and sees whether its chunk is whole. */
+/* Takes the next part of the items, and detects the end of its chunk. */
 static void cut_part(struct writing *w, struct chunk *c, struct part *part)
 {
 	const struct e4l_populate *p = w->p;
@@ -291,7 +299,7 @@ static void cut_part(struct writing *w, struct chunk *c, struct part *part)
 		w->open = NULL;
 }
 
-/* Takes the next part, waiting for a chunk to be free; false at the end. */
+/* Takes the next part; waits for a free chunk.  False: no parts are left. */
 static bool next_part(struct writing *w, struct part *part)
 {
 	struct chunk *c;
@@ -348,7 +356,7 @@ static errcode_t write_chunk(struct e4l_populate *p, const struct chunk *c)
 		if (put > 0)
 			done += put;
 		else if (put < 0 && errno == EINVAL && fd != p->target.fd)
-			fd = p->target.fd;	/* no direct writing here */
+			fd = p->target.fd; /* direct writes are not supported */
 		else if (put == 0 || errno != EINTR)
 			return e4l_fail(p->e, put ? errno : EIO,
 					"writing the image", 0, c->pblk);
@@ -367,7 +375,7 @@ static void account(struct writing *w, const struct chunk *c)
 		p->target.progress(w->done, w->total, p->target.priv);
 }
 
-/* Writes a chunk that is filled.  Drops the lock meanwhile. */
+/* Writes a filled chunk.  Drops the lock while writing. */
 static void finish_chunk(struct writing *w, const struct chunk *c)
 {
 	errcode_t err;
@@ -382,7 +390,7 @@ static void finish_chunk(struct writing *w, const struct chunk *c)
 	account(w, c);
 }
 
-/* A part is filled: the last one of a chunk lets it be written. */
+/* Ends a part.  The last part of a chunk starts the write. */
 static void finish_part(struct writing *w, struct chunk *c, errcode_t err)
 {
 	if (!w->err)
@@ -410,7 +418,7 @@ static void *write_parts(void *arg)
 		pthread_mutex_lock(&w->lock);
 		finish_part(w, part.chunk, err);
 	}
-	/* After an error, nobody may be left waiting. */
+	/* after an error, wake up all waiting threads */
 	pthread_cond_broadcast(&w->free);
 	pthread_mutex_unlock(&w->lock);
 	e4l_source_close(&me.source);
@@ -420,7 +428,7 @@ static void *write_parts(void *arg)
 
 /* ------------------------------------------------------------------ batches */
 
-/* Takes the next chunks, as many as fit; false at the end. */
+/* Takes as many chunks as fit; false: no chunks are left. */
 static bool next_batch(struct writing *w, struct batch *b)
 {
 	const struct e4l_populate *p = w->p;
@@ -507,12 +515,15 @@ static bool make_bufs(struct writing *w, size_t bytes)
 	return true;
 }
 
-/* Many threads, each with a part of a chunk: they wait for many small files. */
+/* Uses many threads that fill parts of chunks: small files cause many waits. */
 static errcode_t run_parts(struct writing *w, unsigned int threads)
 {
 	unsigned int i;
 
-	/* Half as many: some are written while others are filled. */
+	/*
+	 * half as many chunks as threads: some chunks are written while others
+	 * are filled
+	 */
 	w->n_chunks = (threads + 1) / 2;
 	w->part_bytes = PART_BYTES;
 	if (!make_bufs(w, (size_t)w->n_chunks * CHUNK_BYTES))
@@ -522,7 +533,7 @@ static errcode_t run_parts(struct writing *w, unsigned int threads)
 	return run_threads(w, threads, write_parts);
 }
 
-/* A few, each with many chunks: the more, the less often the source is asked. */
+/* Uses few threads with many chunks each: larger batches cause fewer reads. */
 static errcode_t run_batches(struct writing *w, unsigned int threads)
 {
 	unsigned int n = (threads + BATCH_THREADS - 1) / BATCH_THREADS;

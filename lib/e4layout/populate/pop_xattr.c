@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Extended attributes: in the inode while there is room, then in a block that
- * up to 1024 inodes with the same attributes share, and what does not fit
- * there, with ea_inode, in inodes of its own.
- * Formats: Documentation/filesystems/ext4/attributes.rst in Linux.
+ * Extended attributes: stored in the inode if there is space, then in a block,
+ * which up to 1024 inodes with the same attributes share, then (with ea_inode)
+ * in EA inodes.  Formats: Documentation/filesystems/ext4/attributes.rst in
+ * Linux.
  */
 #include "config.h"
 #include <errno.h>
@@ -14,15 +14,16 @@
 #include "populate.h"
 
 #define MAX_REFS	EXT2_EXT_ATTR_REFCOUNT_MAX
-#define END_BYTES	4	/* four zeroes end the entries */
-#define DATA_INDEX	7	/* "system."; with "data", inline content */
+#define END_BYTES	4	/* four zero bytes after the last entry */
+/* index of "system."; the name "data" is inline content */
+#define DATA_INDEX	7
 
 enum where { IN_INODE, IN_BLOCK, IN_EA_INODE, NOWHERE };
 
-/* A walk over the attributes of a set that says where each one goes. */
+/* Iterates over the attributes of a set, and decides where each is stored. */
 struct walk {
 	const struct e4l_populate *p;
-	size_t at, end;		/* in xbytes */
+	size_t at, end;		/* offsets in xbytes */
 	unsigned int inode_left, block_left;
 	struct xrecord rec;
 	const char *name, *value;
@@ -34,7 +35,7 @@ static unsigned int entry_bytes(unsigned int name_len)
 	return EXT2_EXT_ATTR_LEN(name_len);
 }
 
-/* Bytes for entries and values in the inode; 0: it has no such space. */
+/* Bytes for entries and values in the inode; 0: the inode has no such area. */
 static unsigned int inode_space(const struct e4l_populate *p)
 {
 	unsigned int fixed = EXT2_GOOD_OLD_INODE_SIZE + p->extra_isize +
@@ -98,7 +99,10 @@ static errcode_t add_ea_inode(struct e4l_populate *p, struct xplace *x,
 	if (vec_room(&p->blobs, 1))
 		return ENOMEM;
 	n.mtime = p->now;
-	/* Its times say the value's hash and how many refer to it. */
+	/*
+	 * The times of an EA inode store the value's hash and the reference
+	 * count.
+	 */
 	n.atime = e4l_pack_time((int32_t)e4l_crc32c(p->fs->csum_seed, w->value,
 						    w->rec.value_len), 0);
 	n.ctime = e4l_pack_time(0, 0);
@@ -113,7 +117,7 @@ static errcode_t add_ea_inode(struct e4l_populate *p, struct xplace *x,
 	return 0;
 }
 
-/* With EA inodes only the names and the entries need room. */
+/* With EA inodes, only names and entries need space in the block. */
 static errcode_t no_room(const struct e4l_populate *p)
 {
 	return ext2fs_has_feature_ea_inode(p->fs->super) ?
@@ -132,7 +136,7 @@ static errcode_t new_place(struct e4l_populate *p, uint32_t set, uint32_t node)
 		if (w.where == IN_INODE)
 			x.in_inode = space - w.inode_left;
 		else
-			x.pblk = 1;	/* to be placed */
+			x.pblk = 1;	/* pop_blocks.c assigns the block */
 		if (w.where == IN_EA_INODE)
 			err = add_ea_inode(p, &x, &w);
 		if (w.where == NOWHERE)
@@ -161,7 +165,7 @@ errcode_t e4l_pop_place_xattrs(struct e4l_populate *p, uint32_t id)
 		if (err)
 			return err;
 		place = p->xplace_of[set];
-		n = &p->t->nodes.v[id];		/* may have moved */
+		n = &p->t->nodes.v[id];		/* the array may have moved */
 	}
 	if (p->xplaces.v[place].pblk)
 		p->xplaces.v[place].refs++;
@@ -170,7 +174,7 @@ errcode_t e4l_pop_place_xattrs(struct e4l_populate *p, uint32_t id)
 	return 0;
 }
 
-/* One more than there is, so that 0 says that not even the entry fits. */
+/* 0: not even the entry of inline data fits; else the space plus 1 */
 unsigned int e4l_pop_inline_room(const struct e4l_populate *p,
 				 const struct node *n)
 {
@@ -182,11 +186,11 @@ unsigned int e4l_pop_inline_room(const struct e4l_populate *p,
 
 /* ----------------------------------------------------------------- contents */
 
-/* Where the next entry and the next value of an area go. */
+/* Positions of the next entry and the next value in an area. */
 struct area {
-	char *base;		/* values' offsets count from here */
+	char *base;		/* origin of value offsets */
 	char *entry;
-	char *value;		/* down from the end */
+	char *value;		/* values grow downwards from the end */
 };
 
 static struct ext2_ext_attr_entry *put(struct area *a, uint8_t index,
@@ -209,7 +213,7 @@ static struct ext2_ext_attr_entry *put(struct area *a, uint8_t index,
 	return e;
 }
 
-/* The hash of an entry over its name and its stored value. */
+/* The hash of an entry: its name and its stored value. */
 static uint32_t hash_entry(const struct ext2_ext_attr_entry *e,
 			   const char *name, const char *value, uint32_t len)
 {
@@ -242,7 +246,7 @@ static int in_block_order(const void *a, const void *b)
 	return memcmp(x->name, y->name, x->rec.name_len);
 }
 
-/* Writes one entry of a block; returns its hash. */
+/* Writes an entry of a block.  Returns the entry's hash. */
 static uint32_t put_sorted(const struct e4l_populate *p, struct area *a,
 			   const struct sorted *s)
 {
@@ -263,7 +267,10 @@ static uint32_t put_sorted(const struct e4l_populate *p, struct area *a,
 	return hash;
 }
 
-/* The shared part: sealed with the block's number, whoever refers to it. */
+/*
+ * Sets the header of a block: hash, reference count, and a checksum seeded with
+ * the block number.
+ */
 static void seal_block(const struct e4l_populate *p, uint64_t pblk,
 		       uint32_t hash, uint32_t refs, char *buf)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Fills a new filesystem: refusals, and properties that the image keeps. */
+/*
+ * Fills a new filesystem: refusals, and properties of the filesystem to keep.
+ */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -61,7 +63,7 @@ static errcode_t check_fs(struct e4l_populate *p, struct root *root)
 	return 0;
 }
 
-/* The free blocks of a group, or of a part of it. */
+/* The number of free blocks in the range, which lies in one group. */
 static uint64_t free_blocks(ext2_filsys fs, blk64_t from, blk64_t last)
 {
 	uint64_t n = 0;
@@ -79,8 +81,8 @@ static uint64_t free_blocks(ext2_filsys fs, blk64_t from, blk64_t last)
 }
 
 /*
- * mke2fs miscounts in places: with -E packed_meta_blocks, what lies in group 0
- * is taken from the other groups' counts as well.
+ * Corrects wrong counts of mke2fs: with -E packed_meta_blocks, mke2fs also
+ * subtracts blocks in group 0 from the counts of other groups.
  */
 static void count_free_blocks(ext2_filsys fs)
 {
@@ -109,7 +111,10 @@ static int drop_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t blockcnt,
 	return 0;
 }
 
-/* What mke2fs gave a directory goes back: it gets new blocks. */
+/*
+ * Frees the directory blocks that mke2fs allocated; the plan allocates new
+ * blocks.
+ */
 static errcode_t drop_blocks(struct e4l_populate *p, ext2_ino_t ino)
 {
 	errcode_t err = ext2fs_block_iterate3(p->fs, ino,
@@ -119,7 +124,7 @@ static errcode_t drop_blocks(struct e4l_populate *p, ext2_ino_t ino)
 	return err == EXT2_ET_INLINE_DATA_CANT_ITERATE ? 0 : err;
 }
 
-/* lost+found is part of the tree, with its inode, and as large as it was. */
+/* Adds lost+found to the tree, with its inode number and its size. */
 static errcode_t adopt_lost_found(struct e4l_populate *p, ext2_ino_t ino)
 {
 	struct ext2_inode inode;
@@ -177,8 +182,8 @@ static void no_later_than(uint64_t *time, uint64_t latest)
 }
 
 /*
- * The same tree has the same times: a copy's status and access times are those
- * of copying and reading, so the time of modification stands for them.
+ * Makes times reproducible: status change and access times depend on copying
+ * and reading, so the modification time replaces them.
  */
 static void clamp_times(struct e4l_populate *p)
 {
@@ -195,7 +200,7 @@ static void clamp_times(struct e4l_populate *p)
 	}
 }
 
-/* What the new filesystem has to be able to say. */
+/* Checks that the new filesystem can represent the tree. */
 static errcode_t check_tree(struct e4l_populate *p)
 {
 	struct ext2_super_block *sb = p->fs->super;
@@ -227,7 +232,7 @@ static errcode_t check_tree(struct e4l_populate *p)
 	return 0;
 }
 
-/* Whether inodes have room for less than all of @n's times. */
+/* Counts files whose times do not fit into the inode. */
 static void count_times(struct e4l_populate *p, const struct node *n)
 {
 	const uint64_t times[] = { n->mtime, n->atime, n->ctime };
@@ -332,7 +337,7 @@ errcode_t e4l_populate_write(struct e4l_populate *p,
 	p->target = *target;
 	err = e4l_pop_write(p);
 	if (!err) {
-		/* libext2fs knows nothing of the inodes that were written. */
+		/* libext2fs has cached inodes that were written directly */
 		if (p->fs->icache)
 			ext2fs_free_inode_cache(p->fs->icache);
 		p->fs->icache = NULL;
@@ -347,7 +352,10 @@ void e4l_populate_get_stats(const struct e4l_populate *p,
 	e4l_copy_out(stats, &p->stats);
 }
 
-/* Takes what planning added out of the tree, so that it can be used again. */
+/*
+ * Removes nodes that planning added from the tree, so that the tree can be used
+ * again.
+ */
 static void restore_tree(struct e4l_populate *p)
 {
 	struct e4l_tree *t = p->t;

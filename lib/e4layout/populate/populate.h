@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * populate: from a tree to an image.
+ * populate: writes a tree as an image.
  *
- *  populate.c       the public functions; filesystems that are refused
- *  pop_plan.c       the order of things, inode numbers
- *  pop_blocks.c     what goes to which block
- *  pop_dir.c        directory blocks
- *  pop_inode.c      inodes and extent trees
- *  pop_xattr.c      extended attributes
- *  pop_quota.c      quota files
- *  pop_source.c     reads the source, by path or in the order of a device
- *  pop_write.c      writes the image, once, in disk order
+ *  populate.c public functions; refusals
+ *  pop_plan.c order of all items, inode numbers
+ *  pop_blocks.c assigns blocks to items
+ *  pop_dir.c directory blocks
+ *  pop_inode.c inodes and extent trees
+ *  pop_xattr.c extended attributes
+ *  pop_quota.c quota files
+ *  pop_source.c reads the source, by path or in the order of a device
+ *  pop_write.c writes the image, once, in disk order
  *
- * Everything is decided before anything is written; what is written is then a
- * function of the plan, so that any thread can write any part.
+ * The whole plan is made before the first write.  The content of each block
+ * depends only on the plan, so that any thread can write any part.
  */
 #ifndef E4L_POPULATE_H
 #define E4L_POPULATE_H
@@ -22,7 +22,7 @@
 #include "e4layout/format/dir_build.h"
 #include "tree.h"
 
-/* What a stretch of blocks in the image holds. */
+/* The content of a range of blocks in the image. */
 enum item_kind {
 	ITEM_FILE,		/* ref: node with one run */
 	ITEM_SEG,		/* ref: seg */
@@ -37,11 +37,11 @@ enum item_kind {
 struct item {
 	uint64_t pblk : 48;
 	uint64_t kind : 8;
-	uint32_t len;		/* blocks */
+	uint32_t len;		/* in blocks */
 	uint32_t ref;
 };
 
-/* Content that is made here: values of attributes, quota files. */
+/* Generated content: values of attributes, quota files. */
 struct blob {
 	const char *bytes;
 	char *owned;		/* to be freed, or NULL */
@@ -51,20 +51,20 @@ struct blob {
 struct xplace {
 	uint32_t set;
 	uint32_t refs;
-	uint64_t pblk;		/* 0: all of it is in the inodes */
-	uint32_t ea_node;	/* the first of its EA inodes' nodes */
+	uint64_t pblk;		/* 0: all attributes are in the inodes */
+	uint32_t ea_node;	/* node of the first EA inode */
 	uint32_t ea_inodes;
 	uint64_t ea_bytes;
-	uint64_t ea_blocks;	/* that the quota counts, in blocks */
-	uint16_t in_inode;	/* bytes, without the magic number */
+	uint64_t ea_blocks;	/* blocks of EA inodes that count for quota */
+	uint16_t in_inode; /* bytes in the inode, without the magic number */
 };
 
 struct free_run {
-	uint64_t pblk, len;	/* what is still free of it */
-	uint64_t start;		/* where it began */
+	uint64_t pblk, len;	/* the rest that is free */
+	uint64_t start;		/* original first block */
 };
 
-/* How a directory is divided that is written in several parts. */
+/* The shape of a directory that is written in several parts. */
 struct kept_shape {
 	uint32_t node;
 	struct e4l_dir_shape shape;
@@ -77,40 +77,41 @@ struct e4l_populate {
 	struct e4l_populate_options o;
 	struct e4l_populate_target target;
 	uint32_t bs;
-	uint32_t ratio;			/* blocks in a cluster */
+	uint32_t ratio;			/* blocks per cluster */
 	uint32_t isize;
 	uint16_t extra_isize;
 	bool csum, filetype;
-	uint64_t now;			/* packed */
-	uint32_t lost_found;		/* its node; 0: there is none */
+	uint64_t now;			/* packed time */
+	uint32_t lost_found;		/* node of lost+found; 0: none */
 	uint32_t lost_found_blocks;
 
-	uint32_t *order;		/* children, directory by directory */
+	uint32_t *order;		/* children of all directories */
 	VEC(uint32_t) dirs;		/* in the order of the walk */
-	VEC(struct kept_shape) shapes;	/* of large directories */
+	VEC(struct kept_shape) shapes;	/* shapes of large directories */
 	uint32_t *by_ino;		/* node of each inode */
 	ext2_ino_t max_ino;
-	uint8_t *old;			/* [inode]: in use before */
+	uint8_t *old;			/* bitmap of inodes: in use before */
 	ext2_ino_t max_old;
-	uint32_t first_hidden;		/* nodes from here on have no name */
-	size_t first_map, first_extra;	/* those from here on are the plan's */
+	uint32_t first_hidden;		/* first node without a name */
+	/* first map and first extra that the plan added */
+	size_t first_map, first_extra;
 
 	VEC(struct item) items;
 	VEC(struct seg) segs;
 	VEC(struct xplace) xplaces;
-	uint32_t *xplace_of;		/* [set]: the one being filled */
+	uint32_t *xplace_of;		/* [set]: xplace that is being filled */
 	VEC(struct blob) blobs;
 
 	VEC(struct free_run) runs;
-	uint64_t *longest;		/* tree of maxima over runs */
-	uint32_t leaves;		/* its width */
-	uint64_t taken, wanted;		/* blocks */
+	uint64_t *longest;		/* binary tree of the maxima of runs */
+	uint32_t leaves;		/* number of its leaves */
+	uint64_t taken, wanted;		/* in blocks */
 	uint64_t wanted_inodes;
 
 	struct e4l_populate_stats stats;
 };
 
-/* True for the node that stands for an inode, false for a further name. */
+/* True for the node that represents an inode, false for another name. */
 static inline bool stands(const struct node *n)
 {
 	return !(n->flags & NODE_ALIAS);
@@ -125,13 +126,13 @@ static inline uint64_t blocks_of(const struct e4l_populate *p, uint64_t bytes)
 errcode_t e4l_pop_fail(struct e4l_populate *p, errcode_t err, const char *doing,
 		       uint32_t node);
 
-/* pop_plan.c: decides everything; changes the bitmaps of p->fs in memory. */
+/* pop_plan.c: makes the plan; changes the bitmaps of p->fs in memory. */
 errcode_t e4l_pop_plan(struct e4l_populate *p);
 
 /* pop_blocks.c */
 errcode_t e4l_pop_load_free(struct e4l_populate *p);
 errcode_t e4l_pop_place_blocks(struct e4l_populate *p);
-/* Gives @id, a blob, its blocks; called after the others. */
+/* Assigns blocks to @id, a blob; called after e4l_pop_place_blocks(). */
 errcode_t e4l_pop_place_blob(struct e4l_populate *p, uint32_t id);
 errcode_t e4l_pop_commit_blocks(struct e4l_populate *p);
 
@@ -140,37 +141,46 @@ void e4l_pop_free_shapes(struct e4l_populate *p);
 errcode_t e4l_pop_size_dir(struct e4l_populate *p, struct node *n);
 errcode_t e4l_pop_fill_dir(struct e4l_populate *p, uint32_t id, uint32_t first,
 			   uint32_t len, char *buf);
-/* A directory's entries in @bytes bytes of an inode.  False: no room. */
+/*
+ * Stores a directory's entries in @bytes bytes of an inode.  False: they do not
+ * fit.
+ */
 bool e4l_pop_inline_dir(struct e4l_populate *p, const struct node *n, char *buf,
 			unsigned int bytes);
 
 /* pop_inode.c */
-/* Extents that @n runs are, one after another. */
+/* The number of extents of @n consecutive runs. */
 uint64_t e4l_pop_extents(const struct seg *seg, uint32_t n);
-/* Makes @map's whole tree: the root, and n_tree blocks. */
+/* Builds @map's tree: the root, and n_tree blocks. */
 errcode_t e4l_pop_make_tree(struct e4l_populate *p, const struct map *map,
 			    char *root, char *blocks);
-/* Sectors that i_blocks counts for @n. */
+/* The number of sectors in i_blocks of @n. */
 uint64_t e4l_pop_inode_sectors(const struct e4l_populate *p,
 			       const struct node *n);
-/* Writes @n's inode to @buf, isize bytes of zeroes.  @content: of inline. */
+/*
+ * Writes the inode of @id to @buf, which has isize zero bytes.  @content:
+ * inline data.
+ */
 errcode_t e4l_pop_fill_inode(struct e4l_populate *p, uint32_t id,
 			     const char *content, char *buf);
 
 /* pop_xattr.c */
-/* Decides where @id's attributes go; may add EA inodes' nodes. */
+/* Decides where @id's attributes are stored; may add nodes of EA inodes. */
 errcode_t e4l_pop_place_xattrs(struct e4l_populate *p, uint32_t id);
-/* Bytes that the inode has for inline data beside i_block, plus 1; 0: none. */
+/* Bytes for inline data in the inode behind i_block, plus 1; 0: none. */
 unsigned int e4l_pop_inline_room(const struct e4l_populate *p,
 				 const struct node *n);
 errcode_t e4l_pop_fill_xattr_block(struct e4l_populate *p, uint32_t xplace,
 				   char *buf);
-/* @area: the attribute space of @n's inode; @data: inline data past 60. */
+/*
+ * @area: the attribute area of @n's inode; @data: inline data after the first
+ * 60 bytes.
+ */
 void e4l_pop_fill_ibody(struct e4l_populate *p, const struct node *n,
 			char *area, unsigned int area_bytes,
 			const char *data, size_t data_len);
 
-/* pop_quota.c: quota files, when there are any, with what will be in use. */
+/* pop_quota.c: fills the quota files, if any, with the usage of the image. */
 errcode_t e4l_pop_quota(struct e4l_populate *p);
 
 /* pop_write.c */

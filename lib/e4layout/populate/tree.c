@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The tree that an image is made from: nodes and names. */
+/* The tree of which an image is made: nodes and names. */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -45,13 +45,13 @@ uint64_t e4l_tree_hash(const char *p, size_t len, uint64_t h)
 
 #define LEAST_SEC (-(1LL << 31))
 /*
- * ext4 has two bits for the epoch.  Of the epoch 3, 2310-04-04 to 2378, e2fsck
- * takes times for ones before 1970 that an old kernel has written, and changes
+ * ext4 has two bits for the epoch.  e2fsck treats times of epoch 3 (2310-04-04
+ * to 2378) as times before 1970 that an old kernel has written, and changes
  * them.
  */
 #define MOST_SEC ((3LL << 32) - (1LL << 31) - 1)
 #define SECOND_NSEC 1000000000u
-#define MARK_NSEC SECOND_NSEC		/* no time has so many */
+#define MARK_NSEC SECOND_NSEC		/* no valid time has this value */
 
 uint64_t e4l_pack_time(int64_t sec, uint32_t nsec)
 {
@@ -132,7 +132,7 @@ static bool is_mode(uint32_t mode)
 		S_ISSOCK(mode));
 }
 
-/* ext4 itself may have written blocks behind the end of a file: verity's. */
+/* ext4 can have blocks behind the end of a file: fs-verity's metadata. */
 static bool are_in_file(const struct e4l_entry *e)
 {
 	uint64_t end = 0;
@@ -150,7 +150,7 @@ static bool are_in_file(const struct e4l_entry *e)
 	return true;
 }
 
-/* Fills in all of @n but its name and its place in the tree. */
+/* Sets all members of @n except its name and its place in the tree. */
 static errcode_t describe(struct e4l_tree *t, struct node *n,
 			  const struct e4l_entry *e)
 {
@@ -244,7 +244,7 @@ errcode_t e4l_tree_add(struct e4l_tree *t, uint32_t parent, const char *name,
 	return 0;
 }
 
-/* @n is no longer one of several names of its inode. */
+/* Makes @n the only name of its inode. */
 static void leave_group(struct e4l_tree *t, struct node *n)
 {
 	if (!(n->flags & NODE_GROUPED))
@@ -289,7 +289,7 @@ void e4l_tree_remove(struct e4l_tree *t, uint32_t id)
 	t->has_removed = true;
 }
 
-/* A directory comes before what is in it, so that one pass finds all. */
+/* A directory precedes its entries: one pass finds all entries. */
 errcode_t e4l_tree_drop_removed(struct e4l_tree *t)
 {
 	uint32_t *moved, kept = E4L_TREE_ROOT, i;
@@ -320,7 +320,9 @@ errcode_t e4l_tree_drop_removed(struct e4l_tree *t)
 	return 0;
 }
 
-/* The content of @id stays where it is, whatever becomes of its name. */
+/*
+ * Stores the source path of @id, which then does not depend on the node's name.
+ */
 static errcode_t keep_path(struct e4l_tree *t, uint32_t id)
 {
 	char *path = e4l_tree_source_path(t, id);
@@ -507,7 +509,7 @@ static uint64_t name_key(uint32_t parent, const char *name, size_t len)
 	return e4l_tree_hash(name, len, parent * 0x9e3779b97f4a7c15ULL);
 }
 
-/* Brings the table of names up to date with the nodes. */
+/* Adds new nodes to the table of names. */
 static errcode_t index_names(struct e4l_tree *t)
 {
 	size_t at, mask = t->name_mask;
@@ -557,7 +559,7 @@ errcode_t e4l_tree_find(struct e4l_tree *t, uint32_t parent, const char *name,
 	return 0;
 }
 
-/* Sets the node at @path, or 0. */
+/* Sets *@id to the node at @path, or to 0. */
 static errcode_t find_path(struct e4l_tree *t, const char *path, uint32_t *id)
 {
 	errcode_t err = 0;
@@ -690,7 +692,7 @@ errcode_t e4l_tree_fail(struct e4l_tree *t, errcode_t err, uint32_t node,
 		t->where[0] = 0;
 	else if (!e4l_tree_path(t, node, t->where, sizeof(t->where)))
 		strcpy(t->where, "(a path of more than 4095 bytes)");
-	/* What is in the root has no "." before it. */
+	/* paths of entries in the root do not begin with "." */
 	len = node == E4L_TREE_ROOT && name ? 0 : strlen(t->where);
 	if (name)
 		snprintf(t->where + len, sizeof(t->where) - len, "%s%.*s",
@@ -780,7 +782,7 @@ void e4l_tree_free(struct e4l_tree *t)
 	free(t);
 }
 
-/* Element 0 of each array means "none". */
+/* Index 0 of each array means "none". */
 static errcode_t reserve_zero(struct e4l_tree *t)
 {
 	if (vec_room(&t->nodes, 2) || vec_room(&t->sources, 1) || vec_room(&t->names, 1) ||

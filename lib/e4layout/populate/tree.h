@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * tree: what will be in an image, in memory, as compactly as it can be.  Nodes
- * are told apart by their index; 1 is the root, 0 is none.
+ * tree: the content of a planned image, in memory, in a compact form.  Nodes
+ * are identified by their index; 1 is the root, 0 means none.
  */
 #ifndef E4L_TREE_H
 #define E4L_TREE_H
@@ -14,15 +14,15 @@
 #include "layer.h"
 #include "tree_edit.h"
 
-/* struct node: flags */
-#define NODE_GROUPED	0x01	/* has several names: see link_group() */
-#define NODE_ALIAS	0x02	/* another name of its group's owner */
-#define NODE_INLINE	0x04	/* the content is in the inode */
-#define NODE_INDEXED	0x08	/* a directory with an htree */
-#define NODE_BLOB	0x10	/* the content is in memory */
-#define NODE_EA_INODE	0x20	/* holds an attribute's value */
-#define NODE_PLACED	0x40	/* xattr is a placement, not a set */
-#define NODE_REMOVED	0x80	/* until e4l_tree_drop_removed() */
+/* flags of struct node */
+#define NODE_GROUPED	0x01 /* one of several names: see struct link_group */
+#define NODE_ALIAS	0x02	/* another name of the group's owner */
+#define NODE_INLINE	0x04	/* content in the inode */
+#define NODE_INDEXED	0x08	/* directory with an htree */
+#define NODE_BLOB	0x10	/* content in memory */
+#define NODE_EA_INODE	0x20	/* value of an extended attribute */
+#define NODE_PLACED	0x40	/* xattr is an xplace, not a set */
+#define NODE_REMOVED	0x80	/* deleted by e4l_tree_drop_removed() */
 
 #define PRIORITY_NONE	INT16_MIN
 
@@ -30,34 +30,34 @@ struct node {
 	uint64_t size;
 	uint64_t mtime, atime, ctime;	/* see e4l_pack_time() */
 	/*
-	 * The content: a position in a source's data, or, of a source that is a
-	 * directory, the path in the arena (0: the node's own); a blob's number;
-	 * a symlink's target in the arena; a device's number.
+	 * The content: a position in a source's data or, for a source
+	 * directory, the path in the arena (0: the node's own path); a blob's
+	 * number; a symlink's target in the arena; a device number.
 	 */
 	uint64_t pos;
-	uint64_t pblk;		/* where the content goes, when in one run */
+	uint64_t pblk;	/* first block of the content if it is one run */
 	uint32_t name;		/* in the arena */
 	uint32_t parent;
-	uint32_t child;		/* directory: first in order[]; or link group */
+	uint32_t child;	/* directory: first child in order[]; else link group */
 	uint32_t n_child;
 	union {
-		uint32_t hash;	/* of the name in its directory, once planned */
-		uint32_t layer;	/* that the name is from, until then */
+		uint32_t hash;	/* hash of the name, after planning */
+		uint32_t layer;	/* layer of the name, before planning */
 	};
 	uint32_t uid, gid;
 	uint32_t ino;
 	uint32_t links;
-	uint32_t xattr;		/* attribute set; once planned, its place */
-	uint32_t map;		/* struct map, 0: one run, all of it data */
-	uint32_t extra;		/* struct extra, 0: none */
+	uint32_t xattr;		/* attribute set; after planning, its xplace */
+	uint32_t map;		/* index of a struct map; 0: one run of data */
+	uint32_t extra;		/* index of a struct extra; 0: none */
 	uint16_t mode;
 	int16_t priority;
-	uint16_t source;	/* of the content */
+	uint16_t source;	/* source of the content */
 	uint8_t name_len;
 	uint8_t flags;
 };
 
-/* What only another ext4 filesystem knows of a file. */
+/* Attributes that only ext4 sources have. */
 struct extra {
 	uint64_t crtime;
 	uint32_t flags, generation, projid;
@@ -71,37 +71,39 @@ struct seg {
 	bool unwritten;
 };
 
-/* Of a file that is not one run: its stretches in the source, then its runs. */
+/* For a file that is not one run: its stretches in the source, and its runs. */
 struct map {
 	uint32_t stretch, n_stretch;
 	uint32_t seg, n_seg;
-	uint64_t tree_pblk;	/* of n_tree tree blocks, a cluster each */
-	uint64_t clusters;	/* of the content */
+	uint64_t tree_pblk;	/* n_tree tree blocks, one cluster apart */
+	uint64_t clusters;	/* clusters of the content */
 	uint32_t n_tree;
 	uint32_t node;
 };
 
 struct link_group {
-	uint32_t owner;		/* the node that stands for the inode */
+	uint32_t owner;		/* node that represents the inode */
 	uint32_t links;
-	uint32_t changed;	/* what the inode has become; 0: unchanged */
+	uint32_t changed;	/* changed inode; 0: unchanged */
 };
 
 /* Where the content of a layer's files is. */
 struct source {
-	int fd;			/* a directory or a file with data; -1: none */
-	bool by_path;		/* a directory; the fd is the tree's own */
-	uint32_t depth;		/* depth of the parent directory */
-	uint32_t name;		/* for messages, in the arena; 0: none */
+	int fd;			/* directory, or file with the data; -1: none */
+	bool by_path;	/* the source is a directory; the tree owns fd */
+	uint32_t depth;		/* depth of the layer's parent directory */
+	uint32_t name;		/* name in messages, in the arena; 0: none */
 };
 
-/* Extended attributes, which many inodes may share: see e4l_tree_intern(). */
+/*
+ * A set of extended attributes, which inodes may share: see e4l_tree_intern().
+ */
 struct xset {
-	size_t at, len;		/* of the records in xbytes */
+	size_t at, len;		/* the records in xbytes */
 	uint64_t hash;
 };
 
-/* One attribute in a set; its name and its value follow. */
+/* One attribute in a set; the name and the value follow. */
 struct xrecord {
 	uint32_t value_len;
 	uint8_t index;		/* EXT4_XATTR_INDEX_* */
@@ -118,33 +120,36 @@ struct e4l_tree {
 	VEC(struct map) maps;
 	VEC(struct extra) extras;
 	VEC(struct link_group) groups;
-	VEC(struct node) changed;	/* inodes: see e4l_tree_share_changes() */
+	VEC(struct node) changed; /* inodes: see e4l_tree_share_changes() */
 	VEC(struct xset) sets;
 	VEC(char) xbytes;
-	uint32_t *set_table;		/* by hash: set index */
+	uint32_t *set_table;		/* hash table of set indexes */
 	size_t set_mask;
-	uint32_t *name_table;		/* by parent and name: node index */
+	/* hash table of node indexes, by parent and name */
+	uint32_t *name_table;
 	size_t name_mask, named;
 	bool has_removed;
-	VEC(struct source) sources;	/* one for each layer; the last counts */
-	uint32_t base;			/* the directory that the layer is in */
-	struct node missing;		/* a directory that a layer left out */
-	VEC(uint32_t) hidden, emptied;	/* by the layer: whiteouts */
+	/* one per layer; the last is the current layer's */
+	VEC(struct source) sources;
+	uint32_t base;			/* the layer's directory */
+	struct node missing; /* template for directories that a layer lacks */
+	VEC(uint32_t) hidden, emptied;	/* the layer's whiteouts */
 	pthread_mutex_t lock;
-	char where[PATH_MAX];		/* what the last failure was about */
-	char attr[XATTR_NAME_MAX + 1];	/* and which of its attributes */
-	uint32_t where_name;		/* of its source, in the arena */
+	char where[PATH_MAX];		/* path of the last failure */
+	char attr[XATTR_NAME_MAX + 1];	/* attribute of the last failure */
+	uint32_t where_name;		/* name of its source, in the arena */
 };
 
-/* Makes room for one more element of @size bytes; keeps what there is. */
+/* Reserves @more elements of @size bytes; keeps the existing elements. */
 errcode_t e4l_vec_grow(void *vec, size_t size, size_t more);
 #define vec_room(vec, more) e4l_vec_grow((vec), sizeof(*(vec)->v), (more))
 
 uint64_t e4l_tree_hash(const char *p, size_t len, uint64_t h);
 
 /*
- * 34 bits of seconds from 1901 on, 30 of nanoseconds.  A time that ext4 and
- * e2fsck cannot keep becomes the nearest that they can, and is marked.
+ * Packs a time: 34 bits of seconds since 1901, 30 bits of nanoseconds.  A time
+ * that ext4 or e2fsck cannot represent becomes the nearest valid time, and is
+ * marked.
  */
 uint64_t e4l_pack_time(int64_t sec, uint32_t nsec);
 uint64_t e4l_pack_stamp(const struct e4l_time *t);
@@ -152,72 +157,79 @@ bool e4l_time_is_marked(uint64_t packed);
 int64_t e4l_time_sec(uint64_t packed);
 uint32_t e4l_time_nsec(uint64_t packed);
 
-/* The attribute set of @n attributes; *@set is 0 for none. */
+/* Finds or adds the set of @n attributes; *@set is 0 for no attributes. */
 errcode_t e4l_tree_intern(struct e4l_tree *t,
 			  const struct e4l_tree_xattr *attrs,
 			  size_t n, uint32_t *set);
 
-/* Whether ext4 has a place for the attribute @name. */
+/* Whether ext4 can store the attribute @name. */
 bool e4l_tree_stores_xattr(const char *name);
 
-/* Makes the table of sets larger. */
+/* Enlarges the hash table of sets. */
 errcode_t e4l_tree_grow_sets(struct e4l_tree *t);
 
-/* Reads the record at @at in xbytes; returns where the next one is. */
+/*
+ * Reads the record at @at in xbytes.  Returns the position of the next record.
+ */
 size_t e4l_tree_record(const struct e4l_tree *t, size_t at, struct xrecord *rec,
 		       const char **name, const char **value);
 
-/* Appends bytes to the arena.  *@at is their place; they are terminated. */
+/*
+ * Appends bytes to the arena, with a terminating zero.  *@at is their position.
+ */
 errcode_t e4l_tree_keep(struct e4l_tree *t, const char *bytes, size_t len,
 			uint32_t *at);
 
-/* Whether @id is the number of an entry. */
+/* Whether @id is a valid node number. */
 static inline bool e4l_tree_has(const struct e4l_tree *t, uint32_t id)
 {
 	return id >= E4L_TREE_ROOT && id < t->nodes.n;
 }
 
-/* Adds a directory that a layer left out. */
+/* Adds a directory that a layer lacks. */
 errcode_t e4l_tree_make_dir(struct e4l_tree *t, uint32_t parent,
 			    const char *name, size_t len, uint32_t *id);
 
-/* A node without a name, for what the image itself needs. */
+/* Adds a node without a name, for the image's own inodes. */
 errcode_t e4l_tree_add_hidden(struct e4l_tree *t, const struct node *proto,
 			      uint32_t *id);
 
-/* Writes the path of @node below the root to @buf.  False: too long. */
+/* Writes the path of @node, relative to the root, to @buf.  False: too long. */
 bool e4l_tree_path(const struct e4l_tree *t, uint32_t node, char *buf,
 		   size_t size);
 
-/* The same of any length, to be freed.  NULL: out of memory. */
+/*
+ * The path of @node, relative to the root, of any length; must be freed.  NULL:
+ * ENOMEM.
+ */
 char *e4l_tree_long_path(const struct e4l_tree *t, uint32_t node);
 
-/* The path of @node in its source, to be freed.  NULL: out of memory. */
+/* The path of @node in its source; must be freed.  NULL: ENOMEM. */
 char *e4l_tree_source_path(const struct e4l_tree *t, uint32_t node);
 
 /*
- * Opens the directory @path below @root, however long that is; cuts @path up.
- * -1: errno says why not.
+ * Opens the directory @path below @root; @path may be longer than PATH_MAX, and
+ * is modified.  Returns -1 and sets errno on failure.
  */
 int e4l_tree_open_dir(int root, char *path, int flags);
 
-/* Takes out what was removed, with all below: others are renumbered. */
+/* Deletes removed nodes and all nodes below them; renumbers the other nodes. */
 errcode_t e4l_tree_drop_removed(struct e4l_tree *t);
 
 /*
- * Where a change to the inode of @id is made: in its node, or, if it has several
- * names, in a node that stands for all of them.  Errors: ENOMEM.
+ * Returns the node where a change to the inode of @id is made: its own node or,
+ * if it has several names, a node that represents all of them.  Errors: ENOMEM.
  */
 errcode_t e4l_tree_change(struct e4l_tree *t, uint32_t id, struct node **ret);
 
-/* Gives all names of an inode the changes that were made by one of them. */
+/* Applies the changes of shared inodes to all of their names. */
 void e4l_tree_share_changes(struct e4l_tree *t);
 
-/* Notes what a failure was about: @name in @node (may be NULL), or @node. */
+/* Sets the detail of a failure: @name in @node, or @node if @name is NULL. */
 errcode_t e4l_tree_fail(struct e4l_tree *t, errcode_t err, uint32_t node,
 			const char *name, size_t name_len);
 
-/* Whether all content is found by path. */
+/* Whether all content is read by path. */
 bool e4l_tree_is_by_path(const struct e4l_tree *t);
 
 static inline struct source *tree_source(const struct e4l_tree *t)
@@ -225,19 +237,19 @@ static inline struct source *tree_source(const struct e4l_tree *t)
 	return &t->sources.v[t->sources.n - 1];
 }
 
-/* The number of the layer at hand, from 0 on. */
+/* The number of the current layer, from 0. */
 static inline uint32_t tree_layer(const struct e4l_tree *t)
 {
 	return t->sources.n - 1;
 }
 
-/* Whether there is something that a name could be in the way of. */
+/* Whether names of an earlier layer may exist. */
 static inline bool tree_is_merged(const struct e4l_tree *t)
 {
 	return tree_layer(t) > 0;
 }
 
-/* The node that stands for @node's inode. */
+/* The node that represents @node's inode. */
 static inline uint32_t tree_owner(const struct e4l_tree *t, uint32_t node)
 {
 	const struct node *n = &t->nodes.v[node];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Loads a tree from a directory: several threads, each reading one directory
- * at a time, and in it the inodes in the order of their numbers, which on most
- * filesystems is the order that they have on the disk.
+ * Loads a tree from a directory.  Each thread reads one directory at a time,
+ * and its inodes in ascending order, which is the order on disk of most
+ * filesystems.
  */
 #include "config.h"
 #include <dirent.h>
@@ -24,35 +24,35 @@
 
 #define MAX_WALKERS	64
 #define E4L_DIR_ALL_FLAGS (E4L_DIR_NO_XATTRS | E4L_DIR_ONE_FS)
-#define LIST_BYTES	65536	/* XATTR_LIST_MAX, XATTR_SIZE_MAX in Linux */
+#define LIST_BYTES	65536	/* XATTR_LIST_MAX and XATTR_SIZE_MAX in Linux */
 /*
  * The kernel allocates a buffer of the offered size; a small size is enough for
  * nearly all values.
  */
 #define SHORT_BYTES	1024
 
-/* A name of an inode that has others. */
+/* One of several names of an inode. */
 struct known {
 	dev_t dev;
 	ino_t ino;
-	uint32_t node;		/* 0: this slot is empty */
+	uint32_t node;		/* 0: empty slot */
 };
 
 struct walk {
 	struct e4l_tree *t;
 	struct e4l_dir_options o;
-	dev_t dev;		/* of the root */
-	pthread_mutex_t lock;	/* over all below, and the tree */
+	dev_t dev;		/* device of the root directory */
+	pthread_mutex_t lock;	/* protects all members below, and the tree */
 	pthread_cond_t more;
-	VEC(uint32_t) todo;	/* directories */
-	unsigned int busy;	/* threads that may add to it */
+	VEC(uint32_t) todo;	/* directories to read */
+	unsigned int busy;	/* threads that may add directories to @todo */
 	errcode_t err;
-	bool merges;		/* names may be there already */
+	bool merges;		/* the tree may already have the names */
 	struct known *known;
 	size_t n_known, mask;
 };
 
-/* What one thread works with. */
+/* The state of one thread. */
 struct walker {
 	struct walk *w;
 	VEC(char) names;
@@ -60,7 +60,7 @@ struct walker {
 	VEC(struct e4l_stretch) stretches;
 	VEC(struct e4l_tree_xattr) xattrs;
 	VEC(char) values;
-	const char *attr;	/* that could not be read; NULL: none */
+	const char *attr; /* attribute that could not be read; NULL: none */
 	char list[LIST_BYTES];
 	char target[PATH_MAX];
 };
@@ -97,7 +97,7 @@ static errcode_t grow_known(struct walk *w)
 
 /* ------------------------------------------------------------- one inode */
 
-/* Where the data of a file with holes is. */
+/* Finds the data ranges of a file with holes. */
 static errcode_t find_stretches(struct walker *me, const char *name, off_t size)
 {
 	int fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -107,7 +107,8 @@ static errcode_t find_stretches(struct walker *me, const char *name, off_t size)
 	if (fd < 0)
 		return errno;
 	me->stretches.n = 0;
-	err = vec_room(&me->stretches, 1);	/* not NULL: all may be a hole */
+	/* allocate in any case: NULL would mean no holes */
+	err = vec_room(&me->stretches, 1);
 	while (!err && hole < size) {
 		data = lseek(fd, hole, SEEK_DATA);
 		if (data < 0 || data >= size) {
@@ -143,7 +144,8 @@ static errcode_t read_value(struct walker *me, const char *name,
 	if (len < 0 && errno == ERANGE)
 		len = lgetxattr(name, attr, me->values.v + me->values.n,
 				LIST_BYTES);
-	if (len < 0 && errno == ENODATA)	/* removed meanwhile */
+	/* the attribute was removed meanwhile */
+	if (len < 0 && errno == ENODATA)
 		return 0;
 	if (len < 0) {
 		me->attr = attr;
@@ -154,13 +156,14 @@ static errcode_t read_value(struct walker *me, const char *name,
 	x = &me->xattrs.v[me->xattrs.n++];
 	*x = (struct e4l_tree_xattr) {
 		.name = attr, .size = len,
-		.value = (void *)me->values.n,	/* until it cannot move */
+		/* an offset until the array is complete */
+		.value = (void *)me->values.n,
 	};
 	me->values.n += len;
 	return 0;
 }
 
-/* Attributes that the image cannot have are not read: that alone may fail. */
+/* Reads only attributes that the image can store: reading others may fail. */
 static errcode_t read_xattrs(struct walker *me, const char *name)
 {
 	ssize_t len, at;
@@ -226,7 +229,7 @@ static errcode_t describe(struct walker *me, const char *name,
 	return err;
 }
 
-/* Adds @name, or puts it in the place of an earlier layer's. */
+/* Adds @name, or replaces the entry of an earlier layer. */
 static errcode_t add_name(struct walk *w, uint32_t dir, const char *name,
 			  size_t len, const struct e4l_entry *e, uint32_t *id)
 {
@@ -247,8 +250,8 @@ static errcode_t link_name(struct walk *w, uint32_t dir, const char *name,
 }
 
 /*
- * Adds one inode of the directory @dir; the lock is held.  @enters: what is in a
- * directory is added, too.
+ * Adds an inode of the directory @dir; the lock is held.  @enters: a
+ * directory's content is added, too.
  */
 static errcode_t add_locked(struct walk *w, uint32_t dir, const char *name,
 			    const struct stat *st, const struct e4l_entry *e,
@@ -281,7 +284,10 @@ static errcode_t add_locked(struct walk *w, uint32_t dir, const char *name,
 	return err;
 }
 
-/* Tells that @name in @dir is left out, or, of a directory, what is in it. */
+/*
+ * Reports that @name in @dir, or the content of the directory @name, is
+ * omitted.
+ */
 static errcode_t leave_out(struct walk *w, uint32_t dir, const char *name,
 			   errcode_t why)
 {
@@ -323,7 +329,10 @@ static bool is_excluded(const struct walk *w, const char *name,
 	       (st->st_dev == image->st_dev || is_overlaid(name, st, image));
 }
 
-/* Another filesystem's, or a part of this one that is mounted there. */
+/*
+ * Whether the inode belongs to another filesystem, or is a mount point of the
+ * same filesystem.
+ */
 static bool is_mounted_on(const struct walk *w, const struct stat *st,
 			  const struct statx *stx)
 {
@@ -340,7 +349,7 @@ static errcode_t add_inode(struct walker *me, uint32_t dir, const char *name)
 	bool enters;
 	errcode_t err;
 
-	/* another process may have removed it */
+	/* another process may have removed the file */
 	if (e4l_fstatat(AT_FDCWD, name, AT_SYMLINK_NOFOLLOW, &st, &stx))
 		return errno == ENOENT ? 0 : errno;
 	if (is_excluded(me->w, name, &st))
@@ -370,7 +379,7 @@ static int by_ino(const void *a, const void *b)
 	return x->ino < y->ino ? -1 : x->ino > y->ino;
 }
 
-/* Lists the names in @fd, which is closed. */
+/* Lists the names in @fd, and closes @fd. */
 static errcode_t list(struct walker *me, int fd)
 {
 	DIR *dir = fdopendir(fd);
@@ -404,8 +413,8 @@ static errcode_t list(struct walker *me, int fd)
 }
 
 /*
- * Does the kernel lack the key of an encrypted directory, so that it makes up
- * names?  The keys of policies of version 1 can be in a process's keyring, which
+ * Whether the kernel lacks the key of an encrypted directory and returns
+ * encoded names.  Keys of version 1 policies may be in a process keyring, which
  * the kernel does not report.
  */
 static bool is_locked(int fd)
@@ -431,7 +440,7 @@ static bool is_locked(int fd)
 	       key.status != FSCRYPT_KEY_STATUS_PRESENT;
 }
 
-/* Lists what a directory holds, if it can be read. */
+/* Lists the entries of a directory if its names are readable. */
 static errcode_t list_readable(struct walker *me, int fd)
 {
 	bool locked = is_locked(fd);
@@ -500,7 +509,10 @@ static void *walk_thread(void *arg)
 	struct walker *me = calloc(1, sizeof(*me));
 	uint32_t dir;
 
-	/* A working directory of its own makes short names enough. */
+	/*
+	 * With its own working directory, a thread can use file names instead
+	 * of paths.
+	 */
 	if (!me || unshare(CLONE_FS)) {
 		fail(w, me ? errno : ENOMEM, 0, NULL, NULL);
 		free(me);

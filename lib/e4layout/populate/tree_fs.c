@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Loads a tree from another ext4 filesystem, with all that only ext4 knows.
- * Content stays where it is: what is noted is its place on the device.
+ * Loads a tree from another ext4 filesystem, including attributes that only
+ * ext4 has.  Content is not read; the nodes refer to its position on the
+ * device.
  */
 #include "config.h"
 #include <errno.h>
@@ -14,7 +15,7 @@
 #include "e4layout/format/dir_block.h"
 #include "tree.h"
 
-/* Flags that are a file's own, not a matter of how it is stored. */
+/* Flags that are properties of a file, not of its storage. */
 #define KEPT_FLAGS (EXT2_SYNC_FL | EXT2_IMMUTABLE_FL | EXT2_APPEND_FL |	\
 		    EXT2_NODUMP_FL | EXT2_NOATIME_FL | EXT3_JOURNAL_DATA_FL | \
 		    EXT2_NOTAIL_FL | EXT2_DIRSYNC_FL | EXT2_TOPDIR_FL |	\
@@ -32,13 +33,14 @@ struct load {
 	ext2_filsys fs;
 	unsigned int flags;
 	uint64_t offset_bytes;
-	struct ext2_inode_large *inode;	/* s_inode_size bytes */
-	uint32_t dir;			/* node being read */
+	struct ext2_inode_large *inode;	/* s_inode_size bytes long */
+	uint32_t dir;			/* node of the current directory */
 	errcode_t err;
 	VEC(struct todo) todo;
 	uint32_t *known;		/* [inode]: its node */
 	const struct e4l_load_damage *damage;
-	ext2fs_block_bitmap shared;	/* who has one of these is damaged */
+	/* blocks with several owners; a file with such a block is damaged */
+	ext2fs_block_bitmap shared;
 	bool noting_shared;
 	VEC(struct e4l_stretch) stretches;
 	VEC(struct e4l_tree_xattr) xattrs;
@@ -117,7 +119,7 @@ static int list_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t lblk,
 	return l->err ? BLOCK_ABORT : 0;
 }
 
-/* Where @ino is on the device, in bytes. */
+/* The position of @ino on the device, in bytes. */
 static uint64_t inode_pos(const struct load *l, ext2_ino_t ino)
 {
 	dgrp_t group = ext2fs_group_of_ino(l->fs, ino);
@@ -128,7 +130,7 @@ static uint64_t inode_pos(const struct load *l, ext2_ino_t ino)
 	       index * EXT2_INODE_SIZE(l->fs->super);
 }
 
-/* Linux reads what is behind the inline data as zeroes. */
+/* Linux returns zeroes behind the end of the inline data. */
 static errcode_t list_inline(struct load *l, ext2_ino_t ino, uint64_t size)
 {
 	const size_t in_block = sizeof(l->inode->i_block);
@@ -180,7 +182,9 @@ static errcode_t list_content(struct load *l, ext2_ino_t ino,
 		return ENOMEM;
 	err = l->inode->i_flags & EXT4_INLINE_DATA_FL ?
 	      list_inline(l, ino, e->size) : list_blocks(l, ino);
-	/* What is behind the end of file in its last block is nobody's. */
+	/*
+	 * Bytes of the last block behind the end of the file are not content.
+	 */
 	for (i = 0; i < l->stretches.n && !err; i++) {
 		struct e4l_stretch *x = &l->stretches.v[i];
 
@@ -279,7 +283,7 @@ static uint64_t device_number(const struct ext2_inode_large *i)
 	return makedev(new >> 8 & 0xfff, (new & 0xff) | (new >> 12 & 0xfff00));
 }
 
-/* Of a symlink that is longer than what an inode has for its map. */
+/* Reads the target of a symlink that is too long for the inode. */
 static errcode_t read_long_target(struct load *l, ext2_ino_t ino, size_t size)
 {
 	unsigned int got = 0;
@@ -322,7 +326,7 @@ static errcode_t read_inode(struct load *l, ext2_ino_t ino)
 				      (struct ext2_inode *)l->inode, size);
 }
 
-/* Whether it is a file that a directory may have. */
+/* Whether the inode is a file that a directory may contain. */
 static bool is_file(const struct ext2_inode_large *i)
 {
 	return i->i_links_count && !(i->i_flags & EXT4_EA_INODE_FL) &&
@@ -332,7 +336,7 @@ static bool is_file(const struct ext2_inode_large *i)
 		S_ISSOCK(i->i_mode));
 }
 
-/* Describes @ino, which is read into l->inode. */
+/* Describes @ino, and reads it into l->inode. */
 static errcode_t describe(struct load *l, ext2_ino_t ino, struct e4l_entry *e)
 {
 	struct ext2_inode_large *i = l->inode;
@@ -340,7 +344,7 @@ static errcode_t describe(struct load *l, ext2_ino_t ino, struct e4l_entry *e)
 
 	if (!err && !is_file(i))
 		err = E4L_ET_DANGLING;
-	/* before anything that is cipher text fails in another way */
+	/* before any encrypted content causes another error */
 	if (!err && i->i_flags & EXT4_ENCRYPT_FL)
 		err = E4L_ET_ENCRYPTED;
 	if (!err && l->fs->super->s_creator_os == EXT2_OS_HURD &&
@@ -371,7 +375,7 @@ static errcode_t describe(struct load *l, ext2_ino_t ino, struct e4l_entry *e)
 	return err;
 }
 
-/* What can be said of an entry before its inode is read. */
+/* Checks an entry before its inode is read. */
 static errcode_t check_entry(struct load *l, ext2_ino_t ino, const char *name,
 			     size_t len)
 {
@@ -421,7 +425,7 @@ static errcode_t add(struct load *l, ext2_ino_t ino, const char *name,
 
 struct names {
 	struct load *l;
-	VEC(char) bytes;	/* inode, length, name; and so on */
+	VEC(char) bytes;	/* records of inode, name length and name */
 	errcode_t err;
 };
 
@@ -431,7 +435,10 @@ static int take_name(ext2_ino_t dir, int entry, struct ext2_dir_entry *d,
 	struct names *n = priv;
 	uint8_t len = ext2fs_dirent_name_len(d);
 
-	/* Inline, ".." is not the second entry for libext2fs. */
+	/*
+	 * in an inline directory, libext2fs does not treat ".." as the second
+	 * entry
+	 */
 	if (len && len <= 2 && !memcmp(d->name, "..", len))
 		return 0;
 	if (vec_room(&n->bytes, sizeof(d->inode) + 1 + len)) {
@@ -446,7 +453,10 @@ static int take_name(ext2_ino_t dir, int entry, struct ext2_dir_entry *d,
 	return 0;
 }
 
-/* What @err, which e4l_tree_where() is about, means: nothing, or the end. */
+/*
+ * Whether to continue after @err, whose detail is set: returns 0 if the entry
+ * is omitted, else @err.
+ */
 static errcode_t leave_out(const struct load *l, errcode_t err)
 {
 	if (!err || !l->damage || err == ENOMEM || err == E4L_ET_ENCRYPTED ||
@@ -456,7 +466,7 @@ static errcode_t leave_out(const struct load *l, errcode_t err)
 	return 0;
 }
 
-/* A directory's names are listed before any of its inodes is read. */
+/* Lists a directory's names before any of its inodes is read. */
 static errcode_t load_dir(struct load *l, struct todo dir)
 {
 	struct names n = { .l = l };
@@ -505,7 +515,7 @@ static errcode_t load_root(struct load *l)
 	return 0;
 }
 
-/* Notes which blocks those have that share some with others. */
+/* Finds blocks that have several owners. */
 static errcode_t note_shared(struct load *l)
 {
 	ext2_ino_t ino, last = l->fs->super->s_inodes_count, at = 1;
@@ -517,7 +527,7 @@ static errcode_t note_shared(struct load *l)
 			l->damage->sharing, at, last, &ino); at = ino + 1)
 		if (!read_inode(l, ino) &&
 		    inode_has_map(l->fs, (struct ext2_inode *)l->inode))
-			list_blocks(l, ino);	/* as far as it goes */
+			list_blocks(l, ino);	/* ignore errors */
 	l->noting_shared = false;
 	return err;
 }
@@ -536,7 +546,10 @@ errcode_t e4l_tree_load_fs(struct e4l_tree *t, struct e4l *e,
 	if (flags & ~(E4L_LOAD_GENERATION | E4L_LOAD_NO_XATTRS) ||
 	    (damage && E4L_HAS_UNKNOWN(damage)))
 		return e4l_fail(e, E4L_ET_OPTION, "reading the source", 0, 0);
-	/* libext2fs looks for attributes with the feature only, Linux always. */
+	/*
+	 * libext2fs reads attributes only if the feature is set; Linux always
+	 * does
+	 */
 	ext2fs_set_feature_xattr(e->fs->super);
 	l.known = e4l_array_zalloc(e->fs->super->s_inodes_count + 1ULL,
 			 sizeof(*l.known));

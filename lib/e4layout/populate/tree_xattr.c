@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The attributes of a tree's nodes: sets, each kept once. */
+/* The attributes of a tree's nodes: sets, each stored once. */
 #include "config.h"
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ struct prefix {
 	bool whole;		/* the text is the whole name */
 };
 
-/* Documentation/filesystems/ext4/attributes.rst in Linux. */
+/* See Documentation/filesystems/ext4/attributes.rst in Linux. */
 static const struct prefix prefixes[] = {
 	{ "user.", 1, false },
 	{ "system.posix_acl_access", INDEX_ACCESS, true },
@@ -50,12 +50,15 @@ bool e4l_tree_stores_xattr(const char *name)
 
 #define EVM_PORTABLE 5	/* EVM_XATTR_PORTABLE_DIGSIG in Linux */
 
-/* Attributes that xattr.conf(5) has copies skip, of the names that ext4 has. */
+/*
+ * Attributes that xattr.conf(5) excludes from copies, among the names that ext4
+ * can store.
+ */
 bool e4l_xattr_is_private(const char *name, const void *value, size_t size)
 {
 	static const struct {
 		const char *name;
-		bool begins;		/* with it */
+		bool begins;		/* the name begins with the text */
 	} private[] = {
 		{ "trusted.SGI_ACL_DEFAULT", false },
 		{ "trusted.SGI_ACL_FILE", false },
@@ -67,7 +70,9 @@ bool e4l_xattr_is_private(const char *name, const void *value, size_t size)
 	const uint8_t *kind = value;
 	size_t i;
 
-	/* A portable signature is valid in a copy: image builders rely on it. */
+	/*
+	 * A portable signature is valid in a copy: image builders rely on it.
+	 */
 	if (!strcmp(name, "security.evm"))
 		return !size || *kind != EVM_PORTABLE;
 	for (i = 0; i < sizeof(private) / sizeof(*private); i++)
@@ -79,10 +84,10 @@ bool e4l_xattr_is_private(const char *name, const void *value, size_t size)
 }
 
 /*
- * Turns an ACL as getxattr(2) gives it (version 2, then entries of 8 bytes)
- * into what ext4 stores: version 1, and only users and groups that are named
- * have an id.  What ext4 stores stays as it is.  Returns the length, or 0 when
- * it is neither.
+ * Converts an ACL from the format of getxattr(2) (version 2, entries of 8
+ * bytes) to ext4's format: version 1, with an ID only for named users and
+ * groups.  An ACL in ext4's format is copied.  Returns the length, or 0 if the
+ * format is neither.
  */
 static size_t acl_to_disk(const uint8_t *acl, size_t len, uint8_t *out)
 {
@@ -105,7 +110,7 @@ static size_t acl_to_disk(const uint8_t *acl, size_t len, uint8_t *out)
 	return n;
 }
 
-/* Of one array; those of one name stay in their order. */
+/* Sorts by name; attributes with equal names keep the order of the array. */
 static int by_name(const void *a, const void *b)
 {
 	const struct e4l_tree_xattr *x = *(const struct e4l_tree_xattr **)a;
@@ -115,7 +120,7 @@ static int by_name(const void *a, const void *b)
 	return cmp ? cmp : x < y ? -1 : x > y;
 }
 
-/* Appends one attribute's record; those that ext4 has no place for are not. */
+/* Appends the record of an attribute, if ext4 can store it. */
 static errcode_t add_record(struct e4l_tree *t, const struct e4l_tree_xattr *x)
 {
 	const struct prefix *prefix = find_prefix(x->name);
@@ -168,8 +173,10 @@ errcode_t e4l_tree_grow_sets(struct e4l_tree *t)
 	return 0;
 }
 
-/* The set that equals the records from @at on, which are dropped if it is not
- * a new one. */
+/*
+ * Finds the set that equals the records from @at on, and drops the records if
+ * the set exists; otherwise adds the set.
+ */
 static errcode_t find_set(struct e4l_tree *t, size_t at, uint32_t *ret)
 {
 	struct xset *set, new = { .at = at, .len = t->xbytes.n - at };
@@ -236,10 +243,10 @@ size_t e4l_tree_record(const struct e4l_tree *t, size_t at, struct xrecord *rec,
 #define ACL_USER_OBJ	0x01
 #define ACL_USER	0x02	/* entries with an ID */
 #define ACL_GROUP_OBJ	0x04
-#define ACL_GROUP	0x08	/* likewise */
+#define ACL_GROUP	0x08	/* entries with an ID */
 #define ACL_MASK	0x10
 #define ACL_OTHER	0x20
-#define ACL_NAMED_BYTES	8	/* of such an entry: tag, permissions, id */
+#define ACL_NAMED_BYTES	8	/* entry with an ID: tag, permissions, ID */
 #define ACL_SHORT_BYTES	4
 
 /* struct vfs_ns_cap_data in Linux */
@@ -268,7 +275,7 @@ static int by_id(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Sorts @n entries of one tag. */
+/* Sorts @n entries of one tag by ID. */
 static errcode_t sort_named(uint8_t *entries, size_t n)
 {
 	size_t i;
@@ -287,7 +294,7 @@ static size_t acl_entry_bytes(uint16_t tag)
 						     ACL_SHORT_BYTES;
 }
 
-/* Maps the users or the groups that an ACL, as ext4 stores it, names. */
+/* Maps the IDs of users or groups in an ACL in ext4's format. */
 static errcode_t map_acl(const struct ids *ids, uint8_t *acl, size_t len,
 			 uint16_t named)
 {
@@ -330,7 +337,7 @@ static errcode_t map_record(const struct ids *ids, const struct xrecord *rec,
 	return err;
 }
 
-/* *@ret is the set that has what @old has, with other ids. */
+/* Sets *@ret to a set with the attributes of @old and mapped IDs. */
 static errcode_t map_set(struct e4l_tree *t, const struct ids *ids,
 			 uint32_t old, uint32_t *ret)
 {
@@ -383,7 +390,7 @@ errcode_t e4l_tree_map_ids(struct e4l_tree *t,
 
 /* ------------------------------------------------------------------ changes */
 
-/* How a record's whole name compares with @whole. */
+/* Compares a record's whole name with @whole. */
 static int compare_name(const struct xrecord *rec, const char *name,
 			const char *whole)
 {
@@ -396,7 +403,7 @@ static int compare_name(const struct xrecord *rec, const char *name,
 	return strcmp(text, whole);
 }
 
-/* Appends the records of @set, with @x in its place among them. */
+/* Appends the records of @set, with @x inserted in order. */
 static errcode_t copy_set(struct e4l_tree *t, const struct xset *set,
 			  const struct e4l_tree_xattr *x)
 {
@@ -467,8 +474,8 @@ static size_t find_acl_entry(const uint8_t *acl, size_t len, uint16_t tag)
 }
 
 /*
- * What chmod(2) does to an ACL, as ext4 stores it: the group's permissions are
- * the mask's, where there is one.
+ * Changes an ACL in ext4's format like chmod(2): the group permissions change
+ * the mask, if there is one.
  */
 static void change_acl(uint8_t *acl, size_t len, uint32_t perms)
 {
@@ -490,7 +497,7 @@ static void change_acl(uint8_t *acl, size_t len, uint32_t perms)
 	}
 }
 
-/* Sets aside a copy of the ACL among the attributes of @set. */
+/* Copies the ACL of the attributes in @set to memory that the caller frees. */
 static errcode_t copy_acl(const struct e4l_tree *t, const struct xset *set,
 			  uint8_t **acl, size_t *len)
 {
