@@ -16,7 +16,10 @@ static struct capture_block *find_block(const struct capture *c, blk64_t blk)
 	return NULL;
 }
 
-/* Bytes that a count of the io_manager's stands for. */
+/*
+ * The number of bytes that an io_manager's count means: a negative count is in
+ * bytes.
+ */
 static size_t span_bytes(io_channel io, int count)
 {
 	return count < 0 ? -(size_t)count : (size_t)count * io->block_size;
@@ -104,7 +107,7 @@ static errcode_t capture_write(io_channel io, unsigned long long blk,
 	return err;
 }
 
-/* For the blocks of indirect maps. */
+/* reads blocks of indirect maps */
 static errcode_t capture_read_blk(io_channel io, unsigned long blk, int count,
 				  void *data)
 {
@@ -117,7 +120,7 @@ static errcode_t capture_write_blk(io_channel io, unsigned long blk, int count,
 	return capture_write(io, blk, count, data);
 }
 
-/* This is how libext2fs writes the primary superblock, and nothing else. */
+/* libext2fs uses write_byte only for the primary superblock. */
 static errcode_t capture_write_byte(io_channel io, unsigned long offset,
 				    int count, const void *data)
 {

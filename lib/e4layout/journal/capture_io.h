@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Keeps what libext2fs writes in memory, so that a change which it makes in
- * many writes can be put into one transaction, or be dropped.
+ * Keeps the writes of libext2fs in memory, so that a change that consists of
+ * many writes can become one transaction, or be dropped.
  */
 #ifndef E4L_CAPTURE_IO_H
 #define E4L_CAPTURE_IO_H
 
 #include "e4layout/base/internal.h"
 
-/* The new content of a block that differs from what the device has. */
+/* The new content of a block that differs from the device. */
 struct capture_block {
 	blk64_t blk;
 	uint8_t *data;
@@ -16,21 +16,21 @@ struct capture_block {
 
 struct capture {
 	ext2_filsys fs;
-	io_channel below;	/* fs->io before and after */
-	io_channel io;		/* fs->io meanwhile */
+	io_channel below;	/* fs->io before and after the capture */
+	io_channel io;		/* fs->io during the capture */
 	struct capture_block *blocks;
 	size_t n;
-	errcode_t err;		/* of the last read that failed, */
-	blk64_t bad;		/* and where */
+	errcode_t err;		/* error of the last failed read */
+	blk64_t bad;		/* block of the last failed read */
 };
 
 /*
- * From now on writes through @fs go to *@ret and reads see them.  What is
- * written to the superblock is dropped.
+ * Starts a capture: *@ret keeps the writes through @fs, and reads see them.
+ * Writes to the superblock are dropped.
  */
 errcode_t e4l_capture_start(ext2_filsys fs, struct capture **ret);
 
-/* Puts the device back under the filesystem; the blocks stay in @c. */
+/* Restores fs->io; the blocks stay in @c. */
 void e4l_capture_stop(struct capture *c);
 
 /* Frees @c, stopped or not; NULL is allowed. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Changes that libext2fs makes, each in one transaction. */
+/* Runs a change by libext2fs in one transaction. */
 #include "config.h"
 #include <errno.h>
 #include <string.h>
@@ -26,8 +26,8 @@ static errcode_t make_change(ext2_filsys fs, struct capture *c,
 }
 
 /*
- * Lets libext2fs change metadata and write bitmaps and descriptors, all into
- * memory.  Backup copies are left alone, as the kernel does.
+ * Makes libext2fs change metadata and write bitmaps and descriptors, all into
+ * memory.  Backup copies are not updated, like in the kernel.
  */
 static errcode_t capture_change(ext2_filsys fs, const struct change *change,
 				struct capture **ret)
@@ -47,7 +47,7 @@ static errcode_t capture_change(ext2_filsys fs, const struct change *change,
 	return err;
 }
 
-/* Makes what was captured one transaction. */
+/* Commits the captured blocks in one transaction. */
 static errcode_t commit_capture(struct e4l_journal *j, const struct capture *c)
 {
 	const size_t blocksize = c->fs->blocksize;
@@ -60,7 +60,7 @@ static errcode_t commit_capture(struct e4l_journal *j, const struct capture *c)
 	if (err)
 		return err;
 	for (i = 0; i < c->n; i++) {
-		/* a block that was freed: nobody reads it again */
+		/* skip freed blocks: their content is not needed */
 		if (!ext2fs_test_block_bitmap2(c->fs->block_map,
 					       c->blocks[i].blk))
 			continue;
@@ -74,7 +74,7 @@ static errcode_t commit_capture(struct e4l_journal *j, const struct capture *c)
 	return e4l_txn_commit(txn);
 }
 
-/* libext2fs keeps no quota files. */
+/* libext2fs does not update quota files. */
 static bool quota_counts(ext2_filsys fs, blk64_t free_blks,
 			 uint32_t free_inodes)
 {

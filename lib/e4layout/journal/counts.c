@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The counts in the group descriptors.  A writer adds to them and subtracts from
- * them, so each must be one that the group can have, before and afterwards.
+ * The counts in the group descriptors.  A writer adds to them and subtracts
+ * from them: each count must be valid for its group, before and after a change.
  */
 #include "config.h"
 #include "journal_internal.h"

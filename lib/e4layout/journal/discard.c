@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a session has used and needs no more, given back to the device.
+ * Discards blocks that a session has used and freed.
  *
- * A device forgets what is discarded, so nothing may be that anybody could still
- * look for.  Of all clusters that the session has allocated or freed, committed
- * or not, those are discarded that are free when it ends: after step 7 of
- * journal.c.  Then the log is empty, so that nothing is going to be replayed,
- * and the bitmaps on the device are those in memory, so that what is free there
- * is free to everybody.  A crash meanwhile leaves a filesystem that is clean,
- * and free blocks whose content nobody knows, as it is of all free blocks.
+ * The device loses the content of discarded blocks, so no block that recovery
+ * may need can be discarded.  Of all clusters that the session has allocated or
+ * freed, committed or not, those that are free at its end are discarded, after
+ * step 7 of journal.c.  The log is empty then, so that nothing will be
+ * replayed, and the bitmaps on the device are the same as in memory.  A crash
+ * during the discards leaves a clean filesystem, and free blocks with undefined
+ * content.
  */
 #include "config.h"
 #include <stdlib.h>
 #include "e4layout/base/array.h"
 #include "journal_internal.h"
 
-#define DISCARD_BYTES (1ull << 30)	/* at once */
+#define DISCARD_BYTES (1ull << 30)	/* per request */
 
 void e4l_journal_discard(struct e4l_journal *j, struct e4l_discarded *result)
 {
@@ -35,7 +35,7 @@ errcode_t e4l_discard_note(struct e4l_journal *j, struct range r)
 	return err;
 }
 
-/* What the device makes of it is no failure of the session. */
+/* A failed discard is not a failure of the session. */
 static errcode_t discard(struct e4l_journal *j, const struct range *r)
 {
 	errcode_t err;
@@ -51,7 +51,10 @@ static errcode_t discard(struct e4l_journal *j, const struct range *r)
 	return 0;
 }
 
-/* Clusters that are free are added to @next; from time to time it is done. */
+/*
+ * Adds the free clusters of @r to @next; issues a discard whenever @next is
+ * complete.
+ */
 static errcode_t discard_free(struct e4l_journal *j, const struct range *r,
 			      struct range *next)
 {
@@ -83,7 +86,7 @@ errcode_t e4l_discard_used(struct e4l_journal *j)
 
 	if (!j->used.n)
 		return 0;
-	/* the first member is where it begins */
+	/* the key is the first member */
 	qsort(j->used.r, j->used.n, sizeof(*j->used.r), e4l_u64_cmp);
 	for (i = 0; i < j->used.n && !err; i++)
 		err = discard_free(j, &j->used.r[i], &next);

@@ -2,60 +2,59 @@
 /*
  * A session with the filesystem's own journal, and the order of its writes.
  *
- * The log is cut into two halves, which transactions use in turn, always from
- * the half's first block; none ever wraps.  Of all that lies in the log,
- * the journal's superblock points at no more than one transaction, the last
- * one, and a block of zeroes behind its commit block ends whatever reads on.
+ * The log is split into two halves, which transactions use alternately, always
+ * from the half's first block; no transaction wraps.  The journal's superblock
+ * points at no more than one transaction in the log, the last one.  A block of
+ * zeroes behind its commit block ends the replay.
  *
  * First commit of a session (e4l_super_mark):
  *   1. the filesystem's superblock gets needs_recovery; the journal's
- *      superblock, still empty, counts the sequence number that the first
- *      transaction is going to use as used; fast commits of before are
- *      forgotten.                                                     flush
+ *      superblock, still empty, marks the sequence number of the first
+ *      transaction as used; the head of older fast commits is cleared.   flush
  * Every commit:
- *   2. descriptors, blocks, commit block, zeroes: the half that is not pointed
- *      at.                                                            flush
- *   3. the journal's superblock points there: THE transaction is now made,
- *      and the one before it is out of the log.                       flush
+ *   2. descriptors, blocks, commit block, zeroes are written to the half that
+ *      the journal's superblock does not point at.                       flush
+ *   3. the journal's superblock points at that half: the transaction is
+ *      committed, and the previous one has left the log.                 flush
  *   4. the blocks are written to their places; no flush.
  * Close:
- *   5.                                                                flush
- *   6. the journal's superblock says empty.                           flush
- *   7. the filesystem's superblock: counts, no needs_recovery.        flush
- *   8. what was used and is free is discarded, if that was asked for
- *      (discard.c).
+ *   5.                                                                   flush
+ *   6. the journal's superblock says empty.                              flush
+ *   7. the filesystem's superblock: counts, no needs_recovery.           flush
+ *   8. freed blocks are discarded, if requested (discard.c).
  *
- * Why this is safe, whatever order the writes between two flushes reach the
- * disk in, and however sectors of 512 bytes tear:
- *  - What the pointer points at was complete before it was written (2); the
- *    pointer and its checksum are in one sector.  So the point at which a
- *    transaction becomes real is a single sector's write.
- *  - Transaction n leaves the log in step 3 of n+1.  Its blocks were written
- *    to their places before the flush of step 2 of n+1: nothing needs it.
- *  - Only the last transaction can be replayed, and a block that it writes is
- *    in use when it has been made.  Such a block can be freed by the next
- *    transaction only, and used for data only after that has replaced it: no
- *    stale copy can be replayed over data, and no revoke record is needed.
- *  - Data goes to blocks that nothing refers to, and the flush of step 2 comes
- *    before anything can refer to them.
- *  - The superblock changes in one sector (super.c), and only in steps 1 and 7,
- *    when the journal is empty.  Its free counts are not part of transactions:
- *    kernel and e2fsck compute them from the group descriptors whenever
- *    needs_recovery was set, and step 7 writes them.
- *  - A commit block that was written but never pointed at must not be taken
- *    for part of somebody's later transaction.  Recovery goes on with the
- *    number after the next one, an empty journal with the number after the
- *    one in its superblock; both step over the number that such a block has.
- *  - A fast commit is replayed only behind the transaction that it follows.
- *    While the journal is empty none does, so that step 1 may clear it.
- * That is two flushes for a transaction, and four for the session.
+ * This is safe for any order of the writes between two flushes, and if sectors
+ * of 512 bytes tear:
+ *  - The transaction in the log is complete (2) before the pointer is written,
+ *    and the pointer and its checksum are in one sector: the write of a single
+ *    sector commits the transaction.
+ *  - Transaction n leaves the log in step 3 of n+1.  Its blocks were written to
+ *    their places before the flush of step 2 of n+1: recovery does not need it.
+ *  - Only the last transaction can be replayed, and each block that it writes
+ *    is in use when it is committed.  Only the next transaction can free such a
+ *    block, and data can be written to the block only after that transaction
+ *    has replaced the previous one: no stale copy can be replayed over data,
+ *    and no revoke record is needed.
+ *  - Data are written to blocks without references, and the flush of step 2
+ *    precedes any reference to them.
+ *  - The superblock changes within one sector (super.c), and only in steps 1
+ *    and 7, when the journal is empty.  Its free counts are not part of
+ *    transactions: the kernel and e2fsck compute them from the group
+ *    descriptors if needs_recovery is set, and step 7 writes them.
+ *  - A commit block that was written but is not referenced must not become part
+ *    of a later transaction of the kernel.  Recovery continues with the number
+ *    after the next one, an empty journal with the number after the one in its
+ *    superblock; both skip the number of such a commit block.
+ *  - A fast commit is replayed only behind the transaction that it follows.  An
+ *    empty journal has no such transaction, so that step 1 may clear the fast
+ *    commits.  A transaction takes two flushes, and a session four.
  *
- * A flush can take long, and somebody may mount an image meanwhile.  So after
- * each flush but the last, and before step 2, is looked whether it is still
- * ours: at most what is written from one look to the next flush is too late.
+ * Another program may mount an image during a long flush.  Therefore the
+ * superblocks are checked after each flush except the last, and before step 2:
+ * at most the writes between a check and the next flush are too late.
  *
- * Without a journal: data, flush, blocks to their places, flush; during
- * the session the superblock's state is "not clean".
+ * Without a journal: data, flush, blocks to their places, flush; during the
+ * session the superblock's state is "not clean".
  */
 #include "config.h"
 #include <errno.h>
@@ -65,7 +64,7 @@
 #include "e4layout/base/io_pool.h"
 #include "journal_internal.h"
 
-/* The journal's own device, if it has one. */
+/* The external journal device, or NULL. */
 static io_channel device_of(const struct e4l *e, io_channel external)
 {
 	return external ? external : e->journal;
@@ -276,7 +275,10 @@ static errcode_t mark(struct e4l_journal *j)
 	return err;
 }
 
-/* How many of @blocks, at most @max, are neighbours on the device. */
+/*
+ * The number of leading @blocks, at most @max, that are contiguous on the
+ * device.
+ */
 static size_t run_length(const struct txn_block *blocks, size_t max)
 {
 	size_t n = 1;
@@ -286,7 +288,9 @@ static size_t run_length(const struct txn_block *blocks, size_t max)
 	return n;
 }
 
-/* Step 4.  @blocks are in disk order: neighbours go in one write. */
+/*
+ * Step 4.  @blocks are in disk order; contiguous blocks are written together.
+ */
 static errcode_t write_in_place(struct e4l_journal *j,
 				const struct txn_block *blocks, size_t n)
 {
@@ -308,7 +312,7 @@ static errcode_t write_in_place(struct e4l_journal *j,
 				 blocks[i].blk);
 	}
 	ext2fs_free_mem(&buf);
-	/* unix_io may hold older copies of what was written past its cache */
+	/* unix_io's cache may have older copies of blocks that bypassed it */
 	return err ? err : e4l_renew_buffers(io);
 }
 
@@ -337,8 +341,8 @@ static errcode_t commit(struct e4l_journal *j, const struct txn_block *blocks,
 }
 
 /*
- * Steps 1 to 4, unless somebody else uses the filesystem; the first failure is
- * the last thing that happens.
+ * Steps 1 to 4, unless another program uses the filesystem.  After a failure,
+ * nothing more is written.
  */
 errcode_t e4l_journal_commit(struct e4l_journal *j,
 			     const struct txn_block *blocks, size_t n)

@@ -9,7 +9,7 @@
 #include "journal.h"
 #include "e4layout/format/jbd2.h"
 
-/* The most that one transaction holds in memory. */
+/* Memory limit of a transaction. */
 #define TXN_MAX_BYTES (64u << 20)
 
 /* The largest single write. */
@@ -36,26 +36,27 @@ struct ranges {
 struct e4l_journal {
 	struct e4l *e;
 	bool has_journal;
-	io_channel io;		/* the log's: the filesystem's or external */
+	io_channel io;	/* channel of the log: the filesystem's, or external */
 	struct log_run *map;
 	size_t n_map;
 	struct jbd2_super jsb;	/* as on disk */
-	uint32_t first;		/* of the log */
+	uint32_t first;		/* first block of the log */
 	uint32_t fast;		/* first block of fast commits; 0: none */
 	uint32_t half;		/* blocks of the log that a transaction gets */
 	uint32_t capacity;	/* blocks that a transaction may change */
 	uint32_t seq;		/* last sequence number used */
-	uint32_t seed;		/* of the log's checksums */
+	uint32_t seed;		/* seed of the log's checksums */
 	bool csum2, csum3, wide;
 	unsigned int tag_bytes, tags_per_block;
 	struct ext2_super_block sb;	/* as on disk, little endian */
-	uint64_t written_before; /* bytes, by the filesystem's channel */
-	bool marked;		/* the superblock says: session open */
-	errcode_t failed;	/* no more writes */
-	_Atomic(errcode_t) unflushed;	/* why a flush beside writes failed */
+	uint64_t written_before; /* byte count of the filesystem's channel */
+	bool marked;	/* the superblock on disk shows the open session */
+	errcode_t failed;	/* after an error: no more writes */
+	_Atomic(errcode_t) unflushed;	/* error of a flush beside writes */
 	struct e4l_txn *txn;
-	struct e4l_discarded *discarded;	/* NULL: nothing is to be */
-	struct ranges used;	/* allocated or freed, if so */
+	struct e4l_discarded *discarded;	/* NULL: do not discard */
+	/* blocks allocated or freed, if @discarded is set */
+	struct ranges used;
 };
 
 /* A block's new content. */
@@ -64,7 +65,7 @@ struct txn_block {
 	uint8_t *data;
 };
 
-/* super.c: the filesystem's superblock, written so that it cannot tear. */
+/* super.c: writes the filesystem's superblock so that it cannot tear. */
 errcode_t e4l_super_read(struct e4l_journal *j);
 errcode_t e4l_super_check(struct e4l_journal *j);
 errcode_t e4l_super_mark(struct e4l_journal *j);
@@ -72,17 +73,17 @@ errcode_t e4l_super_unmark(struct e4l_journal *j);
 void e4l_super_keep_checksum(struct ext2_super_block *sb, uint32_t checksum);
 
 /*
- * counts.c: E4L_ET_GROUP_COUNT where a group descriptor's count is none that
- * the group can have: any of them; the free clusters after @delta is added; the
- * counts of the two groups before inode @from gets the number @to.
+ * counts.c: return E4L_ET_GROUP_COUNT if a group descriptor's count is invalid:
+ * any count; the free clusters after adding @delta; the counts of the two
+ * groups before a move of inode @from to @to.
  */
 errcode_t e4l_counts_check(struct e4l *e);
 errcode_t e4l_counts_add_clusters(struct e4l *e, dgrp_t group, int64_t delta);
 errcode_t e4l_counts_move_inode(struct e4l *e, ext2_ino_t from, ext2_ino_t to,
 				bool is_dir);
 /*
- * Sets the superblock's free counts to the sums of the groups', as the kernel
- * does when it mounts the filesystem: e2fsck accepts any other number there.
+ * Sets the superblock's free counts to the sums of the groups' counts, as the
+ * kernel does on mount: e2fsck accepts any value there.
  */
 void e4l_counts_total(ext2_filsys fs);
 
@@ -96,15 +97,15 @@ errcode_t e4l_log_forget_fast(struct e4l_journal *j);
 errcode_t e4l_log_point(struct e4l_journal *j, uint32_t start);
 
 /*
- * discard.c: remembers @r, which is allocated or freed; and discards what is
- * free of all of that, when everything else has been done.
+ * discard.c: records the blocks @r, which are allocated or freed; discards the
+ * recorded blocks that are free at the end of the session.
  */
 errcode_t e4l_discard_note(struct e4l_journal *j, struct range r);
 errcode_t e4l_discard_used(struct e4l_journal *j);
 
-/* journal.c: flushes everything that was written so far. */
+/* journal.c: flushes all writes. */
 errcode_t e4l_journal_flush(struct e4l_journal *j);
-/* Why nothing more may be written, or 0. */
+/* The error after which nothing may be written, or 0. */
 errcode_t e4l_journal_failed(struct e4l_journal *j);
 errcode_t e4l_journal_commit(struct e4l_journal *j,
 			     const struct txn_block *blocks, size_t n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The log's blocks: where they are, and how a transaction is written there.
- * journal.c says in which order, and why.
+ * The log's blocks: their positions, and the format of a transaction.
+ * journal.c explains the order of the writes.
  */
 #include "config.h"
 #include <endian.h>
@@ -22,7 +22,7 @@ static uint32_t sum_blocks(const struct e4l_journal *j, uint32_t sum,
 
 struct map_walk {
 	struct e4l_journal *j;
-	uint32_t next;		/* the logical block that must come now */
+	uint32_t next;		/* the next expected logical block */
 	errcode_t err;
 };
 
@@ -56,7 +56,7 @@ static int map_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t lblk,
 	return 0;
 }
 
-/* A block that appears twice would be overwritten by the log itself. */
+/* Checks that no block appears twice: the log would overwrite itself. */
 static errcode_t check_overlap(const struct e4l_journal *j)
 {
 	struct log_run *sorted;
@@ -193,7 +193,10 @@ static errcode_t check_features(const struct jbd2_super *jsb)
 	return 0;
 }
 
-/* Where the log begins and ends; @blocks is what the device or file has. */
+/*
+ * Finds the first and last block of the log; @blocks is the length of the
+ * device or file.
+ */
 static errcode_t check_extent(struct e4l_journal *j, uint32_t blocks,
 			      uint32_t *last)
 {
@@ -210,7 +213,7 @@ static errcode_t check_extent(struct e4l_journal *j, uint32_t blocks,
 	    j->first <= super_lblk(j) || j->first > JBD2_MIN_BLOCKS / 8)
 		return E4L_ET_JOURNAL_CORRUPT;
 	*last = maxlen - fc;
-	/* the block before them is nobody's */
+	/* the block before the fast commits is not used */
 	j->fast = fc > 1 ? *last + 1 : 0;
 	return 0;
 }
@@ -255,8 +258,8 @@ static void set_format(struct e4l_journal *j)
 }
 
 /*
- * Each half takes descriptors, blocks, the commit block and the block of zeroes
- * after it.
+ * Each half has space for descriptors, blocks, the commit block, and the block
+ * of zeroes behind the commit block.
  */
 static void set_capacity(struct e4l_journal *j, uint32_t last)
 {
@@ -287,7 +290,10 @@ static errcode_t read_super(struct e4l_journal *j, struct jbd2_super *jsb)
 	return err;
 }
 
-/* Whether the device still has what was read or written last. */
+/*
+ * Checks that the device still has the superblock that was read or written
+ * last.
+ */
 errcode_t e4l_log_check(struct e4l_journal *j)
 {
 	struct jbd2_super now;
@@ -299,7 +305,7 @@ errcode_t e4l_log_check(struct e4l_journal *j)
 	return err;
 }
 
-/* Finds, reads and checks the log; nothing in it is believed unchecked. */
+/* Finds, reads and checks the log. */
 errcode_t e4l_log_setup(struct e4l_journal *j)
 {
 	ext2_filsys fs = j->e->fs;
@@ -331,9 +337,9 @@ uint32_t e4l_log_start(const struct e4l_journal *j, uint32_t seq)
 }
 
 /*
- * Makes the journal's superblock say that the log begins at @start (0: is
- * empty) with the current sequence number.  All that changes is in its first
- * 512 bytes, checksum included: it cannot tear.
+ * Sets the log's start in the journal's superblock to @start (0: empty), with
+ * the current sequence number.  All changed bytes are in the first 512,
+ * including the checksum: the write cannot tear.
  */
 errcode_t e4l_log_point(struct e4l_journal *j, uint32_t start)
 {
@@ -364,12 +370,12 @@ out:
 
 /* -------------------------------------------------- a transaction's log */
 
-/* Collects blocks of the log and writes them in large pieces. */
+/* Collects blocks of the log and writes them in large requests. */
 struct writer {
 	struct e4l_journal *j;
 	uint8_t *buf;
-	uint32_t lblk;		/* of the buffer's first block */
-	uint32_t fill, room;	/* blocks */
+	uint32_t lblk;		/* log block of the buffer's start */
+	uint32_t fill, room;	/* in blocks */
 };
 
 static errcode_t writer_flush(struct writer *w)
@@ -398,7 +404,7 @@ static errcode_t writer_flush(struct writer *w)
 	return 0;
 }
 
-/* A block of zeroes at the log's next place, for the caller to fill. */
+/* Returns the next log block, zeroed, for the caller to fill. */
 static errcode_t writer_next(struct writer *w, uint8_t **block)
 {
 	size_t bs = w->j->e->fs->blocksize;
@@ -430,7 +436,10 @@ static bool needs_escape(const struct txn_block *b)
 	return !memcmp(b->data, &magic, sizeof(magic));
 }
 
-/* The sum is of the block as it is in the log: with its first word zeroed. */
+/*
+ * The checksum is of the block as it is in the log: with an escaped first word
+ * zeroed.
+ */
 static uint32_t block_sum(const struct e4l_journal *j,
 			  const struct txn_block *b)
 {
@@ -482,7 +491,7 @@ static void put_tail_sum(const struct e4l_journal *j, uint8_t *block)
 	memcpy(block + j->e->fs->blocksize - sizeof(sum), &sum, sizeof(sum));
 }
 
-/* One descriptor for @n blocks, at most tags_per_block, and these blocks. */
+/* Writes a descriptor for @n blocks, at most tags_per_block, and the blocks. */
 static errcode_t write_described(struct writer *w,
 				 const struct txn_block *blocks, size_t n)
 {
@@ -535,14 +544,14 @@ static errcode_t write_commit(struct writer *w)
 	c->sec = htobe64(now);
 	if (j->csum2 || j->csum3)
 		c->chksum[0] = htobe32(sum_blocks(j, j->seed, block));
-	/* whoever reads on finds the log's end and nothing older */
+	/* the replay ends here, and finds no older transaction */
 	return writer_next(w, &block);
 }
 
 /*
- * What a fast commit begins with is cleared; no flush.  When it is older than
- * the log, the kernel ignores it, but e2fsck 1.47 fails there and then goes on
- * without all that the log has.
+ * Clears the head of a fast commit; no flush.  The kernel ignores a fast commit
+ * that is older than the log, but e2fsck 1.47 fails and then discards the whole
+ * log.
  */
 errcode_t e4l_log_forget_fast(struct e4l_journal *j)
 {
@@ -561,7 +570,7 @@ errcode_t e4l_log_forget_fast(struct e4l_journal *j)
 	return err;
 }
 
-/* Writes the transaction that has the current sequence number; no flush. */
+/* Writes the transaction with the current sequence number; no flush. */
 errcode_t e4l_log_write(struct e4l_journal *j, const struct txn_block *blocks,
 			size_t n)
 {
@@ -569,7 +578,7 @@ errcode_t e4l_log_write(struct e4l_journal *j, const struct txn_block *blocks,
 	size_t done, part;
 	errcode_t err;
 
-	/* nobody replays the log of an overlay */
+	/* the log of an overlay is never replayed */
 	if (j->e->over)
 		return 0;
 	w.room = LOG_WRITE_BYTES / j->e->fs->blocksize;

@@ -7,22 +7,22 @@
 #include "e4layout/base/io_pool.h"
 #include "quota.h"
 
-/* What one user, group or project uses. */
+/* The usage of one user, group or project. */
 struct record {
 	enum e4l_quota_type type;
 	uint32_t id;
-	blk64_t blk;			/* where it is, and how far in there */
+	blk64_t blk;			/* block and offset of the record */
 	size_t offset;
-	uint64_t bytes;			/* as in the file, at first */
-	uint64_t less;			/* will be taken away in all */
+	uint64_t bytes;			/* initial value in the file */
+	uint64_t less;			/* sum of the announced decreases */
 };
 
 struct e4l_quota {
 	struct e4l *e;
 	ext2_ino_t inos[QUOTA_TYPES];
-	uint32_t blocks[QUOTA_TYPES];	/* of QUOTA_BLOCK, in each file */
-	void *entries;			/* tsearch() of struct record */
-	char *buf;			/* of one block */
+	uint32_t blocks[QUOTA_TYPES];	/* per file, in units of QUOTA_BLOCK */
+	void *entries;			/* tsearch(3) tree of struct record */
+	char *buf;			/* QUOTA_BLOCK long */
 };
 
 static const char doing[] = "reading the quota usage";
@@ -38,7 +38,10 @@ static int by_id(const void *a, const void *b)
 
 /* ---------------------------------------------------------- reading the file */
 
-/* Reads block @number of a file; *@at is in q->buf, and @record knows where. */
+/*
+ * Reads block @number of a file into q->buf; *@at points to the block, and
+ * @record gets its position.
+ */
 static errcode_t read_block(struct e4l_quota *q, enum e4l_quota_type type,
 			    uint32_t number, struct record *record, char **at)
 {
@@ -117,7 +120,7 @@ void e4l_quota_free(struct e4l_quota *q)
 	free(q);
 }
 
-/* The block of entries that @record is in; 0: none. */
+/* The number of the leaf block for @record; 0: none. */
 static errcode_t find_leaf(struct e4l_quota *q, struct record *record,
 			   uint32_t *number)
 {
@@ -139,7 +142,10 @@ static errcode_t find_leaf(struct e4l_quota *q, struct record *record,
 	return 0;
 }
 
-/* An entry that is not in use has id 0, as the one of root; but no inodes. */
+/*
+ * Reads the entry of @record.  An unused entry has ID 0, like root's entry, but
+ * counts no inodes.
+ */
 static errcode_t read_entry(struct e4l_quota *q, struct record *record)
 {
 	uint32_t number;
@@ -192,7 +198,7 @@ static errcode_t find_entry(struct e4l_quota *q, enum e4l_quota_type type,
 
 /* ------------------------------------------------------------------ counting */
 
-/* The inode of an attribute's value is counted where the attribute is. */
+/* An EA inode is counted at the inodes that have the attribute. */
 static bool is_counted(const struct e4l_quota *q,
 		       const struct ext2_inode_large *inode, int64_t bytes)
 {

@@ -2,15 +2,15 @@
 /*
  * The primary superblock, written so that it cannot tear.
  *
- * What a session changes (needs_recovery, the state, the free counts, the time
- * of the last write, the kilobytes written) is in the superblock's first 512
- * bytes, its checksum in the last four of 1024.  A device that writes 512 bytes
- * at a time and loses power in between would leave a superblock that the kernel
- * refuses and for which e2fsck takes a backup, if there is one.  So the
- * checksum stays as it is: CRC-32C is linear, and four bytes that nobody reads
- * are chosen such that the sum comes out the same.  These are the last four of
- * s_last_mounted, a string that ends well before them (if it does not, the
- * checksum is computed as usual).
+ * All fields that a session changes (needs_recovery, the state, the free
+ * counts, the time of the last write, the kilobytes written) are in the
+ * superblock's first 512 bytes, but the checksum is in the last four of 1024.
+ * A device that writes 512 bytes at a time and loses power in between would
+ * leave a superblock that the kernel refuses and that e2fsck replaces by a
+ * backup, if there is one.  Therefore the checksum does not change: CRC-32C is
+ * linear, and four unused bytes are chosen so that the checksum stays the same.
+ * These bytes are the last four of s_last_mounted, a string that is usually
+ * shorter (if it is not, the checksum is computed as usual).
  */
 #include "config.h"
 #include <string.h>
@@ -19,7 +19,7 @@
 
 #define SUPER_BYTES	1024
 #define SUM_OFFSET	offsetof(struct ext2_super_block, s_checksum)
-/* the last four bytes of s_last_mounted, which s_algorithm_usage follows */
+/* the last four bytes of s_last_mounted, before s_algorithm_usage_bitmap */
 #define SPARE_OFFSET	(offsetof(struct ext2_super_block, \
 				  s_algorithm_usage_bitmap) - sizeof(uint32_t))
 
@@ -30,8 +30,9 @@ static uint32_t sum_with(struct ext2_super_block *sb, uint32_t spare)
 }
 
 /*
- * Which spare bits change the sum by @wanted?  Each bit changes it by a fixed
- * amount; the 32 amounts are independent, so elimination finds the one answer.
+ * Finds the spare bits that change the checksum by @wanted.  Each bit changes
+ * it by a fixed amount; the 32 amounts are linearly independent, so that
+ * elimination finds the only solution.
  */
 static uint32_t solve(uint32_t effect[32], uint32_t wanted)
 {
@@ -55,7 +56,7 @@ static uint32_t solve(uint32_t effect[32], uint32_t wanted)
 	return answer;
 }
 
-/* Chooses the spare bytes such that the checksum of @sb becomes @checksum. */
+/* Chooses the spare bytes so that the checksum of @sb is @checksum. */
 void e4l_super_keep_checksum(struct ext2_super_block *sb, uint32_t checksum)
 {
 	uint32_t effect[32], base = sum_with(sb, 0);
@@ -86,8 +87,8 @@ static void set_checksum(ext2_filsys fs, struct ext2_super_block *sb)
 
 /*
  * The superblock is at byte 1024, whatever the block size.  Its whole block is
- * read and written, since undo_io mixes up block numbers when the channel's
- * block size changes in between; what is written unchanged cannot tear.
+ * read and written: undo_io confuses block numbers if the channel's block size
+ * changes in between.  Unchanged bytes cannot tear.
  */
 static errcode_t super_io(struct e4l_journal *j, bool write,
 			  struct ext2_super_block *sb)
@@ -116,7 +117,7 @@ static errcode_t super_io(struct e4l_journal *j, bool write,
 	return err;
 }
 
-/* What the filesystem's channel has written since it was opened. */
+/* The number of bytes that the filesystem's channel has written. */
 static uint64_t bytes_written(ext2_filsys fs)
 {
 	io_stats stats = NULL;
@@ -132,7 +133,10 @@ static errcode_t not_ours(struct e4l_journal *j)
 			0);
 }
 
-/* It must be what libext2fs has read, or was told of by write_super(). */
+/*
+ * Checks that the superblock is the one that libext2fs has read or
+ * write_super() has written.
+ */
 errcode_t e4l_super_read(struct e4l_journal *j)
 {
 	ext2_filsys fs = j->e->fs;
@@ -151,7 +155,10 @@ errcode_t e4l_super_read(struct e4l_journal *j)
 	return 0;
 }
 
-/* Whether the device still has what was read or written last. */
+/*
+ * Checks that the device still has the superblock that was read or written
+ * last.
+ */
 errcode_t e4l_super_check(struct e4l_journal *j)
 {
 	struct ext2_super_block now;
@@ -162,7 +169,7 @@ errcode_t e4l_super_check(struct e4l_journal *j)
 	return err;
 }
 
-/* Writes @sb; libext2fs is told what is on the device now. */
+/* Writes @sb, and updates libext2fs' copy. */
 static errcode_t write_super(struct e4l_journal *j,
 			     struct ext2_super_block *sb)
 {
@@ -179,7 +186,7 @@ static errcode_t write_super(struct e4l_journal *j,
 	return 0;
 }
 
-/* From here until e4l_super_unmark() an interrupted session can be seen. */
+/* Marks the session on disk; e4l_super_unmark() removes the mark. */
 errcode_t e4l_super_mark(struct e4l_journal *j)
 {
 	struct ext2_super_block sb = j->sb;
@@ -192,7 +199,7 @@ errcode_t e4l_super_mark(struct e4l_journal *j)
 	return write_super(j, &sb);
 }
 
-/* As in libext2fs, only filesystems that count already go on counting. */
+/* Like libext2fs, updates s_kbytes_written only if it is in use. */
 static void count_written(struct e4l_journal *j, struct ext2_super_block *sb)
 {
 	ext2_filsys fs = j->e->fs;

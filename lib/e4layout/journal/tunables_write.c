@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Changes the tunables that are kept with the filesystem, in a transaction. */
+/* Changes the filesystem's stored tunables, in a transaction. */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -10,8 +10,7 @@
 #include "e4layout/tunables/tunables.h"
 
 /*
- * libext2fs leaves an attribute block behind when the last attribute in it is
- * gone; the kernel frees it.
+ * libext2fs keeps an attribute block without attributes; the kernel frees it.
  */
 static errcode_t free_empty_block(ext2_filsys fs)
 {
@@ -39,7 +38,7 @@ static errcode_t free_empty_block(ext2_filsys fs)
 	return err;
 }
 
-/* Clusters of the values in @size bytes of entries that have inodes. */
+/* The number of clusters of EA inodes that @size bytes of entries refer to. */
 static uint64_t count_entries(ext2_filsys fs, const uint8_t *at, size_t size)
 {
 	const uint64_t cluster = (uint64_t)fs->blocksize *
@@ -63,8 +62,8 @@ static uint64_t count_entries(ext2_filsys fs, const uint8_t *at, size_t size)
 }
 
 /*
- * What the root directory's i_blocks counts of attributes whose values are in
- * inodes of their own, in clusters.  The entries have passed libext2fs.
+ * The number of clusters in the root directory's i_blocks that belong to EA
+ * inodes. libext2fs has verified the entries.
  */
 static errcode_t count_value_inodes(ext2_filsys fs, uint64_t *clusters)
 {
@@ -102,8 +101,8 @@ out:
 }
 
 /*
- * Kernel and e2fsck count such values in i_blocks; libext2fs, which makes and
- * frees their inodes, does not.
+ * Updates i_blocks: the kernel and e2fsck count EA inodes in i_blocks;
+ * libext2fs, which creates and frees the EA inodes, does not.
  */
 static errcode_t follow_value_inodes(ext2_filsys fs, uint64_t before)
 {
@@ -165,6 +164,6 @@ errcode_t e4l_tunables_write(struct e4l *e, io_channel external,
 	errcode_t err = e4l_change(e, external, "changing the tunables",
 				   put_tunables, (void *)t);
 
-	/* only the kernel may change what quota files count */
+	/* only the kernel may change quota usage */
 	return err == E4L_ET_CHANGE_QUOTA ? E4L_ET_TUNABLES_QUOTA : err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A transaction in memory: the blocks it will write, keyed by number, what it
- * allocates and frees, and the inodes that it moves.
+ * A transaction in memory: the blocks to write, keyed by number, the allocated
+ * and freed blocks, and the moved inodes.
  */
 #include "config.h"
 #include <errno.h>
@@ -18,7 +18,7 @@ struct groups {
 	size_t n;
 };
 
-/* An inode that has a new number, and what its new group said before. */
+/* A moved inode, and the previous state of its new group. */
 struct moved {
 	ext2_ino_t from, to;
 	bool is_dir;
@@ -29,20 +29,20 @@ struct moved {
 /* A block that the transaction writes. */
 struct block_entry {
 	struct txn_block b;		/* the key */
-	struct block_entry *next, **link;	/* in e4l_txn.entries, in no order */
+	struct block_entry *next, **link; /* in e4l_txn.entries, unordered */
 };
 
 struct e4l_txn {
 	struct e4l_journal *j;
-	void *tree;			/* tsearch() of struct block_entry */
+	void *tree;	/* tsearch(3) tree of struct block_entry */
 	struct block_entry *entries;
 	size_t n;
 	struct ranges allocs, frees;
 	struct groups groups, inode_groups;
 	struct moved *moved;
 	size_t n_moved;
-	uint8_t *seen;			/* what is on the device at @seen_blk */
-	blk64_t seen_blk;		/* 0: nothing yet */
+	uint8_t *seen;			/* content of the device at @seen_blk */
+	blk64_t seen_blk;		/* 0: none */
 };
 
 static ext2_filsys txn_fs(const struct e4l_txn *t)
@@ -122,8 +122,9 @@ static errcode_t add_block(struct e4l_txn *t, blk64_t blk,
 }
 
 /*
- * What is on the device at @blk, which is not 0, until another block is asked for:
- * what is looked at is mostly changed next.
+ * Returns the content of block @blk, not 0, on the device, valid until the next
+ * call.  The buffer is a cache: most blocks are examined before they are
+ * changed.
  */
 static errcode_t read_device(struct e4l_txn *t, blk64_t blk, const void **ret)
 {
@@ -141,7 +142,10 @@ static errcode_t read_device(struct e4l_txn *t, blk64_t blk, const void **ret)
 	return 0;
 }
 
-/* Block @blk as the transaction would leave it; as read_device(). */
+/*
+ * Returns the content of block @blk after the transaction, valid until the next
+ * call of read_device().
+ */
 static errcode_t look_at_block(struct e4l_txn *t, blk64_t blk,
 			       const void **ret)
 {
@@ -157,7 +161,7 @@ static errcode_t look_at_block(struct e4l_txn *t, blk64_t blk,
 	return read_device(t, blk, ret);
 }
 
-/* The transaction is not to write @blk after all. */
+/* Drops @blk from the transaction. */
 static void forget_block(struct e4l_txn *t, blk64_t blk)
 {
 	struct block_entry *e = find_entry(t, blk);
@@ -272,7 +276,7 @@ static blk64_t group_end(ext2_filsys fs, dgrp_t group)
 	return ext2fs_group_last_block2(fs, group) + 1;
 }
 
-/* How much of @r is in the group of its first block. */
+/* The part of @r that lies in the group of its first block. */
 static struct range first_part(ext2_filsys fs, const struct range *r,
 			       dgrp_t *group)
 {
@@ -297,8 +301,8 @@ static bool has_group(const struct groups *groups, dgrp_t group)
 }
 
 /*
- * Makes room for the bitmap at @bitmap of @group, which is put into @groups, and
- * its descriptor; filled by fill_groups().
+ * Adds the bitmap at @bitmap of @group, and the group's descriptor, to the
+ * transaction, and the group to @groups; fill_groups() fills the blocks.
  */
 static errcode_t reserve_bitmap(struct e4l_txn *t, struct groups *groups,
 				dgrp_t group, blk64_t bitmap)
@@ -365,7 +369,7 @@ static errcode_t check_range(struct e4l_txn *t, const struct range *r)
 	return 0;
 }
 
-/* Is every cluster of @r in use, or free, as @in_use says? */
+/* Checks that every cluster of @r is in use, or that every cluster is free. */
 static errcode_t check_bits(struct e4l_txn *t, const struct range *r,
 			    bool in_use)
 {
@@ -382,7 +386,9 @@ static errcode_t check_bits(struct e4l_txn *t, const struct range *r,
 	return 0;
 }
 
-/* Can the groups of @r have as many free clusters as set_range() counts? */
+/*
+ * Checks that the free cluster counts of @r's groups stay valid in set_range().
+ */
 static errcode_t check_counts(struct e4l_txn *t, struct range r, bool in_use)
 {
 	ext2_filsys fs = txn_fs(t);
@@ -474,8 +480,8 @@ errcode_t e4l_txn_free(struct e4l_txn *t, blk64_t blk, blk64_t count)
 }
 
 /*
- * A block that is written must be in use, now that the frees are done: what
- * the next transaction may take for data must not be replayed.
+ * Checks that each written block is in use after the frees: a block that the
+ * next transaction may use for data must not be replayed.
  */
 static errcode_t check_blocks(struct e4l_txn *t,
 			      const struct txn_block *blocks)
@@ -490,7 +496,7 @@ static errcode_t check_blocks(struct e4l_txn *t,
 	return 0;
 }
 
-/* All frees happen, or, if something is wrong, none. */
+/* Applies all frees or, after an error, none. */
 static errcode_t apply_frees(struct e4l_txn *t,
 			     const struct txn_block *blocks)
 {
@@ -514,7 +520,7 @@ static errcode_t apply_frees(struct e4l_txn *t,
 
 /* ------------------------------------------------------- moving inodes */
 
-/* Changes the inode counts of @group by @delta inodes in use. */
+/* Changes the inode counts of @ino's group by @delta inodes in use. */
 static void count_inode(ext2_filsys fs, ext2_ino_t ino, bool is_dir, int delta)
 {
 	dgrp_t group = ext2fs_group_of_ino(fs, ino);
@@ -530,7 +536,7 @@ static void count_inode(ext2_filsys fs, ext2_ino_t ino, bool is_dir, int delta)
 			ext2fs_bg_used_dirs_count(fs, group) + delta);
 }
 
-/* The table of @ino's group is in use up to @ino, if not farther. */
+/* Extends the used part of the inode table of @ino's group to @ino. */
 static void use_table(ext2_filsys fs, ext2_ino_t ino)
 {
 	uint32_t per_group = fs->super->s_inodes_per_group;
@@ -545,7 +551,7 @@ static void use_table(ext2_filsys fs, ext2_ino_t ino)
 	ext2fs_bg_flags_clear(fs, group, EXT2_BG_INODE_UNINIT);
 }
 
-/* Readers of the tables believe descriptors only with their checksums. */
+/* Sets the descriptors' checksums, which readers of inode tables verify. */
 static void seal_groups_of(ext2_filsys fs, const struct moved *m)
 {
 	ext2fs_group_desc_csum_set(fs, ext2fs_group_of_ino(fs, m->from));
@@ -580,7 +586,7 @@ static errcode_t reserve_inode(struct e4l_txn *t, ext2_ino_t ino)
 			      ext2fs_inode_bitmap_loc(txn_fs(t), group));
 }
 
-/* The bytes of @from are now at @to, and zeroes where they were. */
+/* Moves the bytes of @from to @to, and zeroes the old place. */
 static errcode_t move_bytes(struct e4l_txn *t, ext2_ino_t from, ext2_ino_t to)
 {
 	ext2_filsys fs = txn_fs(t);
@@ -652,7 +658,10 @@ errcode_t e4l_txn_move_inode(struct e4l_txn *t, ext2_ino_t from, ext2_ino_t to,
 
 /* ------------------------------------------------- bitmaps, descriptors */
 
-/* The bits of @group as in memory; those past its end are set. */
+/*
+ * Copies the block bitmap of @group from memory; bits past the group's end are
+ * set.
+ */
 static errcode_t fill_bitmap(struct e4l_txn *t, dgrp_t group, void *buf)
 {
 	ext2_filsys fs = txn_fs(t);
@@ -693,7 +702,10 @@ static errcode_t fill_descriptors(struct e4l_txn *t, dgrp_t group)
 	return 0;
 }
 
-/* The same for inodes. */
+/*
+ * Copies the inode bitmap of @group from memory; bits past the group's end are
+ * set.
+ */
 static errcode_t fill_inode_bitmap(struct e4l_txn *t, dgrp_t group, void *buf)
 {
 	ext2_filsys fs = txn_fs(t);
@@ -792,7 +804,7 @@ void e4l_txn_abort(struct e4l_txn *t)
 	txn_destroy(t);
 }
 
-/* The blocks in disk order; the data stays the transaction's. */
+/* Returns the blocks in disk order; the data stay the transaction's. */
 static struct txn_block *sorted_blocks(const struct e4l_txn *t)
 {
 	struct txn_block *blocks = calloc(t->n + 1, sizeof(*blocks));

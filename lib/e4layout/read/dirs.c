@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * dirs: what directories contain.
+ * dirs: reads the entries of directories.
  *
- *  1. add_piece() collects where directories lie;
- *  2. when there are many, or no more, they are read in rounds of consecutive
- *     directories: their blocks are sorted and go through a pipeline;
- *  3. each block is looked at where it was read: see tally.
+ *  1. add_piece() collects the directories' extents;
+ *  2. if there are many, or at the end, they are read in rounds of consecutive
+ *     directories: the blocks are sorted and pass through a pipeline;
+ *  3. the thread that has read a block parses it: see tally.
  */
 #include "config.h"
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "dirs.h"
 #include "tally.h"
 
-#define BATCH_RUNS	(256u << 10)	/* and as many directories */
+#define BATCH_RUNS	(256u << 10)	/* limit of runs, and of directories */
 
 struct run {
 	blk64_t pblk;
@@ -29,10 +29,10 @@ struct e4l_dirs {
 	struct e4l_tally tally;
 	struct run *runs;
 	size_t n_runs;
-	uint64_t claimed;		/* blocks, so far */
-	/* the round */
-	size_t run, end_run;		/* next() has given what is before */
-	uint32_t in_run;		/* blocks of it */
+	uint64_t claimed;		/* number of blocks added so far */
+	/* the current round */
+	size_t run, end_run;	/* next run for next(), and end of the round */
+	uint32_t in_run;		/* blocks of that run already in jobs */
 };
 
 /* Contiguous blocks on the disk, usually of several directories. */
@@ -122,7 +122,7 @@ static int run_cmp(const void *a, const void *b)
 	return x->dir < y->dir ? -1 : x->dir > y->dir;
 }
 
-/* Reads the blocks of all directories before @end that were not read yet. */
+/* Reads the unread blocks of all directories before @end. */
 static errcode_t read_until(struct e4l_dirs *d, size_t end)
 {
 	static const struct e4l_pipe_ops pipe_ops = {
@@ -140,7 +140,7 @@ static errcode_t read_until(struct e4l_dirs *d, size_t end)
 	return e4l_pipe_run(d->e, &pipe_ops, d);
 }
 
-/* Reads all that has been collected; a directory cut here goes on later. */
+/* Reads all collected blocks; the last directory may continue later. */
 static errcode_t flush(struct e4l_dirs *d)
 {
 	struct e4l_tally *t = &d->tally;
@@ -211,8 +211,8 @@ static errcode_t add_dir(struct e4l_dirs *d, const struct e4l_piece *piece)
 }
 
 /*
- * Directories cannot have more blocks than the filesystem: this ends what maps
- * that lead to the same blocks again and again would make endless.
+ * A directory that has more blocks than the filesystem is damaged: its map
+ * refers to the same blocks again and again.
  */
 static errcode_t add_run(struct e4l_dirs *d, ext2_ino_t ino,
 			 const struct e4l_extent *x)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * free_space: every maximal run of free blocks, in disk order.
+ * free_space: finds all maximal free extents, in disk order.
  *
- * Groups go through a pipeline, as many at a time as fill one read: flex_bg
- * puts their bitmaps side by side.  Runs are joined where the groups come out
- * again in order.
+ * A pipeline reads groups, as many per job as one read can hold: flex_bg places
+ * their bitmaps next to each other.  Free extents that continue across groups
+ * are joined when the jobs finish, in order.
  */
 #include "config.h"
 #include <errno.h>
@@ -17,10 +17,10 @@
 #include "e4layout/base/io_pool.h"
 #include "e4layout/format/own_blocks.h"
 
-#define JOB_BYTES (256u << 10)	/* of bitmaps in one job */
-#define TRIES	8		/* to read one that does not match */
+#define JOB_BYTES (256u << 10)	/* bitmaps per job */
+#define TRIES	8	/* attempts to read a bitmap whose checksum is wrong */
 
-/* Metadata that lies in a group without a bitmap, which does not tell. */
+/* Metadata of other groups in a group without a bitmap. */
 struct stray {
 	blk64_t blk;
 	blk64_t count;
@@ -28,12 +28,13 @@ struct stray {
 
 struct free_space {
 	struct e4l *e;
-	uint32_t bits;			/* clusters in a group */
+	uint32_t bits;			/* clusters per group */
 	unsigned int job_groups;
 	dgrp_t next_group;
 	struct stray *strays;		/* sorted by block */
 	size_t n_strays;
-	struct e4l_block_run run;	/* may go on; len 0: none */
+	/* last free extent, which may continue; len 0: none */
+	struct e4l_block_run run;
 	errcode_t (*found)(const struct e4l_block_run *run, void *priv);
 	errcode_t (*damage)(const struct e4l_damage *damage, void *priv);
 	void *priv;
@@ -44,10 +45,10 @@ struct job {
 	struct free_space *s;
 	dgrp_t group;
 	unsigned int n;
-	char *bitmaps;			/* a block for each group */
+	char *bitmaps;			/* one block per group */
 	char *scratch;
 	struct e4l_want *wants;
-	errcode_t *why;			/* what is wrong with each group */
+	errcode_t *why;			/* error of each group */
 };
 
 /* ------------------------------------------------- groups without a bitmap */
@@ -59,7 +60,7 @@ static bool has_no_bitmap(ext2_filsys fs, dgrp_t group)
 	       ext2fs_group_desc_csum_verify(fs, group);
 }
 
-/* Marks what of @count blocks from @blk lies in @group as in use. */
+/* Marks the part of @count blocks from @blk that lies in @group as in use. */
 static void mark_used(ext2_filsys fs, dgrp_t group, char *bitmap, blk64_t blk,
 		      blk64_t count)
 {
@@ -76,7 +77,7 @@ static void mark_used(ext2_filsys fs, dgrp_t group, char *bitmap, blk64_t blk,
 		bitmap[blk / 8] |= 1 << blk % 8;
 }
 
-/* The group's copies of the superblock and of the descriptors. */
+/* Marks the group's copies of the superblock and of the descriptors. */
 static void mark_backups(ext2_filsys fs, dgrp_t group, char *bitmap)
 {
 	struct e4l_own_run runs[E4L_OWN_BACKUPS];
@@ -86,7 +87,7 @@ static void mark_backups(ext2_filsys fs, dgrp_t group, char *bitmap)
 		mark_used(fs, group, bitmap, runs[i].blk, runs[i].len);
 }
 
-/* The first of the strays that begins at or after @blk. */
+/* The index of the first stray at or after @blk. */
 static size_t first_stray(const struct free_space *s, blk64_t blk)
 {
 	return e4l_lower_bound(&blk, s->strays, s->n_strays,
@@ -107,7 +108,10 @@ static void compute_bitmap(const struct free_space *s, dgrp_t group,
 			  s->strays[i].count);
 }
 
-/* Notes what of @count blocks from @blk lies in groups without a bitmap. */
+/*
+ * Records the parts of @count blocks from @blk that lie in groups without a
+ * bitmap.
+ */
 static errcode_t note_metadata(struct free_space *s, blk64_t blk,
 			       blk64_t count)
 {
@@ -134,8 +138,8 @@ static errcode_t note_metadata(struct free_space *s, blk64_t blk,
 }
 
 /*
- * Metadata is mostly in its own group, but flex_bg allows it anywhere.  What
- * lies across a border is cut there.
+ * Records all metadata.  Most of it is in its own group, but flex_bg allows any
+ * place.  Ranges that cross a group boundary are split.
  */
 static errcode_t note_all_metadata(struct free_space *s)
 {
@@ -216,7 +220,7 @@ static void visit_bitmap(const struct e4l_want *want, const void *block,
 		job->why[i] = E4L_ET_READ_BITMAP;
 }
 
-/* The group's descriptor as it is on the device now. */
+/* Reads the group's descriptor from the device again. */
 static errcode_t read_desc(struct e4l *e, dgrp_t group, void *block,
 			   struct ext4_group_desc *ret)
 {
@@ -238,7 +242,10 @@ static errcode_t read_desc(struct e4l *e, dgrp_t group, void *block,
 	return err;
 }
 
-/* Where it is mounted, a bitmap may be newer than the descriptor was. */
+/*
+ * Reads a bitmap again.  On a mounted filesystem, it may be newer than the
+ * descriptor.
+ */
 static void read_again(struct job *job, unsigned int i)
 {
 	ext2_filsys fs = job->s->e->fs;
@@ -262,7 +269,7 @@ static errcode_t free_space_work(void *arg, void *priv)
 	unsigned int i;
 	size_t n = 0;
 
-	/* full, unless something better is learnt */
+	/* groups whose bitmap cannot be read count as full */
 	memset(job->bitmaps, 0xFF, (size_t)job->n * fs->blocksize);
 	for (i = 0; i < job->n; i++) {
 		blk = ext2fs_block_bitmap_loc(fs, job->group + i);
@@ -285,7 +292,7 @@ static errcode_t free_space_work(void *arg, void *priv)
 
 /* --------------------------------------------------------------------- runs */
 
-/* The first bit from @bit on that is @value; @limit if there is none. */
+/* The first bit at or after @bit with @value; @limit if there is none. */
 static uint32_t find_bit(const uint64_t *map, uint32_t bit, uint32_t limit,
 			 bool value)
 {
@@ -325,7 +332,7 @@ static errcode_t add_run(struct free_space *s, blk64_t pblk, blk64_t len)
 	return err;
 }
 
-/* The free runs of one group, whose last cluster may be cut by the end. */
+/* Reports the free extents of a group, whose last cluster may be partial. */
 static errcode_t emit_group(struct free_space *s, dgrp_t group,
 			    const uint64_t *map)
 {
@@ -403,7 +410,7 @@ static void job_release(void *arg, void *priv)
 	free(job->why);
 }
 
-/* Each bitmap must consist of whole bytes and fit in one block. */
+/* Checks that each bitmap has whole bytes and fits in one block. */
 static bool geometry_ok(ext2_filsys fs)
 {
 	uint64_t clusters = EXT2_CLUSTERS_PER_GROUP(fs->super);
@@ -442,7 +449,7 @@ errcode_t e4l_free_space(struct e4l *e,
 	if (!err)
 		err = end_run(&s);
 	free(s.strays);
-	/* who is called may have said more */
+	/* a callback may have set the detail */
 	if (err && !e->detail.doing)
 		e4l_fail(e, err, "reading the block bitmaps", 0, 0);
 	return err;

@@ -2,11 +2,11 @@
 /*
  * model: the whole filesystem in one structure.
  *
- *  1. names of all inodes, if the caller wants paths for each file;
- *  2. the scan: each file is scored and added up; directories are collected;
- *  3. directories are read (some perhaps during 2), and with them the names of
- *     the worst files; then those files' paths;
- *  4. the free space.
+ *  1. load the names of all inodes, if the caller wants a path for each file;
+ *  2. scan: score each file and add up the scores; collect directories;
+ *  3. read the directories (some already during 2) for locality and for the
+ *     names of the worst files; resolve these files' paths;
+ *  4. read the free space.
  */
 #include "config.h"
 #include <errno.h>
@@ -23,10 +23,11 @@ struct build {
 	const struct e4l_model_options *opt;
 	struct e4l_model *m;
 	struct e4l_dirs *dirs;
-	struct e4l_names *names;	/* see 1, or NULL before 3 */
-	struct e4l_scorer scorer;	/* of the file that is coming in */
-	bool damaged;			/* it is */
-	bool entries_missed;		/* when nobody knew what to look for */
+	struct e4l_names *names; /* see step 1; otherwise NULL before step 3 */
+	struct e4l_scorer scorer;	/* scorer of the current file */
+	bool damaged;			/* the current file is damaged */
+	/* some entries were read before the worst files were known */
+	bool entries_missed;
 };
 
 static errcode_t note_damage(const struct e4l_damage *damage, void *priv)
@@ -61,7 +62,7 @@ static uint64_t badness(const struct build *b, const struct e4l_file_score *s,
 	return s->extents - s->ideal_extents;
 }
 
-/* Is @x worse than @y? */
+/* Whether @x is worse than @y. */
 static bool worse(const struct build *b, const struct e4l_worst_file *x,
 		  const struct e4l_worst_file *y)
 {
@@ -72,8 +73,8 @@ static bool worse(const struct build *b, const struct e4l_worst_file *x,
 }
 
 /*
- * The heap: each file is at most as bad as its children, so that the least bad
- * is at the top.  Sinks the file at @i among the first @n.
+ * Sinks the file at index @i of the heap, among the first @n.  A file is at
+ * most as bad as its children: the least bad file is at the top.
  */
 static void sink(const struct build *b, size_t i, size_t n)
 {
@@ -102,7 +103,10 @@ static void rise(const struct build *b, size_t i)
 	}
 }
 
-/* Files come by number, so that one as bad as the top is no worse than it. */
+/*
+ * Offers a file to the heap.  Files come in ascending order: of equally bad
+ * files, the first is kept.
+ */
 static errcode_t offer(struct build *b, const struct e4l_piece *p,
 		       const struct e4l_file_score *score)
 {
@@ -130,7 +134,7 @@ static errcode_t offer(struct build *b, const struct e4l_piece *p,
 	return 0;
 }
 
-/* Turns the heap into a list, the worst first. */
+/* Sorts the heap, the worst file first. */
 static void sort_worst(struct build *b)
 {
 	struct e4l_worst_file *w = b->m->worst, t;
@@ -152,7 +156,7 @@ static void add_peers(struct e4l_model *m, const struct e4l_piece *p,
 	bool reg = LINUX_S_ISREG(p->inode->i_mode);
 
 	if (p->inode->i_flags & EXT4_EA_INODE_FL)
-		return;		/* it has no path */
+		return;		/* the inode has no path */
 	if (reg || LINUX_S_ISDIR(p->inode->i_mode)) {
 		m->peers.filefrag_extents += s->filefrag_extents;
 		m->peers.filefrag_fragmented += s->filefrag_extents > 1;
@@ -219,7 +223,7 @@ static errcode_t hand_out(const struct build *b, const struct e4l_piece *p)
 	return b->opt->file(&file, b->opt->priv);
 }
 
-/* The last piece of a file has come. */
+/* Ends a file after its last piece. */
 static errcode_t add_file(struct build *b, const struct e4l_piece *p)
 {
 	const struct e4l_file_score *score = &b->scorer.score;
@@ -292,7 +296,7 @@ static bool wants_entry(const struct e4l_dirent *entry, void *priv)
 	return !b->names || e4l_names_wanted(entry, b->names);
 }
 
-/* Before the scan is over, nobody knows which files are the worst. */
+/* Before the end of the scan, the worst files are unknown. */
 static errcode_t add_entry(const struct e4l_dirent *entry, void *priv)
 {
 	struct build *b = priv;
@@ -338,9 +342,9 @@ static errcode_t put_paths(struct build *b)
 }
 
 /*
- * Reads the directories that are left, for locality and for the worst files'
- * names, and those that were read too early or not at all once more, for the
- * names only.
+ * Reads the remaining directories, for locality and for the worst files' names;
+ * reads directories that were read too early, or not for names, again for names
+ * only.
  */
 static errcode_t finish_dirs(struct build *b)
 {
@@ -384,7 +388,7 @@ static errcode_t scan_files(struct build *b)
 
 /* ------------------------------------------------------------------- groups */
 
-/* What e2fsck reads of a group's inode table beside the inodes in use. */
+/* The number of unused inodes of a group that e2fsck has to scan. */
 static uint32_t unused_read(ext2_filsys fs, dgrp_t group)
 {
 	uint32_t unused = 0, free_inodes = ext2fs_bg_free_inodes_count(fs,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * names: from inodes to paths, and from paths to inodes.
+ * names: converts inodes to paths, and paths to inodes.
  *
- * A name is kept with the number of the directory that holds it.  When only
- * some inodes are wanted, the parents' names are learnt level by level: each
- * level reads the directories still without a name for "..", and the
- * directories that this leads to for the names.
+ * Each name is stored with the inode number of its directory.  If only some
+ * inodes are wanted, the names of parents are resolved level by level: each
+ * level reads ".." of the directories without a name, and searches the parents
+ * for the names.
  */
 #include "config.h"
 #include <errno.h>
@@ -16,21 +16,21 @@
 #include "e4layout/format/dirent.h"
 #include "dirs.h"
 
-/* A path has at most PATH_MAX bytes, of which each level takes two. */
+/* A path has at most PATH_MAX bytes, and each level takes two or more. */
 #define MAX_LEVELS 2048
 #define MAX_PATH_BYTES (MAX_LEVELS * (EXT2_NAME_LEN + 1) + 1)
 
 struct name {
 	ext2_ino_t ino, parent;
-	uint64_t offset : 54;		/* in the text */
+	uint64_t offset : 54;		/* offset in the text */
 	uint64_t on_path : 1;
-	uint64_t lost : 1;		/* what it is in does not lead to the root */
+	uint64_t lost : 1;	/* its parents do not lead to the root */
 	uint64_t len : 8;
 };
 
-/* Of a path: the name, and the bytes up to its end. */
+/* A component of a path: the name, and the length of the path up to its end. */
 struct level {
-	size_t name;			/* its number */
+	size_t name;			/* index of the name */
 	size_t bytes;
 };
 
@@ -41,16 +41,17 @@ struct ino_vec {
 
 struct e4l_names {
 	struct e4l *e;
-	struct name *names;		/* sorted, once complete */
+	struct name *names;		/* sorted when complete */
 	size_t n, max;
 	char *text;
 	size_t text_len, text_max;
 	bool all;
-	struct ino_vec wanted;		/* sorted; what is looked for */
-	uint64_t sieve[64];		/* a bit for the low bits of each */
-	struct ino_vec parents;		/* of the directories wanted */
-	size_t next;			/* after what was found last */
-	/* What was asked for last.  There is room for every path. */
+	struct ino_vec wanted;		/* sorted inodes to name */
+	/* filter: a bit for the low bits of each wanted inode */
+	uint64_t sieve[64];
+	struct ino_vec parents;		/* parents of wanted directories */
+	size_t next;			/* index behind the name found last */
+	/* The path of the last call.  @path has space for every path. */
 	char *path;
 	struct level level[MAX_LEVELS];
 	unsigned int depth;
@@ -76,7 +77,7 @@ static void sort_unique(struct ino_vec *vec)
 	vec->n = n;
 }
 
-/* Most entries of most directories are wanted by nobody. */
+/* The filter rejects most entries, which are not wanted. */
 static bool is_wanted(const struct e4l_names *names, ext2_ino_t ino)
 {
 	return names->all ||
@@ -102,14 +103,14 @@ static int name_cmp(const void *a, const void *b, void *arg)
 	return cmp ? cmp : (int)x->len - (int)y->len;
 }
 
-/* Leaves the last levels of the path, until there are @depth. */
+/* Removes the last components of the path until @depth remain. */
 static void leave(struct e4l_names *names, unsigned int depth)
 {
 	while (names->depth > depth)
 		names->names[names->level[--names->depth].name].on_path = false;
 }
 
-/* Sorts, and keeps the first of each inode's names. */
+/* Sorts the names, and keeps the first of each inode. */
 static void sort_names(struct e4l_names *names)
 {
 	size_t i, n = 0;
@@ -234,8 +235,9 @@ static errcode_t read_some(struct e4l *e, const struct ino_vec *dirs,
 }
 
 /*
- * Names the parents of what is named.  A parent that its ".." does not lead to
- * has no name, and so has no path; it is not looked for again.
+ * Finds names for the parents of named inodes.  A parent that does not contain
+ * the inode it is the ".." of has no name and no path, and is not searched
+ * again.
  */
 static errcode_t resolve_level(struct e4l_names *names, bool *more)
 {
@@ -302,7 +304,10 @@ errcode_t e4l_names_load(struct e4l *e, const ext2_ino_t *wanted, size_t n,
 
 /* -------------------------------------------------------------------- paths */
 
-/* Paths are asked for in the order of inodes, which is that of the names. */
+/*
+ * Finds the next name: callers ask for paths in ascending order, like the
+ * names.
+ */
 static struct name *find_next(struct e4l_names *names, ext2_ino_t ino)
 {
 	struct name *name;
@@ -316,7 +321,10 @@ static struct name *find_next(struct e4l_names *names, ext2_ino_t ino)
 	return name;
 }
 
-/* The directory of @name, which is often where the path ends, or one above. */
+/*
+ * The name of the directory of @name, often the last component of the current
+ * path, or the one before.
+ */
 static struct name *parent_of(const struct e4l_names *names,
 			      const struct name *name)
 {
@@ -355,8 +363,8 @@ static void enter(struct e4l_names *names, struct name *name)
 }
 
 /*
- * The @n names of @up lead to @next, and not to the root if that is none, or one of
- * them, as damage may have it: then no other path need follow them.
+ * Marks the @n names of @up as lost if they do not lead to the root: @next is
+ * NULL or, in a damaged filesystem, one of them.
  */
 static void note_lost(struct name *const *up, unsigned int n,
 		      const struct name *next)
@@ -371,8 +379,8 @@ static void note_lost(struct name *const *up, unsigned int n,
 }
 
 /*
- * What is asked for is often beside or below what was asked for last: from @ino
- * up to where that path is left, and down again.
+ * The wanted path often shares components with the current path: follow the
+ * parents of @ino to a component of the current path, then append the names.
  */
 const char *e4l_names_path(struct e4l_names *names, ext2_ino_t ino)
 {
@@ -423,8 +431,8 @@ struct lookup {
 	const char *name;
 	size_t len;
 	ext2_ino_t ino;			/* 0: not found */
-	bool is_dir;			/* there was an entry, if only ".." */
-	struct e4l_damage damage;	/* the first; why is 0: none */
+	bool is_dir;	/* the inode has entries, at least ".." */
+	struct e4l_damage damage;	/* first damage; why is 0: none */
 };
 
 static errcode_t look(const struct e4l_dirent *entry, void *priv)
@@ -446,7 +454,7 @@ static errcode_t look_damaged(const struct e4l_damage *damage, void *priv)
 	return 0;
 }
 
-/* Why there is no such name in the directory @ino. */
+/* Sets the detail: why the inode @ino has no such name. */
 static errcode_t fail_lookup(struct e4l *e, const struct lookup *l,
 			     ext2_ino_t ino)
 {
@@ -456,7 +464,7 @@ static errcode_t fail_lookup(struct e4l *e, const struct lookup *l,
 			"finding a path", ino, l->damage.blk);
 }
 
-/* Walks down @path from the root. */
+/* Resolves @path from the root. */
 static errcode_t find_path(struct e4l *e, const char *path, ext2_ino_t *ret)
 {
 	static const struct e4l_dirs_ops ops = {
@@ -490,12 +498,12 @@ static errcode_t find_path(struct e4l *e, const char *path, ext2_ino_t *ret)
 
 struct subtree {
 	ext2fs_inode_bitmap found, level, next;
-	bool any;			/* in the next level */
+	bool any;			/* there is a next level */
 };
 
 /*
- * What may be a directory is read in the next level, once; the scan passes over
- * the rest.
+ * Adds each possible directory once to the next level; the scan ignores other
+ * files.
  */
 static errcode_t descend(const struct e4l_dirent *entry, void *priv)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * scan: every inode in use, in inode order, with its extents.
+ * scan: reports every inode in use, in ascending order, with its extents.
  *
- *  1. next():  cut the inode tables into chunks and announce those to come;
- *  2. work():  read a chunk, verify and decode its inodes into tokens, then
- *              replace tree blocks by what they hold, level by level, many at a
- *              time in disk order, as long as the tokens stay few;
- *  3. done():  hand the tokens out as pieces, in order; what work() left
- *              unread is read here, so that no file has to fit in memory.
+ *  1. next(): split the inode tables into chunks, and announce later chunks;
+ *  2. work(): read a chunk, verify and decode its inodes into tokens, then
+ *     replace tree blocks by their content, level by level, many at a time in
+ *     disk order, unless there are too many tokens;
+ *  3. done(): report the tokens as pieces, in order; read the remaining tree
+ *     blocks here, so that no file has to fit in memory.
  */
 #include "config.h"
 #include <errno.h>
@@ -19,16 +19,19 @@
 #include "e4layout/base/io_pool.h"
 #include "scan.h"
 
-#define CHUNK_BYTES	(512u << 10)	/* of inode table in one job */
-#define AHEAD_CHUNKS	16		/* announced before they are read */
-/* A test makes these small, to be where otherwise only huge files lead. */
+#define CHUNK_BYTES	(512u << 10)	/* bytes of inode tables per job */
+#define AHEAD_CHUNKS	16		/* number of announced chunks */
+/*
+ * A test sets small values, to reach code that otherwise only huge files reach.
+ */
 #ifndef SCAN_LIMITS
-#define GATHER_MAX	(4u << 20)	/* bytes of tree blocks at a time */
-#define TOKENS_MAX	(256u << 10)	/* after which work() stops reading */
+#define GATHER_MAX	(4u << 20) /* bytes of tree blocks per gathering read */
+/* limit after which work() reads no more tree blocks */
+#define TOKENS_MAX	(256u << 10)
 #define PIECE_EXTENTS	(32u << 10)
 #define PIECE_TREE	(4u << 10)
 #endif
-/* Inode-table blocks between two wanted ones that are read all the same. */
+/* Largest gap of unwanted inode-table blocks that is read. */
 #define CHUNK_GAP_BYTES	(32u << 10)
 
 #define PREFETCH_TOKENS	12
@@ -38,10 +41,10 @@
 struct chunk {
 	dgrp_t group;
 	uint32_t first;		/* index in the group of its first inode */
-	uint32_t inodes;	/* 0: there is only @why to tell */
+	uint32_t inodes;	/* 0: the chunk only reports @why */
 	blk64_t blk;
 	unsigned int blocks;
-	errcode_t why;		/* what is wrong with the group */
+	errcode_t why;		/* error of the group */
 };
 
 struct chunk_iter {
@@ -53,52 +56,52 @@ struct scan {
 	struct e4l *e;
 	unsigned int flags;
 	ext2fs_inode_bitmap only;
-	const struct e4l_scan_look *look;	/* NULL: none */
+	const struct e4l_scan_look *look;	/* may be NULL */
 	const struct e4l_scan_ops *ops;
 	void *priv;
 	struct chunk_iter reading, announced;
-	dgrp_t end;			/* the group behind the last one */
-	unsigned int ahead;		/* chunks from one to the other */
+	dgrp_t end;			/* end of the groups */
+	unsigned int ahead;	/* number of chunks between the two iterators */
 	unsigned int inode_bytes, inodes_per_block;
-	atomic_ullong tree_blocks;	/* read so far */
-	/* the piece being put together by done() */
+	atomic_ullong tree_blocks;	/* number of tree blocks read */
+	/* the piece that done() is filling */
 	struct e4l_piece piece;
 	struct e4l_extent *extents;
 	struct e4l_tree_block *tree;
-	struct ext2_inode_large *host_inode;	/* big endian machines only */
+	struct ext2_inode_large *host_inode;	/* big-endian machines only */
 };
 
 /* A tree block that is being read. */
 struct node {
-	size_t token;		/* where it stands */
-	struct e4l_token inode;	/* the owner of the block */
+	size_t token;		/* index of its token */
+	struct e4l_token inode;	/* the inode that owns the block */
 	struct e4l_node_pos pos;
 	bool indirect;
 };
 
 /*
- * A job's tokens are a list, and behind it one for what each tree block that
- * has been read holds; a TOKEN_END ends each.  A TOKEN_TREE's arg is where its
- * list begins, or 0 if what it holds follows behind it.  A walk goes through
- * all of it in logical order.
+ * The tokens of a job are a list of inodes, followed by one list for each tree
+ * block that has been read; TOKEN_END ends each list.  The argument of a
+ * TOKEN_TREE is the start of its list, or 0 if its content follows directly.  A
+ * walk visits all tokens in logical order.
  */
 struct walk {
-	size_t at[EXTENT_MAX_DEPTH + 2];	/* in each list that it is in */
+	size_t at[EXTENT_MAX_DEPTH + 2]; /* index in each list on the path */
 	unsigned int depth;
 };
 
 struct job {
 	struct scan *s;
 	struct chunk chunk;
-	char *raw;		/* the chunk */
-	uint8_t *wanted;	/* a bit for each inode, when s->only is set */
+	char *raw;		/* the content of the chunk */
+	uint8_t *wanted;	/* one bit per inode, if s->only is set */
 	char *scratch;
-	struct ext2_inode_large *host_inode;	/* big endian machines only */
+	struct ext2_inode_large *host_inode;	/* big-endian machines only */
 	struct e4l_token_vec tokens, spare;
 	struct e4l_want *wants;
 	struct node *nodes;
 	size_t max_nodes;
-	/* no TOKEN_NODE stands before this; the inode that this is in */
+	/* position before the first unread tree block, and its inode */
 	struct walk resolved;
 	struct e4l_token inode;
 	errcode_t err;
@@ -106,7 +109,10 @@ struct job {
 
 /* ---------------------------------------------------------------- 1. chunks */
 
-/* Inodes at the start of @group's table that may be in use; *@why: damage. */
+/*
+ * The number of inodes at the start of @group's table that may be in use;
+ * *@why: damage.
+ */
 static uint32_t group_inodes(ext2_filsys fs, dgrp_t group, errcode_t *why)
 {
 	uint32_t all = fs->super->s_inodes_per_group;
@@ -132,7 +138,9 @@ static uint32_t group_inodes(ext2_filsys fs, dgrp_t group, errcode_t *why)
 	return unused > all ? all : all - unused;
 }
 
-/* The next wanted inode's index in @group from @index on; @limit if none. */
+/*
+ * The index of the next wanted inode in @group, from @index on; @limit if none.
+ */
 static uint32_t next_wanted(struct scan *s, dgrp_t group, uint32_t index,
 			    uint32_t limit)
 {
@@ -148,8 +156,8 @@ static uint32_t next_wanted(struct scan *s, dgrp_t group, uint32_t index,
 }
 
 /*
- * Marks the wanted inodes from @first on and returns the index after which
- * none is wanted for a while.  @wanted may be NULL.
+ * Marks the wanted inodes from @first on.  Returns the index behind the last
+ * wanted inode before a large gap.  @wanted may be NULL.
  */
 static uint32_t mark_wanted(struct scan *s, dgrp_t group, uint32_t first,
 			    uint32_t limit, uint32_t base, uint8_t *wanted)
@@ -168,7 +176,7 @@ static uint32_t mark_wanted(struct scan *s, dgrp_t group, uint32_t first,
 	return last + 1;
 }
 
-/* Cuts the next chunk; false after the last.  @wanted may be NULL. */
+/* Makes the next chunk; false after the last one.  @wanted may be NULL. */
 static bool next_chunk(struct scan *s, struct chunk_iter *it, struct chunk *c,
 		       uint8_t *wanted)
 {
@@ -252,9 +260,9 @@ static bool push_damage(struct job *job, blk64_t blk, errcode_t why)
 }
 
 /*
- * The token that begins an inode: lblk is its number, pblk its offset in the
- * chunk, level its depth, arg where it keeps its content.  An inode that cannot
- * be believed has the offset NO_INODE and only damage after it.
+ * The token at the start of an inode: lblk is the inode number, pblk its offset
+ * in the chunk, level the depth, arg the kind of map.  An inode that cannot be
+ * decoded has the offset NO_INODE, and only damage follows.
  */
 #define NO_INODE 0xFFFFFFFFu
 
@@ -294,7 +302,7 @@ static errcode_t decode_inode(struct job *job, ext2_ino_t ino, size_t offset,
 	return err;
 }
 
-/* Decodes an inode if the look says so. */
+/* Decodes an inode, unless the look callback returns false. */
 static errcode_t look_at_one(struct job *job, ext2_ino_t ino, uint32_t index)
 {
 	struct scan *s = job->s;
@@ -348,7 +356,7 @@ static errcode_t decode_block(struct job *job, unsigned int block)
 	return err;
 }
 
-/* The chunk could not be read as a whole: what can be, block by block. */
+/* The read of the chunk failed: reads block by block. */
 static errcode_t read_singly(struct job *job)
 {
 	struct scan *s = job->s;
@@ -389,7 +397,10 @@ static errcode_t read_chunk(struct job *job)
 
 /* ------------------------------------------------------------ 2. tree blocks */
 
-/* The next token, or NULL.  It may be a tree block whose content is next. */
+/*
+ * Returns the next token, or NULL.  After a tree block's token, its content
+ * comes next.
+ */
 static struct e4l_token *walk_on(const struct job *job, struct walk *w)
 {
 	struct e4l_token *t;
@@ -405,7 +416,7 @@ static struct e4l_token *walk_on(const struct job *job, struct walk *w)
 	return t;
 }
 
-/* Shows a tree block to the look. */
+/* Calls the look callback for a tree block. */
 static void look_at_node(struct job *job, const struct node *node,
 			 const void *block)
 {
@@ -418,7 +429,7 @@ static void look_at_node(struct job *job, const struct node *node,
 		      block, s->priv);
 }
 
-/* Only an inode with tree blocks needs one. */
+/* The checksum seed, which only inodes with tree blocks need. */
 static uint32_t inode_seed(const struct job *job,
 			   const struct e4l_token *inode)
 {
@@ -432,8 +443,8 @@ static uint32_t inode_seed(const struct job *job,
 }
 
 /*
- * Collects the next tree blocks to read; returns how many there are.  What
- * stands before the first of them is resolved.
+ * Collects the next tree blocks to read; returns their number.  Moves
+ * job->resolved to the first of them.
  */
 static size_t collect_nodes(struct job *job)
 {
@@ -447,7 +458,7 @@ static size_t collect_nodes(struct job *job)
 			inode = *t;
 			seed = inode_seed(job, &inode);
 		} else if (t->kind == TOKEN_TREE && t->arg && !t->level) {
-			w.depth--;	/* there is only data in it */
+			w.depth--; /* the list contains only data extents */
 		}
 		if (t->kind != TOKEN_NODE)
 			continue;
@@ -468,7 +479,7 @@ static size_t collect_nodes(struct job *job)
 	return n;
 }
 
-/* Appends what a tree block holds. */
+/* Appends the content of a tree block. */
 static errcode_t decode_node(struct job *job, const struct node *node,
 			     const void *block)
 {
@@ -511,7 +522,7 @@ static void visit_node(const struct e4l_want *want, const void *block,
 	}
 }
 
-/* Reads the next tree blocks; *@more tells whether there were any. */
+/* Reads the next tree blocks; *@more is false if there are none. */
 static errcode_t resolve_nodes(struct job *job, bool *more)
 {
 	size_t n = collect_nodes(job);
@@ -543,7 +554,7 @@ static errcode_t scan_work(void *arg, void *priv)
 
 /* ------------------------------------------------------------------ 3. pieces */
 
-/* Hands out what has been put together of the current inode. */
+/* Reports the collected part of the current inode. */
 static errcode_t flush_piece(struct scan *s, bool last)
 {
 	struct e4l_piece *p = &s->piece;
@@ -638,8 +649,8 @@ static errcode_t emit_token(struct job *job, const struct e4l_token *t)
 }
 
 /*
- * The inodes lie in the cache of the processor that worked on them, which is
- * often another one: asked for a few tokens ahead, they are here in time.
+ * The inodes are often in another processor's cache: prefetch them a few tokens
+ * ahead.
  */
 static void prefetch_inode(const struct job *job, const struct e4l_token *t)
 {
@@ -650,7 +661,9 @@ static void prefetch_inode(const struct job *job, const struct e4l_token *t)
 	}
 }
 
-/* Hands out the tokens up to an unread tree block, or, if *@end, to the end. */
+/*
+ * Reports the tokens up to an unread tree block or, with *@end set, to the end.
+ */
 static errcode_t emit_resolved(struct job *job, struct walk *w, bool *end)
 {
 	struct e4l_token *t = NULL;
@@ -666,7 +679,9 @@ static errcode_t emit_resolved(struct job *job, struct walk *w, bool *end)
 	return err;
 }
 
-/* Makes one list of what is left to walk, and forgets the rest. */
+/*
+ * Copies the remaining tokens of the walk into one list, and drops the others.
+ */
 static errcode_t flatten(struct job *job, struct walk *w)
 {
 	struct e4l_token_vec old = job->tokens;
@@ -685,7 +700,7 @@ static errcode_t flatten(struct job *job, struct walk *w)
 	return push_end(&job->tokens);
 }
 
-/* Forgets what has been handed out, and reads the next tree blocks. */
+/* Drops the reported tokens, and reads the next tree blocks. */
 static errcode_t read_on(struct job *job, struct walk *w)
 {
 	errcode_t err = flatten(job, w);
@@ -808,7 +823,7 @@ errcode_t e4l_scan_inode(struct e4l *e, ext2_ino_t ino,
 		return e4l_fail(e, E4L_ET_BAD_ARGUMENT, "scanning an inode",
 				ino, 0);
 	group = ext2fs_group_of_ino(e->fs, ino);
-	/* of runs: one of bits can take half a GiB */
+	/* a tree of runs: a bit array can take 512 MiB */
 	e->fs->default_bitmap_type = EXT2FS_BMAP64_RBTREE;
 	err = ext2fs_allocate_inode_bitmap(e->fs, "one inode", &only);
 	e->fs->default_bitmap_type = type;

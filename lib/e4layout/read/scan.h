@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* scan: the same stream for who judges what is on the disk. */
+/* scan: a scan for callers that examine the on-disk structures. */
 #ifndef E4L_SCAN_H
 #define E4L_SCAN_H
 
@@ -7,17 +7,16 @@
 #include "e4layout/format/extent_tree.h"
 
 /*
- * A look at everything that the scan reads, before it is decoded.  Calls come
- * from several threads at once, in no particular order.  Checksums, and the
- * depth that a tree block says it has, are then left to the look to judge: the
- * scan goes on with what it can make of them.
+ * Callbacks for everything that the scan reads, before decoding.  Called by
+ * several threads at once, in no particular order.  The callbacks verify
+ * checksums and the depth in tree blocks; the scan decodes as much as possible.
  */
 struct e4l_scan_look {
 	/*
-	 * Called for each slot of an inode table that may be in use, free ones
-	 * too.  @raw is the inode as on disk, @inode in host byte order, each
-	 * of s_inode_size bytes; @blk is where it lies.  False: the scan passes
-	 * over it.  *@map may be changed.
+	 * Called for each inode that may be in use, also for free inodes.  @raw
+	 * is the inode as on disk, @inode in host byte order, each of
+	 * s_inode_size bytes; @blk is its block.  Returns false to skip the
+	 * inode.  May change *@map.
 	 */
 	bool (*inode)(ext2_ino_t ino, blk64_t blk, const void *raw,
 		      const struct ext2_inode_large *inode, enum e4l_map *map,
@@ -29,12 +28,13 @@ struct e4l_scan_look {
 };
 
 /*
- * For e4l_scan_ops.damage, and e4l_free_space(): E4L_ET_DAMAGED, with what it is
- * as the detail.  *@priv must begin with the context, a struct e4l *.
+ * A damage callback for e4l_scan_ops and e4l_free_space(): returns
+ * E4L_ET_DAMAGED and sets the detail.  *@priv must begin with the context, a
+ * struct e4l *.
  */
 errcode_t e4l_refuse_damage(const struct e4l_damage *damage, void *priv);
 
-/* e4l_scan() of everything; @look is called with the same @priv. */
+/* Like e4l_scan() of all inodes; calls @look with the same @priv. */
 errcode_t e4l_scan_looking(struct e4l *e, const struct e4l_scan_look *look,
 			   const struct e4l_scan_ops *ops, void *priv);
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* How one file is laid out, in our words and in the peers'.  Pure. */
+/*
+ * Scores the layout of a file, in e4layout's terms and in the peers'.  Does no
+ * I/O.
+ */
 #include "config.h"
 #include <e4layout/score.h>
 #include "e4layout/base/internal.h"
 #include "e4layout/format/tree_size.h"
 
-/* The inode itself holds this many leaf entries. */
+/* The number of leaf entries that fit in the inode. */
 #define ROOT_ENTRIES 4
 
 static uint64_t div_up(uint64_t n, uint64_t d)
@@ -18,7 +21,10 @@ static uint32_t max_len(bool unwritten)
 	return unwritten ? E4L_UNWRITTEN_MAX_BLOCKS : E4L_WRITTEN_MAX_BLOCKS;
 }
 
-/* e2fsck's check: the @len blocks from @pblk are next in the file's order. */
+/*
+ * e2fsck's check: whether the @len blocks from @pblk continue the file
+ * contiguously.
+ */
 static void e2fsck_step(struct e4l_scorer *s, blk64_t pblk, uint32_t len)
 {
 	if (s->e2fsck_prev && s->e2fsck_prev + 1 != pblk)
@@ -27,8 +33,8 @@ static void e2fsck_step(struct e4l_scorer *s, blk64_t pblk, uint32_t len)
 }
 
 /*
- * filefrag forgives a hole if the disk has no gap there, or one as long as the
- * hole.
+ * filefrag accepts a hole if there is no gap on the disk, or a gap as long as
+ * the hole.
  */
 static bool filefrag_expects(const struct e4l_extent *last,
 			     const struct e4l_extent *x)
@@ -38,8 +44,8 @@ static bool filefrag_expects(const struct e4l_extent *last,
 }
 
 /*
- * Closes the run of one state that is contiguous in the file.  Most are short,
- * and divisions take long.
+ * Ends a run of extents of one state that is contiguous in the file.  Avoids
+ * divisions for short runs.
  */
 static void end_state_run(struct e4l_scorer *s)
 {
@@ -52,7 +58,7 @@ static void end_state_run(struct e4l_scorer *s)
 	s->state_run_blocks = 0;
 }
 
-/* Two entries of one fragment. */
+/* Counts the relation of two extents of one fragment. */
 static void count_joint(struct e4l_file_score *f, const struct e4l_extent *last,
 			const struct e4l_extent *x)
 {
@@ -94,9 +100,9 @@ static void add_extent(struct e4l_scorer *s, const struct e4l_extent *x,
 }
 
 /*
- * Counts a range of an indirect map as e2fsck does: map blocks come in the
- * order of a walk, before the first block that they map, which can be inside of
- * the range.  @t is the first tree block that has not been counted.
+ * Counts a range of an indirect map like e2fsck: a map block comes before the
+ * first block that it maps, which can be inside the range.  *@t is the first
+ * uncounted tree block.
  */
 static void e2fsck_indirect(struct e4l_scorer *s, const struct e4l_piece *piece,
 			    struct e4l_extent x, size_t *t)
@@ -137,8 +143,8 @@ void e4l_score_piece(struct e4l_scorer *s, const struct e4l_piece *piece)
 }
 
 /*
- * The clusters that e2fsck counts for an inode, with its tree and its extended
- * attributes: it insists that i_blocks says the same.
+ * The number of clusters that e2fsck counts for an inode, including its tree
+ * and extended attributes: e2fsck requires i_blocks to match.
  */
 static uint64_t inode_clusters(const struct ext2_inode_large *inode,
 			       ext2_filsys fs)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * For locality, a directory of one block is counted where that was read; what
- * longer ones hold is collected as pairs of directory and inode, sorted and
- * counted at the round's end; and one that would be too much for that gets a
- * bit for each inode.
+ * Counts locality.  A directory of one block is counted when the block is
+ * parsed; for larger directories, pairs of directory and inode are collected,
+ * sorted and counted at the end of the round; a directory that is too large for
+ * that uses one bit per inode.
  */
 #include "config.h"
 #include <errno.h>
@@ -15,8 +15,9 @@
 #include "e4layout/format/dirent.h"
 #include "tally.h"
 
-#define ROUND_BYTES	(8u << 20)	/* of directories of several blocks */
-/* directories of few inodes can have this many blocks */
+/* limit of blocks in directories of several blocks */
+#define ROUND_BYTES	(8u << 20)
+/* A directory of few inodes can have this many blocks. */
 #define SPREAD_BLOCKS	4
 
 static bool get_bit(const uint8_t *bits, ext2_ino_t ino)
@@ -36,15 +37,15 @@ static uint8_t *new_bits(ext2_filsys fs)
 
 /* ----------------------------------------------------------------- locality */
 
-/* Counts inodes that come in order, perhaps several times. */
+/* Counts inodes in ascending order, with repetitions. */
 struct counter {
 	ext2_filsys fs;
 	struct e4l_dir_locality l;
 	ext2_ino_t last_ino;
-	uint64_t end;		/* of the inode-table block that it is in */
+	uint64_t end;		/* end of the current inode-table block */
 };
 
-/* The first inode behind the inode-table block that @ino is in. */
+/* The first inode behind the inode-table block of @ino. */
 static uint64_t itable_block_end(ext2_filsys fs, ext2_ino_t ino)
 {
 	uint32_t per_group = fs->super->s_inodes_per_group;
@@ -120,7 +121,7 @@ static bool is_wanted(const struct e4l_tally *t, const struct e4l_dirent *entry)
 	       (!t->ops.wanted || t->ops.wanted(entry, t->priv));
 }
 
-/* Keeps what decides whether its directory is worth being built anew. */
+/* Collects the statistics that judge_use() needs. */
 static void note_use(struct e4l_tally_part *part,
 		     const struct e4l_dirent *entry)
 {
@@ -134,8 +135,8 @@ static void note_use(struct e4l_tally_part *part,
 }
 
 /*
- * Hands out the entries of a part of a directory; those that count for locality
- * go to part->inos as well.
+ * Reports the entries of a part of a directory; adds entries that count for
+ * locality to part->inos.
  */
 static void parse(struct e4l_tally_part *part, struct e4l_dir_walk *w,
 		  blk64_t blk)
@@ -164,7 +165,7 @@ static void parse(struct e4l_tally_part *part, struct e4l_dir_walk *w,
 		pthread_mutex_unlock(&t->lock);
 }
 
-/* What locality makes of the inodes found in a block of dirs[@index]. */
+/* Counts the inodes found in a block of dirs[@index]. */
 static void collect(struct e4l_tally_part *part, uint32_t index)
 {
 	const struct e4l_tally_dir *dir = &part->t->dirs[index];
@@ -228,7 +229,10 @@ void e4l_part_block(struct e4l_tally_part *part, uint32_t index, uint32_t lblk,
 		collect(part, index);
 }
 
-/* The parent of an inline directory is a number, and no entry. */
+/*
+ * Reports the parent of an inline directory, which is stored as a number
+ * without an entry.
+ */
 static void hand_dotdot(struct e4l_tally_part *part, ext2_ino_t ino,
 			const struct ext2_inode_large *inode)
 {
@@ -275,7 +279,7 @@ void e4l_part_inline(struct e4l_tally_part *part, ext2_ino_t ino,
 			e4l_count_locality(fs, ino, part->inos, part->n_inos);
 }
 
-/* Puts a part's pairs with the round's. */
+/* Adds a part's pairs to the round's. */
 static errcode_t keep_pairs(struct e4l_tally *t,
 			    const struct e4l_tally_part *part)
 {
@@ -293,7 +297,7 @@ static errcode_t keep_pairs(struct e4l_tally *t,
 	return 0;
 }
 
-/* Passes the results of one part on, except for the entries. */
+/* Reports the results of one part, except for the entries. */
 static errcode_t deliver(struct e4l_tally *t, const struct e4l_tally_part *part)
 {
 	errcode_t err = 0;
@@ -308,7 +312,7 @@ static errcode_t deliver(struct e4l_tally *t, const struct e4l_tally_part *part)
 	return err;
 }
 
-/* What the part's blocks hold, for their directories. */
+/* Adds the statistics of the part's blocks to their directories. */
 static void add_use(struct e4l_tally *t, const struct e4l_tally_part *part)
 {
 	size_t i;
@@ -336,7 +340,7 @@ errcode_t e4l_part_take(struct e4l_tally_part *part)
 
 errcode_t e4l_part_init(struct e4l_tally_part *part, struct e4l_tally *t)
 {
-	/* an inline directory has fewer */
+	/* an inline directory has fewer entries */
 	size_t entries = t->e->fs->blocksize / DIR_ENTRY_BYTES;
 
 	part->t = t;
@@ -353,7 +357,7 @@ void e4l_part_release(struct e4l_tally_part *part)
 
 /* ------------------------------------------------------------------- rounds */
 
-/* What building it anew would gain. */
+/* Sets the gain of rebuilding the directory. */
 static void judge_use(const struct e4l_tally *t,
 		      const struct e4l_tally_dir *dir,
 		      struct e4l_dir_locality *l)
@@ -383,7 +387,7 @@ static errcode_t tell_locality(struct e4l_tally *t,
 	return err;
 }
 
-/* The huge directory has been read to its end: counts it. */
+/* Counts a huge directory after its last block. */
 static errcode_t count_seen(struct e4l_tally *t,
 			    const struct e4l_tally_dir *dir)
 {
@@ -401,7 +405,7 @@ static errcode_t count_seen(struct e4l_tally *t,
 	return tell_locality(t, dir, counted(&c, dir->ino));
 }
 
-/* Directories @first to @end were read; those of one block are counted. */
+/* Counts the directories [@first, @end) of several blocks. */
 static errcode_t count_pairs(struct e4l_tally *t, size_t first, size_t end)
 {
 	errcode_t err = 0;
@@ -431,7 +435,7 @@ static errcode_t count_pairs(struct e4l_tally *t, size_t first, size_t end)
 	return err;
 }
 
-/* How many directories from @first on make a round. */
+/* The number of directories from @first on that form a round. */
 static size_t round_length(struct e4l_tally *t, size_t first)
 {
 	uint64_t max = ROUND_BYTES / t->e->fs->blocksize, long_blocks = 0;
@@ -503,7 +507,10 @@ static errcode_t note_dir(const struct e4l_piece *piece, void *priv)
 	return 0;
 }
 
-/* Without the filetype feature, entries do not tell what is a directory. */
+/*
+ * Without the filetype feature, entries do not show which inodes are
+ * directories.
+ */
 static errcode_t learn_dirs(struct e4l_tally *t)
 {
 	static const struct e4l_scan_ops ops = { .piece = note_dir };

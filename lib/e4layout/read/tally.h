@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * tally: what blocks of directories say, whoever reads them.  Entries are
- * handed out, and counted for the locality of their directory.
+ * tally: parses directory blocks, for any reader: reports the entries, and
+ * counts the locality of their directory.
  *
- * Directories come in batches, and are read in rounds of some that follow each
- * other.  Threads look at blocks of a round in any order, each with a part of
- * its own; parts are taken one at a time, and what they hold is counted at the
- * round's end.
+ * Directories come in batches, and are read in rounds of consecutive
+ * directories.  Threads parse the blocks of a round in any order, each thread
+ * with its own part; parts are merged one at a time, and are counted at the end
+ * of the round.
  */
 #ifndef E4L_TALLY_H
 #define E4L_TALLY_H
@@ -22,32 +22,32 @@
 struct e4l_tally_dir {
 	ext2_ino_t ino;
 	uint32_t generation;
-	uint64_t blocks;		/* in this batch */
-	struct e4l_dir_use use;		/* blocks: by its map */
+	uint64_t blocks;		/* blocks in this batch */
+	struct e4l_dir_use use;	/* the number of blocks is from the map */
 	bool encrypted;
-	bool has_hashes;		/* after its names */
-	bool stays;			/* as it is: see judge_use() */
-	bool begun;			/* it began in an earlier batch */
-	bool last;			/* it ends in this one */
+	bool has_hashes;	/* its entries have hashes behind the names */
+	bool stays;	/* must not be rebuilt: see judge_use() */
+	bool begun;			/* began in an earlier batch */
+	bool last;			/* ends in this batch */
 };
 
 struct e4l_tally {
 	struct e4l *e;
 	struct e4l_dirs_ops ops;
 	void *priv;
-	pthread_mutex_t lock;		/* held around callbacks */
+	pthread_mutex_t lock;		/* held during callbacks */
 	struct e4l_tally_dir *dirs;	/* the batch */
 	size_t n_dirs;
-	ext2_ino_t lost_found;		/* where mke2fs makes it, or is named */
-	uint8_t *is_dir;		/* a bit for each inode, if needed */
+	ext2_ino_t lost_found;	/* as mke2fs creates it, or found by name */
+	uint8_t *is_dir;		/* one bit per inode, if needed */
 	/* the round */
-	bool huge;			/* it is one directory, too long */
-	uint64_t *pairs;		/* index of the directory, inode */
+	bool huge; /* the round is one directory that is too large for pairs */
+	uint64_t *pairs;		/* index of the directory, and inode */
 	size_t n_pairs;
-	uint8_t *seen;			/* by the huge one; a bit per inode */
+	uint8_t *seen;	/* inodes in the huge directory; one bit per inode */
 };
 
-/* What one thread finds in some blocks. */
+/* The results of one thread for some blocks. */
 struct e4l_tally_part {
 	struct e4l_tally *t;
 	struct {
@@ -56,7 +56,7 @@ struct e4l_tally_part {
 		bool damaged;
 	} blocks[E4L_PART_BLOCKS];
 	size_t n_blocks;
-	ext2_ino_t *inos;		/* the directory, what a block holds */
+	ext2_ino_t *inos; /* inode of the directory, and inodes in a block */
 	size_t n_inos;
 	uint64_t *pairs;
 	size_t n_pairs;
@@ -64,25 +64,25 @@ struct e4l_tally_part {
 	size_t n_done;
 	struct e4l_damage *damage;
 	size_t n_damage;
-	struct e4l_dir_use *use;	/* of the block at hand */
-	unsigned int hash_bytes;	/* of each of its entries */
-	ext2_ino_t lost_found;		/* if it is named there */
-	errcode_t err;			/* once it is set, nothing is added */
+	struct e4l_dir_use *use;	/* statistics of the current block */
+	unsigned int hash_bytes; /* size of the hashes behind each name */
+	ext2_ino_t lost_found;		/* if an entry has that name */
+	errcode_t err;			/* after an error, nothing is added */
 };
 
 /* As e4l_dirs_new(). */
 errcode_t e4l_tally_init(struct e4l_tally *t, struct e4l *e,
 			 const struct e4l_dirs_ops *ops, void *priv);
-/* Frees what is in @t, with the batch; all zeroes are allowed. */
+/* Frees the content of @t, including the batch; a zeroed @t is allowed. */
 void e4l_tally_release(struct e4l_tally *t);
 
-/* Adds an empty directory to the batch: the last of t->dirs. */
+/* Adds a directory without blocks to the end of the batch, t->dirs. */
 errcode_t e4l_tally_add(struct e4l_tally *t, ext2_ino_t ino,
 			uint32_t generation, uint32_t flags);
 
 /*
- * A round begins with t->dirs[@first]: it has *@n directories, whose blocks are
- * then to be looked at; and it ends.
+ * Begin a round with t->dirs[@first]; *@n is the number of its directories,
+ * whose blocks are to be parsed.  End the round.
  */
 errcode_t e4l_tally_begin(struct e4l_tally *t, size_t first, size_t *n);
 errcode_t e4l_tally_end(struct e4l_tally *t, size_t first, size_t n);
@@ -95,22 +95,23 @@ void e4l_part_release(struct e4l_tally_part *part);
 void e4l_part_begin(struct e4l_tally_part *part);
 
 /*
- * Block @blk, the @lblk-th of t->dirs[@index]; @block: as on disk, or NULL if
- * it cannot be read.  At most E4L_PART_BLOCKS.
+ * Parses block @blk, number @lblk of t->dirs[@index]; @block: its content on
+ * disk, or NULL if the block cannot be read.  At most E4L_PART_BLOCKS times per
+ * part.
  */
 void e4l_part_block(struct e4l_tally_part *part, uint32_t index, uint32_t lblk,
 		    blk64_t blk, const void *block);
 
-/* The inline directory @ino, that is in no batch: likewise. */
+/* Parses the inline directory @ino, which is not in a batch. */
 void e4l_part_inline(struct e4l_tally_part *part, ext2_ino_t ino,
 		     const struct ext2_inode_large *inode);
 
-/* Takes what is in @part; one at a time. */
+/* Merges @part; one thread at a time. */
 errcode_t e4l_part_take(struct e4l_tally_part *part);
 
 /*
- * The locality of directory @dir that needs the @n inodes @inos, its own among
- * them, perhaps some several times: sorts them.
+ * The locality of directory @dir, which needs the @n inodes @inos, including
+ * its own; repetitions are allowed.  Sorts @inos.
  */
 struct e4l_dir_locality e4l_count_locality(ext2_filsys fs, ext2_ino_t dir,
 					   ext2_ino_t *inos, size_t n);
