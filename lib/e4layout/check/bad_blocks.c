@@ -11,7 +11,8 @@ struct bad_blocks {
 
 struct listing {
 	struct check *ck;
-	struct bad_blocks blocks, maps;	/* maps: of the list itself */
+	/* @maps: blocks of the list's own map */
+	struct bad_blocks blocks, maps;
 	uint64_t visits;
 	errcode_t err;
 };
@@ -25,7 +26,7 @@ static errcode_t add(struct bad_blocks *b, blk64_t blk)
 	return err;
 }
 
-/* What lies outside the filesystem is judged with the map. */
+/* Blocks outside the filesystem are judged with the inode's map. */
 static int list_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t n, blk64_t ref,
 		      int offset, void *priv)
 {
@@ -45,8 +46,8 @@ static bool is_listed(const struct bad_blocks *b, blk64_t blk)
 }
 
 /*
- * Is @blk what nothing can be done without: the superblock, its descriptors, or
- * a bitmap?  What is bad in an inode table is not read, and copies are copies.
+ * Whether @blk is vital: the superblock, its descriptors, or a bitmap.  Bad
+ * blocks in inode tables are never read, and backups have copies.
  */
 static bool is_vital(ext2_filsys fs, blk64_t blk)
 {
@@ -96,7 +97,7 @@ errcode_t e4l_pass1_bad_blocks(struct check *ck)
 	if (l.blocks.n)
 		qsort(l.blocks.v, l.blocks.n, sizeof(*l.blocks.v),
 		      e4l_u64_cmp);
-	/* a list that cannot be read is judged as a map, and not believed */
+	/* if the list cannot be read, its map is judged instead */
 	if (!err && !l.err)
 		judge(ck, &l);
 	else

@@ -5,11 +5,11 @@
 
 #include "check_internal.h"
 
-/* Reads the list, and judges which of the filesystem's own blocks it names. */
+/* Reads the list, and judges metadata blocks on it. */
 errcode_t e4l_pass1_bad_blocks(struct check *ck);
 void e4l_bad_blocks_free(struct check *ck);
 
-/* Does the list name @blk?  From any thread. */
+/* Whether the list contains @blk.  May be called by any thread. */
 bool e4l_is_bad_block(const struct check *ck, blk64_t blk);
 
 #endif

@@ -3,15 +3,15 @@
  * The check, in the order of e2fsck's passes:
  *
  *  0. the superblock, its copies, group descriptors, journal, MMP;
- *  1. inodes, their maps and attributes, and who owns which block;
+ *  1. inodes, their maps and attributes, and the owner of each block;
  *  2. directories: entries, names, indexes;
- *  3. whether directories are connected;
- *  4. how many names inodes have;
+ *  3. connectivity of directories;
+ *  4. link counts of inodes;
  *  5. bitmaps and counts;
  *  6. orphans and quotas.
  *
- * Passes 1, 2 and 5 read and judge on all processors; each announces what it
- * is going to read, so that the device has no rest within a pass.
+ * Passes 1, 2 and 5 read and judge on all processors; each pass announces its
+ * reads, so that the device is always busy.
  */
 #include "config.h"
 #include <errno.h>
@@ -101,7 +101,7 @@ errcode_t e4l_check_noted(struct check *ck, errcode_t err)
 	return err;
 }
 
-/* Whether the check looked for errors, and for all of them. */
+/* Whether the check looked for all errors. */
 static bool is_complete(const struct e4l_check_options *options)
 {
 	return !(options->flags & (E4L_CHECK_LAYOUT_ONLY | E4L_CHECK_MOUNTED));
@@ -121,7 +121,7 @@ errcode_t e4l_check_run(struct e4l *e, const struct e4l_check_options *options,
 	e->sound = false;
 	found->layout_only = options->flags & E4L_CHECK_LAYOUT_ONLY;
 	found->mounted = options->flags & E4L_CHECK_MOUNTED;
-	/* checksums are judged here, once */
+	/* the passes verify checksums, each one once */
 	ck.fs->flags |= EXT2_FLAG_IGNORE_CSUM_ERRORS;
 	err = run_passes(&ck);
 	ck.fs->flags = flags;
@@ -133,7 +133,7 @@ errcode_t e4l_check_run(struct e4l *e, const struct e4l_check_options *options,
 	return err;
 }
 
-/* A map of runs is enough: one of bits takes 512 MiB for 16 TiB. */
+/* A tree of runs is small: a bit array takes 512 MiB for 16 TiB. */
 errcode_t e4l_check_groups(ext2_filsys fs)
 {
 	int type = fs->default_bitmap_type;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the passes of the check share. */
+/* Declarations that the passes of the check share. */
 #ifndef E4L_CHECK_INTERNAL_H
 #define E4L_CHECK_INTERNAL_H
 
@@ -12,70 +12,71 @@
 #include "e4layout/base/owners.h"
 
 /*
- * What is known of an inode after pass 1, in one byte: its type as directory
- * entries have it (EXT2_FT_*), and these.  0: not in use.
+ * State of an inode after pass 1, in one byte: its type as in directory entries
+ * (EXT2_FT_*), and these flags.  0: not in use.
  */
 #define KIND_TYPE	0x0F
-#define KIND_UNREAD	0x0F	/* as a type: it is in a bad block */
+#define KIND_UNREAD	0x0F	/* type of an inode in an unreadable block */
 #define KIND_USED	0x10
 #define KIND_ENCRYPTED	0x20
 #define KIND_EA_INODE	0x40
-#define KIND_NO_NAME	0x80	/* reserved: needs none */
+#define KIND_NO_NAME	0x80	/* reserved: has no name */
 
-/* A directory, in the order of inode numbers. */
+/* A directory; the array is sorted by inode number. */
 struct dir {
 	ext2_ino_t ino;
-	ext2_ino_t parent;	/* that holds it, by its entry; 0: none yet */
+	ext2_ino_t parent;	/* from its entry in the parent; 0: unknown */
 	ext2_ino_t dotdot;
 	uint32_t generation;
-	uint32_t blocks;	/* up to its last */
-	uint32_t index;		/* its first in check->dx */
-	uint32_t hash_version;	/* with DIR_INDEX */
-	uint8_t levels;		/* likewise: of index blocks */
+	uint32_t blocks;	/* number of its last block, plus 1 */
+	uint32_t index;		/* index of its first block in check->dx */
+	uint32_t hash_version;	/* if DIR_INDEX is set */
+	uint8_t levels;	/* levels of index blocks, if DIR_INDEX is set */
 	uint8_t flags;
-	bool damaged;		/* part of it was not read, or makes no sense:
-				 * set by any thread */
+	/* part of it is unreadable or invalid; set by any thread */
+	bool damaged;
 };
-#define DIR_INDEX	0x01	/* has an index that can be checked */
+#define DIR_INDEX	0x01	/* the index can be checked */
 #define DIR_CASEFOLD	0x02
 #define DIR_ENCRYPTED	0x04
 #define DIR_CONNECTED	0x08
 #define DIR_VISITED	0x10
-#define DIR_HAD_INDEX	0x20	/* its inode says so */
-#define DIR_STAYS	0x40	/* its map is not one to build it anew */
+#define DIR_HAD_INDEX	0x20	/* the inode has the index flag */
+#define DIR_STAYS	0x40	/* its map does not allow a rebuild */
 
 /* Contiguous blocks of a directory. */
 struct dir_run {
 	uint64_t pblk : 48;
 	uint64_t len : 16;
 	uint32_t lblk;
-	uint32_t dir;		/* index */
+	uint32_t dir;		/* index of the directory */
 };
 
-/* A block of a directory that has an index. */
+/* A block of an indexed directory. */
 struct dx_block {
-	uint32_t min_hash, max_hash;		/* of the names in it */
-	uint32_t node_min, node_max;		/* by the index */
-	uint32_t parent;			/* block */
+	uint32_t min_hash, max_hash;	/* hashes of the names in the block */
+	uint32_t node_min, node_max;	/* range according to the index */
+	uint32_t parent;	/* number of the index block above */
 	uint8_t type, flags;
 };
 
-/* One inode's claim on an attribute block. */
+/* A reference of an inode to an attribute block. */
 struct xattr_use {
 	blk64_t blk;
 	ext2_ino_t ino;
-	uint32_t missing;	/* clusters that i_blocks counts beyond those
-				 * found; for values in inodes */
-	uint32_t generation;	/* of the inode */
-	uint32_t values;	/* in inodes; known once the block was read */
-	bool judged;		/* i_blocks has been, without those values */
-	bool encrypted;		/* its context has to be there */
+	/* clusters in i_blocks that are not found yet: for EA inodes */
+	uint32_t missing;
+	uint32_t generation;	/* generation of the inode */
+	/* number of EA inodes; known after the block is read */
+	uint32_t values;
+	bool judged;	/* i_blocks was already judged, without EA inodes */
+	bool encrypted;	/* the block must contain an encryption context */
 };
 
-/* An attribute whose value is in an inode of its own. */
+/* An attribute whose value is in an EA inode. */
 struct ea_use {
 	ext2_ino_t ea_ino, ino;
-	uint32_t hash, size;	/* as the attribute has them */
+	uint32_t hash, size;	/* from the attribute's entry */
 	uint32_t name_hash, signed_name_hash;
 	uint32_t generation;
 };
@@ -92,9 +93,10 @@ struct check {
 	struct e4l *e;
 	ext2_filsys fs;
 	const struct e4l_check_options *opt;
-	io_channel journal;	/* of an external journal's device, or NULL */
+	/* channel on the external journal device, or NULL */
+	io_channel journal;
 	struct findings *found;
-	/* by inode number; all but the first are of the inode tables */
+	/* [inode]; @links and @counted: in the inode, and found */
 	uint8_t *kind;
 	uint16_t *links, *counted;
 	struct e4l_owners *owners;
@@ -102,7 +104,7 @@ struct check {
 	struct bad_blocks *bad_blocks;
 	/* pass 1 */
 	struct file_walk *walk;
-	pthread_mutex_t lock;		/* of the lists that look() adds to */
+	pthread_mutex_t lock;	/* protects the lists that look() extends */
 	struct dir *dirs;
 	size_t n_dirs;
 	struct dir_run *runs;
@@ -117,15 +119,15 @@ struct check {
 	size_t n_symlinks;
 	struct quota *quota;
 	struct policies *policies;
-	bool maps_damaged;	/* so some blocks may seem to be nobody's */
-	uint32_t resize_super;	/* entries of the resize inode that name the
-				 * superblock */
-	bool low_dtime;		/* a dtime below s_inodes_count is an inode */
+	bool maps_damaged;	/* some owners of blocks are unknown */
+	/* entries of the resize inode that refer to the superblock */
+	uint32_t resize_super;
+	bool low_dtime;	/* a dtime below s_inodes_count is an inode number */
 };
 
 /*
- * Returns @err, which is why something cannot be read.  When memory is short,
- * that says nothing about the filesystem: it is noted, and e4l_check_run() fails.
+ * Returns @err, the error of a read.  ENOMEM says nothing about the filesystem:
+ * it is recorded, and e4l_check_run() fails.
  */
 errcode_t e4l_check_noted(struct check *ck, errcode_t err);
 
@@ -141,7 +143,7 @@ static inline bool is_zero(const void *p, size_t bytes)
 	return !*c && !memcmp(c, c + 1, bytes - 1);
 }
 
-/* Passes.  0, or why the check itself cannot go on. */
+/* Passes.  Return 0, or an error that ends the check. */
 errcode_t e4l_pass0_super(struct check *ck);
 errcode_t e4l_pass0_groups(struct check *ck);
 errcode_t e4l_pass0_resize_inode(struct check *ck);
@@ -158,14 +160,14 @@ errcode_t e4l_pass5_bitmaps(struct check *ck);
 errcode_t e4l_pass6_orphans(struct check *ck);
 errcode_t e4l_pass6_quota(struct check *ck);
 
-/* Is @blk a place where something can be? */
+/* Whether @blk is a valid block number. */
 static inline bool in_filesystem(ext2_filsys fs, blk64_t blk)
 {
 	return blk >= fs->super->s_first_data_block &&
 	       blk < ext2fs_blocks_count(fs->super);
 }
 
-/* The first inode from @ino on of which anything is known, or @end. */
+/* The first inode at or after @ino with a known state, or @end. */
 static inline uint64_t next_known(const struct check *ck, uint64_t ino,
 				  uint64_t end)
 {
@@ -182,74 +184,83 @@ static inline uint64_t next_known(const struct check *ck, uint64_t ino,
 /* ------------------------------------------------------------ pass 1 shares */
 
 /*
- * Judges an inode that is in use, except for its map, and adds its kind to
- * ck->kind.  Returns whether its map and attributes count: a reserved inode
- * without a link whose feature is off has none.  From any thread.
+ * Judges an inode in use, except for its map, and sets ck->kind.  Returns
+ * whether its map and attributes are to be judged: those of a reserved inode
+ * without a link are not, if its feature is off.  May be called by any thread.
  */
 bool e4l_inode_judge(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		     const struct ext2_inode_large *inode);
 
-/* Does the inode have a link or a block? */
+/* Whether the inode has a link or a block. */
 static inline bool inode_holds_anything(const struct ext2_inode *inode)
 {
 	return inode->i_links_count || inode->i_blocks || inode->i_block[0];
 }
 
 /*
- * Adds finding @id: the inode is not of its type.  Nobody asks one without a
- * name, so that for that it is a warning.
+ * Adds the finding @id: the inode does not match its type.  It is a warning if
+ * no directory entry refers to the inode.
  */
 void e4l_inode_wrong_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			  const struct ext2_inode_large *inode,
 			  enum finding_id id);
 
-/* Reads @ino, whose checksum has been judged. */
+/* Reads @ino, whose checksum is already judged. */
 errcode_t e4l_inode_read(struct check *ck, ext2_ino_t ino,
 			 struct ext2_inode_large *inode);
 
-/* Has the superblock a purpose for @ino, whatever its link count? */
+/* Whether the superblock uses @ino, whatever its link count. */
 bool e4l_has_purpose(const struct ext2_super_block *sb, ext2_ino_t ino);
 
-/* A link without blocks: e2fsck neither counts its i_blocks nor charges it. */
+/*
+ * Whether the inode is a symbolic link with inline data: e2fsck neither checks
+ * its i_blocks nor counts it for quota.
+ */
 static inline bool is_inline_link(const struct ext2_inode_large *inode)
 {
 	return LINUX_S_ISLNK(inode->i_mode) &&
 	       inode->i_flags & EXT4_INLINE_DATA_FL;
 }
 
-/* Does the group say that nobody has used @ino yet? */
+/* Whether the group descriptor marks @ino as never used. */
 bool e4l_inode_is_skipped(struct check *ck, ext2_ino_t ino);
 
-/* Can inodes have, or be meant to have, @n bytes of extra fields? */
+/*
+ * Whether @n is valid as the size of extra fields (i_extra_isize,
+ * s_want_extra_isize).
+ */
 bool e4l_extra_isize_ok(const struct ext2_super_block *sb, unsigned int n);
 
-/* Is @ino one that the superblock keeps quotas in? */
+/* Whether @ino is one of the superblock's quota files. */
 bool e4l_is_quota_inode(const struct ext2_super_block *sb, ext2_ino_t ino);
 
-/* The header of the attributes in @inode, before the first; NULL: none. */
+/* The header of the attributes in @inode; NULL: none. */
 const char *e4l_xattr_ibody_header(const struct check *ck,
 				   const struct ext2_inode_large *inode);
 
-/* Can the attributes in @inode be read, and are there any? */
+/* Whether @inode has attributes in its body, and they can be read. */
 bool e4l_xattr_ibody_readable(struct check *ck,
 			      const struct ext2_inode_large *inode);
 
-/* Values of attributes that are in inodes, and what they take there. */
+/* A number of EA inodes, and their clusters. */
 struct xattr_values {
 	uint32_t n;
 	uint64_t clusters;
 };
 
-/* Those of the attributes in @inode. */
+/* The EA inodes of the attributes in @inode's body. */
 struct xattr_values e4l_xattr_ibody_values(struct check *ck,
 					   const struct ext2_inode_large *inode);
 
-/* Of their clusters, those that i_blocks does not count, for they are Lustre's. */
+/*
+ * The clusters of Lustre's EA inodes, which i_blocks does not count, for the
+ * attributes in @inode's body.
+ */
 uint64_t e4l_xattr_ibody_lustre(struct check *ck, ext2_ino_t ino,
 				const struct ext2_inode_large *inode);
 
 /*
- * The entry at *@p, which moves on behind it; NULL: there is none that ends
+ * Returns the entry at *@p and advances *@p; NULL: there is no entry that ends
  * before @end.
  */
 struct ext2_ext_attr_entry;
@@ -257,8 +268,8 @@ const struct ext2_ext_attr_entry *e4l_xattr_walk(const char **p,
 						 const char *end);
 
 /*
- * Judges the attributes in an inode.  From any thread.  Attributes whose value
- * is in an inode go to ck->eas.
+ * Judges the attributes in an inode's body.  May be called by any thread.
+ * Attributes with EA inodes are added to ck->eas.
  */
 void e4l_xattr_judge_ibody(struct check *ck, ext2_ino_t ino,
 			   const struct ext2_inode_large *inode);

@@ -12,7 +12,10 @@ static int use_cmp(const void *a, const void *b)
 	return x->ino < y->ino ? -1 : x->ino > y->ino;
 }
 
-/* An attribute's hash: its name's, then that of the value's inode. */
+/*
+ * The hash of an attribute with an EA inode: its name's hash, combined with the
+ * EA inode's.
+ */
 static uint32_t whole_hash(uint32_t name_hash, struct ext2_inode *ea)
 {
 	return (name_hash << 16) ^ (name_hash >> 16) ^
@@ -25,7 +28,7 @@ static bool hash_ok(const struct ea_use *u, struct ext2_inode *ea)
 	       u->hash == whole_hash(u->signed_name_hash, ea);
 }
 
-/* Lustre's point back to their only user instead. */
+/* An EA inode created by Lustre refers to its only user instead. */
 static bool is_lustre(const struct ea_use *u, const struct ext2_inode *ea)
 {
 	return ea->i_mtime == u->ino && ea->i_generation == u->generation;
@@ -72,7 +75,7 @@ errcode_t e4l_ea_inodes_prepare(struct check *ck)
 	return 0;
 }
 
-/* The first use of @ino; ck->n_eas if there is none. */
+/* The index of the first use of @ino; ck->n_eas if there is none. */
 static size_t first_use(const struct check *ck, ext2_ino_t ino)
 {
 	size_t i = e4l_lower_bound(&ino, ck->eas, ck->n_eas, sizeof(*ck->eas),

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A context is an attribute: a policy and a nonce.  Formats: fscrypt_context_v1
- * and _v2 in Linux' fs/crypto/fscrypt_private.h.
+ * An encryption context is an attribute with a policy and a nonce.  Formats:
+ * fscrypt_context_v1 and _v2 in Linux' fs/crypto/fscrypt_private.h.
  */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
 #include "e4layout/format/csum.h"
 #include "encryption.h"
-#include <ext2fs/ext2_ext_attr.h>	/* wants ext2fs.h before it */
+#include <ext2fs/ext2_ext_attr.h>	/* requires ext2fs.h */
 
-/* Policies that stand for something else; any above is a hash. */
+/* Special policy numbers; other numbers are hashes. */
 enum { NO_POLICY, UNKNOWN_POLICY, FUTURE_POLICY, FIRST_POLICY };
 
-/* Inodes side by side, of one policy. */
+/* Consecutive inodes with the same policy. */
 struct policy_run {
 	ext2_ino_t first, last;
 	uint32_t policy;
@@ -24,14 +24,14 @@ struct policies {
 	size_t n;
 };
 
-/* By version: the bytes of a context, and of the policy that it begins with. */
+/* [version]: size of a context, and of the policy at its start. */
 static const struct {
 	size_t context, policy;
 } contexts[] = { { 0, 0 }, { 28, 12 }, { 40, 24 } };
 
 /*
- * Contexts have an index of their own.  An index that stands for no prefix
- * makes the same name of "c" to libext2fs.
+ * Contexts have an attribute index of their own.  libext2fs gives an attribute
+ * "c" with an index without prefix the same name.
  */
 static bool has_no_prefix(uint8_t index)
 {
@@ -43,7 +43,7 @@ static bool has_no_prefix(uint8_t index)
 	return index >= sizeof(prefix) || !prefix[index];
 }
 
-/* The context's entry among those from @first to @end; NULL: none. */
+/* The context's entry between @first and @end; NULL: none. */
 static const struct ext2_ext_attr_entry *find_entry(const char *first,
 						    const char *end)
 {
@@ -52,7 +52,7 @@ static const struct ext2_ext_attr_entry *find_entry(const char *first,
 
 	while ((x = e4l_xattr_walk(&p, end))) {
 		name = (const char *)(x + 1);
-		/* a NUL ends a name, as it does for libext2fs */
+		/* a NUL ends a name, as in libext2fs */
 		if (has_no_prefix(x->e_name_index) &&
 		    strnlen(name, x->e_name_len) == 1 && *name == 'c')
 			return x;
@@ -60,7 +60,7 @@ static const struct ext2_ext_attr_entry *find_entry(const char *first,
 	return NULL;
 }
 
-/* The value of the context in the inode; NULL: it has none there. */
+/* The value of the context in the inode's body; NULL: none. */
 static const uint8_t *find_context(struct check *ck,
 				   const struct ext2_inode_large *inode,
 				   size_t *len)

@@ -57,7 +57,7 @@ void e4l_findings_sort(struct findings *f)
 		f->n = f->max;
 }
 
-/* Makes room for one more; false without memory. */
+/* Reserves an element; false: no memory. */
 static bool make_room(struct findings *f)
 {
 	if (f->n >= 2 * f->max)
@@ -65,7 +65,7 @@ static bool make_room(struct findings *f)
 	return !e4l_grow(&f->v, f->n, sizeof(*f->v));
 }
 
-/* How a filesystem looks that is mounted and sound. */
+/* Findings that are normal in a mounted, sound filesystem. */
 static bool is_of_mount(enum finding_id id)
 {
 	static const bool of_mount[FINDING_IDS] = {
@@ -117,7 +117,10 @@ static int put_number(char *buf, size_t size, char kind,
 	}
 }
 
-/* Whether @s, in braces, is left out: {of one|of more}, or {of more}. */
+/*
+ * Whether @s, inside braces, is omitted: one side of {singular|plural}, or
+ * {plural}.
+ */
 static bool is_left_out(const char **braces, const char *s, bool one)
 {
 	const char *bar;
@@ -151,7 +154,9 @@ const char *e4l_finding_text(const struct finding *what, char *buf, size_t size)
 
 bool e4l_finding_spoils_inode(const struct finding *what)
 {
-	/* What another inode, or the inode's own numbers, tell as well. */
+	/*
+	 * Findings about an inode's counters, which do not concern its content.
+	 */
 	static const enum finding_id accounts[] = {
 		F_INODE_BLOCKS, F_INODE_LARGE_FILE, F_XATTR_REFCOUNT,
 		F_EA_INODE_REFCOUNT,

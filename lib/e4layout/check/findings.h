@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What can be found (a table), and what was. */
+/* The table of possible findings, and a list of findings. */
 #ifndef E4L_CHECK_FINDINGS_H
 #define E4L_CHECK_FINDINGS_H
 
@@ -23,12 +23,12 @@ struct finding_info {
 	const char *code;
 	enum e4l_severity severity;
 	const char *sentence;
-	const char *peer;	/* NULL: none has a word for it */
+	const char *peer;	/* the peer's term; NULL: none */
 	enum e4l_fix fix;
 };
 extern const struct finding_info e4l_finding_table[];
 
-/* One thing found.  0 or false: does not concern one. */
+/* A finding.  0 or false: not applicable. */
 struct finding {
 	enum finding_id id;
 	ext2_ino_t ino;
@@ -39,18 +39,19 @@ struct finding {
 };
 
 /*
- * All that was found: each is counted, and the @max most severe (by inode and
- * block where they are equally so) are kept, whichever order they come in.
- * Any thread may add.
+ * A list of findings: each finding is counted, and the @max most severe (sorted
+ * by inode and block within a severity) are kept, in any order of arrival.  Any
+ * thread may add findings.
  */
 struct findings {
 	pthread_mutex_t lock;
 	size_t max;
 	struct finding *v;
 	size_t n;
-	bool failed;		/* memory was short */
-	bool layout_only;	/* others are not added */
-	bool mounted;		/* what a mount leads to is not added */
+	bool failed;		/* out of memory */
+	bool layout_only;	/* add layout findings only */
+	/* do not add findings that are normal in a mounted filesystem */
+	bool mounted;
 	uint64_t count[FINDING_IDS];
 	uint64_t severity[E4L_SEVERITIES];
 };
@@ -60,26 +61,31 @@ void e4l_findings_free(struct findings *f);
 void e4l_findings_add(struct findings *f, enum finding_id id,
 		      struct finding what);
 
-/* Memory was short: what was found is not all there is, nor is it sure. */
+/* Records that memory was short: the findings are incomplete and unreliable. */
 void e4l_findings_fail(struct findings *f);
 
-/* Brings those that are kept in order; once nobody adds any more. */
+/* Sorts the kept findings; call after the last one is added. */
 void e4l_findings_sort(struct findings *f);
 
-/* The sentence with its numbers in @buf, terminated.  Returns @buf. */
+/*
+ * Formats the sentence with its numbers into @buf, terminated.  Returns @buf.
+ */
 const char *e4l_finding_text(const struct finding *what, char *buf,
 			     size_t size);
 
 #define FINDING_TEXT_LEN 160
 
-/* Fills *@ret for @what; its sentence is written to @text. */
+/* Fills *@ret from @what; writes the sentence to @text. */
 void e4l_finding_public(const struct finding *what,
 			char text[FINDING_TEXT_LEN], struct e4l_finding *ret);
 
-/* E4L_ET_DAMAGED, with the code and place of @what as the detail of @e. */
+/*
+ * Returns E4L_ET_DAMAGED, and sets the detail of @e to the code and place of
+ * @what.
+ */
 errcode_t e4l_finding_fail(struct e4l *e, const struct finding *what);
 
-/* Whether it puts what its inode holds in doubt, rather than its accounts. */
+/* Whether the finding concerns the content of its inode, not only counters. */
 bool e4l_finding_spoils_inode(const struct finding *what);
 
 #endif

@@ -4,9 +4,9 @@
 #include "e4layout/read/dirs.h"
 
 /*
- * A file whose written head is followed by a preallocated tail has one split,
- * and one that is written here and there a few; from this many on, it is a
- * mosaic that only zeroing can join.
+ * A file with written head and preallocated tail has one split, and a file that
+ * is written in several places has a few.  A file with MOSAIC_SPLITS or more is
+ * a mosaic that only zeroing can join.
  */
 #define MOSAIC_SPLITS	4
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is sound and could lie better. */
+/* Findings about the layout of a sound filesystem. */
 #ifndef E4L_CHECK_LAYOUT_H
 #define E4L_CHECK_LAYOUT_H
 
 #include "check_internal.h"
 #include "e4layout/read/tally.h"
 
-/* Readies @t, which judges what the blocks of directories say in pass 2. */
+/* Initializes @t, which reports the layout of directory blocks in pass 2. */
 errcode_t e4l_layout_tally(struct check *ck, struct e4l_tally *t);
 
-/* After the last piece of a file, which @scorer has seen all of. */
+/*
+ * Judges a file's layout after its last piece; @scorer has seen all of its
+ * pieces.
+ */
 void e4l_layout_judge_file(struct check *ck, const struct e4l_piece *last,
 			   struct e4l_scorer *scorer);
 

@@ -29,7 +29,7 @@ errcode_t e4l_claim_anyway(struct check *ck, blk64_t blk, blk64_t len)
 				&hit);
 }
 
-/* Sorts, claims and joins; *@overlap: two of them share blocks. */
+/* Sorts, claims and joins the runs; *@overlap: some of them share blocks. */
 static errcode_t settle(struct check *ck, bool *overlap)
 {
 	struct extent_list *m = ck->metadata;
@@ -86,7 +86,10 @@ void e4l_metadata_free(struct check *ck)
 	free(ck->metadata);
 }
 
-/* Below 0 for a run that ends before a block. */
+/*
+ * A comparison for e4l_lower_bound(): negative for a run that ends at or before
+ * the block.
+ */
 static int end_cmp(const void *run, const void *blk)
 {
 	const struct blk_run *r = run;
@@ -94,7 +97,7 @@ static int end_cmp(const void *run, const void *blk)
 	return r->blk + r->len <= *(const blk64_t *)blk ? -1 : 0;
 }
 
-/* The first run that ends behind @blk. */
+/* The index of the first run that ends behind @blk. */
 static size_t find_run(const struct extent_list *m, blk64_t blk)
 {
 	return e4l_lower_bound(&blk, m->v, m->n, sizeof(*m->v), end_cmp);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where the filesystem's own blocks are. */
+/* The blocks of the filesystem's own metadata. */
 #ifndef E4L_CHECK_METADATA_H
 #define E4L_CHECK_METADATA_H
 
 #include "check_internal.h"
 
-/* Sorted runs of blocks that do not overlap. */
+/* Sorted runs of blocks without overlaps. */
 struct extent_list {
 	size_t n;
 	struct blk_run {
@@ -15,18 +15,21 @@ struct extent_list {
 
 /*
  * Lists superblocks, descriptors, bitmaps and inode tables, claims their
- * clusters, and judges whether they overlap.
+ * clusters, and judges overlaps.
  */
 errcode_t e4l_metadata_claim(struct check *ck);
 void e4l_metadata_free(struct check *ck);
 
-/* Claims the clusters of @len blocks from @blk, also those that are taken. */
+/*
+ * Claims the clusters of @len blocks from @blk, whether they are claimed or
+ * not.
+ */
 errcode_t e4l_claim_anyway(struct check *ck, blk64_t blk, blk64_t len);
 
-/* Is part of @len blocks from @blk metadata? */
+/* Whether any of @len blocks from @blk is metadata. */
 bool e4l_metadata_meets(const struct check *ck, blk64_t blk, blk64_t len);
 
-/* Sets a bit in @bits for each of @n clusters from @first with metadata. */
+/* Sets a bit in @bits for each of @n clusters from @first that has metadata. */
 void e4l_metadata_bits(const struct check *ck, uint64_t first, uint32_t n,
 		       uint8_t *bits);
 

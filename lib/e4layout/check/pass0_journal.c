@@ -37,7 +37,7 @@ static int count_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t n,
 	return 0;
 }
 
-/* Whether there is memory for what libext2fs asks for in an iteration. */
+/* Whether the memory that libext2fs needs for an iteration can be allocated. */
 static errcode_t try_memory(const struct check *ck)
 {
 	void *p = malloc(4 * ck->fs->blocksize);
@@ -55,14 +55,13 @@ static bool has_blocks(struct check *ck, ext2_ino_t ino,
 						      BLOCK_FLAG_READ_ONLY, NULL,
 						      count_block, &blocks)))
 		return false;
-	/* of a size beyond 2 GiB e2fsck sees 32 bits, with a sign */
+	/* e2fsck uses a signed 32-bit size, also beyond 2 GiB */
 	return blocks * ck->fs->blocksize >= (int32_t)EXT2_I_SIZE(inode);
 }
 
 /*
- * Are all blocks there that the size says?  For the inode on disk.  Asked
- * twice, since libext2fs ends an iteration that ran out of memory as if it were
- * complete.
+ * Whether the inode on disk has all blocks up to its size.  Tests memory as
+ * well: libext2fs ends an iteration without memory as if it were complete.
  */
 static bool is_whole(struct check *ck, ext2_ino_t ino,
 		     const struct ext2_inode *inode)
@@ -73,8 +72,9 @@ static bool is_whole(struct check *ck, ext2_ino_t ino,
 }
 
 /*
- * Is the superblock's copy of the journal's map an extent tree?  libext2fs swaps
- * the copy on a big endian machine unless it begins with a sound extent header.
+ * Whether the superblock's copy of the journal's map is an extent tree.  On a
+ * big-endian machine, libext2fs swaps the copy unless it begins with a valid
+ * extent header.
  */
 static bool copy_is_tree(const struct ext2_super_block *sb)
 {
@@ -83,11 +83,11 @@ static bool copy_is_tree(const struct ext2_super_block *sb)
 	       (sb->s_jnl_blocks[0] & 0xFFFF) == EXTENT_MAGIC;
 }
 
-/* The superblock's copy of the journal's map and size. */
+/* Reads the superblock's copy of the journal's map and size. */
 static bool read_copy(const struct ext2_super_block *sb,
 		      struct ext2_inode *inode)
 {
-	/* the copy has no flags that could say that it is an extent tree */
+	/* the copy has no flags that mark an extent tree */
 	if (sb->s_jnl_backup_type != BACKUP_BLOCKS || copy_is_tree(sb))
 		return false;
 	memset(inode, 0, sizeof(*inode));
@@ -99,7 +99,10 @@ static bool read_copy(const struct ext2_super_block *sb,
 	return true;
 }
 
-/* The journal's inode, or its copy.  False after saying that there is none. */
+/*
+ * Reads the journal's inode, or its copy.  False: there is none, and a finding
+ * was added.
+ */
 static bool read_journal_inode(struct check *ck, struct ext2_inode *inode)
 {
 	struct ext2_super_block *sb = ck->fs->super;
@@ -212,7 +215,7 @@ static errcode_t judge_journal(struct check *ck, struct ext2_inode *inode)
 	return 0;
 }
 
-/* A journal on a device of its own: no block of it is the filesystem's. */
+/* Judges an external journal, which uses no block of the filesystem. */
 static errcode_t judge_external(struct check *ck)
 {
 	io_channel io = ck->journal;
@@ -281,7 +284,7 @@ static bool mmp_csum_ok(ext2_filsys fs, const struct mmp_struct *m)
 	       ext2fs_le32_to_cpu(m->mmp_checksum);
 }
 
-/* libext2fs holds the block of what it has open for writing. */
+/* libext2fs holds the MMP block of a filesystem that is open for writing. */
 static bool is_held(ext2_filsys fs)
 {
 	return (fs->flags & (EXT2_FLAG_RW | EXT2_FLAG_SKIP_MMP)) ==

@@ -9,12 +9,12 @@
 #include "check_internal.h"
 
 #define MAX_DESC_SIZE	1024
-#define COPY_BLOCKS	64	/* of a copy, read at once */
-#define FUDGE_SECONDS	86400	/* by which clocks may differ */
+#define COPY_BLOCKS	64	/* blocks of a copy that are read together */
+#define FUDGE_SECONDS	86400	/* allowed difference between clocks */
 
 /* ---------------------------------------------------------------- geometry */
 
-/* A field, and the values that a filesystem can have there. */
+/* The value of a field, and its valid range. */
 struct bound {
 	uint64_t value, min, max;
 	bool power_of_two;	/* or 0 */
@@ -31,7 +31,10 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* What nothing can be checked without.  False: it is out of bounds. */
+/*
+ * Checks the fields without which nothing can be checked.  False: a field is
+ * out of range.
+ */
 static bool geometry_ok(ext2_filsys fs)
 {
 	struct ext2_super_block *sb = fs->super;
@@ -74,7 +77,7 @@ static bool features_ok(struct ext2_super_block *sb)
 		 ext2fs_has_feature_meta_bg(sb));
 }
 
-/* The inodes that have another purpose than to hold quotas. */
+/* Whether @ino may be a quota file: no other reserved inode. */
 static bool quota_inum_ok(const struct ext2_super_block *sb, ext2_ino_t ino)
 {
 	return !ino || ino == EXT4_USR_QUOTA_INO ||
@@ -134,7 +137,7 @@ errcode_t e4l_pass0_super(struct check *ck)
 
 /* ------------------------------------------------------------------ groups */
 
-/* Where the metadata of @group may lie. */
+/* The range in which the metadata of @group may lie. */
 static void group_range(ext2_filsys fs, dgrp_t group, blk64_t *first,
 			blk64_t *last)
 {
@@ -208,7 +211,10 @@ errcode_t e4l_pass0_groups(struct check *ck)
 
 /* ----------------------------------------------------------------- backups */
 
-/* What a copy of the superblock must have as the original has it. */
+/*
+ * Compares the fields that a copy of the superblock must share with the
+ * original.
+ */
 static bool backup_super_ok(struct ext2_super_block *sb,
 			    const struct ext2_super_block *copy)
 {
@@ -224,7 +230,9 @@ static bool backup_super_ok(struct ext2_super_block *sb,
 	       !memcmp(copy->s_uuid, sb->s_uuid, sizeof(sb->s_uuid));
 }
 
-/* Do the descriptors in @copy put metadata where the originals do? */
+/*
+ * Compares the places of metadata in the copied and the original descriptors.
+ */
 static bool backup_desc_ok(struct check *ck, dgrp_t first, const void *copy,
 			   uint32_t n)
 {
@@ -250,7 +258,7 @@ static bool backup_desc_ok(struct check *ck, dgrp_t first, const void *copy,
 
 struct desc_copy {
 	struct check *ck;
-	blk64_t bad;		/* its first that does not agree; 0: none */
+	blk64_t bad;		/* the first block that differs; 0: none */
 };
 
 static void visit_desc(const struct e4l_want *want, const void *block,
@@ -266,7 +274,10 @@ static void visit_desc(const struct e4l_want *want, const void *block,
 		copy->bad = want->blk;
 }
 
-/* @blocks from @blk are a copy of those from @first on. */
+/*
+ * Judges @blocks from @blk, which are copies of the descriptor blocks from
+ * @first on.
+ */
 static void judge_backup_desc(struct check *ck, dgrp_t group, blk64_t blk,
 			      uint32_t blocks, uint32_t first, void *scratch)
 {
@@ -298,7 +309,7 @@ static void judge_backup(struct check *ck, dgrp_t group, void *buf)
 		     fs->super->s_first_meta_bg : fs->desc_blocks;
 	if (old_desc)
 		judge_backup_desc(ck, group, old_desc, old_blocks, 0, buf);
-	/* the first of a meta group's three is the one in use */
+	/* the first of a meta group's three copies is in use */
 	if (new_desc && group % per_block)
 		judge_backup_desc(ck, group, new_desc, 1,
 				  group / per_block, buf);
@@ -319,13 +330,13 @@ errcode_t e4l_pass0_backups(struct check *ck)
 
 /* ------------------------------------------------------------ resize inode */
 
-/* What the blocks of the resize inode name: backups, in these groups. */
+/* The groups whose backups the resize inode's blocks list. */
 struct backups {
 	dgrp_t *group;
 	uint32_t n;
 };
 
-/* False: more than a block names. */
+/* False: more groups than a block can list. */
 static bool list_backups(ext2_filsys fs, struct backups *b)
 {
 	dgrp_t g;
@@ -341,7 +352,7 @@ static bool list_backups(ext2_filsys fs, struct backups *b)
 	return true;
 }
 
-/* Is @block one of the resize inode's, for the reserved block @pblk? */
+/* Whether @block is valid for the reserved block @pblk of the resize inode. */
 static bool resize_block_ok(ext2_filsys fs, const uint32_t *block,
 			    blk64_t pblk, const struct backups *b)
 {
@@ -355,7 +366,7 @@ static bool resize_block_ok(ext2_filsys fs, const uint32_t *block,
 	return true;
 }
 
-/* @buf: three blocks. */
+/* @buf has space for three blocks. */
 static bool resize_map_ok(struct check *ck, blk64_t dind, uint32_t *buf)
 {
 	ext2_filsys fs = ck->fs;
@@ -366,7 +377,7 @@ static bool resize_map_ok(struct check *ck, blk64_t dind, uint32_t *buf)
 	struct backups b = { .group = buf + 2 * refs };
 
 	if (fs->blocksize == 1024 && !fs->super->s_first_data_block)
-		pblk++;		/* the boot block */
+		pblk++;		/* skip the boot block */
 	if (e4l_check_noted(ck, e4l_read(ck->e, dind, 1, buf)))
 		return false;
 	if (!list_backups(fs, &b) && reserved)
@@ -380,7 +391,7 @@ static bool resize_map_ok(struct check *ck, blk64_t dind, uint32_t *buf)
 	return true;
 }
 
-/* Only the double indirect block may be there. */
+/* Whether the inode has only a double indirect block, and that is valid. */
 static bool resize_inode_ok(struct check *ck, const struct ext2_inode *inode,
 			    uint32_t *buf)
 {
@@ -404,7 +415,7 @@ errcode_t e4l_pass0_resize_inode(struct check *ck)
 	struct ext2_inode inode;
 	uint32_t *buf;
 
-	/* where the inode cannot be read, that is judged with the inodes */
+	/* an unreadable inode is judged in pass 1 */
 	if (e4l_check_noted(ck, ext2fs_read_inode(ck->fs, EXT2_RESIZE_INO,
 						  &inode)))
 		return 0;

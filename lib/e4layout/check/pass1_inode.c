@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What an inode says of itself: modes, flags, sizes, times, extra fields. */
+/* The fields of an inode: mode, flags, size, times, extra fields. */
 #include "config.h"
 #include <string.h>
 #include "e4layout/format/dir_block.h"
 #include "e4layout/format/format.h"
 #include "e4layout/format/host_inode.h"
 #include "check_internal.h"
-#include <ext2fs/ext3_extents.h>	/* wants ext2_fs.h before it */
+#include <ext2fs/ext3_extents.h>	/* requires ext2_fs.h */
 
-#define MIN_EXTRA_ISIZE	4	/* i_extra_isize and i_checksum_hi */
+#define MIN_EXTRA_ISIZE	4	/* covers i_extra_isize and i_checksum_hi */
 
 bool e4l_is_quota_inode(const struct ext2_super_block *sb, ext2_ino_t ino)
 {
@@ -30,11 +30,13 @@ bool e4l_inode_is_skipped(struct check *ck, ext2_ino_t ino)
 
 	if (ext2fs_bg_flags_test(ck->fs, group, EXT2_BG_INODE_UNINIT))
 		return true;
-	/* a count above that of the group's inodes hides all of them */
+	/* a count of unused inodes above the group's size hides all inodes */
 	if (ext2fs_has_group_desc_csum(ck->fs))
 		return (uint64_t)(ino - 1) % per + unused >= per;
-	/* without checksums e2fsck reads the inode, and only tests its number,
-	 * in 32 bits */
+	/*
+	 * without checksums, e2fsck reads the inode, and tests only its number,
+	 * in 32 bits
+	 */
 	return ino >= group * per + 1 + per - unused;
 }
 
@@ -50,7 +52,9 @@ errcode_t e4l_inode_read(struct check *ck, ext2_ino_t ino,
 	return err == EXT2_ET_INODE_CSUM_INVALID ? 0 : err;
 }
 
-/* Does i_block begin as an extent tree does, whatever the inode's flags say? */
+/*
+ * Whether i_block begins with an extent header, whatever the inode's flags are.
+ */
 static bool has_extent_header(const struct ext2_inode *inode)
 {
 	uint32_t i_block[EXT2_N_BLOCKS];
@@ -67,8 +71,8 @@ static bool has_extent_header(const struct ext2_inode *inode)
 }
 
 /*
- * Is the header's room less than any that ext4 makes?  What else can be wrong
- * with it, the scan finds.
+ * Whether the header's eh_max is too small.  The scan judges the rest of the
+ * header.
  */
 static bool has_small_root(const struct ext2_inode *inode)
 {
@@ -87,14 +91,17 @@ static bool is_device(unsigned int mode)
 
 /* ------------------------------------------------------------------- flags */
 
-/* Has the inode a map that anybody would follow? */
+/* Whether the inode's map is in use. */
 static bool is_judged(ext2_ino_t ino, const struct ext2_inode *inode)
 {
 	return inode->i_links_count || ino == EXT2_BAD_INO ||
 	       ino == EXT2_ROOT_INO || ino == EXT2_JOURNAL_INO;
 }
 
-/* The flags that say where the content is, against features and type. */
+/*
+ * Checks the flags that determine where the content is against features and
+ * type.
+ */
 static bool content_flags_ok(ext2_filsys fs, ext2_ino_t ino,
 			     const struct ext2_inode *inode)
 {
@@ -127,7 +134,7 @@ static void judge_flags(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		FOUND(ck, EA_INODE_TYPE, .ino = ino, .blk = blk);
 }
 
-/* The flags and the header that matter to the map alone. */
+/* Judges the flags and the header that only concern the map. */
 static void judge_map_flags(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			    const struct ext2_inode *inode)
 {
@@ -142,7 +149,7 @@ static void judge_map_flags(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		FOUND(ck, HTREE_FLAG, .ino = ino, .blk = blk);
 }
 
-/* Sectors that a directory has before its size may have high bits. */
+/* Whether a directory is so large that its size may have high bits. */
 static bool is_large_dir(const struct ext2_super_block *sb,
 			 const struct ext2_inode *inode)
 {
@@ -155,7 +162,7 @@ static bool has_high_bits(struct ext2_super_block *sb,
 	if (LINUX_S_ISDIR(inode->i_mode) && inode->i_size_high &&
 	    !ext2fs_has_feature_largedir(sb) && !is_large_dir(sb, inode))
 		return true;
-	/* other systems have other fields there, or none */
+	/* other systems have other fields there */
 	if (sb->s_creator_os != EXT2_OS_LINUX)
 		return false;
 	return (inode->osd2.linux2.l_i_file_acl_high &&
@@ -164,7 +171,10 @@ static bool has_high_bits(struct ext2_super_block *sb,
 		!ext2fs_has_feature_huge_file(sb));
 }
 
-/* Linux has high bits of i_blocks in the place of the Hurd's two fields. */
+/*
+ * Whether fragment fields are set.  The Hurd's two fields are high bits of
+ * i_blocks in Linux.
+ */
 static bool has_fragment(const struct ext2_super_block *sb,
 			 const struct ext2_inode *inode)
 {
@@ -182,7 +192,7 @@ static void judge_odd_fields(struct check *ck, ext2_ino_t ino, blk64_t blk,
 	    !ext2fs_has_feature_imagic_inodes(sb))
 		FOUND(ck, INODE_FLAGS, .ino = ino, .blk = blk,
 		      .got = inode->i_flags);
-	/* an inode without a name is not looked at so closely */
+	/* only some fields of an EA inode are judged */
 	if (inode->i_flags & EXT4_EA_INODE_FL) {
 		if (has_fragment(sb, inode) || has_high_bits(sb, inode))
 			FOUND(ck, INODE_UNREAD, .ino = ino, .blk = blk);
@@ -202,7 +212,7 @@ bool e4l_extra_isize_ok(const struct ext2_super_block *sb, unsigned int n)
 		      n <= EXT2_INODE_SIZE(sb) - EXT2_GOOD_OLD_INODE_SIZE);
 }
 
-/* A time before 1970 that was written with the epoch bits all set. */
+/* Whether a time before 1970 was written with all epoch bits set. */
 static bool is_wrong_epoch(uint32_t seconds, uint32_t extra)
 {
 	return seconds >> 31 && (extra & EXT4_EPOCH_MASK) == EXT4_EPOCH_MASK;
@@ -243,7 +253,7 @@ static void judge_extra(struct check *ck, ext2_ino_t ino, blk64_t blk,
 
 /* ------------------------------------------------------------------- types */
 
-/* The bytes of i_block as a symbolic link's target. */
+/* Whether i_block is a valid target of a symbolic link. */
 static bool fast_symlink_ok(const struct ext2_inode *inode)
 {
 	const char *target = (const char *)inode->i_block;
@@ -270,7 +280,7 @@ static bool symlink_ok(struct check *ck, const struct ext2_inode_large *inode)
 					&len) &&
 		       inode->i_size == I_BLOCK_BYTES + len;
 	if (!ext2fs_is_fast_symlink(small))
-		return true;	/* its block is read later */
+		return true;	/* its block is read in pass1_symlinks.c */
 	if (ext2fs_has_feature_extents(ck->fs->super) &&
 	    inode->i_flags & EXT4_EXTENTS_FL)
 		return false;
@@ -302,7 +312,7 @@ static void judge_device(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		      .got = inode->i_flags);
 }
 
-/* The type as directory entries have it. */
+/* The type as in directory entries. */
 static uint8_t entry_type(unsigned int mode)
 {
 	static const uint8_t types[16] = {
@@ -332,7 +342,10 @@ void e4l_inode_wrong_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			 });
 }
 
-/* The type for directory entries; 0 when it is not a sound inode of one. */
+/*
+ * Returns the type as in directory entries; 0: the inode is not valid for its
+ * type.
+ */
 static uint8_t judge_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			  const struct ext2_inode_large *inode)
 {
@@ -365,7 +378,7 @@ static uint8_t judge_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 	return type;
 }
 
-/* Inline data needs its attribute, also when it is all in i_block. */
+/* Inline data requires its attribute, even if all data is in i_block. */
 static void judge_inline(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			 const struct ext2_inode_large *inode)
 {
@@ -381,17 +394,17 @@ static void judge_inline(struct check *ck, ext2_ino_t ino, blk64_t blk,
 
 /* ---------------------------------------------------------- reserved inodes */
 
-/* An inode that the superblock gives a purpose: a regular file. */
+/*
+ * Whether an inode that the superblock uses is a regular file, and an unused
+ * one is empty.
+ */
 static bool purpose_ok(const struct ext2_inode *inode, bool wanted)
 {
 	return wanted ? LINUX_S_ISREG(inode->i_mode) :
 	       !inode_holds_anything(inode);
 }
 
-/*
- * Judges an inode that has a purpose of its own.  True: nothing more is to be
- * judged of it but its map.
- */
+/* Judges a reserved inode.  True: nothing else but its map is to be judged. */
 static bool judge_reserved(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			   const struct ext2_inode *inode)
 {
@@ -453,7 +466,7 @@ static uint8_t judge_used(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		kind |= KIND_ENCRYPTED;
 	if (inode->i_flags & EXT4_EA_INODE_FL)
 		kind |= KIND_EA_INODE;
-	/* is opened by its number, and may have any names */
+	/* opened by inode number, with any number of names */
 	if (inode->i_flags & EXT2_IMAGIC_FL)
 		kind |= KIND_NO_NAME;
 	return kind;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Pass 1: every inode, what it maps, and who owns which block.
+ * Pass 1: every inode, its map, and the owner of each block.
  *
- * The library's scan reads inode tables and tree blocks on all processors.
- * There it shows each inode and each tree block (look_inode(), look_node()),
- * which is where most is judged.  Extents come back in the order of inodes and
- * of each file: what depends on that order is judged in on_piece(), so that
- * the findings are the same whatever the threads do.
+ * The library's scan reads inode tables and tree blocks on all processors, and
+ * calls look_inode() for each inode and look_node() for each tree block, where
+ * most findings are made.  Extents are reported in the order of inodes and of
+ * each file's blocks: on_piece() judges properties that depend on this order,
+ * so that the findings do not depend on the threads.
  */
 #include "config.h"
 #include <errno.h>
@@ -22,14 +22,14 @@
 
 /* ------------------------------------------------------------------ inodes */
 
-/* An inode that never was used is all zeroes, its checksum too. */
+/* An inode that was never used is all zeroes, including its checksum. */
 static bool csum_ok(ext2_filsys fs, ext2_ino_t ino, const void *raw)
 {
 	return is_zero(raw, EXT2_GOOD_OLD_INODE_SIZE) ||
 	       e4l_inode_csum_ok(fs, ino, raw);
 }
 
-/* e2fsck cannot read the inode of an attribute's value then, and ends. */
+/* e2fsck cannot read an EA inode with a wrong checksum, and aborts. */
 static void wrong_csum(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		       const struct ext2_inode *inode)
 {
@@ -48,7 +48,10 @@ static void judge_dtime(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		      .got = inode->i_dtime);
 }
 
-/* A deleted inode may keep its map, a reserved one needs no link. */
+/*
+ * Whether the inode is in use.  A deleted inode may keep its map, and a
+ * reserved inode needs no link.
+ */
 static bool is_in_use(const struct check *ck, ext2_ino_t ino,
 		      const struct ext2_inode *inode)
 {
@@ -79,7 +82,9 @@ static bool look_inode(ext2_ino_t ino, blk64_t blk, const void *raw,
 	if (!csum_ok(ck->fs, ino, raw))
 		wrong_csum(ck, ino, blk, small);
 	judge_dtime(ck, ino, blk, inode);
-	/* the scan reads the whole table if it cannot trust the descriptor */
+	/*
+	 * the scan reads the whole table if the descriptor's checksum is wrong
+	 */
 	if (is_in_use(ck, ino, small) && e4l_inode_is_skipped(ck, ino) &&
 	    ext2fs_has_group_desc_csum(ck->fs))
 		FOUND(ck, INODE_SKIPPED, .ino = ino, .blk = blk);
@@ -90,14 +95,16 @@ static bool look_inode(ext2_ino_t ino, blk64_t blk, const void *raw,
 	}
 	if (!e4l_inode_judge(ck, ino, blk, inode))
 		return false;
-	if (ino == EXT2_BAD_INO)	/* has a map, and no mode */
+	if (ino == EXT2_BAD_INO)	/* it has a map, and no mode */
 		*map = bad_blocks_map(inode);
 	return true;
 }
 
 /* ------------------------------------------------------------- tree blocks */
 
-/* The seed is the scan's, or, for a root without tree blocks, not needed. */
+/*
+ * The checksum seed is from the scan, or unused for a root without tree blocks.
+ */
 static void look_extent_node(struct check *ck, ext2_ino_t ino,
 			     const struct e4l_node_pos *pos, const void *block)
 {
@@ -110,7 +117,7 @@ static void look_extent_node(struct check *ck, ext2_ino_t ino,
 	if (ext2fs_le16_to_cpu(h->eh_magic) != EXT3_EXT_MAGIC ||
 	    ext2fs_le16_to_cpu(h->eh_max) > max ||
 	    ext2fs_le16_to_cpu(h->eh_entries) > ext2fs_le16_to_cpu(h->eh_max))
-		return;		/* the scan cannot believe it either */
+		return;		/* the scan reports the header */
 	if (ext2fs_le16_to_cpu(h->eh_max) + 2 < max)
 		FOUND(ck, EXTENT_HEADER, .ino = ino, .blk = pos->blk);
 	else if (!e4l_extent_block_csum_ok(ck->fs, pos->seed, block))
@@ -122,7 +129,7 @@ static void look_extent_node(struct check *ck, ext2_ino_t ino,
 		FOUND(ck, EXTENT_EMPTY, .ino = ino, .blk = pos->blk);
 		return;
 	}
-	/* a leaf's entry begins with its first block, as an index's does */
+	/* a leaf's entry begins with its logical block, like an index entry */
 	first = ext2fs_le32_to_cpu(*(const uint32_t *)(h + 1));
 	if (first != pos->first)
 		FOUND(ck, EXTENT_INDEX, .ino = ino, .blk = pos->blk,
@@ -139,7 +146,7 @@ static void look_node(ext2_ino_t ino, const struct ext2_inode_large *inode,
 
 /* ------------------------------------------------------------------ damage */
 
-/* What the scan could not believe, and what that is called here. */
+/* Damage that the scan reports, and the corresponding finding. */
 static const struct {
 	errcode_t why;
 	enum finding_id id;
@@ -157,8 +164,8 @@ static const struct {
 };
 
 /*
- * Where the resize inode's map of reserved blocks names the superblock, nobody
- * minds, as long as it is counted.
+ * Whether the resize inode's map of reserved blocks refers to the superblock
+ * only, which is harmless, and is counted.
  */
 static bool names_super_alone(struct check *ck, const struct ext2_inode *inode,
 			      blk64_t blk)
@@ -174,7 +181,7 @@ static bool names_super_alone(struct check *ck, const struct ext2_inode *inode,
 	return ok;
 }
 
-/* Does an empty tree have a depth that no tree has? */
+/* Whether an empty tree has an impossible depth. */
 static bool is_empty_and_deep(const struct ext2_inode *inode)
 {
 	const struct ext3_extent_header *h = (const void *)inode->i_block;
@@ -183,7 +190,7 @@ static bool is_empty_and_deep(const struct ext2_inode *inode)
 	       ext2fs_le16_to_cpu(h->eh_magic) == EXT3_EXT_MAGIC;
 }
 
-/* Of the extents in a leaf, does the last, and no other, end too late? */
+/* Whether the last extent of a leaf, and no other, ends too late. */
 static bool last_ends_late(const struct ext3_extent_header *h)
 {
 	const struct ext3_extent *x = (const void *)(h + 1);
@@ -218,7 +225,10 @@ static bool leaf_ends_late(struct check *ck, const struct ext2_inode *inode,
 	return late;
 }
 
-/* What the scan cannot read, e2fsck sometimes can, and finds nothing wrong. */
+/*
+ * Whether the damage is one that e2fsck accepts although the scan cannot read
+ * it.
+ */
 static bool is_mild(struct check *ck, const struct e4l_damage *damage,
 		    enum finding_id *id)
 {
@@ -271,7 +281,10 @@ static void on_progress(dgrp_t group, dgrp_t groups, void *priv)
 		ck->opt->progress("inodes", group, groups, ck->opt->priv);
 }
 
-/* Inodes that never were in use have dtimes that are times. */
+/*
+ * Whether a dtime can be an inode number: the dtime of a used inode is a later
+ * time.
+ */
 static bool dtime_may_be_inode(const struct ext2_super_block *sb)
 {
 	return !((sb->s_wtime && sb->s_wtime < sb->s_inodes_count) ||
@@ -305,7 +318,9 @@ errcode_t e4l_pass1_inodes(struct check *ck)
 		err = e4l_scan_looking(ck->e, &look, &ops, ck);
 	e4l_walk_free(ck->walk);
 	ck->walk = NULL;
-	/* they are in use even where their group has no inode table yet */
+	/*
+	 * reserved inodes are in use even if their group has no inode table yet
+	 */
 	for (ino = 1; ino < EXT2_FIRST_INODE(sb); ino++)
 		ck->kind[ino] |= KIND_USED;
 	return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Symbolic links that have a block: whether their target fits their size. */
+/* Symbolic links with a block: compares the target's length with the size. */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>

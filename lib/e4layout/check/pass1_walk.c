@@ -12,19 +12,19 @@
 
 #define NO_BLOCK	(-1LL)
 
-/* The file at hand. */
+/* The current file. */
 struct file {
 	ext2_ino_t ino;
 	bool is_dir;
 	uint32_t dir;			/* index in ck->dirs */
-	uint64_t clusters;		/* that it owns */
+	uint64_t clusters;		/* clusters that it owns */
 	uint64_t extents, blocks;
-	int64_t last_lblk;		/* mapped; NO_BLOCK: none */
-	int64_t last_written;		/* mapped and written */
+	int64_t last_lblk;		/* last mapped block; NO_BLOCK: none */
+	int64_t last_written;		/* last mapped and written block */
 	blk64_t last_pblk;		/* 0: none */
 	struct e4l_extent first;	/* its first extent */
 	bool encrypted;
-	uint32_t policy;		/* by which, if it is */
+	uint32_t policy;	/* encryption policy, if it is encrypted */
 	bool told_hole, told_big, told_unwritten;
 	struct e4l_scorer scorer;
 };
@@ -36,7 +36,7 @@ struct file_walk {
 	uint64_t max_indirect_bytes;
 };
 
-/* The most bytes that a map of direct and indirect blocks can hold. */
+/* The maximum size of a file with an indirect map. */
 static uint64_t max_indirect_bytes(ext2_filsys fs)
 {
 	uint64_t per = fs->blocksize / 4;
@@ -84,7 +84,7 @@ errcode_t e4l_claim_clusters(struct check *ck, ext2_ino_t ino, blk64_t blk,
 	return 0;
 }
 
-/* In a cluster of several blocks, a block has the same place as in the file. */
+/* Whether an extent has another offset in its cluster than in the file. */
 static bool is_misplaced(const struct file_walk *w,
 			 const struct e4l_extent *ex)
 {
@@ -108,7 +108,7 @@ static errcode_t claim_extent(struct file_walk *w, const struct e4l_extent *ex)
 
 	if (is_misplaced(w, ex))
 		FOUND(w->ck, EXTENT_CLUSTER, .ino = w->f.ino, .blk = ex->pblk);
-	/* the extent before may have had the beginning of the cluster */
+	/* the previous extent may own the beginning of the cluster */
 	if (fs->cluster_ratio_bits && w->f.last_pblk &&
 	    first == EXT2FS_B2C(fs, w->f.last_pblk))
 		first++;
@@ -127,7 +127,10 @@ static errcode_t claim_tree(struct file_walk *w, const struct e4l_piece *p)
 
 	for (i = 0; i < p->n_tree && !err; i++) {
 		w->f.clusters++;
-		/* what is below the first is in the group descriptors */
+		/*
+		 * lower levels of the resize inode are listed in the group
+		 * descriptors
+		 */
 		if (w->f.ino == EXT2_RESIZE_INO && p->tree[i].level != 1)
 			continue;
 		err = e4l_claim_clusters(w->ck, w->f.ino, p->tree[i].pblk,
@@ -137,8 +140,8 @@ static errcode_t claim_tree(struct file_walk *w, const struct e4l_piece *p)
 }
 
 /*
- * A file of the Hurd can have a passive translator: one more block, which the
- * inode names beside its map.
+ * Claims the passive translator of a Hurd file: one more block, which the inode
+ * refers to beside its map.
  */
 static errcode_t claim_translator(struct file_walk *w,
 				  const struct e4l_piece *p)
@@ -222,7 +225,7 @@ static uint64_t max_dir_blocks(ext2_filsys fs)
 	return 1ULL << (21 - fs->super->s_log_block_size);
 }
 
-/* False when the extent is none that a directory can have. */
+/* Judges an extent of a directory; false: no directory can have it. */
 static bool judge_dir_extent(struct file_walk *w, const struct e4l_piece *p,
 			     const struct e4l_extent *ex)
 {
@@ -258,7 +261,7 @@ static errcode_t walk_extent(struct file_walk *w, const struct e4l_piece *p,
 {
 	errcode_t err = 0;
 
-	/* bad blocks may be somebody's */
+	/* bad blocks may have other owners */
 	if (p->ino == EXT2_BAD_INO)
 		return e4l_claim_anyway(w->ck, ex->pblk, ex->len);
 	if (w->f.is_dir) {
@@ -282,7 +285,7 @@ static errcode_t walk_extent(struct file_walk *w, const struct e4l_piece *p,
 
 /* -------------------------------------------------------------- at the end */
 
-/* The last block that an extent tree may map in written extents. */
+/* The last block that written extents of a file may map. */
 static void judge_past_eof(struct file_walk *w, const struct e4l_piece *p)
 {
 	struct check *ck = w->ck;
@@ -352,7 +355,9 @@ static void judge_size(struct file_walk *w, const struct e4l_piece *p)
 	      .want = (w->f.last_lblk + 1) * ck->fs->blocksize);
 }
 
-/* i_blocks in clusters; false when it is not a number of them. */
+/*
+ * Converts i_blocks to clusters; false: it is not a whole number of clusters.
+ */
 static bool stated_clusters(ext2_filsys fs, const struct ext2_inode *inode,
 			    uint64_t *clusters)
 {
@@ -366,7 +371,7 @@ static bool stated_clusters(ext2_filsys fs, const struct ext2_inode *inode,
 	return n % unit == 0 && !(huge && inode->osd2.linux2.l_i_blocks_hi);
 }
 
-/* Notes the attribute block; true when it can be one. */
+/* Records a use of the attribute block; true: its place is valid. */
 static errcode_t note_xattr_block(struct file_walk *w,
 				  const struct e4l_piece *p, blk64_t blk,
 				  uint64_t missing, bool judged)
@@ -387,7 +392,7 @@ static errcode_t note_xattr_block(struct file_walk *w,
 	return err;
 }
 
-/* Judges where the attribute block is; true when it can be read there. */
+/* Judges the place of the attribute block; true: it can be read. */
 static bool judge_xattr_place(struct check *ck, ext2_ino_t ino, blk64_t acl)
 {
 	if (!acl)
@@ -403,8 +408,8 @@ static bool judge_xattr_place(struct check *ck, ext2_ino_t ino, blk64_t acl)
 }
 
 /*
- * The values in inodes that attributes in the body of @p name.  e2fsck does not
- * read these attributes in an inode that has a purpose, such as the journal's.
+ * The EA inodes of the attributes in the body of @p.  e2fsck does not read
+ * these attributes in a reserved inode, such as the journal's.
  */
 static struct xattr_values body_values(struct check *ck,
 				       const struct e4l_piece *p)
@@ -416,7 +421,7 @@ static struct xattr_values body_values(struct check *ck,
 	return e4l_xattr_ibody_values(ck, p->inode);
 }
 
-/* The clusters of @p, but for values that its attribute block names. */
+/* The clusters of @p, without EA inodes that its attribute block refers to. */
 static uint64_t count_clusters(struct file_walk *w, const struct e4l_piece *p,
 			       bool has_acl, uint64_t stated)
 {
@@ -431,7 +436,10 @@ static uint64_t count_clusters(struct file_walk *w, const struct e4l_piece *p,
 	return counted;
 }
 
-/* *@owned: clusters that count as the inode's, with those of attributes. */
+/*
+ * *@owned: the number of clusters that belong to the inode, including
+ * attributes.
+ */
 static errcode_t judge_blocks(struct file_walk *w, const struct e4l_piece *p,
 			      uint64_t *owned)
 {
@@ -445,7 +453,10 @@ static errcode_t judge_blocks(struct file_walk *w, const struct e4l_piece *p,
 	counted = count_clusters(w, p, has_acl, stated);
 	judged = (p->damaged && p->ino != EXT2_RESIZE_INO) ||
 		 ck->fs->super->s_creator_os == EXT2_OS_HURD;
-	/* the attribute block may name inodes: it is known when that is read */
+	/*
+	 * the attribute block may refer to EA inodes: judged when the block is
+	 * read
+	 */
 	if (ok && has_acl && stated >= counted &&
 	    ext2fs_has_feature_ea_inode(ck->fs->super)) {
 		missing = stated - counted;
@@ -464,7 +475,7 @@ static errcode_t judge_blocks(struct file_walk *w, const struct e4l_piece *p,
 	return has_acl ? note_xattr_block(w, p, acl, missing, judged) : 0;
 }
 
-/* A link's target is read when its block is where one can be. */
+/* Records a symbolic link with a block, if the block is valid. */
 static errcode_t note_symlink(struct file_walk *w, const struct e4l_piece *p)
 {
 	struct check *ck = w->ck;
@@ -474,7 +485,7 @@ static errcode_t note_symlink(struct file_walk *w, const struct e4l_piece *p)
 	if (p->map == E4L_MAP_INLINE ||
 	    (ck->kind[p->ino] & KIND_TYPE) != EXT2_FT_SYMLINK)
 		return 0;
-	/* a target that fits the inode is there, and not in a block */
+	/* a target that fits in the inode must not be in a block */
 	if (ext2fs_is_fast_symlink(inode)) {
 		if (w->f.extents)
 			e4l_inode_wrong_type(ck, p->ino, 0, p->inode,
@@ -514,8 +525,8 @@ static void judge_map_kind(struct file_walk *w, const struct e4l_piece *p)
 }
 
 /*
- * The blocks of an index are kept by their numbers, however high: they have to
- * be there, mostly, and each in a place of its own.
+ * Whether most blocks of an indexed directory are mapped, each at a place of
+ * its own: the array of its blocks is as long as the highest block number.
  */
 static bool has_index_blocks(const struct file_walk *w, const struct dir *dir)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Extended attributes: in inodes, in blocks, with their values in inodes. */
+/* Extended attributes: in inodes, in blocks, and with EA inodes. */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "encryption.h"
 #include "pass1_walk.h"
 #include "usage.h"
-#include <ext2fs/ext2_ext_attr.h>	/* wants ext2fs.h before it */
+#include <ext2fs/ext2_ext_attr.h>	/* requires ext2fs.h */
 
-/* Bytes of a list of attributes that something uses already. */
+/* The bytes of an attribute list that are in use. */
 struct region {
 	unsigned int bytes;
 	uint8_t used[65536 / 8];
@@ -23,7 +23,7 @@ static void region_init(struct region *r, unsigned int bytes)
 	memset(r->used, 0, (bytes + 7) / 8);
 }
 
-/* False when part of it is used already, or outside. */
+/* Marks bytes as used; false: some are already used, or outside the list. */
 static bool region_take(struct region *r, uint64_t start, uint64_t len)
 {
 	uint64_t i;
@@ -38,14 +38,14 @@ static bool region_take(struct region *r, uint64_t start, uint64_t len)
 	return true;
 }
 
-/* A list of attributes: those of an inode's body, or those of a block. */
+/* A list of attributes: in an inode's body, or in a block. */
 struct list {
 	struct check *ck;
 	ext2_ino_t ino;
 	uint32_t generation;
 	blk64_t blk;		/* 0: in the inode */
-	const char *base;	/* what regions count from */
-	const char *values;	/* what e_value_offs counts from */
+	const char *base;	/* origin of regions */
+	const char *values;	/* origin of e_value_offs */
 	const char *first, *end;
 	struct region region;
 	struct xattr_values values_in_inodes;
@@ -73,7 +73,7 @@ static void add_value(struct xattr_values *values, ext2_filsys fs,
 	values->clusters += (entry->e_value_size + cluster - 1) / cluster;
 }
 
-/* Of an entry whose value is in an inode: there is none to be hashed here. */
+/* Describes the use of an EA inode; the value to hash is not here. */
 static struct ea_use ea_use(const struct list *l,
 			    const struct ext2_ext_attr_entry *entry)
 {
@@ -88,7 +88,7 @@ static struct ea_use ea_use(const struct list *l,
 	};
 }
 
-/* The clusters of Lustre's values. */
+/* The clusters of Lustre's EA inodes. */
 static uint64_t lustre_clusters(const struct list *l)
 {
 	const struct ext2_ext_attr_entry *entry;
@@ -106,7 +106,10 @@ static uint64_t lustre_clusters(const struct list *l)
 	return values.clusters;
 }
 
-/* An attribute whose value is in an inode: judged when all inodes are known. */
+/*
+ * Records an attribute with an EA inode, which is judged when all inodes are
+ * known.
+ */
 static bool note_ea_inode(struct list *l, struct ext2_ext_attr_entry *entry)
 {
 	struct check *ck = l->ck;
@@ -136,7 +139,7 @@ static bool hash_ok(const struct list *l, struct ext2_ext_attr_entry *entry)
 {
 	void *value = (char *)l->values + entry->e_value_offs;
 
-	/* an old inode's attributes have none */
+	/* old inodes have attributes without hash */
 	if (!l->blk && !entry->e_hash)
 		return true;
 	return entry->e_hash == ext2fs_ext_attr_hash_entry(entry, value) ||
@@ -150,7 +153,10 @@ static bool wrong_hash(struct list *l, struct ext2_ext_attr_entry *entry)
 	return true;
 }
 
-/* Judges an entry whose name is inside.  False: the rest is not to be had. */
+/*
+ * Judges an entry whose name lies in the list.  False: the rest of the list is
+ * not readable.
+ */
 static bool judge_entry(struct list *l, struct ext2_ext_attr_entry *entry)
 {
 	uint64_t start = l->values - l->base + entry->e_value_offs;
@@ -170,7 +176,7 @@ static bool judge_entry(struct list *l, struct ext2_ext_attr_entry *entry)
 	return hash_ok(l, entry) || wrong_hash(l, entry);
 }
 
-/* Judges all entries; false when something of the list makes no sense. */
+/* Judges all entries; false: part of the list is invalid. */
 static bool judge_list(struct list *l)
 {
 	const char *p = l->first;
@@ -218,7 +224,7 @@ const char *e4l_xattr_ibody_header(const struct check *ck,
 	return *(const uint32_t *)header == EXT2_EXT_ATTR_MAGIC ? header : NULL;
 }
 
-/* The attributes in @inode's body; false if it has none. */
+/* Finds the attributes in @inode's body; false: none. */
 static bool ibody_list(struct check *ck, ext2_ino_t ino,
 		       const struct ext2_inode_large *inode, struct list *l)
 {
@@ -302,7 +308,7 @@ uint64_t e4l_xattr_ibody_lustre(struct check *ck, ext2_ino_t ino,
 struct blocks {
 	struct check *ck;
 	struct xattr_use *uses;		/* sorted by block */
-	size_t *at;			/* of each distinct block */
+	size_t *at;	/* index in @uses of each distinct block */
 	size_t n, next;
 };
 
@@ -355,7 +361,7 @@ static const void *host_block(struct blocks_job *job, const void *block)
 #endif
 }
 
-/* How many inodes use the block at @at. */
+/* The number of uses of the block at @at. */
 static size_t count_uses(const struct blocks *b, size_t at)
 {
 	size_t i = at;
@@ -381,14 +387,14 @@ static void wrong_blocks(struct check *ck, const struct xattr_use *use,
 			     (EXT2_BLOCK_SIZE_BITS(fs->super) - 9)));
 }
 
-/* What i_blocks counts beyond the blocks must be the values in inodes. */
+/* Checks that the remaining clusters in i_blocks are those of EA inodes. */
 static void judge_missing(struct blocks *b, size_t at, size_t n,
 			  const struct list *l)
 {
 	uint64_t clusters = l->values_in_inodes.clusters;
 	struct xattr_use *use = &b->uses[at];
 
-	/* an inode of Lustre has one user */
+	/* an EA inode of Lustre has one user */
 	if (clusters && use->missing < clusters)
 		clusters -= lustre_clusters(l);
 	for (; n; n--, use++) {
@@ -398,7 +404,10 @@ static void judge_missing(struct blocks *b, size_t at, size_t n,
 	}
 }
 
-/* Encrypted inodes that have no context of their own find it in the block. */
+/*
+ * Checks that the block has the context of encrypted inodes without one in the
+ * body.
+ */
 static void judge_contexts(struct blocks *b, size_t at, size_t n, bool has)
 {
 	size_t i;
@@ -503,7 +512,7 @@ static errcode_t blocks_done(void *arg, void *priv)
 	return 0;
 }
 
-/* Lists each block once, and claims it for the first that uses it. */
+/* Lists each block once, and claims it for its first user. */
 static errcode_t claim_blocks(struct blocks *b)
 {
 	const struct xattr_use *use = b->uses;
@@ -520,7 +529,7 @@ static errcode_t claim_blocks(struct blocks *b)
 	return err;
 }
 
-/* Each user of a block is charged with all values that it names. */
+/* Counts all EA inodes of a block for each user of the block. */
 static errcode_t charge_values(struct check *ck)
 {
 	errcode_t err = 0;

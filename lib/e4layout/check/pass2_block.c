@@ -9,17 +9,17 @@
 #include "pass2_block.h"
 #include "pass2_htree.h"
 
-#define ENCRYPTED_NAME	16	/* the least that one has */
+#define ENCRYPTED_NAME	16	/* minimum length */
 
 /* A part of a directory. */
 struct part {
 	struct dir *dir;
-	struct dx_block *dx;	/* of a block of an index, or NULL */
+	struct dx_block *dx;	/* state of an index's block, or NULL */
 	blk64_t blk;
 	const char *buf;
 	unsigned int len, off;
 	unsigned int entry;	/* 0: ".", 1: "..", 2: any other */
-	bool hashed;		/* hashes follow names */
+	bool hashed;		/* hashes follow the names */
 };
 
 errcode_t e4l_dir_judge_init(struct dir_judge *j, struct check *ck)
@@ -40,7 +40,7 @@ void e4l_dir_judge_release(struct dir_judge *j)
 
 /* ------------------------------------------------------------------- links */
 
-/* One more name of @ino; 65535 stands for more. */
+/* Counts a name of @ino; 65535 means at least 65535. */
 static void count_link(struct check *ck, ext2_ino_t ino)
 {
 	uint16_t *p = &ck->counted[ino];
@@ -52,7 +52,7 @@ static void count_link(struct check *ck, ext2_ino_t ino)
 		;
 }
 
-/* A directory has one parent: the lowest, where there are several. */
+/* Records the parent of a directory: the lowest, if there are several. */
 static void note_parent(struct check *ck, ext2_ino_t ino, ext2_ino_t parent)
 {
 	struct dir *dir = e4l_find_dir(ck, ino);
@@ -78,7 +78,9 @@ static bool is_dot_name(const struct dirent_raw *e)
 	       (e->name_len == 2 && e->name[0] == '.' && e->name[1] == '.');
 }
 
-/* Where the encoding is strict, every name of a casefolded directory has it. */
+/*
+ * Whether a name in a casefolded directory is valid, if the encoding is strict.
+ */
 static bool is_encoded(const struct check *ck, const struct part *p,
 		       const struct dirent_raw *e)
 {
@@ -107,7 +109,7 @@ static void judge_name(struct dir_judge *j, const struct part *p,
 		      .got = e->ino);
 }
 
-/* Is the name in this part of the directory already? */
+/* Whether this part of the directory already has the name. */
 static bool is_twice(struct dir_judge *j, const struct part *p,
 		     const struct dirent_raw *e)
 {
@@ -177,7 +179,7 @@ static void judge_type(struct dir_judge *j, const struct part *p,
 		      .got = e->type, .want = type);
 }
 
-/* What an entry but the first two may not be.  False: nothing to count. */
+/* Judges an entry other than the first two.  Counts its link if it is valid. */
 static void judge_other(struct dir_judge *j, const struct part *p,
 			const struct dirent_raw *e)
 {
@@ -275,7 +277,7 @@ static void judge_entry(struct dir_judge *j, struct part *p,
 		p->entry++;
 }
 
-/* The next entry; false when what is left makes no sense. */
+/* Reads the next entry; false: the rest is invalid. */
 static bool next_entry(const struct check *ck, struct part *p,
 		       struct dirent_raw *e)
 {
@@ -305,14 +307,14 @@ static void judge_part(struct dir_judge *j, struct part *p)
 		judge_entry(j, p, &e);
 		p->off += e.rec_len;
 	}
-	/* "." is as long as the block */
+	/* "." fills the block */
 	if (p->entry < 2)
 		FOUND(j->ck, DIR_DOTDOT, .ino = p->dir->ino, .blk = p->blk);
 }
 
 /* ------------------------------------------------------------------ blocks */
 
-/* Does the chain of entries end where the checksum's begins? */
+/* Whether the chain of entries ends at the checksum's entry. */
 static bool has_tail(ext2_filsys fs, const char *block)
 {
 	static const uint8_t tail[8] = { 0, 0, 0, 0, DIR_TAIL_BYTES, 0, 0,
@@ -323,7 +325,7 @@ static bool has_tail(ext2_filsys fs, const char *block)
 		const uint8_t *d = (const uint8_t *)block + off;
 		unsigned int len = get_le16(d + 4);
 
-		/* nonsense is reported where entries are judged */
+		/* invalid lengths are reported with the entries */
 		if (len < 8 || len % 4 || off + len > fs->blocksize)
 			return true;
 		off += len;
@@ -341,7 +343,7 @@ static enum dx_type type_of(struct check *ck, const struct dir *dir,
 	return e4l_htree_is_node(ck, block) ? DX_NODE : DX_LEAF;
 }
 
-/* Checks the checksum of the block. Returns the number of bytes for entries. */
+/* Verifies the block's checksum.  Returns the number of bytes for entries. */
 static unsigned int judge_csum(struct check *ck, const struct dir *dir,
 			       blk64_t blk, enum dx_type type,
 			       const void *block)
@@ -352,7 +354,7 @@ static unsigned int judge_csum(struct check *ck, const struct dir *dir,
 	if (!ext2fs_has_feature_metadata_csum(fs->super))
 		return fs->blocksize;
 	if (type != DX_LEAF) {
-		/* a type in the entry that hides a node makes it none */
+		/* a file type in the fake entry disqualifies an index block */
 		if (!ok || (type == DX_NODE && ((const char *)block)[7]))
 			FOUND(ck, HTREE_CSUM, .ino = dir->ino, .blk = blk);
 		return fs->blocksize;
@@ -390,7 +392,7 @@ void e4l_dir_judge_block(struct dir_judge *j, struct dir *dir, blk64_t blk,
 		e4l_htree_judge_node(ck, dir, blk, lblk, block);
 }
 
-/* "." is not written in an inline directory, and of ".." only the inode. */
+/* An inline directory stores no ".", and only the inode number of "..". */
 static void judge_inline_dots(struct dir_judge *j, struct part *p,
 			      ext2_ino_t parent)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Pass 2: what directories hold.
+ * Pass 2: the content of directories.
  *
- *  1. the root of each index is read, since it says how names are hashed;
- *  2. blocks of directories are read in disk order, by all processors, each
- *     judged where it was read;
- *  3. what the blocks of one index say of each other is compared.
+ *  1. the root of each index is read, because it has the hash version;
+ *  2. directory blocks are read in disk order on all processors, and judged by
+ *     the thread that has read them;
+ *  3. the blocks of each index are compared.
  *
- * Where the layout is judged, too, the same reading tells where inodes lie:
- * steps 1 and 2 are done for some directories after the other, as the
- * library's tally says, and for all at once where it is not.
+ * If the layout is judged as well, the same reads show the places of inodes:
+ * steps 1 and 2 are done in rounds of directories, as the library's tally
+ * requires; otherwise once for all directories.
  *
- * Counting is all that different blocks do together: links by inode, and the
- * parent of a directory, which is the lowest of several.
+ * Blocks share only counters: links per inode, and the parent of a directory,
+ * which is the lowest if there are several.
  */
 #include "config.h"
 #include <errno.h>
@@ -29,10 +29,10 @@
 
 struct pass2 {
 	struct check *ck;
-	struct e4l_tally *tally;	/* NULL: layout is not judged */
-	uint32_t first_dir;		/* of the batch */
-	size_t run, end_run;		/* that are read now */
-	uint32_t in_run;		/* blocks of it that were given out */
+	struct e4l_tally *tally;	/* NULL: the layout is not judged */
+	uint32_t first_dir;	/* index of the batch's first directory */
+	size_t run, end_run;		/* runs of the current round */
+	uint32_t in_run;		/* blocks of that run already in jobs */
 	bool roots;			/* step 1 */
 };
 
@@ -41,9 +41,9 @@ struct job {
 	struct e4l_want wants[E4L_PART_BLOCKS];
 	struct { uint32_t dir, lblk; bool is_inline; } of[E4L_PART_BLOCKS];
 	size_t n;
-	size_t runs;			/* of all, up to this job's end */
+	size_t runs;			/* number of runs up to the job's end */
 	char *scratch;
-	void *inode;			/* in host order */
+	void *inode;			/* in host byte order */
 	struct dir_judge judge;
 	struct e4l_tally_part part;
 };
@@ -59,7 +59,10 @@ static blk64_t inode_block(ext2_filsys fs, ext2_ino_t ino)
 	       EXT2_INODES_PER_BLOCK(fs->super);
 }
 
-/* Runs of length 0 are inline directories: their inodes' blocks. */
+/*
+ * Sets the place of inline directories, which have runs of length 0: the
+ * inode-table block.
+ */
 static void place_inline(struct check *ck)
 {
 	size_t i;
@@ -82,8 +85,8 @@ static int run_cmp(const void *a, const void *b)
 /* ------------------------------------------------------------------ blocks */
 
 /*
- * The inode of an inline directory, from its block of the inode table: in host
- * order, and valid until the next call for @job.
+ * The inode of an inline directory in a block of the inode table: in host byte
+ * order, valid until the next call for @job.
  */
 static const struct ext2_inode_large *inode_in(struct job *job,
 					       const struct dir *dir,
@@ -108,7 +111,7 @@ static void judge(struct job *job, struct dir *dir, const struct e4l_want *want,
 				    job->of[want->slot].lblk, block);
 }
 
-/* What the block says of the layout; NULL: it cannot be read. */
+/* Adds a block to the tally; NULL: the block cannot be read. */
 static void tally(struct job *job, struct dir *dir, const struct e4l_want *want,
 		  const void *block)
 {
@@ -141,7 +144,7 @@ static void visit(const struct e4l_want *want, const void *block,
 		tally(job, dir, want, block);
 }
 
-/* Does step 1 want block @in_run of @run? */
+/* Whether step 1 needs block @in_run of @run. */
 static bool is_root(const struct check *ck, const struct dir_run *run,
 		    uint32_t in_run)
 {
@@ -242,7 +245,7 @@ static errcode_t read_blocks(struct pass2 *p, size_t first, bool roots)
 	return e4l_pipe_run(p->ck->e, &ops, p);
 }
 
-/* Steps 1 and 2 for all directories before @end that were not read yet. */
+/* Steps 1 and 2 for all unread directories before @end. */
 static errcode_t read_until(struct pass2 *p, size_t end)
 {
 	struct check *ck = p->ck;
@@ -309,7 +312,7 @@ static errcode_t read_batch(struct pass2 *p)
 	return err;
 }
 
-/* Likewise all, and judges their layout. */
+/* Reads all directories in batches, and judges their layout. */
 static errcode_t read_tallied(struct pass2 *p)
 {
 	struct check *ck = p->ck;

@@ -18,7 +18,7 @@ static unsigned int max_levels(ext2_filsys fs)
 	       EXT4_HTREE_LEVEL_COMPAT;
 }
 
-/* Takes @dir's index as one that tells nothing more. */
+/* Excludes @dir's index from further checks. */
 static void give_up(struct dir *dir)
 {
 	dir->flags &= ~DIR_INDEX;
@@ -59,13 +59,13 @@ void e4l_htree_judge_root(struct check *ck, struct dir *dir, blk64_t blk,
 					    root->hash_version);
 }
 
-/* Bytes at the end of an index block that entries leave to its checksum. */
+/* Bytes at the end of an index block for its checksum. */
 static unsigned int tail_bytes(ext2_filsys fs)
 {
 	return ext2fs_has_feature_metadata_csum(fs->super) ? DX_TAIL_BYTES : 0;
 }
 
-/* How many entries an index block has room for from @offset on. */
+/* The number of entries that fit in an index block from @offset on. */
 static unsigned int entries_from(ext2_filsys fs, unsigned int offset)
 {
 	return (fs->blocksize - tail_bytes(fs) - offset) /
@@ -84,7 +84,7 @@ bool e4l_htree_is_node(struct check *ck, const void *block)
 	       entries_from(ck->fs, DX_NODE_AT);
 }
 
-/* Notes what entry @i of @count says of the block it points to. */
+/* Records the hash range of the block that entry @i of @count points to. */
 static bool note_entry(struct check *ck, struct dir *dir, uint32_t parent,
 		       const struct ext2_dx_entry *entry, unsigned int i,
 		       unsigned int count, uint32_t *previous)
@@ -110,7 +110,7 @@ static bool note_entry(struct check *ck, struct dir *dir, uint32_t parent,
 	return true;
 }
 
-/* Notes all entries of the block from @offset on; false: they make no sense. */
+/* Records all entries of the block from @offset on; false: they are invalid. */
 static bool note_entries(struct check *ck, struct dir *dir, uint32_t lblk,
 			 const char *block, unsigned int offset)
 {
@@ -145,7 +145,7 @@ void e4l_htree_judge_node(struct check *ck, struct dir *dir, blk64_t blk,
 	dir_is_damaged(dir);
 }
 
-/* How many index blocks are above block @b; too many where they loop. */
+/* The number of index blocks above block @b; too large if they form a loop. */
 static unsigned int depth_of(const struct check *ck, const struct dir *dir,
 			     uint32_t b)
 {
@@ -158,7 +158,9 @@ static unsigned int depth_of(const struct check *ck, const struct dir *dir,
 	return depth;
 }
 
-/* Blocks of one type hand their hashes up to the index blocks above them. */
+/*
+ * Propagates the hashes of blocks of one type to the index blocks above them.
+ */
 static void raise_hashes(struct check *ck, struct dir *dir, enum dx_type type)
 {
 	struct dx_block *dx = ck->dx + dir->index, *parent;
@@ -179,7 +181,7 @@ static bool block_ok(const struct check *ck, const struct dir *dir, uint32_t b)
 {
 	const struct dx_block *x = &ck->dx[dir->index + b];
 
-	if (!b)		/* the root, which nothing may point to */
+	if (!b)		/* the root, which no entry may point to */
 		return !(x->flags & DX_REFERENCED);
 	if (!(x->flags & DX_REFERENCED) || x->flags & DX_REFERENCED_TWICE)
 		return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Directories' indexes. */
+/* Indexes of directories. */
 #ifndef E4L_CHECK_PASS2_HTREE_H
 #define E4L_CHECK_PASS2_HTREE_H
 
@@ -11,17 +11,17 @@ enum dx_type { DX_UNSEEN, DX_LEAF, DX_NODE, DX_ROOT };
 void e4l_htree_judge_root(struct check *ck, struct dir *dir, blk64_t blk,
 			  const void *block);
 
-/* Is @block, which is not the first, one of the index? */
+/* Whether @block, not the first one, is an index block. */
 bool e4l_htree_is_node(struct check *ck, const void *block);
 
 /*
- * Judges the entries of an index block and notes what they say of others; from
- * any thread.
+ * Judges the entries of an index block, and records the ranges of the blocks
+ * below.  May be called by any thread.
  */
 void e4l_htree_judge_node(struct check *ck, struct dir *dir, blk64_t blk,
 			  uint32_t lblk, const void *block);
 
-/* Compares what all blocks of @dir's index say. */
+/* Compares the blocks of @dir's index. */
 void e4l_htree_compare(struct check *ck, struct dir *dir);
 
 #endif

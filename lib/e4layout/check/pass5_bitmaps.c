@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Pass 5: bitmaps and counts against what was found. */
+/* Pass 5: compares bitmaps and counts with the findings of the other passes. */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 struct bitmaps {
 	struct check *ck;
 	dgrp_t next;
-	uint64_t free_clusters, free_inodes;	/* in all groups */
+	uint64_t free_clusters, free_inodes;	/* sums of all groups */
 };
 
 struct job {
@@ -39,8 +39,8 @@ static uint32_t count_zeroes(const uint8_t *map, uint32_t bits)
 }
 
 /*
- * Calls @tell for each run of bits that differ in the same way; @lost: set in
- * @have alone.
+ * Calls @tell for each run of bits with the same difference; @lost: set in
+ * @have only.
  */
 static void compare(const uint8_t *want, const uint8_t *have, uint32_t bits,
 		    void (*tell)(uint32_t first, uint32_t n, bool lost,
@@ -65,7 +65,7 @@ static void compare(const uint8_t *want, const uint8_t *have, uint32_t bits,
 	}
 }
 
-/* Are the bits from @bit to the end of the block all ones? */
+/* Whether all bits from @bit to the end of the block are set. */
 static bool is_padded(const uint8_t *map, uint32_t bit, uint32_t bytes)
 {
 	for (; bit % 8; bit++)
@@ -91,7 +91,7 @@ static void tell_blocks(uint32_t first, uint32_t n, bool lost,
 	ext2_filsys fs = at->ck->fs;
 	blk64_t blk = EXT2FS_C2B(fs, at->first + first);
 
-	/* what cannot be read of the maps seems to be nobody's */
+	/* unreadable maps may own the blocks */
 	if (lost && !at->ck->maps_damaged)
 		FOUND(at->ck, BLOCK_BITMAP_LOST, .blk = blk,
 		      .got = EXT2FS_C2B(fs, (uint64_t)n));
@@ -136,14 +136,17 @@ static void judge_block_bitmap(struct job *job, dgrp_t g, const uint8_t *have)
 			FOUND(ck, BITMAP_PADDING, IN_GROUP(g),
 			      .blk = ext2fs_block_bitmap_loc(fs, g));
 	} else {
-		/* what is made up ends where the filesystem does */
+		/*
+		 * a generated bitmap has no padding beyond the end of the
+		 * filesystem
+		 */
 		if (bits < fs->super->s_clusters_per_group)
 			FOUND(ck, BITMAP_PADDING, IN_GROUP(g));
 		if (!e4l_owners_count(ck->owners, at.first, bits, &owned)) {
 			judge_free_blocks(job, g, bits);
 			return;
 		}
-		/* and what is the group's own is in use */
+		/* the group's own metadata are in use */
 		memset(job->have_bits, 0, fs->blocksize);
 		e4l_metadata_bits(ck, at.first, bits, job->have_bits);
 		have = job->have_bits;
@@ -169,8 +172,8 @@ static void tell_inodes(uint32_t first, uint32_t n, bool lost,
 }
 
 /*
- * Sets a bit for each inode of @g that is in use, and counts the directories of
- * those that are so in @have.
+ * Sets a bit for each inode of @g in use, and counts the directories that are
+ * also set in @have.
  */
 static uint32_t used_inodes(const struct check *ck, dgrp_t g,
 			    const uint8_t *have, uint8_t *bits)
@@ -248,7 +251,7 @@ static bool is_uninit(ext2_filsys fs, dgrp_t g, int kind)
 				    EXT2_BG_INODE_UNINIT);
 }
 
-/* The block of a bitmap, or 0 where the group has none yet. */
+/* The block of a bitmap, or 0 if the group has none. */
 static blk64_t bitmap_blk(ext2_filsys fs, dgrp_t g, int kind)
 {
 	blk64_t blk = kind == BLOCK_BITMAP ? ext2fs_block_bitmap_loc(fs, g) :
@@ -280,7 +283,9 @@ static void visit(const struct e4l_want *want, const void *block,
 		FOUND(ck, BITMAP_READ, IN_GROUP(g), .blk = want->blk);
 		return;
 	}
-	/* e2fsck asks for none there, even where the descriptor is doubtful */
+	/*
+	 * e2fsck requires no checksum there, even if the descriptor is doubtful
+	 */
 	if (!is_uninit(ck->fs, g, kind) && !csum_ok(ck->fs, g, kind, block))
 		FOUND(ck, BITMAP_CSUM, IN_GROUP(g), .blk = want->blk);
 	judge(job, g, kind, block);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The file that keeps inodes which wait to be deleted: it must be empty. */
+/* The orphan file, which must be empty. */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +13,12 @@ struct orphan_file {
 	struct check *ck;
 	ext2_ino_t ino;
 	uint32_t seed;
-	e2_blkcnt_t blocks;	/* that its size says */
+	e2_blkcnt_t blocks;	/* from its size */
 	bool bad;
 	char *block, *clean;
 };
 
-/* What an empty block of the file at @blk holds. */
+/* Fills an empty block of the file, for block @blk. */
 static void make_clean(struct orphan_file *f, blk64_t blk)
 {
 	ext2_filsys fs = f->ck->fs;

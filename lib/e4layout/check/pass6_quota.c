@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Quota files against what was found: the kernel's format vfsv1, a radix tree
- * of four levels over blocks of 1 KiB (fs/quota/quota_tree.c in Linux).
+ * Compares quota files with the usage found: the kernel's format vfsv1, a radix
+ * tree of four levels over blocks of 1 KiB (fs/quota/quota_tree.c in Linux).
  */
 #include "config.h"
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #define REFS		(QUOTA_BLOCK / 4)
 #define MAX_FILE_BYTES	(1ULL << 31)
 
-/* Where an entry of each version of the format has what. */
+/* Offsets in an entry, for each version of the format. */
 static const struct layout {
 	unsigned int bytes, inodes, inodes_bytes, space;
 } layouts[] = {
@@ -26,7 +26,7 @@ struct usage {
 	uint64_t space, inodes;
 };
 
-/* By id, open addressing; the room is a power of two. */
+/* A hash table by ID, with open addressing; @room is a power of two. */
 struct usages {
 	struct usage *v;
 	size_t n, room;
@@ -133,15 +133,15 @@ struct qfile {
 	uint32_t blocks;
 	const struct layout *layout;
 	struct usages *usages;
-	uint8_t *read;		/* a bit for each block of entries */
-	uint64_t visits;	/* of tree blocks */
+	uint8_t *read;		/* one bit per block of entries */
+	uint64_t visits;	/* number of visited tree blocks */
 };
 
 static bool read_block(struct qfile *q, uint32_t block, uint8_t *buf)
 {
 	unsigned int got;
 
-	/* what is after the end is zero */
+	/* bytes behind the end are zero */
 	memset(buf, 0, QUOTA_BLOCK);
 	return !ext2fs_file_llseek(q->file, (uint64_t)block * QUOTA_BLOCK,
 				   EXT2_SEEK_SET, NULL) &&
@@ -187,7 +187,7 @@ static bool walk_tree(struct qfile *q, uint32_t block, unsigned int level)
 	unsigned int i;
 	uint32_t ref;
 
-	/* a tree visits no block twice */
+	/* a tree visits each block at most once */
 	if (q->visits++ > q->blocks || !read_block(q, block, buf))
 		return false;
 	for (i = 0; i < REFS; i++) {

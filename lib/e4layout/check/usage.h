@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Who uses how much, as found and as the quota files say. */
+/* Usage of each owner, as found and as in the quota files. */
 #ifndef E4L_CHECK_USAGE_H
 #define E4L_CHECK_USAGE_H
 
@@ -7,7 +7,7 @@
 
 struct quota;
 
-/* Charges the owner of @inode with @clusters and @inodes. */
+/* Adds @clusters and @inodes to the usage of @inode's owners. */
 errcode_t e4l_usage_charge(struct check *ck, ext2_ino_t ino,
 			   const struct ext2_inode_large *inode,
 			   uint64_t clusters, uint64_t inodes);

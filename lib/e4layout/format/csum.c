@@ -11,19 +11,19 @@
 #include "csum.h"
 #include "format.h"
 
-/* Offsets in the inode, from struct ext4_inode in Linux. */
+/* Offsets in the inode; see struct ext4_inode in Linux. */
 #define INODE_GENERATION	0x64
 #define INODE_CSUM_LO		0x7C
 #define INODE_EXTRA_ISIZE	0x80
 #define INODE_CSUM_HI		0x82
-/* i_extra_isize from which i_checksum_hi exists */
+/* minimum i_extra_isize of an inode with i_checksum_hi */
 #define EXTRA_ISIZE_CSUM_HI	4
 
 #ifdef HAVE_ISAL
 /*
- * ISA-L's AVX-512 functions leave the upper halves of the vector registers dirty.
- * Until those are cleared, each SSE instruction, which the rest of this program
- * is compiled to, costs the processor some hundred cycles.
+ * ISA-L's AVX-512 functions leave the upper halves of the vector registers
+ * dirty.  Each SSE instruction of the compiled program then costs hundreds of
+ * cycles, until the upper halves are cleared.
  */
 #ifdef __x86_64__
 __attribute__((target("avx"))) static void clear_upper_avx(void)
@@ -63,13 +63,13 @@ uint32_t e4l_inode_seed(ext2_filsys fs, ext2_ino_t ino, uint32_t generation)
 	return e4l_crc32c(fs->csum_seed, le, sizeof(le));
 }
 
-/* s_inode_size is at most the block size; mke2fs makes up to 4096. */
+/* s_inode_size is at most the block size; mke2fs allows up to 4096. */
 #define MAX_INODE_BYTES 65536
 
 /*
- * The checksum covers the inode's number, its generation, and the inode with
- * its own two fields as zeroes.  Inodes are short: putting all that together
- * for one pass is twice as fast as going round the fields in pieces.
+ * The checksum covers the inode number, its generation, and the inode with
+ * zeroes in the two checksum fields.  Inodes are short: one pass over a copy is
+ * twice as fast as a pass over each part.
  */
 bool e4l_inode_csum_ok(ext2_filsys fs, ext2_ino_t ino, const void *raw)
 {

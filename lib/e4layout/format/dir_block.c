@@ -14,7 +14,7 @@ static bool has_tail(const char *tail)
 	       !tail[6] && (uint8_t)tail[7] == DIR_TAIL_TYPE;
 }
 
-/* Where an index block's entries begin; 0 if it is none. */
+/* The offset of an index block's entries; 0: not an index block. */
 static size_t dx_entries(ext2_filsys fs, const char *block)
 {
 	const char *second = block + DIR_ENTRY_BYTES;
@@ -31,8 +31,9 @@ static size_t dx_entries(ext2_filsys fs, const char *block)
 }
 
 /*
- * The first entry's hash is two counters: room for entries, and their count.
- * Returns where the checksum is, 0 if there is no room for one.
+ * Computes an index block's checksum.  The first entry has two counters in
+ * place of a hash: the limit and the number of entries.  Returns the offset of
+ * the checksum; 0: it does not fit.
  */
 static size_t dx_csum(ext2_filsys fs, uint32_t seed, const char *block,
 		      size_t entries, uint32_t *crc)
@@ -51,7 +52,7 @@ static size_t dx_csum(ext2_filsys fs, uint32_t seed, const char *block,
 	return tail + 4;
 }
 
-/* Where a block's checksum is, and what it should be; 0: it has none. */
+/* Computes a block's checksum.  Returns the checksum's offset; 0: none. */
 static size_t block_csum(ext2_filsys fs, ext2_ino_t dir, uint32_t generation,
 			 const char *block, uint32_t *crc)
 {
@@ -59,7 +60,10 @@ static size_t block_csum(ext2_filsys fs, ext2_ino_t dir, uint32_t generation,
 	size_t tail = fs->blocksize - DIR_TAIL_BYTES;
 	size_t entries = dx_entries(fs, block);
 
-	/* first: an index block may end in the tail of the leaf it once was */
+	/*
+	 * tested first: an index block may contain the tail of the leaf it was
+	 * before
+	 */
 	if (entries)
 		return dx_csum(fs, seed, block, entries, crc);
 	if (!has_tail(block + tail))

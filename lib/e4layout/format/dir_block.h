@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * dir_block: what one block of a directory, or the inline part of one, says
- * once it has been bounded.  Formats: Documentation/filesystems/ext4/
- * directory.rst in Linux.
+ * dir_block: decodes and bounds a directory block, or the inline part of a
+ * directory.  Formats: Documentation/filesystems/ext4/directory.rst in Linux.
  */
 #ifndef E4L_DIR_BLOCK_H
 #define E4L_DIR_BLOCK_H
@@ -12,13 +11,16 @@
 #include "format.h"
 
 /*
- * @block, of directory @dir, is a leaf or an index block as on disk.  True
- * where the filesystem has no such checksums.
+ * Verifies the checksum of @block, a leaf or an index block of directory @dir,
+ * as on disk.  True if the filesystem has no metadata checksums.
  */
 bool e4l_dir_block_csum_ok(ext2_filsys fs, ext2_ino_t dir, uint32_t generation,
 			   const void *block);
 
-/* Sets it, in a block whose checksum was right for some number. */
+/*
+ * Sets the checksum of a block that had a valid checksum, possibly for another
+ * inode.
+ */
 void e4l_dir_block_csum_set(ext2_filsys fs, ext2_ino_t dir,
 			    uint32_t generation, void *block);
 
@@ -27,7 +29,7 @@ struct e4l_dir_walk {
 	ext2_filsys fs;
 	ext2_ino_t dir;
 	bool encrypted;
-	bool has_dots;		/* the part where ".." may be */
+	bool has_dots;		/* the bytes may contain ".." */
 	const char *buf;
 	size_t len, off;
 };
@@ -35,21 +37,20 @@ struct e4l_dir_walk {
 enum e4l_dir_step {
 	DIR_END,
 	DIR_ENTRY,		/* *@entry is set */
-	DIR_BAD,		/* an entry, or all that is left, makes no
-				 * sense; the walk can go on */
+	/* an entry, or the whole rest, is invalid; the walk may continue */
+	DIR_BAD,
 };
 
-/* The next entry in use but ".". */
+/* Finds the next entry in use, except ".". */
 enum e4l_dir_step e4l_dir_next(struct e4l_dir_walk *w,
 			       struct e4l_dirent *entry);
 
-/* Is it ".."? */
+/* Whether the entry is "..". */
 bool e4l_dirent_is_dotdot(const struct e4l_dirent *entry);
 
 /*
- * Finds the second part of an inline directory, in the value of the inode's
- * attribute system.data: @inode has @bytes.  NULL if there is none, and *@len
- * is then 0.
+ * Finds the second part of an inline directory, in the value of the attribute
+ * system.data of @inode, which has @bytes.  NULL: none, and *@len is 0.
  */
 const char *e4l_inline_value(const struct ext2_inode_large *inode,
 			     size_t bytes, size_t *len);

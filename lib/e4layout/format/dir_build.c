@@ -58,7 +58,10 @@ bool e4l_dir_fits_block(const struct e4l_dir_builder *b)
 	return bytes <= room;
 }
 
-/* Divides the entries among leaves of at most @room bytes; @used are gone. */
+/*
+ * Divides the entries into leaves of at most @room bytes; @used bytes of the
+ * first leaf are taken.
+ */
 static errcode_t cut_leaves(const struct e4l_dir_builder *b, unsigned int used,
 			    unsigned int room, struct e4l_dir_shape *s)
 {
@@ -126,7 +129,9 @@ errcode_t e4l_dir_shape(const struct e4l_dir_builder *b, bool indexed,
 
 /* ------------------------------------------------------------------ entries */
 
-/* Lengths from 65536 on do not fit and are folded, as the kernel does. */
+/*
+ * Encodes a length like the kernel: 65536 and more do not fit and are folded.
+ */
 static uint16_t coded_len(const struct e4l_dir_builder *b, unsigned int len)
 {
 	if (len < 65536)
@@ -154,7 +159,7 @@ static void put_unused(const struct e4l_dir_builder *b, char *at,
 	put_entry(b, at, &(struct e4l_new_dirent){ .name = "" }, rec_len);
 }
 
-/* Behind the name, whose end is padded to four bytes. */
+/* Writes hashes behind the name, whose end is padded to four bytes. */
 static void put_hashes(char *at, const struct e4l_new_dirent *entry)
 {
 	uint32_t hashes[2] = { ext2fs_cpu_to_le32(entry->hash),
@@ -163,7 +168,10 @@ static void put_hashes(char *at, const struct e4l_new_dirent *entry)
 	memcpy(at + dirent_bytes(entry->name_len), hashes, sizeof(hashes));
 }
 
-/* Behind @used bytes, of which the last entry begins at @last (-1: none). */
+/*
+ * Writes entries behind @used bytes, whose last entry begins at @last (-1:
+ * none).
+ */
 static void put_entries(const struct e4l_dir_builder *b, uint32_t from,
 			uint32_t to, char *buf, unsigned int used, int last,
 			unsigned int end)
@@ -192,7 +200,7 @@ void e4l_dir_put_entries(const struct e4l_dir_builder *b, uint32_t from,
 	put_entries(b, from, to, buf, 0, -1, end);
 }
 
-/* ".." reaches to @end. */
+/* Writes "." and ".."; ".." extends to @end. */
 static void put_dots(const struct e4l_dir_builder *b, char *buf,
 		     unsigned int end)
 {
@@ -228,11 +236,13 @@ static void put_dx(struct ext2_dx_entry *e, uint32_t i, uint32_t hash,
 		   uint32_t block)
 {
 	e[i].block = ext2fs_cpu_to_le32(block);
-	if (i)		/* the first one's hash is where the counts are */
+	if (i)		/* the first entry has counters in place of a hash */
 		e[i].hash = ext2fs_cpu_to_le32(hash);
 }
 
-/* The first hash of a leaf; odd when the leaf before ends with the same. */
+/*
+ * The first hash of a leaf; odd if the previous leaf ends with the same hash.
+ */
 static uint32_t leaf_hash(const struct e4l_dir_builder *b,
 			  const struct e4l_dir_shape *s, uint32_t leaf)
 {
@@ -243,7 +253,7 @@ static uint32_t leaf_hash(const struct e4l_dir_builder *b,
 
 /*
  * Writes the index entries of block @nth of @level (0: below the root) or, with
- * @at for the root's, those of the root.
+ * @at for the root, of the root.
  */
 static void put_index(const struct e4l_dir_builder *b,
 		      const struct e4l_dir_shape *s, unsigned int level,
@@ -329,7 +339,7 @@ static void put_linear(const struct e4l_dir_builder *b,
 	if (blk) {
 		put_entries(b, from, to, buf, 0, -1, end);
 	} else if (from < to) {
-		/* ".." leaves what it does not need to the entries behind it */
+		/* ".." takes the minimum, the entries behind it the rest */
 		put_dots(b, buf, DIR_DOTS_BYTES);
 		put_entries(b, from, to, buf, DIR_DOTS_BYTES, DIR_ENTRY_BYTES,
 			    end);

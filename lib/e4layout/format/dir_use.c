@@ -3,9 +3,10 @@
 #include "dir_use.h"
 #include "format.h"
 
-#define SPARSE_PERCENT	50	/* leaves that are fuller have lost little */
+/* a directory with fuller leaves has lost few entries */
+#define SPARSE_PERCENT	50
 
-/* Whether one block holds them and has room for more. */
+/* Whether one block holds the entries and has space for more. */
 static bool fits_block(const struct e4l_dir_use *u)
 {
 	return u->bytes * 100 <= (uint64_t)E4L_DIR_FILL_PERCENT *
@@ -29,7 +30,10 @@ bool e4l_dir_is_sparse(const struct e4l_dir_use *u)
 	return u->bytes * 100 < room * SPARSE_PERCENT;
 }
 
-/* A leaf is left only when the longest entry would not have fitted in. */
+/*
+ * The maximum number of leaves: a new leaf begins only if the longest entry
+ * does not fit.
+ */
 static uint64_t most_leaves(uint64_t bytes, unsigned int room,
 			    unsigned int longest)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* dir_use: when a directory is worth being built anew. */
+/* dir_use: whether a directory is worth rebuilding. */
 #ifndef E4L_DIR_USE_H
 #define E4L_DIR_USE_H
 
 #include "dir_build.h"
 
-#define E4L_DIR_FILL_PERCENT	80	/* of leaves that are built anew */
+#define E4L_DIR_FILL_PERCENT	80	/* fill level of rebuilt leaves */
 
 struct e4l_dir_use {
 	ext2_filsys fs;
-	uint64_t blocks;	/* that it has */
-	uint64_t bytes;		/* of entries other than "." and ".." */
-	unsigned int longest;	/* of these */
+	uint64_t blocks;	/* current number of blocks */
+	uint64_t bytes;		/* sum of the entries other than "." and ".." */
+	unsigned int longest;	/* longest of these entries */
 	bool indexed;
 };
 
-/* Counts an entry, as e4l_dirent_bytes() has it. */
+/* Counts an entry of @bytes, as from e4l_dirent_bytes(). */
 static inline void e4l_dir_use_add(struct e4l_dir_use *u, unsigned int bytes)
 {
 	u->bytes += bytes;
@@ -23,18 +23,18 @@ static inline void e4l_dir_use_add(struct e4l_dir_use *u, unsigned int bytes)
 		u->longest = bytes;
 }
 
-/* Whether it is to have an index: one block does not hold its entries. */
+/* Whether the directory needs an index: one block does not hold its entries. */
 bool e4l_dir_wants_index(const struct e4l_dir_use *u);
 
-/* Whether it is to have an index, and has none. */
+/* Whether the directory needs an index, and has none. */
 bool e4l_dir_is_outgrown(const struct e4l_dir_use *u);
 
 /* Whether the leaves are so empty that the directory has lost entries. */
 bool e4l_dir_is_sparse(const struct e4l_dir_use *u);
 
 /*
- * The most blocks that it has once it is built anew, in whatever order its
- * entries come; 0: it has too many of them.
+ * The maximum number of blocks of the rebuilt directory, in any order of its
+ * entries; 0: too many entries.
  */
 uint64_t e4l_dir_most_blocks(const struct e4l_dir_use *u);
 

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* dirent: one name in a directory. */
+/* dirent: an entry of a directory. */
 #ifndef E4L_DIRENT_H
 #define E4L_DIRENT_H
 
 #include <e4layout/context.h>
 
-/* One name in a directory. */
+/* An entry of a directory. */
 struct e4l_dirent {
-	ext2_ino_t dir;		/* the directory that holds it */
+	ext2_ino_t dir;		/* inode of the directory */
 	ext2_ino_t ino;		/* 1 to s_inodes_count */
 	uint8_t file_type;	/* EXT2_FT_*; 0 without the filetype feature */
 	uint8_t name_len;	/* 1 to 255 */
 	/*
-	 * Not terminated; valid during the call only.  Any bytes but '/' and
-	 * NUL, and in encrypted directories, where it is the cipher text,
-	 * those too.
+	 * Not terminated; valid during the call only.  Contains neither '/' nor
+	 * NUL, except in encrypted directories, where the name is encrypted.
 	 */
 	const char *name;
 };

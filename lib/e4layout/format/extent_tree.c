@@ -7,7 +7,7 @@
 #include "csum.h"
 #include "extent_tree.h"
 
-/* As on disk, little endian. */
+/* The structures on disk, little-endian. */
 struct disk_header {
 	uint16_t magic, entries, max, depth;
 	uint32_t generation;
@@ -35,7 +35,7 @@ static struct e4l_token damage(blk64_t blk, errcode_t why)
 	};
 }
 
-/* Where files' data and trees can be: behind @first and before @end. */
+/* Bounds for data and tree blocks: behind @first and before @end. */
 struct bounds {
 	blk64_t first, end;
 };
@@ -58,7 +58,7 @@ static errcode_t decode_leaf(ext2_filsys fs, const struct disk_leaf *leaf,
 			     struct e4l_token_vec *out)
 {
 	const struct bounds bounds = bounds_of(fs);
-	uint64_t next = pos->first;	/* may pass 2^32 */
+	uint64_t next = pos->first;	/* may exceed 2^32 */
 	unsigned int i;
 
 	if (!e4l_token_grow(out, n))
@@ -168,7 +168,7 @@ errcode_t e4l_decode_extent_root(ext2_filsys fs, const void *i_block,
 
 /* ----------------------------------------------------------------- indirect */
 
-/* Extends the last token by one data block, or begins a run. */
+/* Extends the last token by one data block, or appends a token. */
 static bool push_data_block(struct e4l_token_vec *out, size_t base,
 			    blk64_t pblk, uint32_t lblk)
 {

@@ -79,16 +79,19 @@ static void put_index_entry(uint8_t *p, const uint8_t *child, blk64_t pblk)
 	put_le16(p + 10, 0);
 }
 
-/* What the nodes of one level point to. */
+/* The elements that the nodes of one level point to. */
 struct below {
 	uint64_t n;
-	const struct e4l_extent *extents;	/* of level 0 */
-	const blk64_t *pblk;			/* of the others */
+	const struct e4l_extent *extents;	/* for level 0 */
+	const blk64_t *pblk;			/* for other levels */
 	const uint8_t *blocks;
 	uint32_t blocksize;
 };
 
-/* Makes a node of @max entries at most, from what follows @first below. */
+/*
+ * Builds a node of at most @max entries, which point to the elements from
+ * @first on.
+ */
 static void put_node(uint8_t *node, uint32_t max, unsigned int level,
 		     const struct below *below, uint64_t first)
 {
@@ -107,7 +110,7 @@ static void put_node(uint8_t *node, uint32_t max, unsigned int level,
 	}
 }
 
-/* Makes the @count nodes of a level at @blocks. */
+/* Builds the @count nodes of a level at @blocks. */
 static void put_level(ext2_filsys fs, uint32_t seed, uint8_t *blocks,
 		      uint64_t count, unsigned int level,
 		      const struct below *below)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * format: what the on-disk format fixes: limits, sizes, offsets, and what a
- * number in one field means.  The one place for each, for the library and the
- * tools.  Source: Documentation/filesystems/ext4/ in Linux.
+ * format: constants of the on-disk format: limits, sizes, offsets, and meanings
+ * of fields, for the library and the tools.  No other file defines them.
+ * Source: Documentation/filesystems/ext4/ in Linux.
  */
 #ifndef E4L_FORMAT_H
 #define E4L_FORMAT_H
@@ -15,7 +15,7 @@
 
 /* ------------------------------------------------------------------ numbers */
 
-/* Numbers on the disk are little endian, and not always aligned. */
+/* Numbers on disk are little-endian, and not always aligned. */
 static inline uint16_t get_le16(const void *at)
 {
 	const uint8_t *p = at;
@@ -64,19 +64,19 @@ static inline void put_le64(void *at, uint64_t v)
 /* -------------------------------------------------------------------- files */
 
 /*
- * Numbers of blocks in a file have 32 bits.  The last of them is no block's
+ * Block numbers in a file have 32 bits.  The last number is not used
  * (EXT_MAX_BLOCKS in Linux), but a range of blocks may end behind it.
  */
 #define FILE_MAX_BLOCKS		(1ULL << 32)
 #define FILE_LAST_LBLK		0xFFFFFFFEu
 
-/* i_block as a whole: a map's root, inline data, or a symlink's target. */
+/* The whole of i_block: a map's root, inline data, or a symlink's target. */
 #define I_BLOCK_BYTES		60
 
 /*
- * Does i_block, of an inode in host order, hold a map?  With ea_inode, i_blocks
- * counts values in inodes, too: only its size shows where the target of a
- * symbolic link is.
+ * Whether i_block of an inode in host byte order is a map.  With ea_inode,
+ * i_blocks also counts EA inodes: only the size of a symbolic link shows where
+ * its target is.
  */
 static inline bool inode_has_map(ext2_filsys fs, const struct ext2_inode *inode)
 {
@@ -87,7 +87,7 @@ static inline bool inode_has_map(ext2_filsys fs, const struct ext2_inode *inode)
 	       ext2fs_inode_has_valid_blocks2(fs, i);
 }
 
-/* Does the extra part of a large inode, in host order, have @field? */
+/* Whether the extra part of a large inode, in host byte order, has @field. */
 #define E4L_INODE_HAS(inode, field) \
 	(EXT2_GOOD_OLD_INODE_SIZE + (inode)->i_extra_isize >= \
 	 offsetof(struct ext2_inode_large, field) + sizeof((inode)->field))
@@ -95,56 +95,56 @@ static inline bool inode_has_map(ext2_filsys fs, const struct ext2_inode *inode)
 /* ------------------------------------------------------------- extent trees */
 
 #define EXTENT_MAGIC		0xF30A
-/* The header and each entry, leaf or index, are of one size. */
+/* The header and each entry, leaf or index, have the same size. */
 #define EXTENT_ENTRY_BYTES	12
 #define EXTENT_EH_MAX		4	/* offset of eh_max in the header */
 #define EXTENT_MAX_DEPTH	5	/* EXT4_MAX_EXTENT_DEPTH in Linux */
-#define EXTENT_ROOT_ENTRIES	4	/* of the root, in i_block */
+#define EXTENT_ROOT_ENTRIES	4	/* entries of the root, in i_block */
 
 /* -------------------------------------------------------------- directories */
 
-#define DIRENT_HEAD_BYTES	8	/* before the name */
-/* The smallest entry: its head, and a name of up to four. */
+#define DIRENT_HEAD_BYTES	8	/* size before the name */
+/* The smallest entry: its head, and a name of up to four bytes. */
 #define DIR_ENTRY_BYTES		12
-#define DIR_DOTS_BYTES		24	/* "." and ".." at their smallest */
-#define DIR_HASH_BYTES		8	/* after names, where they are encrypted
-					 * and casefolded */
-/* At the end of a leaf, a fake entry with the checksum in its last 4 bytes. */
+#define DIR_DOTS_BYTES		24	/* minimum of "." and ".." */
+/* behind names that are encrypted and casefolded */
+#define DIR_HASH_BYTES		8
+/* A fake entry at the end of a leaf, with the checksum in its last 4 bytes. */
 #define DIR_TAIL_BYTES		12
-#define DIR_TAIL_TYPE		0xDE	/* its file type */
-#define DIR_INLINE_PARENT	4	/* before the entries in i_block */
+#define DIR_TAIL_TYPE		0xDE	/* file type of the fake entry */
+#define DIR_INLINE_PARENT	4	/* size before the entries in i_block */
 
-/* In an index block: the root's info, and where entries begin. */
-#define DX_INFO_AT		24	/* after the dots */
+/* Offsets in index blocks: the root's info, and the entries. */
+#define DX_INFO_AT		24	/* behind "." and ".." */
 #define DX_INFO_BYTES		8	/* struct ext2_dx_root_info */
-#define DX_ROOT_AT		32	/* in a root whose info has that length */
-#define DX_NODE_AT		8	/* in the others */
+#define DX_ROOT_AT		32	/* in a root with that info length */
+#define DX_NODE_AT		8	/* in other index blocks */
 #define DX_ENTRY_BYTES		8
-#define DX_TAIL_BYTES		8	/* at the end: the checksum */
-#define DX_BLOCK_MASK		0x0FFFFFFFu	/* of an entry's block */
+#define DX_TAIL_BYTES		8	/* checksum at the end */
+#define DX_BLOCK_MASK		0x0FFFFFFFu	/* block number in an entry */
 
-/* The bytes that an entry with a name of @name_len takes at least. */
+/* The minimum size of an entry with a name of @name_len bytes. */
 static inline unsigned int dirent_bytes(unsigned int name_len)
 {
 	return (DIRENT_HEAD_BYTES + name_len + 3) & ~3u;
 }
 
-/* One entry as it is on the disk, not judged. */
+/* An entry as on disk, unverified. */
 struct dirent_raw {
 	ext2_ino_t ino;		/* 0: not in use */
-	uint32_t rec_len;	/* anything up to 65536 */
+	uint32_t rec_len;	/* 0 to 65536 */
 	uint8_t name_len;
-	uint8_t type;		/* means nothing without the filetype feature */
+	uint8_t type;		/* undefined without the filetype feature */
 	const char *name;
 };
 
-/* The entry at @at, where DIR_ENTRY_BYTES can be read. */
+/* Decodes the entry at @at, where DIR_ENTRY_BYTES are readable. */
 static inline struct dirent_raw dirent_read(uint32_t blocksize, const void *at)
 {
 	const uint8_t *p = at;
 	uint32_t len = get_le16(p + 4);
 
-	/* 64 KiB do not fit, and are written as one of two odd values */
+	/* 64 KiB do not fit, and are stored as one of two odd values */
 	if (blocksize >= 65536 && (len == 0 || len == 65535))
 		len = 65536;
 	return (struct dirent_raw) {
@@ -154,9 +154,9 @@ static inline struct dirent_raw dirent_read(uint32_t blocksize, const void *at)
 }
 
 /*
- * Hash versions up to EXT2_HASH_TEA are on the disk without saying whether
- * names are signed characters: the superblock does, by the machine that the
- * filesystem was first used on.  What ext2fs_dirhash2() wants.
+ * Converts a hash version for ext2fs_dirhash2().  Versions up to EXT2_HASH_TEA
+ * on disk do not show whether characters are signed: the superblock does, for
+ * the machine on which the filesystem was first used.
  */
 static inline int hash_version_of(const struct ext2_super_block *sb,
 				  int version)

@@ -4,8 +4,8 @@
 #include "host_inode.h"
 
 /*
- * ext2fs_swap_inode_full() leaves alone what it does not swap, such as the bytes
- * behind the last field that i_extra_isize covers: they have to be copied first.
+ * Copies the inode first: ext2fs_swap_inode_full() does not write bytes that it
+ * does not swap, such as those behind the last field that i_extra_isize covers.
  */
 static void copy_inode(ext2_filsys fs, void *to, const void *from, int hostorder)
 {

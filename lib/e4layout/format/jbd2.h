@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The journal's on-disk format, as far as this library writes it.  Source:
- * Documentation/filesystems/ext4/journal.rst in Linux.  Every number is big
- * endian.
+ * The part of the journal's on-disk format that this library writes.  Source:
+ * Documentation/filesystems/ext4/journal.rst in Linux.  All numbers are
+ * big-endian.
  */
 #ifndef E4L_JBD2_H
 #define E4L_JBD2_H
@@ -14,7 +14,7 @@
 #define JBD2_MAGIC		0xc03b3998u
 #define JBD2_SUPER_BYTES	1024
 #define JBD2_MIN_BLOCKS		1024u	/* shorter journals are refused */
-#define JBD2_DEFAULT_FC_BLOCKS	256u	/* where s_num_fc_blks says 0 */
+#define JBD2_DEFAULT_FC_BLOCKS	256u	/* if s_num_fc_blks is 0 */
 #define JBD2_CRC32C		4	/* s_checksum_type */
 
 enum jbd2_blocktype {
@@ -48,7 +48,7 @@ struct jbd2_header {
 struct jbd2_super {
 	struct jbd2_header h;
 	uint32_t blocksize;
-	uint32_t maxlen;	/* blocks of the journal, this one included */
+	uint32_t maxlen;	/* number of blocks, including the superblock */
 	uint32_t first;		/* first block of the log */
 	uint32_t sequence;	/* of the transaction at start */
 	uint32_t start;		/* 0: the log is empty */
@@ -63,7 +63,7 @@ struct jbd2_super {
 	uint32_t max_trans_data;
 	uint8_t checksum_type;
 	uint8_t padding2[3];
-	uint32_t num_fc_blks;	/* at the journal's end */
+	uint32_t num_fc_blks;	/* at the end of the journal */
 	uint32_t head;
 	uint32_t padding[40];
 	uint32_t checksum;
@@ -71,7 +71,7 @@ struct jbd2_super {
 };
 _Static_assert(sizeof(struct jbd2_super) == JBD2_SUPER_BYTES, "jbd2_super");
 
-/* Says where the next block of the log belongs; checksum v3. */
+/* The place of the next block of the log; checksum v3. */
 struct jbd2_tag3 {
 	uint32_t blk_lo;
 	uint32_t flags;
@@ -80,8 +80,8 @@ struct jbd2_tag3 {
 };
 
 /*
- * The same without checksum or with v2: blk_hi is left out of a journal
- * without JBD2_64BIT, and v2 adds two bytes after it that nobody uses.
+ * The place of the next block of the log, without checksum or with v2: without
+ * JBD2_64BIT, blk_hi is missing, and v2 adds two unused bytes at the end.
  */
 struct jbd2_tag {
 	uint32_t blk_lo;
@@ -101,9 +101,10 @@ struct jbd2_commit {
 };
 
 /*
- * The blocks of the device @io, by its superblock: @fs has its journal there,
- * or E4L_ET_JOURNAL_DEVICE.  Leaves @io with blocks of the size that @fs has.
- * The journal's superblock is in block ext2fs_journal_sb_start().
+ * Reads the length in blocks of the journal device @io from its superblock.
+ * E4L_ET_JOURNAL_DEVICE: it is not the journal of @fs.  Sets the block size of
+ * @io to that of @fs.  The journal's superblock is in block
+ * ext2fs_journal_sb_start().
  */
 errcode_t e4l_log_device(ext2_filsys fs, io_channel io, uint32_t *blocks);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * quota: the files in which a filesystem with the quota feature counts what
- * users, groups and projects use, in the kernel's format vfsv1: a radix tree of
- * four levels over blocks of 1 KiB (include/linux/quota.h,
+ * quota: the files in which a filesystem with the quota feature stores the
+ * usage of users, groups and projects, in the kernel's format vfsv1: a radix
+ * tree of four levels over blocks of 1 KiB (include/linux/quota.h,
  * fs/quota/quota_tree.c and quotaio_v2.h in Linux).
  */
 #ifndef E4L_FORMAT_QUOTA_H
@@ -12,8 +12,8 @@
 
 #define QUOTA_BLOCK		1024u
 #define QUOTA_ROOT_BLOCK	1
-#define QUOTA_VERSION		1		/* of vfsv1 */
-#define QUOTA_HEADER_BYTES	16		/* of a block of entries */
+#define QUOTA_VERSION		1		/* version of vfsv1 */
+#define QUOTA_HEADER_BYTES	16	/* header of a block of entries */
 #define QUOTA_ENTRY_BYTES	72
 #define QUOTA_PER_BLOCK		((QUOTA_BLOCK - QUOTA_HEADER_BYTES) / \
 				 QUOTA_ENTRY_BYTES)
@@ -21,10 +21,10 @@
 /* Offsets in the file. */
 #define QUOTA_AT_MAGIC		0
 #define QUOTA_AT_VERSION	4
-#define QUOTA_AT_GRACE		8	/* two of them, in seconds */
-#define QUOTA_AT_BLOCKS		20	/* of the file */
-#define QUOTA_AT_FREE_BLOCK	24	/* a block that is not in use */
-#define QUOTA_AT_FREE_ENTRY	28	/* a block with a free entry */
+#define QUOTA_AT_GRACE		8	/* two numbers of seconds */
+#define QUOTA_AT_BLOCKS		20	/* number of blocks in the file */
+#define QUOTA_AT_FREE_BLOCK	24	/* first unused block */
+#define QUOTA_AT_FREE_ENTRY	28	/* first block with an unused entry */
 /* Offsets in a block of entries, and in an entry. */
 #define QUOTA_AT_ENTRIES	8
 #define QUOTA_AT_ID		0
@@ -35,15 +35,21 @@ enum e4l_quota_type { QUOTA_USER, QUOTA_GROUP, QUOTA_PROJECT, QUOTA_TYPES };
 
 extern const uint32_t e4l_quota_magics[QUOTA_TYPES];
 
-/* The inode of each file, 0 where there is none. */
+/* The inode of each file, 0 if there is none. */
 void e4l_quota_inodes(const struct ext2_super_block *sb,
 		      ext2_ino_t inos[QUOTA_TYPES]);
 
-/* Whom @inode (of the filesystem's inode size, host order) is counted for. */
+/*
+ * The ID whose usage includes @inode (of the filesystem's inode size, in host
+ * byte order).
+ */
 uint32_t e4l_quota_owner(ext2_filsys fs, const struct ext2_inode_large *inode,
 			 enum e4l_quota_type type);
 
-/* Which reference of a block of @level (0: the root) leads to @id. */
+/*
+ * The index of the reference that leads to @id in a block of @level (0: the
+ * root).
+ */
 static inline unsigned int e4l_quota_index(uint32_t id, int level)
 {
 	return id >> (24 - 8 * level) & 255;

@@ -2,7 +2,7 @@
 #include "config.h"
 #include <string.h>
 #include "xattr.h"
-#include <ext2fs/ext2_ext_attr.h>	/* wants ext2fs.h before it */
+#include <ext2fs/ext2_ext_attr.h>	/* requires ext2fs.h */
 
 struct e4l_xattr_walk e4l_xattr_inode(const struct ext2_inode_large *inode,
 				      size_t bytes)

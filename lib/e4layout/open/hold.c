@@ -12,7 +12,7 @@
 #include "e4layout/base/stat.h"
 #include "hold.h"
 
-/* Pages that hold the superblock, whatever size they have. */
+/* Covers the pages of the superblock for any page size. */
 #define FORGET_BYTES (64u << 10)
 
 /* --------------------------------------------------------------------- look */
@@ -125,7 +125,10 @@ static errcode_t refuse_attached(const struct e4l_hold *h)
 			       "losetup -d %s", loop, loop) : 0;
 }
 
-/* Only images: a device is opened with O_EXCL, and udev locks it to look. */
+/*
+ * Locks images only: a device is opened with O_EXCL, and udev locks devices to
+ * examine them.
+ */
 static errcode_t lock_file(struct e4l_hold *h, int kind)
 {
 	struct stat st;
@@ -152,7 +155,10 @@ static errcode_t refuse_read_only(const struct e4l_hold *h)
 					   "blockdev --report %s)", h->device);
 }
 
-/* Nobody who mounts or attaches an image asks for one: see e4l_hold_check(). */
+/*
+ * Takes locks.  Mounting or attaching an image ignores locks: see
+ * e4l_hold_check().
+ */
 static errcode_t lock(struct e4l_hold *h, bool write)
 {
 	errcode_t err;
@@ -186,7 +192,10 @@ errcode_t e4l_hold_take(struct e4l_hold *h, bool write)
 
 /* -------------------------------------------------------------------- check */
 
-/* A write behind the end would make the file longer again, with a hole. */
+/*
+ * Whether the image was truncated: a write behind the end would extend it
+ * again, with a hole.
+ */
 static bool is_shorter(const struct e4l_hold *h)
 {
 	struct stat st;
@@ -196,8 +205,8 @@ static bool is_shorter(const struct e4l_hold *h)
 }
 
 /*
- * What the kernel has in its cache of the superblock can be older than what is
- * there, when a device lies over another.
+ * The page cache of a device can have an older superblock if another device
+ * covers the same bytes.
  */
 errcode_t e4l_hold_check(struct e4l_hold *h)
 {

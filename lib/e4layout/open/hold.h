@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The bytes of a device or an image that hold, or are going to hold, a
- * filesystem: who else uses them, and what keeps others away.
+ * The bytes of a device or an image with a present or future filesystem: finds
+ * other users, and takes locks.
  */
 #ifndef E4L_HOLD_H
 #define E4L_HOLD_H
@@ -11,44 +11,48 @@
 
 struct e4l_hold {
 	char *device;
-	char *e2fs_name;	/* for e2fsprogs' tools: with the offset */
-	uint64_t offset_bytes, end_bytes;	/* UINT64_MAX: all there are */
-	bool empty;		/* a file of no bytes */
+	char *e2fs_name;	/* name for e2fsprogs' tools, with the offset */
+	uint64_t offset_bytes, end_bytes;	/* UINT64_MAX: to the end */
+	bool empty;		/* an empty file */
 	struct e4l_in_use *in_use;
-	struct e4l_in_use_by others;	/* who used it when it was looked at */
+	/* other users, when the device was examined */
+	struct e4l_in_use_by others;
 	int lock_fd;		/* open on @device; -1: nothing is locked */
-	off_t file_bytes;	/* of an image, when it was locked */
-	bool lost;		/* somebody else was seen to use it since */
+	off_t file_bytes;	/* size of an image when it was locked */
+	bool lost;	/* another program has used the device meanwhile */
 	struct e4l_teller teller;
 };
 
 /*
- * Looks at @device, from @offset_bytes up to @end_bytes.  Says of what cannot
- * hold a filesystem why not; *@ret is NULL then.
- * Errors: E4L_ET_NOT_STORAGE, ENOMEM, and why it cannot be opened.
+ * Examines @device from @offset_bytes to @end_bytes.  Reports why a file cannot
+ * contain a filesystem.  *@ret is NULL after an error.  Errors:
+ * E4L_ET_NOT_STORAGE, ENOMEM, and those of opening.
  */
 errcode_t e4l_hold_new(const char *device, uint64_t offset_bytes,
 		       uint64_t end_bytes, const struct e4l_teller *teller,
 		       struct e4l_hold **ret);
 
-/* Frees @h, and lets others come.  NULL is allowed. */
+/* Frees @h and its locks.  NULL is allowed. */
 void e4l_hold_free(struct e4l_hold *h);
 
-/* Where a filesystem that begins where @h does is mounted; NULL: nowhere. */
+/*
+ * The mount point of a filesystem that begins at @h's offset; NULL: not
+ * mounted.
+ */
 const char *e4l_hold_mount_point(const struct e4l_hold *h);
 
 /*
- * Refuses, with a sentence, what somebody else uses, and keeps away who asks
- * for locks, to @write or to have nobody else do so; opens @h->lock_fd.
- * Errors: E4L_ET_MOUNTED, E4L_ET_IN_USE, EROFS, and why it cannot be opened.
+ * Refuses a device or image in use, with a message, and locks it, to @write or
+ * against writers; opens @h->lock_fd.  Errors: E4L_ET_MOUNTED, E4L_ET_IN_USE,
+ * EROFS, and those of opening.
  */
 errcode_t e4l_hold_take(struct e4l_hold *h, bool write);
 
 /*
- * E4L_ET_NOT_OURS when somebody else has come to use what was taken: an image
- * is not safe from being mounted or attached, since who does that asks for no
- * lock.  Says nothing.
- * Errors besides: as e4l_in_use_find(); then it is not known.
+ * Returns E4L_ET_NOT_OURS if another program uses the device after
+ * e4l_hold_take(): an image can be mounted or attached, which ignores locks.
+ * Prints no message.  Other errors: as e4l_in_use_find(); the use is unknown
+ * then.
  */
 errcode_t e4l_hold_check(struct e4l_hold *h);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Bytes are a range of a block device or of a file.  e4l_in_use_new() follows
- * them down, through loop devices and partitions, to where they really are;
- * e4l_in_use_find() goes up from there to all that shows them.  Of what cannot
- * be looked at, errno says whether it is not there, or could not be opened for
- * want of memory or descriptors: then nothing is known.
+ * Finds the users of a range of bytes of a block device or of a file.
+ * e4l_in_use_new() follows the bytes down, through loop devices and partitions,
+ * to the lowest device; e4l_in_use_find() follows them up to all devices that
+ * contain them.  If a device cannot be opened, errno distinguishes missing
+ * devices from missing memory or descriptors: the use is unknown in the second
+ * case.
  */
 #include "config.h"
 #include <e4layout/e4l_err.h>
@@ -25,36 +26,37 @@
 #define MAX_DEPTH	16
 #define SECTOR_BYTES	512
 
-/* Bytes of a block device (@ino is 0) or of a file. */
+/* A range of bytes of a block device (@ino is 0) or of a file. */
 struct bytes {
 	dev_t dev;
 	ino_t ino;
 	uint64_t start, end;
-	bool same;	/* they begin where the first ones did */
+	/* the range begins with the first byte of the original range */
+	bool same;
 };
 
 struct e4l_in_use {
-	struct bytes level[MAX_DEPTH];	/* ours first, downwards */
-	int fd[MAX_DEPTH];		/* that keeps a lock, or -1 */
+	struct bytes level[MAX_DEPTH]; /* the original range first, downwards */
+	int fd[MAX_DEPTH];		/* descriptors that keep locks, or -1 */
 	unsigned int n;
-	unsigned int held;		/* how many nobody can mount */
+	unsigned int held;	/* number of levels that cannot be mounted */
 };
 
-/* What a device shows of another one, or of a file. */
+/* The part of a device or a file that a device maps. */
 struct window {
 	struct bytes under;
-	char file[4096];		/* its name, as far as it has one */
+	char file[4096];		/* name of the file, if known */
 };
 
 /*
- * What the device with the folder @dir shows; false, and errno: nothing of that
- * kind, or it cannot be seen.
+ * Finds the window of the device with the sysfs directory @dir; false: there is
+ * none, or it is invisible (errno).
  */
 typedef bool look_fn(const char *dir, struct window *w);
 
 /* -------------------------------------------------------------------- sysfs */
 
-/* The first line of @file, up to @size - 1 bytes; one read has all of it. */
+/* Reads the first line of @file, up to @size - 1 bytes, in one read. */
 static bool read_sysfs(const char *dir, const char *file, char *buf,
 		       size_t size)
 {
@@ -101,7 +103,10 @@ static void sysfs_dir(dev_t dev, char *dir, size_t size)
 	snprintf(dir, size, "/sys/dev/block/%u:%u", major(dev), minor(dev));
 }
 
-/* The part of @path behind its last slash; C libraries disagree on basename(). */
+/*
+ * The part of @path behind its last slash; basename() differs between C
+ * libraries.
+ */
 static const char *last_part(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -109,7 +114,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Opens the node of the device whose folder in sysfs is @dir. */
+/* Opens the node of the device with the sysfs directory @dir. */
 static int open_node(const char *dir, int flags)
 {
 	char link[512], node[560];
@@ -132,7 +137,7 @@ static int open_node(const char *dir, int flags)
 
 /* ------------------------------------------------------------------ windows */
 
-/* As the kernel packs it for programs. */
+/* Unpacks a device number that the kernel has packed for programs. */
 static dev_t unpack_dev(uint64_t packed)
 {
 	return makedev((packed & 0xfff00) >> 8,
@@ -148,7 +153,10 @@ static void set_window(struct window *w, dev_t dev, ino_t ino, uint64_t start,
 	};
 }
 
-/* By what the kernel holds open: the name may mean something else by now. */
+/*
+ * Finds the backing file by the kernel's device and inode: the file name may
+ * refer to another file meanwhile.
+ */
 static bool ask_loop(int fd, struct window *w)
 {
 	struct loop_info64 info;
@@ -167,7 +175,7 @@ static bool ask_loop(int fd, struct window *w)
 	return ok;
 }
 
-/* For want of the right to ask. */
+/* Finds the backing file by its name, without the permission for the ioctl. */
 static bool guess_loop(const char *dir, struct window *w)
 {
 	uint64_t start, size;
@@ -209,8 +217,8 @@ static bool look_through_loop(const char *dir, struct window *w)
 }
 
 /*
- * What the device with the folder @dir shows; false: nothing but itself, or, by
- * e4l_unseen(errno), that was not seen.
+ * Finds the window of the device with the sysfs directory @dir; false: it maps
+ * no other device, or e4l_unseen(errno) is set because that is unknown.
  */
 static bool look_through(const char *dir, struct window *w)
 {
@@ -223,7 +231,7 @@ static bool same_thing(const struct bytes *a, const struct bytes *b)
 	return a->dev == b->dev && a->ino == b->ino;
 }
 
-/* @b, of the device @dev with the window @w, beneath it. */
+/* The bytes below @b, which is a range of a device with the window @w. */
 static struct bytes go_down(const struct bytes *b, const struct window *w)
 {
 	struct bytes ret = w->under;
@@ -234,7 +242,7 @@ static struct bytes go_down(const struct bytes *b, const struct window *w)
 	return ret;
 }
 
-/* What the device @dev with the window @w shows of @b; false: nothing. */
+/* The bytes of @b in the device @dev with the window @w; false: none. */
 static bool go_up(const struct bytes *b, dev_t dev, const struct window *w,
 		  struct bytes *ret)
 {
@@ -253,7 +261,7 @@ static bool go_up(const struct bytes *b, dev_t dev, const struct window *w,
 
 /* ----------------------------------------------------------------- downwards */
 
-/* Adds what is beneath the last level of @u, as far as that goes. */
+/* Adds the levels below the last level of @u. */
 static errcode_t dig(struct e4l_in_use *u)
 {
 	const struct bytes *last;
@@ -299,8 +307,8 @@ errcode_t e4l_in_use_new(const struct stat *st, uint64_t start, uint64_t end,
 }
 
 /*
- * A disk says it for its partitions.  That of a virtual machine says that it
- * rotates because its driver cannot know: that counts for nothing.
+ * Reads whether the disk rotates; a disk's value also holds for its partitions.
+ * Virtual disks are ignored: their drivers report rotation without knowing.
  */
 static void read_rotational(const char *dir, bool *rotates)
 {
@@ -325,7 +333,7 @@ bool e4l_in_use_rotates(const struct e4l_in_use *u)
 	unsigned int i;
 	char dir[64];
 
-	/* a file's device is that of the filesystem that it is in */
+	/* a file is on the device of its filesystem */
 	for (i = 0; i < u->n; i++) {
 		sysfs_dir(u->level[i].dev, dir, sizeof(dir));
 		read_rotational(dir, &rotates);
@@ -363,12 +371,12 @@ struct search {
 	const struct e4l_in_use *u;
 	struct e4l_in_use_by *by;
 	unsigned int depth;
-	errcode_t err;	/* something was not seen */
+	errcode_t err;	/* something was invisible */
 };
 
 static void climb(struct search *s, const struct bytes *b);
 
-/* For @error, something was not seen. */
+/* Records that something was invisible because of @error. */
 static void miss(struct search *s, int error)
 {
 	if (!s->err)
@@ -395,7 +403,10 @@ static bool is_held_alone(const struct e4l_in_use *u, dev_t dev)
 	return false;
 }
 
-/* A mount that we see ourselves, of just this, says most. */
+/*
+ * Records a mount; a mount of exactly this range in our own namespace is
+ * preferred.
+ */
 static void note_mount(struct search *s, const struct bytes *b)
 {
 	bool same = b->same && !b->start;
@@ -415,7 +426,7 @@ static void note_mount(struct search *s, const struct bytes *b)
 	by->same = same;
 }
 
-/* The device @dev with the window @w, if it shows something of @b. */
+/* Follows the device @dev with the window @w, if the window overlaps @b. */
 static void climb_through(struct search *s, const struct bytes *b, dev_t dev,
 			  const struct window *w, const char *name)
 {
@@ -431,7 +442,7 @@ static void climb_through(struct search *s, const struct bytes *b, dev_t dev,
 	climb(s, &above);
 }
 
-/* The device with the folder @dir. */
+/* Follows the device with the sysfs directory @dir. */
 static void climb_to(struct search *s, const struct bytes *b, const char *dir,
 		     const char *name, look_fn *look)
 {
@@ -444,7 +455,7 @@ static void climb_to(struct search *s, const struct bytes *b, const char *dir,
 		miss(s, errno);
 }
 
-/* Loop devices by their nodes: where there is no sysfs. */
+/* Follows loop devices by their nodes, without sysfs. */
 static void climb_nodes(struct search *s, const struct bytes *b)
 {
 	DIR *d = opendir("/dev");
@@ -472,7 +483,7 @@ static void climb_nodes(struct search *s, const struct bytes *b)
 		closedir(d);
 }
 
-/* All in the folder @dir whose names begin with @prefix. */
+/* Follows all devices in the directory @dir whose names begin with @prefix. */
 static void climb_all(struct search *s, const struct bytes *b, const char *dir,
 		      const char *prefix, look_fn *look)
 {
@@ -503,7 +514,7 @@ static void climb(struct search *s, const struct bytes *b)
 	s->depth++;
 	if (!b->ino) {
 		note_mount(s, b);
-		/* its partitions have its name, and a number */
+		/* names of partitions begin with the disk's name */
 		sysfs_dir(b->dev, dir, sizeof(dir));
 		len = readlink(dir, link, sizeof(link) - 1);
 		link[len > 0 ? len : 0] = '\0';
@@ -511,7 +522,7 @@ static void climb(struct search *s, const struct bytes *b)
 			climb_all(s, b, dir, last_part(link),
 				  look_through_partition);
 	}
-	/* only whole devices are there: none of them is a partition */
+	/* whole devices only, no partitions */
 	if (!access("/sys/block", R_OK))
 		climb_all(s, b, "/sys/block", "loop", look_through_loop);
 	else
@@ -537,9 +548,9 @@ void e4l_in_use_by_free(struct e4l_in_use_by *by)
 /* -------------------------------------------------------------------- locks */
 
 /*
- * A byte for each thing that a user of an image does: read, write, write what
- * is there already, change its size.  The first ones are locked by who does it,
- * the others by who allows nobody else to.
+ * One byte per operation on an image: read, write, write unchanged, resize.  A
+ * user locks the byte of each operation that it performs, and a byte at another
+ * offset for each operation that it denies to others.
  */
 enum { READ = 1, WRITE = 2, WRITE_SAME = 4, RESIZE = 8 };
 static const off_t doing = 100, denying = 200, n_things = 4;
@@ -560,7 +571,9 @@ static struct flock lock_of(off_t byte, short type)
 	};
 }
 
-/* Where such locks do not work, nobody has one. */
+/*
+ * Takes the locks.  A filesystem without such locks has no other lock holders.
+ */
 static void take(int fd, const struct intent *it)
 {
 	struct flock lock;
@@ -595,7 +608,7 @@ static bool is_held(int fd, const struct intent *it)
 	return false;
 }
 
-/* Opens what is beneath level @i, if it can be found by its name. */
+/* Opens the device or file below level @i, by its name. */
 static int open_beneath(const struct e4l_in_use *u, unsigned int i)
 {
 	const struct bytes *under = &u->level[i + 1];
@@ -632,7 +645,7 @@ errcode_t e4l_in_use_lock(struct e4l_in_use *u, int fd, bool write)
 		u->fd[i] = open_beneath(u, i);
 		if (u->fd[i] < 0 && e4l_unseen(errno))
 			return errno;
-		/* others may work on a disk's other partitions */
+		/* other programs may use a disk's other partitions */
 		if (u->fd[i] >= 0 && u->level[i + 1].ino)
 			take(u->fd[i], it);
 		if (u->fd[i] >= 0 && is_held(u->fd[i], it))

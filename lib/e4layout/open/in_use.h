@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who else uses the bytes of a device or an image: mounts in every mount
- * namespace that can be seen, loop devices, partitions, and what lies above or
- * beneath these; and programs that lock images as qemu does.
+ * in_use: finds other users of the bytes of a device or an image: mounts in
+ * every visible mount namespace, loop devices, partitions, and the devices
+ * above and below; and programs that lock images like qemu.
  */
 #ifndef E4L_IN_USE_H
 #define E4L_IN_USE_H
@@ -15,51 +15,45 @@
 
 struct e4l_in_use;
 
-/* Strings are freed by e4l_in_use_by_free(). */
+/* Free the strings with e4l_in_use_by_free(). */
 struct e4l_in_use_by {
 	char *mount_point;	/* NULL: not mounted */
-	pid_t pid;		/* sees it there; 0: we do ourselves */
-	bool same;		/* what is mounted begins where our bytes do */
-	char *loop;		/* a loop device over them, or NULL */
+	pid_t pid;	/* process whose namespace has the mount; 0: our own */
+	bool same;	/* the mounted filesystem begins with our first byte */
+	char *loop;		/* a loop device over the bytes, or NULL */
 };
 
 /*
- * The bytes from @start up to @end (UINT64_MAX: all there are) of the block
- * device or the file that @st describes.
- * Errors: as e4l_in_use_find(); *@ret is NULL then.
+ * Describes the bytes from @start to @end (UINT64_MAX: to the end) of the block
+ * device or file @st.  Errors: as e4l_in_use_find(); *@ret is NULL then.
  */
 errcode_t e4l_in_use_new(const struct stat *st, uint64_t start, uint64_t end,
 			 struct e4l_in_use **ret);
 void e4l_in_use_free(struct e4l_in_use *u);	/* NULL is allowed */
 
-/*
- * Whether the device that has these bytes in the end says that it rotates; of
- * the lowest that says anything.
- */
+/* Whether the lowest device with a known value rotates. */
 bool e4l_in_use_rotates(const struct e4l_in_use *u);
 
 /*
- * The device, the first of @u's, is open exclusively from now on: neither it
- * nor the disk that it is a partition of can be mounted, so that
- * e4l_in_use_find() need not look at all processes for that.
+ * Tells @u that its first device is open exclusively: neither the device nor
+ * its disk can be mounted, so that e4l_in_use_find() need not examine all
+ * processes.
  */
 void e4l_in_use_hold(struct e4l_in_use *u);
 
 /*
- * Finds out who uses these bytes, beside the devices that they are reached
- * through.
- * Errors: ENOMEM, EMFILE, ENFILE, where not all was looked at; what @by has is
- * true then, too, and is freed as well.
+ * Finds users of the bytes, except the devices through which they were reached.
+ * Errors: ENOMEM, EMFILE, ENFILE: not everything was examined, but @by is valid
+ * and must be freed as well.
  */
 errcode_t e4l_in_use_find(const struct e4l_in_use *u, struct e4l_in_use_by *by);
 void e4l_in_use_by_free(struct e4l_in_use_by *by);
 
 /*
- * Locks them as qemu locks its images, to @write or to have nobody else do so,
- * through @fd, which is open on the device or the file, and what lies beneath;
- * until @fd is closed and @u freed.
- * Errors: E4L_ET_IN_USE when somebody holds a lock against that; as
- * e4l_in_use_find().
+ * Locks the bytes as qemu locks its images, to @write or against writers,
+ * through @fd, which is open on the device or file, and on all levels below,
+ * until @fd is closed and @u is freed.  Errors: E4L_ET_IN_USE: another program
+ * has a conflicting lock; as e4l_in_use_find().
  */
 errcode_t e4l_in_use_lock(struct e4l_in_use *u, int fd, bool write);
 

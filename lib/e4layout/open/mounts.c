@@ -13,7 +13,7 @@
 #include "e4layout/base/stat.h"
 #include "mounts.h"
 
-/* Undoes the kernel's \ooo for space, tab, newline and backslash. */
+/* Decodes the kernel's \ooo for space, tab, newline and backslash. */
 static void unescape(char *text)
 {
 	char *out = text;
@@ -60,7 +60,7 @@ bool e4l_mount_parse(char *line, struct e4l_mount *m)
 	return true;
 }
 
-/* How much can be done where @m is: all of it is seen there, it is writable. */
+/* Ranks a mount: the whole filesystem is visible there, and it is writable. */
 static int rank(const struct e4l_mount *m)
 {
 	struct statvfs vfs;
@@ -91,8 +91,8 @@ struct dirent *e4l_next_entry(DIR *d, errcode_t *err)
 }
 
 /*
- * The best of the mounts of @dev in @file; of equal ones, the last.  *@found is
- * NULL at first.
+ * Finds the best mount of @dev in @file; of equal ones, the last.  *@found is
+ * initially NULL.
  */
 static errcode_t find_in(const char *file, dev_t dev, char **found)
 {
@@ -122,7 +122,7 @@ static errcode_t find_in(const char *file, dev_t dev, char **found)
 	return e4l_unseen(error);
 }
 
-/* What a process sees: its mount namespace, from its root directory. */
+/* The view of a process: its mount namespace, from its root directory. */
 struct view {
 	ino_t space, root_ino;
 	dev_t root_dev;
@@ -149,7 +149,7 @@ static bool same_view(const struct view *a, const struct view *b)
 	       a->root_dev == b->root_dev;
 }
 
-/* Adds @v, which the caller has filled in; false if it is there. */
+/* Adds @v, which the caller has filled in; false: it is already in the list. */
 static bool is_new_view(struct view **views, size_t *n, const struct view *v)
 {
 	size_t i;
@@ -162,7 +162,7 @@ static bool is_new_view(struct view **views, size_t *n, const struct view *v)
 	return true;
 }
 
-/* In the mount namespaces of others. */
+/* Finds a mount in the namespaces of other processes. */
 static errcode_t find_elsewhere(dev_t dev, char **point, pid_t *pid)
 {
 	DIR *proc = opendir("/proc");
@@ -210,7 +210,7 @@ bool e4l_mount_is_ext(const struct e4l_mount *m)
 	       !strcmp(m->type, "ext2");
 }
 
-/* The source may be a name that means nothing here, such as /dev/root. */
+/* The source may be a name that is no device node, such as /dev/root. */
 char *e4l_mount_device(const struct e4l_mount *m)
 {
 	struct stat st;
@@ -237,7 +237,10 @@ static bool find_line(unsigned long long id, char **line)
 	return found;
 }
 
-/* The number of the mount that @path is on; Linux 5.8 has it in statx(2), too. */
+/*
+ * Finds the number of the mount of @path.  Since Linux 5.8, statx(2) has it as
+ * well.
+ */
 static bool mount_id(const char *path, unsigned long long *id)
 {
 	int fd = open(path, O_PATH | O_CLOEXEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is mounted where, from mountinfo. */
+/* Mounted filesystems, from mountinfo. */
 #ifndef E4L_MOUNTS_H
 #define E4L_MOUNTS_H
 
@@ -11,16 +11,16 @@
 
 struct e4l_mount {
 	dev_t dev;
-	char *root;	/* what of the filesystem is seen at the mount point */
+	char *root;	/* directory of the filesystem that is mounted */
 	char *point;
 	char *type;
 	char *source;
-	char *options;	/* the filesystem's own; NULL: none are listed */
+	char *options;	/* options of the filesystem; NULL: not listed */
 };
 
 /*
- * Reads one line of mountinfo.  The strings of @m point into @line, which is
- * changed.  False when the line is not of that format.
+ * Parses a line of mountinfo.  The strings of @m point into @line, which is
+ * modified.  False: the line has another format.
  */
 bool e4l_mount_parse(char *line, struct e4l_mount *m);
 
@@ -28,31 +28,31 @@ bool e4l_mount_parse(char *line, struct e4l_mount *m);
 bool e4l_mount_is_ext(const struct e4l_mount *m);
 
 /*
- * Where the block device @dev is mounted (*@point, to be freed), or NULL: in our
- * own mount namespace (*@pid is 0), or in that of the process *@pid.  Where all
- * of it is seen and can be written is better than elsewhere.
- * Errors: ENOMEM, EMFILE, ENFILE, where not all could be looked at.
+ * Finds a mount point of the block device @dev (*@point, to be freed), or NULL:
+ * in our own mount namespace (*@pid is 0), or in that of the process *@pid.
+ * Prefers mounts of the whole filesystem that are writable.  Errors: ENOMEM,
+ * EMFILE, ENFILE: not everything was examined.
  */
 errcode_t e4l_mount_point_anywhere(dev_t dev, char **point, pid_t *pid);
 
 /*
- * @error where it is for want of memory or descriptors, so that nothing is known
- * of what was to be opened; else 0: it is not there, or not for us to see.
+ * Returns @error if memory or descriptors are missing, so that the result is
+ * unknown; 0: the file does not exist, or is not accessible.
  */
 errcode_t e4l_unseen(int error);
 
 /*
- * The next entry of @d; NULL: there is none, or it was not seen, which *@err tells
- * then as e4l_unseen() does, if it is 0 before.
+ * Returns the next entry of @d; NULL: none.  If *@err is 0, sets it to
+ * e4l_unseen() of a read error.
  */
 struct dirent *e4l_next_entry(DIR *d, errcode_t *err);
 
-/* The device file of what is mounted (to be freed); NULL: no memory. */
+/* The device node of a mounted filesystem (to be freed); NULL: no memory. */
 char *e4l_mount_device(const struct e4l_mount *m);
 
 /*
- * The mount that @path is seen through.  The strings of @m point into *@line,
- * which is to be freed whatever happens.  False when it cannot be found.
+ * Finds the mount that contains @path.  The strings of @m point into *@line,
+ * which must be freed even on failure.  False: not found.
  */
 bool e4l_mount_around(const char *path, struct e4l_mount *m, char **line);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * 1. look: is it a device or an image, and who else uses it (hold.c).
- * 2. take: refuse who does, and lock (hold.c).
- * 3. peek: read the superblock alone, and refuse by tables (refusals.c).
- * 4. open, exclusively if to write; then the journal's device.  For a plan, both
- *    are opened to write and closed, and then opened to read.
+ * 1. look: whether the file is a device or an image, and its other users
+ *    (hold.c).
+ * 2. take: refuse a device or image in use, and lock it (hold.c).
+ * 3. peek: read the superblock only, and refuse by tables (refusals.c).
+ * 4. open, exclusively for writing; then the journal device.  For a plan, the
+ *    filesystem and the journal device are opened for writing and closed, then
+ *    opened for reading.
  */
 #include "config.h"
 #include <blkid/blkid.h>
@@ -29,8 +31,9 @@
 /* -------------------------------------------------------------------- steps */
 
 /*
- * unix_io_manager's cache is of no use to us, and when there is no memory for
- * it at another block size, ext2fs_open2() goes on and reads to where none is.
+ * unix_io_manager's cache is useless here.  If the cache cannot be allocated
+ * for another block size, ext2fs_open2() continues and reads into a missing
+ * buffer.
  */
 static const char *without_cache(io_manager manager)
 {
@@ -48,7 +51,7 @@ errcode_t e4l_open_at(const struct e4l_hold *h, const char *io_options,
 	if (h->offset_bytes)
 		snprintf(offset, sizeof(offset), "offset=%llu&",
 			 (unsigned long long)h->offset_bytes);
-	/* even without any, libext2fs must not look for them in the name */
+	/* without options, libext2fs would search them in the name */
 	if (asprintf(&all, "%s%s%s", without_cache(manager), offset,
 		     io_options ? io_options : "") < 0)
 		return ENOMEM;
@@ -141,7 +144,7 @@ static void uuid_text(const uint8_t *uuid, char text[UUID_TEXT])
 			     "-%02x" : "%02x", uuid[i]);
 }
 
-/* Whether @device has the tag now; also when we may not look. */
+/* Whether @device has the tag; true if that is unknown. */
 static bool has_tag(const char *device, const char *type, const char *value)
 {
 	blkid_probe probe = blkid_new_probe_from_filename(device);
@@ -157,7 +160,9 @@ static bool has_tag(const char *device, const char *type, const char *value)
 	return same;
 }
 
-/* Whether another device is made of it, as multipath's is of its paths. */
+/*
+ * Whether another device is built on it, like a multipath device on its paths.
+ */
 static bool has_holder(dev_t dev)
 {
 	struct dirent *entry;
@@ -176,8 +181,9 @@ static bool has_holder(dev_t dev)
 }
 
 struct tagged {
-	char *name[2];		/* of devices; the second: another one */
-	dev_t dev;		/* of the first */
+	/* device names; the second: another device with the tag */
+	char *name[2];
+	dev_t dev;		/* number of the first device */
 };
 
 static void note_tagged(struct tagged *t, const char *name)
@@ -195,7 +201,7 @@ static void note_tagged(struct tagged *t, const char *name)
 	}
 }
 
-/* Looks at all devices, as far as we may. */
+/* Examines all accessible devices. */
 static void list_tagged(struct tagged *t, const char *type, const char *value)
 {
 	blkid_dev_iterate at;
@@ -223,7 +229,7 @@ char *e4l_device_of_tag(const char *type, const char *value, char **other)
 	*other = t.name[1];
 	if (t.name[0])
 		return t.name[0];
-	/* devices that only others may look at: what is known of them */
+	/* for inaccessible devices, use the cached tags */
 	device = blkid_evaluate_tag(type, value, NULL);
 	if (device && (!strncmp(type, "PART", 4) ||
 		       has_tag(device, type, value)))
@@ -291,7 +297,7 @@ static errcode_t still_ours(void *priv)
 	return e4l_still_ours(priv);
 }
 
-/* Lets go of @fs without having libext2fs write anything. */
+/* Frees @fs without a write by libext2fs. */
 static errcode_t drop_fs(ext2_filsys fs)
 {
 	errcode_t err;
@@ -303,7 +309,7 @@ static errcode_t drop_fs(ext2_filsys fs)
 	return err;
 }
 
-/* Whether it could be opened to be written. */
+/* Tests whether the filesystem can be opened for writing. */
 static errcode_t try_to_write(const struct e4l_hold *h)
 {
 	ext2_filsys fs;
@@ -372,7 +378,7 @@ static errcode_t open_journal(struct e4l *e, const struct e4l_hold *h, bool plan
 				&e->journal);
 }
 
-/* Makes the context, which owns all of it from now on, also after an error. */
+/* Makes the context, which owns @h and @fs, even after an error. */
 static errcode_t make_context(struct e4l_hold *h, ext2_filsys fs,
 			      const struct e4l_open_options *o,
 			      struct e4l **ret)
@@ -391,7 +397,7 @@ static errcode_t make_context(struct e4l_hold *h, ext2_filsys fs,
 	return open_journal(*ret, h, o->flags & E4L_OPEN_PLAN);
 }
 
-/* Lets go of all of it. */
+/* Closes everything. */
 static errcode_t let_go(struct e4l_hold *h, ext2_filsys fs, io_channel journal)
 {
 	errcode_t mmp = ext2fs_mmp_stop(fs), err, err2;
@@ -401,7 +407,7 @@ static errcode_t let_go(struct e4l_hold *h, ext2_filsys fs, io_channel journal)
 	err = mmp ? mmp : err;
 	err2 = drop_fs(fs);
 	err = err ? err : err2;
-	/* whoever heard that it is lost has said so */
+	/* the lost device was already reported */
 	if (err && (err != E4L_ET_NOT_OURS || !h->lost))
 		e4l_tell_error(&h->teller, err, "cannot close");
 	if (kept)

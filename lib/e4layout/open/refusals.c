@@ -6,7 +6,7 @@
 
 /* ---------------------------------------------------------------- features */
 
-/* Every bit whose meaning the library knows, whether it acts on it or not. */
+/* Feature bits whose meaning the library knows, whether it uses them or not. */
 #define KNOWN_COMPAT ( \
 	EXT2_FEATURE_COMPAT_DIR_PREALLOC | EXT2_FEATURE_COMPAT_IMAGIC_INODES | \
 	EXT3_FEATURE_COMPAT_HAS_JOURNAL | EXT2_FEATURE_COMPAT_EXT_ATTR | \
@@ -116,7 +116,7 @@ static errcode_t refuse_unprotected(ext2_filsys fs, const struct e4l_hold *h,
 	return 0;
 }
 
-/* What does not know of the offset at which a filesystem begins. */
+/* Refuses features that do not support an offset. */
 static errcode_t refuse_misplaced(ext2_filsys fs, const struct e4l_hold *h,
 				  unsigned int flags)
 {
@@ -140,7 +140,7 @@ static errcode_t refuse_misplaced(ext2_filsys fs, const struct e4l_hold *h,
 
 /* ---------------------------------------------------------------------- MMP */
 
-/* What a power cut in the middle of a write of that block leaves. */
+/* Reports an MMP block as a power failure during its write leaves it. */
 static errcode_t tell_torn(const struct e4l_hold *h, errcode_t err)
 {
 	return e4l_tell(&h->teller, err,
@@ -160,7 +160,9 @@ errcode_t e4l_tell_mmp(const struct e4l_hold *h, errcode_t err)
 			error_message(err), h->e2fs_name, h->e2fs_name);
 }
 
-/* Sets *@mmp, which ext2fs_free_mem() frees, also after an error. */
+/*
+ * Sets *@mmp, which must be freed with ext2fs_free_mem() even after an error.
+ */
 static errcode_t read_mmp(ext2_filsys fs, struct mmp_struct **mmp)
 {
 	errcode_t err;
@@ -170,7 +172,7 @@ static errcode_t read_mmp(ext2_filsys fs, struct mmp_struct **mmp)
 	return err ? err : ext2fs_mmp_read(fs, fs->super->s_mmp_block, *mmp);
 }
 
-/* First of all: e2fsck -p refuses it too. */
+/* Tested first: e2fsck -p refuses a held filesystem too. */
 static errcode_t refuse_held(ext2_filsys fs, const struct e4l_hold *h)
 {
 	struct mmp_struct *mmp;
@@ -182,11 +184,14 @@ static errcode_t refuse_held(ext2_filsys fs, const struct e4l_hold *h)
 	err = read_mmp(fs, &mmp);
 	held = !err && mmp->mmp_seq == EXT4_MMP_SEQ_FSCK;
 	ext2fs_free_mem(&mmp);
-	/* opening it deals with the rest */
+	/* opening handles the other states */
 	return held ? e4l_tell_mmp(h, EXT2_ET_MMP_FSCK_ON) : 0;
 }
 
-/* How long whoever uses it may take to say so again, as in ext2fs_mmp_start(). */
+/*
+ * How many seconds a user of the filesystem may take to update the MMP block,
+ * as in ext2fs_mmp_start().
+ */
 static unsigned int seconds_to_wait(ext2_filsys fs, const struct mmp_struct *mmp)
 {
 	unsigned int seconds = fs->super->s_mmp_update_interval;
@@ -261,12 +266,13 @@ static bool has_shared_blocks(const struct ext2_super_block *sb)
 	return sb->s_feature_ro_compat & EXT4_FEATURE_RO_COMPAT_SHARED_BLOCKS;
 }
 
-/* In the order in which they have to be dealt with. */
+/* In the order in which the problems have to be solved. */
 static const struct refusal {
 	bool (*applies)(const struct ext2_super_block *sb);
 	errcode_t err;
 	const char *why;
-	const char *run;	/* before the device's name; NULL: nothing */
+	/* command, followed by the device's name; NULL: none */
+	const char *run;
 } refusals[] = {
 	{ needs_mount, E4L_ET_JOURNAL_RECOVERY,
 	  "the journal contains fast commits, which e2fsck can lose: mount and "

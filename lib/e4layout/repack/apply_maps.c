@@ -9,14 +9,14 @@
 #include "e4layout/journal/change.h"
 #include "e4layout/journal/journal.h"
 
-#define REREAD_EXTENTS	(256u << 10)	/* that are read again together */
+#define REREAD_EXTENTS	(256u << 10)	/* extents per reread */
 
-/* The plan is being carried out. */
+/* State of the execution of the plan. */
 struct work {
 	struct e4l_maps *m;
 	struct e4l *e;
 	struct e4l_apply *a;
-	size_t begin, end;		/* moves of the file at hand */
+	size_t begin, end;		/* moves of the current file */
 };
 
 errcode_t e4l_maps_reread(struct e4l_maps *m, struct e4l *e,
@@ -57,7 +57,7 @@ static bool should_stop(bool inside, void *priv)
 	return e4l_run_stop(((struct e4l_maps *)priv)->run, inside);
 }
 
-/* Notes what the step does, should it be committed. */
+/* Records the effect of a step, for the case that it is committed. */
 static errcode_t note_step(struct work *w, const struct e4l_step *step)
 {
 	struct e4l_maps *m = w->m;
@@ -91,7 +91,7 @@ static errcode_t apply_step(const struct e4l_step *step, void *priv)
 	return err ? err : e4l_apply_step(w->a, step);
 }
 
-/* All moves of one file in the batch, which are the @n first. */
+/* Applies all moves of one file in the batch, the first @n of @v. */
 static errcode_t apply_file(struct work *w, const struct e4l_plan_move *v,
 			    size_t n, const struct e4l_reread *r)
 {
@@ -109,7 +109,9 @@ static errcode_t apply_file(struct work *w, const struct e4l_plan_move *v,
 	return err;
 }
 
-/* The moves [@i, *@end) of one batch, or as many as are read again at once. */
+/*
+ * Applies the moves [@i, *@end) of one batch, or as many as one reread holds.
+ */
 static errcode_t apply_some(struct work *w, const struct e4l_plan_move *v,
 			    size_t i, size_t *end)
 {
@@ -143,20 +145,20 @@ static errcode_t apply_moves(struct work *w)
 			end = batch;
 			err = apply_some(w, v, i, &end);
 		}
-		/* the next batch uses what this one frees */
+		/* the next batch uses the space that this batch frees */
 		if (!err)
 			err = e4l_apply_commit(w->a);
 	}
 	if (err != E4L_ET_INTERRUPTED)
 		return err;
-	/* what is complete is committed, unless that was interrupted */
+	/* commit the finished steps, unless a commit was interrupted */
 	if (w->m->run->result->stopped)
 		err = e4l_apply_commit(w->a);
 	w->m->run->result->stopped = true;
 	return err == E4L_ET_INTERRUPTED ? 0 : err;
 }
 
-/* Quota counts tree blocks too: can it count what is going to change? */
+/* Checks that quotas can be updated: they count tree blocks. */
 static errcode_t check_quota(struct e4l_maps *m, struct e4l *e,
 			     struct e4l_quota *q)
 {
@@ -192,7 +194,7 @@ static void count_cost(struct e4l_maps *m, const struct e4l_apply_stats *stats)
 	done->transactions += stats->transactions;
 }
 
-/* Afterwards m->n_done is how many steps were committed. */
+/* Runs the plan; m->n_done is then the number of committed steps. */
 static errcode_t run_plan(struct e4l_maps *m, struct e4l *e,
 			  struct e4l_apply_options *opt)
 {
@@ -240,7 +242,7 @@ static errcode_t apply_plan(struct e4l_maps *m, struct e4l *e)
 
 /* --------------------------------------------------------- what a stop leaves */
 
-/* What is left may also be that a file gives for others what it has won. */
+/* The savings left in a file; a file may also lose fragments to help others. */
 static uint64_t could_save(const struct e4l_file_change *f)
 {
 	int64_t saved = f->extents > 0 ? f->extents : f->fragments;
@@ -248,7 +250,10 @@ static uint64_t could_save(const struct e4l_file_change *f)
 	return saved > 0 ? saved : 0;
 }
 
-/* What the steps that were done did not do of what is planned for each file. */
+/*
+ * Reports the part of each file's planned savings that the committed steps
+ * lack.
+ */
 static errcode_t skip_the_rest(struct e4l_maps *m)
 {
 	size_t n = m->n_planned + m->n_done, i, k;
@@ -277,7 +282,7 @@ static errcode_t skip_the_rest(struct e4l_maps *m)
 	return 0;
 }
 
-/* How many files have moves that were not done. */
+/* Counts the files with moves that were not made. */
 static errcode_t count_left(const struct e4l_maps *m, uint64_t *files)
 {
 	const struct e4l_plan_move *v;
@@ -298,7 +303,7 @@ static errcode_t count_left(const struct e4l_maps *m, uint64_t *files)
 	return 0;
 }
 
-/* The free space that is left is counted, whatever was planned. */
+/* Counts the actual free space, whatever was planned. */
 static errcode_t look_at_free_space(struct e4l_maps *m, struct e4l *e)
 {
 	errcode_t err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * candidates: which files a repack may change.  Those of others are fixed, and
- * why is reported.
+ * candidates: selects the files that a repack may change.  Other files are
+ * fixed, and the reason is reported.
  */
 #include "config.h"
 #include <errno.h>
@@ -46,7 +46,7 @@ static unsigned int allowed_for_dir(unsigned int flags)
 		E4L_MAY_AWAY : 0);
 }
 
-/* What may be done to the file, as far as its inode tells. */
+/* The changes that the inode's attributes allow. */
 static unsigned int allowed_for(const struct e4l_candidates *c,
 				const struct e4l_piece *p)
 {
@@ -62,7 +62,7 @@ static unsigned int allowed_for(const struct e4l_candidates *c,
 	return allowed;
 }
 
-/* Why the file is skipped, as far as its inode tells. */
+/* The reason to skip the file, from its inode's attributes. */
 static enum e4l_skip reason_to_keep(const struct e4l_candidates *c,
 				    const struct e4l_piece *p)
 {
@@ -86,7 +86,7 @@ static void skip(const struct e4l_candidates *c, const struct e4l_piece *p,
 	e4l_run_skip(c->run, E4L_SKIP_FILE, p->ino, why, extents);
 }
 
-/* Extents that are two because they differ in state, by what keeps them so. */
+/* Counts splits, by the reason why their extents cannot be merged. */
 struct splits {
 	uint64_t too_long, beyond_end, others;
 };
@@ -113,7 +113,7 @@ static void count_splits(const struct e4l_candidates *c,
 	}
 }
 
-/* Why fragments stay where E4L_MAY_MOVE is missing. */
+/* Why fragments are not moved without E4L_MAY_MOVE. */
 static enum e4l_skip why_not_moved(const struct e4l_candidates *c)
 {
 	return e4l_run_has(c->run, E4L_REPACK_NO_MOVE) ? E4L_SKIP_NO_MOVE :
@@ -133,7 +133,7 @@ static void skip_splits(const struct e4l_candidates *c,
 	skip(c, p, E4L_SKIP_BEYOND_END, s->beyond_end);
 }
 
-/* What the planner does not even hear of. */
+/* Reports problems that the planner is not asked to solve. */
 static void skip_what_is_not_asked(const struct e4l_candidates *c,
 				   const struct e4l_piece *p,
 				   unsigned int allowed)
@@ -159,7 +159,10 @@ static void skip_what_is_not_asked(const struct e4l_candidates *c,
 	skip_splits(c, p, allowed, &s);
 }
 
-/* Extents, or fragments where there are as few extents as there can be. */
+/*
+ * The number of extents that could be saved or, if there are as few extents as
+ * possible, of fragments.
+ */
 static uint64_t could_save(const struct e4l_file_score *score)
 {
 	uint64_t extents = score->extents - score->ideal_extents +
@@ -183,7 +186,10 @@ static void add_to_layout(struct e4l_candidates *c, const struct e4l_piece *p)
 		l->dir_blocks += score->blocks;
 }
 
-/* Whether its content could decide what may be done to the inode at hand. */
+/*
+ * Whether the file's content must be read to know what is allowed: it may be a
+ * swap file.
+ */
 static bool could_be_swap(const struct e4l_candidates *c,
 			  const struct e4l_piece *p)
 {
@@ -215,9 +221,8 @@ errcode_t e4l_candidates_settle(struct e4l_candidates *c,
 }
 
 /*
- * Whether the planner may improve it without asking: also fragments of which
- * each has another state than its neighbours, so that there are no extents to
- * save.
+ * Whether the planner may improve the file without E4L_MAY_ASK.  Counts
+ * fragments whose states differ, too: joining them saves no extent.
  */
 static bool may_gain(const struct e4l_file_score *score)
 {
@@ -226,7 +231,7 @@ static bool may_gain(const struct e4l_file_score *score)
 
 /* ------------------------------------------------------------ inodes come in */
 
-/* Whether the inode at hand is, with @more extents. */
+/* Whether the current inode exceeds the memory limit with @more extents. */
 static bool is_too_large(const struct e4l_candidates *c, size_t more)
 {
 	uint64_t bytes = c->run->limits.mem_bytes / 2;
@@ -289,7 +294,7 @@ errcode_t e4l_candidates_begin(struct e4l_candidates *c, struct e4l *e,
 	return c->scratch ? 0 : ENOMEM;
 }
 
-/* What the largest file needed to be scanned. */
+/* Frees the memory that the largest file needed during the scan. */
 static void forget_pieces(struct e4l_candidates *c)
 {
 	free(c->own_extents);

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * candidates: which files a repack may change, and how; why it skips the others.
- * Gets the pieces of a scan, and knows no planner.
+ * candidates: selects the files that a repack may change, and the kinds of
+ * changes, and reports why other files are skipped.  Receives the pieces of a
+ * scan, and does not depend on the planner.
  */
 #ifndef E4L_CANDIDATES_H
 #define E4L_CANDIDATES_H
 
 #include "e4layout/apply/run.h"
 
-/* What may be done to a file. */
+/* Allowed changes of a file. */
 #define E4L_MAY_PACK	0x01	/* merge its extents, pack its tree */
 #define E4L_MAY_ZERO	0x02	/* zero short unwritten extents */
-#define E4L_MAY_MOVE	0x04	/* put its fragments together */
-#define E4L_MAY_AWAY	0x08	/* move it out of the way of others */
-#define E4L_MAY_ASK	0x10	/* e4l_candidates_may_move() before that */
+#define E4L_MAY_MOVE	0x04	/* defragment it */
+#define E4L_MAY_AWAY	0x08	/* relocate it to help other files */
+#define E4L_MAY_ASK	0x10	/* call e4l_candidates_may_move() before that */
 
 /*
- * What the memory for one file is divided by: the extents, the tree, the steps
- * that move them, and what these free.
+ * Memory per extent of a file: the extent, its share of the tree, the steps
+ * that move it, and the runs that these free.
  */
 #define E4L_CANDIDATE_EXTENT_BYTES 60
 
@@ -27,62 +28,67 @@ struct e4l_candidates {
 	struct e4l *e;
 	struct e4l_repack_run *run;
 	/*
-	 * Takes the file at hand, with all its extents, which is done when this
-	 * returns; @allowed (E4L_MAY_*) may be 0.
+	 * Receives the current file, with all its extents, which are valid
+	 * during the call; @allowed (E4L_MAY_*) may be 0.
 	 */
 	errcode_t (*offer)(const struct e4l_candidates *c,
 			   const struct e4l_piece *p, unsigned int allowed,
 			   void *priv);
 	void *priv;
-	struct e4l_layout layout;	/* of selected files: sums so far */
-	bool damaged;			/* something was stepped over */
-	/* all of the inode at hand; the scan's, or own */
+	struct e4l_layout layout;	/* sums of the selected files so far */
+	bool damaged;			/* a damaged structure was skipped */
+	/*
+	 * all extents and tree blocks of the current inode; the scan's arrays,
+	 * or own copies
+	 */
 	const struct e4l_extent *extents;
 	size_t n_extents, max_extents;
 	const struct e4l_tree_block *tree;
 	size_t n_tree, max_tree;
 	struct e4l_extent *own_extents;
 	struct e4l_tree_block *own_tree;
-	bool too_large;			/* it has more than these */
+	bool too_large;	/* more extents than the memory limit allows */
 	const struct e4l_file_score *score;
-	enum e4l_skip why;		/* it is skipped */
-	bool asked;			/* it is no swap file */
-	/* inodes that may be swap files: they are read together */
+	enum e4l_skip why;		/* reason to skip the inode */
+	bool asked;			/* read, and not a swap file */
+	/* possible swap files, which are read together */
 	struct e4l_waiting **waiting;
 	size_t n_waiting, waiting_bytes;
-	char *scratch;			/* E4L_GATHER_BYTES */
+	char *scratch;			/* E4L_GATHER_BYTES long */
 };
 
 errcode_t e4l_candidates_begin(struct e4l_candidates *c, struct e4l *e,
 			       struct e4l_repack_run *run);
 void e4l_candidates_end(struct e4l_candidates *c);
 
-/* Keeps a piece, as e4l_scan() gives it. */
+/* Keeps a piece, as from e4l_scan(). */
 errcode_t e4l_candidates_gather(struct e4l_candidates *c,
 				const struct e4l_piece *p);
 
-/* The last piece of an inode was kept; @score is of all of them. */
+/* Ends an inode after its last piece; @score is its total. */
 errcode_t e4l_candidates_inode(struct e4l_candidates *c,
 			       const struct e4l_piece *last,
 			       const struct e4l_file_score *score);
 
-/* All inodes were scanned: offers those that wait, and frees the pieces. */
+/* Ends the scan: offers the waiting inodes, and frees the pieces. */
 errcode_t e4l_candidates_finish(struct e4l_candidates *c);
 
 /*
- * For a file with E4L_MAY_ASK that is in the way, which was not read while it was
- * scanned: whether it is no swap file.
+ * Whether a file with E4L_MAY_ASK that is to be relocated is not a swap file:
+ * reads the file, which the scan has not done.
  */
 bool e4l_candidates_may_move(struct e4l_candidates *c, ext2_ino_t ino,
 			     const struct e4l_extent *extents, size_t n);
 
 /* ------------------------------------------------------------- waiting.c */
 
-/* The inode at hand, of which all is known: offers it, or skips it. */
+/* Offers the current inode, or skips it, when all attributes are known. */
 errcode_t e4l_candidates_settle(struct e4l_candidates *c,
 				const struct e4l_piece *p);
 
-/* The inode at hand may be a swap file: it is settled once that is known. */
+/*
+ * Keeps the current inode, which may be a swap file, until its content is read.
+ */
 errcode_t e4l_candidates_wait(struct e4l_candidates *c,
 			      const struct e4l_piece *p);
 errcode_t e4l_candidates_settle_all(struct e4l_candidates *c);

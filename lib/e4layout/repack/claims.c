@@ -8,7 +8,7 @@
 #include "e4layout/format/own_blocks.h"
 
 struct run {
-	uint64_t start, len;	/* clusters */
+	uint64_t start, len;	/* in clusters */
 };
 
 struct e4l_claims {
@@ -20,11 +20,11 @@ struct e4l_claims {
 		uint64_t cluster;
 	} *xattr;
 	size_t n_xattr;
-	struct run *runs;		/* of the file at hand */
+	struct run *runs;		/* of the current file */
 	size_t max_runs;
 };
 
-/* Extents that are sorted at once where they do not share clusters. */
+/* Number of extents that are sorted together, unless clusters are shared. */
 #define AT_ONCE		(1u << 16)
 
 static const char doing[] = "checking the owners of blocks";
@@ -50,9 +50,7 @@ static errcode_t claim(struct e4l_claims *c, ext2_ino_t ino, uint64_t start,
 	return 0;
 }
 
-/*
- * What is the filesystem's own may share a cluster; it is marked, not claimed.
- */
+/* Marks metadata, which may share a cluster, without claiming it. */
 static errcode_t mark(struct e4l_claims *c, blk64_t blk, blk64_t len)
 {
 	uint64_t i = EXT2FS_B2C(c->e->fs, blk), taken = 0, first;
@@ -109,7 +107,7 @@ void e4l_claims_free(struct e4l_claims *c)
 	free(c);
 }
 
-/* The clusters of @extents, each once, as sorted runs in c->runs. */
+/* Collects the clusters of @extents, each once, as sorted runs in c->runs. */
 static errcode_t collect_runs(struct e4l_claims *c, ext2_ino_t ino,
 			      const struct e4l_extent *extents, size_t n,
 			      size_t *used)
@@ -136,7 +134,7 @@ static errcode_t collect_runs(struct e4l_claims *c, ext2_ino_t ino,
 				  prev->start + prev->len - c->runs[i].start :
 				  0;
 
-		/* extents share a cluster at their ends, and no block */
+		/* extents may share a cluster at their ends, but no block */
 		if (shared > (EXT2FS_CLUSTER_RATIO(fs) > 1))
 			return e4l_fail(c->e, E4L_ET_BLOCK_SHARED, doing, ino,
 					EXT2FS_C2B(fs, c->runs[i].start));

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * maps: from a filesystem to a plan for its files, trees and free space.
+ * maps: makes a plan for the files, trees and free space of a filesystem.
  *
- *  1. scan: every inode claims its blocks; candidates are given to the planner.
- *  2. check: no block has two owners, none that is owned is free.
- *  3. plan, and read the files in it once more: what will they have then?
- * apply_maps.c carries it out.
+ *  1. scan: every inode claims its blocks; candidates are passed to the
+ *     planner.
+ *  2. check: no block has two owners, and no owned block is free.
+ *  3. plan, and read the files of the plan again to compute the result.
+ *     apply_maps.c carries out the plan.
  */
 #include "config.h"
 #include <errno.h>
@@ -21,8 +22,9 @@
 #include "e4layout/read/free_space.h"
 #include "e4layout/read/scan.h"
 
-#define PART_BYTES	(16u << 20)	/* what is copied at once of a file */
-#define MEM_ANYWAY	(16u << 20)	/* for a plan, whatever the limit is */
+#define PART_BYTES	(16u << 20)	/* bytes of a file per step */
+/* memory for a plan, whatever the limit is */
+#define MEM_ANYWAY	(16u << 20)
 
 /* ------------------------------------------------------------------ 1. scan */
 
@@ -32,7 +34,10 @@ bool e4l_maps_is_changing(const struct e4l_maps *m)
 	       e4l_run_has(m->run, E4L_REPACK_CHANGING);
 }
 
-/* Whether @err is such a difference, which is forgotten then. */
+/*
+ * Whether @err results from changes of a mounted filesystem; the detail is
+ * cleared then.
+ */
 static bool has_changed(struct e4l_maps *m, errcode_t err)
 {
 	if (!e4l_maps_is_changing(m) || (err != E4L_ET_BLOCK_SHARED &&
@@ -42,13 +47,13 @@ static bool has_changed(struct e4l_maps *m, errcode_t err)
 	return true;
 }
 
-/* The last piece of an inode has come. */
+/* Ends an inode after its last piece. */
 static errcode_t end_inode(struct e4l_maps *m, const struct e4l_piece *p)
 {
 	const struct e4l_candidates *c = &m->candidates;
 	errcode_t err = 0;
 
-	/* the resize inode's map is the backup descriptors */
+	/* the resize inode's map consists of the backup descriptors */
 	if (p->ino != EXT2_RESIZE_INO)
 		err = e4l_claims_file(m->claims, p->ino, c->extents,
 				      c->n_extents, c->tree, c->n_tree);
@@ -72,7 +77,7 @@ static errcode_t add_locality(const struct e4l_dir_locality *l, void *priv)
 	return 0;
 }
 
-/* Where directories' inodes lie, unless regrouping them has found out. */
+/* Reads the locality of directories, unless regrouping has read it. */
 static errcode_t begin_locality(struct e4l_maps *m)
 {
 	const struct e4l_dirs_ops ops = {
@@ -201,7 +206,7 @@ static bool may_move(ext2_ino_t ino, const struct e4l_extent *extents, size_t n,
 				       ino, extents, n);
 }
 
-/* As many clusters as hold @blocks. */
+/* The number of clusters for @blocks blocks. */
 static uint64_t whole_clusters(const struct e4l_geometry *geo, uint64_t blocks)
 {
 	uint32_t ratio = geo->cluster_blocks;
@@ -283,7 +288,7 @@ static errcode_t check_owners(struct e4l_maps *m)
 
 /* -------------------------------------------------- what files will have then */
 
-/* Moves of one file, in the order of batches. */
+/* Sorts moves by file, and the moves of a file by batch. */
 static int by_file(const void *va, const void *vb)
 {
 	const struct e4l_plan_move *a = va, *b = vb;
@@ -319,7 +324,7 @@ static errcode_t note_outcome(struct e4l_maps *m, ext2_ino_t ino,
 	return 0;
 }
 
-/* Reads the files of the first moves again; *@n: how many moves these have. */
+/* Reads the files of the first moves again; *@n: the number of these moves. */
 static errcode_t look_at_some(struct e4l_maps *m,
 			      const struct e4l_plan_move *v, size_t *n)
 {
@@ -339,7 +344,7 @@ static errcode_t look_at_some(struct e4l_maps *m,
 		      E4L_ET_CHANGED;
 		if (!err)
 			err = note_outcome(m, ino, &now, &then);
-		/* what the plan does to the file is not known */
+		/* the result for the file is unknown */
 		else if (err == E4L_ET_CHANGED && e4l_maps_is_changing(m))
 			err = 0;
 		if (err == E4L_ET_CHANGED)
@@ -349,7 +354,7 @@ static errcode_t look_at_some(struct e4l_maps *m,
 	return err;
 }
 
-/* Each moved cluster is freed, even if nothing of it is copied. */
+/* A moved cluster becomes free even if none of its blocks is copied. */
 static uint64_t freed_by(const struct e4l_maps *m,
 			 const struct e4l_plan_move *v)
 {
@@ -386,7 +391,7 @@ static errcode_t look_ahead(struct e4l_maps *m)
 	return err;
 }
 
-/* Adds up what is known of each file. */
+/* Merges the changes of each file. */
 static size_t join_changes(struct e4l_file_change *v, size_t n)
 {
 	size_t i, k = 0;
@@ -405,7 +410,10 @@ static size_t join_changes(struct e4l_file_change *v, size_t n)
 	return k;
 }
 
-/* The files as they were when the plan was made; what else is known stays. */
+/*
+ * Initializes the result with the state of the files before the plan; other
+ * members stay.
+ */
 static void begin_after(const struct e4l_maps *m, struct e4l_layout *after)
 {
 	const struct e4l_layout *files = &m->candidates.layout;
@@ -455,7 +463,7 @@ void e4l_maps_set_free(const struct e4l_maps *m, struct e4l_layout *l)
 	l->large_free_blocks = m->large_free;
 }
 
-/* What the plan leads to, and what it costs. */
+/* Computes the result of the plan, and its cost. */
 static errcode_t sum_up(struct e4l_maps *m)
 {
 	struct e4l_repack_result *result = m->run->result;

@@ -7,7 +7,7 @@
 
 #define FIRST_SLOTS 1024	/* a power of two */
 
-/* A block that was written; data NULL: the slot is empty. */
+/* A written block; data NULL: empty slot. */
 struct slot {
 	uint64_t blk;
 	uint8_t *data;
@@ -59,7 +59,7 @@ static errcode_t read_block(struct overlay *o, uint64_t blk, void *buf)
 	return io_channel_read_blk64(o->below, blk, -(int)o->bs, buf);
 }
 
-/* The data of @blk in memory, read from below unless @whole is to be written. */
+/* Returns the data of @blk in memory.  Reads the block first, unless @whole. */
 static errcode_t take_block(struct overlay *o, uint64_t blk, bool whole,
 			    uint8_t **ret)
 {
@@ -86,7 +86,7 @@ static errcode_t take_block(struct overlay *o, uint64_t blk, bool whole,
 	return 0;
 }
 
-/* The part of @len bytes from @at on that lies in one block. */
+/* The part of @len bytes at @at that lies in one block. */
 static size_t part_of(const struct overlay *o, uint64_t at, size_t len)
 {
 	size_t rest = o->bs - at % o->bs;
@@ -110,7 +110,7 @@ static errcode_t put_bytes(struct overlay *o, uint64_t at, size_t len,
 	return err;
 }
 
-/* What was written of @len bytes from @at on replaces what was read. */
+/* Replaces the written parts of the @len bytes read at @at. */
 static void get_written(struct overlay *o, uint64_t at, size_t len,
 			uint8_t *to)
 {
@@ -125,7 +125,7 @@ static void get_written(struct overlay *o, uint64_t at, size_t len,
 	}
 }
 
-/* A range that does not begin with a block: the superblock. */
+/* Reads a range that begins inside a block: the superblock. */
 static errcode_t get_bytes(struct overlay *o, uint64_t at, size_t len,
 			   uint8_t *to)
 {
@@ -145,7 +145,10 @@ static errcode_t get_bytes(struct overlay *o, uint64_t at, size_t len,
 
 /* -------------------------------------------------------------- the channel */
 
-/* Bytes that a count of the io_manager's stands for. */
+/*
+ * The number of bytes that an io_manager's count means: a negative count is in
+ * bytes.
+ */
 static size_t span_bytes(io_channel io, int count)
 {
 	return count < 0 ? -(size_t)count : (size_t)count * io->block_size;
@@ -259,7 +262,10 @@ static const struct struct_io_manager overlay_manager = {
 	.cache_readahead = overlay_readahead,
 };
 
-/* @below, whose blocks have @bs bytes, stays the caller's. */
+/*
+ * Creates an overlay channel.  The caller keeps @below, whose block size is
+ * @bs.
+ */
 static errcode_t put_over(io_channel below, size_t bs, io_channel *ret)
 {
 	struct overlay *o = calloc(1, sizeof(*o));
@@ -290,7 +296,7 @@ static errcode_t put_over(io_channel below, size_t bs, io_channel *ret)
 
 /* ------------------------------------------------------------- the filesystem */
 
-/* The original must not see the inodes of the copy, nor the copy old ones. */
+/* Gives the copy its own inode cache: the original must not see its inodes. */
 static void own_icache(ext2_filsys copy)
 {
 	if (copy->icache)
@@ -298,7 +304,7 @@ static void own_icache(ext2_filsys copy)
 	copy->icache = NULL;
 }
 
-/* A copy of @e's filesystem, to be changed, with an overlay under it. */
+/* Makes a copy of @e's filesystem, which can be changed, over an overlay. */
 static errcode_t copy_fs(struct e4l *e, ext2_filsys *ret)
 {
 	int users = e->fs->io->refcount;
@@ -312,7 +318,7 @@ static errcode_t copy_fs(struct e4l *e, ext2_filsys *ret)
 		overlay_close(io);
 		return err;
 	}
-	/* the copy closes the overlay, and not what is below */
+	/* the copy closes the overlay, but not the channel below */
 	e->fs->io->refcount = users;
 	(*ret)->io = (*ret)->image_io = io;
 	(*ret)->flags |= EXT2_FLAG_RW;

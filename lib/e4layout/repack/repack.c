@@ -2,12 +2,12 @@
 /*
  * repack: a whole run.
  *
- *  1. simulate: directories are compacted and inodes regrouped in an overlay,
- *     which writes nothing;
- *  2. plan: files, trees and free space, as the overlay has them;
- *  3. the caller hears what is planned, exactly;
- *  4. carry out: 1 once more on the filesystem itself, which leads to the same,
- *     then the plan.
+ *  1. simulate: compact directories and regroup inodes in an overlay, without
+ *     writes to the device;
+ *  2. plan: files, trees and free space, in the state of the overlay;
+ *  3. report the exact plan to the caller;
+ *  4. carry out: repeat step 1 on the filesystem itself, with the same result,
+ *     then run the plan.
  */
 #include "config.h"
 #include <errno.h>
@@ -25,7 +25,7 @@ struct repack {
 	struct e4l *e;
 	struct e4l_repack_run run;
 	struct e4l *overlay;		/* NULL: nothing was simulated */
-	struct e4l_compact_result dirs;	/* as simulated */
+	struct e4l_compact_result dirs;	/* results of the simulation */
 	struct e4l_regroup_result inodes;
 	struct e4l_maps *maps;
 };
@@ -43,7 +43,7 @@ static bool regroups(const struct repack *r)
 
 /* -------------------------------------------------------------- 1. simulate */
 
-/* What looks damaged while others write is passed over. */
+/* Ignores apparent damage of a filesystem that others are changing. */
 static errcode_t forgive(struct repack *r, errcode_t err)
 {
 	if (!err || err == E4L_ET_INTERRUPTED || err == ENOMEM ||
@@ -91,7 +91,7 @@ static errcode_t count_free(const struct e4l_block_run *run, void *priv)
 	return 0;
 }
 
-/* Free space as the filesystem has it, before anything is done. */
+/* Counts free space before any change. */
 static errcode_t look_at_free_space(struct repack *r, struct e4l_layout *l)
 {
 	uint64_t large = E4L_LARGE_FREE_BYTES / r->e->fs->blocksize;
@@ -101,7 +101,7 @@ static errcode_t look_at_free_space(struct repack *r, struct e4l_layout *l)
 	return e4l_free_space(r->e, count_free, NULL, &c);
 }
 
-/* The plan has counted what compaction left: what was before is known, too. */
+/* Adds the results of compaction: the plan's figures begin after it. */
 static void add_dirs(struct repack *r, const struct e4l_layout *free)
 {
 	struct e4l_layout *before = &r->run.result->before;
@@ -169,7 +169,7 @@ static uint64_t to_write(const struct e4l_repack_cost *planned)
 	       planned->dir_blocks + planned->inodes;
 }
 
-/* The same is planned again: a stop is no end of the planning here. */
+/* Converts an interruption: repeating the planned steps is not planning. */
 static errcode_t stop_instead(struct repack *r, errcode_t err)
 {
 	if (err != E4L_ET_INTERRUPTED)
@@ -231,7 +231,7 @@ static errcode_t measure_piece(const struct e4l_piece *p,
 	return 0;
 }
 
-/* What a run has left that ended early is not what was planned. */
+/* Measures the result of a run that ended early. */
 static errcode_t measure(struct repack *r)
 {
 	struct e4l_layout *after = &r->run.result->after;

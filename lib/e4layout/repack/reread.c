@@ -4,7 +4,7 @@
 #include "e4layout/base/array.h"
 #include "e4layout/read/scan.h"
 
-/* Where its extents and tree blocks are in the arrays of all files. */
+/* The position of a file's extents and tree blocks in the common arrays. */
 struct e4l_reread_file {
 	ext2_ino_t ino;			/* first: see e4l_u32_cmp() */
 	size_t extents, n_extents;
@@ -43,7 +43,7 @@ static errcode_t keep_piece(const struct e4l_piece *p, void *priv)
 }
 
 /*
- * The descriptors in memory belong to the journal's session, which gives them their
+ * The descriptors in memory belong to the journal's session, which sets their
  * checksums when it writes them.
  */
 static errcode_t judge_damage(const struct e4l_damage *damage, void *priv)
@@ -63,7 +63,7 @@ errcode_t e4l_reread(struct e4l *e, const ext2_ino_t *inos, size_t n,
 	errcode_t err;
 
 	*ret = (struct e4l_reread) { .e = e };
-	/* of runs: one of bits can take half a GiB */
+	/* a tree of runs: a bit array can take 512 MiB */
 	e->fs->default_bitmap_type = EXT2FS_BMAP64_RBTREE;
 	err = ext2fs_allocate_inode_bitmap(e->fs, "files of a plan", &only);
 	e->fs->default_bitmap_type = type;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* reread: the maps of some files, read again together. */
+/* reread: reads the maps of several files together. */
 #ifndef E4L_REREAD_H
 #define E4L_REREAD_H
 
 #include "e4layout/base/internal.h"
 #include "e4layout/apply/steps.h"
 
-/* Zeroed when it begins; freed by e4l_reread_free(). */
+/* Start with a zeroed struct; free with e4l_reread_free(). */
 struct e4l_reread {
 	struct e4l *e;			/* first: see e4l_refuse_damage() */
-	struct e4l_reread_file *files;	/* by inode */
+	struct e4l_reread_file *files;	/* by inode number */
 	struct e4l_extent *extents;
 	struct e4l_tree_block *tree;
 	size_t n_files, n_extents, max_extents, n_tree, max_tree;
 };
 
 /*
- * Reads the @n files @inos.  @changing: the filesystem is mounted and its files are
- * only looked at, so that damage is skipped.
- * Errors: E4L_ET_DAMAGED, those of reading, ENOMEM.
+ * Reads the @n files @inos.  @changing: the filesystem is mounted, and the
+ * result is only informative, so that damage is skipped.  Errors:
+ * E4L_ET_DAMAGED, those of reading, ENOMEM.
  */
 errcode_t e4l_reread(struct e4l *e, const ext2_ino_t *inos, size_t n,
 		     bool changing, struct e4l_reread *ret);

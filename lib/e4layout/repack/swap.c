@@ -6,8 +6,9 @@
 #include "swap.h"
 
 /*
- * What mkswap(8), or suspending to it, writes 10 bytes before the end of a swap
- * file's first page.  Pages have from 4 to 64 KiB, and the file 10 at least.
+ * The signatures that mkswap(8) or a hibernation writes 10 bytes before the end
+ * of a swap file's first page.  A page has 4 to 64 KiB, and a swap file at
+ * least 10 pages.
  */
 static const char *const signatures[] = {
 	"SWAPSPACE2", "SWAP-SPACE", "S1SUSPEND", "S2SUSPEND", "ULSUSPEND",
@@ -21,11 +22,11 @@ static const char *const signatures[] = {
 struct ask {
 	struct e4l *e;
 	struct e4l_swap_file *files;
-	struct e4l_want *wants;		/* slot: file * PAGE_SIZES + size */
+	struct e4l_want *wants;	/* slot: file * PAGE_SIZES + page size */
 	size_t n;
 };
 
-/* Where the signature is if the pages have the size of that number. */
+/* The offset of the signature for page size number @page_size. */
 static uint64_t signature_at(unsigned int page_size)
 {
 	return ((uint64_t)MIN_PAGE_BYTES << page_size) - SIGNATURE_BYTES;
@@ -41,7 +42,7 @@ static bool is_signature(const char *at)
 	return false;
 }
 
-/* The written block of the file, or 0. */
+/* The physical block of a written block of the file, or 0. */
 static blk64_t find_block(const struct e4l_swap_file *f, uint64_t lblk)
 {
 	const struct e4l_extent *x = f->extents, *end = x + f->n_extents;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * swap: files with the signature of a swap file, of which the kernel knows the
- * blocks by number.
+ * swap: detects swap files by their signature.  The kernel uses their blocks by
+ * number.
  */
 #ifndef E4L_SWAP_H
 #define E4L_SWAP_H
@@ -9,7 +9,7 @@
 #include <e4layout/repack.h>
 #include "e4layout/base/io_pool.h"
 
-/* A file that may be one, and what came of it. */
+/* A possible swap file, and the result. */
 struct e4l_swap_file {
 	const struct e4l_extent *extents;
 	size_t n_extents;
@@ -17,11 +17,11 @@ struct e4l_swap_file {
 	enum e4l_skip why;	/* E4L_SKIP_SWAP, _UNREADABLE, or _NONE */
 };
 
-/* Whether a file of that size can be one: others need not be asked about. */
+/* Whether a file of that size can be a swap file. */
 bool e4l_swap_fits(uint64_t size_bytes);
 
 /*
- * Finds out about the @n @files together, in disk order.  @scratch has
+ * Reads the signatures of the @n @files together, in disk order.  @scratch has
  * E4L_GATHER_BYTES.  Errors: ENOMEM.
  */
 errcode_t e4l_swap_ask(struct e4l *e, struct e4l_swap_file *files, size_t n,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * waiting: inodes that may be swap files wait until many are asked about together,
- * in disk order.
+ * waiting: possible swap files wait until many of them can be read together, in
+ * disk order.
  */
 #include "config.h"
 #include <errno.h>
@@ -12,10 +12,10 @@
 #include "e4layout/base/array.h"
 #include "e4layout/read/scan.h"
 
-#define WAITING_BYTES	(4u << 20)	/* at most, of all that wait */
-#define ONE_BYTES	(64u << 10)	/* of one of them */
+#define WAITING_BYTES	(4u << 20)	/* limit for all waiting inodes */
+#define ONE_BYTES	(64u << 10)	/* limit for one inode */
 
-/* An inode that waits, with what the scan said of it. */
+/* A waiting inode, with the data of its scan. */
 struct e4l_waiting {
 	struct e4l_piece piece;
 	struct e4l_file_score score;
@@ -23,7 +23,7 @@ struct e4l_waiting {
 	_Alignas(uint64_t) char copies[];
 };
 
-/* Asks about the inode at hand alone. */
+/* Reads the current inode immediately. */
 static errcode_t ask_now(struct e4l_candidates *c, const struct e4l_piece *p)
 {
 	struct e4l_swap_file file = {
@@ -37,7 +37,7 @@ static errcode_t ask_now(struct e4l_candidates *c, const struct e4l_piece *p)
 	return err ? err : e4l_candidates_settle(c, p);
 }
 
-/* Appends @bytes to what is at *@at; returns them. */
+/* Appends @bytes to the buffer at *@at; returns the copy. */
 static void *put(char **at, const void *v, size_t bytes)
 {
 	char *to = *at;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The text of the tunables: parse, change, write.  Pure, no I/O. */
+/* The text of the tunables: parse, change, write.  Does no I/O. */
 #include "config.h"
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 /* "a=1," is the shortest, and the last has no comma. */
 #define MAX_COUNT	((E4L_TUNABLES_MAX + 1) / 4)
 
-/* The entries are sorted by name; each owns one allocation, its name's. */
+/* The entries are sorted by name; each one owns one allocation, of its name. */
 struct e4l_tunables {
 	size_t count;
 	size_t len;		/* length of the canonical text */
@@ -103,7 +103,7 @@ void e4l_tunables_free(struct e4l_tunables *t)
 	free(t);
 }
 
-/* Where @name is (true), or where it would go. */
+/* Finds the index of @name (true), or the index where it would be inserted. */
 static bool position(const struct e4l_tunables *t, const char *name, size_t *i)
 {
 	int cmp = -1;
@@ -171,7 +171,10 @@ static errcode_t make_entry(const char *text, size_t len,
 	return 0;
 }
 
-/* Takes ownership of @entry on success; replaces one of the same name. */
+/*
+ * Inserts @entry, or replaces the entry with the same name.  Takes ownership of
+ * @entry on success.
+ */
 static errcode_t put_entry(struct e4l_tunables *t,
 			   const struct e4l_tunable *entry)
 {
@@ -258,7 +261,7 @@ const struct e4l_tunable *e4l_tunables_find(const struct e4l_tunables *t,
 	return position(t, name, &i) ? &t->at[i] : NULL;
 }
 
-/* Sets what "name=value" of @len bytes says. */
+/* Applies "name=value" of @len bytes. */
 static errcode_t set_text(struct e4l_tunables *t, const char *text, size_t len,
 			  bool force)
 {
@@ -300,7 +303,7 @@ bool e4l_tunables_remove(struct e4l_tunables *t, const char *name)
 	return true;
 }
 
-/* "^name" of @len bytes. */
+/* Applies "^name" of @len bytes. */
 static errcode_t remove_text(struct e4l_tunables *t, const char *text,
 			     size_t len)
 {
@@ -315,7 +318,9 @@ static errcode_t remove_text(struct e4l_tunables *t, const char *text,
 	return 0;
 }
 
-/* Whether the change at @word is to the name of one before it in @spec. */
+/*
+ * Whether an earlier change in @spec has the same name as the change at @word.
+ */
 static bool is_repeated(const char *spec, const char *word)
 {
 	const char *name = word + (*word == '^');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Where the tunables are kept: the root directory's extended attribute. */
+/* The extended attribute of the root directory that stores the tunables. */
 #include "config.h"
 #include <errno.h>
 #include <linux/capability.h>

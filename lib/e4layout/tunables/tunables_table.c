@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The tunables that are known.  Ranges are the kernel's where it has any
- * (fs/ext4/sysfs.c, fs/ext4/mballoc.c in Linux 6.12); otherwise they end where
- * a larger value changes nothing or would hang an allocation.
+ * The table of known tunables.  Ranges are the kernel's, if it has any
+ * (fs/ext4/sysfs.c, fs/ext4/mballoc.c in Linux 6.12); otherwise the maximum is
+ * a value beyond which nothing changes or an allocation would hang.
  */
 #include "config.h"
 #include <string.h>
@@ -17,16 +17,17 @@ static const struct e4l_tunable_word ireserve_words[] = {
 /* A bitmap is one block of up to 64 KiB: no group has more clusters. */
 #define MAX_GROUP_CLUSTERS 524288
 
-/* What the longest extent holds with 64 KiB blocks. */
+/* The size of the longest extent with 64 KiB blocks. */
 #define MAX_EXTENT_KB 2097152
 
-/* The allocator counts what it has found in 16 bits. */
+/* The allocator counts the extents it has found in 16 bits. */
 #define MAX_FOUND 65535
 
 /*
- * Groups are looked up where there are 16 or more (MB_DEFAULT_LINEAR_SCAN_THRESHOLD
- * in fs/ext4/mballoc.h).  Where as many as there are were tried before, the
- * allocator goes on with a criterion that it has no look-up for, and warns.
+ * The allocator uses its lookup structures in filesystems with 16 or more
+ * groups (MB_DEFAULT_LINEAR_SCAN_THRESHOLD in fs/ext4/mballoc.h).  If it has
+ * tried as many groups linearly as there are, it continues with a criterion
+ * without lookup structure, and warns.
  */
 #define MAX_LINEAR 15
 
