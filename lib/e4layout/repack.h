@@ -173,7 +173,7 @@ enum e4l_skip {
 	E4L_SKIP_PAGES,
 	E4L_SKIP_UNSUPPORTED,	/* the kernel does not support this file */
 	E4L_SKIP_REFUSED,	/* the kernel refuses for another reason */
-	E4L_SKIP_LARGE_FRAGMENTS,	/* fragments are already large */
+	E4L_SKIP_OTHER_RUN,	/* another run has reserved the free space */
 	/* the remaining free space is reserved for other programs */
 	E4L_SKIP_RESERVE,
 	E4L_SKIP_QUOTA,

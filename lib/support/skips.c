@@ -118,14 +118,14 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 				   "moving it" },
 	[E4L_SKIP_REFUSED] = { "refused", "changed during the move, or refused "
 			       "by the kernel" },
-	[E4L_SKIP_LARGE_FRAGMENTS] = { "large-fragments",
-		"fragments are already large" },
+	[E4L_SKIP_OTHER_RUN] = { "other-run", "another run of e4repack has "
+				 "reserved the free space" },
 	[E4L_SKIP_RESERVE] = { "reserve", "the remaining free space is "
 			       "reserved for other programs" },
 	[E4L_SKIP_QUOTA] = { "quota", "disk quota exceeded" },
 	[E4L_SKIP_DONOR_PERMISSION] = {
 		"donor-permission", "no permission to reserve space in the "
-		"root directory" },
+		"root directory or in a file's directory" },
 	[E4L_SKIP_DONOR] = { "donor", "no space could be reserved" },
 	[E4L_SKIP_DEVICE] = { "device", "a write to the device failed" },
 	[E4L_SKIP_PUT_BACK] = { "put-back", "moved back after a write error" },

@@ -385,9 +385,14 @@ static bool has_excess(const struct e4l_candidate *c)
 	return c->moves || c->joins;
 }
 
+errcode_t e4l_online_learn_excess(struct e4l_online *o)
+{
+	return o->names ? 0 : learn_names(o, has_excess);
+}
+
 errcode_t e4l_online_skip_all(struct e4l_online *o, enum e4l_skip why)
 {
-	errcode_t err = learn_names(o, has_excess);
+	errcode_t err = e4l_online_learn_excess(o);
 	struct e4l_open_file f;
 	size_t i;
 
@@ -414,7 +419,9 @@ static errcode_t prepare(struct e4l_online *o, const struct e4l_plan_move *v,
 		c->left++;
 		o->ways.all_blocks += v[i].len;
 	}
-	return o->names ? 0 : learn_names(o, is_planned);
+	e4l_names_free(o->names);
+	o->names = NULL;
+	return learn_names(o, is_planned);
 }
 
 /* The run has ended before these. */

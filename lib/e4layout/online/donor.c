@@ -222,12 +222,11 @@ static errcode_t update(struct e4l_donor *d, bool committed)
 
 /* ------------------------------------------------------------------ reserve */
 
-static int create(struct e4l_donor *d)
+static int create(struct e4l_donor *d, const char *dir)
 {
 	d->file = (struct e4l_open_file) {
 		.blocksize = d->blocksize,
-		.fd = openat(d->root_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC,
-			     0600),
+		.fd = e4l_file_unnamed(d->root_fd, dir),
 	};
 	return d->file.fd < 0 ? errno : 0;
 }
@@ -264,19 +263,17 @@ static const struct e4l_reason reasons[] = {
 	{ 0, E4L_SKIP_DONOR },
 };
 
-enum e4l_skip e4l_donor_reserve(struct e4l_donor *d, uint64_t blocks)
+enum e4l_skip e4l_donor_reserve(struct e4l_donor *d, const char *dir)
 {
-	int64_t most = room(d);
+	int64_t blocks = room(d);
 	int err, err2;
 
-	if (most <= 0)
+	if (blocks <= 0)
 		return E4L_SKIP_RESERVE;
-	if (blocks > (uint64_t)most)
-		blocks = most;
 	/* no file has more */
 	if (blocks > UINT32_MAX - 1)
 		blocks = UINT32_MAX - 1;
-	err = create(d);
+	err = create(d, dir);
 	if (!err)
 		err = commit(d);
 	if (!err)

@@ -37,10 +37,10 @@ errcode_t e4l_donor_init(struct e4l_donor *d, int root_fd, uint32_t blocksize,
 void e4l_donor_close(struct e4l_donor *d);
 
 /*
- * Reserves @blocks, or as many as leave enough for others, and maps them.
- * Returns why there are none, or E4L_SKIP_NONE.
+ * Reserves all blocks but those that must stay for others, in a file in the
+ * directory @dir, and maps them.  Returns why there are none, or E4L_SKIP_NONE.
  */
-enum e4l_skip e4l_donor_reserve(struct e4l_donor *d, uint64_t blocks);
+enum e4l_skip e4l_donor_reserve(struct e4l_donor *d, const char *dir);
 
 /*
  * Notes that @x of the file @f, which is as it was mapped, was exchanged.  ENOMEM:

@@ -27,11 +27,17 @@ static int open_below(int root_fd, const char *path, uint64_t more)
 	struct open_how how = {
 		.flags = O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC |
 			 O_NOCTTY | more,
+		.mode = (more & O_TMPFILE) == O_TMPFILE ? 0600 : 0,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
 			   RESOLVE_NO_XDEV,
 	};
 
 	return syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+}
+
+int e4l_file_unnamed(int root_fd, const char *dir)
+{
+	return open_below(root_fd, dir, O_TMPFILE);
 }
 
 static const struct e4l_reason reasons[] = {

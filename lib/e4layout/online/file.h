@@ -24,6 +24,8 @@ struct e4l_open_file {
 enum e4l_skip e4l_file_open(int root_fd, const char *path, ext2_ino_t ino,
 			  uint32_t generation, uint32_t blocksize,
 			  struct e4l_open_file *ret);
+/* Makes a file without a name in the directory @dir; -1: an errno. */
+int e4l_file_unnamed(int root_fd, const char *dir);
 void e4l_file_close(struct e4l_open_file *f);
 
 /*

@@ -4,8 +4,8 @@
  *
  *  1. find: the device is scanned.  Other programs change it meanwhile, so that
  *     apparent damage is skipped.
- *  2. plan: the donor reserves free space, which is all the free space that the
- *     planner may use.  Everything else that cannot move is a wall.
+ *  2. plan (planning.c): the donor reserves free space, which is all the free space
+ *     that the planner may use.  Everything else that cannot move is a wall.
  *  3. carry out (carry.c): batch by batch, the kernel exchanges blocks of files
  *     with blocks of the donor.
  *  4. count: what the device shows afterwards.
@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -23,13 +24,7 @@
 #include "e4layout/open/opened.h"
 #include "e4layout/open/refusals.h"
 #include "e4layout/base/map.h"
-#include "e4layout/apply/apply.h"
 #include "work.h"
-
-#define MEM_ANYWAY	(16u << 20)	/* for a plan, whatever the limit is */
-#define LARGE_PERCENT	95	/* of free space, in large free extents */
-#define LEAST_BYTES	(16u << 20)	/* to reserve, or all free space if less */
-#define SMALL_SHARE	16	/* of free space, one of so many blocks */
 
 /* ------------------------------------------------------------------ 1. find */
 
@@ -65,9 +60,8 @@ static bool is_program(struct e4l_online *o, const struct e4l_extent *ex)
 	       e4l_is_program(&o->programs, o->block, o->e->fs->blocksize);
 }
 
-/* Asked for files that are in the way. */
-static bool may_move(ext2_ino_t ino, const struct e4l_extent *ex, size_t n,
-		     void *priv)
+bool e4l_online_may_move(ext2_ino_t ino, const struct e4l_extent *ex, size_t n,
+			 void *priv)
 {
 	struct e4l_online *o = priv;
 
@@ -347,125 +341,6 @@ static errcode_t find(struct e4l_online *o)
 	return err ? err : add_layout(o);
 }
 
-/* ------------------------------------------------------------------ 2. plan */
-
-static errcode_t go_on(void *priv)
-{
-	return e4l_run_stop(&((struct e4l_online *)priv)->run, false) ?
-	       E4L_ET_INTERRUPTED : 0;
-}
-
-static bool is_enough(void *priv)
-{
-	const struct e4l_repack_callbacks *cb =
-		&((struct e4l_online *)priv)->run.cb;
-
-	return cb->enough && cb->enough(cb->priv);
-}
-
-/* Whether free space is to be better, and could be. */
-static bool consolidates(const struct e4l_online *o)
-{
-	const struct e4l_layout *l = &o->run.result->before;
-
-	return e4l_run_has(&o->run, E4L_REPACK_FREE) && l->free_extents > 1 &&
-	       l->large_free_blocks * 100 < l->free_blocks * LARGE_PERCENT;
-}
-
-static errcode_t begin_plan(struct e4l_online *o)
-{
-	ext2_filsys fs = o->e->fs;
-	const struct e4l_repack_limits *limits = &o->run.limits;
-	struct e4l_plan_options opt = {
-		.geo = e4l_geometry_of(o->e, NULL),
-		.zeroout_budget_blocks = E4L_NO_LIMIT,
-		.copy_budget_blocks = limits->copy_blocks,
-		.large_blocks = E4L_LARGE_FREE_BYTES / fs->blocksize,
-		.region_blocks = o->run.what.free_run_blocks,
-		.free_space = e4l_run_has(&o->run, E4L_REPACK_FREE),
-		.may_move = may_move, .go_on = go_on, .enough = is_enough,
-		.priv = o, .mem_bytes = limits->mem_bytes ?
-			MEM_ANYWAY + limits->mem_bytes / 2 : 0,
-	};
-	uint64_t blocks = ext2fs_blocks_count(fs->super);
-
-	/* the kernel sees to its transactions */
-	opt.geo.txn_blocks = 0;
-	opt.geo.cluster_blocks = 1;
-	o->n_claimed = blocks < UINT32_MAX - E4L_WORD_BITS ?
-		       (uint32_t)blocks : UINT32_MAX - E4L_WORD_BITS;
-	o->claimed = calloc(o->n_claimed / E4L_WORD_BITS + 1,
-			    sizeof(*o->claimed));
-	o->block = malloc(fs->blocksize);
-	if (!o->claimed || !o->block)
-		return ENOMEM;
-	return e4l_plan_new(&opt, &o->plan);
-}
-
-/* Adds a part of the donor, without blocks that a scanned file had. */
-static errcode_t add_free(struct e4l_online *o, const struct e4l_slice *s)
-{
-	uint64_t end = s->pblk + s->len, next;
-	struct e4l_block_run run = { .pblk = s->pblk };
-	errcode_t err = 0;
-
-	if (end > o->n_claimed)
-		end = o->n_claimed;
-	for (; run.pblk < end && !err; run.pblk = next) {
-		next = e4l_map_next(o->claimed, run.pblk, end, true);
-		run.len = next - run.pblk;
-		if (run.len)
-			err = e4l_plan_add_free(&run, o->plan);
-		next = e4l_map_next(o->claimed, next, end, false);
-	}
-	return err;
-}
-
-/*
- * If free space is good, and the fragmented files are small beside it, a part is
- * enough for them.  Otherwise the more is reserved, the better the plan.
- */
-static uint64_t to_keep(const struct e4l_online *o)
-{
-	const struct e4l_layout *l = &o->run.result->before;
-
-	if (l->large_free_blocks * 100 < l->free_blocks * LARGE_PERCENT ||
-	    o->excess_blocks > l->free_blocks / SMALL_SHARE)
-		return UINT64_MAX;
-	return 2 * o->excess_blocks + LEAST_BYTES / o->e->fs->blocksize;
-}
-
-static errcode_t add_other_free(const struct e4l_block_run *run, void *priv)
-{
-	return e4l_plan_add_other_free(run, ((struct e4l_online *)priv)->plan);
-}
-
-static errcode_t plan(struct e4l_online *o)
-{
-	struct e4l_donor *d = &o->ways.donor;
-	uint64_t blocks = to_keep(o);
-	enum e4l_skip why;
-	errcode_t err;
-	size_t i;
-
-	if (!o->excess && (!o->n || !consolidates(o)))
-		return 0;
-	why = e4l_donor_reserve(d, UINT64_MAX);
-	if (why)
-		return e4l_online_skip_all(o, why);
-	if (blocks != UINT64_MAX && e4l_donor_keep(d, blocks))
-		return e4l_online_skip_all(o, E4L_SKIP_DONOR);
-	/* the donor's blocks are in use now */
-	err = e4l_free_space(o->e, add_other_free, NULL, o);
-	for (i = 0; i < d->n && !err; i++)
-		err = add_free(o, &d->v[i]);
-	if (!err)
-		err = e4l_plan_make(o->plan);
-	if (!err)
-		e4l_run_skip_left(&o->run, o->plan);
-	return err;
-}
-
 /* ----------------------------------------------------------------- 4. count */
 
 static errcode_t recount_piece(const struct e4l_piece *p, void *priv)
@@ -534,6 +409,9 @@ static errcode_t open_root(struct e4l_online *o, const char *mount_point)
 	if (vfs.f_flag & ST_RDONLY)
 		return e4l_fail(o->e, EROFS, "writing to the mount point", 0,
 				0);
+	/* any program may hold this lock, so that it is no reason to refuse */
+	o->other_run = flock(o->root_fd, LOCK_EX | LOCK_NB) &&
+		       errno == EWOULDBLOCK;
 	return e4l_donor_init(&o->ways.donor, o->root_fd,
 			      o->e->fs->blocksize, &o->ways.behind);
 }
@@ -557,11 +435,11 @@ static errcode_t run(struct e4l_online *o, const char *mount_point)
 	if (!err)
 		err = look_at_free_space(o, &o->run.result->before);
 	if (!err)
-		err = begin_plan(o);
+		err = e4l_online_begin_plan(o);
 	if (!err)
 		err = find(o);
 	if (!err)
-		err = plan(o);
+		err = e4l_online_plan(o);
 	if (!err)
 		err = e4l_online_carry_out(o);
 	e4l_donor_close(&o->ways.donor);

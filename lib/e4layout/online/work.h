@@ -40,7 +40,8 @@ struct e4l_online {
 	uint64_t *claimed;		/* map of blocks of files in the plan */
 	uint32_t n_claimed;		/* bits of it */
 	struct e4l_names *names;
-	int root_fd;
+	int root_fd;			/* locked, unless @other_run */
+	bool other_run;			/* repacks the same filesystem */
 	struct e4l_ways ways;
 	bool joins;			/* the kernel joins extents */
 };
@@ -53,7 +54,22 @@ errcode_t e4l_online_runs(const struct e4l_online *o, uint64_t size,
 /* How many fragments these extents have beyond one for each logical run. */
 uint64_t e4l_online_excess(const struct e4l_extent *ex, size_t n);
 
+/* See struct e4l_plan_options: asked for files that are in the way. */
+bool e4l_online_may_move(ext2_ino_t ino, const struct e4l_extent *ex, size_t n,
+			 void *priv);
+
+/* --------------------------------------------------------------- planning.c */
+
+/* Makes an empty plan, to which files are added.  ENOMEM. */
+errcode_t e4l_online_begin_plan(struct e4l_online *o);
+
+/* Reserves free space and makes the plan, unless there is nothing to do. */
+errcode_t e4l_online_plan(struct e4l_online *o);
+
 /* ------------------------------------------------------------------ carry.c */
+
+/* Learns where the files with excess extents are. */
+errcode_t e4l_online_learn_excess(struct e4l_online *o);
 
 /* Reports why @extents of a file stay, unless @why is E4L_SKIP_NONE. */
 void e4l_online_skip(struct e4l_online *o, struct e4l_candidate *c,

@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A run of e4repack beside another one on the same mounted filesystem: the second
+# finds no free space, and reports why.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_loop
+
+truncate -s 128M "$work/img"
+mke2fs -q -t ext4 -m 0 "$work/img"
+mount_image "$work/img" "$work/mnt"
+# most of free space is in small extents, so that a run reserves all of it
+/usr/bin/python3 - "$work/mnt" <<'END'
+import os, sys
+top = sys.argv[1]
+fds = [os.open(f"{top}/f{n}", os.O_RDWR | os.O_CREAT, 0o644)
+       for n in range(100)]
+for k in range(250):
+    for fd in fds:
+        os.posix_fallocate(fd, k * 4096, 4096)
+for n, fd in enumerate(fds):
+    for k in range(250):
+        os.pwrite(fd, bytes([1 + (k + n) % 251]) * 4096, k * 4096)
+    os.fsync(fd)
+    if n % 4 == 0:
+        os.unlink(f"{top}/f{n}")
+    os.close(fd)
+END
+sync -f "$work/mnt"
+md5sum "$work"/mnt/f[0-9]* >"$work/sums"
+
+"$e4repack" --rate=500K "$work/mnt" >"$work/first" 2>&1 &
+pid=$!
+defer "kill $pid 2>/dev/null"
+for _ in $(seq 100); do
+	donor=$(find "/proc/$pid/fd" -lname '*(deleted)' 2>/dev/null || :)
+	[ ! "$donor" ] || [ "$(stat -Lc %b "$donor")" -lt 16384 ] || break
+	sleep 0.05
+done
+[ "$donor" ] || fail "the first run reserves nothing: $(cat "$work/first")"
+check "$e4repack" "$work/mnt"
+grep -q '^Skipped: .*: another run of e4repack has reserved the free space$' \
+	"$out" || { show_run; fail "it does not say why it does nothing"; }
+kill "$pid"
+wait "$pid" || fail "the first run failed: $(cat "$work/first")"
+undefer "kill $pid 2>/dev/null"
+
+# the lock ends with the run
+check "$e4repack" --json "$work/mnt"
+[ "$(json "$out" 'd["done"]["files"]')" -gt 0 ] || fail "nothing is repacked afterwards"
+md5sum --quiet -c "$work/sums" || fail "other contents"
+umount "$work/mnt"
+undefer "umount '$work/mnt'"
+sound "$work/img"
