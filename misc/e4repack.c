@@ -103,8 +103,8 @@ static const struct args_tool tool = {
 	.operands = "TARGET [PATH...]",
 	.purpose = "Defragment the files of an ext4 filesystem and "
 		   "consolidate its free space, or\ndefragment the files and "
-		   "subtrees PATH.  If TARGET is a directory, the\nfilesystem "
-		   "stays mounted.",
+		   "subtrees PATH.  If TARGET is a directory or a file\n"
+		   "that is no image, the filesystem stays mounted.",
 	.options = options,
 	.n_options = sizeof(options) / sizeof(*options),
 	.min_operands = 1, .max_operands = -1,
@@ -304,10 +304,21 @@ static void map_after(struct e4repack *r)
 
 static errcode_t find_inodes(struct e4repack *r, bool *said)
 {
-	errcode_t err = target_only(&r->target, r->e, r->paths, r->n_paths,
-				    &r->only_inodes, said);
+	const char **paths = r->paths, **exclude = r->exclude.v;
+	size_t n_paths = r->n_paths;
+	errcode_t err;
 
-	return err ? err : target_subtree(&r->target, r->e, r->exclude.v,
+	if (r->target.subtree) {
+		*said = !e4repack_resolve(r);
+		if (*said)
+			return E4L_ET_NO_PATH;
+		paths = (const char **)r->inside;
+		n_paths++;
+		exclude = paths + n_paths;
+	}
+	err = target_subtree(&r->target, r->e, paths, n_paths,
+			     &r->only_inodes, said);
+	return err ? err : target_subtree(&r->target, r->e, exclude,
 					  r->exclude.n, &r->exclude_inodes,
 					  said);
 }
@@ -434,11 +445,26 @@ static void report_failed(struct e4repack *r)
 
 /* --------------------------------------------------------------------- whole */
 
+/* Opens the mounted filesystem on which the file @name lies. */
+static bool open_plan_around(struct e4repack *r, const char *name)
+{
+	if (!target_open_around(&r->target, name))
+		return false;
+	if (target_has_no_errors(&r->target))
+		return true;
+	target_close(&r->target);
+	return false;
+}
+
 static bool open_plan(struct e4repack *r, const char *name)
 {
-	if (!target_open_plan(&r->target, name, r->args.partition, &r->undo,
-			      r->args.quiet))
+	if (!r->args.partition && target_is_file(name)) {
+		if (!open_plan_around(r, name))
+			return false;
+	} else if (!target_open_plan(&r->target, name, r->args.partition,
+				     &r->undo, r->args.quiet)) {
 		return false;
+	}
 	if (r->target.mount_point && !r->args.quiet)
 		say("%s: this plan is for a repack of the unmounted filesystem",
 		    name);
@@ -447,7 +473,7 @@ static bool open_plan(struct e4repack *r, const char *name)
 
 static bool open_target(struct e4repack *r, const char *name)
 {
-	r->online = !r->dry_run && e4repack_is_online(name);
+	r->online = !r->dry_run && e4repack_is_mounted(r, name);
 	if (r->online)
 		return e4repack_open_online(r, name);
 	if (r->dry_run)
@@ -462,6 +488,7 @@ static void release(struct e4repack *r)
 		ext2fs_free_inode_bitmap(r->only_inodes);
 	if (r->exclude_inodes)
 		ext2fs_free_inode_bitmap(r->exclude_inodes);
+	e4repack_free_resolved(r);
 	free(r->skipped);
 	block_map_free(r->before);
 	block_map_free(r->after);

@@ -40,6 +40,12 @@ struct e4repack {
 	struct target_undo undo;
 	const char **paths;
 	size_t n_paths;
+	/*
+	 * The target, @paths and @exclude as paths of the filesystem, if the target
+	 * is a file or directory of a mounted filesystem: e4repack_resolve().
+	 */
+	char **inside;
+	size_t n_inside;
 	/* state of the run */
 	unsigned int flags;		/* E4L_REPACK_* */
 	struct interrupt interrupt;
@@ -87,14 +93,21 @@ e4repack_cost(const struct e4repack *r)
 errcode_t e4repack_map(struct e4repack *r, bool progress,
 		       struct block_map **ret);
 
-/* Whether @name is a directory, which selects the mounted filesystem. */
-bool e4repack_is_online(const char *name);
+/*
+ * Whether @name is a directory, or a file that is no image: either selects the
+ * mounted filesystem on which it lies.
+ */
+bool e4repack_is_mounted(const struct e4repack *r, const char *name);
 
 /*
- * Opens the filesystem mounted at @name.  Returns false after printing an
- * error.
+ * Opens the mounted filesystem on which @name lies.  Returns false after
+ * printing an error.
  */
 bool e4repack_open_online(struct e4repack *r, const char *name);
+
+/* Sets @r->inside.  Returns false after printing an error. */
+bool e4repack_resolve(struct e4repack *r);
+void e4repack_free_resolved(struct e4repack *r);
 
 /* Calls e4l_online() with these arguments, limited by --rate and --idle. */
 errcode_t e4repack_online(struct e4repack *r,

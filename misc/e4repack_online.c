@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "e4layout/base/array.h"
 #include "e4layout/base/stat.h"
 #include "support/say.h"
 #include "e4repack.h"
@@ -16,12 +17,55 @@
 #define NAP_SECONDS 0.2
 #define NAPS_TO_NOTE 10
 
-bool e4repack_is_online(const char *name)
+bool e4repack_is_mounted(const struct e4repack *r, const char *name)
 {
 	struct stat st;
 
-	return !e4l_stat(name, &st) && S_ISDIR(st.st_mode);
+	if (!e4l_stat(name, &st) && S_ISDIR(st.st_mode))
+		return true;
+	return !r->args.partition && target_is_file(name);
 }
+
+/* ------------------------------------------------------------ ordinary paths */
+
+static bool add_inside(struct e4repack *r, const char *name)
+{
+	char *path = locate_inside(&r->target, name);
+
+	if (path)
+		r->inside[r->n_inside++] = path;
+	return path;
+}
+
+bool e4repack_resolve(struct e4repack *r)
+{
+	size_t i;
+
+	r->inside = e4l_array_zalloc(1 + r->n_paths + r->exclude.n,
+				     sizeof(*r->inside));
+	if (!r->inside) {
+		say_error(r->target.name, "cannot open", ENOMEM);
+		return false;
+	}
+	if (!add_inside(r, r->target.name))
+		return false;
+	for (i = 0; i < r->n_paths; i++)
+		if (!add_inside(r, r->paths[i]))
+			return false;
+	for (i = 0; i < r->exclude.n; i++)
+		if (!add_inside(r, r->exclude.v[i]))
+			return false;
+	return true;
+}
+
+void e4repack_free_resolved(struct e4repack *r)
+{
+	while (r->n_inside)
+		free(r->inside[--r->n_inside]);
+	free(r->inside);
+}
+
+/* -------------------------------------------------------------------- open */
 
 /* Returns a given option that requires an unmounted filesystem, or NULL. */
 static const char *offline_option(const struct e4repack *r)
@@ -52,7 +96,11 @@ bool e4repack_open_online(struct e4repack *r, const char *name)
 		say_only_unmounted(name, option);
 		return false;
 	}
-	if (!target_open_read(&r->target, name, r->args.partition, true))
+	if (r->args.partition) {
+		say("%s: --partition requires a disk or a disk image", name);
+		return false;
+	}
+	if (!target_open_around(&r->target, name))
 		return false;
 	if (!is_root(r->target.mount_point))
 		say("%s: the root directory of the filesystem is not visible "

@@ -111,7 +111,7 @@ static bool take_mounted(struct target *t, const struct e4l_mount *m,
 	return t->device && (t->is_dir || t->subtree);
 }
 
-static bool locate_dir(struct target *t)
+bool locate_around(struct target *t)
 {
 	char *path, *line = NULL;
 	struct e4l_mount m;
@@ -120,18 +120,36 @@ static bool locate_dir(struct target *t)
 	errno = 0;
 	path = realpath(t->name, NULL);
 	ok = path && e4l_mount_around(path, &m, &line) && take_mounted(t, &m, path);
-	if (!ok && e4l_unseen(errno))
+	if (!path && !e4l_unseen(errno))
+		say_error(t->name, "cannot open", errno);
+	else if (!ok && e4l_unseen(errno))
 		say_error(t->name, "cannot determine the filesystem of the "
-				   "directory", errno);
+				   "path", errno);
 	else if (!ok)
 		say(access("/proc/self/mountinfo", R_OK) ?
-		    "%s: cannot determine the filesystem of the directory: "
+		    "%s: cannot determine the filesystem of the path: "
 		    "/proc/self/mountinfo is not readable" :
-		    "%s: the directory is not on an ext4 filesystem",
-		    t->name);
+		    "%s: not on a mounted ext4 filesystem", t->name);
 	free(line);
 	free(path);
 	return ok;
+}
+
+char *locate_inside(const struct target *t, const char *name)
+{
+	struct target other = { .name = name };
+	char *path = NULL;
+
+	if (!locate_around(&other))
+		;
+	else if (strcmp(other.device, t->device))
+		say("%s: not on the filesystem of %s: run the command "
+		    "separately for each filesystem", name, t->name);
+	else
+		path = strdup(other.subtree ? other.subtree : "/");
+	free(other.device);
+	free(other.subtree);
+	return path;
 }
 
 /* --------------------------------------------------------------- partitions */
@@ -424,7 +442,7 @@ static bool locate_any(struct target *t, uint64_t partition)
 		return false;
 	}
 	if (!tag)
-		return locate_dir(t);
+		return locate_around(t);
 	t->device = device_of_tag(t->name);
 	return t->device;
 }

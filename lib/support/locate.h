@@ -16,6 +16,13 @@
 bool locate(struct target *t, uint64_t partition);
 
 /*
+ * Sets @t->device to the mounted filesystem on which the file or directory
+ * @t->name lies, and @t->subtree to its path there, or @t->is_dir if @t->name is
+ * the mount point.  Returns false after printing an error.
+ */
+bool locate_around(struct target *t);
+
+/*
  * The device that @name means, which begins with LABEL=, UUID= or the like.
  * The caller frees it.  NULL: @name is no tag, or *@ok is false, after saying
  * what is wrong.

@@ -93,25 +93,64 @@ static bool say_container(const struct target *t, const struct container *c)
 }
 
 /*
+ * Returns the real path of a regular file on an ext4 filesystem, or NULL.  @m
+ * points into *@line; both results are to be freed.
+ */
+static char *path_on_ext4(const char *name, struct e4l_mount *m, char **line)
+{
+	char *path = realpath(name, NULL);
+	struct stat st;
+
+	*line = NULL;
+	if (path && !e4l_stat(path, &st) && S_ISREG(st.st_mode) &&
+	    e4l_mount_around(path, m, line) && e4l_mount_is_ext(m))
+		return path;
+	free(path);
+	return NULL;
+}
+
+static bool has_superblock(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct ext2_super_block sb;
+	ssize_t len;
+
+	if (fd < 0)
+		return true;
+	len = pread(fd, &sb, sizeof(sb), SUPERBLOCK_OFFSET);
+	close(fd);
+	return len < 0 || (len == sizeof(sb) &&
+			   ext2fs_le16_to_cpu(sb.s_magic) == EXT2_SUPER_MAGIC);
+}
+
+bool target_is_file(const char *name)
+{
+	struct e4l_mount m;
+	char list[80], *line, *path = path_on_ext4(name, &m, &line);
+	bool file = path && !has_superblock(path) &&
+		    !locate_partitions(path, list, sizeof(list));
+
+	free(line);
+	free(path);
+	return file;
+}
+
+/*
  * If the target is an ordinary file on an ext4 filesystem, recommends e4frag
  * with its path.  Returns false if it is not.
  */
 static bool say_layout_of_file(const struct target *t)
 {
-	char *path = realpath(t->device, NULL), *line = NULL;
 	struct e4l_mount m;
-	struct stat st;
-	bool said;
+	char *line, *path = path_on_ext4(t->device, &m, &line);
 
-	said = path && !e4l_stat(path, &st) && S_ISREG(st.st_mode) &&
-	       e4l_mount_around(path, &m, &line) && e4l_mount_is_ext(&m);
-	if (said)
+	if (path)
 		say("%s: contains no ext2, ext3 or ext4 filesystem; to report "
 		    "the layout of the file itself, run e4frag %s %s",
 		    t->name, m.point, path);
 	free(line);
 	free(path);
-	return said;
+	return path;
 }
 
 /*
@@ -275,6 +314,15 @@ bool target_open_read(struct target *t, const char *name, uint64_t partition,
 	if (!quiet)
 		target_note_age(t);
 	return true;
+}
+
+bool target_open_around(struct target *t, const char *name)
+{
+	*t = (struct target) { .name = name, .end_bytes = UINT64_MAX };
+	if (locate_around(t))
+		return open_target(t, 0, NULL);
+	target_free(t);
+	return false;
 }
 
 bool target_open_source(struct target *t, const char *name, uint64_t partition)

@@ -22,7 +22,7 @@ struct target {
 	uint64_t offset_bytes;	/* start of the filesystem on @device */
 	/* the filesystem ends before this byte; UINT64_MAX: no limit */
 	uint64_t end_bytes;
-	/* path of the given directory in the filesystem; NULL: none */
+	/* path of the given directory or file in the filesystem; NULL: none */
 	char *subtree;
 	bool is_dir;		/* @name is a mount point */
 	const struct target_undo *undo;	/* set by target_open_change() */
@@ -47,6 +47,26 @@ struct target {
  */
 bool target_open_read(struct target *t, const char *name, uint64_t partition,
 		      bool quiet);
+
+/*
+ * Returns true if @name is a regular file on a mounted ext4 filesystem, and
+ * contains neither an ext2, ext3 or ext4 filesystem nor partitions: not an image,
+ * but a file whose own layout is meant.
+ */
+bool target_is_file(const char *name);
+
+/*
+ * As target_open_read() with @quiet, for the mounted filesystem on which the file
+ * or directory @name lies; @t->subtree is its path there.
+ */
+bool target_open_around(struct target *t, const char *name);
+
+/*
+ * Returns the path of the file or directory @name in the mounted filesystem @t,
+ * to be freed, or NULL after printing an error: another filesystem, or no such
+ * file.
+ */
+char *locate_inside(const struct target *t, const char *name);
 
 /*
  * As target_open_read(), for a source that must not change until

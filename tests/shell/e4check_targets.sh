@@ -15,7 +15,7 @@ bad() {
 }
 
 bad 'cannot open: No such file or directory' "$work/none"
-bad 'the directory is not on an ext4 filesystem' /proc
+bad 'not on a mounted ext4 filesystem' /proc
 bad 'neither a block device nor an image file' /dev/null
 : >"$img"
 bad 'the file is empty' "$img"

@@ -16,7 +16,7 @@ bad() {
 
 bad 'cannot open: No such file or directory' "$work/none"
 bad 'cannot open: Not a directory' "$top_srcdir/README.md/x"
-bad 'the directory is not on an ext4 filesystem' /proc
+bad 'not on a mounted ext4 filesystem' /proc
 bad 'neither a block device nor an image file' /dev/null
 bad 'no device has this UUID' UUID=00000000-1111-2222-3333-444444444444
 : >"$img"

@@ -19,21 +19,31 @@ mustfail 1 as_nobody "$e4repack" "$work/mnt/own"
 one_sentence e4repack
 says "cannot open the device $loop: Permission denied: run the command as root"
 
-# who may read the device: their files, if they may make some in the root
+# a user who may read the device: files of their own, if they may make some in the
+# root directory or beside these files
 mode=$(stat -c %a "$loop")
 defer "chmod $mode $loop"
 chmod o+r "$loop"
 chmod 555 "$work/mnt/own"
 check as_nobody "$e4repack" "$work/mnt"
-grep -q ': no permission to reserve space in the root directory' \
+grep -q ": no permission to reserve space in the root directory or in a file's directory\$" \
 	"$out" || { show_run; fail "it does not say what it may not"; }
 grep -q '^Skipped: 10 files .*: permission denied' "$out" || {
 	show_run
 	fail "it does not say whose files it leaves"
 }
 chmod 755 "$work/mnt/own"
+file=$(find "$work/mnt/own" -type f | head -n 1)
+check as_nobody "$e4repack" "$file"
+same "fragments of a file" "$(fragments "$file")" 1
+check as_nobody "$e4repack" "$work"/mnt/others/*
+grep -q '^Skipped: 10 files .*: permission denied' "$out" || {
+	show_run
+	fail "files of others"
+}
+chmod 1777 "$work/mnt"
 check as_nobody "$e4repack" "$work/mnt"
-grep -q '^Files fragmented  *20  *10$' "$out" || {
+grep -q '^Files fragmented  *19  *10$' "$out" || {
 	show_run
 	fail "not its own files"
 }

@@ -32,7 +32,7 @@ done
 mustfail 1 "$probe" read "LABEL=e4l-no-such-$$"
 says 'no device has this LABEL'
 mustfail 1 "$probe" read /proc
-says 'the directory is not on an ext4 filesystem'
+says 'not on a mounted ext4 filesystem'
 
 # what holds a disk and no filesystem says what to do
 disk=$work/disk
