@@ -15,11 +15,11 @@ extern "C" {
  */
 struct e4l_dir_locality {
 	ext2_ino_t dir;
-	uint32_t inodes;		/* distinct */
-	uint32_t itable_blocks;		/* distinct */
-	uint32_t itable_blocks_ideal;	/* the fewest that could hold them */
-	uint64_t blocks;		/* of the directory; 0: inline */
-	uint64_t spare_blocks;		/* that E4L_REPACK_DIRS would free */
+	uint32_t inodes;		/* number of distinct inodes */
+	uint32_t itable_blocks;		/* number of distinct blocks */
+	uint32_t itable_blocks_ideal;	/* smallest possible number */
+	uint64_t blocks;		/* blocks of the directory; 0: inline */
+	uint64_t spare_blocks;	/* blocks that E4L_REPACK_DIRS would free */
 	bool wants_index;		/* E4L_REPACK_DIRS would index it */
 	bool spread;			/* E4L_REPACK_INODES would help */
 };

@@ -59,8 +59,11 @@ struct e4l_model_options {
 	ext2fs_inode_bitmap only;
 	size_t top;		/* number of worst files to report */
 	enum e4l_sort sort;
-	uint64_t min_extents;	/* fewer: not among the worst, no call of
-				 * file(); the totals count them */
+	/*
+	 * files with fewer extents are only counted in the totals: neither
+	 * reported as worst files nor passed to file()
+	 */
+	uint64_t min_extents;
 	size_t max_damaged;	/* number of damages to report */
 	/* Called for each file in inode order; see e4l_scan_ops.piece. */
 	errcode_t (*file)(const struct e4l_file *file, void *priv);
@@ -91,10 +94,11 @@ struct e4l_worst_file {
 
 struct e4l_group_row {
 	uint64_t blocks;		/* fewer in the last group */
-	struct e4l_free_histogram free_space;	/* extents end at the group */
-	uint32_t inodes_used;		/* in the group descriptor */
+	/* free extents are split at group boundaries */
+	struct e4l_free_histogram free_space;
+	uint32_t inodes_used;		/* from the group descriptor */
 	uint32_t unused_inodes_read_by_fsck;
-	/* of the files whose inode is in the group */
+	/* for files whose inode is in the group */
 	uint64_t files, directories;
 	uint64_t fragmented, extents, fragments, ideal_extents;
 	uint64_t reserved[2];
@@ -105,7 +109,7 @@ struct e4l_model {
 		uint64_t count;
 		uint64_t regular;
 		uint64_t directories;
-		/* more fragments than logical runs */
+		/* files with more fragments than logical runs */
 		uint64_t fragmented;
 		/* sums of struct e4l_file_score */
 		uint64_t blocks;
@@ -119,9 +123,10 @@ struct e4l_model {
 		uint64_t mergeable;
 		uint64_t tree_blocks;
 		uint64_t ideal_tree_blocks;
-		uint64_t indirect_mapped;	/* files */
-		uint64_t inline_data;		/* files */
-		uint64_t logical_runs;		/* the fewest fragments */
+		uint64_t indirect_mapped;	/* number of files */
+		uint64_t inline_data;		/* number of files */
+		/* smallest possible number of fragments */
+		uint64_t logical_runs;
 	} files;
 	struct {
 		uint64_t count;			/* directories read */
@@ -141,18 +146,18 @@ struct e4l_model {
 	struct {
 		/* filefrag, over regular files and directories */
 		uint64_t filefrag_extents;
-		uint64_t filefrag_fragmented;	/* files with more than one */
+		uint64_t filefrag_fragmented; /* files with several fragments */
 		/* e4defrag -c, over regular files that are not empty */
 		uint64_t e4defrag_extents;
 		/* e2fsck -v */
 		uint64_t e2fsck_files, e2fsck_directories;
 	} peers;
-	struct e4l_worst_file *worst;	/* the worst first */
+	struct e4l_worst_file *worst;	/* sorted, the worst first */
 	size_t n_worst;
-	struct e4l_damage *damaged;	/* the first ones */
+	struct e4l_damage *damaged;	/* the first @max_damaged damages */
 	size_t n_damaged;
-	uint64_t damaged_count;		/* all */
-	struct e4l_group_row *groups;	/* NULL unless asked for */
+	uint64_t damaged_count;		/* number of all damages */
+	struct e4l_group_row *groups;	/* NULL unless requested */
 	dgrp_t n_groups;
 	/* The part of the excess that is in indirect-mapped files. */
 	struct {

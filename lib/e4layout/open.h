@@ -14,12 +14,13 @@ extern "C" {
  * filesystem is opened for reading, in any state and also while it is mounted:
  * a filesystem that changes during a call can look damaged.
  */
-#define E4L_OPEN_ALONE		0x01	/* read; refuse it if it is in use */
-#define E4L_OPEN_WRITE		0x02	/* change; refuse it if it is in use */
+#define E4L_OPEN_ALONE		0x01	/* read; refuse a device in use */
+#define E4L_OPEN_WRITE		0x02	/* change; refuse a device in use */
 /* These flags require E4L_OPEN_WRITE. */
 #define E4L_OPEN_UNPROTECTED	0x04	/* allow a filesystem without journal */
 #define E4L_OPEN_UNDO		0x08	/* @manager records for e2undo(8) */
-#define E4L_OPEN_PLAN		0x10	/* refuse the same, but open for reading */
+/* refuse the same states, but open for reading */
+#define E4L_OPEN_PLAN		0x10
 
 /* Options of e4l_open().  Pointers must stay valid until e4l_close(). */
 struct e4l_open_options {
@@ -46,21 +47,21 @@ struct e4l_open_options {
  * With E4L_OPEN_ALONE or E4L_OPEN_WRITE, e4l_open() refuses a device that is
  * mounted (in any mount namespace that is visible), attached to a loop device,
  * or locked by another program (flock(2), or as qemu does), also through
- * partitions, loop devices and links.  It holds the same locks until
- * e4l_close().
+ * partitions, loop devices and links.  e4l_open() takes the same locks, and
+ * holds them until e4l_close().
  *
- * With E4L_OPEN_WRITE, it also opens the device exclusively, which refuses swap
- * space, RAID and LVM, and refuses a filesystem that multiple mount protection
- * reports as in use, or that has an unknown feature, a journal to be replayed,
- * recorded errors, orphaned inodes, or no journal (unless E4L_OPEN_UNPROTECTED
- * or E4L_OPEN_UNDO is given).  The device of an external journal is found by
- * its UUID and opened, too.  The functions that change the filesystem check the
- * rest of it, see e4l_check().
+ * With E4L_OPEN_WRITE, e4l_open() also opens the device exclusively, which
+ * refuses swap space, RAID and LVM, and refuses a filesystem that multiple
+ * mount protection reports as in use, or that has an unknown feature, a journal
+ * to be replayed, recorded errors, orphaned inodes, or no journal (unless
+ * E4L_OPEN_UNPROTECTED or E4L_OPEN_UNDO is given).  The device of an external
+ * journal is found by its UUID and opened, too.  The functions that change the
+ * filesystem check the rest of it, see e4l_check().
  *
- * E4L_OPEN_WRITE with E4L_OPEN_PLAN refuses the same and then opens for
- * reading.
+ * E4L_OPEN_WRITE with E4L_OPEN_PLAN refuses the same states as E4L_OPEN_WRITE,
+ * but opens the filesystem for reading.
  *
- * Errors:  E4L_ET_MOUNTED, E4L_ET_IN_USE, EBUSY, EXT2_ET_MMP_*, EROFS: in use,
+ * Errors: E4L_ET_MOUNTED, E4L_ET_IN_USE, EBUSY, EXT2_ET_MMP_*, EROFS: in use,
  * or not writable; E4L_ET_NOT_STORAGE, EXT2_ET_BAD_MAGIC, E4L_ET_IS_JOURNAL,
  * E4L_ET_TRUNCATED, E4L_ET_UNKNOWN_FEATURE: not a supported filesystem;
  * E4L_ET_JOURNAL_RECOVERY, E4L_ET_NOT_CLEAN, E4L_ET_BLOCK_SHARED,

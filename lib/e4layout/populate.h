@@ -29,7 +29,7 @@ struct e4l_populate_options {
 /* The device or file that gets the image. */
 struct e4l_populate_target {
 	int fd;			/* open for writing; borrowed */
-	int direct_fd;		/* the same, with O_DIRECT; -1: none */
+	int direct_fd; /* descriptor of the same file with O_DIRECT; -1: none */
 	/* @done of @total blocks.  Calls never overlap.  May be NULL. */
 	void (*progress)(uint64_t done, uint64_t total, void *priv);
 	void *priv;
@@ -38,14 +38,14 @@ struct e4l_populate_target {
 
 struct e4l_populate_stats {
 	uint64_t wanted_blocks, free_blocks;
-	uint64_t wanted_inodes, free_inodes;	/* with the root */
+	uint64_t wanted_inodes, free_inodes;	/* including the root */
 	uint64_t roomy_inodes;		/* inodes that all windows need */
 	uint64_t writes;		/* calls of write(2) */
 	uint64_t written_blocks;
-	uint64_t far_times;		/* files with a time out of range, */
-					/* which gets the nearest value */
-	uint64_t cut_times;		/* files that lose the fraction of */
-					/* a second */
+	/* files with a time out of range, which gets the nearest valid value */
+	uint64_t far_times;
+	/* files whose times lose the fraction of a second */
+	uint64_t cut_times;
 	uint64_t reserved[8];
 };
 

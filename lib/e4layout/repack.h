@@ -223,7 +223,7 @@ struct e4l_layout {
 
 /* The cost of a run. */
 struct e4l_repack_cost {
-	/* blocks of files and directories that move */
+	/* blocks of relocated files and directories */
 	uint64_t copied_blocks;
 	uint64_t zeroed_blocks;
 	uint64_t dir_blocks;		/* blocks of rebuilt directories */
@@ -300,25 +300,24 @@ struct e4l_repack_callbacks {
  * filesystem is checked first, if the last e4l_check() has not found it free of
  * errors.  One plan is made for all of it:
  *
- * 1. directories are compacted, and with E4L_REPACK_INODES inodes regrouped,
- *     in memory;
+ * 1. directories are compacted, and with E4L_REPACK_INODES inodes regrouped, in
+ *    memory;
  * 2. files, trees and free space are planned for the resulting state; 3.
- * planned() is called; 4. all of it is carried out in transactions of the
- * filesystem's own journal.
+ *    planned() is called; 4. all of it is carried out in transactions of the
+ *    filesystem's own journal.
  *
  * Free space never gets worse: neither the largest free extent, nor the share
- * of free space in large ones.  Before anything is written, every block of
- * every inode must have been found to belong to it alone and to be in use;
- * anything that cannot be read or believed ends the run.  Contents, sizes,
- * times, owners, attributes and unwritten ranges stay as they are.  @limits and
- * @callbacks may be NULL.
+ * of free space in large ones.  Before any write, each block of each inode must
+ * be marked as in use and must have no other owner; any unreadable or damaged
+ * structure ends the run.  Contents, sizes, times, owners, attributes and
+ * unwritten ranges do not change.  @limits and @callbacks may be NULL.
  *
- * Errors:  E4L_ET_OPTION; E4L_ET_DAMAGED, E4L_ET_BLOCK_SHARED,
+ * Errors: E4L_ET_OPTION; E4L_ET_DAMAGED, E4L_ET_BLOCK_SHARED,
  * E4L_ET_BLOCK_NOT_IN_USE: the filesystem must be checked first; E4L_ET_QUOTA:
- * its quota files must; E4L_ET_CHANGED: a file was not the same when it was
- * read again; E4L_ET_INTERRUPTED: stop() ended the planning.  Otherwise those
- * of the journal, of reading and writing.  After an error @result->done tells
- * what was committed before, and the caller must let go of the filesystem by
+ * the quota files must be checked first; E4L_ET_CHANGED: a file changed between
+ * two reads; E4L_ET_INTERRUPTED: stop() ended the planning.  Other errors:
+ * those of the journal, of reading and writing.  After an error, @result->done
+ * has the committed changes, and the caller must close the filesystem with
  * e4l_close() or ext2fs_free().
  */
 errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_what *what,

@@ -33,10 +33,10 @@ struct e4l_piece {
 	 * below belong to the scan and are valid during the call only.
 	 */
 	const struct ext2_inode_large *inode;
-	/* the next piece may go on with the last run of an indirect map */
+	/* the next piece may continue the last range of an indirect map */
 	const struct e4l_extent *extents;
 	size_t n_extents;
-	/* in the order in which a walk down the tree meets them */
+	/* in the order of a walk from the root */
 	const struct e4l_tree_block *tree;
 	size_t n_tree;
 };

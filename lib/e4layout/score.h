@@ -26,18 +26,18 @@ extern "C" {
  * blocks depends on which logical blocks are mapped, not on where they lie.
  */
 struct e4l_file_score {
-	uint64_t blocks;		/* mapped blocks */
+	uint64_t blocks;		/* number of mapped blocks */
 	uint64_t unwritten_blocks;
 	uint64_t extents;
 	uint64_t unwritten_extents;
 	uint64_t fragments;
-	uint64_t logical_runs;		/* at most fragments */
-	uint64_t ideal_extents;		/* at most extents */
+	uint64_t logical_runs;		/* not more than fragments */
+	uint64_t ideal_extents;		/* not more than extents */
 	uint64_t splits;
 	uint64_t mergeable;
 	uint64_t tree_blocks;
 	uint64_t ideal_tree_blocks;
-	/* as other programs count */
+	/* as counted by other programs */
 	uint64_t filefrag_extents;	/* filefrag: "extents found" */
 	uint64_t fiemap_extents;	/* e4defrag, and ioctl FIEMAP */
 	bool non_contiguous;		/* e2fsck: a non-contiguous file */
@@ -50,9 +50,10 @@ struct e4l_file_score {
  */
 struct e4l_scorer {
 	struct e4l_file_score score;
-	struct e4l_extent last;		/* len 0: none yet */
-	uint64_t state_run_blocks;	/* one state, logically contiguous */
-	blk64_t e2fsck_prev;		/* 0: none yet */
+	struct e4l_extent last;		/* len 0: no extent yet */
+	/* extents of one state, contiguous in the file */
+	uint64_t state_run_blocks;
+	blk64_t e2fsck_prev;		/* 0: no block yet */
 	bool discontiguous;
 	uint64_t reserved[4];
 };

@@ -45,9 +45,12 @@ struct e4l_tunable_info {
 	uint32_t min, max;
 	const struct e4l_tunable_word *words;	/* ends with a NULL word */
 	const char *unit;	/* of the value, plural; "" for a switch */
-	int64_t default_number;	/* the kernel's, or E4L_TUNABLE_AUTO */
-	const char *since;	/* the first kernel with it; NULL: only with the
-				 * patches of e4layout */
+	int64_t default_number;	/* the kernel's default, or E4L_TUNABLE_AUTO */
+	/*
+	 * first kernel version that supports it; NULL: only with e4layout's
+	 * patches
+	 */
+	const char *since;
 	const char *sysfs;	/* its file in /sys/fs/ext4/DEVICE/ */
 	const char *meaning;	/* one line */
 };

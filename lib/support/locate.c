@@ -403,7 +403,7 @@ static bool locate_file(struct target *t, uint64_t partition)
 	return false;
 }
 
-/* Whether @t->device, as it was given, is no file but one that can be made. */
+/* Whether @t->device, as given, does not exist, but can be created. */
 static bool is_new(const struct target *t)
 {
 	struct stat st;

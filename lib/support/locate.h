@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From the name that a user gives to where a filesystem begins. */
+/* locate: resolves a target's name to a device or image, and an offset. */
 #ifndef SUPPORT_LOCATE_H
 #define SUPPORT_LOCATE_H
 
@@ -9,9 +9,9 @@
 #include "target.h"
 
 /*
- * Sets all of @t that its name says, up to @is_dir.  @partition of a disk is
- * numbered as the kernel does, from 1; 0: none was asked for.  False after
- * saying what is wrong.
+ * Sets all members of @t that the name determines, up to @is_dir.  @partition
+ * is the kernel's number of a partition, from 1; 0: none.  Returns false after
+ * printing an error.
  */
 bool locate(struct target *t, uint64_t partition);
 
@@ -23,21 +23,21 @@ bool locate(struct target *t, uint64_t partition);
 bool locate_around(struct target *t);
 
 /*
- * The device that @name means, which begins with LABEL=, UUID= or the like.
- * The caller frees it.  NULL: @name is no tag, or *@ok is false, after saying
- * what is wrong.
+ * Returns the device of a tag @name, which begins with LABEL=, UUID= or the
+ * like; the caller frees it.  NULL: @name is not a tag, or *@ok is false, after
+ * printing an error.
  */
 char *locate_tag(const char *name, bool *ok);
 
 /*
- * The same for what is made: sets @t->device and @t->offset_bytes by @t->name,
- * of a file that need not be there yet.
+ * Sets @t->device and @t->offset_bytes from @t->name, for a file that is to be
+ * created or overwritten.  Returns false after printing an error.
  */
 bool locate_new(struct target *t);
 
 /*
- * The numbers of the partitions of @device, "1, 2, 5"; "..." is for those that
- * do not fit.  False when it has none.
+ * Lists the partition numbers of @device, "1, 2, 5"; "..." replaces numbers
+ * that do not fit.  False: @device has no partitions.
  */
 bool locate_partitions(const char *device, char *list, size_t size);
 
