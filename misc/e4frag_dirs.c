@@ -2,12 +2,12 @@
 /*
  * Sums by directory:
  *
- *  1. directories are read before the model is made: a row for each, and for
- *     each inode the number of the row that it is in;
- *  2. files are added to rows, as the model meets them;
- *  3. rows are added to the rows they are in, those without open ones first, so
- *     that a cycle ends the adding and not the other way round;
- *  4. the worst are sorted out, and get their paths.
+ *  1. directories are read before the model is built: this makes a row for each
+ *     directory, and maps each inode to the row of its directory;
+ *  2. the model's callback adds files to rows;
+ *  3. rows are added to their parents' rows, beginning with rows without
+ *     subdirectories, so that a cycle cannot make the sums endless;
+ *  4. the worst rows are selected, and get their paths.
  */
 #include "config.h"
 #include <errno.h>

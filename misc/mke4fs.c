@@ -127,7 +127,7 @@ static bool load_priorities(const char *name, struct e4l_tree *t)
 	return !err;
 }
 
-/* Is the source, perhaps at an offset, in the file of the image? */
+/* Whether the source, possibly at an offset, is in the file of the image. */
 static bool is_in_image(const struct config *c)
 {
 	const char *mark = strstr(c->from, "?offset=");

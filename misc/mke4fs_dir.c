@@ -16,9 +16,9 @@
 #include "mke4fs_source.h"
 #include "support/say.h"
 
-#define MAX_STACKED	8	/* devices over each other */
+#define MAX_STACKED	8	/* limit of stacked devices */
 
-/* The path of a block device, by its number; false if it has none. */
+/* Finds the path of a block device by its number; false: it has none. */
 static bool device_path(dev_t dev, char path[PATH_MAX])
 {
 	char link[64], target[PATH_MAX];
@@ -34,7 +34,10 @@ static bool device_path(dev_t dev, char path[PATH_MAX])
 	       PATH_MAX;
 }
 
-/* The kernel encodes numbers of devices as stat(2) does, but in 32 bits. */
+/*
+ * Decodes a device number, which the kernel encodes like stat(2), but in 32
+ * bits.
+ */
 static dev_t decode_device(uint64_t encoded)
 {
 	return makedev(encoded >> 8 & 0xfff,
@@ -43,7 +46,7 @@ static dev_t decode_device(uint64_t encoded)
 
 static bool find_below(const char *device, struct stat *st, unsigned int depth);
 
-/* The file behind what a device such as dm's consists of. */
+/* Finds the file below a stacked device, such as one of device-mapper. */
 static bool find_slave(dev_t dev, struct stat *st, unsigned int depth)
 {
 	char dir[64], path[PATH_MAX];
@@ -65,7 +68,7 @@ static bool find_slave(dev_t dev, struct stat *st, unsigned int depth)
 	return found;
 }
 
-/* The file behind a loop device, or behind a partition of one. */
+/* Finds the file below a loop device, or below one of its partitions. */
 static bool find_looped(int fd, struct stat *st, unsigned int depth)
 {
 	struct loop_info64 info = { 0 };
@@ -81,7 +84,9 @@ static bool find_looped(int fd, struct stat *st, unsigned int depth)
 	return true;
 }
 
-/* The file behind @device, through loop devices and other stacked ones. */
+/*
+ * Finds the file below @device, through loop devices and other stacked devices.
+ */
 static bool find_below(const char *device, struct stat *st, unsigned int depth)
 {
 	struct stat own;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The filesystem that mke2fs makes, from the search for its size to the device.
- */
+/* The filesystem that mke2fs makes: size search, planning and writing. */
 #ifndef MKE4FS_IMAGE_H
 #define MKE4FS_IMAGE_H
 
@@ -27,9 +25,9 @@ struct image {
 /* --------------------------------------------------------- mke4fs_mke2fs.c */
 
 /*
- * Runs mke2fs on @path.  @bytes: the size of the filesystem; 0: as the user said,
- * or all of @path.  @inodes: how many are wanted; 0: mke2fs chooses.  Prints why
- * mke2fs failed unless @silent.  *@failed: mke2fs ran and failed.
+ * Runs mke2fs on @path.  @bytes: the size of the filesystem; 0: as given by the
+ * user, or all of @path.  @inodes: requested number; 0: mke2fs chooses.  Prints
+ * why mke2fs failed unless @silent.  *@failed: mke2fs ran and failed.
  */
 bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
 		uint64_t inodes, bool silent, bool *failed);
@@ -38,46 +36,51 @@ bool run_mke2fs(const struct config *c, const char *path, uint64_t bytes,
 
 /*
  * Fills c->growth for --grow-to and a device of @device_bytes (0: a new image).
- * False after printing why the filesystem cannot grow to that size.
+ * Returns false, after printing the reason, if the filesystem cannot grow to
+ * that size.
  */
 bool find_growth(struct config *c, uint64_t device_bytes);
 
 /*
- * Makes and plans a prototype of the size in @c, or else of @device_bytes, or, if
- * that is 0, of the smallest size that fits.  False after printing the reason.
+ * Makes and plans a prototype of the size in @c, or else of @device_bytes, or,
+ * if that is 0, of the smallest size that fits.  Returns false after printing
+ * an error.
  */
 bool make_prototype(const struct config *c, struct e4l_tree *t,
 		    uint64_t device_bytes, struct image *im);
 
 /* ---------------------------------------------------------- mke4fs_image.c */
 
-/* Opens the filesystem that mke2fs made in @path.  False after printing why not. */
+/*
+ * Opens the filesystem that mke2fs made in @path.  Returns false after printing
+ * an error.
+ */
 bool open_image(const struct config *c, struct image *im, const char *path);
 
-/* Plans where the files of @t go in the open @im, and fills im->stats. */
+/* Plans the places of @t's files in the open @im, and fills im->stats. */
 errcode_t plan_image(const struct config *c, struct e4l_tree *t,
 		     struct image *im);
 
-/* Prints why plan_image() failed. */
+/* Prints the error of plan_image(). */
 void say_plan(const struct config *c, struct e4l_tree *t,
 	      const struct image *im, errcode_t err);
 
-/* Runs mke2fs on the device of @c.  False after printing why it failed. */
+/* Runs mke2fs on the device of @c.  Returns false after printing an error. */
 bool format_device(const struct config *c);
 
 /*
- * Opens and plans the formatted device of @c.  @im must have been given to
- * drop_image().  False after printing the reason.
+ * Opens and plans the formatted device of @c.  Call drop_image() for @im
+ * before.  Returns false after printing an error.
  */
 bool plan_device(const struct config *c, struct e4l_tree *t, struct image *im);
 
 /*
- * Writes bitmaps, descriptors and superblocks, and then the MMP block that other
- * hosts may use the device again.  False after printing the reason.
+ * Writes bitmaps, descriptors and superblocks, then the MMP block, which
+ * releases the device for other hosts.  Returns false after printing an error.
  */
 bool flush_image(const struct config *c, struct image *im);
 
-/* Closes everything, without writing what libext2fs still holds. */
+/* Closes everything, without writing libext2fs' cached changes. */
 void drop_image(struct image *im);
 
 #endif

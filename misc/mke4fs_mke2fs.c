@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Runs mke2fs, and passes its messages on. */
+/* Runs mke2fs, and forwards its messages. */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -39,8 +39,8 @@ static bool is_mke2fs(const char *path, const struct stat *own)
 }
 
 /*
- * Finds mke2fs in @path, of PATH_MAX bytes.  Where mke4fs has been put in its
- * place, it is what dpkg-divert(1) calls it.
+ * Finds mke2fs in @path, of PATH_MAX bytes.  If mke4fs is installed as mke2fs,
+ * uses the name that dpkg-divert(1) gives to the original.
  */
 static bool find_mke2fs(char *path)
 {
@@ -69,8 +69,8 @@ static bool find_mke2fs(char *path)
 }
 
 /*
- * Its stderr goes to @err_fd, unless that is -1; and so its stdout to @out_fd where
- * that is not for the user.
+ * Starts mke2fs.  Redirects its stderr to @err_fd, unless that is -1, and its
+ * stdout to @out_fd if stdout is not for the user.
  */
 static int spawn_mke2fs(char **argv, enum voice voice, int err_fd, int out_fd,
 			pid_t *pid)
@@ -83,7 +83,7 @@ static int spawn_mke2fs(char **argv, enum voice voice, int err_fd, int out_fd,
 
 	if (!find_mke2fs(path))
 		return ENOENT;
-	/* Signals that wait for us are not to wait for it. */
+	/* mke2fs must not inherit signals that mke4fs blocks */
 	sigemptyset(&none);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
@@ -135,7 +135,8 @@ static char **make_argv(const struct config *c, const char *path,
 		argv[n++] = "-q";
 	snprintf(buf->journal, sizeof(buf->journal), "-Jsize=%u",
 		 c->growth.journal_mib);
-	if (c->growth.journal_mib)	/* before -J, which then counts */
+	/* placed before -J, which takes precedence */
+	if (c->growth.journal_mib)
 		argv[n++] = buf->journal;
 	for (i = 0; i < c->n_pass; i++) {
 		if (c->pass[i].device_only && path != c->device)
@@ -155,7 +156,7 @@ static char **make_argv(const struct config *c, const char *path,
 	    (bytes && bytes >= c->grow_bytes))
 		buf->resize[0] = '\0';
 	if (c->extended || carry || *buf->resize) {
-		/* resize= last: what it depends on is to be said before */
+		/* resize= last: mke2fs needs the other options first */
 		if (asprintf(&buf->extended, "-E%s%s%s%s",
 			     c->extended ? c->extended : "",
 			     c->extended && carry ? "," : "",
@@ -184,8 +185,8 @@ static char **make_argv(const struct config *c, const char *path,
 }
 
 /*
- * Copies what is said of @path, which may be a prototype, as said of @name.  It
- * closes @fd, from which it comes; -1: nothing is said.
+ * Forwards messages about @path, which may be a prototype, as messages about
+ * @name.  Closes @fd, the source of the messages; -1: no messages.
  */
 static void pass_said(int fd, const char *path, const char *name, FILE *to)
 {
@@ -222,8 +223,8 @@ static bool waits(enum voice voice)
 }
 
 /*
- * Hears @pid, by @fd if that is not -1, to its end.  As waitpid(2).  Who is not
- * heard, for want of memory, is not waited for while it speaks, either.
+ * Forwards the output of @pid from @fd, unless that is -1, until the process
+ * ends.  Returns as waitpid(2).  Without memory, only waits for the process.
  */
 static int hear(int fd, pid_t pid, enum voice voice, const char *path,
 		const char *name)
@@ -244,7 +245,10 @@ static int hear(int fd, pid_t pid, enum voice voice, const char *path,
 	return status;
 }
 
-/* Spawns mke2fs, and hears it to its end.  As waitpid(2); -1: said already. */
+/*
+ * Runs mke2fs and forwards its output.  Returns as waitpid(2); -1: the error
+ * was already printed.
+ */
 static int hear_mke2fs(const struct config *c, char **argv, enum voice voice,
 		       const char *path)
 {
@@ -277,7 +281,7 @@ static int hear_mke2fs(const struct config *c, char **argv, enum voice voice,
 	return status;
 }
 
-/* Even with -q, mke2fs ends a line that it never began. */
+/* Even with -q, mke2fs prints a newline without a line before. */
 static enum voice voice_of(const struct config *c, const char *path,
 			   bool silent)
 {
@@ -287,7 +291,7 @@ static enum voice voice_of(const struct config *c, const char *path,
 		return VOICE_NONE;
 	if (path != c->device && !c->common.verbose)
 		return quiet ? VOICE_FAILURE : VOICE_ERRORS;
-	/* what it asks, it asks where its stdout is a terminal */
+	/* mke2fs asks its questions only if stdout is a terminal */
 	if (c->common.json && (!isatty(1) || isatty(2)))
 		return VOICE_STDERR;
 	return quiet ? VOICE_QUESTION : VOICE_ALL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Applies a manifest, mtree(5), over what the tree has.  libarchive's reader of
- * that format does not tell which keywords an entry had, knows no extended
- * attributes, and fills in what is missing from files that happen to have the
- * entry's path in the working directory: so there is a reader here.
+ * Applies a manifest, mtree(5), to the tree.  libarchive's reader is not
+ * suitable: it does not report which keywords an entry has, ignores extended
+ * attributes, and completes missing attributes from files with the entry's path
+ * in the working directory.
  */
 #include "config.h"
 #include <ctype.h>
@@ -152,7 +152,10 @@ static bool take_size(struct spec *s, const char *value)
 	return take_number(value, 10, INT64_MAX, &s->size);
 }
 
-/* SECONDS[.NANOSECONDS]: a number, not a fraction, as libarchive has it, too. */
+/*
+ * SECONDS[.NANOSECONDS]: nanoseconds are an integer, not a fraction, as in
+ * libarchive.
+ */
 static bool take_time(struct spec *s, const char *value)
 {
 	unsigned long nsec;
@@ -170,7 +173,7 @@ static bool take_time(struct spec *s, const char *value)
 	return !*end && nsec < 1000000000;
 }
 
-/* FORMAT,MAJOR,MINOR or Linux' own number. */
+/* FORMAT,MAJOR,MINOR or Linux' encoded number. */
 static bool take_device(struct spec *s, const char *value)
 {
 	unsigned int major, minor;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Refuses archives and container images, in place of the files that read them,
- * where libarchive is left out.
- */
+/* Refuses archives and container images, in builds without libarchive. */
 #include "config.h"
 #include "support/say.h"
 #include "mke4fs_oci.h"

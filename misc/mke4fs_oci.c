@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Container images: OCI image layouts, as a directory or as an archive, and
- * archives as docker save writes them.  Every document and every layer has to
- * have the digest by which the one before names it.
+ * archives of docker save.  Each document and each layer must have the digest
+ * that the referring document contains.
  */
 #include "config.h"
 #include <errno.h>
@@ -554,8 +554,8 @@ out:
 /* ------------------------------------------------------------------- sources */
 
 /*
- * Cuts ":REF" or "@DIGEST" off @path: where what is before it is there, the last
- * time that this is so.
+ * Cuts ":REF" or "@DIGEST" off @path, at the last place where the part before
+ * exists as a file.
  */
 static const char *cut_ref(char *path)
 {

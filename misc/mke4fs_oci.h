@@ -10,7 +10,7 @@ bool load_oci(struct load *l, const char *path);
 bool load_oci_archive(struct load *l, const char *path);
 bool load_docker_archive(struct load *l, const char *path);
 
-/* An image layout, or what docker save writes; of @ref, or NULL. */
+/* Loads an image layout, or an archive of docker save; @ref may be NULL. */
 bool load_stored(struct load *l, const struct store *store, const char *ref,
 		 bool is_docker);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The options of mke2fs, and what mke4fs does with each.  Options that are in
- * no table are refused, because an ignored option would be worse.
+ * The options of mke2fs, and how mke4fs handles each of them.  Options that are
+ * in no table are refused, because silently ignoring an option would be worse.
  */
 #include "config.h"
 #include <ctype.h>

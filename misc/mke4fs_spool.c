@@ -10,7 +10,7 @@
 #include "mke4fs_source.h"
 #include "support/say.h"
 
-#define HOLE_BYTES (32u << 10)	/* zeroes, at a multiple of it in the file */
+#define HOLE_BYTES (32u << 10)	/* size and alignment of holes */
 
 static const char zeroes[HOLE_BYTES];
 
@@ -114,8 +114,9 @@ static void drop_data(struct spool *s, uint64_t bytes)
 }
 
 /*
- * Whether a place for a hole ends with these @len bytes, which are within one,
- * and all of it is zeroes.  What was put of it before is taken back.
+ * Whether a hole ends with these @len bytes, which are inside one hole-sized
+ * block: all bytes of the block are zeroes.  Removes the bytes of the block
+ * that were already added.
  */
 static bool ends_hole(struct spool *s, const char *buf, size_t len,
 		      uint64_t offset)

@@ -10,9 +10,9 @@
 #define BLOCK_BYTES (1u << 20)
 
 /*
- * What is packed may become so large without a question, and larger by so many
- * bytes for each byte that is read: more than any method makes of one (but
- * bzip2, of zeroes), less than what is packed several times can become.
+ * Limits of unpacked data without --max-size: a fixed size, and a ratio to the
+ * read bytes that is larger than any compression method reaches (except bzip2,
+ * for zeroes), but smaller than repeated compression reaches.
  */
 #define FREE_BYTES (1ULL << 30)
 #define ONCE_RATIO (1u << 21)
@@ -43,7 +43,7 @@ static bool is_packed_twice(const struct stream *s)
 		archive_filter_code(s->raw, 1) > 0);
 }
 
-/* How many bytes of the file @s was unpacked from. */
+/* The number of file bytes from which @s was unpacked. */
 static uint64_t packed_bytes(const struct stream *s)
 {
 	if (s->raw && !s->below->below)
@@ -58,7 +58,7 @@ static bool is_bomb(struct stream *s)
 	uint64_t read = packed_bytes(s) + 1;
 	unsigned int ratio = is_packed_twice(s) ? TWICE_RATIO : ONCE_RATIO;
 
-	/* what is read ahead does not count: the caller counts the rest */
+	/* data that is read ahead does not count: the caller counts the rest */
 	if (s->max_bytes ?
 	    s->unpacked / 2 <= s->max_bytes / 2 + 2 * BLOCK_BYTES :
 	    s->unpacked <= FREE_BYTES ||
@@ -85,7 +85,7 @@ static la_ssize_t read_file(struct stream *s, char *buf)
 	return len;
 }
 
-/* What s->read gives is copied: it is gone when that is called again. */
+/* Copies the data of s->read, which are valid only until the next call. */
 static la_ssize_t read_given(struct stream *s, char *buf)
 {
 	size_t len = 0, n;
@@ -135,7 +135,9 @@ static bool is_gzip(struct stream *s)
 	       h[0] == 0x1f && h[1] == 0x8b && h[2] == Z_DEFLATED;
 }
 
-/* Unpacks from the next bytes of s->below.  1: the gzip member goes on. */
+/*
+ * Unpacks the next bytes of s->below.  Returns 1 if the gzip member continues.
+ */
 static la_ssize_t inflate_some(struct stream *s)
 {
 	z_stream *z = s->gzip;
@@ -167,7 +169,7 @@ static la_ssize_t inflate_some(struct stream *s)
 	return ARCHIVE_FATAL;
 }
 
-/* All members of a gzip file, one behind the other, are one stream. */
+/* All members of a gzip file form one stream. */
 static la_ssize_t read_gzip(struct stream *s, char *buf)
 {
 	z_stream *z = s->gzip;
@@ -184,7 +186,7 @@ static la_ssize_t read_gzip(struct stream *s, char *buf)
 	return is_bomb(s) ? ARCHIVE_FATAL : got;
 }
 
-/* Reads one more block in the place of the older one. */
+/* Reads one more block into the buffer of the older block. */
 static la_ssize_t read_block(struct stream *s)
 {
 	char *oldest = s->block[0];
@@ -205,7 +207,7 @@ static la_ssize_t read_block(struct stream *s)
 	return got;
 }
 
-/* The next bytes, which stay the next ones; 0 at the end. */
+/* Returns the next bytes without consuming them; 0 at the end. */
 static la_ssize_t look(struct stream *s, const char **buf)
 {
 	uint64_t off = s->at - s->begin;
@@ -283,7 +285,7 @@ size_t stream_peek(struct stream *s, void *buf, size_t len)
 	return done;
 }
 
-/* How many of @len bytes are zeroes before the first other one. */
+/* The number of leading zeroes in @len bytes. */
 static size_t count_zeroes(const char *buf, size_t len)
 {
 	size_t n = 0;
@@ -327,8 +329,8 @@ bool stream_skip_zeroes(struct stream *s, size_t unit)
 }
 
 /*
- * libarchive ignores the checksums of gzip: it would hand out damaged data.
- * All other filters of libarchive are supported.
+ * libarchive ignores the checksums of gzip and would return damaged data.  All
+ * other filters of libarchive are supported.
  */
 static bool unpack_gzip(struct stream *s)
 {

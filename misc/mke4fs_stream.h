@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A stream of bytes for libarchive: a file, or what another stream unpacks to.
- * The last bytes can be read again, since libarchive reads on behind the end of
- * an archive, where another one may begin.
+ * A stream of bytes for libarchive: a file, or the unpacked data of another
+ * stream.  The last bytes can be read again, because libarchive reads beyond
+ * the end of an archive, where another archive may begin.
  */
 #ifndef MKE4FS_STREAM_H
 #define MKE4FS_STREAM_H
@@ -26,13 +26,13 @@ struct stream {
 	uint64_t max_bytes;
 	/* the input can be endless, so that zeroes are limited */
 	bool endless;
-	/* or unless it is unpacked: */
-	struct archive *raw;		/* or: */
-	bool raw_empty;			/* unpacked, it has no bytes */
+	/* or, if unpacked by libarchive: */
+	struct archive *raw;		/* or, if unpacked by zlib: */
+	bool raw_empty;			/* the unpacked data are empty */
 	z_stream *gzip;			/* both NULL: not compressed */
 	bool gzip_ended;		/* the current gzip member has ended */
 	struct stream *below;		/* the compressed stream */
-	uint64_t first;			/* byte of it */
+	uint64_t first;			/* offset of its first byte */
 	char *block[2];			/* the last two blocks that were read */
 	size_t len[2];
 	uint64_t begin;			/* offset of block[0] in the stream */
@@ -43,39 +43,42 @@ struct stream {
 };
 
 /*
- * Reads @fd, which is borrowed, from where it is; or what s->read gives, if that
- * is set before anything is read.  False: out of memory.
+ * Reads @fd, which is borrowed, from its current position; or uses s->read, if
+ * set before anything is read.  False: no memory.
  */
 bool stream_open(struct stream *s, int fd);
 
 /*
- * Unpacks @below from its next byte on, which it moves.  *@packed: something is
- * packed there; otherwise nothing has moved, and @s is closed.  False: @below
- * has an error.
+ * Unpacks @below from its next byte on, which moves @below.  *@packed: the data
+ * are compressed; otherwise @below has not moved, and @s is closed.  False:
+ * @below has an error.
  */
 bool stream_unpack(struct stream *s, struct stream *below, bool *packed);
 
-/* Closes @s.  What it unpacked continues behind what was packed. */
+/* Closes @s.  The stream below continues behind the compressed data. */
 void stream_close(struct stream *s);
 
 /*
- * For archive_read_open(): reads @priv, a stream.  An error is that of the
- * stream as well.
+ * For archive_read_open(): reads @priv, a stream.  An error is also recorded in
+ * the stream.
  */
 la_ssize_t stream_read(struct archive *a, void *priv, const void **buf);
 
-/* Sets the next byte to hand out, among the last ones.  False: an error. */
+/* Moves to byte @at, which must be among the last ones.  False: an error. */
 bool stream_seek(struct stream *s, uint64_t at);
 
-/* Moves forward; less far at the end of the stream.  False: an error. */
+/* Moves forward, at most to the end of the stream.  False: an error. */
 bool stream_skip(struct stream *s, uint64_t bytes);
 
-/* Copies up to @len of the next bytes, and stays before them; how many. */
+/*
+ * Copies up to @len of the next bytes without consuming them; returns their
+ * number.
+ */
 size_t stream_peek(struct stream *s, void *buf, size_t len);
 
 /*
- * Skips zeroes, @unit of them at a time.  Whether the stream goes on then: not
- * at its end, nor after an error.
+ * Skips zeroes, in units of @unit.  Returns whether more data follow; false
+ * also after an error.
  */
 bool stream_skip_zeroes(struct stream *s, size_t unit);
 

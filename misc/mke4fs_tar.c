@@ -226,7 +226,7 @@ static bool take_xattrs(struct tar *r, struct archive_entry *entry,
 		return complain(r->l, "out of memory");
 	while (n-- > 0 && archive_entry_xattr_next(entry, &x.name, &x.value,
 						   &x.size) == ARCHIVE_OK) {
-		/* libarchive goes on without what it has no memory for */
+		/* libarchive continues after a failed allocation */
 		if (!x.name || !x.value)
 			return complain(r->l, "out of memory");
 		if (e4l_xattr_is_private(x.name, x.value, x.size))
@@ -246,9 +246,9 @@ static bool take_xattrs(struct tar *r, struct archive_entry *entry,
 /* ------------------------------------------------------------------- entries */
 
 /*
- * Takes the data of the entry at hand.  The size that @e says is that of a
- * sparse file; others have the one of their data: libarchive may have the size
- * from a field that does not apply, or not know it before their end.
+ * Takes the data of the current entry.  The size in @e is that of a sparse
+ * file.  Other files have the size of their data: libarchive's size may be from
+ * a field that does not apply, or be unknown before the end of the data.
  */
 static bool take_content(struct tar *r, struct archive_entry *entry,
 			 struct e4l_entry *e)
@@ -313,7 +313,7 @@ static bool describe(struct tar *r, struct archive_entry *entry,
 	return !S_ISREG(e->mode) || take_content(r, entry, e);
 }
 
-/* In cpio's archives, the data may come with the last of a file's names. */
+/* In cpio archives, the data may come with the last name of a file. */
 static bool take_link(struct tar *r, struct archive_entry *entry)
 {
 	const char *target = archive_entry_hardlink(entry);
@@ -329,7 +329,7 @@ static bool take_link(struct tar *r, struct archive_entry *entry)
 	if (!err && e.size && archive_entry_filetype(entry) == AE_IFREG) {
 		if (!take_content(r, entry, &e))
 			return false;
-		/* of none, the size may be one that does not apply */
+		/* without data, the size may be invalid */
 		err = e.size ? e4l_tree_set_content(r->l->t, id, &e) : 0;
 	}
 	if (err == E4L_ET_BAD_ARGUMENT)
@@ -399,7 +399,7 @@ static bool take_whiteout(struct tar *r)
 		       e4l_layer_hide(r->l->t, path);
 	free(path);
 	if (err == E4L_ET_HIDES_NOTHING && opaque)
-		return true;	/* of a directory that is new */
+		return true;	/* the directory is new */
 	if (err == E4L_ET_HIDES_NOTHING)
 		return complain_tree(r->l, err) || true;
 	return !err || complain_tree(r->l, err);
@@ -471,7 +471,9 @@ static bool take_all(struct tar *r)
 	while ((got = archive_read_next_header(r->a, &entry)) == ARCHIVE_OK ||
 	       got == ARCHIVE_WARN) {
 		r->n_members++;
-		/* Such as a name that should be UTF-8: it is taken as it is. */
+		/*
+		 * For example an invalid UTF-8 name, which is used unchanged.
+		 */
 		if (got == ARCHIVE_WARN) {
 			r->l->path = archive_entry_pathname(entry);
 			complain_archive(r);
@@ -507,11 +509,11 @@ static bool complain_stream(const struct tar *r, const struct stream *s)
 }
 
 /*
- * The archive that @s is at.  What comes before the next one is zeroes, @unit
- * of them at a time: whole blocks behind a tar archive, as with --ignore-zeros
- * of tar(1), and any behind others, as Linux takes an initramfs.
- * Formats are those that say what a file is, and that nothing else looks like:
- * a list of words would do as an mtree.
+ * Loads the archive at the position of @s.  *@unit is the unit of zeroes before
+ * the next archive: whole blocks behind a tar archive, like --ignore-zeros of
+ * tar(1), bytes behind others, like Linux in an initramfs.  Accepted formats
+ * have a magic number that no other data have: a list of words would be a valid
+ * mtree.
  */
 static bool take_archive(struct tar *r, struct stream *s, size_t *unit)
 {
@@ -542,7 +544,7 @@ static bool take_archive(struct tar *r, struct stream *s, size_t *unit)
 
 /* ------------------------------------------------- one archive behind another */
 
-/* In the header of a tar archive, an empty name is zeroes. */
+/* A tar header with an empty name begins with zeroes. */
 static size_t first_unit(struct stream *s)
 {
 	char h[TAR_BLOCK_BYTES];
@@ -560,8 +562,8 @@ static bool take_packed(struct tar *r, struct stream *s, unsigned int depth)
 }
 
 /*
- * All that is in @s.  A device goes on behind the end of an archive, of which it
- * may have no more than that end: zeroes, as all of /dev/zero is.
+ * Loads all archives in @s.  A device continues with zeroes behind the end of
+ * an archive, and may contain nothing but zeroes, like /dev/zero.
  */
 static bool take_stream(struct tar *r, struct stream *s, unsigned int depth)
 {
@@ -650,8 +652,8 @@ static bool take_archives(struct tar *r)
 /* --------------------------------------------------------------------- zip */
 
 /*
- * A zip archive in a file is read from the directory at its end, which alone
- * has the modes of its files.
+ * A zip archive in a file is read from the directory at its end: only the
+ * directory has the modes of the files.
  */
 static bool take_zip(struct tar *r, const struct stat *st)
 {

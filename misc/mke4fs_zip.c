@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include "mke4fs_zip.h"
 
-#define END_BYTES	22	/* of the last record, without its comment */
+#define END_BYTES	22 /* size of the last record, without its comment */
 #define MAX_COMMENT	65535
 #define MAX_RECORD	46
 
@@ -15,7 +15,10 @@ static uint64_t get(const uint8_t *p, unsigned int bytes)
 	return bytes ? p[0] | get(p + 1, bytes - 1) << 8 : 0;
 }
 
-/* The bytes of the record that @s is at; 0: it is none of a directory. */
+/*
+ * The size of the record at the position of @s; 0: not a record of the central
+ * directory.
+ */
 static uint64_t record_bytes(struct stream *s, bool *is_last)
 {
 	uint8_t p[MAX_RECORD] = { 0 };
@@ -28,9 +31,9 @@ static uint64_t record_bytes(struct stream *s, bool *is_last)
 		return 46 + get(p + 28, 2) + get(p + 30, 2) + get(p + 32, 2);
 	case 0x0505:	/* a signature */
 		return 6 + get(p + 4, 2);
-	case 0x0606:	/* the end, in 64 bits */
+	case 0x0606:	/* the end, with 64-bit numbers */
 		return get(p + 4, 8) > UINT32_MAX ? 0 : 12 + get(p + 4, 8);
-	case 0x0706:	/* where that is */
+	case 0x0706:	/* the position of the 64-bit end */
 		return 20;
 	case 0x0605:
 		*is_last = true;
@@ -51,7 +54,10 @@ bool zip_skip_directory(struct stream *s)
 	return !s->err;
 }
 
-/* @p: the last record, at byte @at of a file of @bytes. */
+/*
+ * Whether the archive is complete.  @p: the last record, at byte @at of a file
+ * of @bytes.
+ */
 static bool is_whole(int fd, const uint8_t *p, uint64_t at, uint64_t bytes)
 {
 	uint64_t size = get(p + 12, 4), begin = get(p + 16, 4);
@@ -59,10 +65,10 @@ static bool is_whole(int fd, const uint8_t *p, uint64_t at, uint64_t bytes)
 
 	if (at + END_BYTES + get(p + 20, 2) != bytes)
 		return false;
-	/* the numbers are elsewhere, in 64 bits */
+	/* the numbers are in the 64-bit end record */
 	if (size == UINT32_MAX || begin == UINT32_MAX || begin + size >= at)
 		return true;
-	/* what comes before may be a program that unpacks it */
+	/* a program that unpacks the archive may precede it */
 	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
 	       memcmp(magic, "PK\3\4", sizeof(magic));
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Gives the kernel the values that mounted filesystems keep.
+ * Writes the stored tunables of mounted filesystems to the kernel.
  *
- * The kernel announces no mount (there is no uevent for it), but a poll of
- * /proc/self/mountinfo wakes up.  A mounted filesystem is known by the inode
- * number of its directory in sysfs, which is new at each mount; bind mounts of
- * it share it.
+ * The kernel does not announce mounts (there is no uevent), but poll(2) on
+ * /proc/self/mountinfo returns after a change.  A mounted filesystem is
+ * identified by the inode number of its directory in sysfs, which is new after
+ * each mount, and shared by bind mounts.
  */
 #include "config.h"
 #include <errno.h>
