@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * age DIR [SCALE]: ages the mounted filesystem at DIR, of 8 GiB at SCALE 100,
- * until about 81 % of it is full: preallocated files written in places, small
- * files of which many are deleted again, files that grew side by side, and big
- * files in the holes that are left.  The same sequence for the same SCALE.
+ * age DIR [SCALE]: ages the mounted filesystem at DIR (8 GiB at SCALE 100)
+ * until about 81 % of it is in use: partly written preallocated files, small
+ * files of which many are deleted, files that grow side by side, and large
+ * files in the remaining free space.  The sequence depends only on SCALE.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -55,7 +55,7 @@ static void sync_all(void)
 	close(fd);
 }
 
-/* Half of the blocks written: every other one, or at random. */
+/* Writes half of the blocks: every second block, or random blocks. */
 static void mosaic(unsigned int n, int random)
 {
 	char path[64];
@@ -106,7 +106,7 @@ static void small_files(unsigned int dirs, unsigned int per_dir)
 	sync_all();
 }
 
-/* Each round appends a block or two to every file, and reaches the disk. */
+/* Each round appends one or two blocks to every file, and flushes the files. */
 static void grow(unsigned int files, unsigned int rounds)
 {
 	off_t *size = calloc(files, sizeof(*size));

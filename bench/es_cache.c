@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Replays the cases by which the shrinker of the kernel's extent status tree
- * was judged in 2014 ("ext4: extents status tree shrinker improvements", on
- * linux-ext4), for four ways to reclaim over the same trees:
+ * Replays the test cases of the kernel's extent status tree shrinker of 2014
+ * ("ext4: extents status tree shrinker improvements", on linux-ext4), for four
+ * policies over the same trees:
  *
  *	es_cache [PERCENT]	of the sizes below; 100
  *
- *  LRU            inodes by their last use, sorted when nothing else helps; an
+ *  LRU            inodes by their last use, sorted if nothing else helps; an
  *                 inode's tree is walked from its start (Linux 3.12 to 3.18)
- *  round robin    inodes take turns; their trees are walked
- *  lists          inodes take turns; each has a list of what can be freed
- *  lists, ages    the library's: lists of two ages, and marks
+ *  round robin    inodes in turn; their trees are walked
+ *  lists          inodes in turn; each has a list of reclaimable entries
+ *  lists, ages    the library's policy: lists of two ages, and accessed flags
  *
- * A visit is an entry or an inode that a scan looks at, or sorts.
+ * A visit is an entry or an inode that a scan examines or sorts.
  */
 #include "config.h"
 #include <err.h>
@@ -22,10 +22,10 @@
 
 /* ----------------------------------------------------------------- policies */
 
-/* What the LRU needs to know. */
+/* State of the LRU policy. */
 struct lru {
-	uint64_t clock, sorted;		/* when */
-	uint64_t *used;			/* by inode: when last */
+	uint64_t clock, sorted;		/* time, and time of the last sort */
+	uint64_t *used;			/* by inode: time of the last use */
 	struct es_queue **order;
 };
 
@@ -51,7 +51,10 @@ struct walk {
 	uint64_t n, want;
 };
 
-/* Finds the first entries that can be freed; delayed ones are in the way. */
+/*
+ * Finds the first entries that can be freed; delayed entries cost visits as
+ * well.
+ */
 static void walk(struct e4l_es_cache *c, struct es_entry *tree, struct walk *w)
 {
 	if (!tree || w->n == w->want)
@@ -116,7 +119,7 @@ static void sort(struct e4l_es_cache *c, struct lru *lru)
 	lru->sorted = lru->clock;
 }
 
-/* One time through the list; those used since it was sorted go to its end. */
+/* Walks the list once; inodes used after the sort move to the end. */
 static uint64_t lru_round(struct e4l_es_cache *c, struct lru *lru,
 			  uint64_t want)
 {
@@ -163,7 +166,7 @@ static const struct policy {
 	const char *name;
 	uint64_t (*reclaim)(struct e4l_es_cache *c, uint64_t want);
 	void (*touch)(struct e4l_es_cache *c, struct es_inode *inode,
-		      struct es_entry *entry);	/* NULL: the library's */
+		      struct es_entry *entry);	/* NULL: the library's policy */
 } policies[] = {
 	{ "LRU", least_recently_used, no_touch },
 	{ "round robin", round_robin, no_touch },
@@ -191,7 +194,10 @@ static uint32_t any(uint32_t n)
 	return random() % n;
 }
 
-/* Entries are one block long, with one between them, so that none join. */
+/*
+ * Inserts an entry of one block, with a gap to the next, so that entries do not
+ * join.
+ */
 static void put(struct replay *r, ext2_ino_t ino, uint32_t n,
 		enum e4l_es_state state)
 {
@@ -202,7 +208,7 @@ static void put(struct replay *r, ext2_ino_t ino, uint32_t n,
 		errx(1, "no memory");
 }
 
-/* Reads a block, and keeps where it is. */
+/* Looks up a block, and inserts its entry after a miss. */
 static void get(struct replay *r, ext2_ino_t ino, uint32_t n)
 {
 	struct e4l_es es;
@@ -212,7 +218,7 @@ static void get(struct replay *r, ext2_ino_t ino, uint32_t n)
 		put(r, ino, n, E4L_ES_WRITTEN);
 }
 
-/* Room for @n more entries than there are. */
+/* Sets the limit to @n more entries than exist. */
 static void set_room(struct replay *r, uint64_t n)
 {
 	r->c->stats.limit_bytes = r->c->stats.bytes +
@@ -220,8 +226,8 @@ static void set_room(struct replay *r, uint64_t n)
 }
 
 /*
- * Each file is written at random, so that half of three quarters of its blocks
- * wait to be placed, and read at random.
+ * Large trees: each file is written at random, so that half of three quarters
+ * of its blocks are delayed, and read at random.
  */
 static void large_trees(struct replay *r)
 {
@@ -236,7 +242,7 @@ static void large_trees(struct replay *r)
 		get(r, any(inodes), 4 * any(BLOCKS / 4));
 }
 
-/* Many small files in use, which all fit, and one that streams by. */
+/* A long list: many small files in use, which fit, and one streaming file. */
 static void long_list(struct replay *r)
 {
 	enum { INODES = 50000, ENTRIES = 2, READS = 1000000, STREAM = 8 };
@@ -252,7 +258,7 @@ static void long_list(struct replay *r)
 	}
 }
 
-/* A hot set that would fill half of the room, and twice as many writes. */
+/* A hot set of half of the limit, and twice as many writes. */
 static void hot_set(struct replay *r)
 {
 	enum { INODES = 100, ENTRIES = 200, WRITERS = 4, READS = 500000,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * floor IMAGE [LIST]: the least that a layout report has to do, and nothing else:
- * reads the inode tables up to the last inode that may be in use, every extent
- * tree block, every directory block and the block bitmaps, block by block in
- * disk order on one thread with the kernel's default readahead; decodes the
- * inodes, extents and directory entries; prints how many there were.  No
- * checksums, no checks, no output to speak of: what a real tool is measured
- * against, not a tool.  4 KiB blocks, extents, 64bit and flex_bg as mke2fs
- * makes them by default.  LIST gets the numbers of the blocks.
+ * floor IMAGE [LIST]: does the minimum work of a layout report: reads the inode
+ * tables up to the last inode that may be in use, every extent tree block,
+ * every directory block and the block bitmaps, block by block in disk order on
+ * one thread with the kernel's default readahead; decodes the inodes, extents
+ * and directory entries; prints their numbers.  No checksums, no checks, no
+ * output to speak of: what a real tool is measured against, not a tool.  4 KiB
+ * blocks, extents, 64bit and flex_bg as mke2fs makes them by default.  LIST
+ * gets the numbers of the blocks.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -62,7 +62,7 @@ static int cmp(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* A tree block of a directory is marked by the top bit of its number. */
+/* A directory's tree block is marked by the top bit of its number. */
 #define OF_DIR (1ULL << 63)
 
 static void node(const struct ext3_extent_header *h, blk64_t of_dir,

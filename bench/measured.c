@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * measured FD COMMAND...: runs the command and writes to the file descriptor
- * what it took: seconds, of processor time as well, peak memory (KiB), calls
- * that read, bytes that they read and that came from the disk.  Ends as the
- * command did.  For the benches, which are in Python: exec(2) hands on the peak
- * memory of whoever forked, and this is small.
+ * measured FD COMMAND...: runs the command, and writes its resource usage to
+ * the file descriptor: elapsed and processor time in seconds, peak memory
+ * (KiB), read calls, bytes that these calls read, and bytes from the disk.
+ * Exits like the command.  Used by the benchmarks in Python: the peak memory
+ * includes the forking process across exec(2), and this program is small.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -32,7 +32,9 @@ static double cpu_seconds(const struct rusage *r)
 	       (r->ru_utime.tv_usec + r->ru_stime.tv_usec) / 1e6;
 }
 
-/* What a process read that has ended but was not waited for. */
+/*
+ * Writes the I/O counters of a process that has exited but was not waited for.
+ */
 static void put_reads(int fd, pid_t pid)
 {
 	char path[64], name[32];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * one_head IMAGE DIR: shows IMAGE as the file DIR/disk, to be read only, as a
- * disk would that has one head: a request costs the way of the head and the turn
- * of the disk, or what lies between is read through when that is cheaper, and
- * then its bytes at the rate of the disk.  Of up to 32 requests that wait, the
- * next one upwards is served.  Attach it with losetup -r --direct-io=on, for it
- * keeps nothing.  Ends when DIR is unmounted, and says how many requests there
- * were, how long the disk was busy with them, which does not depend on what else
- * the machine does, and the same if each place had been read once, upwards: the
+ * one_head IMAGE DIR: presents IMAGE as the read-only file DIR/disk with the
+ * timing of a disk with one head: a request costs a seek and the rotational
+ * delay, or the transfer of the skipped bytes if that is faster, and the
+ * transfer of its bytes.  Of up to 32 queued requests, the next one upwards is
+ * served.  Attach the file with losetup -r --direct-io=on, because it caches
+ * nothing.  Ends when DIR is unmounted, and says how many requests there were,
+ * how long the disk was busy with them, which does not depend on what else the
+ * machine does, and the same if each place had been read once, upwards: the
  * floor of any order.  As root.
  */
 #define _GNU_SOURCE
@@ -31,7 +31,7 @@
 #define BYTES_PER_S	150e6
 #define TURN_S		(60.0 / 7200)
 #define SHORT_SEEK_S	0.001
-#define LONG_SEEK_S	0.012	/* from one end to the other */
+#define LONG_SEEK_S	0.012	/* from the first to the last track */
 #define QUEUE		32
 #define MAX_READ	(1u << 20)
 #define DISK_NODE	2
@@ -44,13 +44,13 @@ struct request {
 struct disk {
 	int image, fuse;
 	struct stat st;
-	uint64_t head;		/* behind the last byte that was read */
+	uint64_t head;		/* position behind the last byte read */
 	struct request queue[QUEUE];
 	unsigned int n;
-	struct request *served;	/* all @requests */
+	struct request *served;	/* log of all requests */
 	size_t max_served;
 	uint64_t requests, bytes, seeks;
-	double busy;		/* seconds */
+	double busy;		/* in seconds */
 	struct timespec busy_until;
 	char buf[MAX_READ];
 	char in[MAX_READ + 65536];
@@ -64,7 +64,7 @@ static void answer(struct disk *d, uint64_t unique, int error,
 	};
 	struct iovec v[] = { { &head, sizeof(head) }, { (void *)body, len } };
 
-	/* ENOENT: who asked has gone */
+	/* ENOENT: the requester has exited */
 	if (writev(d->fuse, v, 2) < 0 && errno != ENOENT)
 		err(1, "answering");
 }
@@ -75,7 +75,8 @@ static struct fuse_attr attributes(const struct disk *d, uint64_t node)
 
 	if (node != DISK_NODE)
 		return a;
-	a.mode = S_IFREG | 0644;	/* who plans to write opens it so */
+	/* a writer would open the file with this mode */
+	a.mode = S_IFREG | 0644;
 	a.size = d->st.st_size;
 	a.blocks = a.size / 512;
 	a.blksize = 4096;
@@ -139,7 +140,7 @@ static void answer_meta(struct disk *d, const struct fuse_in_header *h)
 	answer(d, h->unique, error, &out, len);
 }
 
-/* Takes what has come; false: there is no more, or the end. */
+/* Receives a request; false: none is waiting, or the end. */
 static bool take(struct disk *d, bool *end)
 {
 	const struct fuse_in_header *h = (const void *)d->in;
@@ -164,7 +165,7 @@ static bool take(struct disk *d, bool *end)
 	return true;
 }
 
-/* The next one upwards, or the lowest. */
+/* Takes the next request upwards, or the lowest one. */
 static struct request next_up(struct disk *d)
 {
 	unsigned int i, best = 0;
@@ -183,7 +184,10 @@ static struct request next_up(struct disk *d)
 	return r;
 }
 
-/* Moves the head to @offset and reads @size bytes; the seconds that it takes. */
+/*
+ * Moves the head to @offset and reads @size bytes.  Returns the duration in
+ * seconds.
+ */
 static double seconds_for(struct disk *d, uint64_t offset, uint32_t size)
 {
 	uint64_t way = offset > d->head ? offset - d->head : d->head - offset;
@@ -202,7 +206,7 @@ static double seconds_for(struct disk *d, uint64_t offset, uint32_t size)
 	return between + size / BYTES_PER_S;
 }
 
-/* The head is as far as it would be if this had gone on all the time. */
+/* Waits until the simulated time of the request. */
 static void wait_for(struct disk *d, double seconds)
 {
 	struct timespec now;
@@ -258,7 +262,7 @@ static void print(const char *of, const struct disk *d)
 	       d->bytes / 1048576.0, d->busy);
 }
 
-/* What was read, each byte once and upwards. */
+/* Prints the duration of one upward pass over the bytes that were read. */
 static void print_floor(struct disk *d)
 {
 	struct disk floor = { .st = d->st };

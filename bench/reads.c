@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * reads IMAGE LIST: reads the blocks of LIST (4 KiB each, a number a line, as
- * `floor IMAGE LIST` writes it) and looks at none: in disk order, through holes
- * of 8 KiB, at most 1 MiB at a time, 32 at once, without the page cache.  The
- * time in which the device gives what a layout report needs.
+ * `floor IMAGE LIST` writes it) and ignores their content: in disk order,
+ * including gaps of up to 8 KiB, at most 1 MiB per read, 32 reads in parallel,
+ * without the page cache.  Measures how fast the device can deliver the input
+ * of a layout report.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -16,7 +17,7 @@
 #include <unistd.h>
 
 #define BLOCK	4096
-#define GAP	2		/* blocks */
+#define GAP	2		/* in blocks */
 #define MAX	256
 #define THREADS	32
 
@@ -57,7 +58,7 @@ static void load(const char *name)
 	fclose(f);
 }
 
-/* Sorts the blocks and makes runs of them. */
+/* Sorts the blocks and joins them to runs. */
 static void join(void)
 {
 	size_t i, n = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The same random writes of one 4 KiB block, to a file or in memory:
+ * Makes random writes of one 4 KiB block, to a file or to the model in memory:
  *
- *   write FILE BLOCKS WRITES        into FILE, to disk after each
+ *   write FILE BLOCKS WRITES to FILE, with a flush after each write
  *   simulate EXTENTS BLOCKS WRITES CHUNK
- *                                   prints the number of extents after them
+ *                                   prints the resulting number of extents
  *
  * EXTENTS is a file of lines "inode logical physical length state", or "-" for
  * unwritten extents of the greatest length.  CHUNK is in blocks.

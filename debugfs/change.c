@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Requests that change names and maps: each is one transaction. */
+/* Requests that change names and maps, each in one transaction. */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ bool shell_changed(struct shell *s, bool ok)
 	e4l_es_forget_all(s->cache);
 	if (!s->undo.file)
 		return shell_around(s, nothing, NULL) && ok;
-	/* the undo file goes on as long as the filesystem stays open */
+	/* the undo file covers one opening of the filesystem only */
 	if (ok)
 		return true;
 	if (undo_guard_changed())
@@ -91,7 +91,7 @@ static bool refuse(const struct shell *s, const char *path, const char *why)
 	return false;
 }
 
-/* What only the kernel can do right when names are added. */
+/* Refuses directories to which only the kernel can add names correctly. */
 static bool check_parent(const struct shell *s, const char *path,
 			 const struct ext2_inode *dir)
 {
@@ -142,7 +142,7 @@ bool name_find(struct shell *s, const char *path, struct name_at *p)
 	return err ? shell_fails(s, path, err) : true;
 }
 
-/* The same for something new. */
+/* Finds the place of a name that must not exist yet. */
 static bool name_find_new(struct shell *s, const char *path, struct name_at *p)
 {
 	if (!name_find(s, path, p))
@@ -296,12 +296,12 @@ bool file_may_change(const struct shell *s, const char *path,
 
 struct range {
 	ext2_ino_t ino;
-	uint64_t start, end;		/* blocks; the last one excluded */
-	uint64_t size;			/* of the file, then */
+	uint64_t start, end;		/* in blocks; @end is exclusive */
+	uint64_t size;			/* resulting size of the file */
 	blk64_t goal;
 };
 
-/* A size, or a part of the file's size as whole blocks. */
+/* Parses a size, or a share of the file's size, rounded to whole blocks. */
 static bool parse_bytes(const struct shell *s, const char *text, uint64_t size,
 			uint64_t *bytes)
 {
@@ -317,7 +317,7 @@ static bool parse_bytes(const struct shell *s, const char *text, uint64_t size,
 	return true;
 }
 
-/* OFFSET and LENGTH, in bytes, of a file of @size bytes. */
+/* Parses OFFSET and LENGTH, in bytes, of a file of @size bytes. */
 static bool parse_range(const struct shell *s, const char *const *argv,
 			uint64_t size, uint64_t *offset, uint64_t *end)
 {
@@ -371,7 +371,7 @@ static bool fallocate_range(struct shell *s, const char *const *argv,
 	r.start = offset / bs;
 	r.end = end / bs + !!(end % bs);
 	r.size = end > size ? end : size;
-	/* libext2fs itself goes on behind what is there */
+	/* libext2fs continues behind existing extents */
 	if (!f->n_extents)
 		err = find_goal(s, f->ino, r.end - r.start, &r.goal);
 	if (err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What requests that write share. */
+/* change: functions that writing requests share. */
 #ifndef E4DEBUG_CHANGE_H
 #define E4DEBUG_CHANGE_H
 
@@ -7,30 +7,31 @@
 #include "e4layout/journal/change.h"
 
 /*
- * After every change, whether it was @ok: what is known of the filesystem is
- * learned anew.  Returns @ok, or false after saying what failed.
+ * Call after every change, successful (@ok) or not: drops cached knowledge of
+ * the filesystem.  Returns @ok, or false after printing an error.
  */
 bool shell_changed(struct shell *s, bool ok);
 
-/* e4l_change(); false after saying what failed with @what. */
+/* Calls e4l_change().  Returns false after printing that @what failed. */
 bool shell_change(struct shell *s, const char *what, const char *doing,
 		  errcode_t (*fn)(ext2_filsys fs, io_channel device,
 				  void *priv),
 		  void *priv);
 
 /*
- * Where @blocks blocks of a file near @ino are best put: the first free run
- * that holds them from its group on, else the first of all, else the longest.
+ * The best place for @blocks blocks of a file near @ino: the first large enough
+ * free extent from its group on; otherwise the first one of all; otherwise the
+ * largest free extent.
  */
 errcode_t find_goal(struct shell *s, ext2_ino_t ino, uint64_t blocks,
 		    blk64_t *goal);
 
-/* Where a name is, or could be. */
+/* The place of an existing or new name. */
 struct name_at {
 	const char *path, *name;
 	ext2_ino_t dir;
-	ext2_ino_t ino;		/* 0: there is nothing yet */
-	bool full;		/* no directory more */
+	ext2_ino_t ino;		/* 0: the name does not exist */
+	bool full;		/* the directory has no space for an entry */
 };
 
 /*
@@ -39,15 +40,15 @@ struct name_at {
  */
 bool name_find(struct shell *s, const char *path, struct name_at *p);
 
-/* An inode for something new there. */
+/* Allocates an inode for a new file at @p. */
 errcode_t name_inode(struct shell *s, const struct name_at *p, int mode,
 		      ext2_ino_t *ino);
 
-/* Gives it to @ino, of the type EXT2_FT_*. */
+/* Adds an entry for @ino, of type EXT2_FT_*, at @p. */
 errcode_t name_link(ext2_filsys fs, const struct name_at *p, ext2_ino_t ino,
 		     int type);
 
-/* Whether the content of @f may change; false after saying why not. */
+/* Whether the content of @f may be changed; false after printing the reason. */
 bool file_may_change(const struct shell *s, const char *path,
 		     const struct file *f);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* map: the groups, or where in them a file is, in the terminal's width. */
+/*
+ * map: draws the use of the block groups, or the places of a file's blocks, in
+ * the terminal's width.
+ */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +17,12 @@
 
 struct drawing {
 	struct shell *s;
-	uint32_t blocks;		/* of a group that is not the last */
-	unsigned int cells;		/* of a group */
-	/* Blocks in each cell of each group; of a file: written, unwritten. */
+	uint32_t blocks;		/* blocks per group, except the last */
+	unsigned int cells;		/* cells per group */
+	/*
+	 * Blocks per cell of each group; for a file: written and unwritten
+	 * blocks.
+	 */
 	uint32_t *counted, *unwritten;
 };
 
@@ -37,7 +43,7 @@ static uint32_t group_blocks(const struct drawing *d, dgrp_t group)
 	       ext2fs_group_first_block2(fs, group) + 1;
 }
 
-/* The first block of a cell of a group, counted from the group's first. */
+/* The first block of a cell, relative to its group. */
 static uint32_t cell_start(const struct drawing *d, unsigned int cell)
 {
 	return (uint64_t)cell * d->blocks / d->cells;
@@ -52,7 +58,10 @@ static unsigned int cell_of(const struct drawing *d, uint32_t offset)
 	return cell;
 }
 
-/* Counts blocks where they lie; damaged maps may lead before group 0. */
+/*
+ * Counts blocks in their cells; a damaged map may refer to blocks before group
+ * 0.
+ */
 static void count_run(const struct drawing *d, uint32_t *counts, blk64_t blk,
 		      blk64_t len)
 {
@@ -151,11 +160,11 @@ static uint64_t draw_file(const struct drawing *d, dgrp_t group, char *row)
 
 /* ------------------------------------------------------------------- output */
 
-/* "free_blocks" of a group, or "file_blocks": how many of its blocks. */
+/* "free_blocks" of a group, or "file_blocks". */
 struct kind {
 	uint64_t (*draw)(const struct drawing *d, dgrp_t group, char *row);
 	const char *legend, *key;
-	bool all;		/* groups without any, too */
+	bool all;	/* also draw groups without blocks of the file */
 };
 
 static const struct kind free_kind = {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* e4debug: looks at the layout of a filesystem, and changes it, by request. */
+/*
+ * e4debug: an interactive shell to examine and change the layout of a
+ * filesystem.
+ */
 #include "config.h"
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +13,7 @@
 #include "support/units.h"
 #include "e4debug.h"
 
-/* What is known of files' blocks may take this much. */
+/* Memory limit of the extent status cache. */
 #define CACHE_BYTES (64ULL << 20)
 
 #define AT(member) offsetof(struct shell, member)
@@ -150,7 +153,7 @@ bool do_quit(struct shell *s, int argc, const char *const *argv)
 
 /* -------------------------------------------------------------------- lines */
 
-/* libss says so, too, but not that it is an error. */
+/* libss also prints this error, but does not return it. */
 static bool is_balanced(const char *line)
 {
 	bool balanced = true;
@@ -185,7 +188,7 @@ bool shell_do(struct shell *s, const char *line)
 	free(copy);
 	if (err == SS_ET_COMMAND_NOT_FOUND)
 		return shell_pass(s, line);
-	/* libss returns 0 if it has no memory for the words */
+	/* libss returns 0 if it cannot allocate the words */
 	if (!err && s->failed && !s->request)
 		err = ENOMEM;
 	if (err)

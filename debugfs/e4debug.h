@@ -2,20 +2,21 @@
 /*
  * e4debug:
  *
- *  e4debug.c   options, what is open, requests from a line, a file or a prompt
- *  commands.ct what libss knows of the requests
- *  request.c   the table of requests: how they are called, what they need
- *  output.c    what a request found, for people and as JSON
- *  file.c      one inode with its extents, and the cache of them
- *  look.c      requests that read
- *  draw.c      one that draws
- *  journal.c   one that lists transactions
- *  settings.c  tunables, and what a check finds
- *  repack.c    requests that plan or improve the layout
- *  change.c    requests that change names and maps; what writing ones share
- *  write.c     one that copies a file of the host
- *  pass.c      other requests, by the system's debugfs
- *  prompt.c    readline, and what it completes
+ *  e4debug.c options, the open filesystem, requests from a line, file or prompt
+ *  commands.ct libss' table of requests
+ *  request.c the table of requests: arguments and requirements
+ *  output.c prints results as text and as JSON
+ *  file.c an inode with its extents, and the extent status cache
+ *  look.c requests that read
+ *  draw.c the request that draws
+ *  journal.c the request that lists transactions
+ *  settings.c tunables, and findings of a check
+ *  repack.c requests that plan or improve the layout
+ *  change.c requests that change names and maps; shared code of writing
+ *  requests
+ *  write.c the request that copies a file of the host
+ *  pass.c other requests, by the system's debugfs
+ *  prompt.c readline and completion
  */
 #ifndef E4DEBUG_H
 #define E4DEBUG_H
@@ -34,80 +35,93 @@
 #include "support/target.h"
 
 struct shell {
-	/* what was asked for */
+	/* options */
 	struct args_common args;	/* must be first: see support/args.h */
 	bool write;
 	const char *line, *file;
 	struct target_undo undo;
-	/* what is open */
+	/* the open filesystem */
 	bool open;
-	bool checked;			/* sound before it was changed here */
-	char *name;			/* as it was given */
+	/* no errors were found before the changes of this session */
+	bool checked;
+	char *name;			/* as given by the user */
 	uint64_t partition;
 	struct target target;
 	struct e4l *e;
 	struct e4l_es_cache *cache;
-	/* the request at hand */
+	/* the current request */
 	const char *request;
 	struct interrupt interrupt;
 	struct progress progress;
 	bool failed, quit;
-	int ss;				/* libss' number of us */
+	int ss;				/* libss' number of this shell */
 };
 
 /* ---------------------------------------------------------------- e4debug.c */
 
 /*
- * Opens @name, or a partition of it (0: it is no disk), as s->write says; false
- * after saying why not.
+ * Opens @name, or partition @partition of it (0: no partition), for writing if
+ * s->write is set.  Returns false after printing an error.
  */
 bool shell_open(struct shell *s, const char *name, uint64_t partition);
-/* Closes what is open, if anything is. */
+/* Closes the filesystem, if open. */
 bool shell_close(struct shell *s);
-/* Opens what is open anew, after @work had the device for itself. */
+/*
+ * Closes the filesystem, calls @work, which may use the device, and opens the
+ * filesystem again.
+ */
 bool shell_around(struct shell *s, bool (*work)(struct shell *s, void *priv),
 		  void *priv);
 
-/* Carries out one line; false when it failed, which has been said. */
+/* Runs a line.  Returns false after printing an error. */
 bool shell_do(struct shell *s, const char *line);
 
 /* ---------------------------------------------------------------- request.c */
 
-/* Every request of commands.ct. */
+/* Handler of every request in commands.ct. */
 void e4debug_request(int argc, const char *const *argv, int ss, void *priv);
 
 /*
- * Before the first change of what is open: false after saying that it is open
- * for reading, or has errors.
+ * Checks the filesystem before its first change.  Returns false after printing
+ * that it is open read-only, or has errors.
  */
 bool shell_may_change(struct shell *s);
 
-/* What follows the name of a request. */
+/* The arguments of the request @name, for messages. */
 const char *shell_usage(const char *name);
 
-/* The table that mk_cmds makes of commands.ct. */
+/* The table that mk_cmds generates from commands.ct. */
 extern ss_request_table e4debug_commands;
 
-/* "REQUEST: WHAT: why"; false, for `return`. */
+/* Prints "REQUEST: WHAT: why".  Returns false. */
 bool shell_fails(const struct shell *s, const char *what, errcode_t err);
-/* The same for a failure of the library, with where it happened. */
+/*
+ * Prints "REQUEST: WHAT: why" for an error of the library, with its detail.
+ * Returns false.
+ */
 bool shell_fails_e4l(const struct shell *s, const char *what, errcode_t err);
 
-/* @done of @total; between progress_start() and _end() on s->progress. */
+/*
+ * Shows the progress @done of @total; call between progress_start() and
+ * progress_end() for s->progress.
+ */
 void shell_progress(struct shell *s, uint64_t done, uint64_t total);
 
 /* ----------------------------------------------------------------- output.c */
 
 /*
- * Prints what a request found, an object that is freed; NULL: no memory.
- * As JSON, "schema" and "request" are put before its members.  For people,
- * each number and text is a line, and each array of objects a table.
+ * Prints the result of a request, an object, and frees it; NULL: no memory.  In
+ * JSON, "schema" and "request" come first.  In text, each number and string is
+ * a line, and each array of objects a table.
  */
 bool shell_show(const struct shell *s, json_t *object);
-/* The same for a request that changes something: --quiet hides it. */
+/*
+ * Like shell_show(), for a request that changes something: prints nothing with
+ * --quiet.
+ */
 bool shell_report(const struct shell *s, json_t *object);
 
-/* Bytes from the disk as text that can be printed. */
+/* Converts bytes from the disk to printable text. */
 json_t *shell_text(const struct shell *s, const char *bytes, size_t max);
 
 /* ------------------------------------------------------------------- file.c */
@@ -125,10 +139,16 @@ struct file {
 	struct e4l_file_score score;
 };
 
-/* The inode of a path from the root, or of "<N>"; false after saying why. */
+/*
+ * Finds the inode of a path from the root, or of "<N>".  Returns false after
+ * printing an error.
+ */
 bool file_find(const struct shell *s, const char *path, ext2_ino_t *ino);
 
-/* A bitmap of a file, or of a directory and all below; "<N>" is one inode. */
+/*
+ * Makes a bitmap of a file, or of a directory with everything below it; "<N>"
+ * is one inode.
+ */
 bool file_subtree(const struct shell *s, const char *path,
 		  ext2fs_inode_bitmap *ret);
 
@@ -137,16 +157,18 @@ errcode_t file_scan(const struct shell *s, ext2_ino_t ino,
 		    errcode_t (*piece)(const struct e4l_piece *, void *),
 		    void *priv);
 
-/* Reads an inode with all its extents; file_free() after an error too. */
+/*
+ * Reads an inode with all its extents.  Call file_free() even after an error.
+ */
 bool file_load(const struct shell *s, ext2_ino_t ino, struct file *f);
 bool file_open(const struct shell *s, const char *path, struct file *f);
 void file_free(struct file *f);
 
-/* What is known of a block: from the cache, or read into it. */
+/* Finds the state of a block: in the cache, or by reading into the cache. */
 errcode_t file_block(const struct shell *s, ext2_ino_t ino, uint32_t lblk,
 		     struct e4l_es *es);
 
-/* Blocks up to the end of the file. */
+/* The number of blocks up to the end of the file. */
 uint64_t file_blocks(const struct shell *s, const struct file *f);
 
 /* ----------------------------------------------------------------- requests */
@@ -175,17 +197,17 @@ request_fn do_write;
 /* ------------------------------------------------------------------- pass.c */
 
 /*
- * What posix_spawnp(3) is to start: @built_in, which configure found, or where
- * that does not exist the same name in PATH.
+ * The program for posix_spawnp(3): @built_in, which configure has found or, if
+ * that does not exist, the same name in PATH.
  */
 char *program_path(char *built_in);
 
-/* Has the system's debugfs carry out @line. */
+/* Runs @line with the system's debugfs. */
 bool shell_pass(struct shell *s, const char *line);
 
 /* ----------------------------------------------------------------- prompt.c */
 
-/* Carries out lines from the terminal until the end. */
+/* Runs lines from the terminal until the end. */
 void shell_listen(struct shell *s);
 
 #endif

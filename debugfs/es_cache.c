@@ -2,17 +2,17 @@
 /*
  * The extent status cache.
  *
- * Each inode has a treap of what is known, by place in the file,
- * and a queue of its reclaimable entries for each age.  Entries begin inactive.
- * A hit marks its entry; who reclaims goes round the inodes that have inactive
- * entries, forgets the oldest, and makes those with the mark active instead.
- * Active ones are taken only when a first round found nothing.  So that a set
- * of entries that was in use once does not fill the cache for good, those that
- * are not marked become inactive again while more than half are active.
+ * Each inode has a treap of entries, by position in the file, and one queue of
+ * reclaimable entries per age.  Entries begin inactive.  A hit sets the entry's
+ * accessed flag.  Reclaim visits the inodes with inactive entries in turn,
+ * frees the oldest entries, and makes entries with the flag active.  Active
+ * entries are freed only if a first round freed nothing.  While more than half
+ * of the entries are active, active entries without the flag become inactive,
+ * so that entries that were in use once do not fill the cache forever.
  *
- * No queue holds anything that cannot be reclaimed, and none that is empty is
- * met: a scan visits the entries that it frees, those whose mark it takes, and
- * no more inodes than these.
+ * Queues contain only reclaimable entries, and empty queues are not visited: a
+ * scan visits the entries that it frees, entries whose flag it clears, and at
+ * most as many inodes.
  */
 #include "config.h"
 #include <errno.h>
@@ -21,10 +21,10 @@
 #include "e4layout/format/format.h"
 #include "es_cache.h"
 
-#define MALLOC_BYTES	16u		/* what malloc(3) adds, about */
+#define MALLOC_BYTES	16u		/* estimated overhead of malloc(3) */
 #define ENTRY_BYTES	(sizeof(struct es_entry) + MALLOC_BYTES)
 #define INODE_BYTES	(sizeof(struct es_inode) + MALLOC_BYTES)
-#define BATCH		64		/* entries freed at once by the limit */
+#define BATCH		64 /* entries that are freed at once at the limit */
 #define FIRST_MASK	63u
 
 /* -------------------------------------------------------------------- lists */
@@ -65,7 +65,7 @@ static struct es_inode *find_inode(const struct e4l_es_cache *c, ext2_ino_t ino)
 	return inode;
 }
 
-/* Doubles the table when it is full; if there is no memory, chains get long. */
+/* Doubles the table when it is full.  Without memory, chains become longer. */
 static void grow_table(struct e4l_es_cache *c)
 {
 	uint32_t size = c->mask + 1, i;
@@ -90,7 +90,7 @@ static void grow_table(struct e4l_es_cache *c)
 	free(old);
 }
 
-/* The inode, which may be new and without entries; NULL: no memory. */
+/* Finds or adds an inode; NULL: no memory. */
 static struct es_inode *get_inode(struct e4l_es_cache *c, ext2_ino_t ino)
 {
 	struct es_inode *inode = find_inode(c, ino), **at;
@@ -144,7 +144,7 @@ static void set_kid(struct es_entry *entry, bool side, struct es_entry *kid)
 		kid->parent = entry;
 }
 
-/* Parts a tree into what begins before @lblk and what does not. */
+/* Splits a tree into the entries that begin before @lblk, and the others. */
 static void part(struct es_entry *tree, uint64_t lblk, struct es_entry **before,
 		 struct es_entry **rest)
 {
@@ -163,7 +163,7 @@ static void part(struct es_entry *tree, uint64_t lblk, struct es_entry **before,
 	}
 }
 
-/* All of @a is before all of @b. */
+/* Joins two trees; all of @a precedes all of @b. */
 static struct es_entry *join(struct es_entry *a, struct es_entry *b)
 {
 	if (!a || !b)
@@ -183,7 +183,7 @@ static void set_root(struct es_inode *inode, struct es_entry *root)
 		root->parent = NULL;
 }
 
-/* The last entry that begins at @lblk or before. */
+/* The last entry that begins at or before @lblk. */
 static struct es_entry *find_at_or_before(const struct es_inode *inode,
 					  uint64_t lblk)
 {
@@ -220,7 +220,7 @@ static struct es_entry *last_entry(const struct es_inode *inode)
 	return at;
 }
 
-/* Makes @entry the last, behind @last: what join() does, from below. */
+/* Appends @entry behind @last: equivalent to join(), but from the bottom up. */
 static void append(struct es_inode *inode, struct es_entry *last,
 		   struct es_entry *entry)
 {
@@ -236,7 +236,7 @@ static void append(struct es_inode *inode, struct es_entry *last,
 		set_root(inode, entry);
 }
 
-/* Puts a reclaimable entry at the end of its inode's queue of an age. */
+/* Appends a reclaimable entry to its inode's queue of an age. */
 static void enlist(struct e4l_es_cache *c, struct es_inode *inode,
 		   struct es_entry *entry, enum es_age age)
 {
@@ -274,7 +274,9 @@ static struct es_entry *new_entry(const struct e4l_es *es)
 	return entry;
 }
 
-/* Nothing else in the tree, that ends with @last, has blocks of @entry. */
+/*
+ * Adds @entry; no entry of the tree, whose last entry is @last, may overlap it.
+ */
 static void add(struct e4l_es_cache *c, struct es_inode *inode,
 		struct es_entry *last, struct es_entry *entry, enum es_age age)
 {
@@ -297,7 +299,7 @@ static void add(struct e4l_es_cache *c, struct es_inode *inode,
 	enlist(c, inode, entry, age);
 }
 
-/* Frees an entry that no tree has. */
+/* Frees an entry that is in no tree. */
 static void free_entry(struct e4l_es_cache *c, struct es_inode *inode,
 		       struct es_entry *entry)
 {
@@ -311,7 +313,7 @@ static void free_entry(struct e4l_es_cache *c, struct es_inode *inode,
 	free(entry);
 }
 
-/* Puts @kid where @entry is. */
+/* Replaces @entry by @kid in the tree. */
 static void replace(struct es_inode *inode, struct es_entry *entry,
 		    struct es_entry *kid)
 {
@@ -332,7 +334,7 @@ void e4l_es_drop(struct e4l_es_cache *c, struct es_inode *inode,
 
 /* ------------------------------------------------------------------ reclaim */
 
-/* Looks at the oldest entry of a queue that is next; true: it is gone. */
+/* Visits the oldest entry of a queue; true: the entry was freed. */
 static bool visit(struct e4l_es_cache *c, struct es_queue *queue, bool keep)
 {
 	struct es_entry *entry = (struct es_entry *)queue->entries.next;
@@ -351,8 +353,8 @@ static bool visit(struct e4l_es_cache *c, struct es_queue *queue, bool keep)
 }
 
 /*
- * Goes round the inodes, at most once, until @want entries of an age are gone
- * or, if they are to be kept, have been looked at.
+ * Visits the inodes, at most once each, until @want entries of an age are freed
+ * or, with @keep, visited.
  */
 static uint64_t go_round(struct e4l_es_cache *c, enum es_age age, uint64_t want,
 			 bool keep)
@@ -365,7 +367,9 @@ static uint64_t go_round(struct e4l_es_cache *c, enum es_age age, uint64_t want,
 		struct es_queue *queue = (struct es_queue *)c->queues[age].next;
 		struct es_inode *inode = queue->inode;
 
-		/* whatever is left of it is next after all the others */
+		/*
+		 * the inode's remaining entries come after those of all others
+		 */
 		list_del(&queue->link);
 		list_add_tail(&c->queues[age], &queue->link);
 		c->stats.visited++;
@@ -385,7 +389,7 @@ static uint64_t reclaim(struct e4l_es_cache *c, uint64_t want)
 	done = go_round(c, ES_INACTIVE, want, false);
 	if (!done)
 		done = go_round(c, ES_ACTIVE, want, false);
-	/* all had been accessed, and now none has */
+	/* all entries had been accessed; their flags are cleared */
 	if (!done)
 		done = go_round(c, ES_ACTIVE, want, false);
 	return done;
@@ -397,7 +401,7 @@ static void touch(struct e4l_es_cache *c, struct es_inode *inode,
 	entry->accessed = true;
 }
 
-/* Of the processor: others at work do not make a scan long. */
+/* Processor time: other processes do not make a scan longer. */
 static uint64_t now_ns(void)
 {
 	struct timespec now;
@@ -430,7 +434,7 @@ uint64_t e4l_es_shrink(struct e4l_es_cache *c, uint64_t want)
 	return done;
 }
 
-/* As few entries are too many as fit in a small part of the limit. */
+/* Frees a batch that is a small part of the limit, so that scans are rare. */
 static void keep_limit(struct e4l_es_cache *c)
 {
 	uint64_t batch = c->stats.limit_bytes / ENTRY_BYTES / 8;
@@ -476,7 +480,7 @@ errcode_t e4l_es_new(uint64_t limit_bytes, struct e4l_es_cache **ret)
 	return 0;
 }
 
-/* Leaf by leaf, so that nothing has to be joined. */
+/* Frees the entries leaf by leaf, which needs no joins. */
 static void forget(struct e4l_es_cache *c, struct es_inode *inode)
 {
 	struct es_entry *at = inode->root, *parent;
@@ -525,7 +529,9 @@ static bool has_place(int state)
 	return state == E4L_ES_WRITTEN || state == E4L_ES_UNWRITTEN;
 }
 
-/* Whether @pblk is where a block @distance behind @entry's first belongs. */
+/*
+ * Whether @pblk continues @entry for a block @distance blocks behind its first.
+ */
 static bool continues(const struct es_entry *entry, uint64_t distance,
 		      int state, blk64_t pblk)
 {
@@ -533,7 +539,7 @@ static bool continues(const struct es_entry *entry, uint64_t distance,
 	       (!has_place(state) || entry->pblk + distance == pblk);
 }
 
-/* Makes @entry begin at @lblk, which is in it. */
+/* Makes @entry begin at @lblk, which is inside of it. */
 static void cut_head(struct es_entry *entry, uint64_t lblk)
 {
 	uint64_t cut = lblk - entry->lblk;
@@ -544,7 +550,7 @@ static void cut_head(struct es_entry *entry, uint64_t lblk)
 	entry->lblk = lblk;
 }
 
-/* Takes [@lblk, @end) out of the middle of @entry. */
+/* Removes [@lblk, @end) from the middle of @entry. */
 static errcode_t cut_middle(struct e4l_es_cache *c, struct es_inode *inode,
 			    struct es_entry *entry, uint32_t lblk, uint64_t end)
 {
@@ -594,7 +600,10 @@ errcode_t e4l_es_remove(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
 	return err;
 }
 
-/* Joins @entry and what is behind it, if they are alike. */
+/*
+ * Joins @entry and the next entry, if they are contiguous and of the same
+ * state.
+ */
 static void join_next(struct e4l_es_cache *c, struct es_inode *inode,
 		      struct es_entry *entry)
 {
@@ -608,7 +617,7 @@ static void join_next(struct e4l_es_cache *c, struct es_inode *inode,
 	e4l_es_drop(c, inode, next);
 }
 
-/* Nothing is known of what @entry has; @last ends the tree. */
+/* Inserts @entry; no known entry overlaps it; @last is the last of the tree. */
 static void insert(struct e4l_es_cache *c, struct es_inode *inode,
 		   struct es_entry *last, struct es_entry *entry)
 {
@@ -628,7 +637,7 @@ static void insert(struct e4l_es_cache *c, struct es_inode *inode,
 		join_next(c, inode, entry);
 }
 
-/* Whether all of @es is known already. */
+/* Whether the cache already has all of @es. */
 static bool is_known(const struct es_inode *inode, const struct e4l_es *es)
 {
 	struct es_entry *entry = find_at_or_before(inode, es->lblk);
@@ -651,7 +660,7 @@ errcode_t e4l_es_insert(struct e4l_es_cache *c, ext2_ino_t ino,
 	inode = get_inode(c, ino);
 	if (!inode)
 		return ENOMEM;
-	/* new entries are usually behind all known ones */
+	/* new entries are usually behind all others */
 	last = last_entry(inode);
 	behind = !last || end_of(last) <= es->lblk;
 	if (!behind && is_known(inode, es))
@@ -671,7 +680,7 @@ errcode_t e4l_es_insert(struct e4l_es_cache *c, ext2_ino_t ino,
 	return 0;
 }
 
-/* The entry that is next in the file. */
+/* The next entry in the file. */
 static struct es_entry *next_entry(const struct es_entry *entry)
 {
 	struct es_entry *at = entry->kid[1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One inode with its extents, and the cache of what is known of blocks. */
+/* An inode with its extents, and the extent status cache. */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -137,12 +137,15 @@ uint64_t file_blocks(const struct shell *s, const struct file *f)
 
 /* -------------------------------------------------------------------- cache */
 
-/* What one reading of an inode puts into the cache, so that it stays there. */
+/*
+ * Limit of the entries that one read of an inode adds, so that they are not
+ * freed at once.
+ */
 #define FILL_ENTRIES 65536
 
 struct filling {
 	const struct shell *s;
-	uint64_t from, at;	/* what is before is known */
+	uint64_t from, at;	/* blocks before @at are known */
 	unsigned int n;
 };
 

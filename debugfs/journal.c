@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * journal: the transactions in the log, whether recovery would replay them or
- * they are old and not overwritten yet.  The journal is read block by block,
- * not followed, so that what is damaged hides nothing that is behind it; data
- * never looks like a header, since the log escapes it.
+ * journal: lists the transactions in the log: those that recovery would replay,
+ * and old ones that are not overwritten yet.  The journal is read block by
+ * block instead of following it, so that damaged blocks hide nothing behind
+ * them.  Data never look like a header, because the log escapes them.
  */
 #include "config.h"
 #include <endian.h>
@@ -21,17 +21,17 @@
 
 struct logged {
 	uint32_t sequence;
-	uint32_t at;			/* first block of it in the journal */
+	uint32_t at;			/* its first block in the journal */
 	uint32_t blocks, revoked;
 	bool committed, replay;
-	uint64_t seconds;		/* of the commit */
+	uint64_t seconds;		/* time of the commit */
 };
 
 struct reading {
 	struct shell *s;
 	struct file f;
 	struct jbd2_super sb;
-	uint32_t len;			/* blocks of the journal */
+	uint32_t len;			/* length of the journal in blocks */
 	bool wide, csum2, csum3;
 	uint8_t *buf;
 	struct logged *v;
@@ -40,7 +40,10 @@ struct reading {
 
 /* --------------------------------------------------------------------- read */
 
-/* Below 0 for an extent that ends before a block. */
+/*
+ * A comparison for e4l_lower_bound(): negative for an extent that ends at or
+ * before the block.
+ */
 static int end_cmp(const void *extent, const void *lblk)
 {
 	const struct e4l_extent *x = extent;
@@ -85,8 +88,8 @@ static errcode_t read_super(struct reading *r)
 /* --------------------------------------------------------------------- list */
 
 /*
- * The transaction of a header: that of the one before it, unless a commit
- * ended that or the number is another.
+ * The transaction of a header: that of the previous header, unless a commit has
+ * ended it or the sequence number differs.
  */
 static struct logged *find(struct reading *r, uint32_t sequence, uint32_t at)
 {
@@ -100,7 +103,7 @@ static struct logged *find(struct reading *r, uint32_t sequence, uint32_t at)
 	return &r->v[r->n++];
 }
 
-/* Tags up to the last, or as many as fit. */
+/* Counts tags up to the last one, or as many as fit. */
 static uint32_t count_tags(const struct reading *r)
 {
 	size_t at = sizeof(struct jbd2_header), size;
@@ -193,7 +196,7 @@ static int by_sequence(const void *a, const void *b)
 	return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
 }
 
-/* The log is a ring: what began at its end may go on at its beginning. */
+/* Joins the parts of a transaction that wraps around the end of the log. */
 static void join_ends(struct reading *r)
 {
 	struct logged *first = r->v, *last;
@@ -209,7 +212,10 @@ static void join_ends(struct reading *r)
 	r->n--;
 }
 
-/* Recovery replays what is complete, from the start on without a gap. */
+/*
+ * Marks the transactions that recovery replays: complete ones, from the start
+ * on without a gap.
+ */
 static void mark_replay(struct reading *r)
 {
 	uint32_t sequence = be32toh(r->sb.sequence);

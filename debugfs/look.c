@@ -13,7 +13,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-/* How many of the worst files to show. */
+/* Number of worst files to show. */
 #define WORST 10
 
 /* -------------------------------------------------------------------- stats */
@@ -111,7 +111,7 @@ static void on_progress(dgrp_t group, dgrp_t groups, void *priv)
 	shell_progress(priv, group, groups);
 }
 
-/* Of all files, or of those in @only. */
+/* Shows the layout of all files, or of the files in @only. */
 static bool frag_many(struct shell *s, ext2fs_inode_bitmap only)
 {
 	struct e4l_model_options opt = {
@@ -155,7 +155,7 @@ bool do_frag(struct shell *s, int argc, const char *const *argv)
 
 /* ------------------------------------------------------------------ extents */
 
-/* How an extent goes on from the one before it. */
+/* How an extent relates to the previous one. */
 static const char *mark_of(const struct e4l_extent *last,
 			   const struct e4l_extent *x)
 {
@@ -225,7 +225,7 @@ bool do_extents(struct shell *s, int argc, const char *const *argv)
 
 /* --------------------------------------------------------------------- tree */
 
-/* Entries of node @i: the nodes below it, or the extents. */
+/* The number of entries of node @i: the nodes below it, or the extents. */
 static uint64_t count_entries(const struct file *f, size_t i, size_t *extent)
 {
 	const struct e4l_tree_block *b = &f->tree[i];
@@ -275,7 +275,7 @@ static json_t *nodes_array(const struct shell *s, const struct file *f)
 	return json_checked(rows, failed);
 }
 
-/* Nodes indented below the ones that lead to them. */
+/* Prints nodes indented below their parents. */
 static void draw_tree(const struct file *f, json_t *object)
 {
 	json_t *node, *rows = json_object_get(object, "nodes");

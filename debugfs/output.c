@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a request found: one value, printed for people or as JSON. */
+/* Prints the result of a request, as text or as JSON. */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ json_t *shell_text(const struct shell *s, const char *bytes, size_t max)
 	return value;
 }
 
-/* "free_blocks" as people write it. */
+/* Converts a key such as "free_blocks" to a label for people. */
 static const char *label(const char *key, char buf[TABLE_CELL])
 {
 	size_t i;
@@ -55,7 +55,7 @@ static const char *row_cell(size_t row, unsigned int column,
 	return at ? cell(json_object_iter_value(at), buf) : "";
 }
 
-/* The first row says which columns there are. */
+/* The first row determines the columns. */
 static void print_table(json_t *rows)
 {
 	struct table_column columns[MAX_COLUMNS] = { 0 };

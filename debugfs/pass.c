@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Requests that are not ours are carried out by the system's debugfs. */
+/* Runs requests that e4debug does not have with the system's debugfs. */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "support/say.h"
 #include "e4debug.h"
 
-/* Each request gets a debugfs of its own, which forgets at its end. */
+/* Each request runs in its own debugfs, whose state ends with it. */
 #define FORGOTTEN "has no effect, because each request runs in a new debugfs: "
 #define BY_PATH FORGOTTEN "give full paths"
 #define BY_ITSELF FORGOTTEN "run debugfs directly"
@@ -47,8 +47,8 @@ static bool is_refused(const char *line)
 }
 
 /*
- * What it says is passed on, but for its banner; true if there was any, or may
- * have been.
+ * Forwards debugfs' messages without its banner; true if there was any, or if
+ * that is unknown.
  */
 static bool pass_errors(FILE *errors)
 {
@@ -71,7 +71,7 @@ static bool pass_errors(FILE *errors)
 	return said;
 }
 
-/* Copies what it prints; false when there is no room for that. */
+/* Copies the output of debugfs; false: the output is full. */
 static bool pass_output(int fd)
 {
 	char buf[4096];
@@ -86,8 +86,8 @@ static bool pass_output(int fd)
 }
 
 /*
- * What it prints goes to @out, and what it says to @errors; signals reach it as
- * they would without us.
+ * Starts debugfs with its output to @out and its messages to @errors, and with
+ * default signal handling.
  */
 static int start(const struct shell *s, char *const *argv, int out, int errors,
 		 pid_t *pid)
@@ -120,15 +120,15 @@ static int start(const struct shell *s, char *const *argv, int out, int errors,
 }
 
 /*
- * debugfs itself exits with 0 whatever happens, also when it cannot print: what
- * it says tells, and what we print for it.
+ * Forwards the output and messages of debugfs.  debugfs exits with 0 even after
+ * an error: its messages, and failures to print its output, show an error.
  */
 static bool hear(char *const *argv, pid_t pid, int out, FILE *errors)
 {
 	bool printed = pass_output(out), said;
 	int status;
 
-	close(out);	/* it ends when nobody reads */
+	close(out);	/* debugfs ends when its output is closed */
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	said = pass_errors(errors);
@@ -149,7 +149,7 @@ static bool run(const struct shell *s, char *const *argv)
 		goto out;
 	}
 	fflush(stdout);
-	/* a pager would ask for keys */
+	/* a pager would wait for keys */
 	setenv("DEBUGFS_PAGER", "__none__", true);
 	setenv("PAGER", "cat", true);
 	err = start(s, argv, fd[1], fileno(errors), &pid);
@@ -220,9 +220,9 @@ bool shell_pass(struct shell *s, const char *line)
 	if (!device)
 		return shell_fails(s, line, ENOMEM);
 	p.device = device;
-	/* the undo file would not know what it writes */
+	/* the undo file would not record debugfs' writes */
 	p.write = s->write && !s->undo.file;
-	/* debugfs changes what it is told to */
+	/* debugfs can change anything */
 	s->checked &= !p.write;
 	ok = p.write ? shell_around(s, pass, &p) : pass(s, &p);
 	free(device);

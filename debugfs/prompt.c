@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lines from a terminal; with readline, requests and paths are completed. */
+/* Reads lines from a terminal; readline completes requests and paths. */
 #include "config.h"
 #include <pthread.h>
 #include <signal.h>
@@ -19,20 +19,20 @@
 
 #ifdef HAVE_READLINE
 
-/* readline hands nothing to its callbacks. */
+/* readline passes no pointer to its callbacks. */
 static struct shell *completing;
 
-/* What completes a word. */
+/* The possible completions of a word. */
 struct candidates {
 	const char *word;	/* the typed start of the word */
 	size_t len;
-	const char *before;	/* stays in front of what is found */
-	char **v;		/* ends with a NULL */
+	const char *before;	/* part of the word before the completed name */
+	char **v;		/* NULL-terminated */
 	size_t n;
 	bool failed;
 };
 
-/* Adds what readline has to free. */
+/* Adds a candidate; readline frees it. */
 static void add(struct candidates *c, const char *name, size_t len,
 		const char *after)
 {
@@ -67,7 +67,7 @@ static int add_entry(ext2_ino_t dir, int entry, struct ext2_dir_entry *de,
 	return c->failed ? DIRENT_ABORT : 0;
 }
 
-/* Names in the directory that @text leads to. */
+/* Adds the names in the directory of @text. */
 static void find_paths(const char *text, struct candidates *c)
 {
 	const struct shell *s = completing;
@@ -98,7 +98,7 @@ static void find_requests(const char *text, struct candidates *c)
 		add(c, r->command_names[0], strlen(r->command_names[0]), "");
 }
 
-/* The longest text that all have, and then all: readline's own form. */
+/* Returns the longest common prefix, then all candidates: readline's format. */
 static char **with_prefix(struct candidates *c)
 {
 	size_t len, i;
@@ -118,7 +118,7 @@ static char **with_prefix(struct candidates *c)
 	return all;
 }
 
-/* The first word is a request, others are paths. */
+/* The first word is a request, other words are paths. */
 static char **complete(const char *text, int start, int end)
 {
 	struct candidates c = { 0 };
@@ -137,14 +137,14 @@ static char **complete(const char *text, int start, int end)
 	return with_prefix(&c);
 }
 
-/* Paths are not the host's: nothing can be learned of them there. */
+/* Paths are not the host's: readline must not call stat(2) on them. */
 static int no_stat(char **name)
 {
 	**name = '\0';
 	return 1;
 }
 
-/* Ctrl-C is a key while a line is typed, and clears it. */
+/* Ctrl-C is a key while a line is edited, and clears the line. */
 static void prepare_terminal(int meta)
 {
 	struct termios t;
@@ -213,7 +213,7 @@ static char *next_line(void)
 
 #endif
 
-/* A signal that came when nothing ran any more is not for what runs next. */
+/* Drops signals that arrived after the last request ended. */
 static void drop_signals(const sigset_t *signals)
 {
 	const struct timespec now = { 0 };

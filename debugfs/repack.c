@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* plan, repack, files, trees, directories, free, inodes: layout; undo. */
+/*
+ * The requests plan, repack, files, trees, directories, free, inodes and undo.
+ */
 #include "config.h"
 #include <errno.h>
 #include <math.h>

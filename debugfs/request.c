@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of requests, and what is checked before one runs. */
+/* The table of requests, and the checks before a request runs. */
 #include "config.h"
 #include <stdio.h>
 #include <string.h>
@@ -9,19 +9,22 @@
 #include "support/undo_guard.h"
 #include "e4debug.h"
 
-/* Compared as numbers: a request with a larger value needs more. */
+/*
+ * Requirements of requests, which are ordered: a larger value includes the
+ * smaller ones.
+ */
 enum needs {
 	NOTHING = 0,
 	OPEN = 1,		/* an open filesystem */
-	READING = OPEN | 2,	/* and may be interrupted anywhere */
-	WRITING = OPEN | 4,	/* and it is open for writing */
-	CHANGING = WRITING | 8,	/* and it is sound */
+	READING = OPEN | 2,	/* also, can be interrupted anywhere */
+	WRITING = OPEN | 4,	/* also, open for writing */
+	CHANGING = WRITING | 8,	/* also, without errors */
 };
 
 static const struct request {
 	const char *name;
-	const char *usage;	/* what follows the name */
-	int min, max;		/* arguments */
+	const char *usage;	/* arguments, for messages */
+	int min, max;		/* numbers of arguments */
 	enum needs needs;
 	request_fn *run;
 } requests[] = {
@@ -55,7 +58,7 @@ static const struct request {
 	{ "quit", "", 0, 0, NOTHING, do_quit },
 };
 
-/* What @name is short for, if it is an alias in commands.ct. */
+/* The full name of @name, if it is an alias in commands.ct. */
 static const char *full_name(const char *name)
 {
 	const ss_request_entry *r;
@@ -116,7 +119,7 @@ static bool may_run(const struct shell *s, const struct request *r, int argc)
 	return false;
 }
 
-/* A read ends wherever it is; a change asks whether it was interrupted. */
+/* An interrupt ends a read anywhere; changes test for interrupts themselves. */
 static bool run(struct shell *s, const struct request *r, int argc,
 		const char *const *argv)
 {
@@ -156,7 +159,7 @@ bool shell_fails_e4l(const struct shell *s, const char *what, errcode_t err)
 	char where[160];
 
 	if (undo_guard_failed())
-		return false;		/* target_close() says it */
+		return false;	/* target_close() has printed the error */
 	if (err == E4L_ET_INTERRUPTED || !e4l_detail(s->e)->doing)
 		return shell_fails(s, what, err);
 	snprintf(where, sizeof(where), "%s: ", what);

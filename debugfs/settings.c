@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* tunables: what the filesystem keeps; findings: what a check finds. */
+/* The requests tunables (of the filesystem) and findings (of a check). */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "support/say.h"
 #include "change.h"
 
-/* How many findings to keep; all are counted. */
+/* Number of findings to keep; all are counted. */
 #define MAX_FINDINGS 1000
 
 /* ----------------------------------------------------------------- tunables */
@@ -100,7 +100,7 @@ static json_t *findings_array(const struct findings *f)
 	return json_checked(rows, failed);
 }
 
-/* What is being done is static text, and another one for each pass. */
+/* @doing is static text, with a different pointer for each pass. */
 static void on_progress(const char *doing, uint64_t done, uint64_t all,
 			void *priv)
 {

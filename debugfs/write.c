@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * write: copies a file of the host to a new or preallocated file.  Data goes to
- * blocks that no inode refers to, or to unwritten extents, through a plug; one
+ * write: copies a file of the host to a new or preallocated file.  Data are
+ * written to unreferenced blocks or unwritten extents, through a plug; one
  * transaction then adds the blocks to the file.
  */
 #include "config.h"
@@ -22,18 +22,18 @@
 
 #define CHUNK_BYTES (1u << 20)
 
-#define DEFAULT_ZEROOUT_KB 32	/* the kernel's */
+#define DEFAULT_ZEROOUT_KB 32	/* the kernel's default */
 
 struct writing {
 	struct shell *s;
 	const char *source;
 	int fd;
 	uint64_t size, blocks;
-	uint64_t data_blocks;		/* about: without holes */
+	uint64_t data_blocks;		/* estimate, without holes */
 	mode_t mode;
-	blk64_t goal;			/* of what comes first */
+	blk64_t goal;			/* place of the first block */
 	struct name_at at;
-	/* into what is there: the map before and after */
+	/* for a preallocated file: its map before and after the write */
 	struct file f;
 	struct e4l_extent *after;
 	size_t n_after;
@@ -41,7 +41,7 @@ struct writing {
 	size_t n_zero;
 	uint64_t done_bytes, zeroed_blocks;
 	bool no_memory;
-	/* while it runs */
+	/* valid during the change */
 	ext2_filsys fs;
 	io_channel plug;
 	char *buf;
@@ -77,7 +77,7 @@ static errcode_t plug_out(struct writing *w, errcode_t err)
 	return err ? err : err2;
 }
 
-/* Reads @bytes from @pos; what the file has lost meanwhile is an error. */
+/* Reads @bytes at @pos; a source that became shorter is an error. */
 static errcode_t read_source(const struct writing *w, uint64_t pos,
 			     size_t bytes)
 {
@@ -97,7 +97,7 @@ static errcode_t read_source(const struct writing *w, uint64_t pos,
 	return 0;
 }
 
-/* Copies @len blocks of the source, from its block @lblk, to @pblk. */
+/* Copies @len blocks of the source, from its block @lblk on, to @pblk. */
 static errcode_t copy(struct writing *w, uint64_t lblk, blk64_t pblk,
 		      uint64_t len)
 {
@@ -141,7 +141,7 @@ static errcode_t zero(struct writing *w, const struct e4l_block_run *run)
 
 /* ---------------------------------------------------------------- new files */
 
-/* Blocks of one stretch of data get places, and then content. */
+/* Allocates the blocks of one range of data, and writes the data. */
 static errcode_t add_stretch(struct writing *w, ext2_ino_t ino, uint64_t from,
 			     uint64_t to)
 {
@@ -152,7 +152,7 @@ static errcode_t add_stretch(struct writing *w, ext2_ino_t ino, uint64_t from,
 
 	err = ext2fs_fallocate(w->fs, EXT2_FALLOCATE_FORCE_INIT, ino, NULL,
 			       w->goal, from, to - from);
-	/* libext2fs goes on behind what is there */
+	/* libext2fs continues behind existing extents */
 	w->goal = ~0ULL;
 	if (err)
 		return err;
@@ -175,7 +175,7 @@ static errcode_t add_stretch(struct writing *w, ext2_ino_t ino, uint64_t from,
 	return err;
 }
 
-/* Holes of the source stay holes, as far as whole clusters are. */
+/* Holes of the source stay holes in whole clusters. */
 static errcode_t add_content(struct writing *w, ext2_ino_t ino)
 {
 	const uint64_t unit = (uint64_t)w->fs->blocksize *
@@ -216,7 +216,7 @@ static errcode_t add_inode(struct writing *w, ext2_ino_t ino)
 	err = ext2fs_inode_size_set(w->fs, &inode, w->size);
 	if (err)
 		return err;
-	/* this makes an empty tree */
+	/* makes an empty tree */
 	err = ext2fs_extent_open2(w->fs, ino, &inode, &handle);
 	if (err)
 		return err;
@@ -244,7 +244,10 @@ static errcode_t write_new(ext2_filsys fs, io_channel device, void *priv)
 
 /* ------------------------------------------------------- preallocated files */
 
-/* Every block that gets content must be one that nobody can read yet. */
+/*
+ * Checks that the range is unwritten: data must not be visible before the
+ * commit.
+ */
 static bool check_range(const struct writing *w)
 {
 	struct e4l_es es = { 0 };
@@ -276,7 +279,7 @@ static void note_zero(blk64_t pblk, uint32_t lblk, uint32_t len, void *priv)
 		w->zero[w->n_zero++] = (struct e4l_block_run) { pblk, len };
 }
 
-/* What the file's extents are after the write, and what must be zeroed. */
+/* Computes the file's extents after the write, and the blocks to zero. */
 static errcode_t plan_map(struct writing *w)
 {
 	const uint32_t bs = w->s->target.fs->blocksize;
@@ -303,7 +306,7 @@ static errcode_t plan_map(struct writing *w)
 	return err;
 }
 
-/* Drops the tree; libext2fs makes another where it finds nothing. */
+/* Drops the tree; libext2fs builds a new one. */
 static errcode_t drop_tree(struct writing *w, struct ext2_inode *inode)
 {
 	const struct e4l_tree_block *b = w->f.tree;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How a write turns an unwritten extent into written ones: the kernel's rule,
- * and a file in memory to apply it to.
+ * How a write converts an unwritten extent to written ones: the kernel's rule,
+ * and a file in memory to which the rule is applied.
  *
- * The extents are kept in leaves of the size that the tree on disk would have,
- * because the kernel merges and passes blocks on within one leaf only; the
- * levels above have no influence.
+ * Extents are kept in leaves of the size in an on-disk tree, because the kernel
+ * merges entries and moves blocks between entries only inside a leaf; higher
+ * levels have no influence.
  */
 #include "config.h"
 #include <errno.h>
@@ -114,9 +114,9 @@ static errcode_t add_leaf(struct e4l_zeroout_file *f, size_t at)
 }
 
 /*
- * Makes room for an entry that follows the one at @p, which stays where it is:
- * beside it, at the start of the next leaf if only that has room, or else in
- * this leaf after all that follows has gone to a new one.
+ * Makes space for an entry behind the one at @p, which stays in place: in the
+ * same leaf; or at the start of the next leaf, if only that has space;
+ * otherwise in the same leaf, after all later entries have moved to a new leaf.
  */
 static errcode_t make_room(struct e4l_zeroout_file *f, struct place p,
 			   struct place *ret)
@@ -149,8 +149,8 @@ static errcode_t make_room(struct e4l_zeroout_file *f, struct place p,
 }
 
 /*
- * Splits the unwritten entry at @p, @keep blocks from its start, at most its
- * length, and gives what follows the state @unwritten.  @join: merge it, too.
+ * Splits the unwritten entry at @p behind @keep blocks, at most its length, and
+ * sets the state of the second part to @unwritten.  @join: also merge it.
  */
 static errcode_t split(struct e4l_zeroout_file *f, struct place p,
 		       uint32_t keep, bool unwritten, bool join)
@@ -178,8 +178,8 @@ static errcode_t split(struct e4l_zeroout_file *f, struct place p,
 }
 
 /*
- * Hands a write of @len blocks at one end of the entry at @p to the written
- * neighbour there.
+ * Moves a write of @len blocks at one end of the entry at @p to the adjacent
+ * written entry.
  */
 static bool pass_on(struct e4l_zeroout_file *f, struct place p, uint32_t lblk,
 		    uint32_t len)
@@ -210,7 +210,7 @@ static bool pass_on(struct e4l_zeroout_file *f, struct place p, uint32_t lblk,
 	return true;
 }
 
-/* The entry that holds @lblk.  False: there is none. */
+/* Finds the entry that contains @lblk.  False: there is none. */
 static bool find(const struct e4l_zeroout_file *f, uint32_t lblk,
 		 struct place *p)
 {

@@ -6,20 +6,20 @@
 #include <e4layout/extents.h>
 
 /*
- * A file in memory whose extents change under writes as they would in the
- * kernel on a mount with dioread_lock: blocks go to a written neighbour where
- * that is possible; where it is not, short unwritten parts beside a write are
- * zeroed by the rule of ext4_ext_convert_to_initialized(), and then entries
- * are split and merged, both within one leaf of the extent tree only.
+ * A file in memory whose extents change by writes like in the kernel on a mount
+ * with dioread_lock: blocks are added to an adjacent written extent if
+ * possible; otherwise short unwritten parts beside the write are zeroed by the
+ * rule of ext4_ext_convert_to_initialized(), and entries are split and merged.
+ * Entries change inside one leaf of the extent tree only.
  */
 struct e4l_zeroout_file;
 
 /*
- * @extents: @n extents in logical order, copied.  Their leaves are taken to be
- * packed, as a file that grew from start to end has them.  @eof_blk is the
- * number of blocks up to the end of the file; it grows with the writes.
- * Errors: E4L_ET_BAD_ARGUMENT (@extents out of order, overlapping or longer
- * than an entry may be; @blocksize not a filesystem's), ENOMEM.
+ * @extents: @n extents in logical order, copied.  The leaves are packed, like
+ * those of a file that has grown from start to end.  @eof_blk is the number of
+ * blocks up to the end of the file; it grows with the writes.  Errors:
+ * E4L_ET_BAD_ARGUMENT (@extents are out of order, overlap or are too long;
+ * @blocksize is invalid), ENOMEM.
  */
 errcode_t e4l_zeroout_file_new(const struct e4l_extent *extents, size_t n,
 			       uint32_t blocksize, uint64_t eof_blk,
@@ -27,7 +27,7 @@ errcode_t e4l_zeroout_file_new(const struct e4l_extent *extents, size_t n,
 /* NULL is allowed. */
 void e4l_zeroout_file_free(struct e4l_zeroout_file *f);
 
-/* Hears of @len blocks, from @lblk in the file, that have to be zeroed. */
+/* Called for @len blocks, from @lblk in the file, that have to be zeroed. */
 typedef void (*e4l_zero_fn)(blk64_t pblk, uint32_t lblk, uint32_t len,
 			    void *priv);
 
@@ -49,8 +49,8 @@ size_t e4l_zeroout_file_extents(const struct e4l_zeroout_file *f,
 				struct e4l_extent *ret);
 
 /*
- * What one write into an unwritten extent makes written: @len blocks from
- * @lblk, of which the first @head and the last @tail have to be zeroed.
+ * The blocks that one write into an unwritten extent makes written: @len blocks
+ * from @lblk, of which the first @head and the last @tail have to be zeroed.
  */
 struct e4l_zeroout {
 	uint32_t lblk;
