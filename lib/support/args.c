@@ -27,7 +27,7 @@ static const struct args_option common_options[] = {
 	  .offset = COMMON(quiet), .help = "no summary, no notes, no progress" },
 	[VERBOSE] = {
 	  .name = "verbose", .letter = 'v', .kind = ARGS_FLAG,
-	  .offset = COMMON(verbose), .help = "say more" },
+	  .offset = COMMON(verbose), .help = "print more details" },
 	{ .name = "progress", .kind = ARGS_CHOICE, .offset = COMMON(progress),
 	  .value = "WHEN", .choices = progress_choices,
 	  .help = "auto (on a terminal), always or never" },

@@ -65,7 +65,7 @@ full() {
 	head -c 100M /dev/zero >"$work/disk/fill" 2>/dev/null || :
 	truncate -s -"${room}K" "$work/disk/fill"
 	mustfail 1 "$@"
-	says ": the disk that contains ${file-$img} is full: free space there, and run the command again$"
+	says "${file-$img} is full: .*again$"
 }
 # a write that has no room at all, and one that has some
 for room in 0 8; do
@@ -76,7 +76,7 @@ for room in 0 8; do
 	full "$room" "$e4debug" -w -R repack "$img"
 	says '^e4debug: repack: cannot repack: writing .* \(block [0-9]*\): the'
 	full "$room" "$e4debug" -w -R 'mkdir /new' "$img"
-	says "^e4debug: $img: the journal needs recovery: run e2fsck -p $img"
+	says "^e4debug: $img: .*journal .*: run e2fsck -p $img"
 done
 # and with room it can be done
 rm "$work/disk/fill"

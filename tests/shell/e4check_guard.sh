@@ -92,7 +92,7 @@ grep -q '^warning: group-itable-unused, group 5' "$out" ||
 	fail 'no word of the group'
 sum=$(sha256sum <"$img")
 mustfail 1 "$e4repack" --no-undo "$img"
-says 'group 5\): a count in the group descriptor is out of range'
+says 'group 5\): .*count'
 same 'the image with such a count' "$(sha256sum <"$img")" "$sum"
 for field in free_blocks_count free_inodes_count used_dirs_count; do
 	cp "$work/files" "$img"
@@ -150,9 +150,9 @@ cp "$img" "$work/hurd"
 rm -f "$work/copy"
 mustfail 1 "$mke4fs" -q --from "$img" "$work/copy"
 one_sentence mke4fs
-says ': f: it has a translator of the GNU Hurd, which cannot be copied'
+says ': f: .*translator'
 mustfail 3 "$mke4fs" -q --from "$img" --skip-damaged "$work/copy"
-says ' f: .*it has a translator of the GNU Hurd'
+says ' f: .*translator'
 rm "$work/copy"
 for dir in / lost+found; do
 	free=$(ask 'ffb 1' | sed 's/.*: //')
@@ -258,7 +258,7 @@ for options in has_journal ^has_journal; do
 	made -t ext4 -O "$options"
 	change 'ssv journal_uuid 11111111-2222-3333-4444-555555555555'
 	unclean journal-two "a UUID of an external journal, $options"
-	says "run debugfs -w -R 'ssv journal_uuid clear' $img; nothing"
+	says "run debugfs -w -R 'ssv journal_uuid clear' $img;"
 	run "$e4check" --no-layout "$img"
 	repaired journal-two
 done

@@ -77,7 +77,7 @@ for blocksize in 1024 4096; do
 	mustfail 1 env BLKID_FILE="$work/remembered" \
 		"$e4frag" "UUID=$(blkid -p -s UUID -o value \
 			"$journal")"
-	says 'no device has this UUID'
+	says 'no device .*UUID'
 
 	run e2fsck -fn "$img"
 	same 'e2fsck' "$status" 12
@@ -85,7 +85,7 @@ for blocksize in 1024 4096; do
 	same 'exit code without the journal' "$status" 8
 	grep -q '^warning: journal-absent: ' "$out" || fail 'no word of it'
 	one_sentence e4check
-	says "^e4check: $img: the journal device was not found"
+	says "^e4check: $img: .*journal device"
 	run "$e4check" -q "$img"
 	same 'exit code of --quiet' "$status" 8
 	[ ! -s "$err" ] || fail '--quiet talks'

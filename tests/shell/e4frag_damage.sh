@@ -25,7 +25,7 @@ flip() {
 named() {
 	check "$e4frag" --json "$bad"
 	one_sentence e4frag
-	says 'damaged structures were skipped: run e2fsck -fn'
+	says 'damaged .*: run e2fsck -fn'
 	same "$features: $1" "$(json "$out" \
 		'[[x["inode"], x["block"]] for x in d["damaged"]]')" \
 		"[[$2, $3]]"

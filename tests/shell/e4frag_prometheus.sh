@@ -78,22 +78,22 @@ grep -v timestamp_seconds "$file" | cmp -s - "$work/wanted" ||
 # what must not be replaced, and what cannot be
 mkdir "$work/dir/x.prom"
 mustfail 1 "$e4frag" --prometheus="$work/dir/x.prom" "$img"
-says 'x\.prom: not a regular file'
+says 'x\.prom: not a regular'
 ln -s "$img" "$work/dir/y.prom"
 mustfail 1 "$e4frag" --prometheus="$work/dir/y.prom" "$img"
-says 'y\.prom: not a regular file'
+says 'y\.prom: not a regular'
 mustfail 1 "$e4frag" --prometheus="$work/none/x.prom" "$img"
 says 'none/x\.prom: cannot write: No such file'
 mustfail 2 "$e4frag" --prometheus="$img" "$img"
-says "does not end in \.prom"
+says "end in \.prom"
 one_sentence e4frag
 cp "$img" "$work/dir/z.prom"
 mustfail 1 "$e4frag" --prometheus="$work/dir/z.prom" "$work/dir/z.prom"
-says 'z\.prom: the output file is also an input file'
+says 'z\.prom: .*also an input'
 cmp "$img" "$work/dir/z.prom"
 mustfail 2 "$e4frag" --prometheus --json "$img"
 mustfail 1 "$e4frag" --prometheus "$img" /data
-says 'requires a whole filesystem'
+says 'requires .*filesystem'
 
 # every metric that the pages for fleets use is one
 fleet=$top_srcdir/doc/fleet
@@ -140,7 +140,7 @@ if [ -e "$unit" ] && can_mount; then
 	grep -qF "{device=\"$loop\",mountpoint=\"$work/mnt \\\"x\"}" \
 		"$work/mounted" || fail 'not the labels of what is mounted'
 	mustfail 1 "$e4frag" --prometheus "$work/mnt \"x/data"
-	says 'requires a whole filesystem'
+	says 'requires .*filesystem'
 else
 	cp "$work/metrics" "$work/mounted"
 fi

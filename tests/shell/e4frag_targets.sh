@@ -75,7 +75,7 @@ check "$e4frag" "$img"
 says 'the journal was not replayed: the report may lack'
 debugfs -w -R 'feature -needs_recovery' "$img" >/dev/null 2>&1
 mustfail 1 "$e4frag" "$img" /no/such/path
-says "^e4frag: $img: /no/such/path: no such file or directory"
+says "^e4frag: $img: /no/such/path: no such file"
 one_sentence e4frag
 cp "$img" "$work/clean"
 check cmp "$img" "$work/clean"
@@ -96,7 +96,7 @@ can_mount || exit 0
 mount_image "$img" "$work/mnt"
 for name in "$img" "$loop" "$work/mnt"; do
 	check "$e4frag" "$name"
-	says "$name: mounted on $work/mnt: the report may lack the latest changes"
+	says "$name: mounted on $work/mnt: .*latest changes"
 	one_sentence e4frag
 	check "$e4frag" -q "$name"
 	[ ! -s "$err" ] || fail "--quiet talks about the mount"
@@ -111,7 +111,7 @@ dd if=/dev/zero of="$work/damaged" bs=4096 seek="$blk" count=1 conv=notrunc \
 	status=none
 mount_image "$work/damaged" "$work/mnt2"
 check "$e4frag" "$work/mnt2"
-says 'the mounted filesystem was changed during the run, or is damaged$'
+says 'changed .*or is damaged$'
 grep -q '^Damaged  *1 ' "$out" ||
 	fail "mounted and damaged: $(cat "$out")"
 if grep -q e2fsck\ -f "$out" "$err"; then

@@ -60,7 +60,7 @@ if can_mount && can_trace; then
 	until grep -q pwrite64 "$work/trace"; do sleep 0.1; done
 	attach "$img"
 	wait $! && fail "it does not stop"
-	says 'another program mounted or changed the filesystem'
+	says 'another program '
 	detach "$loop"
 	cp "$work/aged" "$img"
 fi

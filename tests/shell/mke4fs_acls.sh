@@ -57,7 +57,7 @@ for source in "-d $work/src" "-d $work/a.tar" "--from=$work/from"; do
 	# shellcheck disable=SC2086
 	mustfail 1 "$mke4fs" -q --uid-map=1001:3 $source "$work/img"
 	one_sentence mke4fs
-	says 'file: two entries of an access control list'
+	says 'file: .*access control list'
 	[ ! -e "$work/img" ] || fail "an image is left behind"
 done
 
@@ -115,10 +115,10 @@ acls_are "$work/img" a "660 user::rw- user:$daemon:rw- user:4321:r-- group::---\
 rm "$work/img"
 mustfail 1 "$mke4fs" -q --numeric-acls -d "$work/a.tar" "$work/img"
 one_sentence mke4fs
-says 'a: daemon, in an ACL, has no numeric ID'
+says 'a: daemon.* ID'
 [ ! -e "$work/img" ] || fail "an image is left behind"
 check "$mke4fs" -q --numeric-acls --drop-acl-names -d "$work/a.tar" "$work/img"
-says 'a: ACL entry omitted: daemon has no numeric ID'
+says 'a: ACL entry omitted: daemon'
 acls_are "$work/img" a \
 	"660 user::rw- user:4321:r-- group::--- mask::rw- other::---"
 archive "$work/a.tar" SCHILY.acl.access="user::rw-,user:nobody-at-all:rw-,\
@@ -126,7 +126,7 @@ user:4000000000:rw-,group::r--,mask::rw-,other::---"
 rm "$work/img"
 mustfail 1 "$mke4fs" -q -d "$work/a.tar" "$work/img"
 one_sentence mke4fs
-says 'a: nobody-at-all, in an ACL, is unknown on this host'
+says 'a: nobody-at-all.* unknown'
 check "$mke4fs" -q --drop-acl-names -d "$work/a.tar" "$work/img"
 says 'a: ACL entry omitted: nobody-at-all is unknown'
 says 'a: ACL entry omitted: 4000000000 is unknown'

@@ -43,7 +43,7 @@ refuse 'not enough blocks: [0-9,]+ are needed, [0-9,]+ are free .[0-9.]+ MiB are
 (cd "$work/src" && mkdir many && cd many && seq 500 | xargs touch)
 refuse 'not enough inodes: 504 are needed, [0-9]+ are free' \
 	-d "$work/src" -N 64 "$work/img" 16M
-says 'are free .[0-9]+ are missing; -N sets the number of inodes.$'
+says '[0-9]+ are missing; -N '
 refuse 'not enough blocks: .* MiB are missing., not enough inodes: 504 are' \
 	-d "$work/src" -N 64 "$work/img" 2M
 head -c 4M /dev/urandom >"$work/disk"
@@ -284,12 +284,12 @@ refuse "from: an ext2, .* not an archive: use --from=$work/from" \
 
 # what ends before it begins
 mustfail 1 timeout 10 "$mke4fs" "$work/from?offset=99999999999999"
-says 'from: the device ends before the offset of the filesystem, 99999999999999 bytes: '
+says 'from: .*offset .*99999999999999 '
 
 # what cannot hold one, which is not waited for
 mkfifo "$work/fifo"
 mustfail 1 timeout 10 "$mke4fs" "$work/fifo"
-says 'fifo: neither a block device nor a regular file'
+says 'fifo: neither .* regular file'
 
 # usage
 for bad in '-R 17' '-R some' '--uid-map=1' '--uid-map=1:2:0' \
@@ -310,8 +310,8 @@ refuse 'sort: line 1: no such file' --sort="$work/sort" -d "$work/src" \
 
 # what mke2fs says of a prototype names the image
 mustfail 1 "$mke4fs" -d "$work/src" -U xx "$work/img" 30M
-says "^$work/img: could not parse UUID: xx"
+says "^$work/img: .*UUID: xx"
 mustfail 1 "$mke4fs" -d "$work/src" "$work/img" 10k
-says "^$work/img: Not enough space to build "
+says "^$work/img: Not enough space"
 mustfail 1 "$mke4fs" -d "$work/src" "$work/img" 99999999999T
-says "^mkfs.ext4: Size of device .* $work/img too big to create"
+says "^mkfs.ext4: Size .* $work/img too big"

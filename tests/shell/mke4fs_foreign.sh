@@ -75,7 +75,7 @@ if [ -e "$shim" ]; then
 	: >plain/f
 	mustfail 1 env LD_PRELOAD="$shim" "$mke4fs" -q -d plain img
 	one_sentence mke4fs
-	says 'cannot read the extended attribute security.selinux: .*-E no_copy_xattrs'
+	says 'security.selinux: .*-E no_copy_xattrs'
 	check env LD_PRELOAD="$shim" "$mke4fs" -q -E no_copy_xattrs -d plain img
 	has img f || fail 'the file is missing'
 	rm img
@@ -92,9 +92,9 @@ with tarfile.open('many.tar', 'w', format=tarfile.PAX_FORMAT) as t:
     t.addfile(i)
 P
 mustfail 1 "$mke4fs" -q -b 4096 -d many.tar img
-says '\(-O ea_inode allows more\)'
+says '-O ea_inode'
 mustfail 1 "$mke4fs" -q -b 4096 -O ea_inode -d many.tar img
-says 'the names of the extended attributes do not fit into one block'
+says 'names .*one block'
 mustfail 1 "$mke4fs" -q -d bad.tar img
 check "$mke4fs" -q -E no_copy_xattrs -d bad.tar img
 rm img
@@ -116,8 +116,8 @@ ln self/img self/d/link
 ln -s img self/symlink
 for target in self/img self/symlink self/d/../img; do
 	check "$mke4fs" -q -d self "$target"
-	says 'img: omitted: the file is the image that is being written'
-	says 'd/link: omitted: the file is the image that is being written'
+	says 'img: omitted: .*the image'
+	says 'd/link: omitted: .*the image'
 	! has self/img img || fail "$target: the image is in itself"
 	! has self/img d/link || fail "$target: the image is in itself"
 	for name in a d symlink; do
@@ -130,7 +130,7 @@ if mount -t overlay -o "lowerdir=self,upperdir=upper,workdir=work" self \
 	merged 2>/dev/null; then
 	defer "umount 'merged'"
 	check "$mke4fs" -q -d merged self/img
-	says 'img: omitted: the file is the image that is being written'
+	says 'img: omitted: .*the image'
 	! has self/img img || fail 'an overlay: the image is in itself'
 	has self/img a || fail 'an overlay: a file is missing'
 	command umount merged
@@ -140,12 +140,12 @@ else
 fi
 attach self/img
 check "$mke4fs" -q -F -d self "$loop"
-says 'img: omitted: the file is the image that is being written'
+says 'img: omitted: .*the image'
 ! has "$loop" img || fail 'a loop device: the image is in itself'
 lower=$loop
 attach "$lower"
 check "$mke4fs" -q -F -d self "$loop"
-says 'img: omitted: the file is the image that is being written'
+says 'img: omitted: .*the image'
 ! has "$loop" img || fail 'a loop device over another: the image is in itself'
 detach "$loop"
 sectors=$(blockdev --getsz "$lower")
@@ -154,7 +154,7 @@ if has_program dmsetup && dmsetup create "self-$$" \
 	defer "dmsetup remove self-$$"
 	dmsetup mknodes
 	check "$mke4fs" -q -F -d self "/dev/mapper/self-$$"
-	says 'img: omitted: the file is the image that is being written'
+	says 'img: omitted: .*the image'
 	dmsetup remove "self-$$"
 	undefer "dmsetup remove self-$$"
 else
@@ -172,7 +172,7 @@ sum=$(sha256sum <self/img)
 for from in self/img self/link 'self/img?offset=0'; do
 	mustfail 1 "$mke4fs" -q --from="$from" self/img
 	one_sentence mke4fs
-	says "$(printf '%s' "$from" | tr '?' .): the source is the same file as the image self/img"
+	says "$(printf '%s' "$from" | tr '?' .): .*the image self/img"
 done
 same 'the source' "$(sha256sum <self/img)" "$sum"
 rm self/link
@@ -185,16 +185,16 @@ ln self.tar self.link
 for source in self.tar self.link layer:self.tar oci-archive:self.tar \
 	docker-archive:self.tar; do
 	mustfail 1 "$mke4fs" -q -F -d "$source" self.tar
-	says 'the source is the image self.tar itself'
+	says 'source .*the image self.tar'
 done
 # shellcheck disable=SC2016
 mustfail 1 sh -c '"$0" -q -F -d - self.tar <self.tar' "$mke4fs"
-says '-: the source is the image self.tar itself'
+says '-: .*source .*the image self.tar'
 attach self.tar
 mustfail 1 "$mke4fs" -q -F -d self.tar "$loop"
-says 'self.tar: the source is the image'
+says 'self.tar: .*source .*the image'
 mustfail 1 "$mke4fs" -q -F -d "$loop" "$loop"
-says 'the source is the image'
+says 'source .*the image'
 detach "$loop"
 cmp self.tar self.copy || fail 'the archive has changed'
 rm self.tar self.link self.copy
@@ -219,7 +219,7 @@ for name in other/deep bind/in plain/in; do
 done
 rm img
 check "$mke4fs" --one-file-system -d one img
-says 'other: the contents of the directory are omitted: '
+says 'other: .*contents .*omitted: '
 says 'file: omitted: '
 has img other || fail 'the directory that something is mounted on is missing'
 has img plain/in || fail 'plain/in is missing'

@@ -96,6 +96,6 @@ if is_root && mount -t tmpfs -o size=8M none "$work/full"; then
 	defer "umount '$work/full'"
 	mustfail 1 "$mke4fs" -q -d "$work/src" "$work/full/img"
 	one_sentence mke4fs
-	says 'the disk that contains .*full/img is full: free space'
+	says 'full/img is full: '
 	[ ! -e "$work/full/img" ] || fail "an image is left behind"
 fi

@@ -242,7 +242,7 @@ refuse 'nowhere: no image of this name in the image layout' -d oci:multi:nowhere
 refuse 'several images' -d oci:multi
 mustfail 2 "$mke4fs" --platform=linux -d oci:multi img
 mustfail 1 "$mke4fs" -q --oci-config=x -d own img
-says '--oci-config requires a container image'
+says '--oci-config requires .*image'
 
 broken() {	# broken SENTENCE, with the image on stdin
 	image bad

@@ -46,7 +46,7 @@ make() {
 # With 32-bit times, an archive's times are ambiguous, and a directory's are not.
 if short_times; then
 	make
-	says '^mke4fs: a.tar: [1-9] files have a time before 1970, which may be'
+	says '^mke4fs: a.tar: [1-9] files .*before 1970'
 	mkdir dir
 	for time in 1000000000.5 2147483647.0 2147483648.0 2208988800.25; do
 		touch -d "@$time" "dir/$time"
@@ -64,7 +64,7 @@ fi
 
 make
 same "sentences" "$(wc -l <"$err")" 1
-says '^mke4fs: img: 2 files have a timestamp outside 1901-12-13 to 2310-04-04'
+says '^mke4fs: img: 2 files .*1901-12-13 to 2310-04-04'
 same "counted" "$(json "$out" 'd["far_times"], d["cut_times"]')" "(2, 0)"
 for want in 'early -2147483648 0' 'first -2147483648 0' \
 	'half 1000000000 500000000' 'whole 1000000000 0' \
@@ -75,8 +75,8 @@ done
 
 make -I 128 -q
 same "sentences" "$(wc -l <"$err")" 2
-says '^mke4fs: img: 4 files have a timestamp outside 1901-12-13 to 2038-01-19'
-says "^mke4fs: img: 2 files' timestamps are rounded down to seconds"
+says '^mke4fs: img: 4 files .*1901-12-13 to 2038-01-19'
+says "^mke4fs: img: 2 files.* rounded .*seconds"
 same "counted" "$(json "$out" 'd["far_times"], d["cut_times"]')" "(4, 2)"
 for want in 'early -2147483648 0' 'half 1000000000 0' \
 	'last32 2147483647 0' '2038 2147483647 0' 'late 2147483647 0'; do
@@ -87,5 +87,5 @@ done
 SOURCE_DATE_EPOCH=1500000000
 export SOURCE_DATE_EPOCH
 make
-says '^mke4fs: img: 1 file has a timestamp outside 1901-12-13'
+says '^mke4fs: img: 1 file .*1901-12-13'
 same "the last" "$(time_of late)" "1500000000 0"

@@ -187,7 +187,7 @@ for try in $(seq 100); do
 	kept
 	# a sanitizer, or a busy machine: nothing was done yet, and it says so
 	if [ "$status" != 0 ]; then
-		says 'interrupted during planning; nothing was changed$'
+		says 'during planning; nothing '
 		seconds=$((seconds + 1))
 		continue
 	fi

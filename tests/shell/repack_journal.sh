@@ -57,8 +57,8 @@ for tool in "$e4repack" "$tune4fs -E dir_ireserve=128" "$e4debug -w -R stats"; d
 	# shellcheck disable=SC2086
 	mustfail 1 $spy $tool -z "$work/undo" "$img"
 	[ ! -s "$work/trace" ] || fail "written: $(cat "$work/trace")"
-	says "$img: the journal is on another device, which an undo file does"
-	says 'run the command without -z: the journal protects the change'
+	says "$img: .*journal .*undo file"
+	says 'without -z: '
 	[ ! -e "$work/undo" ] || fail "the undo file is left"
 	cmp "$img" "$work/copy" || fail "image changed"
 	cmp "$journal" "$work/journal_copy" || fail "journal changed"

@@ -34,7 +34,7 @@ finished() {
 	undefer "kill $pid 2>/dev/null"
 	same "$what: exit status" "$status" 1
 	one_sentence e4repack
-	says "$1: [0-9]+ of 30 files failed: .*e2fsck -f $loop"
+	says "$1: [0-9]+ of 30 .*e2fsck -f $loop"
 	grep -q "^Skipped: .*: $2\$" "$out" || {
 		show_run
 		fail "$what: the report does not say why"
@@ -90,11 +90,11 @@ reasons() {
 }
 for error in EIO EROFS; do
 	fails openat2:error=$error:when=3 1
-	says ': 1 of 30 files failed'
+	says ': 1 of 30 files'
 	same "files, after $error" "$(json "$out" 'd["done"]["files"]')" 29
 done
 fails openat2:error=ENFILE 1
-says ': 30 of 30 files failed: run e4repack again with more open files'
+says ': 30 of 30 .*open files'
 # no more than a few files are open where no more may be
 cp --sparse=always "$work/img0" "$work/img"
 mount_image "$work/img" "$work/mnt"
@@ -107,7 +107,7 @@ undefer "losetup -d $loop"
 # which file it is, is not known then: it was not renamed
 for call in fstat,newfstatat,statx ioctl; do
 	fails "$call:error=ENOTTY:when=1" 1 f3
-	says ': Inappropriate ioctl for device: 1 of 30 files failed'
+	says ': Inappropriate ioctl .*: 1 of 30 files'
 	same "files, without $call" "$(reasons)" \
 		"[[29, 30], [(1, 'not-opened')]]"
 done

@@ -42,11 +42,11 @@ same "files from find" "$(fragments own/f4 own/f5 own/f6 own/f7 own/f8)" "8 1 1 
 
 # what is refused
 mustfail 1 "$e4repack" "$mnt/own/f4" "$work/mnt2/own/f0"
-says "^e4repack: $work/mnt2/own/f0: not on the filesystem of $mnt/own/f4: run the command separately for each filesystem$"
+says "^e4repack: $work/mnt2/own/f0: not on .*$mnt/own/f4: "
 mustfail 1 "$e4repack" "$mnt/own/f4" /proc/version
-says '^e4repack: /proc/version: not on a mounted ext4 filesystem$'
+says '^e4repack: /proc/version: not on .*ext4'
 mustfail 1 "$e4repack" "$mnt/own/f4" "$mnt/own/none"
-says "^e4repack: $mnt/own/none: cannot open: No such file or directory$"
+says "^e4repack: $mnt/own/none: cannot open: No such file"
 for option in --partition=1 --verify --all --discard; do
 	mustfail 1 "$e4repack" "$option" "$mnt/own/f4"
 	one_sentence e4repack

@@ -85,7 +85,7 @@ nothing() {
 	wait "$pid" || status=$?
 	same "exit status" "$status" 0
 	one_sentence e4repack
-	says "stopped$1 during planning; nothing was changed"
+	says "stopped$1 during planning; nothing "
 	same "what was done" "$(json "$out" '[d["online"], d["stopped"],
 		d["done"]["files"], d["done"]["bytes_copied"]]')" '[True, True, 0, 0]'
 }

@@ -72,7 +72,7 @@ wrong --exclude
 wrong -z
 mustfail 2 "$e4repack" --only=files --free-run=1M "$img"
 one_sentence e4repack
-says '^e4repack: --free-run requires free in --only$'
+says '^e4repack: --free-run requires free'
 mustfail 2 "$e4repack" --only=files --renumber-anyway "$img"
 one_sentence e4repack
 says '^e4repack: --renumber-anyway requires --inodes$'
@@ -80,10 +80,10 @@ says '^e4repack: --renumber-anyway requires --inodes$'
 for path in /none /d/none; do
 	mustfail 1 "$e4repack" "$img" "$path"
 	one_sentence e4repack
-	says "^e4repack: $img: $path: no such file or directory"
+	says "^e4repack: $img: $path: no such file"
 	mustfail 1 "$e4repack" --exclude="$path" "$img"
 	one_sentence e4repack
-	says "^e4repack: $img: $path: no such file or directory"
+	says "^e4repack: $img: $path: no such file"
 done
 
 if [ -w /dev/full ]; then

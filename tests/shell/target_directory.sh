@@ -35,10 +35,10 @@ ln -s "$mnt/mail" "$work/link"
 same "a link to it" "$(paths "$work/link/new")" "$(paths "$mnt/mail/new")"
 same "paths of its filesystem" "$(paths "$mnt/mail" /outside)" "/outside "
 check "$e4frag" "$mnt/mail"
-says "only this subtree is reported; for the whole filesystem, give $mnt"
-says "in the filesystem mounted on $mnt: the report may lack "
+says "subtree .*give $mnt"
+says "mounted on $mnt: .*the report"
 run "$e4check" "$mnt/mail"
-says "$mnt/mail: checking the whole filesystem"
+says "$mnt/mail: .*whole filesystem"
 check "$e4debug" -R stats "$mnt/mail"
 
 # a part of it, mounted elsewhere
@@ -50,23 +50,23 @@ same "below it" "$(paths "$work/bind/new")" "$(paths "$mnt/mail/new")"
 
 # who writes
 mustfail 1 "$tune4fs" --clear "$mnt/mail"
-says "$mnt/mail: .*(in the filesystem mounted on |not the root directory of a mounted ext4)"
+says "$mnt/mail: .*(mounted on |not the root )"
 one_sentence tune4fs
 mustfail 1 "$e4frag" --partition=1 "$mnt/mail"
-says '--partition requires a disk or a disk image'
+says '--partition requires .*disk'
 mustfail 1 "$e4frag" "$mnt/mail?offset=0"
-says 'neither a block device nor an image file'
+says 'neither .* image'
 
 # a file is what it holds, on whatever it lies
 head -c 300000 /dev/urandom >"$mnt/broken.img"
 mustfail 8 "$e4check" "$mnt/broken.img"
-says "contains no ext2.*; to report the layout of the file itself, run e4frag $mnt $mnt/broken.img"
+says "contains no ext2.*; .*run e4frag $mnt $mnt/broken.img"
 sync -f "$mnt"
 same "what is advised" "$(paths "$mnt" "$mnt/broken.img")" "/broken.img "
 mke2fs -qq -F -t ext4 "$mnt/broken.img" 4M >/dev/null
 printf '\377' | dd of="$mnt/broken.img" bs=1 seek=1060 conv=notrunc status=none
 mustfail 8 "$e4check" "$mnt/broken.img"
-says 'the superblock is damaged'
+says 'superblock .*damaged'
 
 # several
 mke2fs -qq -F -t ext4 "$work/good" 4M >/dev/null

@@ -62,15 +62,15 @@ around "$disk" >"$work/around"
 at="$disk?offset=$start"
 
 mustfail 1 "$e4frag" "$disk"
-says "$disk: is a disk with partitions: choose one \(1, 5\) with --partition=N"
+says "$disk: .*partitions: .*\(1, 5\) with --partition=N"
 mustfail 1 "$e4frag" --partition=3 "$disk"
-says "$disk: no partition 3 that can hold a filesystem .expected one of: 1, 5."
+says "$disk: no partition 3 .*1, 5"
 mustfail 1 "$e4frag" --partition=2 "$disk"
-says 'no partition 2 that can hold a filesystem'
+says 'no partition 2 '
 mustfail 1 "$e4frag" --partition=1 "$work/part"
-says 'no partition table found'
+says 'no partition table'
 mustfail 1 "$e4frag" "$disk?offset=1048576"
-says "no ext2, ext3 or ext4 filesystem at byte 1048576 of $disk"
+says "no ext2.* byte 1048576 of $disk"
 for wrong in offset=1M offset=-1 offset= offset=99999999999999999999 \
 	partition=1; do
 	mustfail 1 "$e4frag" "$disk?$wrong"
@@ -78,7 +78,7 @@ for wrong in offset=1M offset=-1 offset= offset=99999999999999999999 \
 	one_sentence e4frag
 done
 mustfail 1 "$e4frag" --partition=5 "$at"
-says 'cannot be given together'
+says 'together'
 mustfail 2 "$e4frag" --partition=0 "$disk"
 
 # the same report as of the filesystem alone
@@ -134,14 +134,14 @@ check "$e4repack" --partition=5 "$disk"
 # what e2fsprogs does not do at an offset
 before=$(sha256sum <"$disk")
 mustfail 1 "$e4repack" -z "$work/undo" --partition=5 "$disk"
-says "e2undo is not supported for an offset .* losetup -f --show -o $start $disk "
+says "e2undo .*offset .* losetup -f --show -o $start $disk "
 [ ! -e "$work/undo" ] || fail "an undo file is left"
 [ "$before" = "$(sha256sum <"$disk")" ] || fail "the disk has changed"
 mke2fs -qq -F -t ext4 -O mmp -E offset=$start "$disk" 16M >/dev/null
 before=$(sha256sum <"$disk")
 check "$e4check" "$at"
 mustfail 1 "$tune4fs" --set dir_ireserve=64 "$at"
-says 'multiple mount protection is not supported for an offset'
+says 'mount protection .*offset'
 [ "$before" = "$(sha256sum <"$disk")" ] || fail "the disk has changed"
 
 # a filesystem that reaches beyond its partition
@@ -153,7 +153,7 @@ start=18432, size=36864, type=5
 start=20480, size=16384, type=83
 EOF
 mustfail 1 "$e4repack" --partition=5 "$disk"
-says 'truncated: the filesystem has 4096 blocks, but the device has only 2048'
+says 'truncated: .*4096 .*2048'
 
 label <<EOF
 label: gpt
@@ -164,7 +164,7 @@ dd if="$work/part" of="$disk" bs=512 seek=20480 conv=notrunc status=none
 check "$e4repack" --partition=2 "$disk"
 check e2fsck -fn "$at"
 mustfail 1 "$e4repack" --partition=1 "$disk"
-says 'no ext2, ext3 or ext4 filesystem at byte 1048576 of'
+says 'no ext2.* byte 1048576 of'
 
 # more partitions than are named
 mv "$disk" "$work/kept"
@@ -183,10 +183,10 @@ EOF
 cp "$disk" "$work/cut"
 truncate -s 10M "$work/cut"
 mustfail 1 "$e4repack" --partition=1 "$work/cut"
-says "cut: truncated disk image: partition 1 begins at sector 20480, beyond"
+says "cut: truncated .*partition 1 .*20480"
 printf '\0\0\0\0' | dd of="$disk" bs=1 seek=454 conv=notrunc status=none
 mustfail 1 "$e4frag" --partition=1 "$disk"
-says "no ext2, ext3 or ext4 filesystem at byte 0 of $disk"
+says "no ext2.* byte 0 of $disk"
 
 mv "$work/kept" "$disk"
 
@@ -212,7 +212,7 @@ dd if="$work/part" of="$large" bs=4096 seek=2560 conv=notrunc,fsync status=none
 check "$e4repack" --partition=2 "$large"
 detach "$large"
 mustfail 1 "$e4frag" "$work/large"
-says 'is a disk with partitions: choose one \(1, 2\)'
+says 'partitions: .*\(1, 2\)'
 check "$tune4fs" --partition=2 -E dir_ireserve=64 "$work/large"
 check "$e4repack" --partition=2 "$work/large"
 check e2fsck -fn "$work/large?offset=10485760"
@@ -223,7 +223,7 @@ defer "umount '$work/mnt'"
 mustfail 1 "$e4repack" --partition=2 "$disk"
 says "mounted on $work/mnt"
 check "$e4frag" "$at"
-says "mounted on $work/mnt: the report may lack the latest changes"
+says "mounted on $work/mnt: .*latest changes"
 mustfail 1 "$mke4fs" -q --from="$disk" --partition=2 "$work/none"
 says "mounted on $work/mnt"
 umount "$work/mnt"

@@ -18,11 +18,11 @@ for name in "$loop" "$work/a b" "$work/../$(basename "$work")/a b"; do
 	check "$probe" read "$name"
 	grep -qx "device $loop" "$out" || fail "$name is not $loop"
 	grep -qx "mounted $work/a b" "$out" || fail "$name is not mounted"
-	says 'mounted on .*: the report may lack the latest changes'
+	says 'mounted on .*: .*latest changes'
 	one_sentence '.*target_probe'
 done
 check "$probe" read "$img"
-says 'the report may lack the latest changes'
+says 'latest changes'
 
 uuid=$(blkid -p -s UUID -o value "$loop")
 for name in "LABEL=e4l-$$" "UUID=$uuid"; do
@@ -30,15 +30,15 @@ for name in "LABEL=e4l-$$" "UUID=$uuid"; do
 	grep -qx "mounted $work/a b" "$out" || fail "$name is not found"
 done
 mustfail 1 "$probe" read "LABEL=e4l-no-such-$$"
-says 'no device has this LABEL'
+says 'no device .*LABEL'
 mustfail 1 "$probe" read /proc
-says 'not on a mounted ext4 filesystem'
+says 'not on .*ext4'
 
 # what holds a disk and no filesystem says what to do
 disk=$work/disk
 truncate -s 4M "$disk"
 mustfail 1 "$probe" read "$disk"
-says 'contains no ext2, ext3 or ext4 filesystem'
+says 'contains no ext2'
 while read -r magic says; do
 	# shellcheck disable=SC2059
 	printf "$magic        " | dd of="$disk" conv=notrunc status=none
@@ -68,5 +68,5 @@ printf '\0\0\0\0\203\0\0\0\0\010\0\0\0\020\0\0' |
 	dd of="$disk" bs=1 seek=446 conv=notrunc status=none
 printf '\125\252' | dd of="$disk" bs=1 seek=510 conv=notrunc status=none
 mustfail 1 "$probe" read "$disk"
-says 'is a disk with partitions: choose one \(1\) with --partition=N'
+says 'partitions: .*\(1\) with --partition=N'
 one_sentence '.*target_probe'

@@ -111,7 +111,7 @@ chmod 644 "$img"
 as_nobody test -x "$probe" && {
 	target=$img
 	refused as_nobody "$probe"
-	says 'cannot open for writing: Permission denied'
+	says 'writing: Permission denied'
 }
 attach "$img"
 refuse "attached to $loop: detach the loop device first: losetup -d $loop"
@@ -134,7 +134,7 @@ loop=$(losetup -r --show -f "$img") || skip "losetup does not work here"
 defer "losetup -d $loop"
 target=$loop
 refused "$probe"
-says "$loop: the device is read-only"
+says "$loop: .*read-only"
 detach "$loop"
 attach "$img"
 
@@ -155,7 +155,7 @@ hold unshare -m sh -c "mount -t ext4 -o ro $loop $work/mnt && echo mounted &&
 refuse "mounted on $work/mnt in another mount namespace: .* -t $held "
 target=$loop
 refused "$probe"
-says "in another mount namespace"
+says "another mount namespace"
 release
 detach "$loop"
 
@@ -197,7 +197,7 @@ for bytes in 100 '100 101 201 203' '100 201'; do
 	hold "$qemu_lock" "$img" $bytes
 	target=$loop
 	refused "$probe"
-	says 'locked by a virtual machine .qemu. or another program'
+	says 'locked by .*qemu'
 	release
 done
 detach "$loop"
@@ -208,6 +208,6 @@ hold "$probe" write "$img"
 for bytes in 100 '100 101'; do
 	# shellcheck disable=SC2086
 	mustfail 1 "$qemu_lock" "$img" $bytes
-	says 'Failed to get a lock'
+	says 'Failed .*lock'
 done
 release

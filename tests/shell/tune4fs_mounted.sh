@@ -38,7 +38,7 @@ check "$tune4fs" --apply "$mnt"
 out_is 'extent_max_zeroout_kb: 32 -> 1024
 inode_readahead_blks: 32 -> 128'
 [ -e "/sys/fs/ext4/${loop##*/}/dir_ireserve" ] ||
-	says "dir_ireserve=16: needs a kernel with e4layout's patches"
+	says "dir_ireserve=16: .*patches"
 runs extent_max_zeroout_kb 1024
 runs inode_readahead_blks 128
 check "$tune4fs" --apply "$loop"
@@ -68,7 +68,7 @@ done
 check "$tune4fs" -E mb_group_prealloc=524288 "$mnt"
 run "$tune4fs" --apply "$mnt"
 [ "$status" = 1 ] || fail "a group cannot have so many clusters"
-says 'mb_group_prealloc=524288: the kernel refuses it: Invalid argument'
+says 'mb_group_prealloc=524288: .*kernel .*: Invalid argument'
 check "$tune4fs" -E ^mb_group_prealloc "$mnt"
 kept_is "$value"
 
@@ -77,17 +77,17 @@ setfattr -n $attr -v 'mb_order2_req=33,future=1,mb_min_to_scan=11' "$mnt"
 run "$tune4fs" --apply "$mnt"
 [ "$status" = 1 ] || fail "mb_order2_req=33 is no failure"
 out_is 'mb_min_to_scan: 20 -> 11'
-says 'mb_order2_req=33: stored, but not applied: expected 0 to 32'
+says 'mb_order2_req=33: .*not applied: .*0 to 32'
 says 'future=1: stored, but not known'
 runs mb_order2_req 3
 setfattr -n $attr -v ../../../etc/passwd=1 "$mnt"
 mustfail 1 "$tune4fs" --apply "$mnt"
-says 'the stored tunables are damaged'
+says 'tunables are damaged'
 check "$tune4fs" --clear "$mnt"
 for dry in '' -n; do
 	# shellcheck disable=SC2086
 	mustfail 1 "$tune4fs" $dry -z "$work/undo" -E mb_stream_req=4 "$mnt"
-	says 'mounted: --undo-file requires an unmounted filesystem'
+	says 'mounted: --undo-file requires .*unmounted'
 done
 getfattr -n $attr "$mnt" >/dev/null 2>&1 && fail "the attribute is there"
 
@@ -127,13 +127,13 @@ check "$tune4fs" -E mb_order2_req=1 "$loop"
 # a directory that is not its root
 mkdir "$mnt/sub"
 mustfail 1 "$tune4fs" -l "$mnt/sub"
-says 'not the root directory of a mounted ext4'
+says 'not the root '
 
 # where the kernel shows nothing in /sys
 can_unshare || exit 0
 check unshare -m sh -c 'mount -t tmpfs none /sys/fs/ext4 && '\
 '"$0" --apply-all && "$0" -l "$1" && ! "$0" --apply "$1"' "$tune4fs" "$mnt"
-says 'not found in /sys/fs/ext4'
+says '/sys/fs/ext4'
 check unshare -m sh -c 'mount -t tmpfs none /sys/fs && "$0" --apply-all' \
 	"$tune4fs"
 [ ! -s "$err" ] || { show_run; fail "not harmless"; }

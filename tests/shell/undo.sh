@@ -33,11 +33,11 @@ fresh
 for tool in "$e4repack" "$tune4fs -E dir_ireserve=64" "$e4debug -w -R stats"; do
 	# shellcheck disable=SC2086
 	mustfail 1 $tool -z "$work/none/undo" "$img"
-	says "$work/none/undo: cannot create the undo file: No such file"
+	says "$work/none/undo: .*undo file: No such file"
 	: >"$undo"
 	# shellcheck disable=SC2086
 	mustfail 1 $tool -z "$undo" "$img"
-	says "$undo: the file exists: give another name for the undo file"
+	says "$undo: .*exists: .*undo file"
 	rm "$undo"
 done
 
@@ -132,8 +132,8 @@ undo=$work/small/undo
 fresh
 mustfail 1 "$e4repack" -z "$undo" "$img"
 one_sentence e4repack
-says "$img: cannot write the undo file $undo: No space left on device: "
-says 'nothing was changed: give an undo file on a disk with more free space'
+says "$img: .*undo file $undo: No space left .*: "
+says 'nothing was changed: .*undo file'
 same_image 'a full disk'
 no_file 'a full disk'
 mount -o remount,size=1M "$work/small"
@@ -143,8 +143,8 @@ for n in 1 2 3 4 5 6 7 8; do
 done >"$work/requests"
 run "$e4debug" -w -z "$undo" -f "$work/requests" "$img"
 [ "$status" = 1 ] || fail "exit $status with a full disk"
-says "cannot write the undo file $undo: No space left on device: "
-says "undo the earlier changes, run e2undo $undo $img, and then e2fsck -fy $img"
+says "undo file $undo: No space left .*: "
+says "run e2undo $undo $img, .*e2fsck -fy $img"
 check e2undo "$undo" "$img"
 run e2fsck -fy "$img"
 sound "$img"
