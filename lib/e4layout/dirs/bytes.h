@@ -5,24 +5,15 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "e4layout/base/array.h"
-
-#define E4L_NUMBER_BYTES 10	/* at most, for 64 bits with 7 bits per byte */
 
 struct e4l_bytes {
 	uint8_t *v;
-	size_t n, max;
+	size_t n;
 };
-
-/* Reserves space for three numbers.  ENOMEM: the list is unchanged. */
-static inline errcode_t e4l_bytes_reserve(struct e4l_bytes *o)
-{
-	return e4l_reserve(&o->v, o->n, &o->max, 3 * E4L_NUMBER_BYTES, 1);
-}
 
 /*
  * Appends @number as base-128 digits, the low 7 bits first; bit 7 of a byte
- * means that more bytes follow.  Space must be reserved.
+ * means that more bytes follow.  @o must have room for @number.
  */
 static inline void e4l_put_number(struct e4l_bytes *o, uint64_t number)
 {

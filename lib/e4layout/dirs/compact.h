@@ -15,10 +15,8 @@ struct e4l_map_size {
 struct e4l_compact_result {
 	uint64_t dirs_planned, dirs_done;
 	uint64_t indexes_planned; /* linear directories that get an index */
-	/*
-	 * Sums for planned and finished rebuilds, with the old and new blocks.
-	 */
-	uint64_t planned_old_blocks, planned_blocks;
+	uint64_t planned_blocks;	/* of the rebuilt directories */
+	/* before and after the finished rebuilds */
 	uint64_t done_old_blocks, done_blocks;
 	struct e4l_map_size done_old_maps, done_maps;
 	uint64_t transactions;

@@ -28,10 +28,10 @@ errcode_t e4l_disk_allows(const struct e4l_disk *disk,
 	*allowed = true;
 	if (!disk->most_runs && !disk->least_longest)
 		return 0;
-	err = each_given(disk, step, e4l_space_try_give);
+	err = each_given(disk, step, e4l_space_give);
 	now = e4l_space_outlook(disk->space);
 	if (!err)
-		err = each_given(disk, step, e4l_space_untry_give);
+		err = each_given(disk, step, e4l_space_take_back);
 	*allowed = !err && (!disk->most_runs || now.runs <= disk->most_runs ||
 			    now.runs <= before->runs) &&
 		   (now.longest >= disk->least_longest ||

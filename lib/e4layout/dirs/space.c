@@ -7,18 +7,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "e4layout/base/array.h"
-#include "bytes.h"
 #include "space.h"
 
 struct e4l_space {
 	struct e4l_sorted *by_place;
 	struct e4l_sorted *by_size;	/* NULL: the space only counts */
-	struct e4l_bytes given;	/* runs that become free with the next commit */
-	uint64_t given_end;		/* end of the last run in @given */
-	uint64_t n_given;		/* number of runs in @given */
-	uint64_t unit, in_long;		/* see e4l_space_in_long() */
 	uint64_t runs;
-	struct e4l_space *later; /* free space after the next commit, or NULL */
+	struct e4l_space *later;	/* with all given runs, or NULL */
 };
 
 /* How many fitting runs are examined to find a close or a tight one. */
@@ -44,12 +39,6 @@ static struct e4l_run run_of(struct e4l_pair size)
 	return (struct e4l_run) { .start = size.value, .len = size.key };
 }
 
-/* The contribution of a run of @len to e4l_space_in_long(). */
-static uint64_t if_long(const struct e4l_space *s, uint64_t len)
-{
-	return s->unit && len >= s->unit ? len : 0;
-}
-
 /* Adds a run that touches no other run.  ENOMEM: nothing has changed. */
 static errcode_t put_run(struct e4l_space *s, struct e4l_run run)
 {
@@ -64,14 +53,12 @@ static errcode_t put_run(struct e4l_space *s, struct e4l_run run)
 		return err;
 	}
 	s->runs++;
-	s->in_long += if_long(s, run.len);
 	return 0;
 }
 
 static void drop_run(struct e4l_space *s, struct e4l_run run)
 {
 	s->runs--;
-	s->in_long -= if_long(s, run.len);
 	e4l_sorted_remove(s->by_place, place_of(run));
 	if (s->by_size)
 		e4l_sorted_remove(s->by_size, size_of(run));
@@ -115,7 +102,15 @@ static struct e4l_space *new_space(bool only_counts)
 
 struct e4l_space *e4l_space_new(void)
 {
-	return new_space(false);
+	struct e4l_space *s = new_space(false);
+
+	if (!s)
+		return NULL;
+	s->later = new_space(true);
+	if (s->later)
+		return s;
+	e4l_space_free(s);
+	return NULL;
 }
 
 void e4l_space_free(struct e4l_space *s)
@@ -125,34 +120,14 @@ void e4l_space_free(struct e4l_space *s)
 	e4l_space_free(s->later);
 	e4l_sorted_free(s->by_place);
 	e4l_sorted_free(s->by_size);
-	free(s->given.v);
 	free(s);
-}
-
-errcode_t e4l_space_count(struct e4l_space *s, uint64_t unit)
-{
-	s->later = new_space(true);
-	if (!s->later)
-		return ENOMEM;
-	s->later->unit = unit;
-	return 0;
-}
-
-uint64_t e4l_space_in_long(const struct e4l_space *s)
-{
-	return s->later ? s->later->in_long : 0;
-}
-
-uint64_t e4l_space_runs(const struct e4l_space *s)
-{
-	return s->later ? s->later->runs : 0;
 }
 
 struct e4l_outlook e4l_space_outlook(const struct e4l_space *s)
 {
 	return (struct e4l_outlook) {
-		.runs = e4l_space_runs(s), .in_long = e4l_space_in_long(s),
-		.longest = s->later ? e4l_sorted_most(s->later->by_place) : 0,
+		.runs = s->later->runs,
+		.longest = e4l_sorted_most(s->later->by_place),
 	};
 }
 
@@ -184,7 +159,7 @@ errcode_t e4l_space_add(struct e4l_space *s, uint64_t start, uint64_t len)
 {
 	errcode_t err = add_run(s, start, len);
 
-	return err || !s->later ? err : add_run(s->later, start, len);
+	return err ? err : add_run(s->later, start, len);
 }
 
 errcode_t e4l_space_add_run(struct e4l_space *s,
@@ -224,145 +199,17 @@ errcode_t e4l_space_take(struct e4l_space *s, uint64_t start, uint64_t len)
 {
 	errcode_t err = take_run(s, start, len);
 
-	return err || !s->later ? err : take_run(s->later, start, len);
+	return err ? err : take_run(s->later, start, len);
 }
 
 errcode_t e4l_space_give(struct e4l_space *s, uint64_t start, uint64_t len)
 {
-	errcode_t err = e4l_bytes_reserve(&s->given);
-
-	if (!err && s->later)
-		err = add_run(s->later, start, len);
-	if (err)
-		return err;
-	e4l_put_apart(&s->given, start, s->given_end);
-	e4l_put_number(&s->given, len);
-	s->given_end = start + len;
-	s->n_given++;
-	return 0;
-}
-
-/* Whether no unit of @run is free. */
-static bool is_taken(const struct e4l_space *s, struct e4l_run run)
-{
-	struct e4l_run last = at_or_before(s, run.start + run.len - 1);
-
-	return !last.len || last.start + last.len <= run.start;
-}
-
-errcode_t e4l_space_list_given(struct e4l_sorted *runs, uint64_t start,
-			       uint64_t len)
-{
-	struct e4l_pair last = { start + len - 1, UINT64_MAX };
-
-	if (e4l_sorted_last(runs, last, &last) &&
-	    last.key + last.value > start)
-		return E4L_ET_BAD_ARGUMENT;
-	return e4l_sorted_add(runs, (struct e4l_pair) { start, len });
-}
-
-errcode_t e4l_space_in_long_with(const struct e4l_space *s,
-				 struct e4l_sorted *runs, uint64_t *ret)
-{
-	const struct e4l_space *later = s->later;
-	uint64_t sum = later->in_long, end = 0, len = 0, more;
-	struct e4l_pair next = { 0 };
-	struct e4l_run run;
-
-	for (; e4l_sorted_first(runs, next, &next); next.key++, next.value = 0) {
-		run = run_at(next);
-		if (!is_taken(later, run))
-			return E4L_ET_BAD_ARGUMENT;
-		/*
-		 * a run of @len ends at @end: extend it, or begin another run
-		 */
-		if (!len || run.start != end) {
-			sum += if_long(later, len);
-			len = e4l_space_before(later, run.start);
-			sum -= if_long(later, len);
-		}
-		end = run.start + run.len;
-		more = e4l_space_after(later, end);
-		sum -= if_long(later, more);
-		len += run.len + more;
-		end += more;
-	}
-	sum += if_long(later, len);
-	*ret = sum;
-	return 0;
-}
-
-errcode_t e4l_space_try_give(struct e4l_space *s, uint64_t start, uint64_t len)
-{
 	return add_run(s->later, start, len);
 }
 
-errcode_t e4l_space_untry_give(struct e4l_space *s, uint64_t start,
-			       uint64_t len)
+errcode_t e4l_space_take_back(struct e4l_space *s, uint64_t start, uint64_t len)
 {
 	return take_run(s->later, start, len);
-}
-
-/*
- * Makes the whole of @run free and one run; parts of @run may be free already.
- */
-static errcode_t fill_run(struct e4l_space *s, struct e4l_run run)
-{
-	struct e4l_run part;
-
-	for (;;) {
-		part = at_or_before(s, run.start + run.len - 1);
-		if (!part.len || part.start < run.start)
-			return put_run(s, run);
-		if (part.len == run.len)
-			return 0;
-		drop_run(s, part);
-	}
-}
-
-/* Copies the runs of @later, in which the given runs are free. */
-static errcode_t commit_all(struct e4l_space *s)
-{
-	struct e4l_pair next = { 0 };
-	errcode_t err = 0;
-
-	while (!err && e4l_sorted_first(s->later->by_place, next, &next)) {
-		err = fill_run(s, run_at(next));
-		next.key++;
-		next.value = 0;
-	}
-	return err;
-}
-
-static errcode_t commit_each(struct e4l_space *s)
-{
-	uint64_t start, len, end = 0;
-	size_t at = 0;
-	errcode_t err = 0;
-
-	while (at < s->given.n && !err) {
-		start = e4l_take_apart(s->given.v, &at, end);
-		len = e4l_take_number(s->given.v, &at);
-		end = start + len;
-		err = add_run(s, start, len);
-	}
-	return err;
-}
-
-/*
- * With more given runs than final runs, most given runs are parts of a final
- * run.  Copying the final runs avoids the memory for all parts at the same
- * time.
- */
-errcode_t e4l_space_commit(struct e4l_space *s)
-{
-	bool many = s->later && s->n_given > s->later->runs;
-	errcode_t err = many ? commit_all(s) : commit_each(s);
-
-	free(s->given.v);
-	s->given = (struct e4l_bytes) { 0 };
-	s->given_end = s->n_given = 0;
-	return err;
 }
 
 /*
@@ -422,65 +269,14 @@ bool e4l_space_fit(const struct e4l_space *s, uint64_t len,
 	return found;
 }
 
-/* The longest run of at most @len units; of several, the last. */
-static uint64_t longest(const struct e4l_space *s, uint64_t len,
-			uint64_t *start)
+uint64_t e4l_space_largest(const struct e4l_space *s, uint64_t *start)
 {
-	struct e4l_pair last = { len, UINT64_MAX };
+	struct e4l_pair last = { UINT64_MAX, UINT64_MAX };
 
 	if (!e4l_sorted_last(s->by_size, last, &last))
 		return 0;
 	*start = last.value;
 	return last.key;
-}
-
-uint64_t e4l_space_largest(const struct e4l_space *s, uint64_t *start)
-{
-	return longest(s, UINT64_MAX, start);
-}
-
-uint64_t e4l_space_largest_below(const struct e4l_space *s, uint64_t len,
-				 uint64_t *start)
-{
-	return len ? longest(s, len - 1, start) : 0;
-}
-
-bool e4l_space_holds(const struct e4l_space *s, uint64_t below, uint64_t most,
-		     uint64_t len)
-{
-	struct e4l_pair last = { below ? below - 1 : UINT64_MAX, UINT64_MAX };
-
-	for (; most && e4l_sorted_last(s->by_size, last, &last); most--) {
-		if (last.key >= len)
-			return true;
-		len -= last.key;
-		last.key -= !last.value--;
-	}
-	return !len;
-}
-
-uint64_t e4l_space_sum(const struct e4l_space *s)
-{
-	uint64_t at = 0, sum = 0;
-	struct e4l_run run;
-
-	for (; e4l_space_list(s, at, &run, 1); at = run.start + run.len)
-		sum += run.len;
-	return sum;
-}
-
-size_t e4l_space_list(const struct e4l_space *s, uint64_t at,
-		      struct e4l_run *runs, size_t max)
-{
-	struct e4l_pair next = { .key = at };
-	size_t found = 0;
-
-	while (found < max && e4l_sorted_first(s->by_place, next, &next)) {
-		runs[found++] = run_at(next);
-		next.key++;
-		next.value = 0;
-	}
-	return found;
 }
 
 uint64_t e4l_space_after(const struct e4l_space *s, uint64_t at)
