@@ -51,7 +51,6 @@ static void put_fragment(struct e4l_work *w, uint32_t f, uint32_t to,
 
 	w->moved[file] = true;
 	w->copied += blocks;
-	w->copied_twice += waits ? blocks : 0;
 	if (w->unwritten)
 		move_states(w, frag->start, to, frag->len);
 	e4l_map_set(w->used, to, to + frag->len, true);

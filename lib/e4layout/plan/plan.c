@@ -583,7 +583,6 @@ static errcode_t conclude(struct e4l_plan *p, struct e4l_work *w)
 	state_of(p, &look, &r->after);
 	r->after.fragmented_files = count_broken(w);
 	r->copy_blocks = w->copied;
-	r->twice_blocks = w->copied_twice;
 	r->zero_blocks = w->zeroed;
 	for (i = 0; i < p->model.n_owners && !err; i++)
 		err = list_left(p, w, &look, i);
@@ -621,8 +620,6 @@ errcode_t e4l_plan_make(struct e4l_plan *p)
 		e4l_work_look(&w, &was);
 		state_of(p, &was, &p->result.before);
 		p->result.before.fragmented_files = count_broken(&w);
-		p->result.stretch_blocks = (uint64_t)p->stretch *
-					   p->model.opt.geo.cluster_blocks;
 		err = run_rounds(p, &was, &w);
 	}
 	if (!err)

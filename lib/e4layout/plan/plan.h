@@ -120,9 +120,7 @@ struct e4l_plan_state {
 
 struct e4l_plan_result {
 	struct e4l_plan_state before, after;
-	uint64_t stretch_blocks;	/* the longest without walls */
 	uint64_t copy_blocks, zero_blocks;	/* without unwritten ones */
-	uint64_t twice_blocks;		/* of them, those that wait elsewhere */
 	uint64_t batches, moves;
 	uint64_t files;			/* with something to do */
 };

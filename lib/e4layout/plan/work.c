@@ -104,7 +104,7 @@ errcode_t e4l_work_copy(struct e4l_work *to, const struct e4l_work *from)
 		.start_excess = from->start_excess, .excess = from->excess,
 		.n_moves = from->n_moves, .n_settled = from->n_settled,
 		.n_frags = from->n_frags, .copied = from->copied,
-		.copied_twice = from->copied_twice, .zeroed = from->zeroed,
+		.zeroed = from->zeroed,
 	};
 	err = copy_state(to, from);
 	return err ? err : make_scratch(to);

@@ -93,7 +93,7 @@ struct e4l_work {
 	uint64_t free_end;		/* clusters that are free at the end */
 	uint32_t large_item;		/* no longer item moves in one piece */
 	uint64_t to_move;
-	uint64_t copied, copied_twice, zeroed;	/* blocks */
+	uint64_t copied, zeroed;	/* blocks */
 	bool late;			/* enough() has ended it */
 };
 
