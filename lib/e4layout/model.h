@@ -162,9 +162,8 @@ struct e4l_model {
 	/* The part of the excess that is in indirect-mapped files. */
 	struct {
 		uint64_t excess_extents;
-		uint64_t excess_tree_blocks;
 	} indirect;
-	uint64_t reserved[14];
+	uint64_t reserved[15];
 };
 
 /*

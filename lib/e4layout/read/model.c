@@ -186,12 +186,8 @@ static void add_totals(struct e4l_model *m, const struct e4l_piece *p,
 	m->files.ideal_tree_blocks += s->ideal_tree_blocks;
 	m->files.indirect_mapped += p->map == E4L_MAP_INDIRECT;
 	m->files.inline_data += p->map == E4L_MAP_INLINE;
-	if (p->map != E4L_MAP_INDIRECT)
-		return;
-	m->indirect.excess_extents += s->extents - s->ideal_extents;
-	if (s->tree_blocks > s->ideal_tree_blocks)
-		m->indirect.excess_tree_blocks += s->tree_blocks -
-						  s->ideal_tree_blocks;
+	if (p->map == E4L_MAP_INDIRECT)
+		m->indirect.excess_extents += s->extents - s->ideal_extents;
 }
 
 static void add_to_group(struct build *b, const struct e4l_piece *p,
