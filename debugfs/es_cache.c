@@ -498,14 +498,6 @@ static void forget(struct e4l_es_cache *c, struct es_inode *inode)
 	e4l_es_drop_empty(c, inode);
 }
 
-void e4l_es_forget(struct e4l_es_cache *c, ext2_ino_t ino)
-{
-	struct es_inode *inode = find_inode(c, ino);
-
-	if (inode)
-		forget(c, inode);
-}
-
 void e4l_es_forget_all(struct e4l_es_cache *c)
 {
 	uint32_t i;

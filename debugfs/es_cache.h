@@ -60,8 +60,7 @@ bool e4l_es_lookup(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
 size_t e4l_es_lookup_many(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t lblk,
 			  struct e4l_es *es, size_t n);
 
-/* Frees all entries of inode @ino, or of all inodes. */
-void e4l_es_forget(struct e4l_es_cache *c, ext2_ino_t ino);
+/* Frees all entries of all inodes. */
 void e4l_es_forget_all(struct e4l_es_cache *c);
 
 struct e4l_es_stats {

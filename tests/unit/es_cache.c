@@ -178,7 +178,7 @@ static void change(struct e4l_es_cache *c, struct model *m, bool limited)
 	default:
 		if (random() % 64)
 			break;
-		e4l_es_forget(c, ino + 1);
+		CHECK(!e4l_es_remove(c, ino + 1, 0, UINT64_MAX));
 		forget(m, ino, 0, BLOCKS);
 	}
 }
