@@ -8,10 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 #include <e4layout/e4layout.h>
-#include "e4layout/base/io_stats.h"
 #include "e4layout/inodes/place.h"
 #include "e4layout/populate/tree_edit.h"
-#include "e4layout/read/dirs.h"
 #include "unit.h"
 
 static char path[40];
@@ -57,8 +55,6 @@ START_TEST(refuses_to_read)
 {
 	struct e4l_model_options model_options = { 0 };
 	struct e4l_scan_ops scan_ops = { .piece = no_piece };
-	struct e4l_dirs_ops dirs_ops = { 0 };
-	struct e4l_dirs *dirs;
 	struct e4l_model model;
 
 	model_options.flags = NEWER_FLAG;
@@ -75,9 +71,6 @@ START_TEST(refuses_to_read)
 	NEWER(scan_ops);
 	REFUSED(e4l_scan(e, 0, NULL, &scan_ops, NULL));
 	REFUSED(e4l_scan_inode(e, EXT2_ROOT_INO, &scan_ops, NULL));
-	NEWER(dirs_ops);
-	REFUSED(e4l_dirs_new(e, &dirs_ops, NULL, &dirs));
-	ck_assert_ptr_null(dirs);
 }
 END_TEST
 
@@ -152,7 +145,6 @@ START_TEST(leaves_what_is_reserved)
 			 E4L_REPACK_DRY_RUN,
 	};
 	struct e4l_repack_result repacked;
-	struct e4l_io_stats io_stats;
 	struct e4l_model model;
 
 	LEAVES_RESERVED(repacked, e4l_repack(e, &what, NULL, NULL, &repacked));
@@ -162,7 +154,6 @@ START_TEST(leaves_what_is_reserved)
 	LEAVES_RESERVED(model, (memset(&model, 0, offsetof(struct e4l_model,
 							  reserved)),
 				e4l_model_free(&model)));
-	LEAVES_RESERVED(io_stats, e4l_get_io_stats(e, &io_stats));
 }
 END_TEST
 

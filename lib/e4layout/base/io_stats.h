@@ -18,7 +18,6 @@ struct e4l_io_stats {
 	/* largest size of a read of several wanted blocks */
 	uint64_t gather_bytes;
 	bool rotates;		/* the disk rotates */
-	uint64_t reserved[1];
 };
 void e4l_get_io_stats(const struct e4l *e, struct e4l_io_stats *stats);
 

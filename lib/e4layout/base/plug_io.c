@@ -580,5 +580,5 @@ errcode_t e4l_plug_fs(ext2_filsys fs, uint64_t limit_bytes)
 
 void e4l_plug_io_get_stats(io_channel plugged, struct e4l_plug_stats *stats)
 {
-	e4l_copy_out(stats, &plug_of(plugged)->stats);
+	*stats = plug_of(plugged)->stats;
 }

@@ -48,7 +48,6 @@ struct e4l_plug_stats {
 	uint64_t issued;	/* write calls to the channel below */
 	uint64_t issued_bytes;	/* divided by issued: the mean size */
 	uint64_t unplugs;
-	uint64_t reserved[4];
 };
 void e4l_plug_io_get_stats(io_channel plugged, struct e4l_plug_stats *stats);
 

@@ -222,7 +222,6 @@ static ext2_ino_t shared_in_group(struct e4l_place *p, dgrp_t group)
 	if (!ino) {
 		ino = empty_in_group(p, group, p->window);
 		s->end = ino ? ino + p->window : 0;
-		p->stats.windows += ino != 0;
 	}
 	return ino;
 }
@@ -516,7 +515,6 @@ static ext2_ino_t place_dir(struct e4l_place *p, ext2_ino_t parent,
 		return any_from(p, own->last);
 	own->last = ext2fs_group_of_ino(p->fs, ino);
 	p->shared[own->last].last = 0;
-	p->stats.windows += !shares(p);
 	return ino;
 }
 
@@ -889,7 +887,6 @@ errcode_t e4l_place_window(struct e4l_place *p, uint32_t n, ext2_ino_t *ret)
 	if (err)
 		return e4l_fail(p->e, err, "placing a directory's inodes", 0,
 				0);
-	p->stats.windows++;
 	return zero_table(p, *ret + n - 1);
 }
 
@@ -908,7 +905,7 @@ static uint64_t all_unused(const struct e4l_place *p)
 void e4l_place_get_stats(const struct e4l_place *p,
 			 struct e4l_place_stats *stats)
 {
-	e4l_copy_out(stats, &p->stats);
+	*stats = p->stats;
 	stats->inodes = p->free0 - p->fs->super->s_free_inodes_count;
 	stats->fsck_inodes = p->unused0 - all_unused(p);
 }

@@ -61,13 +61,10 @@ errcode_t e4l_place_window(struct e4l_place *p, uint32_t n, ext2_ino_t *ret);
 struct e4l_place_stats {
 	uint64_t inodes;	/* inodes allocated after e4l_place_new() */
 	uint64_t fsck_inodes;	/* additional inodes that e2fsck has to scan */
-	/* shared windows; with E4L_PLACE_PACK: first own windows */
-	uint64_t windows;
 	uint64_t grown;		/* directories' own windows */
 	uint64_t leaf_goals;	/* inodes found from a directory's entries */
 	uint64_t fallbacks;	/* inodes found without a window */
 	uint64_t zeroed_blocks;	/* zeroed blocks of inode tables */
-	uint64_t reserved[4];
 };
 void e4l_place_get_stats(const struct e4l_place *p,
 			 struct e4l_place_stats *stats);

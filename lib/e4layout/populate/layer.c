@@ -363,8 +363,6 @@ errcode_t e4l_layer_begin(struct e4l_tree *t, const struct e4l_layer *layer)
 	const char *below = layer->below ? layer->below : "";
 	errcode_t err;
 
-	if (E4L_HAS_UNKNOWN(layer))
-		return E4L_ET_OPTION;
 	err = e4l_layer_end(t);
 	if (!err)
 		err = add_source(t, layer->name);

@@ -17,7 +17,6 @@ struct e4l_layer {
 	 * attributes
 	 */
 	const struct e4l_entry *missing;
-	uint64_t reserved[4];
 };
 
 /*

@@ -112,7 +112,6 @@ static errcode_t add_ea_inode(struct e4l_populate *p, struct xplace *x,
 	p->blobs.v[p->blobs.n++] = (struct blob) { .bytes = w->value };
 	if (!x->ea_inodes++)
 		x->ea_node = id;
-	x->ea_bytes += w->rec.value_len;
 	x->ea_blocks += (w->rec.value_len + cluster - 1) / cluster * p->ratio;
 	return 0;
 }

@@ -54,7 +54,6 @@ struct xplace {
 	uint64_t pblk;		/* 0: all attributes are in the inodes */
 	uint32_t ea_node;	/* node of the first EA inode */
 	uint32_t ea_inodes;
-	uint64_t ea_bytes;
 	uint64_t ea_blocks;	/* blocks of EA inodes that count for quota */
 	uint16_t in_inode; /* bytes in the inode, without the magic number */
 };

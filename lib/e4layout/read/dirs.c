@@ -276,8 +276,6 @@ errcode_t e4l_dirs_new(struct e4l *e, const struct e4l_dirs_ops *ops,
 	errcode_t err;
 
 	*ret = NULL;
-	if (E4L_HAS_UNKNOWN(ops))
-		return e4l_fail(e, E4L_ET_OPTION, "reading directories", 0, 0);
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return ENOMEM;

@@ -26,7 +26,6 @@ struct e4l_dirs_ops {
 	errcode_t (*locality)(const struct e4l_dir_locality *l, void *priv);
 	/* Called for each damaged structure, which is skipped; may be NULL. */
 	errcode_t (*damage)(const struct e4l_damage *damage, void *priv);
-	void (*reserved[4])(void);
 };
 
 /* A reader of the directories that a scan finds. */
