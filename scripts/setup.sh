@@ -5,8 +5,8 @@
 PATH=$PATH:/usr/sbin:/sbin
 export PATH
 
-# listed_packages ARCHITECTURE KIND...: those of scripts/packages, but for what
-# Debian does not have on that architecture.
+# listed_packages ARCHITECTURE KIND...: packages of scripts/packages, without
+# those that Debian lacks on that architecture.
 listed_packages() {
 	listed_for=$1
 	shift
@@ -20,7 +20,8 @@ listed_packages() {
 	done
 }
 
-# missing_packages KIND...: those of scripts/packages that are not installed.
+# missing_packages KIND...: packages of scripts/packages that are not
+# installed.
 missing_packages() {
 	listed_packages "$(dpkg --print-architecture)" "$@" |
 		while read -r package; do
@@ -29,9 +30,10 @@ missing_packages() {
 	done | tr '\n' ' '
 }
 
-# need_packages KIND...: installs what is missing, or says how to.
+# need_packages KIND...: installs missing packages, or prints the command for
+# it.
 need_packages() {
-	command -v dpkg-query >/dev/null || return 0	# configure will tell
+	command -v dpkg-query >/dev/null || return 0	# configure reports it
 	missing=$(missing_packages "$@")
 	[ "$missing" ] || return 0
 	if [ "$(id -u)" != 0 ]; then
@@ -46,14 +48,14 @@ need_packages() {
 		--no-install-recommends $missing
 }
 
-# build DIR OPTION...: configures, if need be, and builds in DIR.
+# build DIR OPTION...: configures if necessary, and builds in DIR.
 build() {
 	dir=$1
 	shift
 	[ -x "$top/configure" ] || "$top/autogen.sh" >/dev/null 2>&1 ||
 		"$top/autogen.sh"
 	mkdir -p "$dir"
-	# where Debian does not have it, libext2fs computes checksums
+	# without ISA-L in Debian, libext2fs computes checksums
 	pkg-config --exists libisal || set -- --without-isal "$@"
 	[ -f "$dir/Makefile" ] || (cd "$dir" && "$top/configure" -q "$@") ||
 		return

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Blocks that say where they are from. */
+/* Blocks whose content identifies their origin. */
 #ifndef GUEST_BLOCKS_H
 #define GUEST_BLOCKS_H
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static unsigned int bytes = 4096;	/* of a block */
+static unsigned int bytes = 4096;	/* block size */
 
 static inline char *buffer(void)
 {
@@ -19,7 +19,7 @@ static inline char *buffer(void)
 	return buf;
 }
 
-/* @first and @second, again and again. */
+/* Fills the buffer with @first and @second, alternating. */
 static inline void fill_words(char *buf, uint32_t first, uint32_t second)
 {
 	uint32_t words[2] = { first, second };

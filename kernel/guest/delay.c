@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * delay DEVICE READ_MS WRITE_MS
- *	makes /dev/dm-0, which is DEVICE with so much time added to each
- *	read and write; any number of them wait at once
+ *	makes /dev/dm-0, which is DEVICE with a delay added to each read and
+ *	write; any number of requests wait at the same time
  */
 #include <err.h>
 #include <fcntl.h>
@@ -52,6 +52,6 @@ int main(int argc, char **argv)
 		 argv[2], argv[1], argv[3]);
 	control(fd, DM_TABLE_LOAD, &r);
 	memset(&none, 0, sizeof(none));
-	control(fd, DM_DEV_SUSPEND, &none);	/* which resumes it */
+	control(fd, DM_DEV_SUSPEND, &none);	/* resumes the device */
 	return 0;
 }

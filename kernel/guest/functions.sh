@@ -4,8 +4,8 @@
 # unless it is set to another.
 : "${on:=${disk:?}}"
 
-# Uses half of the memory once: what is touched the first time costs the host
-# more than the guest.
+# touch_memory: uses half of the memory once, because the first use of a page
+# is more expensive for the host.
 touch_memory() {
 	dd if=/dev/zero of=/tmp/used bs=1M 2>/dev/null \
 		count="$(awk '/^MemTotal/ { print int($2 / 2100) }' /proc/meminfo)"
@@ -20,8 +20,9 @@ numbers() {
 	awk '/^cpu / { print ($2 + $3 + $4) * 10 }' /proc/stat
 }
 
-# step NAME COMMAND...: prints what reached the disk, the seconds, and the CPU's
-# milliseconds of all that ran, and those of the command alone if it says so.
+# step NAME COMMAND...: prints the amount of data that reached the disk, the
+# duration in seconds, and the CPU time in milliseconds of all processes, and
+# of the command if it reports it.
 step() {
 	name=$1
 	shift

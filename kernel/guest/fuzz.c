@@ -602,7 +602,7 @@ static void run(char **argv)
 
 /* ---- judge ---- */
 
-/* What is on disk below a worker's directory. */
+/* The files found on disk below a worker's directory. */
 struct found {
 	bool dir[DIRS];
 	uint64_t ino[DIRS][SLOTS];
@@ -717,7 +717,7 @@ static bool changes_file(const struct op *op, int file, const struct model *m,
 	return false;
 }
 
-/* The last operation whose metadata was synced, by whatever means. */
+/* The last operation whose metadata was synced, in any way. */
 static int synced(const struct log *log)
 {
 	static int changed[MAX_OPS + 1];	/* last change of a file */
@@ -747,7 +747,9 @@ static int synced(const struct log *log)
 	return last;
 }
 
-/* Find an operation, from @first on, after which all was as it is on disk. */
+/*
+ * Find an operation, from @first on, after which the state equals the disk's.
+ */
 static int find_moment(const struct log *log, const struct found *f, int first)
 {
 	struct model *m = calloc(1, sizeof(*m));
@@ -766,10 +768,10 @@ static int find_moment(const struct log *log, const struct found *f, int first)
 	return moment;
 }
 
-/* What a file may have. */
+/* The possible contents of a file. */
 struct contents {
 	int cur[SECTORS];		/* operation that wrote it, or 0 */
-	int base[SECTORS];		/* the same when it was synced last */
+	int base[SECTORS];		/* the operation at the last sync */
 	int sync[SECTORS];		/* operation that synced it */
 	int zero[SECTORS];		/* last operation that zeroed it */
 	int size, min, max;		/* size, and its limits since the sync */
@@ -852,7 +854,7 @@ static void change_contents(struct contents *c, const struct op *op, int n)
 	}
 }
 
-/* What file @file may have after the whole log. */
+/* The possible contents of @file after the whole log. */
 static void expect(const struct log *log, int file, struct contents *c)
 {
 	struct model *m = calloc(1, sizeof(*m));

@@ -55,10 +55,10 @@ struct ext4_join_extents {
 };
 #define EXT4_IOC_JOIN_EXTENTS _IOWR('f', 47, struct ext4_join_extents)
 
-#define LONGEST	16	/* blocks: what join beside zeroes */
-#define TAIL	64	/* blocks that T is for */
+#define LONGEST	16	/* blocks: limit for join beside */
+#define TAIL	64	/* blocks for T */
 
-/* Nothing but zeroes for the version 0. */
+/* Only zeroes for version 0. */
 static void fill(char *buf, uint32_t block, uint32_t version)
 {
 	fill_words(buf, version ? block + 1 : 0, version);
@@ -277,7 +277,7 @@ struct writer {
 	char how;
 	uint32_t nr, of, blocks, count;
 	uint64_t seed;
-	uint32_t *version;	/* of each block, as it must be in the end */
+	uint32_t *version;	/* expected version of each block at the end */
 	int fd, direct;
 	aio_context_t aio;
 	struct iocb cb;
@@ -411,7 +411,7 @@ static void work(struct writer *w)
 	exit(0);
 }
 
-/* Joins until all children have ended; returns how many bytes that zeroed. */
+/* Joins until all children have ended.  Returns the number of zeroed bytes. */
 static uint64_t join_beside(int fd)
 {
 	struct ext4_join_extents join;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  *  punch FILE BYTES
- *	makes a hole of so many bytes from the beginning of FILE on
+ *	makes a hole of BYTES bytes at the beginning of FILE
  */
 #define _GNU_SOURCE
 #include <err.h>

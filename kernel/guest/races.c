@@ -33,9 +33,9 @@
 #include "rand.h"
 
 #define BLOCK	4096
-#define CELL	32	/* blocks */
-#define LAST	4	/* of these, in flight together */
-#define NEXT	8	/* of the next, which z has written */
+#define CELL	32	/* in blocks */
+#define LAST	4	/* blocks that are in flight together */
+#define NEXT	8	/* blocks of the next cell that z has written */
 
 static char *buffer(unsigned int blocks)
 {
@@ -48,8 +48,8 @@ static char *buffer(unsigned int blocks)
 
 /*
  * A direct write that finds a page dirtied through a mapping meanwhile leaves
- * EIO for the next who syncs, on every kernel.  What is on the disk is checked
- * in the end.
+ * EIO for the next sync, in every kernel.  The content of the disk is checked
+ * at the end.
  */
 static void synced(int ret)
 {
@@ -89,7 +89,7 @@ static void put_mapped(int fd, uint32_t block)
 	munmap(map, BLOCK);
 }
 
-/* Before anybody is in the cell. */
+/* Prepares a cell before the processes write to it. */
 static void prepare_cell(const char *path, char how, uint32_t cell,
 			 uint32_t cells)
 {
@@ -166,7 +166,7 @@ static void work(const char *path, uint32_t cells, uint64_t seed, char how,
 	exit(0);
 }
 
-/* May @block have been written by one of @how? */
+/* Whether one of the processes of @how may have written @block. */
 static int written(const char *how, uint32_t block)
 {
 	uint32_t at = block % CELL;

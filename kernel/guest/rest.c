@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * rest FILE
+ *  rest FILE
  *	preallocates FILE and writes four blocks of it directly, at once, from
- *	a buffer whose second half cannot be read until the first is on its
- *	way: the kernel comes back for the rest.  Meanwhile it is made to
- *	forget the file's extents, and to learn one block of them again.
+ *	a buffer whose second half becomes readable only when the first half is
+ *	in flight: the kernel continues with the rest later.  Meanwhile, the
+ *	kernel drops the file's cached extents and reads one block of them again
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -18,7 +18,7 @@
 
 #define BLOCK	4096
 #define BLOCKS	160
-#define APART	32	/* so far apart that nothing is zeroed between */
+#define APART	32	/* distance at which nothing is zeroed between */
 #define FIRST	8
 #define HALF	2
 
@@ -43,8 +43,8 @@ static void *let_go_on(void *unused)
 }
 
 /*
- * Preallocated, with so many extents that the tree has a leaf, of which not all
- * is learnt at once.
+ * Preallocates so many extents that the tree has a leaf, which is not cached
+ * entirely at once.
  */
 static void prepare(const char *path)
 {
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 		err(1, "thread");
 	n = pwrite(file, buf, size, FIRST * BLOCK);
 	pthread_join(thread, NULL);
-	/* in a kernel that does not wait here the second half is not there */
+	/* in a kernel that does not wait here, the second half is missing */
 	if (n != size)
 		return 0;
 	if (fsync(file) || pread(file, got, size, FIRST * BLOCK) != size)

@@ -123,7 +123,7 @@ static void stat_all(char **argv)
 		each_entry(argv[0], d, stat_entry, &st);
 }
 
-/* Blocks of the inode table, each once. */
+/* Distinct blocks of the inode table. */
 struct blocks {
 	unsigned int inodes_per_block, n;
 	unsigned long block[NAMES];
@@ -160,7 +160,10 @@ static void locality(char **argv)
 	printf("%lu\n", sum * 100 / dirs);
 }
 
-/* A directory at most three deep, by number; the root is ".". */
+/*
+ * The name of a directory, at most three levels deep, by number; the root is
+ * ".".
+ */
 static void dir_name(uint64_t *seed, unsigned int worker, char *name, size_t n)
 {
 	unsigned int depth = below(seed, 4), at = 0;
@@ -191,7 +194,7 @@ static const struct mix *find_mix(const char *name)
 	return NULL;
 }
 
-/* One step was taken, with what result: a line, if that is wanted. */
+/* Prints the result of a step, if requested. */
 static void told(const struct mix *mix, const char *what, const char *path,
 		 int failed)
 {
@@ -261,7 +264,7 @@ static void mail_file(char *path, const char *dir, unsigned int i)
 	sprintf(path, "%.3000s/s%02u/f%u", dir, i % 100, i);
 }
 
-/* Reads a file, or adds to it. */
+/* Reads a file, or appends to it. */
 static void mail_use(const char *path, uint64_t *seed)
 {
 	static char data[10000];

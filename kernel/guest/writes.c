@@ -32,7 +32,7 @@
 #include "blocks.h"
 #include "rand.h"
 
-/* No two writes of a file are alike. */
+/* Each write of a file has different content. */
 static void fill(char *buf, uint32_t block, uint32_t nr)
 {
 	fill_words(buf, block + 1, nr + 1);
@@ -139,7 +139,7 @@ static void write_part(char **argv)
 	close(fd);
 }
 
-/* Is @buf a whole write of @block, not before the one numbered @nr? */
+/* Whether @buf is a complete write of @block, number @nr or a later one. */
 static int later_write(const char *buf, char *want, uint32_t block, uint32_t nr)
 {
 	uint32_t words[2];

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/common.sh"
 on=dir_ireserve=normal
 
-# Inode tables full of garbage, and nobody zeroes them.
+# Inode tables full of garbage that are never zeroed.
 rm -f "$disk"
 yes "this was a file once and looks like an inode" | head -c 64M >"$disk"
 mke2fs -q -F -t ext4 -b 4096 -N 16384 -g 8192 -E nodiscard,lazy_itable_init=1 \
@@ -19,7 +19,7 @@ END
 clean
 echo "ok: inode tables that were never zeroed"
 
-# A hole in a directory is none of its business.
+# A hole in a directory does not affect placement.
 new_disk 32
 debugfs -w -R "mkdir d" "$disk" 2>/dev/null
 debugfs -w -R "set_inode_field d size 8192" "$disk" 2>/dev/null
@@ -31,7 +31,7 @@ END
 (after_cut="$after_cut|^Inode 12, i_size is 8192, should be 4096" && recover)
 echo "ok: a directory whose last block is a hole"
 
-# All inodes can be used, and as many as without.
+# All inodes can be used, as many as without dir_ireserve.
 for options in dir_ireserve=off $on; do
 	new_disk 64 -N 4096 -g 4096
 	boot <<-END >"$work/got"
@@ -92,8 +92,9 @@ remounts "300 files, no index" 300 64 $on -O ^dir_index
 remounts "300 encrypted files" 300 64 $on,test_dummy_encryption -O encrypt
 remounts "60 files, inline data" 60 16 dir_ireserve=low -O inline_data -I 1024
 
-# What is made in one go, directory after directory, is as dense as it comes; what
-# is made in turns is not, but for each directory's first file or two.
+# Files that are created in one go, directory after directory, are dense; if
+# they are created alternately, only each directory's first one or two files
+# are.
 new_disk 64 -N 16384 -g 8192 -O ^flex_bg
 boot <<-END >"$work/got"
 	mount -t ext4 -o dir_ireserve=low \$disk /mnt || exit 1
@@ -118,8 +119,8 @@ awk 'NR == 1 { first = $1 } NR == 2 { last = $1; next }
 }
 echo "ok: dense what is made in one go, apart what is made in turns"
 
-# Without a journal, inodes that were deleted a moment ago are not used again:
-# those of two directories that have windows of their own stay apart.
+# Without a journal, recently deleted inodes are not reused: those of two
+# directories with their own windows stay apart.
 new_disk 64 -N 4096 -O ^has_journal
 boot <<-END >"$work/got"
 	mount -t ext4 -o dir_ireserve=low \$disk /mnt || exit 1
@@ -141,7 +142,7 @@ awk 'NR == 1 { b = int(($1 - 1) / 16); next }
 	fail "files made again are in another directory's window"
 echo "ok: files made again keep to their directory's windows"
 
-# The power is cut while directories and files come and go.
+# The power fails while directories and files are created and removed.
 for round in 1 2 3; do
 	new_disk 64 -N 16384
 	cut_power <<-END >/dev/null

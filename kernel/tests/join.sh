@@ -8,7 +8,8 @@
 . "$(dirname "$0")/common.sh"
 blocks=8192
 
-# few NAME PATH MOST: so many extents at most, and blocks of the tree
+# few NAME PATH MOST: checks the number of extents, at most MOST, and of tree
+# blocks
 few() {
 	n=$(extents "$2")
 	if [ "$n" = 0 ] || [ "$n" -gt "$3" ]; then
@@ -53,8 +54,9 @@ mosaic "no delayed allocation" 4096 nodelalloc,dioread_lock,extent_max_zeroout_k
 mosaic "bigalloc" 4096 noatime -O bigalloc -C 16384
 mosaic "encryption" 4096 test_dummy_encryption -O encrypt
 
-# No block is free, and none is needed.  It is filled directly: without reserved
-# clusters Linux may try for ever to find room for what it writes back.
+# No block is free, and none is needed.  The disk is filled by direct writes:
+# without reserved clusters, Linux may loop forever to find space for
+# writeback.
 garbage_disk 64 -m 0
 boot <<-END >"$work/got"
 	mount -t ext4 \$disk /mnt || exit 1
@@ -72,7 +74,7 @@ clean
 [ "$(head -n 1 "$work/got")" = 0 ] || fail "there was room"
 few "no free block" /file 8
 
-# ranges: runs that reach into it from outside, or are longer, stay
+# ranges: extents that cross its ends, or are longer, stay
 garbage_disk 64
 boot <<-END >"$work/got"
 	mount -t ext4 -o nodelalloc,extent_max_zeroout_kb=0 \$disk /mnt || exit 1
@@ -88,10 +90,10 @@ boot <<-END >"$work/got"
 	join check /mnt/killed $blocks 1 || exit 1
 	umount /mnt
 END
-clean	# e2fsck misses the size that written blocks would ask for
+clean	# e2fsck does not expect written blocks beyond the size
 # shellcheck disable=SC2046
 set -- $(cat "$work/got")
-# of eight runs, those at 12, 20, 28, 36, and 44 are all in the range
+# of eight extents, those at 12, 20, 28, 36 and 44 are entirely in the range
 [ "$1 $2" = "0 $((5 * 4 * 4096))" ] || fail "ranges: $1, $2 bytes zeroed"
 [ "$(extents /range)" = 6 ] || fail "ranges: $(extents /range) extents"
 [ "$3" = $((3 * 4096)) ] || fail "past the end: $3 bytes zeroed"

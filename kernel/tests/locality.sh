@@ -7,7 +7,7 @@
 # where stock has 16.
 . "$(dirname "$0")/common.sh"
 dirs=${LOCALITY_DIRS:-1000}
-bytes=${LOCALITY_BYTES:-0}	# in each file
+bytes=${LOCALITY_BYTES:-0}	# bytes per file
 columns='%-8s%8s%9s%9s%8s%8s%8s%8s%8s%8s%8s%9s\n'
 # shellcheck disable=SC2059
 row() {
@@ -16,7 +16,8 @@ row() {
 row "" inode- created "" "" "" removed, cold "" "" "" e2fsck
 row "" blocks writes blocks s "cpu ms" reads blocks writes s "cpu ms" inodes
 
-# now NAME [WORD]: what NAME says in $work/got: the first word, or that one
+# now NAME [WORD]: prints word number WORD (default: the first) of NAME in
+# $work/got
 now() {
 	sed -n "s/^$1 //p" "$work/got" | cut -d ' ' -f "${2:-1}"
 }

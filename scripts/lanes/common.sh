@@ -4,9 +4,9 @@
 set -eu
 top=/src
 . "$top/scripts/setup.sh"
-build=/build			# where make_tests and listed work
+build=/build			# directory of make_tests and listed
 
-# lane_build DIR OPTION...: the tree and the programs of the tests.
+# lane_build DIR OPTION...: builds the tree and the test programs.
 lane_build() {
 	dir=$1
 	shift
@@ -28,8 +28,8 @@ cross_setup() {
 	esac
 }
 
-# wrap_programs DIR: a build directory whose programs are scripts that run those
-# of the emulated processor.
+# wrap_programs DIR: replaces the programs of a build directory by scripts that
+# run them in the emulator.
 wrap_programs() {
 	for program in misc/e4frag misc/e4repack misc/mke4fs misc/tune4fs \
 		e2fsck/e4check debugfs/e4debug tests/tools/mkaged; do
@@ -50,8 +50,8 @@ before_the_end() {
 	"$@"
 }
 
-# make_tests TEST...: one line for each that failed or was skipped, the end of
-# what a failed one printed, and the sum.  Returns 124 if DEADLINE ended make.
+# make_tests TEST...: prints a line for each failed or skipped test, the end of
+# a failed test's output, and the sum.  Returns 124 if DEADLINE ended make.
 make_tests() {
 	status=0 unseen=FAIL why="did not run: see $build/check.log" failed=
 	before_the_end make -s -k -C "$build" --output-sync -j"$(nproc)" check \

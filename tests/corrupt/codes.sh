@@ -18,7 +18,7 @@ if grep -q '^skipped: ' "$out"; then
 	skip_part "$(sed -n 's/^skipped: //p' "$out")"
 fi
 
-# wrong SED-SCRIPT SENTENCE: the row of inode-links is noticed if it is changed so.
+# wrong SED-SCRIPT SENTENCE: a changed row of inode-links is detected.
 wrong() {
 	grep -P '^inode-links\t' "$table" | sed "$1" >"$work/table"
 	codes --table "$work/table"

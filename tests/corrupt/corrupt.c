@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * corrupt --list IMAGE: every case, one a line: its number, the structure and
- * where it is, the field, the value, what became of the checksums, and what it
- * writes where, in hexadecimal.
- * corrupt --apply N IMAGE: changes the image so.
- * corrupt --check IMAGE: that all checksums in it are what seal.c computes.
- * corrupt --random SEED N IMAGE: as --list, N random cases.
- * corrupt --set CHANGE... IMAGE: changes fields of the image; see set.c.
- * corrupt --where STRUCTURE IMAGE: the byte at which its block or inode begins.
+ * corrupt --list IMAGE: prints all cases, one per line: number, structure and
+ * place, field, value, state of the checksums, and the written bytes in
+ * hexadecimal. corrupt --apply N IMAGE: applies case N. corrupt --check IMAGE:
+ * compares all checksums with seal.c. corrupt --random SEED N IMAGE: like
+ * --list, for N random cases. corrupt --set CHANGE... IMAGE: changes fields of
+ * the image; see set.c. corrupt --where STRUCTURE IMAGE: prints the byte at
+ * which the block or inode of STRUCTURE begins.
  */
 #include "config.h"
 #include <errno.h>
@@ -52,7 +51,7 @@ void undo_case(struct corpus *c)
 	}
 }
 
-/* Whether what the last edits, from @first on, wrote is news. */
+/* Whether the last edits, from @first on, have changed bytes. */
 static bool changed(const struct corpus *c, unsigned int first)
 {
 	for (; first < c->n_edits; first++) {
@@ -131,8 +130,8 @@ static void apply_case(struct corpus *c, const struct site *s,
 }
 
 /*
- * A sound image's checksums stay as they are; an inode that was never used has
- * none.
+ * Checks that a sound image's checksums do not change; an inode that was never
+ * used has none.
  */
 static void check_case(struct corpus *c, const struct site *s,
 		       const char *field, const char *value, const char *mode)

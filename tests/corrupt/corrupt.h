@@ -3,11 +3,11 @@
  * The corpus of corruptions: an image is walked (sites.c), each structure in it
  * has a table of fields (fields.c), each field gets hostile values, and each
  * value makes one or two cases: with the checksums over it computed anew
- * (seal.c), so that the value itself is judged, and with stale ones.  Random
- * cases (random.c) change one to three fields or bytes of any structure.
+ * (seal.c), so that the value itself is judged, and with stale checksums.
+ * Random cases (random.c) change one to three fields or bytes of any structure.
  *
- * The image is sound and its owner's own, so that nothing here needs to be
- * careful with it; failures end the program.
+ * The image is sound and trusted: nothing here checks it.  Failures end the
+ * program.
  */
 #ifndef CORRUPT_H
 #define CORRUPT_H
@@ -18,18 +18,18 @@
 #include <ext2fs/ext2_fs.h>
 #include <ext2fs/ext2fs.h>
 
-/* What a field holds, and thereby what is hostile to it. */
+/* The kind of a field, which determines its hostile values. */
 enum kind {
 	NUM,   /* a number */
-	PAD,   /* what nobody should use */
-	BLK,   /* a block, or the low half of one */
-	INO,   /* an inode */
-	FLAGS, /* bits, one by one */
+	PAD,   /* unused */
+	BLK,   /* a block number, or its low half */
+	INO,   /* an inode number */
+	FLAGS, /* flags, tested one by one */
 	MODE,  /* a type and permissions */
 	TYPE,  /* a small enumeration */
 	NAME,  /* one byte of a name */
-	CSUM,  /* a checksum: never computed anew */
-	BE = 0x80, /* big endian; with one of the above */
+	CSUM,  /* a checksum: never recomputed */
+	BE = 0x80, /* big-endian; combined with another kind */
 };
 
 struct field {
@@ -41,10 +41,10 @@ struct field {
 
 struct corpus;
 struct site;
-/* Computes anew the checksums over a site, and those over these. */
+/* Recomputes the checksums of a site and the checksums that cover these. */
 typedef void seal_fn(struct corpus *c, const struct site *s);
 
-/* Notes a field, or, without one, any byte of the site's block. */
+/* Notes a field or, if it is NULL, any byte of the site's block. */
 typedef void note_fn(struct corpus *c, const struct site *s,
 		     const struct field *f);
 
@@ -53,11 +53,11 @@ struct site {
 	const char *name;
 	const struct field *fields;
 	seal_fn *seal;
-	uint64_t at;	   /* of the structure */
-	uint64_t container; /* of the block or inode that is sealed */
-	uint32_t number;   /* for people: inode, group or block */
+	uint64_t at;	   /* offset of the structure */
+	uint64_t container; /* offset of the sealed block or inode */
+	uint32_t number;   /* for people: inode, group or block number */
 	uint32_t ino, generation, group;
-	uint32_t count_off; /* of an htree block's count and limit */
+	uint32_t count_off; /* offset of an htree block's count and limit */
 };
 
 /* One change of the image. */
@@ -75,15 +75,15 @@ struct corpus {
 	uint64_t bytes;
 	struct edit edits[MAX_EDITS];
 	unsigned int n_edits;
-	uint32_t number; /* of the next case */
-	/* Somebody else's: what a hostile pointer points to. */
+	uint32_t number; /* number of the next case */
+	/* Targets of hostile pointers: blocks and inodes of other owners. */
 	blk64_t data_blk, table_blk, bitmap_blk, free_blk;
 	ext2_ino_t file_ino, dir_ino, free_ino;
-	/* called with the case's edits in the image */
+	/* called with the case's edits applied */
 	void (*emit)(struct corpus *c, const struct site *s, const char *field,
 		     const char *value, const char *mode);
-	uint32_t wanted; /* by --apply */
-	/* gathers fields instead of cases, of each group and inode */
+	uint32_t wanted; /* case of --apply */
+	/* collects fields instead of cases, of each group and inode */
 	note_fn *note;
 	struct spots *spots;	/* random.c */
 	struct wishes *wishes;	/* set.c */
@@ -91,11 +91,11 @@ struct corpus {
 
 /* corrupt.c */
 void die_if(errcode_t err, const char *doing);
-/* Changes the image and keeps what was there. */
+/* Changes the image and saves the old bytes. */
 void put(struct corpus *c, uint64_t at, const void *bytes, uint32_t len);
-/* Puts all of it back. */
+/* Restores all saved bytes. */
 void undo_case(struct corpus *c);
-/* The cases of one value, whose bytes these are. */
+/* Makes the cases of one value, given as bytes. */
 void try_bytes(struct corpus *c, const struct site *s, const char *field,
 	       uint64_t at, uint32_t len, const void *bytes, const char *value);
 
@@ -111,21 +111,21 @@ extern const struct field super_fields[], group_fields[], inode_fields[],
 	block_slot_fields[], ino_slot_fields[], slot_fields[], byte_fields[];
 /* All cases of one structure. */
 void try_site(struct corpus *c, const struct site *s);
-/* What a field holds now. */
+/* The current value of a field. */
 uint64_t get_field(const struct corpus *c, const struct site *s,
 		   const struct field *f);
-/* All cases of one field of it. */
+/* All cases of one field of a structure. */
 void try_field(struct corpus *c, const struct site *s, const struct field *f);
 
 /* sites.c: all cases of an image. */
 void try_image(struct corpus *c);
 
-/* random.c: a walk notes each field; then cases are made of them. */
+/* random.c: notes each field in a walk, then makes cases from them. */
 void try_randomly(struct corpus *c, uint64_t seed, uint32_t cases);
 
 /* set.c: makes these changes.  Ends the program if one is not possible. */
 void set_fields(struct corpus *c, char **changes, size_t n);
-/* Where the block or inode of a structure begins, in bytes. */
+/* The offset of the block or inode of a structure, in bytes. */
 uint64_t where_is(struct corpus *c, const char *structure);
 
 /* seal.c */
@@ -139,7 +139,7 @@ uint64_t get_le(const struct corpus *c, uint64_t at, unsigned int width);
 void put_le(struct corpus *c, uint64_t at, unsigned int width, uint64_t value);
 void put_be(struct corpus *c, uint64_t at, unsigned int width, uint64_t value);
 
-/* Where things are, in bytes. */
+/* Offsets in bytes. */
 uint64_t inode_at(const struct corpus *c, ext2_ino_t ino);
 uint64_t group_at(const struct corpus *c, dgrp_t group);
 uint64_t block_at(const struct corpus *c, blk64_t blk);

@@ -7,7 +7,7 @@
 #
 # E4L_CORRUPT_EACH: cases of each field of each structure (1); 0 is all of
 #	them, which takes half an hour
-# E4L_CORRUPT_RANDOM: random cases of each image (10)
+# E4L_CORRUPT_RANDOM: number of random cases per image (10)
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck debugfs prlimit /usr/bin/python3
 
@@ -17,13 +17,13 @@ corpus() {
 		--jobs "$(nproc)" --keep "$work/verdicts" "$@" "$top_builddir"
 }
 
-# program NAME COMMAND: a program that does this with its $1.
+# program NAME COMMAND: makes a program that runs COMMAND with its $1.
 program() {
 	printf '#!/bin/sh\n%s\n' "$2" >"$work/$1"
 	chmod +x "$work/$1"
 }
 
-# fails_with REGEX: the last corpus was not passed, and for this reason.
+# fails_with REGEX: the last corpus failed for this reason.
 fails_with() {
 	[ "$status" = 1 ] && grep -Eq -e "$1" "$out" && return
 	show_run
@@ -50,7 +50,7 @@ corpus --doc
 	grep '^|')" = "$(cat "$out")" ] ||
 	fail "doc/check.md has another table than verdicts.tsv"
 
-# It does find those who find nothing, or whatever there is.
+# The corpus detects checkers that find nothing, or always something.
 corpus --only 'super 0: s_magic' --e4check true
 fails_with '[1-9][0-9]* disagreed'
 # shellcheck disable=SC2016
@@ -74,8 +74,8 @@ corpus --each "${E4L_CORRUPT_EACH:-1}" --judge "$judge"
 cat "$out"
 [ "$status" = 0 ] || fail "the two disagree, or one of them crashed"
 
-# Random cases of these images, and of the images of all programs that write
-# ext4 and are installed.
+# Random cases of these images, and of the images of all installed programs
+# that write ext4.
 mkdir "$work/images"
 "$top_srcdir/tests/corrupt/writers/make" "$top_builddir" "$work/images"
 corpus --random "${E4L_CORRUPT_RANDOM:-10}" --images "$work/images" \
@@ -83,16 +83,16 @@ corpus --random "${E4L_CORRUPT_RANDOM:-10}" --images "$work/images" \
 cat "$out"
 [ "$status" = 0 ] || fail "the two disagree on a random case"
 
-# An index at an odd place, which was once read as if it were aligned; a
-# directory whose last block is so far away that memory was short; an index that
-# one thread gave up while another went by it.
+# An index at an odd place, which must not be read as if it were aligned; a
+# directory with an extremely distant last block; an index that one thread
+# drops while another one reads it.
 corpus --judge "$judge" --only '^default .* htree-root .*: info_length=max ' \
 	--only '^block-4k .* extent .*: ee_block=sign ' \
 	--only '^default .* htree-node '
 cat "$out"
 [ "$status" = 0 ] || fail "one of those that were wrong once"
 
-# Who writes refuses what e2fsck finds unclean, and leaves the rest clean.
+# Writers refuse filesystems that e2fsck finds unclean, and leave others clean.
 corpus --each 1 --writers 20
 cat "$out"
 [ "$status" = 0 ] || fail "one of them wrote what it must not"
@@ -101,7 +101,7 @@ grep -q '[1-9][0-9]* clean e4repack wrote' "$out" || fail "nothing written"
 grep -q '[1-9][0-9]* unclean mke4fs --skip-damaged copied' "$out" ||
 	fail "nothing copied"
 
-# Images that end early, in the middle of anything.
+# Truncated images, at any place.
 corpus --truncate
 cat "$out"
 [ "$status" = 0 ] || fail "the two disagree on truncated images"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The fields of every structure, and what is hostile to each kind of them. */
+/*
+ * The fields of every structure, and the hostile values of each kind of field.
+ */
 #include "config.h"
 #include <stdio.h>
 #include <string.h>
@@ -109,7 +111,7 @@ const struct field super_fields[] = {
 	END
 };
 
-/* Those from bg_block_bitmap_hi on are where descriptors are that long. */
+/* Fields from bg_block_bitmap_hi on exist in long descriptors only. */
 const struct field group_fields[] = {
 	F(ext4_group_desc, bg_block_bitmap, BLK),
 	F(ext4_group_desc, bg_inode_bitmap, BLK),
@@ -137,7 +139,7 @@ const struct field group_fields[] = {
 	END
 };
 
-/* i_block is one of the structures in it, by what the inode is. */
+/* The content of i_block is a structure of its own, by the kind of inode. */
 const struct field inode_fields[] = {
 	F(ext2_inode_large, i_mode, MODE),
 	F(ext2_inode_large, i_uid, NUM),
@@ -164,7 +166,7 @@ const struct field inode_fields[] = {
 	END
 };
 
-/* What inodes of more than 128 bytes have behind these. */
+/* Additional fields of inodes of more than 128 bytes. */
 const struct field large_inode_fields[] = {
 	F(ext2_inode_large, i_extra_isize, NUM),
 	F(ext2_inode_large, i_checksum_hi, CSUM),
@@ -292,7 +294,7 @@ const struct field mmp_fields[] = {
 	END
 };
 
-/* Quota files, version 2 revision 1: struct v2_disk_dqheader and so on. */
+/* Quota files, version 2 revision 1: struct v2_disk_dqheader and others. */
 const struct field quota_header_fields[] = {
 	{ "dqh_magic", 0, 4, NUM }, { "dqh_version", 4, 4, NUM },
 	{ "dqi_bgrace", 8, 4, NUM }, { "dqi_igrace", 12, 4, NUM },

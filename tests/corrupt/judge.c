@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * judge [OPTION...]: a tool with these options, in one process for many images,
- * so that there is time for all of them, and for sanitizers.  Their names come
- * from standard input, one a line; each takes the place of "{}" in the options,
- * or follows them.  After what the tool says of an image goes a line
- * "exit CODE", with " written" when the image was written to.
+ * judge [OPTION...]: runs a tool with these options in one process for many
+ * images, which is fast enough for all images and sanitizers.  Reads their
+ * names from standard input, one per line; each name replaces "{}" in the
+ * options, or follows them.  After the tool's output, prints a line "exit
+ * CODE", with " written" if the image was written to.
  */
 #include "config.h"
 #include <fcntl.h>
@@ -18,17 +18,17 @@
 
 #define IMAGE_SECONDS	60
 #define LONG_AGO	1
-#undef main		/* the tool's has another name here */
+#undef main		/* the tool's main() is renamed here */
 
 int tool_main(int argc, char **argv);
 
-/* Multiple mount protection waits for others, who cannot be. */
+/* Disables the waits of multiple mount protection. */
 unsigned int sleep(unsigned int seconds)
 {
 	return 0;
 }
 
-/* @arg with @image in the place of "{}", to be freed; NULL: it has none. */
+/* @arg with @image in place of "{}", to be freed; NULL: no "{}". */
 static char *put_in(const char *arg, const char *image)
 {
 	const char *at = strstr(arg, "{}");
@@ -40,7 +40,7 @@ static char *put_in(const char *arg, const char *image)
 	return text;
 }
 
-/* Whoever writes to the image makes it new. */
+/* Sets an old modification time, which a write changes. */
 static void make_old(const char *image)
 {
 	const struct timespec old[2] = {
@@ -74,7 +74,7 @@ static int judge(int argc, char **argv, char *image)
 	}
 	if (!named)
 		args[argc] = image;
-	optind = 0;	/* getopt(3) begins anew */
+	optind = 0;	/* restarts getopt(3) */
 	code = tool_main(argc + !named, args);
 	for (i = 0; i < argc; i++)
 		free(made[i]);

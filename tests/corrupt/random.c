@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Random cases: one to three changes of fields or bytes, mostly with the
- * checksums computed anew.  Each kind of structure is as likely as any other.
+ * Random cases: one to three changes of fields or bytes, mostly with recomputed
+ * checksums.  Each kind of structure has the same probability.
  */
 #include "config.h"
 #include <inttypes.h>
@@ -22,7 +22,7 @@ struct spot {
 struct spots {
 	struct spot *v;
 	size_t n;
-	size_t *first;		/* of each kind of structure, and the end */
+	size_t *first;	/* index of each kind's first spot, and the end */
 	size_t n_kinds;
 	uint64_t state;
 };
@@ -94,7 +94,7 @@ static const struct spot *choose(struct spots *all)
 	return &all->v[first + below(all, all->first[kind + 1] - first)];
 }
 
-/* Bytes of what is sealed together. */
+/* The size of the sealed unit, in bytes. */
 static uint32_t sealed_bytes(const struct corpus *c, const struct site *s)
 {
 	if (s->seal == seal_super)
@@ -114,7 +114,7 @@ struct change {
 	unsigned int width;
 };
 
-/* What is likely to be nearly right, or the edge of something. */
+/* A value that is nearly valid, or at a boundary. */
 static uint64_t plausible(struct corpus *c)
 {
 	struct ext2_super_block *super = c->fs->super;
@@ -160,7 +160,7 @@ static uint64_t new_value(struct corpus *c, const struct change *change)
 	}
 }
 
-/* The field that byte @at is in, or the byte's offset in what is sealed. */
+/* The field that contains byte @at, or the byte's offset in the sealed unit. */
 static void name_field(const struct spots *all, struct change *change)
 {
 	uint64_t container = change->site->container;
@@ -220,7 +220,7 @@ static void make_change(struct corpus *c, struct change *change, bool sealed)
 		change->site->seal(c, change->site);
 }
 
-/* If there are several changes, fields and values are lists. */
+/* Several changes are listed with commas. */
 static void make_case(struct corpus *c)
 {
 	static const unsigned int counts[] = { 1, 1, 1, 1, 1, 2, 2, 2, 2, 3 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Checksums, computed over whatever is in the image now.  libext2fs' own look
- * for their place in what they cover, which is hostile here: these know it.
+ * Computes checksums over the current content of the image.  libext2fs'
+ * functions find the place of a checksum from the covered bytes, which are
+ * hostile here; these functions know it.
  */
 #include "config.h"
 #include <string.h>
@@ -110,7 +111,7 @@ void seal_super(struct corpus *c, const struct site *s)
 
 #define GROUP_CSUM_OFF offsetof(struct ext2_group_desc, bg_checksum)
 
-/* libext2fs has the polynomials; a backup's has the same number. */
+/* libext2fs has the polynomials; a backup has its original's group number. */
 static uint16_t group_csum(const struct corpus *c, const struct site *s)
 {
 	struct ext2_group_desc *desc =
@@ -208,7 +209,7 @@ void seal_dir_leaf(struct corpus *c, const struct site *s)
 		       crc(c, inode_seed(c, s), s->container, len));
 }
 
-/* The tail is behind as many entries as there could be. */
+/* The tail is behind the maximum number of entries. */
 void seal_dx_block(struct corpus *c, const struct site *s)
 {
 	uint32_t room = c->fs->blocksize - s->count_off, sum;
@@ -270,7 +271,7 @@ void seal_xattr_block_entry(struct corpus *c, const struct site *s)
 	seal_xattr_block(c, s);
 }
 
-/* Only what was a checksum's before is one: see jbd2's CSUM_V2, V3. */
+/* Only an existing checksum is recomputed: see jbd2's CSUM_V2, V3. */
 void seal_journal(struct corpus *c, const struct site *s)
 {
 	uint64_t csum = s->container + 0xFC;

@@ -4,9 +4,9 @@
  * the field computed anew, unless the field is a checksum itself.
  *
  * STRUCTURE, NUMBER (of an inode, group or block) and FIELD are those of
- * corrupt --list; of several the Nth counts, from 0.  FIELD can be +OFFSET: a
- * byte of the block or inode.  VALUE is a number, old+N, old-N, ^N (bits to
- * flip), or the name of a block or inode: see targets_of().
+ * corrupt --list; N selects one of several matches, from 0.  FIELD can be
+ * +OFFSET: a byte of the block or inode.  VALUE is a number, old+N, old-N, ^N
+ * (bits to flip), or the name of a block or inode: see targets_of().
  */
 #include "config.h"
 #include <errno.h>
@@ -17,10 +17,10 @@
 #include "corrupt.h"
 
 struct wish {
-	char *structure, *field, *value;	/* of the argument's copy */
+	char *structure, *field, *value; /* parts of the argument's copy */
 	uint32_t number;
 	bool any_number;
-	unsigned long skip;	/* matches that come first */
+	unsigned long skip;	/* matches to skip */
 	bool found;
 	struct site site;
 	struct field f;
@@ -37,7 +37,7 @@ static noreturn void refuse(const char *change, const char *why)
 	exit(2);
 }
 
-/* Cuts @text at the first @sign in it.  Returns what follows, or NULL. */
+/* Cuts @text at the first @sign.  Returns the rest, or NULL. */
 static char *cut(char *text, char sign)
 {
 	char *at = strchr(text, sign);
@@ -93,7 +93,7 @@ static void note_wish(struct corpus *c, const struct site *s,
 	}
 }
 
-/* What @name stands for; false: it is no such name. */
+/* The block or inode called @name; false: no such name. */
 static bool target_of(const struct corpus *c, const char *name, uint64_t *ret)
 {
 	const struct { const char *name; uint64_t value; } targets[] = {

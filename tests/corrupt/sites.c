@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A walk over an image: the first of each kind of structure, in a fixed order.
- * Numbers of cases depend on the image alone.
+ * Walks over an image: the first of each kind of structure, in a fixed order.
+ * The numbers of cases depend on the image only.
  */
 #include "config.h"
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include "corrupt.h"
 
-/* A field or two of @s that is elsewhere, and no more of it. */
+/* One or two fields of @s that are elsewhere. */
 static void visit(struct corpus *c, const struct site *s, const char *name,
 		  uint64_t at, const struct field *fields)
 {
@@ -22,7 +22,7 @@ static void visit(struct corpus *c, const struct site *s, const char *name,
 	try_site(c, &sub);
 }
 
-/* A block of an inode's, to be sealed with the inode's number. */
+/* A block of an inode, whose checksum includes the inode's number. */
 static struct site in_block(struct corpus *c, const struct site *owner,
 			    const char *name, blk64_t blk, seal_fn *seal)
 {
@@ -37,7 +37,7 @@ static struct site in_block(struct corpus *c, const struct site *owner,
 
 /* ---- superblocks and descriptors ---- */
 
-/* The first group and the last, or, for random cases, all of them. */
+/* The first group and the last or, for random cases, all groups. */
 static bool is_visited(const struct corpus *c, dgrp_t group)
 {
 	return c->note || !group || group + 1 == c->fs->group_desc_count;
@@ -106,7 +106,7 @@ static void flip(struct corpus *c, const struct site *s, uint32_t bit,
 	try_bytes(c, s, which, s->at + bit / 8, 1, &byte, "flip");
 }
 
-/* @bits are of something; those behind them are set. */
+/* The first @bits are in use; the bits behind them are set. */
 static void visit_bitmap(struct corpus *c, const struct site *s, uint32_t bits)
 {
 	static const char *const first[] = { "first-free", "first-used" };
@@ -173,7 +173,7 @@ static void visit_bitmaps(struct corpus *c)
 
 /* ---- maps ---- */
 
-/* A node of an extent tree at @s; those below it that are first and last. */
+/* A node of an extent tree at @s, and its first and last child nodes. */
 static void visit_extents(struct corpus *c, const struct site *s, bool is_root)
 {
 	uint32_t entries = get_le(c, s->at + 2, 2), i;
@@ -203,7 +203,7 @@ static void visit_extents(struct corpus *c, const struct site *s, bool is_root)
 		      (c->fs->blocksize - 12) / 12 * 12, extent_tail_fields);
 }
 
-/* The first, second and last slot that is used, and the first that is not. */
+/* The first, second and last used slot, and the first unused one. */
 static void visit_indirect(struct corpus *c, const struct site *s, int level)
 {
 	static const char *const name[] = {
@@ -253,7 +253,7 @@ static void visit_blockmap(struct corpus *c, const struct site *s)
 
 /* ---- directories ---- */
 
-/* Another's name where this one is; @prev is the entry before it, or 0. */
+/* Gives an entry the name of another one; @prev is the previous entry, or 0. */
 static void visit_twin(struct corpus *c, const struct site *s, uint64_t prev)
 {
 	uint32_t len = c->img[s->at + 6];
@@ -281,7 +281,7 @@ static void visit_dirent(struct corpus *c, const struct site *s, uint64_t at,
 	visit_twin(c, &entry, prev);
 }
 
-/* The first three entries in [@at, @end), the last, and a twin if any. */
+/* The first three entries in [@at, @end), the last one, and a twin if any. */
 static void visit_dirents(struct corpus *c, const struct site *s, uint64_t at,
 			  uint64_t end, bool has_dots)
 {
@@ -319,7 +319,7 @@ static blk64_t dir_block(struct corpus *c, const struct site *s, blk64_t lblk)
 
 static void visit_dx_block(struct corpus *c, const struct site *s, int levels);
 
-/* Count, limit, entries and tail of an htree block. */
+/* The count, limit, entries and tail of an htree block. */
 static void visit_dx_entries(struct corpus *c, const struct site *s, int levels)
 {
 	uint64_t base = s->container + s->count_off, at;
@@ -358,7 +358,7 @@ static void visit_dx_block(struct corpus *c, const struct site *s, int levels)
 	visit_dx_entries(c, &node, levels);
 }
 
-/* From the start of the block: "." and ".." are 24 bytes. */
+/* Offsets in the block: "." and ".." take 24 bytes. */
 #define DX_INFO_OFF 24
 #define DX_LEVELS_OFF \
 	(DX_INFO_OFF + offsetof(struct ext2_dx_root_info, indirect_levels))
@@ -463,7 +463,7 @@ static void visit_journal(struct corpus *c, const struct site *s)
 	try_site(c, &block);
 }
 
-/* Quota files have blocks of 1 KiB of their own. */
+/* Quota files have their own blocks of 1 KiB. */
 static uint64_t quota_at(struct corpus *c, const struct site *s, uint32_t block)
 {
 	uint64_t off = 1024ULL * block;
@@ -570,8 +570,7 @@ static bool is_deep_htree(struct corpus *c, ext2_ino_t ino,
 }
 
 /*
- * What an inode is, in a few words; inodes of which these are the same are
- * alike.
+ * Describes an inode in a few words; inodes with equal descriptions are alike.
  */
 static void kind_of(struct corpus *c, ext2_ino_t ino,
 		    const struct ext2_inode *inode, char *kind, size_t size)
@@ -665,7 +664,7 @@ static void visit_inode(struct corpus *c, ext2_ino_t ino,
 		visit_xattr_block(c, &s, acl);
 }
 
-/* Whether @kind is one of the @n @kinds; it is from now on. */
+/* Whether @kind is one of the @n @kinds; adds it. */
 static bool seen(char (*kinds)[96], unsigned int *n, const char *kind)
 {
 	unsigned int i;
@@ -694,7 +693,7 @@ static void visit_inodes(struct corpus *c)
 	}
 }
 
-/* ---- what hostile pointers point to ---- */
+/* ---- targets of hostile pointers ---- */
 
 static void choose_targets(struct corpus *c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The filesystems that are worked on, and how an operation runs on them. */
+/* The test filesystems, and how an operation runs on them. */
 #include "config.h"
 #include <endian.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "e4layout/format/jbd2.h"
 #include "support/undo_guard.h"
 
-/* Files of several owners whose trees can be smaller. */
+/* Files of several owners whose trees can shrink. */
 static const char owned[] =
 	"mosaic /m1 size 300K written 4K unwritten 4K uid 1 gid 7\n"
 	"mosaic /m2 size 200K written 4K unwritten 8K uid 70000 gid 7\n"
@@ -21,20 +21,22 @@ static const char owned[] =
 	"interleave /d count 12 rounds 4 blocks 1\n";
 
 /*
- * Blocks in more groups than the smallest journal has room for bitmaps, and a
- * tree that no transaction of it holds.
+ * Blocks in more groups than the smallest journal can hold bitmaps of, and a
+ * tree that fits in no transaction of that journal.
  */
 static const char wide[] =
 	"scatter /wide frags 22000 blocks 1 gap 7\n";
 
-/* Files that are moved in parts, one with fragments longer than these. */
+/*
+ * Files that are moved in parts, one of them with fragments longer than a part.
+ */
 static const char long_files[] =
 	"scatter /long frags 30 blocks 24 gap 8 shuffle uid 1\n"
 	"scatter /film frags 3 blocks 170 gap 8\n"
 	"mosaic /db size 300K written 4K unwritten 8K\n"
 	"scatter /sparse frags 12 blocks 20 gap 3 hole 5 alternate gid 9\n";
 
-/* Directories and files in their inodes, which lie far from each other. */
+/* Inline directories and files, whose inodes are far apart. */
 static const char inline_files[] =
 	"dir /d inline\n"
 	"dir /d/sub inline\n"
@@ -47,7 +49,7 @@ static const char inline_files[] =
 	"many /g count 20\n"
 	"file /d/three size 2K\n";
 
-/* Files in the holes between others, and no free run for what they are. */
+/* Files in the holes between others; no free extent holds a whole file. */
 static const char crowded[] =
 	"many /small count 700 size 2K-9K perdir 140\n"
 	"delete /small every 3\n"
@@ -66,11 +68,14 @@ static const char crowded_clusters[] =
 	"file /big2 size 1200K holes gid 9\n"
 	"file /rest size 5200K\n";
 
-/* In one piece, in another group, it has more extents than a block of a tree holds. */
+/*
+ * A file whose contiguous placement in another group needs more extents than a
+ * tree block holds.
+ */
 static const char long_trees[] =
 	"scatter /a frags 120 blocks 36 gap 4 alternate\n";
 
-/* Holes that are shorter than any file, far from each other, and one long run. */
+/* Holes that are shorter than any file, far apart, and one long free extent. */
 #define HOLE(at) "file /gone/" #at " extents 0+1w@" #at "\n"
 static const char sparse[] =
 	HOLE(2180) HOLE(2530) HOLE(2880) HOLE(3230)
@@ -136,7 +141,7 @@ const struct scenario scenarios[] = {
 };
 const unsigned int n_scenarios = sizeof(scenarios) / sizeof(scenarios[0]);
 
-/* Everything that the operations have to keep, in $d/tree. */
+/* Creates all kinds of content that operations must preserve, in $d/tree. */
 static const char populate[] =
 	"set -e; mkdir $d/tree $d/tree/dir\n"
 	"for i in 0 1 2 3 4; do head -c $((i * 4321 + 3000)) /dev/urandom "
@@ -167,7 +172,7 @@ static const char populate[] =
 	".\n"
 	/* builds the index of the large directory, which mke2fs does not */
 	"e2fsck -fy $d/fs >/dev/null 2>&1 || [ $? = 1 ]\n"
-	/* last: with it each program waits for eleven seconds */
+	/* last: with MMP, each program waits for eleven seconds */
 	"[ -z \"$mmp\" ] || tune2fs -O mmp $d/fs >/dev/null\n"
 	"rm -r $d/tree $d/value\n";
 
@@ -205,7 +210,7 @@ static ext2_filsys open_fs(struct bench *b)
 	return fs;
 }
 
-/* Gives the journal superblock at @offset of @path the wanted features. */
+/* Sets the wanted features in the journal superblock at @offset of @path. */
 static void set_journal(const struct bench *b, const char *path, off_t offset,
 			const uint8_t *user)
 {
@@ -242,7 +247,10 @@ static void set_internal(struct bench *b)
 	set_journal(b, b->path[DEV_FS], blk * b->sc->blocksize, NULL);
 }
 
-/* mke2fs and tune2fs attach block devices only; this attaches a file. */
+/*
+ * Attaches a file as external journal; mke2fs and tune2fs attach block devices
+ * only.
+ */
 static void attach_external(struct bench *b)
 {
 	struct ext2_super_block jsuper;
@@ -288,7 +296,7 @@ static uint8_t *read_file(const char *path, size_t *size)
 	return data;
 }
 
-/* Leaves holes where @data is zero: the largest is nearly all zeroes. */
+/* Leaves holes for zeroes: most of the largest image is zero. */
 static void write_file(const char *path, const uint8_t *data, size_t size)
 {
 	const size_t piece = 4096;
@@ -367,7 +375,7 @@ void bench_remove(struct bench *b)
 	rmdir(b->dir);
 }
 
-/* By which libext2fs waits for others who use it: there are none. */
+/* Disables the waits of libext2fs for other MMP users. */
 unsigned int sleep(unsigned int seconds)
 {
 	return 0;
@@ -399,7 +407,7 @@ static errcode_t run_on(struct bench *b, io_manager manager, ext2_filsys fs,
 	return err;
 }
 
-/* libext2fs keeps it to itself when it cannot flush the MMP block. */
+/* libext2fs ignores errors of flushing the MMP block. */
 static void excuse_flushes(struct tap_log *log, bool excused)
 {
 	if (log)
@@ -438,7 +446,7 @@ errcode_t run_operation(struct bench *b, struct tap_log *log, operation op,
 	err2 = ext2fs_mmp_stop(fs);
 	excuse_flushes(log, false);
 	err = err ? err : err2;
-	/* ext2fs_free() would keep the error to itself */
+	/* ext2fs_free() would ignore the error */
 	err2 = io_channel_close(fs->io);
 	fs->io = fs->image_io = NULL;
 	ext2fs_free(fs);

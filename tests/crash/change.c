@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the shell does by libext2fs: a directory, a file with its data, holes,
- * preallocated space and a further name, a transaction each.
+ * Changes by the shell through libext2fs: a directory, a file with data, holes,
+ * preallocated space and another name, one transaction each.
  */
 #include "config.h"
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #define FILE_BLOCKS 20
 #define NOW 1700000000
 
-/* Each step does nothing that has been done: it may be run again. */
+/* Each step skips work that is done: the operation may run again. */
 struct round {
 	ext2_ino_t dir, file;
 	char name[20];

@@ -5,9 +5,9 @@
 # E4L_CRASH_STATES: states to draw for each scenario (50)
 # E4L_CRASH_EACH: a power cut, all writes so far done, at each so-many-th (1);
 #	from 2 on flushes are left out likewise, three times less
-# E4L_CRASH_FAULTS: faults of each kind, and kills (2)
-# E4L_CRASH_SEED: for the samples (1)
-# E4L_QUICK: if set, leave out scenarios with which another operation makes nearly
+# E4L_CRASH_FAULTS: number of faults of each kind, and of kills (2)
+# E4L_CRASH_SEED: seed of the samples (1) E4L_QUICK: if set, skip scenarios in
+# which another operation makes nearly
 #	the same transactions
 set -u
 draw=${E4L_CRASH_STATES:-50}
@@ -15,7 +15,7 @@ each=${E4L_CRASH_EACH:-1}
 faults=${E4L_CRASH_FAULTS:-2}
 seed=${E4L_CRASH_SEED:-1}
 quick=${E4L_QUICK:-}
-# make runs other tests beside this one
+# one job: make runs other tests in parallel
 crash() {
 	"${top_builddir:?}/tests/crash/crash" -j 1 -s "$seed" -e "$each" "$@"
 }
@@ -23,11 +23,11 @@ shm=/dev/shm
 [ -w $shm ] || shm=${TMPDIR:-/tmp}
 TMPDIR=$(mktemp -d "$shm/e4l-crash-XXXXXX") || exit 1
 export TMPDIR
-# libext2fs' undo manager does not free all that it allocates
+# libext2fs' undo manager leaks memory
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 export ASAN_OPTIONS
-# e2fsck finds an external journal by its UUID, and believes for two seconds what
-# another test's e2fsck has seen in a loop device
+# e2fsck finds an external journal by its UUID, and caches for two seconds
+# which loop device has it
 BLKID_FILE=$TMPDIR/blkid.tab
 export BLKID_FILE
 trap 'rm -rf "$TMPDIR"' EXIT
@@ -38,18 +38,19 @@ fail() {
 	exit 1
 }
 
-# states OPTION...: draws states, none of which may be lost, and counts them.
+# states OPTION...: checks random states, none of which may be lost, and counts
+# them.
 total=0
 states() {
 	counted "$@" states
 }
 
-# trial OPTION...: states, I/O errors and kills.
+# trial OPTION...: checks states, I/O errors and kills.
 trial() {
 	counted "$@" -n "$draw" -a "$faults" states faults kill
 }
 
-# counted ARGUMENT...: calls crash, and counts the states.
+# counted ARGUMENT...: runs crash, and counts the states.
 counted() {
 	crash "$@" >"$TMPDIR/out" 2>&1 ||
 		{ cat "$TMPDIR/out"; fail "$*"; }
@@ -58,25 +59,27 @@ counted() {
 		"$TMPDIR/out" | paste -sd+)))
 }
 
-# How many writes there were in the last scenario of the last states.
+# writes: the number of writes in the last scenario.
 writes() {
 	sed -n 's/.*: [0-9]* transactions, \([0-9]*\) writes, .*/\1/p' \
 		"$TMPDIR/out" | tail -n 1
 }
 
-# Their sum, which scripts/check adds up.
+# count_states: prints the sum of the states, which scripts/check adds up.
 count_states() {
 	echo "$total states in all, none lost"
 }
 
-# accidents OPERATION [OPTION...]: power cuts, I/O errors and kills in every scenario.
+# accidents OPERATION [OPTION...]: power failures, I/O errors and kills in
+# every scenario.
 accidents() {
 	trial -o "$@"
 	count_states
 }
 
-# crowded OPERATION [SCENARIO]: the same where files must move out of the way, which
-# takes writes; and, unless $steps is empty, step by step.
+# crowded OPERATION [SCENARIO]: the same kinds of accidents in scenarios
+# without free space, where files must be relocated first, which takes writes;
+# also step by step, unless $steps is empty.
 steps=yes
 crowded() {
 	for scenario in crowded-1k crowded-bigalloc-4k ${2:-}; do

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * e4l_compact_dirs(), a directory in each transaction; before, libext2fs makes
- * directories that have lost most of what they had, and then fills the filesystem.
+ * e4l_compact_dirs(), one directory per transaction; before, libext2fs creates
+ * directories that have lost most of their entries, and fills the filesystem.
  */
 #include "config.h"
 #include <stdio.h>
@@ -10,9 +10,9 @@
 #include "e4layout/journal/change.h"
 #include "crash.h"
 
-#define NAMES 1000		/* at most: as two blocks hold */
-#define KEPT 5			/* of these: one block holds them */
-#define INDEXED 60		/* files in the index that bench_make() made */
+#define NAMES 1000		/* limit: two blocks of names */
+#define KEPT 5			/* names that stay: one block holds them */
+#define INDEXED 60	/* files in the index that bench_make() has made */
 #define MEM_BYTES (64u << 20)
 #define NOW 1700000000
 #define LAST_CLUSTERS 6
@@ -57,8 +57,8 @@ static const char *name_of(unsigned int i, char *name, size_t size)
 }
 
 /*
- * Names of one file until two blocks are full: e2fsck would make an index for a
- * linear directory of three.
+ * Adds names of one file until two blocks are full: e2fsck would build an index
+ * for a linear directory of three blocks.
  */
 static errcode_t add_names(ext2_filsys fs, io_channel device, void *priv)
 {
@@ -144,7 +144,10 @@ static errcode_t make_sparse(struct op_env *env)
 	return err;
 }
 
-/* A file that takes all free blocks but @left; none, if it would be no more. */
+/*
+ * Makes a file that takes all free blocks except @left; no file if fewer are
+ * free.
+ */
 static errcode_t fill_but(ext2_filsys fs, const char *name, blk64_t left)
 {
 	struct ext2_inode inode = {
@@ -173,7 +176,7 @@ static errcode_t fill_but(ext2_filsys fs, const char *name, blk64_t left)
 	return err ? err : ext2fs_write_inode(fs, ino, &inode);
 }
 
-/* The last ones in files of their own, which need no blocks of extent trees. */
+/* Takes the last blocks with separate files, which need no tree blocks. */
 static errcode_t fill(ext2_filsys fs, io_channel device, void *priv)
 {
 	uint32_t ratio = EXT2FS_CLUSTER_RATIO(fs), i;
@@ -197,7 +200,7 @@ errcode_t op_compact_all(struct op_env *env)
 	struct e4l_repack_result unused;
 	struct e4l_repack_run run = {
 		.what = { .journal = env->external },
-		/* a directory at a time */
+		/* one directory per run */
 		.limits = { .copy_blocks = 1, .mem_bytes = MEM_BYTES },
 		.result = &unused,
 	};
@@ -212,7 +215,10 @@ errcode_t op_compact_all(struct op_env *env)
 	return err;
 }
 
-/* The first directory has only its own blocks; the next, what that gives back. */
+/*
+ * The first directory has only its own blocks; the next one can use the blocks
+ * that the first one frees.
+ */
 errcode_t op_compact(struct op_env *env)
 {
 	errcode_t err = make_sparse(env);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The driver: which scenarios, which kind of accident, how many. */
+/* The driver: scenarios, kinds of accidents, and their numbers. */
 #include "config.h"
 #include <getopt.h>
 #include <signal.h>
@@ -35,8 +35,9 @@ static const struct op_row {
 	operation run;
 	bool changes_content;
 	bool repairs;
-	bool no_undo;			/* nothing can take it back */
-	const char *renumbers;		/* it does, of what this recipe makes */
+	bool no_undo;			/* no undo file */
+	/* changes inode numbers in files of this recipe */
+	const char *renumbers;
 } operations[] = {
 	{ "relocate", op_relocate, false, false, false, NULL },
 	{ "repack", op_repack, false, true, false, NULL },
@@ -76,7 +77,7 @@ static size_t count_events(const struct tap_log *log, enum tap_type type)
 	return count;
 }
 
-/* As though the operation had left out the @number-th of its flushes. */
+/* Removes flush number @number, as if the operation had omitted it. */
 static void drop_flush(struct tap_log *log, size_t number)
 {
 	size_t i;
@@ -90,7 +91,10 @@ static void drop_flush(struct tap_log *log, size_t number)
 		(--log->n - i) * sizeof(*log->ev));
 }
 
-/* As though the operation had discarded at the start of each transaction. */
+/*
+ * Moves discards to the start of each transaction, as if the operation had
+ * discarded too early.
+ */
 static void discard_early(struct tap_log *log)
 {
 	struct tap_event ev;
@@ -118,11 +122,13 @@ static void record(struct bench *b, struct tap_log *log, operation op,
 		      error_message(err));
 }
 
-/* An undisturbed run of the operation; the rest is made when it is needed. */
+/*
+ * The record of an undisturbed run of the operation; @refs are made on demand.
+ */
 struct recorded {
 	struct tap_log log;
-	uint64_t last;			/* the contents at the end */
-	struct refs refs[2];		/* of the journal; of the undo file */
+	uint64_t last;			/* digest of the contents at the end */
+	struct refs refs[2];	/* with the journal, and with the undo file */
 };
 
 static const struct refs *refs_of(const struct bench *b, struct recorded *r,
@@ -174,7 +180,7 @@ static struct world bench_world(const struct bench *b, bool undo)
 	return w;
 }
 
-/* Whether files may be so after an accident. */
+/* Whether the files may be in this state after an accident. */
 static bool is_expected(const struct refs *refs, bool undo, uint64_t content)
 {
 	size_t n = undo ? 1 : refs->n, i;
@@ -185,7 +191,7 @@ static bool is_expected(const struct refs *refs, bool undo, uint64_t content)
 	return false;
 }
 
-/* Both ways in turn where there are two: by the undo file, by the journal. */
+/* Alternates between the undo file and the journal, if both exist. */
 static bool by_undo(const struct bench *b, size_t accident)
 {
 	return b->sc->flags & SCENARIO_UNDO &&
@@ -193,8 +199,8 @@ static bool by_undo(const struct bench *b, size_t accident)
 }
 
 /*
- * Repairs what an accident left, runs the operation again, compares.  Returns
- * NULL or what is wrong.
+ * Repairs the state after an accident, runs the operation again, and compares.
+ * Returns NULL or an error.
  */
 static const char *recover(struct bench *b, operation op, struct recorded *r,
 			   bool undo)
@@ -233,7 +239,7 @@ static uint64_t content_of(const struct bench *b)
 	return d.content;
 }
 
-/* An error at the @at-th write or flush: it must be reported. */
+/* Injects an error at write or flush number @at, which must be reported. */
 static const char *test_fault(struct bench *b, operation op,
 			      struct recorded *r, enum tap_fault fault,
 			      size_t at, bool undo)
@@ -298,7 +304,7 @@ static const char *test_kill(struct bench *b, operation op,
 	return recover(b, op, r, undo);
 }
 
-/* Kills that come after the end do not count, and make the next come sooner. */
+/* Kills after the end do not count; the next kill comes earlier. */
 static size_t test_kills(struct bench *b, struct recorded *r,
 			 const struct settings *set)
 {
@@ -355,7 +361,9 @@ static size_t run_scenario(const struct scenario *sc, char **kinds,
 	struct bench b;
 	size_t lost = 0;
 
-	/* e2fsck looks for journal devices, and would find the other job's */
+	/*
+	 * e2fsck searches journal devices, and would find that of another job
+	 */
 	if (set->how.mount && sc->journal == JOURNAL_EXTERNAL)
 		set->how.jobs = 1;
 	bench_make(&b, sc, set->op->renumbers);

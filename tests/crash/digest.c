@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One number for all that must not change, one for all that moves. */
+/*
+ * One number for everything that must not change, one for everything that may
+ * move.
+ */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
@@ -27,14 +30,14 @@ static uint64_t mix_bytes(uint64_t hash, const void *data, size_t len)
 
 struct walk {
 	ext2_filsys fs;
-	uint8_t *buf;			/* of one block */
+	uint8_t *buf;			/* one block */
 	uint64_t content, layout;
-	uint64_t size;			/* of the file */
-	/* the blocks of the file contain inode numbers */
+	uint64_t size;			/* size of the file */
+	/* blocks of the file contain inode numbers */
 	bool numbers;
-	uint64_t *names;		/* of each inode, or NULL */
-	ext2_ino_t dir;			/* whose names are read */
-	uint64_t path;			/* and its own */
+	uint64_t *names;	/* digest of each inode's names, or NULL */
+	ext2_ino_t dir;			/* directory whose names are read */
+	uint64_t path;			/* digest of that directory's path */
 };
 
 bool all_zero(const uint8_t *buf, size_t len)
@@ -99,7 +102,9 @@ static errcode_t digest_extents(struct walk *w, ext2_ino_t ino)
 	       ? 0 : err;
 }
 
-/* An attribute block's checksum depends on where it is; its entries do not. */
+/*
+ * The checksum of an attribute block depends on its place; its entries do not.
+ */
 static errcode_t digest_xattrs(struct walk *w, const struct ext2_inode *inode)
 {
 	blk64_t blk = ext2fs_file_acl_block(w->fs, inode);
@@ -114,7 +119,7 @@ static errcode_t digest_xattrs(struct walk *w, const struct ext2_inode *inode)
 	return err;
 }
 
-/* Everything of the inode but its block map, block count and checksum. */
+/* Digests the inode without its block map, block count and checksum. */
 static void digest_fields(struct walk *w, const struct ext2_inode_large *inode,
 			  size_t bytes)
 {
@@ -159,7 +164,10 @@ static errcode_t digest_inode(struct walk *w, ext2_ino_t ino,
 	return err;
 }
 
-/* Nothing of them is a user's; e2fsck compares what quota files count. */
+/*
+ * Whether the inode is the filesystem's own; e2fsck compares the usage in quota
+ * files.
+ */
 static bool is_internal(const struct ext2_super_block *sb, ext2_ino_t ino)
 {
 	return ino == EXT2_RESIZE_INO || ino == EXT2_JOURNAL_INO ||
@@ -167,7 +175,7 @@ static bool is_internal(const struct ext2_super_block *sb, ext2_ino_t ino)
 	       ino == sb->s_prj_quota_inum;
 }
 
-/* libext2fs does not always tell, where they are inline. */
+/* libext2fs does not report the dots of inline directories consistently. */
 static bool is_dots(const struct ext2_dir_entry *entry)
 {
 	return entry->name[0] == '.' && (ext2fs_dirent_name_len(entry) == 1 ||
@@ -191,7 +199,7 @@ static int add_name(ext2_ino_t dir, int kind, struct ext2_dir_entry *entry,
 	return 0;
 }
 
-/* What each inode is called: a sum, where it has several names. */
+/* Digests the names of each inode: a sum if there are several. */
 static errcode_t learn_names(struct walk *w)
 {
 	w->names = check_alloc(calloc(w->fs->super->s_inodes_count + 1ULL,

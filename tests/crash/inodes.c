@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * e4l_regroup_inodes(), a directory in each transaction, of which mkaged has
- * made some whose files lie far from each other: with an index, subdirectories,
- * hard links, trees, and all kinds of inodes.
+ * e4l_regroup_inodes(), one directory per transaction, for directories of
+ * mkaged whose files are far apart: with an index, subdirectories, hard links,
+ * trees, and all kinds of inodes.
  */
 #include "config.h"
 #include "e4layout/inodes/regroup.h"
@@ -29,8 +29,8 @@ const char inodes_recipe[] =
 	"htree\n";
 
 /*
- * In each of several parts of the tables they change places, with one inode free;
- * directories and trees among them.
+ * Exchanges in each of several parts of the tables, with one free inode;
+ * directories and trees are among the inodes.
  */
 const char exchange_recipe[] =
 	"tree /ta dirs 5 files 7\n"
@@ -52,10 +52,10 @@ const char exchange_recipe[] =
 	"many /tr left 1 perdir 140\n"
 	"htree\n";
 
-/* Ends a run in which as often as it takes to plan has been asked, and once. */
+/* Ends a run after the stop() calls of the planning and one more. */
 struct turns {
 	struct op_env *env;
-	uint64_t moves;			/* that are planned */
+	uint64_t moves;			/* number of planned moves */
 	unsigned int asked, last;
 	bool stopped;
 };
@@ -68,7 +68,10 @@ static bool stop(bool inside, void *priv)
 	return t->stopped;
 }
 
-/* A transaction was committed; the last one is marked when all is closed. */
+/*
+ * Called after a commit; the last transaction is marked when everything is
+ * closed.
+ */
 static void progress(bool writing, uint64_t done, uint64_t total, void *priv)
 {
 	struct turns *t = priv;

@@ -15,7 +15,7 @@ require_program sha256sum
 
 mnt=$work/mnt
 mkdir "$mnt"
-# more than one transaction of the smallest journal has room for
+# more than fits in one transaction of the smallest journal
 aged "$work/base" <<'END'
 size 208M
 mke2fs -b 1024 -O ^resize_inode,sparse_super2 -G 1024 -g 256 -J size=1
@@ -30,8 +30,8 @@ fresh() {
 	ln "$img" "$work/other name"
 }
 
-# traced STRACE-OPTION...: e4repack, and what it does to the image and to the
-# undo file, if there is one.
+# traced STRACE-OPTION...: runs e4repack, and records its calls for the image
+# and the undo file, if any.
 undo=
 traced() {
 	# shellcheck disable=SC2086
@@ -39,7 +39,7 @@ traced() {
 		"$e4repack" $undo "$img" >"$out" 2>"$work/said"
 }
 
-# stop_at CALL NUMBER: e4repack runs, and stops behind that call.
+# stop_at CALL NUMBER: runs e4repack, and stops it after that call.
 stop_at() {
 	fresh
 	: >"$work/trace"
@@ -68,7 +68,7 @@ unmount_it() {
 	detach "$loop"
 }
 
-# As much as is likely to be where the run wants to go on.
+# write_there: writes where the run would probably continue.
 write_there() {
 	cp "$work/new" "$mnt/new"
 	head -c 200000 "$work/new" >>"$mnt/logs/f0"
@@ -78,7 +78,7 @@ write_there() {
 	sums >"$work/sums"
 }
 
-# go_on WHEN: it is unmounted before or after the run goes on.
+# go_on WHEN: continues the run before or after the filesystem is unmounted.
 go_on() {
 	[ "$1" = mounted ] || unmount_it
 	kill -CONT "$pid"
@@ -107,7 +107,7 @@ fresh
 traced -e trace=fsync || fail "it fails by itself"
 last=$(grep -c fsync "$work/trace")
 
-# stops POINT...: in each case before all has been written
+# stops POINT...: tries each point before the last write
 stops() {
 	for point; do
 		for when in mounted unmounted; do
@@ -126,13 +126,13 @@ stops() {
 stops ${E4L_POINTS:-pwrite64:1 fsync:3 fsync:4 fsync:5 pwrite64:16 fsync:6 \
 	fsync:$((last - 2)) fsync:$((last - 1))}
 
-# all has been written
+# after the last write
 for when in mounted unmounted; do
 	try fsync "$last" $when
 	same "$what: exit" "$code" 0
 done
 
-# With an undo file writes wait until that is durable.
+# With an undo file, writes wait until its records are durable.
 undo="-z $work/undo"
 fresh
 traced -e trace=fsync || fail "it fails by itself with -z"

@@ -20,15 +20,15 @@ must_lose -n 1500 -f 8
 must_lose -n 1500 -f 9
 # no flush between the last places and "empty"
 must_lose -n 1500 -f 34
-# no flush between the pointer of a repair and the places
+# no flush between the pointer of a repack and the places
 must_lose -o repack -n 1500 -f 3
 # no flush between the pointer and the places of the tunables
 must_lose -o tunables -n 200 -f 9
 # no flush between the pointer and the places of a change
 must_lose -o change -n 200 -f 9
-# the same of a directory that is built anew
+# no flush between the pointer of a rebuilt directory and the places
 must_lose -o compact -n 200 -f 27
-# the same of inodes with new numbers
+# no flush between the pointer of renumbered inodes and the places
 must_lose -o inodes -n 200 -f 3
-# what a transaction frees is discarded before it is durable
+# blocks freed by a transaction are discarded before it is durable
 must_lose -o discard -n 200 -d

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An operation by hand: every file and directory moves to the first free run
- * that holds it, several files a transaction, several rounds; so blocks that
- * one transaction frees, tree blocks among them, are what the next one takes
- * for data.
+ * An operation without the planner: every file and directory moves to the first
+ * free extent that holds it, several files per transaction, several rounds, so
+ * that each transaction writes data to blocks, including tree blocks, that the
+ * previous one has freed.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static void list_clusters(struct move *m)
 	}
 }
 
-/* The first run of @clusters free clusters. */
+/* Takes the first run of @clusters free clusters. */
 static errcode_t alloc_run(struct move *m, size_t clusters, blk64_t *ret)
 {
 	blk64_t count = ext2fs_blocks_count(m->fs->super), blk;
@@ -111,7 +111,7 @@ static errcode_t copy_data(struct move *m)
 	return err;
 }
 
-/* Where a block of the file went. */
+/* The new place of a block of the file. */
 static blk64_t moved(const struct move *m, blk64_t blk)
 {
 	blk64_t first = blk - blk % ratio(m);
@@ -143,7 +143,7 @@ static void put_extents(const struct move *m, struct ext3_extent_header *eh)
 	}
 }
 
-/* The root holds four extents; more take one block of their own. */
+/* The root holds four extents; more extents take one tree block. */
 static errcode_t put_tree(struct move *m, struct ext2_inode *inode)
 {
 	struct ext3_extent_header *root = (void *)inode->i_block;
@@ -236,7 +236,7 @@ static bool is_movable(ext2_filsys fs, ext2_ino_t ino)
 	struct ext2_inode inode;
 	struct ext3_extent_header *root = (void *)inode.i_block;
 
-	/* a block of the orphan file has a checksum of where it is */
+	/* the checksum of an orphan file's block depends on its place */
 	return ino != fs->super->s_orphan_file_inum &&
 	       !ext2fs_read_inode(fs, ino, &inode) && inode.i_links_count &&
 	       inode.i_flags & EXT4_EXTENTS_FL && root->eh_entries;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* e4l_repack(), until there is nothing left to do. */
+/* e4l_repack(), until nothing is left to do. */
 #include "config.h"
 #include "crash.h"
 
 #define ZEROOUT_BLOCKS 64
 #define PART_BLOCKS 50
-#define ROUNDS 30		/* of a step each, which may go another way */
+#define ROUNDS 30	/* runs of one step each, whose plans may differ */
 #define ALL_AT_ONCE (-1u)
-/* without directories, the contents of which compaction changes */
+/* without directories, whose contents change by compaction */
 #define FILES (E4L_REPACK_FILES | E4L_REPACK_TREES)
 
 struct run {
 	struct op_env *env;
-	unsigned int max, asked;	/* steps */
+	unsigned int max, asked;	/* numbers of steps */
 	/* the plan is complete: later writes belong to the repack */
 	bool planned;
 };
@@ -22,7 +22,7 @@ static void planned(const struct e4l_repack_result *result, void *priv)
 	((struct run *)priv)->planned = true;
 }
 
-/* Asked before each step, and after the transaction that had no room for it. */
+/* Called before each step, and after a transaction that was full. */
 static bool stop(bool inside, void *priv)
 {
 	struct run *run = priv;
@@ -35,7 +35,7 @@ static bool stop(bool inside, void *priv)
 	return false;
 }
 
-/* Hears of each transaction that gives inodes new numbers, too. */
+/* Also called for each transaction that renumbers inodes. */
 static void progress(bool writing, uint64_t done, uint64_t total, void *priv)
 {
 	struct run *run = priv;
@@ -44,7 +44,7 @@ static void progress(bool writing, uint64_t done, uint64_t total, void *priv)
 		run->env->mark(run->env->priv);
 }
 
-/* A run that was not stopped has done what was planned. */
+/* Checks that a complete run has done everything planned. */
 static errcode_t check_result(const struct e4l_repack_result *r)
 {
 	const struct e4l_layout *before = &r->before, *after = &r->after;
@@ -84,7 +84,7 @@ static errcode_t repack(struct op_env *env, unsigned int flags,
 		if (!err)
 			err = check_result(&result);
 	} while (!err && result.done.transactions && --rounds);
-	/* a whole run leaves nothing to do */
+	/* a complete run leaves nothing to do */
 	return !err && max == ALL_AT_ONCE && result.done.transactions ?
 	       E4L_ET_BAD_ARGUMENT : err;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lets the stock programs repair a state, and looks at what they say. */
+/* Repairs a state with the stock programs, and checks their output. */
 #include "config.h"
 #include <spawn.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ extern char **environ;
 
 static char output[1 << 16], complaint[1 << 17];
 
-/* Runs a program, keeps what it prints in output[], returns its exit code. */
+/* Runs a program, keeps its output in output[], and returns its exit status. */
 static int run(char *const argv[])
 {
 	posix_spawn_file_actions_t fa;
@@ -45,7 +45,7 @@ static int run(char *const argv[])
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* What e2fsck says when it finds nothing to repair but a journal. */
+/* Output of e2fsck if it only replays a journal. */
 static bool is_usual(const char *line)
 {
 	static const char *const usual[] = {
@@ -53,8 +53,10 @@ static bool is_usual(const char *line)
 		"Pass 4: ", "Pass 5: ", ": recovering journal",
 		"***** FILE SYSTEM WAS MODIFIED *****", " files (",
 		": clean, ",
-		/* in no transaction; it sees and sets right such counts after
-		 * crashes of the kernel as well */
+		/*
+		 * not part of transactions; e2fsck corrects these counts after
+		 * crashes of the kernel as well
+		 */
 		"Free blocks count wrong (", "Free inodes count wrong (",
 		"Fix? yes",
 	};
@@ -72,7 +74,7 @@ static const char *complain(const char *what, const char *detail)
 	return complaint;
 }
 
-/* With MMP e2fsck and e2undo wait for others who use it, eleven seconds. */
+/* Disables the waits of e2fsck and e2undo for other MMP users. */
 static int run_on(const struct world *w, char **argv)
 {
 	char *nowait[16] = { "strace", "-f", "--seccomp-bpf", "-qq", "-o",
@@ -110,7 +112,7 @@ static const char *run_e2fsck(const struct world *w, char *how)
 	return NULL;
 }
 
-/* What e2fsck has repaired, or the kernel, is sound to e4check as well. */
+/* e4check must accept the filesystem that e2fsck or the kernel has repaired. */
 static const char *run_e4check(const struct world *w)
 {
 	return verify(w->path[DEV_FS], 0) ? NULL :
@@ -118,9 +120,10 @@ static const char *run_e4check(const struct world *w)
 }
 
 /*
- * Mounts it, which replays the journal; then nothing is left to repair.  Another
- * program may have a loop device open for a moment, as udev has: until it is
- * detached, e4check would find the journal there, as it was.
+ * Mounts the filesystem, which replays the journal; nothing must be left to
+ * repair.  Waits until the loop device is detached, because another program,
+ * such as udev, may have it open: e4check would find the journal on it in its
+ * old state.
  */
 static const char *run_mount(const struct world *w)
 {
@@ -141,9 +144,9 @@ static const char *run_mount(const struct world *w)
 }
 
 /*
- * As the manual has it: -f only where the superblock does not match, since the
- * power failed between its write and the undo file's.  An undo file that is not
- * one yet belongs to an untouched device.
+ * Runs e2undo as the manual describes: -f only if the superblock does not
+ * match, because the power failed between its write and that of the undo file.
+ * An incomplete undo file means that the device is unchanged.
  */
 static bool run_e2undo(const struct world *w)
 {
@@ -153,7 +156,7 @@ static bool run_e2undo(const struct world *w)
 	       !run_on(w, (char *[]) { "e2undo", "-f", undo, fs, NULL });
 }
 
-/* As the manual has it; then nothing is left to repair. */
+/* Clears MMP as the manual describes; nothing must be left to repair. */
 static const char *free_mmp(const struct world *w)
 {
 	const char *wrong;
@@ -169,7 +172,7 @@ static const char *recover_fs(const struct world *w)
 {
 	bool undone = w->undo && run_e2undo(w);
 
-	/* nothing to undo when only the MMP block was written */
+	/* nothing to undo if only the MMP block was written */
 	if (w->mmp && !undone)
 		return free_mmp(w);
 	return w->mount ? run_mount(w) : run_e2fsck(w, "-fy");

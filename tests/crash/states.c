@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The states in which the devices can be found.  What was written before the
- * last flush of a device is there; of what came after, any subset may be, in
- * any order, torn at 512 bytes.  One copy of the devices is kept in memory and
- * one in files for the programs; a state is patched into both and taken back,
- * and whatever the programs changed is put right by comparing the two.
+ * The possible states of the devices.  Writes before the last flush of a device
+ * are complete; of the later writes, any subset may be on disk, in any order,
+ * torn at 512 bytes.  One copy of the devices is in memory and one in files for
+ * the programs; a state is patched into both copies and undone again, and a
+ * comparison of the copies undoes the programs' changes.
  */
 #include "config.h"
 #include <errno.h>
@@ -27,9 +27,9 @@ struct sector {
 
 struct device {
 	uint8_t *mem;
-	size_t size;		/* of mem */
-	size_t len;		/* of the file */
-	size_t file_len;	/* as it is at the moment */
+	size_t size;		/* size of mem */
+	size_t len;		/* size of the file */
+	size_t file_len;	/* current size */
 	int fd;
 };
 
@@ -38,20 +38,20 @@ struct machine {
 	const struct tap_log *log;
 	struct world w;
 	struct device dev[TAP_DEVICES];
-	uint64_t hash;			/* of all that is in memory */
-	struct sector *patch;		/* what the state has changed */
+	uint64_t hash;			/* hash of all memory */
+	struct sector *patch;		/* sectors that the state changes */
 	size_t n_patch, patch_room;
-	size_t *pending;		/* writes that no flush has followed */
+	size_t *pending;		/* writes without a later flush */
 	size_t n_pending;
-	size_t marks;			/* transactions made so far */
+	size_t marks;			/* transactions so far */
 	uint64_t *seen;			/* hashes of states, open addressing */
 	size_t seen_size;
 	const struct refs *refs;
 	uint64_t random;
 	unsigned int job, jobs;
 	struct verdict *verdict;
-	bool repaired;			/* the files are not what memory is */
-	bool first_loss;		/* which ends it */
+	bool repaired;			/* the files differ from memory */
+	bool first_loss;		/* stop after it */
 };
 
 static uint32_t rnd(struct machine *m, uint32_t below)
@@ -89,7 +89,10 @@ static size_t log_end(const struct tap_log *log, int dev)
 	return end;
 }
 
-/* Copies what is not zero to memory and to the file, which stays sparse. */
+/*
+ * Copies everything except zeroes to memory and to the file, which stays
+ * sparse.
+ */
 static void fill(struct device *d, const uint8_t *base)
 {
 	const size_t piece = 4096;
@@ -175,13 +178,13 @@ static void save_sector(struct machine *m, int dev, uint64_t index)
 	memcpy(s->old, m->dev[dev].mem + index * SECTOR, SECTOR);
 }
 
-/* A write to the undo file does not matter where nobody reads it. */
+/* A write to the undo file is irrelevant if the file is not read. */
 static bool is_write(const struct machine *m, const struct tap_event *ev)
 {
 	return ev->type == TAP_WRITE && ev->dev < m->w.n_dev;
 }
 
-/* Writes the sectors of @ev, in memory; each of them with @percent chance. */
+/* Writes the sectors of @ev to memory, each with a probability of @percent. */
 static void apply(struct machine *m, const struct tap_event *ev,
 		  unsigned int percent)
 {
@@ -206,7 +209,7 @@ static void apply(struct machine *m, const struct tap_event *ev,
 	}
 }
 
-/* Brings the file of each patched sector up to memory. */
+/* Copies each patched sector from memory to the file. */
 static void write_patches(struct machine *m)
 {
 	size_t i;
@@ -246,8 +249,8 @@ static void restore_range(struct device *d, size_t pos, size_t end)
 }
 
 /*
- * Makes the files what memory is, whatever was done to them.  Where a file has
- * a hole, memory has zeroes: nobody makes one.
+ * Makes the files equal to memory.  A hole in a file corresponds to zeroes in
+ * memory, because no program makes holes.
  */
 static void restore_files(struct machine *m)
 {
@@ -310,7 +313,7 @@ static bool same(const struct digest *a, const struct digest *b)
 	return a->content == b->content && a->layout == b->layout;
 }
 
-/* The transactions reported as made must be there, and perhaps one more. */
+/* Checks that the committed transactions are complete; one more may be. */
 static const char *judge(const struct machine *m, const struct digest *d)
 {
 	const struct digest *ref = &m->refs->v[m->w.undo ? 0 : m->marks];
@@ -322,7 +325,10 @@ static const char *judge(const struct machine *m, const struct digest *d)
 	       "a file has changed" : "neither before nor after the transaction";
 }
 
-/* Checks what is in memory as a crash before event @at, unless it is known. */
+/*
+ * Checks the state in memory as a crash before event @at, unless it was checked
+ * before.
+ */
 static void check_state(struct machine *m, size_t at, const char *how)
 {
 	uint64_t len = m->w.undo ? m->dev[DEV_UNDO].len : 0;
@@ -368,7 +374,7 @@ static void shuffle(struct machine *m, size_t *list, size_t n)
 	}
 }
 
-/* One of the states that the pending writes can leave. */
+/* Makes a random state that the pending writes can leave. */
 static void state_sample(struct machine *m, size_t at)
 {
 	static const char *const how[] = {
@@ -398,7 +404,7 @@ static void state_sample(struct machine *m, size_t at)
 
 /* -------------------------------------------------------- along the log */
 
-/* What was written to @dev so far is durable. */
+/* Makes the writes to @dev durable. */
 static void flush(struct machine *m, int dev)
 {
 	size_t i, kept = 0;
@@ -415,8 +421,8 @@ static void flush(struct machine *m, int dev)
 }
 
 /*
- * How much there is to choose from: mostly which of the writes are there, and
- * which sectors of the torn ones.
+ * The number of choices: which writes are on disk, and which sectors of the
+ * torn ones.
  */
 static size_t window_weight(size_t writes, size_t sectors)
 {
@@ -438,10 +444,10 @@ static bool is_over(const struct machine *m)
 }
 
 /*
- * Goes through the log: there is a state with all writes so far at each @each-th
- * event.  At the end of each stretch between flushes, or of some of them when
- * @each is large, there is one, too, and @attempts states are drawn for each unit
- * of its weight, and some more, so that it has any.
+ * Walks through the log.  Checks the state with all writes so far at each
+ * @each-th event, and at the end of each interval between flushes, or of some
+ * of them if @each is large.  Also checks @attempts random states per unit of
+ * the interval's weight, and a few more, so that each interval has some.
  */
 static void walk(struct machine *m, size_t each, double attempts)
 {
@@ -505,14 +511,14 @@ struct refs make_refs(const struct bench *b, const struct tap_log *log,
 		if (!b->changes_content && ref[i].content != ref[0].content)
 			fatal("%s: transaction %zu changes a file",
 			      b->sc->name, i);
-	/* one may change tree blocks alone, as e2fsck does with the map before */
+	/* a transaction may change tree blocks only, like e2fsck */
 	if (n > 1 && same(&ref[0], &ref[n - 1]))
 		fatal("%s: no transaction changes an extent", b->sc->name);
 	machine_close(&m);
 	return (struct refs) { ref, n };
 }
 
-/* Of all stretches together; the log's devices taken as one. */
+/* The weight of all intervals, for all devices of the log together. */
 static size_t total_weight(const struct machine *m)
 {
 	const struct tap_log *log = m->log;

@@ -4,7 +4,7 @@
 # of its own.
 . "${top_srcdir:?}/tests/crash/common.sh"
 if [ "$quick" ]; then
-	# in most others a step is all that repack.sh does
+	# in most other scenarios, a step is the whole of repack.sh
 	for scenario in quota-1k external-quota-1k inline-4k \
 		crowded-bigalloc-4k; do
 		trial -o steps -c $scenario

@@ -6,7 +6,7 @@
 #include "crash.h"
 #include "tap_io.h"
 
-/* io_manager.open() takes a name and nothing else, so this has to be global */
+/* io_manager.open() takes only a name, so that the log must be global */
 static struct tap_log *current;
 
 struct tap_channel {
@@ -58,7 +58,7 @@ void tap_clear(struct tap_log *log)
 	log->room = log->marked = log->calls = log->fail_at = log->failed = 0;
 }
 
-/* Does the call that is about to be made fail? */
+/* Whether the next call fails. */
 static bool fails(struct tap_log *log)
 {
 	log->calls++;
@@ -135,7 +135,10 @@ static errcode_t tap_read_blk(io_channel io, unsigned long blk, int count,
 	return tap_read_blk64(io, blk, count, data);
 }
 
-/* All writes end here.  The underlying channel's blocks are bytes here. */
+/*
+ * All writes go through this function.  The block size of the underlying
+ * channel is one byte.
+ */
 static errcode_t tap_write(io_channel io, uint64_t offset, size_t len,
 			   const void *data)
 {
@@ -192,7 +195,7 @@ static errcode_t tap_zeroout(io_channel io, unsigned long long blk,
 	return err;
 }
 
-/* What is discarded reads as zeroes, or as anything. */
+/* Discarded bytes read as zeroes, or as anything. */
 static errcode_t tap_discard(io_channel io, unsigned long long blk,
 			     unsigned long long count)
 {

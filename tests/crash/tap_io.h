@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An io_manager that stacks over another, remembers every write and flush in
+ * An io_manager that stacks over another, records every write and flush in
  * order, and can make one of them fail.
  */
 #ifndef CRASH_TAP_IO_H
@@ -16,53 +16,53 @@
 enum tap_type {
 	TAP_WRITE,
 	TAP_FLUSH,
-	TAP_MARK,	/* a transaction has been reported as made */
+	TAP_MARK,	/* a transaction is complete */
 };
 
 struct tap_event {
 	enum tap_type type;
 	int dev;
-	uint64_t offset;	/* bytes */
+	uint64_t offset;	/* in bytes */
 	size_t len;
 	uint8_t *data;
-	bool discard;		/* what a device may read there afterwards */
+	bool discard;		/* undefined content */
 };
 
 enum tap_fault {
-	TAP_EIO,	/* this one fails */
-	TAP_DEAD,	/* and so does everything after it */
+	TAP_EIO,	/* the call fails */
+	TAP_DEAD,	/* the call and all later calls fail */
 	TAP_ENOSPC,
-	TAP_SHORT,	/* half of it is written, then it fails */
+	TAP_SHORT,	/* half of the data is written, then the call fails */
 	TAP_FAULTS
 };
 
 struct tap_log {
-	const char *paths[TAP_DEVICES];	/* the index is the device */
+	const char *paths[TAP_DEVICES];	/* indexed by device */
 	struct tap_event *ev;
 	size_t n, room;
 	/* number of writes up to the last marked transaction */
 	size_t marked;
 	size_t calls;		/* writes and flushes so far */
-	size_t fail_at;		/* which of them fails; 0: none */
+	size_t fail_at;		/* number of the failing call; 0: none */
 	enum tap_fault fault;
 	size_t failed;		/* number of failed writes */
-	bool excused;		/* flushes that fail now are not counted */
+	bool excused;		/* failing flushes are not counted */
 };
 
 /*
- * Stacks over unix_io_manager, without its cache.  What is opened is looked up
- * in the log given last.
+ * Stacks over unix_io_manager, without its cache.  Files are opened by the last
+ * log that was set.
  */
 extern io_manager tap_io_manager;
 void tap_set(struct tap_log *log);
 
-/* What was written so far belongs to no transaction. */
+/* Writes so far belong to no transaction. */
 void tap_begin(struct tap_log *log);
 
-/* Appends a TAP_MARK, unless nothing has been written since the last. */
+/* Appends a TAP_MARK, unless nothing was written after the last one. */
 void tap_mark(struct tap_log *log);
 
-/* Forgets the events and counters; the paths stay. */
+/* Clears the events and counters; the paths stay. */
 void tap_clear(struct tap_log *log);
 
 #endif

@@ -4,5 +4,5 @@
 # one plan: in one run, and each step in a run of its own.
 . "${top_srcdir:?}/tests/crash/common.sh"
 
-[ ! "$quick" ] || steps=		# free.sh has such
+[ ! "$quick" ] || steps=		# free.sh has these scenarios
 crowded together

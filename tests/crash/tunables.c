@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tunables that come, grow out of the root's inode into a block of their own,
- * change there, move back, and go: a transaction each.
+ * Tunables that are added, outgrow the root's inode and get a block of their
+ * own, change there, move back, and are removed: one transaction each.
  */
 #include "config.h"
 #include <string.h>
 #include "e4layout/tunables/tunables.h"
 #include "crash.h"
 
-#define LARGE 700	/* bytes; more than an inode has room for */
+#define LARGE 700	/* bytes that do not fit in an inode */
 
 static errcode_t store(struct op_env *env, const char *text)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The whole check of a mutated image, with one thread: it ends, it finds
- * nothing that is not in its table, and it keeps no more than it was told to.
+ * The whole check of a mutated image, with one thread: it ends, all findings
+ * are in its table, and it keeps no more findings than requested.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libFuzzer: whatever a container image, its layers and a manifest hold, reading
- * them is safe.  The input is files, each behind a line "=== NAME"; a blob is the
- * file that is called like its digest's first character.  Digests do not count,
- * for no input would have them.
+ * libFuzzer: container images, their layers and a manifest with any content can
+ * be read safely.  The input is a list of files, each behind a line "=== NAME";
+ * a blob is the file whose name is the first character of its digest.  Digests
+ * are not verified, because no random input would match.
  */
 #include "config.h"
 #include <stdio.h>

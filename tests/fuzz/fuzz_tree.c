@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Copying from an image that nobody checked: its tree is loaded, planned into a
- * sound filesystem, and written from what is read there.
+ * Copies an unchecked image: loads its tree, plans it into a sound filesystem,
+ * and writes it.
  */
 #include "config.h"
 #include <fcntl.h>
@@ -21,7 +21,7 @@ static void require(bool ok)
 		abort();
 }
 
-/* Makes the filesystem that is filled; it stays as it is, but for content. */
+/* Makes the target filesystem, of which only the content changes. */
 static void make_target(const char *path)
 {
 	struct ext2_super_block sb = {
@@ -65,7 +65,7 @@ static void fill(struct e4l_tree *t, const char *path, int fd)
 	ext2fs_free(fs);
 }
 
-/* The content is where the image is: in a file, for pread(2). */
+/* The content must be in a file, for pread(2). */
 static int file_of(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("image", 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libFuzzer: whatever bytes the attribute has, parsing them is safe, and what
- * was accepted is written as text that reads as itself.
+ * libFuzzer: parsing any bytes is safe, and the text of an accepted set parses
+ * as itself.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void check_entries(const struct e4l_tunables *t)
 	}
 }
 
-/* The input as changes to the set that it parses as. */
+/* Uses the input as changes to the set that it parses as. */
 static void check_change(struct e4l_tunables *t, const uint8_t *data,
 			 size_t size)
 {

@@ -61,7 +61,7 @@ static errcode_t mem_read(io_channel io, unsigned long blk, int count,
 static errcode_t mem_write64(io_channel io, unsigned long long blk, int count,
 			     const void *data)
 {
-	abort();	/* what only reads must not write */
+	abort();	/* readers must not write */
 }
 
 static errcode_t mem_write(io_channel io, unsigned long blk, int count,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How images are mutated, for all harnesses that read them. */
+/* Mutates images, for all harnesses that read them. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -8,8 +8,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
 			       unsigned int seed);
 
 /*
- * Most of an image is free space: change a few small places in blocks that hold
- * something, and never the size.
+ * Most of an image is free space: changes a few small places in used blocks,
+ * and never the size.
  */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max,
 			       unsigned int seed)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * model-oracle IMAGE [PATH...]: prints what e4l_model_build() says, one "key
- * value" a line, and a line for each file; for comparison with the peers.
+ * model-oracle IMAGE [PATH...]: prints the results of e4l_model_build(), one
+ * "key value" per line, and a line for each file; for comparison with the
+ * peers.
  */
 #include "config.h"
 #include <errno.h>
@@ -102,7 +103,7 @@ int main(int argc, char **argv)
 				  &options.only);
 	if (!err)
 		err = e4l_model_build(e, &options, &model);
-	/* the worst files' paths once more, as they are found without names */
+	/* the paths of the worst files again, as found without names */
 	options.flags = 0;
 	options.file = NULL;
 	if (!err)

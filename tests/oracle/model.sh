@@ -57,7 +57,7 @@ done <<-END
 	-b 4096 -O orphan_file
 END
 
-# map blocks amid what they map: one piece on the disk
+# map blocks between the blocks that they map: contiguous on the disk
 subject="-t ext2"
 check mke2fs -q -F -t ext2 -b 1024 "$image" 16M
 head -c 6M /dev/zero | tr '\0' x >"$work/data"

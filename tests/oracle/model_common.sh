@@ -7,7 +7,7 @@ require_program e2fsck debugfs dumpe2fs e2freefrag
 oracle=$top_builddir/tests/oracle/model-oracle
 image=$work/image
 images=0 mounts=0
-# what is being compared, for what is said when it differs
+# the compared filesystem, for messages
 subject=
 
 value() {
@@ -35,7 +35,8 @@ has_feature() {
 	grep -q "^Filesystem features:.* $1\( \|\$\)" "$work/super"
 }
 
-# build_model DEVICE: into $work/model, and once more with little room.
+# build_model DEVICE: writes the model to $work/model, and the model with
+# little memory.
 build_model() {
 	dumpe2fs -h "$1" >"$work/super" 2>/dev/null
 	check "$oracle" "$1"
@@ -45,7 +46,8 @@ build_model() {
 	agree_files "a scan with little room" "$work/model" "$work/small"
 }
 
-# What restriction to nothing and names found late must not change.
+# check_itself: an empty selection, and names that are found late, do not
+# change the totals.
 check_itself() {
 	sed -n '1,/^plain/{/^file /d;/^groups/d;/^plain/d;p}' "$work/model" \
 		>"$work/full"
@@ -77,7 +79,7 @@ check_fsck() {
 			"$work/fsck")"
 }
 
-# check_free DEVICE: each row of the histogram.
+# check_free DEVICE: compares each row of the histogram.
 check_free() {
 	e2freefrag "$1" >"$work/freefrag"
 	agree "free runs" "$(value free_space.runs)" \
@@ -92,12 +94,14 @@ check_free() {
 	agree_files "free runs by length" "$work/ours" "$work/theirs"
 }
 
-# requests DEVICE < REQUESTS: debugfs's answers, each behind its request.
+# requests DEVICE < REQUESTS: prints debugfs's answers, each behind its
+# request.
 requests() {
 	debugfs -f - "$1" 2>/dev/null
 }
 
-# check_extents DEVICE: the leaf entries of every inode with an extent tree.
+# check_extents DEVICE: compares the leaf entries of every inode with an extent
+# tree.
 check_extents() {
 	sed -n 's/^file \([0-9]*\) .*/ex <\1>/p;/^plain/q' "$work/model" |
 		sort -u | requests "$1" | sed 's|/| |g' | awk '
@@ -115,7 +119,8 @@ check_extents() {
 		fail "$subject: debugfs saw too few extent trees"
 }
 
-# list_tree DEVICE: "DIRECTORY INODE" for each entry but a directory's.
+# list_tree DEVICE: prints "DIRECTORY INODE" for each entry that is not a
+# directory's.
 list_tree() {
 	echo 2 >"$work/level"
 	while [ -s "$work/level" ]; do
@@ -133,7 +138,7 @@ list_tree() {
 	done
 }
 
-# check_locality DEVICE: from inode numbers and the geometry.
+# check_locality DEVICE: computes locality from inode numbers and the geometry.
 check_locality() {
 	list_tree "$1" | sort -u >"$work/entries"
 	awk -F: '
@@ -164,14 +169,15 @@ $(value directories.itable_blocks) $(value directories.itable_blocks_ideal)" \
 		"$(cat "$work/theirs")"
 }
 
-# check_filefrag DIR: of what is mounted there, all files that can be opened.
+# check_filefrag DIR: compares all readable files of the filesystem mounted at
+# DIR.
 check_filefrag() {
 	find "$1" -xdev \( -type f -o -type d \) -exec filefrag {} + \
 		2>"$err" | sed -E "s|^$1||; s|^:|/:|" |
 		awk -F': ' '{ print $1, $2 + 0 }' | sort >"$work/filefrag"
 	find "$1" -xdev \( -type f -o -type d \) -printf '%i /%P\n' |
 		sort >"$work/inodes"
-	# without a hole that filefrag might forgive, it says our word
+	# without holes, filefrag's extents are e4frag's fragments
 	awk '/^plain/ { exit }
 	     NR == FNR { path[$1] = path[$1] " " $2; next }
 	     /^file / { n = split(path[$2], p, " ")
@@ -200,8 +206,8 @@ linked_again() {
 		     END { print sum + 0 }' - "$work/model"
 }
 
-# check_e4defrag DIR: it counts a file once for each of its names.  The second
-# time, the kernel has all extents cached, and joined.
+# check_e4defrag DIR: e4defrag counts a file once for each of its names.  On
+# its second run, the kernel has all extents cached, and joined.
 check_e4defrag() {
 	command -v e4defrag >/dev/null || return 0
 	e4defrag -c "$1" >/dev/null 2>&1 || :
@@ -218,7 +224,8 @@ can_mount() {
 		losetup -f >/dev/null 2>&1
 }
 
-# check_mounted: what only a kernel can say, if it can mount this.
+# check_mounted: compares figures that only a kernel provides, if it can mount
+# the image.
 check_mounted() {
 	can_mount || return 0
 	mkdir -p "$work/mnt"
@@ -233,14 +240,14 @@ check_mounted() {
 }
 defer "umount '$work/mnt' 2>/dev/null"
 
-# check_all: $image, which is then gone.
+# check_all: compares $image, and removes it.
 check_all() {
 	build_model "$image"
 	check_itself
 	check_fsck "$image"
 	check_extents "$image"
 	check_locality "$image"
-	# of what is not mounted, e2freefrag takes clusters for blocks
+	# for unmounted filesystems, e2freefrag confuses clusters and blocks
 	has_feature bigalloc || check_free "$image"
 	check_mounted
 	images=$((images + 1))

@@ -5,8 +5,8 @@
 require_loop
 require_program filefrag fallocate
 
-# Files that grow in turns in folders that fill in turns, preallocated ones
-# that were written here and there, holes, links, and what was deleted.
+# age: files that grow alternately in directories that fill alternately,
+# preallocated files that are partly written, holes, links, and deleted files.
 age() {
 	for dir in $(seq 12); do
 		mkdir -p "$mnt/d$dir/sub"
@@ -18,7 +18,7 @@ age() {
 			sync -f "$mnt/d$dir/grown"
 		done
 	done
-	# without extents nothing can be preallocated
+	# without extents, preallocation is impossible
 	fallocate -l 4M "$mnt/prealloc" 2>/dev/null ||
 		truncate -s 4M "$mnt/prealloc"
 	truncate -s 3M "$mnt/holes"
@@ -49,7 +49,7 @@ for options in '-b 4096' '-b 1024' '-b 4096 -O bigalloc -C 8192' \
 	check mke2fs -q -F -t ext4 $options "$image"
 	mount_image "$image" "$mnt" noatime
 	age
-	# again, so that nothing is set aside in memory
+	# remount, so that no preallocations are in memory
 	umount "$mnt"
 	mount -t ext4 -o ro "$loop" "$mnt"
 	build_model "$loop"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Asks the library where it would have placed the inodes that a kernel did:
+ * Compares the library's placement of inodes with a kernel's:
  *
  *   place-replay IMAGE WINDOW <LOG
  *
- * IMAGE is the filesystem as it was before; it is changed as LOG says, whose
- * lines are "mkdir|create INODE PATH", "unlink|rmdir 0 PATH", and "mount 0 /"
- * where the kernel's memory was lost.  Each difference is told; what
- * follows is compared as if there had been none.
- * Prints the number of inodes and of differences.
+ * IMAGE is the initial filesystem, to which the operations of LOG are applied.
+ * Its lines are "mkdir|create INODE PATH", "unlink|rmdir 0 PATH", and "mount 0
+ * /" where the kernel has lost its state.  Prints each difference, and
+ * continues with the kernel's inode.  Prints the number of inodes and of
+ * differences.
  */
 #include "config.h"
 #include <err.h>
@@ -68,7 +68,7 @@ static void compare(struct replay *r, const char *path, char *name,
 	printf("%s in inode %u: kernel %u, library %u\n", path, dir, ino, mine);
 }
 
-/* If @ret says that @dir is full, it has room now. */
+/* If @ret shows that @dir is full, adds a block. */
 static bool has_grown(struct replay *r, ext2_ino_t dir, const char *path,
 		      errcode_t ret)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * scan-oracle[-small] IMAGE: compares what e4l_scan() streams with what libext2fs finds
- * by its own inode scan, extent cursor and block iterator.  Silent when they
- * agree; otherwise says where they first differ and exits 1.
+ * scan-oracle[-small] IMAGE: compares the results of e4l_scan() with those of
+ * libext2fs' inode scan, extent cursor and block iterator.  Prints the first
+ * difference, if any, and exits with 1.
  */
 #include "config.h"
 #include <errno.h>
@@ -12,12 +12,12 @@
 #include <string.h>
 #include <e4layout/e4layout.h>
 
-/* What libext2fs says, one line an item, in the order of the scan. */
+/* libext2fs' results, one item per line, in the order of the scan. */
 struct expect {
 	char *text;
 	size_t size;
 	FILE *f;
-	struct e4l_extent run;	/* of an indirect map, still growing */
+	struct e4l_extent run;	/* current run of an indirect map */
 	FILE *tree;
 	char *tree_text;
 	size_t tree_size;
@@ -67,7 +67,7 @@ static void end_run(FILE *f, struct e4l_extent *run)
 	run->len = 0;
 }
 
-/* Goes on with the run of an indirect map, or begins one. */
+/* Extends the run of an indirect map, or begins another one. */
 static void add_to_run(FILE *f, struct e4l_extent *run, struct e4l_extent x)
 {
 	if (run->len && run->pblk + run->len == x.pblk &&
@@ -135,7 +135,7 @@ static char *expected(ext2_filsys fs)
 }
 
 struct found {
-	struct e4l_extent run;	/* the next piece may go on with it */
+	struct e4l_extent run;	/* the next piece may continue it */
 	FILE *f, *tree;
 	char *tree_text;
 	size_t tree_size;

@@ -6,7 +6,7 @@
 require_program mke2fs
 
 recipe=$work/recipe
-# What a set of features does not have is left out by the word in front.
+# files: a word before each line names the feature that it requires.
 files() {
 	cat <<-'EOF'
 	all file /plain size 100K

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The parts of the zero-out oracle that a shell cannot do fast:
+ * The parts of the zero-out oracle that would be slow in a shell:
  *
- *   create DIR SEED COUNT         preallocate COUNT random files in DIR
- *   write DIR EXTENTS SEED CHUNK  write to DIR's files at random, to disk after
+ *   create DIR SEED COUNT preallocate COUNT random files in DIR
+ *   write DIR EXTENTS SEED CHUNK write to DIR's files at random, to disk after
  *                                 each, and tell what the simulation makes
  *                                 of the same writes, begun with EXTENTS
- *   dump IMAGE                    tell the extents that are on disk
+ *   dump IMAGE tell the extents that are on disk
  *
  * Extents are told and read as lines "inode logical physical length state".
  * CHUNK is extent_max_zeroout_kb.
@@ -43,9 +43,9 @@ static int open_file(const char *dir, unsigned int i, int flags)
 }
 
 /*
- * Each file gets a size and then, in turns with the others so that the blocks
- * of one do not all adjoin, pieces of preallocation, some after a hole, that
- * may go past its end.  One file in 10 is long enough for several leaves.
+ * Each file gets a size and then, alternating with other files so that its
+ * blocks are not all contiguous, preallocated ranges, some behind a hole, which
+ * may extend beyond its end.  One file in 10 is long enough for several leaves.
  */
 static void create(const char *dir, unsigned int seed, unsigned int count)
 {
@@ -134,10 +134,10 @@ static void write_disk(int fd, uint32_t lblk, uint32_t len, unsigned int bs)
 		err(1, "sync_file_range");
 }
 
-/* How a file's writes are spread; the last two make leaves split unevenly. */
+/* The distribution of a file's writes; the last two split leaves unevenly. */
 enum spread { ANYWHERE, AROUND_A_SPOT, MIDDLE_LAST, SPREADS };
 
-/* Where write @i goes, after one to @last. */
+/* The place of write @i, after a write to @last. */
 static uint32_t pick(enum spread spread, uint32_t last, uint32_t blocks,
 		     unsigned int i)
 {
@@ -150,7 +150,7 @@ static uint32_t pick(enum spread spread, uint32_t last, uint32_t blocks,
 	return below(blocks);
 }
 
-/* Random writes within the blocks that @list has, by both. */
+/* Makes random writes to the blocks in @list, on disk and in the model. */
 static void write_file(int fd, const struct list *list, unsigned int bs,
 		       struct e4l_zeroout_file *f, uint32_t max_blocks)
 {
@@ -165,7 +165,7 @@ static void write_file(int fd, const struct list *list, unsigned int bs,
 		len = 1 + below(most);
 		if (e4l_zeroout_file_write(f, lblk, len, max_blocks, NULL,
 					   NULL))
-			continue;	/* a hole: not its subject */
+			continue;	/* a hole: not part of the model */
 		write_disk(fd, lblk, len, bs);
 	}
 }

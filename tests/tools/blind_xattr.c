@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * To be preloaded: each file has the attribute security.selinux, and nobody can
- * read it, as in a container on a host with SELinux.
+ * For LD_PRELOAD: each file has an unreadable attribute security.selinux, as in
+ * a container on a host with SELinux.
  */
 #include <errno.h>
 #include <string.h>

@@ -15,7 +15,7 @@
 #define STRING(x) #x
 #define STRING_OF(x) STRING(x)
 
-#define E2FSCK_CHANGED 1 /* e2fsck's exit code when it did something */
+#define E2FSCK_CHANGED 1 /* e2fsck's exit status after a correction */
 
 #define FS_UUID "e41ab000-0000-4000-8000-000000000001"
 #define JOURNAL_UUID "e41ab000-0000-4000-8000-000000000002"
@@ -55,7 +55,7 @@ static void set_environment(const struct lab *l, const char *conf)
 	unsetenv("E2FSPROGS_UNDO_DIR");
 }
 
-/* A file without a name, which the programs that are run can read. */
+/* A file without a name that child processes can read. */
 static int memory_file(const struct lab *l, const char *text, char path[32])
 {
 	int fd = memfd_create("mkaged", 0);
@@ -83,7 +83,7 @@ static int run(const struct lab *l, char *const *argv, int log)
 	return status;
 }
 
-/* The last line in @log, whatever blank is behind it left out. */
+/* The last line in @log, without trailing blanks. */
 static const char *last_line(int log, char *text, size_t size)
 {
 	ssize_t len = pread(log, text, size - 1, 0);
@@ -96,7 +96,7 @@ static const char *last_line(int log, char *text, size_t size)
 	return newline ? newline + 1 : text;
 }
 
-/* Runs a program of e2fsprogs, which must not exit above @code. */
+/* Runs a program of e2fsprogs, whose exit status must not exceed @code. */
 static void run_e2fsprog(const struct lab *l, char *const *argv, int code)
 {
 	char conf_path[32], log_path[32], text[4000];
@@ -121,7 +121,7 @@ static void make_file(const struct lab *l, const char *name, __u64 bytes)
 	close(fd);
 }
 
-/* The recipe's options go between ours and the image. */
+/* Puts the recipe's options between the fixed options and the image. */
 static char **mke2fs_argv(const struct lab *l, char *args)
 {
 	static const char *const ours[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The image on disk: group by group, what each inode has (contents, map,
- * directory blocks), and then its group's inode table in one piece.
+ * Writes the image: group by group, the contents of each inode (data, map,
+ * directory blocks), then the group's inode table.
  */
 #include "config.h"
 #include <string.h>
@@ -47,8 +47,9 @@ static void write_blks(struct lab *l, blk64_t pblk, int count, const void *buf)
 /* ---- contents ---- */
 
 /*
- * One block of a regular file, zero behind the end of the file if written. An
- * unwritten one has something too, so that whoever shows it is found out.
+ * Fills one block of a regular file; a written block is zero behind the end of
+ * the file.  An unwritten block has content as well, to detect readers that
+ * show it.
  */
 static void fill_block(struct lab *l, const struct node *n, char *buf,
 		       __u64 lblk, bool unwritten)
@@ -121,8 +122,8 @@ static void put_header(struct ext3_extent_header *h, __u32 entries,
 }
 
 /*
- * Writes one level of tree blocks and puts the index entries that lead to
- * them in place of @entries; returns how many those are.
+ * Writes one level of tree blocks, and replaces @entries by the index entries
+ * that refer to them.  Returns the number of index entries.
  */
 static __u32 emit_level(struct lab *l, const struct node *n,
 			struct ext3_extent *entries, __u32 count, int depth,
@@ -182,8 +183,8 @@ static void emit_tree(struct lab *l, const struct node *n,
 struct walk {
 	struct lab *l;
 	const struct node *n;
-	__u32 extent; /* the first that ends behind where the walk is */
-	__u32 used;   /* of the node's meta blocks */
+	__u32 extent; /* the first extent that ends behind the position */
+	__u32 used;   /* used meta blocks of the node */
 };
 
 /* The first extent that ends behind @lblk, or NULL. */
@@ -207,8 +208,9 @@ static blk64_t walk_map(struct walk *w, __u64 lblk)
 }
 
 /*
- * The block that maps @span logical blocks from @first on, or 0 if nothing is
- * there; written with all below it. For a span of one, the data block.
+ * Writes the block that maps @span logical blocks from @first on, and all
+ * blocks below it; for a span of one, the data block.  Returns 0 if nothing is
+ * mapped.
  */
 static blk64_t emit_indirect(struct walk *w, __u64 first, __u64 span)
 {
@@ -262,7 +264,7 @@ static void emit_special(const struct node *n, struct ext2_inode *inode)
 		inode->i_block[0] = dev;
 }
 
-/* Whatever i_block leads to, and i_block. */
+/* Writes the blocks that i_block refers to, and sets i_block. */
 static void emit_body(struct lab *l, const struct node *n,
 		      struct ext2_inode *inode)
 {
@@ -328,7 +330,7 @@ static void emit_inode(struct lab *l, const struct node *n,
 	emit_body(l, n, inode);
 }
 
-/* Puts the inode in its slot of the inode table. */
+/* Writes the inode to its place in the inode table. */
 static void emit_slot(struct lab *l, const struct node *n, char *slot)
 {
 	size_t bytes = EXT2_INODE_SIZE(l->fs->super);
@@ -371,8 +373,8 @@ static void emit_group(struct lab *l, dgrp_t group)
 }
 
 /*
- * libext2fs reads an inode to learn the generation that is in its blocks'
- * checksums; here those are written before the inode is.
+ * libext2fs reads an inode to get the generation for checksums; here the blocks
+ * are written before the inode.
  */
 static errcode_t read_inode(ext2_filsys fs, ext2_ino_t ino,
 			    struct ext2_inode *inode)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What few images have: encryption contexts, inline data, extended
- * attributes, an MMP block, an external journal.
+ * Rare contents: encryption contexts, inline data, extended attributes, an MMP
+ * block, an external journal.
  */
 #include "config.h"
 #include <endian.h>
@@ -9,7 +9,7 @@
 #include "lab.h"
 #include <ext2fs/ext2_ext_attr.h>
 
-/* fscrypt_context_v2, and the xattr it is in: the kernel's fs/crypto/. */
+/* fscrypt_context_v2 and its xattr: see fs/crypto/ in Linux. */
 #define ENCRYPTION_XATTR_INDEX 9
 #define ENCRYPTION_XATTR_NAME 'c'
 struct encryption_context {
@@ -50,7 +50,7 @@ void extra_encryption(struct lab *l, ext2_ino_t ino, char *slot)
 
 /* ---- inline data and extended attributes ---- */
 
-/* By now the recipe's line is gone; the inode has to do. */
+/* The recipe's line is not available here: reports the inode. */
 static void check_inode(struct lab *l, const struct node *n, errcode_t err,
 			const char *doing)
 {
@@ -84,8 +84,8 @@ static void set_inline(struct lab *l, struct node *n)
 }
 
 /*
- * An inode is charged with the blocks of a value that lies in an inode of its
- * own; libext2fs leaves that out.
+ * Adds the blocks of an EA inode to the inode's block count, which libext2fs
+ * omits.
  */
 static void charge_value(struct lab *l, struct node *n, size_t value_bytes)
 {
@@ -162,7 +162,7 @@ void extra_inodes(struct lab *l)
 
 /* ---- MMP and the external journal ---- */
 
-/* mke2fs puts the host's name and the time into the block. */
+/* Removes the host's name and the time, which mke2fs stores in the block. */
 static void reset_mmp(struct lab *l)
 {
 	struct mmp_struct *mmp = lab_alloc(l, l->block_bytes);
@@ -180,7 +180,7 @@ static void reset_mmp(struct lab *l)
 	free(mmp);
 }
 
-/* The fields of a journal's superblock that are used here: journal.rst. */
+/* Offsets in a journal's superblock: see journal.rst. */
 #define JBD2_UUID_OFF 0x30
 #define JBD2_NR_USERS_OFF 0x40
 #define JBD2_USERS_OFF 0x100

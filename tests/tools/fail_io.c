@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * To be preloaded: the file FAIL_IO_FILE has a bad place, FAIL_IO_BYTES long
- * and FAIL_IO_AT bytes into it.  What touches it fails with EIO: reading, or,
- * with FAIL_IO_WRITE, writing.  With FAIL_IO_DISCARD, which is an error's
- * number, punching holes into the file does, or discarding the device.
+ * For LD_PRELOAD: the file FAIL_IO_FILE has a bad range of FAIL_IO_BYTES bytes
+ * at FAIL_IO_AT.  Reads that touch the range fail with EIO; with FAIL_IO_WRITE,
+ * writes fail instead.  With FAIL_IO_DISCARD, which is an errno, punching holes
+ * into the file or discarding the device fails.
  */
 #include "config.h"
 #include <errno.h>
@@ -34,7 +34,7 @@ static bool is_the_file(int fd)
 	       st.st_ino == want.st_ino && st.st_dev == want.st_dev;
 }
 
-/* @at < 0: where the descriptor is. */
+/* @at < 0: the current position. */
 static bool fails(int fd, bool writes, size_t len, off_t at)
 {
 	uint64_t from = number("FAIL_IO_AT"), to;
@@ -97,7 +97,7 @@ int fallocate(int fd, int mode, off_t at, off_t len)
 	return discards(fd) ? -1 : syscall(SYS_fallocate, fd, mode, at, len);
 }
 
-#ifndef __USE_FILE_OFFSET64	/* where they are the same */
+#ifndef __USE_FILE_OFFSET64 /* with 64-bit off_t they are the same function */
 int fallocate64(int fd, int mode, off64_t at, off64_t len)
 {
 	return fallocate(fd, mode, at, len);

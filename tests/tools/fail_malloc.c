@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * To be preloaded: the FAIL_MALLOC-th allocation of the process, counted from
- * 1, finds no memory; with FAIL_MALLOC_ON, none after it either.  When
- * FAIL_MALLOC_COUNT names a file, how many there were is written to it.  What
- * the process runs has memory.  Exit code 98: libext2fs has called abort().
+ * For LD_PRELOAD: allocation number FAIL_MALLOC of the process, from 1, fails;
+ * with FAIL_MALLOC_ON, all later ones fail as well.  If FAIL_MALLOC_COUNT is
+ * the name of a file, the number of allocations is written to it.  Child
+ * processes are not affected.  Exit status 98: libext2fs has called abort().
  */
 #include "config.h"
 #include <dlfcn.h>
@@ -50,7 +50,7 @@ __attribute__((destructor)) static void end(void)
 	close(fd);
 }
 
-/* Where libext2fs 1.47.0 crashes without memory, whatever its caller does. */
+/* Places where libext2fs 1.47.0 crashes without memory. */
 static bool would_crash(void *caller)
 {
 	static const char *const names[] = {
@@ -78,7 +78,7 @@ static bool fails(void *caller)
 	return true;
 }
 
-/* Its red-black trees end the process rather than fail. */
+/* libext2fs' red-black trees abort without memory. */
 void abort(void)
 {
 	Dl_info info;

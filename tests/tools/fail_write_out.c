@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * To be preloaded: what e4repack has moved on a mounted filesystem is written
- * out, and sync_file_range() says that it was not: with EIO, the second time
- * that it waits for a descriptor (the first is before the move).  The shell
- * command FAIL_RUN is run before the first such answer, which is the only one
- * with FAIL_ONCE.
+ * For LD_PRELOAD: the data that e4repack has moved on a mounted filesystem are
+ * written, but sync_file_range() returns EIO when it waits for a descriptor for
+ * the second time (the first wait is before the move).  Runs the shell command
+ * FAIL_RUN before the first failure; with FAIL_ONCE, only that call fails.
  */
 #include "config.h"
 #include <errno.h>

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fsdigest [-enz] IMAGE: a line for each inode in use, with all that a repair of
- * the layout must not change and nothing that it may:
+ * fsdigest [-enz] IMAGE: prints a line for each used inode, with everything
+ * that a repack must not change:
  *
  *	inode mode uid gid links size flags generation times, and hexadecimal
  *	digests of
- *	  rest		every other byte of the inode but those that say where
+ *	  rest		every other byte of the inode but those that say
+ *	  where
  *			its blocks are and how many there are
  *	  xattr		the attribute block
- *	  content	what a reader sees: holes, unwritten blocks and zeroes are
+ *	  content	what a reader sees: holes, unwritten blocks and
+ *	  zeroes are
  *			the same, and everything behind the end of the file
  *	  mapped	which logical blocks are mapped, written or not
- *	  beyond	which blocks at or behind the end of the file are unwritten
- *	  unwritten	which blocks are; "-" with -z, since zeroing changes it
+ *	  beyond	which blocks at or behind the end of the file are
+ *	  unwritten
+ *	  unwritten	which blocks are; "-" with -z, since zeroing changes
+ *	  it
  *
  * With -e a directory's content is its entries, in whatever order and blocks;
  * its size and its index are not looked at.
@@ -35,20 +39,20 @@
 
 #define PIECE_BYTES (1u << 20)
 
-/* Runs of logical blocks: joined when they touch, however they are stored. */
+/* Runs of logical blocks, joined if contiguous, independent of the extents. */
 struct runs {
 	uint64_t hash;
-	uint64_t from, to;		/* the run that is growing */
+	uint64_t from, to;		/* current run */
 };
 
 struct file {
 	ext2_filsys fs;
-	bool zeroed, entries;		/* -z, -e */
-	bool names;			/* -n, and then: */
-	char **name;			/* of each inode; NULL: it has none */
-	ext2_ino_t dir;			/* the one that is read */
+	bool zeroed, entries;		/* options -z, -e */
+	bool names;			/* option -n: */
+	char **name;			/* name of each inode; NULL: none */
+	ext2_ino_t dir;			/* directory that is being read */
 	const struct ext2_inode_large *inode;
-	uint8_t *buf;			/* PIECE_BYTES */
+	uint8_t *buf;			/* PIECE_BYTES long */
 	uint64_t eof_blk;
 	uint64_t content;
 	struct runs mapped, beyond, unwritten;
@@ -178,7 +182,7 @@ static int add_entry(ext2_ino_t dir, int kind, struct ext2_dir_entry *entry,
 	return 0;
 }
 
-/* Whether it is told by its entries, not by its blocks. */
+/* Whether the content is digested as entries, not as blocks. */
 static bool has_entries(const struct file *f)
 {
 	return f->entries && LINUX_S_ISDIR(f->inode->i_mode);
@@ -229,7 +233,7 @@ static uint64_t digest_rest(const struct file *f, size_t bytes)
 	}
 	if (f->inode->i_flags & EXT4_EXTENTS_FL)
 		memset(copy->inode.i_block, 0, sizeof(copy->inode.i_block));
-	/* numbers of what it holds */
+	/* inode numbers of its entries */
 	if (f->names && LINUX_S_ISDIR(f->inode->i_mode) &&
 	    f->inode->i_flags & EXT4_INLINE_DATA_FL) {
 		memset(copy->inode.i_block, 0, sizeof(copy->inode.i_block));
@@ -287,7 +291,7 @@ static void print_inode(struct file *f, ext2_ino_t ino)
 
 /* ------------------------------------------------------------------- names */
 
-/* The directory's name and this one, with odd bytes in hexadecimal. */
+/* The path of an entry, with special bytes in hexadecimal. */
 static char *join_name(const char *dir, const struct ext2_dir_entry *entry)
 {
 	unsigned int n = ext2fs_dirent_name_len(entry), i;
@@ -304,7 +308,7 @@ static char *join_name(const char *dir, const struct ext2_dir_entry *entry)
 	return name;
 }
 
-/* libext2fs does not always tell, where they are inline. */
+/* libext2fs does not report the dots of inline directories consistently. */
 static bool is_dots(const struct ext2_dir_entry *entry)
 {
 	return entry->name[0] == '.' && (ext2fs_dirent_name_len(entry) == 1 ||

@@ -5,12 +5,12 @@
 #include "lab.h"
 #include <ext2fs/ext3_extents.h>
 
-#define ROOT_ENTRIES 4 /* of an extent tree's root, in i_block */
+#define ROOT_ENTRIES 4 /* entries of an extent tree's root, in i_block */
 #define MAX_DEPTH 5
-#define ENCRYPTED_NAME_BYTES 16 /* the least, a cipher block */
+#define ENCRYPTED_NAME_BYTES 16 /* minimum: one cipher block */
 #define MAX_LBLK EXT_MAX_EXTENT_LBLK
 
-/* Makes room for one more in an array that grows by doubling. */
+/* Reserves one more element in an array that grows by doubling. */
 static void *grow(const struct lab *l, void *array, __u32 n, size_t size)
 {
 	if (n & (n - 1))
@@ -27,7 +27,9 @@ struct extra *node_extra(struct lab *l, struct node *n)
 
 /* ---- free space ---- */
 
-/* The first free run in [@from, end), cut at @max; its length, or 0. */
+/*
+ * The first free run in [@from, end), cut at @max.  Returns its length, or 0.
+ */
 static blk64_t free_run(struct lab *l, blk64_t from, blk64_t max,
 			blk64_t *start)
 {
@@ -47,8 +49,8 @@ static blk64_t free_run(struct lab *l, blk64_t from, blk64_t max,
 }
 
 /*
- * A free run from the goal on, or from the start: of @want blocks, or any.
- * Returns its length, or 0.
+ * A free run from the goal on, or from the start: of @want blocks, or of any
+ * length.  Returns its length, or 0.
  */
 static blk64_t find_run(struct lab *l, blk64_t want, bool any, blk64_t *start)
 {
@@ -120,8 +122,8 @@ void node_each_run(struct lab *l, const struct node *n, run_fn *fn, void *arg)
 }
 
 /*
- * Appends one run, joined with the extent before it where that is not one of
- * the first @floor, and cut where an entry is full.
+ * Appends a run: joins it with the previous extent unless that is one of the
+ * first @floor, and splits it at the maximum length of an entry.
  */
 static void push(struct lab *l, struct node *n, __u64 lblk, __u64 len,
 		 int flags, blk64_t pblk, __u32 floor)
@@ -173,8 +175,8 @@ static void check_lblks(struct lab *l, const struct node *n, __u64 lblk,
 }
 
 /*
- * How many blocks from @lblk on lie in a cluster that @n has already, and
- * where.
+ * How many blocks from @lblk on lie in a cluster that @n already has, and their
+ * place.
  */
 static __u64 shared_cluster(struct lab *l, const struct node *n, __u64 lblk,
 			    blk64_t *pblk)
@@ -279,8 +281,8 @@ static __u32 tree_blks(struct lab *l, const struct node *n, int *depth)
 }
 
 /*
- * How many blocks, each mapping @span logical blocks from the first indirect
- * one on, have something to map below @limit.
+ * The number of blocks, each mapping @span logical blocks from the first
+ * indirect one on, that have blocks to map below @limit.
  */
 static __u32 count_spans(const struct node *n, __u64 from, __u64 span,
 			 __u64 limit)
@@ -307,7 +309,7 @@ static __u32 count_spans(const struct node *n, __u64 from, __u64 span,
 	return sum;
 }
 
-/* Indirect, double and triple indirect blocks, by what each level maps. */
+/* The number of indirect, double and triple indirect blocks. */
 static __u32 indirect_blks(struct lab *l, const struct node *n)
 {
 	__u64 per = l->block_bytes / sizeof(__u32);
@@ -452,7 +454,7 @@ static unsigned int rec_len(struct lab *l, struct ext2_dir_entry *de)
 	return len;
 }
 
-/* What a directory entry says of a file of @mode. */
+/* The file type for @mode in a directory entry. */
 static int file_type(__u16 mode)
 {
 	static const __u8 types[16] = {
@@ -480,13 +482,13 @@ static void entry_set(struct lab *l, struct ext2_dir_entry *de, size_t len,
 	memcpy(de->name, name, strlen(name));
 }
 
-/* The bytes of each block of @dir that are for entries. */
+/* The bytes for entries in each block of @dir. */
 static size_t area_bytes(const struct lab *l, const struct node *dir)
 {
 	return dir->x->is_inline ? INLINE_DIR_BYTES : l->dir_area_bytes;
 }
 
-/* Gives @dir one more block, with one entry in it that is not in use. */
+/* Adds a block with one unused entry to @dir. */
 static void dir_grow(struct lab *l, struct node *dir)
 {
 	struct extra *x = dir->x;
@@ -511,7 +513,7 @@ static void dir_grow(struct lab *l, struct node *dir)
 	node_settle(l, dir);
 }
 
-/* Adds an entry behind the last one, in a new block if need be. */
+/* Appends an entry, in a new block if necessary. */
 static void dir_append(struct lab *l, struct node *dir, const char *name,
 		       ext2_ino_t ino, __u16 mode)
 {
@@ -602,8 +604,8 @@ ext2_ino_t dir_find(struct lab *l, const struct node *dir, const char *name,
 }
 
 /*
- * The bytes of a removed entry stay in the block, as they do in Linux.  libext2fs
- * swaps only entries that it can walk to, so these bytes need the disk's order.
+ * Converts a removed entry to the disk's byte order.  Like in Linux, its bytes
+ * stay in the block, but libext2fs swaps only entries that it can reach.
  */
 static void leave_on_disk(struct ext2_dir_entry *de)
 {
@@ -612,7 +614,7 @@ static void leave_on_disk(struct ext2_dir_entry *de)
 	de->name_len = ext2fs_cpu_to_le16(de->name_len);
 }
 
-/* Gives the room of the entry at @off to the one before it, if there is one. */
+/* Adds the space of the entry at @off to the previous entry, if any. */
 static void entry_remove(struct lab *l, struct node *dir, size_t off,
 			 size_t *prev)
 {
@@ -656,7 +658,7 @@ static int release_blk(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t count,
 	return 0;
 }
 
-/* Makes mke2fs' root a node: an empty directory but for lost+found. */
+/* Makes mke2fs' root a node: an empty directory except for lost+found. */
 static void adopt_root(struct lab *l)
 {
 	struct node *root = &l->nodes[EXT2_ROOT_INO];

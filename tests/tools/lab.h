@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mkaged's parts. A recipe (recipe.c) is carried out in memory (image.c),
- * where a file is a list of extents and a directory a list of entries; what
- * came of it is then written in inode order (emit.c).
+ * The parts of mkaged.  A recipe (recipe.c) is run in memory (image.c), where a
+ * file is a list of extents and a directory a list of entries; the result is
+ * written in inode order (emit.c).
  *
- * Every failure ends the program with the recipe's line, so nothing here
- * returns an error.
+ * Every failure ends the program and prints the recipe's line: functions return
+ * no errors.
  */
 #ifndef LAB_H
 #define LAB_H
@@ -19,11 +19,15 @@
 
 #define LAB_TIME 1700000000 /* every timestamp in an image */
 
-/* What a leaf entry can hold (see EXT_INIT_MAX_LEN in ext3_extents.h). */
+/*
+ * The maximum length of a leaf entry (see EXT_INIT_MAX_LEN in ext3_extents.h).
+ */
 #define MAX_WRITTEN_BLKS 32768
 #define MAX_UNWRITTEN_BLKS 32767
 
-/* An inline directory's entries in i_block, behind its parent's number. */
+/*
+ * Size of an inline directory's entries in i_block, behind the parent's number.
+ */
 #define INLINE_DIR_BYTES 56
 
 struct extent {
@@ -40,28 +44,30 @@ struct xattr {
 	size_t value_bytes;
 };
 
-/* What few inodes have. */
+/* Rare properties of an inode. */
 struct extra {
-	/* the extent tree's shape: its least depth, the most entries per
-	 * leaf and per index block (0: as many as fit) */
+	/*
+	 * shape of the extent tree: minimum depth, maximum entries per leaf and
+	 * per index block (0: no limit)
+	 */
 	unsigned int min_depth, leaf_max, index_max;
 	/* the extent tree's blocks, or the indirect blocks */
 	blk64_t *meta_blks;
 	__u32 n_meta;
 	__u32 uid, gid, projid, dev;
-	char *target; /* of a symbolic link */
+	char *target; /* target of a symbolic link */
 	struct xattr *xattrs;
-	ext2_ino_t xattrs_of; /* whose block of them it shares, or 0 */
+	ext2_ino_t xattrs_of; /* inode whose attribute block is shared, or 0 */
 	bool is_inline;
-	/* a directory: its blocks' contents, in the host's byte order */
+	/* a directory: contents of its blocks, in host byte order */
 	char *dir;
 	size_t dir_bytes;
-	size_t last_off; /* of its last entry */
-	__u32 serial;	 /* how many names the tool has given in it */
+	size_t last_off; /* offset of its last entry */
+	__u32 serial;	 /* number of generated names in it */
 	ext2_ino_t parent;
 };
 
-/* An inode that the recipe made, or the root; links == 0: no such inode. */
+/* An inode of the recipe, or the root; links == 0: not in use. */
 struct node {
 	struct extent *extents; /* in logical order */
 	__u32 n_extents;
@@ -75,41 +81,41 @@ struct node {
 
 struct lab {
 	const char *recipe_name, *image_name;
-	unsigned int line; /* of the recipe; 0: none */
+	unsigned int line; /* line of the recipe; 0: none */
 	__u64 seed, random_state;
 	__u64 size_bytes;
-	__u64 journal_bytes; /* of an external journal, or 0 */
+	__u64 journal_bytes; /* size of an external journal, or 0 */
 	char *mke2fs_args;
-	ext2_filsys fs;	    /* NULL until something needs it */
+	ext2_filsys fs;	    /* NULL until it is needed */
 	struct node *nodes; /* by inode number */
-	blk64_t goal_blk;   /* where to look for free blocks next */
+	blk64_t goal_blk;   /* where the search for free blocks begins */
 	ext2_ino_t goal_ino;
 	bool no_contents, with_htree;
 	/* derived from fs */
 	__u32 block_bytes, ratio_blks, dir_area_bytes;
-	blk64_t end_blk; /* one past the last block to give out */
+	blk64_t end_blk; /* end of the blocks to allocate */
 };
 
 /* mkaged.c */
 noreturn void lab_fail(const struct lab *l, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void lab_check(const struct lab *l, errcode_t err, const char *doing);
-void *lab_alloc(const struct lab *l, size_t bytes); /* zeroed */
+void *lab_alloc(const struct lab *l, size_t bytes); /* returns zeroed memory */
 void *lab_realloc(const struct lab *l, void *p, size_t bytes);
 char *lab_strdup(const struct lab *l, const char *s);
-/* The next number of the sequence that the seed gives. */
+/* The next pseudo-random number. */
 __u64 lab_random(struct lab *l, __u64 below);
 
 /* e2fsprogs.c */
 void make_filesystem(const struct lab *l);
 /* Makes an external journal for the image, in the file @name. */
 void make_journal(const struct lab *l, const char *name);
-/* On the closed image: makes the quota files of @types (tune2fs -Q) anew. */
+/* Makes the quota files of @types (tune2fs -Q) in the closed image. */
 void count_quota(const struct lab *l, const char *types);
-/* On the closed image: gives directories htree indexes. */
+/* Builds htree indexes in the closed image. */
 void index_directories(const struct lab *l);
 
-/* recipe.c: carries out a recipe, from a file or (-) from the input. */
+/* recipe.c: runs a recipe, from a file or (-) from standard input. */
 void recipe_run(struct lab *l, const char *path);
 
 /* image.c */
@@ -132,7 +138,7 @@ static inline ext2_ino_t node_ino(const struct lab *l, const struct node *n)
 }
 
 struct extra *node_extra(struct lab *l, struct node *n);
-/* One past the last logical block that @n maps. */
+/* The end of the last logical block that @n maps. */
 __u32 node_end_lblk(const struct node *n);
 
 typedef void run_fn(struct lab *l, blk64_t blk, blk64_t len, void *arg);
@@ -140,60 +146,64 @@ typedef void run_fn(struct lab *l, blk64_t blk, blk64_t len, void *arg);
 void node_each_run(struct lab *l, const struct node *n, run_fn *fn, void *arg);
 
 #define GROW_UNWRITTEN 1
-#define GROW_HOLES 2 /* any free run will do; else one run if there is one */
-#define GROW_MERGE 4 /* into what the file already has, as the kernel does */
+#define GROW_HOLES 2 /* any free runs; otherwise one run if possible */
+/* into clusters that the file already has, like the kernel */
+#define GROW_MERGE 4
 /*
- * Appends logical blocks to @n on free blocks from the goal on; the goal
- * moves behind them. @lblk is behind all that @n maps.
+ * Appends logical blocks to @n on free blocks from the goal on; advances the
+ * goal.  @lblk is behind all mapped blocks of @n.
  */
 void node_grow(struct lab *l, struct node *n, __u64 lblk, __u64 len_blks,
 	       int flags);
-/* The same on the free blocks from @pblk on, as entries of their own. */
+/* Like node_grow(), on the free blocks from @pblk on, as separate entries. */
 void node_grow_at(struct lab *l, struct node *n, __u64 lblk, __u64 len_blks,
 		  int flags, blk64_t pblk);
-/* Entries of their own for blocks that are taken already. */
+/* Appends separate entries for blocks that are already taken. */
 void node_push(struct lab *l, struct node *n, __u64 lblk, __u64 len_blks,
 	       int flags, blk64_t pblk);
-/* Takes at least @len_blks free blocks in one run, from the goal on. */
+/* Takes at least @len_blks contiguous free blocks, from the goal on. */
 blk64_t take_run(struct lab *l, blk64_t len_blks);
 
-/* The blocks that map @n, beside its inode; *@depth is its tree's depth. */
+/*
+ * The number of blocks that map @n, without its inode; *@depth is the depth of
+ * its tree.
+ */
 __u32 node_meta_needed(struct lab *l, const struct node *n, int *depth);
-/* The entries that each leaf, or index block, of @n's tree gets. */
+/* The number of entries in each leaf, or index block, of @n's tree. */
 __u32 tree_fanout(const struct lab *l, const struct node *n, bool leaf);
-/* Takes what blocks @n needs for its map and does not have. */
+/* Takes the missing blocks for the map of @n. */
 void node_settle(struct lab *l, struct node *n);
 
-/* A new inode at or after @goal, or the next one (0); it has no name yet. */
+/* Adds an inode at or after @goal, or the next one (0); it has no name yet. */
 struct node *node_new(struct lab *l, __u16 mode, ext2_ino_t goal);
 void node_encrypt(struct lab *l, struct node *n);
 /* Makes @dir an empty directory. */
 void dir_init(struct lab *l, struct node *dir, struct node *parent);
 void dir_add(struct lab *l, struct node *dir, const char *name,
 	     struct node *child);
-/* The inode that @name has in @dir, or 0. */
+/* The inode of the entry @name in @dir, or 0. */
 ext2_ino_t dir_find(struct lab *l, const struct node *dir, const char *name,
 		    size_t name_len);
-/* Calls @fn for each name but "." and ".."; true from it removes the name. */
+/* Calls @fn for each entry except "." and ".."; true removes the entry. */
 typedef bool entry_fn(struct lab *l, struct ext2_dir_entry *de, void *arg);
 void dir_each(struct lab *l, struct node *dir, entry_fn *fn, void *arg);
-/* Takes a name from @n; the last one takes the inode and all in it away. */
+/* Removes a name of @n; the last name also frees the inode and its contents. */
 void drop_link(struct lab *l, struct node *n);
 
 /* emit.c */
 void emit_image(struct lab *l);
-/* Some @bytes (a multiple of 8), none of them zero for long, by @key. */
+/* Fills @bytes (a multiple of 8) by @key, without long zero runs. */
 void emit_fill(void *buf, size_t bytes, __u64 key);
-/* A number of its own for each block of each file. */
+/* A unique number for each block of each file. */
 __u64 emit_key(const struct lab *l, ext2_ino_t ino, __u64 lblk);
 
 /* extras.c */
 
-/* Puts an encryption context into @slot, an inode in its table. */
+/* Writes an encryption context to @slot, an inode in its table. */
 void extra_encryption(struct lab *l, ext2_ino_t ino, char *slot);
-/* What libext2fs does for a few inodes, when all are written. */
+/* Changes a few inodes with libext2fs, after all are written. */
 void extra_inodes(struct lab *l);
-/* MMP's block, and the external journal. */
+/* Writes the MMP block and the external journal. */
 void extra_blocks(struct lab *l);
 
 #endif

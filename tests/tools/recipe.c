@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The recipe's language: a line is a directive, its arguments, and options
- * (`name value`, or `name`) in any order. tests/recipes/README.md says what
- * each does.
+ * The language of recipes: a line is a directive, its arguments, and options
+ * (`name value`, or `name`) in any order; see tests/recipes/README.md.
  */
 #include "config.h"
 #include <errno.h>
 #include <string.h>
 #include "lab.h"
 
-#define NAME_BYTES 64 /* of the names that the tool gives */
+#define NAME_BYTES 64 /* size of generated names */
 
-/* A line's words, and which of them have had their use. */
+/* A line's words, and which of them were used. */
 struct args {
 	struct lab *l;
 	char **word;
@@ -29,7 +28,7 @@ static const char *arg(struct args *a, int i, const char *what)
 	return a->word[i];
 }
 
-/* The place of an option, or 0. */
+/* The index of an option, or 0. */
 static int find_opt(struct args *a, const char *name)
 {
 	int i;
@@ -56,7 +55,7 @@ static const char *opt_word(struct args *a, const char *name)
 	return i ? arg(a, i + 1, name) : NULL;
 }
 
-/* Reads digits, and a unit of bytes where @units; moves @s behind them. */
+/* Reads digits and, with @units, a unit of bytes; advances @s. */
 static __u64 scan_number(struct lab *l, const char **s, int base, bool units)
 {
 	static const char letters[] = "KMGT";
@@ -108,7 +107,7 @@ static __u32 opt_count(struct args *a, const char *name, __u32 otherwise)
 	return value;
 }
 
-/* A number that must be given, and not be 0. */
+/* A required number that is not 0. */
 static __u32 need_count(struct args *a, const char *name)
 {
 	__u32 value = opt_count(a, name, 0);
@@ -168,8 +167,7 @@ static struct node *make_dir(struct lab *l, struct node *parent,
 }
 
 /*
- * The directory that @path lies in, made if it is not there; *@name is the
- * rest of the path.
+ * The directory of @path, created if missing; *@name is the rest of the path.
  */
 static struct node *walk_path(struct lab *l, const char *path,
 			      const char **name)
@@ -209,7 +207,7 @@ static struct node *find_node(struct lab *l, const char *path)
 	return &l->nodes[ino];
 }
 
-/* A directory by its path, made if it is not there. */
+/* The directory @path, created if missing. */
 static struct node *find_dir(struct lab *l, const char *path)
 {
 	const char *name;
@@ -259,7 +257,7 @@ static __u32 opt_flags(struct args *a)
 	return flags;
 }
 
-/* What any inode can have. */
+/* Options of any inode. */
 static void take_attributes(struct args *a, struct node *n)
 {
 	const char *mode = opt_word(a, "mode");
@@ -291,7 +289,7 @@ static void take_inline(struct args *a, struct node *n)
 	node_extra(a->l, n)->is_inline = true;
 }
 
-/* How a regular file is mapped. */
+/* Options for the map of a regular file. */
 static void take_shape(struct args *a, struct node *n)
 {
 	__u32 depth = opt_count(a, "depth", 0);
@@ -334,7 +332,7 @@ static struct node *new_file(struct args *a)
 	return new_at_path(a, LINUX_S_IFREG | 0644);
 }
 
-/* A regular file with the next of the names that the tool gives. */
+/* A regular file with the next generated name. */
 static struct node *add_file(struct lab *l, struct node *dir,
 			     const char *prefix, ext2_ino_t goal_ino)
 {
@@ -354,7 +352,7 @@ static struct node *add_dir(struct lab *l, struct node *parent)
 	return make_dir(l, parent, name, 0);
 }
 
-/* The size that it has been given, or where its last extent ends. */
+/* Sets the size: the given one, or the end of the last extent. */
 static void finish_file(struct args *a, struct node *n)
 {
 	n->size_bytes = opt_bytes(a, "isize", (__u64)node_end_lblk(n) *
@@ -371,7 +369,7 @@ static void grow_bytes(struct lab *l, struct node *n, __u64 bytes, int flags)
 
 /* ---- directives ---- */
 
-/* Carries out another recipe, named relative to this one's folder. */
+/* Runs another recipe, whose name is relative to this recipe's folder. */
 static void do_include(struct args *a)
 {
 	const char *name = arg(a, 1, "file");
@@ -447,7 +445,7 @@ static void do_dir(struct args *a)
 	new_at_path(a, LINUX_S_IFDIR | 0755);
 }
 
-/* One extent: LBLK+LENw or LBLK+LENu, then maybe @PBLK. */
+/* One extent: LBLK+LENw or LBLK+LENu, optionally followed by @PBLK. */
 static void grow_extent(struct lab *l, struct node *n, const char *word)
 {
 	const char *s = word;
@@ -490,7 +488,7 @@ static void do_file(struct args *a)
 	}
 }
 
-/* Alternating runs on one contiguous run of blocks. */
+/* Alternating written and unwritten ranges on contiguous blocks. */
 static void do_mosaic(struct args *a)
 {
 	struct lab *l = a->l;
@@ -559,7 +557,7 @@ static void do_scatter(struct args *a)
 	finish_file(a, n);
 }
 
-/* Files that grow in turns. */
+/* Files that grow alternately. */
 static void do_interleave(struct args *a)
 {
 	struct lab *l = a->l;
@@ -606,7 +604,10 @@ static __u32 count_free_inos(struct lab *l)
 	return n;
 }
 
-/* As many as are asked for, or as leave so many inodes free, or one more. */
+/*
+ * The requested number, or as many as leave the requested number of inodes
+ * free, plus one.
+ */
 static __u32 count_many(struct args *a, __u32 per_dir)
 {
 	__u32 left = opt_count(a, "left", UINT32_MAX), n;
@@ -643,7 +644,9 @@ static void do_many(struct args *a)
 	}
 }
 
-/* Directories whose files are made one per directory and round. */
+/*
+ * Directories whose files are created alternately, one per directory and round.
+ */
 static void do_tree(struct args *a)
 {
 	struct lab *l = a->l;
@@ -662,7 +665,7 @@ static void do_tree(struct args *a)
 	free(dir);
 }
 
-/* Which regular files in and below a directory go. */
+/* Which regular files in and below a directory are removed. */
 struct cull {
 	__u32 every, percent, seen;
 };
@@ -900,7 +903,7 @@ static void run_directive(struct args *a)
 				 a->word[i]);
 }
 
-/* Splits @line, with @turn for each %, into words and carries it out. */
+/* Splits @line, with @turn for each %, into words and runs it. */
 static void run_line(struct lab *l, const char *line, __u32 turn)
 {
 	size_t len = strlen(line);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * reread_probe IMAGE OFFSET: repacks an image.  When the first reading is over, its
- * standard input goes to OFFSET in the image; with none, the image ends there.
- * Prints what failed, and how many transactions there were.
+ * reread_probe IMAGE OFFSET: repacks an image.  After the first scan, copies
+ * standard input to OFFSET in the image; if standard input is empty, truncates
+ * the image there.  Prints the error and the number of transactions.
  */
 #include "config.h"
 #include <err.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stop_probe IMAGE MIB N [inside]: moves what is in pieces, in parts of MIB, and
- * stops when it is asked for the Nth time after planning, between steps, or
- * inside a transaction.  Prints how often it was asked, what was done, and what was left
- * for the next run.
+ * stop_probe IMAGE MIB N [inside]: defragments in parts of MIB, and stops at
+ * call N of stop() after planning, between steps, or inside a transaction.
+ * Prints the number of calls, the work done, and the remaining work.
  *
  * stop_probe IMAGE inodes: moves inodes, with time to plan for one directory.
  */

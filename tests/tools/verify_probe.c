@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* verify_probe IMAGE: checks it as tools do after they have written. */
+/* verify_probe IMAGE: checks the image like the tools after writing. */
 #include "config.h"
 #include "support/verify.h"
 #include "support/say.h"

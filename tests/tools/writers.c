@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * writers DIR SECONDS SEED: threads that change files of their own in DIR in all
- * ways, and know every byte that must be there.  Exit 1: one was another.
+ * writers DIR SECONDS SEED: threads change their own files in DIR in many ways,
+ * and check every byte.  Exit status 1: a byte was wrong.
  */
 #include "config.h"
 #include <err.h>
@@ -29,11 +29,11 @@ struct writer {
 	const char *dir;
 	unsigned int number, names, seed;
 	uint64_t ops;
-	char last[32];			/* what was done, as letters */
+	char last[32];			/* letters of the last actions */
 	int fd;
 	bool direct;
-	size_t size;			/* of the file */
-	unsigned char *is;		/* what must be in it */
+	size_t size;			/* size of the file */
+	unsigned char *is;		/* expected content */
 	unsigned char *io;		/* aligned for direct I/O */
 };
 
@@ -223,7 +223,7 @@ static void begin_anew(struct writer *w)
 	reopen(w, O_CREAT | O_TRUNC);
 }
 
-/* What a preallocated file looks like that is written here and there. */
+/* Makes a preallocated file that is written in several places. */
 static void scatter(struct writer *w)
 {
 	int i;
@@ -244,7 +244,7 @@ static void open_again(struct writer *w)
 	reopen(w, 0);
 }
 
-/* What a writer does, the letter that it is told by, and how often of 100. */
+/* An action, its letter, and its weight of 100. */
 static const struct {
 	void (*act)(struct writer *w);
 	char letter;

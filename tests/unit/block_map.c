@@ -5,7 +5,7 @@
 #include "support/block_map.h"
 #include "unit.h"
 
-/* Filesystems as far as the map looks at them, and how many cells they get. */
+/* Geometries, with the expected number of cells. */
 static const struct shape {
 	uint32_t first, blocks, per_group;
 	int cluster_bits;
@@ -74,7 +74,7 @@ START_TEST(test_cells)
 }
 END_TEST
 
-/* The model: a byte for each block. */
+/* The model: one byte per block. */
 static void compare(const struct block_map *map, const unsigned char *state)
 {
 	uint64_t count[BLOCK_STATES];
@@ -92,7 +92,9 @@ static void compare(const struct block_map *map, const unsigned char *state)
 	}
 }
 
-/* A file of up to 8 extents in clusters that nobody has; in pieces of one. */
+/*
+ * Adds a file of up to 8 extents in unused clusters, in pieces of one extent.
+ */
 static blk64_t add_file(struct block_map *map, unsigned char *state,
 			const struct shape *h, blk64_t at, ext2_ino_t ino)
 {
@@ -116,7 +118,7 @@ static blk64_t add_file(struct block_map *map, unsigned char *state,
 			x.len = 1;
 			n = 0;
 		}
-		/* a gap within a cluster is what comes next */
+		/* the rest of a cluster has the state of the next extent */
 		for (blk = (x.pblk & ~mask) > end ? x.pblk & ~mask : end;
 		     blk < x.pblk + x.len; blk++)
 			if (ino > 10)
@@ -167,7 +169,7 @@ START_TEST(test_states)
 }
 END_TEST
 
-/* What is claimed twice leaves nothing over, and not less than nothing. */
+/* Blocks that are claimed twice must not make the rest of the cell negative. */
 START_TEST(test_damage)
 {
 	struct block_map *map = make(&shapes[0]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Structures as on disk, built byte by byte, and what is read from them on a
- * processor of either byte order.
+ * Structures as on disk, built byte by byte, and decoded on a processor of any
+ * byte order.
  */
 #include "config.h"
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "e4layout/format/host_inode.h"
 #include "e4layout/format/xattr.h"
 #include "unit.h"
-#include <ext2fs/ext2_ext_attr.h>	/* wants ext2fs.h before it */
+#include <ext2fs/ext2_ext_attr.h>	/* requires ext2fs.h */
 
 #define INODE_BYTES	256
 #define EXTRA_BYTES	32
@@ -86,7 +86,7 @@ START_TEST(inode_in_host_order)
 }
 END_TEST
 
-/* An inode without attributes must not show those of the inode before it. */
+/* An inode without attributes must not show those of the previous inode. */
 START_TEST(inode_hides_the_one_before)
 {
 	uint8_t raw[INODE_BYTES], space[INODE_BYTES];
@@ -105,7 +105,10 @@ START_TEST(inode_hides_the_one_before)
 }
 END_TEST
 
-/* Whether libext2fs has swapped i_block or not, its bytes are to be had. */
+/*
+ * The bytes of i_block are available, whether libext2fs has swapped them or
+ * not.
+ */
 START_TEST(i_block_as_on_disk)
 {
 	static const struct {

@@ -15,7 +15,9 @@ static uint32_t next_random(uint32_t *state)
 	return *state >> 16;
 }
 
-/* A file of BLOCKS blocks under a filesystem that is only its channel. */
+/*
+ * Opens a file of BLOCKS blocks as the channel of a minimal filesystem struct.
+ */
 static struct struct_ext2_filsys open_device(char *path, uint8_t *content)
 {
 	struct struct_ext2_filsys fs = { .blocksize = BS };
@@ -44,7 +46,7 @@ static size_t random_span(uint32_t *state, blk64_t *blk, int *count)
 	return -*count;
 }
 
-/* Reads and writes follow an array; the device keeps what it had. */
+/* Reads and writes agree with an array; the device is not changed. */
 START_TEST(follows_a_model)
 {
 	static uint8_t before[BLOCKS * BS], model[BLOCKS * BS];
@@ -100,7 +102,9 @@ START_TEST(keeps_only_what_differs)
 	ck_assert_int_eq(io_channel_flush(fs.io), 0);
 	ck_assert_uint_eq(c->n, 1);
 	ck_assert_uint_eq(c->blocks[0].blk, 5);
-	/* the superblock is not kept, other block sizes are refused */
+	/*
+	 * writes of the superblock are dropped, other block sizes are refused
+	 */
 	ck_assert_int_eq(io_channel_write_byte(fs.io, 1024, 2, buf), 0);
 	ck_assert_uint_eq(c->n, 1);
 	ck_assert_int_ne(io_channel_set_blksize(fs.io, 2 * BS), 0);

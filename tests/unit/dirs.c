@@ -11,7 +11,9 @@
 
 #define MAX_INO 8192
 
-/* mke2fs' options, how many inodes to make, and whether e2fsck -D runs. */
+/*
+ * Options of mke2fs, number of inodes to create, and whether to run e2fsck -D.
+ */
 static const struct {
 	const char *mke2fs;
 	unsigned int inodes;
@@ -102,7 +104,7 @@ static ext2_ino_t make_inode(ext2_filsys fs, ext2_ino_t dir)
 	return ino;
 }
 
-/* Directories in directories, files, and files with several names. */
+/* Creates nested directories, files, and files with several names. */
 static void populate(unsigned int inodes)
 {
 	ext2_filsys fs = open_image(EXT2_FLAG_RW);
@@ -129,7 +131,7 @@ static void populate(unsigned int inodes)
 	ck_assert_int_eq(ext2fs_close_free(&fs), 0);
 }
 
-/* ----------------------------------------------------- what libext2fs says */
+/* ----------------------------------------------------- libext2fs' results */
 
 struct link {
 	ext2_ino_t dir, ino;
@@ -179,7 +181,7 @@ static void learn(ext2_filsys fs)
 	}
 }
 
-/* The name that an inode goes by: see e4l_names_load(). */
+/* The name that e4l_names_load() chooses for an inode. */
 static const struct link *main_link(ext2_ino_t ino)
 {
 	const struct link *best = NULL;
@@ -207,7 +209,7 @@ static void put_path(ext2_ino_t ino, char *buf)
 	strcat(strcat(buf, "/"), l->name);
 }
 
-/* The distinct inodes of a directory, and the blocks that they are in. */
+/* The distinct inodes of a directory, and their inode-table blocks. */
 static struct e4l_dir_locality locality_of(ext2_filsys fs, ext2_ino_t dir)
 {
 	static bool seen[MAX_INO], block[MAX_INO];
@@ -223,7 +225,7 @@ static struct e4l_dir_locality locality_of(ext2_filsys fs, ext2_ino_t dir)
 		if (want.links[i].dir == dir && !want.is_dir[want.links[i].ino])
 			seen[want.links[i].ino] = true;
 	for (ino = 1; ino < MAX_INO; ino++) {
-		/* groups hold whole blocks of inodes in these images */
+		/* in these images, groups have whole blocks of inodes */
 		bool *b = &block[(ino - 1) / per_block];
 
 		if (!seen[ino])
@@ -269,7 +271,7 @@ static const struct e4l_dirs_ops got_ops = {
 	.entry = got_entry, .locality = got_locality, .damage = got_damage,
 };
 
-/* By its size; 0: it is inline. */
+/* From i_size; 0: inline. */
 static uint64_t own_blocks(ext2_filsys fs, ext2_ino_t ino)
 {
 	struct ext2_inode inode;
@@ -383,7 +385,7 @@ static void compare_ncheck(struct e4l *e)
 		const char *p = strchr(line, '/');
 
 		line[strcspn(line, "\n")] = '\0';
-		/* it says // where it should say / */
+		/* ncheck prints // in place of / */
 		while (p && p[1] == '/')
 			p++;
 		if (p && !strcmp(p, e4l_names_path(names, ino)))
@@ -419,14 +421,16 @@ START_TEST(agrees_with_libext2fs)
 }
 END_TEST
 
-/* ------------------------------------------- directories too long for pairs */
+/*
+ * -------------------------------------------- directories too large for pairs
+ */
 
 struct cutter {
 	struct e4l_dirs *d;
 	ext2_ino_t cut;
 };
 
-/* Delivers one directory in two halves that are read apart. */
+/* Passes one directory in two halves, which are read separately. */
 static errcode_t cut_piece(const struct e4l_piece *piece, void *priv)
 {
 	struct cutter *c = priv;
@@ -514,7 +518,7 @@ static void put_entry(char *p, uint32_t ino, uint16_t rec_len, uint8_t len,
 	memcpy(p + 8, name, len);
 }
 
-/* One letter a step: the first of an entry's name, or '!'. */
+/* One character per step: the first of an entry's name, or '!'. */
 static const char *walk(const char *block, size_t len, bool encrypted)
 {
 	struct struct_ext2_filsys fs = { .super = &super, .blocksize = 1024 };
@@ -561,7 +565,7 @@ START_TEST(bounds_every_entry)
 	ck_assert_str_eq(walk(block, 1024, false), "a!c");
 	put_entry(block + 16, 0, 12, 2, "bb");
 	ck_assert_str_eq(walk(block, 1024, false), "ac");
-	/* "." is left out */
+	/* "." is not reported */
 	put_entry(block, 12, 16, 1, ".");
 	ck_assert_str_eq(walk(block, 1024, false), "c");
 	ck_assert_str_eq(walk(block, 20, false), "!");
@@ -600,7 +604,9 @@ START_TEST(steps_over_damage)
 }
 END_TEST
 
-/* Two directories, each in the other, are below nothing and have no path. */
+/*
+ * Two directories that contain each other are not connected and have no path.
+ */
 START_TEST(survives_loops)
 {
 	const char *paths[] = { "/a" }, *none[] = { "/x/y" };
@@ -645,7 +651,7 @@ START_TEST(survives_loops)
 }
 END_TEST
 
-/* Where the root names nothing, there is not even a first name to look at. */
+/* An empty root directory has no names. */
 START_TEST(tells_no_path_without_names)
 {
 	struct e4l_names *names;

@@ -6,7 +6,7 @@
 #include "../../debugfs/es_cache.h"
 #include "unit.h"
 
-/* The model: for each block what was said of it last. */
+/* The model: the last state set for each block. */
 #define INODES 5
 #define BLOCKS 250
 #define UNKNOWN (-1)
@@ -19,7 +19,7 @@ struct model {
 	uint64_t hits, misses;
 };
 
-/* The last inode's blocks are the last that a file can have. */
+/* The last inode's blocks are the last blocks that a file can have. */
 static uint32_t base(unsigned int ino)
 {
 	return ino == INODES - 1 ? UINT32_MAX - (BLOCKS - 1) : ino * 7;
@@ -40,7 +40,10 @@ static bool alike(const struct model *m, unsigned int ino, unsigned int a,
 		m->blk[ino][a].pblk + b - a == m->blk[ino][b].pblk);
 }
 
-/* What is found is true; without a limit, it is also all that is known. */
+/*
+ * A found entry agrees with the model; without a limit, no known block is
+ * missing.
+ */
 static unsigned int check_entry(const struct model *m, unsigned int ino,
 				unsigned int at, const struct e4l_es *es,
 				bool limited)
@@ -103,7 +106,9 @@ static void insert(struct e4l_es_cache *c, struct model *m, unsigned int ino,
 {
 	struct e4l_es es = {
 		.lblk = base(ino) + at, .len = len, .state = random() % 4,
-		/* few places, so that neighbours fit together now and then */
+		/*
+		 * few places, so that adjacent blocks are sometimes contiguous
+		 */
 		.pblk = 1000 * (1 + random() % 2) + at,
 	};
 	unsigned int i;
@@ -122,7 +127,7 @@ static void forget(struct model *m, unsigned int ino, unsigned int at,
 		m->blk[ino][at++].state = UNKNOWN;
 }
 
-/* Entries that follow one on the other, to the first block that is unknown. */
+/* Looks up consecutive entries, up to the first unknown block. */
 static void look_at_many(struct e4l_es_cache *c, struct model *m,
 			 unsigned int ino, unsigned int at, bool limited)
 {
@@ -136,7 +141,7 @@ static void look_at_many(struct e4l_es_cache *c, struct model *m,
 		at = check_entry(m, ino, at, &es[i], limited);
 	}
 	m->hits += found;
-	/* behind a file's last block there is nothing to miss */
+	/* behind the last block of a file, there is no miss */
 	if (found == n || (at == BLOCKS && ino == INODES - 1))
 		return;
 	m->misses++;
@@ -159,7 +164,7 @@ static void change(struct e4l_es_cache *c, struct model *m, bool limited)
 		insert(c, m, ino, at, len);
 		break;
 	case 16 ... 23:
-		/* the last may be asked to remove what no file can have */
+		/* the last inode may be asked to remove impossible blocks */
 		CHECK(!e4l_es_remove(c, ino + 1, base(ino) + at,
 				     at + len == BLOCKS ? UINT64_MAX : len));
 		forget(m, ino, at, len);
@@ -193,7 +198,7 @@ static void check_limit(const struct e4l_es_cache *c)
 	CHECK(stats.max_bytes >= stats.bytes);
 }
 
-/* A million operations in all, an eighth of them without a limit. */
+/* One million operations, an eighth of them without a limit. */
 static const uint64_t limits[] = {
 	UINT64_MAX, 40000, 20000, 9000, 6000, 4000, 2000, 0
 };
@@ -231,7 +236,7 @@ START_TEST(test_model)
 }
 END_TEST
 
-/* Entries that never join: @n of inode @ino, from block @from on. */
+/* Inserts @n entries of inode @ino that never join, from block @from on. */
 static void fill(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t from,
 		 uint32_t n, enum e4l_es_state state)
 {
@@ -241,7 +246,7 @@ static void fill(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t from,
 		ck_assert_int_eq(e4l_es_insert(c, ino, &es), 0);
 }
 
-/* How many of them are still known. */
+/* How many of the entries are still cached. */
 static unsigned int known(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t from,
 			  uint32_t n)
 {
@@ -269,7 +274,7 @@ static struct e4l_es_cache *cache_of(uint64_t entries)
 	return c;
 }
 
-/* What is in use stays while much more goes by that is not. */
+/* Entries in use stay while many other entries pass through the cache. */
 START_TEST(test_in_use)
 {
 	struct e4l_es_cache *c = cache_of(1000);
@@ -284,7 +289,7 @@ START_TEST(test_in_use)
 }
 END_TEST
 
-/* What was in use makes room for what is. */
+/* Entries that were in use make room for entries in use. */
 START_TEST(test_was_in_use)
 {
 	struct e4l_es_cache *c = cache_of(1000);
@@ -304,7 +309,7 @@ START_TEST(test_was_in_use)
 }
 END_TEST
 
-/* A scan does not get longer by what it cannot free. */
+/* Delayed entries do not make a scan longer. */
 START_TEST(test_short_scans)
 {
 	struct e4l_es_cache *c = cache_of(UINT32_MAX);
@@ -330,7 +335,7 @@ START_TEST(test_short_scans)
 }
 END_TEST
 
-/* Inodes take turns, and each gives its oldest first. */
+/* Inodes are reclaimed in turn, the oldest entries of each inode first. */
 START_TEST(test_turns)
 {
 	struct e4l_es_cache *c = cache_of(UINT32_MAX);
@@ -344,7 +349,7 @@ START_TEST(test_turns)
 		ck_assert_uint_eq(known(c, ino, 0, 4), 0);
 		ck_assert_uint_eq(known(c, ino, 4, 6), 6);
 	}
-	/* all are in use now: one goes all the same */
+	/* all entries are in use: one is reclaimed anyway */
 	ck_assert_uint_eq(e4l_es_shrink(c, 0), 1);
 	e4l_es_free(c);
 }
@@ -370,7 +375,7 @@ START_TEST(test_wrong)
 }
 END_TEST
 
-/* One hole may be all of the largest file. */
+/* One hole may cover the whole of the largest file. */
 START_TEST(test_large)
 {
 	struct e4l_es hole = { .len = 1ULL << 32, .state = E4L_ES_HOLE };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Quotas and trails, on drawn tables: no directory needs more blocks than before,
- * all is shared out, and each move finds its place free.
+ * Quotas and trails, on random tables: no directory needs more blocks than
+ * before, all inodes are assigned, and each move finds a free place.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -12,22 +12,25 @@
 #include "unit.h"
 
 #define BLOCKS		60
-#define MOST		32		/* places in a block */
+#define MOST		32		/* largest number of places per block */
 #define DIRS		40
 
-/* Whose inode is in a place. */
+/* The owner of a place. */
 #define FREE		(-1)
-#define FOREIGN		(-2)		/* nobody's that we know of, and stays */
-#define STAYS		1000		/* added to the directory's */
+/* an inode that belongs to no directory, and stays */
+#define FOREIGN		(-2)
+#define STAYS		1000	/* flag of a directory's inode that stays */
 
 static int place[BLOCKS][MOST];
 static unsigned int per_block;
 static uint16_t room[BLOCKS], vacant[BLOCKS];
 static struct e4l_quotas q;
 
-/* ---------------------------------------------------------------- the tables */
+/*
+ * ---------------------------------------------------------------- the tables
+ */
 
-/* @vacancy of 1000 places are free; directories have sizes that differ. */
+/* Leaves @vacancy of 1000 places free; directories have different sizes. */
 static void draw(unsigned int vacancy)
 {
 	unsigned int dirs = 1 + random() % DIRS, i, j;
@@ -81,7 +84,7 @@ static void describe(void)
 	}
 }
 
-/* Sums over cells: what directories have, and in how many blocks. */
+/* Sums over cells: inodes per directory, and number of blocks. */
 struct sums {
 	unsigned int has[DIRS], blocks[DIRS], in[BLOCKS];
 };
@@ -121,7 +124,7 @@ static struct e4l_trail_move moves[BLOCKS * MOST];
 static int who_moves[BLOCKS * MOST];
 static size_t n_moves;
 
-/* Each inode too many goes to a cell of its directory that lacks one. */
+/* Moves each surplus inode to a cell of its directory that lacks one. */
 static void make_moves(void)
 {
 	unsigned int lack[BLOCKS * MOST], i, j;
@@ -156,7 +159,7 @@ static int *at(struct spot s)
 	return &place[s.block][s.nr];
 }
 
-/* A place in @block that has @who. */
+/* A place in @block with owner @who. */
 static struct spot find(unsigned int block, int who)
 {
 	struct spot s = { block, 0 };
@@ -167,7 +170,7 @@ static struct spot find(unsigned int block, int who)
 	return s;
 }
 
-/* Any place that is free. */
+/* Any free place. */
 static struct spot find_any(void)
 {
 	struct spot s = { 0, 0 };
@@ -186,7 +189,7 @@ static void go(struct spot from, struct spot to)
 	*at(from) = FREE;
 }
 
-/* Carries the steps out.  Returns how many moves took two. */
+/* Carries out the steps.  Returns the number of moves with two steps. */
 static size_t follow(const struct e4l_trail_step *steps, size_t n)
 {
 	struct spot left = { 0, 0 }, away = { 0, 0 }, from, to;
@@ -281,7 +284,10 @@ END_TEST
 
 /* --------------------------------------------------------------- known cases */
 
-/* Directories of 24, in turns, in full blocks of 16: at best two blocks each. */
+/*
+ * Directories of 24 inodes, alternating in full blocks of 16: two blocks each
+ * at best.
+ */
 START_TEST(in_turns)
 {
 	unsigned int blocks = 0, i, j;
@@ -303,7 +309,7 @@ START_TEST(in_turns)
 }
 END_TEST
 
-/* What cannot be better stays. */
+/* An optimal table does not change. */
 START_TEST(settled)
 {
 	unsigned int i, j;
@@ -321,7 +327,7 @@ START_TEST(settled)
 }
 END_TEST
 
-/* Two pairs that change places, far from where something is free. */
+/* Two pairs that exchange places, far from any free place. */
 START_TEST(pairs)
 {
 	static const struct e4l_trail_move two[] = {
@@ -351,7 +357,7 @@ START_TEST(pairs)
 }
 END_TEST
 
-/* More come than there is room for. */
+/* More arrivals than places. */
 START_TEST(no_room)
 {
 	static const struct e4l_trail_move one = { 0, 1, false };

@@ -44,7 +44,7 @@ static struct node leaf(void)
 	return (struct node) { .magic = le16(0xF30A), .max = le16(84) };
 }
 
-/* The index of a new entry. */
+/* Adds an entry; returns its index. */
 static unsigned int add_entry(struct node *node)
 {
 	unsigned int i = ext2fs_le16_to_cpu(node->entries);
@@ -125,10 +125,10 @@ START_TEST(steps_over_bad_runs)
 	add_run(&node, 9, 1, 200);		/* overlaps */
 	add_run(&node, 20, 0, 200);		/* empty */
 	add_run(&node, 20, 1, 0);		/* on the superblock */
-	add_run(&node, 20, 2, 9999);		/* past the end */
+	add_run(&node, 20, 2, 9999);		/* beyond the end */
 	add_run(&node, 20, 2, 1ULL << 47);
 	add_run(&node, 20, 1, 9999);
-	add_run(&node, 0xFFFFFFFF, 1, 100);	/* past the last logical */
+	add_run(&node, 0xFFFFFFFF, 1, 100); /* beyond the last logical block */
 	add_run(&node, 3, 1, 100);		/* backwards */
 	ck_assert_int_eq(decode(&node, &any), 0);
 	ck_assert_uint_eq(out.n, 9);
@@ -144,7 +144,7 @@ START_TEST(steps_over_bad_runs)
 }
 END_TEST
 
-/* What a leaf maps must lie in what its parent gave it. */
+/* A leaf's extents must lie in the range that its parent defines. */
 START_TEST(bounds_a_leaf)
 {
 	struct node node = leaf();
@@ -172,10 +172,10 @@ START_TEST(decodes_an_index)
 	add_child(&node, 10, 50);
 	add_child(&node, 100, 60);
 	add_child(&node, 90, 70);		/* backwards */
-	add_child(&node, 200, 0);		/* nowhere */
+	add_child(&node, 200, 0);		/* block 0 */
 	add_child(&node, 300, 1ULL << 40);
 	add_child(&node, 400, 80);
-	add_child(&node, 1001, 90);		/* beyond */
+	add_child(&node, 1001, 90);		/* beyond the range */
 	ck_assert_int_eq(decode(&node, &pos), 0);
 	ck_assert_uint_eq(out.n, 7);
 	assert_token(0, TOKEN_NODE, 50, 10, 99);
@@ -275,7 +275,7 @@ START_TEST(decodes_an_indirect_root)
 }
 END_TEST
 
-/* With 64 KiB blocks a triple-indirect map reaches past the last block. */
+/* With 64 KiB blocks, a triple-indirect map extends beyond the last block. */
 START_TEST(stops_at_the_last_logical_block)
 {
 	uint32_t i_block[15] = { 0 };
@@ -292,7 +292,9 @@ START_TEST(stops_at_the_last_logical_block)
 }
 END_TEST
 
-/* Random bytes never give anything outside the filesystem or out of order. */
+/*
+ * Random bytes never result in extents outside the filesystem or out of order.
+ */
 START_TEST(survives_random_nodes)
 {
 	static uint32_t raw[256];
@@ -347,7 +349,7 @@ START_TEST(crc_is_that_of_libext2fs)
 END_TEST
 
 #ifdef __x86_64__
-/* Which parts of the registers the processor holds to be in use. */
+/* The register states that the processor regards as in use. */
 __attribute__((target("xsave"))) static uint64_t parts_in_use(void)
 {
 	return _xgetbv(1);
@@ -366,7 +368,7 @@ static bool knows_parts_in_use(void)
 	       __get_cpuid_count(13, 1, &a, &b, &c, &d) && a & 1 << 2;
 }
 
-/* Else what uses SSE afterwards takes long. */
+/* A dirty vector state makes later SSE instructions slow. */
 START_TEST(crc_leaves_no_vector_in_use)
 {
 	static char buf[4096];

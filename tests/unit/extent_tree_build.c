@@ -36,7 +36,10 @@ static ext2_filsys make_fs(char *path, const char *format)
 	return fs;
 }
 
-/* @n extents with gaps, written and not, of blocks that are taken for it. */
+/*
+ * Makes @n extents with gaps, written and unwritten, and allocates their
+ * blocks.
+ */
 static struct e4l_extent *make_extents(ext2_filsys fs, size_t n)
 {
 	struct e4l_extent *ex = calloc(n + 1, sizeof(*ex));
@@ -74,7 +77,7 @@ static void write_inode(ext2_filsys fs, ext2_ino_t ino, uint32_t generation,
 				     EXT2_FT_REG_FILE), 0);
 }
 
-/* libext2fs' walk finds the same leaves, and no other tree blocks. */
+/* libext2fs finds the same leaves, and no other tree blocks. */
 static void read_back(ext2_filsys fs, ext2_ino_t ino,
 		      const struct e4l_extent *ex, size_t n, uint64_t blocks)
 {
@@ -156,7 +159,7 @@ START_TEST(others_read_it)
 }
 END_TEST
 
-/* What must be the same in any tree, at the limits of every field. */
+/* The encoding at the limits of every field. */
 START_TEST(encodes_the_limits)
 {
 	static const struct e4l_extent ex[] = {

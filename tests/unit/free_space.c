@@ -8,7 +8,7 @@
 #include "e4layout/read/free_space.h"
 #include "unit.h"
 
-/* What mke2fs is asked for, and how full the image gets, in percent. */
+/* Options of mke2fs, and how full the image gets, in percent. */
 static const struct {
 	const char *mke2fs;
 	unsigned int full;
@@ -92,7 +92,7 @@ struct picture {
 	ext2_filsys fs;
 	ext2fs_block_bitmap free;
 	struct e4l_free_histogram histogram;
-	blk64_t end;			/* of the last run */
+	blk64_t end;			/* end of the last run */
 	unsigned int damages;
 	struct e4l_damage damage;
 };
@@ -134,7 +134,7 @@ static struct picture take_picture(ext2_filsys fs, unsigned int threads)
 	return p;
 }
 
-/* Every block is free here or used there. */
+/* Compares the state of every block. */
 static void compare_blocks(ext2_filsys fs, const struct picture *p)
 {
 	blk64_t blk;
@@ -147,7 +147,7 @@ static void compare_blocks(ext2_filsys fs, const struct picture *p)
 			ck_abort_msg("block %llu", (unsigned long long)blk);
 }
 
-/* The non-empty rows of e2freefrag's table, in order. */
+/* Compares the non-empty rows of e2freefrag's table, in order. */
 static void compare_e2freefrag(const struct e4l_free_histogram *h)
 {
 	char cmd[100], line[200];
@@ -203,7 +203,9 @@ START_TEST(agrees_with_the_peers)
 }
 END_TEST
 
-/* A group whose bitmap cannot be believed counts as full, and nothing else. */
+/*
+ * A group with an invalid bitmap counts as full; other groups are not affected.
+ */
 START_TEST(steps_over_damage)
 {
 	struct picture p;

@@ -10,8 +10,10 @@
 #define BLOCKS 4096u
 #define BLOCKSIZE 1024u
 
-/* A device whose every block begins with its own number, and an io_manager
- * over it in which block @bad cannot be read. */
+/*
+ * A device whose blocks begin with their own numbers, and an io_manager over it
+ * for which block @bad is unreadable.
+ */
 static blk64_t bad;
 
 static errcode_t fake_read(io_channel io, unsigned long long blk, int count,
@@ -31,7 +33,7 @@ static errcode_t fake_read(io_channel io, unsigned long long blk, int count,
 	return 0;
 }
 
-static int written;		/* by the last request: bytes, if negative */
+static int written;		/* count of the last request; negative: bytes */
 
 static errcode_t fake_write(io_channel io, unsigned long long blk, int count,
 			    const void *data)
@@ -117,7 +119,7 @@ START_TEST(gathers_random_blocks)
 	setup(&e, 1);
 	srand(_i);
 	for (i = 0; i < 500; i++)
-		blks[i] = rand() % BLOCKS;	/* the same block, at times */
+		blks[i] = rand() % BLOCKS; /* some blocks are wanted twice */
 	bad = blks[_i];
 	gather(&e, 500, blks, &v);
 	ck_assert_uint_ge(v.failed, 1);
@@ -141,7 +143,7 @@ START_TEST(coalesces_neighbours)
 }
 END_TEST
 
-/* A run never grows past the scratch space. */
+/* A run never exceeds the scratch buffer. */
 START_TEST(splits_long_runs)
 {
 	size_t n = 3 * E4L_GATHER_BYTES / BLOCKSIZE, i;
@@ -269,7 +271,7 @@ START_TEST(pipe_is_interrupted)
 }
 END_TEST
 
-/* A few blocks must not go into a cache that writes them one by one. */
+/* A few blocks must bypass a cache that would write them one by one. */
 START_TEST(writes_at_once)
 {
 	char data[8 * BLOCKSIZE] = { 0 };

@@ -4,13 +4,13 @@
 #include "e4layout/journal/change.h"
 #include "journal.h"
 
-/* 1: it has changed something, and all is well now */
+/* 1: e2fsck has corrected something, and the filesystem is sound */
 #define REPLAY "e2fsck -fy %s >/dev/null 2>&1; [ $? -le 1 ]"
 
 START_TEST(e2fsck_replays)
 {
 	struct image img;
-	unsigned int round = 1 + _i % 3;	/* both halves of the log */
+	unsigned int round = 1 + _i % 3;	/* use both halves of the log */
 
 	image_make(&img, "", &formats[_i]);
 	leave_unreplayed(&img, round);
@@ -42,7 +42,9 @@ START_TEST(closes_clean)
 	ck_assert_uint_eq(count_blocks(&img, 10, 2), 10);
 	ck_assert_uint_eq(count_blocks(&img, FILE_BLOCKS, 1),
 			  FILE_BLOCKS - 10);
-	/* only the count of bytes and what makes up for it have changed */
+	/*
+	 * only the byte count and the bytes that compensate for it have changed
+	 */
 	after = img.fs->orig_super;
 	ck_assert_uint_gt(ext2fs_le64_to_cpu(after->s_kbytes_written),
 			  ext2fs_le64_to_cpu(before.s_kbytes_written));
@@ -72,7 +74,7 @@ START_TEST(opens_without_a_trace)
 }
 END_TEST
 
-/* The largest transaction fits in its half, one more block does not. */
+/* The largest transaction fits in its half; one more block does not fit. */
 START_TEST(holds_its_capacity)
 {
 	struct image img;
@@ -98,7 +100,7 @@ START_TEST(holds_its_capacity)
 	ck_assert_int_eq(e4l_txn_edit_block(t, end - n - 1, &data),
 			 E4L_ET_TXN_FULL);
 	ck_assert_int_eq(e4l_txn_edit_block(t, end - n, &data), 0);
-	/* they are free, and so nothing that may be written */
+	/* free blocks must not be written */
 	ck_assert_int_eq(e4l_txn_commit(t), E4L_ET_BLOCK_NOT_IN_USE);
 	ext2fs_mark_block_bitmap_range2(img.fs->block_map, end - n, n);
 	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
@@ -112,7 +114,7 @@ START_TEST(holds_its_capacity)
 }
 END_TEST
 
-/* Neither the log nor what follows it is ever written outside its half. */
+/* The log and the block behind it are never written outside their half. */
 START_TEST(stays_in_its_half)
 {
 	struct image img;
@@ -148,12 +150,12 @@ START_TEST(stays_in_its_half)
 END_TEST
 
 /*
- * A fast commit that is older than the log: e2fsck 1.47 recovers nothing if it
- * finds one, and the kernel ignores it.
+ * Leaves a fast commit that is older than the log: e2fsck 1.47 then recovers
+ * nothing, and the kernel ignores it.
  */
 static void leave_fast_commit(struct image *img)
 {
-	/* what a fast commit begins with: tag 9, eight bytes, transaction 1 */
+	/* the start of a fast commit: tag 9, eight bytes, transaction 1 */
 	static const uint8_t head[] = { 9, 0, 8, 0, 0, 0, 0, 0, 1, 0, 0, 0 };
 	struct jbd2_super jsb;
 	uint8_t block[1024] = { 0 };
@@ -185,7 +187,7 @@ START_TEST(forgets_fast_commits)
 }
 END_TEST
 
-/* Files move from block to block; the counts, bitmaps and sums stay right. */
+/* Files move between blocks; counts, bitmaps and sums stay correct. */
 START_TEST(allocates_and_frees)
 {
 	static const char *const options[] = {
@@ -247,7 +249,7 @@ START_TEST(takes_back_what_it_allocated)
 	e4l_txn_abort(t);
 	ck_assert(!ext2fs_test_block_bitmap2(img.fs->block_map, blk));
 	ck_assert(ext2fs_test_block_bitmap2(img.fs->block_map, img.blk[0]));
-	/* a block freed twice: all or nothing */
+	/* a block freed twice: all frees fail */
 	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
 	ck_assert_int_eq(e4l_txn_alloc(t, blk, 1), 0);
 	ck_assert_int_eq(e4l_txn_free(t, img.blk[0], 2), 0);
@@ -290,7 +292,7 @@ START_TEST(changes_inodes)
 }
 END_TEST
 
-/* Groups' descriptors; to be freed. */
+/* Copies the group descriptors; must be freed. */
 static void *copy_groups(const struct image *img, size_t *bytes)
 {
 	void *copy;
@@ -301,7 +303,10 @@ static void *copy_groups(const struct image *img, size_t *bytes)
 	return memcpy(copy, img->fs->group_desc, *bytes);
 }
 
-/* Away, to a group with nothing in it, and back: as though nothing had been. */
+/*
+ * Moves an inode to an empty group and back: the result equals the initial
+ * state.
+ */
 START_TEST(moves_inodes)
 {
 	uint8_t buf[256], again[256];
@@ -348,7 +353,7 @@ START_TEST(moves_inodes)
 }
 END_TEST
 
-/* Whatever the free counts become, the checksum's sector need not change. */
+/* For any free counts, the sector of the checksum does not change. */
 START_TEST(keeps_the_checksum)
 {
 	struct ext2_super_block sb, old;
@@ -424,7 +429,7 @@ START_TEST(refuses_hostile_superblocks)
 }
 END_TEST
 
-/* Random bytes: no crash, and no journal that lies outside its file. */
+/* Random superblocks: no crash, and no journal outside its file. */
 START_TEST(survives_random_superblocks)
 {
 	struct image img;
@@ -475,7 +480,7 @@ START_TEST(refuses_a_bad_checksum)
 }
 END_TEST
 
-/* A journal inode that has holes, or one block twice. */
+/* Journal inodes with holes, or with a block twice. */
 START_TEST(refuses_bad_maps)
 {
 	static const char *const requests[] = {
@@ -532,7 +537,7 @@ START_TEST(refuses_what_is_not_its_time)
 }
 END_TEST
 
-/* Counts that no group can have, each by itself, are refused. */
+/* Each impossible count is refused. */
 static const struct {
 	void (*set)(ext2_filsys fs, dgrp_t group, uint32_t n);
 	uint32_t n;
@@ -561,7 +566,7 @@ START_TEST(refuses_bad_counts)
 }
 END_TEST
 
-/* A count that a change would bring out of range, too. */
+/* A change that would bring a count out of range is refused. */
 START_TEST(keeps_counts_in_range)
 {
 	struct e4l_journal *j;
@@ -601,7 +606,7 @@ START_TEST(keeps_counts_in_range)
 }
 END_TEST
 
-/* The superblock's free counts are the groups' after a session. */
+/* After a session, the superblock's free counts are the groups' sums. */
 START_TEST(sums_up_counts)
 {
 	struct e4l_journal *j;
@@ -629,11 +634,14 @@ END_TEST
 /* ------------------------------------------------------------- discarding */
 
 static struct struct_io_manager giver;
-static struct image *given;		/* whose blocks are discarded */
-static uint8_t gone[16384];		/* which of them were */
-static bool meddles;			/* somebody else writes meanwhile */
+static struct image *given;		/* image whose blocks are discarded */
+static uint8_t gone[16384];		/* discarded blocks */
+static bool meddles;			/* another program writes meanwhile */
 
-/* By then nothing can be replayed, and to everybody else it is free. */
+/*
+ * Checks that nothing can be replayed, and that the blocks are free on the
+ * device.
+ */
 static errcode_t look_at_discard(io_channel io, unsigned long long blk,
 				 unsigned long long count)
 {
@@ -666,7 +674,7 @@ static void give(struct image *img, struct e4l_journal **j,
 	e4l_journal_discard(*j, d);
 }
 
-/* A transaction that frees the @first to the @last of the file's blocks. */
+/* Makes a transaction that frees the blocks @first to @last of the file. */
 static void free_blocks(struct image *img, struct e4l_journal *j,
 			unsigned int first, unsigned int last)
 {
@@ -699,13 +707,16 @@ START_TEST(discards_what_is_free)
 	give(&img, &j, &d);
 	blk = ext2fs_blocks_count(img.fs->super) - 20;
 	free_blocks(&img, j, 0, 9);
-	/* five are used again, and five that were free */
+	/* five blocks are reused, and five were free before */
 	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
 	for (i = 0; i < 5; i++)
 		ck_assert_int_eq(e4l_txn_alloc(t, img.blk[i], 1), 0);
 	ck_assert_int_eq(e4l_txn_alloc(t, blk, 5), 0);
 	ck_assert_int_eq(e4l_txn_commit(t), 0);
-	/* one that is freed by nobody in the end, and seven dropped ones */
+	/*
+	 * one block is in use at the end, and seven belong to a dropped
+	 * transaction
+	 */
 	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
 	ck_assert_int_eq(e4l_txn_free(t, img.blk[20], 1), 0);
 	ck_assert_int_eq(e4l_txn_alloc(t, blk + 8, 7), 0);
@@ -724,7 +735,7 @@ START_TEST(discards_what_is_free)
 }
 END_TEST
 
-/* 0: the manager cannot; 1: the session has failed. */
+/* 0: the manager does not support discard; 1: the session has failed. */
 START_TEST(discards_nothing)
 {
 	errcode_t want = _i ? EIO : 0;
@@ -772,8 +783,8 @@ static errcode_t flush_once_fails(io_channel io)
 }
 
 /*
- * The kernel tells of what it could not write once, to whoever flushes first: what
- * the last transaction put in its places may be lost, and so it stays in the log.
+ * The kernel reports a write error once, to the first flush: blocks of the last
+ * transaction may be lost, so that the transaction must stay in the log.
  */
 START_TEST(remembers_that_a_flush_failed)
 {

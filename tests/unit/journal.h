@@ -10,22 +10,23 @@
 #include "e4layout/journal/journal_internal.h"
 #include "unit.h"
 
-#define FILE_BLOCKS 300u	/* more than a descriptor block of 1 KiB names */
+/* more than a descriptor block of 1 KiB can describe */
+#define FILE_BLOCKS 300u
 
 struct image {
 	char path[40];
 	ext2_filsys fs;
 	struct e4l *e;
 	ext2_ino_t ino;
-	blk64_t blk[FILE_BLOCKS];	/* of the file, in logical order */
+	blk64_t blk[FILE_BLOCKS]; /* blocks of the file, in logical order */
 };
 
 struct format {
 	unsigned int blocksize;
-	uint32_t incompat;	/* of the journal */
+	uint32_t incompat;	/* feature_incompat of the journal */
 };
 
-/* What a journal can be like; the last has no feature at all. */
+/* Formats of journals; the last one has no features. */
 static const struct format formats[] = {
 	{ 1024, JBD2_CSUM_V3 | JBD2_64BIT | JBD2_REVOKE },
 	{ 4096, JBD2_CSUM_V3 | JBD2_64BIT | JBD2_REVOKE },
@@ -55,7 +56,7 @@ static inline void image_open(struct image *img)
 	ck_assert_int_eq(e4l_new(img->fs, &img->e), 0);
 }
 
-/* Lets go of the filesystem as a process that dies would. */
+/* Frees the filesystem without closing it, like a process that dies. */
 static inline void image_drop(struct image *img)
 {
 	e4l_free(img->e);
@@ -63,7 +64,7 @@ static inline void image_drop(struct image *img)
 	ext2fs_free(img->fs);
 }
 
-/* The journal's superblock on the device, to be read or written. */
+/* Reads or writes the journal's superblock on the device. */
 static inline void jsb_io(struct image *img, struct jbd2_super *jsb, bool write)
 {
 	blk64_t blk;
@@ -94,7 +95,7 @@ static inline void set_format(struct image *img, const struct format *f)
 	jsb_io(img, &jsb, true);
 }
 
-/* A file of FILE_BLOCKS blocks in a filesystem made with @options. */
+/* Makes a filesystem with @options, with a file of FILE_BLOCKS blocks. */
 static inline void image_make(struct image *img, const char *options,
 			      const struct format *f)
 {
@@ -138,7 +139,7 @@ static inline void fill_pattern(uint8_t *buf, unsigned int blocksize,
 		memcpy(buf, &magic, sizeof(magic));
 }
 
-/* Writes the file's first @n blocks through one transaction. */
+/* Writes the file's first @n blocks in one transaction. */
 static inline errcode_t change_file(struct image *img, struct e4l_journal *j,
 				    unsigned int n, unsigned int round)
 {
@@ -156,7 +157,7 @@ static inline errcode_t change_file(struct image *img, struct e4l_journal *j,
 	return err ? err : e4l_txn_commit(t);
 }
 
-/* How many of the first @n blocks have the content of @round? */
+/* How many of the first @n blocks have the content of @round. */
 static inline unsigned int count_blocks(struct image *img, unsigned int n,
 					unsigned int round)
 {
@@ -173,8 +174,8 @@ static inline unsigned int count_blocks(struct image *img, unsigned int n,
 }
 
 /*
- * Undoes what the commit wrote to place, as though the power had failed after
- * the journal's superblock was written.
+ * Undoes the commit's writes to places, as if the power had failed after the
+ * write of the journal's superblock.
  */
 static inline void spoil_places(struct image *img, unsigned int n)
 {
@@ -187,7 +188,7 @@ static inline void spoil_places(struct image *img, unsigned int n)
 				       -(int)img->fs->blocksize, junk);
 }
 
-/* Leaves an image whose journal holds one transaction of all the blocks. */
+/* Leaves an image whose journal has one transaction with all blocks. */
 static inline void leave_unreplayed(struct image *img, unsigned int rounds)
 {
 	struct e4l_journal *j;

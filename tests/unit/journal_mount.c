@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The running kernel replays what the library left in the journal. */
+/* The running kernel replays the journal that the library leaves. */
 #include "config.h"
 #include <errno.h>
 #include "e4layout/base/internal.h"
 #include "journal.h"
 
-/* Another program may have the loop device open for a moment, as udev has. */
+/* Another program, such as udev, may have the loop device open for a moment. */
 #define UNMOUNT \
 	"l=$(findmnt -nfo SOURCE $d) && umount $d && rmdir $d && " \
 	"f=$(losetup -nO BACK-FILE $l || :) && while [ \"$f\" ] && " \
@@ -29,7 +29,7 @@ START_TEST(kernel_replays)
 }
 END_TEST
 
-/* After the kernel has used the journal it is ours again, and back. */
+/* The library and the kernel use the journal alternately. */
 START_TEST(takes_turns_with_the_kernel)
 {
 	struct image img;
@@ -74,8 +74,8 @@ END_TEST
 	UNMOUNT
 
 /*
- * Somebody mounts it before a session, before its first transaction, after
- * that, or after the last: nothing is written from then on.
+ * The filesystem is mounted before a session, before its first transaction,
+ * after that, or after the last one: nothing is written afterwards.
  */
 START_TEST(stops_when_mounted)
 {
@@ -115,8 +115,9 @@ static errcode_t say_no(void *priv)
 }
 
 /*
- * The guard is asked at the beginning; before a commit, after the mark, the log
- * (4) and the pointer (5); when the end has flushed, and emptied the log (7).
+ * Calls of the guard: at the beginning; before a commit; after the mark, the
+ * log (4) and the pointer (5); after the final flush and the emptying of the
+ * log (7).
  */
 START_TEST(asks_the_guard)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Layers as lists of steps, and the paths that the tree has after them. */
+/* Layers as lists of steps, and the resulting paths. */
 #include "config.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -102,7 +102,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* All living paths, each with the number of its layer. */
+/* Lists all existing paths, each with the number of its layer. */
 static void list(const struct e4l_tree *t, char *out, size_t size)
 {
 	char *lines[64], path[256];
@@ -176,7 +176,7 @@ START_TEST(test_script)
 }
 END_TEST
 
-/* As many layers as there are numbers for. */
+/* The maximum number of layers. */
 START_TEST(test_many_layers)
 {
 	struct e4l_layer layer = { 0 };
@@ -196,7 +196,7 @@ START_TEST(test_many_layers)
 }
 END_TEST
 
-/* A directory's content is found below the place that it went to. */
+/* A directory's content is found below its path in the tree. */
 START_TEST(test_source_path)
 {
 	struct e4l_layer layer = { .name = "one", .below = "opt/x" };
@@ -219,7 +219,7 @@ START_TEST(test_source_path)
 	path = e4l_tree_source_path(t, id);
 	ck_assert_str_eq(path, "/etc/p");
 	free(path);
-	/* a name from another layer says where the content is */
+	/* the path of the content is independent of names from another layer */
 	layer = (struct e4l_layer) { .name = "two" };
 	ck_assert_int_eq(e4l_layer_begin(t, &layer), 0);
 	ck_assert_int_eq(e4l_layer_link(t, "c", "opt/x/d/a", &id), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What e4l_open() opens and refuses where no root is needed. */
+/* e4l_open(): tests that need no root. */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +49,7 @@ static uint32_t sum(void)
 	return crc;
 }
 
-/* What say() was told. */
+/* The arguments of say(). */
 static struct said {
 	char sentence[400];
 	errcode_t err;
@@ -93,7 +93,7 @@ static void must_close(struct e4l *e)
 	ck_assert_int_eq(said.times, 0);
 }
 
-/* Is @name refused with @want, with a sentence that has @words? */
+/* Checks that @name is refused with @want, and a message with @words. */
 static void refuses_name(const char *name, unsigned int flags, errcode_t want,
 			 const char *words)
 {
@@ -147,7 +147,7 @@ START_TEST(opens_to_write)
 	struct e4l *e = must_open(E4L_OPEN_WRITE);
 
 	ck_assert(e4l_fs(e)->flags & EXT2_FLAG_RW);
-	/* what is not in a transaction is dropped */
+	/* a change without a transaction is dropped */
 	e4l_fs(e)->super->s_max_mnt_count = 7;
 	ext2fs_mark_super_dirty(e4l_fs(e));
 	must_close(e);
@@ -177,7 +177,7 @@ START_TEST(refuses_what_is_no_filesystem)
 }
 END_TEST
 
-/* What debugfs makes of a sound image, and what e4l_open() says of that. */
+/* Changes by debugfs, and the expected result of e4l_open(). */
 static const struct state {
 	const char *command;
 	errcode_t err;
@@ -206,7 +206,8 @@ START_TEST(refuses_to_change)
 	run(cmd);
 	refuses(E4L_OPEN_WRITE, s->err, s->words);
 	refuses(E4L_OPEN_WRITE | E4L_OPEN_PLAN, s->err, s->words);
-	must_close(must_open(E4L_OPEN_ALONE));	/* to read, it will do */
+	/* it can be opened for reading */
+	must_close(must_open(E4L_OPEN_ALONE));
 	if (s->err != E4L_ET_NO_JOURNAL)
 		return;
 	must_close(must_open(E4L_OPEN_WRITE | E4L_OPEN_UNPROTECTED));
@@ -221,7 +222,7 @@ START_TEST(refuses_unknown_features)
 }
 END_TEST
 
-/* It is open to be read, and nobody else may change it meanwhile. */
+/* A plan opens the image for reading, and other programs must not change it. */
 START_TEST(plans)
 {
 	struct e4l *e = must_open(E4L_OPEN_WRITE | E4L_OPEN_PLAN);
@@ -257,7 +258,7 @@ START_TEST(keeps_others_away)
 }
 END_TEST
 
-/* As qemu locks an image that it writes. */
+/* Locks like qemu on an image that it writes. */
 START_TEST(refuses_what_a_machine_has)
 {
 	struct flock lock = {

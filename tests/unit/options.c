@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A program may be older or newer than the library: options that this version
- * does not know are refused, and of results only what it knows is set.
+ * does not know are refused, and only known members of results are set.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static void tear_down(void)
 	unlink(path);
 }
 
-/* The last reserved member of @s has something in it. */
+/* Sets a reserved member of @s. */
 #define NEWER(s) (((char *)(s).reserved)[sizeof((s).reserved) - 1] = 1)
 
 #define NEWER_FLAG 0x40000000u

@@ -6,7 +6,7 @@
 #include "e4layout/base/owners.h"
 #include "unit.h"
 
-/* The model: a byte for each cluster; three pages, the last one cut. */
+/* The model: one byte per cluster; three pages, the last one partial. */
 #define CLUSTERS (2 * 32768 + 12345)
 static char model[CLUSTERS];
 
@@ -20,7 +20,7 @@ static uint64_t count(uint64_t start, uint64_t len, uint64_t *first)
 	return n;
 }
 
-/* A range that is short, or crosses pages. */
+/* Draws a range that is short, or crosses pages. */
 static void draw(uint64_t *start, uint64_t *len)
 {
 	*start = random() % CLUSTERS;
@@ -59,7 +59,7 @@ static void claim(struct e4l_owners *o)
 	memset(model + start, 1, len);
 }
 
-/* Runs at first, then so many that pages become bitmaps. */
+/* Few runs at first, then so many that pages become bitmaps. */
 START_TEST(claims)
 {
 	struct e4l_owners *o = e4l_owners_new(CLUSTERS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inode placement: properties over filesystems of several shapes. */
+/* Inode placement: properties on filesystems of several shapes. */
 #include "config.h"
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static void close_fs(struct rig *r)
 	ck_assert_int_eq(ext2fs_close_free(&r->fs), 0);
 }
 
-/* @shape: mke2fs options with %s where the image's path goes. */
+/* @shape: options of mke2fs, with %s in place of the image's path. */
 static void make_image(struct rig *r, const char *shape)
 {
 	char with_path[160], cmd[200];
@@ -55,7 +55,7 @@ static void drop(struct rig *r)
 	unlink(r->path);
 }
 
-/* Takes an inode, marked, or 0 when none is left. */
+/* Takes and marks an inode; 0: none is left. */
 static ext2_ino_t take(struct rig *r, ext2_ino_t parent, bool dir,
 		       const char *name)
 {
@@ -143,7 +143,9 @@ START_TEST(keeps_to_windows_in_turns)
 			last[d] = block;
 		}
 	}
-	/* its own inode, the first file (of one, two), and a window */
+	/*
+	 * the directory's own inode, the first file (of one, two), and a window
+	 */
 	ck_assert_uint_le(blocks, 3 * n + 1);
 	free(dirs);
 	free(last);
@@ -152,8 +154,8 @@ START_TEST(keeps_to_windows_in_turns)
 END_TEST
 
 /*
- * Directory after directory, each with its files: as dense as they come.  When
- * windows are given at once (_i 1), each directory has one.
+ * Directory after directory with its files: densely packed.  With own windows
+ * (_i 1), each directory has one.
  */
 START_TEST(shares_what_is_made_in_one_go)
 {
@@ -202,7 +204,7 @@ START_TEST(stays_in_the_parents_group)
 }
 END_TEST
 
-/* Uses one inode of each window of @len that none of is in use, in @n groups. */
+/* Uses one inode of each empty window of @len, in @n groups. */
 static void spoil_windows(struct rig *r, dgrp_t group, dgrp_t n,
 			  unsigned int len)
 {
@@ -221,8 +223,8 @@ static dgrp_t flex_of(struct rig *r, ext2_ino_t ino)
 }
 
 /*
- * A directory whose window is in another flex group: its subdirectories go there,
- * too, and others' do not.
+ * A directory whose window is in another flex group: its subdirectories go
+ * there, those of other directories do not.
  */
 START_TEST(begins_where_the_last_inode_was_found)
 {
@@ -263,9 +265,9 @@ static void use_inodes(struct rig *r, dgrp_t group, uint32_t left)
 }
 
 /*
- * A file for which there is no window goes into the first group of its directory's
- * flex group that has an inode; without flex groups, and none in the directory's
- * own group, to where a hash of the directory says.
+ * A file without a window goes into the first group with a free inode of its
+ * directory's flex group; without flex groups, and without a free inode in the
+ * directory's group, to a group chosen by a hash of the directory.
  */
 START_TEST(begins_where_linux_does_without_windows)
 {
@@ -294,8 +296,8 @@ END_TEST
 #define LOST_FOUND	11
 
 /*
- * No flex group is good enough: one has few inodes left, the other no blocks.  A
- * directory goes to the first group that has its share of the inodes.
+ * No flex group is good enough: one has few inodes left, the other no blocks.
+ * A directory goes to the first group with the average number of free inodes.
  */
 START_TEST(goes_where_a_share_is_free)
 {
@@ -319,8 +321,8 @@ START_TEST(goes_where_a_share_is_free)
 END_TEST
 
 /*
- * 5000 files, the first ones in what is shared, then in windows of 16, 32, 64
- * ...: few runs, though others grow too.
+ * 5000 files, the first in the shared window, then in windows of 16, 32, 64
+ * ...: few runs, although other directories grow as well.
  */
 START_TEST(windows_grow_with_the_directory)
 {
@@ -379,8 +381,8 @@ static ext2_ino_t add_file(struct rig *r, ext2_ino_t dir, const char *name)
 }
 
 /*
- * After closing and opening, the next file goes on where the last one was:
- * nothing about windows is kept but the entries (linear: _i 0; htree: 1).
+ * After reopening, the next file follows the previous one: the window is found
+ * from the entries (linear: _i 0; htree: 1).
  */
 START_TEST(finds_its_window_again)
 {
@@ -424,7 +426,7 @@ START_TEST(finds_its_window_again)
 }
 END_TEST
 
-/* Fills every inode table, from its first unused inode on, with garbage. */
+/* Fills the unused part of every inode table with garbage. */
 static void soil_tables(struct rig *r)
 {
 	uint32_t isize = EXT2_INODE_SIZE(r->fs->super), at;

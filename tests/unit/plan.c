@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a plan promises, on random filesystems that are carried out in memory. */
+/* The promises of a plan, on random filesystems in memory. */
 #include "config.h"
 #include "plan_world.h"
 
@@ -7,10 +7,10 @@
 #define BUDGETS	60
 #define STOPS	50
 #define MOST_STOPS 100
-#define SLACK	128	/* blocks */
-#define MOST_RUNS 8	/* on filesystems that are nearly full */
+#define SLACK	128	/* in blocks */
+#define MOST_RUNS 8	/* for nearly full filesystems */
 
-/* The views of all files, to be compared with later ones. */
+/* The views of all files, for later comparison. */
 static uint64_t **get_views(const struct world *w, uint64_t *n)
 {
 	uint64_t **views = calloc(w->files + 1, sizeof(*views));
@@ -37,7 +37,10 @@ static void compare_views(const struct world *w, uint64_t **views,
 	free(views);
 }
 
-/* The clusters of files are theirs alone, and all others are free or walls. */
+/*
+ * Checks that each file's clusters have no other owner, and that all other
+ * clusters are free or walls.
+ */
 static void check_owners(const struct world *w)
 {
 	uint32_t ratio = w->opt.geo.cluster_blocks;
@@ -65,7 +68,7 @@ static void check_result(const struct e4l_plan_state *s,
 			 const struct figures *f)
 {
 	ck_assert_uint_eq(s->excess, f->excess);
-	/* some files give more tree blocks than is planned */
+	/* some files free more tree blocks than planned */
 	ck_assert_uint_le(s->free_blocks, f->free_blocks);
 	if (s->free_blocks < f->free_blocks)
 		return;
@@ -84,7 +87,7 @@ static void check_guard(const struct figures *was, const struct figures *is)
 	ck_assert_uint_ge(is->large, was->large);
 }
 
-/* Plans, carries out, checks; returns how many moves there were. */
+/* Plans, carries out and checks; returns the number of moves. */
 static size_t run_world(struct world *w)
 {
 	uint64_t *n = calloc(w->files + 1, sizeof(*n));
@@ -105,7 +108,7 @@ static size_t run_world(struct world *w)
 	check_guard(&was, &is);
 	ck_assert_uint_eq(w->copied, r->copy_blocks);
 	ck_assert_uint_le(w->copied, w->opt.copy_budget_blocks);
-	/* fragments that came to lie side by side may be worth more */
+	/* fragments that became adjacent may gain more */
 	if (!is.excess)
 		ck_assert_uint_eq(w->zeroed, r->zero_blocks);
 	check_owners(w);
@@ -132,7 +135,7 @@ START_TEST(keeps_promises)
 	run_world(w);
 	get_figures(w, &f);
 	moves = run_world(w);
-	/* nothing moves for goals that are met */
+	/* nothing moves if the goals are met */
 	if (!f.excess && f.large * 100 >= f.free_blocks * 95 &&
 	    f.largest * 100 >= f.free_blocks * 95)
 		ck_assert_uint_eq(moves, 0);
@@ -143,7 +146,7 @@ START_TEST(keeps_promises)
 }
 END_TEST
 
-/* With a quarter of what there is to copy, half of all excess and more is saved. */
+/* With a quarter of the copy volume, at least half of all excess is saved. */
 START_TEST(spends_budgets)
 {
 	uint64_t excess = 0, saved = 0;
@@ -169,7 +172,10 @@ START_TEST(spends_budgets)
 }
 END_TEST
 
-/* A file that is longer than any free extent, or the budget, is joined in parts. */
+/*
+ * A file that is longer than any free extent, or than the budget, is joined in
+ * parts.
+ */
 START_TEST(joins_parts)
 {
 	struct world *w = new_world(2048, 1, 1);
@@ -194,9 +200,9 @@ START_TEST(joins_parts)
 END_TEST
 
 /*
- * Stopped after a few files, again and again: the runs end, and copy less than twice
- * as much as a run that is not stopped.  Runs that consolidate free space may copy
- * the same files again and again.
+ * Runs that stop after a few files, again and again: they end, and copy less
+ * than twice as much as a complete run.  Runs that consolidate free space may
+ * copy the same files again and again.
  */
 START_TEST(gets_on)
 {

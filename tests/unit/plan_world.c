@@ -75,7 +75,7 @@ void add_extent(struct world *w, unsigned int f, struct e4l_extent ex)
 	file->ex[file->n++] = ex;
 }
 
-/* A free cluster, or 0, which is none. */
+/* A free cluster; 0: none. */
 static uint64_t some_free(const struct world *w)
 {
 	uint64_t at = random() % w->clusters, i;
@@ -103,7 +103,7 @@ void add_trees(struct world *w, unsigned int more)
 			w->state[at] = USED + (f - w->file);
 			f->tree[f->n_tree].pblk = at * w->opt.geo.cluster_blocks;
 		}
-		/* no room for its tree: it is no file, but a wall */
+		/* no space for its tree: the file becomes a wall */
 		if (f->n_tree < e4l_ideal_tree_blocks(f->n, BLOCKSIZE))
 			f->allowed = 0;
 	}
@@ -237,7 +237,7 @@ static void give(struct world *w, const struct e4l_block_run *run,
 	}
 }
 
-/* Whether all blocks of the new map are the file's, and stay so. */
+/* Checks that all blocks of the new map belong to the file. */
 static void check_map(const struct world *w, const struct e4l_step *step,
 		      unsigned int f)
 {
@@ -329,7 +329,7 @@ static size_t run_file(struct world *w, const struct e4l_plan_move *m, size_t n)
 
 	for (k = 1; k < n && m[k].batch == m->batch && m[k].file == m->file; )
 		k++;
-	/* what visit() changes */
+	/* visit() changes these */
 	old.ex = calloc(f->n + 1, sizeof(*old.ex));
 	memcpy(old.ex, f->ex, f->n * sizeof(*old.ex));
 	old.tree = calloc(f->n_tree + 1, sizeof(*old.tree));
@@ -375,7 +375,9 @@ void run_plan(struct world *w, struct e4l_plan *p)
 
 /* -------------------------------------------------------------- random worlds */
 
-/* Appends @len clusters to file @f, from the first free one after *@at on. */
+/*
+ * Appends @len clusters to file @f, from the first free cluster after *@at on.
+ */
 static void grow(struct world *w, unsigned int f, uint32_t *lc, uint32_t len,
 		 uint64_t *at)
 {
@@ -439,7 +441,7 @@ static void add_walls(struct world *w, unsigned int walls, uint64_t *used)
 	}
 }
 
-/* One round: files until so much is in use. */
+/* One round: adds files until @aim clusters are in use. */
 static void fill_up(struct world *w, uint64_t aim, uint32_t most, uint64_t *used)
 {
 	uint64_t at = random() % w->clusters;

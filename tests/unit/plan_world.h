@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A filesystem in memory, on which plans are made and carried out. */
+/* A filesystem in memory for plans. */
 #ifndef PLAN_WORLD_H
 #define PLAN_WORLD_H
 
@@ -8,7 +8,7 @@
 #include "e4layout/read/runs.h"
 #include "unit.h"
 
-#define BLOCKSIZE	512	/* so small that trees have few entries */
+#define BLOCKSIZE	512 /* small, so that tree blocks have few entries */
 
 enum { FREE, WALL, USED };	/* USED + i: a cluster of file i */
 
@@ -23,15 +23,15 @@ struct file {
 struct world {
 	struct e4l_plan_options opt;
 	uint64_t clusters;
-	uint32_t *state;		/* of clusters */
-	uint64_t *content;		/* of blocks */
+	uint32_t *state;		/* per cluster */
+	uint64_t *content;		/* per block */
 	struct file *file;
 	unsigned int files;
-	/* while a plan is carried out */
+	/* during the execution of a plan */
 	struct e4l_plan *plan;
-	uint8_t *was_free, *taken, *given;	/* in this batch */
+	uint8_t *was_free, *taken, *given;	/* clusters of the batch */
 	uint64_t copied, zeroed, steps;
-	size_t stop_after;		/* so many files; 0: goes on to the end */
+	size_t stop_after;		/* number of files; 0: run to the end */
 };
 
 struct figures {
@@ -41,22 +41,28 @@ struct figures {
 struct world *new_world(uint64_t clusters, uint32_t ratio, unsigned int files);
 void free_world(struct world *w);
 void add_extent(struct world *w, unsigned int f, struct e4l_extent ex);
-/* Tree blocks for all files, as many as they need, and @more of 4 a few more. */
+/*
+ * Adds the tree blocks that all files need and, with @more of 4, a few
+ * additional ones.
+ */
 void add_trees(struct world *w, unsigned int more);
 
-/* Adds everything to a new planner. */
+/* Adds the filesystem to a new planner. */
 struct e4l_plan *fill_plan(const struct world *w);
 struct e4l_plan *make_plan(const struct world *w);
 
-/* Carries the plan out, and checks each step and each batch. */
+/* Carries out the plan, and checks each step and each batch. */
 void run_plan(struct world *w, struct e4l_plan *p);
 void get_figures(const struct world *w, struct figures *f);
 
-/* Random, aged: @full percent, files of up to @most clusters. */
+/*
+ * A random, aged filesystem: @full percent in use, files of up to @most
+ * clusters.
+ */
 struct world *aged_world(uint64_t clusters, uint32_t ratio, unsigned int full,
 			 uint32_t most, unsigned int walls);
 
-/* What the reader of file @f sees at each of its blocks, by logical block. */
+/* The content of each block of file @f, by logical block. */
 uint64_t *get_view(const struct world *w, unsigned int f, uint64_t *n);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The write plug against a plain array, under random operations. */
+/* The write plug compared with an array, under random operations. */
 #include "config.h"
 #include <string.h>
 #include <e4layout/e4layout.h>
@@ -7,17 +7,19 @@
 #include "unit.h"
 
 #define DEV_BYTES	(6u << 20)
-#define LIMIT_BYTES	(1u << 20)	/* the least: it overflows often */
+#define LIMIT_BYTES	(1u << 20) /* the minimum: the plug is often full */
 #define STEPS		6000
 
-/* ------------------------- the channel below: an array that fails at will */
+/*
+ * ---------------------------- the channel below: an array with write failures
+ */
 
 struct mem {
 	unsigned char *bytes;
 	unsigned int writes, flushes;
-	int fail_in;		/* fails the nth write from now; 0: none */
+	int fail_in;		/* the nth write from now fails; 0: none */
 	bool fail_all;
-	uint64_t last_end;	/* of the last write, to see the order */
+	uint64_t last_end;	/* end of the last write, to check the order */
 	bool out_of_order;
 	bool closed;
 };
@@ -72,7 +74,7 @@ static errcode_t mem_zeroout(io_channel c, unsigned long long block,
 	return 0;
 }
 
-/* What was discarded reads as something that is easily seen. */
+/* Discarded bytes read as a recognizable value. */
 static errcode_t mem_discard(io_channel c, unsigned long long block,
 			     unsigned long long count)
 {
@@ -122,7 +124,7 @@ struct rig {
 	struct mem mem;
 	struct struct_io_channel under;
 	io_channel plug;
-	unsigned char *model;	/* what a reader must see */
+	unsigned char *model;	/* expected content */
 	unsigned char *buf;
 };
 
@@ -169,7 +171,7 @@ static void check_all(struct rig *r)
 	ck_assert(!memcmp(r->buf, r->model, DEV_BYTES));
 }
 
-/* Applies a write to the model when the plug took it. */
+/* Applies a write to the model if the plug accepted it. */
 static void took(struct rig *r, errcode_t err, uint64_t at, size_t n)
 {
 	if (!err)
@@ -276,7 +278,7 @@ START_TEST(equals_a_plain_array)
 }
 END_TEST
 
-/* After any failure a reader sees every write that was taken, and no other. */
+/* After any failure, reads see every accepted write, and no other write. */
 START_TEST(loses_nothing_when_writes_fail)
 {
 	struct rig r;
@@ -325,7 +327,7 @@ START_TEST(a_dead_device_is_reported_every_time)
 }
 END_TEST
 
-/* 900 blocks in any order, every one written twice: one write comes out. */
+/* 900 blocks in any order, each written twice: one write results. */
 START_TEST(merges_in_order)
 {
 	struct e4l_plug_stats stats;
@@ -356,7 +358,7 @@ START_TEST(merges_in_order)
 }
 END_TEST
 
-/* What lies past the end of what the device has is read from the plug. */
+/* Reads beyond the end of the device return held data. */
 START_TEST(reads_beyond_the_end)
 {
 	struct rig r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Random trees on filesystems where nothing fits in one piece: each image is
- * clean, and gives back what the tree said.
+ * Random trees on filesystems with fragmented free space: each image is sound,
+ * and has the content of the tree.
  */
 #include "config.h"
 #include <fcntl.h>
@@ -13,13 +13,13 @@
 #include "e4layout/populate/tree_edit.h"
 #include "unit.h"
 
-#define DATA_BYTES	(2u << 20)	/* content is taken from so many bytes */
+#define DATA_BYTES	(2u << 20)	/* size of the source of contents */
 #define MAX_FILES	150
 
 struct file {
 	char path[40];
 	uint64_t size;
-	unsigned int n_stretches;		/* 0: all is data, at pos */
+	unsigned int n_stretches;		/* 0: all data, at pos */
 	struct e4l_stretch stretch[60];
 	uint64_t pos;
 };
@@ -67,7 +67,7 @@ static void tear_down(struct rig *r)
 	free(r->data);
 }
 
-/* Cuts a file into data, unwritten stretches and holes. */
+/* Divides a file into data, unwritten stretches and holes. */
 static void cut(struct file *f)
 {
 	uint64_t at = 0, len;
@@ -155,14 +155,14 @@ static void write_image(struct rig *r)
 	};
 
 	ck_assert_int_eq(e4l_populate_write(r->p, &target), 0);
-	/* and once more, to the same place */
+	/* write again, to the same place */
 	ck_assert_int_eq(e4l_populate_write(r->p, &target), 0);
 	ck_assert_int_eq(ext2fs_flush(r->fs), 0);
 	drop_plan(r);
 	ck_assert(is_sound(r->img_path));
 }
 
-/* What a reader must find in the file. */
+/* The content that a reader must find. */
 static unsigned char *expected(const struct rig *r, const struct file *f)
 {
 	unsigned char *want = calloc(1, f->size + 1);
@@ -207,7 +207,7 @@ static void check_image(struct rig *r)
 	ck_assert_int_eq(ext2fs_close_free(&r->fs), 0);
 }
 
-/* Groups of 512 to 1024 blocks without flex_bg cut larger files up. */
+/* Groups of 512 to 1024 blocks without flex_bg split larger files. */
 static const char *const shapes[] = {
 	"-b 1024 -g 512 -O ^flex_bg,^has_journal,^resize_inode",
 	"-b 1024 -g 1024 -O ^has_journal,^64bit",
@@ -225,7 +225,7 @@ START_TEST(gives_back_random_trees)
 	srand(_i);
 	set_up(r);
 	add_files(r, 20 + rand() % (MAX_FILES - 20), 1 << 20);
-	/* Planning leaves the tree as it was. */
+	/* planning does not change the tree */
 	ck_assert_int_eq(plan(r, shapes[(_i + 1) % N_SHAPES]), 0);
 	drop_plan(r);
 	ck_assert_int_eq(plan(r, shapes[_i % N_SHAPES]), 0);
@@ -236,7 +236,7 @@ START_TEST(gives_back_random_trees)
 }
 END_TEST
 
-/* Files of @size bytes, whose contents begin every @step. */
+/* Adds files of @size bytes, whose contents begin every @step. */
 static void add_numbered(struct rig *r, int n, uint64_t size, uint64_t step)
 {
 	struct e4l_entry e = { .mode = S_IFREG | 0644, .size = size };
@@ -252,7 +252,7 @@ static void add_numbered(struct rig *r, int n, uint64_t size, uint64_t step)
 	}
 }
 
-/* Files side by side are read by one call; the one without content is named. */
+/* One call reads adjacent files; the error names the file without content. */
 START_TEST(names_the_file_that_shrank)
 {
 	struct e4l_populate_target target = { .direct_fd = -1 };
@@ -334,7 +334,7 @@ START_TEST(refuses_bad_entries)
 }
 END_TEST
 
-/* A number that nobody was given changes nothing. */
+/* An invalid number changes nothing. */
 START_TEST(refuses_unknown_numbers)
 {
 	const struct e4l_entry e = { .mode = S_IFREG | 0644 };
@@ -361,7 +361,7 @@ START_TEST(refuses_unknown_numbers)
 }
 END_TEST
 
-/* Modes that are of no type, and stretches that no file has. */
+/* Modes without a type, and impossible stretches. */
 START_TEST(refuses_senseless_entries)
 {
 	static const uint32_t modes[] = { 0, 0644, 0170644, 01100644 };

@@ -10,7 +10,7 @@
 #define MAX_EXTENTS	24
 #define MAX_TREE	8
 
-/* What e4l_score_finish() looks at in a filesystem. */
+/* The members that e4l_score_finish() reads. */
 static struct ext2_super_block super = { .s_blocks_per_group = 32768 };
 static struct struct_ext2_filsys fs = { .super = &super, .blocksize = 4096 };
 
@@ -82,7 +82,10 @@ START_TEST(scores_a_mosaic)
 			{ .lblk = 6, .pblk = 106, .len = 1 },
 			/* elsewhere */
 			{ .lblk = 7, .pblk = 200, .len = 2 },
-			/* behind a hole, which the disk has too */
+			/*
+			 * behind a hole, and a gap of the same length on the
+			 * disk
+			 */
 			{ .lblk = 19, .pblk = 212, .len = 1 },
 		},
 		.n_extents = 6,
@@ -108,7 +111,7 @@ START_TEST(scores_a_mosaic)
 }
 END_TEST
 
-/* Entries that are full cannot be merged; unwritten ones hold one less. */
+/* Full entries cannot be merged; an unwritten entry holds one block less. */
 START_TEST(knows_the_longest_entries)
 {
 	struct file f = {
@@ -136,7 +139,7 @@ START_TEST(knows_the_longest_entries)
 }
 END_TEST
 
-/* An indirect map's own blocks lie in e2fsck's way, and in nobody else's. */
+/* The blocks of an indirect map count for e2fsck only. */
 START_TEST(scores_an_indirect_map)
 {
 	struct file f = {
@@ -168,7 +171,7 @@ START_TEST(scores_an_indirect_map)
 }
 END_TEST
 
-/* What e2fsck excuses: a group's worth of clusters, and two inodes. */
+/* Exceptions of e2fsck: a group's number of clusters, and two inodes. */
 START_TEST(excuses_what_e2fsck_excuses)
 {
 	struct file f = {
@@ -218,7 +221,7 @@ END_TEST
 
 /* ------------------------------------------------------- against two models */
 
-/* A run, mostly short, at times as long as an entry can be. */
+/* A run, mostly short, sometimes as long as an entry can be. */
 static uint32_t random_len(bool unwritten)
 {
 	if (rnd(8))
@@ -274,7 +277,7 @@ static struct file random_file(bool indirect)
 static struct {
 	blk64_t pblk;		/* 0: a hole */
 	bool unwritten;
-	uint32_t entry_len;	/* of the extent that it begins; or 0 */
+	uint32_t entry_len; /* length of the extent that begins here; or 0 */
 } block[MAX_BLOCKS];
 
 static uint32_t lay_out(const struct file *f)
@@ -297,7 +300,7 @@ static uint32_t lay_out(const struct file *f)
 	return end;
 }
 
-/* Every word once more, from single blocks. */
+/* Computes the score from single blocks. */
 static struct e4l_file_score score_blocks(const struct file *f)
 {
 	struct e4l_file_score s = { .tree_blocks = f->n_tree };
@@ -346,7 +349,7 @@ static struct e4l_file_score score_blocks(const struct file *f)
 	return s;
 }
 
-/* e2fsck's walk over the laid out file, one block after the other. */
+/* e2fsck's walk over the file, block by block. */
 static bool walk_is_contiguous(const struct file *f, uint32_t end)
 {
 	blk64_t prev = 0, pblk;
@@ -370,8 +373,7 @@ static bool walk_is_contiguous(const struct file *f, uint32_t end)
 }
 
 /*
- * The file in as many pieces as random cuts make; runs of an indirect map are
- * cut anywhere.
+ * Scores the file in random pieces; runs of an indirect map are split anywhere.
  */
 static struct e4l_file_score score_cut(const struct file *f)
 {

@@ -5,7 +5,7 @@
 #include "e4layout/dirs/sorted.h"
 #include "unit.h"
 
-/* The model: an array in order. */
+/* The model: a sorted array. */
 #define PAIRS 3000
 struct model {
 	struct e4l_pair v[PAIRS];
@@ -31,7 +31,7 @@ static bool is_equal(struct e4l_pair a, struct e4l_pair b)
 	return a.key == b.key && a.value == b.value;
 }
 
-/* What numbers are like: near each other, far apart, any, or the largest. */
+/* Distributions of numbers: close together, far apart, any, or the largest. */
 enum kind { DENSE, SPREAD, ANY, KINDS };
 
 static uint64_t number(enum kind kind)
@@ -54,7 +54,7 @@ static struct e4l_pair pair(enum kind kind)
 	return (struct e4l_pair) { number(kind), number(kind) };
 }
 
-/* Every question, about one pair. */
+/* Compares every query, for one pair. */
 static void compare(struct e4l_sorted *s, const struct model *m,
 		    struct e4l_pair p)
 {
@@ -140,7 +140,10 @@ START_TEST(agrees_with_the_model)
 }
 END_TEST
 
-/* In order, up or down: leaves are full then, and split no more than they must. */
+/*
+ * Ascending or descending insertions: leaves are full, and are split only if
+ * necessary.
+ */
 START_TEST(agrees_in_order)
 {
 	struct e4l_sorted *s = e4l_sorted_new(true);

@@ -5,7 +5,7 @@
 #include "e4layout/dirs/space.h"
 #include "unit.h"
 
-/* The model: a byte for each unit. */
+/* The model: one byte per unit. */
 #define UNITS 400
 enum { USED, FREE, GIVEN };
 
@@ -33,7 +33,7 @@ static struct e4l_outlook outlook_of(const char *map)
 	return o;
 }
 
-/* Every question, for every place or for one length. */
+/* Compares every query, for every place or for one length. */
 static void compare(const struct e4l_space *s, const char *map, uint64_t len)
 {
 	struct e4l_run near = { random() % UNITS, 1 + random() % UNITS };
@@ -115,7 +115,9 @@ START_TEST(agrees_with_the_model)
 }
 END_TEST
 
-/* Far from where it is wanted, the closest of the tightest is taken. */
+/*
+ * Far from the wanted place, the closest of the shortest fitting runs is taken.
+ */
 START_TEST(prefers_the_closest)
 {
 	const struct e4l_run near = { 5000, 100 };

@@ -179,7 +179,7 @@ static const struct {
 	{ "\xc2\x9b" "31m", "\\xc2\\x9b" "31m", "\xc2\x9b" "31m" },
 	{ "\xe2\x80\xae" "txt", "\\xe2\\x80\\xae" "txt", "\xe2\x80\xae" "txt" },
 	{ "\xff", "\\xff", "\\xff" },
-	{ "\xc3", "\\xc3", "\\xc3" },			/* cut off */
+	{ "\xc3", "\\xc3", "\\xc3" },			/* truncated */
 	{ "\xc3(", "\\xc3(", "\\xc3(" },
 	{ "\xc0\x80", "\\xc0\\x80", "\\xc0\\x80" },	/* overlong */
 	{ "\xe0\x80\xaf", "\\xe0\\x80\\xaf", "\\xe0\\x80\\xaf" },
@@ -200,7 +200,7 @@ START_TEST(escapes_names)
 }
 END_TEST
 
-/* Undoes what text.h promises can be undone. */
+/* Decodes the escapes of text.h. */
 static void unescape(const char *text, char *out)
 {
 	unsigned int byte;
@@ -216,7 +216,9 @@ static void unescape(const char *text, char *out)
 	*out = '\0';
 }
 
-/* Whatever the bytes are, jansson takes the text, and it can be undone. */
+/*
+ * For any bytes, jansson accepts the escaped text, and the text can be decoded.
+ */
 START_TEST(escapes_reversibly)
 {
 	unsigned int seed = 12345, round, len, i;
@@ -237,7 +239,7 @@ START_TEST(escapes_reversibly)
 }
 END_TEST
 
-/* A line of each kind of member is what jansson makes of it. */
+/* A line with each kind of member equals jansson's output. */
 START_TEST(writes_lines)
 {
 	static const uint64_t numbers[] = {
@@ -274,7 +276,10 @@ START_TEST(writes_lines)
 }
 END_TEST
 
-/* Of all bytes, of few odd ones among letters, and of pieces of UTF-8. */
+/*
+ * Draws names of any bytes, of few special bytes among letters, or of pieces of
+ * UTF-8.
+ */
 static void draw_name(unsigned int *seed, unsigned int kind, char *name)
 {
 	static const char *const pieces[] = {
@@ -295,7 +300,7 @@ static void draw_name(unsigned int *seed, unsigned int kind, char *name)
 	*end = '\0';
 }
 
-/* The bytes are jansson's. */
+/* The output equals jansson's. */
 START_TEST(writes_names_as_jansson)
 {
 	unsigned int seed = 54321, round;
@@ -379,7 +384,7 @@ static const char *narrow_cell(size_t row, unsigned int column,
 	return rows[row][column];
 }
 
-/* What is printed to a standard output with this many columns. */
+/* The output for a terminal with this many columns. */
 static const char *narrow(const char *columns)
 {
 	static const struct table_column titles[] = {
@@ -409,8 +414,10 @@ static const char *narrow(const char *columns)
 	return text;
 }
 
-/* Columns go, then paths lose their start, and neither an escape nor a
- * character is cut apart. */
+/*
+ * Columns are dropped first, then paths lose their start; escapes and
+ * characters are never cut.
+ */
 START_TEST(narrows_tables)
 {
 	const char *all =
@@ -441,18 +448,18 @@ END_TEST
 
 /* ---------------------------------------------------------------- progress */
 
-/* At 1000 bytes a second; what is waited for is over at the next. */
+/* At 1000 bytes per second; each wait has passed before the next call. */
 static const struct {
 	uint64_t bytes;
 	double now, wait;
 } paces[] = {
-	{ 100, 1000, -0.4 },		/* the first half second is free */
+	{ 100, 1000, -0.4 },		/* half a second is credited */
 	{ 400, 1000, 0 },
 	{ 500, 1000, 0.5 },
 	{ 0, 1000.25, 0.25 },
 	{ 1000, 1000.5, 1 },
-	{ 1000, 1001.75, 0.75 },	/* it took a quarter */
-	{ 1000, 1060, 0.5 },		/* a minute is not made up for */
+	{ 1000, 1001.75, 0.75 },	/* the write took a quarter */
+	{ 1000, 1060, 0.5 },		/* an idle minute is not credited */
 	{ 1000, 1060.5, 1 },
 	{ 0, 5000, -0.5 },
 	{ 3000, 5000, 2.5 },
@@ -478,7 +485,7 @@ START_TEST(draws_progress)
 	ck_assert_str_eq(progress_text("scanning", 1, 4, 2 << 20, 2, 79, buf),
 			 "scanning [######                  ]  25 %  "
 			 "1 MiB/s  0:06 left");
-	/* what took no time has no rate */
+	/* no rate without a duration */
 	ck_assert_str_eq(progress_text("scanning", 4, 4, 1ULL << 40, 0.08, 79,
 				       buf),
 			 "scanning [########################] 100 %  "
@@ -489,7 +496,7 @@ START_TEST(draws_progress)
 			 "scanning  25 %  0:06 left");
 	ck_assert_str_eq(progress_text("scanning", 1, 4, 2 << 20, 2, 20, buf),
 			 "scanning  25 %");
-	/* nothing to divide by, and more than it takes */
+	/* no total, and more than the total */
 	progress_text("scanning", 0, 0, 0, 0, 79, buf);
 	for (width = 1; width < 200; width++) {
 		progress_text("a name that is much too long", 5, 4, UINT64_MAX,
@@ -518,7 +525,7 @@ START_TEST(interrupts)
 	ck_assert_int_eq(interrupt_start(&in, &e), 0);
 	ck_assert(!atomic_load(&e.interrupted));
 	kill(getpid(), SIGINT);
-	while (!atomic_load(&e.interrupted))	/* or check's time is up */
+	while (!atomic_load(&e.interrupted)) /* or until the test's timeout */
 		usleep(1000);
 	interrupt_stop(&in);
 	interrupt_stop(&in);
@@ -543,7 +550,7 @@ START_TEST(hears_signals)
 }
 END_TEST
 
-/* On one processor the thread hears of it only when it is told to end. */
+/* On one processor, the thread sees the signal only when it is told to end. */
 START_TEST(hears_late_signals)
 {
 	struct interrupt in = { .active = false };
@@ -565,7 +572,7 @@ START_TEST(hears_late_signals)
 }
 END_TEST
 
-/* The second signal is not held back. */
+/* The second signal kills the process. */
 START_TEST(dies_when_asked_twice)
 {
 	struct e4l e = { 0 };
@@ -650,7 +657,9 @@ static const struct args_tool tool = {
 	.letters = "k:lz", .take_letter = take_letter,
 };
 
-/* Splits @line at spaces and parses it; the texts before are freed. */
+/*
+ * Splits @line at spaces and parses it; frees the texts of the previous call.
+ */
 static int parse(const char *line, struct config *config, int *status)
 {
 	static char copy[200];
@@ -689,7 +698,7 @@ START_TEST(parses_options)
 	ck_assert_uint_eq(units_share_of(&c.share, 1 << 30), 1024);
 	ck_assert_int_eq(parse("t --share=25% x", &c, &status), 2);
 	ck_assert_uint_eq(units_share_of(&c.share, 1 << 30), 1 << 28);
-	/* what follows -- is no option */
+	/* operands follow "--" */
 	ck_assert_int_eq(parse("t -- -f --json", &c, &status), 2);
 	ck_assert(!c.flag && !c.common.json);
 	free(c.texts.v);
@@ -734,7 +743,7 @@ START_TEST(calls_functions)
 }
 END_TEST
 
-/* An abbreviation of a name that replaces a common one is not ambiguous. */
+/* The abbreviation of an option that replaces a common one is not ambiguous. */
 START_TEST(replaces_common_options)
 {
 	struct config c = { 0 };

@@ -33,7 +33,7 @@ static void image_open(struct image *img)
 	ck_assert_int_eq(e4l_new(img->fs, &img->e), 0);
 }
 
-/* Nothing may be left for the close to write. */
+/* closing must not need to write anything */
 static void image_close(struct image *img)
 {
 	ck_assert(!(img->fs->flags & (EXT2_FLAG_DIRTY | EXT2_FLAG_BB_DIRTY |
@@ -107,8 +107,8 @@ static const char *const layouts[] = {
 };
 
 /*
- * Small, large (in a block of its own), small again, and gone: the filesystem
- * is right at each step, and at last as it was.
+ * Small, large (in a block of its own), small again, and removed: the
+ * filesystem is sound after each step, and finally unchanged.
  */
 START_TEST(goes_and_comes_on_any_layout)
 {
@@ -138,7 +138,7 @@ START_TEST(goes_and_comes_on_any_layout)
 }
 END_TEST
 
-/* With 1 KiB blocks, 1024 bytes go to an inode of their own or nowhere. */
+/* With 1 KiB blocks, 1024 bytes need an EA inode or do not fit. */
 START_TEST(largest_text)
 {
 	char buf[E4L_TUNABLES_MAX + 1];
@@ -186,7 +186,7 @@ static void fill(struct image *img)
 	ck_assert_uint_eq(free_blocks(img, &inodes), 0);
 }
 
-/* Errors leave every byte of the image as it was. */
+/* Errors leave every byte of the image unchanged. */
 START_TEST(refusals_change_nothing)
 {
 	char buf[E4L_TUNABLES_MAX + 1];
@@ -213,7 +213,7 @@ START_TEST(refusals_change_nothing)
 }
 END_TEST
 
-/* Two inodes share the attribute block: the other keeps what it has. */
+/* Two inodes share the attribute block: the other inode's attributes stay. */
 START_TEST(shared_block_is_left_to_the_other)
 {
 	struct ext2_inode inode;
@@ -267,7 +267,9 @@ START_TEST(numbers_are_found)
 }
 END_TEST
 
-/* Whatever a byte of the attribute's places says, reading ends in an answer. */
+/*
+ * For any byte in the attribute's places, reading returns a result or an error.
+ */
 START_TEST(damaged_attributes_are_survived)
 {
 	unsigned int i, read = 0;
@@ -291,7 +293,7 @@ START_TEST(damaged_attributes_are_survived)
 		if (!e4l_tunables_read(img.e, &t))
 			read++;
 		e4l_tunables_free(t);
-		if (i % 10 == 9)	/* from a good one again */
+		if (i % 10 == 9)	/* restart from a valid attribute */
 			run("debugfs -w -R 'ea_set / trusted.ext4.tunables "
 			    "a=1' %s%s >/dev/null 2>&1; true", "", img.path);
 	}

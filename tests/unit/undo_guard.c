@@ -15,7 +15,7 @@
 #define BLOCK 1024
 #define SUPERS 2	/* writes of the superblock in change() */
 
-/* After an end that was not clean, e2undo has the superblock ask for a check. */
+/* After an unclean end, e2undo marks the superblock for a check. */
 static const char same_data[] = "cmp -s -i 2048 %s %s";
 
 struct files {
@@ -48,11 +48,11 @@ static void make_files(struct files *f)
 	run("cp %s %s", f->fs, f->original);
 }
 
-/* unix_io that counts, and dies or fails where it is told to. */
+/* unix_io with counters, which dies or fails on request. */
 static struct {
 	unsigned int flushes, calls;
-	unsigned int die_at;		/* writes and flushes; 0: never */
-	bool full;			/* the undo file's disk */
+	unsigned int die_at;	/* number of the write or flush; 0: never */
+	bool full;			/* the disk of the undo file is full */
 } tap;
 
 static struct struct_io_manager tap_manager;
@@ -103,7 +103,7 @@ static ext2_filsys open_guarded(struct files *f)
 	return fs;
 }
 
-/* Overwrites @n blocks here and there; none of them is the superblock's. */
+/* Overwrites @n blocks in random places, but not the superblock. */
 static errcode_t scribble_on(ext2_filsys fs, unsigned int n)
 {
 	uint8_t buf[BLOCK], back[BLOCK];
@@ -131,7 +131,7 @@ static void scribble(struct files *f, unsigned int n)
 	ext2fs_free(fs);
 }
 
-/* More keys than one block of them holds. */
+/* More keys than one block of keys holds. */
 START_TEST(e2undo_puts_all_back)
 {
 	struct files f;
@@ -147,7 +147,7 @@ START_TEST(e2undo_puts_all_back)
 }
 END_TEST
 
-/* The old contents are made durable together, not one by one. */
+/* The old contents become durable together, not one by one. */
 START_TEST(flushes_are_few)
 {
 	struct files f;
@@ -156,7 +156,7 @@ START_TEST(flushes_are_few)
 	make_files(&f);
 	fs = open_guarded(&f);
 	ck_assert_int_eq(scribble_on(fs, 400), 0);
-	/* three for an empty file, three for what it records, the device's */
+	/* three for an empty file, three for its records, one for the device */
 	ck_assert_uint_le(tap.flushes, 7);
 	ck_assert_int_eq(scribble_on(fs, 400), 0);
 	ck_assert_uint_le(tap.flushes, 11);
@@ -182,7 +182,7 @@ START_TEST(nothing_written_leaves_no_file)
 }
 END_TEST
 
-/* Full from the beginning, and after some of it. */
+/* Full from the beginning, and after some writes. */
 START_TEST(full_disk_stops_all)
 {
 	struct files f;
@@ -207,7 +207,10 @@ START_TEST(full_disk_stops_all)
 }
 END_TEST
 
-/* As a transaction does: data, a mark in the superblock, more, the mark goes. */
+/*
+ * Like a transaction: data, a mark in the superblock, more data, remove the
+ * mark.
+ */
 static void change(struct files *f, unsigned int die_at)
 {
 	ext2_filsys fs = open_guarded(f);
@@ -228,7 +231,7 @@ static void change(struct files *f, unsigned int die_at)
 	_exit(0);
 }
 
-/* False: it took "e2undo -f". */
+/* False: "e2undo -f" was necessary. */
 static bool e2undo_takes_back(struct files *f)
 {
 	if (succeeds("e2undo %2$s %1$s >/dev/null 2>&1", f->fs, f->undo) ||
@@ -241,7 +244,7 @@ static bool e2undo_takes_back(struct files *f)
 	return false;
 }
 
-/* Whenever it is killed, but between the two writes of a superblock. */
+/* Killed at any time, except between the two writes of a superblock. */
 START_TEST(e2undo_after_any_kill)
 {
 	unsigned int at = 0, refused = 0;
@@ -262,13 +265,16 @@ START_TEST(e2undo_after_any_kill)
 	} while (WIFSIGNALED(status));
 	ck_assert_int_eq(status, 0);
 	ck_assert_uint_gt(at, 40);
-	/* before the superblock's copy is written, and before the header is */
+	/*
+	 * before the superblock's copy is written, and before the header is
+	 * written
+	 */
 	ck_assert_uint_le(refused, 2 * SUPERS);
 	run("rm -r %s%s", f.dir, "");
 }
 END_TEST
 
-/* libext2fs' undo manager frees neither its map of blocks nor its path. */
+/* libext2fs' undo manager leaks its block map and its path. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {

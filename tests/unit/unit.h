@@ -9,15 +9,15 @@
 #include <stdlib.h>
 
 /*
- * As ck_assert(), for what is checked millions of times: that one notes where
- * it is in a file even if there is nothing to say.
+ * Like ck_assert(), for millions of checks: ck_assert() writes its position to
+ * a file even on success.
  */
 #define CHECK(condition) do {					\
 	if (!(condition))					\
 		ck_abort_msg("failed: %s", #condition);		\
 } while (0)
 
-/* Do e2fsck and e4check find nothing wrong with the filesystem in @path? */
+/* Whether e2fsck and e4check find no errors in the filesystem at @path. */
 static inline bool is_sound(const char *path)
 {
 	char cmd[400];
@@ -28,7 +28,7 @@ static inline bool is_sound(const char *path)
 	return !system(cmd);
 }
 
-/* Runs @suite; results go where CK_TAP_LOG_FILE_NAME says, as TAP. */
+/* Runs @suite; writes the results as TAP to CK_TAP_LOG_FILE_NAME. */
 static inline int unit_main(Suite *suite)
 {
 	SRunner *runner = srunner_create(suite);

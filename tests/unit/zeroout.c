@@ -18,13 +18,13 @@ static const struct {
 	/* the limit is 0, or too small on either side */
 	{ 1010, 1, 0, 9999, { 1010, 1, 0, 0 } },
 	{ 1050, 1, 8, 9999, { 1050, 1, 0, 0 } },
-	/* the head: fewer than the limit, the write counted */
+	/* the head: shorter than the limit, including the write */
 	{ 1006, 1, 8, 9999, { 1000, 7, 6, 0 } },
 	{ 1007, 1, 8, 9999, { 1007, 1, 0, 0 } },
-	/* the tail: up to the limit, the write counted */
+	/* the tail: up to the limit, including the write */
 	{ 1092, 1, 8, 9999, { 1092, 8, 0, 7 } },
 	{ 1091, 1, 8, 9999, { 1091, 1, 0, 0 } },
-	/* both: with the tail, the head is counted from the whole */
+	/* both: the head's limit includes the tail */
 	{ 1050, 1, 101, 9999, { 1000, 100, 50, 49 } },
 	{ 1050, 1, 100, 9999, { 1050, 50, 0, 49 } },
 	/* a write to the very end zeroes nothing; one from the start may */
@@ -63,14 +63,14 @@ START_TEST(rule_at_the_last_block)
 }
 END_TEST
 
-/* The model: what is known of each block of a file. */
+/* The model: the state of each block of a file. */
 #define MODEL_BLOCKS 6000
 struct model {
 	struct {
 		blk64_t pblk;		/* 0: hole */
 		bool written, zeroed;
 	} b[MODEL_BLOCKS];
-	uint64_t zeroed;		/* blocks, by the current write */
+	uint64_t zeroed;		/* blocks zeroed by the current write */
 };
 
 static void note_zero(blk64_t pblk, uint32_t lblk, uint32_t len, void *priv)
@@ -173,8 +173,8 @@ static bool write_both(struct e4l_zeroout_file *f, struct model *m,
 }
 
 /*
- * Small blocks make small leaves, so that leaves fill, split and pass entries
- * on; every seed is one file.
+ * Small blocks have small leaves, so that leaves fill, split and pass entries
+ * on; each seed is one file.
  */
 START_TEST(writes_agree_with_the_model)
 {
@@ -207,7 +207,7 @@ START_TEST(writes_agree_with_the_model)
 }
 END_TEST
 
-/* One unwritten extent, a leaf of 84 entries: writes by whoever comes. */
+/* One unwritten extent, a leaf of 84 entries: writes at various places. */
 START_TEST(merges_and_passes_on)
 {
 	static const struct e4l_extent ex = {
@@ -219,17 +219,17 @@ START_TEST(merges_and_passes_on)
 	ck_assert_int_eq(e4l_zeroout_file_new(&ex, 1, 1024, 1000, &f), 0);
 	e4l_zeroout_file_write(f, 500, 1, 0, NULL, NULL);
 	ck_assert_uint_eq(e4l_zeroout_file_extents(f, NULL), 3);
-	/* the neighbours take these, and nothing is zeroed for it */
+	/* adjacent extents take these blocks, and nothing is zeroed */
 	e4l_zeroout_file_write(f, 501, 1, 999, NULL, NULL);
 	e4l_zeroout_file_write(f, 499, 1, 999, NULL, NULL);
 	ck_assert_uint_eq(e4l_zeroout_file_extents(f, got), 3);
 	ck_assert_uint_eq(got[1].lblk, 499);
 	ck_assert_uint_eq(got[1].len, 3);
-	/* the whole of the head: joined with what follows */
+	/* the whole head: joined with the next extent */
 	e4l_zeroout_file_write(f, 0, 499, 0, NULL, NULL);
 	ck_assert_uint_eq(e4l_zeroout_file_extents(f, got), 2);
 	ck_assert_uint_eq(got[0].len, 502);
-	/* the whole of the tail */
+	/* the whole tail */
 	e4l_zeroout_file_write(f, 502, 498, 0, NULL, NULL);
 	ck_assert_uint_eq(e4l_zeroout_file_extents(f, got), 1);
 	ck_assert_uint_eq(got[0].len, 1000);
@@ -237,7 +237,7 @@ START_TEST(merges_and_passes_on)
 }
 END_TEST
 
-/* A written entry takes blocks up to one less than the most it could hold. */
+/* A written entry grows up to one block less than its maximum. */
 START_TEST(respects_the_entry_length)
 {
 	static const struct e4l_extent ex[] = {
