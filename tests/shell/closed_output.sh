@@ -10,7 +10,8 @@ aged "$img.0" <"$top_srcdir/tests/shell/layout.recipe"
 mkdir "$work/tree"
 echo content >"$work/tree/file"
 
-# untouched IMAGE: what is before the superblock is as it was, and that is there.
+# untouched IMAGE: the bytes before the superblock are unchanged, and not all
+# zero.
 untouched() {
 	head -c 1024 "$1" | tr -d '\0' | grep -q . &&
 		fail "was written to at its beginning: $what"
@@ -18,7 +19,8 @@ untouched() {
 		fail "has lost its superblock: $what"
 }
 
-# each CLOSED COMMAND...: CLOSED is how the shell closes its descriptors.
+# each CLOSED COMMAND...: CLOSED is the shell's redirection that closes
+# descriptors.
 each() {
 	closed=$1
 	shift
@@ -55,7 +57,7 @@ mustfail 1 sh -c '"$1" -w -R repack "$2" >&-' - \
 	"$e4debug" "$img.0"
 says 'standard output: cannot write'
 
-# full COMMAND...: what there is no room for is said once, and a failure
+# full COMMAND...: a full output is reported once, and is a failure
 full() {
 	run sh -c '"$@" >/dev/full' - "$@"
 	[ "$status" != 0 ] || fail "exit 0, but nothing was written: $*"
@@ -93,6 +95,6 @@ for option in '' --json; do
 			-R "$request" "$img"
 	done
 done
-# debugfs is not heard beyond that, and what it says still comes
+# debugfs' output is not read any further, and its messages are still printed
 mustfail 1 "$e4debug" -R 'stat /no-such' "$img"
 says '^/no-such: File not found'

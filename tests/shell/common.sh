@@ -38,7 +38,7 @@ defer() {
 $undo_list"
 }
 
-# undefer COMMAND: it has been done.
+# undefer COMMAND: COMMAND is not run at the end.
 undefer() {
 	undo_list="$(printf '%s' "$undo_list" | grep -vxF -e "$*" || :)
 "
@@ -63,8 +63,8 @@ fail() {
 	exit 1
 }
 
-# in_full: unless scripts/check runs without --full, which leaves out what takes
-# longest.
+# in_full: true unless scripts/check runs without --full, which leaves out the
+# longest parts.
 in_full() {
 	[ ! "${E4L_QUICK:-}" ]
 }
@@ -75,15 +75,15 @@ skip() {
 	exit 77
 }
 
-# skip_part REASON: the test goes on without a part of it, and ends as skipped if
-# all else passes.
+# skip_part REASON: continues without a part of the test, which then ends as
+# skipped if everything else passes.
 skipped_part=
 skip_part() {
 	echo "$test_name: skipped in part: $*" >&2
 	skipped_part=yes
 }
 
-# man_formats PAGE: man formats it without a warning, in 500 lines at most.
+# man_formats PAGE: man formats PAGE without warnings, in at most 500 lines.
 man_formats() {
 	for width in 120 80; do
 		MANWIDTH=$width run man --warnings -E UTF-8 -l -Tutf8 "$1"
@@ -125,8 +125,8 @@ require_program() {
 	done
 }
 
-# libext2fs' undo manager does not free all that it allocates, and under ptrace
-# the leak checker cannot work.
+# libext2fs' undo manager leaks memory, and the leak checker does not work
+# under ptrace.
 no_leak_check() {
 	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 	export ASAN_OPTIONS
@@ -153,7 +153,7 @@ require_root() {
 	[ "$(id -u)" = 0 ] || skip "not root"
 }
 
-# Root, a free loop device, and a kernel that mounts ext4.
+# require_loop: root, a free loop device, and a kernel that mounts ext4.
 require_loop() {
 	require_root
 	require_program losetup mount
@@ -168,8 +168,8 @@ attach() {
 	defer "losetup -d $loop"
 }
 
-# gone LOOP FILE: waits until LOOP is not over FILE any more.  Another program
-# may have it open for a moment, as udev has; the kernel detaches it after that.
+# gone LOOP FILE: waits until LOOP is detached from FILE.  Another program,
+# such as udev, may have LOOP open for a moment, which delays the detachment.
 gone() {
 	for _ in $(seq 600); do
 		[ "$(losetup -nO BACK-FILE "$1" 2>/dev/null)" = "$2" ] || return 0
@@ -178,7 +178,7 @@ gone() {
 	fail "$1: is still attached to $2"
 }
 
-# detach LOOP: before the end of the test.
+# detach LOOP: detaches LOOP before the end of the test.
 detach() {
 	looped_file=$(losetup -nO BACK-FILE "$1")
 	losetup -d "$1"
@@ -186,7 +186,7 @@ detach() {
 	gone "$1" "$looped_file"
 }
 
-# umount DIR: and the loop device that mount -o loop made.
+# umount DIR: also waits for the loop device that mount -o loop made.
 umount() {
 	looped=$(findmnt -nfo SOURCE -M "$1") || :
 	looped_file=
@@ -205,19 +205,19 @@ mount_image() {
 	defer "umount '$2'"
 }
 
-# as_nobody COMMAND...: as a user without rights.
+# as_nobody COMMAND...: runs COMMAND as a user without rights.
 as_nobody() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
 }
 
-# nobody_reaches PROGRAM: that user can run PROGRAM and look at $work, which lies
-# below no directory of mode 0700.
+# nobody_reaches PROGRAM: that user can run PROGRAM and read $work: no
+# directory above them has mode 0700.
 nobody_reaches() {
 	as_nobody test -x "$1" -a -x "$work" ||
 		{ skip_part "$1 or $work is below a private directory"; return 1; }
 }
 
-# run COMMAND...: keeps $out, $err (files) and $status.
+# run COMMAND...: runs COMMAND, and sets $out, $err (files) and $status.
 out=$work/.out
 err=$work/.err
 run() {
@@ -225,8 +225,8 @@ run() {
 	"$@" >"$out" 2>"$err" </dev/null || status=$?
 }
 
-# hold COMMAND...: runs it until release.  It says a line when it has begun,
-# and ends when its input does.  Sets $held.
+# hold COMMAND...: runs COMMAND until release.  COMMAND prints a line when it
+# has begun, and ends at the end of its input.  Sets $held.
 hold() {
 	rm -f "$work/hold" "$work/held"
 	mkfifo "$work/hold" "$work/held"
@@ -236,7 +236,7 @@ hold() {
 	read -r _ <"$work/held" || fail "it does not begin: $*"
 }
 
-# release: the command of hold ends; its exit status.
+# release: ends the command of hold, and returns its exit status.
 release() {
 	exec 9>&-
 	wait "$held"
@@ -247,7 +247,7 @@ show_run() {
 	sed 's/^/  stderr: /' "$err" >&2
 }
 
-# check COMMAND...: must exit 0.
+# check COMMAND...: COMMAND must exit with 0.
 check() {
 	run "$@"
 	[ "$status" = 0 ] && return
@@ -255,14 +255,15 @@ check() {
 	fail "exit $status, not 0: $*"
 }
 
-# sound [E2FSCK-OPTION...] IMAGE: e2fsck and e4check find nothing wrong with it.
+# sound [E2FSCK-OPTION...] IMAGE: e2fsck and e4check find no errors.
 sound() {
 	for sound_image; do :; done
 	check "$e4check" --no-layout -q "$sound_image"
 	check e2fsck -fn "$@"
 }
 
-# mustfail STATUS COMMAND...: must exit so, and write nothing to stdout.
+# mustfail STATUS COMMAND...: COMMAND must exit with STATUS, and write nothing
+# to stdout.
 mustfail() {
 	want=$1
 	shift
@@ -276,7 +277,8 @@ mustfail() {
 		fail "wrote to stdout while failing: $*"
 }
 
-# says PATTERN: the last command's stderr matches the extended expression.
+# says PATTERN: the last command's stderr matches the extended regular
+# expression.
 says() {
 	grep -Eq -e "$1" "$err" && return
 	show_run
@@ -291,13 +293,14 @@ one_sentence() {
 	fail "stderr is not one sentence"
 }
 
-# aged IMAGE: an image from the recipe on stdin, by tests/tools/mkaged.
+# aged IMAGE: makes an image from the recipe on stdin with tests/tools/mkaged.
 aged() {
 	"$top_builddir/tests/tools/mkaged" - "$1" >/dev/null ||
 		fail "mkaged cannot make the image"
 }
 
-# json FILE EXPRESSION: what the Python expression makes of the document d.
+# json FILE EXPRESSION: prints the value of the Python expression for the
+# document d.
 json() {
 	/usr/bin/python3 -c '
 import json, sys
@@ -305,7 +308,7 @@ d = json.load(open(sys.argv[1]))
 print(eval("(" + sys.argv[2] + ")"))' "$1" "$2"
 }
 
-# same WHAT GOT WANTED
+# same WHAT GOT WANTED: GOT equals WANTED.
 same() {
 	[ "$2" = "$3" ] || fail "$1: $2, not $3"
 }

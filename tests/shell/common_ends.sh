@@ -5,7 +5,7 @@
 # shellcheck disable=SC2016
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 
-# ends STATUS SCRIPT: a script that starts as every test ends so.
+# ends STATUS SCRIPT: a script that begins like a test exits with STATUS.
 ends() {
 	got=0
 	printf '%s\n' '. "$top_srcdir/tests/shell/common.sh"' "$2" >"$work/t.sh"
@@ -26,7 +26,7 @@ ends 77 'skip "no reason"'
 ends 77 'require_program /no/such/program; exit 0'
 ends 5 'exit 5'
 
-# what was deferred runs newest first, whatever happens, and $work goes
+# deferred commands run newest first, after any exit, and $work is removed
 log=$work/log
 export log
 ends 1 'defer "echo 1 >>$log"; defer "echo 2 >>$log"; defer false

@@ -11,14 +11,14 @@ same 'version in debian/changelog' \
 	"$(sed -n '1s/^e4layout (\(.*\)) .*/\1/p' "$debian/changelog")" \
 	"$version"
 
-# each version of the library's symbols says since when it is there
+# each symbol of the library has the version that introduced it
 sed -n 's/^\(E4LAYOUT[^ ]*\) {$/\1/p' \
 	"$top_srcdir/lib/e4layout/e4layout.map" | sort >"$work/map"
 sed -n 's/^ (symver)\([^ ]*\) .*/\1/p' "$debian/libe4layout0.symbols" |
 	sort | diff - "$work/map" ||
 	fail "debian/libe4layout0.symbols (<) and the map (>) differ"
 
-# what building needs is in scripts/packages, too
+# the build dependencies are also in scripts/packages
 sed -n 's/^build  *\(.*-dev\)$/\1/p' "$top_srcdir/scripts/packages" |
 	grep -vx libc6-dev | while read -r package; do
 	sed '/^Package:/,$d' "$debian/control" |
@@ -26,7 +26,7 @@ sed -n 's/^build  *\(.*-dev\)$/\1/p' "$top_srcdir/scripts/packages" |
 		fail "debian/control does not build-depend on $package"
 done
 
-# each file has the licence that debian/copyright says
+# each file has the licence that debian/copyright names
 cat >"$work/licences.py" <<'END'
 import fnmatch, os, re, sys
 top = sys.argv[1]

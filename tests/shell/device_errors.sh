@@ -13,7 +13,7 @@ whole=$work/whole
 	fail 'no image'
 
 # ---------------------------------------------------------------- bad blocks
-# bad BLOCK COMMAND...: what it says names a block, an inode or a finding
+# bad BLOCK COMMAND...: the error message names a block, an inode or a finding
 bad() {
 	blk=$1
 	shift
@@ -56,7 +56,7 @@ scatter /bad frags 60 blocks 2 gap 1
 scatter /keep frags 4 blocks 5 gap 3
 EOF
 
-# full ROOM COMMAND...: with so many KiB left
+# full ROOM COMMAND...: with ROOM KiB of free space
 full() {
 	room=$1
 	shift
@@ -67,7 +67,7 @@ full() {
 	mustfail 1 "$@"
 	says "${file-$img} is full: .*again$"
 }
-# a write that has no room at all, and one that has some
+# the first write fails, or a later one
 for room in 0 8; do
 	full "$room" "$e4repack" --progress=never "$img"
 	one_sentence e4repack
@@ -78,7 +78,7 @@ for room in 0 8; do
 	full "$room" "$e4debug" -w -R 'mkdir /new' "$img"
 	says "^e4debug: $img: .*journal .*: run e2fsck -p $img"
 done
-# and with room it can be done
+# the same run succeeds with enough space
 rm "$work/disk/fill"
 e2fsck -fp "$img" >/dev/null || [ $? = 1 ]
 check "$e4repack" "$img"

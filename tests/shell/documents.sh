@@ -55,7 +55,7 @@ for page in "$top_srcdir"/*.md "$top_srcdir"/doc/*.md \
 	done
 done
 
-# The archive of a release has all files except those about git.
+# The archive of a release has all files except git's own.
 [ -e "$top_srcdir/.git" ] || skip "the archive of a release: no git checkout"
 require_program git
 unset MAKEFLAGS MFLAGS MAKELEVEL

@@ -22,15 +22,15 @@ sed 's/has no directory entry"/has no name"/' "$table" \
 same "codes" "$(grep -o '^FINDING([A-Z_0-9]*, "[^"]*"' "$table" |
 	sed 's/.*"\(.*\)"/\1/' | sort | uniq -d)" ""
 
-# found CODE: the code is among what was found.
+# found CODE: the findings contain CODE.
 found() {
 	grep -q "^layout: $1, " "$out" && return
 	show_run
 	fail "not found: $1"
 }
 
-# only CODE SENTENCE: the image has this to be said of its layout, and e2fsck
-# finds it clean.
+# only CODE SENTENCE: CODE is the only layout finding, and e2fsck finds no
+# errors.
 only() {
 	sound "$img"
 	check "$e4check" --layout-only "$img"
@@ -43,7 +43,7 @@ only() {
 	grep -q -e "$2" "$out" || { show_run; fail "does not say: $2"; }
 }
 
-# fixed: what "to fix:" says leaves nothing to be said.
+# fixed: the commands of "to fix:" remove all findings.
 fixed() {
 	sed -n 's/^to fix: e4repack *\(.*\) [^ ]*$/\1/p' "$out" >"$work/how"
 	# shellcheck disable=SC2046
@@ -112,7 +112,7 @@ END
 check "$e4check" --layout-only "$img"
 found stale-past-eof
 
-# Thirty files, each in another block of the inode table.
+# Thirty files, each in a different block of the inode table.
 {
 	echo 'size 32M'
 	for n in $(seq 30); do
@@ -124,7 +124,8 @@ only directory-spread '(/far): the inodes of the directory occupy '
 grep -q "^to fix: e4repack --only=inodes $img" "$out" ||
 	fail "no word of --only=inodes"
 
-# What a name has of control characters is escaped; each object of JSON has it.
+# Control characters in a name are escaped; each object of JSON has the escaped
+# name.
 odd=$(printf '%s/e\033[31m' "$work")
 cp "$img" "$odd"
 check "$e4check" --layout-only "$odd"
@@ -138,7 +139,7 @@ named = [json.loads(line)["target"] for line in open(sys.argv[1])]
 sys.exit(named != sys.argv[2:])' "$out" "$img" "$odd" ||
 	{ show_run; fail "targets"; }
 
-# Nothing that stable_inodes forbids to mend is found.
+# Findings that stable_inodes forbids to fix are not reported.
 check debugfs -w -R 'feature stable_inodes' "$odd"
 check "$e4check" --layout-only "$odd"
 ! grep -q '^layout:' "$out" || { show_run; fail "what stays is found"; }
@@ -153,7 +154,7 @@ aged "$img" <"$work/recipe"
 check "$e4check" --layout-only "$img"
 ! grep -q '^layout:' "$out" || { show_run; fail "side by side"; }
 
-# What moves inodes repairs that.
+# Moving inodes fixes the finding.
 aged "$img" <<'END'
 size 32M
 mke2fs -b 1024 -N 4000
@@ -165,7 +166,8 @@ check "$e4repack" -q --only=inodes "$img"
 check "$e4check" --layout-only "$img"
 ! grep -q '^layout: directory-spread' "$out" || { show_run; fail "not fixed"; }
 
-# Names that were there once, and more than the linear form is for.
+# A directory that has lost most of its names, and one that is too large for
+# the linear form.
 aged "$img" <<'END'
 size 32M
 mke2fs -b 1024 -N 4000
@@ -194,7 +196,7 @@ check "$e4check" --layout-only "$img"
 ! grep -q '^layout: directory-linear' "$out" ||
 	{ show_run; fail "not fixed"; }
 
-# A bad value, as another program could have left it.
+# An invalid value, as another program could have stored it.
 rm -f "$img"
 mke2fs -qq -F -t ext4 "$img" 16M >/dev/null
 check debugfs -w -R \

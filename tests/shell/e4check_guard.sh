@@ -13,16 +13,16 @@ made() {
 	check mke2fs -q -F -b 1024 "$@" "$img" 8M
 }
 
-# change REQUEST...: by one debugfs.
+# change REQUEST...: runs all requests in one debugfs.
 change() {
 	printf '%s\n' "$@" >"$work/requests"
 	run debugfs -w -f "$work/requests" "$img"
-	# debugfs ends with 0 whatever happens
+	# debugfs always exits with 0
 	[ "$(grep -cv '^debugfs [0-9]' "$err")" = 0 ] ||
 		{ show_run; fail "$*"; }
 }
 
-# ask REQUEST: what debugfs prints of the image.
+# ask REQUEST: prints debugfs' output for the image.
 ask() {
 	debugfs -R "$1" "$img" 2>/dev/null
 }
@@ -35,7 +35,8 @@ clean() {
 	[ "$status" = 0 ] || { show_run; fail "$1: not clean"; }
 }
 
-# unclean CODE WHAT: both find it unclean, and no tool writes to it.
+# unclean CODE WHAT: both programs find errors, and no tool writes to the
+# image.
 unclean() {
 	run e2fsck -fn "$img"
 	[ "$status" != 0 ] || fail "$2: e2fsck finds it clean"
@@ -51,14 +52,14 @@ unclean() {
 
 # ---- counts in a group descriptor
 
-# group N NAME: a number that the descriptor of group N has.
+# group N NAME: prints a number from the descriptor of group N.
 group() {
 	dumpe2fs "$img" 2>/dev/null | awk -v "group=Group $1:" -v "name=$2" '
 		index($0, group) == 1 { found = 1 }
 		found && $0 ~ name { print $(NF - 2); exit }'
 }
 
-# hidden GROUP VALUE CHECKSUM: the group counts VALUE inodes as unused.
+# hidden GROUP VALUE CHECKSUM: the group's count of unused inodes is VALUE.
 hidden() {
 	cp "$work/files" "$img"
 	set -- "$@" entry-skipped
@@ -84,7 +85,7 @@ for sum in renewed stale; do
 	hidden 0 65 "$sum" group-root-unused
 	hidden 0 0xffffffff "$sum" group-root-unused
 done
-# all of a group's inodes are free: e2fsck has nothing to read there
+# all inodes of the group are free: e2fsck reads nothing there
 cp "$work/files" "$img"
 change 'set_bg 5 itable_unused 65' 'set_bg 5 checksum calc'
 clean 'a group without inodes in use counts too many'
@@ -103,7 +104,7 @@ for field in free_blocks_count free_inodes_count used_dirs_count; do
 		*) echo directories ;; esac)" "$field"
 done
 
-# The superblock's free counts may be anything: what is written is right.
+# The superblock's free counts may have any value; a writer corrects them.
 cp "$work/files" "$img"
 change 'ssv free_blocks_count 1' 'ssv free_inodes_count 0'
 clean 'the superblock counts nothing free'
@@ -117,7 +118,7 @@ same 'free counts of the superblock' "$sb" "$groups"
 
 # ---- a directory without ".."
 
-# covered DIR: "." of DIR is as long as its block.
+# covered DIR: makes "." of DIR fill its block.
 covered() {
 	block=$(ask "bmap $1 0")
 	printf '\000\004' | dd of="$img" bs=1 seek=$((block * 1024 + 4)) \
@@ -136,7 +137,7 @@ unclean dir-dotdot 'the root'
 
 # ---- the Hurd's fields
 
-# A file t with a translator's block, as settrans makes it.
+# A file t with a translator block, as settrans makes it.
 made -t ext2 -o hurd -I 128
 change "write $work/text f" "write $work/text t" "write $work/text g"
 block=$(ask 'bmap t 0')
@@ -161,7 +162,7 @@ for dir in / lost+found; do
 	clean "a translator of $dir"
 	cp "$work/hurd" "$img"
 done
-# damaged CODE REQUEST...: of the image with the translator
+# damaged CODE REQUEST...: changes the image with the translator
 damaged() {
 	code=$1
 	shift
@@ -185,7 +186,7 @@ damaged inode-high-bits 'sif lost+found size 0x100003000'
 cp "$work/hurd" "$img"
 change 'sif f blocks 77' 'sif f author 5'
 clean "fields of the Hurd that e2fsck does not check"
-# the same bytes in a filesystem of Linux are a version
+# in a Linux filesystem, the same bytes are a version
 made -t ext4
 change "write $work/text f" 'sif f translator 0xffffffff'
 run e2fsck -fy "$img"
@@ -211,8 +212,8 @@ for inode in 3 4 8; do
 done
 
 # Attributes in the body of a reserved inode are not read: i_blocks does not
-# count the values that they name.
-# body INODE: where the part of an inode that can have attributes is.
+# count their EA inodes. body INODE: prints the offset of the inode's attribute
+# area.
 body() {
 	ask "imap <$1>" | sed -n 's/.* block \([0-9]*\), offset \(0x.*\)/\1 \2/p' |
 		{ read -r block offset; echo $((block * 1024 + offset + 128)); }
@@ -234,7 +235,7 @@ for inode in 5 6 7 9 10; do
 	unclean inode-blocks "inode $inode counts a value"
 done
 
-# ---- e2fsck takes metadata of groups without a bitmap as marked in use
+# ---- e2fsck regards metadata of groups without a bitmap as in use
 
 made -t ext4 -g 1024 -G 4 -N 512 -O ^metadata_csum,uninit_bg,flex_bg
 change 'freeb 4121'
@@ -243,7 +244,7 @@ same 'a free block of an inode table' "$status" 4
 grep -q '^error: block-bitmap-free, block 4121' "$out" ||
 	{ show_run; fail 'the block in the inode table is not named'; }
 
-# ---- what e4check says would repair the filesystem does
+# ---- the commands that e4check prints repair the filesystem
 
 # repaired CODE: the command that e4check printed leaves no finding.
 repaired() {

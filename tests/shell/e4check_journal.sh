@@ -16,13 +16,13 @@ for blocksize in 1024 4096; do
 	cp "$img" "$work/fs"
 	cp "$journal" "$work/log"
 
-	# start: what is as it was at first
+	# start: restores the initial images
 	start() {
 		cp "$work/fs" "$img"
 		dd if="$work/log" of="$loop" bs=1M conv=fsync status=none
 	}
 
-	# both EXIT CODE: e2fsck finds it unclean, e4check finds CODE
+	# both EXIT CODE: e2fsck finds errors, and e4check finds CODE
 	both() {
 		run e2fsck -fn "$img"
 		[ "$status" != 0 ] || fail "$3: e2fsck finds it clean"
@@ -40,7 +40,7 @@ for blocksize in 1024 4096; do
 	check "$e4check" "$img"
 	grep -q '^warning: journal-recovery: ' "$out" || fail 'no word of it'
 
-	# the journal's superblock: its magic, its type, its length
+	# the journal's superblock: its magic, type and length
 	[ $blocksize = 1024 ] && at=2048 || at=4096
 	for field in 0 4 16; do
 		start
@@ -49,14 +49,14 @@ for blocksize in 1024 4096; do
 		both 4 journal-super "byte $field of the journal"
 	done
 
-	# not one of a journal device: what blkid remembers of it is older
+	# no journal device: blkid's cached information about it is older
 	start
 	printf '\0' | dd of="$loop" bs=1 conv=fsync seek=$((1024 + 96)) \
 		status=none
 	run "$e4check" --no-layout "$img"
 	[ "$status" != 0 ] || fail 'a device that is no journal'
 
-	# for two seconds blkid believes what it remembers
+	# blkid uses cached information for two seconds
 	detach "$loop"
 	cp "$work/fs" "$img"
 	cp "$work/log" "$journal"

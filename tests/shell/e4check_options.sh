@@ -30,7 +30,7 @@ says '^inodes \[#* *\] *[0-9]* %  (.*/s  )?[-0-9:]* left$'
 check "$e4check" --progress=always --quiet "$img"
 [ ! -s "$err" ] || fail "--quiet shows progress"
 
-# What fsck passes on: as without where nothing is asked to be changed.
+# Options of fsck: ignored, unless they ask for changes.
 check "$e4check" "$img"
 cp "$out" "$work/plain"
 for options in -n -f '-fn' '-C 3' '-n -f -C 3'; do
@@ -63,7 +63,7 @@ wrong --progress=maybe "$img"
 wrong --json=yes "$img"
 wrong --layout-only --no-layout "$img"
 
-# Something of each severity: an error, a warning, and a file in pieces.
+# A finding of each severity: an error, a warning, and a fragmented file.
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 check debugfs -w -R 'set_inode_field /split links_count 3' "$img"
 check debugfs -w -R 'set_super_value free_blocks_count 7' "$img"
@@ -77,7 +77,7 @@ grep -q ': 1 error, 1 warning, [0-9]* layout problems$' \
 grep -q "^to fix: e2fsck -fy $img$" "$out" || fail "no word of e2fsck -fy"
 grep -q "^to fix: e4repack $img$" "$out" || fail "no word of e4repack"
 
-# The most severe stay, and all are counted.
+# The most severe findings are kept, and all are counted.
 run "$e4check" --max-findings 2 "$img"
 same "exit code" "$status" 4
 same "findings shown" "$(grep -c '^[a-z]*: [a-z-]*,*' "$out")" 2
@@ -96,8 +96,8 @@ same "exit code" "$status" 4
 ! grep -q '^layout:' "$out" || fail "--no-layout tells of it"
 grep -q '^error:' "$out" || fail "--no-layout does not tell of errors"
 
-# The threads change nothing of what is found, here and where there are blocks
-# of directories for all of them; a sanitizer sees who meets whom.
+# The number of threads does not change the findings, in this image and in one
+# with directory blocks for all threads; a sanitizer detects races.
 mkdir "$work/tree"
 (cd "$work/tree" && seq 2000 | xargs mkdir)
 mke2fs -qq -F -t ext4 -d "$work/tree" "$work/dirs" 32M
@@ -114,7 +114,7 @@ for _ in $(seq 10); do
 	same_findings "$work/dirs"
 done
 
-# a reader that goes away and a disk that is full
+# a reader that exits early, and a full disk
 if [ -w /dev/full ]; then
 	for option in -v --json; do
 		run sh -c '"$1" "$2" "$3" >/dev/full' - "$e4check" "$option" \

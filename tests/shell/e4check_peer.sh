@@ -12,18 +12,18 @@ made() {
 	check mke2fs -q -F -t ext4 -b 1024 "$@" "$img" 8M
 }
 
-# change REQUEST: by debugfs.
+# change REQUEST: runs debugfs.
 change() {
 	check debugfs -w -R "$1" "$img"
 }
 
-# field FILE NAME: a number of what debugfs shows of a file.
+# field FILE NAME: prints a number of a file, from debugfs.
 field() {
 	debugfs -R "stat $1" "$img" 2>/dev/null |
 		sed -n "s/.*$2: *\\([0-9]*\\).*/\\1/p" | head -n 1
 }
 
-# clean WHAT, unclean CODE WHAT: both programs say so.
+# clean WHAT, unclean CODE WHAT: both programs agree.
 clean() {
 	run e2fsck -fn "$img"
 	[ "$status" = 0 ] || { show_run; fail "$1: e2fsck finds it unclean"; }
@@ -41,9 +41,9 @@ unclean() {
 echo text >"$work/text"
 head -c 2000 /dev/zero | tr '\0' x >"$work/value"
 
-# ---- values of attributes in inodes of their own
+# ---- values of attributes in EA inodes
 
-# one in the inode's body and one in its attribute block, with quotas
+# one attribute in the inode's body and one in its block, with quotas
 for size in 256 128; do
 	made -I "$size" -O quota,ea_inode
 	change "write $work/text f"
@@ -54,8 +54,8 @@ for size in 256 128; do
 	clean "quotas charge inodes of values, inodes of $size bytes"
 done
 
-# i_blocks of a symbolic link counts the value, and the target is in the inode:
-# e2fsck takes that for a map before 1.47.4
+# i_blocks of a symbolic link counts the EA inode, and the target is in the
+# inode: e2fsck before 1.47.4 reads the target as a map
 made -O ea_inode,^extents,^64bit
 change 'symlink link target'
 change "ea_set -f $work/value link user.value"
@@ -67,8 +67,8 @@ grep -q 'Fast link dest: "target"' "$out" || fail "the copy of the link differs"
 change 'sif link blocks 4'
 unclean inode-blocks "i_blocks that counts more than the value"
 
-# Lustre's point back to their user by mtime and generation, and i_blocks does
-# not count them
+# Lustre's EA inodes refer to their user by mtime and generation, and i_blocks
+# does not count them
 for size in 256 128; do
 	made -I "$size" -O ea_inode
 	change "write $work/text f"
@@ -102,7 +102,7 @@ done
 
 # ---- bad blocks
 
-# list BLOCK...: the bad-blocks inode lists these.
+# list BLOCK...: the bad-blocks inode lists these blocks.
 list() {
 	list_n=0
 	for block; do
@@ -111,7 +111,7 @@ list() {
 	done
 }
 
-# group N NAME: where a group has its superblock, or the like.
+# group N NAME: prints the place of a group's superblock, or of other metadata.
 group() {
 	dumpe2fs "$img" 2>/dev/null | sed -n "/^Group $1:/,/^Group $(($1 + 1)):/p" |
 		sed -n "s/.*$2 at \([0-9]*\).*/\1/p"
@@ -132,7 +132,7 @@ list "$(group 1 'Backup superblock')" "$(group 1 'Group descriptors')"
 clean 'a bad block in a copy'
 grep -q '^warning: bad-block-own, ' "$out" || fail "no word of the copy"
 
-# What is in a bad block of an inode table is in use, and not read.
+# Inodes in a bad block of an inode table are in use, and are not read.
 cp "$work/old" "$img"
 list "$(group 1 'Inode table')"
 run e2fsck -fy "$img"
@@ -152,9 +152,9 @@ run e2fsck -fn "$img"
 run "$e4check" "$img"
 grep -q '^error: bad-block-map, ' "$out" || { show_run; fail "no list"; }
 
-# ---- inodes that hold values, by the newest e2fsck: older ones find nothing
+# ---- EA inodes, judged by the newest e2fsck: older versions find no errors
 
-# newer CODE WHAT: found here.
+# newer CODE WHAT: e4check finds CODE.
 newer() {
 	run "$e4check" --no-layout "$img"
 	[ "$status" = 4 ] || { show_run; fail "$2: exit $status"; }
@@ -188,14 +188,14 @@ cp "$work/valued" "$img"
 change 'set_inode_field <9> flags 0x200000'
 newer ea-inode-type 'a reserved inode with the flag'
 
-# A link whose target fits the inode has no block: the block's number, of one
-# byte, is the target.
+# A link whose target fits in the inode has no block: the block's number, of
+# one byte, is the target.
 made -O ^extent,^64bit,^has_journal
 change "symlink l $(printf 'long/%.0s' $(seq 20))"
 change 'set_inode_field l size 1'
 newer inode-symlink 'a short link with a block'
 
-# ---- an empty extent tree may say any depth
+# ---- an empty extent tree may have any depth
 for options in metadata_csum ^metadata_csum; do
 	made -O "$options"
 	change 'write /dev/null f'
@@ -213,7 +213,7 @@ change 'set_inode_field f flags 0x82000'
 change 'unlink f'
 clean 'an inode to be opened by its number'
 
-# ---- encrypted inodes have a context, whatever else they are
+# ---- encrypted inodes have a context, whatever their type
 
 for mode in 0100644 0120777 020666 010666; do
 	made -O encrypt
@@ -226,9 +226,9 @@ for mode in 0100644 0120777 020666 010666; do
 	unclean inode-encryption "mode $mode, without a context"
 done
 
-# ---- a file of a filesystem with clusters has extents
+# ---- a file of a bigalloc filesystem has extents
 
-# unmapped: a file with no map
+# unmapped: makes a file without a map
 unmapped() {
 	made -O bigalloc,ea_inode,^has_journal
 	change "write /dev/null f"
@@ -253,7 +253,7 @@ change "sif f block[IND] $block"
 change 'sif f blocks 32'
 unclean map-bigalloc 'a map without blocks'
 
-# ---- features need a revision that has them
+# ---- features require a revision that supports them
 made -O ^has_journal,^ext_attr,^resize_inode -I 128
 change 'ssv rev_level 0'
 change "write $work/text f"
@@ -261,7 +261,7 @@ change 'sif f size 3000000000'
 clean 'a large file in revision 0'
 grep -q '^warning: super-revision: ' "$out" || fail "no word of the revision"
 
-# ---- a link whose target is inline: e2fsck leaves i_blocks and quotas at that
+# ---- a link with an inline target: e2fsck does not check i_blocks and quotas
 mkdir "$work/tree"
 ln -s "$(printf 'target%.0s' $(seq 16))" "$work/tree/link"
 made -O inline_data -d "$work/tree"
@@ -289,10 +289,10 @@ change 'ln d/Name d/name'
 change 'set_inode_field d/Name links_count 2'
 clean 'names that are one when they are folded'
 
-# ---- inodes that share a block of attributes
+# ---- inodes that share an attribute block
 head -c 300 /dev/urandom >"$work/shared"
 
-# share FILE...: gives them the block of a.
+# share FILE...: gives the files the attribute block of a.
 share() {
 	acl=$(field a ACL)
 	blocks=$(field a Blockcount)
@@ -302,14 +302,14 @@ share() {
 	done
 }
 
-# values IMAGE: a line for each value that the three have.
+# values IMAGE: prints each attribute value of the three files.
 values() {
 	for file in a b c; do
 		debugfs -R "ea_get -x $file user.v" "$1" 2>/dev/null | sha256sum
 	done | sort -u
 }
 
-# only CODE...: no other error, of such a block or of what it takes.
+# only CODE...: e4check finds no other errors.
 only() {
 	grep '^error: ' "$out" | sed 's/^error: \([^,]*\),.*/\1/' | sort -u |
 		grep -vxF -e xattr-refcount -e quota-usage &&
@@ -339,7 +339,7 @@ for options in '-I 128' '-I 128 -O ^metadata_csum' '-I 256 -b 4096' \
 		-gt 600 ] || fail "$options: the value is not shared"
 	same "$options: values" "$(wc -l <"$work/values")" 1
 
-	# what copies and what repairs
+	# copying and repairing
 	rm -f "$work/copy"
 	check "$mke4fs" -q --verify --from="$img" "$work/copy"
 	sound "$work/copy"
@@ -351,7 +351,7 @@ for options in '-I 128' '-I 128 -O ^metadata_csum' '-I 256 -b 4096' \
 	sound "$img"
 	values "$img" | cmp - "$work/values"
 
-	# one less
+	# one reference less
 	cp "$work/whole" "$img"
 	change 'set_inode_field c file_acl 0'
 	change "set_inode_field c blocks $((blocks - $(
@@ -365,7 +365,7 @@ for options in '-I 128' '-I 128 -O ^metadata_csum' '-I 256 -b 4096' \
 	run e2fsck -fy "$img"
 	clean "$options: 2 users"
 
-	# and what writes refuses a count that is wrong
+	# writers refuse a wrong count
 	cp "$work/whole" "$img"
 	change 'set_inode_field c file_acl 0'
 	sum=$(sha256sum <"$img")

@@ -6,8 +6,8 @@
 require_program mke2fs
 require_strace
 
-# directories of one block, of several, and of more than a round has; half of
-# what comes between them is freed, so that they lie in many places
+# directories of one block, of several, and of more than fit in a round; half
+# of the files between them are deleted, so that the directories are scattered
 aged "$work/img" <<'END'
 size 512M
 mke2fs -N 90000 -m 0 -O ^has_journal
@@ -18,7 +18,7 @@ many /huge count 25000 size 0 perdir 25000
 delete /small every 2
 END
 
-# kib_read [OPTION...]: by e4check.
+# kib_read [OPTION...]: sets the number of KiB that e4check reads.
 kib_read() {
 	check strace -f -qq -e trace=pread64 -o "$work/trace" \
 		"$e4check" --max-findings=0 "$@" "$work/img"
@@ -29,7 +29,7 @@ kib_read() {
 without=$(kib_read --no-layout)
 with=$(kib_read)
 echo "$without KiB without the layout, $with with it"
-# what tune4fs keeps; the directories have 2,900
+# the attribute of tune4fs; the directories have 2,900
 [ $((with - without)) -le 64 ] || fail "reads $((with - without)) KiB more"
 only=$(kib_read --layout-only)
 [ "$only" -le "$with" ] || fail "--layout-only reads $only KiB, not $with"

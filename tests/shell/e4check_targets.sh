@@ -36,7 +36,7 @@ rm -f "$img"
 mke2fs -qq -F -O journal_dev "$img" 8M >/dev/null
 bad 'an external journal, not a filesystem' "$img"
 
-# Every feature has to be known, those that do not hinder readers too.
+# Unknown features are refused, including those that allow reading.
 for feature in FEATURE_I29 FEATURE_R29 FEATURE_C29; do
 	rm -f "$img"
 	mke2fs -qq -F -t ext4 "$img" 8M >/dev/null
@@ -44,7 +44,7 @@ for feature in FEATURE_I29 FEATURE_R29 FEATURE_C29; do
 	bad "the filesystem has the feature $feature, which" "$img"
 done
 
-# Where the superblock cannot be believed, its first copy is used.
+# If the superblock is damaged, its first backup is used.
 rm -f "$img"
 mke2fs -qq -F -t ext4 -b 1024 "$img" 32M >/dev/null
 cp "$img" "$work/copy"
@@ -61,7 +61,7 @@ mke2fs -qq -F -t ext4 -O 64bit "$img" 16M >/dev/null
 debugfs -w -R 'ssv desc_size 31' "$img" >/dev/null 2>&1
 bad 'the superblock is damaged: Block group descriptor size incorrect: run' "$img"
 
-# What it read is as it was.
+# The image is unchanged.
 cp "$work/copy" "$img"
 chmod 400 "$img"
 check "$e4check" "$img"

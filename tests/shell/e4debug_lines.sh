@@ -8,7 +8,7 @@ require_program mke2fs debugfs
 img=$work/img
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 
-# other requests say what debugfs says
+# other requests print debugfs' output
 for request in 'stat /split' 'ls -l /data' 'testb 5000' 'dump_extents /split' \
 	'bmap /data/broken 5'; do
 	check "$e4debug" -R "$request" "$img"
@@ -17,7 +17,8 @@ for request in 'stat /split' 'ls -l /data' 'testb 5000' 'dump_extents /split' \
 	cmp "$out" "$work/wanted" || fail "$request is not debugfs's"
 done
 
-# refused LINE PATTERN [OPTION...]: fails with a sentence, as -R and in a file.
+# refused LINE PATTERN [OPTION...]: LINE fails with a message, as -R and in a
+# file.
 refused() {
 	line=$1
 	pattern=$2
@@ -71,7 +72,7 @@ mustfail 2 "$e4debug" -R stats -f "$work/file" "$img"
 mustfail 2 "$e4debug" -z "$work/undo" "$img"
 mustfail 2 "$e4debug" "$img" "$img"
 
-# a line without an end, a name with a blank, a target that comes later
+# a line without a newline, a name with a blank, a target in a later request
 printf 'open "%s"\nfrag <12>\nclose\nopen %s\nquit\nnonsense' "$img" "$img" \
 	>"$work/file"
 check "$e4debug" -f "$work/file"
@@ -86,7 +87,7 @@ for request in frag findings plan; do
 	says '\[#+\] 100 %'
 done
 
-# debugfs writes where we may, and nowhere else
+# debugfs writes only if e4debug may write
 mustfail 1 "$e4debug" -R 'symlink /link target' "$img"
 check "$e4debug" -w -R 'symlink /link target' "$img"
 check "$e4debug" -R 'stat /link' "$img"

@@ -8,7 +8,7 @@ img=$work/img
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 before=$(sha256sum <"$img")
 
-# request REQUEST: says what is on stdin.
+# request REQUEST: prints the text on stdin.
 request() {
 	check "$e4debug" -R "$1" "$img"
 	cat >"$work/wanted"
@@ -123,7 +123,7 @@ check "$e4debug" -R 'tree /data/deep/tree' "$img"
 grep -qx '+- block [0-9]*: 6 of 340 extents, from 0' "$out" ||
 	{ show_run; fail 'the tree is not drawn'; }
 
-# agrees REQUEST KEY: says what e4frag has under KEY.
+# agrees REQUEST KEY: prints e4frag's value of KEY.
 agrees() {
 	check "$e4debug" --json -R "$1" "$img"
 	cp "$out" "$work/doc"

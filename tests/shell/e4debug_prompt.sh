@@ -10,7 +10,7 @@ img=$work/img
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 printf 'mkdir "odd dir"\nmkdir "odd dir/within"\n' |
 	debugfs -w -f - "$img" >/dev/null 2>&1
-# a request that takes a while: 8 GiB of inode tables have to be read
+# a slow request: reads 8 GiB of inode tables
 truncate -s 512G "$work/large"
 check mke2fs -q -F -t ext4 -O ^has_journal,^resize_inode \
 	-O ^metadata_csum,^uninit_bg "$work/large"
@@ -19,7 +19,7 @@ screen() {
 	tmux -S "$work/tmux" "$@" </dev/null
 }
 
-# start TARGET: a shell in a terminal of its own; sets $pid.
+# start TARGET: runs the shell in its own terminal; sets $pid.
 start() {
 	TERM=xterm screen -f /dev/null new-session -d -x 100 -y 50 \
 		"exec '$e4debug' '$1'" || skip 'tmux does not work here'
@@ -28,7 +28,7 @@ start() {
 }
 defer "tmux -S '$work/tmux' kill-server 2>/dev/null"
 
-# shows PATTERN: the screen does so before long.
+# shows PATTERN: the screen shows PATTERN within a moment.
 shows() {
 	tries=0
 	until screen capture-pane -p >"$out" && grep -Eq -e "$1" "$out"; do
@@ -44,7 +44,7 @@ types() {
 	screen send-keys "$@"
 }
 
-# clear: an empty line and nothing above.
+# clear: leaves an empty line at the top of the screen.
 clear() {
 	types C-c
 	types C-l
@@ -81,7 +81,7 @@ types -l 'fr'
 types Tab Tab
 shows '^frag  *free  *freespace *$'
 clear
-# what is not a request's name
+# a word that is not the name of a request
 types -l 'frag od'
 types Tab
 shows 'frag "odd dir/$'
@@ -91,7 +91,7 @@ types -l '"'
 types Enter
 shows '^count  *1$'
 clear
-# Ctrl-C takes a line away, and nothing else
+# Ctrl-C clears the line, and does nothing else
 types -l 'quit'
 types C-c
 types -l 'frag /split'
@@ -102,7 +102,7 @@ types -l 'nonsense'
 types Enter
 shows 'Command not found nonsense'
 clear
-# neither our list nor what debugfs would show in a pager waits for a key
+# neither e4debug's list nor debugfs' output waits for a key in a pager
 types -l '?'
 types Enter
 shows '^quit  *leave'
@@ -129,7 +129,7 @@ screen kill-server 2>/dev/null || :
 start "$work/large"
 types -l 'frag'
 types Enter
-# the thread that waits for signals is there, so the request runs
+# the thread that waits for signals exists, so the request runs
 tries=0
 while [ "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" = 1 ]; do
 	tries=$((tries + 1))
@@ -137,7 +137,7 @@ while [ "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" = 1 ]; do
 	sleep 0.1
 done
 types C-c
-# its echo may come later than the sentence
+# the echo may come after the message
 shows 'e4debug: frag: .*: interrupted *(\^C)?$'
 shows '^e4debug: *$'
 clear

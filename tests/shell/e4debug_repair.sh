@@ -21,14 +21,15 @@ same_content() {
 	unchanged "$work/before" "$work/after"
 }
 
-# do_json REQUEST...: each, in one shell; their objects are the lines of $out.
+# do_json REQUEST...: runs all requests in one shell; their objects are the
+# lines of $out.
 do_json() {
 	printf '%s\n' "$@" >"$work/requests"
 	# shellcheck disable=SC2086
 	check "$e4debug" --json -w $undo -f "$work/requests" "$img"
 	what=$*
 }
-# line N EXPRESSION
+# line N EXPRESSION: prints the value of the expression for line N
 line() {
 	sed -n "$1p" "$out" >"$work/doc"
 	json "$work/doc" "$2"
@@ -69,7 +70,7 @@ same 'one fragment' "$(line 2 'd["fragments"]')" 1
 same 'nothing left' "$(line 4 'd["planned"]["files"]')" 0
 same_content
 
-# inodes of all directories, and then there is nothing to do
+# inodes of all directories; a second run has nothing to do
 rm -f "$img"
 aged "$img" <<END
 size 64M
@@ -90,7 +91,7 @@ clean "$img"
 "$top_builddir/tests/tools/fsdigest" -n "$img" | sort >"$work/after"
 unchanged "$work/before" "$work/after"
 
-# directories, each by itself, and named where they stay
+# directories one by one, with names of those that are skipped
 rm -f "$img"
 aged "$img" <<END
 size 64M
@@ -117,7 +118,7 @@ clean "$img"
 "$top_builddir/tests/tools/fsdigest" -e "$img" >"$work/after"
 unchanged "$work/before" "$work/after"
 
-# with an undo file, all of a shell's changes are taken back at once
+# with an undo file, all changes of a shell are undone together
 make_image
 image=$(sha256sum <"$img")
 digest "$img" >"$work/digest"

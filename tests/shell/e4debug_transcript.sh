@@ -15,14 +15,14 @@ aged "$img" <<-END
 	$(cat "$top_srcdir/tests/shell/layout.recipe")
 	mosaic /mosaic size 256K written 8K unwritten 8K
 END
-# its content is nowhere in the transcript, its size is
+# the transcript shows its size, but not its content
 head -c 50000 /dev/zero >"$work/host"
 head -c 5000 /dev/zero >"$work/small"
 : >"$work/empty"
 cd "$work"
 grep '^> ' "$wanted" | cut -c3- >requests
 
-# A request at a time, so that its output can be told; undo needs one shell.
+# Runs one request at a time, to separate the output; undo needs one shell.
 while IFS= read -r request; do
 	echo "> $request"
 	case $request in

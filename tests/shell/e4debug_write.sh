@@ -13,7 +13,7 @@ truncate -s 8M "$work/holes"
 dd if="$work/large" of="$work/holes" bs=4096 seek=100 conv=notrunc status=none
 dd if="$work/small" of="$work/holes" bs=4096 seek=1500 conv=notrunc status=none
 
-# request REQUEST: on the image, written.
+# request REQUEST: runs a request that writes to the image.
 request() {
 	what=$1
 	# shellcheck disable=SC2086
@@ -22,7 +22,7 @@ request() {
 	sound "$img"
 }
 
-# refused REQUEST PATTERN: with nothing changed.
+# refused REQUEST PATTERN: fails and changes nothing.
 refused() {
 	what=$1
 	cp "$img" "$work/untouched"
@@ -32,18 +32,19 @@ refused() {
 	cmp "$img" "$work/untouched" || fail "$1 changes the image"
 }
 
-# holds PATH HOSTFILE: the file's content.
+# holds PATH HOSTFILE: the file has the content of HOSTFILE.
 holds() {
 	debugfs -R "dump $1 $work/dump" "$img" >/dev/null 2>&1
 	cmp "$work/dump" "$2" || fail "$what: $1 is not $2"
 }
 
-# others: the files that no request names, by inode: $kept.
+# others: prints the files that no request has changed; their inodes are in
+# $kept.
 others() {
 	digest "$img" | awk -v kept=" $kept " 'index(kept, " " $1 " ")'
 }
 
-# figure REQUEST EXPRESSION
+# figure REQUEST EXPRESSION: prints a value of the request's JSON
 figure() {
 	"$e4debug" --json -R "$1" "$img" >"$work/doc" || fail "$1"
 	json "$work/doc" "$2"
@@ -81,7 +82,7 @@ all_requests() {
 	refused "write $work /new/none" 'not a regular file'
 	refused "write $work/large /new" 'not a regular file'
 
-	# a file that is preallocated and then written in part
+	# a file that is preallocated, then partly written
 	request "write $work/empty /new/wal"
 	request 'fallocate /new/wal 0 4M'
 	same 'preallocated' "$(figure 'frag /new/wal' \
@@ -136,7 +137,7 @@ for features in '' '-O bigalloc -C 16384' \
 	all_requests
 done
 
-# where users' space is counted, only what they have may not change
+# with quotas, only changes that do not change the usage are allowed
 rm -f "$img"
 check mke2fs -q -F -t ext4 -O quota "$img" 32M
 protect=
@@ -150,7 +151,7 @@ for request in 'mkdir /new' "write $work/small /new"; do
 	sound "$img"
 done
 
-# a file whose tree has two levels: its space is in a thousand pieces
+# a file with a tree of two levels: the free space is in a thousand extents
 rm -f "$img"
 aged "$img" <<-END
 	size 16M

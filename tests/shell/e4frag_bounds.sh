@@ -7,7 +7,8 @@ require_program mke2fs /usr/bin/python3
 
 img=$work/img
 
-# bounds WHAT [PATH...]: e4repack -n plans to save no more than that of $img.
+# bounds WHAT [PATH...]: e4repack -n plans to save no more than e4frag's upper
+# bounds for $img.
 bounds() {
 	what=$1
 	shift
@@ -30,7 +31,7 @@ bounds() {
 	PYTHON
 }
 
-# prints PATTERN: what was printed last has such a line.
+# prints PATTERN: the last output has a matching line.
 prints() {
 	grep -qE "$1" "$out" || { cat "$out"; fail "not printed: $1"; }
 }
@@ -82,7 +83,7 @@ check "$e4repack" -q --only=directories "$img"
 check "$e4frag" --json "$img"
 same 'left' "$(json "$out" 'd["repack"]["directories"]["linear"]')" 0
 
-# inodes: what --inodes saves, where there is room
+# inodes: the savings of --inodes, with enough free inodes
 aged "$img" <<'END'
 size 64M
 mke2fs -b 1024 -N 8000
@@ -96,7 +97,7 @@ check "$e4repack" --json --only=inodes "$img"
 same "itable blocks" "$(json "$out" 'd["before"]["itable_blocks"] -
 	d["after"]["itable_blocks"]')" "$spare"
 
-# damage is named, and the rest is counted
+# damage is named, and everything else is counted
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 blk=$(debugfs -R 'ex /data/deep/tree' "$img" 2>/dev/null |
 	awk '$1 == "0/" { print $8; exit }')

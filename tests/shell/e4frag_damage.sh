@@ -21,7 +21,7 @@ flip() {
 	END
 }
 
-# named WHAT INODE BLOCK WHY: that alone is in the report.
+# named WHAT INODE BLOCK WHY: the report has this damage only.
 named() {
 	check "$e4frag" --json "$bad"
 	one_sentence e4frag
@@ -36,13 +36,13 @@ named() {
 	esac
 }
 
-# left KEY NUMBER: how much less than of the sound image there is.
+# left KEY NUMBER: the figure is lower by NUMBER than that of the sound image.
 left() {
 	same "$features: $1" "$(json "$out" "d['files']['$1']")" \
 		$(($(json "$work/sound" "d['files']['$1']") - $2))
 }
 
-# blocks_at LEVEL: the blocks of the deep tree's level, by debugfs.
+# blocks_at LEVEL: prints the blocks of the deep tree's level, from debugfs.
 blocks_at() {
 	debugfs -R 'ex /deep' "$img" 2>/dev/null | awk -v level="$1" '
 		{ gsub("/", " ") }
@@ -105,8 +105,8 @@ for features in metadata_csum metadata_csum_seed; do
 		'd["free_space"]["blocks"]')" 0
 done
 
-# Directories that lead to each other, and not to the root: what is in them has no
-# path, and all else has.
+# Directories that contain each other, but are not connected to the root: their
+# entries have no path, and all other files have one.
 mkdir -p "$work/src/A/d/e"
 touch "$work/src/A/f" "$work/src/A/d/g" "$work/src/A/d/e/h" "$work/src/z"
 rm -f "$img"

@@ -60,7 +60,7 @@ for path in '' /data/deep; do
 	done
 done
 
-# the root has what the report has; --top is heard; text has the same
+# the root has the report's totals; --top works; the text has the same figures
 check "$e4frag" --json --dirs --top=2 "$img"
 same top "$(json "$out" 'len(d["subtrees"])')" 2
 same root "$(json "$out" 'all(d["subtrees"][0][k] == d["files"][k] for k in
@@ -77,7 +77,7 @@ for columns in 40 80 200; do
 		fail "wider than $columns columns"
 done
 
-# a directory in itself, and none that leads there from the root
+# a directory in itself, and one without a path from the root
 debugfs -w -f - "$img" >/dev/null 2>&1 <<'END'
 ln /data/deep /data/deep/loop
 ln /data/deep /data/deep/again

@@ -8,7 +8,7 @@ require_program mke2fs debugfs python3
 img=$work/img
 page=$work/page.html
 
-# data PAGE EXPRESSION: of d, the data in the page
+# data PAGE EXPRESSION: prints a value of d, the data in the page
 data() {
 	sed -n '/^<script type="application\/json"/,/^<\/script>/p' "$1" |
 		sed '1d; $d' >"$work/data"
@@ -16,7 +16,7 @@ data() {
 }
 
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
-# a path with what would end the script, and begin another
+# a path that would end the script element and begin another one
 printf 'hm' >"$work/file"
 debugfs -w -f - "$img" >/dev/null 2>&1 <<-END
 	mkdir "a<"
@@ -76,7 +76,7 @@ same "before" "$(data "$page" '[d["before"]["files"]["extents"],
 check "$e4frag" -q --html="$page" --compare="$work/doc" "$img"
 same "before without a map" "$(data "$page" '"map" in d["before"]')" False
 
-# what is no report is refused, whatever is wrong with it
+# invalid reports are refused, whatever the error
 cp "$page" "$work/kept"
 /usr/bin/python3 - "$work/before.json" "$work" <<-'END'
 	import copy, json, sys
@@ -118,7 +118,7 @@ for bad in "$work"/bad*.json /dev/null "$work" "$work/none"; do
 	mustfail 1 "$e4frag" -q --html="$page" --compare="$bad" "$img"
 	one_sentence e4frag
 done
-# names of it that are no text are none
+# names that are not strings are ignored
 /usr/bin/python3 -c '
 import json, sys
 d = json.load(open(sys.argv[1]))
@@ -133,7 +133,7 @@ same "an odd path" "$(data "$page" '[d["before"]["worst"][0]["path"],
 	"[None, True, True]"
 [ "$(wc -c <"$page")" -lt 2000000 ] || fail 'the page is large'
 
-# nothing that is read is replaced, nor what is no file
+# input files, and files that are not regular, are not replaced
 cp "$img" "$work/copy"
 mustfail 1 "$e4frag" -q --html="$img" "$img"
 says 'also an input'

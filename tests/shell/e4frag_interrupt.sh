@@ -18,8 +18,8 @@ exec 9<"$work/pipe"
 read -r line <&9
 case $line in '{"inode":'*) ;; *) fail "no line of JSON: $line" ;; esac
 kill -TERM $pid
-# it has been heard when it is no longer pending, and who waited for it waits
-# again, as all the others do
+# the signal was received if it is no longer pending, and the waiting thread
+# waits again, like all others
 until ! grep -q '^ShdPnd:.*4000$' "/proc/$pid/status" &&
 	! grep -qs '^State:.*[RD] ' "/proc/$pid"/task/*/status; do
 	sleep 0.1

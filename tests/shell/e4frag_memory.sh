@@ -16,7 +16,7 @@ contents off
 many /inodes count 1000000 perdir 2000
 interleave /grown count 1000 rounds 40 blocks 1
 END
-# peak KIB [OPTION...]: of e4frag, which may not take more than that
+# peak KIB [OPTION...]: e4frag may not use more than KIB
 peak() {
 	most=$1
 	shift
@@ -27,7 +27,7 @@ peak() {
 	[ "$kib" -le "$most" ] || fail "$* takes $kib KiB, and not $most"
 }
 peak $max_kib --quiet
-# the report contains no plan, and needs no more
+# the report contains no plan, and needs no more memory
 peak $max_kib
 grep -q '^Files  *1,00[0-9],' "$out" || fail "not a million files"
 grep -q '^A repack would save up to ' "$out" || fail "no bounds: $(cat "$out")"

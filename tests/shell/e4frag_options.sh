@@ -55,7 +55,7 @@ wrong --progress=maybe "$img"
 wrong --json=yes "$img"
 wrong "$img" --sort
 
-# a standard output that is closed, full, or a pipe that nobody reads
+# standard output is closed, full, or a pipe without a reader
 no_output() {
 	[ "$status" = 1 ] || fail "exit $status when stdout is $1"
 	says "^e4frag: standard output: cannot write: $2"

@@ -10,8 +10,9 @@ chromium=$(command -v chromium || command -v chromium-browser) ||
 
 img=$work/img
 
-# browse PAGE EXPRESSION [OPTION...]: $work/result is what of JavaScript it is,
-# with q() for querySelectorAll() as an array and press() for keys on a map.
+# browse PAGE EXPRESSION [OPTION...]: writes the value of the JavaScript
+# expression to $work/result; q() is querySelectorAll() as an array, and
+# press() presses keys on a map.
 browse() {
 	page=$1 expression=$2
 	shift 2
@@ -60,7 +61,7 @@ print(urllib.parse.unquote(re.search("data-result=\"([^\"]*)\"",
 	same "errors in the page" "$(json "$work/result" 'd["errors"]')" '[]'
 }
 
-# holds WHAT EXPRESSION: the Python expression of the result r.
+# holds WHAT EXPRESSION: the Python expression of the result r is true.
 holds() {
 	same "$1" "$(json "$work/result" \
 		"(lambda r: ($2))(d['result'])")" True || {
@@ -110,7 +111,7 @@ is_page() {
 	holds "it is as wide as the window" 'r["wide"] <= 0'
 }
 
-# nothing in it
+# an empty filesystem
 mke2fs -qq -F -t ext4 -b 4096 "$img" 16M
 check "$e4frag" -q --html="$work/empty.html" "$img"
 browse "$work/empty.html" "$common"
@@ -118,7 +119,7 @@ is_page
 holds "an empty one" 'r["drawn"] == 0 and "No file is listed." in r["text"] and
 	r["light"]'
 
-# all states, in light and dark; names are text, and show what they have
+# all states, in light and dark mode; names are displayed as text
 rm "$img"
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 name=$(printf 'script><img src=x onerror=alert(2)>\342\200\256\377&lt;\001')
@@ -142,7 +143,7 @@ holds "dark" 'not r["light"] and r["canvas"][0][1] > 5'
 browse "$work/page.html" "$common" --window-size=500,900
 is_page
 
-# keys move, zoom and come back; one state alone; groups as squares
+# keys move, zoom and return; a single state; groups as squares
 browse "$work/page.html" '(() => {
 	const seen = {}, at = what =>
 		seen[what] = [told(), q("figcaption")[0].innerText];
@@ -187,7 +188,7 @@ is_page
 holds "two maps" '[c[1] > 1 for c in r["canvas"]] == [True, True]'
 holds "both are told" '"Before: " in r["told"] and "Now: " in r["told"]'
 
-# 16 TiB, where one square is of many groups
+# 16 TiB: one square is several groups
 if truncate -s 16777215M "$work/huge" 2>/dev/null; then
 	mke2fs -qq -F -t ext4 -b 4096 -N 200000 -O ^has_journal,^resize_inode \
 		-E lazy_itable_init=1,nodiscard "$work/huge"

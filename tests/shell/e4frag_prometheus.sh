@@ -13,7 +13,7 @@ check "$e4frag" --json "$img"
 cp "$out" "$work/report"
 check "$e4frag" --prometheus "$img"
 cp "$out" "$work/metrics"
-# is NAME VALUE: what the report has
+# is NAME VALUE: the report has this value
 is() {
 	same "$1" "$(sed -n "s/^e4layout_$1{[^}]*} //p" "$work/metrics")" \
 		"$(json "$work/report" "$2")"
@@ -35,7 +35,7 @@ same 'free extents' "$(awk '/^e4layout_free_bytes_by_extent/ { n += $2 }
 	END { print n }' "$work/metrics")" \
 	"$(sed -n 's/^e4layout_free_bytes{.*} //p' "$work/metrics")"
 
-# names that anybody gave
+# names with any bytes
 nl='
 '
 odd="$work/a\"b\\c${nl}d$(printf '\377')e"
@@ -47,7 +47,8 @@ grep -qF 'device="'"$work"'/a\"b\\x5cc\\x0ad\\xffe",mountpoint=""' "$out" ||
 	fail "the name is not escaped"
 grep -qF 'label="\"\\x5cn{}"} 1' "$out" || fail "the label is not escaped"
 
-# a new file: of its mode, durable before it has its name, nothing left beside
+# a new file: with its mode, durable before it gets its name, and no other file
+# left
 file=$work/dir/e4layout.prom
 mkdir "$work/dir"
 (umask 027 && exec strace -f -o "$work/trace" -e trace=fsync,rename \
@@ -64,7 +65,7 @@ grep -v timestamp_seconds "$work/metrics" >"$work/wanted"
 grep -v timestamp_seconds "$file" | cmp -s - "$work/wanted" ||
 	fail 'other metrics in the file'
 
-# a signal meanwhile: all of it is there, and nothing beside
+# a signal meanwhile: the file is complete, and no other file is left
 echo old >"$file"
 chmod 604 "$file"
 strace -f -o "$work/trace" -e trace=fchmod -e inject=fchmod:signal=TERM \
@@ -75,7 +76,7 @@ same 'the mode that it had' "$(stat -c %a "$file")" 604
 grep -v timestamp_seconds "$file" | cmp -s - "$work/wanted" ||
 	fail 'other metrics after a signal'
 
-# what must not be replaced, and what cannot be
+# files that must not, or cannot, be replaced
 mkdir "$work/dir/x.prom"
 mustfail 1 "$e4frag" --prometheus="$work/dir/x.prom" "$img"
 says 'x\.prom: not a regular'
@@ -95,7 +96,7 @@ mustfail 2 "$e4frag" --prometheus --json "$img"
 mustfail 1 "$e4frag" --prometheus "$img" /data
 says 'requires .*filesystem'
 
-# every metric that the pages for fleets use is one
+# the alerts and dashboards use existing metrics only
 fleet=$top_srcdir/doc/fleet
 cat "$fleet/alerts.yml" "$fleet/grafana.json" |
 	grep -o 'e4layout_[a-z_]*' | sort -u | while read -r name; do
@@ -103,7 +104,7 @@ cat "$fleet/alerts.yml" "$fleet/grafana.json" |
 		fail "there is no metric $name"
 done
 
-# what the programs of Prometheus and systemd say, where there are any
+# checks by the programs of Prometheus and systemd, if installed
 /usr/bin/python3 - "$fleet/grafana.json" >"$work/dashboard.yml" <<'END'
 import json, sys
 print("groups: [{name: dashboard, rules: [")
@@ -128,7 +129,7 @@ if [ -e "$unit" ] && command -v systemd-analyze >/dev/null; then
 	[ ! -s "$err" ] || { show_run; fail "systemd-analyze complains"; }
 fi
 
-# the service's command, as it would be for what is mounted
+# the service's command, for a mounted filesystem
 if [ -e "$unit" ] && can_mount; then
 	mount_image "$img" "$work/mnt \"x"
 	# shellcheck disable=SC2016

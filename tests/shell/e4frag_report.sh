@@ -7,7 +7,8 @@ require_program mke2fs /usr/bin/python3
 img=$work/img
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 
-# figures PATH EXTENTS FRAGMENTS IDEAL SPLITS MERGEABLE TREE
+# figures PATH EXTENTS FRAGMENTS IDEAL SPLITS MERGEABLE TREE: the file's
+# figures
 figures() {
 	check "$e4frag" --json --sort=extents "$img" "$1"
 	path=$1
@@ -43,7 +44,7 @@ same "bounds" "$(json "$work/all" \
 	     r["max_blocks"] * r["extents"]
 	     for r in d["free_space"]["histogram"])')" True
 
-# top and min-extents shorten the lists and leave the totals alone
+# --top and --min-extents shorten the lists and do not change the totals
 for options in '--top=1 1' '--top=0 0' '--min-extents=3 2' \
 	'--min-extents=1000 0' '--top=2 2'; do
 	check "$e4frag" --json "${options% *}" "$img"
@@ -62,7 +63,7 @@ for sort in extents fragments size excess; do
 		[$key for w in d['worst']])")" True
 done
 
-# the text says the same
+# the text has the same figures
 check "$e4frag" "$img"
 text() {
 	got=$(sed -n "s/^$1 *\([0-9,]*\) .*/\1/p" "$out" | head -n 1 | tr -d ,)
@@ -93,7 +94,7 @@ same "e2fsck" "$(json "$work/all" \
 		awk '/ non-contiguous (file|director)/ { n += $1 }
 		     END { print n + 0 }')"
 
-# a damaged tree block is named, stepped over, and no failure
+# a damaged tree block is named and skipped, and is not a failure
 blk=$(debugfs -R 'ex /data/deep/tree' "$img" 2>/dev/null |
 	awk '$1 == "0/" { print $8; exit }')
 dd if=/dev/zero of="$img" bs=4096 seek="$blk" count=1 conv=notrunc status=none
@@ -108,7 +109,7 @@ grep -q "^  inode [0-9]*, block $blk, the extent tree" "$out" ||
 grep -q ' 1   damaged structure was skipped and is not counted$' "$out" ||
 	fail "text: not 1 damaged place"
 
-# the longest bar, and one of each
+# the longest bar, and singular forms
 aged "$img" <<'END'
 size 64M
 dir /empty

@@ -28,7 +28,7 @@ bad 'contains no ext2, ext3 or ext4 filesystem' "$img"
 yes 'a long text' | head -c 300000 >"$img"
 bad 'contains no ext2, ext3 or ext4 filesystem' "$img"
 
-# truncated in each structure, for each of a few geometries
+# truncated inside each structure, for a few geometries
 bytes_of() {
 	dumpe2fs "$img" 2>/dev/null | sed -n "s/.*$1 at \([0-9]*\).*/\1/p" |
 		head -n 1
@@ -60,7 +60,7 @@ rm -f "$img"
 mke2fs -qq -F -t ext4 "$img" 8M >/dev/null
 debugfs -w -R 'feature FEATURE_I29' "$img" >/dev/null 2>&1
 bad 'the filesystem has the feature FEATURE_I29, which' "$img"
-# an unknown feature that only writers have to know
+# an unknown feature that only writers must know
 rm -f "$img"
 mke2fs -qq -F -t ext4 "$img" 8M >/dev/null
 debugfs -w -R 'feature FEATURE_R29' "$img" >/dev/null 2>&1
@@ -103,7 +103,8 @@ for name in "$img" "$loop" "$work/mnt"; do
 done
 check "$e4frag" -q "$work/mnt" "$work/mnt/lost+found"
 
-# damage that may be a change meanwhile: e2fsck is not for what is mounted
+# damage that may be a concurrent change: e2fsck is not recommended for a
+# mounted filesystem
 aged "$work/damaged" <"$top_srcdir/tests/shell/layout.recipe"
 blk=$(debugfs -R 'ex /data/deep/tree' "$work/damaged" 2>/dev/null |
 	awk '$1 == "0/" { print $8; exit }')

@@ -31,7 +31,7 @@ for _ in $(seq 20); do
 	done
 	command sync -f mnt
 done
-# names of which some have a "/" in their cipher text
+# some of the encrypted names contain "/"
 for i in $(seq 60); do
 	: >"mnt/private/name$i"
 done

@@ -6,21 +6,22 @@
 
 check "$top_builddir/bench/es_cache" 10
 
-# value CASE POLICY COLUMN
+# value CASE POLICY COLUMN: prints a figure
 value() {
 	awk -v FS='  +' -v part="($1)" -v policy="$2" -v column="$3" '
 		/^\(/ { in_part = index($0, part) == 1 }
 		in_part && $2 == policy { print $column }' "$out"
 }
 
-# shorter FACTOR COLUMN CASE: the LRU's is that many times the library's.
+# shorter FACTOR COLUMN CASE: the LRU's figure is at least FACTOR times the
+# library's.
 shorter() {
 	awk -v a="$(value "$3" LRU "$2")" -v b="$(value "$3" "lists, ages" "$2")" \
 		-v factor="$1" 'BEGIN { exit !(b > 0 && a >= factor * b) }' ||
 		{ show_run; fail "case $3: column $2 is not $1 times less"; }
 }
 
-# columns: 6 visits in a scan, 7 the most in one, 10 hits in a hundred
+# columns: 6 visits per scan, 7 maximum of one scan, 10 hits in percent
 shorter 10 6 a
 shorter 10 7 a
 shorter 10 7 b

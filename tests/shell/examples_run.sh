@@ -126,7 +126,7 @@ run python3 "$work/examples.py" "$top_srcdir" "$work" "$archives" \
 cat "$out"
 [ "$status" = 0 ] || { show_run; fail "an example does not work"; }
 
-# The session of e4debug in recipes.md prints the lines that are shown there.
+# The session of e4debug in recipes.md prints the lines shown there.
 check "$top_builddir/tests/tools/mkaged" \
 	"$top_srcdir/tests/recipes/sample.recipe" "$work/sample.img"
 sed -n '/^    \$ e4debug/,/^$/s/^    e4debug: //p' "$top_srcdir/doc/recipes.md" \

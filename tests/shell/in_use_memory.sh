@@ -10,7 +10,7 @@ require_loop
 shim=$top_builddir/tests/tools/.libs/fail_malloc.so
 [ -e "$shim" ] || skip 'built without shared libraries'
 
-# refused WHAT COMMAND...: it was, and nothing was written.
+# refused WHAT COMMAND...: the last run failed, and nothing was written.
 refused() {
 	what=$1
 	shift
@@ -51,8 +51,8 @@ in_use "$e4repack" -z "$work/undo" "$img"
 in_use "$mke4fs" -F "$img"
 in_use "$mke4fs" -F "$loop"
 
-# What cannot be seen of the devices, rather than what there is no memory for here.
-# unseen PATH CALL ERROR COMMAND...: each of the first calls of CALL for PATH fails.
+# Devices that are invisible for lack of memory or descriptors. unseen PATH
+# CALL ERROR COMMAND...: each of the first calls of CALL for PATH fails.
 unseen() {
 	path=$1 call=$2 error=$3
 	shift 3
@@ -79,8 +79,8 @@ if can_trace; then
 	detach "$second"
 fi
 
-# A partition is changed through the kernel's own device of it, whose cache is not
-# that of the disk: what that has is what the disk has.
+# A partition is changed through the kernel's own device, whose cache is not
+# the disk's: both must have the same content.
 require_program sfdisk addpart
 umount "$work/mnt"
 undefer "umount $work/mnt"
@@ -95,7 +95,7 @@ defer "delpart $loop 1"
 mke2fs -q -F -t ext4 "$part" || fail 'no filesystem'
 exec 9<"$part"
 
-# partition N KIB: without memory for the N-th allocation.
+# partition N KIB: allocation number N fails.
 partition() {
 	run env FAIL_MALLOC="$1" FAIL_MALLOC_COUNT="$work/count" \
 		LD_PRELOAD="$shim" "$tune4fs" \
@@ -109,5 +109,5 @@ for n in $(seq "$(cat "$work/count")"); do
 	[ ! "${bad-}" ] || break
 	partition "$n" $((n + 1)) || bad=$n
 done
-exec 9<&-	# or the partition cannot be deleted
+exec 9<&-	# otherwise the partition cannot be deleted
 [ ! "${bad-}" ] || fail "allocation $bad fails: the disk was changed"

@@ -6,13 +6,13 @@
 require_program make pkg-config cc debugfs
 [ -f "$top_builddir/Makefile" ] || fail "no Makefile in $top_builddir"
 
-# not the options of the make that runs this
+# do not inherit options of the running make
 unset MAKEFLAGS MFLAGS MAKELEVEL
 root=$work/root
 run make -C "$top_builddir" install DESTDIR="$root"
 [ "$status" = 0 ] || { show_run; fail "make install"; }
 
-# variable NAME: what the Makefile has for it.
+# variable NAME: prints a variable of the Makefile.
 variable() {
 	printf 'show-%s:\n\t@echo $(%s)\n' "$1" "$1" >"$work/show.mk"
 	make -s --no-print-directory -C "$top_builddir" -f Makefile \
@@ -76,7 +76,7 @@ if [ -e "$top_builddir/lib/e4layout/.libs/libe4layout.so.0" ]; then
 fi
 check "$root$sbin/e4frag" --version
 
-# every topic's header can be included first, from C++ too
+# every header can be included first, also from C++
 for header in "$root$include"/e4layout/*.h; do
 	echo "#include <e4layout/$(basename "$header")>"
 done >"$work/all.c"
@@ -100,7 +100,7 @@ for example in image minimal repack report; do
 done
 aged "$work/img" <"$top_srcdir/tests/shell/layout.recipe"
 
-# the smallest program that links the installed library refuses a damaged image
+# the smallest program with the installed library refuses a damaged image
 [ "$(sed '1,/^$/d; /^$/d' "$root$source_dir/minimal.c" | wc -l)" -le 15 ] ||
 	fail "minimal.c has more than 15 lines of code"
 cp "$work/img" "$work/damaged"

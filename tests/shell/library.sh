@@ -9,7 +9,7 @@ repair=$top_builddir/doc/examples/repack
 fsdigest=$top_builddir/tests/tools/fsdigest
 img=$work/img
 
-# refuse TARGET PATTERN: one sentence, exit 1, and not a byte changed.
+# refuse TARGET PATTERN: one message, exit status 1, and no byte changed.
 refuse() {
 	before=$(sha256sum <"$img")
 	run "$repair" "$1"
@@ -24,7 +24,7 @@ aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 "$fsdigest" -z "$img" >"$work/before"
 cp "$img" "$work/aged"
 
-# it needs no part of lib/support
+# the program does not need lib/support
 if [ -e "$top_builddir/lib/e4layout/.libs/libe4layout.so" ]; then
 	nm -D --undefined-only "$top_builddir/doc/examples/.libs/repack" |
 		sed -n 's/.* \(e4l_[a-z0-9_]*\).*/\1/p' >"$work/used"
@@ -36,7 +36,7 @@ refuse "$img" 'the filesystem has recorded errors: run e2fsck -f '
 refuse "$work/none" 'cannot open: '
 cp "$work/aged" "$img"
 
-# the library itself checks what it is about to change
+# the library itself checks a filesystem before a change
 debugfs -w -R 'set_inode_field /split links_count 3' "$img" >/dev/null 2>&1
 refuse "$img" 'inode-links .inode [0-9]*.: the filesystem is damaged'
 cp "$work/aged" "$img"
@@ -51,7 +51,7 @@ if can_mount; then
 	detach "$loop"
 fi
 
-# somebody comes while it writes, each write of which waits
+# another program mounts the image during delayed writes
 if can_mount && can_trace; then
 	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 \
 		strace -f -qq -o "$work/trace" -e trace=pwrite64 \

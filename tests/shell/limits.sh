@@ -7,7 +7,7 @@
 require_program mke2fs e2fsck
 
 cd "$work"
-# limited BLOCKS COMMAND...: as run
+# limited BLOCKS COMMAND...: like run, with a limit on the file size
 limited() {
 	limit=$1
 	shift
@@ -37,7 +37,7 @@ says 'File too large'
 run e2fsck -fp img
 sound img
 
-# shorter while it is repacked
+# the image is truncated during the repack
 require_strace
 bytes=$(stat -c %s before)
 for only in '' --only=inodes; do

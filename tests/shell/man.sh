@@ -43,7 +43,8 @@ for page in "$top_srcdir"/misc/*.8 "$top_srcdir"/debugfs/*.8 \
 	fi
 done
 
-# the library's manual: each header has its line, and each name is the library's
+# the library's manual: each header has its line, and each name is in the
+# library
 for header in "$top_srcdir"/lib/e4layout/*.h; do
 	name=$(basename "$header")
 	[ "$name" = e4layout.h ] || grep -qE "^\.IR .*\b$name " "$library" ||

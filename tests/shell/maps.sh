@@ -8,12 +8,12 @@ require_program mke2fs /usr/bin/python3
 img=$work/img
 aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 
-# map_of TITLE: the map below it in what was said last
+# map_of TITLE: prints the map below TITLE in the last output
 map_of() {
 	sed -n "/^$1: /,/^\$/p" "$out" | sed '1d; /^$/d'
 }
 
-# each character, from the cells that --json has
+# each character, computed from the cells in --json
 check "$e4frag" --json --map "$img"
 cp "$out" "$work/json"
 cat >"$work/draw.py" <<'END'
@@ -53,7 +53,7 @@ done
 grep -q '#' "$work/drawn" || fail 'nothing fragmented is seen'
 grep -q '%' "$work/drawn" || fail 'nothing split is seen'
 
-# the shares are those of all blocks
+# the shares refer to all blocks
 check "$e4frag" --map "$img"
 for state in contiguous fragmented split unwritten free other; do
 	same "$state" "$(map_of 'Block map' | grep -o " $state [0-9.]* %" |
@@ -62,7 +62,7 @@ for state in contiguous fragmented split unwritten free other; do
 		sum(sum(b) for b in d["map"]["blocks"].values()))')"
 done
 
-# colours: on a terminal only, and not where nobody wants them
+# colours: only on a terminal, and not with NO_COLOR
 on_terminal() {
 	/usr/bin/python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' \
 		env -u NO_COLOR TERM=xterm "$@" "$e4frag" --progress=never \
@@ -82,7 +82,7 @@ check env -u NO_COLOR TERM=xterm "$e4frag" --map "$img"
 ! grep -q "$esc" "$out" || fail 'colours in a pipe'
 mustfail 2 "$e4frag" --prometheus --map "$img"
 
-# before and after are what e4frag says before and after
+# the maps before and after are e4frag's maps before and after
 check "$e4frag" --map "$img"
 map_of 'Block map' >"$work/before"
 cp "$img" "$work/copy"
@@ -101,7 +101,7 @@ check "$e4repack" -q --map "$img"
 mustfail 2 "$e4repack" --json --map "$img"
 sound "$img"
 
-# one that is all but empty, with small blocks
+# a nearly empty filesystem with small blocks
 rm "$img"
 mke2fs -qq -F -t ext4 -b 1024 "$img" 8M >/dev/null
 check "$e4frag" --map "$img"

@@ -20,12 +20,12 @@ is_clean() {
 		return
 	fi
 	check e2fsck -fn -j "$image.journal" "$image"
-	# no device has the journal: e4check cannot judge it
+	# the journal is on no device: e4check cannot check it
 	run "$e4check" --no-layout -q "$image"
 	same "e4check's exit code" "$status" 8
 }
 
-# Every recipe for a set of features: clean, and twice the same.
+# Every recipe of features: sound, and reproducible.
 count=0
 mkdir "$work/again"
 for recipe in "$recipes"/features/*.recipe; do
@@ -42,7 +42,7 @@ done
 rm -rf "$work/again" "$image.journal"
 [ $count -ge 20 ] || fail "only $count feature sets"
 
-# Another seed gives other contents, and is clean too.
+# Another seed results in other contents, and a sound image.
 check make_image -s 7 "$recipes/sample.recipe" "$image"
 is_clean
 sum=$(sha256sum <"$image")
@@ -50,7 +50,7 @@ check make_image "$recipes/sample.recipe" "$image"
 is_clean
 [ "$sum" != "$(sha256sum <"$image")" ] || fail "the seed changes nothing"
 
-# extents PATH: its leaf entries, as LBLK+LENw@PBLK or u.
+# extents PATH: prints the leaf entries, as LBLK+LENw@PBLK or u.
 extents() {
 	debugfs -R "ex $1" "$image" 2>/dev/null | sed 's/[-/]/ /g' | awk '
 		NR > 1 && $1 == $2 {
@@ -60,7 +60,7 @@ extents() {
 		}'
 }
 
-# field PATH NAME: what debugfs says of an inode.
+# field PATH NAME: prints a field of an inode, from debugfs.
 field() {
 	debugfs -R "stat $1" "$image" 2>/dev/null |
 		sed -n "s/.*$2: *\([^ ]*\).*/\1/p" | head -1
@@ -128,12 +128,13 @@ expect turns "$(extents /turns/f0)" \
 	"0+1w@$start 1+1w@$((start + 2)) 2+1w@$((start + 4))"
 expect append "$(extents /copy1 | wc -w)" 2
 
-# zero_words SKIP COUNT < BYTES: how many aligned words of eight are zero.
+# zero_words SKIP COUNT < BYTES: prints the number of aligned zero words of
+# eight bytes.
 zero_words() {
 	od -An -v -td8 -w8 -j "$1" -N "$2" | grep -c '^ *0$' || :
 }
 
-# Written and unwritten blocks are not empty; behind a file's end they are.
+# Written and unwritten blocks have content, but not behind the end of a file.
 cat >"$work/recipe" <<'END'
 size 64M
 file /odd extents 0+1w@5000 isize 1000
@@ -149,13 +150,13 @@ expect "a block's tail" "$(zero_words $((at + 1000)) 3096 <"$image")" 387
 expect "an unwritten block" "$(zero_words $((at + 4096)) 4096 <"$image")" 0
 expect "contents off" "$(zero_words $((at + 8192)) 4096 <"$image")" 512
 
-# An aged filesystem is made fast enough to be used: no more than its metadata
-# is written.
+# A large aged filesystem is made quickly, because only its metadata are
+# written.
 check make_image "$recipes/aged.recipe" "$image"
 is_clean
 [ "$(du -k "$image" | cut -f1)" -lt 400000 ] || fail "aged: a large image"
 
-# A wrong recipe: what is said, and where.
+# A wrong recipe: the message, and the line.
 while IFS='|' read -r line sentence; do
 	printf '# one line before\n%b\n' "$line" >"$work/recipe"
 	mustfail 1 make_image "$work/recipe" "$image"

@@ -8,7 +8,7 @@ require_archives
 require_loop
 require_program tar getfacl
 
-# acls_are IMAGE FILE WANT: its mode and its ACL in one line
+# acls_are IMAGE FILE WANT: compares the mode and the ACL, in one line
 acls_are() {
 	clean "$1"
 	mkdir -p "$work/mnt"
@@ -61,7 +61,8 @@ for source in "-d $work/src" "-d $work/a.tar" "--from=$work/from"; do
 	[ ! -e "$work/img" ] || fail "an image is left behind"
 done
 
-# the root's permissions, as chmod sets them: others that share its ACL keep it
+# the root's permissions, as chmod sets them: other files that share its ACL
+# keep it
 mkdir "$work/other"
 for dir in "$work/src" "$work/other"; do
 	setfacl -b "$dir"
@@ -85,7 +86,7 @@ for source in "-d $work/src" "--from=$work/from"; do
  group::r-x group:2000:rwx mask::rwx other::--- $default)"
 	done
 done
-# one of three entries has no mask
+# an ACL of three entries has no mask
 setfacl -b -m u::rw,g::rw,o::rw "$work/src"
 rm -f "$work/img"
 check "$mke4fs" -q -d "$work/src" -E root_perms=0 "$work/img"
@@ -103,7 +104,7 @@ t.close()
 EOT
 }
 
-# names: known here, with a number too, unknown
+# names: known on this host, known and with a number, unknown
 daemon=$(id -u daemon) || skip "no user called daemon"
 group=$(getent group daemon | cut -d: -f3)
 archive "$work/a.tar" SCHILY.acl.access="user::rw-,user:daemon:rw-,\
@@ -132,7 +133,7 @@ says 'a: ACL entry omitted: nobody-at-all is unknown'
 says 'a: ACL entry omitted: 4000000000 is unknown'
 acls_are "$work/img" a "660 user::rw- group::r-- mask::rw- other::---"
 
-# as attributes, which count more than the text
+# attributes, which take precedence over the text
 python3 - "$work/a.tar" <<'EOT'
 import io, struct, sys, tarfile
 def acl(*entries):
@@ -178,7 +179,7 @@ acls_are "$work/img" d "751 user::rwx group::r-x other::--x\
  default:user::rwx default:group::r-x default:group:77:r-x default:mask::r-x\
  default:other::---"
 
-# what is no ACL
+# invalid ACLs
 for bad in access=user::rw-,user:5:rw-,group::r--,other::--- \
 	default=user:5:rw-; do
 	archive "$work/a.tar" SCHILY.acl.$bad

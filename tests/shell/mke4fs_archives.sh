@@ -7,7 +7,7 @@
 require_archives
 require_loop
 
-# changing FILE DIR SEED: an archive, and the directory that it stands for
+# changing FILE DIR SEED: makes an archive, and the expected directory
 changing() {
 	python3 - "$@" <<'EOT'
 import io, os, random, shutil, stat, sys, tarfile

@@ -13,18 +13,18 @@ require_archives() {
 	skip 'built without libarchive'
 }
 
-# value IMAGE NAME: of its superblock
+# value IMAGE NAME: prints a value of the superblock
 value() {
 	dumpe2fs -h "$1" 2>/dev/null | sed -n "s/^$2: *//p"
 }
 
-# need_theirs: what mke2fs makes of 3 GiB is in the file theirs
+# need_theirs: makes the file theirs by mke2fs, with 3 GiB
 need_theirs() {
 	truncate -s 3G theirs
 	check mkfs.ext4 -q -F -b 4096 theirs
 }
 
-# grown IMAGE: it is as large as theirs, and has as much
+# grown IMAGE: its size and counts equal those of theirs
 grown() {
 	for name in 'Block count' 'Inode count' 'Total journal size'; do
 		same "$name" "$(value "$1" "$name")" "$(value theirs "$name")"
@@ -32,8 +32,8 @@ grown() {
 	sound "$1"
 }
 
-# list_attributes: of the files whose names are read.  getfattr(1) fails for files
-# of 2040 where time_t has 32 bits.
+# list_attributes: prints attributes of the files whose names are read.
+# getfattr(1) fails for files of 2040 if time_t has 32 bits.
 list_attributes() {
 	python3 -c '
 import os, sys
@@ -43,12 +43,13 @@ for path in sys.stdin.buffer.read().split(b"\0"):
         print(path, name, value.hex())'
 }
 
-# near_times DIR: a sample whose times archives and all programs can represent.
+# near_times DIR: sets times that archives and all programs can represent.
 near_times() {
 	! short_times || touch -d '2030-01-02 03:04:05.000000001 UTC' "$1/nothing"
 }
 
-# list_tree DIR: a line for everything that a copy has to have, and sums.
+# list_tree DIR: prints a line for each property that a copy must have, with
+# checksums.
 list_tree() {
 	(
 		cd "$1" || exit
@@ -73,7 +74,7 @@ clean() {
 	sound "$@"
 }
 
-# equals IMAGE DIR: the image is clean, and holds what the directory does.
+# equals IMAGE DIR: the image is sound, and has the content of the directory.
 equals() {
 	clean "$1"
 	mkdir -p "$work/mnt"
@@ -94,11 +95,11 @@ equals() {
 	diff "$work/want" "$work/got" >&2 || fail "$1 is not $2"
 }
 
-# sample DIR: a tree with one of everything.
+# sample DIR: makes a tree with one file of each kind.
 sample() {
 	mkdir -p "$1/dir/deep/er" "$1/empty" "$1/many" "$1/names"
 	echo hello >"$1/small"
-	printf '%s' "$(seq 40)" >"$1/hundred"	# more than i_block
+	printf '%s' "$(seq 40)" >"$1/hundred"	# longer than i_block
 	: >"$1/nothing"
 	seq 200000 >"$1/dir/large"
 	ln "$1/dir/large" "$1/dir/deep/other-name"

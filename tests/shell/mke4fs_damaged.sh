@@ -12,11 +12,11 @@ for name in a b dir/c dir/d dir/sub/e other/f; do
 done
 ln "$work/src/a" "$work/src/dir/again"
 ln -s /far/away "$work/src/dir/link"
-# of a directory's two names, the first in the order of hashes counts
+# of a directory's two names, the first in hash order is used
 seed=hash_seed=00000000-0000-4000-8000-000000000001
 check "$mke4fs" -q -b 4096 -N 128 -E $seed -d "$work/src" "$work/sound" 8M
 
-# damaged REQUEST...: the source, after these requests to debugfs
+# damaged REQUEST...: damages the source by requests to debugfs
 damaged() {
 	cp "$work/sound" "$work/from"
 	for request; do
@@ -29,7 +29,7 @@ ino() {
 		sed -n 's/^Inode: \([0-9]*\).*/\1/p'
 }
 
-# refused: no image without --skip-damaged
+# refused: without --skip-damaged, no image is made
 refused() {
 	rm -f "$work/img"
 	mustfail 1 "$mke4fs" -q --from="$work/from" "$work/img"
@@ -38,7 +38,8 @@ refused() {
 	[ ! -e "$work/img" ] || fail "an image is left behind"
 }
 
-# leaves_out STATUS PATH...: with it, an image with all but these
+# leaves_out STATUS PATH...: with --skip-damaged, exactly these files are
+# omitted
 leaves_out() {
 	wanted=$1
 	shift
@@ -63,35 +64,35 @@ leaves_out() {
 	done
 }
 
-# an entry that points to no file
+# an entry that refers to an unused inode
 damaged 'clri dir/c'
 leaves_out 3 dir/c
-# one whose inode is marked as deleted
+# an entry of a deleted inode
 damaged 'sif b links_count 0'
 leaves_out 3 b
-# an inode of no type; a reserved one; one number too many
+# an inode without a type; a reserved inode; an invalid inode number
 damaged 'sif b mode 0'
 leaves_out 3 b
 damaged 'link <7> other/seven'
 leaves_out 3 other/seven
-# a file with two names: both
+# a file with two names: both are omitted
 damaged 'sif a block[5] 4000000000'
 leaves_out 3 a dir/again
-# a block of two files: both
+# a block of two files: both are omitted
 damaged 'sif other/f block[5] 1'
 blk=$(debugfs -R 'blocks dir/d' "$work/sound" 2>/dev/null | cut -d' ' -f1)
 damaged "sif other/f block[5] $blk"
 leaves_out 3 dir/d other/f
-# a directory, with all below it
+# a directory with everything below it
 damaged 'sif dir/sub block[5] 123456'
 leaves_out 3 dir/sub
 # a directory with two names
 damaged 'link dir/sub other/sub'
 leaves_out 3 other/sub
-# a link that is none
+# an invalid symbolic link
 damaged 'sif dir/link size 300'
 leaves_out 3 dir/link
-# a wrong count needs nothing left out
+# with a wrong count, no file is omitted
 damaged 'sif b links_count 7'
 leaves_out 0
 damaged 'ssv free_blocks_count 1' 'sif b blocks 999'
@@ -102,13 +103,13 @@ refused
 mustfail 1 "$mke4fs" -q --skip-damaged --from="$work/from" "$work/img"
 [ ! -e "$work/img" ] || fail "an image is left behind"
 
-# nothing is wrong: as without it
+# without errors, --skip-damaged changes nothing
 cp "$work/sound" "$work/from"
 check "$mke4fs" -q --skip-damaged --from="$work/from" "$work/img"
 clean "$work/img"
 mustfail 2 "$mke4fs" -q --skip-damaged -d "$work/src" "$work/img"
 
-# a source without the feature for attributes is no worse for that
+# a source without the feature ext_attr is not damaged
 check mke2fs -q -t ext4 -O ^ext_attr -d "$work/src" "$work/from" 8M
 rm -f "$work/img"
 check "$mke4fs" -q --from="$work/from" "$work/img"
@@ -116,13 +117,13 @@ clean "$work/img"
 check debugfs -R 'cat dir/c' "$work/img"
 cmp "$out" "$work/src/dir/c" >&2 || fail "dir/c: other content"
 
-# what e2fsck does not mind: inline data without the feature for attributes, or
-# that end before the file does, of which the rest reads as zeroes
+# accepted by e2fsck: inline data without the feature ext_attr, or that end
+# before the end of the file, whose rest reads as zeroes
 mkdir "$work/inline" "$work/inline/d"
 echo "all in i_block" | tee "$work/inline/f" >"$work/inline/d/f"
 seq 40 >"$work/inline/g"
 cp "$work/inline/f" "$work/inline/g" "$work"
-# inline REQUEST...: after these, it is copied
+# inline REQUEST...: the file is copied after these requests
 inline() {
 	rm -f "$work/from" "$work/img"
 	check mke2fs -q -t ext4 -I 256 -O inline_data -b 1024 \
@@ -147,7 +148,7 @@ truncate -s 70000 "$work/inline/f" "$work/inline/g"
 inline "rm f" "rm g" "write $work/f f" "write $work/g g" \
 	'sif f size 70000' 'sif g size 70000'
 
-# a link's target with a byte 0 in it, which e2fsck does not mind if it is inline
+# a link's target with a zero byte, which e2fsck accepts in inline data
 rm -f "$work/from" "$work/img"
 mkdir "$work/link"
 ln -s "$(printf 'y%.0s' $(seq 60))" "$work/link/l60"

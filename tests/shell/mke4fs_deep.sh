@@ -7,7 +7,7 @@ require_archives
 require_loop
 cd "$work"
 
-# levels of names of 11 bytes, with two files at every hundredth
+# nested directories with names of 11 bytes, and two files in every hundredth
 cat >deep.py <<'EOT'
 import os, sys
 top, task = sys.argv[1:]

@@ -12,7 +12,7 @@ features() {
 	dumpe2fs -h "$1" 2>/dev/null | sed -n 's/^Filesystem features: *//p'
 }
 
-# as_mke2fs OPTIONS: a new image, and an existing file, as mke2fs makes them
+# as_mke2fs OPTIONS: a new image, and an existing file, equal those of mke2fs
 as_mke2fs() {
 	rm -f theirs ours
 	# shellcheck disable=SC2086
@@ -37,7 +37,7 @@ check "$mke4fs" -q -F -E root_owner=5:6 ours
 check debugfs -R 'stat /' ours
 grep -Eq 'User: +5 +Group: +6 ' "$out" || fail "the owner of the root"
 
-# what it reports
+# the report
 schema=$top_srcdir/doc/schema/mke4fs-1.json
 rm ours
 check "$mke4fs" -n --json -t ext2 ours 16M
@@ -50,7 +50,7 @@ same "entries" "$(json report.json 'd["entries"]')" 0
 same "free blocks" "$(json report.json 'd["free_blocks"]')" \
 	"$(dumpe2fs -h ours 2>/dev/null | sed -n 's/^Free blocks: *//p')"
 
-# targets that files cannot be copied into are refused before anything is written
+# options of filesystems that cannot be filled are refused before any write
 rm ours
 for options in '-t ext2' '-t ext3' '-O journal_dev'; do
 	# shellcheck disable=SC2086
@@ -64,7 +64,7 @@ mustfail 1 "$mke4fs" -c -d src ours 16M
 says '^mke4fs: ours: -c is not supported '
 [ ! -e ours ] || fail "an image is left behind"
 
-# a journal that is asked for is there, whatever the size
+# a requested journal exists, whatever the size
 for options in -j '-J size=4' '-O has_journal' '-O ^has_journal -O has_journal' \
 	'-O ^has_journal -j' '-b 1024 -J size=1'; do
 	rm -f ours
@@ -81,7 +81,7 @@ for options in -j '-J size=4' '-O has_journal' '-O ^has_journal -O has_journal' 
 	says 'journal'
 	[ ! -e ours ] || fail "an image is left behind"
 done
-# and one that is not asked for is not
+# a journal that is not requested does not exist
 for options in '' '-O has_journal -O ^has_journal' '-O has_journal,none,extent'
 do
 	rm -f ours

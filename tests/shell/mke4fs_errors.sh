@@ -6,7 +6,7 @@
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives
 
-# refuse PATTERN ARGUMENTS...: fails so, and makes no image.
+# refuse PATTERN ARGUMENTS...: fails with PATTERN, and makes no image.
 refuse() {
 	pattern=$1
 	shift
@@ -16,7 +16,8 @@ refuse() {
 	[ ! -e "$work/img" ] || fail "an image is left behind: $*"
 }
 
-# archive FILE, with Python's tarfile in t on stdin.
+# archive FILE: makes an archive with Python's tarfile, in t, by the script on
+# stdin.
 archive() {
 	{
 		cat <<'HEAD'
@@ -37,7 +38,7 @@ HEAD
 mkdir "$work/src"
 head -c 3000000 /dev/urandom >"$work/src/file"
 
-# no room
+# not enough space
 refuse 'not enough blocks: [0-9,]+ are needed, [0-9,]+ are free .[0-9.]+ MiB are missing.$' \
 	-d "$work/src" "$work/img" 2M
 (cd "$work/src" && mkdir many && cd many && seq 500 | xargs touch)
@@ -51,7 +52,7 @@ sum=$(sha256sum <"$work/disk")
 mustfail 1 "$mke4fs" -F -d "$work/src" "$work/disk"
 [ "$(sha256sum <"$work/disk")" = "$sum" ] || fail "the device was changed"
 
-# filesystems that are not filled
+# unsupported filesystems
 refuse 'without extents' -t ext2 -d "$work/src" "$work/img" 16M
 refuse 'with casefold' -O casefold -E encoding=utf8 -d "$work/src" \
 	"$work/img" 16M
@@ -63,7 +64,7 @@ says 'mke2fs failed'
 refuse 'missing: cannot read: No such file' -d "$work/missing" "$work/img"
 not='neither a directory nor a tar, cpio or zip archive'
 refuse "file: $not" -d "$work/src/file" "$work/img"
-# what libarchive takes for lists of files, and formats that are not meant
+# files that libarchive takes for lists of files, and unsupported formats
 printf 'root:x:0:0:root:/root:/bin/sh\nbin:x:1:1::/bin:/bin/false\n' \
 	>"$work/words"
 refuse "words: $not" -d "$work/words" "$work/img"
@@ -88,12 +89,13 @@ if is_root && nobody_reaches "$mke4fs"; then
 	says 'many: Permission denied'
 	chmod 755 "$work/src/many"
 fi
-# Files here say that they have a page, and have less: they shrink when read.
+# Files in sysfs claim to have a page, and have less: they shrink while they
+# are read.
 if [ -d /sys/fs/ext4/features ]; then
 	refuse ': the file became shorter while it was read' \
 		-d /sys/fs/ext4/features "$work/img" 16M
 fi
-# Files here say that they are empty, and are not: what is new is left out.
+# Files in procfs claim to be empty, and are not: additional data are omitted.
 check "$mke4fs" -q -d /proc/sys/kernel/random "$work/img" 16M
 clean "$work/img"
 run debugfs -R 'stat /boot_id' "$work/img"
@@ -142,7 +144,7 @@ add("a", pax_headers={"SCHILY.acl.access":
 EOT
 refuse 'a: nobody-at-all, in an ACL, is unknown' -d "$work/a.tar" \
 	"$work/img"
-# of two attributes of one name, as bsdtar writes them too, the last counts
+# of two attributes with one name, as bsdtar can write them, the last is used
 python3 - "$work/a.tar" <<'EOT'
 import base64, io, sys, tarfile
 t = tarfile.open(sys.argv[1], "w", format=tarfile.USTAR_FORMAT)
@@ -167,7 +169,7 @@ for pair in a=2 b=3; do
 done
 clean "$work/img"
 rm "$work/img"
-# nothing that a name holds gets to the terminal
+# control characters in names do not reach the terminal
 archive "$work/a.tar" <<'EOT'
 add("new\nline\033[2J/..", b"1")
 EOT
@@ -242,8 +244,8 @@ truncate -s 30000 "$work/a.tar"
 refuse '[Tt]runcated' -d "$work/a.tar" "$work/img"
 head -c 30000 "$work/src/file" >"$work/a.tar"
 refuse "$not" -d "$work/a.tar" "$work/img"
-# absolute paths lose the slash, the last of two entries counts, and parents
-# that are missing are made
+# absolute paths lose the slash, the last of two entries is used, and missing
+# parents are created
 archive "$work/a.tar" <<'EOT'
 add("/abs/olute", b"one")
 add("twice", b"the first is longer")
@@ -262,7 +264,7 @@ same "the first entry" "$(cat "$out")" "the first is longer"
 check debugfs -R 'stat /dot/slash' "$work/img"
 rm "$work/img"
 
-# zip, whose seekable form has its list at the end
+# zip, whose seekable form has its directory at the end
 python3 -c 'import sys, zipfile
 with zipfile.ZipFile(sys.argv[1], "w") as z:
     z.writestr("dir/file", "zipped")' "$work/a.zip"
@@ -272,21 +274,21 @@ check debugfs -R 'cat /dir/file' "$work/img"
 same "a file in a zip" "$(cat "$out")" zipped
 rm "$work/img"
 
-# a source that is at work or not clean
+# a source that is in use or not clean
 check mke2fs -q -t ext4 "$work/from" 8M
 check debugfs -w -R 'feature needs_recovery' "$work/from"
 refuse 'run e2fsck' --from="$work/from" "$work/img"
 refuse 'contains no ext2' --from="$work/src/file" "$work/img"
 
-# an image begins as an empty archive does
+# an image begins like an empty archive
 refuse "from: an ext2, .* not an archive: use --from=$work/from" \
 	-d "$work/from" "$work/img"
 
-# what ends before it begins
+# a device that ends before the offset
 mustfail 1 timeout 10 "$mke4fs" "$work/from?offset=99999999999999"
 says 'from: .*offset .*99999999999999 '
 
-# what cannot hold one, which is not waited for
+# files that cannot contain a filesystem, without waiting for them
 mkfifo "$work/fifo"
 mustfail 1 timeout 10 "$mke4fs" "$work/fifo"
 says 'fifo: neither .* regular file'
@@ -308,7 +310,7 @@ printf '5 files\n' >"$work/sort"
 refuse 'sort: line 1: no such file' --sort="$work/sort" -d "$work/src" \
 	"$work/img"
 
-# what mke2fs says of a prototype names the image
+# mke2fs' messages about a prototype name the image
 mustfail 1 "$mke4fs" -d "$work/src" -U xx "$work/img" 30M
 says "^$work/img: .*UUID: xx"
 mustfail 1 "$mke4fs" -d "$work/src" "$work/img" 10k

@@ -7,11 +7,11 @@
 require_loop
 
 sample "$work/src"
-# Times before 1901 and after 2038 do not fit in inodes of 128 bytes, and such
-# inodes have no nanoseconds.
+# Inodes of 128 bytes cannot store times before 1901 and after 2038, nor
+# nanoseconds.
 cp -a "$work/src" "$work/old"
 find "$work/old" -depth -exec touch -h -d '2005-06-07 UTC' {} +
-# Values that need an inode of their own; the source has to have room for them.
+# Values that need EA inodes; the source must have space for them.
 check mke2fs -q -t ext4 -O ea_inode "$work/ea.img" 64M
 mount_image "$work/ea.img" "$work/ea"
 rmdir "$work/ea/lost+found"
@@ -22,7 +22,7 @@ setfattr -n user.large -v "$(cat "$work/value")" "$work/ea/small" \
 setfattr -n user.large2 -v "$(head -c 9000 "$work/value")" "$work/ea/dir"
 
 n=0
-# try SOURCE OPTIONS...
+# try SOURCE OPTIONS...: makes an image and compares it
 try() {
 	source=$1
 	shift

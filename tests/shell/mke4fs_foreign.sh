@@ -9,17 +9,17 @@ require_loop
 require_program tar
 
 cd "$work"
-# has IMAGE PATH
+# has IMAGE PATH: the image has the file
 has() {
 	debugfs -R "stat $2" "$1" 2>/dev/null | grep -q ^Inode
 }
-# attributes IMAGE PATH
+# attributes IMAGE PATH: prints the names of attributes
 attributes() {
 	debugfs -R "ea_list $2" "$1" 2>/dev/null |
 		sed -n 's/^  \([^ (]*\) .*/\1/p' | sort | tr '\n' ' '
 }
 
-# attributes that xattr.conf(5) has copies skip
+# attributes that xattr.conf(5) excludes from copies
 truncate -s 32M host
 check mke2fs -q -F -t ext4 host
 mount_image host mnt
@@ -66,7 +66,7 @@ if command -v mkfs.xfs >/dev/null && truncate -s 400M x &&
 	rm img
 fi
 
-# what is not wanted is not read, and what cannot be read is named
+# excluded attributes are not read, and unreadable ones are named
 shim=$top_builddir/tests/tools/.libs/blind_xattr.so
 if [ -e "$shim" ]; then
 	no_leak_check
@@ -106,8 +106,8 @@ check "$mke4fs" -q -E no_copy_xattrs --from=host img
 same 'attributes with --from' "$(attributes img s)" ''
 rm img
 
-# the image is not part of itself: by its name, a hard link, a symlink to it, or
-# through a loop device
+# the image is not copied into itself: by its name, a hard link, a symbolic
+# link, or through a loop device
 mkdir self
 seq 100 >self/a
 check "$mke4fs" -q -d self self/img
@@ -166,7 +166,7 @@ rm self/img
 check "$mke4fs" -q -d self self/img
 [ ! -s "$err" ] || fail 'something is left out of an image that is new'
 
-# nor does it overwrite the filesystem that it is made of
+# mke4fs does not overwrite the filesystem that it copies
 ln self/img self/link
 sum=$(sha256sum <self/img)
 for from in self/img self/link 'self/img?offset=0'; do
@@ -177,7 +177,7 @@ done
 same 'the source' "$(sha256sum <self/img)" "$sum"
 rm self/link
 
-# nor does it overwrite the archive that it is made of
+# mke4fs does not overwrite the archive that it copies
 tar -cf self.tar self
 truncate -s 4M self.tar
 cp self.tar self.copy

@@ -13,7 +13,7 @@ head -c 300000 /dev/urandom >"$work/files/data"
 mke2fs -qq -F -t ext4 -d "$work/files" "$img" 16M >/dev/null
 sha256sum "$img" >"$work/sum"
 
-# refused PATTERN [OPTION...]: neither overwritten nor, by any option, copied
+# refused PATTERN [OPTION...]: the image is neither overwritten nor copied
 refused() {
 	pattern=$1
 	shift
@@ -33,7 +33,7 @@ done
 refused "attached to $loop" -E offset=1048576 -d "$work/files" "$img" 8M
 refused "$img: attached to $loop" --from="$img" "$work/none"
 
-# another namespace, and a mount of it that begins elsewhere
+# another namespace, and a mount with another offset
 hold unshare -m sh -c "mount -t ext4 -o ro,noload $loop $mnt && echo mounted &&
 	exec cat"
 refused 'in another mount namespace' -F -F -d "$work/files" "$loop"
@@ -57,7 +57,7 @@ says "mounted on $mnt"
 umount "$mnt"
 undefer "umount '$mnt'"
 
-# as qemu locks: who reads and lets nobody write may be copied from
+# locks like qemu's: an image of a reader that denies writes may be copied
 hold "$qemu_lock" "$img" 100 201 203
 refused 'locked by a virtual machine' -F -d "$work/files" "$img"
 rm -f "$work/copy"
@@ -72,8 +72,8 @@ refused 'locked by another program' -F -d "$work/files" "$img"
 refused 'locked by another program' --from="$img" "$work/none"
 release
 
-# mounted and unmounted again while it is copied: from a pipe comes what is
-# to be sorted, after the source was opened
+# mounted and unmounted during the copy: the list of --sort comes from a pipe,
+# after the source was opened
 mkfifo "$work/sort"
 "$mke4fs" -q --from="$img" --sort="$work/sort" "$work/none" 2>"$err" &
 copying=$!
@@ -86,7 +86,7 @@ says "$img: .*another program "
 [ ! -e "$work/none" ] || fail "a copy is left"
 sha256sum "$img" >"$work/sum"
 
-# itself
+# the image itself
 refused 'the source is the same file as the image' -F --from="$img" "$img"
 check "$mke4fs" -q -F -d "$work/files" "$img"
 sound "$img"

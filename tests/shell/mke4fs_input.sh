@@ -8,7 +8,7 @@
 require_program cpio tar gzip xz zstd bzip2 python3
 
 cd "$work"
-# has IMAGE PATH CONTENT
+# has IMAGE PATH CONTENT: the file has the content
 has() {
 	same "$2" "$(debugfs -R "cat $2" "$1" 2>/dev/null)" "$3"
 }
@@ -18,7 +18,7 @@ pack() {
 zeroes() {
 	head -c "$1" /dev/zero
 }
-# both FILE: it gives what a and b have
+# both FILE: the image has the content of a and b
 both() {
 	rm -f img
 	check "$mke4fs" -q -d "$1" img
@@ -55,14 +55,14 @@ cat a.cpio b.cpio >all && both all
 cat a.cpio b.cpio | gzip >all && both all
 cat a.cpio b.cpio | bzip2 >all && both all
 { cat a.cpio; zeroes 512; cat b.cpio; } | zstd -q >all && both all
-# tar, with the rule of --ignore-zeros
+# tar, by the rule of --ignore-zeros
 cat a.tar b.tar >all && both all
 cat a.tar b.tar | xz >all && both all
 { gzip -c a.tar; gzip -c b.tar; } >all && both all
 { gzip -c a.tar; zeroes 1000; gzip -c b.tar; } >all && both all
 { cat a.tar; gzip -c b.tar; } >all && both all
 { cat a.cpio b.tar; } >all && both all
-# many, of sizes around those of the blocks that are read
+# many archives, of sizes around that of a read
 : >all
 for i in $(seq 40); do
 	mkdir -p "m/$i"
@@ -100,7 +100,7 @@ for archive in a.cpio a.tar; do
 	one_sentence mke4fs
 done
 [ ! -e img ] || fail 'an image was left'
-# but not on a device, which is larger than what was written to it
+# but not on a device, which is larger than the data written to it
 if [ "$(id -u)" = 0 ] && truncate -s 1M disk && attach disk; then
 	{ cat a.tar; zeroes 512; echo garbage; } >"$loop"
 	check "$mke4fs" -q -d "$loop" img
@@ -113,12 +113,12 @@ if [ "$(id -u)" = 0 ] && truncate -s 1M disk && attach disk; then
 	says 'not an archive: use --from='
 	detach "$loop"
 fi
-# which may have nothing but the end of one
+# a device with nothing but the end of an archive
 if [ -c /dev/zero ]; then
 	check timeout 60 "$mke4fs" -q -d /dev/zero img
 	rm img
 fi
-# zip archives: one, which may have a program before it
+# zip archives: one only, possibly behind a program
 python3 - <<'P'
 import zipfile
 for n in 'one', 'two':
@@ -146,7 +146,7 @@ has img one/x one
 has img two/x two
 rm img
 
-# sizes: of the data, not from fields that do not apply
+# sizes are those of the data, not from fields that do not apply
 printf '14 bytes here\n' >a/plain
 seq 5000 >a/longer
 tar --format=gnu -C a -cf t.tar plain longer
@@ -186,7 +186,7 @@ for archive in t.tar l.tar; do
 	clean img
 	rm img
 done
-# which a zip archive has behind the data, when it is written to a pipe
+# in a zip archive written to a pipe, the size is behind the data
 if command -v zip >/dev/null; then
 	(cd a && zip -q - plain longer | cat) >stream.zip
 	# shellcheck disable=SC2002
@@ -195,7 +195,7 @@ if command -v zip >/dev/null; then
 	has img longer "$(cat a/longer)"
 	rm img
 fi
-# sparse files keep theirs
+# sparse files keep their holes
 truncate -s 100000 a/hole
 { seq 100; truncate -s 200000 /dev/stdout; } >a/tail 2>/dev/null
 truncate -s 200000 a/tail
@@ -209,7 +209,7 @@ for format in gnu posix; do
 	rm img
 done
 
-# modes of symbolic links are those of Linux; a name is never an empty word
+# symbolic links have Linux' mode; a name is never an empty word
 python3 - <<'P'
 import io, tarfile
 with tarfile.open('links.tar', 'w') as t:
@@ -231,7 +231,7 @@ rm img
 mustfail 1 "$mke4fs" -q -d noname.tar img
 says 'noname.tar: .*member 2 '
 
-# a changed byte shows by the checksum of what is packed, wherever the byte is
+# the checksum of compressed data detects a changed byte, in any place
 mkdir sums
 head -c 20000 /dev/urandom >sums/random
 tar -C sums -cf sums.tar random
@@ -255,7 +255,7 @@ for packer in gzip bzip2 xz 'zstd -q --check'; do
 		one_sentence mke4fs
 	done
 done
-# in each member of a gzip file, and below another packer
+# in each member of a gzip file, and inside another compression
 { head -c 7000 sums.tar | gzip; tail -c +7001 sums.tar | gzip; } >packed
 check "$mke4fs" -q -d packed img
 debugfs -R 'dump random got' img 2>/dev/null
@@ -268,7 +268,7 @@ xz <changed >packed
 mustfail 1 "$mke4fs" -q -d packed img
 says 'packed: .*damaged gzip data: incorrect data check'
 
-# libarchive searches for the next member of a cpio archive if it is not there
+# libarchive searches the next member of a cpio archive if it is missing
 python3 - <<'P'
 d = open('a.cpio', 'rb').read()
 at = d.rindex(b'070701', 0, d.rindex(b'070701'))
@@ -278,7 +278,7 @@ mustfail 1 "$mke4fs" -q -d all img
 one_sentence mke4fs
 says 'Skipped'
 
-# packed several times, a few bytes become any number
+# repeated compression expands a few bytes to any size
 python3 - <<'P'
 import gzip
 d = gzip.compress(bytes(1 << 26), 9)
@@ -289,7 +289,7 @@ P
 mustfail 1 "$mke4fs" -q -d bomb.gz img
 one_sentence mke4fs
 says 'bomb.gz: cannot read: .*unpacked size'
-# a packed stream of no bytes is no archive, and harmless beside one
+# a compressed stream without data is no archive, and harmless next to one
 printf '\004\042\115\030\144\100\247\000\000\000\000\005\135\314\002' >none.lz4
 python3 - <<'P'
 import lzma, struct
@@ -307,7 +307,7 @@ for none in none.lz4 none.lz none.xz none.zst none.bz2; do
 	one_sentence mke4fs
 	says "$none: neither .*archive"
 done
-# libarchive reads nothing else behind the other three
+# libarchive reads nothing behind the other three
 for none in none.lz4 none.bz2; do
 	cat $none a.tar b.tar >all && both all
 	cat a.tar $none b.tar $none >all && both all
@@ -319,7 +319,7 @@ for none in none.lz none.xz none.zst; do
 	one_sentence mke4fs
 done
 
-# what is no file says so
+# unsupported file types are reported
 python3 - <<'P'
 import tarfile
 t = tarfile.TarInfo('continued')
@@ -349,9 +349,9 @@ for epoch in -1 abc 0x10 1e3 2147483648 99999999999999999999; do
 	says 'SOURCE_DATE_EPOCH: invalid value .*1970, .*2147483647'
 done
 
-# a pipe can have zeroes without end, instead of an archive or behind one
+# a pipe can have endless zeroes, instead of an archive or behind one
 firsts='/dev/null a.tar'
-in_full || firsts=a.tar		# gigabytes are read
+in_full || firsts=a.tar		# reads gigabytes
 for first in $firsts; do
 	# shellcheck disable=SC2016
 	mustfail 1 sh -c 'cat "$1" /dev/zero | "$0" -q -d - img' "$mke4fs" "$first"
@@ -365,6 +365,6 @@ done
 # shellcheck disable=SC2016
 check sh -c 'head -c 100M /dev/zero | cat a.tar - | "$0" -q -d - img' "$mke4fs"
 
-# what is packed once may be all zeroes
+# data that are compressed once may be all zeroes
 zeroes 300000000 | bzip2 >z.bz2
 check "$mke4fs" -q -d z.bz2 img

@@ -12,14 +12,14 @@ mkdir bin
 for name in mke2fs mkfs.ext2 mkfs.ext3 mkfs.ext4; do
 	ln -s "$mke4fs" bin/$name
 done
-# what dpkg-divert makes of the other one
+# the name that dpkg-divert gives to the original
 ln -s "$real" bin/mke2fs.distrib
 PATH=$work/bin:$PATH
 export PATH
-# The real one is found, and not this program again: by its name in PATH, ...
+# mke4fs finds the original, and not itself: by its name in PATH, ...
 same mkfs.ext4 "$(command -v mkfs.ext4)" "$work/bin/mkfs.ext4"
 
-# built COMMAND...: img is what src is
+# built COMMAND...: COMMAND makes img with the content of src
 build_image() {
 	check "$@"
 	equals img src
@@ -30,12 +30,12 @@ uuid=01234567-89ab-4def-8123-456789abcdef
 # systemd-repart
 build_image mkfs.ext4 -q -d src -L root -U $uuid -I 256 -O has_journal -m 0 \
 	-E lazy_itable_init=1 -b 4096 -T default img 64M
-# genimage: the file is there, and has its size
+# genimage: the file exists, and has its size
 truncate -s 64M img
 build_image mke2fs -t ext4 -I 256 -F -E 'root_owner=0:0' -d src -L name img 65536k
 # buildroot
 build_image mkfs.ext4 -d src -r 1 -N 0 -m 5 -L rootfs -I 256 -O ^64bit img 60M
-# Yocto: options behind the operands
+# Yocto: options follow the operands
 truncate -s 64M img
 build_image mkfs.ext4 -F -i 8192 img -d src
 truncate -s 64M img
@@ -46,7 +46,7 @@ build_image mkfs.ext4 -L NIXOS_SD -U $uuid -d src img
 # Debian's live-build, and vmdb2
 truncate -s 64M img
 build_image mkfs.ext4 -F -q -m 0 -O ^metadata_csum,^64bit -d src img
-# several -E; a directory's own attributes, and the root's
+# several -E; attributes of a directory, and the root's
 check mkfs.ext4 -q -d src -E root_owner=3:4 -E root_perms=0711 \
 	-E root_selinux=system_u:object_r:root_t:s0,hash_seed=$uuid \
 	-E no_copy_xattrs img 64M
@@ -58,7 +58,7 @@ check debugfs -R 'ea_list /' img
 grep -q 'security.selinux.*root_t' "$out" || fail 'root_selinux'
 same 'the seed' "$(value img 'Directory Hash Seed')" $uuid
 rm img
-# tar, as mke2fs 1.47.1 and later take it
+# tar archives, as in mke2fs 1.47.1 and later
 rm src/sock
 tar --xattrs --acls -C src -cf src.tar .
 check mkfs.ext4 -q -d src.tar img 64M
@@ -67,7 +67,7 @@ rm img
 mkfs.ext4 -q -d - img 64M <src.tar || fail 'an archive on standard input'
 sound img
 rm img
-# without -d, whatever mke2fs makes by these names
+# without -d, the same filesystem as mke2fs makes under these names
 for name in mkfs.ext2 mkfs.ext3 mke2fs; do
 	truncate -s 16M img
 	check $name -q -F img

@@ -15,7 +15,7 @@ stop() {
 	signal=$1
 	shift
 	status=0
-	# a shell has what runs in the background ignore SIGINT
+	# a shell makes background processes ignore SIGINT
 	env --default-signal=INT strace -D -f -o /dev/null -e trace=pwrite64 \
 		-e inject=pwrite64:delay_enter=400000 -P "$target" \
 		"$mke4fs" -q -b 4096 -F -d "$work/src" "$@" "$target" 64M \
@@ -39,7 +39,7 @@ for signal in INT TERM; do
 	[ ! -e "$target" ] || fail "an image is left behind after $signal"
 done
 
-# what was there before stays, without a filesystem
+# existing files stay, without a filesystem
 truncate -s 64M "$target"
 stop INT --threads=1
 same "status" "$status" 1

@@ -10,7 +10,7 @@ for i in one/a one/b two/c two/d; do
 	head -c 1M /dev/urandom >"$work/src/$i"
 done
 
-# valid DOCUMENT
+# valid DOCUMENT: conforms to the schema
 valid() {
 	run /usr/bin/python3 "$top_srcdir/tests/shell/validate.py" "$schema" "$1"
 	[ "$status" = 77 ] || [ "$status" = 0 ] || {
@@ -38,7 +38,7 @@ done
 same "free blocks" "$(json "$work/made.json" 'd["free_blocks"]')" \
 	"$(dumpe2fs -h "$work/img" 2>/dev/null |
 	sed -n 's/^Free blocks: *//p')"
-# 4 MiB of files, and little else, in few and large writes
+# 4 MiB of files, and little else, in few large writes
 [ "$(json "$work/made.json" '4 << 20 <= d["written_bytes"] < 5 << 20')" = \
 	True ] || fail "bytes written"
 [ "$(json "$work/made.json" 'd["writes"] <= 6')" = True ] || fail "writes"

@@ -7,7 +7,7 @@
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives
 
-# names FORMAT COUNT TYPE [MORE]: an archive of so many entries on stdout
+# names FORMAT COUNT TYPE [MORE]: prints an archive of COUNT entries
 names() {
 	python3 -c '
 import sys
@@ -30,12 +30,13 @@ for i in range(count):
 out.write(bytes(1024))' "$@"
 }
 
-# counted IMAGE DIRECTORY: its entries (index blocks show as inode 0)
+# counted IMAGE DIRECTORY: prints the number of entries (index blocks appear as
+# inode 0)
 counted() {
 	debugfs -R "ls -p $2" "$1" 2>/dev/null | grep -c '^/[1-9]'
 }
 
-# unwritten IMAGE FILE: how many of its blocks are, and how many are not
+# unwritten IMAGE FILE: prints the numbers of unwritten and written blocks
 unwritten() {
 	debugfs -R "dump_extents -l $2" "$1" 2>/dev/null | awk '
 		$1 ~ /^[0-9]+\/$/ { n[$NF == "Uninit"] += \
@@ -43,7 +44,7 @@ unwritten() {
 		END { printf "%.0f %.0f\n", n[1], n[0] }'
 }
 
-# an index with a level between: 1 KiB blocks
+# an index with an intermediate level: 1 KiB blocks
 names 'some-file-name-%d' 120000 0 >"$work/tar"
 "$mke4fs" -q -b 1024 -d "$work/tar" "$work/img" || fail "no image"
 clean "$work/img"
@@ -55,7 +56,7 @@ for i in 0 77777 119999; do
 done
 rm -f "$work/img"
 
-# more than the index can hold, and then with one more level
+# more entries than the index can hold, and then with one more level
 names '%099d' 150000 0 >"$work/tar"
 mustfail 1 "$mke4fs" -q -b 1024 -d "$work/tar" "$work/img"
 says 'large_dir'
@@ -63,7 +64,7 @@ check "$mke4fs" -q -b 1024 -O large_dir -d "$work/tar" "$work/img"
 clean "$work/img"
 rm -f "$work/img"
 
-# more blocks than any group has free: in several pieces
+# more blocks than any group has free: the file is split
 names '%099d' 100000 0 >"$work/tar"
 check "$mke4fs" -q -b 1024 -O ^flex_bg -d "$work/tar" "$work/img"
 clean "$work/img"
@@ -72,20 +73,20 @@ check debugfs -R 'ex /' "$work/img"
 [ "$(grep -c '^ *1/' "$out")" -gt 4 ] || fail "the directory is not cut"
 rm -f "$work/img"
 
-# groups of few inodes: a size many times that of what goes in
+# groups of few inodes: the image is many times larger than its content
 check "$mke4fs" -q -b 1024 -O bigalloc,^flex_bg -C 2048 -d "$work/tar" \
 	"$work/img"
 clean "$work/img"
 rm -f "$work/img"
 
-# Runs its arguments, and prints the most memory that they had, in KiB.
+# peak: runs its arguments, and prints their peak memory in KiB
 peak='
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)'
 
-# million: entries, with the index at once; the kernel finds them by it; in 128 MiB
-# and 128 bytes for each
+# million: entries, indexed at once, which the kernel finds; in 128 MiB and 128
+# bytes per entry
 million() {
 	names 'entry%d' 1000000 0 >"$work/tar"
 	check python3 -c "$peak" "$mke4fs" -q -b 4096 -d "$work/tar" "$work/img"
@@ -95,8 +96,8 @@ million() {
 	clean "$work/img"
 	run debugfs -R 'htree_dump /' "$work/img"
 	grep -q 'Indirect levels: 1' "$out" || fail "no index"
-	# The root is the index, the level below it, and full leaves: 24 bytes an entry
-	# at most.
+	# The root is the index, with one level below it, and full leaves: at
+	# most 24 bytes per entry.
 	leaves=$(debugfs -R 'stat /' "$work/img" 2>/dev/null |
 		sed -n '/^User:/s/.*Size: \([0-9]*\).*/\1/p')
 	[ $((leaves / 4096)) -le 6100 ] || fail "$leaves bytes for a million entries"
@@ -116,7 +117,7 @@ million() {
 }
 ! in_full || million
 
-# subdirectories that are more than links can count
+# more subdirectories than the link count can represent
 names 'dir%d' 66000 5 >"$work/tar"
 check "$mke4fs" -q -d "$work/tar" "$work/img"
 clean "$work/img"
@@ -126,7 +127,7 @@ rm -f "$work/img"
 mustfail 1 "$mke4fs" -q -O ^dir_nlink -d "$work/tar" "$work/img"
 says 'too many links'
 
-# Two files of 9 TiB, unwritten but for a little, in 20 TiB.
+# Two files of 9 TiB, mostly unwritten, in 20 TiB.
 for dir in "$work" /dev/shm; do
 	huge=$(mktemp -d "$dir/e4l-huge-XXXXXX") || continue
 	defer "rm -rf '$huge'"
@@ -169,20 +170,20 @@ else
 fi
 rm -rf "$huge"
 
-# together: e4frag finds each file in one piece, and each directory in the
-# fewest blocks of the inode tables
+# together: e4frag finds no fragments, and each directory in the fewest
+# inode-table blocks
 together() {
 	check "$e4frag" --json "$work/img"
 	same "what e4frag says of files" "$(json "$out" \
 		'd["files"]["fragmented"], d["files"]["excess_extents"]')" \
 		'(0, 0)'
-	# one: the root's inode is where it is, and its files are in a window
+	# one more: the root's inode is fixed, and its files are in a window
 	[ "$(json "$out" 'd["directories"]["itable_blocks"] -
 		d["directories"]["itable_blocks_ideal"]')" -le 1 ] ||
 		fail "what e4frag says of directories: $(cat "$out")"
 }
 
-# without a size, there are as many inodes as this needs
+# without a size, there are enough inodes for this
 names 'd%d' 500 5 11 >"$work/tar"
 for window in exact low 64; do
 	rm -f "$work/img"
@@ -191,7 +192,7 @@ for window in exact low 64; do
 	together
 done
 
-# 15 files in each of 4000 directories: a block of the inode table for each
+# 15 files in each of 4000 directories: one inode-table block each
 names 'd%d' 4000 5 15 >"$work/tar"
 for window in exact low; do
 	rm -f "$work/img"
@@ -202,7 +203,7 @@ for window in exact low; do
 	run debugfs -R 'ls -p /' "$work/img"
 	sed -n 's,^/\([0-9]*\)/04.*/d[0-9]*//$,\1,p' "$out" >"$work/dirs"
 	same "directories" "$(wc -l <"$work/dirs")" 4000
-	# The directory's own block holds its files, too.
+	# The directory's inode-table block has its files, too.
 	sed 's/.*/ls -p <&>/' "$work/dirs" >"$work/commands"
 	debugfs -f "$work/commands" "$work/img" 2>/dev/null | awk -F/ '
 		/^debugfs:/ { dirs++; delete seen }

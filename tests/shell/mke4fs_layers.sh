@@ -12,13 +12,13 @@ settle() {
 	find "$1" -exec touch -h -d @1000000000 {} +
 }
 
-# make_image OPTION...: of the sources; img is new
+# make_image OPTION...: makes img from the sources
 make_image() {
 	rm -f img
 	check "$mke4fs" -q "$@" img
 }
 
-# refuse SENTENCE OPTION...: it is refused so
+# refuse SENTENCE OPTION...: fails with SENTENCE
 refuse() {
 	sentence=$1
 	shift
@@ -31,7 +31,7 @@ refuse() {
 
 cd "$work" || exit
 
-# Directories: later over earlier, as rsync copies one over the other.
+# Directories: later ones replace earlier ones, as rsync copies them.
 mkdir -p one/both/deep one/only two/both/deep two/changes three
 echo one >one/both/a
 echo one >one/both/b
@@ -67,7 +67,7 @@ chmod 755 expected/opt expected/opt/x
 	make_image -d one -d two -d three:/opt/x
 )
 equals img expected
-# the same from archives, and from an archive over a directory
+# the same layers from archives, and from an archive over a directory
 for d in one two three; do tar -C $d --xattrs -cf $d.tar .; done
 gzip -k two.tar
 for sources in 'one.tar two.tar.gz' 'one two.tar' 'one.tar two'; do
@@ -81,14 +81,14 @@ for sources in 'one.tar two.tar.gz' 'one two.tar' 'one.tar two'; do
 	equals img expected
 done
 
-# A file whose name ends so is not cut.
+# A file whose name contains ":/" is not cut.
 mkdir 'odd:'
 cp -a three 'odd:/x'
 make_image -d 'odd:/x'
 equals img three
 rm -r 'odd:'
 
-# A hard link from a layer to a file of a directory, whose name goes.
+# A hard link from a layer to a file of a directory, whose name is removed.
 python3 - <<'EOT'
 import io, tarfile
 def archive(name, *members):
@@ -131,7 +131,7 @@ settle expected
 chmod 755 expected
 equals img expected
 
-# Whiteouts, wherever in the layer they come.
+# Whiteouts, anywhere in the layer.
 make_image -d one -d layer:white.tar
 rm -rf expected
 cp -a one expected
@@ -141,16 +141,16 @@ echo own >expected/both/deep/own
 echo new >expected/only/new
 settle expected
 equals img expected
-# without "layer:", they are files as others are
+# without "layer:", whiteouts are ordinary files
 make_image -d white.tar
 debugfs -R 'stat both/.wh.a' img 2>&1 | grep -q 'Type: regular' ||
 	fail 'a plain archive has no whiteouts'
-# nothing to hide is no reason to stop
+# a whiteout that hides nothing is not an error
 check "$mke4fs" -q -d layer:nothing.tar img2
 says 'nothing.tar: .wh.not-there: .*hides nothing'
 one_sentence mke4fs
 
-# A directory that an earlier layer has as a symbolic link.
+# A directory that is a symbolic link in an earlier layer.
 make_image -d usr.tar -d layer:into.tar
 same "usr/lib/a" "$(debugfs -R 'cat usr/lib/a' img 2>/dev/null)" a
 refuse 'layer:out.tar: up/a: a symbolic link in the path leads out of the source' \
@@ -161,7 +161,7 @@ refuse 'd/.wh.: a whiteout without a file name' -d layer:empty-name.tar
 refuse 'root.tar: \.: the root must be a directory' -d root.tar
 refuse 'three: /below/f/x: not a directory' -d three:/below -d three:/below/f/x
 
-# --max-size: what is unpacked, of all archives together
+# --max-size: the unpacked size of all archives together
 head -c 3M /dev/zero >zeroes
 tar -czf bomb.tar.gz zeroes
 refuse 'bomb.tar.gz: zeroes: the unpacked size exceeds 2 MiB .--max-size' \
@@ -216,7 +216,8 @@ chmod 600 expected/f
 chown 5 expected/f
 equals img expected
 
-# What bsdtar writes for a directory is taken back, with the content from there.
+# A manifest that bsdtar wrote for a directory is accepted, with the content
+# from the directory.
 if has_program bsdtar; then
 	bsdtar -C one -cf one.mtree --format=mtree \
 		--options='!all,type,mode,uid,gid,time,link,size' .
@@ -231,7 +232,7 @@ if has_program bsdtar; then
 	equals img unlinked
 fi
 
-# changes by one name are seen by all names of a file
+# a change through one name affects all names of a file
 printf './linked uid=9 mode=0604\n./both/b xattr.user.a=eA==\n' >change
 make_image -d one --manifest=change
 cp -a one changed

@@ -13,7 +13,7 @@ echo 3000 >bad
 fixed=-U0b5a6c3e-7a0f-4d0e-9f1e-3d1c5a0c9a10
 seed=hash_seed=9f8c1c1e-3b7c-4a60-8a35-1d1d0a4f7a55
 
-# header IMAGE: what its superblocks say, but for what is filled in, and when
+# header IMAGE: prints the superblock, without times and usage
 header() {
 	dumpe2fs -h "$1" 2>/dev/null | grep -Ev -e \
 	'^(Free|Filesystem created|Last (mount t|wr|ch)|Lifetime|MMP)' -e \
@@ -23,8 +23,8 @@ header() {
 	dumpe2fs -b "$1" 2>/dev/null
 }
 
-# ----------------------------------------------------------------- handed on
-# Each makes a filesystem as mke2fs makes it, and another one than without it.
+# ----------------------------------------------------------------- passed on
+# Each option makes the same filesystem as mke2fs, and changes the filesystem.
 check mkfs.ext4 -q $fixed -E $seed plain 64M
 header plain >plain.header
 sum=0
@@ -37,7 +37,7 @@ while read -r same options; do
 		grep -Eq 'Bad option|invalid option|option has been removed' \
 			mke2fs.out ||
 			fail "mke2fs: $options"
-		continue	# the mke2fs here does not have that one
+		continue	# this version of mke2fs does not have the option
 	fi
 	check "$mke4fs" -q $fixed $options$sep$seed -d src ours 64M
 	sound ours
@@ -95,7 +95,7 @@ done <<'END'
 ! -E test_fs
 END
 [ $sum -ge 40 ] || fail "only $sum options"
-# mke2fs passes all but the last -E and the last -O over
+# mke2fs ignores all but the last -E and the last -O
 check "$mke4fs" -q -F -E stride=8 -E stripe_width=16 -O quota -O project \
 	-d src ours 64M
 header ours >ours.header
@@ -103,8 +103,8 @@ for word in 'stride: *8' 'width: *16' 'quota.* project'; do
 	grep -q "$word" ours.header || fail "of several, this is lost: $word"
 done
 
-# --------------------------------------------------------------- carried out
-# root_is MODE USER GROUP: what the root directory has
+# ------------------------------------------------------- applied by mke4fs
+# root_is MODE USER GROUP: the root directory's attributes
 root_is() {
 	sound img
 	check debugfs -R 'stat /' img
@@ -115,7 +115,7 @@ root_is() {
 chmod 755 src
 check "$mke4fs" -q -F -d src -E root_owner=70000:7,root_perms=1770 img 16M
 root_is 01770 70000 7
-# what is asked for of the root comes after what is of all
+# options for the root take precedence over options for all files
 check "$mke4fs" -q -F -d src --all-root -E root_owner=5:6 img 16M
 root_is 0755 5 6
 check "$mke4fs" -q -F -d src -E root_owner img 16M
@@ -126,12 +126,12 @@ root_is 0700 "$(id -u)" "$(id -g)"
 check "$mke4fs" -q -F -E root_owner=5:6,tunables=dir_ireserve=64 img 16M
 root_is 0755 5 6
 
-# where mke2fs itself miscounts what is free
+# where mke2fs itself miscounts free blocks
 rm -f img
 check "$mke4fs" -q -d src -b 2048 -G 1 -E packed_meta_blocks=1 img 100M
 sound img
 
-# attributes IMAGE PATH: their names
+# attributes IMAGE PATH: prints the names of attributes
 attributes() {
 	debugfs -R "ea_list $2" "$1" 2>/dev/null |
 		sed -n 's/^  \([^ ]*\) (.*/\1/p' | tr '\n' ' '
@@ -150,7 +150,7 @@ same "attributes" "$(attributes img /)" "trusted.ext4.tunables "
 
 # ------------------------------------------------------------------- refused
 rm img
-# refuse OPTIONS: names the option that it does not take
+# refuse OPTIONS: the message names the unsupported option
 refuse() {
 	# shellcheck disable=SC2086
 	mustfail 2 "$mke4fs" -d src $1 img 16M
@@ -169,7 +169,7 @@ refuse '-E root_perms=17777' '-E root_perms=: invalid value'
 refuse '-E root_perms' '-E root_perms=: invalid value'
 refuse '-E offset=x' '-E offset=: invalid value'
 
-# ------------------------------------------------- all that mke2fs itself has
+# ------------------------------------------------- all options of mke2fs
 run mke2fs -q -E no_such_option=1 x.img 16M
 sed -nE 's,^\t([a-z_-]+)(=.*)?$,\1,p' "$err" >theirs.words
 [ "$(wc -l <theirs.words)" -gt 15 ] || fail "mke2fs lists no extended options"

@@ -9,7 +9,8 @@ mkdir "$work/src"
 seq 30000 >"$work/src/file"
 cd "$work"
 
-# nobody_has IMAGE NAME: its block says so, and names this host and the device
+# nobody_has IMAGE NAME: the MMP block is free, and names this host and the
+# device
 nobody_has() {
 	check debugfs -R dump_mmp "$1"
 	for line in 'sequence: ff4d4d50' "node_name: $(uname -n)" \
@@ -29,18 +30,18 @@ rm img2
 check "$mke4fs" -q -O mmp img2 16M
 nobody_has img2 img2
 
-# where it begins behind the device's begin
+# the filesystem begins behind the start of the device
 check "$mke4fs" -q -O mmp -E offset=1048576 -d src part 16M
 tail -c +1048577 part >img2
 nobody_has img2 part
 
-# a longer interval stays
+# a longer interval is kept
 rm img2
 check "$mke4fs" -q -O mmp -E mmp_update_interval=20 -d src img2 16M
 check debugfs -R dump_mmp img2
 grep -qx 'check_interval: 20' "$out" || fail "the interval"
 
-# the same bytes anywhere: no host, no name, no time of making
+# the same bytes on every host: no host name, file name or time
 for name in one another; do
 	SOURCE_DATE_EPOCH=1700000000 "$mke4fs" -q -O mmp -d src \
 		-U 0b5a6c3e-7a0f-4d0e-9f1e-3d1c5a0c9a10 \
@@ -52,7 +53,7 @@ check debugfs -R dump_mmp one
 grep -qx 'node_name: ' "$out" || fail "a host is named"
 sound one
 
-# a device, and the kernel takes it (waiting for other hosts first)
+# a device, which the kernel mounts (after waiting for other hosts)
 require_loop
 truncate -s 16M disk
 attach disk

@@ -8,12 +8,12 @@ require_loop
 require_program umoci skopeo python3
 
 cd "$work" || exit
-SOURCE_DATE_EPOCH=2000000000	# no time is after it
+SOURCE_DATE_EPOCH=2000000000	# later than all times
 export SOURCE_DATE_EPOCH
 
 uuid=01234567-89ab-4def-8123-456789abcdef
 
-# quietly COMMAND...: it succeeds
+# quietly COMMAND...: COMMAND must succeed
 quietly() {
 	"$@" >said 2>&1 || {
 		cat said >&2
@@ -27,7 +27,7 @@ take() {
 	check "$mke4fs" -q -U "$uuid" -E "hash_seed=$uuid" "$@" img
 }
 
-# refuse SENTENCE OPTION...
+# refuse SENTENCE OPTION...: fails with SENTENCE
 refuse() {
 	sentence=$1
 	shift
@@ -99,10 +99,10 @@ EOT
 done
 quietly umoci config --image oci:made --config.entrypoint /bin/init \
 	--config.env A=b --config.user 1000
-# umoci's own unpacking is what it has to be
+# the expected content is that of umoci's own unpacking
 quietly umoci unpack --image oci:made reference
 take -d oci:oci:made --oci-config=config.json
-# the root of the image has no entry in a layer of umoci's
+# umoci's layers have no entry for the image's root
 touch -d "@$(stat -c %Y reference/rootfs)" reference/rootfs
 equals img reference/rootfs
 same 'the configuration' "$(json config.json "d['config']['User']")" 1000
@@ -110,7 +110,7 @@ cp img first
 take -d oci:oci:made
 cmp img first || fail 'the same image twice is not the same'
 
-# without root, and with the tag left out where there is one image only
+# without root, and without a tag if there is one image only
 chmod -R a+rX .
 cp first unprivileged
 if is_root && nobody_reaches "$mke4fs"; then
@@ -144,7 +144,7 @@ echo mine >own/mine
 take -d oci:oci:made -d own -d oci:oci:made:/again
 debugfs -R 'cat mine' img 2>/dev/null | grep -q mine || fail 'own file'
 
-# An image by buildah, where its storage works.
+# An image of buildah, if its storage works.
 if command -v buildah >/dev/null; then
 	buildah="buildah --root $work/storage --runroot $work/run
 		--storage-driver vfs"
@@ -161,7 +161,8 @@ fi
 
 # ------------------------------------------------------------- broken images
 
-# image DIR: a small image in a new directory, from stdin's Python
+# image DIR: makes a small image in a new directory, by the Python code on
+# stdin
 image() {
 	rm -rf "$1"
 	python3 - "$1" <<EOT
@@ -244,7 +245,7 @@ mustfail 2 "$mke4fs" --platform=linux -d oci:multi img
 mustfail 1 "$mke4fs" -q --oci-config=x -d own img
 says '--oci-config requires .*image'
 
-broken() {	# broken SENTENCE, with the image on stdin
+broken() {	# broken SENTENCE: the image of the code on stdin is refused
 	image bad
 	refuse "$1" -d oci:bad
 	[ ! -e img ] || fail 'an image is left'
@@ -328,7 +329,7 @@ EOT
 refuse 'layer 1: zeroes: the unpacked size exceeds 10 MiB' -d oci:bomb \
 	--max-size=10M
 
-# 200 layers, each with a name of 255 bytes and a link to the one before
+# 200 layers, each with a name of 255 bytes and a link to the previous name
 image many <<'EOT'
 layers = [layer(("%0255d" % 0, b"first"))]
 for n in range(1, 200):

@@ -26,7 +26,7 @@ mkdir "$work/src"
 echo content >"$work/src/file"
 img=$work/img
 
-# says_of PATTERN: of the image's superblock
+# says_of PATTERN: the superblock of the image matches
 says_of() {
 	check dumpe2fs -h "$img"
 	grep -Eq "$1" "$out" || { show_run; fail "dumpe2fs does not say $1"; }
@@ -45,7 +45,7 @@ for line in 'volume name: +label' 'mounted on: +/last' 'Inode count: +512' \
 	says_of "${line%% +*}[[:space:]]+${line#* +}"
 done
 
-# bad blocks are looked for on a device, and kept
+# bad blocks of a device are searched and recorded
 truncate -s 16M "$work/disk"
 check "$mke4fs" -q -F -c -b 4096 -d "$work/src" "$work/disk"
 clean "$work/disk"
@@ -67,7 +67,7 @@ for options in '--progress=always -q' --progress=never --progress=auto; do
 done
 rm -f "$img"
 
-# -q: mke2fs, too, says nothing but why it fails, and still asks its questions
+# -q: mke2fs prints only its errors, and still asks its questions
 check "$mke4fs" -q -b 1024 -d "$work/src" "$img" 1M
 [ ! -s "$err" ] || { show_run; fail "-q: mke2fs talks of the journal"; }
 rm "$img"
@@ -107,7 +107,7 @@ if "$mke4fs" --help >/dev/full 2>"$err"; then
 	fail "a full disk goes unnoticed"
 fi
 
-# DEVICE has the forms that other tools' targets have
+# DEVICE can have the forms of other tools' targets
 refuse_name() {
 	mustfail 1 "$mke4fs" -q ${3+"$3"} -d "$work/src" "$1" 16M
 	one_sentence mke4fs

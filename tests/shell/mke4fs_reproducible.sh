@@ -9,7 +9,7 @@ require_program tar
 
 SOURCE_DATE_EPOCH=1700000000
 export SOURCE_DATE_EPOCH
-# image NAME SOURCE OPTIONS...
+# image NAME SOURCE OPTIONS...: makes an image
 image() {
 	name=$1
 	source=$2
@@ -21,10 +21,10 @@ image() {
 }
 
 sample "$work/src"
-rm "$work/src/sock"		# archives have none
+rm "$work/src/sock"		# archives have no sockets
 touch -d '1960-01-02 03:04:05 UTC' "$work/src/dir"
 near_times "$work/src"
-# the same in another order, at other times, with other inode numbers
+# the same files in another order, at other times, with other inode numbers
 mkdir "$work/copy"
 (cd "$work/src" && find . -mindepth 1 -maxdepth 1 | sort -r) |
 	while read -r name; do
@@ -57,7 +57,7 @@ SOURCE_DATE_EPOCH=1700000001
 image img2 "$work/src" -O inline_data,quota
 ! cmp -s "$work/img1" "$work/img2" || fail "the time makes no difference"
 
-# 0 is a time like any other
+# 0 is a valid time
 SOURCE_DATE_EPOCH=0
 rm "$work/img3" "$work/img4"
 image img3 "$work/src"
@@ -66,7 +66,7 @@ image img4 "$work/copy"
 cmp "$work/img3" "$work/img4" || fail "with SOURCE_DATE_EPOCH=0 images differ"
 # s_wtime, s_lastcheck and s_mkfs_time: dumpe2fs 1.47.2 does not print the last
 for offset in 1072 1088 1288; do
-	# libext2fs takes 0 for no time: the superblock may have second 1
+	# for libext2fs, 0 means no time: the superblock may have second 1
 	time=$(od -An -tu4 -j $offset -N 4 "$work/img3" | tr -d ' ')
 	[ "$time" -le 1 ] || fail "the time at byte $offset: $time"
 done

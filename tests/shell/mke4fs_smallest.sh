@@ -7,7 +7,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 
-# tree NAME FILES BYTES: so many of that size each, of random bytes
+# tree NAME FILES BYTES: makes FILES files of BYTES random bytes
 tree() {
 	mkdir "$work/$1"
 	for i in $(seq "$2"); do
@@ -15,8 +15,8 @@ tree() {
 	done
 }
 
-# smallest BLOCKSIZE TREE OPTION...: the image is smallest, and what mke2fs
-# makes of it and of one of 31/32 of its blocks is all that is needed to tell
+# smallest BLOCKSIZE TREE OPTION...: the image is the smallest: mke2fs cannot
+# make one of 31/32 of its blocks that fits
 smallest() {
 	blocksize=$1 tree=$2
 	shift 2
@@ -44,13 +44,13 @@ smallest 4096 one
 [ "$bytes" -lt 6200000 ] || fail "6,000,000 bytes take $bytes"
 smallest 1024 few -b 1024 -j
 
-# of the journal that is asked for, too
+# also with the requested journal
 check "$mke4fs" -q -b 1024 -j -d "$work/few" "$work/img"
 dumpe2fs -h "$work/img" 2>/dev/null | grep -q has_journal ||
 	fail "no journal, which was asked for"
 rm "$work/img"
 
-# fewer inodes the smaller it is: blocks are not what is wanting
+# fewer inodes in smaller images: the blocks would be enough
 for ratio in 16384 65536; do
 	check "$mke4fs" -q -i $ratio -d "$work/many" "$work/img"
 	clean "$work/img"
@@ -63,7 +63,7 @@ done
 mustfail 1 "$mke4fs" -q -N 50 -d "$work/many" "$work/img"
 says 'not enough inodes: 102 are needed'
 
-# inodes of a group are a multiple of 8: 11 in each of 30 become 8
+# the inodes of a group are a multiple of 8: 11 in each of 30 become 8
 mkdir "$work/groups"
 for i in $(seq 250); do
 	fallocate -l 960000 "$work/groups/$i"
@@ -76,18 +76,18 @@ check "$mke4fs" -q -b 1024 -g 256 -G 2 -m 1 -d "$work/deep" "$work/img"
 clean "$work/img"
 rm "$work/img"
 
-# where mke2fs reserves more than half, since it rounds to clusters after that
+# mke2fs reserves more than half, because it rounds to clusters afterwards
 check "$mke4fs" -q -m 50 -O bigalloc -d "$work/one" "$work/img" 46000k
 clean "$work/img"
 rm "$work/img"
 
-# what the free space needs its inodes for: sizes that mke2fs refuses before
+# inodes for the free space: mke2fs refuses smaller sizes
 check "$mke4fs" -q -I 4096 --free=10M -d "$work/few" "$work/img"
 clean "$work/img"
 rm "$work/img"
 check "$mke4fs" -q -n -E desc_size=64 --grow-to=1T -d "$work/few" "$work/img"
 
-# the reason why mke2fs fails is passed on where it says that on stdout
+# the reason of mke2fs' failure is printed even if it is on stdout
 mustfail 1 "$mke4fs" -b 4096 -O ^metadata_csum,metadata_csum_seed \
 	-d "$work/few" "$work/img"
 says 'feature requires'

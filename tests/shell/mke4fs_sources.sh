@@ -10,7 +10,7 @@ require_program tar gzip xz
 
 sample "$work/src"
 
-# a directory, at every -R
+# a directory, with every -R
 for window in low normal high 256 off exact; do
 	rm -f "$work/img"
 	check "$mke4fs" -q -b 4096 -R $window -d "$work/src" -N 40000 \
@@ -31,8 +31,8 @@ free=$(dumpe2fs -h "$work/img" 2>/dev/null | sed -n 's/^Free blocks: *//p')
 [ "$free" -ge 2560 ] || fail "$free blocks are free, not 10 MiB"
 [ "$free" -lt 2900 ] || fail "$free blocks are free, more than 10 MiB"
 
-# archives; GNU tar has no sockets, and libarchive reads fractions of seconds
-# before 1970 as if they were after
+# archives; GNU tar supports no sockets, and libarchive misreads fractions of
+# seconds before 1970
 rm "$work/src/sock"
 touch -d '1960-01-02 03:04:05 UTC' "$work/src/dir"
 near_times "$work/src"
@@ -50,7 +50,7 @@ rm -f "$work/img"
 	fail "no image from standard input"
 equals "$work/img" "$work/src"
 
-# a file without any data at all, before there are others
+# the first file has no data
 truncate -s 100000 "$work/all-hole"
 seq 50000 >"$work/data"
 for format in gnu posix; do
@@ -65,7 +65,7 @@ for format in gnu posix; do
 	done
 done
 
-# cpio has a linked file's data once, in newc with the last of its names
+# cpio stores a linked file's data once, in newc with the last name
 if has_program cpio; then
 	mkdir "$work/links"
 	seq 2000 >"$work/links/a"
@@ -85,7 +85,7 @@ if has_program cpio; then
 	done
 fi
 
-# another image: with what only ext4 keeps
+# another image: with attributes that only ext4 has
 touch "$work/dev.img"
 check mke2fs -q -t ext4 -I 512 "$work/dev.img" 100M
 attach "$work/dev.img"
@@ -104,15 +104,15 @@ mustfail 1 "$mke4fs" -q --from="$loop" "$work/img2" 100M
 says 'mounted'
 [ ! -e "$work/img2" ] || fail "an image is left behind"
 umount "$work/dev"
-# Without quota in the kernel, this can only be done offline.
+# Without quota in the kernel, this requires an unmounted filesystem.
 check tune2fs -O project "$loop"
 check debugfs -w -R 'set_inode_field dir/large projid 77' "$loop"
-run e2fsck -fy "$loop"	# the quota of the project
+run e2fsck -fy "$loop"	# creates the project quota
 same "e2fsck" "$status" 1
 check "$mke4fs" -q -O project,quota -I 512 --from="$loop" "$work/img2" 100M
 clean "$work/img2"
 
-# extents FILE IMAGE: logical ranges and their states
+# extents FILE IMAGE: prints logical ranges and their states
 extents() {
 	debugfs -R "dump_extents -l $1" "$2" 2>/dev/null |
 		sed -nE 's/^ *[0-9]+\/ *[0-9]+ +[0-9]+\/ *[0-9]+ +([0-9]+) - +([0-9]+) +[0-9]+ - +[0-9]+ +[0-9]+ *(Uninit)?.*/\1 \2 \3/p' |
@@ -143,7 +143,7 @@ done
 mustfail 1 "$mke4fs" -q --from="$loop" "$work/img3" 100M
 says 'dir/large: .*feature'
 
-# generations, which the kernel chose at random, when they are asked for
+# generations, which the kernel chose at random, if requested
 generation() {
 	debugfs -R "stat $2" "$1" 2>/dev/null |
 		sed -n 's/.*Generation: *\([0-9]*\).*/\1/p'
@@ -181,7 +181,7 @@ check "$mke4fs" -q -F -d "$work/a.tar" "$loop"
 equals "$loop" "$work/src"
 detach "$loop"
 
-# a part of a larger file: what is around it stays
+# a part of a larger file: the other bytes are unchanged
 seq 300000 >"$work/around"
 cp "$work/around" "$work/disk"
 truncate -s 40M "$work/disk"

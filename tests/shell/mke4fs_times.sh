@@ -22,7 +22,7 @@ for name, mtime in (("early", "-5000000000.25"), ("first", "-2147483648"),
 t.close()
 EOT
 
-# time_of FILE: its seconds, as debugfs shows all 34 bits, and its nanoseconds
+# time_of FILE: prints its 34-bit seconds and its nanoseconds, from debugfs
 time_of() {
 	debugfs -R "stat $1" img 2>/dev/null | python3 -c '
 import re, sys

@@ -9,7 +9,7 @@ SOURCE_DATE_EPOCH=1700000000
 export SOURCE_DATE_EPOCH
 uuid=01234567-89ab-cdef-0123-456789abcdef
 
-# make NAME OPTIONS...: an image, the same each time
+# make NAME OPTIONS...: makes a reproducible image
 make() {
 	name=$1
 	shift
@@ -21,7 +21,7 @@ make() {
 	mv "$work/said" "$err"
 }
 
-# kept IMAGE: the attribute's bytes, as debugfs reads them
+# kept IMAGE: prints the attribute's bytes, from debugfs
 kept() {
 	: >"$work/value"
 	debugfs -R "ea_get -f $work/value / $attr" "$work/$1" >/dev/null 2>&1
@@ -33,7 +33,7 @@ for dir in 1 2 3 4 5 6 7 8; do
 	echo $dir >"$work/src/$dir/file"
 done
 
-# given, with and without mke2fs' own, whatever else the root has
+# set with and without options of mke2fs, and with other attributes of the root
 value=dir_ireserve=64,extent_max_zeroout_kb=1024
 make img -E hash_seed=$uuid,tunables=extent_max_zeroout_kb=1024,dir_ireserve=64
 same "the tunables" "$(kept img)" $value
@@ -93,7 +93,7 @@ make img -E hash_seed=$uuid,tunables=dir_ireserve=low -d "$work/src"
 make with -E hash_seed=$uuid,tunables=dir_ireserve=low -R exact -d "$work/src"
 ! cmp -s "$work/img" "$work/with" || fail "-R makes no difference"
 
-# another image's are copied, and what is given wins
+# the tunables of another image are copied, and -E takes precedence
 make from -E tunables=dir_ireserve=32,mb_order2_req=1 -d "$work/src"
 make img -E hash_seed=$uuid --from="$work/from"
 same "the copied tunables" "$(kept img)" dir_ireserve=32,mb_order2_req=1
@@ -106,7 +106,7 @@ same "removed tunables" "$(kept img)" ''
 run debugfs -R 'ea_list /' "$work/img"
 ! grep -q $attr "$out" || fail "the attribute is there"
 
-# what is out of range or not known is copied; what is damaged as well
+# values that are out of range, unknown or damaged are copied
 for bad in 'future=x/../y,mb_order2_req=77' 'mb_order2_req=1,mb_order2_req=1' 'a/b=1'; do
 	printf '%s' "$bad" >"$work/bad"
 	check debugfs -w -R "ea_set -f $work/bad / $attr" "$work/from"
@@ -118,7 +118,7 @@ make img --from="$work/from" -E tunables=mb_order2_req=1
 says 'only .*of -E'
 same "the tunables" "$(kept img)" mb_order2_req=1
 
-# the same bytes as tune4fs makes, and as the kernel sees and makes
+# the same bytes as tune4fs and the kernel write
 make img -E tunables=$value
 rm -f "$work/with"
 check mke2fs -q -t ext4 "$work/with" 32M

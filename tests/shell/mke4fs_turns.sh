@@ -16,7 +16,7 @@ mosaic /far size 8M written 64K unwritten 64K
 interleave /turn% count 200 rounds 8 blocks 1
 END
 
-# files IMAGE: a line for each file: what a reader sees, and what is mapped
+# files IMAGE: prints the content and the mapped ranges of each file
 files() {
 	"$top_builddir/tests/tools/fsdigest" -n "$1" >"$work/digest" ||
 		fail "fsdigest $1"

@@ -20,8 +20,8 @@ for d in range(80):
 with open(sys.argv[1] + "/large", "wb") as out:
     out.write(data * 5000)' "$work/src"
 
-# count COMMAND...: what it does to $work/img; sets $writes, $written, $read,
-# and leaves how often each block was written in $work/times
+# count COMMAND...: counts the calls on $work/img; sets $writes, $written,
+# $read, and writes to $work/times how often each block was written
 count() {
 	strace -f -y -s 0 -e trace=write,pwrite64,read,pread64,lseek \
 		-o "$work/log" "$@" >"$out" 2>"$err" </dev/null ||
@@ -96,8 +96,8 @@ for target in new there; do
 	fi
 done
 
-# the smallest size, where mke2fs refuses those that are nearly as large: each
-# prototype that is opened is planned
+# the smallest size, with sizes that mke2fs refuses nearby: each opened
+# prototype is planned
 python3 -c '
 import sys, tarfile
 with tarfile.open(sys.argv[1], "w", format=tarfile.USTAR_FORMAT) as tar:

@@ -16,7 +16,7 @@ scatter /s frags 40 blocks 2 shuffle
 END
 digest "$work/image" >"$work/before"
 
-# Whoever takes it waits for eleven seconds: not here.
+# nowait: disables the wait of eleven seconds before taking MMP.
 nowait() {
 	run strace -f -qq -o "$work/trace" \
 		-e trace=clock_nanosleep,pwrite64 \
@@ -28,7 +28,8 @@ fresh() {
 	rm -f "$undo"
 }
 
-# sequence: who has it; ff4d4d50 is nobody, e24d4d50 a program like these
+# sequence: prints the state; ff4d4d50 is free, e24d4d50 is held by such a
+# program
 sequence() {
 	debugfs -R dump_mmp "$img" 2>/dev/null | sed -n 's/^sequence: *//p'
 }
@@ -57,7 +58,7 @@ ends 0 "$e4repack" "$img"
 ends 0 "$e4repack" -z "$undo" "$img"
 [ ! -e "$undo" ] || fail "nothing to do, and an undo file is left"
 
-# an error in the middle; afterwards, at the latest, it is let go of
+# an error in the middle: MMP is released at the end
 fresh
 run strace -f -qq -o "$work/trace" -e trace=clock_nanosleep,fsync \
 	-e inject=clock_nanosleep:retval=0 -e inject=fsync:error=EIO:when=7 \
@@ -110,10 +111,11 @@ for at in 4 $((n / 2)) $((n - 3)) $((n - 1)); do
 	unchanged "$work/before" "$work/after"
 done
 
-# a power cut in the middle of that block: what is said works, too
+# a power failure during the write of the MMP block: the recommended command
+# works
 fresh
 block=$(dumpe2fs -h "$img" 2>/dev/null | sed -n 's/^MMP block number: *//p')
-for at in 0 8; do	# where the magic number is, and after it
+for at in 0 8; do	# the magic number, and the bytes behind it
 	fresh
 	head -c $((512 - at)) /dev/urandom | dd of="$img" bs=1 conv=notrunc \
 		seek=$((block * 4096 + at)) 2>/dev/null
@@ -130,7 +132,7 @@ for at in 0 8; do	# where the magic number is, and after it
 	free_again "$fix"
 done
 
-# e2undo puts that back as well
+# e2undo restores the MMP block as well
 fresh
 nowait "$e4repack" -z "$undo" "$img"
 n=$(grep -c pwrite64 "$work/trace")
@@ -144,8 +146,8 @@ sound "$img"
 digest "$img" >"$work/after"
 unchanged "$work/before" "$work/after"
 
-# a device that is lost in the middle: what the last sentence says works;
-# libext2fs tries write(2) where pwrite(2) failed
+# a device that is lost in the middle: the recommended command works; libext2fs
+# tries write(2) after a failed pwrite(2)
 fresh
 run strace -f -qq -o "$work/trace" -P "$img" -e trace=pwrite64,write \
 	-e inject=pwrite64:error=EIO:when=5+ -e inject=write:error=EIO \

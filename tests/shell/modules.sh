@@ -9,7 +9,7 @@ check "$top_srcdir/scripts/modules" --check
 check "$top_srcdir/scripts/modules" --functions
 cat "$out"
 
-# which is noticed when it is otherwise
+# a wrong list is detected
 mkdir "$work/tree" "$work/tree/doc"
 (cd "$top_srcdir" && find lib e2fsck misc debugfs -name '*.[ch]' |
 	cpio -pdm --quiet "$work/tree")
@@ -20,7 +20,7 @@ echo '#include "e4layout/plan/plan.h"' >>"$work/tree/lib/e4layout/read/scan.c"
 mustfail 1 "$work/tree/scripts/modules" --check
 says 'lib/e4layout/read/scan.c:[0-9]*: e4layout/plan/plan.h'
 says 'run scripts/modules --write'
-# however it is spelled, and wherever the file is
+# with any spelling of #include, and in any file
 for line in '#include "../plan/plan.h"' '# include "e4layout/plan/plan.h"' \
 	' #include	<e4layout/./plan/plan.h>' \
 	'#include <e4layout/e4layout.h>'; do
@@ -45,7 +45,7 @@ run "$work/tree/scripts/modules" --functions
 same "exit of --functions" "$status" 1
 says 'lib/e4layout/read/scan.c: 63 lines: int f'
 
-# stat(2) fails for a file that is dated after 2038 where time_t has 32 bits
+# with a 32-bit time_t, stat(2) fails for files dated after 2038
 mustfail 1 grep -rnE '(^|[^_[:alnum:]])[lf]?stat(at)?\([^2]' --include='*.c' \
 	"$top_srcdir/lib" "$top_srcdir/misc" "$top_srcdir/debugfs" \
 	"$top_srcdir/e2fsck"

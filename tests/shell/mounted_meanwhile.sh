@@ -11,7 +11,7 @@ mkdir "$work/mnt" "$work/files"
 : >"$out"
 head -c 300000 /dev/urandom >"$work/files/data"
 
-# open_shell: e4debug, which waits for requests.
+# open_shell: starts e4debug, which waits for requests.
 open_shell() {
 	mke2fs -qq -F -t ext4 -b 4096 -d "$work/files" "$img" 16M >/dev/null
 	ln -f "$img" "$work/other name"
@@ -57,8 +57,8 @@ for options in ro,noload rw; do
 	done
 done
 
-# one sentence, also with an undo file, whose end notices it as well
-# Each write waits until there is the other mount.
+# one message, also with an undo file, whose end detects the mount as well.
+# Each write waits until the other mount exists.
 require_strace
 aged "$img" <<'END'
 size 24M

@@ -8,17 +8,17 @@ require_program mke2fs e2fsck
 
 shim=$top_builddir/tests/tools/.libs/fail_malloc.so
 [ -e "$shim" ] || skip 'built without shared libraries'
-: "${E4L_MALLOCS:=60}"	# tried of each run; 0: all
+: "${E4L_MALLOCS:=60}"	# failures per run; 0: all
 
-# short N COMMAND...: runs it without memory for the N-th allocation.
+# short N COMMAND...: runs COMMAND without memory for allocation number N.
 short() {
 	nth=$1
 	shift
 	run env FAIL_MALLOC="$nth" LD_PRELOAD="$shim" "$@"
 }
 
-# each FUNCTION COMMAND...: calls FUNCTION after each of the runs.  The image is
-# made anew for each.
+# each FUNCTION COMMAND...: calls FUNCTION after each run, which starts from
+# the same image.
 each() {
 	judge=$1
 	shift
@@ -30,7 +30,7 @@ each() {
 	[ "$count" -gt 50 ] || fail "only $count allocations: $*"
 	step=1
 	[ "$E4L_MALLOCS" = 0 ] || step=$((count / E4L_MALLOCS + 1))
-	# and the last ones, when what was made is closed
+	# and the last allocations, when everything is closed
 	for n in $(seq 1 "$step" "$count") $(seq $((count - 3)) "$count"); do
 		cp "$work/whole" "$img"
 		short "$n" "$@"
@@ -44,7 +44,7 @@ wrong() {
 	fail "allocation $nth fails: exit $status: $*"
 }
 
-# What only reads says all that it would say, or fails, and says that.
+# reads: a reader prints its complete output, or fails with a message.
 reads() {
 	cmp -s "$img" "$work/whole" || wrong "wrote" "$@"
 	case $status in
@@ -61,7 +61,7 @@ reads() {
 	cmp -s "$work/.out.x" "$work/said.x" || wrong "another verdict" "$@"
 }
 
-# A page is whole, or as it was.
+# pages: a page is complete, or unchanged.
 pages() {
 	reads "$@"
 	[ "$status" = 0 ] || echo old | diff -q - "$work/page" >/dev/null ||
@@ -71,7 +71,7 @@ pages() {
 	echo old >"$work/page"
 }
 
-# What is made is what is made with memory, byte for byte.
+# makes: the result is identical to that with memory.
 makes() {
 	reads "$@"
 	[ "$status" != 0 ] || cmp -s "$work/made" "$work/made.whole" ||
@@ -79,13 +79,13 @@ makes() {
 	rm -f "$work/made"
 }
 
-# What a script of e4debug asks for is done, or it fails.
+# does: the requests of an e4debug script are done, or the script fails.
 does() {
 	[ "$status" != 0 ] || debugfs -R 'stat /newdir' "$img" 2>/dev/null |
 		grep -q '^Inode:' || wrong "not done" "$@"
 }
 
-# All but the root, which gets the attribute of tunables.
+# digests: all inodes except the root, which gets the attribute of tunables.
 digests() {
 	digest -z "$1" | grep -v '^2 '
 }
@@ -122,9 +122,8 @@ each writes "$e4repack" "$img"
 each writes "$tune4fs" --set dir_ireserve=64 "$img"
 each writes "$e4debug" -w -R repack "$img"
 
-# Each allocation: of blocks that are larger than those that unix_io_manager
-# opens with, which is when it makes its cache anew and nobody asks whether it
-# could.
+# Every allocation, with blocks that are larger than those of unix_io_manager's
+# start, for which its cache is allocated again without a check.
 mkdir -p "$work/src/dir"
 echo content >"$work/src/file"
 printf 'y%.0s' $(seq 700) >"$work/value"
@@ -172,7 +171,7 @@ END
 	each makes_of_tar "$@" -d "$work/tar" "$work/made" 8M
 fi
 
-# Where the first superblock, or the first group descriptors, cannot be believed.
+# The first superblock, or the first group descriptors, are damaged.
 check mke2fs -q -F -t ext4 -b 1024 -g 8192 \
 	-O ^metadata_csum,^uninit_bg,^has_journal "$work/sound" 24M
 cp "$work/sound" "$work/whole"

@@ -13,7 +13,7 @@ tar -C "$work/src" -cf "$work/src.tar" .
 check mke2fs -q -t ext4 -d "$work/src" "$img" 16M
 before=$(sha256sum <"$img")
 
-# from N COMMAND...: no thread can be started from the N-th on.
+# from N COMMAND...: no thread can be started, from thread number N on.
 from() {
 	n=$1
 	shift
@@ -32,7 +32,7 @@ done
 set -- "$work/src"
 ! built_with ARCHIVE || set -- "$@" "$work/src.tar"
 for source; do
-	from 2 "$mke4fs" -F -d "$source" "$work/new" 16M	# mke2fs is the first
+	from 2 "$mke4fs" -F -d "$source" "$work/new" 16M	# mke2fs is the first process
 	[ "$status" -ne 0 ] || fail "filled without threads: $source"
 	says 'cannot start .*thread'
 done

@@ -9,7 +9,7 @@
 . "$top_srcdir/tests/shell/repack_all_common.sh"
 no_leak_check
 
-# valid: the last report is what doc/schema says.
+# valid: the last report conforms to doc/schema.
 valid() {
 	/usr/bin/python3 -c 'import jsonschema' 2>/dev/null || return 0
 	/usr/bin/python3 "$top_srcdir/tests/shell/validate.py" \
@@ -17,7 +17,7 @@ valid() {
 		fail "$what: not valid"
 }
 
-# repacked: the last run did what it is for.
+# repacked: the last run has reached its goals.
 repacked() {
 	valid
 	kept
@@ -25,7 +25,7 @@ repacked() {
 	all_saved
 }
 
-# messy UNIT SIZE MKE2FS-OPTIONS: something for each word of --only.
+# messy UNIT SIZE MKE2FS-OPTIONS: makes problems for each word of --only.
 messy() {
 	unit=$1
 	shift
@@ -115,10 +115,10 @@ whole=$((($(date +%s%N) - start) / 1000000))
 repacked
 cp "$work/.report" "$work/whole"
 
-# begin: a run on the image as it was; sets $pid.
+# begin: starts a run on the original image; sets $pid.
 begin() {
 	again
-	# a shell has what runs in the background ignore SIGINT
+	# a shell makes background processes ignore SIGINT
 	env --default-signal=INT "$e4repack" --json --all "$img" \
 		>"$out" 2>"$err" </dev/null &
 	pid=$!
@@ -131,7 +131,7 @@ end() {
 	wait $pid 2>/dev/null || status=$?
 }
 
-# completed: another run ends where one alone does.
+# completed: another run reaches the result of a single complete run.
 completed() {
 	repack --all "$img"
 	repacked
@@ -146,7 +146,7 @@ writing() {
 	[ $(($(od -An -tu1 -j1120 -N1 "$img") & 4)) != 0 ]
 }
 
-# the run may be over before the signal comes: then once more
+# the run may end before the signal: try again
 for try in $(seq 30); do
 	what="INT, try $try"
 	begin
@@ -185,7 +185,8 @@ for try in $(seq 100); do
 	run "$e4repack" --json --all --max-time=$seconds "$img"
 	cp "$out" "$work/.report"
 	kept
-	# a sanitizer, or a busy machine: nothing was done yet, and it says so
+	# with a sanitizer, or on a busy machine: nothing was done yet, which
+	# is reported
 	if [ "$status" != 0 ]; then
 		says 'during planning; nothing '
 		seconds=$((seconds + 1))
@@ -195,7 +196,7 @@ for try in $(seq 100); do
 done
 completed
 
-# ---- one undo file, which brings every byte back
+# ---- one undo file, which restores every byte
 what=-z
 again
 repack --all -z "$work/undo" "$img"
@@ -203,7 +204,7 @@ repacked
 check e2undo "$work/undo" "$img"
 cmp "$img" "$work/img0" || fail "$what: e2undo"
 
-# what was done is reported when something fails: here, moving /big
+# after a failure, the completed work is reported: moving /big fails
 what='a write fails'
 shim=$top_builddir/tests/tools/.libs/fail_io.so
 if [ -e "$shim" ]; then
@@ -232,7 +233,7 @@ repacked
 [ "$(report done.bytes_discarded)" -gt 0 ] ||
 	fail "$what: nothing was discarded"
 
-# ---- for people: the cost comes first, then one table
+# ---- the text report: the cost first, then one table
 again
 check "$e4repack" -n --all "$img"
 grep -q ': planned; nothing was changed$' "$out" || fail "$(cat "$out")"

@@ -2,12 +2,13 @@
 # shellcheck shell=sh disable=SC2154
 # What the tests of whole repacks share; sourced after repack_common.sh.
 
-# by_name IMAGE: all that must stay, whatever the inode numbers are.
+# by_name IMAGE: prints everything that must stay, independent of inode
+# numbers.
 by_name() {
 	digest -nz "$1" | sort
 }
 
-# measured IMAGE: its layout, as e4frag reports it, in e4repack's words.
+# measured IMAGE: prints its layout as e4frag reports it, with e4repack's keys.
 measured() {
 	check "$e4frag" -q --json "$1"
 	json "$out" "json.dumps({
@@ -23,7 +24,7 @@ measured() {
 		'largest_free_blocks': d['free_space']['largest_blocks']})"
 }
 
-# is_measured KEY: the last report's layout of that name is what e4frag reports.
+# is_measured KEY: the layout KEY of the last report equals e4frag's.
 is_measured() {
 	measured "$img" >"$work/measured"
 	/usr/bin/python3 - "$work/.report" "$1" "$work/measured" <<-'PYTHON' ||
@@ -37,8 +38,8 @@ is_measured() {
 		fail "$what: the report differs from e4frag's"
 }
 
-# agrees OPTION...: repacks $img; a dry run has planned exactly what was done, and
-# both reports show what e4frag measures.
+# agrees OPTION...: repacks $img; a dry run has planned exactly this work, and
+# both reports agree with e4frag.
 agrees() {
 	before=$(written "$img")
 	repack -n "$@" "$img"
@@ -66,14 +67,14 @@ agrees() {
 		fail "$what: -n and the run differ"
 }
 
-# kept: $img is sound, and has what it had.
+# kept: $img is sound, and its content is unchanged.
 kept() {
 	clean "$img"
 	by_name "$img" >"$work/after"
 	unchanged "$work/before" "$work/after"
 }
 
-# no_worse: the last report shows nothing that is worse than before.
+# no_worse: no figure of the last report is worse than before.
 no_worse() {
 	/usr/bin/python3 - "$work/.report" <<-'PYTHON' ||
 	import json, sys
@@ -97,7 +98,7 @@ no_worse() {
 		'free_extents', 'largest_free_blocks'))")"
 }
 
-# all_saved: what is left was skipped.
+# all_saved: all remaining work was reported as skipped.
 all_saved() {
 	left=$(json "$work/.report" "sum(s['saved'] for s in d['skipped']
 		if s['kind'] == 'file')")
@@ -105,7 +106,7 @@ all_saved() {
 		fail "$what: excess, and $left extents were skipped"
 }
 
-# until_done OPTION...: repacks $img until there is nothing to do.
+# until_done OPTION...: repacks $img until nothing is left to do.
 until_done() {
 	runs=0
 	while :; do

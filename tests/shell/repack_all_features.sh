@@ -10,20 +10,20 @@
 . "$top_srcdir/tests/shell/repack_all_common.sh"
 no_leak_check
 
-# has_journal: the journal that is in another file is on a device from now on.
+# has_journal: attaches the file of the external journal to a device.
 has_journal() {
 	can_mount || return 1
 	attach "$img.journal"
 	journal="-j $loop"
 }
 
-# clean IMAGE: with the journal that is on a device, if it is.
+# clean IMAGE: the image is sound, with its external journal, if any.
 clean() {
 	# shellcheck disable=SC2086
 	sound $journal "$1"
 }
 
-# e2fsck believes its cache for two seconds
+# e2fsck uses its cache for two seconds
 BLKID_FILE=$work/blkid.tab
 export BLKID_FILE
 renumbered=0

@@ -8,8 +8,8 @@
 . "$top_srcdir/tests/shell/repack_common.sh"
 no_leak_check
 
-# walls IMAGE [FILE]: the first and the last block of each stretch that stays where
-# it is: metadata, the journal, and FILE, which has no extents.
+# walls IMAGE [FILE]: prints the first and last block of each range that cannot
+# move: metadata, the journal, and FILE, which has no extents.
 walls() {
 	dumpe2fs "$1" 2>/dev/null | /usr/bin/python3 -c '
 import re, sys
@@ -76,9 +76,9 @@ within_bounds() {
 	PYTHON
 }
 
-# next_files IMAGE: six files of 4 MiB that the kernel writes now are in few
-# fragments.  Reading mb_groups makes it read all block bitmaps first: else it
-# puts the first file into the only group that it knows.
+# next_files IMAGE: six later files of 4 MiB, written by the kernel, have few
+# fragments.  Reading mb_groups loads all block bitmaps: otherwise the kernel
+# places the first file in the only group that it has loaded.
 next_files() {
 	mkdir -p "$work/mnt"
 	mount -t ext4 -o loop "$1" "$work/mnt" ||
@@ -96,7 +96,7 @@ next_files() {
 	[ "$n" -le 12 ] || fail "$what: six files of 4 MiB: $n fragments"
 }
 
-# bounds [FILE]: of $img, which is $what; FILE has no extents.
+# bounds [FILE]: repacks $img, which is $what; FILE has no extents.
 bounds() {
 	digest -z "$img" >"$work/before"
 	repack "$img"

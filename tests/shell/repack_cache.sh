@@ -5,13 +5,15 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 
-# journal_blocks IMAGE: with block 0, where times are.
+# journal_blocks IMAGE: prints the journal's blocks, and block 0, which has
+# times.
 journal_blocks() {
 	echo 0
 	debugfs -R 'blocks <8>' "$1" 2>/dev/null | tr ' ' '\n'
 }
 
-# same_image IMAGE IMAGE: but for times in the superblock and in the journal.
+# same_image IMAGE IMAGE: equal except for times in the superblock and in the
+# journal.
 same_image() {
 	cmp -l "$1" "$2" | awk '{ print int(($1 - 1) / 4096) }' | uniq |
 		sort -u >"$work/differ"
@@ -23,12 +25,12 @@ same_image() {
 		fail "$what: $(wc -l <"$work/differ") blocks differ"
 }
 
-# plan_of: the last report without what depends on time
+# plan_of: prints the last report without members that depend on time
 plan_of() {
 	grep -v -e '"seconds"' -e '"transactions"' "$work/.report"
 }
 
-# plan_with SIZE OPTION...: says the same as with memory enough.
+# plan_with SIZE OPTION...: the plan is the same as with enough memory.
 plan_with() {
 	mem=$1
 	what="--mem=$1 $2"
@@ -42,7 +44,7 @@ plan_with() {
 	cmp "$work/plan" "$work/first_plan" || fail "$what: another plan"
 }
 
-# repair_with SIZE: leaves the same image as with memory enough.
+# repair_with SIZE: the image is the same as with enough memory.
 repair_with() {
 	what="repacked with --mem=$1"
 	cp --sparse=always "$img" "$work/copy"
@@ -81,8 +83,8 @@ clean "$work/copy"
 digest -z "$work/copy" >"$work/after"
 unchanged "$work/before" "$work/after"
 
-# What cannot be read again, or is not the same, ends the run before anything
-# is written.
+# If files cannot be read again, or have changed, the run ends before any
+# write.
 probe=$top_builddir/tests/tools/reread_probe
 for csum in metadata_csum ^metadata_csum; do
 	{
@@ -92,7 +94,7 @@ for csum in metadata_csum ^metadata_csum; do
 	} | aged "$work/small.$csum"
 done
 
-# spoilt CSUM OFFSET FILE PATTERN: FILE's bytes come to OFFSET after the scan.
+# spoilt CSUM OFFSET FILE PATTERN: writes FILE to OFFSET after the scan.
 spoilt() {
 	what="$1 $4"
 	cp "$work/small.$1" "$work/got"

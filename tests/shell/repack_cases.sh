@@ -16,7 +16,7 @@ file /film size 6M holes
 file /prealloc extents 0+2w 2+6u 8+1w 9+100u isize 36864
 END
 
-# figures PATH...: "EXTENTS FRAGMENTS IDEAL TREE-BLOCKS FEWEST" now.
+# figures PATH...: prints "EXTENTS FRAGMENTS IDEAL TREE-BLOCKS FEWEST".
 figures() {
 	"$e4frag" -q --json "$img" "$@" >"$work/.frag" || fail "e4frag $*"
 	for key in extents fragments ideal_extents tree_blocks \
@@ -26,12 +26,12 @@ figures() {
 	done | paste -sd' '
 }
 
-# at_least WHAT NUMBER MINIMUM
+# at_least WHAT NUMBER MINIMUM: NUMBER is at least MINIMUM
 at_least() {
 	[ "$2" -ge "$3" ] || fail "$1: $2, less than $3"
 }
 
-# zero EXPECTED-PATTERN OPTION...: repairs a copy of /db.
+# zero EXPECTED-PATTERN OPTION...: repacks a copy of /db.
 cp "$img" "$work/img0"
 zero() {
 	want=$1
@@ -89,13 +89,13 @@ clean "$img"
 same "$what: a file in holes" "$(figures /film)" "1 1 1 0 0"
 same "$what: files that grew in turns" "$(figures /grown)" "301 301 301 0 0"
 same "$what: excess" "$(excess "$img")" 0
-# 6 MiB, 300 files of 40 KiB, six directories of 8 KiB at most, and a twentieth of
-# that to make room for them
+# 6 MiB, 300 files of 40 KiB, up to six directories of 8 KiB, and 5 % of that
+# to make space
 copied=$(report cost.bytes_copied)
 [ "$copied" -le $(((6 * 1048576 + 300 * 40960 + 6 * 8192) * 21 / 20)) ] ||
 	fail "$what: $copied bytes were copied"
 
-# what lies at or behind the end of the file stays unwritten
+# blocks at or behind the end of the file stay unwritten
 what="beyond the end"
 digest -z "$img" >"$work/before"
 repack --zeroout=1M "$img" /prealloc
@@ -105,7 +105,7 @@ digest -z "$img" >"$work/after"
 unchanged "$work/before" "$work/after"
 clean "$img"
 
-# a copy budget: what loses most fragments per byte comes first
+# a copy budget: files that lose most fragments per byte come first
 what="--max-bytes"
 cp "$work/img0" "$img"
 repack --only=files --max-bytes=1M "$img"
@@ -126,7 +126,8 @@ repack --only=files --min-excess=100 "$img"
 reported "planned.files 1"
 same "$what: the film" "$(figures /film)" "1 1 1 0 0"
 
-# zeroes are no ciphertext of zeroes; a verity file's tree lies past its end
+# zeroes are not the ciphertext of zeroes; the tree of a verity file is behind
+# its end
 what="encrypted"
 aged "$img" <<'END'
 size 64M
@@ -145,7 +146,7 @@ clean "$img"
 same "$what: the mosaic" "$(figures /mosaic)" "4 1 4 0 0"
 same "$what: pieces" "$(figures /pieces)" "1 1 1 0 0"
 
-# tree_at LBLK: where that block of /verity lies, and how it begins
+# tree_at LBLK: prints the place of that block of /verity, and its first bytes
 tree_at() {
 	blk=$(debugfs -R "bmap /verity $1" "$img" 2>/dev/null)
 	echo "$blk $(dd if="$img" bs=4096 skip="$blk" count=1 status=none |

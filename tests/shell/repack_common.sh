@@ -4,10 +4,11 @@
 require_program mke2fs e2fsck debugfs dumpe2fs
 
 img=$work/img
-what=repack			# what is being tried, for complaints
+what=repack			# the current case, for messages
 
-# digest [-z] IMAGE: of every inode but the quota files, which e2fsck checks.
-# Directories are compared by their entries, since a repack compacts them.
+# digest [-z] IMAGE: digests every inode except the quota files, which e2fsck
+# checks.  Directories are compared by their entries, because a repack compacts
+# them.
 digest() {
 	"$top_builddir/tests/tools/fsdigest" -e "$@" >"$work/.digest" ||
 		fail "fsdigest $*"
@@ -27,8 +28,8 @@ repack() {
 	cp "$out" "$work/.report"
 }
 
-# report KEY: what the last repack reported, as planned.files; cost.KEY is that of
-# the plan of a dry run, or else of what was done.
+# report KEY: prints a figure of the last repack, such as planned.files;
+# cost.KEY is the plan's in a dry run, otherwise the actual cost.
 report() {
 	/usr/bin/python3 -c '
 import json, sys
@@ -41,25 +42,26 @@ for key in sys.argv[2].split("."):
 print(json.dumps(d))' "$work/.report" "$1"
 }
 
-# skipped REASON: how many files and directories the last repack skipped for it.
+# skipped REASON: prints how many files and directories the last repack skipped
+# for REASON.
 skipped() {
 	json "$work/.report" \
 		"sum(s['count'] for s in d['skipped'] if s['reason'] == '$1')"
 }
 
-# reported "KEY VALUE"...: the last repack said so.
+# reported "KEY VALUE"...: the last repack reported these values.
 reported() {
 	for pair; do
 		same "$what: ${pair% *}" "$(report "${pair% *}")" "${pair#* }"
 	done
 }
 
-# written IMAGE: when it was last written to.
+# written IMAGE: prints its modification time.
 written() {
 	stat -c %y "$1"
 }
 
-# unchanged BEFORE AFTER: two files with digests are the same.
+# unchanged BEFORE AFTER: two files of digests are equal.
 unchanged() {
 	cmp -s "$1" "$2" && return
 	diff "$1" "$2" | head -n 6 >&2
@@ -77,19 +79,19 @@ nothing_to_do() {
 		'cost.bytes_zeroed 0'
 	same "$what: extents" "$(report after.extents)" \
 		"$(report before.extents)"
-	# who opens for writing says so in the MMP block
+	# opening for writing changes the MMP block
 	[ "$what" = mmp ] || same "$what: written" "$(written "$image")" \
 		"$before"
 }
 
-# excess IMAGE [PATH...]: extents beyond the ideal.
+# excess IMAGE [PATH...]: prints the number of excess extents.
 excess() {
 	"$e4frag" -q --json "$@" >"$work/.frag" || fail "e4frag $*"
 	sed -n 's/^    "excess_extents": \([0-9]*\),*$/\1/p' "$work/.frag"
 }
 
 # features 'RECIPE...': sets $recipes to those of tests/recipes/features that
-# $FEATURES names, which can be "all", or else to these.
+# $FEATURES names, which can be "all"; the default is RECIPE...
 features() {
 	case ${FEATURES:-few} in
 	few) recipes=$1 ;;
@@ -100,10 +102,11 @@ features() {
 	esac
 }
 
-# each_recipe COMMAND: for each of tests/recipes/features that $FEATURES names, or all,
-# runs COMMAND with the image made, its name in $what, and in $protection what the
-# filesystem needs to be changed.  The command counts $images.  Without --full,
-# scripts/check has every second one: the first and so on, or, if $half is 0, the rest.
+# each_recipe COMMAND: for each of tests/recipes/features that $FEATURES names,
+# or all, makes the image and runs COMMAND, with the name in $what, and in
+# $protection the options that a change requires.  The command counts $images.
+# Without --full, scripts/check uses every second recipe: the first and so on,
+# or, if $half is 0, the others.
 half=1
 each_recipe() {
 	images=0 recipes=0

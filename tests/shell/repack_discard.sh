@@ -6,13 +6,13 @@
 . "$top_srcdir/tests/shell/repack_common.sh"
 shim=$top_builddir/tests/tools/.libs/fail_io.so
 
-# taken FILE: bytes that it takes on its disk.
+# taken FILE: prints the bytes that it occupies on its disk.
 taken() {
 	sync -f "$1"
 	echo $(($(stat -c '%b * %B' "$1")))
 }
 
-# holes FILE: the disk below makes holes where something was written.
+# holes FILE: the filesystem below supports making holes in written ranges.
 holes() {
 	truncate -s 1M "$1"
 	head -c 1M /dev/urandom >"$1"
@@ -22,11 +22,11 @@ holes() {
 }
 holes "$work/holes" || skip 'files do not get holes here'
 
-# for what is in the journal, which was empty
+# for the blocks in the journal, which was empty
 metadata=524288
 how=-z			# see digest()
 
-# discards OPTION...: repairs $img with it, and compares.
+# discards OPTION...: repacks $img with and without --discard, and compares.
 discards() {
 	cp --sparse=always "$img" "$work/plain"
 	cp --sparse=always "$img" "$work/given"
@@ -70,7 +70,7 @@ for features in '-b 4096' '-b 1024' '-b 4096 -O bigalloc -C 16384' \
 	discards
 done
 
-# all of the old directory, and none of the new
+# all blocks of the old directory, and none of the new one
 what='a directory'
 aged "$img" <<END
 size 64M
@@ -90,7 +90,7 @@ scattered() {
 	END
 }
 
-# ---- a filesystem that begins somewhere, with something before and behind it
+# ---- a filesystem at an offset, with data before and behind it
 head -c 3M /dev/urandom >"$work/noise"
 surrounded() {
 	scattered
@@ -98,7 +98,7 @@ surrounded() {
 	cat "$work/noise" "$img" "$work/noise" >"$work/disk"
 }
 
-# What is around it, and what is in it, are as they were.
+# The data around the filesystem, and its contents, are unchanged.
 all_there() {
 	cmp -n 3145728 "$work/noise" "$work/disk" ||
 		fail "$what: what is before"
@@ -116,8 +116,8 @@ repack --discard "$work/disk?offset=3145728"
 [ "$(report done.bytes_discarded)" -gt 0 ] || fail "$what: nothing was discarded"
 all_there
 
-# ---- what refuses: the repair is done all the same
-# refused ERRNO STATUS SENTENCE
+# ---- a device that refuses: the repack is done anyway refused ERRNO STATUS
+# SENTENCE: the device returns ERRNO
 refused() {
 	what="refused by $1"
 	cp "$img" "$work/copy"
@@ -138,7 +138,7 @@ else
 	skip_part 'devices that refuse: built without shared libraries'
 fi
 
-# ---- what cannot be taken back
+# ---- options that exclude each other
 what=-z
 mustfail 2 "$e4repack" --discard -z "$work/undo" "$img"
 one_sentence e4repack
@@ -166,7 +166,7 @@ is=$(taken "$img")
 	fail "$what: $was, now $is bytes taken"
 clean "$img"
 
-# libext2fs adds the offset, for a device in other code than for a file
+# libext2fs adds the offset in different code for devices and files
 what='a device, at an offset'
 surrounded
 attach "$work/disk"

@@ -6,7 +6,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 
-# What a plan and its execution have in common, and what was done of it.
+# costs: prints the figures that a plan and its execution share.
 costs() {
 	json "$work/.report" "json.dumps({k: v for k, v in d.items() if k not in
 		('planned', 'done', 'dry_run', 'seconds')}, indent=1)"
@@ -16,7 +16,7 @@ cost_of() {
 		k not in ('seconds', 'transactions')}, indent=1)"
 }
 
-# planned_and_done DIGEST-OPTION OPTION...: plans, repairs, compares.
+# planned_and_done DIGEST-OPTION OPTION...: plans, repacks, compares.
 planned_and_done() {
 	flag=$1
 	shift
@@ -45,7 +45,7 @@ planned_and_done() {
 	nothing_to_do "$img" "$@" $protection
 }
 
-# what has no room to be better: whole clusters, or nothing but indirect maps
+# filesystems that cannot be improved: whole clusters, or only indirect maps
 leaves_excess() {
 	case $what in
 	bigalloc* | ext2 | ext3 | indirect) ;;
@@ -54,14 +54,14 @@ leaves_excess() {
 }
 
 work_on() {
-	# repack_journal.sh
+	# see repack_journal.sh
 	[ "$what" != external-journal ] || return 0
 	was=$(excess "$img")
 	planned_and_done '' --zeroout=off
 	echo "$what: $was excess extents, $(excess "$img") left"
 	images=$((images + 1))
 	leaves_excess || same "$what: excess" "$(excess "$img")" 0
-	# opening it takes five seconds
+	# opening takes five seconds
 	[ "$what" = mmp ] || planned_and_done -z --zeroout=1M
 }
 

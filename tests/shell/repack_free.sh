@@ -7,20 +7,20 @@
 
 free=--only=free
 
-# free_space IMAGE KEY
+# free_space IMAGE KEY: prints a figure
 free_space() {
 	check "$e4frag" -q --json "$1"
 	json "$out" "d['free_space']['$2']"
 }
 
-# repaired: what is in $img, and in $work/before, is as it was for who reads it.
+# repaired: $img and $work/before have the same content for a reader.
 repaired() {
 	clean "$img"
 	digest -z "$img" >"$work/after"
 	unchanged "$work/before" "$work/after"
 }
 
-# emptied BEFORE-EXTENTS BEFORE-FRAGMENTS: the last run did as it said.
+# emptied BEFORE-EXTENTS BEFORE-FRAGMENTS: the result equals the plan.
 emptied() {
 	repaired
 	same "$what: free extents" "$(free_space "$img" extents)" \
@@ -32,8 +32,8 @@ emptied() {
 		fail "$what: more fragments"
 }
 
-# dusty SIZE MKE2FS-OPTIONS...: small files, of which every third is gone; others take
-# what is free in long runs but a little.
+# dusty SIZE MKE2FS-OPTIONS...: makes small files, of which every third is
+# deleted; other files take most of the long free extents.
 dusty() {
 	cat >"$work/recipe" <<END
 size $1
@@ -60,13 +60,14 @@ while read -r unit blocks size options; do
 	longest=$(free_space "$img" largest_blocks)
 	bytes=$(json "$out" 'd["filesystem"]["block_size_bytes"]')
 	fragments=$(json "$out" 'd["files"]["fragments"]')
-	# a budget that is not enough is kept
+	# an insufficient budget is kept
 	cp --sparse=always "$img" "$work/copy"
 	repack $free --max-bytes=64K "$work/copy"
 	[ "$(report cost.bytes_copied)" -le 65536 ] || fail "$what: --max-bytes"
 	clean "$work/copy"
 
-	# regions of an eighth of free space; a second run has nothing to do
+	# regions of an eighth of the free space; a second run has nothing to
+	# do
 	cp --sparse=always "$img" "$work/cap"
 	cap=$((all * bytes / 8 / bytes * bytes))
 	repack $free --free-run="$cap" "$work/cap"
@@ -95,7 +96,7 @@ done <<'END'
 16 4 256M -b 4096 -O bigalloc -C 16384 -J size=4
 END
 
-# What may not move stays.
+# Files that must not move stay.
 what="what stays"
 unit=4 blocks=1
 dusty 64M '-b 4096 -J size=4'
@@ -106,8 +107,8 @@ repaired
 mustfail 2 "$e4repack" $free "$img" /small/d1
 says '--only=free requires .*without PATH'
 
-# striped: the numbers of the inodes that begin on a stripe of two blocks, and
-# have two or more, and their first block
+# striped: prints inodes of at least two blocks that begin on a stripe of two
+# blocks, with their first block
 striped() {
 	seq 12 2600 | sed 's/.*/extents <&>/' >"$work/commands"
 	debugfs -f "$work/commands" "$img" 2>/dev/null | awk '
@@ -117,7 +118,7 @@ striped() {
 		}' | sort
 }
 
-# What begins on a RAID's stripe still does.
+# Files that begin on a RAID stripe still do afterwards.
 what="stripes"
 dusty 64M '-b 4096 -J size=4 -E stride=2,stripe_width=2'
 digest -z "$img" >"$work/before"

@@ -7,9 +7,10 @@
 . "$top_srcdir/tests/shell/repack_common.sh"
 require_loop
 
-# fragments IMAGE: of six files of 4 MiB that the kernel writes now.  Reading
-# mb_groups makes it read all block bitmaps first: else it puts the first file
-# into the only group that it knows, however little is free there.
+# fragments IMAGE: prints the fragments of six files of 4 MiB that the kernel
+# writes.  Reading mb_groups loads all block bitmaps: otherwise the kernel
+# places the first file in the only group that it has loaded, even with little
+# free space there.
 fragments() {
 	mkdir -p "$work/mnt"
 	mount -t ext4 -o loop "$1" "$work/mnt" ||
@@ -28,15 +29,15 @@ fragments() {
 	json "$json" 'd["files"]["fragments"]'
 }
 
-# in_copy IMAGE: likewise, and the image stays as it is
+# in_copy IMAGE: like fragments, in a copy of the image
 in_copy() {
 	cp --sparse=always "$1" "$work/copy"
 	fragments "$work/copy"
 	rm "$work/copy"
 }
 
-# files of 16 KiB with holes as long between them, files in these holes, and
-# one part that is free
+# files of 16 KiB with holes of the same length between them, files in these
+# holes, and one free part
 aged "$img" <<'END'
 size 1G
 mke2fs -N 16384 -m 0
@@ -60,7 +61,7 @@ unchanged "$work/before" "$work/after"
 with=$(fragments "$work/repaired")
 rm "$work/repaired"
 
-# nor does a repack that leaves free space alone
+# a repack that ignores free space does not worsen it either
 cp --sparse=always "$img" "$work/repaired"
 repack --only=trees,files,directories "$work/repaired"
 files_left=$(excess "$work/repaired")
@@ -76,8 +77,8 @@ same "excess" "$left" 0
 [ "$with" -le 12 ] || fail "$with fragments after a repack"
 [ "$files" -le "$without" ] || fail "a repack of files fragments later writes"
 
-# Nor do many small files take them, each of which would save a fragment for
-# every block: 1000 of 32 KiB, in holes of 4 KiB.
+# Many small files do not take long free extents, even if each would save a
+# fragment per block: 1000 files of 32 KiB, in holes of 4 KiB.
 aged "$img" <<'RECIPE'
 size 1G
 mke2fs -N 32768 -m 0

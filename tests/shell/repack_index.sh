@@ -8,7 +8,7 @@
 . "$top_srcdir/tests/shell/repack_common.sh"
 require_program /usr/bin/python3
 
-# of_dirs KEY: what the last run reports about directories that are rebuilt.
+# of_dirs KEY: prints a figure of the last run about rebuilt directories.
 of_dirs() {
 	case $1 in
 	planned) report planned.directories ;;
@@ -24,12 +24,12 @@ of_dirs() {
 
 long=a-name-that-takes-room-
 
-# left WHY: the last run names a reason.
+# left WHY: the last run reports the reason.
 left() {
 	[ "$(skipped "$1")" -gt 0 ] || fail "$what: not: $1"
 }
 
-# emptied RECIPE LINE...: its image with the files that the lines make.
+# emptied RECIPE LINE...: makes the recipe's image with additional lines.
 emptied() {
 	{
 		cat "$top_srcdir/tests/recipes/features/$1.recipe"
@@ -41,12 +41,12 @@ emptied() {
 	seq -f "rm /emptied/${long}%g" 12 400 >"$work/rm"
 	debugfs -w -f "$work/rm" "$img" >"$work/rm.log" 2>&1 ||
 		fail "$what: cannot delete"
-	# what quota counts
+	# corrects the quota usage
 	run e2fsck -fy "$img"
 	[ "$status" -le 1 ] || fail "$what: e2fsck $status"
 }
 
-# advised: directories of which e4check says that this helps.
+# advised: prints the directories for which e4check recommends compaction.
 advised() {
 	check "$e4check" --layout-only "$img"
 	cp "$out" "$work/.advice"
@@ -97,7 +97,7 @@ for what in $recipes; do
 	images=$((images + 1))
 	echo "$what: $planned directories, $found found, $gained blocks fewer"
 	case $what in
-	# nothing but indirect maps, or one block holds 400 names
+	# only indirect maps, or one block holds 400 names
 	ext2 | ext3 | indirect | block-16k | block-32k | block-64k) ;;
 	*)
 		[ "$gained" -gt 0 ] || fail "$what: nothing was gained"
@@ -107,7 +107,7 @@ for what in $recipes; do
 done
 echo "$images images"
 
-# ---- an index where a directory has outgrown the linear form
+# ---- an index for a directory that has outgrown the linear form
 what='linear'
 printf '%s\n' 'mke2fs -b 1024 -N 4000' "many /linear count 3000 name $long" \
 	>"$work/recipe"
@@ -122,8 +122,8 @@ case $(debugfs -R 'stat /linear' "$img" 2>/dev/null) in
 *) fail "$what: no index: $(debugfs -R 'stat /linear' "$img" 2>&1)" ;;
 esac
 
-# ---- hashes that follow the names, where these are encrypted and casefolded
-# hashes DO: makes them ("set"), or lists names and hashes ("get")
+# ---- hashes behind names that are encrypted and casefolded hashes DO: writes
+# hashes ("set"), or lists names and hashes ("get")
 hashes() {
 	# shellcheck disable=SC2046
 	/usr/bin/python3 - "$1" "$img" $(debugfs -R 'blocks /emptied' "$img" \
@@ -170,8 +170,8 @@ for feature in ^dir_index dir_index; do
 	cmp "$work/had" "$work/has" || fail "$what: names or hashes differ"
 done
 
-# ---- free space is no worse for it, where there is a place for that
-# has KEY: of directories that could be smaller, and of free space
+# ---- free space does not become worse, if there is a suitable place has KEY:
+# prints a figure of sparse directories, and of free space
 has() {
 	check "$e4frag" -q --json "$img"
 	json "$out" "$1"
@@ -197,21 +197,21 @@ for option in --only=directories --all; do
 		fail "$what: longest $(has "$longest"), not $most"
 done
 
-# ---- in its own blocks where no other is free
+# ---- in its own blocks if no other block is free
 free_blocks() {
 	dumpe2fs -h "$img" 2>/dev/null | sed -n 's/^Free blocks: *//p'
 }
-# fill NAME BLOCKS: a file
+# fill NAME BLOCKS: makes a file
 fill() {
 	: >"$work/empty"
 	printf '%s\n' "write $work/empty /$1" "fallocate /$1 0 $(($2 - 1))" |
 		debugfs -w -f - "$img" >"$work/fill.log" 2>&1
 }
-# crowd RECIPE: a directory that could be smaller, and no free block
+# crowd RECIPE: makes a sparse directory, and no free block
 crowd() {
 	what="no free block, $1"
 	emptied "$1" htree "many /emptied count 400 name $long"
-	# one file, and the last blocks in files that need none for their maps
+	# one file, and the last blocks in files without tree blocks
 	fill full "$(($(free_blocks) - 32))"
 	i=0
 	while [ "$(free_blocks)" -gt 0 ] && [ $i -lt 40 ]; do
@@ -227,17 +227,17 @@ for recipe in default block-1k bigalloc no-csum quota; do
 	compacted
 	same "$what: directories" "$planned" 1
 	echo "$what: $gained blocks fewer"
-	# of bigalloc, all is in one cluster
+	# with bigalloc, all entries are in one cluster
 	[ "$recipe" = bigalloc ] ||
 		same "$what: free" "$(free_blocks)" "$gained"
 done
-# half of it could be written when an accident happens
+# without a journal, a crash would leave a half-written directory
 crowd no-journal
 repack -n --only=directories --no-undo "$img"
 same "$what: planned" "$(of_dirs planned)" 0
 left no-free-extent
 
-# ---- the root, which every run reads while it plans with a copy of it
+# ---- the root, which is read from a copy during planning
 what='the root'
 aged "$img" <<-END
 	size 64M
@@ -250,7 +250,7 @@ compacted
 same "$what: directories" "$planned" 1
 [ "$gained" -gt 5 ] || fail "$what: only $gained blocks fewer"
 
-# ---- what is left alone, and why
+# ---- skipped directories, and the reasons
 what='left alone'
 emptied ext2 htree "many /emptied count 400 name $long"
 repack -n --only=directories --no-undo "$img"
@@ -272,7 +272,7 @@ same "$what: another path" "$(of_dirs planned)" 0
 repack -n --only=files,trees,free "$img"
 same "$what: not asked for" "$(of_dirs planned)" 0
 
-# ---- the kernel finds every name, and goes on with what was built
+# ---- the kernel finds every name, and continues with the rebuilt directories
 require_loop
 what='the kernel'
 rm -f "$img"
@@ -298,7 +298,8 @@ undefer "umount '$work/mnt'"
 detach "$loop"
 clean "$img"
 
-# ---- what a directory lacks is said, where its own blocks are in pieces
+# ---- the missing space is reported, if the directory's own blocks are
+# scattered
 what='no free block, in pieces'
 rm -f "$img"
 truncate -s 64M "$img"
@@ -331,9 +332,8 @@ grep -q '^Largest free extent: .*; skipped files need ' "$out" ||
 	fail "$what: $(cat "$out")"
 echo "$what: $n blocks lacking"
 
-# What directories save is in the counts of what is asked for with them, and of
-# --all.
-# frag KEY: of files, and of free space
+# The savings of directories are part of the totals, also with --all. frag KEY:
+# prints a figure of files, and of free space
 frag() {
 	check "$top_builddir/misc/e4frag" -q --json "$img"
 	sed -n '/^  "'"${2-files}"'": {/,/^  }/s/^    "'"$1"'": \([0-9]*\),*/\1/p' \
@@ -360,7 +360,7 @@ for option in --only=directories,files,free --all; do
 	clean "$img"
 done
 
-# one of each
+# singular forms
 what='one directory'
 aged "$img" <<END
 size 64M

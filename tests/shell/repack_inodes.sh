@@ -10,7 +10,7 @@
 . "$top_srcdir/tests/shell/repack_common.sh"
 require_program /usr/bin/python3
 
-# of_inodes KEY: what the last run reports about inodes.
+# of_inodes KEY: prints a figure of the last run about inodes.
 of_inodes() {
 	case $1 in
 	planned) report planned.inodes ;;
@@ -25,21 +25,21 @@ of_inodes() {
 	esac
 }
 
-# left REASON: the last run names one that begins so.
+# left REASON: a reason of the last run begins with REASON.
 left() {
 	json "$work/.report" "[x['reason'] for x in d['skipped']
 		if x['kind'] == 'inodes']" |
 		grep -q "'$1" || fail "$what: not: $1: $(cat "$work/.report")"
 }
 
-# by_name IMAGE: all that must stay.
+# by_name IMAGE: prints everything that must stay.
 by_name() {
 	"$top_builddir/tests/tools/fsdigest" -n "$1" >"$work/.digest" ||
 		fail "$what: fsdigest"
 	sort "$work/.digest"
 }
 
-# made LINE...: an image with that recipe.
+# made LINE...: makes an image from the recipe.
 made() {
 	printf '%s\n' "$@" |
 		sed "s#^include \.\./#include $top_srcdir/tests/recipes/#" \
@@ -48,8 +48,8 @@ made() {
 		"$img"
 }
 
-# needs IMAGE [BLOCKS]: the blocks of the tables for each directory, by name; or how
-# many reads of so many aligned blocks.
+# needs IMAGE [BLOCKS]: prints the inode-table blocks of each directory, by
+# name, or the reads of BLOCKS aligned blocks.
 needs() {
 	/usr/bin/python3 "$work/needs.py" "$1" "${2:-1}" | sort
 }
@@ -91,7 +91,7 @@ while todo:
     todo = below
 END
 
-# never_worse BEFORE AFTER: no directory needs more.
+# never_worse BEFORE AFTER: no directory needs more blocks.
 never_worse() {
 	join "$1" "$2" | awk '$3 > $2 { print; bad = 1 } END { exit bad }' \
 		>"$work/worse" || fail "$what: worse: $(head -n 3 "$work/worse")"
@@ -126,7 +126,7 @@ regrouped() {
 	again=$(of_inodes planned)
 }
 
-# settled: the second run had nothing to do.
+# settled: the second run has nothing to do.
 settled() {
 	same "$what: a second run" "$again $(of_inodes transactions)" '0 0'
 }
@@ -160,22 +160,22 @@ for what in $recipes; do
 		same "$what: moved" "$planned" 0
 		left stable-inodes
 		;;
-	# one in each block
+	# one inode per block
 	inode-4096) ;;
 	*) [ "$planned" -gt 20 ] || fail "$what: nothing is gained" ;;
 	esac
 done
 echo "$images images"
 
-# ---- as few as there can be, where there is room
+# ---- the minimum, with enough free inodes
 what='room'
 made 'size 64M' 'mke2fs -N 8000' 'tree /t dirs 30 files 90 size 1K-5K' htree
 regrouped
 [ $((then * 100)) -le $(($(of_inodes itable_blocks_ideal) * 105)) ] ||
 	fail "$what: $then blocks, at best $(of_inodes itable_blocks_ideal)"
 
-# ---- Linux reads 32 aligned blocks when it needs one: as seldom as can be, and so
-# no more often than of a copy
+# ---- Linux reads 32 aligned blocks at a time: with the fewest reads, and not
+# more reads than for a copy
 what='reads'
 made 'size 256M' 'mke2fs -N 40000' 'tree /t dirs 30 files 300 size 1K' htree
 regrouped
@@ -188,8 +188,8 @@ echo "$what: $reads, $least at best, $copy of a copy"
 [ "$reads" -le "$copy" ] || fail "$what: $reads, $copy of a copy"
 rm "$work/copy"
 
-# ---- and where there is hardly any: they change places
-# nearly PERCENT: as few blocks as so many of the fewest.
+# ---- with hardly any free inodes, inodes are exchanged nearly PERCENT: the
+# blocks are at most PERCENT of the minimum.
 nearly() {
 	echo "$what: $planned inodes, $had blocks before, $then after, $(of_inodes \
 		itable_blocks_ideal) at best"
@@ -215,7 +215,7 @@ regrouped
 same "$what: moved" "$planned" 0
 left inodes-full
 
-# what is left of many directories fits into no block with others
+# the rests of many directories, of which no two share a block
 what='rests'
 made 'size 64M' 'mke2fs -N 8192' 'tree /t dirs 250 files 26' \
 	'many /rest left 5'
@@ -230,8 +230,8 @@ regrouped
 settled
 nearly 130
 
-# in each of several parts of the table they go round, and one of them, which has a
-# tree, must go away for the others; some have two names, and stay
+# cycles in each of several parts of the table, of which one inode, with a
+# tree, must move away temporarily; some files have two names, and stay
 what='trees'
 trees() {
 	for part in a b c d; do
@@ -254,7 +254,7 @@ regrouped
 settled
 nearly 130
 
-# a bound one is in each fourth block, and stays
+# every fourth block has a bound inode, which stays
 what='bound ones in between'
 made 'size 64M' 'mke2fs -b 1024 -N 2048' 'tree /t dirs 40 files 40' \
 	'many /rest left 4'
@@ -319,13 +319,13 @@ if r.random() < 0.5:
 END
 	[ $((seed % 3)) != 0 ] ||
 		echo "many /rest left $((seed % 5 + 1))" >>"$work/random"
-	# a path that has several names cannot be deleted by some
+	# a path with several names cannot be deleted by one of them
 	check "$top_builddir/tests/tools/mkaged" -s "$seed" "$work/random" "$img"
 	regrouped
 	echo "$what: $planned inodes, $had blocks before, $then after"
 done
 
-# ---- what is bound to its number
+# ---- inodes that are bound to their numbers
 what='bound'
 made 'size 64M' 'mke2fs -b 1024 -N 4000' 'tree /t dirs 3 files 40'
 evm=$(number /t/d0/f7)
@@ -333,7 +333,8 @@ over=$(number /t/d1/f9)
 parent=$(number /t/d1/f11)
 printf '\002some bytes of a keyed hash' >"$work/evm"
 check debugfs -w -R "ea_set -f $work/evm /t/d0/f7 security.evm" "$img"
-# handle TYPE INO GENERATION [PARENT GENERATION]: as an overlay keeps it
+# handle TYPE INO GENERATION [PARENT GENERATION]: prints a handle as overlayfs
+# stores it
 handle() {
 	/usr/bin/python3 -c '
 import struct, sys
@@ -358,7 +359,7 @@ same "$what: security.evm, anyway" "$(number /t/d0/f7)" "$evm"
 [ "$(number /t/d1/f9)" != "$over" ] || fail "$what: --renumber-anyway"
 [ "$(number /t/d1/f11)" != "$parent" ] || fail "$what: --renumber-anyway"
 
-# encrypted: an image without checksums, with two directories
+# encrypted: makes an image without checksums, with two directories
 encrypted() {
 	made 'size 64M' 'mke2fs -b 1024 -N 4000 -O encrypt,^metadata_csum' \
 		'dir /e flags encrypt' \
@@ -386,7 +387,7 @@ END
 	left encrypted-inodes
 done
 
-# ---- only what is asked for
+# ---- only the selected inodes
 what='paths'
 made 'size 64M' 'mke2fs -b 1024 -N 4000' 'tree /t dirs 4 files 40'
 repack -n --only=inodes "$img" /t/d1
@@ -399,7 +400,7 @@ check "$e4repack" -n --only=inodes "$img"
 grep -q '^Inode-table blocks  *[0-9]*  *[0-9]*$' "$out" ||
 	fail "$what: $(cat "$out")"
 
-# ---- with no time to plan more than one directory, run after run does one
+# ---- with time to plan one directory only, each run does one
 what='no time'
 made 'size 64M' 'mke2fs -b 1024 -N 4000' 'tree /t dirs 4 files 40'
 repack -n --only=inodes "$img"
@@ -421,7 +422,7 @@ never_worse "$work/needed" "$work/needs"
 same "$what: blocks" "$(awk '{ sum += $2 } END { print sum }' "$work/needs")" \
 	"$then"
 
-# ---- the kernel goes on with it
+# ---- the kernel continues with the result
 require_loop
 what='the kernel'
 made 'size 64M' 'mke2fs -b 1024 -N 8000' 'tree /t dirs 9 files 90 size 1K' htree

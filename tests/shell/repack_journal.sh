@@ -37,15 +37,15 @@ unchanged "$work/before" "$work/after"
 [ "$was" != "$(sequence)" ] || fail "the journal was not used"
 nothing_to_do "$img" --zeroout=off
 
-# the tunables go through it as well
+# tunables use the external journal as well
 check "$tune4fs" -E dir_ireserve=64 "$img"
 sound -j "$journal_loop" "$img"
 check "$tune4fs" -l --json "$img"
 same 'tunable' "$(json "$out" '[t["stored"] for t in d["tunables"]
 	if t["name"] == "dir_ireserve"]')" "['64']"
 
-# an undo file would take back the filesystem, and not the journal
-# nothing at all is written to either
+# an undo file would restore the filesystem, but not the journal: nothing is
+# written to either
 cp "$img" "$work/copy"
 cp "$journal" "$work/journal_copy"
 calls=write,writev,pwrite64,pwritev,pwritev2,fallocate,ftruncate
@@ -64,7 +64,7 @@ for tool in "$e4repack" "$tune4fs -E dir_ireserve=128" "$e4debug -w -R stats"; d
 	cmp "$journal" "$work/journal_copy" || fail "journal changed"
 done
 
-# both PATTERN: a run refuses it, and so does a plan, with the same sentence.
+# both PATTERN: a run and a plan refuse with the same message.
 both() {
 	mustfail 1 "$e4repack" "$img"
 	one_sentence e4repack
@@ -75,12 +75,12 @@ both() {
 	cmp "$img" "$work/copy" || fail "image changed"
 }
 
-# it cannot be written
+# the journal device is read-only
 check blockdev --setro "$journal_loop"
 both "cannot open the journal device $journal_loop: "
 check blockdev --setrw "$journal_loop"
 
-# not found
+# the journal device is missing
 uuid=01234567-89ab-cdef-0123-456789abcdef
 debugfs -w -R "ssv journal_uuid $uuid" "$img" >/dev/null 2>&1
 cp "$img" "$work/copy"

@@ -62,14 +62,14 @@ same "indirect" "$(json "$work/.report" '[f["reason"] for f in
 	d["failed"]')" "(['block-mapped'], '$img', False, False, False)"
 clean "$img"
 
-# PATHs restrict
+# PATHs restrict the run
 aged "$img" <"$recipe"
 repack "$img" /a /db
 reported 'planned.files 3'
 repack --exclude=a/too "$img" /a /other
 reported 'planned.files 1'
 
-# the tunable that the filesystem keeps
+# the stored tunable of the filesystem
 aged "$img" <"$recipe"
 check "$tune4fs" -E extent_max_zeroout_kb=0 "$img"
 repack -n --only=trees "$img"

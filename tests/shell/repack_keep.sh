@@ -14,12 +14,12 @@ sign() {
 		seek=$((block * bs + $2 % bs))
 }
 
-# where PATH: its blocks
+# where PATH: prints its blocks
 where() {
 	debugfs -R "blocks $1" "$img" 2>/dev/null
 }
 
-# stays: the last run has moved nothing but /other.
+# stays: the last run has moved only /other.
 stays() {
 	for file in /kernel $swaps; do
 		same "$what: blocks of $file" "$(where "$file")" \
@@ -42,7 +42,7 @@ for bs in 1024 4096; do
 				echo "scatter /swap$n frags 700 blocks 1 gap 1"
 			done
 		done
-		# as few extents as it can have, in too many fragments
+		# the fewest extents, but too many fragments
 		echo "scatter /swap11 frags 12 blocks 40 gap 1 alternate"
 		echo "scatter /short frags 9 blocks $((4096 / bs))"
 		echo "scatter /kernel frags 9 blocks 2 flags immutable"
@@ -70,7 +70,7 @@ for bs in 1024 4096; do
 	repack "$img"
 	stays
 	reported 'planned.files 2'
-	# what stays counts as well: the totals are those of e4frag
+	# skipped files count as well: the totals are e4frag's
 	"$e4frag" --json "$img" >"$work/frag"
 	grep -q "^    \"extents\": $(report after.extents),\$" "$work/frag" ||
 		fail "$what: other extents than e4frag's"

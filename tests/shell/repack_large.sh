@@ -6,7 +6,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 
-# large WHAT MKE2FS-OPTIONS RECIPE-LINE...
+# large WHAT MKE2FS-OPTIONS RECIPE-LINE...: makes a large image
 large() {
 	what=$1
 	{
@@ -33,7 +33,7 @@ large() {
 	echo "$what: $(report done.transactions) transactions"
 }
 
-# several: one transaction would not have been enough
+# several: one transaction was not enough
 several() {
 	[ "$(report done.transactions)" -ge 2 ] || fail "$what: one transaction"
 }
@@ -51,7 +51,8 @@ several
 large "a tree that no transaction holds, until the file is in one piece" "" \
 	"scatter /many frags 30000 blocks 1 gap 1"
 
-# a tree that no transaction holds before or after: it is skipped, and the report has the reason
+# a tree that is too large for a transaction: the file is skipped, with the
+# reason
 what="a tree that no transaction holds"
 aged "$img" <<'END'
 size 8G

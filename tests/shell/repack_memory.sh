@@ -14,7 +14,8 @@ export SOURCE_DATE_EPOCH E2FSPROGS_FAKE_TIME
 buffers_kib=$((4096 * ($(nproc) + 1)))
 per_fragment=120
 
-# two FRAGMENTS BLOCKSIZE: two files of that many that grew in turns.
+# two FRAGMENTS BLOCKSIZE: makes two files of FRAGMENTS fragments that grew
+# alternately.
 two() {
 	fragments=$((2 * $1))
 	aged "$work/img" <<END
@@ -26,8 +27,8 @@ interleave /turns% count 2 rounds $1 blocks 1
 END
 }
 
-# within OPTION... IMAGE: takes so much for each fragment, and 8 MiB and buffers;
-# no fragments are left over.
+# within OPTION... IMAGE: uses a limited number of bytes per fragment, plus 8
+# MiB and buffers; no excess fragments are left.
 within() {
 	max_kib=$((buffers_kib + 8 * 1024 + fragments * per_fragment / 1024))
 	check "$top_builddir/bench/measured" 3 "$e4repack" "$@" 3>"$work/measured"
@@ -38,7 +39,7 @@ within() {
 	[ "$kib" -le "$max_kib" ] || fail "takes $kib KiB, and not $max_kib"
 }
 
-# left WHY: how many files the last run names for that.
+# left WHY: prints how many files the last run skipped for WHY.
 left() {
 	json "$out" "sum(s['count'] for s in d['skipped'] if s['reason'] == '$1')"
 }
@@ -71,7 +72,7 @@ kib=$(sed -n 's/^rss //p' "$work/measured")
 [ "$kib" -le $((buffers_kib + 20 * 1024)) ] ||
 	fail "what is too large takes $kib KiB"
 
-# more files than a plan has memory for: another run goes on, until all is done
+# more files than fit in memory: each run continues, until everything is done
 aged "$work/img" <<END
 size 1500M
 mke2fs -b 1024 -N 60000 -O ^has_journal

@@ -52,10 +52,11 @@ intact() {
 	stamps | cmp -s "$work/times" - || fail "other times"
 }
 fragments() { filefrag "$@" | sed 's/.*: \([0-9]*\) ex.*/\1/' | sort -n | tail -1; }
-# left PATTERN: a reason in the report
+# left PATTERN: the report has a matching reason
 left() { grep -q "^Skipped: .*$1" "$out" || { show_run; fail "not left: $1"; }; }
 
-# of a directory, nothing else; what was not in memory is not afterwards
+# of a directory, only that; pages that were not cached are not cached
+# afterwards
 cached() { fincore -nb -o PAGES "$@" | awk '{ n += $1 } END { print n }'; }
 sync -f "$work/mnt"
 for f in "$work"/mnt/other/*; do
@@ -72,14 +73,14 @@ same "pages of the file that was read" "$(cached "$work/mnt/other/7")" 8
 [ "$(fragments "$work"/mnt/other/*)" = 1 ] || fail "other/ is fragmented"
 [ "$(fragments "$work"/mnt/small/*)" -gt 1 ] || fail "small/ was not asked for"
 
-# what is excluded stays; without gain, nothing is written
+# excluded files stay; without gain, nothing is written
 check "$e4repack" --exclude="$work/mnt/small" --only=files "$work/mnt"
 [ "$(fragments "$work"/mnt/small/*)" -gt 1 ] || fail "small/ was excluded"
 check "$e4repack" --exclude="$work/mnt/small" --only=files "$work/mnt"
 grep -q '^Copied  *[1-9]' "$out" && fail "something was copied"
 left executable
 
-# unwritten space stays, whoever has a file open
+# unwritten space stays, even if a file is open elsewhere
 exec 8<"$work/mnt/open"
 touch -a -d @1000000000 "$work"/mnt/small/*
 check "$e4repack" --zeroout=1M "$work/mnt"
@@ -92,7 +93,7 @@ extents=$(filefrag -v "$work/mnt/mosaic" | grep -c '^ *[0-9]*:')
 [ "$extents" -ge 16384 ] || fail "the mosaic has $extents extents"
 intact
 
-# the next has nothing to do
+# the next run has nothing to do
 check "$e4repack" --json --zeroout=1M "$work/mnt"
 same "what the next does" "$(json "$out" '[d["online"],
 	d["done"]["bytes_copied"], d["done"]["bytes_zeroed"]]')" '[True, 0, 0]'
@@ -118,11 +119,11 @@ check "$e4repack" "$work/mnt"
 left 'the remaining free space is reserved for other programs'
 rm "$work/mnt/ballast"
 
-# nor may a file be longer than a limit
+# the run respects a limit on the file size
 check sh -c 'ulimit -f 100 && exec "$@"' sh "$e4repack" "$work/mnt"
 left 'no space could be reserved'
 
-# a kill leaves nothing behind
+# a kill leaves no files behind
 used=$(stat -fc %f "$work/mnt")
 for i in 1 2 3 4 5 6 7 8; do
 	"$e4repack" -q --rate=1M "$work/mnt" &

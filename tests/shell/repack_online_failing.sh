@@ -10,7 +10,7 @@ size 128M
 interleave /data count 30 rounds 16 blocks 4
 END
 
-# begin WHAT [OPTION...]: a run that has repaired something
+# begin WHAT [OPTION...]: starts a run, and waits until a file is repacked
 begin() {
 	what=$1
 	shift
@@ -27,7 +27,7 @@ begin() {
 	fail "$what: it repairs nothing"
 }
 
-# finished ERROR REASON
+# finished ERROR REASON: the run ends with the error and the reason
 finished() {
 	status=0
 	wait "$pid" || status=$?
@@ -68,8 +68,8 @@ else
 	undefer "umount '$work/mnt'"
 fi
 
-# fails INJECTION STATUS [FILE]: one call fails, that is about FILE, and others
-# do not; then what was done is counted
+# fails INJECTION STATUS [FILE]: one call for FILE fails; other files are
+# repacked and counted
 require_strace
 
 fails() {
@@ -95,7 +95,7 @@ for error in EIO EROFS; do
 done
 fails openat2:error=ENFILE 1
 says ': 30 of 30 .*open files'
-# no more than a few files are open where no more may be
+# a limit on open files
 cp --sparse=always "$work/img0" "$work/img"
 mount_image "$work/img" "$work/mnt"
 check sh -c 'ulimit -n 16 && exec "$@"' - "$e4repack" --json "$work/mnt"
@@ -104,14 +104,14 @@ umount "$work/mnt"
 undefer "umount '$work/mnt'"
 losetup -d "$loop"
 undefer "losetup -d $loop"
-# which file it is, is not known then: it was not renamed
+# the file is unknown: it was not renamed
 for call in fstat,newfstatat,statx ioctl; do
 	fails "$call:error=ENOTTY:when=1" 1 f3
 	says ': Inappropriate ioctl .*: 1 of 30 files'
 	same "files, without $call" "$(reasons)" \
 		"[[29, 30], [(1, 'not-opened')]]"
 done
-# what cannot be read must not be held: Linux tries to without an end
+# unreadable data must not be locked in memory: Linux would retry forever
 fails pread64:error=EIO:when=1 1 f3
 same "files, one of which cannot be read" "$(reasons)" \
 	"[[29, 30], [(1, 'io-error')]]"

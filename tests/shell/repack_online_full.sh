@@ -28,7 +28,8 @@ END
 sync -f "$work/mnt"
 md5sum "$work"/mnt/f[0-9]* >"$work/sums"
 
-# writes until there is no space, 1 MiB after the other, and says how many
+# write_all: writes 1 MiB at a time until the filesystem is full, and prints
+# the number
 write_all() {
 	/usr/bin/python3 - "$work/mnt/other" <<'END'
 import errno, os, sys, time
@@ -64,7 +65,7 @@ grep -q '^Skipped: .*the remaining free space is reserved for other programs' \
 	"$out" || { show_run; fail "it does not say why it has ended"; }
 md5sum --quiet -c "$work/sums" || fail "other contents"
 
-# and where there is no more than the reserve, it takes nothing
+# with no more free space than the reserve, nothing is copied
 check "$e4repack" --json "$work/mnt"
 same "bytes copied" "$(json "$out" 'd["done"]["bytes_copied"]')" 0
 umount "$work/mnt"

@@ -80,7 +80,7 @@ fragmented() {
 }
 same "what is left in pieces" "$(fragmented)" "f4 f5 f6 sleep"
 
-# when nobody uses it, another run does it, and what is named does the rest
+# when no program uses the file, another run repacks it
 kill "$program"
 wait "$program" 2>/dev/null || :
 undefer "kill $program 2>/dev/null"

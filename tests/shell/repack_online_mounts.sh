@@ -19,25 +19,26 @@ bind() {
 	defer "umount '$2'"
 }
 
-# a directory of it that is seen elsewhere, too, is the target, and no other is
+# a directory that is also mounted elsewhere selects the same filesystem
 bind "$work/mnt/data" "$work/part"
 check "$e4repack" "$work/part"
 same "fragments of the target" "$(fragments "$work"/mnt/data/*)" 1
 same "fragments of others" "$(fragments "$work"/mnt/more/*)" 8
 
-# what can be written is not read-only, although that was mounted later
+# a filesystem with a writable mount is not read-only, even if the last mount
+# is
 bind "$work/mnt" "$work/all"
 check mount -o remount,bind,ro "$work/all"
 check "$e4repack" "$work/mnt/more"
 same "fragments" "$(fragments "$work"/mnt/more/*)" 1
 
-# tunables belong to the root, not to what was mounted last
+# tunables belong to the root, not to the last mount
 bind "$work/mnt/data" "$work/late"
 check "$tune4fs" -E extent_max_zeroout_kb=64 "$loop"
 same "where tunables are" "$(getfattr --absolute-names -m trusted -R \
 	"$work/mnt" | grep '^# file')" "# file: $work/mnt"
 
-# where only a part of it is seen, it says so
+# if only a subtree is mounted, the run is refused
 can_unshare || exit 0
 # shellcheck disable=SC2016
 mustfail 1 unshare -m sh -c 'umount "$2" && umount "$3" && "$1" "$4"' sh \

@@ -16,9 +16,9 @@ END
 back='it was put back'
 lost='and it cannot be put back: compare it with a backup'
 
-# put_back WHAT COMMAND OTHER [END]: all goes back, where COMMAND is run when it
-# is known that something was not written; with OTHER, it changes the contents;
-# with END, that is what is said instead
+# put_back WHAT COMMAND OTHER [END]: all data are moved back, while COMMAND
+# runs after the write error; with OTHER, COMMAND changes the contents; with
+# END, that message is expected instead
 put_back() {
 	case ${4-$back} in
 	"$back") expected=put-back ;;
@@ -59,7 +59,7 @@ end_holder() {
 	rm "$work/holder"
 }
 
-# They write what is there already.
+# begin_writers: programs rewrite existing data.
 begin_writers() {
 	writers=
 	for _ in 1 2 3; do
@@ -105,20 +105,20 @@ else:
 END
 put_back leases "/usr/bin/python3 $work/lease.py $work $work/mnt/data/*" ''
 
-# a page less, at the end or in the middle
+# one page less, at the end or in the middle
 put_back truncate "truncate -s -4096 $work/mnt/data/*" shorter
 put_back punch "for f in $work/mnt/data/*; do
 	fallocate -p -o 40960 -l 4096 \$f; done" hollow
 
-# What others shift is not in memory any more: what is read of it is not taken
-# for it.
+# If other programs move data, the cached pages are gone, and newly read data
+# are not trusted.
 each() {
 	echo "for f in $work/mnt/data/*; do $1 \$f; cat \$f >/dev/null; done"
 }
 put_back insert "$(each 'fallocate -i -l 1M')" shifted "$lost"
 put_back collapse "$(each 'fallocate -c -l 65536')" shifted "$lost"
 
-# the file at hand when it ends is moved, and is counted
+# the current file at the end is moved, and is counted
 aged "$work/img" <<'END'
 size 64M
 interleave /data count 40 rounds 8 blocks 4

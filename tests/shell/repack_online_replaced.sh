@@ -28,7 +28,7 @@ end() {
 }
 
 begin
-# the one that was repaired last may still be open
+# the last repacked file may still be open
 for _ in $(seq 600); do
 	filefrag "$work"/mnt/data/* | sed -n 's/: 1 extent found$//p' \
 		>"$work/repaired"
@@ -74,7 +74,7 @@ same "fragments saved by it and by the second" "$(json "$out" \
 	'd["before"]["fragments"] - d["after"]["fragments"]')" $((20 * 7))
 end
 
-# what the second has repaired since the first looked is not copied once more
+# files that the second run has repacked meanwhile are not copied again
 losetup -d "$loop"
 undefer "losetup -d $loop"
 require_strace

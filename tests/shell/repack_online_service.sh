@@ -18,7 +18,7 @@ if command -v systemd-analyze >/dev/null; then
 fi
 grep -q '^\[Install\]' "$unit" && fail "the service can be enabled"
 
-# the command, with these capabilities and no more, for files of others
+# the command, with these capabilities only, for files of other users
 require_loop
 require_program setpriv
 aged "$work/img" <<'END'

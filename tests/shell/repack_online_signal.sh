@@ -18,8 +18,8 @@ END
 mount_image "$work/img" "$work/mnt"
 (cd "$work/mnt" && find . -type f -exec md5sum {} +) >"$work/sums"
 
-# it moves within one file: what is done, a rate, and the time that is left
-# (a shell has what runs in the background ignore SIGINT)
+# the bar moves within one file: progress, rate, and remaining time (a shell
+# makes background processes ignore SIGINT)
 : >"$err"
 env --default-signal=INT "$e4repack" --progress=always --rate=1M "$work/mnt" >"$out" 2>"$err" &
 pid=$!
@@ -69,7 +69,7 @@ umount "$work/mnt"
 undefer "umount '$work/mnt'"
 sound "$work/img"
 
-# while it reads the device, on a slow one: the report says that nothing was done
+# during the scan of a slow device: the report shows that nothing was done
 require_strace
 mount "$loop" "$work/mnt"
 defer "umount '$work/mnt'"
@@ -101,7 +101,7 @@ nothing ''
 umount "$work/mnt"
 undefer "umount '$work/mnt'"
 
-# files of one piece each: every one is done, or is left alone
+# files of one part each: every file is repacked, or unchanged
 aged "$work/img" <<'EOF'
 size 64M
 interleave /data count 20 rounds 16 blocks 4

@@ -16,8 +16,8 @@ kills=0
 moving=0
 took=100
 
-# kill_some_time: kills $pid after a part of the time that a run takes; what has
-# a donor is moving.
+# kill_some_time: kills $pid after a part of a run's duration; a file with a
+# donor is being moved.
 kill_some_time() {
 	sleep "$(awk -v "ms=$took" -v "seed=$runs" \
 		'BEGIN { srand(seed); print rand() * ms / 1000 }')"
@@ -27,7 +27,7 @@ kill_some_time() {
 	[ -z "$donor" ] || moving=$((moving + 1))
 }
 
-# A plan: what was caught half-way says so, and is looked at once more.
+# plan_something: makes a plan; tries again if a file changed meanwhile.
 plan_something() {
 	for try in 1 2 3 4 5; do
 		run "$e4repack" -n -q "$work/mnt"

@@ -5,7 +5,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 
-# make MKE2FS-OPTION...: files of several owners whose trees can be smaller
+# make MKE2FS-OPTION...: makes files of several owners whose trees can shrink
 make() {
 	{
 		echo "size 96M"
@@ -22,12 +22,12 @@ make() {
 	} | aged "$img"
 }
 
-# counted TYPE: "ID BYTES" as the quota file has it, in bytes
+# counted TYPE: prints "ID BYTES" of the quota file
 counted() {
 	debugfs -R "lq $1" "$img" 2>/dev/null | awk '$1 + 0 == $1 { print $1, $2 }'
 }
 
-# follows MKE2FS-OPTION...
+# follows MKE2FS-OPTION...: the quota usage follows the repack
 follows() {
 	what="$*"
 	make "$@"
@@ -62,8 +62,8 @@ projects=yes
 follows -b 1024 -O quota,project
 follows -b 4096 -O quota,project -I 512
 
-# the entry, or the file, is not what it should be
-# refused COMMAND...: debugfs commands
+# the quota entry, or the file, is damaged refused COMMAND...: runs debugfs
+# commands; the repack is refused
 refused() {
 	what="$*"
 	cp "$work/img0" "$img"
@@ -78,7 +78,7 @@ refused() {
 }
 make -b 1024 -O quota,project
 cp "$img" "$work/img0"
-# block N: where the N-th block of the users' file is
+# block N: prints the place of block N of the users' file
 block() {
 	debugfs -R 'bmap <3> '"$1" "$work/img0" 2>/dev/null
 }

@@ -9,7 +9,7 @@
 . "$top_srcdir/tests/shell/repack_common.sh"
 no_leak_check
 
-# draw SEED: prints the recipe, the words of --only and options to try.
+# draw SEED: prints a recipe, words for --only and options.
 cat >"$work/draw.py" <<'END'
 import random
 import sys
@@ -74,7 +74,7 @@ with open(out, "w") as f:
 print(block, full, words, " ".join(options))
 END
 
-# fill PERCENT BLOCK: makes $img, and again with what fills it.
+# fill PERCENT BLOCK: makes $img, and makes it again with additional files.
 fill() {
 	"$top_builddir/tests/tools/mkaged" "$work/recipe" "$img" >/dev/null ||
 		return
@@ -95,7 +95,7 @@ fill() {
 	"$top_builddir/tests/tools/mkaged" "$work/recipe" "$img" >/dev/null
 }
 
-# layout: what no repair may make worse.
+# layout: prints figures that no repack may worsen.
 layout() {
 	check "$e4frag" -q --json "$img"
 	json "$out" "f'''fragments {d['files']['fragments']}
@@ -107,12 +107,12 @@ longest {d['free_space']['largest_blocks'] *
 	 d['filesystem']['block_size_bytes']}'''"
 }
 
-# of KEY FILE: what layout said.
+# of KEY FILE: prints a figure of layout.
 of() {
 	sed -n "s/^$1 //p" "$2"
 }
 
-# kept: $img is sound, has what it had, and nothing of it is worse.
+# kept: $img is sound, its content is unchanged, and no figure is worse.
 kept() {
 	clean "$img"
 	digest -enz "$img" | sort >"$work/after"
@@ -125,13 +125,13 @@ kept() {
 	done
 }
 
-# free_space_kept: one free extent is nearly as long as the largest was.
+# free_space_kept: the largest free extent is nearly as long as before.
 free_space_kept() {
 	[ $((10 * $(of longest "$work/then"))) -ge \
 		$((9 * $(of longest "$work/now"))) ]
 }
 
-# planned: what both -n and the run report.
+# planned: prints the figures that -n and the run must share.
 planned() {
 	json "$work/.report" "json.dumps([d['before'], d['planned'],
 		d['skipped'], [(k, v) for k, v in d['after'].items()
@@ -159,7 +159,7 @@ for seed in ${SEEDS:-2 7 11 12 15 18 19 23 25 28 31 38 153 4050}; do
 	same "$what: transactions of a second run" \
 		"$(report done.transactions)" 0
 	case $seed in
-	19 | 25 | 28)	# by far the most of it is won nevertheless
+	19 | 25 | 28)	# most of the excess is saved anyway
 		[ $((2 * $(of extents "$work/then"))) -lt \
 			"$(of extents "$work/now")" ] ||
 			fail "$what: extents: $(paste -sd' ' "$work/now")," \

@@ -6,7 +6,7 @@
 . "$top_srcdir/tests/shell/repack_common.sh"
 require_strace
 
-# 400 files of 4 blocks that grew in turns, and 1000 holes of 4 blocks, each
+# 400 files of 4 blocks that grew alternately, and 1000 holes of 4 blocks, each
 # between two files
 aged "$img" <<'END'
 size 64M
@@ -23,13 +23,12 @@ same "excess" "$(excess "$img")" 0
 clean "$img"
 digest -z "$img" >"$work/after"
 unchanged "$work/before" "$work/after"
-# once it was one for each fragment, 1,627 in all
+# not one read per fragment, which would be 1,627
 [ "${reads:-9999}" -le 200 ] || fail "$reads reads for 400 files"
 
-# A block that is going to be changed is read once for each batch of moves, to see
-# whether its files are where the plan has them, and once to change it.  The
-# superblock, at 0, is looked at whenever something is written: somebody else may
-# have come.
+# A block to change is read once per batch of moves, to verify the places of
+# its files, and once to change it.  The superblock, at 0, is read before each
+# write, because another program may use the device.
 aged "$img" <<'END'
 size 64M
 mke2fs -N 8192 -m 0 -O ^has_journal
@@ -44,8 +43,8 @@ again=$(uniq -d "$work/blocks" | wc -l)
 [ "$again" -le "$batches" ] || fail "$again blocks are read twice in a row"
 sound "$img"
 
-# Whether a file is a swap file is in its first blocks, which are read for many
-# files together, in the order in which they are on the disk.
+# The first blocks show whether a file is a swap file; they are read for many
+# files together, in disk order.
 aged "$img" <<'END'
 size 512M
 mke2fs -N 8192 -m 0 -O ^has_journal
@@ -55,5 +54,5 @@ END
 check strace -f -qq -e trace=pread64 -o "$work/trace" \
 	"$e4repack" -n -q --no-undo "$img"
 reads=$(grep -c pread64 "$work/trace")
-# once it was one for each file
+# not one read per file
 [ "$reads" -le 500 ] || fail "$reads reads to plan for 2000 files"

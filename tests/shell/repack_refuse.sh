@@ -16,8 +16,7 @@ fresh() {
 	aged "$img" <"$work/recipe"
 }
 
-# both PATTERN [OPTION...] NAME: a run refuses it, and so does a plan, with the same
-# sentence.
+# both PATTERN [OPTION...] NAME: a run and a plan refuse with the same message.
 both() {
 	pattern=$1
 	shift
@@ -29,7 +28,7 @@ both() {
 	cmp "$err" "$work/sentence" || fail "a plan: $(cat "$err")"
 }
 
-# refuse PATTERN [OPTION...]: both do, and nothing is changed.
+# refuse PATTERN [OPTION...]: both are refused, and nothing is changed.
 refuse() {
 	pattern=$1
 	shift
@@ -38,7 +37,7 @@ refuse() {
 	cmp -s "$img" "$work/copy" || fail "image changed: $pattern"
 }
 
-# poke PATTERN COMMAND...: debugfs commands on a fresh image, then refuse.
+# poke PATTERN COMMAND...: runs debugfs commands on a new image, then refuse.
 poke() {
 	pattern=$1
 	shift
@@ -49,7 +48,7 @@ poke() {
 	refuse "$pattern"
 }
 
-# block PATH N: where the N-th block of a file is.
+# block PATH N: prints the place of block N of a file.
 block() {
 	debugfs -R "bmap $1 $2" "$img" 2>/dev/null
 }
@@ -65,7 +64,8 @@ poke 'read-only: run tune2fs ' 'feature read-only'
 poke 'share blocks: run e2fsck ' 'feature shared_blocks'
 poke 'feature FEATURE_C30, which.* does not support' 'feature FEATURE_C30'
 
-# what only a scan finds: cross-linked blocks, and blocks that are marked free
+# errors that only a scan finds: cross-linked blocks, and used blocks that are
+# marked free
 fresh
 poke "run e2fsck -f $img" "sif /whole block[2] 0" \
 	"sif /whole block[5] $(block /a 0)"
@@ -73,7 +73,7 @@ poke "run e2fsck -f $img" "sif /whole block[5] $(block /d 0)"
 poke "run e2fsck -f $img" "freeb $(block /a 10)"
 poke "run e2fsck -f $img" "freeb $(block /whole 3)"
 poke "run e2fsck -f $img" "sif /whole block[5] 1"
-# a tree block, an inode, a bitmap that are damaged
+# a damaged tree block, inode or bitmap
 fresh
 tree=$(debugfs -R 'ex /a' "$img" 2>/dev/null | awk '$1 == "0/" { print $8 }')
 [ "$tree" ] || fail "no tree block found"
@@ -87,14 +87,14 @@ printf '\125' | dd of="$img" bs=1 seek=$((bitmap * 4096 + 300)) conv=notrunc \
 	status=none
 refuse "run e2fsck -f $img"
 
-# a feature of the journal that is not known
+# an unknown feature of the journal
 fresh
 journal=$(debugfs -R 'bmap <8> 0' "$img" 2>/dev/null)
 printf '\100' | dd of="$img" bs=1 seek=$((journal * 4096 + 0x28)) conv=notrunc \
 	status=none
 refuse 'the journal has a version or feature that this version of e4layout does not support'
 
-# nothing protects the work
+# neither a journal nor an undo file
 fresh
 debugfs -w -R 'feature -has_journal' "$img" >/dev/null 2>&1
 e2fsck -fy "$img" >/dev/null 2>&1 || :
@@ -111,8 +111,7 @@ check "$e4repack" -n -z "$work/undo" "$img"
 check "$e4repack" --no-undo "$img"
 clean "$img"
 
-# more blocks than a journal can number that the kernel never wrote to; said
-# before everything is read
+# more never-written blocks than a journal can number; refused before the scan
 truncate -s 4200G "$work/large" 2>/dev/null &&
 	mke2fs -qq -F -t ext4 -b 1024 -O bigalloc,64bit -C 65536 -N 16384 \
 		-J size=1 -E lazy_itable_init=1,nodiscard "$work/large" \
@@ -152,7 +151,7 @@ both "$img: attached to $loop: detach the loop device first: losetup -d $loop" \
 check "$e4repack" -n "$loop"
 detach "$loop"
 
-# what cannot be written
+# a read-only device
 loop=$(losetup -r --show -f "$img") || skip 'losetup -r does not work here'
 defer "losetup -d $loop"
 both "$loop: the device is read-only" "$loop"

@@ -19,7 +19,7 @@ mosaic /db size 8M written 4K unwritten 12K random
 interleave /logs count 5000 rounds 5 blocks 2
 scatter /big frags 1000 blocks 8 shuffle
 END
-# it rebuilds large directories whenever it may write
+# fsck rebuilds large directories whenever it may write
 run e2fsck -fy "$img"
 cp "$img" "$work/img0"
 digest -z "$img" >"$work/before"
@@ -28,7 +28,7 @@ now_ms() {
 	echo $(($(date +%s%N) / 1000000))
 }
 
-# A whole run, for its time and what it ends with.
+# A whole run, to measure its duration and its result.
 start=$(now_ms)
 repack --zeroout=1M "$img"
 whole=$(($(now_ms) - start + 1))
@@ -36,10 +36,10 @@ planned=$(report planned.files)
 [ "$(report done.transactions)" -ge 3 ] || fail "too few transactions to stop in"
 clean "$img"
 
-# begin: a run on the image as it was; sets $pid.
+# begin: starts a run on the original image; sets $pid.
 begin() {
 	cp "$work/img0" "$img"
-	# a shell has what runs in the background ignore SIGINT
+	# a shell makes background processes ignore SIGINT
 	env --default-signal=INT "$e4repack" --json --zeroout=1M "$img" \
 		>"$out" 2>"$err" </dev/null &
 	pid=$!
@@ -57,7 +57,7 @@ writing() {
 	[ $(($(od -An -tu1 -j1120 -N1 "$img") & 4)) != 0 ]
 }
 
-# the run may be over before the signal comes: then once more
+# the run may end before the signal: try again
 for signal in INT TERM; do
 	for try in $(seq 30); do
 		what="$signal, try $try"
@@ -92,7 +92,7 @@ for signal in INT TERM; do
 	unchanged "$work/before" "$work/after"
 done
 
-# those that come after the end do not count
+# kills after the end do not count
 runs=0
 killed=0
 replayed=0
@@ -110,8 +110,7 @@ for ms in $moments; do
 	[ "$status" = 0 ] || killed=$((killed + 1))
 	run e2fsck -fy "$img"
 	[ "$status" -le 1 ] || { show_run; fail "$what: e2fsck: $status"; }
-	# the superblock's count follows when the filesystem is let go, as the
-	# kernel's does
+	# the superblock's count is updated on closing, like the kernel's
 	sed '/^Free blocks count wrong (/,/^Fix? yes$/d' "$out" >"$work/fsck"
 	! grep -q '? yes' "$work/fsck" ||
 		{ show_run; fail "$what: e2fsck repaired"; }
@@ -122,10 +121,10 @@ for ms in $moments; do
 	unchanged "$work/before" "$work/after"
 done
 echo "$runs runs, $killed killed on the way, $replayed journals replayed"
-# how many depends on the machine's speed
+# the number depends on the machine's speed
 [ "$killed" -gt 0 ] || fail "no run was killed on the way"
 
-# the second signal kills it, and says what to run
+# the second signal kills the run, and the command to run is printed
 for try in $(seq 30); do
 	what="two signals, try $try"
 	begin

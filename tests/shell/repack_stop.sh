@@ -7,23 +7,24 @@
 no_leak_check
 
 probe=$top_builddir/tests/tools/stop_probe
-# where PATH: its blocks
+# where PATH: prints its blocks
 where() {
 	debugfs -R "blocks $1" "$img" 2>/dev/null
 }
 
-# of_path PATH KEY: a file's number from e4frag.
+# of_path PATH KEY: prints a file's number, from e4frag.
 of_path() {
 	check "$e4frag" --json "$img" "$1"
 	sed -n "/^  \"files\"/,/^  }/s/^    \"$2\": \([0-9]*\),*\$/\1/p" "$out"
 }
 
-# of_probe KEY: a number that stop_probe printed last
+# of_probe KEY: prints a number of the last stop_probe
 of_probe() {
 	sed -n "s/.*$1 \([0-9]*\).*/\1/p" "$work/said"
 }
 
-# stopped MIB N WANT [inside]: stopped at question N; how it ends, as a pattern
+# stopped MIB N WANT [inside]: stops at call N of stop(); WANT is a pattern of
+# the result
 stopped() {
 	what="parts of $1 MiB, stopped at question $2 ${4-}"
 	check "$probe" "$img" "$1" "$2" ${4+"$4"}
@@ -34,7 +35,7 @@ stopped() {
 	unchanged "$work/before" "$work/after"
 }
 
-# went_on: another run, with nobody to stop it, finishes.
+# went_on: another run without a stop finishes.
 went_on() {
 	repack --only=files,trees --zeroout=4M "$img"
 	same "$what: the rest" "$(report done.files)" \
@@ -49,14 +50,14 @@ again() {
 	cp --sparse=always "$work/img0" "$img"
 }
 
-# made <RECIPE
+# made <RECIPE: makes the image
 made() {
 	aged "$img"
 	cp --sparse=always "$img" "$work/img0"
 	digest -z "$img" >"$work/before"
 }
 
-# a file of 64 MiB in 256 fragments, by 2 MiB
+# a file of 64 MiB in 256 fragments, in parts of 2 MiB
 made <<'END'
 size 256M
 scatter /big frags 256 blocks 64 gap 32
@@ -72,12 +73,12 @@ copied=$(of_probe copied)
 [ "$copied" -gt 0 ] || fail "$what: nothing was copied"
 [ "$(of_path /big fragments)" -lt 256 ] || fail "$what: no fragment less"
 went_on
-# what was done is of use
+# the completed part reduces fragments
 copied=$((copied + $(report cost.bytes_copied) / 4096))
 [ $copied -le $((whole * 5 / 4)) ] ||
 	fail "$what: $copied blocks are copied, and not $whole"
 
-# run after run is stopped after a few parts, and the last one finishes
+# runs that stop after a few parts each; the last one finishes
 again
 copied=0
 for run in $(seq 100); do
@@ -94,7 +95,7 @@ same 'run after run: excess' "$(excess "$img")" 0
 digest -z "$img" >"$work/after"
 unchanged "$work/before" "$work/after"
 
-# a budget is kept; what is longer is done in part, and named
+# a budget is kept; longer files are done in part, and are reported
 again
 repack --only=files,trees --max-bytes=20M "$img"
 [ "$(report cost.bytes_copied)" -le 20971520 ] || fail 'over the budget'
@@ -105,8 +106,8 @@ clean "$img"
 digest -z "$img" >"$work/after"
 unchanged "$work/before" "$work/after"
 
-# A file whose fragments are all longer than 16 parts: one of them must be moved
-# at once, and is dropped when that is stopped.
+# A file whose fragments are all longer than 16 parts: one of them must be
+# moved as a whole, and the transaction is dropped by a stop.
 made <<'END'
 size 400M
 scatter /film frags 2 blocks 10000 gap 64
@@ -116,7 +117,7 @@ stopped 2 3 'asked 3, stopped 1, files 0 of 1, .*, copied 0, zeroed 0, fragments
 same "$what: the large file" "$(where /film)" "$film"
 went_on
 
-# zeroes
+# zeroing
 made <<'END'
 size 256M
 mosaic /db size 64M written 64K unwritten 1M

@@ -6,7 +6,7 @@
 require_root
 require_loop
 
-# a file in memory: nothing below the loop device says whether it rotates
+# a file in memory: no device below the loop device reports whether it rotates
 memory=$(mktemp -d /dev/shm/e4l-rotating-XXXXXX) || skip "no /dev/shm"
 defer "rm -rf $memory"
 img=$memory/img
@@ -23,7 +23,8 @@ tmpfs|ramfs) ;;
 *) skip "/dev/shm is not in memory" ;;
 esac
 
-# reads COMMAND...: how many there were, in $reads; says whether it rotates
+# reads COMMAND...: sets $reads to the number of reads; checks the reported
+# kind of device
 reads() {
 	check "$@" -v "$loop"
 	says "as suits a $suits"

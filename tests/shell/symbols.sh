@@ -6,12 +6,12 @@ require_program nm
 lib=$top_builddir/lib/e4layout/.libs
 map=$top_srcdir/lib/e4layout/e4layout.map
 
-# of_map VERSION: prints the names of that version.
+# of_map VERSION: prints the names of VERSION.
 of_map() {
 	sed -n "/^$1 {/,/^}/s/^\t\([a-z0-9_]*\);.*/\1/p" "$map" | sort
 }
 
-# what headers declare: names before a "(", and not within comments
+# the declared functions: names before a "(", outside comments
 cat "$top_srcdir"/lib/e4layout/*.h | sed 's,/\*.*\*/,,; /\/\*/,/\*\//d' |
 	grep -v '^static inline' | grep -oE '\be4l_[a-z0-9_]+\(' |
 	tr -d '(' | sort -u >"$work/declared"
@@ -22,7 +22,7 @@ of_map E4LAYOUT_0.1 | grep '^e4l_' >"$work/public"
 diff "$work/functions" "$work/public" ||
 	fail "the headers (<) and the map (>) have different functions"
 
-# the static library has no names but its own
+# the static library exports only names with its prefix
 nm -g --defined-only "$lib/libe4layout.a" 2>/dev/null |
 	awk 'NF == 3 && $3 !~ /^(e4l_|et_e4l_|initialize_e4l_)/ { print $3 }' |
 	grep -vE '^(__asan|__odr_asan|__tsan|__ubsan|__x86\.get_pc)' \
@@ -30,7 +30,7 @@ nm -g --defined-only "$lib/libe4layout.a" 2>/dev/null |
 [ ! -s "$work/strange" ] ||
 	fail "libe4layout.a exports $(paste -sd' ' "$work/strange")"
 
-# the shared library has the names of the map, and few
+# the shared library exports the names of the map only
 [ -e "$lib/libe4layout.so" ] || skip "exported names: no shared library"
 nm -D --defined-only "$lib/libe4layout.so" | sed 's/.* //; s/@.*//' |
 	grep -v '^E4LAYOUT' | sort >"$work/exported"

@@ -6,30 +6,31 @@
 require_program mke2fs e2fsck debugfs sfdisk cmp
 
 disk=$work/disk
-start=$((20480 * 512))		# of the logical partition 5
+start=$((20480 * 512))		# start of the logical partition 5
 mkdir "$work/files"
 head -c 300000 /dev/urandom >"$work/files/data"
 
-# label TABLE: an empty disk with that table
+# label TABLE: makes an empty disk with that table
 label() {
 	rm -f "$disk"
 	truncate -s 40M "$disk"
 	sfdisk -q "$disk" >/dev/null
 }
 
-# around FILE: what lies before and behind the filesystem
+# around FILE: prints the bytes before and behind the filesystem
 around() {
 	head -c "$start" "$1"
 	tail -c +$((start + 16777217)) "$1"
 }
 
-# noise SIZE: no two sectors of it are alike; random bytes may happen to have the
-# magic number of a superblock
+# noise SIZE: prints different sectors; random bytes might contain the magic
+# number of a superblock
 noise() {
 	seq 1 2000000 | head -c "$1"
 }
 
-# fill: the rest of the disk is noise, the filesystem has something to repair
+# fill: fills the rest of the disk with noise; the filesystem has something to
+# repack
 fill() {
 	aged "$work/part" <<-'EOF'
 	size 16M
@@ -50,7 +51,7 @@ start=2048, size=16384, type=83
 start=18432, size=36864, type=5
 start=20480, size=32768, type=83
 EOF
-# the tables lie in the first sector and in that at 9 MiB
+# the tables are in the first sector and in that at 9 MiB
 cp "$disk" "$work/empty"
 label_again() {
 	dd if="$work/empty" of="$disk" bs=1M count=1 conv=notrunc status=none
@@ -112,7 +113,7 @@ for file in bad keep; do
 	debugfs -R "cat /$file" "$work/part" 2>/dev/null | cmp - "$work/a"
 done
 
-# a copy of it
+# a copy of the filesystem
 for from in "$disk --partition=5" "$at"; do
 	rm -f "$work/copy"
 	# shellcheck disable=SC2086
@@ -124,14 +125,14 @@ done
 mustfail 2 "$mke4fs" --partition=5 -d "$work/files" "$work/none"
 says '--partition requires --from'
 
-# commands that are printed can be run
+# the printed commands can be run
 debugfs -w -R 'ssv error_count 1' "$at" >/dev/null 2>&1
 mustfail 1 "$e4repack" --partition=5 "$disk"
 says "run e2fsck -f $disk\\?offset=$start\$"
 eval "$(sed -n 's/.*: run \(e2fsck.*\)$/\1 -y/p' "$err")" >/dev/null 2>&1 || :
 check "$e4repack" --partition=5 "$disk"
 
-# what e2fsprogs does not do at an offset
+# operations that e2fsprogs does not support at an offset
 before=$(sha256sum <"$disk")
 mustfail 1 "$e4repack" -z "$work/undo" --partition=5 "$disk"
 says "e2undo .*offset .* losetup -f --show -o $start $disk "
@@ -144,7 +145,7 @@ mustfail 1 "$tune4fs" --set dir_ireserve=64 "$at"
 says 'mount protection .*offset'
 [ "$before" = "$(sha256sum <"$disk")" ] || fail "the disk has changed"
 
-# a filesystem that reaches beyond its partition
+# a filesystem that extends beyond its partition
 dd if="$work/part" of="$disk" bs=512 seek=20480 conv=notrunc status=none
 sfdisk -q --no-reread "$disk" 2>/dev/null >/dev/null <<EOF
 label: dos
@@ -166,7 +167,7 @@ check e2fsck -fn "$at"
 mustfail 1 "$e4repack" --partition=1 "$disk"
 says 'no ext2.* byte 1048576 of'
 
-# more partitions than are named
+# more partitions than the message lists
 mv "$disk" "$work/kept"
 label <<EOF
 label: gpt
@@ -175,7 +176,7 @@ EOF
 mustfail 1 "$e4frag" "$disk"
 says 'choose one \(1, 2, .*, [0-9]+, \.\.\.\) with --partition=N'
 
-# one that is not there any more, and one that begins with the disk
+# a partition that was removed, and one that begins with the disk
 label <<EOF
 label: dos
 start=20480, size=32768, type=83
@@ -190,14 +191,14 @@ says "no ext2.* byte 0 of $disk"
 
 mv "$work/kept" "$disk"
 
-# a name that looks like one
+# a file name that looks like an offset
 cp "$work/part" "$work/a?offset=4"
 check "$e4frag" "$work/a?offset=4"
 cp "$work/part" "$work/a?b"
 check "$e4repack" "$work/a?b"
 
 can_mount || exit 0
-# who else uses it, and where the kernel has devices for partitions
+# other users of the disk, and the kernel's devices of partitions
 mkdir "$work/mnt"
 # the image of a disk whose sectors have 4096 bytes
 truncate -s 40M "$work/large"

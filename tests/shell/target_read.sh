@@ -34,7 +34,7 @@ says 'no device .*LABEL'
 mustfail 1 "$probe" read /proc
 says 'not on .*ext4'
 
-# what holds a disk and no filesystem says what to do
+# for a disk without a filesystem, the message contains the remedy
 disk=$work/disk
 truncate -s 4M "$disk"
 mustfail 1 "$probe" read "$disk"

@@ -56,7 +56,7 @@ for options in -n ''; do
 	says "$loop"
 done
 
-# mke2fs would take one of them
+# mke2fs would use either of them
 truncate -s 8M labelled
 check mke2fs -q -F -b 4096 -O journal_dev -L "journal-$$" labelled
 cp labelled relabelled

@@ -14,7 +14,8 @@ fresh() {
 	mke2fs -qq -F -t ext4 -b 4096 "$@" "$img" 16M >/dev/null
 }
 
-# refused COMMAND...: opens it for writing, or to plan that, with the same sentence.
+# refused COMMAND...: opening for writing, and for a plan, is refused with the
+# same message.
 refused() {
 	mustfail 1 "$@" write "$target"
 	cp "$err" "$work/sentence"
@@ -22,7 +23,8 @@ refused() {
 	cmp "$err" "$work/sentence" || fail "a plan: $(cat "$err")"
 }
 
-# refuse PATTERN: opening $img for writing fails so and changes nothing.
+# refuse PATTERN: opening $img for writing fails with PATTERN and changes
+# nothing.
 refuse() {
 	before=$(sha256sum <"$img")
 	target=$img
@@ -32,14 +34,14 @@ refuse() {
 	[ "$before" = "$(sha256sum <"$img")" ] || fail "image changed: $1"
 }
 
-# planned NAME: can be planned, and nothing is written.
+# planned NAME: a plan can be made, and nothing is written.
 planned() {
 	before=$(sha256sum <"$1")
 	check "$probe" plan "$1"
 	[ "$before" = "$(sha256sum <"$1")" ] || fail "a plan has changed $1"
 }
 
-# poke PATTERN COMMAND...: debugfs commands on a fresh image, then refuse.
+# poke PATTERN COMMAND...: runs debugfs commands on a new image, then refuse.
 poke() {
 	pattern=$1
 	shift
@@ -65,7 +67,8 @@ poke 'feature FEATURE_C30, which.* does not support' 'feature FEATURE_C30'
 poke 'feature FEATURE_R30, which.* does not support' 'feature FEATURE_R30'
 poke 'feature FEATURE_I30, which.* does not support' 'feature FEATURE_I30'
 
-# a name is all name, though libext2fs knows options that follow a "?"
+# the whole name is a file name, although libext2fs supports options behind a
+# "?"
 plain=$img
 fresh
 img="$plain?cache=off"
@@ -84,7 +87,7 @@ refuse 'read-only: run tune2fs '
 rm "$img"
 img=$plain
 
-# another host's e2fsck holds it: the sequence number that says so
+# e2fsck on another host holds the filesystem, by its sequence number
 fresh -O mmp,^metadata_csum
 mmp=$(dumpe2fs -h "$img" 2>/dev/null | sed -n 's/^MMP block number: *//p')
 printf 'PMM\342' | dd of="$img" bs=1 seek=$((mmp * 4096 + 4)) conv=notrunc \
@@ -128,7 +131,7 @@ mustfail 1 "$probe" write "$work/mnt"
 says "mounted on $work/mnt: "
 umount "$work/mnt"
 
-# the device itself cannot be written
+# the device itself is read-only
 detach "$loop"
 loop=$(losetup -r --show -f "$img") || skip "losetup does not work here"
 defer "losetup -d $loop"
@@ -138,7 +141,8 @@ says "$loop: .*read-only"
 detach "$loop"
 attach "$img"
 
-# by another name, by none, from another namespace, over a loop, read-only
+# by another name, without a name, from another namespace, over a loop device,
+# read-only
 ln "$img" "$work/link"
 target=$work/link
 refused "$probe"
@@ -180,7 +184,7 @@ check "$probe" write "$loop"
 detach "$loop"
 detach "$below"
 
-# where sysfs is hidden, by the devices' nodes
+# with a hidden sysfs, by the devices' nodes
 attach "$img"
 mount -t ext4 -o ro,noload "$loop" "$work/mnt"
 mustfail 1 unshare -m sh -c "umount /sys 2>/dev/null ||
@@ -189,8 +193,8 @@ says "mounted on $work/mnt"
 umount "$work/mnt"
 detach "$loop"
 
-# as qemu locks what it reads, what it writes, and what it allows nobody else:
-# the bytes behind 100 and 200, for the open file and not for the process
+# locks like qemu's for reading, writing, and denied operations: bytes from 100
+# and 200, owned by the open file and not by the process
 attach "$img"
 for bytes in 100 '100 101 201 203' '100 201'; do
 	# shellcheck disable=SC2086

@@ -18,7 +18,7 @@ valid() {
 		"$schema" "$work/doc"
 }
 
-# holds EXPRESSION: a Python expression over d, the last document.
+# holds EXPRESSION: a Python expression over d, the last document, is true.
 holds() {
 	/usr/bin/python3 -c 'import json, sys
 d = json.load(open(sys.argv[1]))

@@ -25,7 +25,7 @@ runs() {
 	[ "$now" = "$2" ] || fail "$1 is $now, not $2"
 }
 
-# off line, then the kernel
+# set while unmounted, then read by the kernel
 value='dir_ireserve=16,extent_max_zeroout_kb=1024,inode_readahead_blks=128'
 check "$tune4fs" -E inode_readahead_blks=128,extent_max_zeroout_kb=1024 "$img"
 check "$tune4fs" -E dir_ireserve=low "$img"
@@ -56,7 +56,7 @@ check "$tune4fs" -l "$img"
 grep -Eq '^ +extent_max_zeroout_kb +1024 +1024 +32 ' "$out" ||
 	{ show_run; fail "the list has not both values"; }
 
-# every value that it may have, the kernel takes; what it cannot take, it says
+# the kernel accepts every value in the range; refused values are reported
 for pair in mb_max_to_scan=300 mb_min_to_scan=20 mb_order2_req=3 \
 	mb_stream_req=32 mb_group_prealloc=256; do
 	name=${pair%=*}
@@ -72,7 +72,7 @@ says 'mb_group_prealloc=524288: .*kernel .*: Invalid argument'
 check "$tune4fs" -E ^mb_group_prealloc "$mnt"
 kept_is "$value"
 
-# what nobody checked before the kernel got it
+# values that were not checked before the kernel gets them
 setfattr -n $attr -v 'mb_order2_req=33,future=1,mb_min_to_scan=11' "$mnt"
 run "$tune4fs" --apply "$mnt"
 [ "$status" = 1 ] || fail "mb_order2_req=33 is no failure"
@@ -91,12 +91,12 @@ for dry in '' -n; do
 done
 getfattr -n $attr "$mnt" >/dev/null 2>&1 && fail "the attribute is there"
 
-# on line, then off line: the same bytes
+# may read the directory, but not the attribute
 setfattr -n $attr -v mb_order2_req=1,dir_ireserve=64 "$mnt"
 check "$tune4fs" -E mb_order2_req=1,dir_ireserve=high "$mnt"
 kept_is dir_ireserve=128,mb_order2_req=1
 if nobody_reaches "$tune4fs"; then
-	mustfail 1 as_nobody "$tune4fs" "$mnt" # sees dir, not the attribute
+	mustfail 1 as_nobody "$tune4fs" "$mnt" # may read the root only
 	says 'Operation not permitted'
 fi
 umount "$mnt"
@@ -108,7 +108,7 @@ runs mb_order2_req 2
 check "$tune4fs" --apply "$mnt"
 runs mb_order2_req 1
 
-# 64 KiB, in an inode of their own
+# 64 KiB, in an EA inode
 mke2fs -qq -F -t ext4 -O ea_inode "$work/large" 64M >/dev/null
 attach "$work/large"
 mkdir "$work/mnt-large"
@@ -124,12 +124,12 @@ check "$tune4fs" --clear "$loop"
 sound "$loop"
 check "$tune4fs" -E mb_order2_req=1 "$loop"
 
-# a directory that is not its root
+# a directory that is not the root
 mkdir "$mnt/sub"
 mustfail 1 "$tune4fs" -l "$mnt/sub"
 says 'not the root '
 
-# where the kernel shows nothing in /sys
+# without the kernel's files in /sys
 can_unshare || exit 0
 check unshare -m sh -c 'mount -t tmpfs none /sys/fs/ext4 && '\
 '"$0" --apply-all && "$0" -l "$1" && ! "$0" --apply "$1"' "$tune4fs" "$mnt"

@@ -13,7 +13,7 @@ fresh() {
 	mke2fs -qq -F -t ext4 "$@" "$img" 16M >/dev/null
 }
 
-# attribute VALUE: the bytes are these and the filesystem is right.
+# attribute VALUE: the attribute has these bytes, and the filesystem is sound.
 attribute() {
 	: >"$work/value"
 	debugfs -R "ea_get -f $work/value / trusted.ext4.tunables" "$img" \
@@ -25,13 +25,13 @@ attribute() {
 	sound "$img"
 }
 
-# poke FILE: the attribute gets the bytes of FILE.
+# poke FILE: sets the attribute to the bytes of FILE.
 poke() {
 	debugfs -w -R "ea_set -f $1 / trusted.ext4.tunables" "$img" \
 		>/dev/null 2>&1
 }
 
-# refuse STATUS PATTERN ARGUMENT...: fails so and changes no byte.
+# refuse STATUS PATTERN ARGUMENT...: fails and changes no byte.
 refuse() {
 	before=$(sha256sum <"$img")
 	want=$1 pattern=$2
@@ -41,7 +41,7 @@ refuse() {
 	[ "$before" = "$(sha256sum <"$img")" ] || fail "image changed: $*"
 }
 
-# out_is TEXT: stdout of the last command.
+# out_is TEXT: the stdout of the last command is TEXT.
 out_is() {
 	[ "$(cat "$out")" = "$1" ] || { show_run; fail "stdout is not: $1"; }
 }
@@ -72,7 +72,7 @@ check "$tune4fs" "$img"
 grep -Eq '^ +dir_ireserve +128 +- +0 +inodes +inodes reserved together' "$out" ||
 	{ show_run; fail "not in the list"; }
 
-# refused
+# refused values
 refuse 1 "'dir_ireserve=65': value out of range .expected 0, or a power of two from 16 to 4096" \
 	-E mb_order2_req=1,dir_ireserve=65
 refuse 1 "'mb_order2_req=33': value out of range .expected 0 to 32" -E mb_order2_req=33
@@ -100,7 +100,7 @@ says 'target is missing'
 mustfail 1 "$tune4fs" -l "$work"
 says 'not the root '
 
-# what is not known, or out of range, is kept
+# values that are unknown or out of range are kept
 printf 'mb_order2_req=77,future=x/../y,dir_ireserve=64' >"$work/v"
 poke "$work/v"
 check "$tune4fs" -E extent_max_zeroout_kb=64 "$img"
@@ -113,7 +113,7 @@ attribute 'dir_ireserve=64,extent_max_zeroout_kb=64,future=2,mb_order2_req=77'
 check "$tune4fs" --clear "$img"
 attribute ''
 
-# damaged: refused, left alone, and removed when asked
+# a damaged attribute: changes are refused, and --clear removes it
 fresh -b 4096
 for bad in 'a=1,a=2' 'a/b=1' 'a=1\0' '\0' 'no_value' 'mb_order2_req=1,' 'A=1' \
 	'../../etc/x=1' 'a=\377' 'a=1\n' \
@@ -132,7 +132,7 @@ check "$tune4fs" -f -E long="$(head -c 1000 /dev/zero | tr '\0' 1)" "$img"
 check "$tune4fs" "$img"
 grep -Eq '^ +long +1{13}\.\.\. ' "$out" || { show_run; fail "not cut"; }
 
-# beside a security label, in a block of its own, in a full filesystem
+# beside a security label, in a separate block, in a full filesystem
 fresh -b 1024 -I 128
 debugfs -w -R 'ea_set / security.selinux system_u:object_r:root_t:s0' \
 	"$img" >/dev/null 2>&1
@@ -153,7 +153,7 @@ dumpe2fs -h "$img" 2>/dev/null | grep -q '^Free blocks: *0$' ||
 	fail "the filesystem is not full"
 refuse 1 'No space left on device' -E mb_order2_req=1
 
-# it stays
+# the attribute survives other programs
 fresh
 value='dir_ireserve=64,mb_max_to_scan=500'
 check "$tune4fs" -E "$value" "$img"
@@ -171,7 +171,7 @@ e2image -r "$img" "$work/copy" >/dev/null 2>&1 || fail "e2image -r"
 mv "$work/copy" "$img"
 attribute "$value"
 
-# without a journal: an undo file, or say that none is wanted
+# without a journal: an undo file or --no-undo is required
 fresh -O ^has_journal
 refuse 1 'no journal protects.*-z FILE' -E mb_order2_req=1
 original=$(sha256sum <"$img")
@@ -183,7 +183,7 @@ e2undo "$work/undo" "$img" >/dev/null 2>&1 || fail "e2undo"
 check "$tune4fs" --no-undo -E mb_order2_req=1 "$img"
 attribute mb_order2_req=1
 
-# damage is said to be that, with what to do
+# damage is reported with the remedy
 fresh
 check debugfs -w -R 'sif <2> block[0] 0xFFFFFFFF' "$img"
 check debugfs -w -R 'sif <2> checksum 0x1' "$img"
@@ -191,7 +191,7 @@ run "$tune4fs" "$img"
 same 'a damaged root' "$status" 1
 says ": run e2fsck -f $img\$"
 
-# without the feature for attributes: what sets it, and does
+# without the feature ext_attr: the message has the command that sets it
 truncate -s 16M "$work/plain"
 check mke2fs -q -F -t ext4 -O ^ext_attr "$work/plain"
 mustfail 1 "$tune4fs" --no-undo -E dir_ireserve=64 "$work/plain"

@@ -13,7 +13,7 @@ command=$(sed -n 's/^ExecStart=[^ ]*\/tune4fs //p' "$service")
 [ "$command" ] || fail "the service starts no tune4fs"
 case $command in *@*) fail "not substituted: $command" ;; esac
 
-# what the programs of systemd say, where there are any
+# checks by systemd's programs, if installed
 if command -v systemd-analyze >/dev/null; then
 	sed "s|^ExecStart=[^ ]*|ExecStart=/bin/true|; /^Documentation/d" \
 		"$service" >"$work/e4layout-tunables.service"
@@ -25,7 +25,7 @@ wanted=$(sed -n 's/.*ENV{SYSTEMD_WANTS}+="\([^"]*\)".*/\1/p' "$rules")
 
 require_loop
 require_program mke2fs getfattr findmnt
-# udev's own word on the rule, in a namespace where nothing else has rules
+# udev's check of the rule, in a namespace without other rules
 if has_program udevadm && can_unshare; then
 	echo 'ENV{ID_FS_TYPE}="ext4"' >"$work/00-type.rules"
 	truncate -s 1M "$work/any"
@@ -37,7 +37,7 @@ if has_program udevadm && can_unshare; then
 	grep -q 'SYSTEMD_WANTS=.*e4layout-tunables.service' "$out" ||
 		{ show_run; fail "the rule does nothing"; }
 fi
-# do not touch the tester's own filesystems
+# hide the tester's own filesystems
 findmnt -rno TARGET -t ext2,ext3,ext4 | while read -r dir; do
 	getfattr -n trusted.ext4.tunables -- "$(printf '%b' "$dir")" \
 		>/dev/null 2>&1 && exit 1
@@ -53,7 +53,7 @@ runs() {
 	now=$(cat "/sys/fs/ext4/${2##*/}/$1")
 	[ "$now" = "$3" ] || fail "$1 of $2 is $now, not $3"
 }
-# becomes NAME LOOP VALUE: within a minute.
+# becomes NAME LOOP VALUE: the value is set within a minute.
 becomes() {
 	tries=600
 	while [ $((tries -= 1)) -gt 0 ]; do
@@ -73,7 +73,7 @@ defer "kill $pid 2>/dev/null"
 becomes mb_min_to_scan "$loop_a" 12
 runs inode_readahead_blks "$loop_a" 64
 
-# later, and again after an unmount; a mount option wins
+# mounted later, and again after an unmount; a mount option takes precedence
 mount_image "$work/b" "$work/mnt-b" inode_readahead_blks=16
 loop_b=$loop
 becomes mb_min_to_scan "$loop_b" 12
@@ -83,7 +83,7 @@ mount "$loop_b" "$work/mnt-b"
 becomes mb_min_to_scan "$loop_b" 12
 becomes inode_readahead_blks "$loop_b" 64
 
-# what an administrator sets by hand stays, whatever else is mounted
+# a value that an administrator sets stays, whatever else is mounted
 echo 99 >"/sys/fs/ext4/${loop_a##*/}/mb_min_to_scan"
 mkdir "$work/bind"
 mount --bind "$work/mnt-a" "$work/bind"
@@ -94,7 +94,7 @@ becomes mb_min_to_scan "$loop_b" 12
 runs mb_min_to_scan "$loop_a" 99
 runs inode_readahead_blks "$loop_b" 16
 
-# again by hand: nothing is new, so nothing is said of what runs already
+# run by hand: nothing changes, so nothing is reported
 check "$tune4fs" --apply-all
 grep -qx "$work/mnt-a: mb_min_to_scan: 99 -> 12" "$out" ||
 	{ show_run; fail "not applied once more"; }

@@ -9,7 +9,7 @@ require_program e2undo
 
 undo=$work/undo
 
-# fresh [FEATURES]: files to repair, in $img and $work/copy.
+# fresh [FEATURES]: makes $img with files to repack, and $work/copy.
 fresh() {
 	aged "$img" <<-END
 		size 24M
@@ -28,7 +28,7 @@ no_file() {
 	[ ! -e "$undo" ] || fail "$1: the undo file is left"
 }
 
-# what cannot be made is said, and nothing else happens
+# an undo file that cannot be created is reported, and nothing else happens
 fresh
 for tool in "$e4repack" "$tune4fs -E dir_ireserve=64" "$e4debug -w -R stats"; do
 	# shellcheck disable=SC2086
@@ -41,7 +41,7 @@ for tool in "$e4repack" "$tune4fs -E dir_ireserve=64" "$e4debug -w -R stats"; do
 	rm "$undo"
 done
 
-# a refusal and a run with nothing to do leave no file
+# a refusal and a run with nothing to do leave no undo file
 debugfs -w -R 'ssv state 0' "$img" >/dev/null 2>&1
 for tool in "$e4repack" "$tune4fs -E dir_ireserve=64" "$e4debug -w -R stats"; do
 	# shellcheck disable=SC2086
@@ -66,7 +66,7 @@ mustfail 1 "$e4debug" -w -z "$undo" -R undo "$img"
 says 'undo: nothing was changed'
 no_file 'nothing changed'
 
-# the command that is printed works
+# the printed command works
 fresh
 check "$e4repack" -z "$undo" "$img"
 command=$(sed -n 's/^To undo: //p' "$out")
@@ -75,8 +75,8 @@ command=$(sed -n 's/^To undo: //p' "$out")
 check $command
 same_image "$command"
 
-# kills WRITES: plain e2undo takes back what a kill leaves at any of them; but
-# between those of the superblock and of the undo file's copy.
+# kills WRITES: plain e2undo undoes a run that was killed at any write, except
+# between the writes of the superblock and of the undo file's copy.
 kills() {
 	digest "$work/copy" >"$work/before"
 	refused=0
@@ -113,10 +113,10 @@ if can_trace; then
 	done
 fi
 
-# a full disk: nothing is written that could not be taken back
+# a full disk: nothing is written that could not be undone
 [ "$(id -u)" = 0 ] || skip "not root: a full disk"
 mkdir "$work/small"
-# ---- descriptors for all but it
+# ---- descriptors for everything except the undo file
 fresh
 for n in 4 5 6 7; do
 	run sh -c 'ulimit -n "$0" && exec "$@"' "$n" "$e4repack" -q \

@@ -7,7 +7,8 @@ require_program mke2fs e2fsck debugfs dumpe2fs
 
 img=$work/img
 
-# fresh [MKE2FS-OPTION...]: a file of one extent, one to repair, a directory.
+# fresh [MKE2FS-OPTION...]: makes a file of one extent, a fragmented one, and a
+# directory.
 fresh() {
 	aged "$img" <<END
 size 16M
@@ -21,7 +22,7 @@ END
 		sed -n 's/^MMP block number: *//p')
 }
 
-# bytes IMAGE: all but the MMP block, which says who has had it open.
+# bytes IMAGE: prints everything except the MMP block, which records its users.
 bytes() {
 	if [ "$mmp" ]; then
 		{ head -c $((mmp * 1024)) "$1"
@@ -31,7 +32,7 @@ bytes() {
 	fi
 }
 
-# refuses COMMAND...
+# refuses COMMAND...: fails and changes nothing
 refuses() {
 	mustfail 1 "$@"
 	one_sentence '[a-z0-9]*'
@@ -39,7 +40,7 @@ refuses() {
 	same "$finding: ${1##*/}" "$(bytes "$img")" "$before"
 }
 
-# refused FINDING COMMAND...: debugfs commands on the image that is there.
+# refused FINDING COMMAND...: runs debugfs commands on the current image.
 refused() {
 	finding=$1
 	shift
@@ -63,14 +64,14 @@ refused() {
 	refuses "$e4debug" -w -R 'tunables dir_ireserve=64' "$img"
 }
 
-# reserved: the first block that is kept for descriptors to come
+# reserved: prints the first block that is reserved for descriptors.
 reserved() {
 	dumpe2fs "$img" 2>/dev/null |
 		sed -n 's/.*Reserved GDT blocks at \([0-9]*\)-.*/\1/p' |
 		head -n 1
 }
 
-# A file that claims what is the filesystem's own.
+# A file that claims metadata of the filesystem.
 fresh
 refused block "sif /whole block[5] $(reserved)"
 fresh -O mmp
@@ -80,8 +81,8 @@ refused block "sif /whole block[5] $mmp"
 fresh
 refused '' 'set_bg 1 block_bitmap 9000' 'set_bg 1 checksum calc'
 
-# An extent header's room, blocks that are counted wrongly, blocks behind the
-# end of the file.
+# Wrong space in an extent header, wrong block counts, blocks behind the end of
+# the file.
 fresh
 refused extent 'sif /whole block[1] 1'
 fresh
@@ -91,7 +92,7 @@ refused inode 'sif /whole size 5000'
 fresh -O bigalloc -C 16384
 refused '' 'sif /whole block[5] 4097'
 
-# What is not known cannot be checked, though it would not hinder reading.
+# Unknown features cannot be checked, even if they allow reading.
 fresh
 check debugfs -w -R 'feature FEATURE_C13' "$img"
 mustfail 1 "$mke4fs" -q --from="$img" "$work/new" 32M
