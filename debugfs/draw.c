@@ -137,7 +137,7 @@ static uint64_t draw_group(const struct drawing *d, dgrp_t group, char *row)
 	return sum;
 }
 
-/* ----------------------------------------------------------------- one file */
+/* --------------------------------------------------------------------- file */
 
 static const char file_legend[] =
 	"# written, u unwritten, + both, . other files or free";

@@ -82,7 +82,7 @@ struct e4l_es_stats {
 };
 void e4l_es_get_stats(const struct e4l_es_cache *c, struct e4l_es_stats *stats);
 
-/* -------------------------------------- inside, for bench/es_cache and tests */
+/* ----------------------------------- internal: for bench/es_cache and tests */
 
 /* A circular, doubly linked list: its head, or the first member of an element. */
 struct es_link {

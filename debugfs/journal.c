@@ -187,7 +187,7 @@ static errcode_t read_log(struct reading *r)
 	return err;
 }
 
-/* --------------------------------------------------------------------- show */
+/* ---------------------------------------------------------- command journal */
 
 static int by_sequence(const void *a, const void *b)
 {

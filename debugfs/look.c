@@ -16,7 +16,7 @@
 /* Number of worst files to show. */
 #define WORST 10
 
-/* -------------------------------------------------------------------- stats */
+/* ------------------------------------------------------------ command stats */
 
 static const char *journal_of(struct ext2_super_block *sb)
 {
@@ -58,7 +58,7 @@ bool do_stats(struct shell *s, int argc, const char *const *argv)
 	return shell_show(s, json_checked(object, failed));
 }
 
-/* --------------------------------------------------------------------- frag */
+/* ------------------------------------------------------------- command frag */
 
 static bool show_file(const struct shell *s, const struct file *f)
 {

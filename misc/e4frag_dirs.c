@@ -36,7 +36,7 @@ struct dirs {
 	char **paths;
 };
 
-/* ------------------------------------------------------- which row is it in */
+/* ----------------------------------------------------------- rows of inodes */
 
 /*
  * Returns the place of the row number of @ino; NULL: its unit has no used
@@ -140,7 +140,7 @@ errcode_t dirs_new(struct e4l *e, ext2fs_inode_bitmap only, struct dirs **ret)
 	return err;
 }
 
-/* --------------------------------------------------------------------- sums */
+/* ------------------------------------------------------------------- totals */
 
 void dirs_piece(struct dirs *d, const struct e4l_piece *piece,
 		const struct e4l_file_score *score)
@@ -200,7 +200,7 @@ static void add_up(struct dirs *d, uint32_t *done)
 	}
 }
 
-/* -------------------------------------------------------------------- worst */
+/* -------------------------------------------------------- worst directories */
 
 static uint64_t badness(const struct subtree *row, enum e4l_sort sort)
 {

@@ -38,7 +38,7 @@ static const struct json_member group_members[] = {
 	GROUP(fragments), GROUP(ideal_extents),
 };
 
-/* ---------------------------------------------------------------- one file */
+/* --------------------------------------------------------------------- file */
 
 static const char *type_of(unsigned int mode)
 {

@@ -140,7 +140,7 @@ static void print_free_space(FILE *out, const struct e4frag *frag)
 			print_bucket(out, frag, i);
 }
 
-/* ------------------------------------------------------------------ the end */
+/* ------------------------------------------------------- damage and summary */
 
 static void print_damaged(FILE *out, const struct e4l_model *m)
 {

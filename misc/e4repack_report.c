@@ -164,7 +164,7 @@ static void print_cost(const struct e4repack *r)
 		print_cost_line(r, "Transactions", "", NUM(cost->transactions));
 }
 
-/* ------------------------------------------------------------ what else could */
+/* ------------------------------------------------------------------- advice */
 
 static void print_lacking(const struct e4repack *r)
 {

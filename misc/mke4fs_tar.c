@@ -450,7 +450,7 @@ static bool take_entry(struct tar *r, struct archive_entry *entry)
 	return !err || complain_tree(l, err);
 }
 
-/* --------------------------------------------------------------- one archive */
+/* ------------------------------------------------------------------ archive */
 
 /*
  * Whether libarchive warns that it found no header where the next member should
@@ -542,7 +542,7 @@ static bool take_archive(struct tar *r, struct stream *s, size_t *unit)
 		zip_skip_directory(s))) || complain_stream(r, s);
 }
 
-/* ------------------------------------------------- one archive behind another */
+/* ---------------------------------------------------- concatenated archives */
 
 /* A tar header with an empty name begins with zeroes. */
 static size_t first_unit(struct stream *s)

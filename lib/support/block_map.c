@@ -216,7 +216,7 @@ void block_map_finish(struct block_map *map)
 	}
 }
 
-/* ----------------------------------------------------------------- the whole */
+/* ------------------------------------------------------------------- public */
 
 errcode_t block_map_new(ext2_filsys fs, size_t max_cells,
 			struct block_map **ret)

@@ -174,7 +174,7 @@ static bool say_what_it_is(const struct target *t)
 	return true;
 }
 
-/* --------------------------------------------------------------------- tell */
+/* ----------------------------------------------------------------- messages */
 
 static void say_undo_error(const struct target *t)
 {

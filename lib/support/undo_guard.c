@@ -83,7 +83,7 @@ static bool is_undo(io_channel io)
 	return below(io) == guard.undo;
 }
 
-/* ------------------------------------------------------------ what is below */
+/* ----------------------------------------------------------- underlying I/O */
 
 static errcode_t get(io_channel io, unsigned long long at, size_t len,
 		     void *data)

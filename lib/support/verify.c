@@ -36,7 +36,7 @@ static const char *describe_place(const struct finding *what,
 	return buf;
 }
 
-/* ------------------------------------------------------------------- before */
+/* ----------------------------------------------------- before the tool runs */
 
 struct watch {
 	struct e4l *e;
@@ -169,7 +169,7 @@ bool verify_before(const struct target *t, struct e4l *e,
 	return sound;
 }
 
-/* -------------------------------------------------------------------- after */
+/* --------------------------------------------------- after the tool has run */
 
 static void tell(const char *name, const struct finding *what)
 {

@@ -76,7 +76,7 @@ static uint64_t sector_hash(const struct machine *m, int dev, uint64_t index)
 	return hash;
 }
 
-/* ------------------------------------------------------ set up and away */
+/* ------------------------------------------------------- setup and teardown */
 
 static size_t log_end(const struct tap_log *log, int dev)
 {
@@ -161,7 +161,7 @@ static void machine_close(struct machine *m)
 	free(m->seen);
 }
 
-/* --------------------------------------------- patching and taking back */
+/* ---------------------------------------------- applying and undoing writes */
 
 static void save_sector(struct machine *m, int dev, uint64_t index)
 {
@@ -402,7 +402,7 @@ static void state_sample(struct machine *m, size_t at)
 	check_state(m, at, how[kind]);
 }
 
-/* -------------------------------------------------------- along the log */
+/* ------------------------------------------- states in the order of the log */
 
 /* Makes the writes to @dev durable. */
 static void flush(struct machine *m, int dev)
@@ -480,7 +480,7 @@ static void walk(struct machine *m, size_t each, double attempts)
 	}
 }
 
-/* ------------------------------------------------------------ all of it */
+/* ------------------------------------------------------------------- public */
 
 struct refs make_refs(const struct bench *b, const struct tap_log *log,
 		      bool undo)

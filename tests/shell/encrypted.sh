@@ -48,7 +48,7 @@ for options in '' '-O encrypt' --skip-damaged '-E no_copy_xattrs'; do
 	says ': private: .*encrypted'
 done
 
-# Without the key, the kernel makes up names and the targets of links.
+# Without the key, the kernel encodes names and targets of links.
 check mount "$loop" mnt
 defer "umount '$work/mnt'"
 for dir in mnt mnt/links mnt/private; do

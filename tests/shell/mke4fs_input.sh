@@ -44,7 +44,7 @@ pack b >b.cpio
 tar -C a -cf a.tar .
 tar -C b -cf b.tar .
 
-# cpio, as Linux takes an initramfs
+# cpio, concatenated as for a Linux initramfs
 cat a.cpio b.cpio >all && both all
 { cat a.cpio; gzip -c b.cpio; } >all && both all
 { cat a.cpio; zeroes 4; gzip -c b.cpio; } >all && both all

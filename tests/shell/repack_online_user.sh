@@ -19,8 +19,8 @@ mustfail 1 as_nobody "$e4repack" "$work/mnt/own"
 one_sentence e4repack
 says "device $loop: Permission denied: .*root"
 
-# a user who may read the device: files of their own, if they may make some in the
-# root directory or beside these files
+# A user who may read the device sees his or her own files only, and files in
+# the root directory or beside them are not shown.
 mode=$(stat -c %a "$loop")
 defer "chmod $mode $loop"
 chmod o+r "$loop"

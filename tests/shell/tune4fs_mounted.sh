@@ -91,7 +91,7 @@ for dry in '' -n; do
 done
 getfattr -n $attr "$mnt" >/dev/null 2>&1 && fail "the attribute is there"
 
-# may read the directory, but not the attribute
+# set while mounted, then read while unmounted: the same bytes
 setfattr -n $attr -v mb_order2_req=1,dir_ireserve=64 "$mnt"
 check "$tune4fs" -E mb_order2_req=1,dir_ireserve=high "$mnt"
 kept_is dir_ireserve=128,mb_order2_req=1

@@ -238,7 +238,7 @@ static struct e4l_dir_locality locality_of(ext2_filsys fs, ext2_ino_t dir)
 	return l;
 }
 
-/* ------------------------------------------------------------ what we say */
+/* ---------------------------------------------------------- recorded output */
 
 static struct {
 	struct e4l_dir_locality l[MAX_INO];

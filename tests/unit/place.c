@@ -350,7 +350,7 @@ START_TEST(windows_grow_with_the_directory)
 }
 END_TEST
 
-/* ------------------------------------------------------- what is on the disk */
+/* ------------------------------------------------------- filesystem on disk */
 
 static ext2_ino_t add_dir(struct rig *r, ext2_ino_t parent, const char *name)
 {

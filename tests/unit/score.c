@@ -55,7 +55,7 @@ static uint32_t rnd(uint32_t n)
 	return (uint32_t)random() % n;
 }
 
-/* ------------------------------------------------- by hand, from the words */
+/* -------------------------------------------------- values computed by hand */
 
 START_TEST(scores_nothing)
 {
@@ -219,7 +219,7 @@ START_TEST(knows_the_smallest_trees)
 }
 END_TEST
 
-/* ------------------------------------------------------- against two models */
+/* ----------------------------------------------- comparison with two models */
 
 /* A run, mostly short, sometimes as long as an entry can be. */
 static uint32_t random_len(bool unwritten)

@@ -91,7 +91,7 @@ static int by_to(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* ------------------------------------------------------------- 1. one step */
+/* ------------------------------------------------------------------ 1. step */
 
 /*
  * Like Linux' ext4_get_stripe_size(), but without the mount option: the stripe

@@ -47,7 +47,7 @@ static struct plug *plug_of(io_channel channel)
 	return channel->private_data;
 }
 
-/* ---------------------------------------------------------- what is held */
+/* -------------------------------------------------------------- held writes */
 
 static uint32_t bucket(const struct plug *p, uint64_t unit)
 {
@@ -400,7 +400,7 @@ static errcode_t plug_discard(io_channel channel, unsigned long long block,
 	return err ? err : io_channel_discard(p->under, block, count);
 }
 
-/* --------------------------------------------------------------- the rest */
+/* --------------------------------------- other functions of the I/O manager */
 
 static errcode_t plug_flush(io_channel channel)
 {

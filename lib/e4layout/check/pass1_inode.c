@@ -446,7 +446,7 @@ static bool judge_reserved(struct check *ck, ext2_ino_t ino, blk64_t blk,
 	return done;
 }
 
-/* --------------------------------------------------------------------- all */
+/* -------------------------------------------------------------- whole inode */
 
 static uint8_t judge_used(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			  const struct ext2_inode_large *inode)

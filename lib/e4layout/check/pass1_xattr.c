@@ -206,7 +206,7 @@ static bool judge_list(struct list *l)
 	}
 }
 
-/* ------------------------------------------------------------ in the inode */
+/* -------------------------------------------------- attributes in the inode */
 
 const char *e4l_xattr_ibody_header(const struct check *ck,
 				   const struct ext2_inode_large *inode)
@@ -303,7 +303,7 @@ uint64_t e4l_xattr_ibody_lustre(struct check *ck, ext2_ino_t ino,
 	return ibody_list(ck, ino, inode, &l) ? lustre_clusters(&l) : 0;
 }
 
-/* --------------------------------------------------------------- in blocks */
+/* ----------------------------------------------------- attributes in blocks */
 
 struct blocks {
 	struct check *ck;

@@ -148,7 +148,7 @@ static errcode_t scan(struct compact *c)
 	return err ? err : e4l_scan(c->e, 0, NULL, &ops, c);
 }
 
-/* --------------------------------------------------------------- one, read */
+/* --------------------------------------------------- content of a directory */
 
 static void free_content(struct content *x)
 {

@@ -9,7 +9,7 @@
 /* 1/LITTLE is a small loss of the largest free extent */
 #define LITTLE		16
 
-/* ------------------------------------------------------------ what it has */
+/* -------------------------------------------- current blocks of a directory */
 
 static int by_start(const void *va, const void *vb)
 {
@@ -101,7 +101,7 @@ static void keep_run(struct e4l_step *step, blk64_t pblk, uint64_t len)
 	step->n_give = n;
 }
 
-/* ----------------------------------------------------------------- its step */
+/* ----------------------------------------------------- step for a directory */
 
 static uint64_t clusters_of(const struct e4l_dir_seek *seek, uint64_t blocks)
 {
@@ -163,7 +163,7 @@ errcode_t e4l_dir_step(const struct e4l_dir_seek *seek,
 	return 0;
 }
 
-/* --------------------------------------------------------------- its places */
+/* --------------------------------------------------- places for a directory */
 
 struct seeking {
 	const struct e4l_dir_seek *seek;

@@ -187,7 +187,7 @@ static node_t leaf_behind(const struct e4l_sorted *s, node_t i)
 	return best;
 }
 
-/* ----------------------------------------------------------------- one leaf */
+/* --------------------------------------------------------------------- leaf */
 
 static void put_pair(struct e4l_bytes *o, struct e4l_pair p,
 		     struct e4l_pair last)
@@ -466,7 +466,7 @@ void e4l_sorted_remove(struct e4l_sorted *s, struct e4l_pair p)
 	take_next_in(s);
 }
 
-/* ----------------------------------------------------------------- questions */
+/* ------------------------------------------------------------------ queries */
 
 /* The last leaf before @i, or 0. */
 static node_t leaf_before(const struct e4l_sorted *s, node_t i)

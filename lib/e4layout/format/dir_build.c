@@ -40,7 +40,7 @@ static struct e4l_new_dirent get_entry(const struct e4l_dir_builder *b,
 	return entry;
 }
 
-/* -------------------------------------------------------------------- shape */
+/* -------------------------------------------------------- shape of the tree */
 
 static uint32_t dx_limit(const struct e4l_dir_builder *b, unsigned int at)
 {

@@ -47,7 +47,7 @@ struct share {
 	uint32_t *best;	/* per free space: the current directory's best cell */
 };
 
-/* -------------------------------------------------------------- room in blocks */
+/* ---------------------------------------------- free inodes in table blocks */
 
 static void unlist(struct share *s, uint32_t block)
 {
@@ -99,7 +99,7 @@ static uint32_t find_tight(const struct share *s, uint32_t n)
 	return NONE;
 }
 
-/* ------------------------------------------------------------- what is given */
+/* ---------------------------------------------------- quotas of directories */
 
 static void give(struct share *s, uint32_t nr, uint32_t n)
 {
@@ -147,7 +147,7 @@ static void begin_at(uint32_t *count, uint32_t most)
 	}
 }
 
-/* ------------------------------------------------------------ 1. what is pinned */
+/* ---------------------------------------------------------- 1. fixed inodes */
 
 static void begin_round(struct share *s)
 {
@@ -168,7 +168,7 @@ static void begin_round(struct share *s)
 			give(s, i, s->q->cells[i].count);
 }
 
-/* ------------------------------------------------------------------ 2. whole */
+/* ---------------------------------------------------- 2. whole table blocks */
 
 /*
  * Gives each directory the free space of its own blocks, if that is at least
@@ -199,7 +199,7 @@ static errcode_t give_whole(struct share *s)
 	return err;
 }
 
-/* ------------------------------------------------------------------ 3. rests */
+/* -------------------------------------------------- 3. partial table blocks */
 
 /*
  * Whether cell @a is preferable: a block that the directory uses in any case,

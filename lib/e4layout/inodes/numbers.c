@@ -189,7 +189,7 @@ static errcode_t add_user(struct e4l_numbers *n, const struct user *user)
 	return n->n_users < ROUND_BLOCKS ? 0 : read_users(n);
 }
 
-/* ---------------------------------------------------------------------- all */
+/* ------------------------------------------------------------------- public */
 
 errcode_t e4l_numbers_piece(struct e4l_numbers *n, const struct e4l_piece *p)
 {

@@ -257,7 +257,7 @@ static ext2_ino_t any_from(struct e4l_place *p, dgrp_t group)
 	return ino ? ino : free_in(p, 1, start);
 }
 
-/* ------------------------------------------------- what is known of directories */
+/* ----------------------------------------------------- table of directories */
 
 static struct own *own_slot(struct e4l_place *p, ext2_ino_t dir)
 {
@@ -518,7 +518,7 @@ static ext2_ino_t place_dir(struct e4l_place *p, ext2_ino_t parent,
 	return ino;
 }
 
-/* ------------------------------------- the entries beside those of a new name */
+/* ----------------------------------------- entries with neighbouring hashes */
 
 /* The entries of an index block; *@n is their number, bounded by @size. */
 static const struct ext2_dx_entry *dx_entries(const char *buf, size_t size,

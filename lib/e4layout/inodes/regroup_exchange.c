@@ -243,7 +243,7 @@ static errcode_t make_quotas(struct e4l_exchange *x)
 	return e4l_quotas_make(&x->q);
 }
 
-/* ----------------------------------------------------------------- 3. flows */
+/* ---------------------------------------------------------- 3. maximum flow */
 
 /* Cells whose quota exceeds their count, by directory. */
 struct wanting {
@@ -316,7 +316,7 @@ static errcode_t make_flows(struct e4l_exchange *x)
 	return err;
 }
 
-/* ---------------------------------------------------------------- 4. trails */
+/* ---------------------------------------------------- 4. sequences of moves */
 
 static errcode_t make_trails(struct e4l_exchange *x)
 {

@@ -21,7 +21,7 @@
 /* Runs of free inodes are counted up to MANY. */
 #define MANY		256
 
-/* -------------------------------------------------- numbers, as planned so far */
+/* ---------------------------------------------------- planned inode numbers */
 
 static struct renamed *renamed_slot(const struct regroup *r, ext2_ino_t from)
 {
@@ -74,7 +74,7 @@ static void unset_number(struct regroup *r, ext2_ino_t from)
 	r->n_renamed--;
 }
 
-/* --------------------------------------------------------- one, its members */
+/* --------------------------------------------------- members of a directory */
 
 static enum e4l_skip why_fixed(const struct regroup *r, ext2_ino_t ino,
 			     bool no_links)
@@ -175,7 +175,7 @@ static void judge_members(struct regroup *r, bool no_links)
 	}
 }
 
-/* ------------------------------------------------------- one, blocks to keep */
+/* ----------------------------------------------------- table blocks to keep */
 
 static int by_number(const void *va, const void *vb)
 {
@@ -320,7 +320,7 @@ static errcode_t keep_block(struct regroup *r, struct tblock *b, uint32_t *left)
 	return err;
 }
 
-/* ------------------------------------------------------------ one, windows */
+/* --------------------------------------------------- windows of free inodes */
 
 static ext2_ino_t window_in_group(struct regroup *r, dgrp_t group, uint32_t n,
 				  bool ahead)
@@ -479,7 +479,7 @@ static errcode_t choose(struct regroup *r, bool *enough)
 	return err;
 }
 
-/* ---------------------------------------------------------- one, what moves */
+/* ---------------------------------------------------------- members to move */
 
 static int by_order(const void *va, const void *vb)
 {
@@ -565,7 +565,7 @@ static errcode_t own_blocks(struct regroup *r, uint32_t *blocks)
 	return err;
 }
 
-/* ---------------------------------------------------- one, and who shares it */
+/* -------------------------------------- directories that share table blocks */
 
 static errcode_t add_other(struct regroup *r, uint32_t dir,
 			   const struct e4l_dirent *entry, uint32_t lblk)
@@ -642,7 +642,7 @@ static errcode_t weigh_others(struct regroup *r, bool *fair, uint32_t *saved)
 	return err;
 }
 
-/* -------------------------------------------------------------- one, planned */
+/* ------------------------------------------------------------ planned moves */
 
 static errcode_t add_move(struct regroup *r, const struct member *m)
 {

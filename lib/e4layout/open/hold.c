@@ -15,7 +15,7 @@
 /* Covers the pages of the superblock for any page size. */
 #define FORGET_BYTES (64u << 10)
 
-/* --------------------------------------------------------------------- look */
+/* --------------------------------------------------------------- inspection */
 
 static errcode_t name_it(struct e4l_hold *h, const char *device)
 {
@@ -97,7 +97,7 @@ const char *e4l_hold_mount_point(const struct e4l_hold *h)
 	return h->others.same && !h->others.pid ? h->others.mount_point : NULL;
 }
 
-/* --------------------------------------------------------------------- take */
+/* --------------------------------------------------------------------- lock */
 
 static errcode_t refuse_mounted(const struct e4l_hold *h)
 {

@@ -259,7 +259,7 @@ static bool go_up(const struct bytes *b, dev_t dev, const struct window *w,
 	return true;
 }
 
-/* ----------------------------------------------------------------- downwards */
+/* ------------------------------------------------------- underlying devices */
 
 /* Adds the levels below the last level of @u. */
 static errcode_t dig(struct e4l_in_use *u)
@@ -365,7 +365,7 @@ void e4l_in_use_free(struct e4l_in_use *u)
 	free(u);
 }
 
-/* ------------------------------------------------------------------- upwards */
+/* ----------------------------------------------------------- devices on top */
 
 struct search {
 	const struct e4l_in_use *u;

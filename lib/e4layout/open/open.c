@@ -502,7 +502,7 @@ errcode_t e4l_close(struct e4l *e)
 	return err;
 }
 
-/* ---------------------------------------------------------------- questions */
+/* ------------------------------------------------------------------ queries */
 
 const char *e4l_mount_point(const struct e4l *e)
 {

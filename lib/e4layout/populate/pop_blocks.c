@@ -137,7 +137,7 @@ errcode_t e4l_pop_commit_blocks(struct e4l_populate *p)
 	return 0;
 }
 
-/* ------------------------------------------------- files that are not plain */
+/* ----------------------------------------------- files in several stretches */
 
 /* Converts a file's stretches into runs of blocks without a place. */
 static errcode_t cut_segs(struct e4l_populate *p, uint32_t id)
@@ -341,7 +341,7 @@ static bool fits_root(uint64_t len)
 	return len <= (uint64_t)EXTENT_ROOT_ENTRIES * E4L_WRITTEN_MAX_BLOCKS;
 }
 
-/* ------------------------------------------------------------------- things */
+/* -------------------------------------------------------------------- items */
 
 /* Places the content of @id: contiguously if possible, else split. */
 static errcode_t place_whole(struct e4l_populate *p, enum item_kind kind,

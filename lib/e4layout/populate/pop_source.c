@@ -24,7 +24,7 @@
  */
 #define REQUEST_RANGES	512
 
-/* ------------------------------------------------------------------- by path */
+/* ---------------------------------------------------------- sources by path */
 
 /* Whether s->dir_fd is the directory that contains @n's content. */
 static bool is_open(const struct e4l_source *s, const struct node *n)
@@ -121,7 +121,7 @@ static errcode_t read_by_path(struct e4l_source *s, uint32_t id, uint64_t at,
 	return err;
 }
 
-/* --------------------------------------------------------------- by position */
+/* ------------------------------------------------------ sources by position */
 
 /* Adds a range, or extends the previous range. */
 static errcode_t note(struct e4l_source *s, uint32_t id, uint64_t pos,

@@ -228,7 +228,7 @@ static errcode_t fill(struct writer *me, const struct item *item, uint32_t skip,
 	return 0;
 }
 
-/* -------------------------------------------------------------------- parts */
+/* ------------------------------------------------------- parts of the image */
 
 /*
  * Whether the next item continues at @end, inside the @size-aligned range of

@@ -18,7 +18,7 @@ errcode_t e4l_pop_fail(struct e4l_populate *p, errcode_t err, const char *doing,
 	return e4l_fail(p->e, err, doing, 0, 0);
 }
 
-/* ------------------------------------------------------------ what is there */
+/* --------------------------------------------------------- existing content */
 
 struct root {
 	ext2_ino_t lost_found;

@@ -95,7 +95,7 @@ static errcode_t grow_known(struct walk *w)
 	return 0;
 }
 
-/* ------------------------------------------------------------- one inode */
+/* -------------------------------------------------------------------- inode */
 
 /* Finds the data ranges of a file with holes. */
 static errcode_t find_stretches(struct walker *me, const char *name, off_t size)
@@ -370,7 +370,7 @@ static errcode_t add_inode(struct walker *me, uint32_t dir, const char *name)
 	return err;
 }
 
-/* --------------------------------------------------------- one directory */
+/* ---------------------------------------------------------------- directory */
 
 static int by_ino(const void *a, const void *b)
 {

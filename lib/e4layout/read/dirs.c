@@ -166,7 +166,7 @@ static errcode_t flush(struct e4l_dirs *d)
 	return err;
 }
 
-/* ------------------------------------------------------------------- pieces */
+/* --------------------------------------------------------- ranges of inodes */
 
 static errcode_t tell_damage(struct e4l_dirs *d, ext2_ino_t ino, blk64_t blk,
 			     errcode_t why)

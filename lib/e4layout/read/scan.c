@@ -552,7 +552,7 @@ static errcode_t scan_work(void *arg, void *priv)
 	return err;
 }
 
-/* ------------------------------------------------------------------ 3. pieces */
+/* ------------------------------------------------------ 3. ranges of inodes */
 
 /* Reports the collected part of the current inode. */
 static errcode_t flush_piece(struct scan *s, bool last)

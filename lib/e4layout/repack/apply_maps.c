@@ -240,7 +240,7 @@ static errcode_t apply_plan(struct e4l_maps *m, struct e4l *e)
 	return err ? err : err2;
 }
 
-/* --------------------------------------------------------- what a stop leaves */
+/* ---------------------------------------------- remaining work after a stop */
 
 /* The savings left in a file; a file may also lose fragments to help others. */
 static uint64_t could_save(const struct e4l_file_change *f)

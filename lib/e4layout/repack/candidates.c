@@ -229,7 +229,7 @@ static bool may_gain(const struct e4l_file_score *score)
 	return e4l_score_can_be_better(score) || score->fragments > 1;
 }
 
-/* ------------------------------------------------------------ inodes come in */
+/* ------------------------------------------------------ input from the scan */
 
 /* Whether the current inode exceeds the memory limit with @more extents. */
 static bool is_too_large(const struct e4l_candidates *c, size_t more)

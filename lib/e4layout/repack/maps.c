@@ -124,7 +124,7 @@ static errcode_t scan(struct e4l_maps *m)
 	return err;
 }
 
-/* ------------------------------------------------------ what the planner gets */
+/* ----------------------------------------------------- input of the planner */
 
 static unsigned int plan_flags(unsigned int allowed)
 {
@@ -286,7 +286,7 @@ static errcode_t check_owners(struct e4l_maps *m)
 	return err;
 }
 
-/* -------------------------------------------------- what files will have then */
+/* --------------------------------------------- maps of files after the plan */
 
 /* Sorts moves by file, and the moves of a file by batch. */
 static int by_file(const void *va, const void *vb)

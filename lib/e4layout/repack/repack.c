@@ -161,7 +161,7 @@ static errcode_t plan(struct repack *r)
 	return 0;
 }
 
-/* ------------------------------------------------------------- 4. carry out */
+/* ----------------------------------------------------------------- 4. apply */
 
 static uint64_t to_write(const struct e4l_repack_cost *planned)
 {
