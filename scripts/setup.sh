@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=sh
-# What quickstart and check share: sourced, with $top set.
+# Common functions of quickstart and check: sourced, with $top set.
 : "${top:?}"
 PATH=$PATH:/usr/sbin:/sbin
 export PATH

@@ -1,7 +1,6 @@
 # shellcheck shell=dash
 # SPDX-License-Identifier: GPL-2.0-only
-# What the guests' scripts measure with; $on is the disk that is looked at, $disk
-# unless it is set to another.
+# Functions to measure in guests. $on is the measured disk, by default $disk.
 : "${on:=${disk:?}}"
 
 # touch_memory: uses half of the memory once, because the first use of a page

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
-# Run by measure/empty only: how long it takes to make empty directories, in
-# memory that was used before.
+# Run by measure/empty only: the time to make empty directories after the memory
+# was used for other data.
 . "$(dirname "$0")/common.sh"
 : "${EMPTY_DIRS:=40000}" "${EMPTY_ROUNDS:=10}" "${GUEST_MEM:=3G}"
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
-# What mke4fs --grow-to made grows while it is mounted, as at the first boot, to
-# the size that it was made for.
+# A filesystem made with mke4fs --grow-to grows while it is mounted, as at the
+# first boot, to the planned size.
 . "$(dirname "$0")/common.sh"
 [ "${top_builddir-}" ] || skip "no mke4fs without top_builddir"
 

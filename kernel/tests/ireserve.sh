@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
-# dir_ireserve where it is not easy: inode tables that were never zeroed, no
-# inodes left, windows found again after remounts, the power cut.
+# dir_ireserve in difficult cases: inode tables that were never zeroed, no free
+# inodes, windows that are found again after remounts, and a power cut.
 . "$(dirname "$0")/common.sh"
 on=dir_ireserve=normal
 

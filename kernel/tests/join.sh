@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
-# EXT4_IOC_JOIN_EXTENTS: mosaics come to few extents in few blocks, and what is
-# read stays, on a disk that was full of 0xAA; with blocks of 1 KiB, bigalloc,
-# encryption, without a journal, and without free space; what is not all in the
-# range or before the end of the file is left alone; what must be is refused.
+# EXT4_IOC_JOIN_EXTENTS: files of alternately written and unwritten blocks get
+# few extents in few blocks, and their content is unchanged, on a disk that was
+# full of 0xAA; with blocks of 1 KiB, bigalloc, encryption, without a journal,
+# and without free space. Extents that are not completely in the range, or that
+# cross the end of the file, are unchanged. Invalid requests are refused.
 . "$(dirname "$0")/common.sh"
 blocks=8192
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
-# The power is cut while extents are joined, in a file that nobody writes to and
-# in one that is written to at the same time, on a disk that was full of 0xAA:
-# what was reported to be on disk is there, and zeroes are elsewhere.  With a
-# journal of fast commits, which must know of what was joined before a write.
+# The power is cut while extents are joined, in an idle file and in a file that
+# is written to at the same time, on a disk that was full of 0xAA: all synced
+# data is there, and other blocks are zeroes. With a journal of fast commits, a
+# fast commit must include the joins before a write.
 . "$(dirname "$0")/common.sh"
 blocks=4096
 rounds=${CRASH_ROUNDS:-6}

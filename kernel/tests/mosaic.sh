@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
-# Run by measure/mosaic only: EXT4_IOC_JOIN_EXTENTS of a file of MOSAIC_MIB, in
-# which MOSAIC_RUN blocks are written, as many are not, and so on.
+# Run by measure/mosaic only: EXT4_IOC_JOIN_EXTENTS on a file of MOSAIC_MIB MiB
+# in which runs of MOSAIC_RUN written blocks and of as many unwritten blocks
+# alternate.
 . "$(dirname "$0")/common.sh"
 : "${MOSAIC_MIB:=1024}" "${MOSAIC_RUN:=4}" "${GUEST_MEM:=768M}"
 blocks=$((MOSAIC_MIB * 256))

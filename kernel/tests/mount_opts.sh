@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
-# Options in the superblock: an unknown one is skipped, the others hold.
+# Mount options in the superblock: an unknown option is skipped, the others
+# apply.
 . "$(dirname "$0")/common.sh"
 complains=ok	# it warns of each
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
-# The library's placement of inodes against the patched kernel's: what scripts
-# of random mkdir, create, unlink and rmdir made of a small filesystem with many
-# groups is gone through again on a copy, and the library is asked for each
-# inode.  Between growing and pruning the file system is mounted anew, for the
-# library does not hear of inodes that are freed.  Without dir_index, because
-# libext2fs adds no entries to an index.  Of windows of 256 there are so few that
-# directories find theirs in other groups; of three scripts one has two flex groups,
-# one of which the journal fills, and few inodes, so that at times none is good
-# enough for a directory, and one has no flex groups.
+# The library's placement of inodes, compared with the patched kernel: the
+# result of random mkdir, create, unlink and rmdir on a small filesystem with
+# many groups is repeated on a copy, and the library is asked for the number of
+# each inode. The filesystem is remounted between growing and pruning, because
+# the library is not told of freed inodes. The filesystem has no dir_index,
+# because libext2fs adds no entries to an index. There are so few windows of 256
+# inodes that directories find windows in other groups. One of three scripts has
+# two flex groups, one of them filled by the journal, and few inodes, so that
+# sometimes no group is good enough for a directory; another has no flex groups.
 . "$(dirname "$0")/common.sh"
 [ "${top_builddir-}" ] || skip "the library's tools are not there"
 scripts=${ORACLE_SCRIPTS:-15}	# for each window

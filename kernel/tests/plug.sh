@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
-# Run by measure/plug only, with the kernel that does not plug as $stock.
+# Run by measure/plug only, with a kernel without plugging as $stock.
 . "$(dirname "$0")/common.sh"
 files=${PLUG_FILES:-1000}	# in each of eight directories
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
-# e4repack of what is mounted, beside writers, until the power is cut, or it is
-# killed: files that were on disk have what they had, of what is written to
-# meanwhile there is what was reported to be on disk, and no donor is left.
+# e4repack on a mounted filesystem, beside writers, until the power is cut or
+# e4repack is killed: synced files are unchanged, files that are being written
+# have all data that was reported to be on disk, and no donor file is left.
 # REPACK_CUTS times with either kernel.
 . "$(dirname "$0")/common.sh"
 : "${REPACK_CUTS:=4}" "${REPACK_FIRST:=0}"

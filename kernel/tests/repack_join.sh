@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
-# e4repack in a guest: with the patched kernel, files that are open, and written
-# to meanwhile, come to few extents; with the stock one, what only that could do
-# is counted.
+# e4repack in a guest: with the patched kernel, open files that are written to
+# at the same time get few extents; with the stock kernel, e4repack counts the
+# work that only the patched kernel can do.
 . "$(dirname "$0")/common.sh"
 blocks=8192
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
-# e4repack of what is mounted, again and again for WRITERS_SECONDS, beside writers
-# that change files in all ways and know every byte, with either kernel.
+# e4repack on a mounted filesystem, repeatedly for WRITERS_SECONDS, beside
+# writers that change files in all ways and verify every byte, with either
+# kernel.
 . "$(dirname "$0")/common.sh"
 : "${WRITERS_SECONDS:=15}"
 take_e4repack

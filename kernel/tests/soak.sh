@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
-# Run by measure/soak only: all writers beside each other, on disks that were
-# full of 0xAA, while windows and the zero-out limit change with remounts and in
-# sysfs, until the power is cut; with blocks of 1, 2 and 4 KiB, for SOAK_SECONDS.
-# Afterwards there is all that was reported to be on disk, what was written
-# later, or zeroes.
+# Run by measure/soak only: all writers at once, on disks that were full of
+# 0xAA, while windows and the zero-out limit change by remounts and through
+# sysfs, until the power is cut; with blocks of 1, 2 and 4 KiB, for
+# SOAK_SECONDS. Afterwards, each block has the data that was reported to be on
+# disk, data that was written later, or zeroes.
 . "$(dirname "$0")/common.sh"
 : "${SOAK_SECONDS:=1200}" "${SOAK_FIRST:=0}"
 blocks=1024

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
-# Defaults in trusted.ext4.tunables: taken at mount, a mount option wins,
-# whatever else is in there is skipped with one notice, and nothing in there
-# keeps a file system from being mounted.
+# Defaults in trusted.ext4.tunables: they apply at mount, a mount option
+# overrides them, all other content of the attribute is skipped with one notice,
+# and no content prevents a mount.
 . "$(dirname "$0")/common.sh"
 
 # mounted OPTIONS: "dir_ireserve extent_max_zeroout_kb mb_max_to_scan notices"

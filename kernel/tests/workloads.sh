@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
-# Run by measure/workloads only: what else directories' windows and zeroing out
-# are good for, or cost.  $tree is a tar archive; $WORKLOADS says which.
+# Run by measure/workloads only: further benefits and costs of directory windows
+# and zero-out. $tree is a tar archive; $WORKLOADS selects the workloads.
 . "$(dirname "$0")/common.sh"
 : "${tree:?}" "${WORKLOAD_DIRS:=20000}" "${WORKLOAD_FILES:=5000}"
 : "${WORKLOADS:=empty tree mail delay stride}" "${GUEST_MEM:=1G}"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
-# Run by measure/writeback only: random writes into a preallocated file, and one
-# fsync in the end, on a disk on which a write takes 4 ms.
+# Run by measure/writeback only: random writes into a preallocated file and one
+# fsync at the end, on a disk on which a write takes 4 ms.
 . "$(dirname "$0")/common.sh"
 writes=${WRITEBACK_WRITES:-1500}
 printf '%-22s%9s%9s%9s%9s%9s%9s\n' "" reads blocks writes blocks s "cpu ms"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
-# The cases in xfstests' form, with what xfstests/common stands in for; what they
-# print is compared with their golden output.  The stock kernel must not pass.
+# The cases in the format of xfstests, with xfstests/common in place of its
+# helpers. Their output is compared with their golden output. The stock kernel
+# must fail.
 . "$(dirname "$0")/common.sh"
 cases=$(dirname "$0")/../xfstests
 programs="bash mke2fs e2fsck filefrag setfattr"

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
-# Extents of a preallocated file after random writes of 4 KiB, each synced or with
-# one fsync(), by extent_max_zeroout_kb.  A default mount of the patched kernel must
-# leave as many as the stock kernel does with dioread_lock, buffered and direct, and
-# as many as the stock kernel by default if no limit is set.
+# Extents of a preallocated file after random writes of 4 KiB, each synced or
+# with one fsync(), by extent_max_zeroout_kb. A default mount of the patched
+# kernel must leave as many extents as the stock kernel with dioread_lock,
+# buffered and direct, and as many as the stock kernel by default if no limit is
+# set.
 . "$(dirname "$0")/common.sh"
 blocks=${ZEROOUT_BLOCKS:-8192}
 writes=$((blocks / 8))

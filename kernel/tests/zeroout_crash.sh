@@ -2,8 +2,8 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # The power is cut while blocks are written to preallocated files, on a disk
-# that was full of 0xAA: afterwards there are zeroes or what was written,
-# and all that was reported to be on disk.
+# that was full of 0xAA: afterwards each block has zeroes or written data, and
+# all data that was reported to be on disk is there.
 . "$(dirname "$0")/common.sh"
 blocks=2048
 rounds=${CRASH_ROUNDS:-6}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
-# What is preallocated past the end of a file stays unwritten.  Up to it, a direct
-# write is zeroed around after a long one that is done.
+# Preallocated blocks beyond the end of a file stay unwritten. Blocks before the
+# end may be zeroed around a direct write after a long direct write has ended.
 . "$(dirname "$0")/common.sh"
 new_disk 64
 boot <<-END

@@ -3,8 +3,8 @@
 # lanes: um
 # Zero-out with blocks smaller than a page, fast commits, an external journal,
 # and encryption: the power is cut while preallocated files are written to, on a
-# disk that was full of 0xAA; the guest's own replay must leave zeroes or what
-# was written, and all that was reported to be on disk.
+# disk that was full of 0xAA. After the replay by the guest, each block has
+# zeroes or written data, and all data that was reported to be on disk is there.
 . "$(dirname "$0")/common.sh"
 blocks=2048
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
-# On a nearly full disk, a page fault in a hole allocates a block at once, and
-# does not wait for direct writes beside it: zeroes do not go over these.  Each
-# write takes 20 ms.  With one CPU no disk is ever nearly full, unless
-# guards/watermark.patch says so.
+# On a nearly full disk, a page fault in a hole allocates a block at once and
+# does not wait for concurrent direct writes: the direct writes are not
+# overwritten with zeroes. Each write takes 20 ms. With one CPU, no disk counts
+# as nearly full without guards/watermark.patch.
 . "$(dirname "$0")/common.sh"
 cells=${NEARLY_FULL_CELLS:-20}
 

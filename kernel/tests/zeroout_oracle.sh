@@ -2,12 +2,13 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um
 # releases: 6.12
-# The library's zero-out rule against the patched kernel: random preallocated
-# files and random writes on a default mount, for several chunk limits and two
-# block sizes.  What is written and unwritten must be the same; with
-# dioread_lock so must the extents.  On a default mount a write is cut out before the I/O and
-# joined to its neighbours afterwards, so that a leaf of the tree has one more
-# for a while: some are split elsewhere, and extents in two leaves never join.
+# The library's zero-out rule, compared with the patched kernel: random
+# preallocated files and random writes on a default mount, for several chunk
+# limits and two block sizes. Written and unwritten blocks must be the same;
+# with dioread_lock, extents must be the same. On a default mount, a written
+# range is split off before the I/O and joined with its neighbours afterwards,
+# so that a leaf of the tree temporarily has one more extent: some leaves are
+# split at other places, and extents in two leaves are never joined.
 . "$(dirname "$0")/common.sh"
 [ "${top_builddir-}" ] || skip "the library's tools are not there"
 files=${ORACLE_FILES:-4}

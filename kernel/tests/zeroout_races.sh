@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
-# Several processes write a preallocated file at once, in every way: no zeroes
-# go over what is in flight.  With the patches of linux-6.12/guards this test fails.
+# Several processes write a preallocated file at once, in every way: zeroes
+# never overwrite data in flight. With the patches of linux-6.12/guards this
+# test fails.
 . "$(dirname "$0")/common.sh"
 
 hows="De Dee Dm Bm Dn Bn Dz Bz Bzm BDn"

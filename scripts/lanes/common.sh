@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=sh
-# What the steps of scripts/lane share, inside the chroot.
+# Common functions of the steps of scripts/lane, inside the chroot.
 set -eu
 top=/src
 . "$top/scripts/setup.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Each code of e4check has an input in codes.tsv that produces it, with the class
-# that e2fsck has for it and with advice that helps.
+# For each code of e4check, codes.tsv has an input that causes it, with the
+# class of the same error in e2fsck and with advice that repairs the input.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck debugfs dumpe2fs tune2fs losetup /usr/bin/python3
 

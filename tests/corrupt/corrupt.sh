@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Who only reads neither crashes nor hangs over the corpus of corruptions; and
-# e2fsck -fn and e4check agree over it, but where verdicts.tsv says who is right
-# and why.  Most of it is judged by judge, which is e4check in one process for
-# many images: fast enough for sanitizers.
+# Reading tools neither crash nor hang on the corpus of corruptions, and e2fsck
+# -fn and e4check agree except for the cases in verdicts.tsv, which has the
+# right verdict and the reason. Most cases are judged by the program judge,
+# which runs e4check on many images in one process: fast enough for sanitizers.
 #
 # E4L_CORRUPT_EACH: cases of each field of each structure (1); 0 is all of
-#	them, which takes half an hour
+# 	them, which takes half an hour
 # E4L_CORRUPT_RANDOM: number of random cases per image (10)
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck debugfs prlimit /usr/bin/python3

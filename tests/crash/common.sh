@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=sh disable=SC2034
-# What the tests that call the crash harness start with.
+# Common part of the tests that call the crash harness.
 #
-# E4L_CRASH_STATES: states to draw for each scenario (50)
-# E4L_CRASH_EACH: a power cut, all writes so far done, at each so-many-th (1);
-#	from 2 on flushes are left out likewise, three times less
+# E4L_CRASH_STATES: number of states per scenario (50)
+# E4L_CRASH_EACH: a power cut after every N-th write, with all earlier writes
+# 	on disk (1); from 2 on, flushes are left out after every 3N-th write
 # E4L_CRASH_FAULTS: number of faults of each kind, and of kills (2)
-# E4L_CRASH_SEED: seed of the samples (1) E4L_QUICK: if set, skip scenarios in
-# which another operation makes nearly
-#	the same transactions
+# E4L_CRASH_SEED: seed of the samples (1)
+# E4L_QUICK: if set, skip scenarios whose transactions are nearly the same as
+# 	in another scenario
 set -u
 draw=${E4L_CRASH_STATES:-50}
 each=${E4L_CRASH_EACH:-1}

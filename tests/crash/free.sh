@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Power cuts, I/O errors and kills while zones are emptied for long free runs: in
-# one run, and each step in a run of its own.
+# Power cuts, I/O errors and kills while zones are emptied for long free
+# extents: in one run, and with each step in a separate run.
 . "${top_srcdir:?}/tests/crash/common.sh"
 
 crowded free sparse-1k

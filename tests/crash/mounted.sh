@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# An image is mounted by another name, and written to, in the middle of a run
-# of several transactions: the run stops before it writes anything more, and
-# what both have written stays.
-# E4L_POINTS: where to stop it instead, as "pwrite64:1 fsync:2 ..."
-# in memory: each run flushes 200 MiB some ten times
+# An image is mounted by another name, and written to, in the middle of a run of
+# several transactions: the run stops before its next write, and the changes of
+# both writers stay.  The image is in memory: each run flushes 200 MiB about ten
+# times.
+#
+# E4L_POINTS: the points at which the run is stopped, such as
+# 	"pwrite64:1 fsync:2"
 [ ! -w /dev/shm ] || TMPDIR=/dev/shm
 export TMPDIR
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"

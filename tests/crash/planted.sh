@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The proof that the harness would see what it looks for: it must find what is
-# planted.
+# The harness detects deliberate errors.
 . "${top_srcdir:?}/tests/crash/common.sh"
 
 must_lose() {

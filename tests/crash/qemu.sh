@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# qemu's own programs and ours keep each other away from an image, by the locks
-# that qemu takes.
+# The programs of qemu and the tools exclude each other from an image by the
+# locks that qemu takes.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 require_strace

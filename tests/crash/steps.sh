@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Power cuts, I/O errors and kills while a layout is repaired, each step in a run
-# of its own.
+# Power cuts, I/O errors and kills while a layout is repaired, with each step in
+# a separate run.
 . "${top_srcdir:?}/tests/crash/common.sh"
 if [ "$quick" ]; then
 	# in most other scenarios, a step is the whole of repack.sh

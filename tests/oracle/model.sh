@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The model beside the peers: aged files on filesystems of several kinds.
+# The model, compared with other programs, for aged files on filesystems of
+# several kinds.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/oracle/model_common.sh"
 
 recipe() {

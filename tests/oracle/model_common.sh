@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=sh
-# The model of an image beside what debugfs, e2fsck, e2freefrag, filefrag and
-# e4defrag say of it; the last two need root and a mount.
+# Compares the model of an image with the output of debugfs, e2fsck, e2freefrag,
+# filefrag and e4defrag. The last two need root and a mount.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program e2fsck debugfs dumpe2fs e2freefrag
 oracle=$top_builddir/tests/oracle/model-oracle

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4l_scan() streams what libext2fs finds by itself, on images of many feature
-# sets that hold every kind of file; and on a mounted one.
+# e4l_scan() reports the same inodes and extents as libext2fs, for images of
+# many feature sets with every type of file, and for a mounted filesystem.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs
 

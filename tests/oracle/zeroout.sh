@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The zero-out rule against the running kernel: random preallocated files and
-# random writes on a mount with dioread_lock, for several chunk limits and two
-# block sizes.  The simulation must give the extents that are then on disk.
-# A flush that somebody else starts in the middle of a write makes two writes of
-# it, so a difference counts when it comes three times.
-# E4L_ORACLE_FILES: files per limit with 4 KiB blocks (default 80, with E4L_QUICK 20);
-# E4L_ORACLE_SEED: the first seed.
+# The zero-out rule, compared with the running kernel: random preallocated files
+# and random writes on a mount with dioread_lock, for several chunk limits and
+# two block sizes. The simulation must give the extents that are on disk
+# afterwards. A flush by another program in the middle of a write splits the
+# write in two, so a difference counts if it occurs three times.
+# E4L_ORACLE_FILES: files per limit with 4 KiB blocks (default 80, with
+# E4L_QUICK 20); E4L_ORACLE_SEED: the first seed.
 
 set -u
 files=${E4L_ORACLE_FILES:-${E4L_QUICK:+20}}

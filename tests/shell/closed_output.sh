@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# With standard input, output or error closed, nothing of what a tool says is
-# written into the filesystem that it opens.
+# If standard input, output or error is closed, no output of a tool is written
+# into the filesystem that the tool opens.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs
 

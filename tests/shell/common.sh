@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=sh
-# What every shell test starts with:
+# Common part of every shell test:
 #   . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
-# A directory of its own is $work; at the end everything that require_loop,
-# mount_image and the like set up is undone, newest first.
+# Each test has a directory $work. At the end of a test, everything that
+# require_loop, mount_image and similar helpers have set up is undone in reverse
+# order.
 set -eu
 : "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${top_builddir:=$top_srcdir/build}"

@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The helpers of common.sh fail when they should: a check that cannot fail is
-# none.
+# The helpers of common.sh fail if the checked condition is false.
 # shellcheck disable=SC2016
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# debian/ agrees with the rest of the tree; tests/packages/run builds from it.
+# debian/ agrees with the rest of the tree. tests/packages/run builds packages
+# from debian/.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program python3
 debian=$top_srcdir/debian

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Where the device fails, it is said which block; where the disk below an image
-# is full, that, and what to do.
+# If the device fails, the message names the block. If the disk that holds an
+# image is full, the message reports that and names a remedy.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck debugfs
 

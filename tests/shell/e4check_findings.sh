@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The table of findings is the manual's; each layout finding is found
-# where it is and nowhere else; --json is what doc/schema says.
+# The table of findings agrees with the manual page. Each layout finding is
+# reported at its place and nowhere else. --json agrees with doc/schema.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs e2fsck /usr/bin/python3
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A journal on another device: judged where it is, and where it is not, that
-# is said.
+# A journal on another device is checked if the device is present; otherwise
+# e4check reports that the journal was not checked.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program mke2fs e2fsck debugfs

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Every option does what it says, every wrong one is refused with exit 16.
+# Every option has its documented effect; every wrong option is refused with
+# exit status 16.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs
 

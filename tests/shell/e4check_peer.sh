@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Cases that the corpus of corruptions does not reach: what e2fsck -fn calls
-# clean has no error, what it calls unclean has one.
+# Cases outside the corpus of corruptions: if e2fsck -fn finds the filesystem
+# clean, e4check reports no error; if e2fsck finds it unclean, e4check reports
+# an error.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck debugfs tune2fs
 img=$work/img

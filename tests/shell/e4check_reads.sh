@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# To judge the layout takes no reading of its own: what directories hold is
-# told by the blocks that are read to check them.
+# Judging the layout needs no extra reads: the contents of directories are known
+# from the blocks that the check reads.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs
 require_strace

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What cannot be checked: one sentence, exit 8, nothing on stdout.
+# Targets that cannot be checked: one sentence, exit status 8, nothing on
+# stdout.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs
 

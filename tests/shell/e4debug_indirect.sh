@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Requests make names in a directory that is mapped by indirect blocks.
+# Requests create names in a directory that is mapped by indirect blocks.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# With --json, what each request says is what doc/schema says.
+# With --json, the output of each request agrees with doc/schema.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs /usr/bin/python3
 /usr/bin/python3 -c 'import jsonschema' 2>/dev/null ||

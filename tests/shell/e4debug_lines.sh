@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Requests from -R, from files and from debugfs; what fails is told by the exit
-# code and by the line's number.
+# Requests from -R, from files and from debugfs. A failure is reported by the
+# exit status and by the number of the line.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs
 

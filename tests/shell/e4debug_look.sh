@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What each request that reads says of files whose layout is known.
+# Output of each request that reads, for files whose layout is known.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs /usr/bin/python3
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The prompt on a terminal: requests and paths are completed, and a signal
-# ends what runs, but not the shell.
+# The prompt on a terminal: requests and paths are completed, and a signal ends
+# the running request, but not the shell.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs tmux pgrep
 built_with READLINE || skip 'built without readline'

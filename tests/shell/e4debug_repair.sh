@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A repair on paper, then in deed, then taken back: from one shell.
+# One session of the shell plans a repair, carries it out, and undoes it.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/repack_common.sh"
 require_program /usr/bin/python3 e2undo

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What people see of each request, in one session's order: a line of
-# e4debug.transcript that begins with "> " is a request, what follows it is
-# said.  With a file as argument, the transcript as it is now goes there.
+# Output of each request, in the order of one session: a line of
+# e4debug.transcript that begins with "> " is a request, and the following lines
+# are its expected output. With a file as argument, the actual transcript is
+# written to the file.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs e2undo
 no_leak_check

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Each request that writes does what it says and nothing else: e2fsck finds
-# nothing wrong, and the other files are as they were.
+# Each request that writes has its documented effect and no other: e2fsck finds
+# no error, and the other files are unchanged.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/repack_common.sh"
 require_program /usr/bin/python3

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What e4frag reports that a repack would save at most is no less than what
-# e4repack -n plans, and takes no plan.
+# The upper bounds of a repack's savings that e4frag reports are not below the
+# savings that e4repack -n plans, and e4frag computes no plan.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs /usr/bin/python3
 

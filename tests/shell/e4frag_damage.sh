@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Each damaged structure is counted, named and stepped over; what is left is
-# reported.
+# Each damaged structure is counted, named and skipped; the rest is reported.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs dumpe2fs /usr/bin/python3
 

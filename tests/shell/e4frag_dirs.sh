@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# --dirs has the sums of what --files says, in every order, of all and of parts;
-# loops and lost directories end in neither crash nor loop.
+# --dirs prints the totals of --files, in every order, for the whole filesystem
+# and for parts of it. Loops of directories and lost directories cause neither a
+# crash nor an endless loop.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs /usr/bin/python3
 

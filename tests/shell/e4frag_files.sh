@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# --files=table has what the lines of --files have, sorted, in any width.
+# --files=table has the content of the lines of --files, sorted, in any width.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs /usr/bin/python3
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4frag --html writes one bounded page whose numbers are those of --json, in
-# which no name is markup; what --compare is given may be anything.
+# e4frag --html writes one page of bounded size with the numbers of --json. No
+# name is interpreted as markup. --compare accepts or refuses any input without
+# a crash.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs python3
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What --json and --files print is what doc/schema says, whatever the names.
+# The output of --json and --files agrees with doc/schema for any names.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs /usr/bin/python3
 /usr/bin/python3 -c 'import jsonschema' 2>/dev/null ||

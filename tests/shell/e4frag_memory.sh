@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Reading a million inodes takes a few buffers, less than a tenth of these inodes,
-# with and without the report.
+# Reading a million inodes takes a few buffers, less than a tenth of the size of
+# the inodes, with and without the report.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs
 case $(sed -n 's/^CFLAGS = //p' "$top_builddir/Makefile") in

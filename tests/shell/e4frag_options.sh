@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Every option is taken, every wrong one is refused with exit 2.
+# Every option is accepted, and every wrong option is refused with exit status
+# 2.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Metrics have the report's numbers, hostile labels are escaped, the file is
-# replaced as a whole, and what reads all that accepts it.
+# Metrics agree with the report, hostile labels are escaped, the file is
+# replaced atomically, and the programs that read metrics accept the file.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_strace
 require_program mke2fs tune2fs /usr/bin/python3

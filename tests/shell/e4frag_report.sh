@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The figures of a filesystem that was laid out by hand.
+# The figures of a filesystem whose layout is set block by block.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs /usr/bin/python3
 

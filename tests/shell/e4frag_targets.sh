@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Bad targets: one sentence, exit 1, nothing on stdout.
+# Bad targets: one sentence, exit status 1, nothing on stdout.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs dumpe2fs
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Of encrypted files, whose names on disk are cipher text, the reason is given
-# that they are encrypted, and not what fails because of that.
+# Encrypted files, whose names on disk are cipher text: a tool that skips or
+# refuses the files gives encryption as the reason, not a consequence of
+# encryption.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program mke2fs python3

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The programs of doc/examples do what they say (library.sh asks repair), and
-# say what they cannot do.
+# The programs of doc/examples do what their comments describe, and report
+# errors. (library.sh asks repair.)
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A journal with a fast commit and a full one behind it, as a power cut leaves
-# it: nothing here loses what was committed, or sends to e2fsck, which would.
+# A journal with a fast commit and a full commit after it, as left by a power
+# cut: no tool loses committed data, or sends the user to an e2fsck that would
+# lose committed data.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program mke2fs /usr/bin/python3

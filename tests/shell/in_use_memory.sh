@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Whichever allocation finds no memory, or with however few descriptors: an image
-# that is mounted through a loop device, or attached to one, is refused by what
-# would write it.
+# For each allocation that fails, and for any small number of descriptors: every
+# tool that writes refuses an image that is mounted through a loop device, or
+# attached to one.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs
 require_loop

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# make install DESTDIR= puts all in place, and a program can be built with it.
+# make install DESTDIR= installs every file, and a program can be built with the
+# installed files.
 # shellcheck disable=SC2016
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program make pkg-config cc debugfs

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A program that links the library and nothing else of ours is as safe as the
-# tools: it refuses what is in use, and stops when somebody mounts meanwhile.
+# A program that uses only the library is as safe as the tools: it refuses a
+# filesystem in use, and stops if the filesystem is mounted during its run.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs
 

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A limit on the size of files (ulimit -f) is an error that is told, and not the
-# end of a tool in the middle of its work; an image that becomes shorter under a
-# tool is not made longer again.
+# A limit of the file size (ulimit -f) is a reported error and does not kill a
+# tool. An image that becomes shorter during a run is not made longer again.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck
 

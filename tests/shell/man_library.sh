@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The manual pages of section 3 are those of the headers, name each exported
+# The manual pages of section 3 agree with the headers, name each exported
 # function, and format without warnings.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program man

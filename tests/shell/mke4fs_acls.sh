@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# ACLs and file capabilities: ids in them are mapped from every kind of source;
-# an archive may have names in place of numbers, or attributes.
+# ACLs and file capabilities: ids in both are mapped from every kind of source.
+# An archive may have names in place of numbers, or attributes.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What an archive gives when its entries keep taking the places of earlier ones
-# of all kinds: the same as making one file after the other.
+# An archive whose entries repeatedly replace earlier entries of other types
+# gives the same result as creating the files one by one.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives

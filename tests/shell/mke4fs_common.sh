@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=sh disable=SC2034,SC2154
-# What the tests of mke4fs share; after common.sh.
+# Common part of the tests of mke4fs; sourced after common.sh.
 require_program mke2fs e2fsck debugfs getfattr setfattr setfacl
 
 # Without libarchive mke4fs refuses an archive before it writes anything.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Where nothing is filled in, all that mke2fs makes can be made; and a journal
-# that is asked for is there.
+# Without a source, mke4fs can create everything that mke2fs can create, and a
+# requested journal exists.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 cd "$work"

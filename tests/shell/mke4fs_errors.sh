@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What cannot be done is said in one sentence, before anything is written, and
-# leaves nothing behind.
+# An impossible request is reported in one sentence, before the first write, and
+# leaves no files.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# 64 combinations of mke2fs' features: each image is clean and equals its
-# source, as the kernel reads it, and so is a copy of the image.
+# 64 combinations of mke2fs' features: each image and a copy of each image is
+# clean and, as read by the kernel, equals its source.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_loop

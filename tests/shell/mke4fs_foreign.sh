@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A directory gives what is the user's: not what its filesystem keeps for itself,
-# not the image that is being made, and, if asked, not what is mounted in it.
+# From a directory, mke4fs copies the user's files: without the internal files
+# of the filesystem, without the image that is being written, and, on request,
+# without other mounted filesystems.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives

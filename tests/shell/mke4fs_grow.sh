@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# --free is what an ordinary user can have, in bytes and in files; --grow-to
-# gives what a filesystem of that size has, when it has grown.
+# --free is the space that an ordinary user can use, in bytes and in files.
+# --grow-to gives a filesystem the features that it needs at the larger size.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_program resize2fs

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What --grow-to made grows while it is mounted, as at the first boot.
+# A filesystem made with --grow-to grows while it is mounted, as at the first
+# boot.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_program resize2fs

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What mke4fs overwrites, and what it copies, is in nobody else's hands.
+# mke4fs refuses a source or target that is in use.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program mke2fs unshare sha256sum

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# All of an archive is read, or what is not read is an error: several archives
-# one behind the other, packed or not; sizes that do not apply; what unpacks
-# without an end.
+# An archive is read completely, or unread parts are an error: concatenated
+# archives, compressed or not; size fields that do not apply; data that expands
+# without limit.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_program cpio tar gzip xz zstd bzip2 python3

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# mke4fs in mke2fs' place: the command lines of the programs that build images.
+# mke4fs in place of mke2fs: the command lines of the programs that build
+# images.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_loop

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A signal or an error while writing: an image that was made is gone again, and
-# what was there before holds nothing that could be mounted.
+# A signal or an error during writing: a new image is removed, and an existing
+# file or device holds nothing that could be mounted.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_strace

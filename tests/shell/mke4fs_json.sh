@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The report, in JSON and in words; planning alone; the order on the disk.
+# The report, as JSON and as text; a dry run; the order of files on disk.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 schema=$top_srcdir/doc/schema/mke4fs-1.json

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Many entries: indexes of several levels, more subdirectories than links, and
-# where the inodes of many small directories lie.  Large files: blocks whose
-# numbers need more than 32 bits.
+# Many entries: indexes of several levels, more subdirectories than the link
+# count can hold, and the places of the inodes of many small directories. Large
+# files: block numbers above 32 bits.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Several sources: directories and archives over each other, below a path, layers
+# Several sources: overlapping directories and archives, below a path, layers
 # with whiteouts, and manifests.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"

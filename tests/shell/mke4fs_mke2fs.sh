@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What becomes of each option of mke2fs when something is filled in: it is
-# carried out, handed on, or refused by its name.
+# Each option of mke2fs, with a source: mke4fs implements the option, passes it
+# to mke2fs, or refuses it by name.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# With mmp, what is made says that nobody has it, and who made it where: it can
-# be mounted, checked and filled again.
+# With the feature mmp, the MMP block of a new filesystem has the state "clean"
+# and names the writer: the filesystem can be mounted, checked and filled again.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Options: all are in the help and in the manual page, mke2fs' get there, and
-# the progress bar shows.
+# Options: all are in the help and in the manual page, the options of mke2fs are
+# passed to mke2fs, and the progress bar is shown.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The same tree gives the same bytes: from another copy, in another order of
-# creation, with other numbers of threads, from an archive.
+# The same tree gives the same bytes: from another copy, with another order of
+# creation, with other numbers of threads, and from an archive.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Without SIZE an image is as small as it can be: what is filled in fits, and
-# into one that is a little smaller it does not.  Also where mke2fs gives fewer
-# inodes than it is asked for, or as many as the size has room for; where it
-# leaves the journal out of small ones; and where it refuses sizes.
+# Without SIZE, an image has the minimum size: the source fits, and does not fit
+# in a slightly smaller image. Includes cases in which mke2fs makes fewer inodes
+# than requested, or as many as fit; omits the journal of small filesystems; or
+# refuses sizes.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 

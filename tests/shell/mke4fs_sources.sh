@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The same content from every kind of source: directory, tar archives, an image
-# and a copy of that image; with ids mapped; onto a device.
+# Every kind of source gives the same content: a directory, tar archives, an
+# image and a copy of the image; with mapped ids; onto a device.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives

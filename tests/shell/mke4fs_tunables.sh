@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tunables that an image has from the beginning: given, refused, copied; the
-# same bytes as tune4fs and the kernel make; what -R is without -R.
+# Tunables of a new image: set, refused, copied; with the same bytes as set by
+# tune4fs and the kernel; and -R without a value.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 attr=trusted.ext4.tunables

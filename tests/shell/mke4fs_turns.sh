@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Another filesystem, however torn its files are, is copied with few reads, in
-# the order in which it lies there, and few writes; what is preallocated between
-# them is so in the copy, too, and reads as zeroes from a device that had
-# something else there.
+# A source filesystem with badly fragmented files is copied with few reads, in
+# disk order, and few writes. Preallocated blocks are preallocated in the copy,
+# and read as zeroes from a device that had other content.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_strace

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What it costs, counted: few writes, each block of data once, and hardly
-# anything read back; into a new image, and into one that is there.
+# Counted I/O: few writes, each data block once, and hardly any reads of written
+# blocks; for a new image and for an existing image.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives

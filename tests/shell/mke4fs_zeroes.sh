@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Zeroes in an archive become holes where they fill 32 KiB of the file; the
-# content stays, and how the archive is read in pieces makes no difference.
+# Zeroes in an archive become holes where they fill 32 KiB of the file. The
+# content is unchanged, and the size of the reads from the archive makes no
+# difference.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives

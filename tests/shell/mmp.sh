@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Multiple mount protection is let go of at every end but a kill; after a kill,
-# what the next run says works.
+# Multiple mount protection is released at every end of a run except a kill.
+# After a kill, the command that the next run recommends works.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 require_strace

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# doc/architecture.md draws the includes as they are, no folder of the library
+# doc/architecture.md draws the actual includes, no folder of the library
 # includes a folder above it, and no function of the library has over 60 lines.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program python3

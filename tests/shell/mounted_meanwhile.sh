@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# An image is mounted while a program has it open for writing: nothing more is
-# written, to read only or not, by whatever name.
+# An image is mounted while a program has it open for writing: the program stops
+# writing, for read-only and read-write mounts, and for any name of the image.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program mke2fs debugfs sha256sum

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Whichever allocation finds no memory: no tool has a wrong verdict, none
-# crashes, and none leaves anything but a state before or after a transaction.
+# For each allocation that fails: no tool gives a wrong verdict or crashes, and
+# each leaves a state before or after a transaction.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 require_program mke2fs e2fsck

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Where no thread can be started it is said why, and nothing is written; fewer
-# threads than asked for are enough to read with.
+# If no thread can be started, the reason is reported and nothing is written.
+# Fewer threads than requested are enough to read.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_strace
 require_program mke2fs

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Messages, help texts, manual pages and documents contain none of the phrases that
-# made sentences hard to understand.
+# Messages, help texts, manual pages and documents contain none of a list of
+# ambiguous phrases.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program python3
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack --all, and the default: a dry run plans exactly what is done, nothing is
-# worse for it, every name leads to what it led to, and whatever ends a run, another
-# completes it.  E4L_KILLS: how many kills on the way (4).
+# e4repack --all, and the default: the changes equal the plan of a dry run, no
+# figure becomes worse, every name leads to the same content, and an interrupted
+# run can be completed by another run. E4L_KILLS: number of kills (4).
 [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"

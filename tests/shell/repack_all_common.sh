@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=sh disable=SC2154
-# What the tests of whole repacks share; sourced after repack_common.sh.
+# Common part of the tests of whole repacks; sourced after repack_common.sh.
 
 # by_name IMAGE: prints everything that must stay, independent of inode
 # numbers.

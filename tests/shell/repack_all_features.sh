@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack --all on a filesystem of every feature set: a dry run plans exactly what
-# is done, the reports show what e4frag measures, nothing is worse for it, every
-# name leads to what it led to, and e2fsck and e4check find nothing.
-# FEATURES='RECIPE...' picks some.
+# e4repack --all on a filesystem of every feature set: the changes equal the
+# plan of a dry run, the reports agree with e4frag, no figure becomes worse,
+# every name leads to the same content, and e2fsck and e4check find no error.
+# FEATURES='RECIPE...' selects recipes.
 [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What e4repack promises of a layout, on small images of each kind: nothing that
-# is shorter than half of free space stays fragmented, free space is in a few
-# large extents, and files that are written next are in few fragments.
+# Guarantees of e4repack, on small images of each kind: no file shorter than
+# half of the free space stays fragmented, free space is in a few large extents,
+# and files that are written next have few fragments.
 [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# With a budget, zeroing reaches the fewest extents that it can buy, and buys
-# them as cheaply as possible: compared with every choice there is.
+# With a budget, zeroing reaches the lowest possible number of extents at the
+# lowest possible cost, compared with every other choice.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 require_program /usr/bin/python3

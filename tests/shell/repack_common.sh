@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=sh disable=SC2034,SC2154
-# What the tests of e4repack share; sourced after common.sh.
+# Common part of the tests of e4repack; sourced after common.sh.
 require_program mke2fs e2fsck debugfs dumpe2fs
 
 img=$work/img

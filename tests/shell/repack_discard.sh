@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack --discard: what the run has freed is given back, and nothing else; an
-# image takes no more room on its disk than before, but for the journal.
+# e4repack --discard: exactly the blocks that the run has freed are discarded.
+# Except for the journal, an image takes no more space on its disk than before.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 shim=$top_builddir/tests/tools/.libs/fail_io.so

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# On a filesystem of every feature set: what was planned is what is done, no
-# file is any different afterwards, e2fsck finds nothing, and a second run has
-# nothing to do.  FEATURES='RECIPE...' picks some.
+# On a filesystem of every feature set: the changes equal the plan, all files
+# have the same content, e2fsck finds no error, and a second run finds no work.
+# FEATURES='RECIPE...' selects recipes.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack --only=free: free space is in few, long extents afterwards, as much is
-# copied as the plan says, and all contents are the same.
+# e4repack --only=free: free space is in few long extents afterwards, the copied
+# amount equals the plan, and all contents are the same.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 

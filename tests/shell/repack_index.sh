@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack --only=directories: directories that have lost most of their entries are
-# built anew in as few blocks as -n says; every entry is still there, and the
-# kernel finds it; a second run has nothing to do.  FEATURES='RECIPE...' picks
-# some, FEATURES=all takes all of tests/recipes/features.
+# e4repack --only=directories: directories that have lost most of their entries
+# are rebuilt in the number of blocks that -n reports. Every entry exists and
+# the kernel finds it. A second run finds no work. FEATURES='RECIPE...' selects
+# recipes, FEATURES=all takes all of tests/recipes/features.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 require_program /usr/bin/python3

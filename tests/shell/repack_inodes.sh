@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack --only=inodes: what a directory holds comes to lie in as few blocks of
-# the inode tables as -n says; every name leads to what it led to; no directory
-# needs more blocks than before; where there is room, a second run has nothing to
-# do.
-# FEATURES='RECIPE...' picks some, FEATURES=all takes all of
-# tests/recipes/features.  E4L_RANDOM: random filesystems (12).
+# e4repack --only=inodes: the inodes of a directory's entries are moved into the
+# number of inode table blocks that -n reports. Every name leads to the same
+# content. No directory needs more blocks than before. With enough free inodes,
+# a second run finds no work. FEATURES='RECIPE...' selects recipes, FEATURES=all
+# takes all of tests/recipes/features. E4L_RANDOM: number of random filesystems
+# (12).
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 require_program /usr/bin/python3

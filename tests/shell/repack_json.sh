@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What --json prints is what doc/schema says; skipped files are listed with the
-# reason, and counted by reason in the report for people.
+# The output of --json agrees with doc/schema. Skipped files are listed with the
+# reason, and counted by reason in the text report.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 /usr/bin/python3 -c 'import jsonschema' 2>/dev/null ||

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Immutable files, whose blocks a boot loader may have recorded, and swap files,
-# whose place hibernation may have, stay where they are unless --move says that
-# nobody has.
+# whose blocks hibernation may have recorded, are not moved without --move.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Files for which one transaction of the smallest journal is too small: blocks
-# in hundreds of groups, tens of thousands of extents.  A file whose tree stays
+# Files that need more than one transaction of the smallest journal: blocks in
+# hundreds of groups, tens of thousands of extents. A file whose tree stays
 # larger than the journal is skipped.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What --mem bounds: files are skipped that a plan has no memory for, and another
-# run goes on with them.  Each fragment in a plan takes 120 bytes at most.
+# Limits of --mem: files whose plan needs more memory are skipped, and another
+# run continues with them. Each fragment in a plan takes at most 120 bytes.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs
 case $(sed -n 's/^CFLAGS = //p' "$top_builddir/Makefile") in

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A mounted filesystem in which errors are recorded is refused with the sentence
-# that it is refused with when it is not mounted, to be planned and to be changed;
-# nothing overrides that.
+# A mounted filesystem with recorded errors is refused with the same sentence as
+# an unmounted one, for a dry run and for a repair. No option overrides the
+# refusal.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program mke2fs debugfs setfattr

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack of what is mounted, and then not any more, or only to be read, or
-# whose device fails: it says so, and exits with 1.
+# e4repack on a filesystem that is unmounted or remounted read-only during the
+# run, or whose device fails: e4repack reports the event and exits with status
+# 1.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 

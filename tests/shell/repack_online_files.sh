@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack FILE... on a mounted filesystem: these files are repacked, and no other.
+# e4repack FILE... on a mounted filesystem repacks exactly the given files.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program filefrag mke2fs

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack of what is mounted and nearly full: others do not run out of space
-# earlier for it.
+# e4repack on a mounted, nearly full filesystem: other programs do not run out
+# of space earlier because of e4repack.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack --idle on a busy machine: it waits, and prints once why.
+# e4repack --idle on a busy machine waits, and prints the reason once.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 busy=$top_builddir/tests/tools/.libs/busy_load.so

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack of what is mounted: files that somebody uses in one way or another
-# are repaired, or left for a reason that says how they are.
+# e4repack on a mounted filesystem: files that other programs use are repaired,
+# or skipped with a reason that names the kind of use.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program chattr

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack of what is mounted in several places, in part, and read-only.
+# e4repack on a filesystem that is mounted in several places, partly as a bind
+# mount of a subtree, or read-only.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program unshare getfattr

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack of what is mounted on a device that does not take what was moved: it
-# goes back whatever others do with the file in that moment, since what is in
-# memory is all there is of it.
+# e4repack on a mounted filesystem whose device refuses the moved data: the file
+# gets its old blocks back, even if other programs change the file at the same
+# time, because the only copy of the data is in memory.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 shim=$top_builddir/tests/tools/.libs/fail_write_out.so
 [ -e "$shim" ] || skip 'built without shared libraries'

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack of what is mounted: what others put in the place of a file that it
-# has repaired is not counted as its work; what they repair counts as it is then.
+# e4repack on a mounted filesystem: if another program replaces a repaired file,
+# e4repack does not count the new file as its work. If another program repairs a
+# file, the report has the file's actual state.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The service for e4repack of what is mounted: as systemd would run it.
+# The systemd service for e4repack on mounted filesystems, run as by systemd.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 unit=$top_builddir/misc/e4layout-repack@.service
 timer=$top_srcdir/misc/e4layout-repack@.timer

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack of what is mounted by somebody who is not root.
+# e4repack on a mounted filesystem by a user other than root.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program setpriv

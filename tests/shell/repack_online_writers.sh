@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack of what is mounted, beside writers that know every byte; it is killed
-# in every second run, at some moment of it.  A plan is made all the same.
+# e4repack on a mounted filesystem beside writers that verify every byte. Every
+# second run is killed at a random moment. A plan is always made.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 writers=$top_builddir/tests/tools/writers
 require_loop

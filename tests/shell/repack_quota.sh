@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What quota counts for users, groups and projects follows the trees, and e2fsck
-# agrees; a quota file that cannot follow is refused before anything is written.
+# The usage that quota records for users, groups and projects follows changes of
+# extent trees, and e2fsck agrees. A quota file that cannot be updated is
+# refused before the first write.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Filesystems drawn at random: whatever e4repack is asked for, every name leads to
-# what it led to, nothing is in more pieces for it, and what -n foretells of one
-# part is what is done then; --all leaves free space in no more runs, and none shorter
-# than the longest was.  SEEDS='N...' draws others.
+# Random filesystems: for any options of e4repack, every name leads to the same
+# content, nothing has more fragments than before, and the changes equal the
+# plan of -n for each part. --all leaves no more free extents than before, and
+# the longest is not shorter. SEEDS='N...' selects other seeds.
 [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"

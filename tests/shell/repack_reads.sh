@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What a repair copies is read for many destinations together: blocks of files
-# that grew in turns lie side by side, wherever each of the files goes.
+# A repair reads adjacent blocks together, even if their destinations differ:
+# blocks of files that grew alternately are adjacent on disk.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 require_strace

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What must not be written to is refused: one sentence that says what to run,
-# exit 1, and not a byte changed.  (target_write.sh has every other refusal.)
+# Filesystems that must not be written to are refused: one sentence with a
+# command to run, exit status 1, and no byte changed. (target_write.sh has the
+# other refusals.)
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 

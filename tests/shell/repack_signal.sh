@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A signal ends the work after the running transaction: what was done is done,
-# and another run continues.  A kill at any moment leaves what e2fsck brings back.
+# A signal ends a run after the current transaction: completed changes stay, and
+# another run continues. After a kill at any moment, e2fsck restores a clean
+# state.
 #
-# E4L_KILLS: how many kills on the way (20)
-# E4L_KILL_SEED: of their moments (1)
-# Memory keeps what a killed process wrote as a disk's cache does.
+# E4L_KILLS: number of kills during a run (20)
+# E4L_KILL_SEED: seed of their moments (1)
+# After a kill, the page cache keeps the written data like the cache of a disk.
 [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"

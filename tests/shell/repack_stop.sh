@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A run can be stopped inside a large file: the parts that it has moved stay
-# moved, the file is no worse than it was, and another run goes on with the rest.
+# A run can be stopped inside a large file: moved parts stay moved, the file has
+# no more fragments than before, and another run continues with the rest.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 no_leak_check

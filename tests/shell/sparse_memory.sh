@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A large filesystem with little in it takes little memory to check and to plan
-# for: at most twice what e2fsck takes, and for a plan two bits for each block.
+# Checking and planning a large, nearly empty filesystem takes little memory: at
+# most twice the memory of e2fsck, and two bits per block for a plan.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck
 case $(sed -n 's/^CFLAGS = //p' "$top_builddir/Makefile") in

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The public headers, the map and what the libraries export say the same.
+# The public headers, the version script and the exports of the libraries agree.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program nm
 lib=$top_builddir/lib/e4layout/.libs

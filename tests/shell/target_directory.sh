@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A directory means the filesystem that it is on, and to e4frag what is below
-# it; a file never means anything but what it holds.
+# A directory as target is its filesystem, and for e4frag the subtree of the
+# directory. A file as target is always an image.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program mke2fs

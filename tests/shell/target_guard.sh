@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Asking at each commit who else uses the device must not cost more with every
-# process that runs: what is held exclusively cannot be mounted.  A loop device
-# that shows nothing costs one look.
+# The check at each commit for other users of the device must not cost more with
+# every running process: a filesystem that is held exclusively cannot be
+# mounted. An unused loop device costs one query.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program mke2fs

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A filesystem inside a disk's image: by the number of its partition, and by the
-# offset where it begins, to read and to write.
+# A filesystem inside a disk image: by the number of its partition, and by its
+# offset, for reading and for writing.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck debugfs sfdisk cmp
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A label or a UUID that two devices have, as after dd, names none of them: no
-# tool takes one, and each names both.  The same of the UUID of a journal.
+# A label or a UUID of two devices, as after dd, is ambiguous: every tool
+# refuses the target and names both devices. The UUID of a journal is handled
+# alike.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program mke2fs blkid dumpe2fs

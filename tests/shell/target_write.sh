@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What tools that write refuse: one sentence that says what to run, exit 1, and
-# not a byte changed.  What only plans a change refuses the same.
+# Targets that every writing tool refuses: one sentence with a command to run,
+# exit status 1, and no byte changed. A dry run refuses the same targets.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs dumpe2fs
 

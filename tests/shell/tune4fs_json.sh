@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What --json prints is what doc/schema says; manual and completion know every
-# tunable that the table has.
+# The output of --json agrees with doc/schema. The manual page and the
+# completion know every tunable of the table.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs bash /usr/bin/python3
 /usr/bin/python3 -c 'import jsonschema' 2>/dev/null ||

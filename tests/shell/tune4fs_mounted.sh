@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tunables of a mounted filesystem: the same bytes on line and off line, and
-# the running kernel's values.
+# Tunables of a mounted filesystem: the same bytes online and offline, and the
+# values of the running kernel.
 # shellcheck disable=SC2016
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop

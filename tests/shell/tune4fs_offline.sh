@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tunables in a filesystem that is not mounted: set, refused, kept, damaged.
+# Tunables of an unmounted filesystem: set, refused, kept, damaged.
 # shellcheck disable=SC2016
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 no_leak_check

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The service's command, run as the service would be: what is mounted already,
-# and what is mounted later, has its tunables applied, once for each mount.
+# The command of the service, run as by systemd: tunables are applied to mounted
+# filesystems and to filesystems that are mounted later, once for each mount.
 # shellcheck disable=SC2016
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program sed

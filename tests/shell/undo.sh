@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What -z promises where something goes wrong: e2undo takes back whatever a kill
-# leaves, nothing is left in the way, and a full disk is called that.
+# Guarantees of -z in case of failures: e2undo restores the filesystem after a
+# kill at any moment, no stale files are left, and a full disk is reported as
+# the cause.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 no_leak_check

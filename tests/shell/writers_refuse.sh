@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What e4check calls an error, whoever writes refuses: exit 1, a sentence that
-# says what was found and what to run, and not a byte changed.
+# Every writing tool refuses a filesystem with errors that e4check reports: exit
+# status 1, a sentence with the error and a command to run, and no byte changed.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck debugfs dumpe2fs
 
