@@ -32,17 +32,19 @@ fails_with() {
 
 # shellcheck disable=SC2016
 program crashes 'e2fsck -fn "$1" >/dev/null 2>&1 || kill -SEGV $$'
-corpus --only 'super 0: s_magic' --tool "it=$work/crashes"
+corpus --base default --only 'super 0: s_magic' --tool "it=$work/crashes"
 fails_with '^CRASH it: '
+# two processes for each case
+corpus --each 1 --part "$(in_full && echo 1 || echo 3)" \
+	--tool "e4frag=$e4frag --quiet" \
+	--tool "e4repack=$e4repack -n --no-undo"
+cat "$out"
+[ "$status" = 0 ] || fail "one of them crashes or hangs"
 count=$(sed -n 's/ cases in all$//p' "$out")
 for page in doc/check.md tests/README.md; do
 	grep -q -e "$count c" "$top_srcdir/$page" ||
 		fail "$page does not say that there are $count cases"
 done
-corpus --each 1 --tool "e4frag=$e4frag --quiet" \
-	--tool "e4repack=$e4repack -n --no-undo"
-cat "$out"
-[ "$status" = 0 ] || fail "one of them crashes or hangs"
 
 # doc/check.md has the table of verdicts.tsv.
 corpus --doc
@@ -51,23 +53,23 @@ corpus --doc
 	fail "doc/check.md has another table than verdicts.tsv"
 
 # The corpus detects checkers that find nothing, or always something.
-corpus --only 'super 0: s_magic' --e4check true
+corpus --base default --only 'super 0: s_magic' --e4check true
 fails_with '[1-9][0-9]* disagreed'
 # shellcheck disable=SC2016
 program harsh 'dumpe2fs -h "$1" 2>&1 | grep -q "name: *<none>" || exit 4'
-corpus --only 'super 0: s_volume_name' --e4check "$work/harsh"
+corpus --base default --only 'super 0: s_volume_name' --e4check "$work/harsh"
 fails_with '[1-9][0-9]* disagreed'
 
 # A judge that crashes, and one that only ends badly, are noticed.
 # shellcheck disable=SC2016
 program dies 'read -r image; echo exit 0; ! read -r image || kill -SEGV $$'
-corpus --only 'super 0: s_magic' --judge "$work/dies"
+corpus --base default --only 'super 0: s_magic' --judge "$work/dies"
 fails_with '^CRASH e4check: '
 # shellcheck disable=SC2016
 program leaks 'n=0
 while read -r image; do n=$((n + 1)); echo exit 0; done
 [ $n = 1 ] || { echo SUMMARY: a leak; exit 23; }'
-corpus --only 'super 0: s_magic' --judge "$work/leaks"
+corpus --base default --only 'super 0: s_magic' --judge "$work/leaks"
 fails_with '^CRASH e4check: .*: a leak$'
 
 corpus --each "${E4L_CORRUPT_EACH:-1}" --judge "$judge"
@@ -86,7 +88,8 @@ cat "$out"
 # An index at an odd place, which must not be read as if it were aligned; a
 # directory with an extremely distant last block; an index that one thread
 # drops while another one reads it.
-corpus --judge "$judge" --only '^default .* htree-root .*: info_length=max ' \
+corpus --judge "$judge" --base default --base block-4k \
+	--only '^default .* htree-root .*: info_length=max ' \
 	--only '^block-4k .* extent .*: ee_block=sign ' \
 	--only '^default .* htree-node '
 cat "$out"

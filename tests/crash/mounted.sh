@@ -109,11 +109,22 @@ fresh
 traced -e trace=fsync || fail "it fails by itself"
 last=$(grep -c fsync "$work/trace")
 
+# turns: the two cases of each point; without --full, one of them in turn
+turn=unmounted
+turns() {
+	if in_full; then
+		echo mounted unmounted
+	else
+		echo $turn
+	fi
+}
+
 # stops POINT...: tries each point before the last write
 stops() {
 	for point; do
-		for when in mounted unmounted; do
-			try "${point%:*}" "${point#*:}" $when
+		[ $turn = mounted ] && turn=unmounted || turn=mounted
+		for when in $(turns); do
+			try "${point%:*}" "${point#*:}" "$when"
 			same "$what: exit" "$code" 1
 			grep -q 'another program mounted or changed' \
 				"$work/said" ||
