@@ -14,7 +14,7 @@ import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-# what mkaged makes of these is badly laid out
+# recipes of mkaged for badly laid out images
 RECIPES = {
     "alternating": "size 128M\n"
     "mosaic /db size 32M written 4K unwritten 4K\n",

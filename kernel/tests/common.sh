@@ -85,7 +85,7 @@ start() {
 		"$work/console" | grep -av "${expected:-^\$}" |
 		grep -av "$races" >&2 &&
 		[ "${complains-}" != ok ] &&
-		fail "the kernel complains"
+		fail "the kernel log has warnings"
 	[ "${lane%-kcsan}" = "$lane" ] ||
 		cat "$work/console" >>"${RACES:-/dev/null}"
 	[ "$status" != 137 ] ||
@@ -131,12 +131,12 @@ garbage_disk() {
 clean() {
 	e2fsck -fn "$@" "$disk" >"$work/fsck" 2>&1 || {
 		head -n 20 "$work/fsck" >&2
-		fail "e2fsck is not content"
+		fail "e2fsck has found errors"
 	}
 	[ ! "${top_builddir-}" ] ||
 		"$top_builddir/e2fsck/e4check" "$disk" >"$work/fsck" 2>&1 || {
 		head -n 20 "$work/fsck" >&2
-		fail "e4check is not content"
+		fail "e4check has found errors"
 	}
 }
 
@@ -157,7 +157,7 @@ mend() {
 # orphans and the free counts of the superblock.
 recover() {
 	mend
-	! grep -Ev "$after_cut" "$work/fsck" >&2 || fail "e2fsck found that"
+	! grep -Ev "$after_cut" "$work/fsck" >&2 || fail "e2fsck has found the errors above"
 	clean
 }
 

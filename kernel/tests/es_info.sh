@@ -27,4 +27,4 @@ awk '{ n += $1; bad += $4 == "(0" ? $1 : 0 }
 	END {
 		printf "%d inodes shown, %d of them gone\n", n, bad
 		exit !n || bad > 0
-	}' "$work/got" || fail "es_shrinker_info shows inodes that are gone"
+	}' "$work/got" || fail "es_shrinker_info shows evicted inodes"

@@ -126,7 +126,7 @@ got=$(directory)
 [ "$got" = 4096 ] || fail "in a directory without extents: ${got:-nothing}"
 echo "ok: without extents"
 got=$(outgrown)
-[ "$got" = 8192 ] || fail "it has outgrown its inode: ${got:-nothing}"
+[ "$got" = 8192 ] || fail "wrong size of the file that outgrew its inode: ${got:-no file}"
 echo "ok: it has outgrown its inode"
 
 kernel=$stock
@@ -140,7 +140,7 @@ for what in outgrown appended directory; do
 	got=$($what 2>"$work/err") || :
 	echo "logged by stock: $what: $got"
 	grep -q "^exit " "$work/lines" || fail "$what: replay panics"
-	[ $what != outgrown ] || [ "$got" = 8192 ] || fail "it is lost"
+	[ $what != outgrown ] || [ "$got" = 8192 ] || fail "the file that outgrew its inode is lost"
 done
 got=$(reused 2>"$work/err") ||
 	fail "logged by stock: a used inode: $got: $(cat "$work/fsck")"

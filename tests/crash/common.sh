@@ -87,7 +87,7 @@ crowded() {
 		for operation in "$1" ${steps:+"$1_steps"}; do
 			trial -o "$operation" -c "$scenario"
 			[ "$(writes)" -gt 0 ] ||
-				fail "$operation: nothing moves away"
+				fail "$operation: the operation moves nothing"
 		done
 	done
 	count_states

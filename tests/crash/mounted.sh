@@ -48,7 +48,7 @@ stop_at() {
 	traced -e trace="$1" -e inject="$1:signal=SIGSTOP:when=$2" &
 	tracer=$!
 	until grep -q 'stopped by SIGSTOP' "$work/trace"; do
-		kill -0 $tracer 2>/dev/null || fail "it has not stopped at $1 $2"
+		kill -0 $tracer 2>/dev/null || fail "the run has not stopped at $1 $2"
 		sleep 0.1
 	done
 	pid=$(sed -n 's/ .*stopped by SIGSTOP.*//p' "$work/trace" | head -n 1)
@@ -106,7 +106,7 @@ fresh
 repack "$img"
 [ "$(report done.transactions)" -ge 3 ] || fail "too few transactions"
 fresh
-traced -e trace=fsync || fail "it fails by itself"
+traced -e trace=fsync || fail "an undisturbed run fails"
 last=$(grep -c fsync "$work/trace")
 
 # turns: the two cases of each point; without --full, one of them in turn
@@ -148,6 +148,6 @@ done
 # With an undo file, writes wait until its records are durable.
 undo="-z $work/undo"
 fresh
-traced -e trace=fsync || fail "it fails by itself with -z"
+traced -e trace=fsync || fail "an undisturbed run with -z fails"
 last=$(grep -c fsync "$work/trace")
 stops fsync:$((last / 4)) fsync:$((last / 2))

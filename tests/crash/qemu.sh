@@ -49,20 +49,20 @@ strace -f -qq -o "$work/trace" -P "$img" -e trace=pwrite64 \
 	>"$out" 2>"$err" &
 tracer=$!
 until grep -q 'stopped by SIGSTOP' "$work/trace" 2>/dev/null; do
-	kill -0 $tracer 2>/dev/null || fail "it has not stopped"
+	kill -0 $tracer 2>/dev/null || fail "the run has not stopped"
 	sleep 0.1
 done
 sum=$(sha256sum <"$img")
 for options in '' -r '-r -U'; do
 	# shellcheck disable=SC2086
 	qemu-io $options -f raw -c 'read 0 512' "$img" >"$work/answers" 2>&1 &&
-		fail "qemu-io $options opens it"
+		fail "qemu-io $options opens the image"
 	grep -q 'Failed to get ".*" lock' "$work/answers" ||
 		fail "$(cat "$work/answers")"
 done
 qemu-io -f raw -c 'write 0 4k' "$img" >"$work/answers" 2>&1 &&
-	fail "qemu-io writes to it"
-[ "$sum" = "$(sha256sum <"$img")" ] || fail "qemu-io has changed it"
+	fail "qemu-io writes to the image"
+[ "$sum" = "$(sha256sum <"$img")" ] || fail "qemu-io has changed the image"
 kill -CONT "$(sed -n 's/ .*stopped by SIGSTOP.*//p' "$work/trace" | head -n 1)"
 wait $tracer || fail "e4repack fails: $(cat "$err")"
 sound "$img"

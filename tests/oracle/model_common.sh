@@ -23,7 +23,7 @@ agree() {
 agree_files() {
 	diff "$2" "$3" >"$out" 2>&1 && return
 	head -n 20 "$out" >&2
-	fail "$subject: $1: we (<) and they (>) differ"
+	fail "$subject: $1: e4frag (<) and the other program (>) differ"
 }
 
 # make_image RECIPE
@@ -116,7 +116,7 @@ check_extents() {
 		"$work/theirs" "$work/model" | sort -u >"$work/ours"
 	agree_files "extents of inodes" "$work/ours" "$work/theirs"
 	! has_feature extent || [ "$(wc -l <"$work/theirs")" -gt 50 ] ||
-		fail "$subject: debugfs saw too few extent trees"
+		fail "$subject: debugfs has listed too few extent trees"
 }
 
 # list_tree DEVICE: prints "DIRECTORY INODE" for each entry that is not a
@@ -190,7 +190,7 @@ check_filefrag() {
 		mv "$work/some" "$work/ours"
 	fi
 	agree_files "filefrag's count" "$work/ours" "$work/filefrag"
-	[ -s "$work/ours" ] || fail "$subject: filefrag saw no file"
+	[ -s "$work/ours" ] || fail "$subject: filefrag has listed no file"
 }
 
 # linked_again DIR: extents of files that have more than one name, for each

@@ -91,4 +91,4 @@ done
 sync -f "$work/mnt"
 check "$top_builddir/tests/oracle/scan-oracle" "$loop"
 check "$e4frag" --json "$loop"
-grep -Eq '"damaged": *\[\]' "$out" || fail "sees damage in what the kernel made"
+grep -Eq '"damaged": *\[\]' "$out" || fail "damage is reported in a filesystem written by the kernel"

@@ -14,9 +14,9 @@ echo content >"$work/tree/file"
 # zero.
 untouched() {
 	head -c 1024 "$1" | tr -d '\0' | grep -q . &&
-		fail "was written to at its beginning: $what"
+		fail "$what: the beginning of the image was overwritten"
 	[ "$(od -An -tx1 -j 1080 -N 2 "$1")" = ' 53 ef' ] ||
-		fail "has lost its superblock: $what"
+		fail "$what: the superblock was overwritten"
 }
 
 # each CLOSED COMMAND...: CLOSED is the shell's redirection that closes

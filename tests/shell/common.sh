@@ -234,7 +234,7 @@ hold() {
 	"$@" <"$work/hold" >"$work/held" &
 	held=$!
 	exec 9>"$work/hold"
-	read -r _ <"$work/held" || fail "it does not begin: $*"
+	read -r _ <"$work/held" || fail "the command printed no line: $*"
 }
 
 # release: ends the command of hold, and returns its exit status.
@@ -283,7 +283,7 @@ mustfail() {
 says() {
 	grep -Eq -e "$1" "$err" && return
 	show_run
-	fail "stderr does not say: $1"
+	fail "stderr lacks: $1"
 }
 
 # one_sentence TOOL: the last command's stderr is one line that begins with TOOL, and,
@@ -333,5 +333,5 @@ documented() {
 	[ "$(wc -L <"$out")" -le 80 ] ||
 		fail "--help is wider than 80 columns"
 	check "$program" --version
-	grep -q "^$tool [0-9]" "$out" || fail "--version shows none"
+	grep -q "^$tool [0-9]" "$out" || fail "--version prints no version"
 }

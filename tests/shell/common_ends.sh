@@ -31,4 +31,4 @@ export log
 ends 1 'defer "echo 1 >>$log"; defer "echo 2 >>$log"; defer false
 	echo "$work" >"$log"; false'
 [ "$(sed 1d "$log" | tr '\n' ' ')" = '2 1 ' ] || fail "deferred: $(cat "$log")"
-[ ! -e "$(head -n 1 "$log")" ] || fail "the directory stayed"
+[ ! -e "$(head -n 1 "$log")" ] || fail "the directory was not removed"

@@ -40,7 +40,7 @@ only() {
 		show_run
 		fail "found: $(cat "$work/codes"), not $1"
 	}
-	grep -q -e "$2" "$out" || { show_run; fail "does not say: $2"; }
+	grep -q -e "$2" "$out" || { show_run; fail "missing in the output: $2"; }
 }
 
 # fixed: the commands of "to fix:" remove all findings.
@@ -142,7 +142,7 @@ sys.exit(named != sys.argv[2:])' "$out" "$img" "$odd" ||
 # Findings that stable_inodes forbids to fix are not reported.
 check debugfs -w -R 'feature stable_inodes' "$odd"
 check "$e4check" --layout-only "$odd"
-! grep -q '^layout:' "$out" || { show_run; fail "what stays is found"; }
+! grep -q '^layout:' "$out" || { show_run; fail "a finding without a possible repair is reported"; }
 check "$e4frag" "$odd"
 ! grep -q 'only=inodes' "$out" || { show_run; fail "--only=inodes is refused"; }
 rm "$odd"

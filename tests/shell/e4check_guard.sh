@@ -30,7 +30,7 @@ ask() {
 # clean WHAT: both programs find the image clean.
 clean() {
 	run e2fsck -fn "$img"
-	[ "$status" = 0 ] || { show_run; fail "$1: e2fsck finds it unclean"; }
+	[ "$status" = 0 ] || { show_run; fail "$1: e2fsck finds the image unclean"; }
 	run "$e4check" --no-layout "$img"
 	[ "$status" = 0 ] || { show_run; fail "$1: not clean"; }
 }
@@ -39,7 +39,7 @@ clean() {
 # image.
 unclean() {
 	run e2fsck -fn "$img"
-	[ "$status" != 0 ] || fail "$2: e2fsck finds it clean"
+	[ "$status" != 0 ] || fail "$2: e2fsck finds the image clean"
 	run "$e4check" --no-layout "$img"
 	[ "$status" = 4 ] || { show_run; fail "$2: exit $status"; }
 	grep -q "^error: $1[,:] " "$out" || { show_run; fail "$2: no $1"; }

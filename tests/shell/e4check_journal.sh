@@ -25,7 +25,7 @@ for blocksize in 1024 4096; do
 	# both EXIT CODE: e2fsck finds errors, and e4check finds CODE
 	both() {
 		run e2fsck -fn "$img"
-		[ "$status" != 0 ] || fail "$3: e2fsck finds it clean"
+		[ "$status" != 0 ] || fail "$3: e2fsck finds the image clean"
 		run "$e4check" --no-layout "$img"
 		[ "$status" = "$1" ] || { show_run; fail "$3: exit $status"; }
 		grep -q "^[a-z]*: $2: " "$out" ||

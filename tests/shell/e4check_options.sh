@@ -37,7 +37,7 @@ cp "$out" "$work/plain"
 for options in -n -f '-fn' '-C 3' '-n -f -C 3'; do
 	# shellcheck disable=SC2086
 	check "$e4check" $options "$img"
-	cmp "$work/plain" "$out" || fail "$options: says something else"
+	cmp "$work/plain" "$out" || fail "$options: the output differs"
 done
 check "$e4check" -n -C 0 "$img"
 says '^inodes \[#* *\] *[0-9]* %'
@@ -94,7 +94,7 @@ grep -q '^layout: fragmented, inode [0-9]* (/data/broken): .* 3 fragments, ' \
 	"$out" || fail "--layout-only does not tell"
 run "$e4check" --no-layout "$img"
 same "exit code" "$status" 4
-! grep -q '^layout:' "$out" || fail "--no-layout tells of it"
+! grep -q '^layout:' "$out" || fail "--no-layout: the output has layout findings"
 grep -q '^error:' "$out" || fail "--no-layout does not tell of errors"
 
 # The number of threads does not change the findings, in this image and in one

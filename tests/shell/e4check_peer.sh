@@ -27,13 +27,13 @@ field() {
 # clean WHAT, unclean CODE WHAT: both programs agree.
 clean() {
 	run e2fsck -fn "$img"
-	[ "$status" = 0 ] || { show_run; fail "$1: e2fsck finds it unclean"; }
+	[ "$status" = 0 ] || { show_run; fail "$1: e2fsck finds the image unclean"; }
 	run "$e4check" --no-layout "$img"
 	[ "$status" = 0 ] || { show_run; fail "$1: not clean"; }
 }
 unclean() {
 	run e2fsck -fn "$img"
-	[ "$status" != 0 ] || fail "$2: e2fsck finds it clean"
+	[ "$status" != 0 ] || fail "$2: e2fsck finds the image clean"
 	run "$e4check" --no-layout "$img"
 	[ "$status" = 4 ] || { show_run; fail "$2: exit $status"; }
 	grep -q "^error: $1, " "$out" || { show_run; fail "$2: no $1"; }

@@ -53,7 +53,7 @@ printf '\377\377' | dd of="$img" bs=1 seek=1060 conv=notrunc status=none
 run "$e4check" "$img"
 grep -q '^warning: super-doubtful, block 8193: ' "$out" || {
 	show_run
-	fail "does not say that a copy was used"
+	fail "the warning about the backup superblock is missing"
 }
 printf 'none' | dd of="$img" bs=1 seek=$((8193 * 1024 + 56)) conv=notrunc \
 	status=none
@@ -84,7 +84,7 @@ for name in "$img" "$loop" "$work/mnt"; do
 	[ "$status" = 0 ] || [ "$status" = 4 ] || fail "exit $status mounted"
 	! grep -Eq '^[a-z]*: (journal-|orphan-|mmp-)' "$out" ||
 		{ show_run; fail "a mount is no finding"; }
-	! grep -q '^to fix:' "$out" || fail "fixes what is mounted"
+	! grep -q '^to fix:' "$out" || fail "a repair of a mounted filesystem is recommended"
 	run "$e4check" -q "$name"
 	[ ! -s "$err" ] || fail "--quiet talks about the mount"
 done

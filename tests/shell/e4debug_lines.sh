@@ -13,7 +13,7 @@ for request in 'stat /split' 'ls -l /data' 'testb 5000' 'dump_extents /split' \
 	'bmap /data/broken 5'; do
 	check "$e4debug" -R "$request" "$img"
 	debugfs -R "$request" "$img" >"$work/wanted" 2>/dev/null
-	[ -s "$work/wanted" ] || fail "debugfs says nothing to $request"
+	[ -s "$work/wanted" ] || fail "debugfs prints nothing for $request"
 	cmp "$out" "$work/wanted" || fail "$request is not debugfs's"
 done
 

@@ -35,7 +35,7 @@ refused() {
 # holds PATH HOSTFILE: the file has the content of HOSTFILE.
 holds() {
 	debugfs -R "dump $1 $work/dump" "$img" >/dev/null 2>&1
-	cmp "$work/dump" "$2" || fail "$what: $1 is not $2"
+	cmp "$work/dump" "$2" || fail "$what: $1 and $2 differ"
 }
 
 # others: prints the files that no request has changed; their inodes are in

@@ -116,5 +116,5 @@ says 'changed .*or is damaged$'
 grep -q '^Damaged  *1 ' "$out" ||
 	fail "mounted and damaged: $(cat "$out")"
 if grep -q e2fsck\ -f "$out" "$err"; then
-	fail "e2fsck is named for what is mounted"
+	fail "e2fsck is recommended for a mounted filesystem"
 fi

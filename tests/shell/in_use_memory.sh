@@ -17,7 +17,7 @@ refused() {
 	case $status in
 	0|1??) fail "$what: exit $status: $*" ;;
 	esac
-	cmp -s "$img" "$work/as_it_was" || fail "$what: wrote: $*"
+	cmp -s "$img" "$work/as_it_was" || fail "$what: the image was changed: $*"
 }
 
 # in_use COMMAND...: is refused with memory and descriptors, and without.
@@ -26,7 +26,7 @@ in_use() {
 	run env FAIL_MALLOC_COUNT="$work/count" LD_PRELOAD="$shim" "$@"
 	refused 'with memory' "$@"
 	grep -qE 'attached|mounted' "$out" "$err" ||
-		fail "does not say what it is: $*"
+		fail "the reason is missing: $*"
 	for n in $(seq "$(cat "$work/count")"); do
 		run env FAIL_MALLOC="$n" LD_PRELOAD="$shim" "$@"
 		refused "allocation $n fails" "$@"

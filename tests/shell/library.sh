@@ -16,7 +16,7 @@ refuse() {
 	same "exit: $1" "$status" 1
 	says "^$1: $2"
 	same "lines of $1" "$(wc -l <"$err")" 1
-	[ ! -s "$out" ] || fail "it did something: $1"
+	[ ! -s "$out" ] || fail "unexpected output: $1"
 	same "bytes of $1" "$(sha256sum <"$img")" "$before"
 }
 
@@ -28,7 +28,7 @@ cp "$img" "$work/aged"
 if [ -e "$top_builddir/lib/e4layout/.libs/libe4layout.so" ]; then
 	nm -D --undefined-only "$top_builddir/doc/examples/.libs/repack" |
 		sed -n 's/.* \(e4l_[a-z0-9_]*\).*/\1/p' >"$work/used"
-	grep -q '^e4l_open$' "$work/used" || fail "it does not use e4l_open()"
+	grep -q '^e4l_open$' "$work/used" || fail "the program does not use e4l_open()"
 fi
 
 debugfs -w -R 'ssv state 3' "$img" >/dev/null 2>&1
@@ -59,7 +59,7 @@ if can_mount && can_trace; then
 		"$repair" "$img" >"$out" 2>"$err" </dev/null &
 	until grep -q pwrite64 "$work/trace"; do sleep 0.1; done
 	attach "$img"
-	wait $! && fail "it does not stop"
+	wait $! && fail "the program does not stop"
 	says 'another program '
 	detach "$loop"
 	cp "$work/aged" "$img"

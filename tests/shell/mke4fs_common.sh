@@ -9,7 +9,7 @@ require_archives() {
 	printf x >"$work/archive"
 	mustfail 1 "$mke4fs" -d "$work/archive" "$work/img" 16M
 	says "$work/archive: .* without libarchive"
-	[ ! -e "$work/img" ] || fail "mke4fs wrote before it refused an archive"
+	[ ! -e "$work/img" ] || fail "mke4fs created an image before refusing an archive"
 	skip 'built without libarchive'
 }
 
@@ -90,9 +90,9 @@ equals() {
 	umount "$work/mnt"
 	[ ! -s "$work/differs" ] || {
 		cat "$work/differs" >&2
-		fail "rsync finds that $1 is not $2"
+		fail "rsync finds differences between $1 and $2"
 	}
-	diff "$work/want" "$work/got" >&2 || fail "$1 is not $2"
+	diff "$work/want" "$work/got" >&2 || fail "$1 and $2 differ"
 }
 
 # sample DIR: makes a tree with one file of each kind.

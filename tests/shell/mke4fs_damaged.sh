@@ -132,7 +132,7 @@ inline() {
 		check debugfs -w -R "$request" "$work/from"
 	done
 	check debugfs -R 'stat d/f' "$work/from"
-	grep -q 'Size of inline data' "$out" || fail "it is not inline"
+	grep -q 'Size of inline data' "$out" || fail "the file has no inline data"
 	clean "$work/from"
 	check "$mke4fs" -q --from="$work/from" "$work/img"
 	clean "$work/img"

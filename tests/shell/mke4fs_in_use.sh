@@ -81,7 +81,7 @@ exec 9>"$work/sort"
 mount -o loop "$img" "$mnt"
 umount "$mnt"
 exec 9>&-
-wait $copying && fail "a copy of what was mounted meanwhile"
+wait $copying && fail "a filesystem mounted during the copy was not refused"
 says "$img: .*another program "
 [ ! -e "$work/none" ] || fail "a copy is left"
 sha256sum "$img" >"$work/sum"

@@ -86,7 +86,7 @@ for new in yes no; do
 	if [ $new = yes ]; then
 		[ ! -e "$target" ] || fail "an image is left behind"
 	else
-		[ -e "$target" ] || fail "a file that was there is gone"
+		[ -e "$target" ] || fail "an existing file was removed"
 	fi
 done
 

@@ -15,7 +15,7 @@ valid() {
 	run /usr/bin/python3 "$top_srcdir/tests/shell/validate.py" "$schema" "$1"
 	[ "$status" = 77 ] || [ "$status" = 0 ] || {
 		show_run
-		fail "$1 is not as the schema says"
+		fail "$1 does not match the schema"
 	}
 }
 

@@ -180,7 +180,7 @@ together() {
 	# one more: the root's inode is fixed, and its files are in a window
 	[ "$(json "$out" 'd["directories"]["itable_blocks"] -
 		d["directories"]["itable_blocks_ideal"]')" -le 1 ] ||
-		fail "what e4frag says of directories: $(cat "$out")"
+		fail "wrong directory figures of e4frag: $(cat "$out")"
 }
 
 # without a size, there are enough inodes for this

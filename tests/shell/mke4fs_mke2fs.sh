@@ -43,7 +43,7 @@ while read -r same options; do
 	sound ours
 	header theirs >theirs.header
 	header ours >ours.header
-	diff theirs.header ours.header >&2 || fail "$options: not as mke2fs has it"
+	diff theirs.header ours.header >&2 || fail "$options: the superblock differs from mke2fs"
 	if cmp -s plain.header ours.header; then
 		[ "$same" = = ] || fail "$options: nothing shows"
 	fi
@@ -100,7 +100,7 @@ check "$mke4fs" -q -F -E stride=8 -E stripe_width=16 -O quota -O project \
 	-d src ours 64M
 header ours >ours.header
 for word in 'stride: *8' 'width: *16' 'quota.* project'; do
-	grep -q "$word" ours.header || fail "of several, this is lost: $word"
+	grep -q "$word" ours.header || fail "one of several options has no effect: $word"
 done
 
 # ------------------------------------------------------- applied by mke4fs

@@ -19,7 +19,7 @@ for option in d from R E free grow-to all-root uid-map gid-map numeric-acls \
 done
 for option in --version -V; do
 	check "$mke4fs" $option
-	grep -q '^mke4fs [0-9].* (libext2fs ' "$out" || fail "$option shows none"
+	grep -q '^mke4fs [0-9].* (libext2fs ' "$out" || fail "$option prints no version"
 done
 
 mkdir "$work/src"
@@ -29,7 +29,7 @@ img=$work/img
 # says_of PATTERN: the superblock of the image matches
 says_of() {
 	check dumpe2fs -h "$img"
-	grep -Eq "$1" "$out" || { show_run; fail "dumpe2fs does not say $1"; }
+	grep -Eq "$1" "$out" || { show_run; fail "the output of dumpe2fs lacks $1"; }
 }
 
 check "$mke4fs" -q -d "$work/src" -b 1024 -g 2048 -G 4 -I 512 -m 3 -L label \

@@ -61,7 +61,7 @@ for format in gnu posix; do
 	for name in all-hole data; do
 		debugfs -R "cat $name" "$work/img" 2>/dev/null |
 			cmp - "$work/$name" >&2 ||
-			fail "$format: $name is not what it was"
+			fail "$format: the content of $name has changed"
 	done
 done
 
@@ -192,9 +192,9 @@ tail -c +4194305 "$work/disk" >"$work/part"
 clean "$work/part"
 rm "$work/part"
 cmp -n "$(stat -c %s "$work/around")" "$work/around" "$work/disk" >&2 ||
-	fail "what was before it is gone"
+	fail "data before the partition was overwritten"
 [ "$(tail -c 5000 "$work/disk")" = "$(tail -c 5000 "$work/around")" ] ||
-	fail "what was behind it is gone"
+	fail "data behind the partition was overwritten"
 loop=$(losetup --show -f -o 4194304 --sizelimit 33554432 "$work/disk")
 defer "losetup -d $loop"
 equals "$loop" "$work/src"

@@ -47,7 +47,7 @@ for options in ro,noload rw; do
 	before=$(sha256sum <"$img")
 	echo 'mkdir /new' >&9
 	close_shell 'another program mounted or changed the filesystem'
-	[ "$before" = "$(sha256sum <"$img")" ] || fail "$options: it wrote"
+	[ "$before" = "$(sha256sum <"$img")" ] || fail "$options: the image was changed"
 	umount "$work/mnt"
 	undefer "umount '$work/mnt'"
 	sound "$img"

@@ -108,9 +108,9 @@ spoilt() {
 	status=0
 	"$probe" "$work/got" "$2" <"$3" >"$out" 2>"$err" || status=$?
 	same "$what: exit" "$status" 1
-	grep -Eq -e "^$4" "$out" || { show_run; fail "$what: another failure"; }
+	grep -Eq -e "^$4" "$out" || { show_run; fail "$what: unexpected message"; }
 	grep -qx 'transactions 0' "$out" ||
-		{ show_run; fail "$what: went on"; }
+		{ show_run; fail "$what: the run was not ended"; }
 	cmp "$work/got" "$work/want" || fail "$what: wrote"
 }
 

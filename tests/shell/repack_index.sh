@@ -26,7 +26,7 @@ long=a-name-that-takes-room-
 
 # left WHY: the last run reports the reason.
 left() {
-	[ "$(skipped "$1")" -gt 0 ] || fail "$what: not: $1"
+	[ "$(skipped "$1")" -gt 0 ] || fail "$what: no file was skipped: $1"
 }
 
 # emptied RECIPE LINE...: makes the recipe's image with additional lines.

@@ -29,7 +29,7 @@ of_inodes() {
 left() {
 	json "$work/.report" "[x['reason'] for x in d['skipped']
 		if x['kind'] == 'inodes']" |
-		grep -q "'$1" || fail "$what: not: $1: $(cat "$work/.report")"
+		grep -q "'$1" || fail "$what: missing in the report: $1: $(cat "$work/.report")"
 }
 
 # by_name IMAGE: prints everything that must stay.

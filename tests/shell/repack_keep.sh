@@ -72,7 +72,7 @@ for bs in 1024 4096; do
 	# skipped files count as well: the totals are e4frag's
 	"$e4frag" --json "$img" >"$work/frag"
 	grep -q "^    \"extents\": $(report after.extents),\$" "$work/frag" ||
-		fail "$what: other extents than e4frag's"
+		fail "$what: the extents differ from e4frag's"
 	repack -n "$img"
 	same "$what: swap files" "$(skipped swap)" 11
 	same "$what: immutable files" "$(skipped immutable)" 1

@@ -70,7 +70,7 @@ check "$top_builddir/bench/measured" 3 "$e4repack" -n --no-undo --mem=1M "$work/
 	3>"$work/measured"
 kib=$(sed -n 's/^rss //p' "$work/measured")
 [ "$kib" -le $((buffers_kib + 20 * 1024)) ] ||
-	fail "what is too large takes $kib KiB"
+	fail "a file that is too large to plan takes $kib KiB"
 
 # more files than fit in memory: each run continues, until everything is done
 aged "$work/img" <<END

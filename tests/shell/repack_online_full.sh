@@ -57,12 +57,12 @@ for _ in $(seq 100); do
 	[ -z "$donor" ] || break
 	sleep 0.05
 done
-[ "$donor" ] || { show_run; fail "it takes no space"; }
+[ "$donor" ] || { show_run; fail "e4repack reserves no space"; }
 same "MiB that fit in" "$(write_all)" "$alone"
-wait "$pid" || { show_run; fail "it failed"; }
+wait "$pid" || { show_run; fail "e4repack failed"; }
 undefer "kill $pid 2>/dev/null"
 grep -q '^Skipped: .*the remaining free space is reserved for other programs' \
-	"$out" || { show_run; fail "it does not say why it has ended"; }
+	"$out" || { show_run; fail "the reason for the end is missing"; }
 md5sum --quiet -c "$work/sums" || fail "other contents"
 
 # with no more free space than the reserve, nothing is copied

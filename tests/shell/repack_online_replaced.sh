@@ -19,7 +19,7 @@ begin() {
 	defer "kill $pid 2>/dev/null; wait $pid"
 }
 finish() {
-	wait "$pid" || { show_run; fail "it failed"; }
+	wait "$pid" || { show_run; fail "e4repack failed"; }
 	undefer "kill $pid 2>/dev/null; wait $pid"
 }
 end() {
@@ -38,7 +38,7 @@ for _ in $(seq 600); do
 	sleep 0.05
 done
 file=$(head -1 "$work/first")
-[ "$file" ] || { show_run; fail "it repairs nothing, or all at once"; }
+[ "$file" ] || { show_run; fail "e4repack has repaired no file, or all files at once"; }
 /usr/bin/python3 - "$file" <<'END'
 import os
 import sys
@@ -54,7 +54,7 @@ for k in range(100):
     for fd in fds:
         os.posix_fallocate(fd, k * 4096, 4096)
 END
-kill -0 "$pid" 2>/dev/null || fail "it has ended already"
+kill -0 "$pid" 2>/dev/null || fail "e4repack has ended too early"
 finish
 same "files repaired" "$(json "$out" 'd["done"]["files"]')" 20
 same "fragments saved in those that are there" "$(json "$out" \

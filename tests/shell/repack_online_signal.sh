@@ -31,7 +31,7 @@ for _ in $(seq 600); do
 	[ "$shown" -lt 2 ] || break
 	sleep 0.1
 done
-[ "$shown" -ge 2 ] || { show_run; fail "it shows no progress"; }
+[ "$shown" -ge 2 ] || { show_run; fail "no progress is shown"; }
 
 for signal in INT TERM; do
 	kill -s "$signal" "$pid"
@@ -117,7 +117,7 @@ until filefrag "$work"/mnt/data/* | grep -q ': 1 extent found'; do
 	sleep 0.05
 done
 kill -TERM "$pid"
-wait "$pid" || { show_run; fail "it failed"; }
+wait "$pid" || { show_run; fail "e4repack failed"; }
 undefer "kill $pid 2>/dev/null"
 same "files that are done or left alone" "$(json "$out" 'd["stopped"] and
 	d["done"]["files"] + sum(l["count"] for l in d["skipped"])')" 20

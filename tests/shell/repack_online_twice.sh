@@ -39,7 +39,7 @@ done
 [ "$donor" ] || fail "the first run reserves nothing: $(cat "$work/first")"
 check "$e4repack" "$work/mnt"
 grep -q '^Skipped: .*: another run of e4repack has reserved the free space$' \
-	"$out" || { show_run; fail "it does not say why it does nothing"; }
+	"$out" || { show_run; fail "the reason for doing nothing is missing"; }
 kill "$pid"
 wait "$pid" || fail "the first run failed: $(cat "$work/first")"
 undefer "kill $pid 2>/dev/null"

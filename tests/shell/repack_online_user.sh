@@ -27,10 +27,10 @@ chmod o+r "$loop"
 chmod 555 "$work/mnt/own"
 check as_nobody "$e4repack" "$work/mnt"
 grep -q ": no permission to reserve space in the root directory or in a file's directory\$" \
-	"$out" || { show_run; fail "it does not say what it may not"; }
+	"$out" || { show_run; fail "the missing permission is not reported"; }
 grep -q '^Skipped: 10 files .*: permission denied' "$out" || {
 	show_run
-	fail "it does not say whose files it leaves"
+	fail "the skipped files are not reported"
 }
 chmod 755 "$work/mnt/own"
 file=$(find "$work/mnt/own" -type f | head -n 1)
@@ -39,13 +39,13 @@ same "fragments of a file" "$(fragments "$file")" 1
 check as_nobody "$e4repack" "$work"/mnt/others/*
 grep -q '^Skipped: 10 files .*: permission denied' "$out" || {
 	show_run
-	fail "files of others"
+	fail "files of other users are not reported as skipped"
 }
 chmod 1777 "$work/mnt"
 check as_nobody "$e4repack" "$work/mnt"
 grep -q '^Files fragmented  *19  *10$' "$out" || {
 	show_run
-	fail "not its own files"
+	fail "the user's files were not repaired"
 }
 same "fragments of own files" "$(fragments "$work"/mnt/own/*)" 1
 same "fragments of others'" "$(fragments "$work"/mnt/others/*)" 8

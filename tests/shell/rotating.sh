@@ -43,12 +43,12 @@ for tool in "$e4frag --json" "$e4check --json" "$e4repack -n --json"; do
 	done
 	echo "$tool: $before reads, $reads where it rotates"
 	[ $((reads * 3)) -le $((before * 2)) ] ||
-		fail "$tool: $reads reads where it rotates, else $before"
+		fail "$tool: $reads reads on a rotating disk, $before on other disks"
 	for rotates in 0 1; do
 		sed -E '/(seconds|_ns|_per_s|reads|read_bytes)"/d' \
 			"$work/out-$rotates" >"$work/told-$rotates"
 	done
-	cmp "$work/told-0" "$work/told-1" >&2 || fail "$tool: says other things"
+	cmp "$work/told-0" "$work/told-1" >&2 || fail "$tool: the output differs"
 done
 
 for rotates in 0 1; do

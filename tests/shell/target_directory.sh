@@ -22,8 +22,8 @@ paths() {
 }
 
 same "below a directory" "$(paths "$mnt/mail")" "$(paths "$mnt" "$mnt/mail")"
-paths "$mnt/mail" | grep -q 'letter' || fail "not what is below"
-! paths "$mnt/mail" | grep -q 'outside' || fail "more than what is below"
+paths "$mnt/mail" | grep -q 'letter' || fail "files below the directory are missing"
+! paths "$mnt/mail" | grep -q 'outside' || fail "files outside the directory are listed"
 same "a name that is in it twice" "$(paths "$mnt$mnt/twice")" \
 	"$mnt/twice $mnt/twice/file "
 if can_trace; then

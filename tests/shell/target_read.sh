@@ -11,7 +11,7 @@ mke2fs -qq -F -t ext4 -L "e4l-$$" "$img" 16M
 
 check "$probe" read "$img"
 grep -qx "device $img" "$out" || fail "an image is not its own device"
-[ ! -s "$err" ] || fail "a note on an image that nobody uses"
+[ ! -s "$err" ] || fail "an unused image causes a note"
 
 mount_image "$img" "$work/a b"
 for name in "$loop" "$work/a b" "$work/../$(basename "$work")/a b"; do

@@ -179,7 +179,7 @@ check "$tune4fs" -z "$work/undo" -E mb_order2_req=1 "$img"
 attribute mb_order2_req=1
 refuse 1 'the file exists' -z "$work/undo" -E mb_order2_req=0
 e2undo "$work/undo" "$img" >/dev/null 2>&1 || fail "e2undo"
-[ "$original" = "$(sha256sum <"$img")" ] || fail "e2undo did not undo it"
+[ "$original" = "$(sha256sum <"$img")" ] || fail "e2undo did not restore the image"
 check "$tune4fs" --no-undo -E mb_order2_req=1 "$img"
 attribute mb_order2_req=1
 
