@@ -44,14 +44,17 @@ static int write_out(const struct e4l_moved *m)
 	return e4l_file_write_out(m->pages.fd, m->pages.at, length_of(m));
 }
 
-/* What of it is left to be put back. */
+/* A moved part that is put back to its old blocks. */
 struct back {
 	const struct e4l_moved *m;
-	const struct e4l_exchange *x;	/* at hand */
+	const struct e4l_exchange *x;	/* the current exchange */
 	int naps;
 };
 
-/* Somebody makes pages dirty: it goes between two of their writes. */
+/*
+ * Called while other programs make pages dirty: writes the pages out, so that
+ * the swap may happen between two writes.
+ */
 static int wait_for_writers(const struct move_extent *left, void *priv)
 {
 	const struct timespec t = { .tv_nsec = NAP_NSEC };
@@ -65,7 +68,7 @@ static int wait_for_writers(const struct move_extent *left, void *priv)
 	return 0;
 }
 
-/* The blocks of @x among those where @m was moved to, in *@part. */
+/* Sets *@part to the part of @x that is in the blocks to which @m was moved. */
 static bool moved_part(const struct e4l_exchange *m, const struct e4l_extent *x,
 		       struct e4l_extent *part)
 {
@@ -95,8 +98,9 @@ static bool is_held(const struct e4l_moved *m, const unsigned char *page,
 }
 
 /*
- * The kernel copies what is in memory, which nothing else has.  A page that has
- * been dropped is not put back: what would be read in its place is not known.
+ * Swaps @x back to the old blocks.  The kernel copies the pages in memory,
+ * which are the only copy of the data.  A page that has been dropped from
+ * memory is not put back, because its content on disk is unknown.
  */
 static void swap_back(struct back *back, const unsigned char *page,
 		      const struct e4l_extent *x)
@@ -122,7 +126,11 @@ static void swap_back(struct back *back, const unsigned char *page,
 	}
 }
 
-/* What others have shifted in the file has left the memory. */
+/*
+ * Puts back every block of @m that is still at its new place and at the same
+ * logical block.  Blocks that other programs have shifted in the file have left
+ * the memory.
+ */
 static void swap_all_back(const struct e4l_moved *m, const struct e4l_open_file *f,
 			  const unsigned char *page)
 {
@@ -139,7 +147,7 @@ static void swap_all_back(const struct e4l_moved *m, const struct e4l_open_file 
 	}
 }
 
-/* Whether nothing is read from these blocks of the file. */
+/* Whether the file has only holes or unwritten blocks in @x. */
 static bool is_empty(const struct e4l_moved *m, const struct e4l_extent *x)
 {
 	off_t at = (off_t)x->lblk * m->blocksize;
@@ -149,7 +157,10 @@ static bool is_empty(const struct e4l_moved *m, const struct e4l_extent *x)
 	       (off_t)x->len * m->blocksize;
 }
 
-/* Whether the file has nothing more where it was moved to. */
+/*
+ * Whether none of the file's blocks is at its new place, except for empty
+ * blocks.
+ */
 static bool is_back(const struct e4l_moved *m, const struct e4l_open_file *f)
 {
 	struct e4l_extent x;
@@ -173,7 +184,10 @@ static bool put_back(const struct e4l_moved *m)
 	    !e4l_file_map(m->pages.fd, false, &f))
 		swap_all_back(m, &f, page);
 	free(page);
-	/* the old blocks still have what nobody has written since */
+	/*
+	 * the old blocks hold all data that has not been written since the
+	 * exchange
+	 */
 	write_out(m);
 	back = !e4l_file_map(m->pages.fd, false, &f) && is_back(m, &f);
 	e4l_file_close(&f);
@@ -187,7 +201,7 @@ static void finish(struct e4l_behind *b, struct e4l_moved *m)
 	b->broken |= failed;
 	if (failed)
 		b->failed(m->ino, back, b->priv);
-	/* until it is dropped, what is lost can be read */
+	/* while the pages are in memory, lost blocks can still be read */
 	if (back)
 		e4l_resident_restore(&m->pages);
 	else

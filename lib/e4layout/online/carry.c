@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * carry: carries out the plan of a mounted filesystem.
- *
- * Each file is opened and mapped again when its turn comes.  What is not as it was
- * planned is skipped: a file that has changed stays where it is, and a target
- * that is not free any more is replaced at the end (finish_later()).
+ * carry: carries out the plan of a mounted filesystem.  Each file is opened and
+ * mapped again immediately before its moves.  A file that has changed is not
+ * moved.  If a target is no longer free, the file gets another place at the end
+ * (finish_later()).
  */
 #include "config.h"
 #include <errno.h>
@@ -35,7 +34,7 @@ void e4l_online_skip(struct e4l_online *o, struct e4l_candidate *c,
 		e4l_run_skip(&o->run, E4L_SKIP_FILE, c->ino, why, extents);
 }
 
-/* The file is not moved any more, for a reason that is reported once. */
+/* Stops moving the file, and reports the reason once. */
 static void give_up(struct e4l_online *o, struct e4l_candidate *c,
 		    enum e4l_skip why, uint64_t extents)
 {
@@ -49,7 +48,7 @@ static struct e4l_candidate *find(const struct e4l_online *o, ext2_ino_t ino)
 	return bsearch(&ino, o->v, o->n, sizeof(*o->v), e4l_u32_cmp);
 }
 
-/* Why the run has ended, or E4L_SKIP_NONE. */
+/* The reason why the run has ended, or E4L_SKIP_NONE. */
 static enum e4l_skip ended(const struct e4l_online *o)
 {
 	return o->ways.broken ? E4L_SKIP_DEVICE :
@@ -65,7 +64,10 @@ void e4l_online_failed(ext2_ino_t ino, bool put_back, void *priv)
 	if (!c)
 		return;
 	o->run.result->files_done -= c->done;
-	/* that it was put back is no news where another reason was given */
+	/*
+	 * if another reason was reported, a successful move back is not
+	 * reported
+	 */
 	fail(o, c, put_back ? E4L_SKIP_PUT_BACK : E4L_SKIP_LOST,
 	     c->told && put_back ? 0 : c->moves ? c->moves : 1, EIO);
 	c->done = false;
@@ -74,7 +76,9 @@ void e4l_online_failed(ext2_ino_t ino, bool put_back, void *priv)
 
 /* --------------------------------------------------------------- open, map */
 
-/* Returns why its blocks are not known, or E4L_SKIP_NONE. */
+/*
+ * Maps the file.  Returns E4L_SKIP_NONE or the reason why the map is unknown.
+ */
 static enum e4l_skip map(struct e4l_open_file *f)
 {
 	int err = e4l_file_map(f->fd, false, f);
@@ -87,7 +91,7 @@ static enum e4l_skip map(struct e4l_open_file *f)
 	       f->unsettled ? E4L_SKIP_BEING_WRITTEN : E4L_SKIP_NONE;
 }
 
-/* Opens and maps the file; false after reporting why not. */
+/* Opens and maps the file; on failure, reports the reason and returns false. */
 static bool open_file(struct e4l_online *o, struct e4l_candidate *c,
 		      struct e4l_open_file *f)
 {
@@ -117,7 +121,7 @@ static bool open_file(struct e4l_online *o, struct e4l_candidate *c,
 
 /* -------------------------------------------------------------------- moves */
 
-/* Whether the blocks of @m are where the plan has them. */
+/* Whether the blocks of @m are at the planned place. */
 static bool is_in_place(const struct e4l_open_file *f,
 			const struct e4l_plan_move *m)
 {
@@ -140,7 +144,7 @@ static bool is_in_place(const struct e4l_open_file *f,
 	return len == m->len && sum == m->sum;
 }
 
-/* Counts what could still be saved of a file that was moved in part. */
+/* Counts the fragments that could still be saved in a partly moved file. */
 static void look_again(struct e4l_candidate *c, struct e4l_open_file *f)
 {
 	if (!map(f))
@@ -155,7 +159,10 @@ static void count_done(struct e4l_online *o, struct e4l_candidate *c)
 	o->run.result->files_done++;
 }
 
-/* Carries out one move; false: no more of the file is moved in this batch. */
+/*
+ * Carries out one move.  False: the other moves of the file in this batch are
+ * skipped.
+ */
 static bool move(struct e4l_online *o, struct e4l_candidate *c,
 		 struct e4l_open_file *f, const struct e4l_plan_move *m)
 {
@@ -166,7 +173,7 @@ static bool move(struct e4l_online *o, struct e4l_candidate *c,
 		return false;
 	if (!is_in_place(f, m)) {
 		look_again(c, f);
-		/* moved by another run, or it waits for finish_later() */
+		/* moved by another run, or left to finish_later() */
 		if (c->moves && !c->later)
 			give_up(o, c, E4L_SKIP_BEING_WRITTEN, c->moves);
 		c->later |= !c->moves;
@@ -188,7 +195,7 @@ static bool move(struct e4l_online *o, struct e4l_candidate *c,
 	return !why;
 }
 
-/* The @n moves of one file in a batch. */
+/* Carries out the @n moves of one file in a batch. */
 static void move_file(struct e4l_online *o, const struct e4l_plan_move *v,
 		      size_t n)
 {
@@ -206,7 +213,7 @@ static void move_file(struct e4l_online *o, const struct e4l_plan_move *v,
 	count_done(o, c);
 }
 
-/* The moves of one batch. */
+/* Carries out the moves of one batch. */
 static void move_batch(struct e4l_online *o, const struct e4l_plan_move *v,
 		       size_t n)
 {
@@ -229,7 +236,7 @@ static void move_all(struct e4l_online *o, const struct e4l_plan_move *v,
 		for (k = 1; i + k < n && v[i + k].batch == v[i].batch; k++)
 			;
 		move_batch(o, v + i, k);
-		/* the next batch uses the blocks that this one has left */
+		/* the next batch uses the blocks that this batch has freed */
 		if (o->ways.donor.file.fd >= 0 && !ended(o))
 			e4l_donor_commit(&o->ways.donor, false);
 	}
@@ -237,7 +244,10 @@ static void move_all(struct e4l_online *o, const struct e4l_plan_move *v,
 
 /* -------------------------------------------------------- without a target */
 
-/* Extents from @i on that are contiguous in the file and end before @eof. */
+/*
+ * Returns the number of extents from extent @i on that are contiguous in the file;
+ * *@len: their length before @eof.
+ */
 static size_t logical_run(const struct e4l_open_file *f, size_t i, uint64_t eof,
 			  uint64_t *len)
 {
@@ -277,7 +287,7 @@ static void end_later(struct e4l_online *o, struct e4l_candidate *c)
 	count_done(o, c);
 }
 
-/* Moves each fragmented logical run to any free extent that holds it. */
+/* Moves each fragmented logical run to any free extent that is long enough. */
 static void finish_file(struct e4l_online *o, struct e4l_candidate *c)
 {
 	enum e4l_skip why = E4L_SKIP_NONE, first = E4L_SKIP_NONE;
@@ -356,7 +366,7 @@ static void join_all(struct e4l_online *o)
 
 /* -------------------------------------------------------------------- whole */
 
-/* Learns where the files are for which @wanted is true; how many. */
+/* Looks up the paths of the files for which @wanted is true. */
 static errcode_t learn_names(struct e4l_online *o,
 			     bool (*wanted)(const struct e4l_candidate *c))
 {
@@ -424,7 +434,9 @@ static errcode_t prepare(struct e4l_online *o, const struct e4l_plan_move *v,
 	return learn_names(o, is_planned);
 }
 
-/* The run has ended before these. */
+/*
+ * Reports the reason for the end of the run for each file that was not reached.
+ */
 static void skip_rest(struct e4l_online *o)
 {
 	size_t i;

@@ -10,9 +10,10 @@
 #include "failure.h"
 #include "e4layout/base/array.h"
 
-#define SPARE_PERCENT	5	/* of the filesystem, that stays free */
-#define AVAIL_PERCENT	1	/* of it, for users other than root */
-#define CHUNK_BYTES	(1ull << 30)	/* that are reserved at once */
+#define SPARE_PERCENT	5 /* percentage of the filesystem that stays free */
+/* percentage of the filesystem that stays free for users other than root */
+#define AVAIL_PERCENT	1
+#define CHUNK_BYTES	(1ull << 30)	/* bytes per call of fallocate() */
 
 errcode_t e4l_donor_init(struct e4l_donor *d, int root_fd, uint32_t blocksize,
 			 struct e4l_behind *behind)
@@ -43,7 +44,9 @@ void e4l_donor_close(struct e4l_donor *d)
 	d->n_given = d->max_given = 0;
 }
 
-/* Blocks that may be reserved; negative: as many are missing in the reserve. */
+/*
+ * Blocks that may be reserved; negative: the free space is below the reserve.
+ */
 static int64_t room(const struct e4l_donor *d)
 {
 	struct statvfs s;
@@ -93,7 +96,7 @@ static int map(struct e4l_donor *d)
 	return err;
 }
 
-/* The extent of @f that has @lblk, or the one behind it. */
+/* The extent of @f that has @lblk, or the next extent. */
 static size_t extent_at(const struct e4l_open_file *f, uint64_t lblk)
 {
 	size_t low = 0, high = f->n;
@@ -130,10 +133,13 @@ errcode_t e4l_donor_note(struct e4l_donor *d, const struct e4l_open_file *f,
 	return err;
 }
 
-/* The next slice of what the donor had without what was taken, or of what was given. */
+/*
+ * Merges three sorted lists into a new map: the donor's old slices without the
+ * taken ones, and the given ones.
+ */
 struct merge {
 	const struct e4l_slice *v, *end, *taken, *taken_end, *given, *given_end;
-	struct e4l_slice rest;		/* of the slice at hand */
+	struct e4l_slice rest;		/* the rest of the current slice */
 };
 
 static bool next_kept(struct merge *m)
@@ -162,7 +168,7 @@ static bool next_kept(struct merge *m)
 	}
 }
 
-/* What of m->rest comes before the next taken block. */
+/* Returns the part of m->rest that is before the next taken block. */
 static struct e4l_slice take_kept(struct merge *m)
 {
 	struct e4l_slice s = m->rest;
@@ -240,7 +246,7 @@ static int commit(const struct e4l_donor *d)
 	return fchmod(d->file.fd, 0600) || fsync(d->file.fd) ? errno : 0;
 }
 
-/* Stops early if space runs out: what it has then is enough. */
+/* Reserves @blocks blocks.  Stops early without an error if space runs out. */
 static int fill(struct e4l_donor *d, uint64_t blocks)
 {
 	uint64_t bytes = blocks * d->blocksize, at, len;
@@ -248,7 +254,10 @@ static int fill(struct e4l_donor *d, uint64_t blocks)
 
 	for (at = 0; at < bytes && !err && room(d) > 0; at += len) {
 		len = bytes - at < CHUNK_BYTES ? bytes - at : CHUNK_BYTES;
-		/* posix_fallocate() writes zeroes where this is not supported */
+		/*
+		 * posix_fallocate() writes zeroes on filesystems without
+		 * fallocate()
+		 */
 		if (fallocate(d->file.fd, 0, (off_t)at, (off_t)len))
 			err = errno;
 	}
@@ -270,7 +279,7 @@ enum e4l_skip e4l_donor_reserve(struct e4l_donor *d, const char *dir)
 
 	if (blocks <= 0)
 		return E4L_SKIP_RESERVE;
-	/* no file has more */
+	/* the kernel's limit of the file size */
 	if (blocks > UINT32_MAX - 1)
 		blocks = UINT32_MAX - 1;
 	err = create(d, dir);
@@ -320,7 +329,10 @@ bool e4l_donor_at(const struct e4l_donor *d, uint64_t pblk, uint64_t len,
 	return true;
 }
 
-/* Blocks to leave out so that @s begins at the same offset in a page as @lblk. */
+/*
+ * Returns the number of blocks to skip so that @s begins at the same offset in
+ * a page as @lblk.
+ */
 static uint64_t pad(const struct e4l_donor *d, const struct e4l_slice *s,
 		    uint64_t lblk)
 {
@@ -368,7 +380,10 @@ static int by_length(const void *a, const void *b)
 				  e4l_u64_cmp(a, b);
 }
 
-/* The ends of the largest slices: what a plan leaves free lies there. */
+/*
+ * Punches holes into the ends of the largest slices, which hold the space that
+ * a plan leaves free.
+ */
 static void punch(struct e4l_donor *d, uint64_t blocks)
 {
 	uint64_t bs = d->blocksize, len;
@@ -414,7 +429,7 @@ bool e4l_donor_has_room(struct e4l_donor *d)
 
 	if (d->file.fd < 0)
 		return false;
-	/* what the donor's tree takes changes a little */
+	/* the size of the donor's extent tree changes slightly */
 	if (left + (int64_t)(d->spare_avail_blocks / 4) >= 0)
 		return true;
 	d->gave_back = true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * donor: free space that is reserved for a run, in a file without a name.  The
- * kernel exchanges blocks between the donor and other files, so that the donor
- * decides which block goes where.  The file vanishes when it is closed or, after
- * a crash, when the journal is replayed.
+ * kernel exchanges blocks between the donor and other files, so that the run
+ * chooses the blocks of each file.  The kernel removes the file when it is
+ * closed or, after a crash, when the journal is replayed.
  */
 #ifndef E4L_DONOR_H
 #define E4L_DONOR_H
@@ -21,14 +21,18 @@ struct e4l_donor {
 	int root_fd;			/* borrowed */
 	struct e4l_behind *behind;	/* borrowed */
 	uint32_t blocksize;
-	/* What stays free: of all, and of what is not reserved for root. */
+	/*
+	 * The reserve: blocks that stay free, in total and for users other than
+	 * root.
+	 */
 	uint64_t spare_blocks, spare_avail_blocks;
 	struct e4l_open_file file;		/* fd -1: none */
 	struct e4l_slice *v;		/* by place, as of the last commit */
 	size_t n, max;
-	struct e4l_slice *taken, *given;	/* since @v was made */
+	/* changes of @v after its last update */
+	struct e4l_slice *taken, *given;
 	size_t n_taken, max_taken, n_given, max_given;
-	bool gave_back;			/* others needed some of it */
+	bool gave_back;	/* blocks were given back to other programs */
 };
 
 /* @behind is finished before blocks are given back.  Returns an errno. */
@@ -37,51 +41,52 @@ errcode_t e4l_donor_init(struct e4l_donor *d, int root_fd, uint32_t blocksize,
 void e4l_donor_close(struct e4l_donor *d);
 
 /*
- * Reserves all blocks but those that must stay for others, in a file in the
- * directory @dir, and maps them.  Returns why there are none, or E4L_SKIP_NONE.
+ * Reserves all free blocks except the reserve, in a file in the directory @dir,
+ * and maps the file.  Returns E4L_SKIP_NONE or the reason of the failure.
  */
 enum e4l_skip e4l_donor_reserve(struct e4l_donor *d, const char *dir);
 
 /*
- * Notes that @x of the file @f, which is as it was mapped, was exchanged.  ENOMEM:
- * the donor must be mapped again.
+ * Notes the exchange @x with the file @f.  @f must have the map from before the
+ * exchange.  ENOMEM: the donor must be mapped again.
  */
 errcode_t e4l_donor_note(struct e4l_donor *d, const struct e4l_open_file *f,
 			 const struct e4l_exchange *x);
 
 /*
- * Makes the blocks usable that files have left: waits until the data of moved
- * files and the transactions that moved them are on the disk.  @map: asks the
- * kernel where the donor's blocks are, instead of trusting the notes.
- * Returns an errno.
+ * Makes the blocks usable that moved files have left: waits until the data of
+ * moved files and the transactions of the moves are on disk.  @map: reads the
+ * donor's map from the kernel instead of updating it from the notes.  Returns
+ * an errno.
  */
 int e4l_donor_commit(struct e4l_donor *d, bool map);
 
 /*
- * Finds the slice that begins at @pblk, of @len blocks at most.  False: the donor
- * does not have @pblk.
+ * Sets *@slice to the slice that begins at @pblk, with at most @len blocks.
+ * False: the donor does not have @pblk.
  */
 bool e4l_donor_at(const struct e4l_donor *d, uint64_t pblk, uint64_t len,
 		  struct e4l_slice *slice);
 /*
- * Whether @len blocks from @pblk on belong to the donor, and can be exchanged with
- * a file's from @lblk on: both must begin at the same offset in a page.
+ * Whether the @len blocks from @pblk on belong to the donor, and can be
+ * exchanged with the file's blocks from @lblk on: both must begin at the same
+ * offset in a page.
  */
 bool e4l_donor_fits(const struct e4l_donor *d, uint64_t lblk, uint64_t pblk,
 		    uint64_t len);
-/* Finds @len blocks for @lblk in the smallest slice that holds them. */
+/* Finds @len blocks for @lblk in the smallest slice that is long enough. */
 bool e4l_donor_find(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 		    uint64_t *pblk);
 
 /*
- * Gives all but @blocks back, the largest slices first, and ends of slices, so that
- * free extents are not divided.  Returns an errno.
+ * Gives back all but @blocks blocks: from the ends of the largest slices, so
+ * that free extents are not divided.  Returns an errno.
  */
 int e4l_donor_keep(struct e4l_donor *d, uint64_t blocks);
 
 /*
- * Gives blocks back if other programs have used so much space that less than the
- * reserve is left.  False: nothing of the donor is left.
+ * If other programs have used so much space that less than the reserve is free,
+ * gives blocks back.  False: the donor has no blocks left.
  */
 bool e4l_donor_has_room(struct e4l_donor *d);
 

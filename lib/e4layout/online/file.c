@@ -14,13 +14,14 @@
 #include "failure.h"
 #include "file.h"
 
-#define MAP_AT_ONCE	512	/* extents that FIEMAP is asked for */
+#define MAP_AT_ONCE	512	/* extents per call of FIEMAP */
 
 /* --------------------------------------------------------------------- open */
 
 /*
- * O_NONBLOCK: who holds a lease is not waited for.  Device files cannot be
- * meant, and are not opened but by who may make them.
+ * Opens a file below @root_fd.  With O_NONBLOCK, the call does not wait for the
+ * holder of a lease.  Device files are opened only with the privilege to create
+ * them.
  */
 static int open_below(int root_fd, const char *path, uint64_t more)
 {
@@ -52,7 +53,10 @@ static const struct e4l_reason reasons[] = {
 	{ 0, E4L_SKIP_NOT_OPENED },
 };
 
-/* Returns an errno: ESTALE if it is another file. */
+/*
+ * Checks the identity of the open file.  Returns an errno: ESTALE for another
+ * file.
+ */
 static int look(struct e4l_open_file *f, int root_fd, ext2_ino_t ino,
 		uint32_t generation)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* file: an open file of a mounted filesystem, and where its blocks are. */
+/* file: an open file of a mounted filesystem, and the map of its blocks. */
 #ifndef E4L_ONLINE_FILE_H
 #define E4L_ONLINE_FILE_H
 
@@ -7,39 +7,48 @@
 #include <e4layout/repack.h>
 
 struct e4l_open_file {
-	int fd;			/* to read and write */
-	struct stat st;		/* when it was opened */
+	int fd;			/* open for reading and writing */
+	struct stat st;		/* as of the time of opening */
 	uint32_t blocksize;
-	struct e4l_extent *ex;	/* as the kernel said last; freed by close */
+	/* the last map from the kernel; freed by e4l_file_close() */
+	struct e4l_extent *ex;
 	size_t n, max;
-	int failure;		/* the errno of what must not fail, or 0 */
-	bool unsettled;		/* some of it has no place on the disk yet */
+	int failure;	/* the errno of a failure that is not a refusal, or 0 */
+	bool unsettled;	/* some data has no blocks yet (delayed allocation) */
 };
 
 /*
- * Opens @path, below the directory @root_fd and on its filesystem, without
- * following links, if it is the regular file @ino of @generation.  Returns why
- * not, or E4L_SKIP_NONE; @ret->failure says whether that is a refusal.
+ * Opens @path, below the directory @root_fd and on the same filesystem, without
+ * following links, if it is the regular file @ino with @generation.  Returns
+ * E4L_SKIP_NONE or the reason; if the reason is a failure and not a refusal,
+ * @ret->failure is set.
  */
 enum e4l_skip e4l_file_open(int root_fd, const char *path, ext2_ino_t ino,
 			  uint32_t generation, uint32_t blocksize,
 			  struct e4l_open_file *ret);
-/* Makes a file without a name in the directory @dir; -1: an errno. */
+/*
+ * Creates a file without a name in the directory @dir.  Returns a descriptor,
+ * or -1 with errno set.
+ */
 int e4l_file_unnamed(int root_fd, const char *dir);
 void e4l_file_close(struct e4l_open_file *f);
 
 /*
- * Asks where its blocks are, after what is dirty has been written if @settle.
- * Entries are as FIEMAP joins them.  Returns an errno.
+ * Reads the map of the file from the kernel; with @settle, after writing out
+ * dirty pages.  The extents are as FIEMAP joins them.  Returns an errno.
  */
 int e4l_file_map(int fd, bool settle, struct e4l_open_file *f);
 
-/* How many extents FIEMAP has of @len bytes from @at on; UINT32_MAX: unknown. */
+/*
+ * Returns the number of FIEMAP extents of the @len bytes from @at on;
+ * UINT32_MAX: unknown.
+ */
 uint32_t e4l_file_count(int fd, off_t at, off_t len);
 
 /*
- * Writes out what is dirty of a range, and waits; no flush.  Returns an errno,
- * also of what others have written of the file since @fd was opened.
+ * Writes out the dirty pages of a range and waits, without a cache flush.
+ * Returns an errno, also of earlier write errors of the file after @fd was
+ * opened.
  */
 int e4l_file_write_out(int fd, off_t at, off_t len);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * join: EXT4_IOC_JOIN_EXTENTS of the patches in kernel/.  The kernel zeroes short
- * unwritten runs on the device and marks them written, while it keeps writers
- * of all kinds away; it looks for them itself, so that it does not matter what
- * has changed since the file was mapped.
+ * join: EXT4_IOC_JOIN_EXTENTS of the patches in kernel/.  The kernel finds
+ * short unwritten runs, zeroes them on the device and marks them written, while
+ * it blocks all writers.  Changes of the file after it was mapped do no harm,
+ * because the kernel uses its own map.
  */
 #include "config.h"
 #include <errno.h>
@@ -18,13 +18,16 @@ struct join_extents {
 };
 #define EXT4_IOC_JOIN_EXTENTS _IOWR('f', 47, struct join_extents)
 
-#define PIECE_BYTES	(4u << 20)	/* to zero */
+#define PIECE_BYTES	(4u << 20)	/* bytes to zero per call */
 
 bool e4l_way_joins(int root_fd)
 {
 	struct join_extents none = { 0 };
 
-	/* a directory is never open to be written */
+	/*
+	 * a directory is never open for writing, so a kernel that knows the
+	 * ioctl returns EBADF
+	 */
 	return ioctl(root_fd, EXT4_IOC_JOIN_EXTENTS, &none) && errno == EBADF;
 }
 
@@ -36,8 +39,8 @@ static const struct e4l_reason reasons[] = {
 };
 
 /*
- * Join one range of the file, in blocks.  A signal or a freezer ends the ioctl
- * early: continue, unless the caller wants to stop.
+ * Joins extents in one range of the file, in blocks.  A signal or a freezer
+ * ends the ioctl early: the call is repeated, unless the run has been stopped.
  */
 static enum e4l_skip join_range(struct e4l_ways *w, struct e4l_open_file *f,
 			      uint64_t lblk, uint64_t end)
@@ -62,7 +65,7 @@ static enum e4l_skip join_range(struct e4l_ways *w, struct e4l_open_file *f,
 					 E4L_SKIP_NONE;
 }
 
-/* The piece that begins with runs[i]: runs[*k] begins the next one. */
+/* Joins the runs from runs[i] to before runs[*k], which are one piece. */
 static enum e4l_skip join_piece(struct e4l_ways *w, struct e4l_open_file *f,
 			      const struct e4l_zero_run *runs, size_t n,
 			      size_t i, size_t *k)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * move: EXT4_IOC_MOVE_EXT.  The kernel locks both files' pages one after the
- * other, reads what is not in memory, swaps the blocks under its own lock and
- * marks the pages dirty, so that writers of all kinds see one content all the
- * time.  It says EBUSY while pages are dirty, or were read in one large piece:
- * these are written out and dropped then, and it is asked again.
+ * move: EXT4_IOC_MOVE_EXT.  The kernel locks the pages of both files one after
+ * the other, reads absent pages, swaps the blocks under its lock and marks the
+ * pages dirty, so that all readers and writers see the same content at any
+ * time.  The kernel returns EBUSY for dirty pages and for large folios: the
+ * pages are then written out and dropped from memory, and the call is repeated.
  */
 #include "config.h"
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "move_ext.h"
 #include "way.h"
 
-#define MOVE_TRIES	3	/* while the kernel says EBUSY */
+#define MOVE_TRIES	3	/* calls while the kernel returns EBUSY */
 #define PIECE_BYTES	(4u << 20)
 
 static const struct e4l_reason reasons[] = {
@@ -30,7 +30,7 @@ static const struct e4l_reason reasons[] = {
 	{ 0, E4L_SKIP_REFUSED },
 };
 
-/* A part of a file that is exchanged at once; nothing of it is yet. */
+/* A part of a file that is exchanged in one step. */
 struct piece {
 	struct e4l_ways *w;
 	struct e4l_open_file *f;
@@ -41,8 +41,9 @@ struct piece {
 };
 
 /*
- * Once some of the piece was exchanged, its pages have to stay in memory: the
- * rest is another piece then.
+ * Called on EBUSY: writes out and drops the pages.  After the first exchanged
+ * block of a piece, its pages have to stay in memory, so that the rest becomes
+ * another piece.
  */
 static int unpin(const struct move_extent *left, void *priv)
 {
@@ -61,7 +62,7 @@ static int unpin(const struct move_extent *left, void *priv)
 	return 0;
 }
 
-/* Exchanges the file's blocks from @lblk on with @s; returns an errno. */
+/* Exchanges the file's blocks from @lblk on with @s.  Returns an errno. */
 static int exchange(struct piece *p, uint64_t lblk, const struct e4l_slice *s,
 		    struct e4l_moved *m)
 {
@@ -83,15 +84,15 @@ static int exchange(struct piece *p, uint64_t lblk, const struct e4l_slice *s,
 		.lblk = lblk, .donor_lblk = s->lblk, .pblk = s->pblk,
 		.len = moved,
 	};
-	/* without the note, the blocks are not used again */
+	/* without the note, the run does not use the blocks again */
 	if (e4l_donor_note(&p->w->donor, p->f, &m->v[m->n - 1]) && !err)
 		err = ENOMEM;
 	return err;
 }
 
 /*
- * Exchanges a piece, or the first part of it if the kernel refuses the rest for
- * now; *@done is how much.
+ * Exchanges a piece, or only its beginning if the kernel refuses the rest for
+ * the moment; *@done: number of exchanged blocks.
  */
 static int exchange_held(struct piece *p, uint64_t pblk, struct e4l_moved *m,
 			 uint64_t *done)
@@ -115,7 +116,7 @@ static int exchange_held(struct piece *p, uint64_t pblk, struct e4l_moved *m,
 	return err == EBUSY && *done ? 0 : err;
 }
 
-/* The blocks that the piece leaves stay in the donor until it is on the disk. */
+/* Moves a piece.  The donor keeps the old blocks until the piece is on disk. */
 static int move_piece(struct e4l_ways *w, struct e4l_open_file *f, uint64_t lblk,
 		      uint64_t len, uint64_t pblk, uint64_t *done)
 {
@@ -132,7 +133,9 @@ static int move_piece(struct e4l_ways *w, struct e4l_open_file *f, uint64_t lblk
 	int err = fd < 0 ? errno : 0;
 
 	*done = 0;
-	/* an error of before is not to be taken for one of this */
+	/*
+	 * an earlier write error must not be taken for an error of this piece
+	 */
 	if (!err && e4l_file_write_out(fd, at, bytes))
 		err = EIO;
 	if (err) {

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include "move_ext.h"
 
-/* What the kernel takes of it at once. */
+/* Calls the ioctl once; the kernel may swap only a part of the range. */
 static int swap_some(int fd, struct move_extent *m)
 {
 	int err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The kernel's call that swaps blocks of two files. */
+/* The ioctl that swaps blocks of two files. */
 #ifndef E4L_MOVE_EXT_H
 #define E4L_MOVE_EXT_H
 
@@ -13,10 +13,10 @@ struct move_extent {
 #define EXT4_IOC_MOVE_EXT _IOWR('f', 15, struct move_extent)
 
 /*
- * Swaps @m->len blocks of @fd, which can be read and written, with those of the
- * donor; afterwards @m is what is left.  Where the kernel says EBUSY, @unpin,
- * told what is left, may do something about it, and returns 0 to try again, or
- * an errno.  Holes are passed over.  Returns an errno; 0: nothing is left.
+ * Swaps @m->len blocks of @fd, which is open for reading and writing, with
+ * blocks of the donor; afterwards, @m is the rest.  If the kernel returns
+ * EBUSY, @unpin is called with the rest and returns 0 to try again, or an
+ * errno.  Holes are skipped.  Returns an errno; 0: all blocks are swapped.
  */
 int e4l_move_ext(int fd, struct move_extent *m,
 		 int (*unpin)(const struct move_extent *left, void *priv),

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * online: from a mounted filesystem to a better one.
+ * online: repacks a mounted filesystem.
  *
- *  1. find: the device is scanned.  Other programs change it meanwhile, so that
- *     apparent damage is skipped.
- *  2. plan (planning.c): the donor reserves free space, which is all the free space
- *     that the planner may use.  Everything else that cannot move is a wall.
+ *  1. find: the device is scanned.  Other programs change the filesystem at the
+ *     same time, so apparent damage is skipped.
+ *  2. plan (planning.c): the donor reserves free space, which is all the free
+ *     space that the planner may use.  Everything else that cannot move is a
+ *     wall.
  *  3. carry out (carry.c): batch by batch, the kernel exchanges blocks of files
  *     with blocks of the donor.
- *  4. count: what the device shows afterwards.
+ *  4. count: the device is scanned again for the final figures.
  */
 #include "config.h"
 #include <errno.h>
@@ -28,7 +29,10 @@
 
 /* ------------------------------------------------------------------ 1. find */
 
-/* Why the file cannot move while it is mounted, or E4L_SKIP_NONE. */
+/*
+ * The reason why the file cannot be moved while it is mounted, or
+ * E4L_SKIP_NONE.
+ */
 static enum e4l_skip reason_to_leave(const struct e4l_online *o,
 				     const struct e4l_piece *p)
 {
@@ -36,7 +40,10 @@ static enum e4l_skip reason_to_leave(const struct e4l_online *o,
 
 	if (!LINUX_S_ISREG(p->inode->i_mode))
 		return E4L_SKIP_OFFLINE_DIRS;
-	/* the name on disk is cipher text, and Linux moves no such file */
+	/*
+	 * the name on disk is cipher text, and Linux does not move encrypted
+	 * files
+	 */
 	if (p->inode->i_flags & EXT4_ENCRYPT_FL)
 		return E4L_SKIP_OFFLINE_ENCRYPTED;
 	if (!o->ways.journal)
@@ -46,13 +53,13 @@ static enum e4l_skip reason_to_leave(const struct e4l_online *o,
 		return E4L_SKIP_FAST_COMMIT;
 	if (EXT2FS_CLUSTER_RATIO(o->e->fs) > 1)
 		return E4L_SKIP_UNSUPPORTED;
-	/* a plan of all files would mostly be of files that it cannot open */
+	/* otherwise most files of the plan could not be opened */
 	if (geteuid() && inode_uid(*p->inode) != geteuid())
 		return E4L_SKIP_PERMISSION;
 	return E4L_SKIP_NONE;
 }
 
-/* Whether the file whose first extent is @ex begins as a program does. */
+/* Whether the file whose first extent is @ex begins like a program. */
 static bool is_program(struct e4l_online *o, const struct e4l_extent *ex)
 {
 	return ex->lblk || ex->unwritten ||
@@ -98,7 +105,10 @@ static uint64_t size_of(const struct e4l_piece *p)
 	return EXT2_I_SIZE((struct ext2_inode *)p->inode);
 }
 
-/* What joining the file that is scanned would save, if it is asked for. */
+/*
+ * Sets *@gain to the extents that joining would save in the current file, or to
+ * 0 if joining was not requested.
+ */
 static errcode_t weigh_join(const struct e4l_online *o,
 			    const struct e4l_candidates *f,
 			    const struct e4l_piece *p, unsigned int allowed,
@@ -129,8 +139,10 @@ uint64_t e4l_online_excess(const struct e4l_extent *ex, size_t n)
 	return excess;
 }
 
-/* The kernel exchanges no blocks beyond the end of a file: how many extents end
- * before @eof; *@cut is how much of the last one does. */
+/*
+ * Returns the number of extents that begin before @eof; *@cut is the last of
+ * them, cut at @eof.  The kernel exchanges no blocks beyond the end of a file.
+ */
 static size_t before_end(const struct e4l_extent *ex, size_t n, uint64_t eof,
 			 struct e4l_extent *cut)
 {
@@ -144,7 +156,7 @@ static size_t before_end(const struct e4l_extent *ex, size_t n, uint64_t eof,
 	return n;
 }
 
-/* Marks the blocks of a file, unless another file has some of them. */
+/* Marks the blocks of a file.  False: another file has some of them. */
 static bool claim(struct e4l_online *o, const struct e4l_extent *ex, size_t n)
 {
 	size_t i;
@@ -190,7 +202,7 @@ static unsigned int plan_flags(const struct e4l_online *o,
 	       (allowed & E4L_MAY_AWAY && ask ? E4L_PLAN_ASK : 0);
 }
 
-/* Adds the file at hand, whose blocks may move. */
+/* Adds the current file, whose blocks may move, to the plan. */
 static errcode_t add_to_plan(struct e4l_online *o,
 			     const struct e4l_candidates *f,
 			     const struct e4l_piece *p, unsigned int allowed)
@@ -227,7 +239,7 @@ static errcode_t add_to_plan(struct e4l_online *o,
 	return err;
 }
 
-/* Why the file stays, or E4L_SKIP_NONE: also what is not known of a whole file. */
+/* The reason why the file is not moved, or E4L_SKIP_NONE. */
 static enum e4l_skip reason_to_keep(struct e4l_online *o,
 				    const struct e4l_candidates *f,
 				    const struct e4l_piece *p, uint64_t gain)
@@ -287,7 +299,7 @@ static errcode_t count_free(const struct e4l_block_run *run, void *priv)
 	return 0;
 }
 
-/* As the device has it, which may be a moment old. */
+/* Counts free space as it is on the device, which may be slightly outdated. */
 static errcode_t look_at_free_space(struct e4l_online *o, struct e4l_layout *l)
 {
 	void *priv[] = { o, l };
@@ -316,7 +328,7 @@ static void scan_progress(dgrp_t group, dgrp_t groups, void *priv)
 	e4l_run_scanned(&((struct e4l_online *)priv)->run, group, groups);
 }
 
-/* The layout of the files, beside that of free space. */
+/* Sets the layout before the run: the scanned files and the free space. */
 static errcode_t add_layout(struct e4l_online *o)
 {
 	o->run.result->before = o->candidates.layout;
@@ -333,7 +345,7 @@ static errcode_t find(struct e4l_online *o)
 	o->candidates.offer = offer;
 	o->candidates.priv = o;
 	err = e4l_scan(o->e, 0, o->run.what.only, &ops, o);
-	/* what looks damaged has changed meanwhile */
+	/* apparent damage is a change during the scan */
 	if (!err)
 		err = e4l_candidates_settle_all(&o->candidates);
 	if (o->n)
@@ -367,7 +379,10 @@ static errcode_t recount_piece(const struct e4l_piece *p, void *priv)
 	return 0;
 }
 
-/* What was removed, replaced or is damaged now counts as it was. */
+/*
+ * Counts the files of the plan again.  Files that were removed or replaced, or
+ * are damaged, count with their figures before the run.
+ */
 static errcode_t recount(struct e4l_online *o)
 {
 	static const struct e4l_scan_ops ops = { .piece = recount_piece };
@@ -409,7 +424,7 @@ static errcode_t open_root(struct e4l_online *o, const char *mount_point)
 	if (vfs.f_flag & ST_RDONLY)
 		return e4l_fail(o->e, EROFS, "writing to the mount point", 0,
 				0);
-	/* any program may hold this lock, so that it is no reason to refuse */
+	/* other programs may hold the lock, so it is no reason to refuse */
 	o->other_run = flock(o->root_fd, LOCK_EX | LOCK_NB) &&
 		       errno == EWOULDBLOCK;
 	return e4l_donor_init(&o->ways.donor, o->root_fd,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* planning: reserves free space, and makes the plan of a mounted filesystem. */
+/*
+ * planning: reserves free space, and makes the plan for a mounted filesystem.
+ */
 #include "config.h"
 #include <errno.h>
 #include <limits.h>
@@ -12,10 +14,13 @@
 #include "e4layout/apply/apply.h"
 #include "work.h"
 
-#define MEM_ANYWAY	(16u << 20)	/* for a plan, whatever the limit is */
-#define LARGE_PERCENT	95	/* of free space, in large free extents */
-#define LEAST_BYTES	(16u << 20)	/* to reserve, or all free space if less */
-#define SMALL_SHARE	16	/* of free space, one of so many blocks */
+/* memory for a plan in addition to the limit */
+#define MEM_ANYWAY	(16u << 20)
+/* percentage of free space in large extents that is good enough */
+#define LARGE_PERCENT	95
+/* bytes to keep reserved in addition to those for the files */
+#define LEAST_BYTES	(16u << 20)
+#define SMALL_SHARE	16	/* files below 1/16 of free space are small */
 
 static errcode_t go_on(void *priv)
 {
@@ -31,7 +36,7 @@ static bool is_enough(void *priv)
 	return cb->enough && cb->enough(cb->priv);
 }
 
-/* Whether free space is to be better, and could be. */
+/* Whether free space shall and can be improved. */
 static bool consolidates(const struct e4l_online *o)
 {
 	const struct e4l_layout *l = &o->run.result->before;
@@ -57,7 +62,7 @@ errcode_t e4l_online_begin_plan(struct e4l_online *o)
 	};
 	uint64_t blocks = ext2fs_blocks_count(fs->super);
 
-	/* the kernel sees to its transactions */
+	/* the kernel limits its transactions itself */
 	opt.geo.txn_blocks = 0;
 	opt.geo.cluster_blocks = 1;
 	o->n_claimed = blocks < UINT32_MAX - E4L_WORD_BITS ?
@@ -70,7 +75,7 @@ errcode_t e4l_online_begin_plan(struct e4l_online *o)
 	return e4l_plan_new(&opt, &o->plan);
 }
 
-/* Adds a part of the donor, without blocks that a scanned file had. */
+/* Adds a slice of the donor, without blocks that a scanned file had. */
 static errcode_t add_free(struct e4l_online *o, const struct e4l_slice *s)
 {
 	uint64_t end = s->pblk + s->len, next;
@@ -90,8 +95,9 @@ static errcode_t add_free(struct e4l_online *o, const struct e4l_slice *s)
 }
 
 /*
- * If free space is good, and the fragmented files are small beside it, a part is
- * enough for them.  Otherwise the more is reserved, the better the plan.
+ * Returns the blocks to keep reserved.  If free space is good and the
+ * fragmented files are small, a part of it is enough.  Otherwise, more reserved
+ * space gives a better plan.
  */
 static uint64_t to_keep(const struct e4l_online *o)
 {
@@ -103,7 +109,7 @@ static uint64_t to_keep(const struct e4l_online *o)
 	return 2 * o->excess_blocks + LEAST_BYTES / o->e->fs->blocksize;
 }
 
-/* The directory of a file, without a slash at its start. */
+/* Sets @dir to the path of the directory of a file, without a leading slash. */
 static bool dir_of(const struct e4l_online *o, ext2_ino_t ino,
 		   char dir[PATH_MAX])
 {
@@ -120,7 +126,10 @@ static bool dir_of(const struct e4l_online *o, ext2_ino_t ino,
 	return true;
 }
 
-/* Reserves what there is, in a directory in which the caller may make a file. */
+/*
+ * Reserves free space with a donor in the first directory in which the caller
+ * may create a file.
+ */
 static enum e4l_skip reserve_anywhere(struct e4l_online *o)
 {
 	struct e4l_donor *d = &o->ways.donor;
@@ -166,7 +175,7 @@ errcode_t e4l_online_plan(struct e4l_online *o)
 		why = E4L_SKIP_OTHER_RUN;
 	if (why)
 		return e4l_online_skip_all(o, why);
-	/* the donor's blocks are in use now */
+	/* the donor's blocks are in use on the device */
 	err = e4l_free_space(o->e, add_other_free, NULL, o);
 	for (i = 0; i < d->n && !err; i++)
 		err = add_free(o, &d->v[i]);

@@ -8,7 +8,7 @@
 #include "program.h"
 #include "e4layout/base/array.h"
 
-/* What binfmt_misc's files have in a line, see its documentation. */
+/* sizes of a line of a file in binfmt_misc; see its documentation */
 #define MAGIC_BYTES	128
 #define LINE_BYTES	(2 * MAGIC_BYTES + 32)
 
@@ -22,7 +22,7 @@ static size_t parse_hex(const char *text, unsigned char *bytes)
 	return n;
 }
 
-/* One format as its file describes it. */
+/* A format, parsed from its file. */
 struct parsed {
 	size_t offset, n_magic, n_mask;
 	bool enabled, extension;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * program: which files the kernel could execute.  While a file is open for
- * writing, execve(2) of it fails (ETXTBSY).
+ * program: detects files that the kernel could execute.  While a file is open
+ * for writing, execve(2) of the file fails (ETXTBSY).
  */
 #ifndef E4L_PROGRAM_H
 #define E4L_PROGRAM_H
@@ -19,20 +19,21 @@ struct e4l_format {
 struct e4l_programs {
 	struct e4l_format *v;
 	size_t n;
-	bool by_name;			/* some formats are file names */
+	bool by_name;	/* some formats are identified by file name */
 };
 
 /*
- * Reads the registered formats from the directory @path; if it cannot be read,
- * none are registered.  To be freed in any case.  Errors: ENOMEM.
+ * Reads the registered formats from the directory @path; if the directory
+ * cannot be read, there are no formats.  Call e4l_programs_free() also after an
+ * error.  Errors: ENOMEM.
  */
 errcode_t e4l_programs_read(struct e4l_programs *p, const char *path);
 void e4l_programs_free(struct e4l_programs *p);
 
 /*
- * Whether a file with an execute permission that begins with the @len bytes @head
- * could be executed: ELF, "#!", a registered format.  If formats are registered by
- * file name, every such file could be.
+ * Whether a file with an execute permission that begins with the @len bytes
+ * @head could be executed: ELF, "#!", or a registered format.  If any format is
+ * identified by file name, every file could be executed.
  */
 bool e4l_is_program(const struct e4l_programs *p, const unsigned char *head,
 		    size_t len);

@@ -13,8 +13,8 @@
 #endif
 
 /*
- * What is asked for at once: of more, the kernel reads only as much as the
- * device's read-ahead, which can be as little as this.
+ * Bytes per call: of a longer range, the kernel reads only as much as the
+ * device's read-ahead, which can be as short.
  */
 #define AT_ONCE	(128u << 10)
 
@@ -67,7 +67,7 @@ int e4l_resident_read(const struct e4l_resident *r)
 	size_t page = sysconf(_SC_PAGESIZE), i;
 	char byte;
 
-	/* else reading goes ahead in large pieces, which are not moved */
+	/* otherwise read-ahead makes large folios, which cannot be moved */
 	posix_fadvise(r->fd, 0, 0, POSIX_FADV_RANDOM);
 	advise_absent(r, POSIX_FADV_WILLNEED);
 	for (i = 0; i < r->n; i++)
@@ -88,13 +88,13 @@ bool e4l_resident_hold(struct e4l_resident *r)
 			      r->at);
 	if (r->map == MAP_FAILED)
 		r->map = NULL;
-	/* else a fault reads ahead in large pieces, which are not moved */
+	/* otherwise a page fault makes large folios, which cannot be moved */
 	if (r->map)
 		madvise(r->map, bytes_of(r), MADV_RANDOM);
-	/* not mlock(), which does nothing where a sanitizer is linked */
+	/* not mlock(), which sanitizers replace by an empty function */
 	if (!r->map || !syscall(SYS_mlock, r->map, bytes_of(r)))
 		return r->map;
-	/* a page that is mapped is not dropped without need */
+	/* the kernel rarely drops mapped pages */
 	madvise(r->map, bytes_of(r), MADV_POPULATE_READ);
 	return false;
 }

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * way: how a file that is in use can get better.
+ * way: the methods to improve a file that is in use.
  *
- * Whatever ends a way, also a kill or a power cut, the file has all its bytes:
- * nothing here writes any.  Move has the kernel swap blocks, which locks the
- * pages, copies what is in them, and pins the new blocks to the transaction
- * that refers to them.  Where they cannot be written to, it is swapped back.
+ * The file keeps all its bytes whatever ends a method, including a kill and a
+ * power cut: the methods write no file content.  Move lets the kernel swap
+ * blocks: the kernel locks the pages, copies the content, and pins the new
+ * blocks to the transaction that refers to them.  If the new blocks cannot be
+ * written, they are swapped back.
  *
- * Join has the kernel zero unwritten runs, if it knows how to (see
- * kernel/README.md).  No other way for them is safe from here: under a write
- * lease whoever opens the file waits only for so long (45 s), and what freezes
- * this process or the filesystem for longer lets their direct writes meet ours
- * in flight, whether we write zeroes or only make pages dirty
- * (MADV_POPULATE_WRITE).  That takes the inode's lock, which only the kernel
- * has.
+ * Join lets the kernel zero unwritten runs, if the kernel supports it (see
+ * kernel/README.md).  No other method for unwritten runs is safe in user space:
+ * a write lease delays a program that opens the file only for a limited time
+ * (45 s).  If the process or the filesystem is frozen for longer, direct writes
+ * of the other program meet the writes of this process in flight, both for
+ * written zeroes and for pages that are only made dirty (MADV_POPULATE_WRITE).
+ * The inode's lock would prevent the conflict, but only the kernel can take it.
  */
 #ifndef E4L_WAY_H
 #define E4L_WAY_H
@@ -23,7 +24,7 @@
 #include "behind.h"
 #include "e4layout/plan/zero.h"
 
-/* What all files of a run share. */
+/* State that all files of a run share. */
 struct e4l_ways {
 	const struct e4l_repack_limits *limits;
 	const struct e4l_repack_callbacks *cb;
@@ -31,45 +32,51 @@ struct e4l_ways {
 	struct e4l_repack_result *result;
 	struct e4l_donor donor;
 	struct e4l_behind behind;
-	bool journal;			/* of the filesystem */
-	bool broken;			/* the device does not take it */
-	/* for progress(): of files that are done, of the one at hand, of all */
+	bool journal;			/* the filesystem has a journal */
+	bool broken;			/* the device cannot write moved data */
+	/*
+	 * for progress(): blocks of finished files, of the current file, and of
+	 * all files
+	 */
 	uint64_t done_blocks, moved_blocks, all_blocks;
 };
 
-/* The file at hand, of @blocks, is done. */
+/* The current file, of @blocks blocks, is finished. */
 void e4l_ways_file_done(struct e4l_ways *w, uint64_t blocks);
 
-/* Whether nothing more is to be done. */
+/* Whether the run has ended. */
 static inline bool e4l_ways_ended(const struct e4l_ways *w)
 {
 	return w->broken || w->result->stopped;
 }
 
 /*
- * The same, after it has asked whether to stop.  Shows progress and waits first, as long as it is said to
- * after @blocks were written; the donor does not outlast the reserve meanwhile.
+ * Counts @blocks written blocks, shows progress, and waits as long as pace()
+ * asks; in the meantime the donor gives blocks back if the free space falls
+ * below the reserve.  Returns whether the run has ended, after asking stop().
  */
 bool e4l_ways_stop(struct e4l_ways *w, uint64_t blocks);
 
 /*
- * Moves *@len blocks of the file from @lblk on, which are contiguous in it, to
- * @pblk and behind it, which the donor has (e4l_donor_fits()).  Returns why that
- * could not be done, or E4L_SKIP_NONE; also if the run was stopped.  *@len is how
- * many are left.
+ * Moves *@len blocks of the file from @lblk on, which are contiguous in the
+ * file, to the blocks from @pblk on, which belong to the donor (see
+ * e4l_donor_fits()).  *@len: number of blocks that were not moved.  Returns the
+ * reason, or E4L_SKIP_NONE if all blocks were moved or the run was stopped.
  */
 enum e4l_skip e4l_way_move(struct e4l_ways *w, struct e4l_open_file *f,
 			   uint64_t lblk, uint64_t *len, uint64_t pblk);
 
 /*
- * Joins @runs of the file, in logical order, which become written; those that
- * stay would save *@left extents.
+ * Joins @runs of the file, which are in logical order and become written.
+ * *@left: number of extents that the runs left unwritten would save.
  */
 enum e4l_skip e4l_way_join(struct e4l_ways *w, struct e4l_open_file *f,
 			 const struct e4l_zero_run *runs, size_t n,
 			 uint64_t *left);
 
-/* Whether the kernel knows how to; asked on the root directory. */
+/*
+ * Whether the kernel supports EXT4_IOC_JOIN_EXTENTS; @root_fd: root directory.
+ */
 bool e4l_way_joins(int root_fd);
 
 #endif

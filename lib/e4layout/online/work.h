@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* work: what planning and execution of a run on a mounted filesystem share. */
+/* work: the common state of planning and execution on a mounted filesystem. */
 #ifndef E4L_ONLINE_WORK_H
 #define E4L_ONLINE_WORK_H
 
@@ -13,54 +13,57 @@
 struct e4l_candidate {
 	ext2_ino_t ino;			/* first: see e4l_u32_cmp() */
 	uint32_t generation;
-	uint32_t moves, joins;		/* extents that either could still save */
-	uint32_t left;			/* moves of the plan that are not done */
-	/* when it was found */
+	uint32_t moves, joins;		/* extents that each could still save */
+	uint32_t left;			/* unfinished moves of the plan */
+	/* as scanned */
 	uint32_t extents, fragments, runs, tree_blocks;
-	bool opened;			/* by this run */
+	bool opened;			/* opened by the run */
 	bool done;
-	bool told;			/* why it was not moved */
-	bool failed;			/* something did with it */
-	bool later;			/* a target was not free */
+	bool told;			/* a reason has been reported */
+	bool failed;			/* a move or join has failed */
+	bool later;	/* a target was not free: see finish_later() */
 };
 
 struct e4l_online {
 	struct e4l *e;
 	struct e4l_repack_run run;
 	struct e4l_candidates candidates;
-	struct e4l_scorer scorer;	/* of the inode at hand */
+	struct e4l_scorer scorer;	/* for the current inode */
 	struct e4l_programs programs;
 	ext2fs_inode_bitmap executable;	/* files with an execute permission */
 	unsigned char *block;		/* scratch */
-	struct e4l_candidate *v;	/* by number */
+	struct e4l_candidate *v;	/* sorted by inode number */
 	size_t n;
-	uint64_t excess;		/* of all of them */
-	uint64_t excess_blocks;		/* of the files that have it */
+	uint64_t excess;		/* excess fragments of all files */
+	uint64_t excess_blocks;	/* blocks of the files with excess fragments */
 	struct e4l_plan *plan;
 	uint64_t *claimed;		/* map of blocks of files in the plan */
-	uint32_t n_claimed;		/* bits of it */
+	uint32_t n_claimed;		/* bits in the map */
 	struct e4l_names *names;
 	int root_fd;			/* locked, unless @other_run */
-	bool other_run;			/* repacks the same filesystem */
+	bool other_run;			/* another run on the same filesystem */
 	struct e4l_ways ways;
 	bool joins;			/* the kernel joins extents */
 };
 
-/* Unwritten runs that may be zeroed; *@runs is to be freed; *@gain: extents. */
+/*
+ * Lists the unwritten runs that may be zeroed.  The caller frees *@runs.
+ * *@gain: number of extents that zeroing would save.
+ */
 errcode_t e4l_online_runs(const struct e4l_online *o, uint64_t size,
 			  const struct e4l_extent *ex, size_t n_ex,
 			  struct e4l_zero_run **runs, size_t *n, uint64_t *gain);
 
-/* How many fragments these extents have beyond one for each logical run. */
+/* Returns the number of fragments beyond one per logical run. */
 uint64_t e4l_online_excess(const struct e4l_extent *ex, size_t n);
 
-/* See struct e4l_plan_options: asked for files that are in the way. */
+/* The callback may_move() of struct e4l_plan_options. */
 bool e4l_online_may_move(ext2_ino_t ino, const struct e4l_extent *ex, size_t n,
 			 void *priv);
 
 /* --------------------------------------------------------------- planning.c */
 
-/* Makes an empty plan, to which files are added.  ENOMEM. */
+/* Makes an empty plan, to which files are added.  Errors: ENOMEM. */
 errcode_t e4l_online_begin_plan(struct e4l_online *o);
 
 /* Reserves free space and makes the plan, unless there is nothing to do. */
@@ -68,23 +71,30 @@ errcode_t e4l_online_plan(struct e4l_online *o);
 
 /* ------------------------------------------------------------------ carry.c */
 
-/* Learns where the files with excess extents are. */
+/* Looks up the paths of the files with excess fragments. */
 errcode_t e4l_online_learn_excess(struct e4l_online *o);
 
-/* Reports why @extents of a file stay, unless @why is E4L_SKIP_NONE. */
+/*
+ * Reports the reason @why for @extents extents of a file that are not saved,
+ * unless @why is E4L_SKIP_NONE.
+ */
 void e4l_online_skip(struct e4l_online *o, struct e4l_candidate *c,
 		     enum e4l_skip why, uint64_t extents);
 
-/* See struct e4l_behind; the file may count as done. */
+/*
+ * The callback failed() of struct e4l_behind.  The file may have been counted
+ * as done.
+ */
 void e4l_online_failed(ext2_ino_t ino, bool put_back, void *priv);
 
 /*
- * Nothing moves, because @why: reports it for each file, or why the file could not
- * be moved in any case.  ENOMEM, and those of reading directories.
+ * Reports, for each file, the reason @why that nothing is moved, or the reason
+ * why the file could not be moved in any case.  Errors: ENOMEM, and errors of
+ * reading directories.
  */
 errcode_t e4l_online_skip_all(struct e4l_online *o, enum e4l_skip why);
 
-/* Carries the plan out, if there is one, and joins extents.  ENOMEM. */
+/* Carries out the plan, if there is one, and joins extents.  Errors: ENOMEM. */
 errcode_t e4l_online_carry_out(struct e4l_online *o);
 
 #endif
