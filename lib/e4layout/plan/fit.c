@@ -5,7 +5,7 @@
 
 #define WORDS		((E4L_FIT_LISTS + E4L_WORD_BITS - 1) / E4L_WORD_BITS)
 #define WORD_WORDS	((WORDS + E4L_WORD_BITS - 1) / E4L_WORD_BITS)
-#define TRIES		64	/* in a list whose lengths differ */
+#define TRIES		64 /* extents compared in a list of different lengths */
 
 static uint32_t list_of(uint32_t len)
 {
@@ -67,7 +67,7 @@ errcode_t e4l_fit_begin(struct e4l_fit *fit, const uint64_t *map,
 	return err;
 }
 
-/* The first list from @list on that is not empty, or E4L_NONE. */
+/* Returns the first list from @list on that is not empty, or E4L_NONE. */
 static uint32_t next_list(const struct e4l_fit *fit, uint32_t list)
 {
 	uint32_t word = list / E4L_WORD_BITS, end = (word + 1) * E4L_WORD_BITS;
@@ -83,7 +83,9 @@ static uint32_t next_list(const struct e4l_fit *fit, uint32_t list)
 	return word * E4L_WORD_BITS + __builtin_ctzll(fit->any[word]);
 }
 
-/* Removes the one behind *@link, of @list, from it; returns which it was. */
+/*
+ * Removes the extent to which *@link points from @list, and returns its index.
+ */
 static uint32_t unlink_run(struct e4l_fit *fit, uint32_t list, uint32_t *link)
 {
 	uint32_t i = *link, word = list / E4L_WORD_BITS;
@@ -97,7 +99,7 @@ static uint32_t unlink_run(struct e4l_fit *fit, uint32_t list, uint32_t *link)
 	return i;
 }
 
-/* The tightest of the first in @list that hold @len. */
+/* Finds the tightest fit for @len among the first extents of @list. */
 static uint32_t *tightest(struct e4l_fit *fit, uint32_t list, uint32_t len)
 {
 	uint32_t *link = &fit->head[list], *best = NULL;
@@ -112,7 +114,7 @@ static uint32_t *tightest(struct e4l_fit *fit, uint32_t list, uint32_t len)
 	return best;
 }
 
-/* Takes out the tightest that holds @len; E4L_NONE. */
+/* Removes and returns the tightest fit for @len, or E4L_NONE. */
 static uint32_t take_out(struct e4l_fit *fit, uint32_t len)
 {
 	uint32_t list = next_list(fit, list_of(len)), *link;

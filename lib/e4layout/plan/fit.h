@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* fit: free extents by length, from which the tightest fit is taken. */
+/* fit: free extents by length, to find the tightest fit. */
 #ifndef E4L_FIT_H
 #define E4L_FIT_H
 
@@ -7,35 +7,41 @@
 #include "e4layout/base/map.h"
 
 /*
- * Lengths below this have a list each; longer ones share a list with those
- * that differ by less than 3 %.
+ * Each length below E4L_FIT_EXACT has its own list; longer extents share a list
+ * if their lengths differ by less than 3 %.
  */
 #define E4L_FIT_EXACT	65536u
 #define E4L_FIT_LISTS	(E4L_FIT_EXACT + 16 * 32)
 
-/* Zeroed when it begins; freed by e4l_fit_free(). */
+/* Must be zeroed before e4l_fit_begin(); freed by e4l_fit_free(). */
 struct e4l_fit {
-	uint32_t *head;			/* of each list; E4L_NONE */
-	uint64_t *any;			/* which lists are not empty */
-	uint64_t *any_word;		/* and which words of that */
+	uint32_t *head;	/* the first extent of each list, or E4L_NONE */
+	uint64_t *any;	/* bitmap of the lists that are not empty */
+	uint64_t *any_word;	/* bitmap of the words of @any that are not 0 */
 	struct e4l_span *run;
 	uint32_t *next;
 	uint32_t n;
 	size_t max;
 };
 
-/* Fills @fit with all clear runs of @map.  ENOMEM. */
+/* Fills @fit with all clear runs of @map.  Errors: ENOMEM. */
 errcode_t e4l_fit_begin(struct e4l_fit *fit, const uint64_t *map,
 			uint32_t clusters);
 
-/* Takes @len clusters from the tightest free extent; E4L_NONE: none holds it. */
+/*
+ * Takes @len clusters from the tightest free extent and returns the first, or
+ * E4L_NONE if no free extent is long enough.
+ */
 uint32_t e4l_fit_take(struct e4l_fit *fit, uint32_t len);
 
-/* The same, from a multiple of @align on; what is left goes back.  ENOMEM. */
+/*
+ * Like e4l_fit_take(), with *@start a multiple of @align.  Unused parts of the
+ * free extent are returned to @fit.  Errors: ENOMEM.
+ */
 errcode_t e4l_fit_take_aligned(struct e4l_fit *fit, uint32_t len,
 			       uint32_t align, uint32_t *start);
 
-/* How long the longest is, if less than 3 % too short is good enough. */
+/* Returns the length of a free extent, up to 3 % shorter than the longest. */
 uint32_t e4l_fit_longest(const struct e4l_fit *fit);
 
 void e4l_fit_free(struct e4l_fit *fit);

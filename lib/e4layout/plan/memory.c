@@ -3,13 +3,17 @@
 #include "e4layout/base/array.h"
 #include "memory.h"
 
-/* What the planner needs at most for each, beside the maps of clusters. */
+/* Upper limits of the planner's memory per object. */
 #define FRAG_BYTES	96
 #define ITEM_BYTES	64
 #define OWNER_BYTES	(2 * sizeof(struct e4l_owner))
-#define MAPS		10		/* of clusters */
+#define MAPS		10		/* maps of clusters */
 
-/* The files of one kind may take half of it; then a quarter of them goes. */
+/*
+ * Each kind of files (whole files, fragmented files) may use half of the
+ * memory.  If the memory is used up, a quarter of the files of one kind is
+ * dropped.
+ */
 #define KINDS		2
 
 static uint64_t bytes_of(uint64_t frags, uint64_t items)
@@ -39,7 +43,7 @@ static uint32_t segment_of(const struct e4l_places *m, uint32_t cluster)
 	return (uint64_t)cluster * E4L_SEGMENTS / m->clusters;
 }
 
-/* By which files of its kind are kept: the greatest. */
+/* Rank of a file within its kind: files with a higher rank are kept longer. */
 static uint32_t worth(const struct e4l_places *m, const struct e4l_owner *o)
 {
 	uint64_t len = 0;
@@ -54,12 +58,15 @@ static uint32_t worth(const struct e4l_places *m, const struct e4l_owner *o)
 	return len < UINT32_MAX ? len : UINT32_MAX;
 }
 
-/* A quarter of a kind's files: those of less worth, and so many @equal to it. */
+/*
+ * The quarter of a kind's files to drop: the files below the rank @least, and
+ * @equal files of the rank @least.
+ */
 struct quarter {
 	uint32_t least, equal;
 };
 
-/* Which quarter of the files of that kind is worth the least. */
+/* Finds the quarter of a kind's files with the lowest ranks. */
 static errcode_t find_least(const struct e4l_places *m, bool whole,
 			    struct quarter *q)
 {
@@ -78,7 +85,7 @@ static errcode_t find_least(const struct e4l_places *m, bool whole,
 	return 0;
 }
 
-/* Moves what is kept of owner @o to the end of what is kept so far. */
+/* Moves the data of owner @o to the end of the compacted arrays. */
 static void keep(struct e4l_places *m, struct e4l_owner o)
 {
 	uint32_t first = m->n_items, base, i, f;
@@ -105,7 +112,7 @@ static void keep(struct e4l_places *m, struct e4l_owner o)
 	m->owner[m->n_owners++] = o;
 }
 
-/* What is not kept is a wall, and may still be packed. */
+/* Drops a file: its blocks become a wall, but the file may be packed. */
 static errcode_t drop(struct e4l_places *m, const struct e4l_owner *o)
 {
 	struct e4l_owner rest = *o;
@@ -119,7 +126,7 @@ static errcode_t drop(struct e4l_places *m, const struct e4l_owner *o)
 			      o->fragments - 1, 0);
 }
 
-/* Whether the file is of that quarter. */
+/* Whether a file of the rank @worth is in the quarter. */
 static bool is_least(uint32_t worth, struct quarter *q)
 {
 	if (worth == q->least && q->equal) {
@@ -151,7 +158,7 @@ static errcode_t drop_least(struct e4l_places *m, bool whole, struct quarter q)
 				m->zero[k++].file = before;
 			}
 	}
-	/* those of the file that is about to be added */
+	/* runs of the file that is about to be added */
 	for (; z < m->n_zero; z++, k++) {
 		m->zero[k] = m->zero[z];
 		m->zero[k].file = m->n_owners;
@@ -160,7 +167,7 @@ static errcode_t drop_least(struct e4l_places *m, bool whole, struct quarter q)
 	return err;
 }
 
-/* How much the files of one kind take. */
+/* Returns the memory of the files of one kind. */
 static uint64_t sum(const struct e4l_places *m, bool whole)
 {
 	uint64_t bytes = 0;
@@ -187,7 +194,7 @@ static errcode_t drop_some(struct e4l_places *m)
 	return drop_least(m, whole, q);
 }
 
-/* Whether a file is of what was dropped before. */
+/* Whether earlier files of the same rank have been dropped. */
 static bool is_dropped(struct e4l_places *m, const struct e4l_plan_file *file,
 		       uint64_t fragments)
 {

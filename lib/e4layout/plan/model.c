@@ -24,7 +24,10 @@ static bool is_valid(const struct e4l_plan_options *opt)
 	       geo->stripe_blocks % ratio == 0;
 }
 
-/* The clusters that are looked at: maps of them take half of the memory. */
+/*
+ * Returns the number of clusters in the model: their maps may use half of the
+ * memory.
+ */
 static uint32_t window(const struct e4l_plan_options *opt)
 {
 	uint32_t ratio = opt->geo.cluster_blocks;
@@ -141,7 +144,7 @@ uint64_t e4l_places_written(const uint64_t *unwritten, uint32_t ratio,
 				      (start + len) * ratio);
 }
 
-/* Blocks of clusters in use that a move need not copy. */
+/* Marks blocks of used clusters that a move need not copy. */
 static errcode_t mark_unwritten(struct e4l_places *m, blk64_t start, blk64_t end)
 {
 	uint64_t blocks = (uint64_t)m->clusters * m->opt.geo.cluster_blocks;
@@ -156,7 +159,9 @@ static errcode_t mark_unwritten(struct e4l_places *m, blk64_t start, blk64_t end
 	return 0;
 }
 
-/* The same for the parts of the clusters of @ex that no extent is in. */
+/*
+ * Marks the parts of the clusters of @ex that belong to no extent as unwritten.
+ */
 static errcode_t mark_holes(struct e4l_places *m, const struct e4l_extent *ex,
 			    const struct e4l_extent *prev,
 			    const struct e4l_extent *next)
@@ -169,7 +174,7 @@ static errcode_t mark_holes(struct e4l_places *m, const struct e4l_extent *ex,
 	if (prev && prev->pblk + prev->len > first && prev->pblk < ex->pblk)
 		first = prev->pblk + prev->len;
 	if (next && next->pblk < last && next->pblk >= end)
-		last = end;		/* as its hole before it */
+		last = end; /* the hole is marked with the next extent */
 	err = mark_unwritten(m, first, ex->pblk);
 	return err ? err : mark_unwritten(m, end, last);
 }
@@ -193,11 +198,11 @@ static errcode_t note_states(struct e4l_places *m,
 	return err;
 }
 
-/* ------------------------------------------------------------- what is ideal */
+/* ------------------------------------------------------------- ideal layout */
 
 /*
- * The extents as they would be if each logical run were one fragment, for a file
- * that may be moved; else as they are.
+ * Returns the extents that the file will have: if the file may be moved, with
+ * one fragment per logical run; otherwise the current extents.
  */
 static struct e4l_extent *joined(const struct e4l_plan_file *file,
 				 unsigned int allowed)
@@ -208,13 +213,16 @@ static struct e4l_extent *joined(const struct e4l_plan_file *file,
 	if (!ex)
 		return NULL;
 	memcpy(ex, file->extents, n * sizeof(*ex));
-	/* as far from each other as logical runs are in the file */
+	/* the same distances as between logical blocks */
 	for (i = 0; i < n && allowed & E4L_PLAN_MOVE; i++)
 		ex[i].pblk = ex[i].lblk;
 	return ex;
 }
 
-/* Adds the runs of a file that may be zeroed; it would have *@n extents then. */
+/*
+ * Adds the runs of a file that may be zeroed; *@n: number of extents after
+ * zeroing.
+ */
 static errcode_t add_zero_runs(struct e4l_places *m,
 			       const struct e4l_plan_file *file,
 			       unsigned int allowed, struct e4l_extent *ex,
@@ -243,7 +251,10 @@ static errcode_t add_zero_runs(struct e4l_places *m,
 	return err;
 }
 
-/* With how many extents the file will do, and which runs of it may be zeroed. */
+/*
+ * Sets *@n to the number of extents that the file can be reduced to, and adds
+ * its runs that may be zeroed.
+ */
 static errcode_t count_joined(struct e4l_places *m,
 			      const struct e4l_plan_file *file,
 			      unsigned int allowed, size_t *n)
@@ -260,7 +271,10 @@ static errcode_t count_joined(struct e4l_places *m,
 	return err;
 }
 
-/* How many tree blocks the file will need, and whether it gains by packing. */
+/*
+ * Computes the number of tree blocks that the file will need, and the gain by
+ * packing.
+ */
 static errcode_t weigh(struct e4l_places *m, const struct e4l_plan_file *file,
 		       struct e4l_owner *o)
 {
@@ -342,7 +356,10 @@ static errcode_t add_runs(struct e4l_places *m, const struct e4l_plan_file *file
 	return err;
 }
 
-/* Tree blocks that the file will not need, from the @i'th on. */
+/*
+ * Adds the tree blocks from the @i'th on, which the file will not need, as
+ * spare.
+ */
 static errcode_t add_spares(struct e4l_places *m,
 			    const struct e4l_plan_file *file,
 			    struct e4l_owner *o, size_t i)
@@ -394,7 +411,7 @@ static bool is_within(const struct e4l_places *m,
 	return true;
 }
 
-/* What keeps the file from being moved. */
+/* Removes from *@allowed the changes that the file's properties forbid. */
 static errcode_t restrict_file(struct e4l_places *m,
 			       const struct e4l_plan_file *file,
 			       unsigned int *allowed)
@@ -430,7 +447,7 @@ static errcode_t add_owner(struct e4l_places *m,
 	} else if (!o->loose && !o->zeroes) {
 		return 0;
 	} else if (is_within(m, file)) {
-		/* it stays, and so does what it needs of its tree */
+		/* the file stays, including the tree blocks that it needs */
 		err = add_spares(m, file, o, o->n_kept);
 		o->n_kept = 0;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* moves: what the schedule decides takes effect on the attempt at hand. */
+/* moves: applies the decisions of the schedule to the current attempt. */
 #include "config.h"
 #include "e4layout/base/array.h"
 #include "e4layout/format/tree_size.h"
@@ -18,7 +18,7 @@ static errcode_t add_move(struct e4l_work *w, const struct e4l_plan_move *move)
 	return 0;
 }
 
-/* Unwritten blocks stay so where they go. */
+/* Moves the map of unwritten blocks together with the blocks. */
 static void move_states(struct e4l_work *w, uint32_t from, uint32_t to,
 			uint32_t len)
 {
@@ -38,7 +38,7 @@ static void move_states(struct e4l_work *w, uint32_t from, uint32_t to,
 	}
 }
 
-/* Fragment @f goes to @to; @waits: it moves once more. */
+/* Moves fragment @f to @to.  @waits: the fragment will be moved again. */
 static void put_fragment(struct e4l_work *w, uint32_t f, uint32_t to,
 			 bool waits)
 {
@@ -80,7 +80,7 @@ static struct e4l_plan_move begin_move(const struct e4l_work *w, uint32_t f,
 	};
 }
 
-/* An item is as it should be. */
+/* Marks an item as finished. */
 static errcode_t end_item(struct e4l_work *w, uint32_t i)
 {
 	uint32_t file = w->item[i].file;
@@ -93,7 +93,7 @@ static errcode_t end_item(struct e4l_work *w, uint32_t i)
 	return --w->broken_items[file] ? 0 : e4l_move_finish(w, file);
 }
 
-/* How many fragments an item is in. */
+/* Returns the number of fragments of an item. */
 static uint32_t count_pieces(const struct e4l_work *w, uint32_t i)
 {
 	uint32_t f = w->item[i].first, end = E4L_NONE, pieces = 0, n;
@@ -105,7 +105,7 @@ static uint32_t count_pieces(const struct e4l_work *w, uint32_t i)
 	return pieces;
 }
 
-/* The fragments of an item that is in one piece now are one. */
+/* Merges the fragments of an item that has become contiguous. */
 static void merge_fragments(struct e4l_work *w, uint32_t i)
 {
 	struct e4l_item *it = &w->item[i];
@@ -194,8 +194,8 @@ errcode_t e4l_move_fragment(struct e4l_work *w, uint32_t f, uint32_t to)
 }
 
 /*
- * The fragment that begins with *@f, in blocks, with neighbours that have come to
- * lie behind it; *@f is the next then.
+ * Returns the extent from fragment *@f on, in blocks, including the following
+ * fragments that are contiguous on disk.  Sets *@f to the next fragment.
  */
 static struct e4l_extent next_stretch(const struct e4l_work *w, uint32_t *f)
 {
@@ -212,7 +212,7 @@ static struct e4l_extent next_stretch(const struct e4l_work *w, uint32_t *f)
 	};
 }
 
-/* Whether zeroing the run saves extents while @s is a fragment. */
+/* Whether zeroing the run saves extents in the stretch @s. */
 static bool saves_extents(const struct e4l_zero_run *run,
 			  const struct e4l_extent *s)
 {
@@ -224,7 +224,10 @@ static bool saves_extents(const struct e4l_zero_run *run,
 		(run->behind && end < s_end));
 }
 
-/* How many blocks are to be zeroed where they are; @write: they are written now. */
+/*
+ * Returns the number of blocks to zero at their current places.  @write: also
+ * marks them as written.
+ */
 static uint64_t zero_runs(struct e4l_work *w, uint32_t file, bool write)
 {
 	const struct e4l_owner *o = &w->m->owner[file];
@@ -237,7 +240,7 @@ static uint64_t zero_runs(struct e4l_work *w, uint32_t file, bool write)
 	if (!o->zeroes)
 		return 0;
 	run = e4l_zero_of_file(w->m->zero, w->m->n_zero, file, &n);
-	/* where a file is that cannot move is not known */
+	/* the places of a file that cannot be moved are not in the model */
 	for (; n && !o->n_items; n--, run++)
 		blocks += run->chosen ? run->len : 0;
 	for (i = 0; w->unwritten && i < o->n_items - o->n_kept && n; i++) {
@@ -270,7 +273,7 @@ static bool is_whole(const struct e4l_work *w, const struct e4l_owner *o)
 	return true;
 }
 
-/* Spare tree blocks [@i, @end) of a file go. */
+/* Marks the spare tree blocks [@i, @end) of a file as free after the batch. */
 static void give_spares(struct e4l_work *w, const struct e4l_owner *o,
 			uint32_t i, uint32_t end)
 {
@@ -283,7 +286,10 @@ static void give_spares(struct e4l_work *w, const struct e4l_owner *o,
 	}
 }
 
-/* The tree of the file is packed; @kind is E4L_MOVE_PACK or E4L_MOVE_FINISH. */
+/*
+ * Adds a move that packs the tree of the file; @kind: E4L_MOVE_PACK or
+ * E4L_MOVE_FINISH.
+ */
 static errcode_t add_pack(struct e4l_work *w, uint32_t file,
 			  unsigned int kind)
 {
@@ -307,7 +313,7 @@ errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file)
 	if (*state == E4L_IMPROVED && !whole && !zeroes)
 		return 0;
 	w->zeroed += zeroes;
-	/* else it is not known how many of them it needs */
+	/* only a whole file has a known number of tree blocks */
 	if (whole)
 		w->cuts[file] = 0;
 	*state = whole ? E4L_FINISHED : E4L_IMPROVED;
@@ -318,7 +324,7 @@ errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file)
 	return add_pack(w, file, E4L_MOVE_FINISH);
 }
 
-/* How many extents stretch @s has at least. */
+/* Returns the minimum number of extents of the stretch @s. */
 static uint64_t count_extents(const struct e4l_work *w,
 			      const struct e4l_extent *s)
 {
@@ -337,7 +343,9 @@ static uint64_t count_extents(const struct e4l_work *w,
 	return n;
 }
 
-/* Whether the file needs no tree blocks where it is now. */
+/*
+ * Whether the extents of the file fit into its inode at their current places.
+ */
 static bool fits_inode(const struct e4l_work *w, const struct e4l_owner *o)
 {
 	uint64_t extents = 0;
@@ -354,7 +362,7 @@ static bool fits_inode(const struct e4l_work *w, const struct e4l_owner *o)
 	return !e4l_ideal_tree_blocks(extents, w->m->opt.geo.blocksize);
 }
 
-/* All tree blocks of a file that is not finished go. */
+/* Marks all tree blocks of an unfinished file as free after the batch. */
 static void give_tree(struct e4l_work *w, const struct e4l_owner *o, bool packed)
 {
 	const struct e4l_frag *frag;
@@ -395,7 +403,7 @@ errcode_t e4l_move_pack(struct e4l_work *w, uint32_t file)
 	return add_pack(w, file, E4L_MOVE_PACK);
 }
 
-/* Whether the file can have one extent more with the tree blocks that it has. */
+/* Whether the tree blocks of the file suffice for one more extent. */
 static bool has_tree(const struct e4l_work *w, uint32_t file)
 {
 	const struct e4l_owner *o = &w->m->owner[file];
@@ -446,7 +454,7 @@ void e4l_end_batch(struct e4l_work *w)
 {
 	uint32_t i;
 
-	/* a step moves before it zeroes */
+	/* a step moves blocks before it zeroes any */
 	for (; w->n_settled < w->n_moves && w->unwritten; w->n_settled++)
 		if (w->move[w->n_settled].kind == E4L_MOVE_FINISH)
 			zero_runs(w, w->move[w->n_settled].file, true);

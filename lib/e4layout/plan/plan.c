@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* plan: attempts at a plan, of which the best is kept, if it is any good. */
+/*
+ * plan: makes several attempts at a plan and keeps the best one, if it is worth
+ * carrying out.
+ */
 #include "config.h"
 #include <e4layout/context.h>
 #include "e4layout/base/array.h"
 #include "work.h"
 #include "zero.h"
 
-#define LARGE_PERCENT	95	/* of free space, in large free extents */
-#define NEAR_PERCENT	95	/* the largest, of what walls allow */
-#define LOSS_PERCENT	90	/* of the largest stays where excess falls */
-#define WORTH_PERCENT	5	/* of free space, that a plan for it must gain */
-#define GENERATIONS	64	/* of long items */
-#define ROUNDS		16	/* that improve what there is so far */
-#define SHARE_STEP	8	/* thousandths that a share is found by */
+#define LARGE_PERCENT	95 /* of free space in large free extents is good */
+/* of the possible length of the largest free extent is good */
+#define NEAR_PERCENT	95
+/* of the largest free extent stays if excess decreases */
+#define LOSS_PERCENT	90
+/* of free space: the minimum gain of a plan for free space */
+#define WORTH_PERCENT	5
+#define GENERATIONS	64	/* maximum number, for long items */
+#define ROUNDS		16	/* maximum number */
+#define SHARE_STEP	8	/* precision of a share, in thousandths */
 
 struct e4l_plan {
 	struct e4l_places model;
 	struct e4l_plan_result result;
 	struct e4l_plan_move *move;
 	size_t n_moves;
-	uint32_t stretch;		/* clusters, the longest without walls */
+	uint32_t stretch;	/* longest stretch without walls, in clusters */
 	bool late;
 };
 
@@ -101,7 +107,7 @@ const struct e4l_plan_skipped *e4l_plan_skipped(const struct e4l_plan *p,
 
 /* --------------------------------------------------------------------- goals */
 
-/* How long the largest free extent can become. */
+/* Returns the maximum possible length of the largest free extent. */
 static uint64_t possible(const struct e4l_plan *p, const struct e4l_look *look)
 {
 	uint64_t most = look->free < p->stretch ? look->free : p->stretch;
@@ -118,9 +124,10 @@ static bool meets_goals(const struct e4l_plan *p, const struct e4l_look *look)
 }
 
 /*
- * Whether free space is no worse than it was.  Where excess falls, a little of the
- * largest free extent may go, and of the large ones as much as leaves free space
- * good, or a little if it is not to be consolidated.
+ * Whether free space has not become worse.  If the excess decreases, the
+ * largest free extent may shrink slightly, and the large free extents may
+ * shrink as long as free space is good, or slightly if free space is not to be
+ * consolidated.
  */
 static bool is_guarded(const struct e4l_plan *p, const struct e4l_look *was,
 		       const struct e4l_look *is)
@@ -136,7 +143,10 @@ static bool is_guarded(const struct e4l_plan *p, const struct e4l_look *was,
 	       is->largest * 100 >= was->largest * percent;
 }
 
-/* Whether a plan that leads from @was to @is is worth carrying out. */
+/*
+ * Whether a plan that changes the layout from @was to @is is worth carrying
+ * out.
+ */
 static bool is_worth(const struct e4l_plan *p, const struct e4l_look *was,
 		     const struct e4l_look *is)
 {
@@ -151,7 +161,7 @@ static bool is_worth(const struct e4l_plan *p, const struct e4l_look *was,
 		is->largest * 100 >= was->largest * (100 + WORTH_PERCENT));
 }
 
-/* The less, the better; 0: nothing is left to do. */
+/* Rates a layout: lower is better; 0: nothing is left to do. */
 static uint64_t score(const struct e4l_plan *p, const struct e4l_look *look)
 {
 	bool good = !p->model.opt.free_space || meets_goals(p, look);
@@ -179,12 +189,15 @@ static errcode_t run_generation(struct e4l_work *w, const uint8_t *only)
 	return err;
 }
 
-/* A logical run in fragments. */
+/* A fragmented logical run. */
 struct broken {
 	uint32_t len, run;
 };
 
-/* Chooses the shortest that together fit into the largest free extent. */
+/*
+ * Marks the shortest fragmented runs in @only that together fit into @room, the
+ * largest free extent.
+ */
 static errcode_t choose_long(const struct e4l_work *w, uint64_t room,
 			     uint8_t *only, bool *any)
 {
@@ -211,7 +224,10 @@ static errcode_t choose_long(const struct e4l_work *w, uint64_t room,
 	return 0;
 }
 
-/* One generation of long items; *@good, or @w is as before. */
+/*
+ * Runs one generation for the long items @only.  *@good: the result is better;
+ * otherwise, @w is unchanged.
+ */
 static errcode_t try_generation(struct e4l_work *w, const uint8_t *only,
 				bool *good)
 {
@@ -233,8 +249,8 @@ static errcode_t try_generation(struct e4l_work *w, const uint8_t *only,
 }
 
 /*
- * Items that take more than half of free space: as many at a time as the largest
- * free extent holds, the shortest first.
+ * Joins long items, which need more than half of free space: in each generation
+ * the shortest ones that together fit into the largest free extent.
  */
 static errcode_t join_long(struct e4l_work *w)
 {
@@ -255,24 +271,25 @@ static errcode_t join_long(struct e4l_work *w)
 	e4l_work_look(w, &look);
 	if (!err && n && look.largest < first.largest && w->how.regions) {
 		memset(only, 0, w->m->n_items);
-		err = run_generation(w, only);	/* for free space once more */
+		/* consolidates free space again */
+		err = run_generation(w, only);
 	}
 	free(only);
 	return err;
 }
 
-/* ---------------------------------------------------------------------- rounds */
+/* ------------------------------------------------------------------- rounds */
 
-/* What the attempts of a round begin with, and the best of them. */
+/* The common start of the attempts of a round, and the best of them. */
 struct round {
 	struct e4l_plan *p;
 	const struct e4l_work *base;
 	const struct e4l_look *first;	/* before the first round */
-	struct e4l_look was;		/* before this one */
+	struct e4l_look was;		/* before the current round */
 	struct e4l_work best;
-	uint64_t score;			/* of the best */
-	bool any;			/* there is one */
-	bool whole;		/* all there is to do can be done as a whole */
+	uint64_t score;			/* of @best */
+	bool any;			/* @best is valid */
+	bool whole;	/* an attempt with the whole share was acceptable */
 };
 
 static bool is_affordable(const struct e4l_plan *p, const struct e4l_work *w)
@@ -280,7 +297,7 @@ static bool is_affordable(const struct e4l_plan *p, const struct e4l_work *w)
 	return w->copied <= p->model.opt.copy_budget_blocks;
 }
 
-/* Takes over @w if it is better than what there is; *@good: it can be used. */
+/* Takes over @w if it is better than r->best.  *@good: @w is acceptable. */
 static void offer(struct round *r, struct e4l_work *w, bool *good)
 {
 	struct e4l_look is;
@@ -321,8 +338,8 @@ static errcode_t attempt(struct round *r, const struct e4l_attempt *how,
 }
 
 /*
- * What the guard or the budget refuses as a whole is done in part: the largest
- * share of what there is to do that they allow.
+ * If the guard or the budget refuses the whole work, finds the largest share of
+ * the work that both allow.
  */
 static errcode_t try_shares(struct round *r, bool regions)
 {
@@ -345,7 +362,10 @@ static errcode_t try_shares(struct round *r, bool regions)
 	return err;
 }
 
-/* One more way to order things after another, until one leaves nothing to do. */
+/*
+ * Makes attempts with the whole share and different parameters, until one
+ * leaves nothing to do.
+ */
 static errcode_t try_whole(struct round *r, bool regions)
 {
 	static const struct e4l_attempt ways[] = {
@@ -368,7 +388,10 @@ static errcode_t try_whole(struct round *r, bool regions)
 	return err;
 }
 
-/* With and without regions; files come before free space in a budget. */
+/*
+ * Makes attempts with and without regions.  With a budget, files come before
+ * free space.
+ */
 static errcode_t try_all(struct round *r)
 {
 	const struct e4l_plan_options *opt = &r->p->model.opt;
@@ -391,7 +414,10 @@ static errcode_t try_all(struct round *r)
 	return err;
 }
 
-/* Attempts on top of the best so far, until nothing is better: nor a second run. */
+/*
+ * Makes rounds of attempts, each on top of the best result so far, until no
+ * attempt is better, so that a second run would find no work.
+ */
 static errcode_t run_rounds(struct e4l_plan *p, const struct e4l_look *first,
 			    struct e4l_work *w)
 {
@@ -414,7 +440,10 @@ static errcode_t run_rounds(struct e4l_plan *p, const struct e4l_look *first,
 
 /* -------------------------------------------------------------------- result */
 
-/* Walls are what is in use by no fragment that is known. */
+/*
+ * Finds the longest stretch without walls.  Walls are used clusters of no known
+ * fragment.
+ */
 static errcode_t find_stretch(struct e4l_plan *p)
 {
 	const struct e4l_places *m = &p->model;
@@ -454,7 +483,7 @@ static void state_of(const struct e4l_plan *p, const struct e4l_look *look,
 	};
 }
 
-/* How many files are in fragments, of those that are known. */
+/* Returns the number of fragmented files among the known files. */
 static uint64_t count_broken(const struct e4l_work *w)
 {
 	uint64_t n = 0;
@@ -471,7 +500,7 @@ static uint64_t count_broken(const struct e4l_work *w)
 	return n;
 }
 
-/* Why logical run @i is left in fragments. */
+/* Returns the reason why logical run @i stays fragmented. */
 static enum e4l_plan_skip why_left(const struct e4l_plan *p,
 				   const struct e4l_look *look, uint32_t i)
 {
@@ -485,7 +514,7 @@ static enum e4l_plan_skip why_left(const struct e4l_plan *p,
 				     E4L_PLAN_SKIP_GUARD;
 }
 
-/* Lists what is left of file @file. */
+/* Lists the remaining fragments of @file, by reason. */
 static errcode_t list_left(struct e4l_plan *p, const struct e4l_work *w,
 			   const struct e4l_look *look, uint32_t file)
 {
@@ -514,7 +543,7 @@ static errcode_t list_left(struct e4l_plan *p, const struct e4l_work *w,
 	return err;
 }
 
-/* Runs that the budget does not buy, by file. */
+/* Lists the runs that the budget does not cover, by file. */
 static errcode_t list_unzeroed(struct e4l_plan *p)
 {
 	const struct e4l_places *m = &p->model;
@@ -546,7 +575,7 @@ static int in_order(const void *va, const void *vb)
 	return a->lstart < b->lstart ? -1 : a->lstart > b->lstart;
 }
 
-/* Counts batches and files, and drops the numbers of empty batches. */
+/* Renumbers the batches without gaps, and counts batches and files. */
 static errcode_t number(struct e4l_plan *p)
 {
 	uint8_t *seen = calloc(p->model.n_owners + 1ull, 1);
@@ -569,7 +598,7 @@ static errcode_t number(struct e4l_plan *p)
 	return 0;
 }
 
-/* Takes over the moves of @w, and says what they lead to. */
+/* Takes over the moves of @w, and sets the result. */
 static errcode_t conclude(struct e4l_plan *p, struct e4l_work *w)
 {
 	struct e4l_plan_result *r = &p->result;

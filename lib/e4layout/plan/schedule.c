@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * schedule: in which order loose items go to slots.  What a batch frees may be
- * used by the next.
+ * schedule: the order in which loose items are moved to slots.  A batch may use
+ * the clusters that earlier batches have freed.
  */
 #include "config.h"
 #include "e4layout/base/array.h"
 #include "work.h"
 
-#define STUCK_SHARE	100	/* a batch that moves less is stuck */
-#define UNLOCK_SHARE	32	/* of what is to move, that waits elsewhere */
+#define STUCK_SHARE	100 /* a batch that moves less than 1/100 is stuck */
+#define UNLOCK_SHARE	32 /* 1/32 of the clusters to move may be evacuated */
 #define MOST_BATCHES	5000
-#define IDLE_BATCHES	8	/* that fill no slot, one after another */
+#define IDLE_BATCHES	8	/* consecutive batches that fill no slot */
 
 /* --------------------------------------------------------------------- order */
 
@@ -41,7 +41,7 @@ static void begin_order(struct e4l_work *w)
 			w);
 }
 
-/* Those with an owner last; the others by length, and then by place. */
+/* Sorts slots with an owner last; the others by length and by place. */
 static int longest_first(const void *va, const void *vb)
 {
 	const struct e4l_slot *a = va, *b = vb;
@@ -54,7 +54,7 @@ static int longest_first(const void *va, const void *vb)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Who waits, by length, the densest first. */
+/* Makes a queue of waiting items per length, the densest first. */
 static void begin_queues(struct e4l_work *w)
 {
 	uint32_t n = 0, k, i, len;
@@ -74,7 +74,7 @@ static void begin_queues(struct e4l_work *w)
 	for (k = n; k--; ) {
 		i = w->order[k];
 		len = w->item[i].len;
-		/* the others have slots of their own */
+		/* other items have their own slots */
 		if (w->home[i] != E4L_NONE || len >= E4L_FIT_EXACT ||
 		    e4l_work_is_aligned(w, i))
 			continue;
@@ -85,7 +85,7 @@ static void begin_queues(struct e4l_work *w)
 
 /* --------------------------------------------------------------------- slots */
 
-/* Whether a slot is free, but for what of its owner is there for good. */
+/* Whether a slot is free, except for parts of its owner that stay there. */
 static bool is_free(const struct e4l_work *w, const struct e4l_slot *s)
 {
 	uint32_t at = s->start, end, f, n;
@@ -105,7 +105,7 @@ static bool is_free(const struct e4l_work *w, const struct e4l_slot *s)
 	return true;
 }
 
-/* Slots of one length that are free, and items that wait for them. */
+/* Free slots of one length, and the items that wait for them. */
 struct match {
 	uint32_t *item, *slot;
 	uint32_t n_items, n_slots;
@@ -126,7 +126,7 @@ static int by_goal(const void *va, const void *vb, void *priv)
 	return a < b ? -1 : a > b;
 }
 
-/* The first of the slots from @low on that is at @goal or behind. */
+/* Returns the first of the slots from @low on that is not before @goal. */
 static uint32_t slot_at(const struct e4l_work *w, const struct match *m,
 			uint32_t low, uint32_t goal)
 {
@@ -143,8 +143,8 @@ static uint32_t slot_at(const struct e4l_work *w, const struct match *m,
 }
 
 /*
- * Items go to slots in the order of their directories' groups, near these if there
- * are more slots.
+ * Assigns items to slots in the order of the groups of their directories, and
+ * near these groups if there are more slots than items.
  */
 static errcode_t match_up(struct e4l_work *w, struct match *m)
 {
@@ -166,7 +166,7 @@ static errcode_t match_up(struct e4l_work *w, struct match *m)
 	return err;
 }
 
-/* Fills slots [@k, @end), which have one length. */
+/* Fills the slots [@k, @end), which have the same length. */
 static errcode_t fill_length(struct e4l_work *w, uint32_t k, uint32_t end,
 			     struct match *m)
 {
@@ -193,7 +193,7 @@ static errcode_t fill_own(struct e4l_work *w, struct e4l_slot *s)
 	return e4l_move_rest(w, s->owner, s->start);
 }
 
-/* Slots that are filled, or that no one waits for any more, go. */
+/* Removes slots that are filled, or that no item waits for. */
 static void drop_slots(struct e4l_work *w)
 {
 	uint32_t k, n = 0;
@@ -204,7 +204,7 @@ static void drop_slots(struct e4l_work *w)
 	w->n_slots = n;
 }
 
-/* Each slot that is free takes an item of its length. */
+/* Fills every free slot with an item of its length. */
 static errcode_t fill_slots(struct e4l_work *w)
 {
 	struct match m = {
@@ -240,7 +240,10 @@ static errcode_t fill_slots(struct e4l_work *w)
 
 /* --------------------------------------------------------------- leftovers */
 
-/* What has no slot, or is locked, goes wherever it is whole. */
+/*
+ * Moves items without a slot, or whose slot is blocked, to any free extent that
+ * is long enough.
+ */
 static errcode_t place_rest(struct e4l_work *w, bool in_regions)
 {
 	errcode_t err;
@@ -263,7 +266,7 @@ static errcode_t place_rest(struct e4l_work *w, bool in_regions)
 
 /* ------------------------------------------------------------------- batches */
 
-/* Files that are to be packed: @all of them, or those that are whole. */
+/* Packs files: @all files that may be packed, or only the whole ones. */
 static errcode_t finish(struct e4l_work *w, bool all)
 {
 	errcode_t err = 0;
@@ -288,7 +291,9 @@ static errcode_t ask(struct e4l_work *w)
 	return opt->go_on ? opt->go_on(opt->priv) : 0;
 }
 
-/* One batch; *@idle: how many there were that filled no slot. */
+/*
+ * Runs one batch.  *@idle: number of consecutive batches that filled no slot.
+ */
 static errcode_t run_batch(struct e4l_work *w, unsigned int *idle)
 {
 	uint64_t left = w->to_move;

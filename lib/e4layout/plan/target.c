@@ -1,23 +1,35 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* target: which regions are free at the end, and a slot for each loose item. */
+/*
+ * target: chooses the regions that are free at the end, and a slot for each
+ * loose item.
+ */
 #include "config.h"
 #include "e4layout/base/array.h"
 #include "work.h"
 
-#define REGIONS_PERCENT	97	/* of what will be free, in regions at first */
-#define NEAR_PERCENT	96	/* the largest region, of the longest that can be */
-#define GIVEN_THOUSANDTHS 19	/* of that, which regions may give back */
-/* No more regions are made for less than so many large free extents, or so much. */
+#define REGIONS_PERCENT	97	/* initial share of free space in regions */
+/* of the possible length: the minimum for the largest region */
+#define NEAR_PERCENT	96
+/* of free space: the maximum that regions may give back */
+#define GIVEN_THOUSANDTHS 19
+/*
+ * No more regions are made if the remaining space is less than LEAST_REGION
+ * large free extents and less than LEAST_PERCENT of free space.
+ */
 #define LEAST_REGION	4
 #define LEAST_PERCENT	1
-#define SEGMENT		16	/* clusters that are lifted together, at least */
+/* minimum number of clusters that are lifted together */
+#define SEGMENT		16
 #define SEGMENTS	16384
 #define TURNS		64
-#define MOST_REGIONS	256	/* that a cap on their length can ask for */
+#define MOST_REGIONS	256	/* maximum number if their length is limited */
 
 /* ------------------------------------------------------------------- lifting */
 
-/* Whether a file that could be a swap file may be moved; its answer is kept. */
+/*
+ * Whether item @i, which may be part of a swap file, may be moved.  The answer
+ * of the callback is kept for the file.
+ */
 static bool may_move(struct e4l_work *w, uint32_t i)
 {
 	const struct e4l_plan_options *opt = &w->m->opt;
@@ -37,7 +49,10 @@ static bool may_move(struct e4l_work *w, uint32_t i)
 	return o->allowed & E4L_PLAN_AWAY;
 }
 
-/* Items that overlap [start, end) are to move; true: all of them can. */
+/*
+ * Marks items that overlap [start, end) as loose.  Returns whether all of them
+ * can be moved.
+ */
 static bool lift(struct e4l_work *w, uint32_t start, uint32_t end)
 {
 	uint32_t k = e4l_work_behind(w, start), i;
@@ -64,7 +79,7 @@ static bool lift(struct e4l_work *w, uint32_t start, uint32_t end)
 
 /* ------------------------------------------------------------------- regions */
 
-/* The fragments of items that stay, by place, and what they sum up to. */
+/* The fragments of items that stay, by place, and their cumulative length. */
 struct kept {
 	struct e4l_span *run;
 	uint64_t *sum;
@@ -104,16 +119,16 @@ static uint32_t end_of(const struct e4l_span *run)
 	return run->start + run->len;
 }
 
-/* A window that could be a region, and what stays in it otherwise. */
+/* A candidate for a region, and the number of clusters to move out of it. */
 struct window {
 	uint64_t cost;
 	struct e4l_span run;
 };
 
 /*
- * The cheapest window of @len in the stretch [@s->start, ...): each begins where
- * the stretch or what lies behind a fragment does.  *@i is the first fragment that
- * ends behind the stretch's start.
+ * Returns the cheapest window of @len clusters in the stretch @s.  A window
+ * begins at the start of the stretch or at the end of a fragment.  *@i is the
+ * first fragment that ends after the start of the stretch.
  */
 static struct window cheapest_in(const struct kept *k,
 				 const struct e4l_span *s, uint32_t len,
@@ -143,7 +158,7 @@ static struct window cheapest_in(const struct kept *k,
 static int cheapest_first(const void *va, const void *vb)
 {
 	const struct window *a = va, *b = vb;
-	/* the cost for each cluster, of lengths below 2^32 */
+	/* costs per cluster; lengths are below 2^32 */
 	double x = (double)a->cost / a->run.len;
 	double y = (double)b->cost / b->run.len;
 
@@ -152,7 +167,7 @@ static int cheapest_first(const void *va, const void *vb)
 	return a->run.start < b->run.start ? -1 : a->run.start > b->run.start;
 }
 
-/* The longest stretch without walls. */
+/* Returns the length of the longest stretch without walls. */
 static uint32_t longest_stretch(const struct e4l_work *w)
 {
 	struct e4l_span run = { 0 };
@@ -165,8 +180,8 @@ static uint32_t longest_stretch(const struct e4l_work *w)
 }
 
 /*
- * The cheapest window of each stretch of @least clusters and more: as long as
- * @len, or as the stretch.
+ * Lists the cheapest window of each stretch of at least @least clusters; a
+ * window has @len clusters, or the length of the stretch if that is shorter.
  */
 static errcode_t list_windows(const struct e4l_work *w, uint32_t len,
 			      uint32_t least, struct window **v, uint32_t *n)
@@ -194,7 +209,7 @@ static errcode_t list_windows(const struct e4l_work *w, uint32_t len,
 	return err;
 }
 
-/* The region is free at the end: false if something in it cannot move. */
+/* Makes a region.  False: a file in it cannot be moved. */
 static bool make_region(struct e4l_work *w, const struct e4l_span *run)
 {
 	if (!lift(w, run->start, end_of(run)))
@@ -204,7 +219,7 @@ static bool make_region(struct e4l_work *w, const struct e4l_span *run)
 	return true;
 }
 
-/* How long the next region should be; 0: no more of them. */
+/* Returns the length of the next region; 0: no more regions. */
 static uint32_t next_length(const struct e4l_work *w, uint64_t rest, bool first)
 {
 	uint32_t longest = longest_stretch(w), len = longest;
@@ -225,8 +240,9 @@ static uint32_t next_length(const struct e4l_work *w, uint64_t rest, bool first)
 }
 
 /*
- * The shortest stretch that a region of @len clusters may be made in instead of a
- * longer one.  The first region becomes the largest free extent.
+ * Returns the minimum length of a stretch that is used for a region instead of
+ * a stretch of @len clusters.  The first region becomes the largest free
+ * extent.
  */
 static uint32_t least_length(const struct e4l_work *w, uint32_t len, bool first)
 {
@@ -241,8 +257,8 @@ static uint32_t least_length(const struct e4l_work *w, uint32_t len, bool first)
 }
 
 /*
- * Regions: the longest that walls allow, where the least is to be copied.  *@first
- * is the first of them.
+ * Chooses regions: the longest that walls allow, at the places with the least
+ * to copy.  *@first is the first region.
  */
 static errcode_t choose_regions(struct e4l_work *w, struct e4l_span *first)
 {
@@ -260,7 +276,10 @@ static errcode_t choose_regions(struct e4l_work *w, struct e4l_span *first)
 		err = list_windows(w, len, least, &v, &n);
 		for (i = 0; i < n && !err && v[i].run.len <= rest; i++) {
 			if (!make_region(w, &v[i].run))
-				break;	/* there are new walls */
+				/*
+				 * there are new walls, so the list is outdated
+				 */
+				break;
 			if (!first->len)
 				*first = v[i].run;
 			rest -= v[i].run.len;
@@ -272,7 +291,10 @@ static errcode_t choose_regions(struct e4l_work *w, struct e4l_span *first)
 
 /* --------------------------------------------------------------------- homes */
 
-/* Of item @i: its longest fragment, and where the item begins if that stays. */
+/*
+ * Finds the longest fragment of item @i; *@start: the start of the item if the
+ * fragment stays.
+ */
 static bool find_anchor(const struct e4l_work *w, uint32_t i, bool any,
 			uint32_t *start)
 {
@@ -293,7 +315,10 @@ static bool find_anchor(const struct e4l_work *w, uint32_t i, bool any,
 	return it->len <= w->m->clusters - *start;
 }
 
-/* How much of item @i is where it belongs if it begins at @start. */
+/*
+ * Returns the number of clusters of item @i that are at their final places if
+ * the item starts at @start.
+ */
 static uint64_t count_staying(const struct e4l_work *w, uint32_t i,
 			      uint32_t start)
 {
@@ -308,7 +333,10 @@ static uint64_t count_staying(const struct e4l_work *w, uint32_t i,
 	return stays;
 }
 
-/* How much of other items would have to move out of [start, end). */
+/*
+ * Returns the number of clusters of other items that would have to leave
+ * [start, end).
+ */
 static uint64_t count_others(const struct e4l_work *w, uint32_t i,
 			     uint32_t start, uint32_t end)
 {
@@ -326,7 +354,10 @@ static uint64_t count_others(const struct e4l_work *w, uint32_t i,
 	return others;
 }
 
-/* What stays of item @i, which is at home at @start, is not loose. */
+/*
+ * Makes @start the home of item @i: fragments at their final places are not
+ * loose.
+ */
 static void settle(struct e4l_work *w, uint32_t i, uint32_t start)
 {
 	uint32_t f = w->item[i].first, end = start + w->item[i].len, n;
@@ -344,9 +375,10 @@ static void settle(struct e4l_work *w, uint32_t i, uint32_t start)
 }
 
 /*
- * Most of item @i stays, and the rest comes there, if evacuating what lies there
- * costs less than half of what need not be copied then.  *@lifted: for long items,
- * which must fit into half of free space with all that makes way.
+ * Lets most of item @i stay and moves the rest there, if evacuating other items
+ * costs less than half of the clusters that need not be copied.  *@lifted: for
+ * long items, which have to fit into half of free space together with all
+ * evacuated items.
  */
 static void try_home(struct e4l_work *w, uint32_t i, bool is_long,
 		     uint64_t *lifted)
@@ -394,7 +426,7 @@ static void choose_homes(struct e4l_work *w, bool is_long)
 
 /* --------------------------------------------------------------------- slots */
 
-/* An item that gets a slot of its own. */
+/* An item with its own slot. */
 struct special {
 	uint32_t len, item;
 };
@@ -419,7 +451,10 @@ static errcode_t add_slot(struct e4l_work *w, uint32_t start, uint32_t len,
 	return err;
 }
 
-/* Loose items without a home: how many of each length, and others one by one. */
+/*
+ * Counts loose items without a home by length; lists long and aligned items
+ * individually.
+ */
 static errcode_t count_loose(const struct e4l_work *w, uint32_t *count,
 			     struct special **v, size_t *n)
 {
@@ -443,7 +478,7 @@ static errcode_t count_loose(const struct e4l_work *w, uint32_t *count,
 	return err;
 }
 
-/* What has no slot yet. */
+/* Items without a slot. */
 struct lack {
 	uint64_t sum;
 	uint32_t longest;
@@ -503,7 +538,10 @@ static errcode_t place_homes(struct e4l_work *w)
 	return err;
 }
 
-/* All that is loose, the longest first, each in the tightest free extent. */
+/*
+ * Gives a slot in the tightest free extent to each loose item, the longest
+ * first.
+ */
 static errcode_t make_slots(struct e4l_work *w, struct lack *lack)
 {
 	uint32_t *count = calloc(E4L_FIT_EXACT, sizeof(*count)), i;
@@ -531,16 +569,17 @@ static errcode_t make_slots(struct e4l_work *w, struct lack *lack)
 	return err;
 }
 
-/* ------------------------------------------------- items that have no slot */
+/* ----------------------------------------------------- items without a slot */
 
-/* Segments beside the first region are lifted for these. */
+/* Segments around the first region that are lifted for items without a slot. */
 struct around {
-	uint32_t *cost;			/* of each; E4L_NONE: not to be lifted */
-	uint32_t n, len;		/* segments, and clusters of one */
-	uint32_t below, above;		/* the region's first, and behind it */
-	int down;			/* the cheaper side; -1: not known */
+	uint32_t *cost;	/* per segment; E4L_NONE: cannot be lifted */
+	uint32_t n, len;	/* number of segments; clusters per segment */
+	/* first segment of the region; first segment after it */
+	uint32_t below, above;
+	int down;			/* the cheaper side; -1: unknown */
 	struct e4l_span region;
-	uint64_t given, most;		/* clusters that it has given back */
+	uint64_t given, most;	/* clusters that the region has given back */
 };
 
 static void weigh_segments(const struct e4l_work *w, struct around *a)
@@ -582,7 +621,10 @@ static errcode_t begin_around(const struct e4l_work *w,
 	return 0;
 }
 
-/* The segment @i steps from the region on that side, or E4L_NONE. */
+/*
+ * Returns the segment at distance @i from the region on the given side, or
+ * E4L_NONE.
+ */
 static uint32_t segment_at(const struct around *a, bool down, uint32_t i)
 {
 	if (down)
@@ -590,7 +632,10 @@ static uint32_t segment_at(const struct around *a, bool down, uint32_t i)
 	return i < a->n && a->above < a->n - i ? a->above + i : E4L_NONE;
 }
 
-/* What lifting @want clusters on that side costs; E4L_NO_LIMIT: not so many. */
+/*
+ * Returns the cost of lifting @want clusters on one side; E4L_NO_LIMIT: not
+ * enough clusters.
+ */
 static uint64_t cost_of_side(const struct around *a, bool down, uint64_t want)
 {
 	uint64_t cost = 0, got = 0;
@@ -627,7 +672,7 @@ static uint64_t lift_side(struct e4l_work *w, struct around *a, bool down,
 	return got;
 }
 
-/* What lacks little is given the edge of the region. */
+/* Gives the edge of the region back if only a little is lacking. */
 static bool give_edge(struct e4l_work *w, struct around *a,
 		      const struct lack *lack)
 {
@@ -647,7 +692,7 @@ static bool give_edge(struct e4l_work *w, struct around *a,
 	return true;
 }
 
-/* Lifts what is beside the region; false: there is nothing any more. */
+/* Lifts segments next to the region.  False: no segments are left. */
 static bool lift_around(struct e4l_work *w, struct around *a,
 			const struct lack *lack, unsigned int turn)
 {

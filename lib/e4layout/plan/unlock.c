@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* unlock: items that block each other's slots wait elsewhere. */
+/* unlock: evacuates slots if items block each other's slots. */
 #include "config.h"
 #include "e4layout/base/array.h"
 #include "work.h"
 
-#define TREE	0x80000000u	/* in struct place: spare tree blocks of a file */
+/* flag in place.what: spare tree blocks of a file */
+#define TREE	0x80000000u
 
-/* What is in the way: a fragment, or a spare tree block of a file. */
+/* An obstacle in a slot: a fragment, or a spare tree block of a file. */
 struct place {
 	uint32_t start, what;
 };
 
-/* A slot, and how far it is from being free. */
+/* A slot, sorted by the share of it that is in use. */
 struct candidate {
 	uint32_t key, slot;
 };
 
 struct unlock {
 	struct e4l_work *w;
-	struct candidate *slot;		/* those that are chosen */
+	struct candidate *slot;	/* sorted; the first @n_slots are chosen */
 	uint32_t n_slots;
-	uint64_t *chosen;		/* a map of them */
+	uint64_t *chosen;		/* a map of the chosen slots */
 	struct place *place;
 	uint32_t n_places;
 };
@@ -34,7 +35,10 @@ static int by_key(const void *va, const void *vb)
 	return a->slot < b->slot ? -1 : a->slot > b->slot;
 }
 
-/* How much of a slot is in use, but for what is there for good. */
+/*
+ * Returns the number of used clusters of a slot, without the parts of its owner
+ * that stay there.
+ */
 static uint32_t count_used(const struct e4l_work *w, const struct e4l_slot *s)
 {
 	uint32_t used = e4l_map_count(w->used, s->start, s->start + s->len);
@@ -63,7 +67,7 @@ static errcode_t list_slots(struct unlock *u)
 	for (k = 0; k < w->n_slots; k++) {
 		const struct e4l_slot *s = &w->slot[k];
 
-		/* long slots are worth a little more */
+		/* longer slots are slightly preferred */
 		u->slot[k] = (struct candidate) {
 			count_used(w, s) * 1024ull / s->len +
 			__builtin_clz(s->len) * 32, k,
@@ -74,8 +78,9 @@ static errcode_t list_slots(struct unlock *u)
 }
 
 /*
- * Chooses slots, and marks in w->scratch where nothing may wait: outside of regions
- * if these hold half of what is free, and in what is about to be free.
+ * Chooses slots to evacuate, and marks the clusters that must not be used for
+ * evacuated items in w->scratch: used clusters, chosen slots, and, if regions
+ * hold more than half of free space, everything outside of regions.
  */
 static void choose_slots(struct unlock *u, uint64_t most)
 {
@@ -123,7 +128,7 @@ static errcode_t add_place(struct unlock *u, uint32_t start, uint32_t len,
 	return err;
 }
 
-/* What is in the chosen slots of all that is to move. */
+/* Lists all loose fragments and spare tree blocks in the chosen slots. */
 static errcode_t list_places(struct unlock *u)
 {
 	const struct e4l_work *w = u->w;
@@ -150,7 +155,10 @@ static errcode_t list_places(struct unlock *u)
 	return err;
 }
 
-/* A file whose tree is in the way waits whole, so that it has none. */
+/*
+ * Joins the runs of a file whose tree is an obstacle at a temporary place, so
+ * that the file needs no tree.
+ */
 static errcode_t file_waits(struct e4l_work *w, uint32_t file)
 {
 	const struct e4l_owner *o = &w->m->owner[file];
@@ -169,7 +177,10 @@ static errcode_t file_waits(struct e4l_work *w, uint32_t file)
 	return err;
 }
 
-/* Cuts off what of fragment *@f is not in [start, end), if it may be cut. */
+/*
+ * Cuts off the parts of fragment *@f outside of [start, end), if the fragment
+ * may be split.
+ */
 static errcode_t cut_out(struct e4l_work *w, uint32_t *f, uint32_t start,
 			 uint32_t end)
 {
@@ -185,7 +196,10 @@ static errcode_t cut_out(struct e4l_work *w, uint32_t *f, uint32_t start,
 	return err;
 }
 
-/* Moves fragment @f to where it may wait, in parts if it must; *@full: it cannot. */
+/*
+ * Moves fragment @f to a temporary place, in parts if necessary.  *@full: there
+ * is no place for it.
+ */
 static errcode_t fragment_waits(struct e4l_work *w, uint32_t f, bool *full)
 {
 	uint32_t to, most, rest = f;
@@ -209,7 +223,7 @@ static errcode_t fragment_waits(struct e4l_work *w, uint32_t f, bool *full)
 	return err;
 }
 
-/* Whether fragment @f is where it belongs in its item's own slot. */
+/* Whether fragment @f is at its final place in its item's own slot. */
 static bool is_at_home(const struct e4l_work *w, const struct e4l_slot *s,
 		       const struct e4l_frag *f)
 {
@@ -219,7 +233,7 @@ static bool is_at_home(const struct e4l_work *w, const struct e4l_slot *s,
 	       f->start - s->start == f->lstart - first->lstart;
 }
 
-/* Evacuates one place from slot @s. */
+/* Evacuates an obstacle from slot @s. */
 static errcode_t evacuate(struct e4l_work *w, const struct e4l_slot *s,
 			  const struct place *p, bool *full)
 {
@@ -230,7 +244,7 @@ static errcode_t evacuate(struct e4l_work *w, const struct e4l_slot *s,
 	if (p->what & TREE)
 		return file_waits(w, p->what & ~TREE);
 	frag = &w->frag[f];
-	/* it has gone, or is not in it */
+	/* the fragment was moved earlier, or is not in the slot */
 	if (frag->start != p->start || frag->start + frag->len <= s->start ||
 	    is_at_home(w, s, frag))
 		return 0;
@@ -253,7 +267,7 @@ static errcode_t evacuate_slot(struct unlock *u, const struct e4l_slot *s,
 				     sizeof(*u->place), e4l_u32_cmp);
 	errcode_t err = 0;
 
-	/* the one before may reach into it */
+	/* the previous obstacle may overlap the slot */
 	for (i -= !!i; i < u->n_places && !err && !*full; i++) {
 		if (u->place[i].start >= s->start + s->len)
 			break;

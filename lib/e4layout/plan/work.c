@@ -3,7 +3,7 @@
 #include "e4layout/base/array.h"
 #include "work.h"
 
-/* A radix sort's digit. */
+/* digits of a radix sort */
 #define DIGIT_BITS	11
 #define DIGITS		(1u << DIGIT_BITS)
 
@@ -12,7 +12,7 @@ static uint64_t *new_map(const struct e4l_places *m)
 	return calloc(m->clusters / E4L_WORD_BITS, sizeof(uint64_t));
 }
 
-/* Arrays that have an element for each item: all grow together. */
+/* Grows all arrays with one element per item. */
 static errcode_t grow_items(struct e4l_work *w)
 {
 	void *arrays[] = {
@@ -35,7 +35,7 @@ static errcode_t grow_items(struct e4l_work *w)
 	return err;
 }
 
-/* A copy of the first @bytes, with room for one element more. */
+/* Returns a copy of the first @bytes, with room for one more element. */
 static void *copy_of(const void *array, uint64_t bytes)
 {
 	void *copy = calloc(1, bytes + sizeof(uint64_t));
@@ -45,7 +45,7 @@ static void *copy_of(const void *array, uint64_t bytes)
 	return copy;
 }
 
-/* What is not as the model has it: it is copied from attempt to attempt. */
+/* Copies the state that differs from the model, from one attempt to another. */
 static errcode_t copy_state(struct e4l_work *to, const struct e4l_work *from)
 {
 	const struct e4l_places *m = to->m;
@@ -67,7 +67,7 @@ static errcode_t copy_state(struct e4l_work *to, const struct e4l_work *from)
 	       to->moved ? 0 : ENOMEM;
 }
 
-/* What each generation begins anew. */
+/* Allocates the data that each generation initialises. */
 static errcode_t make_scratch(struct e4l_work *w)
 {
 	const struct e4l_places *m = w->m;
@@ -167,7 +167,10 @@ uint32_t e4l_work_pieces(const struct e4l_work *w, uint32_t i)
 	return n;
 }
 
-/* What is no free space, whether the plan may use that or not. */
+/*
+ * Returns a map of the clusters that are not free space; clusters that are
+ * free, but not for the plan, count as free space.
+ */
 static const uint64_t *in_use(const struct e4l_work *w)
 {
 	const uint64_t *other = w->m->other_free;
@@ -216,7 +219,7 @@ static errcode_t sort_by_place(struct e4l_work *w)
 	bool ok = from && to && count;
 	unsigned int shift;
 
-	/* but those that were merged with others */
+	/* without fragments that were merged into others */
 	for (i = 0, w->n_by_place = 0; ok && i < w->n_frags; i++)
 		if (w->frag[i].len)
 			from[w->n_by_place++] = i;
@@ -273,7 +276,7 @@ uint32_t e4l_work_stripe(const struct e4l_work *w)
 	return w->m->opt.geo.stripe_blocks / w->m->opt.geo.cluster_blocks;
 }
 
-/* The model has the place in which the plan found the item. */
+/* The model has the original place of the item. */
 bool e4l_work_is_aligned(const struct e4l_work *w, uint32_t i)
 {
 	uint32_t stripe = e4l_work_stripe(w), f = w->item[i].first;
@@ -301,7 +304,7 @@ void e4l_work_loosen(struct e4l_work *w, uint32_t i)
 	e4l_work_mark(w, w->loose, i, true);
 }
 
-/* Fragments [@f, @end) are one item. */
+/* Makes an item of the fragments from @f to before @end. */
 static errcode_t add_item(struct e4l_work *w, uint32_t f, uint32_t end,
 			  uint32_t file, bool broken)
 {
@@ -326,8 +329,9 @@ static errcode_t add_item(struct e4l_work *w, uint32_t f, uint32_t end,
 }
 
 /*
- * Where the part ends that begins with fragment @f: as many fragments as have
- * @limit clusters together.  *@len of them; *@n: how many fragments.
+ * Returns the fragment after the part that begins with fragment @f.  A part has
+ * at most @limit clusters, or one fragment.  *@len: clusters of the part; *@n:
+ * fragments of the part.
  */
 static uint32_t end_of_part(const struct e4l_work *w, uint32_t f, uint64_t limit,
 			    uint64_t *len, uint32_t *n)
@@ -348,8 +352,9 @@ static uint32_t end_of_part(const struct e4l_work *w, uint32_t f, uint64_t limit
 }
 
 /*
- * Logical run @i is not joined as a whole: but parts of it are, each of up to @most
- * clusters, and of @all together.
+ * Makes items of parts of logical run @i, which is not joined as a whole: each
+ * with at most @most clusters, and joined parts with at most @all clusters in
+ * total.
  */
 static errcode_t add_parts(struct e4l_work *w, uint32_t i, uint64_t most,
 			   uint64_t all)
@@ -370,7 +375,10 @@ static errcode_t add_parts(struct e4l_work *w, uint32_t i, uint64_t most,
 	return err;
 }
 
-/* How long parts of run @i are if it is too long to be joined. */
+/*
+ * Returns the maximum length of the parts of a run that is too long to be
+ * joined.
+ */
 static uint32_t part_length(const struct e4l_work *w, uint32_t i)
 {
 	const struct e4l_owner *o = &w->m->owner[w->m->item[i].file];
@@ -379,7 +387,7 @@ static uint32_t part_length(const struct e4l_work *w, uint32_t i)
 	       !(o->allowed & E4L_PLAN_AT_ONCE) ? w->large_item / 2 : 0;
 }
 
-/* How many fragments of 2^20 clusters there are too many. */
+/* Returns the number of excess fragments per 2^20 clusters. */
 static uint64_t density(const struct e4l_work *w, uint32_t i, uint32_t pieces)
 {
 	return ((uint64_t)(pieces - 1) << 20) / w->m->item[i].len;
@@ -399,7 +407,7 @@ static int densest_first(const void *va, const void *vb)
 	return a->run < b->run ? -1 : a->run > b->run;
 }
 
-/* How many clusters the attempt's share of @all is, within the budget. */
+/* Returns the attempt's share of @all clusters, within the budget. */
 static uint64_t share_of(const struct e4l_work *w, uint64_t all)
 {
 	const struct e4l_plan_options *opt = &w->m->opt;
@@ -410,7 +418,7 @@ static uint64_t share_of(const struct e4l_work *w, uint64_t all)
 	return all * w->how.share / E4L_WHOLE_SHARE;
 }
 
-/* All logical runs that may be joined, the densest first. */
+/* Lists all logical runs that may be joined, the densest first. */
 static uint32_t list_dense(const struct e4l_work *w, struct dense *v,
 			   uint64_t *sum)
 {
@@ -431,8 +439,10 @@ static uint32_t list_dense(const struct e4l_work *w, struct dense *v,
 }
 
 /*
- * How much of each logical run is in the share: *@share, to be freed.  What is too
- * long for the rest of it does not keep others out, and is done in part then.
+ * Chooses the number of clusters to join per logical run; the caller frees
+ * *@share.  The densest runs are chosen first.  A run that exceeds the rest of
+ * the share is skipped, and the first skipped run gets the final rest of the
+ * share.
  */
 static errcode_t choose_share(const struct e4l_work *w, uint32_t **share)
 {
@@ -482,7 +492,7 @@ static void begin_maps(struct e4l_work *w)
 	w->large_item = w->free_end / w->how.part;
 }
 
-/* Whether logical run @i, which is in fragments, is to be one item. */
+/* Whether the fragmented logical run @i is to become one item. */
 static bool is_joined(const struct e4l_work *w, uint32_t i,
 		      const uint8_t *only, const uint32_t *share)
 {
@@ -492,12 +502,12 @@ static bool is_joined(const struct e4l_work *w, uint32_t i,
 		return false;
 	if (only)
 		return only[i];
-	/* a long one may find a home */
+	/* a long run may find a home */
 	return (run->len <= w->large_item || run->len >= w->m->large) &&
 	       (!share || share[i] >= run->len);
 }
 
-/* Fragments of logical run @i that lie side by side by now are one. */
+/* Merges fragments of logical run @i that have become adjacent. */
 static void merge_neighbours(struct e4l_work *w, uint32_t i)
 {
 	struct e4l_frag *f = &w->frag[w->m->item[i].first], *next;
@@ -532,7 +542,7 @@ static errcode_t add_run(struct e4l_work *w, uint32_t i, const uint8_t *only,
 	return add_item(w, run->first, E4L_NONE, run->file, broken);
 }
 
-/* Whether all of the file is going to be whole. */
+/* Whether all runs of the file will be whole. */
 static bool is_to_be_whole(const struct e4l_work *w, const struct e4l_owner *o)
 {
 	uint32_t i;
@@ -543,7 +553,7 @@ static bool is_to_be_whole(const struct e4l_work *w, const struct e4l_owner *o)
 	return true;
 }
 
-/* Spare tree blocks go when the file is packed, or whole. */
+/* Marks spare tree blocks as loose if the file will be packed or whole. */
 static void lift_spares(struct e4l_work *w, uint32_t file)
 {
 	const struct e4l_owner *o = &w->m->owner[file];
@@ -564,7 +574,10 @@ static void lift_spares(struct e4l_work *w, uint32_t file)
 	}
 }
 
-/* What is to be joined is loose; what cannot move, or not at once, is a wall. */
+/*
+ * Items to join become loose; items that cannot be moved, or not yet, become
+ * walls.
+ */
 static void sort_out(struct e4l_work *w, uint32_t i, bool any_length)
 {
 	bool is_long = w->item[i].len > w->large_item;
@@ -606,7 +619,7 @@ errcode_t e4l_work_items(struct e4l_work *w, const uint8_t *only)
 	return 0;
 }
 
-/* Whether item @i is in fragments, too long to move, and has no home. */
+/* Whether item @i is fragmented, too long to be moved, and without a home. */
 static bool is_lost(const struct e4l_work *w, uint32_t i)
 {
 	return i != E4L_NONE && w->broken[i] && w->state[i] != E4L_LOOSE &&

@@ -51,7 +51,10 @@ static int cheapest_first(const void *va, const void *vb)
 	return a < b ? -1 : a > b;
 }
 
-/* The runs of one gain, the cheapest first, and what the first i cost. */
+/*
+ * Runs with the same gain, the cheapest first; cost[i]: the cost of the first i
+ * runs.
+ */
 struct kind {
 	struct e4l_zero_run **run;
 	uint64_t *cost;
@@ -83,8 +86,9 @@ static void free_kind(struct kind *k)
 }
 
 /*
- * Tries every number of runs that save two with as many that save one as the
- * rest of the budget buys.
+ * Chooses runs within the budget: tries each number of runs that save two
+ * extents, together with as many runs that save one as the rest of the budget
+ * allows.
  */
 static void spend(const struct kind *one, const struct kind *two,
 		  uint64_t budget)
@@ -128,17 +132,17 @@ errcode_t e4l_zero_choose(struct e4l_zero_run *runs, size_t n,
 	return err;
 }
 
-/* Blocks that are joined if all that is chosen is zeroed. */
+/* Blocks that become contiguous if all chosen runs are zeroed. */
 struct stretch {
 	uint64_t start, end;
-	struct e4l_zero_run *first;	/* the runs in it, chosen or not */
+	struct e4l_zero_run *first;	/* runs in the stretch, chosen or not */
 	size_t n;
 };
 
 /*
- * Bans the runs in @s that save nothing, because the length of an entry is
- * limited: the longest first.  There are no more of them than full entries,
- * so looking for the limits of the part around a run costs little.
+ * Bans runs in @s that save no extent because the length of an extent is
+ * limited: the longest first.  There are at most as many banned runs as extents
+ * of maximum length, so that the search for the limits around a run is cheap.
  */
 static errcode_t trim_stretch(const struct stretch *s, bool *trimmed)
 {
@@ -158,7 +162,7 @@ static errcode_t trim_stretch(const struct stretch *s, bool *trimmed)
 		end = (uint64_t)run->lblk + run->len;
 		from = s->start;
 		to = s->end;
-		/* those banned so far are kept at the end of the array */
+		/* banned runs are kept at the end of the array */
 		for (k = n - banned; k < n; k++) {
 			if (order[k]->lblk > run->lblk && order[k]->lblk < to)
 				to = order[k]->lblk;
@@ -179,7 +183,7 @@ static errcode_t trim_stretch(const struct stretch *s, bool *trimmed)
 	return 0;
 }
 
-/* Looks through extents for stretches that are too long for one entry. */
+/* Searches extents for stretches that are too long for one extent. */
 errcode_t e4l_zero_trim(const struct e4l_extent *ex, size_t n_ex,
 			struct e4l_zero_run *runs, size_t n, bool *trimmed)
 {
