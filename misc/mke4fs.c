@@ -559,7 +559,7 @@ static bool verify_made(const struct config *c)
 
 /*
  * Formats and fills an existing device or image, which no other program may use
- * meanwhile.
+ * at the same time.
  */
 static bool overwrite(const struct config *c, struct e4l_tree *t,
 		      struct image *im)

@@ -101,7 +101,7 @@ struct config {
 bool parse_args(struct config *c, int argc, char **argv, int *status);
 void free_args(struct config *c);
 
-/* Reports that @value is not what the option expects.  Returns false. */
+/* Reports that @value is invalid for the option.  Returns false. */
 bool usage(const char *option, const char *value, const char *expected);
 
 /* Reports a lack of memory for the arguments. Returns false. */

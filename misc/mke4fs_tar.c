@@ -246,9 +246,9 @@ static bool take_xattrs(struct tar *r, struct archive_entry *entry,
 /* ------------------------------------------------------------------- entries */
 
 /*
- * Takes the data of the current entry.  The size in @e is that of a sparse
- * file.  Other files have the size of their data: libarchive's size may be from
- * a field that does not apply, or be unknown before the end of the data.
+ * Takes the data of the current entry.  The size in @e applies to sparse files.
+ * Other files have the size of their data: libarchive's size may be from a
+ * field that does not apply, or be unknown before the end of the data.
  */
 static bool take_content(struct tar *r, struct archive_entry *entry,
 			 struct e4l_entry *e)

@@ -38,7 +38,7 @@
 
 #define SECTOR		512
 #define SECTORS		128	/* in a file at most */
-#define DIRS		5	/* directory 0 is that of the worker */
+#define DIRS		5	/* directory 0 belongs to the worker */
 #define SLOTS		8	/* names in a directory */
 #define HELD		2	/* files that a worker keeps open */
 #define WORKERS		4
@@ -645,7 +645,7 @@ static void look(struct found *f, const char *top)
 	f->dir_links = stat(top, &st) ? 0 : st.st_nlink;
 }
 
-/* Whether the names, links and modes are those of the model. */
+/* Whether the names, links and modes agree with the model. */
 static bool same(const struct model *m, const struct found *f)
 {
 	uint64_t ino[MAX_OPS + 1] = { 0 };
@@ -983,8 +983,9 @@ static int judge_moment(const struct log *log, int worker, const char *top,
 }
 
 /*
- * The names alone can be those of several moments: a file may have been replaced
- * by another one of the same name.  The contents must fit one of them.
+ * The same names may have existed at several moments, because a file may have
+ * been replaced by another file of the same name.  The contents must fit one of
+ * them.
  */
 static int judge_worker(const struct log *log, int worker, const char *dir)
 {

@@ -47,9 +47,8 @@ static char *buffer(unsigned int blocks)
 }
 
 /*
- * A direct write that finds a page dirtied through a mapping meanwhile leaves
- * EIO for the next sync, in every kernel.  The content of the disk is checked
- * at the end.
+ * A direct write that meets a page dirtied through a mapping leaves EIO for the
+ * next sync, in every kernel.  The content of the disk is checked at the end.
  */
 static void synced(int ret)
 {

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writes into preallocated files, and checks what is in them.
+ * Writes into preallocated files, and checks their content.
  *
  * Blocks are of 4 KiB, or $BLOCK_BYTES.
  *
  *  writes random [direct|sync|late] FILE BLOCKS COUNT SEED [PROGRESS]
  *	preallocates BLOCKS blocks and writes COUNT of them, each to
- *	disk before the next, or "late" all of them in the end; a byte goes to
+ *	disk before the next, or "late" all of them in the end; a byte goes
+ *	to
  *	PROGRESS for each
  *  writes stride [direct|sync] FILE COUNT STRIDE_KB
  *	likewise, every STRIDE_KB
  *  writes once [direct|dsync] FILE BLOCK NR
  *	writes BLOCK, as the write NR would; "dsync" is direct, with O_DSYNC
  *  writes part [late|fsync|osync] FILE OFFSET BYTES
- *	writes so many letters there, through the page cache; "osync" is with O_SYNC
+ *	writes so many letters there, through the page cache; "osync" is with
+ *	O_SYNC
  *  writes eof [direct|sync] FILE
  *	writes the fourth block of ten, where 64 are preallocated
  *  writes check FILE BLOCKS COUNT SEED

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/common.sh"
 
 # lost FLUSH BLOCKSIZE: print how many of two files differ from what was synced
-# after FLUSH. One file is new, the other one was longer before.
+# after FLUSH.  One file is new, the other was longer before.
 lost() {
 	new_disk 32 -O fast_commit -b "$2"
 	cut_power <<-END >/dev/null

@@ -42,7 +42,7 @@ cut_replay() {
 	done
 }
 
-# judge: replay, and compare with the log; print what is wrong
+# judge: replay, and compare with the log; print the errors
 judge() {
 	mkdir -p "$work/case"
 	cp "$work/ops" "$work/case/ops"

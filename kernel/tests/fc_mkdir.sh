@@ -24,7 +24,7 @@ cut() {
 	END
 }
 
-# removed: replay, remove the directories, and print what is wrong
+# removed: replay, remove the directories, and print the errors
 removed() {
 	replayed rm -rf /mnt/before /mnt/made
 }

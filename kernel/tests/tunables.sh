@@ -55,7 +55,8 @@ debugfs -w -R "ea_set -f $work/text / trusted.ext4.tunables" "$disk" 2>&1 |
 	grep -v ^debugfs || :
 expect "zeroes" defaults "0 32 200 1"
 
-# extent_max_zeroout_kb has one range; the file in sysfs took any number always
+# extent_max_zeroout_kb has a range; the stock kernel's file in sysfs accepts
+# any number
 set_attribute extent_max_zeroout_kb=2097152
 expect "the longest extent" defaults "0 2097152 200 0"
 set_attribute extent_max_zeroout_kb=2097153

@@ -15,7 +15,7 @@ survived() {
 	done <"$1"
 }
 
-# judge: clean, or likewise with the journal in $disk2
+# judge: checks $disk, with the journal in $disk2 if there is one
 judge() {
 	[ "${disk2-}" ] || { clean; return; }
 	loop=$(losetup -f --show "$disk2")
@@ -23,8 +23,8 @@ judge() {
 	losetup -d "$loop"
 }
 
-# variant NAME BLOCK_BYTES MOUNT_OPTIONS: on $disk; sets $got to what the second
-# guest prints
+# variant NAME BLOCK_BYTES MOUNT_OPTIONS: runs a case on $disk; sets $got to
+# the output of the second guest
 variant() {
 	cut_power <<-END >"$work/done"
 		export BLOCK_BYTES=$2
@@ -83,7 +83,8 @@ for try in 1 2 3 4 5; do
 done
 can_mount
 
-# what the first write zeroed is written, and the second one changes no extent
+# blocks zeroed by the first write are written, so the second write changes no
+# extent
 garbage_disk 32 -O fast_commit
 cut_power <<-END >/dev/null
 	mount -t ext4 -o extent_max_zeroout_kb=96 \$disk /mnt || exit 1

@@ -19,7 +19,8 @@ mkdir -p "$work/case"
 cp "$tool" "$work/case/"
 ldd "$tool" | grep -o '/[^ ]*' | cpio -pdL --quiet "$work/case"
 
-# joined FILE: the extents in it, those that go on in one state as one
+# joined FILE: prints the extents in FILE; adjacent extents of the same state
+# are joined
 joined() {
 	awk '
 		$1 == ino && $2 == lblk + len && $3 == pblk + len &&

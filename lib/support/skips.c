@@ -139,7 +139,8 @@ const char *const skip_kinds[E4L_SKIP_KINDS] = {
 };
 
 /*
- * The unit of what is skipped and of what it would save: singular and plural.
+ * The unit of skipped objects and the unit of their possible savings: singular
+ * and plural.
  */
 static const struct {
 	const char *one, *many, *saved_one, *saved_many;

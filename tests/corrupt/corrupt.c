@@ -81,7 +81,7 @@ void try_bytes(struct corpus *c, const struct site *s, const char *field,
 	undo_case(c);
 }
 
-/* ---- what is done with the cases ---- */
+/* ---- use of the cases ---- */
 
 static void print_case(struct corpus *c, const struct site *s,
 		       const char *field, const char *value, const char *mode)

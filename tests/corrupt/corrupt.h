@@ -2,9 +2,9 @@
 /*
  * The corpus of corruptions: an image is walked (sites.c), each structure in it
  * has a table of fields (fields.c), each field gets hostile values, and each
- * value makes one or two cases: with the checksums over it computed anew
- * (seal.c), so that the value itself is judged, and with stale checksums.
- * Random cases (random.c) change one to three fields or bytes of any structure.
+ * value makes one or two cases: with the checksums over it recomputed (seal.c),
+ * so that the value itself is judged, and with stale checksums.  Random cases
+ * (random.c) change one to three fields or bytes of any structure.
  *
  * The image is sound and trusted: nothing here checks it.  Failures end the
  * program.

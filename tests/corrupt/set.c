@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Chosen changes: STRUCTURE[@NUMBER][:N].FIELD=VALUE, with the checksums over
- * the field computed anew, unless the field is a checksum itself.
+ * the field recomputed, unless the field is a checksum itself.
  *
  * STRUCTURE, NUMBER (of an inode, group or block) and FIELD are those of
  * corrupt --list; N selects one of several matches, from 0.  FIELD can be

@@ -362,7 +362,8 @@ static size_t run_scenario(const struct scenario *sc, char **kinds,
 	size_t lost = 0;
 
 	/*
-	 * e2fsck searches journal devices, and would find that of another job
+	 * e2fsck searches journal devices, and would find the device of another
+	 * job
 	 */
 	if (set->how.mount && sc->journal == JOURNAL_EXTERNAL)
 		set->how.jobs = 1;

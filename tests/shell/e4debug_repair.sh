@@ -91,7 +91,7 @@ clean "$img"
 "$top_builddir/tests/tools/fsdigest" -n "$img" | sort >"$work/after"
 unchanged "$work/before" "$work/after"
 
-# directories one by one, with names of those that are skipped
+# directories one by one; skipped directories are named
 rm -f "$img"
 aged "$img" <<END
 size 64M

@@ -35,7 +35,7 @@ named() {
 	esac
 }
 
-# left KEY NUMBER: the figure is lower by NUMBER than that of the sound image.
+# left KEY NUMBER: the figure is lower by NUMBER than for the sound image.
 left() {
 	same "$features: $1" "$(json "$out" "d['files']['$1']")" \
 		$(($(json "$work/sound" "d['files']['$1']") - $2))

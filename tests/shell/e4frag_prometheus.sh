@@ -65,7 +65,7 @@ grep -v timestamp_seconds "$work/metrics" >"$work/wanted"
 grep -v timestamp_seconds "$file" | cmp -s - "$work/wanted" ||
 	fail 'other metrics in the file'
 
-# a signal meanwhile: the file is complete, and no other file is left
+# a signal during the run: the file is complete, and no other file is left
 echo old >"$file"
 chmod 604 "$file"
 strace -f -o "$work/trace" -e trace=fchmod -e inject=fchmod:signal=TERM \

@@ -62,7 +62,7 @@ cat a.tar b.tar | xz >all && both all
 { gzip -c a.tar; zeroes 1000; gzip -c b.tar; } >all && both all
 { cat a.tar; gzip -c b.tar; } >all && both all
 { cat a.cpio b.tar; } >all && both all
-# many archives, of sizes around that of a read
+# many archives, of sizes around the size of a read
 : >all
 for i in $(seq 40); do
 	mkdir -p "m/$i"
@@ -146,7 +146,7 @@ has img one/x one
 has img two/x two
 rm img
 
-# sizes are those of the data, not from fields that do not apply
+# sizes are taken from the data, not from fields that do not apply
 printf '14 bytes here\n' >a/plain
 seq 5000 >a/longer
 tar --format=gnu -C a -cf t.tar plain longer

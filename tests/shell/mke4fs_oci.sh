@@ -99,7 +99,7 @@ EOT
 done
 quietly umoci config --image oci:made --config.entrypoint /bin/init \
 	--config.env A=b --config.user 1000
-# the expected content is that of umoci's own unpacking
+# the expected content is the result of umoci
 quietly umoci unpack --image oci:made reference
 take -d oci:oci:made --oci-config=config.json
 # umoci's layers have no entry for the image's root

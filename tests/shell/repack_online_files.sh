@@ -40,7 +40,7 @@ check sh -c 'cd "$1" && find "$2" -name "f[5-7]" -print0 | xargs -0 "$3"' - \
 	"$mnt" own "$e4repack"
 same "files from find" "$(fragments own/f4 own/f5 own/f6 own/f7 own/f8)" "8 1 1 1 8"
 
-# what is refused
+# refused arguments
 mustfail 1 "$e4repack" "$mnt/own/f4" "$work/mnt2/own/f0"
 says "^e4repack: $work/mnt2/own/f0: not on .*$mnt/own/f4: "
 mustfail 1 "$e4repack" "$mnt/own/f4" /proc/version

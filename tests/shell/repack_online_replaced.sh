@@ -75,7 +75,7 @@ same "fragments saved by it and by the second" "$(json "$out" \
 	'd["before"]["fragments"] - d["after"]["fragments"]')" $((20 * 7))
 end
 
-# files that the second run has repacked meanwhile are not copied again
+# files that the second run has already repacked are not copied again
 losetup -d "$loop"
 undefer "losetup -d $loop"
 require_strace

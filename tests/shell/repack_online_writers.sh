@@ -27,7 +27,8 @@ kill_some_time() {
 	[ -z "$donor" ] || moving=$((moving + 1))
 }
 
-# plan_something: makes a plan; tries again if a file changed meanwhile.
+# plan_something: makes a plan; tries again if a file has changed during
+# planning.
 plan_something() {
 	for try in 1 2 3 4 5; do
 		run "$e4repack" -n -q "$work/mnt"

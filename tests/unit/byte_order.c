@@ -86,7 +86,10 @@ START_TEST(inode_in_host_order)
 }
 END_TEST
 
-/* An inode without attributes must not show those of the previous inode. */
+/*
+ * An inode without attributes must not show the attributes of the previous
+ * inode.
+ */
 START_TEST(inode_hides_the_one_before)
 {
 	uint8_t raw[INODE_BYTES], space[INODE_BYTES];

@@ -636,7 +636,7 @@ END_TEST
 static struct struct_io_manager giver;
 static struct image *given;		/* image whose blocks are discarded */
 static uint8_t gone[16384];		/* discarded blocks */
-static bool meddles;			/* another program writes meanwhile */
+static bool meddles;	/* another program writes at the same time */
 
 /*
  * Checks that nothing can be replayed, and that the blocks are free on the

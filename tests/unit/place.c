@@ -224,7 +224,7 @@ static dgrp_t flex_of(struct rig *r, ext2_ino_t ino)
 
 /*
  * A directory whose window is in another flex group: its subdirectories go
- * there, those of other directories do not.
+ * there, subdirectories of other directories do not.
  */
 START_TEST(begins_where_the_last_inode_was_found)
 {

@@ -6,17 +6,20 @@
 #include "e4layout/read/runs.h"
 #include "limits.h"
 
-/* What a step changes beside tree blocks, at least, when it is cut in parts. */
+/* Minimum metadata blocks, beside tree blocks, of a step that moves a part. */
 #define LEAST_TXN	24
 
-/* Whether each step of it fits into a transaction, however small it is cut. */
+/*
+ * Whether each step of the file fits into a transaction if the steps are small
+ * enough.
+ */
 static bool fits_txn(const struct e4l_geometry *geo,
 		     const struct e4l_plan_file *file)
 {
 	uint64_t need = e4l_ideal_tree_blocks(
 				e4l_pack(file->extents, file->n_extents, NULL),
 				geo->blocksize);
-	/* a bitmap and a descriptor for each that goes */
+	/* a bitmap and a descriptor per freed tree block */
 	uint64_t spare = 2 * (file->n_tree - need);
 	uint64_t groups = geo->blocks / geo->group_blocks + 1;
 
@@ -26,7 +29,7 @@ static bool fits_txn(const struct e4l_geometry *geo,
 				   geo->quota_blocks <= geo->txn_blocks;
 }
 
-/* The most extents that the file has in one fragment. */
+/* Returns the maximum number of extents of the file in one fragment. */
 static size_t count_states(const struct e4l_plan_file *file)
 {
 	uint64_t blocks = 0;
@@ -41,8 +44,8 @@ static size_t count_states(const struct e4l_plan_file *file)
 }
 
 /*
- * Whether a transaction holds the file's move in one piece, after which it has a
- * small tree: what it takes and gives may be in so many groups.
+ * Whether a move of the whole file, after which its tree is small, fits into a
+ * transaction, including the groups of the old and new blocks.
  */
 static errcode_t fits_at_once(const struct e4l_geometry *geo,
 			      const struct e4l_plan_file *file, bool *fits)
@@ -53,7 +56,7 @@ static errcode_t fits_at_once(const struct e4l_geometry *geo,
 	errcode_t err = 0;
 	size_t i;
 
-	/* it has no other logical run, which would need the tree */
+	/* only with a single logical run: other runs would need the tree */
 	*fits = file->allowed & E4L_PLAN_MOVE;
 	for (i = 0; i < file->n_extents && !err; i++) {
 		*fits &= ex[i].lblk == ex[0].lblk + blocks;

@@ -42,8 +42,8 @@ static inline bool e4l_run_selects(const struct e4l_repack_run *run,
 }
 
 /*
- * Fills *@run from the caller's arguments.  Errors: E4L_ET_OPTION, and those of
- * reading the filesystem's tunables.
+ * Fills *@run from the caller's arguments.  Errors: E4L_ET_OPTION, and errors
+ * of reading the filesystem's tunables.
  */
 errcode_t e4l_run_begin(struct e4l *e, const struct e4l_repack_what *what,
 			const struct e4l_repack_limits *limits,

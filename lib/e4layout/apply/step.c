@@ -41,18 +41,19 @@ errcode_t e4l_step_add_run(struct e4l_block_run **runs, size_t *n, blk64_t pblk,
 	return err;
 }
 
-/* A walk over extents, as far as each moves or stays in one piece. */
+/* A walk over extents, in pieces that move or stay as a whole. */
 struct walk {
 	const struct e4l_extent *ex;
 	size_t n;
-	uint32_t at;			/* blocks of *ex that were walked over */
+	uint32_t at; /* number of blocks of *ex before the current position */
 	const struct e4l_fragment *v, *end;
 	uint64_t ratio;
 };
 
 /*
- * What is behind the first @at blocks of @ex, as far as it moves or stays in one
- * piece; @v, the first of the fragments then that ends behind it, or NULL.
+ * Returns the piece that begins @at blocks into @ex and moves or stays as a
+ * whole.  @v: the first fragment of the new places that ends after the piece's
+ * start, or NULL.
  */
 static struct e4l_move next_move(const struct e4l_extent *ex, uint32_t at,
 				 const struct e4l_fragment *v, uint64_t ratio)
@@ -74,7 +75,7 @@ static struct e4l_move next_move(const struct e4l_extent *ex, uint32_t at,
 	return m;
 }
 
-/* The next piece: @m, @at blocks behind the start of *@ex. */
+/* Returns the next piece: *@m, *@at blocks after the start of **@ex. */
 static bool walk_next(struct walk *w, const struct e4l_extent **ex,
 		      uint32_t *at, struct e4l_move *m)
 {
@@ -95,7 +96,7 @@ static bool walk_next(struct walk *w, const struct e4l_extent **ex,
 	return true;
 }
 
-/* Appends an extent, or makes the last one longer, not over any limit. */
+/* Appends an extent, or extends the last extent up to the maximum length. */
 static errcode_t join_extent(struct e4l_step *step, const struct e4l_extent *ex,
 			     uint32_t at, const struct e4l_move *m)
 {
@@ -183,7 +184,9 @@ static errcode_t list_shift(const struct e4l_shift *s, void *priv)
 					    s->from * ratio, s->n * ratio);
 }
 
-/* Which of the clusters of @ex are in a fragment of @new, by logical place. */
+/*
+ * Lists the clusters of @ex that are in a fragment of @new, in logical order.
+ */
 static errcode_t list_old(const struct e4l_geometry *geo,
 			  const struct e4l_extent *ex, size_t n,
 			  const struct e4l_fragments *new,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* step: what is done to one file at once.  Pure. */
+/* step: a change of one file in one transaction.  No I/O. */
 #ifndef E4L_STEP_H
 #define E4L_STEP_H
 
@@ -14,39 +14,43 @@ struct e4l_move {
 };
 
 /*
- * A step is whole in itself: whoever carries it out allocates @take, copies and
- * zeroes, replaces the tree by one of @new_extents in the blocks @tree (in the
- * order of e4l_extent_tree_build()), and frees @give.
+ * A complete change: allocate @take, copy and zero, replace the extent tree by
+ * a tree of @new_extents in the blocks @tree (in the order of
+ * e4l_extent_tree_build()), and free @give.
  */
 struct e4l_step {
 	ext2_ino_t ino;
 	/*
-	 * Steps of one batch do not depend on each other, but for those of one
-	 * file, which are neighbours.  They may use what steps of earlier
-	 * batches give, so that those must be durable first.
+	 * Steps of one batch are independent of each other, except steps of the
+	 * same file, which are adjacent.  A step may use blocks that steps of
+	 * earlier batches give, so these steps must be durable before it.
 	 */
 	unsigned int batch;
 	struct e4l_extent *new_extents;	/* in logical order */
-	size_t n_old, n_new;		/* extents */
+	size_t n_old, n_new;		/* numbers of extents */
 	uint64_t old_fragments, new_fragments;
 	struct e4l_move *moves;		/* in logical order */
 	size_t n_moves;
-	struct e4l_block_run *zero;	/* unwritten now, written then */
+	/* unwritten before, written after the step */
+	struct e4l_block_run *zero;
 	size_t n_zero;
 	struct e4l_block_run *take, *give;	/* whole clusters */
 	size_t n_take, n_give;
 	blk64_t *tree;
 	size_t n_tree;
-	/* All of @tree is the end of @take: nobody refers to it before. */
+	/*
+	 * @tree is the end of @take: no metadata on disk refers to these blocks
+	 * before.
+	 */
 	bool tree_is_new;
 	uint64_t bytes_to_copy;
 	uint64_t bytes_to_zero;
 };
 
-/* Frees what a step holds. */
+/* Frees the members of a step. */
 void e4l_step_free(struct e4l_step *step);
 
-/* How many blocks it gives. */
+/* Returns the number of blocks in @give. */
 uint64_t e4l_step_gives(const struct e4l_step *step);
 
 #endif

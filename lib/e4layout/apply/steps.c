@@ -10,7 +10,8 @@
 #include "e4layout/plan/model.h"
 #include "e4layout/plan/zero.h"
 
-#define TREE_PARTS	8	/* a part copies so many blocks for each of a tree */
+/* minimum blocks that a part copies per tree block of the file */
+#define TREE_PARTS	8
 
 /* The moves of one file in one batch. */
 struct job {
@@ -20,7 +21,7 @@ struct job {
 	const struct e4l_plan_move *tree_moves;
 	size_t n_tree_moves;
 	bool pack, finish;
-	struct e4l_fragments todo;	/* what is still to move */
+	struct e4l_fragments todo; /* fragments that are still to be moved */
 	/* the file as of the last step */
 	struct e4l_extent *ex;
 	size_t n_ex;
@@ -30,7 +31,10 @@ struct job {
 
 /* -------------------------------------------------------------------- checks */
 
-/* How many clusters of the move are in @f, and where: see e4l_place_sum(). */
+/*
+ * Adds the clusters of the move that are in @f to *@len, and their
+ * e4l_place_sum() to *@sum.
+ */
 static void add_overlap(const struct e4l_plan_move *m,
 			const struct e4l_fragment *f, uint32_t *len,
 			uint32_t *sum)
@@ -47,7 +51,7 @@ static void add_overlap(const struct e4l_plan_move *m,
 	*sum += e4l_place_sum(f->pc + (from - f->lc), to - from);
 }
 
-/* Whether what the @n moves are about is where the plan has it. */
+/* Whether the clusters of the @n moves are at the places in the plan. */
 static errcode_t check_places(const struct e4l_geometry *geo,
 			      const struct e4l_plan_move *m, size_t n,
 			      const struct e4l_extent *ex, size_t n_ex)
@@ -75,7 +79,7 @@ static errcode_t check_places(const struct e4l_geometry *geo,
 
 /* ---------------------------------------------------------------------- tree */
 
-/* The less, the longer the plan keeps tree block @blk. */
+/* How long the plan keeps a tree block: lower ranks are kept longer. */
 enum rank { KEPT, SPARE, SURPLUS, RANKS };
 
 static enum rank rank_of(const struct job *j, blk64_t blk)
@@ -93,7 +97,7 @@ static enum rank rank_of(const struct job *j, blk64_t blk)
 	return SPARE;
 }
 
-/* The tree block is at @to from now on. */
+/* Records in the plan that the tree block has moved to @to. */
 static void note_kept(struct job *j, uint32_t from, uint32_t to)
 {
 	struct e4l_places *m = e4l_plan_model(j->p);
@@ -111,7 +115,7 @@ static void note_kept(struct job *j, uint32_t from, uint32_t to)
 	}
 }
 
-/* Where tree block @blk goes; E4L_NONE: it stays. */
+/* Returns the target of tree block @blk, or E4L_NONE if the block stays. */
 static uint32_t tree_target(const struct job *j, blk64_t blk)
 {
 	uint32_t cluster = blk / j->geo->cluster_blocks;
@@ -132,7 +136,7 @@ static errcode_t give_block(const struct job *j, struct e4l_step *step,
 				blk / ratio * ratio, ratio);
 }
 
-/* Puts tree block @blk into the step's tree, perhaps at another place. */
+/* Adds tree block @blk to the step's tree, at its target if it has one. */
 static errcode_t use_block(struct job *j, struct e4l_step *step, blk64_t blk)
 {
 	uint32_t ratio = j->geo->cluster_blocks, to = tree_target(j, blk);
@@ -151,8 +155,8 @@ static errcode_t use_block(struct job *j, struct e4l_step *step, blk64_t blk)
 }
 
 /*
- * The tree of @step: as many blocks as it needs, of those first that the plan keeps
- * longest; the others go.  *@fits: there are enough.
+ * Chooses the tree blocks of @step, those that the plan keeps longest first;
+ * the step gives the others.  *@fits: the file has enough tree blocks.
  */
 static errcode_t put_tree(struct job *j, struct e4l_step *step, bool *fits)
 {
@@ -190,7 +194,11 @@ static errcode_t put_tree(struct job *j, struct e4l_step *step, bool *fits)
 
 /* --------------------------------------------------------------------- steps */
 
-/* The fewest extents for which a file needs @tree blocks, or as many as can be. */
+/*
+ * Returns the minimum number of extents for which a file needs @tree blocks; if
+ * no number of extents needs exactly @tree, for the nearest lower number of
+ * blocks.
+ */
 static uint64_t fewest_extents(const struct job *j, uint64_t tree)
 {
 	uint64_t low = 0, high = tree * j->geo->blocksize + 1, mid;
@@ -214,8 +222,8 @@ static uint64_t fewest_extents(const struct job *j, uint64_t tree)
 }
 
 /*
- * Cuts extents, of which there are too few for the tree that the file has: it may
- * need this tree again before its fragments are joined.
+ * Splits extents if there are too few to fill the current tree: the file may
+ * need all tree blocks again before its fragments are joined.
  */
 static errcode_t fill_tree(const struct job *j, struct e4l_step *step)
 {
@@ -260,7 +268,10 @@ static errcode_t zero(const struct job *j, struct e4l_step *step)
 	return err;
 }
 
-/* The step that moves @part; *@fits: tree and transaction hold it. */
+/*
+ * Makes a step that moves @part.  *@fits_tree, *@fits_txn: whether the tree and
+ * the transaction are large enough.
+ */
 static errcode_t make_step(struct job *j, const struct e4l_fragments *part,
 			   bool last, struct e4l_step *step, bool *fits_tree,
 			   bool *fits_txn)
@@ -285,7 +296,7 @@ static errcode_t make_step(struct job *j, const struct e4l_fragments *part,
 	return err;
 }
 
-/* The first @most clusters of what is to do. */
+/* Sets @part to the first @most clusters of j->todo. */
 static errcode_t cut_part(const struct job *j, uint64_t most,
 			  struct e4l_fragments *part)
 {
@@ -306,8 +317,8 @@ static errcode_t cut_part(const struct job *j, uint64_t most,
 }
 
 /*
- * How many clusters it is up to the end of the extent in which @most of them end, or
- * of the fragment.
+ * Returns the number of clusters of j->todo up to the end of the extent (or,
+ * with @fragment, of the fragment) that contains the cluster number @most.
  */
 static uint64_t up_to_end(const struct job *j, uint64_t most, bool fragment)
 {
@@ -343,7 +354,7 @@ static uint64_t count_todo(const struct job *j)
 	return sum;
 }
 
-/* Of what is to do, @n clusters are done. */
+/* Removes the first @n clusters from j->todo. */
 static void drop_todo(struct job *j, uint64_t n)
 {
 	struct e4l_fragment *v = j->todo.v;
@@ -362,7 +373,7 @@ static void drop_todo(struct job *j, uint64_t n)
 	}
 }
 
-/* The file is as @step leaves it. */
+/* Takes over the extents and the tree of the file after @step. */
 static errcode_t adopt(struct job *j, struct e4l_step *step)
 {
 	size_t i;
@@ -386,9 +397,10 @@ static errcode_t adopt(struct job *j, struct e4l_step *step)
 }
 
 /*
- * Makes the largest step of up to @most clusters that fits; *@done of them.  It goes on
- * to the end of a fragment that would be cut in two, if a transaction holds that.
- * Where no transaction holds a part, it may hold the whole, whose tree is small.
+ * Makes the largest step of up to @most clusters that fits into a transaction;
+ * *@done: its clusters.  The step continues to the end of a fragment that would
+ * be split, if that fits.  If no part fits, the whole may fit, because its tree
+ * is small.
  */
 static errcode_t next_step(struct job *j, uint64_t most, struct e4l_step *step,
 			   uint64_t *done)
@@ -424,10 +436,10 @@ static errcode_t next_step(struct job *j, uint64_t most, struct e4l_step *step,
 			may_grow = true;
 			*done = most < all ? most : all;
 		} else if (!fits_tree && up_to_end(j, *done, false) > *done) {
-			/* an extent that is cut in two is one too many */
+			/* a split extent is one extent too many */
 			*done = up_to_end(j, *done, false);
 		} else if (fits_tree && !at_once && *done < all) {
-			/* all of it may need a much smaller tree */
+			/* the tree of the whole may be much smaller */
 			at_once = true;
 			*done = all;
 		} else if (fits_tree && *done > 1 && most > 1) {
@@ -484,7 +496,7 @@ static void end_job(struct job *j)
 	free(j->todo.v);
 }
 
-/* Sorts out what the moves, which are in order, are about. */
+/* Sets the members of @j from the @n sorted moves. */
 static errcode_t take_moves(struct job *j, const struct e4l_plan_move *m,
 			    size_t n)
 {
@@ -508,7 +520,10 @@ static errcode_t take_moves(struct job *j, const struct e4l_plan_move *m,
 	return err;
 }
 
-/* A step of a file with a large tree writes all of it: so it copies more. */
+/*
+ * Returns the clusters per step.  Each step writes the whole tree of the file,
+ * so steps of files with large trees copy more.
+ */
 static uint64_t part_clusters(const struct e4l_plan *p, size_t n_tree)
 {
 	const struct e4l_plan_options *opt = &e4l_plan_model(p)->opt;
@@ -544,7 +559,7 @@ errcode_t e4l_plan_steps(struct e4l_plan *p, const struct e4l_plan_move *moves,
 
 /* ------------------------------------------------------------------- outcome */
 
-/* How many of the moves are of the first one's batch. */
+/* Returns the number of moves in the batch of the first move. */
 static size_t count_of_batch(const struct e4l_plan_move *m, size_t n)
 {
 	size_t i;
@@ -554,7 +569,7 @@ static size_t count_of_batch(const struct e4l_plan_move *m, size_t n)
 	return i;
 }
 
-/* The extents of the file once one batch is done. */
+/* Sets the extents of the file to those after a batch. */
 static errcode_t map_batch(struct job *j)
 {
 	struct e4l_step step = { 0 };

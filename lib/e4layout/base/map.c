@@ -2,7 +2,10 @@
 #include "config.h"
 #include "map.h"
 
-/* The bits from @start on that are in the same word and before @end. */
+/*
+ * Returns the number of bits from @start on that are in the same word and
+ * before @end; *@mask: these bits.
+ */
 static uint32_t in_word(uint32_t start, uint32_t end, uint64_t *mask)
 {
 	uint32_t n = E4L_WORD_BITS - start % E4L_WORD_BITS;

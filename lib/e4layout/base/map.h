@@ -22,15 +22,15 @@ static inline bool e4l_map_test(const uint64_t *map, uint32_t i)
 
 void e4l_map_set(uint64_t *map, uint32_t start, uint32_t end, bool value);
 
-/* The first bit of [start, end) that is @value, or @end. */
+/* Returns the first bit of [start, end) that is @value, or @end. */
 uint32_t e4l_map_next(const uint64_t *map, uint32_t start, uint32_t end,
 		      bool value);
 
-/* How many bits of [start, end) are set. */
+/* Returns the number of set bits in [start, end). */
 uint32_t e4l_map_count(const uint64_t *map, uint32_t start, uint32_t end);
 
 /*
- * The next run of clear bits in [run->start + run->len, @end), which begins
+ * Sets *@run to the next run of clear bits after *@run and before @end.  Begin
  * with { 0, 0 }.  False: there is none.
  */
 static inline bool e4l_map_next_clear(const uint64_t *map, uint32_t end,

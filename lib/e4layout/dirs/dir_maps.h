@@ -46,7 +46,7 @@ blk64_t e4l_dir_map_pblk(const struct e4l_dir_maps *maps,
 /*
  * Reads physically contiguous blocks into @to, at most @max, beginning with
  * block @lblk; *@n is the number of blocks.  The map must be whole.  Errors:
- * E4L_ET_DAMAGED (a checksum is wrong), and those of reading.
+ * E4L_ET_DAMAGED (a checksum is wrong), and errors of reading.
  */
 errcode_t e4l_dir_map_read_run(struct e4l *e, const struct e4l_dir_maps *maps,
 			       const struct e4l_dir_map *map, uint64_t lblk,
@@ -54,7 +54,7 @@ errcode_t e4l_dir_map_read_run(struct e4l *e, const struct e4l_dir_maps *maps,
 
 /*
  * Reads all blocks of a directory into @to.  The map must be whole.  Errors:
- * E4L_ET_DAMAGED (a checksum is wrong), and those of reading.
+ * E4L_ET_DAMAGED (a checksum is wrong), and errors of reading.
  */
 errcode_t e4l_dir_map_read(struct e4l *e, const struct e4l_dir_maps *maps,
 			   const struct e4l_dir_map *map, char *to);

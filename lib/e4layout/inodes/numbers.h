@@ -28,7 +28,7 @@ void e4l_numbers_free(struct e4l_numbers *n);
 
 /*
  * Examines an inode, in its first piece; may read blocks of attributes.
- * Errors: ENOMEM, E4L_ET_DAMAGED, and those of reading.
+ * Errors: ENOMEM, E4L_ET_DAMAGED, and errors of reading.
  */
 errcode_t e4l_numbers_piece(struct e4l_numbers *n,
 			    const struct e4l_piece *piece);

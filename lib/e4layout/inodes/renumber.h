@@ -74,7 +74,7 @@ errcode_t e4l_renumber_open(struct e4l *e, struct e4l_journal *j,
 /*
  * Adds a move to the running transaction, which is committed first if its space
  * is not enough.  Errors: E4L_ET_CHANGED: the names of the inode have changed;
- * E4L_ET_TXN_FULL: the move does not fit into an empty transaction; those of
+ * E4L_ET_TXN_FULL: the move does not fit into an empty transaction; errors of
  * reading and of the journal.  After an error, only e4l_renumber_close() may be
  * called.
  */

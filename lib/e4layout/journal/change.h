@@ -22,7 +22,7 @@
  * Whether a transaction is possible, as far as a few reads can show; the
  * bitmaps are not read.  The filesystem need not be open for writing.  Errors:
  * E4L_ET_JOURNAL_RECOVERY, _CORRUPT, _FORMAT, _NARROW, _DEVICE (the device is
- * missing, or belongs to another filesystem), _ERROR; ENOMEM and those of
+ * missing, or belongs to another filesystem), _ERROR; ENOMEM, and errors of
  * reading.
  */
 errcode_t e4l_journal_probe(struct e4l *e, io_channel external);
@@ -46,8 +46,8 @@ struct e4l_discarded {
  * before the commit.  @doing is the text for e4l_detail().  If @fn changes
  * nothing, nothing is written.  The filesystem is checked first, see
  * e4l_check(): E4L_ET_DAMAGED.  Errors: @fn's; ENOSPC; E4L_ET_CHANGE_QUOTA (the
- * filesystem has quotas, and @fn changed the usage); those of
- * e4l_journal_probe(), and of reading and writing.  After an error, close the
+ * filesystem has quotas, and @fn changed the usage); errors of
+ * e4l_journal_probe(), of reading and of writing.  After an error, close the
  * filesystem with e4l_close() or ext2fs_free().  Only data have been written
  * then, unless the commit failed, which recovery completes or drops.
  */

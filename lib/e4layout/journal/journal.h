@@ -50,7 +50,7 @@ struct e4l_txn;
  * on disk.  Errors: EXT2_ET_RO_FILSYS; E4L_ET_JOURNAL_RECOVERY, _CORRUPT,
  * _FORMAT, _NARROW, _DEVICE (@external is missing, or belongs to another
  * filesystem), _ERROR; E4L_ET_GROUP_COUNT (a count in a group descriptor is out
- * of range); ENOMEM and those of reading.  *@ret is NULL after an error.
+ * of range); ENOMEM, and errors of reading.  *@ret is NULL after an error.
  */
 errcode_t e4l_journal_open(struct e4l *e, io_channel external,
 			   struct e4l_journal **ret);
@@ -94,7 +94,7 @@ uint32_t e4l_txn_room(const struct e4l_txn *t);
  * *@data belongs to the transaction and is valid until the transaction ends or
  * frees the block.  Not for bitmaps, group descriptors and superblocks.
  * Errors: E4L_ET_TXN_FULL (nothing has changed, and the transaction can
- * continue), E4L_ET_BLOCK_RANGE, ENOMEM and those of reading.
+ * continue), E4L_ET_BLOCK_RANGE, ENOMEM, and errors of reading.
  */
 errcode_t e4l_txn_edit_block(struct e4l_txn *t, blk64_t blk, void **data);
 errcode_t e4l_txn_new_block(struct e4l_txn *t, blk64_t blk, void **data);

@@ -19,14 +19,15 @@ struct e4l_hold {
 	struct e4l_in_use_by others;
 	int lock_fd;		/* open on @device; -1: nothing is locked */
 	off_t file_bytes;	/* size of an image when it was locked */
-	bool lost;	/* another program has used the device meanwhile */
+	/* another program has changed the device while it was open */
+	bool lost;
 	struct e4l_teller teller;
 };
 
 /*
  * Examines @device from @offset_bytes to @end_bytes.  Reports why a file cannot
  * contain a filesystem.  *@ret is NULL after an error.  Errors:
- * E4L_ET_NOT_STORAGE, ENOMEM, and those of opening.
+ * E4L_ET_NOT_STORAGE, ENOMEM, and errors of opening.
  */
 errcode_t e4l_hold_new(const char *device, uint64_t offset_bytes,
 		       uint64_t end_bytes, const struct e4l_teller *teller,
@@ -44,7 +45,7 @@ const char *e4l_hold_mount_point(const struct e4l_hold *h);
 /*
  * Refuses a device or image in use, with a message, and locks it, to @write or
  * against writers; opens @h->lock_fd.  Errors: E4L_ET_MOUNTED, E4L_ET_IN_USE,
- * EROFS, and those of opening.
+ * EROFS, and errors of opening.
  */
 errcode_t e4l_hold_take(struct e4l_hold *h, bool write);
 

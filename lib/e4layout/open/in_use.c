@@ -155,7 +155,7 @@ static void set_window(struct window *w, dev_t dev, ino_t ino, uint64_t start,
 
 /*
  * Finds the backing file by the kernel's device and inode: the file name may
- * refer to another file meanwhile.
+ * refer to another file by now.
  */
 static bool ask_loop(int fd, struct window *w)
 {

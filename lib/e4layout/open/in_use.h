@@ -50,10 +50,11 @@ errcode_t e4l_in_use_find(const struct e4l_in_use *u, struct e4l_in_use_by *by);
 void e4l_in_use_by_free(struct e4l_in_use_by *by);
 
 /*
- * Locks the bytes as qemu locks its images, to @write or against writers,
- * through @fd, which is open on the device or file, and on all levels below,
- * until @fd is closed and @u is freed.  Errors: E4L_ET_IN_USE: another program
- * has a conflicting lock; as e4l_in_use_find().
+ * Locks the bytes like qemu locks its images: @write: exclusively, otherwise
+ * against writers.  The locks are on @fd, which is open on the device or file,
+ * and on all levels below; they end when @fd is closed and @u is freed.
+ * Errors: E4L_ET_IN_USE: another program has a conflicting lock; as
+ * e4l_in_use_find().
  */
 errcode_t e4l_in_use_lock(struct e4l_in_use *u, int fd, bool write);
 

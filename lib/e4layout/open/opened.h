@@ -32,7 +32,7 @@ char *e4l_device_of_tag(const char *type, const char *value, char **other);
 
 /*
  * Opens the external journal of @fs, if any, found by its UUID; else *@ret is
- * NULL.  Errors: E4L_ET_JOURNAL_DEVICE, after a message to @teller, and those
+ * NULL.  Errors: E4L_ET_JOURNAL_DEVICE, after a message to @teller, and errors
  * of opening.
  */
 errcode_t e4l_journal_find(ext2_filsys fs, const struct e4l_teller *teller,

@@ -15,7 +15,7 @@ errcode_t e4l_refuse_to_read(ext2_filsys fs, const struct e4l_hold *h);
 errcode_t e4l_refuse_unknown(ext2_filsys fs, const struct e4l_hold *h);
 
 /*
- * Must not be changed in the way of @flags (E4L_OPEN_*).  Errors: those of
+ * Must not be changed in the way of @flags (E4L_OPEN_*).  Errors: errors of
  * e4l_refuse_to_read() and e4l_refuse_unknown(), E4L_ET_AT_OFFSET, _NO_JOURNAL,
  * _UNDO_JOURNAL, _JOURNAL_RECOVERY, _NOT_CLEAN, _BLOCK_SHARED,
  * EXT2_ET_MMP_FSCK_ON, EXT2_ET_RO_FILSYS.
@@ -30,7 +30,7 @@ errcode_t e4l_tell_mmp(const struct e4l_hold *h, errcode_t err);
  * Whether another host uses @fs, which was opened without multiple mount
  * protection: tests like an open for writing, but writes nothing.  Waits for an
  * update of the MMP block unless it is marked as free.  Errors: EXT2_ET_MMP_*,
- * and those of reading.
+ * and errors of reading.
  */
 errcode_t e4l_mmp_look(ext2_filsys fs);
 

@@ -144,7 +144,7 @@ static errcode_t read_value(struct walker *me, const char *name,
 	if (len < 0 && errno == ERANGE)
 		len = lgetxattr(name, attr, me->values.v + me->values.n,
 				LIST_BYTES);
-	/* the attribute was removed meanwhile */
+	/* the attribute was removed between the two calls */
 	if (len < 0 && errno == ENODATA)
 		return 0;
 	if (len < 0) {

@@ -62,7 +62,7 @@ errcode_t e4l_tree_set_perms(struct e4l_tree *t, uint32_t id, uint32_t perms);
 
 /*
  * Sets an attribute of an entry, or removes it if the value is empty.  Errors:
- * those of e4l_tree_add() for attributes.
+ * the errors of e4l_tree_add() for attributes.
  */
 errcode_t e4l_tree_set_xattr(struct e4l_tree *t, uint32_t id,
 			     const struct e4l_tree_xattr *x);

@@ -80,7 +80,8 @@ errcode_t e4l_each_shift(struct e4l_walk old,
 {
 	const struct e4l_fragment *is = new->v;
 	struct e4l_fragment was = { 0 };
-	uint64_t o = 0, w = 0;	/* how far in @was and *is */
+	/* clusters of @was and *is before the current position */
+	uint64_t o = 0, w = 0;
 	struct e4l_shift s;
 	errcode_t err = 0;
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* runs: extents of a file, whatever entries they are cut into.  Pure. */
+/*
+ * runs: extents of a file, independent of their division into entries.  No I/O.
+ */
 #ifndef E4L_RUNS_H
 #define E4L_RUNS_H
 
 #include <e4layout/extents.h>
 
-/* Contiguous and of one state. */
+/* Contiguous blocks of the same state. */
 struct e4l_state_run {
 	uint64_t lblk, len;
 	blk64_t pblk;
@@ -13,13 +15,13 @@ struct e4l_state_run {
 };
 
 /*
- * Reads the state run that begins with ex[*i] and moves *i past it.  False, and
- * a length of 0: there is none.
+ * Reads the run that begins with ex[*i] and advances *i.  Returns false, with a
+ * length of 0, if there is none.
  */
 bool e4l_next_state_run(const struct e4l_extent *ex, size_t n, size_t *i,
 			struct e4l_state_run *run);
 
-/* Whether @b goes on where @a ends, in the file and on the disk. */
+/* Whether @b begins where @a ends, in the file and on disk. */
 static inline bool e4l_runs_touch(const struct e4l_state_run *a,
 				  const struct e4l_state_run *b)
 {
@@ -27,16 +29,25 @@ static inline bool e4l_runs_touch(const struct e4l_state_run *a,
 	       a->pblk + a->len == b->pblk;
 }
 
-/* Cuts a run into the fewest entries; returns how many.  @out may be NULL. */
+/*
+ * Divides a run into as few extents as possible and returns their number.  @out
+ * may be NULL.
+ */
 size_t e4l_cut_run(const struct e4l_state_run *run, struct e4l_extent *out);
 
-/* The same for @n extents, in place when @out is @ex. */
+/*
+ * Packs @n extents into as few extents as possible and returns their number.
+ * @out may be NULL or @ex.
+ */
 size_t e4l_pack(const struct e4l_extent *ex, size_t n, struct e4l_extent *out);
 
-/* Whether the extents are in order, and none is longer than an entry may be. */
+/* Whether the extents are in order and none is longer than the maximum. */
 bool e4l_well_formed(const struct e4l_extent *ex, size_t n);
 
-/* How many fragments there are; the @largest has so many blocks, or NULL. */
+/*
+ * Returns the number of fragments; *@largest: blocks of the largest, unless
+ * NULL.
+ */
 uint64_t e4l_count_fragments(const struct e4l_extent *ex, size_t n,
 			     uint64_t *largest);
 

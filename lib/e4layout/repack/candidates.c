@@ -187,8 +187,8 @@ static void add_to_layout(struct e4l_candidates *c, const struct e4l_piece *p)
 }
 
 /*
- * Whether the file's content must be read to know what is allowed: it may be a
- * swap file.
+ * Whether the file's content must be read to find the permitted changes,
+ * because the file may be a swap file.
  */
 static bool could_be_swap(const struct e4l_candidates *c,
 			  const struct e4l_piece *p)

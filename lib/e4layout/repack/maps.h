@@ -10,7 +10,7 @@ struct e4l_maps;
 /*
  * Scans @e, checks that each block has one owner, and makes the plan.  Sets the
  * current layout (run->result->before), the planned one (->after), ->planned
- * and the skipped files.  Errors: those of e4l_repack().
+ * and the skipped files.  Errors: the errors of e4l_repack().
  */
 errcode_t e4l_maps_plan(struct e4l *e, struct e4l_repack_run *run,
 			struct e4l_maps **ret);

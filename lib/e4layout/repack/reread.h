@@ -18,7 +18,7 @@ struct e4l_reread {
 /*
  * Reads the @n files @inos.  @changing: the filesystem is mounted, and the
  * result is only informative, so that damage is skipped.  Errors:
- * E4L_ET_DAMAGED, those of reading, ENOMEM.
+ * E4L_ET_DAMAGED, ENOMEM, and errors of reading.
  */
 errcode_t e4l_reread(struct e4l *e, const ext2_ino_t *inos, size_t n,
 		     bool changing, struct e4l_reread *ret);

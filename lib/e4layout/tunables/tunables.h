@@ -50,7 +50,8 @@ struct ext2_xattr_handle;
 
 /*
  * Reads all attributes of the root directory; the caller closes *@handle with
- * ext2fs_xattrs_close().  Errors: EXT2_ET_MISSING_EA_FEATURE, those of reading.
+ * ext2fs_xattrs_close().  Errors: EXT2_ET_MISSING_EA_FEATURE, errors of
+ * reading.
  */
 errcode_t e4l_root_attributes(ext2_filsys fs,
 			      struct ext2_xattr_handle **handle);
