@@ -375,7 +375,7 @@ static bool ask_for_more(struct search *s, const struct image *im)
 		return false;
 	s->filled += more;
 	s->next += more * EXT2_INODE_SIZE(im->fs->super);
-	s->large = 0;		/* it had space for fewer inodes */
+	s->large = 0;		/* mke2fs had space for fewer inodes */
 	return true;
 }
 

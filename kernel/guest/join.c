@@ -104,7 +104,7 @@ static bool differs(int fd, uint32_t block, uint32_t version)
 	return memcmp(buf, want, bytes) != 0;
 }
 
-/* ----------------------------------------------------------------- a mosaic */
+/* ------------------------------------------------------------------ mosaic */
 
 static void mosaic(const char *path, uint32_t blocks, uint32_t run)
 {
@@ -170,8 +170,8 @@ static uint32_t extents(int fd)
 }
 
 /*
- * The child is killed when some extents have been joined.  What the call
- * returned is lost with it, so it is shared.
+ * The parent kills the child after some extents have been joined.  The result
+ * of the call is lost with the child, so the data is shared.
  */
 static void killed(char **argv)
 {

@@ -80,7 +80,10 @@ int main(int argc, char **argv)
 		err(1, "thread");
 	n = pwrite(file, buf, size, FIRST * BLOCK);
 	pthread_join(thread, NULL);
-	/* in a kernel that does not wait here, the second half is missing */
+	/*
+	 * the second half is missing in a kernel that does not wait at this
+	 * point
+	 */
 	if (n != size)
 		return 0;
 	if (fsync(file) || pread(file, got, size, FIRST * BLOCK) != size)

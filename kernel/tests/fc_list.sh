@@ -22,8 +22,9 @@ left() {
 	bytes_of y /g
 }
 
-# removed FIRST FEATURE: print the same for data that was synced after rmdir, in a
-# file that reuses the directory's inode, or with FIRST in an older file
+# removed FIRST FEATURE: print how many synced bytes are there if they were
+# synced after rmdir, in a file that reuses the directory's inode, or with
+# FIRST in an older file
 removed() {
 	new_disk 32 -O "fast_commit,$2"
 	cut_power <<-END >/dev/null

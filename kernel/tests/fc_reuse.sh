@@ -29,8 +29,8 @@ synced() {
 	told
 }
 
-# removed BLOCKS FEATURE: print the same, with a removed file that has an extent for
-# each of BLOCKS
+# removed BLOCKS FEATURE: print the output of told, with a removed file that
+# has an extent for each of BLOCKS
 removed() {
 	synced "$2" "
 		for n in $1; do
@@ -45,7 +45,8 @@ removed() {
 		exec 9<&-"
 }
 
-# unlike: print the same, with the generation of an inode that was never used
+# unlike: print the output of told, with the generation of an inode that was
+# never used
 unlike() {
 	synced ^metadata_csum "
 		mkdir /mnt/d

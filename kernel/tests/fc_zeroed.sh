@@ -33,7 +33,8 @@ left() {
 		head -c 4096 | tr -dc y | wc -c
 }
 
-# nowhere: print the same for block 30 if there is no free block to split the extent
+# nowhere: print how many of the synced bytes of block 30 are there if no block
+# is free to split the extent
 nowhere() {
 	new_disk 32 -m 0 -O fast_commit
 	cut_power <<-END >"$work/said"

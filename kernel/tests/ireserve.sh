@@ -47,9 +47,9 @@ for options in dir_ireserve=off $on; do
 done
 echo "ok: all inodes"
 
-# grown REMOUNT_EVERY FILES RUN OPTIONS [MKE2FS OPTION...]: how many aligned runs
-# of RUN inodes five directories that get a file each in turns are in, in
-# hundredths for each
+# grown REMOUNT_EVERY FILES RUN OPTIONS [MKE2FS OPTION...]: prints the number
+# of aligned runs of RUN inodes that five directories occupy in which files are
+# created alternately, in hundredths per directory
 grown() {
 	every=$1 count=$2 run=$3 options=$4
 	shift 4
@@ -72,11 +72,12 @@ grown() {
 	clean
 }
 
-# A directory that grows over remounts is where one is that grew at once.  Only
-# by chance another window is begun: when the names are in several blocks, and
-# that of the next name has none yet from a window begun a moment ago.  Of the 30
-# times that this could be, it is few; one run more for each directory is a
-# bound that chance does not reach, and a window for each time is 25 runs.
+# A directory that grows over several remounts has its inodes in the same
+# windows as a directory that grows during one mount, with rare exceptions:
+# another window is begun if the names are in several blocks, and the block of
+# the next name has no name yet of an inode in a window that was begun shortly
+# before.  There are 30 occasions.  One additional run per directory is a bound
+# that chance does not reach; a new window at each occasion would be 25 runs.
 remounts() {
 	name=$1
 	shift
@@ -92,9 +93,9 @@ remounts "300 files, no index" 300 64 $on -O ^dir_index
 remounts "300 encrypted files" 300 64 $on,test_dummy_encryption -O encrypt
 remounts "60 files, inline data" 60 16 dir_ireserve=low -O inline_data -I 1024
 
-# Files that are created in one go, directory after directory, are dense; if
-# they are created alternately, only each directory's first one or two files
-# are.
+# The inodes of files that are created directory after directory are dense.  If
+# files are created alternately, only the first one or two files of each
+# directory are dense.
 new_disk 64 -N 16384 -g 8192 -O ^flex_bg
 boot <<-END >"$work/got"
 	mount -t ext4 -o dir_ireserve=low \$disk /mnt || exit 1
@@ -119,7 +120,7 @@ awk 'NR == 1 { first = $1 } NR == 2 { last = $1; next }
 }
 echo "ok: dense what is made in one go, apart what is made in turns"
 
-# Without a journal, recently deleted inodes are not reused: those of two
+# Without a journal, recently deleted inodes are not reused: the inodes of two
 # directories with their own windows stay apart.
 new_disk 64 -N 4096 -O ^has_journal
 boot <<-END >"$work/got"

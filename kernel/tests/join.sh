@@ -75,7 +75,8 @@ clean
 [ "$(head -n 1 "$work/got")" = 0 ] || fail "there was room"
 few "no free block" /file 8
 
-# ranges: extents that cross its ends, or are longer, stay
+# ranges: extents that cross the ends of the range, or are longer, are
+# unchanged
 garbage_disk 64
 boot <<-END >"$work/got"
 	mount -t ext4 -o nodelalloc,extent_max_zeroout_kb=0 \$disk /mnt || exit 1
@@ -94,7 +95,8 @@ END
 clean	# e2fsck does not expect written blocks beyond the size
 # shellcheck disable=SC2046
 set -- $(cat "$work/got")
-# of eight extents, those at 12, 20, 28, 36 and 44 are entirely in the range
+# of eight extents, the extents at 12, 20, 28, 36 and 44 are entirely in the
+# range
 [ "$1 $2" = "0 $((5 * 4 * 4096))" ] || fail "ranges: $1, $2 bytes zeroed"
 [ "$(extents /range)" = 6 ] || fail "ranges: $(extents /range) extents"
 [ "$3" = $((3 * 4096)) ] || fail "past the end: $3 bytes zeroed"

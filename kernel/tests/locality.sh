@@ -29,8 +29,8 @@ inodes_read() {
 		END { print n }'
 }
 
-# workload NAME KERNEL OPTIONS INODES: with room for so many inodes for each
-# directory; prints a line, sets $blocks, and $again for a second time (in
+# workload NAME KERNEL OPTIONS INODES: runs the workload with INODES inodes per
+# directory.  Prints a line, sets $blocks, and $again for the second run (in
 # hundredths).
 workload() {
 	kernel=$2

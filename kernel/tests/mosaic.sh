@@ -30,7 +30,7 @@ END
 clean
 echo "$(extents /file) extents, $(tree_blocks /file) blocks of the tree"
 
-# the same by e4repack, while somebody has the file open
+# e4repack joins the file, while another program has it open
 [ "${top_builddir-}" ] || exit 0
 take_e4repack
 garbage_disk $((MOSAIC_MIB * 5 / 4))

@@ -4,9 +4,10 @@
 # Mount options in the superblock: an unknown option is skipped, the others
 # apply.
 . "$(dirname "$0")/common.sh"
-complains=ok	# it warns of each
+complains=ok	# the kernel warns of each unknown option
 
-# mounted: what holds of max_dir_size_kb=77 and init_itable=7, and the warnings
+# mounted: prints which of max_dir_size_kb=77 and init_itable=7 are in effect,
+# and the number of warnings
 mounted() {
 	boot <<-END | tr '\n' ' '
 		mount -t ext4 \$disk /mnt || exit 1
@@ -17,7 +18,7 @@ mounted() {
 	END
 }
 
-# expect WHAT OPTIONS WANT
+# expect WHAT OPTIONS WANT: stores OPTIONS; mounted must print WANT
 expect() {
 	debugfs -w -R "ssv mount_opts $2" "$disk" 2>/dev/null
 	got=$(mounted)

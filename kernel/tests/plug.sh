@@ -2,9 +2,9 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # Run by measure/plug only, with a kernel without plugging as $stock.
 . "$(dirname "$0")/common.sh"
-files=${PLUG_FILES:-1000}	# in each of eight directories
+files=${PLUG_FILES:-1000}	# number in each of eight directories
 
-# written NAME
+# written NAME: writes the files and prints the disk writes
 written() {
 	new_disk 512 -N 65536
 	boot <<-END >"$work/got"

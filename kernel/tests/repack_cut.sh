@@ -11,8 +11,8 @@ blocks=2048
 files=40
 take_e4repack
 
-# Files in pieces of four blocks, since there were only such holes; others have
-# theirs kept apart by unwritten runs.
+# Some files have fragments of four blocks, because only such holes were free.
+# Other files have fragments that are separated by unwritten runs.
 garbage_disk 96 -b 4096 -N 2048 -m 0
 boot <<-END >"$work/sums"
 	mount -t ext4 \$disk /mnt || exit 1
@@ -47,7 +47,7 @@ mv "$disk" "$work/template"
 inodes=$(dumpe2fs -h "$work/template" 2>/dev/null |
 	sed -n 's/^Free inodes: *//p')
 
-# What is left of it: two files came.
+# Checks the disk.  Two files were added.
 judge() {
 	recover
 	free=$(dumpe2fs -h "$disk" 2>/dev/null | sed -n 's/^Free inodes: *//p')
@@ -70,7 +70,8 @@ judge() {
 	done
 }
 
-# What the guest does until it is told to end: $1 is how.
+# Prints a script for the guest: $1 is the command that ends e4repack, $2 the
+# last command.
 life() {
 	cat <<-END
 		export LD_LIBRARY_PATH=/lib
@@ -91,7 +92,7 @@ life() {
 	END
 }
 
-# is_midst: whether some of what there was to do is done, and not all.
+# is_midst: whether a part of the work is done, but not all.
 is_midst() {
 	for n in $(seq $files); do
 		[ "$(extents "/data/$n")" -gt 5 ] || echo "$n"
@@ -102,7 +103,8 @@ is_midst() {
 		{ [ "$mosaic" -gt 20 ] && [ "$mosaic" -lt $blocks ]; }
 }
 
-# repack KERNEL NAME: cut and killed in turns
+# repack KERNEL NAME: runs e4repack, alternately cutting the power and killing
+# e4repack
 repack() {
 	kernel=$1
 	midst=0

@@ -9,7 +9,7 @@ blocks=8192
 
 take_e4repack
 
-# repack KERNEL: what e4repack says of two files
+# repack KERNEL: prints the output of e4repack for two files
 repack() {
 	kernel=$1
 	garbage_disk 128

@@ -10,7 +10,7 @@ take_e4repack
 cp "$top_builddir/tests/tools/writers" "$work/case/" 2>/dev/null ||
 	skip "the writers are not built"
 
-# repack KERNEL NAME
+# repack KERNEL NAME: runs e4repack beside the writers
 repack() {
 	kernel=$1
 	garbage_disk 256

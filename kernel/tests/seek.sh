@@ -7,7 +7,7 @@
 : "${SEEK_DIRS:=5000}" "${SEEK_MEM:=40M}"
 printf '%-22s%9s%9s%9s%9s%9s%9s\n' "" reads blocks writes blocks s "cpu ms"
 
-# workload NAME KERNEL OPTIONS
+# workload NAME KERNEL OPTIONS: runs all steps and prints a table
 workload() {
 	kernel=$2
 	echo "$1"
@@ -16,7 +16,7 @@ workload() {
 	run "$SEEK_MEM" "$3" "step remove rm -rf /mnt/tree"
 }
 
-# run MEMORY OPTIONS STEP
+# run MEMORY OPTIONS STEP: runs STEP in a guest with MEMORY
 run() {
 	GUEST_MEM=$1
 	boot <<-END

@@ -11,7 +11,7 @@ blocks=1024
 end=$(($(date +%s) + SOAK_SECONDS))
 round=$SOAK_FIRST
 
-# soak BLOCKSIZE: one life of a file system
+# soak BLOCKSIZE: uses a filesystem until the power is cut
 soak() {
 	garbage_disk 96 -b "$1" -N 16384
 	cut_power <<-END >"$work/done"

@@ -6,7 +6,8 @@
 # and no content prevents a mount.
 . "$(dirname "$0")/common.sh"
 
-# mounted OPTIONS: "dir_ireserve extent_max_zeroout_kb mb_max_to_scan notices"
+# mounted OPTIONS: prints dir_ireserve, extent_max_zeroout_kb, mb_max_to_scan
+# and the number of notices
 mounted() {
 	boot <<-END
 		mount -t ext4 -o $1 \$disk /mnt || exit 1
@@ -19,7 +20,7 @@ mounted() {
 	END
 }
 
-# expect WHAT OPTIONS WANT
+# expect WHAT OPTIONS WANT: mounted OPTIONS must print WANT
 expect() {
 	got=$(mounted "$2" | head -n 4 | tr '\n' ' ')
 	[ "$got" = "$3 " ] || fail "$1: $got, not $3"

@@ -6,8 +6,8 @@
 : "${tree:?}" "${WORKLOAD_DIRS:=20000}" "${WORKLOAD_FILES:=5000}"
 : "${WORKLOADS:=empty tree mail delay stride}" "${GUEST_MEM:=1G}"
 
-# workload NAME KERNEL OPTIONS [READ_MS WRITE_MS]: the last two make the disk
-# slow.
+# workload NAME KERNEL OPTIONS [READ_MS WRITE_MS]: READ_MS and WRITE_MS make
+# the disk slow.
 workload() {
 	kernel=$2
 	echo "$1"
@@ -27,7 +27,8 @@ workload() {
 	clean
 }
 
-# all WHICH TITLE SCRIPT [READ_MS WRITE_MS]
+# all WHICH TITLE SCRIPT [READ_MS WRITE_MS]: runs workload with the stock kernel
+# and with each value of dir_ireserve
 all() {
 	case " $WORKLOADS " in *" $1 "*) ;; *) return 0 ;; esac
 	title=$2 script=$3
@@ -63,7 +64,7 @@ all delay "1000 directories of 15 files; 8 ms for each read, 4 for a write" "
 	again
 	step rm trees remove /mnt 1000 15" 8 4
 
-# stride NAME KERNEL KB
+# stride NAME KERNEL KB: writes at a stride
 stride() {
 	new_disk 512
 	kernel=$2

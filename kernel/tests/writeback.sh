@@ -6,7 +6,7 @@
 writes=${WRITEBACK_WRITES:-1500}
 printf '%-22s%9s%9s%9s%9s%9s%9s\n' "" reads blocks writes blocks s "cpu ms"
 
-# written NAME KERNEL OPTIONS
+# written NAME KERNEL OPTIONS: writes the file and prints the disk writes
 written() {
 	new_disk 128
 	kernel=$2

@@ -11,7 +11,7 @@ for program in $programs; do
 	command -v "$program" >/dev/null || skip "no $program"
 done
 
-# Host's programs for the guest, with the libraries that they load.
+# Copies programs of the host to the guest, with the libraries that they load.
 for program in $programs; do
 	path=$(command -v "$program")
 	echo "$path"
@@ -24,7 +24,7 @@ while read -r path; do
 	cp -L "$path" "$work/case$path"
 done <"$work/files"
 
-# run_cases: a line for each: its number, and ok, notrun, or differs
+# run_cases: prints a line per case: its number, and ok, notrun, or differs
 run_cases() {
 	new_disk 512
 	boot <<-'END'

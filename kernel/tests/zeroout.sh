@@ -39,8 +39,9 @@ row() {
 	printf '%-36s%s\n' "$1, $2" "$got"
 }
 
-# alike PERCENT: compare $got with $want.  Commits in between change the counts a
-# little.  Linux 7.3 zeroes when the I/O has finished, and may leave fewer extents.
+# alike PERCENT: compare $got with $want.  Commits during the writes change the
+# counts slightly.  Linux 7.3 zeroes when the I/O has finished, and may leave
+# fewer extents.
 alike() {
 	echo "$want $got" | awk -v percent="$1" -v release="$release" '{
 		for (i = 1; i <= NF / 2; i++) {

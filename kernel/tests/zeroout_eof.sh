@@ -14,7 +14,7 @@ boot <<-END
 	writes once direct /mnt/long 300 0 || exit 1
 	umount /mnt
 END
-clean	# e2fsck misses the size that written blocks would ask for
+clean	# e2fsck expects a size that includes all written blocks
 for how in sync direct; do
 	[ "$(extents /$how)" = 3 ] || fail "$how: $(extents /$how) extents, not 3"
 done

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/common.sh"
 blocks=2048
 
-# survived COUNTS: the commands that look at what COUNTS says was written
+# survived COUNTS: prints commands that check the writes recorded in COUNTS
 survived() {
 	while read -r how count seed; do
 		echo "writes survived /mnt/dir/$how $blocks $count $seed || exit 1"
@@ -72,8 +72,8 @@ garbage_disk 32 -b 1024
 variant "blocks of 1 KiB, written by four" 4096 noatime
 can_mount
 
-# Linux 6.12 itself fails to replay one in twenty or so of these, without the
-# series as well: another one, then
+# about one in twenty of these filesystems cannot be replayed by Linux 6.12,
+# also without the series: the case is repeated
 for try in 1 2 3 4 5; do
 	garbage_disk 32 -O fast_commit
 	variant "fast commits" 4096 noatime
@@ -110,8 +110,8 @@ clean
 [ ! -s "$work/lost" ] || fail "fast commits: $(cat "$work/lost")"
 echo "ok: fast commits, what was zeroed before"
 
-# the key is another one after each boot; without inline encryption writeback
-# zeroes nothing
+# each boot has another key; without inline encryption, writeback zeroes
+# nothing
 garbage_disk 32 -O encrypt
 boot <<-END >"$work/got"
 	mount -t ext4 -o extent_max_zeroout_kb=96,test_dummy_encryption \

@@ -33,7 +33,8 @@ joined() {
 		END { print ino, lblk, pblk, len, state }' "$1"
 }
 
-# oracle BLOCKSIZE FILES OPTIONS: sets $differ, in extents
+# oracle BLOCKSIZE FILES OPTIONS: sets $differ to the number of differing
+# extents
 oracle() {
 	new_disk 8192 -b "$1"
 	boot <<-END

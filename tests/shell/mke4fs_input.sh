@@ -100,7 +100,8 @@ for archive in a.cpio a.tar; do
 	one_sentence mke4fs
 done
 [ ! -e img ] || fail 'an image was left'
-# but not on a device, which is larger than the data written to it
+# other data behind an archive are accepted on a device, which is larger than
+# the data written to it
 if [ "$(id -u)" = 0 ] && truncate -s 1M disk && attach disk; then
 	{ cat a.tar; zeroes 512; echo garbage; } >"$loop"
 	check "$mke4fs" -q -d "$loop" img

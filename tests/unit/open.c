@@ -206,7 +206,7 @@ START_TEST(refuses_to_change)
 	run(cmd);
 	refuses(E4L_OPEN_WRITE, s->err, s->words);
 	refuses(E4L_OPEN_WRITE | E4L_OPEN_PLAN, s->err, s->words);
-	/* it can be opened for reading */
+	/* the filesystem can be opened for reading */
 	must_close(must_open(E4L_OPEN_ALONE));
 	if (s->err != E4L_ET_NO_JOURNAL)
 		return;

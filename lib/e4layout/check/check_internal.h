@@ -42,7 +42,8 @@ struct dir {
 #define DIR_CONNECTED	0x08
 #define DIR_VISITED	0x10
 #define DIR_HAD_INDEX	0x20	/* the inode has the index flag */
-#define DIR_STAYS	0x40	/* its map does not allow a rebuild */
+/* the map of the directory does not allow a rebuild */
+#define DIR_STAYS	0x40
 
 /* Contiguous blocks of a directory. */
 struct dir_run {

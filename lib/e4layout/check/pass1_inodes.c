@@ -95,7 +95,8 @@ static bool look_inode(ext2_ino_t ino, blk64_t blk, const void *raw,
 	}
 	if (!e4l_inode_judge(ck, ino, blk, inode))
 		return false;
-	if (ino == EXT2_BAD_INO)	/* it has a map, and no mode */
+	/* the bad blocks inode has a map, but no mode */
+	if (ino == EXT2_BAD_INO)
 		*map = bad_blocks_map(inode);
 	return true;
 }

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* What a filesystem fixes: its sizes, and what a transaction of it holds. */
+/* Fixed sizes of a filesystem, and the limits of its transactions. */
 struct e4l_geometry {
 	uint32_t blocksize;		/* in bytes */
 	uint32_t cluster_blocks;	/* a power of two; 1 without bigalloc */
