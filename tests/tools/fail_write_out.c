@@ -3,17 +3,22 @@
  * For LD_PRELOAD: the data that e4repack has moved on a mounted filesystem are
  * written, but sync_file_range() returns EIO when it waits for a descriptor for
  * the second time (the first wait is before the move).  Runs the shell command
- * FAIL_RUN before the first failure; with FAIL_ONCE, only that call fails.
+ * FAIL_RUN before the first failure; with FAIL_ONCE, only that call fails.  With
+ * FAIL_POPULATE, madvise(MADV_POPULATE_READ) fails instead.
  */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define FDS 1024
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
 
 static unsigned int waited[FDS];
 static unsigned int failures;
@@ -35,11 +40,20 @@ static void run_once(void)
 		_exit(99);
 }
 
+int madvise(void *at, size_t len, int advice)
+{
+	if (advice != MADV_POPULATE_READ || !getenv("FAIL_POPULATE"))
+		return syscall(SYS_madvise, at, len, advice);
+	errno = EFAULT;
+	return -1;
+}
+
 int sync_file_range(int fd, off64_t at, off64_t len, unsigned int flags)
 {
 	int ret = syscall(SYS_sync_file_range, fd, at, len, flags);
 
 	if (!(flags & SYNC_FILE_RANGE_WAIT_AFTER) || fd >= FDS ||
+	    getenv("FAIL_POPULATE") ||
 	    ++waited[fd] != 2 || (failures && getenv("FAIL_ONCE")))
 		return ret;
 	failures++;

@@ -24,12 +24,13 @@ static int open_again(int fd)
 	return again < 0 && errno == EPERM ? open(name, flags) : again;
 }
 
-int e4l_behind_open(struct e4l_behind *b, int fd)
+int e4l_behind_open(struct e4l_behind *b, int fd, bool shared)
 {
 	int again;
 
 	do
-		again = open_again(fd);
+		again = shared ? open_again(fd) :
+				 fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	while (again < 0 && e4l_behind_close_for(b, errno));
 	return again;
 }

@@ -46,13 +46,13 @@ struct e4l_behind {
 };
 
 /*
- * Opens the file of @fd again for reading and writing.  The kernel reports a
- * write error once to each descriptor, and a second descriptor can swap blocks
- * back while other programs change the file's mode or want a lease.  If too
- * many files are open, unfinished parts of @b are finished.  Returns a
- * descriptor, or -1 with errno set.
+ * Opens the file of @fd again for reading and writing, so that blocks can be swapped
+ * back while other programs change the file's mode or want a lease.  The kernel
+ * reports a write error once to each open file: if @shared, another part of the file
+ * uses the open file of @fd, and a new one is opened.  If too many files are open,
+ * unfinished parts of @b are finished.  Returns a descriptor, or -1 with errno set.
  */
-int e4l_behind_open(struct e4l_behind *b, int fd);
+int e4l_behind_open(struct e4l_behind *b, int fd, bool shared);
 
 /*
  * Holds the pages of a part that is about to be moved in memory.  If the limit

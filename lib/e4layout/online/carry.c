@@ -208,7 +208,10 @@ static void move_file(struct e4l_online *o, const struct e4l_plan_move *v,
 	for (i = 0; i < n; i++)
 		if (v[i].kind == E4L_MOVE_DATA && !move(o, c, &f, &v[i]))
 			break;
-	look_again(c, &f);
+	if (c->left || c->later || c->told)
+		look_again(c, &f);
+	else
+		c->moves = 0;
 	e4l_file_close(&f);
 	count_done(o, c);
 }
@@ -429,9 +432,7 @@ static errcode_t prepare(struct e4l_online *o, const struct e4l_plan_move *v,
 		c->left++;
 		o->ways.all_blocks += v[i].len;
 	}
-	e4l_names_free(o->names);
-	o->names = NULL;
-	return learn_names(o, is_planned);
+	return o->names ? 0 : learn_names(o, is_planned);
 }
 
 /*

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 #include "donor.h"
 #include "failure.h"
@@ -14,6 +15,8 @@
 /* percentage of the filesystem that stays free for users other than root */
 #define AVAIL_PERCENT	1
 #define CHUNK_BYTES	(1ull << 30)	/* bytes per call of fallocate() */
+/* time for which the result of fstatvfs() is used */
+#define FRESH_NSEC	2000000
 
 errcode_t e4l_donor_init(struct e4l_donor *d, int root_fd, uint32_t blocksize,
 			 struct e4l_behind *behind)
@@ -57,6 +60,13 @@ static int64_t room(const struct e4l_donor *d)
 	all = (int64_t)(s.f_bfree - d->spare_blocks);
 	avail = (int64_t)(s.f_bavail - d->spare_avail_blocks);
 	return all < avail ? all : avail;
+}
+
+uint64_t e4l_donor_reach(const struct e4l_donor *d)
+{
+	int64_t blocks = room(d);
+
+	return blocks > 0 ? (uint64_t)blocks : 0;
 }
 
 /* ---------------------------------------------------------------------- map */
@@ -423,12 +433,29 @@ int e4l_donor_keep(struct e4l_donor *d, uint64_t blocks)
 	return e4l_donor_commit(d, true);
 }
 
+/* Whether the free space was asked for a moment ago. */
+static bool is_fresh(struct e4l_donor *d)
+{
+	struct timespec t;
+	uint64_t now;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	if (now - d->asked_nsec < FRESH_NSEC)
+		return true;
+	d->asked_nsec = now;
+	return false;
+}
+
 bool e4l_donor_has_room(struct e4l_donor *d)
 {
-	int64_t left = d->file.fd < 0 ? 0 : room(d);
+	int64_t left;
 
 	if (d->file.fd < 0)
 		return false;
+	if (is_fresh(d))
+		return true;
+	left = room(d);
 	/* the size of the donor's extent tree changes slightly */
 	if (left + (int64_t)(d->spare_avail_blocks / 4) >= 0)
 		return true;

@@ -32,6 +32,7 @@ struct e4l_donor {
 	/* changes of @v after its last update */
 	struct e4l_slice *taken, *given;
 	size_t n_taken, max_taken, n_given, max_given;
+	uint64_t asked_nsec;	/* time of the last fstatvfs() */
 	bool gave_back;	/* blocks were given back to other programs */
 };
 
@@ -39,6 +40,9 @@ struct e4l_donor {
 errcode_t e4l_donor_init(struct e4l_donor *d, int root_fd, uint32_t blocksize,
 			 struct e4l_behind *behind);
 void e4l_donor_close(struct e4l_donor *d);
+
+/* Returns how many blocks could be reserved. */
+uint64_t e4l_donor_reach(const struct e4l_donor *d);
 
 /*
  * Reserves all free blocks except the reserve, in a file in the directory @dir,

@@ -57,16 +57,13 @@ static const struct e4l_reason reasons[] = {
  * Checks the identity of the open file.  Returns an errno: ESTALE for another
  * file.
  */
-static int look(struct e4l_open_file *f, int root_fd, ext2_ino_t ino,
-		uint32_t generation)
+static int look(struct e4l_open_file *f, ext2_ino_t ino, uint32_t generation)
 {
 	unsigned int version = 0;
-	struct stat root;
 
-	if (e4l_fstat(root_fd, &root) || e4l_fstat(f->fd, &f->st))
+	if (e4l_fstat(f->fd, &f->st))
 		return errno;
-	if (!S_ISREG(f->st.st_mode) || f->st.st_dev != root.st_dev ||
-	    f->st.st_ino != ino)
+	if (!S_ISREG(f->st.st_mode) || f->st.st_ino != ino)
 		return ESTALE;
 	if (ioctl(f->fd, FS_IOC_GETVERSION, &version))
 		return errno;
@@ -87,7 +84,7 @@ enum e4l_skip e4l_file_open(int root_fd, const char *path, ext2_ino_t ino,
 		ret->fd = open_below(root_fd, path, 0);
 	if (ret->fd < 0)
 		return e4l_reason_skip(errno, reasons);
-	err = look(ret, root_fd, ino, generation);
+	err = look(ret, ino, generation);
 	if (!err)
 		return E4L_SKIP_NONE;
 	e4l_file_close(ret);

@@ -15,6 +15,7 @@ struct e4l_open_file {
 	size_t n, max;
 	int failure;	/* the errno of a failure that is not a refusal, or 0 */
 	bool unsettled;	/* some data has no blocks yet (delayed allocation) */
+	bool shared;	/* an unfinished part uses the open file of @fd */
 };
 
 /*

@@ -53,9 +53,9 @@ static int unpin(const struct move_extent *left, void *priv)
 	if (p->begun || left->orig_start != p->lblk || p->tries++ == MOVE_TRIES)
 		return EBUSY;
 	e4l_resident_let_go(p->pages);
-	if (e4l_file_write_out(p->f->fd, at, p->len * bs))
+	if (e4l_file_write_out(p->pages->fd, at, p->len * bs))
 		return EIO;
-	posix_fadvise(p->f->fd, at, p->len * bs, POSIX_FADV_DONTNEED);
+	posix_fadvise(p->pages->fd, at, p->len * bs, POSIX_FADV_DONTNEED);
 	if (e4l_resident_read(p->pages))
 		return EIO;
 	e4l_behind_hold(&p->w->behind, p->pages);
@@ -129,9 +129,10 @@ static int move_piece(struct e4l_ways *w, struct e4l_open_file *f, uint64_t lblk
 	};
 	off_t at = (off_t)lblk * f->blocksize;
 	size_t bytes = len * f->blocksize;
-	int fd = e4l_behind_open(&w->behind, f->fd);
+	int fd = e4l_behind_open(&w->behind, f->fd, f->shared);
 	int err = fd < 0 ? errno : 0;
 
+	f->shared = true;
 	*done = 0;
 	/*
 	 * an earlier write error must not be taken for an error of this piece

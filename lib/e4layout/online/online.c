@@ -54,7 +54,7 @@ static enum e4l_skip reason_to_leave(const struct e4l_online *o,
 	if (EXT2FS_CLUSTER_RATIO(o->e->fs) > 1)
 		return E4L_SKIP_UNSUPPORTED;
 	/* otherwise most files of the plan could not be opened */
-	if (geteuid() && inode_uid(*p->inode) != geteuid())
+	if (o->uid && inode_uid(*p->inode) != o->uid)
 		return E4L_SKIP_PERMISSION;
 	return E4L_SKIP_NONE;
 }
@@ -483,7 +483,7 @@ errcode_t e4l_online(struct e4l *e, const char *mount_point,
 		     struct e4l_repack_result *result)
 {
 	struct e4l_online o = {
-		.e = e, .root_fd = -1,
+		.e = e, .root_fd = -1, .uid = geteuid(),
 		.ways = {
 			.limits = &o.run.limits, .cb = &o.run.cb,
 			.pace = pace, .result = result,

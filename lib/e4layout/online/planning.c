@@ -18,6 +18,8 @@
 #define MEM_ANYWAY	(16u << 20)
 /* percentage of free space in large extents that is good enough */
 #define LARGE_PERCENT	95
+/* percentage of the space that a run can reserve, in large extents */
+#define ENOUGH_PERCENT	85
 /* bytes to keep reserved in addition to those for the files */
 #define LEAST_BYTES	(16u << 20)
 #define SMALL_SHARE	16	/* files below 1/16 of free space are small */
@@ -40,9 +42,11 @@ static bool is_enough(void *priv)
 static bool consolidates(const struct e4l_online *o)
 {
 	const struct e4l_layout *l = &o->run.result->before;
+	uint64_t reach = e4l_donor_reach(&o->ways.donor);
 
 	return e4l_run_has(&o->run, E4L_REPACK_FREE) && l->free_extents > 1 &&
-	       l->large_free_blocks * 100 < l->free_blocks * LARGE_PERCENT;
+	       l->large_free_blocks * 100 < l->free_blocks * LARGE_PERCENT &&
+	       l->large_free_blocks * 100 < reach * ENOUGH_PERCENT;
 }
 
 errcode_t e4l_online_begin_plan(struct e4l_online *o)
@@ -142,6 +146,11 @@ static enum e4l_skip reserve_anywhere(struct e4l_online *o)
 	for (i = 0; i < o->n && why == E4L_SKIP_DONOR_PERMISSION; i++)
 		if (o->v[i].moves && dir_of(o, o->v[i].ino, dir))
 			why = e4l_donor_reserve(d, dir);
+	if (!why) {
+		/* the plan moves other files, too */
+		e4l_names_free(o->names);
+		o->names = NULL;
+	}
 	return why;
 }
 

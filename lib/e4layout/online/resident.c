@@ -18,10 +18,24 @@
  */
 #define AT_ONCE	(128u << 10)
 
+static size_t bytes_of(const struct e4l_resident *r)
+{
+	return r->n * sysconf(_SC_PAGESIZE);
+}
+
+static bool map(struct e4l_resident *r)
+{
+	if (!r->map)
+		r->map = mmap(NULL, bytes_of(r), PROT_READ, MAP_SHARED, r->fd,
+			      r->at);
+	if (r->map == MAP_FAILED)
+		r->map = NULL;
+	return r->map;
+}
+
 void e4l_resident_note(int fd, off_t at, size_t len, struct e4l_resident *r)
 {
 	size_t page = sysconf(_SC_PAGESIZE), n;
-	void *map;
 
 	len += at % page;
 	at -= at % page;
@@ -29,27 +43,35 @@ void e4l_resident_note(int fd, off_t at, size_t len, struct e4l_resident *r)
 	*r = (struct e4l_resident) {
 		.page = calloc(n, 1), .n = n, .at = at, .fd = fd,
 	};
-	map = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, at);
-	if (!r->page || map == MAP_FAILED || mincore(map, len, r->page)) {
+	if (!r->page || !map(r) || mincore(r->map, len, r->page)) {
 		free(r->page);
 		r->page = NULL;
 	}
-	if (map != MAP_FAILED)
-		munmap(map, len);
 }
 
-static void advise(const struct e4l_resident *r, size_t from, size_t end,
-		   int advice)
+static void read_ahead(const struct e4l_resident *r, size_t from, size_t end)
 {
 	size_t page = sysconf(_SC_PAGESIZE), n;
 
 	for (; from < end; from += n) {
 		n = end - from < AT_ONCE / page ? end - from : AT_ONCE / page;
-		posix_fadvise(r->fd, r->at + from * page, n * page, advice);
+		posix_fadvise(r->fd, r->at + from * page, n * page,
+			      POSIX_FADV_WILLNEED);
 	}
 }
 
-static void advise_absent(const struct e4l_resident *r, int advice)
+static void drop(const struct e4l_resident *r, size_t from, size_t end)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	posix_fadvise(r->fd, r->at + from * page, (end - from) * page,
+		      POSIX_FADV_DONTNEED);
+}
+
+/* Calls @f for each range of pages that were not in memory at e4l_resident_note(). */
+static void each_absent(const struct e4l_resident *r,
+			void (*f)(const struct e4l_resident *r, size_t from,
+				  size_t end))
 {
 	size_t i = 0, from;
 
@@ -58,45 +80,38 @@ static void advise_absent(const struct e4l_resident *r, int advice)
 			;
 		for (from = i; i < r->n && !(r->page[i] & 1); i++)
 			;
-		advise(r, from, i, advice);
+		if (i > from)
+			f(r, from, i);
 	}
 }
 
-int e4l_resident_read(const struct e4l_resident *r)
+static int read_each(const struct e4l_resident *r)
 {
 	size_t page = sysconf(_SC_PAGESIZE), i;
 	char byte;
 
 	/* otherwise read-ahead makes large folios, which cannot be moved */
 	posix_fadvise(r->fd, 0, 0, POSIX_FADV_RANDOM);
-	advise_absent(r, POSIX_FADV_WILLNEED);
 	for (i = 0; i < r->n; i++)
 		if (pread(r->fd, &byte, 1, r->at + i * page) < 0)
 			return errno;
 	return 0;
 }
 
-static size_t bytes_of(const struct e4l_resident *r)
+int e4l_resident_read(struct e4l_resident *r)
 {
-	return r->n * sysconf(_SC_PAGESIZE);
+	each_absent(r, read_ahead);
+	/* otherwise a page fault makes large folios, which cannot be moved */
+	if (map(r) && !madvise(r->map, bytes_of(r), MADV_RANDOM) &&
+	    !madvise(r->map, bytes_of(r), MADV_POPULATE_READ))
+		return 0;
+	return read_each(r);
 }
 
 bool e4l_resident_hold(struct e4l_resident *r)
 {
-	if (!r->map)
-		r->map = mmap(NULL, bytes_of(r), PROT_READ, MAP_SHARED, r->fd,
-			      r->at);
-	if (r->map == MAP_FAILED)
-		r->map = NULL;
-	/* otherwise a page fault makes large folios, which cannot be moved */
-	if (r->map)
-		madvise(r->map, bytes_of(r), MADV_RANDOM);
 	/* not mlock(), which sanitizers replace by an empty function */
-	if (!r->map || !syscall(SYS_mlock, r->map, bytes_of(r)))
-		return r->map;
-	/* the kernel rarely drops mapped pages */
-	madvise(r->map, bytes_of(r), MADV_POPULATE_READ);
-	return false;
+	return map(r) && !syscall(SYS_mlock, r->map, bytes_of(r));
 }
 
 void e4l_resident_let_go(struct e4l_resident *r)
@@ -121,6 +136,6 @@ void e4l_resident_free(struct e4l_resident *r)
 void e4l_resident_restore(struct e4l_resident *r)
 {
 	e4l_resident_let_go(r);
-	advise_absent(r, POSIX_FADV_DONTNEED);
+	each_absent(r, drop);
 	e4l_resident_free(r);
 }

@@ -14,7 +14,7 @@ struct e4l_resident {
 	size_t n;
 	off_t at;
 	int fd;
-	void *map;		/* the mapping that holds the pages, or NULL */
+	void *map;		/* the mapping of the range, or NULL */
 };
 
 /*
@@ -24,15 +24,15 @@ struct e4l_resident {
 void e4l_resident_note(int fd, off_t at, size_t len, struct e4l_resident *r);
 
 /*
- * Reads the absent pages one by one.  Returns an errno.  Pages that cannot be
+ * Reads the absent pages in single pages.  Returns an errno.  Pages that cannot be
  * read must not be held, because Linux (6.18) would try to read them endlessly.
  */
-int e4l_resident_read(const struct e4l_resident *r);
+int e4l_resident_read(struct e4l_resident *r);
 
 /*
- * Holds the pages in memory.  Returns true if only changes of the file can
- * remove pages; false if the limit of the process for locked memory is
- * exceeded.
+ * Locks the pages in memory after e4l_resident_read().  Returns true if only
+ * changes of the file can remove pages; false if the limit of the process for
+ * locked memory is exceeded.
  */
 bool e4l_resident_hold(struct e4l_resident *r);
 void e4l_resident_let_go(struct e4l_resident *r);

@@ -41,6 +41,7 @@ struct e4l_online {
 	uint32_t n_claimed;		/* bits in the map */
 	struct e4l_names *names;
 	int root_fd;			/* locked, unless @other_run */
+	uid_t uid;			/* of the process */
 	bool other_run;			/* another run on the same filesystem */
 	struct e4l_ways ways;
 	bool joins;			/* the kernel joins extents */
