@@ -12,7 +12,7 @@
  */
 struct spool {
 	int fd;				/* -1: not needed yet */
-	uint64_t end;			/* bytes in it */
+	uint64_t end;			/* bytes in the file */
 	/* extents of the current file */
 	struct e4l_stretch *stretches;
 	size_t n_stretches;

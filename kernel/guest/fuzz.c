@@ -829,7 +829,9 @@ static void change_contents(struct contents *c, const struct op *op, int n)
 		write_contents(c, n, arg[1], arg[2]);
 		if (op->type == WRITE && arg[3] == DSYNC && op->state == DONE) {
 			sync_sectors(c, n, arg[1], arg[1] + arg[2]);
-			/* no smaller than this, unless it is truncated later */
+			/*
+			 * the minimum size, unless the file is truncated later
+			 */
 			if (c->min < arg[1] + arg[2])
 				c->min = arg[1] + arg[2];
 		}

@@ -35,7 +35,7 @@ unsigned int e4l_version(const char **text);
 /* Opaque: the context of an open filesystem. */
 struct e4l;
 
-/* Where the last failure on a context happened. */
+/* The place of the last failure on a context. */
 struct e4l_detail {
 	const char *doing;	/* e.g. "reading the inode table"; static text */
 	ext2_ino_t ino;		/* 0: no inode is concerned */

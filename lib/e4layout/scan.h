@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Where an inode keeps its content. */
+/* The place of an inode's content. */
 enum e4l_map {
 	E4L_MAP_NONE,		/* no blocks: device, short symlink, empty */
 	E4L_MAP_EXTENTS,	/* an extent tree */

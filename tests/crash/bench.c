@@ -21,8 +21,8 @@ static const char owned[] =
 	"interleave /d count 12 rounds 4 blocks 1\n";
 
 /*
- * Blocks in more groups than the smallest journal can hold bitmaps of, and a
- * tree that fits in no transaction of that journal.
+ * Files with blocks in more groups than the smallest journal can hold bitmaps,
+ * and with a tree that fits in no transaction of the smallest journal.
  */
 static const char wide[] =
 	"scatter /wide frags 22000 blocks 1 gap 7\n";

@@ -37,7 +37,7 @@ struct walk {
 	bool numbers;
 	uint64_t *names;	/* digest of each inode's names, or NULL */
 	ext2_ino_t dir;			/* directory whose names are read */
-	uint64_t path;			/* digest of that directory's path */
+	uint64_t path;			/* digest of the directory's path */
 };
 
 bool all_zero(const uint8_t *buf, size_t len)

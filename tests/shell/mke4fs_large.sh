@@ -183,7 +183,7 @@ together() {
 		fail "wrong directory figures of e4frag: $(cat "$out")"
 }
 
-# without a size, there are enough inodes for this
+# without a size, there are enough inodes for the subdirectories
 names 'd%d' 500 5 11 >"$work/tar"
 for window in exact low 64; do
 	rm -f "$work/img"

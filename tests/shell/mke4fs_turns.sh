@@ -23,12 +23,12 @@ files() {
 		"$work/digest" | grep -v '^/lost+found ' | sort
 }
 
-# calls NAME FILE: how many calls of that name there were on it
+# calls NAME FILE: prints the number of calls of NAME on FILE
 calls() {
 	grep -cF " $1($2" "$work/log"
 }
 
-# count TARGET: copies to it
+# count TARGET: copies to TARGET
 count() {
 	strace -f -y -s 0 -e trace=pwrite64,pread64,preadv -o "$work/log" \
 		"$mke4fs" -q -b 4096 --from="$work/from" "$1" 128M \

@@ -71,7 +71,7 @@ pages() {
 	echo old >"$work/page"
 }
 
-# makes: the result is identical to that with memory.
+# makes: the result is identical to the result with enough memory.
 makes() {
 	reads "$@"
 	[ "$status" != 0 ] || cmp -s "$work/made" "$work/made.whole" ||

@@ -93,7 +93,7 @@ done <<'END_OF_TABLE'
 16 384M -b 4096 -O bigalloc -C 16384 -J size=4 -N 8192
 END_OF_TABLE
 
-# ---- in the middle of it: several transactions of each kind
+# ---- in the middle of a run: several transactions of each kind
 what=large
 aged "$img" <<'END'
 size 192M

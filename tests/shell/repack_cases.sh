@@ -89,8 +89,8 @@ clean "$img"
 same "$what: a file in holes" "$(figures /film)" "1 1 1 0 0"
 same "$what: files that grew in turns" "$(figures /grown)" "301 301 301 0 0"
 same "$what: excess" "$(excess "$img")" 0
-# 6 MiB, 300 files of 40 KiB, up to six directories of 8 KiB, and 5 % of that
-# to make space
+# 6 MiB, 300 files of 40 KiB, up to six directories of 8 KiB, and 5 % more to
+# make space
 copied=$(report cost.bytes_copied)
 [ "$copied" -le $(((6 * 1048576 + 300 * 40960 + 6 * 8192) * 21 / 20)) ] ||
 	fail "$what: $copied bytes were copied"
@@ -146,7 +146,8 @@ clean "$img"
 same "$what: the mosaic" "$(figures /mosaic)" "4 1 4 0 0"
 same "$what: pieces" "$(figures /pieces)" "1 1 1 0 0"
 
-# tree_at LBLK: prints the place of that block of /verity, and its first bytes
+# tree_at LBLK: prints the place of logical block LBLK of /verity, and its
+# first bytes
 tree_at() {
 	blk=$(debugfs -R "bmap /verity $1" "$img" 2>/dev/null)
 	echo "$blk $(dd if="$img" bs=4096 skip="$blk" count=1 status=none |

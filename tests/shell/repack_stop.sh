@@ -106,8 +106,8 @@ clean "$img"
 digest -z "$img" >"$work/after"
 unchanged "$work/before" "$work/after"
 
-# A file whose fragments are all longer than 16 parts: one of them must be
-# moved as a whole, and the transaction is dropped by a stop.
+# A file whose fragments are all longer than 16 parts: a fragment must be moved
+# as a whole, and a stop drops the transaction.
 made <<'END'
 size 400M
 scatter /film frags 2 blocks 10000 gap 64

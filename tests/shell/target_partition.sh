@@ -10,7 +10,7 @@ start=$((20480 * 512))		# start of the logical partition 5
 mkdir "$work/files"
 head -c 300000 /dev/urandom >"$work/files/data"
 
-# label TABLE: makes an empty disk with that table
+# label TABLE: makes an empty disk with a partition table of type TABLE
 label() {
 	rm -f "$disk"
 	truncate -s 40M "$disk"
@@ -51,7 +51,7 @@ start=2048, size=16384, type=83
 start=18432, size=36864, type=5
 start=20480, size=32768, type=83
 EOF
-# the tables are in the first sector and in that at 9 MiB
+# the tables are in the first sector and in the sector at 9 MiB
 cp "$disk" "$work/empty"
 label_again() {
 	dd if="$work/empty" of="$disk" bs=1M count=1 conv=notrunc status=none

@@ -175,8 +175,8 @@ static void check_lblks(struct lab *l, const struct node *n, __u64 lblk,
 }
 
 /*
- * How many blocks from @lblk on lie in a cluster that @n already has, and their
- * place.
+ * Returns the number of blocks from @lblk on that are in a cluster of @n, and
+ * their place.
  */
 static __u64 shared_cluster(struct lab *l, const struct node *n, __u64 lblk,
 			    blk64_t *pblk)

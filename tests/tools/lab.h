@@ -63,7 +63,7 @@ struct extra {
 	char *dir;
 	size_t dir_bytes;
 	size_t last_off; /* offset of its last entry */
-	__u32 serial;	 /* number of generated names in it */
+	__u32 serial;	 /* number of generated names in the directory */
 	ext2_ino_t parent;
 };
 

@@ -593,7 +593,7 @@ static void do_append(struct args *a)
 	finish_file(a, n);
 }
 
-/* How many inodes are free. */
+/* Returns the number of free inodes. */
 static __u32 count_free_inos(struct lab *l)
 {
 	ext2_ino_t last = l->fs->super->s_inodes_count, ino;

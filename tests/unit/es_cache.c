@@ -246,7 +246,7 @@ static void fill(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t from,
 		ck_assert_int_eq(e4l_es_insert(c, ino, &es), 0);
 }
 
-/* How many of the entries are still cached. */
+/* Returns the number of cached entries. */
 static unsigned int known(struct e4l_es_cache *c, ext2_ino_t ino, uint32_t from,
 			  uint32_t n)
 {

@@ -157,7 +157,7 @@ static inline errcode_t change_file(struct image *img, struct e4l_journal *j,
 	return err ? err : e4l_txn_commit(t);
 }
 
-/* How many of the first @n blocks have the content of @round. */
+/* Returns how many of the first @n blocks have the content of @round. */
 static inline unsigned int count_blocks(struct image *img, unsigned int n,
 					unsigned int round)
 {

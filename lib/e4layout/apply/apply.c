@@ -427,7 +427,7 @@ struct copy_job {
 struct copier {
 	struct e4l_apply *a;
 	size_t next;			/* index of the next copy */
-	uint64_t done;	/* blocks of that copy already given to jobs */
+	uint64_t done;	/* blocks of the copy already given to jobs */
 	atomic_ullong unflushed;	/* blocks written, but not flushed */
 };
 

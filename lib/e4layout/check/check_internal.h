@@ -33,7 +33,9 @@ struct dir {
 	uint32_t hash_version;	/* if DIR_INDEX is set */
 	uint8_t levels;	/* levels of index blocks, if DIR_INDEX is set */
 	uint8_t flags;
-	/* part of it is unreadable or invalid; set by any thread */
+	/*
+	 * a part of the directory is unreadable or invalid; set by any thread
+	 */
 	bool damaged;
 };
 #define DIR_INDEX	0x01	/* the index can be checked */

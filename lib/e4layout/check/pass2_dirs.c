@@ -32,7 +32,7 @@ struct pass2 {
 	struct e4l_tally *tally;	/* NULL: the layout is not judged */
 	uint32_t first_dir;	/* index of the batch's first directory */
 	size_t run, end_run;		/* runs of the current round */
-	uint32_t in_run;		/* blocks of that run already in jobs */
+	uint32_t in_run;		/* blocks of the run already in jobs */
 	bool roots;			/* step 1 */
 };
 

@@ -342,7 +342,7 @@ static errcode_t new_leaf(struct e4l_sorted *s, node_t *i)
 	return 0;
 }
 
-/* How many open pairs take half of the bytes. */
+/* Returns the number of open pairs that use half of the bytes. */
 static size_t half(const struct e4l_sorted *s)
 {
 	struct e4l_pair last = { 0 };

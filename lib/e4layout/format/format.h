@@ -117,7 +117,7 @@ static inline bool inode_has_map(ext2_filsys fs, const struct ext2_inode *inode)
 /* Offsets in index blocks: the root's info, and the entries. */
 #define DX_INFO_AT		24	/* behind "." and ".." */
 #define DX_INFO_BYTES		8	/* struct ext2_dx_root_info */
-#define DX_ROOT_AT		32	/* in a root with that info length */
+#define DX_ROOT_AT		32 /* of an index root, with the info length */
 #define DX_NODE_AT		8	/* in other index blocks */
 #define DX_ENTRY_BYTES		8
 #define DX_TAIL_BYTES		8	/* checksum at the end */

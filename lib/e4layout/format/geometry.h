@@ -15,8 +15,9 @@ struct e4l_geometry {
 	uint32_t txn_blocks;		/* of metadata; 0: no limit */
 	uint32_t quota_blocks;		/* that one step changes at most */
 	/*
-	 * A RAID's stripe, whole clusters: what begins on one, and is as long,
-	 * does so where it is evacuated to.  0: there is none.
+	 * The stripe of a RAID, in whole clusters; 0: none.  Files that begin
+	 * on a stripe boundary, and are at least as long as a stripe, are moved
+	 * to stripe boundaries.
 	 */
 	uint32_t stripe_blocks;
 	uint64_t blocks;		/* of the filesystem */

@@ -436,8 +436,8 @@ static errcode_t take_windows(struct regroup *r, size_t first, uint32_t left,
 }
 
 /*
- * How many blocks from @first on hold @left inodes; more than exist if all of
- * them are too small.
+ * Returns the number of blocks from @first on that have space for @left inodes;
+ * more than exist if all blocks are too small.
  */
 static size_t own_needed(const struct regroup *r, size_t first, uint32_t left)
 {

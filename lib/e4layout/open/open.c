@@ -161,7 +161,8 @@ static bool has_tag(const char *device, const char *type, const char *value)
 }
 
 /*
- * Whether another device is built on it, like a multipath device on its paths.
+ * Whether another device is built on the device, like a multipath device on its
+ * paths.
  */
 static bool has_holder(dev_t dev)
 {

@@ -212,7 +212,7 @@ struct supply {
 	uint64_t pblk, len;	/* the current free extent */
 	/* logical number of the last supplied cluster, plus 1 */
 	uint64_t cluster;
-	uint64_t at;		/* physical block of that cluster */
+	uint64_t at;		/* physical block of the cluster */
 };
 
 /*

@@ -88,7 +88,7 @@ struct file {
 	VEC(char) bytes;
 	uint32_t blocks;
 	uint32_t entries_block;	/* block that is being filled */
-	uint32_t entries;	/* number of entries in that block */
+	uint32_t entries;	/* number of entries in the block */
 };
 
 static errcode_t add_block(struct file *f, uint32_t *ret)

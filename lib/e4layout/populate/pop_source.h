@@ -7,7 +7,7 @@
 
 /* A range of the source's data file to read into @buf, for @node. */
 struct e4l_source_range {
-	/* position in that source; ranges are sorted by source and position */
+	/* position in the source; ranges are sorted by source and position */
 	uint64_t pos;
 	char *buf;
 	size_t len;
@@ -20,7 +20,7 @@ struct e4l_source {
 	struct e4l_tree *t;
 	struct e4l_reading reading;
 	uint32_t dir;	/* node whose directory is open as dir_fd; 0: none */
-	uint16_t dir_source;	/* source of that directory */
+	uint16_t dir_source;	/* source of the directory */
 	int dir_fd;
 	VEC(struct e4l_source_range) wanted;
 	char *between;		/* buffer for gaps between ranges */

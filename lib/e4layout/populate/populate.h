@@ -47,7 +47,7 @@ struct blob {
 	char *owned;		/* to be freed, or NULL */
 };
 
-/* Where an attribute set is stored for up to 1024 inodes. */
+/* The block in which an attribute set is stored for up to 1024 inodes. */
 struct xplace {
 	uint32_t set;
 	uint32_t refs;

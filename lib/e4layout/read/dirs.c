@@ -32,7 +32,7 @@ struct e4l_dirs {
 	uint64_t claimed;		/* number of blocks added so far */
 	/* the current round */
 	size_t run, end_run;	/* next run for next(), and end of the round */
-	uint32_t in_run;		/* blocks of that run already in jobs */
+	uint32_t in_run;		/* blocks of the run already in jobs */
 };
 
 /* Contiguous blocks on the disk, usually of several directories. */

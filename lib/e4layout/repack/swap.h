@@ -17,7 +17,7 @@ struct e4l_swap_file {
 	enum e4l_skip why;	/* E4L_SKIP_SWAP, _UNREADABLE, or _NONE */
 };
 
-/* Whether a file of that size can be a swap file. */
+/* Whether a file of @size_bytes can be a swap file. */
 bool e4l_swap_fits(uint64_t size_bytes);
 
 /*
