@@ -19,8 +19,8 @@ mustfail 1 as_nobody "$e4repack" "$work/mnt/own"
 one_sentence e4repack
 says "device $loop: Permission denied: .*root"
 
-# A user who may read the device sees his or her own files only, and files in
-# the root directory or beside them are not shown.
+# A user who may read the device can repack his or her own files, if the user
+# may create files in the root directory or in the directories of the files.
 mode=$(stat -c %a "$loop")
 defer "chmod $mode $loop"
 chmod o+r "$loop"

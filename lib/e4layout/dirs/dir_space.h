@@ -9,7 +9,10 @@
 struct e4l_disk {
 	const struct e4l_geometry *geo;
 	struct e4l_space *space;
-	/* limits on the number of free runs (0: none) and on the longest run */
+	/*
+	 * limits on the number of free extents (0: none) and on the longest
+	 * free extent
+	 */
 	uint64_t most_runs;
 	uint64_t least_longest;
 };

@@ -64,7 +64,7 @@ static void drop_run(struct e4l_space *s, struct e4l_run run)
 		e4l_sorted_remove(s->by_size, size_of(run));
 }
 
-/* Replaces the free run @run by @to; @to overlaps no other run. */
+/* Replaces the free extent @run by @to; @to overlaps no other free extent. */
 static errcode_t resize(struct e4l_space *s, struct e4l_run run,
 			struct e4l_run to)
 {

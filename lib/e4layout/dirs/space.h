@@ -12,7 +12,7 @@
 
 struct e4l_space;
 
-/* A run of units.  Free runs are maximal: no two of them touch. */
+/* A run of units.  Free runs are maximal: no two of them are adjacent. */
 struct e4l_run {
 	uint64_t start;
 	uint64_t len;

@@ -23,7 +23,7 @@
 #include "e4layout/read/scan.h"
 
 #define PART_BYTES	(16u << 20)	/* bytes of a file per step */
-/* memory for a plan, whatever the limit is */
+/* memory for a plan in addition to the limit */
 #define MEM_ANYWAY	(16u << 20)
 
 /* ------------------------------------------------------------------ 1. scan */
