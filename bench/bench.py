@@ -35,7 +35,8 @@ class Command:
 
 
 def tool(name):
-    """The program itself, not libtool's wrapper, which is a shell script."""
+    """Returns the path of the program itself; libtool's wrapper is a shell
+    script."""
     os.environ["LD_LIBRARY_PATH"] = os.path.abspath("lib/e4layout/.libs")
     folder = "e2fsck" if name == "e4check" else "misc"
     real = f"{folder}/.libs/{name}"
@@ -43,7 +44,7 @@ def tool(name):
 
 
 def write_out():
-    """Writes what waits, here and where images are, but to no other disk."""
+    """Writes dirty pages of the current filesystem and of the images' one."""
     subprocess.run(["sync", "-f", ".", tempfile.gettempdir()], check=True)
 
 
@@ -79,7 +80,7 @@ def medians(samples):
 
 
 def side_by_side(commands, mode, runs):
-    """Medians by command name, in the order given."""
+    """Returns medians by command name, in the order given."""
     commands = [c for c in commands if mode in c.modes]
     samples = {c.name: [] for c in commands}
     if mode == "warm":
@@ -94,7 +95,7 @@ def side_by_side(commands, mode, runs):
 
 
 def table(title, results, reference):
-    """Prints a row for each command; times also as multiples of one's."""
+    """Prints a row per command; times also as multiples of a given command's."""
     base = results[reference]["wall"]
     print(f"\n{title}")
     print(f"{'':<26}{'seconds':>9}{'ratio':>8}{'cpu s':>8}{'peak MiB':>10}"
@@ -123,7 +124,7 @@ def output(*argv):
 
 
 def recipe(text, image):
-    """Makes the image that the recipe is of."""
+    """Makes the image of a recipe."""
     with tempfile.NamedTemporaryFile("w", prefix="e4l-recipe-") as f:
         f.write(text)
         f.flush()
@@ -131,7 +132,7 @@ def recipe(text, image):
 
 
 def layout(image):
-    """How the files in it are laid out."""
+    """Returns the layout of the files in an image."""
     files = json.loads(output(tool("e4frag"), "-q", "--json", image))["files"]
     return {k: files[k] for k in ("extents", "fragments", "fragmented",
                                   "excess_extents", "tree_blocks")}
