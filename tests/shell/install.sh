@@ -13,11 +13,16 @@ root=$work/root
 run make -C "$top_builddir" install DESTDIR="$root"
 [ "$status" = 0 ] || { show_run; fail "make install"; }
 
-# variable NAME: prints a variable of the Makefile.
+# variable NAME: prints a variable of the Makefile, which make reads once.
+for name in sbindir libdir includedir mandir bashcompletiondir docdir \
+	systemdsystemunitdir udevrulesdir CFLAGS prefix; do
+	printf '\t@echo %s $(%s)\n' "$name" "$name"
+done >"$work/names"
+{ echo show:; cat "$work/names"; } >"$work/show.mk"
+make -s --no-print-directory -C "$top_builddir" -f Makefile \
+	-f "$work/show.mk" show >"$work/variables" || fail "make show"
 variable() {
-	printf 'show-%s:\n\t@echo $(%s)\n' "$1" "$1" >"$work/show.mk"
-	make -s --no-print-directory -C "$top_builddir" -f Makefile \
-		-f "$work/show.mk" "show-$1"
+	sed -n "s,^$1 ,,p" "$work/variables"
 }
 sbin=$(variable sbindir)
 lib=$(variable libdir)

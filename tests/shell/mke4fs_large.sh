@@ -13,20 +13,23 @@ names() {
 import sys
 fmt, count, kind, per = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4:]
 out = sys.stdout.buffer
-def header(name, kind, size):
+def template(kind, size):
     h = bytearray(512)
     def put(at, text):
         h[at:at + len(text)] = text
-    put(0, name.encode()); put(100, b"0000644\0"); put(108, b"0000000\0")
-    put(116, b"0000000\0"); put(124, b"%011o\0" % size)
-    put(136, b"14000000000\0"); put(156, kind.encode())
-    put(257, b"ustar\00000"); put(148, b" " * 8)
-    put(148, b"%06o\0 " % sum(h))
-    return bytes(h)
+    put(100, b"0000644\0"); put(108, b"0000000\0"); put(116, b"0000000\0")
+    put(124, b"%011o\0" % size); put(136, b"14000000000\0")
+    put(148, b" " * 8); put(156, kind.encode()); put(257, b"ustar\00000")
+    return bytes(h[100:148]), bytes(h[156:]), sum(h)
+def header(name, fixed):
+    name = name.encode()
+    return b"%s%s%06o\0 %s" % (name.ljust(100, b"\0"), fixed[0],
+                              fixed[2] + sum(name), fixed[1])
+entry, file = template(kind, 0), template("0", 1024)
 for i in range(count):
-    out.write(header(fmt % i, kind, 0))
+    out.write(header(fmt % i, entry))
     for f in range(int(per[0]) if per else 0):
-        out.write(header(fmt % i + "/file%d" % f, "0", 1024) + bytes(1024))
+        out.write(header(fmt % i + "/file%d" % f, file) + bytes(1024))
 out.write(bytes(1024))' "$@"
 }
 

@@ -8,7 +8,8 @@ require_program mke2fs e2fsck
 
 shim=$top_builddir/tests/tools/.libs/fail_malloc.so
 [ -e "$shim" ] || skip 'built without shared libraries'
-: "${E4L_MALLOCS:=60}"	# failures per run; 0: all
+# failures per run; 0: all
+: "${E4L_MALLOCS:=$(in_full && echo 60 || echo 20)}"
 
 # short N COMMAND...: runs COMMAND without memory for allocation number N.
 short() {
@@ -122,7 +123,7 @@ each writes "$e4repack" "$img"
 each writes "$tune4fs" --set dir_ireserve=64 "$img"
 each writes "$e4debug" -w -R repack "$img"
 
-# Every allocation, with blocks that are larger than those of unix_io_manager's
+# Every allocation with --full, with blocks that are larger than those of unix_io_manager's
 # start, for which its cache is allocated again without a check.
 mkdir -p "$work/src/dir"
 echo content >"$work/src/file"
@@ -132,7 +133,7 @@ rm "$work/whole"
 mke2fs -q -t ext4 -b 2048 -N 64 -J size=2 -d "$work/src" "$work/whole" 6M \
 	>/dev/null 2>&1 || fail 'no image'
 check debugfs -w -R "ea_set -f $work/value /file user.large" "$work/whole"
-E4L_MALLOCS=0
+E4L_MALLOCS=$(in_full && echo 0 || echo 100)
 each reads "$tune4fs" -l "$img"
 each reads "$e4repack" -n --all "$img"
 each reads "$e4check" --threads=1 "$img"
