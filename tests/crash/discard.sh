@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Power cuts, I/O errors and kills while a layout is repaired step by step. Each
+# Power cuts, I/O errors and kills while a filesystem is repacked step by step. Each
 # step is a separate run that discards the blocks it has freed; discarded blocks
 # read as zeroes, or as arbitrary data.
 . "${top_srcdir:?}/tests/crash/common.sh"

@@ -1,5 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Power cuts, I/O errors and kills while a layout is repaired.
+# Power cuts, I/O errors and kills while a filesystem is repacked.
 . "${top_srcdir:?}/tests/crash/common.sh"
 accidents repack

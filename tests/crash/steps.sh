@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Power cuts, I/O errors and kills while a layout is repaired, with each step in
+# Power cuts, I/O errors and kills while a filesystem is repacked, each step in
 # a separate run.
 . "${top_srcdir:?}/tests/crash/common.sh"
 if [ "$quick" ]; then

@@ -40,6 +40,6 @@ done <requests >now
 [ $# = 0 ] || cp now "$1"
 cmp -s now "$wanted" || {
 	diff "$wanted" now >&2 || :
-	fail 'the transcript is another one'
+	fail 'the transcript differs'
 }
 sound img

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The page of e4frag --html works in a browser: for an empty, a small, a
-# repaired and a sparse filesystem of 16 TiB, by keyboard, in light and dark
+# repacked and a sparse filesystem of 16 TiB, by keyboard, in light and dark
 # mode, for any names. The picture of README.md can be made.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs python3

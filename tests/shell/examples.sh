@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The programs of doc/examples do what their comments describe, and report
-# errors. (library.sh asks repair.)
+# errors. (library.sh tests repack.)
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs
 

@@ -5,14 +5,14 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs debugfs
 
-repair=$top_builddir/doc/examples/repack
+repack=$top_builddir/doc/examples/repack
 fsdigest=$top_builddir/tests/tools/fsdigest
 img=$work/img
 
 # refuse TARGET PATTERN: one message, exit status 1, and no byte changed.
 refuse() {
 	before=$(sha256sum <"$img")
-	run "$repair" "$1"
+	run "$repack" "$1"
 	same "exit: $1" "$status" 1
 	says "^$1: $2"
 	same "lines of $1" "$(wc -l <"$err")" 1
@@ -56,7 +56,7 @@ if can_mount && can_trace; then
 	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 \
 		strace -f -qq -o "$work/trace" -e trace=pwrite64 \
 		-e inject=pwrite64:delay_enter=200000 \
-		"$repair" "$img" >"$out" 2>"$err" </dev/null &
+		"$repack" "$img" >"$out" 2>"$err" </dev/null &
 	until grep -q pwrite64 "$work/trace"; do sleep 0.1; done
 	attach "$img"
 	wait $! && fail "the program does not stop"
@@ -65,6 +65,6 @@ if can_mount && can_trace; then
 	cp "$work/aged" "$img"
 fi
 
-check "$repair" "$img"
+check "$repack" "$img"
 sound "$img"
 "$fsdigest" -z "$img" | cmp - "$work/before" || fail 'contents changed'

@@ -44,8 +44,8 @@ plan_with() {
 	cmp "$work/plan" "$work/first_plan" || fail "$what: another plan"
 }
 
-# repair_with SIZE: the image is the same as with enough memory.
-repair_with() {
+# repack_with SIZE: the image is the same as with enough memory.
+repack_with() {
 	what="repacked with --mem=$1"
 	cp --sparse=always "$img" "$work/copy"
 	repack --mem="$1" --zeroout=1M "$work/copy"
@@ -77,7 +77,7 @@ for options in --zeroout=1M '--zeroout=1M --zeroout-budget=8M --max-bytes=10M' \
 	done
 done
 for mem in 1G 0 64K; do
-	repair_with $mem
+	repack_with $mem
 done
 clean "$work/copy"
 digest -z "$work/copy" >"$work/after"

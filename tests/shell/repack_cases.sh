@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Cases that other tools do not repair, scaled down, with the counts that a
-# repair must reach.
+# Cases that other tools do not improve, scaled down, with the counts that a
+# repack must reach.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 

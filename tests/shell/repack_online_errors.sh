@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A mounted filesystem with recorded errors is refused with the same sentence as
-# an unmounted one, for a dry run and for a repair. No option overrides the
+# an unmounted one, for a dry run and for a repack. No option overrides the
 # refusal.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop

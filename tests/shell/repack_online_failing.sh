@@ -25,7 +25,7 @@ begin() {
 		sleep 0.05
 	done
 	show_run
-	fail "$what: it repairs nothing"
+	fail "$what: no file was repacked"
 }
 
 # finished ERROR REASON: the run ends with the error and the reason

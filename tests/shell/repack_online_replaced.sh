@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# e4repack on a mounted filesystem: if another program replaces a repaired file,
-# e4repack does not count the new file as its work. If another program repairs a
+# e4repack on a mounted filesystem: if another program replaces a repacked file,
+# e4repack does not count the new file as its work. If another program repacks a
 # file, the report has the file's actual state.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
@@ -38,7 +38,7 @@ for _ in $(seq 600); do
 	sleep 0.05
 done
 file=$(head -1 "$work/first")
-[ "$file" ] || { show_run; fail "e4repack has repaired no file, or all files at once"; }
+[ "$file" ] || { show_run; fail "e4repack has repacked no file, or all files at once"; }
 /usr/bin/python3 - "$file" <<'END'
 import os
 import sys
@@ -56,7 +56,7 @@ for k in range(100):
 END
 kill -0 "$pid" 2>/dev/null || fail "e4repack has ended too early"
 finish
-same "files repaired" "$(json "$out" 'd["done"]["files"]')" 20
+same "files repacked" "$(json "$out" 'd["done"]["files"]')" 20
 same "fragments saved in those that are there" "$(json "$out" \
 	'd["before"]["fragments"] - d["after"]["fragments"]')" $((19 * 7))
 end

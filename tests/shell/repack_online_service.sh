@@ -41,7 +41,7 @@ check setpriv --bounding-set=-all"$caps" --inh-caps=-all --no-new-privs \
 	"$e4repack" ${options#--idle } -- "$work/mnt x"
 grep -q '^Files fragmented  *20  *0$' "$out" || {
 	show_run
-	fail "not all files are repaired"
+	fail "files were not repacked"
 }
 umount "$work/mnt x"
 undefer "umount '$work/mnt x'"

@@ -45,7 +45,7 @@ chmod 1777 "$work/mnt"
 check as_nobody "$e4repack" "$work/mnt"
 grep -q '^Files fragmented  *19  *10$' "$out" || {
 	show_run
-	fail "the user's files were not repaired"
+	fail "the user's files were not repacked"
 }
 same "fragments of own files" "$(fragments "$work"/mnt/own/*)" 1
 same "fragments of others'" "$(fragments "$work"/mnt/others/*)" 8

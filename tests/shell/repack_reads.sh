@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A repair reads adjacent blocks together, even if their destinations differ:
+# A repack reads adjacent blocks together, even if their destinations differ:
 # blocks of files that grew alternately are adjacent on disk.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # With -z, e2undo restores every byte. A filesystem without a journal is
-# repaired only with -z or --no-undo.
+# repacked only with -z or --no-undo.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/repack_common.sh"
 no_leak_check
