@@ -53,7 +53,7 @@ refused "init_filesys $work/new 100" 'would overwrite'
 [ ! -e "$work/new" ] || fail 'init_filesys was carried out'
 for line in '?' lr list_requests; do
 	check "$e4debug" -R "$line" "$img"
-	grep -q '^quit  *leave$' "$out" || fail "$line does not list requests"
+	grep -q '^quit  *leave e4debug$' "$out" || fail "$line does not list requests"
 done
 check "$e4debug" -R q "$img"
 refused "open $img" 'is already open: run close first'

@@ -34,8 +34,8 @@ mkdir "$work/tree/lib/e4layout/read/below"
 true >"$work/tree/lib/e4layout/read/below/a.c"
 true >"$work/tree/lib/e4layout/b.c"
 mustfail 1 "$work/tree/scripts/modules" --check
-says 'lib/e4layout/read/below/a.c: which room'
-says 'lib/e4layout/b.c: which room'
+says 'lib/e4layout/read/below/a.c: not in a folder'
+says 'lib/e4layout/b.c: not in a folder'
 {
 	printf 'int f(void)\n{\n'
 	yes '	g();' | head -n 60

@@ -13,8 +13,8 @@ free_space() {
 	json "$out" "d['free_space']['$2']"
 }
 
-# unchanged: $img and $work/before have the same content for a reader.
-unchanged() {
+# same_content: $img and $work/before have the same content for a reader.
+same_content() {
 	clean "$img"
 	digest -z "$img" >"$work/after"
 	unchanged "$work/before" "$work/after"
@@ -22,7 +22,7 @@ unchanged() {
 
 # emptied BEFORE-EXTENTS BEFORE-FRAGMENTS: the result equals the plan.
 emptied() {
-	unchanged
+	same_content
 	same "$what: free extents" "$(free_space "$img" extents)" \
 		"$(report after.free_extents)"
 	[ "$(report after.free_extents)" -le "$1" ] ||
@@ -103,7 +103,7 @@ dusty 64M '-b 4096 -J size=4'
 digest -z "$img" >"$work/before"
 repack $free --exclude=/ "$img"
 reported 'cost.bytes_copied 0'
-unchanged
+same_content
 mustfail 2 "$e4repack" $free "$img" /small/d1
 says '--only=free requires .*without PATH'
 
@@ -124,7 +124,7 @@ dusty 64M '-b 4096 -J size=4 -E stride=2,stripe_width=2'
 digest -z "$img" >"$work/before"
 striped >"$work/were"
 repack $free "$img"
-unchanged
+same_content
 striped >"$work/are"
 cut -d' ' -f1 "$work/were" >"$work/who"
 cut -d' ' -f1 "$work/are" | comm -23 "$work/who" - >"$work/lost"
