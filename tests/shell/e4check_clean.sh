@@ -36,7 +36,7 @@ printf '\125\252' |
 	dd of="$work/img" bs=1 seek=$((4096 + 24)) conv=notrunc status=none
 check e2fsck -fn "$work/img"
 check "$e4check" --no-layout "$work/img"
-grep -q '^warning: group-checksum' "$out" || fail "no word of the checksum"
+grep -q '^warning: group-checksum' "$out" || fail "not reported: the checksum"
 
 # negative test: one changed bit of the root directory's inode, with a valid
 # checksum

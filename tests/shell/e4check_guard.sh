@@ -90,7 +90,7 @@ cp "$work/files" "$img"
 change 'set_bg 5 itable_unused 65' 'set_bg 5 checksum calc'
 clean 'a group without inodes in use counts too many'
 grep -q '^warning: group-itable-unused, group 5' "$out" ||
-	fail 'no word of the group'
+	fail 'not reported: the group'
 sum=$(sha256sum <"$img")
 mustfail 1 "$e4repack" --no-undo "$img"
 says 'group 5\): .*count'
@@ -272,6 +272,6 @@ for block in 8193 8194; do
 		status=none
 	clean "a backup in block $block"
 	grep -Eq '^warning: backup-(super|descriptors)' "$out" ||
-		fail "no word of the backup in block $block"
+		fail "not reported: the backup in block $block"
 	repaired "the backup in block $block"
 done

@@ -35,10 +35,10 @@ for blocksize in 1024 4096; do
 	start
 	check e2fsck -fn "$img"
 	check "$e4check" "$img"
-	[ ! -s "$err" ] || fail 'a word of a sound journal'
+	[ ! -s "$err" ] || fail 'a sound journal is reported'
 	check debugfs -w -R 'feature needs_recovery' "$img"
 	check "$e4check" "$img"
-	grep -q '^warning: journal-recovery: ' "$out" || fail 'no word of it'
+	grep -q '^warning: journal-recovery: ' "$out" || fail 'the journal is not reported'
 
 	# the journal's superblock: its magic, type and length
 	[ $blocksize = 1024 ] && at=2048 || at=4096
@@ -73,7 +73,7 @@ for blocksize in 1024 4096; do
 	detach "$loop"
 	run env BLKID_FILE="$work/remembered" "$e4check" --no-layout "$img"
 	same 'exit code where another journal was remembered' "$status" 8
-	grep -q '^warning: journal-absent: ' "$out" || fail 'no word of it'
+	grep -q '^warning: journal-absent: ' "$out" || fail 'the journal is not reported'
 	mustfail 1 env BLKID_FILE="$work/remembered" \
 		"$e4frag" "UUID=$(blkid -p -s UUID -o value \
 			"$journal")"
@@ -83,16 +83,16 @@ for blocksize in 1024 4096; do
 	same 'e2fsck' "$status" 12
 	run "$e4check" --no-layout "$img"
 	same 'exit code without the journal' "$status" 8
-	grep -q '^warning: journal-absent: ' "$out" || fail 'no word of it'
+	grep -q '^warning: journal-absent: ' "$out" || fail 'the journal is not reported'
 	one_sentence e4check
 	says "^e4check: $img: .*journal device"
 	run "$e4check" -q "$img"
 	same 'exit code of --quiet' "$status" 8
-	[ ! -s "$err" ] || fail '--quiet talks'
+	[ ! -s "$err" ] || fail '--quiet prints messages'
 	check debugfs -w -R 'feature needs_recovery' "$img"
 	run "$e4check" "$img"
 	grep -q '^warning: journal-recovery: ' "$out" ||
-		fail 'no word of recovery without the journal'
+		fail 'not reported: recovery without the journal'
 	check debugfs -w -R 'sif <2> links_count 7' "$img"
 	run "$e4check" "$img"
 	same 'exit code of an error, without the journal' "$status" 12

@@ -19,10 +19,10 @@ for options in '' --layout-only --no-layout '--max-findings 3' '--max-findings 0
 	check "$e4check" $options "$img"
 	case $options in
 	*-v*) says '^e4check: .*: read .* in [0-9,]* requests' ;;
-	*) [ ! -s "$err" ] || fail "$options: talks on stderr" ;;
+	*) [ ! -s "$err" ] || fail "$options: prints on stderr" ;;
 	esac
 	case $options in
-	*-q* | *--json*) [ ! -s "$out" ] || fail "$options: talks" ;;
+	*-q* | *--json*) [ ! -s "$out" ] || fail "$options: unexpected output" ;;
 	*) [ "$(wc -l <"$out")" = 1 ] || fail "$options: not a summary" ;;
 	esac
 done
@@ -75,8 +75,8 @@ same "order" "$(tr '\n' ' ' <"$work/order")" "error warning layout "
 tail -n 1 "$out" >"$work/sum"
 grep -q ': 1 error, 1 warning, [0-9]* layout problems$' \
 	"$work/sum" || fail "the summary is $(cat "$work/sum")"
-grep -q "^to fix: e2fsck -fy $img$" "$out" || fail "no word of e2fsck -fy"
-grep -q "^to fix: e4repack $img$" "$out" || fail "no word of e4repack"
+grep -q "^to fix: e2fsck -fy $img$" "$out" || fail "not reported: e2fsck -fy"
+grep -q "^to fix: e4repack $img$" "$out" || fail "not reported: e4repack"
 
 # The most severe findings are kept, and all are counted.
 run "$e4check" --max-findings 2 "$img"

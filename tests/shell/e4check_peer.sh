@@ -131,7 +131,7 @@ done
 cp "$work/old" "$img"
 list "$(group 1 'Backup superblock')" "$(group 1 'Group descriptors')"
 clean 'a bad block in a copy'
-grep -q '^warning: bad-block-own, ' "$out" || fail "no word of the copy"
+grep -q '^warning: bad-block-own, ' "$out" || fail "not reported: the copy"
 
 # Inodes in a bad block of an inode table are in use, and are not read.
 cp "$work/old" "$img"
@@ -260,7 +260,7 @@ change 'ssv rev_level 0'
 change "write $work/text f"
 change 'sif f size 3000000000'
 clean 'a large file in revision 0'
-grep -q '^warning: super-revision: ' "$out" || fail "no word of the revision"
+grep -q '^warning: super-revision: ' "$out" || fail "not reported: the revision"
 
 # ---- a link with an inline target: e2fsck does not check i_blocks and quotas
 mkdir "$work/tree"
@@ -271,7 +271,7 @@ run e2fsck -fy "$img"
 clean 'quotas of an inline link'
 change 'sif link blocks 2'
 clean 'i_blocks of an inline link'
-grep -q '^warning: inode-unread, ' "$out" || fail "no word of i_blocks"
+grep -q '^warning: inode-unread, ' "$out" || fail "not reported: i_blocks"
 
 # ---- names in casefolded directories
 made -O casefold -E encoding=utf8,encoding_flags=strict

@@ -71,8 +71,8 @@ chmod 600 "$img"
 
 debugfs -w -R 'feature needs_recovery' "$img" >/dev/null 2>&1
 check "$e4check" "$img"
-grep -q '^warning: journal-recovery: ' "$out" || fail "no word of the journal"
-grep -q "^to fix: e2fsck -p $img$" "$out" || fail "no word of e2fsck -p"
+grep -q '^warning: journal-recovery: ' "$out" || fail "not reported: the journal"
+grep -q "^to fix: e2fsck -p $img$" "$out" || fail "not reported: e2fsck -p"
 cp "$work/copy" "$img"
 
 can_mount || exit 0
@@ -86,5 +86,5 @@ for name in "$img" "$loop" "$work/mnt"; do
 		{ show_run; fail "a mount is no finding"; }
 	! grep -q '^to fix:' "$out" || fail "a repair of a mounted filesystem is recommended"
 	run "$e4check" -q "$name"
-	[ ! -s "$err" ] || fail "--quiet talks about the mount"
+	[ ! -s "$err" ] || fail "--quiet prints messages about the mount"
 done

@@ -39,7 +39,7 @@ for sort in excess extents fragments size; do
 	for limits in '0 1000' '2 3'; do
 		check "$e4frag" --files=table --sort=$sort \
 			--min-extents="${limits% *}" --top="${limits#* }" "$img"
-		[ ! -s "$err" ] || fail 'talks on stderr'
+		[ ! -s "$err" ] || fail 'prints on stderr'
 		cp "$out" "$work/table"
 		# shellcheck disable=SC2086
 		check /usr/bin/python3 "$work/table.py" "$work/table" \

@@ -21,7 +21,7 @@ for options in '' --groups --dirs --map '--top 3' '--top=0' \
 	check "$e4frag" $options "$img"
 	case $options in
 	*-v*) says '^e4frag: .*: read .* in [0-9,]* requests' ;;
-	*) [ ! -s "$err" ] || fail "$options: talks on stderr" ;;
+	*) [ ! -s "$err" ] || fail "$options: prints on stderr" ;;
 	esac
 	case $options in
 	*table*) [ -s "$out" ] ;;

@@ -55,7 +55,7 @@ mkdir "$work/dir"
 	"$e4frag" -q --prometheus="$file" "$img") >"$out" 2>"$err" ||
 	{ show_run; fail 'no file'; }
 cat "$out" "$err" >"$work/said"
-[ ! -s "$work/said" ] || fail 'talks'
+[ ! -s "$work/said" ] || fail 'unexpected output'
 calls=$(sed -n 's/^[0-9]* *\(fsync\|rename\)(.* = 0$/\1/p' "$work/trace" |
 	tail -n 3 | paste -sd' ')
 same 'calls' "$calls" 'fsync rename fsync'
@@ -136,7 +136,7 @@ if [ -e "$unit" ] && can_mount; then
 	command=$(sed -n 's/^ExecStart=[^ ]*e4frag //p' "$unit" | sed \
 		's/%i/srv/; s/%f/"$work\/mnt \\"x"/; s/${TEXTFILES}/$work\/dir/')
 	eval "check \"\$e4frag\" $command"
-	[ ! -s "$out" ] || fail 'the service talks'
+	[ ! -s "$out" ] || fail 'the service prints messages'
 	cp "$work/dir/e4layout-srv.prom" "$work/mounted"
 	grep -qF "{device=\"$loop\",mountpoint=\"$work/mnt \\\"x\"}" \
 		"$work/mounted" || fail 'not the labels of what is mounted'

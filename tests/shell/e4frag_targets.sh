@@ -99,7 +99,7 @@ for name in "$img" "$loop" "$work/mnt"; do
 	says "$name: mounted on $work/mnt: .*latest changes"
 	one_sentence e4frag
 	check "$e4frag" -q "$name"
-	[ ! -s "$err" ] || fail "--quiet talks about the mount"
+	[ ! -s "$err" ] || fail "--quiet prints messages about the mount"
 done
 check "$e4frag" -q "$work/mnt" "$work/mnt/lost+found"
 

@@ -47,7 +47,7 @@ for tool in "$e4repack" "$tune4fs -E dir_ireserve=64" "$e4debug -w -R stats" \
 	cmp "$cut" "$work/copy" || fail "image changed"
 done
 run "$e4check" "$cut"
-grep -q '^warning: journal-fast: ' "$out" || { show_run; fail 'no word of it'; }
+grep -q '^warning: journal-fast: ' "$out" || { show_run; fail 'the journal is not reported'; }
 ! grep -q 'to fix: e2fsck' "$out" || { show_run; fail 'sends to e2fsck'; }
 
 mount_image "$cut" "$work/mnt"

@@ -90,6 +90,6 @@ grep -Eq 'Total journal size: +32M' "$out" || fail "not the journal asked for"
 # a file for each 4096 bytes, as mke2fs counts on in small filesystems
 available 20971520 -m5
 as_nobody sh -c 'mkdir mnt/many && cd mnt/many && seq 5000 | xargs touch' ||
-	fail "no room for files"
+	fail "no space for files"
 umount mnt
 sound img

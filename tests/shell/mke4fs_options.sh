@@ -63,17 +63,17 @@ for options in '--progress=always -q' --progress=never --progress=auto; do
 	rm -f "$img"
 	# shellcheck disable=SC2086
 	check "$mke4fs" $options -d "$work/src" "$img" 16M
-	[ ! -s "$err" ] || { show_run; fail "$options: talks on stderr"; }
+	[ ! -s "$err" ] || { show_run; fail "$options: prints on stderr"; }
 done
 rm -f "$img"
 
 # -q: mke2fs prints only its errors, and still asks its questions
 check "$mke4fs" -q -b 1024 -d "$work/src" "$img" 1M
-[ ! -s "$err" ] || { show_run; fail "-q: mke2fs talks of the journal"; }
+[ ! -s "$err" ] || { show_run; fail "-q: mke2fs reports the journal"; }
 rm "$img"
 truncate -s 1M "$work/disk"
 check "$mke4fs" -q -F -b 1024 -d "$work/src" "$work/disk"
-[ ! -s "$err" ] || { show_run; fail "-q: mke2fs talks of the journal"; }
+[ ! -s "$err" ] || { show_run; fail "-q: mke2fs reports the journal"; }
 mustfail 1 "$mke4fs" -q -F -d "$work/src" -E stride=x "$work/disk"
 says 'Invalid stride parameter'
 says 'disk: mke2fs failed'

@@ -51,7 +51,7 @@ reads() {
 	case $status in
 	0) ;;
 	1|8)
-		[ -s "$err" ] || wrong "no word of it" "$@"
+		[ -s "$err" ] || wrong "no message" "$@"
 		return ;;
 	98) return ;;
 	*) wrong "$@" ;;

@@ -87,7 +87,7 @@ next_files() {
 	cat "/proc/fs/ext4/${disk#/dev/}/mb_groups" >/dev/null || :
 	for n in 1 2 3 4 5 6; do
 		dd if=/dev/zero of="$work/mnt/new$n" bs=4M count=1 conv=fsync \
-			status=none || fail "$what: no room"
+			status=none || fail "$what: no free space"
 	done
 	umount "$work/mnt"
 	check "$e4frag" -q --json "$1" /new1 /new2 /new3 /new4 /new5 /new6

@@ -25,7 +25,7 @@ for options in '' -n --dry-run --inodes --all --no-move --free-run=4M \
 	check "$e4repack" $options "$img"
 	case $options in
 	*' -v'*) says '^e4repack: .*: read .* in [0-9,]* requests' ;;
-	*) [ ! -s "$err" ] || fail "$options: talks on stderr" ;;
+	*) [ ! -s "$err" ] || fail "$options: prints on stderr" ;;
 	esac
 	case $options in
 	*--json*) grep -q '"schema": "e4repack/1"' "$out" ;;
