@@ -13,7 +13,7 @@ costs() {
 }
 cost_of() {
 	json "$work/.report" "json.dumps({k: v for k, v in d['$1'].items() if
-		k not in ('seconds', 'transactions')}, indent=1)"
+		k != 'seconds'}, indent=1)"
 }
 
 # planned_and_done DIGEST-OPTION OPTION...: plans, repacks, compares.

@@ -28,12 +28,7 @@
 #define FLUSH_BYTES	(32u << 20)	/* copied bytes between two flushes */
 #define ZERO_BYTES	(1u << 20)
 #define ZERO_JOB_BYTES	(16u << 20)
-/* limits of the bytes to copy and zero in a transaction of several steps */
-#define MAX_COMMIT_BYTES (256u << 20)
-#define MIN_COMMIT_BYTES (1u << 20)
-#define FIRST_COMMIT_BYTES (16u << 20)
-#define PARTS		16 /* parts in which e4l_apply_commit() asks stop() */
-#define COMMIT_SECONDS	2		/* target duration of a commit */
+#define ASK_SECONDS	2		/* between two questions */
 
 struct range {
 	blk64_t from;		/* source of a copy */
@@ -52,23 +47,21 @@ struct new_blocks {
 	blk64_t blk;
 	unsigned int n;
 	const char *data;
-	char *own;	/* buffer to free; NULL: owned elsewhere */
+	char *own;			/* buffer to free; NULL: owned elsewhere */
 };
 
 struct e4l_apply {
 	struct e4l *e;
 	struct e4l_apply_options opt;
 	struct e4l_txn *txn;
-	unsigned int batch;		/* batch of the transaction's steps */
+	struct e4l_packer packer;
 	uint64_t steps;
 	struct ranges copies, zeroes;
 	struct new_blocks *new;
 	size_t n_new;
 	uint64_t new_blocks;		/* sum of the blocks in @new */
-	uint64_t commit_bytes;		/* limit; see adjust() */
-	/* blocks written after the last call of stop() */
-	uint64_t unasked_blocks;
-	double asked;	/* time of the last call of stop(), in seconds */
+	uint64_t unasked_blocks;	/* written since stop() was asked */
+	double asked;			/* time of the last call of stop(), in seconds */
 	struct e4l_apply_stats stats;
 };
 
@@ -121,6 +114,7 @@ struct e4l_geometry e4l_geometry_of(struct e4l *e, io_channel external)
 		.first_blk = fs->super->s_first_data_block,
 		.groups_per_desc = EXT2_DESC_PER_BLOCK(fs->super),
 		.quota_blocks = QUOTA_TXN_BLOCKS,
+		.inodes_per_block = EXT2_INODES_PER_BLOCK(fs->super),
 		.stripe_blocks = stripe_of(fs),
 		.blocks = ext2fs_blocks_count(fs->super),
 	};
@@ -150,23 +144,28 @@ static uint64_t noted_blocks(const struct e4l_apply *a)
 	return a->copies.blocks + a->zeroes.blocks + a->new_blocks;
 }
 
+static errcode_t commit(struct e4l_apply *a);
+
 errcode_t e4l_apply_make_room(struct e4l_apply *a,
 			      const struct e4l_step *step, uint32_t more)
 {
-	uint64_t bytes = step->bytes_to_copy + step->bytes_to_zero +
-			 noted_blocks(a) * a->e->fs->blocksize;
+	struct e4l_load load;
 	uint64_t blocks;
-	errcode_t err = e4l_step_cost(a->opt.geo, step, 0, &blocks);
+	bool full = false;
+	errcode_t err = e4l_step_load(a->opt.geo, step, more, &load);
 
-	if (err)
+	if (!err)
+		err = e4l_step_cost(a->opt.geo, step, 0, &blocks);
+	if (!err && blocks + more > e4l_journal_capacity(a->opt.journal))
+		err = E4L_ET_TXN_FULL;
+	if (!err)
+		e4l_packer_add(&a->packer, &load, &full);
+	free(load.groups.v);
+	if (err || !a->txn)
 		return err;
-	blocks += more;
-	if (blocks > e4l_journal_capacity(a->opt.journal))
-		return E4L_ET_TXN_FULL;
-	if (a->txn && (blocks > e4l_txn_room(a->txn) ||
-		       step->batch != a->batch || bytes > a->commit_bytes))
-		return e4l_apply_commit(a);
-	return 0;
+	/* the packer does not know the journal's own blocks */
+	full |= blocks + more > e4l_txn_room(a->txn);
+	return full ? commit(a) : 0;
 }
 
 static errcode_t exchange_blocks(struct e4l_apply *a,
@@ -373,7 +372,6 @@ static errcode_t apply(struct e4l_apply *a, const struct e4l_step *step,
 	e4l_fail(a->e, 0, NULL, 0, 0);
 	if (!a->txn)
 		err = e4l_txn_begin(a->opt.journal, &a->txn);
-	a->batch = step->batch;
 	if (!err)
 		err = exchange_blocks(a, step);
 	if (!err)
@@ -416,7 +414,7 @@ errcode_t e4l_apply_dir(struct e4l_apply *a, const struct e4l_step *step,
  */
 struct copy_job {
 	struct e4l *e;
-	struct range *targets;	/* @buf has their blocks in the same order */
+	struct range *targets;		/* @buf has their blocks in the same order */
 	size_t n_targets;
 	unsigned int blocks;
 	char *buf, *scratch;
@@ -427,7 +425,7 @@ struct copy_job {
 struct copier {
 	struct e4l_apply *a;
 	size_t next;			/* index of the next copy */
-	uint64_t done;	/* blocks of the copy already given to jobs */
+	uint64_t done;			/* blocks of the copy already given to jobs */
 	atomic_ullong unflushed;	/* blocks written, but not flushed */
 };
 
@@ -593,8 +591,8 @@ static errcode_t tell(struct e4l_apply *a, uint64_t blocks)
 	if (a->opt.progress)
 		a->opt.progress(blocks, a->opt.priv);
 	a->unasked_blocks += blocks;
-	if (!a->opt.stop || noted_blocks(a) <= PARTS * part ||
-	    (a->unasked_blocks < part && now() - a->asked < COMMIT_SECONDS))
+	if (!a->opt.stop || noted_blocks(a) <= TXN_PARTS * part ||
+	    (a->unasked_blocks < part && now() - a->asked < ASK_SECONDS))
 		return 0;
 	a->unasked_blocks = 0;
 	a->asked = now();
@@ -763,27 +761,14 @@ static void forget_batch(struct e4l_apply *a)
 	a->copies.blocks = a->zeroes.blocks = 0;
 }
 
-/*
- * Sets the size of the next transaction from the duration of the last commit.
- */
-static void adjust(struct e4l_apply *a, double seconds)
+static errcode_t commit(struct e4l_apply *a)
 {
-	if (seconds > COMMIT_SECONDS && a->commit_bytes > MIN_COMMIT_BYTES)
-		a->commit_bytes /= 2;
-	else if (seconds < COMMIT_SECONDS / 2. &&
-		 a->commit_bytes < MAX_COMMIT_BYTES)
-		a->commit_bytes *= 2;
-}
-
-errcode_t e4l_apply_commit(struct e4l_apply *a)
-{
-	double start = now();
 	errcode_t err;
 
 	if (!a->txn)
 		return 0;
 	a->unasked_blocks = 0;
-	a->asked = start;
+	a->asked = now();
 	err = zero_data(a);
 	if (!err)
 		err = copy_data(a);
@@ -802,24 +787,36 @@ errcode_t e4l_apply_commit(struct e4l_apply *a)
 		a->stats.copied_blocks += a->copies.blocks;
 		a->stats.zeroed_blocks += a->zeroes.blocks;
 		a->stats.transactions++;
-		adjust(a, now() - start);
 	}
 	forget_batch(a);
 	return err;
+}
+
+errcode_t e4l_apply_commit(struct e4l_apply *a)
+{
+	e4l_packer_end(&a->packer);
+	return commit(a);
 }
 
 errcode_t e4l_apply_open(struct e4l *e, const struct e4l_apply_options *options,
 			 struct e4l_apply **ret)
 {
 	struct e4l_apply *a = calloc(1, sizeof(*a));
+	errcode_t err;
 
 	*ret = a;
 	if (!a)
 		return ENOMEM;
 	a->e = e;
 	a->opt = *options;
-	a->commit_bytes = FIRST_COMMIT_BYTES;
-	return 0;
+	err = e4l_packer_begin(&a->packer, options->geo,
+			       e4l_journal_capacity(options->journal),
+			       options->part_blocks);
+	if (err) {
+		e4l_apply_close(a);
+		*ret = NULL;
+	}
+	return err;
 }
 
 void e4l_apply_stats(const struct e4l_apply *a, struct e4l_apply_stats *stats)
@@ -833,6 +830,7 @@ void e4l_apply_close(struct e4l_apply *a)
 		return;
 	e4l_txn_abort(a->txn);
 	forget_batch(a);
+	e4l_packer_free(&a->packer);
 	free(a->new);
 	free(a->copies.v);
 	free(a->zeroes.v);

@@ -28,9 +28,8 @@ struct e4l_apply_stats {
 struct e4l_apply_options {
 	struct e4l_journal *journal;
 	struct e4l_quota *quota;	/* or NULL */
-	/* geometry that the steps were made for */
-	const struct e4l_geometry *geo;
-	uint64_t part_blocks;	/* size limit that the steps were made for */
+	const struct e4l_geometry *geo;	/* that the steps were made for */
+	uint64_t part_blocks;			/* size limit that the steps were made for */
 	/*
 	 * Called after @blocks more blocks were copied or zeroed; may be NULL.
 	 */
@@ -45,13 +44,10 @@ errcode_t e4l_apply_open(struct e4l *e, const struct e4l_apply_options *options,
 			 struct e4l_apply **ret);
 
 /*
- * Commits the running transaction if @step and @more journal blocks do not fit
- * into the transaction, if @step belongs to another batch, or if the
- * transaction would copy too much: more than a commit copies in 2 s, or more
- * than 256 MiB.  E4L_ET_TXN_FULL: @step does not fit into an empty transaction
- * either, and nothing has changed.  E4L_ET_INTERRUPTED: stop() returned true,
- * and the transaction was dropped.  After any error except E4L_ET_TXN_FULL,
- * only e4l_apply_close() may be called.
+ * Commits the running transaction if it does not hold @step and @more blocks
+ * (see struct e4l_packer).  E4L_ET_TXN_FULL: no transaction holds the step, and
+ * nothing has changed.  E4L_ET_INTERRUPTED: stop() had the transaction dropped.
+ * After this and any other error e4l_apply_close() is all that is left.
  */
 errcode_t e4l_apply_make_room(struct e4l_apply *a,
 			      const struct e4l_step *step, uint32_t more);
@@ -68,8 +64,7 @@ struct e4l_new_dir {
 	char *blocks;		/* allocated by malloc(3) */
 	unsigned int n;		/* number of blocks, contiguous on the disk */
 	bool indexed;
-	/* the directory owns the blocks already: journal their content */
-	bool own;
+	bool own;		/* it has them already: the journal holds them */
 };
 
 /*

@@ -3,6 +3,8 @@
 #include "e4layout/base/array.h"
 #include "cost.h"
 
+#define TXN_BYTES	(64u << 20)	/* to copy and zero in a transaction */
+
 errcode_t e4l_groups_add(struct e4l_groups *g, blk64_t blk, blk64_t len)
 {
 	blk64_t last = (blk + len - 1 - g->geo->first_blk) /
@@ -74,4 +76,90 @@ errcode_t e4l_step_fits(const struct e4l_geometry *geo,
 		err = e4l_step_cost(geo, step, less, &blocks);
 	*fits = blocks <= geo->txn_blocks;
 	return err;
+}
+
+errcode_t e4l_step_load(const struct e4l_geometry *geo,
+			const struct e4l_step *step, uint32_t more,
+			struct e4l_load *load)
+{
+	*load = (struct e4l_load) {
+		.batch = step->batch, .ino = step->ino,
+		.blocks = geo->quota_blocks + more +
+			  (step->tree_is_new ? 0 : step->n_tree),
+		.bytes = step->bytes_to_copy + step->bytes_to_zero,
+		.groups.geo = geo,
+	};
+	return add_runs(&load->groups, step);
+}
+
+static uint64_t count_groups(const struct e4l_geometry *geo)
+{
+	return geo->blocks / geo->group_blocks + 1;
+}
+
+errcode_t e4l_packer_begin(struct e4l_packer *p,
+			   const struct e4l_geometry *geo, uint64_t capacity,
+			   uint64_t part_blocks)
+{
+	uint64_t parts = part_blocks * geo->blocksize * TXN_PARTS;
+
+	*p = (struct e4l_packer) {
+		.geo = geo, .capacity = capacity,
+		.most_bytes = parts && parts < TXN_BYTES ? parts : TXN_BYTES,
+		.group = calloc(count_groups(geo), sizeof(*p->group)),
+		.desc = calloc(count_groups(geo), sizeof(*p->desc)),
+	};
+	return p->group && p->desc ? 0 : ENOMEM;
+}
+
+void e4l_packer_free(struct e4l_packer *p)
+{
+	free(p->group);
+	free(p->desc);
+}
+
+void e4l_packer_end(struct e4l_packer *p)
+{
+	p->open = false;
+}
+
+/* How many blocks the step adds to transaction @txn, in which it is if @note. */
+static uint64_t blocks_in(struct e4l_packer *p, const struct e4l_load *load,
+			  uint32_t txn, bool note)
+{
+	uint32_t per = p->geo->groups_per_desc ? p->geo->groups_per_desc : 1;
+	uint32_t inode_block = (load->ino - 1) / p->geo->inodes_per_block;
+	uint64_t blocks = load->blocks;
+	size_t i;
+
+	blocks += !p->open || p->inode_block != inode_block;
+	for (i = 0; i < load->groups.n; i++) {
+		uint32_t g = load->groups.v[i];
+
+		blocks += p->group[g] != txn;
+		blocks += p->desc[g / per] != txn;
+		if (note)
+			p->group[g] = p->desc[g / per] = txn;
+	}
+	if (note)
+		p->inode_block = inode_block;
+	return blocks;
+}
+
+void e4l_packer_add(struct e4l_packer *p, const struct e4l_load *load,
+		    bool *full)
+{
+	*full = p->open &&
+		(load->batch != p->batch || p->bytes + load->bytes > p->most_bytes ||
+		 p->blocks + blocks_in(p, load, p->transactions, false) >
+		 p->capacity);
+	if (*full || !p->open) {
+		p->open = false;
+		p->transactions++;
+		p->batch = load->batch;
+		p->blocks = p->bytes = 0;
+	}
+	p->blocks += blocks_in(p, load, p->transactions, true);
+	p->bytes += load->bytes;
+	p->open = true;
 }

@@ -8,10 +8,9 @@
 #include "e4layout/read/runs.h"
 #include "steps.h"
 #include "e4layout/plan/model.h"
-#include "e4layout/plan/zero.h"
+#include "e4layout/read/zero_runs.h"
 
-/* minimum blocks that a part copies per tree block of the file */
-#define TREE_PARTS	8
+#define TREE_PARTS	8	/* a part copies so many blocks for each of a tree */
 
 /* The moves of one file in one batch. */
 struct job {
@@ -21,7 +20,7 @@ struct job {
 	const struct e4l_plan_move *tree_moves;
 	size_t n_tree_moves;
 	bool pack, finish;
-	struct e4l_fragments todo; /* fragments that are still to be moved */
+	struct e4l_fragments todo;	/* fragments that are still to be moved */
 	/* the file as of the last step */
 	struct e4l_extent *ex;
 	size_t n_ex;
@@ -82,14 +81,23 @@ static errcode_t check_places(const struct e4l_geometry *geo,
 /* How long the plan keeps a tree block: lower ranks are kept longer. */
 enum rank { KEPT, SPARE, SURPLUS, RANKS };
 
+/* Tree block @i of those that the file keeps. */
+static struct e4l_frag *kept_block(struct e4l_plan *p, uint32_t file, uint32_t i)
+{
+	const struct e4l_owner *o = &p->owner[file];
+
+	return &p->frag[p->item[o->first_item + o->n_items - o->n_kept +
+				i].first];
+}
+
 static enum rank rank_of(const struct job *j, blk64_t blk)
 {
-	const struct e4l_places *m = e4l_plan_model(j->p);
+	const struct e4l_plan *m = j->p;
 	const struct e4l_owner *o = &m->owner[j->file];
 	uint32_t cluster = blk / j->geo->cluster_blocks, i;
 
-	for (i = o->n_items - o->n_kept; i < o->n_items; i++)
-		if (m->frag[m->item[o->first_item + i].first].start == cluster)
+	for (i = 0; i < o->n_kept; i++)
+		if (kept_block(j->p, j->file, i)->start == cluster)
 			return KEPT;
 	for (i = o->n_spare - o->n_surplus; i < o->n_spare; i++)
 		if (m->spare[o->first_spare + i] == cluster)
@@ -100,14 +108,11 @@ static enum rank rank_of(const struct job *j, blk64_t blk)
 /* Records in the plan that the tree block has moved to @to. */
 static void note_kept(struct job *j, uint32_t from, uint32_t to)
 {
-	struct e4l_places *m = e4l_plan_model(j->p);
-	const struct e4l_owner *o = &m->owner[j->file];
 	uint32_t i;
 
-	for (i = o->n_items - o->n_kept; i < o->n_items; i++) {
-		struct e4l_frag *f;
+	for (i = 0; i < j->p->owner[j->file].n_kept; i++) {
+		struct e4l_frag *f = kept_block(j->p, j->file, i);
 
-		f = &m->frag[m->item[o->first_item + i].first];
 		if (f->start != from)
 			continue;
 		f->start = to;
@@ -253,7 +258,7 @@ static errcode_t fill_tree(const struct job *j, struct e4l_step *step)
 
 static errcode_t zero(const struct job *j, struct e4l_step *step)
 {
-	const struct e4l_places *m = e4l_plan_model(j->p);
+	const struct e4l_plan *m = j->p;
 	const struct e4l_zero_run *runs;
 	size_t n, i;
 	errcode_t err;
@@ -526,7 +531,7 @@ static errcode_t take_moves(struct job *j, const struct e4l_plan_move *m,
  */
 static uint64_t part_clusters(const struct e4l_plan *p, size_t n_tree)
 {
-	const struct e4l_plan_options *opt = &e4l_plan_model(p)->opt;
+	const struct e4l_plan_options *opt = &p->opt;
 	uint64_t blocks = opt->part_blocks;
 
 	if (!blocks)
@@ -543,7 +548,7 @@ errcode_t e4l_plan_steps(struct e4l_plan *p, const struct e4l_plan_move *moves,
 					    void *priv), void *priv)
 {
 	struct job j = {
-		.p = p, .geo = &e4l_plan_model(p)->opt.geo,
+		.p = p, .geo = &p->opt.geo,
 		.file = moves->file,
 	};
 	errcode_t err = begin_job(&j, now);
@@ -569,52 +574,39 @@ static size_t count_of_batch(const struct e4l_plan_move *m, size_t n)
 	return i;
 }
 
-/* Sets the extents of the file to those after a batch. */
-static errcode_t map_batch(struct job *j)
-{
-	struct e4l_step step = { 0 };
-	errcode_t err = e4l_step_map(j->geo, j->ex, j->n_ex, &j->todo, &step);
-
-	if (!err && j->finish)
-		err = zero(j, &step);
-	if (!err && !j->pack)
-		err = fill_tree(j, &step);
-	if (!err) {
-		j->n_tree = e4l_ideal_tree_blocks(step.n_new,
-						  j->geo->blocksize);
-		free(j->ex);
-		j->ex = step.new_extents;
-		j->n_ex = step.n_new;
-		step.new_extents = NULL;
-	}
-	e4l_step_free(&step);
-	j->todo.n = 0;
-	return err;
-}
-
-errcode_t e4l_plan_outcome(const struct e4l_plan *p,
+errcode_t e4l_plan_foresee(struct e4l_plan *p,
 			   const struct e4l_plan_move *moves, size_t n,
 			   const struct e4l_plan_now *now,
+			   errcode_t (*visit)(const struct e4l_step *step,
+					      void *priv), void *priv,
 			   struct e4l_plan_outcome *ret)
 {
-	struct job j = {
-		.p = (struct e4l_plan *)p, .file = moves->file,
-		.geo = &e4l_plan_model(p)->opt.geo,
-	};
+	struct job j = { .p = p, .file = moves->file, .geo = &p->opt.geo };
+	uint32_t n_kept = p->owner[j.file].n_kept, i;
+	uint32_t *kept = calloc(n_kept + 1ull, sizeof(*kept));
 	errcode_t err = begin_job(&j, now);
 	size_t of_batch;
 
+	for (i = 0; kept && i < n_kept; i++)
+		kept[i] = kept_block(p, j.file, i)->start;
+	if (!kept)
+		err = ENOMEM;
 	for (; n && !err; n -= of_batch, moves += of_batch) {
 		of_batch = count_of_batch(moves, n);
 		err = take_moves(&j, moves, of_batch);
 		if (!err)
-			err = map_batch(&j);
+			err = run_job(&j, moves->batch,
+				      part_clusters(p, j.n_tree), visit, priv);
 	}
-	ret->old_fragments = e4l_count_fragments(now->extents, now->n_extents,
-						 NULL);
-	ret->extents = j.n_ex;
-	ret->fragments = e4l_count_fragments(j.ex, j.n_ex, NULL);
-	ret->tree_blocks = e4l_ideal_tree_blocks(j.n_ex, j.geo->blocksize);
+	for (i = 0; kept && i < n_kept; i++)
+		kept_block(p, j.file, i)->start = kept[i];
+	free(kept);
+	*ret = (struct e4l_plan_outcome) {
+		.old_fragments = e4l_count_fragments(now->extents,
+						     now->n_extents, NULL),
+		.extents = j.n_ex, .tree_blocks = j.n_tree,
+		.fragments = e4l_count_fragments(j.ex, j.n_ex, NULL),
+	};
 	end_job(&j);
 	return err;
 }

@@ -30,10 +30,15 @@ struct e4l_plan_outcome {
 	uint64_t extents, fragments, tree_blocks;
 	uint64_t old_fragments;
 };
-/* Errors: E4L_ET_CHANGED, ENOMEM. */
-errcode_t e4l_plan_outcome(const struct e4l_plan *p,
+/*
+ * Makes the steps of all batches as e4l_plan_steps() will, and leaves the plan as it
+ * is.  Errors: likewise.
+ */
+errcode_t e4l_plan_foresee(struct e4l_plan *p,
 			   const struct e4l_plan_move *moves, size_t n,
 			   const struct e4l_plan_now *now,
+			   errcode_t (*visit)(const struct e4l_step *step,
+					      void *priv), void *priv,
 			   struct e4l_plan_outcome *ret);
 
 #endif

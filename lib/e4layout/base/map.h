@@ -15,6 +15,11 @@ struct e4l_span {
 	uint32_t start, len;
 };
 
+static inline uint32_t e4l_span_end(const struct e4l_span *span)
+{
+	return span->start + span->len;
+}
+
 static inline bool e4l_map_test(const uint64_t *map, uint32_t i)
 {
 	return map[i / E4L_WORD_BITS] >> i % E4L_WORD_BITS & 1;

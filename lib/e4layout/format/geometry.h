@@ -14,6 +14,7 @@ struct e4l_geometry {
 	uint32_t groups_per_desc;	/* in one block; 0 is 1 */
 	uint32_t txn_blocks;		/* of metadata; 0: no limit */
 	uint32_t quota_blocks;		/* that one step changes at most */
+	uint32_t inodes_per_block;
 	/*
 	 * The stripe of a RAID, in whole clusters; 0: none.  Files that begin
 	 * on a stripe boundary, and are at least as long as a stripe, are moved

@@ -22,7 +22,7 @@
 #include <e4layout/repack.h>
 #include "donor.h"
 #include "behind.h"
-#include "e4layout/plan/zero.h"
+#include "e4layout/read/zero_runs.h"
 
 /* State that all files of a run share. */
 struct e4l_ways {

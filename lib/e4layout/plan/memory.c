@@ -31,20 +31,20 @@ static bool is_whole(const struct e4l_owner *o)
 	return o->fragments + (uint64_t)o->n_kept <= o->n_items;
 }
 
-static uint64_t budget(const struct e4l_places *m)
+static uint64_t budget(const struct e4l_plan *m)
 {
 	uint64_t maps = (uint64_t)m->clusters / 8 * MAPS;
 
 	return m->opt.mem_bytes > maps ? m->opt.mem_bytes - maps : 0;
 }
 
-static uint32_t segment_of(const struct e4l_places *m, uint32_t cluster)
+static uint32_t segment_of(const struct e4l_plan *m, uint32_t cluster)
 {
 	return (uint64_t)cluster * E4L_SEGMENTS / m->clusters;
 }
 
 /* Rank of a file within its kind: files with a higher rank are kept longer. */
-static uint32_t worth(const struct e4l_places *m, const struct e4l_owner *o)
+static uint32_t worth(const struct e4l_plan *m, const struct e4l_owner *o)
 {
 	uint64_t len = 0;
 	uint32_t i;
@@ -67,7 +67,7 @@ struct quarter {
 };
 
 /* Finds the quarter of a kind's files with the lowest ranks. */
-static errcode_t find_least(const struct e4l_places *m, bool whole,
+static errcode_t find_least(const struct e4l_plan *m, bool whole,
 			    struct quarter *q)
 {
 	uint32_t *v = calloc(m->n_owners + 1, sizeof(*v)), n = 0, i;
@@ -86,7 +86,7 @@ static errcode_t find_least(const struct e4l_places *m, bool whole,
 }
 
 /* Moves the data of owner @o to the end of the compacted arrays. */
-static void keep(struct e4l_places *m, struct e4l_owner o)
+static void keep(struct e4l_plan *m, struct e4l_owner o)
 {
 	uint32_t first = m->n_items, base, i, f;
 
@@ -113,7 +113,7 @@ static void keep(struct e4l_places *m, struct e4l_owner o)
 }
 
 /* Drops a file: its blocks become a wall, but the file may be packed. */
-static errcode_t drop(struct e4l_places *m, const struct e4l_owner *o)
+static errcode_t drop(struct e4l_plan *m, const struct e4l_owner *o)
 {
 	struct e4l_owner rest = *o;
 
@@ -122,7 +122,7 @@ static errcode_t drop(struct e4l_places *m, const struct e4l_owner *o)
 	if (rest.loose || rest.zeroes)
 		keep(m, rest);
 	return is_whole(o) ? 0 :
-	       e4l_places_skip(m, o->ino, E4L_PLAN_SKIP_MEMORY,
+	       e4l_plan_note_skipped(m, o->ino, E4L_PLAN_SKIP_MEMORY,
 			      o->fragments - 1, 0);
 }
 
@@ -136,7 +136,7 @@ static bool is_least(uint32_t worth, struct quarter *q)
 	return worth < q->least;
 }
 
-static errcode_t drop_least(struct e4l_places *m, bool whole, struct quarter q)
+static errcode_t drop_least(struct e4l_plan *m, bool whole, struct quarter q)
 {
 	uint32_t n = m->n_owners, i;
 	size_t z = 0, k = 0;
@@ -168,7 +168,7 @@ static errcode_t drop_least(struct e4l_places *m, bool whole, struct quarter q)
 }
 
 /* Returns the memory of the files of one kind. */
-static uint64_t sum(const struct e4l_places *m, bool whole)
+static uint64_t sum(const struct e4l_plan *m, bool whole)
 {
 	uint64_t bytes = 0;
 	uint32_t i;
@@ -179,7 +179,7 @@ static uint64_t sum(const struct e4l_places *m, bool whole)
 	return bytes;
 }
 
-static errcode_t drop_some(struct e4l_places *m)
+static errcode_t drop_some(struct e4l_plan *m)
 {
 	bool whole = sum(m, true) > sum(m, false);
 	struct quarter q;
@@ -195,7 +195,7 @@ static errcode_t drop_some(struct e4l_places *m)
 }
 
 /* Whether earlier files of the same rank have been dropped. */
-static bool is_dropped(struct e4l_places *m, const struct e4l_plan_file *file,
+static bool is_dropped(struct e4l_plan *m, const struct e4l_plan_file *file,
 		       uint64_t fragments)
 {
 	uint64_t blocks = 0, start;
@@ -214,7 +214,7 @@ static bool is_dropped(struct e4l_places *m, const struct e4l_plan_file *file,
 	return *fill >= m->dropped_fill;
 }
 
-errcode_t e4l_memory_make_room(struct e4l_places *m,
+errcode_t e4l_memory_make_room(struct e4l_plan *m,
 			       const struct e4l_plan_file *file,
 			       struct e4l_owner *o)
 {
@@ -235,7 +235,7 @@ errcode_t e4l_memory_make_room(struct e4l_places *m,
 	    is_dropped(m, file, fragments)) {
 		o->allowed &= E4L_PLAN_PACK | E4L_PLAN_ZEROOUT;
 		return fragments == 1 ? 0 :
-		       e4l_places_skip(m, file->ino, E4L_PLAN_SKIP_MEMORY,
+		       e4l_plan_note_skipped(m, file->ino, E4L_PLAN_SKIP_MEMORY,
 				      fragments - 1, 0);
 	}
 	return 0;

@@ -14,7 +14,7 @@
  * their fragments per cluster, the lowest first.  Whole files are dropped where
  * most of the disk is used by whole files, because regions are made elsewhere.
  */
-errcode_t e4l_memory_make_room(struct e4l_places *m,
+errcode_t e4l_memory_make_room(struct e4l_plan *m,
 			       const struct e4l_plan_file *file,
 			       struct e4l_owner *o);
 

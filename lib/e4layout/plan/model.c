@@ -7,7 +7,7 @@
 #include "memory.h"
 #include "model.h"
 #include "e4layout/read/runs.h"
-#include "zero.h"
+#include "e4layout/read/zero_runs.h"
 
 static bool is_power_of_two(uint32_t n)
 {
@@ -41,19 +41,16 @@ static uint32_t window(const struct e4l_plan_options *opt)
 	return (clusters + E4L_WORD_BITS - 1) / E4L_WORD_BITS * E4L_WORD_BITS;
 }
 
-errcode_t e4l_places_begin(struct e4l_places *m,
-			  const struct e4l_plan_options *options)
+static errcode_t begin(struct e4l_plan *m)
 {
-	uint32_t ratio = options->geo.cluster_blocks;
 	size_t bytes;
 
-	*m = (struct e4l_places) { .opt = *options };
-	if (!is_valid(options))
+	if (!is_valid(&m->opt))
 		return E4L_ET_BAD_ARGUMENT;
 	if (m->opt.zeroout_max_blocks > E4L_UNWRITTEN_MAX_BLOCKS)
 		m->opt.zeroout_max_blocks = E4L_UNWRITTEN_MAX_BLOCKS;
-	m->clusters = window(options);
-	m->large = options->large_blocks / ratio;
+	m->clusters = window(&m->opt);
+	m->large = m->opt.large_blocks / m->opt.geo.cluster_blocks;
 	if (!m->large)
 		m->large = 1;
 	m->dropped_fill = UINT32_MAX;
@@ -66,8 +63,29 @@ errcode_t e4l_places_begin(struct e4l_places *m,
 	return 0;
 }
 
-void e4l_places_free(struct e4l_places *m)
+errcode_t e4l_plan_new(const struct e4l_plan_options *options,
+		       struct e4l_plan **ret)
 {
+	struct e4l_plan *m = calloc(1, sizeof(*m));
+	errcode_t err;
+
+	*ret = NULL;
+	if (!m)
+		return ENOMEM;
+	m->opt = *options;
+	err = begin(m);
+	if (err)
+		e4l_plan_free(m);
+	else
+		*ret = m;
+	return err;
+}
+
+void e4l_plan_free(struct e4l_plan *m)
+{
+	if (!m)
+		return;
+	free(m->move);
 	free(m->used);
 	free(m->unwritten);
 	free(m->other_free);
@@ -79,9 +97,38 @@ void e4l_places_free(struct e4l_places *m)
 	free(m->zero);
 	free(m->skipped);
 	free(m->fill);
+	free(m);
 }
 
-errcode_t e4l_places_skip(struct e4l_places *m, ext2_ino_t ino, enum e4l_plan_skip why,
+const struct e4l_plan_move *e4l_plan_moves(const struct e4l_plan *p, size_t *n)
+{
+	*n = p->n_moves;
+	return p->move;
+}
+
+ext2_ino_t e4l_plan_ino(const struct e4l_plan *p, uint32_t file)
+{
+	return p->owner[file].ino;
+}
+
+uint64_t e4l_plan_extents(const struct e4l_plan *p, uint32_t file)
+{
+	return p->owner[file].extents;
+}
+
+const struct e4l_plan_result *e4l_plan_result(const struct e4l_plan *p)
+{
+	return &p->result;
+}
+
+const struct e4l_plan_skipped *e4l_plan_skipped(const struct e4l_plan *p,
+						size_t *n)
+{
+	*n = p->n_skipped;
+	return p->skipped;
+}
+
+errcode_t e4l_plan_note_skipped(struct e4l_plan *m, ext2_ino_t ino, enum e4l_plan_skip why,
 			 uint64_t extents, uint64_t blocks)
 {
 	errcode_t err;
@@ -97,8 +144,9 @@ errcode_t e4l_places_skip(struct e4l_places *m, ext2_ino_t ino, enum e4l_plan_sk
 	return err;
 }
 
-errcode_t e4l_places_add_free(struct e4l_places *m,
-			     const struct e4l_block_run *run)
+/* Sets the bits of @map for the whole clusters of the run. */
+static void mark_run(const struct e4l_plan *m, const struct e4l_block_run *run,
+		     uint64_t *map, bool value)
 {
 	uint32_t ratio = m->opt.geo.cluster_blocks;
 	uint64_t first = (run->pblk + ratio - 1) / ratio;
@@ -107,16 +155,20 @@ errcode_t e4l_places_add_free(struct e4l_places *m,
 	if (end > m->clusters)
 		end = m->clusters;
 	if (first < end)
-		e4l_map_set(m->used, first, end, false);
+		e4l_map_set(map, first, end, value);
+}
+
+errcode_t e4l_plan_add_free(const struct e4l_block_run *run, void *plan)
+{
+	struct e4l_plan *m = plan;
+
+	mark_run(m, run, m->used, false);
 	return 0;
 }
 
-errcode_t e4l_places_add_other_free(struct e4l_places *m,
-				    const struct e4l_block_run *run)
+errcode_t e4l_plan_add_other_free(const struct e4l_block_run *run, void *plan)
 {
-	uint32_t ratio = m->opt.geo.cluster_blocks;
-	uint64_t first = (run->pblk + ratio - 1) / ratio;
-	uint64_t end = (run->pblk + run->len) / ratio;
+	struct e4l_plan *m = plan;
 
 	if (!m->other_free) {
 		m->other_free = calloc(m->clusters / 8, 1);
@@ -124,16 +176,13 @@ errcode_t e4l_places_add_other_free(struct e4l_places *m,
 	}
 	if (!m->other_free || !m->look)
 		return ENOMEM;
-	if (end > m->clusters)
-		end = m->clusters;
-	if (first < end)
-		e4l_map_set(m->other_free, first, end, true);
+	mark_run(m, run, m->other_free, true);
 	return 0;
 }
 
 /* ---------------------------------------------------------------- unwritten */
 
-uint64_t e4l_places_written(const uint64_t *unwritten, uint32_t ratio,
+uint64_t e4l_plan_written(const uint64_t *unwritten, uint32_t ratio,
 			   uint32_t start, uint32_t len)
 {
 	uint64_t blocks = (uint64_t)len * ratio;
@@ -145,7 +194,7 @@ uint64_t e4l_places_written(const uint64_t *unwritten, uint32_t ratio,
 }
 
 /* Marks blocks of used clusters that a move need not copy. */
-static errcode_t mark_unwritten(struct e4l_places *m, blk64_t start, blk64_t end)
+static errcode_t mark_unwritten(struct e4l_plan *m, blk64_t start, blk64_t end)
 {
 	uint64_t blocks = (uint64_t)m->clusters * m->opt.geo.cluster_blocks;
 
@@ -162,7 +211,7 @@ static errcode_t mark_unwritten(struct e4l_places *m, blk64_t start, blk64_t end
 /*
  * Marks the parts of the clusters of @ex that belong to no extent as unwritten.
  */
-static errcode_t mark_holes(struct e4l_places *m, const struct e4l_extent *ex,
+static errcode_t mark_holes(struct e4l_plan *m, const struct e4l_extent *ex,
 			    const struct e4l_extent *prev,
 			    const struct e4l_extent *next)
 {
@@ -174,12 +223,12 @@ static errcode_t mark_holes(struct e4l_places *m, const struct e4l_extent *ex,
 	if (prev && prev->pblk + prev->len > first && prev->pblk < ex->pblk)
 		first = prev->pblk + prev->len;
 	if (next && next->pblk < last && next->pblk >= end)
-		last = end; /* the hole is marked with the next extent */
+		last = end;		/* the hole is marked with the next extent */
 	err = mark_unwritten(m, first, ex->pblk);
 	return err ? err : mark_unwritten(m, end, last);
 }
 
-static errcode_t note_states(struct e4l_places *m,
+static errcode_t note_states(struct e4l_plan *m,
 			     const struct e4l_plan_file *file)
 {
 	bool clusters = m->opt.geo.cluster_blocks > 1;
@@ -223,27 +272,23 @@ static struct e4l_extent *joined(const struct e4l_plan_file *file,
  * Adds the runs of a file that may be zeroed; *@n: number of extents after
  * zeroing.
  */
-static errcode_t add_zero_runs(struct e4l_places *m,
+static errcode_t add_zero_runs(struct e4l_plan *m,
 			       const struct e4l_plan_file *file,
 			       unsigned int allowed, struct e4l_extent *ex,
 			       size_t *n)
 {
 	struct e4l_block_run *zero = NULL;
 	size_t first = m->n_zero, n_zero = 0, i;
-	bool trimmed;
-	errcode_t err;
+	errcode_t err = 0;
 
 	*n = file->n_extents;
-	err = allowed & E4L_PLAN_ZEROOUT ?
-	      e4l_find_zero_runs(ex, *n, m->opt.zeroout_max_blocks,
-				 file->eof_blk, m->n_owners, &m->zero,
-				 &m->n_zero) : 0;
+	if (allowed & E4L_PLAN_ZEROOUT)
+		err = e4l_find_zero_runs(ex, *n, m->opt.zeroout_max_blocks,
+					 file->eof_blk, m->n_owners, &m->zero,
+					 &m->n_zero);
 	for (i = first; i < m->n_zero; i++)
-		m->zero[i].chosen = true;
-	if (!err && m->n_zero > first)
-		err = e4l_zero_trim(ex, *n, m->zero + first,
-				    m->n_zero - first, &trimmed);
-	if (!err && m->opt.zeroout_budget_blocks == E4L_NO_LIMIT)
+		m->zero[i].chosen = m->opt.zeroout_budget_blocks == E4L_NO_LIMIT;
+	if (!err)
 		err = e4l_zero_apply(ex, *n, m->zero + first,
 				     m->n_zero - first, &zero, &n_zero);
 	free(zero);
@@ -255,7 +300,7 @@ static errcode_t add_zero_runs(struct e4l_places *m,
  * Sets *@n to the number of extents that the file can be reduced to, and adds
  * its runs that may be zeroed.
  */
-static errcode_t count_joined(struct e4l_places *m,
+static errcode_t count_joined(struct e4l_plan *m,
 			      const struct e4l_plan_file *file,
 			      unsigned int allowed, size_t *n)
 {
@@ -275,7 +320,7 @@ static errcode_t count_joined(struct e4l_places *m,
  * Computes the number of tree blocks that the file will need, and the gain by
  * packing.
  */
-static errcode_t weigh(struct e4l_places *m, const struct e4l_plan_file *file,
+static errcode_t weigh(struct e4l_plan *m, const struct e4l_plan_file *file,
 		       struct e4l_owner *o)
 {
 	size_t before = m->n_zero, n, packed;
@@ -285,8 +330,6 @@ static errcode_t weigh(struct e4l_places *m, const struct e4l_plan_file *file,
 	o->zeroes = m->n_zero > before;
 	o->loose = file->n_extents - packed;
 	o->extents = file->n_extents;
-	o->packed = packed;
-	o->joined = n;
 	o->n_kept = e4l_ideal_tree_blocks(n, m->opt.geo.blocksize);
 	if (o->n_kept > file->n_tree ||
 	    !(o->allowed & (E4L_PLAN_PACK | E4L_PLAN_MOVE)))
@@ -304,7 +347,7 @@ static errcode_t weigh(struct e4l_places *m, const struct e4l_plan_file *file,
 
 /* --------------------------------------------------------------- fragments */
 
-static errcode_t add_frag(struct e4l_places *m, const struct e4l_fragment *v)
+static errcode_t add_frag(struct e4l_plan *m, const struct e4l_fragment *v)
 {
 	errcode_t err = e4l_reserve(&m->frag, m->n_frags, &m->max_frags, 1,
 				    sizeof(*m->frag));
@@ -322,7 +365,7 @@ static errcode_t add_frag(struct e4l_places *m, const struct e4l_fragment *v)
 	return 0;
 }
 
-static errcode_t add_item(struct e4l_places *m, struct e4l_owner *o)
+static errcode_t add_item(struct e4l_plan *m, struct e4l_owner *o)
 {
 	errcode_t err = e4l_reserve(&m->item, m->n_items, &m->max_items, 1,
 				    sizeof(*m->item));
@@ -336,7 +379,7 @@ static errcode_t add_item(struct e4l_places *m, struct e4l_owner *o)
 	return 0;
 }
 
-static errcode_t add_runs(struct e4l_places *m, const struct e4l_plan_file *file,
+static errcode_t add_runs(struct e4l_plan *m, const struct e4l_plan_file *file,
 			  struct e4l_owner *o)
 {
 	struct e4l_walk walk = e4l_walk_extents(file->extents, file->n_extents,
@@ -360,7 +403,7 @@ static errcode_t add_runs(struct e4l_places *m, const struct e4l_plan_file *file
  * Adds the tree blocks from the @i'th on, which the file will not need, as
  * spare.
  */
-static errcode_t add_spares(struct e4l_places *m,
+static errcode_t add_spares(struct e4l_plan *m,
 			    const struct e4l_plan_file *file,
 			    struct e4l_owner *o, size_t i)
 {
@@ -379,7 +422,7 @@ static errcode_t add_spares(struct e4l_places *m,
 	return err;
 }
 
-static errcode_t add_tree(struct e4l_places *m, const struct e4l_plan_file *file,
+static errcode_t add_tree(struct e4l_plan *m, const struct e4l_plan_file *file,
 			  struct e4l_owner *o)
 {
 	uint32_t ratio = m->opt.geo.cluster_blocks;
@@ -396,7 +439,7 @@ static errcode_t add_tree(struct e4l_places *m, const struct e4l_plan_file *file
 	return err ? err : add_spares(m, file, o, o->n_kept);
 }
 
-static bool is_within(const struct e4l_places *m,
+static bool is_within(const struct e4l_plan *m,
 		      const struct e4l_plan_file *file)
 {
 	uint64_t end = (uint64_t)m->clusters * m->opt.geo.cluster_blocks;
@@ -412,7 +455,7 @@ static bool is_within(const struct e4l_places *m,
 }
 
 /* Removes from *@allowed the changes that the file's properties forbid. */
-static errcode_t restrict_file(struct e4l_places *m,
+static errcode_t restrict_file(struct e4l_plan *m,
 			       const struct e4l_plan_file *file,
 			       unsigned int *allowed)
 {
@@ -426,12 +469,12 @@ static errcode_t restrict_file(struct e4l_places *m,
 	else if (is_within(m, file))
 		return 0;
 	*allowed &= E4L_PLAN_PACK | E4L_PLAN_ZEROOUT;
-	return e4l_places_skip(m, file->ino, why,
+	return e4l_plan_note_skipped(m, file->ino, why,
 			       (file->n_extents > fragments ?
 				file->n_extents : fragments) - 1, 0);
 }
 
-static errcode_t add_owner(struct e4l_places *m,
+static errcode_t add_owner(struct e4l_plan *m,
 			   const struct e4l_plan_file *file,
 			   struct e4l_owner *o)
 {
@@ -459,7 +502,8 @@ static errcode_t add_owner(struct e4l_places *m,
 	return err;
 }
 
-errcode_t e4l_places_add(struct e4l_places *m, const struct e4l_plan_file *file)
+errcode_t e4l_plan_add_file(struct e4l_plan *m,
+			    const struct e4l_plan_file *file)
 {
 	struct e4l_owner o = {
 		.ino = file->ino, .allowed = file->allowed,
@@ -484,7 +528,7 @@ errcode_t e4l_places_add(struct e4l_places *m, const struct e4l_plan_file *file)
 	return err ? err : add_owner(m, file, &o);
 }
 
-errcode_t e4l_places_check(const struct e4l_places *m)
+errcode_t e4l_plan_check(const struct e4l_plan *m)
 {
 	uint64_t *seen = calloc(m->clusters / E4L_WORD_BITS, sizeof(*seen));
 	errcode_t err = 0;

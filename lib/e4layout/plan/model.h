@@ -8,7 +8,7 @@
 
 #include "e4layout/base/map.h"
 #include "plan.h"
-#include "zero.h"
+#include "e4layout/read/zero_runs.h"
 
 /*
  * A fragment.  @next: the next fragment of the same logical run, or E4L_NONE;
@@ -28,24 +28,27 @@ struct e4l_owner {
 	uint32_t goal;			/* a cluster of the inode's group */
 	uint32_t allowed;
 	uint32_t first_item, n_items;	/* logical runs, then tree blocks */
-	uint32_t n_kept; /* number of items that are needed tree blocks */
+	uint32_t n_kept;		/* number of items that are needed tree blocks */
 	/* tree blocks to free; packing alone frees the last @n_surplus */
 	uint32_t first_spare, n_spare, n_surplus;
-	/* extents now, after merging, and after joining all runs */
-	uint32_t extents, packed, joined;
+	uint32_t extents;
 	uint32_t fragments;
 	uint32_t loose;			/* extents that packing alone saves */
 	bool zeroes;			/* some of its runs may be zeroed */
 };
 
-/* The files of a filesystem and its free space. */
-struct e4l_places {
+/* The files of a filesystem, its free space, and what to do about them. */
+struct e4l_plan {
 	struct e4l_plan_options opt;
+	struct e4l_plan_result result;
+	struct e4l_plan_move *move;
+	size_t n_moves;
+	bool late;			/* ended by enough() */
 	uint32_t clusters;		/* a multiple of 64 */
 	uint32_t large;			/* clusters of a large free extent */
-	/* maps of clusters and of blocks; NULL: none */
-	uint64_t *used, *unwritten;
-	uint64_t *other_free;	/* free, but not for the plan; NULL: none */
+	uint32_t stretch;		/* the longest without walls */
+	uint64_t *used, *unwritten;	/* maps; the latter of blocks, or NULL */
+	uint64_t *other_free;		/* free, but not for the plan; NULL: none */
 	uint64_t *look;			/* a temporary map of clusters */
 	struct e4l_frag *frag;
 	struct e4l_item *item;
@@ -57,38 +60,27 @@ struct e4l_places {
 	size_t n_zero;
 	struct e4l_plan_skipped *skipped;
 	size_t n_skipped;
-	/* for memory.h */
-	/* files with fewer fragments per cluster are dropped */
-	uint32_t dropped_density;
-	uint32_t dropped_fill;	/* whole files in fuller segments are dropped */
-	uint32_t *fill;	/* clusters of whole files per segment */
+	/* What memory is used for: see memory.h. */
+	uint32_t dropped_density;	/* files of less are not kept */
+	uint32_t dropped_fill;		/* whole files in fuller segments are dropped */
+	uint32_t *fill;			/* clusters of whole files per segment */
 };
-
-/* Returns the files of a plan, for execution. */
-struct e4l_places *e4l_plan_model(const struct e4l_plan *p);
 
 /* Number of segments of the disk for the sums of whole files. */
 #define E4L_SEGMENTS	4096u
 
-errcode_t e4l_places_begin(struct e4l_places *m,
-			  const struct e4l_plan_options *options);
-errcode_t e4l_places_add(struct e4l_places *m, const struct e4l_plan_file *file);
-errcode_t e4l_places_add_free(struct e4l_places *m,
-			     const struct e4l_block_run *run);
-errcode_t e4l_places_add_other_free(struct e4l_places *m,
-				    const struct e4l_block_run *run);
 /*
  * Called after all files and free extents were added: detects clusters with two
  * owners.
  */
-errcode_t e4l_places_check(const struct e4l_places *m);
-void e4l_places_free(struct e4l_places *m);
+errcode_t e4l_plan_check(const struct e4l_plan *p);
 
-errcode_t e4l_places_skip(struct e4l_places *m, ext2_ino_t ino, enum e4l_plan_skip why,
-			 uint64_t extents, uint64_t blocks);
+errcode_t e4l_plan_note_skipped(struct e4l_plan *p, ext2_ino_t ino,
+				enum e4l_plan_skip why, uint64_t extents,
+				uint64_t blocks);
 
 /* Returns the number of written blocks in the @len clusters from @start on. */
-uint64_t e4l_places_written(const uint64_t *unwritten, uint32_t ratio,
-			   uint32_t start, uint32_t len);
+uint64_t e4l_plan_written(const uint64_t *unwritten, uint32_t ratio,
+			  uint32_t start, uint32_t len);
 
 #endif

@@ -4,7 +4,7 @@
 #include "e4layout/base/array.h"
 #include "e4layout/format/tree_size.h"
 #include "work.h"
-#include "zero.h"
+#include "e4layout/read/zero_runs.h"
 
 static errcode_t add_move(struct e4l_work *w, const struct e4l_plan_move *move)
 {
@@ -45,7 +45,7 @@ static void put_fragment(struct e4l_work *w, uint32_t f, uint32_t to,
 	struct e4l_frag *frag = &w->frag[f];
 	uint32_t file = w->item[frag->item].file;
 	uint64_t blocks = frag->lstart == E4L_NONE ? 0 :	/* a tree block */
-			  e4l_places_written(w->unwritten,
+			  e4l_plan_written(w->unwritten,
 					    w->m->opt.geo.cluster_blocks,
 					    frag->start, frag->len);
 
@@ -85,11 +85,11 @@ static errcode_t end_item(struct e4l_work *w, uint32_t i)
 {
 	uint32_t file = w->item[i].file;
 
-	w->state[i] = E4L_MOVED;
+	w->item[i].state = E4L_MOVED;
 	w->to_move -= w->item[i].len;
-	if (!w->broken[i])
+	if (!w->item[i].broken)
 		return 0;
-	w->broken[i] = false;
+	w->item[i].broken = false;
 	return --w->broken_items[file] ? 0 : e4l_move_finish(w, file);
 }
 
@@ -108,7 +108,7 @@ static uint32_t count_pieces(const struct e4l_work *w, uint32_t i)
 /* Merges the fragments of an item that has become contiguous. */
 static void merge_fragments(struct e4l_work *w, uint32_t i)
 {
-	struct e4l_item *it = &w->item[i];
+	struct e4l_work_item *it = &w->item[i];
 	struct e4l_frag *first = &w->frag[it->first];
 	uint32_t f = first->next;
 
@@ -122,21 +122,40 @@ static void merge_fragments(struct e4l_work *w, uint32_t i)
 
 static errcode_t waits_whole(struct e4l_work *w, uint32_t i)
 {
-	if (!w->broken[i])
+	if (!w->item[i].broken)
 		return 0;
-	w->broken[i] = false;
+	w->item[i].broken = false;
 	return --w->broken_items[w->item[i].file] ? 0 :
 	       e4l_move_finish(w, w->item[i].file);
+}
+
+/* Whether a move of the @n fragments from @f on exceeds the budget. */
+static bool is_too_much(struct e4l_work *w, uint32_t f, uint32_t n)
+{
+	uint64_t budget = w->m->opt.copy_budget_blocks, blocks = w->copied;
+	const struct e4l_frag *frag;
+
+	for (; budget != E4L_NO_LIMIT && n; n--, f = frag->next) {
+		frag = &w->frag[f];
+		if (frag->lstart != E4L_NONE)
+			blocks += e4l_plan_written(w->unwritten,
+					w->m->opt.geo.cluster_blocks,
+					frag->start, frag->len);
+	}
+	w->spent |= blocks > budget;
+	return blocks > budget;
 }
 
 errcode_t e4l_move_item(struct e4l_work *w, uint32_t i, uint32_t to,
 			bool waits)
 {
-	const struct e4l_item *it = &w->item[i];
+	const struct e4l_work_item *it = &w->item[i];
 	struct e4l_plan_move move = begin_move(w, it->first, it->file, to);
 	uint32_t f = it->first, n;
 	errcode_t err;
 
+	if (is_too_much(w, f, it->n))
+		return 0;
 	for (n = it->n; n; n--, f = w->frag[f].next)
 		note_source(&w->frag[f], &move);
 	err = add_move(w, &move);
@@ -153,11 +172,13 @@ errcode_t e4l_move_item(struct e4l_work *w, uint32_t i, uint32_t to,
 
 errcode_t e4l_move_rest(struct e4l_work *w, uint32_t i, uint32_t to)
 {
-	const struct e4l_item *it = &w->item[i];
+	const struct e4l_work_item *it = &w->item[i];
 	uint32_t f = it->first, n, next;
 	struct e4l_plan_move move = { 0 };
 	errcode_t err = 0;
 
+	if (is_too_much(w, f, it->n))
+		return 0;
 	w->excess -= count_pieces(w, i) - 1;
 	for (n = it->n; n && !err; n--, f = next) {
 		next = w->frag[f].next;
@@ -185,8 +206,10 @@ errcode_t e4l_move_fragment(struct e4l_work *w, uint32_t f, uint32_t to)
 				w->item[w->frag[f].item].file, to);
 	errcode_t err;
 
+	if (is_too_much(w, f, 1))
+		return 0;
 	note_source(&w->frag[f], &move);
-	w->touched[w->frag[f].item] = w->batch;
+	w->item[w->frag[f].item].touched = w->batch;
 	err = add_move(w, &move);
 	if (!err)
 		put_fragment(w, f, to, true);
@@ -313,9 +336,6 @@ errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file)
 	if (*state == E4L_IMPROVED && !whole && !zeroes)
 		return 0;
 	w->zeroed += zeroes;
-	/* only a whole file has a known number of tree blocks */
-	if (whole)
-		w->cuts[file] = 0;
 	*state = whole ? E4L_FINISHED : E4L_IMPROVED;
 	if (first == end && !o->loose && !zeroes)
 		return 0;
@@ -401,53 +421,6 @@ errcode_t e4l_move_pack(struct e4l_work *w, uint32_t file)
 	w->finished[file] = E4L_PACKED;
 	give_spares(w, o, o->n_spare - o->n_surplus, o->n_spare);
 	return add_pack(w, file, E4L_MOVE_PACK);
-}
-
-/* Whether the tree blocks of the file suffice for one more extent. */
-static bool has_tree(const struct e4l_work *w, uint32_t file)
-{
-	const struct e4l_owner *o = &w->m->owner[file];
-	uint64_t extents = o->extents, tree = o->n_kept + (uint64_t)o->n_spare;
-
-	if (w->finished[file] == E4L_PACKED ||
-	    w->finished[file] == E4L_IMPROVED) {
-		extents = o->packed;
-		tree -= o->n_surplus;
-	} else if (w->finished[file] >= E4L_FINISHED) {
-		extents = o->joined;
-		tree = o->n_kept;
-	}
-	return e4l_ideal_tree_blocks(extents + w->cuts[file] + 1,
-				     w->m->opt.geo.blocksize) <= tree;
-}
-
-bool e4l_work_may_split(const struct e4l_work *w, uint32_t f)
-{
-	return w->excess < w->start_excess && w->frag[f].lstart != E4L_NONE &&
-	       has_tree(w, w->item[w->frag[f].item].file);
-}
-
-errcode_t e4l_work_split(struct e4l_work *w, uint32_t f, uint32_t keep,
-			 uint32_t *rest)
-{
-	errcode_t err = e4l_reserve(&w->frag, w->n_frags, &w->max_frags, 1,
-				    sizeof(*w->frag));
-	struct e4l_frag *old = &w->frag[f];
-
-	if (err)
-		return err;
-	*rest = w->n_frags++;
-	w->frag[*rest] = (struct e4l_frag) {
-		.start = old->start + keep, .len = old->len - keep,
-		.lstart = old->lstart + keep, .item = old->item,
-		.next = old->next,
-	};
-	old->len = keep;
-	old->next = *rest;
-	w->item[old->item].n++;
-	w->cuts[w->item[old->item].file]++;
-	w->excess++;
-	return 0;
 }
 
 void e4l_end_batch(struct e4l_work *w)

@@ -7,103 +7,16 @@
 #include <e4layout/context.h>
 #include "e4layout/base/array.h"
 #include "work.h"
-#include "zero.h"
+#include "e4layout/read/zero_runs.h"
 
-#define LARGE_PERCENT	95 /* of free space in large free extents is good */
-/* of the possible length of the largest free extent is good */
-#define NEAR_PERCENT	95
-/* of the largest free extent stays if excess decreases */
-#define LOSS_PERCENT	90
-/* of free space: the minimum gain of a plan for free space */
-#define WORTH_PERCENT	5
+#define LARGE_PERCENT	95	/* of free space, in large free extents */
+#define NEAR_PERCENT	95	/* of the largest free extent stays if excess decreases */
+#define LOSS_PERCENT	90	/* of free space: the minimum gain of a plan for free space */
+#define WORTH_PERCENT	5	/* of free space, that a plan for it must gain */
 #define GENERATIONS	64	/* maximum number, for long items */
 #define ROUNDS		16	/* maximum number */
-#define SHARE_STEP	8	/* precision of a share, in thousandths */
-
-struct e4l_plan {
-	struct e4l_places model;
-	struct e4l_plan_result result;
-	struct e4l_plan_move *move;
-	size_t n_moves;
-	uint32_t stretch;	/* longest stretch without walls, in clusters */
-	bool late;
-};
-
-errcode_t e4l_plan_new(const struct e4l_plan_options *options,
-		       struct e4l_plan **ret)
-{
-	struct e4l_plan *p = calloc(1, sizeof(*p));
-	errcode_t err;
-
-	*ret = NULL;
-	if (!p)
-		return ENOMEM;
-	err = e4l_places_begin(&p->model, options);
-	if (err)
-		e4l_plan_free(p);
-	else
-		*ret = p;
-	return err;
-}
-
-void e4l_plan_free(struct e4l_plan *p)
-{
-	if (!p)
-		return;
-	e4l_places_free(&p->model);
-	free(p->move);
-	free(p);
-}
-
-struct e4l_places *e4l_plan_model(const struct e4l_plan *p)
-{
-	return (struct e4l_places *)&p->model;
-}
-
-errcode_t e4l_plan_add_free(const struct e4l_block_run *run, void *plan)
-{
-	return e4l_places_add_free(&((struct e4l_plan *)plan)->model, run);
-}
-
-errcode_t e4l_plan_add_other_free(const struct e4l_block_run *run, void *plan)
-{
-	return e4l_places_add_other_free(&((struct e4l_plan *)plan)->model,
-					 run);
-}
-
-errcode_t e4l_plan_add_file(struct e4l_plan *p,
-			    const struct e4l_plan_file *file)
-{
-	return e4l_places_add(&p->model, file);
-}
-
-const struct e4l_plan_move *e4l_plan_moves(const struct e4l_plan *p, size_t *n)
-{
-	*n = p->n_moves;
-	return p->move;
-}
-
-ext2_ino_t e4l_plan_ino(const struct e4l_plan *p, uint32_t file)
-{
-	return p->model.owner[file].ino;
-}
-
-uint64_t e4l_plan_extents(const struct e4l_plan *p, uint32_t file)
-{
-	return p->model.owner[file].extents;
-}
-
-const struct e4l_plan_result *e4l_plan_result(const struct e4l_plan *p)
-{
-	return &p->result;
-}
-
-const struct e4l_plan_skipped *e4l_plan_skipped(const struct e4l_plan *p,
-						size_t *n)
-{
-	*n = p->model.n_skipped;
-	return p->model.skipped;
-}
+#define BUDGET_REST	20	/* of a budget that a round must be left */
+#define SHARE_STEP	32	/* precision of a share, in thousandths */
 
 /* --------------------------------------------------------------------- goals */
 
@@ -111,8 +24,8 @@ const struct e4l_plan_skipped *e4l_plan_skipped(const struct e4l_plan *p,
 static uint64_t possible(const struct e4l_plan *p, const struct e4l_look *look)
 {
 	uint64_t most = look->free < p->stretch ? look->free : p->stretch;
-	uint64_t cap = p->model.opt.region_blocks /
-		       p->model.opt.geo.cluster_blocks;
+	uint64_t cap = p->opt.region_blocks /
+		       p->opt.geo.cluster_blocks;
 
 	return cap && cap < most ? cap : most;
 }
@@ -136,7 +49,7 @@ static bool is_guarded(const struct e4l_plan *p, const struct e4l_look *was,
 	uint64_t percent = falls ? LOSS_PERCENT : 100;
 	bool large = is->large >= was->large ||
 		     (falls && is->large * 100 >= is->free * LARGE_PERCENT) ||
-		     (falls && !p->model.opt.free_space &&
+		     (falls && !p->opt.free_space &&
 		      is->large * 100 >= was->large * LOSS_PERCENT);
 
 	return is->excess <= was->excess && large &&
@@ -154,7 +67,7 @@ static bool is_worth(const struct e4l_plan *p, const struct e4l_look *was,
 
 	if (is->excess < was->excess)
 		return true;
-	if (!p->model.opt.free_space || meets_goals(p, was))
+	if (!p->opt.free_space || meets_goals(p, was))
 		return false;
 	return is->large >= was->large + step ||
 	       (is->largest >= was->largest + step &&
@@ -164,7 +77,7 @@ static bool is_worth(const struct e4l_plan *p, const struct e4l_look *was,
 /* Rates a layout: lower is better; 0: nothing is left to do. */
 static uint64_t score(const struct e4l_plan *p, const struct e4l_look *look)
 {
-	bool good = !p->model.opt.free_space || meets_goals(p, look);
+	bool good = !p->opt.free_space || meets_goals(p, look);
 
 	if (!look->excess && good)
 		return 0;
@@ -201,7 +114,7 @@ struct broken {
 static errcode_t choose_long(const struct e4l_work *w, uint64_t room,
 			     uint8_t *only, bool *any)
 {
-	const struct e4l_places *m = w->m;
+	const struct e4l_plan *m = w->m;
 	struct broken *v = calloc(m->n_items + 1, sizeof(*v));
 	uint32_t i, n = 0;
 
@@ -271,8 +184,7 @@ static errcode_t join_long(struct e4l_work *w)
 	e4l_work_look(w, &look);
 	if (!err && n && look.largest < first.largest && w->how.regions) {
 		memset(only, 0, w->m->n_items);
-		/* consolidates free space again */
-		err = run_generation(w, only);
+		err = run_generation(w, only);	/* for free space once more */
 	}
 	free(only);
 	return err;
@@ -289,13 +201,8 @@ struct round {
 	struct e4l_work best;
 	uint64_t score;			/* of @best */
 	bool any;			/* @best is valid */
-	bool whole;	/* an attempt with the whole share was acceptable */
+	bool whole;		/* an attempt with the whole share was acceptable */
 };
-
-static bool is_affordable(const struct e4l_plan *p, const struct e4l_work *w)
-{
-	return w->copied <= p->model.opt.copy_budget_blocks;
-}
 
 /* Takes over @w if it is better than r->best.  *@good: @w is acceptable. */
 static void offer(struct round *r, struct e4l_work *w, bool *good)
@@ -307,7 +214,7 @@ static void offer(struct round *r, struct e4l_work *w, bool *good)
 	e4l_work_look(w, &is);
 	s = score(r->p, &is);
 	*good = is_guarded(r->p, &r->was, &is) &&
-		is_guarded(r->p, r->first, &is) && is_affordable(r->p, w);
+		is_guarded(r->p, r->first, &is);
 	better = *good && is_worth(r->p, &r->was, &is) &&
 		 (!r->any || s < r->score);
 	r->whole |= *good && w->how.share == E4L_WHOLE_SHARE;
@@ -325,7 +232,6 @@ static errcode_t attempt(struct round *r, const struct e4l_attempt *how,
 	errcode_t err = e4l_work_copy(&w, r->base);
 
 	w.how = *how;
-	w.start_excess = w.excess;
 	if (!err)
 		err = run_generation(&w, NULL);
 	if (!err && how->share == E4L_WHOLE_SHARE)
@@ -343,14 +249,13 @@ static errcode_t attempt(struct round *r, const struct e4l_attempt *how,
  */
 static errcode_t try_shares(struct round *r, bool regions)
 {
-	uint32_t low = 0, high = E4L_WHOLE_SHARE;
+	uint32_t low = 0, high = E4L_WHOLE_SHARE, share = high - SHARE_STEP;
 	errcode_t err = 0;
 	bool good;
 
 	while (!err && high - low > SHARE_STEP && !r->p->late) {
 		const struct e4l_attempt how = {
-			.part = 2, .share = (low + high) / 2,
-			.regions = regions,
+			.part = 2, .share = share, .regions = regions,
 		};
 
 		err = attempt(r, &how, &good);
@@ -358,6 +263,7 @@ static errcode_t try_shares(struct round *r, bool regions)
 			low = how.share;
 		else
 			high = how.share;
+		share = (low + high) / 2;
 	}
 	return err;
 }
@@ -378,7 +284,9 @@ static errcode_t try_whole(struct round *r, bool regions)
 	bool good;
 
 	for (i = 0; i < sizeof(ways) / sizeof(*ways) && !err; i++) {
-		if (r->p->late || (r->any && !r->score))
+		/* with a budget, other orders save no more fragments */
+		if (r->p->late || (r->any && !r->score) ||
+		    (i && r->p->opt.copy_budget_blocks != E4L_NO_LIMIT))
 			break;
 		how = ways[i];
 		how.share = E4L_WHOLE_SHARE;
@@ -394,7 +302,7 @@ static errcode_t try_whole(struct round *r, bool regions)
  */
 static errcode_t try_all(struct round *r)
 {
-	const struct e4l_plan_options *opt = &r->p->model.opt;
+	const struct e4l_plan_options *opt = &r->p->opt;
 	bool met = !opt->free_space || meets_goals(r->p, &r->was);
 	bool files = met || opt->copy_budget_blocks != E4L_NO_LIMIT;
 	errcode_t err = 0;
@@ -421,6 +329,7 @@ static errcode_t try_all(struct round *r)
 static errcode_t run_rounds(struct e4l_plan *p, const struct e4l_look *first,
 			    struct e4l_work *w)
 {
+	const struct e4l_plan_options *opt = &p->opt;
 	unsigned int n = 0;
 	errcode_t err = 0;
 	bool goes_on = true;
@@ -432,7 +341,9 @@ static errcode_t run_rounds(struct e4l_plan *p, const struct e4l_look *first,
 		if (!score(p, &r.was))
 			break;
 		err = try_all(&r);
-		goes_on = r.any;
+		/* a round is not worth the rest of a budget */
+		goes_on = r.any && (r.best.copied < opt->copy_budget_blocks -
+				    opt->copy_budget_blocks / BUDGET_REST);
 		e4l_work_adopt(w, &r.best, !err && r.any);
 	}
 	return err;
@@ -446,7 +357,7 @@ static errcode_t run_rounds(struct e4l_plan *p, const struct e4l_look *first,
  */
 static errcode_t find_stretch(struct e4l_plan *p)
 {
-	const struct e4l_places *m = &p->model;
+	const struct e4l_plan *m = p;
 	uint64_t *walls = malloc(m->clusters / 8);
 	struct e4l_span run = { 0 };
 	uint32_t i;
@@ -469,11 +380,11 @@ static errcode_t find_stretch(struct e4l_plan *p)
 static void state_of(const struct e4l_plan *p, const struct e4l_look *look,
 		     struct e4l_plan_state *state)
 {
-	uint64_t ratio = p->model.opt.geo.cluster_blocks;
+	uint64_t ratio = p->opt.geo.cluster_blocks;
 	uint32_t i, runs = 0;
 
-	for (i = 0; i < p->model.n_owners; i++)
-		runs += p->model.owner[i].n_items - p->model.owner[i].n_kept;
+	for (i = 0; i < p->n_owners; i++)
+		runs += p->owner[i].n_items - p->owner[i].n_kept;
 	*state = (struct e4l_plan_state) {
 		.fragments = runs + look->excess, .excess = look->excess,
 		.free_extents = look->extents,
@@ -504,11 +415,11 @@ static uint64_t count_broken(const struct e4l_work *w)
 static enum e4l_plan_skip why_left(const struct e4l_plan *p,
 				   const struct e4l_look *look, uint32_t i)
 {
-	uint64_t len = p->model.item[i].len;
+	uint64_t len = p->item[i].len;
 
 	if (p->late)
 		return E4L_PLAN_SKIP_TIME;
-	if (p->model.opt.copy_budget_blocks != E4L_NO_LIMIT)
+	if (p->opt.copy_budget_blocks != E4L_NO_LIMIT)
 		return E4L_PLAN_SKIP_COPY_BUDGET;
 	return len > look->largest ? E4L_PLAN_SKIP_NO_ROOM :
 				     E4L_PLAN_SKIP_GUARD;
@@ -519,7 +430,7 @@ static errcode_t list_left(struct e4l_plan *p, const struct e4l_work *w,
 			   const struct e4l_look *look, uint32_t file)
 {
 	uint64_t left[E4L_PLAN_SKIP_REASONS] = { 0 }, blocks = 0, len;
-	const struct e4l_owner *o = &p->model.owner[file];
+	const struct e4l_owner *o = &p->owner[file];
 	enum e4l_plan_skip why;
 	errcode_t err = 0;
 	uint32_t i, pieces;
@@ -532,13 +443,13 @@ static errcode_t list_left(struct e4l_plan *p, const struct e4l_work *w,
 			continue;
 		why = why_left(p, look, i);
 		left[why] += pieces - 1;
-		len = (uint64_t)p->model.item[i].len *
-		      p->model.opt.geo.cluster_blocks;
+		len = (uint64_t)p->item[i].len *
+		      p->opt.geo.cluster_blocks;
 		if (why == E4L_PLAN_SKIP_NO_ROOM && (!blocks || len < blocks))
 			blocks = len;
 	}
 	for (why = 0; why < E4L_PLAN_SKIP_REASONS && !err; why++)
-		err = e4l_places_skip(&p->model, o->ino, why, left[why],
+		err = e4l_plan_note_skipped(p, o->ino, why, left[why],
 				     why == E4L_PLAN_SKIP_NO_ROOM ? blocks : 0);
 	return err;
 }
@@ -546,7 +457,7 @@ static errcode_t list_left(struct e4l_plan *p, const struct e4l_work *w,
 /* Lists the runs that the budget does not cover, by file. */
 static errcode_t list_unzeroed(struct e4l_plan *p)
 {
-	const struct e4l_places *m = &p->model;
+	const struct e4l_plan *m = p;
 	errcode_t err = 0;
 	uint64_t left;
 	size_t i, k;
@@ -555,8 +466,8 @@ static errcode_t list_unzeroed(struct e4l_plan *p)
 		left = 0;
 		for (k = i; k < m->n_zero && m->zero[k].file == m->zero[i].file;
 		     k++)
-			left += !m->zero[k].chosen && !m->zero[k].banned;
-		err = e4l_places_skip(&p->model, m->owner[m->zero[i].file].ino,
+			left += !m->zero[k].chosen;
+		err = e4l_plan_note_skipped(p, m->owner[m->zero[i].file].ino,
 				     E4L_PLAN_SKIP_ZEROOUT_BUDGET, left, 0);
 	}
 	return err;
@@ -578,7 +489,7 @@ static int in_order(const void *va, const void *vb)
 /* Renumbers the batches without gaps, and counts batches and files. */
 static errcode_t number(struct e4l_plan *p)
 {
-	uint8_t *seen = calloc(p->model.n_owners + 1ull, 1);
+	uint8_t *seen = calloc(p->n_owners + 1ull, 1);
 	uint32_t last = E4L_NONE;
 	size_t i;
 
@@ -613,7 +524,7 @@ static errcode_t conclude(struct e4l_plan *p, struct e4l_work *w)
 	r->after.fragmented_files = count_broken(w);
 	r->copy_blocks = w->copied;
 	r->zero_blocks = w->zeroed;
-	for (i = 0; i < p->model.n_owners && !err; i++)
+	for (i = 0; i < p->n_owners && !err; i++)
 		err = list_left(p, w, &look, i);
 	if (!err)
 		err = list_unzeroed(p);
@@ -625,26 +536,53 @@ static errcode_t conclude(struct e4l_plan *p, struct e4l_work *w)
 	return err ? err : number(p);
 }
 
-static errcode_t choose_zeroes(struct e4l_places *m)
+static int cheapest_first(const void *va, const void *vb)
 {
-	if (!m->n_zero || m->opt.zeroout_budget_blocks == E4L_NO_LIMIT)
+	const struct e4l_zero_run *a = *(struct e4l_zero_run *const *)va;
+	const struct e4l_zero_run *b = *(struct e4l_zero_run *const *)vb;
+	uint64_t x = (uint64_t)a->len * b->gain, y = (uint64_t)b->len * a->gain;
+
+	if (x != y)
+		return x < y ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+/* Chooses what the budget buys, the fewest blocks per saved extent first. */
+static errcode_t choose_zeroes(struct e4l_plan *p)
+{
+	uint64_t left = p->opt.zeroout_budget_blocks;
+	struct e4l_zero_run **v;
+	size_t i;
+
+	if (!p->n_zero || left == E4L_NO_LIMIT)
 		return 0;
-	return e4l_zero_choose(m->zero, m->n_zero,
-			       m->opt.zeroout_budget_blocks);
+	v = calloc(p->n_zero, sizeof(*v));
+	if (!v)
+		return ENOMEM;
+	for (i = 0; i < p->n_zero; i++)
+		v[i] = &p->zero[i];
+	qsort(v, p->n_zero, sizeof(*v), cheapest_first);
+	for (i = 0; i < p->n_zero; i++)
+		if (v[i]->len <= left) {
+			v[i]->chosen = true;
+			left -= v[i]->len;
+		}
+	free(v);
+	return 0;
 }
 
 errcode_t e4l_plan_make(struct e4l_plan *p)
 {
 	struct e4l_work w = { 0 };
 	struct e4l_look was;
-	errcode_t err = e4l_places_check(&p->model);
+	errcode_t err = e4l_plan_check(p);
 
 	if (!err)
-		err = choose_zeroes(&p->model);
+		err = choose_zeroes(p);
 	if (!err)
 		err = find_stretch(p);
 	if (!err)
-		err = e4l_work_begin(&w, &p->model);
+		err = e4l_work_begin(&w, p);
 	if (!err) {
 		e4l_work_look(&w, &was);
 		state_of(p, &was, &p->result.before);

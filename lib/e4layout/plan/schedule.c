@@ -7,8 +7,8 @@
 #include "e4layout/base/array.h"
 #include "work.h"
 
-#define STUCK_SHARE	100 /* a batch that moves less than 1/100 is stuck */
-#define UNLOCK_SHARE	32 /* 1/32 of the clusters to move may be evacuated */
+#define STUCK_SHARE	100	/* a batch that moves less than 1/100 is stuck */
+#define UNLOCK_SHARE	32	/* 1/32 of the clusters to move may be evacuated */
 #define MOST_BATCHES	5000
 #define IDLE_BATCHES	8	/* consecutive batches that fill no slot */
 
@@ -26,12 +26,16 @@ static int densest_first(const void *va, const void *vb, void *priv)
 	return a < b ? -1 : a > b;
 }
 
-static void begin_order(struct e4l_work *w)
+static errcode_t begin_order(struct e4l_work *w)
 {
 	uint32_t i;
 
+	free(w->order);
+	w->order = calloc(w->n_items + 1, sizeof(*w->order));
+	if (!w->order)
+		return ENOMEM;
 	for (i = 0; i < w->n_items; i++) {
-		if (w->state[i] != E4L_LOOSE)
+		if (w->item[i].state != E4L_LOOSE)
 			continue;
 		w->order[w->n_order++] = i;
 		w->to_move += w->item[i].len;
@@ -39,6 +43,7 @@ static void begin_order(struct e4l_work *w)
 	if (w->n_order)
 		qsort_r(w->order, w->n_order, sizeof(*w->order), densest_first,
 			w);
+	return 0;
 }
 
 /* Sorts slots with an owner last; the others by length and by place. */
@@ -64,7 +69,7 @@ static void begin_queues(struct e4l_work *w)
 			w->head[w->slot[k].len] = E4L_NONE;
 	for (k = 0; k < w->n_order; k++) {
 		i = w->order[k];
-		if (w->state[i] != E4L_LOOSE)
+		if (w->item[i].state != E4L_LOOSE)
 			continue;
 		w->order[n++] = i;
 		if (w->item[i].len < E4L_FIT_EXACT)
@@ -75,10 +80,10 @@ static void begin_queues(struct e4l_work *w)
 		i = w->order[k];
 		len = w->item[i].len;
 		/* other items have their own slots */
-		if (w->home[i] != E4L_NONE || len >= E4L_FIT_EXACT ||
+		if (w->item[i].home != E4L_NONE || len >= E4L_FIT_EXACT ||
 		    e4l_work_is_aligned(w, i))
 			continue;
-		w->next[i] = w->head[len];
+		w->item[i].next = w->head[len];
 		w->head[len] = i;
 	}
 }
@@ -176,14 +181,14 @@ static errcode_t fill_length(struct e4l_work *w, uint32_t k, uint32_t end,
 	for (; k < end; k++)
 		if (is_free(w, &w->slot[k]))
 			m->slot[m->n_slots++] = k;
-	for (; i != E4L_NONE && m->n_items < m->n_slots; i = w->next[i])
+	for (; i != E4L_NONE && m->n_items < m->n_slots; i = w->item[i].next)
 		m->item[m->n_items++] = i;
 	return match_up(w, m);
 }
 
 static errcode_t fill_own(struct e4l_work *w, struct e4l_slot *s)
 {
-	if (w->state[s->owner] != E4L_LOOSE) {
+	if (w->item[s->owner].state != E4L_LOOSE) {
 		s->len = 0;
 		return 0;
 	}
@@ -314,22 +319,23 @@ errcode_t e4l_schedule_run(struct e4l_work *w)
 {
 	uint32_t last = w->batch + MOST_BATCHES;
 	unsigned int idle = 0;
-	errcode_t err;
+	errcode_t err = begin_order(w);
 
-	begin_order(w);
 	if (w->n_slots)
 		qsort(w->slot, w->n_slots, sizeof(*w->slot), longest_first);
-	err = finish(w, false);
+	if (!err)
+		err = finish(w, false);
 	do {
 		if (!err)
 			err = ask(w);
 		if (err || w->late)
 			return err;
 		err = run_batch(w, &idle);
-	} while (!err && w->n_slots && idle < IDLE_BATCHES && w->batch < last);
-	if (!err)
+	} while (!err && w->n_slots && idle < IDLE_BATCHES && w->batch < last &&
+		 !w->spent);
+	if (!err && !w->spent)
 		err = place_rest(w, false);
-	return err ? err : place_rest(w, true);
+	return err || w->spent ? err : place_rest(w, true);
 }
 
 errcode_t e4l_schedule_finish(struct e4l_work *w)

@@ -4,10 +4,9 @@
 #include "e4layout/base/array.h"
 #include "work.h"
 
-/* flag in place.what: spare tree blocks of a file */
-#define TREE	0x80000000u
+#define TREE	0x80000000u	/* in struct place: spare tree blocks of a file */
 
-/* An obstacle in a slot: a fragment, or a spare tree block of a file. */
+/* What is in the way: a fragment, or a spare tree block of a file. */
 struct place {
 	uint32_t start, what;
 };
@@ -19,7 +18,7 @@ struct candidate {
 
 struct unlock {
 	struct e4l_work *w;
-	struct candidate *slot;	/* sorted; the first @n_slots are chosen */
+	struct candidate *slot;		/* sorted; the first @n_slots are chosen */
 	uint32_t n_slots;
 	uint64_t *chosen;		/* a map of the chosen slots */
 	struct place *place;
@@ -167,58 +166,12 @@ static errcode_t file_waits(struct e4l_work *w, uint32_t file)
 
 	for (k = 0; k < o->n_items && !err; k++) {
 		i = w->of[o->first_item + k];
-		if (i == E4L_NONE || !w->broken[i] || w->touched[i] == w->batch)
+		if (i == E4L_NONE || !w->item[i].broken || w->item[i].touched == w->batch)
 			continue;
 		to = e4l_fit_take(&w->fit, w->item[i].len);
 		if (to == E4L_NONE)
 			break;
 		err = e4l_move_item(w, i, to, true);
-	}
-	return err;
-}
-
-/*
- * Cuts off the parts of fragment *@f outside of [start, end), if the fragment
- * may be split.
- */
-static errcode_t cut_out(struct e4l_work *w, uint32_t *f, uint32_t start,
-			 uint32_t end)
-{
-	uint32_t at = w->frag[*f].start, rest;
-	errcode_t err = 0;
-
-	if (at < start && e4l_work_may_split(w, *f))
-		err = e4l_work_split(w, *f, start - at, f);
-	at = w->frag[*f].start;
-	if (!err && at + w->frag[*f].len > end && at < end &&
-	    e4l_work_may_split(w, *f))
-		err = e4l_work_split(w, *f, end - at, &rest);
-	return err;
-}
-
-/*
- * Moves fragment @f to a temporary place, in parts if necessary.  *@full: there
- * is no place for it.
- */
-static errcode_t fragment_waits(struct e4l_work *w, uint32_t f, bool *full)
-{
-	uint32_t to, most, rest = f;
-	errcode_t err = 0;
-
-	for (; !err && rest != E4L_NONE; f = rest) {
-		rest = E4L_NONE;
-		to = e4l_fit_take(&w->fit, w->frag[f].len);
-		if (to == E4L_NONE) {
-			most = e4l_fit_longest(&w->fit);
-			*full = !most || most >= w->frag[f].len ||
-				!e4l_work_may_split(w, f);
-			if (*full)
-				return 0;
-			err = e4l_work_split(w, f, most, &rest);
-			to = e4l_fit_take(&w->fit, most);
-		}
-		if (!err)
-			err = e4l_move_fragment(w, f, to);
 	}
 	return err;
 }
@@ -233,30 +186,30 @@ static bool is_at_home(const struct e4l_work *w, const struct e4l_slot *s,
 	       f->start - s->start == f->lstart - first->lstart;
 }
 
-/* Evacuates an obstacle from slot @s. */
+/* Evacuates @p from slot @s; *@full: no free extent holds the fragment. */
 static errcode_t evacuate(struct e4l_work *w, const struct e4l_slot *s,
 			  const struct place *p, bool *full)
 {
-	const struct e4l_frag *frag;
-	uint32_t f = p->what, to;
-	errcode_t err;
+	const struct e4l_work_item *it;
+	const struct e4l_frag *f;
+	uint32_t to;
 
 	if (p->what & TREE)
 		return file_waits(w, p->what & ~TREE);
-	frag = &w->frag[f];
+	f = &w->frag[p->what];
+	it = &w->item[f->item];
 	/* the fragment was moved earlier, or is not in the slot */
-	if (frag->start != p->start || frag->start + frag->len <= s->start ||
-	    is_at_home(w, s, frag))
+	if (f->start != p->start || f->start + f->len <= s->start ||
+	    is_at_home(w, s, f))
 		return 0;
-	if (w->m->owner[w->item[frag->item].file].allowed & E4L_PLAN_AT_ONCE)
-		return file_waits(w, w->item[frag->item].file);
-	if (w->item[frag->item].n == 1) {
-		to = e4l_fit_take(&w->fit, frag->len);
-		if (to != E4L_NONE)
-			return e4l_move_item(w, frag->item, to, true);
-	}
-	err = cut_out(w, &f, s->start, s->start + s->len);
-	return err ? err : fragment_waits(w, f, full);
+	if (w->m->owner[it->file].allowed & E4L_PLAN_AT_ONCE)
+		return file_waits(w, it->file);
+	to = e4l_fit_take(&w->fit, f->len);
+	*full = to == E4L_NONE;
+	if (*full)
+		return 0;
+	return it->n == 1 ? e4l_move_item(w, f->item, to, true) :
+			    e4l_move_fragment(w, p->what, to);
 }
 
 static errcode_t evacuate_slot(struct unlock *u, const struct e4l_slot *s,

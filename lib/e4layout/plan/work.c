@@ -1,38 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
 #include "e4layout/base/array.h"
+#include "e4layout/base/sort_index.h"
 #include "work.h"
 
-/* digits of a radix sort */
-#define DIGIT_BITS	11
-#define DIGITS		(1u << DIGIT_BITS)
-
-static uint64_t *new_map(const struct e4l_places *m)
+static uint64_t *new_map(const struct e4l_plan *m)
 {
 	return calloc(m->clusters / E4L_WORD_BITS, sizeof(uint64_t));
-}
-
-/* Grows all arrays with one element per item. */
-static errcode_t grow_items(struct e4l_work *w)
-{
-	void *arrays[] = {
-		&w->item, &w->state, &w->broken, &w->home, &w->next, &w->touched,
-		&w->order,
-	};
-	const size_t sizes[] = {
-		sizeof(*w->item), 1, 1, sizeof(*w->home), sizeof(*w->next),
-		sizeof(*w->touched), sizeof(*w->order),
-	};
-	size_t max = w->max_items, i;
-	errcode_t err = 0;
-
-	for (i = 0; i < sizeof(sizes) / sizeof(*sizes) && !err; i++) {
-		max = w->max_items;
-		err = e4l_reserve(arrays[i], w->n_items, &max, 1, sizes[i]);
-	}
-	if (!err)
-		w->max_items = max;
-	return err;
 }
 
 /* Returns a copy of the first @bytes, with room for one more element. */
@@ -48,7 +22,7 @@ static void *copy_of(const void *array, uint64_t bytes)
 /* Copies the state that differs from the model, from one attempt to another. */
 static errcode_t copy_state(struct e4l_work *to, const struct e4l_work *from)
 {
-	const struct e4l_places *m = to->m;
+	const struct e4l_plan *m = to->m;
 	uint64_t map = m->clusters / 8;
 
 	to->max_frags = from->n_frags;
@@ -59,18 +33,17 @@ static errcode_t copy_state(struct e4l_work *to, const struct e4l_work *from)
 	if (m->unwritten)
 		to->unwritten = copy_of(from->unwritten,
 					map * m->opt.geo.cluster_blocks);
-	to->cuts = copy_of(from->cuts, m->n_owners * sizeof(*to->cuts));
 	to->finished = copy_of(from->finished, m->n_owners);
 	to->moved = copy_of(from->moved, m->n_owners);
 	return to->frag && to->move && to->used &&
-	       !to->unwritten == !m->unwritten && to->cuts && to->finished &&
+	       !to->unwritten == !m->unwritten && to->finished &&
 	       to->moved ? 0 : ENOMEM;
 }
 
 /* Allocates the data that each generation initialises. */
 static errcode_t make_scratch(struct e4l_work *w)
 {
-	const struct e4l_places *m = w->m;
+	const struct e4l_plan *m = w->m;
 
 	w->of = calloc(m->n_items + 1, sizeof(*w->of));
 	w->broken_items = calloc(m->n_owners + 1, sizeof(*w->broken_items));
@@ -101,7 +74,7 @@ errcode_t e4l_work_copy(struct e4l_work *to, const struct e4l_work *from)
 
 	*to = (struct e4l_work) {
 		.m = from->m, .how = from->how, .batch = from->batch,
-		.start_excess = from->start_excess, .excess = from->excess,
+		.excess = from->excess,
 		.n_moves = from->n_moves, .n_settled = from->n_settled,
 		.n_frags = from->n_frags, .copied = from->copied,
 		.zeroed = from->zeroed,
@@ -110,7 +83,7 @@ errcode_t e4l_work_copy(struct e4l_work *to, const struct e4l_work *from)
 	return err ? err : make_scratch(to);
 }
 
-errcode_t e4l_work_begin(struct e4l_work *w, struct e4l_places *m)
+errcode_t e4l_work_begin(struct e4l_work *w, struct e4l_plan *m)
 {
 	const struct e4l_work start = {
 		.m = m, .how = { .part = 2, .share = E4L_WHOLE_SHARE },
@@ -120,7 +93,7 @@ errcode_t e4l_work_begin(struct e4l_work *w, struct e4l_places *m)
 	errcode_t err = e4l_work_copy(w, &start);
 
 	if (!err)
-		w->start_excess = w->excess = e4l_work_excess(w);
+		w->excess = e4l_work_excess(w);
 	return err;
 }
 
@@ -140,8 +113,7 @@ void e4l_work_adopt(struct e4l_work *w, struct e4l_work *next, bool take)
 void e4l_work_free(struct e4l_work *w)
 {
 	void *all[] = {
-		w->move, w->frag, w->item, w->state, w->broken, w->home,
-		w->next, w->touched, w->order, w->of, w->broken_items, w->cuts,
+		w->move, w->frag, w->item, w->order, w->of, w->broken_items,
 		w->finished, w->moved, w->by_place, w->used, w->unwritten,
 		w->walls, w->loose, w->region, w->homes, w->given, w->scratch,
 		w->slot, w->head,
@@ -199,44 +171,20 @@ void e4l_work_look(const struct e4l_work *w, struct e4l_look *look)
 
 /* ----------------------------------------------------------------- by place */
 
-static void count_digits(const struct e4l_work *w, const uint32_t *v,
-			 unsigned int shift, uint32_t *count)
-{
-	uint32_t i;
-
-	memset(count, 0, (DIGITS + 1) * sizeof(*count));
-	for (i = 0; i < w->n_by_place; i++)
-		count[(w->frag[v[i]].start >> shift & (DIGITS - 1)) + 1]++;
-	for (i = 0; i < DIGITS; i++)
-		count[i + 1] += count[i];
-}
-
 static errcode_t sort_by_place(struct e4l_work *w)
 {
-	uint32_t *from = calloc(w->n_frags + 1, sizeof(*from));
-	uint32_t *to = calloc(w->n_frags + 1, sizeof(*to)), *swap, i;
-	uint32_t *count = calloc(DIGITS + 1, sizeof(*count));
-	bool ok = from && to && count;
-	unsigned int shift;
+	uint32_t i, n = 0, *v = calloc(w->n_frags + 1, sizeof(*v));
 
+	if (!v)
+		return ENOMEM;
 	/* without fragments that were merged into others */
-	for (i = 0, w->n_by_place = 0; ok && i < w->n_frags; i++)
+	for (i = 0; i < w->n_frags; i++)
 		if (w->frag[i].len)
-			from[w->n_by_place++] = i;
-	for (shift = 0; ok && shift < 32; shift += DIGIT_BITS) {
-		count_digits(w, from, shift, count);
-		for (i = 0; i < w->n_by_place; i++)
-			to[count[w->frag[from[i]].start >> shift &
-				 (DIGITS - 1)]++] = from[i];
-		swap = from;
-		from = to;
-		to = swap;
-	}
-	free(count);
-	free(to);
+			v[n++] = i;
 	free(w->by_place);
-	w->by_place = from;
-	return ok ? 0 : ENOMEM;
+	w->by_place = v;
+	w->n_by_place = n;
+	return e4l_sort_index(v, n, &w->frag->start, sizeof(*w->frag));
 }
 
 uint32_t e4l_work_behind(const struct e4l_work *w, uint32_t cluster)
@@ -261,7 +209,7 @@ uint32_t e4l_work_behind(const struct e4l_work *w, uint32_t cluster)
 void e4l_work_mark(const struct e4l_work *w, uint64_t *map, uint32_t i,
 		   bool value)
 {
-	const struct e4l_item *it = &w->item[i];
+	const struct e4l_work_item *it = &w->item[i];
 	const struct e4l_frag *f;
 	uint32_t n, at = it->first;
 
@@ -283,7 +231,7 @@ bool e4l_work_is_aligned(const struct e4l_work *w, uint32_t i)
 	const struct e4l_frag *first = f < w->m->n_frags ? &w->m->frag[f] :
 							  &w->frag[f];
 
-	return stripe && !w->broken[i] && w->item[i].len >= stripe &&
+	return stripe && !w->item[i].broken && w->item[i].len >= stripe &&
 	       first->start % stripe == 0;
 }
 
@@ -300,7 +248,7 @@ errcode_t e4l_work_take(struct e4l_work *w, uint32_t i, uint32_t *to)
 
 void e4l_work_loosen(struct e4l_work *w, uint32_t i)
 {
-	w->state[i] = E4L_LOOSE;
+	w->item[i].state = E4L_LOOSE;
 	e4l_work_mark(w, w->loose, i, true);
 }
 
@@ -308,24 +256,19 @@ void e4l_work_loosen(struct e4l_work *w, uint32_t i)
 static errcode_t add_item(struct e4l_work *w, uint32_t f, uint32_t end,
 			  uint32_t file, bool broken)
 {
-	struct e4l_item *it;
-	errcode_t err = grow_items(w);
-	uint32_t i = w->n_items;
+	struct e4l_work_item it = {
+		.first = f, .file = file, .broken = broken,
+		.home = E4L_NONE, .touched = E4L_NONE,
+		.state = w->m->owner[file].allowed & E4L_PLAN_AWAY || broken ?
+			 E4L_KEPT : E4L_PINNED,
+	};
 
-	if (err)
-		return err;
-	it = &w->item[i];
-	*it = (struct e4l_item) { .first = f, .file = file };
-	for (; f != end; f = w->frag[f].next, it->n++) {
-		it->len += w->frag[f].len;
-		w->frag[f].item = i;
+	for (; f != end; f = w->frag[f].next, it.n++) {
+		it.len += w->frag[f].len;
+		w->frag[f].item = w->n_items;
 	}
-	w->state[i] = w->m->owner[file].allowed & E4L_PLAN_AWAY || broken ?
-		      E4L_KEPT : E4L_PINNED;
-	w->broken[i] = broken;
-	w->home[i] = w->touched[i] = E4L_NONE;
-	w->n_items++;
-	return 0;
+	return e4l_append(&w->item, &w->n_items, &w->max_items, &it, 1,
+			  sizeof(it));
 }
 
 /*
@@ -411,7 +354,8 @@ static int densest_first(const void *va, const void *vb)
 static uint64_t share_of(const struct e4l_work *w, uint64_t all)
 {
 	const struct e4l_plan_options *opt = &w->m->opt;
-	uint64_t budget = opt->copy_budget_blocks / opt->geo.cluster_blocks;
+	uint64_t budget = (opt->copy_budget_blocks - w->copied) /
+			  opt->geo.cluster_blocks;
 
 	if (opt->copy_budget_blocks != E4L_NO_LIMIT && budget < all)
 		all = budget;
@@ -422,7 +366,7 @@ static uint64_t share_of(const struct e4l_work *w, uint64_t all)
 static uint32_t list_dense(const struct e4l_work *w, struct dense *v,
 			   uint64_t *sum)
 {
-	const struct e4l_places *m = w->m;
+	const struct e4l_plan *m = w->m;
 	uint32_t i, n = 0, pieces;
 
 	for (i = 0; i < m->n_items; i++) {
@@ -477,7 +421,7 @@ static errcode_t choose_share(const struct e4l_work *w, uint32_t **share)
 
 static void begin_maps(struct e4l_work *w)
 {
-	const struct e4l_places *m = w->m;
+	const struct e4l_plan *m = w->m;
 	size_t bytes = m->clusters / 8;
 	uint32_t f;
 
@@ -582,19 +526,19 @@ static void sort_out(struct e4l_work *w, uint32_t i, bool any_length)
 {
 	bool is_long = w->item[i].len > w->large_item;
 
-	if (w->broken[i] && (any_length || !is_long)) {
+	if (w->item[i].broken && (any_length || !is_long)) {
 		e4l_work_loosen(w, i);
 		return;
 	}
-	if (is_long && !w->broken[i])
-		w->state[i] = E4L_PINNED;
-	if (is_long || w->state[i] == E4L_PINNED)
+	if (is_long && !w->item[i].broken)
+		w->item[i].state = E4L_PINNED;
+	if (is_long || w->item[i].state == E4L_PINNED)
 		e4l_work_mark(w, w->walls, i, true);
 }
 
 errcode_t e4l_work_items(struct e4l_work *w, const uint8_t *only)
 {
-	const struct e4l_places *m = w->m;
+	const struct e4l_plan *m = w->m;
 	uint32_t *share = NULL;
 	errcode_t err = 0;
 	uint32_t i;
@@ -603,7 +547,8 @@ errcode_t e4l_work_items(struct e4l_work *w, const uint8_t *only)
 	w->to_move = 0;
 	memset(w->broken_items, 0, m->n_owners * sizeof(*w->broken_items));
 	begin_maps(w);
-	if (w->how.share < E4L_WHOLE_SHARE)
+	if (w->how.share < E4L_WHOLE_SHARE ||
+	    m->opt.copy_budget_blocks != E4L_NO_LIMIT)
 		err = choose_share(w, &share);
 	for (i = 0; i < m->n_items && !err; i++)
 		err = add_run(w, i, only, share);
@@ -622,8 +567,8 @@ errcode_t e4l_work_items(struct e4l_work *w, const uint8_t *only)
 /* Whether item @i is fragmented, too long to be moved, and without a home. */
 static bool is_lost(const struct e4l_work *w, uint32_t i)
 {
-	return i != E4L_NONE && w->broken[i] && w->state[i] != E4L_LOOSE &&
-	       w->item[i].len > w->large_item && w->home[i] == E4L_NONE;
+	return i != E4L_NONE && w->item[i].broken && w->item[i].state != E4L_LOOSE &&
+	       w->item[i].len > w->large_item && w->item[i].home == E4L_NONE;
 }
 
 errcode_t e4l_work_scatter(struct e4l_work *w)
@@ -636,7 +581,7 @@ errcode_t e4l_work_scatter(struct e4l_work *w)
 			continue;
 		e4l_work_mark(w, w->walls, w->of[i], false);
 		w->item[w->of[i]].n = w->item[w->of[i]].len = 0;
-		w->state[w->of[i]] = E4L_MOVED;
+		w->item[w->of[i]].state = E4L_MOVED;
 		w->of[i] = E4L_NONE;
 		k = w->n_items;
 		err = add_parts(w, i, part_length(w, i), UINT64_MAX);

@@ -6,7 +6,7 @@
 #ifndef E4L_PLAN_WORK_H
 #define E4L_PLAN_WORK_H
 
-#include "fit.h"
+#include "e4layout/base/fit.h"
 #include "model.h"
 
 enum e4l_item_state {
@@ -23,9 +23,19 @@ enum e4l_file_state {
 	E4L_FINISHED,		/* whole, zeroed and packed */
 };
 
+/* What moves as one: a logical run, or each fragment of one. */
+struct e4l_work_item {
+	uint32_t len, first, n, file;	/* see struct e4l_item */
+	uint32_t home;			/* where part of it stays, or E4L_NONE */
+	uint32_t next;			/* of its length, among those waiting */
+	uint32_t touched;		/* the last batch in which a part moved */
+	uint8_t state;			/* enum e4l_item_state */
+	bool broken;			/* it is a logical run in fragments */
+};
+
 /* Parameters of an attempt. */
 struct e4l_attempt {
-	uint32_t part; /* items longer than free space / @part are moved last */
+	uint32_t part;		/* items longer than free space / @part are moved last */
 	uint32_t share;		/* share of the work, in thousandths */
 	bool regions;		/* consolidate free space */
 	bool cut;		/* join runs that are too long in parts */
@@ -46,9 +56,9 @@ struct e4l_look {
 };
 
 struct e4l_work {
-	struct e4l_places *m;
+	struct e4l_plan *m;
 	struct e4l_attempt how;
-	uint64_t start_excess, excess;
+	uint64_t excess;
 	uint32_t batch;
 	struct e4l_plan_move *move;
 	size_t n_moves, max_moves;
@@ -60,25 +70,15 @@ struct e4l_work {
 	struct e4l_frag *frag;
 	uint32_t n_frags;
 	size_t max_frags;
-	/* units of moves: logical runs, or their fragments */
-	struct e4l_item *item;
-	uint32_t n_items;
-	size_t max_items;
-	uint8_t *state;			/* of each item: enum e4l_item_state */
-	uint8_t *broken;	/* of each item: a fragmented logical run */
-	/* of each item: its start if a part stays, or E4L_NONE */
-	uint32_t *home;
-	uint32_t *next;	/* of each item: the next waiting item of its length */
-	/* of each item: the last batch in which a part was moved */
-	uint32_t *touched;
+	struct e4l_work_item *item;
+	size_t n_items, max_items;
 	uint32_t *order;		/* items to move, the densest first */
 	uint32_t n_order;
-	uint32_t *of;	/* of each logical run: its item, or E4L_NONE */
-	uint32_t *broken_items;	/* of each file: number of fragmented items */
-	uint32_t *cuts;	/* of each file: number of additional extents */
+	uint32_t *of;			/* of each logical run: its item, or E4L_NONE */
+	uint32_t *broken_items;		/* of each file: number of fragmented items */
 	uint8_t *finished;		/* of each file: enum e4l_file_state */
-	uint8_t *moved;	/* of each file: moved after it was packed */
-	uint32_t *by_place;	/* fragments, sorted by place at the start */
+	uint8_t *moved;			/* of each file: moved after it was packed */
+	uint32_t *by_place;		/* fragments, sorted by place at the start */
 	uint32_t n_by_place;
 	/* maps */
 	uint64_t *used, *unwritten;
@@ -98,17 +98,18 @@ struct e4l_work {
 	uint32_t n_homes;
 	struct e4l_fit fit;
 	uint64_t free_end;		/* clusters that are free at the end */
-	uint32_t large_item;	/* longer items are not moved in one piece */
+	uint32_t large_item;		/* longer items are not moved in one piece */
 	uint64_t to_move;
 	uint64_t copied, zeroed;	/* blocks */
 	bool late;			/* ended by enough() */
+	bool spent;			/* a move would exceed the budget */
 };
 
 /*
  * Begins with the layout before the plan.  Errors: ENOMEM.  Call
  * e4l_work_free() also after an error.
  */
-errcode_t e4l_work_begin(struct e4l_work *w, struct e4l_places *m);
+errcode_t e4l_work_begin(struct e4l_work *w, struct e4l_plan *m);
 /*
  * Begins an attempt in the state of @from.  Errors: ENOMEM.  Call e4l_work_free() also
  * after an error.
@@ -155,6 +156,21 @@ errcode_t e4l_work_scatter(struct e4l_work *w);
 
 /* ------------------------------------------------------------- target.c */
 
+/*
+ * Marks items that overlap [start, end) as loose.  Returns whether all of them
+ * can be moved.
+ */
+bool e4l_target_lift(struct e4l_work *w, uint32_t start, uint32_t end);
+/*
+ * Chooses regions: the longest that walls allow, at the places with the least
+ * to copy.  *@first is the first region.
+ */
+errcode_t e4l_target_regions(struct e4l_work *w, struct e4l_span *first);
+/* Fragments of long or of short items stay where they are if that is worth it. */
+void e4l_target_homes(struct e4l_work *w, bool is_long);
+
+/* -------------------------------------------------------------- slots.c */
+
 /* Chooses regions and slots.  @homes: fragments may stay at their places. */
 errcode_t e4l_target_choose(struct e4l_work *w, bool homes);
 /* Gives each loose item its own slot in the current free space. */
@@ -189,16 +205,11 @@ errcode_t e4l_move_fragment(struct e4l_work *w, uint32_t f, uint32_t to);
 errcode_t e4l_move_pack(struct e4l_work *w, uint32_t file);
 /* Finishes a file: frees its spare tree blocks. */
 errcode_t e4l_move_finish(struct e4l_work *w, uint32_t file);
-/* Whether e4l_work_split() may split the fragment. */
-bool e4l_work_may_split(const struct e4l_work *w, uint32_t f);
 /*
  * Packs a file that was moved, because moves keep its tree from shrinking.  A
  * fragmented file is packed if its extents fit into its inode.
  */
 errcode_t e4l_move_repack(struct e4l_work *w, uint32_t file);
-/* Splits @f after @keep clusters; *@rest is the new fragment. */
-errcode_t e4l_work_split(struct e4l_work *w, uint32_t f, uint32_t keep,
-			 uint32_t *rest);
 /* Ends a batch: frees the clusters that its moves have left. */
 void e4l_end_batch(struct e4l_work *w);
 

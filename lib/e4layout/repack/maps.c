@@ -340,7 +340,9 @@ static errcode_t look_at_some(struct e4l_maps *m,
 		for (k = 1; i + k < *n && v[i + k].file == v[i].file; k++)
 			;
 		err = e4l_reread_find(&r, ino, &now) ?
-		      e4l_plan_outcome(m->plan, v + i, k, &now, &then) :
+		      e4l_plan_foresee(m->plan, v + i, k, &now, e4l_maps_note_load,
+				       m,
+				       &then) :
 		      E4L_ET_CHANGED;
 		if (!err)
 			err = note_outcome(m, ino, &now, &then);
@@ -471,9 +473,9 @@ static errcode_t sum_up(struct e4l_maps *m)
 	errcode_t err = look_ahead(m);
 
 	if (!err)
+		err = e4l_maps_count_transactions(m);
+	if (!err)
 		err = e4l_maps_set_after(m, m->planned, m->n_planned);
-	result->planned.copied_blocks += r->copy_blocks;
-	result->planned.zeroed_blocks += r->zero_blocks;
 	result->files_planned = r->files;
 	result->after.free_extents = r->after.free_extents;
 	result->after.largest_free_blocks = r->after.largest_free_blocks;
@@ -539,6 +541,8 @@ void e4l_maps_free(struct e4l_maps *m)
 	e4l_dirs_free(m->dirs);
 	e4l_candidates_end(&m->candidates);
 	e4l_plan_free(m->plan);
+	free(m->loads);
+	free(m->groups);
 	free(m->files);
 	free(m->planned);
 	free(m->done);

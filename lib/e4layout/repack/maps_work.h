@@ -33,6 +33,10 @@ struct e4l_maps {
 	struct e4l_file_change *planned; /* planned changes of each file */
 	struct e4l_file_change *done;	/* changes of each finished step */
 	size_t n_files, n_planned, n_done;
+	struct e4l_maps_load *loads;	/* of each step of the plan */
+	size_t n_loads, max_loads;
+	uint32_t *groups;		/* of all of them */
+	size_t n_groups, max_groups;
 	struct e4l_free_histogram free;
 	uint64_t large_free;	/* blocks of free space in large extents */
 };
@@ -48,6 +52,11 @@ errcode_t e4l_maps_set_after(struct e4l_maps *m,
 /* Copies the statistics of free space to @l. */
 void e4l_maps_set_free(const struct e4l_maps *m, struct e4l_layout *l);
 errcode_t e4l_maps_count_free(const struct e4l_block_run *run, void *maps);
+
+/* Counts what a step of the plan copies and zeroes; fits e4l_plan_foresee(). */
+errcode_t e4l_maps_note_load(const struct e4l_step *step, void *maps);
+/* Counts the transactions, once all steps of the plan are noted. */
+errcode_t e4l_maps_count_transactions(struct e4l_maps *m);
 
 /*
  * Reads the files of the first *@n moves again, or of fewer moves if these have

@@ -4,7 +4,7 @@
 #define E4L_FIT_H
 
 #include <et/com_err.h>
-#include "e4layout/base/map.h"
+#include "map.h"
 
 /*
  * Each length below E4L_FIT_EXACT has its own list; longer extents share a list
@@ -15,9 +15,9 @@
 
 /* Must be zeroed before e4l_fit_begin(); freed by e4l_fit_free(). */
 struct e4l_fit {
-	uint32_t *head;	/* the first extent of each list, or E4L_NONE */
-	uint64_t *any;	/* bitmap of the lists that are not empty */
-	uint64_t *any_word;	/* bitmap of the words of @any that are not 0 */
+	uint32_t *head;			/* the first extent of each list, or E4L_NONE */
+	uint64_t *any;			/* bitmap of the lists that are not empty */
+	uint64_t *any_word;		/* bitmap of the words of @any that are not 0 */
 	struct e4l_span *run;
 	uint32_t *next;
 	uint32_t n;
@@ -40,9 +40,6 @@ uint32_t e4l_fit_take(struct e4l_fit *fit, uint32_t len);
  */
 errcode_t e4l_fit_take_aligned(struct e4l_fit *fit, uint32_t len,
 			       uint32_t align, uint32_t *start);
-
-/* Returns the length of a free extent, up to 3 % shorter than the longest. */
-uint32_t e4l_fit_longest(const struct e4l_fit *fit);
 
 void e4l_fit_free(struct e4l_fit *fit);
 

@@ -160,22 +160,6 @@ errcode_t e4l_fit_take_aligned(struct e4l_fit *fit, uint32_t len,
 	return at == end ? 0 : add(fit, &(struct e4l_span) { at, end - at });
 }
 
-uint32_t e4l_fit_longest(const struct e4l_fit *fit)
-{
-	uint32_t word = WORD_WORDS, list;
-
-	while (word--) {
-		if (!fit->any_word[word])
-			continue;
-		list = word * E4L_WORD_BITS + E4L_WORD_BITS - 1 -
-		       __builtin_clzll(fit->any_word[word]);
-		list = list * E4L_WORD_BITS + E4L_WORD_BITS - 1 -
-		       __builtin_clzll(fit->any[list]);
-		return fit->run[fit->head[list]].len;
-	}
-	return 0;
-}
-
 void e4l_fit_free(struct e4l_fit *fit)
 {
 	free(fit->head);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* zero: chooses unwritten runs to zero: the fewest extents within a budget. */
-#ifndef E4L_ZERO_H
-#define E4L_ZERO_H
+/* zero_runs: unwritten runs of a file that save extents if they are zeroed.  Pure. */
+#ifndef E4L_ZERO_RUNS_H
+#define E4L_ZERO_RUNS_H
 
 #include <e4layout/extents.h>
 
@@ -11,9 +11,8 @@ struct e4l_zero_run {
 	uint32_t lblk;
 	uint32_t len;
 	uint8_t gain;			/* extents saved: 1 or 2 */
-	bool before, behind; /* there are adjacent extents before and after */
+	bool before, behind;		/* there are adjacent extents before and after */
 	bool chosen;
-	bool banned;			/* zeroing would save no extent */
 };
 
 /*
@@ -25,17 +24,6 @@ errcode_t e4l_find_zero_runs(const struct e4l_extent *ex, size_t n_ex,
 			     uint32_t max_blocks, uint64_t eof_blk,
 			     size_t file, struct e4l_zero_run **runs,
 			     size_t *n);
-
-/* Chooses among @runs, except banned ones, within @budget. */
-errcode_t e4l_zero_choose(struct e4l_zero_run *runs, size_t n,
-			  uint64_t budget);
-/*
- * Bans chosen @runs of a file that save no extent because the joined extent
- * would be too long.  *@trimmed: runs were banned, so that another choice may
- * be better.
- */
-errcode_t e4l_zero_trim(const struct e4l_extent *ex, size_t n_ex,
-			struct e4l_zero_run *runs, size_t n, bool *trimmed);
 
 /* Returns the runs of @file among @n runs that are sorted by file. */
 const struct e4l_zero_run *e4l_zero_of_file(const struct e4l_zero_run *runs,

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* sort_index: numbers of structs, sorted by one of their members. */
+#ifndef E4L_SORT_INDEX_H
+#define E4L_SORT_INDEX_H
+
+#include <et/com_err.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Sorts the @n numbers at @v by key: number i has the one that is i * @size bytes
+ * behind @keys.  Takes time in proportion to @n.  ENOMEM.
+ */
+errcode_t e4l_sort_index(uint32_t *v, uint32_t n, const uint32_t *keys,
+			 size_t size);
+
+#endif
