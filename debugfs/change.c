@@ -30,8 +30,8 @@ bool shell_changed(struct shell *s, bool ok)
 		say("%s: %s was closed: to undo all changes, run e2undo %s %s",
 		    s->request, s->name, s->undo.file, s->target.device);
 	else
-		say("%s: %s was closed: nothing was changed", s->request,
-		    s->name);
+		say("%s: %s was closed after the error; nothing was changed",
+		    s->request, s->name);
 	shell_close(s);
 	return false;
 }

@@ -84,10 +84,10 @@ static void print_fixes(const struct e4check *check)
 		print_command(check, "to fix", fix);
 	}
 	if (parts > 1)
-		print_command(check, "or all of these",
+		print_command(check, "to fix all layout problems",
 			      "e4repack --all");
 	if (check->target.mount_point && check->found.severity[E4L_SEVERITY_ERROR])
-		puts("the filesystem is mounted: check it again unmounted");
+		puts("the filesystem is mounted: unmount it and run e4check again");
 }
 
 static void print_summary(const struct e4check *check)

@@ -90,7 +90,7 @@ static void print_files(FILE *out, const struct e4frag *frag)
 	     "contiguous, but split by written/unwritten state");
 	line(out, "  mergeable", m->files.mergeable,
 	     "contiguous extents of the same state");
-	line(out, "Tree blocks", m->files.tree_blocks, "%s; %s (%s) would do",
+	line(out, "Tree blocks", m->files.tree_blocks, "%s; minimum %s (%s)",
 	     SIZE(blocks_size(frag, m->files.tree_blocks)),
 	     NUM(m->files.ideal_tree_blocks),
 	     SIZE(blocks_size(frag, m->files.ideal_tree_blocks)));
@@ -107,7 +107,7 @@ static void print_directories(FILE *out, const struct e4frag *frag)
 	line(out, "Directories", m->directories.count,
 	     "read together with the inodes of their entries:");
 	line(out, "  itable blocks", m->directories.itable_blocks,
-	     "hold those inodes; %s would do",
+	     "contain all these inodes; minimum %s",
 	     NUM(m->directories.itable_blocks_ideal));
 	line(out, "  unused inodes", m->directories.unused_inodes_read_by_fsck,
 	     "unused inodes that e2fsck has to scan");

@@ -50,7 +50,7 @@ static const struct args_option options[] = {
 	  .value = "WORD,...", .choices = e4repack_only_words,
 	  .help = "only files,trees,directories,free,inodes" },
 	{ .name = "all", .kind = ARGS_FLAG, .offset = AT(all),
-	  .help = "repack everything, as with --inodes" },
+	  .help = "same as --inodes" },
 	{ .name = "no-move", .kind = ARGS_FLAG, .offset = AT(no_move),
 	  .help = "copy no data: improve extent trees only" },
 	{ .name = "free-run", .kind = ARGS_SIZE, .offset = AT(free_run),
@@ -78,9 +78,9 @@ static const struct args_option options[] = {
 	  .help = "skip files with fewer than N excess extents" },
 	{ .name = "mem", .kind = ARGS_SHARE, .offset = AT(mem),
 	  .value = "SIZE", .max = MAX_BYTES,
-	  .help = "limit memory to SIZE (or N%), plus 32M" },
+	  .help = "limit memory to SIZE (or N% of RAM), plus 32M" },
 	{ .name = "exclude", .kind = ARGS_TEXTS, .offset = AT(exclude),
-	  .value = "PATH", .help = "skip that file or subtree (repeatable)" },
+	  .value = "PATH", .help = "skip the file or subtree PATH (repeatable)" },
 	{ .name = "move", .kind = ARGS_SET, .offset = AT(move),
 	  .value = "WORD,...", .choices = move_words,
 	  .help = "also move immutable files, swap files" },
@@ -104,7 +104,7 @@ static const struct args_tool tool = {
 	.purpose = "Defragment the files of an ext4 filesystem and "
 		   "consolidate its free space, or\ndefragment the files and "
 		   "subtrees PATH.  If TARGET is a directory or a file\n"
-		   "that is no image, the filesystem stays mounted.",
+		   "other than an image, repack its mounted filesystem.",
 	.options = options,
 	.n_options = sizeof(options) / sizeof(*options),
 	.min_operands = 1, .max_operands = -1,
@@ -230,8 +230,9 @@ static void answer_signals(void *priv)
 		 "a second signal ends the run at once", name);
 	if (r->undo.file)
 		snprintf(r->second, sizeof(r->second),
-			"%s: the run ended inside a transaction: see SAFETY in "
-			"e4repack(8) about %s", name, r->undo.file);
+			"%s: the run ended inside a transaction: run e2undo %s "
+			"%s, and then e2fsck -fy %s (see UNDO in e4repack(8))",
+			name, r->undo.file, device, device);
 	else
 		snprintf(r->second, sizeof(r->second),
 			"%s: the run ended inside a transaction: run %se2fsck "
@@ -384,8 +385,8 @@ static void say_stopped(const struct e4repack *r)
 		say("%s: stopped%s during planning; nothing was changed",
 		    r->target.name, by_what(r));
 	else
-		say("%s: stopped%s after %llu of %llu files: another run "
-		    "continues", r->target.name, by_what(r),
+		say("%s: stopped%s after %llu of %llu files: run e4repack "
+		    "again to continue", r->target.name, by_what(r),
 		    (unsigned long long)result->files_done,
 		    (unsigned long long)result->files_planned);
 }

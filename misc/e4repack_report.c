@@ -122,7 +122,7 @@ static void print_table(const struct e4repack *r)
 			printf("%-22s %13s %13s\n", row->label,
 			       cell(r, row, before, a),
 			       cell(r, row, after, b));
-	printf("%-22s %13s %13s\n", "Free in 1 MiB and more",
+	printf("%-22s %13s %13s\n", "Free extents >= 1 MiB",
 	       PERCENT(before->large_free_blocks, before->free_blocks),
 	       PERCENT(after->large_free_blocks, after->free_blocks));
 }

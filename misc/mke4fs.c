@@ -490,8 +490,8 @@ static void warn_of_times(const struct image *im)
 	char n[2 * UNITS_LEN];
 
 	if (s->far_times)
-		say("%s: %s a timestamp outside 1901-12-13 to %s, which is set "
-		    "to the nearest of these dates", im->name,
+		say("%s: %s timestamps outside the range 1901-12-13 to %s: set "
+		    "to the nearest date in the range", im->name,
 		    files(s->far_times, " has", "s have", n),
 		    small ? "2038-01-19 (-I 256 extends the range to "
 			    "2310-04-04)" : "2310-04-04");

@@ -391,7 +391,7 @@ static bool put_new(struct mtree *m, const struct spec *s, uint32_t type,
 	errcode_t err;
 
 	if (!type)
-		return refuse(m, "a file that is in no source requires type=",
+		return refuse(m, "a new file requires type=",
 			      m->l->path);
 	if (type == S_IFLNK && !(s->set & HAS_TARGET))
 		return refuse(m, "type=link requires link=", m->l->path);

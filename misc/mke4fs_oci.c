@@ -268,8 +268,7 @@ static bool take_config(struct oci *o, const char *where, json_t *config,
 	*o->l->config_text = text;
 	*o->l->config_len = len;
 	return !o->l->c->platform || suits(o, config) ||
-	       refuse(o, where, "the image is for a platform other than "
-				"--platform");
+	       refuse(o, where, "the image does not match --platform");
 }
 
 static bool load_manifest_of(struct oci *o, const struct descriptor *d)

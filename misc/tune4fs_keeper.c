@@ -134,8 +134,8 @@ bool keeper_read(struct keeper *p, struct e4l_tunables **t)
 	errcode_t err = keeper_get(p, t);
 
 	if (keeper_is_damage(err))
-		say("%s: the stored tunables are damaged: %s: to remove it, run "
-		    "tune4fs --clear %s", p->name, error_message(err), p->name);
+		say("%s: the stored tunables are damaged: %s: to remove them, "
+		    "run tune4fs --clear %s", p->name, error_message(err), p->name);
 	else if (err)
 		keeper_say(p, err);
 	return !err;

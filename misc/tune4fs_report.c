@@ -45,9 +45,9 @@ static const char *skip_text(const struct skipped *s, char *buf, size_t size)
 	case SKIP_READ_ONLY:
 		return "read-only in this kernel";
 	case SKIP_OPTION:
-		return "not applied: a mount option sets it";
+		return "not applied: overridden by a mount option";
 	case SKIP_REFUSED:
-		snprintf(buf, size, "the kernel refuses it: %s",
+		snprintf(buf, size, "the kernel refused the value: %s",
 			 strerror(s->error));
 		return buf;
 	}
@@ -124,7 +124,7 @@ static void collect_rows(const struct report *r, struct rows *rows)
 #define VALUE_WIDTH 16
 
 static const struct table_column columns[] = {
-	{ .title = "name", .left = true }, { .title = "kept" },
+	{ .title = "name", .left = true }, { .title = "stored" },
 	{ .title = "running" }, { .title = "default" },
 	{ .title = "unit", .left = true }, { .title = "meaning", .left = true },
 };

@@ -23,8 +23,8 @@ static void show(const struct e4l_model *m)
 
 	printf("%" PRIu64 " files, %" PRIu64 " of them fragmented\n",
 	       m->files.count, m->files.fragmented);
-	printf("%" PRIu64 " extents in %" PRIu64 " fragments; %" PRIu64
-	       " would do\n", m->files.extents, m->files.fragments,
+	printf("%" PRIu64 " extents in %" PRIu64
+	       " fragments; minimum %" PRIu64 " extents\n", m->files.extents, m->files.fragments,
 	       m->files.ideal_extents);
 	for (i = 0; i < m->n_worst; i++)
 		printf("%10" PRIu64 " extents  inode %u  %s\n",

@@ -34,7 +34,7 @@ extern "C" {
  * file.  Unwritten extents are zeroed, as @limits permit, if the kernel has
  * EXT4_IOC_JOIN_EXTENTS, and are kept otherwise.  Contents, sizes and times
  * stay the same. result->done.transactions is unknown, and result->after is
- * read from the device after the run.  Another run continues where this run has
+ * read from the device after the run.  A later run continues where this run has
  * ended.
  *
  * Errors: E4L_ET_BAD_ARGUMENT (another filesystem is mounted at @mount_point,

@@ -167,7 +167,7 @@ enum e4l_skip {
 	E4L_SKIP_HIDDEN,	/* below another mount */
 	E4L_SKIP_PERMISSION,
 	E4L_SKIP_NOT_OPENED,
-	E4L_SKIP_NOT_MAPPED,	/* the kernel does not report its extents */
+	E4L_SKIP_NOT_MAPPED,	/* the kernel does not report the extents */
 	E4L_SKIP_BEING_WRITTEN,
 	/* the kernel cannot lock the pages of the file */
 	E4L_SKIP_PAGES,
@@ -254,7 +254,7 @@ struct e4l_repack_result {
 	 * need; 0: none.
 	 */
 	uint64_t least_lacking_blocks, most_lacking_blocks;
-	/* stop() ended the run; another run continues */
+	/* stop() ended the run; a later run continues */
 	bool stopped;
 	errcode_t discard_err;	/* EXT2_ET_UNIMPLEMENTED: not supported */
 	/*

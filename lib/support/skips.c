@@ -67,7 +67,8 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 		"encrypted-inodes", "encryption keys depend on inode numbers" },
 	[E4L_SKIP_UNKNOWN_POLICY] = { "unknown-policy", "unknown encryption "
 				      "policy" },
-	[E4L_SKIP_EVM] = { "evm", "security.evm signs inode numbers" },
+	[E4L_SKIP_EVM] = { "evm", "the security.evm signature includes "
+			   "the inode number" },
 	[E4L_SKIP_OVERLAY] = { "overlay", "referenced by overlayfs by inode "
 			       "number", "--renumber-anyway" },
 	[E4L_SKIP_XATTR_INODES] = { "xattr-inodes", "referenced by an inode "
@@ -78,8 +79,8 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 		"too many inodes would be renumbered for the gain" },
 	[E4L_SKIP_LINKS] = { "links", "other directories have hard links to "
 			     "the files" },
-	[E4L_SKIP_INODES_FULL] = { "inodes-full", "no free inode to exchange "
-				   "inodes with" },
+	[E4L_SKIP_INODES_FULL] = { "inodes-full", "an exchange of inodes "
+				   "requires a free inode" },
 	[E4L_SKIP_IO_ERROR] = { "io-error", "I/O error" },
 	[E4L_SKIP_DAMAGED] = { "damaged", "the kernel reports damage" },
 	[E4L_SKIP_CHECKSUM] = { "checksum", "the kernel reports a wrong "
@@ -92,11 +93,11 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 				      "in the system" },
 	[E4L_SKIP_OFFLINE_ENCRYPTED] = {
 		"offline-encrypted",
-		"encrypted files can only be repacked unmounted" },
-	[E4L_SKIP_OFFLINE_DIRS] = { "offline-directories", "directories can "
-				    "only be repacked unmounted" },
-	[E4L_SKIP_OFFLINE_TREES] = { "offline-trees", "extents can only be "
-				     "merged unmounted" },
+		"encrypted files can be repacked only unmounted" },
+	[E4L_SKIP_OFFLINE_DIRS] = { "offline-directories", "directories can be "
+				    "repacked only unmounted" },
+	[E4L_SKIP_OFFLINE_TREES] = { "offline-trees", "extents can be merged "
+				     "only unmounted" },
 	[E4L_SKIP_NO_JOURNAL] = { "no-journal", "no journal protects the move "
 				  "from a power cut" },
 	[E4L_SKIP_FAST_COMMIT] = { "fast-commit", "fast commits do not log "
@@ -110,12 +111,12 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 	[E4L_SKIP_PERMISSION] = { "permission", "permission denied" },
 	[E4L_SKIP_NOT_OPENED] = { "not-opened", "cannot be opened" },
 	[E4L_SKIP_NOT_MAPPED] = { "not-mapped", "the kernel does not report "
-				  "its extents" },
+				  "the extents" },
 	[E4L_SKIP_BEING_WRITTEN] = { "being-written", "another process is "
-				     "writing to it" },
-	[E4L_SKIP_PAGES] = { "pages", "the kernel reports its pages as busy" },
+				     "writing to the file" },
+	[E4L_SKIP_PAGES] = { "pages", "the kernel reports busy pages" },
 	[E4L_SKIP_UNSUPPORTED] = { "unsupported", "the kernel does not support "
-				   "moving it" },
+				   "moving such files" },
 	[E4L_SKIP_REFUSED] = { "refused", "changed during the move, or refused "
 			       "by the kernel" },
 	[E4L_SKIP_OTHER_RUN] = { "other-run", "another run of e4repack has "
@@ -129,8 +130,8 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 	[E4L_SKIP_DONOR] = { "donor", "no space could be reserved" },
 	[E4L_SKIP_DEVICE] = { "device", "a write to the device failed" },
 	[E4L_SKIP_PUT_BACK] = { "put-back", "moved back after a write error" },
-	[E4L_SKIP_LOST] = { "lost", "write error, and it cannot be moved back: "
-			    "restore it from a backup" },
+	[E4L_SKIP_LOST] = { "lost", "write error, and moving back failed: restore "
+			    "the file from a backup" },
 };
 
 const char *const skip_kinds[E4L_SKIP_KINDS] = {

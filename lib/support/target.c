@@ -21,7 +21,7 @@
 #include "text.h"
 #include "undo_guard.h"
 
-#define QEMU_NBD "run qemu-nbd -c /dev/nbd0 $, and give /dev/nbd0"
+#define QEMU_NBD "run qemu-nbd -c /dev/nbd0 $, and use /dev/nbd0"
 
 /* ------------------------------------------------------------ no filesystem */
 
@@ -40,19 +40,19 @@ static const struct container {
 	{ "conectix", "a VHD image", QEMU_NBD },
 	{ "<<< ", "a VDI image", QEMU_NBD },
 	{ "\x3a\xff\x26\xed", "an Android sparse image",
-	  "run simg2img $ $.img, and give $.img" },
-	{ "\x1f\x8b", "compressed", "run gunzip -k $, and give the "
+	  "run simg2img $ $.img, and use $.img" },
+	{ "\x1f\x8b", "compressed", "run gunzip -k $, and use the "
 				    "uncompressed file" },
-	{ "BZh", "compressed", "run bunzip2 -k $, and give the uncompressed "
+	{ "BZh", "compressed", "run bunzip2 -k $, and use the uncompressed "
 			       "file" },
-	{ "\xfd" "7zXZ", "compressed", "run unxz -k $, and give the "
+	{ "\xfd" "7zXZ", "compressed", "run unxz -k $, and use the "
 				       "uncompressed file" },
 	{ "\x28\xb5\x2f\xfd", "compressed",
-	  "run unzstd $, and give the uncompressed file" },
+	  "run unzstd $, and use the uncompressed file" },
 	{ "\x04\x22\x4d\x18", "compressed",
-	  "run unlz4 $ $.img, and give $.img" },
+	  "run unlz4 $ $.img, and use $.img" },
 	{ "LUKS\xba\xbe", "encrypted with LUKS",
-	  "run cryptsetup open $ NAME, and give /dev/mapper/NAME" },
+	  "run cryptsetup open $ NAME, and use /dev/mapper/NAME" },
 };
 
 static const struct container *container_of(const struct target *t)

@@ -623,8 +623,8 @@ function showDirectories() {
 		"directories", r => r.locality,
 		(r, b) => [range(b.min_blocks, b.max_blocks), b.directories]));
 	if (rows.length)
-		home.append(table("Those with the most",
-			["path", "inodes", "itable blocks", "would do"], rows));
+		home.append(table("Directories with the most itable blocks",
+			["path", "inodes", "itable blocks", "minimum"], rows));
 	omit(`At most ${count(data.max_directories)} directories are listed.`);
 }
 

@@ -123,7 +123,7 @@ errcode_t op_exchange(struct op_env *env)
 	if (!err)
 		err = run(&t, true, &result);
 	if (!err && result.blocks_before * 4 > result.blocks_ideal * 5)
-		fatal("%llu blocks of inode tables are left, and %llu would do",
+		fatal("inode tables have %llu blocks, minimum %llu",
 		      (unsigned long long)result.blocks_before,
 		      (unsigned long long)result.blocks_ideal);
 	return err;

@@ -26,7 +26,7 @@ aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 check "$e4frag" --json --sort=extents --top=10 "$img"
 # shellcheck disable=SC2016
 json "$out" '"%d files, %d of them fragmented\n%d extents in %d fragments; "
-	"%d would do\n" % (*[d["files"][k] for k in ("count", "fragmented",
+	"minimum %d extents\n" % (*[d["files"][k] for k in ("count", "fragmented",
 	"extents", "fragments", "ideal_extents")],) + "\n".join(
 	"%10d extents  inode %d  %s" % (w["extents"], w["inode"], w["path"])
 	for w in d["worst"])' >"$work/want"

@@ -246,7 +246,7 @@ bad_line() {
 	printf '%s\n' "$2" >bad
 	refuse "bad: line 1: $1" -d three --manifest=bad
 }
-bad_line 'x: a file that is in no source requires type=' 'x uid=1'
+bad_line 'x: a new file requires type=' 'x uid=1'
 bad_line 'colour=red: unknown keyword' 'f colour=red'
 bad_line 'mode=999: invalid value .see mtree' 'f mode=999'
 bad_line 'uid=-1: invalid value' 'f uid=-1'

@@ -238,7 +238,7 @@ x86_64)
 esac
 refuse 'no image for the platform linux/mips' -d oci:multi:all \
 	--platform=linux/mips
-refuse 'a platform other than' -d oci:multi:plain --platform=linux/s390x
+refuse 'the image does not match --platform' -d oci:multi:plain --platform=linux/s390x
 refuse 'nowhere: no image of this name in the image layout' -d oci:multi:nowhere
 refuse 'several images' -d oci:multi
 mustfail 2 "$mke4fs" --platform=linux -d oci:multi img

@@ -84,7 +84,7 @@ left executable
 exec 8<"$work/mnt/open"
 touch -a -d @1000000000 "$work"/mnt/small/*
 check "$e4repack" --zeroout=1M "$work/mnt"
-left 'extents can only be merged unmounted'
+left 'extents can be merged only unmounted'
 exec 8<&-
 same "times of access" "$(find "$work"/mnt/small -type f -printf '%A@\n' |
 	sort -u)" 1000000000.0000000000

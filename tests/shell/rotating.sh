@@ -27,7 +27,7 @@ esac
 # kind of device
 reads() {
 	check "$@" -v "$loop"
-	says "as suits a $suits"
+	says "maximum gap .* \($suits\)"
 	reads=$(sed -nE 's/.* in ([0-9,]+) requests, .*/\1/p' "$err" | tr -d ,)
 	cp "$out" "$work/out-$rotates"
 }

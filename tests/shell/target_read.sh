@@ -46,14 +46,14 @@ while read -r magic says; do
 	says "$says"
 	one_sentence '.*target_probe'
 done <<EOF
-QFI\\373 is a qcow2 image: run qemu-nbd -c /dev/nbd0 $disk, and give /dev/nbd0
+QFI\\373 is a qcow2 image: run qemu-nbd -c /dev/nbd0 $disk, and use /dev/nbd0
 KDMV is a VMDK image: run qemu-nbd
 COWD is a VMDK image: run qemu-nbd
 #\\040Disk\\040DescriptorFile is the description of a VMDK image: run qemu-nbd
 vhdxfile is a VHDX image: run qemu-nbd
 conectix is a VHD image: run qemu-nbd
 <<<\\040Oracle is a VDI image: run qemu-nbd
-\\072\\377\\046\\355 is an Android sparse image: run simg2img $disk $disk.img, and give $disk.img
+\\072\\377\\046\\355 is an Android sparse image: run simg2img $disk $disk.img, and use $disk.img
 \\037\\213 is compressed: run gunzip -k $disk,
 BZh is compressed: run bunzip2 -k $disk,
 \\3757zXZ is compressed: run unxz -k $disk,

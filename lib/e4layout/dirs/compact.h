@@ -20,7 +20,7 @@ struct e4l_compact_result {
 	uint64_t done_old_blocks, done_blocks;
 	struct e4l_map_size done_old_maps, done_maps;
 	uint64_t transactions;
-	bool stopped;	/* stop() returned true; another run continues */
+	bool stopped;	/* stop() returned true; a later run continues */
 	struct e4l_discarded discarded;
 	uint64_t planned_given_blocks;	/* blocks that become free */
 };

@@ -16,7 +16,7 @@ struct e4l_regroup_result {
 	uint64_t blocks_before, blocks_after, blocks_ideal;
 	uint64_t planned_blocks_after;
 	uint64_t transactions;
-	bool stopped;	/* stop() returned true; another run continues */
+	bool stopped;	/* stop() returned true; a later run continues */
 	/* number of the enough() call that returned true; 0: none did */
 	uint64_t ended_at;
 };

@@ -133,8 +133,8 @@ static errcode_t refuse_misplaced(ext2_filsys fs, const struct e4l_hold *h,
 	if (!what)
 		return 0;
 	return e4l_tell(&h->teller, E4L_ET_AT_OFFSET,
-		"%s is not supported for an offset or a partition of an image: "
-		"give the device that losetup -f --show -o %llu %s creates",
+		"%s is not supported at an offset: attach the image with "
+		"losetup -f --show -o %llu %s, and use the loop device",
 		what, (unsigned long long)h->offset_bytes, h->device);
 }
 
