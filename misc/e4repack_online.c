@@ -16,6 +16,8 @@
 
 #define NAP_SECONDS 0.2
 #define NAPS_TO_NOTE 10
+/* of --rate; after each, free space is given back to programs that need it */
+#define SHORT_NAP_SECONDS 0.02
 
 bool e4repack_is_mounted(const struct e4repack *r, const char *name)
 {
@@ -160,13 +162,15 @@ static bool pace(uint64_t bytes, void *priv)
 
 	if (r->rate != UINT64_MAX)
 		seconds = ahead(r, bytes);
+	if (seconds > SHORT_NAP_SECONDS)
+		seconds = SHORT_NAP_SECONDS;
 	if (seconds <= 0 && r->idle && is_busy()) {
 		note_wait(r);
 		seconds = NAP_SECONDS;
 	}
 	if (seconds <= 0)
 		return false;
-	rest(seconds < NAP_SECONDS ? seconds : NAP_SECONDS);
+	rest(seconds);
 	return true;
 }
 

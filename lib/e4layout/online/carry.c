@@ -276,7 +276,7 @@ static enum e4l_skip move_anywhere(struct e4l_online *o, struct e4l_open_file *f
 	if (!e4l_donor_has_room(&o->ways.donor))
 		return E4L_SKIP_RESERVE;
 	if (!e4l_donor_find(&o->ways.donor, lblk, len, &pblk))
-		return o->ways.donor.gave_back ? E4L_SKIP_RESERVE :
+		return o->ways.donor.gave_blocks ? E4L_SKIP_RESERVE :
 						 E4L_SKIP_NO_SPACE;
 	return e4l_way_move(&o->ways, f, lblk, &len, pblk);
 }

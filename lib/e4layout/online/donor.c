@@ -14,7 +14,9 @@
 #define SPARE_PERCENT	5 /* percentage of the filesystem that stays free */
 /* percentage of the filesystem that stays free for users other than root */
 #define AVAIL_PERCENT	1
-#define CHUNK_BYTES	(1ull << 30)	/* bytes per call of fallocate() */
+/* calls of fallocate(), between which other programs may take free space */
+#define CHUNKS	64
+#define LEAST_CHUNK_BYTES	(16u << 20)
 /* time for which the result of fstatvfs() is used */
 #define FRESH_NSEC	2000000
 
@@ -259,15 +261,20 @@ static int commit(const struct e4l_donor *d)
 /* Reserves @blocks blocks.  Stops early without an error if space runs out. */
 static int fill(struct e4l_donor *d, uint64_t blocks)
 {
-	uint64_t bytes = blocks * d->blocksize, at, len;
+	uint64_t bytes = blocks * d->blocksize, at, len, most;
+	uint64_t chunk = bytes / CHUNKS / d->blocksize * d->blocksize;
 	int err = ftruncate(d->file.fd, (off_t)bytes) ? errno : 0;
 
-	for (at = 0; at < bytes && !err && room(d) > 0; at += len) {
-		len = bytes - at < CHUNK_BYTES ? bytes - at : CHUNK_BYTES;
-		/*
-		 * posix_fallocate() writes zeroes on filesystems without
-		 * fallocate()
-		 */
+	if (chunk < LEAST_CHUNK_BYTES)
+		chunk = LEAST_CHUNK_BYTES;
+	for (at = 0; at < bytes && !err; at += len) {
+		most = e4l_donor_reach(d) * d->blocksize;
+		len = bytes - at < chunk ? bytes - at : chunk;
+		if (len > most)
+			len = most;
+		if (!len)
+			break;
+		/* posix_fallocate() writes zeroes where this is not supported */
 		if (fallocate(d->file.fd, 0, (off_t)at, (off_t)len))
 			err = errno;
 	}
@@ -397,21 +404,26 @@ static int by_length(const void *a, const void *b)
 static void punch(struct e4l_donor *d, uint64_t blocks)
 {
 	uint64_t bs = d->blocksize, len;
-	size_t i;
+	struct e4l_slice *s;
+	size_t i, n = 0;
 
 	if (d->n)
 		qsort(d->v, d->n, sizeof(*d->v), by_length);
-	for (i = 0; i < d->n && blocks; i++) {
-		const struct e4l_slice *s = &d->v[i];
-
+	for (s = d->v; s < d->v + d->n && blocks; s++) {
 		len = s->len < blocks ? s->len : blocks;
 		if (fallocate(d->file.fd,
 			      FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 			      (off_t)((s->lblk + s->len - len) * bs),
 			      (off_t)(len * bs)))
-			return;
+			break;
+		s->len -= len;
 		blocks -= len;
 	}
+	for (i = 0; i < d->n; i++)
+		if (d->v[i].len)
+			d->v[n++] = d->v[i];
+	d->n = n;
+	sort(d->v, d->n);
 }
 
 int e4l_donor_keep(struct e4l_donor *d, uint64_t blocks)
@@ -431,6 +443,20 @@ int e4l_donor_keep(struct e4l_donor *d, uint64_t blocks)
 		};
 	punch(d, UINT64_MAX);
 	return e4l_donor_commit(d, true);
+}
+
+/*
+ * Gives back @blocks, or as many as ever before if that is more: a program that
+ * needs space now may need more before the next look.  Blocks that files have
+ * left stay, because they are reusable only after a commit, which takes time.
+ */
+static void give_back(struct e4l_donor *d, uint64_t blocks)
+{
+	if (blocks < d->gave_blocks)
+		blocks = d->gave_blocks;
+	d->gave_blocks += blocks;
+	if (!update(d, false))
+		punch(d, blocks);
 }
 
 /* Whether the free space was asked for a moment ago. */
@@ -459,10 +485,9 @@ bool e4l_donor_has_room(struct e4l_donor *d)
 	/* the size of the donor's extent tree changes slightly */
 	if (left + (int64_t)(d->spare_avail_blocks / 4) >= 0)
 		return true;
-	d->gave_back = true;
-	if (!e4l_donor_commit(d, true))
-		punch(d, (uint64_t)-left + d->spare_avail_blocks);
-	if (!e4l_donor_commit(d, true) && d->n)
+	/* without a commit, which could take longer than others have space */
+	give_back(d, (uint64_t)-left + d->spare_avail_blocks);
+	if (d->n || d->n_given)
 		return true;
 	e4l_donor_close(d);
 	return false;

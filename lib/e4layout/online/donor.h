@@ -33,7 +33,7 @@ struct e4l_donor {
 	struct e4l_slice *taken, *given;
 	size_t n_taken, max_taken, n_given, max_given;
 	uint64_t asked_nsec;	/* time of the last fstatvfs() */
-	bool gave_back;	/* blocks were given back to other programs */
+	uint64_t gave_blocks;	/* given back to other programs so far */
 };
 
 /* @behind is finished before blocks are given back.  Returns an errno. */

@@ -26,8 +26,11 @@
 
 static errcode_t go_on(void *priv)
 {
-	return e4l_run_stop(&((struct e4l_online *)priv)->run, false) ?
-	       E4L_ET_INTERRUPTED : 0;
+	struct e4l_online *o = priv;
+
+	/* planning can take seconds, in which others need the reserved space */
+	e4l_donor_has_room(&o->ways.donor);
+	return e4l_run_stop(&o->run, false) ? E4L_ET_INTERRUPTED : 0;
 }
 
 static bool is_enough(void *priv)
