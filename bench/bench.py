@@ -152,13 +152,16 @@ class Mounted:
         run("umount", self.where)
 
 
-def aged_image(image, mnt, scale):
-    """Builds the aged image: as root with the kernel, otherwise with mkaged."""
+def aged_image(image, mnt, scale, *options):
+    """Builds the aged image: as root with the kernel, otherwise with mkaged.
+
+    The options are for mke2fs.
+    """
     if os.geteuid() != 0:
         run("tests/tools/mkaged", f"{TOP}/tests/recipes/aged.recipe", image)
         return
     with open(image, "w") as f:
         f.truncate(scale * 2**33 // 100)
-    run("mke2fs", "-q", "-F", "-t", "ext4", image)
+    run("mke2fs", "-q", "-F", "-t", "ext4", *options, image)
     with Mounted(image, mnt) as where:
         run("bench/age", where, str(scale))
