@@ -149,8 +149,7 @@ static bool load_source(struct config *c, struct e4l_tree *t,
 	if (!c->from)
 		return load_sources(c, t, spool);
 	if (is_in_image(c)) {
-		say("%s: the source is the same file as the image %s: name "
-		    "another image", c->from, c->device);
+		say_is_image(c, c->from);
 		return false;
 	}
 	if (!target_open_source(from, c->from, c->common.partition))

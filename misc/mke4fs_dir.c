@@ -125,12 +125,17 @@ static bool is_image(const struct config *c, const struct stat *st)
 	       image.st_ino == st->st_ino && image.st_dev == st->st_dev;
 }
 
+void say_is_image(const struct config *c, const char *name)
+{
+	say("%s: the source is the image %s itself: give another image", name,
+	    c->device);
+}
+
 bool refuse_image(const struct load *l, const struct stat *st)
 {
 	if (!is_image(l->c, st))
 		return false;
-	say("%s: the source is the image %s itself: give another image",
-	    l->name, l->c->device);
+	say_is_image(l->c, l->name);
 	return true;
 }
 

@@ -78,6 +78,9 @@ bool load_dir(struct load *l, const char *path);
  */
 bool refuse_image(const struct load *l, const struct stat *st);
 
+/* Reports that the source @name is the image itself. */
+void say_is_image(const struct config *c, const char *name);
+
 /* An archive: a file, or bytes from a function. */
 struct tar_input {
 	/* NULL: use @read; "-": standard input */

@@ -87,6 +87,6 @@ says "$img: .*another program "
 sha256sum "$img" >"$work/sum"
 
 # the image itself
-refused 'the source is the same file as the image' -F --from="$img" "$img"
+refused 'the source is the image' -F --from="$img" "$img"
 check "$mke4fs" -q -F -d "$work/files" "$img"
 sound "$img"
