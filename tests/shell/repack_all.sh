@@ -51,6 +51,8 @@ again() {
 }
 
 while read -r unit size options; do
+	# without --full, the smallest one
+	in_full || [ "$unit" = 1 ] || continue
 	messy "$unit" "$size" "$options"
 	for words in '' --all --only=files \
 		--only=directories --only=free --only=inodes \
