@@ -28,8 +28,7 @@ uint64_t e4l_groups_cost(struct e4l_groups *g)
 	uint64_t blocks = 0;
 	size_t i;
 
-	if (g->n)
-		qsort(g->v, g->n, sizeof(*g->v), e4l_u32_cmp);
+	e4l_sort(g->v, g->n, sizeof(*g->v), e4l_u32_cmp);
 	for (i = 0; i < g->n; i++) {
 		blocks += !i || g->v[i] != g->v[i - 1];
 		blocks += !i || g->v[i] / per != g->v[i - 1] / per;

@@ -191,9 +191,8 @@ static errcode_t put_tree(struct job *j, struct e4l_step *step, bool *fits)
 		left[rank]--;
 		err = use_block(j, step, j->tree[i]);
 	}
-	if (step->n_tree)
-		qsort(step->tree, step->n_tree, sizeof(*step->tree),
-		      e4l_u64_cmp);
+	e4l_sort(step->tree, step->n_tree, sizeof(*step->tree),
+		 e4l_u64_cmp);
 	return err;
 }
 

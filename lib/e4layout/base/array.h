@@ -65,6 +65,14 @@ static inline errcode_t e4l_reserve(void *array, size_t n, size_t *max,
 	return 0;
 }
 
+/* qsort(3) of an array that may be NULL if it has no elements. */
+static inline void e4l_sort(void *array, size_t n, size_t size,
+			    int (*compare)(const void *a, const void *b))
+{
+	if (n)
+		qsort(array, n, size, compare);
+}
+
 /*
  * Appends @n_add elements from @add to the array at *@array, of *@n elements of
  * @size bytes and a capacity of *@max elements.  ENOMEM: the array is

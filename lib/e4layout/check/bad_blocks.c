@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
 #include <stdlib.h>
+#include "e4layout/base/array.h"
 #include "bad_blocks.h"
 #include "metadata.h"
 
@@ -94,9 +95,8 @@ errcode_t e4l_pass1_bad_blocks(struct check *ck)
 		return ENOMEM;
 	err = ext2fs_block_iterate3(ck->fs, EXT2_BAD_INO, BLOCK_FLAG_READ_ONLY,
 				    NULL, list_block, &l);
-	if (l.blocks.n)
-		qsort(l.blocks.v, l.blocks.n, sizeof(*l.blocks.v),
-		      e4l_u64_cmp);
+	e4l_sort(l.blocks.v, l.blocks.n, sizeof(*l.blocks.v),
+		 e4l_u64_cmp);
 	/* if the list cannot be read, its map is judged instead */
 	if (!err && !l.err)
 		judge(ck, &l);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
 #include <stdlib.h>
+#include "e4layout/base/array.h"
 #include "ea_inodes.h"
 
 static int use_cmp(const void *a, const void *b)
@@ -60,8 +61,7 @@ errcode_t e4l_ea_inodes_prepare(struct check *ck)
 	ext2_ino_t last = 0;
 	size_t i;
 
-	if (ck->n_eas)
-		qsort(ck->eas, ck->n_eas, sizeof(*ck->eas), use_cmp);
+	e4l_sort(ck->eas, ck->n_eas, sizeof(*ck->eas), use_cmp);
 	for (i = 0; i < ck->n_eas; i++) {
 		const struct ea_use *u = &ck->eas[i];
 

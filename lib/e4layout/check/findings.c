@@ -51,8 +51,7 @@ static int finding_cmp(const void *a, const void *b)
 
 void e4l_findings_sort(struct findings *f)
 {
-	if (f->n)
-		qsort(f->v, f->n, sizeof(*f->v), finding_cmp);
+	e4l_sort(f->v, f->n, sizeof(*f->v), finding_cmp);
 	if (f->n > f->max)
 		f->n = f->max;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config.h"
 #include <stdlib.h>
+#include "e4layout/base/array.h"
 #include "e4layout/base/bits.h"
 #include "e4layout/format/own_blocks.h"
 #include "metadata.h"
@@ -37,8 +38,7 @@ static errcode_t settle(struct check *ck, bool *overlap)
 	errcode_t err = 0;
 
 	*overlap = false;
-	if (m->n)
-		qsort(m->v, m->n, sizeof(*m->v), e4l_u64_cmp);
+	e4l_sort(m->v, m->n, sizeof(*m->v), e4l_u64_cmp);
 	for (i = 0; i < m->n && !err; i++) {
 		struct blk_run *last = n ? &m->v[n - 1] : NULL;
 

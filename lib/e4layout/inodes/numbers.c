@@ -160,8 +160,7 @@ static errcode_t read_users(struct e4l_numbers *n)
 	blk64_t last = 0;
 	errcode_t err = 0;
 
-	if (n->n_users)
-		qsort(n->users, n->n_users, sizeof(*n->users), e4l_u64_cmp);
+	e4l_sort(n->users, n->n_users, sizeof(*n->users), e4l_u64_cmp);
 	for (i = 0; i < n->n_users && !err; i++) {
 		const struct user *u = &n->users[i];
 		bool has_policy = false;
@@ -219,9 +218,8 @@ errcode_t e4l_numbers_finish(struct e4l_numbers *n)
 {
 	errcode_t err = read_users(n);
 
-	if (n->n_bound)
-		qsort(n->bound, n->n_bound, sizeof(*n->bound),
-		      e4l_u32_cmp);
+	e4l_sort(n->bound, n->n_bound, sizeof(*n->bound),
+		 e4l_u32_cmp);
 	return err;
 }
 

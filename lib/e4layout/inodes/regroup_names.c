@@ -195,7 +195,6 @@ errcode_t e4l_regroup_learn_names(struct regroup *r)
 	if (err)
 		return err;
 	qsort_r(g->children, g->n_dirs, sizeof(*g->children), by_parent, g);
-	if (g->n_names)
-		qsort(g->names, g->n_names, sizeof(*g->names), e4l_u32_cmp);
+	e4l_sort(g->names, g->n_names, sizeof(*g->names), e4l_u32_cmp);
 	return 0;
 }

@@ -516,9 +516,8 @@ static errcode_t assign(struct regroup *r, size_t *moving)
 		return err;
 	qsort(r->m, r->n_m, sizeof(*r->m), by_order);
 	qsort(r->tb, r->n_tb, sizeof(*r->tb), by_nr);
-	if (r->n_targets)
-		qsort(r->targets, r->n_targets, sizeof(*r->targets),
-		      e4l_u32_cmp);
+	e4l_sort(r->targets, r->n_targets, sizeof(*r->targets),
+		 e4l_u32_cmp);
 	for (m = r->m; m < r->m + r->n_m; m++) {
 		if (m->why || is_kept(r, m->to) || used == r->n_targets)
 			continue;

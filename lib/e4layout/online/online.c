@@ -348,8 +348,7 @@ static errcode_t find(struct e4l_online *o)
 	/* apparent damage is a change during the scan */
 	if (!err)
 		err = e4l_candidates_settle_all(&o->candidates);
-	if (o->n)
-		qsort(o->v, o->n, sizeof(*o->v), e4l_u32_cmp);
+	e4l_sort(o->v, o->n, sizeof(*o->v), e4l_u32_cmp);
 	return err ? err : add_layout(o);
 }
 

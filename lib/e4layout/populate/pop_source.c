@@ -302,8 +302,7 @@ errcode_t e4l_source_fetch(struct e4l_source *s)
 		s->between = n ? malloc(s->reading.gap_bytes) : NULL;
 	if (n && !s->between)
 		return ENOMEM;
-	if (n)
-		qsort(r, n, sizeof(*r), by_place);
+	e4l_sort(r, n, sizeof(*r), by_place);
 	for (i = 0; i < n && n > 1; i += run) {
 		run = request_length(s, r + i, n - i);
 		e4l_announce(s->t->sources.v[r[i].source].fd, r[i].pos, r[i + run - 1].pos +

@@ -19,6 +19,7 @@
 #include <sys/statfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+#include "e4layout/base/array.h"
 #include "e4layout/base/stat.h"
 #include "tree.h"
 
@@ -407,8 +408,7 @@ static errcode_t list(struct walker *me, int fd)
 	}
 	len = errno;
 	closedir(dir);
-	if (me->found.n)
-		qsort(me->found.v, me->found.n, sizeof(*me->found.v), by_ino);
+	e4l_sort(me->found.v, me->found.n, sizeof(*me->found.v), by_ino);
 	return len;
 }
 

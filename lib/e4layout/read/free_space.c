@@ -158,9 +158,8 @@ static errcode_t note_all_metadata(struct free_space *s)
 			err = note_metadata(s, ext2fs_inode_table_loc(fs, g),
 					    fs->inode_blocks_per_group);
 	}
-	if (s->n_strays)
-		qsort(s->strays, s->n_strays, sizeof(*s->strays),
-		      e4l_u64_cmp);
+	e4l_sort(s->strays, s->n_strays, sizeof(*s->strays),
+		 e4l_u64_cmp);
 	return err;
 }
 

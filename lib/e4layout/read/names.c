@@ -69,8 +69,7 @@ static void sort_unique(struct ino_vec *vec)
 {
 	size_t i, n = 0;
 
-	if (vec->n)
-		qsort(vec->v, vec->n, sizeof(*vec->v), e4l_u32_cmp);
+	e4l_sort(vec->v, vec->n, sizeof(*vec->v), e4l_u32_cmp);
 	for (i = 0; i < vec->n; i++)
 		if (!n || vec->v[n - 1] != vec->v[i])
 			vec->v[n++] = vec->v[i];

@@ -411,8 +411,7 @@ static errcode_t count_pairs(struct e4l_tally *t, size_t first, size_t end)
 	errcode_t err = 0;
 	size_t i, p = 0;
 
-	if (t->n_pairs)
-		qsort(t->pairs, t->n_pairs, sizeof(*t->pairs), e4l_u64_cmp);
+	e4l_sort(t->pairs, t->n_pairs, sizeof(*t->pairs), e4l_u64_cmp);
 	for (i = first; i < end && !err; i++) {
 		struct counter c = { .fs = t->e->fs };
 		ext2_ino_t own = t->dirs[i].ino;

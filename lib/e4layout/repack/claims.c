@@ -125,8 +125,7 @@ static errcode_t collect_runs(struct e4l_claims *c, ext2_ino_t ino,
 
 		c->runs[i] = (struct run) { first, last - first + 1 };
 	}
-	if (n)
-		qsort(c->runs, n, sizeof(*c->runs), e4l_u64_cmp);
+	e4l_sort(c->runs, n, sizeof(*c->runs), e4l_u64_cmp);
 	for (i = 0; i < n; i++) {
 		struct run *prev = *used ? &c->runs[*used - 1] : NULL;
 		uint64_t shared = prev && prev->start + prev->len >

@@ -398,8 +398,7 @@ static size_t join_changes(struct e4l_file_change *v, size_t n)
 {
 	size_t i, k = 0;
 
-	if (n)
-		qsort(v, n, sizeof(*v), e4l_u32_cmp);
+	e4l_sort(v, n, sizeof(*v), e4l_u32_cmp);
 	for (i = 0; i < n; i++) {
 		if (k && v[k - 1].ino == v[i].ino) {
 			v[k - 1].excess += v[i].excess;
