@@ -88,7 +88,7 @@ static const struct args_option options[] = {
 	  .offset = AT(renumber_anyway),
 	  .help = "also renumber inodes referenced by overlayfs" },
 	{ .name = "discard", .kind = ARGS_FLAG, .offset = AT(discard),
-	  .help = "discard the blocks that the run frees" },
+	  .help = "discard blocks used by the run and free at its end" },
 	{ .name = "map", .kind = ARGS_FLAG, .offset = AT(map),
 	  .help = "draw the block groups before and after" },
 	{ .name = "undo-file", .letter = 'z', .kind = ARGS_TEXT,

@@ -93,11 +93,13 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 				      "in the system" },
 	[E4L_SKIP_OFFLINE_ENCRYPTED] = {
 		"offline-encrypted",
-		"encrypted files can be repacked only unmounted" },
+		"encrypted files can be repacked only while the "
+		"filesystem is unmounted" },
 	[E4L_SKIP_OFFLINE_DIRS] = { "offline-directories", "directories can be "
-				    "repacked only unmounted" },
-	[E4L_SKIP_OFFLINE_TREES] = { "offline-trees", "extents can be merged "
-				     "only unmounted" },
+				    "repacked only while the filesystem is "
+				    "unmounted" },
+	[E4L_SKIP_OFFLINE_TREES] = { "offline-trees", "the extents can be merged "
+				     "only while the filesystem is unmounted" },
 	[E4L_SKIP_NO_JOURNAL] = { "no-journal", "no journal protects the move "
 				  "from a power cut" },
 	[E4L_SKIP_FAST_COMMIT] = { "fast-commit", "fast commits do not log "

@@ -84,7 +84,7 @@ left executable
 exec 8<"$work/mnt/open"
 touch -a -d @1000000000 "$work"/mnt/small/*
 check "$e4repack" --zeroout=1M "$work/mnt"
-left 'extents can be merged only unmounted'
+left 'the extents can be merged only while the filesystem is unmounted'
 exec 8<&-
 same "times of access" "$(find "$work"/mnt/small -type f -printf '%A@\n' |
 	sort -u)" 1000000000.0000000000
