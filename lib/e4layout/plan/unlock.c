@@ -186,9 +186,9 @@ static bool is_at_home(const struct e4l_work *w, const struct e4l_slot *s,
 	       f->start - s->start == f->lstart - first->lstart;
 }
 
-/* Evacuates @p from slot @s; *@full: no free extent holds the fragment. */
+/* Evacuates @p from slot @s, unless no free extent holds the fragment. */
 static errcode_t evacuate(struct e4l_work *w, const struct e4l_slot *s,
-			  const struct place *p, bool *full)
+			  const struct place *p)
 {
 	const struct e4l_work_item *it;
 	const struct e4l_frag *f;
@@ -205,15 +205,13 @@ static errcode_t evacuate(struct e4l_work *w, const struct e4l_slot *s,
 	if (w->m->owner[it->file].allowed & E4L_PLAN_AT_ONCE)
 		return file_waits(w, it->file);
 	to = e4l_fit_take(&w->fit, f->len);
-	*full = to == E4L_NONE;
-	if (*full)
+	if (to == E4L_NONE)
 		return 0;
 	return it->n == 1 ? e4l_move_item(w, f->item, to, true) :
 			    e4l_move_fragment(w, p->what, to);
 }
 
-static errcode_t evacuate_slot(struct unlock *u, const struct e4l_slot *s,
-			       bool *full)
+static errcode_t evacuate_slot(struct unlock *u, const struct e4l_slot *s)
 {
 	const struct e4l_span key = { s->start, 0 };
 	uint32_t i = e4l_lower_bound(&key, u->place, u->n_places,
@@ -221,10 +219,10 @@ static errcode_t evacuate_slot(struct unlock *u, const struct e4l_slot *s,
 	errcode_t err = 0;
 
 	/* the previous obstacle may overlap the slot */
-	for (i -= !!i; i < u->n_places && !err && !*full; i++) {
+	for (i -= !!i; i < u->n_places && !err; i++) {
 		if (u->place[i].start >= s->start + s->len)
 			break;
-		err = evacuate(u->w, s, &u->place[i], full);
+		err = evacuate(u->w, s, &u->place[i]);
 	}
 	return err;
 }
@@ -233,7 +231,6 @@ errcode_t e4l_unlock(struct e4l_work *w, uint64_t most)
 {
 	struct unlock u = { .w = w };
 	errcode_t err = list_slots(&u);
-	bool full;
 	uint32_t k;
 
 	if (!err) {
@@ -242,10 +239,8 @@ errcode_t e4l_unlock(struct e4l_work *w, uint64_t most)
 	}
 	if (!err)
 		err = e4l_fit_begin(&w->fit, w->scratch, w->m->clusters);
-	for (k = 0; k < u.n_slots && !err; k++) {
-		full = false;
-		err = evacuate_slot(&u, &w->slot[u.slot[k].slot], &full);
-	}
+	for (k = 0; k < u.n_slots && !err; k++)
+		err = evacuate_slot(&u, &w->slot[u.slot[k].slot]);
 	free(u.slot);
 	free(u.chosen);
 	free(u.place);
