@@ -29,6 +29,7 @@ grep -q 'f0: nothing to do' "$out" || { show_run; fail "the second run does some
 
 # several, by different names, with a directory, without one that is excluded
 ln -s "$mnt/own/f2" "$work/link"
+# shellcheck disable=SC2016
 check sh -c 'cd "$1/own" && shift && "$@"' - "$mnt" "$e4repack" f1 "$work/link" \
 	../dir --exclude=../dir/f9
 same "several files" "$(fragments own/f1 own/f2 own/f3)" "1 1 8"
@@ -36,6 +37,7 @@ same "a directory" "$(fragments dir/f0 dir/f8 dir/f9)" "1 1 8"
 check "$e4repack" "$mnt/dir" "$mnt/own/f3"
 same "a directory first" "$(fragments own/f3 own/f4 dir/f9)" "1 8 1"
 same "files that were not given" "$(fragments others/f0 others/f9)" "8 8"
+# shellcheck disable=SC2016
 check sh -c 'cd "$1" && find "$2" -name "f[5-7]" -print0 | xargs -0 "$3"' - \
 	"$mnt" own "$e4repack"
 same "files from find" "$(fragments own/f4 own/f5 own/f6 own/f7 own/f8)" "8 1 1 1 8"

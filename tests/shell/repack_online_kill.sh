@@ -33,7 +33,8 @@ for try in $(seq $((kills * 4))); do
 	# from the moment on at which there is a donor, a little later each time
 	for _ in $(seq 2000); do
 		donor=$(find "/proc/$pid/fd" -lname '*(deleted)' 2>/dev/null || :)
-		[ ! "$donor" ] && kill -0 "$pid" 2>/dev/null || break
+		[ ! "$donor" ] || break
+		kill -0 "$pid" 2>/dev/null || break
 	done
 	delay=$(((delay + 7) % 120))
 	sleep "0.$(printf %03d "$delay")"

@@ -59,18 +59,18 @@ check "$e4repack" --json --only=free "$work/mnt"
 	{ show_run; fail "--only=free: the largest free extent"; }
 [ "$(layout after free_extents)" -lt "$(layout before free_extents)" ] ||
 	{ show_run; fail "--only=free: free extents"; }
-free=$(layout done bytes_copied)
+free=$(layout "done" bytes_copied)
 finish
 
 fresh
 check "$e4repack" --json --only=free --free-run=2M "$work/mnt"
-[ "$(layout done bytes_copied)" -lt "$free" ] ||
+[ "$(layout "done" bytes_copied)" -lt "$free" ] ||
 	{ show_run; fail "--free-run copies as much as no limit"; }
 finish
 
 fresh
 check "$e4repack" --json --max-bytes=1M "$work/mnt"
-[ "$(layout done bytes_copied)" -le 1048576 ] || { show_run; fail "--max-bytes"; }
+[ "$(layout "done" bytes_copied)" -le 1048576 ] || { show_run; fail "--max-bytes"; }
 check "$e4repack" --json --max-bytes=0 "$work/mnt"
-same "bytes copied with --max-bytes=0" "$(layout done bytes_copied)" 0
+same "bytes copied with --max-bytes=0" "$(layout "done" bytes_copied)" 0
 finish
