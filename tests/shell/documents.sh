@@ -12,7 +12,7 @@ check "$tune4fs" --json "$work/img"
 json "$out" '"\n".join("| `%s` | %s%d to %d | %s | %s | %s |" % (t["name"],
 	"0, or a power of two from " if t["type"] != "number" else "",
 	t["min"], t["max"], t["unit"],
-	"by size" if t["default"] is None else t["default"],
+	"auto" if t["default"] is None else t["default"],
 	t["since"] or "patched") for t in d["tunables"])' >"$work/rows"
 # shellcheck disable=SC2016
 grep '^| `' "$top_srcdir/doc/tunables-format.md" | diff - "$work/rows" ||

@@ -10,9 +10,9 @@
 #include "e4layout/read/zero_runs.h"
 
 #define LARGE_PERCENT	95	/* of free space, in large free extents */
-#define NEAR_PERCENT	95	/* of the largest free extent stays if excess decreases */
-#define LOSS_PERCENT	90	/* of free space: the minimum gain of a plan for free space */
-#define WORTH_PERCENT	5	/* of free space, that a plan for it must gain */
+#define NEAR_PERCENT	95	/* of the possible length of the largest free extent */
+#define LOSS_PERCENT	90	/* of large free extents stay if excess decreases */
+#define WORTH_PERCENT	5	/* of free space: minimum gain of a plan for free space */
 #define GENERATIONS	64	/* maximum number, for long items */
 #define ROUNDS		16	/* maximum number */
 #define BUDGET_REST	20	/* of a budget that a round must be left */
