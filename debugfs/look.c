@@ -281,7 +281,7 @@ static void draw_tree(const struct file *f, json_t *object)
 	json_t *node, *rows = json_object_get(object, "nodes");
 	size_t i;
 
-	printf("inode %u: %llu of 4 entries\n", f->ino,
+	printf("inode %u: %llu of 4 extent entries used\n", f->ino,
 	       (unsigned long long)count_root(f));
 	json_array_foreach(rows, i, node) {
 		json_int_t level, pblk, lblk, entries, room;

@@ -133,7 +133,7 @@ static bool hear(char *const *argv, pid_t pid, int out, FILE *errors)
 		;
 	said = pass_errors(errors);
 	if (printed && WIFSIGNALED(status))
-		say("%s: ended by signal %d", argv[0], WTERMSIG(status));
+		say("%s: killed by signal %d", argv[0], WTERMSIG(status));
 	return printed && !said && WIFEXITED(status) && !WEXITSTATUS(status);
 }
 

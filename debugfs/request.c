@@ -128,7 +128,7 @@ static bool run(struct shell *s, const struct request *r, int argc,
 	bool ok;
 
 	if (err)
-		return shell_fails(s, "cannot start the signal thread", err);
+		return shell_fails(s, "cannot start a thread for signals", err);
 	ok = (r->needs < CHANGING || shell_may_change(s)) &&
 	     r->run(s, argc, argv);
 	interrupt_stop(&s->interrupt);

@@ -67,7 +67,7 @@ static void print_command(const struct e4check *check, const char *what,
 /* Prints each command that fixes a finding once. */
 static void print_fixes(const struct e4check *check)
 {
-	const char *said[FINDING_IDS];
+	const char *said[FINDING_IDS], *all = "e4repack";
 	size_t n = 0, parts = 0, i, j;
 
 	for (i = 0; i < FINDING_IDS; i++) {
@@ -81,11 +81,12 @@ static void print_fixes(const struct e4check *check)
 			continue;
 		said[n++] = fix;
 		parts += !strncmp(fix, "e4repack", strlen("e4repack"));
+		if (fix == fix_command(E4L_FIX_REPACK_INODES))
+			all = "e4repack --inodes";
 		print_command(check, "to fix", fix);
 	}
 	if (parts > 1)
-		print_command(check, "to fix all layout problems",
-			      "e4repack --all");
+		print_command(check, "to fix all layout problems", all);
 	if (check->target.mount_point && check->found.severity[E4L_SEVERITY_ERROR])
 		puts("the filesystem is mounted: unmount it and run e4check again");
 }

@@ -89,7 +89,7 @@ static void print_files(FILE *out, const struct e4frag *frag)
 	line(out, "  splits", m->files.splits,
 	     "contiguous, but split by written/unwritten state");
 	line(out, "  mergeable", m->files.mergeable,
-	     "contiguous extents of the same state");
+	     "adjacent extents that fit into one");
 	line(out, "Tree blocks", m->files.tree_blocks, "%s; minimum %s (%s)",
 	     SIZE(blocks_size(frag, m->files.tree_blocks)),
 	     NUM(m->files.ideal_tree_blocks),
@@ -193,7 +193,7 @@ static void print_repack(FILE *out, const struct e4frag *frag)
 		fprintf(out, "\nA repack would save nothing\n");
 		return;
 	}
-	fprintf(out, "\nA repack would save up to (e4repack -n has the plan)\n");
+	fprintf(out, "\nA repack would save at most (exact plan: e4repack -n)\n");
 	if (frag->improvable.files)
 		line(out, "  extents", m->files.excess_extents -
 		     m->indirect.excess_extents + m->files.splits,

@@ -585,7 +585,7 @@ static int start(struct e4repack *r, const char *name)
 	clock_gettime(CLOCK_MONOTONIC, &r->repacking.start);
 	err = interrupt_start(&r->interrupt, NULL);
 	if (err)
-		say_error(name, "cannot start the signal thread", err);
+		say_error(name, "cannot start a thread for signals", err);
 	status = err ? STATUS_FAILED : run(r, name);
 	interrupt_stop(&r->interrupt);
 	return status;

@@ -64,7 +64,7 @@ void e4repack_print_planned(const struct e4repack *r,
 	       SIZE(e4repack_bytes(r, cost->copied_blocks)),
 	       SIZE(e4repack_bytes(r, cost->zeroed_blocks)));
 	if (cost->dir_blocks)
-		printf(", write %s of directories",
+		printf(", write %s of directory blocks",
 		       SIZE(e4repack_bytes(r, cost->dir_blocks)));
 	if (cost->inodes)
 		printf(", renumber %s",
@@ -198,7 +198,7 @@ static void print_more(const struct e4repack *r)
 	if (r->online || r->flags & (E4L_REPACK_INODES | E4L_REPACK_NO_MOVE) ||
 	    l->itable_blocks <= l->itable_blocks_ideal)
 		return;
-	printf("\nAlso possible: up to %s fewer, of %s, by --inodes\n",
+	printf("\nWith --inodes: up to %s fewer (of %s)\n",
 	       THINGS(spare, "inode-table block", "inode-table blocks"),
 	       NUM(l->itable_blocks));
 }

@@ -199,7 +199,8 @@ static bool change_tunables(const struct config *c, struct e4l_tree *t,
 		    source_name(c, t), error_message(err),
 		    c->tunables ?
 		    "the new filesystem gets only the tunables of -E" :
-		    "the new filesystem gets the damaged copy");
+		    "they are copied unchanged; to remove the copy, run "
+		    "tune4fs --clear");
 		*tunables = e4l_tunables_new();
 		err = *tunables ? 0 : ENOMEM;
 	}

@@ -144,7 +144,7 @@ static const struct args_option options[] = {
 	  .help = "write the container image's configuration to FILE" },
 	{ .name = "manifest", .kind = ARGS_TEXTS, .offset = AT(manifests),
 	  .value = "FILE",
-	  .help = "add or change files by an mtree(5) manifest" },
+	  .help = "add or change files as in an mtree(5) manifest" },
 	{ .name = "max-size", .kind = ARGS_SIZE, .offset = AT(max_bytes),
 	  .value = "SIZE", .min = 1, .max = UINT64_MAX,
 	  .help = "refuse archives that unpack to more than SIZE" },

@@ -150,7 +150,7 @@ static bool check_sound(const struct target *t, struct e4l *e,
 	bool sound;
 
 	if (err) {
-		say_error(t->name, "cannot start the signal thread", err);
+		say_error(t->name, "cannot start a thread for signals", err);
 		return false;
 	}
 	sound = verify_before(t, e, &cfg->args, &in);

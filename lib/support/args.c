@@ -260,8 +260,8 @@ static void say_bad_value(const struct args_option *opt, const char *arg)
 		say("--%s: '%s' is neither a size up to %s nor a percentage "
 		    "such as 10%%", opt->name, arg, units_size(opt->max, high));
 	} else if (opt->kind == ARGS_COUNT) {
-		say("--%s: '%s' is not a number from %llu to %llu", opt->name,
-		    arg, (unsigned long long)opt->min,
+		say("--%s: invalid value '%s' (expected a number from %llu to "
+		    "%llu)", opt->name, arg, (unsigned long long)opt->min,
 		    (unsigned long long)opt->max);
 	}
 }

@@ -72,7 +72,7 @@ itable blocks              2
 itable blocks ideal        1
 END
 request 'tree /split' <<'END'
-inode 12: 3 of 4 entries
+inode 12: 3 of 4 extent entries used
 END
 COLUMNS=60
 export COLUMNS

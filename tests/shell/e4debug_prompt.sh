@@ -156,7 +156,7 @@ until pgrep -P "$pid" -x debugfs >/dev/null; do
 	sleep 0.1
 done
 types C-c
-shows 'debugfs: ended by signal 2'
+shows 'debugfs: killed by signal 2'
 types -l 'stats'
 types Enter
 shows '^groups  *4,096$'

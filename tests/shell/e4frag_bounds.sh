@@ -49,7 +49,7 @@ aged "$img" <"$top_srcdir/tests/shell/layout.recipe"
 bounds "layout.recipe"
 bounds "two paths" /data/old /data/broken
 check "$e4frag" "$img" /data/old /data/broken
-prints '^A repack would save up to \(e4repack -n has the plan\)$'
+prints '^A repack would save at most \(exact plan: e4repack -n\)$'
 [ "$(wc -L <"$out")" -le 80 ] || fail "the report is wider than 80 columns"
 check "$e4frag" "$img" /none
 prints '^A repack would save nothing$'

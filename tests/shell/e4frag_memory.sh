@@ -30,4 +30,4 @@ peak $max_kib --quiet
 # the report contains no plan, and needs no more memory
 peak $max_kib
 grep -q '^Files  *1,00[0-9],' "$out" || fail "not a million files"
-grep -q '^A repack would save up to ' "$out" || fail "no bounds: $(cat "$out")"
+grep -q '^A repack would save at most ' "$out" || fail "no bounds: $(cat "$out")"
