@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * image DIRECTORY DEVICE: fills the filesystem that mke2fs has just made on
- * DEVICE with what is in DIRECTORY, each file in one piece.  After a failure
- * while it writes, DEVICE has to be formatted anew.
+ * image DIRECTORY DEVICE: fills a new filesystem on DEVICE, made by mke2fs,
+ * with the files of DIRECTORY, each in one fragment if possible.  After a failed
+ * write, run mke2fs again.
  *
  *	cc image.c $(pkg-config --cflags --libs e4layout)
  */
@@ -15,14 +15,14 @@
 #include <unistd.h>
 #include <e4layout/e4layout.h>
 
-/* Why something is refused, or what failed, and what to do. */
+/* Prints the reason of a refusal or failure, and the remedy. */
 static void say(const char *sentence, errcode_t err, void *device)
 {
 	(void)err;
 	fprintf(stderr, "%s: %s\n", (const char *)device, sentence);
 }
 
-/* What is planned goes to the device, and the rest of the filesystem with it. */
+/* Writes the planned files and the metadata of the filesystem. */
 static errcode_t write_all(struct e4l *e, struct e4l_populate *plan, int fd)
 {
 	const struct e4l_populate_target target = { .fd = fd, .direct_fd = -1 };

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <e4layout/e4layout.h>
 
-/* Why something is refused, or what failed, and what to do. */
+/* Prints the reason of a refusal or failure, and the remedy. */
 static void say(const char *sentence, errcode_t err, void *device)
 {
 	(void)err;

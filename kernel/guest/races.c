@@ -3,14 +3,14 @@
  * Writes one preallocated file from several processes at once, and checks it.
  *
  *  races FILE CELLS SEED HOW
- *	The file has cells of 32 blocks.  HOW has a letter for each process;
- *	all go through the cells together, each after a moment of its own:
+ *	The file has cells of 32 blocks.  HOW has a letter for each process.
+ *	The processes work on the same cell, each after a random delay:
  *	  D  writes the last four blocks directly
- *	  B  likewise, with fdatasync
- *	  e  writes one of those four directly
- *	  m  likewise, through a mapping
- *	  n  writes the third block directly, and then the last one before
- *	     those four
+ *	  B  writes the last four blocks directly, with fdatasync
+ *	  e  writes one of the last four blocks directly
+ *	  m  writes one of the last four blocks through a mapping
+ *	  n  writes the third block directly, and then the last block before
+ *	     the last four
  *	  z  has written the block before those four, and the first eight of
  *	     the next cell; zeroes that block's range, which joins it to what
  *	     is unwritten on both sides; and writes directly to the one before

@@ -39,7 +39,7 @@ for signal in INT TERM; do
 	wait "$pid" || status=$?
 	undefer "kill $pid 2>/dev/null"
 	same "exit status" "$status" 0
-	says 'stopped after [0-9]+ of [0-9]+ files: another run continues'
+	says 'stopped after [0-9]+ of [0-9]+ files: run e4repack again to continue'
 	grep -q ': partly repacked while mounted in ' "$out" || {
 		show_run
 		fail "no report"

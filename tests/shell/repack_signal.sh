@@ -78,7 +78,7 @@ for signal in INT TERM; do
 	cp "$work/said" "$err"
 	[ "$(wc -l <"$err")" = 2 ] || { show_run; fail "not two sentences"; }
 	says "finishing the transaction; .*second signal"
-	says "stopped after $(report done.files) of $planned files: another run"
+	says "stopped after $(report done.files) of $planned files: run e4repack again"
 	echo "$what: $(report done.files) of $planned files," \
 		"$(report done.transactions) transactions"
 	same "$what: extents" "$("$e4frag" --json "$img" |
