@@ -173,7 +173,10 @@ static bool put_info(const struct prom *p, const struct e4frag *frag)
 	return ok;
 }
 
-/* Writes all sizes that the filesystem could have, so that no series ends. */
+/*
+ * Writes a sample for every possible size, so that the set of time series does
+ * not change between runs.
+ */
 static void put_free_sizes(const struct prom *p, const struct e4frag *frag)
 {
 	const struct e4l_free_histogram *h = &frag->model.free_space;

@@ -4,7 +4,8 @@
  *
  *  races FILE CELLS SEED HOW
  *	The file has cells of 32 blocks.  HOW has a letter for each process.
- *	The processes work on the same cell, each after a random delay:
+ *	The processes work on the same cell.  Processes with a lower-case
+ *	letter wait for a random time first:
  *	  D  writes the last four blocks directly
  *	  B  writes the last four blocks directly, with fdatasync
  *	  e  writes one of the last four blocks directly

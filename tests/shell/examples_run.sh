@@ -23,8 +23,6 @@ mosaic /db/pages size 2M written 8K unwritten 8K random
 mosaic /srv/db/pages size 2M written 8K unwritten 8K random
 mosaic /pgdata/pages size 1M written 8K unwritten 8K random
 mosaic /vm/disk.img size 2M written 4K unwritten 4K
-mosaic /vm/disk.qcow2 size 1M written 4K unwritten 4K
-interleave /log count 8 rounds 4 blocks 1
 interleave /mail count 60 rounds 4 blocks 1
 tree /home/mail dirs 10 files 15 size 1K-6K
 many /var/cache count 400 size 4K-40K

@@ -81,7 +81,7 @@ done
 # half of what is added is free
 available 67108864 -m 50
 filled 67108864
-# a journal that what is to be free would not hold
+# a journal that is larger than the requested free space
 rm -f img
 check "$mke4fs" -q --free=1M -J size=32 -d src img
 sound img

@@ -83,7 +83,7 @@ for want in 'early -2147483648 0' 'half 1000000000 0' \
 	same "${want%% *}" "$(time_of "${want%% *}")" "${want#* }"
 done
 
-# where the time is said to be another, no more is lost than that
+# SOURCE_DATE_EPOCH changes only times that are later
 SOURCE_DATE_EPOCH=1500000000
 export SOURCE_DATE_EPOCH
 make

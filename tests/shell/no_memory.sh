@@ -80,7 +80,7 @@ makes() {
 	rm -f "$work/made"
 }
 
-# does: the requests of an e4debug script are done, or the script fails.
+# does: runs a script of requests, which must either complete or fail.
 does() {
 	[ "$status" != 0 ] || debugfs -R 'stat /newdir' "$img" 2>/dev/null |
 		grep -q '^Inode:' || wrong "not done" "$@"
