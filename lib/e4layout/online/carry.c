@@ -276,8 +276,9 @@ static enum e4l_skip move_anywhere(struct e4l_online *o, struct e4l_open_file *f
 	if (!e4l_donor_has_room(&o->ways.donor))
 		return E4L_SKIP_RESERVE;
 	if (!e4l_donor_find(&o->ways.donor, lblk, len, &pblk))
-		return o->ways.donor.gave_blocks ? E4L_SKIP_RESERVE :
-						 E4L_SKIP_NO_SPACE;
+		return o->other_run ? E4L_SKIP_OTHER_RUN :
+		       o->ways.donor.gave_blocks ? E4L_SKIP_RESERVE :
+						   E4L_SKIP_NO_SPACE;
 	return e4l_way_move(&o->ways, f, lblk, &len, pblk);
 }
 
@@ -290,8 +291,18 @@ static void end_later(struct e4l_online *o, struct e4l_candidate *c)
 	count_done(o, c);
 }
 
-/* Moves each fragmented logical run to any free extent that is long enough. */
-static void finish_file(struct e4l_online *o, struct e4l_candidate *c)
+/* Whether the reason @why can end when other files have been moved. */
+static bool is_space(enum e4l_skip why)
+{
+	return why == E4L_SKIP_NO_SPACE || why == E4L_SKIP_OTHER_RUN;
+}
+
+/*
+ * Moves each fragmented logical run to any free extent that is long enough.
+ * @last: no space will become free any more.
+ */
+static void finish_file(struct e4l_online *o, struct e4l_candidate *c,
+			bool last)
 {
 	enum e4l_skip why = E4L_SKIP_NONE, first = E4L_SKIP_NONE;
 	struct e4l_open_file f;
@@ -309,13 +320,14 @@ static void finish_file(struct e4l_online *o, struct e4l_candidate *c)
 			first = why;
 	}
 	look_again(c, &f);
-	if (first)
+	if (first && (last || !is_space(first)))
 		give_up(o, c, first, c->moves);
-	end_later(o, c);
+	if (!first || c->told)
+		end_later(o, c);
 	e4l_file_close(&f);
 }
 
-static void finish_later(struct e4l_online *o)
+static void finish_all(struct e4l_online *o, bool last)
 {
 	size_t i;
 
@@ -327,7 +339,27 @@ static void finish_later(struct e4l_online *o)
 		if (!c->moves)
 			end_later(o, c);
 		else if (!e4l_ways_stop(&o->ways, 0))
-			finish_file(o, c);
+			finish_file(o, c, last);
+	}
+}
+
+/*
+ * Finishes files until the blocks that files have left help no other file.
+ * Space that is reserved again has fewer and longer slices.
+ */
+static void finish_later(struct e4l_online *o)
+{
+	const uint64_t *copied = &o->run.result->done.copied_blocks;
+	uint64_t before;
+	bool last = false;
+
+	while (!ended(o)) {
+		before = *copied;
+		finish_all(o, last);
+		if (last)
+			break;
+		last = *copied == before || o->ways.donor.file.fd < 0 ||
+		       ended(o) || e4l_online_reserve_again(o);
 	}
 }
 

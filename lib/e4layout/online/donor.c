@@ -14,6 +14,8 @@
 #define SPARE_PERCENT	5 /* percentage of the filesystem that stays free */
 /* percentage of the filesystem that stays free for users other than root */
 #define AVAIL_PERCENT	1
+/* the longest gap between slices that counts as free, in blocks */
+#define TREE_GAP	8
 /* calls of fallocate(), between which other programs may take free space */
 #define CHUNKS	64
 #define LEAST_CHUNK_BYTES	(16u << 20)
@@ -238,6 +240,33 @@ static errcode_t update(struct e4l_donor *d, bool committed)
 	return 0;
 }
 
+/*
+ * Returns the length of the longest free extent that the slices form, without
+ * the @len blocks from @pblk on.  Short gaps, such as the donor's own tree
+ * blocks, are counted as free.
+ */
+static uint64_t longest(const struct e4l_donor *d, uint64_t pblk, uint64_t len)
+{
+	uint64_t most = 0, start = 0, end = 0;
+	size_t i;
+
+	for (i = 0; i < d->n; i++) {
+		const struct e4l_slice *s = &d->v[i];
+
+		if (s->pblk > end + TREE_GAP)
+			start = s->pblk;
+		end = s->pblk + s->len;
+		if (len && s->pblk <= pblk && pblk < end) {
+			if (pblk - start > most)
+				most = pblk - start;
+			start = pblk + len;
+		}
+		if (end - start > most)
+			most = end - start;
+	}
+	return most;
+}
+
 /* ------------------------------------------------------------------ reserve */
 
 static int create(struct e4l_donor *d, const char *dir)
@@ -346,6 +375,13 @@ bool e4l_donor_at(const struct e4l_donor *d, uint64_t pblk, uint64_t len,
 	return true;
 }
 
+uint64_t e4l_donor_page_blocks(const struct e4l_donor *d)
+{
+	uint64_t page = sysconf(_SC_PAGESIZE);
+
+	return page > d->blocksize ? page / d->blocksize : 1;
+}
+
 /*
  * Returns the number of blocks to skip so that @s begins at the same offset in
  * a page as @lblk.
@@ -353,9 +389,8 @@ bool e4l_donor_at(const struct e4l_donor *d, uint64_t pblk, uint64_t len,
 static uint64_t pad(const struct e4l_donor *d, const struct e4l_slice *s,
 		    uint64_t lblk)
 {
-	uint64_t page = sysconf(_SC_PAGESIZE), in_page;
+	uint64_t in_page = e4l_donor_page_blocks(d);
 
-	in_page = page > d->blocksize ? page / d->blocksize : 1;
 	return (lblk % in_page + in_page - s->lblk % in_page) % in_page;
 }
 
@@ -374,6 +409,7 @@ bool e4l_donor_find(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 		    uint64_t *pblk)
 {
 	struct e4l_slice *s, *best = NULL;
+	uint64_t without;
 
 	if (d->n_taken && update(d, false))
 		return false;
@@ -384,6 +420,10 @@ bool e4l_donor_find(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 	if (!best)
 		return false;
 	*pblk = best->pblk + pad(d, best, lblk);
+	/* the longest free extent is for others */
+	without = longest(d, *pblk, len);
+	if (without < d->long_blocks && without < longest(d, 0, 0))
+		return false;
 	return true;
 }
 

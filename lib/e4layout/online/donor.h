@@ -34,6 +34,7 @@ struct e4l_donor {
 	size_t n_taken, max_taken, n_given, max_given;
 	uint64_t asked_nsec;	/* time of the last fstatvfs() */
 	uint64_t gave_blocks;	/* given back to other programs so far */
+	uint64_t long_blocks;	/* e4l_donor_find() keeps an extent this long: caller */
 };
 
 /* @behind is finished before blocks are given back.  Returns an errno. */
@@ -65,6 +66,9 @@ errcode_t e4l_donor_note(struct e4l_donor *d, const struct e4l_open_file *f,
  */
 int e4l_donor_commit(struct e4l_donor *d, bool map);
 
+/* Returns the number of blocks in a page; 1: a block has one page or more. */
+uint64_t e4l_donor_page_blocks(const struct e4l_donor *d);
+
 /*
  * Sets *@slice to the slice that begins at @pblk, with at most @len blocks.
  * False: the donor does not have @pblk.
@@ -78,7 +82,10 @@ bool e4l_donor_at(const struct e4l_donor *d, uint64_t pblk, uint64_t len,
  */
 bool e4l_donor_fits(const struct e4l_donor *d, uint64_t lblk, uint64_t pblk,
 		    uint64_t len);
-/* Finds @len blocks for @lblk in the smallest slice that is long enough. */
+/*
+ * Finds @len blocks for @lblk in the smallest slice that is long enough.  The
+ * longest free extent does not become shorter than @d->long_blocks.
+ */
 bool e4l_donor_find(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 		    uint64_t *pblk);
 

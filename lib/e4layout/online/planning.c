@@ -22,6 +22,8 @@
 #define ENOUGH_PERCENT	85
 /* bytes to keep reserved in addition to those for the files */
 #define LEAST_BYTES	(16u << 20)
+/* percentage of the largest free extent that files do not take */
+#define LONG_PERCENT	90
 #define SMALL_SHARE	16	/* files below 1/16 of free space are small */
 
 static errcode_t go_on(void *priv)
@@ -157,6 +159,12 @@ static enum e4l_skip reserve_anywhere(struct e4l_online *o)
 	return why;
 }
 
+errcode_t e4l_online_reserve_again(struct e4l_online *o)
+{
+	e4l_donor_close(&o->ways.donor);
+	return reserve_anywhere(o) ? ENOSPC : 0;
+}
+
 static enum e4l_skip reserve(struct e4l_online *o)
 {
 	struct e4l_donor *d = &o->ways.donor;
@@ -173,20 +181,41 @@ static errcode_t add_other_free(const struct e4l_block_run *run, void *priv)
 	return e4l_plan_add_other_free(run, ((struct e4l_online *)priv)->plan);
 }
 
+/*
+ * The kernel exchanges blocks that have the same offset in a page.  The planner
+ * chooses targets without this condition.  If a page has several blocks, each
+ * fragmented file is moved to any free extent where the kernel can move it.
+ */
+static void move_all_later(struct e4l_online *o)
+{
+	size_t i;
+
+	for (i = 0; i < o->n; i++)
+		o->v[i].later = o->v[i].moves;
+	o->ways.all_blocks = o->excess_blocks;
+}
+
 errcode_t e4l_online_plan(struct e4l_online *o)
 {
 	struct e4l_donor *d = &o->ways.donor;
+	bool later = e4l_donor_page_blocks(d) > 1;
 	enum e4l_skip why;
 	errcode_t err;
 	size_t i;
 
-	if (!o->excess && (!o->n || !consolidates(o)))
+	if (!o->excess && (later || !o->n || !consolidates(o)))
 		return 0;
+	d->long_blocks = o->run.result->before.largest_free_blocks *
+			 LONG_PERCENT / 100;
 	why = reserve(o);
 	if (why == E4L_SKIP_RESERVE && o->other_run)
 		why = E4L_SKIP_OTHER_RUN;
 	if (why)
 		return e4l_online_skip_all(o, why);
+	if (later) {
+		move_all_later(o);
+		return 0;
+	}
 	/* the donor's blocks are in use on the device */
 	err = e4l_free_space(o->e, add_other_free, NULL, o);
 	for (i = 0; i < d->n && !err; i++)

@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# e4repack on a mounted filesystem with blocks that are smaller than a page: the
+# kernel exchanges only blocks with the same offset in a page.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+require_loop
+require_program filefrag
+
+truncate -s 64M "$work/img"
+mke2fs -q -t ext4 -b 1024 "$work/img"
+mount_image "$work/img" "$work/mnt"
+# 550 files in turns, a third of which is removed again
+/usr/bin/python3 - "$work/mnt" <<'END'
+import os, sys
+top = sys.argv[1]
+fds = [os.open(f"{top}/f{n}", os.O_RDWR | os.O_CREAT, 0o644)
+       for n in range(550)]
+for k in range(20):
+    for n, fd in enumerate(fds):
+        len = (1 + n % 7) * 1024
+        os.posix_fallocate(fd, k * len, len)
+        os.pwrite(fd, bytes([1 + (k + n) % 251]) * len, k * len)
+for n, fd in enumerate(fds):
+    os.fsync(fd)
+    os.close(fd)
+    if n % 3 == 0:
+        os.unlink(f"{top}/f{n}")
+END
+sync -f "$work/mnt"
+# in_pieces: how many files have several fragments
+in_pieces() {
+	filefrag "$work"/mnt/f* | grep -vc ': 1 extent' || :
+}
+(cd "$work/mnt" && find . -type f -exec md5sum {} +) >"$work/sums"
+before=$(in_pieces)
+[ "$before" -gt 300 ] || fail "only $before files are fragmented"
+check "$e4repack" --json "$work/mnt"
+same "fragmented files" "$(in_pieces)" 0
+same "the largest free extent" "$(json "$out" \
+	'd["after"]["largest_free_blocks"] >= 0.9 * d["before"]["largest_free_blocks"]')" \
+	True
+check "$e4repack" --json "$work/mnt"
+same "copied by the second run" "$(json "$out" 'd["done"]["bytes_copied"]')" 0
+(cd "$work/mnt" && md5sum --quiet -c "$work/sums") || fail "other contents"
+umount "$work/mnt"
+undefer "umount '$work/mnt'"
+sound "$work/img"
