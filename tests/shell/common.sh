@@ -294,6 +294,32 @@ one_sentence() {
 	fail "stderr is not one sentence"
 }
 
+# write_in_turns DIR FILES PIECES [BYTES]: writes f0, f1, ... in DIR, one piece of
+# BYTES (4096) of each file after the other, so that each file is in pieces.
+write_in_turns() {
+	/usr/bin/python3 - "$1" "$2" "$3" "${4:-4096}" <<'END'
+import os, sys
+files, pieces, len = map(int, sys.argv[2:])
+fds = [os.open(f"{sys.argv[1]}/f{n}", os.O_RDWR | os.O_CREAT, 0o644)
+       for n in range(files)]
+for k in range(pieces):
+    for fd in fds:
+        os.posix_fallocate(fd, k * len, len)
+for n, fd in enumerate(fds):
+    for k in range(pieces):
+        os.pwrite(fd, bytes([1 + (k + n) % 251]) * len, k * len)
+    os.fsync(fd)
+END
+}
+
+# remove_each DIR N: removes f0, fN, f2N, ...
+remove_each() {
+	find "$1" -name 'f[0-9]*' -printf '%f\n' | sed 's/^f//' |
+		awk -v n="$2" '$1 % n == 0 { print "f" $1 }' |
+		(cd "$1" && xargs rm)
+	sync -f "$1"
+}
+
 # aged IMAGE: makes an image from the recipe on stdin with tests/tools/mkaged.
 aged() {
 	"$top_builddir/tests/tools/mkaged" - "$1" >/dev/null ||

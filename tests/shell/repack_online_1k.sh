@@ -10,23 +10,8 @@ truncate -s 64M "$work/img"
 mke2fs -q -t ext4 -b 1024 "$work/img"
 mount_image "$work/img" "$work/mnt"
 # 550 files in turns, a third of which is removed again
-/usr/bin/python3 - "$work/mnt" <<'END'
-import os, sys
-top = sys.argv[1]
-fds = [os.open(f"{top}/f{n}", os.O_RDWR | os.O_CREAT, 0o644)
-       for n in range(550)]
-for k in range(20):
-    for n, fd in enumerate(fds):
-        len = (1 + n % 7) * 1024
-        os.posix_fallocate(fd, k * len, len)
-        os.pwrite(fd, bytes([1 + (k + n) % 251]) * len, k * len)
-for n, fd in enumerate(fds):
-    os.fsync(fd)
-    os.close(fd)
-    if n % 3 == 0:
-        os.unlink(f"{top}/f{n}")
-END
-sync -f "$work/mnt"
+write_in_turns "$work/mnt" 550 20 3072
+remove_each "$work/mnt" 3
 # in_pieces: how many files have several fragments
 in_pieces() {
 	filefrag "$work"/mnt/f* | grep -vc ': 1 extent' || :

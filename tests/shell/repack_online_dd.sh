@@ -9,21 +9,8 @@ truncate -s 512M "$work/img"
 mke2fs -q -t ext4 -b 4096 -m 0 "$work/img"
 mount_image "$work/img" "$work/mnt"
 # many fragmented files, and free space in small extents
-/usr/bin/python3 - "$work/mnt" <<'END'
-import os, sys
-top = sys.argv[1]
-fds = [os.open(f"{top}/f{n}", os.O_RDWR | os.O_CREAT, 0o644)
-       for n in range(400)]
-for k in range(200):
-    for fd in fds:
-        os.posix_fallocate(fd, k * 4096, 4096)
-for n, fd in enumerate(fds):
-    os.pwrite(fd, bytes([1 + n % 251]) * 4096 * 200, 0)
-    if n % 2:
-        os.unlink(f"{top}/f{n}")
-    os.close(fd)
-END
-sync -f "$work/mnt"
+write_in_turns "$work/mnt" 400 200
+remove_each "$work/mnt" 2
 md5sum "$work"/mnt/f[0-9]* >"$work/sums"
 avail_mib=$(($(stat -fc %a "$work/mnt") / 256))
 

@@ -8,23 +8,10 @@ require_loop
 truncate -s 256M "$work/img"
 mke2fs -q -t ext4 -b 4096 -m 0 "$work/img"
 mount_image "$work/img" "$work/mnt"
-/usr/bin/python3 - "$work/mnt" 88 <<'END'
-import os, sys
-top, percent = sys.argv[1], int(sys.argv[2])
-fds = [os.open(f"{top}/f{n}", os.O_RDWR | os.O_CREAT, 0o644)
-       for n in range(200)]
-for k in range(30):
-    for fd in fds:
-        os.posix_fallocate(fd, k * 4096, 4096)
-for n, fd in enumerate(fds):
-    for k in range(30):
-        os.pwrite(fd, bytes([1 + (k + n) % 251]) * 4096, k * 4096)
-    os.fsync(fd)
-vfs = os.statvfs(top)
-fill = vfs.f_bavail - vfs.f_blocks * (100 - percent) // 100
-with open(f"{top}/fill", "w") as f:
-    os.posix_fallocate(f.fileno(), 0, fill * 4096)
-END
+write_in_turns "$work/mnt" 200 30
+avail=$(stat -fc %a "$work/mnt")
+all=$(stat -fc %b "$work/mnt")
+fallocate -l $(((avail - all * 12 / 100) * 4096)) "$work/mnt/fill"
 sync -f "$work/mnt"
 md5sum "$work"/mnt/f[0-9]* >"$work/sums"
 

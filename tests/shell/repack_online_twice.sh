@@ -9,23 +9,8 @@ truncate -s 128M "$work/img"
 mke2fs -q -t ext4 -m 0 "$work/img"
 mount_image "$work/img" "$work/mnt"
 # most of free space is in small extents, so that a run reserves all of it
-/usr/bin/python3 - "$work/mnt" <<'END'
-import os, sys
-top = sys.argv[1]
-fds = [os.open(f"{top}/f{n}", os.O_RDWR | os.O_CREAT, 0o644)
-       for n in range(100)]
-for k in range(250):
-    for fd in fds:
-        os.posix_fallocate(fd, k * 4096, 4096)
-for n, fd in enumerate(fds):
-    for k in range(250):
-        os.pwrite(fd, bytes([1 + (k + n) % 251]) * 4096, k * 4096)
-    os.fsync(fd)
-    if n % 4 == 0:
-        os.unlink(f"{top}/f{n}")
-    os.close(fd)
-END
-sync -f "$work/mnt"
+write_in_turns "$work/mnt" 100 250
+remove_each "$work/mnt" 4
 md5sum "$work"/mnt/f[0-9]* >"$work/sums"
 
 "$e4repack" --rate=500K "$work/mnt" >"$work/first" 2>&1 &
