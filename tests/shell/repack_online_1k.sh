@@ -10,11 +10,14 @@ truncate -s 64M "$work/img"
 mke2fs -q -t ext4 -b 1024 "$work/img"
 mount_image "$work/img" "$work/mnt"
 # 550 files in turns, a third of which is removed again
-write_in_turns "$work/mnt" 550 20 3072
-remove_each "$work/mnt" 3
+mkdir "$work/mnt/a" "$work/mnt/b"
+write_in_turns "$work/mnt/a" 300 20 5120
+write_in_turns "$work/mnt/b" 250 20 2048
+remove_each "$work/mnt/a" 3
+remove_each "$work/mnt/b" 3
 # in_pieces: how many files have several fragments
 in_pieces() {
-	filefrag "$work"/mnt/f* | grep -vc ': 1 extent' || :
+	filefrag "$work"/mnt/[ab]/f* | grep -vc ': 1 extent' || :
 }
 (cd "$work/mnt" && find . -type f -exec md5sum {} +) >"$work/sums"
 before=$(in_pieces)
