@@ -3,7 +3,6 @@
 #include "config.h"
 #include <errno.h>
 #include <linux/ioprio.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -182,7 +181,6 @@ errcode_t e4repack_online(struct e4repack *r,
 	bool paced = r->idle || r->rate != UINT64_MAX;
 	errcode_t err;
 
-	signal(SIGXFSZ, SIG_IGN);	/* reported as ENOSPC */
 	if (r->idle)
 		syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
 			IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));

@@ -178,6 +178,7 @@ enum e4l_skip {
 	E4L_SKIP_RESERVE,
 	E4L_SKIP_QUOTA,
 	E4L_SKIP_DONOR_PERMISSION,
+	E4L_SKIP_FILE_SIZE,	/* RLIMIT_FSIZE prevents reserving space */
 	E4L_SKIP_DONOR,		/* no space could be reserved */
 	E4L_SKIP_DEVICE,	/* the device failed to write the data */
 	E4L_SKIP_PUT_BACK,	/* moved back after a write error */

@@ -129,6 +129,9 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 	[E4L_SKIP_DONOR_PERMISSION] = {
 		"donor-permission", "no permission to reserve space in the "
 		"root directory or in a file's directory" },
+	[E4L_SKIP_FILE_SIZE] = {
+		"file-size", "a limit of the file size (ulimit -f) prevents "
+		"reserving space" },
 	[E4L_SKIP_DONOR] = { "donor", "no space could be reserved" },
 	[E4L_SKIP_DEVICE] = { "device", "a write to the device failed" },
 	[E4L_SKIP_PUT_BACK] = { "put-back", "moved back after a write error" },

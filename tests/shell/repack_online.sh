@@ -121,7 +121,7 @@ rm "$work/mnt/ballast"
 
 # the run respects a limit on the file size
 check sh -c 'ulimit -f 100 && exec "$@"' sh "$e4repack" "$work/mnt"
-left 'no space could be reserved'
+left 'a limit of the file size (ulimit -f) prevents reserving space'
 
 # a kill leaves no files behind
 used=$(stat -fc %f "$work/mnt")

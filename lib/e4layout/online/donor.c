@@ -315,6 +315,7 @@ static const struct e4l_reason reasons[] = {
 	{ EDQUOT, E4L_SKIP_QUOTA },
 	{ EACCES, E4L_SKIP_DONOR_PERMISSION },
 	{ EPERM, E4L_SKIP_DONOR_PERMISSION },
+	{ EFBIG, E4L_SKIP_FILE_SIZE },
 	{ 0, E4L_SKIP_DONOR },
 };
 
