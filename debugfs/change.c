@@ -101,10 +101,11 @@ static bool check_parent(const struct shell *s, const char *path,
 	if (dir->i_flags & (EXT4_ENCRYPT_FL | EXT4_CASEFOLD_FL))
 		return refuse(s, path, "the directory is encrypted or "
 				       "case-insensitive: mount the "
-				       "filesystem");
+				       "filesystem and make the change there");
 	if (dir->i_flags & EXT4_PROJINHERIT_FL)
-		return refuse(s, path, "the directory passes its project ID "
-				       "on: mount the filesystem");
+		return refuse(s, path, "the directory has the project "
+				       "inheritance flag: mount the filesystem "
+				       "and make the change there");
 	return true;
 }
 
@@ -309,8 +310,8 @@ static bool parse_bytes(const struct shell *s, const char *text, uint64_t size,
 	struct units_share share;
 
 	if (!units_parse_share(text, &share))
-		return refuse(s, text, "neither a size such as 1.5M nor a part "
-				       "of the file such as 10%");
+		return refuse(s, text, "invalid value (expected a size such as "
+				       "1.5M, or a percentage such as 10%)");
 	*bytes = units_share_of(&share, size);
 	if (share.parts && share.parts < UNITS_WHOLE)
 		*bytes -= *bytes % bs;

@@ -434,7 +434,10 @@ uint64_t e4l_es_shrink(struct e4l_es_cache *c, uint64_t want)
 	return done;
 }
 
-/* Frees a batch that is a small part of the limit, so that scans are rare. */
+/*
+ * Frees up to BATCH entries per scan, so that scans are rare, but at most an
+ * eighth of the limit.
+ */
 static void keep_limit(struct e4l_es_cache *c)
 {
 	uint64_t batch = c->stats.limit_bytes / ENTRY_BYTES / 8;
@@ -522,7 +525,8 @@ static bool has_place(int state)
 }
 
 /*
- * Whether @pblk continues @entry for a block @distance blocks behind its first.
+ * Whether a block in @state at @pblk, @distance blocks after the first block of
+ * @entry, continues @entry.
  */
 static bool continues(const struct es_entry *entry, uint64_t distance,
 		      int state, blk64_t pblk)

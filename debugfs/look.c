@@ -289,7 +289,8 @@ static void draw_tree(const struct file *f, json_t *object)
 		json_unpack(node, "{s:I, s:I, s:I, s:I, s:I}", "level", &level,
 			    "physical", &pblk, "logical", &lblk, "entries",
 			    &entries, "room", &room);
-		printf("%*s+- block %lld: %lld of %lld %s, from %lld\n",
+		printf("%*s+- block %lld: %lld of %lld %s used, first logical block "
+		       "%lld\n",
 		       3 * (int)(f->depth - 1 - level), "", pblk, entries,
 		       room, level ? "entries" : "extents", lblk);
 	}

@@ -232,9 +232,8 @@ static size_t count_worst(const struct e4frag *frag)
 static void say_failure(const struct e4frag *frag, errcode_t err)
 {
 	if (err == E4L_ET_INTERRUPTED)
-		say("%s: interrupted after %u of %u block groups; nothing was "
-		    "changed", frag->target.name, frag->groups_done,
-		    frag->groups_all);
+		say("%s: interrupted after %u of %u block groups",
+		    frag->target.name, frag->groups_done, frag->groups_all);
 	else if (!frag->failure_said)
 		say_e4l(frag->target.name, frag->e, err);
 }

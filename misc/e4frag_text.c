@@ -96,7 +96,7 @@ static void print_files(FILE *out, const struct e4frag *frag)
 	     SIZE(blocks_size(frag, m->files.ideal_tree_blocks)));
 	if (m->files.indirect_mapped)
 		line(out, "Block-mapped", m->files.indirect_mapped,
-		     "files without extents: a fragment counts as one");
+		     "no extents; each fragment counts as one extent");
 }
 
 static void print_directories(FILE *out, const struct e4frag *frag)
@@ -235,7 +235,7 @@ static void print_peers(FILE *out, const struct e4frag *frag)
 	line(out, "  filefrag", m->peers.filefrag_extents,
 	     "\"extents\": called fragments here");
 	line(out, "  e4defrag -c", m->peers.e4defrag_extents,
-	     "\"extents\": extents, of regular files only");
+	     "\"extents\": called extents here; regular files");
 	line(out, "  e2fsck", e2fsck,
 	     "\"non-contiguous\" files: %s of all in use",
 	     PERCENT(e2fsck, e4frag_used_inodes(frag)));

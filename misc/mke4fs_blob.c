@@ -235,7 +235,7 @@ static bool start_archive(struct blob *b)
 }
 
 /*
- * Searches the entry @name.  NULL after printing an error, or after setting
+ * Searches for the entry @name.  NULL after printing an error, or after setting
  * *@lacking.
  */
 static struct archive_entry *find_entry(struct blob *b, const char *name,

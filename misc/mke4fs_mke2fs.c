@@ -281,7 +281,7 @@ static int hear_mke2fs(const struct config *c, char **argv, enum voice voice,
 	return status;
 }
 
-/* Even with -q, mke2fs prints a newline without a line before. */
+/* Even with -q, mke2fs prints an empty line, which must not be passed on. */
 static enum voice voice_of(const struct config *c, const char *path,
 			   bool silent)
 {

@@ -515,7 +515,7 @@ static bool load_docker_layers(struct oci *o, const json_t *names)
 		id = json_string_value(json_array_get(ids, i));
 		if (!name || !id || !digest_parse(&digest, id))
 			return refuse(o, "manifest.json",
-				      "a layer has no name or no digest");
+				      "a layer has no name or no valid digest");
 		if (!load_layer(o, i + 1, name, &digest, UINT64_MAX, true))
 			return false;
 	}

@@ -27,7 +27,7 @@ static bool new_memory(struct image *im, uint64_t bytes)
 	drop_image(im);
 	im->proto_fd = memfd_create("mke4fs", 0);
 	if (im->proto_fd < 0 || ftruncate(im->proto_fd, bytes)) {
-		say_error("memory", "creating the prototype", errno);
+		say_error(im->name, "cannot create the image in memory", errno);
 		return false;
 	}
 	snprintf(im->path, sizeof(im->path), "/proc/%d/fd/%d", (int)getpid(),

@@ -246,9 +246,9 @@ static bool take_xattrs(struct tar *r, struct archive_entry *entry,
 /* ------------------------------------------------------------------- entries */
 
 /*
- * Takes the data of the current entry.  The size in @e applies to sparse files.
- * Other files have the size of their data: libarchive's size may be from a
- * field that does not apply, or be unknown before the end of the data.
+ * Reads the data of @entry.  Uses e->size only for sparse files.  For other
+ * files, sets e->size to the length of the data: libarchive's size may come from
+ * a field that does not apply, or be unknown before the end of the data.
  */
 static bool take_content(struct tar *r, struct archive_entry *entry,
 			 struct e4l_entry *e)
@@ -735,9 +735,9 @@ static void warn_of_old(const struct tar *r)
 	char n[UNITS_LEN];
 
 	if (sizeof(time_t) < sizeof(int64_t) && r->n_old)
-		say("%s: %s %s a time before 1970, which may be a time after "
-		    "2038-01-19 in the archive: libarchive has 32-bit times on "
-		    "this system", r->l->name, units_count(r->n_old, n),
+		say("%s: libarchive has 32-bit times on this system: %s %s a "
+		    "time before 1970, and may have a time after 2038-01-19 in "
+		    "the archive", r->l->name, units_count(r->n_old, n),
 		    r->n_old == 1 ? "file has" : "files have");
 }
 

@@ -31,7 +31,7 @@ static const struct args_option options[] = {
 	  .offset = AT(undo.file), .value = "FILE",
 	  .help = "save overwritten blocks for e2undo(8)" },
 	{ .name = "no-undo", .kind = ARGS_FLAG, .offset = AT(undo.none),
-	  .help = "change a filesystem without journal or undo file" },
+	  .help = "allow changes without a journal or an undo file" },
 };
 static const struct args_tool tool = {
 	.operands = "[TARGET]",

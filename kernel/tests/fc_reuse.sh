@@ -29,8 +29,8 @@ synced() {
 	told
 }
 
-# removed BLOCKS FEATURE: print the output of told, with a removed file that
-# has an extent for each of BLOCKS
+# removed BLOCKS FEATURE: call synced with FEATURE; the removed file has one
+# extent at each of BLOCKS
 removed() {
 	synced "$2" "
 		for n in $1; do

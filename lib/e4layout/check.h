@@ -89,7 +89,8 @@ struct e4l_check_options {
 };
 
 struct e4l_check_result {
-	uint64_t errors, warnings, layout;	/* numbers of all findings */
+	/* findings of each severity, including those beyond max_findings */
+	uint64_t errors, warnings, layout;
 	uint64_t reserved[3];
 };
 

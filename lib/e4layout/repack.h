@@ -163,7 +163,7 @@ enum e4l_skip {
 	E4L_SKIP_EXECUTABLE,
 	E4L_SKIP_EXECUTED,	/* the file is running, or in use as swap */
 	E4L_SKIP_LEASED,
-	E4L_SKIP_CHANGED,	/* renamed, removed, or written to */
+	E4L_SKIP_CHANGED,	/* renamed or removed */
 	E4L_SKIP_HIDDEN,	/* below another mount */
 	E4L_SKIP_PERMISSION,
 	E4L_SKIP_NOT_OPENED,

@@ -41,7 +41,7 @@ static char *device_of_tag(const char *name)
 	errno = 0;
 	device = e4l_device_of_tag(type, value, &other);
 	if (device && other) {
-		say("%s: two devices have this %s, %s and %s: give the name of "
+		say("%s: two devices have this %s (%s and %s): use the name of "
 		    "the device", name, type, device, other);
 		free(device);
 		device = NULL;

@@ -19,9 +19,10 @@ struct progress {
 };
 
 /*
- * Starts a bar for @doing (static text, one or two words), if @args ask for
- * progress: always, never, or on a terminal only; never with --quiet.  On a
- * terminal, the bar stays on its line; elsewhere, each step is a line.
+ * Starts a bar labelled @doing (static text, one or two words).
+ * --progress=never and --quiet show no bar; by default, a bar is shown on a
+ * terminal only.  On a terminal, the bar stays on its line; elsewhere, each step
+ * is a line.
  */
 void progress_start(struct progress *p, const struct args_common *args,
 		    const char *doing);

@@ -15,11 +15,11 @@ enum {
 };
 
 /*
- * Call this function first.  If the caller closed standard input, output or
- * error, makes sure that no file opened later gets their descriptors: a report
- * would be written into the filesystem.  Reads and writes through them still
- * fail with EBADF.  Returns false if this is not possible; nothing may be
- * opened then.
+ * Call this function first.  If standard input, output or error is closed, opens
+ * its descriptor with O_PATH, so that no file opened later gets the descriptor:
+ * otherwise, a report could be written into the filesystem.  Reads and writes
+ * through such a descriptor still fail with EBADF.  If this function returns
+ * false, do not open any file.
  */
 bool say_start(void);
 

@@ -61,8 +61,9 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 				   "an index" },
 	[E4L_SKIP_OWN_INODES] = { "own-inodes", "contains inodes of the "
 				  "filesystem itself" },
-	[E4L_SKIP_STABLE_INODES] = { "stable-inodes", "the feature "
-				     "stable_inodes fixes inode numbers" },
+	[E4L_SKIP_STABLE_INODES] = {
+		"stable-inodes", "inode numbers cannot change: the filesystem "
+		"has the stable_inodes feature" },
 	[E4L_SKIP_ENCRYPTED_INODES] = {
 		"encrypted-inodes", "encryption keys depend on inode numbers" },
 	[E4L_SKIP_UNKNOWN_POLICY] = { "unknown-policy", "unknown encryption "
@@ -116,7 +117,8 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 				  "the extents" },
 	[E4L_SKIP_BEING_WRITTEN] = { "being-written", "another process is "
 				     "writing to the file" },
-	[E4L_SKIP_PAGES] = { "pages", "the kernel reports busy pages" },
+	[E4L_SKIP_PAGES] = { "pages", "cached pages of the file are in "
+			     "use" },
 	[E4L_SKIP_UNSUPPORTED] = { "unsupported", "the kernel does not support "
 				   "moving such files" },
 	[E4L_SKIP_REFUSED] = { "refused", "changed during the move, or refused "

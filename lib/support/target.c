@@ -182,9 +182,9 @@ static void say_undo_error(const struct target *t)
 	const char *undo = t->undo->file;
 
 	if (undo_guard_changed())
-		say("%s: cannot write the undo file %s: %s: nothing was "
-		    "changed after that: to undo the earlier changes, run "
-		    "e2undo %s %s, and then e2fsck -fy %s", t->name, undo,
+		say("%s: cannot write the undo file %s: %s; the run stopped "
+		    "there: to undo the changes already made, run e2undo %s "
+		    "%s, and then e2fsck -fy %s", t->name, undo,
 		    why, undo, t->device, t->device);
 	else
 		say("%s: cannot write the undo file %s: %s: nothing was "

@@ -128,7 +128,7 @@ function showSums() {
 
 	rows.push(["largest free extent", ...sides.map(longest)]);
 	section("sums").append(make("div", { class: "sides fit" },
-		table(before ? `Before is ${safe(data.before_name)}.` :
+		table(before ? `Compared with ${safe(data.before_name)}.` :
 			"The words are those of the report.",
 			["", ...(before ? ["before", "now"] : ["now"])], rows),
 		stateTable()));
@@ -478,11 +478,11 @@ function showMap() {
 	if (now.map.groups_per_cell > 1)
 		omit("A square of the map has " +
 		     `${count(now.map.groups_per_cell)} block groups: ` +
-		     "what is in them is summed.");
+		     "each square shows the sum of its block groups.");
 	else
 		omit("The map's smallest square is 1/" +
 		     `${count(now.map.cells_per_group)} of a block group: ` +
-		     "what is in it is summed.");
+		     "each square shows the sum of its blocks.");
 }
 
 /* ------------------------------------------------------------- worst files */
@@ -563,12 +563,12 @@ function showWorst() {
 		omit(`${things(data.more_worst, "more of the worst files is",
 			"more of the worst files are")} not shown.`);
 	omit(`At most ${count(data.max_extents)} extents of a file are drawn` +
-	     (before ? ", and none of what was before." : "."));
+	     (before ? ", and no extents of the earlier report." : "."));
 }
 
 /* -------------------------------------------------------------- histograms */
 
-/* Bars that grow with the logarithm, for counts of 1 and of a million. */
+/* Bars with a logarithmic scale, for counts from 1 to a million. */
 function histogram(caption, title, unit, of, key) {
 	const keys = new Map();
 	let most = 1;
@@ -598,16 +598,16 @@ function histogram(caption, title, unit, of, key) {
 function showHistograms() {
 	section("histograms").append(
 		make("div", { class: "sides" },
-		histogram("Free runs by their size", "from", "runs",
+		histogram("Free extents by size", "size", "extents",
 			r => r.free_space.histogram,
 			(r, b) => [`${size(b.min_blocks * bytesPerBlock(r))} ` +
-				   "up", b.extents]),
-		histogram("Files by how many extents they have", "extents",
+				   "or more", b.extents]),
+		histogram("Files by number of extents", "extents",
 			"files", r => r.extents_per_file,
 			(r, b) => [range(b.min_extents, b.max_extents),
 				   b.files])),
 		make("p", { class: "soft" },
-			"Bars grow with the logarithm of the number."));
+			"The bars have a logarithmic scale."));
 }
 
 /* ------------------------------------------------------------- directories */
@@ -618,9 +618,8 @@ function showDirectories() {
 		make("span", {}, nameOf(d)), count(d.inodes),
 		count(d.itable_blocks), count(d.itable_blocks_ideal)]);
 
-	home.append(histogram("Directories by how many blocks of inode " +
-		"tables beyond the fewest hold their inodes", "blocks beyond",
-		"directories", r => r.locality,
+	home.append(histogram("Directories by excess inode-table blocks",
+		"excess blocks", "directories", r => r.locality,
 		(r, b) => [range(b.min_blocks, b.max_blocks), b.directories]));
 	if (rows.length)
 		home.append(table("Directories with the most itable blocks",
@@ -638,8 +637,8 @@ showWorst();
 showHistograms();
 showDirectories();
 if (data.text_cut)
-	omit("The report is cut where it is too long for a page.");
+	omit("The report is truncated to fit into the page.");
 if (data.paths_cut)
 	omit("Of very long paths, only the end is shown.");
-omit("All of it is in e4frag --json and e4frag --files.");
+omit("e4frag --json and e4frag --files have all details.");
 })();

@@ -170,7 +170,7 @@ static const char populate[] =
 	"sif small3 mtime 20010101\n"
 	"ssv kbytes_written 12345\n"
 	".\n"
-	/* builds the index of the large directory, which mke2fs does not */
+	/* builds the index of the large directory: mke2fs -d does not */
 	"e2fsck -fy $d/fs >/dev/null 2>&1 || [ $? = 1 ]\n"
 	/* last: with MMP, each program waits for eleven seconds */
 	"[ -z \"$mmp\" ] || tune2fs -O mmp $d/fs >/dev/null\n"

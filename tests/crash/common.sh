@@ -3,8 +3,8 @@
 # Common part of the tests that call the crash harness.
 #
 # E4L_CRASH_STATES: number of states per scenario (50)
-# E4L_CRASH_EACH: a power cut after every N-th write, with all earlier writes
-# 	on disk (1); from 2 on, flushes are left out after every 3N-th write
+# E4L_CRASH_EACH: a power cut after every N-th event (write or flush), with all
+# 	earlier writes on disk (1), and at every (N/3)th flush, rounded up
 # E4L_CRASH_FAULTS: number of faults of each kind, and of kills (2)
 # E4L_CRASH_SEED: seed of the samples (1)
 # E4L_QUICK: if set, skip scenarios whose transactions are nearly the same as
@@ -77,9 +77,9 @@ accidents() {
 	count_states
 }
 
-# crowded OPERATION [SCENARIO]: the same kinds of accidents in scenarios
-# without free space, where files must be relocated first, which takes writes;
-# also step by step, unless $steps is empty.
+# crowded OPERATION [SCENARIO]: power failures, I/O errors and kills in scenarios
+# without free space, where OPERATION has to relocate files first.  Unless $steps
+# is empty, also runs OPERATION_steps.
 steps=yes
 crowded() {
 	for scenario in crowded-1k crowded-bigalloc-4k ${2:-}; do

@@ -109,7 +109,8 @@ fresh
 traced -e trace=fsync || fail "an undisturbed run fails"
 last=$(grep -c fsync "$work/trace")
 
-# turns: the two cases of each point; without --full, one of them in turn
+# turns: prints the cases to try at a point: "mounted" and "unmounted" with
+# --full, otherwise $turn, which alternates
 turn=unmounted
 turns() {
 	if in_full; then

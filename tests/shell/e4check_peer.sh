@@ -189,8 +189,8 @@ cp "$work/valued" "$img"
 change 'set_inode_field <9> flags 0x200000'
 newer ea-inode-type 'a reserved inode with the flag'
 
-# A link whose target fits in the inode has no block: the block's number, of
-# one byte, is the target.
+# A symbolic link with a block and a size of 1: e2fsck reads the block number as a
+# target of one byte.
 made -O ^extent,^64bit,^has_journal
 change "symlink l $(printf 'long/%.0s' $(seq 20))"
 change 'set_inode_field l size 1'

@@ -105,7 +105,7 @@ all_requests() {
 		d["extents"][0]["blocks"] * '"$size")" "('hole', 65536)"
 	refused "write $work/small /new/wal" 'block 0 is a hole'
 	refused 'punch /new/wal 100 100' 'only whole blocks'
-	refused 'punch /new/wal 0 1X' '1X: neither a size'
+	refused 'punch /new/wal 0 1X' '1X: invalid value'
 	refused 'punch /new 0 4K' 'not a regular file'
 	refused 'fallocate /new/wal 0 20T' 'larger than the maximum'
 	request 'fallocate /new/wal 0 64K'

@@ -82,7 +82,7 @@ check env -u NO_COLOR TERM=xterm "$e4frag" --map "$img"
 ! grep -q "$esc" "$out" || fail 'colours in a pipe'
 mustfail 2 "$e4frag" --prometheus --map "$img"
 
-# the maps before and after are e4frag's maps before and after
+# e4repack --map draws the maps that e4frag --map draws before and after the run
 check "$e4frag" --map "$img"
 map_of 'Block map' >"$work/before"
 cp "$img" "$work/copy"

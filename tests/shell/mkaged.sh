@@ -134,7 +134,8 @@ zero_words() {
 	od -An -v -td8 -w8 -j "$1" -N "$2" | grep -c '^ *0$' || :
 }
 
-# Written and unwritten blocks have content, but not behind the end of a file.
+# Written and unwritten blocks have content, but only zeroes beyond the end of a
+# file.
 cat >"$work/recipe" <<'END'
 size 64M
 file /odd extents 0+1w@5000 isize 1000

@@ -104,7 +104,7 @@ t.close()
 EOT
 }
 
-# names: known on this host, known and with a number, unknown
+# ACL entries whose name is known on this host, or is unknown but has a numeric ID
 daemon=$(id -u daemon) || skip "no user called daemon"
 group=$(getent group daemon | cut -d: -f3)
 archive "$work/a.tar" SCHILY.acl.access="user::rw-,user:daemon:rw-,\

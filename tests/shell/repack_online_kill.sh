@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A run of e4repack on a mounted filesystem is killed at many moments: after each,
-# the filesystem is clean without a repair, no space is lost, no byte differs.
+# Kills e4repack on a mounted filesystem at many moments.  After each kill, e2fsck
+# finds no errors, no space is lost, and the contents of all files are the same.
 #
 # E4L_KILLS: how many kills while files are moved (30)
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"

@@ -12,7 +12,7 @@ where() {
 	debugfs -R "blocks $1" "$img" 2>/dev/null
 }
 
-# of_path PATH KEY: prints a file's number, from e4frag.
+# of_path PATH KEY: prints the number that e4frag reports under KEY for PATH.
 of_path() {
 	check "$e4frag" --json "$img" "$1"
 	sed -n "/^  \"files\"/,/^  }/s/^    \"$2\": \([0-9]*\),*\$/\1/p" "$out"

@@ -92,7 +92,8 @@ refused inode 'sif /whole size 5000'
 fresh -O bigalloc -C 16384
 refused '' 'sif /whole block[5] 4097'
 
-# Unknown features cannot be checked, even if they allow reading.
+# A filesystem with an unknown compatible feature can be read but not checked: it
+# is refused.
 fresh
 check debugfs -w -R 'feature FEATURE_C13' "$img"
 mustfail 1 "$mke4fs" -q --from="$img" "$work/new" 32M

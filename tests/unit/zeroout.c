@@ -27,7 +27,7 @@ static const struct {
 	/* both: the head's limit includes the tail */
 	{ 1050, 1, 101, 9999, { 1000, 100, 50, 49 } },
 	{ 1050, 1, 100, 9999, { 1050, 50, 0, 49 } },
-	/* a write to the very end zeroes nothing; one from the start may */
+	/* zero nothing before a write to the end, but the rest after the start */
 	{ 1095, 5, 512, 9999, { 1095, 5, 0, 0 } },
 	{ 1000, 5, 512, 9999, { 1000, 100, 0, 95 } },
 	/* the extent must end within the file */

@@ -440,7 +440,7 @@ static errcode_t next_step(struct job *j, uint64_t most, struct e4l_step *step,
 			may_grow = true;
 			*done = most < all ? most : all;
 		} else if (!fits_tree && up_to_end(j, *done, false) > *done) {
-			/* a split extent is one extent too many */
+			/* splitting an extent would add an extent */
 			*done = up_to_end(j, *done, false);
 		} else if (fits_tree && !at_once && *done < all) {
 			/* the tree of the whole may be much smaller */

@@ -529,7 +529,10 @@ static errcode_t claim_blocks(struct blocks *b)
 	return err;
 }
 
-/* Counts all EA inodes of a block for each user of the block. */
+/*
+ * Charges each inode that uses an attribute block for all EA inodes of that
+ * block.
+ */
 static errcode_t charge_values(struct check *ck)
 {
 	errcode_t err = 0;

@@ -284,7 +284,8 @@ static void visit(const struct e4l_want *want, const void *block,
 		return;
 	}
 	/*
-	 * e2fsck requires no checksum there, even if the descriptor is doubtful
+	 * e2fsck does not verify the checksum of an uninitialized bitmap, even
+	 * if the descriptor is doubtful.
 	 */
 	if (!is_uninit(ck->fs, g, kind) && !csum_ok(ck->fs, g, kind, block))
 		FOUND(ck, BITMAP_CSUM, IN_GROUP(g), .blk = want->blk);

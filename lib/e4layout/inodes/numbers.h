@@ -33,7 +33,7 @@ void e4l_numbers_free(struct e4l_numbers *n);
 errcode_t e4l_numbers_piece(struct e4l_numbers *n,
 			    const struct e4l_piece *piece);
 
-/* Binds inode @ino for the reason @why. */
+/* Marks inode @ino as one that must keep its number, for the reason @why. */
 errcode_t e4l_numbers_bind(struct e4l_numbers *n, ext2_ino_t ino,
 			   enum e4l_skip why);
 

@@ -104,7 +104,7 @@ static ext2_ino_t used_in(const struct e4l_place *p, ext2_ino_t first,
 	return e4l_inode_used_in(p->fs, p->fs->inode_map, first, end);
 }
 
-/* -------------------------------------------------- the uninitialised table */
+/* ------------------------------------ the uninitialized part of the table */
 
 /*
  * The number of inodes at the start of the table that may be in use.  The rest
@@ -209,8 +209,8 @@ static ext2_ino_t empty_in_group(struct e4l_place *p, dgrp_t group,
 }
 
 /*
- * A free inode of the window that @group shares, or of a new shared window, or
- * 0.
+ * Returns a free inode of the window that directories of @group share, or of a
+ * new shared window, or 0.
  */
 static ext2_ino_t shared_in_group(struct e4l_place *p, dgrp_t group)
 {
@@ -626,9 +626,9 @@ static uint32_t last_window_len(const struct e4l_place *p, uint64_t entries)
 
 /*
  * Takes over the window of @len inodes that contains @near as @dir's own
- * window, unless the group shares that window.  Returns a free inode at or
- * behind @near, or 0: inodes before @near may belong to another directory's
- * window if @len is an overestimate.
+ * window, unless the group shares that window.  Returns a free inode of the
+ * window, or 0.  Inodes from @near on are preferred: if @len is an overestimate,
+ * inodes before @near may belong to another directory's window.
  */
 static ext2_ino_t near_inode(struct e4l_place *p, ext2_ino_t dir,
 			     ext2_ino_t near, uint32_t len)

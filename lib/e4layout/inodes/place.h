@@ -51,10 +51,11 @@ errcode_t e4l_new_inode(struct e4l_place *p, ext2_ino_t parent, int mode,
 
 /*
  * Finds @n consecutive free inodes that occupy as few blocks of the inode table
- * as @n inodes can: for a directory and its files if the whole tree is known.
- * Later, smaller windows fill up partial blocks.  Mark all @n inodes before the
- * next call.  Errors: as e4l_new_inode(), but EXT2_ET_INODE_ALLOC_FAIL only
- * means that there are not @n consecutive free inodes.
+ * as @n inodes can.  Use this function for a directory and its files if their
+ * number is known in advance.  Smaller windows that are requested later fill the
+ * partly used blocks.  Mark all @n inodes before the next call.  Errors: as
+ * e4l_new_inode(), but EXT2_ET_INODE_ALLOC_FAIL only means that there are not @n
+ * consecutive free inodes.
  */
 errcode_t e4l_place_window(struct e4l_place *p, uint32_t n, ext2_ino_t *ret);
 

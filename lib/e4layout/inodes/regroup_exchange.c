@@ -76,9 +76,8 @@ struct e4l_exchange {
 	uint32_t worse, better;		/* numbers of directories */
 	int64_t saved;			/* number of blocks */
 	ext2_ino_t left;		/* place that the last move freed */
-	/* a free place, or the place of the inode that is away */
-	ext2_ino_t place;
-	bool away;
+	ext2_ino_t place;		/* temporary place of one inode */
+	bool away;			/* @place is taken (E4L_TRAIL_AWAY) */
 };
 
 /* --------------------------------------------------------------- 1. members */

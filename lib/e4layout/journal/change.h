@@ -12,10 +12,10 @@
  * journal.  A filesystem without a journal is changed in place, data before
  * metadata; only an undo file protects such a run.
  *
- * For an external journal, the library uses the device that e4l_open() has
- * opened, or @external, a channel on the journal device, which is borrowed, and
- * whose block size is set to the filesystem's.  Without an external journal,
- * @external is NULL.
+ * Functions with a parameter @external: for an external journal, @external is a
+ * channel on the journal device.  The caller keeps the channel; its block size is
+ * set to the filesystem's.  NULL: use the journal device that e4l_open() opened,
+ * or the filesystem has no external journal.
  */
 
 /*

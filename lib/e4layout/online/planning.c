@@ -22,7 +22,7 @@
 #define ENOUGH_PERCENT	85
 /* bytes to keep reserved in addition to those for the files */
 #define LEAST_BYTES	(16u << 20)
-/* percentage of the largest free extent that files do not take */
+/* percentage of its length that the largest free extent keeps */
 #define LONG_PERCENT	90
 #define SMALL_SHARE	16	/* files below 1/16 of free space are small */
 

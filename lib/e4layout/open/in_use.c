@@ -371,12 +371,13 @@ struct search {
 	const struct e4l_in_use *u;
 	struct e4l_in_use_by *by;
 	unsigned int depth;
-	errcode_t err;	/* something was invisible */
+	/* first error of reading a device or mount table; 0: none */
+	errcode_t err;
 };
 
 static void climb(struct search *s, const struct bytes *b);
 
-/* Records that something was invisible because of @error. */
+/* Records that a device or mount table cannot be read because of @error. */
 static void miss(struct search *s, int error)
 {
 	if (!s->err)

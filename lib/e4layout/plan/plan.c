@@ -13,7 +13,7 @@
 #define NEAR_PERCENT	95	/* of the possible length of the largest free extent */
 #define LOSS_PERCENT	90	/* of large free extents stay if excess decreases */
 #define WORTH_PERCENT	5	/* of free space: minimum gain of a plan for free space */
-#define GENERATIONS	64	/* maximum number, for long items */
+#define GENERATIONS	64	/* maximum number of generations in join_long() */
 #define ROUNDS		16	/* maximum number */
 #define BUDGET_REST	20	/* of a budget that a round must be left */
 #define SHARE_STEP	32	/* precision of a share, in thousandths */
@@ -244,8 +244,8 @@ static errcode_t attempt(struct round *r, const struct e4l_attempt *how,
 }
 
 /*
- * If the guard or the budget refuses the whole work, finds the largest share of
- * the work that both allow.
+ * If moving all items would make free space worse or exceed the budget, finds
+ * the largest share of the items that is_guarded() and the budget allow.
  */
 static errcode_t try_shares(struct round *r, bool regions)
 {

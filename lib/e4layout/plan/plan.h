@@ -26,7 +26,7 @@
 
 /* Permitted changes of a file. */
 #define E4L_PLAN_PACK	0x1	/* merge the extents, shrink the tree */
-#define E4L_PLAN_ZEROOUT 0x2	/* zero short unwritten runs */
+#define E4L_PLAN_ZEROOUT 0x2	/* zero short unwritten extents */
 #define E4L_PLAN_MOVE	0x4	/* join the fragments */
 #define E4L_PLAN_AWAY	0x8	/* move the file out of a region or a slot */
 #define E4L_PLAN_ASK	0x10	/* ask may_move() before moving away */

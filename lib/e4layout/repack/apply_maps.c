@@ -110,7 +110,8 @@ static errcode_t apply_file(struct work *w, const struct e4l_plan_move *v,
 }
 
 /*
- * Applies the moves [@i, *@end) of one batch, or as many as one reread holds.
+ * Applies the moves from @i up to *@end, all of one batch.  If one reread holds
+ * fewer, applies only these and sets *@end to the first move that remains.
  */
 static errcode_t apply_some(struct work *w, const struct e4l_plan_move *v,
 			    size_t i, size_t *end)

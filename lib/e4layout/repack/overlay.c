@@ -304,7 +304,10 @@ static void own_icache(ext2_filsys copy)
 	copy->icache = NULL;
 }
 
-/* Makes a copy of @e's filesystem, which can be changed, over an overlay. */
+/*
+ * Duplicates the handle of @e's filesystem onto an overlay: changes go to memory,
+ * not to the device.
+ */
 static errcode_t copy_fs(struct e4l *e, ext2_filsys *ret)
 {
 	int users = e->fs->io->refcount;
