@@ -44,7 +44,7 @@ struct request {
 struct disk {
 	int image, fuse;
 	struct stat st;
-	uint64_t head;		/* position behind the last byte read */
+	uint64_t head;		/* position after the last byte read */
 	struct request queue[QUEUE];
 	unsigned int n;
 	struct request *served;	/* log of all requests */

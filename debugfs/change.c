@@ -372,7 +372,7 @@ static bool fallocate_range(struct shell *s, const char *const *argv,
 	r.start = offset / bs;
 	r.end = end / bs + !!(end % bs);
 	r.size = end > size ? end : size;
-	/* libext2fs continues behind existing extents */
+	/* libext2fs continues after existing extents */
 	if (!f->n_extents)
 		err = find_goal(s, f->ino, r.end - r.start, &r.goal);
 	if (err)

@@ -220,7 +220,7 @@ static struct es_entry *last_entry(const struct es_inode *inode)
 	return at;
 }
 
-/* Appends @entry behind @last: equivalent to join(), but from the bottom up. */
+/* Appends @entry after @last: equivalent to join(), but from the bottom up. */
 static void append(struct es_inode *inode, struct es_entry *last,
 		   struct es_entry *entry)
 {
@@ -656,7 +656,7 @@ errcode_t e4l_es_insert(struct e4l_es_cache *c, ext2_ino_t ino,
 	inode = get_inode(c, ino);
 	if (!inode)
 		return ENOMEM;
-	/* new entries are usually behind all others */
+	/* new entries are usually after all others */
 	last = last_entry(inode);
 	behind = !last || end_of(last) <= es->lblk;
 	if (!behind && is_known(inode, es))

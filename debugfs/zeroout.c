@@ -114,7 +114,7 @@ static errcode_t add_leaf(struct e4l_zeroout_file *f, size_t at)
 }
 
 /*
- * Makes space for an entry behind the one at @p, which stays in place: in the
+ * Makes space for an entry after the one at @p, which stays in place: in the
  * same leaf; or at the start of the next leaf, if only that has space;
  * otherwise in the same leaf, after all later entries have moved to a new leaf.
  */
@@ -149,7 +149,7 @@ static errcode_t make_room(struct e4l_zeroout_file *f, struct place p,
 }
 
 /*
- * Splits the unwritten entry at @p behind @keep blocks, at most its length, and
+ * Splits the unwritten entry at @p after @keep blocks, at most its length, and
  * sets the state of the second part to @unwritten.  @join: also merge it.
  */
 static errcode_t split(struct e4l_zeroout_file *f, struct place p,

@@ -55,7 +55,7 @@ bool stream_open(struct stream *s, int fd);
  */
 bool stream_unpack(struct stream *s, struct stream *below, bool *packed);
 
-/* Closes @s.  The stream below continues behind the compressed data. */
+/* Closes @s.  The stream below continues after the compressed data. */
 void stream_close(struct stream *s);
 
 /*

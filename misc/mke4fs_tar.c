@@ -359,7 +359,7 @@ static bool is_root(const char *path)
 
 /*
  * Returns the start of the last component of @path, which can have slashes
- * behind it.
+ * after it.
  */
 static const char *last_component(const char *path)
 {
@@ -510,8 +510,8 @@ static bool complain_stream(const struct tar *r, const struct stream *s)
 
 /*
  * Loads the archive at the position of @s.  *@unit is the unit of zeroes before
- * the next archive: whole blocks behind a tar archive, like --ignore-zeros of
- * tar(1), bytes behind others, like Linux in an initramfs.  Accepted formats
+ * the next archive: whole blocks after a tar archive, like --ignore-zeros of
+ * tar(1), bytes after others, like Linux in an initramfs.  Accepted formats
  * have a magic number that no other data have: a list of words would be a valid
  * mtree.
  */
@@ -562,7 +562,7 @@ static bool take_packed(struct tar *r, struct stream *s, unsigned int depth)
 }
 
 /*
- * Loads all archives in @s.  A device continues with zeroes behind the end of
+ * Loads all archives in @s.  A device continues with zeroes beyond the end of
  * an archive, and may contain nothing but zeroes, like /dev/zero.
  */
 static bool take_stream(struct tar *r, struct stream *s, unsigned int depth)

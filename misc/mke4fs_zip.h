@@ -13,7 +13,7 @@ bool zip_skip_directory(struct stream *s);
 
 /*
  * Whether a file of @bytes consists of one zip archive, without another archive
- * before it or data behind it.
+ * before it or data after it.
  */
 bool zip_is_whole(int fd, uint64_t bytes);
 

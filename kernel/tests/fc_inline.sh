@@ -3,7 +3,7 @@
 # lanes: um x86_64
 # series: fixes
 # Fast commits and inline data: fsync() returns while another file with inline data
-# has unwritten data behind a hole. Data of that file that is synced later survives
+# has unwritten data after a hole. Data of that file that is synced later survives
 # a power cut.
 . "$(dirname "$0")/common.sh"
 

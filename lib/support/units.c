@@ -10,7 +10,7 @@
 
 static const char prefixes[] = "KMGTPE";
 
-/* Reads the digits at *@text, and moves *@text behind them. */
+/* Reads the digits at *@text, and moves *@text after them. */
 static bool parse_digits(const char **text, uint64_t *value)
 {
 	char *end;

@@ -209,7 +209,7 @@ void seal_dir_leaf(struct corpus *c, const struct site *s)
 		       crc(c, inode_seed(c, s), s->container, len));
 }
 
-/* The tail is behind the maximum number of entries. */
+/* The tail is after the maximum number of entries. */
 void seal_dx_block(struct corpus *c, const struct site *s)
 {
 	uint32_t room = c->fs->blocksize - s->count_off, sum;

@@ -106,7 +106,7 @@ static void flip(struct corpus *c, const struct site *s, uint32_t bit,
 	try_bytes(c, s, which, s->at + bit / 8, 1, &byte, "flip");
 }
 
-/* The first @bits are in use; the bits behind them are set. */
+/* The first @bits are in use; the bits after them are set. */
 static void visit_bitmap(struct corpus *c, const struct site *s, uint32_t bits)
 {
 	static const char *const first[] = { "first-free", "first-used" };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * libFuzzer: container images, their layers and a manifest with any content can
- * be read safely.  The input is a list of files, each behind a line "=== NAME";
+ * be read safely.  The input is a list of files, each after a line "=== NAME";
  * a blob is the file whose name is the first character of its digest.  Digests
  * are not verified, because no random input would match.
  */

@@ -94,7 +94,7 @@ check_free() {
 	agree_files "free runs by length" "$work/ours" "$work/theirs"
 }
 
-# requests DEVICE < REQUESTS: prints debugfs's answers, each behind its
+# requests DEVICE < REQUESTS: prints debugfs's answers, each after its
 # request.
 requests() {
 	debugfs -f - "$1" 2>/dev/null

@@ -44,7 +44,7 @@ static int open_file(const char *dir, unsigned int i, int flags)
 
 /*
  * Each file gets a size and then, alternating with other files so that its
- * blocks are not all contiguous, preallocated ranges, some behind a hole, which
+ * blocks are not all contiguous, preallocated ranges, some after a hole, which
  * may extend beyond its end.  One file in 10 is long enough for several leaves.
  */
 static void create(const char *dir, unsigned int seed, unsigned int count)

@@ -80,7 +80,7 @@ for i in $(seq 40); do
 done
 rm -f want* all
 
-# anything else behind an archive is refused
+# anything else after an archive is refused
 for archive in a.cpio a.tar; do
 	for packer in cat gzip bzip2 xz zstd; do
 		{ $packer <$archive; zeroes 512; echo garbage; } >all
@@ -100,7 +100,7 @@ for archive in a.cpio a.tar; do
 	one_sentence mke4fs
 done
 [ ! -e img ] || fail 'an image was left'
-# other data behind an archive are accepted on a device, which is larger than
+# other data after an archive are accepted on a device, which is larger than
 # the data written to it
 if [ "$(id -u)" = 0 ] && truncate -s 1M disk && attach disk; then
 	{ cat a.tar; zeroes 512; echo garbage; } >"$loop"
@@ -119,7 +119,7 @@ if [ -c /dev/zero ]; then
 	check timeout 60 "$mke4fs" -q -d /dev/zero img
 	rm img
 fi
-# zip archives: one only, possibly behind a program
+# zip archives: one only, possibly after a program
 python3 - <<'P'
 import zipfile
 for n in 'one', 'two':
@@ -187,7 +187,7 @@ for archive in t.tar l.tar; do
 	clean img
 	rm img
 done
-# in a zip archive written to a pipe, the size is behind the data
+# in a zip archive written to a pipe, the size is after the data
 if command -v zip >/dev/null; then
 	(cd a && zip -q - plain longer | cat) >stream.zip
 	# shellcheck disable=SC2002
@@ -308,7 +308,7 @@ for none in none.lz4 none.lz none.xz none.zst none.bz2; do
 	one_sentence mke4fs
 	says "$none: neither .*archive"
 done
-# libarchive reads nothing behind the other three
+# libarchive reads nothing after the other three
 for none in none.lz4 none.bz2; do
 	cat $none a.tar b.tar >all && both all
 	cat a.tar $none b.tar $none >all && both all
@@ -350,7 +350,7 @@ for epoch in -1 abc 0x10 1e3 2147483648 99999999999999999999; do
 	says 'SOURCE_DATE_EPOCH: invalid value .*1970, .*2147483647'
 done
 
-# a pipe can have endless zeroes, instead of an archive or behind one
+# a pipe can have endless zeroes, instead of an archive or after one
 firsts='/dev/null a.tar'
 in_full || firsts=a.tar		# reads gigabytes
 for first in $firsts; do

@@ -30,7 +30,7 @@ rm img2
 check "$mke4fs" -q -O mmp img2 16M
 nobody_has img2 img2
 
-# the filesystem begins behind the start of the device
+# the filesystem begins after the start of the device
 check "$mke4fs" -q -O mmp -E offset=1048576 -d src part 16M
 tail -c +1048577 part >img2
 nobody_has img2 part

@@ -115,7 +115,7 @@ done
 # works
 fresh
 block=$(dumpe2fs -h "$img" 2>/dev/null | sed -n 's/^MMP block number: *//p')
-for at in 0 8; do	# the magic number, and the bytes behind it
+for at in 0 8; do	# the magic number, and the bytes after it
 	fresh
 	head -c $((512 - at)) /dev/urandom | dd of="$img" bs=1 conv=notrunc \
 		seek=$((block * 4096 + at)) 2>/dev/null

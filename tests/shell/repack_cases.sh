@@ -95,7 +95,7 @@ copied=$(report cost.bytes_copied)
 [ "$copied" -le $(((6 * 1048576 + 300 * 40960 + 6 * 8192) * 21 / 20)) ] ||
 	fail "$what: $copied bytes were copied"
 
-# blocks at or behind the end of the file stay unwritten
+# blocks at or beyond the end of the file stay unwritten
 what="beyond the end"
 digest -z "$img" >"$work/before"
 repack --zeroout=1M "$img" /prealloc
@@ -126,7 +126,7 @@ repack --only=files --min-excess=100 "$img"
 reported "planned.files 1"
 same "$what: the film" "$(figures /film)" "1 1 1 0 0"
 
-# zeroes are not the ciphertext of zeroes; the tree of a verity file is behind
+# zeroes are not the ciphertext of zeroes; the tree of a verity file is after
 # its end
 what="encrypted"
 aged "$img" <<'END'

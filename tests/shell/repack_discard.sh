@@ -90,7 +90,7 @@ scattered() {
 	END
 }
 
-# ---- a filesystem at an offset, with data before and behind it
+# ---- a filesystem at an offset, with data before and after it
 head -c 3M /dev/urandom >"$work/noise"
 surrounded() {
 	scattered

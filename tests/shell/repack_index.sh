@@ -122,7 +122,7 @@ case $(debugfs -R 'stat /linear' "$img" 2>/dev/null) in
 *) fail "$what: no index: $(debugfs -R 'stat /linear' "$img" 2>&1)" ;;
 esac
 
-# ---- hashes behind names that are encrypted and casefolded hashes DO: writes
+# ---- hashes after names that are encrypted and casefolded hashes DO: writes
 # hashes ("set"), or lists names and hashes ("get")
 hashes() {
 	# shellcheck disable=SC2046

@@ -17,7 +17,7 @@ label() {
 	sfdisk -q "$disk" >/dev/null
 }
 
-# around FILE: prints the bytes before and behind the filesystem
+# around FILE: prints the bytes before and after the filesystem
 around() {
 	head -c "$start" "$1"
 	tail -c +$((start + 16777217)) "$1"

@@ -67,7 +67,7 @@ poke 'feature FEATURE_C30, which.* does not support' 'feature FEATURE_C30'
 poke 'feature FEATURE_R30, which.* does not support' 'feature FEATURE_R30'
 poke 'feature FEATURE_I30, which.* does not support' 'feature FEATURE_I30'
 
-# the whole name is a file name, although libext2fs supports options behind a
+# the whole name is a file name, although libext2fs supports options after a
 # "?"
 plain=$img
 fresh

@@ -81,7 +81,7 @@ refused block "sif /whole block[5] $mmp"
 fresh
 refused '' 'set_bg 1 block_bitmap 9000' 'set_bg 1 checksum calc'
 
-# Wrong space in an extent header, wrong block counts, blocks behind the end of
+# Wrong space in an extent header, wrong block counts, blocks beyond the end of
 # the file.
 fresh
 refused extent 'sif /whole block[1] 1'

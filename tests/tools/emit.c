@@ -47,7 +47,7 @@ static void write_blks(struct lab *l, blk64_t pblk, int count, const void *buf)
 /* ---- contents ---- */
 
 /*
- * Fills one block of a regular file; a written block is zero behind the end of
+ * Fills one block of a regular file; a written block is zero beyond the end of
  * the file.  An unwritten block has content as well, to detect readers that
  * show it.
  */
@@ -183,11 +183,11 @@ static void emit_tree(struct lab *l, const struct node *n,
 struct walk {
 	struct lab *l;
 	const struct node *n;
-	__u32 extent; /* the first extent that ends behind the position */
+	__u32 extent; /* the first extent that ends after the position */
 	__u32 used;   /* used meta blocks of the node */
 };
 
-/* The first extent that ends behind @lblk, or NULL. */
+/* The first extent that ends after @lblk, or NULL. */
 static const struct extent *walk_to(struct walk *w, __u64 lblk)
 {
 	const struct extent *e;

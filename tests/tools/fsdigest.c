@@ -11,9 +11,9 @@
  *	  xattr		the attribute block
  *	  content	what a reader sees: holes, unwritten blocks and
  *	  zeroes are
- *			the same, and everything behind the end of the file
+ *			the same, and everything beyond the end of the file
  *	  mapped	which logical blocks are mapped, written or not
- *	  beyond	which blocks at or behind the end of the file are
+ *	  beyond	which blocks at or beyond the end of the file are
  *	  unwritten
  *	  unwritten	which blocks are; "-" with -z, since zeroing changes
  *	  it

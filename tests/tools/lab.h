@@ -26,7 +26,7 @@
 #define MAX_UNWRITTEN_BLKS 32767
 
 /*
- * Size of an inline directory's entries in i_block, behind the parent's number.
+ * Size of an inline directory's entries in i_block, after the parent's number.
  */
 #define INLINE_DIR_BYTES 56
 
@@ -151,7 +151,7 @@ void node_each_run(struct lab *l, const struct node *n, run_fn *fn, void *arg);
 #define GROW_MERGE 4
 /*
  * Appends logical blocks to @n on free blocks from the goal on; advances the
- * goal.  @lblk is behind all mapped blocks of @n.
+ * goal.  @lblk is after all mapped blocks of @n.
  */
 void node_grow(struct lab *l, struct node *n, __u64 lblk, __u64 len_blks,
 	       int flags);

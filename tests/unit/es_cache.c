@@ -141,7 +141,7 @@ static void look_at_many(struct e4l_es_cache *c, struct model *m,
 		at = check_entry(m, ino, at, &es[i], limited);
 	}
 	m->hits += found;
-	/* behind the last block of a file, there is no miss */
+	/* after the last block of a file, there is no miss */
 	if (found == n || (at == BLOCKS && ino == INODES - 1))
 		return;
 	m->misses++;

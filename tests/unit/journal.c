@@ -114,7 +114,7 @@ START_TEST(holds_its_capacity)
 }
 END_TEST
 
-/* The log and the block behind it are never written outside their half. */
+/* The log and the block after it are never written outside their half. */
 START_TEST(stays_in_its_half)
 {
 	struct image img;

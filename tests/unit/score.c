@@ -83,7 +83,7 @@ START_TEST(scores_a_mosaic)
 			/* elsewhere */
 			{ .lblk = 7, .pblk = 200, .len = 2 },
 			/*
-			 * behind a hole, and a gap of the same length on the
+			 * after a hole, and a gap of the same length on the
 			 * disk
 			 */
 			{ .lblk = 19, .pblk = 212, .len = 1 },

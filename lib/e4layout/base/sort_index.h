@@ -9,7 +9,7 @@
 
 /*
  * Sorts the @n numbers at @v by key: number i has the one that is i * @size bytes
- * behind @keys.  Takes time in proportion to @n.  ENOMEM.
+ * after @keys.  Takes time in proportion to @n.  ENOMEM.
  */
 errcode_t e4l_sort_index(uint32_t *v, uint32_t n, const uint32_t *keys,
 			 size_t size);

@@ -97,7 +97,7 @@ static int end_cmp(const void *run, const void *blk)
 	return r->blk + r->len <= *(const blk64_t *)blk ? -1 : 0;
 }
 
-/* The index of the first run that ends behind @blk. */
+/* The index of the first run that ends after @blk. */
 static size_t find_run(const struct extent_list *m, blk64_t blk)
 {
 	return e4l_lower_bound(&blk, m->v, m->n, sizeof(*m->v), end_cmp);

@@ -141,7 +141,7 @@ static bool read_block(struct qfile *q, uint32_t block, uint8_t *buf)
 {
 	unsigned int got;
 
-	/* bytes behind the end are zero */
+	/* bytes beyond the end are zero */
 	memset(buf, 0, QUOTA_BLOCK);
 	return !ext2fs_file_llseek(q->file, (uint64_t)block * QUOTA_BLOCK,
 				   EXT2_SEEK_SET, NULL) &&

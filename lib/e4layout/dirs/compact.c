@@ -164,7 +164,7 @@ static bool keeps_hashes(const struct dir *dir)
 }
 
 /*
- * Reads the hashes behind a name; false: the entry, which ends at @end, is too
+ * Reads the hashes after a name; false: the entry, which ends at @end, is too
  * short.
  */
 static bool read_hashes(struct e4l_new_dirent *d, const char *end)

@@ -89,7 +89,7 @@ static void keep_run(struct e4l_step *step, blk64_t pblk, uint64_t len)
 	while (v[i].pblk + v[i].len <= pblk)
 		i++;
 	/*
-	 * put the rest behind the kept run at the end: the order is arbitrary
+	 * put the rest after the kept run at the end: the order is arbitrary
 	 */
 	v[step->n_give].pblk = pblk + len;
 	v[step->n_give].len = v[i].pblk + v[i].len - (pblk + len);

@@ -152,7 +152,7 @@ static bool is_within(const struct e4l_sorted *s, struct e4l_pair p)
 }
 
 /*
- * The leaf that may contain @p: the last leaf that does not begin behind @p, or
+ * The leaf that may contain @p: the last leaf that does not begin after @p, or
  * 0.
  */
 static node_t leaf_of(const struct e4l_sorted *s, struct e4l_pair p)
@@ -171,7 +171,7 @@ static node_t leaf_of(const struct e4l_sorted *s, struct e4l_pair p)
 	return best;
 }
 
-/* The next leaf behind @i, or 0. */
+/* The next leaf after @i, or 0. */
 static node_t leaf_behind(const struct e4l_sorted *s, node_t i)
 {
 	struct e4l_pair low = s->v[i].low;
@@ -196,7 +196,7 @@ static void put_pair(struct e4l_bytes *o, struct e4l_pair p,
 	e4l_put_apart(o, p.value, last.value);
 }
 
-/* The packed size of @p behind @last, in bytes. */
+/* The packed size of @p after @last, in bytes. */
 static size_t size_of(struct e4l_pair p, struct e4l_pair last)
 {
 	return e4l_number_bytes(p.key - last.key) +
@@ -507,7 +507,7 @@ bool e4l_sorted_last(struct e4l_sorted *s, struct e4l_pair p,
 }
 
 /*
- * The first leaf of the subtree @at, behind @low, with a value of at least
+ * The first leaf of the subtree @at, after @low, with a value of at least
  * @least.
  */
 static node_t leaf_with(const struct e4l_sorted *s, node_t at,

@@ -30,7 +30,7 @@ errcode_t e4l_sorted_add(struct e4l_sorted *s, struct e4l_pair p);
 void e4l_sorted_remove(struct e4l_sorted *s, struct e4l_pair p);
 
 /*
- * The last pair that is not behind @p, and the first pair that is not before
+ * The last pair that is not after @p, and the first pair that is not before
  * @p; false: none.
  */
 bool e4l_sorted_last(struct e4l_sorted *s, struct e4l_pair p,

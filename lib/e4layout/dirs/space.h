@@ -65,7 +65,7 @@ bool e4l_space_fit(const struct e4l_space *s, uint64_t len,
 
 /* The length of the longest run, or 0; *@start is its start. */
 uint64_t e4l_space_largest(const struct e4l_space *s, uint64_t *start);
-/* The number of consecutive free units behind @at, and before @at. */
+/* The number of consecutive free units after @at, and before @at. */
 uint64_t e4l_space_after(const struct e4l_space *s, uint64_t at);
 uint64_t e4l_space_before(const struct e4l_space *s, uint64_t at);
 

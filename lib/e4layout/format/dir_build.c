@@ -159,7 +159,7 @@ static void put_unused(const struct e4l_dir_builder *b, char *at,
 	put_entry(b, at, &(struct e4l_new_dirent){ .name = "" }, rec_len);
 }
 
-/* Writes hashes behind the name, whose end is padded to four bytes. */
+/* Writes hashes after the name, whose end is padded to four bytes. */
 static void put_hashes(char *at, const struct e4l_new_dirent *entry)
 {
 	uint32_t hashes[2] = { ext2fs_cpu_to_le32(entry->hash),
@@ -169,7 +169,7 @@ static void put_hashes(char *at, const struct e4l_new_dirent *entry)
 }
 
 /*
- * Writes entries behind @used bytes, whose last entry begins at @last (-1:
+ * Writes entries after @used bytes, whose last entry begins at @last (-1:
  * none).
  */
 static void put_entries(const struct e4l_dir_builder *b, uint32_t from,
@@ -339,7 +339,7 @@ static void put_linear(const struct e4l_dir_builder *b,
 	if (blk) {
 		put_entries(b, from, to, buf, 0, -1, end);
 	} else if (from < to) {
-		/* ".." takes the minimum, the entries behind it the rest */
+		/* ".." takes the minimum, the entries after it the rest */
 		put_dots(b, buf, DIR_DOTS_BYTES);
 		put_entries(b, from, to, buf, DIR_DOTS_BYTES, DIR_ENTRY_BYTES,
 			    end);

@@ -76,7 +76,7 @@ errcode_t e4l_dir_cut_index(const struct e4l_dir_builder *b,
 
 /*
  * Builds block @blk in @buf, which is zeroed.  A linear directory may have
- * empty blocks behind those of its shape.
+ * empty blocks after those of its shape.
  */
 void e4l_dir_put_block(const struct e4l_dir_builder *b,
 		       const struct e4l_dir_shape *shape, uint32_t blk,

@@ -65,7 +65,7 @@ static inline void put_le64(void *at, uint64_t v)
 
 /*
  * Block numbers in a file have 32 bits.  The last number is not used
- * (EXT_MAX_BLOCKS in Linux), but a range of blocks may end behind it.
+ * (EXT_MAX_BLOCKS in Linux), but a range of blocks may end after it.
  */
 #define FILE_MAX_BLOCKS		(1ULL << 32)
 #define FILE_LAST_LBLK		0xFFFFFFFEu
@@ -107,7 +107,7 @@ static inline bool inode_has_map(ext2_filsys fs, const struct ext2_inode *inode)
 /* The smallest entry: its head, and a name of up to four bytes. */
 #define DIR_ENTRY_BYTES		12
 #define DIR_DOTS_BYTES		24	/* minimum of "." and ".." */
-/* behind names that are encrypted and casefolded */
+/* after names that are encrypted and casefolded */
 #define DIR_HASH_BYTES		8
 /* A fake entry at the end of a leaf, with the checksum in its last 4 bytes. */
 #define DIR_TAIL_BYTES		12
@@ -115,7 +115,7 @@ static inline bool inode_has_map(ext2_filsys fs, const struct ext2_inode *inode)
 #define DIR_INLINE_PARENT	4	/* size before the entries in i_block */
 
 /* Offsets in index blocks: the root's info, and the entries. */
-#define DX_INFO_AT		24	/* behind "." and ".." */
+#define DX_INFO_AT		24	/* after "." and ".." */
 #define DX_INFO_BYTES		8	/* struct ext2_dx_root_info */
 #define DX_ROOT_AT		32 /* of an index root, with the info length */
 #define DX_NODE_AT		8	/* in other index blocks */

@@ -5,7 +5,7 @@
 
 /*
  * Copies the inode first: ext2fs_swap_inode_full() does not write bytes that it
- * does not swap, such as those behind the last field that i_extra_isize covers.
+ * does not swap, such as those after the last field that i_extra_isize covers.
  */
 static void copy_inode(ext2_filsys fs, void *to, const void *from, int hostorder)
 {

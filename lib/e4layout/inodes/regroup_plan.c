@@ -362,7 +362,7 @@ static ext2_ino_t find_window(struct regroup *r, uint32_t n)
 }
 
 /*
- * In thrifty mode: of the blocks behind @first with room for @n inodes, the
+ * In thrifty mode: of the blocks after @first with room for @n inodes, the
  * block with the most members.  Keeping it adds one block.
  */
 static struct tblock *find_tail(struct regroup *r, size_t first, uint32_t n)
@@ -808,7 +808,7 @@ static errcode_t plan_round(struct regroup *r)
 	return err;
 }
 
-/* Marks inodes behind the zeroed part of an inode table as in use. */
+/* Marks inodes after the zeroed part of an inode table as in use. */
 static void keep_off_tables(struct regroup *r)
 {
 	ext2_filsys fs = r->e->fs;

@@ -27,7 +27,7 @@ struct renamed {
  * groups.
  */
 struct group {
-	size_t end;		/* index behind the last move */
+	size_t end;		/* index after the last move */
 	int64_t saved;		/* saved blocks */
 	uint64_t dirs;		/* directories that need fewer blocks */
 };

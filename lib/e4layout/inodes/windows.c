@@ -28,7 +28,7 @@ ext2_ino_t e4l_inode_used_in(ext2_filsys fs, ext2fs_inode_bitmap map,
 }
 
 /*
- * The first start at or behind @start where Linux reads the window with the
+ * The first start at or after @start where Linux reads the window with the
  * fewest requests: @start itself, or the next read's boundary.
  */
 static uint64_t ahead_start(ext2_filsys fs, ext2_ino_t start, uint32_t n)

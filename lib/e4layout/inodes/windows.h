@@ -18,7 +18,7 @@ ext2_ino_t e4l_inode_used_in(ext2_filsys fs, ext2fs_inode_bitmap map,
 			     ext2_ino_t first, ext2_ino_t end);
 
 /*
- * The first start of @n inodes at or behind @at: @at, or the next block of
+ * The first start of @n inodes at or after @at: @at, or the next block of
  * @per_block inodes if they occupy fewer blocks from there.
  */
 static inline ext2_ino_t e4l_inode_window_start(uint32_t per_block,

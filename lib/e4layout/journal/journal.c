@@ -5,7 +5,7 @@
  * The log is split into two halves, which transactions use alternately, always
  * from the half's first block; no transaction wraps.  The journal's superblock
  * points at no more than one transaction in the log, the last one.  A block of
- * zeroes behind its commit block ends the replay.
+ * zeroes after its commit block ends the replay.
  *
  * First commit of a session (e4l_super_mark):
  *   1. the filesystem's superblock gets needs_recovery; the journal's
@@ -45,7 +45,7 @@
  *    of a later transaction of the kernel.  Recovery continues with the number
  *    after the next one, an empty journal with the number after the one in its
  *    superblock; both skip the number of such a commit block.
- *  - A fast commit is replayed only behind the transaction that it follows.  An
+ *  - A fast commit is replayed only after the transaction that it follows.  An
  *    empty journal has no such transaction, so that step 1 may clear the fast
  *    commits.  A transaction takes two flushes, and a session four.
  *

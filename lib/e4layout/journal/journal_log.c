@@ -259,7 +259,7 @@ static void set_format(struct e4l_journal *j)
 
 /*
  * Each half has space for descriptors, blocks, the commit block, and the block
- * of zeroes behind the commit block.
+ * of zeroes after the commit block.
  */
 static void set_capacity(struct e4l_journal *j, uint32_t last)
 {

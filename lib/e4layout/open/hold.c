@@ -193,7 +193,7 @@ errcode_t e4l_hold_take(struct e4l_hold *h, bool write)
 /* -------------------------------------------------------------------- check */
 
 /*
- * Whether the image was truncated: a write behind the end would extend it
+ * Whether the image was truncated: a write beyond the end would extend it
  * again, with a hole.
  */
 static bool is_shorter(const struct e4l_hold *h)

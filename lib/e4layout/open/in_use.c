@@ -104,7 +104,7 @@ static void sysfs_dir(dev_t dev, char *dir, size_t size)
 }
 
 /*
- * The part of @path behind its last slash; basename() differs between C
+ * The part of @path after its last slash; basename() differs between C
  * libraries.
  */
 static const char *last_part(const char *path)

@@ -160,7 +160,7 @@ static errcode_t make_slots(struct e4l_work *w, struct lack *lack)
 struct around {
 	uint32_t *cost;			/* per segment; E4L_NONE: cannot be lifted */
 	uint32_t n, len;		/* segments, and clusters of one */
-	uint32_t below, above;		/* the region's first, and behind it */
+	uint32_t below, above;		/* the region's first, and after it */
 	int down;			/* the cheaper side; -1: unknown */
 	struct e4l_span region;
 	uint64_t given, most;		/* clusters that the region has given back */

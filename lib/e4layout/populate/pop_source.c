@@ -158,7 +158,7 @@ static errcode_t note_stretches(struct e4l_source *s, uint32_t id,
 	uint64_t from, to, done = at, end = at + len;
 	errcode_t err = 0;
 
-	while (lo < hi) { /* find the first stretch that ends behind @at */
+	while (lo < hi) { /* find the first stretch that ends after @at */
 		mid = (lo + hi) / 2;
 		if (stretch[mid].offset + stretch[mid].bytes <= at)
 			lo = mid + 1;

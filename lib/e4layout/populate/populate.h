@@ -166,7 +166,7 @@ errcode_t e4l_pop_fill_inode(struct e4l_populate *p, uint32_t id,
 /* pop_xattr.c */
 /* Decides where @id's attributes are stored; may add nodes of EA inodes. */
 errcode_t e4l_pop_place_xattrs(struct e4l_populate *p, uint32_t id);
-/* Bytes for inline data in the inode behind i_block, plus 1; 0: none. */
+/* Bytes for inline data in the inode after i_block, plus 1; 0: none. */
 unsigned int e4l_pop_inline_room(const struct e4l_populate *p,
 				 const struct node *n);
 errcode_t e4l_pop_fill_xattr_block(struct e4l_populate *p, uint32_t xplace,

@@ -132,7 +132,7 @@ static bool is_mode(uint32_t mode)
 		S_ISSOCK(mode));
 }
 
-/* ext4 can have blocks behind the end of a file: fs-verity's metadata. */
+/* ext4 can have blocks beyond the end of a file: fs-verity's metadata. */
 static bool are_in_file(const struct e4l_entry *e)
 {
 	uint64_t end = 0;

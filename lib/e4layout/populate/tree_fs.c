@@ -130,7 +130,7 @@ static uint64_t inode_pos(const struct load *l, ext2_ino_t ino)
 	       index * EXT2_INODE_SIZE(l->fs->super);
 }
 
-/* Linux returns zeroes behind the end of the inline data. */
+/* Linux returns zeroes beyond the end of the inline data. */
 static errcode_t list_inline(struct load *l, ext2_ino_t ino, uint64_t size)
 {
 	const size_t in_block = sizeof(l->inode->i_block);
@@ -183,7 +183,7 @@ static errcode_t list_content(struct load *l, ext2_ino_t ino,
 	err = l->inode->i_flags & EXT4_INLINE_DATA_FL ?
 	      list_inline(l, ino, e->size) : list_blocks(l, ino);
 	/*
-	 * Bytes of the last block behind the end of the file are not content.
+	 * Bytes of the last block beyond the end of the file are not content.
 	 */
 	for (i = 0; i < l->stretches.n && !err; i++) {
 		struct e4l_stretch *x = &l->stretches.v[i];

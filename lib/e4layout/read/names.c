@@ -50,7 +50,7 @@ struct e4l_names {
 	/* filter: a bit for the low bits of each wanted inode */
 	uint64_t sieve[64];
 	struct ino_vec parents;		/* parents of wanted directories */
-	size_t next;			/* index behind the name found last */
+	size_t next;			/* index after the name found last */
 	/* The path of the last call.  @path has space for every path. */
 	char *path;
 	struct level level[MAX_LEVELS];

@@ -156,7 +156,7 @@ static uint32_t next_wanted(struct scan *s, dgrp_t group, uint32_t index,
 }
 
 /*
- * Marks the wanted inodes from @first on.  Returns the index behind the last
+ * Marks the wanted inodes from @first on.  Returns the index after the last
  * wanted inode before a large gap.  @wanted may be NULL.
  */
 static uint32_t mark_wanted(struct scan *s, dgrp_t group, uint32_t first,

@@ -45,7 +45,7 @@ struct counter {
 	uint64_t end;		/* end of the current inode-table block */
 };
 
-/* The first inode behind the inode-table block of @ino. */
+/* The first inode after the inode-table block of @ino. */
 static uint64_t itable_block_end(ext2_filsys fs, ext2_ino_t ino)
 {
 	uint32_t per_group = fs->super->s_inodes_per_group;

@@ -25,7 +25,7 @@ struct e4l_tally_dir {
 	uint64_t blocks;		/* blocks in this batch */
 	struct e4l_dir_use use;	/* the number of blocks is from the map */
 	bool encrypted;
-	bool has_hashes;	/* its entries have hashes behind the names */
+	bool has_hashes;	/* its entries have hashes after the names */
 	bool stays;	/* must not be rebuilt: see judge_use() */
 	bool begun;			/* began in an earlier batch */
 	bool last;			/* ends in this batch */
@@ -65,7 +65,7 @@ struct e4l_tally_part {
 	struct e4l_damage *damage;
 	size_t n_damage;
 	struct e4l_dir_use *use;	/* statistics of the current block */
-	unsigned int hash_bytes; /* size of the hashes behind each name */
+	unsigned int hash_bytes; /* size of the hashes after each name */
 	ext2_ino_t lost_found;		/* if an entry has that name */
 	errcode_t err;			/* after an error, nothing is added */
 };

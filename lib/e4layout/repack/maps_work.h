@@ -16,7 +16,7 @@ struct e4l_file_change {
 	ext2_ino_t ino;			/* first: see e4l_u32_cmp() */
 	int64_t excess;			/* excess fragments before the plan */
 	int64_t extents, fragments, tree_blocks;
-	size_t end;	/* index behind the file's last finished move */
+	size_t end;	/* index after the file's last finished move */
 };
 
 struct e4l_maps {
