@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  *  down DIR
- *	aborts the journal of the file system, as a disk that fails does
+ *	aborts the journal of the filesystem that contains DIR, as a disk failure
+ *	does
  */
 #include <err.h>
 #include <fcntl.h>

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  *  extend logged|listed|unlinked DIR
- *	a direct write that extends DIR/x is under way when
- *	 logged:	4096 times "y" are written to DIR/g, and synced;
- *	 listed:	all is synced, where a file that has no name is open as well;
- *			when that write has ended, DIR/g is written to, and synced;
- *	 unlinked:	all is synced; when that write has ended, DIR/x is
- *			unlinked, DIR/g is written to, and synced
- *	and then the power is cut.  Writes to the disk take 100 ms.
+ *	starts a direct write that extends DIR/x, and cuts the power after these
+ *	steps; each write to the disk takes 100 ms:
+ *	 logged:	during the direct write, write 4096 times "y" to DIR/g
+ *			and fsync() DIR/g
+ *	 listed:	during the direct write, sync() while a file without a
+ *			name is open; after the direct write, write to DIR/g and
+ *			fsync() DIR/g
+ *	 unlinked:	during the direct write, sync(); after the direct write,
+ *			unlink DIR/x, write to DIR/g and fsync() DIR/g
  */
 #define _GNU_SOURCE
 #include <err.h>

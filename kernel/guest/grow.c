@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * grow DIRECTORY BLOCKS
- *	grows the ext4 that is mounted there, as resize2fs(8) does
+ *	grows the ext4 filesystem mounted at DIRECTORY, as resize2fs(8) does
  */
 #include <err.h>
 #include <fcntl.h>

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Joins the extents of files with EXT4_IOC_JOIN_EXTENTS, and writes to them at
- * the same time.  Blocks are of 4 KiB, or $BLOCK_BYTES.
+ * the same time.  Blocks have 4 KiB, or $BLOCK_BYTES.
  *
  *  join mosaic FILE BLOCKS RUN
- *	preallocates BLOCKS and writes RUN of them, leaves out RUN, and so on
+ *	preallocates BLOCKS blocks, and writes every second range of RUN blocks
  *  join check FILE BLOCKS RUN
- *	whether it has that and zeroes elsewhere
+ *	fails unless FILE has the data of "join mosaic" and zeroes elsewhere
  *  join call FILE LONGEST [START LENGTH]
- *	joins what runs of LONGEST blocks at most keep apart; prints how many
- *	bytes were zeroed
+ *	joins extents that are separated by at most LONGEST unwritten blocks;
+ *	prints the number of zeroed bytes
  *  join kill FILE LONGEST
- *	likewise, and is killed; prints how much was done
+ *	like "join call", but is killed after some extents have been joined;
+ *	prints the progress of the call
  *  join refused DIR
- *	whether it is refused where it must be, in new files of DIR
+ *	fails unless the kernel refuses invalid requests on new files of DIR
  *  join beside FILE BLOCKS SEED COUNT HOW
- *	joins again and again, while a process for each letter of HOW changes
- *	blocks of its own COUNT times: each is zeroed (so that it is unwritten
- *	again), or punched and preallocated, or written
- *	  B  buffered, and now and then to disk
- *	  S  likewise, each to disk
- *	  D  directly
- *	  A  directly, without waiting for one before the next
- *	  M  through a mapping, each to disk
- *	  T  truncates the file to just behind BLOCKS, preallocates and writes
- *	     there
- *	and reads all of them from the disk in the end
+ *	joins repeatedly.  One process for each letter of HOW changes its own
+ *	blocks COUNT times: zeroes the block (which makes it unwritten), or
+ *	punches and preallocates it, or writes it as the letter says.  At the
+ *	end, reads all blocks from the disk and checks them.
+ *	  B  buffered write, sometimes with a sync
+ *	  S  buffered write, each with a sync
+ *	  D  direct write
+ *	  A  asynchronous direct write: the next write does not wait for it
+ *	  M  write through a mapping, each with a sync
+ *	  T  truncates the file to just beyond BLOCKS, preallocates blocks there
+ *	     and writes them
  */
 #define _GNU_SOURCE
 #include <err.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  *  migrate extents|blocks FILE
- *	maps FILE by extents, or block by block, as chattr +e and -e do
+ *	converts FILE to extents, like chattr +e, or to block maps, like chattr -e
  */
 #include <err.h>
 #include <fcntl.h>

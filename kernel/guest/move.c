@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  *  move FILE DONOR BLOCKS
- *	swaps the first BLOCKS blocks of both with EXT4_IOC_MOVE_EXT
+ *	exchanges the first BLOCKS blocks of FILE and DONOR with
+ *	EXT4_IOC_MOVE_EXT
  */
 #include <err.h>
 #include <fcntl.h>

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  *  orphan tmpfile|unlinked|replaced|linked|linked-later DIR
- *	writes 4096 times "y" to a file in DIR that has no name then, and syncs
- *	DIR/g, to which that is written as well; likewise to a file that has got
- *	its first name, DIR/l, and syncs it
+ *	writes 4096 times "y" to a file in DIR, and cuts the power after these
+ *	steps:
+ *	 tmpfile:	the file never has a name; write to DIR/g and fsync() DIR/g
+ *	 unlinked:	unlink the file, write to DIR/g and fsync() DIR/g
+ *	 replaced:	rename another file over the file, write to DIR/g and
+ *			fsync() DIR/g
+ *	 linked:	link the file without a name to DIR/l, and fsync() the file
+ *	 linked-later:	sync(), link the file without a name to DIR/l, and fsync()
+ *			the file
  */
 #define _GNU_SOURCE
 #include <err.h>

@@ -4,20 +4,21 @@
  *
  *  races FILE CELLS SEED HOW
  *	The file has cells of 32 blocks.  HOW has a letter for each process.
- *	The processes work on the same cell.  Processes with a lower-case
- *	letter wait for a random time first:
+ *	All processes work on the same cell.  A process with a lower-case letter
+ *	waits for a random time before it writes.  Each block always gets the
+ *	same content.
  *	  D  writes the last four blocks directly
  *	  B  writes the last four blocks directly, with fdatasync
  *	  e  writes one of the last four blocks directly
  *	  m  writes one of the last four blocks through a mapping
- *	  n  writes the third block directly, and then the last block before
- *	     the last four
- *	  z  has written the block before those four, and the first eight of
- *	     the next cell; zeroes that block's range, which joins it to what
- *	     is unwritten on both sides; and writes directly to the one before
- *	  f  has punched a hole in front of those four, and written the first
- *	     eight of the next cell; writes there through a mapping
- *	What is written to a block is always the same.
+ *	  n  writes the third block directly, and then the fifth last block
+ *	  z  before the race, writes the fifth last block and the first eight
+ *	     blocks of the next cell; in the race, zeroes the range of the fifth
+ *	     last block, which joins its neighbouring unwritten extents, and
+ *	     writes the sixth last block directly
+ *	  f  before the race, punches a hole at the fifth last block and writes
+ *	     the first eight blocks of the next cell; in the race, writes the
+ *	     fifth last block through a mapping
  */
 #define _GNU_SOURCE
 #include <err.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  *  rest FILE
- *	preallocates FILE and writes four blocks of it directly, at once, from
- *	a buffer whose second half becomes readable only when the first half is
- *	in flight: the kernel continues with the rest later.  Meanwhile, the
- *	kernel drops the file's cached extents and reads one block of them again
+ *	preallocates FILE and writes four of its blocks with one direct write,
+ *	from a buffer whose second half becomes readable only when the first half
+ *	is in flight: the kernel writes the second half later.  Meanwhile, the
+ *	kernel drops the file's cached extents, and one block of the extent tree
+ *	is read again.
  */
 #define _GNU_SOURCE
 #include <err.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  *  setversion GENERATION FILE
- *	as chattr -v does
+ *	sets the generation of FILE, like chattr -v
  */
 #include <err.h>
 #include <fcntl.h>

@@ -3,29 +3,31 @@
  * Makes and removes trees.
  *
  *  trees create DIR DIRS FILES [WRITE]
- *	DIRS directories, and then FILES files in each, one in every directory
- *	before the next; of WRITE bytes if given
+ *	makes DIRS directories, and then FILES files in each directory, creating
+ *	one file in every directory before the next; writes WRITE bytes to each
+ *	file (default: 0)
  *  trees remove DIR DIRS FILES
- *	removes them again, directory by directory
+ *	removes the tree of "trees create", directory by directory
  *  trees stat DIR DIRS
- *	looks at every file, in the order of readdir
+ *	calls stat() for every file, in the order of readdir()
  *  trees locality DIR DIRS INODES_PER_BLOCK
- *	prints the blocks of the inode table that a directory and its files
- *	occupy, in hundredths, on average
+ *	prints the average number of inode-table blocks that a directory and its
+ *	files occupy, in hundredths
  *  trees script|grow|prune DIR SEED STEPS WORKER
- *	creates, makes and removes what the random numbers say: all of it,
- *	next to no removing, or nothing else; "grow" and "prune" print it,
- *	with the numbers of new inodes
+ *	makes and removes random files and directories: "script" makes and
+ *	removes, "grow" removes few files and almost no directories, and "prune"
+ *	only removes; "grow" and "prune" print each step with the inode number of
+ *	a new file
  *  trees tops DIR SEED
- *	makes eight directories in DIR, and prints them likewise
+ *	makes eight directories in DIR, and prints their inode numbers
  *  trees mail DIR SEED FILES STEPS
- *	FILES files of 500 to 10,000 bytes in 100 directories; in each step
- *	one is removed or made, and another one read or added to
+ *	makes FILES files of 500 to 10,000 bytes in 100 directories; each step
+ *	removes or makes one file, and reads or appends to another file
  *  trees fill DIR
- *	creates empty files until none is left, and prints how many
+ *	creates empty files until no inode is free, and prints their number
  *
- * "create", "remove", "stat" and "mail" print the seconds and the CPU's
- * milliseconds that they took.
+ * "create", "remove", "stat" and "mail" print the elapsed seconds and the CPU
+ * time in milliseconds.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Writes into preallocated files, and checks their content.
- *
- * Blocks are of 4 KiB, or $BLOCK_BYTES.
+ * Writes into preallocated files, and checks their content.  Blocks have 4 KiB,
+ * or $BLOCK_BYTES.  "direct" writes directly; "sync" and "late" write through the
+ * page cache.
  *
  *  writes random [direct|sync|late] FILE BLOCKS COUNT SEED [PROGRESS]
- *	preallocates BLOCKS blocks and writes COUNT of them, each to
- *	disk before the next, or "late" all of them in the end; a byte goes
- *	to
- *	PROGRESS for each
+ *	preallocates BLOCKS blocks and makes COUNT random writes of one block;
+ *	syncs after each write, or with "late" after the last write; adds a byte
+ *	to PROGRESS after each write
  *  writes stride [direct|sync] FILE COUNT STRIDE_KB
- *	likewise, every STRIDE_KB
+ *	preallocates FILE and makes COUNT writes at a distance of STRIDE_KB
  *  writes once [direct|dsync] FILE BLOCK NR
- *	writes BLOCK, as the write NR would; "dsync" is direct, with O_DSYNC
+ *	writes BLOCK with the content of write number NR; "dsync" writes directly,
+ *	with O_DSYNC
  *  writes part [late|fsync|osync] FILE OFFSET BYTES
- *	writes so many letters there, through the page cache; "osync" is with
+ *	writes BYTES letters at OFFSET, through the page cache; "osync" uses
  *	O_SYNC
  *  writes eof [direct|sync] FILE
- *	writes the fourth block of ten, where 64 are preallocated
+ *	preallocates 64 blocks, and writes the fourth block of a file of ten blocks
  *  writes check FILE BLOCKS COUNT SEED
- *	whether FILE has what "random" wrote and zeroes elsewhere
+ *	fails unless FILE has the data of "writes random", and zeroes elsewhere
  *  writes survived FILE BLOCKS COUNT SEED
- *	whether it has the first COUNT writes, or later ones, and elsewhere
- *	later ones or zeroes: what a crash may leave
+ *	fails unless each block has the data of the first COUNT writes of "writes
+ *	random", or data of a later write; other blocks can have zeroes
  */
 #define _GNU_SOURCE
 #include <err.h>
