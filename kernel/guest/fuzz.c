@@ -63,7 +63,7 @@ struct shared {
 	struct op ops[WORKERS][MAX_OPS];
 };
 
-/* A file is known by the number of the operation that created it. */
+/* A file is identified by the number of the operation that created it. */
 struct model {
 	bool dir[DIRS];
 	int name[DIRS][SLOTS];
@@ -244,7 +244,7 @@ static bool choose_on_file(struct worker *w, struct op *op)
 	return true;
 }
 
-/* Choose arguments for op->type; fail if it is not possible at the moment. */
+/* Choose arguments for op->type; fail if the operation is not possible. */
 static bool choose(struct worker *w, struct op *op)
 {
 	int *arg = op->arg, held = rand_below(w, HELD);
@@ -529,7 +529,7 @@ static void start_worker(struct shared *s, const char *dir, int number, int seed
 	work(w);
 }
 
-/* Evict directories and files now and then, until it is time. */
+/* Evict directories and files at intervals, until the deadline. */
 static void wait_milliseconds(uint64_t seed, int milliseconds)
 {
 	while (milliseconds > 0) {
@@ -708,7 +708,7 @@ static bool changes_file(const struct op *op, int file, const struct model *m,
 	case LINK:
 		return m->name[arg[2]][arg[3]] == file;
 	case RENAME:
-		/* not if both were names of one file */
+		/* rename() does nothing if both are names of one file */
 		return m->name[arg[2]][arg[3]] == file &&
 		       m->name[arg[0]][arg[1]] != file;
 	case TMPLINK:

@@ -57,7 +57,7 @@ struct ext4_join_extents {
 #define EXT4_IOC_JOIN_EXTENTS _IOWR('f', 47, struct ext4_join_extents)
 
 #define LONGEST	16	/* blocks: limit for join beside */
-#define TAIL	64	/* blocks for T */
+#define TAIL	64	/* blocks of a process T of "join beside" */
 
 /* Only zeroes for version 0. */
 static void fill(char *buf, uint32_t block, uint32_t version)

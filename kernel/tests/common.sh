@@ -145,8 +145,8 @@ after_cut="^\$|^e2fsck |^Pass |recovering journal\$|^Clearing orphaned inode"
 after_cut="$after_cut|^Free (blocks|inodes) count wrong \(|^Fix\\? yes|Optimize\\? yes"
 after_cut="$after_cut|FILE SYSTEM WAS MODIFIED|: clean, |files .*blocks\$"
 
-# mend: let e2fsck replay the journal of $disk and repair it.
-mend() {
+# repair: let e2fsck replay the journal of $disk and repair it.
+repair() {
 	e2fsck -fy "$disk" >"$work/fsck" 2>&1 || [ $? = 1 ] || {
 		head -n 20 "$work/fsck" >&2
 		fail "e2fsck cannot recover"
@@ -156,7 +156,7 @@ mend() {
 # recover: let e2fsck replay the journal of $disk; fail if it finds errors other than
 # orphans and the free counts of the superblock.
 recover() {
-	mend
+	repair
 	! grep -Ev "$after_cut" "$work/fsck" >&2 || fail "e2fsck has found the errors above"
 	clean
 }
@@ -168,7 +168,7 @@ ended() {
 		tail -n 20 "$work/console" "$work/lines" >&2
 		fail "the guest did not end"
 	}
-	mend
+	repair
 }
 
 # replay: let the kernel replay the journal of $disk.

@@ -26,7 +26,7 @@ written() {
 		poweroff -f -n
 	END
 	case $feature in
-	^has_journal) mend; clean ;;
+	^has_journal) repair; clean ;;
 	*) recover ;;
 	esac
 	debugfs -R "cat $file" "$disk" 2>/dev/null | od -An -tu4 -j4 -N4 |
@@ -41,7 +41,7 @@ twice() {
 		"writes once dsync /mnt$1 0 1 || exit 1"
 }
 
-# swaps: succeed if swapon accepts a file that was written just before
+# swaps: succeed if swapon accepts a file that was just written
 swaps() {
 	new_disk 64 -O $feature
 	boot <<-END >"$work/said" 2>&1

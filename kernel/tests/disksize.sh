@@ -18,7 +18,7 @@ bytes() {
 		poweroff -f -n
 	END
 	case $1 in
-	^has_journal) mend; clean ;;
+	^has_journal) repair; clean ;;
 	*) replay; clean ;;
 	esac
 	debugfs -R "cat /f" "$disk" 2>/dev/null | head -c $((2 * $3)) |

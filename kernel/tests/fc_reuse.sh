@@ -7,14 +7,14 @@
 # left in the inode table.
 . "$(dirname "$0")/common.sh"
 
-# told: print the last bytes of "new" and how many bytes of the removed file it has
-told() {
+# contents: print the last bytes of "new" and how many bytes of the removed file it has
+contents() {
 	debugfs -R "cat /new" "$disk" 2>/dev/null | tail -c 3
 	echo " $(bytes_of o /new)"
 }
 
 # synced FEATURES SCRIPT: run SCRIPT, sync 3 bytes at 12288 of "new", cut the power,
-# and print what told prints
+# and print what contents prints
 synced() {
 	new_disk 32 -O "fast_commit,$1"
 	cut_power <<-END >/dev/null
@@ -26,7 +26,7 @@ synced() {
 		poweroff -f -n
 	END
 	replayed || return 0
-	told
+	contents
 }
 
 # removed BLOCKS FEATURE: call synced with FEATURE; the removed file has one
@@ -45,7 +45,7 @@ removed() {
 		exec 9<&-"
 }
 
-# unlike: print the output of told, with the generation of an inode that was
+# unlike: print the output of contents, with the generation of an inode that was
 # never used
 unlike() {
 	synced ^metadata_csum "
@@ -111,7 +111,7 @@ echo "ok: new files have their own blocks alone"
 kernel=$stock
 replayer=$patched
 removed "0 1" ^orphan_file >/dev/null
-got=$(told)
+got=$(contents)
 [ "$got" = "new 0" ] || fail "logged by stock: $got"
 got=$(left "")
 [ "$got" = 45 ] || fail "logged by stock: left in the inode table: $got of 45"

@@ -42,7 +42,7 @@ workload() {
 			awk '{ print \$1, int(\$3 / 8), \$5, int(\$7 / 8) }' \
 				/sys/block/\${disk#/dev/}/stat
 		}
-		# since BEFORE AFTER: the differences
+		# since BEFORE AFTER: prints the differences between two lines of numbers
 		since() {
 			echo \$((\$5 - \$1)) \$((\$6 - \$2)) \$((\$7 - \$3)) \
 				\$((\$8 - \$4))

@@ -5,7 +5,7 @@
 # result of random mkdir, create, unlink and rmdir on a small filesystem with
 # many groups is repeated on a copy, and the library is asked for the number of
 # each inode. The filesystem is remounted between growing and pruning, because
-# the library is not told of freed inodes. The filesystem has no dir_index,
+# the library is not informed about freed inodes. The filesystem has no dir_index,
 # because libext2fs adds no entries to an index. There are so few windows of 256
 # inodes that directories find windows in other groups. One of three scripts has
 # two flex groups, one of them filled by the journal, and few inodes, so that

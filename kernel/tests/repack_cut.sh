@@ -11,7 +11,7 @@ blocks=2048
 files=40
 take_e4repack
 
-# Some files have fragments of four blocks, because only such holes were free.
+# Some files have fragments of four blocks, because only free extents of four blocks were left.
 # Other files have fragments that are separated by unwritten runs.
 garbage_disk 96 -b 4096 -N 2048 -m 0
 boot <<-END >"$work/sums"
@@ -47,7 +47,7 @@ mv "$disk" "$work/template"
 inodes=$(dumpe2fs -h "$work/template" 2>/dev/null |
 	sed -n 's/^Free inodes: *//p')
 
-# Checks the disk.  Two files were added.
+# Checks the disk, which has two additional files.
 judge() {
 	recover
 	free=$(dumpe2fs -h "$disk" 2>/dev/null | sed -n 's/^Free inodes: *//p')
@@ -92,7 +92,7 @@ life() {
 	END
 }
 
-# is_midst: whether a part of the work is done, but not all.
+# is_midst: succeeds if some of the work is done, but not all.
 is_midst() {
 	for n in $(seq $files); do
 		[ "$(extents "/data/$n")" -gt 5 ] || echo "$n"

@@ -51,7 +51,7 @@ void undo_case(struct corpus *c)
 	}
 }
 
-/* Whether the last edits, from @first on, have changed bytes. */
+/* Whether any edit from index @first on has changed a byte. */
 static bool changed(const struct corpus *c, unsigned int first)
 {
 	for (; first < c->n_edits; first++) {

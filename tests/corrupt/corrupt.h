@@ -41,10 +41,10 @@ struct field {
 
 struct corpus;
 struct site;
-/* Recomputes the checksums of a site and the checksums that cover these. */
+/* Recomputes a site's checksums, and the checksums that cover them. */
 typedef void seal_fn(struct corpus *c, const struct site *s);
 
-/* Notes a field or, if it is NULL, any byte of the site's block. */
+/* Called for each field @f of site @s; @f NULL: the whole block of the site. */
 typedef void note_fn(struct corpus *c, const struct site *s,
 		     const struct field *f);
 
@@ -55,7 +55,7 @@ struct site {
 	seal_fn *seal;
 	uint64_t at;	   /* offset of the structure */
 	uint64_t container; /* offset of the sealed block or inode */
-	uint32_t number;   /* for people: inode, group or block number */
+	uint32_t number;   /* shown in lists: inode, group or block number */
 	uint32_t ino, generation, group;
 	uint32_t count_off; /* offset of an htree block's count and limit */
 };
@@ -82,8 +82,8 @@ struct corpus {
 	/* called with the case's edits applied */
 	void (*emit)(struct corpus *c, const struct site *s, const char *field,
 		     const char *value, const char *mode);
-	uint32_t wanted; /* case of --apply */
-	/* collects fields instead of cases, of each group and inode */
+	uint32_t wanted; /* number of the case that --apply makes */
+	/* if set, collects the fields of each group and inode; makes no cases */
 	note_fn *note;
 	struct spots *spots;	/* random.c */
 	struct wishes *wishes;	/* set.c */
@@ -109,21 +109,24 @@ extern const struct field super_fields[], group_fields[], inode_fields[],
 	journal_fields[], mmp_fields[], quota_header_fields[],
 	quota_block_fields[], quota_entry_fields[], orphan_tail_fields[],
 	block_slot_fields[], ino_slot_fields[], slot_fields[], byte_fields[];
-/* All cases of one structure. */
+/* Makes all cases of one structure. */
 void try_site(struct corpus *c, const struct site *s);
 /* The current value of a field. */
 uint64_t get_field(const struct corpus *c, const struct site *s,
 		   const struct field *f);
-/* All cases of one field of a structure. */
+/* Makes all cases of one field of a structure. */
 void try_field(struct corpus *c, const struct site *s, const struct field *f);
 
-/* sites.c: all cases of an image. */
+/* sites.c: makes all cases of an image. */
 void try_image(struct corpus *c);
 
-/* random.c: notes each field in a walk, then makes cases from them. */
+/* random.c: notes each field in a walk, then makes cases from the fields. */
 void try_randomly(struct corpus *c, uint64_t seed, uint32_t cases);
 
-/* set.c: makes these changes.  Ends the program if one is not possible. */
+/*
+ * set.c: makes the @n changes in @changes.  Ends the program if a change is not
+ * possible.
+ */
 void set_fields(struct corpus *c, char **changes, size_t n);
 /* The offset of the block or inode of a structure, in bytes. */
 uint64_t where_is(struct corpus *c, const char *structure);

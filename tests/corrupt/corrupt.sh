@@ -23,7 +23,7 @@ program() {
 	chmod +x "$work/$1"
 }
 
-# fails_with REGEX: the last corpus failed for this reason.
+# fails_with REGEX: fails unless the last corpus failed with output that matches.
 fails_with() {
 	[ "$status" = 1 ] && grep -Eq -e "$1" "$out" && return
 	show_run
@@ -34,7 +34,7 @@ fails_with() {
 program crashes 'e2fsck -fn "$1" >/dev/null 2>&1 || kill -SEGV $$'
 corpus --base default --only 'super 0: s_magic' --tool "it=$work/crashes"
 fails_with '^CRASH it: '
-# two processes for each case
+# slow: starts two processes for each case
 corpus --each 1 --part "$(in_full && echo 1 || echo 3)" \
 	--tool "e4frag=$e4frag --quiet" \
 	--tool "e4repack=$e4repack -n --no-undo"
@@ -52,7 +52,8 @@ corpus --doc
 	grep '^|')" = "$(cat "$out")" ] ||
 	fail "doc/check.md has another table than verdicts.tsv"
 
-# The corpus detects checkers that find nothing, or always something.
+# The corpus detects a checker that finds no errors, and one that always reports
+# errors.
 corpus --base default --only 'super 0: s_magic' --e4check true
 fails_with '[1-9][0-9]* disagreed'
 # shellcheck disable=SC2016
@@ -60,7 +61,7 @@ program harsh 'dumpe2fs -h "$1" 2>&1 | grep -q "name: *<none>" || exit 4'
 corpus --base default --only 'super 0: s_volume_name' --e4check "$work/harsh"
 fails_with '[1-9][0-9]* disagreed'
 
-# A judge that crashes, and one that only ends badly, are noticed.
+# A judge that crashes, and a judge that exits with an error, are detected.
 # shellcheck disable=SC2016
 program dies 'read -r image; echo exit 0; ! read -r image || kill -SEGV $$'
 corpus --base default --only 'super 0: s_magic' --judge "$work/dies"

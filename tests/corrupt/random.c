@@ -220,7 +220,7 @@ static void make_change(struct corpus *c, struct change *change, bool sealed)
 		change->site->seal(c, change->site);
 }
 
-/* Several changes are listed with commas. */
+/* The changes of a case are listed with commas. */
 static void make_case(struct corpus *c)
 {
 	static const unsigned int counts[] = { 1, 1, 1, 1, 1, 2, 2, 2, 2, 3 };

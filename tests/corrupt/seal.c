@@ -2,7 +2,7 @@
 /*
  * Computes checksums over the current content of the image.  libext2fs'
  * functions find the place of a checksum from the covered bytes, which are
- * hostile here; these functions know it.
+ * hostile here; these functions use the known place.
  */
 #include "config.h"
 #include <string.h>
@@ -271,7 +271,7 @@ void seal_xattr_block_entry(struct corpus *c, const struct site *s)
 	seal_xattr_block(c, s);
 }
 
-/* Only an existing checksum is recomputed: see jbd2's CSUM_V2, V3. */
+/* Only a journal with CSUM_V2 or CSUM_V3 (jbd2) has a checksum. */
 void seal_journal(struct corpus *c, const struct site *s)
 {
 	uint64_t csum = s->container + 0xFC;

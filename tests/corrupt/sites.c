@@ -10,7 +10,7 @@
 #include <string.h>
 #include "corrupt.h"
 
-/* One or two fields of @s that are elsewhere. */
+/* One or two fields of @s that lie outside the structure. */
 static void visit(struct corpus *c, const struct site *s, const char *name,
 		  uint64_t at, const struct field *fields)
 {
@@ -106,7 +106,7 @@ static void flip(struct corpus *c, const struct site *s, uint32_t bit,
 	try_bytes(c, s, which, s->at + bit / 8, 1, &byte, "flip");
 }
 
-/* The first @bits are in use; the bits after them are set. */
+/* The first @bits bits are in use; the remaining bits are set. */
 static void visit_bitmap(struct corpus *c, const struct site *s, uint32_t bits)
 {
 	static const char *const first[] = { "first-free", "first-used" };
@@ -570,7 +570,8 @@ static bool is_deep_htree(struct corpus *c, ext2_ino_t ino,
 }
 
 /*
- * Describes an inode in a few words; inodes with equal descriptions are alike.
+ * Describes an inode in a few words; inodes with equal descriptions
+ * have the same structures.
  */
 static void kind_of(struct corpus *c, ext2_ino_t ino,
 		    const struct ext2_inode *inode, char *kind, size_t size)
@@ -664,7 +665,7 @@ static void visit_inode(struct corpus *c, ext2_ino_t ino,
 		visit_xattr_block(c, &s, acl);
 }
 
-/* Whether @kind is one of the @n @kinds; adds it. */
+/* Whether @kind is one of the @n @kinds; if not, adds @kind. */
 static bool seen(char (*kinds)[96], unsigned int *n, const char *kind)
 {
 	unsigned int i;

@@ -414,7 +414,7 @@ errcode_t e4l_apply_dir(struct e4l_apply *a, const struct e4l_step *step,
  */
 struct copy_job {
 	struct e4l *e;
-	struct range *targets;		/* @buf has their blocks in the same order */
+	struct range *targets;		/* in the order of the blocks in @buf */
 	size_t n_targets;
 	unsigned int blocks;
 	char *buf, *scratch;

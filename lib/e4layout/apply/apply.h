@@ -28,8 +28,8 @@ struct e4l_apply_stats {
 struct e4l_apply_options {
 	struct e4l_journal *journal;
 	struct e4l_quota *quota;	/* or NULL */
-	const struct e4l_geometry *geo;	/* that the steps were made for */
-	uint64_t part_blocks;			/* size limit that the steps were made for */
+	const struct e4l_geometry *geo;	/* geometry of the plan */
+	uint64_t part_blocks;			/* size limit of the steps */
 	/*
 	 * Called after @blocks more blocks were copied or zeroed; may be NULL.
 	 */
@@ -47,7 +47,7 @@ errcode_t e4l_apply_open(struct e4l *e, const struct e4l_apply_options *options,
  * Commits the running transaction if it does not hold @step and @more blocks
  * (see struct e4l_packer).  E4L_ET_TXN_FULL: no transaction holds the step, and
  * nothing has changed.  E4L_ET_INTERRUPTED: stop() had the transaction dropped.
- * After this and any other error e4l_apply_close() is all that is left.
+ * After any error except E4L_ET_TXN_FULL, only e4l_apply_close() may be called.
  */
 errcode_t e4l_apply_make_room(struct e4l_apply *a,
 			      const struct e4l_step *step, uint32_t more);
@@ -64,7 +64,7 @@ struct e4l_new_dir {
 	char *blocks;		/* allocated by malloc(3) */
 	unsigned int n;		/* number of blocks, contiguous on the disk */
 	bool indexed;
-	bool own;		/* it has them already: the journal holds them */
+	bool own;		/* journal @blocks in the directory's own blocks */
 };
 
 /*

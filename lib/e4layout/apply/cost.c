@@ -3,7 +3,7 @@
 #include "e4layout/base/array.h"
 #include "cost.h"
 
-#define TXN_BYTES	(64u << 20)	/* to copy and zero in a transaction */
+#define TXN_BYTES	(64u << 20)	/* maximum to copy and zero per transaction */
 
 errcode_t e4l_groups_add(struct e4l_groups *g, blk64_t blk, blk64_t len)
 {
@@ -122,7 +122,10 @@ void e4l_packer_end(struct e4l_packer *p)
 	p->open = false;
 }
 
-/* How many blocks the step adds to transaction @txn, in which it is if @note. */
+/*
+ * Returns how many blocks the step adds to transaction @txn.  @note: also adds
+ * the step.
+ */
 static uint64_t blocks_in(struct e4l_packer *p, const struct e4l_load *load,
 			  uint32_t txn, bool note)
 {

@@ -39,7 +39,7 @@ uint64_t e4l_groups_cost(struct e4l_groups *g);
 struct e4l_load {
 	unsigned int batch;
 	ext2_ino_t ino;
-	uint64_t blocks;		/* without the inode's and the groups' */
+	uint64_t blocks;		/* except of the inode and the groups */
 	uint64_t bytes;			/* to copy and to zero */
 	struct e4l_groups groups;	/* the caller frees groups.v */
 };
@@ -60,13 +60,13 @@ struct e4l_packer {
 	uint64_t capacity, most_bytes;
 	/* of groups and descriptor blocks: the last transaction with them */
 	uint32_t *group, *desc;
-	uint32_t transactions;		/* begun so far */
+	uint32_t transactions;		/* transactions begun so far */
 	bool open;
 	unsigned int batch;
 	uint32_t inode_block;
 	uint64_t blocks, bytes;
 };
-/* Error: ENOMEM.  Call e4l_packer_free() also after an error. */
+/* Error: ENOMEM.  After an error, call e4l_packer_free() as well. */
 errcode_t e4l_packer_begin(struct e4l_packer *p,
 			   const struct e4l_geometry *geo, uint64_t capacity,
 			   uint64_t part_blocks);

@@ -56,7 +56,7 @@ static errcode_t fits_at_once(const struct e4l_geometry *geo,
 	errcode_t err = 0;
 	size_t i;
 
-	/* only with a single logical run: other runs would need the tree */
+	/* only a file of one logical run: other files would need the tree */
 	*fits = file->allowed & E4L_PLAN_MOVE;
 	for (i = 0; i < file->n_extents && !err; i++) {
 		*fits &= ex[i].lblk == ex[0].lblk + blocks;

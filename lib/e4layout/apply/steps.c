@@ -10,7 +10,7 @@
 #include "e4layout/plan/model.h"
 #include "e4layout/read/zero_runs.h"
 
-#define TREE_PARTS	8	/* a part copies so many blocks for each of a tree */
+#define TREE_PARTS	8	/* minimum copied blocks per tree block of a part */
 
 /* The moves of one file in one batch. */
 struct job {
@@ -81,7 +81,7 @@ static errcode_t check_places(const struct e4l_geometry *geo,
 /* How long the plan keeps a tree block: lower ranks are kept longer. */
 enum rank { KEPT, SPARE, SURPLUS, RANKS };
 
-/* Tree block @i of those that the file keeps. */
+/* Tree block @i of the tree blocks that the file keeps. */
 static struct e4l_frag *kept_block(struct e4l_plan *p, uint32_t file, uint32_t i)
 {
 	const struct e4l_owner *o = &p->owner[file];
@@ -443,7 +443,7 @@ static errcode_t next_step(struct job *j, uint64_t most, struct e4l_step *step,
 			/* splitting an extent would add an extent */
 			*done = up_to_end(j, *done, false);
 		} else if (fits_tree && !at_once && *done < all) {
-			/* the tree of the whole may be much smaller */
+			/* the tree of the moved file may be much smaller */
 			at_once = true;
 			*done = all;
 		} else if (fits_tree && *done > 1 && most > 1) {

@@ -31,8 +31,8 @@ struct e4l_plan_outcome {
 	uint64_t old_fragments;
 };
 /*
- * Makes the steps of all batches as e4l_plan_steps() will, and leaves the plan as it
- * is.  Errors: likewise.
+ * Makes the steps of all batches as e4l_plan_steps() will, without changing the
+ * plan.  Errors: as e4l_plan_steps().
  */
 errcode_t e4l_plan_foresee(struct e4l_plan *p,
 			   const struct e4l_plan_move *moves, size_t n,

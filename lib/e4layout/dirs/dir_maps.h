@@ -9,7 +9,7 @@
 #include "e4layout/base/internal.h"
 
 struct e4l_dir_map {
-	ext2_ino_t ino;		/* first: see e4l_u32_cmp() */
+	ext2_ino_t ino;		/* must be first: see e4l_u32_cmp() */
 	uint32_t generation, flags;
 	uint64_t blocks;	/* from i_size; 0: inline */
 	size_t extent, n_extents, tree, n_tree;

@@ -236,7 +236,7 @@ static void forget_own(struct share *s, uint32_t dir)
 		s->mine[s->q->cells[s->by_dir[i]].block] = NONE;
 }
 
-/* Whether the directory's best cell with free space @n still has that much. */
+/* Whether the directory's best cell with free space @n still has @n inodes free. */
 static bool has_own(const struct share *s, uint32_t n)
 {
 	uint32_t cell = s->best[n];
@@ -418,7 +418,7 @@ static void sort_cells(struct share *s)
 	for (i = 0; i < s->q->dirs; i++)
 		s->first[i + 1] += s->first[i];
 	begin_at(at, s->q->per_block);
-	/* s->need is a cursor here; begin_round() sets it */
+	/* s->need is a cursor in this function; begin_round() resets it */
 	for (i = 0; i < s->n_own; i++) {
 		s->by_count[at[cells[i].count]++] = i;
 		s->by_dir[s->first[cells[i].dir] +

@@ -32,13 +32,13 @@
 #define FB_INO32_GEN_PARENT	2
 
 struct bound {
-	ext2_ino_t ino;		/* first: see e4l_u32_cmp() */
+	ext2_ino_t ino;		/* must be first: see e4l_u32_cmp() */
 	enum e4l_skip why;
 };
 
 /* A block of attributes, and the inode that refers to the block. */
 struct user {
-	blk64_t blk;		/* first: see e4l_u64_cmp() */
+	blk64_t blk;		/* must be first: see e4l_u64_cmp() */
 	ext2_ino_t ino;
 	bool wants_policy;
 };

@@ -12,8 +12,8 @@
  *     and group them.  After a group, no directory has more blocks than before,
  *     unless such a state is more than LONG_GROUP moves away.
  *
- * Files with several names stay, because all of their directories would have to
- * gain.
+ * Files with several names stay, because the move would have to save blocks in
+ * all of their directories.
  *
  * Why windows alone are not enough: of 4224 inodes in 64 directories whose
  * files were created alternately, with 109 free inodes, windows reduce 4106
@@ -536,7 +536,7 @@ static errcode_t make_plan(struct e4l_exchange *x)
 		err = make_flows(x);
 	if (!err)
 		err = make_trails(x);
-	/* the same condition as for a single directory: see try_dir() */
+	/* the condition of try_dir() for a single directory */
 	if (err || !x->n_steps ||
 	    x->n_steps > count_saved(x) * x->r->per_block)
 		return err;

@@ -14,8 +14,8 @@
 #define MAX_ROUNDS	8
 /*
  * Limits for the other directories that contain hard links to a directory's
- * files: their number, and their blocks per block of the directory.  All of
- * them are read.
+ * files: their number, and their blocks per block of the directory.  All blocks
+ * of these directories are read.
  */
 #define MAX_OTHERS	64
 /* Runs of free inodes are counted up to MANY. */
@@ -238,8 +238,8 @@ static bool is_good(const struct regroup *r, const struct tblock *b)
 }
 
 /*
- * Sorts blocks: blocks with fixed members first, then good blocks, then blocks
- * with most members.
+ * Sorts blocks: blocks with fixed members first, then blocks that satisfy
+ * is_good(), then the blocks with the most members.
  */
 static int by_worth(const void *va, const void *vb)
 {
@@ -363,7 +363,7 @@ static ext2_ino_t find_window(struct regroup *r, uint32_t n)
 
 /*
  * In thrifty mode: of the blocks after @first with room for @n inodes, the
- * block with the most members.  Keeping it adds one block.
+ * block with the most members.  Keeping this block adds one block.
  */
 static struct tblock *find_tail(struct regroup *r, size_t first, uint32_t n)
 {

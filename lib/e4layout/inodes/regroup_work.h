@@ -35,7 +35,7 @@ struct group {
 struct e4l_exchange;
 
 struct member {
-	ext2_ino_t ino;		/* first: see e4l_u32_cmp() */
+	ext2_ino_t ino;		/* must be first: see e4l_u32_cmp() */
 	uint32_t hash, nth;	/* order in the directory */
 	uint32_t lblk;
 	enum e4l_skip why;	/* reason why the inode must not move */
@@ -46,12 +46,12 @@ struct member {
 struct tblock {
 	uint32_t nr;
 	uint32_t own, fixed, free;
-	bool good;		/* keep it if its members need a place */
+	bool good;		/* keep this block if its members need a place */
 	bool keep;
 };
 
 struct regroup {
-	struct e4l *e;			/* first: see e4l_refuse_damage() */
+	struct e4l *e;			/* must be first: e4l_refuse_damage() */
 	struct e4l_repack_run *run;
 	bool quiet;
 	struct e4l_regroup_result *result;

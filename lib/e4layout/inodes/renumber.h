@@ -13,14 +13,14 @@
 #define E4L_NO_DIR UINT32_MAX
 
 struct e4l_named_dir {
-	struct e4l_dir_map map;		/* first: sorted by inode number */
+	struct e4l_dir_map map;		/* must be first: e4l_u32_cmp() */
 	uint32_t parent;		/* index, or E4L_NO_DIR */
 	uint32_t parent_lblk;		/* block of its entry in the parent */
 };
 
 /* One of the names of a file that has several names. */
 struct e4l_name {
-	ext2_ino_t ino;			/* first: see e4l_u32_cmp() */
+	ext2_ino_t ino;			/* must be first: see e4l_u32_cmp() */
 	uint32_t dir;			/* index of the directory */
 	uint32_t lblk;			/* block of the entry; 0 if inline */
 };

@@ -36,8 +36,9 @@ struct e4l_trail_step {
  * Orders all @n moves between @blocks blocks.  @vacant: the number of free
  * places in each block, which together with the departures must be enough for
  * the arrivals.  If moves form a cycle and no block of the cycle has a free
- * place, one of the inodes takes two steps; at most one inode is away at a
- * time, so that one free place anywhere is enough.  The caller frees *@steps
+ * place, one of the inodes takes two steps, the first to a temporary place; at
+ * most one inode is in a temporary place at a time, so one free place anywhere
+ * is enough.  The caller frees *@steps
  * with free(3).  Time: proportional to the number of moves.  Memory: 52 bytes
  * per move, of which *@steps takes 12.  Errors: ENOMEM; EINVAL: there are too
  * few free places.

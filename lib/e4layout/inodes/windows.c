@@ -42,7 +42,7 @@ static uint64_t ahead_start(ext2_filsys fs, ext2_ino_t start, uint32_t n)
 			   1) / per_block;
 	uint64_t rest = blocks % E4L_TABLE_AHEAD;
 
-	/* the remainder of the window must fit into one read */
+	/* the rest of the window must fit into one read */
 	if (!skip || (rest && skip + rest <= E4L_TABLE_AHEAD))
 		return start;
 	return start - (start - 1) % per_block +

@@ -19,7 +19,7 @@ ext2_ino_t e4l_inode_used_in(ext2_filsys fs, ext2fs_inode_bitmap map,
 
 /*
  * The first start of @n inodes at or after @at: @at, or the next block of
- * @per_block inodes if they occupy fewer blocks from there.
+ * @per_block inodes if the @n inodes occupy fewer blocks there.
  */
 static inline ext2_ino_t e4l_inode_window_start(uint32_t per_block,
 						ext2_ino_t at, uint32_t n)

@@ -13,7 +13,7 @@
 
 /* Blocks of the donor, contiguous in the file and on the disk. */
 struct e4l_slice {
-	uint64_t pblk;			/* first: see e4l_u64_cmp() */
+	uint64_t pblk;			/* must be first: see e4l_u64_cmp() */
 	uint64_t lblk, len;
 };
 

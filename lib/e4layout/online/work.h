@@ -11,7 +11,7 @@
 #include "way.h"
 
 struct e4l_candidate {
-	ext2_ino_t ino;			/* first: see e4l_u32_cmp() */
+	ext2_ino_t ino;			/* must be first: see e4l_u32_cmp() */
 	uint32_t generation;
 	uint32_t moves, joins;		/* extents that each could still save */
 	uint32_t left;			/* unfinished moves of the plan */

@@ -59,7 +59,7 @@ errcode_t e4l_layer_put(struct e4l_tree *t, const char *path,
 
 /*
  * Makes @path another name of the file at @target; both paths are relative to
- * the layer's directory.  *@id is the file.  Errors: also E4L_ET_NO_TARGET.
+ * the layer's directory.  *@id is the file.  Additional error: E4L_ET_NO_TARGET.
  */
 errcode_t e4l_layer_link(struct e4l_tree *t, const char *path,
 			 const char *target, uint32_t *id);
@@ -67,8 +67,8 @@ errcode_t e4l_layer_link(struct e4l_tree *t, const char *path,
 /*
  * Hides the entry of earlier layers at @path (a whiteout), or all entries of
  * earlier layers below the directory @path (an opaque directory).  Entries of
- * the layer itself stay, whatever their order.  Errors: also
- * E4L_ET_HIDES_NOTHING, after which nothing has changed.
+ * the layer itself stay, whatever their order.  Additional
+ * error: E4L_ET_HIDES_NOTHING, after which nothing has changed.
  */
 errcode_t e4l_layer_hide(struct e4l_tree *t, const char *path);
 errcode_t e4l_layer_hide_below(struct e4l_tree *t, const char *path);

@@ -27,7 +27,7 @@
 #define MAX_WRITERS	24
 #define BATCH_BYTES	((size_t)16 << 20)
 #define BATCH_CHUNKS	64
-/* per batch of chunks, which uses the memory of that many threads */
+/* threads whose memory one batch of chunks uses */
 #define BATCH_THREADS	8
 
 struct chunk {
@@ -76,7 +76,7 @@ struct writing {
 struct writer {
 	struct writing *w;
 	struct e4l_source source;
-	struct e4l_source now;	/* for content that is needed immediately */
+	struct e4l_source now;	/* for content that is needed at once */
 };
 
 /* ------------------------------------------------------------- inode tables */

@@ -157,7 +157,7 @@ static errcode_t read_value(struct walker *me, const char *name,
 	x = &me->xattrs.v[me->xattrs.n++];
 	*x = (struct e4l_tree_xattr) {
 		.name = attr, .size = len,
-		/* an offset until the array is complete */
+		/* pointers are offsets until the array is complete */
 		.value = (void *)me->values.n,
 	};
 	me->values.n += len;

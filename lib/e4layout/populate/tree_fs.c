@@ -344,7 +344,7 @@ static errcode_t describe(struct load *l, ext2_ino_t ino, struct e4l_entry *e)
 
 	if (!err && !is_file(i))
 		err = E4L_ET_DANGLING;
-	/* before any encrypted content causes another error */
+	/* check this first: encrypted content causes other errors */
 	if (!err && i->i_flags & EXT4_ENCRYPT_FL)
 		err = E4L_ET_ENCRYPTED;
 	if (!err && l->fs->super->s_creator_os == EXT2_OS_HURD &&

@@ -14,11 +14,11 @@
 #define E4L_MAY_ZERO	0x02	/* zero short unwritten extents */
 #define E4L_MAY_MOVE	0x04	/* defragment it */
 #define E4L_MAY_AWAY	0x08	/* relocate it to help other files */
-#define E4L_MAY_ASK	0x10	/* call e4l_candidates_may_move() before that */
+#define E4L_MAY_ASK	0x10	/* ask e4l_candidates_may_move() before a move */
 
 /*
  * Memory per extent of a file: the extent, its share of the tree, the steps
- * that move it, and the runs that these free.
+ * that move it, and the runs that these steps free.
  */
 #define E4L_CANDIDATE_EXTENT_BYTES 60
 

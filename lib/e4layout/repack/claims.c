@@ -133,7 +133,7 @@ static errcode_t collect_runs(struct e4l_claims *c, ext2_ino_t ino,
 				  prev->start + prev->len - c->runs[i].start :
 				  0;
 
-		/* extents may share a cluster at their ends, but no block */
+		/* two extents may share a cluster, but never a block */
 		if (shared > (EXT2FS_CLUSTER_RATIO(fs) > 1))
 			return e4l_fail(c->e, E4L_ET_BLOCK_SHARED, doing, ino,
 					EXT2FS_C2B(fs, c->runs[i].start));

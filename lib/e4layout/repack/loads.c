@@ -12,7 +12,7 @@ struct e4l_maps_load {
 	size_t groups;
 };
 
-/* In the order in which steps are carried out; those of one file are in order. */
+/* Steps in the order of execution; the steps of one file are in order. */
 static int by_batch(const void *va, const void *vb)
 {
 	const struct e4l_maps_load *a = va, *b = vb;

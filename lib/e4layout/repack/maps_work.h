@@ -13,14 +13,14 @@
 
 /* The savings of a file. */
 struct e4l_file_change {
-	ext2_ino_t ino;			/* first: see e4l_u32_cmp() */
+	ext2_ino_t ino;			/* must be first: see e4l_u32_cmp() */
 	int64_t excess;			/* excess fragments before the plan */
 	int64_t extents, fragments, tree_blocks;
 	size_t end;	/* index after the file's last finished move */
 };
 
 struct e4l_maps {
-	struct e4l *e;			/* first: see e4l_refuse_damage() */
+	struct e4l *e;			/* must be first: e4l_refuse_damage() */
 	struct e4l_repack_run *run;
 	struct e4l_claims *claims;
 	struct e4l_candidates candidates;
@@ -33,9 +33,9 @@ struct e4l_maps {
 	struct e4l_file_change *planned; /* planned changes of each file */
 	struct e4l_file_change *done;	/* changes of each finished step */
 	size_t n_files, n_planned, n_done;
-	struct e4l_maps_load *loads;	/* of each step of the plan */
+	struct e4l_maps_load *loads;	/* work of each step of the plan */
 	size_t n_loads, max_loads;
-	uint32_t *groups;		/* of all of them */
+	uint32_t *groups;		/* block groups of all steps */
 	size_t n_groups, max_groups;
 	struct e4l_free_histogram free;
 	uint64_t large_free;	/* blocks of free space in large extents */

@@ -169,7 +169,10 @@ static uint64_t to_write(const struct e4l_repack_cost *planned)
 	       planned->dir_blocks + planned->inodes;
 }
 
-/* Converts an interruption: repeating the planned steps is not planning. */
+/*
+ * Converts an interruption of the planning: repeating the planned steps does not
+ * count as planning.
+ */
 static errcode_t stop_instead(struct repack *r, errcode_t err)
 {
 	if (err != E4L_ET_INTERRUPTED)

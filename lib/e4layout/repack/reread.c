@@ -6,7 +6,7 @@
 
 /* The position of a file's extents and tree blocks in the common arrays. */
 struct e4l_reread_file {
-	ext2_ino_t ino;			/* first: see e4l_u32_cmp() */
+	ext2_ino_t ino;			/* must be first: see e4l_u32_cmp() */
 	size_t extents, n_extents;
 	size_t tree, n_tree;
 };
