@@ -18,7 +18,7 @@ file /full size 20M
 END
 digest -z "$img" >"$work/before"
 check "$e4repack" -v --no-undo --only=files,directories "$img"
-reads=$(sed -n 's/.* in \([0-9,]*\) requests, .*/\1/p' "$err" | tr -d ,)
+reads=$(sed -n 's/.* in \([0-9,]*\) requests .*/\1/p' "$err" | tr -d ,)
 same "excess" "$(excess "$img")" 0
 clean "$img"
 digest -z "$img" >"$work/after"

@@ -28,7 +28,8 @@ esac
 reads() {
 	check "$@" -v "$loop"
 	says "maximum gap .* \($suits\)"
-	reads=$(sed -nE 's/.* in ([0-9,]+) requests, .*/\1/p' "$err" | tr -d ,)
+	reads=$(sed -nE 's/.* in ([0-9,]+) requests .*/\1/p' "$err" | tr -d ,)
+	[ "$reads" ] || { show_run; fail "the number of reads is missing"; }
 	cp "$out" "$work/out-$rotates"
 }
 

@@ -135,7 +135,7 @@ check "$e4repack" --partition=5 "$disk"
 # operations that e2fsprogs does not support at an offset
 before=$(sha256sum <"$disk")
 mustfail 1 "$e4repack" -z "$work/undo" --partition=5 "$disk"
-says "e2undo .*offset .* losetup -f --show -o $start $disk "
+says "e2undo .*offset: .* losetup -f --show -o $start $disk,"
 [ ! -e "$work/undo" ] || fail "an undo file is left"
 [ "$before" = "$(sha256sum <"$disk")" ] || fail "the disk has changed"
 mke2fs -qq -F -t ext4 -O mmp -E offset=$start "$disk" 16M >/dev/null

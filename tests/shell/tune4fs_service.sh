@@ -108,5 +108,5 @@ grep -qx "$work/mnt-a: mb_min_to_scan: 10 -> 12" "$work/log" || {
 	cat "$work/log" >&2
 	fail "not told"
 }
-grep -q "mnt-b: inode_readahead_blks=64: not applied: a mount option" \
+grep -q "mnt-b: inode_readahead_blks=64: not applied: overridden by a mount option" \
 	"$work/errors" || { cat "$work/errors" >&2; fail "option not told"; }
