@@ -2,14 +2,17 @@
 /*
  * The parts of the zero-out oracle that would be slow in a shell:
  *
- *   create DIR SEED COUNT preallocate COUNT random files in DIR
- *   write DIR EXTENTS SEED CHUNK write to DIR's files at random, to disk after
- *                                 each, and tell what the simulation makes
- *                                 of the same writes, begun with EXTENTS
- *   dump IMAGE tell the extents that are on disk
+ *   create DIR SEED COUNT
+ *	preallocates COUNT random files in DIR
+ *   write DIR EXTENTS SEED CHUNK
+ *	makes random writes to the files in DIR, each to disk before the next, and
+ *	prints the extents that the simulation of these writes results in, if it
+ *	begins with EXTENTS
+ *   dump IMAGE
+ *	prints the extents on disk
  *
- * Extents are told and read as lines "inode logical physical length state".
- * CHUNK is extent_max_zeroout_kb.
+ * Extents are lines "inode logical physical length state".  CHUNK is
+ * extent_max_zeroout_kb.
  */
 #include "config.h"
 #include <err.h>
@@ -43,9 +46,8 @@ static int open_file(const char *dir, unsigned int i, int flags)
 }
 
 /*
- * Each file gets a size and then, alternating with other files so that its
- * blocks are not all contiguous, preallocated ranges, some after a hole, which
- * may extend beyond its end.  One file in 10 is long enough for several leaves.
+ * Gives each file a size and preallocated ranges, some of them after a hole or
+ * beyond the end.  Files grow alternately, so that their blocks are fragmented.  One file in 10 is long enough for several leaves.
  */
 static void create(const char *dir, unsigned int seed, unsigned int count)
 {
@@ -85,7 +87,7 @@ struct list {
 	struct e4l_extent ex[MAX_EXTENTS];
 };
 
-/* The extents of inode @ino in the file @path. */
+/* Reads the extents of inode @ino from the file @path. */
 static void load(const char *path, unsigned long ino, struct list *list)
 {
 	FILE *in = fopen(path, "r");

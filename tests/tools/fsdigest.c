@@ -3,28 +3,27 @@
  * fsdigest [-enz] IMAGE: prints a line for each used inode, with everything
  * that a repack must not change:
  *
- *	inode mode uid gid links size flags generation times, and hexadecimal
- *	digests of
- *	  rest		every other byte of the inode but those that say
- *	  where
- *			its blocks are and how many there are
- *	  xattr		the attribute block
- *	  content	what a reader sees: holes, unwritten blocks and
- *	  zeroes are
- *			the same, and everything beyond the end of the file
- *	  mapped	which logical blocks are mapped, written or not
- *	  beyond	which blocks at or beyond the end of the file are
- *	  unwritten
- *	  unwritten	which blocks are; "-" with -z, since zeroing changes
- *	  it
+ *	inode mode uid gid links size flags generation times
  *
- * With -e a directory's content is its entries, in whatever order and blocks;
- * its size and its index are not looked at.
+ * and hexadecimal digests of
  *
- * With -n an inode is told by the first of its names, not by its number, and so
- * are the entries of directories; each name has a line of its own as well.
+ *	rest		the other bytes of the inode, except the location and
+ *			the number of its blocks
+ *	xattr		the attribute block
+ *	content		the written blocks, including blocks beyond the end of
+ *			the file; a block of zeroes is equal to a hole
+ *	mapped		the logical blocks that are mapped, written or not
+ *	beyond		the unwritten blocks at or beyond the end of the file
+ *	unwritten	all unwritten blocks; "-" with -z, because zeroing
+ *			changes their state
  *
- * The journal's and the resize inode's blocks are left out.
+ * -e: the content of a directory is the set of its entries, in any order and in
+ * any blocks; its size and its index are ignored.
+ *
+ * -n: a line identifies an inode by its first name instead of its number, and
+ * directory entries refer to inodes by name; each name has a line of its own.
+ *
+ * The blocks of the journal and of the resize inode are omitted.
  */
 #include "config.h"
 #include <err.h>
