@@ -19,9 +19,9 @@ bool shell_change(struct shell *s, const char *what, const char *doing,
 		  void *priv);
 
 /*
- * The best place for @blocks blocks of a file near @ino: the first large enough
- * free extent from its group on; otherwise the first one of all; otherwise the
- * largest free extent.
+ * The best place for @blocks blocks of a file near @ino: the first free extent
+ * that is large enough, searched from the group of @ino on, and then from the
+ * start of the filesystem; if no free extent is large enough, the largest one.
  */
 errcode_t find_goal(struct shell *s, ext2_ino_t ino, uint64_t blocks,
 		    blk64_t *goal);

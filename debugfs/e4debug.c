@@ -153,7 +153,10 @@ bool do_quit(struct shell *s, int argc, const char *const *argv)
 
 /* -------------------------------------------------------------------- lines */
 
-/* libss also prints this error, but does not return it. */
+/*
+ * Whether the double quotes in @line are balanced: if not, libss prints an error
+ * but does not return it.
+ */
 static bool is_balanced(const char *line)
 {
 	bool balanced = true;
@@ -188,7 +191,7 @@ bool shell_do(struct shell *s, const char *line)
 	free(copy);
 	if (err == SS_ET_COMMAND_NOT_FOUND)
 		return shell_pass(s, line);
-	/* libss returns 0 if it cannot allocate the words */
+	/* ss_execute_line() returns 0 if it runs out of memory */
 	if (!err && s->failed && !s->request)
 		err = ENOMEM;
 	if (err)

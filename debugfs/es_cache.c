@@ -368,7 +368,7 @@ static uint64_t go_round(struct e4l_es_cache *c, enum es_age age, uint64_t want,
 		struct es_inode *inode = queue->inode;
 
 		/*
-		 * the inode's remaining entries come after those of all others
+		 * visit the entries of all other inodes before the rest of this inode
 		 */
 		list_del(&queue->link);
 		list_add_tail(&c->queues[age], &queue->link);
@@ -401,7 +401,7 @@ static void touch(struct e4l_es_cache *c, struct es_inode *inode,
 	entry->accessed = true;
 }
 
-/* Processor time: other processes do not make a scan longer. */
+/* Returns CPU time, so that other processes do not affect the duration of a scan. */
 static uint64_t now_ns(void)
 {
 	struct timespec now;

@@ -70,7 +70,7 @@ struct e4l_es_stats {
 	uint64_t active;	/* reclaimable entries that are active */
 	uint64_t bytes, max_bytes;	/* current and maximum memory */
 	uint64_t limit_bytes;
-	uint64_t hits, misses;	/* numbers of lookups */
+	uint64_t hits, misses;	/* lookup counters */
 	uint64_t scans;		/* number of reclaims at the limit */
 	/*
 	 * visited inodes and entries: sum of all scans, and maximum of one scan
@@ -106,7 +106,7 @@ struct es_entry {
 
 /* An inode's entries of one age. */
 struct es_queue {
-	struct es_link link;	/* in the cache's list, unless it is empty */
+	struct es_link link;	/* in the cache's list if the queue has entries */
 	struct es_link entries;		/* the oldest entry first */
 	uint64_t n;
 	struct es_inode *inode;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * journal: lists the transactions in the log: those that recovery would replay,
- * and old ones that are not overwritten yet.  The journal is read block by
- * block instead of following it, so that damaged blocks hide nothing behind
- * them.  Data never look like a header, because the log escapes them.
+ * and older transactions that are not overwritten yet.  Reads every block of the
+ * journal, so that a damaged block does not hide the following transactions.  Data
+ * never look like a header, because the log escapes them.
  */
 #include "config.h"
 #include <endian.h>

@@ -16,9 +16,9 @@
 enum needs {
 	NOTHING = 0,
 	OPEN = 1,		/* an open filesystem */
-	READING = OPEN | 2,	/* also, can be interrupted anywhere */
-	WRITING = OPEN | 4,	/* also, open for writing */
-	CHANGING = WRITING | 8,	/* also, without errors */
+	READING = OPEN | 2,	/* an open filesystem; can be interrupted */
+	WRITING = OPEN | 4,	/* a filesystem that is open for writing */
+	CHANGING = WRITING | 8,	/* open for writing, without errors */
 };
 
 static const struct request {

@@ -135,7 +135,7 @@ errcode_t op_compact_all(struct op_env *env);
 /* Renumbers inodes, few per run, or exchanges inodes, nearly optimally. */
 errcode_t op_inodes(struct op_env *env);
 errcode_t op_exchange(struct op_env *env);
-/* Recipes for these operations. */
+/* Recipes for op_inodes() and op_exchange(). */
 extern const char inodes_recipe[], exchange_recipe[];
 
 /* Like e4repack --all, with the recipe of its files and directories. */
@@ -175,7 +175,7 @@ struct world {
 	char path[TAP_DEVICES][80];
 	int n_dev;
 	bool undo;		/* run e2undo first */
-	bool mmp;		/* clear MMP, unless @undo does */
+	bool mmp;		/* run tune2fs -E clear_mmp; ignored if @undo is set */
 	bool mount;		/* let the running kernel replay, not e2fsck */
 	bool by_name;		/* see digest_fs() */
 };

@@ -41,7 +41,8 @@ traced() {
 		"$e4repack" $undo "$img" >"$out" 2>"$work/said"
 }
 
-# stop_at CALL NUMBER: runs e4repack, and stops it after that call.
+# stop_at CALL NUMBER: runs e4repack, and stops it after system call CALL number
+# NUMBER.
 stop_at() {
 	fresh
 	: >"$work/trace"

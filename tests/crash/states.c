@@ -51,7 +51,7 @@ struct machine {
 	unsigned int job, jobs;
 	struct verdict *verdict;
 	bool repaired;			/* the files differ from memory */
-	bool first_loss;		/* stop after it */
+	bool first_loss;		/* stop after the first lost state */
 };
 
 static uint32_t rnd(struct machine *m, uint32_t below)
@@ -374,7 +374,7 @@ static void shuffle(struct machine *m, size_t *list, size_t n)
 	}
 }
 
-/* Makes a random state that the pending writes can leave. */
+/* Makes a state in which a random part of the pending writes is on disk. */
 static void state_sample(struct machine *m, size_t at)
 {
 	static const char *const how[] = {
