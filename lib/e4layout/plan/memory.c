@@ -10,7 +10,7 @@
 #define MAPS		10		/* maps of clusters */
 
 /*
- * Each kind of files (whole files, fragmented files) may use half of the
+ * Each kind of files (unfragmented, fragmented) may use half of the
  * memory.  If the memory is used up, a quarter of the files of one kind is
  * dropped.
  */

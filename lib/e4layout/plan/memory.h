@@ -12,7 +12,7 @@
  * Makes room for @file with its kept data @o, or removes E4L_PLAN_MOVE and
  * E4L_PLAN_AWAY from o->allowed.  Fragmented files are dropped in the order of
  * their fragments per cluster, the lowest first.  Whole files are dropped where
- * most of the disk is used by whole files, because regions are made elsewhere.
+ * most of the disk is used by unfragmented files, because regions are made elsewhere.
  */
 errcode_t e4l_memory_make_room(struct e4l_plan *m,
 			       const struct e4l_plan_file *file,

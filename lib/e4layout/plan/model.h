@@ -37,18 +37,18 @@ struct e4l_owner {
 	bool zeroes;			/* some of its runs may be zeroed */
 };
 
-/* The files of a filesystem, its free space, and what to do about them. */
+/* The files and the free space of a filesystem, and the plan. */
 struct e4l_plan {
 	struct e4l_plan_options opt;
 	struct e4l_plan_result result;
 	struct e4l_plan_move *move;
 	size_t n_moves;
-	bool late;			/* ended by enough() */
+	bool late;			/* enough() has ended the planning */
 	uint32_t clusters;		/* a multiple of 64 */
 	uint32_t large;			/* clusters of a large free extent */
-	uint32_t stretch;		/* the longest without walls */
-	uint64_t *used, *unwritten;	/* maps; the latter of blocks, or NULL */
-	uint64_t *other_free;		/* free, but not for the plan; NULL: none */
+	uint32_t stretch;		/* length of the longest stretch without walls */
+	uint64_t *used, *unwritten;	/* maps; @unwritten: of blocks, or NULL */
+	uint64_t *other_free;		/* free space that the plan must not use, or NULL */
 	uint64_t *look;			/* a temporary map of clusters */
 	struct e4l_frag *frag;
 	struct e4l_item *item;
@@ -60,13 +60,13 @@ struct e4l_plan {
 	size_t n_zero;
 	struct e4l_plan_skipped *skipped;
 	size_t n_skipped;
-	/* What memory is used for: see memory.h. */
-	uint32_t dropped_density;	/* files of less are not kept */
-	uint32_t dropped_fill;		/* whole files in fuller segments are dropped */
-	uint32_t *fill;			/* clusters of whole files per segment */
+	/* Limits to fit into mem_bytes: see memory.h. */
+	uint32_t dropped_density;	/* files of lower density are not kept */
+	uint32_t dropped_fill;		/* unfragmented files in fuller segments are dropped */
+	uint32_t *fill;			/* clusters of unfragmented files per segment */
 };
 
-/* Number of segments of the disk for the sums of whole files. */
+/* Number of segments of the disk for the sums of unfragmented files. */
 #define E4L_SEGMENTS	4096u
 
 /*

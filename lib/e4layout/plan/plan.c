@@ -9,13 +9,17 @@
 #include "work.h"
 #include "e4layout/read/zero_runs.h"
 
-#define LARGE_PERCENT	95	/* of free space, in large free extents */
-#define NEAR_PERCENT	95	/* of the possible length of the largest free extent */
-#define LOSS_PERCENT	90	/* of large free extents stay if excess decreases */
-#define WORTH_PERCENT	5	/* of free space: minimum gain of a plan for free space */
+/* good free space: percentage of free space in large free extents */
+#define LARGE_PERCENT	95
+/* good free space: length of the largest free extent, in % of possible() */
+#define NEAR_PERCENT	95
+/* percentage of the largest free extent that a gain of extents must keep */
+#define LOSS_PERCENT	90
+/* minimum gain of a plan that only improves free space, in % of free space */
+#define WORTH_PERCENT	5
 #define GENERATIONS	64	/* maximum number of generations in join_long() */
-#define ROUNDS		16	/* maximum number */
-#define BUDGET_REST	20	/* of a budget that a round must be left */
+#define ROUNDS		16	/* maximum number of rounds */
+#define BUDGET_REST	20	/* a round needs more than 1/20 of the budget */
 #define SHARE_STEP	32	/* precision of a share, in thousandths */
 
 /* --------------------------------------------------------------------- goals */
@@ -184,7 +188,7 @@ static errcode_t join_long(struct e4l_work *w)
 	e4l_work_look(w, &look);
 	if (!err && n && look.largest < first.largest && w->how.regions) {
 		memset(only, 0, w->m->n_items);
-		err = run_generation(w, only);	/* for free space once more */
+		err = run_generation(w, only);	/* a last generation, for free space */
 	}
 	free(only);
 	return err;
@@ -192,14 +196,14 @@ static errcode_t join_long(struct e4l_work *w)
 
 /* ------------------------------------------------------------------- rounds */
 
-/* The common start of the attempts of a round, and the best of them. */
+/* The common start of the attempts of a round, and the best attempt. */
 struct round {
 	struct e4l_plan *p;
 	const struct e4l_work *base;
 	const struct e4l_look *first;	/* before the first round */
 	struct e4l_look was;		/* before the current round */
 	struct e4l_work best;
-	uint64_t score;			/* of @best */
+	uint64_t score;			/* score of @best */
 	bool any;			/* @best is valid */
 	bool whole;		/* an attempt with the whole share was acceptable */
 };
@@ -341,7 +345,7 @@ static errcode_t run_rounds(struct e4l_plan *p, const struct e4l_look *first,
 		if (!score(p, &r.was))
 			break;
 		err = try_all(&r);
-		/* a round is not worth the rest of a budget */
+		/* a small rest of the budget is not worth a round */
 		goes_on = r.any && (r.best.copied < opt->copy_budget_blocks -
 				    opt->copy_budget_blocks / BUDGET_REST);
 		e4l_work_adopt(w, &r.best, !err && r.any);

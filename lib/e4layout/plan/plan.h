@@ -30,7 +30,7 @@
 #define E4L_PLAN_MOVE	0x4	/* join the fragments */
 #define E4L_PLAN_AWAY	0x8	/* move the file out of a region or a slot */
 #define E4L_PLAN_ASK	0x10	/* ask may_move() before moving away */
-/* only as a whole: no transaction can hold the tree */
+/* move the whole file in one step: its tree does not fit into a transaction */
 #define E4L_PLAN_AT_ONCE 0x20
 
 struct e4l_plan_options {
@@ -125,7 +125,7 @@ errcode_t e4l_plan_make(struct e4l_plan *p);
 
 /* Figures of a layout, in blocks. */
 struct e4l_plan_state {
-	uint64_t fragments, excess;	/* excess: beyond one per item */
+	uint64_t fragments, excess;	/* @excess: more than one per item */
 	uint64_t fragmented_files;	/* among the added files */
 	uint64_t free_extents, free_blocks;
 	uint64_t largest_free_blocks, large_free_blocks;
@@ -133,7 +133,7 @@ struct e4l_plan_state {
 
 struct e4l_plan_result {
 	struct e4l_plan_state before, after;
-	uint64_t copy_blocks, zero_blocks;	/* copied: written blocks */
+	uint64_t copy_blocks, zero_blocks;	/* @copy_blocks: written blocks only */
 	uint64_t batches, moves;
 	uint64_t files;			/* files with moves */
 };

@@ -59,7 +59,7 @@ static int longest_first(const void *va, const void *vb)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Makes a queue of waiting items per length, the densest first. */
+/* Makes a queue of waiting items per length, most fragments per cluster first. */
 static void begin_queues(struct e4l_work *w)
 {
 	uint32_t n = 0, k, i, len;
@@ -271,7 +271,7 @@ static errcode_t place_rest(struct e4l_work *w, bool in_regions)
 
 /* ------------------------------------------------------------------- batches */
 
-/* Packs files: @all files that may be packed, or only the whole ones. */
+/* Packs the unfragmented files or, with @all, all files that may be packed. */
 static errcode_t finish(struct e4l_work *w, bool all)
 {
 	errcode_t err = 0;

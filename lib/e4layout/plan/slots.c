@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* slots: a target for each loose item, in what is free once all are lifted. */
+/*
+ * slots: a target for each loose item, in the space that is free if all loose
+ * items are removed.
+ */
 #include "config.h"
 #include "e4layout/base/array.h"
 #include "work.h"
 
-#define GIVEN_THOUSANDTHS 19	/* of free space, which regions may give back */
-#define SEGMENT		16	/* clusters that are lifted together, at least */
+#define GIVEN_THOUSANDTHS 19	/* of free space that regions may give back */
+#define SEGMENT		16	/* minimum number of clusters that become loose together */
 #define SEGMENTS	16384
 #define TURNS		64
 
@@ -156,9 +159,12 @@ static errcode_t make_slots(struct e4l_work *w, struct lack *lack)
 
 /* ----------------------------------------------------- items without a slot */
 
-/* Segments around the first region that are lifted for items without a slot. */
+/*
+ * Segments around the first region whose items become loose, to make space for
+ * items without a slot.
+ */
 struct around {
-	uint32_t *cost;			/* per segment; E4L_NONE: cannot be lifted */
+	uint32_t *cost;			/* per segment; E4L_NONE: cannot move */
 	uint32_t n, len;		/* segments, and clusters of one */
 	uint32_t below, above;		/* the region's first, and after it */
 	int down;			/* the cheaper side; -1: unknown */
@@ -217,7 +223,7 @@ static uint32_t segment_at(const struct around *a, bool down, uint32_t i)
 }
 
 /*
- * Returns the cost of lifting @want clusters on one side; E4L_NO_LIMIT: not
+ * Returns the cost of making @want clusters on one side loose; E4L_NO_LIMIT: not
  * enough clusters.
  */
 static uint64_t cost_of_side(const struct around *a, bool down, uint64_t want)

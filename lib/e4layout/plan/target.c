@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* target: which regions are free at the end, and what stays where it is. */
+/* target: which regions are free at the end, and which items stay in place. */
 #include "config.h"
 #include "e4layout/base/array.h"
 #include "work.h"
 
-#define REGIONS_PERCENT	97	/* of what will be free, in regions at first */
-#define NEAR_PERCENT	96	/* of free space: the maximum that regions may give back */
-/* No more regions are made for less than so many large free extents, or so much. */
+#define REGIONS_PERCENT	97	/* share of the final free space for regions */
+/* minimum length of the first region, in percent of the longest stretch */
+#define NEAR_PERCENT	96
+/*
+ * A further region requires this number of large free extents, or this percentage
+ * of the final free space.
+ */
 #define LEAST_REGION	4
 #define LEAST_PERCENT	1
-#define MOST_REGIONS	256	/* maximum number if their length is limited */
+#define MOST_REGIONS	256	/* maximum number of regions of limited length */
 
 /* ------------------------------------------------------------------- lifting */
 

@@ -362,7 +362,7 @@ static uint64_t share_of(const struct e4l_work *w, uint64_t all)
 	return all * w->how.share / E4L_WHOLE_SHARE;
 }
 
-/* Lists all logical runs that may be joined, the densest first. */
+/* Lists all logical runs that may be joined, most fragments per cluster first. */
 static uint32_t list_dense(const struct e4l_work *w, struct dense *v,
 			   uint64_t *sum)
 {
@@ -384,7 +384,7 @@ static uint32_t list_dense(const struct e4l_work *w, struct dense *v,
 
 /*
  * Chooses the number of clusters to join per logical run; the caller frees
- * *@share.  The densest runs are chosen first.  A run that exceeds the rest of
+ * *@share.  Runs with the most fragments per cluster are chosen first.  A run that exceeds the rest of
  * the share is skipped, and the first skipped run gets the final rest of the
  * share.
  */

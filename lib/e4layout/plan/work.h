@@ -72,7 +72,7 @@ struct e4l_work {
 	size_t max_frags;
 	struct e4l_work_item *item;
 	size_t n_items, max_items;
-	uint32_t *order;		/* items to move, the densest first */
+	uint32_t *order;		/* items to move, most fragments per cluster first */
 	uint32_t n_order;
 	uint32_t *of;			/* of each logical run: its item, or E4L_NONE */
 	uint32_t *broken_items;		/* of each file: number of fragmented items */
