@@ -71,7 +71,7 @@ struct e4l_zeroout {
  *  - the head is zeroed when the blocks from the extent's start to the end of
  *    the write (and of the tail, if that is zeroed) are fewer than @max_blocks,
  *  - and neither when the write reaches the extent's end.
- * Pure.
+ * Does no I/O.
  */
 void e4l_zeroout_rule(const struct e4l_extent *ex, uint32_t lblk, uint32_t len,
 		      uint32_t max_blocks, uint64_t eof_blk,

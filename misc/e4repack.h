@@ -94,7 +94,7 @@ errcode_t e4repack_map(struct e4repack *r, bool progress,
 		       struct block_map **ret);
 
 /*
- * Whether @name is a directory, or a file that is no image: either selects the
+ * Whether @name is a directory, or a file that is not an image: either selects the
  * mounted filesystem on which it lies.
  */
 bool e4repack_is_mounted(const struct e4repack *r, const char *name);

@@ -15,7 +15,7 @@
 
 #define NAP_SECONDS 0.2
 #define NAPS_TO_NOTE 10
-/* of --rate; after each, free space is given back to programs that need it */
+/* wait of --rate, after which other programs can get free space */
 #define SHORT_NAP_SECONDS 0.02
 
 bool e4repack_is_mounted(const struct e4repack *r, const char *name)

@@ -113,7 +113,7 @@ static inline bool fills(const struct config *c)
 	return c->sources.n || c->manifests.n || c->from || c->tunables;
 }
 
-/* The letters of mke2fs's options that are no options of mke4fs. */
+/* The letters of mke2fs's options that are not options of mke4fs. */
 #define MKE2FS_LETTERS "b:cC:De:Fg:G:i:I:jJ:Kl:L:m:M:N:o:O:r:s:St:T:U:z:"
 
 /*

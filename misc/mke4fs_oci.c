@@ -315,7 +315,7 @@ static bool is_meant(const struct oci *o, const json_t *json)
 }
 
 /*
- * Whether the entry is no image, such as an attestation: the platform is
+ * Whether the entry is not an image, such as an attestation: the platform is
  * unknown.
  */
 static bool is_beside(const json_t *platform)

@@ -66,7 +66,7 @@ run_guest() {
 	esac
 }
 
-# Reports of KCSAN are written to $RACES and are no failure.
+# Reports of KCSAN are written to $RACES, and do not count as failures.
 races=^\$
 [ "${lane%-kcsan}" = "$lane" ] || races='BUG: KCSAN: '
 

@@ -48,7 +48,7 @@ set_attribute mb_prefetch=+4294967295,mb_max_linear_groups=16,mb_max_to_scan=\ 3
 expect "numbers that are none, names that are for debugging" defaults \
 	"0 32 200 1"
 set_attribute "$(printf 'dir_ireserve=64\033[31m,\377\376=1,mb_max_to_scan=1')"
-expect "bytes that are no text" defaults "0 32 1 1"
+expect "bytes that are not text" defaults "0 32 1 1"
 set_attribute "dir_ireserve=64,$(yes abcdefghijklmno | head -n 100 | tr '\n' ,)"
 expect "too long to read" defaults "0 32 200 1"
 dd if=/dev/zero bs=100 count=1 2>/dev/null >"$work/text"

@@ -54,7 +54,7 @@ for blocksize in 1024 4096; do
 	printf '\0' | dd of="$loop" bs=1 conv=fsync seek=$((1024 + 96)) \
 		status=none
 	run "$e4check" --no-layout "$img"
-	[ "$status" != 0 ] || fail 'a device that is no journal'
+	[ "$status" != 0 ] || fail 'a device that is not a journal'
 
 	# blkid uses cached information for two seconds
 	detach "$loop"

@@ -38,7 +38,7 @@ mosaic(top + "/open", 512)
 interleaved([f"{top}/small/{i}" for i in range(200)], 8)
 interleaved([f"{top}/other/{i}" for i in range(20)], 8)
 interleaved([top + "/a.out", top + "/b.out"], 8, 0o755)
-# the execute permission alone is no reason to skip a file
+# a file is not skipped only because of its execute permission
 for name, head in ("a.out", b"\177ELF"), ("b.out", b"data"):
     with open(f"{top}/{name}", "r+b") as f:
         f.write(head)

@@ -17,7 +17,7 @@
 /* The value of a field, and its valid range. */
 struct bound {
 	uint64_t value, min, max;
-	bool power_of_two;	/* or 0 */
+	bool power_of_two;	/* @value is 0 or a power of two */
 };
 
 static bool bound_ok(const struct bound *b)

@@ -17,14 +17,14 @@ struct file {
 	ext2_ino_t ino;
 	bool is_dir;
 	uint32_t dir;			/* index in ck->dirs */
-	uint64_t clusters;		/* clusters that it owns */
+	uint64_t clusters;		/* clusters that the file owns */
 	uint64_t extents, blocks;
 	int64_t last_lblk;		/* last mapped block; NO_BLOCK: none */
 	int64_t last_written;		/* last mapped and written block */
 	blk64_t last_pblk;		/* 0: none */
-	struct e4l_extent first;	/* its first extent */
+	struct e4l_extent first;	/* first extent of the file */
 	bool encrypted;
-	uint32_t policy;	/* encryption policy, if it is encrypted */
+	uint32_t policy;	/* policy of an encrypted file */
 	bool told_hole, told_big, told_unwritten;
 	struct e4l_scorer scorer;
 };

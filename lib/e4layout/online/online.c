@@ -423,7 +423,7 @@ static errcode_t open_root(struct e4l_online *o, const char *mount_point)
 	if (vfs.f_flag & ST_RDONLY)
 		return e4l_fail(o->e, EROFS, "writing to the mount point", 0,
 				0);
-	/* other programs may hold the lock, so it is no reason to refuse */
+	/* other programs may hold the lock: a held lock does not end the run */
 	o->other_run = flock(o->root_fd, LOCK_EX | LOCK_NB) &&
 		       errno == EWOULDBLOCK;
 	return e4l_donor_init(&o->ways.donor, o->root_fd,

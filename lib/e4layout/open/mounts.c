@@ -210,7 +210,7 @@ bool e4l_mount_is_ext(const struct e4l_mount *m)
 	       !strcmp(m->type, "ext2");
 }
 
-/* The source may be a name that is no device node, such as /dev/root. */
+/* The source may be a name that is not a device node, such as /dev/root. */
 char *e4l_mount_device(const struct e4l_mount *m)
 {
 	struct stat st;

@@ -10,9 +10,8 @@
 #define MAPS		10		/* maps of clusters */
 
 /*
- * Each kind of files (unfragmented, fragmented) may use half of the
- * memory.  If the memory is used up, a quarter of the files of one kind is
- * dropped.
+ * Each kind of files (unfragmented, fragmented) may use half of the memory.  If
+ * the memory is used up, a quarter of the files of one kind is dropped.
  */
 #define KINDS		2
 

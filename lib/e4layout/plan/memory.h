@@ -11,8 +11,8 @@
 /*
  * Makes room for @file with its kept data @o, or removes E4L_PLAN_MOVE and
  * E4L_PLAN_AWAY from o->allowed.  Fragmented files are dropped in the order of
- * their fragments per cluster, the lowest first.  Whole files are dropped where
- * most of the disk is used by unfragmented files, because regions are made elsewhere.
+ * their fragments per cluster, the lowest first.  Unfragmented files are dropped
+ * where they use most of the disk, because regions are made elsewhere.
  */
 errcode_t e4l_memory_make_room(struct e4l_plan *m,
 			       const struct e4l_plan_file *file,

@@ -59,7 +59,7 @@ static int longest_first(const void *va, const void *vb)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Makes a queue of waiting items per length, most fragments per cluster first. */
+/* Makes a queue of waiting items per length, sorted by fragments per cluster. */
 static void begin_queues(struct e4l_work *w)
 {
 	uint32_t n = 0, k, i, len;

@@ -6,12 +6,12 @@
 
 #define TREE	0x80000000u	/* in struct place: spare tree blocks of a file */
 
-/* What is in the way: a fragment, or a spare tree block of a file. */
+/* An obstacle in a slot: a fragment, or a spare tree block of a file. */
 struct place {
 	uint32_t start, what;
 };
 
-/* A slot, sorted by the share of it that is in use. */
+/* A slot, with its share of used clusters as the sort key. */
 struct candidate {
 	uint32_t key, slot;
 };

@@ -40,7 +40,7 @@ static errcode_t copy_state(struct e4l_work *to, const struct e4l_work *from)
 	       to->moved ? 0 : ENOMEM;
 }
 
-/* Allocates the data that each generation initialises. */
+/* Allocates the data that each generation initializes. */
 static errcode_t make_scratch(struct e4l_work *w)
 {
 	const struct e4l_plan *m = w->m;
@@ -362,7 +362,10 @@ static uint64_t share_of(const struct e4l_work *w, uint64_t all)
 	return all * w->how.share / E4L_WHOLE_SHARE;
 }
 
-/* Lists all logical runs that may be joined, most fragments per cluster first. */
+/*
+ * Lists all logical runs that may be joined, sorted by fragments per cluster, the
+ * highest number first.
+ */
 static uint32_t list_dense(const struct e4l_work *w, struct dense *v,
 			   uint64_t *sum)
 {
@@ -384,9 +387,9 @@ static uint32_t list_dense(const struct e4l_work *w, struct dense *v,
 
 /*
  * Chooses the number of clusters to join per logical run; the caller frees
- * *@share.  Runs with the most fragments per cluster are chosen first.  A run that exceeds the rest of
- * the share is skipped, and the first skipped run gets the final rest of the
- * share.
+ * *@share.  Runs with the most fragments per cluster are chosen first.  A run
+ * that exceeds the rest of the share is skipped, and the first skipped run gets
+ * the final rest of the share.
  */
 static errcode_t choose_share(const struct e4l_work *w, uint32_t **share)
 {

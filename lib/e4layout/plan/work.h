@@ -10,27 +10,27 @@
 #include "model.h"
 
 enum e4l_item_state {
-	E4L_KEPT,		/* stays where it is */
-	E4L_LOOSE,		/* will be moved */
+	E4L_KEPT,		/* the item stays in place */
+	E4L_LOOSE,		/* the item will be moved */
 	E4L_MOVED,
-	E4L_PINNED,		/* cannot move: a wall */
+	E4L_PINNED,		/* the item cannot be moved: a wall */
 };
 
 enum e4l_file_state {
 	E4L_AS_BEFORE,
 	E4L_PACKED,		/* the surplus tree blocks are free */
 	E4L_IMPROVED,		/* zeroed as far as possible while fragmented */
-	E4L_FINISHED,		/* whole, zeroed and packed */
+	E4L_FINISHED,		/* unfragmented, zeroed and packed */
 };
 
-/* What moves as one: a logical run, or each fragment of one. */
+/* A unit of the plan: a logical run, or one fragment of a logical run. */
 struct e4l_work_item {
 	uint32_t len, first, n, file;	/* see struct e4l_item */
-	uint32_t home;			/* where part of it stays, or E4L_NONE */
-	uint32_t next;			/* of its length, among those waiting */
+	uint32_t home;			/* place where a part stays, or E4L_NONE */
+	uint32_t next;			/* next waiting item of this length */
 	uint32_t touched;		/* the last batch in which a part moved */
 	uint8_t state;			/* enum e4l_item_state */
-	bool broken;			/* it is a logical run in fragments */
+	bool broken;			/* the item is a fragmented logical run */
 };
 
 /* Parameters of an attempt. */
@@ -72,21 +72,21 @@ struct e4l_work {
 	size_t max_frags;
 	struct e4l_work_item *item;
 	size_t n_items, max_items;
-	uint32_t *order;		/* items to move, most fragments per cluster first */
+	uint32_t *order;		/* items to move, by fragments per cluster */
 	uint32_t n_order;
-	uint32_t *of;			/* of each logical run: its item, or E4L_NONE */
-	uint32_t *broken_items;		/* of each file: number of fragmented items */
-	uint8_t *finished;		/* of each file: enum e4l_file_state */
-	uint8_t *moved;			/* of each file: moved after it was packed */
+	uint32_t *of;			/* per logical run: its item, or E4L_NONE */
+	uint32_t *broken_items;		/* per file: number of fragmented items */
+	uint8_t *finished;		/* per file: enum e4l_file_state */
+	uint8_t *moved;			/* per file: moved after it was packed */
 	uint32_t *by_place;		/* fragments, sorted by place at the start */
 	uint32_t n_by_place;
-	/* maps */
+	/* maps of clusters (@unwritten: of blocks) */
 	uint64_t *used, *unwritten;
-	uint64_t *walls;		/* used by walls; regions; homes */
-	uint64_t *loose;		/* used by loose items */
-	uint64_t *region;		/* free at the end */
-	uint64_t *homes;		/* slots of owners */
-	uint64_t *given;		/* free after the batch */
+	uint64_t *walls;		/* clusters of walls, regions and homes */
+	uint64_t *loose;		/* clusters of loose items */
+	uint64_t *region;		/* clusters that the target leaves free */
+	uint64_t *homes;		/* clusters of slots with an owner */
+	uint64_t *given;		/* clusters that the batch frees */
 	uint64_t *scratch;
 	/*
 	 * slots by length and place; @head: the first waiting item per length
@@ -100,8 +100,8 @@ struct e4l_work {
 	uint64_t free_end;		/* clusters that are free at the end */
 	uint32_t large_item;		/* longer items are not moved in one piece */
 	uint64_t to_move;
-	uint64_t copied, zeroed;	/* blocks */
-	bool late;			/* ended by enough() */
+	uint64_t copied, zeroed;	/* in blocks */
+	bool late;			/* enough() has ended the planning */
 	bool spent;			/* a move would exceed the budget */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* zero_runs: unwritten runs of a file that save extents if they are zeroed.  Pure. */
+/* zero_runs: unwritten runs of a file that save extents if zeroed.  No I/O. */
 #ifndef E4L_ZERO_RUNS_H
 #define E4L_ZERO_RUNS_H
 
