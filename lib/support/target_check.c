@@ -72,7 +72,7 @@ static bool open_elsewhere(struct target *t, struct target_doubt *doubt)
 		if (!say_is_no_memory(err))
 			err = doubt->super;
 	}
-	/* e4l_peek() prints why this is no filesystem */
+	/* e4l_peek() prints the reason if @err is not a lack of memory */
 	if (say_is_no_memory(err) || !e4l_peek(t->hold, 0))
 		e4l_tell_open_error(t->hold, err);
 	return false;

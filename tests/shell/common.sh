@@ -294,8 +294,9 @@ one_sentence() {
 	fail "stderr is not one sentence"
 }
 
-# write_in_turns DIR FILES PIECES [BYTES]: writes f0, f1, ... in DIR, one piece of
-# BYTES (4096) of each file after the other, so that each file is in pieces.
+# write_in_turns DIR FILES PIECES [BYTES]: writes FILES files f0, f1, ... in DIR in
+# PIECES rounds, each of which appends BYTES (4096) to every file, so that each file
+# is fragmented.
 write_in_turns() {
 	/usr/bin/python3 - "$1" "$2" "$3" "${4:-4096}" <<'END'
 import os, sys

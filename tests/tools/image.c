@@ -28,7 +28,8 @@ struct extra *node_extra(struct lab *l, struct node *n)
 /* ---- free space ---- */
 
 /*
- * The first free run in [@from, end), cut at @max.  Returns its length, or 0.
+ * Finds the first free extent in [@from, end), cut at @max.  Returns its length,
+ * or 0.
  */
 static blk64_t free_run(struct lab *l, blk64_t from, blk64_t max,
 			blk64_t *start)
@@ -49,8 +50,8 @@ static blk64_t free_run(struct lab *l, blk64_t from, blk64_t max,
 }
 
 /*
- * A free run from the goal on, or from the start: of @want blocks, or of any
- * length.  Returns its length, or 0.
+ * Finds a free extent of @want blocks, or of any length, from the goal on, or from
+ * the start.  Returns its length, or 0.
  */
 static blk64_t find_run(struct lab *l, blk64_t want, bool any, blk64_t *start)
 {

@@ -146,7 +146,7 @@ typedef void run_fn(struct lab *l, blk64_t blk, blk64_t len, void *arg);
 void node_each_run(struct lab *l, const struct node *n, run_fn *fn, void *arg);
 
 #define GROW_UNWRITTEN 1
-#define GROW_HOLES 2 /* any free runs; otherwise one run if possible */
+#define GROW_HOLES 2 /* any free extents; otherwise one if possible */
 /* into clusters that the file already has, like the kernel */
 #define GROW_MERGE 4
 /*

@@ -269,8 +269,8 @@ errcode_t e4l_journal_find(ext2_filsys fs, const struct e4l_teller *teller,
 	device = e4l_device_of_tag("UUID", text, &other);
 	if (device && other) {
 		err = e4l_tell(teller, E4L_ET_JOURNAL_DEVICE,
-			"two devices have the UUID of the journal, %s and %s: "
-			"detach the one that is not the journal", device,
+			"two devices have the UUID of the journal (%s and %s): "
+			"detach the device that is not the journal", device,
 			other);
 		free(device);
 		free(other);
