@@ -27,7 +27,7 @@ for tag in "LABEL=twice-$$" "UUID=$uuid"; do
 		# shellcheck disable=SC2086
 		run $tool "$tag"
 		[ "$status" != 0 ] || fail "$tool takes one of two"
-		says "two devices .*${tag%%=*}, "
+		says "two devices .*${tag%%=*} [(]"
 		says "$first"
 		says "$second"
 	done
@@ -52,7 +52,7 @@ for options in -n ''; do
 	# shellcheck disable=SC2086
 	mustfail 1 "$e4repack" $options one
 	one_sentence e4repack
-	says 'two devices .*UUID .*journal, '
+	says 'two devices .*UUID .*journal [(]'
 	says "$first"
 	says "$loop"
 done
@@ -78,7 +78,7 @@ for command in "$mke4fs -q" "$mke4fs -q -d src"; do
 	run $command -b 4096 -J "device=LABEL=journal-$$" img 16M
 	[ "$status" != 0 ] || fail '-J takes one of two devices'
 	one_sentence mke4fs
-	says "LABEL=journal-$$: two devices .*LABEL, "
+	says "LABEL=journal-$$: two devices .*LABEL [(]"
 	says "$first"
 	says "$loop"
 	[ ! -e img ] || fail 'an image was made without its journal'
