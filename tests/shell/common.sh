@@ -294,6 +294,11 @@ one_sentence() {
 	fail "stderr is not one sentence"
 }
 
+# is_sanitized: whether the programs are built with sanitizers.
+is_sanitized() {
+	grep -q '^CFLAGS = .*-fsanitize' "$top_builddir/Makefile"
+}
+
 # write_in_turns DIR FILES PIECES [BYTES]: writes FILES files f0, f1, ... in DIR in
 # PIECES rounds, each of which appends BYTES (4096) to every file, so that each file
 # is fragmented.

@@ -4,9 +4,7 @@
 # the inodes, with and without the report.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs
-case $(sed -n 's/^CFLAGS = //p' "$top_builddir/Makefile") in
-*-fsanitize*) skip 'sanitizers take more memory than what is looked at' ;;
-esac
+! is_sanitized || skip 'sanitizers take more memory than what is looked at'
 
 max_kib=$((4096 * ($(nproc) + 1)))	# each thread has buffers
 aged "$work/img" <<'END'
