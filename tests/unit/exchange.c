@@ -137,7 +137,7 @@ static void make_moves(void)
 				 q.cells[i].count - q.cells[i].quota : 0;
 
 		for (j = 0; n; j++) {
-			ck_assert_uint_lt(j, q.n_cells);
+			CHECK(j < q.n_cells);
 			for (; n && lack[j] && q.cells[j].dir == q.cells[i].dir;
 			     n--, lack[j]--) {
 				who_moves[n_moves] = q.cells[i].dir;
