@@ -88,7 +88,7 @@ static const struct args_option options[] = {
 	  .offset = AT(renumber_anyway),
 	  .help = "also renumber inodes referenced by overlayfs" },
 	{ .name = "discard", .kind = ARGS_FLAG, .offset = AT(discard),
-	  .help = "discard blocks that the run wrote or freed, if free at its end" },
+	  .help = "discard blocks written or freed, if free at the end" },
 	{ .name = "map", .kind = ARGS_FLAG, .offset = AT(map),
 	  .help = "draw the block groups before and after" },
 	{ .name = "undo-file", .letter = 'z', .kind = ARGS_TEXT,

@@ -173,6 +173,10 @@ static enum e4l_skip reserve(struct e4l_online *o)
 
 	if (!why && blocks != UINT64_MAX && e4l_donor_keep(d, blocks))
 		why = E4L_SKIP_DONOR;
+	/* otherwise, the longest free extents are not reserved */
+	if (blocks == UINT64_MAX)
+		d->long_blocks = o->run.result->before.largest_free_blocks *
+				 LONG_PERCENT / 100;
 	return why;
 }
 
@@ -205,8 +209,6 @@ errcode_t e4l_online_plan(struct e4l_online *o)
 
 	if (!o->excess && (later || !o->n || !consolidates(o)))
 		return 0;
-	d->long_blocks = o->run.result->before.largest_free_blocks *
-			 LONG_PERCENT / 100;
 	why = reserve(o);
 	if (why == E4L_SKIP_RESERVE && o->other_run)
 		why = E4L_SKIP_OTHER_RUN;
