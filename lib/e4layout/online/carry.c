@@ -359,7 +359,7 @@ static void finish_later(struct e4l_online *o)
 		if (last)
 			break;
 		last = *copied == before || o->ways.donor.file.fd < 0 ||
-		       ended(o) || e4l_online_reserve_again(o);
+		       ended(o) || !e4l_online_reserve_again(o);
 	}
 }
 

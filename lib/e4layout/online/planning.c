@@ -151,18 +151,13 @@ static enum e4l_skip reserve_anywhere(struct e4l_online *o)
 	for (i = 0; i < o->n && why == E4L_SKIP_DONOR_PERMISSION; i++)
 		if (o->v[i].moves && dir_of(o, o->v[i].ino, dir))
 			why = e4l_donor_reserve(d, dir);
-	if (!why) {
-		/* the plan moves other files, too */
-		e4l_names_free(o->names);
-		o->names = NULL;
-	}
 	return why;
 }
 
-errcode_t e4l_online_reserve_again(struct e4l_online *o)
+bool e4l_online_reserve_again(struct e4l_online *o)
 {
 	e4l_donor_close(&o->ways.donor);
-	return reserve_anywhere(o) ? ENOSPC : 0;
+	return !reserve_anywhere(o);
 }
 
 static enum e4l_skip reserve(struct e4l_online *o)
@@ -171,6 +166,9 @@ static enum e4l_skip reserve(struct e4l_online *o)
 	enum e4l_skip why = reserve_anywhere(o);
 	uint64_t blocks = to_keep(o);
 
+	/* the plan also moves files without excess fragments */
+	e4l_names_free(o->names);
+	o->names = NULL;
 	if (!why && blocks != UINT64_MAX && e4l_donor_keep(d, blocks))
 		why = E4L_SKIP_DONOR;
 	/* otherwise, the longest free extents are not reserved */

@@ -69,8 +69,11 @@ errcode_t e4l_online_begin_plan(struct e4l_online *o);
 
 /* Reserves free space and makes the plan, unless there is nothing to do. */
 errcode_t e4l_online_plan(struct e4l_online *o);
-/* Gives the reserved space back and reserves free space again. */
-errcode_t e4l_online_reserve_again(struct e4l_online *o);
+/*
+ * Gives the reserved space back and reserves free space again.  Returns false
+ * if no space can be reserved.
+ */
+bool e4l_online_reserve_again(struct e4l_online *o);
 
 /* ------------------------------------------------------------------ carry.c */
 
