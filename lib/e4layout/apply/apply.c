@@ -150,13 +150,11 @@ errcode_t e4l_apply_make_room(struct e4l_apply *a,
 			      const struct e4l_step *step, uint32_t more)
 {
 	struct e4l_load load;
-	uint64_t blocks;
 	bool full = false;
 	errcode_t err = e4l_step_load(a->opt.geo, step, more, &load);
+	uint64_t blocks = e4l_load_cost(&load);
 
-	if (!err)
-		err = e4l_step_cost(a->opt.geo, step, 0, &blocks);
-	if (!err && blocks + more > e4l_journal_capacity(a->opt.journal))
+	if (!err && blocks > e4l_journal_capacity(a->opt.journal))
 		err = E4L_ET_TXN_FULL;
 	if (!err)
 		e4l_packer_add(&a->packer, &load, &full);
@@ -164,7 +162,7 @@ errcode_t e4l_apply_make_room(struct e4l_apply *a,
 	if (err || !a->txn)
 		return err;
 	/* the packer does not know the journal's own blocks */
-	full |= blocks + more > e4l_txn_room(a->txn);
+	full |= blocks > e4l_txn_room(a->txn);
 	return full ? commit(a) : 0;
 }
 

@@ -48,35 +48,6 @@ static errcode_t add_runs(struct e4l_groups *g, const struct e4l_step *step)
 	return err;
 }
 
-errcode_t e4l_step_cost(const struct e4l_geometry *geo,
-			const struct e4l_step *step, size_t less,
-			uint64_t *blocks)
-{
-	struct e4l_groups g = { .geo = geo };
-	size_t kept = step->n_tree - less, i;
-	errcode_t err;
-
-	err = add_runs(&g, step);
-	for (i = kept; i < step->n_tree && !err; i++)
-		err = e4l_groups_add(&g, step->tree[i], 1);
-	*blocks = e4l_inode_cost(geo) + (step->tree_is_new ? 0 : kept) +
-		  e4l_groups_cost(&g);
-	free(g.v);
-	return err;
-}
-
-errcode_t e4l_step_fits(const struct e4l_geometry *geo,
-			const struct e4l_step *step, size_t less, bool *fits)
-{
-	uint64_t blocks = 0;
-	errcode_t err = 0;
-
-	if (geo->txn_blocks)
-		err = e4l_step_cost(geo, step, less, &blocks);
-	*fits = blocks <= geo->txn_blocks;
-	return err;
-}
-
 errcode_t e4l_step_load(const struct e4l_geometry *geo,
 			const struct e4l_step *step, uint32_t more,
 			struct e4l_load *load)
@@ -89,6 +60,34 @@ errcode_t e4l_step_load(const struct e4l_geometry *geo,
 		.groups.geo = geo,
 	};
 	return add_runs(&load->groups, step);
+}
+
+uint64_t e4l_load_cost(struct e4l_load *load)
+{
+	return 1 + load->blocks + e4l_groups_cost(&load->groups);
+}
+
+errcode_t e4l_step_cost(const struct e4l_geometry *geo,
+			const struct e4l_step *step, uint64_t *blocks)
+{
+	struct e4l_load load;
+	errcode_t err = e4l_step_load(geo, step, 0, &load);
+
+	*blocks = e4l_load_cost(&load);
+	free(load.groups.v);
+	return err;
+}
+
+errcode_t e4l_step_fits(const struct e4l_geometry *geo,
+			const struct e4l_step *step, bool *fits)
+{
+	uint64_t blocks = 0;
+	errcode_t err = 0;
+
+	if (geo->txn_blocks)
+		err = e4l_step_cost(geo, step, &blocks);
+	*fits = blocks <= geo->txn_blocks;
+	return err;
 }
 
 static uint64_t count_groups(const struct e4l_geometry *geo)

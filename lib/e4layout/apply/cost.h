@@ -8,21 +8,13 @@
 /*
  * Sets *@blocks to the maximum number of metadata blocks that @step changes:
  * those of the inode, of the tree (unless it is new) and of quota, and bitmaps
- * and descriptors of the groups with taken or given blocks.  @less: number of
- * additional tree blocks that will be given.
+ * and descriptors of the groups with taken or given blocks.  Error: ENOMEM.
  */
 errcode_t e4l_step_cost(const struct e4l_geometry *geo,
-			const struct e4l_step *step, size_t less,
-			uint64_t *blocks);
-/* Whether the step fits into a transaction. */
+			const struct e4l_step *step, uint64_t *blocks);
+/* Whether the step fits into a transaction.  Error: ENOMEM. */
 errcode_t e4l_step_fits(const struct e4l_geometry *geo,
-			const struct e4l_step *step, size_t less, bool *fits);
-
-/* The part of the cost that is the same for every step. */
-static inline uint64_t e4l_inode_cost(const struct e4l_geometry *geo)
-{
-	return 1 + (uint64_t)geo->quota_blocks;
-}
+			const struct e4l_step *step, bool *fits);
 
 /* The groups of blocks; a group may occur several times. */
 struct e4l_groups {
@@ -39,7 +31,7 @@ uint64_t e4l_groups_cost(struct e4l_groups *g);
 struct e4l_load {
 	unsigned int batch;
 	ext2_ino_t ino;
-	uint64_t blocks;		/* except of the inode and the groups */
+	uint64_t blocks;		/* journaled, without inode and groups */
 	uint64_t bytes;			/* to copy and to zero */
 	struct e4l_groups groups;	/* the caller frees groups.v */
 };
@@ -47,6 +39,8 @@ struct e4l_load {
 errcode_t e4l_step_load(const struct e4l_geometry *geo,
 			const struct e4l_step *step, uint32_t more,
 			struct e4l_load *load);
+/* Returns the journaled blocks of a step that is alone in its transaction. */
+uint64_t e4l_load_cost(struct e4l_load *load);
 
 #define TXN_PARTS	16	/* a transaction of so many parts is not dropped */
 

@@ -296,7 +296,7 @@ static errcode_t make_step(struct job *j, const struct e4l_fragments *part,
 	if (!err)
 		err = put_tree(j, step, fits_tree);
 	if (!err && *fits_tree)
-		err = e4l_step_fits(j->geo, step, 0, fits_txn);
+		err = e4l_step_fits(j->geo, step, fits_txn);
 	return err;
 }
 

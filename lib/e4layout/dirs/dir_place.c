@@ -277,7 +277,7 @@ static errcode_t judge(struct seeking *s, const struct e4l_disk *disk,
 
 	*good = false;
 	if (!err)
-		err = e4l_step_cost(disk->geo, step, 0, &cost);
+		err = e4l_step_cost(disk->geo, step, &cost);
 	if (err)
 		return err;
 	if (place->own)
