@@ -296,8 +296,7 @@ static bool show(struct reading *r)
 {
 	join_ends(r);
 	mark_replay(r);
-	if (r->n)
-		qsort(r->v, r->n, sizeof(*r->v), by_sequence);
+	e4l_sort(r->v, r->n, sizeof(*r->v), by_sequence);
 	return shell_show(r->s, json_pack("{s:I, s:s, s:I, s:I, s:o, s:o}",
 			"blocks", (json_int_t)r->len,
 			"state", r->sb.start ? "to be replayed" : "empty",

@@ -90,8 +90,7 @@ static errcode_t append(struct e4l_slice **v, size_t *n, size_t *max,
 
 static void sort(struct e4l_slice *v, size_t n)
 {
-	if (n)
-		qsort(v, n, sizeof(*v), e4l_u64_cmp);
+	e4l_sort(v, n, sizeof(*v), e4l_u64_cmp);
 }
 
 static int map(struct e4l_donor *d)
@@ -448,8 +447,7 @@ static void punch(struct e4l_donor *d, uint64_t blocks)
 	struct e4l_slice *s;
 	size_t i, n = 0;
 
-	if (d->n)
-		qsort(d->v, d->n, sizeof(*d->v), by_length);
+	e4l_sort(d->v, d->n, sizeof(*d->v), by_length);
 	for (s = d->v; s < d->v + d->n && blocks; s++) {
 		len = s->len < blocks ? s->len : blocks;
 		if (fallocate(d->file.fd,
@@ -472,8 +470,7 @@ int e4l_donor_keep(struct e4l_donor *d, uint64_t blocks)
 	uint64_t kept = 0;
 	size_t i;
 
-	if (d->n)
-		qsort(d->v, d->n, sizeof(*d->v), by_length);
+	e4l_sort(d->v, d->n, sizeof(*d->v), by_length);
 	for (i = d->n; i && kept < blocks; i--)
 		kept += d->v[i - 1].len;
 	d->n = i;

@@ -535,8 +535,7 @@ static errcode_t conclude(struct e4l_plan *p, struct e4l_work *w)
 	p->move = w->move;
 	p->n_moves = w->n_moves;
 	w->move = NULL;
-	if (p->n_moves)
-		qsort(p->move, p->n_moves, sizeof(*p->move), in_order);
+	e4l_sort(p->move, p->n_moves, sizeof(*p->move), in_order);
 	return err ? err : number(p);
 }
 

@@ -321,8 +321,7 @@ errcode_t e4l_schedule_run(struct e4l_work *w)
 	unsigned int idle = 0;
 	errcode_t err = begin_order(w);
 
-	if (w->n_slots)
-		qsort(w->slot, w->n_slots, sizeof(*w->slot), longest_first);
+	e4l_sort(w->slot, w->n_slots, sizeof(*w->slot), longest_first);
 	if (!err)
 		err = finish(w, false);
 	do {

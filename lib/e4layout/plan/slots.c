@@ -61,8 +61,7 @@ static errcode_t count_loose(const struct e4l_work *w, uint32_t *count,
 		if (!err)
 			(*v)[(*n)++] = (struct special) { w->item[i].len, i };
 	}
-	if (*n)
-		qsort(*v, *n, sizeof(**v), longest_first);
+	e4l_sort(*v, *n, sizeof(**v), longest_first);
 	return err;
 }
 

@@ -186,8 +186,7 @@ static errcode_t list_windows(const struct e4l_work *w, uint32_t len,
 						   s.len, &i);
 	}
 	free_kept(&k);
-	if (*n)
-		qsort(*v, *n, sizeof(**v), cheapest_first);
+	e4l_sort(*v, *n, sizeof(**v), cheapest_first);
 	return err;
 }
 

@@ -149,8 +149,7 @@ static errcode_t list_places(struct unlock *u)
 			err = add_place(u, w->m->spare[o->first_spare + n], 1,
 					TREE | k);
 	}
-	if (u->n_places)
-		qsort(u->place, u->n_places, sizeof(*u->place), e4l_u32_cmp);
+	e4l_sort(u->place, u->n_places, sizeof(*u->place), e4l_u32_cmp);
 	return err;
 }
 

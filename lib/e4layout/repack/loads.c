@@ -56,8 +56,7 @@ errcode_t e4l_maps_count_transactions(struct e4l_maps *m)
 	size_t i;
 	bool full;
 
-	if (m->n_loads)
-		qsort(m->loads, m->n_loads, sizeof(*m->loads), by_batch);
+	e4l_sort(m->loads, m->n_loads, sizeof(*m->loads), by_batch);
 	for (i = 0; i < m->n_loads && !err; i++) {
 		const struct e4l_maps_load *l = &m->loads[i];
 		const struct e4l_load load = {
