@@ -5,10 +5,10 @@
  * delay, or the transfer of the skipped bytes if that is faster, and the
  * transfer of its bytes.  Of up to 32 queued requests, the next one upwards is
  * served.  Attach the file with losetup -r --direct-io=on, because it caches
- * nothing.  Ends when DIR is unmounted, and says how many requests there were,
- * how long the disk was busy with them, which does not depend on what else the
- * machine does, and the same if each place had been read once, upwards: the
- * floor of any order.  As root.
+ * nothing.  Ends when DIR is unmounted, and prints the number of requests and
+ * the time for which the disk was busy, which other programs do not change.
+ * Prints both also for reading each place once in ascending order: the minimum
+ * for any order.  Needs root.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -75,7 +75,7 @@ static struct fuse_attr attributes(const struct disk *d, uint64_t node)
 
 	if (node != DISK_NODE)
 		return a;
-	/* a writer would open the file with this mode */
+	/* e4repack -n opens the device for writing */
 	a.mode = S_IFREG | 0644;
 	a.size = d->st.st_size;
 	a.blocks = a.size / 512;

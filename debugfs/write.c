@@ -175,7 +175,7 @@ static errcode_t add_stretch(struct writing *w, ext2_ino_t ino, uint64_t from,
 	return err;
 }
 
-/* Holes of the source stay holes in whole clusters. */
+/* Copies the source, except clusters that are completely in holes. */
 static errcode_t add_content(struct writing *w, ext2_ino_t ino)
 {
 	const uint64_t unit = (uint64_t)w->fs->blocksize *

@@ -184,7 +184,7 @@ void dir_add(struct lab *l, struct node *dir, const char *name,
 /* The inode of the entry @name in @dir, or 0. */
 ext2_ino_t dir_find(struct lab *l, const struct node *dir, const char *name,
 		    size_t name_len);
-/* Calls @fn for each entry except "." and ".."; true removes the entry. */
+/* Calls @fn for each entry except "." and "..".  If @fn returns true, removes it. */
 typedef bool entry_fn(struct lab *l, struct ext2_dir_entry *de, void *arg);
 void dir_each(struct lab *l, struct node *dir, entry_fn *fn, void *arg);
 /* Removes a name of @n; the last name also frees the inode and its contents. */

@@ -24,8 +24,8 @@ errcode_t e4l_owners_claim(struct e4l_owners *o, uint64_t start, uint64_t len,
 			   uint64_t *taken, uint64_t *first);
 
 /*
- * How many of @len clusters from @start, all below the limit, are claimed.  If
- * any is, *@first is the first claimed cluster.
+ * Returns how many of the @len clusters from @start are claimed.  All of them
+ * must be below the limit.  If any is claimed, *@first is the first of these.
  */
 uint64_t e4l_owners_count(const struct e4l_owners *o, uint64_t start,
 			  uint64_t len, uint64_t *first);

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * Sorts the @n numbers at @v by key: number i has the one that is i * @size bytes
- * after @keys.  Takes time in proportion to @n.  ENOMEM.
+ * Sorts the @n indexes at @v by their keys: the key of index i is i * @size bytes
+ * after @keys.  Takes time in proportion to @n.  Error: ENOMEM.
  */
 errcode_t e4l_sort_index(uint32_t *v, uint32_t n, const uint32_t *keys,
 			 size_t size);

@@ -208,7 +208,7 @@ void e4l_inode_wrong_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			  const struct ext2_inode_large *inode,
 			  enum finding_id id);
 
-/* Reads @ino, whose checksum is already judged. */
+/* Reads inode @ino.  An invalid checksum is no error. */
 errcode_t e4l_inode_read(struct check *ck, ext2_ino_t ino,
 			 struct ext2_inode_large *inode);
 
