@@ -99,9 +99,14 @@ void progress_update(struct progress *p, uint64_t done, uint64_t total,
 	double pause = p->terminal ? REDRAW_SECONDS : LINE_SECONDS;
 	char buf[PROGRESS_LEN];
 
-	/* The last step is always shown, so that short work leaves a trace. */
-	if (!p->doing || (done < total && seconds_since(&p->last) < pause))
+	/*
+	 * 100 % is shown once and at once, so that work of less than @pause seconds
+	 * leaves a trace.
+	 */
+	if (!p->doing || (done < total ? seconds_since(&p->last) < pause :
+					 p->complete))
 		return;
+	p->complete = done >= total;
 	/*
 	 * The last column stays empty, so that the cursor does not move to the
 	 * next line.

@@ -15,6 +15,7 @@ struct progress {
 	const char *doing;	/* NULL: nothing is shown */
 	bool terminal;
 	bool shown;
+	bool complete;		/* 100 % is shown */
 	struct timespec start, last;
 };
 
