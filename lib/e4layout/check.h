@@ -11,9 +11,7 @@ extern "C" {
 
 enum e4l_severity {
 	E4L_SEVERITY_ERROR,	/* e2fsck -fn ends with exit status 4 */
-	/*
-	 * e2fsck reports it and ends with exit status 0, or does not check it
-	 */
+	/* e2fsck -fn ends with exit status 0, or does not test this */
 	E4L_SEVERITY_WARNING,
 	E4L_SEVERITY_LAYOUT,	/* sound, but could be laid out better */
 	E4L_SEVERITIES
@@ -23,7 +21,7 @@ enum e4l_severity {
 enum e4l_fix {
 	E4L_FIX_NOTHING,	/* no program */
 	E4L_FIX_FSCK,		/* e2fsck -fy */
-	/* e2fsck -p, or a mount: both replay the journal */
+	/* e2fsck -p or a mount, which replay the journal */
 	E4L_FIX_RECOVER,
 	E4L_FIX_CLEAR_MMP,	/* clearing multiple mount protection */
 	E4L_FIX_CLEAR_JOURNAL_UUID,	/* clearing s_journal_uuid */
@@ -49,9 +47,9 @@ struct e4l_finding {
 	 */
 	const char *e2fsck;
 	enum e4l_fix fix;
-	ext2_ino_t ino;		/* 0: none */
-	blk64_t blk;		/* 0: none */
-	dgrp_t group;		/* meaningful when has_group is set */
+	ext2_ino_t ino;		/* 0: no inode */
+	blk64_t blk;		/* 0: no block */
+	dgrp_t group;		/* valid if has_group is set */
 	bool has_group;
 	uint64_t reserved[4];
 };
@@ -72,8 +70,8 @@ struct e4l_check_options {
 	 */
 	size_t max_findings;
 	/*
-	 * The channel of an external journal's device, borrowed.  NULL: opened
-	 * by e4l_open(), or there is no external journal.
+	 * The channel of an external journal's device, borrowed.  NULL:
+	 * e4l_open() has opened the device, or the journal is not external.
 	 */
 	io_channel journal;
 	/* Called for each finding at the end of the check. May be NULL. */
@@ -96,10 +94,12 @@ struct e4l_check_result {
 
 /*
  * Checks the whole filesystem of @e without changing it, as e2fsck -fn does.
- * @options may be NULL.
- * e4l_interrupt() ends the check.  After a check without errors, functions that
- * change the filesystem of @e do not check it again; if the caller then changes
- * the filesystem in any other way, the caller must check it again.
+ * @options may be NULL.  e4l_interrupt() ends the check.
+ *
+ * After a check without errors, functions that change the filesystem of @e do
+ * not check it again.  If the caller changes the filesystem by other means, the
+ * caller must call e4l_check() again.
+ *
  * Errors: E4L_ET_INTERRUPTED, E4L_ET_UNKNOWN_FEATURE, E4L_ET_OPTION, ENOMEM,
  * EXT2_ET_GDESC_* if the group descriptors are so damaged that nothing else can
  * be checked.  *@result is valid only on success.

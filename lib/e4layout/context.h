@@ -27,28 +27,28 @@ extern "C" {
 
 /*
  * Returns the E4L_VERSION of the library that the program runs with, which can
- * be newer than the headers.  *@text, unless @text is NULL, is the version as
- * text, "1.2.0": static.
+ * be newer than the headers.  Unless @text is NULL, *@text is set to the
+ * version as static text such as "1.2.0".
  */
 unsigned int e4l_version(const char **text);
 
 /* Opaque: the context of an open filesystem. */
 struct e4l;
 
-/* The place of the last failure on a context. */
+/* The operation that failed last on a context, and where. */
 struct e4l_detail {
 	const char *doing;	/* e.g. "reading the inode table"; static text */
-	ext2_ino_t ino;		/* 0: no inode is concerned */
-	blk64_t blk;		/* 0: no block is concerned */
-	dgrp_t group;		/* meaningful when has_group is set */
+	ext2_ino_t ino;		/* 0: no inode */
+	blk64_t blk;		/* 0: no block */
+	dgrp_t group;		/* valid if has_group is set */
 	bool has_group;
 	uint64_t reserved[2];
 };
 
 /*
- * Creates a context for an open filesystem.  Programs that change a filesystem
- * should use e4l_open(): unlike e4l_open(), e4l_new() does not test whether the
- * filesystem is mounted, in use, or in a state that makes changes unsafe.
+ * Creates a context for an open filesystem.  e4l_new() does not test whether
+ * the filesystem is mounted, in use, or in a state that makes changes unsafe:
+ * programs that change a filesystem should call e4l_open() instead.
  *
  * @fs is borrowed until e4l_free(): it must stay open, and the caller must not
  * use it while a function of this library runs.  @fs must have been opened with
@@ -56,8 +56,9 @@ struct e4l_detail {
  * geometry and the size of the device are checked, so that each block below
  * ext2fs_blocks_count() can be read afterwards.
  *
- * Errors:  E4L_ET_TRUNCATED, E4L_ET_BAD_GEOMETRY, ENOMEM.  After an error,
- * *@ret is NULL or a context that is only good for e4l_detail() and e4l_free().
+ * Errors:  E4L_ET_TRUNCATED, E4L_ET_BAD_GEOMETRY, ENOMEM, and those of reading.
+ * After an error, *@ret is NULL, or a context that must only be passed to
+ * e4l_detail(), e4l_detail_text() and e4l_free().
  */
 errcode_t e4l_new(ext2_filsys fs, struct e4l **ret);
 
@@ -68,8 +69,8 @@ errcode_t e4l_new(ext2_filsys fs, struct e4l **ret);
 void e4l_free(struct e4l *e);
 
 /*
- * Returns the filesystem of @e.  It belongs to e4l_open()'s context, or to the
- * caller of e4l_new().
+ * Returns the filesystem of @e.  The filesystem belongs to @e if e4l_open()
+ * created @e, and to the caller of e4l_new() otherwise.
  */
 ext2_filsys e4l_fs(const struct e4l *e);
 
@@ -87,14 +88,15 @@ const char *e4l_detail_text(const struct e4l *e, char *buf, size_t size);
 
 /*
  * Sets the largest number of threads that work at the same time, 1 to 64.  The
- * default is the number of processors, at least 2.  Error: E4L_ET_BAD_ARGUMENT,
- * and the number is unchanged.
+ * default is the number of processors, but at least 2 and at most 64.  Error:
+ * E4L_ET_BAD_ARGUMENT, and the number of threads is unchanged.
  */
 errcode_t e4l_set_threads(struct e4l *e, unsigned int threads);
 
 /*
- * Makes the running and all later functions on @e fail with E4L_ET_INTERRUPTED,
- * until e4l_clear_interrupt().  Any thread and any signal handler may call it.
+ * Makes the running function and all later functions on @e fail with
+ * E4L_ET_INTERRUPTED, until e4l_clear_interrupt() is called.  Safe to call from
+ * any thread and any signal handler.
  */
 void e4l_interrupt(struct e4l *e);
 /* Ends the effect of e4l_interrupt(). */

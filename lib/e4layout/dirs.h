@@ -20,8 +20,8 @@ struct e4l_dir_locality {
 	uint32_t itable_blocks_ideal;	/* smallest possible number */
 	uint64_t blocks;		/* blocks of the directory; 0: inline */
 	uint64_t spare_blocks;	/* blocks that E4L_REPACK_DIRS would free */
-	bool wants_index;		/* E4L_REPACK_DIRS would index it */
-	bool spread;			/* E4L_REPACK_INODES would help */
+	bool wants_index;		/* E4L_REPACK_DIRS would add an index */
+	bool spread;			/* E4L_REPACK_INODES is worthwhile */
 };
 
 /* Opaque: a path for each inode of a set. */
@@ -55,8 +55,8 @@ void e4l_names_free(struct e4l_names *names);
  * begin at the root of the filesystem, with or without '/'; symbolic links are
  * not followed.  The caller frees *@ret with ext2fs_free_inode_bitmap().
  * Memory: two bits for each inode of the filesystem.  Errors:  E4L_ET_NO_PATH,
- * E4L_ET_NOT_DIR, or that of a damaged directory on the path, with the index of
- * the path in *@bad (may be NULL); E4L_ET_INTERRUPTED, ENOMEM.
+ * E4L_ET_NOT_DIR, or the error of a damaged directory on a path, with the index
+ * of the path in *@bad (may be NULL); E4L_ET_INTERRUPTED, ENOMEM.
  */
 errcode_t e4l_subtree(struct e4l *e, const char *const *paths, size_t n_paths,
 		      size_t *bad, ext2fs_inode_bitmap *ret);

@@ -12,13 +12,13 @@
  *    an errcode_t (0 is success); e4l_detail() returns where the failure
  *    happened.
  *  - Functions do not change the caller's ext2_filsys, unless they say so.
- *  - e4l_open() opens a filesystem safely.  Functions that change a filesystem
- *    check it first.
- *  - Structs of options and results end in reserved members, so that they keep
- *    their size in later versions.  Use designated initializers, or clear a
- *    struct of options first: a reserved member that is not zero, or an unknown
- *    flag, is E4L_ET_OPTION.  The library does not set reserved members of
- *    results.
+ *  - e4l_open() opens a filesystem safely.  Functions that change an existing,
+ *    unmounted filesystem check the filesystem for errors first.
+ *  - Structs of options and results end in reserved members, so that the
+ *    structs keep their size in later versions.  Use designated initializers,
+ *    or clear a struct of options first: if a reserved member is not zero or a
+ *    flag is unknown, functions return E4L_ET_OPTION.  The library does not set
+ *    reserved members of results.
  */
 #ifndef E4LAYOUT_H
 #define E4LAYOUT_H

@@ -38,7 +38,7 @@ struct e4l_block_run {
 /* One block of an extent tree or of an indirect map. */
 struct e4l_tree_block {
 	blk64_t pblk;
-	uint32_t lblk;		/* first logical block that it maps */
+	uint32_t lblk;		/* first logical block that the block maps */
 	uint32_t level;		/* 0: maps data; n: maps blocks of level n-1 */
 };
 

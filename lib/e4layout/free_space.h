@@ -15,7 +15,8 @@ extern "C" {
  * lengths are in blocks.  @damage (may be NULL) is called for bitmaps that
  * cannot be read or have a wrong checksum; their groups count as full.
  * Callbacks get @priv, never overlap, and can come from different threads.
- * Errors: of a callback, which ends the reading; E4L_ET_INTERRUPTED, ENOMEM.
+ * Errors: the error of a callback, which ends the reading;
+ * E4L_ET_INTERRUPTED, ENOMEM.
  */
 errcode_t e4l_free_space(struct e4l *e,
 			 errcode_t (*run)(const struct e4l_block_run *, void *),
@@ -27,7 +28,10 @@ errcode_t e4l_free_space(struct e4l *e,
 
 #define E4L_FREE_BUCKETS 48
 
-/* Free extents by length: bucket[i] has those of 2^i to 2^(i+1)-1 blocks. */
+/*
+ * Free extents ("runs") by length: bucket[i] counts the free extents of 2^i to
+ * 2^(i+1)-1 blocks.
+ */
 struct e4l_free_histogram {
 	uint64_t blocks;
 	uint64_t runs;

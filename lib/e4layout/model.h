@@ -12,8 +12,9 @@ extern "C" {
 #endif
 
 /*
- * Returns whether inode @ino, in use, counts as a file: the root directory, and
- * inodes from s_first_ino on, without those of journal, quota and orphan file.
+ * Returns whether @ino, an inode in use, counts as a file: the root directory,
+ * and all inodes from s_first_ino on, except the inodes of the journal, of
+ * quota files and of the orphan file.
  */
 static inline bool e4l_is_file(ext2_filsys fs, ext2_ino_t ino)
 {
@@ -34,7 +35,8 @@ struct e4l_file {
 	unsigned int depth;
 	bool damaged;
 	struct e4l_file_score score;
-	const char *path;	/* see e4l_names_path(); NULL if not asked for */
+	/* see e4l_names_path(); NULL without E4L_MODEL_FILE_PATHS */
+	const char *path;
 };
 
 /* The order of the worst files; equal files are ordered by inode number. */
@@ -47,7 +49,7 @@ enum e4l_sort {
 
 /* Flags for e4l_model_options. */
 #define E4L_MODEL_GROUPS	0x1	/* a row for each block group */
-#define E4L_MODEL_FILE_PATHS	0x2	/* file() gets paths; see e4l_names */
+#define E4L_MODEL_FILE_PATHS	0x2	/* file() gets the path of each file */
 
 /* Options of e4l_model_build().  All zeroes: totals only. */
 struct e4l_model_options {
@@ -64,15 +66,16 @@ struct e4l_model_options {
 	 * reported as worst files nor passed to file()
 	 */
 	uint64_t min_extents;
-	size_t max_damaged;	/* number of damages to report */
+	size_t max_damaged;	/* largest number of damages to report */
 	/* Called for each file in inode order; see e4l_scan_ops.piece. */
 	errcode_t (*file)(const struct e4l_file *file, void *priv);
 	void (*progress)(dgrp_t group, dgrp_t groups, void *priv);
 	void *priv;
 	/*
-	 * Called with @sees for each piece (@score is NULL except for the last
-	 * piece of an inode), each directory and each free extent.  NULL: no
-	 * calls.  A result other than 0 ends the scan with that result.
+	 * Called with @sees: piece() for each piece of an inode (@score is NULL
+	 * except for the last piece), free_run() for each free extent, and
+	 * locality() for each directory.  May be NULL.  A result other than 0
+	 * ends the scan with that result.
 	 */
 	errcode_t (*piece)(const struct e4l_piece *piece,
 			   const struct e4l_file_score *score, void *sees);
@@ -135,14 +138,16 @@ struct e4l_model {
 		uint64_t itable_blocks;
 		uint64_t itable_blocks_ideal;
 		/*
-		 * Unused inodes that e2fsck has to scan, in all groups: those
-		 * before itable_unused.
+		 * Unused inodes that e2fsck has to scan, because
+		 * bg_itable_unused does not include them; sum of all groups.
 		 */
 		uint64_t unused_inodes_read_by_fsck;
 	} directories;
 	struct e4l_free_histogram free_space;
-	/* The same files as other programs count them.  filefrag and e4defrag
-	 * count a file with two names twice. */
+	/*
+	 * The numbers that other programs print, if each file has one name:
+	 * filefrag and e4defrag count a file once for each of its names.
+	 */
 	struct {
 		/* filefrag, over regular files and directories */
 		uint64_t filefrag_extents;
@@ -159,7 +164,7 @@ struct e4l_model {
 	uint64_t damaged_count;		/* number of all damages */
 	struct e4l_group_row *groups;	/* NULL unless requested */
 	dgrp_t n_groups;
-	/* The part of the excess that is in indirect-mapped files. */
+	/* Indirect-mapped files only; files.excess_extents includes them. */
 	struct {
 		uint64_t excess_extents;
 	} indirect;
@@ -170,8 +175,9 @@ struct e4l_model {
  * Reads the whole filesystem and fills *@model.  @options may be NULL.  The
  * caller frees the content of *@model with e4l_model_free(), also after an
  * error.  Memory: a constant for each thread, 8 MiB, and the reports that
- * @options ask for.  Damage does not end the scan; model->damaged_count counts
- * it.  Errors: of a callback; E4L_ET_OPTION, E4L_ET_INTERRUPTED, ENOMEM.
+ * @options request.  Damage is counted in model->damaged_count and does not end
+ * the scan.  Errors: the error of a callback; E4L_ET_OPTION,
+ * E4L_ET_INTERRUPTED, ENOMEM.
  */
 errcode_t e4l_model_build(struct e4l *e,
 			  const struct e4l_model_options *options,

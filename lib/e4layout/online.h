@@ -10,36 +10,47 @@ extern "C" {
 #endif
 
 /*
- * Improves the layout of the filesystem that @e has open for reading, through
- * @mount_point, where its root is mounted for writing.  Of @what,
- * E4L_REPACK_FILES, E4L_REPACK_TREES and E4L_REPACK_FREE have an effect;
- * E4L_REPACK_DRY_RUN, _DISCARD, _INODES and a journal's channel must not be
- * given. progress() reports moved blocks, and stop() is called between pieces.
- * @pace limits the speed: it gets the callbacks' priv and the number of bytes
- * that were just copied or zeroed, and may wait for a moment.  While it returns
- * true, it is called again with 0 bytes; between the calls, reserved free space
- * that other programs need is released.  NULL: as fast as possible.
+ * Improves the layout of a mounted filesystem through the kernel.  @e has the
+ * filesystem open for reading, and @mount_point is where the root of the
+ * filesystem is mounted for writing.
  *
- * One plan is made, as by e4l_repack(), from a scan of the device.  The free
- * space that the plan uses is reserved in a file without a name.  The kernel
- * exchanges its blocks with blocks of other files (EXT4_IOC_MOVE_EXT), also
- * while other programs write to these files.  A twentieth of the filesystem
- * always stays free, and a hundredth of it for users other than root.  If less
- * is left because other programs need space, the reserved space is released.
- * Before a file is moved, it is opened, its inode is compared with the scanned
- * one, and its extents are read again.  Files that the kernel does not move are
- * reported by skipped() with the reason, like work that requires e4l_repack().
- * With fast commits, nothing is moved: Linux up to 6.19 does not log an
- * exchange for them, so that a power failure loses the next fsync() of the
- * file.  Unwritten extents are zeroed, as @limits permit, if the kernel has
- * EXT4_IOC_JOIN_EXTENTS, and are kept otherwise.  Contents, sizes and times
- * stay the same. result->done.transactions is unknown, and result->after is
- * read from the device after the run.  A later run continues where this run has
- * ended.
+ * @what: E4L_REPACK_FILES, E4L_REPACK_TREES and E4L_REPACK_FREE have an effect.
+ * E4L_REPACK_DRY_RUN, E4L_REPACK_DISCARD, E4L_REPACK_INODES and the channel of
+ * a journal are refused with E4L_ET_OPTION.
  *
- * Errors: E4L_ET_BAD_ARGUMENT (another filesystem is mounted at @mount_point,
- * or not its root), EROFS (mounted read-only), E4L_ET_OPTION,
- * E4L_ET_INTERRUPTED (before any change), ENOMEM, and those of scanning.
+ * @callbacks: progress() reports moved blocks.  stop() is called between files
+ * and between the parts of a large file.
+ *
+ * @pace limits the speed.  It gets the number of bytes that were just copied or
+ * zeroed, and the priv of @callbacks, and may wait for a moment.  While @pace
+ * returns true, it is called again with 0 bytes; between the calls, the run
+ * releases reserved free space that other programs need.  NULL: as fast as
+ * possible.
+ *
+ * The run makes one plan, as e4l_repack() does, from a scan of the device.  A
+ * file without a name reserves the free space that the plan uses.  The kernel
+ * exchanges blocks of this file with blocks of the files to move
+ * (EXT4_IOC_MOVE_EXT), also while other programs write to them.  5 % of the
+ * filesystem stay free, and 1 % stay free for users other than root: if other
+ * programs need more space than that, the run releases reserved space.
+ *
+ * Before a file is moved, the run opens the file, compares its inode with the
+ * scanned inode, and reads its extents again.  Files that the kernel does not
+ * move, and work that requires e4l_repack(), are reported to skipped() with the
+ * reason.  If the filesystem has fast commits, nothing is moved: Linux up to
+ * 6.19 does not log an exchange of blocks in fast commits, so that a power
+ * failure loses the data of the next fsync() of the file.
+ *
+ * Unwritten extents are zeroed, as @limits permit, if the kernel has
+ * EXT4_IOC_JOIN_EXTENTS, and are kept otherwise.  Contents, sizes and times of
+ * files do not change.  @result->done.transactions stays 0, and @result->after
+ * is read from the device after the run.  If a run is stopped, a later run
+ * continues the work.
+ *
+ * Errors: E4L_ET_BAD_ARGUMENT (@mount_point is not the root directory of the
+ * filesystem), EROFS (mounted read-only), E4L_ET_NOT_CLEAN (the superblock
+ * records errors), E4L_ET_OPTION, E4L_ET_INTERRUPTED (before any change),
+ * ENOMEM, and those of e4l_scan().
  */
 errcode_t e4l_online(struct e4l *e, const char *mount_point,
 		     const struct e4l_repack_what *what,

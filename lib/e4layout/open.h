@@ -19,21 +19,21 @@ extern "C" {
 /* These flags require E4L_OPEN_WRITE. */
 #define E4L_OPEN_UNPROTECTED	0x04	/* allow a filesystem without journal */
 #define E4L_OPEN_UNDO		0x08	/* @manager records for e2undo(8) */
-/* refuse the same states, but open for reading */
+/* refuse all states that E4L_OPEN_WRITE refuses, but open for reading */
 #define E4L_OPEN_PLAN		0x10
 
 /* Options of e4l_open().  Pointers must stay valid until e4l_close(). */
 struct e4l_open_options {
 	unsigned int flags;		/* E4L_OPEN_* */
 	uint64_t offset_bytes;		/* start of the filesystem */
-	uint64_t end_bytes;		/* its largest end; 0: no limit */
+	uint64_t end_bytes;		/* end of its partition; 0: no limit */
 	io_manager manager;		/* NULL: unix_io_manager */
-	const char *io_options;		/* for @manager; NULL: none */
+	const char *io_options;		/* for @manager; NULL: no options */
 	/*
-	 * Called once before e4l_open() or e4l_close() fails, with the reason
-	 * and the remedy.  @sentence follows "DEVICE: ", for example "is mounted
-	 * on /srv: unmount it first: umount /srv".  It has no newline and is
-	 * valid during the call.  NULL: no call.
+	 * Called with the reason and the remedy before e4l_open() or
+	 * e4l_close() returns an error.  @sentence follows "DEVICE: ", for
+	 * example "mounted on /srv: unmount it first: umount /srv".  The
+	 * sentence has no newline and is valid during the call.  NULL: no call.
 	 */
 	void (*say)(const char *sentence, errcode_t err, void *priv);
 	void *priv;
@@ -55,8 +55,8 @@ struct e4l_open_options {
  * mount protection reports as in use, or that has an unknown feature, a journal
  * to be replayed, recorded errors, orphaned inodes, or no journal (unless
  * E4L_OPEN_UNPROTECTED or E4L_OPEN_UNDO is given).  The device of an external
- * journal is found by its UUID and opened, too.  The functions that change the
- * filesystem check the rest of it, see e4l_check().
+ * journal is found by its UUID and opened, too.  e4l_open() does not check the
+ * other metadata: functions that change the filesystem do, see e4l_check().
  *
  * E4L_OPEN_WRITE with E4L_OPEN_PLAN refuses the same states as E4L_OPEN_WRITE,
  * but opens the filesystem for reading.
@@ -75,24 +75,28 @@ errcode_t e4l_open(const char *device, const struct e4l_open_options *options,
 		   struct e4l **ret);
 
 /*
- * Closes a filesystem of e4l_open() and frees @e, also if it fails.  NULL is
- * allowed.  Objects that were made with @e must be freed before.  Changes in
- * libext2fs' memory that were not written are dropped.  Errors: of close(2);
- * E4L_ET_MMP_KEPT if multiple mount protection could not be released.
+ * Closes a filesystem of e4l_open() and frees @e, also after an error.  NULL is
+ * allowed.  Objects that were created with @e must be freed before.  Changes
+ * that libext2fs holds in memory and has not written are dropped.  Errors:
+ * those of close(2) and ext2fs_mmp_stop().  If multiple mount protection could
+ * not be released, say() also gets E4L_ET_MMP_KEPT.
  */
 errcode_t e4l_close(struct e4l *e);
 
 /*
- * Returns where the filesystem was mounted when it was opened, or NULL.  The
- * text belongs to @e.
+ * Returns the mount point of the filesystem at the time of e4l_open(), or NULL
+ * if the filesystem was not mounted in the caller's mount namespace.  The text
+ * belongs to @e.
  */
 const char *e4l_mount_point(const struct e4l *e);
 
 /*
- * Tests whether the filesystem of e4l_open() is still unused by others.
- * Functions that change a filesystem call it before and after each
- * transaction.  Error:  E4L_ET_NOT_OURS, if another program mounted or changed
- * a filesystem that was opened with E4L_OPEN_ALONE or E4L_OPEN_WRITE.
+ * Tests whether a filesystem that was opened with E4L_OPEN_ALONE or
+ * E4L_OPEN_WRITE is still unused by other programs.  Functions that change a
+ * filesystem make this test before and after each transaction.  Errors:
+ * E4L_ET_NOT_OURS: another program has mounted or changed the filesystem;
+ * E4L_ET_SHORTER: the image was truncated; ENOMEM, EMFILE, ENFILE: the use is
+ * unknown.
  */
 errcode_t e4l_still_ours(struct e4l *e);
 

@@ -12,13 +12,18 @@ extern "C" {
 /* Opaque: the plan of an image. */
 struct e4l_populate;
 
-/* A window for each directory, of the size that it needs. */
+/*
+ * For e4l_populate_options.window: reserve as many inodes for each directory as
+ * the directory has files.
+ */
 #define E4L_WINDOW_EXACT UINT32_MAX
 
 struct e4l_populate_options {
 	uint64_t offset_bytes;	/* start of the filesystem on the device */
-	/* Inodes reserved for each directory: a power of two from 16 to 4096,
-	 * 0 for none, or E4L_WINDOW_EXACT. */
+	/*
+	 * number of inodes reserved for each directory: 0, a power of two from
+	 * 16 to 4096, or E4L_WINDOW_EXACT
+	 */
 	uint32_t window;
 	unsigned int threads;	/* 1 to 24; 2 MiB of memory each */
 	int64_t now;		/* time of new inodes, seconds since 1970 */
@@ -29,8 +34,11 @@ struct e4l_populate_options {
 /* The device or file that gets the image. */
 struct e4l_populate_target {
 	int fd;			/* open for writing; borrowed */
-	int direct_fd; /* descriptor of the same file with O_DIRECT; -1: none */
-	/* @done of @total blocks.  Calls never overlap.  May be NULL. */
+	int direct_fd; /* another descriptor of it, with O_DIRECT; -1: none */
+	/*
+	 * Called when @done of @total blocks are written.  Calls never overlap.
+	 * May be NULL.
+	 */
 	void (*progress)(uint64_t done, uint64_t total, void *priv);
 	void *priv;
 	uint64_t reserved[4];
@@ -39,12 +47,13 @@ struct e4l_populate_target {
 struct e4l_populate_stats {
 	uint64_t wanted_blocks, free_blocks;
 	uint64_t wanted_inodes, free_inodes;	/* including the root */
-	uint64_t roomy_inodes;		/* inodes that all windows need */
+	/* wanted inodes if each directory got its window */
+	uint64_t roomy_inodes;
 	uint64_t writes;		/* calls of write(2) */
 	uint64_t written_blocks;
-	/* files with a time out of range, which gets the nearest valid value */
+	/* files with a time that is replaced by the nearest valid time */
 	uint64_t far_times;
-	/* files whose times lose the fraction of a second */
+	/* files whose times are stored without fractions of a second */
 	uint64_t cut_times;
 	uint64_t reserved[8];
 };
@@ -54,11 +63,13 @@ struct e4l_populate_stats {
  * new from mke2fs, open for writing, with its bitmaps loaded.  Nothing is
  * written, but bitmaps and counts in memory change: after an error, or without
  * e4l_populate_write(), close the filesystem without flushing (ext2fs_free()).
- * @e and @t are borrowed until e4l_populate_free(), which the caller calls also
- * after an error; @t can then be planned again.  Errors:  E4L_ET_NO_SPACE,
- * E4L_ET_NO_INODES (the statistics have both counts); E4L_ET_CANNOT_POPULATE,
- * E4L_ET_NOT_EMPTY, E4L_ET_NEEDS_FEATURE, E4L_ET_LOST_FOUND: the filesystem is
- * not suitable; E4L_ET_DUPLICATE_NAME, E4L_ET_DIR_TOO_LARGE,
+ * @e and @t are borrowed until e4l_populate_free(), which must be called also
+ * after an error.  Afterwards, @t can be planned again.
+ *
+ * Errors:  E4L_ET_NO_SPACE, E4L_ET_NO_INODES: e4l_populate_get_stats() returns
+ * the wanted and the free number; E4L_ET_CANNOT_POPULATE, E4L_ET_NOT_EMPTY,
+ * E4L_ET_NEEDS_FEATURE, E4L_ET_LOST_FOUND: the filesystem is not suitable;
+ * E4L_ET_DUPLICATE_NAME, E4L_ET_DIR_TOO_LARGE,
  * E4L_ET_TOO_MANY_LINKS, E4L_ET_FILE_TOO_LARGE, E4L_ET_XATTR_TOO_LARGE,
  * E4L_ET_XATTR_TOO_MANY, E4L_ET_SYMLINK_BLOCK: a file does not fit, see
  * e4l_tree_where(); E4L_ET_OPTION, ENOMEM.

@@ -10,13 +10,13 @@
 extern "C" {
 #endif
 
-/* The parts of the layout to improve: one or more of: */
+/* The parts of the layout to improve: at least one of these flags. */
 #define E4L_REPACK_FILES	0x0001	/* defragment files */
-#define E4L_REPACK_TREES	0x0002	/* merge extents, zero short
-					   unwritten ones, small trees */
+/* merge extents, zero short unwritten extents, use fewer tree blocks */
+#define E4L_REPACK_TREES	0x0002
 #define E4L_REPACK_DIRS		0x0004	/* rebuild and defragment directories */
 #define E4L_REPACK_FREE		0x0008	/* consolidate free space */
-/* group the inodes of each directory, which get new numbers */
+/* group the inodes of each directory's files, which changes their numbers */
 #define E4L_REPACK_INODES	0x0010
 /* All parts that do not change inode numbers. */
 #define E4L_REPACK_DEFAULT \
@@ -26,8 +26,9 @@ extern "C" {
 /* Copy no data: only extent trees are improved. */
 #define E4L_REPACK_NO_MOVE	0x0020
 /*
- * Without these flags, immutable files, whose blocks boot loaders record, and
- * swap files, whose blocks hibernation records, are skipped.
+ * Also move immutable files and swap files.  Without these flags, they are
+ * skipped: boot loaders record the blocks of immutable files, and hibernation
+ * records the blocks of swap files.
  */
 #define E4L_REPACK_MOVE_IMMUTABLE 0x0040
 #define E4L_REPACK_MOVE_SWAP	0x0080
@@ -37,15 +38,15 @@ extern "C" {
  */
 #define E4L_REPACK_RENUMBER_OVERLAY 0x0100
 /*
- * Discard the blocks that the run used and that are free at its end.  An undo
- * file cannot restore these blocks.
+ * Discard the blocks that the run has allocated or freed, and that are free
+ * at its end.  An undo file cannot restore the content of these blocks.
  */
 #define E4L_REPACK_DISCARD	0x0200
 /* Plan only: nothing is written, and @e may be open for reading. */
 #define E4L_REPACK_DRY_RUN	0x0400
 /*
- * With E4L_REPACK_DRY_RUN: other programs write to the filesystem, so that
- * inconsistencies are skipped and not reported as damage.
+ * Only with E4L_REPACK_DRY_RUN: other programs write to the filesystem.  Files
+ * with inconsistent metadata are skipped and do not end the run.
  */
 #define E4L_REPACK_CHANGING	0x0800
 
@@ -54,7 +55,7 @@ extern "C" {
 /* The work of e4l_repack(). Inode bitmaps and the channel are borrowed. */
 struct e4l_repack_what {
 	unsigned int flags;		/* E4L_REPACK_* */
-	/* Files with fewer excess extents and splits are skipped. */
+	/* Skip files with fewer excess extents, counting splits as such. */
 	uint64_t min_excess;
 	/*
 	 * Restricts the run to the inodes in @only, without the inodes in
@@ -62,11 +63,11 @@ struct e4l_repack_what {
 	 * free space is not consolidated.
 	 */
 	ext2fs_inode_bitmap only, exclude;
-	/* Length of the longest evacuated region; 0: no limit. */
+	/* Largest size of a region that is evacuated; 0: no limit. */
 	uint64_t free_run_blocks;
 	/*
-	 * Channel of an external journal's device; NULL: opened by e4l_open(),
-	 * or there is no external journal.
+	 * Channel of an external journal's device; NULL: e4l_open() has opened
+	 * the device, or the journal is not external.
 	 */
 	io_channel journal;
 	uint64_t reserved[8];
@@ -81,10 +82,11 @@ struct e4l_repack_what {
 struct e4l_repack_limits {
 	uint64_t copy_blocks;		/* total; E4L_NO_LIMIT: no limit */
 	uint64_t zero_blocks;		/* total; E4L_NO_LIMIT: no limit */
-	/* longer unwritten extents are not zeroed */
+	/* length of the longest unwritten extent that is zeroed */
 	uint32_t zero_extent_blocks;
 	/*
-	 * Memory for the plan; a single file can use half of it; 0: no limit.
+	 * Limit of the memory for the plan, of which a single file can use
+	 * half; 0: no limit.
 	 */
 	uint64_t mem_bytes;
 	/* Blocks of a file that are copied at once; 0: 16 MiB. */
@@ -117,7 +119,7 @@ enum e4l_skip {
 	/* unwritten extents of encrypted files are not zeroed */
 	E4L_SKIP_ENCRYPTED,
 	E4L_SKIP_UNWRITTEN_LONG,	/* longer than zero_extent_blocks */
-	E4L_SKIP_BEYOND_END,	/* unwritten extents beyond the end of file */
+	E4L_SKIP_BEYOND_END,	/* unwritten extents beyond end of file */
 	E4L_SKIP_MISALIGNED,	/* not aligned to clusters */
 	/* Free space and limits: */
 	E4L_SKIP_NO_SPACE,	/* no free extent is large enough */
@@ -142,7 +144,7 @@ enum e4l_skip {
 	E4L_SKIP_OVERLAY,	/* see E4L_REPACK_RENUMBER_OVERLAY */
 	E4L_SKIP_XATTR_INODES,
 	E4L_SKIP_NO_INODES,	/* no free inodes close together */
-	/* the gain is too small for the number of renumbered inodes */
+	/* too many inodes would be renumbered for the gain */
 	E4L_SKIP_NOT_WORTH,
 	/* other directories have hard links to the files */
 	E4L_SKIP_LINKS,
@@ -161,7 +163,7 @@ enum e4l_skip {
 	E4L_SKIP_NO_JOURNAL,
 	E4L_SKIP_FAST_COMMIT,
 	E4L_SKIP_EXECUTABLE,
-	E4L_SKIP_EXECUTED,	/* the file is running, or in use as swap */
+	E4L_SKIP_EXECUTED,	/* the file is executed, or in use as swap */
 	E4L_SKIP_LEASED,
 	E4L_SKIP_CHANGED,	/* renamed or removed */
 	E4L_SKIP_HIDDEN,	/* below another mount */
@@ -186,11 +188,12 @@ enum e4l_skip {
 	E4L_SKIP_REASONS
 };
 
-/* The kind of object in struct e4l_skipped, and the unit of @saved. */
+/* The kind of a skipped object, and the unit of e4l_skipped.saved. */
 enum e4l_skip_kind {
-	E4L_SKIP_FILE,		/* extents (or fragments) */
-	E4L_SKIP_DIR,		/* blocks of the directory */
-	E4L_SKIP_INODES,	/* inode-table blocks */
+	E4L_SKIP_FILE,		/* a file; extents (or fragments) */
+	E4L_SKIP_DIR,		/* a directory; blocks of the directory */
+	/* the inodes of a directory's files; inode-table blocks */
+	E4L_SKIP_INODES,
 	E4L_SKIP_KINDS
 };
 
@@ -198,7 +201,7 @@ struct e4l_skipped {
 	ext2_ino_t ino;
 	enum e4l_skip_kind kind;
 	enum e4l_skip why;
-	uint64_t saved;		/* 0: unknown */
+	uint64_t saved;		/* what a repack could save; 0: unknown */
 };
 
 /* The layout of a filesystem, or of the selected inodes. */
@@ -210,14 +213,11 @@ struct e4l_layout {
 					   run */
 	uint64_t tree_blocks;
 	uint64_t dir_blocks;		/* of directories, without trees */
-	/*
-	 * Inode-table blocks that hold the inode of each directory and the
-	 * inodes of its entries, and the smallest possible number.
-	 */
+	/* sums of struct e4l_dir_locality */
 	uint64_t itable_blocks, itable_blocks_ideal;
 	/* Free space of the whole filesystem: */
 	uint64_t free_blocks, free_extents, largest_free_blocks;
-	/* in extents of at least E4L_LARGE_FREE_BYTES */
+	/* blocks in free extents of at least E4L_LARGE_FREE_BYTES */
 	uint64_t large_free_blocks;
 	uint64_t reserved[4];
 };
@@ -242,25 +242,25 @@ struct e4l_repack_result {
 	/* @after is the planned layout until the run ends. */
 	struct e4l_layout before, after;
 	struct e4l_repack_cost planned, done;
-	/*
-	 * Files that move or get new extent trees, rebuilt directories, and
-	 * directories whose inodes are regrouped.
-	 */
+	/* files that move or get a new extent tree */
 	uint64_t files_planned, files_done;
+	/* rebuilt directories, and how many of them get an index */
 	uint64_t dirs_planned, dirs_done, indexes_planned;
+	/* directories whose files' inodes are grouped */
 	uint64_t inode_dirs_planned, inode_dirs_done;
 	struct e4l_skips skips[E4L_SKIP_KINDS][E4L_SKIP_REASONS];
 	/*
-	 * Shortest and longest free extent that skipped files and directories
-	 * need; 0: none.
+	 * Files and directories that are skipped because no free extent is
+	 * large enough: the smallest and the largest free extent that one of
+	 * them needs; 0: no such file or directory.
 	 */
 	uint64_t least_lacking_blocks, most_lacking_blocks;
-	/* stop() ended the run; a later run continues */
+	/* stop() ended the run; a later run continues the work */
 	bool stopped;
 	errcode_t discard_err;	/* EXT2_ET_UNIMPLEMENTED: not supported */
 	/*
-	 * Mounted filesystems only: number of files that failed, and the last
-	 * errno.
+	 * Mounted filesystems only: number of files that could not be moved
+	 * because of an error, and the errno of the last error.
 	 */
 	uint64_t files_failed, failure;
 	uint64_t reserved[8];
@@ -270,25 +270,29 @@ struct e4l_repack_result {
 struct e4l_repack_callbacks {
 	void (*skipped)(const struct e4l_skipped *s, void *priv);
 	/*
-	 * The plan is complete: @result has ->planned and ->after, and nothing
-	 * is written yet.  Not called if there is nothing to do.
+	 * Called when the plan is complete and nothing is written: @result has
+	 * ->planned and ->after.  Not called if there is nothing to do.
 	 */
 	void (*planned)(const struct e4l_repack_result *result, void *priv);
-	/* @done of @total groups scanned, or blocks and inodes written. */
+	/*
+	 * @done of @total block groups are scanned or, if @writing, blocks and
+	 * inodes are written.
+	 */
 	void (*progress)(bool writing, uint64_t done, uint64_t total,
 			 void *priv);
 	/*
-	 * Returns true to end the run.  During planning, the run then ends with
-	 * E4L_ET_INTERRUPTED, and nothing is written.  Between steps, the run
-	 * ends after the transaction.  @inside a transaction that copies and
-	 * zeroes more than 16 parts, stop() is called after each part or after
-	 * 2 s; the transaction is dropped, and only free and unwritten blocks
-	 * have been written.
+	 * Returns true to end the run.  If stop() returns true during planning,
+	 * the run returns E4L_ET_INTERRUPTED, and nothing is written.  Between
+	 * steps, the run ends after the current transaction.  @inside is true
+	 * within a transaction that copies and zeroes more than 16 parts: after
+	 * each part or after 2 s, stop() can end the run without the
+	 * transaction, which has then written to free and unwritten blocks
+	 * only.
 	 */
 	bool (*stop)(bool inside, void *priv);
 	/*
-	 * Called during planning, once the plan is not empty.  Returns true to
-	 * end the planning; the plan is then carried out.
+	 * Called during planning as soon as the plan is not empty.  If enough()
+	 * returns true, planning ends, and the run carries out the plan.
 	 */
 	bool (*enough)(void *priv);
 	void *priv;
@@ -297,29 +301,30 @@ struct e4l_repack_callbacks {
 
 /*
  * Improves the layout of a filesystem that is open for writing, exclusively
- * (or, with E4L_REPACK_DRY_RUN, for reading).  Unless this is a dry run, the
- * filesystem is checked first, if the last e4l_check() has not found it free of
- * errors.  One plan is made for all of it:
+ * (or, with E4L_REPACK_DRY_RUN, for reading).  Except for a dry run, the
+ * filesystem is checked first, unless the last e4l_check() has found no errors.
+ * The run has these steps:
  *
- * 1. directories are compacted, and with E4L_REPACK_INODES inodes regrouped, in
- *    memory;
- * 2. files, trees and free space are planned for the resulting state; 3.
- *    planned() is called; 4. all of it is carried out in transactions of the
- *    filesystem's own journal.
+ * 1. directories are rebuilt and, with E4L_REPACK_INODES, inodes are grouped,
+ *    in memory;
+ * 2. files, trees and free space are planned for the resulting state;
+ * 3. planned() is called;
+ * 4. the changes are written in transactions of the filesystem's own journal.
  *
- * Free space never gets worse: neither the largest free extent, nor the share
- * of free space in large ones.  Before any write, each block of each inode must
- * be marked as in use and must have no other owner; any unreadable or damaged
- * structure ends the run.  Contents, sizes, times, owners, attributes and
- * unwritten ranges do not change.  @limits and @callbacks may be NULL.
+ * Free space never gets worse: the largest free extent does not shrink, nor
+ * does the share of free space in extents of at least E4L_LARGE_FREE_BYTES.
+ * Before any write, each block of each inode must be marked as in use and must
+ * belong to this inode only; any unreadable or damaged structure ends the run.
+ * Contents, sizes, times, owners, attributes and unwritten ranges of files do
+ * not change.  @limits and @callbacks may be NULL.
  *
  * Errors: E4L_ET_OPTION; E4L_ET_DAMAGED, E4L_ET_BLOCK_SHARED,
  * E4L_ET_BLOCK_NOT_IN_USE: the filesystem must be checked first; E4L_ET_QUOTA:
  * the quota files must be checked first; E4L_ET_CHANGED: a file changed between
  * two reads; E4L_ET_INTERRUPTED: stop() ended the planning.  Other errors:
- * those of the journal, of reading and writing.  After an error, @result->done
- * has the committed changes, and the caller must close the filesystem with
- * e4l_close() or ext2fs_free().
+ * those of the journal, of reading and of writing.  After an error,
+ * @result->done counts the committed changes, and the caller must close the
+ * filesystem with e4l_close() or ext2fs_free().
  */
 errcode_t e4l_repack(struct e4l *e, const struct e4l_repack_what *what,
 		     const struct e4l_repack_limits *limits,

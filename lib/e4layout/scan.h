@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* The place of an inode's content. */
+/* How an inode refers to its content. */
 enum e4l_map {
 	E4L_MAP_NONE,		/* no blocks: device, short symlink, empty */
 	E4L_MAP_EXTENTS,	/* an extent tree */
@@ -25,12 +25,12 @@ enum e4l_map {
 struct e4l_piece {
 	ext2_ino_t ino;
 	bool first, last;
-	bool damaged;		/* a part of its map was skipped */
+	bool damaged;		/* a part of the inode's map was skipped */
 	enum e4l_map map;
 	unsigned int depth;	/* levels of tree blocks: 0 = all in the inode */
 	/*
-	 * The inode in host byte order, s_inode_size bytes.  It and the arrays
-	 * below belong to the scan and are valid during the call only.
+	 * The inode in host byte order, s_inode_size bytes.  @inode, @extents
+	 * and @tree belong to the scan and are valid during the call only.
 	 */
 	const struct ext2_inode_large *inode;
 	/* the next piece may continue the last range of an indirect map */
@@ -43,8 +43,8 @@ struct e4l_piece {
 
 /* Damaged metadata that was skipped. */
 struct e4l_damage {
-	ext2_ino_t ino;		/* 0: no inode is concerned */
-	blk64_t blk;		/* 0: no block is concerned */
+	ext2_ino_t ino;		/* 0: no inode */
+	blk64_t blk;		/* 0: no block */
 	errcode_t why;
 };
 
@@ -55,7 +55,7 @@ struct e4l_scan_ops {
 	 * with that result.
 	 */
 	errcode_t (*piece)(const struct e4l_piece *piece, void *priv);
-	/* Called for damage, before the piece of its inode; may be NULL. */
+	/* Called for damage, before the piece of the inode; may be NULL. */
 	errcode_t (*damage)(const struct e4l_damage *damage, void *priv);
 	/*
 	 * Called when the scan has finished @group of @groups; may be NULL.
@@ -71,17 +71,16 @@ struct e4l_scan_ops {
 /*
  * Calls @ops for each inode in use (link count above 0), in inode order, with
  * its extents.  @only, an inode bitmap of libext2fs or NULL, restricts the
- * scan; it is borrowed during the call.  @ops is borrowed during the call; each
- * callback gets @priv.  Memory: a constant for each thread.  Damage does not
- * end the scan.  Errors: of a callback; E4L_ET_OPTION, E4L_ET_INTERRUPTED,
- * ENOMEM.
+ * scan.  @only and @ops are borrowed during the call; each callback gets @priv.
+ * Memory: a constant for each thread.  Damage does not end the scan.  Errors:
+ * the error of a callback; E4L_ET_OPTION, E4L_ET_INTERRUPTED, ENOMEM.
  */
 errcode_t e4l_scan(struct e4l *e, unsigned int flags, ext2fs_inode_bitmap only,
 		   const struct e4l_scan_ops *ops, void *priv);
 
 /*
- * Calls @ops for inode @ino, if it is in use.  Errors: those of e4l_scan();
- * E4L_ET_BAD_ARGUMENT if @ino is not from 1 to s_inodes_count.
+ * Calls @ops for inode @ino if the inode is in use.  Errors: those of
+ * e4l_scan(); E4L_ET_BAD_ARGUMENT if @ino is not from 1 to s_inodes_count.
  */
 errcode_t e4l_scan_inode(struct e4l *e, ext2_ino_t ino,
 			 const struct e4l_scan_ops *ops, void *priv);

@@ -11,19 +11,20 @@ extern "C" {
 
 /*
  * How one file is laid out.  The words:
- *  - fragment: a maximal run contiguous in the file and on the disk, whatever
- *    the states of its extents;
+ *  - state: written or unwritten (preallocated);
+ *  - fragment: a maximal run of blocks that is contiguous in the file and on
+ *    the disk, in extents of any state;
  *  - split: two adjacent extents of one fragment that differ in state;
  *  - mergeable: two adjacent extents of one fragment and of one state whose
- *    lengths fit in one entry;
- *  - logical run: a maximal run contiguous in the file, so the fewest
- *    fragments that the file's blocks could have;
- *  - ideal extents: the fewest entries that could hold the blocks and states
- *    if every logical run were one fragment.
- * In an indirect-mapped file, which has no entries, an extent is a fragment,
- * there are no splits and nothing is mergeable, the ideal is one extent for
- * each logical run, and ideal_tree_blocks is tree_blocks: the number of map
- * blocks depends on which logical blocks are mapped, not on where they lie.
+ *    blocks fit in one extent;
+ *  - logical run: a maximal run of blocks that is contiguous in the file; a
+ *    file cannot have fewer fragments than logical runs;
+ *  - ideal extents: the fewest extents that could hold the file's blocks and
+ *    states if each logical run were one fragment.
+ * An indirect-mapped file has no extents on disk.  Its fragments count as its
+ * extents, splits and mergeable are 0, and ideal_extents is the number of
+ * logical runs.  ideal_tree_blocks is tree_blocks, because the number of map
+ * blocks depends on the mapped logical blocks alone.
  */
 struct e4l_file_score {
 	uint64_t blocks;		/* number of mapped blocks */
@@ -45,13 +46,13 @@ struct e4l_file_score {
 };
 
 /*
- * The state of scoring one file.  It begins with zeroes; only @score is for the
- * caller.
+ * Intermediate data of scoring one file.  Must be zeroed before the first
+ * piece.  The caller reads @score only.
  */
 struct e4l_scorer {
 	struct e4l_file_score score;
 	struct e4l_extent last;		/* len 0: no extent yet */
-	/* extents of one state, contiguous in the file */
+	/* blocks up to @last that are contiguous in the file, of one state */
 	uint64_t state_run_blocks;
 	blk64_t e2fsck_prev;		/* 0: no block yet */
 	bool discontiguous;
@@ -59,8 +60,8 @@ struct e4l_scorer {
 };
 
 /*
- * Adds a piece of a file, as e4l_scan() delivers it, to @s.  Pure: it reads and
- * writes nothing but its arguments, and cannot fail.
+ * Adds a piece of a file, as passed to e4l_scan_ops.piece(), to @s.  Does no
+ * I/O and cannot fail.
  */
 void e4l_score_piece(struct e4l_scorer *s, const struct e4l_piece *piece);
 
@@ -68,10 +69,11 @@ void e4l_score_piece(struct e4l_scorer *s, const struct e4l_piece *piece);
  * Completes s->score after the last piece of a file, @last.  @fs provides the
  * block size and the group size and is unchanged.  Cannot fail.
  *
- * non_contiguous follows e2fsck's pass 1: a block does not follow the block
- * before it in the file (the blocks of an indirect map count, those of an
- * extent tree do not), and i_blocks is less than a block group.  It is false
- * for the resize inode and the bad blocks inode.
+ * score.non_contiguous follows e2fsck's pass 1: a block of the file does not
+ * follow the previous block on the disk, and i_blocks is less than a block
+ * group.  Blocks of an indirect map count as blocks of the file, blocks of an
+ * extent tree do not.  The resize inode and the bad blocks inode are never
+ * non-contiguous.
  */
 void e4l_score_finish(struct e4l_scorer *s, const struct e4l_piece *last,
 		      ext2_filsys fs);

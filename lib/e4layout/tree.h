@@ -13,21 +13,22 @@ extern "C" {
 
 /*
  * Opaque: the files of a new image.  Each entry has a number, which
- * e4l_tree_add() and e4l_tree_find() return.  A number without entry is
- * E4L_ET_BAD_ARGUMENT.
+ * e4l_tree_add() and e4l_tree_find() return.  For a number without an entry,
+ * functions return E4L_ET_BAD_ARGUMENT.
  */
 struct e4l_tree;
 
-#define E4L_TREE_ROOT 1u	/* the root; 0 is no entry */
+#define E4L_TREE_ROOT 1u	/* the root directory; 0 is never an entry */
 
 /*
- * A stretch of a file's content.  Between stretches are holes.  Stretches end
- * with the file, except in files from ext4.
+ * A range of a file that is not a hole.  Only files with from_ext4 may have
+ * stretches beyond the end of the file.
  */
 struct e4l_stretch {
 	uint64_t offset;	/* in the file, bytes; ascending, no overlaps */
 	uint64_t bytes;
-	uint64_t pos;		/* in the data file: e4l_tree_set_data_fd() */
+	/* bytes, in the file or device of e4l_tree_set_data_fd() */
+	uint64_t pos;
 	bool unwritten;		/* preallocated, reads as zeroes */
 };
 
@@ -47,28 +48,33 @@ struct e4l_time {
 	uint32_t tv_nsec;
 };
 
-/* A file of any type.  Functions copy everything that is pointed to. */
+/* A file of any type.  Functions copy the data behind all pointers. */
 struct e4l_entry {
 	uint32_t mode;		/* file type and permissions, as st_mode */
 	uint32_t uid, gid;
 	uint64_t size;		/* regular file, symlink */
 	uint64_t rdev;		/* device */
-	uint64_t pos;		/* without stretches: position in the data */
+	uint64_t pos;		/* if @stretches is NULL: see e4l_stretch.pos */
 	struct e4l_time mtime, atime, ctime;
 	const char *target;	/* symlink: size bytes */
-	const struct e4l_stretch *stretches;	/* NULL: all is data */
+	const struct e4l_stretch *stretches;	/* NULL: no holes */
 	size_t n_stretches;
-	const struct e4l_tree_xattr *xattrs;	/* other namespaces than ext4's
-						 * are skipped; the first of
-						 * each name counts */
+	/*
+	 * Namespaces that ext4 does not have are skipped.  If two attributes
+	 * have one name, the first is used.
+	 */
+	const struct e4l_tree_xattr *xattrs;
 	size_t n_xattrs;
 	bool from_ext4;		/* crtime to projid are valid */
 	struct e4l_time crtime;
-	uint32_t flags;		/* EXT2_*_FL, EXT4_*_FL, as users can set */
+	uint32_t flags;		/* EXT2_*_FL, EXT4_*_FL that users can set */
 	uint32_t generation;
 	uint32_t projid;
-	const char *path;	/* file with the content, in the directory that
-				 * was loaded; NULL: the entry's own path */
+	/*
+	 * path of the file with the content, in the directory of
+	 * e4l_tree_load_dir(); NULL: the path of this entry
+	 */
+	const char *path;
 	uint64_t reserved[7];
 };
 
@@ -81,35 +87,36 @@ errcode_t e4l_tree_new(struct e4l_tree **ret);
 void e4l_tree_free(struct e4l_tree *t);
 
 /*
- * Adds @name of @len bytes to the directory @parent.  *@id is the new entry.  A
- * name that exists already is not detected here, but when the image is
- * planned.  Memory: 104 bytes and the name.  Errors:  E4L_ET_NAME_TOO_LONG,
+ * Adds @name of @len bytes to the directory @parent.  *@id is the new entry.
+ * If the name exists already, e4l_populate_plan() fails, not e4l_tree_add().
+ * Memory: 104 bytes and the name.  Errors:  E4L_ET_NAME_TOO_LONG,
  * E4L_ET_BAD_NAME (empty, ".", "..", or with '/'), E4L_ET_NOT_DIR,
  * E4L_ET_BAD_ARGUMENT (wrong mode or stretches), E4L_ET_BAD_SYMLINK,
  * E4L_ET_BAD_ACL, E4L_ET_XATTR_LIMIT, E4L_ET_TREE_TOO_LARGE, E4L_ET_OPTION,
- * ENOMEM.  The tree is unchanged, and e4l_tree_where() returns the path.
+ * ENOMEM.  After an error, the tree is unchanged, and e4l_tree_where() returns
+ * the path.
  */
 errcode_t e4l_tree_add(struct e4l_tree *t, uint32_t parent, const char *name,
 		       size_t len, const struct e4l_entry *entry, uint32_t *id);
 
 /*
- * Replaces all of an entry except its name.  Directories cannot become other
- * files, nor other files directories.  Errors: those of e4l_tree_add(); the
- * entry is unchanged.
+ * Replaces all properties of an entry except the name.  A directory must stay a
+ * directory, and another file must not become one.  Errors: those of
+ * e4l_tree_add(), with the entry unchanged.
  */
 errcode_t e4l_tree_set(struct e4l_tree *t, uint32_t id,
 		       const struct e4l_entry *entry);
 
 /*
- * Adds another name of @id, which is not a directory.  Errors: those of
- * e4l_tree_add(); the tree is unchanged.
+ * Adds a hard link to @id, which must not be a directory.  Errors: those of
+ * e4l_tree_add(), with the tree unchanged.
  */
 errcode_t e4l_tree_link(struct e4l_tree *t, uint32_t parent, const char *name,
 			size_t len, uint32_t id);
 
 /*
  * Finds @name of @len bytes in the directory @parent:  *@id is the entry, or 0
- * if there is none.  Errors:  E4L_ET_NOT_DIR, ENOMEM.
+ * if the directory has no such entry.  Errors:  E4L_ET_NOT_DIR, ENOMEM.
  */
 errcode_t e4l_tree_find(struct e4l_tree *t, uint32_t parent, const char *name,
 			size_t len, uint32_t *id);
@@ -122,14 +129,14 @@ struct e4l_dir_options {
 	unsigned int threads;		/* 1 to 64 */
 	unsigned int flags;		/* E4L_DIR_* */
 	/*
-	 * Leaves out the file with this st_dev and st_ino, also where an overlay
-	 * shows it (the same st_ino, st_size and st_blocks); NULL: none.
+	 * Skip the file with this st_dev and st_ino, and files in an overlay
+	 * with this st_ino, st_size and st_blocks.  NULL: skip no file.
 	 */
 	const struct stat *exclude;
 	/*
-	 * Called for each skipped file and each directory that is not entered.
-	 * Calls never overlap.  May be NULL.  @why:
-	 * E4L_ET_IS_IMAGE, E4L_ET_MOUNTED_FILE or E4L_ET_MOUNTED_ON.
+	 * Called for each skipped file and each directory that is not entered;
+	 * @why is E4L_ET_IS_IMAGE, E4L_ET_MOUNTED_FILE or E4L_ET_MOUNTED_ON.
+	 * Calls never overlap.  May be NULL.
 	 */
 	void (*left_out)(const char *path, errcode_t why, void *priv);
 	void *priv;
@@ -139,10 +146,10 @@ struct e4l_dir_options {
 /*
  * Loads the directory @path into a new tree.  Sockets, fifos, devices, hard
  * links, holes, extended attributes and ACLs are kept, except attributes that
- * belong to the filesystem or the kernel.  e4l_populate_write() reads the
- * contents of files; data that was appended in between is left out, and a file
- * that has become shorter is the error E4L_ET_FILE_SHRANK.  Errors: errno
- * values, E4L_ET_LOCKED (an encrypted directory without its key),
+ * belong to the filesystem or the kernel.  The contents of files are not read
+ * until e4l_populate_write(): data that is appended in the meantime is ignored,
+ * and E4L_ET_FILE_SHRANK is returned if a file has become shorter.  Errors:
+ * errno values, E4L_ET_LOCKED (an encrypted directory without its key),
  * E4L_ET_OPTION, and those of e4l_tree_add(); e4l_tree_where() returns the
  * file.  After an error, @t can only be freed.
  */
@@ -153,10 +160,10 @@ errcode_t e4l_tree_load_dir(struct e4l_tree *t, const char *path,
 #define E4L_LOAD_GENERATION	0x1	/* keep the inodes' generations */
 #define E4L_LOAD_NO_XATTRS	0x2	/* do not read extended attributes */
 
-/* Options for a damaged filesystem: files to skip.  Bitmaps are borrowed. */
+/* The files of a damaged filesystem to skip.  Bitmaps are borrowed. */
 struct e4l_load_damage {
-	ext2fs_inode_bitmap inodes;	/* skip these */
-	ext2fs_inode_bitmap sharing;	/* skip files that share their blocks */
+	ext2fs_inode_bitmap inodes;	/* damaged inodes */
+	ext2fs_inode_bitmap sharing;	/* inodes that share blocks */
 	/* Called for each skipped name. */
 	void (*left_out)(const char *path, errcode_t why, void *priv);
 	void *priv;
@@ -165,11 +172,12 @@ struct e4l_load_damage {
 
 /*
  * Loads @e's filesystem, which begins @offset_bytes into its device, into a new
- * tree, with all properties that ext4 has, and preallocated extents.  The
- * device then has the data: give it to e4l_tree_set_data_fd(); it must not
- * change.  Memory: that of the tree, and 4 bytes for each inode of the
- * filesystem.  @damage (may be NULL): skip damaged files, directories with all
- * below them, and damaged parts of directories.  Errors: those of
+ * tree, with all properties that ext4 has, and preallocated extents.  The data
+ * is not read: the caller passes a descriptor of the device to
+ * e4l_tree_set_data_fd(), and the device must not change until the image is
+ * written.  Memory: that of the tree, and 4 bytes for each inode of the
+ * filesystem.  Unless @damage is NULL, damaged files, everything below damaged
+ * directories, and damaged parts of directories are skipped.  Errors: those of
  * e4l_tree_add() and of libext2fs; E4L_ET_DIR_CORRUPT, E4L_ET_ENCRYPTED (also
  * with @damage), E4L_ET_TRANSLATOR, E4L_ET_DANGLING, E4L_ET_EXTENT_RANGE,
  * E4L_ET_EXTENT_ORDER, E4L_ET_OPTION, E4L_ET_INTERRUPTED; e4l_tree_where()
@@ -180,21 +188,22 @@ errcode_t e4l_tree_load_fs(struct e4l_tree *t, struct e4l *e,
 			   const struct e4l_load_damage *damage);
 
 /*
- * Sets the file with the contents of all files that are not in a directory.
- * @fd is borrowed until the image is written.
+ * Sets the file or device that contains the data of all entries, except those
+ * of e4l_tree_load_dir().  @fd is borrowed until the image is written.
  */
 void e4l_tree_set_data_fd(struct e4l_tree *t, int fd);
 
-/* Calls @map, which can change the numbers, for the owner of each entry. */
+/* Calls @map, which can change the IDs, with the owner of each entry. */
 void e4l_tree_map_owners(struct e4l_tree *t,
 			 void (*map)(uint32_t *uid, uint32_t *gid, void *priv),
 			 void *priv);
 
 /*
- * Calls @map for each user and each group in ACLs (one of @uid and @gid is NULL
- * or to be ignored), and for the users of file capabilities.  Errors, with all
- * entries unchanged:  E4L_ET_BAD_ACL, E4L_ET_ACL_MERGED, ENOMEM;
- * e4l_tree_where() returns the file.
+ * Calls @map, which can change the ID, for each user and each group in ACLs,
+ * and for the root user of each file capability.  For a user, @map must ignore
+ * @gid, which can be NULL; for a group, @uid.  Errors, with all entries
+ * unchanged:  E4L_ET_BAD_ACL, E4L_ET_ACL_MERGED, ENOMEM; e4l_tree_where()
+ * returns the file.
  */
 errcode_t e4l_tree_map_ids(struct e4l_tree *t,
 			   void (*map)(uint32_t *uid, uint32_t *gid,
@@ -202,24 +211,24 @@ errcode_t e4l_tree_map_ids(struct e4l_tree *t,
 
 /*
  * Sets the priority of the file or directory @path: -32767 to 32767, default
- * 0.  Files of a higher priority are placed first on the device; a directory's
- * priority is that of all files below it.  Errors:  E4L_ET_NO_PATH,
+ * 0.  Files of a higher priority are placed first on the device.  The priority
+ * of a directory applies to all files below it.  Errors:  E4L_ET_NO_PATH,
  * E4L_ET_BAD_ARGUMENT.
  */
 errcode_t e4l_tree_set_priority(struct e4l_tree *t, const char *path,
 				int priority);
 
 /*
- * Stores @tunables (borrowed) in the image, as an attribute of the root.  No
- * tunables: removes the attribute.  Errors:  ENOMEM, E4L_ET_XATTR_LIMIT; the
- * tree is unchanged.
+ * Stores @tunables (borrowed) in the image as an attribute of the root
+ * directory.  If @tunables is empty, the attribute is removed.  Errors, with
+ * the tree unchanged:  ENOMEM, E4L_ET_XATTR_LIMIT.
  */
 errcode_t e4l_tree_set_tunables(struct e4l_tree *t,
 				const struct e4l_tunables *tunables);
 
 /*
- * Returns the path in the source that the last failure was about, or "".  The
- * text belongs to the tree and is valid until the next call on the tree.
+ * Returns the path, in the source, of the file that caused the last failure, or
+ * "".  The text belongs to @t and is valid until the next call with @t.
  */
 const char *e4l_tree_where(const struct e4l_tree *t);
 

@@ -11,14 +11,14 @@ extern "C" {
 
 /*
  * Tunables are stored in the extended attribute trusted.ext4.tunables of the
- * root directory.  Its value is text:
+ * root directory.  The value of the attribute is text of the form
  *
+ *	name=value[,name=value...]
  *
- *
- * at most E4L_TUNABLES_MAX bytes without a NUL.  A name has 1 to
- * E4L_TUNABLE_NAME_MAX of a-z, 0-9 and '_'; a value has one or more printable
- * ASCII characters other than space, ',' and '='.  Names are unique.  The
- * library writes names in byte order and numbers in decimal.
+ * with at most E4L_TUNABLES_MAX bytes and without a NUL.  A name has 1 to
+ * E4L_TUNABLE_NAME_MAX of the characters a-z, 0-9 and '_'; a value has one or
+ * more printable ASCII characters other than space, ',' and '='.  Names are
+ * unique.  The library writes names in byte order and numbers in decimal.
  */
 #define E4L_TUNABLES_XATTR	"trusted.ext4.tunables"
 #define E4L_TUNABLES_MAX	1024u
@@ -35,7 +35,7 @@ struct e4l_tunable_word {
 	uint32_t number;
 };
 
-/* The kernel derives the default from the filesystem. */
+/* A default that the kernel derives from the filesystem. */
 #define E4L_TUNABLE_AUTO	(-1)
 
 /* A known tunable.  All texts are static. */
@@ -47,15 +47,18 @@ struct e4l_tunable_info {
 	const char *unit;	/* of the value, plural; "" for a switch */
 	int64_t default_number;	/* the kernel's default, or E4L_TUNABLE_AUTO */
 	/*
-	 * first kernel version that supports it; NULL: only with e4layout's
-	 * patches
+	 * first kernel version that supports the tunable; NULL: only kernels
+	 * with e4layout's patches do
 	 */
 	const char *since;
-	const char *sysfs;	/* its file in /sys/fs/ext4/DEVICE/ */
+	const char *sysfs;	/* name of the file in /sys/fs/ext4/DEVICE/ */
 	const char *meaning;	/* one line */
 };
 
-/* Returns the known tunable @i, in byte order of the names; NULL: no more. */
+/*
+ * Returns number @i (from 0) of the known tunables, in byte order of their
+ * names, or NULL if there are fewer.
+ */
 const struct e4l_tunable_info *e4l_tunable_at(size_t i);
 
 /*
@@ -77,7 +80,10 @@ struct e4l_tunable {
 	uint32_t number;	/* if @valid */
 };
 
-/* Returns an empty set, which the caller frees; NULL: no memory. */
+/*
+ * Returns an empty set, which the caller frees with e4l_tunables_free(), or
+ * NULL if there is no memory.
+ */
 struct e4l_tunables *e4l_tunables_new(void);
 /* Frees @t.  NULL is allowed. */
 void e4l_tunables_free(struct e4l_tunables *t);
@@ -85,11 +91,14 @@ void e4l_tunables_free(struct e4l_tunables *t);
 /* Returns the number of tunables in @t. */
 size_t e4l_tunables_count(const struct e4l_tunables *t);
 
-/* Returns tunable @i (0 to the count - 1) in byte order; it belongs to @t. */
+/*
+ * Returns number @i (0 to the count - 1) of the tunables in @t, in byte order
+ * of their names.  The result belongs to @t.
+ */
 const struct e4l_tunable *e4l_tunables_at(const struct e4l_tunables *t,
 					  size_t i);
 
-/* Returns the tunable @name, or NULL; it belongs to @t. */
+/* Returns the tunable @name of @t, or NULL.  The result belongs to @t. */
 const struct e4l_tunable *e4l_tunables_find(const struct e4l_tunables *t,
 					    const char *name);
 
@@ -98,46 +107,51 @@ const struct e4l_tunable *e4l_tunables_find(const struct e4l_tunables *t,
  * commas.  Removing a tunable that is not set is no error.  Unknown names are
  * refused unless @force is true.  Errors:  E4L_ET_TUNABLE_UNKNOWN,
  * E4L_ET_TUNABLE_RANGE, E4L_ET_TUNABLE_SYNTAX, E4L_ET_TUNABLES_LONG,
- * E4L_ET_TUNABLE_TWICE, ENOMEM.  *@where then points to the refused change in
- * @spec; the changes before it have been made.
+ * E4L_ET_TUNABLE_TWICE, ENOMEM.  After an error, *@where points to the refused
+ * change in @spec, and @t has all changes before the refused one.
  */
 errcode_t e4l_tunables_change(struct e4l_tunables *t, const char *spec,
 			      bool force, const char **where);
 
 /*
- * Reads the tunables of @e's filesystem; without the attribute, *@ret is empty.
- * The caller frees *@ret.  Unknown tunables and invalid values are in the set.
- * Errors, with *@ret NULL: E4L_ET_TUNABLES_LONG, E4L_ET_TUNABLE_SYNTAX,
- * E4L_ET_TUNABLE_TWICE, ENOMEM, and those of libext2fs.
+ * Reads the tunables of @e's filesystem.  Without the attribute, *@ret is
+ * empty.  The caller frees *@ret with e4l_tunables_free().  The set includes
+ * unknown tunables and invalid values.  Errors, with *@ret NULL:
+ * E4L_ET_TUNABLES_LONG, E4L_ET_TUNABLE_SYNTAX, E4L_ET_TUNABLE_TWICE, ENOMEM,
+ * and those of libext2fs.
  */
 errcode_t e4l_tunables_read(struct e4l *e, struct e4l_tunables **ret);
 
 /*
  * Stores @t in @e's filesystem, or removes the attribute if @t is empty, in one
- * transaction.  Nothing is written if the attribute is the same already.
- * @external: the channel of an external journal's device, borrowed; NULL:
- * e4l_open() has opened it, or there is none.  The filesystem is checked first,
- * see e4l_check().  Errors:  ENOSPC (neither the inode nor an attribute block
- * has room, or no block is free), E4L_ET_TUNABLES_QUOTA, E4L_ET_DAMAGED,
+ * transaction.  If the attribute has this value already, nothing is written.
+ * @external is the channel of an external journal's device, borrowed; NULL:
+ * e4l_open() has opened the device, or the journal is not external.  The
+ * filesystem is checked first, see e4l_check().
+ *
+ * Errors:  ENOSPC (the value fits neither in the inode nor in an attribute
+ * block, or no block is free), E4L_ET_TUNABLES_QUOTA, E4L_ET_DAMAGED,
  * E4L_ET_JOURNAL_*, ENOMEM, and those of reading and writing.  After an error,
- * close the filesystem with e4l_close() or ext2fs_free(); the tunables on the
- * device are the old ones or the new ones.
+ * the device has either the old tunables or the new ones, and the caller must
+ * close the filesystem with e4l_close() or ext2fs_free().
  */
 errcode_t e4l_tunables_write(struct e4l *e, io_channel external,
 			     const struct e4l_tunables *t);
 
 /*
  * Reads the tunables of a mounted filesystem through @fd, a descriptor of its
- * root directory.  The caller frees *@ret.  Errors, with *@ret NULL:
- * E4L_ET_NOT_EXT4_ROOT, EPERM without CAP_SYS_ADMIN, those of
+ * root directory.  The caller frees *@ret with e4l_tunables_free().  Errors,
+ * with *@ret NULL: E4L_ET_NOT_EXT4_ROOT, EPERM without CAP_SYS_ADMIN, those of
  * e4l_tunables_read(), and errno values of fgetxattr(2).
  */
 errcode_t e4l_tunables_read_fd(int fd, struct e4l_tunables **ret);
 
 /*
- * Stores the tunables of a mounted filesystem through @fd, a descriptor of its
- * root directory; they are durable afterwards.  Errors, with the tunables
- * unchanged: those of e4l_tunables_read_fd(), and errno values of fsetxattr(2).
+ * Stores @t in a mounted filesystem through @fd, a descriptor of its root
+ * directory.  On success, the tunables are durable.  Errors: those of
+ * e4l_tunables_read_fd(), and errno values of fsetxattr(2) and
+ * fremovexattr(2), with the tunables unchanged; errno values of fsync(2), after
+ * which a power failure can restore the old tunables.
  */
 errcode_t e4l_tunables_write_fd(int fd, const struct e4l_tunables *t);
 
