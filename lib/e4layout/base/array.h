@@ -45,8 +45,8 @@ static inline errcode_t e4l_grow(void *array, size_t n, size_t size)
 
 /*
  * Reserves @more elements in the array at *@array, of @n elements of @size
- * bytes and a capacity of *@max elements, which an emptied array keeps.
- * ENOMEM: the array is unchanged.
+ * bytes and a capacity of *@max elements.  An array whose @n is set to 0 keeps
+ * its capacity.  ENOMEM: the array is unchanged.
  */
 static inline errcode_t e4l_reserve(void *array, size_t n, size_t *max,
 				    size_t more, size_t size)
@@ -114,7 +114,7 @@ static inline size_t e4l_lower_bound(const void *key, const void *array,
 	return low;
 }
 
-/* Compare integers, or structs whose first member is the integer. */
+/* Compare two integers, or two structs by their first member. */
 static inline int e4l_u32_cmp(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;

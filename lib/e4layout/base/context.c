@@ -202,7 +202,10 @@ blk64_t e4l_descriptor_blk(ext2_filsys fs, dgrp_t group)
 	if (ext2fs_has_feature_meta_bg(sb) && i >= sb->s_first_meta_bg)
 		return ext2fs_descriptor_block_loc2(fs,
 					sb->s_first_data_block, i);
-	/* with bigalloc and blocks of 1024 bytes, block 0 has no superblock */
+	/*
+	 * with bigalloc and blocks of 1024 bytes, s_first_data_block is 0, but
+	 * the superblock is in block 1
+	 */
 	return sb->s_first_data_block + 1 + i +
 	       (!sb->s_first_data_block && fs->blocksize == 1024);
 }

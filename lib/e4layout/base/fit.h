@@ -24,19 +24,22 @@ struct e4l_fit {
 	size_t max;
 };
 
-/* Fills @fit with all clear runs of @map.  Errors: ENOMEM. */
+/*
+ * Fills @fit with the free extents of @map, in which a clear bit is a free
+ * cluster.  Errors: ENOMEM.
+ */
 errcode_t e4l_fit_begin(struct e4l_fit *fit, const uint64_t *map,
 			uint32_t clusters);
 
 /*
- * Takes @len clusters from the tightest free extent and returns the first, or
- * E4L_NONE if no free extent is long enough.
+ * Takes @len clusters from the shortest free extent that is long enough.
+ * Returns the first cluster, or E4L_NONE if no free extent is long enough.
  */
 uint32_t e4l_fit_take(struct e4l_fit *fit, uint32_t len);
 
 /*
- * Like e4l_fit_take(), with *@start a multiple of @align.  Unused parts of the
- * free extent are returned to @fit.  Errors: ENOMEM.
+ * Like e4l_fit_take(), but sets *@start to the first cluster, which is a
+ * multiple of @align, or to E4L_NONE.  Errors: ENOMEM.
  */
 errcode_t e4l_fit_take_aligned(struct e4l_fit *fit, uint32_t len,
 			       uint32_t align, uint32_t *start);

@@ -29,13 +29,14 @@ struct e4l {
 	atomic_bool interrupted;
 	struct e4l_detail detail;
 	pthread_mutex_t detail_lock;	/* protects the detail of a failure */
-	/* held during reads of a channel that threads cannot share */
+	/* held during I/O on a channel that threads cannot share */
 	pthread_mutex_t io_lock;
 	atomic_ullong reads, read_bytes, readaheads;
 	bool sound;		/* the last e4l_check() has found no errors */
 	errcode_t (*guard)(void *priv);	/* may be NULL */
 	void *guard_priv;
-	struct e4l *over;	/* context below an overlay, else NULL */
+	/* for a copy by e4l_overlay_new(): the original; otherwise NULL */
+	struct e4l *over;
 };
 
 /* Whether e4l_interrupt() was called. */
@@ -54,7 +55,7 @@ errcode_t e4l_fail_group(struct e4l *e, errcode_t err, const char *doing,
 			 dgrp_t group, blk64_t blk);
 
 /*
- * pthread_create(3), with ENOMEM in place of EAGAIN, whose message is
+ * pthread_create(3), with E4L_ET_NO_THREAD in place of EAGAIN, whose message is
  * misleading.
  */
 static inline errcode_t e4l_start_thread(pthread_t *thread,
@@ -72,10 +73,12 @@ static inline uint64_t e4l_blocks_of(uint64_t bytes, uint32_t blocksize)
 }
 
 /*
- * A program's structs have the size of the library version at build time, and a
- * newer version can define members that are reserved here: options with a
- * non-zero reserved byte are refused (E4L_ET_OPTION), and only members that
- * this version knows are set in results.
+ * Returns whether one of the @n bytes is not zero.
+ *
+ * A newer version of the library can give reserved members of a struct a
+ * meaning.  A program that was built with a newer version is therefore refused
+ * (E4L_ET_OPTION) if a reserved member of its options is not zero, and
+ * reserved members of results are never written.
  */
 static inline bool e4l_any_byte(const void *bytes, size_t n)
 {
@@ -100,8 +103,8 @@ static inline bool e4l_any_byte(const void *bytes, size_t n)
  * change fails and nothing more is written.  Use this with contexts of
  * e4l_new(); e4l_open() sets a guard.  With or without a guard, the library
  * checks that the superblocks of the filesystem and of the journal have not
- * changed after the last read or write: they differ if another program has
- * mounted the filesystem for writing, or has repaired it.
+ * changed after the library has read or written them: another program that has
+ * mounted or repaired the filesystem has changed the superblocks.
  */
 void e4l_set_guard(struct e4l *e, errcode_t (*guard)(void *priv), void *priv);
 

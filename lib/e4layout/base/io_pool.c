@@ -13,8 +13,8 @@
  * another request.  On an SSD with 1.2 GB/s and 12 us per request (queue depth
  * 16), the break-even gap is 14 KiB; with warm caches, less than 8 KiB.  On a
  * disk, a short seek and the rotational delay take as long as 800 KiB of
- * transfer, but the disk can reorder queued requests and serve many in one
- * revolution: large gaps are then read for nothing.
+ * transfer, but the disk can reorder queued requests and serve many of them in
+ * one revolution, so that reading large gaps does not pay.
  */
 struct e4l_reading e4l_reading_for(bool rotates)
 {
@@ -103,8 +103,8 @@ void e4l_announce(int fd, uint64_t pos, uint64_t bytes)
 /* ------------------------------------------------------------------- gather */
 
 /*
- * How many of the sorted @wants one read should fetch; *@count is the length of
- * the read in blocks.
+ * Returns how many of the sorted @wants the next read should fetch; *@count is
+ * the length of the read in blocks.
  */
 static size_t run_length(const struct e4l *e, const struct e4l_want *wants,
 			 size_t n, unsigned int *count)
@@ -183,7 +183,8 @@ struct pipe {
 	unsigned int slots, ready;	/* @ready slots are initialized */
 	unsigned int helpers;	/* number of threads without the caller's */
 	pthread_t helper[MAX_HELPERS];
-	uint64_t filled, finished; /* counts of jobs; slot = number % slots */
+	/* numbers of jobs so far; job N is in slot N % @slots */
+	uint64_t filled, finished;
 	bool finishing;		/* a thread is inside done() */
 	bool ended;		/* next() returned false, or a job failed */
 	errcode_t err;

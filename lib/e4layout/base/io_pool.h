@@ -2,10 +2,10 @@
 /*
  * io_pool: reads with many requests in flight and several threads.
  *
- * All I/O goes through the filesystem's io_channel, so that undo, test and
- * fault managers stay in effect.  Parallelism has two sources: ranges are
- * announced (io_channel_cache_readahead) well before they are read, which keeps
- * many requests in flight, and jobs run on several threads.  All reads hit
+ * All I/O goes through the filesystem's io_channel, so that io_managers for
+ * undo files, tests and injected faults stay in effect.  Ranges are announced
+ * (io_channel_cache_readahead) well before they are read, which keeps many
+ * requests in flight, and jobs run on several threads.  All reads are in
  * announced ranges, so that the kernel's own readahead does not start.
  */
 #ifndef E4L_IO_POOL_H
@@ -13,20 +13,24 @@
 
 #include "internal.h"
 
-/* Reads @count blocks from @blk into @buf.  Does not set the detail. */
+/*
+ * Reads @count blocks from @blk into @buf.  Does not set the failure detail of
+ * @e.
+ */
 errcode_t e4l_read(struct e4l *e, blk64_t blk, unsigned int count, void *buf);
 
 /*
- * Writes @count blocks from @buf to @blk at once, and bypasses unix_io's cache,
- * which would write small requests block by block later.  Does not set the
- * detail.
+ * Writes @count blocks from @buf to @blk at once.  Bypasses unix_io's cache,
+ * which would write a small request later, block by block.  Does not set the
+ * failure detail of @e.
  */
 errcode_t e4l_write(struct e4l *e, blk64_t blk, unsigned int count,
 		    const void *buf);
 
 /*
- * Invalidates the cached blocks of @io and allocates its cache again.  ENOMEM
- * or EXT2_ET_NO_MEMORY: no memory, which ext2fs_open2() does not check.
+ * Invalidates the cached blocks of @io and allocates its cache again.  Returns
+ * ENOMEM or EXT2_ET_NO_MEMORY if there is no memory for the cache, an error
+ * that ext2fs_open2() ignores.
  */
 errcode_t e4l_renew_buffers(io_channel io);
 
@@ -37,7 +41,8 @@ void e4l_readahead(struct e4l *e, blk64_t blk, blk64_t count);
 void e4l_announce(int fd, uint64_t pos, uint64_t bytes);
 
 /*
- * Sizes of reads for a device that rotates (a disk), or does not or is unknown.
+ * Returns the sizes of reads for a rotating disk (@rotates) or for any other
+ * device.
  */
 struct e4l_reading e4l_reading_for(bool rotates);
 
@@ -48,10 +53,10 @@ struct e4l_want {
 };
 
 /*
- * Reads the @n blocks of @wants, which it sorts by block: in disk order,
- * coalesced into large reads, all announced first.  Calls @visit for each block
- * with its content, or with NULL and the error.  @scratch has E4L_GATHER_BYTES,
- * the largest size of a read.
+ * Reads the @n blocks of @wants in disk order, with few large reads, which are
+ * all announced first.  Sorts @wants by block.  Calls @visit for each block
+ * with the content of the block, or with NULL and the error.  @scratch has
+ * E4L_GATHER_BYTES, the largest size of a read.
  */
 #define E4L_GATHER_BYTES (1u << 20)
 void e4l_gather(struct e4l *e, struct e4l_want *wants, size_t n, void *scratch,
@@ -60,11 +65,11 @@ void e4l_gather(struct e4l *e, struct e4l_want *wants, size_t n, void *scratch,
 		void *priv);
 
 /*
- * An ordered parallel pipeline.  Jobs are filled one at a time by next(),
- * worked on by several threads at once, and finished by done() one at a time in
- * the order in which next() filled them.  next() must be quick: it runs under
- * the pipeline's lock.  The caller's thread is one of the workers, and the
- * others are not started for a single job.
+ * An ordered parallel pipeline.  next() fills one job at a time, work() runs
+ * for several jobs at once, and done() finishes one job at a time, in the order
+ * in which next() has filled them.  next() must be quick, because it runs under
+ * the pipeline's lock.  The caller's thread does the work alone if there is
+ * only one job.
  */
 struct e4l_pipe_ops {
 	size_t job_bytes;

@@ -36,7 +36,7 @@ uint32_t e4l_map_count(const uint64_t *map, uint32_t start, uint32_t end);
 
 /*
  * Sets *@run to the next run of clear bits after *@run and before @end.  Begin
- * with { 0, 0 }.  False: there is none.
+ * with { 0, 0 }.  False: there are no more clear bits.
  */
 static inline bool e4l_map_next_clear(const uint64_t *map, uint32_t end,
 				      struct e4l_span *run)

@@ -11,7 +11,7 @@
 #define PAGE_BITS	15
 #define PAGE_CLUSTERS	(1u << PAGE_BITS)
 #define PAGE_MAP_BYTES	(PAGE_CLUSTERS / 8)
-/* A bitmap is smaller than more than MAX_RUNS runs. */
+/* The most runs that take no more memory than a bitmap. */
 #define MAX_RUNS	(PAGE_MAP_BYTES / sizeof(struct run))
 
 /* A run of clusters in a page, both ends inclusive. */
@@ -109,8 +109,8 @@ static errcode_t insert_run(struct page *p, unsigned int at, struct run run)
 }
 
 /*
- * The number of claimed clusters in [@first, @last]; *@hit is the first of
- * them.
+ * The number of claimed clusters in [@first, @last].  If there are any, *@hit
+ * is the first claimed cluster.
  */
 static unsigned int count_taken(const struct page *p, unsigned int first,
 				unsigned int last, unsigned int *hit)
@@ -173,8 +173,8 @@ static errcode_t claim_in_page(struct page *p, unsigned int first,
 }
 
 /*
- * How many of @len clusters, beginning with cluster @at of a page, are in the
- * page.
+ * The number of clusters that are in the page, of @len clusters that begin with
+ * cluster @at of the page.
  */
 static unsigned int part_in_page(unsigned int at, uint64_t len)
 {
@@ -264,9 +264,7 @@ void e4l_owners_bits(const struct e4l_owners *o, uint64_t start, uint32_t n,
 		page_bits(&o->pages[start >> PAGE_BITS], at, at + part - 1, to,
 			  bits);
 	}
-	/*
-	 * clear bits beyond the range, which a copied byte of a bitmap may set
-	 */
+	/* the last byte copied from a bitmap may have bits beyond the range */
 	if (to % 8)
 		bits[to / 8] &= (1 << to % 8) - 1;
 }

@@ -11,28 +11,28 @@
 
 struct e4l_owners;
 
-/* Creates a record for clusters below @clusters; NULL: no memory. */
+/* Creates a record for the clusters 0 to @clusters - 1; NULL: no memory. */
 struct e4l_owners *e4l_owners_new(uint64_t clusters);
 void e4l_owners_free(struct e4l_owners *o);
 
 /*
- * Claims @len clusters from @start, all below the limit.  Adds the number of
- * clusters that were claimed before to *@taken, and sets *@first to the first
- * of them, if any.  Returns ENOMEM, or 0.
+ * Claims the @len clusters from @start, which the record must cover.  Adds the
+ * number of clusters that were claimed already to *@taken.  If *@taken was 0,
+ * *@first is set to the first of these.  Returns ENOMEM, or 0.
  */
 errcode_t e4l_owners_claim(struct e4l_owners *o, uint64_t start, uint64_t len,
 			   uint64_t *taken, uint64_t *first);
 
 /*
- * Returns how many of the @len clusters from @start are claimed.  All of them
- * must be below the limit.  If any is claimed, *@first is the first of these.
+ * Returns how many of the @len clusters from @start, which the record must
+ * cover, are claimed.  If any is claimed, *@first is the first claimed cluster.
  */
 uint64_t e4l_owners_count(const struct e4l_owners *o, uint64_t start,
 			  uint64_t len, uint64_t *first);
 
 /*
- * Writes whole bytes to @bits, with one bit for each of the @n clusters from
- * @start: 1 if the cluster is claimed.
+ * Writes one bit for each of the @n clusters from @start to @bits: 1 if the
+ * cluster is claimed.  Spare bits of the last byte are 0.
  */
 void e4l_owners_bits(const struct e4l_owners *o, uint64_t start, uint32_t n,
 		     uint8_t *bits);

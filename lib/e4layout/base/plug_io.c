@@ -26,12 +26,12 @@ struct plug {
 	io_channel under;
 	struct e4l_plug_stats stats;
 	uint32_t capacity;	/* units in the arena */
-	uint32_t used;		/* slots in use, including freed ones */
+	uint32_t used;		/* slots used since the arena was empty */
 	uint32_t held;		/* units in the table */
 	uint32_t mask;		/* table size - 1 */
 	/*
-	 * The arrays share one mapping, whose memory is taken on first use, so
-	 * that unplugging never has to allocate.
+	 * The arrays share one mapping, whose memory the kernel allocates on
+	 * first use, so that unplugging cannot fail for lack of memory.
 	 */
 	uint64_t *unit;		/* by slot: the unit's place on the device */
 	uint32_t *table;	/* hash table of slot + 1, 0: empty */
@@ -81,8 +81,8 @@ static void enter(struct plug *p, uint32_t slot)
 }
 
 /*
- * Adds @unit to the held units and returns its content.  The arena must have
- * room.
+ * Adds @unit to the held units and returns its content.  The arena must have an
+ * unused slot, see make_room().
  */
 static char *hold(struct plug *p, uint64_t unit)
 {
@@ -127,8 +127,8 @@ static int by_unit(const void *a, const void *b, void *priv)
 }
 
 /*
- * Writes @bytes at @offset, both multiples of UNIT, whatever the channel's
- * block size.
+ * Writes @bytes at @offset, both multiples of UNIT, for any block size of the
+ * channel.
  */
 static errcode_t issue(struct plug *p, uint64_t offset, size_t bytes,
 		       const void *buf)
@@ -152,7 +152,8 @@ static errcode_t issue(struct plug *p, uint64_t offset, size_t bytes,
 }
 
 /*
- * Writes the contiguous units that begin with order[at]; *@len is their number.
+ * Writes the contiguous units that begin with order[at]; *@len is the number of
+ * units.
  */
 static errcode_t issue_stretch(struct plug *p, uint32_t n, uint32_t at,
 			       uint32_t *len)
@@ -202,7 +203,7 @@ static errcode_t unplug(struct plug *p)
 	return err;
 }
 
-/* Makes room for @units more, by unplugging if necessary. */
+/* Unplugs if the arena has no space for @units more. */
 static errcode_t make_room(struct plug *p, uint64_t units)
 {
 	return p->used + units > p->capacity ? unplug(p) : 0;
@@ -281,8 +282,8 @@ static errcode_t plug_read_blk(io_channel channel, unsigned long block,
 /* ---------------------------------------------------------------- writing */
 
 /*
- * Holds a unit that a write covers in part, with the device's content, or
- * zeroes beyond the end of the device.
+ * Holds a unit, of which a write covers only a part, with the device's content,
+ * or with zeroes beyond the end of the device.
  */
 static errcode_t hold_unit(struct plug *p, uint64_t unit)
 {

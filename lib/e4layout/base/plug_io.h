@@ -7,18 +7,18 @@
 
 /*
  * Holds writes back and issues them in the device's order as few, large writes.
- * An unplug issues all held writes.  It happens on flush and close, if the
- * memory is full, and before a zeroout or discard that overlaps held writes.
- * Reads see held writes.  A flush is a barrier: it returns after the channel
- * below has been flushed.
+ * An unplug issues all held writes.  The plug unplugs on flush and close, if
+ * the memory is full, before a very large write, and before a zeroout or
+ * discard that overlaps held writes.  Reads return the content of held writes.
+ * A flush is a barrier: the plug unplugs and flushes the channel below.
  *
- * Failures.  An unplug stops at the first failed write.  The call that caused
- * the unplug returns the error.  Unwritten data stay held: reads see them, and
- * the next unplug tries again.  A write call that returns an error holds none
- * of its data, except that write_byte of more than 256 KiB may hold a first
- * part.  If the writes still fail on close, close returns the error and drops
- * the data.  A write error that the channel below reports on its flush is
- * returned by the flush of the plug.
+ * Failures.  An unplug stops at the first failed write, and the call that
+ * caused the unplug returns the error.  Unwritten data stay held: reads return
+ * them, and the next unplug writes them again.  If a write call returns an
+ * error, its data are not held, except that a write_byte call of more than 256
+ * KiB may hold a first part.  If writes fail on close, close returns the error
+ * and drops the data.  A flush also returns the errors of flushing the channel
+ * below.
  *
  * A plugged channel must not be used by two threads at a time, even if the
  * channel below allows it.
@@ -29,16 +29,18 @@
 
 /*
  * Puts a plug over @under.  On success, the plug owns @under and closes it.
- * @limit_bytes is 1 MiB to 1 TiB.  Memory is allocated as writes are held: 1.02
- * to 1.03 times the size of the held writes, plus 4 MiB.  Errors:
- * E4L_ET_BAD_ARGUMENT, EXT2_ET_NO_MEMORY; @under is unchanged then.
+ * @limit_bytes, 1 MiB to 1 TiB, is the limit of held writes.  Memory is
+ * allocated as writes are held: 1.02 to 1.03 times the size of the held writes,
+ * plus 4 MiB.  Errors, with @under unchanged:  E4L_ET_BAD_ARGUMENT,
+ * EXT2_ET_NO_MEMORY.
  */
 errcode_t e4l_plug_io_wrap(io_channel under, uint64_t limit_bytes,
 			   io_channel *ret);
 
 /*
- * Puts a plug under an open filesystem; closing @fs closes the plug.  Errors:
- * E4L_ET_BAD_ARGUMENT (also if @fs is an image of metadata), EXT2_ET_NO_MEMORY.
+ * Puts a plug between @fs and its channel; closing @fs closes the plug.
+ * Errors: E4L_ET_BAD_ARGUMENT (also if @fs is open on an e2image file),
+ * EXT2_ET_NO_MEMORY.
  */
 errcode_t e4l_plug_fs(ext2_filsys fs, uint64_t limit_bytes);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "sort_index.h"
 
-/* A radix sort's digit: two of them make a key. */
+/* A radix sort: a key has two digits of 16 bits. */
 #define DIGIT_BITS	16
 #define DIGITS		(1u << DIGIT_BITS)
 
@@ -22,7 +22,7 @@ static uint32_t digit_of(const struct sort *s, uint32_t i, unsigned int shift)
 	       (DIGITS - 1);
 }
 
-/* Sorts by one digit, so that those of one digit stay in order. */
+/* Sorts the indexes at @from by one digit of their keys to @to; stable. */
 static void sort_digit(struct sort *s, const uint32_t *from, uint32_t *to,
 		       uint32_t n, unsigned int shift)
 {

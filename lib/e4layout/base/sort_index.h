@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* sort_index: numbers of structs, sorted by one of their members. */
+/* sort_index: sorts indexes of structs by a member of the structs. */
 #ifndef E4L_SORT_INDEX_H
 #define E4L_SORT_INDEX_H
 
@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * Sorts the @n indexes at @v by their keys: the key of index i is i * @size bytes
- * after @keys.  Takes time in proportion to @n.  Error: ENOMEM.
+ * Sorts the @n indexes at @v by their keys: the key of index i is i * @size
+ * bytes after @keys.  Takes time in proportion to @n.  Error: ENOMEM.
  */
 errcode_t e4l_sort_index(uint32_t *v, uint32_t n, const uint32_t *keys,
 			 size_t size);
