@@ -67,9 +67,9 @@ uint32_t e4l_inode_seed(ext2_filsys fs, ext2_ino_t ino, uint32_t generation)
 #define MAX_INODE_BYTES 65536
 
 /*
- * The checksum covers the inode number, its generation, and the inode with
- * zeroes in the two checksum fields.  Inodes are short: one pass over a copy is
- * twice as fast as a pass over each part.
+ * The checksum covers the inode number, the generation, and the inode with
+ * zeroes in the two checksum fields.  Inodes are short: one call for a copy is
+ * twice as fast as a call for each part.
  */
 bool e4l_inode_csum_ok(ext2_filsys fs, ext2_ino_t ino, const void *raw)
 {

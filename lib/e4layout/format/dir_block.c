@@ -52,7 +52,10 @@ static size_t dx_csum(ext2_filsys fs, uint32_t seed, const char *block,
 	return tail + 4;
 }
 
-/* Computes a block's checksum.  Returns the checksum's offset; 0: none. */
+/*
+ * Computes the checksum of a leaf or an index block.  Returns the offset of the
+ * checksum; 0: the block has no checksum.
+ */
 static size_t block_csum(ext2_filsys fs, ext2_ino_t dir, uint32_t generation,
 			 const char *block, uint32_t *crc)
 {
@@ -61,8 +64,8 @@ static size_t block_csum(ext2_filsys fs, ext2_ino_t dir, uint32_t generation,
 	size_t entries = dx_entries(fs, block);
 
 	/*
-	 * tested first: an index block may contain the tail of the leaf it was
-	 * before
+	 * tested first, because an index block can still contain the tail of a
+	 * leaf whose block was reused
 	 */
 	if (entries)
 		return dx_csum(fs, seed, block, entries, crc);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * dir_block: decodes and bounds a directory block, or the inline part of a
+ * dir_block: decodes and verifies a directory block, or the inline data of a
  * directory.  Formats: Documentation/filesystems/ext4/directory.rst in Linux.
  */
 #ifndef E4L_DIR_BLOCK_H
@@ -29,7 +29,7 @@ struct e4l_dir_walk {
 	ext2_filsys fs;
 	ext2_ino_t dir;
 	bool encrypted;
-	bool has_dots;		/* the bytes may contain ".." */
+	bool has_dots;		/* the bytes may contain "." and ".." */
 	const char *buf;
 	size_t len, off;
 };
@@ -37,7 +37,7 @@ struct e4l_dir_walk {
 enum e4l_dir_step {
 	DIR_END,
 	DIR_ENTRY,		/* *@entry is set */
-	/* an entry, or the whole rest, is invalid; the walk may continue */
+	/* an entry or all remaining bytes are invalid; the walk may continue */
 	DIR_BAD,
 };
 
@@ -49,8 +49,9 @@ enum e4l_dir_step e4l_dir_next(struct e4l_dir_walk *w,
 bool e4l_dirent_is_dotdot(const struct e4l_dirent *entry);
 
 /*
- * Finds the second part of an inline directory, in the value of the attribute
- * system.data of @inode, which has @bytes.  NULL: none, and *@len is 0.
+ * Returns the value of the attribute system.data of @inode, which has @bytes:
+ * the second part of an inline directory.  Returns NULL and sets *@len to 0 if
+ * @inode has no such attribute.
  */
 const char *e4l_inline_value(const struct ext2_inode_large *inode,
 			     size_t bytes, size_t *len);

@@ -59,8 +59,8 @@ bool e4l_dir_fits_block(const struct e4l_dir_builder *b)
 }
 
 /*
- * Divides the entries into leaves of at most @room bytes; @used bytes of the
- * first leaf are taken.
+ * Divides the entries into leaves of at most @room bytes; the first @used bytes
+ * of the first leaf are for "." and "..".
  */
 static errcode_t cut_leaves(const struct e4l_dir_builder *b, unsigned int used,
 			    unsigned int room, struct e4l_dir_shape *s)
@@ -130,7 +130,8 @@ errcode_t e4l_dir_shape(const struct e4l_dir_builder *b, bool indexed,
 /* ------------------------------------------------------------------ entries */
 
 /*
- * Encodes a length like the kernel: 65536 and more do not fit and are folded.
+ * Encodes a length like ext4_rec_len_to_disk() in Linux: a length of 65536 and
+ * more does not fit in 16 bits.
  */
 static uint16_t coded_len(const struct e4l_dir_builder *b, unsigned int len)
 {
@@ -159,7 +160,7 @@ static void put_unused(const struct e4l_dir_builder *b, char *at,
 	put_entry(b, at, &(struct e4l_new_dirent){ .name = "" }, rec_len);
 }
 
-/* Writes hashes after the name, whose end is padded to four bytes. */
+/* Writes hashes after the name, which is padded to a multiple of 4 bytes. */
 static void put_hashes(char *at, const struct e4l_new_dirent *entry)
 {
 	uint32_t hashes[2] = { ext2fs_cpu_to_le32(entry->hash),
@@ -169,8 +170,9 @@ static void put_hashes(char *at, const struct e4l_new_dirent *entry)
 }
 
 /*
- * Writes entries after @used bytes, whose last entry begins at @last (-1:
- * none).
+ * Writes the entries [from, to) after @used bytes of @buf, whose last entry
+ * begins at @last (-1: no entry).  The last entry, or an unused one, extends to
+ * @end.
  */
 static void put_entries(const struct e4l_dir_builder *b, uint32_t from,
 			uint32_t to, char *buf, unsigned int used, int last,
@@ -252,8 +254,8 @@ static uint32_t leaf_hash(const struct e4l_dir_builder *b,
 }
 
 /*
- * Writes the index entries of block @nth of @level (0: below the root) or, with
- * @at for the root, of the root.
+ * Writes the index entries of index block @nth of @level (0: the root), from
+ * offset @at of the block on.
  */
 static void put_index(const struct e4l_dir_builder *b,
 		      const struct e4l_dir_shape *s, unsigned int level,
@@ -339,7 +341,7 @@ static void put_linear(const struct e4l_dir_builder *b,
 	if (blk) {
 		put_entries(b, from, to, buf, 0, -1, end);
 	} else if (from < to) {
-		/* ".." takes the minimum, the entries after it the rest */
+		/* ".." has its minimum size: other entries follow */
 		put_dots(b, buf, DIR_DOTS_BYTES);
 		put_entries(b, from, to, buf, DIR_DOTS_BYTES, DIR_ENTRY_BYTES,
 			    end);

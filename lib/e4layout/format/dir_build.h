@@ -25,13 +25,14 @@ struct e4l_dir_builder {
 	ext2_ino_t ino, parent;
 	uint32_t generation;
 	uint8_t hash_version;	/* as in the root of the index */
-	/*
-	 * The directory is encrypted and casefolded: hashes follow each name.
-	 */
+	/* the directory is encrypted and casefolded: hashes follow each name */
 	bool hashes_on_disk;
 	/* fill level of an htree's leaves, 50 to 100 */
 	unsigned int fill_percent;
-	/* the entries except "." and ".."; called several times for each */
+	/*
+	 * number of entries except "." and ".."; entry() is called several
+	 * times for each
+	 */
 	uint32_t n;
 	void (*entry)(uint32_t i, struct e4l_new_dirent *entry,
 		      const void *priv);
@@ -41,7 +42,8 @@ struct e4l_dir_builder {
 /* The division of a directory into blocks. */
 struct e4l_dir_shape {
 	bool indexed;
-	uint32_t *start; /* [leaf]: index of its first entry; to be freed */
+	/* [leaf]: number of its first entry; the caller frees the array */
+	uint32_t *start;
 	uint32_t leaves;
 	unsigned int levels;	/* levels of index blocks below the root */
 	/* number of index blocks on each level, from the top */
@@ -56,13 +58,13 @@ unsigned int e4l_dirent_bytes(const struct e4l_dir_builder *b,
 /* The bytes in a block for entries, including "." and "..". */
 unsigned int e4l_dir_leaf_bytes(ext2_filsys fs);
 
-/* Whether one block holds all entries: a linear directory. */
+/* Whether all entries fit in one block, so that no index is needed. */
 bool e4l_dir_fits_block(const struct e4l_dir_builder *b);
 
 /*
- * Divides the entries into blocks.  Errors: ENOMEM, E4L_ET_DIR_TOO_LARGE (the
- * index would need more levels than the filesystem allows); nothing must be
- * freed then.
+ * Divides the entries into blocks.  The caller frees shape->start.  Errors,
+ * with nothing to free:  ENOMEM, E4L_ET_DIR_TOO_LARGE (the index would need
+ * more levels than the filesystem allows).
  */
 errcode_t e4l_dir_shape(const struct e4l_dir_builder *b, bool indexed,
 			struct e4l_dir_shape *shape);
@@ -75,8 +77,8 @@ errcode_t e4l_dir_cut_index(const struct e4l_dir_builder *b,
 			    struct e4l_dir_shape *shape);
 
 /*
- * Builds block @blk in @buf, which is zeroed.  A linear directory may have
- * empty blocks after those of its shape.
+ * Builds block @blk of the directory in @buf, which must be zeroed.  For a
+ * linear directory, a @blk beyond the blocks of @shape becomes an empty block.
  */
 void e4l_dir_put_block(const struct e4l_dir_builder *b,
 		       const struct e4l_dir_shape *shape, uint32_t blk,

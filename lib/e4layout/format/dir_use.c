@@ -3,7 +3,7 @@
 #include "dir_use.h"
 #include "format.h"
 
-/* a directory with fuller leaves has lost few entries */
+/* leaves below this fill level are sparse */
 #define SPARSE_PERCENT	50
 
 /* Whether one block holds the entries and has space for more. */
@@ -31,8 +31,8 @@ bool e4l_dir_is_sparse(const struct e4l_dir_use *u)
 }
 
 /*
- * The maximum number of leaves: a new leaf begins only if the longest entry
- * does not fit.
+ * The maximum number of leaves of @room bytes: a new leaf begins only if an
+ * entry does not fit, so that a full leaf has more than @room - @longest bytes.
  */
 static uint64_t most_leaves(uint64_t bytes, unsigned int room,
 			    unsigned int longest)

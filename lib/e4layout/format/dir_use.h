@@ -23,18 +23,18 @@ static inline void e4l_dir_use_add(struct e4l_dir_use *u, unsigned int bytes)
 		u->longest = bytes;
 }
 
-/* Whether the directory needs an index: one block does not hold its entries. */
+/* Whether the entries do not fit in one block, so that an index is needed. */
 bool e4l_dir_wants_index(const struct e4l_dir_use *u);
 
 /* Whether the directory needs an index, and has none. */
 bool e4l_dir_is_outgrown(const struct e4l_dir_use *u);
 
-/* Whether the leaves are so empty that the directory has lost entries. */
+/* Whether the leaves are sparse, as after the removal of many entries. */
 bool e4l_dir_is_sparse(const struct e4l_dir_use *u);
 
 /*
- * The maximum number of blocks of the rebuilt directory, in any order of its
- * entries; 0: too many entries.
+ * The maximum number of blocks of the rebuilt directory, for any order of its
+ * entries; 0: an index cannot hold the entries.
  */
 uint64_t e4l_dir_most_blocks(const struct e4l_dir_use *u);
 

@@ -35,7 +35,7 @@ static struct e4l_token damage(blk64_t blk, errcode_t why)
 	};
 }
 
-/* Bounds for data and tree blocks: after @first and before @end. */
+/* Data and tree blocks must be after block @first and before block @end. */
 struct bounds {
 	blk64_t first, end;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * extent_tree: decodes and bounds a node of an extent tree or of an indirect
+ * extent_tree: decodes and verifies a node of an extent tree or of an indirect
  * map.  Formats: Documentation/filesystems/ext4/ifork.rst in Linux.
  */
 #ifndef E4L_EXTENT_TREE_H
@@ -51,20 +51,21 @@ static inline bool e4l_token_push(struct e4l_token_vec *vec,
 	return true;
 }
 
-/* The position of a node, which limits its valid content. */
+/* The position of a node in its tree, which limits the valid content. */
 struct e4l_node_pos {
 	blk64_t blk;		/* 0: the root in the inode */
 	uint32_t seed;		/* from e4l_inode_seed(), if blk is not 0 */
 	unsigned int level;	/* level of the node; 0 maps data */
-	uint32_t first, last;	/* logical blocks that it may map, inclusive */
-	bool trusted;		/* do not verify its checksum and depth */
+	/* logical blocks that the node may map, inclusive */
+	uint32_t first, last;
+	bool trusted;		/* do not verify the checksum and the depth */
 };
 
 /*
  * Appends the content of the extent node @node of @bytes bytes to @out: extents
- * for a leaf, TOKEN_NODE for an index.  Verifies a tree block's checksum first.
- * Each invalid entry is replaced by a TOKEN_DAMAGE.  Returns 0, the error of an
- * unusable node (nothing was appended), or ENOMEM.
+ * for a leaf, TOKEN_NODE for an index, and TOKEN_DAMAGE for each invalid entry.
+ * Verifies the checksum of a tree block first.  Errors: ENOMEM; the error of an
+ * unusable node, with @out unchanged.
  */
 errcode_t e4l_decode_extent_node(ext2_filsys fs, const void *node, size_t bytes,
 				 const struct e4l_node_pos *pos,

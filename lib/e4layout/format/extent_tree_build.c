@@ -70,7 +70,7 @@ static void put_leaf_entry(uint8_t *p, const struct e4l_extent *ex)
 	put_le32(p + 8, ex->pblk);
 }
 
-/* @child's key is the logical block of its first entry. */
+/* The key of the index entry is the logical block of @child's first entry. */
 static void put_index_entry(uint8_t *p, const uint8_t *child, blk64_t pblk)
 {
 	memcpy(p, child + EXTENT_ENTRY_BYTES, 4);

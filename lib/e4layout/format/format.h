@@ -64,13 +64,13 @@ static inline void put_le64(void *at, uint64_t v)
 /* -------------------------------------------------------------------- files */
 
 /*
- * Block numbers in a file have 32 bits.  The last number is not used
- * (EXT_MAX_BLOCKS in Linux), but a range of blocks may end after it.
+ * Block numbers in a file have 32 bits.  The last number, EXT_MAX_BLOCKS in
+ * Linux, is never the number of a block.
  */
 #define FILE_MAX_BLOCKS		(1ULL << 32)
 #define FILE_LAST_LBLK		0xFFFFFFFEu
 
-/* The whole of i_block: a map's root, inline data, or a symlink's target. */
+/* The size of i_block: a map's root, inline data, or a symlink's target. */
 #define I_BLOCK_BYTES		60
 
 /*
@@ -106,19 +106,20 @@ static inline bool inode_has_map(ext2_filsys fs, const struct ext2_inode *inode)
 #define DIRENT_HEAD_BYTES	8	/* size before the name */
 /* The smallest entry: its head, and a name of up to four bytes. */
 #define DIR_ENTRY_BYTES		12
-#define DIR_DOTS_BYTES		24	/* minimum of "." and ".." */
-/* after names that are encrypted and casefolded */
+#define DIR_DOTS_BYTES		24	/* minimum size of "." and ".." */
+/* size of the hashes after a name that is encrypted and casefolded */
 #define DIR_HASH_BYTES		8
 /* A fake entry at the end of a leaf, with the checksum in its last 4 bytes. */
 #define DIR_TAIL_BYTES		12
 #define DIR_TAIL_TYPE		0xDE	/* file type of the fake entry */
-#define DIR_INLINE_PARENT	4	/* size before the entries in i_block */
+/* size of the parent's inode number in i_block, before inline entries */
+#define DIR_INLINE_PARENT	4
 
 /* Offsets in index blocks: the root's info, and the entries. */
 #define DX_INFO_AT		24	/* after "." and ".." */
 #define DX_INFO_BYTES		8	/* struct ext2_dx_root_info */
-#define DX_ROOT_AT		32 /* of an index root, with the info length */
-#define DX_NODE_AT		8	/* in other index blocks */
+#define DX_ROOT_AT		32	/* entries of the root, after info */
+#define DX_NODE_AT		8	/* entries of other index blocks */
 #define DX_ENTRY_BYTES		8
 #define DX_TAIL_BYTES		8	/* checksum at the end */
 #define DX_BLOCK_MASK		0x0FFFFFFFu	/* block number in an entry */
@@ -144,7 +145,7 @@ static inline struct dirent_raw dirent_read(uint32_t blocksize, const void *at)
 	const uint8_t *p = at;
 	uint32_t len = get_le16(p + 4);
 
-	/* 64 KiB do not fit, and are stored as one of two odd values */
+	/* 65536 does not fit in 16 bits and is stored as 0 or 65535 */
 	if (blocksize >= 65536 && (len == 0 || len == 65535))
 		len = 65536;
 	return (struct dirent_raw) {
@@ -154,9 +155,9 @@ static inline struct dirent_raw dirent_read(uint32_t blocksize, const void *at)
 }
 
 /*
- * Converts a hash version for ext2fs_dirhash2().  Versions up to EXT2_HASH_TEA
- * on disk do not show whether characters are signed: the superblock does, for
- * the machine on which the filesystem was first used.
+ * Converts a hash version as on disk for ext2fs_dirhash2().  For versions up to
+ * EXT2_HASH_TEA, the superblock records whether characters are signed, as they
+ * were on the machine that first used the filesystem.
  */
 static inline int hash_version_of(const struct ext2_super_block *sb,
 				  int version)

@@ -10,18 +10,21 @@ struct e4l_geometry {
 	uint32_t blocksize;		/* in bytes */
 	uint32_t cluster_blocks;	/* a power of two; 1 without bigalloc */
 	uint32_t group_blocks;
-	uint32_t first_blk;		/* that group 0 begins with */
-	uint32_t groups_per_desc;	/* in one block; 0 is 1 */
-	uint32_t txn_blocks;		/* of metadata; 0: no limit */
-	uint32_t quota_blocks;		/* that one step changes at most */
+	uint32_t first_blk;		/* first block of group 0 */
+	/* group descriptors in one block; 0 means 1 */
+	uint32_t groups_per_desc;
+	/* largest number of metadata blocks in a transaction; 0: no limit */
+	uint32_t txn_blocks;
+	/* largest number of quota file blocks that one step changes */
+	uint32_t quota_blocks;
 	uint32_t inodes_per_block;
 	/*
-	 * The stripe of a RAID, in whole clusters; 0: none.  Files that begin
-	 * on a stripe boundary, and are at least as long as a stripe, are moved
-	 * to stripe boundaries.
+	 * The stripe of a RAID, in whole clusters; 0: no stripe.  A file that
+	 * begins on a stripe boundary, and is at least as long as a stripe, is
+	 * moved to a stripe boundary.
 	 */
 	uint32_t stripe_blocks;
-	uint64_t blocks;		/* of the filesystem */
+	uint64_t blocks;		/* size of the filesystem */
 };
 
 #endif

@@ -63,7 +63,7 @@ struct jbd2_super {
 	uint32_t max_trans_data;
 	uint8_t checksum_type;
 	uint8_t padding2[3];
-	uint32_t num_fc_blks;	/* at the end of the journal */
+	uint32_t num_fc_blks;	/* fast-commit blocks at the journal's end */
 	uint32_t head;
 	uint32_t padding[40];
 	uint32_t checksum;
@@ -71,7 +71,10 @@ struct jbd2_super {
 };
 _Static_assert(sizeof(struct jbd2_super) == JBD2_SUPER_BYTES, "jbd2_super");
 
-/* The place of the next block of the log; checksum v3. */
+/*
+ * A tag of a descriptor block, which has the place of one logged block in the
+ * filesystem; with checksum v3.
+ */
 struct jbd2_tag3 {
 	uint32_t blk_lo;
 	uint32_t flags;
@@ -80,8 +83,9 @@ struct jbd2_tag3 {
 };
 
 /*
- * The place of the next block of the log, without checksum or with v2: without
- * JBD2_64BIT, blk_hi is missing, and v2 adds two unused bytes at the end.
+ * A tag of a descriptor block, which has the place of one logged block in the
+ * filesystem; without checksum or with checksum v2.  Without JBD2_64BIT, blk_hi
+ * is missing.  Checksum v2 adds two unused bytes at the end.
  */
 struct jbd2_tag {
 	uint32_t blk_lo;
@@ -101,10 +105,10 @@ struct jbd2_commit {
 };
 
 /*
- * Reads the length in blocks of the journal device @io from its superblock.
- * E4L_ET_JOURNAL_DEVICE: it is not the journal of @fs.  Sets the block size of
- * @io to that of @fs.  The journal's superblock is in block
- * ext2fs_journal_sb_start().
+ * Reads the length in blocks of the external journal @io from the journal's
+ * superblock, which is in block ext2fs_journal_sb_start().  Sets the block size
+ * of @io to the block size of @fs.  E4L_ET_JOURNAL_DEVICE: @io is not the
+ * journal of @fs.
  */
 errcode_t e4l_log_device(ext2_filsys fs, io_channel io, uint32_t *blocks);
 

@@ -8,23 +8,25 @@
 #include <ext2fs/ext2_fs.h>
 #include <ext2fs/ext2fs.h>
 
-/* Blocks as on disk, which may lie outside the device. */
+/* A range of blocks, unverified: it may lie outside the filesystem. */
 struct e4l_own_run {
 	blk64_t blk, len;
 };
-#define E4L_OWN_BACKUPS	4	/* at most in one group */
+/* The most runs that e4l_own_backups() and e4l_own_blocks() list. */
+#define E4L_OWN_BACKUPS	4
 #define E4L_OWN_RUNS	(E4L_OWN_BACKUPS + 4)
 
 /*
- * Lists the superblock and the descriptors of @group or their copies, with the
- * blocks reserved for descriptors, and the boot block if it shares the first
- * cluster.  Returns the number of runs; no run is empty.
+ * Lists the copies of the superblock and of the group descriptors in @group,
+ * the blocks reserved for descriptors, and the boot block if it is in the
+ * cluster of the superblock.  Returns the number of runs; no run is empty.
  */
 size_t e4l_own_backups(ext2_filsys fs, dgrp_t group, struct e4l_own_run *runs);
 
 /*
  * Lists the runs of e4l_own_backups(), the bitmaps and the inode table of
- * @group, in any group, and for group 0 the MMP block.
+ * @group, which may be in other groups, and, for group 0, the MMP block.
+ * Returns the number of runs; no run is empty.
  */
 size_t e4l_own_blocks(ext2_filsys fs, dgrp_t group, struct e4l_own_run *runs);
 

@@ -35,13 +35,13 @@ enum e4l_quota_type { QUOTA_USER, QUOTA_GROUP, QUOTA_PROJECT, QUOTA_TYPES };
 
 extern const uint32_t e4l_quota_magics[QUOTA_TYPES];
 
-/* The inode of each file, 0 if there is none. */
+/* Sets @inos to the inode of each quota file; 0: there is no such file. */
 void e4l_quota_inodes(const struct ext2_super_block *sb,
 		      ext2_ino_t inos[QUOTA_TYPES]);
 
 /*
- * The ID whose usage includes @inode (of the filesystem's inode size, in host
- * byte order).
+ * The ID whose usage includes @inode, which has s_inode_size bytes in host byte
+ * order.
  */
 uint32_t e4l_quota_owner(ext2_filsys fs, const struct ext2_inode_large *inode,
 			 enum e4l_quota_type type);

@@ -16,8 +16,8 @@ static inline uint32_t e4l_entries_per_block(uint32_t blocksize)
 }
 
 /*
- * The smallest number of tree blocks for @extents leaf entries: 0 for up to
- * four, which fit in the inode; otherwise the root has at most four children.
+ * The smallest number of tree blocks for @extents leaf entries.  Up to four
+ * entries fit in the inode; the root of a larger tree has up to four children.
  */
 uint64_t e4l_ideal_tree_blocks(uint64_t extents, uint32_t blocksize);
 

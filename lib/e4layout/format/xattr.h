@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * xattr: decodes and bounds the extended attributes in an inode, or in a block.
- * Format: Documentation/filesystems/ext4/attributes.rst in Linux.
+ * xattr: decodes the extended attributes in an inode or in a block, and
+ * verifies their bounds.  Format: Documentation/filesystems/ext4/attributes.rst
+ * in Linux.
  */
 #ifndef E4L_XATTR_H
 #define E4L_XATTR_H
@@ -27,7 +28,7 @@ struct e4l_xattr {
 struct e4l_xattr_walk {
 	const char *at, *end;	/* the remaining entries */
 	const char *values;	/* origin of value offsets */
-	bool on_disk;		/* numbers are in the disk's byte order */
+	bool on_disk;		/* numbers are little-endian, as on disk */
 };
 
 /*
@@ -42,10 +43,13 @@ struct e4l_xattr_walk e4l_xattr_inode(const struct ext2_inode_large *inode,
  */
 struct e4l_xattr_walk e4l_xattr_block(const char *block, size_t bytes);
 
-/* Finds the next attribute; false: none, or an invalid entry. */
+/* Finds the next attribute; false: no more attributes, or invalid entry. */
 bool e4l_xattr_next(struct e4l_xattr_walk *w, struct e4l_xattr *x);
 
-/* Whether the attribute has this name; a NUL ends a name, as in libext2fs. */
+/*
+ * Whether the attribute has the prefix @index and the name @name; a NUL ends
+ * the attribute's name, as in libext2fs.
+ */
 bool e4l_xattr_is(const struct e4l_xattr *x, uint8_t index, const char *name);
 
 #endif
