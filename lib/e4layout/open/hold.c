@@ -156,8 +156,8 @@ static errcode_t refuse_read_only(const struct e4l_hold *h)
 }
 
 /*
- * Takes locks.  Mounting or attaching an image ignores locks: see
- * e4l_hold_check().
+ * Takes the locks.  Mounting an image and attaching it to a loop device ignore
+ * locks: e4l_hold_check() detects such use.
  */
 static errcode_t lock(struct e4l_hold *h, bool write)
 {
@@ -193,8 +193,8 @@ errcode_t e4l_hold_take(struct e4l_hold *h, bool write)
 /* -------------------------------------------------------------------- check */
 
 /*
- * Whether the image was truncated: a write beyond the end would extend it
- * again, with a hole.
+ * Whether the image was truncated.  A write beyond the end of a truncated image
+ * would extend the image with a hole.
  */
 static bool is_shorter(const struct e4l_hold *h)
 {
@@ -205,8 +205,9 @@ static bool is_shorter(const struct e4l_hold *h)
 }
 
 /*
- * The page cache of a device can have an older superblock if another device
- * covers the same bytes.
+ * Drops the pages of the superblock: the page cache of the device can have an
+ * old superblock if another program has written through another device, such as
+ * a partition or a loop device.
  */
 errcode_t e4l_hold_check(struct e4l_hold *h)
 {

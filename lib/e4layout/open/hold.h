@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The bytes of a device or an image with a present or future filesystem: finds
- * other users, and takes locks.
+ * hold: the range of a device or an image that contains a filesystem, or will
+ * contain one.  Finds other users of the range, and locks the range.
  */
 #ifndef E4L_HOLD_H
 #define E4L_HOLD_H
@@ -15,7 +15,7 @@ struct e4l_hold {
 	uint64_t offset_bytes, end_bytes;	/* UINT64_MAX: to the end */
 	bool empty;		/* an empty file */
 	struct e4l_in_use *in_use;
-	/* other users, when the device was examined */
+	/* other users at the time of e4l_hold_new() */
 	struct e4l_in_use_by others;
 	int lock_fd;		/* open on @device; -1: nothing is locked */
 	off_t file_bytes;	/* size of an image when it was locked */
@@ -25,9 +25,9 @@ struct e4l_hold {
 };
 
 /*
- * Examines @device from @offset_bytes to @end_bytes.  Reports why a file cannot
- * contain a filesystem.  *@ret is NULL after an error.  Errors:
- * E4L_ET_NOT_STORAGE, ENOMEM, and errors of opening.
+ * Examines @device from @offset_bytes to @end_bytes.  Errors, with a message to
+ * @teller and *@ret NULL:  E4L_ET_NOT_STORAGE (neither a block device nor a
+ * regular file), ENOMEM, and errors of opening.
  */
 errcode_t e4l_hold_new(const char *device, uint64_t offset_bytes,
 		       uint64_t end_bytes, const struct e4l_teller *teller,
@@ -37,23 +37,23 @@ errcode_t e4l_hold_new(const char *device, uint64_t offset_bytes,
 void e4l_hold_free(struct e4l_hold *h);
 
 /*
- * The mount point of a filesystem that begins at @h's offset; NULL: not
- * mounted.
+ * The mount point, in our own mount namespace, of a filesystem that begins at
+ * @h's offset; NULL: not mounted.
  */
 const char *e4l_hold_mount_point(const struct e4l_hold *h);
 
 /*
- * Refuses a device or image in use, with a message, and locks it, to @write or
- * against writers; opens @h->lock_fd.  Errors: E4L_ET_MOUNTED, E4L_ET_IN_USE,
- * EROFS, and errors of opening.
+ * Opens @h->lock_fd and locks the device or image: exclusively if @write,
+ * otherwise against writers.  Errors, with a message:  E4L_ET_MOUNTED,
+ * E4L_ET_IN_USE, EROFS, and errors of opening.
  */
 errcode_t e4l_hold_take(struct e4l_hold *h, bool write);
 
 /*
- * Returns E4L_ET_NOT_OURS if another program uses the device after
- * e4l_hold_take(): an image can be mounted or attached, which ignores locks.
- * Prints no message.  Other errors: as e4l_in_use_find(); the use is unknown
- * then.
+ * Tests, after e4l_hold_take(), whether another program has mounted the image
+ * or attached it to a loop device, which ignores locks (E4L_ET_NOT_OURS), or
+ * has truncated the image (E4L_ET_SHORTER).  Prints no message.  Other errors,
+ * with the use unknown: those of e4l_in_use_find().
  */
 errcode_t e4l_hold_check(struct e4l_hold *h);
 

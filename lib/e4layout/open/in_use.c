@@ -2,10 +2,9 @@
 /*
  * Finds the users of a range of bytes of a block device or of a file.
  * e4l_in_use_new() follows the bytes down, through loop devices and partitions,
- * to the lowest device; e4l_in_use_find() follows them up to all devices that
- * contain them.  If a device cannot be opened, errno distinguishes missing
- * devices from missing memory or descriptors: the use is unknown in the second
- * case.
+ * to the lowest device; e4l_in_use_find() follows the bytes up to all devices
+ * that contain them.  If a device cannot be opened for lack of memory or
+ * descriptors, the use is unknown; see e4l_unseen().
  */
 #include "config.h"
 #include <e4layout/e4l_err.h>
@@ -49,8 +48,9 @@ struct window {
 };
 
 /*
- * Finds the window of the device with the sysfs directory @dir; false: there is
- * none, or it is invisible (errno).
+ * Finds the window of the device with the sysfs directory @dir; false: the
+ * device maps no other device, or e4l_unseen(errno) is set because that is
+ * unknown.
  */
 typedef bool look_fn(const char *dir, struct window *w);
 
@@ -175,7 +175,7 @@ static bool ask_loop(int fd, struct window *w)
 	return ok;
 }
 
-/* Finds the backing file by its name, without the permission for the ioctl. */
+/* Finds the backing file by its name, for users who may not use the ioctl. */
 static bool guess_loop(const char *dir, struct window *w)
 {
 	uint64_t start, size;
@@ -242,7 +242,10 @@ static struct bytes go_down(const struct bytes *b, const struct window *w)
 	return ret;
 }
 
-/* The bytes of @b in the device @dev with the window @w; false: none. */
+/*
+ * The bytes of @b in the device @dev, which has the window @w; false: the
+ * window does not overlap @b.
+ */
 static bool go_up(const struct bytes *b, dev_t dev, const struct window *w,
 		  struct bytes *ret)
 {
@@ -333,7 +336,7 @@ bool e4l_in_use_rotates(const struct e4l_in_use *u)
 	unsigned int i;
 	char dir[64];
 
-	/* a file is on the device of its filesystem */
+	/* for a file, @dev is the device of the file's filesystem */
 	for (i = 0; i < u->n; i++) {
 		sysfs_dir(u->level[i].dev, dir, sizeof(dir));
 		read_rotational(dir, &rotates);
@@ -405,8 +408,8 @@ static bool is_held_alone(const struct e4l_in_use *u, dev_t dev)
 }
 
 /*
- * Records a mount; a mount of exactly this range in our own namespace is
- * preferred.
+ * Records a mount of the device of @b.  A mounted filesystem that begins with
+ * the first byte of the original range replaces another mount.
  */
 static void note_mount(struct search *s, const struct bytes *b)
 {
@@ -573,7 +576,8 @@ static struct flock lock_of(off_t byte, short type)
 }
 
 /*
- * Takes the locks.  A filesystem without such locks has no other lock holders.
+ * Takes the locks.  Errors are ignored: on a filesystem without such locks,
+ * other programs cannot take locks either.
  */
 static void take(int fd, const struct intent *it)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * in_use: finds other users of the bytes of a device or an image: mounts in
- * every visible mount namespace, loop devices, partitions, and the devices
- * above and below; and programs that lock images like qemu.
+ * in_use: finds other users of a range of bytes of a device or an image: mounts
+ * in each visible mount namespace, loop devices, partitions, the devices above
+ * and below, and programs that lock images as qemu does.
  */
 #ifndef E4L_IN_USE_H
 #define E4L_IN_USE_H
@@ -25,36 +25,36 @@ struct e4l_in_use_by {
 
 /*
  * Describes the bytes from @start to @end (UINT64_MAX: to the end) of the block
- * device or file @st.  Errors: as e4l_in_use_find(); *@ret is NULL then.
+ * device or file @st.  Errors, with *@ret NULL:  ENOMEM, EMFILE, ENFILE.
  */
 errcode_t e4l_in_use_new(const struct stat *st, uint64_t start, uint64_t end,
 			 struct e4l_in_use **ret);
 void e4l_in_use_free(struct e4l_in_use *u);	/* NULL is allowed */
 
-/* Whether the lowest device with a known value rotates. */
+/* Whether the lowest device whose type is known is a rotating disk. */
 bool e4l_in_use_rotates(const struct e4l_in_use *u);
 
 /*
- * Tells @u that its first device is open exclusively: neither the device nor
- * its disk can be mounted, so that e4l_in_use_find() need not examine all
- * processes.
+ * Notes that the first device of @u is open exclusively.  Neither the device
+ * nor the disk of a partition can then be mounted, so that e4l_in_use_find()
+ * need not examine all processes.
  */
 void e4l_in_use_hold(struct e4l_in_use *u);
 
 /*
- * Finds users of the bytes, except the devices through which they were reached.
- * Errors: ENOMEM, EMFILE, ENFILE: not everything was examined, but @by is valid
- * and must be freed as well.
+ * Finds users of the bytes, except the loop devices and partitions through
+ * which e4l_in_use_new() has reached the bytes.  Errors: ENOMEM, EMFILE,
+ * ENFILE: not everything was examined, but @by is valid and must be freed.
  */
 errcode_t e4l_in_use_find(const struct e4l_in_use *u, struct e4l_in_use_by *by);
 void e4l_in_use_by_free(struct e4l_in_use_by *by);
 
 /*
- * Locks the bytes like qemu locks its images: @write: exclusively, otherwise
- * against writers.  The locks are on @fd, which is open on the device or file,
- * and on all levels below; they end when @fd is closed and @u is freed.
- * Errors: E4L_ET_IN_USE: another program has a conflicting lock; as
- * e4l_in_use_find().
+ * Takes the locks that qemu takes on its images: exclusively if @write,
+ * otherwise against writers.  The locks are on @fd, which is open on the device
+ * or file, and on all files and devices below; they end when @fd is closed and
+ * @u is freed.  Errors: E4L_ET_IN_USE: another program has a conflicting lock;
+ * ENOMEM, EMFILE, ENFILE.
  */
 errcode_t e4l_in_use_lock(struct e4l_in_use *u, int fd, bool write);
 

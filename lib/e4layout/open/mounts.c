@@ -60,7 +60,10 @@ bool e4l_mount_parse(char *line, struct e4l_mount *m)
 	return true;
 }
 
-/* Ranks a mount: the whole filesystem is visible there, and it is writable. */
+/*
+ * Ranks a mount: a mount of the root directory of the filesystem first, then a
+ * writable mount.
+ */
 static int rank(const struct e4l_mount *m)
 {
 	struct statvfs vfs;
@@ -91,8 +94,8 @@ struct dirent *e4l_next_entry(DIR *d, errcode_t *err)
 }
 
 /*
- * Finds the best mount of @dev in @file; of equal ones, the last.  *@found is
- * initially NULL.
+ * Finds the best mount of @dev in the mount table @file, the last one if
+ * several have the same rank.  *@found is initially NULL.
  */
 static errcode_t find_in(const char *file, dev_t dev, char **found)
 {
@@ -149,7 +152,7 @@ static bool same_view(const struct view *a, const struct view *b)
 	       a->root_dev == b->root_dev;
 }
 
-/* Adds @v, which the caller has filled in; false: it is already in the list. */
+/* Adds @v to @views; false: @v is already in the list. */
 static bool is_new_view(struct view **views, size_t *n, const struct view *v)
 {
 	size_t i;
@@ -238,8 +241,8 @@ static bool find_line(unsigned long long id, char **line)
 }
 
 /*
- * Finds the number of the mount of @path.  Since Linux 5.8, statx(2) has it as
- * well.
+ * Finds the number of the mount of @path.  statx(2) returns this number only in
+ * Linux 5.8 and later.
  */
 static bool mount_id(const char *path, unsigned long long *id)
 {

@@ -11,7 +11,7 @@
 
 struct e4l_mount {
 	dev_t dev;
-	char *root;	/* directory of the filesystem that is mounted */
+	char *root;	/* mounted directory, as a path in the filesystem */
 	char *point;
 	char *type;
 	char *source;
@@ -28,22 +28,23 @@ bool e4l_mount_parse(char *line, struct e4l_mount *m);
 bool e4l_mount_is_ext(const struct e4l_mount *m);
 
 /*
- * Finds a mount point of the block device @dev (*@point, to be freed), or NULL:
- * in our own mount namespace (*@pid is 0), or in that of the process *@pid.
- * Prefers mounts of the whole filesystem that are writable.  Errors: ENOMEM,
- * EMFILE, ENFILE: not everything was examined.
+ * Finds a mount point of the block device @dev in our own mount namespace
+ * (*@pid is 0), or in the namespace of the process *@pid.  The caller frees
+ * *@point; NULL: not mounted.  Prefers writable mounts of the root directory of
+ * the filesystem.  Errors: ENOMEM, EMFILE, ENFILE: not everything was examined.
  */
 errcode_t e4l_mount_point_anywhere(dev_t dev, char **point, pid_t *pid);
 
 /*
- * Returns @error if memory or descriptors are missing, so that the result is
- * unknown; 0: the file does not exist, or is not accessible.
+ * Returns the errno @error if memory or descriptors are missing, so that the
+ * use of a device is unknown, and 0 if a file does not exist or is not
+ * accessible.
  */
 errcode_t e4l_unseen(int error);
 
 /*
- * Returns the next entry of @d; NULL: none.  If *@err is 0, sets it to
- * e4l_unseen() of a read error.
+ * Returns the next entry of @d; NULL: the end or a read error.  After a read
+ * error, sets *@err, unless it is set already, to e4l_unseen(errno).
  */
 struct dirent *e4l_next_entry(DIR *d, errcode_t *err);
 

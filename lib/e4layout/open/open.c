@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
+ * e4l_open() has four steps:
+ *
  * 1. look: whether the file is a device or an image, and its other users
  *    (hold.c).
  * 2. take: refuse a device or image in use, and lock it (hold.c).
- * 3. peek: read the superblock only, and refuse by tables (refusals.c).
- * 4. open, exclusively for writing; then the journal device.  For a plan, the
- *    filesystem and the journal device are opened for writing and closed, then
- *    opened for reading.
+ * 3. peek: read the superblock only, and refuse states that make changes unsafe
+ *    (refusals.c).
+ * 4. open: exclusively for writing; then the journal device.  With
+ *    E4L_OPEN_PLAN, the filesystem and the journal device are opened for
+ *    writing and closed, then opened for reading.
  */
 #include "config.h"
 #include <blkid/blkid.h>
@@ -51,7 +54,7 @@ errcode_t e4l_open_at(const struct e4l_hold *h, const char *io_options,
 	if (h->offset_bytes)
 		snprintf(offset, sizeof(offset), "offset=%llu&",
 			 (unsigned long long)h->offset_bytes);
-	/* without options, libext2fs would search them in the name */
+	/* without options, libext2fs would look for options in the name */
 	if (asprintf(&all, "%s%s%s", without_cache(manager), offset,
 		     io_options ? io_options : "") < 0)
 		return ENOMEM;
@@ -182,7 +185,7 @@ static bool has_holder(dev_t dev)
 }
 
 struct tagged {
-	/* device names; the second: another device with the tag */
+	/* names of the first two devices with the tag, or NULL */
 	char *name[2];
 	dev_t dev;		/* number of the first device */
 };
@@ -202,7 +205,7 @@ static void note_tagged(struct tagged *t, const char *name)
 	}
 }
 
-/* Examines all accessible devices. */
+/* Notes the accessible devices that have the tag. */
 static void list_tagged(struct tagged *t, const char *type, const char *value)
 {
 	blkid_dev_iterate at;
@@ -398,7 +401,7 @@ static errcode_t make_context(struct e4l_hold *h, ext2_filsys fs,
 	return open_journal(*ret, h, o->flags & E4L_OPEN_PLAN);
 }
 
-/* Closes everything. */
+/* Closes the filesystem and the journal device, and reports errors. */
 static errcode_t let_go(struct e4l_hold *h, ext2_filsys fs, io_channel journal)
 {
 	errcode_t mmp = ext2fs_mmp_stop(fs), err, err2;
@@ -408,7 +411,7 @@ static errcode_t let_go(struct e4l_hold *h, ext2_filsys fs, io_channel journal)
 	err = mmp ? mmp : err;
 	err2 = drop_fs(fs);
 	err = err ? err : err2;
-	/* the lost device was already reported */
+	/* the use by another program was already reported */
 	if (err && (err != E4L_ET_NOT_OURS || !h->lost))
 		e4l_tell_error(&h->teller, err, "cannot close");
 	if (kept)
@@ -441,7 +444,7 @@ static errcode_t check_options(const struct e4l_open_options *o)
 	return 0;
 }
 
-/* Steps 2 to 4. */
+/* Steps 2 to 4 of e4l_open(). */
 static errcode_t open_held(struct e4l_hold *h,
 			   const struct e4l_open_options *o, ext2_filsys *fs,
 			   struct e4l **e)

@@ -99,7 +99,9 @@ bool e4l_has_external_journal(const struct ext2_super_block *sb)
 }
 
 /*
- * After e2undo, an external journal would be replayed over the restored blocks.
+ * Refuses a filesystem without a journal, and an undo file with an external
+ * journal: after e2undo, the external journal would be replayed over the
+ * restored blocks.
  */
 static errcode_t refuse_unprotected(ext2_filsys fs, const struct e4l_hold *h,
 				    unsigned int flags)
@@ -140,7 +142,7 @@ static errcode_t refuse_misplaced(ext2_filsys fs, const struct e4l_hold *h,
 
 /* ---------------------------------------------------------------------- MMP */
 
-/* Reports an MMP block as a power failure during its write leaves it. */
+/* Reports a damaged MMP block, as after a power failure during its write. */
 static errcode_t tell_torn(const struct e4l_hold *h, errcode_t err)
 {
 	return e4l_tell(&h->teller, err,
@@ -172,7 +174,11 @@ static errcode_t read_mmp(ext2_filsys fs, struct mmp_struct **mmp)
 	return err ? err : ext2fs_mmp_read(fs, fs->super->s_mmp_block, *mmp);
 }
 
-/* Tested first: e2fsck -p refuses a held filesystem too. */
+/*
+ * Refuses a filesystem that e2fsck has marked as in use.  Tested before the
+ * state of the filesystem, for which the remedy is e2fsck -p: e2fsck also
+ * refuses a marked filesystem.
+ */
 static errcode_t refuse_held(ext2_filsys fs, const struct e4l_hold *h)
 {
 	struct mmp_struct *mmp;
@@ -184,7 +190,7 @@ static errcode_t refuse_held(ext2_filsys fs, const struct e4l_hold *h)
 	err = read_mmp(fs, &mmp);
 	held = !err && mmp->mmp_seq == EXT4_MMP_SEQ_FSCK;
 	ext2fs_free_mem(&mmp);
-	/* opening handles the other states */
+	/* ext2fs_open2() handles the other states of the MMP block */
 	return held ? e4l_tell_mmp(h, EXT2_ET_MMP_FSCK_ON) : 0;
 }
 
@@ -271,7 +277,7 @@ static const struct refusal {
 	bool (*applies)(const struct ext2_super_block *sb);
 	errcode_t err;
 	const char *why;
-	/* command, followed by the device's name; NULL: none */
+	/* remedy: a command, without the name of the device; or NULL */
 	const char *run;
 } refusals[] = {
 	{ needs_mount, E4L_ET_JOURNAL_RECOVERY,

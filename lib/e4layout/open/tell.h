@@ -11,11 +11,11 @@ struct e4l_teller {
 	void *priv;
 };
 
-/* Passes on the message, without the name of the target.  Returns @err. */
+/* Calls @teller->say() with a formatted message.  Returns @err. */
 errcode_t e4l_tell(const struct e4l_teller *teller, errcode_t err,
 		   const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* "WHAT: why", with the text of com_err's tables.  Returns @err. */
+/* Reports "WHAT: why", where why is error_message(@err).  Returns @err. */
 errcode_t e4l_tell_error(const struct e4l_teller *teller, errcode_t err,
 			 const char *what);
 
