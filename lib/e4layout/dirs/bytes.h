@@ -28,7 +28,9 @@ static inline size_t e4l_number_bytes(uint64_t number)
 	return (70 - __builtin_clzll(number | 1)) / 7;
 }
 
-/* Decodes the number at *@at and advances *@at. */
+/*
+ * Decodes the number at index *@at of @v and advances *@at to the next number.
+ */
 static inline uint64_t e4l_take_number(const uint8_t *v, size_t *at)
 {
 	uint64_t number = v[*at] & 0x7F;
@@ -40,8 +42,8 @@ static inline uint64_t e4l_take_number(const uint8_t *v, size_t *at)
 }
 
 /*
- * The difference @number - @before as an unsigned integer: twice a positive
- * difference; for a negative one, the complement of twice the difference.
+ * The difference @number - @before in zigzag encoding: small positive and small
+ * negative differences become small unsigned integers.
  */
 static inline uint64_t e4l_apart(uint64_t number, uint64_t before)
 {
@@ -50,7 +52,10 @@ static inline uint64_t e4l_apart(uint64_t number, uint64_t before)
 	return apart << 1 ^ (apart >> 63 ? UINT64_MAX : 0);
 }
 
-/* Appends and decodes a number as the difference to @before. */
+/*
+ * e4l_put_apart() appends @number as its difference from @before;
+ * e4l_take_apart() decodes such a number, given the same @before.
+ */
 static inline void e4l_put_apart(struct e4l_bytes *o, uint64_t number,
 				 uint64_t before)
 {

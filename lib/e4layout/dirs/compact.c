@@ -33,11 +33,13 @@
 #include "e4layout/read/runs.h"
 #include "e4layout/read/scan.h"
 
-/* extents in the inode, without a tree */
+/* Rebuilt directories must fit into the inode's 4 extents, without a tree. */
 #define MAX_BLOCKS	(4 * E4L_WRITTEN_MAX_BLOCKS)
-/* Memory per byte of a directory: its old blocks, entries and new blocks. */
+/* Memory per byte of a directory, for old blocks, entries and new blocks. */
 #define MEM_FACTOR	5
-/* Directories may use 1/LOSS_PART of the largest free extent. */
+/*
+ * Rebuilt directories may use at most 1/LOSS_PART of the largest free extent.
+ */
 #define LOSS_PART	32
 
 struct dir {
@@ -50,7 +52,7 @@ struct dir {
 };
 
 struct compact {
-	struct e4l *e;			/* must be first: e4l_refuse_damage() */
+	struct e4l *e; /* must be first, for e4l_refuse_damage() */
 	struct e4l_repack_run *run;
 	bool quiet;
 	struct e4l_compact_result *result;
@@ -72,7 +74,7 @@ struct content {
 
 /* ------------------------------------------------------------------ 1. scan */
 
-/* Why a directory must not be rebuilt, whatever its number of blocks. */
+/* Returns the reason not to rebuild the directory, or E4L_SKIP_NONE. */
 static enum e4l_skip reason_to_keep(const struct compact *c,
 				  const struct e4l_piece *p)
 {
@@ -99,7 +101,7 @@ static void skip(struct compact *c, const struct dir *dir, enum e4l_skip why,
 	e4l_run_skip(c->run, E4L_SKIP_DIR, dir->map.ino, why, saved);
 }
 
-/* Whether the piece belongs to a selected directory of several blocks. */
+/* Whether @p belongs to a selected directory that has more than one block. */
 static bool is_wanted(const struct compact *c, const struct e4l_piece *p)
 {
 	return LINUX_S_ISDIR(p->inode->i_mode) && p->inode->i_links_count &&
@@ -164,8 +166,8 @@ static bool keeps_hashes(const struct dir *dir)
 }
 
 /*
- * Reads the hashes after a name; false: the entry, which ends at @end, is too
- * short.
+ * Reads the two hashes that follow the name of @d.  Returns false if the entry,
+ * which ends at @end, is too short for two hashes.
  */
 static bool read_hashes(struct e4l_new_dirent *d, const char *end)
 {
@@ -460,7 +462,7 @@ static errcode_t plan(struct compact *c)
 
 /* ----------------------------------------------------------------- 3. apply */
 
-/* Builds the directory's new blocks, which must be freed. */
+/* Builds the directory's new blocks in *@blocks, which the caller must free. */
 static errcode_t build(struct compact *c, const struct dir *dir,
 		       char **blocks)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * dir_maps: the maps of directories, from a scan, and reading directory blocks.
+ * dir_maps: collects the block maps of directories during a scan, and reads
+ * directory blocks.
  */
 #ifndef E4L_DIR_MAPS_H
 #define E4L_DIR_MAPS_H
@@ -26,27 +27,28 @@ struct e4l_dir_maps {
 void e4l_dir_maps_free(struct e4l_dir_maps *maps);
 
 /*
- * Adds a piece of a directory to *@map, which the first piece initializes.
- * Pieces of a directory come in a row.  Errors: ENOMEM.
+ * Adds a piece of a directory to *@map; the directory's first piece initializes
+ * *@map.  The pieces of different directories must not be mixed.  Errors:
+ * ENOMEM.
  */
 errcode_t e4l_dir_maps_add(struct e4l_dir_maps *maps, struct e4l_dir_map *map,
 			   const struct e4l_piece *piece, uint32_t blocksize);
 
 /*
- * Whether the map has no holes, no unwritten blocks and no blocks beyond its
- * size.
+ * Whether the map has no holes, no unwritten blocks and no blocks beyond
+ * i_size.
  */
 bool e4l_dir_map_is_whole(const struct e4l_dir_maps *maps,
 			  const struct e4l_dir_map *map);
 
-/* The physical block of block @lblk.  The map must be whole. */
+/* Returns the physical block of logical block @lblk.  The map must be whole. */
 blk64_t e4l_dir_map_pblk(const struct e4l_dir_maps *maps,
 			 const struct e4l_dir_map *map, uint64_t lblk);
 
 /*
  * Reads physically contiguous blocks into @to, at most @max, beginning with
- * block @lblk; *@n is the number of blocks.  The map must be whole.  Errors:
- * E4L_ET_DAMAGED (a checksum is wrong), and errors of reading.
+ * logical block @lblk, and sets *@n to their number.  The map must be whole.
+ * Errors: E4L_ET_DAMAGED (a checksum is wrong), and read errors.
  */
 errcode_t e4l_dir_map_read_run(struct e4l *e, const struct e4l_dir_maps *maps,
 			       const struct e4l_dir_map *map, uint64_t lblk,
@@ -54,7 +56,7 @@ errcode_t e4l_dir_map_read_run(struct e4l *e, const struct e4l_dir_maps *maps,
 
 /*
  * Reads all blocks of a directory into @to.  The map must be whole.  Errors:
- * E4L_ET_DAMAGED (a checksum is wrong), and errors of reading.
+ * E4L_ET_DAMAGED (a checksum is wrong), and read errors.
  */
 errcode_t e4l_dir_map_read(struct e4l *e, const struct e4l_dir_maps *maps,
 			   const struct e4l_dir_map *map, char *to);

@@ -6,7 +6,7 @@
 #include "e4layout/apply/cost.h"
 
 #define ROOT_EXTENTS	4	/* extents in the inode, without a tree */
-/* 1/LITTLE is a small loss of the largest free extent */
+/* Losing 1/LITTLE of the largest free extent counts as a small loss. */
 #define LITTLE		16
 
 /* -------------------------------------------- current blocks of a directory */
@@ -19,8 +19,8 @@ static int by_start(const void *va, const void *vb)
 }
 
 /*
- * Joins the runs of the sorted @v that overlap or touch.  Returns the new
- * number.
+ * Joins overlapping and adjacent runs of @v, which is sorted by start.  Returns
+ * the remaining number of runs.
  */
 static size_t join_runs(struct e4l_block_run *v, size_t n)
 {
@@ -39,8 +39,8 @@ static size_t join_runs(struct e4l_block_run *v, size_t n)
 }
 
 /*
- * Lists the clusters that a directory owns as runs, each cluster once.  The
- * array has space for one more run.
+ * Lists the clusters that a directory owns as runs, each cluster once.  *@ret
+ * has space for one more run, which keep_run() may add.
  */
 static errcode_t list_clusters(const struct e4l_dir_seek *seek,
 			       const struct e4l_dir_map *map,
@@ -78,8 +78,8 @@ static errcode_t list_clusters(const struct e4l_dir_seek *seek,
 }
 
 /*
- * Removes the run that the directory keeps, which is part of one run of the
- * step, from the runs that the step gives.
+ * Removes the @len blocks at @pblk, which the directory keeps, from
+ * @step->give.  The kept blocks must lie within one run of @step->give.
  */
 static void keep_run(struct e4l_step *step, blk64_t pblk, uint64_t len)
 {
@@ -89,7 +89,7 @@ static void keep_run(struct e4l_step *step, blk64_t pblk, uint64_t len)
 	while (v[i].pblk + v[i].len <= pblk)
 		i++;
 	/*
-	 * put the rest after the kept run at the end: the order is arbitrary
+	 * append the part after the kept blocks: the order of runs is arbitrary
 	 */
 	v[step->n_give].pblk = pblk + len;
 	v[step->n_give].len = v[i].pblk + v[i].len - (pblk + len);
@@ -117,7 +117,7 @@ void e4l_dir_step_free(struct e4l_step *step)
 	free(step->give);
 }
 
-/* Writes the new map, which fits into the inode. */
+/* Fills in @step->new_extents, which fit into the inode. */
 static void put_extents(struct e4l_step *step, blk64_t to, uint32_t blocks)
 {
 	uint32_t done, len;
@@ -170,7 +170,7 @@ struct seeking {
 	const struct e4l_dir_map *map;
 	uint32_t blocks;
 	struct e4l_outlook before;
-	struct e4l_run own;	/* longest run of the directory's clusters */
+	struct e4l_run own;	/* directory's longest run of clusters */
 	enum e4l_skip why;
 };
 
@@ -207,8 +207,8 @@ static bool near_inode(const struct seeking *s, uint64_t n, uint64_t *start)
 }
 
 /*
- * Finds free space before the directory's own run, so that the freed blocks
- * join the rest of the free extent.
+ * Chooses the start of the free extent before the directory's own run, so that
+ * the rest of this free extent joins the freed blocks.
  */
 static bool before_own(const struct seeking *s, uint64_t n, uint64_t *start)
 {
@@ -253,7 +253,7 @@ static bool end_of_longest(const struct seeking *s, uint64_t n,
 	return len >= n;
 }
 
-/* In order of preference. */
+/* Places to try, in order of preference. */
 static const struct {
 	bool (*find)(const struct seeking *s, uint64_t n, uint64_t *start);
 	bool own;
@@ -265,8 +265,8 @@ static const struct {
 };
 
 /*
- * Whether the step fits into a transaction, and @disk allows the resulting free
- * space.
+ * Prepares the step; *@good: the step fits into a transaction, and @disk allows
+ * the resulting free space.
  */
 static errcode_t judge(struct seeking *s, const struct e4l_disk *disk,
 		       const struct e4l_dir_place *place,
@@ -293,7 +293,7 @@ static errcode_t judge(struct seeking *s, const struct e4l_disk *disk,
 	return err;
 }
 
-/* Plans the rebuild at one place, if the result is good. */
+/* Plans the rebuild at @place if judge() accepts the result. */
 static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
 			   struct e4l_dir_place *place, bool *good)
 {
@@ -306,7 +306,10 @@ static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
 		return err;
 	err = judge(s, disk, place, &step, good);
 	place->given = e4l_step_gives(&step);
-	/* never committed: no other directory uses these blocks in this run */
+	/*
+	 * only the outlook counts the freed blocks: no other directory may use
+	 * them in this run
+	 */
 	if (!err && *good)
 		err = e4l_disk_give(disk, &step);
 	else if (!err && !place->own)
@@ -315,7 +318,7 @@ static errcode_t try_place(struct seeking *s, const struct e4l_disk *disk,
 	return err;
 }
 
-/* Tries all places; places in the directory's own blocks only with @own. */
+/* Tries all places; tries the directory's own blocks only if @own is true. */
 static errcode_t try_places(struct seeking *s, const struct e4l_disk *disk,
 			    bool own, struct e4l_dir_place *place, bool *good)
 {
@@ -338,21 +341,26 @@ static errcode_t try_places(struct seeking *s, const struct e4l_disk *disk,
 }
 
 /*
- * Tries limits on the resulting free space, best first: no loss at all; a small
- * loss of the largest free extent; no loss at all, but in the directory's own
- * blocks, where the directory separates the space that its neighbours free; the
- * limits of the caller.
+ * Tries limits on the resulting free space, the best first:
+ *  1. no loss, outside the directory's own blocks;
+ *  2. a small loss of the largest free extent, outside its own blocks;
+ *  3. no loss, with its own blocks allowed.  A directory that stays there
+ *     separates the free space that its neighbours leave;
+ *  4. the caller's limits, with its own blocks allowed.
  */
 static errcode_t try_all(struct seeking *s, struct e4l_dir_place *place,
 			 bool *good)
 {
 	struct e4l_disk asked = s->seek->disk, strict = asked, kind;
-	/* without a journal, a crash would leave a half-written directory */
+	/*
+	 * without a journal, a crash during a rebuild in place would leave a
+	 * half-written directory
+	 */
 	bool own = ext2fs_has_feature_journal(s->seek->fs->super);
 	uint64_t longest = s->seek->longest;
 	errcode_t err;
 
-	/* if nothing is free, the freed blocks are the first run */
+	/* if nothing is free, the freed blocks become the only free extent */
 	strict.most_runs = s->before.runs ? s->before.runs : 1;
 	strict.least_longest = s->before.longest;
 	kind = strict;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * dir_place: finds a place for a rebuilt directory that makes free space no
- * worse, if there is one.
+ * dir_place: finds a place for a rebuilt directory, and prefers places that do
+ * not make free space worse.
  */
 #ifndef E4L_DIR_PLACE_H
 #define E4L_DIR_PLACE_H
@@ -13,14 +13,16 @@
 /* The place of a rebuilt directory: one run of whole clusters. */
 struct e4l_dir_place {
 	blk64_t to;		/* the first block */
-	/* The directory already owns the blocks: its content is journaled. */
+	/*
+	 * The directory already owns the blocks: the new content is journaled.
+	 */
 	bool own;
 	uint64_t given;		/* blocks that become free */
 };
 
 /*
- * Input for finding places.  @disk has the free space after the rebuilds that
- * are already planned.
+ * Input for finding places.  @disk has the free space that remains after all
+ * rebuilds planned so far.
  */
 struct e4l_dir_seek {
 	ext2_filsys fs;
@@ -30,9 +32,9 @@ struct e4l_dir_seek {
 };
 
 /*
- * Finds a place for @blocks blocks.  Takes the place from free space and gives
- * the directory's old blocks to free space.  *@why: E4L_SKIP_NONE, or why there
- * is no place.  Errors: ENOMEM.
+ * Finds a place for @blocks blocks and takes it from free space.  The
+ * directory's old blocks then count as free in e4l_space_outlook(), but are not
+ * reused.  *@why: E4L_SKIP_NONE, or why there is no place.  Errors: ENOMEM.
  */
 errcode_t e4l_dir_place(const struct e4l_dir_seek *seek,
 			const struct e4l_dir_map *map, uint32_t blocks,

@@ -10,23 +10,23 @@ struct e4l_disk {
 	const struct e4l_geometry *geo;
 	struct e4l_space *space;
 	/*
-	 * limits on the number of free extents (0: none) and on the longest
-	 * free extent
+	 * highest allowed number of free extents (0: no limit), and lowest
+	 * allowed length of the largest free extent
 	 */
 	uint64_t most_runs;
 	uint64_t least_longest;
 };
 
 /*
- * Whether free space may be as it is after @step, whose taken runs are already
- * taken and whose given runs are not yet free: the result is within the limits
- * of @disk, or no further from the limits than @before.
+ * *@allowed: the free space after @step is within the limits of @disk, or is no
+ * worse than @before.  @disk->space must lack the runs that @step takes, and
+ * must not yet have the runs that @step frees.
  */
 errcode_t e4l_disk_allows(const struct e4l_disk *disk,
 			  const struct e4l_outlook *before,
 			  const struct e4l_step *step, bool *allowed);
 
-/* Gives the runs that @step gives to free space. */
+/* Counts the runs that @step frees as free in e4l_space_outlook(). */
 errcode_t e4l_disk_give(const struct e4l_disk *disk,
 			const struct e4l_step *step);
 

@@ -144,7 +144,7 @@ static void pull_all(const struct e4l_sorted *s, node_t at, node_t i)
 	pull(s, top);
 }
 
-/* Whether @p lies in the open leaf's range; false: unknown. */
+/* Whether @p certainly lies in the open leaf's range. */
 static bool is_within(const struct e4l_sorted *s, struct e4l_pair p)
 {
 	return s->n_pairs && !before(p, s->v[s->open].low) &&
@@ -354,8 +354,8 @@ static size_t half(const struct e4l_sorted *s)
 }
 
 /*
- * Splits the open leaf, which has no space for @p at index @i.  Insertions in
- * ascending or descending order leave full leaves behind.
+ * Splits the open leaf, which has no space for @p at index @i.  If pairs are
+ * added in ascending or descending order, all leaves are full.
  */
 static errcode_t split(struct e4l_sorted *s, size_t i, struct e4l_pair p)
 {
@@ -432,7 +432,7 @@ errcode_t e4l_sorted_add(struct e4l_sorted *s, struct e4l_pair p)
 	return 0;
 }
 
-/* Merges the next leaf into the open leaf if the leaves are short. */
+/* Merges the next leaf into the open leaf if both together are short. */
 static void take_next_in(struct e4l_sorted *s)
 {
 	struct node *n = &s->v[s->open];
@@ -507,8 +507,8 @@ bool e4l_sorted_last(struct e4l_sorted *s, struct e4l_pair p,
 }
 
 /*
- * The first leaf of the subtree @at, after @low, with a value of at least
- * @least.
+ * The first leaf in the subtree @at that begins after @low and has a value of
+ * at least @least; 0: none.
  */
 static node_t leaf_with(const struct e4l_sorted *s, node_t at,
 			struct e4l_pair low, uint64_t least)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * sorted: a sorted set of pairs of integers, for millions of pairs: a pair that
- * is near its neighbour takes two bytes.  Every operation takes logarithmic
- * time.  Does no I/O.
+ * hardly differs from the previous pair takes two bytes.  Every operation takes
+ * logarithmic time.  Does no I/O.
  */
 #ifndef E4L_SORTED_H
 #define E4L_SORTED_H
@@ -30,8 +30,9 @@ errcode_t e4l_sorted_add(struct e4l_sorted *s, struct e4l_pair p);
 void e4l_sorted_remove(struct e4l_sorted *s, struct e4l_pair p);
 
 /*
- * The last pair that is not after @p, and the first pair that is not before
- * @p; false: none.
+ * *@ret: for e4l_sorted_last(), the last pair that is not after @p; for
+ * e4l_sorted_first(), the first pair that is not before @p.  False: there is
+ * none.
  */
 bool e4l_sorted_last(struct e4l_sorted *s, struct e4l_pair p,
 		     struct e4l_pair *ret);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A run is stored as the pair (start, length), sorted by place, and as (length,
- * start), sorted by size.  A space that only counts runs has no order by size.
+ * A free extent is stored twice: as the pair (start, length), sorted by place,
+ * and as (length, start), sorted by size.  A space that only counts free
+ * extents has no order by size.
  */
 #include "config.h"
 #include <errno.h>
@@ -13,10 +14,11 @@ struct e4l_space {
 	struct e4l_sorted *by_place;
 	struct e4l_sorted *by_size;	/* NULL: the space only counts */
 	uint64_t runs;
-	struct e4l_space *later;	/* with all given runs, or NULL */
+	/* free space if all given runs were free, or NULL */
+	struct e4l_space *later;
 };
 
-/* How many fitting runs are examined to find a close or a tight one. */
+/* e4l_space_fit() chooses among at most this many free extents. */
 #define FITS 32
 
 static struct e4l_pair place_of(struct e4l_run run)
@@ -39,7 +41,7 @@ static struct e4l_run run_of(struct e4l_pair size)
 	return (struct e4l_run) { .start = size.value, .len = size.key };
 }
 
-/* Adds a run that touches no other run.  ENOMEM: nothing has changed. */
+/* Adds a free extent that touches no other.  ENOMEM: nothing has changed. */
 static errcode_t put_run(struct e4l_space *s, struct e4l_run run)
 {
 	errcode_t err = e4l_sorted_add(s->by_place, place_of(run));
@@ -76,7 +78,8 @@ static errcode_t resize(struct e4l_space *s, struct e4l_run run,
 }
 
 /*
- * The run that contains @at, or the last run before @at, or a run of length 0.
+ * The free extent that contains @at; else the last one before @at; else a run
+ * of length 0.
  */
 static struct e4l_run at_or_before(const struct e4l_space *s, uint64_t at)
 {
@@ -213,8 +216,8 @@ errcode_t e4l_space_take_back(struct e4l_space *s, uint64_t start, uint64_t len)
 }
 
 /*
- * The shortest of the first runs that begin in @near and have at least @len
- * units.
+ * Of the first FITS free extents of at least @len units that begin in @near,
+ * the shortest.
  */
 static bool fit_near(const struct e4l_space *s, uint64_t len,
 		     const struct e4l_run *near, struct e4l_run *best)
@@ -239,7 +242,10 @@ static uint64_t apart(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* Of the @left shortest runs of at least @len, the one closest to @place. */
+/*
+ * Of the @left shortest free extents of at least @len units, the closest to
+ * @place.
+ */
 static bool fit_tight(const struct e4l_space *s, uint64_t len, uint64_t place,
 		      unsigned int left, struct e4l_run *best)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Quotas are assigned in rounds.  Each round assigns all blocks again:
+ * A quota is the number of inodes that a directory shall have in a block of the
+ * inode tables.  Quotas are assigned in rounds.  Each round assigns all blocks
+ * again:
  *
  *  1. pinned directories keep their inodes in place;
  *  2. whole blocks: a directory that needs a whole block gets one, preferably a
@@ -19,8 +21,8 @@
 #include "e4layout/base/array.h"
 
 /*
- * After MAX_ROUNDS rounds, directories that gain nothing are pinned as well,
- * and finally all directories.
+ * After MAX_ROUNDS rounds, directories that gain nothing are pinned as well;
+ * after twice as many, all directories.
  */
 #define MAX_ROUNDS	16
 
@@ -29,22 +31,27 @@
 struct share {
 	struct e4l_quotas *q;
 	size_t n_own;			/* number of cells in the input */
-	/* own cells, by directory, and in descending order of count */
+	/*
+	 * indexes of the input cells: by directory, with the first entry of
+	 * each directory, and by descending count
+	 */
 	uint32_t *first, *by_dir, *by_count;
-	uint32_t *dirs;	/* directories in descending order of their rests */
+	uint32_t *dirs;	/* directories in descending order of @need */
 	/* per directory */
 	uint32_t *need;			/* inodes without a block so far */
-	uint32_t *had, *used;		/* numbers of blocks */
+	uint32_t *had, *used; /* number of blocks before, and in this round */
 	bool *pinned;
 	/*
-	 * per block: free space, and lists of blocks with the same free space
+	 * per block: number of free places, and list of the blocks with this
+	 * number
 	 */
 	uint16_t *left;
 	uint32_t *next, *prev;
 	uint32_t *head;
 	/* per block: the current directory's cell */
 	uint32_t *mine;
-	uint32_t *best;	/* per free space: the current directory's best cell */
+	/* per number of free places: the current directory's best cell */
+	uint32_t *best;
 };
 
 /* ---------------------------------------------- free inodes in table blocks */
@@ -77,7 +84,7 @@ static void take(struct share *s, uint32_t block, uint32_t n)
 	enlist(s, block);
 }
 
-/* Inserts all blocks into the lists, which results in ascending order. */
+/* Inserts all blocks into the lists, which are then in ascending order. */
 static void list_blocks(struct share *s)
 {
 	uint32_t i;
@@ -90,7 +97,7 @@ static void list_blocks(struct share *s)
 	}
 }
 
-/* The block with the least free space of at least @n, or NONE. */
+/* The block with the fewest free places, but at least @n; or NONE. */
 static uint32_t find_tight(const struct share *s, uint32_t n)
 {
 	for (; n <= s->q->per_block; n++)
@@ -113,7 +120,7 @@ static void give(struct share *s, uint32_t nr, uint32_t n)
 	take(s, cell->block, n);
 }
 
-/* Gives a directory @n inodes of a block in which it has no cell. */
+/* Gives a directory @n places in a block in which the directory has no cell. */
 static errcode_t give_new(struct share *s, uint32_t dir, uint32_t block,
 			  uint32_t n)
 {
@@ -135,7 +142,8 @@ static uint32_t at_most(uint32_t n, uint32_t most)
 }
 
 /*
- * Converts the count of each number into the start index of a descending sort.
+ * A step of a counting sort in descending order: converts the number of
+ * elements with each key, up to @most, into the index of the first one.
  */
 static void begin_at(uint32_t *count, uint32_t most)
 {
@@ -171,8 +179,8 @@ static void begin_round(struct share *s)
 /* ---------------------------------------------------- 2. whole table blocks */
 
 /*
- * Gives each directory the free space of its own blocks, if that is at least
- * @least and the directory needs all of it.
+ * Gives each directory the free places of a block that it already uses, if
+ * there are at least @least and the directory needs all of them.
  */
 static void give_own(struct share *s, uint32_t least)
 {
@@ -202,8 +210,8 @@ static errcode_t give_whole(struct share *s)
 /* -------------------------------------------------- 3. partial table blocks */
 
 /*
- * Whether cell @a is preferable: a block that the directory uses in any case,
- * or the block with more of its inodes.
+ * Whether a directory should prefer its cell @a to its cell @b: the directory
+ * uses the block of @a in any case, or has more inodes there.
  */
 static bool is_better(const struct e4l_cell *a, const struct e4l_cell *b)
 {
@@ -236,7 +244,7 @@ static void forget_own(struct share *s, uint32_t dir)
 		s->mine[s->q->cells[s->by_dir[i]].block] = NONE;
 }
 
-/* Whether the directory's best cell with free space @n still has @n inodes free. */
+/* Whether the directory's best cell with @n free places still has as many. */
 static bool has_own(const struct share *s, uint32_t n)
 {
 	uint32_t cell = s->best[n];
@@ -244,7 +252,9 @@ static bool has_own(const struct share *s, uint32_t n)
 	return cell != NONE && s->left[s->q->cells[cell].block] == n;
 }
 
-/* The directory's best cell with free space of at least @n, or NONE. */
+/*
+ * The directory's best cell in a block with at least @n free places, or NONE.
+ */
 static uint32_t find_own(const struct share *s, uint32_t n)
 {
 	const struct e4l_cell *cells = s->q->cells;
@@ -260,8 +270,8 @@ static uint32_t find_own(const struct share *s, uint32_t n)
 }
 
 /*
- * The block with the most free space, preferably one of the directory's own; or
- * NONE.
+ * The block with the most free places, preferably one that the directory
+ * already uses; or NONE.
  */
 static uint32_t find_roomy(const struct share *s)
 {
@@ -275,8 +285,8 @@ static uint32_t find_roomy(const struct share *s)
 }
 
 /*
- * Fills blocks that hold fixed inodes of the directory: they cost no further
- * block.
+ * Fills blocks that hold fixed inodes of the directory: the directory uses
+ * these blocks in any case.
  */
 static void give_fixed(struct share *s, uint32_t dir)
 {
@@ -322,14 +332,16 @@ static errcode_t give_rest(struct share *s, uint32_t dir)
 		block = find_tight(s, s->need[dir]);
 		if (block == NONE)
 			block = find_roomy(s);
-		/* the free space of all blocks is enough for all inodes */
+		/* all blocks together have enough free places for all inodes */
 		err = block == NONE ? EINVAL : give_in(s, dir, block);
 	}
 	forget_own(s, dir);
 	return err;
 }
 
-/* Sorts directories by their rests, the largest first. */
+/*
+ * Sorts directories by the number of inodes without a block, the largest first.
+ */
 static void sort_dirs(struct share *s)
 {
 	uint32_t whole = s->q->per_block, *end = s->best, i;
@@ -366,7 +378,10 @@ static errcode_t share_out(struct share *s)
 	err = give_whole(s);
 	if (err)
 		return err;
-	/* blocks that are mostly free, beside inodes of pinned directories */
+	/*
+	 * then blocks that are more than half free: pinned directories use the
+	 * rest
+	 */
 	give_own(s, whole / 2 + 1);
 	return give_rests(s);
 }
@@ -403,7 +418,7 @@ static errcode_t go_round(struct share *s)
 	} while (true);
 }
 
-/* Counting sorts of the own cells: by directory, and by count. */
+/* Counting sorts of the input cells: by directory, and by count. */
 static void sort_cells(struct share *s)
 {
 	const struct e4l_cell *cells = s->q->cells;

@@ -15,7 +15,7 @@
 struct e4l_cell {
 	uint32_t dir, block;
 	uint16_t count;		/* inodes that may move */
-	/* result: the number of inodes that the block should hold */
+	/* result: the number of movable inodes that the block should hold */
 	uint16_t quota;
 	/* the block also holds inodes of the directory that must not move */
 	bool fixed;
@@ -36,12 +36,13 @@ struct e4l_quotas {
 
 /*
  * Sets all quotas, and appends cells for blocks that are new to a directory.  A
- * directory's quotas add up to its number of inodes, a block's quotas do not
- * exceed its room, and no directory has a quota or fixed inodes in more blocks
- * than before.  Whole blocks go to the directories that already have most of
- * their inodes; the rests of several directories share blocks.  Time:
- * proportional to the number of cells and blocks, times the inodes per block.
- * Memory: 8 bytes per cell, 15 per block and 21 per directory.  Errors: ENOMEM.
+ * directory's quotas add up to the number of its inodes that may move, a
+ * block's quotas do not exceed its room, and no directory has a quota or fixed
+ * inodes in more blocks than before.  A whole block goes to the directory that
+ * already has the most inodes in it; several directories share blocks for their
+ * remaining inodes.  Time: proportional to the number of cells and blocks,
+ * times the inodes per block.  Memory: 8 bytes per cell, 14 per block and 21
+ * per directory.  Errors: ENOMEM.
  */
 errcode_t e4l_quotas_make(struct e4l_quotas *q);
 

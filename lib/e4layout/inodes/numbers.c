@@ -8,7 +8,7 @@
 #include "e4layout/format/format.h"
 #include "e4layout/format/xattr.h"
 
-/* blocks of attributes per round of reads */
+/* Attribute blocks are collected, sorted and read in rounds of this many. */
 #define ROUND_BLOCKS	(64u << 10)
 
 /* See include/uapi/linux/fscrypt.h and fs/crypto/ in Linux. */
@@ -81,8 +81,8 @@ static errcode_t bind_number(struct e4l_numbers *n, ext2_ino_t ino)
 }
 
 /*
- * Binds the inode of an overlayfs file handle, if the handle is for this
- * filesystem.
+ * Binds the inode of an overlayfs file handle, and its parent, if the handle
+ * refers to this filesystem.
  */
 static errcode_t bind_handle(struct e4l_numbers *n, const struct e4l_xattr *x)
 {
@@ -153,7 +153,7 @@ static errcode_t read_block(struct e4l_numbers *n, const struct user *u)
 		     0;
 }
 
-/* Reads the blocks of attributes collected so far. */
+/* Reads and examines all attribute blocks that have been collected so far. */
 static errcode_t read_users(struct e4l_numbers *n)
 {
 	size_t bs = n->e->fs->blocksize, i;

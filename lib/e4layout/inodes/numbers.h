@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * numbers: which inodes must keep their numbers, and why.  Bound are:
+ * numbers: finds inodes that must keep their numbers ("bound" inodes), with the
+ * reason.  Bound are:
  *
  *  - inodes named by the superblock or the format: the root, quota files, ...;
  *  - all inodes, if the filesystem has the feature stable_inodes;
@@ -11,7 +12,8 @@
  *  - files referenced by a trusted.overlay.* (or user.overlay.*) file handle;
  *  - files that an EA inode names as its only owner (created by Lustre).
  *
- * Not bound: security.ima and fs-verity hash only the content.
+ * Files with security.ima or fs-verity are not bound: only their content is
+ * hashed.
  */
 #ifndef E4L_NUMBERS_H
 #define E4L_NUMBERS_H
@@ -27,8 +29,8 @@ errcode_t e4l_numbers_new(struct e4l *e, bool anyway, struct e4l_numbers **ret);
 void e4l_numbers_free(struct e4l_numbers *n);
 
 /*
- * Examines an inode, in its first piece; may read blocks of attributes.
- * Errors: ENOMEM, E4L_ET_DAMAGED, and errors of reading.
+ * Examines an inode; @piece must be its first piece.  May read attribute
+ * blocks.  Errors: ENOMEM, E4L_ET_DAMAGED, and read errors.
  */
 errcode_t e4l_numbers_piece(struct e4l_numbers *n,
 			    const struct e4l_piece *piece);

@@ -9,14 +9,14 @@
  *     of the last inode found for the parent; in the group, the shared window.
  *  2. A file: the directory's own window (remembered, or found from the entries
  *     near the new name, or from the directory's inode).  Without a free inode
- *     there: the group's shared window, if at most once another directory of
- *     the group has got a file in between; else a new own window of twice the
- *     size.
+ *     there: the group's shared window, unless other directories of the group
+ *     have got a file in between more than once; else a new own window of twice
+ *     the size.
  *  3. Otherwise: the first free inode, beginning with Orlov's group for a
  *     directory, and with the group of find_group_other() for a file.
  *
- * With E4L_PLACE_PACK, no window is shared: each directory gets its own at
- * once.
+ * With E4L_PLACE_PACK, no window is shared: each directory gets its own window
+ * at once.
  *
  * Free inodes are always read from the bitmaps; hints and remembered windows
  * only speed up the search.
@@ -42,7 +42,10 @@ struct own {
 	dgrp_t last;	/* group of the last search for this directory */
 	ext2_ino_t first;
 	ext2_ino_t from;	/* first inode to examine in the window */
-	/* 0: unknown; or, without an own window, HAS_NONE or HAD_TURNS */
+	/*
+	 * length of the window; 0: unknown; HAS_NONE or HAD_TURNS: no own
+	 * window
+	 */
 	uint32_t len;
 };
 #define HAS_NONE	1
@@ -52,7 +55,8 @@ struct own {
 /* State of a group. */
 struct shared {
 	ext2_ino_t end;		/* end of the shared window; 0: none */
-	ext2_ino_t last;	/* last directory that got a file; 0: mkdir */
+	/* last directory that got a file; 0: none after the last mkdir */
+	ext2_ino_t last;
 };
 
 /* Free inodes at the end of an inode-table block, for e4l_place_window(). */
@@ -68,7 +72,7 @@ struct e4l_place {
 	unsigned int flags;
 	dgrp_t pack_group;	/* with E4L_PLACE_PACK: first group to search */
 	uint32_t *hint;	/* [group][class]: no empty window below this index */
-	/* [group]: number of inodes that zero_table() has zeroed */
+	/* [group]: zero_table() has zeroed the table up to this index */
 	uint32_t *zeroed;
 	struct shared *shared;	/* [group] */
 	struct own *own;
@@ -176,7 +180,7 @@ static errcode_t zero_table(struct e4l_place *p, ext2_ino_t ino)
 
 /* ------------------------------------------------------------------ windows */
 
-/* The size class of a window; the window's length is window << class. */
+/* The size class of a window: p->window << class is the window's length. */
 static unsigned int class_of(const struct e4l_place *p, uint32_t len)
 {
 	unsigned int class = 0;
@@ -227,8 +231,8 @@ static ext2_ino_t shared_in_group(struct e4l_place *p, dgrp_t group)
 }
 
 /*
- * A free inode from @group on, round the filesystem, or 0: of an empty window
- * of @len inodes or, if @len is 0, of a shared window.
+ * Returns a free inode of an empty window of @len inodes or, if @len is 0, of a
+ * shared window.  Searches all groups, from @group on; 0: none.
  */
 static ext2_ino_t window_from(struct e4l_place *p, dgrp_t group, uint32_t len)
 {
@@ -247,7 +251,7 @@ static ext2_ino_t window_from(struct e4l_place *p, dgrp_t group, uint32_t len)
 	return 0;
 }
 
-/* The first free inode from @group on, round the filesystem, or 0. */
+/* The first free inode in all groups, from @group on; 0: none. */
 static ext2_ino_t any_from(struct e4l_place *p, dgrp_t group)
 {
 	ext2_ino_t start = group_first(p, group);
@@ -384,9 +388,10 @@ static dgrp_t fair_group(const struct e4l_place *p, ext2_ino_t parent)
 }
 
 /*
- * Spreads top-level directories: the flex group with the fewest directories; of
- * several, the first from the hash of @name on.  The hash does not depend on
- * the hash version of the filesystem's directories.
+ * Spreads top-level directories: picks the flex group with the fewest
+ * directories.  If there are several, picks the first one, counted from the
+ * hash of @name.  The hash does not depend on the hash version of the
+ * filesystem's directories.
  */
 static dgrp_t spread_group(const struct e4l_place *p, ext2_ino_t parent,
 			   const char *name)
@@ -410,8 +415,8 @@ static dgrp_t spread_group(const struct e4l_place *p, ext2_ino_t parent,
 }
 
 /*
- * Places other directories near the last one, unless its flex group is too
- * full.
+ * The group for a directory below the top level: in the flex group of @last, or
+ * in the next flex group that is not too full.
  */
 static dgrp_t near_group(const struct e4l_place *p, ext2_ino_t parent,
 			 dgrp_t last)
@@ -583,8 +588,9 @@ static errcode_t read_leaf(struct e4l_place *p, ext2_ino_t dir,
 }
 
 /*
- * Collects the inodes of a block's entries that are not directories.  Returns
- * their number n; number i of the last LEAF_TRIES is at inos[i % LEAF_TRIES].
+ * Collects the inodes of all entries in a directory block that are no
+ * directories.  Returns their number, but keeps only the last LEAF_TRIES: inode
+ * number i, counted from 0, is at @inos[i % LEAF_TRIES].
  */
 static unsigned int leaf_inodes(const struct e4l_place *p, const char *buf,
 				ext2_ino_t *inos)
@@ -614,7 +620,10 @@ static uint64_t entry_blocks(const struct e4l_place *p,
 							      blocks;
 }
 
-/* The length of the last window, if windows hold @entries inodes. */
+/*
+ * The length of a directory's last window, if all its windows hold @entries
+ * inodes.
+ */
 static uint32_t last_window_len(const struct e4l_place *p, uint64_t entries)
 {
 	uint64_t len = p->window, room = 0;
@@ -651,8 +660,8 @@ static ext2_ino_t near_inode(struct e4l_place *p, ext2_ino_t dir,
 }
 
 /*
- * Reads the block of @dir that will contain @name.  Returns the number of its
- * entries, and inodes as leaf_inodes().  Read errors are not reported here.
+ * Reads the block of @dir that will contain @name, and @dir's inode.  Returns
+ * the result of leaf_inodes(), or 0 after a read error.
  */
 static unsigned int entries_near(struct e4l_place *p, ext2_ino_t dir,
 				 struct ext2_inode *inode, const char *name,
@@ -675,7 +684,10 @@ static unsigned int entries_near(struct e4l_place *p, ext2_ino_t dir,
 	return n;
 }
 
-/* Finds @dir's window from its entries.  Returns a free inode, or 0. */
+/*
+ * Finds @dir's window from its entries, or else from its inode.  Returns a free
+ * inode, or 0.
+ */
 static ext2_ino_t recover(struct e4l_place *p, ext2_ino_t dir, const char *name)
 {
 	ext2_ino_t inos[LEAF_TRIES], ino = 0;
@@ -730,7 +742,10 @@ static ext2_ino_t in_window(const struct e4l_place *p, const struct own *own)
 	return ino ? ino : free_in(p, own->first, own->from);
 }
 
-/* Whether @dir is also the last directory in its group that got a file. */
+/*
+ * Whether directories share windows, and no other directory in @group has got a
+ * file after @dir's last one or the last mkdir.  Records that @dir gets a file.
+ */
 static bool is_alone(struct e4l_place *p, ext2_ino_t dir, dgrp_t group)
 {
 	ext2_ino_t last = p->shared[group].last;
@@ -740,8 +755,8 @@ static bool is_alone(struct e4l_place *p, ext2_ino_t dir, dgrp_t group)
 }
 
 /*
- * @dir's own window is full: a free inode of the shared window or of a new
- * window.
+ * Returns a free inode for a file of @dir, whose own window is full or missing:
+ * from the shared window or a new own window; 0: none.
  */
 static ext2_ino_t beyond_window(struct e4l_place *p, ext2_ino_t dir,
 				dgrp_t group, bool alone)
@@ -847,7 +862,7 @@ static ext2_ino_t pop_gap(struct e4l_place *p, uint32_t n, errcode_t *err)
 
 /*
  * Advances the frontier to @n free inodes that occupy the fewest possible
- * blocks.  The skipped rest of a block becomes a gap.
+ * blocks.  Free inodes that are skipped at the end of a block become a gap.
  */
 static errcode_t advance(struct e4l_place *p, uint32_t n, ext2_ino_t *ret)
 {

@@ -11,7 +11,7 @@ struct e4l_place;
 /* Flags for e4l_place_new(). */
 /* each directory gets its own window at once, without Orlov's rule */
 #define E4L_PLACE_PACK		0x1
-/* directories on disk have no entries yet */
+/* do not read directories: they have no entries yet */
 #define E4L_PLACE_NO_READ	0x2
 #define E4L_PLACE_NO_ZERO	0x4 /* the caller writes whole inode tables */
 
@@ -34,17 +34,17 @@ void e4l_place_free(struct e4l_place *p);
  *    (Documentation/filesystems/ext4/allocators.rst in Linux), beginning with
  *    the group of the last inode found for @parent.  With E4L_PLACE_PACK, each
  *    directory gets its own window, close to the last one.
- *  - A file gets an inode in its directory's own window.  After opening, the
- *    window is found from the entries in the directory block that will contain
- *    @name, or from the directory's inode.  Without an own window, or if it is
- *    full, the file goes into the window that the group shares, unless files of
- *    other directories in the group were placed in between more than once;
- *    otherwise into a new own window of twice the size of the previous one,
- *    from the parent's group on.
- *  - Without any window, all free inodes are candidates, beginning where Linux
- *    begins.  If inode tables are not zeroed, zeroes the table up to the inode
- *    first.  Errors: EXT2_ET_INODE_ALLOC_FAIL (no free inode); errors of
- *    zeroing, after which *@ret must not be used.
+ *  - A file gets an inode in its directory's own window.  If the window is
+ *    unknown, it is found from the entries in the directory block that will
+ *    contain @name, or from the directory's inode.  Without an own window, or
+ *    if it is full, the file goes into the window that the group shares, unless
+ *    files of other directories in the group were placed in between more than
+ *    once; otherwise into a new own window of twice the size of the previous
+ *    one, from the parent's group on.
+ *  - Without any window, all free inodes are candidates, beginning with the
+ *    group that Linux tries first.  If inode tables are not zeroed, zeroes the
+ *    table up to the inode first.  Errors: EXT2_ET_INODE_ALLOC_FAIL (no free
+ *    inode); errors of zeroing, after which *@ret must not be used.
  */
 errcode_t e4l_new_inode(struct e4l_place *p, ext2_ino_t parent, int mode,
 			const char *name, ext2_ino_t *ret);
@@ -62,7 +62,7 @@ errcode_t e4l_place_window(struct e4l_place *p, uint32_t n, ext2_ino_t *ret);
 struct e4l_place_stats {
 	uint64_t inodes;	/* inodes allocated after e4l_place_new() */
 	uint64_t fsck_inodes;	/* additional inodes that e2fsck has to scan */
-	uint64_t grown;		/* directories' own windows */
+	uint64_t grown;		/* own windows allocated for directories */
 	uint64_t leaf_goals;	/* inodes found from a directory's entries */
 	uint64_t fallbacks;	/* inodes found without a window */
 	uint64_t zeroed_blocks;	/* zeroed blocks of inode tables */

@@ -28,10 +28,10 @@ struct e4l_regroup_result {
  * and all other attributes stay the same.  A directory is regrouped if the
  * moved inodes fit into the saved blocks; no directory needs more blocks
  * afterwards.  Inodes that are bound to their numbers stay.  If too few inodes
- * are free, inodes of all directories are exchanged by way of at least one free
- * inode, under the same condition; files with several names stay then.  If
- * stop() ends an exchange, some directories may need more blocks until another
- * run continues.
+ * are free, inodes of all directories are exchanged through at least one free
+ * inode, under the same condition; exchanges do not move files with several
+ * names.  If stop() ends an exchange, some directories may need more blocks
+ * until another run continues.
  *
  * @end_at: 0, or ->ended_at of a simulated run, which makes this run plan the
  * same moves.  @dry, @quiet and errors: as e4l_compact_dirs().

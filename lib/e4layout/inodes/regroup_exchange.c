@@ -36,8 +36,9 @@
 			 sizeof(struct e4l_trail_move) + 52)
 
 /*
- * After LONG_GROUP moves, a run may be stopped even if a directory has more
- * blocks than before.
+ * A run may be stopped after a group of moves.  A group has at least
+ * GROUP_MOVES moves; after LONG_GROUP moves it ends even if a directory has
+ * more blocks than before.
  */
 #define GROUP_MOVES	64
 #define LONG_GROUP	16384
@@ -48,7 +49,7 @@
 static const char several[] = "counting the names of an inode";
 
 struct member_at {
-	/* first: index; the block's number until list_blocks() */
+	/* index in x->nr; before list_blocks(), the block's number */
 	uint32_t block;
 	uint32_t dir : 31, fixed : 1;
 	ext2_ino_t ino;			/* inode number before all moves */
@@ -65,16 +66,17 @@ struct e4l_exchange {
 	struct member_at *m;
 	size_t n_m, most;
 	struct e4l_quotas q;
-	uint32_t *nr;			/* numbers of the blocks */
+	uint32_t *nr;			/* inode-table block of each index */
 	uint16_t *room, *vacant;
 	struct flow *flows;
 	size_t n_flows;
 	struct e4l_trail_step *steps;
 	size_t n_steps;
 	/* updated for each added move */
-	uint32_t *had, *has;		/* per directory: number of blocks */
-	uint32_t worse, better;		/* numbers of directories */
-	int64_t saved;			/* number of blocks */
+	/* per directory: blocks before, and after the moves so far */
+	uint32_t *had, *has;
+	uint32_t worse, better; /* directories with more, with fewer blocks */
+	int64_t saved;			/* saved blocks */
 	ext2_ino_t left;		/* place that the last move freed */
 	ext2_ino_t place;		/* temporary place of one inode */
 	bool away;			/* @place is taken (E4L_TRAIL_AWAY) */
@@ -246,7 +248,7 @@ static errcode_t make_quotas(struct e4l_exchange *x)
 
 /* Cells whose quota exceeds their count, by directory. */
 struct wanting {
-	uint32_t *first;	/* per directory; advances as cells are used */
+	uint32_t *first;	/* per directory: index of its next cell */
 	uint32_t *cell;
 };
 
@@ -255,7 +257,7 @@ static uint32_t lacks(const struct e4l_cell *cell)
 	return cell->quota > cell->count ? cell->quota - cell->count : 0;
 }
 
-/* Lists each cell as often as it lacks an inode. */
+/* Lists each cell once for each inode that the cell lacks. */
 static errcode_t list_wanting(struct e4l_exchange *x, struct wanting *w)
 {
 	const struct e4l_quotas *q = &x->q;
@@ -284,7 +286,7 @@ static errcode_t list_wanting(struct e4l_exchange *x, struct wanting *w)
 	return 0;
 }
 
-/* Moves members at the end of a cell to cells that lack members. */
+/* Plans to move the last members of a cell to cells that lack members. */
 static void flow_out(struct e4l_exchange *x, struct wanting *w, uint32_t cell,
 		     size_t end)
 {
@@ -353,7 +355,7 @@ static errcode_t count_blocks(struct e4l_exchange *x)
 	return 0;
 }
 
-/* By how many blocks the selected directories shrink. */
+/* The number of blocks that the selected directories save. */
 static uint64_t count_saved(const struct e4l_exchange *x)
 {
 	const struct e4l_cell *cell = x->q.cells;
@@ -406,8 +408,8 @@ static ext2_ino_t free_in(const struct e4l_exchange *x, uint32_t nr)
 }
 
 /*
- * Any free place.  The number of free places does not change while a cycle
- * moves.
+ * A free inode anywhere, as a temporary place; 0: none.  A cycle of moves does
+ * not change the number of free inodes.
  */
 static ext2_ino_t find_place(struct e4l_exchange *x)
 {
@@ -443,7 +445,7 @@ static errcode_t add_move(struct e4l_exchange *x, const struct flow *flow,
 	return 0;
 }
 
-/* The target place of a step; 0: none. */
+/* The inode number that a step moves to; 0: none. */
 static ext2_ino_t place_for(struct e4l_exchange *x, enum e4l_trail_kind kind,
 			    uint32_t block)
 {
@@ -536,7 +538,10 @@ static errcode_t make_plan(struct e4l_exchange *x)
 		err = make_flows(x);
 	if (!err)
 		err = make_trails(x);
-	/* the condition of try_dir() for a single directory */
+	/*
+	 * as in try_dir(), at most as many inodes may move as the saved blocks
+	 * can hold
+	 */
 	if (err || !x->n_steps ||
 	    x->n_steps > count_saved(x) * x->r->per_block)
 		return err;
@@ -561,7 +566,7 @@ static void free_all(struct e4l_exchange *x)
 	free(x->has);
 }
 
-/* Records why an exchange does not help. */
+/* Records that no exchange is possible, because no inode is free. */
 static void tell_nowhere(struct regroup *r)
 {
 	uint32_t i;

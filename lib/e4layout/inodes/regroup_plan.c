@@ -126,8 +126,8 @@ static errcode_t learn_member(struct regroup *r, uint32_t dir,
 }
 
 /*
- * A directory can only move if its blocks and its children's ".." entries can
- * change.
+ * A directory can only move if all its blocks and its children's ".." entries
+ * can change in one transaction.
  */
 enum e4l_skip e4l_regroup_dir_fixed(const struct regroup *r, uint32_t nr)
 {
@@ -227,7 +227,8 @@ static uint32_t room_in(const struct tblock *b)
 
 /*
  * Whether a block is as good as a block of a window: it has no inodes of other
- * directories, and is not less than half full of the directory's inodes.
+ * directories and, except in thrifty mode, is at least half full of the
+ * directory's inodes.
  */
 static bool is_good(const struct regroup *r, const struct tblock *b)
 {
@@ -292,7 +293,9 @@ static void widen(uint32_t *narrow, uint32_t run)
 		*narrow = run < UINT32_MAX ? run + 1 : run;
 }
 
-/* Frees @ino, and updates the longest known windows of its group. */
+/*
+ * Frees @ino, and updates what is known about the longest windows of its group.
+ */
 static void free_number(struct regroup *r, ext2_ino_t ino)
 {
 	dgrp_t group = ext2fs_group_of_ino(r->e->fs, ino);
@@ -305,7 +308,10 @@ static void free_number(struct regroup *r, ext2_ino_t ino)
 	widen(&r->narrowest, run);
 }
 
-/* Keeps a block: its free inodes are targets.  Reduces @left. */
+/*
+ * Keeps a block: its free inodes become targets.  Subtracts the inodes that the
+ * block can hold from *@left.
+ */
 static errcode_t keep_block(struct regroup *r, struct tblock *b, uint32_t *left)
 {
 	ext2_ino_t first = b->nr * r->per_block + 1;
@@ -339,9 +345,8 @@ static ext2_ino_t window_in_group(struct regroup *r, dgrp_t group, uint32_t n,
 }
 
 /*
- * Finds a window of @n inodes, from the directory's own group on, round the
- * filesystem; in each group, preferably one that Linux reads with the fewest
- * requests.
+ * Finds a window of @n inodes in all groups, from the directory's group on.  In
+ * each group, windows that Linux reads with the fewest requests come first.
  */
 static ext2_ino_t find_window(struct regroup *r, uint32_t n)
 {
@@ -362,8 +367,8 @@ static ext2_ino_t find_window(struct regroup *r, uint32_t n)
 }
 
 /*
- * In thrifty mode: of the blocks after @first with room for @n inodes, the
- * block with the most members.  Keeping this block adds one block.
+ * Of the blocks from index @first on with room for @n inodes, the block with
+ * the most members; NULL: none, or not in thrifty mode.
  */
 static struct tblock *find_tail(struct regroup *r, size_t first, uint32_t n)
 {
@@ -378,7 +383,7 @@ static struct tblock *find_tail(struct regroup *r, size_t first, uint32_t n)
 	return best;
 }
 
-/* The next block that is not kept, or NULL. */
+/* The next block from index @first on that is not kept, or NULL. */
 static struct tblock *find_rest(struct regroup *r, size_t first)
 {
 	for (; first < r->n_tb; first++)
@@ -405,7 +410,10 @@ static errcode_t take_window(struct regroup *r, uint32_t *left, bool *found)
 	return err;
 }
 
-/* Reserves places for @left more inodes, in windows if possible. */
+/*
+ * Reserves places for @left more inodes, in windows if possible.  *@enough:
+ * false if too few inodes are free.
+ */
 static errcode_t take_windows(struct regroup *r, size_t first, uint32_t left,
 			      bool *enough)
 {
@@ -436,8 +444,8 @@ static errcode_t take_windows(struct regroup *r, size_t first, uint32_t left,
 }
 
 /*
- * Returns the number of blocks from @first on that have space for @left inodes;
- * more than exist if all blocks are too small.
+ * Returns how many blocks, from index @first on, have space for @left inodes;
+ * SIZE_MAX: all of them are too small together.
  */
 static size_t own_needed(const struct regroup *r, size_t first, uint32_t left)
 {
@@ -611,8 +619,9 @@ static bool find_others(const struct regroup *r, struct other *v, size_t *n)
 }
 
 /*
- * Checks that no other directory needs more blocks; *@saved is the number of
- * blocks that other directories save.
+ * *@fair: no other directory needs more blocks after the moves; false, too, if
+ * too many blocks would have to be read.  *@saved: the number of blocks that
+ * other directories save.
  */
 static errcode_t weigh_others(struct regroup *r, bool *fair, uint32_t *saved)
 {
@@ -665,7 +674,7 @@ struct group e4l_regroup_last_group(const struct regroup *r)
 			     (struct group) { .end = 0 };
 }
 
-/* Adds the moves to the plan. */
+/* Adds the moves of the current directory to the plan as a group. */
 static errcode_t accept(struct regroup *r, uint32_t blocks, uint32_t saved)
 {
 	struct group last;
@@ -808,7 +817,10 @@ static errcode_t plan_round(struct regroup *r)
 	return err;
 }
 
-/* Marks inodes after the zeroed part of an inode table as in use. */
+/*
+ * Marks inodes after the zeroed part of an inode table as in use, so that no
+ * inode moves there.
+ */
 static void keep_off_tables(struct regroup *r)
 {
 	ext2_filsys fs = r->e->fs;

@@ -46,7 +46,7 @@ struct member {
 struct tblock {
 	uint32_t nr;
 	uint32_t own, fixed, free;
-	bool good;		/* keep this block if its members need a place */
+	bool good;		/* see is_good() */
 	bool keep;
 };
 
@@ -70,8 +70,8 @@ struct regroup {
 	/* the plan */
 	ext2fs_inode_bitmap map; /* inode bitmap after the planned moves */
 	/*
-	 * [group]: no window has this length; narrow[1]: no window that Linux
-	 * reads with the fewest requests
+	 * [group]: windows of this length and longer do not exist; narrow[1]
+	 * counts only windows that Linux reads with the fewest requests
 	 */
 	uint32_t *narrow[2];
 	uint32_t narrowest;		/* minimum of narrow[0] of all groups */
@@ -126,10 +126,9 @@ static inline uint32_t block_of(const struct regroup *r, ext2_ino_t ino)
 	return (ino - 1) / r->per_block;
 }
 
-/* Called for each entry of directory @dir, which is in block @lblk. */
-
 /* ------------------------------------------------------- regroup_names.c */
 
+/* Called for each entry of directory @dir; @lblk is the block of the entry. */
 typedef errcode_t (*e4l_regroup_entry)(struct regroup *r, uint32_t dir,
 			      const struct e4l_dirent *entry, uint32_t lblk);
 
@@ -140,8 +139,9 @@ errcode_t e4l_regroup_read(struct regroup *r, uint32_t dir,
 uint32_t e4l_regroup_find(const struct regroup *r, ext2_ino_t ino);
 /* Whether a file has several names. */
 bool e4l_regroup_is_linked(const struct regroup *r, ext2_ino_t ino);
+/* Whether the user has selected inode @ino and has not excluded it. */
 bool e4l_regroup_is_asked(const struct regroup *r, ext2_ino_t ino);
-/* Appends to r->inos. */
+/* Appends @ino to r->inos. */
 errcode_t e4l_regroup_add_ino(struct regroup *r, ext2_ino_t ino);
 /* Reads all directories.  E4L_ET_INTERRUPTED: stop() returned true. */
 errcode_t e4l_regroup_learn_names(struct regroup *r);
@@ -174,7 +174,7 @@ struct group e4l_regroup_last_group(const struct regroup *r);
 
 /*
  * Plans exchanges of inodes, if they help directories that lack free inodes.
- * Call after e4l_regroup_plan(); no other moves may be planned afterwards.
+ * e4l_regroup_plan() calls this function after all other moves are planned.
  * Errors: as e4l_regroup_learn_names().
  */
 errcode_t e4l_regroup_exchange(struct regroup *r);

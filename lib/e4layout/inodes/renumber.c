@@ -38,7 +38,7 @@ struct e4l_renumber {
 	const struct e4l_inode_move *move;
 	struct ext2_inode_large *inode;
 	struct ext2_inode_large *other;	/* inode of an inline directory */
-	blk64_t *tree;			/* blocks of its extent tree */
+	blk64_t *tree;			/* blocks of @inode's extent tree */
 	size_t n_tree;
 };
 
@@ -139,7 +139,10 @@ static errcode_t rename_inline(struct e4l_renumber *r,
 	return err ? err : e4l_txn_put_inode(r->txn, map->ino, r->other);
 }
 
-/* A directory block in the transaction, with a verified checksum. */
+/*
+ * Gets a directory block to be changed in the transaction.  Its checksum must
+ * be valid.
+ */
 static errcode_t edit_dir_block(struct e4l_renumber *r,
 				const struct e4l_dir_map *map, uint64_t lblk,
 				void **data)
@@ -201,7 +204,10 @@ static errcode_t rename_file(struct e4l_renumber *r)
 
 /* ------------------------------------------------------------ 2. directories */
 
-/* Changes the number in "." or ".." of a directory's first block. */
+/*
+ * Replaces the old number by the new one in ".", or in ".." if @parent is true,
+ * of a directory's first block.
+ */
 static errcode_t change_dots(struct e4l_renumber *r, char *block, bool parent)
 {
 	uint32_t bs = r->e->fs->blocksize;
@@ -220,7 +226,7 @@ static errcode_t change_dots(struct e4l_renumber *r, char *block, bool parent)
 	return 0;
 }
 
-/* Changes ".." of a subdirectory of the moved directory. */
+/* Changes ".." of a subdirectory of the renumbered directory. */
 static errcode_t change_child(struct e4l_renumber *r,
 			      const struct e4l_dir_map *map)
 {
@@ -319,8 +325,9 @@ static bool has_tree(const struct e4l_renumber *r)
 }
 
 /*
- * Finds the blocks of the extent tree.  Tree blocks on the device have the same
- * place in the transaction, unless this run has already moved the inode.
+ * Finds the blocks of the inode's extent tree on the device.  If this run has
+ * already moved the inode, commits the transaction first: until then, the
+ * device does not have the inode under its present number.
  */
 static errcode_t find_tree(struct e4l_renumber *r)
 {

@@ -47,7 +47,7 @@ const struct e4l_name *e4l_names_of(const struct e4l_name_graph *g,
 
 struct e4l_inode_move {
 	ext2_ino_t from, to;
-	ext2_ino_t first;	/* its number in the graph */
+	ext2_ino_t first;	/* the inode's number in e4l_name.ino */
 	bool again;		/* this run has already moved the inode */
 	uint32_t self;	/* index if it is a directory, else E4L_NO_DIR */
 	/* The only name of a file with one name: directory and block. */
@@ -74,9 +74,9 @@ errcode_t e4l_renumber_open(struct e4l *e, struct e4l_journal *j,
 /*
  * Adds a move to the running transaction, which is committed first if its space
  * is not enough.  Errors: E4L_ET_CHANGED: the names of the inode have changed;
- * E4L_ET_TXN_FULL: the move does not fit into an empty transaction; errors of
- * reading and of the journal.  After an error, only e4l_renumber_close() may be
- * called.
+ * E4L_ET_TXN_FULL: the move does not fit into an empty transaction; read
+ * errors, and errors of the journal.  After an error, only e4l_renumber_close()
+ * may be called.
  */
 errcode_t e4l_renumber_add(struct e4l_renumber *r,
 			   const struct e4l_inode_move *move);

@@ -18,7 +18,7 @@
 
 #define POOLED	UINT32_MAX /* an edge to or from the pool, in place of a move */
 
-/* A block on the trail, and the move that has led from this block. */
+/* A block on the trail, and the move that leaves the block. */
 struct stop {
 	uint32_t block, move;
 };
@@ -39,7 +39,10 @@ struct trails {
 	size_t n_steps;
 };
 
-/* Follows a move or a pool edge backwards from @block; false: none is left. */
+/*
+ * Follows one unused move or pool edge from its end @block back to its start;
+ * false: none is left.
+ */
 static bool step_back(struct trails *t, uint32_t block, struct stop *ret)
 {
 	uint32_t pool = t->blocks;
@@ -80,7 +83,10 @@ static void walk(struct trails *t, uint32_t block)
 	}
 }
 
-/* Stop number @i of the trail, in the order of the moves. */
+/*
+ * Move number @i of the closed trail, in the order of execution, or POOLED.
+ * After the last move, the first one follows again.
+ */
 static uint32_t nth(const struct trails *t, size_t i)
 {
 	return t->way[t->n_way - 1 - i % t->n_way];
@@ -107,7 +113,9 @@ static void add_pooled(struct trails *t)
 }
 
 /*
- * The best start of a trail; *@away: the previous inode must move away for it.
+ * Returns the number of the best first move of a closed trail.  *@away: no
+ * block of the trail has a free place, so that the inode of the last move must
+ * first move to a temporary place.
  */
 static size_t find_begin(const struct trails *t, bool *away)
 {

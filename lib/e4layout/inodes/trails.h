@@ -38,10 +38,9 @@ struct e4l_trail_step {
  * the arrivals.  If moves form a cycle and no block of the cycle has a free
  * place, one of the inodes takes two steps, the first to a temporary place; at
  * most one inode is in a temporary place at a time, so one free place anywhere
- * is enough.  The caller frees *@steps
- * with free(3).  Time: proportional to the number of moves.  Memory: 52 bytes
- * per move, of which *@steps takes 12.  Errors: ENOMEM; EINVAL: there are too
- * few free places.
+ * is enough.  The caller frees *@steps with free(3).  Time: proportional to the
+ * number of moves.  Memory: 52 bytes per move, of which *@steps takes 12.
+ * Errors: ENOMEM; EINVAL: there are too few free places.
  */
 errcode_t e4l_trails_make(const struct e4l_trail_move *moves, size_t n,
 			  const uint16_t *vacant, uint32_t blocks,

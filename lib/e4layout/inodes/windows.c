@@ -28,8 +28,9 @@ ext2_ino_t e4l_inode_used_in(ext2_filsys fs, ext2fs_inode_bitmap map,
 }
 
 /*
- * The first start at or after @start where Linux reads the window with the
- * fewest requests: @start itself, or the next read's boundary.
+ * The first start of a window of @n inodes, at or after @start, where Linux
+ * reads the window with the fewest requests: @start itself, or the boundary of
+ * the next read.
  */
 static uint64_t ahead_start(ext2_filsys fs, ext2_ino_t start, uint32_t n)
 {
