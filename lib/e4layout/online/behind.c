@@ -54,7 +54,7 @@ struct back {
 
 /*
  * Called while other programs make pages dirty: writes the pages out, so that
- * the swap may happen between two writes.
+ * the swap can succeed between two writes.
  */
 static int wait_for_writers(const struct move_extent *left, void *priv)
 {
@@ -69,7 +69,10 @@ static int wait_for_writers(const struct move_extent *left, void *priv)
 	return 0;
 }
 
-/* Sets *@part to the part of @x that is in the blocks to which @m was moved. */
+/*
+ * Sets *@part to the part of @x that is in the blocks to which @m was moved.
+ * False: there is no such part.
+ */
 static bool moved_part(const struct e4l_exchange *m, const struct e4l_extent *x,
 		       struct e4l_extent *part)
 {
@@ -129,8 +132,8 @@ static void swap_back(struct back *back, const unsigned char *page,
 
 /*
  * Puts back every block of @m that is still at its new place and at the same
- * logical block.  Blocks that other programs have shifted in the file have left
- * the memory.
+ * logical block.  Blocks that other programs have shifted in the file are
+ * skipped: their pages are not in memory.
  */
 static void swap_all_back(const struct e4l_moved *m, const struct e4l_open_file *f,
 			  const unsigned char *page)
@@ -159,8 +162,7 @@ static bool is_empty(const struct e4l_moved *m, const struct e4l_extent *x)
 }
 
 /*
- * Whether none of the file's blocks is at its new place, except for empty
- * blocks.
+ * Whether all blocks of the file that contain data have left their new places.
  */
 static bool is_back(const struct e4l_moved *m, const struct e4l_open_file *f)
 {
@@ -186,8 +188,8 @@ static bool put_back(const struct e4l_moved *m)
 		swap_all_back(m, &f, page);
 	free(page);
 	/*
-	 * the old blocks hold all data that has not been written since the
-	 * exchange
+	 * data that was written after the exchange is only in memory; the old
+	 * blocks have all other data
 	 */
 	write_out(m);
 	back = !e4l_file_map(m->pages.fd, false, &f) && is_back(m, &f);
@@ -202,7 +204,10 @@ static void finish(struct e4l_behind *b, struct e4l_moved *m)
 	b->broken |= failed;
 	if (failed)
 		b->failed(m->ino, back, b->priv);
-	/* while the pages are in memory, lost blocks can still be read */
+	/*
+	 * if blocks are lost, keep their pages, from which programs can still
+	 * read the data
+	 */
 	if (back)
 		e4l_resident_restore(&m->pages);
 	else

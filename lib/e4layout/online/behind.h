@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * behind: moved data until it is on disk.  Until then, the donor keeps the
- * file's old blocks: if the device cannot write the data to its new place (a
- * thin device without space, a bad sector), the data is moved back and no byte
- * is lost.
+ * behind: keeps moved data in memory until it is on disk.  Until then, the
+ * donor keeps the file's old blocks: if the device cannot write the data to its
+ * new place (a thin device without space, a bad sector), the data is moved back
+ * and no byte is lost.
  */
 #ifndef E4L_BEHIND_H
 #define E4L_BEHIND_H
@@ -14,8 +14,8 @@
 #define E4L_BEHIND	64
 
 /*
- * Blocks of a file that are at @pblk, which was the place of the donor's
- * blocks.
+ * @len blocks of a file, from @lblk on, that were exchanged with the donor's
+ * blocks from @donor_lblk on.  @pblk: their new place on the disk.
  */
 struct e4l_exchange {
 	uint64_t lblk, donor_lblk, pblk, len;
@@ -23,7 +23,7 @@ struct e4l_exchange {
 
 /* A part of a file that was exchanged with parts of a donor. */
 struct e4l_moved {
-	/* with the descriptor of e4l_behind_open() */
+	/* @pages.fd is a descriptor from e4l_behind_open() */
 	struct e4l_resident pages;
 	ext2_ino_t ino;
 	int donor_fd;			/* borrowed */
@@ -46,17 +46,18 @@ struct e4l_behind {
 };
 
 /*
- * Opens the file of @fd again for reading and writing, so that blocks can be swapped
- * back while other programs change the file's mode or want a lease.  The kernel
- * reports a write error once to each open file: if @shared, another part of the file
- * uses the open file of @fd, and a new one is opened.  If too many files are open,
- * unfinished parts of @b are finished.  Returns a descriptor, or -1 with errno set.
+ * Returns another descriptor of the file of @fd, so that blocks can be swapped
+ * back even if other programs change the file's mode or request a lease.  The
+ * kernel reports a write error once for each open file description.  If
+ * @shared, another part of the file uses the description of @fd, and the file
+ * is opened again.  If too many files are open, unfinished parts of @b are
+ * finished.  Returns -1 with errno set if the file cannot be opened.
  */
 int e4l_behind_open(struct e4l_behind *b, int fd, bool shared);
 
 /*
- * Holds the pages of a part that is about to be moved in memory.  If the limit
- * of the process is exceeded, unfinished parts are finished.
+ * Holds the pages of a part that is about to be moved in memory.  If the
+ * process's limit for locked memory is exceeded, unfinished parts are finished.
  */
 void e4l_behind_hold(struct e4l_behind *b, struct e4l_resident *pages);
 
@@ -70,8 +71,9 @@ void e4l_behind_add(struct e4l_behind *b, struct e4l_moved *m);
 void e4l_behind_finish(struct e4l_behind *b);
 
 /*
- * If @error, the errno of a failed open, means too many open files, finishes all
- * parts, which closes their descriptors.  Returns true if the open may be repeated.
+ * If @error, the errno of a failed open, means too many open files, finishes
+ * all parts, which closes their descriptors.  Returns true if the open may be
+ * repeated.
  */
 bool e4l_behind_close_for(struct e4l_behind *b, int error);
 

@@ -173,7 +173,10 @@ static bool move(struct e4l_online *o, struct e4l_candidate *c,
 		return false;
 	if (!is_in_place(f, m)) {
 		look_again(c, f);
-		/* moved by another run, or left to finish_later() */
+		/*
+		 * if no excess is left, another run has moved the file; if
+		 * c->later is set, finish_later() moves the file
+		 */
 		if (c->moves && !c->later)
 			give_up(o, c, E4L_SKIP_BEING_WRITTEN, c->moves);
 		c->later |= !c->moves;
@@ -248,8 +251,8 @@ static void move_all(struct e4l_online *o, const struct e4l_plan_move *v,
 /* -------------------------------------------------------- without a target */
 
 /*
- * Returns the number of extents from extent @i on that are contiguous in the file;
- * *@len: their length before @eof.
+ * Returns the number of extents from extent @i on that are contiguous in the
+ * file; *@len: their number of blocks before @eof.
  */
 static size_t logical_run(const struct e4l_open_file *f, size_t i, uint64_t eof,
 			  uint64_t *len)
@@ -291,7 +294,7 @@ static void end_later(struct e4l_online *o, struct e4l_candidate *c)
 	count_done(o, c);
 }
 
-/* Whether the reason @why can end when other files have been moved. */
+/* Whether the file may find space after other files have been moved. */
 static bool is_space(enum e4l_skip why)
 {
 	return why == E4L_SKIP_NO_SPACE || why == E4L_SKIP_OTHER_RUN;
@@ -344,8 +347,9 @@ static void finish_all(struct e4l_online *o, bool last)
 }
 
 /*
- * Finishes files until the blocks that files have left help no other file.
- * Space that is reserved again has fewer and longer slices.
+ * Repeats finish_all() as long as files are moved.  Before each repetition,
+ * free space is reserved again: the new slices include the blocks that moved
+ * files have left, and are fewer and longer.
  */
 static void finish_later(struct e4l_online *o)
 {
@@ -450,7 +454,7 @@ errcode_t e4l_online_skip_all(struct e4l_online *o, enum e4l_skip why)
 	return err;
 }
 
-/* Counts the moves of each file. */
+/* Counts the planned moves of each file, and looks up the paths. */
 static errcode_t prepare(struct e4l_online *o, const struct e4l_plan_move *v,
 			 size_t n)
 {

@@ -16,7 +16,7 @@
 #define AVAIL_PERCENT	1
 /* the longest gap between slices that counts as free, in blocks */
 #define TREE_GAP	8
-/* calls of fallocate(), between which other programs may take free space */
+/* number of fallocate() calls; other programs can allocate space in between */
 #define CHUNKS	64
 #define LEAST_CHUNK_BYTES	(16u << 20)
 /* time for which the result of fstatvfs() is used */
@@ -109,7 +109,7 @@ static int map(struct e4l_donor *d)
 	return err;
 }
 
-/* The extent of @f that has @lblk, or the next extent. */
+/* The index of the extent of @f that contains @lblk, or of the next extent. */
 static size_t extent_at(const struct e4l_open_file *f, uint64_t lblk)
 {
 	size_t low = 0, high = f->n;
@@ -195,8 +195,8 @@ static struct e4l_slice take_kept(struct merge *m)
 }
 
 /*
- * Removes the blocks that files have taken from the map.  Adds the blocks that files
- * have left, if the transaction of the exchange is @committed.
+ * Removes the blocks that files have taken from the map.  Adds the blocks that
+ * files have left, if the transaction of the exchange is @committed.
  */
 static errcode_t update(struct e4l_donor *d, bool committed)
 {
@@ -240,7 +240,7 @@ static errcode_t update(struct e4l_donor *d, bool committed)
 }
 
 /*
- * Returns the length of the longest free extent that the slices form, without
+ * Returns the length of the largest free extent that the slices form, without
  * the @len blocks from @pblk on.  Short gaps, such as the donor's own tree
  * blocks, are counted as free.
  */
@@ -278,8 +278,9 @@ static int create(struct e4l_donor *d, const char *dir)
 }
 
 /*
- * fsync() commits a transaction if it changes the inode.  Blocks that other files
- * have freed are free only after a commit.
+ * Commits the running transaction: fsync() has to commit, because fchmod()
+ * changes the inode.  Blocks that other files have freed become usable only
+ * after a commit.
  */
 static int commit(const struct e4l_donor *d)
 {
@@ -302,7 +303,10 @@ static int fill(struct e4l_donor *d, uint64_t blocks)
 			len = most;
 		if (!len)
 			break;
-		/* posix_fallocate() writes zeroes where this is not supported */
+		/*
+		 * not posix_fallocate(), which writes zeroes if the call is not
+		 * supported
+		 */
 		if (fallocate(d->file.fd, 0, (off_t)at, (off_t)len))
 			err = errno;
 	}
@@ -420,7 +424,7 @@ bool e4l_donor_find(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 	if (!best)
 		return false;
 	*pblk = best->pblk + pad(d, best, lblk);
-	/* the longest free extent is for others */
+	/* leave the largest free extent to other programs */
 	without = longest(d, *pblk, len);
 	if (without < d->long_blocks && without < longest(d, 0, 0))
 		return false;
@@ -438,8 +442,8 @@ static int by_length(const void *a, const void *b)
 }
 
 /*
- * Punches holes into the ends of the largest slices, which hold the space that
- * a plan leaves free.
+ * Gives @blocks blocks back: punches holes into the ends of the largest slices,
+ * because a plan leaves the largest slices free.
  */
 static void punch(struct e4l_donor *d, uint64_t blocks)
 {
@@ -484,9 +488,10 @@ int e4l_donor_keep(struct e4l_donor *d, uint64_t blocks)
 }
 
 /*
- * Gives back @blocks, or as many as ever before if that is more: a program that
- * needs space now may need more before the next look.  Blocks that files have
- * left stay, because they are reusable only after a commit, which takes time.
+ * Gives back @blocks, or as many blocks as all earlier calls together if that
+ * is more: a program that needs space may soon need more.  Keeps the blocks
+ * that moved files have left, because they are reusable only after a commit,
+ * which takes time.
  */
 static void give_back(struct e4l_donor *d, uint64_t blocks)
 {
@@ -497,7 +502,10 @@ static void give_back(struct e4l_donor *d, uint64_t blocks)
 		punch(d, blocks);
 }
 
-/* Whether the free space was asked for a moment ago. */
+/*
+ * Whether the last fstatvfs() is recent enough; if not, records the time of a
+ * new one.
+ */
 static bool is_fresh(struct e4l_donor *d)
 {
 	struct timespec t;
@@ -520,10 +528,15 @@ bool e4l_donor_has_room(struct e4l_donor *d)
 	if (is_fresh(d))
 		return true;
 	left = room(d);
-	/* the size of the donor's extent tree changes slightly */
+	/*
+	 * tolerate small differences: the size of the donor's extent tree
+	 * changes
+	 */
 	if (left + (int64_t)(d->spare_avail_blocks / 4) >= 0)
 		return true;
-	/* without a commit, which could take longer than others have space */
+	/*
+	 * do not commit first: other programs could run out of space meanwhile
+	 */
 	give_back(d, (uint64_t)-left + d->spare_avail_blocks);
 	if (d->n || d->n_given)
 		return true;

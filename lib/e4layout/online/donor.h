@@ -22,22 +22,25 @@ struct e4l_donor {
 	struct e4l_behind *behind;	/* borrowed */
 	uint32_t blocksize;
 	/*
-	 * The reserve: blocks that stay free, in total and for users other than
-	 * root.
+	 * The reserve: numbers of blocks that stay free, in total and for users
+	 * other than root.
 	 */
 	uint64_t spare_blocks, spare_avail_blocks;
 	struct e4l_open_file file;		/* fd -1: none */
-	struct e4l_slice *v;		/* by place, as of the last commit */
+	struct e4l_slice *v; /* sorted by place; see @taken, @given */
 	size_t n, max;
-	/* changes of @v after its last update */
+	/* changes that @v does not include yet */
 	struct e4l_slice *taken, *given;
 	size_t n_taken, max_taken, n_given, max_given;
 	uint64_t asked_nsec;	/* time of the last fstatvfs() */
 	uint64_t gave_blocks;	/* given back to other programs so far */
-	uint64_t long_blocks;	/* e4l_donor_find() keeps an extent this long: caller */
+	uint64_t long_blocks;	/* set by the caller: see e4l_donor_find() */
 };
 
-/* @behind is finished before blocks are given back.  Returns an errno. */
+/*
+ * @behind is finished before each commit, and before the donor is closed.
+ * Returns an errno.
+ */
 errcode_t e4l_donor_init(struct e4l_donor *d, int root_fd, uint32_t blocksize,
 			 struct e4l_behind *behind);
 void e4l_donor_close(struct e4l_donor *d);
@@ -46,8 +49,9 @@ void e4l_donor_close(struct e4l_donor *d);
 uint64_t e4l_donor_reach(const struct e4l_donor *d);
 
 /*
- * Reserves all free blocks except the reserve, in a file in the directory @dir,
- * and maps the file.  Returns E4L_SKIP_NONE or the reason of the failure.
+ * Reserves all free blocks except the reserve (see @d->spare_blocks) in an
+ * unnamed file in the directory @dir, and maps the file.  Returns E4L_SKIP_NONE
+ * or the reason of the failure.
  */
 enum e4l_skip e4l_donor_reserve(struct e4l_donor *d, const char *dir);
 
@@ -84,7 +88,8 @@ bool e4l_donor_fits(const struct e4l_donor *d, uint64_t lblk, uint64_t pblk,
 		    uint64_t len);
 /*
  * Finds @len blocks for @lblk in the smallest slice that is long enough.  The
- * longest free extent does not become shorter than @d->long_blocks.
+ * largest free extent does not shrink below @d->long_blocks.  False: there is
+ * no such slice.
  */
 bool e4l_donor_find(struct e4l_donor *d, uint64_t lblk, uint64_t len,
 		    uint64_t *pblk);

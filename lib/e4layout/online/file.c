@@ -20,8 +20,8 @@
 
 /*
  * Opens a file below @root_fd.  With O_NONBLOCK, the call does not wait for the
- * holder of a lease.  Device files are opened only with the privilege to create
- * them.
+ * holder of a lease.  A device file at this path would be opened, but only
+ * privileged programs can create one.
  */
 static int open_below(int root_fd, const char *path, uint64_t more)
 {

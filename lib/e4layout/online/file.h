@@ -15,7 +15,8 @@ struct e4l_open_file {
 	size_t n, max;
 	int failure;	/* the errno of a failure that is not a refusal, or 0 */
 	bool unsettled;	/* some data has no blocks yet (delayed allocation) */
-	bool shared;	/* an unfinished part uses the open file of @fd */
+	/* an unfinished part uses the open file description of @fd */
+	bool shared;
 };
 
 /*
@@ -48,8 +49,8 @@ uint32_t e4l_file_count(int fd, off_t at, off_t len);
 
 /*
  * Writes out the dirty pages of a range and waits, without a cache flush.
- * Returns an errno, also of earlier write errors of the file after @fd was
- * opened.
+ * Returns an errno; reports also an earlier write error of the file if it
+ * happened after @fd was opened.
  */
 int e4l_file_write_out(int fd, off_t at, off_t len);
 

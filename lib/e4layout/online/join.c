@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * join: EXT4_IOC_JOIN_EXTENTS of the patches in kernel/.  The kernel finds
- * short unwritten runs, zeroes them on the device and marks them written, while
- * it blocks all writers.  Changes of the file after it was mapped do no harm,
- * because the kernel uses its own map.
+ * join: joins extents with EXT4_IOC_JOIN_EXTENTS, an ioctl of the patches in
+ * kernel/.  The kernel finds short unwritten runs, zeroes them on the device
+ * and marks them written, while it blocks all writers.  Changes of the file
+ * after it was mapped do no harm, because the kernel uses its own map.
  */
 #include "config.h"
 #include <errno.h>
@@ -39,8 +39,9 @@ static const struct e4l_reason reasons[] = {
 };
 
 /*
- * Joins extents in one range of the file, in blocks.  A signal or a freezer
- * ends the ioctl early: the call is repeated, unless the run has been stopped.
+ * Joins extents in one range of the file, in blocks.  A signal or the freezer
+ * ends the ioctl early.  The call is then repeated, unless the run has been
+ * stopped.
  */
 static enum e4l_skip join_range(struct e4l_ways *w, struct e4l_open_file *f,
 			      uint64_t lblk, uint64_t end)
@@ -65,7 +66,10 @@ static enum e4l_skip join_range(struct e4l_ways *w, struct e4l_open_file *f,
 					 E4L_SKIP_NONE;
 }
 
-/* Joins the runs from runs[i] to before runs[*k], which are one piece. */
+/*
+ * Joins one piece: runs[i] and as many following runs as fit into PIECE_BYTES.
+ * *@k: index of the first run after the piece.
+ */
 static enum e4l_skip join_piece(struct e4l_ways *w, struct e4l_open_file *f,
 			      const struct e4l_zero_run *runs, size_t n,
 			      size_t i, size_t *k)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * move: EXT4_IOC_MOVE_EXT.  The kernel locks the pages of both files one after
- * the other, reads absent pages, swaps the blocks under its lock and marks the
- * pages dirty, so that all readers and writers see the same content at any
- * time.  The kernel returns EBUSY for dirty pages and for large folios: the
- * pages are then written out and dropped from memory, and the call is repeated.
+ * move: exchanges blocks with EXT4_IOC_MOVE_EXT.  The kernel locks the pages of
+ * both files one after the other, reads absent pages, swaps the blocks under
+ * its lock and marks the pages dirty, so that all readers and writers see the
+ * same content at any time.  The kernel returns EBUSY for dirty pages and for
+ * large folios: the pages are then written out and dropped from memory, and the
+ * call is repeated.
  */
 #include "config.h"
 #include <errno.h>
@@ -42,8 +43,8 @@ struct piece {
 
 /*
  * Called on EBUSY: writes out and drops the pages.  After the first exchanged
- * block of a piece, its pages have to stay in memory, so that the rest becomes
- * another piece.
+ * block of a piece, its pages have to stay in memory, so that the remaining
+ * blocks become another piece.
  */
 static int unpin(const struct move_extent *left, void *priv)
 {
@@ -84,15 +85,15 @@ static int exchange(struct piece *p, uint64_t lblk, const struct e4l_slice *s,
 		.lblk = lblk, .donor_lblk = s->lblk, .pblk = s->pblk,
 		.len = moved,
 	};
-	/* without the note, the run does not use the blocks again */
+	/* if the note is lost, the run does not reuse the old blocks */
 	if (e4l_donor_note(&p->w->donor, p->f, &m->v[m->n - 1]) && !err)
 		err = ENOMEM;
 	return err;
 }
 
 /*
- * Exchanges a piece, or only its beginning if the kernel refuses the rest for
- * the moment; *@done: number of exchanged blocks.
+ * Exchanges a piece, or only its beginning if the kernel returns EBUSY for a
+ * later part; *@done: number of exchanged blocks.
  */
 static int exchange_held(struct piece *p, uint64_t pblk, struct e4l_moved *m,
 			 uint64_t *done)

@@ -30,7 +30,7 @@
 /* ------------------------------------------------------------------ 1. find */
 
 /*
- * The reason why the file cannot be moved while it is mounted, or
+ * The reason why the file cannot be moved while the filesystem is mounted, or
  * E4L_SKIP_NONE.
  */
 static enum e4l_skip reason_to_leave(const struct e4l_online *o,
@@ -53,13 +53,16 @@ static enum e4l_skip reason_to_leave(const struct e4l_online *o,
 		return E4L_SKIP_FAST_COMMIT;
 	if (EXT2FS_CLUSTER_RATIO(o->e->fs) > 1)
 		return E4L_SKIP_UNSUPPORTED;
-	/* otherwise most files of the plan could not be opened */
+	/* other users' files can usually not be opened */
 	if (o->uid && inode_uid(*p->inode) != o->uid)
 		return E4L_SKIP_PERMISSION;
 	return E4L_SKIP_NONE;
 }
 
-/* Whether the file whose first extent is @ex begins like a program. */
+/*
+ * Whether the file whose first extent is @ex begins like a program.  True if
+ * this is unknown.
+ */
 static bool is_program(struct e4l_online *o, const struct e4l_extent *ex)
 {
 	return ex->lblk || ex->unwritten ||
@@ -239,7 +242,10 @@ static errcode_t add_to_plan(struct e4l_online *o,
 	return err;
 }
 
-/* The reason why the file is not moved, or E4L_SKIP_NONE. */
+/*
+ * The reason why the file is not moved, or E4L_SKIP_NONE.  Records files with
+ * an execute permission.
+ */
 static enum e4l_skip reason_to_keep(struct e4l_online *o,
 				    const struct e4l_candidates *f,
 				    const struct e4l_piece *p, uint64_t gain)
@@ -345,7 +351,9 @@ static errcode_t find(struct e4l_online *o)
 	o->candidates.offer = offer;
 	o->candidates.priv = o;
 	err = e4l_scan(o->e, 0, o->run.what.only, &ops, o);
-	/* apparent damage is a change during the scan */
+	/*
+	 * apparent damage is no error: the filesystem changes during the scan
+	 */
 	if (!err)
 		err = e4l_candidates_settle_all(&o->candidates);
 	e4l_sort(o->v, o->n, sizeof(*o->v), e4l_u32_cmp);
@@ -380,7 +388,7 @@ static errcode_t recount_piece(const struct e4l_piece *p, void *priv)
 
 /*
  * Counts the files of the plan again.  Files that were removed or replaced, or
- * are damaged, count with their figures before the run.
+ * are damaged, count with their figures from before the run.
  */
 static errcode_t recount(struct e4l_online *o)
 {

@@ -16,21 +16,27 @@
 
 /* memory for a plan in addition to the limit */
 #define MEM_ANYWAY	(16u << 20)
-/* percentage of free space in large extents that is good enough */
+/* free space is good if this percentage of it is in large extents */
 #define LARGE_PERCENT	95
-/* percentage of the space that a run can reserve, in large extents */
+/*
+ * free space is not consolidated if this percentage of the space that a run can
+ * reserve is in large extents
+ */
 #define ENOUGH_PERCENT	85
-/* bytes to keep reserved in addition to those for the files */
+/* bytes to reserve in addition to twice the size of the fragmented files */
 #define LEAST_BYTES	(16u << 20)
 /* percentage of its length that the largest free extent keeps */
 #define LONG_PERCENT	90
-#define SMALL_SHARE	16	/* files below 1/16 of free space are small */
+/* fragmented files are small if all of them have at most 1/16 of free space */
+#define SMALL_SHARE	16
 
 static errcode_t go_on(void *priv)
 {
 	struct e4l_online *o = priv;
 
-	/* planning can take seconds, in which others need the reserved space */
+	/*
+	 * planning can take seconds; other programs may need the reserved space
+	 */
 	e4l_donor_has_room(&o->ways.donor);
 	return e4l_run_stop(&o->run, false) ? E4L_ET_INTERRUPTED : 0;
 }
@@ -43,7 +49,7 @@ static bool is_enough(void *priv)
 	return cb->enough && cb->enough(cb->priv);
 }
 
-/* Whether free space shall and can be improved. */
+/* Whether free space should be consolidated: this is requested and useful. */
 static bool consolidates(const struct e4l_online *o)
 {
 	const struct e4l_layout *l = &o->run.result->before;
@@ -84,7 +90,10 @@ errcode_t e4l_online_begin_plan(struct e4l_online *o)
 	return e4l_plan_new(&opt, &o->plan);
 }
 
-/* Adds a slice of the donor, without blocks that a scanned file had. */
+/*
+ * Adds a slice of the donor to the plan's free space, without blocks that
+ * belonged to a file during the scan.
+ */
 static errcode_t add_free(struct e4l_online *o, const struct e4l_slice *s)
 {
 	uint64_t end = s->pblk + s->len, next;
@@ -104,9 +113,9 @@ static errcode_t add_free(struct e4l_online *o, const struct e4l_slice *s)
 }
 
 /*
- * Returns the blocks to keep reserved.  If free space is good and the
- * fragmented files are small, a part of it is enough.  Otherwise, more reserved
- * space gives a better plan.
+ * Returns the number of blocks to keep reserved; UINT64_MAX: all.  If free
+ * space is not consolidated, or the fragmented files are not small, the plan
+ * needs all reserved space.
  */
 static uint64_t to_keep(const struct e4l_online *o)
 {
@@ -166,12 +175,15 @@ static enum e4l_skip reserve(struct e4l_online *o)
 	enum e4l_skip why = reserve_anywhere(o);
 	uint64_t blocks = to_keep(o);
 
-	/* the plan also moves files without excess fragments */
+	/*
+	 * the plan may also move files without excess fragments, whose names
+	 * are not loaded
+	 */
 	e4l_names_free(o->names);
 	o->names = NULL;
 	if (!why && blocks != UINT64_MAX && e4l_donor_keep(d, blocks))
 		why = E4L_SKIP_DONOR;
-	/* otherwise, the longest free extents are not reserved */
+	/* if less is kept, the largest free extents are not reserved anyway */
 	if (blocks == UINT64_MAX)
 		d->long_blocks = o->run.result->before.largest_free_blocks *
 				 LONG_PERCENT / 100;
@@ -184,9 +196,10 @@ static errcode_t add_other_free(const struct e4l_block_run *run, void *priv)
 }
 
 /*
- * The kernel exchanges blocks that have the same offset in a page.  The planner
- * chooses targets without this condition.  If a page has several blocks, each
- * fragmented file is moved to any free extent where the kernel can move it.
+ * Postpones all moves to finish_later().  The kernel exchanges only blocks that
+ * have the same offset in a page, but the planner does not know this condition.
+ * If a page has several blocks, each fragmented file is therefore moved to any
+ * free extent where the kernel can move it.
  */
 static void move_all_later(struct e4l_online *o)
 {
@@ -216,7 +229,10 @@ errcode_t e4l_online_plan(struct e4l_online *o)
 		move_all_later(o);
 		return 0;
 	}
-	/* the donor's blocks are in use on the device */
+	/*
+	 * these free blocks are not reserved: on the device, the donor's blocks
+	 * are in use
+	 */
 	err = e4l_free_space(o->e, add_other_free, NULL, o);
 	for (i = 0; i < d->n && !err; i++)
 		err = add_free(o, &d->v[i]);

@@ -8,7 +8,10 @@
 #include "program.h"
 #include "e4layout/base/array.h"
 
-/* sizes of a line of a file in binfmt_misc; see its documentation */
+/*
+ * binfmt_misc: longest magic number, and longest line with a magic number in
+ * hexadecimal
+ */
 #define MAGIC_BYTES	128
 #define LINE_BYTES	(2 * MAGIC_BYTES + 32)
 

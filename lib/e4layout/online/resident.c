@@ -13,8 +13,8 @@
 #endif
 
 /*
- * Bytes per call: of a longer range, the kernel reads only as much as the
- * device's read-ahead, which can be as short.
+ * Bytes per call of posix_fadvise(): of a longer range, the kernel reads no
+ * more than the read-ahead of the device, which is 128 KiB by default.
  */
 #define AT_ONCE	(128u << 10)
 
@@ -68,7 +68,10 @@ static void drop(const struct e4l_resident *r, size_t from, size_t end)
 		      POSIX_FADV_DONTNEED);
 }
 
-/* Calls @f for each range of pages that were not in memory at e4l_resident_note(). */
+/*
+ * Calls @f for each range of pages that were not in memory at
+ * e4l_resident_note().
+ */
 static void each_absent(const struct e4l_resident *r,
 			void (*f)(const struct e4l_resident *r, size_t from,
 				  size_t end))

@@ -7,7 +7,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The pages of a range that are in memory. */
+/*
+ * A range of a file: its pages that were in memory before a move, and a
+ * mapping.
+ */
 struct e4l_resident {
 	/* one byte per page; NULL: unknown, all pages are kept */
 	unsigned char *page;
@@ -24,8 +27,9 @@ struct e4l_resident {
 void e4l_resident_note(int fd, off_t at, size_t len, struct e4l_resident *r);
 
 /*
- * Reads the absent pages in single pages.  Returns an errno.  Pages that cannot be
- * read must not be held, because Linux (6.18) would try to read them endlessly.
+ * Reads the absent pages as single pages, because large folios cannot be moved.
+ * Returns an errno.  Pages that cannot be read must not be held, because Linux
+ * (6.18) would try to read them endlessly.
  */
 int e4l_resident_read(struct e4l_resident *r);
 

@@ -41,7 +41,7 @@ struct e4l_ways {
 	uint64_t done_blocks, moved_blocks, all_blocks;
 };
 
-/* The current file, of @blocks blocks, is finished. */
+/* To be called when the current file, of @blocks blocks, is finished. */
 void e4l_ways_file_done(struct e4l_ways *w, uint64_t blocks);
 
 /* Whether the run has ended. */

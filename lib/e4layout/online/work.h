@@ -13,7 +13,8 @@
 struct e4l_candidate {
 	ext2_ino_t ino;			/* must be first: see e4l_u32_cmp() */
 	uint32_t generation;
-	uint32_t moves, joins;		/* extents that each could still save */
+	/* extents that moving and joining could still save */
+	uint32_t moves, joins;
 	uint32_t left;			/* unfinished moves of the plan */
 	/* as scanned */
 	uint32_t extents, fragments, runs, tree_blocks;
@@ -42,7 +43,7 @@ struct e4l_online {
 	struct e4l_names *names;
 	int root_fd;			/* locked, unless @other_run */
 	uid_t uid;			/* of the process */
-	bool other_run;			/* another run on the same filesystem */
+	bool other_run;			/* another run has locked @root_fd */
 	struct e4l_ways ways;
 	bool joins;			/* the kernel joins extents */
 };

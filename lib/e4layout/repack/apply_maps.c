@@ -9,14 +9,14 @@
 #include "e4layout/journal/change.h"
 #include "e4layout/journal/journal.h"
 
-#define REREAD_EXTENTS	(256u << 10)	/* extents per reread */
+#define REREAD_EXTENTS	(256u << 10) /* maximum number of extents per reread */
 
 /* State of the execution of the plan. */
 struct work {
 	struct e4l_maps *m;
 	struct e4l *e;
 	struct e4l_apply *a;
-	size_t begin, end;		/* moves of the current file */
+	size_t begin, end; /* indexes of the current file's moves */
 };
 
 errcode_t e4l_maps_reread(struct e4l_maps *m, struct e4l *e,
@@ -57,7 +57,7 @@ static bool should_stop(bool inside, void *priv)
 	return e4l_run_stop(((struct e4l_maps *)priv)->run, inside);
 }
 
-/* Records the effect of a step, for the case that it is committed. */
+/* Records the savings of a step, which count after the step is committed. */
 static errcode_t note_step(struct work *w, const struct e4l_step *step)
 {
 	struct e4l_maps *m = w->m;
@@ -110,8 +110,9 @@ static errcode_t apply_file(struct work *w, const struct e4l_plan_move *v,
 }
 
 /*
- * Applies the moves from @i up to *@end, all of one batch.  If one reread holds
- * fewer, applies only these and sets *@end to the first move that remains.
+ * Applies the moves from index @i to before *@end, all of one batch.  If their
+ * files have too many extents for one reread, applies fewer moves and sets
+ * *@end to the first remaining move.
  */
 static errcode_t apply_some(struct work *w, const struct e4l_plan_move *v,
 			    size_t i, size_t *end)
@@ -159,7 +160,10 @@ static errcode_t apply_moves(struct work *w)
 	return err == E4L_ET_INTERRUPTED ? 0 : err;
 }
 
-/* Checks that quotas can be updated: they count tree blocks. */
+/*
+ * Checks that the quotas of all files whose number of tree blocks changes can
+ * be updated.
+ */
 static errcode_t check_quota(struct e4l_maps *m, struct e4l *e,
 			     struct e4l_quota *q)
 {
@@ -243,7 +247,10 @@ static errcode_t apply_plan(struct e4l_maps *m, struct e4l *e)
 
 /* ---------------------------------------------- remaining work after a stop */
 
-/* The savings left in a file; a file may also lose fragments to help others. */
+/*
+ * The savings left in a file: extents or, if there are none, fragments.
+ * Returns 0 if the file gets worse to help other files.
+ */
 static uint64_t could_save(const struct e4l_file_change *f)
 {
 	int64_t saved = f->extents > 0 ? f->extents : f->fragments;
@@ -252,8 +259,8 @@ static uint64_t could_save(const struct e4l_file_change *f)
 }
 
 /*
- * Reports the part of each file's planned savings that the committed steps
- * lack.
+ * Reports, for each file, the planned savings that the committed steps have not
+ * reached.
  */
 static errcode_t skip_the_rest(struct e4l_maps *m)
 {
@@ -283,7 +290,7 @@ static errcode_t skip_the_rest(struct e4l_maps *m)
 	return 0;
 }
 
-/* Counts the files with moves that were not made. */
+/* Counts the files that have unfinished moves. */
 static errcode_t count_left(const struct e4l_maps *m, uint64_t *files)
 {
 	const struct e4l_plan_move *v;
@@ -304,7 +311,10 @@ static errcode_t count_left(const struct e4l_maps *m, uint64_t *files)
 	return 0;
 }
 
-/* Counts the actual free space, whatever was planned. */
+/*
+ * Sets the result to the actual free space, which may differ from the planned
+ * one.
+ */
 static errcode_t look_at_free_space(struct e4l_maps *m, struct e4l *e)
 {
 	errcode_t err;

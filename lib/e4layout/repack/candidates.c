@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * candidates: selects the files that a repack may change.  Other files are
- * fixed, and the reason is reported.
+ * candidates: selects the files that a repack may change.  Other files stay in
+ * place, and the reason is reported.
  */
 #include "config.h"
 #include <errno.h>
@@ -113,7 +113,10 @@ static void count_splits(const struct e4l_candidates *c,
 	}
 }
 
-/* Why fragments are not moved without E4L_MAY_MOVE. */
+/*
+ * The reason to report if fragments of a file must not be moved (no
+ * E4L_MAY_MOVE).
+ */
 static enum e4l_skip why_not_moved(const struct e4l_candidates *c)
 {
 	return e4l_run_has(c->run, E4L_REPACK_NO_MOVE) ? E4L_SKIP_NO_MOVE :
@@ -133,7 +136,10 @@ static void skip_splits(const struct e4l_candidates *c,
 	skip(c, p, E4L_SKIP_BEYOND_END, s->beyond_end);
 }
 
-/* Reports problems that the planner is not asked to solve. */
+/*
+ * Reports the extents that could be saved if the user had requested more
+ * changes.
+ */
 static void skip_what_is_not_asked(const struct e4l_candidates *c,
 				   const struct e4l_piece *p,
 				   unsigned int allowed)
@@ -221,8 +227,9 @@ errcode_t e4l_candidates_settle(struct e4l_candidates *c,
 }
 
 /*
- * Whether the planner may improve the file without E4L_MAY_ASK.  Counts
- * fragments whose states differ, too: joining them saves no extent.
+ * Whether the planner may move the file to improve it, and not only to help
+ * other files.  This includes fragments with different states, although joining
+ * them saves no extent.
  */
 static bool may_gain(const struct e4l_file_score *score)
 {

@@ -50,7 +50,7 @@ struct e4l_candidates {
 	bool too_large;	/* more extents than the memory limit allows */
 	const struct e4l_file_score *score;
 	enum e4l_skip why;		/* reason to skip the inode */
-	bool asked;			/* read, and not a swap file */
+	bool asked; /* the file was read to detect a swap file: see @why */
 	/* possible swap files, which are read together */
 	struct e4l_waiting **waiting;
 	size_t n_waiting, waiting_bytes;
@@ -61,7 +61,7 @@ errcode_t e4l_candidates_begin(struct e4l_candidates *c, struct e4l *e,
 			       struct e4l_repack_run *run);
 void e4l_candidates_end(struct e4l_candidates *c);
 
-/* Keeps a piece, as from e4l_scan(). */
+/* Collects a piece.  To be called for each piece of the scan. */
 errcode_t e4l_candidates_gather(struct e4l_candidates *c,
 				const struct e4l_piece *p);
 
@@ -70,12 +70,15 @@ errcode_t e4l_candidates_inode(struct e4l_candidates *c,
 			       const struct e4l_piece *last,
 			       const struct e4l_file_score *score);
 
-/* Ends the scan: offers the waiting inodes, and frees the pieces. */
+/*
+ * Ends the scan: offers the waiting inodes, and frees the pieces.
+ * E4L_ET_DAMAGED: a damaged structure was skipped.
+ */
 errcode_t e4l_candidates_finish(struct e4l_candidates *c);
 
 /*
- * Whether a file with E4L_MAY_ASK that is to be relocated is not a swap file:
- * reads the file, which the scan has not done.
+ * Whether a file with E4L_MAY_ASK may be relocated.  Reads the file, which the
+ * scan has not done, to make sure that it is no swap file.
  */
 bool e4l_candidates_may_move(struct e4l_candidates *c, ext2_ino_t ino,
 			     const struct e4l_extent *extents, size_t n);

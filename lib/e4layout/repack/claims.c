@@ -20,11 +20,15 @@ struct e4l_claims {
 		uint64_t cluster;
 	} *xattr;
 	size_t n_xattr;
-	struct run *runs;		/* of the current file */
+	struct run *runs;		/* clusters of the current file */
 	size_t max_runs;
 };
 
-/* Number of extents that are sorted together, unless clusters are shared. */
+/*
+ * Number of extents that are sorted together.  If clusters have several blocks,
+ * all extents of a file are sorted together, because two of them may share a
+ * cluster.
+ */
 #define AT_ONCE		(1u << 16)
 
 static const char doing[] = "checking the owners of blocks";
@@ -50,7 +54,10 @@ static errcode_t claim(struct e4l_claims *c, ext2_ino_t ino, uint64_t start,
 	return 0;
 }
 
-/* Marks metadata, which may share a cluster, without claiming it. */
+/*
+ * Marks the clusters of metadata as owned.  Metadata blocks may share a cluster
+ * with each other.
+ */
 static errcode_t mark(struct e4l_claims *c, blk64_t blk, blk64_t len)
 {
 	uint64_t i = EXT2FS_B2C(c->e->fs, blk), taken = 0, first;
@@ -107,7 +114,10 @@ void e4l_claims_free(struct e4l_claims *c)
 	free(c);
 }
 
-/* Collects the clusters of @extents, each once, as sorted runs in c->runs. */
+/*
+ * Collects the clusters of @extents, each once, as *@used sorted runs in
+ * c->runs.
+ */
 static errcode_t collect_runs(struct e4l_claims *c, ext2_ino_t ino,
 			      const struct e4l_extent *extents, size_t n,
 			      size_t *used)

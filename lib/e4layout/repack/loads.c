@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* loads: how many transactions the steps of a plan take. */
+/* loads: counts the transactions that the steps of a plan take. */
 #include "config.h"
 #include "maps_work.h"
 #include "e4layout/apply/cost.h"
 #include "e4layout/base/array.h"
 
-/* As struct e4l_load; the groups begin at m->groups[@groups]. */
+/*
+ * A struct e4l_load in compact form: its groups are the @n_groups members of
+ * m->groups from index @groups on.
+ */
 struct e4l_maps_load {
 	uint32_t batch, ino, blocks, n_groups;
 	uint64_t bytes;
 	size_t groups;
 };
 
-/* Steps in the order of execution; the steps of one file are in order. */
+/*
+ * Sorts steps by batch.  Steps of one batch stay in the order in which they
+ * were noted.
+ */
 static int by_batch(const void *va, const void *vb)
 {
 	const struct e4l_maps_load *a = va, *b = vb;

@@ -35,8 +35,8 @@ bool e4l_maps_is_changing(const struct e4l_maps *m)
 }
 
 /*
- * Whether @err results from changes of a mounted filesystem; the detail is
- * cleared then.
+ * Whether @err results from changes of a mounted filesystem.  If so, clears the
+ * detail of the error.
  */
 static bool has_changed(struct e4l_maps *m, errcode_t err)
 {
@@ -53,7 +53,10 @@ static errcode_t end_inode(struct e4l_maps *m, const struct e4l_piece *p)
 	const struct e4l_candidates *c = &m->candidates;
 	errcode_t err = 0;
 
-	/* the resize inode's map consists of the backup descriptors */
+	/*
+	 * the blocks of the resize inode are backup descriptors: they are
+	 * claimed already
+	 */
 	if (p->ino != EXT2_RESIZE_INO)
 		err = e4l_claims_file(m->claims, p->ino, c->extents,
 				      c->n_extents, c->tree, c->n_tree);
@@ -206,7 +209,7 @@ static bool may_move(ext2_ino_t ino, const struct e4l_extent *extents, size_t n,
 				       ino, extents, n);
 }
 
-/* The number of clusters for @blocks blocks. */
+/* Rounds @blocks up to whole clusters. */
 static uint64_t whole_clusters(const struct e4l_geometry *geo, uint64_t blocks)
 {
 	uint32_t ratio = geo->cluster_blocks;
@@ -324,7 +327,10 @@ static errcode_t note_outcome(struct e4l_maps *m, ext2_ino_t ino,
 	return 0;
 }
 
-/* Reads the files of the first moves again; *@n: the number of these moves. */
+/*
+ * Reads the files of the first *@n moves again, or of fewer moves, and computes
+ * the result of these moves.  Sets *@n to their number.
+ */
 static errcode_t look_at_some(struct e4l_maps *m,
 			      const struct e4l_plan_move *v, size_t *n)
 {
@@ -356,7 +362,10 @@ static errcode_t look_at_some(struct e4l_maps *m,
 	return err;
 }
 
-/* A moved cluster becomes free even if none of its blocks is copied. */
+/*
+ * The number of blocks that a move frees: a moved cluster becomes free even if
+ * none of its blocks is copied.
+ */
 static uint64_t freed_by(const struct e4l_maps *m,
 			 const struct e4l_plan_move *v)
 {
@@ -412,8 +421,8 @@ static size_t join_changes(struct e4l_file_change *v, size_t n)
 }
 
 /*
- * Initializes the result with the state of the files before the plan; other
- * members stay.
+ * Initializes the members of @after that count files with the state before the
+ * plan.
  */
 static void begin_after(const struct e4l_maps *m, struct e4l_layout *after)
 {

@@ -10,7 +10,7 @@ struct e4l_maps;
 /*
  * Scans @e, checks that each block has one owner, and makes the plan.  Sets the
  * current layout (run->result->before), the planned one (->after), ->planned
- * and the skipped files.  Errors: the errors of e4l_repack().
+ * and the skipped files.  Errors: as e4l_repack().
  */
 errcode_t e4l_maps_plan(struct e4l *e, struct e4l_repack_run *run,
 			struct e4l_maps **ret);
@@ -19,8 +19,9 @@ errcode_t e4l_maps_plan(struct e4l *e, struct e4l_repack_run *run,
 bool e4l_maps_has_plan(const struct e4l_maps *m);
 
 /*
- * Carries out the plan on @e, which must be unchanged since planning.  Sets
- * run->result->done and, if stop() ended the run, the remaining work.
+ * Carries out the plan on @e, which must be in the state that the plan was made
+ * for.  Sets run->result->done and, if stop() ended the run, the remaining
+ * work.
  */
 errcode_t e4l_maps_apply(struct e4l_maps *m, struct e4l *e);
 

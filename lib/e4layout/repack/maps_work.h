@@ -16,7 +16,8 @@ struct e4l_file_change {
 	ext2_ino_t ino;			/* must be first: see e4l_u32_cmp() */
 	int64_t excess;			/* excess fragments before the plan */
 	int64_t extents, fragments, tree_blocks;
-	size_t end;	/* index after the file's last finished move */
+	/* index of the plan's first move that is not finished yet */
+	size_t end;
 };
 
 struct e4l_maps {
@@ -53,7 +54,10 @@ errcode_t e4l_maps_set_after(struct e4l_maps *m,
 void e4l_maps_set_free(const struct e4l_maps *m, struct e4l_layout *l);
 errcode_t e4l_maps_count_free(const struct e4l_block_run *run, void *maps);
 
-/* Counts what a step of the plan copies and zeroes; fits e4l_plan_foresee(). */
+/*
+ * Counts the blocks that a step copies and zeroes, and notes its load.  A
+ * callback for e4l_plan_foresee().
+ */
 errcode_t e4l_maps_note_load(const struct e4l_step *step, void *maps);
 /* Counts the transactions, once all steps of the plan are noted. */
 errcode_t e4l_maps_count_transactions(struct e4l_maps *m);

@@ -59,7 +59,10 @@ static errcode_t read_block(struct overlay *o, uint64_t blk, void *buf)
 	return io_channel_read_blk64(o->below, blk, -(int)o->bs, buf);
 }
 
-/* Returns the data of @blk in memory.  Reads the block first, unless @whole. */
+/*
+ * Returns the copy of @blk in memory.  If there is none, makes one, and reads
+ * the block unless the caller overwrites the whole block.
+ */
 static errcode_t take_block(struct overlay *o, uint64_t blk, bool whole,
 			    uint8_t **ret)
 {
@@ -86,7 +89,7 @@ static errcode_t take_block(struct overlay *o, uint64_t blk, bool whole,
 	return 0;
 }
 
-/* The part of @len bytes at @at that lies in one block. */
+/* How many of the @len bytes at @at lie in the first block. */
 static size_t part_of(const struct overlay *o, uint64_t at, size_t len)
 {
 	size_t rest = o->bs - at % o->bs;
@@ -110,7 +113,7 @@ static errcode_t put_bytes(struct overlay *o, uint64_t at, size_t len,
 	return err;
 }
 
-/* Replaces the written parts of the @len bytes read at @at. */
+/* Copies the written blocks over the @len bytes @to, which were read at @at. */
 static void get_written(struct overlay *o, uint64_t at, size_t len,
 			uint8_t *to)
 {
@@ -125,7 +128,7 @@ static void get_written(struct overlay *o, uint64_t at, size_t len,
 	}
 }
 
-/* Reads a range that begins inside a block: the superblock. */
+/* Reads a range that begins inside a block, such as the superblock. */
 static errcode_t get_bytes(struct overlay *o, uint64_t at, size_t len,
 			   uint8_t *to)
 {
@@ -305,8 +308,8 @@ static void own_icache(ext2_filsys copy)
 }
 
 /*
- * Duplicates the handle of @e's filesystem onto an overlay: changes go to memory,
- * not to the device.
+ * Duplicates the handle of @e's filesystem onto an overlay: changes go to
+ * memory, not to the device.
  */
 static errcode_t copy_fs(struct e4l *e, ext2_filsys *ret)
 {

@@ -13,8 +13,8 @@
  * even if @e is open read-only; @e must not change as long as the copy exists.
  * Writes to an external journal, @external or the one that e4l_open() has
  * opened, stay in memory, too: pass NULL as journal to functions that get
- * *@ret.  Memory: the written blocks, without the log.  Errors: ENOMEM, and
- * errors of libext2fs.
+ * *@ret.  Memory: the written blocks; a journal's log is not written.  Errors:
+ * ENOMEM, and errors of libext2fs.
  */
 errcode_t e4l_overlay_new(struct e4l *e, io_channel external,
 			  struct e4l **ret);

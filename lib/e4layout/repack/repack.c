@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * repack: a whole run.
+ * repack: the phases of e4l_repack().
  *
  *  1. simulate: compact directories and regroup inodes in an overlay, without
  *     writes to the device;
@@ -43,7 +43,10 @@ static bool regroups(const struct repack *r)
 
 /* -------------------------------------------------------------- 1. simulate */
 
-/* Ignores apparent damage of a filesystem that others are changing. */
+/*
+ * Ignores apparent damage of a filesystem that other programs are changing, and
+ * drops the simulation.
+ */
 static errcode_t forgive(struct repack *r, errcode_t err)
 {
 	if (!err || err == E4L_ET_INTERRUPTED || err == ENOMEM ||
@@ -101,7 +104,10 @@ static errcode_t look_at_free_space(struct repack *r, struct e4l_layout *l)
 	return e4l_free_space(r->e, count_free, NULL, &c);
 }
 
-/* Adds the results of compaction: the plan's figures begin after it. */
+/*
+ * Changes the layout before the run: the plan begins after the simulated
+ * compaction of directories, but the run begins before it.
+ */
 static void add_dirs(struct repack *r, const struct e4l_layout *free)
 {
 	struct e4l_layout *before = &r->run.result->before;
@@ -170,8 +176,8 @@ static uint64_t to_write(const struct e4l_repack_cost *planned)
 }
 
 /*
- * Converts an interruption of the planning: repeating the planned steps does not
- * count as planning.
+ * Turns an interruption into a regular end of the run: while planned steps are
+ * repeated, an interruption is no error.
  */
 static errcode_t stop_instead(struct repack *r, errcode_t err)
 {

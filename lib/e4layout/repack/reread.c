@@ -43,8 +43,8 @@ static errcode_t keep_piece(const struct e4l_piece *p, void *priv)
 }
 
 /*
- * The descriptors in memory belong to the journal's session, which sets their
- * checksums when it writes them.
+ * Ignores wrong checksums of group descriptors: the journal's session changes
+ * the descriptors in memory, and sets their checksums when it writes them.
  */
 static errcode_t judge_damage(const struct e4l_damage *damage, void *priv)
 {
@@ -63,7 +63,7 @@ errcode_t e4l_reread(struct e4l *e, const ext2_ino_t *inos, size_t n,
 	errcode_t err;
 
 	*ret = (struct e4l_reread) { .e = e };
-	/* a tree of runs: a bit array can take 512 MiB */
+	/* use a tree of runs: a bit array can take 512 MiB */
 	e->fs->default_bitmap_type = EXT2FS_BMAP64_RBTREE;
 	err = ext2fs_allocate_inode_bitmap(e->fs, "files of a plan", &only);
 	e->fs->default_bitmap_type = type;

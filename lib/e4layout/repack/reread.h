@@ -9,7 +9,7 @@
 /* Start with a zeroed struct; free with e4l_reread_free(). */
 struct e4l_reread {
 	struct e4l *e;			/* must be first: e4l_refuse_damage() */
-	struct e4l_reread_file *files;	/* by inode number */
+	struct e4l_reread_file *files;	/* sorted by inode number */
 	struct e4l_extent *extents;
 	struct e4l_tree_block *tree;
 	size_t n_files, n_extents, max_extents, n_tree, max_tree;
@@ -18,7 +18,7 @@ struct e4l_reread {
 /*
  * Reads the @n files @inos.  @changing: the filesystem is mounted, and the
  * result is only informative, so that damage is skipped.  Errors:
- * E4L_ET_DAMAGED, ENOMEM, and errors of reading.
+ * E4L_ET_DAMAGED, ENOMEM, and read errors.
  */
 errcode_t e4l_reread(struct e4l *e, const ext2_ino_t *inos, size_t n,
 		     bool changing, struct e4l_reread *ret);

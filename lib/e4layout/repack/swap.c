@@ -22,7 +22,8 @@ static const char *const signatures[] = {
 struct ask {
 	struct e4l *e;
 	struct e4l_swap_file *files;
-	struct e4l_want *wants;	/* slot: file * PAGE_SIZES + page size */
+	/* slot: index of the file * PAGE_SIZES + number of the page size */
+	struct e4l_want *wants;
 	size_t n;
 };
 
@@ -42,7 +43,9 @@ static bool is_signature(const char *at)
 	return false;
 }
 
-/* The physical block of a written block of the file, or 0. */
+/*
+ * The physical block of logical block @lblk, or 0 if it is a hole or unwritten.
+ */
 static blk64_t find_block(const struct e4l_swap_file *f, uint64_t lblk)
 {
 	const struct e4l_extent *x = f->extents, *end = x + f->n_extents;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * swap: detects swap files by their signature.  The kernel uses their blocks by
- * number.
+ * swap: detects swap files by their signature.  A swap file must not be moved:
+ * the kernel accesses its blocks by number.
  */
 #ifndef E4L_SWAP_H
 #define E4L_SWAP_H

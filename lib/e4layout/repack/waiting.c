@@ -23,7 +23,7 @@ struct e4l_waiting {
 	_Alignas(uint64_t) char copies[];
 };
 
-/* Reads the current inode immediately. */
+/* Reads the file of the current inode immediately, and settles the inode. */
 static errcode_t ask_now(struct e4l_candidates *c, const struct e4l_piece *p)
 {
 	struct e4l_swap_file file = {
