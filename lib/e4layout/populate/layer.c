@@ -191,7 +191,7 @@ errcode_t e4l_layer_link(struct e4l_tree *t, const char *path,
 		err = e4l_tree_find(t, w.at, w.name, w.len, &old);
 	if (!err && old && old != *id) {
 		e4l_tree_remove(t, old);
-		/* the array may have moved */
+		/* the target may have been below the removed entry */
 		err = e4l_layer_find(t, target, id);
 	}
 	if (!err && !*id)
@@ -335,8 +335,8 @@ static uint32_t depth_of(const struct e4l_tree *t, uint32_t id)
 }
 
 /*
- * Adds the layer's source.  The first layer of a new tree uses the tree's own
- * source.
+ * Adds the layer's source.  The source of the first layer replaces the empty
+ * source of a new tree.
  */
 static errcode_t add_source(struct e4l_tree *t, const char *name)
 {

@@ -31,7 +31,7 @@ struct e4l_layer {
  *
  * Errors: E4L_ET_DOT_DOT (".." in a path), E4L_ET_LEAVES_TREE, E4L_ET_LINK_LOOP
  * (more than 40 symbolic links), E4L_ET_NOT_DIR, E4L_ET_TREE_TOO_LARGE, ENOMEM,
- * and those of e4l_tree_add().
+ * and the errors of e4l_tree_add().
  */
 errcode_t e4l_layer_begin(struct e4l_tree *t, const struct e4l_layer *layer);
 
@@ -67,8 +67,8 @@ errcode_t e4l_layer_link(struct e4l_tree *t, const char *path,
 /*
  * Hides the entry of earlier layers at @path (a whiteout), or all entries of
  * earlier layers below the directory @path (an opaque directory).  Entries of
- * the layer itself stay, whatever their order.  Additional
- * error: E4L_ET_HIDES_NOTHING, after which nothing has changed.
+ * the layer itself stay, whatever their order.  Additional error:
+ * E4L_ET_HIDES_NOTHING, after which nothing has changed.
  */
 errcode_t e4l_layer_hide(struct e4l_tree *t, const char *path);
 errcode_t e4l_layer_hide_below(struct e4l_tree *t, const char *path);

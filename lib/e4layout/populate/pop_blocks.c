@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Assigns blocks.  Each item takes the first free extent that holds all of it,
- * so that the order on disk is the order of the calls, except for items that
- * fill the ends of free extents.  Only an item that is larger than every free
- * extent is split, into the fewest parts.
+ * so that items are on disk in the order of the calls, except for small items
+ * that fill the ends of earlier free extents.  Only an item that is larger than
+ * every free extent is split, into the fewest parts.
  */
 #include "config.h"
 #include <errno.h>
@@ -139,7 +139,10 @@ errcode_t e4l_pop_commit_blocks(struct e4l_populate *p)
 
 /* ----------------------------------------------- files in several stretches */
 
-/* Converts a file's stretches into runs of blocks without a place. */
+/*
+ * Converts a file's stretches into runs of blocks that have no physical place
+ * yet.
+ */
 static errcode_t cut_segs(struct e4l_populate *p, uint32_t id)
 {
 	struct map *map = &p->t->maps.v[p->t->nodes.v[id].map];
@@ -216,8 +219,8 @@ struct supply {
 };
 
 /*
- * Places the first blocks of a run.  Returns how many blocks are contiguous; 0:
- * no space.
+ * Assigns physical blocks to the beginning of a run.  Returns the number of
+ * blocks that are contiguous on disk; 0: no space.
  */
 static uint32_t supply(struct e4l_populate *p, struct supply *s, uint32_t lblk,
 		       uint32_t len, uint64_t *pblk)
@@ -448,7 +451,8 @@ static errcode_t place_symlink(struct e4l_populate *p, uint32_t id)
 }
 
 /*
- * Places directories first, then small items, then files by priority and walk.
+ * Places directories first, then attributes and symbolic links, then files, in
+ * the order of priority and of the walk.
  */
 errcode_t e4l_pop_place_blocks(struct e4l_populate *p)
 {

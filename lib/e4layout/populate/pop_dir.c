@@ -78,7 +78,8 @@ static struct e4l_dir_builder builder(const struct children *c)
 }
 
 /*
- * The shape of a directory of KEPT_BLOCKS or more is kept for its other parts.
+ * The shape of a directory of KEPT_BLOCKS or more is kept, because the
+ * directory is written in several parts.
  */
 #define KEPT_BLOCKS	128
 

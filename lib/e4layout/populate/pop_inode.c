@@ -185,7 +185,7 @@ static void put_size(const struct e4l_populate *p, const struct node *n,
 }
 
 /*
- * Stores a device number: with 8 bits for major and minor if possible,
+ * Stores a device number: with 8 bits each for major and minor if possible,
  * otherwise in the new format.
  */
 static void put_device(uint64_t rdev, uint32_t *block)

@@ -2,7 +2,7 @@
 /*
  * The plan: the order of all items, and the inode numbers.  The plan depends
  * only on the names, sizes and attributes in the tree: the same tree results in
- * the same image, whatever the order of reading.
+ * the same image, in whatever order the source was read.
  */
 #include "config.h"
 #include <errno.h>
@@ -61,7 +61,7 @@ static int in_readdir_order(const void *a, const void *b, void *priv)
 	return by_name(priv, x->id, y->id);
 }
 
-/* Lists the children of each directory in order[]. */
+/* Lists the children of each directory in p->order. */
 static errcode_t list_children(struct e4l_populate *p)
 {
 	struct node *v = p->t->nodes.v, *dir;
@@ -322,7 +322,8 @@ static uint32_t family(const struct e4l_populate *p, uint32_t dir)
 
 /*
  * Counts the inodes of an image in which each directory has its own window;
- * with E4L_WINDOW_EXACT, the window is the smallest gap, or blocks of its own.
+ * with E4L_WINDOW_EXACT, the window is the smallest gap that is long enough, or
+ * consists of new blocks.
  */
 static errcode_t count_roomy(struct e4l_populate *p)
 {
@@ -395,7 +396,7 @@ static errcode_t assign_inodes(struct e4l_populate *p)
 	err = count_roomy(p);
 	if (err)
 		return err;
-	/* without the root and lost+found, whose inodes are in use */
+	/* the root and lost+found are wanted, too, but already have inodes */
 	p->stats.free_inodes = p->fs->super->s_free_inodes_count + 1 +
 			       !!p->lost_found;
 	if (p->wanted_inodes > p->stats.free_inodes)
@@ -488,7 +489,8 @@ errcode_t e4l_pop_plan(struct e4l_populate *p)
 	if (!err)
 		err = find_blocks(p);
 	else if (err == E4L_ET_NO_INODES && find_blocks(p) == ENOMEM)
-		err = ENOMEM;	/* the statistics need the number of blocks */
+		/* find_blocks() sets the number of blocks for the statistics */
+		err = ENOMEM;
 	if (!err)
 		err = e4l_pop_quota(p);
 	p->stats.wanted_blocks = p->wanted;

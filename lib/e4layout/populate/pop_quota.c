@@ -188,7 +188,10 @@ static int free_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t blockcnt,
 	return 0;
 }
 
-/* Sets the content of the file @ino to @f, which the plan takes over. */
+/*
+ * Sets the content of the file @ino to @f.  The plan takes ownership of the
+ * bytes.
+ */
 static errcode_t set_content(struct e4l_populate *p, ext2_ino_t ino,
 			     struct file *f)
 {

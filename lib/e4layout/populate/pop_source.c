@@ -3,7 +3,8 @@
  * Reads the content of files.  Files of a source directory are opened by path
  * and read one by one.  Files of a device or an archive are read by position:
  * ranges are collected first, then read in the order of the source; one call
- * reads several nearby ranges, and all ranges are announced before.
+ * reads several nearby ranges, and all ranges are announced to the kernel
+ * before.
  */
 #include "config.h"
 #include <errno.h>
@@ -19,8 +20,8 @@
 #include "pop_source.h"
 
 /*
- * A request of REQUEST_RANGES has two iovec elements per range: the range, and
- * the gap before it.
+ * A request has at most REQUEST_RANGES ranges, because preadv(2) allows 1024
+ * elements: each range takes two, one of them for the gap before the range.
  */
 #define REQUEST_RANGES	512
 
@@ -260,7 +261,9 @@ struct e4l_reading e4l_source_reading(const struct e4l_tree *t)
 	bool any = false;
 	size_t i;
 
-	/* Layers from one file have consecutive sources. */
+	/*
+	 * Check each file once: layers from one file have consecutive sources.
+	 */
 	for (i = 0; i < t->sources.n && !any; i++)
 		any = !t->sources.v[i].by_path &&
 		      (!i || t->sources.v[i].fd != t->sources.v[i - 1].fd) &&

@@ -19,14 +19,21 @@ struct e4l_source_range {
 struct e4l_source {
 	struct e4l_tree *t;
 	struct e4l_reading reading;
-	uint32_t dir;	/* node whose directory is open as dir_fd; 0: none */
+	/*
+	 * node of the directory that is open as dir_fd, UINT32_MAX for a
+	 * directory without a node; 0: none
+	 */
+	uint32_t dir;
 	uint16_t dir_source;	/* source of the directory */
 	int dir_fd;
 	VEC(struct e4l_source_range) wanted;
 	char *between;		/* buffer for gaps between ranges */
 };
 
-/* The sizes of reads for the device that has @t's content by position. */
+/*
+ * The sizes of reads that suit the devices from which content of @t is read by
+ * position.
+ */
 struct e4l_reading e4l_source_reading(const struct e4l_tree *t);
 
 /*

@@ -27,7 +27,7 @@
 #define MAX_WRITERS	24
 #define BATCH_BYTES	((size_t)16 << 20)
 #define BATCH_CHUNKS	64
-/* threads whose memory one batch of chunks uses */
+/* a batch uses as much memory as this number of threads without batches */
 #define BATCH_THREADS	8
 
 struct chunk {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Fills a new filesystem: refusals, and properties of the filesystem to keep.
+ * Public functions that fill a new filesystem: check the filesystem and the
+ * tree, plan, and write.
  */
 #include "config.h"
 #include <errno.h>
@@ -337,7 +338,10 @@ errcode_t e4l_populate_write(struct e4l_populate *p,
 	p->target = *target;
 	err = e4l_pop_write(p);
 	if (!err) {
-		/* libext2fs has cached inodes that were written directly */
+		/*
+		 * the cache of libext2fs may have old versions of inodes that
+		 * were written directly
+		 */
 		if (p->fs->icache)
 			ext2fs_free_inode_cache(p->fs->icache);
 		p->fs->icache = NULL;

@@ -59,7 +59,7 @@ struct xplace {
 };
 
 struct free_run {
-	uint64_t pblk, len;	/* the rest that is free */
+	uint64_t pblk, len;	/* the part that is still free */
 	uint64_t start;		/* original first block */
 };
 
@@ -89,7 +89,7 @@ struct e4l_populate {
 	VEC(struct kept_shape) shapes;	/* shapes of large directories */
 	uint32_t *by_ino;		/* node of each inode */
 	ext2_ino_t max_ino;
-	uint8_t *old;			/* bitmap of inodes: in use before */
+	uint8_t *old;			/* [inode]: in use before the plan */
 	ext2_ino_t max_old;
 	uint32_t first_hidden;		/* first node without a name */
 	/* first map and first extra that the plan added */
@@ -102,8 +102,8 @@ struct e4l_populate {
 	VEC(struct blob) blobs;
 
 	VEC(struct free_run) runs;
-	uint64_t *longest;		/* binary tree of the maxima of runs */
-	uint32_t leaves;		/* number of its leaves */
+	uint64_t *longest; /* binary tree: maximum length of the runs below */
+	uint32_t leaves;		/* number of leaves in @longest */
 	uint64_t taken, wanted;		/* in blocks */
 	uint64_t wanted_inodes;
 
@@ -131,7 +131,7 @@ errcode_t e4l_pop_plan(struct e4l_populate *p);
 /* pop_blocks.c */
 errcode_t e4l_pop_load_free(struct e4l_populate *p);
 errcode_t e4l_pop_place_blocks(struct e4l_populate *p);
-/* Assigns blocks to @id, a blob; called after e4l_pop_place_blocks(). */
+/* Assigns blocks to the blob @id. */
 errcode_t e4l_pop_place_blob(struct e4l_populate *p, uint32_t id);
 errcode_t e4l_pop_commit_blocks(struct e4l_populate *p);
 

@@ -132,7 +132,10 @@ static bool is_mode(uint32_t mode)
 		S_ISSOCK(mode));
 }
 
-/* ext4 can have blocks beyond the end of a file: fs-verity's metadata. */
+/*
+ * Whether the stretches are in order and inside the file.  Files of ext4
+ * sources may have stretches beyond the end: the metadata of fs-verity.
+ */
 static bool are_in_file(const struct e4l_entry *e)
 {
 	uint64_t end = 0;

@@ -22,7 +22,7 @@
 #define NODE_BLOB	0x10	/* content in memory */
 #define NODE_EA_INODE	0x20	/* value of an extended attribute */
 #define NODE_PLACED	0x40	/* xattr is an xplace, not a set */
-#define NODE_REMOVED	0x80	/* deleted by e4l_tree_drop_removed() */
+#define NODE_REMOVED	0x80	/* to be deleted by e4l_tree_drop_removed() */
 
 #define PRIORITY_NONE	INT16_MIN
 
@@ -84,14 +84,14 @@ struct map {
 struct link_group {
 	uint32_t owner;		/* node that represents the inode */
 	uint32_t links;
-	uint32_t changed;	/* changed inode; 0: unchanged */
+	uint32_t changed;	/* index in e4l_tree.changed; 0: unchanged */
 };
 
 /* Where the content of a layer's files is. */
 struct source {
 	int fd;			/* directory, or file with the data; -1: none */
 	bool by_path;	/* the source is a directory; the tree owns fd */
-	uint32_t depth;		/* depth of the layer's parent directory */
+	uint32_t depth;		/* depth of the layer's directory in the tree */
 	uint32_t name;		/* name in messages, in the arena; 0: none */
 };
 
@@ -137,7 +137,7 @@ struct e4l_tree {
 	pthread_mutex_t lock;
 	char where[PATH_MAX];		/* path of the last failure */
 	char attr[XATTR_NAME_MAX + 1];	/* attribute of the last failure */
-	uint32_t where_name;		/* name of its source, in the arena */
+	uint32_t where_name; /* name of the failure's source, in the arena */
 };
 
 /* Reserves @more elements of @size bytes; keeps the existing elements. */

@@ -32,7 +32,9 @@
  */
 #define SHORT_BYTES	1024
 
-/* One of several names of an inode. */
+/*
+ * An inode with several names, and the node of the first name that was found.
+ */
 struct known {
 	dev_t dev;
 	ino_t ino;
@@ -164,7 +166,10 @@ static errcode_t read_value(struct walker *me, const char *name,
 	return 0;
 }
 
-/* Reads only attributes that the image can store: reading others may fail. */
+/*
+ * Reads only attributes that the image can store: reading other attributes may
+ * fail.
+ */
 static errcode_t read_xattrs(struct walker *me, const char *name)
 {
 	ssize_t len, at;
@@ -310,7 +315,10 @@ static errcode_t leave_out(struct walk *w, uint32_t dir, const char *name,
 	return parent && path ? 0 : ENOMEM;
 }
 
-/* An overlay shows the inode number of a file below it, on a device of its own. */
+/*
+ * Whether @name may be the file @below, seen through overlayfs, which shows the
+ * same inode number but another device number.
+ */
 static bool is_overlaid(const char *name, const struct stat *st,
 			const struct stat *below)
 {

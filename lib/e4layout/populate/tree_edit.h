@@ -72,8 +72,8 @@ void e4l_tree_drop_xattrs(struct e4l_tree *t);
 
 /*
  * Reads the tunables of the future image.  The caller frees *@ret with
- * e4l_tunables_free().  Errors, with *@ret NULL: those of e4l_tunables_parse(),
- * if the tunables of the source are damaged.
+ * e4l_tunables_free().  Errors, with *@ret NULL: the errors of
+ * e4l_tunables_parse(), if the tunables of the source are damaged.
  */
 errcode_t e4l_tree_get_tunables(const struct e4l_tree *t,
 				struct e4l_tunables **ret);

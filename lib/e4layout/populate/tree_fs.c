@@ -130,7 +130,10 @@ static uint64_t inode_pos(const struct load *l, ext2_ino_t ino)
 	       index * EXT2_INODE_SIZE(l->fs->super);
 }
 
-/* Linux returns zeroes beyond the end of the inline data. */
+/*
+ * Lists the stretches of inline data.  Linux returns zeroes between the end of
+ * the inline data and the end of the file.
+ */
 static errcode_t list_inline(struct load *l, ext2_ino_t ino, uint64_t size)
 {
 	const size_t in_block = sizeof(l->inode->i_block);

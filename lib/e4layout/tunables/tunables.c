@@ -10,10 +10,13 @@
 
 #define NAME_CHARS	"abcdefghijklmnopqrstuvwxyz0123456789_"
 
-/* "a=1," is the shortest, and the last has no comma. */
+/* The shortest entry is "a=1,", and the last entry has no comma. */
 #define MAX_COUNT	((E4L_TUNABLES_MAX + 1) / 4)
 
-/* The entries are sorted by name; each one owns one allocation, of its name. */
+/*
+ * The entries are sorted by name.  The name and the value of an entry share one
+ * allocation, which begins with the name.
+ */
 struct e4l_tunables {
 	size_t count;
 	size_t len;		/* length of the canonical text */
@@ -103,7 +106,10 @@ void e4l_tunables_free(struct e4l_tunables *t)
 	free(t);
 }
 
-/* Finds the index of @name (true), or the index where it would be inserted. */
+/*
+ * True: *@i is the index of @name.  False: *@i is the index where @name would
+ * be inserted.
+ */
 static bool position(const struct e4l_tunables *t, const char *name, size_t *i)
 {
 	int cmp = -1;
@@ -145,7 +151,10 @@ static bool well_formed(const char *text, size_t len, const char *equals)
 	return true;
 }
 
-/* Makes an entry of "name=value", of @len bytes, with the value canonical. */
+/*
+ * Makes an entry from the @len bytes "name=value".  A valid value is converted
+ * to a canonical number.
+ */
 static errcode_t make_entry(const char *text, size_t len,
 			    struct e4l_tunable *entry)
 {

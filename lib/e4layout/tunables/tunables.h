@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* tunables: single changes, and the attribute that stores the list. */
+/*
+ * tunables: changes single tunables, and reads the attribute that stores them.
+ */
 #ifndef E4L_TUNABLES_INTERNAL_H
 #define E4L_TUNABLES_INTERNAL_H
 
@@ -50,8 +52,7 @@ struct ext2_xattr_handle;
 
 /*
  * Reads all attributes of the root directory; the caller closes *@handle with
- * ext2fs_xattrs_close().  Errors: EXT2_ET_MISSING_EA_FEATURE, errors of
- * reading.
+ * ext2fs_xattrs_close().  Errors: EXT2_ET_MISSING_EA_FEATURE, and read errors.
  */
 errcode_t e4l_root_attributes(ext2_filsys fs,
 			      struct ext2_xattr_handle **handle);

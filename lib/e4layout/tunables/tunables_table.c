@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The table of known tunables.  Ranges are the kernel's, if it has any
+ * The table of known tunables.  Ranges are the kernel's, if the kernel has any
  * (fs/ext4/sysfs.c, fs/ext4/mballoc.c in Linux 6.12); otherwise the maximum is
  * a value beyond which nothing changes or an allocation would hang.
  */
@@ -25,9 +25,9 @@ static const struct e4l_tunable_word ireserve_words[] = {
 
 /*
  * The allocator uses its lookup structures in filesystems with 16 or more
- * groups (MB_DEFAULT_LINEAR_SCAN_THRESHOLD in fs/ext4/mballoc.h).  If it has
- * tried as many groups linearly as there are, it continues with a criterion
- * without lookup structure, and warns.
+ * groups (MB_DEFAULT_LINEAR_SCAN_THRESHOLD in fs/ext4/mballoc.h).  If the
+ * allocator has searched all groups linearly, it continues with a criterion
+ * that has no lookup structure, and warns.
  */
 #define MAX_LINEAR 15
 
