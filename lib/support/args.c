@@ -203,8 +203,8 @@ static bool set_share(const struct args_option *opt, const char *arg,
 }
 
 /*
- * Returns false if @arg is not a valid value of the option.  A function of a
- * row prints its errors itself.
+ * Returns false if @arg is not a valid value of the option.  The take()
+ * function of a row prints its own errors.
  */
 static bool set_option(const struct args_option *opt, char *arg, void *config)
 {
@@ -236,7 +236,10 @@ static bool set_option(const struct args_option *opt, char *arg, void *config)
 	return false;
 }
 
-/* Prints the valid values of an option that has no function of its own. */
+/*
+ * Prints an error with the valid values of the option.  Prints nothing for
+ * ARGS_TAKE.
+ */
 static void say_bad_value(const struct args_option *opt, const char *arg)
 {
 	char list[120] = "", low[UNITS_LEN], high[UNITS_LEN];

@@ -25,7 +25,7 @@ enum args_kind {
 	ARGS_SET,
 	ARGS_TEXT,	/* const char *, points into argv */
 	ARGS_TEXTS,	/* struct args_texts, one text for each occurrence */
-	ARGS_TAKE,	/* calls the function of the row */
+	ARGS_TAKE,	/* calls take() of the row */
 };
 
 struct args_texts {
@@ -43,7 +43,9 @@ struct args_option {
 	size_t offset;
 	/* name of the value in --help; NULL: the option has no value */
 	const char *value;
-	/* value if the option has none; NULL: the value is required */
+	/*
+	 * value to use if the user gives none; NULL: the user must give a value
+	 */
 	const char *implied;
 	const char *help;		/* lines are indented in --help */
 	uint64_t min, max;
@@ -66,7 +68,10 @@ struct args_common {
 	unsigned int progress;		/* enum args_progress */
 	/* partition number of the target; 0: no partition */
 	uint64_t partition;
-	/* a function returned false for lack of memory: not a usage error */
+	/*
+	 * take() or take_letter() failed for lack of memory, which is not a
+	 * usage error
+	 */
 	bool no_memory;
 };
 

@@ -32,7 +32,7 @@ struct block_map_state {
 
 /* -------------------------------------------------------------------- cells */
 
-/* Returns the cell of block @blk of a group. */
+/* Returns the cell that contains block @blk. */
 static size_t cell_of(const struct block_map *map, blk64_t blk)
 {
 	ext2_filsys fs = map->s->fs;
@@ -126,7 +126,7 @@ static void add_content(struct block_map *map, blk64_t blk, blk64_t end,
 		       BLOCK_UNWRITTEN);
 }
 
-/* Counts the rest of the last extent's cluster. */
+/* Counts the blocks between the last extent and the end of its cluster. */
 static void end_cluster(struct block_map *map)
 {
 	struct block_map_state *s = map->s;

@@ -7,11 +7,14 @@ static const char *const commands[E4L_FIXES] = {
 	[E4L_FIX_FSCK] = "e2fsck -fy",
 	[E4L_FIX_RECOVER] = "e2fsck -p",
 	[E4L_FIX_CLEAR_MMP] = "tune2fs -f -E clear_mmp",
-	/* e2fsck exits with 12 without a change, and tune2fs keeps the UUID. */
+	/*
+	 * not e2fsck, which exits with 12 and changes nothing, nor tune2fs,
+	 * which keeps the UUID
+	 */
 	[E4L_FIX_CLEAR_JOURNAL_UUID] =
 		"debugfs -w -R 'ssv journal_uuid clear'",
 	/*
-	 * e2fsck and tune2fs do not rewrite a backup if the primary is sound.
+	 * neither e2fsck nor tune2fs rewrites a backup if the primary is sound
 	 */
 	[E4L_FIX_WRITE_BACKUPS] =
 		"(echo dirty; echo close -a) | debugfs -w -f -",

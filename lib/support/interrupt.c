@@ -15,7 +15,8 @@ static void answer(const char *sentence)
 
 /*
  * The signal that ends the waiting thread.  pthread_cancel() needs memory, and
- * ends the process if there is none.  valgrind reserves SIGRTMAX.
+ * ends the process if there is none.  SIGRTMAX cannot be used, because valgrind
+ * reserves it.
  */
 #define END_SIGNAL SIGRTMIN
 
@@ -46,7 +47,7 @@ static void *wait_for_signal(void *priv)
 	return NULL;
 }
 
-/* Adds @signal to @signals unless the process ignored it at its start. */
+/* Adds @sig to @signals unless the process ignores @sig. */
 static void add_unless_ignored(sigset_t *signals, int sig)
 {
 	struct sigaction now;

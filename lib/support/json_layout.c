@@ -54,7 +54,7 @@ json_t *json_files(const struct e4l_model *m)
 }
 
 /*
- * One member for each power of two, from one block to the longest free extent.
+ * One member for each power of two, from one block to the largest free extent.
  */
 static json_t *histogram_array(const struct e4l_free_histogram *h)
 {

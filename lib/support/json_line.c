@@ -148,7 +148,7 @@ static inline bool is_plain(char c)
 	return c >= ' ' && c != '"' && c != '\\' && !(c & 0x80);
 }
 
-/* Writes a control character as \uNNNN. */
+/* Writes a control character or a quotation mark in JSON's escaped form. */
 static char *put_control(char *to, unsigned char c)
 {
 	static const char names[] = "\bb\ff\nn\rr\tt\"\"";
@@ -163,7 +163,10 @@ static char *put_control(char *to, unsigned char c)
 	return to + sprintf(to, "\\u%04X", c);
 }
 
-/* Writes one character. Returns how many of the @len bytes at @s it has. */
+/*
+ * Writes one character.  Returns the number of bytes of the character, which
+ * begins the @len bytes at @s.
+ */
 static size_t put_char(char **to, const char *s, size_t len)
 {
 	bool odd;

@@ -177,8 +177,8 @@ static bool is_gpt(blkid_partlist all)
 
 /*
  * Lists the partitions of a disk or disk image.  An image does not record the
- * sector size of its disk, but the position of a GPT shows it.  libblkid
- * returns positions in units of 512 bytes in either case.
+ * sector size of its disk, but the position of a GPT shows the sector size.
+ * libblkid returns positions in units of 512 bytes in either case.
  */
 static blkid_partlist partitions_of(const char *device, blkid_probe *probe)
 {
@@ -403,7 +403,7 @@ static bool locate_file(struct target *t, uint64_t partition)
 	return false;
 }
 
-/* Whether @t->device, as given, does not exist, but can be created. */
+/* Whether no file has the name @t->device. */
 static bool is_new(const struct target *t)
 {
 	struct stat st;

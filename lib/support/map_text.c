@@ -33,7 +33,7 @@ struct drawing {
 	unsigned int block_bytes;
 	/* columns of a line; columns of the label before the map */
 	unsigned int width, label;
-	/* cells of a character; the last character has fewer */
+	/* cells per character; the last character may have fewer */
 	size_t cells;
 	bool colours;
 };

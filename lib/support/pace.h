@@ -11,8 +11,8 @@ struct pace {
 
 /*
  * Returns how many seconds to wait after @bytes were written at time @now (in
- * seconds), so that at most @rate bytes are written each second; 0 or less: do
- * not wait.  Idle time is credited for at most half a second.
+ * seconds), so that at most @bytes_per_second bytes are written each second; 0
+ * or less: do not wait.  Idle time is credited for at most half a second.
  */
 double pace_wait(struct pace *p, uint64_t bytes, uint64_t bytes_per_second,
 		 double now);

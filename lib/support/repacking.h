@@ -11,7 +11,7 @@
 #include "interrupt.h"
 #include "progress.h"
 
-/* All members except @p are set by the caller, and borrowed. */
+/* The caller sets all members except @writing.  All pointers are borrowed. */
 struct repacking {
 	struct e4l *e;
 	const struct args_common *args;
@@ -34,7 +34,10 @@ bool repacking_stop(const struct repacking *r);
 /* For e4l_repack_callbacks.enough: half of the available time is over. */
 bool repacking_enough(const struct repacking *r);
 
-/* The planning is over: progress from now on is progress of writing. */
+/*
+ * To be called when planning is over.  Progress is then shown as progress of
+ * writing.
+ */
 void repacking_writes(struct repacking *r);
 
 /*

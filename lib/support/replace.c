@@ -41,8 +41,8 @@ static int write_all(int fd, const char *bytes, size_t n)
 }
 
 /*
- * Opens the directory of @path, in which the new name is made durable; -1:
- * errno.
+ * Opens the directory of @path, which must be flushed to make the new name
+ * durable.  Returns -1 and sets errno on failure.
  */
 static int open_directory(const char *path)
 {

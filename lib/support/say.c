@@ -21,8 +21,8 @@
 #define ROOM_BYTES (1u << 20)
 
 /*
- * Makes a write beyond ulimit -f an error that is reported, and not a signal
- * that ends the process.
+ * Ignores SIGXFSZ, so that a write beyond ulimit -f is reported as an error and
+ * does not end the process.
  */
 bool say_start(void)
 {
@@ -60,7 +60,7 @@ void say(const char *fmt, ...)
 }
 
 /*
- * The write that goes beyond the limit of the file size can be cut short first.
+ * A write beyond the limit of the file size fails with EFBIG, or is cut short.
  */
 const char *say_why(errcode_t err)
 {
@@ -78,8 +78,8 @@ void say_error(const char *target, const char *what, errcode_t err)
 }
 
 /*
- * A full disk can reserve some blocks for metadata.  tmpfs has no number of
- * blocks.
+ * A full disk can still have some free blocks for metadata.  A tmpfs without a
+ * size limit reports no number of blocks.
  */
 bool say_is_full(const char *path)
 {

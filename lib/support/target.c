@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Opens targets by the names that users give.  e4l_open() refuses unsafe
- * targets; this file prints the refusals, and adds what only a tool knows.
+ * targets; this file prints the refusals, and adds advice that only a tool can
+ * give.
  */
 #include "config.h"
 #include <errno.h>
@@ -94,7 +95,7 @@ static bool say_container(const struct target *t, const struct container *c)
 
 /*
  * Returns the real path of a regular file on an ext4 filesystem, or NULL.  @m
- * points into *@line; both results are to be freed.
+ * points into *@line.  The caller frees the path and *@line.
  */
 static char *path_on_ext4(const char *name, struct e4l_mount *m, char **line)
 {

@@ -17,8 +17,8 @@ static errcode_t open_copy(struct target *t, blk64_t super,
 }
 
 /*
- * Opens the first backup superblock at the places where mke2fs writes it, for
- * each block size.
+ * Opens the first backup superblock.  Tries, for each block size, the place
+ * where mke2fs writes this backup.
  */
 static errcode_t open_any_copy(struct target *t, struct target_doubt *doubt)
 {
@@ -37,7 +37,7 @@ static errcode_t open_any_copy(struct target *t, struct target_doubt *doubt)
 
 /*
  * Opens the first backup at the place that the primary superblock implies, or
- * else at any of mke2fs' places.
+ * else the primary superblock again.
  */
 static errcode_t open_next_copy(struct target *t, struct target_doubt *doubt)
 {
@@ -113,8 +113,8 @@ bool target_is_strange(const struct target *t)
 }
 
 /*
- * Opens the device of an external journal.  If it is missing, the rest of the
- * filesystem can be checked.
+ * Opens the device of an external journal.  If the device is missing, the
+ * filesystem is checked without it.  False: no memory.
  */
 static bool open_journal(struct target *t, bool quiet)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Functions that the ways to open a target share. */
+/* Functions that target.c and target_check.c share. */
 #ifndef SUPPORT_TARGET_INTERNAL_H
 #define SUPPORT_TARGET_INTERNAL_H
 

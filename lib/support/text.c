@@ -118,7 +118,7 @@ void text_puts(FILE *out, const char *name)
 /* ------------------------------------------------------------------- tables */
 
 #define CUT "..."
-/* Columns for the last column, before other columns are omitted for it. */
+/* Other columns are omitted until the last column has this width. */
 #define LEAST_NAME 20
 
 /* Returns how many columns of a terminal the character takes. */
@@ -140,8 +140,8 @@ static unsigned int columns_of(uint32_t ch)
 }
 
 /*
- * Returns the bytes of the first unit of the escaped text @text that must not
- * be cut, and sets the columns that it takes.
+ * Returns the length in bytes of the first character or \xNN of the escaped
+ * text @text, which must not be cut.  *@columns: its width on a terminal.
  */
 static size_t next_piece(const char *text, unsigned int *columns)
 {

@@ -13,7 +13,7 @@
 #include "undo_guard.h"
 
 #define UNIT		1024		/* bytes in a block of an undo file */
-#define MAX_WRITES	1024		/* most writes that wait */
+#define MAX_WRITES	1024		/* maximum number of waiting writes */
 #define MAX_BYTES	(16u << 20)
 
 /* The first block of an undo file. Numbers are little-endian. */
@@ -56,7 +56,7 @@ static struct {
 	 * counts
 	 */
 	struct chunk *keys;
-	/* records have been written that are not durable */
+	/* records have been written that are not durable yet */
 	bool recorded;
 	struct chunk *writes, **end;	/* writes to the device, in order */
 	size_t n_writes, bytes;
@@ -208,9 +208,9 @@ static errcode_t settle(void)
 }
 
 /*
- * Whether block @blk of the undo file has keys.  A record is written to the
- * next block or, if undo_io has just used that block for keys, to the block
- * after it.  Everything before it is keys.
+ * Whether a write to block @blk of the undo file has keys.  undo_io only
+ * appends records, so that a write before the end of the last record has keys:
+ * undo_io has skipped the block for keys.
  */
 static bool is_keys(unsigned long long blk)
 {
@@ -270,7 +270,7 @@ static errcode_t put_write(const struct chunk *c)
 	return undo_failed(stamp());
 }
 
-/* Looks whether another program has started to use the device. */
+/* Checks whether another program has started to use the device. */
 static errcode_t look(void)
 {
 	errcode_t err = guard.look ? guard.look(guard.look_priv) : 0;

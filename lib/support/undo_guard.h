@@ -5,22 +5,22 @@
  * power failure or an I/O error.  With the guard:
  *
  * - The records of the undo file are durable before the device is written.
- * Writes wait in memory until a flush, or until there are many, because each
- * time costs three flushes of the undo file.
+ *   Writes wait in memory until a flush, or until there are many, because
+ *   writing them out costs three flushes of the undo file.
  *
  * - The undo file never refers to missing records: first the old contents, then
- * the keys, then the header are written, with a flush after each, because
- * e2undo -f restores everything that the keys refer to.
+ *   the keys, then the header are written, with a flush after each, because
+ *   e2undo -f restores everything that the keys refer to.
  *
  * - Except between the two writes of the superblock, the undo file has the
- * superblock of the device: e2undo UNDO DEVICE works after a kill, and refuses
- * a filesystem that another program has changed since.
+ *   superblock of the device: e2undo UNDO DEVICE works after a kill, and
+ *   refuses a filesystem that another program has changed since.
  *
- * - Before the device is written, the guard looks whether another program uses
- * it.
+ * - Before the device is written, the guard checks whether another program uses
+ *   the device.
  *
  * - After an error, nothing is written except the MMP block when MMP is
- * released.
+ *   released.
  *
  * - An undo file without records is removed when it is closed.
  *

@@ -12,7 +12,7 @@
 
 /*
  * Checks the open filesystem of @t and @e, without its layout, for a tool that
- * is about to change it.  Reads only.  Shows progress as @args ask for; a
+ * is about to change it.  Reads only.  Shows progress as @args request; a
  * signal that @in receives ends the check.  Adds the findings to @found and
  * sorts it.  Returns false after printing why the filesystem cannot be checked.
  */
