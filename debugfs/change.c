@@ -302,7 +302,10 @@ struct range {
 	blk64_t goal;
 };
 
-/* Parses a size, or a share of the file's size, rounded to whole blocks. */
+/*
+ * Parses a size, or a share of the file's size.  A share is rounded down to
+ * whole blocks.
+ */
 static bool parse_bytes(const struct shell *s, const char *text, uint64_t size,
 			uint64_t *bytes)
 {
@@ -372,7 +375,7 @@ static bool fallocate_range(struct shell *s, const char *const *argv,
 	r.start = offset / bs;
 	r.end = end / bs + !!(end % bs);
 	r.size = end > size ? end : size;
-	/* libext2fs continues after existing extents */
+	/* without a goal, libext2fs continues after the existing extents */
 	if (!f->n_extents)
 		err = find_goal(s, f->ino, r.end - r.start, &r.goal);
 	if (err)

@@ -7,8 +7,9 @@
 #include "e4layout/journal/change.h"
 
 /*
- * Call after every change, successful (@ok) or not: drops cached knowledge of
- * the filesystem.  Returns @ok, or false after printing an error.
+ * To be called after every change, successful (@ok) or not: drops the cached
+ * extents and, without an undo file, opens the filesystem again.  Returns @ok,
+ * or false after printing an error.
  */
 bool shell_changed(struct shell *s, bool ok);
 
@@ -31,12 +32,12 @@ struct name_at {
 	const char *path, *name;
 	ext2_ino_t dir;
 	ext2_ino_t ino;		/* 0: the name does not exist */
-	bool full;		/* the directory has no space for an entry */
+	bool full; /* the directory cannot have more subdirectories */
 };
 
 /*
- * Finds the directory for a new name.  Returns false after printing why the
- * name cannot be created.
+ * Finds the directory for the name at @path, and the inode if the name exists.
+ * Returns false after printing why no name can be added to the directory.
  */
 bool name_find(struct shell *s, const char *path, struct name_at *p);
 

@@ -20,8 +20,8 @@ struct drawing {
 	uint32_t blocks;		/* blocks per group, except the last */
 	unsigned int cells;		/* cells per group */
 	/*
-	 * Blocks per cell of each group; for a file: written and unwritten
-	 * blocks.
+	 * [group][cell]: number of free blocks, in @counted; for a file,
+	 * written blocks in @counted and unwritten blocks in @unwritten.
 	 */
 	uint32_t *counted, *unwritten;
 };
@@ -160,7 +160,7 @@ static uint64_t draw_file(const struct drawing *d, dgrp_t group, char *row)
 
 /* ------------------------------------------------------------------- output */
 
-/* "free_blocks" of a group, or "file_blocks". */
+/* What a map shows: the free blocks of each group, or the blocks of a file. */
 struct kind {
 	uint64_t (*draw)(const struct drawing *d, dgrp_t group, char *row);
 	const char *legend, *key;

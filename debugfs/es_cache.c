@@ -334,7 +334,10 @@ void e4l_es_drop(struct e4l_es_cache *c, struct es_inode *inode,
 
 /* ------------------------------------------------------------------ reclaim */
 
-/* Visits the oldest entry of a queue; true: the entry was freed. */
+/*
+ * Visits the oldest entry of a queue.  With @keep, frees no entry.  Returns
+ * true if the entry was freed.
+ */
 static bool visit(struct e4l_es_cache *c, struct es_queue *queue, bool keep)
 {
 	struct es_entry *entry = (struct es_entry *)queue->entries.next;
@@ -368,7 +371,8 @@ static uint64_t go_round(struct e4l_es_cache *c, enum es_age age, uint64_t want,
 		struct es_inode *inode = queue->inode;
 
 		/*
-		 * visit the entries of all other inodes before the rest of this inode
+		 * visit all other inodes before the remaining entries of this
+		 * inode
 		 */
 		list_del(&queue->link);
 		list_add_tail(&c->queues[age], &queue->link);
@@ -389,7 +393,10 @@ static uint64_t reclaim(struct e4l_es_cache *c, uint64_t want)
 	done = go_round(c, ES_INACTIVE, want, false);
 	if (!done)
 		done = go_round(c, ES_ACTIVE, want, false);
-	/* all entries had been accessed; their flags are cleared */
+	/*
+	 * all active entries had been accessed; the first visit has cleared
+	 * their flags
+	 */
 	if (!done)
 		done = go_round(c, ES_ACTIVE, want, false);
 	return done;
@@ -401,7 +408,10 @@ static void touch(struct e4l_es_cache *c, struct es_inode *inode,
 	entry->accessed = true;
 }
 
-/* Returns CPU time, so that other processes do not affect the duration of a scan. */
+/*
+ * Returns CPU time, so that other processes do not affect the duration of a
+ * scan.
+ */
 static uint64_t now_ns(void)
 {
 	struct timespec now;
@@ -613,7 +623,10 @@ static void join_next(struct e4l_es_cache *c, struct es_inode *inode,
 	e4l_es_drop(c, inode, next);
 }
 
-/* Inserts @entry; no known entry overlaps it; @last is the last of the tree. */
+/*
+ * Inserts @entry, which must not overlap a known entry.  @last is the last
+ * entry of the tree.
+ */
 static void insert(struct e4l_es_cache *c, struct es_inode *inode,
 		   struct es_entry *last, struct es_entry *entry)
 {

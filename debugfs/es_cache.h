@@ -84,7 +84,9 @@ void e4l_es_get_stats(const struct e4l_es_cache *c, struct e4l_es_stats *stats);
 
 /* ----------------------------------- internal: for bench/es_cache and tests */
 
-/* A circular, doubly linked list: its head, or the first member of an element. */
+/*
+ * A circular, doubly linked list: its head, or the first member of an element.
+ */
 struct es_link {
 	struct es_link *prev, *next;
 };
@@ -101,7 +103,7 @@ struct es_entry {
 	uint32_t priority;
 	uint8_t state;			/* enum e4l_es_state */
 	uint8_t age;			/* enum es_age */
-	bool accessed;			/* after the last visit */
+	bool accessed; /* looked up after reclaim's last visit */
 };
 
 /* An inode's entries of one age. */
@@ -127,7 +129,10 @@ struct e4l_es_cache {
 	uint32_t mask;			/* table size - 1 */
 	uint32_t random;
 	struct e4l_es_stats stats;
-	/* Policy: frees up to @want entries; updates an entry after a hit. */
+	/*
+	 * The policy: reclaim() frees up to @want entries; touch() updates an
+	 * entry after a hit.
+	 */
 	uint64_t (*reclaim)(struct e4l_es_cache *c, uint64_t want);
 	void (*touch)(struct e4l_es_cache *c, struct es_inode *inode,
 		      struct es_entry *entry);

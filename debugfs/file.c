@@ -9,7 +9,7 @@
 #include "support/units.h"
 #include "e4debug.h"
 
-/* "<12>" */
+/* Parses an inode number in the form "<12>". */
 static bool parse_inode(const char *path, uint64_t *ino)
 {
 	char number[24];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * journal: lists the transactions in the log: those that recovery would replay,
- * and older transactions that are not overwritten yet.  Reads every block of the
- * journal, so that a damaged block does not hide the following transactions.  Data
- * never look like a header, because the log escapes them.
+ * and older transactions that are not overwritten yet.  Reads every block of
+ * the journal, so that a damaged block does not hide the following
+ * transactions.  Data never look like a header, because the log escapes them.
  */
 #include "config.h"
 #include <endian.h>
@@ -21,7 +21,7 @@
 
 struct logged {
 	uint32_t sequence;
-	uint32_t at;			/* its first block in the journal */
+	uint32_t at;			/* first block in the journal */
 	uint32_t blocks, revoked;
 	bool committed, replay;
 	uint64_t seconds;		/* time of the commit */
@@ -88,8 +88,8 @@ static errcode_t read_super(struct reading *r)
 /* --------------------------------------------------------------------- list */
 
 /*
- * The transaction of a header: that of the previous header, unless a commit has
- * ended it or the sequence number differs.
+ * Returns the transaction of a header: the last transaction in the list, or a
+ * new one if a commit has ended the last one or its sequence number differs.
  */
 static struct logged *find(struct reading *r, uint32_t sequence, uint32_t at)
 {
@@ -103,7 +103,10 @@ static struct logged *find(struct reading *r, uint32_t sequence, uint32_t at)
 	return &r->v[r->n++];
 }
 
-/* Counts tags up to the last one, or as many as fit. */
+/*
+ * Counts the tags of a descriptor block, up to the tag that is marked as the
+ * last.
+ */
 static uint32_t count_tags(const struct reading *r)
 {
 	size_t at = sizeof(struct jbd2_header), size;

@@ -225,7 +225,10 @@ bool do_extents(struct shell *s, int argc, const char *const *argv)
 
 /* --------------------------------------------------------------------- tree */
 
-/* The number of entries of node @i: the nodes below it, or the extents. */
+/*
+ * The number of entries of node @i: nodes, or extents.  *@extent is the index
+ * of the next extent that no node has counted.
+ */
 static uint64_t count_entries(const struct file *f, size_t i, size_t *extent)
 {
 	const struct e4l_tree_block *b = &f->tree[i];

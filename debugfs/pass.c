@@ -13,7 +13,7 @@
 #include "support/say.h"
 #include "e4debug.h"
 
-/* Each request runs in its own debugfs, whose state ends with it. */
+/* Each request runs in a new debugfs process, which ends with the request. */
 #define FORGOTTEN "has no effect, because each request runs in a new debugfs: "
 #define BY_PATH FORGOTTEN "give full paths"
 #define BY_ITSELF FORGOTTEN "run debugfs directly"
@@ -47,8 +47,8 @@ static bool is_refused(const char *line)
 }
 
 /*
- * Forwards debugfs' messages without its banner; true if there was any, or if
- * that is unknown.
+ * Forwards debugfs' messages without its banner.  Returns true if there are
+ * messages, or if reading them fails.
  */
 static bool pass_errors(FILE *errors)
 {
@@ -71,7 +71,7 @@ static bool pass_errors(FILE *errors)
 	return said;
 }
 
-/* Copies the output of debugfs; false: the output is full. */
+/* Copies the output of debugfs to stdout.  False: stdout cannot be written. */
 static bool pass_output(int fd)
 {
 	char buf[4096];

@@ -93,7 +93,7 @@ static bool repack(struct repack *r, const char *path)
 	if (only)
 		ext2fs_free_inode_bitmap(only);
 	ok = err ? shell_fails_e4l(r->s, "cannot repack", err) : true;
-	/* an end before the first transaction has changed nothing */
+	/* a run that ends before the first transaction has changed nothing */
 	if (!dry && (!err || r->repacking.writing))
 		ok = shell_changed(r->s, ok);
 	if (!ok)

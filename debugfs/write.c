@@ -152,7 +152,7 @@ static errcode_t add_stretch(struct writing *w, ext2_ino_t ino, uint64_t from,
 
 	err = ext2fs_fallocate(w->fs, EXT2_FALLOCATE_FORCE_INIT, ino, NULL,
 			       w->goal, from, to - from);
-	/* libext2fs continues after existing extents */
+	/* without a goal, libext2fs continues after the existing extents */
 	w->goal = ~0ULL;
 	if (err)
 		return err;

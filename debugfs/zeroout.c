@@ -150,7 +150,8 @@ static errcode_t make_room(struct e4l_zeroout_file *f, struct place p,
 
 /*
  * Splits the unwritten entry at @p after @keep blocks, at most its length, and
- * sets the state of the second part to @unwritten.  @join: also merge it.
+ * sets the state of the second part to @unwritten.  @join: merge the second
+ * part with its neighbours.
  */
 static errcode_t split(struct e4l_zeroout_file *f, struct place p,
 		       uint32_t keep, bool unwritten, bool join)

@@ -32,10 +32,10 @@ typedef void (*e4l_zero_fn)(blk64_t pblk, uint32_t lblk, uint32_t len,
 			    void *priv);
 
 /*
- * Writes @len blocks, at least 1, from @lblk, with the chunk limit
- * @max_blocks.  @zero may be NULL.
- * Errors: E4L_ET_BAD_ARGUMENT (part of the range is a hole; nothing has
- * changed), ENOMEM (the file is consistent, part of the range is written).
+ * Writes @len blocks, at least 1, from @lblk, with the chunk limit @max_blocks.
+ * @zero may be NULL.  Errors: E4L_ET_BAD_ARGUMENT (part of the range is a hole;
+ * nothing has changed), ENOMEM (the file is consistent, part of the range is
+ * written).
  */
 errcode_t e4l_zeroout_file_write(struct e4l_zeroout_file *f, uint32_t lblk,
 				 uint32_t len, uint32_t max_blocks,
