@@ -2,10 +2,10 @@
 /*
  * dirs: reads the entries of directories.
  *
- *  1. add_piece() collects the directories' extents;
- *  2. if there are many, or at the end, they are read in rounds of consecutive
- *     directories: the blocks are sorted and pass through a pipeline;
- *  3. the thread that has read a block parses it: see tally.
+ *  1. e4l_dirs_add_piece() collects extents of directories;
+ *  2. flush() reads the collected extents in rounds of consecutive directories:
+ *     the blocks of a round are sorted and pass through a pipeline;
+ *  3. the thread that has read a block parses the block (tally.h).
  */
 #include "config.h"
 #include <errno.h>
@@ -140,7 +140,7 @@ static errcode_t read_until(struct e4l_dirs *d, size_t end)
 	return e4l_pipe_run(d->e, &pipe_ops, d);
 }
 
-/* Reads all collected blocks; the last directory may continue later. */
+/* Reads all collected blocks; more pieces of the last directory may follow. */
 static errcode_t flush(struct e4l_dirs *d)
 {
 	struct e4l_tally *t = &d->tally;
@@ -211,8 +211,8 @@ static errcode_t add_dir(struct e4l_dirs *d, const struct e4l_piece *piece)
 }
 
 /*
- * A directory that has more blocks than the filesystem is damaged: its map
- * refers to the same blocks again and again.
+ * If all directories together have more blocks than the filesystem, the
+ * filesystem is damaged: a map refers to the same blocks again and again.
  */
 static errcode_t add_run(struct e4l_dirs *d, ext2_ino_t ino,
 			 const struct e4l_extent *x)

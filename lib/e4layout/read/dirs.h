@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* dirs: reads directories; the steps of resolving names. */
+/* dirs: reads directories, and finds names of inodes. */
 #ifndef E4L_DIRS_H
 #define E4L_DIRS_H
 
@@ -9,15 +9,15 @@
 
 struct e4l_dirs_ops {
 	/*
-	 * Called for each entry except ".", in no particular order of blocks,
-	 * but in order inside a block.  Calls never overlap, also with the
-	 * functions below, but may come from different threads.  A non-zero
+	 * Called for each entry except ".", in any order of blocks, but in
+	 * order inside a block.  Calls of entry(), locality() and damage()
+	 * never overlap, but may come from different threads.  A non-zero
 	 * result ends the reading with that result.  May be NULL.
 	 */
 	errcode_t (*entry)(const struct e4l_dirent *entry, void *priv);
 	/*
-	 * Whether to call entry().  Called by several threads at once, and in
-	 * parallel with the other functions; NULL: always.
+	 * Whether to call entry() for an entry.  Called by several threads at
+	 * once, and in parallel with the other functions.  NULL: always.
 	 */
 	bool (*wanted)(const struct e4l_dirent *entry, void *priv);
 	/*
@@ -28,7 +28,7 @@ struct e4l_dirs_ops {
 	errcode_t (*damage)(const struct e4l_damage *damage, void *priv);
 };
 
-/* A reader of the directories that a scan finds. */
+/* Opaque: a reader of directories that e4l_scan() has found. */
 struct e4l_dirs;
 
 /*
@@ -40,14 +40,14 @@ errcode_t e4l_dirs_new(struct e4l *e, const struct e4l_dirs_ops *ops,
 		       void *priv, struct e4l_dirs **ret);
 
 /*
- * Adds a piece from e4l_scan(); ignores other files than directories.  Up to
- * 256 Ki runs of directory blocks are collected, then read in disk order by
- * several threads: callbacks run during this function and e4l_dirs_finish();
- * for inline directories, immediately.  Additional memory for locality: 8 bytes
- * for each entry of up to 8 MiB of directories with several blocks, and one bit
- * per inode while a directory of more than 8 MiB is read.  A directory with
- * more blocks than the filesystem is reported as damage.  After an error the
- * reader can only be freed.
+ * Adds a piece from e4l_scan(); ignores files that are not directories.  Up to
+ * 256 Ki extents of directories are collected, then read in disk order by
+ * several threads: callbacks run during e4l_dirs_add_piece() and
+ * e4l_dirs_finish().  Inline directories are read at once.  Additional memory
+ * for locality: 8 bytes for each entry of up to 8 MiB of directories with
+ * several blocks, and one bit per inode while a directory of more than 8 MiB is
+ * read.  If directories have more blocks than the filesystem, the excess is
+ * reported as damage.  After an error, the reader can only be freed.
  */
 errcode_t e4l_dirs_add_piece(struct e4l_dirs *d, const struct e4l_piece *piece);
 
@@ -75,9 +75,9 @@ errcode_t e4l_names_want(struct e4l_names *names, const ext2_ino_t *wanted,
 			 size_t n);
 bool e4l_names_wanted(const struct e4l_dirent *entry, void *priv);
 errcode_t e4l_names_entry(const struct e4l_dirent *entry, void *priv);
-/* e4l_names_entry() and e4l_names_wanted() */
+/* Both functions, for a reader whose @priv is the names. */
 extern const struct e4l_dirs_ops e4l_names_ops;
-/* The number of inodes of the last e4l_names_want() without a name. */
+/* The number of inodes of the last e4l_names_want() that have no name yet. */
 size_t e4l_names_missing(struct e4l_names *names);
 errcode_t e4l_names_resolve(struct e4l_names *names);
 

@@ -25,8 +25,8 @@ errcode_t e4l_fragments_add(struct e4l_fragments *list, uint64_t lc,
 			    uint64_t pc, uint64_t n);
 
 /*
- * Returns the binary logarithm of the blocks per cluster, because walks divide
- * often.
+ * Returns the binary logarithm of @ratio, the number of blocks in a cluster, so
+ * that walks can shift instead of divide.
  */
 static inline unsigned int e4l_cluster_bits(uint32_t ratio)
 {
@@ -46,7 +46,7 @@ static inline uint64_t e4l_end_cluster(const struct e4l_extent *ex,
 	return ((ex->lblk + (uint64_t)ex->len - 1) >> bits) + 1;
 }
 
-/* The distance between physical and logical clusters. */
+/* The first physical cluster of an extent minus the first logical cluster. */
 static inline uint64_t e4l_away(const struct e4l_extent *ex, unsigned int bits)
 {
 	return (ex->pblk >> bits) - (ex->lblk >> bits);
@@ -61,17 +61,17 @@ static inline bool e4l_goes_on(const struct e4l_extent *a,
 }
 
 /*
- * Whether the extents of a file consist of clusters of @ratio blocks, a power
- * of two.  Errors: E4L_ET_BAD_ARGUMENT (not aligned to clusters, or more than
- * ext4 allows).
+ * Tests whether the extents of a file are aligned to clusters of @ratio blocks,
+ * a power of two.  Error: E4L_ET_BAD_ARGUMENT (not aligned, or cluster numbers
+ * beyond UINT32_MAX).
  */
 errcode_t e4l_check_clusters(const struct e4l_extent *ex, size_t n,
 			     uint32_t ratio);
 
 /*
- * The rest of a walk over a list of fragments, or over the fragments of extents
- * for which e4l_check_clusters() is 0.  A file with millions of fragments is
- * walked without a list.
+ * The remaining part of a walk over a list of fragments, or over the fragments
+ * of extents for which e4l_check_clusters() returns 0.  A walk over extents
+ * needs no list, which would be long for a file with millions of fragments.
  */
 struct e4l_walk {
 	const struct e4l_fragment *v, *end;
@@ -85,16 +85,17 @@ struct e4l_walk e4l_walk_extents(const struct e4l_extent *ex, size_t n,
 bool e4l_next_fragment(struct e4l_walk *walk, struct e4l_fragment *v);
 
 /*
- * Clusters that are contiguous before and after a move, perhaps at the same
- * place.
+ * Clusters that are contiguous in the file and on disk, both before and after a
+ * move; @from can be equal to @to.
  */
 struct e4l_shift {
 	uint64_t lc, from, to, n;
 };
 
 /*
- * Calls @fn for each part of the fragments @old, from the next fragment on,
- * that is in @new.
+ * Pairs the clusters of @old, from the next fragment on, one by one with the
+ * clusters of @new, until one of the two ends.  Calls @fn for each run of pairs
+ * that is contiguous in @old and in @new.
  */
 errcode_t e4l_each_shift(struct e4l_walk old,
 			 const struct e4l_fragments *new,

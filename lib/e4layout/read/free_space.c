@@ -2,9 +2,10 @@
 /*
  * free_space: finds all maximal free extents, in disk order.
  *
- * A pipeline reads groups, as many per job as one read can hold: flex_bg places
- * their bitmaps next to each other.  Free extents that continue across groups
- * are joined when the jobs finish, in order.
+ * A pipeline reads the block bitmaps of consecutive groups in one job, because
+ * flex_bg places these bitmaps next to each other.  Jobs finish in the order of
+ * groups, so that a free extent that continues in the next group is reported
+ * once.
  */
 #include "config.h"
 #include <errno.h>
@@ -17,10 +18,10 @@
 #include "e4layout/base/io_pool.h"
 #include "e4layout/format/own_blocks.h"
 
-#define JOB_BYTES (256u << 10)	/* bitmaps per job */
+#define JOB_BYTES (256u << 10)	/* size of the bitmaps of a job */
 #define TRIES	8	/* attempts to read a bitmap whose checksum is wrong */
 
-/* Metadata of other groups in a group without a bitmap. */
+/* Metadata blocks in a group without a bitmap. */
 struct stray {
 	blk64_t blk;
 	blk64_t count;
@@ -33,14 +34,14 @@ struct free_space {
 	dgrp_t next_group;
 	struct stray *strays;		/* sorted by block */
 	size_t n_strays;
-	/* last free extent, which may continue; len 0: none */
+	/* unreported free extent, which may continue; len 0: none */
 	struct e4l_block_run run;
 	errcode_t (*found)(const struct e4l_block_run *run, void *priv);
 	errcode_t (*damage)(const struct e4l_damage *damage, void *priv);
 	void *priv;
 };
 
-/* Consecutive groups. */
+/* A job of the pipeline: @n consecutive groups. */
 struct job {
 	struct free_space *s;
 	dgrp_t group;
@@ -60,7 +61,7 @@ static bool has_no_bitmap(ext2_filsys fs, dgrp_t group)
 	       ext2fs_group_desc_csum_verify(fs, group);
 }
 
-/* Marks the part of @count blocks from @blk that lies in @group as in use. */
+/* Marks those of the @count blocks from @blk that are in @group as in use. */
 static void mark_used(ext2_filsys fs, dgrp_t group, char *bitmap, blk64_t blk,
 		      blk64_t count)
 {
@@ -109,7 +110,7 @@ static void compute_bitmap(const struct free_space *s, dgrp_t group,
 }
 
 /*
- * Records the parts of @count blocks from @blk that lie in groups without a
+ * Records those of the @count blocks from @blk that are in groups without a
  * bitmap.
  */
 static errcode_t note_metadata(struct free_space *s, blk64_t blk,
@@ -138,8 +139,8 @@ static errcode_t note_metadata(struct free_space *s, blk64_t blk,
 }
 
 /*
- * Records all metadata.  Most of it is in its own group, but flex_bg allows any
- * place.  Ranges that cross a group boundary are split.
+ * Records the bitmaps and inode tables of all groups.  With flex_bg, they can
+ * be in any group.
  */
 static errcode_t note_all_metadata(struct free_space *s)
 {
@@ -242,8 +243,8 @@ static errcode_t read_desc(struct e4l *e, dgrp_t group, void *block,
 }
 
 /*
- * Reads a bitmap again.  On a mounted filesystem, it may be newer than the
- * descriptor.
+ * Reads the descriptor and the bitmap of a group again if the checksum is
+ * wrong: on a mounted filesystem, the bitmap can be newer than the descriptor.
  */
 static void read_again(struct job *job, unsigned int i)
 {

@@ -4,8 +4,8 @@
  *
  *  1. load the names of all inodes, if the caller wants a path for each file;
  *  2. scan: score each file and add up the scores; collect directories;
- *  3. read the directories (some already during 2) for locality and for the
- *     names of the worst files; resolve these files' paths;
+ *  3. read the directories, some of them during step 2 already, for locality
+ *     and for the names of the worst files; find the paths of these files;
  *  4. read the free space.
  */
 #include "config.h"
@@ -23,7 +23,7 @@ struct build {
 	const struct e4l_model_options *opt;
 	struct e4l_model *m;
 	struct e4l_dirs *dirs;
-	struct e4l_names *names; /* see step 1; otherwise NULL before step 3 */
+	struct e4l_names *names; /* from step 1, or else from step 3 */
 	struct e4l_scorer scorer;	/* scorer of the current file */
 	bool damaged;			/* the current file is damaged */
 	/* some entries were read before the worst files were known */
@@ -104,8 +104,8 @@ static void rise(const struct build *b, size_t i)
 }
 
 /*
- * Offers a file to the heap.  Files come in ascending order: of equally bad
- * files, the first is kept.
+ * Offers a file to the heap.  Files come in ascending order of inode numbers:
+ * of equally bad files, the first is kept.
  */
 static errcode_t offer(struct build *b, const struct e4l_piece *p,
 		       const struct e4l_file_score *score)
@@ -292,7 +292,10 @@ static bool wants_entry(const struct e4l_dirent *entry, void *priv)
 	return !b->names || e4l_names_wanted(entry, b->names);
 }
 
-/* Before the end of the scan, the worst files are unknown. */
+/*
+ * Adds an entry to the names or, while the worst files are not yet known, notes
+ * that the entry was missed.
+ */
 static errcode_t add_entry(const struct e4l_dirent *entry, void *priv)
 {
 	struct build *b = priv;
@@ -338,9 +341,9 @@ static errcode_t put_paths(struct build *b)
 }
 
 /*
- * Reads the remaining directories, for locality and for the worst files' names;
- * reads directories that were read too early, or not for names, again for names
- * only.
+ * Reads the remaining directories, for locality and for the names of the worst
+ * files.  If names are missing, reads all directories again for names only:
+ * some were read before the worst files were known, or are not in opt->only.
  */
 static errcode_t finish_dirs(struct build *b)
 {

@@ -3,9 +3,9 @@
  * names: converts inodes to paths, and paths to inodes.
  *
  * Each name is stored with the inode number of its directory.  If only some
- * inodes are wanted, the names of parents are resolved level by level: each
- * level reads ".." of the directories without a name, and searches the parents
- * for the names.
+ * inodes are wanted, the names of their directories are found level by level:
+ * each level reads ".." of the directories without a name, and searches the
+ * parents for the missing names.
  */
 #include "config.h"
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "e4layout/format/dirent.h"
 #include "dirs.h"
 
-/* A path has at most PATH_MAX bytes, and each level takes two or more. */
+/* A path has at most PATH_MAX bytes, and each component at least two. */
 #define MAX_LEVELS 2048
 #define MAX_PATH_BYTES (MAX_LEVELS * (EXT2_NAME_LEN + 1) + 1)
 
@@ -28,10 +28,10 @@ struct name {
 	uint64_t len : 8;
 };
 
-/* A component of a path: the name, and the length of the path up to its end. */
+/* A component of a path. */
 struct level {
 	size_t name;			/* index of the name */
-	size_t bytes;
+	size_t bytes;	/* length of the path up to the end of the name */
 };
 
 struct ino_vec {
@@ -47,11 +47,11 @@ struct e4l_names {
 	size_t text_len, text_max;
 	bool all;
 	struct ino_vec wanted;		/* sorted inodes to name */
-	/* filter: a bit for the low bits of each wanted inode */
+	/* filter: the bit (inode number % 4096) of each wanted inode is set */
 	uint64_t sieve[64];
 	struct ino_vec parents;		/* parents of wanted directories */
 	size_t next;			/* index after the name found last */
-	/* The path of the last call.  @path has space for every path. */
+	/* the path that e4l_names_path() returned last */
 	char *path;
 	struct level level[MAX_LEVELS];
 	unsigned int depth;
@@ -76,7 +76,7 @@ static void sort_unique(struct ino_vec *vec)
 	vec->n = n;
 }
 
-/* The filter rejects most entries, which are not wanted. */
+/* The filter rejects most unwanted inodes without a search. */
 static bool is_wanted(const struct e4l_names *names, ext2_ino_t ino)
 {
 	return names->all ||
@@ -234,9 +234,9 @@ static errcode_t read_some(struct e4l *e, const struct ino_vec *dirs,
 }
 
 /*
- * Finds names for the parents of named inodes.  A parent that does not contain
- * the inode it is the ".." of has no name and no path, and is not searched
- * again.
+ * Finds names for the directories of the names found so far.  In a damaged
+ * filesystem, a directory may have no name: *@more is false if no name was
+ * found.
  */
 static errcode_t resolve_level(struct e4l_names *names, bool *more)
 {
@@ -304,8 +304,8 @@ errcode_t e4l_names_load(struct e4l *e, const ext2_ino_t *wanted, size_t n,
 /* -------------------------------------------------------------------- paths */
 
 /*
- * Finds the next name: callers ask for paths in ascending order, like the
- * names.
+ * Finds the name of @ino.  Tries the name after the last result first, because
+ * callers often ask for paths in ascending order of inodes.
  */
 static struct name *find_next(struct e4l_names *names, ext2_ino_t ino)
 {
@@ -321,8 +321,8 @@ static struct name *find_next(struct e4l_names *names, ext2_ino_t ino)
 }
 
 /*
- * The name of the directory of @name, often the last component of the current
- * path, or the one before.
+ * The name of the directory of @name.  Tries the last two components of the
+ * current path first.
  */
 static struct name *parent_of(const struct e4l_names *names,
 			      const struct name *name)
@@ -362,8 +362,9 @@ static void enter(struct e4l_names *names, struct name *name)
 }
 
 /*
- * Marks the @n names of @up as lost if they do not lead to the root: @next is
- * NULL or, in a damaged filesystem, one of them.
+ * Marks the @n names @up, each the directory of the name before, as lost if
+ * they do not lead to the root: the directory of the last name has no name
+ * (@next is NULL), or its name is in @up, a loop in a damaged filesystem.
  */
 static void note_lost(struct name *const *up, unsigned int n,
 		      const struct name *next)
@@ -431,7 +432,7 @@ struct lookup {
 	size_t len;
 	ext2_ino_t ino;			/* 0: not found */
 	bool is_dir;	/* the inode has entries, at least ".." */
-	struct e4l_damage damage;	/* first damage; why is 0: none */
+	struct e4l_damage damage;	/* the first damage; why 0: no damage */
 };
 
 static errcode_t look(const struct e4l_dirent *entry, void *priv)
@@ -453,7 +454,7 @@ static errcode_t look_damaged(const struct e4l_damage *damage, void *priv)
 	return 0;
 }
 
-/* Sets the detail: why the inode @ino has no such name. */
+/* Sets the failure detail and returns the reason: @ino has no such entry. */
 static errcode_t fail_lookup(struct e4l *e, const struct lookup *l,
 			     ext2_ino_t ino)
 {
@@ -501,8 +502,8 @@ struct subtree {
 };
 
 /*
- * Adds each possible directory once to the next level; the scan ignores other
- * files.
+ * Adds the inode of an entry to the next level, once, if the inode may be a
+ * directory; e4l_dirs_read() ignores other files.
  */
 static errcode_t descend(const struct e4l_dirent *entry, void *priv)
 {

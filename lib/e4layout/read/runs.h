@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * runs: extents of a file, independent of their division into entries.  No I/O.
+ * runs: contiguous blocks of one state, which can take several extents.  No
+ * I/O.
  */
 #ifndef E4L_RUNS_H
 #define E4L_RUNS_H
 
 #include <e4layout/extents.h>
 
-/* Contiguous blocks of the same state. */
+/* Blocks of one state that are contiguous in the file and on disk. */
 struct e4l_state_run {
 	uint64_t lblk, len;
 	blk64_t pblk;
@@ -15,8 +16,8 @@ struct e4l_state_run {
 };
 
 /*
- * Reads the run that begins with ex[*i] and advances *i.  Returns false, with a
- * length of 0, if there is none.
+ * Sets *@run to the run that begins with ex[*i], and advances *i.  Returns
+ * false and sets the length to 0 after the last extent.
  */
 bool e4l_next_state_run(const struct e4l_extent *ex, size_t n, size_t *i,
 			struct e4l_state_run *run);
@@ -41,12 +42,12 @@ size_t e4l_cut_run(const struct e4l_state_run *run, struct e4l_extent *out);
  */
 size_t e4l_pack(const struct e4l_extent *ex, size_t n, struct e4l_extent *out);
 
-/* Whether the extents are in order and none is longer than the maximum. */
+/* Whether the extents are in order, do not overlap, and are not too long. */
 bool e4l_well_formed(const struct e4l_extent *ex, size_t n);
 
 /*
- * Returns the number of fragments; *@largest: blocks of the largest, unless
- * NULL.
+ * Returns the number of fragments.  Unless @largest is NULL, *@largest is the
+ * number of blocks in the largest fragment.
  */
 uint64_t e4l_count_fragments(const struct e4l_extent *ex, size_t n,
 			     uint64_t *largest);

@@ -26,7 +26,7 @@
  */
 #ifndef SCAN_LIMITS
 #define GATHER_MAX	(4u << 20) /* bytes of tree blocks per gathering read */
-/* limit after which work() reads no more tree blocks */
+/* number of tokens from which work() reads no more tree blocks */
 #define TOKENS_MAX	(256u << 10)
 #define PIECE_EXTENTS	(32u << 10)
 #define PIECE_TREE	(4u << 10)
@@ -82,8 +82,8 @@ struct node {
 /*
  * The tokens of a job are a list of inodes, followed by one list for each tree
  * block that has been read; TOKEN_END ends each list.  The argument of a
- * TOKEN_TREE is the start of its list, or 0 if its content follows directly.  A
- * walk visits all tokens in logical order.
+ * TOKEN_TREE is the index of the block's list, or 0 if the content of the block
+ * follows the token.  A walk visits all tokens in logical order.
  */
 struct walk {
 	size_t at[EXTENT_MAX_DEPTH + 2]; /* index in each list on the path */
@@ -110,8 +110,8 @@ struct job {
 /* ---------------------------------------------------------------- 1. chunks */
 
 /*
- * The number of inodes at the start of @group's table that may be in use;
- * *@why: damage.
+ * The number of inodes at the start of @group's inode table that may be in use.
+ * *@why is the error of a damaged group descriptor, or 0.
  */
 static uint32_t group_inodes(ext2_filsys fs, dgrp_t group, errcode_t *why)
 {
@@ -139,7 +139,7 @@ static uint32_t group_inodes(ext2_filsys fs, dgrp_t group, errcode_t *why)
 }
 
 /*
- * The index of the next wanted inode in @group, from @index on; @limit if none.
+ * The index of the next wanted inode in @group, from @index on, or @limit.
  */
 static uint32_t next_wanted(struct scan *s, dgrp_t group, uint32_t index,
 			    uint32_t limit)
@@ -356,7 +356,7 @@ static errcode_t decode_block(struct job *job, unsigned int block)
 	return err;
 }
 
-/* The read of the chunk failed: reads block by block. */
+/* Reads a chunk block by block, after a failed read of the whole chunk. */
 static errcode_t read_singly(struct job *job)
 {
 	struct scan *s = job->s;
@@ -398,8 +398,8 @@ static errcode_t read_chunk(struct job *job)
 /* ------------------------------------------------------------ 2. tree blocks */
 
 /*
- * Returns the next token, or NULL.  After a tree block's token, its content
- * comes next.
+ * Returns the next token of a walk, or NULL.  The tokens of a tree block's
+ * content come after the token of the tree block.
  */
 static struct e4l_token *walk_on(const struct job *job, struct walk *w)
 {
@@ -429,7 +429,7 @@ static void look_at_node(struct job *job, const struct node *node,
 		      block, s->priv);
 }
 
-/* The checksum seed, which only inodes with tree blocks need. */
+/* The checksum seed of an inode; 0 if the inode has no tree blocks. */
 static uint32_t inode_seed(const struct job *job,
 			   const struct e4l_token *inode)
 {
@@ -443,8 +443,8 @@ static uint32_t inode_seed(const struct job *job,
 }
 
 /*
- * Collects the next tree blocks to read; returns their number.  Moves
- * job->resolved to the first of them.
+ * Collects the next tree blocks to read in job->wants and returns their number.
+ * Moves job->resolved to the first collected tree block.
  */
 static size_t collect_nodes(struct job *job)
 {
@@ -522,7 +522,7 @@ static void visit_node(const struct e4l_want *want, const void *block,
 	}
 }
 
-/* Reads the next tree blocks; *@more is false if there are none. */
+/* Reads the next tree blocks; *@more is false if all have been read. */
 static errcode_t resolve_nodes(struct job *job, bool *more)
 {
 	size_t n = collect_nodes(job);
@@ -649,8 +649,8 @@ static errcode_t emit_token(struct job *job, const struct e4l_token *t)
 }
 
 /*
- * The inodes are often in another processor's cache: prefetch them a few tokens
- * ahead.
+ * Prefetches an inode some tokens before its use: inodes are often in the cache
+ * of another processor.
  */
 static void prefetch_inode(const struct job *job, const struct e4l_token *t)
 {
@@ -662,7 +662,8 @@ static void prefetch_inode(const struct job *job, const struct e4l_token *t)
 }
 
 /*
- * Reports the tokens up to an unread tree block or, with *@end set, to the end.
+ * Reports the tokens up to the next unread tree block, or up to the end of the
+ * walk (*@end is true).
  */
 static errcode_t emit_resolved(struct job *job, struct walk *w, bool *end)
 {
@@ -680,7 +681,8 @@ static errcode_t emit_resolved(struct job *job, struct walk *w, bool *end)
 }
 
 /*
- * Copies the remaining tokens of the walk into one list, and drops the others.
+ * Copies the unreported tokens of the walk into one list, and drops the
+ * reported ones.
  */
 static errcode_t flatten(struct job *job, struct walk *w)
 {
@@ -823,7 +825,7 @@ errcode_t e4l_scan_inode(struct e4l *e, ext2_ino_t ino,
 		return e4l_fail(e, E4L_ET_BAD_ARGUMENT, "scanning an inode",
 				ino, 0);
 	group = ext2fs_group_of_ino(e->fs, ino);
-	/* a tree of runs: a bit array can take 512 MiB */
+	/* an rbtree takes little memory; a bit array can take 512 MiB */
 	e->fs->default_bitmap_type = EXT2FS_BMAP64_RBTREE;
 	err = ext2fs_allocate_inode_bitmap(e->fs, "one inode", &only);
 	e->fs->default_bitmap_type = type;

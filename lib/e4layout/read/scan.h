@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* scan: a scan for callers that examine the on-disk structures. */
+/* scan: scans inodes for callers that examine the on-disk structures. */
 #ifndef E4L_SCAN_H
 #define E4L_SCAN_H
 
@@ -7,9 +7,10 @@
 #include "e4layout/format/extent_tree.h"
 
 /*
- * Callbacks for everything that the scan reads, before decoding.  Called by
- * several threads at once, in no particular order.  The callbacks verify
- * checksums and the depth in tree blocks; the scan decodes as much as possible.
+ * Callbacks for the inodes and tree blocks that a scan reads, before the scan
+ * decodes them.  Called by several threads at once, in no particular order.
+ * The scan does not verify checksums and the depth of tree blocks: the
+ * callbacks must do so.
  */
 struct e4l_scan_look {
 	/*
@@ -34,7 +35,10 @@ struct e4l_scan_look {
  */
 errcode_t e4l_refuse_damage(const struct e4l_damage *damage, void *priv);
 
-/* Like e4l_scan() of all inodes; calls @look with the same @priv. */
+/*
+ * Scans all inodes as e4l_scan() does, but calls @look for each inode and tree
+ * block first; callbacks of @look and @ops get @priv.
+ */
 errcode_t e4l_scan_looking(struct e4l *e, const struct e4l_scan_look *look,
 			   const struct e4l_scan_ops *ops, void *priv);
 

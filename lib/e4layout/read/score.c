@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Scores the layout of a file, in e4layout's terms and in the peers'.  Does no
- * I/O.
+ * score: scores the layout of a file, in the terms of e4layout, filefrag,
+ * e4defrag and e2fsck.  Does no I/O.
  */
 #include "config.h"
 #include <e4layout/score.h>
@@ -22,8 +22,8 @@ static uint32_t max_len(bool unwritten)
 }
 
 /*
- * e2fsck's check: whether the @len blocks from @pblk continue the file
- * contiguously.
+ * Tests, as e2fsck does, whether the next @len blocks of the file, from @pblk
+ * on, follow the previous block.
  */
 static void e2fsck_step(struct e4l_scorer *s, blk64_t pblk, uint32_t len)
 {
@@ -33,8 +33,8 @@ static void e2fsck_step(struct e4l_scorer *s, blk64_t pblk, uint32_t len)
 }
 
 /*
- * filefrag accepts a hole if there is no gap on the disk, or a gap as long as
- * the hole.
+ * Whether filefrag counts @last and @x as one extent.  After a hole in the
+ * file, it does if there is no gap on the disk, or a gap as long as the hole.
  */
 static bool filefrag_expects(const struct e4l_extent *last,
 			     const struct e4l_extent *x)
@@ -58,7 +58,7 @@ static void end_state_run(struct e4l_scorer *s)
 	s->state_run_blocks = 0;
 }
 
-/* Counts the relation of two extents of one fragment. */
+/* Counts a split or a mergeable pair: two adjacent extents of a fragment. */
 static void count_joint(struct e4l_file_score *f, const struct e4l_extent *last,
 			const struct e4l_extent *x)
 {
@@ -143,8 +143,9 @@ void e4l_score_piece(struct e4l_scorer *s, const struct e4l_piece *piece)
 }
 
 /*
- * The number of clusters that e2fsck counts for an inode, including its tree
- * and extended attributes: e2fsck requires i_blocks to match.
+ * The number of clusters that e2fsck counts for an inode, including tree blocks
+ * and extended attributes.  i_blocks is this number: e2fsck reports any other
+ * value as an error.
  */
 static uint64_t inode_clusters(const struct ext2_inode_large *inode,
 			       ext2_filsys fs)

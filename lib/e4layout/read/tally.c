@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Counts locality.  A directory of one block is counted when the block is
- * parsed; for larger directories, pairs of directory and inode are collected,
- * sorted and counted at the end of the round; a directory that is too large for
- * that uses one bit per inode.
+ * tally: counts the locality of directories.  A directory of one block is
+ * counted when the block is parsed.  For larger directories, pairs of directory
+ * and inode are collected, sorted, and counted at the end of the round.  For a
+ * huge directory, a bitmap of inodes takes the place of the pairs.
  */
 #include "config.h"
 #include <errno.h>
@@ -15,9 +15,9 @@
 #include "e4layout/format/dirent.h"
 #include "tally.h"
 
-/* limit of blocks in directories of several blocks */
+/* limit for the sum of a round's directories of several blocks */
 #define ROUND_BYTES	(8u << 20)
-/* A directory of few inodes can have this many blocks. */
+/* inode-table blocks allowed in addition to twice the ideal number */
 #define SPREAD_BLOCKS	4
 
 static bool get_bit(const uint8_t *bits, ext2_ino_t ino)
@@ -37,7 +37,7 @@ static uint8_t *new_bits(ext2_filsys fs)
 
 /* ----------------------------------------------------------------- locality */
 
-/* Counts inodes in ascending order, with repetitions. */
+/* Counts distinct inodes and blocks: see count_ino(). */
 struct counter {
 	ext2_filsys fs;
 	struct e4l_dir_locality l;
@@ -279,7 +279,7 @@ void e4l_part_inline(struct e4l_tally_part *part, ext2_ino_t ino,
 			e4l_count_locality(fs, ino, part->inos, part->n_inos);
 }
 
-/* Adds a part's pairs to the round's. */
+/* Adds the pairs of @part to the pairs of the round. */
 static errcode_t keep_pairs(struct e4l_tally *t,
 			    const struct e4l_tally_part *part)
 {
@@ -387,7 +387,7 @@ static errcode_t tell_locality(struct e4l_tally *t,
 	return err;
 }
 
-/* Counts a huge directory after its last block. */
+/* Counts the locality of a huge directory after its last block. */
 static errcode_t count_seen(struct e4l_tally *t,
 			    const struct e4l_tally_dir *dir)
 {
@@ -405,7 +405,7 @@ static errcode_t count_seen(struct e4l_tally *t,
 	return tell_locality(t, dir, counted(&c, dir->ino));
 }
 
-/* Counts the directories [@first, @end) of several blocks. */
+/* Counts those directories of [@first, @end) that have several blocks. */
 static errcode_t count_pairs(struct e4l_tally *t, size_t first, size_t end)
 {
 	errcode_t err = 0;
@@ -507,8 +507,8 @@ static errcode_t note_dir(const struct e4l_piece *piece, void *priv)
 }
 
 /*
- * Without the filetype feature, entries do not show which inodes are
- * directories.
+ * Finds all directories: without the filetype feature, entries do not show
+ * which inodes are directories.
  */
 static errcode_t learn_dirs(struct e4l_tally *t)
 {

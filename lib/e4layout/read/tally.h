@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * tally: parses directory blocks, for any reader: reports the entries, and
- * counts the locality of their directory.
+ * tally: parses directory blocks for readers such as dirs.c: reports the
+ * entries, and counts the locality of each directory.
  *
- * Directories come in batches, and are read in rounds of consecutive
- * directories.  Threads parse the blocks of a round in any order, each thread
- * with its own part; parts are merged one at a time, and are counted at the end
- * of the round.
+ * A batch of directories is read in rounds of consecutive directories.  Threads
+ * parse the blocks of a round in any order, each thread into its own part.
+ * Parts are merged one at a time.  The end of a round counts the locality of
+ * its directories.
  */
 #ifndef E4L_TALLY_H
 #define E4L_TALLY_H
@@ -25,8 +25,9 @@ struct e4l_tally_dir {
 	uint64_t blocks;		/* blocks in this batch */
 	struct e4l_dir_use use;	/* the number of blocks is from the map */
 	bool encrypted;
-	bool has_hashes;	/* its entries have hashes after the names */
-	bool stays;	/* must not be rebuilt: see judge_use() */
+	bool has_hashes;	/* entries have hashes after the names */
+	/* must not be rebuilt: damaged, with holes, or without extents */
+	bool stays;
 	bool begun;			/* began in an earlier batch */
 	bool last;			/* ends in this batch */
 };
@@ -66,11 +67,11 @@ struct e4l_tally_part {
 	size_t n_damage;
 	struct e4l_dir_use *use;	/* statistics of the current block */
 	unsigned int hash_bytes; /* size of the hashes after each name */
-	ext2_ino_t lost_found;		/* if an entry has that name */
+	ext2_ino_t lost_found;	/* inode of lost+found; 0: not found */
 	errcode_t err;			/* after an error, nothing is added */
 };
 
-/* As e4l_dirs_new(). */
+/* Initializes @t; @ops and @priv are as for e4l_dirs_new(). */
 errcode_t e4l_tally_init(struct e4l_tally *t, struct e4l *e,
 			 const struct e4l_dirs_ops *ops, void *priv);
 /* Frees the content of @t, including the batch; a zeroed @t is allowed. */
@@ -81,23 +82,25 @@ errcode_t e4l_tally_add(struct e4l_tally *t, ext2_ino_t ino,
 			uint32_t generation, uint32_t flags);
 
 /*
- * Begin a round with t->dirs[@first]; *@n is the number of its directories,
- * whose blocks are to be parsed.  End the round.
+ * Begins a round with t->dirs[@first] and sets *@n to the number of directories
+ * in the round.  The caller passes the blocks of these directories to
+ * e4l_part_block().
  */
 errcode_t e4l_tally_begin(struct e4l_tally *t, size_t first, size_t *n);
+/* Ends a round after all its parts have been merged. */
 errcode_t e4l_tally_end(struct e4l_tally *t, size_t first, size_t n);
 
-/* @part starts zeroed. */
+/* Initializes @part, which must be zeroed. */
 errcode_t e4l_part_init(struct e4l_tally_part *part, struct e4l_tally *t);
 void e4l_part_release(struct e4l_tally_part *part);
 
-/* Empties @part. */
+/* Empties @part, to use it again. */
 void e4l_part_begin(struct e4l_tally_part *part);
 
 /*
- * Parses block @blk, number @lblk of t->dirs[@index]; @block: its content on
- * disk, or NULL if the block cannot be read.  At most E4L_PART_BLOCKS times per
- * part.
+ * Parses block @blk, which is block @lblk of the directory t->dirs[@index].
+ * @block is the content of the block on disk, or NULL if the block cannot be
+ * read.  A part has at most E4L_PART_BLOCKS blocks.
  */
 void e4l_part_block(struct e4l_tally_part *part, uint32_t index, uint32_t lblk,
 		    blk64_t blk, const void *block);
@@ -106,12 +109,12 @@ void e4l_part_block(struct e4l_tally_part *part, uint32_t index, uint32_t lblk,
 void e4l_part_inline(struct e4l_tally_part *part, ext2_ino_t ino,
 		     const struct ext2_inode_large *inode);
 
-/* Merges @part; one thread at a time. */
+/* Merges @part into its tally.  Called by one thread at a time. */
 errcode_t e4l_part_take(struct e4l_tally_part *part);
 
 /*
- * The locality of directory @dir, which needs the @n inodes @inos, including
- * its own; repetitions are allowed.  Sorts @inos.
+ * The locality of the directory @dir.  @inos has @n inodes, in any order and
+ * with repetitions: @dir, and its entries without subdirectories.  Sorts @inos.
  */
 struct e4l_dir_locality e4l_count_locality(ext2_filsys fs, ext2_ino_t dir,
 					   ext2_ino_t *inos, size_t n);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* zero_runs: unwritten runs of a file that save extents if zeroed.  No I/O. */
+/*
+ * zero_runs: unwritten runs of a file that become one extent with their
+ * neighbors if they are zeroed.  No I/O.
+ */
 #ifndef E4L_ZERO_RUNS_H
 #define E4L_ZERO_RUNS_H
 
@@ -11,14 +14,15 @@ struct e4l_zero_run {
 	uint32_t lblk;
 	uint32_t len;
 	uint8_t gain;			/* extents saved: 1 or 2 */
-	bool before, behind;		/* there are adjacent extents before and after */
-	bool chosen;
+	/* an extent is adjacent before the run, and one is after the run */
+	bool before, behind;
+	bool chosen;			/* to be zeroed */
 };
 
 /*
- * Appends the unwritten runs of @ex with at most @max_blocks blocks that end
- * before @eof_blk and whose zeroing saves extents, in logical order, as runs of
- * @file.
+ * Appends the unwritten runs of @ex whose zeroing saves extents to *@runs, in
+ * logical order, as runs of @file.  Runs of more than @max_blocks blocks, and
+ * runs that extend beyond @eof_blk, are left out.
  */
 errcode_t e4l_find_zero_runs(const struct e4l_extent *ex, size_t n_ex,
 			     uint32_t max_blocks, uint64_t eof_blk,
@@ -31,9 +35,9 @@ const struct e4l_zero_run *e4l_zero_of_file(const struct e4l_zero_run *runs,
 					    size_t *n_file);
 
 /*
- * Marks the extents @ex as written that are in chosen runs of the file, and
- * adds them to *@zero, unless zeroing saves no extent at their current places.
- * Errors: ENOMEM.
+ * Marks the extents of each chosen run as written, and adds the blocks of the
+ * run to *@zero.  A run that has no adjacent extent in @ex is skipped, because
+ * zeroing it would save no extent.  Errors: ENOMEM.
  */
 errcode_t e4l_zero_apply(struct e4l_extent *ex, size_t n_ex,
 			 const struct e4l_zero_run *runs, size_t n,
