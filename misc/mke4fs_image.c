@@ -159,20 +159,25 @@ errcode_t plan_image(const struct config *c, struct e4l_tree *t,
 	return err;
 }
 
-/* Appends "A are needed, B are free (C are missing)" if C is not 0. */
-static void add_missing(FILE *f, const char *what, uint64_t wanted,
-			uint64_t free, uint32_t unit_bytes, const char *advice)
+/*
+ * Appends "A are needed, B are free (C are missing)" after @before if C is not
+ * 0.  Returns whether C is 0.
+ */
+static bool add_missing(FILE *f, const char *before, const char *what,
+			uint64_t wanted, uint64_t free, uint32_t unit_bytes,
+			const char *advice)
 {
 	char a[UNITS_LEN], b[UNITS_LEN], c[UNITS_LEN];
 	uint64_t missing = wanted - free;
 
 	if (wanted <= free)
-		return;
-	fprintf(f, "%s not enough %s: %s are needed, %s are free (%s are "
-		"missing%s)", ftell(f) ? "," : "", what, units_count(wanted, a),
+		return true;
+	fprintf(f, "%snot enough %s: %s are needed, %s are free (%s are "
+		"missing%s)", before, what, units_count(wanted, a),
 		units_count(free, b), unit_bytes ?
 		units_size(missing * unit_bytes, c) : units_count(missing, c),
 		advice);
+	return false;
 }
 
 static void say_no_room(const struct image *im)
@@ -181,15 +186,16 @@ static void say_no_room(const struct image *im)
 	char *text = NULL;
 	size_t len;
 	FILE *f = text_open(&text, &len);
+	bool enough;
 
 	if (f) {
-		add_missing(f, "blocks", s->wanted_blocks, s->free_blocks,
-			    im->fs->blocksize, "");
-		add_missing(f, "inodes", s->wanted_inodes, s->free_inodes, 0,
-			    "; -N sets the number of inodes");
+		enough = add_missing(f, "", "blocks", s->wanted_blocks,
+				     s->free_blocks, im->fs->blocksize, "");
+		add_missing(f, enough ? "" : ", ", "inodes", s->wanted_inodes,
+			    s->free_inodes, 0, "; -N sets the number of inodes");
 	}
 	if (f && text_close(f))
-		say("%s:%s", im->name, text);
+		say("%s: %s", im->name, text);
 	else
 		say("%s: not enough space", im->name);
 	free(text);

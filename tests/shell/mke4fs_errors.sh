@@ -39,7 +39,7 @@ mkdir "$work/src"
 head -c 3000000 /dev/urandom >"$work/src/file"
 
 # not enough space
-refuse 'not enough blocks: [0-9,]+ are needed, [0-9,]+ are free .[0-9.]+ MiB are missing.$' \
+refuse 'img: not enough blocks: [0-9,]+ are needed, [0-9,]+ are free .[0-9.]+ MiB are missing.$' \
 	-d "$work/src" "$work/img" 2M
 (cd "$work/src" && mkdir many && cd many && seq 500 | xargs touch)
 refuse 'not enough inodes: 504 are needed, [0-9]+ are free' \
