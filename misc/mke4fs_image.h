@@ -83,4 +83,16 @@ bool flush_image(const struct config *c, struct image *im);
 /* Closes everything, without writing libext2fs' cached changes. */
 void drop_image(struct image *im);
 
+/* --------------------------------------------------------- mke4fs_report.c */
+
+/* Reports timestamps that the inodes cannot store. */
+void warn_of_times(const struct image *im);
+
+/*
+ * Prints the report.  @left_out: paths that --skip-damaged omitted.  Returns
+ * false after printing an error.
+ */
+bool report(const struct config *c, struct e4l_tree *t, const struct image *im,
+	    uint32_t blocksize, json_t *left_out);
+
 #endif
