@@ -26,8 +26,29 @@ static int set_mode(int fd, const char *path)
 					      old.st_mode & 0777) ? errno : 0;
 }
 
-static int write_all(int fd, const char *bytes, size_t n)
+/* The content of the new file. */
+struct content {
+	bool (*write)(int fd, void *priv);
+	void *priv;
+};
+
+struct bytes {
+	const char *path;
+	const char *bytes;
+	size_t n;
+};
+
+static bool say_failed(const char *path, int err)
 {
+	say_write_error(path, path, "cannot write", err);
+	return false;
+}
+
+static bool write_bytes(int fd, void *priv)
+{
+	const struct bytes *b = priv;
+	const char *bytes = b->bytes;
+	size_t n = b->n;
 	ssize_t done;
 
 	for (; n; bytes += done, n -= done) {
@@ -35,9 +56,9 @@ static int write_all(int fd, const char *bytes, size_t n)
 		if (done < 0 && errno == EINTR)
 			done = 0;
 		else if (done <= 0)
-			return done ? errno : EIO;
+			return say_failed(b->path, done ? errno : EIO);
 	}
-	return fsync(fd) ? errno : 0;
+	return true;
 }
 
 /*
@@ -54,47 +75,50 @@ static int open_directory(const char *path)
 	return fd;
 }
 
-static int write_beside(char *temporary, const char *path, const char *bytes,
-			size_t n)
+static bool write_beside(char *temporary, const char *path,
+			 const struct content *content)
 {
 	int fd = mkostemp(temporary, O_CLOEXEC), err;
+	bool written;
 
 	if (fd < 0)
-		return errno;
+		return say_failed(path, errno);
 	err = set_mode(fd, path);
-	if (!err)
-		err = write_all(fd, bytes, n);
+	written = !err && content->write(fd, content->priv);
+	if (written && fsync(fd))
+		err = errno;
 	if (close(fd) && !err)
 		err = errno;
-	if (!err && rename(temporary, path))
+	if (written && !err && rename(temporary, path))
 		err = errno;
-	if (err)
+	if (!written || err)
 		unlink(temporary);
-	return err;
+	return err ? say_failed(path, err) : written;
 }
 
 /*
  * Blocks signals while the temporary file exists, so that a signal that ends
  * the process leaves no file beside @path.
  */
-static int write_undisturbed(char *temporary, const char *path,
-			     const char *bytes, size_t n)
+static bool write_undisturbed(char *temporary, const char *path,
+			      const struct content *content)
 {
 	sigset_t all, old;
-	int err;
+	bool done;
 
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &old);
-	err = write_beside(temporary, path, bytes, n);
+	done = write_beside(temporary, path, content);
 	sigprocmask(SIG_SETMASK, &old, NULL);
-	return err;
+	return done;
 }
 
-bool replace_file(const char *path, const char *bytes, size_t n)
+static bool replace(const char *path, const struct content *content)
 {
 	char *temporary;
 	struct stat st;
-	int err, dir;
+	bool done;
+	int dir;
 
 	if (!e4l_lstat(path, &st) && !S_ISREG(st.st_mode)) {
 		say("%s: not a regular file; not replaced", path);
@@ -108,14 +132,27 @@ bool replace_file(const char *path, const char *bytes, size_t n)
 	 * Everything that can lack memory comes before the new name is created.
 	 */
 	dir = open_directory(path);
-	err = dir < 0 ? errno :
-	      write_undisturbed(temporary, path, bytes, n);
-	if (!err && fsync(dir))
-		err = errno;
+	done = dir < 0 ? say_failed(path, errno) :
+			 write_undisturbed(temporary, path, content);
+	if (done && fsync(dir))
+		done = say_failed(path, errno);
 	if (dir >= 0)
 		close(dir);
 	free(temporary);
-	if (err)
-		say_write_error(path, path, "cannot write", err);
-	return !err;
+	return done;
+}
+
+bool replace_file_by(const char *path, bool (*write)(int fd, void *priv),
+		     void *priv)
+{
+	const struct content content = { write, priv };
+
+	return replace(path, &content);
+}
+
+bool replace_file(const char *path, const char *bytes, size_t n)
+{
+	struct bytes all = { path, bytes, n };
+
+	return replace_file_by(path, write_bytes, &all);
 }

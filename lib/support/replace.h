@@ -16,4 +16,11 @@
  */
 bool replace_file(const char *path, const char *bytes, size_t n);
 
+/*
+ * As replace_file(), with the content that @write writes to the empty file @fd.
+ * @write returns false after printing an error.
+ */
+bool replace_file_by(const char *path, bool (*write)(int fd, void *priv),
+		     void *priv);
+
 #endif
