@@ -24,7 +24,7 @@
 #include <linux/fs.h>
 #include "e4layout/base/stat.h"
 #include "e4layout/populate/tree_edit.h"
-#include "mke4fs_image.h"
+#include "mke4fs_dm_verity.h"
 #include "mke4fs_source.h"
 #include "support/verify.h"
 #include "support/interrupt.h"
@@ -419,7 +419,8 @@ static bool fill_new(const struct config *c, struct e4l_tree *t,
 	 * its blocks.
 	 */
 	done = done && flush_image(c, im) && copy_prototype(im, tf.fd) &&
-	       (!fills(c) || write_content(c, t, im, &tf));
+	       (!fills(c) || write_content(c, t, im, &tf)) &&
+	       dm_verity_write(c, im, tf.fd, &in);
 	done = close_target(c->device, &tf, done);
 out:
 	interrupt_stop(&in);
@@ -454,7 +455,8 @@ static bool fill_device(const struct config *c, struct e4l_tree *t,
 	if (done) {
 		interrupt_watch(&in, im->e);
 		done = target_is_ours(own) && write_content(c, t, im, &tf) &&
-		       target_is_ours(own) && flush_image(c, im);
+		       target_is_ours(own) && flush_image(c, im) &&
+		       dm_verity_write(c, im, tf.fd, &in);
 	}
 	interrupt_stop(&in);
 	if (!opened)
@@ -520,9 +522,10 @@ static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes,
 	if (done) {
 		blocksize = im.fs->blocksize;
 		warn_of_times(&im);
-		if (!c->dry_run && !bytes)
+		done = dm_verity_allowed(c, &im, bytes);
+		if (done && !c->dry_run && !bytes)
 			done = fill_new(c, t, &im);
-		else if (!c->dry_run)
+		else if (done && !c->dry_run)
 			done = overwrite(c, t, &im);
 	}
 	if (done && c->oci_config && !c->dry_run)

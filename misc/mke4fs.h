@@ -56,6 +56,8 @@ struct config {
 	/* the open filesystem of --from, or NULL */
 	struct target *source_fs;
 	const char *sort;
+	/* hash file; "": behind the filesystem; NULL: no hash tree */
+	const char *dm_verity;
 	const char *name, *size;	/* operands */
 	const char *called;		/* argv[0] of mke2fs */
 	/* device or image that the name refers to; freed by the owner */

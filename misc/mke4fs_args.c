@@ -190,6 +190,10 @@ static const struct args_option options[] = {
 	{ .name = "sort", .kind = ARGS_TEXT, .offset = AT(sort),
 	  .value = "FILE",
 	  .help = "place files by \"PRIORITY PATH\" lines, highest first" },
+	{ .name = "dm-verity", .kind = ARGS_TEXT, .offset = AT(dm_verity),
+	  .value = "HASHFILE", .implied = "",
+	  .help = "write a hash tree for veritysetup(8) to HASHFILE, or\n"
+		  "behind the filesystem, and print the root hash" },
 	{ .name = "threads", .kind = ARGS_COUNT, .offset = AT(threads),
 	  .value = "N", .min = 1, .max = MAX_THREADS,
 	  .help = "use N threads for I/O, 1 to 24 (default: 16)" },
@@ -251,6 +255,10 @@ static bool options_agree(const struct config *c)
 	}
 	if (c->one_fs && !c->sources.n) {
 		say("--one-file-system requires -d");
+		return false;
+	}
+	if (c->dm_verity && !fills(c)) {
+		say("--dm-verity requires -d, --manifest or --from");
 		return false;
 	}
 	if (c->common.partition && !c->from) {

@@ -4,6 +4,15 @@
 #define MKE4FS_IMAGE_H
 
 #include "mke4fs.h"
+#include "mke4fs_merkle.h"
+
+/* The hash tree that --dm-verity made. */
+struct dm_verity {
+	uint64_t data_blocks, hash_blocks;	/* 0: none */
+	uint64_t at_bytes;		/* place of the superblock */
+	uint8_t uuid[16], salt[32];
+	uint8_t root[SHA256_DIGEST_SIZE];
+};
 
 /*
  * A filesystem made by mke2fs.  A prototype is in memory, where a failure
@@ -20,6 +29,7 @@ struct image {
 	/* all prototypes use the same hash seed */
 	bool has_seed;
 	uint32_t hash_seed[4];
+	struct dm_verity verity;
 };
 
 /* --------------------------------------------------------- mke4fs_mke2fs.c */

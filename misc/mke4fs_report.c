@@ -3,7 +3,7 @@
 #include "config.h"
 #include <stdio.h>
 #include "e4layout/populate/tree_edit.h"
-#include "mke4fs_image.h"
+#include "mke4fs_dm_verity.h"
 #include "support/say.h"
 #include "support/text.h"
 #include "support/units.h"
@@ -47,7 +47,7 @@ bool report(const struct config *c, struct e4l_tree *t, const struct image *im,
 	if (c->common.json)
 		return json_write(json_pack(
 			"{s:s, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I,"
-			" s:O}",
+			" s:O, s:o}",
 			"schema", "mke4fs/1", "target", json_name(c->name),
 			"planned_only", c->dry_run,
 			"entries", (json_int_t)n_entries,
@@ -60,7 +60,8 @@ bool report(const struct config *c, struct e4l_tree *t, const struct image *im,
 			"writes", (json_int_t)s->writes,
 			"far_times", (json_int_t)s->far_times,
 			"cut_times", (json_int_t)s->cut_times,
-			"left_out", left_out));
+			"left_out", left_out,
+			"dm_verity", dm_verity_json(c, im)));
 	if (c->common.quiet)
 		return true;
 	text_puts(stdout, c->device);
@@ -77,5 +78,6 @@ bool report(const struct config *c, struct e4l_tree *t, const struct image *im,
 		       units_things(n_entries, "entry", "entries", entries),
 		       units_size(s->written_blocks * blocksize, bytes),
 		       units_things(s->writes, "write", "writes", writes));
+	dm_verity_report(c, im);
 	return true;
 }

@@ -46,6 +46,7 @@ SKIPPED = {
     "mount": r"^mount |&& mount ",
     "umount": r"^umount ",
     "systemd": r"^systemctl ",
+    "device mapper": r"^veritysetup open ",
     "network": r"^skopeo |oci:debian|config\.json$",
 }
 # A command whose TARGET is a mount point; "" stands for a host without mounts.

@@ -9,9 +9,9 @@ check "$mke4fs" --help
 [ "$(wc -L <"$out")" -le 80 ] || fail "--help is wider than 80 columns"
 for option in d from R E free grow-to all-root uid-map gid-map numeric-acls \
 	drop-acl-names skip-damaged keep-generation manifest max-size platform \
-	oci-config sort \
+	oci-config sort dm-verity \
 	threads n progress json quiet verbose help version; do
-	grep -Eq -e "(^|[ ,-])-?-$option([ =,.]|\$)" "$out" ||
+	grep -Eq -e "(^|[ ,-])-?-$option([[ =,.]|\$)" "$out" ||
 		fail "--help does not know $option"
 	tr -d '\134' <"$top_srcdir/misc/mke4fs.8" |
 		grep -Eq -e "^\.B.*-$option\\b|^fB-$option" ||
