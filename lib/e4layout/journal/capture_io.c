@@ -16,10 +16,7 @@ static struct capture_block *find_block(const struct capture *c, blk64_t blk)
 	return NULL;
 }
 
-/*
- * The number of bytes that an io_manager's count means: a negative count is in
- * bytes.
- */
+/* The bytes of a read or write: a negative @count is a number of bytes. */
 static size_t span_bytes(io_channel io, int count)
 {
 	return count < 0 ? -(size_t)count : (size_t)count * io->block_size;
@@ -68,7 +65,7 @@ static errcode_t add_block(struct capture *c, blk64_t blk, uint8_t *data)
 	return 0;
 }
 
-/* Writes the first @bytes of one block. */
+/* Captures a write of the first @bytes of one block. */
 static errcode_t write_one(struct capture *c, blk64_t blk, size_t bytes,
 			   const uint8_t *data)
 {
@@ -107,7 +104,7 @@ static errcode_t capture_write(io_channel io, unsigned long long blk,
 	return err;
 }
 
-/* reads blocks of indirect maps */
+/* libext2fs reads blocks of indirect maps with read_blk. */
 static errcode_t capture_read_blk(io_channel io, unsigned long blk, int count,
 				  void *data)
 {
@@ -120,7 +117,7 @@ static errcode_t capture_write_blk(io_channel io, unsigned long blk, int count,
 	return capture_write(io, blk, count, data);
 }
 
-/* libext2fs uses write_byte only for the primary superblock. */
+/* libext2fs uses write_byte for the primary superblock only. */
 static errcode_t capture_write_byte(io_channel io, unsigned long offset,
 				    int count, const void *data)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Keeps the writes of libext2fs in memory, so that a change that consists of
- * many writes can become one transaction, or be dropped.
+ * capture_io: keeps the writes of libext2fs in memory, so that many writes can
+ * become one transaction, or be dropped.
  */
 #ifndef E4L_CAPTURE_IO_H
 #define E4L_CAPTURE_IO_H
@@ -25,15 +25,16 @@ struct capture {
 };
 
 /*
- * Starts a capture: *@ret keeps the writes through @fs, and reads see them.
- * Writes to the superblock are dropped.
+ * Starts a capture: *@ret keeps the blocks that are written through @fs, and
+ * reads through @fs return their content.  Writes to the superblock are
+ * dropped.
  */
 errcode_t e4l_capture_start(ext2_filsys fs, struct capture **ret);
 
 /* Restores fs->io; the blocks stay in @c. */
 void e4l_capture_stop(struct capture *c);
 
-/* Frees @c, stopped or not; NULL is allowed. */
+/* Stops the capture if necessary, and frees @c.  NULL is allowed. */
 void e4l_capture_free(struct capture *c);
 
 #endif

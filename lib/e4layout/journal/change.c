@@ -26,8 +26,8 @@ static errcode_t make_change(ext2_filsys fs, struct capture *c,
 }
 
 /*
- * Makes libext2fs change metadata and write bitmaps and descriptors, all into
- * memory.  Backup copies are not updated, like in the kernel.
+ * Captures the writes of @change, and of the changed bitmaps and descriptors.
+ * Backup copies are not updated, as in the kernel.
  */
 static errcode_t capture_change(ext2_filsys fs, const struct change *change,
 				struct capture **ret)
@@ -74,7 +74,7 @@ static errcode_t commit_capture(struct e4l_journal *j, const struct capture *c)
 	return e4l_txn_commit(txn);
 }
 
-/* libext2fs does not update quota files. */
+/* Whether quota usage has changed: libext2fs does not update quota files. */
 static bool quota_counts(ext2_filsys fs, blk64_t free_blks,
 			 uint32_t free_inodes)
 {

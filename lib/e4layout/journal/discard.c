@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Discards blocks that a session has used and freed.
+ * discard: discards blocks that a session has allocated or freed.
  *
- * The device loses the content of discarded blocks, so no block that recovery
- * may need can be discarded.  Of all clusters that the session has allocated or
- * freed, committed or not, those that are free at its end are discarded, after
- * step 7 of journal.c.  The log is empty then, so that nothing will be
- * replayed, and the bitmaps on the device are the same as in memory.  A crash
- * during the discards leaves a clean filesystem, and free blocks with undefined
- * content.
+ * The device loses the content of discarded blocks, so that no block that
+ * recovery may need can be discarded.  At the end of a session, after step 7 of
+ * journal.c, the log is empty, so that nothing will be replayed, and the
+ * bitmaps on the device are the same as in memory.  Then the free clusters are
+ * discarded among all clusters that the session has allocated or freed,
+ * committed or not.  A crash during the discards leaves a clean filesystem, and
+ * free blocks with undefined content.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -35,7 +35,7 @@ errcode_t e4l_discard_note(struct e4l_journal *j, struct range r)
 	return err;
 }
 
-/* A failed discard is not a failure of the session. */
+/* Issues a discard.  A failed discard is not a failure of the session. */
 static errcode_t discard(struct e4l_journal *j, const struct range *r)
 {
 	errcode_t err;
@@ -52,8 +52,8 @@ static errcode_t discard(struct e4l_journal *j, const struct range *r)
 }
 
 /*
- * Adds the free clusters of @r to @next; issues a discard whenever @next is
- * complete.
+ * Adds the free clusters of @r to @next, the range of the next discard.  Issues
+ * the discard if a cluster does not extend the range.
  */
 static errcode_t discard_free(struct e4l_journal *j, const struct range *r,
 			      struct range *next)

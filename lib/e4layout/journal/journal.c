@@ -4,8 +4,8 @@
  *
  * The log is split into two halves, which transactions use alternately, always
  * from the half's first block; no transaction wraps.  The journal's superblock
- * points at no more than one transaction in the log, the last one.  A block of
- * zeroes after its commit block ends the replay.
+ * points at no more than one transaction, the last one.  A block of zeroes
+ * after the commit block ends the replay.
  *
  * First commit of a session (e4l_super_mark):
  *   1. the filesystem's superblock gets needs_recovery; the journal's
@@ -51,7 +51,8 @@
  *
  * Another program may mount an image during a long flush.  Therefore the
  * superblocks are checked after each flush except the last, and before step 2:
- * at most the writes between a check and the next flush are too late.
+ * only the writes between a check and the next flush can reach a filesystem
+ * that another program has mounted.
  *
  * Without a journal: data, flush, blocks to their places, flush; during the
  * session the superblock's state is "not clean".
@@ -259,7 +260,7 @@ static errcode_t flush_and_look(struct e4l_journal *j)
 	return err ? err : check_all(j);
 }
 
-/* Step 1. */
+/* Step 1: marks the beginning of the session on disk. */
 static errcode_t mark(struct e4l_journal *j)
 {
 	errcode_t err = e4l_super_mark(j);
@@ -289,7 +290,8 @@ static size_t run_length(const struct txn_block *blocks, size_t max)
 }
 
 /*
- * Step 4.  @blocks are in disk order; contiguous blocks are written together.
+ * Step 4: writes @blocks, which are in disk order, to their places, contiguous
+ * blocks together.
  */
 static errcode_t write_in_place(struct e4l_journal *j,
 				const struct txn_block *blocks, size_t n)
@@ -312,7 +314,7 @@ static errcode_t write_in_place(struct e4l_journal *j,
 				 blocks[i].blk);
 	}
 	ext2fs_free_mem(&buf);
-	/* unix_io's cache may have older copies of blocks that bypassed it */
+	/* unix_io's cache may have old copies of the written blocks */
 	return err ? err : e4l_renew_buffers(io);
 }
 
@@ -341,8 +343,8 @@ static errcode_t commit(struct e4l_journal *j, const struct txn_block *blocks,
 }
 
 /*
- * Steps 1 to 4, unless another program uses the filesystem.  After a failure,
- * nothing more is written.
+ * Commits a transaction (steps 1 to 4), unless another program uses the
+ * filesystem.  After a failure, nothing more is written.
  */
 errcode_t e4l_journal_commit(struct e4l_journal *j,
 			     const struct txn_block *blocks, size_t n)
@@ -352,7 +354,7 @@ errcode_t e4l_journal_commit(struct e4l_journal *j,
 	return j->failed;
 }
 
-/* Steps 5 to 7. */
+/* Steps 5 to 7: marks the end of the session on disk. */
 static errcode_t unmark(struct e4l_journal *j)
 {
 	errcode_t err = flush_and_look(j);

@@ -34,23 +34,26 @@
  *    allocated, or unwritten blocks.  No flush is needed: the commit makes the
  *    data durable first.
  *  - Blocks passed to e4l_txn_free() stay marked in fs->block_map until
- *    e4l_txn_commit() has returned 0: an allocator that reads the bitmap cannot
- *    use them too early.  A filesystem without a journal is changed in place,
- *    data before metadata; only an undo file protects such a run.
+ *    e4l_txn_commit(), so that no allocator uses them too early.
+ *
+ * A filesystem without a journal is changed in place, data before metadata;
+ * only an undo file protects such a run.
  */
 struct e4l_journal;
 struct e4l_txn;
 
 /*
- * Opens the journal of @e's filesystem, which must be open for writing; loads
- * the block bitmap if necessary.  @external is a channel on the journal device
- * if the journal is external and e4l_open() has not opened the device, else
- * NULL; borrowed until e4l_journal_close(), its block size is set to the
- * filesystem's.  Writes nothing: opening and closing a journal changes nothing
- * on disk.  Errors: EXT2_ET_RO_FILSYS; E4L_ET_JOURNAL_RECOVERY, _CORRUPT,
- * _FORMAT, _NARROW, _DEVICE (@external is missing, or belongs to another
- * filesystem), _ERROR; E4L_ET_GROUP_COUNT (a count in a group descriptor is out
- * of range); ENOMEM, and errors of reading.  *@ret is NULL after an error.
+ * Opens the journal of @e's filesystem, which must be open for writing, and
+ * loads the block bitmap if necessary.  @external is the channel of an external
+ * journal's device, borrowed until e4l_journal_close(); its block size is set
+ * to the block size of the filesystem.  NULL: e4l_open() has opened the device,
+ * or the journal is not external.  Opening and closing a journal without a
+ * transaction writes nothing.
+ *
+ * Errors, with *@ret NULL:  EXT2_ET_RO_FILSYS; E4L_ET_JOURNAL_RECOVERY,
+ * _CORRUPT, _FORMAT, _NARROW, _DEVICE (the device is missing, or belongs to
+ * another filesystem), _ERROR; E4L_ET_GROUP_COUNT (a count in a group
+ * descriptor is out of range); ENOMEM, and errors of reading.
  */
 errcode_t e4l_journal_open(struct e4l *e, io_channel external,
 			   struct e4l_journal **ret);
@@ -59,31 +62,35 @@ errcode_t e4l_journal_open(struct e4l *e, io_channel external,
 uint32_t e4l_journal_capacity(const struct e4l_journal *j);
 
 /*
- * Waits until all blocks are in their places, marks the journal empty, updates
- * the superblock (free counts, time of last write, kilobytes written), and
- * frees @j, also after an error.  Aborts a running transaction.  After a failed
- * commit, writes nothing and returns the error of the commit again: the journal
- * then needs recovery, which results in the state before or after that
- * transaction.  NULL is allowed.  After the call, close the filesystem with
- * ext2fs_free(), after ext2fs_mmp_stop() if MMP is in use; ext2fs_close() would
- * write the superblock once more, and that write can tear.
+ * Aborts a running transaction, flushes the device, marks the journal as empty,
+ * updates the superblock (free counts, time of last write, kilobytes written),
+ * and frees @j, also after an error.  NULL is allowed.
+ *
+ * After a failed commit, nothing is written, and e4l_journal_close() returns
+ * the error of the commit: the journal needs recovery, which restores the state
+ * before or after the failed transaction.
+ *
+ * Afterwards, close the filesystem with e4l_close(), or with ext2fs_mmp_stop()
+ * and ext2fs_free(): ext2fs_close() would write the superblock once more, and
+ * this write can tear.
  */
 errcode_t e4l_journal_close(struct e4l_journal *j);
 
 /*
- * Makes e4l_journal_close() discard the free blocks that later transactions
- * have allocated or freed, after everything else is durable: the device unmaps
- * the blocks, an image file gets holes.  e4l_journal_close() sets *@result; an
- * error of the device is only reported there.
+ * Makes e4l_journal_close() discard the blocks that later transactions allocate
+ * or free, and that are free at the end, after all changes are durable: the
+ * device unmaps the blocks, an image file gets holes.  e4l_journal_close() sets
+ * *@result, which is the only report of a failed discard.
  */
 void e4l_journal_discard(struct e4l_journal *j, struct e4l_discarded *result);
 
-/* Begins a transaction.  E4L_ET_BAD_ARGUMENT: one is already running. */
+/* Begins a transaction.  E4L_ET_BAD_ARGUMENT: a transaction is running. */
 errcode_t e4l_txn_begin(struct e4l_journal *j, struct e4l_txn **ret);
 
 /*
- * The number of additional metadata blocks that fit.  Each group with allocated
- * or freed blocks takes its bitmap and its descriptor's block.
+ * The number of metadata blocks that can still be added to the transaction.
+ * Each group with allocated or freed blocks takes two: the bitmap, and the
+ * block of the group descriptor.
  */
 uint32_t e4l_txn_room(const struct e4l_txn *t);
 
@@ -110,27 +117,27 @@ errcode_t e4l_txn_put_inode(struct e4l_txn *t, ext2_ino_t ino,
 			    const void *inode);
 
 /*
- * Moves inode @from to the number @to, which must be free: moves its bytes,
- * with a new checksum, zeroes the old place, and updates bitmaps, group
+ * Moves inode @from to the inode number @to, which must be free: moves the
+ * bytes, with a new checksum, zeroes the old place, and updates bitmaps, group
  * descriptors and, with @is_dir, directory counts.  fs->inode_map must be
- * loaded; only this function may change it.  The caller changes all references
- * to @from in the same transaction.  The new place must be in a zeroed part of
- * the table.  Takes up to two blocks each of inode tables, of inode bitmaps and
- * of descriptors.  Errors: as e4l_txn_put_inode(); E4L_ET_CHANGED: @from is
- * free, or @to is in use, and nothing has changed.
+ * loaded.  The caller changes all references to @from in the same transaction.
+ * The place of @to must be in a zeroed part of the inode table.  Takes up to
+ * two blocks each of inode tables, of inode bitmaps and of group descriptors.
+ * Errors: those of e4l_txn_put_inode(); E4L_ET_CHANGED, with nothing changed:
+ * @from is free, or @to is in use.
  */
 errcode_t e4l_txn_move_inode(struct e4l_txn *t, ext2_ino_t from, ext2_ino_t to,
 			     bool is_dir);
 
 /*
- * Allocate or free the blocks [@blk, @blk + @count), and update bitmap, group
- * descriptors and free counts.  With bigalloc, only whole clusters (the last
- * cluster may end with the filesystem).  Freeing drops the transaction's copies
- * of the blocks, and changes fs->block_map when the transaction has been
- * committed.  Errors: E4L_ET_BLOCK_IN_USE, E4L_ET_BLOCK_NOT_IN_USE,
- * E4L_ET_BLOCK_RANGE, E4L_ET_BITMAP_RANGE, E4L_ET_BAD_ARGUMENT (part of a
- * cluster), E4L_ET_TXN_FULL, ENOMEM; after an error nothing has been allocated
- * or freed.
+ * Allocate or free the blocks [@blk, @blk + @count), and update bitmaps, group
+ * descriptors and free counts.  With bigalloc, the blocks must be whole
+ * clusters, except at the end of the filesystem.  e4l_txn_free() drops the
+ * transaction's copies of the blocks, but does not change fs->block_map before
+ * e4l_txn_commit().  Errors, with nothing allocated or freed:
+ * E4L_ET_BLOCK_IN_USE, E4L_ET_BLOCK_NOT_IN_USE, E4L_ET_BLOCK_RANGE,
+ * E4L_ET_BITMAP_RANGE, E4L_ET_GROUP_COUNT, E4L_ET_BAD_ARGUMENT (part of a
+ * cluster), E4L_ET_TXN_FULL, ENOMEM.
  */
 errcode_t e4l_txn_alloc(struct e4l_txn *t, blk64_t blk, blk64_t count);
 errcode_t e4l_txn_free(struct e4l_txn *t, blk64_t blk, blk64_t count);
@@ -139,8 +146,8 @@ errcode_t e4l_txn_free(struct e4l_txn *t, blk64_t blk, blk64_t count);
  * Makes the transaction durable, writes its blocks to their places, and frees
  * @t.  An empty transaction writes nothing.  Drops libext2fs' inode cache.
  * After an error, the filesystem is in the state before or after the
- * transaction, possibly after a replay of the journal; only e4l_journal_close()
- * may be called for @j.
+ * transaction, possibly only when the journal has been replayed, and the caller
+ * must end the session with e4l_journal_close().
  */
 errcode_t e4l_txn_commit(struct e4l_txn *t);
 
@@ -150,23 +157,23 @@ errcode_t e4l_txn_commit(struct e4l_txn *t);
 void e4l_txn_abort(struct e4l_txn *t);
 
 /*
- * Predicts e4l_journal_capacity() before the journal is opened, also for a
- * filesystem that is open read-only.
+ * Predicts the result of e4l_journal_capacity() without opening the journal,
+ * also for a filesystem that is open for reading.
  */
 uint32_t e4l_journal_room(struct e4l *e, io_channel external);
 
 /*
- * Returns E4L_ET_NOT_OURS if another program has changed the superblock of the
- * filesystem or of the journal after the last read or write of the session;
- * nothing more is written then.
+ * Returns E4L_ET_NOT_OURS, and ends all writing, if another program has changed
+ * the superblock of the filesystem or of the journal: if a superblock is not as
+ * the session has read or written it last.
  */
 errcode_t e4l_journal_check(struct e4l_journal *j);
 
 /*
- * Flushes the device, if a flush can run beside other writes; may be called by
- * any thread.  The kernel reports a write error only once, and the error can
- * concern blocks of an earlier transaction: after an error the session has
- * failed, as after a failed commit.
+ * Flushes the device, if the channel allows a flush in parallel with writes.
+ * Any thread may call it.  After an error, the session has failed, as after a
+ * failed commit: the kernel reports a write error only once, and the error can
+ * concern blocks of an earlier transaction.
  */
 errcode_t e4l_journal_flush_beside(struct e4l_journal *j);
 

@@ -51,8 +51,8 @@ struct e4l_journal {
 	struct ext2_super_block sb;	/* as on disk, little endian */
 	uint64_t written_before; /* byte count of the filesystem's channel */
 	bool marked;	/* the superblock on disk shows the open session */
-	errcode_t failed;	/* after an error: no more writes */
-	_Atomic(errcode_t) unflushed;	/* error of a flush beside writes */
+	errcode_t failed;	/* first error; nothing is written after it */
+	_Atomic(errcode_t) unflushed;	/* of e4l_journal_flush_beside() */
 	struct e4l_txn *txn;
 	struct e4l_discarded *discarded;	/* NULL: do not discard */
 	/* blocks allocated or freed, if @discarded is set */
@@ -73,9 +73,10 @@ errcode_t e4l_super_unmark(struct e4l_journal *j);
 void e4l_super_keep_checksum(struct ext2_super_block *sb, uint32_t checksum);
 
 /*
- * counts.c: return E4L_ET_GROUP_COUNT if a group descriptor's count is invalid:
- * any count; the free clusters after adding @delta; the counts of the two
- * groups before a move of inode @from to @to.
+ * counts.c: return E4L_ET_GROUP_COUNT if a count in a group descriptor is out
+ * of range.  e4l_counts_check() checks all counts, e4l_counts_add_clusters()
+ * the free clusters after adding @delta, and e4l_counts_move_inode() the counts
+ * of two groups before a move of inode @from to @to.
  */
 errcode_t e4l_counts_check(struct e4l *e);
 errcode_t e4l_counts_add_clusters(struct e4l *e, dgrp_t group, int64_t delta);
@@ -83,7 +84,8 @@ errcode_t e4l_counts_move_inode(struct e4l *e, ext2_ino_t from, ext2_ino_t to,
 				bool is_dir);
 /*
  * Sets the superblock's free counts to the sums of the groups' counts, as the
- * kernel does on mount: e2fsck accepts any value there.
+ * kernel does on mount.  The counts can be wrong even after a check, because
+ * e2fsck accepts any value.
  */
 void e4l_counts_total(ext2_filsys fs);
 
@@ -97,13 +99,14 @@ errcode_t e4l_log_forget_fast(struct e4l_journal *j);
 errcode_t e4l_log_point(struct e4l_journal *j, uint32_t start);
 
 /*
- * discard.c: records the blocks @r, which are allocated or freed; discards the
- * recorded blocks that are free at the end of the session.
+ * discard.c: e4l_discard_note() records allocated or freed blocks;
+ * e4l_discard_used() discards the recorded blocks that are free at the end of
+ * the session.
  */
 errcode_t e4l_discard_note(struct e4l_journal *j, struct range r);
 errcode_t e4l_discard_used(struct e4l_journal *j);
 
-/* journal.c: flushes all writes. */
+/* journal.c: flushes the devices of the filesystem and of the journal. */
 errcode_t e4l_journal_flush(struct e4l_journal *j);
 /* The error after which nothing may be written, or 0. */
 errcode_t e4l_journal_failed(struct e4l_journal *j);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The log's blocks: their positions, and the format of a transaction.
- * journal.c explains the order of the writes.
+ * The positions of the log's blocks, and the format of a transaction in the
+ * log.  journal.c explains the order of the writes.
  */
 #include "config.h"
 #include <endian.h>
@@ -123,7 +123,7 @@ errcode_t e4l_log_device(ext2_filsys fs, io_channel io, uint32_t *blocks)
 	return 0;
 }
 
-/* On a journal device the log's block numbers are the device's. */
+/* On a journal device, block N of the log is block N of the device. */
 static errcode_t map_external(struct e4l_journal *j, uint32_t *blocks)
 {
 	errcode_t err = e4l_log_device(j->e->fs, j->io, blocks);
@@ -194,8 +194,8 @@ static errcode_t check_features(const struct jbd2_super *jsb)
 }
 
 /*
- * Finds the first and last block of the log; @blocks is the length of the
- * device or file.
+ * Finds the first block of the log (j->first), the first block after the log
+ * (*@last), and the fast commits.  @blocks is the length of the device or file.
  */
 static errcode_t check_extent(struct e4l_journal *j, uint32_t blocks,
 			      uint32_t *last)
@@ -291,8 +291,8 @@ static errcode_t read_super(struct e4l_journal *j, struct jbd2_super *jsb)
 }
 
 /*
- * Checks that the device still has the superblock that was read or written
- * last.
+ * Checks that the journal's superblock on the device is as the session has read
+ * or written it last.
  */
 errcode_t e4l_log_check(struct e4l_journal *j)
 {
@@ -338,8 +338,8 @@ uint32_t e4l_log_start(const struct e4l_journal *j, uint32_t seq)
 
 /*
  * Sets the log's start in the journal's superblock to @start (0: empty), with
- * the current sequence number.  All changed bytes are in the first 512,
- * including the checksum: the write cannot tear.
+ * the current sequence number.  All changed bytes, including the checksum, are
+ * in the first 512 bytes, so that the write cannot tear.
  */
 errcode_t e4l_log_point(struct e4l_journal *j, uint32_t start)
 {
@@ -437,8 +437,8 @@ static bool needs_escape(const struct txn_block *b)
 }
 
 /*
- * The checksum is of the block as it is in the log: with an escaped first word
- * zeroed.
+ * The checksum of a block as it is in the log: the first word of an escaped
+ * block is zero.
  */
 static uint32_t block_sum(const struct e4l_journal *j,
 			  const struct txn_block *b)
@@ -544,14 +544,14 @@ static errcode_t write_commit(struct writer *w)
 	c->sec = htobe64(now);
 	if (j->csum2 || j->csum3)
 		c->chksum[0] = htobe32(sum_blocks(j, j->seed, block));
-	/* the replay ends here, and finds no older transaction */
+	/* a block of zeroes ends the replay before older transactions */
 	return writer_next(w, &block);
 }
 
 /*
- * Clears the head of a fast commit; no flush.  The kernel ignores a fast commit
- * that is older than the log, but e2fsck 1.47 fails and then discards the whole
- * log.
+ * Clears the first block of the fast commits, without a flush.  The kernel
+ * ignores a fast commit that is older than the log, but e2fsck 1.47 fails and
+ * then discards the whole log.
  */
 errcode_t e4l_log_forget_fast(struct e4l_journal *j)
 {
@@ -570,7 +570,7 @@ errcode_t e4l_log_forget_fast(struct e4l_journal *j)
 	return err;
 }
 
-/* Writes the transaction with the current sequence number; no flush. */
+/* Writes a transaction with the current sequence number, without a flush. */
 errcode_t e4l_log_write(struct e4l_journal *j, const struct txn_block *blocks,
 			size_t n)
 {

@@ -13,14 +13,14 @@ struct record {
 	uint32_t id;
 	blk64_t blk;			/* block and offset of the record */
 	size_t offset;
-	uint64_t bytes;			/* initial value in the file */
-	uint64_t less;			/* sum of the announced decreases */
+	uint64_t bytes;			/* usage when the record was read */
+	uint64_t less;		/* sum of the decreases that were checked */
 };
 
 struct e4l_quota {
 	struct e4l *e;
 	ext2_ino_t inos[QUOTA_TYPES];
-	uint32_t blocks[QUOTA_TYPES];	/* per file, in units of QUOTA_BLOCK */
+	uint32_t blocks[QUOTA_TYPES];	/* file sizes, in QUOTA_BLOCKs */
 	void *entries;			/* tsearch(3) tree of struct record */
 	char *buf;			/* QUOTA_BLOCK long */
 };
@@ -120,7 +120,7 @@ void e4l_quota_free(struct e4l_quota *q)
 	free(q);
 }
 
-/* The number of the leaf block for @record; 0: none. */
+/* Finds the number of the block with the entry of @record. */
 static errcode_t find_leaf(struct e4l_quota *q, struct record *record,
 			   uint32_t *number)
 {
@@ -198,7 +198,7 @@ static errcode_t find_entry(struct e4l_quota *q, enum e4l_quota_type type,
 
 /* ------------------------------------------------------------------ counting */
 
-/* An EA inode is counted at the inodes that have the attribute. */
+/* EA inodes are not counted: quota charges the owners of the attribute. */
 static bool is_counted(const struct e4l_quota *q,
 		       const struct ext2_inode_large *inode, int64_t bytes)
 {

@@ -6,19 +6,19 @@
 #include "e4layout/format/quota.h"
 #include "journal.h"
 
-/* Positions of the entries that were asked for. */
+/* Opaque: the quota files, and the positions of the entries found so far. */
 struct e4l_quota;
 
-/* *@ret is NULL if the filesystem has no quotas. */
+/* Reads the headers.  *@ret is NULL if the filesystem has no quotas. */
 errcode_t e4l_quota_new(struct e4l *e, struct e4l_quota **ret);
 /* NULL is allowed. */
 void e4l_quota_free(struct e4l_quota *q);
 
 /*
- * Checks, before any write, that the quota entries of @inode (of the
- * filesystem's inode size, in host byte order) can be changed by @bytes, which
- * may be negative.  Call once for each future change.  E4L_ET_QUOTA: an entry
- * cannot be changed.  @q may be NULL.
+ * Checks, before any write, that the usage of the owners of @inode, which has
+ * s_inode_size bytes in host byte order, can change by @bytes, which may be
+ * negative.  Call once for each future change.  E4L_ET_QUOTA: an owner has no
+ * entry, or the usage would be negative.  @q may be NULL.
  */
 errcode_t e4l_quota_check(struct e4l_quota *q, ext2_ino_t ino,
 			  const void *inode, int64_t bytes);
@@ -27,8 +27,8 @@ errcode_t e4l_quota_check(struct e4l_quota *q, ext2_ino_t ino,
 #define QUOTA_TXN_BLOCKS QUOTA_TYPES
 
 /*
- * Adds @bytes to the usage of @inode's owners, in the transaction.  @q may be
- * NULL.
+ * Adds @bytes to the usage of @inode's owners, in the transaction @t.  @q may
+ * be NULL.
  */
 errcode_t e4l_quota_charge(struct e4l_quota *q, struct e4l_txn *t,
 			   ext2_ino_t ino, const void *inode, int64_t bytes);

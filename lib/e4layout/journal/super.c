@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The primary superblock, written so that it cannot tear.
+ * super: writes the primary superblock so that the write cannot tear.
  *
  * All fields that a session changes (needs_recovery, the state, the free
  * counts, the time of the last write, the kilobytes written) are in the
@@ -30,9 +30,9 @@ static uint32_t sum_with(struct ext2_super_block *sb, uint32_t spare)
 }
 
 /*
- * Finds the spare bits that change the checksum by @wanted.  Each bit changes
- * it by a fixed amount; the 32 amounts are linearly independent, so that
- * elimination finds the only solution.
+ * Finds the spare bits that change the checksum by @wanted.  Each spare bit
+ * flips fixed bits of the checksum (@effect); the 32 effects are linearly
+ * independent, so that elimination finds the only solution.
  */
 static uint32_t solve(uint32_t effect[32], uint32_t wanted)
 {
@@ -86,9 +86,10 @@ static void set_checksum(ext2_filsys fs, struct ext2_super_block *sb)
 }
 
 /*
- * The superblock is at byte 1024, whatever the block size.  Its whole block is
- * read and written: undo_io confuses block numbers if the channel's block size
- * changes in between.  Unchanged bytes cannot tear.
+ * Reads or writes the whole block with the superblock, which is at byte 1024
+ * for any block size: undo_io confuses block numbers if the block size of the
+ * channel changes.  The other bytes of the block do not change, so that they
+ * cannot tear.
  */
 static errcode_t super_io(struct e4l_journal *j, bool write,
 			  struct ext2_super_block *sb)
@@ -134,8 +135,8 @@ static errcode_t not_ours(struct e4l_journal *j)
 }
 
 /*
- * Checks that the superblock is the one that libext2fs has read or
- * write_super() has written.
+ * Reads the superblock into j->sb, and checks that it is as libext2fs has read
+ * or write_super() has written it.
  */
 errcode_t e4l_super_read(struct e4l_journal *j)
 {
@@ -156,8 +157,8 @@ errcode_t e4l_super_read(struct e4l_journal *j)
 }
 
 /*
- * Checks that the device still has the superblock that was read or written
- * last.
+ * Checks that the superblock on the device is as the session has read or
+ * written it last.
  */
 errcode_t e4l_super_check(struct e4l_journal *j)
 {
@@ -199,7 +200,7 @@ errcode_t e4l_super_mark(struct e4l_journal *j)
 	return write_super(j, &sb);
 }
 
-/* Like libext2fs, updates s_kbytes_written only if it is in use. */
+/* Updates s_kbytes_written unless the field is 0, as libext2fs does. */
 static void count_written(struct e4l_journal *j, struct ext2_super_block *sb)
 {
 	ext2_filsys fs = j->e->fs;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Changes the filesystem's stored tunables, in a transaction. */
+/* Changes the stored tunables of a filesystem in a transaction. */
 #include "config.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,8 @@
 #include "e4layout/tunables/tunables.h"
 
 /*
- * libext2fs keeps an attribute block without attributes; the kernel frees it.
+ * Frees the attribute block if it has no attributes, as the kernel does;
+ * libext2fs keeps the block.
  */
 static errcode_t free_empty_block(ext2_filsys fs)
 {
@@ -38,7 +39,7 @@ static errcode_t free_empty_block(ext2_filsys fs)
 	return err;
 }
 
-/* The number of clusters of EA inodes that @size bytes of entries refer to. */
+/* The number of clusters in the EA inodes of the entries at @at. */
 static uint64_t count_entries(ext2_filsys fs, const uint8_t *at, size_t size)
 {
 	const uint64_t cluster = (uint64_t)fs->blocksize *
@@ -164,6 +165,6 @@ errcode_t e4l_tunables_write(struct e4l *e, io_channel external,
 	errcode_t err = e4l_change(e, external, "changing the tunables",
 				   put_tunables, (void *)t);
 
-	/* only the kernel may change quota usage */
+	/* tell the user that this change of tunables requires a mount */
 	return err == E4L_ET_CHANGE_QUOTA ? E4L_ET_TUNABLES_QUOTA : err;
 }

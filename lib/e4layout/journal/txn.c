@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A transaction in memory: the blocks to write, keyed by number, the allocated
- * and freed blocks, and the moved inodes.
+ * txn: a transaction in memory, with the new content of metadata blocks, the
+ * allocated and freed blocks, and the moved inodes.
  */
 #include "config.h"
 #include <errno.h>
@@ -18,7 +18,7 @@ struct groups {
 	size_t n;
 };
 
-/* A moved inode, and the previous state of its new group. */
+/* A moved inode, and the state of the group of @to before the move. */
 struct moved {
 	ext2_ino_t from, to;
 	bool is_dir;
@@ -41,8 +41,8 @@ struct e4l_txn {
 	struct groups groups, inode_groups;
 	struct moved *moved;
 	size_t n_moved;
-	uint8_t *seen;			/* content of the device at @seen_blk */
-	blk64_t seen_blk;		/* 0: none */
+	uint8_t *seen;			/* content of @seen_blk on the device */
+	blk64_t seen_blk;		/* 0: @seen has no content */
 };
 
 static ext2_filsys txn_fs(const struct e4l_txn *t)
@@ -93,7 +93,7 @@ static void unlink_entry(struct e4l_txn *t, struct block_entry *e)
 	t->n--;
 }
 
-/* Adds @blk, filled with zeroes. */
+/* Adds the block @blk, filled with zeroes, to the transaction. */
 static errcode_t add_block(struct e4l_txn *t, blk64_t blk,
 			   struct txn_block **ret)
 {
@@ -122,9 +122,9 @@ static errcode_t add_block(struct e4l_txn *t, blk64_t blk,
 }
 
 /*
- * Returns the content of block @blk, not 0, on the device, valid until the next
- * call.  The buffer is a cache: most blocks are examined before they are
- * changed.
+ * Returns the content of block @blk, which is not 0, on the device, valid until
+ * the next call.  The buffer is a cache, because callers examine most blocks
+ * before they change them.
  */
 static errcode_t read_device(struct e4l_txn *t, blk64_t blk, const void **ret)
 {
@@ -143,8 +143,8 @@ static errcode_t read_device(struct e4l_txn *t, blk64_t blk, const void **ret)
 }
 
 /*
- * Returns the content of block @blk after the transaction, valid until the next
- * call of read_device().
+ * Returns the content of block @blk with the changes of the transaction, valid
+ * until the next call of read_device().
  */
 static errcode_t look_at_block(struct e4l_txn *t, blk64_t blk,
 			       const void **ret)
@@ -301,8 +301,9 @@ static bool has_group(const struct groups *groups, dgrp_t group)
 }
 
 /*
- * Adds the bitmap at @bitmap of @group, and the group's descriptor, to the
- * transaction, and the group to @groups; fill_groups() fills the blocks.
+ * Adds the block @bitmap, a bitmap of @group, and the block of the group's
+ * descriptor to the transaction, and @group to @groups.  fill_groups() fills
+ * both blocks at the commit.
  */
 static errcode_t reserve_bitmap(struct e4l_txn *t, struct groups *groups,
 				dgrp_t group, blk64_t bitmap)
@@ -369,7 +370,7 @@ static errcode_t check_range(struct e4l_txn *t, const struct range *r)
 	return 0;
 }
 
-/* Checks that every cluster of @r is in use, or that every cluster is free. */
+/* Checks that all clusters of @r are in use (@in_use) or that all are free. */
 static errcode_t check_bits(struct e4l_txn *t, const struct range *r,
 			    bool in_use)
 {
@@ -387,7 +388,8 @@ static errcode_t check_bits(struct e4l_txn *t, const struct range *r,
 }
 
 /*
- * Checks that the free cluster counts of @r's groups stay valid in set_range().
+ * Checks that the free cluster counts of the groups of @r will be in range
+ * after set_range().
  */
 static errcode_t check_counts(struct e4l_txn *t, struct range r, bool in_use)
 {
@@ -407,7 +409,7 @@ static errcode_t check_counts(struct e4l_txn *t, struct range r, bool in_use)
 	return err;
 }
 
-/* Changes bitmap, group descriptors and free counts in memory. */
+/* Marks @r as in use or free in memory, and updates counts and flags. */
 static void set_range(ext2_filsys fs, struct range r, bool in_use)
 {
 	dgrp_t group;
@@ -480,8 +482,8 @@ errcode_t e4l_txn_free(struct e4l_txn *t, blk64_t blk, blk64_t count)
 }
 
 /*
- * Checks that each written block is in use after the frees: a block that the
- * next transaction may use for data must not be replayed.
+ * Checks that all blocks of the transaction are in use after its frees: a free
+ * block must not be replayed, because it can get data before the next commit.
  */
 static errcode_t check_blocks(struct e4l_txn *t,
 			      const struct txn_block *blocks)
@@ -496,7 +498,7 @@ static errcode_t check_blocks(struct e4l_txn *t,
 	return 0;
 }
 
-/* Applies all frees or, after an error, none. */
+/* Applies the frees of the transaction in memory; undone after an error. */
 static errcode_t apply_frees(struct e4l_txn *t,
 			     const struct txn_block *blocks)
 {
@@ -551,7 +553,7 @@ static void use_table(ext2_filsys fs, ext2_ino_t ino)
 	ext2fs_bg_flags_clear(fs, group, EXT2_BG_INODE_UNINIT);
 }
 
-/* Sets the descriptors' checksums, which readers of inode tables verify. */
+/* Sets the checksums of both groups, which readers of inode tables verify. */
 static void seal_groups_of(ext2_filsys fs, const struct moved *m)
 {
 	ext2fs_group_desc_csum_set(fs, ext2fs_group_of_ino(fs, m->from));
@@ -659,8 +661,8 @@ errcode_t e4l_txn_move_inode(struct e4l_txn *t, ext2_ino_t from, ext2_ino_t to,
 /* ------------------------------------------------- bitmaps, descriptors */
 
 /*
- * Copies the block bitmap of @group from memory; bits past the group's end are
- * set.
+ * Copies the block bitmap of @group from memory to @buf, and sets the bits
+ * beyond the end of the group.
  */
 static errcode_t fill_bitmap(struct e4l_txn *t, dgrp_t group, void *buf)
 {
@@ -703,8 +705,8 @@ static errcode_t fill_descriptors(struct e4l_txn *t, dgrp_t group)
 }
 
 /*
- * Copies the inode bitmap of @group from memory; bits past the group's end are
- * set.
+ * Copies the inode bitmap of @group from memory to @buf, and sets the bits
+ * beyond the end of the group.
  */
 static errcode_t fill_inode_bitmap(struct e4l_txn *t, dgrp_t group, void *buf)
 {
@@ -804,7 +806,7 @@ void e4l_txn_abort(struct e4l_txn *t)
 	txn_destroy(t);
 }
 
-/* Returns the blocks in disk order; the data stay the transaction's. */
+/* Returns the blocks in disk order; the data belong to the transaction. */
 static struct txn_block *sorted_blocks(const struct e4l_txn *t)
 {
 	struct txn_block *blocks = calloc(t->n + 1, sizeof(*blocks));
