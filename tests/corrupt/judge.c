@@ -18,9 +18,11 @@
 
 #define IMAGE_SECONDS	60
 #define LONG_AGO	1
-#undef main		/* the tool's main() is renamed here */
 
-int tool_main(int argc, char **argv);
+/* With --wrap=main, the program starts in __wrap_main(), and the tool's main() is
+ * called __real_main(). */
+int __wrap_main(int argc, char **argv);
+int __real_main(int argc, char **argv);
 
 /* Disables the waits of multiple mount protection. */
 unsigned int sleep(unsigned int seconds)
@@ -75,7 +77,7 @@ static int judge(int argc, char **argv, char *image)
 	if (!named)
 		args[argc] = image;
 	optind = 0;	/* restarts getopt(3) */
-	code = tool_main(argc + !named, args);
+	code = __real_main(argc + !named, args);
 	for (i = 0; i < argc; i++)
 		free(made[i]);
 	free(made);
@@ -83,7 +85,7 @@ static int judge(int argc, char **argv, char *image)
 	return code;
 }
 
-int main(int argc, char **argv)
+int __wrap_main(int argc, char **argv)
 {
 	char image[PATH_MAX];
 	int code;
