@@ -28,7 +28,7 @@
 #define FLUSH_BYTES	(32u << 20)	/* copied bytes between two flushes */
 #define ZERO_BYTES	(1u << 20)
 #define ZERO_JOB_BYTES	(16u << 20)
-#define ASK_SECONDS	2		/* between two questions */
+#define ASK_SECONDS	2		/* between two calls of stop() */
 
 struct range {
 	blk64_t from;		/* source of a copy */
@@ -47,7 +47,7 @@ struct new_blocks {
 	blk64_t blk;
 	unsigned int n;
 	const char *data;
-	char *own;			/* buffer to free; NULL: owned elsewhere */
+	char *own;			/* buffer to free, or NULL */
 };
 
 struct e4l_apply {
@@ -60,8 +60,8 @@ struct e4l_apply {
 	struct new_blocks *new;
 	size_t n_new;
 	uint64_t new_blocks;		/* sum of the blocks in @new */
-	uint64_t unasked_blocks;	/* written since stop() was asked */
-	double asked;			/* time of the last call of stop(), in seconds */
+	uint64_t unasked_blocks;	/* written after the last stop() */
+	double asked;			/* time of the last stop(), seconds */
 	struct e4l_apply_stats stats;
 };
 
@@ -88,8 +88,8 @@ static int by_to(const void *a, const void *b)
 
 /*
  * Like Linux' ext4_get_stripe_size(), but without the mount option: the stripe
- * width, or the stride if no width fits into a group.  0 if the result is not a
- * multiple of the cluster size.
+ * width, or the stride if the width is 0 or larger than a group.  Returns 0 if
+ * the result is not a multiple of the cluster size.
  */
 static uint32_t stripe_of(ext2_filsys fs)
 {
@@ -161,7 +161,7 @@ errcode_t e4l_apply_make_room(struct e4l_apply *a,
 	free(load.groups.v);
 	if (err || !a->txn)
 		return err;
-	/* the packer does not know the journal's own blocks */
+	/* the transaction can have less space than the packer expects */
 	full |= blocks > e4l_txn_room(a->txn);
 	return full ? commit(a) : 0;
 }
@@ -266,8 +266,8 @@ static errcode_t note_tree(struct e4l_apply *a, const struct e4l_step *step,
 }
 
 /*
- * Journals a directory in blocks that it already owns, beginning with @blk.
- * Frees the blocks of @dir.
+ * Journals the new content of a directory in blocks that the directory already
+ * owns, from @blk on.  Frees dir->blocks.
  */
 static errcode_t journal_dir(struct e4l_apply *a, blk64_t blk,
 			     const struct e4l_new_dir *dir)
@@ -407,8 +407,8 @@ errcode_t e4l_apply_dir(struct e4l_apply *a, const struct e4l_step *step,
 /* ------------------------------------------------------------------ 2. data */
 
 /*
- * Destinations in disk order, with their sources: fewer and larger reads can
- * fetch the sources of all destinations.
+ * A job: copies to several destinations, in disk order.  The sources of all
+ * destinations are read together, with fewer and larger reads.
  */
 struct copy_job {
 	struct e4l *e;
@@ -423,7 +423,7 @@ struct copy_job {
 struct copier {
 	struct e4l_apply *a;
 	size_t next;			/* index of the next copy */
-	uint64_t done;			/* blocks of the copy already given to jobs */
+	uint64_t done;		/* blocks of the copy already given to jobs */
 	atomic_ullong unflushed;	/* blocks written, but not flushed */
 };
 
@@ -458,8 +458,8 @@ static bool is_behind(const struct range *a, blk64_t to)
 }
 
 /*
- * Whether the adjacent destinations that begin with the next one exceed @room
- * blocks.
+ * Whether the next copy, together with the copies to adjacent destinations
+ * after it, has more than @room blocks.
  */
 static bool exceeds(const struct copier *c, unsigned int room)
 {
@@ -473,7 +473,7 @@ static bool exceeds(const struct copier *c, unsigned int room)
 	return blocks > room;
 }
 
-/* Adds the next @len blocks of the range at c->next. */
+/* Adds the next @len blocks of the copy c->next to @job. */
 static void add_copies(const struct copier *c, struct copy_job *job,
 		       uint64_t len)
 {
@@ -495,8 +495,8 @@ static void add_copies(const struct copier *c, struct copy_job *job,
 }
 
 /*
- * Fills a buffer.  Adjacent destinations that do not fit go into the next
- * buffer.
+ * Fills a job.  Copies to adjacent destinations that do not all fit are left
+ * for the next job.
  */
 static bool copy_next(void *arg, void *priv)
 {
@@ -579,8 +579,8 @@ static double now(void)
 }
 
 /*
- * Reports that @blocks more blocks are written, and asks stop() from time to
- * time.  A commit that takes less than COMMIT_SECONDS is worth finishing.
+ * Reports that @blocks more blocks are written.  In a transaction of more than
+ * TXN_PARTS parts, calls stop() after each part or after ASK_SECONDS.
  */
 static errcode_t tell(struct e4l_apply *a, uint64_t blocks)
 {
@@ -633,7 +633,7 @@ static errcode_t copy_data(struct e4l_apply *a)
 	return e4l_pipe_run(a->e, &ops, &c);
 }
 
-/* Ranges that one thread zeroes. */
+/* A job: ranges to zero. */
 struct zero_job {
 	const struct range *ranges;
 	size_t n;

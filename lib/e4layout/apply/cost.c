@@ -3,7 +3,8 @@
 #include "e4layout/base/array.h"
 #include "cost.h"
 
-#define TXN_BYTES	(64u << 20)	/* maximum to copy and zero per transaction */
+/* the most bytes that a transaction copies and zeroes */
+#define TXN_BYTES	(64u << 20)
 
 errcode_t e4l_groups_add(struct e4l_groups *g, blk64_t blk, blk64_t len)
 {
@@ -122,8 +123,9 @@ void e4l_packer_end(struct e4l_packer *p)
 }
 
 /*
- * Returns how many blocks the step adds to transaction @txn.  @note: also adds
- * the step.
+ * Returns the number of blocks that a step with @load adds to transaction
+ * number @txn.  With @note, also notes the groups and the inode block of the
+ * step.
  */
 static uint64_t blocks_in(struct e4l_packer *p, const struct e4l_load *load,
 			  uint32_t txn, bool note)

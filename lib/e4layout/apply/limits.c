@@ -6,7 +6,7 @@
 #include "e4layout/read/runs.h"
 #include "limits.h"
 
-/* Minimum metadata blocks, beside tree blocks, of a step that moves a part. */
+/* metadata blocks, except tree blocks, that the smallest step may journal */
 #define LEAST_TXN	24
 
 /*
@@ -29,7 +29,7 @@ static bool fits_txn(const struct e4l_geometry *geo,
 				   geo->quota_blocks <= geo->txn_blocks;
 }
 
-/* Returns the maximum number of extents of the file in one fragment. */
+/* The most extents that the file can have after a move into one fragment. */
 static size_t count_states(const struct e4l_plan_file *file)
 {
 	uint64_t blocks = 0;
@@ -44,8 +44,8 @@ static size_t count_states(const struct e4l_plan_file *file)
 }
 
 /*
- * Whether a move of the whole file, after which its tree is small, fits into a
- * transaction, including the groups of the old and new blocks.
+ * Whether a move of the whole file into one fragment, which needs only a small
+ * tree, fits into a transaction with the groups of the old and new blocks.
  */
 static errcode_t fits_at_once(const struct e4l_geometry *geo,
 			      const struct e4l_plan_file *file, bool *fits)
@@ -56,7 +56,7 @@ static errcode_t fits_at_once(const struct e4l_geometry *geo,
 	errcode_t err = 0;
 	size_t i;
 
-	/* only a file of one logical run: other files would need the tree */
+	/* only a file without holes can become one fragment */
 	*fits = file->allowed & E4L_PLAN_MOVE;
 	for (i = 0; i < file->n_extents && !err; i++) {
 		*fits &= ex[i].lblk == ex[0].lblk + blocks;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* limits: the changes of a file that fit into a transaction.  No I/O. */
+/* limits: which changes of a file fit into a transaction.  No I/O. */
 #ifndef E4L_APPLY_LIMITS_H
 #define E4L_APPLY_LIMITS_H
 
@@ -7,8 +7,8 @@
 
 /*
  * Removes the changes from file->allowed that do not fit into a transaction of
- * geo->txn_blocks.  A file whose tree is too large may at most be moved as a
- * whole (E4L_PLAN_AT_ONCE).  Errors: ENOMEM.
+ * geo->txn_blocks.  A file with a large tree may only be moved as a whole
+ * (E4L_PLAN_AT_ONCE), if that fits.  Errors: ENOMEM.
  */
 errcode_t e4l_limit_to_txn(const struct e4l_geometry *geo,
 			   struct e4l_plan_file *file);

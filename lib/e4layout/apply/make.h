@@ -11,13 +11,13 @@ errcode_t e4l_step_add_run(struct e4l_block_run **runs, size_t *n, blk64_t pblk,
 			   blk64_t len);
 
 /*
- * Sets the new extents of @step, packed, and its moves: the clusters of @ex
- * that are in @new go to the places in @new, and the others stay.
+ * Sets the new extents of @step, packed, and its moves: clusters of the file
+ * that are in @new move to the places in @new, and other clusters of @ex stay.
  */
 errcode_t e4l_step_map(const struct e4l_geometry *geo,
 		       const struct e4l_extent *ex, size_t n,
 		       const struct e4l_fragments *new, struct e4l_step *step);
-/* Sets the blocks that @step takes and gives. */
+/* Sets the blocks that @step takes and gives for the clusters in @new. */
 errcode_t e4l_step_exchange(const struct e4l_geometry *geo,
 			    const struct e4l_extent *ex, size_t n,
 			    const struct e4l_fragments *new,

@@ -12,11 +12,9 @@ struct e4l_repack_run {
 	struct e4l_repack_limits limits; /* zero_extent_blocks is resolved */
 	struct e4l_repack_callbacks cb;
 	struct e4l_repack_result *result;
-	/*
-	 * for progress(): scans during planning, blocks or inodes during
-	 * writing
-	 */
+	/* for progress() during planning */
 	unsigned int scans, scans_done;
+	/* for progress() during writing: blocks and inodes */
 	uint64_t written, to_write;
 };
 
@@ -26,14 +24,14 @@ static inline bool e4l_run_has(const struct e4l_repack_run *run,
 	return run->what.flags & flag;
 }
 
-/* The journal device's channel, or NULL if @e is an overlay. */
+/* The channel of an external journal's device; NULL if @e is an overlay. */
 static inline io_channel e4l_run_journal(const struct e4l_repack_run *run,
 					 const struct e4l *e)
 {
 	return e->over ? NULL : run->what.journal;
 }
 
-/* Whether inode @ino is selected. */
+/* Whether @ino is in what.only, or what.only is NULL. */
 static inline bool e4l_run_selects(const struct e4l_repack_run *run,
 				   ext2_ino_t ino)
 {
@@ -52,20 +50,18 @@ errcode_t e4l_run_begin(struct e4l *e, const struct e4l_repack_what *what,
 			struct e4l_repack_run *run);
 
 /*
- * Counts and reports a skipped file, directory or inode.  A file with @saved 0
- * is not reported.
+ * Counts a skipped file, directory or inodes of a directory, and calls
+ * skipped().  Ignores a file with @saved 0, and E4L_SKIP_NONE.
  */
 void e4l_run_skip(struct e4l_repack_run *run, enum e4l_skip_kind kind,
 		  ext2_ino_t ino, enum e4l_skip why, uint64_t saved);
 
 /*
- * Notes that a file or directory needs a free extent of @blocks; 0 is ignored.
+ * Notes that a skipped file or directory needs a free extent of @blocks; 0 is
+ * ignored.
  */
 void e4l_run_lacks(struct e4l_repack_run *run, uint64_t blocks);
-/*
- * Reports each file that @p leaves fragmented or does not pack, with the
- * reason.
- */
+/* Reports the files that the plan @p skips, with the reasons. */
 void e4l_run_skip_left(struct e4l_repack_run *run, const struct e4l_plan *p);
 
 /* Calls stop().  May be called by any thread. */

@@ -41,7 +41,10 @@ errcode_t e4l_step_add_run(struct e4l_block_run **runs, size_t *n, blk64_t pblk,
 	return err;
 }
 
-/* A walk over extents, in pieces that move or stay as a whole. */
+/*
+ * A walk over extents, in pieces.  A piece is a part of an extent that moves or
+ * stays as a whole.
+ */
 struct walk {
 	const struct e4l_extent *ex;
 	size_t n;
@@ -51,9 +54,9 @@ struct walk {
 };
 
 /*
- * Returns the piece that begins @at blocks into @ex and moves or stays as a
- * whole.  @v: the first fragment of the new places that ends after the piece's
- * start, or NULL.
+ * Returns the move of the piece that begins @at blocks into @ex; a piece that
+ * stays has equal places.  @v is the first fragment of the new places that ends
+ * after the start of the piece, or NULL.
  */
 static struct e4l_move next_move(const struct e4l_extent *ex, uint32_t at,
 				 const struct e4l_fragment *v, uint64_t ratio)
@@ -75,7 +78,7 @@ static struct e4l_move next_move(const struct e4l_extent *ex, uint32_t at,
 	return m;
 }
 
-/* Returns the next piece: *@m, *@at blocks after the start of **@ex. */
+/* Sets *@m to the next piece, which begins *@at blocks into **@ex. */
 static bool walk_next(struct walk *w, const struct e4l_extent **ex,
 		      uint32_t *at, struct e4l_move *m)
 {

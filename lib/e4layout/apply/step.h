@@ -21,9 +21,9 @@ struct e4l_move {
 struct e4l_step {
 	ext2_ino_t ino;
 	/*
-	 * Steps of one batch are independent of each other, except steps of the
-	 * same file, which are adjacent.  A step may use blocks that steps of
-	 * earlier batches give, so these steps must be durable before it.
+	 * Steps of one batch are independent of each other, except steps of one
+	 * file, which are consecutive.  A step may take blocks that steps of
+	 * earlier batches give: the earlier batches must be durable first.
 	 */
 	unsigned int batch;
 	struct e4l_extent *new_extents;	/* in logical order */
@@ -31,7 +31,7 @@ struct e4l_step {
 	uint64_t old_fragments, new_fragments;
 	struct e4l_move *moves;		/* in logical order */
 	size_t n_moves;
-	/* unwritten before, written after the step */
+	/* unwritten blocks that are zeroed and become written */
 	struct e4l_block_run *zero;
 	size_t n_zero;
 	struct e4l_block_run *take, *give;	/* whole clusters */
@@ -39,8 +39,8 @@ struct e4l_step {
 	blk64_t *tree;
 	size_t n_tree;
 	/*
-	 * @tree is the end of @take: no metadata on disk refers to these blocks
-	 * before.
+	 * The blocks of @tree are the last blocks of @take: no metadata on disk
+	 * refers to them before the step.
 	 */
 	bool tree_is_new;
 	uint64_t bytes_to_copy;

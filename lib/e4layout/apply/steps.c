@@ -10,7 +10,7 @@
 #include "e4layout/plan/model.h"
 #include "e4layout/read/zero_runs.h"
 
-#define TREE_PARTS	8	/* minimum copied blocks per tree block of a part */
+#define TREE_PARTS	8	/* least data blocks of a step per tree block */
 
 /* The moves of one file in one batch. */
 struct job {
@@ -20,7 +20,7 @@ struct job {
 	const struct e4l_plan_move *tree_moves;
 	size_t n_tree_moves;
 	bool pack, finish;
-	struct e4l_fragments todo;	/* fragments that are still to be moved */
+	struct e4l_fragments todo;	/* fragments still to be moved */
 	/* the file as of the last step */
 	struct e4l_extent *ex;
 	size_t n_ex;
@@ -31,8 +31,8 @@ struct job {
 /* -------------------------------------------------------------------- checks */
 
 /*
- * Adds the clusters of the move that are in @f to *@len, and their
- * e4l_place_sum() to *@sum.
+ * Adds the number of clusters of @m that are in @f to *@len, and the
+ * e4l_place_sum() of these clusters to *@sum.
  */
 static void add_overlap(const struct e4l_plan_move *m,
 			const struct e4l_fragment *f, uint32_t *len,
@@ -81,7 +81,7 @@ static errcode_t check_places(const struct e4l_geometry *geo,
 /* How long the plan keeps a tree block: lower ranks are kept longer. */
 enum rank { KEPT, SPARE, SURPLUS, RANKS };
 
-/* Tree block @i of the tree blocks that the file keeps. */
+/* Returns number @i of the tree blocks that the file keeps. */
 static struct e4l_frag *kept_block(struct e4l_plan *p, uint32_t file, uint32_t i)
 {
 	const struct e4l_owner *o = &p->owner[file];
@@ -105,7 +105,7 @@ static enum rank rank_of(const struct job *j, blk64_t blk)
 	return SPARE;
 }
 
-/* Records in the plan that the tree block has moved to @to. */
+/* Records in the plan that the tree block at cluster @from moved to @to. */
 static void note_kept(struct job *j, uint32_t from, uint32_t to)
 {
 	uint32_t i;
@@ -160,8 +160,9 @@ static errcode_t use_block(struct job *j, struct e4l_step *step, blk64_t blk)
 }
 
 /*
- * Chooses the tree blocks of @step, those that the plan keeps longest first;
- * the step gives the others.  *@fits: the file has enough tree blocks.
+ * Chooses the tree blocks of @step, those with the lowest rank first; the step
+ * gives the other tree blocks of the file.  *@fits: the file has enough tree
+ * blocks.
  */
 static errcode_t put_tree(struct job *j, struct e4l_step *step, bool *fits)
 {
@@ -226,8 +227,9 @@ static uint64_t fewest_extents(const struct job *j, uint64_t tree)
 }
 
 /*
- * Splits extents if there are too few to fill the current tree: the file may
- * need all tree blocks again before its fragments are joined.
+ * Splits extents if they are too few to fill the current tree.  The tree must
+ * not shrink yet, because later steps may need all its blocks before the
+ * fragments of the file are joined.
  */
 static errcode_t fill_tree(const struct job *j, struct e4l_step *step)
 {
@@ -401,10 +403,11 @@ static errcode_t adopt(struct job *j, struct e4l_step *step)
 }
 
 /*
- * Makes the largest step of up to @most clusters that fits into a transaction;
- * *@done: its clusters.  The step continues to the end of a fragment that would
- * be split, if that fits.  If no part fits, the whole may fit, because its tree
- * is small.
+ * Makes the largest step of up to @most clusters that fits into a transaction,
+ * and sets *@done to the number of clusters that the step moves.  If the step
+ * would split a fragment, it moves the whole fragment if that fits.  If a part
+ * does not fit, all clusters together may fit, because the tree of the moved
+ * file is smaller.
  */
 static errcode_t next_step(struct job *j, uint64_t most, struct e4l_step *step,
 			   uint64_t *done)
@@ -443,7 +446,7 @@ static errcode_t next_step(struct job *j, uint64_t most, struct e4l_step *step,
 			/* splitting an extent would add an extent */
 			*done = up_to_end(j, *done, false);
 		} else if (fits_tree && !at_once && *done < all) {
-			/* the tree of the moved file may be much smaller */
+			/* the tree may be smaller after a move of all clusters */
 			at_once = true;
 			*done = all;
 		} else if (fits_tree && *done > 1 && most > 1) {
@@ -500,7 +503,7 @@ static void end_job(struct job *j)
 	free(j->todo.v);
 }
 
-/* Sets the members of @j from the @n sorted moves. */
+/* Sets the work of @j from the @n moves @m, which are sorted by kind. */
 static errcode_t take_moves(struct job *j, const struct e4l_plan_move *m,
 			    size_t n)
 {
@@ -525,8 +528,8 @@ static errcode_t take_moves(struct job *j, const struct e4l_plan_move *m,
 }
 
 /*
- * Returns the clusters per step.  Each step writes the whole tree of the file,
- * so steps of files with large trees copy more.
+ * Returns the number of clusters per step.  Each step writes the whole tree of
+ * the file: steps of a file with a large tree therefore copy more.
  */
 static uint64_t part_clusters(const struct e4l_plan *p, size_t n_tree)
 {

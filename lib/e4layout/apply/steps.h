@@ -16,23 +16,25 @@ struct e4l_plan_now {
 
 /*
  * Makes the steps for the @n @moves of one file in one batch, and calls @visit
- * for each.  Each step fits into a transaction and is based on the result of
- * the previous step.  A step belongs to @p.  Errors: E4L_ET_CHANGED (the file
- * is not at the places in the plan), E4L_ET_TXN_FULL, ENOMEM, errors of @visit.
+ * for each step.  Each step fits into a transaction and is based on the result
+ * of the previous step.  A step is valid during the call of @visit only.
+ * Errors: E4L_ET_CHANGED (the file is not at the places in the plan),
+ * E4L_ET_TXN_FULL, ENOMEM, and errors of @visit.
  */
 errcode_t e4l_plan_steps(struct e4l_plan *p, const struct e4l_plan_move *moves,
 			 size_t n, const struct e4l_plan_now *now,
 			 errcode_t (*visit)(const struct e4l_step *step,
 					    void *priv), void *priv);
 
-/* The state of a file after all its moves, which are sorted by batch. */
+/* The state of a file after all its moves, and its old fragments. */
 struct e4l_plan_outcome {
 	uint64_t extents, fragments, tree_blocks;
 	uint64_t old_fragments;
 };
 /*
- * Makes the steps of all batches as e4l_plan_steps() will, without changing the
- * plan.  Errors: as e4l_plan_steps().
+ * Makes the steps that e4l_plan_steps() will make for the @n @moves of one
+ * file, which are sorted by batch, without changing the plan.  Sets *@ret to
+ * the resulting state.  Errors: those of e4l_plan_steps().
  */
 errcode_t e4l_plan_foresee(struct e4l_plan *p,
 			   const struct e4l_plan_move *moves, size_t n,
