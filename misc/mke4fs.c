@@ -125,19 +125,15 @@ static bool load_priorities(const char *name, struct e4l_tree *t)
 	return !err;
 }
 
-/* Whether the source, possibly at an offset, is in the file of the image. */
-static bool is_in_image(const struct config *c)
+/* Refuses a source, possibly with an offset, in the file of the image. */
+static bool refuse_from(const struct config *c)
 {
 	const char *mark = strstr(c->from, "?offset=");
-	struct stat from, image;
 	char *path = mark ? strndup(c->from, mark - c->from) : NULL;
-	bool same;
+	bool refused = refuse_image(c, c->from, path ? path : c->from);
 
-	same = (!mark || path) && !e4l_stat(path ? path : c->from, &from) &&
-	       !e4l_stat(c->device, &image) && S_ISREG(from.st_mode) &&
-	       from.st_ino == image.st_ino && from.st_dev == image.st_dev;
 	free(path);
-	return same;
+	return refused;
 }
 
 static bool load_source(struct config *c, struct e4l_tree *t,
@@ -146,11 +142,8 @@ static bool load_source(struct config *c, struct e4l_tree *t,
 {
 	if (!c->from)
 		return load_sources(c, t, spool);
-	if (is_in_image(c)) {
-		say_is_image(c, c->from);
-		return false;
-	}
-	if (!target_open_source(from, c->from, c->common.partition))
+	if (refuse_from(c) ||
+	    !target_open_source(from, c->from, c->common.partition))
 		return false;
 	c->source_fs = from;
 	return load_image(c, t, from, left_out);

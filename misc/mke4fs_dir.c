@@ -44,10 +44,16 @@ static dev_t decode_device(uint64_t encoded)
 		       (encoded & 0xff) | (encoded >> 12 & 0xfff00));
 }
 
-static bool find_below(const char *device, struct stat *st, unsigned int depth);
+/* A regular file.  @overlaid: an overlayfs shows it. */
+struct file {
+	struct stat st;
+	bool overlaid;
+};
+
+static bool find_below(const char *device, struct file *f, unsigned int depth);
 
 /* Finds the file below a stacked device, such as one of device-mapper. */
-static bool find_slave(dev_t dev, struct stat *st, unsigned int depth)
+static bool find_slave(dev_t dev, struct file *f, unsigned int depth)
 {
 	char dir[64], path[PATH_MAX];
 	struct dirent *entry;
@@ -61,33 +67,66 @@ static bool find_slave(dev_t dev, struct stat *st, unsigned int depth)
 		if (*entry->d_name == '.')
 			continue;
 		snprintf(path, sizeof(path), "/dev/%s", entry->d_name);
-		found = find_below(path, st, depth + 1);
+		found = find_below(path, f, depth + 1);
 	}
 	if (slaves)
 		closedir(slaves);
 	return found;
 }
 
+/*
+ * Reads the path of a loop device's file, which may mean another file, or none,
+ * in the mount namespace of this process.
+ */
+static bool backing_path(int fd, char path[PATH_MAX])
+{
+	char name[64];
+	struct stat own;
+	ssize_t len = -1;
+	int file;
+
+	if (e4l_fstat(fd, &own))
+		return false;
+	snprintf(name, sizeof(name), "/sys/dev/block/%u:%u/loop/backing_file",
+		 major(own.st_rdev), minor(own.st_rdev));
+	file = open(name, O_RDONLY | O_CLOEXEC);
+	if (file >= 0) {
+		len = read(file, path, PATH_MAX - 1);
+		close(file);
+	}
+	if (len <= 0)
+		return false;
+	path[len - 1] = '\0';	/* replaces the newline */
+	return true;
+}
+
 /* Finds the file below a loop device, or below one of its partitions. */
-static bool find_looped(int fd, struct stat *st, unsigned int depth)
+static bool find_looped(int fd, struct file *f, unsigned int depth)
 {
 	struct loop_info64 info = { 0 };
 	char path[PATH_MAX];
+	struct stat st;
 
 	if (ioctl(fd, LOOP_GET_STATUS64, &info))
 		return false;
 	if (info.lo_rdevice)
 		return device_path(decode_device(info.lo_rdevice), path) &&
-		       find_below(path, st, depth + 1);
-	st->st_dev = decode_device(info.lo_device);
-	st->st_ino = info.lo_inode;
+		       find_below(path, f, depth + 1);
+	*f = (struct file) {
+		.st.st_dev = decode_device(info.lo_device),
+		.st.st_ino = info.lo_inode,
+	};
+	/* the size and the change time matter on an overlayfs only */
+	if (backing_path(fd, path) && !e4l_stat(path, &st) &&
+	    e4l_same_file(&st, &f->st, false))
+		*f = (struct file) { st, e4l_is_overlaid(path) };
 	return true;
 }
 
 /*
  * Finds the file below @device, through loop devices and other stacked devices.
  */
-static bool find_below(const char *device, struct stat *st, unsigned int depth)
+static bool find_below(const char *device, struct file *f, unsigned int depth)
 {
 	struct stat own;
 	bool found;
@@ -99,43 +138,44 @@ static bool find_below(const char *device, struct stat *st, unsigned int depth)
 	if (fd < 0)
 		return false;
 	found = !e4l_fstat(fd, &own) && S_ISBLK(own.st_mode) &&
-		(find_looped(fd, st, depth) ||
-		 find_slave(own.st_rdev, st, depth));
+		(find_looped(fd, f, depth) ||
+		 find_slave(own.st_rdev, f, depth));
 	close(fd);
 	return found;
 }
 
-/* Finds the existing file of the new image. */
-static bool find_image(const struct config *c, struct stat *st)
+/* Finds the regular file at @path, or below the block device @path. */
+static bool find_file(const char *path, struct file *f)
 {
-	if (e4l_stat(c->device, st))
+	if (e4l_stat(path, &f->st))
 		return false;
-	return S_ISBLK(st->st_mode) ? find_below(c->device, st, 0) :
-				      S_ISREG(st->st_mode);
+	if (S_ISBLK(f->st.st_mode))
+		return find_below(path, f, 0);
+	f->overlaid = e4l_is_overlaid(path);
+	return S_ISREG(f->st.st_mode);
 }
 
-static bool is_image(const struct config *c, const struct stat *st)
+static bool is_image(const struct config *c, const char *path)
 {
-	struct stat image;
+	struct file source, image;
+	struct stat a, b;
 
-	if (S_ISBLK(st->st_mode))
-		return !e4l_stat(c->device, &image) &&
-		       S_ISBLK(image.st_mode) && image.st_rdev == st->st_rdev;
-	return S_ISREG(st->st_mode) && find_image(c, &image) &&
-	       image.st_ino == st->st_ino && image.st_dev == st->st_dev;
+	if (e4l_stat(path, &a) || e4l_stat(c->device, &b))
+		return false;
+	/* two devices can be different parts of the same file */
+	if (S_ISBLK(a.st_mode) && S_ISBLK(b.st_mode))
+		return a.st_rdev == b.st_rdev;
+	return find_file(path, &source) && find_file(c->device, &image) &&
+	       e4l_same_file(&source.st, &image.st,
+			     source.overlaid || image.overlaid);
 }
 
-void say_is_image(const struct config *c, const char *name)
+bool refuse_image(const struct config *c, const char *name, const char *path)
 {
+	if (!is_image(c, path))
+		return false;
 	say("%s: the source is the image %s itself: give another image", name,
 	    c->device);
-}
-
-bool refuse_image(const struct load *l, const struct stat *st)
-{
-	if (!is_image(l->c, st))
-		return false;
-	say_is_image(l->c, l->name);
 	return true;
 }
 
@@ -154,12 +194,14 @@ static void note_left_out(const char *path, errcode_t why, void *priv)
 bool load_dir(struct load *l, const char *path)
 {
 	const struct config *c = l->c;
-	struct stat image;
+	struct file image = { 0 };
+	bool exists = find_file(c->device, &image);
 	const struct e4l_dir_options options = {
 		.threads = c->threads,
+		.exclude = exists ? &image.st : NULL,
 		.flags = (c->no_xattrs ? E4L_DIR_NO_XATTRS : 0) |
-			 (c->one_fs ? E4L_DIR_ONE_FS : 0),
-		.exclude = find_image(c, &image) ? &image : NULL,
+			 (c->one_fs ? E4L_DIR_ONE_FS : 0) |
+			 (image.overlaid ? E4L_DIR_OVERLAID : 0),
 		.left_out = note_left_out, .priv = l,
 	};
 	const char *attr;

@@ -375,7 +375,7 @@ static bool find_content(const struct mtree *m, const struct spec *s,
 		return refuse(m, "the size differs from size= in the manifest",
 			      s->content);
 	e->size = st.st_size;
-	return true;
+	return !refuse_image(m->l->c, s->content, s->content);
 }
 
 /* Adds a new entry, or replaces an entry of another type. */

@@ -607,7 +607,7 @@ static bool load_from(struct load *l, const char *path, bool is_archive,
 	else if (is_archive && !S_ISREG(st.st_mode))
 		say("%s: %s: not a regular file: an image archive is read "
 		    "several times", l->name, copy);
-	else if (!refuse_image(l, &st))
+	else if (!refuse_image(l->c, l->name, copy))
 		done = load_stored(l, &store, ref, is_docker);
 	free(copy);
 	return done;

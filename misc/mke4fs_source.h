@@ -73,13 +73,11 @@ void spool_free(struct spool *s);
 bool load_dir(struct load *l, const char *path);
 
 /*
- * Returns true, after printing an error, if the source with @st is the image
- * itself.
+ * Returns true, after printing an error about the source @name, if the file or
+ * device @path is the image itself, possibly through loop devices or an
+ * overlayfs.
  */
-bool refuse_image(const struct load *l, const struct stat *st);
-
-/* Reports that the source @name is the image itself. */
-void say_is_image(const struct config *c, const char *name);
+bool refuse_image(const struct config *c, const char *name, const char *path);
 
 /* An archive: a file, or bytes from a function. */
 struct tar_input {

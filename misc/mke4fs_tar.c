@@ -711,7 +711,8 @@ static bool take_file(struct tar *r)
 	}
 	r->is_device = S_ISBLK(st.st_mode) || S_ISCHR(st.st_mode);
 	r->is_endless = !S_ISREG(st.st_mode);
-	if (refuse_image(r->l, &st)) {
+	if (refuse_image(r->l->c, r->l->name, strcmp(r->in->path, "-") ?
+			 r->in->path : "/dev/stdin")) {
 		if (r->fd != STDIN_FILENO)
 			close(r->fd);
 		return false;

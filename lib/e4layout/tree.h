@@ -124,13 +124,15 @@ errcode_t e4l_tree_find(struct e4l_tree *t, uint32_t parent, const char *name,
 /* Flags for e4l_tree_load_dir(). */
 #define E4L_DIR_NO_XATTRS	0x1	/* do not read extended attributes */
 #define E4L_DIR_ONE_FS		0x2	/* do not enter mount points */
+#define E4L_DIR_OVERLAID	0x4	/* @exclude is on an overlayfs */
 
 struct e4l_dir_options {
 	unsigned int threads;		/* 1 to 64 */
 	unsigned int flags;		/* E4L_DIR_* */
 	/*
-	 * Skip the file with this st_dev and st_ino, and files in an overlay
-	 * with this st_ino, st_size and st_blocks.  NULL: skip no file.
+	 * Skip the regular file with this st_dev and st_ino.  If an overlayfs
+	 * shows one of the files, compare st_ino, st_size, st_blocks and st_ctim
+	 * instead.  NULL: skip no file.
 	 */
 	const struct stat *exclude;
 	/*

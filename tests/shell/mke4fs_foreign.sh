@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # From a directory, mke4fs copies the user's files: without the internal files
-# of the filesystem, without the image that is being written, and, on request,
-# without other mounted filesystems.
+# of the filesystem, and, on request, without other mounted filesystems.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives
@@ -106,99 +105,6 @@ detach "$loop"
 check "$mke4fs" -q -E no_copy_xattrs --from=host img
 same 'attributes with --from' "$(attributes img s)" ''
 rm img
-
-# the image is not copied into itself: by its name, a hard link, a symbolic
-# link, or through a loop device
-mkdir self
-seq 100 >self/a
-check "$mke4fs" -q -d self self/img
-mkdir self/d
-ln self/img self/d/link
-ln -s img self/symlink
-for target in self/img self/symlink self/d/../img; do
-	check "$mke4fs" -q -d self "$target"
-	says 'img: omitted: .*the image'
-	says 'd/link: omitted: .*the image'
-	! has self/img img || fail "$target: the image is in itself"
-	! has self/img d/link || fail "$target: the image is in itself"
-	for name in a d symlink; do
-		has self/img $name || fail "$target: $name is missing"
-	done
-done
-rm self/d/link
-mkdir upper work merged
-if mount -t overlay -o "lowerdir=self,upperdir=upper,workdir=work" self \
-	merged 2>/dev/null; then
-	defer "umount 'merged'"
-	check "$mke4fs" -q -d merged self/img
-	says 'img: omitted: .*the image'
-	! has self/img img || fail 'an overlay: the image is in itself'
-	has self/img a || fail 'an overlay: a file is missing'
-	command umount merged
-	undefer "umount 'merged'"
-else
-	skip_part 'no overlay can be mounted here'
-fi
-attach self/img
-check "$mke4fs" -q -F -d self "$loop"
-says 'img: omitted: .*the image'
-! has "$loop" img || fail 'a loop device: the image is in itself'
-lower=$loop
-attach "$lower"
-check "$mke4fs" -q -F -d self "$loop"
-says 'img: omitted: .*the image'
-! has "$loop" img || fail 'a loop device over another: the image is in itself'
-detach "$loop"
-sectors=$(blockdev --getsz "$lower")
-if has_program dmsetup && dmsetup create "self-$$" \
-	--table "0 $sectors linear $lower 0" 2>/dev/null; then
-	defer "dmsetup remove self-$$"
-	dmsetup mknodes
-	check "$mke4fs" -q -F -d self "/dev/mapper/self-$$"
-	says 'img: omitted: .*the image'
-	dmsetup remove "self-$$"
-	undefer "dmsetup remove self-$$"
-else
-	skip_part 'no device mapper'
-fi
-detach "$lower"
-clean self/img
-rm self/img
-check "$mke4fs" -q -d self self/img
-[ ! -s "$err" ] || fail 'something is left out of an image that is new'
-
-# mke4fs does not overwrite the filesystem that it copies
-ln self/img self/link
-sum=$(sha256sum <self/img)
-for from in self/img self/link 'self/img?offset=0'; do
-	mustfail 1 "$mke4fs" -q --from="$from" self/img
-	one_sentence mke4fs
-	says "$(printf '%s' "$from" | tr '?' .): .*the image self/img"
-done
-same 'the source' "$(sha256sum <self/img)" "$sum"
-rm self/link
-
-# mke4fs does not overwrite the archive that it copies
-tar -cf self.tar self
-truncate -s 4M self.tar
-cp self.tar self.copy
-ln self.tar self.link
-for source in self.tar self.link layer:self.tar oci-archive:self.tar \
-	docker-archive:self.tar; do
-	mustfail 1 "$mke4fs" -q -F -d "$source" self.tar
-	says 'source .*the image self.tar'
-done
-# shellcheck disable=SC2016
-mustfail 1 sh -c '"$0" -q -F -d - self.tar <self.tar' "$mke4fs"
-says '-: .*source .*the image self.tar'
-attach self.tar
-mustfail 1 "$mke4fs" -q -F -d self.tar "$loop"
-says 'self.tar: .*source .*the image'
-mustfail 1 "$mke4fs" -q -F -d "$loop" "$loop"
-says 'source .*the image'
-detach "$loop"
-cmp self.tar self.copy || fail 'the archive has changed'
-rm self.tar self.link self.copy
 
 # mounts: all, or one filesystem
 mkdir -p one/other one/bind one/plain other

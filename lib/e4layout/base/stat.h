@@ -9,14 +9,19 @@
 #define E4L_STAT_H
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 /*
- * fstatat(2) that sets the times in @st to 0.  @stx has the times; it may be
- * NULL.  Returns 0, or -1 and sets errno.
+ * fstatat(2).  Of the times, only the change time is set in @st, cut to the bits
+ * of time_t.  All times are in @stx, which may be NULL.  Returns 0, or -1 and sets
+ * errno.
  */
 static inline int e4l_fstatat(int dir, const char *path, int flags,
 			      struct stat *st, struct statx *stx)
@@ -38,6 +43,8 @@ static inline int e4l_fstatat(int dir, const char *path, int flags,
 	st->st_size = (off_t)stx->stx_size;
 	st->st_blksize = (blksize_t)stx->stx_blksize;
 	st->st_blocks = (blkcnt_t)stx->stx_blocks;
+	st->st_ctim.tv_sec = (time_t)stx->stx_ctime.tv_sec;
+	st->st_ctim.tv_nsec = stx->stx_ctime.tv_nsec;
 	return 0;
 }
 
@@ -54,6 +61,31 @@ static inline int e4l_lstat(const char *path, struct stat *st)
 static inline int e4l_fstat(int fd, struct stat *st)
 {
 	return e4l_fstatat(fd, "", AT_EMPTY_PATH, st, NULL);
+}
+
+/* Whether the file is on an overlayfs.  False also on errors. */
+static inline bool e4l_is_overlaid(const char *path)
+{
+	struct statfs fs;
+
+	return !statfs(path, &fs) &&
+	       (uint32_t)fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+/*
+ * Whether two files are the same.  @overlaid: one of them is on an overlayfs,
+ * which shows a file below it on a device of its own, with the inode number, the
+ * size and the change time of that file.
+ */
+static inline bool e4l_same_file(const struct stat *a, const struct stat *b,
+				 bool overlaid)
+{
+	return a->st_ino == b->st_ino &&
+	       (a->st_dev == b->st_dev ||
+		(overlaid && a->st_size == b->st_size &&
+		 a->st_blocks == b->st_blocks &&
+		 a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+		 a->st_ctim.tv_nsec == b->st_ctim.tv_nsec));
 }
 
 #endif

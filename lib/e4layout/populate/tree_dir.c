@@ -13,10 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/fscrypt.h>
-#include <linux/magic.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 #include "e4layout/base/array.h"
@@ -24,7 +22,8 @@
 #include "tree.h"
 
 #define MAX_WALKERS	64
-#define E4L_DIR_ALL_FLAGS (E4L_DIR_NO_XATTRS | E4L_DIR_ONE_FS)
+#define E4L_DIR_ALL_FLAGS (E4L_DIR_NO_XATTRS | E4L_DIR_ONE_FS | \
+			   E4L_DIR_OVERLAID)
 #define LIST_BYTES	65536	/* XATTR_LIST_MAX and XATTR_SIZE_MAX in Linux */
 /*
  * The kernel allocates a buffer of the offered size; a small size is enough for
@@ -315,27 +314,14 @@ static errcode_t leave_out(struct walk *w, uint32_t dir, const char *name,
 	return parent && path ? 0 : ENOMEM;
 }
 
-/*
- * Whether @name may be the file @below, seen through overlayfs, which shows the
- * same inode number but another device number.
- */
-static bool is_overlaid(const char *name, const struct stat *st,
-			const struct stat *below)
-{
-	struct statfs fs;
-
-	return S_ISREG(st->st_mode) && st->st_size == below->st_size &&
-	       st->st_blocks == below->st_blocks && !statfs(name, &fs) &&
-	       (uint32_t)fs.f_type == OVERLAYFS_SUPER_MAGIC;
-}
-
 static bool is_excluded(const struct walk *w, const char *name,
 			const struct stat *st)
 {
 	const struct stat *image = w->o.exclude;
 
-	return image && st->st_ino == image->st_ino &&
-	       (st->st_dev == image->st_dev || is_overlaid(name, st, image));
+	return image && S_ISREG(st->st_mode) && st->st_ino == image->st_ino &&
+	       e4l_same_file(st, image, w->o.flags & E4L_DIR_OVERLAID ||
+					e4l_is_overlaid(name));
 }
 
 /*

@@ -1,0 +1,185 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# mke4fs does not copy the image that it writes: a directory is copied without
+# it, and other sources that are the image are refused.  An overlayfs, a hard
+# link or a loop device can show the image under another name.
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
+. "$top_srcdir/tests/shell/mke4fs_common.sh"
+require_archives
+require_loop
+require_program tar
+
+cd "$work"
+# has IMAGE PATH: the image has the file
+has() {
+	debugfs -R "stat $2" "$1" 2>/dev/null | grep -q ^Inode
+}
+
+# the image is not copied into itself: by its name, a hard link, a symbolic
+# link, or through a loop device
+mkdir self
+seq 100 >self/a
+check "$mke4fs" -q -d self self/img
+mkdir self/d
+ln self/img self/d/link
+ln -s img self/symlink
+for target in self/img self/symlink self/d/../img; do
+	check "$mke4fs" -q -d self "$target"
+	says 'img: omitted: .*the image'
+	says 'd/link: omitted: .*the image'
+	! has self/img img || fail "$target: the image is in itself"
+	! has self/img d/link || fail "$target: the image is in itself"
+	for name in a d symlink; do
+		has self/img $name || fail "$target: $name is missing"
+	done
+done
+rm self/d/link
+attach self/img
+check "$mke4fs" -q -F -d self "$loop"
+says 'img: omitted: .*the image'
+! has "$loop" img || fail 'a loop device: the image is in itself'
+lower=$loop
+attach "$lower"
+check "$mke4fs" -q -F -d self "$loop"
+says 'img: omitted: .*the image'
+! has "$loop" img || fail 'a loop device over another: the image is in itself'
+detach "$loop"
+sectors=$(blockdev --getsz "$lower")
+if has_program dmsetup && dmsetup create "self-$$" \
+	--table "0 $sectors linear $lower 0" 2>/dev/null; then
+	defer "dmsetup remove self-$$"
+	dmsetup mknodes
+	check "$mke4fs" -q -F -d self "/dev/mapper/self-$$"
+	says 'img: omitted: .*the image'
+	dmsetup remove "self-$$"
+	undefer "dmsetup remove self-$$"
+else
+	skip_part 'no device mapper'
+fi
+detach "$lower"
+clean self/img
+rm self/img
+check "$mke4fs" -q -d self self/img
+[ ! -s "$err" ] || fail 'something is left out of an image that is new'
+
+# mke4fs does not overwrite the filesystem that it copies
+ln self/img self/link
+sum=$(sha256sum <self/img)
+for from in self/img self/link 'self/img?offset=0'; do
+	mustfail 1 "$mke4fs" -q --from="$from" self/img
+	one_sentence mke4fs
+	says "$(printf '%s' "$from" | tr '?' .): .*the image self/img"
+done
+same 'the source' "$(sha256sum <self/img)" "$sum"
+rm self/link
+
+# mke4fs does not overwrite the archive that it copies
+tar -cf self.tar self
+truncate -s 4M self.tar
+cp self.tar self.copy
+ln self.tar self.link
+for source in self.tar self.link layer:self.tar oci-archive:self.tar \
+	docker-archive:self.tar; do
+	mustfail 1 "$mke4fs" -q -F -d "$source" self.tar
+	says 'source .*the image self.tar'
+done
+# shellcheck disable=SC2016
+mustfail 1 sh -c '"$0" -q -F -d - self.tar <self.tar' "$mke4fs"
+says '-: .*source .*the image self.tar'
+attach self.tar
+mustfail 1 "$mke4fs" -q -F -d self.tar "$loop"
+says 'self.tar: .*source .*the image'
+mustfail 1 "$mke4fs" -q -F -d "$loop" "$loop"
+says 'source .*the image'
+detach "$loop"
+cmp self.tar self.copy || fail 'the archive has changed'
+rm self.tar self.link self.copy
+
+# the contents of files in a manifest
+cp "$work/self/a" content
+truncate -s 4M content
+cp content content.copy
+printf '#mtree\nf type=file mode=0644 contents=%s\n' "$work/content" >manifest
+mustfail 1 "$mke4fs" -q -F --manifest=manifest content
+says 'content: .*source .*the image content'
+attach content
+mustfail 1 "$mke4fs" -q -F --manifest=manifest "$loop"
+says 'content: .*source .*the image'
+detach "$loop"
+printf '#mtree\nf type=file mode=0644 size=4194304 contents=%s\n' \
+	"$work/content" >manifest
+mustfail 1 "$mke4fs" -q -F --manifest=manifest content
+says 'content: .*source .*the image content'
+cmp content content.copy || fail 'the content has changed'
+
+# an overlayfs shows the files of its directories on a device of its own
+mkdir lower upper work merged
+seq 100 >upper/a
+seq 200 >lower/b
+tar -cf upper/up.tar self
+tar -cf lower/low.tar self
+check "$mke4fs" -q -d self upper/up.img 8M
+check "$mke4fs" -q -d self lower/low.img 8M
+if ! mount -t overlay -o "lowerdir=lower,upperdir=upper,workdir=work" merged \
+	merged 2>/dev/null; then
+	skip_part 'no overlay can be mounted here'
+	exit
+fi
+defer "umount 'merged'"
+sums=$(sha256sum upper/up.* lower/low.*)
+# refused TARGET OPTION...: the source is the image
+refused() {
+	target=$1
+	shift
+	mustfail 1 "$mke4fs" -q -F "$@" "$target"
+	one_sentence mke4fs
+	says 'source .*the image'
+	same 'the sources' "$(sha256sum upper/up.* lower/low.*)" "$sums"
+}
+# looped FILE.img OTHER: the same with a loop device of either file
+looped() {
+	attach "$1.img"
+	refused "$2.img" --from="$loop"
+	refused "$loop" --from="$2.img"
+	detach "$loop"
+	attach "$1.tar"
+	refused "$loop" -d "$2.tar"
+	detach "$loop"
+}
+for file in upper/up lower/low; do
+	shown=merged/${file#*/}
+	for pair in "$file $shown" "$shown $file"; do
+		from=${pair% *}
+		to=${pair#* }
+		refused "$to.img" --from="$from.img"
+		refused "$to.tar" -d "$from.tar"
+		refused "$to.tar" -d "layer:$from.tar"
+	done
+	looped "$file" "$shown"
+done
+looped merged/up upper/up
+
+# omitted DIRECTORY IMAGE: the image is not copied
+omitted() {
+	name=${2##*/}
+	for target in "$2" loop; do
+		[ "$target" = "$2" ] || attach "$2"
+		[ "$target" = "$2" ] || target=$loop
+		check "$mke4fs" -F -d "$1" "$target"
+		says "$name: omitted: .*the image"
+		! has "$target" "$name" ||
+			fail "$2 from $1: the image is in itself"
+		has "$target" a || fail "$2 from $1: a file is missing"
+	done
+	detach "$loop"
+}
+for dir in merged upper; do
+	omitted "$dir" merged/up.img
+	omitted "$dir" upper/up.img
+done
+omitted merged lower/low.img
+# writing through the overlay makes a copy of a lower file
+check "$mke4fs" -q -F -d merged merged/low.img
+! has merged/low.img low.img || fail 'the image is in itself'
+command umount merged
+undefer "umount 'merged'"
