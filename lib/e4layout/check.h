@@ -96,9 +96,10 @@ struct e4l_check_result {
  * Checks the whole filesystem of @e without changing it, as e2fsck -fn does.
  * @options may be NULL.  e4l_interrupt() ends the check.
  *
- * After a check without errors, functions that change the filesystem of @e do
- * not check it again.  If the caller changes the filesystem by other means, the
- * caller must call e4l_check() again.
+ * After a check without errors, and without E4L_CHECK_LAYOUT_ONLY and
+ * E4L_CHECK_MOUNTED, functions that change the filesystem of @e do not check it
+ * again.  If the caller changes the filesystem by other means, the caller must
+ * call e4l_check() again.
  *
  * Errors: E4L_ET_INTERRUPTED, E4L_ET_UNKNOWN_FEATURE, E4L_ET_OPTION, ENOMEM,
  * EXT2_ET_GDESC_* if the group descriptors are so damaged that nothing else can

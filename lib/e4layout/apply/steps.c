@@ -446,7 +446,9 @@ static errcode_t next_step(struct job *j, uint64_t most, struct e4l_step *step,
 			/* splitting an extent would add an extent */
 			*done = up_to_end(j, *done, false);
 		} else if (fits_tree && !at_once && *done < all) {
-			/* the tree may be smaller after a move of all clusters */
+			/*
+			 * the tree may be smaller after a move of all clusters
+			 */
 			at_once = true;
 			*done = all;
 		} else if (fits_tree && *done > 1 && most > 1) {

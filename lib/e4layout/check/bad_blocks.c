@@ -12,7 +12,7 @@ struct bad_blocks {
 
 struct listing {
 	struct check *ck;
-	/* @maps: blocks of the list's own map */
+	/* listed blocks, and blocks of the map of the bad blocks inode */
 	struct bad_blocks blocks, maps;
 	uint64_t visits;
 	errcode_t err;
@@ -27,7 +27,7 @@ static errcode_t add(struct bad_blocks *b, blk64_t blk)
 	return err;
 }
 
-/* Blocks outside the filesystem are judged with the inode's map. */
+/* Lists a block; pass 1 reports blocks outside the filesystem. */
 static int list_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t n, blk64_t ref,
 		      int offset, void *priv)
 {
@@ -47,8 +47,9 @@ static bool is_listed(const struct bad_blocks *b, blk64_t blk)
 }
 
 /*
- * Whether @blk is vital: the superblock, its descriptors, or a bitmap.  Bad
- * blocks in inode tables are never read, and backups have copies.
+ * Whether @blk is vital: the superblock, a group descriptor, or a bitmap.
+ * Other metadata is not: e2fsck skips bad blocks of inode tables, and does not
+ * need all backups.
  */
 static bool is_vital(ext2_filsys fs, blk64_t blk)
 {
@@ -97,7 +98,7 @@ errcode_t e4l_pass1_bad_blocks(struct check *ck)
 				    NULL, list_block, &l);
 	e4l_sort(l.blocks.v, l.blocks.n, sizeof(*l.blocks.v),
 		 e4l_u64_cmp);
-	/* if the list cannot be read, its map is judged instead */
+	/* if the list cannot be read, pass 1 reports the damaged map */
 	if (!err && !l.err)
 		judge(ck, &l);
 	else

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The blocks that the bad-blocks inode lists. */
+/* bad_blocks: the blocks that the bad blocks inode lists. */
 #ifndef E4L_CHECK_BAD_BLOCKS_H
 #define E4L_CHECK_BAD_BLOCKS_H
 
 #include "check_internal.h"
 
-/* Reads the list, and judges metadata blocks on it. */
+/* Reads the list, and reports metadata in bad blocks. */
 errcode_t e4l_pass1_bad_blocks(struct check *ck);
 void e4l_bad_blocks_free(struct check *ck);
 

@@ -10,8 +10,8 @@
  *  5. bitmaps and counts;
  *  6. orphans and quotas.
  *
- * Passes 1, 2 and 5 read and judge on all processors; each pass announces its
- * reads, so that the device is always busy.
+ * Passes 1, 2 and 5 use all processors, and announce their reads early to keep
+ * the device busy.
  */
 #include "config.h"
 #include <errno.h>
@@ -101,7 +101,7 @@ errcode_t e4l_check_noted(struct check *ck, errcode_t err)
 	return err;
 }
 
-/* Whether the check looked for all errors. */
+/* Whether a check with @options tests for all errors. */
 static bool is_complete(const struct e4l_check_options *options)
 {
 	return !(options->flags & (E4L_CHECK_LAYOUT_ONLY | E4L_CHECK_MOUNTED));
@@ -121,7 +121,7 @@ errcode_t e4l_check_run(struct e4l *e, const struct e4l_check_options *options,
 	e->sound = false;
 	found->layout_only = options->flags & E4L_CHECK_LAYOUT_ONLY;
 	found->mounted = options->flags & E4L_CHECK_MOUNTED;
-	/* the passes verify checksums, each one once */
+	/* the passes verify each checksum, so that libext2fs need not */
 	ck.fs->flags |= EXT2_FLAG_IGNORE_CSUM_ERRORS;
 	err = run_passes(&ck);
 	ck.fs->flags = flags;
@@ -133,7 +133,7 @@ errcode_t e4l_check_run(struct e4l *e, const struct e4l_check_options *options,
 	return err;
 }
 
-/* A tree of runs is small: a bit array takes 512 MiB for 16 TiB. */
+/* Uses bitmaps of type rbtree: a bit array takes 512 MiB for 16 TiB. */
 errcode_t e4l_check_groups(ext2_filsys fs)
 {
 	int type = fs->default_bitmap_type;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The check, for callers that process the findings. */
+/* check: checks a filesystem, for callers that process the findings. */
 #ifndef E4L_CHECK_H
 #define E4L_CHECK_H
 
@@ -24,10 +24,11 @@ errcode_t e4l_check_groups(ext2_filsys fs);
 
 /*
  * Checks the filesystem of @e before a change, unless the last check through @e
- * has found no errors.  @journal is a channel on the external journal device;
- * NULL: see struct e4l_check_options.  E4L_ET_DAMAGED: the check has found
- * errors; the detail of @e has the code and the place of the first.  Other
- * errors: as e4l_check().
+ * has found no errors.  @journal is the channel of an external journal's
+ * device; NULL: e4l_open() has opened the device, or the journal is not
+ * external.  Errors: E4L_ET_DAMAGED: the check has found errors, and
+ * e4l_detail() has the code and the place of the first finding; errors of
+ * e4l_check().
  */
 errcode_t e4l_require_sound(struct e4l *e, io_channel journal);
 

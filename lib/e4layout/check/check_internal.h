@@ -12,15 +12,15 @@
 #include "e4layout/base/owners.h"
 
 /*
- * State of an inode after pass 1, in one byte: its type as in directory entries
- * (EXT2_FT_*), and these flags.  0: not in use.
+ * The state of an inode after pass 1, in one byte: the file type as in
+ * directory entries (EXT2_FT_*), and flags.  0: not in use.
  */
 #define KIND_TYPE	0x0F
 #define KIND_UNREAD	0x0F	/* type of an inode in an unreadable block */
 #define KIND_USED	0x10
 #define KIND_ENCRYPTED	0x20
 #define KIND_EA_INODE	0x40
-#define KIND_NO_NAME	0x80	/* reserved: has no name */
+#define KIND_NO_NAME	0x80	/* needs no directory entry */
 
 /* A directory; the array is sorted by inode number. */
 struct dir {
@@ -28,8 +28,8 @@ struct dir {
 	ext2_ino_t parent;	/* from its entry in the parent; 0: unknown */
 	ext2_ino_t dotdot;
 	uint32_t generation;
-	uint32_t blocks;	/* number of its last block, plus 1 */
-	uint32_t index;		/* index of its first block in check->dx */
+	uint32_t blocks;	/* last mapped logical block, plus 1 */
+	uint32_t index;		/* index of logical block 0 in check->dx */
 	uint32_t hash_version;	/* if DIR_INDEX is set */
 	uint8_t levels;	/* levels of index blocks, if DIR_INDEX is set */
 	uint8_t flags;
@@ -67,12 +67,12 @@ struct dx_block {
 struct xattr_use {
 	blk64_t blk;
 	ext2_ino_t ino;
-	/* clusters in i_blocks that are not found yet: for EA inodes */
+	/* clusters in i_blocks that only EA inodes of the block can explain */
 	uint32_t missing;
 	uint32_t generation;	/* generation of the inode */
 	/* number of EA inodes; known after the block is read */
 	uint32_t values;
-	bool judged;	/* i_blocks was already judged, without EA inodes */
+	bool judged;	/* pass 1 has finished the check of i_blocks */
 	bool encrypted;	/* the block must contain an encryption context */
 };
 
@@ -99,7 +99,7 @@ struct check {
 	/* channel on the external journal device, or NULL */
 	io_channel journal;
 	struct findings *found;
-	/* [inode]; @links and @counted: in the inode, and found */
+	/* [inode]: KIND_*, the link count, and the number of entries found */
 	uint8_t *kind;
 	uint16_t *links, *counted;
 	struct e4l_owners *owners;
@@ -107,7 +107,7 @@ struct check {
 	struct bad_blocks *bad_blocks;
 	/* pass 1 */
 	struct file_walk *walk;
-	pthread_mutex_t lock;	/* protects the lists that look() extends */
+	pthread_mutex_t lock;	/* protects lists that several threads extend */
 	struct dir *dirs;
 	size_t n_dirs;
 	struct dir_run *runs;
@@ -129,8 +129,8 @@ struct check {
 };
 
 /*
- * Returns @err, the error of a read.  ENOMEM says nothing about the filesystem:
- * it is recorded, and e4l_check_run() fails.
+ * Returns @err, the error of a read.  A lack of memory is not a finding about
+ * the filesystem: it is recorded, and e4l_check_run() returns ENOMEM.
  */
 errcode_t e4l_check_noted(struct check *ck, errcode_t err);
 
@@ -146,7 +146,7 @@ static inline bool is_zero(const void *p, size_t bytes)
 	return !*c && !memcmp(c, c + 1, bytes - 1);
 }
 
-/* Passes.  Return 0, or an error that ends the check. */
+/* The passes.  They return 0, or an error that ends the check. */
 errcode_t e4l_pass0_super(struct check *ck);
 errcode_t e4l_pass0_groups(struct check *ck);
 errcode_t e4l_pass0_resize_inode(struct check *ck);
@@ -170,7 +170,7 @@ static inline bool in_filesystem(ext2_filsys fs, blk64_t blk)
 	       blk < ext2fs_blocks_count(fs->super);
 }
 
-/* The first inode at or after @ino with a known state, or @end. */
+/* The first inode in use from @ino on, or @end. */
 static inline uint64_t next_known(const struct check *ck, uint64_t ino,
 				  uint64_t end)
 {
@@ -187,9 +187,9 @@ static inline uint64_t next_known(const struct check *ck, uint64_t ino,
 /* ------------------------------------------------------------ pass 1 shares */
 
 /*
- * Judges an inode in use, except for its map, and sets ck->kind.  Returns
- * whether its map and attributes are to be judged: those of a reserved inode
- * without a link are not, if its feature is off.  May be called by any thread.
+ * Judges an inode in use, except for its map, and sets ck->kind.  Returns false
+ * if the map and the attributes are not to be judged: for a reserved inode
+ * without links whose feature is off.  May be called by any thread.
  */
 bool e4l_inode_judge(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		     const struct ext2_inode_large *inode);
@@ -201,8 +201,8 @@ static inline bool inode_holds_anything(const struct ext2_inode *inode)
 }
 
 /*
- * Adds the finding @id: the inode does not match its type.  It is a warning if
- * no directory entry refers to the inode.
+ * Reports an inode that does not match its file type: the finding @id or, for
+ * an EA inode, which has no directory entry, the warning INODE_UNREAD.
  */
 void e4l_inode_wrong_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			  const struct ext2_inode_large *inode,
@@ -212,7 +212,7 @@ void e4l_inode_wrong_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 errcode_t e4l_inode_read(struct check *ck, ext2_ino_t ino,
 			 struct ext2_inode_large *inode);
 
-/* Whether the superblock uses @ino, whatever its link count. */
+/* Whether @ino has a fixed purpose, and so needs no link to be in use. */
 bool e4l_has_purpose(const struct ext2_super_block *sb, ext2_ino_t ino);
 
 /*
@@ -237,7 +237,7 @@ bool e4l_extra_isize_ok(const struct ext2_super_block *sb, unsigned int n);
 /* Whether @ino is one of the superblock's quota files. */
 bool e4l_is_quota_inode(const struct ext2_super_block *sb, ext2_ino_t ino);
 
-/* The header of the attributes in @inode; NULL: none. */
+/* The header of the attributes in @inode's body; NULL: no attributes. */
 const char *e4l_xattr_ibody_header(const struct check *ck,
 				   const struct ext2_inode_large *inode);
 
@@ -245,7 +245,7 @@ const char *e4l_xattr_ibody_header(const struct check *ck,
 bool e4l_xattr_ibody_readable(struct check *ck,
 			      const struct ext2_inode_large *inode);
 
-/* A number of EA inodes, and their clusters. */
+/* The number of EA inodes in a list of attributes, and their clusters. */
 struct xattr_values {
 	uint32_t n;
 	uint64_t clusters;
@@ -256,8 +256,8 @@ struct xattr_values e4l_xattr_ibody_values(struct check *ck,
 					   const struct ext2_inode_large *inode);
 
 /*
- * The clusters of Lustre's EA inodes, which i_blocks does not count, for the
- * attributes in @inode's body.
+ * The number of clusters in Lustre's EA inodes among the EA inodes of the
+ * attributes in @inode's body; i_blocks does not count them.
  */
 uint64_t e4l_xattr_ibody_lustre(struct check *ck, ext2_ino_t ino,
 				const struct ext2_inode_large *inode);

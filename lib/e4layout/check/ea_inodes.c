@@ -14,8 +14,8 @@ static int use_cmp(const void *a, const void *b)
 }
 
 /*
- * The hash of an attribute with an EA inode: its name's hash, combined with the
- * EA inode's.
+ * The hash of an attribute with an EA inode: the hash of the name, combined
+ * with the hash of the value in the EA inode.
  */
 static uint32_t whole_hash(uint32_t name_hash, struct ext2_inode *ea)
 {
@@ -29,7 +29,9 @@ static bool hash_ok(const struct ea_use *u, struct ext2_inode *ea)
 	       u->hash == whole_hash(u->signed_name_hash, ea);
 }
 
-/* An EA inode created by Lustre refers to its only user instead. */
+/*
+ * An EA inode of Lustre has no hash, but refers to the only inode that uses it.
+ */
 static bool is_lustre(const struct ea_use *u, const struct ext2_inode *ea)
 {
 	return ea->i_mtime == u->ino && ea->i_generation == u->generation;
@@ -75,7 +77,7 @@ errcode_t e4l_ea_inodes_prepare(struct check *ck)
 	return 0;
 }
 
-/* The index of the first use of @ino; ck->n_eas if there is none. */
+/* The index of the first use of the EA inode @ino in ck->eas, or ck->n_eas. */
 static size_t first_use(const struct check *ck, ext2_ino_t ino)
 {
 	size_t i = e4l_lower_bound(&ino, ck->eas, ck->n_eas, sizeof(*ck->eas),

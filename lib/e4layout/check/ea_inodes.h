@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* EA inodes: inodes with the values of attributes. */
+/* ea_inodes: inodes that hold the values of extended attributes. */
 #ifndef E4L_CHECK_EA_INODES_H
 #define E4L_CHECK_EA_INODES_H
 
@@ -8,12 +8,13 @@
 /* Whether @u refers to an EA inode of Lustre, which i_blocks does not count. */
 bool e4l_ea_inode_is_lustre(struct check *ck, const struct ea_use *u);
 
-/* Judges all uses of EA inodes. */
+/* Sorts ck->eas, and judges all uses of EA inodes. */
 errcode_t e4l_ea_inodes_prepare(struct check *ck);
 
 /*
- * Compares the reference count of the EA inode @ino, which has @names directory
- * entries.  False: no attribute uses @ino.
+ * Judges the reference count of the EA inode @ino, and its directory entries,
+ * of which there are @names.  False: no attribute uses @ino, or @ino cannot be
+ * read.
  */
 bool e4l_ea_inode_judge(struct check *ck, ext2_ino_t ino, unsigned int names);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * An encryption context is an attribute with a policy and a nonce.  Formats:
- * fscrypt_context_v1 and _v2 in Linux' fs/crypto/fscrypt_private.h.
+ * encryption: an encryption context is an extended attribute with a policy and
+ * a nonce.  Formats: fscrypt_context_v1 and _v2 in fs/crypto/fscrypt_private.h
+ * in Linux.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "encryption.h"
 #include <ext2fs/ext2_ext_attr.h>	/* requires ext2fs.h */
 
-/* Special policy numbers; other numbers are hashes. */
+/* Special policy numbers; larger numbers are hashes of policies. */
 enum { NO_POLICY, UNKNOWN_POLICY, FUTURE_POLICY, FIRST_POLICY };
 
 /* Consecutive inodes with the same policy. */
@@ -24,14 +25,15 @@ struct policies {
 	size_t n;
 };
 
-/* [version]: size of a context, and of the policy at its start. */
+/* [version]: bytes of a context, and of the policy at its start. */
 static const struct {
 	size_t context, policy;
 } contexts[] = { { 0, 0 }, { 28, 12 }, { 40, 24 } };
 
 /*
- * Contexts have an attribute index of their own.  libext2fs gives an attribute
- * "c" with an index without prefix the same name.
+ * Whether attribute names with @index have no prefix.  The index of encryption
+ * contexts has no prefix, and libext2fs cannot distinguish a context, named
+ * "c", from an attribute "c" with another such index.
  */
 static bool has_no_prefix(uint8_t index)
 {
@@ -43,7 +45,7 @@ static bool has_no_prefix(uint8_t index)
 	return index >= sizeof(prefix) || !prefix[index];
 }
 
-/* The context's entry between @first and @end; NULL: none. */
+/* The entry of the context between @first and @end; NULL: no context. */
 static const struct ext2_ext_attr_entry *find_entry(const char *first,
 						    const char *end)
 {
@@ -60,7 +62,7 @@ static const struct ext2_ext_attr_entry *find_entry(const char *first,
 	return NULL;
 }
 
-/* The value of the context in the inode's body; NULL: none. */
+/* The value of the context in @inode's body; NULL: no readable context. */
 static const uint8_t *find_context(struct check *ck,
 				   const struct ext2_inode_large *inode,
 				   size_t *len)

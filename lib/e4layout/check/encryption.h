@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Encryption contexts: the policy of each encrypted inode. */
+/* encryption: the encryption policy of each encrypted inode. */
 #ifndef E4L_CHECK_ENCRYPTION_H
 #define E4L_CHECK_ENCRYPTION_H
 
 #include "check_internal.h"
 
 /*
- * The number of @inode's policy, for e4l_encryption_note() and
- * e4l_encryption_in_block().
+ * A number that identifies @inode's encryption policy, for
+ * e4l_encryption_note() and e4l_encryption_in_block().
  */
 uint32_t e4l_encryption_policy(struct check *ck,
 			       const struct ext2_inode_large *inode);
 
-/* Judges and records the policy of an encrypted inode; call in inode order. */
+/*
+ * Records @policy of the encrypted inode @ino, or reports that the inode has no
+ * valid context.  Call in the order of inodes.
+ */
 errcode_t e4l_encryption_note(struct check *ck, ext2_ino_t ino,
 			      uint32_t policy);
 
-/* Whether a context, if any, is in the inode's attribute block. */
+/*
+ * Whether @policy is unknown because the context can only be in the attribute
+ * block.
+ */
 bool e4l_encryption_in_block(uint32_t policy);
 
 /* Whether there is a context among the attributes from @first to @end. */

@@ -117,8 +117,8 @@ static int put_number(char *buf, size_t size, char kind,
 }
 
 /*
- * Whether @s, inside braces, is omitted: one side of {singular|plural}, or
- * {plural}.
+ * Whether the character at @s is omitted from the text: a brace, a bar, or a
+ * character of {singular|plural} or {plural} that does not apply.
  */
 static bool is_left_out(const char **braces, const char *s, bool one)
 {
@@ -153,9 +153,7 @@ const char *e4l_finding_text(const struct finding *what, char *buf, size_t size)
 
 bool e4l_finding_spoils_inode(const struct finding *what)
 {
-	/*
-	 * Findings about an inode's counters, which do not concern its content.
-	 */
+	/* findings about counters of an inode, not about its content */
 	static const enum finding_id accounts[] = {
 		F_INODE_BLOCKS, F_INODE_LARGE_FILE, F_XATTR_REFCOUNT,
 		F_EA_INODE_REFCOUNT,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The table of possible findings, and a list of findings. */
+/* findings: the table of possible findings, and lists of findings. */
 #ifndef E4L_CHECK_FINDINGS_H
 #define E4L_CHECK_FINDINGS_H
 
@@ -23,7 +23,7 @@ struct finding_info {
 	const char *code;
 	enum e4l_severity severity;
 	const char *sentence;
-	const char *peer;	/* the peer's term; NULL: none */
+	const char *peer;	/* e2fsck's name for the problem, or NULL */
 	enum e4l_fix fix;
 };
 extern const struct finding_info e4l_finding_table[];
@@ -39,9 +39,9 @@ struct finding {
 };
 
 /*
- * A list of findings: each finding is counted, and the @max most severe (sorted
- * by inode and block within a severity) are kept, in any order of arrival.  Any
- * thread may add findings.
+ * A list of findings.  Each finding is counted.  The first @max findings in the
+ * order of severity, inode, group and block are kept, whatever the order in
+ * which they were added.  Any thread may add findings.
  */
 struct findings {
 	pthread_mutex_t lock;
@@ -61,14 +61,15 @@ void e4l_findings_free(struct findings *f);
 void e4l_findings_add(struct findings *f, enum finding_id id,
 		      struct finding what);
 
-/* Records that memory was short: the findings are incomplete and unreliable. */
+/* Records a lack of memory: the findings are incomplete and unreliable. */
 void e4l_findings_fail(struct findings *f);
 
-/* Sorts the kept findings; call after the last one is added. */
+/* Sorts the kept findings.  Call it after the last finding is added. */
 void e4l_findings_sort(struct findings *f);
 
 /*
- * Formats the sentence with its numbers into @buf, terminated.  Returns @buf.
+ * Writes the sentence of @what, with its numbers, to @buf, terminated with NUL.
+ * Returns @buf.
  */
 const char *e4l_finding_text(const struct finding *what, char *buf,
 			     size_t size);
@@ -80,8 +81,8 @@ void e4l_finding_public(const struct finding *what,
 			char text[FINDING_TEXT_LEN], struct e4l_finding *ret);
 
 /*
- * Returns E4L_ET_DAMAGED, and sets the detail of @e to the code and place of
- * @what.
+ * Returns E4L_ET_DAMAGED, and sets the failure detail of @e to the code and the
+ * place of @what.
  */
 errcode_t e4l_finding_fail(struct e4l *e, const struct finding *what);
 

@@ -4,9 +4,9 @@
 #include "e4layout/read/dirs.h"
 
 /*
- * A file with written head and preallocated tail has one split, and a file that
- * is written in several places has a few.  A file with MOSAIC_SPLITS or more is
- * a mosaic that only zeroing can join.
+ * The smallest number of splits to report.  A file with a written head and a
+ * preallocated tail has one split, and a file that was written in several
+ * places has a few.  Only zeroing removes splits.
  */
 #define MOSAIC_SPLITS	4
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Findings about the layout of a sound filesystem. */
+/* layout: findings about the layout of a sound filesystem. */
 #ifndef E4L_CHECK_LAYOUT_H
 #define E4L_CHECK_LAYOUT_H
 
@@ -10,8 +10,8 @@
 errcode_t e4l_layout_tally(struct check *ck, struct e4l_tally *t);
 
 /*
- * Judges a file's layout after its last piece; @scorer has seen all of its
- * pieces.
+ * Judges the layout of a file after its last piece.  All pieces must have been
+ * added to @scorer.
  */
 void e4l_layout_judge_file(struct check *ck, const struct e4l_piece *last,
 			   struct e4l_scorer *scorer);

@@ -30,7 +30,7 @@ errcode_t e4l_claim_anyway(struct check *ck, blk64_t blk, blk64_t len)
 				&hit);
 }
 
-/* Sorts, claims and joins the runs; *@overlap: some of them share blocks. */
+/* Sorts, claims and joins all runs; *@overlap: some runs share blocks. */
 static errcode_t settle(struct check *ck, bool *overlap)
 {
 	struct extent_list *m = ck->metadata;

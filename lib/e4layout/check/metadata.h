@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The blocks of the filesystem's own metadata. */
+/* metadata: the blocks of metadata that belong to no inode. */
 #ifndef E4L_CHECK_METADATA_H
 #define E4L_CHECK_METADATA_H
 
@@ -20,10 +20,7 @@ struct extent_list {
 errcode_t e4l_metadata_claim(struct check *ck);
 void e4l_metadata_free(struct check *ck);
 
-/*
- * Claims the clusters of @len blocks from @blk, whether they are claimed or
- * not.
- */
+/* Claims the clusters of @len blocks from @blk, also if already claimed. */
 errcode_t e4l_claim_anyway(struct check *ck, blk64_t blk, blk64_t len);
 
 /* Whether any of @len blocks from @blk is metadata. */

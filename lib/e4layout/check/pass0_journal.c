@@ -37,7 +37,7 @@ static int count_block(ext2_filsys fs, blk64_t *blk, e2_blkcnt_t n,
 	return 0;
 }
 
-/* Whether the memory that libext2fs needs for an iteration can be allocated. */
+/* Returns ENOMEM if libext2fs cannot get the memory for an iteration. */
 static errcode_t try_memory(const struct check *ck)
 {
 	void *p = malloc(4 * ck->fs->blocksize);
@@ -60,8 +60,9 @@ static bool has_blocks(struct check *ck, ext2_ino_t ino,
 }
 
 /*
- * Whether the inode on disk has all blocks up to its size.  Tests memory as
- * well: libext2fs ends an iteration without memory as if it were complete.
+ * Whether the inode on disk has all blocks up to its size.  If not, tests the
+ * memory and tries again, because libext2fs returns no error if an iteration
+ * ends for lack of memory.
  */
 static bool is_whole(struct check *ck, ext2_ino_t ino,
 		     const struct ext2_inode *inode)
@@ -87,7 +88,7 @@ static bool copy_is_tree(const struct ext2_super_block *sb)
 static bool read_copy(const struct ext2_super_block *sb,
 		      struct ext2_inode *inode)
 {
-	/* the copy has no flags that mark an extent tree */
+	/* the copy has no i_flags: libext2fs cannot read an extent tree */
 	if (sb->s_jnl_backup_type != BACKUP_BLOCKS || copy_is_tree(sb))
 		return false;
 	memset(inode, 0, sizeof(*inode));
@@ -100,8 +101,9 @@ static bool read_copy(const struct ext2_super_block *sb,
 }
 
 /*
- * Reads the journal's inode, or its copy.  False: there is none, and a finding
- * was added.
+ * Reads the journal inode or, if the inode is damaged, its copy in the
+ * superblock, which is reported.  Returns false, with a finding, if both are
+ * invalid.
  */
 static bool read_journal_inode(struct check *ck, struct ext2_inode *inode)
 {
@@ -284,7 +286,9 @@ static bool mmp_csum_ok(ext2_filsys fs, const struct mmp_struct *m)
 	       ext2fs_le32_to_cpu(m->mmp_checksum);
 }
 
-/* libext2fs holds the MMP block of a filesystem that is open for writing. */
+/*
+ * Whether libext2fs itself marks the filesystem as in use: it does for writing.
+ */
 static bool is_held(ext2_filsys fs)
 {
 	return (fs->flags & (EXT2_FLAG_RW | EXT2_FLAG_SKIP_MMP)) ==

@@ -9,7 +9,7 @@
 #include "check_internal.h"
 
 #define MAX_DESC_SIZE	1024
-#define COPY_BLOCKS	64	/* blocks of a copy that are read together */
+#define COPY_BLOCKS	64	/* blocks of a backup that are read together */
 #define FUDGE_SECONDS	86400	/* allowed difference between clocks */
 
 /* ---------------------------------------------------------------- geometry */
@@ -17,7 +17,7 @@
 /* The value of a field, and its valid range. */
 struct bound {
 	uint64_t value, min, max;
-	bool power_of_two;	/* @value is 0 or a power of two */
+	bool power_of_two;	/* @value must be 0 or a power of two */
 };
 
 static bool bound_ok(const struct bound *b)
@@ -77,7 +77,7 @@ static bool features_ok(struct ext2_super_block *sb)
 		 ext2fs_has_feature_meta_bg(sb));
 }
 
-/* Whether @ino may be a quota file: no other reserved inode. */
+/* Whether @ino may be a quota file: other reserved inodes may not. */
 static bool quota_inum_ok(const struct ext2_super_block *sb, ext2_ino_t ino)
 {
 	return !ino || ino == EXT4_USR_QUOTA_INO ||
@@ -137,7 +137,7 @@ errcode_t e4l_pass0_super(struct check *ck)
 
 /* ------------------------------------------------------------------ groups */
 
-/* The range in which the metadata of @group may lie. */
+/* The range of blocks in which the bitmaps and inode table of @group may be. */
 static void group_range(ext2_filsys fs, dgrp_t group, blk64_t *first,
 			blk64_t *last)
 {
@@ -309,7 +309,7 @@ static void judge_backup(struct check *ck, dgrp_t group, void *buf)
 		     fs->super->s_first_meta_bg : fs->desc_blocks;
 	if (old_desc)
 		judge_backup_desc(ck, group, old_desc, old_blocks, 0, buf);
-	/* the first of a meta group's three copies is in use */
+	/* in the first group of a meta group, the descriptors are no backup */
 	if (new_desc && group % per_block)
 		judge_backup_desc(ck, group, new_desc, 1,
 				  group / per_block, buf);
@@ -330,13 +330,13 @@ errcode_t e4l_pass0_backups(struct check *ck)
 
 /* ------------------------------------------------------------ resize inode */
 
-/* The groups whose backups the resize inode's blocks list. */
+/* The groups with backups, which each block of the resize inode lists. */
 struct backups {
 	dgrp_t *group;
 	uint32_t n;
 };
 
-/* False: more groups than a block can list. */
+/* Lists the groups with backups; false: more than a block can list. */
 static bool list_backups(ext2_filsys fs, struct backups *b)
 {
 	dgrp_t g;
@@ -352,7 +352,7 @@ static bool list_backups(ext2_filsys fs, struct backups *b)
 	return true;
 }
 
-/* Whether @block is valid for the reserved block @pblk of the resize inode. */
+/* Whether @block, the reserved block @pblk, lists its copies in the backups. */
 static bool resize_block_ok(ext2_filsys fs, const uint32_t *block,
 			    blk64_t pblk, const struct backups *b)
 {
@@ -366,7 +366,10 @@ static bool resize_block_ok(ext2_filsys fs, const uint32_t *block,
 	return true;
 }
 
-/* @buf has space for three blocks. */
+/*
+ * Whether the double indirect block @dind of the resize inode lists the
+ * reserved blocks.  @buf has space for three blocks.
+ */
 static bool resize_map_ok(struct check *ck, blk64_t dind, uint32_t *buf)
 {
 	ext2_filsys fs = ck->fs;
@@ -391,7 +394,7 @@ static bool resize_map_ok(struct check *ck, blk64_t dind, uint32_t *buf)
 	return true;
 }
 
-/* Whether the inode has only a double indirect block, and that is valid. */
+/* Whether the inode has only a double indirect block, which is valid. */
 static bool resize_inode_ok(struct check *ck, const struct ext2_inode *inode,
 			    uint32_t *buf)
 {
@@ -415,7 +418,7 @@ errcode_t e4l_pass0_resize_inode(struct check *ck)
 	struct ext2_inode inode;
 	uint32_t *buf;
 
-	/* an unreadable inode is judged in pass 1 */
+	/* pass 1 reports an unreadable inode */
 	if (e4l_check_noted(ck, ext2fs_read_inode(ck->fs, EXT2_RESIZE_INO,
 						  &inode)))
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The fields of an inode: mode, flags, size, times, extra fields. */
+/* Pass 1: judges the fields of an inode, except for its map. */
 #include "config.h"
 #include <string.h>
 #include "e4layout/format/dir_block.h"
@@ -30,13 +30,10 @@ bool e4l_inode_is_skipped(struct check *ck, ext2_ino_t ino)
 
 	if (ext2fs_bg_flags_test(ck->fs, group, EXT2_BG_INODE_UNINIT))
 		return true;
-	/* a count of unused inodes above the group's size hides all inodes */
+	/* a count above the number of inodes marks all inodes as unused */
 	if (ext2fs_has_group_desc_csum(ck->fs))
 		return (uint64_t)(ino - 1) % per + unused >= per;
-	/*
-	 * without checksums, e2fsck reads the inode, and tests only its number,
-	 * in 32 bits
-	 */
+	/* without checksums, e2fsck compares inode numbers, in 32 bits */
 	return ino >= group * per + 1 + per - unused;
 }
 
@@ -53,7 +50,8 @@ errcode_t e4l_inode_read(struct check *ck, ext2_ino_t ino,
 }
 
 /*
- * Whether i_block begins with an extent header, whatever the inode's flags are.
+ * Whether i_block begins with an extent header, with or without the extents
+ * flag.
  */
 static bool has_extent_header(const struct ext2_inode *inode)
 {
@@ -71,8 +69,8 @@ static bool has_extent_header(const struct ext2_inode *inode)
 }
 
 /*
- * Whether the header's eh_max is too small.  The scan judges the rest of the
- * header.
+ * Whether eh_max in the extent header is too small.  The scan reports all other
+ * errors of the header.
  */
 static bool has_small_root(const struct ext2_inode *inode)
 {
@@ -91,7 +89,7 @@ static bool is_device(unsigned int mode)
 
 /* ------------------------------------------------------------------- flags */
 
-/* Whether the inode's map is in use. */
+/* Whether the map of the inode is in use. */
 static bool is_judged(ext2_ino_t ino, const struct ext2_inode *inode)
 {
 	return inode->i_links_count || ino == EXT2_BAD_INO ||
@@ -99,8 +97,8 @@ static bool is_judged(ext2_ino_t ino, const struct ext2_inode *inode)
 }
 
 /*
- * Checks the flags that determine where the content is against features and
- * type.
+ * Whether the features and the file type allow the extents flag and the
+ * inline-data flag of the inode.
  */
 static bool content_flags_ok(ext2_filsys fs, ext2_ino_t ino,
 			     const struct ext2_inode *inode)
@@ -134,7 +132,7 @@ static void judge_flags(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		FOUND(ck, EA_INODE_TYPE, .ino = ino, .blk = blk);
 }
 
-/* Judges the flags and the header that only concern the map. */
+/* Judges the flags and the extent header that matter only with a map. */
 static void judge_map_flags(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			    const struct ext2_inode *inode)
 {
@@ -162,7 +160,7 @@ static bool has_high_bits(struct ext2_super_block *sb,
 	if (LINUX_S_ISDIR(inode->i_mode) && inode->i_size_high &&
 	    !ext2fs_has_feature_largedir(sb) && !is_large_dir(sb, inode))
 		return true;
-	/* other systems have other fields there */
+	/* other systems use these bytes for other fields */
 	if (sb->s_creator_os != EXT2_OS_LINUX)
 		return false;
 	return (inode->osd2.linux2.l_i_file_acl_high &&
@@ -192,7 +190,7 @@ static void judge_odd_fields(struct check *ck, ext2_ino_t ino, blk64_t blk,
 	    !ext2fs_has_feature_imagic_inodes(sb))
 		FOUND(ck, INODE_FLAGS, .ino = ino, .blk = blk,
 		      .got = inode->i_flags);
-	/* only some fields of an EA inode are judged */
+	/* e2fsck does not check these fields of an EA inode */
 	if (inode->i_flags & EXT4_EA_INODE_FL) {
 		if (has_fragment(sb, inode) || has_high_bits(sb, inode))
 			FOUND(ck, INODE_UNREAD, .ino = ino, .blk = blk);
@@ -280,7 +278,7 @@ static bool symlink_ok(struct check *ck, const struct ext2_inode_large *inode)
 					&len) &&
 		       inode->i_size == I_BLOCK_BYTES + len;
 	if (!ext2fs_is_fast_symlink(small))
-		return true;	/* its block is read in pass1_symlinks.c */
+		return true;	/* pass1_symlinks.c reads the block */
 	if (ext2fs_has_feature_extents(ck->fs->super) &&
 	    inode->i_flags & EXT4_EXTENTS_FL)
 		return false;
@@ -312,7 +310,7 @@ static void judge_device(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		      .got = inode->i_flags);
 }
 
-/* The type as in directory entries. */
+/* The file type as in directory entries. */
 static uint8_t entry_type(unsigned int mode)
 {
 	static const uint8_t types[16] = {
@@ -343,8 +341,8 @@ void e4l_inode_wrong_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 }
 
 /*
- * Returns the type as in directory entries; 0: the inode is not valid for its
- * type.
+ * Returns the file type as in directory entries, or 0 if the inode does not
+ * match its type, which is reported.
  */
 static uint8_t judge_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			  const struct ext2_inode_large *inode)
@@ -378,7 +376,10 @@ static uint8_t judge_type(struct check *ck, ext2_ino_t ino, blk64_t blk,
 	return type;
 }
 
-/* Inline data requires its attribute, even if all data is in i_block. */
+/*
+ * Inline data requires the attribute system.data, even if all data is in
+ * i_block.
+ */
 static void judge_inline(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			 const struct ext2_inode_large *inode)
 {
@@ -395,8 +396,8 @@ static void judge_inline(struct check *ck, ext2_ino_t ino, blk64_t blk,
 /* ---------------------------------------------------------- reserved inodes */
 
 /*
- * Whether an inode that the superblock uses is a regular file, and an unused
- * one is empty.
+ * Whether a reserved inode that is in use (@wanted) is a regular file, and one
+ * that is not in use is empty.
  */
 static bool purpose_ok(const struct ext2_inode *inode, bool wanted)
 {
@@ -404,7 +405,7 @@ static bool purpose_ok(const struct ext2_inode *inode, bool wanted)
 	       !inode_holds_anything(inode);
 }
 
-/* Judges a reserved inode.  True: nothing else but its map is to be judged. */
+/* Judges a reserved inode.  Returns true if only the map is left to judge. */
 static bool judge_reserved(struct check *ck, ext2_ino_t ino, blk64_t blk,
 			   const struct ext2_inode *inode)
 {
@@ -466,7 +467,7 @@ static uint8_t judge_used(struct check *ck, ext2_ino_t ino, blk64_t blk,
 		kind |= KIND_ENCRYPTED;
 	if (inode->i_flags & EXT4_EA_INODE_FL)
 		kind |= KIND_EA_INODE;
-	/* opened by inode number, with any number of names */
+	/* imagic inodes are opened by number, and need no name */
 	if (inode->i_flags & EXT2_IMAGIC_FL)
 		kind |= KIND_NO_NAME;
 	return kind;

@@ -2,11 +2,11 @@
 /*
  * Pass 1: every inode, its map, and the owner of each block.
  *
- * The library's scan reads inode tables and tree blocks on all processors, and
- * calls look_inode() for each inode and look_node() for each tree block, where
- * most findings are made.  Extents are reported in the order of inodes and of
- * each file's blocks: on_piece() judges properties that depend on this order,
- * so that the findings do not depend on the threads.
+ * e4l_scan_looking() reads inode tables and tree blocks on all processors, and
+ * calls look_inode() for each inode and look_node() for each tree block, which
+ * report most findings.  on_piece() gets the extents in the order of inodes and
+ * of logical blocks, and reports the findings that depend on this order.
+ * Therefore the findings do not depend on the timing of threads.
  */
 #include "config.h"
 #include <errno.h>
@@ -83,7 +83,8 @@ static bool look_inode(ext2_ino_t ino, blk64_t blk, const void *raw,
 		wrong_csum(ck, ino, blk, small);
 	judge_dtime(ck, ino, blk, inode);
 	/*
-	 * the scan reads the whole table if the descriptor's checksum is wrong
+	 * the scan reads skipped inodes only if the checksum of the group
+	 * descriptor is wrong
 	 */
 	if (is_in_use(ck, ino, small) && e4l_inode_is_skipped(ck, ino) &&
 	    ext2fs_has_group_desc_csum(ck->fs))
@@ -103,9 +104,7 @@ static bool look_inode(ext2_ino_t ino, blk64_t blk, const void *raw,
 
 /* ------------------------------------------------------------- tree blocks */
 
-/*
- * The checksum seed is from the scan, or unused for a root without tree blocks.
- */
+/* Judges a block of an extent tree; pos->seed is the inode's checksum seed. */
 static void look_extent_node(struct check *ck, ext2_ino_t ino,
 			     const struct e4l_node_pos *pos, const void *block)
 {
@@ -165,8 +164,9 @@ static const struct {
 };
 
 /*
- * Whether the resize inode's map of reserved blocks refers to the superblock
- * only, which is harmless, and is counted.
+ * Whether all entries of block @blk in the map of the resize inode are inside
+ * the filesystem.  The scan refuses entries that refer to the superblock, but
+ * e2fsck counts them as blocks.
  */
 static bool names_super_alone(struct check *ck, const struct ext2_inode *inode,
 			      blk64_t blk)
@@ -182,7 +182,7 @@ static bool names_super_alone(struct check *ck, const struct ext2_inode *inode,
 	return ok;
 }
 
-/* Whether an empty tree has an impossible depth. */
+/* Whether the extent tree is empty, so that its depth does not matter. */
 static bool is_empty_and_deep(const struct ext2_inode *inode)
 {
 	const struct ext3_extent_header *h = (const void *)inode->i_block;
@@ -191,7 +191,7 @@ static bool is_empty_and_deep(const struct ext2_inode *inode)
 	       ext2fs_le16_to_cpu(h->eh_magic) == EXT3_EXT_MAGIC;
 }
 
-/* Whether the last extent of a leaf, and no other, ends too late. */
+/* Whether only the last extent of a leaf ends beyond the largest file. */
 static bool last_ends_late(const struct ext3_extent_header *h)
 {
 	const struct ext3_extent *x = (const void *)(h + 1);
@@ -209,8 +209,8 @@ static bool last_ends_late(const struct ext3_extent_header *h)
 }
 
 /*
- * Whether the last extent of leaf @blk (0: the leaf in the inode) ends too
- * late.
+ * Whether only the last extent of leaf @blk (0: the leaf in the inode) ends
+ * beyond the largest file.
  */
 static bool leaf_ends_late(struct check *ck, const struct ext2_inode *inode,
 			   blk64_t blk)
@@ -227,8 +227,8 @@ static bool leaf_ends_late(struct check *ck, const struct ext2_inode *inode,
 }
 
 /*
- * Whether the damage is one that e2fsck accepts although the scan cannot read
- * it.
+ * Whether e2fsck accepts @damage, which the scan cannot decode.  *@id is then
+ * the finding, a warning.
  */
 static bool is_mild(struct check *ck, const struct e4l_damage *damage,
 		    enum finding_id *id)
@@ -283,8 +283,8 @@ static void on_progress(dgrp_t group, dgrp_t groups, void *priv)
 }
 
 /*
- * Whether a dtime can be an inode number: the dtime of a used inode is a later
- * time.
+ * Whether a dtime below s_inodes_count must be an inode number, because the
+ * filesystem was not in use at that early time.
  */
 static bool dtime_may_be_inode(const struct ext2_super_block *sb)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Symbolic links with a block: compares the target's length with the size. */
+/*
+ * Pass 1: symbolic links in blocks: compares the target's length and the size.
+ */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>

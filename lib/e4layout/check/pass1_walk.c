@@ -21,7 +21,7 @@ struct file {
 	uint64_t extents, blocks;
 	int64_t last_lblk;		/* last mapped block; NO_BLOCK: none */
 	int64_t last_written;		/* last mapped and written block */
-	blk64_t last_pblk;		/* 0: none */
+	blk64_t last_pblk;		/* 0: no block */
 	struct e4l_extent first;	/* first extent of the file */
 	bool encrypted;
 	uint32_t policy;	/* policy of an encrypted file */
@@ -84,7 +84,7 @@ errcode_t e4l_claim_clusters(struct check *ck, ext2_ino_t ino, blk64_t blk,
 	return 0;
 }
 
-/* Whether an extent has another offset in its cluster than in the file. */
+/* Whether an extent is not aligned with the clusters of the file. */
 static bool is_misplaced(const struct file_walk *w,
 			 const struct e4l_extent *ex)
 {
@@ -128,8 +128,8 @@ static errcode_t claim_tree(struct file_walk *w, const struct e4l_piece *p)
 	for (i = 0; i < p->n_tree && !err; i++) {
 		w->f.clusters++;
 		/*
-		 * lower levels of the resize inode are listed in the group
-		 * descriptors
+		 * the lower tree blocks of the resize inode are reserved
+		 * descriptor blocks, which are claimed as metadata
 		 */
 		if (w->f.ino == EXT2_RESIZE_INO && p->tree[i].level != 1)
 			continue;
@@ -140,8 +140,8 @@ static errcode_t claim_tree(struct file_walk *w, const struct e4l_piece *p)
 }
 
 /*
- * Claims the passive translator of a Hurd file: one more block, which the inode
- * refers to beside its map.
+ * Claims the block of a Hurd file's passive translator, to which the inode
+ * refers outside its map.
  */
 static errcode_t claim_translator(struct file_walk *w,
 				  const struct e4l_piece *p)
@@ -215,7 +215,7 @@ static errcode_t begin_dir(struct file_walk *w, const struct e4l_piece *p)
 		return err;
 	w->f.dir = ck->n_dirs;
 	ck->dirs[ck->n_dirs++] = dir;
-	/* an inline directory is read again, from the inode table */
+	/* a run without blocks makes pass 2 read the inline directory */
 	return p->map == E4L_MAP_INLINE ?
 	       add_run(ck, w->f.dir, 0, 0, 0) : 0;
 }
@@ -225,7 +225,7 @@ static uint64_t max_dir_blocks(ext2_filsys fs)
 	return 1ULL << (21 - fs->super->s_log_block_size);
 }
 
-/* Judges an extent of a directory; false: no directory can have it. */
+/* Judges an extent of a directory; false: beyond the largest directory. */
 static bool judge_dir_extent(struct file_walk *w, const struct e4l_piece *p,
 			     const struct e4l_extent *ex)
 {
@@ -285,7 +285,7 @@ static errcode_t walk_extent(struct file_walk *w, const struct e4l_piece *p,
 
 /* -------------------------------------------------------------- at the end */
 
-/* The last block that written extents of a file may map. */
+/* Reports written extents beyond the end of the file. */
 static void judge_past_eof(struct file_walk *w, const struct e4l_piece *p)
 {
 	struct check *ck = w->ck;
@@ -356,7 +356,8 @@ static void judge_size(struct file_walk *w, const struct e4l_piece *p)
 }
 
 /*
- * Converts i_blocks to clusters; false: it is not a whole number of clusters.
+ * Converts i_blocks to clusters; false: i_blocks is not a whole number of
+ * clusters.
  */
 static bool stated_clusters(ext2_filsys fs, const struct ext2_inode *inode,
 			    uint64_t *clusters)
@@ -371,7 +372,7 @@ static bool stated_clusters(ext2_filsys fs, const struct ext2_inode *inode,
 	return n % unit == 0 && !(huge && inode->osd2.linux2.l_i_blocks_hi);
 }
 
-/* Records a use of the attribute block; true: its place is valid. */
+/* Records that the inode of @p uses the attribute block @blk. */
 static errcode_t note_xattr_block(struct file_walk *w,
 				  const struct e4l_piece *p, blk64_t blk,
 				  uint64_t missing, bool judged)
@@ -392,7 +393,7 @@ static errcode_t note_xattr_block(struct file_walk *w,
 	return err;
 }
 
-/* Judges the place of the attribute block; true: it can be read. */
+/* Judges the place of the attribute block; true: the block can be read. */
 static bool judge_xattr_place(struct check *ck, ext2_ino_t ino, blk64_t acl)
 {
 	if (!acl)
@@ -421,7 +422,10 @@ static struct xattr_values body_values(struct check *ck,
 	return e4l_xattr_ibody_values(ck, p->inode);
 }
 
-/* The clusters of @p, without EA inodes that its attribute block refers to. */
+/*
+ * The number of clusters that i_blocks of @p should count, without the EA
+ * inodes of the attribute block.
+ */
 static uint64_t count_clusters(struct file_walk *w, const struct e4l_piece *p,
 			       bool has_acl, uint64_t stated)
 {
@@ -437,8 +441,8 @@ static uint64_t count_clusters(struct file_walk *w, const struct e4l_piece *p,
 }
 
 /*
- * *@owned: the number of clusters that belong to the inode, including
- * attributes.
+ * Judges i_blocks.  Sets *@owned to the number of clusters that belong to the
+ * inode, including extended attributes.
  */
 static errcode_t judge_blocks(struct file_walk *w, const struct e4l_piece *p,
 			      uint64_t *owned)
@@ -454,8 +458,8 @@ static errcode_t judge_blocks(struct file_walk *w, const struct e4l_piece *p,
 	judged = (p->damaged && p->ino != EXT2_RESIZE_INO) ||
 		 ck->fs->super->s_creator_os == EXT2_OS_HURD;
 	/*
-	 * the attribute block may refer to EA inodes: judged when the block is
-	 * read
+	 * the attribute block may refer to EA inodes: judge_missing() decides
+	 * when it has read the block
 	 */
 	if (ok && has_acl && stated >= counted &&
 	    ext2fs_has_feature_ea_inode(ck->fs->super)) {
@@ -525,8 +529,9 @@ static void judge_map_kind(struct file_walk *w, const struct e4l_piece *p)
 }
 
 /*
- * Whether most blocks of an indexed directory are mapped, each at a place of
- * its own: the array of its blocks is as long as the highest block number.
+ * Whether the index of a directory is checked.  The check takes an element of
+ * ck->dx for each logical block, so that a damaged map with few blocks and a
+ * high block number must be left out.
  */
 static bool has_index_blocks(const struct file_walk *w, const struct dir *dir)
 {

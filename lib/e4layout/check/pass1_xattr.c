@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Extended attributes: in inodes, in blocks, and with EA inodes. */
+/* Pass 1: extended attributes in inodes, in blocks, and with EA inodes. */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "usage.h"
 #include <ext2fs/ext2_ext_attr.h>	/* requires ext2fs.h */
 
-/* The bytes of an attribute list that are in use. */
+/* A bitmap of the bytes of an attribute list that are in use. */
 struct region {
 	unsigned int bytes;
 	uint8_t used[65536 / 8];
@@ -73,7 +73,7 @@ static void add_value(struct xattr_values *values, ext2_filsys fs,
 	values->clusters += (entry->e_value_size + cluster - 1) / cluster;
 }
 
-/* Describes the use of an EA inode; the value to hash is not here. */
+/* Describes the use of an EA inode, which has the hash of the value. */
 static struct ea_use ea_use(const struct list *l,
 			    const struct ext2_ext_attr_entry *entry)
 {
@@ -88,7 +88,7 @@ static struct ea_use ea_use(const struct list *l,
 	};
 }
 
-/* The clusters of Lustre's EA inodes. */
+/* The number of clusters in Lustre's EA inodes of the list @l. */
 static uint64_t lustre_clusters(const struct list *l)
 {
 	const struct ext2_ext_attr_entry *entry;
@@ -139,7 +139,7 @@ static bool hash_ok(const struct list *l, struct ext2_ext_attr_entry *entry)
 {
 	void *value = (char *)l->values + entry->e_value_offs;
 
-	/* old inodes have attributes without hash */
+	/* attributes in inodes of old filesystems have no hash */
 	if (!l->blk && !entry->e_hash)
 		return true;
 	return entry->e_hash == ext2fs_ext_attr_hash_entry(entry, value) ||
@@ -154,8 +154,8 @@ static bool wrong_hash(struct list *l, struct ext2_ext_attr_entry *entry)
 }
 
 /*
- * Judges an entry whose name lies in the list.  False: the rest of the list is
- * not readable.
+ * Judges an entry whose name is inside the list.  False: the entry is invalid,
+ * and the following entries are not to be judged.
  */
 static bool judge_entry(struct list *l, struct ext2_ext_attr_entry *entry)
 {
@@ -176,7 +176,7 @@ static bool judge_entry(struct list *l, struct ext2_ext_attr_entry *entry)
 	return hash_ok(l, entry) || wrong_hash(l, entry);
 }
 
-/* Judges all entries; false: part of the list is invalid. */
+/* Judges all entries up to the end or up to an invalid entry (false). */
 static bool judge_list(struct list *l)
 {
 	const char *p = l->first;
@@ -224,7 +224,7 @@ const char *e4l_xattr_ibody_header(const struct check *ck,
 	return *(const uint32_t *)header == EXT2_EXT_ATTR_MAGIC ? header : NULL;
 }
 
-/* Finds the attributes in @inode's body; false: none. */
+/* Finds the attributes in @inode's body; false: no attributes. */
 static bool ibody_list(struct check *ck, ext2_ino_t ino,
 		       const struct ext2_inode_large *inode, struct list *l)
 {
@@ -387,7 +387,11 @@ static void wrong_blocks(struct check *ck, const struct xattr_use *use,
 			     (EXT2_BLOCK_SIZE_BITS(fs->super) - 9)));
 }
 
-/* Checks that the remaining clusters in i_blocks are those of EA inodes. */
+/*
+ * Checks that the clusters of i_blocks that pass 1 could not explain are the
+ * clusters of the EA inodes in @l, for each of the @n inodes that use the
+ * block.
+ */
 static void judge_missing(struct blocks *b, size_t at, size_t n,
 			  const struct list *l)
 {
@@ -405,8 +409,8 @@ static void judge_missing(struct blocks *b, size_t at, size_t n,
 }
 
 /*
- * Checks that the block has the context of encrypted inodes without one in the
- * body.
+ * Reports encrypted inodes whose encryption context is neither in the body nor
+ * in the block.
  */
 static void judge_contexts(struct blocks *b, size_t at, size_t n, bool has)
 {
@@ -512,7 +516,7 @@ static errcode_t blocks_done(void *arg, void *priv)
 	return 0;
 }
 
-/* Lists each block once, and claims it for its first user. */
+/* Lists each attribute block once, and claims the block for its first user. */
 static errcode_t claim_blocks(struct blocks *b)
 {
 	const struct xattr_use *use = b->uses;

@@ -14,7 +14,7 @@
 /* A part of a directory. */
 struct part {
 	struct dir *dir;
-	struct dx_block *dx;	/* state of an index's block, or NULL */
+	struct dx_block *dx;	/* NULL: the directory has no valid index */
 	blk64_t blk;
 	const char *buf;
 	unsigned int len, off;
@@ -52,7 +52,7 @@ static void count_link(struct check *ck, ext2_ino_t ino)
 		;
 }
 
-/* Records the parent of a directory: the lowest, if there are several. */
+/* Records the parent of a directory; of several parents, the lowest inode. */
 static void note_parent(struct check *ck, ext2_ino_t ino, ext2_ino_t parent)
 {
 	struct dir *dir = e4l_find_dir(ck, ino);
@@ -79,7 +79,8 @@ static bool is_dot_name(const struct dirent_raw *e)
 }
 
 /*
- * Whether a name in a casefolded directory is valid, if the encoding is strict.
+ * Whether the encoding allows a name.  Names are tested only in casefolded
+ * directories, and only if the encoding is strict.
  */
 static bool is_encoded(const struct check *ck, const struct part *p,
 		       const struct dirent_raw *e)
@@ -109,7 +110,7 @@ static void judge_name(struct dir_judge *j, const struct part *p,
 		      .got = e->ino);
 }
 
-/* Whether this part of the directory already has the name. */
+/* Whether an earlier entry of @p has the name of @e. */
 static bool is_twice(struct dir_judge *j, const struct part *p,
 		     const struct dirent_raw *e)
 {
@@ -179,7 +180,7 @@ static void judge_type(struct dir_judge *j, const struct part *p,
 		      .got = e->type, .want = type);
 }
 
-/* Judges an entry other than the first two.  Counts its link if it is valid. */
+/* Judges an entry after "." and "..". */
 static void judge_other(struct dir_judge *j, const struct part *p,
 			const struct dirent_raw *e)
 {
@@ -277,7 +278,7 @@ static void judge_entry(struct dir_judge *j, struct part *p,
 		p->entry++;
 }
 
-/* Reads the next entry; false: the rest is invalid. */
+/* Reads the next entry; false: the remaining bytes are invalid. */
 static bool next_entry(const struct check *ck, struct part *p,
 		       struct dirent_raw *e)
 {
@@ -307,14 +308,14 @@ static void judge_part(struct dir_judge *j, struct part *p)
 		judge_entry(j, p, &e);
 		p->off += e.rec_len;
 	}
-	/* "." fills the block */
+	/* "." fills the block, which has no ".." */
 	if (p->entry < 2)
 		FOUND(j->ck, DIR_DOTDOT, .ino = p->dir->ino, .blk = p->blk);
 }
 
 /* ------------------------------------------------------------------ blocks */
 
-/* Whether the chain of entries ends at the checksum's entry. */
+/* Whether the last entry of a leaf is followed by the entry of the checksum. */
 static bool has_tail(ext2_filsys fs, const char *block)
 {
 	static const uint8_t tail[8] = { 0, 0, 0, 0, DIR_TAIL_BYTES, 0, 0,
@@ -354,7 +355,7 @@ static unsigned int judge_csum(struct check *ck, const struct dir *dir,
 	if (!ext2fs_has_feature_metadata_csum(fs->super))
 		return fs->blocksize;
 	if (type != DX_LEAF) {
-		/* a file type in the fake entry disqualifies an index block */
+		/* e2fsck also expects no file type in the fake entry */
 		if (!ok || (type == DX_NODE && ((const char *)block)[7]))
 			FOUND(ck, HTREE_CSUM, .ino = dir->ino, .blk = blk);
 		return fs->blocksize;
@@ -424,7 +425,7 @@ void e4l_dir_judge_inline(struct dir_judge *j, struct dir *dir,
 
 	value = e4l_inline_value(inode, EXT2_INODE_SIZE(ck->fs->super), &len);
 	if (!value)
-		return;		/* judged with the inode */
+		return;		/* pass 1 reports the missing attribute */
 	if (len % 4 || (len && len < DIR_ENTRY_BYTES)) {
 		FOUND(ck, DIR_INLINE_SIZE, .ino = dir->ino,
 		      .got = I_BLOCK_BYTES + len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Judges the entries of a directory block, or of an inline directory. */
+/* pass2_block: judges the entries of a directory block or inline directory. */
 #ifndef E4L_CHECK_PASS2_BLOCK_H
 #define E4L_CHECK_PASS2_BLOCK_H
 
@@ -18,7 +18,7 @@ struct dir_judge {
 errcode_t e4l_dir_judge_init(struct dir_judge *j, struct check *ck);
 void e4l_dir_judge_release(struct dir_judge *j);
 
-/* Judges @block, block @lblk of @dir, as on disk. */
+/* Judges logical block @lblk of @dir; @block is its content as on disk. */
 void e4l_dir_judge_block(struct dir_judge *j, struct dir *dir, blk64_t blk,
 			 uint32_t lblk, const void *block);
 

@@ -2,17 +2,17 @@
 /*
  * Pass 2: the content of directories.
  *
- *  1. the root of each index is read, because it has the hash version;
- *  2. directory blocks are read in disk order on all processors, and judged by
- *     the thread that has read them;
- *  3. the blocks of each index are compared.
+ *  1. the root of each index is read, because the root has the hash version;
+ *  2. all blocks of directories are read in disk order on all processors, and
+ *     judged by the thread that has read the block;
+ *  3. the hashes in the blocks of each index are compared.
  *
- * If the layout is judged as well, the same reads show the places of inodes:
- * steps 1 and 2 are done in rounds of directories, as the library's tally
- * requires; otherwise once for all directories.
+ * Steps 1 and 2 are done once for all directories.  If the layout is judged
+ * too, they are done in rounds of directories, as tally.h requires.
  *
- * Blocks share only counters: links per inode, and the parent of a directory,
- * which is the lowest if there are several.
+ * Threads share the number of links of each inode, and the parent of each
+ * directory: of several parents, the lowest inode.  Neither depends on the
+ * timing of threads.
  */
 #include "config.h"
 #include <errno.h>
@@ -33,7 +33,7 @@ struct pass2 {
 	uint32_t first_dir;	/* index of the batch's first directory */
 	size_t run, end_run;		/* runs of the current round */
 	uint32_t in_run;		/* blocks of the run already in jobs */
-	bool roots;			/* step 1 */
+	bool roots;			/* step 1: read only roots of indexes */
 };
 
 struct job {
@@ -60,8 +60,8 @@ static blk64_t inode_block(ext2_filsys fs, ext2_ino_t ino)
 }
 
 /*
- * Sets the place of inline directories, which have runs of length 0: the
- * inode-table block.
+ * Sets the place of inline directories, which have runs of length 0, to the
+ * block of the inode table.
  */
 static void place_inline(struct check *ck)
 {
@@ -85,8 +85,8 @@ static int run_cmp(const void *a, const void *b)
 /* ------------------------------------------------------------------ blocks */
 
 /*
- * The inode of an inline directory in a block of the inode table: in host byte
- * order, valid until the next call for @job.
+ * Returns the inode of an inline directory from @block of the inode table, in
+ * host byte order, valid until the next call for @job.
  */
 static const struct ext2_inode_large *inode_in(struct job *job,
 					       const struct dir *dir,
@@ -111,7 +111,7 @@ static void judge(struct job *job, struct dir *dir, const struct e4l_want *want,
 				    job->of[want->slot].lblk, block);
 }
 
-/* Adds a block to the tally; NULL: the block cannot be read. */
+/* Adds @block to the tally; NULL: the block cannot be read. */
 static void tally(struct job *job, struct dir *dir, const struct e4l_want *want,
 		  const void *block)
 {
@@ -144,7 +144,7 @@ static void visit(const struct e4l_want *want, const void *block,
 		tally(job, dir, want, block);
 }
 
-/* Whether step 1 needs block @in_run of @run. */
+/* Whether block @in_run of @run is the root of an index. */
 static bool is_root(const struct check *ck, const struct dir_run *run,
 		    uint32_t in_run)
 {
@@ -245,7 +245,7 @@ static errcode_t read_blocks(struct pass2 *p, size_t first, bool roots)
 	return e4l_pipe_run(p->ck->e, &ops, p);
 }
 
-/* Steps 1 and 2 for all unread directories before @end. */
+/* Does steps 1 and 2 for all unread directories before @end. */
 static errcode_t read_until(struct pass2 *p, size_t end)
 {
 	struct check *ck = p->ck;

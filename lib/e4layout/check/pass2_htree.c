@@ -59,7 +59,7 @@ void e4l_htree_judge_root(struct check *ck, struct dir *dir, blk64_t blk,
 					    root->hash_version);
 }
 
-/* Bytes at the end of an index block for its checksum. */
+/* The size of the checksum at the end of an index block. */
 static unsigned int tail_bytes(ext2_filsys fs)
 {
 	return ext2fs_has_feature_metadata_csum(fs->super) ? DX_TAIL_BYTES : 0;
@@ -84,7 +84,10 @@ bool e4l_htree_is_node(struct check *ck, const void *block)
 	       entries_from(ck->fs, DX_NODE_AT);
 }
 
-/* Records the hash range of the block that entry @i of @count points to. */
+/*
+ * Records the hash range of the block to which entry @i of @count refers;
+ * false: the entry is invalid.
+ */
 static bool note_entry(struct check *ck, struct dir *dir, uint32_t parent,
 		       const struct ext2_dx_entry *entry, unsigned int i,
 		       unsigned int count, uint32_t *previous)
@@ -110,7 +113,7 @@ static bool note_entry(struct check *ck, struct dir *dir, uint32_t parent,
 	return true;
 }
 
-/* Records all entries of the block from @offset on; false: they are invalid. */
+/* Records the entries of a block, from @offset on; false: invalid entries. */
 static bool note_entries(struct check *ck, struct dir *dir, uint32_t lblk,
 			 const char *block, unsigned int offset)
 {
@@ -145,7 +148,7 @@ void e4l_htree_judge_node(struct check *ck, struct dir *dir, blk64_t blk,
 	dir_is_damaged(dir);
 }
 
-/* The number of index blocks above block @b; too large if they form a loop. */
+/* The number of index blocks above block @b; in a loop, an invalid number. */
 static unsigned int depth_of(const struct check *ck, const struct dir *dir,
 			     uint32_t b)
 {
@@ -159,7 +162,8 @@ static unsigned int depth_of(const struct check *ck, const struct dir *dir,
 }
 
 /*
- * Propagates the hashes of blocks of one type to the index blocks above them.
+ * Sets the lowest and highest hash of the index blocks above the blocks of
+ * @type, from their first and last block below.
  */
 static void raise_hashes(struct check *ck, struct dir *dir, enum dx_type type)
 {
@@ -181,7 +185,7 @@ static bool block_ok(const struct check *ck, const struct dir *dir, uint32_t b)
 {
 	const struct dx_block *x = &ck->dx[dir->index + b];
 
-	if (!b)		/* the root, which no entry may point to */
+	if (!b)		/* no entry may refer to the root */
 		return !(x->flags & DX_REFERENCED);
 	if (!(x->flags & DX_REFERENCED) || x->flags & DX_REFERENCED_TWICE)
 		return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Indexes of directories. */
+/* pass2_htree: judges the indexes of directories. */
 #ifndef E4L_CHECK_PASS2_HTREE_H
 #define E4L_CHECK_PASS2_HTREE_H
 
@@ -7,21 +7,21 @@
 
 enum dx_type { DX_UNSEEN, DX_LEAF, DX_NODE, DX_ROOT };
 
-/* Judges the head of an index, in the first block of @dir. */
+/* Judges the root info of an index; @block is the first block of @dir. */
 void e4l_htree_judge_root(struct check *ck, struct dir *dir, blk64_t blk,
 			  const void *block);
 
-/* Whether @block, not the first one, is an index block. */
+/* Whether @block, which is not the first block, is an index block. */
 bool e4l_htree_is_node(struct check *ck, const void *block);
 
 /*
- * Judges the entries of an index block, and records the ranges of the blocks
- * below.  May be called by any thread.
+ * Judges the entries of an index block, and records the hash ranges of the
+ * blocks below.  May be called by any thread.
  */
 void e4l_htree_judge_node(struct check *ck, struct dir *dir, blk64_t blk,
 			  uint32_t lblk, const void *block);
 
-/* Compares the blocks of @dir's index. */
+/* Compares the hashes in the blocks of @dir with the ranges in its index. */
 void e4l_htree_compare(struct check *ck, struct dir *dir);
 
 #endif

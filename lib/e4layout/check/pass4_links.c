@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Pass 4: compares link counts with the names found. */
+/* Pass 4: compares link counts with the number of directory entries found. */
 #include "config.h"
 #include "check_internal.h"
 #include "ea_inodes.h"
 
-/* A directory with more links has a count of 1. */
+/* the highest link count; a directory with more links has a count of 1 */
 #define LINK_MAX 65000
 
 static bool is_dir(const struct check *ck, ext2_ino_t ino)
@@ -13,8 +13,8 @@ static bool is_dir(const struct check *ck, ext2_ino_t ino)
 }
 
 /*
- * A directory that once had too many subdirectories may keep a count of 1; only
- * an indexed directory can have had so many.
+ * Whether the link count of a directory may be 1, as after more than LINK_MAX
+ * links.  Only a directory with an index can have had so many subdirectories.
  */
 static bool may_be_one(struct check *ck, ext2_ino_t ino)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Pass 5: compares bitmaps and counts with the findings of the other passes. */
+/* Pass 5: compares bitmaps and counts with the blocks and inodes in use. */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +39,8 @@ static uint32_t count_zeroes(const uint8_t *map, uint32_t bits)
 }
 
 /*
- * Calls @tell for each run of bits with the same difference; @lost: set in
- * @have only.
+ * Calls @tell for each run of bits that are set only in @have (@lost) or only
+ * in @want.
  */
 static void compare(const uint8_t *want, const uint8_t *have, uint32_t bits,
 		    void (*tell)(uint32_t first, uint32_t n, bool lost,
@@ -81,7 +81,7 @@ static bool is_padded(const uint8_t *map, uint32_t bit, uint32_t bytes)
 
 struct place {
 	struct check *ck;
-	uint64_t first;		/* cluster, or inode */
+	uint64_t first;		/* first cluster or inode of the group */
 };
 
 static void tell_blocks(uint32_t first, uint32_t n, bool lost,
@@ -91,7 +91,7 @@ static void tell_blocks(uint32_t first, uint32_t n, bool lost,
 	ext2_filsys fs = at->ck->fs;
 	blk64_t blk = EXT2FS_C2B(fs, at->first + first);
 
-	/* unreadable maps may own the blocks */
+	/* files with damaged maps may own the blocks */
 	if (lost && !at->ck->maps_damaged)
 		FOUND(at->ck, BLOCK_BITMAP_LOST, .blk = blk,
 		      .got = EXT2FS_C2B(fs, (uint64_t)n));
@@ -119,7 +119,7 @@ static void judge_free_blocks(struct job *job, dgrp_t g, uint32_t n)
 		      .got = ext2fs_bg_free_blocks_count(ck->fs, g));
 }
 
-/* @have: the bitmap on disk, or NULL if it is uninitialized. */
+/* Judges a block bitmap; @have is NULL if the group has no valid bitmap. */
 static void judge_block_bitmap(struct job *job, dgrp_t g, const uint8_t *have)
 {
 	struct check *ck = job->b->ck;
@@ -136,17 +136,14 @@ static void judge_block_bitmap(struct job *job, dgrp_t g, const uint8_t *have)
 			FOUND(ck, BITMAP_PADDING, IN_GROUP(g),
 			      .blk = ext2fs_block_bitmap_loc(fs, g));
 	} else {
-		/*
-		 * a generated bitmap has no padding beyond the end of the
-		 * filesystem
-		 */
+		/* libext2fs generates bitmaps without this padding */
 		if (bits < fs->super->s_clusters_per_group)
 			FOUND(ck, BITMAP_PADDING, IN_GROUP(g));
 		if (!e4l_owners_count(ck->owners, at.first, bits, &owned)) {
 			judge_free_blocks(job, g, bits);
 			return;
 		}
-		/* the group's own metadata are in use */
+		/* in an uninitialized bitmap, only metadata are in use */
 		memset(job->have_bits, 0, fs->blocksize);
 		e4l_metadata_bits(ck, at.first, bits, job->have_bits);
 		have = job->have_bits;
@@ -172,8 +169,8 @@ static void tell_inodes(uint32_t first, uint32_t n, bool lost,
 }
 
 /*
- * Sets a bit for each inode of @g in use, and counts the directories that are
- * also set in @have.
+ * Sets a bit in @bits for each inode of @g in use.  Returns the number of
+ * directories whose bit in @have is also set.
  */
 static uint32_t used_inodes(const struct check *ck, dgrp_t g,
 			    const uint8_t *have, uint8_t *bits)
@@ -251,7 +248,7 @@ static bool is_uninit(ext2_filsys fs, dgrp_t g, int kind)
 				    EXT2_BG_INODE_UNINIT);
 }
 
-/* The block of a bitmap, or 0 if the group has none. */
+/* The block of a bitmap, or 0 if the bitmap is uninitialized or misplaced. */
 static blk64_t bitmap_blk(ext2_filsys fs, dgrp_t g, int kind)
 {
 	blk64_t blk = kind == BLOCK_BITMAP ? ext2fs_block_bitmap_loc(fs, g) :
@@ -284,8 +281,8 @@ static void visit(const struct e4l_want *want, const void *block,
 		return;
 	}
 	/*
-	 * e2fsck does not verify the checksum of an uninitialized bitmap, even
-	 * if the descriptor is doubtful.
+	 * like e2fsck, do not verify the checksum of an uninitialized bitmap,
+	 * even if the checksum of the descriptor is wrong
 	 */
 	if (!is_uninit(ck->fs, g, kind) && !csum_ok(ck->fs, g, kind, block))
 		FOUND(ck, BITMAP_CSUM, IN_GROUP(g), .blk = want->blk);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The orphan file, which must be empty. */
+/* Pass 6: the orphan file, which must be empty. */
 #include "config.h"
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +13,12 @@ struct orphan_file {
 	struct check *ck;
 	ext2_ino_t ino;
 	uint32_t seed;
-	e2_blkcnt_t blocks;	/* from its size */
+	e2_blkcnt_t blocks;	/* from the size of the file */
 	bool bad;
 	char *block, *clean;
 };
 
-/* Fills an empty block of the file, for block @blk. */
+/* Sets f->clean to the content of an empty orphan block at @blk. */
 static void make_clean(struct orphan_file *f, blk64_t blk)
 {
 	ext2_filsys fs = f->ck->fs;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Compares quota files with the usage found: the kernel's format vfsv1, a radix
- * tree of four levels over blocks of 1 KiB (fs/quota/quota_tree.c in Linux).
+ * Pass 6: compares quota files with the usage found.  A quota file is a radix
+ * tree of four levels over blocks of 1 KiB: see format/quota.h.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -187,7 +187,7 @@ static bool walk_tree(struct qfile *q, uint32_t block, unsigned int level)
 	unsigned int i;
 	uint32_t ref;
 
-	/* a tree visits each block at most once */
+	/* a valid tree refers to each block at most once */
 	if (q->visits++ > q->blocks || !read_block(q, block, buf))
 		return false;
 	for (i = 0; i < REFS; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Usage of each owner, as found and as in the quota files. */
+/* usage: counts the blocks and inodes of each user, group and project. */
 #ifndef E4L_CHECK_USAGE_H
 #define E4L_CHECK_USAGE_H
 
@@ -7,7 +7,7 @@
 
 struct quota;
 
-/* Adds @clusters and @inodes to the usage of @inode's owners. */
+/* Adds @clusters and @inodes to the usage of the owners of @inode. */
 errcode_t e4l_usage_charge(struct check *ck, ext2_ino_t ino,
 			   const struct ext2_inode_large *inode,
 			   uint64_t clusters, uint64_t inodes);
