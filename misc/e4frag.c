@@ -17,16 +17,19 @@
 
 #define DEFAULT_TOP	10
 
-#define FILES_BYTES	(256 << 10)	/* bytes of output between two writes */
+#define FILES_BYTES	(256 << 10) /* size of the output buffer for --files */
 #define MAX_TOP		1000000
 
 /*
  * malloc() maps each block of at least this size separately, so that free()
- * returns it.
+ * returns the block to the kernel.
  */
 #define LARGE_BYTES	(128 << 10)
 
-/* Damaged structures that the report names; all are counted. */
+/*
+ * Maximum number of damaged structures that a report lists.  All of them are
+ * counted.
+ */
 #define DAMAGED_IN_TEXT	10
 #define DAMAGED_IN_JSON	1000
 
@@ -104,7 +107,7 @@ static errcode_t on_file(const struct e4l_file *file, void *priv)
 	return EIO;
 }
 
-/* Whether a report is printed, and not only --files. */
+/* Whether a report is made: --files prints a list of files instead. */
 static bool has_report(const struct e4frag *frag)
 {
 	if (frag->files || frag->table)
@@ -114,8 +117,8 @@ static bool has_report(const struct e4frag *frag)
 }
 
 /*
- * Returns how many tree blocks zeroing could save: it can leave one extent for
- * each logical run.
+ * Returns how many tree blocks zeroing could save: after zeroing, a file can
+ * have only one extent for each logical run.
  */
 static uint64_t spare_tree(const struct e4frag *frag,
 			   const struct e4l_file_score *score)
@@ -297,7 +300,10 @@ static bool report(const struct e4frag *frag)
 	       has_told(frag, e4frag_print_text(stdout, frag));
 }
 
-/* Metrics of a subtree would be mistaken for metrics of the filesystem. */
+/*
+ * Refuses --prometheus for a subtree: its metrics would be mistaken for metrics
+ * of the filesystem.
+ */
 static bool is_whole(const struct e4frag *frag)
 {
 	if (!frag->prometheus || (!frag->target.subtree && !frag->n_paths))
@@ -319,7 +325,7 @@ static bool is_same_file(const struct stat *a, const char *path)
 
 /*
  * Whether @file may be replaced: it must be neither an input file nor attached
- * to a device.  replace_file() checks the file itself.
+ * to a device.  replace_file() makes all other checks.
  */
 static bool can_replace(const struct e4frag *frag, const char *file)
 {

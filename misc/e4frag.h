@@ -38,7 +38,7 @@ struct e4frag {
 	struct look look;
 	/* the report to compare with, or NULL */
 	json_t *before;
-	bool before_cut;		/* paths in @before are truncated */
+	bool before_cut; /* some paths in @before are truncated */
 	/* number of the model's worst files that have excess extents */
 	size_t n_worst;
 	struct {
@@ -49,7 +49,8 @@ struct e4frag {
 		uint64_t count, blocks, spare_blocks;
 	} sparse;			/* sparse directories: see
 					 * e4l_dir_locality */
-	uint64_t linear;		/* other directories without an index */
+	/* large directories without an index, except sparse ones */
+	uint64_t linear;
 	struct {
 		uint64_t count, itable_blocks, spare_blocks;
 	} spread;			/* directories with scattered inodes */

@@ -63,8 +63,8 @@ static json_t *numbers(const json_t *from, const char *const *keys)
 }
 
 /*
- * Returns the members of up to @max elements of an array.  NULL: a member is
- * missing.
+ * Returns up to @max elements of the array @from, with the members @keys only.
+ * NULL: a member is missing.
  */
 static json_t *rows(const json_t *from, const char *const *keys, size_t max)
 {

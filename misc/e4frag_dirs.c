@@ -39,8 +39,8 @@ struct dirs {
 /* ----------------------------------------------------------- rows of inodes */
 
 /*
- * Returns the place of the row number of @ino; NULL: its unit has no used
- * inode, or no memory.
+ * Returns a pointer to the row number of @ino.  @make: allocates the unit of
+ * @ino if necessary.  NULL: the unit does not exist, or no memory.
  */
 static uint32_t *row_of(struct dirs *d, ext2_ino_t ino, bool make)
 {
@@ -66,7 +66,7 @@ static struct subtree *find_row(struct dirs *d, ext2_ino_t ino)
 }
 
 /*
- * An inode with several names belongs to the directory with the smallest
+ * An inode with several names belongs to the directory with the smallest inode
  * number.
  */
 static errcode_t on_entry(const struct e4l_dirent *entry, void *priv)

@@ -7,18 +7,18 @@
 
 /*
  * Sums over a directory and everything below it.  A file with several names
- * counts in the directory of its e4l_names_path().  In a damaged filesystem,
- * directories that are not connected to the root also count.
+ * counts in the directory of the name that e4l_names_path() returns.  In a
+ * damaged filesystem, directories that are not connected to the root also
+ * count.
  */
 struct subtree {
 	ext2_ino_t ino;
-	/* subdirectories that have not been added yet */
+	/* number of subdirectories whose sums have not been added yet */
 	uint32_t open;
 	uint64_t files;			/* of any type */
 	uint64_t blocks, extents, fragments, ideal_extents, splits;
 };
 
-/* Opaque. */
 struct dirs;
 
 /*
@@ -34,14 +34,14 @@ void dirs_piece(struct dirs *d, const struct e4l_piece *piece,
 		const struct e4l_file_score *score);
 
 /*
- * Call this function after e4l_model_build().  Adds the sums up, and keeps the
- * @top worst subtrees.
+ * Call this function after e4l_model_build().  Adds the sums of directories to
+ * the sums of their parents, and keeps the @top worst subtrees.
  */
 errcode_t dirs_finish(struct dirs *d, enum e4l_sort sort, size_t top);
 
 /*
- * Returns the number of kept subtrees; the @i-th subtree; its path, or NULL if
- * it is unknown.
+ * dirs_count() returns the number of kept subtrees; dirs_at() returns subtree
+ * number @i; dirs_path() returns its path, or NULL if the path is unknown.
  */
 size_t dirs_count(const struct dirs *d);
 const struct subtree *dirs_at(const struct dirs *d, size_t i);

@@ -11,7 +11,7 @@
 #include "support/text.h"
 #include "e4frag_page.h"
 
-/* misc/e4frag_page as one string with three marks */
+/* the files of misc/e4frag_page as one string, with three marks to replace */
 static const char template[] =
 #include "e4frag_template.h"
 ;
@@ -25,7 +25,7 @@ json_t *page_path(const char *path, bool *cut)
 	if (len <= PAGE_PATH_BYTES)
 		return json_string(path);
 	*cut = true;
-	/* An escaped name has up to 4 * 255 bytes. */
+	/* There is a slash: an escaped name has at most 4 * 255 bytes. */
 	path = strchr(path + len - PAGE_PATH_BYTES, '/');
 	if (asprintf(&end, "...%s", path ? path : "") < 0)
 		return NULL;

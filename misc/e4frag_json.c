@@ -139,8 +139,8 @@ static json_t *groups_array(const struct e4l_model *m)
 }
 
 /*
- * Writes buckets up to the last one that is not empty.  @keys names the counted
- * things.
+ * Writes buckets up to the last one that is not empty.  @min and @max are the
+ * keys of a bucket's limits, @counted is the key of its count.
  */
 static json_t *histogram_array(const struct look_histogram *h, const char *min,
 			       const char *max, const char *counted)
@@ -234,8 +234,8 @@ static json_t *paths_array(const struct e4frag *frag)
 /* ----------------------------------------------------------------- objects */
 
 /*
- * Returns the figures of another tool, and the term of e4frag that its term
- * corresponds to.
+ * Returns the figures that another tool reports.  @word: the things that the
+ * other tool counts, in the terms of e4frag.
  */
 static json_t *peer_object(const struct e4l_model *m, const char *word,
 			   const struct json_member *members, size_t n)

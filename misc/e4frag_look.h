@@ -22,8 +22,8 @@ struct look {
 	 */
 	struct look_histogram extents, locality;
 	/*
-	 * the directories with most itable blocks beyond the ideal, the worst
-	 * first, then by number
+	 * the directories with most itable blocks beyond the ideal: the worst
+	 * first, and equally bad ones by inode number
 	 */
 	struct e4l_dir_locality dirs[LOOK_DIRS];
 	size_t n_dirs;

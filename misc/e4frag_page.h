@@ -6,8 +6,8 @@
 #include "e4frag.h"
 
 /*
- * Limits of the page's contents, which keep the page below 2 MB: files with
- * drawn extents
+ * Limits of the page's contents, which keep the page below 2 MB.  PAGE_FILES is
+ * the number of files whose extents are drawn.
  */
 #define PAGE_FILES	20
 #define PAGE_EXTENTS	300		/* extents of each file */
@@ -16,8 +16,8 @@
 #define PAGE_BEFORE_BYTES (512 << 10)	/* bytes of the report of --compare */
 
 /*
- * Returns the end of a long path after dots, and sets *@cut to true.  NULL: no
- * memory.
+ * Returns @path or, if it is too long, "..." and the end of the path; *@cut is
+ * set to true then.  NULL: no memory.
  */
 json_t *page_path(const char *path, bool *cut);
 

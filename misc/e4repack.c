@@ -17,7 +17,7 @@
 
 /*
  * malloc() maps each block of at least this size separately, so that free()
- * returns it.
+ * returns the block to the kernel.
  */
 #define LARGE_BYTES		(1 << 20)
 
@@ -215,7 +215,7 @@ static errcode_t repack(struct e4repack *r)
 
 /* --------------------------------------------------------------------- work */
 
-/* Sets the answers to signals when the writing begins. */
+/* Sets the messages that signals print after writing has begun. */
 static void answer_signals(void *priv)
 {
 	struct e4repack *r = priv;
@@ -325,8 +325,8 @@ static errcode_t find_inodes(struct e4repack *r, bool *said)
 }
 
 /*
- * Checks the filesystem unless it is mounted, plans, and repacks unless it is a
- * dry run.  A mounted filesystem changes while it is read, so that a check is
+ * Checks the filesystem unless it is mounted, plans, and repacks unless this is
+ * a dry run.  A mounted filesystem changes while it is read, so that a check is
  * impossible.
  */
 static bool work(struct e4repack *r)
@@ -361,7 +361,10 @@ static const char *by_what(const struct e4repack *r)
 	       " by --max-time" : "";
 }
 
-/* Reports that the device could not discard, which is not a failure. */
+/*
+ * Reports a failure to discard.  It is no failure if the device does not
+ * support discard.
+ */
 static void say_discarded(struct e4repack *r)
 {
 	errcode_t err = r->result.discard_err;

@@ -41,8 +41,9 @@ struct e4repack {
 	const char **paths;
 	size_t n_paths;
 	/*
-	 * The target, @paths and @exclude as paths of the filesystem, if the target
-	 * is a file or directory of a mounted filesystem: e4repack_resolve().
+	 * The target, @paths and @exclude as paths of the filesystem, if the
+	 * target is a file or directory of a mounted filesystem: see
+	 * e4repack_resolve().
 	 */
 	char **inside;
 	size_t n_inside;
@@ -57,7 +58,7 @@ struct e4repack {
 	ext2fs_inode_bitmap only_inodes, exclude_inodes;
 	struct progress progress;
 	struct repacking repacking;
-	char first[200], second[400];	/* answers to signals */
+	char first[200], second[400];	/* messages that signals print */
 	bool planned;			/* the plan was not empty */
 	/* results */
 	struct block_map *before, *after;	/* NULL: not requested */
@@ -94,8 +95,8 @@ errcode_t e4repack_map(struct e4repack *r, bool progress,
 		       struct block_map **ret);
 
 /*
- * Whether @name is a directory, or a file that is not an image: either selects the
- * mounted filesystem on which it lies.
+ * Whether @name is a directory, or a file that is not an image.  Such a name
+ * selects the mounted filesystem on which the directory or file lies.
  */
 bool e4repack_is_mounted(const struct e4repack *r, const char *name);
 

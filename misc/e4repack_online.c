@@ -15,7 +15,10 @@
 
 #define NAP_SECONDS 0.2
 #define NAPS_TO_NOTE 10
-/* wait of --rate, after which other programs can get free space */
+/*
+ * longest single wait for --rate: free space is given to other programs after
+ * each wait
+ */
 #define SHORT_NAP_SECONDS 0.02
 
 bool e4repack_is_mounted(const struct e4repack *r, const char *name)
@@ -153,7 +156,7 @@ static void note_wait(struct e4repack *r)
 	    sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-/* Waits if necessary, and reports it. */
+/* Waits if --rate or --idle requires it.  Returns whether it has waited. */
 static bool pace(uint64_t bytes, void *priv)
 {
 	struct e4repack *r = priv;

@@ -274,8 +274,8 @@ static bool look_at_device(const char *name, uint64_t *bytes)
 }
 
 /*
- * Checks that the filesystem begins on the device: mke2fs does not end
- * otherwise.
+ * Checks that the filesystem begins on the device: otherwise, mke2fs would
+ * never end.
  */
 static bool begins_within(const struct config *c, uint64_t bytes)
 {
@@ -380,7 +380,8 @@ static bool write_content(const struct config *c, struct e4l_tree *t,
 }
 
 /*
- * From the first write to the last, a signal ends the work after cleaning up.
+ * Makes a signal end the work after cleaning up, from the first write to the
+ * last.
  */
 static bool hear_signals(const char *name, struct e4l *e, struct interrupt *in)
 {

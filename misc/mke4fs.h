@@ -24,7 +24,7 @@ struct growth {
 	uint64_t group_bytes;
 	uint64_t inode_bytes;		/* bytes for each inode */
 	uint32_t group_inodes;
-	/* inodes of the given initial size, or 0 */
+	/* number of inodes for the initial size, if that is known; or 0 */
 	uint64_t inodes;
 	uint32_t journal_mib;		/* 0: no internal journal */
 	bool resize_inode;
@@ -47,7 +47,7 @@ struct config {
 	 * file for the configuration of a container image; NULL: not requested
 	 */
 	const char *oci_config;
-	/* the configuration; freed by the owner */
+	/* the configuration; freed by free_args() */
 	char *config_text;
 	size_t config_len;
 	/* limit of unpacked archives; 0: not given */
@@ -60,7 +60,7 @@ struct config {
 	const char *dm_verity;
 	const char *name, *size;	/* operands */
 	const char *called;		/* argv[0] of mke2fs */
-	/* device or image that the name refers to; freed by the owner */
+	/* device or image that @name refers to; freed by free_args() */
 	char *device;
 	const char *tunables;		/* changes of -E tunables= */
 	uint32_t window;

@@ -61,8 +61,8 @@ static uint16_t tag_of(int tag)
 }
 
 /*
- * Returns the ID of the user or group @who: @id, which libarchive limits to
- * INT_MAX, or the ID on this host.
+ * Sets *@ret to the ID of the user or group @who: @id, which libarchive limits
+ * to INT_MAX, or the ID on this host.  False: the ID is unknown.
  */
 static bool find_id(struct acls *a, uint16_t tag, const char *who, int id,
 		    uint32_t *ret)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Blobs, read in pieces.  The digest is verified at the end; until then, only
- * memory and the unlinked file have changed.  An archive is searched from its
+ * memory and the spool file have changed.  An archive is searched from its
  * start for each blob, which reads one header for each of its files.
  */
 #include "config.h"

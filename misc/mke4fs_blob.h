@@ -17,8 +17,8 @@ struct store {
 	/* digests are not verified (for fuzzing) */
 	bool unchecked;
 	/*
-	 * Replaces both for fuzzing: returns the bytes of a file; false: no
-	 * such file.
+	 * For fuzzing, in place of a directory or an archive: returns the bytes
+	 * of a file; false: no such file.
 	 */
 	bool (*find)(void *priv, const char *name, const void **bytes,
 		     size_t *size);
@@ -68,8 +68,8 @@ bool blob_open(struct blob *b, const struct store *s, const char *name,
 	       bool may_lack);
 
 /*
- * As struct tar_input: returns the next bytes.  The end is reached only if
- * digest and size match.
+ * Returns the next bytes, as the member read() of struct tar_input does.  The
+ * end is reached only if digest and size match.
  */
 ssize_t blob_read(void *blob, const void **buf);
 

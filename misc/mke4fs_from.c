@@ -9,7 +9,7 @@
 #include "support/verify.h"
 #include "support/say.h"
 
-/* More errors are not recorded. */
+/* maximum number of recorded errors */
 #define MAX_ERRORS (1u << 20)
 
 struct source {

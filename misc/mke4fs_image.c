@@ -88,8 +88,8 @@ static void keep_seed(struct image *im)
 }
 
 /*
- * mke2fs applies -m before it rounds to clusters; e2fsck accepts at most half
- * of the blocks.
+ * Limits the reserved blocks to half of all blocks, as e2fsck requires: mke2fs
+ * applies -m before it rounds the size to clusters.
  */
 static void bound_reserved(ext2_filsys fs)
 {

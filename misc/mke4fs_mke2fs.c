@@ -39,8 +39,8 @@ static bool is_mke2fs(const char *path, const struct stat *own)
 }
 
 /*
- * Finds mke2fs in @path, of PATH_MAX bytes.  If mke4fs is installed as mke2fs,
- * uses the name that dpkg-divert(1) gives to the original.
+ * Sets @path, which has PATH_MAX bytes, to the path of mke2fs.  If mke4fs is
+ * installed as mke2fs, uses the name that dpkg-divert(1) gives to the original.
  */
 static bool find_mke2fs(char *path)
 {
@@ -113,9 +113,9 @@ struct arguments {
 };
 
 /*
- * Returns the arguments of mke2fs on @path; the caller frees the array, and the
- * last arguments are in @buf.  @inodes: requested inodes; 0: the default.
- * @bytes: size of the filesystem; 0: the size in @c.
+ * Returns the arguments of mke2fs on @path; the caller frees the array and
+ * @buf->extended.  Some arguments are in @buf.  @inodes: requested inodes; 0:
+ * the default.  @bytes: size of the filesystem; 0: the size in @c.
  */
 static char **make_argv(const struct config *c, const char *path,
 			uint64_t bytes, uint64_t inodes, struct arguments *buf)
@@ -281,7 +281,10 @@ static int hear_mke2fs(const struct config *c, char **argv, enum voice voice,
 	return status;
 }
 
-/* Even with -q, mke2fs prints an empty line, which must not be passed on. */
+/*
+ * Chooses how to handle the output of mke2fs.  Even with -q, mke2fs prints an
+ * empty line, which must not be passed on.
+ */
 static enum voice voice_of(const struct config *c, const char *path,
 			   bool silent)
 {

@@ -53,7 +53,7 @@ struct mtree {
 	struct load *l;
 	unsigned int line;
 	struct spec set;		/* keywords of /set */
-	char *cwd;			/* the directory of names without "/" */
+	char *cwd;			/* directory of names without a slash */
 };
 
 /* ------------------------------------------------------------------ keywords */
@@ -269,7 +269,9 @@ static bool no_room(const struct mtree *m)
 	return refuse(m, "out of memory", "manifest");
 }
 
-/* "NAME=VALUE", in base64, as go-mtree and umoci write it. */
+/*
+ * Takes "NAME=VALUE", with the value in base64, as go-mtree and umoci write it.
+ */
 static bool take_xattr(const struct mtree *m, struct spec *s, const char *word)
 {
 	const char *equals = strchr(word, '=');
@@ -325,7 +327,7 @@ static bool take_keywords(const struct mtree *m, struct spec *s, char *words)
 	return true;
 }
 
-/* "/unset KEYWORD..." or "/unset all" */
+/* Handles the keywords of "/unset KEYWORD..." or "/unset all". */
 static bool unset(struct mtree *m, char *words)
 {
 	char *word, *rest = words;
@@ -446,7 +448,10 @@ static bool change(struct mtree *m, const struct spec *s, uint32_t id,
 	return !err || fail(m, err);
 }
 
-/* Whether @e has the same link target or device number. */
+/*
+ * Whether @s changes neither the type nor the link target or device number of
+ * @e.
+ */
 static bool is_same(const struct spec *s, uint32_t type,
 		    const struct e4l_entry *e)
 {
@@ -565,7 +570,8 @@ static bool take_line(struct mtree *m, char *line)
 }
 
 /*
- * Appends the next line of @f to the first @len bytes.  Returns -1 at the end.
+ * Appends the next line of @f to the first @len bytes of *@line.  Returns its
+ * length, or -1 at the end of the file or without memory.
  */
 static ssize_t append_line(FILE *f, char **line, size_t *room, size_t len)
 {
@@ -585,7 +591,7 @@ static ssize_t append_line(FILE *f, char **line, size_t *room, size_t len)
 
 /*
  * Reads a line and its continuation lines (after a backslash).  Returns false
- * at the end, or with *@failed at an error.
+ * at the end of the file; after an error, also sets *@failed.
  */
 static bool read_line(struct mtree *m, FILE *f, char **line, size_t *room,
 		      bool *failed)

@@ -305,7 +305,7 @@ out:
 
 /* -------------------------------------------------------------------- indexes */
 
-/* Whether @json has the given reference, or no reference was given. */
+/* Whether @json has the requested tag or digest.  True if none is requested. */
 static bool is_meant(const struct oci *o, const json_t *json)
 {
 	const json_t *notes = json_object_get(json, "annotations");
@@ -394,7 +394,7 @@ static bool load_index(struct oci *o, json_t *index)
 	return done;
 }
 
-/* Reads a document without a digest. */
+/* Reads a document whose digest is unknown. */
 static json_t *read_named(const struct oci *o, const char *name, bool is_list)
 {
 	size_t len;

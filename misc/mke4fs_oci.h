@@ -5,7 +5,10 @@
 
 #include "mke4fs_blob.h"
 
-/* DIR[:TAG|@DIGEST], FILE[:TAG|@DIGEST] and FILE[:NAME]. */
+/*
+ * Load a container image: @path is DIR[:TAG|@DIGEST], FILE[:TAG|@DIGEST] or
+ * FILE[:NAME].  Return false after printing an error.
+ */
 bool load_oci(struct load *l, const char *path);
 bool load_oci_archive(struct load *l, const char *path);
 bool load_docker_archive(struct load *l, const char *path);

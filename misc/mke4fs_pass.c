@@ -24,7 +24,9 @@ enum fate {
 	REFUSE,
 };
 
-/* A bool in the configuration that becomes true; 0: none. */
+/*
+ * Offset of a bool in the configuration that the option sets to true; 0: none.
+ */
 #define SEEN(member) offsetof(struct config, member)
 
 static void note_seen(struct config *c, size_t seen)
@@ -277,8 +279,8 @@ static const char *journal_tag(const char *options)
 }
 
 /*
- * Replaces the tag by its device: if two devices have the label, mke2fs would
- * use any of them.
+ * Replaces a tag in -J device= by the name of its device: if two devices had
+ * the tag, mke2fs would use any of them.
  */
 static bool take_journal(struct config *c, char *options)
 {

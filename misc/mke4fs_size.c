@@ -10,10 +10,13 @@
 #include "support/say.h"
 #include "support/units.h"
 
-/* block size of an image of the smallest size */
+/* block size of an image whose size is searched */
 #define BLOCKSIZE	4096u
 #define ROUNDS		64	/* largest number of rounds of the search */
-/* after so many failures of mke2fs, the size is not the reason */
+/*
+ * the search ends after this many failures of mke2fs, which have other reasons
+ * than the size
+ */
 #define REFUSALS	16
 /* doublings of 8 MiB until the largest journal fits */
 #define DOUBLINGS	13
@@ -124,8 +127,8 @@ failed:
 }
 
 /*
- * As look_at_size(), for @bytes or the first larger size that has space for the
- * journal and inodes.
+ * As look_at_size(), for @bytes, or for the first doubling of @bytes that has
+ * space for the journal and inodes.
  */
 static bool look_from_size(const struct config *c, uint64_t bytes,
 			   struct growth *g)
@@ -153,7 +156,10 @@ static bool say_no_growth(const struct config *c, uint64_t bytes)
 	return false;
 }
 
-/* Returns the inodes of a filesystem that grows to @bytes. */
+/*
+ * Returns the inodes of a filesystem of @bytes, with as many inodes in each
+ * group as the filesystem of --grow-to has.
+ */
 static uint64_t growth_inodes(const struct growth *g, uint64_t bytes)
 {
 	return (bytes + g->group_bytes - 1) / g->group_bytes * g->group_inodes;
@@ -325,7 +331,7 @@ static bool judge(struct search *s, const struct image *im, bool *over)
 	int64_t off = slack(s->c, im, s->tried, s->err);
 	bool fits = !s->err && off >= 0;
 
-	/* the previous prototype had a journal */
+	/* the lower bound is for prototypes with a journal */
 	if (fits && s->small > s->tried)
 		s->small = 0;
 	if (fits || s->small < s->tried)
@@ -375,7 +381,7 @@ static bool ask_for_more(struct search *s, const struct image *im)
 		return false;
 	s->filled += more;
 	s->next += more * EXT2_INODE_SIZE(im->fs->super);
-	s->large = 0;		/* mke2fs had space for fewer inodes */
+	s->large = 0;		/* the upper bound was found for fewer inodes */
 	return true;
 }
 

@@ -140,7 +140,7 @@ static bool load_one(struct load *l, const char *name)
 	l->path = NULL;
 	l->is_layer = false;
 	l->below = cut_below(path);
-	/* messages contain the name as given */
+	/* messages name a directory or archive without ":/PATH" */
 	if (kind->load == load_files)
 		l->name = path;
 	done = kind->load(l, path);

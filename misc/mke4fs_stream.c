@@ -58,7 +58,7 @@ static bool is_bomb(struct stream *s)
 	uint64_t read = packed_bytes(s) + 1;
 	unsigned int ratio = is_packed_twice(s) ? TWICE_RATIO : ONCE_RATIO;
 
-	/* data that is read ahead does not count: the caller counts the rest */
+	/* tolerate data that is read ahead: the caller checks the rest */
 	if (s->max_bytes ?
 	    s->unpacked / 2 <= s->max_bytes / 2 + 2 * BLOCK_BYTES :
 	    s->unpacked <= FREE_BYTES ||
@@ -329,8 +329,8 @@ bool stream_skip_zeroes(struct stream *s, size_t unit)
 }
 
 /*
- * libarchive ignores the checksums of gzip and would return damaged data.  All
- * other filters of libarchive are supported.
+ * Unpacks gzip with zlib: libarchive ignores the checksums of gzip, and would
+ * return damaged data.
  */
 static bool unpack_gzip(struct stream *s)
 {

@@ -26,13 +26,13 @@ struct stream {
 	uint64_t max_bytes;
 	/* the input can be endless, so that zeroes are limited */
 	bool endless;
-	/* or, if unpacked by libarchive: */
-	struct archive *raw;		/* or, if unpacked by zlib: */
+	/* libarchive or zlib unpacks @below; both NULL: not compressed */
+	struct archive *raw;
 	bool raw_empty;			/* the unpacked data are empty */
-	z_stream *gzip;			/* both NULL: not compressed */
+	z_stream *gzip;
 	bool gzip_ended;		/* the current gzip member has ended */
 	struct stream *below;		/* the compressed stream */
-	uint64_t first;			/* offset of its first byte */
+	uint64_t first;			/* offset of the compressed data */
 	char *block[2];			/* the last two blocks that were read */
 	size_t len[2];
 	uint64_t begin;			/* offset of block[0] in the stream */
@@ -49,7 +49,7 @@ struct stream {
 bool stream_open(struct stream *s, int fd);
 
 /*
- * Unpacks @below from its next byte on, which moves @below.  *@packed: the data
+ * Unpacks @below from its next byte on, and moves @below.  *@packed: the data
  * are compressed; otherwise @below has not moved, and @s is closed.  False:
  * @below has an error.
  */
@@ -64,7 +64,10 @@ void stream_close(struct stream *s);
  */
 la_ssize_t stream_read(struct archive *a, void *priv, const void **buf);
 
-/* Moves to byte @at, which must be among the last ones.  False: an error. */
+/*
+ * Moves to byte @at, which must be in the last two blocks that were read.
+ * False: an error.
+ */
 bool stream_seek(struct stream *s, uint64_t at);
 
 /* Moves forward, at most to the end of the stream.  False: an error. */

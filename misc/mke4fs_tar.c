@@ -32,7 +32,8 @@
 #define TAR_MAGIC_AT 257
 #define MAX_DEPTH 8	/* nesting depth of compressed archives */
 /*
- * The files of a zip archive can exceed the size of the archive by this much.
+ * Without --max-size, the files of a zip archive may have ZIP_FREE_BYTES and
+ * ZIP_RATIO times the size of the archive.
  */
 #define ZIP_FREE_BYTES (1ULL << 30)
 #define ZIP_RATIO (1u << 16)
@@ -56,7 +57,7 @@ struct tar {
 	/* unpacked bytes of the previous archives */
 	uint64_t unpacked;
 	unsigned int n_archives;	/* number of archives that were read */
-	/* number of members, with the current one */
+	/* number of members, including the current one */
 	uint64_t n_members;
 	/* blocks were found, which can be zeroes of an empty archive */
 	bool has_blocks;
@@ -103,7 +104,10 @@ static bool complain_archive(const struct tar *r)
 
 /* --------------------------------------------------------------------- data */
 
-/* No plausible source has this many bytes. */
+/*
+ * Without --max-size, an archive may unpack to MANY_BYTES, or to MANY_TIMES its
+ * size if that is more.
+ */
 #define MANY_BYTES	(64ULL << 30)
 #define MANY_TIMES	100
 
@@ -378,7 +382,10 @@ static bool is_whiteout(const struct load *l)
 				       strlen(WHITEOUT));
 }
 
-/* Other names that begin with WHITEOUT_META belong to AUFS. */
+/*
+ * Applies a whiteout.  Other names that begin with WHITEOUT_META belong to
+ * AUFS, and are ignored.
+ */
 static bool take_whiteout(struct tar *r)
 {
 	const char *name = last_component(r->l->path);
@@ -472,7 +479,8 @@ static bool take_all(struct tar *r)
 	       got == ARCHIVE_WARN) {
 		r->n_members++;
 		/*
-		 * For example an invalid UTF-8 name, which is used unchanged.
+		 * The warning is, for example, about an invalid UTF-8 name,
+		 * which is used unchanged.
 		 */
 		if (got == ARCHIVE_WARN) {
 			r->l->path = archive_entry_pathname(entry);
@@ -511,9 +519,8 @@ static bool complain_stream(const struct tar *r, const struct stream *s)
 /*
  * Loads the archive at the position of @s.  *@unit is the unit of zeroes before
  * the next archive: whole blocks after a tar archive, like --ignore-zeros of
- * tar(1), bytes after others, like Linux in an initramfs.  Accepted formats
- * have a magic number that no other data have: a list of words would be a valid
- * mtree.
+ * tar(1), bytes after others, like Linux in an initramfs.  Only formats with a
+ * magic number are accepted: any list of words would be a valid mtree manifest.
  */
 static bool take_archive(struct tar *r, struct stream *s, size_t *unit)
 {
@@ -544,7 +551,10 @@ static bool take_archive(struct tar *r, struct stream *s, size_t *unit)
 
 /* ---------------------------------------------------- concatenated archives */
 
-/* A tar header with an empty name begins with zeroes. */
+/*
+ * Returns the unit of zeroes before the first archive.  A tar header with an
+ * empty name begins with zeroes, which must not be skipped.
+ */
 static size_t first_unit(struct stream *s)
 {
 	char h[TAR_BLOCK_BYTES];

@@ -52,8 +52,8 @@ static void add_change(struct report *r, const char *name, const char *from,
 }
 
 /*
- * Reports the tunables of @a that @b lacks or has with another value; @gone:
- * only the lacking ones.
+ * Adds a change for each tunable of @a that @b lacks or has with another value.
+ * @gone: only for tunables that @b lacks.
  */
 static void compare(struct report *r, const struct e4l_tunables *a,
 		    const struct e4l_tunables *b, bool gone)

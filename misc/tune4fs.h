@@ -110,7 +110,7 @@ struct report {
 	const struct keeper *keeper;
 	const struct tune4fs *cfg;
 	const struct e4l_tunables *tunables;	/* after the changes */
-	/* the changes are of the kernel's values */
+	/* the changes are changes of the kernel's values */
 	bool running;
 	size_t n_changes, n_skipped;
 	struct change changes[REPORT_MAX];

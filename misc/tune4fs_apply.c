@@ -139,7 +139,7 @@ int apply_one(const struct tune4fs *cfg, const char *name)
 	return status;
 }
 
-/* Filesystems that have been handled. */
+/* Filesystems that have been handled, by inode number in sysfs. */
 struct seen {
 	ino_t *ino;
 	size_t n;

@@ -50,7 +50,8 @@ bool keeper_open_mount(struct keeper *p, const char *point)
 }
 
 /*
- * keeper_close() closes @p->target, because it has the name of the mount point.
+ * Opens the filesystem at its mount point.  @p->target stays open until
+ * keeper_close(), because it owns the name of the mount point.
  */
 static bool open_online(struct keeper *p)
 {
@@ -141,7 +142,9 @@ bool keeper_read(struct keeper *p, struct e4l_tunables **t)
 	return !err;
 }
 
-/* A filesystem with errors is not written to. */
+/*
+ * Checks an unmounted filesystem: a filesystem with errors must not be written.
+ */
 static bool check_sound(const struct target *t, struct e4l *e,
 			const struct tune4fs *cfg)
 {
@@ -159,8 +162,8 @@ static bool check_sound(const struct target *t, struct e4l *e,
 }
 
 /*
- * Options for unmounted filesystems are refused: the kernel writes a mounted
- * filesystem, and records nothing for an undo.
+ * Refuses --undo-file for a mounted filesystem: the kernel records nothing for
+ * an undo.
  */
 static bool has_only_its_options(const struct keeper *p,
 				 const struct tune4fs *cfg)

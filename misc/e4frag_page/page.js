@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 "use strict";
 /*
- * The page of e4frag --html.  What it shows comes from the data in the page,
- * which holds names that anybody may have given: text goes into text nodes and
- * attributes only, never into markup.
+ * The page of e4frag --html.  It shows the data in the page, which contain
+ * untrusted names: text goes into text nodes and attributes only, never into
+ * markup.
  */
 (() => {
 const data = JSON.parse(document.getElementById("data").textContent);
@@ -45,7 +45,7 @@ function size(bytes) {
 		` ${"KMGTPE"[unit]}iB`;
 }
 
-/* Control characters as the report for people has them. */
+/* Control characters are written as in the text report: \xNN. */
 const CONTROL =
 /[\0-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 function safe(name) {
@@ -83,7 +83,7 @@ function cell(value) {
 	return make("td", {}, String(value));
 }
 
-/* Rows begin with their heading; the first column is to the left. */
+/* The first cell of each row is the heading of the row, and left-aligned. */
 function table(caption, titles, rows) {
 	return make("div", { class: "wide" }, make("table", {},
 		make("caption", {}, caption),
@@ -141,7 +141,7 @@ function showSums() {
 
 /* --------------------------------------------------------------- block map */
 
-/* The squares of one side: cells, or groups if a group has several cells. */
+/* The squares of one map: its cells or, with byGroup, its whole groups. */
 function squaresOf(report, byGroup) {
 	const m = report.map;
 	const per = byGroup ? m.cells_per_group : 1;
@@ -219,13 +219,16 @@ class BlockMap {
 	arrange(byGroup) {
 		this.grid = squaresOf(this.report, byGroup);
 	}
-	/* at, from 0 to 1, is in view; a quarter as many squares a level */
+	/*
+	 * Shows the squares around position at (0 to 1).  Each zoom level shows
+	 * a quarter as many squares as the previous one.
+	 */
 	look(at, zoom) {
 		const n = Math.max(1, Math.ceil(this.length / 4 ** zoom));
 
 		this.cursor = Math.min(this.length - 1,
 				       Math.floor(at * this.length));
-		/* a power of two, as cells in a group are: twice the height */
+		/* a power of two, like the cells of a group; half as many rows */
 		this.columns = Math.min(n,
 			2 ** Math.ceil(Math.log2(2 * n) / 2));
 		const row = this.columns;
@@ -289,7 +292,7 @@ class BlockMap {
 			left += part;
 		}
 	}
-	/* between groups, where there is room */
+	/* Draws lines between groups, unless the squares are too small. */
 	borders(c, colour, w, h) {
 		const per = this.report.map.cells_per_group / this.grid.per;
 
@@ -349,7 +352,7 @@ function swatch(state) {
 	return box;
 }
 
-/* At most 64 rows of whole groups, of which alike ones are one. */
+/* At most 64 rows of whole groups; consecutive equal rows are merged. */
 function groupTable(report) {
 	const grid = squaresOf(report, true), m = report.map;
 	const per = Math.ceil(grid.squares.length / 64);
@@ -489,7 +492,7 @@ function showMap() {
 
 const VIEW = 1000;
 
-/* Extents from where they are in the file, above, to where on the disk. */
+/* Connects each extent's place in the file (above) with that on the disk. */
 function fragments(report, file, drawn) {
 	const x = drawn.extents;
 	const begin = Math.min(...x.map(e => e[1]));
