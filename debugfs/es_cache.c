@@ -11,8 +11,8 @@
  * so that entries that were in use once do not fill the cache forever.
  *
  * Queues contain only reclaimable entries, and empty queues are not visited: a
- * scan visits the entries that it frees, entries whose flag it clears, and at
- * most as many inodes.
+ * scan visits at most as many inodes as entries, and each visited entry is
+ * freed, loses its flag or becomes inactive.
  */
 #include "config.h"
 #include <errno.h>

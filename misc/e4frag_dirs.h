@@ -23,9 +23,9 @@ struct dirs;
 
 /*
  * Reads all directories, or the directories in @only (NULL: all), to learn the
- * directory of each file.  Memory: 4 bytes for each inode, in units of 1024
- * inodes with a used one, and 56 bytes for each directory; in dirs_finish() 8
- * bytes more for each directory.
+ * directory of each file.  Memory: 4 bytes for each inode, allocated for 1024
+ * inodes at a time if one of them is used, and 56 bytes for each directory; in
+ * dirs_finish() 8 bytes more for each directory.
  */
 errcode_t dirs_new(struct e4l *e, ext2fs_inode_bitmap only, struct dirs **ret);
 

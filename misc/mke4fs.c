@@ -125,7 +125,10 @@ static bool load_priorities(const char *name, struct e4l_tree *t)
 	return !err;
 }
 
-/* Refuses a source, possibly with an offset, in the file of the image. */
+/*
+ * Refuses --from if its source, possibly at an offset, is the file of the new
+ * image.
+ */
 static bool refuse_from(const struct config *c)
 {
 	const char *mark = strstr(c->from, "?offset=");

@@ -50,13 +50,13 @@ struct config {
 	/* the configuration; freed by free_args() */
 	char *config_text;
 	size_t config_len;
-	/* limit of unpacked archives; 0: not given */
+	/* limit of the unpacked bytes of all archives; 0: not given */
 	uint64_t max_bytes;
 	const char *from;		/* argument of --from */
 	/* the open filesystem of --from, or NULL */
 	struct target *source_fs;
 	const char *sort;
-	/* hash file; "": behind the filesystem; NULL: no hash tree */
+	/* hash file; "": after the filesystem; NULL: no hash tree */
 	const char *dm_verity;
 	const char *name, *size;	/* operands */
 	const char *called;		/* argv[0] of mke2fs */

@@ -9,7 +9,7 @@
 #include <nettle/sha2.h>
 #include "mke4fs_source.h"
 
-/* The files of an image. */
+/* Where the blobs of a container image are. */
 struct store {
 	const struct load *l;
 	const char *path;

@@ -35,8 +35,7 @@ static bool device_path(dev_t dev, char path[PATH_MAX])
 }
 
 /*
- * Decodes a device number, which the kernel encodes like stat(2), but in 32
- * bits.
+ * Decodes a device number in the kernel's encoding, that of stat(2) in 32 bits.
  */
 static dev_t decode_device(uint64_t encoded)
 {
@@ -44,7 +43,7 @@ static dev_t decode_device(uint64_t encoded)
 		       (encoded & 0xff) | (encoded >> 12 & 0xfff00));
 }
 
-/* A regular file.  @overlaid: an overlayfs shows it. */
+/* A regular file.  @overlaid: the file is on an overlayfs. */
 struct file {
 	struct stat st;
 	bool overlaid;
@@ -116,7 +115,10 @@ static bool find_looped(int fd, struct file *f, unsigned int depth)
 		.st.st_dev = decode_device(info.lo_device),
 		.st.st_ino = info.lo_inode,
 	};
-	/* the size and the change time matter on an overlayfs only */
+	/*
+	 * e4l_same_file() uses the size and the change time only for a file on
+	 * an overlayfs
+	 */
 	if (backing_path(fd, path) && !e4l_stat(path, &st) &&
 	    e4l_same_file(&st, &f->st, false))
 		*f = (struct file) { st, e4l_is_overlaid(path) };

@@ -20,7 +20,7 @@
 #include "support/say.h"
 #include "support/text.h"
 
-/* superblock of dm-verity's user space; numbers are little-endian */
+/* superblock of veritysetup(8); numbers are little-endian */
 struct super {
 	char signature[8];
 	uint32_t version;
@@ -56,7 +56,7 @@ static uint64_t hash_bytes(uint64_t bytes)
 
 /* ------------------------------------------------------------------ refusals */
 
-/* Whether the device or image has space for the tree behind the filesystem. */
+/* Whether the device or image has space for the tree after the filesystem. */
 static bool has_room(const struct config *c, const struct image *im,
 		     uint64_t device_bytes)
 {
@@ -129,7 +129,10 @@ bool dm_verity_allowed(const struct config *c, const struct image *im,
 
 /* ------------------------------------------------------------------- writing */
 
-/* Derives @len bytes (at most 32) for @purpose from the filesystem's IDs. */
+/*
+ * Derives @len bytes (at most 32) for @purpose from the filesystem's UUID and
+ * hash seed.
+ */
 static void derive(const struct image *im, const char *purpose, uint8_t *bytes,
 		   size_t len)
 {
@@ -147,7 +150,7 @@ static void derive(const struct image *im, const char *purpose, uint8_t *bytes,
 	sha256_digest(&ctx, len, bytes);
 }
 
-/* Sets the salt and the UUID, of version 8 (RFC 9562). */
+/* Sets the salt, and a UUID of version 8 (RFC 9562). */
 static void set_ids(const struct image *im, struct dm_verity *v)
 {
 	derive(im, "dm-verity salt", v->salt, sizeof(v->salt));
@@ -195,7 +198,7 @@ static bool show_progress(uint64_t done, void *priv)
 	return !interrupt_heard(w->in);
 }
 
-/* What is written to the hash file. */
+/* The arguments of write_tree(). */
 struct job {
 	const struct config *c;
 	struct image *im;

@@ -9,7 +9,7 @@
 /* The hash tree that --dm-verity made. */
 struct dm_verity {
 	uint64_t data_blocks, hash_blocks;	/* 0: none */
-	uint64_t at_bytes;		/* place of the superblock */
+	uint64_t at_bytes;		/* byte of dm-verity's superblock */
 	uint8_t uuid[16], salt[32];
 	uint8_t root[SHA256_DIGEST_SIZE];
 };

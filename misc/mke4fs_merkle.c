@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Each level is read in large pieces and written as the next higher level, so
- * that the memory use does not depend on the size of the data.
+ * Builds a tree level by level: reads a level in large pieces, and writes their
+ * digests to the next higher level.  The memory use does not depend on the size
+ * of the data.
  */
 #include "config.h"
 #include <errno.h>

@@ -18,7 +18,7 @@
 #define MERKLE_LEVELS 8
 
 struct merkle {
-	struct sha256_ctx salted;	/* a digest that begins with the salt */
+	struct sha256_ctx salted;	/* state after hashing the salt */
 	uint8_t zeroes[SHA256_DIGEST_SIZE];	/* digest of a block of zeroes */
 	/* level 0: the digests of the data; sizes and positions in blocks */
 	unsigned int n_levels;
@@ -27,7 +27,7 @@ struct merkle {
 	uint64_t data_blocks, tree_blocks;
 };
 
-/* Where blocks are read or written: a file, from a byte on. */
+/* Where blocks are read or written: a file, and the byte of the first block. */
 struct merkle_place {
 	int fd;
 	uint64_t at;

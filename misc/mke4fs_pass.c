@@ -129,7 +129,7 @@ static const struct extended {
 	{ .name = "test_fs" },
 };
 
-/* Appends @word to a list with commas. */
+/* Appends @word to a comma-separated list. */
 static bool add_word(struct config *c, char **list, const char *word)
 {
 	char *longer;
@@ -313,7 +313,10 @@ static bool take_journal(struct config *c, char *options)
 
 /* ------------------------------------------------------------------ letters */
 
-/* The letters that are not only passed to mke2fs. */
+/*
+ * The options of one letter; letters that are not listed are only passed to
+ * mke2fs.
+ */
 static const struct letter {
 	char letter;
 	enum fate fate;

@@ -58,7 +58,10 @@ static bool is_bomb(struct stream *s)
 	uint64_t read = packed_bytes(s) + 1;
 	unsigned int ratio = is_packed_twice(s) ? TWICE_RATIO : ONCE_RATIO;
 
-	/* tolerate data that is read ahead: the caller checks the rest */
+	/*
+	 * --max-size: allow four blocks of read-ahead; the caller checks the
+	 * exact limit
+	 */
 	if (s->max_bytes ?
 	    s->unpacked / 2 <= s->max_bytes / 2 + 2 * BLOCK_BYTES :
 	    s->unpacked <= FREE_BYTES ||

@@ -144,7 +144,7 @@ static void add_extent(struct block_map *map, const struct e4l_extent *x)
 	blk64_t blk = x->pblk & ~mask;
 
 	if (s->end > blk && s->end <= x->pblk)
-		/* continues in the cluster of the last extent */
+		/* @x begins in the cluster in which the last extent ends */
 		blk = s->end;
 	else if (s->end != x->pblk)
 		end_cluster(map);

@@ -20,7 +20,7 @@
 #define LARGE_SECTOR_BYTES 4096
 #define PART_LEN	12	/* ", " and a number */
 #define OFFSET		"?offset="
-/* rejected like a wrong offset: partitions are selected with --partition */
+/* rejected like an invalid offset: partitions are selected with --partition */
 #define PARTITION	"?partition="
 
 /* --------------------------------------------------------------------- tags */

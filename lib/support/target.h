@@ -176,8 +176,8 @@ errcode_t target_subtree(const struct target *t, struct e4l *e,
 			 ext2fs_inode_bitmap *ret, bool *said);
 
 /*
- * As target_subtree(), but without paths, the bitmap is of the directory that
- * @t was given as, if any.
+ * As target_subtree(); but without paths, and if @t was given as a directory,
+ * the bitmap is of that directory.
  */
 errcode_t target_only(const struct target *t, struct e4l *e,
 		      const char **paths, size_t n, ext2fs_inode_bitmap *ret,

@@ -104,7 +104,10 @@ static const char *advice(const struct target *t, enum finding_id id,
 			  char buf[ADVICE_LEN])
 {
 	enum e4l_fix fix = e4l_finding_table[id].fix;
-	/* e2fsck without -y asks: the user has not seen all findings */
+	/*
+	 * without -y: the user has not seen all findings, and e2fsck asks
+	 * before each fix
+	 */
 	const char *command = fix == E4L_FIX_FSCK ? "e2fsck -f" :
 						    fix_command(fix);
 

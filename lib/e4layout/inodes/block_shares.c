@@ -7,10 +7,10 @@
  *  1. pinned directories keep their inodes in place;
  *  2. whole blocks: a directory that needs a whole block gets one, preferably a
  *     block in which it already has most inodes;
- *  3. rests: the remaining inodes of each directory, the largest rest first, go
- *     into a block in which the directory already has inodes, or into the block
- *     with the tightest fit, or into several blocks if no block has enough
- *     space.
+ *  3. remaining inodes, beginning with the directory that has most of them:
+ *     they go into a block in which the directory already has inodes, or into
+ *     the block with the tightest fit, or into several blocks if no block has
+ *     enough space.
  *
  * A directory that has more blocks after a round than before is pinned for the
  * next round.  The rounds end at the latest when all directories are pinned:
@@ -378,10 +378,7 @@ static errcode_t share_out(struct share *s)
 	err = give_whole(s);
 	if (err)
 		return err;
-	/*
-	 * then blocks that are more than half free: pinned directories use the
-	 * rest
-	 */
+	/* then blocks of which pinned directories use less than half */
 	give_own(s, whole / 2 + 1);
 	return give_rests(s);
 }

@@ -183,7 +183,10 @@ static enum e4l_skip reserve(struct e4l_online *o)
 	o->names = NULL;
 	if (!why && blocks != UINT64_MAX && e4l_donor_keep(d, blocks))
 		why = E4L_SKIP_DONOR;
-	/* if less is kept, the largest free extents are not reserved anyway */
+	/*
+	 * otherwise, the largest free extents have been given back, and need no
+	 * protection
+	 */
 	if (blocks == UINT64_MAX)
 		d->long_blocks = o->run.result->before.largest_free_blocks *
 				 LONG_PERCENT / 100;

@@ -47,7 +47,7 @@ void e4l_resident_let_go(struct e4l_resident *r);
  */
 bool e4l_resident_held(const struct e4l_resident *r, unsigned char *page);
 
-/* Releases the pages, drops those that were absent before, and frees @r. */
+/* Releases the pages, drops the pages that were absent before, and frees @r. */
 void e4l_resident_restore(struct e4l_resident *r);
 
 /* Releases the pages without dropping any, and frees @r. */

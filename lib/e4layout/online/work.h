@@ -16,7 +16,7 @@ struct e4l_candidate {
 	/* extents that moving and joining could still save */
 	uint32_t moves, joins;
 	uint32_t left;			/* unfinished moves of the plan */
-	/* as scanned */
+	/* figures of the scan */
 	uint32_t extents, fragments, runs, tree_blocks;
 	bool opened;			/* opened by the run */
 	bool done;
@@ -32,7 +32,7 @@ struct e4l_online {
 	struct e4l_scorer scorer;	/* for the current inode */
 	struct e4l_programs programs;
 	ext2fs_inode_bitmap executable;	/* files with an execute permission */
-	unsigned char *block;		/* scratch */
+	unsigned char *block;		/* buffer for one block */
 	struct e4l_candidate *v;	/* sorted by inode number */
 	size_t n;
 	uint64_t excess;		/* excess fragments of all files */
@@ -42,10 +42,10 @@ struct e4l_online {
 	uint32_t n_claimed;		/* bits in the map */
 	struct e4l_names *names;
 	int root_fd;			/* locked, unless @other_run */
-	uid_t uid;			/* of the process */
+	uid_t uid;			/* user ID of the process */
 	bool other_run;			/* another run has locked @root_fd */
 	struct e4l_ways ways;
-	bool joins;			/* the kernel joins extents */
+	bool joins;			/* the kernel can join extents */
 };
 
 /*

@@ -321,9 +321,9 @@ static uint32_t family(const struct e4l_populate *p, uint32_t dir)
 }
 
 /*
- * Counts the inodes of an image in which each directory has its own window;
- * with E4L_WINDOW_EXACT, the window is the smallest gap that is long enough, or
- * consists of new blocks.
+ * Counts the inodes of an image in which each directory and its files have
+ * windows of their own.  With E4L_WINDOW_EXACT, they take the shortest
+ * sufficient gap at the end of a partly used block, or else new blocks.
  */
 static errcode_t count_roomy(struct e4l_populate *p)
 {

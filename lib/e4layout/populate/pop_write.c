@@ -31,7 +31,7 @@
 #define BATCH_THREADS	8
 
 struct chunk {
-	/* blocks: begin, and end of the parts taken so far */
+	/* first block, and end of the parts taken so far */
 	uint64_t pblk, end;
 	unsigned int busy;	/* number of threads that fill parts */
 	bool whole;		/* all parts are taken */

@@ -150,7 +150,7 @@ bool e4l_pop_inline_dir(struct e4l_populate *p, const struct node *n, char *buf,
 /* pop_inode.c */
 /* The number of extents of @n consecutive runs. */
 uint64_t e4l_pop_extents(const struct seg *seg, uint32_t n);
-/* Builds @map's tree: the root, and n_tree blocks. */
+/* Builds the extent tree of @map: the root, and map->n_tree blocks. */
 errcode_t e4l_pop_make_tree(struct e4l_populate *p, const struct map *map,
 			    char *root, char *blocks);
 /* The number of sectors in i_blocks of @n. */

@@ -10,10 +10,10 @@
 #include "e4layout/apply/run.h"
 
 /* Allowed changes of a file. */
-#define E4L_MAY_PACK	0x01	/* merge its extents, pack its tree */
+#define E4L_MAY_PACK	0x01	/* merge the file's extents, pack its tree */
 #define E4L_MAY_ZERO	0x02	/* zero short unwritten extents */
-#define E4L_MAY_MOVE	0x04	/* defragment it */
-#define E4L_MAY_AWAY	0x08	/* relocate it to help other files */
+#define E4L_MAY_MOVE	0x04	/* defragment the file */
+#define E4L_MAY_AWAY	0x08	/* relocate the file to help other files */
 #define E4L_MAY_ASK	0x10	/* ask e4l_candidates_may_move() before a move */
 
 /*
