@@ -288,6 +288,23 @@ size_t stream_peek(struct stream *s, void *buf, size_t len)
 	return done;
 }
 
+bool stream_recall(const struct stream *s, uint64_t at, void *buf, size_t len)
+{
+	const uint64_t all = s->len[0] + s->len[1], off = at - s->begin;
+	size_t n = 0;
+
+	if (at < s->begin || off > all || len > all - off)
+		return false;
+	if (off < s->len[0]) {
+		n = len < s->len[0] - off ? len : s->len[0] - off;
+		memcpy(buf, s->block[0] + off, n);
+	}
+	if (n < len)
+		memcpy((char *)buf + n, s->block[1] + (off + n - s->len[0]),
+		       len - n);
+	return true;
+}
+
 /* The number of leading zeroes in @len bytes. */
 static size_t count_zeroes(const char *buf, size_t len)
 {

@@ -80,6 +80,12 @@ bool stream_skip(struct stream *s, uint64_t bytes);
 size_t stream_peek(struct stream *s, void *buf, size_t len);
 
 /*
+ * Copies @len bytes from byte @at on, which precede the next byte.  False: the
+ * bytes are not among the last ones.
+ */
+bool stream_recall(const struct stream *s, uint64_t at, void *buf, size_t len);
+
+/*
  * Skips zeroes, in units of @unit.  Returns whether more data follow; false
  * also after an error.
  */

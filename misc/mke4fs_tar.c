@@ -21,6 +21,7 @@
 #include "e4layout/base/stat.h"
 #include "e4layout/populate/layer.h"
 #include "e4layout/populate/tree_edit.h"
+#include "mke4fs_member.h"
 #include "mke4fs_source.h"
 #include "mke4fs_stream.h"
 #include "mke4fs_zip.h"
@@ -52,6 +53,8 @@ struct tar {
 	bool is_device, is_endless;
 	struct stream bottom;		/* the uncompressed input */
 	struct archive *a;
+	/* the unpacked data of the archive; NULL: a zip archive in a file */
+	const struct stream *s;
 	/* start of the current archive in the unpacked data */
 	uint64_t begin;
 	/* unpacked bytes of the previous archives */
@@ -133,7 +136,7 @@ static bool is_within(const struct tar *r)
 }
 
 /* Copies the data of the current entry to the spool. */
-static bool take_data(struct tar *r, uint64_t size)
+static bool take_data(struct tar *r)
 {
 	const void *buf;
 	int64_t offset;
@@ -148,10 +151,8 @@ static bool take_data(struct tar *r, uint64_t size)
 			return false;
 		if (!len)
 			continue;
-		if (offset < 0 || (uint64_t)offset > size ||
-		    len > size - offset)
-			return complain(r->l,
-				"more data than the size of the file");
+		if (offset < 0 || len > INT64_MAX - (uint64_t)offset)
+			return complain(r->l, "data beyond the largest size");
 		r->taken_bytes += len;
 		if (r->taken_bytes > r->most_bytes)
 			return complain(r->l,
@@ -250,20 +251,23 @@ static bool take_xattrs(struct tar *r, struct archive_entry *entry,
 /* ------------------------------------------------------------------- entries */
 
 /*
- * Reads the data of @entry.  Uses e->size only for sparse files.  For other
- * files, sets e->size to the length of the data: libarchive's size may come from
- * a field that does not apply, or be unknown before the end of the data.
+ * Reads the data of @entry, and sets e->size to the size of the file: the size
+ * of libarchive may come from a field that does not apply, or be unknown before
+ * the end of the data.
  */
 static bool take_content(struct tar *r, struct archive_entry *entry,
 			 struct e4l_entry *e)
 {
-	bool is_sparse = archive_entry_sparse_count(entry) > 0;
-	uint64_t pos = r->l->spool->end;
+	uint64_t pos = r->l->spool->end, before = r->taken_bytes;
+	struct member m;
 
-	if (!take_data(r, is_sparse ? e->size : INT64_MAX))
+	member_begin(&m, r->a, entry, r->s, r->begin);
+	if (!take_data(r))
 		return false;
-	if (!is_sparse)
-		e->size = r->l->spool->taken_end;
+	if (!member_agrees(&m, r->taken_bytes - before,
+			   r->l->spool->taken_end, &e->size))
+		return complain(r->l, "the size, the sparse map and the stored "
+				      "data do not match");
 	spool_describe(r->l->spool, pos, e);
 	return true;
 }
@@ -460,14 +464,22 @@ static bool take_entry(struct tar *r, struct archive_entry *entry)
 /* ------------------------------------------------------------------ archive */
 
 /*
- * Whether libarchive warns that it found no header where the next member should
- * begin, and searched for one: members can be lost.
+ * Whether data are lost after a warning of libarchive: it found no header where
+ * the next member should begin, and searched for one; or it cannot read the
+ * sparse map.  A damaged GNU.sparse.map gives no text.
  */
-static bool has_skipped(const struct tar *r)
+static bool loses_data(const struct tar *r)
 {
+	static const char *const texts[] = {
+		"Skipped ", "Unrecognized GNU sparse", "Parse error: SUN.holes",
+	};
 	const char *why = archive_error_string(r->a);
+	size_t i;
 
-	return why && !strncmp(why, "Skipped ", strlen("Skipped "));
+	for (i = 0; why && i < sizeof(texts) / sizeof(*texts); i++)
+		if (!strncmp(why, texts[i], strlen(texts[i])))
+			return true;
+	return !why;
 }
 
 static bool take_all(struct tar *r)
@@ -485,7 +497,7 @@ static bool take_all(struct tar *r)
 		if (got == ARCHIVE_WARN) {
 			r->l->path = archive_entry_pathname(entry);
 			complain_archive(r);
-			if (has_skipped(r))
+			if (loses_data(r))
 				return false;
 		}
 		if (!is_within(r) || !take_entry(r, entry))
@@ -529,6 +541,7 @@ static bool take_archive(struct tar *r, struct stream *s, size_t *unit)
 	bool done;
 
 	r->begin = s->at;
+	r->s = s;
 	if (!new_archive(r))
 		return false;
 	archive_read_support_format_tar(r->a);

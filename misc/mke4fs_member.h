@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Checks of tar members that libarchive does not make. */
+#ifndef MKE4FS_MEMBER_H
+#define MKE4FS_MEMBER_H
+
+#include "mke4fs_stream.h"
+
+/* The size and the sparse map of a regular file, as libarchive reports them. */
+struct member {
+	struct archive *a;
+	uint64_t begin;		/* offset of the data in the archive */
+	uint64_t size;
+	bool is_tar;
+	/* the type has neither a size of its own nor a sparse map */
+	bool is_plain;
+	/* bytes of blocks by the header, and those that were read as a map */
+	uint64_t stored, mapped;
+	bool has_map;
+	uint64_t map_bytes;	/* total length of the map's entries */
+};
+
+/*
+ * Describes @entry, whose data have not been read.  The archive begins at byte
+ * @first of @s; NULL: not a tar archive.
+ */
+void member_begin(struct member *m, struct archive *a,
+		  struct archive_entry *entry, const struct stream *s,
+		  uint64_t first);
+
+/*
+ * Whether the member agrees with its data: @bytes in total, the last of them
+ * before offset @end of the file.  Sets *@size to the size of the file.
+ */
+bool member_agrees(const struct member *m, uint64_t bytes, uint64_t end,
+		   uint64_t *size);
+
+#endif
