@@ -538,18 +538,21 @@ static void count_inode(ext2_filsys fs, ext2_ino_t ino, bool is_dir, int delta)
 			ext2fs_bg_used_dirs_count(fs, group) + delta);
 }
 
-/* Extends the used part of the inode table of @ino's group to @ino. */
+/*
+ * Extends the used part of the inode table of @ino's group to @ino.  Without
+ * group checksums, the whole table is used: only e2fsck reads the two fields.
+ */
 static void use_table(ext2_filsys fs, ext2_ino_t ino)
 {
 	uint32_t per_group = fs->super->s_inodes_per_group;
-	uint32_t behind = per_group - 1 - (ino - 1) % per_group;
+	uint32_t above = per_group - 1 - (ino - 1) % per_group;
 	dgrp_t group = ext2fs_group_of_ino(fs, ino);
 
 	if (!ext2fs_has_group_desc_csum(fs))
-		return;
+		above = 0;
 	if (ext2fs_bg_flags_test(fs, group, EXT2_BG_INODE_UNINIT) ||
-	    ext2fs_bg_itable_unused(fs, group) > behind)
-		ext2fs_bg_itable_unused_set(fs, group, behind);
+	    ext2fs_bg_itable_unused(fs, group) > above)
+		ext2fs_bg_itable_unused_set(fs, group, above);
 	ext2fs_bg_flags_clear(fs, group, EXT2_BG_INODE_UNINIT);
 }
 
