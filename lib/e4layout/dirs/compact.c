@@ -52,7 +52,7 @@ struct dir {
 };
 
 struct compact {
-	struct e4l *e; /* must be first, for e4l_refuse_damage() */
+	struct e4l *e; /* must be first: see e4l_refuse_damage() */
 	struct e4l_repack_run *run;
 	bool quiet;
 	struct e4l_compact_result *result;

@@ -21,7 +21,10 @@
 /* security.evm: see security/integrity/integrity.h in Linux. */
 #define EVM_PORTABLE		5
 
-/* struct ovl_fb in fs/overlayfs/ of Linux, up to its file handle. */
+/*
+ * The members of struct ovl_fb (fs/overlayfs/ in Linux): values, and offsets
+ * (_AT).
+ */
 #define FB_MAGIC		0xfb
 #define FB_MAGIC_AT		1
 #define FB_TYPE_AT		4

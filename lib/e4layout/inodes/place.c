@@ -49,7 +49,10 @@ struct own {
 	uint32_t len;
 };
 #define HAS_NONE	1
-/* no own window, and another directory got a file in between once */
+/*
+ * as HAS_NONE, but another directory has once got a file between two files of
+ * this directory
+ */
 #define HAD_TURNS	2
 
 /* State of a group. */
@@ -443,7 +446,9 @@ static bool has_inode(const struct e4l_place *p, dgrp_t group)
 	return ext2fs_bg_free_inodes_count(p->fs, group);
 }
 
-/* The first group of @group's flex group that has a free inode. */
+/*
+ * Sets *@ret to the first group with a free inode in the flex group of @group.
+ */
 static bool in_flex_of(const struct e4l_place *p, dgrp_t group, dgrp_t *ret)
 {
 	dgrp_t per = groups_per_flex(p), i, g;

@@ -10,7 +10,7 @@
  *  3. flows: choose the inodes that move, with their old and new blocks;
  *  4. trails: order the moves so that each inode finds a free place (trails.c),
  *     and group them.  After a group, no directory has more blocks than before,
- *     unless such a state is more than LONG_GROUP moves away.
+ *     unless the group has LONG_GROUP moves.
  *
  * Files with several names stay, because the move would have to save blocks in
  * all of their directories.
@@ -471,7 +471,10 @@ static errcode_t add_step(struct e4l_exchange *x,
 			place_for(x, step->kind, to->block), back);
 }
 
-/* Whether a group ends here, after which a run may be stopped. */
+/*
+ * Whether the current group of moves ends here; a run may be stopped between
+ * groups.
+ */
 static bool ends_group(const struct e4l_exchange *x, const struct group *last)
 {
 	size_t moves = x->r->n_moves - last->end;

@@ -51,7 +51,7 @@ struct tblock {
 };
 
 struct regroup {
-	struct e4l *e;			/* must be first: e4l_refuse_damage() */
+	struct e4l *e;		/* must be first: see e4l_refuse_damage() */
 	struct e4l_repack_run *run;
 	bool quiet;
 	struct e4l_regroup_result *result;

@@ -29,7 +29,7 @@
 #define MOVE_BLOCKS 6
 
 struct e4l_renumber {
-	struct e4l *e;			/* must be first: e4l_refuse_damage() */
+	struct e4l *e;		/* must be first: see e4l_refuse_damage() */
 	struct e4l_journal *j;
 	struct e4l_name_graph *g;
 	struct e4l_txn *txn;

@@ -13,7 +13,7 @@
 #define E4L_NO_DIR UINT32_MAX
 
 struct e4l_named_dir {
-	struct e4l_dir_map map;		/* must be first: e4l_u32_cmp() */
+	struct e4l_dir_map map;		/* must be first: see e4l_u32_cmp() */
 	uint32_t parent;		/* index, or E4L_NO_DIR */
 	uint32_t parent_lblk;		/* block of its entry in the parent */
 };

@@ -152,7 +152,7 @@ errcode_t e4l_donor_note(struct e4l_donor *d, const struct e4l_open_file *f,
  */
 struct merge {
 	const struct e4l_slice *v, *end, *taken, *taken_end, *given, *given_end;
-	struct e4l_slice rest;		/* the rest of the current slice */
+	struct e4l_slice rest;		/* not yet merged part of a slice */
 };
 
 static bool next_kept(struct merge *m)

@@ -68,7 +68,8 @@ enum e4l_skip e4l_way_move(struct e4l_ways *w, struct e4l_open_file *f,
 
 /*
  * Joins @runs of the file, which are in logical order and become written.
- * *@left: number of extents that the runs left unwritten would save.
+ * *@left: number of extents that could still be saved by joining runs that were
+ * not joined.
  */
 enum e4l_skip e4l_way_join(struct e4l_ways *w, struct e4l_open_file *f,
 			 const struct e4l_zero_run *runs, size_t n,

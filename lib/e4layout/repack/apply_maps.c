@@ -248,7 +248,7 @@ static errcode_t apply_plan(struct e4l_maps *m, struct e4l *e)
 /* ---------------------------------------------- remaining work after a stop */
 
 /*
- * The savings left in a file: extents or, if there are none, fragments.
+ * The extents that could still be saved in a file or, if none, the fragments.
  * Returns 0 if the file gets worse to help other files.
  */
 static uint64_t could_save(const struct e4l_file_change *f)

@@ -21,7 +21,7 @@ struct e4l_file_change {
 };
 
 struct e4l_maps {
-	struct e4l *e;			/* must be first: e4l_refuse_damage() */
+	struct e4l *e;		/* must be first: see e4l_refuse_damage() */
 	struct e4l_repack_run *run;
 	struct e4l_claims *claims;
 	struct e4l_candidates candidates;
@@ -59,7 +59,7 @@ errcode_t e4l_maps_count_free(const struct e4l_block_run *run, void *maps);
  * callback for e4l_plan_foresee().
  */
 errcode_t e4l_maps_note_load(const struct e4l_step *step, void *maps);
-/* Counts the transactions, once all steps of the plan are noted. */
+/* Call after e4l_maps_note_load() for all steps.  Counts the transactions. */
 errcode_t e4l_maps_count_transactions(struct e4l_maps *m);
 
 /*

@@ -149,8 +149,8 @@ static errcode_t get_bytes(struct overlay *o, uint64_t at, size_t len,
 /* -------------------------------------------------------------- the channel */
 
 /*
- * The number of bytes that an io_manager's count means: a negative count is in
- * bytes.
+ * Converts the count of an io_manager function to bytes: a negative count is a
+ * number of bytes.
  */
 static size_t span_bytes(io_channel io, int count)
 {

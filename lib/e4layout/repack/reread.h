@@ -8,7 +8,7 @@
 
 /* Start with a zeroed struct; free with e4l_reread_free(). */
 struct e4l_reread {
-	struct e4l *e;			/* must be first: e4l_refuse_damage() */
+	struct e4l *e;		/* must be first: see e4l_refuse_damage() */
 	struct e4l_reread_file *files;	/* sorted by inode number */
 	struct e4l_extent *extents;
 	struct e4l_tree_block *tree;

@@ -20,7 +20,7 @@ static const struct e4l_tunable_word ireserve_words[] = {
 /* The size of the longest extent with 64 KiB blocks. */
 #define MAX_EXTENT_KB 2097152
 
-/* The allocator counts the extents it has found in 16 bits. */
+/* The allocator's counter of examined extents has 16 bits. */
 #define MAX_FOUND 65535
 
 /*
