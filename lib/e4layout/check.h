@@ -11,7 +11,7 @@ extern "C" {
 
 enum e4l_severity {
 	E4L_SEVERITY_ERROR,	/* e2fsck -fn ends with exit status 4 */
-	/* e2fsck -fn ends with exit status 0, or does not test this */
+	/* e2fsck -fn ends with exit status 0, or cannot find the problem */
 	E4L_SEVERITY_WARNING,
 	E4L_SEVERITY_LAYOUT,	/* sound, but could be laid out better */
 	E4L_SEVERITIES

@@ -30,9 +30,9 @@ extern "C" {
  * The run makes one plan, as e4l_repack() does, from a scan of the device.  A
  * file without a name reserves the free space that the plan uses.  The kernel
  * exchanges blocks of this file with blocks of the files to move
- * (EXT4_IOC_MOVE_EXT), also while other programs write to them.  5 % of the
- * filesystem stay free, and 1 % stay free for users other than root: if other
- * programs need more space than that, the run releases reserved space.
+ * (EXT4_IOC_MOVE_EXT), also while other programs write to the files.  5 % of
+ * the filesystem stay free, and 1 % stay free for users other than root: if
+ * other programs need more space than that, the run releases reserved space.
  *
  * Before a file is moved, the run opens the file, compares its inode with the
  * scanned inode, and reads its extents again.  Files that the kernel does not

@@ -26,7 +26,7 @@ extern "C" {
 struct e4l_open_options {
 	unsigned int flags;		/* E4L_OPEN_* */
 	uint64_t offset_bytes;		/* start of the filesystem */
-	uint64_t end_bytes;		/* end of its partition; 0: no limit */
+	uint64_t end_bytes;		/* end of the partition; 0: no limit */
 	io_manager manager;		/* NULL: unix_io_manager */
 	const char *io_options;		/* for @manager; NULL: no options */
 	/*

@@ -34,7 +34,7 @@ struct e4l_populate_options {
 /* The device or file that gets the image. */
 struct e4l_populate_target {
 	int fd;			/* open for writing; borrowed */
-	int direct_fd; /* another descriptor of it, with O_DIRECT; -1: none */
+	int direct_fd;		/* the same file, opened with O_DIRECT; or -1 */
 	/*
 	 * Called when @done of @total blocks are written.  Calls never overlap.
 	 * May be NULL.

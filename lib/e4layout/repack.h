@@ -55,7 +55,7 @@ extern "C" {
 /* The work of e4l_repack(). Inode bitmaps and the channel are borrowed. */
 struct e4l_repack_what {
 	unsigned int flags;		/* E4L_REPACK_* */
-	/* Skip files with fewer excess extents, counting splits as such. */
+	/* Skip files whose excess extents and splits are fewer in total. */
 	uint64_t min_excess;
 	/*
 	 * Restricts the run to the inodes in @only, without the inodes in

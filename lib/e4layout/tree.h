@@ -48,7 +48,7 @@ struct e4l_time {
 	uint32_t tv_nsec;
 };
 
-/* A file of any type.  Functions copy the data behind all pointers. */
+/* A file of any type.  Functions copy everything that the pointers refer to. */
 struct e4l_entry {
 	uint32_t mode;		/* file type and permissions, as st_mode */
 	uint32_t uid, gid;
@@ -130,9 +130,9 @@ struct e4l_dir_options {
 	unsigned int threads;		/* 1 to 64 */
 	unsigned int flags;		/* E4L_DIR_* */
 	/*
-	 * Skip the regular file with this st_dev and st_ino.  If an overlayfs
-	 * shows one of the files, compare st_ino, st_size, st_blocks and st_ctim
-	 * instead.  NULL: skip no file.
+	 * Skip this regular file, which is found by st_dev and st_ino.  If it
+	 * or the compared file is on an overlayfs, st_ino, st_size, st_blocks
+	 * and st_ctim are compared.  NULL: skip no file.
 	 */
 	const struct stat *exclude;
 	/*
@@ -203,9 +203,8 @@ void e4l_tree_map_owners(struct e4l_tree *t,
 /*
  * Calls @map, which can change the ID, for each user and each group in ACLs,
  * and for the root user of each file capability.  For a user, @map must ignore
- * @gid, which can be NULL; for a group, @uid.  Errors, with all entries
- * unchanged:  E4L_ET_BAD_ACL, E4L_ET_ACL_MERGED, ENOMEM; e4l_tree_where()
- * returns the file.
+ * @gid; for a group, @uid.  Errors, with all entries unchanged:
+ * E4L_ET_BAD_ACL, E4L_ET_ACL_MERGED, ENOMEM; e4l_tree_where() returns the file.
  */
 errcode_t e4l_tree_map_ids(struct e4l_tree *t,
 			   void (*map)(uint32_t *uid, uint32_t *gid,

@@ -14,9 +14,9 @@ struct e4l_hold;
 
 /* How to read from a device: see e4l_reading_for(). */
 struct e4l_reading {
-	/* largest gap between wanted ranges to read as well */
+	/* largest gap between wanted ranges that is also read */
 	uint32_t gap_bytes;
-	uint32_t gather_bytes;	/* largest size of a gathering read */
+	uint32_t gather_bytes;	/* largest size of a read of several ranges */
 	bool rotates;
 };
 

@@ -13,7 +13,7 @@ struct e4l_io_stats {
 	uint64_t reads;		/* calls to the io_manager */
 	uint64_t bytes;		/* bytes of these calls */
 	uint64_t readaheads;	/* ranges announced to the kernel */
-	/* largest gap between wanted blocks that is read as well */
+	/* largest gap between wanted blocks that is also read */
 	uint64_t gap_bytes;
 	/* largest size of a read of several wanted blocks */
 	uint64_t gather_bytes;

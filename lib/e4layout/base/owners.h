@@ -18,7 +18,7 @@ void e4l_owners_free(struct e4l_owners *o);
 /*
  * Claims the @len clusters from @start, which the record must cover.  Adds the
  * number of clusters that were claimed already to *@taken.  If *@taken was 0,
- * *@first is set to the first of these.  Returns ENOMEM, or 0.
+ * *@first is set to the first such cluster.  Returns ENOMEM, or 0.
  */
 errcode_t e4l_owners_claim(struct e4l_owners *o, uint64_t start, uint64_t len,
 			   uint64_t *taken, uint64_t *first);

@@ -73,9 +73,9 @@ static inline bool e4l_is_overlaid(const char *path)
 }
 
 /*
- * Whether two files are the same.  @overlaid: one of them is on an overlayfs,
- * which shows a file below it on a device of its own, with the inode number, the
- * size and the change time of that file.
+ * Whether @a and @b are the same file.  @overlaid: @a or @b is on an overlayfs,
+ * which changes the st_dev of the underlying file, but not its st_ino, st_size,
+ * st_blocks and st_ctim.
  */
 static inline bool e4l_same_file(const struct stat *a, const struct stat *b,
 				 bool overlaid)

@@ -241,7 +241,7 @@ bool e4l_is_quota_inode(const struct ext2_super_block *sb, ext2_ino_t ino);
 const char *e4l_xattr_ibody_header(const struct check *ck,
 				   const struct ext2_inode_large *inode);
 
-/* Whether @inode has attributes in its body, and they can be read. */
+/* Whether @inode's body has attributes that can be read. */
 bool e4l_xattr_ibody_readable(struct check *ck,
 			      const struct ext2_inode_large *inode);
 

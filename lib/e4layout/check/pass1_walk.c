@@ -19,7 +19,7 @@ struct file {
 	uint32_t dir;			/* index in ck->dirs */
 	uint64_t clusters;		/* clusters that the file owns */
 	uint64_t extents, blocks;
-	int64_t last_lblk;		/* last mapped block; NO_BLOCK: none */
+	int64_t last_lblk;		/* last mapped block, or NO_BLOCK */
 	int64_t last_written;		/* last mapped and written block */
 	blk64_t last_pblk;		/* 0: no block */
 	struct e4l_extent first;	/* first extent of the file */

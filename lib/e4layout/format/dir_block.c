@@ -33,7 +33,7 @@ static size_t dx_entries(ext2_filsys fs, const char *block)
 /*
  * Computes an index block's checksum.  The first entry has two counters in
  * place of a hash: the limit and the number of entries.  Returns the offset of
- * the checksum; 0: it does not fit.
+ * the checksum; 0: the checksum does not fit.
  */
 static size_t dx_csum(ext2_filsys fs, uint32_t seed, const char *block,
 		      size_t entries, uint32_t *crc)

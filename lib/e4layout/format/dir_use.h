@@ -10,8 +10,8 @@
 struct e4l_dir_use {
 	ext2_filsys fs;
 	uint64_t blocks;	/* current number of blocks */
-	uint64_t bytes;		/* sum of the entries other than "." and ".." */
-	unsigned int longest;	/* longest of these entries */
+	uint64_t bytes;		/* size of all entries except "." and ".." */
+	unsigned int longest;	/* size of the longest of these entries */
 	bool indexed;
 };
 
@@ -26,7 +26,7 @@ static inline void e4l_dir_use_add(struct e4l_dir_use *u, unsigned int bytes)
 /* Whether the entries do not fit in one block, so that an index is needed. */
 bool e4l_dir_wants_index(const struct e4l_dir_use *u);
 
-/* Whether the directory needs an index, and has none. */
+/* Whether the directory needs an index, but is linear. */
 bool e4l_dir_is_outgrown(const struct e4l_dir_use *u);
 
 /* Whether the leaves are sparse, as after the removal of many entries. */

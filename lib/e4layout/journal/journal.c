@@ -18,8 +18,8 @@
  *      committed, and the previous one has left the log.                 flush
  *   4. the blocks are written to their places; no flush.
  * Close:
- *   5.                                                                   flush
- *   6. the journal's superblock says empty.                              flush
+ *   5. all blocks are in their places.                                   flush
+ *   6. the journal's superblock marks the log as empty.                  flush
  *   7. the filesystem's superblock: counts, no needs_recovery.           flush
  *   8. freed blocks are discarded, if requested (discard.c).
  *

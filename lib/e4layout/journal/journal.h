@@ -108,8 +108,8 @@ errcode_t e4l_txn_new_block(struct e4l_txn *t, blk64_t blk, void **data);
 
 /*
  * Read or write inode @ino: EXT2_INODE_SIZE() bytes at @inode, in host byte
- * order.  Writing sets the checksum in the written copy.  Errors: as
- * e4l_txn_edit_block(), E4L_ET_ITABLE_RANGE, E4L_ET_BAD_ARGUMENT (no such
+ * order.  Writing sets the checksum in the written copy.  Errors: those
+ * of e4l_txn_edit_block(), E4L_ET_ITABLE_RANGE, E4L_ET_BAD_ARGUMENT (no such
  * inode).
  */
 errcode_t e4l_txn_read_inode(struct e4l_txn *t, ext2_ino_t ino, void *inode);

@@ -41,7 +41,7 @@ struct e4l_journal {
 	size_t n_map;
 	struct jbd2_super jsb;	/* as on disk */
 	uint32_t first;		/* first block of the log */
-	uint32_t fast;		/* first block of fast commits; 0: none */
+	uint32_t fast;		/* first block of fast commits, or 0 */
 	uint32_t half;		/* blocks of the log that a transaction gets */
 	uint32_t capacity;	/* blocks that a transaction may change */
 	uint32_t seq;		/* last sequence number used */

@@ -198,7 +198,7 @@ static errcode_t find_entry(struct e4l_quota *q, enum e4l_quota_type type,
 
 /* ------------------------------------------------------------------ counting */
 
-/* EA inodes are not counted: quota charges the owners of the attribute. */
+/* EA inodes are not counted: the inodes with the attribute are charged. */
 static bool is_counted(const struct e4l_quota *q,
 		       const struct ext2_inode_large *inode, int64_t bytes)
 {

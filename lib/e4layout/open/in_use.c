@@ -217,8 +217,9 @@ static bool look_through_loop(const char *dir, struct window *w)
 }
 
 /*
- * Finds the window of the device with the sysfs directory @dir; false: it maps
- * no other device, or e4l_unseen(errno) is set because that is unknown.
+ * Finds the window of the device with the sysfs directory @dir.  Returns false
+ * if the device maps no other device, or, with e4l_unseen(errno), if that is
+ * unknown.
  */
 static bool look_through(const char *dir, struct window *w)
 {
@@ -374,7 +375,7 @@ struct search {
 	const struct e4l_in_use *u;
 	struct e4l_in_use_by *by;
 	unsigned int depth;
-	/* first error of reading a device or mount table; 0: none */
+	/* first error of reading a device or mount table; 0: no error */
 	errcode_t err;
 };
 
@@ -650,7 +651,7 @@ errcode_t e4l_in_use_lock(struct e4l_in_use *u, int fd, bool write)
 		u->fd[i] = open_beneath(u, i);
 		if (u->fd[i] < 0 && e4l_unseen(errno))
 			return errno;
-		/* other programs may use a disk's other partitions */
+		/* a disk is not locked: its other partitions may be in use */
 		if (u->fd[i] >= 0 && u->level[i + 1].ino)
 			take(u->fd[i], it);
 		if (u->fd[i] >= 0 && is_held(u->fd[i], it))

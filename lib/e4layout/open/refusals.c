@@ -195,8 +195,8 @@ static errcode_t refuse_held(ext2_filsys fs, const struct e4l_hold *h)
 }
 
 /*
- * How many seconds a user of the filesystem may take to update the MMP block,
- * as in ext2fs_mmp_start().
+ * After this number of seconds, a host that uses the filesystem has updated the
+ * MMP block.  Computed as in ext2fs_mmp_start().
  */
 static unsigned int seconds_to_wait(ext2_filsys fs, const struct mmp_struct *mmp)
 {

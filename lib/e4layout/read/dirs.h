@@ -75,7 +75,7 @@ errcode_t e4l_names_want(struct e4l_names *names, const ext2_ino_t *wanted,
 			 size_t n);
 bool e4l_names_wanted(const struct e4l_dirent *entry, void *priv);
 errcode_t e4l_names_entry(const struct e4l_dirent *entry, void *priv);
-/* Both functions, for a reader whose @priv is the names. */
+/* e4l_names_wanted() and e4l_names_entry(), for e4l_dirs_read(). */
 extern const struct e4l_dirs_ops e4l_names_ops;
 /* The number of inodes of the last e4l_names_want() that have no name yet. */
 size_t e4l_names_missing(struct e4l_names *names);

@@ -25,7 +25,7 @@
  * A test sets small values, to reach code that otherwise only huge files reach.
  */
 #ifndef SCAN_LIMITS
-#define GATHER_MAX	(4u << 20) /* bytes of tree blocks per gathering read */
+#define GATHER_MAX	(4u << 20) /* bytes of tree blocks read at once */
 /* number of tokens from which work() reads no more tree blocks */
 #define TOKENS_MAX	(256u << 10)
 #define PIECE_EXTENTS	(32u << 10)

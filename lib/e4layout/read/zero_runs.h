@@ -14,7 +14,7 @@ struct e4l_zero_run {
 	uint32_t lblk;
 	uint32_t len;
 	uint8_t gain;			/* extents saved: 1 or 2 */
-	/* an extent is adjacent before the run, and one is after the run */
+	/* whether the run touches the extent before it, the extent after it */
 	bool before, behind;
 	bool chosen;			/* to be zeroed */
 };
