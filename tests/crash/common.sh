@@ -2,6 +2,7 @@
 # shellcheck shell=sh disable=SC2034
 # Common part of the tests that call the crash harness.
 #
+# E4L_CRASH_PART: an operation is tested in one of so many scenarios (1)
 # E4L_CRASH_STATES: number of states per scenario (50)
 # E4L_CRASH_EACH: a power cut after every N-th event (write or flush), with all
 # 	earlier writes on disk (1), and at every (N/3)th flush, rounded up
@@ -10,6 +11,7 @@
 # E4L_QUICK: if set, skip scenarios whose transactions are nearly the same as
 # 	in another scenario
 set -u
+part=${E4L_CRASH_PART:-1}
 draw=${E4L_CRASH_STATES:-50}
 each=${E4L_CRASH_EACH:-1}
 faults=${E4L_CRASH_FAULTS:-2}
@@ -17,7 +19,8 @@ seed=${E4L_CRASH_SEED:-1}
 quick=${E4L_QUICK:-}
 # one job: make runs other tests in parallel
 crash() {
-	"${top_builddir:?}/tests/crash/crash" -j 1 -s "$seed" -e "$each" "$@"
+	"${top_builddir:?}/tests/crash/crash" -j 1 -p "$part" -s "$seed" \
+		-e "$each" "$@"
 }
 shm=/dev/shm
 [ -w $shm ] || shm=${TMPDIR:-/tmp}

@@ -18,6 +18,8 @@ static const char usage[] =
 	"               exchange or all\n"
 	"  -c SCENARIO  only this one\n"
 	"  -x SCENARIO  not this one\n"
+	"  -p NUMBER    only one in so many scenarios; the first depends on the\n"
+	"               operation (1)\n"
 	"  -n COUNT     states, faults of each kind, or kills per scenario\n"
 	"  -a COUNT     faults of each kind, and kills, if not as many as states\n"
 	"  -e NUMBER    states with all writes so far at each so-many-th one (1)\n"
@@ -60,6 +62,7 @@ static const struct op_row {
 struct settings {
 	const struct op_row *op;
 	const char *only, *except;
+	size_t part;			/* one in so many scenarios */
 	struct sampling how;
 	/* number of faults of each kind, and of kills */
 	size_t accidents;
@@ -397,6 +400,13 @@ static bool can_run(const struct scenario *sc, const struct settings *set)
 	return false;
 }
 
+/* Operations that follow each other draw different scenarios. */
+static bool is_drawn(size_t scenario, const struct settings *set)
+{
+	return set->only ||
+	       (scenario + (set->op - operations)) % set->part == 0;
+}
+
 static int list(void)
 {
 	unsigned int i;
@@ -420,13 +430,15 @@ static int parse(int argc, char **argv, struct settings *set)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "o:c:x:n:a:e:s:j:f:drm1l")) != -1) {
+	while ((c = getopt(argc, argv, "o:c:x:p:n:a:e:s:j:f:drm1l")) != -1) {
 		if (c == 'o')
 			set->op = find_operation(optarg);
 		else if (c == 'c')
 			set->only = optarg;
 		else if (c == 'x')
 			set->except = optarg;
+		else if (c == 'p')
+			set->part = strtoul(optarg, NULL, 0);
 		else if (c == 'n')
 			set->how.wanted = strtoul(optarg, NULL, 0);
 		else if (c == 'a')
@@ -455,13 +467,13 @@ static int parse(int argc, char **argv, struct settings *set)
 	if (!set->accidents)
 		set->accidents = set->how.wanted;
 	return optind >= argc || !set->how.wanted || !set->how.each ||
-		!set->how.jobs;
+		!set->how.jobs || !set->part;
 }
 
 int main(int argc, char **argv)
 {
 	struct settings set = {
-		.op = &operations[0],
+		.op = &operations[0], .part = 1,
 		.how = { .wanted = 100, .each = 1, .seed = 1, .jobs = 2 },
 	};
 	size_t lost = 0, done = 0;
@@ -475,7 +487,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	for (i = 0; i < n_scenarios; i++) {
-		if (!can_run(&scenarios[i], &set))
+		if (!is_drawn(i, &set) || !can_run(&scenarios[i], &set))
 			continue;
 		lost += run_scenario(&scenarios[i], argv + optind, &set);
 		done++;
