@@ -7,10 +7,13 @@
 #
 # E4L_CORRUPT_EACH: cases of each field of each structure (1); 0 is all of
 # 	them, which takes half an hour
+# E4L_CORRUPT_PART: one in so many of these cases (1), and of the cases of writing
+# 	tools and of truncated images
 # E4L_CORRUPT_RANDOM: number of random cases per image (10)
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck debugfs prlimit /usr/bin/python3
 
+part=${E4L_CORRUPT_PART:-1}
 judge="$top_builddir/tests/corrupt/judge --threads 4"
 corpus() {
 	run /usr/bin/python3 "$top_srcdir/tests/corrupt/run" \
@@ -35,7 +38,7 @@ program crashes 'e2fsck -fn "$1" >/dev/null 2>&1 || kill -SEGV $$'
 corpus --base default --only 'super 0: s_magic' --tool "it=$work/crashes"
 fails_with '^CRASH it: '
 # slow: starts two processes for each case
-corpus --each 1 --part "$(in_full && echo 1 || echo 3)" \
+corpus --each 1 --part $((part * part)) \
 	--tool "e4frag=$e4frag --quiet" \
 	--tool "e4repack=$e4repack -n --no-undo"
 cat "$out"
@@ -73,7 +76,7 @@ while read -r image; do n=$((n + 1)); echo exit 0; done
 corpus --base default --only 'super 0: s_magic' --judge "$work/leaks"
 fails_with '^CRASH e4check: .*: a leak$'
 
-corpus --each "${E4L_CORRUPT_EACH:-1}" --judge "$judge"
+corpus --each "${E4L_CORRUPT_EACH:-1}" --part "$part" --judge "$judge"
 cat "$out"
 [ "$status" = 0 ] || fail "the two disagree, or one of them crashed"
 
@@ -89,7 +92,7 @@ cat "$out"
 # An index at an odd place, which must not be read as if it were aligned; a
 # directory with an extremely distant last block; an index that one thread
 # drops while another one reads it.
-corpus --judge "$judge" --base default --base block-4k \
+corpus --part "$part" --judge "$judge" --base default --base block-4k \
 	--only '^default .* htree-root .*: info_length=max ' \
 	--only '^block-4k .* extent .*: ee_block=sign ' \
 	--only '^default .* htree-node '
@@ -97,7 +100,7 @@ cat "$out"
 [ "$status" = 0 ] || fail "one of those that were wrong once"
 
 # Writers refuse filesystems that e2fsck finds unclean, and leave others clean.
-corpus --each 1 --writers 20
+corpus --each 1 --part "$part" --writers 20
 cat "$out"
 [ "$status" = 0 ] || fail "one of them wrote what it must not"
 grep -q '[1-9][0-9]* unclean e4repack refused' "$out" || fail "nothing refused"
@@ -106,6 +109,6 @@ grep -q '[1-9][0-9]* unclean mke4fs --skip-damaged copied' "$out" ||
 	fail "nothing copied"
 
 # Truncated images, at any place.
-corpus --truncate
+corpus --part "$part" --truncate
 cat "$out"
 [ "$status" = 0 ] || fail "the two disagree on truncated images"
