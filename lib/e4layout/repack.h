@@ -184,7 +184,7 @@ enum e4l_skip {
 	E4L_SKIP_DONOR,		/* no space could be reserved */
 	E4L_SKIP_DEVICE,	/* the device failed to write the data */
 	E4L_SKIP_PUT_BACK,	/* moved back after a write error */
-	E4L_SKIP_LOST,		/* lost after a write error */
+	E4L_SKIP_LOST,		/* write error, and moving back failed */
 	E4L_SKIP_REASONS
 };
 

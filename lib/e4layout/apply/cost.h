@@ -29,7 +29,7 @@ errcode_t e4l_groups_add(struct e4l_groups *g, blk64_t blk, blk64_t len);
 /* Returns the number of block bitmaps and descriptor blocks of the groups. */
 uint64_t e4l_groups_cost(struct e4l_groups *g);
 
-/* The share of a transaction that a step takes. */
+/* What a step adds to a transaction. */
 struct e4l_load {
 	unsigned int batch;
 	ext2_ino_t ino;
@@ -38,8 +38,8 @@ struct e4l_load {
 	struct e4l_groups groups;	/* the caller frees groups.v */
 };
 /*
- * Sets *@load to the share of @step and of @more journaled blocks that @step
- * does not list.  Error: ENOMEM.
+ * Sets *@load to what @step adds to a transaction, plus @more journaled blocks
+ * that @step does not list.  Error: ENOMEM.
  */
 errcode_t e4l_step_load(const struct e4l_geometry *geo,
 			const struct e4l_step *step, uint32_t more,

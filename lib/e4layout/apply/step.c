@@ -54,9 +54,9 @@ struct walk {
 };
 
 /*
- * Returns the move of the piece that begins @at blocks into @ex; a piece that
- * stays has equal places.  @v is the first fragment of the new places that ends
- * after the start of the piece, or NULL.
+ * Returns the move of the piece that begins @at blocks into @ex; if the piece
+ * stays, the move's @from and @to are equal.  @v is the first fragment of the
+ * new places that ends after the start of the piece, or NULL.
  */
 static struct e4l_move next_move(const struct e4l_extent *ex, uint32_t at,
 				 const struct e4l_fragment *v, uint64_t ratio)

@@ -134,7 +134,7 @@ struct check {
  */
 errcode_t e4l_check_noted(struct check *ck, errcode_t err);
 
-/* Adds a finding: FOUND(ck, INODE_MODE, .ino = ino, .got = mode). */
+/* Adds a finding, as in FOUND(ck, INODE_MODE, .ino = ino, .got = mode). */
 #define FOUND(ck, name, ...) \
 	e4l_findings_add((ck)->found, F_##name, (struct finding) { __VA_ARGS__ })
 #define IN_GROUP(g) .has_group = true, .group = (g)

@@ -44,7 +44,7 @@ struct list {
 	ext2_ino_t ino;
 	uint32_t generation;
 	blk64_t blk;		/* 0: in the inode */
-	const char *base;	/* origin of regions */
+	const char *base;	/* regions begin at offsets from @base */
 	const char *values;	/* origin of e_value_offs */
 	const char *first, *end;
 	struct region region;
@@ -73,7 +73,7 @@ static void add_value(struct xattr_values *values, ext2_filsys fs,
 	values->clusters += (entry->e_value_size + cluster - 1) / cluster;
 }
 
-/* Describes the use of an EA inode, which has the hash of the value. */
+/* Describes the use of an EA inode by @entry. */
 static struct ea_use ea_use(const struct list *l,
 			    const struct ext2_ext_attr_entry *entry)
 {

@@ -7,8 +7,8 @@
  *     judged by the thread that has read the block;
  *  3. the hashes in the blocks of each index are compared.
  *
- * Steps 1 and 2 are done once for all directories.  If the layout is judged
- * too, they are done in rounds of directories, as tally.h requires.
+ * Steps 1 and 2 are done once for all directories or, if the layout is judged
+ * too, for one round of directories at a time, as tally.h requires.
  *
  * Threads share the number of links of each inode, and the parent of each
  * directory: of several parents, the lowest inode.  Neither depends on the

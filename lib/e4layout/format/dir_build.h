@@ -42,7 +42,7 @@ struct e4l_dir_builder {
 /* The division of a directory into blocks. */
 struct e4l_dir_shape {
 	bool indexed;
-	/* [leaf]: number of its first entry; the caller frees the array */
+	/* number of the first entry of each leaf; the caller frees the array */
 	uint32_t *start;
 	uint32_t leaves;
 	unsigned int levels;	/* levels of index blocks below the root */

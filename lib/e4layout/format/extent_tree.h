@@ -17,7 +17,7 @@ enum e4l_token_kind {
 	TOKEN_NODE,		/* an unread tree block */
 	TOKEN_TREE,		/* scan: a tree block that was read */
 	TOKEN_DAMAGE,		/* an invalid entry */
-	TOKEN_END,		/* scan: end of a list */
+	TOKEN_END,		/* scan: end of a list of tokens */
 };
 
 struct e4l_token {

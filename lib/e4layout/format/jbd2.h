@@ -72,8 +72,8 @@ struct jbd2_super {
 _Static_assert(sizeof(struct jbd2_super) == JBD2_SUPER_BYTES, "jbd2_super");
 
 /*
- * A tag of a descriptor block, which has the place of one logged block in the
- * filesystem; with checksum v3.
+ * A tag of a descriptor block, with checksum v3.  A tag has the place of one
+ * logged block in the filesystem.
  */
 struct jbd2_tag3 {
 	uint32_t blk_lo;
@@ -83,9 +83,8 @@ struct jbd2_tag3 {
 };
 
 /*
- * A tag of a descriptor block, which has the place of one logged block in the
- * filesystem; without checksum or with checksum v2.  Without JBD2_64BIT, blk_hi
- * is missing.  Checksum v2 adds two unused bytes at the end.
+ * A tag of a descriptor block, without checksum or with checksum v2.  Without
+ * JBD2_64BIT, blk_hi is missing.  Checksum v2 adds two unused bytes at the end.
  */
 struct jbd2_tag {
 	uint32_t blk_lo;

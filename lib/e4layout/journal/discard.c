@@ -2,13 +2,13 @@
 /*
  * discard: discards blocks that a session has allocated or freed.
  *
- * The device loses the content of discarded blocks, so that no block that
- * recovery may need can be discarded.  At the end of a session, after step 7 of
- * journal.c, the log is empty, so that nothing will be replayed, and the
- * bitmaps on the device are the same as in memory.  Then the free clusters are
- * discarded among all clusters that the session has allocated or freed,
- * committed or not.  A crash during the discards leaves a clean filesystem, and
- * free blocks with undefined content.
+ * The device loses the content of discarded blocks.  Therefore blocks that
+ * recovery may need are not discarded.  At the end of a session, after step 7
+ * of journal.c, the log is empty, so that nothing will be replayed, and the
+ * bitmaps on the device are the same as in memory.  Then all clusters that the
+ * session has allocated or freed, committed or not, and that are free now, are
+ * discarded.  A crash during the discards leaves a clean filesystem, and free
+ * blocks with undefined content.
  */
 #include "config.h"
 #include <stdlib.h>

@@ -42,9 +42,10 @@
  *    transactions: the kernel and e2fsck compute them from the group
  *    descriptors if needs_recovery is set, and step 7 writes them.
  *  - A commit block that was written but is not referenced must not become part
- *    of a later transaction of the kernel.  Recovery continues with the number
- *    after the next one, an empty journal with the number after the one in its
- *    superblock; both skip the number of such a commit block.
+ *    of a later transaction of the kernel.  After recovery, the kernel skips
+ *    one sequence number; with an empty journal, it begins with the number
+ *    after the one in the journal's superblock.  Both times, the number of such
+ *    a commit block is not used again.
  *  - A fast commit is replayed only after the transaction that it follows.  An
  *    empty journal has no such transaction, so that step 1 may clear the fast
  *    commits.  A transaction takes two flushes, and a session four.

@@ -146,8 +146,8 @@ errcode_t e4l_txn_free(struct e4l_txn *t, blk64_t blk, blk64_t count);
  * Makes the transaction durable, writes its blocks to their places, and frees
  * @t.  An empty transaction writes nothing.  Drops libext2fs' inode cache.
  * After an error, the filesystem is in the state before or after the
- * transaction, possibly only when the journal has been replayed, and the caller
- * must end the session with e4l_journal_close().
+ * transaction, perhaps only after a replay of the journal, and the caller must
+ * end the session with e4l_journal_close().
  */
 errcode_t e4l_txn_commit(struct e4l_txn *t);
 

@@ -135,8 +135,8 @@ static errcode_t not_ours(struct e4l_journal *j)
 }
 
 /*
- * Reads the superblock into j->sb, and checks that it is as libext2fs has read
- * or write_super() has written it.
+ * Reads the superblock into j->sb.  Fails if another program has changed the
+ * superblock since libext2fs read it or write_super() wrote it.
  */
 errcode_t e4l_super_read(struct e4l_journal *j)
 {

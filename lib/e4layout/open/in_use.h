@@ -19,8 +19,9 @@ struct e4l_in_use;
 struct e4l_in_use_by {
 	char *mount_point;	/* NULL: not mounted */
 	pid_t pid;	/* process whose namespace has the mount; 0: our own */
-	bool same;	/* the mounted filesystem begins with our first byte */
-	char *loop;		/* a loop device over the bytes, or NULL */
+	/* the mounted filesystem begins with the first byte of the range */
+	bool same;
+	char *loop;	/* loop device with bytes of the range, or NULL */
 };
 
 /*

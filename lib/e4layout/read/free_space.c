@@ -292,7 +292,7 @@ static errcode_t free_space_work(void *arg, void *priv)
 
 /* --------------------------------------------------------------------- runs */
 
-/* The first bit at or after @bit with @value; @limit if there is none. */
+/* The first bit from @bit on that has @value, or @limit. */
 static uint32_t find_bit(const uint64_t *map, uint32_t bit, uint32_t limit,
 			 bool value)
 {

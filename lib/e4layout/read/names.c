@@ -362,9 +362,10 @@ static void enter(struct e4l_names *names, struct name *name)
 }
 
 /*
- * Marks the @n names @up, each the directory of the name before, as lost if
- * they do not lead to the root: the directory of the last name has no name
- * (@next is NULL), or its name is in @up, a loop in a damaged filesystem.
+ * Marks the @n names @up as lost if they do not lead to the root.  Each of the
+ * names is the directory of the previous one.  @next is the directory of the
+ * last: NULL if that directory has no name, or one of @up if a damaged
+ * filesystem has a loop.
  */
 static void note_lost(struct name *const *up, unsigned int n,
 		      const struct name *next)

@@ -16,8 +16,8 @@ struct e4l_scan_look {
 	/*
 	 * Called for each inode that may be in use, also for free inodes.  @raw
 	 * is the inode as on disk, @inode in host byte order, each of
-	 * s_inode_size bytes; @blk is its block.  Returns false to skip the
-	 * inode.  May change *@map.
+	 * s_inode_size bytes; @blk is the block that contains the inode.
+	 * Returns false to skip the inode.  May change *@map.
 	 */
 	bool (*inode)(ext2_ino_t ino, blk64_t blk, const void *raw,
 		      const struct ext2_inode_large *inode, enum e4l_map *map,

@@ -39,7 +39,8 @@ struct e4l_tally {
 	pthread_mutex_t lock;		/* held during callbacks */
 	struct e4l_tally_dir *dirs;	/* the batch */
 	size_t n_dirs;
-	ext2_ino_t lost_found;	/* as mke2fs creates it, or found by name */
+	/* lost+found: the inode number that mke2fs uses, or found by name */
+	ext2_ino_t lost_found;
 	uint8_t *is_dir;		/* one bit per inode, if needed */
 	/* the round */
 	bool huge; /* the round is one directory that is too large for pairs */
