@@ -213,7 +213,12 @@ bool take_extended(void *config, char *list)
 		end = word + strcspn(word, ",");
 		if (*end)
 			*end++ = '\0';
-		if (*word && !take_word(c, word))
+		if (!*word) {
+			say("-E: an empty option before '%s': remove the comma",
+			    end);
+			return false;
+		}
+		if (!take_word(c, word))
 			return false;
 	}
 	return true;

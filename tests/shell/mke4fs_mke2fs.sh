@@ -167,6 +167,9 @@ refuse '-E root_owner=5:6x' '-E root_owner=: invalid value'
 refuse '-E root_perms=8' '-E root_perms=: invalid value'
 refuse '-E root_perms=17777' '-E root_perms=: invalid value'
 refuse '-E root_perms' '-E root_perms=: invalid value'
+for list in ,stride=4 stride=4,,stripe_width=8 ,tunables=dir_ireserve=64; do
+	refuse "-E $list" '^mke4fs: -E: an empty option before '
+done
 refuse '-E offset=x' '-E offset=: invalid value'
 
 # ------------------------------------------------- all options of mke2fs
