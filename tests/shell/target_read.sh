@@ -25,11 +25,14 @@ check "$probe" read "$img"
 says 'latest changes'
 
 uuid=$(blkid -p -s UUID -o value "$loop")
-for name in "LABEL=e4l-$$" "UUID=$uuid"; do
+upper=$(echo "$uuid" | tr a-f A-F)
+for name in "LABEL=e4l-$$" "UUID=$uuid" "UUID=$upper"; do
 	check "$probe" read "$name"
 	grep -qx "mounted $work/a b" "$out" || fail "$name is not found"
 done
-mustfail 1 "$probe" read "LABEL=e4l-no-such-$$"
+for name in "LABEL=e4l-no-such-$$" "LABEL=E4L-$$"; do
+	mustfail 1 "$probe" read "$name"
+done
 says 'no device .*LABEL'
 mustfail 1 "$probe" read /proc
 says 'not on .*ext4'

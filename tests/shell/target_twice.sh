@@ -19,7 +19,9 @@ attach two
 second=$loop
 uuid=$(blkid -c /dev/null -p -s UUID -o value "$first")
 
-for tag in "LABEL=twice-$$" "UUID=$uuid"; do
+upper=$(echo "$uuid" | tr a-f A-F)
+
+for tag in "LABEL=twice-$$" "UUID=$uuid" "UUID=$upper"; do
 	for tool in "$e4frag" "$e4check" "$e4repack --no-undo" \
 		"$e4debug -R files" "$tune4fs -l" \
 		"$tune4fs --no-undo -E dir_ireserve=64" \

@@ -147,6 +147,14 @@ static void uuid_text(const uint8_t *uuid, char text[UUID_TEXT])
 			     "-%02x" : "%02x", uuid[i]);
 }
 
+/* Programs print UUIDs in upper or lower case. */
+static bool is_same_value(const char *type, const char *a, const char *b)
+{
+	bool any_case = !strcmp(type, "UUID") || !strcmp(type, "PARTUUID");
+
+	return any_case ? !strcasecmp(a, b) : !strcmp(a, b);
+}
+
 /* Whether @device has the tag; true if that is unknown. */
 static bool has_tag(const char *device, const char *type, const char *value)
 {
@@ -158,7 +166,7 @@ static bool has_tag(const char *device, const char *type, const char *value)
 		return errno == EACCES || errno == EPERM;
 	same = !blkid_do_safeprobe(probe) &&
 	       !blkid_probe_lookup_value(probe, type, &now, NULL) &&
-	       !strcmp(now, value);
+	       is_same_value(type, now, value);
 	blkid_free_probe(probe);
 	return same;
 }
@@ -205,6 +213,19 @@ static void note_tagged(struct tagged *t, const char *name)
 	}
 }
 
+static bool has_found_tag(blkid_dev dev, const char *type, const char *value)
+{
+	blkid_tag_iterate at = blkid_tag_iterate_begin(dev);
+	const char *name, *now;
+	bool has = false;
+
+	while (at && !has && !blkid_tag_next(at, &name, &now))
+		has = !strcmp(name, type) && is_same_value(type, now, value);
+	if (at)
+		blkid_tag_iterate_end(at);
+	return has;
+}
+
 /* Notes the accessible devices that have the tag. */
 static void list_tagged(struct tagged *t, const char *type, const char *value)
 {
@@ -216,8 +237,8 @@ static void list_tagged(struct tagged *t, const char *type, const char *value)
 		return;
 	blkid_probe_all(cache);
 	at = blkid_dev_iterate_begin(cache);
-	if (at && !blkid_dev_set_search(at, type, value))
-		while (!blkid_dev_next(at, &dev))
+	while (at && !blkid_dev_next(at, &dev))
+		if (has_found_tag(dev, type, value))
 			note_tagged(t, blkid_dev_devname(dev));
 	if (at)
 		blkid_dev_iterate_end(at);

@@ -30,6 +30,7 @@ errcode_t e4l_peek(const struct e4l_hold *h, unsigned int flags);
  * copying a disk, or NULL.  The caller frees both names.  Devices below another
  * device, such as the paths of a multipath device, are ignored.  All devices
  * are examined, because the tags that libblkid and udev cache can be outdated.
+ * The case of a UUID is ignored.
  */
 char *e4l_device_of_tag(const char *type, const char *value, char **other);
 
