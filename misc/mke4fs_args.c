@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The options of mke4fs. */
 #include "config.h"
+#include <ctype.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -225,19 +226,21 @@ static const struct args_tool tool = {
 static bool set_time(struct config *c)
 {
 	const char *epoch = getenv("SOURCE_DATE_EPOCH");
-	char *end;
+	char fake[24], *end;
 
 	c->now = time(NULL);
 	if (!epoch || !*epoch)
 		return true;
 	errno = 0;
 	c->now = strtoll(epoch, &end, 10);
-	if (errno || *end || c->now < 0 || c->now > INT32_MAX)
+	if (!isdigit((unsigned char)*epoch) || errno || *end ||
+	    c->now > INT32_MAX)
 		return usage("SOURCE_DATE_EPOCH", epoch, "seconds since 1970, "
 			     "from 0 to 2147483647");
 	c->clamp_times = true;
-	return !setenv("E2FSPROGS_FAKE_TIME", c->now ? epoch : "1", 1) ||
-	       no_memory(c);
+	/* libext2fs would read a number that begins with 0 as octal */
+	snprintf(fake, sizeof(fake), "%lld", c->now ? (long long)c->now : 1);
+	return !setenv("E2FSPROGS_FAKE_TIME", fake, 1) || no_memory(c);
 }
 
 /* Whether the options can be given together. */

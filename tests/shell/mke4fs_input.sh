@@ -345,8 +345,8 @@ P
 mustfail 1 "$mke4fs" -q -d mode.tar img
 one_sentence mke4fs
 says 'continued: .*(mode|type)'
-for epoch in -1 abc 0x10 1e3 2147483648 99999999999999999999; do
-	mustfail 2 env SOURCE_DATE_EPOCH=$epoch "$mke4fs" -q -d a.tar img
+for epoch in -1 +5 ' 5' '5 ' abc 0x10 1e3 2147483648 99999999999999999999; do
+	mustfail 2 env SOURCE_DATE_EPOCH="$epoch" "$mke4fs" -q -d a.tar img
 	says 'SOURCE_DATE_EPOCH: invalid value .*1970, .*2147483647'
 done
 

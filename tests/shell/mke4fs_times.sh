@@ -89,3 +89,9 @@ export SOURCE_DATE_EPOCH
 make
 says '^mke4fs: img: 1 file .*1901-12-13'
 same "the last" "$(time_of late)" "1500000000 0"
+made=$(value img 'Filesystem created')
+# a number that begins with 0 is decimal
+SOURCE_DATE_EPOCH=01500000000
+make
+same "the last" "$(time_of late)" "1500000000 0"
+same 'the time of the filesystem' "$(value img 'Filesystem created')" "$made"
