@@ -59,7 +59,9 @@ struct config {
 	/* hash file; "": after the filesystem; NULL: no hash tree */
 	const char *dm_verity;
 	const char *name, *size;	/* operands */
-	const char *called;		/* argv[0] of mke2fs */
+	/* argv[0] of mke2fs, which selects the type of the filesystem */
+	const char *called;
+	bool is_mke2fs;			/* run under a name of mke2fs */
 	/* device or image that @name refers to; freed by free_args() */
 	char *device;
 	const char *tunables;		/* changes of -E tunables= */

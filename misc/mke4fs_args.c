@@ -41,16 +41,21 @@ static bool take_window(void *config, char *value)
 	uint64_t n;
 	size_t i;
 
-	c->has_window = true;
 	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		if (!strcmp(value, names[i].name)) {
+			c->has_window = true;
 			c->window = names[i].window;
 			return true;
 		}
 	}
+	if (c->is_mke2fs && !isdigit((unsigned char)*value)) {
+		say("-R is deprecated for extended options: use -E");
+		return take_extended(c, value);
+	}
 	if (!units_parse_count(value, &n) || n < 16 || n > 4096 || n & (n - 1))
 		return usage("-R", value, "low, normal, high, off, exact or a "
 			     "power of two from 16 to 4096");
+	c->has_window = true;
 	c->window = n;
 	return true;
 }
@@ -271,11 +276,8 @@ static bool options_agree(const struct config *c)
 	return true;
 }
 
-/*
- * Returns argv[0] for mke2fs, which selects the filesystem type: ext4 unless
- * mke4fs itself was run under a name of mke2fs.
- */
-static const char *find_name(void)
+/* Returns the name of mke2fs under which mke4fs was run, or NULL. */
+static const char *name_of_mke2fs(void)
 {
 	static const char *const names[] = {
 		"mke2fs", "mkfs.ext2", "mkfs.ext3", "mkfs.ext4",
@@ -285,25 +287,28 @@ static const char *find_name(void)
 	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strcmp(program_invocation_short_name, names[i]))
 			return names[i];
-	return "mkfs.ext4";
+	return NULL;
 }
 
 bool parse_args(struct config *c, int argc, char **argv, int *status)
 {
-	*c = (struct config) {
-		.window = E4L_WINDOW_EXACT, .threads = DEFAULT_THREADS,
-		.called = find_name(),
-	};
+	const char *name = name_of_mke2fs();
 	int first;
 
+	*c = (struct config) {
+		.window = E4L_WINDOW_EXACT, .threads = DEFAULT_THREADS,
+		.called = name ? name : "mkfs.ext4", .is_mke2fs = name,
+	};
 	first = args_parse(&tool, argc, argv, c, status);
-	if (first < 0)
-		return false;
-	c->name = argv[first];
-	c->size = argv[first + 1];
-	if (set_time(c) && options_agree(c))
-		return true;
-	*status = c->common.no_memory ? STATUS_FAILED : STATUS_USAGE;
+	if (first >= 0) {
+		c->name = argv[first];
+		c->size = argv[first + 1];
+		if (set_time(c) && options_agree(c))
+			return true;
+		*status = c->common.no_memory ? STATUS_FAILED : STATUS_USAGE;
+	}
+	if (*status == STATUS_USAGE && c->is_mke2fs)
+		*status = STATUS_FAILED;
 	return false;
 }
 

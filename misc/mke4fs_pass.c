@@ -339,9 +339,11 @@ static const struct letter {
 	{ .letter = 'N', .seen = SEEN(has_inodes) },
 	{ .letter = 'O', .take = take_features },
 	{ .letter = 'S', .fate = REFUSE,
-	  .why = "files cannot be copied with this option" },
+	  .why = "not supported: run the mke2fs of e2fsprogs to rewrite "
+		 "superblocks" },
 	{ .letter = 'z', .fate = REFUSE,
-	  .why = "an undo file does not cover the copied files" },
+	  .why = "not supported: an undo file would not cover the copied "
+		 "files" },
 };
 
 bool take_mke2fs_option(void *config, int letter, char *value)

@@ -84,6 +84,22 @@ for name in mkfs.ext2 mkfs.ext3 mke2fs; do
 	rm img
 done
 
+# -R is the old name of -E; mke2fs ends with 1 after wrong usage
+check mkfs.ext4 -q -F -R stride=4 img 16M
+says "^mkfs.ext4: -R is deprecated .*-E"
+same stride "$(value img 'RAID stride')" 4
+rm img
+check mkfs.ext4 -q -F -R low -d src img 64M
+rm img
+for options in -S '-z undo' '-R no_such' '-E no_such' '-R ,stride=4' \
+	'-E root_owner=-1:-1' '-E root_owner=4294967296:1' '-b' ''; do
+	# shellcheck disable=SC2086
+	mustfail 1 mke2fs $options
+	says '^mke2fs: '
+	# shellcheck disable=SC2086
+	mustfail 2 "$mke4fs" $options
+done
+
 # genimage itself
 if command -v genimage >/dev/null; then
 	cat >config <<-'EOT'
