@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Preloaded, it reports a high load average at first, and a load average of 0
- * from the 31st call on.
+ * For LD_PRELOAD: getloadavg() reports a high load average at first, and a load
+ * average of 0 from the 31st call on.
  */
 #include <stdlib.h>
 

@@ -184,7 +184,7 @@ struct walk {
 	struct lab *l;
 	const struct node *n;
 	__u32 extent; /* the first extent that ends after the position */
-	__u32 used;   /* used meta blocks of the node */
+	__u32 used;   /* number of the node's meta_blks written so far */
 };
 
 /* The first extent that ends after @lblk, or NULL. */

@@ -50,7 +50,7 @@ void extra_encryption(struct lab *l, ext2_ino_t ino, char *slot)
 
 /* ---- inline data and extended attributes ---- */
 
-/* The recipe's line is not available here: reports the inode. */
+/* On an error, names the inode, because its line in the recipe is unknown. */
 static void check_inode(struct lab *l, const struct node *n, errcode_t err,
 			const char *doing)
 {

@@ -97,7 +97,7 @@ int fallocate(int fd, int mode, off_t at, off_t len)
 	return discards(fd) ? -1 : syscall(SYS_fallocate, fd, mode, at, len);
 }
 
-#ifndef __USE_FILE_OFFSET64 /* with 64-bit off_t they are the same function */
+#ifndef __USE_FILE_OFFSET64 /* else fallocate64() is fallocate() */
 int fallocate64(int fd, int mode, off64_t at, off64_t len)
 {
 	return fallocate(fd, mode, at, len);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * For LD_PRELOAD: the data that e4repack has moved on a mounted filesystem are
- * written, but sync_file_range() returns EIO when it waits for a descriptor for
- * the second time (the first wait is before the move).  Runs the shell command
- * FAIL_RUN before the first failure; with FAIL_ONCE, only that call fails.  With
- * FAIL_POPULATE, madvise(MADV_POPULATE_READ) fails instead.
+ * For LD_PRELOAD: sync_file_range() writes the data, but returns EIO when it
+ * waits for a descriptor for the second time: e4repack waits once before it
+ * moves a file's data and once afterwards.  Runs the shell command FAIL_RUN
+ * before the first failure; with FAIL_ONCE, only the first failure occurs.
+ * With FAIL_POPULATE, madvise(MADV_POPULATE_READ) fails instead.
  */
 #include "config.h"
 #include <errno.h>

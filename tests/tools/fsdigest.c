@@ -47,7 +47,7 @@ struct runs {
 struct file {
 	ext2_filsys fs;
 	bool zeroed, entries;		/* options -z, -e */
-	bool names;			/* option -n: */
+	bool names;			/* option -n */
 	char **name;			/* name of each inode; NULL: none */
 	ext2_ino_t dir;			/* directory that is being read */
 	const struct ext2_inode_large *inode;
@@ -232,7 +232,7 @@ static uint64_t digest_rest(const struct file *f, size_t bytes)
 	}
 	if (f->inode->i_flags & EXT4_EXTENTS_FL)
 		memset(copy->inode.i_block, 0, sizeof(copy->inode.i_block));
-	/* inode numbers of its entries */
+	/* an inline directory's entries contain inode numbers */
 	if (f->names && LINUX_S_ISDIR(f->inode->i_mode) &&
 	    f->inode->i_flags & EXT4_INLINE_DATA_FL) {
 		memset(copy->inode.i_block, 0, sizeof(copy->inode.i_block));

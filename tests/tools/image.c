@@ -176,8 +176,8 @@ static void check_lblks(struct lab *l, const struct node *n, __u64 lblk,
 }
 
 /*
- * Returns the number of blocks from @lblk on that are in a cluster of @n, and
- * their place.
+ * If @lblk is in the last cluster of @n, returns the number of blocks from
+ * @lblk to the end of the cluster, and sets *@pblk to their place.  Otherwise 0.
  */
 static __u64 shared_cluster(struct lab *l, const struct node *n, __u64 lblk,
 			    blk64_t *pblk)
@@ -251,7 +251,7 @@ void node_grow_at(struct lab *l, struct node *n, __u64 lblk, __u64 len_blks,
 	node_push(l, n, lblk, len_blks, flags, pblk);
 }
 
-/* ---- what maps a file ---- */
+/* ---- block maps ---- */
 
 __u32 tree_fanout(const struct lab *l, const struct node *n, bool leaf)
 {
@@ -282,8 +282,8 @@ static __u32 tree_blks(struct lab *l, const struct node *n, int *depth)
 }
 
 /*
- * The number of blocks, each mapping @span logical blocks from the first
- * indirect one on, that have blocks to map below @limit.
+ * The number of used indirect blocks, if each maps @span logical blocks and the
+ * first one begins at @from; mapped blocks from @limit on are ignored.
  */
 static __u32 count_spans(const struct node *n, __u64 from, __u64 span,
 			 __u64 limit)

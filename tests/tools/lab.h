@@ -174,7 +174,7 @@ __u32 tree_fanout(const struct lab *l, const struct node *n, bool leaf);
 /* Takes the missing blocks for the map of @n. */
 void node_settle(struct lab *l, struct node *n);
 
-/* Adds an inode at or after @goal, or the next one (0); it has no name yet. */
+/* Adds an inode without a name at or after @goal, or at the next one (0). */
 struct node *node_new(struct lab *l, __u16 mode, ext2_ino_t goal);
 void node_encrypt(struct lab *l, struct node *n);
 /* Makes @dir an empty directory. */

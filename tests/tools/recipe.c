@@ -605,8 +605,8 @@ static __u32 count_free_inos(struct lab *l)
 }
 
 /*
- * The requested number, or as many as leave the requested number of inodes
- * free, plus one.
+ * The number of files to make: option count, or as many as leave the number of
+ * inodes free that option left gives.
  */
 static __u32 count_many(struct args *a, __u32 per_dir)
 {

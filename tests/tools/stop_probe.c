@@ -4,7 +4,8 @@
  * call N of stop() after planning, between steps, or inside a transaction.
  * Prints the number of calls, the work done, and the remaining work.
  *
- * stop_probe IMAGE inodes: moves inodes, with time to plan for one directory.
+ * stop_probe IMAGE inodes: moves inodes, and ends the planning after one
+ * directory.
  */
 #include "config.h"
 #include <err.h>

@@ -70,7 +70,7 @@ static void reopen(struct writer *w, int how)
 
 	if (w->fd >= 0)
 		close(w->fd);
-	/* time for a lease */
+	/* while the file is closed, another program can take a lease on it */
 	if (!draw(w, 4))
 		usleep(draw(w, 60000));
 	w->direct = draw(w, 3) == 0;
@@ -244,7 +244,7 @@ static void open_again(struct writer *w)
 	reopen(w, 0);
 }
 
-/* An action, its letter, and its weight of 100. */
+/* An action, its letter, and its share in percent. */
 static const struct {
 	void (*act)(struct writer *w);
 	char letter;
