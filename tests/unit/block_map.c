@@ -93,7 +93,7 @@ static void compare(const struct block_map *map, const unsigned char *state)
 }
 
 /*
- * Adds a file of up to 8 extents in unused clusters, in pieces of one extent.
+ * Adds a file of up to 8 extents in unused clusters, one extent at a time.
  */
 static blk64_t add_file(struct block_map *map, unsigned char *state,
 			const struct shape *h, blk64_t at, ext2_ino_t ino)

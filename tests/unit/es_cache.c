@@ -164,7 +164,7 @@ static void change(struct e4l_es_cache *c, struct model *m, bool limited)
 		insert(c, m, ino, at, len);
 		break;
 	case 16 ... 23:
-		/* the last inode may be asked to remove impossible blocks */
+		/* a range may extend beyond the last possible block */
 		CHECK(!e4l_es_remove(c, ino + 1, base(ino) + at,
 				     at + len == BLOCKS ? UINT64_MAX : len));
 		forget(m, ino, at, len);
@@ -289,7 +289,7 @@ START_TEST(test_in_use)
 }
 END_TEST
 
-/* Entries that were in use make room for entries in use. */
+/* Entries that are no longer looked up are reclaimed before entries in use. */
 START_TEST(test_was_in_use)
 {
 	struct e4l_es_cache *c = cache_of(1000);

@@ -12,7 +12,7 @@
 #include "unit.h"
 
 #define BLOCKS		60
-#define MOST		32		/* largest number of places per block */
+#define MOST		32		/* maximum number of places per block */
 #define DIRS		40
 
 /* The owner of a place. */

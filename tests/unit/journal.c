@@ -187,7 +187,7 @@ START_TEST(forgets_fast_commits)
 }
 END_TEST
 
-/* Files move between blocks; counts, bitmaps and sums stay correct. */
+/* Blocks are allocated and freed; counts, bitmaps, checksums stay correct. */
 START_TEST(allocates_and_frees)
 {
 	static const char *const options[] = {
@@ -639,8 +639,8 @@ static uint8_t gone[16384];		/* discarded blocks */
 static bool meddles;	/* another program writes at the same time */
 
 /*
- * Checks that nothing can be replayed, and that the blocks are free on the
- * device.
+ * Replaces the discard of a channel: checks that the journal needs no replay,
+ * and that the discarded blocks are free on the device.
  */
 static errcode_t look_at_discard(io_channel io, unsigned long long blk,
 				 unsigned long long count)
@@ -707,15 +707,15 @@ START_TEST(discards_what_is_free)
 	give(&img, &j, &d);
 	blk = ext2fs_blocks_count(img.fs->super) - 20;
 	free_blocks(&img, j, 0, 9);
-	/* five blocks are reused, and five were free before */
+	/* reuse five of ten freed blocks; take five that were free before */
 	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
 	for (i = 0; i < 5; i++)
 		ck_assert_int_eq(e4l_txn_alloc(t, img.blk[i], 1), 0);
 	ck_assert_int_eq(e4l_txn_alloc(t, blk, 5), 0);
 	ck_assert_int_eq(e4l_txn_commit(t), 0);
 	/*
-	 * one block is in use at the end, and seven belong to a dropped
-	 * transaction
+	 * abort a transaction: the block it freed stays in use, and the seven
+	 * blocks it allocated are free
 	 */
 	ck_assert_int_eq(e4l_txn_begin(j, &t), 0);
 	ck_assert_int_eq(e4l_txn_free(t, img.blk[20], 1), 0);

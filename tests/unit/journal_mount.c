@@ -75,7 +75,8 @@ END_TEST
 
 /*
  * The filesystem is mounted before a session, before its first transaction,
- * after that, or after the last one: nothing is written afterwards.
+ * after its first or after its last transaction: the session writes nothing
+ * afterwards.
  */
 START_TEST(stops_when_mounted)
 {
@@ -115,9 +116,10 @@ static errcode_t say_no(void *priv)
 }
 
 /*
- * Calls of the guard: at the beginning; before a commit; after the mark, the
- * log (4) and the pointer (5); after the final flush and the emptying of the
- * log (7).
+ * The guard forbids writing at call number _i: 1 is at the start of a session,
+ * 2 before a commit, 3 after needs_recovery is set, 4 after the log is written,
+ * 5 after the journal's superblock points to it, 6 and 7 after the final flush
+ * and after the log is emptied.
  */
 START_TEST(asks_the_guard)
 {

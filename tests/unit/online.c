@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Parts of the repack of a mounted filesystem that need no mount: which files are
- * programs, and plans beside free space that they must not use.
+ * Parts of the repack of a mounted filesystem that need no mount: recognizing
+ * programs, and planning when some free space must not be used.
  */
 #include "config.h"
 #include <string.h>
@@ -76,7 +76,7 @@ START_TEST(knows_builtin_formats)
 	ck_assert(!is_program("", 0));
 	ck_assert(!is_program("MZ\220\0", 4));
 	rmdir(dir);
-	/* without binfmt_misc, the kernel has only these */
+	/* without binfmt_misc, the kernel runs only ELF files and scripts */
 	ck_assert(!is_program("MZ\220\0", 4));
 	ck_assert(is_program("#!", 2));
 }
@@ -118,23 +118,26 @@ START_TEST(takes_names_and_long_lines)
 	ck_assert(is_program(head, sizeof(head)));
 	ck_assert(!is_program(head, sizeof(head) - 1));
 	ck_assert(!is_program("data", 4));
-	/* any name could have the extension */
+	/* a format selected by extension: every file could have such a name */
 	register_format("name", "enabled\ninterpreter /usr/bin/java\nflags: \n"
 				"extension .jar\n");
 	ck_assert(is_program("data", 4));
 }
 END_TEST
 
-/* -------------------------------------------------------- other free space */
+/* --------------------------------------- free space that plans must not use */
 
 #define BLOCKS		4096
 #define FILE_BLK	100	/* fragments of 4 blocks, one in 8 */
 #define FRAGMENTS	8
-#define OTHER_BLK	1000	/* free, but not for the plan */
+#define OTHER_BLK	1000	/* free, but the plan must not use it */
 #define OTHER_BLOCKS	1000
 #define FREE_BLK	3000
 
-/* A plan of one file, with @free_blocks for the plan beside other free space. */
+/*
+ * A plan of one file that may use @free_blocks.  With @other, the filesystem
+ * has more free space that the plan must not use.
+ */
 static struct e4l_plan *plan_beside(uint64_t free_blocks, bool other)
 {
 	const struct e4l_plan_options opt = {
@@ -188,7 +191,7 @@ START_TEST(leaves_other_free_space)
 		ck_assert_uint_ge(v[i].to, FREE_BLK);
 	e4l_plan_free(p);
 
-	/* free space that is too short does not become longer by other space */
+	/* 16 blocks are too few; the other free space does not add to them */
 	p = plan_beside(16, true);
 	e4l_plan_moves(p, &n);
 	ck_assert_uint_eq(n, 0);

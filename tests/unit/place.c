@@ -75,7 +75,7 @@ static ext2_ino_t take(struct rig *r, ext2_ino_t parent, bool dir,
 	return ino;
 }
 
-/* ------------------------------------------------------------ no repetition */
+/* ------------------------------------------------- each inode is given once */
 
 static const char *const shapes[] = {
 	"-N 3000 %s 64M",
@@ -117,7 +117,7 @@ END_TEST
 
 /* ----------------------------------------------------------------- locality */
 
-/* The order of the 2007 thread: file f in every directory, then file f + 1. */
+/* Creates file f in every directory, and then file f + 1 in every directory. */
 START_TEST(keeps_to_windows_in_turns)
 {
 	const unsigned int n = 20000, files = 15;
@@ -143,9 +143,7 @@ START_TEST(keeps_to_windows_in_turns)
 			last[d] = block;
 		}
 	}
-	/*
-	 * the directory's own inode, the first file (of one, two), and a window
-	 */
+	/* per directory: its own block, its first file's, its window's */
 	ck_assert_uint_le(blocks, 3 * n + 1);
 	free(dirs);
 	free(last);
@@ -154,8 +152,8 @@ START_TEST(keeps_to_windows_in_turns)
 END_TEST
 
 /*
- * Directory after directory with its files: densely packed.  With own windows
- * (_i 1), each directory has one.
+ * Directories that are filled one after the other share windows: their inodes
+ * are densely packed.  With E4L_PLACE_PACK (_i 1), each has its own window.
  */
 START_TEST(shares_what_is_made_in_one_go)
 {
@@ -223,8 +221,8 @@ static dgrp_t flex_of(struct rig *r, ext2_ino_t ino)
 }
 
 /*
- * A directory whose window is in another flex group: its subdirectories go
- * there, subdirectories of other directories do not.
+ * If a directory's window is in another flex group, the directory's
+ * subdirectories go to that group, and other subdirectories do not.
  */
 START_TEST(begins_where_the_last_inode_was_found)
 {
@@ -321,8 +319,9 @@ START_TEST(goes_where_a_share_is_free)
 END_TEST
 
 /*
- * 5000 files, the first in the shared window, then in windows of 16, 32, 64
- * ...: few runs, although other directories grow as well.
+ * 5000 files per directory: the first are in a shared window, the next in
+ * windows of 16, 32, 64 ...  This results in few runs of inode numbers,
+ * although several directories grow alternately.
  */
 START_TEST(windows_grow_with_the_directory)
 {
@@ -382,7 +381,7 @@ static ext2_ino_t add_file(struct rig *r, ext2_ino_t dir, const char *name)
 
 /*
  * After reopening, the next file follows the previous one: the window is found
- * from the entries (linear: _i 0; htree: 1).
+ * from the directory's entries (_i 0: linear directory; 1: htree).
  */
 START_TEST(finds_its_window_again)
 {

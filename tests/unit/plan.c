@@ -68,7 +68,7 @@ static void check_result(const struct e4l_plan_state *s,
 			 const struct figures *f)
 {
 	ck_assert_uint_eq(s->excess, f->excess);
-	/* some files free more tree blocks than planned */
+	/* some files need fewer tree blocks than planned */
 	ck_assert_uint_le(s->free_blocks, f->free_blocks);
 	if (s->free_blocks < f->free_blocks)
 		return;
@@ -108,7 +108,7 @@ static size_t run_world(struct world *w)
 	check_guard(&was, &is);
 	ck_assert_uint_eq(w->copied, r->copy_blocks);
 	ck_assert_uint_le(w->copied, w->opt.copy_budget_blocks);
-	/* fragments that became adjacent may gain more */
+	/* with excess left, fragments can become adjacent and be zeroed */
 	if (!is.excess)
 		ck_assert_uint_eq(w->zeroed, r->zero_blocks);
 	check_owners(w);
@@ -200,9 +200,9 @@ START_TEST(joins_parts)
 END_TEST
 
 /*
- * Runs that stop after a few files, again and again: they end, and copy less
- * than twice as much as a complete run.  Runs that consolidate free space may
- * copy the same files again and again.
+ * If each run stops after a few files, a finite number of runs completes the
+ * work, and they copy at most twice as much as one complete run.  Runs that
+ * consolidate free space do not promise that, and are not tested.
  */
 START_TEST(gets_on)
 {

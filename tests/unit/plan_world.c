@@ -329,7 +329,7 @@ static size_t run_file(struct world *w, const struct e4l_plan_move *m, size_t n)
 
 	for (k = 1; k < n && m[k].batch == m->batch && m[k].file == m->file; )
 		k++;
-	/* visit() changes these */
+	/* visit() changes the file's map */
 	old.ex = calloc(f->n + 1, sizeof(*old.ex));
 	memcpy(old.ex, f->ex, f->n * sizeof(*old.ex));
 	old.tree = calloc(f->n_tree + 1, sizeof(*old.tree));
@@ -365,7 +365,7 @@ void run_plan(struct world *w, struct e4l_plan *p)
 		}
 		end_batch(w);
 		get_figures(w, &after);
-		/* a promise for whole batches */
+		/* an incomplete batch may increase the excess */
 		CHECK(w->stop_after || after.excess <= before.excess);
 	}
 	free(w->was_free);
@@ -462,7 +462,7 @@ static void fill_up(struct world *w, uint64_t aim, uint32_t most, uint64_t *used
 		grow(w, f, &lc, len, &at);
 		*used += len;
 		if (random() % 8 == 0 && *used + len < aim) {
-			lc += 1 + random() % 4;	/* another logical run */
+			lc += 1 + random() % 4;	/* a hole */
 			grow(w, f, &lc, len / 2 + 1, &at);
 			*used += len / 2 + 1;
 		}

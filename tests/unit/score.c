@@ -80,7 +80,7 @@ START_TEST(scores_a_mosaic)
 			{ .lblk = 2, .pblk = 102, .len = 3, .unwritten = 1 },
 			{ .lblk = 5, .pblk = 105, .len = 1 },
 			{ .lblk = 6, .pblk = 106, .len = 1 },
-			/* elsewhere */
+			/* not contiguous on the disk */
 			{ .lblk = 7, .pblk = 200, .len = 2 },
 			/*
 			 * after a hole, and a gap of the same length on the
@@ -171,7 +171,10 @@ START_TEST(scores_an_indirect_map)
 }
 END_TEST
 
-/* Exceptions of e2fsck: a group's number of clusters, and two inodes. */
+/*
+ * e2fsck never counts as non-contiguous: a file with as many blocks as a group
+ * or more, and the resize inode.
+ */
 START_TEST(excuses_what_e2fsck_excuses)
 {
 	struct file f = {

@@ -18,7 +18,7 @@ static uint64_t run_from(const char *map, uint64_t at)
 	return n;
 }
 
-/* The number of runs and the longest one, with all given runs. */
+/* The number of runs and the longest one, if all given units were free. */
 static struct e4l_outlook outlook_of(const char *map)
 {
 	struct e4l_outlook o = { 0 };
@@ -133,7 +133,7 @@ START_TEST(prefers_the_closest)
 	ck_assert(e4l_space_fit(s, 9, &near, &start));
 	ck_assert_uint_eq(start, 5050);
 	ck_assert(!e4l_space_fit(s, 11, &near, &start));
-	/* the tightest of all, wherever it is */
+	/* without a wanted place: the shortest run that fits */
 	ck_assert(e4l_space_fit(s, 5, NULL, &start));
 	ck_assert_uint_eq(start, 5050);
 	e4l_space_free(s);

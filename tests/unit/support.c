@@ -448,7 +448,10 @@ END_TEST
 
 /* ---------------------------------------------------------------- progress */
 
-/* At 1000 bytes per second; each wait has passed before the next call. */
+/*
+ * Calls at a rate of 1000 bytes per second: the bytes of the call, its time,
+ * and the expected wait, which has passed before the next call.
+ */
 static const struct {
 	uint64_t bytes;
 	double now, wait;
@@ -458,7 +461,7 @@ static const struct {
 	{ 500, 1000, 0.5 },
 	{ 0, 1000.25, 0.25 },
 	{ 1000, 1000.5, 1 },
-	{ 1000, 1001.75, 0.75 },	/* the write took a quarter */
+	{ 1000, 1001.75, 0.75 },	/* the write took 0.25 s */
 	{ 1000, 1060, 0.5 },		/* an idle minute is not credited */
 	{ 1000, 1060.5, 1 },
 	{ 0, 5000, -0.5 },
@@ -525,7 +528,7 @@ START_TEST(interrupts)
 	ck_assert_int_eq(interrupt_start(&in, &e), 0);
 	ck_assert(!atomic_load(&e.interrupted));
 	kill(getpid(), SIGINT);
-	while (!atomic_load(&e.interrupted)) /* or until the test's timeout */
+	while (!atomic_load(&e.interrupted)) /* the test's timeout ends it */
 		usleep(1000);
 	interrupt_stop(&in);
 	interrupt_stop(&in);

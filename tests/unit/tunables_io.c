@@ -107,8 +107,8 @@ static const char *const layouts[] = {
 };
 
 /*
- * Small, large (in a block of its own), small again, and removed: the
- * filesystem is sound after each step, and finally unchanged.
+ * The tunables are small, then large (in a block of their own), small again,
+ * and removed: the filesystem is sound after each step, and finally unchanged.
  */
 START_TEST(goes_and_comes_on_any_layout)
 {
