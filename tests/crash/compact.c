@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * e4l_compact_dirs(), one directory per transaction; before, libext2fs creates
- * directories that have lost most of their entries, and fills the filesystem.
+ * Calls e4l_compact_dirs(), one directory per transaction.  Beforehand,
+ * libext2fs creates directories that have lost most of their entries, and fills
+ * the filesystem.
  */
 #include "config.h"
 #include <stdio.h>
@@ -10,9 +11,9 @@
 #include "e4layout/journal/change.h"
 #include "crash.h"
 
-#define NAMES 1000		/* limit: two blocks of names */
+#define NAMES 1000		/* limit: two blocks hold fewer names */
 #define KEPT 5			/* names that stay: one block holds them */
-#define INDEXED 60	/* files in the index that bench_make() has made */
+#define INDEXED 60	/* files in the htree directory of bench_make() */
 #define MEM_BYTES (64u << 20)
 #define NOW 1700000000
 #define LAST_CLUSTERS 6

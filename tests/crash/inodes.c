@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * e4l_regroup_inodes(), one directory per transaction, for directories of
+ * Calls e4l_regroup_inodes(), one directory per transaction, for directories of
  * mkaged whose files are far apart: with an index, subdirectories, hard links,
  * trees, and all kinds of inodes.
  */

@@ -71,7 +71,7 @@ unmount_it() {
 	detach "$loop"
 }
 
-# write_there: writes where the run would probably continue.
+# write_there: writes to files that the run would probably move next.
 write_there() {
 	cp "$work/new" "$mnt/new"
 	head -c 200000 "$work/new" >>"$mnt/logs/f0"
@@ -94,7 +94,8 @@ go_on() {
 	unmount_it
 }
 
-# try CALL NUMBER WHEN
+# try CALL NUMBER WHEN: stops a run after system call CALL number NUMBER, mounts
+# the image and writes to it, and continues the run WHEN (see go_on).
 try() {
 	what="$3, stopped at $1 $2"
 	stop_at "$1" "$2"
@@ -135,8 +136,9 @@ stops() {
 	done
 }
 
-# The first data; the flushes of the first commit (the mark, the log, the
-# pointer); data again; the second log; before and after the log is emptied.
+# The run stops after its first data; after needs_recovery, the log and the
+# journal's superblock of the first commit are flushed; after the data and the
+# log of the second transaction; before and after the log is emptied.
 # shellcheck disable=SC2086
 stops ${E4L_POINTS:-pwrite64:1 fsync:3 fsync:4 fsync:5 pwrite64:16 fsync:6 \
 	fsync:$((last - 2)) fsync:$((last - 1))}

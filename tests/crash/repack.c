@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* e4l_repack(), until nothing is left to do. */
+/* Calls e4l_repack() until nothing is left to do. */
 #include "config.h"
 #include "crash.h"
 

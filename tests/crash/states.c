@@ -313,7 +313,10 @@ static bool same(const struct digest *a, const struct digest *b)
 	return a->content == b->content && a->layout == b->layout;
 }
 
-/* Checks that the committed transactions are complete; one more may be. */
+/*
+ * Checks that exactly the committed transactions are complete; the one after
+ * them may be complete as well.
+ */
 static const char *judge(const struct machine *m, const struct digest *d)
 {
 	const struct digest *ref = &m->refs->v[m->w.undo ? 0 : m->marks];
@@ -421,8 +424,8 @@ static void flush(struct machine *m, int dev)
 }
 
 /*
- * The number of choices: which writes are on disk, and which sectors of the
- * torn ones.
+ * The weight of an interval between flushes grows with the number of its
+ * possible states: any writes may be on disk, and any sectors of torn writes.
  */
 static size_t window_weight(size_t writes, size_t sectors)
 {

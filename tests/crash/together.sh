@@ -4,5 +4,5 @@
 # consolidates free space: in one run, and with each step in a separate run.
 . "${top_srcdir:?}/tests/crash/common.sh"
 
-[ ! "$quick" ] || steps=		# free.sh has these scenarios
+[ ! "$quick" ] || steps=		# free.sh tests steps in separate runs
 crowded together
