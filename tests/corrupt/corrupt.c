@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * corrupt --list IMAGE: prints all cases, one per line: number, structure and
- * place, field, value, state of the checksums, and the written bytes in
- * hexadecimal. corrupt --apply N IMAGE: applies case N. corrupt --check IMAGE:
- * compares all checksums with seal.c. corrupt --random SEED N IMAGE: like
- * --list, for N random cases. corrupt --set CHANGE... IMAGE: changes fields of
- * the image; see set.c. corrupt --where STRUCTURE IMAGE: prints the byte at
- * which the block or inode of STRUCTURE begins.
+ * corrupt --list IMAGE
+ *	prints all cases, one per line: number, structure and place, field,
+ *	value, state of the checksums, and the written bytes in hexadecimal
+ * corrupt --apply N IMAGE
+ *	applies case N
+ * corrupt --check IMAGE
+ *	compares all checksums in the image with those that seal.c computes
+ * corrupt --random SEED N IMAGE
+ *	prints N random cases, in the format of --list
+ * corrupt --set CHANGE... IMAGE
+ *	changes fields of the image; see set.c
+ * corrupt --where STRUCTURE IMAGE
+ *	prints the byte at which the block or inode of STRUCTURE begins
  */
 #include "config.h"
 #include <errno.h>

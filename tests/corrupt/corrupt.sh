@@ -99,7 +99,8 @@ corpus --part "$part" --judge "$judge" --base default --base block-4k \
 cat "$out"
 [ "$status" = 0 ] || fail "one of those that were wrong once"
 
-# Writers refuse filesystems that e2fsck finds unclean, and leave others clean.
+# Writing tools refuse filesystems that e2fsck finds unclean, and leave clean
+# filesystems clean.
 corpus --each 1 --part "$part" --writers 20
 cat "$out"
 [ "$status" = 0 ] || fail "one of them wrote what it must not"
@@ -108,7 +109,7 @@ grep -q '[1-9][0-9]* clean e4repack wrote' "$out" || fail "nothing written"
 grep -q '[1-9][0-9]* unclean mke4fs --skip-damaged copied' "$out" ||
 	fail "nothing copied"
 
-# Truncated images, at any place.
+# Images that are truncated at various places.
 corpus --part "$part" --truncate
 cat "$out"
 [ "$status" = 0 ] || fail "the two disagree on truncated images"

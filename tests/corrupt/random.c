@@ -27,7 +27,7 @@ struct spots {
 	uint64_t state;
 };
 
-/* ---- numbers: xorshift64*, the same everywhere ---- */
+/* ---- random numbers: xorshift64*, the same on every system ---- */
 
 static uint64_t draw(struct spots *all)
 {
@@ -42,7 +42,7 @@ static uint64_t below(struct spots *all, uint64_t n)
 	return (draw(all) >> 16) % n;
 }
 
-/* ---- what there is ---- */
+/* ---- the fields of the image ---- */
 
 static void note_spot(struct corpus *c, const struct site *s,
 		      const struct field *f)

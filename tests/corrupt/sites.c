@@ -10,7 +10,7 @@
 #include <string.h>
 #include "corrupt.h"
 
-/* One or two fields of @s that lie outside the structure. */
+/* Makes cases for @fields at @at, which are checksummed with structure @s. */
 static void visit(struct corpus *c, const struct site *s, const char *name,
 		  uint64_t at, const struct field *fields)
 {

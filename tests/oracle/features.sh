@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The model, compared with other programs, for each recipe of a feature set,
-# with one file of each type.
+# Compares the library's model with the figures of other programs, for each recipe
+# in tests/recipes/features, which has one file of each type.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/oracle/model_common.sh"
 
 for recipe in "$top_srcdir"/tests/recipes/features/*.recipe; do

@@ -103,7 +103,7 @@ int main(int argc, char **argv)
 				  &options.only);
 	if (!err)
 		err = e4l_model_build(e, &options, &model);
-	/* the paths of the worst files again, as found without names */
+	/* again without names: only the paths of the worst files are found */
 	options.flags = 0;
 	options.file = NULL;
 	if (!err)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The model, compared with other programs, for aged files on filesystems of
-# several kinds.
+# Compares the library's model with the figures of other programs, for aged files
+# on filesystems of several kinds.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/oracle/model_common.sh"
 
 recipe() {
@@ -58,7 +58,7 @@ done <<-END
 	-b 4096 -O orphan_file
 END
 
-# map blocks between the blocks that they map: contiguous on the disk
+# indirect blocks lie between data blocks, and do not count as fragmentation
 subject="-t ext2"
 check mke2fs -q -F -t ext2 -b 1024 "$image" 16M
 head -c 6M /dev/zero | tr '\0' x >"$work/data"

@@ -46,8 +46,8 @@ build_model() {
 	agree_files "a scan with little room" "$work/model" "$work/small"
 }
 
-# check_itself: an empty selection, and names that are found late, do not
-# change the totals.
+# check_itself: the totals are the same with and without names, and equal the sums
+# over the groups; the image has no damage.
 check_itself() {
 	sed -n '1,/^plain/{/^file /d;/^groups/d;/^plain/d;p}' "$work/model" \
 		>"$work/full"
@@ -193,8 +193,8 @@ check_filefrag() {
 	[ -s "$work/ours" ] || fail "$subject: filefrag has listed no file"
 }
 
-# linked_again DIR: extents of files that have more than one name, for each
-# name but one.
+# linked_again DIR: prints the number of extents of files with several hard links,
+# multiplied by the number of additional links.
 linked_again() {
 	find "$1" -xdev -type f -links +1 -printf '%i\n' | sort | uniq -c |
 		awk '/^plain/ { exit }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The model, compared with other programs, for a mounted filesystem that the
-# kernel has written.
+# Compares the library's model with the figures of other programs, for a mounted
+# filesystem that the kernel has written.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/oracle/model_common.sh"
 require_loop
 require_program filefrag fallocate

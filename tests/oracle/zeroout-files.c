@@ -167,7 +167,7 @@ static void write_file(int fd, const struct list *list, unsigned int bs,
 		len = 1 + below(most);
 		if (e4l_zeroout_file_write(f, lblk, len, max_blocks, NULL,
 					   NULL))
-			continue;	/* a hole: not part of the model */
+			continue;	/* the model refuses writes to holes */
 		write_disk(fd, lblk, len, bs);
 	}
 }
