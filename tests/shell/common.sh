@@ -163,7 +163,7 @@ require_loop() {
 		skip "no ext4 in the kernel"
 }
 
-# attach IMAGE: sets $loop to a loop device over it.
+# attach IMAGE: attaches IMAGE to a loop device; sets $loop.
 attach() {
 	loop=$(losetup --show -f "$1") || skip "losetup does not work here"
 	defer "losetup -d $loop"
@@ -211,8 +211,8 @@ as_nobody() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
 }
 
-# nobody_reaches PROGRAM: that user can run PROGRAM and read $work: no
-# directory above them has mode 0700.
+# nobody_reaches PROGRAM: the user of as_nobody can run PROGRAM and reach $work;
+# directories above them with mode 0700 prevent that.
 nobody_reaches() {
 	as_nobody test -x "$1" -a -x "$work" ||
 		{ skip_part "$1 or $work is below a private directory"; return 1; }

@@ -44,7 +44,7 @@ for folder, folders, files in os.walk(top):
     folders[:] = [f for f in folders if f != "autom4te.cache" and
                   not f.startswith((".git", "build", "_build", "_inst"))]
     if folder == top + "/debian":
-        folders[:] = ["source"]     # the others are what was built
+        folders[:] = ["source"]     # other folders contain built files
     for name in files:
         path = os.path.relpath(os.path.join(folder, name), top)
         text = open(os.path.join(top, path), "rb").read(4096)

@@ -56,7 +56,7 @@ scatter /bad frags 60 blocks 2 gap 1
 scatter /keep frags 4 blocks 5 gap 3
 EOF
 
-# full ROOM COMMAND...: with ROOM KiB of free space
+# full ROOM COMMAND...: COMMAND fails if the disk has ROOM KiB of free space
 full() {
 	room=$1
 	shift
@@ -67,7 +67,7 @@ full() {
 	mustfail 1 "$@"
 	says "${file-$img} is full: .*again$"
 }
-# the first write fails, or a later one
+# without free space, the first write fails; with 8 KiB, a later write fails
 for room in 0 8; do
 	full "$room" "$e4repack" --progress=never "$img"
 	one_sentence e4repack

@@ -210,7 +210,7 @@ damaged inode-high-bits 'sif lost+found size 0x100003000'
 cp "$work/hurd" "$img"
 change 'sif f blocks 77' 'sif f author 5'
 clean "fields of the Hurd that e2fsck does not check"
-# in a Linux filesystem, the same bytes are a version
+# in a Linux filesystem, the bytes of the translator field are i_version
 made -t ext4
 change "write $work/text f" 'sif f translator 0xffffffff'
 run e2fsck -fy "$img"
@@ -236,8 +236,8 @@ for inode in 3 4 8; do
 done
 
 # Attributes in the body of a reserved inode are not read: i_blocks does not
-# count their EA inodes. body INODE: prints the offset of the inode's attribute
-# area.
+# count their EA inodes.
+# body INODE: prints the offset of the inode's attribute area.
 body() {
 	ask "imap <$1>" | sed -n 's/.* block \([0-9]*\), offset \(0x.*\)/\1 \2/p' |
 		{ read -r block offset; echo $((block * 1024 + offset + 128)); }

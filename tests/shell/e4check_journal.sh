@@ -49,7 +49,7 @@ for blocksize in 1024 4096; do
 		both 4 journal-super "byte $field of the journal"
 	done
 
-	# no journal device: blkid's cached information about it is older
+	# the device is no longer a journal, although blkid's cache says so
 	start
 	printf '\0' | dd of="$loop" bs=1 conv=fsync seek=$((1024 + 96)) \
 		status=none

@@ -86,7 +86,7 @@ for size in 256 128; do
 	unclean xattr-hash "a value of somebody else's"
 done
 
-# i_blocks counts them
+# i_blocks of other files counts their EA inodes
 for size in 256 128; do
 	made -I "$size" -O ea_inode
 	change "write $work/text f"
@@ -352,7 +352,7 @@ for options in '-I 128' '-I 128 -O ^metadata_csum' '-I 256 -b 4096' \
 	sound "$img"
 	values "$img" | cmp - "$work/values"
 
-	# one reference less
+	# one file less refers to the attribute block
 	cp "$work/whole" "$img"
 	change 'set_inode_field c file_acl 0'
 	change "set_inode_field c blocks $((blocks - $(

@@ -6,8 +6,8 @@
 require_program mke2fs
 require_strace
 
-# directories of one block, of several, and of more than fit in a round; half
-# of the files between them are deleted, so that the directories are scattered
+# directories of one block, of several blocks, and of so many blocks that the
+# check reads them in several parts; half of the files are deleted
 aged "$work/img" <<'END'
 size 512M
 mke2fs -N 90000 -m 0 -O ^has_journal
@@ -29,7 +29,7 @@ kib_read() {
 without=$(kib_read --no-layout)
 with=$(kib_read)
 echo "$without KiB without the layout, $with with it"
-# the attribute of tune4fs; the directories have 2,900
+# at most 64 KiB, for the tunables' attribute: the directories have 2,900 KiB
 [ $((with - without)) -le 64 ] || fail "reads $((with - without)) KiB more"
 only=$(kib_read --layout-only)
 [ "$only" -le "$with" ] || fail "--layout-only reads $only KiB, not $with"

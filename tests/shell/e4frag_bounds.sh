@@ -54,7 +54,7 @@ prints '^A repack would save at most \(exact plan: e4repack -n\)$'
 check "$e4frag" "$img" /none
 prints '^A repack would save nothing$'
 
-# directories: no more than --only=directories saves
+# directories: e4frag reports at most the blocks that --only=directories saves
 aged "$img" <<'END'
 size 64M
 mke2fs -b 1024
@@ -83,7 +83,8 @@ check "$e4repack" -q --only=directories "$img"
 check "$e4frag" --json "$img"
 same 'left' "$(json "$out" 'd["repack"]["directories"]["linear"]')" 0
 
-# inodes: the savings of --inodes, with enough free inodes
+# inodes: with enough free inodes, --only=inodes saves the blocks that e4frag
+# reports
 aged "$img" <<'END'
 size 64M
 mke2fs -b 1024 -N 8000

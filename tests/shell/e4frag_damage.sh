@@ -64,7 +64,7 @@ for features in metadata_csum metadata_csum_seed; do
 	# "located at block N, offset 0xN"
 	imap=$(debugfs -R 'imap /plain' "$img" 2>/dev/null |
 		sed -n 's/.*at block \([0-9]*\), offset \(0x.*\)/\1*4096+\2/p')
-	# shellcheck disable=SC2004	# it is an expression
+	# shellcheck disable=SC2004	# $imap is an expression
 	at=$(($imap))
 	flip $((at + 8))
 	named "an inode" "$ino" $((at / 4096)) "the inode's checksum"

@@ -25,7 +25,7 @@ for line in open(files):
     f = json.loads(line)
     at = f["path"] if f["type"] == "directory" else posixpath.dirname(f["path"])
     if only and not at.startswith(only[0]):
-        at = only[0]    # it has another name there
+        at = only[0]    # the path is a hard link outside the directory
     while True:
         s = sums.setdefault(at, dict.fromkeys(keys + ("files",), 0))
         s["files"] += 1

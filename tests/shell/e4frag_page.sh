@@ -70,7 +70,7 @@ holds() {
 	}
 }
 
-# What every page has, and no page has.
+# common: properties of a page that is_page compares with the expected values.
 # shellcheck disable=SC2016
 common='{
 	strange: q("img, iframe, object, embed, link, base, form, [onerror]").length,

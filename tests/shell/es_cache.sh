@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The extent status cache, compared with other methods to reclaim: visited
-# entries of scans and remaining entries, as counted by bench/es_cache.
+# The extent status cache, compared with other reclaim policies: entries that a
+# scan visits, and hits, as counted by bench/es_cache.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 
 check "$top_builddir/bench/es_cache" 10

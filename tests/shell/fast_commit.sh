@@ -22,7 +22,7 @@ os.fsync(f)
 os.system('sync -f .')
 os.pwrite(f, b'two', 0)
 os.fsync(f)				# a fast commit
-os.rename('a/d', 'b/d')			# is not for fast commits
+os.rename('a/d', 'b/d')			# requires a full commit
 g = os.open('g', os.O_RDWR | os.O_CREAT)
 os.write(g, b'three')
 os.fsync(g)

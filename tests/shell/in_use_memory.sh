@@ -20,7 +20,8 @@ refused() {
 	cmp -s "$img" "$work/as_it_was" || fail "$what: the image was changed: $*"
 }
 
-# in_use COMMAND...: is refused with memory and descriptors, and without.
+# in_use COMMAND...: COMMAND is refused, whichever allocation fails, and with any
+# small number of descriptors.
 in_use() {
 	cp "$img" "$work/as_it_was"
 	run env FAIL_MALLOC_COUNT="$work/count" LD_PRELOAD="$shim" "$@"
@@ -53,8 +54,10 @@ in_use "$e4repack" -z "$work/undo" "$img"
 in_use "$mke4fs" -F "$img"
 in_use "$mke4fs" -F "$loop"
 
-# Devices that are invisible for lack of memory or descriptors. unseen PATH
-# CALL ERROR COMMAND...: each of the first calls of CALL for PATH fails.
+# A tool that lacks memory or descriptors to find the users of a device refuses
+# the device.
+# unseen PATH CALL ERROR COMMAND...: COMMAND is refused if the first, second or
+# third call of CALL for PATH fails with ERROR.
 unseen() {
 	path=$1 call=$2 error=$3
 	shift 3
@@ -97,7 +100,8 @@ defer "delpart $loop 1"
 mke2fs -q -F -t ext4 "$part" || fail 'no filesystem'
 exec 9<"$part"
 
-# partition N KIB: allocation number N fails.
+# partition N KIB: sets a tunable to KIB in the partition while allocation number N
+# fails; the partition's device and the disk have the same content.
 partition() {
 	run env FAIL_MALLOC="$1" FAIL_MALLOC_COUNT="$work/count" \
 		LD_PRELOAD="$shim" "$tune4fs" \

@@ -24,7 +24,7 @@ need_theirs() {
 	check mkfs.ext4 -q -F -b 4096 theirs
 }
 
-# grown IMAGE: its size and counts equal those of theirs
+# grown IMAGE: IMAGE is sound, with the same size and counts as the file theirs
 grown() {
 	for name in 'Block count' 'Inode count' 'Total journal size'; do
 		same "$name" "$(value "$1" "$name")" "$(value theirs "$name")"

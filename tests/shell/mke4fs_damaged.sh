@@ -117,8 +117,8 @@ clean "$work/img"
 check debugfs -R 'cat dir/c' "$work/img"
 cmp "$out" "$work/src/dir/c" >&2 || fail "dir/c: other content"
 
-# accepted by e2fsck: inline data without the feature ext_attr, or that end
-# before the end of the file, whose rest reads as zeroes
+# e2fsck accepts inline data without the feature ext_attr, and inline data that are
+# shorter than the file, whose rest reads as zeroes
 mkdir "$work/inline" "$work/inline/d"
 echo "all in i_block" | tee "$work/inline/f" >"$work/inline/d/f"
 seq 40 >"$work/inline/g"

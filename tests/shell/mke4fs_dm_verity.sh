@@ -66,7 +66,7 @@ verified() {
 		check veritysetup verify "$1" "$2" "$root" --hash-offset="$3"
 }
 
-# behind the filesystem, whose size does not change
+# the hash tree is after the filesystem, whose size does not change
 check "$mke4fs" -q -U "$uuid" -E "hash_seed=$uuid" -d src without
 size=$(stat -c %s without)
 take --dm-verity img
@@ -80,7 +80,7 @@ sound img
 	fail 'the report does not match the schema'
 first=$root
 
-# in a file of its own; the same again gives the same bytes
+# the hash tree is in a separate file, and the same in both runs
 for again in 1 2; do
 	rm -f img2
 	take --dm-verity=hashes img2

@@ -89,13 +89,13 @@ if is_root && nobody_reaches "$mke4fs"; then
 	says 'many: Permission denied'
 	chmod 755 "$work/src/many"
 fi
-# Files in sysfs claim to have a page, and have less: they shrink while they
-# are read.
+# Files in sysfs have a size of one page, but less data: they seem to shrink while
+# they are read.
 if [ -d /sys/fs/ext4/features ]; then
 	refuse ': the file became shorter while it was read' \
 		-d /sys/fs/ext4/features "$work/img" 16M
 fi
-# Files in procfs claim to be empty, and are not: additional data are omitted.
+# Files in procfs have a size of 0, but have data: data beyond the size are omitted.
 check "$mke4fs" -q -d /proc/sys/kernel/random "$work/img" 16M
 clean "$work/img"
 run debugfs -R 'stat /boot_id' "$work/img"

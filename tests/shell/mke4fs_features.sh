@@ -37,8 +37,8 @@ try() {
 	equals "$work/copy" "$work/$source"
 }
 
-# in_turn: one combination in three without --full: each set of features has one
-# block size, and each inode size a set of features.
+# in_turn: selects all combinations or, without --full, one in three: still each set
+# of features with one block size, and each inode size with one set of features.
 turn=0
 in_turn() {
 	turn=$((turn + 1))

@@ -18,20 +18,21 @@ cp --sparse=always small img
 check resize2fs img 3G
 grown img
 
-# also where mke2fs would choose smaller blocks
+# an explicit size for which mke2fs would choose smaller blocks
 rm img
 check "$mke4fs" -q --grow-to=3G -d src img 192M
 check resize2fs img 3G
 grown img
 [ "$(value img 'Reserved GDT blocks')" -gt 0 ] || fail "no descriptors"
 
-# what is said besides counts; what cannot be is refused
+# other options are followed
 rm img
 check "$mke4fs" -q --grow-to=3G -J size=8 -N 512 -d src img
 same "the journal" "$(value img 'Total journal size')" 8M
 same "inodes" "$(value img 'Inode count')" 512
 rm img
-# refuse SIZE...: to 16 MiB is no growth
+# refuse SOURCE IMAGE [SIZE]: --grow-to=16M is refused, because it is not larger
+# than the image
 refuse() {
 	mustfail 1 "$mke4fs" -q --grow-to=16M -d "$@"
 	one_sentence mke4fs
@@ -50,7 +51,8 @@ mustfail 2 "$mke4fs" --grow-to=x img
 
 require_loop
 mkdir mnt
-# available BYTES COMMAND...: on a new image with so many bytes free, as nobody
+# available BYTES OPTION...: makes an image with --free=BYTES and mounts it; about
+# BYTES are free
 available() {
 	bytes=$1
 	shift
@@ -63,8 +65,8 @@ available() {
 	[ "$avail" -le $((bytes + bytes / 50 + 65536)) ] ||
 		fail "$avail bytes are free, not $bytes"
 }
-# Less than a cluster of that is left when a file has taken what it can, for its
-# data and for its extents' blocks.
+# filled BYTES: an ordinary user can write a file of BYTES, including its extent
+# tree, less one cluster.
 filled() {
 	run as_nobody dd if=/dev/zero of=mnt/new bs=4096 conv=fsync
 	says 'No space left'
@@ -78,7 +80,7 @@ for options in -m5 '-m 20' '-b 1024' '-O ^has_journal' '-j -O bigalloc'; do
 	available 20971520 $options
 	filled 20971520
 done
-# half of what is added is free
+# half of the blocks are reserved for root
 available 67108864 -m 50
 filled 67108864
 # a journal that is larger than the requested free space
@@ -87,7 +89,7 @@ check "$mke4fs" -q --free=1M -J size=32 -d src img
 sound img
 check dumpe2fs -h img
 grep -Eq 'Total journal size: +32M' "$out" || fail "not the journal asked for"
-# a file for each 4096 bytes, as mke2fs counts on in small filesystems
+# one file for each 4096 bytes, the default inode ratio of small filesystems
 available 20971520 -m5
 as_nobody sh -c 'mkdir mnt/many && cd mnt/many && seq 5000 | xargs touch' ||
 	fail "no space for files"

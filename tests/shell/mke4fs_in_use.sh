@@ -33,7 +33,7 @@ done
 refused "attached to $loop" -E offset=1048576 -d "$work/files" "$img" 8M
 refused "$img: attached to $loop" --from="$img" "$work/none"
 
-# another namespace, and a mount with another offset
+# a mount in another namespace, and a mount of a part of the image
 hold unshare -m sh -c "mount -t ext4 -o ro,noload $loop $mnt && echo mounted &&
 	exec cat"
 refused 'in another mount namespace' -F -F -d "$work/files" "$loop"
@@ -57,7 +57,8 @@ says "mounted on $mnt"
 umount "$mnt"
 undefer "umount '$mnt'"
 
-# locks like qemu's: an image of a reader that denies writes may be copied
+# locks like qemu's: if qemu only reads an image, the image can be copied but not
+# overwritten
 hold "$qemu_lock" "$img" 100 201 203
 refused 'locked by a virtual machine' -F -d "$work/files" "$img"
 rm -f "$work/copy"

@@ -55,7 +55,7 @@ cat a.cpio b.cpio >all && both all
 cat a.cpio b.cpio | gzip >all && both all
 cat a.cpio b.cpio | bzip2 >all && both all
 { cat a.cpio; zeroes 512; cat b.cpio; } | zstd -q >all && both all
-# tar, by the rule of --ignore-zeros
+# concatenated tar archives, as tar --ignore-zeros reads them
 cat a.tar b.tar >all && both all
 cat a.tar b.tar | xz >all && both all
 { gzip -c a.tar; gzip -c b.tar; } >all && both all
@@ -164,7 +164,7 @@ for real in b'00000004200\0', b'00000000005\0':
     at += 512 + (size + 511) // 512 * 512
 open('t.tar', 'wb').write(d)
 
-# a hard link with such a field leaves the file alone
+# such a field in the entry of a hard link does not change the file
 import tarfile
 with tarfile.open('l.tar', 'w', format=tarfile.GNU_FORMAT) as t:
     t.add('a/plain', 'plain')
@@ -210,7 +210,7 @@ for format in gnu posix; do
 	rm img
 done
 
-# symbolic links have Linux' mode; a name is never an empty word
+# symbolic links get mode 0777, as in Linux; a member without a name is refused
 python3 - <<'P'
 import io, tarfile
 with tarfile.open('links.tar', 'w') as t:
@@ -256,7 +256,8 @@ for packer in gzip bzip2 xz 'zstd -q --check'; do
 		one_sentence mke4fs
 	done
 done
-# in each member of a gzip file, and inside another compression
+# a changed byte is detected in each member of a gzip file, and in gzip data that
+# are compressed again
 { head -c 7000 sums.tar | gzip; tail -c +7001 sums.tar | gzip; } >packed
 check "$mke4fs" -q -d packed img
 debugfs -R 'dump random got' img 2>/dev/null
@@ -269,7 +270,7 @@ xz <changed >packed
 mustfail 1 "$mke4fs" -q -d packed img
 says 'packed: .*damaged gzip data: incorrect data check'
 
-# libarchive searches the next member of a cpio archive if it is missing
+# if a cpio header is damaged, libarchive skips to the next one: an error
 python3 - <<'P'
 d = open('a.cpio', 'rb').read()
 at = d.rindex(b'070701', 0, d.rindex(b'070701'))
@@ -290,7 +291,7 @@ P
 mustfail 1 "$mke4fs" -q -d bomb.gz img
 one_sentence mke4fs
 says 'bomb.gz: cannot read: .*unpacked size'
-# a compressed stream without data is no archive, and harmless next to one
+# a compressed stream without data is not an archive
 printf '\004\042\115\030\144\100\247\000\000\000\000\005\135\314\002' >none.lz4
 python3 - <<'P'
 import lzma, struct
@@ -308,7 +309,8 @@ for none in none.lz4 none.lz none.xz none.zst none.bz2; do
 	one_sentence mke4fs
 	says "$none: neither .*archive"
 done
-# libarchive reads nothing after the other three
+# an empty lz4 or bzip2 stream before or after an archive is skipped; libarchive
+# reads nothing after an empty lz, xz or zstd stream, which is refused
 for none in none.lz4 none.bz2; do
 	cat $none a.tar b.tar >all && both all
 	cat a.tar $none b.tar $none >all && both all

@@ -17,10 +17,10 @@ done
 ln -s "$real" bin/mke2fs.distrib
 PATH=$work/bin:$PATH
 export PATH
-# mke4fs finds the original, and not itself: by its name in PATH, ...
+# the names of mke2fs run mke4fs, which must run the original and not itself
 same mkfs.ext4 "$(command -v mkfs.ext4)" "$work/bin/mkfs.ext4"
 
-# built COMMAND...: COMMAND makes img with the content of src
+# build_image COMMAND...: COMMAND makes img with the content of src
 build_image() {
 	check "$@"
 	equals img src
@@ -31,7 +31,7 @@ uuid=01234567-89ab-4def-8123-456789abcdef
 # systemd-repart
 build_image mkfs.ext4 -q -d src -L root -U $uuid -I 256 -O has_journal -m 0 \
 	-E lazy_itable_init=1 -b 4096 -T default img 64M
-# genimage: the file exists, and has its size
+# genimage: the image file exists and has its final size
 truncate -s 64M img
 build_image mke2fs -t ext4 -I 256 -F -E 'root_owner=0:0' -d src -L name img 65536k
 # buildroot

@@ -49,7 +49,7 @@ same "size" "$(stat -c %s "$target")" $((64 << 20))
 run dumpe2fs -h "$target"
 [ "$status" != 0 ] || fail "a filesystem is left behind"
 
-# so it is when the signal comes while mke2fs formats it
+# if the signal comes while mke2fs formats the file, no filesystem is left either
 real=$(command -v mke2fs || echo /sbin/mke2fs)
 mkdir "$work/bin"
 cat >"$work/bin/mke2fs" <<-END

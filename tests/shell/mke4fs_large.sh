@@ -59,7 +59,7 @@ for i in 0 77777 119999; do
 done
 rm -f "$work/img"
 
-# more entries than the index can hold, and then with one more level
+# more entries than an index of two levels can hold; large_dir allows three levels
 names '%099d' 150000 0 >"$work/tar"
 mustfail 1 "$mke4fs" -q -b 1024 -d "$work/tar" "$work/img"
 says 'large_dir'
@@ -88,8 +88,8 @@ import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)'
 
-# million: entries, indexed at once, which the kernel finds; in 128 MiB and 128
-# bytes per entry
+# million: makes a directory with a million entries and an index, with at most
+# 128 MiB and 128 bytes per entry of memory; the kernel finds the entries
 million() {
 	names 'entry%d' 1000000 0 >"$work/tar"
 	check python3 -c "$peak" "$mke4fs" -q -b 4096 -d "$work/tar" "$work/img"
@@ -173,14 +173,15 @@ else
 fi
 rm -rf "$huge"
 
-# together: e4frag finds no fragments, and each directory in the fewest
-# inode-table blocks
+# together: e4frag reports no fragmented files, and the inodes of each directory are
+# in the fewest inode-table blocks
 together() {
 	check "$e4frag" --json "$work/img"
 	same "what e4frag says of files" "$(json "$out" \
 		'd["files"]["fragmented"], d["files"]["excess_extents"]')" \
 		'(0, 0)'
-	# one more: the root's inode is fixed, and its files are in a window
+	# one more block for the root: its inode number is fixed, and its files
+	# are in a window
 	[ "$(json "$out" 'd["directories"]["itable_blocks"] -
 		d["directories"]["itable_blocks_ideal"]')" -le 1 ] ||
 		fail "wrong directory figures of e4frag: $(cat "$out")"
@@ -206,7 +207,7 @@ for window in exact low; do
 	run debugfs -R 'ls -p /' "$work/img"
 	sed -n 's,^/\([0-9]*\)/04.*/d[0-9]*//$,\1,p' "$out" >"$work/dirs"
 	same "directories" "$(wc -l <"$work/dirs")" 4000
-	# The directory's inode-table block has its files, too.
+	# A directory's files are in the inode-table block of the directory.
 	sed 's/.*/ls -p <&>/' "$work/dirs" >"$work/commands"
 	debugfs -f "$work/commands" "$work/img" 2>/dev/null | awk -F/ '
 		/^debugfs:/ { dirs++; delete seen }

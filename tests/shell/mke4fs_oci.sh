@@ -90,7 +90,7 @@ for n in range(40):
     elif kind == 12 and p:
         os.mkfifo(p)
     elif kind == 13 and p and files:
-        gone = random.choice(files)         # another kind of the same name
+        gone = random.choice(files)         # a directory replaces a file
         os.unlink(gone)
         os.mkdir(gone)
         open(os.path.join(gone, "in"), "w").close()

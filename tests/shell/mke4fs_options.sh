@@ -107,7 +107,7 @@ if "$mke4fs" --help >/dev/full 2>"$err"; then
 	fail "a full disk goes unnoticed"
 fi
 
-# DEVICE can have the forms of other tools' targets
+# DEVICE can be TAG=VALUE or FILE?offset=BYTES, like the targets of other tools
 refuse_name() {
 	mustfail 1 "$mke4fs" -q ${3+"$3"} -d "$work/src" "$1" 16M
 	one_sentence mke4fs
@@ -134,7 +134,7 @@ check e2fsck -fn 'x?offset=1048576'
 check "$mke4fs" -q -d "$work/src" "./LABEL=a?b" 16M
 mv "LABEL=a?b" b
 clean b
-# a file that has the very name is it
+# an existing file whose name looks like an offset is the target
 : >'y?offset=4096'
 check "$mke4fs" -q -d "$work/src" 'y?offset=4096' 16M
 mv 'y?offset=4096' y

@@ -15,8 +15,8 @@ tree() {
 	done
 }
 
-# smallest BLOCKSIZE TREE OPTION...: the image is the smallest: mke2fs cannot
-# make one of 31/32 of its blocks that fits
+# smallest BLOCKSIZE TREE OPTION...: the image has the minimum size: TREE does not
+# fit in 31/32 of its blocks
 smallest() {
 	blocksize=$1 tree=$2
 	shift 2
@@ -50,7 +50,7 @@ dumpe2fs -h "$work/img" 2>/dev/null | grep -q has_journal ||
 	fail "no journal, which was asked for"
 rm "$work/img"
 
-# fewer inodes in smaller images: the blocks would be enough
+# a smaller image would have enough blocks, but not enough inodes
 for ratio in 16384 65536; do
 	check "$mke4fs" -q -i $ratio -d "$work/many" "$work/img"
 	clean "$work/img"
@@ -63,7 +63,7 @@ done
 mustfail 1 "$mke4fs" -q -N 50 -d "$work/many" "$work/img"
 says 'not enough inodes: 102 are needed'
 
-# the inodes of a group are a multiple of 8: 11 in each of 30 become 8
+# mke2fs rounds the number of inodes per group to a multiple of 8
 mkdir "$work/groups"
 for i in $(seq 250); do
 	fallocate -l 960000 "$work/groups/$i"
@@ -76,12 +76,12 @@ check "$mke4fs" -q -b 1024 -g 256 -G 2 -m 1 -d "$work/deep" "$work/img"
 clean "$work/img"
 rm "$work/img"
 
-# mke2fs reserves more than half, because it rounds to clusters afterwards
+# with bigalloc, mke2fs -m 50 reserves more than half of the blocks
 check "$mke4fs" -q -m 50 -O bigalloc -d "$work/one" "$work/img" 46000k
 clean "$work/img"
 rm "$work/img"
 
-# inodes for the free space: mke2fs refuses smaller sizes
+# mke2fs refuses sizes that are slightly below the minimum
 check "$mke4fs" -q -I 4096 --free=10M -d "$work/few" "$work/img"
 clean "$work/img"
 rm "$work/img"

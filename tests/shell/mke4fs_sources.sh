@@ -206,7 +206,7 @@ tail -c +1048577 "$work/img" >"$work/part"
 clean "$work/part"
 rm "$work/part"
 
-# more than 4 GiB, with data on either side of them
+# a file of more than 4 GiB, with data below and above 4 GiB
 mkdir "$work/huge"
 truncate -s 5G "$work/huge/file"
 for at in 0 4095 4096 5119; do

@@ -32,7 +32,7 @@ low -= low >> 31 << 32
 print(low + ((extra & 3) << 32), extra >> 2)'
 }
 
-# make OPTION...: a sound image; what was said of it stays in $out and $err
+# make OPTION...: makes a sound image; $out and $err have the output of mke4fs
 make() {
 	rm -f img
 	check "$mke4fs" --json -O ^has_journal -d a.tar "$@" img

@@ -96,8 +96,8 @@ for target in new there; do
 	fi
 done
 
-# the smallest size, with sizes that mke2fs refuses nearby: each opened
-# prototype is planned
+# finding the minimum size takes at most four prototypes, although mke2fs refuses
+# some sizes: mke4fs opens each prototype once
 python3 -c '
 import sys, tarfile
 with tarfile.open(sys.argv[1], "w", format=tarfile.USTAR_FORMAT) as tar:

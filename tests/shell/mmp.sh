@@ -28,8 +28,8 @@ fresh() {
 	rm -f "$undo"
 }
 
-# sequence: prints the state; ff4d4d50 is free, e24d4d50 is held by such a
-# program
+# sequence: prints the MMP sequence number: ff4d4d50 means free, e24d4d50 means that
+# a program like e2fsck uses the filesystem
 sequence() {
 	debugfs -R dump_mmp "$img" 2>/dev/null | sed -n 's/^sequence: *//p'
 }

@@ -31,7 +31,7 @@ each() {
 	[ "$count" -gt 50 ] || fail "only $count allocations: $*"
 	step=1
 	[ "$E4L_MALLOCS" = 0 ] || step=$((count / E4L_MALLOCS + 1))
-	# and the last allocations, when everything is closed
+	# the last allocations as well: files are closed then
 	for n in $(seq 1 "$step" "$count") $(seq $((count - 3)) "$count"); do
 		cp "$work/whole" "$img"
 		short "$n" "$@"
@@ -62,7 +62,7 @@ reads() {
 	cmp -s "$work/.out.x" "$work/said.x" || wrong "another verdict" "$@"
 }
 
-# pages: a page is complete, or unchanged.
+# pages: the HTML page is complete, or unchanged.
 pages() {
 	reads "$@"
 	[ "$status" = 0 ] || echo old | diff -q - "$work/page" >/dev/null ||
@@ -123,8 +123,8 @@ each writes "$e4repack" "$img"
 each writes "$tune4fs" --set dir_ireserve=64 "$img"
 each writes "$e4debug" -w -R repack "$img"
 
-# Every allocation with --full, with blocks that are larger than those of unix_io_manager's
-# start, for which its cache is allocated again without a check.
+# With --full, every allocation.  Blocks of 2 KiB: unix_io_manager starts with
+# 1 KiB, and allocates its cache again without a check.
 mkdir -p "$work/src/dir"
 echo content >"$work/src/file"
 printf 'y%.0s' $(seq 700) >"$work/value"

@@ -187,8 +187,8 @@ for try in $(seq 100); do
 	run "$e4repack" --json --all --max-time=$seconds "$img"
 	cp "$out" "$work/.report"
 	kept
-	# with a sanitizer, or on a busy machine: nothing was done yet, which
-	# is reported
+	# a sanitizer or a busy machine may make planning too slow: the message
+	# reports that nothing was changed
 	if [ "$status" != 0 ]; then
 		says 'during planning; nothing '
 		seconds=$((seconds + 1))

@@ -80,7 +80,7 @@ no_worse() {
 	import json, sys
 	d = json.load(open(sys.argv[1]))
 	was, now = d['before'], d['after']
-	# the root of an index is a block more
+	# a new index needs one more block, its root
 	was['directory_blocks'] += d['indexes_planned']
 	bad = [key for key in ('fragmented_files', 'extents', 'fragments',
 	                       'excess_fragments', 'tree_blocks',

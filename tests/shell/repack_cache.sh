@@ -136,13 +136,14 @@ for csum in metadata_csum ^metadata_csum; do
 	: >"$work/nothing"
 	spoilt $csum $leaf "$work/nothing" \
 		"[a-z ]* \(inode $inode.*\): .* run e2fsck"
-	# without links it is not in use
+	# an inode without links is not in use
 	itable=$((${at% *} * bs + ${at#* }))
 	head -c 2 /dev/zero >"$work/links"
 	spoilt $csum $((itable + 26)) "$work/links" \
 		"reading a file again \(inode $inode\): a file changed after it was read"
 done
-# the first entry's place, which nothing but what was read before contradicts
+# the first entry refers to blocks of the second one: a plausible entry, which only
+# the comparison with the first scan detects
 tail -c +$((leaf + 12 + 12 + 8 + 1)) "$small" | head -c 4 >"$work/place"
 spoilt ^metadata_csum $((leaf + 12 + 8)) "$work/place" \
 	"reading a file again \(inode $inode\): a file changed after it was read"

@@ -89,8 +89,8 @@ clean "$img"
 same "$what: a file in holes" "$(figures /film)" "1 1 1 0 0"
 same "$what: files that grew in turns" "$(figures /grown)" "301 301 301 0 0"
 same "$what: excess" "$(excess "$img")" 0
-# 6 MiB, 300 files of 40 KiB, up to six directories of 8 KiB, and 5 % more to
-# make space
+# copied: a file of 6 MiB, 300 files of 40 KiB, up to six directories of 8 KiB,
+# and 5 % more for relocated files
 copied=$(report cost.bytes_copied)
 [ "$copied" -le $(((6 * 1048576 + 300 * 40960 + 6 * 8192) * 21 / 20)) ] ||
 	fail "$what: $copied bytes were copied"
@@ -126,8 +126,8 @@ repack --only=files --min-excess=100 "$img"
 reported "planned.files 1"
 same "$what: the film" "$(figures /film)" "1 1 1 0 0"
 
-# zeroes are not the ciphertext of zeroes; the tree of a verity file is after
-# its end
+# encrypted files are not zeroed, because zeroes on disk do not decrypt to zeroes;
+# the hash tree of a verity file is after the end of the file
 what="encrypted"
 aged "$img" <<'END'
 size 64M

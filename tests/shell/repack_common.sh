@@ -90,8 +90,9 @@ excess() {
 	sed -n 's/^    "excess_extents": \([0-9]*\),*$/\1/p' "$work/.frag"
 }
 
-# features 'RECIPE...': sets $recipes to those of tests/recipes/features that
-# $FEATURES names, which can be "all"; the default is RECIPE...
+# features 'RECIPE...': sets $recipes to the names of recipes in
+# tests/recipes/features: those in $FEATURES or, if it is "all", all without an
+# external journal; the default is RECIPE...
 features() {
 	case ${FEATURES:-few} in
 	few) recipes=$1 ;;
@@ -102,11 +103,11 @@ features() {
 	esac
 }
 
-# each_recipe COMMAND: for each of tests/recipes/features that $FEATURES names,
-# or all, makes the image and runs COMMAND, with the name in $what, and in
-# $protection the options that a change requires.  The command counts $images.
-# Without --full, scripts/check uses every second recipe: the first and so on,
-# or, if $half is 0, the others.
+# each_recipe COMMAND: makes an image of each recipe in tests/recipes/features, or
+# of the recipes in $FEATURES, and runs COMMAND.  $what is the recipe's name;
+# $protection has the options that e4repack requires.  COMMAND increments $images.
+# Without --full, only every second recipe is used: those with odd numbers or, if
+# $half is 0, those with even numbers.
 half=1
 each_recipe() {
 	images=0 recipes=0

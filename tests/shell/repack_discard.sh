@@ -6,13 +6,13 @@
 . "$top_srcdir/tests/shell/repack_common.sh"
 shim=$top_builddir/tests/tools/.libs/fail_io.so
 
-# taken FILE: prints the bytes that it occupies on its disk.
+# taken FILE: prints the bytes that FILE occupies on its disk.
 taken() {
 	sync -f "$1"
 	echo $(($(stat -c '%b * %B' "$1")))
 }
 
-# holes FILE: the filesystem below supports making holes in written ranges.
+# holes FILE: the filesystem of FILE supports making holes in written ranges.
 holes() {
 	truncate -s 1M "$1"
 	head -c 1M /dev/urandom >"$1"
@@ -22,7 +22,7 @@ holes() {
 }
 holes "$work/holes" || skip 'files do not get holes here'
 
-# for the blocks in the journal, which was empty
+# allowed growth of the image: the run writes to unused blocks of the journal
 metadata=524288
 how=-z			# see digest()
 
@@ -116,8 +116,8 @@ repack --discard "$work/disk?offset=3145728"
 [ "$(report done.bytes_discarded)" -gt 0 ] || fail "$what: nothing was discarded"
 all_there
 
-# ---- a device that refuses: the repack is done anyway refused ERRNO STATUS
-# SENTENCE: the device returns ERRNO
+# ---- a device that refuses to discard: the repack is done anyway
+# refused ERRNO STATUS SENTENCE: the device returns ERRNO
 refused() {
 	what="refused by $1"
 	cp "$img" "$work/copy"

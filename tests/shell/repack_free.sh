@@ -60,7 +60,7 @@ while read -r unit blocks size options; do
 	longest=$(free_space "$img" largest_blocks)
 	bytes=$(json "$out" 'd["filesystem"]["block_size_bytes"]')
 	fragments=$(json "$out" 'd["files"]["fragments"]')
-	# an insufficient budget is kept
+	# a budget that is too small for the plan is not exceeded
 	cp --sparse=always "$img" "$work/copy"
 	repack $free --max-bytes=64K "$work/copy"
 	[ "$(report cost.bytes_copied)" -le 65536 ] || fail "$what: --max-bytes"
@@ -96,7 +96,7 @@ done <<'END'
 16 4 256M -b 4096 -O bigalloc -C 16384 -J size=4
 END
 
-# Files that must not move stay.
+# Excluded files do not move, and PATHs are refused.
 what="what stays"
 unit=4 blocks=1
 dusty 64M '-b 4096 -J size=4'
@@ -107,8 +107,8 @@ same_content
 mustfail 2 "$e4repack" $free "$img" /small/d1
 says '--only=free requires .*without PATH'
 
-# striped: prints inodes of at least two blocks that begin on a stripe of two
-# blocks, with their first block
+# striped: prints the inode numbers and first blocks of files of at least two
+# blocks that begin on a stripe of two blocks
 striped() {
 	seq 12 2600 | sed 's/.*/extents <&>/' >"$work/commands"
 	debugfs -f "$work/commands" "$img" 2>/dev/null | awk '

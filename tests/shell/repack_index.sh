@@ -97,7 +97,7 @@ for what in $recipes; do
 	images=$((images + 1))
 	echo "$what: $planned directories, $found found, $gained blocks fewer"
 	case $what in
-	# only indirect maps, or one block holds 400 names
+	# directories have no extents, or one block holds 400 names
 	ext2 | ext3 | indirect | block-16k | block-32k | block-64k) ;;
 	*)
 		[ "$gained" -gt 0 ] || fail "$what: nothing was gained"
@@ -122,8 +122,8 @@ case $(debugfs -R 'stat /linear' "$img" 2>/dev/null) in
 *) fail "$what: no index: $(debugfs -R 'stat /linear' "$img" 2>&1)" ;;
 esac
 
-# ---- hashes after names that are encrypted and casefolded hashes DO: writes
-# hashes ("set"), or lists names and hashes ("get")
+# ---- encrypted and casefolded names are followed by their hashes
+# hashes DO: writes hashes ("set"), or lists names and hashes ("get")
 hashes() {
 	# shellcheck disable=SC2046
 	/usr/bin/python3 - "$1" "$img" $(debugfs -R 'blocks /emptied' "$img" \
@@ -170,8 +170,8 @@ for feature in ^dir_index dir_index; do
 	cmp "$work/had" "$work/has" || fail "$what: names or hashes differ"
 done
 
-# ---- free space does not become worse, if there is a suitable place has KEY:
-# prints a figure of sparse directories, and of free space
+# ---- free space does not become worse if there is a suitable free extent
+# has EXPRESSION: prints a figure of sparse directories or of free space
 has() {
 	check "$e4frag" -q --json "$img"
 	json "$out" "$1"
@@ -197,7 +197,7 @@ for option in --only=directories --all; do
 		fail "$what: longest $(has "$longest"), not $most"
 done
 
-# ---- in its own blocks if no other block is free
+# ---- without a free block, a directory is rebuilt in its own blocks
 free_blocks() {
 	dumpe2fs -h "$img" 2>/dev/null | sed -n 's/^Free blocks: *//p'
 }
@@ -227,7 +227,7 @@ for recipe in default block-1k bigalloc no-csum quota; do
 	compacted
 	same "$what: directories" "$planned" 1
 	echo "$what: $gained blocks fewer"
-	# with bigalloc, all entries are in one cluster
+	# with bigalloc, the directory has one cluster before and after
 	[ "$recipe" = bigalloc ] ||
 		same "$what: free" "$(free_blocks)" "$gained"
 done
@@ -332,8 +332,8 @@ grep -q '^Largest free extent: .*; skipped files need ' "$out" ||
 	fail "$what: $(cat "$out")"
 echo "$what: $n blocks lacking"
 
-# The savings of directories are part of the totals, also with --all. frag KEY:
-# prints a figure of files, and of free space
+# The savings of directories are part of the totals, also with --all.
+# frag KEY [OBJECT]: prints a figure of files, or of another object of the report
 frag() {
 	check "$top_builddir/misc/e4frag" -q --json "$img"
 	sed -n '/^  "'"${2-files}"'": {/,/^  }/s/^    "'"$1"'": \([0-9]*\),*/\1/p' \

@@ -174,8 +174,8 @@ regrouped
 [ $((then * 100)) -le $(($(of_inodes itable_blocks_ideal) * 105)) ] ||
 	fail "$what: $then blocks, at best $(of_inodes itable_blocks_ideal)"
 
-# ---- Linux reads 32 aligned blocks at a time: with the fewest reads, and not
-# more reads than for a copy
+# ---- Linux reads 32 aligned inode-table blocks at a time: directories need nearly
+# the fewest such reads, and not more reads than in a copy by mke4fs
 what='reads'
 made 'size 256M' 'mke2fs -N 40000' 'tree /t dirs 30 files 300 size 1K' htree
 regrouped
@@ -188,8 +188,8 @@ echo "$what: $reads, $least at best, $copy of a copy"
 [ "$reads" -le "$copy" ] || fail "$what: $reads, $copy of a copy"
 rm "$work/copy"
 
-# ---- with hardly any free inodes, inodes are exchanged nearly PERCENT: the
-# blocks are at most PERCENT of the minimum.
+# ---- with hardly any free inodes, inodes are exchanged
+# nearly PERCENT: the directories need at most PERCENT of the minimum of blocks.
 nearly() {
 	echo "$what: $planned inodes, $had blocks before, $then after, $(of_inodes \
 		itable_blocks_ideal) at best"
@@ -215,7 +215,8 @@ regrouped
 same "$what: moved" "$planned" 0
 left inodes-full
 
-# the rests of many directories, of which no two share a block
+# each directory fills one block, and has a rest that fits in no block with the
+# rest of another directory
 what='rests'
 made 'size 64M' 'mke2fs -N 8192' 'tree /t dirs 250 files 26' \
 	'many /rest left 5'
@@ -230,8 +231,8 @@ regrouped
 settled
 nearly 130
 
-# cycles in each of several parts of the table, of which one inode, with a
-# tree, must move away temporarily; some files have two names, and stay
+# each of several parts of the inode table has cycles of exchanges; one inode of a
+# cycle, with an extent tree, must move away temporarily
 what='trees'
 trees() {
 	for part in a b c d; do
@@ -319,7 +320,6 @@ if r.random() < 0.5:
 END
 	[ $((seed % 3)) != 0 ] ||
 		echo "many /rest left $((seed % 5 + 1))" >>"$work/random"
-	# a path with several names cannot be deleted by one of them
 	check "$top_builddir/tests/tools/mkaged" -s "$seed" "$work/random" "$img"
 	regrouped
 	echo "$what: $planned inodes, $had blocks before, $then after"
@@ -400,7 +400,7 @@ check "$e4repack" -n --only=inodes "$img"
 grep -q '^Inode-table blocks  *[0-9]*  *[0-9]*$' "$out" ||
 	fail "$what: $(cat "$out")"
 
-# ---- with time to plan one directory only, each run does one
+# ---- if a run has time to plan only one directory, it regroups this directory
 what='no time'
 made 'size 64M' 'mke2fs -b 1024 -N 4000' 'tree /t dirs 4 files 40'
 repack -n --only=inodes "$img"

@@ -69,7 +69,7 @@ reported 'planned.files 3'
 repack --exclude=a/too "$img" /a /other
 reported 'planned.files 1'
 
-# the stored tunable of the filesystem
+# the tunable that the filesystem stores is the default of --zeroout
 aged "$img" <"$recipe"
 check "$tune4fs" -E extent_max_zeroout_kb=0 "$img"
 repack -n --only=trees "$img"

@@ -55,8 +55,8 @@ fragments() { filefrag "$@" | sed 's/.*: \([0-9]*\) ex.*/\1/' | sort -n | tail -
 # left PATTERN: the report has a matching reason
 left() { grep -q "^Skipped: .*$1" "$out" || { show_run; fail "not left: $1"; }; }
 
-# of a directory, only that; pages that were not cached are not cached
-# afterwards
+# with a directory as argument, only its files are repacked; pages that were not
+# cached are not cached afterwards
 cached() { fincore -nb -o PAGES "$@" | awk '{ n += $1 } END { print n }'; }
 sync -f "$work/mnt"
 for f in "$work"/mnt/other/*; do
@@ -73,14 +73,15 @@ same "pages of the file that was read" "$(cached "$work/mnt/other/7")" 8
 [ "$(fragments "$work"/mnt/other/*)" = 1 ] || fail "other/ is fragmented"
 [ "$(fragments "$work"/mnt/small/*)" -gt 1 ] || fail "small/ was not asked for"
 
-# excluded files stay; without gain, nothing is written
+# excluded files are not moved; a second run copies nothing
 check "$e4repack" --exclude="$work/mnt/small" --only=files "$work/mnt"
 [ "$(fragments "$work"/mnt/small/*)" -gt 1 ] || fail "small/ was excluded"
 check "$e4repack" --exclude="$work/mnt/small" --only=files "$work/mnt"
 grep -q '^Copied  *[1-9]' "$out" && fail "something was copied"
 left executable
 
-# unwritten space stays, even if a file is open elsewhere
+# unwritten extents stay unwritten; files that other programs have open are
+# repacked
 exec 8<"$work/mnt/open"
 touch -a -d @1000000000 "$work"/mnt/small/*
 check "$e4repack" --zeroout=1M "$work/mnt"
@@ -99,7 +100,7 @@ same "what the next does" "$(json "$out" '[d["online"],
 	d["done"]["bytes_copied"], d["done"]["bytes_zeroed"]]')" '[True, 0, 0]'
 intact
 
-# a reserve of free space stays
+# e4repack leaves a reserve of free space to other programs
 interleave() {
 	python3 - "$work/mnt" <<'EOF'
 import os

@@ -92,7 +92,7 @@ reasons() {
 		[(l["count"], l["reason"]) for l in d["skipped"]]]'
 }
 for error in EIO EROFS; do
-	# the first call makes the reserve
+	# the first calls of openat2 reserve free space
 	fails openat2:error=$error:when=4 1
 	says ': 1 of 30 files'
 	same "files, after $error" "$(json "$out" 'd["done"]["files"]')" 29
@@ -108,7 +108,7 @@ umount "$work/mnt"
 undefer "umount '$work/mnt'"
 losetup -d "$loop"
 undefer "losetup -d $loop"
-# the file is unknown: it was not renamed
+# a file that e4repack cannot identify is an error
 for call in fstat,newfstatat,statx ioctl; do
 	fails "$call:error=ENOTTY:when=1" 1 f3
 	says ': Inappropriate ioctl .*: 1 of 30 files'

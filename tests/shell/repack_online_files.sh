@@ -16,7 +16,7 @@ mnt=$work/mnt
 mount_image "$work/img2" "$work/mnt2"
 mount_image "$work/img" "$mnt"
 (cd "$mnt" && find . -type f -exec md5sum {} +) >"$work/sums"
-# fragments NAME...: of each file
+# fragments NAME...: prints the number of fragments of each file
 fragments() { (cd "$mnt" && filefrag "$@") | sed 's/.*: \([0-9]*\) ex.*/\1/' | paste -sd' '; }
 
 same "fragments before" "$(fragments own/f0 own/f1 own/f2)" "8 8 8"
@@ -27,7 +27,8 @@ same "one file" "$(fragments own/f0 own/f1 own/f2)" "1 8 8"
 check "$e4repack" "$mnt/own/f0"
 grep -q 'f0: nothing to do' "$out" || { show_run; fail "the second run does something"; }
 
-# several, by different names, with a directory, without one that is excluded
+# several files: by a relative path, by a symbolic link, by a directory, and with
+# an excluded file
 ln -s "$mnt/own/f2" "$work/link"
 # shellcheck disable=SC2016
 check sh -c 'cd "$1/own" && shift && "$@"' - "$mnt" "$e4repack" f1 "$work/link" \
@@ -56,7 +57,7 @@ done
 mustfail 2 "$e4repack" --only=free "$mnt" "$mnt/own/f4"
 same "after refusals" "$(fragments own/f4)" 8
 
-# an image is an image, wherever it lies
+# an image file on the mounted filesystem is treated as an image
 mke2fs -qq -F -t ext4 "$mnt/disk.img" 4M >/dev/null
 sum=$(md5sum <"$mnt/disk.img")
 check "$e4repack" "$mnt/disk.img"

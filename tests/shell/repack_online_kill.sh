@@ -30,7 +30,8 @@ for try in $(seq $((kills * 4))); do
 	mount_image "$work/img" "$work/mnt"
 	"$e4repack" -q "$work/mnt" 2>"$err" &
 	pid=$!
-	# from the moment on at which there is a donor, a little later each time
+	# waits for the donor file of the first move, then a little longer each
+	# time
 	for _ in $(seq 2000); do
 		donor=$(find "/proc/$pid/fd" -lname '*(deleted)' 2>/dev/null || :)
 		[ ! "$donor" ] || break

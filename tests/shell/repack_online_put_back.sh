@@ -16,9 +16,9 @@ END
 back='it was put back'
 lost='and it cannot be put back: compare it with a backup'
 
-# put_back WHAT COMMAND OTHER [END]: all data are moved back, while COMMAND
-# runs after the write error; with OTHER, COMMAND changes the contents; with
-# END, that message is expected instead
+# put_back WHAT COMMAND OTHER [END]: all data are moved back, although COMMAND runs
+# after the write error.  OTHER is not empty if COMMAND changes the contents.  With
+# END, the data cannot be moved back.
 put_back() {
 	case ${4-$back} in
 	"$back") expected=put-back ;;
@@ -105,7 +105,7 @@ else:
 END
 put_back leases "/usr/bin/python3 $work/lease.py $work $work/mnt/data/*" ''
 
-# one page less, at the end or in the middle
+# the commands remove one page of each file, at the end or in the middle
 put_back truncate "truncate -s -4096 $work/mnt/data/*" shorter
 put_back punch "for f in $work/mnt/data/*; do
 	fallocate -p -o 40960 -l 4096 \$f; done" hollow
@@ -118,7 +118,7 @@ each() {
 put_back insert "$(each 'fallocate -i -l 1M')" shifted "$lost"
 put_back collapse "$(each 'fallocate -c -l 65536')" shifted "$lost"
 
-# the current file at the end is moved, and is counted
+# if only one file's data cannot be written, every other file is counted
 aged "$work/img" <<'END'
 size 64M
 interleave /data count 40 rounds 8 blocks 4

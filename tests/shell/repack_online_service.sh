@@ -18,7 +18,8 @@ if command -v systemd-analyze >/dev/null; then
 fi
 grep -q '^\[Install\]' "$unit" && fail "the service can be enabled"
 
-# the command, with these capabilities only, for files of other users
+# the command of the unit, with the capabilities of the unit only, repacks files of
+# other users
 require_loop
 require_program setpriv
 aged "$work/img" <<'END'
@@ -35,7 +36,7 @@ options=$(sed -n 's/^Environment="OPTIONS=\(.*\)"$/\1/p' "$unit")
 # shellcheck disable=SC2016
 same "the command" '$OPTIONS -- %f' \
 	"$(sed -n 's/^ExecStart=[^ ]*e4repack //p' "$unit")"
-# a busy machine is not waited for
+# --idle is omitted: it would wait while the machine is busy
 # shellcheck disable=SC2086
 check setpriv --bounding-set=-all"$caps" --inh-caps=-all --no-new-privs \
 	"$e4repack" ${options#--idle } -- "$work/mnt x"

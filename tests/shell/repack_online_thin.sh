@@ -86,7 +86,7 @@ d = json.load(open(sys.argv[1]))
 left = {e["reason"]: e["count"] for e in d["skipped"]}
 back = left.pop("put-back", 0)
 other = left.pop("device", 0)
-# another piece of the large one had failed before
+# an I/O error is also reported if an earlier part of a large file was put back
 back += left.pop("io-error", 0)
 sys.exit(bool(left) or not back or d["done"]["files"] + back + other != 12 or
          d["before"]["fragments"] - d["after"]["fragments"] < d["done"]["files"] * 7)

@@ -63,8 +63,8 @@ projects=yes
 follows -b 1024 -O quota,project
 follows -b 4096 -O quota,project -I 512
 
-# the quota entry, or the file, is damaged refused COMMAND...: runs debugfs
-# commands; the repack is refused
+# the quota entry, or the quota file, is damaged
+# refused COMMAND...: runs debugfs commands; the repack is refused
 refused() {
 	what="$*"
 	cp "$work/img0" "$img"

@@ -23,8 +23,8 @@ of_probe() {
 	sed -n "s/.*$1 \([0-9]*\).*/\1/p" "$work/said"
 }
 
-# stopped MIB N WANT [inside]: stops at call N of stop(); WANT is a pattern of
-# the result
+# stopped MIB N WANT [inside]: stops a run at call N of stop(); WANT is a pattern
+# for the output of stop_probe
 stopped() {
 	what="parts of $1 MiB, stopped at question $2 ${4-}"
 	check "$probe" "$img" "$1" "$2" ${4+"$4"}

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Of a disk that rotates, what lies near together is read by one call; the same
-# is found as of one that does not.
+# On a rotating disk, the tools read blocks that are close together with one call.
+# Their output is the same as on a disk that does not rotate.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_root
 require_loop

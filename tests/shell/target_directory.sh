@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A directory as target is its filesystem, and for e4frag the subtree of the
+# A directory as target means its filesystem, or for e4frag the subtree of the
 # directory. A file as target is always an image.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
@@ -27,7 +27,7 @@ paths "$mnt/mail" | grep -q 'letter' || fail "files below the directory are miss
 same "a name that is in it twice" "$(paths "$mnt$mnt/twice")" \
 	"$mnt/twice $mnt/twice/file "
 if can_trace; then
-	# as before Linux 5.8, whose statx(2) has no mount IDs
+	# without statx(2): before Linux 5.8, it reports no mount IDs
 	check env ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o "$work/trace" \
 		-e inject=statx:error=ENOSYS "$e4frag" "$mnt/mail"
 fi
@@ -41,7 +41,7 @@ run "$e4check" "$mnt/mail"
 says "$mnt/mail: .*whole filesystem"
 check "$e4debug" -R stats "$mnt/mail"
 
-# a subtree, mounted elsewhere
+# a subtree that is also bind-mounted at another place
 mkdir "$work/bind"
 mount --bind "$mnt/mail" "$work/bind"
 defer "umount '$work/bind'"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The check at each commit for other users of the device must not cost more with
-# every running process: a filesystem that is held exclusively cannot be
+# The cost of the check for other users of the device, at each commit, must not grow
+# with the number of processes: a device that is open exclusively cannot be
 # mounted. An unused loop device costs one query.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop

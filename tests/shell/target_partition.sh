@@ -29,8 +29,8 @@ noise() {
 	seq 1 2000000 | head -c "$1"
 }
 
-# fill: fills the rest of the disk with noise; the filesystem has something to
-# repack
+# fill: writes a filesystem with fragmented files to partition 5, and noise to the
+# rest of the disk
 fill() {
 	aged "$work/part" <<-'EOF'
 	size 16M
@@ -82,7 +82,7 @@ mustfail 1 "$e4frag" --partition=5 "$at"
 says 'together'
 mustfail 2 "$e4frag" --partition=0 "$disk"
 
-# the same report as of the filesystem alone
+# the report about a partition equals the report about a copy of the filesystem
 # shellcheck disable=SC2086
 for tool in "$e4frag" "$e4check --no-layout"; do
 	check $tool --json "$work/part"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A label or a UUID of two devices, as after dd, is ambiguous: every tool
-# refuses the target and names both devices. The UUID of a journal is handled
-# alike.
+# If two devices have the same label or UUID, as after dd, every tool refuses the
+# label or UUID as target and names both devices. A journal whose UUID two devices
+# have is refused as well.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_loop
 require_program mke2fs blkid dumpe2fs
@@ -59,7 +59,7 @@ for options in -n ''; do
 	says "$loop"
 done
 
-# mke2fs would use either of them
+# mke2fs would use any of two devices with the label of the journal
 truncate -s 8M labelled
 check mke2fs -q -F -b 4096 -O journal_dev -L "journal-$$" labelled
 cp labelled relabelled

@@ -87,7 +87,7 @@ refuse 'read-only: run tune2fs '
 rm "$img"
 img=$plain
 
-# e2fsck on another host holds the filesystem, by its sequence number
+# the MMP sequence number shows that e2fsck uses the filesystem on another host
 fresh -O mmp,^metadata_csum
 mmp=$(dumpe2fs -h "$img" 2>/dev/null | sed -n 's/^MMP block number: *//p')
 printf 'PMM\342' | dd of="$img" bs=1 seek=$((mmp * 4096 + 4)) conv=notrunc \
@@ -100,7 +100,7 @@ fresh
 truncate -s 8M "$img"
 refuse 'truncated: the filesystem has 4096 blocks, but the device has only 2048'
 
-# two at a time
+# another program has the image open for writing, or for a plan
 fresh
 for how in write plan; do
 	hold "$probe" $how "$img"
@@ -141,8 +141,8 @@ says "$loop: .*read-only"
 detach "$loop"
 attach "$img"
 
-# by another name, without a name, from another namespace, over a loop device,
-# read-only
+# the image is attached by another name or has no name; it is mounted in another
+# namespace, through a loop device over a loop device, or read-only
 ln "$img" "$work/link"
 target=$work/link
 refused "$probe"
@@ -184,7 +184,7 @@ check "$probe" write "$loop"
 detach "$loop"
 detach "$below"
 
-# with a hidden sysfs, by the devices' nodes
+# if sysfs is hidden, the loop devices are found in /dev
 attach "$img"
 mount -t ext4 -o ro,noload "$loop" "$work/mnt"
 mustfail 1 unshare -m sh -c "umount /sys 2>/dev/null ||

@@ -72,7 +72,7 @@ says 'mb_group_prealloc=524288: .*kernel .*: Invalid argument'
 check "$tune4fs" -E ^mb_group_prealloc "$mnt"
 kept_is "$value"
 
-# values that were not checked before the kernel gets them
+# values that another program stored without checking them
 setfattr -n $attr -v 'mb_order2_req=33,future=1,mb_min_to_scan=11' "$mnt"
 run "$tune4fs" --apply "$mnt"
 [ "$status" = 1 ] || fail "mb_order2_req=33 is no failure"
@@ -96,7 +96,7 @@ setfattr -n $attr -v mb_order2_req=1,dir_ireserve=64 "$mnt"
 check "$tune4fs" -E mb_order2_req=1,dir_ireserve=high "$mnt"
 kept_is dir_ireserve=128,mb_order2_req=1
 if nobody_reaches "$tune4fs"; then
-	mustfail 1 as_nobody "$tune4fs" "$mnt" # may read the root only
+	mustfail 1 as_nobody "$tune4fs" "$mnt" # only root can read the attribute
 	says 'Operation not permitted'
 fi
 umount "$mnt"
@@ -108,7 +108,7 @@ runs mb_order2_req 2
 check "$tune4fs" --apply "$mnt"
 runs mb_order2_req 1
 
-# 64 KiB, in an EA inode
+# an attribute of 64 KiB, in an EA inode, is damaged
 mke2fs -qq -F -t ext4 -O ea_inode "$work/large" 64M >/dev/null
 attach "$work/large"
 mkdir "$work/mnt-large"
@@ -129,7 +129,7 @@ mkdir "$mnt/sub"
 mustfail 1 "$tune4fs" -l "$mnt/sub"
 says 'not the root '
 
-# without the kernel's files in /sys
+# /sys/fs/ext4 is missing
 can_unshare || exit 0
 check unshare -m sh -c 'mount -t tmpfs none /sys/fs/ext4 && '\
 '"$0" --apply-all && "$0" -l "$1" && ! "$0" --apply "$1"' "$tune4fs" "$mnt"

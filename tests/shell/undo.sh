@@ -114,10 +114,9 @@ if can_trace; then
 	done
 fi
 
-# a full disk: nothing is written that could not be undone
 [ "$(id -u)" = 0 ] || skip "not root: a full disk"
 mkdir "$work/small"
-# ---- descriptors for everything except the undo file
+# ---- too few descriptors to open an undo file: nothing is changed
 fresh
 for n in 4 5 6 7; do
 	run sh -c 'ulimit -n "$0" && exec "$@"' "$n" "$e4repack" -q \
@@ -127,6 +126,7 @@ for n in 4 5 6 7; do
 	same_image "$n descriptors"
 done
 
+# ---- a full disk: no change is written that could not be undone
 mount -t tmpfs -o size=64K none "$work/small" || skip "no tmpfs"
 defer "umount '$work/small'"
 undo=$work/small/undo

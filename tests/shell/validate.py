@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""validate.py SCHEMA DOCUMENT [lines]: exit 0 when the document, or each of
-its lines, is valid; 77 when there is no jsonschema to say so."""
+"""validate.py SCHEMA DOCUMENT [lines]: exits with 0 if the document, or each of
+its lines, is valid, and with 77 if the module jsonschema is missing."""
 import json
 import sys
 
