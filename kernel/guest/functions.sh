@@ -20,8 +20,8 @@ numbers() {
 }
 
 # step NAME COMMAND...: prints the amount of data that reached the disk, the
-# duration in seconds, and the CPU time in milliseconds of all processes, and
-# of the command if it reports it.
+# duration in seconds, the CPU time of all processes in milliseconds, and the CPU
+# time that COMMAND prints, if any.
 step() {
 	name=$1
 	shift

@@ -52,7 +52,7 @@ enum { CREATE, WRITE, FSYNC, TRUNCATE, FALLOCATE, UNLINK, RENAME, LINK, MKDIR,
 enum { STARTED, DONE, FAILED };
 enum { BUFFERED, DIRECT, DSYNC };
 
-/* The operation that is number n + 1 of a worker is its ops[n]. */
+/* ops[n] of a worker is its operation number n + 1. */
 struct op {
 	int type, arg[4], state;
 };
@@ -92,7 +92,7 @@ static void apply_rename(struct model *m, const int *arg)
 {
 	int file = m->name[arg[0]][arg[1]];
 
-	/* rename() of two names of one file does nothing */
+	/* if both names refer to one file, rename() does nothing */
 	if (m->name[arg[2]][arg[3]] == file)
 		return;
 	set_name(m, arg[2], arg[3], file);
@@ -708,7 +708,7 @@ static bool changes_file(const struct op *op, int file, const struct model *m,
 	case LINK:
 		return m->name[arg[2]][arg[3]] == file;
 	case RENAME:
-		/* rename() does nothing if both are names of one file */
+		/* if both names refer to one file, rename() does nothing */
 		return m->name[arg[2]][arg[3]] == file &&
 		       m->name[arg[0]][arg[1]] != file;
 	case TMPLINK:
@@ -717,10 +717,10 @@ static bool changes_file(const struct op *op, int file, const struct model *m,
 	return false;
 }
 
-/* The last operation whose metadata was synced, in any way. */
+/* The last operation whose metadata was synced, by fsync() or syncfs(). */
 static int synced(const struct log *log)
 {
-	static int changed[MAX_OPS + 1];	/* last change of a file */
+	static int changed[MAX_OPS + 1];	/* last change, by file */
 	struct model *m = calloc(1, sizeof(*m));
 	int n, file, last = 0;
 
@@ -768,12 +768,12 @@ static int find_moment(const struct log *log, const struct found *f, int first)
 	return moment;
 }
 
-/* The possible contents of a file. */
+/* The possible contents of a file; the arrays are indexed by sector. */
 struct contents {
-	int cur[SECTORS];		/* operation that wrote it, or 0 */
-	int base[SECTORS];		/* the operation at the last sync */
-	int sync[SECTORS];		/* operation that synced it */
-	int zero[SECTORS];		/* last operation that zeroed it */
+	int cur[SECTORS];		/* operation that wrote; 0: zeroes */
+	int base[SECTORS];		/* value of cur[] at the last sync */
+	int sync[SECTORS];		/* last operation that synced */
+	int zero[SECTORS];		/* last operation that zeroed */
 	int size, min, max;		/* size, and its limits since the sync */
 };
 

@@ -56,10 +56,10 @@ struct ext4_join_extents {
 };
 #define EXT4_IOC_JOIN_EXTENTS _IOWR('f', 47, struct ext4_join_extents)
 
-#define LONGEST	16	/* blocks: limit for join beside */
+#define LONGEST	16	/* LONGEST of "join call" for "join beside" */
 #define TAIL	64	/* blocks of a process T of "join beside" */
 
-/* Only zeroes for version 0. */
+/* Fills a block with its number and @version; version 0 is all zeroes. */
 static void fill(char *buf, uint32_t block, uint32_t version)
 {
 	fill_words(buf, version ? block + 1 : 0, version);
@@ -171,8 +171,8 @@ static uint32_t extents(int fd)
 }
 
 /*
- * The parent kills the child after some extents have been joined.  The result
- * of the call is lost with the child, so the data is shared.
+ * The parent kills the child after some extents have been joined.  The argument
+ * of the call is in shared memory, so that the parent can read the result.
  */
 static void killed(char **argv)
 {

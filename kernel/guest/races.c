@@ -37,7 +37,7 @@
 #define BLOCK	4096
 #define CELL	32	/* in blocks */
 #define LAST	4	/* blocks that are in flight together */
-#define NEXT	8	/* blocks of the next cell that z has written */
+#define NEXT	8	/* blocks of the next cell that z and f write */
 
 static char *buffer(unsigned int blocks)
 {

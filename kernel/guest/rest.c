@@ -19,7 +19,7 @@
 
 #define BLOCK	4096
 #define BLOCKS	160
-#define APART	32	/* distance at which nothing is zeroed between */
+#define APART	32	/* distance of writes that prevents zero-out */
 #define FIRST	8
 #define HALF	2
 
@@ -44,8 +44,8 @@ static void *let_go_on(void *unused)
 }
 
 /*
- * Preallocates so many extents that the tree has a leaf, which is not cached
- * entirely at once.
+ * Makes a preallocated file with so many extents that its tree has a leaf
+ * block, so that the kernel has to read extents from the disk.
  */
 static void prepare(const char *path)
 {
@@ -82,8 +82,8 @@ int main(int argc, char **argv)
 	n = pwrite(file, buf, size, FIRST * BLOCK);
 	pthread_join(thread, NULL);
 	/*
-	 * the second half is missing in a kernel that does not wait at this
-	 * point
+	 * a short write: this kernel does not write the second half later, and
+	 * there is nothing to check
 	 */
 	if (n != size)
 		return 0;

@@ -163,8 +163,8 @@ static void locality(char **argv)
 }
 
 /*
- * The name of a directory, at most three levels deep, by number; the root is
- * ".".
+ * Sets @name to the worker's directory, or to a random directory at most three
+ * levels below it.
  */
 static void dir_name(uint64_t *seed, unsigned int worker, char *name, size_t n)
 {
@@ -175,7 +175,10 @@ static void dir_name(uint64_t *seed, unsigned int worker, char *name, size_t n)
 		at += snprintf(name + at, n - at, "/d%u", below(seed, 6));
 }
 
-/* Of 20 steps: the first make a directory, create, unlink; the rest rmdir. */
+/*
+ * A random number below 20 selects the step: mkdir, create or unlink if it is
+ * below the limit of that name, otherwise rmdir.
+ */
 static const struct mix {
 	const char *name;
 	bool tell;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh
-# Environment of every guest test: $work is a directory of its own; $lane;
-# $stock and $patched are the kernels; $release is their release; $guest has the
-# helper programs of the guests; $top_builddir is a build of the tools, or empty.
+# Environment of every guest test: $work is a directory for the test; $lane is the
+# lane; $stock and $patched are the kernels; $release is their release; $guest has
+# the helper programs of the guests; $top_builddir is a build of the tools, or empty.
 set -eu
 : "${work:?}" "${lane:?}" "${stock:?}" "${patched:?}" "${initrd:?}"
 PATH=$PATH:/usr/sbin:/sbin
@@ -180,8 +180,9 @@ replay() {
 }
 
 # replayed [COMMAND...]: let $kernel, or $replayer if that is set, replay the journal
-# of $disk, and run COMMAND while it is mounted.  If it cannot be mounted or has
-# errors, print that and fail.  Messages of the stock kernel are accepted.
+# of $disk, and run COMMAND while $disk is mounted.  If $disk cannot be mounted, or
+# has errors, print "not mounted" or "errors" and fail.  Messages of the stock kernel
+# are accepted.
 replayer=
 # shellcheck disable=SC2119
 replayed() {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
-# Run by measure/fc_cost only: the cost of fsync() beside operations that replay
+# Run by measure/fc_cost only: the cost of fsync() after operations that replay
 # has to support, or that need a full commit. Prints, for 300 rounds of a
 # workload with one fsync() each, the fast commits, the ineligible commits, the
 # transactions, the blocks written and the seconds, on a disk whose writes take

@@ -2,9 +2,9 @@
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
 # series: fixes
-# Fast commits and the orphan list: after a power cut, synced data is there and the
-# filesystem has no errors, next to a direct write that extends a file, and after
-# rmdir.
+# Fast commits and the orphan list: if the power is cut during a direct write that
+# extends a file, or after rmdir, synced data is there and the filesystem has no
+# errors.
 . "$(dirname "$0")/common.sh"
 
 # left HOW FEATURE: print how many of 4096 synced bytes are there after a power cut
@@ -22,9 +22,9 @@ left() {
 	bytes_of y /g
 }
 
-# removed FIRST FEATURE: print how many synced bytes are there if they were
-# synced after rmdir, in a file that reuses the directory's inode, or with
-# FIRST in an older file
+# removed FIRST FEATURE: print how many of 4096 bytes are there that were synced
+# after rmdir.  If FIRST is empty, their file reuses the directory's inode number;
+# otherwise, the file is older than the directory.
 removed() {
 	new_disk 32 -O "fast_commit,$2"
 	cut_power <<-END >/dev/null

@@ -8,8 +8,8 @@
 # not support files with two extents.
 . "$(dirname "$0")/common.sh"
 
-# left FROM TO: print the numbers of the writes that are in block 0, of write 1, and
-# in block 1, of write 2
+# left FROM TO: convert a file from format FROM to TO, and print the numbers of the
+# last writes to block 0 and to block 1 that survive a power cut: "1 2" if all do
 left() {
 	new_disk 32 -O fast_commit
 	cut_power <<-END >/dev/null
@@ -53,7 +53,8 @@ bytes() {
 	debugfs -R "cat $1" "$disk" 2>/dev/null | tr -dc 'y\n' | wc -c
 }
 
-# outgrown: print how many of 8192 bytes a file has that had 20 bytes of inline data
+# outgrown: append to a file with 20 bytes of inline data, and print how many of its
+# 8192 bytes survive a power cut
 outgrown() {
 	mounts "
 		yes | head -c 20 >/mnt/f
@@ -63,7 +64,8 @@ outgrown() {
 		bytes /f
 }
 
-# directory: print how many of 4096 bytes a file in a directory without extents has
+# directory: print how many of 4096 bytes survive a power cut, in a file of a
+# directory without extents
 directory() {
 	mounts "
 		: >/mnt/g
@@ -74,7 +76,8 @@ directory() {
 		bytes /d/f
 }
 
-# appended: print how many of 12288 bytes a file without extents has
+# appended: append to a file without extents, and print how many of its 12288 bytes
+# survive a power cut
 appended() {
 	mounts "
 		: >/mnt/f

@@ -14,7 +14,7 @@ contents() {
 }
 
 # synced FEATURES SCRIPT: run SCRIPT, sync 3 bytes at 12288 of "new", cut the power,
-# and print what contents prints
+# and print the output of contents
 synced() {
 	new_disk 32 -O "fast_commit,$1"
 	cut_power <<-END >/dev/null
@@ -45,8 +45,8 @@ removed() {
 		exec 9<&-"
 }
 
-# unlike: print the output of contents, with the generation of an inode that was
-# never used
+# unlike: print the output of contents if "new" has generation 0, like an inode that
+# was never used
 unlike() {
 	synced ^metadata_csum "
 		mkdir /mnt/d

@@ -16,7 +16,7 @@ flushes() {
 			writes once direct /mnt/f 0 1 || exit 1
 			sync /mnt/f || exit 1
 		}
-		# count COMMAND...: print the number of flushes meanwhile
+		# count COMMAND...: print the number of flushes during COMMAND
 		count() {
 			on=/sys/block/\${disk#/dev/}/stat
 			before=\$(awk '{ print \$16 }' \$on)

@@ -7,8 +7,8 @@
 # not replayed again.
 . "$(dirname "$0")/common.sh"
 
-# bytes COMMAND: print how many of 4096 bytes survive that were written while
-# COMMAND committed
+# bytes COMMAND MS: write 4096 bytes MS ms after the start of COMMAND, which commits,
+# and print how many of them survive a power cut
 bytes() {
 	new_disk 32 -O fast_commit
 	cut_power <<-END >/dev/null
@@ -28,10 +28,10 @@ bytes() {
 	debugfs -R "cat /f" "$disk" 2>/dev/null | wc -c
 }
 
-# again: replay and check a fast commit after a full commit that a fast commit fell back to
-# because of an unlinked file. A directory is created during that full commit. If it
-# is created later, e2fsck reports a wrong link count of its parent with the stock
-# kernel.
+# again: because of an unlinked file, a fast commit becomes a full commit, during
+# which a directory is created. Replay and check the next fast commit, which must not
+# create the directory again: with the stock kernel, e2fsck then reports a wrong link
+# count of its parent.
 again() {
 	new_disk 32 -O fast_commit
 	cut_power <<-END >/dev/null

@@ -47,9 +47,10 @@ for options in dir_ireserve=off $on; do
 done
 echo "ok: all inodes"
 
-# grown REMOUNT_EVERY FILES RUN OPTIONS [MKE2FS OPTION...]: prints the number
-# of aligned runs of RUN inodes that five directories occupy in which files are
-# created alternately, in hundredths per directory
+# grown REMOUNT_EVERY FILES RUN OPTIONS [MKE2FS OPTION...]: creates FILES files in
+# each of five directories, alternately, with a remount after each REMOUNT_EVERY
+# files.  Prints the number of aligned runs of RUN inodes that a directory occupies
+# on average, in hundredths.
 grown() {
 	every=$1 count=$2 run=$3 options=$4
 	shift 4
@@ -73,11 +74,11 @@ grown() {
 }
 
 # A directory that grows over several remounts has its inodes in the same
-# windows as a directory that grows during one mount, with rare exceptions:
-# another window is begun if the names are in several blocks, and the block of
-# the next name has no name yet of an inode in a window that was begun shortly
-# before.  There are 30 occasions.  One additional run per directory is a bound
-# that chance does not reach; a new window at each occasion would be 25 runs.
+# windows as a directory that grows during one mount, with rare exceptions: after
+# a remount, the kernel finds the window by the inodes of the names in the block
+# of the next name, which may have no name in the newest window yet.  With 30
+# remounts, one additional run per directory is a bound that chance does not
+# reach; a new window after each remount would be 25 additional runs.
 remounts() {
 	name=$1
 	shift

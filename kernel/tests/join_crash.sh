@@ -43,7 +43,8 @@ while [ $round -lt "$rounds" ]; do
 		"$(extents /still) extents"
 done
 
-# the second write changes no extent
+# A write to joined extents changes no extent: its fast commit has to include the
+# join.
 garbage_disk 32 -O fast_commit
 cut_power <<-END >"$work/done"
 	mount -t ext4 \$disk /mnt || exit 1

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
 # lanes: um x86_64
-# The workload of 2007: many directories, then 15 files in each, one in every
-# directory before the next. With dir_ireserve, the inodes of a directory are in
-# three blocks of the inode table: the block of the directory, the block of its
-# first file, and one block of its window. The stock kernel uses 16 blocks.
+# Makes many directories and then 15 files in each: one file in every directory, then
+# the next one. With dir_ireserve, the inodes of a directory are in three blocks of
+# the inode table: the block of the directory, the block of its first file, and one
+# block of its window. The stock kernel uses 16 blocks.
 . "$(dirname "$0")/common.sh"
 dirs=${LOCALITY_DIRS:-1000}
 bytes=${LOCALITY_BYTES:-0}	# bytes per file

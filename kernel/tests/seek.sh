@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh source-path=SCRIPTDIR source=common.sh disable=SC2154,SC2034,SC2119
-# Run by measure/seek only, with kernels that simulate a disk with one head: the
-# workload of 2007 with plenty of memory; afterwards all files are removed with
-# less memory than the metadata needs.
+# Run by measure/seek only, with kernels that simulate a disk with one head: makes
+# the directories and files of locality.sh with plenty of memory, and removes them
+# with less memory than the metadata needs.
 . "$(dirname "$0")/common.sh"
 : "${SEEK_DIRS:=5000}" "${SEEK_MEM:=40M}"
 printf '%-22s%9s%9s%9s%9s%9s%9s\n' "" reads blocks writes blocks s "cpu ms"

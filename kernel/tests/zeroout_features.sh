@@ -110,8 +110,8 @@ clean
 [ ! -s "$work/lost" ] || fail "fast commits: $(cat "$work/lost")"
 echo "ok: fast commits, what was zeroed before"
 
-# each boot has another key; without inline encryption, writeback zeroes
-# nothing
+# Each boot has another key, so the files are checked in the same boot.  Without
+# inline encryption, writeback does not zero blocks.
 garbage_disk 32 -O encrypt
 boot <<-END >"$work/got"
 	mount -t ext4 -o extent_max_zeroout_kb=96,test_dummy_encryption \
