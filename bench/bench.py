@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the benches share: run commands side by side and print medians.
+"""Functions that the benchmarks share: run commands and print medians.
 
-Each command is run as a whole process (or pipeline); the rounds are
-interleaved (A B C A B C ...), so that a machine whose speed drifts favours
-none.  Ratios are between medians of one table.  Absolute times say little.
+Each command is run as a whole process (or pipeline).  The rounds are
+interleaved (A B C A B C ...), so that a change of the machine's speed favours
+no command.  Ratios are between medians of one table.  Absolute times depend on
+the machine.
 """
 import json
 import os
@@ -44,7 +45,8 @@ def tool(name):
 
 
 def write_out():
-    """Writes dirty pages of the current filesystem and of the images' one."""
+    """Writes dirty pages of two filesystems: of the current directory's and of
+    the temporary directory's, which has the images."""
     subprocess.run(["sync", "-f", ".", tempfile.gettempdir()], check=True)
 
 
@@ -95,7 +97,8 @@ def side_by_side(commands, mode, runs):
 
 
 def table(title, results, reference):
-    """Prints a row per command; times also as multiples of a given command's."""
+    """Prints a row per command, with the ratio of its time to that of the command
+    *reference*."""
     base = results[reference]["wall"]
     print(f"\n{title}")
     print(f"{'':<26}{'seconds':>9}{'ratio':>8}{'cpu s':>8}{'peak MiB':>10}"

@@ -4,7 +4,7 @@
  * ("ext4: extents status tree shrinker improvements", on linux-ext4), for four
  * policies over the same trees:
  *
- *	es_cache [PERCENT]	of the sizes below; 100
+ *	es_cache [PERCENT]	runs the cases in PERCENT (100) of their sizes
  *
  *  LRU            inodes by their last use, sorted if nothing else helps; an
  *                 inode's tree is walked from its start (Linux 3.12 to 3.18)
@@ -52,8 +52,8 @@ struct walk {
 };
 
 /*
- * Finds the first entries that can be freed; delayed entries cost visits as
- * well.
+ * Finds the first entries that can be freed.  Delayed entries cannot be freed,
+ * but count as visits.
  */
 static void walk(struct e4l_es_cache *c, struct es_entry *tree, struct walk *w)
 {
@@ -226,8 +226,8 @@ static void set_room(struct replay *r, uint64_t n)
 }
 
 /*
- * Large trees: each file is written at random, so that half of three quarters
- * of its blocks are delayed, and read at random.
+ * Large trees: random writes to three of every four blocks leave about half of
+ * these blocks delayed.  The fourth blocks are read at random.
  */
 static void large_trees(struct replay *r)
 {
@@ -242,7 +242,7 @@ static void large_trees(struct replay *r)
 		get(r, any(inodes), 4 * any(BLOCKS / 4));
 }
 
-/* A long list: many small files in use, which fit, and one streaming file. */
+/* A long list: many small files, which fit in the cache, and a growing file. */
 static void long_list(struct replay *r)
 {
 	enum { INODES = 50000, ENTRIES = 2, READS = 1000000, STREAM = 8 };

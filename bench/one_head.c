@@ -7,8 +7,8 @@
  * served.  Attach the file with losetup -r --direct-io=on, because it caches
  * nothing.  Ends when DIR is unmounted, and prints the number of requests and
  * the time for which the disk was busy, which other programs do not change.
- * Prints both also for reading each place once in ascending order: the minimum
- * for any order.  Needs root.
+ * Also prints the number and the time for reading each place once in ascending
+ * order: the minimum for any order.  Needs root.
  */
 #define _GNU_SOURCE
 #include <err.h>
