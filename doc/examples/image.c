@@ -59,7 +59,7 @@ static errcode_t fill(struct e4l *e, struct e4l_tree *t, int fd)
 	return err;
 }
 
-/* A tree knows which file of the source a failure was about, if it was one. */
+/* Prints the error, if any, with the source file that caused it, if any. */
 static bool done(errcode_t err, struct e4l_tree *t, const char *source,
 		 const char *device)
 {

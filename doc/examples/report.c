@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * report DEVICE: says how a filesystem, mounted or not, is laid out, and which
- * files are the worst.
+ * report DEVICE: reports the layout of a filesystem, mounted or not, and the
+ * files with the most excess extents.
  *
  *	cc report.c $(pkg-config --cflags --libs e4layout)
  */
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <e4layout/e4layout.h>
 
-/* Why something is refused, or what failed, and what to do. */
+/* Prints the reason of a refusal or failure, and the remedy. */
 static void say(const char *sentence, errcode_t err, void *device)
 {
 	(void)err;
