@@ -177,7 +177,8 @@ static void check_lblks(struct lab *l, const struct node *n, __u64 lblk,
 
 /*
  * If @lblk is in the last cluster of @n, returns the number of blocks from
- * @lblk to the end of the cluster, and sets *@pblk to their place.  Otherwise 0.
+ * @lblk to the end of the cluster, and sets *@pblk to their place.  Otherwise,
+ * returns 0.
  */
 static __u64 shared_cluster(struct lab *l, const struct node *n, __u64 lblk,
 			    blk64_t *pblk)
