@@ -106,7 +106,7 @@ static void flip(struct corpus *c, const struct site *s, uint32_t bit,
 	try_bytes(c, s, which, s->at + bit / 8, 1, &byte, "flip");
 }
 
-/* The first @bits bits are in use; the remaining bits are set. */
+/* The first @bits bits of the bitmap count; the remaining bits are padding. */
 static void visit_bitmap(struct corpus *c, const struct site *s, uint32_t bits)
 {
 	static const char *const first[] = { "first-free", "first-used" };

@@ -49,7 +49,7 @@ static bool find(void *priv, const char *name, const void **bytes, size_t *size)
 	return false;
 }
 
-/* A manifest is a file. */
+/* Puts the manifest into a file, because load_manifest() takes a file name. */
 static void apply_manifest(struct load *l, struct input *in)
 {
 	const void *bytes;

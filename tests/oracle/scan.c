@@ -135,7 +135,7 @@ static char *expected(ext2_filsys fs)
 }
 
 struct found {
-	struct e4l_extent run;	/* the next piece may continue it */
+	struct e4l_extent run;	/* the next piece may continue this run */
 	FILE *f, *tree;
 	char *tree_text;
 	size_t tree_size;

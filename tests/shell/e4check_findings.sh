@@ -75,7 +75,7 @@ sound "$img"
 check "$e4check" --layout-only "$img"
 ! grep -q '^layout:' "$out" || { show_run; fail "not fixed"; }
 
-# A written head before a preallocated tail is no mosaic.
+# A file whose start is written and whose end is preallocated has no finding.
 aged "$img" <<'END'
 size 32M
 file /a extents 0+8w@5000 8+8u@5008
@@ -154,7 +154,7 @@ aged "$img" <"$work/recipe"
 check "$e4check" --layout-only "$img"
 ! grep -q '^layout:' "$out" || { show_run; fail "side by side"; }
 
-# Moving inodes fixes the finding.
+# e4repack --only=inodes fixes the finding directory-spread.
 aged "$img" <<'END'
 size 32M
 mke2fs -b 1024 -N 4000

@@ -22,7 +22,8 @@ for blocksize in 1024 4096; do
 		dd if="$work/log" of="$loop" bs=1M conv=fsync status=none
 	}
 
-	# both EXIT CODE: e2fsck finds errors, and e4check finds CODE
+	# both EXIT CODE WHAT: e2fsck finds errors; e4check exits with EXIT and
+	# finds CODE
 	both() {
 		run e2fsck -fn "$img"
 		[ "$status" != 0 ] || fail "$3: e2fsck finds the image clean"

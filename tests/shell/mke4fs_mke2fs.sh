@@ -126,7 +126,7 @@ root_is 0700 "$(id -u)" "$(id -g)"
 check "$mke4fs" -q -F -E root_owner=5:6,tunables=dir_ireserve=64 img 16M
 root_is 0755 5 6
 
-# where mke2fs itself miscounts free blocks
+# options with which mke2fs miscounts free blocks
 rm -f img
 check "$mke4fs" -q -d src -b 2048 -G 1 -E packed_meta_blocks=1 img 100M
 sound img
@@ -150,7 +150,7 @@ same "attributes" "$(attributes img /)" "trusted.ext4.tunables "
 
 # ------------------------------------------------------------------- refused
 rm img
-# refuse OPTIONS: the message names the unsupported option
+# refuse OPTIONS PATTERN: OPTIONS are refused with a message that matches PATTERN
 refuse() {
 	# shellcheck disable=SC2086
 	mustfail 2 "$mke4fs" -d src $1 img 16M

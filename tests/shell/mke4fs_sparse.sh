@@ -96,7 +96,7 @@ for kind, make in formats.items():
             f.write(want(real, DATA, entries))
     for name, (stored, real, entries) in bad.items():
         write('bad/%s-%s' % (kind, name), make(DATA[:stored], real, entries))
-    # two blocks, the second of which libarchive takes for the end
+    # a member of two blocks of zeroes, which look like the end of the archive
     write('bad/%s-block-too-many' % kind, make(bytes(1024), 2000, [(0, 512)]))
 for name, members in {
     'gnu-no-map': gnu(DATA, 200, []),

@@ -78,7 +78,7 @@ sum=$(sha256sum <"$work/disk")
 mustfail 2 "$mke4fs" -F -E tunables=mb_order2_req=99 "$work/disk"
 [ "$(sha256sum <"$work/disk")" = "$sum" ] || fail "the device was changed"
 
-# the default of -R
+# the tunable dir_ireserve is the default of -R
 hash="-E hash_seed=$uuid"
 for pair in dir_ireserve=low:16 dir_ireserve=off:off mb_order2_req=1:exact; do
 	# shellcheck disable=SC2086

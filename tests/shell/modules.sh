@@ -20,7 +20,7 @@ echo '#include "e4layout/plan/plan.h"' >>"$work/tree/lib/e4layout/read/scan.c"
 mustfail 1 "$work/tree/scripts/modules" --check
 says 'lib/e4layout/read/scan.c:[0-9]*: e4layout/plan/plan.h'
 says 'run scripts/modules --write'
-# with any spelling of #include, and in any file
+# a wrong include is detected with any spelling of #include
 for line in '#include "../plan/plan.h"' '# include "e4layout/plan/plan.h"' \
 	' #include	<e4layout/./plan/plan.h>' \
 	'#include <e4layout/e4layout.h>'; do

@@ -70,7 +70,7 @@ for features in '-b 4096' '-b 1024' '-b 4096 -O bigalloc -C 16384' \
 	discards
 done
 
-# all blocks of the old directory, and none of the new one
+# a rebuilt directory: its old blocks are discarded, and its new blocks are not
 what='a directory'
 aged "$img" <<END
 size 64M

@@ -7,13 +7,13 @@
 
 free=--only=free
 
-# free_space IMAGE KEY: prints a figure
+# free_space IMAGE KEY: prints the figure KEY of e4frag's object free_space
 free_space() {
 	check "$e4frag" -q --json "$1"
 	json "$out" "d['free_space']['$2']"
 }
 
-# same_content: $img and $work/before have the same content for a reader.
+# same_content: $img is sound and has the content whose digest is $work/before.
 same_content() {
 	clean "$img"
 	digest -z "$img" >"$work/after"

@@ -41,7 +41,7 @@ for bs in 1024 4096; do
 				echo "scatter /swap$n frags 700 blocks 1 gap 1"
 			done
 		done
-		# the fewest extents, but too many fragments
+		# a swap file with the fewest extents and too many fragments
 		echo "scatter /swap11 frags 12 blocks 40 gap 1 alternate"
 		echo "scatter /short frags 9 blocks $((4096 / bs))"
 		echo "scatter /kernel frags 9 blocks 2 flags immutable"

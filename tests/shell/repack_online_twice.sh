@@ -31,7 +31,7 @@ kill "$pid"
 wait "$pid" || fail "the first run failed: $(cat "$work/first")"
 undefer "kill $pid 2>/dev/null"
 
-# the lock ends with the run
+# after the first run has ended, another run finds free space
 check "$e4repack" --json "$work/mnt"
 [ "$(json "$out" 'd["done"]["files"]')" -gt 0 ] || fail "nothing is repacked afterwards"
 md5sum --quiet -c "$work/sums" || fail "other contents"

@@ -93,7 +93,7 @@ for signal in INT TERM; do
 	unchanged "$work/before" "$work/after"
 done
 
-# kills after the end do not count
+# kills that come after the end of a run do not count
 runs=0
 killed=0
 replayed=0
@@ -111,7 +111,8 @@ for ms in $moments; do
 	[ "$status" = 0 ] || killed=$((killed + 1))
 	run e2fsck -fy "$img"
 	[ "$status" -le 1 ] || { show_run; fail "$what: e2fsck: $status"; }
-	# the superblock's count is updated on closing, like the kernel's
+	# e4repack, like the kernel, updates the free counts of the superblock on
+	# closing
 	sed '/^Free blocks count wrong (/,/^Fix? yes$/d' "$out" >"$work/fsck"
 	! grep -q '? yes' "$work/fsck" ||
 		{ show_run; fail "$what: e2fsck repaired"; }
@@ -122,7 +123,7 @@ for ms in $moments; do
 	unchanged "$work/before" "$work/after"
 done
 echo "$runs runs, $killed killed on the way, $replayed journals replayed"
-# the number depends on the machine's speed
+# the number of killed runs depends on the machine's speed
 [ "$killed" -gt 0 ] || fail "no run was killed on the way"
 
 # the second signal kills the run, and the command to run is printed

@@ -421,9 +421,7 @@ START_TEST(agrees_with_libext2fs)
 }
 END_TEST
 
-/*
- * -------------------------------------------- directories too large for pairs
- */
+/* ----------------------------------- directories that are read in two parts */
 
 struct cutter {
 	struct e4l_dirs *d;
@@ -518,7 +516,10 @@ static void put_entry(char *p, uint32_t ino, uint16_t rec_len, uint8_t len,
 	memcpy(p + 8, name, len);
 }
 
-/* One character per step: the first of an entry's name, or '!'. */
+/*
+ * Walks over a block.  Returns a character for each step: the first character
+ * of an entry's name, or '!' for an invalid entry.
+ */
 static const char *walk(const char *block, size_t len, bool encrypted)
 {
 	struct struct_ext2_filsys fs = { .super = &super, .blocksize = 1024 };

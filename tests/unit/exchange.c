@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Quotas and trails, on random tables: no directory needs more blocks than
- * before, all inodes are assigned, and each move finds a free place.
+ * The exchange of inodes (quotas and trails), on random inode tables: no
+ * directory needs more blocks than before, all inodes are assigned, and each
+ * move finds a free place.
  */
 #include "config.h"
 #include <stdlib.h>

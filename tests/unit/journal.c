@@ -4,7 +4,7 @@
 #include "e4layout/journal/change.h"
 #include "journal.h"
 
-/* 1: e2fsck has corrected something, and the filesystem is sound */
+/* e2fsck exits with 1 if it has corrected all errors */
 #define REPLAY "e2fsck -fy %s >/dev/null 2>&1; [ $? -le 1 ]"
 
 START_TEST(e2fsck_replays)
@@ -43,7 +43,8 @@ START_TEST(closes_clean)
 	ck_assert_uint_eq(count_blocks(&img, FILE_BLOCKS, 1),
 			  FILE_BLOCKS - 10);
 	/*
-	 * only the byte count and the bytes that compensate for it have changed
+	 * only s_kbytes_written has changed, and the bytes at the end of
+	 * s_last_mounted that keep the checksum
 	 */
 	after = img.fs->orig_super;
 	ck_assert_uint_gt(ext2fs_le64_to_cpu(after->s_kbytes_written),
