@@ -85,8 +85,8 @@ accidents() {
 # is empty, also runs OPERATION_steps.
 steps=yes
 crowded() {
-	for scenario in crowded-1k crowded-bigalloc-4k ${2:-}; do
-		[ ! "$quick" ] || [ "$scenario" != "${2:-}" ] || steps=
+	for scenario in crowded-bigalloc-4k crowded-1k ${2:-}; do
+		[ ! "$quick" ] || [ "$scenario" = crowded-bigalloc-4k ] || steps=
 		for operation in "$1" ${steps:+"$1_steps"}; do
 			trial -o "$operation" -c "$scenario"
 			[ "$(writes)" -gt 0 ] ||

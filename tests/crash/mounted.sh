@@ -149,7 +149,7 @@ stops ${E4L_POINTS:-pwrite64:1 fsync:3 fsync:4 fsync:5 pwrite64:16 fsync:6 \
 
 # after the last write
 for when in $(turns); do
-	try fsync "$last" $when
+	try fsync "$last" "$when"
 	same "$what: exit" "$code" 0
 done
 
