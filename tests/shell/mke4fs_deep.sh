@@ -10,8 +10,8 @@ cd "$work"
 # nested directories with names of 11 bytes, and two files in every hundredth
 cat >deep.py <<'EOT'
 import os, sys
-top, task = sys.argv[1:]
-LEVELS = 5000
+top, task, levels = sys.argv[1:]
+LEVELS = int(levels)
 os.chdir(top)
 for i in range(LEVELS):
     if task == "make" and i % 100 == 99:
@@ -29,7 +29,8 @@ for i in range(LEVELS):
 assert not os.listdir()
 EOT
 mkdir src
-check python3 deep.py src make
+levels=$(in_full && echo 5000 || echo 1000)
+check python3 deep.py src make "$levels"
 defer "rm -rf '$work/src'"
 tar -C src -cf deep.tar .
 check "$mke4fs" -q --threads=3 -d src img
@@ -38,7 +39,7 @@ check "$mke4fs" -q -d deep.tar tarred
 for made in img copy tarred; do
 	sound "$made"
 	mount_image "$made" mnt ro,noload
-	check python3 deep.py mnt look
+	check python3 deep.py mnt look "$levels"
 	umount mnt
 	undefer "umount 'mnt'"
 done
