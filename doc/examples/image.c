@@ -59,7 +59,7 @@ static errcode_t fill(struct e4l *e, struct e4l_tree *t, int fd)
 	return err;
 }
 
-/* Prints the error, if any, with the source file that caused it, if any. */
+/* Prints @err, with the file that caused it if known.  True: no error. */
 static bool done(errcode_t err, struct e4l_tree *t, const char *source,
 		 const char *device)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Random changes of files and directories, and a check of what a crash left.
+ * Random changes of files and directories, and a check of the filesystem after
+ * a crash.
  *
  *  fuzz run DIR SEED WORKERS MILLISECONDS FC_INFO
  *	Let WORKERS processes change their own directories below DIR. After
@@ -774,7 +775,7 @@ struct contents {
 	int base[SECTORS];		/* value of cur[] at the last sync */
 	int sync[SECTORS];		/* last operation that synced */
 	int zero[SECTORS];		/* last operation that zeroed */
-	int size, min, max;		/* size, and its limits since the sync */
+	int size, min, max;		/* size; extremes since the last sync */
 };
 
 static void size_is(struct contents *c, int size)

@@ -22,9 +22,9 @@ left() {
 	bytes_of y /g
 }
 
-# removed FIRST FEATURE: print how many of 4096 bytes are there that were synced
-# after rmdir.  If FIRST is empty, their file reuses the directory's inode number;
-# otherwise, the file is older than the directory.
+# removed FIRST FEATURE: print how many of 4096 bytes survive that were written to
+# /new and synced after rmdir.  If FIRST is empty, /new reuses the inode number of the
+# directory; otherwise, /new is older than the directory.
 removed() {
 	new_disk 32 -O "fast_commit,$2"
 	cut_power <<-END >/dev/null

@@ -8,8 +8,8 @@
 # disk takes 200 ms.
 . "$(dirname "$0")/common.sh"
 
-# window CHANGE: print "ok" if the disk has no errors after CHANGE was made during
-# a fast commit and the power was cut after it
+# window CHANGE: print "ok" if the filesystem has no errors after CHANGE during a fast
+# commit and a power cut after the commit
 window() {
 	new_disk 32 -O fast_commit
 	cut_power <<-END >/dev/null

@@ -80,8 +80,8 @@ corpus --each "${E4L_CORRUPT_EACH:-1}" --part "$part" --judge "$judge"
 cat "$out"
 [ "$status" = 0 ] || fail "the two disagree, or one of them crashed"
 
-# Random cases of these images, and of the images of all installed programs
-# that write ext4.
+# Random cases of the images of bases/, and of images that all installed programs
+# that write ext4 have made.
 mkdir "$work/images"
 "$top_srcdir/tests/corrupt/writers/make" "$top_builddir" "$work/images"
 corpus --random "${E4L_CORRUPT_RANDOM:-10}" --images "$work/images" \

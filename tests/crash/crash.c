@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The driver: scenarios, kinds of accidents, and their numbers. */
+/* The options of the crash harness, and loops over scenarios and accidents. */
 #include "config.h"
 #include <getopt.h>
 #include <signal.h>

@@ -50,8 +50,8 @@ struct tap_log {
 };
 
 /*
- * Stacks over unix_io_manager, without its cache.  Files are opened by the last
- * log that was set.
+ * Stacks over unix_io_manager, without its cache.  A channel records to the log
+ * that was set last before the channel was opened.
  */
 extern io_manager tap_io_manager;
 void tap_set(struct tap_log *log);

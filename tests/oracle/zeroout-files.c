@@ -47,7 +47,8 @@ static int open_file(const char *dir, unsigned int i, int flags)
 
 /*
  * Gives each file a size and preallocated ranges, some of them after a hole or
- * beyond the end.  Files grow alternately, so that their blocks are fragmented.  One file in 10 is long enough for several leaves.
+ * beyond the end.  Files grow alternately, so that their blocks are fragmented.
+ * One file in 10 is long enough for several leaves.
  */
 static void create(const char *dir, unsigned int seed, unsigned int count)
 {

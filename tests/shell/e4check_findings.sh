@@ -196,7 +196,7 @@ check "$e4check" --layout-only "$img"
 ! grep -q '^layout: directory-linear' "$out" ||
 	{ show_run; fail "not fixed"; }
 
-# An invalid value, as another program could have stored it.
+# An invalid value of a tunable, as another program could have stored it.
 rm -f "$img"
 mke2fs -qq -F -t ext4 "$img" 16M >/dev/null
 check debugfs -w -R \

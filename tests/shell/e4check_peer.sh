@@ -68,8 +68,8 @@ grep -q 'Fast link dest: "target"' "$out" || fail "the copy of the link differs"
 change 'sif link blocks 4'
 unclean inode-blocks "i_blocks that counts more than the value"
 
-# Lustre's EA inodes refer to their user by mtime and generation, and i_blocks
-# does not count them
+# Lustre's EA inodes refer to the inode that uses them by mtime and generation; its
+# i_blocks does not count them
 for size in 256 128; do
 	made -I "$size" -O ea_inode
 	change "write $work/text f"

@@ -26,7 +26,7 @@ check debugfs -w -R 'set_inode_field /split links_count 3' damaged.0
 mkdir source
 echo text >source/file
 
-# transcript FILE: the commands of FILE, with their present output.
+# transcript FILE: prints the commands of FILE, each with its actual output.
 transcript() {
 	grep '^\$ ' "$1" | while read -r _ command; do
 		for name in image damaged simple; do

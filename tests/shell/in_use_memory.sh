@@ -84,8 +84,8 @@ if can_trace; then
 	detach "$second"
 fi
 
-# A partition is changed through the kernel's own device, whose cache is not
-# the disk's: both must have the same content.
+# The kernel's device of a partition has a page cache of its own: after a change
+# of the filesystem, this device and the disk must have the same content.
 require_program sfdisk addpart
 umount "$work/mnt"
 undefer "umount $work/mnt"

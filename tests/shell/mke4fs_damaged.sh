@@ -38,8 +38,8 @@ refused() {
 	[ ! -e "$work/img" ] || fail "an image is left behind"
 }
 
-# leaves_out STATUS PATH...: with --skip-damaged, exactly these files are
-# omitted
+# leaves_out STATUS PATH...: --skip-damaged omits exactly the files PATH..., and
+# exits with STATUS
 leaves_out() {
 	wanted=$1
 	shift
@@ -123,7 +123,8 @@ mkdir "$work/inline" "$work/inline/d"
 echo "all in i_block" | tee "$work/inline/f" >"$work/inline/d/f"
 seq 40 >"$work/inline/g"
 cp "$work/inline/f" "$work/inline/g" "$work"
-# inline REQUEST...: the file is copied after these requests
+# inline REQUEST...: makes a source with inline data, changes it by REQUESTs to
+# debugfs, and copies it
 inline() {
 	rm -f "$work/from" "$work/img"
 	check mke2fs -q -t ext4 -I 256 -O inline_data -b 1024 \

@@ -288,7 +288,7 @@ refuse "from: an ext2, .* not an archive: use --from=$work/from" \
 mustfail 1 timeout 10 "$mke4fs" "$work/from?offset=99999999999999"
 says 'from: .*offset .*99999999999999 '
 
-# files that cannot contain a filesystem, without waiting for them
+# files that cannot contain a filesystem are refused at once
 mkfifo "$work/fifo"
 mustfail 1 timeout 10 "$mke4fs" "$work/fifo"
 says 'fifo: neither .* regular file'

@@ -136,7 +136,8 @@ refused() {
 	says 'source .*the image'
 	same 'the sources' "$(sha256sum upper/up.* lower/low.*)" "$sums"
 }
-# looped FILE.img OTHER: the same with a loop device of either file
+# looped FILE OTHER: FILE and OTHER are two names of the same files.  mke4fs refuses a
+# loop device of FILE as target of OTHER, or as source for OTHER.
 looped() {
 	attach "$1.img"
 	refused "$2.img" --from="$loop"

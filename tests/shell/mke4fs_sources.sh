@@ -106,7 +106,7 @@ mustfail 1 "$mke4fs" -q --from="$loop" "$work/img2" 100M
 says 'mounted'
 [ ! -e "$work/img2" ] || fail "an image is left behind"
 umount "$work/dev"
-# Without quota in the kernel, this requires an unmounted filesystem.
+# A kernel without quota can set project IDs only with debugfs, while unmounted.
 check tune2fs -O project "$loop"
 check debugfs -w -R 'set_inode_field dir/large projid 77' "$loop"
 run e2fsck -fy "$loop"	# creates the project quota

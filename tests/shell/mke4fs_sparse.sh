@@ -123,7 +123,7 @@ for archive in good/*; do
 	rm img
 done
 
-# as GNU tar writes them, with maps of several blocks
+# sparse files as GNU tar stores them, with maps of several blocks
 mkdir src
 python3 - <<'P'
 with open('src/file', 'wb') as f:

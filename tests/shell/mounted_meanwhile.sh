@@ -57,8 +57,8 @@ for options in ro,noload rw; do
 	done
 done
 
-# one message, also with an undo file, whose end detects the mount as well.
-# Each write waits until the other mount exists.
+# There is one message, although closing the undo file detects the mount as well.
+# Each write is delayed, so that the mount exists before the run ends.
 require_strace
 aged "$img" <<'END'
 size 24M

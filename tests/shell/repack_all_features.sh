@@ -23,7 +23,7 @@ clean() {
 	sound $journal "$1"
 }
 
-# e2fsck uses its cache for two seconds
+# e2fsck uses cached information about devices for two seconds
 BLKID_FILE=$work/blkid.tab
 export BLKID_FILE
 renumbered=0

@@ -29,7 +29,7 @@ repack() {
 }
 
 # report KEY: prints a figure of the last repack, such as planned.files;
-# cost.KEY is the plan's in a dry run, otherwise the actual cost.
+# cost.KEY is the planned cost after a dry run, otherwise the actual cost.
 report() {
 	/usr/bin/python3 -c '
 import json, sys

@@ -45,7 +45,8 @@ planned_and_done() {
 	nothing_to_do "$img" "$@" $protection
 }
 
-# filesystems that cannot be improved: whole clusters, or only indirect maps
+# leaves_excess: excess extents remain with bigalloc, where only whole clusters
+# move, and in filesystems that have only indirect maps.
 leaves_excess() {
 	case $what in
 	bigalloc* | ext2 | ext3 | indirect) ;;
@@ -54,14 +55,15 @@ leaves_excess() {
 }
 
 work_on() {
-	# see repack_journal.sh
+	# repack_journal.sh tests an external journal
 	[ "$what" != external-journal ] || return 0
 	was=$(excess "$img")
 	planned_and_done '' --zeroout=off
 	echo "$what: $was excess extents, $(excess "$img") left"
 	images=$((images + 1))
 	leaves_excess || same "$what: excess" "$(excess "$img")" 0
-	# opening takes five seconds; without --full, every other image is enough
+	# opening an image with MMP takes seconds; without --full, every other
+	# image is enough
 	[ "$what" = mmp ] || { ! in_full && [ $((images % 2)) = 0 ]; } ||
 		planned_and_done -z --zeroout=1M
 }

@@ -36,8 +36,8 @@ in_copy() {
 	rm "$work/copy"
 }
 
-# files of 16 KiB with holes of the same length between them, files in these
-# holes, and one free part
+# small files with free extents of 16 KiB between them, files in such free extents,
+# and a large file that leaves one free region
 aged "$img" <<'END'
 size 1G
 mke2fs -N 16384 -m 0

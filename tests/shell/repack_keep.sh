@@ -13,7 +13,7 @@ sign() {
 		seek=$((block * bs + $2 % bs))
 }
 
-# where PATH: prints its blocks
+# where PATH: prints the blocks of PATH
 where() {
 	debugfs -R "blocks $1" "$img" 2>/dev/null
 }

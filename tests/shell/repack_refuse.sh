@@ -29,7 +29,7 @@ both() {
 	cmp "$err" "$work/sentence" || fail "a plan: $(cat "$err")"
 }
 
-# refuse PATTERN [OPTION...]: both are refused, and nothing is changed.
+# refuse PATTERN [OPTION...]: a run and a plan are refused, and nothing is changed.
 refuse() {
 	pattern=$1
 	shift

@@ -7,7 +7,7 @@
 no_leak_check
 
 probe=$top_builddir/tests/tools/stop_probe
-# where PATH: prints its blocks
+# where PATH: prints the blocks of PATH
 where() {
 	debugfs -R "blocks $1" "$img" 2>/dev/null
 }

@@ -606,7 +606,7 @@ ext2_ino_t dir_find(struct lab *l, const struct node *dir, const char *name,
 }
 
 /*
- * Converts a removed entry to the disk's byte order.  Like in Linux, its bytes
+ * Converts a removed entry to the disk's byte order.  As in Linux, its bytes
  * stay in the block, but libext2fs swaps only entries that it can reach.
  */
 static void leave_on_disk(struct ext2_dir_entry *de)

@@ -143,7 +143,7 @@ START_TEST(keeps_to_windows_in_turns)
 			last[d] = block;
 		}
 	}
-	/* per directory: its own block, its first file's, its window's */
+	/* 3 blocks per directory: its own, its first file's, its window's */
 	ck_assert_uint_le(blocks, 3 * n + 1);
 	free(dirs);
 	free(last);
@@ -263,9 +263,9 @@ static void use_inodes(struct rig *r, dgrp_t group, uint32_t left)
 }
 
 /*
- * A file without a window goes into the first group with a free inode of its
- * directory's flex group; without flex groups, and without a free inode in the
- * directory's group, to a group chosen by a hash of the directory.
+ * A file without a window goes to the first group with a free inode in its
+ * directory's flex group.  Without flex groups, if its directory's group has no
+ * free inode, it goes to a group chosen by a hash of the directory.
  */
 START_TEST(begins_where_linux_does_without_windows)
 {

@@ -156,7 +156,7 @@ START_TEST(flushes_are_few)
 	make_files(&f);
 	fs = open_guarded(&f);
 	ck_assert_int_eq(scribble_on(fs, 400), 0);
-	/* three for an empty file, three for its records, one for the device */
+	/* flushes: 3 for an empty undo file, 3 for records, 1 for the device */
 	ck_assert_uint_le(tap.flushes, 7);
 	ck_assert_int_eq(scribble_on(fs, 400), 0);
 	ck_assert_uint_le(tap.flushes, 11);

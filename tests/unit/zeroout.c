@@ -24,7 +24,7 @@ static const struct {
 	/* the tail: up to the limit, including the write */
 	{ 1092, 1, 8, 9999, { 1092, 8, 0, 7 } },
 	{ 1091, 1, 8, 9999, { 1091, 1, 0, 0 } },
-	/* both: the head's limit includes the tail */
+	/* head and tail: the limit for the head includes the tail */
 	{ 1050, 1, 101, 9999, { 1000, 100, 50, 49 } },
 	{ 1050, 1, 100, 9999, { 1050, 50, 0, 49 } },
 	/* zero nothing before a write to the end, but the rest after the start */
@@ -219,7 +219,7 @@ START_TEST(merges_and_passes_on)
 	ck_assert_int_eq(e4l_zeroout_file_new(&ex, 1, 1024, 1000, &f), 0);
 	e4l_zeroout_file_write(f, 500, 1, 0, NULL, NULL);
 	ck_assert_uint_eq(e4l_zeroout_file_extents(f, NULL), 3);
-	/* adjacent extents take these blocks, and nothing is zeroed */
+	/* the blocks are added to the adjacent extents; nothing is zeroed */
 	e4l_zeroout_file_write(f, 501, 1, 999, NULL, NULL);
 	e4l_zeroout_file_write(f, 499, 1, 999, NULL, NULL);
 	ck_assert_uint_eq(e4l_zeroout_file_extents(f, got), 3);
