@@ -113,7 +113,7 @@ static int verdict(const struct e4check *check, errcode_t err)
 		return FSCK_CANCELED;
 	}
 	if (err && !f->count[F_SUPER_FIELD]) {
-		say_e4l(check->target.name, check->e, err);
+		target_say_e4l(&check->target, check->e, err);
 		return FSCK_FAILED;
 	}
 	if (!(check->args.json ? e4check_print_json(check) :

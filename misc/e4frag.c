@@ -238,7 +238,7 @@ static void say_failure(const struct e4frag *frag, errcode_t err)
 		say("%s: interrupted after %u of %u block groups",
 		    frag->target.name, frag->groups_done, frag->groups_all);
 	else if (!frag->failure_said)
-		say_e4l(frag->target.name, frag->e, err);
+		target_say_e4l(&frag->target, frag->e, err);
 }
 
 /* Reads the filesystem for all requested reports. */

@@ -240,19 +240,9 @@ static void answer_signals(void *priv)
 	interrupt_say(&r->interrupt, r->first, r->second);
 }
 
-/*
- * Whether @err is damage, or an inconsistency that changes of a mounted
- * filesystem can cause.
- */
-static bool is_damage(errcode_t err)
-{
-	return err == E4L_ET_CHANGED || say_is_damage(err);
-}
-
 static void say_why_failed(const struct e4repack *r, errcode_t err)
 {
 	const char *name = r->target.name;
-	char what[160];
 
 	if (err == E4L_ET_INTERRUPTED)
 		say("%s: interrupted during planning; nothing was changed",
@@ -260,17 +250,10 @@ static void say_why_failed(const struct e4repack *r, errcode_t err)
 	else if (r->online && err == EROFS)
 		say("%s: mounted read-only on %s: unmount the filesystem first",
 		    name, r->target.mount_point);
-	else if (is_damage(err) && r->target.mount_point)
-		say("%s: %s: %s: the mounted filesystem was changed during "
-		    "the run, or is damaged", name,
-		    e4l_detail_text(r->e, what, sizeof(what)),
-		    error_message(err));
-	else if (is_damage(err) && !r->result.done.transactions)
-		say("%s: %s: %s: run e2fsck -f %s", name,
-		    e4l_detail_text(r->e, what, sizeof(what)),
-		    error_message(err), r->target.e2fs_name);
-	else
+	else if (r->result.done.transactions)
 		say_e4l(name, r->e, err);
+	else
+		target_say_e4l(&r->target, r->e, err);
 }
 
 static void say_failure(const struct e4repack *r, errcode_t err)

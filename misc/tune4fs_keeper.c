@@ -118,14 +118,8 @@ bool keeper_is_damage(errcode_t err)
 
 void keeper_say(const struct keeper *p, errcode_t err)
 {
-	char what[160];
-
-	if (p->dir < 0 && say_is_damage(err))
-		say("%s: %s: %s: run e2fsck -f %s", p->name,
-		    e4l_detail_text(p->e, what, sizeof(what)),
-		    error_message(err), p->target.e2fs_name);
-	else if (p->dir < 0)
-		say_e4l(p->name, p->e, err);
+	if (p->dir < 0)
+		target_say_e4l(&p->target, p->e, err);
 	else
 		say_error(p->name, "reading the tunables", err);
 }
@@ -206,7 +200,7 @@ static void say_change_error(const struct target *t, errcode_t err)
 		    "debugfs -w -R 'feature ext_attr' %s", t->name,
 		    t->e2fs_name);
 	else
-		say_e4l(t->name, t->e, err);
+		target_say_e4l(t, t->e, err);
 }
 
 static bool write_offline(struct keeper *p, const struct tune4fs *cfg,

@@ -45,7 +45,10 @@ bool say_is_full(const char *path);
 /* As say_error(), for a failure of the library; WHAT is the detail of @e. */
 void say_e4l(const char *target, const struct e4l *e, errcode_t err);
 
-/* Whether @err means that the filesystem is damaged and e2fsck must be run. */
+/*
+ * Whether @err means that the filesystem is damaged, or was changed by another
+ * program meanwhile.
+ */
 bool say_is_damage(errcode_t err);
 
 /* Whether @err is one of the errors for a lack of memory. */

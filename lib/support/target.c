@@ -514,6 +514,24 @@ errcode_t target_only(const struct target *t, struct e4l *e,
 	return e4l_subtree(e, &path, 1, &bad, ret);
 }
 
+/* ------------------------------------------------------------------ errors */
+
+void target_say_e4l(const struct target *t, const struct e4l *e, errcode_t err)
+{
+	char what[160];
+
+	if (!e || (!say_is_damage(err) && err != E4L_ET_JOURNAL_RECOVERY))
+		say_e4l(t->name, e, err);
+	else if (t->mount_point)
+		say("%s: %s: %s: the mounted filesystem was changed during "
+		    "the run, or is damaged", t->name,
+		    e4l_detail_text(e, what, sizeof(what)), error_message(err));
+	else
+		say("%s: %s: %s: run e2fsck %s %s", t->name,
+		    e4l_detail_text(e, what, sizeof(what)), error_message(err),
+		    err == E4L_ET_JOURNAL_RECOVERY ? "-p" : "-f", t->e2fs_name);
+}
+
 /* ------------------------------------------------------------------- close */
 
 bool target_close(struct target *t)

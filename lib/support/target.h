@@ -184,6 +184,12 @@ errcode_t target_only(const struct target *t, struct e4l *e,
 		      bool *said);
 
 /*
+ * As say_e4l(); but if @err means damage or a journal that needs recovery, with
+ * the command of e2fsck to run.
+ */
+void target_say_e4l(const struct target *t, const struct e4l *e, errcode_t err);
+
+/*
  * Closes @t and frees its memory; libext2fs writes nothing at this point.
  * Returns false after printing the error.  If the undo file failed
  * (undo_guard_failed()), the message contains the remedy.

@@ -151,7 +151,7 @@ bool verify_findings(const struct target *t, struct e4l *e,
 		say("%s: interrupted during the check; nothing was changed",
 		    t->name);
 	else if (err)
-		say_e4l(t->name, e, err);
+		target_say_e4l(t, e, err);
 	return !err;
 }
 
