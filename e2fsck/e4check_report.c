@@ -45,15 +45,16 @@ static void print_finding(const struct e4check *check,
 }
 
 /*
- * Returns the command that fixes @id; NULL: no command, or the filesystem is
- * mounted.
+ * Returns the command that fixes @id.  NULL: no command, or something else must
+ * be done first: unmount, mount, or restore the superblock.
  */
 static const char *fix_of(const struct e4check *check, enum finding_id id)
 {
-	bool mount = check->target.mount_point ||
-		     check->found.count[F_JOURNAL_FAST];
+	bool later = check->target.mount_point ||
+		     check->found.count[F_JOURNAL_FAST] ||
+		     check->found.count[F_SUPER_FIELD];
 
-	return mount ? NULL : fix_command(e4l_finding_table[id].fix);
+	return later ? NULL : fix_command(e4l_finding_table[id].fix);
 }
 
 static void print_command(const struct e4check *check, const char *what,

@@ -27,6 +27,8 @@ enum e4l_fix {
 	E4L_FIX_CLEAR_JOURNAL_UUID,	/* clearing s_journal_uuid */
 	/* writing all backups of the superblock and the group descriptors */
 	E4L_FIX_WRITE_BACKUPS,
+	/* clearing the resize inode; e2fsck -fy then makes it anew */
+	E4L_FIX_CLEAR_RESIZE_INODE,
 	E4L_FIX_REPACK_MERGE,	/* a repack of trees, without zeroing */
 	E4L_FIX_REPACK_ZERO,	/* a repack of trees */
 	E4L_FIX_REPACK_MOVE,	/* a repack of files */

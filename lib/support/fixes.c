@@ -18,6 +18,8 @@ static const char *const commands[E4L_FIXES] = {
 	 */
 	[E4L_FIX_WRITE_BACKUPS] =
 		"(echo dirty; echo close -a) | debugfs -w -f -",
+	/* e2fsck does not find such an entry, but makes a missing inode anew */
+	[E4L_FIX_CLEAR_RESIZE_INODE] = "debugfs -w -R 'clri <7>'",
 	[E4L_FIX_REPACK_MERGE] = "e4repack --only=trees",
 	[E4L_FIX_REPACK_ZERO] = "e4repack --only=trees",
 	[E4L_FIX_REPACK_MOVE] = "e4repack",

@@ -228,18 +228,19 @@ static bool leaf_ends_late(struct check *ck, const struct ext2_inode *inode,
 
 /*
  * Whether e2fsck accepts @damage, which the scan cannot decode.  *@id is then
- * the finding, a warning.
+ * the finding, a warning, and *@got its wrong value.
  */
 static bool is_mild(struct check *ck, const struct e4l_damage *damage,
-		    enum finding_id *id)
+		    enum finding_id *id, uint64_t *got)
 {
 	struct ext2_inode inode;
+	const struct ext3_extent_header *h = (const void *)inode.i_block;
 
 	if (!damage->ino ||
 	    e4l_check_noted(ck, ext2fs_read_inode(ck->fs, damage->ino, &inode)))
 		return false;
 	if (damage->why == E4L_ET_BLOCK_RANGE) {
-		*id = F_RESIZE_INODE;
+		*id = F_RESIZE_INODE_SUPER;
 		return damage->ino == EXT2_RESIZE_INO &&
 		       names_super_alone(ck, &inode, damage->blk);
 	}
@@ -248,7 +249,8 @@ static bool is_mild(struct check *ck, const struct e4l_damage *damage,
 		return inode.i_flags & EXT4_VERITY_FL &&
 		       leaf_ends_late(ck, &inode, damage->blk);
 	}
-	*id = F_EXTENT_DEPTH;
+	*id = F_EXTENT_ROOT_DEPTH;
+	*got = ext2fs_le16_to_cpu(h->eh_depth);
 	return damage->why == E4L_ET_EXTENT_DEPTH && !damage->blk &&
 	       is_empty_and_deep(&inode);
 }
@@ -257,13 +259,14 @@ static errcode_t on_damage(const struct e4l_damage *damage, void *priv)
 {
 	struct check *ck = priv;
 	enum finding_id mild;
+	uint64_t got = 0;
 	size_t i;
 
 	ck->maps_damaged = true;
-	if (is_mild(ck, damage, &mild)) {
-		ck->resize_super += mild == F_RESIZE_INODE;
+	if (is_mild(ck, damage, &mild, &got)) {
+		ck->resize_super += mild == F_RESIZE_INODE_SUPER;
 		e4l_findings_add(ck->found, mild, (struct finding) {
-			.ino = damage->ino, .blk = damage->blk });
+			.ino = damage->ino, .blk = damage->blk, .got = got });
 		return 0;
 	}
 	for (i = 0; i < sizeof(damages) / sizeof(*damages); i++)
