@@ -70,6 +70,12 @@ in_full() {
 	[ ! "${E4L_QUICK:-}" ]
 }
 
+# in_third N FIRST: true with --full; otherwise for one in three N, from FIRST
+# (0 to 2).
+in_third() {
+	in_full || [ $(($1 % 3)) = "$2" ]
+}
+
 # skip REASON: ends the test as skipped.
 skip() {
 	echo "$test_name: skipped: $*" >&2
@@ -92,6 +98,11 @@ man_formats() {
 		[ ! -s "$err" ] || { show_run; fail "$1"; }
 	done
 	[ "$(wc -l <"$out")" -le 500 ] || fail "$1: more than 500 lines"
+}
+
+# python3: the system's, as in json(); another one in PATH may be a slow script.
+python3() {
+	/usr/bin/python3 "$@"
 }
 
 # has_program PROGRAM, can_trace, can_unshare, is_root, can_mount: conditions of a part of a
