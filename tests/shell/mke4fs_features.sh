@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# 70 combinations of mke2fs' features: each image and a copy of each image is
-# clean and, as read by the kernel, equals its source.
+# 70 combinations of mke2fs' features: each image and a copy of each image (without
+# --full: of one in three images) is clean and, as read by the kernel, equals its
+# source.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_loop
@@ -31,6 +32,7 @@ try() {
 	test_name="mke4fs_features: $*"
 	check "$mke4fs" --quiet -d "$work/$source" "$@" "$work/img" 64M
 	equals "$work/img" "$work/$source"
+	in_third $n 0 || return 0
 	rm -f "$work/copy"
 	check "$mke4fs" --quiet -b 4096 -I 512 -O ea_inode,project,inline_data \
 		--from="$work/img" "$work/copy"
@@ -42,7 +44,7 @@ try() {
 turn=0
 in_turn() {
 	turn=$((turn + 1))
-	in_full || [ $((turn % 3)) = 0 ]
+	in_third $turn 0
 }
 
 for block in 1024 2048 4096; do

@@ -46,7 +46,7 @@ work_on() {
 	images=$((images + 1))
 }
 
-half=0
+third=0
 each_recipe work_on
 [ $((2 * renumbered)) -gt "$images" ] ||
 	fail "in $renumbered of $images inodes have other numbers"
