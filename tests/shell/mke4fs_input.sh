@@ -18,14 +18,18 @@ pack() {
 zeroes() {
 	head -c "$1" /dev/zero
 }
-# both FILE: the image has the content of a and b
+# both FILE: the image has the content of a and b, also when the file is read from
+# standard input; without --full, from there in one of three calls
+calls=0
 both() {
+	calls=$((calls + 1))
 	rm -f img
 	check "$mke4fs" -q -d "$1" img
 	has img one/x 1
 	has img two/y 2
 	has img same second
 	clean img
+	in_third $calls 0 || return 0
 	"$mke4fs" -q -d - img2 <"$1" || fail "$1: not from its redirection"
 	rm -f img2
 	# shellcheck disable=SC2002
@@ -353,22 +357,24 @@ for epoch in -1 +5 ' 5' '5 ' abc 0x10 1e3 2147483648 99999999999999999999; do
 done
 
 # a pipe can have endless zeroes, instead of an archive or after one
-firsts='/dev/null a.tar'
-in_full || firsts=a.tar		# reads gigabytes
-for first in $firsts; do
-	# shellcheck disable=SC2016
-	mustfail 1 sh -c 'cat "$1" /dev/zero | "$0" -q -d - img' "$mke4fs" "$first"
-	one_sentence mke4fs
-	says 'cannot read: too many zeroes .--max-size'
+for first in /dev/null a.tar; do
 	# shellcheck disable=SC2016
 	mustfail 1 sh -c 'cat "$1" /dev/zero |
 		"$0" -q --max-size=2M -d - img' "$mke4fs" "$first"
+	one_sentence mke4fs
+	says 'cannot read: too many zeroes .--max-size'
+	in_full || continue	# reads gigabytes
+	# shellcheck disable=SC2016
+	mustfail 1 sh -c 'cat "$1" /dev/zero | "$0" -q -d - img' "$mke4fs" "$first"
+	one_sentence mke4fs
 	says 'cannot read: too many zeroes .--max-size'
 done
 # shellcheck disable=SC2016
 check sh -c 'head -c 100M /dev/zero | cat a.tar - | "$0" -q -d - img' "$mke4fs"
 
 # data that are compressed once may be all zeroes
-zeroes 30000000 | bzip2 >z
-cat z z z z z z z z z z >z.bz2
-check "$mke4fs" -q -d z.bz2 img
+if in_full; then
+	zeroes 30000000 | bzip2 >z
+	cat z z z z z z z z z z >z.bz2
+	check "$mke4fs" -q -d z.bz2 img
+fi
