@@ -290,7 +290,7 @@ needs "$img" >"$work/needs"
 never_worse "$work/needed" "$work/needs"
 
 # ---- random filesystems
-for seed in $(seq "${E4L_RANDOM:-$(in_full && echo 12 || echo 4)}"); do
+for seed in $(seq "${E4L_RANDOM:-$(in_full && echo 12 || echo 2)}"); do
 	what="random $seed"
 	/usr/bin/python3 - "$seed" >"$work/random" <<'END'
 import random, sys

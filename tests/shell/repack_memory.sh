@@ -44,10 +44,12 @@ left() {
 	json "$out" "sum(s['count'] for s in d['skipped'] if s['reason'] == '$1')"
 }
 
-two 300000 4096
-for mem in 96M 50%; do
-	within -n --no-undo "--mem=$mem" "$work/img"
-done
+if in_full; then
+	two 300000 4096
+	for mem in 96M 50%; do
+		within -n --no-undo "--mem=$mem" "$work/img"
+	done
+fi
 two 300000 1024
 for mem in 96M 50%; do
 	cp --sparse=always "$work/img" "$work/$mem"
