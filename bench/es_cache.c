@@ -258,7 +258,7 @@ static void long_list(struct replay *r)
 	}
 }
 
-/* A hot set of half of the limit, and twice as many writes. */
+/* A hot set that fits in half of the limit, beside streams of writes. */
 static void hot_set(struct replay *r)
 {
 	enum { INODES = 100, ENTRIES = 200, WRITERS = 4, READS = 500000,

@@ -21,7 +21,7 @@ few() {
 	echo "ok: $1: $n extents, $tree tree blocks"
 }
 
-# mosaic NAME BLOCK_BYTES MOUNT_OPTIONS MKE2FS_OPTION...
+# mosaic NAME BLOCK_BYTES MOUNT_OPTIONS MKE2FS_OPTION...: joins a mosaic file
 mosaic() {
 	name=$1
 	size=$2

@@ -5,10 +5,10 @@
 # right verdict and the reason. Most cases are judged by the program judge,
 # which runs e4check on many images in one process: fast enough for sanitizers.
 #
-# E4L_CORRUPT_EACH: cases of each field of each structure (1); 0 is all of
-# 	them, which takes half an hour
-# E4L_CORRUPT_PART: one in so many of these cases (1), and of the cases of writing
-# 	tools and of truncated images
+# E4L_CORRUPT_EACH: number of cases of each field of each structure (1); 0: all
+# 	cases, which takes half an hour
+# E4L_CORRUPT_PART: if N, one in N of these cases, of the cases for writing tools
+# 	and of the truncated images is tested (1)
 # E4L_CORRUPT_RANDOM: number of random cases per image (10)
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 require_program mke2fs e2fsck debugfs prlimit /usr/bin/python3

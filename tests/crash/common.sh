@@ -2,10 +2,10 @@
 # shellcheck shell=sh disable=SC2034
 # Common part of the tests that call the crash harness.
 #
-# E4L_CRASH_PART: an operation is tested in one of so many scenarios (1)
+# E4L_CRASH_PART: if N, each operation is tested in one of N scenarios (1)
 # E4L_CRASH_STATES: number of states per scenario (50)
-# E4L_CRASH_EACH: a power cut after every N-th event (write or flush), with all
-# 	earlier writes on disk (1), and at every (N/3)th flush, rounded up
+# E4L_CRASH_EACH: if N, a power cut after every N-th event (write or flush), with
+# 	all earlier writes on disk, and at every (N/3)th flush, rounded up (1)
 # E4L_CRASH_FAULTS: number of faults of each kind, and of kills (2)
 # E4L_CRASH_SEED: seed of the samples (1)
 # E4L_QUICK: if set, skip scenarios whose transactions are nearly the same as

@@ -62,7 +62,7 @@ static const struct op_row {
 struct settings {
 	const struct op_row *op;
 	const char *only, *except;
-	size_t part;			/* one in so many scenarios */
+	size_t part;			/* run one in @part scenarios */
 	struct sampling how;
 	/* number of faults of each kind, and of kills */
 	size_t accidents;

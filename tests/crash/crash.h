@@ -208,7 +208,7 @@ struct verdict {
 /* Parameters of check_states(). */
 struct sampling {
 	size_t wanted;		/* random states, besides the prefixes */
-	size_t each;		/* a prefix at each so-many-th write or flush */
+	size_t each;		/* a prefix after each @each-th write or flush */
 	unsigned int seed;
 	unsigned int jobs;	/* processes that share the work */
 	bool undo, mount;	/* see struct world */

@@ -13,21 +13,21 @@ must_lose() {
 
 # blocks are reused before their freeing is durable
 must_lose -n 1 -r
-# no flush between a transaction's log and the pointer
+# no flush between the log of a transaction and the journal's superblock
 must_lose -n 1500 -f 8
-# no flush between the pointer and the places
+# no flush between the journal's superblock and the checkpoint
 must_lose -n 1500 -f 9
-# no flush between the last places and "empty"
+# no flush between the last checkpoint and the emptying of the journal
 must_lose -n 1500 -f 34
-# no flush between the pointer of a repack and the places
+# a repack: no flush between the journal's superblock and the checkpoint
 must_lose -o repack -n 1500 -f 3
-# no flush between the pointer and the places of the tunables
+# tunables: no flush between the journal's superblock and the checkpoint
 must_lose -o tunables -n 200 -f 9
-# no flush between the pointer and the places of a change
+# changes by libext2fs: no flush between the journal's superblock and the checkpoint
 must_lose -o change -n 200 -f 9
-# no flush between the pointer of a rebuilt directory and the places
+# a rebuilt directory: no flush between the journal's superblock and the checkpoint
 must_lose -o compact -n 200 -f 27
-# no flush between the pointer of renumbered inodes and the places
+# renumbered inodes: no flush between the journal's superblock and the checkpoint
 must_lose -o inodes -n 200 -f 3
 # blocks freed by a transaction are discarded before it is durable
 must_lose -o discard -n 200 -d

@@ -14,19 +14,19 @@ value() {
 	sed -n "s/^$1 //p;/^plain/q" "$work/model"
 }
 
-# agree WHAT OURS THEIRS
+# agree WHAT OURS THEIRS: OURS equals THEIRS
 agree() {
 	same "$subject: $1, ours" "$2" "$3"
 }
 
-# agree_files WHAT OURS THEIRS
+# agree_files WHAT OURS THEIRS: the files OURS and THEIRS are equal
 agree_files() {
 	diff "$2" "$3" >"$out" 2>&1 && return
 	head -n 20 "$out" >&2
 	fail "$subject: $1: e4frag (<) and the other program (>) differ"
 }
 
-# make_image RECIPE
+# make_image RECIPE: makes $image from RECIPE
 make_image() {
 	check "$top_builddir/tests/tools/mkaged" "$1" "$image"
 }
@@ -62,7 +62,7 @@ check_itself() {
 	agree "damage" "$(value damaged_count)" 0
 }
 
-# check_fsck DEVICE
+# check_fsck DEVICE: compares the figures of e2fsck -fnv
 check_fsck() {
 	set -- "$1"
 	[ ! -e "$1.journal" ] || set -- -j "$1.journal" "$1"

@@ -30,7 +30,7 @@ files() {
 	EOF
 }
 
-# check_image WORDS MKE2FS-OPTION...
+# check_image WORDS MKE2FS-OPTION...: compares an image with the files for WORDS
 check_image() {
 	words=$1
 	echo "$*"

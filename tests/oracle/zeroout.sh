@@ -96,7 +96,7 @@ one_image()
 		"$(wc -l <"$dir/after") after, the same on both sides"
 }
 
-# three_times BLOCKSIZE FILES
+# three_times BLOCKSIZE FILES: fails if one_image finds a difference three times
 three_times()
 {
 	one_image "$1" "$2" "$first_seed" ||

@@ -39,7 +39,7 @@ shows() {
 	done
 }
 
-# types KEY...
+# types KEY...: sends keys to the terminal
 types() {
 	screen send-keys "$@"
 }

@@ -151,7 +151,7 @@ has img one/x one
 has img two/x two
 rm img
 
-# sizes are taken from the data, not from fields that do not apply
+# the size of a file that is not sparse is not read from the field for sparse files
 printf '14 bytes here\n' >a/plain
 seq 5000 >a/longer
 tar --format=gnu -C a -cf t.tar plain longer
@@ -168,7 +168,7 @@ for real in b'00000004200\0', b'00000000005\0':
     at += 512 + (size + 511) // 512 * 512
 open('t.tar', 'wb').write(d)
 
-# such a field in the entry of a hard link does not change the file
+# the size for sparse files in the entry of a hard link does not change the file
 import tarfile
 with tarfile.open('l.tar', 'w', format=tarfile.GNU_FORMAT) as t:
     t.add('a/plain', 'plain')

@@ -127,7 +127,7 @@ if ! mount -t overlay -o "lowerdir=lower,upperdir=upper,workdir=work" merged \
 fi
 defer "umount 'merged'"
 sums=$(sha256sum upper/up.* lower/low.*)
-# refused TARGET OPTION...: the source is the image
+# refused TARGET OPTION...: mke4fs refuses TARGET because it is the source
 refused() {
 	target=$1
 	shift

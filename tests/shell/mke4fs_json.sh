@@ -51,7 +51,7 @@ check "$mke4fs" --quiet -d "$work/src" "$work/img" 32M
 [ ! -s "$out" ] || fail "--quiet reports"
 rm "$work/img"
 
-# the first block of each file; higher priorities come first
+# --sort: files with higher priorities come first on the disk
 printf '# first\n5 two/d\n\n-1 one\n2\t./one/b\n' >"$work/sort"
 check "$mke4fs" --quiet --sort="$work/sort" -d "$work/src" "$work/img" 32M
 at() {

@@ -53,7 +53,7 @@ same "the tunables" "$(kept img)" $value
 run debugfs -R 'ea_get / user.a' "$work/img"
 grep -q '"1"' "$out" || { show_run; fail "another attribute is gone"; }
 
-# refused, and nothing was written
+# refuse STATUS PATTERN OPTION...: mke4fs fails with PATTERN, and makes no image
 refuse() {
 	want=$1
 	pattern=$2

@@ -85,7 +85,7 @@ static void describe(void)
 	}
 }
 
-/* Sums over cells: inodes per directory, and number of blocks. */
+/* Sums: inodes and blocks of each directory, and inodes in each block. */
 struct sums {
 	unsigned int has[DIRS], blocks[DIRS], in[BLOCKS];
 };

@@ -174,8 +174,8 @@ static inline unsigned int count_blocks(struct image *img, unsigned int n,
 }
 
 /*
- * Undoes the commit's writes to places, as if the power had failed after the
- * write of the journal's superblock.
+ * Overwrites the blocks that the commit has checkpointed, as if the power had
+ * failed before the checkpoint: the journal has to be replayed.
  */
 static inline void spoil_places(struct image *img, unsigned int n)
 {

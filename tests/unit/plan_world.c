@@ -441,7 +441,7 @@ static void add_walls(struct world *w, unsigned int walls, uint64_t *used)
 	}
 }
 
-/* One round: adds files until @aim clusters are in use. */
+/* Adds files until @aim clusters are in use. */
 static void fill_up(struct world *w, uint64_t aim, uint32_t most, uint64_t *used)
 {
 	uint64_t at = random() % w->clusters;

@@ -116,7 +116,8 @@ START_TEST(agrees_with_the_model)
 END_TEST
 
 /*
- * Far from the wanted place, the closest of the shortest fitting runs is taken.
+ * If no run near the wanted place fits, the closest of the shortest runs that
+ * fit is taken.
  */
 START_TEST(prefers_the_closest)
 {
