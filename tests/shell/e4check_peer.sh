@@ -340,7 +340,7 @@ for options in '-I 128' '-I 128 -O ^metadata_csum' '-I 256 -b 4096' \
 		-gt 600 ] || fail "$options: the value is not shared"
 	same "$options: values" "$(wc -l <"$work/values")" 1
 
-	# copying and repairing
+	# mke4fs, e4repack and e4debug keep the values of the attributes
 	rm -f "$work/copy"
 	check "$mke4fs" -q --verify --from="$img" "$work/copy"
 	sound "$work/copy"

@@ -62,7 +62,7 @@ mke2fs -qq -F -t ext4 -O 64bit "$img" 16M >/dev/null
 debugfs -w -R 'ssv desc_size 31' "$img" >/dev/null 2>&1
 bad 'the superblock is damaged: Block group descriptor size incorrect: run' "$img"
 
-# The image is unchanged.
+# e4check does not change the image, and does not need write permission.
 cp "$work/copy" "$img"
 chmod 400 "$img"
 check "$e4check" "$img"

@@ -67,7 +67,7 @@ sed '1,/^<pre/d; /^<\/pre>/,$d' "$page" | sed 's/&quot;/"/g; s/&lt;/</g
 	s/&gt;/>/g; s/&amp;/\&/g' | sed '$d' | diff - "$out" ||
 	fail 'the page has another report'
 
-# before and after
+# --compare: the page has the earlier report as well
 check "$e4repack" -q "$img"
 check "$e4frag" -q --html="$page" --compare="$work/before.json" "$img"
 same "before" "$(data "$page" '[d["before"]["files"]["extents"],

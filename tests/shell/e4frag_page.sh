@@ -178,7 +178,7 @@ holds "zooms" 'r["end"][0] == r["near"][0] == r["nearest"][0] and
 holds "one state" '0 < r["heat"][1] != r["heat"][0]'
 holds "groups" 'r["groups"][1] != r["begin"][1]'
 
-# before and after
+# --compare: the page has the maps before and after a repack
 check "$e4frag" --json --map "$img"
 cp "$out" "$work/before.json"
 check "$e4repack" -q "$img"

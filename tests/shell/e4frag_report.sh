@@ -86,7 +86,7 @@ text '  e2fsck' '["peers"]["e2fsck"]["non_contiguous_files"]'
 grep -q ' /data/deep/tree$' "$out" || fail "text: the worst has no path"
 [ "$(wc -L <"$out")" -le 80 ] || fail "the summary is wider than 80 columns"
 
-# e2fsck's own figure
+# the peers' figure for e2fsck equals the figure that e2fsck -v prints
 same "e2fsck" "$(json "$work/all" \
 	'd["peers"]["e2fsck"]["non_contiguous_files"] +
 	 d["peers"]["e2fsck"]["non_contiguous_directories"]')" \
@@ -109,7 +109,7 @@ grep -q "^  inode [0-9]*, block $blk, the extent tree" "$out" ||
 grep -q ' 1   damaged structure was skipped and is not counted$' "$out" ||
 	fail "text: not 1 damaged place"
 
-# the longest bar, and singular forms
+# one free extent: the longest possible bar, and singular forms
 aged "$img" <<'END'
 size 64M
 dir /empty

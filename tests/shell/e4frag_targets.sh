@@ -28,7 +28,7 @@ bad 'contains no ext2, ext3 or ext4 filesystem' "$img"
 yes 'a long text' | head -c 300000 >"$img"
 bad 'contains no ext2, ext3 or ext4 filesystem' "$img"
 
-# truncated inside each structure, for a few geometries
+# images of several geometries that are truncated inside a structure
 bytes_of() {
 	dumpe2fs "$img" 2>/dev/null | sed -n "s/.*$1 at \([0-9]*\).*/\1/p" |
 		head -n 1

@@ -97,7 +97,7 @@ damaged 'sif b links_count 7'
 leaves_out 0
 damaged 'ssv free_blocks_count 1' 'sif b blocks 999'
 leaves_out 0
-# the root
+# a damaged root directory: no image is made, even with --skip-damaged
 damaged 'sif <2> block[5] 123456'
 refused
 mustfail 1 "$mke4fs" -q --skip-damaged --from="$work/from" "$work/img"

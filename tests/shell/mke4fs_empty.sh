@@ -37,7 +37,7 @@ check "$mke4fs" -q -F -E root_owner=5:6 ours
 check debugfs -R 'stat /' ours
 grep -Eq 'User: +5 +Group: +6 ' "$out" || fail "the owner of the root"
 
-# the report
+# the report of --json about an empty filesystem
 schema=$top_srcdir/doc/schema/mke4fs-1.json
 rm ours
 check "$mke4fs" -n --json -t ext2 ours 16M

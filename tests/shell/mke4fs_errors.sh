@@ -60,7 +60,7 @@ mustfail 1 "$mke4fs" -O nonsense -d "$work/src" "$work/img" 16M
 says 'mke2fs failed'
 [ ! -e "$work/img" ] || fail "an image is left behind"
 
-# sources
+# missing sources, and files that are not archives
 refuse 'missing: cannot read: No such file' -d "$work/missing" "$work/img"
 not='neither a directory nor a tar, cpio or zip archive'
 refuse "file: $not" -d "$work/src/file" "$work/img"
@@ -102,7 +102,7 @@ run debugfs -R 'stat /boot_id' "$work/img"
 grep -q 'Size: 0' "$out" || fail "a file grew"
 rm "$work/img"
 
-# archives
+# archives whose members cannot be stored
 archive "$work/a.tar" <<'EOT'
 add("x" * 256)
 EOT
@@ -293,7 +293,7 @@ mkfifo "$work/fifo"
 mustfail 1 timeout 10 "$mke4fs" "$work/fifo"
 says 'fifo: neither .* regular file'
 
-# usage
+# wrong options
 for bad in '-R 17' '-R some' '--uid-map=1' '--uid-map=1:2:0' \
 	'--gid-map=4294967295:1:2' '--free=x' '--threads=0' '-S' \
 	'--progress=maybe' '--unknown'; do

@@ -95,7 +95,7 @@ detach "$loop"
 cmp self.tar self.copy || fail 'the archive has changed'
 rm self.tar self.link self.copy
 
-# the contents of files in a manifest
+# mke4fs does not overwrite a file whose content a manifest names
 cp "$work/self/a" content
 truncate -s 4M content
 cp content content.copy

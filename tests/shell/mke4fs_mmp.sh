@@ -35,7 +35,7 @@ check "$mke4fs" -q -O mmp -E offset=1048576 -d src part 16M
 tail -c +1048577 part >img2
 nobody_has img2 part
 
-# a longer interval is kept
+# a longer update interval of MMP is kept
 rm img2
 check "$mke4fs" -q -O mmp -E mmp_update_interval=20 -d src img2 16M
 check debugfs -R dump_mmp img2

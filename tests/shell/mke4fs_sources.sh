@@ -160,7 +160,7 @@ for file in small dir dir/large link fifo; do
 		"$(generation "$loop" $file)"
 done
 
-# ids
+# user and group IDs are mapped
 rm -f "$work/img"
 check "$mke4fs" -q -d "$work/a.tar" --uid-map=0:5000 --uid-map=1000:7:10 \
 	--gid-map=0:6000:1 "$work/img"

@@ -68,7 +68,7 @@ while read -r name need; do
 	kib=$(debugfs -R "stat $name" "$work/img" 2>/dev/null |
 		sed -n 's/.*Blockcount: \([0-9]*\)$/\1/p')
 	kib=$((kib / 2))
-	# one block for more than four extents
+	# a file of more than four extents has a tree block as well
 	[ $kib = "$need" ] || [ $kib = $((need + 4)) ] ||
 		fail "$name: $kib KiB, not $need"
 done <"$work/needs"

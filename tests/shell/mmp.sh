@@ -76,7 +76,7 @@ if is_root && mount -t tmpfs -o size=64K none "$work/small"; then
 		fail "nothing changed, a file left"
 fi
 
-# killed at several writes
+# e4repack is killed at several writes
 fresh
 nowait "$e4repack" "$img"
 n=$(grep -c pwrite64 "$work/trace")

@@ -9,7 +9,7 @@ check "$top_srcdir/scripts/modules" --check
 check "$top_srcdir/scripts/modules" --functions
 cat "$out"
 
-# a wrong list is detected
+# a wrong include is detected
 mkdir "$work/tree" "$work/tree/doc"
 (cd "$top_srcdir" && find lib e2fsck misc debugfs -name '*.[ch]' |
 	cpio -pdm --quiet "$work/tree")
@@ -20,7 +20,7 @@ echo '#include "e4layout/plan/plan.h"' >>"$work/tree/lib/e4layout/read/scan.c"
 mustfail 1 "$work/tree/scripts/modules" --check
 says 'lib/e4layout/read/scan.c:[0-9]*: e4layout/plan/plan.h'
 says 'run scripts/modules --write'
-# a wrong include is detected with any spelling of #include
+# any spelling of #include is recognized
 for line in '#include "../plan/plan.h"' '# include "e4layout/plan/plan.h"' \
 	' #include	<e4layout/./plan/plan.h>' \
 	'#include <e4layout/e4layout.h>'; do

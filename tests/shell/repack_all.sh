@@ -51,7 +51,7 @@ again() {
 }
 
 while read -r unit size options; do
-	# without --full, the smallest one
+	# without --full, only the smallest filesystem is tested
 	in_full || [ "$unit" = 1 ] || continue
 	messy "$unit" "$size" "$options"
 	for words in '' --all --only=files \

@@ -360,7 +360,7 @@ for option in --only=directories,files,free --all; do
 	clean "$img"
 done
 
-# singular forms
+# the text report about one directory has singular forms
 what='one directory'
 aged "$img" <<END
 size 64M

@@ -73,7 +73,7 @@ copied=$(of_probe copied)
 [ "$copied" -gt 0 ] || fail "$what: nothing was copied"
 [ "$(of_path /big fragments)" -lt 256 ] || fail "$what: no fragment less"
 went_on
-# the completed part reduces fragments
+# the second run copies few of the blocks that the stopped run has moved
 copied=$((copied + $(report cost.bytes_copied) / 4096))
 [ $copied -le $((whole * 5 / 4)) ] ||
 	fail "$what: $copied blocks are copied, and not $whole"
@@ -117,7 +117,7 @@ stopped 2 3 'asked 3, stopped 1, files 0 of 1, .*, copied 0, zeroed 0, fragments
 same "$what: the large file" "$(where /film)" "$film"
 went_on
 
-# zeroing
+# a run that only zeroes can be stopped inside a transaction
 made <<'END'
 size 256M
 mosaic /db size 64M written 64K unwritten 1M

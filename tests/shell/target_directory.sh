@@ -48,7 +48,8 @@ defer "umount '$work/bind'"
 same "a bind mount" "$(paths "$work/bind")" "$(paths "$mnt/mail")"
 same "below it" "$(paths "$work/bind/new")" "$(paths "$mnt/mail/new")"
 
-# tools that write
+# tune4fs refuses a directory that is not a root; e4frag refuses a partition number
+# and an offset for a directory
 mustfail 1 "$tune4fs" --clear "$mnt/mail"
 says "$mnt/mail: .*(mounted on |not the root )"
 one_sentence tune4fs

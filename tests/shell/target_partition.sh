@@ -93,7 +93,7 @@ for tool in "$e4frag" "$e4check --no-layout"; do
 	sed "s,${disk}[^\"]*,X," "$out" | cmp - "$work/want"
 done
 
-# each tool that writes
+# each tool that writes changes the partition, and no bytes around the filesystem
 check "$e4repack" --verify --partition=5 "$disk"
 check e2fsck -fn "$at"
 check "$tune4fs" --set dir_ireserve=64 "$at"
