@@ -25,6 +25,7 @@
 #include "e4layout/base/stat.h"
 #include "e4layout/populate/tree_edit.h"
 #include "mke4fs_dm_verity.h"
+#include "mke4fs_lines.h"
 #include "mke4fs_source.h"
 #include "support/verify.h"
 #include "support/interrupt.h"
@@ -88,41 +89,29 @@ static errcode_t map_source(const struct config *c, struct e4l_tree *t)
  */
 static bool load_priorities(const char *name, struct e4l_tree *t)
 {
-	FILE *f = fopen(name, "re");
-	unsigned int number = 0;
-	char *line = NULL, *path;
-	size_t room = 0;
-	errcode_t err = 0;
-	ssize_t len;
+	struct lines lines = { .path = name };
+	bool done = lines_open(&lines);
+	errcode_t err;
+	char *path;
 	long n;
 
-	if (!f) {
-		say_error(name, "cannot open", errno);
-		return false;
-	}
-	while (!err && (len = getline(&line, &room, f)) > 0) {
-		number++;
-		if (line[len - 1] == '\n')
-			line[len - 1] = 0;
-		if (!*line || *line == '#')
+	while (done && lines_next(&lines)) {
+		if (!*lines.text || *lines.text == '#')
 			continue;
-		n = strtol(line, &path, 10);
-		if (path == line || (*path != ' ' && *path != '\t'))
-			err = E4L_ET_BAD_ARGUMENT;
-		else
-			err = e4l_tree_set_priority(t, path +
-						    strspn(path, " \t"), n);
+		n = strtol(lines.text, &path, 10);
+		if (path == lines.text || (*path != ' ' && *path != '\t')) {
+			done = lines_refuse(&lines, lines.text,
+					    "expected PRIORITY PATH");
+			break;
+		}
+		path += strspn(path, " \t");
+		err = e4l_tree_set_priority(t, path, n);
 		if (err)
-			say("%s: line %u: %s", name, number,
-			    error_message(err));
+			done = lines_refuse(&lines, path, error_message(err));
 	}
-	if (!err && !feof(f)) {
-		err = errno;
-		say_error(name, "cannot read", err);
-	}
-	free(line);
-	fclose(f);
-	return !err;
+	done = done && !lines.failed;
+	lines_close(&lines);
+	return done;
 }
 
 /*

@@ -18,12 +18,11 @@
 #include "e4layout/base/array.h"
 #include "e4layout/populate/layer.h"
 #include "e4layout/populate/tree_edit.h"
+#include "mke4fs_lines.h"
 #include "mke4fs_source.h"
 #include "support/say.h"
 
 #define MAX_XATTR_BYTES	65536
-/* UINT32_MAX is not a valid ID */
-#define MAX_ID		(UINT32_MAX - 1)
 
 struct xattr {
 	char *name;			/* name without "xattr." */
@@ -33,9 +32,8 @@ struct xattr {
 
 /* The keywords of an entry. */
 struct spec {
-	uint32_t set;			/* HAS_* */
+	struct change change;		/* with HAS_* as well */
 	uint32_t type;			/* S_IF* */
-	uint32_t mode, uid, gid;
 	uint64_t size, rdev;
 	struct e4l_time mtime;
 	char *target, *content;
@@ -44,14 +42,14 @@ struct spec {
 };
 
 enum {
-	HAS_TYPE = 0x01, HAS_MODE = 0x02, HAS_UID = 0x04, HAS_GID = 0x08,
-	HAS_SIZE = 0x10, HAS_DEVICE = 0x20, HAS_TIME = 0x40, HAS_TARGET = 0x80,
-	HAS_CONTENT = 0x100,
+	HAS_UID = CHANGE_UID, HAS_GID = CHANGE_GID, HAS_MODE = CHANGE_PERMS,
+	HAS_TYPE = 0x08, HAS_SIZE = 0x10, HAS_DEVICE = 0x20, HAS_TIME = 0x40,
+	HAS_TARGET = 0x80, HAS_CONTENT = 0x100,
 };
 
 struct mtree {
 	struct load *l;
-	unsigned int line;
+	struct lines lines;
 	struct spec set;		/* keywords of /set */
 	char *cwd;			/* directory of names without a slash */
 };
@@ -93,24 +91,6 @@ static bool unvis(char *s)
 	return true;
 }
 
-static bool take_number(const char *value, int base, uint64_t max, uint64_t *n)
-{
-	char *end;
-
-	errno = 0;
-	*n = strtoull(value, &end, base);
-	return isdigit((unsigned char)*value) && !errno && !*end && *n <= max;
-}
-
-static bool take_u32(const char *value, int base, uint32_t max, uint32_t *n)
-{
-	uint64_t wide;
-	bool done = take_number(value, base, max, &wide);
-
-	*n = wide;
-	return done;
-}
-
 static bool take_type(struct spec *s, const char *value)
 {
 	static const struct {
@@ -134,17 +114,17 @@ static bool take_type(struct spec *s, const char *value)
 
 static bool take_mode(struct spec *s, const char *value)
 {
-	return take_u32(value, 8, 07777, &s->mode);
+	return take_u32(value, 8, MAX_PERMS, &s->change.perms);
 }
 
 static bool take_uid(struct spec *s, const char *value)
 {
-	return take_u32(value, 10, MAX_ID, &s->uid);
+	return take_u32(value, 10, MAX_ID, &s->change.uid);
 }
 
 static bool take_gid(struct spec *s, const char *value)
 {
-	return take_u32(value, 10, MAX_ID, &s->gid);
+	return take_u32(value, 10, MAX_ID, &s->change.gid);
 }
 
 static bool take_size(struct spec *s, const char *value)
@@ -260,8 +240,7 @@ static void free_spec(struct spec *s)
 
 static bool refuse(const struct mtree *m, const char *what, const char *arg)
 {
-	say("%s: line %u: %s: %s", m->l->name, m->line, arg, what);
-	return false;
+	return lines_refuse(&m->lines, arg, what);
 }
 
 static bool no_room(const struct mtree *m)
@@ -310,7 +289,7 @@ static bool take_keyword(const struct mtree *m, struct spec *s, char *word)
 		k = &keywords[i];
 		if (strlen(k->name) != len || strncmp(k->name, word, len))
 			continue;
-		s->set |= k->has;
+		s->change.set |= k->has;
 		return k->take(s, word + len + (word[len] == '=')) ||
 		       refuse(m, "invalid value (see mtree(5))", word);
 	}
@@ -335,10 +314,10 @@ static bool unset(struct mtree *m, char *words)
 
 	while ((word = strsep(&rest, " \t"))) {
 		if (!strcmp(word, "all"))
-			m->set.set = 0;
+			m->set.change.set = 0;
 		for (i = 0; i < sizeof(keywords) / sizeof(*keywords); i++)
 			if (!strcmp(keywords[i].name, word))
-				m->set.set &= ~keywords[i].has;
+				m->set.change.set &= ~keywords[i].has;
 	}
 	return true;
 }
@@ -353,10 +332,10 @@ static bool fail(const struct mtree *m, errcode_t err)
 /* Returns the type, which other keywords can imply. */
 static uint32_t type_of(const struct spec *s)
 {
-	if (s->set & HAS_TYPE)
+	if (s->change.set & HAS_TYPE)
 		return s->type;
-	return s->set & HAS_TARGET ? S_IFLNK :
-	       s->set & HAS_CONTENT ? S_IFREG : 0;
+	return s->change.set & HAS_TARGET ? S_IFLNK :
+	       s->change.set & HAS_CONTENT ? S_IFREG : 0;
 }
 
 /* Finds the file with the contents; @e has its type and size. */
@@ -373,7 +352,7 @@ static bool find_content(const struct mtree *m, const struct spec *s,
 	if (!S_ISREG(st.st_mode))
 		return refuse(m, "not a regular file",
 			      s->content);
-	if (s->set & HAS_SIZE && s->size != (uint64_t)st.st_size)
+	if (s->change.set & HAS_SIZE && s->size != (uint64_t)st.st_size)
 		return refuse(m, "the size differs from size= in the manifest",
 			      s->content);
 	e->size = st.st_size;
@@ -395,20 +374,22 @@ static bool put_new(struct mtree *m, const struct spec *s, uint32_t type,
 	if (!type)
 		return refuse(m, "a new file requires type=",
 			      m->l->path);
-	if (type == S_IFLNK && !(s->set & HAS_TARGET))
+	if (type == S_IFLNK && !(s->change.set & HAS_TARGET))
 		return refuse(m, "type=link requires link=", m->l->path);
-	if ((type == S_IFCHR || type == S_IFBLK) && !(s->set & HAS_DEVICE))
+	if ((type == S_IFCHR || type == S_IFBLK) &&
+	    !(s->change.set & HAS_DEVICE))
 		return refuse(m, "type=block and type=char require device=",
 				 m->l->path);
-	if (type == S_IFREG && s->set & HAS_SIZE && s->size &&
-	    !(s->set & HAS_CONTENT))
+	if (type == S_IFREG && s->change.set & HAS_SIZE && s->size &&
+	    !(s->change.set & HAS_CONTENT))
 		return refuse(m, "a new file with a size requires contents=",
 				 m->l->path);
 	if (type == S_IFLNK)
 		e.size = strlen(s->target);
-	if (type == S_IFREG && s->set & HAS_CONTENT && !find_content(m, s, &e))
+	if (type == S_IFREG && s->change.set & HAS_CONTENT &&
+	    !find_content(m, s, &e))
 		return false;
-	if (s->set & HAS_TIME)
+	if (s->change.set & HAS_TIME)
 		e.mtime = s->mtime;
 	e.atime = e.ctime = e.mtime;
 	err = e4l_layer_put(m->l->t, m->l->path, &e, id);
@@ -424,18 +405,14 @@ static bool change(struct mtree *m, const struct spec *s, uint32_t id,
 	errcode_t err = 0;
 	size_t i;
 
-	if (s->set & HAS_CONTENT && S_ISREG(e->mode)) {
+	if (s->change.set & HAS_CONTENT && S_ISREG(e->mode)) {
 		if (!find_content(m, s, &content))
 			return false;
 		err = e4l_tree_set_content(t, id, &content);
 	}
-	if (!err && s->set & (HAS_UID | HAS_GID))
-		err = e4l_tree_set_owner(t, id,
-				s->set & HAS_UID ? s->uid : e->uid,
-				s->set & HAS_GID ? s->gid : e->gid);
-	if (!err && s->set & HAS_MODE && !S_ISLNK(e->mode))
-		err = e4l_tree_set_perms(t, id, s->mode);
-	if (!err && s->set & HAS_TIME)
+	if (!err)
+		err = change_entry(t, id, &s->change);
+	if (!err && s->change.set & HAS_TIME)
 		err = e4l_tree_set_mtime(t, id, &s->mtime);
 	for (i = 0; i < s->n_xattrs && !err; i++) {
 		const struct e4l_tree_xattr x = {
@@ -457,9 +434,10 @@ static bool is_same(const struct spec *s, uint32_t type,
 {
 	if (type && type != (e->mode & S_IFMT))
 		return false;
-	if (S_ISLNK(e->mode) && s->set & HAS_TARGET)
+	if (S_ISLNK(e->mode) && s->change.set & HAS_TARGET)
 		return !strcmp(e->target, s->target);
-	if ((S_ISCHR(e->mode) || S_ISBLK(e->mode)) && s->set & HAS_DEVICE)
+	if ((S_ISCHR(e->mode) || S_ISBLK(e->mode)) &&
+	    s->change.set & HAS_DEVICE)
 		return e->rdev == s->rdev;
 	return true;
 }
@@ -470,7 +448,7 @@ static bool apply(struct mtree *m, const struct spec *s)
 	struct e4l_entry e;
 	errcode_t err;
 
-	if (s->set & HAS_CONTENT && type != S_IFREG)
+	if (s->change.set & HAS_CONTENT && type != S_IFREG)
 		return refuse(m, "contents= requires type=file", m->l->path);
 	err = e4l_layer_find(m->l->t, m->l->path, &id);
 	if (err)
@@ -479,8 +457,8 @@ static bool apply(struct mtree *m, const struct spec *s)
 		if (!put_new(m, s, type, &id))
 			return false;
 		e4l_tree_get(m->l->t, id, &e);
-	} else if (S_ISREG(e.mode) && s->set & HAS_SIZE &&
-		   !(s->set & HAS_CONTENT) && s->size != e.size) {
+	} else if (S_ISREG(e.mode) && s->change.set & HAS_SIZE &&
+		   !(s->change.set & HAS_CONTENT) && s->size != e.size) {
 		return refuse(m, "the size differs from size= in the manifest",
 			      m->l->path);
 	}
@@ -569,87 +547,32 @@ static bool take_line(struct mtree *m, char *line)
 	return take_entry(m, word, words);
 }
 
-/*
- * Appends the next line of @f to the first @len bytes of *@line.  Returns its
- * length, or -1 at the end of the file or without memory.
- */
-static ssize_t append_line(FILE *f, char **line, size_t *room, size_t len)
-{
-	char *next = NULL, *longer;
-	size_t next_room = 0;
-	ssize_t more = getline(&next, &next_room, f);
-
-	longer = more < 0 ? NULL : realloc(*line, len + more + 1);
-	if (longer) {
-		memcpy(longer + len, next, more + 1);
-		*line = longer;
-		*room = len + more + 1;
-	}
-	free(next);
-	return longer ? more : -1;
-}
-
-/*
- * Reads a line and its continuation lines (after a backslash).  Returns false
- * at the end of the file; after an error, also sets *@failed.
- */
-static bool read_line(struct mtree *m, FILE *f, char **line, size_t *room,
-		      bool *failed)
-{
-	ssize_t len = getline(line, room, f), more = len;
-
-	while (more >= 0) {
-		m->line++;
-		if (len && (*line)[len - 1] == '\n')
-			(*line)[--len] = '\0';
-		if (!len || (*line)[len - 1] != '\\')
-			break;
-		(*line)[--len] = '\0';
-		more = append_line(f, line, room, len);
-		len += more;
-	}
-	if (more < 0 || strlen(*line) != (size_t)len) {
-		*failed = !feof(f) || len >= 0;
-		if (ferror(f))
-			say_error(m->l->name, "cannot read", EIO);
-		else if (*failed)
-			refuse(m, "a line has no newline, or contains a NUL "
-				  "byte",
-			       "manifest");
-		return false;
-	}
-	return true;
-}
-
 bool load_manifest(struct load *l, const char *path)
 {
-	struct mtree m = { .l = l, .cwd = strdup("") };
-	FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
-	char *line = NULL;
-	bool done = false, failed = false;
-	size_t room = 0;
+	struct mtree m = {
+		.l = l, .lines = { .path = path, .joins = true },
+		.cwd = strdup(""),
+	};
+	bool done = false;
 	errcode_t err;
 
 	l->name = path;
 	l->below = l->path = NULL;
-	if (!f || !m.cwd) {
-		say_error(path, "cannot open", f ? ENOMEM : errno);
-		goto out;
+	if (!m.cwd) {
+		say_error(path, "cannot open", ENOMEM);
+		return false;
 	}
 	/* Names of contents are relative to the working directory. */
-	done = begin_layer(l, false);
+	done = lines_open(&m.lines) && begin_layer(l, false);
 	err = done ? e4l_layer_open_dir(l->t, ".") : 0;
 	if (err) {
 		say_error(path, "opening the working directory", err);
 		done = false;
 	}
-	while (done && read_line(&m, f, &line, &room, &failed))
-		done = take_line(&m, line);
-	done = done && !failed;
-out:
-	if (f && f != stdin)
-		fclose(f);
-	free(line);
+	while (done && lines_next(&m.lines))
+		done = take_line(&m, m.lines.text);
+	done = done && !m.lines.failed;
+	lines_close(&m.lines);
 	free(m.cwd);
 	free_spec(&m.set);
 	return done;

@@ -305,9 +305,9 @@ mustfail 2 "$mke4fs" a b c
 mustfail 2 "$mke4fs" -d x --from=y "$work/img"
 SOURCE_DATE_EPOCH=soon mustfail 2 "$mke4fs" "$work/img" 8M
 printf '5 file\nx\n' >"$work/sort"
-refuse 'sort: line 2: ' --sort="$work/sort" -d "$work/src" "$work/img"
+refuse 'sort: line 2: x: expected PRIORITY PATH' --sort="$work/sort" -d "$work/src" "$work/img"
 printf '5 files\n' >"$work/sort"
-refuse 'sort: line 1: no such file' --sort="$work/sort" -d "$work/src" \
+refuse 'sort: line 1: files: no such file' --sort="$work/sort" -d "$work/src" \
 	"$work/img"
 
 # mke2fs' messages about a prototype name the image

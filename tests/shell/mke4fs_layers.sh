@@ -263,7 +263,7 @@ bad_line 'a/../b: a path contains ..' 'a/../b type=file'
 bad_line '\.\.: above the root directory' '..'
 bad_line '.*x5cx: invalid file name' '\x type=file'
 printf 'f mode=0\0\n' >bad
-refuse 'bad: line 1: manifest: a line has no newline, or contains a NUL byte' \
+refuse 'bad: line 1: the line has no newline, or contains a NUL byte' \
 	--manifest=bad
 refuse 'not-there: cannot open' --manifest=not-there
 printf 'x contents=not-there\n' >bad
