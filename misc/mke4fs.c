@@ -142,8 +142,8 @@ static bool load_source(struct config *c, struct e4l_tree *t,
 }
 
 /*
- * Applies the -E options about the root directory and attributes, which mke2fs
- * would apply itself.
+ * Applies --fs-config, and the -E options about the root directory and
+ * attributes, which mke2fs would apply itself.
  */
 static bool carry_out(const struct config *c, struct e4l_tree *t)
 {
@@ -152,12 +152,16 @@ static bool carry_out(const struct config *c, struct e4l_tree *t)
 		.size = c->root_label ? strlen(c->root_label) : 0,
 	};
 	errcode_t err;
+	size_t i;
 
 	if (c->no_xattrs)
 		e4l_tree_drop_xattrs(t);
 	err = map_source(c, t);
 	if (err)
 		return say_source(source_name(c, t), t, err);
+	for (i = 0; i < c->fs_configs.n; i++)
+		if (!apply_fs_config(c->fs_configs.v[i], t))
+			return false;
 	if (c->has_root_owner)
 		err = e4l_tree_set_owner(t, E4L_TREE_ROOT, c->root_uid,
 					 c->root_gid);

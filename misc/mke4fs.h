@@ -42,6 +42,8 @@ struct config {
 	/* -d; later sources replace files of earlier ones */
 	struct args_texts sources;
 	struct args_texts manifests;	/* applied after all sources */
+	/* applied after the maps of owners */
+	struct args_texts fs_configs;
 	const char *platform;		/* NULL: this machine's platform */
 	/*
 	 * file for the configuration of a container image; NULL: not requested

@@ -151,6 +151,9 @@ static const struct args_option options[] = {
 	{ .name = "manifest", .kind = ARGS_TEXTS, .offset = AT(manifests),
 	  .value = "FILE",
 	  .help = "add or change files as in an mtree(5) manifest" },
+	{ .name = "fs-config", .kind = ARGS_TEXTS, .offset = AT(fs_configs),
+	  .value = "FILE",
+	  .help = "set owners, modes, capabilities (Android's format)" },
 	{ .name = "max-size", .kind = ARGS_SIZE, .offset = AT(max_bytes),
 	  .value = "SIZE", .min = 1, .max = UINT64_MAX,
 	  .help = "refuse archives that unpack to more than SIZE" },
@@ -265,6 +268,10 @@ static bool options_agree(const struct config *c)
 		say("--one-file-system requires -d");
 		return false;
 	}
+	if (c->fs_configs.n && !fills(c)) {
+		say("--fs-config requires -d, --manifest or --from");
+		return false;
+	}
 	if (c->dm_verity && !fills(c)) {
 		say("--dm-verity requires -d, --manifest or --from");
 		return false;
@@ -318,6 +325,7 @@ void free_args(struct config *c)
 	free(c->pass);
 	free(c->sources.v);
 	free(c->manifests.v);
+	free(c->fs_configs.v);
 	free(c->extended);
 	free(c->carried);
 	free(c->features);

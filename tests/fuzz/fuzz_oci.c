@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libFuzzer: container images, their layers and a manifest with any content can
- * be read safely.  The input is a list of files, each after a line "=== NAME";
+ * libFuzzer: container images, their layers, a manifest and a fs_config with any
+ * content can be read safely.  The input is a list of files, each after a line "=== NAME";
  * a blob is the file whose name is the first character of its digest.  Digests
  * are not verified, because no random input would match.
  */
@@ -49,20 +49,38 @@ static bool find(void *priv, const char *name, const void **bytes, size_t *size)
 	return false;
 }
 
-/* Puts the manifest into a file, because load_manifest() takes a file name. */
-static void apply_manifest(struct load *l, struct input *in)
+/*
+ * Puts the bytes @name into a file, and sets @path to its name.  Returns -1 if
+ * there are none.
+ */
+static int open_file(struct input *in, const char *name, char path[40])
 {
 	const void *bytes;
-	char path[40];
 	size_t size;
 	int fd;
 
-	if (!find(in, "mtree", &bytes, &size))
-		return;
-	fd = memfd_create("mtree", 0);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (fd >= 0 && write(fd, bytes, size) == (ssize_t)size)
+	if (!find(in, name, &bytes, &size))
+		return -1;
+	fd = memfd_create(name, 0);
+	snprintf(path, 40, "/proc/self/fd/%d", fd);
+	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
+		abort();
+	return fd;
+}
+
+static void apply_files(struct load *l, struct input *in)
+{
+	char path[40];
+	int fd = open_file(in, "mtree", path);
+
+	if (fd >= 0)
 		load_manifest(l, path);
+	close(fd);
+	if (e4l_layer_end(l->t))
+		abort();
+	fd = open_file(in, "fs_config", path);
+	if (fd >= 0)
+		apply_fs_config(path, l->t);
 	close(fd);
 }
 
@@ -87,9 +105,7 @@ static void load(struct input *in, bool is_docker)
 	if (e4l_tree_new(&l.t))
 		abort();
 	load_stored(&l, &store, NULL, is_docker);
-	apply_manifest(&l, in);
-	if (e4l_layer_end(l.t))
-		abort();
+	apply_files(&l, in);
 	e4l_tree_free(l.t);
 	spool_free(&spool);
 	free(config_text);

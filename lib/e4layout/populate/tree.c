@@ -562,8 +562,7 @@ errcode_t e4l_tree_find(struct e4l_tree *t, uint32_t parent, const char *name,
 	return 0;
 }
 
-/* Sets *@id to the node at @path, or to 0. */
-static errcode_t find_path(struct e4l_tree *t, const char *path, uint32_t *id)
+errcode_t e4l_tree_find_path(struct e4l_tree *t, const char *path, uint32_t *id)
 {
 	errcode_t err = 0;
 	size_t len;
@@ -585,7 +584,7 @@ errcode_t e4l_tree_set_priority(struct e4l_tree *t, const char *path,
 
 	if (priority <= PRIORITY_NONE || priority > INT16_MAX)
 		return E4L_ET_BAD_ARGUMENT;
-	err = find_path(t, path, &id);
+	err = e4l_tree_find_path(t, path, &id);
 	if (!err && !id)
 		err = E4L_ET_NO_PATH;
 	if (!err)

@@ -14,6 +14,13 @@ errcode_t e4l_tree_put(struct e4l_tree *t, uint32_t parent, const char *name,
 		       size_t len, const struct e4l_entry *entry, uint32_t *id);
 
 /*
+ * Sets *@id to the entry at @path from the root, or to 0.  Symbolic links are
+ * not followed.  Errors: ENOMEM.
+ */
+errcode_t e4l_tree_find_path(struct e4l_tree *t, const char *path,
+			     uint32_t *id);
+
+/*
  * Removes a name, which must not be the root, and all entries below it.  Other
  * names of the same file stay.  Planning renumbers the remaining entries.
  */
