@@ -264,7 +264,7 @@ same "the first entry" "$(cat "$out")" "the first is longer"
 check debugfs -R 'stat /dot/slash' "$work/img"
 rm "$work/img"
 
-# zip, whose seekable form has its directory at the end
+# a seekable zip archive has its directory at the end
 python3 -c 'import sys, zipfile
 with zipfile.ZipFile(sys.argv[1], "w") as z:
     z.writestr("dir/file", "zipped")' "$work/a.zip"

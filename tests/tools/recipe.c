@@ -605,8 +605,8 @@ static __u32 count_free_inos(struct lab *l)
 }
 
 /*
- * The number of files to make: option count, or as many as leave the number of
- * inodes free that option left gives.
+ * The number of files to make: the option count, or the number of free inodes
+ * without those that the option left keeps free.
  */
 static __u32 count_many(struct args *a, __u32 per_dir)
 {

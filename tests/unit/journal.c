@@ -75,7 +75,7 @@ START_TEST(opens_without_a_trace)
 }
 END_TEST
 
-/* The largest transaction fits in its half; one more block does not fit. */
+/* The largest transaction fits in half of the log; one more block does not. */
 START_TEST(holds_its_capacity)
 {
 	struct image img;
@@ -115,7 +115,7 @@ START_TEST(holds_its_capacity)
 }
 END_TEST
 
-/* The log and the block after it are never written outside their half. */
+/* Each transaction and the block after it are within one half of the log. */
 START_TEST(stays_in_its_half)
 {
 	struct image img;
