@@ -265,8 +265,8 @@ bool do_link(struct shell *s, int argc, const char *const *argv)
 	if (LINUX_S_ISDIR(inode.i_mode) || !inode.i_links_count ||
 	    n.ino < EXT2_FIRST_INODE(s->target.fs->super))
 		return refuse(s, argv[1],
-			"a reserved inode or a directory cannot get a further "
-			"name");
+			"a reserved inode or a directory cannot have another "
+			"hard link");
 	if (inode.i_links_count >= EXT2_LINK_MAX)
 		return shell_fails(s, argv[1], EMLINK);
 	n.type = type_of(inode.i_mode);
@@ -285,13 +285,17 @@ bool file_may_change(const struct shell *s, const char *path,
 		return refuse(s, path, "not a regular file");
 	if (f->damaged)
 		return refuse(s, path, "the file is damaged: run e2fsck -f");
-	if (flags & (EXT4_ENCRYPT_FL | EXT4_VERITY_FL))
-		return refuse(s, path, "the file is encrypted or uses "
-				       "fs-verity: mount the filesystem");
+	if (flags & EXT4_ENCRYPT_FL)
+		return refuse(s, path, "the file is encrypted: mount the "
+				       "filesystem and make the change there");
+	if (flags & EXT4_VERITY_FL)
+		return refuse(s, path, "the file uses fs-verity and cannot be "
+				       "changed");
 	if (flags & (EXT2_IMMUTABLE_FL | EXT2_APPEND_FL))
 		return refuse(s, path, "the file is immutable or append-only");
 	if (!(flags & EXT4_EXTENTS_FL))
-		return refuse(s, path, "the file has no extents");
+		return refuse(s, path, "the file has no extents: mount the "
+				       "filesystem and make the change there");
 	return true;
 }
 
@@ -331,7 +335,7 @@ static bool parse_range(const struct shell *s, const char *const *argv,
 	    !parse_bytes(s, argv[3], size, &len))
 		return false;
 	if (!len)
-		return refuse(s, argv[3], "less than a block");
+		return refuse(s, argv[3], "smaller than a block");
 	if (*offset > max * bs || len > max * bs - *offset)
 		return refuse(s, argv[1], "larger than the maximum file size");
 	*end = *offset + len;

@@ -181,10 +181,9 @@ static bool run_e2undo(struct shell *s, const char *device)
 		;
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return true;
-	say("%s %s %s failed: unless the filesystem was mounted or checked "
-	    "since the change, run the command again with -f",
-	    program, s->undo.file,
-	    device);
+	say("%s %s %s failed: if the filesystem was neither mounted nor "
+	    "checked after the change, run the command again with -f",
+	    program, s->undo.file, device);
 	return false;
 }
 

@@ -415,8 +415,8 @@ static bool change_new(struct writing *w)
 	errcode_t err;
 
 	if (!ext2fs_has_feature_extents(w->s->target.fs->super)) {
-		say("%s: %s: no extents: mount the filesystem and write the "
-		    "file there", w->s->request,
+		say("%s: %s: the filesystem lacks the feature extent: mount the "
+		    "filesystem and write the file there", w->s->request,
 		    w->s->name);
 		return false;
 	}

@@ -65,8 +65,8 @@ all_requests() {
 	request 'link /split /new/again'
 	same 'links' "$(debugfs -R 'stat /split' "$img" 2>/dev/null |
 		sed -n 's/^Links: \([0-9]*\).*/\1/p')" 2
-	refused 'link /new /dir' 'cannot get a further name'
-	refused 'link <8> /journal' 'cannot get a further name'
+	refused 'link /new /dir' 'cannot have another hard link'
+	refused 'link <8> /journal' 'cannot have another hard link'
 	refused 'link /split /new/again' 'File exists'
 
 	for file in large small empty holes; do
