@@ -105,12 +105,12 @@ static void print_directories(FILE *out, const struct e4frag *frag)
 
 	putc('\n', out);
 	line(out, "Directories", m->directories.count,
-	     "read together with the inodes of their entries:");
+	     "included in Files");
 	line(out, "  itable blocks", m->directories.itable_blocks,
-	     "contain all these inodes; minimum %s",
+	     "read to list all directories with inodes; minimum %s",
 	     NUM(m->directories.itable_blocks_ideal));
 	line(out, "  unused inodes", m->directories.unused_inodes_read_by_fsck,
-	     "unused inodes that e2fsck has to scan");
+	     "in inode tables, scanned by e2fsck");
 }
 
 static void print_bucket(FILE *out, const struct e4frag *frag, int i)
@@ -233,11 +233,11 @@ static void print_peers(FILE *out, const struct e4frag *frag)
 
 	fprintf(out, "\nOther tools report for the same files\n");
 	line(out, "  filefrag", m->peers.filefrag_extents,
-	     "\"extents\": called fragments here");
+	     "fragments, which filefrag calls \"extents\"");
 	line(out, "  e4defrag -c", m->peers.e4defrag_extents,
-	     "\"extents\": called extents here; regular files");
+	     "extents of regular files");
 	line(out, "  e2fsck", e2fsck,
-	     "\"non-contiguous\" files: %s of all in use",
+	     "\"non-contiguous\" files, %s of used inodes",
 	     PERCENT(e2fsck, e4frag_used_inodes(frag)));
 }
 
