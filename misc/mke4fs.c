@@ -185,7 +185,7 @@ static bool change_tunables(const struct config *c, struct e4l_tree *t,
 		say("%s: the stored tunables are damaged (%s): %s",
 		    source_name(c, t), error_message(err),
 		    c->tunables ?
-		    "the new filesystem gets only the tunables of -E" :
+		    "the new filesystem gets only the tunables given with -E" :
 		    "they are copied unchanged; to remove the copy, run "
 		    "tune4fs --clear");
 		*tunables = e4l_tunables_new();
@@ -277,8 +277,8 @@ static bool begins_within(const struct config *c, uint64_t bytes)
 {
 	if (!bytes || c->size || c->offset_bytes < bytes)
 		return true;
-	say("%s: the device ends before the offset of the filesystem, %" PRIu64
-	    " bytes: give a smaller offset, or SIZE", c->device,
+	say("%s: the offset of the filesystem (%" PRIu64 " bytes) is beyond the "
+	    "end of the device: give a smaller offset, or SIZE", c->device,
 	    c->offset_bytes);
 	return false;
 }

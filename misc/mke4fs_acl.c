@@ -88,8 +88,8 @@ static bool skip_name(struct acls *a, const char *who)
 		say("%s: %s: ACL entry omitted: %s %s",
 		    a->l->name, a->l->path, who, why);
 	else
-		say("%s: %s: %s, in an ACL, %s (--drop-acl-names omits such "
-		    "entries)", a->l->name, a->l->path, who, why);
+		say("%s: %s: an ACL contains %s, which %s (--drop-acl-names "
+		    "omits such entries)", a->l->name, a->l->path, who, why);
 	return a->l->c->drop_acl_names;
 }
 

@@ -535,7 +535,7 @@ static bool load_docker(struct oci *o)
 	if (!image)
 		goto out;
 	if (!*name) {
-		refuse(o, "manifest.json", "no configuration is named");
+		refuse(o, "manifest.json", "the image has no configuration");
 		goto out;
 	}
 	text = blob_text(&o->store, name, digest_in_name(name, &digest),

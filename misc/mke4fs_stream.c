@@ -322,7 +322,7 @@ static bool is_endless(struct stream *s, uint64_t zeroes)
 	if (!s->endless ||
 	    zeroes <= (s->max_bytes ? s->max_bytes : FREE_BYTES))
 		return false;
-	fail(s, EFBIG, "too many zeroes (--max-size=SIZE allows more)");
+	fail(s, EFBIG, "too many zero bytes (--max-size=SIZE allows more)");
 	return true;
 }
 

@@ -142,7 +142,7 @@ archive "$work/a.tar" <<'EOT'
 add("a", pax_headers={"SCHILY.acl.access":
     "user::rw-,user:nobody-at-all:rw-,group::r--,mask::rw-,other::r--"})
 EOT
-refuse 'a: nobody-at-all, in an ACL, is unknown' -d "$work/a.tar" \
+refuse 'a: an ACL contains nobody-at-all, which is unknown' -d "$work/a.tar" \
 	"$work/img"
 # of two attributes with one name, as bsdtar can write them, the last is used
 python3 - "$work/a.tar" <<'EOT'

@@ -362,12 +362,12 @@ for first in /dev/null a.tar; do
 	mustfail 1 sh -c 'cat "$1" /dev/zero |
 		"$0" -q --max-size=2M -d - img' "$mke4fs" "$first"
 	one_sentence mke4fs
-	says 'cannot read: too many zeroes .--max-size'
+	says 'cannot read: too many zero bytes .--max-size'
 	in_full || continue	# reads gigabytes
 	# shellcheck disable=SC2016
 	mustfail 1 sh -c 'cat "$1" /dev/zero | "$0" -q -d - img' "$mke4fs" "$first"
 	one_sentence mke4fs
-	says 'cannot read: too many zeroes .--max-size'
+	says 'cannot read: too many zero bytes .--max-size'
 done
 # shellcheck disable=SC2016
 check sh -c 'head -c 100M /dev/zero | cat a.tar - | "$0" -q -d - img' "$mke4fs"

@@ -260,7 +260,7 @@ bad_line 'three/f: the size differs from' 'x contents=three/f size=5'
 bad_line 'f: the size differs from' 'f type=file size=5'
 bad_line 'user.a: the value is not valid base64' 'f xattr.user.a=!!'
 bad_line 'a/../b: a path contains ..' 'a/../b type=file'
-bad_line '\.\.: above the root directory' '..'
+bad_line '\.\.: leads above the root directory' '..'
 bad_line '.*x5cx: invalid file name' '\x type=file'
 printf 'f mode=0\0\n' >bad
 refuse 'bad: line 1: the line has no newline, or contains a NUL byte' \
