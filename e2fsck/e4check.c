@@ -30,11 +30,11 @@ static const struct args_option options[] = {
 	{ .letter = 'f', .kind = ARGS_FLAG, .offset = AT(fsck_f),
 	  .help = "accepted for fsck(8): the check is always full" },
 	{ .letter = 'C', .kind = ARGS_TEXT, .offset = AT(fsck_fd),
-	  .value = "FD", .help = "for fsck(8): 0 is the same as --progress=always" },
+	  .value = "FD", .help = "for fsck(8): -C 0 means --progress=always" },
 	{ .letter = 'p', .kind = ARGS_FLAG, .offset = AT(fsck_fixes),
-	  .help = "refused: use e2fsck -p" },
+	  .help = "not supported: use e2fsck -p" },
 	{ .letter = 'y', .kind = ARGS_FLAG, .offset = AT(fsck_fixes),
-	  .help = "refused: use e2fsck -fy" },
+	  .help = "not supported: use e2fsck -fy" },
 };
 static const struct args_tool tool = {
 	.operands = "TARGET...",

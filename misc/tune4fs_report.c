@@ -32,7 +32,7 @@ static const char *skip_text(const struct skipped *s, char *buf, size_t size)
 
 	switch (s->why) {
 	case SKIP_UNKNOWN:
-		return "stored, but not known to this version";
+		return "stored, but unknown to this version of tune4fs";
 	case SKIP_RANGE:
 		snprintf(buf, size, "stored, but not applied: expected %s",
 			 e4l_tunable_range(info, range, sizeof(range)));
@@ -158,7 +158,7 @@ static const char *row_cell(size_t i, unsigned int column,
 	case 4:
 		return info && *info->unit ? info->unit : "-";
 	default:
-		return info ? info->meaning : "not known to this version";
+		return info ? info->meaning : "unknown to this version of tune4fs";
 	}
 }
 

@@ -59,8 +59,8 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 				 "unwritten" },
 	[E4L_SKIP_DIR_ENTRIES] = { "directory-entries", "too many entries for "
 				   "an index" },
-	[E4L_SKIP_OWN_INODES] = { "own-inodes", "contains inodes of the "
-				  "filesystem itself" },
+	[E4L_SKIP_OWN_INODES] = { "own-inodes", "includes the root "
+				  "directory, lost+found or a metadata inode" },
 	[E4L_SKIP_STABLE_INODES] = {
 		"stable-inodes", "inode numbers cannot change: the filesystem "
 		"has the stable_inodes feature" },
@@ -72,16 +72,16 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 			   "the inode number" },
 	[E4L_SKIP_OVERLAY] = { "overlay", "referenced by overlayfs by inode "
 			       "number", "--renumber-anyway" },
-	[E4L_SKIP_XATTR_INODES] = { "xattr-inodes", "referenced by an inode "
-				    "that stores attributes" },
+	[E4L_SKIP_XATTR_INODES] = { "xattr-inodes", "an attribute inode "
+				    "refers to the inode number" },
 	[E4L_SKIP_NO_INODES] = { "no-free-inodes", "no free inodes are close "
 				 "enough together" },
 	[E4L_SKIP_NOT_WORTH] = { "not-worth",
 		"too many inodes would be renumbered for the gain" },
 	[E4L_SKIP_LINKS] = { "links", "other directories have hard links to "
 			     "the files" },
-	[E4L_SKIP_INODES_FULL] = { "inodes-full", "an exchange of inodes "
-				   "requires a free inode" },
+	[E4L_SKIP_INODES_FULL] = { "inodes-full", "no inode is free, and "
+				   "exchanging inodes requires one" },
 	[E4L_SKIP_IO_ERROR] = { "io-error", "I/O error" },
 	[E4L_SKIP_DAMAGED] = { "damaged", "the kernel reports damage" },
 	[E4L_SKIP_CHECKSUM] = { "checksum", "the kernel reports a wrong "
@@ -102,7 +102,7 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 	[E4L_SKIP_OFFLINE_TREES] = { "offline-trees", "the extents can be merged "
 				     "only while the filesystem is unmounted" },
 	[E4L_SKIP_NO_JOURNAL] = { "no-journal", "no journal protects the move "
-				  "from a power cut" },
+				  "against a power failure" },
 	[E4L_SKIP_FAST_COMMIT] = { "fast-commit", "fast commits do not log "
 				   "moved extents" },
 	[E4L_SKIP_EXECUTABLE] = { "executable", "executable: starting it would "
@@ -110,7 +110,7 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 	[E4L_SKIP_EXECUTED] = { "executed", "running, or in use as swap" },
 	[E4L_SKIP_LEASED] = { "leased", "another process holds a lease" },
 	[E4L_SKIP_CHANGED] = { "changed", "renamed or removed during the run" },
-	[E4L_SKIP_HIDDEN] = { "hidden", "hidden below another mount" },
+	[E4L_SKIP_HIDDEN] = { "hidden", "hidden by another mount" },
 	[E4L_SKIP_PERMISSION] = { "permission", "permission denied" },
 	[E4L_SKIP_NOT_OPENED] = { "not-opened", "cannot be opened" },
 	[E4L_SKIP_NOT_MAPPED] = { "not-mapped", "the kernel does not report "
@@ -120,7 +120,7 @@ const struct skip_text skip_texts[E4L_SKIP_REASONS] = {
 	[E4L_SKIP_PAGES] = { "pages", "cached pages of the file are in "
 			     "use" },
 	[E4L_SKIP_UNSUPPORTED] = { "unsupported", "the kernel does not support "
-				   "moving such files" },
+				   "moving this file" },
 	[E4L_SKIP_REFUSED] = { "refused", "changed during the move, or refused "
 			       "by the kernel" },
 	[E4L_SKIP_OTHER_RUN] = { "other-run", "another run of e4repack has "

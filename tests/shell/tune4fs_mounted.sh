@@ -78,7 +78,7 @@ run "$tune4fs" --apply "$mnt"
 [ "$status" = 1 ] || fail "mb_order2_req=33 is no failure"
 out_is 'mb_min_to_scan: 20 -> 11'
 says 'mb_order2_req=33: .*not applied: .*0 to 32'
-says 'future=1: stored, but not known'
+says 'future=1: stored, but unknown'
 runs mb_order2_req 3
 setfattr -n $attr -v ../../../etc/passwd=1 "$mnt"
 mustfail 1 "$tune4fs" --apply "$mnt"

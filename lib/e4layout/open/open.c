@@ -106,9 +106,9 @@ static errcode_t tell_write_error(const struct e4l_hold *h, errcode_t err)
 {
 	switch (err) {
 	case EBUSY:
-		return e4l_tell(&h->teller, err, "another program holds the "
-				"device (LVM, RAID, swap or a mount): see "
-				"lsblk %s", h->device);
+		return e4l_tell(&h->teller, err, "the device is in use by "
+				"LVM, RAID, swap or a mount: see lsblk %s",
+				h->device);
 	case EXT2_ET_MMP_FAILED:
 	case EXT2_ET_MMP_FSCK_ON:
 	case EXT2_ET_MMP_UNKNOWN_SEQ:

@@ -43,7 +43,7 @@ static const struct e4l_tunable_info table[] = {
 	  "inode-table blocks read ahead" },
 	{ "mb_best_avail_max_trim_order", E4L_TUNABLE_NUMBER, 0, 64, NULL,
 	  "powers of two", 3, "6.5", "mb_best_avail_max_trim_order",
-	  "limit for shortening a request before all groups are searched" },
+	  "how far a request is shortened before all groups are searched" },
 	{ "mb_group_prealloc", E4L_TUNABLE_NUMBER, 0, MAX_GROUP_CLUSTERS, NULL,
 	  "clusters", E4L_TUNABLE_AUTO, "2.6.30", "mb_group_prealloc",
 	  "size of preallocations for small files; 0: none" },
