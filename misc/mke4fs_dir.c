@@ -157,7 +157,7 @@ static bool find_file(const char *path, struct file *f)
 	return S_ISREG(f->st.st_mode);
 }
 
-static bool is_image(const struct config *c, const char *path)
+bool is_image(const struct config *c, const char *path)
 {
 	struct file source, image;
 	struct stat a, b;

@@ -15,6 +15,7 @@
 #include "e4layout/base/stat.h"
 #include "e4layout/format/format.h"
 #include "mke4fs_dm_verity.h"
+#include "mke4fs_source.h"
 #include "support/progress.h"
 #include "support/replace.h"
 #include "support/say.h"
@@ -70,18 +71,11 @@ static bool has_room(const struct config *c, const struct image *im,
 	return false;
 }
 
-static bool is_image(const struct config *c)
+/* Also called for a new image after it has been written. */
+static bool is_apart(const struct config *c)
 {
-	struct stat hash, image;
-
-	return !strcmp(c->dm_verity, c->device) ||
-	       (!e4l_stat(c->dm_verity, &hash) &&
-		!e4l_stat(c->device, &image) && hash.st_ino == image.st_ino &&
-		hash.st_dev == image.st_dev);
-}
-
-static bool refuse_is_image(const struct config *c)
-{
+	if (strcmp(c->dm_verity, c->device) && !is_image(c, c->dm_verity))
+		return true;
 	say("%s: --dm-verity: the hash file is the image itself", c->dm_verity);
 	return false;
 }
@@ -100,8 +94,8 @@ static bool can_replace(const struct config *c)
 		say("%s: --dm-verity: not a regular file", path);
 		return false;
 	}
-	if (is_image(c))
-		return refuse_is_image(c);
+	if (!is_apart(c))
+		return false;
 	if (err) {
 		say_error(path, "cannot write", err);
 		return false;
@@ -255,7 +249,7 @@ bool dm_verity_write(const struct config *c, struct image *im, int fd,
 	if (!c->dm_verity)
 		return true;
 	if (!is_appended(c))
-		return is_image(c) ? refuse_is_image(c) :
+		return is_apart(c) &&
 		       replace_file_by(c->dm_verity, write_tree, &job);
 	job.at = data_bytes(im);
 	return write_tree(fd, &job);

@@ -73,9 +73,14 @@ void spool_free(struct spool *s);
 bool load_dir(struct load *l, const char *path);
 
 /*
- * Returns true, after printing an error about the source @name, if the file or
- * device @path is the image itself, possibly through loop devices or an
- * overlayfs.
+ * Whether the file or device @path is the image itself, possibly through loop
+ * devices or an overlayfs.
+ */
+bool is_image(const struct config *c, const char *path);
+
+/*
+ * Returns true, after printing an error about the source @name, if
+ * is_image(@path).
  */
 bool refuse_image(const struct config *c, const char *name, const char *path);
 

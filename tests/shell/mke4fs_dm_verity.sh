@@ -94,6 +94,14 @@ cmp hashes hashes1 || fail 'the same image has another tree'
 tail -c "+$((size + 1))" img | cmp - hashes ||
 	fail 'behind the filesystem it is another tree'
 
+# veritysetup makes the same tree for the same salt and UUID
+if has_program veritysetup; then
+	check veritysetup format img2 theirs \
+		--salt="$(json report.json 'd["dm_verity"]["salt"]')" \
+		--uuid="$(json report.json 'd["dm_verity"]["uuid"]')"
+	cmp theirs hashes || fail 'veritysetup makes another tree'
+fi
+
 # three levels, a large block size, other sources
 take --dm-verity img3 80M
 correct img3 img3 $((80 << 20))
