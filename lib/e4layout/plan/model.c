@@ -4,10 +4,15 @@
 #include "e4layout/base/array.h"
 #include "e4layout/format/tree_size.h"
 #include "e4layout/read/fragments.h"
-#include "memory.h"
 #include "model.h"
 #include "e4layout/read/runs.h"
 #include "e4layout/read/zero_runs.h"
+
+/* Upper limits of the planner's memory per object. */
+#define FRAG_BYTES	96
+#define ITEM_BYTES	64
+#define OWNER_BYTES	(2 * sizeof(struct e4l_owner))
+#define MAPS		10		/* maps of clusters */
 
 static bool is_power_of_two(uint32_t n)
 {
@@ -53,11 +58,9 @@ static errcode_t begin(struct e4l_plan *m)
 	m->large = m->opt.large_blocks / m->opt.geo.cluster_blocks;
 	if (!m->large)
 		m->large = 1;
-	m->dropped_fill = UINT32_MAX;
 	bytes = m->clusters / 8;
 	m->used = malloc(bytes);
-	m->fill = calloc(E4L_SEGMENTS, sizeof(*m->fill));
-	if (!m->used || !m->fill)
+	if (!m->used)
 		return ENOMEM;
 	memset(m->used, 0xff, bytes);
 	return 0;
@@ -96,7 +99,6 @@ void e4l_plan_free(struct e4l_plan *m)
 	free(m->spare);
 	free(m->zero);
 	free(m->skipped);
-	free(m->fill);
 	free(m);
 }
 
@@ -393,7 +395,6 @@ static errcode_t add_runs(struct e4l_plan *m, const struct e4l_plan_file *file,
 			err = add_item(m, o);
 		if (!err)
 			err = add_frag(m, &v);
-		o->fragments++;
 		end = v.lc + (uint64_t)v.n;
 	}
 	return err;
@@ -454,24 +455,52 @@ static bool is_within(const struct e4l_plan *m,
 	return true;
 }
 
+/* Returns the number of fragments beyond one per logical run. */
+static uint64_t count_excess(const struct e4l_plan_file *file)
+{
+	const struct e4l_extent *ex = file->extents;
+	uint64_t runs = 1;
+	size_t i;
+
+	for (i = 1; i < file->n_extents; i++)
+		runs += ex[i].lblk != ex[i - 1].lblk + (uint64_t)ex[i - 1].len;
+	return e4l_count_fragments(ex, file->n_extents, NULL) - runs;
+}
+
+/*
+ * Whether the model can hold the file within mem_bytes.  An unfragmented file
+ * may use only the first half of the memory, so that each run finds memory for
+ * fragmented files.
+ */
+static bool has_memory(const struct e4l_plan *m,
+		       const struct e4l_plan_file *file, uint64_t excess)
+{
+	uint64_t maps = m->clusters / 8ull * MAPS, most = m->opt.mem_bytes;
+	uint64_t n = file->n_extents;
+	uint64_t used = (m->n_frags + n + file->n_tree) * FRAG_BYTES +
+			(m->n_items + n) * ITEM_BYTES +
+			(m->n_owners + 1ull) * OWNER_BYTES;
+
+	return !most || maps + (excess ? used : 2 * used) <= most;
+}
+
 /* Removes from *@allowed the changes that the file's properties forbid. */
 static errcode_t restrict_file(struct e4l_plan *m,
 			       const struct e4l_plan_file *file,
 			       unsigned int *allowed)
 {
-	uint64_t fragments = e4l_count_fragments(file->extents,
-						 file->n_extents, NULL);
+	uint64_t excess = count_excess(file);
 	enum e4l_plan_skip why = E4L_PLAN_SKIP_MEMORY;
 
 	if (e4l_check_clusters(file->extents, file->n_extents,
-			       m->opt.geo.cluster_blocks))
+			       m->opt.geo.cluster_blocks)) {
 		why = E4L_PLAN_SKIP_MISALIGNED;
-	else if (is_within(m, file))
+		excess = file->n_extents - 1;
+	} else if (is_within(m, file) && has_memory(m, file, excess)) {
 		return 0;
+	}
 	*allowed &= E4L_PLAN_PACK | E4L_PLAN_ZEROOUT;
-	return e4l_plan_note_skipped(m, file->ino, why,
-			       (file->n_extents > fragments ?
-				file->n_extents : fragments) - 1, 0);
+	return e4l_plan_note_skipped(m, file->ino, why, excess, 0);
 }
 
 static errcode_t add_owner(struct e4l_plan *m,
@@ -523,8 +552,6 @@ errcode_t e4l_plan_add_file(struct e4l_plan *m,
 		return err;
 	o.goal = file->goal / m->opt.geo.cluster_blocks;
 	err = weigh(m, file, &o);
-	if (!err)
-		err = e4l_memory_make_room(m, file, &o);
 	return err ? err : add_owner(m, file, &o);
 }
 

@@ -32,7 +32,6 @@ struct e4l_owner {
 	/* tree blocks to free; packing alone frees the last @n_surplus */
 	uint32_t first_spare, n_spare, n_surplus;
 	uint32_t extents;
-	uint32_t fragments;
 	uint32_t loose;			/* extents that packing alone saves */
 	bool zeroes;			/* some of its runs may be zeroed */
 };
@@ -60,14 +59,7 @@ struct e4l_plan {
 	size_t n_zero;
 	struct e4l_plan_skipped *skipped;
 	size_t n_skipped;
-	/* Limits to fit into mem_bytes: see memory.h. */
-	uint32_t dropped_density;	/* files of lower density are not kept */
-	uint32_t dropped_fill;		/* unfragmented files in fuller segments are dropped */
-	uint32_t *fill;			/* clusters of unfragmented files per segment */
 };
-
-/* Number of segments of the disk for the sums of unfragmented files. */
-#define E4L_SEGMENTS	4096u
 
 /*
  * Called after all files and free extents were added: detects clusters with two
