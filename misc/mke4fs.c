@@ -87,10 +87,10 @@ static errcode_t map_source(const struct config *c, struct e4l_tree *t)
  * Reads lines of "PRIORITY PATH".  Empty lines and lines that begin with # are
  * ignored.
  */
-static bool load_priorities(const char *name, struct e4l_tree *t)
+static bool load_priorities(const struct config *c, struct e4l_tree *t)
 {
-	struct lines lines = { .path = name };
-	bool done = lines_open(&lines);
+	struct lines lines = { .path = c->sort };
+	bool done = lines_open(c, &lines);
 	errcode_t err;
 	char *path;
 	long n;
@@ -160,7 +160,7 @@ static bool carry_out(const struct config *c, struct e4l_tree *t)
 	if (err)
 		return say_source(source_name(c, t), t, err);
 	for (i = 0; i < c->fs_configs.n; i++)
-		if (!apply_fs_config(c->fs_configs.v[i], t))
+		if (!apply_fs_config(c, c->fs_configs.v[i], t))
 			return false;
 	if (c->has_root_owner)
 		err = e4l_tree_set_owner(t, E4L_TREE_ROOT, c->root_uid,
@@ -388,6 +388,56 @@ static bool hear_signals(const char *name, struct e4l *e, struct interrupt *in)
 	return !err;
 }
 
+/* Moves the superblock from the prototype to @super. */
+static bool take_super(const struct config *c, const struct image *im,
+		       char super[SUPERBLOCK_SIZE])
+{
+	off_t at = c->offset_bytes + SUPERBLOCK_OFFSET;
+	const char none[SUPERBLOCK_SIZE] = { 0 };
+	ssize_t n = pread(im->proto_fd, super, SUPERBLOCK_SIZE, at);
+
+	if (n == SUPERBLOCK_SIZE)
+		n = pwrite(im->proto_fd, none, SUPERBLOCK_SIZE, at);
+	if (n == SUPERBLOCK_SIZE)
+		return true;
+	say_error(im->name, "copying the prototype", n < 0 ? errno : EIO);
+	return false;
+}
+
+/*
+ * Writes the superblock last: a new image that is not complete must not look
+ * like a filesystem.
+ */
+static bool put_super(const struct config *c, int fd,
+		      const char super[SUPERBLOCK_SIZE])
+{
+	ssize_t n = fsync(fd);
+
+	if (!n)
+		n = pwrite(fd, super, SUPERBLOCK_SIZE,
+			   c->offset_bytes + SUPERBLOCK_OFFSET);
+	if (n == SUPERBLOCK_SIZE)
+		return true;
+	say_write_error(c->device, c->device, "writing the superblock",
+			n < 0 ? errno : EIO);
+	return false;
+}
+
+/*
+ * Writes the image @im to @tf.  The prototype is copied first, because the
+ * contents change some of its blocks.
+ */
+static bool write_new(const struct config *c, struct e4l_tree *t,
+		      struct image *im, struct target_file *tf)
+{
+	char super[SUPERBLOCK_SIZE];
+
+	return flush_image(c, im) && take_super(c, im, super) &&
+	       copy_prototype(im, tf->fd) &&
+	       (!fills(c) || write_content(c, t, im, tf)) &&
+	       put_super(c, tf->fd, super);
+}
+
 static bool fill_new(const struct config *c, struct e4l_tree *t,
 		     struct image *im)
 {
@@ -404,12 +454,7 @@ static bool fill_new(const struct config *c, struct e4l_tree *t,
 	done = !e4l_fstat(im->proto_fd, &st) && !ftruncate(tf.fd, st.st_size);
 	if (!done)
 		say_error(c->device, "setting the size of the image", errno);
-	/*
-	 * The prototype is copied first, because the contents change some of
-	 * its blocks.
-	 */
-	done = done && flush_image(c, im) && copy_prototype(im, tf.fd) &&
-	       (!fills(c) || write_content(c, t, im, &tf)) &&
+	done = done && write_new(c, t, im, &tf) &&
 	       dm_verity_write(c, im, tf.fd, &in);
 	done = close_target(c->device, &tf, done);
 out:
@@ -498,7 +543,7 @@ static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes,
 	uint32_t blocksize = 0;
 	bool done;
 
-	if (c->sort && !load_priorities(c->sort, t))
+	if (c->sort && !load_priorities(c, t))
 		return false;
 	if (c->wants_check && !bytes) {
 		say("%s: -c is not supported for a new image: only a device "

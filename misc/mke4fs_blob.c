@@ -181,6 +181,7 @@ static bool lacks(struct blob *b, bool may_lack)
 
 static bool open_file(struct blob *b, bool may_lack)
 {
+	const struct load *l = b->s->l;
 	struct stat st;
 	char *path;
 
@@ -188,7 +189,10 @@ static bool open_file(struct blob *b, bool may_lack)
 	if (!b->buf || asprintf(&path, "%s/%s", b->s->path, b->name) < 0)
 		return fail(b, "out of memory");
 	b->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	b->failed = refuse_image(l->c, l->name, path);
 	free(path);
+	if (b->failed)
+		return false;
 	if (b->fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return lacks(b, may_lack);
 	if (b->fd < 0 || e4l_fstat(b->fd, &st))

@@ -134,10 +134,11 @@ static bool apply_line(struct fs_config *f, const struct line *line)
 	return !err || lines_refuse(&f->lines, line->path, error_message(err));
 }
 
-bool apply_fs_config(const char *path, struct e4l_tree *t)
+bool apply_fs_config(const struct config *c, const char *path,
+		     struct e4l_tree *t)
 {
 	struct fs_config f = { .t = t, .lines = { .path = path } };
-	bool done = lines_open(&f.lines);
+	bool done = lines_open(c, &f.lines);
 	struct line line;
 
 	while (done && lines_next(&f.lines)) {

@@ -8,9 +8,13 @@
 #include "mke4fs_lines.h"
 #include "support/say.h"
 
-bool lines_open(struct lines *l)
+bool lines_open(const struct config *c, struct lines *l)
 {
-	l->f = strcmp(l->path, "-") ? fopen(l->path, "re") : stdin;
+	bool is_stdin = !strcmp(l->path, "-");
+
+	if (refuse_image(c, l->path, is_stdin ? "/dev/stdin" : l->path))
+		return false;
+	l->f = is_stdin ? stdin : fopen(l->path, "re");
 	if (!l->f)
 		say_error(l->path, "cannot open", errno);
 	return l->f;

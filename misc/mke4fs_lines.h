@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include "e4layout/populate/tree_edit.h"
+#include "mke4fs_source.h"
 
 /* UINT32_MAX is not a valid ID. */
 #define MAX_ID		(UINT32_MAX - 1)
@@ -25,10 +26,10 @@ struct lines {
 };
 
 /*
- * Opens l->path; "-" is standard input.  Returns false after printing an error.
- * Call lines_close() in any case.
+ * Opens l->path, which must not be the image; "-" is standard input.  Returns
+ * false after printing an error.  Call lines_close() in any case.
  */
-bool lines_open(struct lines *l);
+bool lines_open(const struct config *c, struct lines *l);
 
 /*
  * Reads the next line.  Returns false at the end, and after printing an error,

@@ -562,7 +562,7 @@ bool load_manifest(struct load *l, const char *path)
 		return false;
 	}
 	/* Names of contents are relative to the working directory. */
-	done = lines_open(&m.lines) && begin_layer(l, false);
+	done = lines_open(l->c, &m.lines) && begin_layer(l, false);
 	err = done ? e4l_layer_open_dir(l->t, ".") : 0;
 	if (err) {
 		say_error(path, "opening the working directory", err);

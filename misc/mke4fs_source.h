@@ -103,7 +103,8 @@ bool load_tar(struct load *l, const struct tar_input *in);
  * In mke4fs_fs_config.c.  Sets the owners, permissions and capabilities in the
  * file @path.  Returns false after printing an error.
  */
-bool apply_fs_config(const char *path, struct e4l_tree *t);
+bool apply_fs_config(const struct config *c, const char *path,
+		     struct e4l_tree *t);
 
 /* In mke4fs_mtree.c. Applies the manifest @path to the loaded sources. */
 bool load_manifest(struct load *l, const char *path);

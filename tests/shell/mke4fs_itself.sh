@@ -112,6 +112,47 @@ mustfail 1 "$mke4fs" -q -F --manifest=manifest content
 says 'content: .*source .*the image content'
 cmp content content.copy || fail 'the content has changed'
 
+# other files that are read: a manifest, priorities, and the blobs of a container
+# image
+printf '#mtree\nf type=dir mode=0755\n' >mf
+printf '5 a\n' >so
+mustfail 1 "$mke4fs" -q --manifest=mf mf 4M
+says 'mf: .*source .*the image mf'
+mustfail 1 "$mke4fs" -q -d self --sort=so so 8M
+says 'so: .*source .*the image so'
+mkdir -p oci/blobs/sha256
+tar -C self -cf oci/layer a
+layer=$(sha256sum <oci/layer)
+layer=${layer%% *}
+mv oci/layer "oci/blobs/sha256/$layer"
+# blob JSON: stores the text, and prints a descriptor's digest and size
+blob() {
+	sum=$(printf %s "$1" | sha256sum)
+	printf %s "$1" >"oci/blobs/sha256/${sum%% *}"
+	printf '"digest": "sha256:%s", "size": %u' "${sum%% *}" "${#1}"
+}
+type=application/vnd.oci.image
+config=$(blob '{"architecture": "amd64", "os": "linux", "rootfs":
+	{"type": "layers", "diff_ids": ["sha256:'"$layer"'"]}}')
+manifest=$(blob '{"schemaVersion": 2, "config": {"mediaType":
+	"'$type'.config.v1+json", '"$config"'}, "layers": [{"mediaType":
+	"'$type'.layer.v1.tar", "digest": "sha256:'"$layer"'", "size":
+	'"$(stat -c %s "oci/blobs/sha256/$layer")"'}]}')
+echo '{"imageLayoutVersion": "1.0.0"}' >oci/oci-layout
+echo '{"schemaVersion": 2, "manifests": [{"mediaType":
+	"'$type'.manifest.v1+json", '"$manifest"'}]}' >oci/index.json
+check "$mke4fs" -q --platform=linux/amd64 -d oci:oci ociimg
+has ociimg a || fail 'the container image'
+cp -r oci oci.copy
+for file in index.json oci-layout blobs/sha256/*; do
+	for file in oci/$file; do
+		run "$mke4fs" -q --platform=linux/amd64 -d oci:oci "$file" 4M
+		same "$file: exit status" "$status" 1
+		says 'source .*the image '
+	done
+done
+diff -r oci oci.copy || fail 'the container image has changed'
+
 # an overlayfs shows the files of its directories on a device of its own
 mkdir lower upper work merged
 seq 100 >upper/a
