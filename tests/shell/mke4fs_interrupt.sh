@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A signal or an error during writing: a new image is removed, and an existing
-# file or device holds nothing that could be mounted.
+# A signal or an error during writing: a new image is removed or, after SIGKILL,
+# has no superblock; an existing file or device holds nothing that could be
+# mounted.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_strace
@@ -10,19 +11,20 @@ mkdir "$work/src"
 head -c 40M /dev/urandom >"$work/src/file"
 
 # stop SIGNAL ARGUMENTS...: each write takes 0.4 s, and the signal comes when
-# the image has its superblock; sets $status
+# the image has its structures; sets $status
 stop() {
+	blocks=$([ -e "$target" ] && stat -c %b "$target" || echo 0)
 	signal=$1
 	shift
 	status=0
-	# a shell makes background processes ignore SIGINT
-	env --default-signal=INT strace -D -f -o /dev/null -e trace=pwrite64 \
+	# a shell makes background processes ignore SIGINT and SIGQUIT
+	env --default-signal=INT,QUIT strace -D -f -o /dev/null -e trace=pwrite64 \
 		-e inject=pwrite64:delay_enter=400000 -P "$target" \
 		"$mke4fs" -q -b 4096 -F -d "$work/src" "$@" "$target" 64M \
 		>"$out" 2>"$err" </dev/null &
 	pid=$!
 	tries=600
-	while [ ! -e "$target" ] || ! dumpe2fs -h "$target" >/dev/null 2>&1; do
+	while [ "$(stat -c %b "$target" 2>/dev/null || echo 0)" -lt $((blocks + 32)) ]; do
 		[ $((tries -= 1)) -gt 0 ] || fail "nothing was written"
 		sleep 0.1
 	done
@@ -37,6 +39,14 @@ for signal in INT TERM; do
 	one_sentence mke4fs
 	says 'img: .*: interrupted'
 	[ ! -e "$target" ] || fail "an image is left behind after $signal"
+done
+
+for signal in KILL QUIT; do
+	stop $signal --threads=1
+	[ "$status" -gt 128 ] || fail "not ended by $signal"
+	run dumpe2fs -h "$target"
+	[ "$status" != 0 ] || fail "an incomplete image is a filesystem"
+	rm "$target"
 done
 
 # existing files stay, without a filesystem
