@@ -57,7 +57,8 @@ build() {
 	mkdir -p "$dir"
 	# without ISA-L in Debian, libext2fs computes checksums
 	pkg-config --exists libisal || set -- --without-isal "$@"
-	[ -f "$dir/Makefile" ] || (cd "$dir" && "$top/configure" -q "$@") ||
-		return
+	# configure prefers bash, with which libtool takes twice as long as with dash
+	[ -f "$dir/Makefile" ] || (cd "$dir" && CONFIG_SHELL=/bin/sh \
+		/bin/sh "$top/configure" -q "$@") || return
 	make -s -C "$dir" -j"$(nproc)"
 }
