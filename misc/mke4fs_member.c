@@ -5,6 +5,7 @@
  * ends a file early if the map and the stored data differ in length.
  */
 #include "config.h"
+#include <stdlib.h>
 #include <string.h>
 #include <archive_entry.h>
 #include "mke4fs_member.h"
@@ -56,6 +57,80 @@ static bool find_header(const struct stream *s, uint64_t *at, uint64_t end,
 		bytes = BLOCK_BYTES + whole_blocks(header_size(h));
 	}
 	return false;
+}
+
+static void set_link(struct archive_entry *entry, const char *target)
+{
+	if (archive_entry_hardlink(entry))
+		archive_entry_copy_hardlink(entry, target);
+	else if (archive_entry_symlink(entry))
+		archive_entry_copy_symlink(entry, target);
+}
+
+/*
+ * Takes the names from the records of a pax header: "LENGTH KEY=VALUE" and a
+ * newline, each.  There is a NUL at @p + @len.
+ */
+static void take_records(struct archive_entry *entry, char *p, size_t len)
+{
+	char *end = p + len, *key, *value;
+	bool is_sparse = false;
+	unsigned long n;
+
+	for (; p < end; p += n) {
+		n = strtoul(p, &key, 10);
+		if (*key != ' ' || n > (size_t)(end - p) ||
+		    p + n < key + 2 || p[n - 1] != '\n')
+			return;
+		p[n - 1] = '\0';
+		value = strchr(++key, '=');
+		if (!value)
+			return;
+		*value++ = '\0';
+		if (!strcmp(key, "GNU.sparse.name"))
+			is_sparse = true;
+		if (!strcmp(key, "GNU.sparse.name") ||
+		    (!strcmp(key, "path") && !is_sparse))
+			archive_entry_copy_pathname(entry, value);
+		else if (!strcmp(key, "linkpath"))
+			set_link(entry, value);
+	}
+}
+
+static bool is_ascii(const char *name)
+{
+	while (name && *name > 0)
+		name++;
+	return !name || !*name;
+}
+
+void member_names(struct archive *a, struct archive_entry *entry,
+		  const struct stream *s, uint64_t first)
+{
+	uint64_t at = first + archive_read_header_position(a), bytes;
+	uint64_t end = first + archive_filter_bytes(a, 0);
+	char h[BLOCK_BYTES], *records;
+
+	if ((archive_format(a) & ARCHIVE_FORMAT_BASE_MASK) !=
+	    ARCHIVE_FORMAT_TAR || (is_ascii(archive_entry_pathname(entry)) &&
+				   is_ascii(archive_entry_hardlink(entry)) &&
+				   is_ascii(archive_entry_symlink(entry))))
+		return;
+	for (; at < end && stream_recall(s, at, h, BLOCK_BYTES) &&
+	       h[TYPE_AT] && strchr("xgXLKVA", h[TYPE_AT]);
+	     at += BLOCK_BYTES + whole_blocks(bytes)) {
+		bytes = header_size(h);
+		if (bytes > end - at)
+			return;
+		records = h[TYPE_AT] == 'x' || h[TYPE_AT] == 'X' ?
+			  malloc(bytes + 1) : NULL;
+		if (records && stream_recall(s, at + BLOCK_BYTES, records,
+					     bytes)) {
+			records[bytes] = '\0';
+			take_records(entry, records, bytes);
+		}
+		free(records);
+	}
 }
 
 /* Takes the type and the stored size from the header of the member. */

@@ -490,6 +490,8 @@ static bool take_all(struct tar *r)
 	while ((got = archive_read_next_header(r->a, &entry)) == ARCHIVE_OK ||
 	       got == ARCHIVE_WARN) {
 		r->n_members++;
+		if (r->s)
+			member_names(r->a, entry, r->s, r->begin);
 		/*
 		 * The warning is, for example, about an invalid UTF-8 name,
 		 * which is used unchanged.
@@ -767,7 +769,7 @@ static void warn_of_old(const struct tar *r)
 
 bool load_tar(struct load *l, const struct tar_input *in)
 {
-	/* Keeps names that are stored in UTF-8 unchanged. */
+	/* libarchive must not convert UTF-8 to another encoding */
 	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
 	locale_t before = utf8 ? uselocale(utf8) : NULL;
 	struct tar r = {

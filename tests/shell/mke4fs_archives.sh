@@ -85,3 +85,23 @@ for seed in 1 2 3 4; do
 	check "$mke4fs" -q -d "$work/a.tar" "$work/img"
 	equals "$work/img" "$work/tree"
 done
+
+# Names keep their bytes: "e" with an accent in one character or in two are two
+# files.
+rm -rf "$work/tree"
+mkdir "$work/tree"
+one=$(printf '\303\251')
+two=$(printf 'e\314\201')
+echo 1 >"$work/tree/$one"
+echo 22 >"$work/tree/$two"
+ln -s "$two" "$work/tree/symlink"
+ln "$work/tree/$two" "$work/tree/hard"
+truncate -s 1M "$work/tree/sparse-$two"
+echo end >>"$work/tree/sparse-$two"
+find "$work/tree" -exec touch -h -d @1000000000 {} +
+for format in posix gnu; do
+	rm -f "$work/img"
+	tar -C "$work/tree" --format=$format -S -cf "$work/a.tar" .
+	check "$mke4fs" -q -d "$work/a.tar" "$work/img"
+	equals "$work/img" "$work/tree"
+done
