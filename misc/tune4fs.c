@@ -204,7 +204,7 @@ static bool check_usage(const struct tune4fs *cfg, const char *name)
 	else if (cfg->apply_all && name)
 		say("--apply-all takes no target");
 	else if (!cfg->apply_all && !name)
-		say("a target is missing");
+		say("no target is given");
 	else
 		return true;
 	return false;

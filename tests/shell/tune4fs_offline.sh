@@ -96,7 +96,7 @@ refuse 2 "cannot be given together" -E mb_order2_req=1 --apply
 refuse 2 "takes no target" --apply-all
 refuse 2 "requires --apply-all" --watch
 mustfail 2 "$tune4fs"
-says 'target is missing'
+says 'no target is given'
 mustfail 1 "$tune4fs" -l "$work"
 says 'not the root '
 
@@ -107,7 +107,7 @@ check "$tune4fs" -E extent_max_zeroout_kb=64 "$img"
 attribute 'dir_ireserve=64,extent_max_zeroout_kb=64,future=x/../y,mb_order2_req=77'
 check "$tune4fs" -l "$img"
 says 'mb_order2_req=77: out of range: .*0 to 32'
-grep -Eq '^ +future +x/\.\./y +- .*not known' "$out" || fail "not listed"
+grep -Eq '^ +future +x/\.\./y +- .*unknown to' "$out" || fail "not listed"
 check "$tune4fs" -f -E future=2 "$img"
 attribute 'dir_ireserve=64,extent_max_zeroout_kb=64,future=2,mb_order2_req=77'
 check "$tune4fs" --clear "$img"
