@@ -27,7 +27,8 @@ bool shell_changed(struct shell *s, bool ok)
 	if (ok)
 		return true;
 	if (undo_guard_changed())
-		say("%s: %s was closed: to undo all changes, run e2undo %s %s",
+		say("%s: %s was closed after the error: to undo all changes, "
+		    "run e2undo %s %s",
 		    s->request, s->name, s->undo.file, s->target.device);
 	else
 		say("%s: %s was closed after the error; nothing was changed",
@@ -130,7 +131,7 @@ bool name_find(struct shell *s, const char *path, struct name_at *p)
 	if (err)
 		return shell_fails(s, path, err);
 	if (!*p->name || !strcmp(p->name, ".") || !strcmp(p->name, ".."))
-		return refuse(s, path, "not a file name");
+		return refuse(s, path, "the path must end in a file name");
 	if (strlen(p->name) > EXT2_NAME_LEN)
 		return shell_fails(s, path, E4L_ET_NAME_TOO_LONG);
 	if (!check_parent(s, path, &dir))
@@ -417,7 +418,8 @@ static bool punch_file(struct shell *s, const char *const *argv,
 	    !parse_range(s, argv, size, &offset, &end))
 		return false;
 	if (offset % bs || (end % bs && end < size))
-		return refuse(s, argv[1], "only whole blocks can be freed");
+		return refuse(s, argv[1], "the range must begin at a block "
+			      "boundary, and end at one or at the end of the file");
 	r.start = offset / bs;
 	r.end = end / bs + !!(end % bs);
 	return shell_change(s, argv[1], "freeing blocks", punch_range, &r);

@@ -113,7 +113,7 @@ static bool may_run(const struct shell *s, const struct request *r, int argc)
 		say("usage: %s%s%s", r->name, *r->usage ? " " : "",
 		    r->usage);
 	else if (r->needs & OPEN && !s->open)
-		say("%s: no filesystem is open: open TARGET", r->name);
+		say("%s: no filesystem is open: run open TARGET", r->name);
 	else
 		return r->needs < WRITING || is_writable(s);
 	return false;

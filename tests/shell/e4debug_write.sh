@@ -61,7 +61,7 @@ all_requests() {
 	refused 'mkdir /new' 'File exists'
 	refused 'mkdir /missing/sub' 'mkdir: /missing/sub: File not found'
 	refused 'mkdir /split/sub' 'not a directory'
-	refused 'mkdir /new/..' 'not a file name'
+	refused 'mkdir /new/..' 'must end in a file name'
 	request 'link /split /new/again'
 	same 'links' "$(debugfs -R 'stat /split' "$img" 2>/dev/null |
 		sed -n 's/^Links: \([0-9]*\).*/\1/p')" 2
@@ -104,7 +104,7 @@ all_requests() {
 	same 'a hole' "$(figure 'extents /new/wal' 'd["extents"][0]["state"],
 		d["extents"][0]["blocks"] * '"$size")" "('hole', 65536)"
 	refused "write $work/small /new/wal" 'block 0 is a hole'
-	refused 'punch /new/wal 100 100' 'only whole blocks'
+	refused 'punch /new/wal 100 100' 'begin at a block boundary'
 	refused 'punch /new/wal 0 1X' '1X: invalid value'
 	refused 'punch /new 0 4K' 'not a regular file'
 	refused 'fallocate /new/wal 0 20T' 'larger than the maximum'
