@@ -129,12 +129,12 @@ function showSums() {
 	rows.push(["largest free extent", ...sides.map(longest)]);
 	section("sums").append(make("div", { class: "sides fit" },
 		table(before ? `Compared with ${safe(data.before_name)}.` :
-			"The words are those of the report.",
+			"e4frag(8) explains the terms.",
 			["", ...(before ? ["before", "now"] : ["now"])], rows),
 		stateTable()));
 	if (before && before.filesystem.uuid !== now.filesystem.uuid)
 		section("sums").append(make("p", {},
-			"The two are not the same filesystem: " +
+			"The two reports are of different filesystems: " +
 			`${safe(before.filesystem.uuid)} and ` +
 			`${safe(now.filesystem.uuid)}.`));
 }
@@ -341,7 +341,7 @@ function stateTable() {
 	const titles = before ? ["before", "share", "now", "share"] :
 		["size", "share"];
 
-	return table("What blocks are in", ["state", ...titles, "meaning"],
+	return table("Blocks by state", ["state", ...titles, "meaning"],
 		     rows);
 }
 
@@ -375,7 +375,7 @@ function groupTable(report) {
 	const rows = parts.map(p => [range(p.first, p.end - 1), ...p.shares]);
 
 	return make("details", {}, make("summary", {},
-		`The map as a table of groups ${sideName(report)}`),
+		`The map as a table of block groups ${sideName(report)}`),
 		table("Share of each state", ["groups", ...STATES], rows));
 }
 
@@ -451,7 +451,7 @@ function showMap() {
 
 	if (before && !before.map)
 		home.append(make("p", {}, `${safe(data.before_name)} has no ` +
-			"map: --json has one together with --map."));
+			"map: make that report with --json --map."));
 	unit.disabled = !maps.some(m => m.report.map.cells_per_group > 1);
 	home.append(make("div", { class: "controls" },
 		make("label", {}, "Show ", heat),
@@ -461,12 +461,12 @@ function showMap() {
 		button("whole", "Show the whole filesystem",
 		       () => setZoom(0))), told,
 		make("div", { class: "sides" }, ...maps.map(m => m.figure)),
-		make("p", { class: "soft" }, "Squares are in the order of " +
-			"the disk, row by row; in each, states lie side by " +
-			"side by their share; one state alone has the fuller " +
-			"colour the larger its share. Lines part block " +
-			"groups. With the map in focus, arrow keys move, " +
-			"+ and \u2212 zoom."),
+		make("p", { class: "soft" }, "Squares are in disk order, row " +
+			"by row. Each square shows its states side by side, as " +
+			"wide as their share of the blocks. If only one state " +
+			"is shown, a stronger colour means a larger share. " +
+			"Lines separate block groups. With the map in focus, " +
+			"arrow keys move, + and \u2212 zoom."),
 		...maps.map(m => groupTable(m.report)));
 	for (const select of [heat, unit])
 		select.addEventListener("change", () => setZoom(zoom));
@@ -504,9 +504,9 @@ function fragments(report, file, drawn) {
 	const picture = draw("svg", { viewBox: `0 0 ${VIEW} 88`,
 		preserveAspectRatio: "none", role: "img" },
 		draw("title", {}, `${things(x.length, "extent", "extents")} ` +
-			`of ${nameOf(file)}, by their place in the file ` +
-			`above and on the disk below, where they lie within ` +
-			`blocks ${count(begin)} to ${count(end - 1)}`));
+			`of ${nameOf(file)}: above, their places in the file; ` +
+			`below, their places on the disk, in blocks ` +
+			`${count(begin)} to ${count(end - 1)}`));
 
 	for (const [lblk, pblk, len, unwritten] of x) {
 		const a = across(lblk, top, bottom);
