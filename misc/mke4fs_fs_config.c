@@ -150,7 +150,7 @@ bool apply_fs_config(const struct config *c, const char *path,
 	done = done && !f.lines.failed;
 	lines_close(&f.lines);
 	if (done && f.entries && !f.found)
-		say("%s: no path of this file is in the image: nothing was "
-		    "changed", path);
+		say("%s: no path in this file exists in the image: paths must "
+		    "begin at the root of the image", path);
 	return done;
 }

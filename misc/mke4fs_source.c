@@ -20,7 +20,7 @@ bool complain(const struct load *l, const char *what)
 bool complain_tree(const struct load *l, errcode_t err)
 {
 	return complain(l, err == E4L_ET_NOT_DIR ?
-			"the parent directory in the archive is not a directory" :
+			"the parent of this path is not a directory" :
 			error_message(err));
 }
 

@@ -152,7 +152,7 @@ static bool take_data(struct tar *r)
 		if (!len)
 			continue;
 		if (offset < 0 || len > INT64_MAX - (uint64_t)offset)
-			return complain(r->l, "data beyond the largest size");
+			return complain(r->l, "data beyond the largest file size");
 		r->taken_bytes += len;
 		if (r->taken_bytes > r->most_bytes)
 			return complain(r->l,

@@ -256,12 +256,13 @@ static void say_bad_value(const struct args_option *opt, const char *arg)
 		say("--%s: invalid list '%s' (expected words separated by "
 		    "commas: %s)", opt->name, arg, list);
 	} else if (opt->kind == ARGS_SIZE) {
-		say("--%s: '%s' is not %s%sa size from %s to %s", opt->name,
-		    arg, list, *list ? " or " : "",
+		say("--%s: invalid value '%s' (expected %s%sa size from %s to "
+		    "%s)", opt->name, arg, list, *list ? " or " : "",
 		    units_size(opt->min, low), units_size(opt->max, high));
 	} else if (opt->kind == ARGS_SHARE) {
-		say("--%s: '%s' is neither a size up to %s nor a percentage "
-		    "such as 10%%", opt->name, arg, units_size(opt->max, high));
+		say("--%s: invalid value '%s' (expected a size up to %s, or a "
+		    "percentage such as 10%%)", opt->name, arg,
+		    units_size(opt->max, high));
 	} else if (opt->kind == ARGS_COUNT) {
 		say("--%s: invalid value '%s' (expected a number from %llu to "
 		    "%llu)", opt->name, arg, (unsigned long long)opt->min,

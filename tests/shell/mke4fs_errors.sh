@@ -178,7 +178,7 @@ archive "$work/a.tar" <<'EOT'
 add("a", b"1")
 add("a/b", b"2")
 EOT
-refuse 'a.tar: a/b: the parent directory in the archive is not a directory' -d "$work/a.tar" "$work/img"
+refuse 'a.tar: a/b: the parent of this path is not a directory' -d "$work/a.tar" "$work/img"
 archive "$work/a.tar" <<'EOT'
 add("a", uid=-1, pax_headers={"uid": "99999999999"})
 EOT

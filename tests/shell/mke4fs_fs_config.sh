@@ -78,8 +78,8 @@ has system/bin/run-as 0 2000 0750 $caps
 # a file for another image
 printf 'vendor/x 0 0 0755\n' >foreign
 take --fs-config=foreign
-same 'the message' "$(cat said)" "mke4fs: foreign: no path of this file is in \
-the image: nothing was changed"
+same 'the message' "$(cat said)" "mke4fs: foreign: no path in this file exists \
+in the image: paths must begin at the root of the image"
 : >empty
 take --fs-config=empty
 [ ! -s said ] || fail "prints $(cat said)"
