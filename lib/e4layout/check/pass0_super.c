@@ -394,6 +394,28 @@ static bool resize_map_ok(struct check *ck, blk64_t dind, uint32_t *buf)
 	return true;
 }
 
+/*
+ * Whether the double indirect block @dind has no other block.  e2fsck looks at a
+ * quarter of the entries, and does not mark the blocks of any entry as in use.
+ */
+static bool resize_list_ok(ext2_filsys fs, const uint32_t *dind)
+{
+	uint32_t refs = fs->blocksize / 4, at, beyond;
+	uint32_t descs = fs->desc_blocks % refs;
+	blk64_t first = fs->super->s_first_data_block + 1, want;
+
+	if (fs->blocksize == 1024 && !fs->super->s_first_data_block)
+		first++;	/* skip the boot block */
+	for (at = 0; at < refs; at++) {
+		beyond = (at + refs - descs) % refs;
+		want = beyond < fs->super->s_reserved_gdt_blocks ?
+		       first + fs->desc_blocks + beyond : 0;
+		if (ext2fs_le32_to_cpu(dind[at]) != want)
+			return false;
+	}
+	return true;
+}
+
 /* Whether the inode has only a double indirect block, which is valid. */
 static bool resize_inode_ok(struct check *ck, const struct ext2_inode *inode,
 			    uint32_t *buf)
@@ -427,6 +449,10 @@ errcode_t e4l_pass0_resize_inode(struct check *ck)
 		return ENOMEM;
 	if (!resize_inode_ok(ck, &inode, buf))
 		FOUND(ck, RESIZE_INODE, .ino = EXT2_RESIZE_INO);
+	else if (ext2fs_has_feature_resize_inode(ck->fs->super) &&
+		 !resize_list_ok(ck->fs, buf))
+		FOUND(ck, RESIZE_INODE_MAP, .ino = EXT2_RESIZE_INO,
+		      .blk = inode.i_block[EXT2_DIND_BLOCK]);
 	free(buf);
 	return 0;
 }
