@@ -20,7 +20,6 @@
 #define GENERATIONS	64	/* maximum number of generations in join_long() */
 #define ROUNDS		16	/* maximum number of rounds */
 #define BUDGET_REST	20	/* a round needs more than 1/20 of the budget */
-#define SHARE_STEP	32	/* precision of a share, in thousandths */
 
 /* --------------------------------------------------------------------- goals */
 
@@ -208,20 +207,20 @@ struct round {
 	bool whole;		/* an attempt with the whole share was acceptable */
 };
 
-/* Takes over @w if it is better than r->best.  *@good: @w is acceptable. */
-static void offer(struct round *r, struct e4l_work *w, bool *good)
+/* Takes over @w if it is better than r->best. */
+static void offer(struct round *r, struct e4l_work *w)
 {
 	struct e4l_look is;
-	bool better;
+	bool good, better;
 	uint64_t s;
 
 	e4l_work_look(w, &is);
 	s = score(r->p, &is);
-	*good = is_guarded(r->p, &r->was, &is) &&
-		is_guarded(r->p, r->first, &is);
-	better = *good && is_worth(r->p, &r->was, &is) &&
+	good = is_guarded(r->p, &r->was, &is) &&
+	       is_guarded(r->p, r->first, &is);
+	better = good && is_worth(r->p, &r->was, &is) &&
 		 (!r->any || s < r->score);
-	r->whole |= *good && w->how.share == E4L_WHOLE_SHARE;
+	r->whole |= good && w->how.share == E4L_WHOLE_SHARE;
 	r->p->late |= w->late;
 	if (better)
 		r->score = s;
@@ -229,8 +228,7 @@ static void offer(struct round *r, struct e4l_work *w, bool *good)
 	e4l_work_adopt(&r->best, w, better);
 }
 
-static errcode_t attempt(struct round *r, const struct e4l_attempt *how,
-			 bool *good)
+static errcode_t attempt(struct round *r, const struct e4l_attempt *how)
 {
 	struct e4l_work w;
 	errcode_t err = e4l_work_copy(&w, r->base);
@@ -243,59 +241,42 @@ static errcode_t attempt(struct round *r, const struct e4l_attempt *how,
 	if (err)
 		e4l_work_free(&w);
 	else
-		offer(r, &w, good);
+		offer(r, &w);
 	return err;
 }
 
 /*
- * If moving all items would make free space worse or exceed the budget, finds
- * the largest share of the items that is_guarded() and the budget allow.
+ * Makes attempts with different parameters, until one leaves nothing to do.  If
+ * moving all items would make free space worse, and @shares is true, a share of
+ * the items is moved.
  */
-static errcode_t try_shares(struct round *r, bool regions)
-{
-	uint32_t low = 0, high = E4L_WHOLE_SHARE, share = high - SHARE_STEP;
-	errcode_t err = 0;
-	bool good;
-
-	while (!err && high - low > SHARE_STEP && !r->p->late) {
-		const struct e4l_attempt how = {
-			.part = 2, .share = share, .regions = regions,
-		};
-
-		err = attempt(r, &how, &good);
-		if (!err && good)
-			low = how.share;
-		else
-			high = how.share;
-		share = (low + high) / 2;
-	}
-	return err;
-}
-
-/*
- * Makes attempts with the whole share and different parameters, until one
- * leaves nothing to do.
- */
-static errcode_t try_whole(struct round *r, bool regions)
+static errcode_t try_ways(struct round *r, bool regions, bool shares)
 {
 	static const struct e4l_attempt ways[] = {
 		{ .part = 2 }, { .part = 3 }, { .part = 5 }, { .part = 1 },
 		{ .part = 2, .cut = true },
+		{ .part = 2, .share = 968 }, { .part = 2, .share = 750 },
+		{ .part = 2, .share = 500 }, { .part = 2, .share = 250 },
+		{ .part = 2, .share = 125 }, { .part = 2, .share = 62 },
+		{ .part = 2, .share = 31 },
 	};
+	bool budget = r->p->opt.copy_budget_blocks != E4L_NO_LIMIT;
 	struct e4l_attempt how;
 	errcode_t err = 0;
 	size_t i;
-	bool good;
 
 	for (i = 0; i < sizeof(ways) / sizeof(*ways) && !err; i++) {
-		/* with a budget, other orders save no more fragments */
-		if (r->p->late || (r->any && !r->score) ||
-		    (i && r->p->opt.copy_budget_blocks != E4L_NO_LIMIT))
-			break;
 		how = ways[i];
-		how.share = E4L_WHOLE_SHARE;
 		how.regions = regions;
-		err = attempt(r, &how, &good);
+		if (r->p->late || (r->any && !r->score) ||
+		    (how.share && (!shares || r->any || r->whole)))
+			break;
+		/* with a budget, other orders save no more fragments */
+		if (i && !how.share && budget)
+			continue;
+		if (!how.share)
+			how.share = E4L_WHOLE_SHARE;
+		err = attempt(r, &how);
 	}
 	return err;
 }
@@ -312,17 +293,13 @@ static errcode_t try_all(struct round *r)
 	errcode_t err = 0;
 
 	if (files && r->was.excess)
-		err = try_whole(r, false);
-	if (!err && files && r->was.excess && !r->any && !r->whole)
-		err = try_shares(r, false);
+		err = try_ways(r, false, true);
 	if (err || r->any || !opt->free_space)
 		return err;
 	r->whole = false;
-	err = try_whole(r, true);
-	if (!err && !met && !r->any && !r->whole)
-		err = try_shares(r, true);
+	err = try_ways(r, true, !met);
 	if (!err && !files && r->was.excess && !r->any && !r->whole)
-		err = try_shares(r, false);
+		err = try_ways(r, false, true);
 	return err;
 }
 
