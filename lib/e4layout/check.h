@@ -27,6 +27,7 @@ enum e4l_fix {
 	E4L_FIX_CLEAR_JOURNAL_UUID,	/* clearing s_journal_uuid */
 	/* writing all backups of the superblock and the group descriptors */
 	E4L_FIX_WRITE_BACKUPS,
+	E4L_FIX_CLEAR_JOURNAL_XATTR,	/* clearing the journal's i_file_acl */
 	/* clearing the resize inode; e2fsck -fy then makes it anew */
 	E4L_FIX_CLEAR_RESIZE_INODE,
 	E4L_FIX_REPACK_MERGE,	/* a repack of trees, without zeroing */

@@ -100,11 +100,11 @@ void progress_update(struct progress *p, uint64_t done, uint64_t total,
 	char buf[PROGRESS_LEN];
 
 	/*
-	 * 100 % is shown once and at once, so that work of less than @pause seconds
-	 * leaves a trace.
+	 * 100 % is shown at once, so that work of less than @pause seconds
+	 * leaves a trace, and nothing is shown after it.
 	 */
-	if (!p->doing || (done < total ? seconds_since(&p->last) < pause :
-					 p->complete))
+	if (!p->doing || p->complete ||
+	    (done < total && seconds_since(&p->last) < pause))
 		return;
 	p->complete = done >= total;
 	/*

@@ -401,7 +401,9 @@ static bool judge_xattr_place(struct check *ck, ext2_ino_t ino, blk64_t acl)
 	if (ext2fs_has_feature_xattr(ck->fs->super) &&
 	    in_filesystem(ck->fs, acl))
 		return true;
-	if (ck->kind[ino] & (KIND_NO_NAME | KIND_EA_INODE))
+	if (ino == EXT2_JOURNAL_INO)
+		FOUND(ck, JOURNAL_XATTR, .ino = ino, .got = acl);
+	else if (ck->kind[ino] & (KIND_NO_NAME | KIND_EA_INODE))
 		FOUND(ck, INODE_UNREAD, .ino = ino);
 	else
 		FOUND(ck, XATTR_BLOCK_LOC, .ino = ino, .got = acl);
