@@ -557,7 +557,8 @@ static bool run(struct config *c, struct e4l_tree *t, uint64_t bytes,
 	if (done) {
 		blocksize = im.fs->blocksize;
 		warn_of_times(&im);
-		done = dm_verity_allowed(c, &im, bytes);
+		done = verity_allowed(c, &im) &&
+		       dm_verity_allowed(c, &im, bytes);
 		if (done && !c->dry_run && !bytes)
 			done = fill_new(c, t, &im);
 		else if (done && !c->dry_run)
@@ -597,6 +598,7 @@ int main(int argc, char **argv)
 	       begins_within(&c, bytes) &&
 	       load_source(&c, t, &from, &spool, left_out) &&
 	       carry_out(&c, t) && settle_tunables(&c, t) &&
+	       add_verity(&c, t, &spool) &&
 	       run(&c, t, bytes, left_out);
 	if (c.source_fs)
 		done &= target_close(&from);

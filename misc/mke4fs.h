@@ -58,6 +58,7 @@ struct config {
 	/* the open filesystem of --from, or NULL */
 	struct target *source_fs;
 	const char *sort;
+	const char *verity;		/* pattern of --verity; NULL: none */
 	/* hash file; "": after the filesystem; NULL: no hash tree */
 	const char *dm_verity;
 	const char *name, *size;	/* operands */

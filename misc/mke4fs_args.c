@@ -199,6 +199,9 @@ static const struct args_option options[] = {
 	{ .name = "sort", .kind = ARGS_TEXT, .offset = AT(sort),
 	  .value = "FILE",
 	  .help = "place files by \"PRIORITY PATH\" lines, highest first" },
+	{ .name = "verity", .kind = ARGS_TEXT, .offset = AT(verity),
+	  .value = "GLOB",
+	  .help = "protect the matching files by fs-verity" },
 	{ .name = "dm-verity", .kind = ARGS_TEXT, .offset = AT(dm_verity),
 	  .value = "HASHFILE", .implied = "",
 	  .help = "write a hash tree for veritysetup(8) to HASHFILE, or\n"
@@ -272,6 +275,10 @@ static bool options_agree(const struct config *c)
 		say("--fs-config requires -d, --manifest or --from");
 		return false;
 	}
+	if (c->verity && !fills(c)) {
+		say("--verity requires -d, --manifest or --from");
+		return false;
+	}
 	if (c->dm_verity && !fills(c)) {
 		say("--dm-verity requires -d, --manifest or --from");
 		return false;
@@ -310,7 +317,8 @@ bool parse_args(struct config *c, int argc, char **argv, int *status)
 	if (first >= 0) {
 		c->name = argv[first];
 		c->size = argv[first + 1];
-		if (set_time(c) && options_agree(c))
+		if (set_time(c) && options_agree(c) &&
+	    (!c->verity || take_mke2fs_option(c, 'O', (char *)"verity")))
 			return true;
 		*status = c->common.no_memory ? STATUS_FAILED : STATUS_USAGE;
 	}

@@ -93,6 +93,13 @@ bool flush_image(const struct config *c, struct image *im);
 /* Closes everything, without writing libext2fs' cached changes. */
 void drop_image(struct image *im);
 
+/* --------------------------------------------------------- mke4fs_verity.c */
+
+/*
+ * Whether the prototype suits --verity.  Returns false after printing an error.
+ */
+bool verity_allowed(const struct config *c, const struct image *im);
+
 /* --------------------------------------------------------- mke4fs_report.c */
 
 /* Reports timestamps that the inodes cannot store. */

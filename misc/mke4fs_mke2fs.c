@@ -127,7 +127,8 @@ static char **make_argv(const struct config *c, const char *path,
 	if (!argv)
 		return NULL;
 	argv[n++] = (char *)c->called;
-	if ((bytes || c->growth.blocks || c->dm_verity) && !c->has_blocksize)
+	if ((bytes || c->growth.blocks || c->dm_verity || c->verity) &&
+	    !c->has_blocksize)
 		argv[n++] = "-b4096";
 	if (c->common.verbose)
 		argv[n++] = "-v";

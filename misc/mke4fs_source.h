@@ -64,6 +64,12 @@ bool spool_begin(const struct load *l);
 bool spool_take(const struct load *l, const char *buf, size_t len,
 		uint64_t offset);
 
+/*
+ * Appends bytes that belong to no file yet.  Returns false after printing an
+ * error.
+ */
+bool spool_append(struct spool *s, const char *buf, size_t len);
+
 /* Sets the contents of @e, with e->size bytes, to the appended bytes. */
 void spool_describe(const struct spool *s, uint64_t pos, struct e4l_entry *e);
 
@@ -105,6 +111,13 @@ bool load_tar(struct load *l, const struct tar_input *in);
  */
 bool apply_fs_config(const struct config *c, const char *path,
 		     struct e4l_tree *t);
+
+/*
+ * In mke4fs_verity.c.  Adds fs-verity's metadata to the files of --verity.
+ * Returns false after printing an error.
+ */
+bool add_verity(const struct config *c, struct e4l_tree *t,
+		struct spool *spool);
 
 /* In mke4fs_mtree.c. Applies the manifest @path to the loaded sources. */
 bool load_manifest(struct load *l, const char *path);

@@ -80,7 +80,7 @@ static bool add_stretch(const struct load *l, uint64_t offset, uint64_t bytes)
 	return true;
 }
 
-static bool put_data(struct spool *s, const char *buf, size_t len)
+bool spool_append(struct spool *s, const char *buf, size_t len)
 {
 	ssize_t put;
 
@@ -100,7 +100,7 @@ static bool put_stretch(const struct load *l, const char *buf, size_t len,
 			uint64_t offset)
 {
 	return !len || (add_stretch(l, offset, len) &&
-			put_data(l->spool, buf, len));
+			spool_append(l->spool, buf, len));
 }
 
 /* Removes the last @bytes of the last stretch. */

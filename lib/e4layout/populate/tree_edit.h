@@ -74,6 +74,25 @@ errcode_t e4l_tree_set_perms(struct e4l_tree *t, uint32_t id, uint32_t perms);
 errcode_t e4l_tree_set_xattr(struct e4l_tree *t, uint32_t id,
 			     const struct e4l_tree_xattr *x);
 
+/*
+ * Adds EXT4_*_FL flags to an entry and all its other names.  @crtime is the
+ * creation time of an entry that has none.  Errors: ENOMEM.
+ */
+errcode_t e4l_tree_add_flags(struct e4l_tree *t, uint32_t id, uint32_t flags,
+			     const struct e4l_time *crtime);
+uint32_t e4l_tree_flags(const struct e4l_tree *t, uint32_t id);
+
+/* Returns the next name of a regular file after @id; 0: there is none. */
+uint32_t e4l_tree_next_file(const struct e4l_tree *t, uint32_t id);
+
+/*
+ * Reads @len bytes of a regular file from the byte @at on, with zeroes for holes
+ * and beyond the end.  Errors: errno values, E4L_ET_FILE_SHRANK, with the path
+ * in e4l_tree_where().
+ */
+errcode_t e4l_tree_read(struct e4l_tree *t, uint32_t id, uint64_t at,
+			size_t len, char *buf);
+
 /* Removes all extended attributes from all entries. */
 void e4l_tree_drop_xattrs(struct e4l_tree *t);
 
