@@ -34,13 +34,4 @@ void member_begin(struct member *m, struct archive *a,
 bool member_agrees(const struct member *m, uint64_t bytes, uint64_t end,
 		   uint64_t *size);
 
-/*
- * Sets the names of the entry as the pax headers of a tar archive have them:
- * libarchive normalizes names, so that two files can get the same name.  @s and
- * @first: as for member_begin().  Names are not set if there is no memory, or if
- * the headers are too long.
- */
-void member_names(struct archive *a, struct archive_entry *entry,
-		  const struct stream *s, uint64_t first);
-
 #endif

@@ -22,6 +22,7 @@
 #include "e4layout/populate/layer.h"
 #include "e4layout/populate/tree_edit.h"
 #include "mke4fs_member.h"
+#include "mke4fs_pax.h"
 #include "mke4fs_source.h"
 #include "mke4fs_stream.h"
 #include "mke4fs_zip.h"
@@ -78,6 +79,11 @@ static bool complain_xattr(const struct tar *r, const char *name,
 {
 	say("%s: %s: extended attribute %s: %s", r->l->name, r->l->path, name, what);
 	return false;
+}
+
+static bool has_format(struct archive *a, int format)
+{
+	return (archive_format(a) & ARCHIVE_FORMAT_BASE_MASK) == format;
 }
 
 static bool is_archive(const struct tar *r);
@@ -490,14 +496,15 @@ static bool take_all(struct tar *r)
 	while ((got = archive_read_next_header(r->a, &entry)) == ARCHIVE_OK ||
 	       got == ARCHIVE_WARN) {
 		r->n_members++;
-		if (r->s)
-			member_names(r->a, entry, r->s, r->begin);
+		r->l->path = archive_entry_pathname(entry);
+		if (has_format(r->a, ARCHIVE_FORMAT_TAR) &&
+		    !pax_take(r->l, r->a, entry, r->s, r->begin))
+			return false;
 		/*
 		 * The warning is, for example, about an invalid UTF-8 name,
 		 * which is used unchanged.
 		 */
 		if (got == ARCHIVE_WARN) {
-			r->l->path = archive_entry_pathname(entry);
 			complain_archive(r);
 			if (loses_data(r))
 				return false;
@@ -538,9 +545,8 @@ static bool complain_stream(const struct tar *r, const struct stream *s)
  */
 static bool take_archive(struct tar *r, struct stream *s, size_t *unit)
 {
+	bool done, is_zip;
 	uint64_t end;
-	int format;
-	bool done;
 
 	r->begin = s->at;
 	r->s = s;
@@ -554,14 +560,14 @@ static bool take_archive(struct tar *r, struct stream *s, size_t *unit)
 	else
 		done = take_all(r);
 	end = r->begin + archive_filter_bytes(r->a, 0);
-	format = archive_format(r->a) & ARCHIVE_FORMAT_BASE_MASK;
+	*unit = has_format(r->a, ARCHIVE_FORMAT_TAR) ? TAR_BLOCK_BYTES : 1;
+	is_zip = has_format(r->a, ARCHIVE_FORMAT_ZIP);
 	free_archive(r);
 	if (!done)
 		return false;
 	r->n_archives++;
-	*unit = format == ARCHIVE_FORMAT_TAR ? TAR_BLOCK_BYTES : 1;
-	return (stream_seek(s, end) && (format != ARCHIVE_FORMAT_ZIP ||
-		zip_skip_directory(s))) || complain_stream(r, s);
+	return (stream_seek(s, end) && (!is_zip || zip_skip_directory(s))) ||
+	       complain_stream(r, s);
 }
 
 /* ---------------------------------------------------- concatenated archives */
@@ -716,8 +722,7 @@ static bool is_zip(const struct tar *r)
 	if (archive_read_open_fd(a, r->fd, READ_BYTES) == ARCHIVE_OK) {
 		archive_read_next_header(a, &entry);
 		is = archive_filter_code(a, 0) == ARCHIVE_FILTER_NONE &&
-		     (archive_format(a) & ARCHIVE_FORMAT_BASE_MASK) ==
-		     ARCHIVE_FORMAT_ZIP;
+		     has_format(a, ARCHIVE_FORMAT_ZIP);
 	}
 	archive_read_free(a);
 	return is;

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A pax header has records "LENGTH KEYWORD=VALUE\n".  A global header applies to
+ * all members that follow.  libarchive ignores global headers, and normalizes
+ * names, so that two files can get the same name.
+ */
+#include "config.h"
+#include <stdlib.h>
+#include <string.h>
+#include <archive_entry.h>
+#include "mke4fs_pax.h"
+#include "mke4fs_ustar.h"
+#include "support/say.h"
+
+struct record {
+	const char *key, *value;	/* the value has a final NUL */
+	size_t key_len, value_len;
+};
+
+/* The current member. */
+struct pax {
+	struct load *l;
+	struct archive_entry *entry;
+	/* use the names in the headers */
+	bool has_names;
+	bool has_sparse_name;
+};
+
+/*
+ * Takes the next of the @len bytes at *@p, and ends its value with a NUL.
+ * False: the record is malformed.
+ */
+static bool next_record(char **p, size_t *len, struct record *r)
+{
+	const char *end = *p + *len, *at = *p, *equals;
+	size_t n = 0;
+
+	for (; at < end && *at >= '0' && *at <= '9' && n <= *len; at++)
+		n = n * 10 + (*at - '0');
+	if (at == *p || at == end || *at++ != ' ' || n > *len ||
+	    *p + n <= at || (*p)[n - 1] != '\n')
+		return false;
+	end = *p + n - 1;
+	equals = memchr(at, '=', end - at);
+	if (!equals || equals == at)
+		return false;
+	*r = (struct record) {
+		.key = at, .key_len = equals - at,
+		.value = equals + 1, .value_len = end - equals - 1,
+	};
+	(*p)[n - 1] = '\0';
+	*p += n;
+	*len -= n;
+	return true;
+}
+
+static bool has_key(const struct record *r, const char *key)
+{
+	return strlen(key) == r->key_len && !memcmp(r->key, key, r->key_len);
+}
+
+/*
+ * Whether a record of a global header has no effect on files: owners are taken
+ * by number, and git writes the ID of a commit as a comment.
+ */
+static bool has_no_effect(const struct record *r)
+{
+	return has_key(r, "comment") || has_key(r, "uname") ||
+	       has_key(r, "gname");
+}
+
+static bool check_global(const struct load *l, const struct record *r)
+{
+	if (has_no_effect(r))
+		return true;
+	say("%s: the global pax header sets %.*s, which is not supported: "
+	    "unpack the archive, and give the directory to -d",
+	    l->name, (int)r->key_len, r->key);
+	return false;
+}
+
+static bool is_ascii(const char *name)
+{
+	while (name && *name && !(*name & 0x80))
+		name++;
+	return !name || !*name;
+}
+
+static void set_path(struct pax *x, const char *path)
+{
+	archive_entry_copy_pathname(x->entry, path);
+	x->l->path = archive_entry_pathname(x->entry);
+}
+
+static void take_name(struct pax *x, const struct record *r)
+{
+	bool is_sparse = has_key(r, "GNU.sparse.name");
+
+	x->has_sparse_name |= is_sparse;
+	if (is_sparse || (has_key(r, "path") && !x->has_sparse_name))
+		set_path(x, r->value);
+	else if (!has_key(r, "linkpath"))
+		return;
+	else if (archive_entry_hardlink(x->entry))
+		archive_entry_copy_hardlink(x->entry, r->value);
+	else if (archive_entry_symlink(x->entry))
+		archive_entry_copy_symlink(x->entry, r->value);
+}
+
+static bool take_records(struct pax *x, const struct ustar *h, char *p)
+{
+	size_t len = h->size;
+	struct record r;
+
+	while (len && next_record(&p, &len, &r))
+		if (h->type == 'g' && !check_global(x->l, &r))
+			return false;
+		else if (h->type != 'g' && x->has_names)
+			take_name(x, &r);
+	return true;
+}
+
+static bool take_header(struct pax *x, const struct stream *s,
+			const struct ustar *h, uint64_t at)
+{
+	char *records = malloc(h->size + 1);
+	bool done;
+
+	if (!records)
+		return complain(x->l, "out of memory");
+	done = !stream_recall(s, at + USTAR_BLOCK_BYTES, records, h->size) ||
+	       take_records(x, h, records);
+	free(records);
+	return done;
+}
+
+bool pax_take(struct load *l, struct archive *a, struct archive_entry *entry,
+	      const struct stream *s, uint64_t first)
+{
+	uint64_t at = first + archive_read_header_position(a);
+	uint64_t end = first + archive_filter_bytes(a, 0);
+	struct pax x = { .l = l, .entry = entry };
+	struct ustar h;
+
+	x.has_names = !is_ascii(archive_entry_pathname(entry)) ||
+		      !is_ascii(archive_entry_hardlink(entry)) ||
+		      !is_ascii(archive_entry_symlink(entry));
+	while (ustar_read(s, at, end, &h) && ustar_is_extra(&h)) {
+		if (ustar_is_pax(&h) && !take_header(&x, s, &h, at))
+			return false;
+		at = h.next;
+	}
+	return true;
+}
