@@ -257,20 +257,6 @@ bool stream_seek(struct stream *s, uint64_t at)
 	return true;
 }
 
-bool stream_skip(struct stream *s, uint64_t bytes)
-{
-	const char *buf;
-	la_ssize_t got;
-
-	while (bytes && (got = look(s, &buf)) > 0) {
-		if ((uint64_t)got > bytes)
-			got = bytes;
-		bytes -= got;
-		s->at += got;
-	}
-	return !s->err;
-}
-
 size_t stream_peek(struct stream *s, void *buf, size_t len)
 {
 	const uint64_t first = s->at;

@@ -70,9 +70,6 @@ la_ssize_t stream_read(struct archive *a, void *priv, const void **buf);
  */
 bool stream_seek(struct stream *s, uint64_t at);
 
-/* Moves forward, at most to the end of the stream.  False: an error. */
-bool stream_skip(struct stream *s, uint64_t bytes);
-
 /*
  * Copies up to @len of the next bytes without consuming them; returns their
  * number.

@@ -54,7 +54,7 @@ struct tar {
 	bool is_device, is_endless;
 	struct stream bottom;		/* the uncompressed input */
 	struct archive *a;
-	/* the unpacked data of the archive; NULL: a zip archive in a file */
+	/* the unpacked data of the archive; NULL: a zip archive */
 	const struct stream *s;
 	/* start of the current archive in the unpacked data */
 	uint64_t begin;
@@ -545,29 +545,26 @@ static bool complain_stream(const struct tar *r, const struct stream *s)
  */
 static bool take_archive(struct tar *r, struct stream *s, size_t *unit)
 {
-	bool done, is_zip;
 	uint64_t end;
+	bool done;
 
 	r->begin = s->at;
 	r->s = s;
-	if (!new_archive(r))
+	if (zip_refuse(s, r->l->name) || !new_archive(r))
 		return false;
 	archive_read_support_format_tar(r->a);
 	archive_read_support_format_cpio(r->a);
-	archive_read_support_format_zip_streamable(r->a);
 	if (archive_read_open(r->a, s, NULL, stream_read, NULL) != ARCHIVE_OK)
 		done = complain_archive(r);
 	else
 		done = take_all(r);
 	end = r->begin + archive_filter_bytes(r->a, 0);
 	*unit = has_format(r->a, ARCHIVE_FORMAT_TAR) ? TAR_BLOCK_BYTES : 1;
-	is_zip = has_format(r->a, ARCHIVE_FORMAT_ZIP);
 	free_archive(r);
 	if (!done)
 		return false;
 	r->n_archives++;
-	return (stream_seek(s, end) && (!is_zip || zip_skip_directory(s))) ||
-	       complain_stream(r, s);
+	return stream_seek(s, end) || complain_stream(r, s);
 }
 
 /* ---------------------------------------------------- concatenated archives */

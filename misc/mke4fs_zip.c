@@ -5,53 +5,27 @@
 #include <string.h>
 #include <unistd.h>
 #include "mke4fs_zip.h"
+#include "support/say.h"
 
 #define END_BYTES	22 /* size of the last record, without its comment */
 #define MAX_COMMENT	65535
-#define MAX_RECORD	46
 
 static uint64_t get(const uint8_t *p, unsigned int bytes)
 {
 	return bytes ? p[0] | get(p + 1, bytes - 1) << 8 : 0;
 }
 
-/*
- * The size of the record at the position of @s; 0: not a record of the central
- * directory.
- */
-static uint64_t record_bytes(struct stream *s, bool *is_last)
+bool zip_refuse(struct stream *s, const char *name)
 {
-	uint8_t p[MAX_RECORD] = { 0 };
+	char p[4];
 
-	*is_last = false;
-	if (stream_peek(s, p, sizeof(p)) < 4 || memcmp(p, "PK", 2))
-		return 0;
-	switch (get(p + 2, 2)) {
-	case 0x0201:	/* a file */
-		return 46 + get(p + 28, 2) + get(p + 30, 2) + get(p + 32, 2);
-	case 0x0505:	/* a signature */
-		return 6 + get(p + 4, 2);
-	case 0x0606:	/* the end, with 64-bit numbers */
-		return get(p + 4, 8) > UINT32_MAX ? 0 : 12 + get(p + 4, 8);
-	case 0x0706:	/* the position of the 64-bit end */
-		return 20;
-	case 0x0605:
-		*is_last = true;
-		return END_BYTES + get(p + 20, 2);
-	default:
-		return 0;
-	}
-}
-
-bool zip_skip_directory(struct stream *s)
-{
-	bool is_last = false;
-	uint64_t bytes;
-
-	while (!is_last && (bytes = record_bytes(s, &is_last)))
-		if (!stream_skip(s, bytes))
-			return false;
-	return !s->err;
+	if (stream_peek(s, p, sizeof(p)) < sizeof(p) ||
+	    (memcmp(p, "PK\3\4", 4) && memcmp(p, "PK\5\6", 4) &&
+	     memcmp(p, "PK\7\10", 4) && memcmp(p, "PK00", 4)))
+		return false;
+	say("%s: a zip archive cannot be read from a pipe, from compressed data "
+	    "or after another archive: give the zip file itself to -d", name);
+	return true;
 }
 
 /*

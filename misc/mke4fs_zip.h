@@ -6,10 +6,11 @@
 #include "mke4fs_stream.h"
 
 /*
- * Moves @s from the start of a zip archive's central directory to its end.
- * False: an error of @s.
+ * Returns true, after printing an error about @name, if a zip archive begins at
+ * the position of @s: only the directory at the end of the archive has the types
+ * and modes of its files.
  */
-bool zip_skip_directory(struct stream *s);
+bool zip_refuse(struct stream *s, const char *name);
 
 /*
  * Whether a file of @bytes consists of one zip archive, without another archive

@@ -142,14 +142,30 @@ says 'more than the zip'
 { cat one.zip; echo garbage; } >all
 mustfail 1 "$mke4fs" -q -d all img
 one_sentence mke4fs
-# shellcheck disable=SC2002
-cat one.zip | "$mke4fs" -q -d - img || fail 'no zip archive from a pipe'
+"$mke4fs" -q -d - img <one.zip || fail 'no zip archive from its redirection'
 has img one/x one
 rm img
-cat one.zip two.zip | "$mke4fs" -q -d - img || fail 'not two from a pipe'
-has img one/x one
-has img two/x two
-rm img
+# only the directory at the end of a zip archive has types and modes, so that the
+# archive must be a file
+python3 - <<'P'
+import zipfile
+zipfile.ZipFile('none.zip', 'w').close()
+P
+gzip -k one.zip
+xz -k one.zip
+cat a.tar one.zip >after
+for zip in one.zip.gz one.zip.xz after; do
+	mustfail 1 "$mke4fs" -q -d $zip img
+	one_sentence mke4fs
+	says "$zip: a zip archive cannot be read .*: give the zip file itself"
+done
+for zip in one.zip none.zip; do
+	# shellcheck disable=SC2016
+	mustfail 1 sh -c 'cat "$1" | "$0" -q -d - img' "$mke4fs" $zip
+	one_sentence mke4fs
+	says 'give the zip file itself'
+done
+[ ! -e img ] || fail 'an image was left'
 
 # the size of a file that is not sparse is not read from the field for sparse files
 printf '14 bytes here\n' >a/plain
@@ -194,8 +210,7 @@ done
 # in a zip archive written to a pipe, the size is after the data
 if command -v zip >/dev/null; then
 	(cd a && zip -q - plain longer | cat) >stream.zip
-	# shellcheck disable=SC2002
-	cat stream.zip | "$mke4fs" -q -d - img
+	check "$mke4fs" -q -d stream.zip img
 	has img plain '14 bytes here'
 	has img longer "$(cat a/longer)"
 	rm img
