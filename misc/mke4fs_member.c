@@ -5,6 +5,7 @@
  * ends a file early if the map and the stored data differ in length.
  */
 #include "config.h"
+#include <stdlib.h>
 #include <string.h>
 #include <archive_entry.h>
 #include "mke4fs_member.h"
@@ -12,6 +13,10 @@
 
 #define MAGIC_AT	257
 #define GNU_MAGIC	"ustar  "	/* with its NUL */
+
+/* the field of a cpio archive with checksums */
+#define CRC_AT		102
+#define CRC_DIGITS	8
 
 /*
  * Finds the header of the member behind its pax headers and the headers of long
@@ -51,6 +56,17 @@ static void take_header(struct member *m, const struct stream *s,
 		m->mapped = end - at - USTAR_BLOCK_BYTES;
 }
 
+/* Takes the checksum from the header of a member of a cpio archive. */
+static void take_check(struct member *m, const struct stream *s, uint64_t first)
+{
+	char h[CRC_AT + CRC_DIGITS + 1] = "";
+	uint64_t at = first + archive_read_header_position(m->a);
+
+	m->has_check = archive_format(m->a) == ARCHIVE_FORMAT_CPIO_SVR4_CRC &&
+		       stream_recall(s, at, h, CRC_AT + CRC_DIGITS);
+	m->check = m->has_check ? strtoul(h + CRC_AT, NULL, 16) : 0;
+}
+
 void member_begin(struct member *m, struct archive *a,
 		  struct archive_entry *entry, const struct stream *s,
 		  uint64_t first)
@@ -62,6 +78,8 @@ void member_begin(struct member *m, struct archive *a,
 		.is_tar = s && (archive_format(a) & ARCHIVE_FORMAT_BASE_MASK) ==
 			       ARCHIVE_FORMAT_TAR,
 	};
+	if (s && !m->is_tar)
+		take_check(m, s, first);
 	if (!m->is_tar)
 		return;
 	take_header(m, s, first);
@@ -76,8 +94,16 @@ void member_begin(struct member *m, struct archive *a,
 	}
 }
 
-bool member_agrees(const struct member *m, uint64_t bytes, uint64_t end,
-		   uint64_t *size)
+void member_add(struct member *m, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+
+	for (; m->has_check && len; len--)
+		m->sum += *p++;
+}
+
+static bool sizes_agree(const struct member *m, uint64_t bytes, uint64_t end,
+			uint64_t *size)
 {
 	uint64_t read = archive_filter_bytes(m->a, 0) - m->begin;
 	bool all_read;
@@ -93,4 +119,14 @@ bool member_agrees(const struct member *m, uint64_t bytes, uint64_t end,
 	if (m->has_map)
 		return !m->is_plain && bytes == m->map_bytes && end <= *size;
 	return bytes == end && (bytes == *size || (!bytes && all_read));
+}
+
+const char *member_check(const struct member *m, uint64_t bytes, uint64_t end,
+			 uint64_t *size)
+{
+	if (!sizes_agree(m, bytes, end, size))
+		return "the size, the sparse map and the stored data do not "
+		       "match";
+	return m->has_check && m->sum != m->check ?
+	       "the data do not match their checksum" : NULL;
 }

@@ -141,8 +141,8 @@ static bool is_within(const struct tar *r)
 	return false;
 }
 
-/* Copies the data of the current entry to the spool. */
-static bool take_data(struct tar *r)
+/* Copies the data of the current entry, @m, to the spool. */
+static bool take_data(struct tar *r, struct member *m)
 {
 	const void *buf;
 	int64_t offset;
@@ -159,6 +159,7 @@ static bool take_data(struct tar *r)
 			continue;
 		if (offset < 0 || len > INT64_MAX - (uint64_t)offset)
 			return complain(r->l, "data beyond the largest file size");
+		member_add(m, buf, len);
 		r->taken_bytes += len;
 		if (r->taken_bytes > r->most_bytes)
 			return complain(r->l,
@@ -265,15 +266,16 @@ static bool take_content(struct tar *r, struct archive_entry *entry,
 			 struct e4l_entry *e)
 {
 	uint64_t pos = r->l->spool->end, before = r->taken_bytes;
+	const char *why;
 	struct member m;
 
 	member_begin(&m, r->a, entry, r->s, r->begin);
-	if (!take_data(r))
+	if (!take_data(r, &m))
 		return false;
-	if (!member_agrees(&m, r->taken_bytes - before,
-			   r->l->spool->taken_end, &e->size))
-		return complain(r->l, "the size, the sparse map and the stored "
-				      "data do not match");
+	why = member_check(&m, r->taken_bytes - before,
+			   r->l->spool->taken_end, &e->size);
+	if (why)
+		return complain(r->l, why);
 	spool_describe(r->l->spool, pos, e);
 	return true;
 }

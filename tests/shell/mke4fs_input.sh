@@ -289,6 +289,22 @@ xz <changed >packed
 mustfail 1 "$mke4fs" -q -d packed img
 says 'packed: .*damaged gzip data: incorrect data check'
 
+# the checksum of a cpio archive is that of the data, also for several names
+mkdir crc
+echo hello >crc/a
+ln crc/a crc/b
+: >crc/empty
+ln -s a crc/to
+head -c 3000000 /dev/urandom >crc/large
+(cd crc && find . | cpio -o --quiet -H crc) >c.cpio
+check "$mke4fs" -q -d c.cpio img
+has img b hello
+rm img
+LC_ALL=C sed s/hello/jello/ c.cpio >changed
+mustfail 1 "$mke4fs" -q -d changed img
+one_sentence mke4fs
+says '(a|b): the data do not match their checksum'
+
 # if a cpio header is damaged, libarchive skips to the next one: an error
 python3 - <<'P'
 d = open('a.cpio', 'rb').read()
