@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A pax header has records "LENGTH KEYWORD=VALUE\n".  A global header applies to
- * all members that follow.  libarchive ignores global headers, and normalizes
- * names, so that two files can get the same name.
+ * all members that follow.  libarchive ignores global headers and malformed
+ * records, takes letters as the number 0, and normalizes names, so that two files
+ * can get the same name.
  */
 #include "config.h"
 #include <stdlib.h>
@@ -42,7 +43,7 @@ static bool next_record(char **p, size_t *len, struct record *r)
 		return false;
 	end = *p + n - 1;
 	equals = memchr(at, '=', end - at);
-	if (!equals || equals == at)
+	if (!equals || equals == at || memchr(at, '\0', equals - at))
 		return false;
 	*r = (struct record) {
 		.key = at, .key_len = equals - at,
@@ -79,6 +80,51 @@ static bool check_global(const struct load *l, const struct record *r)
 	return false;
 }
 
+/* Whether the value is a decimal number, possibly negative or with a fraction. */
+static bool is_number(const char *value, bool has_fraction)
+{
+	static const char digits[] = "0123456789";
+	size_t len, more = 0;
+
+	value += *value == '-';
+	len = strspn(value, digits);
+	value += len;
+	if (has_fraction && *value == '.')
+		more = strspn(++value, digits);
+	return len + more && !value[more];
+}
+
+static bool is_valid(const struct record *r)
+{
+	static const struct {
+		const char *key;
+		bool is_number, has_fraction;
+	} kinds[] = {
+		{ "path", false, false }, { "linkpath", false, false },
+		{ "uid", true, false }, { "gid", true, false },
+		{ "size", true, false }, { "SCHILY.devmajor", true, false },
+		{ "SCHILY.devminor", true, false }, { "mtime", true, true },
+		{ "atime", true, true }, { "ctime", true, true },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (has_key(r, kinds[i].key))
+			return strlen(r->value) == r->value_len &&
+			       (!kinds[i].is_number ||
+				is_number(r->value, kinds[i].has_fraction));
+	return true;
+}
+
+static bool check_local(const struct load *l, const struct record *r)
+{
+	if (is_valid(r))
+		return true;
+	say("%s: %s: invalid value of %.*s in the pax header", l->name,
+	    l->path ? l->path : "archive", (int)r->key_len, r->key);
+	return false;
+}
+
 static bool is_ascii(const char *name)
 {
 	while (name && *name && !(*name & 0x80))
@@ -109,14 +155,18 @@ static void take_name(struct pax *x, const struct record *r)
 
 static bool take_records(struct pax *x, const struct ustar *h, char *p)
 {
+	bool is_global = h->type == 'g';
 	size_t len = h->size;
 	struct record r;
 
-	while (len && next_record(&p, &len, &r))
-		if (h->type == 'g' && !check_global(x->l, &r))
+	while (len) {
+		if (!next_record(&p, &len, &r))
+			return complain(x->l, "malformed pax header");
+		if (!(is_global ? check_global : check_local)(x->l, &r))
 			return false;
-		else if (h->type != 'g' && x->has_names)
+		if (!is_global && x->has_names)
 			take_name(x, &r);
+	}
 	return true;
 }
 

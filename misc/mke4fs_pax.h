@@ -10,7 +10,7 @@
  * Checks the pax headers of the current member, @entry, whose data have not been
  * read, and sets the names of @entry and @l->path as the headers have them.  The
  * archive begins at byte @first of @s.  Returns false, after printing an error,
- * if libarchive ignores a record that has an effect.
+ * if a record is malformed, or libarchive ignores it although it has an effect.
  *
  * Headers that are not among the last bytes of @s are not read.
  */

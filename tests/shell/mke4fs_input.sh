@@ -387,6 +387,37 @@ for record in uid=77 mtime=1000 SCHILY.xattr.user.a=b path=three; do
 	rm g.tar.gz
 done
 
+# a malformed record of a pax header would leave a wrong name or owner
+cat >records.py <<'P'
+import sys, tarfile
+name, records = sys.argv[1], eval("b'%s'" % sys.argv[2])
+h = tarfile.TarInfo('PaxHeaders/m')
+h.type, h.size = tarfile.XHDTYPE, len(records)
+open(name, 'wb').write(h.tobuf() + records + bytes(-len(records) % 512) +
+                       tarfile.TarInfo('member').tobuf() + bytes(1024))
+P
+# refuse_record RECORD SENTENCE
+refuse_record() {
+	python3 records.py bad.tar "$1"
+	mustfail 1 "$mke4fs" -q -d bad.tar img
+	one_sentence mke4fs
+	says "bad.tar: $2"
+}
+python3 records.py good.tar '12 path=new\n16 mtime=-1.500\n9 uid=77\n'
+check "$mke4fs" -q -d good.tar img
+[ ! -s "$err" ] || fail 'valid records of a pax header are reported'
+debugfs -R 'stat new' img 2>/dev/null | grep -q 'User: *77 ' ||
+	fail 'the records of a pax header have no effect'
+rm img
+for record in '11 path=new\n' '99 path=new\n' 'x path=new\n' '12 path new\n' \
+	'12 path=newx' '9 uid=77\n\0'; do
+	refuse_record "$record" 'member: malformed pax header'
+done
+refuse_record '11 uid=abc\n' 'member: invalid value of uid in the pax header'
+refuse_record '7 gid=\n' 'member: invalid value of gid in the pax header'
+refuse_record '13 mtime=1.x\n' 'member: invalid value of mtime in the pax header'
+refuse_record '14 path=ab\0cd\n' 'ab: invalid value of path in the pax header'
+
 # unsupported file types are reported
 python3 - <<'P'
 import tarfile
