@@ -75,6 +75,12 @@ void spool_describe(const struct spool *s, uint64_t pos, struct e4l_entry *e);
 
 void spool_free(struct spool *s);
 
+/*
+ * In mke4fs_xattr.c.  Returns NULL if Linux accepts the attribute for a file with
+ * the type of @mode, otherwise the text of an error.
+ */
+const char *xattr_check(const struct e4l_tree_xattr *x, uint32_t mode);
+
 /* In mke4fs_dir.c. Loads the directory @path. */
 bool load_dir(struct load *l, const char *path);
 

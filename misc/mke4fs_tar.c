@@ -42,8 +42,6 @@
 #define MAX_MAJOR 0xfff			/* limits of Linux and ext4 */
 #define MAX_MINOR 0xfffff
 #define MAX_ID (UINT32_MAX - 1)		/* UINT32_MAX is not a valid ID */
-#define MAX_XATTR_NAME 255		/* with its namespace */
-#define MAX_XATTR_BYTES 65536
 
 struct tar {
 	struct load *l;
@@ -72,14 +70,6 @@ struct tar {
 	size_t n_xattrs, max_xattrs;
 	struct acls acls;
 };
-
-/* Prints an error about the attribute @name of the current entry. */
-static bool complain_xattr(const struct tar *r, const char *name,
-			   const char *what)
-{
-	say("%s: %s: extended attribute %s: %s", r->l->name, r->l->path, name, what);
-	return false;
-}
 
 static bool has_format(struct archive *a, int format)
 {
@@ -177,6 +167,18 @@ static const char *const acl_names[] = {
 	"system.posix_acl_access", "system.posix_acl_default",
 };
 
+/* Whether the current entry can have the attribute.  Otherwise prints an error. */
+static bool check_xattr(const struct tar *r, const struct e4l_tree_xattr *x,
+			uint32_t mode)
+{
+	const char *why = xattr_check(x, mode);
+
+	if (why)
+		say("%s: %s: extended attribute %s: %s", r->l->name, r->l->path,
+		    x->name, why);
+	return !why;
+}
+
 /*
  * Adds the ACLs.  ACLs that @found has as attributes take precedence, because
  * they have numbers.
@@ -192,35 +194,12 @@ static bool take_acls(struct tar *r, struct archive_entry *entry,
 		x.name = acl_names[i];
 		if (!acls_take(&r->acls, entry, i, &x, mode))
 			return false;
-		if (x.value)
-			r->xattrs[r->n_xattrs++] = x;
+		if (!x.value)
+			continue;
+		if (!check_xattr(r, &x, *mode))
+			return false;
+		r->xattrs[r->n_xattrs++] = x;
 	}
-	return true;
-}
-
-/*
- * Whether setxattr(2) would accept the value: struct vfs_cap_data or
- * vfs_ns_cap_data of Linux.
- */
-static bool is_capability(const uint8_t *v, size_t size)
-{
-	return ((size == 20 && v[3] == 2) || (size == 24 && v[3] == 3)) &&
-	       v[0] <= 1 && !v[1] && !v[2];
-}
-
-/* Whether Linux could read the attribute. Otherwise prints an error. */
-static bool check_xattr(const struct tar *r, const struct e4l_tree_xattr *x)
-{
-	if (strlen(x->name) > MAX_XATTR_NAME)
-		return complain_xattr(r, x->name,
-				      "the name is longer than 255 bytes");
-	if (x->size > MAX_XATTR_BYTES)
-		return complain_xattr(r, x->name,
-			"the value is longer than 65536 bytes");
-	if (!strcmp(x->name, "security.capability") &&
-	    !is_capability(x->value, x->size))
-		return complain_xattr(r, x->name,
-			"the value is not a valid file capability");
 	return true;
 }
 
@@ -243,7 +222,7 @@ static bool take_xattrs(struct tar *r, struct archive_entry *entry,
 			return complain(r->l, "out of memory");
 		if (e4l_xattr_is_private(x.name, x.value, x.size))
 			continue;
-		if (!check_xattr(r, &x))
+		if (!check_xattr(r, &x, *mode))
 			return false;
 		for (i = 0; i < 2 && strcmp(x.name, acl_names[i]); i++)
 			;

@@ -188,3 +188,47 @@ for bad in access=user::rw-,user:5:rw-,group::r--,other::--- \
 	one_sentence mke4fs
 	says 'a: invalid ACL'
 done
+
+# attributes and ACLs that the type of the file cannot have
+cat >"$work/odd.py" <<'P'
+import os, sys, tarfile
+kind, key, value = sys.argv[1:]
+i = tarfile.TarInfo('member')
+i.type = {'file': tarfile.REGTYPE, 'dir': tarfile.DIRTYPE,
+          'link': tarfile.SYMTYPE, 'fifo': tarfile.FIFOTYPE}[kind]
+i.linkname = 'x' if kind == 'link' else ''
+i.pax_headers = {key: value}
+with tarfile.open('odd.tar', 'w', format=tarfile.PAX_FORMAT) as t:
+    t.addfile(i)
+P
+# refuse_odd TYPE KEY VALUE SENTENCE
+refuse_odd() {
+	python3 odd.py "$1" "$2" "$3"
+	rm -f img
+	mustfail 1 "$mke4fs" -q -d odd.tar img
+	one_sentence mke4fs
+	says "odd.tar: member: extended attribute $4"
+	check "$mke4fs" -q -E no_copy_xattrs -d odd.tar img
+}
+cd "$work"
+acl=user::rwx,user:1:r--:1,group::r-x,mask::r-x,other::r-x
+for kind in link fifo; do
+	refuse_odd $kind SCHILY.xattr.user.x y \
+		'user.x: only regular files and directories'
+done
+refuse_odd link SCHILY.acl.access $acl \
+	'system.posix_acl_access: symbolic links have no ACL'
+for kind in file link; do
+	refuse_odd $kind SCHILY.acl.default $acl \
+		'system.posix_acl_default: only directories have a default ACL'
+done
+refuse_odd file SCHILY.xattr.nons y 'nons: the name has no namespace'
+refuse_odd file SCHILY.xattr.user. y 'user.: the name has a namespace only'
+# names of other systems are omitted
+for accepted in 'file com.apple.provenance' 'link trusted.x' 'dir user.x'; do
+	# shellcheck disable=SC2086
+	set -- $accepted
+	python3 odd.py "$1" "SCHILY.xattr.$2" y
+	rm img
+	check "$mke4fs" -q -d odd.tar img
+done
