@@ -130,3 +130,13 @@ const char *member_check(const struct member *m, uint64_t bytes, uint64_t end,
 	return m->has_check && m->sum != m->check ?
 	       "the data do not match their checksum" : NULL;
 }
+
+bool member_is_link(struct archive *a, struct archive_entry *entry)
+{
+	const char *target = archive_entry_symlink(entry);
+
+	/* some programs count a final NUL */
+	return (archive_format(a) & ARCHIVE_FORMAT_BASE_MASK) !=
+	       ARCHIVE_FORMAT_CPIO || !target ||
+	       (uint64_t)archive_entry_size(entry) <= strlen(target) + 1;
+}

@@ -41,4 +41,10 @@ void member_add(struct member *m, const void *data, size_t len);
 const char *member_check(const struct member *m, uint64_t bytes, uint64_t end,
 			 uint64_t *size);
 
+/*
+ * Whether libarchive has read the whole target of a symbolic link.  In cpio
+ * archives, libarchive ends the target at a NUL byte.
+ */
+bool member_is_link(struct archive *a, struct archive_entry *entry);
+
 #endif

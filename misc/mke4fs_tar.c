@@ -297,6 +297,9 @@ static bool describe(struct tar *r, struct archive_entry *entry,
 	r->n_old += e->mtime.tv_sec < 0 || e->atime.tv_sec < 0 ||
 		    e->ctime.tv_sec < 0;
 	if (S_ISLNK(e->mode)) {
+		if (!member_is_link(r->a, entry))
+			return complain(r->l, "the target of the symbolic link "
+					      "contains a NUL byte");
 		e->size = target ? strlen(target) : 0;
 		/* Linux has no other modes of symbolic links */
 		e->mode = S_IFLNK | 0777;
@@ -436,8 +439,10 @@ static bool take_entry(struct tar *r, struct archive_entry *entry)
 	if (archive_entry_hardlink(entry) && !is_root(l->path))
 		return take_link(r, entry);
 	if (!has_known_type(entry))
-		return complain(l, "unknown file type (join the volumes of a "
-				   "multi-volume archive first)");
+		return complain(l, has_format(r->a, ARCHIVE_FORMAT_TAR) ?
+				   "unknown file type (join the volumes of a "
+				   "multi-volume archive first)" :
+				   "unknown file type");
 	if (archive_entry_mode(entry) & ~(AE_IFMT | 07777))
 		return complain(l, "mode out of range");
 	if (!describe(r, entry, &e))

@@ -305,6 +305,37 @@ mustfail 1 "$mke4fs" -q -d changed img
 one_sentence mke4fs
 says '(a|b): the data do not match their checksum'
 
+# the target of a symbolic link in a cpio archive must not be cut at a NUL byte
+# odd_cpio MODE TARGET
+odd_cpio() {
+	python3 - "$@" <<'P'
+import sys
+def member(name, mode, data):
+    name += b'\0'
+    fields = 1, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name), 0
+    head = b'070701' + b''.join(b'%08x' % f for f in fields) + name
+    return b''.join(p + bytes(-len(p) % 4) for p in (head, data))
+open('odd.cpio', 'wb').write(
+    member(b'odd', int(sys.argv[1], 8), eval("b'%s'" % sys.argv[2])) +
+    member(b'TRAILER!!!', 0, b''))
+P
+}
+odd_cpio 120777 'ab\0cd'
+mustfail 1 "$mke4fs" -q -d odd.cpio img
+one_sentence mke4fs
+says 'odd.cpio: odd: the target of the symbolic link contains a NUL byte'
+for target in abcd 'abcd\0'; do
+	odd_cpio 120777 "$target"
+	check "$mke4fs" -q -d odd.cpio img
+	debugfs -R 'stat odd' img 2>/dev/null | grep -q 'link dest: "abcd"' ||
+		fail "wrong target of a link in a cpio archive: $target"
+	rm img
+done
+odd_cpio 0 abcd
+mustfail 1 "$mke4fs" -q -d odd.cpio img
+one_sentence mke4fs
+says 'odd: unknown file type$'
+
 # if a cpio header is damaged, libarchive skips to the next one: an error
 python3 - <<'P'
 d = open('a.cpio', 'rb').read()
