@@ -22,8 +22,6 @@
 #include "mke4fs_source.h"
 #include "support/say.h"
 
-#define MAX_XATTR_BYTES	65536
-
 struct xattr {
 	char *name;			/* name without "xattr." */
 	uint8_t *value;
@@ -274,8 +272,7 @@ static bool take_xattr(const struct mtree *m, struct spec *s, const char *word)
 	    !base64_decode_final(&ctx))
 		return refuse(m, "the value is not valid base64", x->name);
 	x->size = size;
-	return size <= MAX_XATTR_BYTES ||
-	       refuse(m, "the value is longer than 65536 bytes", x->name);
+	return true;
 }
 
 static bool take_keyword(const struct mtree *m, struct spec *s, char *word)
@@ -396,6 +393,33 @@ static bool put_new(struct mtree *m, const struct spec *s, uint32_t type,
 	return !err || fail(m, err);
 }
 
+/*
+ * Sets or removes the attributes of the entry @id, whose type is in @mode.
+ * Nothing is checked before an attribute is removed.
+ */
+static bool change_xattrs(struct mtree *m, const struct spec *s, uint32_t id,
+			  uint32_t mode)
+{
+	const char *why;
+	errcode_t err;
+	size_t i;
+
+	for (i = 0; i < s->n_xattrs; i++) {
+		const struct e4l_tree_xattr x = {
+			.name = s->xattrs[i].name, .value = s->xattrs[i].value,
+			.size = s->xattrs[i].size,
+		};
+
+		why = x.size ? xattr_check(&x, mode) : NULL;
+		if (why)
+			return refuse(m, why, x.name);
+		err = e4l_tree_set_xattr(m->l->t, id, &x);
+		if (err)
+			return fail(m, err);
+	}
+	return true;
+}
+
 /* Applies the keywords to the entry @id; @e is the current entry. */
 static bool change(struct mtree *m, const struct spec *s, uint32_t id,
 		   const struct e4l_entry *e)
@@ -403,7 +427,6 @@ static bool change(struct mtree *m, const struct spec *s, uint32_t id,
 	struct e4l_tree *t = m->l->t;
 	struct e4l_entry content = { 0 };
 	errcode_t err = 0;
-	size_t i;
 
 	if (s->change.set & HAS_CONTENT && S_ISREG(e->mode)) {
 		if (!find_content(m, s, &content))
@@ -414,15 +437,7 @@ static bool change(struct mtree *m, const struct spec *s, uint32_t id,
 		err = change_entry(t, id, &s->change);
 	if (!err && s->change.set & HAS_TIME)
 		err = e4l_tree_set_mtime(t, id, &s->mtime);
-	for (i = 0; i < s->n_xattrs && !err; i++) {
-		const struct e4l_tree_xattr x = {
-			.name = s->xattrs[i].name, .value = s->xattrs[i].value,
-			.size = s->xattrs[i].size,
-		};
-
-		err = e4l_tree_set_xattr(t, id, &x);
-	}
-	return !err || fail(m, err);
+	return err ? fail(m, err) : change_xattrs(m, s, id, e->mode);
 }
 
 /*

@@ -259,6 +259,13 @@ bad_line 'three: not a regular file' 'x contents=three'
 bad_line 'three/f: the size differs from' 'x contents=three/f size=5'
 bad_line 'f: the size differs from' 'f type=file size=5'
 bad_line 'user.a: the value is not valid base64' 'f xattr.user.a=!!'
+bad_line 'security.capability: the value is not a valid file capability' \
+	'f xattr.security.capability=AQAAAg=='
+bad_line 'user.a: only regular files and directories' \
+	'x type=link link=f xattr.user.a=eA=='
+bad_line 'system.posix_acl_default: only directories have a default ACL' \
+	'f xattr.system.posix_acl_default=AgAAAAEABwD/////BAAHAP////8gAAcA/////w=='
+bad_line 'nons: the name has no namespace' 'f xattr.nons=eA=='
 bad_line 'a/../b: a path contains ..' 'a/../b type=file'
 bad_line '\.\.: leads above the root directory' '..'
 bad_line '.*x5cx: invalid file name' '\x type=file'
