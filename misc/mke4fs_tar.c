@@ -755,6 +755,20 @@ static void warn_of_old(const struct tar *r)
 		    r->n_old == 1 ? "file has" : "files have");
 }
 
+/*
+ * Like tar(1) and Linux, refuses a file in place of a directory that has files
+ * of the same archive.  A layer can replace such a directory, as container
+ * runtimes do.
+ */
+static bool keeps_all(const struct load *l)
+{
+	if (l->is_layer || !e4l_layer_check(l->t))
+		return true;
+	say("%s: %s: a later member of the archive is a file in place of the "
+	    "directory", l->name, e4l_tree_where(l->t));
+	return false;
+}
+
 bool load_tar(struct load *l, const struct tar_input *in)
 {
 	/* libarchive must not convert UTF-8 to another encoding */
@@ -767,7 +781,7 @@ bool load_tar(struct load *l, const struct tar_input *in)
 
 	done = spool_open(l) && begin_layer(l, true) &&
 	       acls_start(&r.acls, l) &&
-	       (in->read ? take_archives(&r) : take_file(&r));
+	       (in->read ? take_archives(&r) : take_file(&r)) && keeps_all(l);
 	if (done)
 		warn_of_old(&r);
 	*l->taken += r.unpacked;

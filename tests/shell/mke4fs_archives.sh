@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# An archive whose entries repeatedly replace earlier entries of other types
-# gives the same result as creating the files one by one.
+# A layer whose entries repeatedly replace earlier entries of other types gives
+# the same result as creating the files one by one.  Other archives must not
+# replace a directory with files.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/shell/common.sh"
 . "$top_srcdir/tests/shell/mke4fs_common.sh"
 require_archives
@@ -82,7 +83,7 @@ for seed in 1 2 3 4; do
 	rm -rf "$work/tree" "$work/img"
 	mkdir "$work/tree"
 	changing "$work/a.tar" "$work/tree" $seed
-	check "$mke4fs" -q -d "$work/a.tar" "$work/img"
+	check "$mke4fs" -q -d "layer:$work/a.tar" "$work/img"
 	equals "$work/img" "$work/tree"
 done
 
@@ -105,3 +106,35 @@ for format in posix gnu; do
 	check "$mke4fs" -q -d "$work/a.tar" "$work/img"
 	equals "$work/img" "$work/tree"
 done
+
+# members FILE NAME...: makes an archive of files and, with a slash, directories
+members() {
+	python3 - "$@" <<'EOT'
+import sys, tarfile
+with tarfile.open(sys.argv[1], 'w') as t:
+    for name in sys.argv[2:]:
+        i = tarfile.TarInfo(name)
+        i.type = tarfile.DIRTYPE if name.endswith('/') else tarfile.REGTYPE
+        i.mtime, i.mode = 1000000000, 0o755
+        t.addfile(i)
+EOT
+}
+cd "$work"
+rm img
+for names in 'd/ d/f d' 'd/f d' 'd/sub/ d' 'x/ d/e/f d/e'; do
+	# shellcheck disable=SC2086
+	members a.tar $names
+	mustfail 1 "$mke4fs" -q -d a.tar img
+	one_sentence mke4fs
+	says 'a.tar: d/(f|sub|e/f): a later member .* in place of the directory'
+	check "$mke4fs" -q -d layer:a.tar img
+	rm img
+done
+# an empty directory, and files of an earlier source
+members a.tar d/ d
+check "$mke4fs" -q -d a.tar img
+members b.tar d/f e
+rm img
+check "$mke4fs" -q -d b.tar -d a.tar img
+debugfs -R 'stat d' img 2>/dev/null | grep -q 'Type: regular' ||
+	fail 'a file of a later source has not replaced a directory'

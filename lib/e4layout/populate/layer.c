@@ -201,6 +201,20 @@ errcode_t e4l_layer_link(struct e4l_tree *t, const char *path,
 	return leave(&w, path, err);
 }
 
+errcode_t e4l_layer_check(struct e4l_tree *t)
+{
+	uint32_t i;
+
+	for (i = E4L_TREE_ROOT + 1; t->has_removed && i < t->nodes.n; i++) {
+		const struct node *n = &t->nodes.v[i];
+
+		if (n->layer == tree_layer(t) && !(n->flags & NODE_REMOVED) &&
+		    t->nodes.v[n->parent].flags & NODE_REMOVED)
+			return e4l_tree_fail(t, ENOTEMPTY, i, NULL, 0);
+	}
+	return 0;
+}
+
 /* ---------------------------------------------------------------- whiteouts */
 
 errcode_t e4l_layer_hide(struct e4l_tree *t, const char *path)

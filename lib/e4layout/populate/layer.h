@@ -65,6 +65,13 @@ errcode_t e4l_layer_link(struct e4l_tree *t, const char *path,
 			 const char *target, uint32_t *id);
 
 /*
+ * Fails with ENOTEMPTY, and e4l_tree_where() naming an entry of the layer, if a
+ * later entry of the layer replaced the entry's directory.  For use before the
+ * end of the layer.
+ */
+errcode_t e4l_layer_check(struct e4l_tree *t);
+
+/*
  * Hides the entry of earlier layers at @path (a whiteout), or all entries of
  * earlier layers below the directory @path (an opaque directory).  Entries of
  * the layer itself stay, whatever their order.  Additional error:
