@@ -125,6 +125,18 @@ bool apply_fs_config(const struct config *c, const char *path,
 bool add_verity(const struct config *c, struct e4l_tree *t,
 		struct spool *spool);
 
+/*
+ * In mke4fs_whiteout.c.  Whether the current entry is a whiteout of a layer, or
+ * belongs to AUFS.
+ */
+bool whiteout_is(const struct load *l);
+
+/*
+ * Applies the whiteout, or omits an entry of AUFS.  Returns false after printing
+ * an error.
+ */
+bool whiteout_take(const struct load *l);
+
 /* In mke4fs_mtree.c. Applies the manifest @path to the loaded sources. */
 bool load_manifest(struct load *l, const char *path);
 

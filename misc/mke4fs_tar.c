@@ -350,62 +350,6 @@ static bool is_root(const char *path)
 	return true;
 }
 
-/* Names by which a layer removes entries of earlier layers. */
-#define WHITEOUT	".wh."
-#define WHITEOUT_META	".wh..wh."
-#define WHITEOUT_OPAQUE	".wh..wh..opq"
-
-/*
- * Returns the start of the last component of @path, which can have slashes
- * after it.
- */
-static const char *last_component(const char *path)
-{
-	const char *end = path + strlen(path);
-
-	while (end > path && end[-1] == '/')
-		end--;
-	while (end > path && end[-1] != '/')
-		end--;
-	return end;
-}
-
-static bool is_whiteout(const struct load *l)
-{
-	return l->is_layer && !strncmp(last_component(l->path), WHITEOUT,
-				       strlen(WHITEOUT));
-}
-
-/*
- * Applies a whiteout.  Other names that begin with WHITEOUT_META belong to
- * AUFS, and are ignored.
- */
-static bool take_whiteout(struct tar *r)
-{
-	const char *name = last_component(r->l->path);
-	size_t len = name - r->l->path;
-	bool opaque = !strcmp(name, WHITEOUT_OPAQUE);
-	char *path = NULL;
-	errcode_t err = 0;
-
-	if (!opaque && !strncmp(name, WHITEOUT_META, strlen(WHITEOUT_META)))
-		return true;
-	name += strlen(WHITEOUT);
-	if (!opaque && (!*name || *name == '/'))
-		return complain(r->l, "a whiteout without a file name");
-	if (asprintf(&path, "%.*s%s", (int)len, r->l->path,
-		     opaque ? "" : name) < 0)
-		return complain(r->l, "out of memory");
-	err = opaque ? e4l_layer_hide_below(r->l->t, path) :
-		       e4l_layer_hide(r->l->t, path);
-	free(path);
-	if (err == E4L_ET_HIDES_NOTHING && opaque)
-		return true;	/* the directory is new */
-	if (err == E4L_ET_HIDES_NOTHING)
-		return complain_tree(r->l, err) || true;
-	return !err || complain_tree(r->l, err);
-}
-
 static bool has_known_type(struct archive_entry *entry)
 {
 	switch (archive_entry_filetype(entry)) {
@@ -434,8 +378,8 @@ static bool take_entry(struct tar *r, struct archive_entry *entry)
 		    r->n_members, l->path ? "is empty" : "cannot be read");
 		return false;
 	}
-	if (is_whiteout(l))
-		return take_whiteout(r);
+	if (whiteout_is(l))
+		return whiteout_take(l);
 	if (archive_entry_hardlink(entry) && !is_root(l->path))
 		return take_link(r, entry);
 	if (!has_known_type(entry))

@@ -112,7 +112,9 @@ archive("link.tar", ("kept", "link", "f"), (".wh.f", ""))
 archive("white.tar", ("both/.wh.a", ""), ("both/new", "new\n"),
         ("both/deep/.wh..wh..opq", ""), ("both/deep/own", "own\n"),
         (".wh.only", ""), ("only/", "dir"), ("only/new", "new\n"),
-        (".wh..wh.aufs", ""))
+        (".wh..wh.aufs", ""), (".wh..wh.plnk/", "dir"),
+        (".wh..wh.plnk/123", "x"), ("both/.wh..wh.orph/d/e", "x"),
+        ("only/.wh..wh.plnk/.wh..wh..opq", ""))
 archive("usr.tar", ("usr", "dir"), ("usr/lib", "dir"),
         ("lib", "symlink", "usr/lib"), ("up", "symlink", "../lib"),
         ("loop", "symlink", "loop"))
